@@ -2,6 +2,7 @@
 /* nic.c - power-on, reset, and the poll loop. */
 #include <string.h>
 
+#include "command/proc.h"
 #include "nic.h"
 
 /* How long a NIC without work looks around before it sleeps. */
@@ -31,7 +32,7 @@ static void init_tables(struct unic_nic *nic)
 	unic_qp_init(nic);
 	unic_dma_init(nic);
 	unic_arp_init(nic);
-	unic_proc_init(nic);
+	unic_slot_init(nic);
 	unic_key_guard_init(nic);
 }
 

@@ -28,7 +28,7 @@
 #include "memory/fault.h"
 #include "memory/mr.h"
 #include "memory/dma_mr.h"
-#include "command/proc.h"
+#include "base/slots.h"
 #include "transport/qp.h"
 #include "base/random.h"
 #include "base/ration.h"
@@ -42,7 +42,7 @@
 /* What ends in rounds: so much of it in each, see ration.h. */
 struct unic_endings {
 	struct unic_ration told;    /* token.c: TOKEN_ENDs */
-	struct unic_ration leaving; /* proc.c: of processes that detach */
+	struct unic_ration leaving; /* slots.c: of processes that detach */
 	uint16_t mr_at[UNIC_PROCS]; /* which region is the next to leave */
 };
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # The core, room by room: a room calls those above it and its own.
 FIRMWARE := \
-	$(addprefix firmware/base/,err.c icrc.c icrc_table.c mailbox.c random.c trace.c) \
+	$(addprefix firmware/base/,err.c icrc.c icrc_table.c mailbox.c random.c \
+		slots.c trace.c) \
 	$(addprefix firmware/arbiter/,notice.c policy.c policy_fifo.c policy_sample.c reuse.c \
 		share.c) \
 	$(addprefix firmware/memory/,access.c cache.c dependents.c derived.c dma_mr.c fault.c \

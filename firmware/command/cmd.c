@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command/cmd_derived.h"
+#include "command/proc.h"
 #include "nic.h"
 
 #define REC_BYTES 64u
@@ -612,7 +613,7 @@ static int do_query_usage(struct unic_nic *nic, const void *rec, void *out,
 	(void)list;
 	if (unic_from_le32(cmd->proc))
 		return -UNIC_EINVAL;
-	if (!unic_proc_live(nic, proc))
+	if (!unic_slot_live(nic, proc))
 		return -UNIC_ENOPROC;
 	build_usage_cpl(nic, proc, 0, out);
 	return 0;

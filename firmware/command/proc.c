@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* proc.c - process slots and the doorbell pages. */
+/* proc.c - attach, detach, and the doorbell pages. */
 #include <string.h>
 
+#include "command/proc.h"
 #include "nic.h"
 #include "revoke/admission.h"
 
@@ -13,43 +14,13 @@
 #define DB_RETRY_NS 1000000u /* the event ring is full: again after */
 #define DETACH_NS   100000u  /* something is in flight: again after */
 
-/* The first place watches itself while it is nobody's. */
-static void reset_watch(struct unic_procs *ps)
-{
-	ps->watch[0].seen = 0;
-	ps->watch[0].seq = &ps->watch[0].still;
-}
-
 /* The doorbell page and the NIC page. */
 #define DB_BYTES (sizeof(UNIC_BOX_DB_PAGE) + sizeof(UNIC_BOX_NIC_PAGE))
-
-void unic_proc_init(struct unic_nic *nic)
-{
-	memset(&nic->procs, 0, sizeof(nic->procs));
-	memset(&nic->db_errors, 0, sizeof(nic->db_errors));
-	memset(&nic->endings, 0, sizeof(nic->endings));
-	reset_watch(&nic->procs);
-}
-
-bool unic_proc_live(const struct unic_nic *nic, uint32_t proc)
-{
-	return proc < UNIC_PROCS && nic->procs.proc[proc].db &&
-	       !nic->procs.proc[proc].detaching;
-}
 
 static bool share_ok(uint32_t weight, uint32_t quota, uint32_t policy)
 {
 	return weight >= 1 && weight <= 65535 && quota <= UNIC_TLB_ENTRIES &&
 	       policy < UNIC_POLICIES;
-}
-
-static void watch_slot(struct unic_procs *ps, uint32_t slot)
-{
-	struct unic_watch *w = &ps->watch[ps->n_active++];
-
-	w->seq = &ps->proc[slot].db->fifo_seq;
-	w->seen = unic_from_le32(UNIC_READ_ONCE(*w->seq));
-	w->slot = slot;
 }
 
 /* Two pages of ours at @pages, or one of them, are another slot's: what the NIC
@@ -104,7 +75,7 @@ int unic_proc_attach(struct unic_nic *nic,
 	unic_share_weigh(&nic->evict.share, slot, weight);
 	nic->evict.share.owner[slot].quota = quota;
 	unic_sched_proc_new(nic, slot);
-	watch_slot(&nic->procs, slot);
+	unic_slot_watch(nic, slot);
 	UNIC_TRACE(nic, PROC_ATTACH, slot, p->host_pid, weight, 0, 0);
 	return 0;
 }
@@ -116,7 +87,7 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
 	uint32_t quota = unic_from_le32(cmd->quota);
 	uint32_t policy = unic_from_le32(cmd->policy);
 
-	if (!unic_proc_live(nic, slot))
+	if (!unic_slot_live(nic, slot))
 		return -UNIC_ENOPROC;
 	if (!share_ok(weight, quota, policy))
 		return -UNIC_EINVAL;
@@ -132,16 +103,10 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
 static void free_proc_slot(struct unic_nic *nic, uint32_t slot)
 {
 	struct unic_procs *ps = &nic->procs;
-	uint32_t i;
 
-	for (i = 0; i < ps->n_active && ps->watch[i].slot != slot; i++)
-		;
-	UNIC_ASSERT(nic, i < ps->n_active);
-	ps->watch[i] = ps->watch[--ps->n_active];
+	unic_slot_unwatch(nic, slot);
 	nic->db_errors.due -= nic->db_errors.of[slot].due;
 	memset(&nic->db_errors.of[slot], 0, sizeof(nic->db_errors.of[slot]));
-	if (!ps->n_active)
-		reset_watch(ps);
 	UNIC_WRITE_ONCE(ps->proc[slot].np->asleep, unic_to_le32(0));
 	ps->proc[slot].db = NULL;
 	unic_token_proc_gone(nic, slot);
@@ -157,17 +122,6 @@ static void free_proc_pds(struct unic_nic *nic, uint32_t slot)
 	for (i = 0; i < UNIC_PDS; i++)
 		if (nic->mrs.pd[i].proc == slot)
 			nic->mrs.pd[i].proc = NO_PROC;
-}
-
-bool unic_proc_may_leave(struct unic_nic *nic)
-{
-	return unic_ration_left(&nic->endings.leaving, nic->polls,
-				UNIC_LEAVE_ROUND);
-}
-
-void unic_proc_leaves(struct unic_nic *nic, uint32_t cost)
-{
-	unic_ration_spend(&nic->endings.leaving, cost);
 }
 
 /*
@@ -188,7 +142,7 @@ static bool detach_step(struct unic_nic *nic, uint32_t slot)
 
 int unic_proc_detach(struct unic_nic *nic, uint32_t slot)
 {
-	if (!unic_proc_live(nic, slot))
+	if (!unic_slot_live(nic, slot))
 		return -UNIC_ENOPROC;
 	nic->procs.proc[slot].detaching = true;
 	nic->endings.mr_at[slot] = 0;
@@ -231,43 +185,15 @@ uint64_t unic_proc_detaching(struct unic_nic *nic)
 	}
 	if (!ps->n_detaching)
 		return UINT64_MAX;
-	return unic_proc_may_leave(nic) ? nic->now_ns + DETACH_NS : nic->now_ns;
-}
-
-int unic_proc_bind(struct unic_nic *nic, uint32_t proc, enum unic_db_kind kind,
-		   uint32_t db_index, uint16_t idx)
-{
-	struct unic_proc *p = &nic->procs.proc[proc];
-	uint16_t *row;
-
-	if (db_index >= UNIC_BOX_DB_ROWS)
-		return -UNIC_EINVAL;
-	row = kind == UNIC_DB_ARM ? &p->cq_of[db_index] : &p->qp_of[db_index];
-	if (idx != UNIC_DB_NONE && *row != UNIC_DB_NONE)
-		return -UNIC_EBUSY;
-	*row = idx;
-	return 0;
+	return unic_slot_ration_left(nic) ? nic->now_ns + DETACH_NS
+					  : nic->now_ns;
 }
 
 /* ------------------------------------------------------------ doorbells */
 
-void unic_proc_bad_doorbell(struct unic_nic *nic, uint32_t proc, uint32_t word)
-{
-	struct unic_db_error *e = &nic->db_errors.of[proc];
-
-	UNIC_COUNT(nic, db_bad);
-	if (e->due || e->told)
-		return;
-	e->due = true;
-	e->word = word;
-	nic->db_errors.due++;
-	if (e->ns < nic->timers_ns)
-		nic->timers_ns = e->ns;
-}
-
 int unic_proc_db_ack(struct unic_nic *nic, uint32_t proc)
 {
-	if (!unic_proc_live(nic, proc))
+	if (!unic_slot_live(nic, proc))
 		return -UNIC_ENOPROC;
 	nic->db_errors.of[proc].told = false;
 	return 0;
@@ -347,7 +273,7 @@ static void ring_object(struct unic_nic *nic, struct unic_proc *p,
 			return;
 		}
 	}
-	unic_proc_bad_doorbell(nic, (uint32_t)(p - nic->procs.proc), what);
+	unic_slot_bad_doorbell(nic, (uint32_t)(p - nic->procs.proc), what);
 }
 
 /* Object and kind of word @n, read once. */

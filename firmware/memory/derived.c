@@ -44,7 +44,7 @@ static uint32_t elements_for(const struct unic_derived_alloc *a)
 static int check_alloc(const struct unic_nic *nic,
 		       const struct unic_derived_alloc *a)
 {
-	if (a->pd >= UNIC_PDS || !unic_proc_live(nic, nic->mrs.pd[a->pd].proc))
+	if (a->pd >= UNIC_PDS || !unic_slot_live(nic, nic->mrs.pd[a->pd].proc))
 		return -UNIC_ENOPD;
 	if (a->kind < UNIC_FORM_SUB || a->kind > UNIC_FORM_INDIRECT)
 		return -UNIC_EINVAL;

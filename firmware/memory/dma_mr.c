@@ -31,7 +31,7 @@ static int check_dma_args(const struct unic_nic *nic,
 	uint64_t last = a->iova + (a->length - 1);
 
 	if (a->pd >= UNIC_PDS || !nic->physical.pd[a->pd] ||
-	    !unic_proc_live(nic, nic->mrs.pd[a->pd].proc))
+	    !unic_slot_live(nic, nic->mrs.pd[a->pd].proc))
 		return -UNIC_ENOPD;
 	/* local use only, by queues and what they name: never a victim */
 	if ((a->rights & ~(uint32_t)UNIC_MR_LOCAL_WRITE) ||

@@ -435,7 +435,7 @@ static inline int check_mr_shape(const struct unic_mr_args *a)
 static inline int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
 			     const uint64_t *pages)
 {
-	if (a->pd >= UNIC_PDS || !unic_proc_live(nic, nic->mrs.pd[a->pd].proc))
+	if (a->pd >= UNIC_PDS || !unic_slot_live(nic, nic->mrs.pd[a->pd].proc))
 		return -UNIC_ENOPD;
 	if ((a->rights & ~UNIC_MR_RIGHTS_ALL) || (a->flags & ~REG_FLAGS) ||
 	    a->mr_class > UNIC_CLASS_CONTROL ||
@@ -804,7 +804,7 @@ int unic_pd_alloc(struct unic_nic *nic, uint32_t proc, bool physical)
 {
 	int i;
 
-	if (!unic_proc_live(nic, proc))
+	if (!unic_slot_live(nic, proc))
 		return -UNIC_ENOPROC;
 	for (i = 0; i < (int)UNIC_PDS; i++) {
 		if (nic->mrs.pd[i].proc != PD_NO_PROC)

@@ -452,7 +452,7 @@ static int check_token_args(struct unic_nic *nic,
 	int mr;
 
 	if (args->pd >= UNIC_PDS ||
-	    !unic_proc_live(nic, nic->mrs.pd[args->pd].proc))
+	    !unic_slot_live(nic, nic->mrs.pd[args->pd].proc))
 		return -UNIC_ENOPD;
 	if (!args->length || args->length > UNIC_MSG_MAX ||
 	    (args->sender_qpn && !args->sender_ipv4) ||

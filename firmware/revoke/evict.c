@@ -731,14 +731,14 @@ static void detach_mr(struct unic_nic *nic, uint16_t idx)
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
 	if (mr->state == UNIC_MR_EVICTED && !mr->evt_due) {
-		unic_proc_leaves(nic, UNIC_LEAVE_TOMB);
+		unic_slot_ration_spend(nic, UNIC_LEAVE_TOMB);
 		unic_mr_forget(nic, idx);
 		return;
 	}
 	mr->flags |= UNIC_MR_F_GONE;
 	if (mr->state >= UNIC_MR_DRAINING)
 		return; /* its end is on the way */
-	unic_proc_leaves(nic, UNIC_LEAVE_MR + mr->n_pages);
+	unic_slot_ration_spend(nic, UNIC_LEAVE_MR + mr->n_pages);
 	mr->why = UNIC_WHY_EXIT;
 	owner_drain(nic, idx);
 }
@@ -748,7 +748,7 @@ bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc)
 {
 	uint16_t *at = &nic->endings.mr_at[proc];
 
-	for (; *at < UNIC_MRS && unic_proc_may_leave(nic); (*at)++) {
+	for (; *at < UNIC_MRS && unic_slot_ration_left(nic); (*at)++) {
 		const struct unic_mr *mr = &nic->mrs.mr[*at];
 
 		if (mr->proc == proc && mr->state != UNIC_MR_FREE)

@@ -158,7 +158,7 @@ void unic_admission_quota_changed(struct unic_nic *nic, uint32_t proc);
 
 /**
  * unic_evict_proc_gone() - the process is detaching, and its queues are gone: drain
- * its regions, as many as a round does (proc.h); call again. True when none is left,
+ * its regions, as many as a round does (slots.h); call again. True when none is left,
  * and no tombstone.
  */
 bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc);

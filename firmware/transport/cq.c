@@ -34,7 +34,7 @@ static int check_ring(struct unic_nic *nic,
 	uint32_t pd = unic_from_le32(cmd->pd);
 	int r;
 
-	if (pd >= UNIC_PDS || !unic_proc_live(nic, nic->mrs.pd[pd].proc))
+	if (pd >= UNIC_PDS || !unic_slot_live(nic, nic->mrs.pd[pd].proc))
 		return -UNIC_ENOPD;
 	if (entries < 2 || entries > 4096 || (entries & (entries - 1)) ||
 	    (unic_from_le64(cmd->iova) & 63) ||
@@ -67,7 +67,7 @@ int unic_cq_create(struct unic_nic *nic, const struct unic_cmd_cq_create *cmd)
 	if (idx < 0)
 		return idx;
 	proc = nic->mrs.pd[pd].proc;
-	r = unic_proc_bind(nic, proc, UNIC_DB_ARM, row, (uint16_t)idx);
+	r = unic_slot_bind(nic, proc, UNIC_DB_ARM, row, (uint16_t)idx);
 	if (r)
 		return r;
 	cq = &nic->cqs.cq[idx];
@@ -90,7 +90,7 @@ static void destroy_cq(struct unic_nic *nic, struct unic_cq *cq)
 {
 	if (cq->evt_due)
 		nic->cqs.evts_due--;
-	unic_proc_bind(nic, cq->proc, UNIC_DB_ARM, cq->db_index, UNIC_DB_NONE);
+	unic_slot_bind(nic, cq->proc, UNIC_DB_ARM, cq->db_index, UNIC_DB_NONE);
 	unic_mr_queue_put(nic, cq->mr);
 	nic->mrs.pd[cq->pd].users--;
 	nic->procs.proc[cq->proc].cqs--;

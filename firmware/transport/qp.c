@@ -238,7 +238,7 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
 	uint16_t proc, mr;
 	int idx, r;
 
-	if (pd >= UNIC_PDS || !unic_proc_live(nic, nic->mrs.pd[pd].proc))
+	if (pd >= UNIC_PDS || !unic_slot_live(nic, nic->mrs.pd[pd].proc))
 		return -UNIC_ENOPD;
 	proc = nic->mrs.pd[pd].proc;
 	scq = unic_cq_get(nic, proc, unic_from_le32(cmd->send_cq));
@@ -251,7 +251,7 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
 	idx = find_free_qp(nic);
 	if (idx < 0)
 		return idx;
-	r = unic_proc_bind(nic, proc, UNIC_DB_SQ, unic_from_le32(cmd->db_index),
+	r = unic_slot_bind(nic, proc, UNIC_DB_SQ, unic_from_le32(cmd->db_index),
 			   (uint16_t)idx);
 	if (r)
 		return r;
@@ -417,7 +417,7 @@ static bool teardown_qp(struct unic_nic *nic, struct unic_qp *qp)
 	set_state(nic, qp, UNIC_QPS_RESET, 0);
 	unic_sched_drop(nic, idx);
 	unic_rq_sweep_forget(nic, idx);
-	unic_proc_bind(nic, qp->proc, UNIC_DB_SQ, qp->db_index, UNIC_DB_NONE);
+	unic_slot_bind(nic, qp->proc, UNIC_DB_SQ, qp->db_index, UNIC_DB_NONE);
 	forget_events(nic, qp);
 	qp->dying = true;
 	if (has_pending_io(qp))
@@ -450,9 +450,9 @@ bool unic_qp_proc_gone(struct unic_nic *nic, uint32_t proc)
 			continue;
 		qp->tell = false;
 		if (!qp->dying) {
-			if (!unic_proc_may_leave(nic))
+			if (!unic_slot_ration_left(nic))
 				return false;
-			unic_proc_leaves(nic, UNIC_LEAVE_QP);
+			unic_slot_ration_spend(nic, UNIC_LEAVE_QP);
 			gone &= teardown_qp(nic, qp);
 		} else if (has_pending_io(qp)) {
 			gone = false;
@@ -691,7 +691,7 @@ static bool tail_ok(uint32_t tail, uint32_t old, uint32_t head, uint32_t mask)
 static void bad_doorbell(struct unic_nic *nic, struct unic_qp *qp,
 			 enum unic_db_kind kind, uint32_t tail)
 {
-	unic_proc_bad_doorbell(nic, qp->proc,
+	unic_slot_bad_doorbell(nic, qp->proc,
 			       UNIC_DB_WORD(kind, qp->db_index, tail & 0xffff));
 	unic_qp_error(nic, qp, UNIC_WC_LOC_QP_OP_ERR);
 }

@@ -329,7 +329,7 @@ int unic_qp_modify(struct unic_nic *nic, const struct unic_cmd_qp_modify *cmd);
 int unic_qp_destroy(struct unic_nic *nic, uint32_t proc, uint32_t qpn);
 
 /** unic_qp_proc_gone() - destroy QPs of @proc, without events, as many as a round
- * does (proc.h). True when none is left. */
+ * does (slots.h). True when none is left. */
 bool unic_qp_proc_gone(struct unic_nic *nic, uint32_t proc);
 
 /** unic_qp_doorbell_sq() / _rq() - the process says that @tail slots were

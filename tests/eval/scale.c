@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/proc.h"
 #include "memory/access.h"
 #include "fake_port.h"
 #include "nic.h"

@@ -238,7 +238,7 @@ uint8_t unic_err_status(int err)
 	return any8();
 }
 
-bool unic_proc_live(const struct unic_nic *n, uint32_t proc)
+bool unic_slot_live(const struct unic_nic *n, uint32_t proc)
 {
 	(void)n;
 	return proc < UNIC_PROCS && below(2);

@@ -519,7 +519,7 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
   ensures \result != 0 ==> proc < UNIC_PROCS;
   exits \false;
 */
-bool unic_proc_live(const struct unic_nic *nic, uint32_t proc);
+bool unic_slot_live(const struct unic_nic *nic, uint32_t proc);
 
 /*@ requires \valid(nic) && pd < UNIC_PDS;
   assigns nic->counter[0 .. UNIC_C_COUNT - 1];

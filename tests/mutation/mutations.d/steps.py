@@ -2,13 +2,12 @@
 """What is cut into rounds. See mutations.py."""
 
 MUTATIONS = (
-    ("firmware/command/proc.c",
+    ("firmware/base/slots.c",
      "return unic_ration_left(&nic->endings.leaving, nic->polls,\n"
      "\t\t\t\tUNIC_LEAVE_ROUND);", "return true;",
      "steps: a process leaves in one round", "test_nic"),
     ("firmware/command/proc.c",
-     "unic_proc_may_leave(nic) ? nic->now_ns + DETACH_NS : nic->now_ns",
-     "nic->now_ns + DETACH_NS",
+     "unic_slot_ration_left(nic)", "true",
      "steps: a detach that was cut waits for nothing", "test_nic"),
     ("firmware/command/proc.c", "\tnic->endings.mr_at[slot] = 0;\n", "",
      "steps: a detach begins where the slot's last one ended", "test_nic"),

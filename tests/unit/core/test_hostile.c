@@ -5,6 +5,7 @@
  * its queues, a driver that never reads. The NIC answers precisely, counts, and
  * nobody else notices.
  */
+#include "command/proc.h"
 #include "rig.h"
 #include "unit.h"
 

@@ -3,6 +3,7 @@
  * test_nic.c - the poll loop: reset while everything is under way, time taken
  * from a clock that is not stale, a failed NIC that keeps silent, sleep.
  */
+#include "command/proc.h"
 #include "pair.h"
 #include "unit.h"
 
@@ -405,8 +406,8 @@ static void queue_pairs_leave_before_regions(void **state)
 		rig_qp(&ra, 1, pd, n, &qp[n]);
 	mrs = p->mrs;
 	/* others that leave have left room for two in this round */
-	assert_true(unic_proc_may_leave(&ra.nic));
-	unic_proc_leaves(&ra.nic, UNIC_LEAVE_ROUND - 2 * UNIC_LEAVE_QP);
+	assert_true(unic_slot_ration_left(&ra.nic));
+	unic_slot_ration_spend(&ra.nic, UNIC_LEAVE_ROUND - 2 * UNIC_LEAVE_QP);
 	assert_int_equal(unic_proc_detach(&ra.nic, 1), -UNIC_EPENDING);
 	assert_int_equal(p->qps, 1);
 	assert_int_equal(p->mrs, mrs);
@@ -474,7 +475,7 @@ static void reset_ends_a_detach(void **state)
 	all_regions(rig_pd(&ra, 1), mr);
 	rig_run(&ra, 1000000);
 	assert_false(rig_event(&ra, &evt));
-	assert_true(unic_proc_live(&ra.nic, 1));
+	assert_true(unic_slot_live(&ra.nic, 1));
 }
 
 /* Doorbells, commands and frames that come while it sleeps find it armed. */

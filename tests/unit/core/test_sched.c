@@ -6,6 +6,7 @@
  */
 #include "unit.h"
 
+#include "command/proc.h"
 #include "transport/local_ops.h"
 #include "transport/requester.h"
 #include "transport/responder.h"

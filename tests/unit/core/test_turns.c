@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 
+#include "command/proc.h"
 #include "transport/requester.h"
 #include "rig.h"
 

@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 
+#include "command/proc.h"
 #include "pair.h"
 #include "transport/requester.h"
 #include "unic_wire.h"
