@@ -22,7 +22,7 @@
 #include "transport/dma.h"
 #include "base/err.h"
 #include "revoke/evict.h"
-#include "transport/key_guard.h"
+#include "memory/key_guard.h"
 #include "base/mailbox.h"
 #include "transport/local_ops.h"
 #include "memory/fault.h"

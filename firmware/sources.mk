@@ -6,10 +6,10 @@ FIRMWARE := \
 	$(addprefix firmware/arbiter/,notice.c policy.c policy_fifo.c policy_sample.c reuse.c \
 		share.c) \
 	$(addprefix firmware/memory/,access.c cache.c dependents.c derived.c dma_mr.c fault.c \
-		mr.c stag.c tlb.c token.c translate.c usage.c) \
+		key_guard.c mr.c stag.c tlb.c token.c translate.c usage.c) \
 	$(addprefix firmware/revoke/,admission.c demand.c evict.c reclaim.c) \
 	$(addprefix firmware/transport/,arp.c cq.c cut.c dma.c fastpath_rx.c fastpath_tx.c \
-		key_guard.c local_ops.c mad.c parked.c qp.c rd_resources.c requester.c responder.c \
+		local_ops.c mad.c parked.c qp.c rd_resources.c requester.c responder.c \
 		responder_tx.c rq.c rx.c sched.c sq.c tx.c ud_uc_rx.c ud_uc_tx.c) \
 	$(addprefix firmware/command/,cmd.c cmd_batch.c cmd_derived.c dump.c proc.c) \
 	firmware/nic.c

@@ -22,7 +22,7 @@ BOARD_CFLAGS := -flto=auto -ffat-lto-objects -fno-tree-slp-vectorize \
 # What runs seldom - at start-up, for tables and waiters, when something went
 # wrong - is compiled for size: text is what the board has least of. Not cmd.c:
 # a command's round trip is measured.
-BOARD_SMALL_SRCS := $(addprefix firmware/,transport/arp.c memory/cache.c command/cmd_derived.c command/dump.c base/err.c transport/key_guard.c \
+BOARD_SMALL_SRCS := $(addprefix firmware/,transport/arp.c memory/cache.c command/cmd_derived.c command/dump.c base/err.c memory/key_guard.c \
 	arbiter/reuse.c transport/mad.c memory/fault.c arbiter/policy_fifo.c arbiter/policy_sample.c command/proc.c base/random.c \
 	base/slots.c base/trace.c revoke/admission.c) \
 	$(addprefix hal/virt/,crash.c main.c mmu.c) \

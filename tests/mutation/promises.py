@@ -64,7 +64,7 @@ BREAKS = (
      "nic->now_ns", "test_mr: used_up_index_rests"),
     ("2.7", "host_driver/core/region/region.c", "(base >> 1 & ~below)",
      "(below + 1)", "test_hostcore: base_is_random"),
-    ("2.8", "firmware/transport/key_guard.c", "++p->wrong",
+    ("2.8", "firmware/memory/key_guard.c", "++p->wrong",
      "p->wrong", "test_guess: stags"),
     ("2.10", "firmware/memory/access.c", "ours = here * (own == pd)", "ours = here",
      "test_mr: each_step_of_the_check"),

@@ -125,7 +125,7 @@ def check_row(number, bold, where, by):
 def odds():
     """What STATUS.md says of guessing an STag follows from key_guard.h (row 2.9):
     half of 2^24, 256 regions at once, and all places of a process at once."""
-    code = text("firmware/transport/key_guard.h")
+    code = text("firmware/memory/key_guard.h")
     free, ns, places = (int(re.search(rf"#define UNIC_KEY_GUARD_{n}\s+(\d+)u",
                                       code)[1])
                         for n in ("FREE", "NS", "PEERS"))
