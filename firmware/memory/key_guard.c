@@ -9,8 +9,8 @@ void unic_key_guard_init(struct unic_nic *nic)
 	memset(&nic->guesses, 0, sizeof(nic->guesses));
 }
 
-static bool has_ended(const struct unic_nic *nic,
-		      const struct unic_key_guard_place *p)
+static bool is_guard_window_over(const struct unic_nic *nic,
+				 const struct unic_key_guard_place *p)
 {
 	return nic->now_ns >= p->until_ns;
 }
@@ -26,7 +26,7 @@ find_guard_place(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
 	if (ipv4 == UNIC_KEY_GUARD_LOCAL)
 		return &nic->guesses.of[proc].local;
 	for (i = 0; i < UNIC_KEY_GUARD_PEERS; i++) {
-		if (has_ended(nic, &p[i]))
+		if (is_guard_window_over(nic, &p[i]))
 			found = found ? found : &p[i];
 		else if (p[i].ipv4 == ipv4)
 			return &p[i];
@@ -38,7 +38,7 @@ void unic_key_guard_wrong(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
 {
 	struct unic_key_guard_place *p = find_guard_place(nic, ipv4, proc);
 
-	if (has_ended(nic, p)) {
+	if (is_guard_window_over(nic, p)) {
 		p->until_ns = nic->now_ns + UNIC_KEY_GUARD_NS;
 		p->wrong = 0;
 		p->ipv4 = ipv4;
@@ -53,7 +53,7 @@ bool unic_key_guard_held(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
 	const struct unic_key_guard_place *p =
 		find_guard_place(nic, ipv4, proc);
 
-	if (p->wrong < UNIC_KEY_GUARD_FREE || has_ended(nic, p))
+	if (p->wrong < UNIC_KEY_GUARD_FREE || is_guard_window_over(nic, p))
 		return false;
 	UNIC_COUNT(nic, guess_held);
 	return true;
