@@ -115,6 +115,14 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* What was sent, received and moved until this instant is in what the driver
+ * reads. */
+static void publish_beat(struct unic_nic *nic)
+{
+	unic_roce_count(nic);
+	unic_mbox_beat(nic);
+}
+
 /* Everything that happens because time passes. */
 static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 {
@@ -130,7 +138,7 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 	if (nic->state != UNIC_NIC_READY)
 		return; /* a reset runs: INV-15 */
 	if (nic->now_ns >= nic->beat_ns) {
-		unic_mbox_beat(nic);
+		publish_beat(nic);
 		nic->uses.next_ns = 0;
 	}
 	next = unic_proc_detaching(nic);
@@ -168,7 +176,7 @@ static __attribute__((noinline, cold)) bool poll_not_ready(struct unic_nic *nic)
 	if (unic_mbox_due(&nic->mbox))
 		worked |= unic_mbox_poll(nic);
 	if (nic->now_ns >= nic->beat_ns)
-		unic_mbox_beat(nic);
+		publish_beat(nic);
 	nic->timers_ns = nic->beat_ns;
 	unic_mbox_flush(nic);
 	return worked;

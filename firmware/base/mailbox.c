@@ -348,7 +348,6 @@ void unic_mbox_beat(struct unic_nic *nic)
 		(struct unic_stats_page *)(nic->mbox.bar + UNIC_BOX_STATS);
 	uint32_t c;
 
-	unic_roce_count(nic);
 	for (c = 0; c < UNIC_C_COUNT; c++)
 		s->counter[c] = unic_to_le64(nic->counter[c]);
 	s->version = unic_to_le32(1);

@@ -121,7 +121,8 @@ void unic_mbox_flush(struct unic_nic *nic);
 void unic_mbox_sleep(struct unic_nic *nic, bool asleep);
 
 /** unic_mbox_beat() - heartbeat: clock, counters, parameters to the info and
- * statistics pages. */
+ * statistics pages. The caller has put into nic->counter what modules count in
+ * words of their own. */
 void unic_mbox_beat(struct unic_nic *nic);
 
 /** unic_mbox_publish() - rewrite the changing part of the info page. */

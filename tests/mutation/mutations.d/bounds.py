@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Work of a round has a bound: links, sweeps of receives."""
+"""What a round does has a bound, and is counted: links, sweeps of receives, heartbeats."""
 MUTATIONS = (
+    ('firmware/nic.c', '\tunic_roce_count(nic);\n\tunic_mbox_beat(nic);', '\tunic_mbox_beat(nic);',
+     'a heartbeat leaves out what was counted apart', 'test_nic'),
     ('firmware/transport/rq.c', 'return qps->looks && qps->looks--;',
      'return true;',
      'a message passes over a whole ring in a round', 'test_sweep'),

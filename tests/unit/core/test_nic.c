@@ -532,6 +532,49 @@ static void frames_are_lost_by_the_burst(void **state)
 	assert_int_equal(rig_count(&ra, rx_not_ours) - strange, 2);
 }
 
+static uint64_t published(enum unic_counter c)
+{
+	const struct unic_stats_page *s =
+		(const void *)(ra.port.bar + UNIC_BAR_STATS_OFF);
+
+	return unic_from_le64(s->counter[c]);
+}
+
+/* One WRITE in one frame is sent in this round. */
+static void send_in_this_round(uint32_t n)
+{
+	rig_send(&ra, &qa, UNIC_WR_WRITE, n, &ma, 0, 64, mb.iova, mb.stag);
+	ra.nic.timers_ns = 0;
+	unic_nic_poll(&ra.nic);
+}
+
+/* A heartbeat says what was sent in its very round; so does one of a NIC that
+ * has failed, of what it sent last. */
+static void heartbeat_counts_its_own_round(void **state)
+{
+	uint64_t frames, bytes, polls;
+
+	(void)state;
+	pair_make(false, 2);
+	rig_poll(&ra);
+	frames = rig_count(&ra, tx_frames) + ra.nic.qps.roce.tx_frames;
+	bytes = rig_count(&ra, dma_bytes) + ra.nic.dma.bytes;
+	polls = rig_count(&ra, polls) + ra.nic.polls;
+	ra.nic.beat_ns = 0;
+	send_in_this_round(1);
+	assert_int_equal(published(UNIC_C_tx_frames), frames + 1);
+	assert_int_equal(published(UNIC_C_dma_bytes) - bytes,
+			 rig_count(&ra, dma_bytes) - bytes);
+	assert_true(published(UNIC_C_dma_bytes) >= bytes + 64);
+	assert_true(published(UNIC_C_polls) >= polls);
+	send_in_this_round(2);
+	assert_int_equal(published(UNIC_C_tx_frames), frames + 1);
+	unic_nic_quiesce(&ra.nic);
+	ra.nic.beat_ns = 0;
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(published(UNIC_C_tx_frames), frames + 2);
+}
+
 /* What is no frame at all is one for the burst and for the counters. */
 static void frames_of_no_bytes_count(void **state)
 {
@@ -570,6 +613,7 @@ int main(void)
 		cmocka_unit_test(reset_ends_a_detach),
 		cmocka_unit_test(sleeping_nic_is_armed),
 		cmocka_unit_test(frames_are_lost_by_the_burst),
+		cmocka_unit_test(heartbeat_counts_its_own_round),
 		cmocka_unit_test(frames_of_no_bytes_count),
 	};
 
