@@ -2,6 +2,7 @@
 /* nic.c - power-on, reset, and the poll loop. */
 #include <string.h>
 
+#include "command/cmd.h"
 #include "command/proc.h"
 #include "nic.h"
 
@@ -66,7 +67,13 @@ static void publish_epoch(struct unic_nic *nic)
 				unic_to_le32(nic->epoch));
 }
 
-void unic_nic_reset(struct unic_nic *nic, uint32_t req)
+/*
+ * The driver asked for it (unic_driver_page.reset_req = @req): finish DMA in
+ * flight, starting none, forget every object, add 1 to the epoch, READY again.
+ * Takes several poll rounds while DMA is in flight.
+ */
+static __attribute__((noinline, cold)) void handle_reset(struct unic_nic *nic,
+							 uint32_t req)
 {
 	nic->state = UNIC_NIC_RESET;
 	if (unic_dma_busy(nic))
@@ -110,6 +117,29 @@ void unic_nic_quiesce(struct unic_nic *nic)
 	nic->mbox.irq_due = true;
 }
 
+/* Commands, a bounded number, or a reset that is asked for. True if there was
+ * work. */
+static __attribute__((noinline)) bool poll_mailbox(struct unic_nic *nic)
+{
+	struct unic_mbox_record cmd, cpl;
+	uint32_t req, ready, n;
+	void *list;
+
+	if (unlikely(unic_mbox_reset_due(&nic->mbox, &req))) {
+		handle_reset(nic, req);
+		return true;
+	}
+	ready = unic_mbox_ready(nic);
+	for (n = 0; n < ready; n++) {
+		list = unic_mbox_take(nic, &cmd);
+		if (!list)
+			break;
+		unic_cmd_execute(nic, &cmd, &cpl, list);
+		unic_mbox_complete(nic, &cpl);
+	}
+	return n > 0;
+}
+
 static uint64_t min_ns(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -133,7 +163,7 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 	nic->now_ns = unic_port_now_ns(nic->port);
 	/* an answer that is in the ring already is not late */
 	for (i = 0; i < UNIC_BOX_CMDS && unic_mbox_due(&nic->mbox); i++)
-		if (!unic_mbox_poll(nic))
+		if (!poll_mailbox(nic))
 			break;
 	if (nic->state != UNIC_NIC_READY)
 		return; /* a reset runs: INV-15 */
@@ -174,7 +204,7 @@ static __attribute__((noinline, cold)) bool poll_not_ready(struct unic_nic *nic)
 		handle_fence(nic, value);
 	nic->now_ns = unic_port_now_ns(nic->port);
 	if (unic_mbox_due(&nic->mbox))
-		worked |= unic_mbox_poll(nic);
+		worked |= poll_mailbox(nic);
 	if (nic->now_ns >= nic->beat_ns)
 		publish_beat(nic);
 	nic->timers_ns = nic->beat_ns;
@@ -212,7 +242,7 @@ static inline bool poll_round(struct unic_nic *nic)
 	worked |= take_doorbells(nic);
 	worked |= unic_rx_poll(nic);
 	if (unlikely(unic_mbox_due(&nic->mbox))) {
-		worked |= unic_mbox_poll(nic);
+		worked |= poll_mailbox(nic);
 		if (unlikely(nic->state != UNIC_NIC_READY)) { /* INV-15 */
 			unic_port_tx_flush(nic->port);
 			(void)poll_not_ready(nic);

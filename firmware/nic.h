@@ -154,11 +154,4 @@ uint64_t unic_nic_poll(struct unic_nic *nic);
  */
 void unic_nic_quiesce(struct unic_nic *nic);
 
-/**
- * unic_nic_reset() - the driver asked for it (unic_driver_page.reset_req = @req):
- * finish DMA in flight, starting none, forget every object, add 1 to the epoch,
- * READY again. Takes several poll rounds while DMA is in flight.
- */
-void unic_nic_reset(struct unic_nic *nic, uint32_t req);
-
 #endif /* UNIC_NIC_H */

@@ -12,6 +12,8 @@
 #define UNIC_BUILD_ID "unknown"
 #endif
 
+_Static_assert(sizeof(struct unic_mbox_record) == REC_BYTES, "one record");
+
 static struct unic_info *mbox_info(struct unic_nic *nic)
 {
 	return (struct unic_info *)(nic->mbox.bar + UNIC_BOX_INFO);
@@ -175,34 +177,6 @@ static void write_record(struct unic_nic *nic, uint32_t off, const void *rec,
 	nic->mbox.irq_due = true;
 }
 
-/* Commands for which a clock that is some microseconds late will do: they start
- * and end nothing that is timed. */
-static bool is_untimed_cmd(uint8_t opcode)
-{
-	const uint64_t set = 1ull << UNIC_CMD_NOP | 1ull << UNIC_CMD_SET_ADDR |
-			     1ull << UNIC_CMD_PD_ALLOC |
-			     1ull << UNIC_CMD_PD_FREE |
-			     1ull << UNIC_CMD_QUERY_USAGE |
-			     1ull << UNIC_CMD_DUMP | 1ull << UNIC_CMD_TRACE_CTL;
-
-	return opcode < 64 && (set >> opcode & 1);
-}
-
-static void execute_cmd(struct unic_nic *nic, uint32_t slot)
-{
-	struct unic_mbox *m = &nic->mbox;
-	uint32_t rec[REC_BYTES / 4];
-
-	copy_record(rec, m->bar + UNIC_BOX_CMD + slot * REC_BYTES);
-	/* a grace, a time-out or a life that begins now begins now (INV-6) */
-	if (!is_untimed_cmd(((const struct unic_cmd_hdr *)rec)->opcode))
-		nic->now_ns = unic_port_now_ns(nic->port);
-	unic_cmd_execute(nic, rec,
-			 m->bar + UNIC_BOX_LIST + slot * UNIC_BOX_LIST_BYTES);
-	write_record(nic, UNIC_BOX_CPL, rec, &nic_indices(nic)->cpl_tail,
-		     &m->cpl_tail, UNIC_BOX_CPLS);
-}
-
 static bool cpl_room(struct unic_nic *nic)
 {
 	struct unic_mbox *m = &nic->mbox;
@@ -214,36 +188,45 @@ static bool cpl_room(struct unic_nic *nic)
 	return m->cpl_tail - m->cpl_head < UNIC_BOX_CPLS;
 }
 
-__attribute__((noinline)) bool unic_mbox_poll(struct unic_nic *nic)
+uint32_t unic_mbox_ready(struct unic_nic *nic)
 {
 	struct unic_mbox *m = &nic->mbox;
-	uint32_t tail, req, n;
+	uint32_t tail =
+		unic_from_le32(UNIC_READ_ONCE(driver_page(nic)->cmd_tail));
+	uint32_t n = tail - m->cmd_head;
 
-	req = unic_from_le32(UNIC_READ_ONCE(driver_page(nic)->reset_req));
-	if (__builtin_expect(req != m->reset_ack, 0)) {
-		unic_nic_reset(nic, req);
-		return true;
-	}
-	tail = unic_from_le32(UNIC_READ_ONCE(driver_page(nic)->cmd_tail));
-	if (__builtin_expect(
-		    tail == m->cmd_head || nic->state == UNIC_NIC_RESET, 1))
-		return false;
-	if (tail - m->cmd_head > UNIC_BOX_CMDS) {
+	if (__builtin_expect(!n || nic->state == UNIC_NIC_RESET, 1))
+		return 0;
+	if (n > UNIC_BOX_CMDS) {
 		if (m->wild != tail) /* count a value once, not per poll */
 			UNIC_COUNT(nic, mbox_bad_index);
 		m->wild = tail;
-		return false;
+		return 0;
 	}
 	unic_rmb();
-	for (n = 0; n < CMDS_PER_POLL && m->cmd_head != tail; n++) {
-		if (!cpl_room(nic))
-			break;
-		execute_cmd(nic, m->cmd_head % UNIC_BOX_CMDS);
-		m->cmd_head++;
-		UNIC_WRITE_ONCE(nic_indices(nic)->cmd_head,
-				unic_to_le32(m->cmd_head));
-	}
-	return n > 0;
+	return n < CMDS_PER_POLL ? n : CMDS_PER_POLL;
+}
+
+void *unic_mbox_take(struct unic_nic *nic, struct unic_mbox_record *rec)
+{
+	struct unic_mbox *m = &nic->mbox;
+	uint32_t slot = m->cmd_head % UNIC_BOX_CMDS;
+
+	if (!cpl_room(nic))
+		return NULL;
+	copy_record(rec, m->bar + UNIC_BOX_CMD + slot * REC_BYTES);
+	return m->bar + UNIC_BOX_LIST + slot * UNIC_BOX_LIST_BYTES;
+}
+
+void unic_mbox_complete(struct unic_nic *nic,
+			const struct unic_mbox_record *cpl)
+{
+	struct unic_mbox *m = &nic->mbox;
+
+	write_record(nic, UNIC_BOX_CPL, cpl, &nic_indices(nic)->cpl_tail,
+		     &m->cpl_tail, UNIC_BOX_CPLS);
+	m->cmd_head++;
+	UNIC_WRITE_ONCE(nic_indices(nic)->cmd_head, unic_to_le32(m->cmd_head));
 }
 
 /* --------------------------------------------------------------- events */

@@ -44,6 +44,11 @@ struct unic_mbox {
 	uint32_t irq_fault; /* interrupts still to skip (FAULT) */
 };
 
+/* A command, or its completion. */
+struct unic_mbox_record {
+	uint64_t word[8];
+};
+
 /* Event records that may not be used by anything but NOTICE and EVICTED. */
 #define UNIC_EVT_RESERVED (UNIC_BOX_EVTS / 4u)
 
@@ -88,12 +93,32 @@ void unic_mbox_fenced(struct unic_nic *nic, uint32_t fence);
 /** unic_mbox_said() - was that said of @fence? */
 bool unic_mbox_said(struct unic_nic *nic, uint32_t fence);
 
+/** unic_mbox_reset_due() - does the driver ask for a reset? With *@req, which goes
+ * to unic_mbox_reset(). */
+static inline bool unic_mbox_reset_due(const struct unic_mbox *m, uint32_t *req)
+{
+	*req = unic_from_le32(UNIC_READ_ONCE(*m->reset_req_at));
+	return *req != m->reset_ack;
+}
+
 /**
- * unic_mbox_poll() - take and execute commands, a bounded number; none while
- * the completion ring is full or before the first reset. Notices a reset
- * request. True if there was work.
+ * unic_mbox_ready() - commands that may be taken now: a bounded number; 0 before
+ * the first reset, and if cmd_tail is out of range (counted once for a value).
  */
-bool unic_mbox_poll(struct unic_nic *nic);
+uint32_t unic_mbox_ready(struct unic_nic *nic);
+
+/**
+ * unic_mbox_take() - the next of them, fetched once to @rec, which is all of it
+ * that is ever looked at. unic_mbox_complete() is next.
+ * Returns its list page, 4096 bytes of shared memory; NULL while the completion
+ * ring is full, and nothing was taken.
+ */
+void *unic_mbox_take(struct unic_nic *nic, struct unic_mbox_record *rec);
+
+/** unic_mbox_complete() - publish @cpl, the completion of the command that was
+ * taken, and that its slot is free. */
+void unic_mbox_complete(struct unic_nic *nic,
+			const struct unic_mbox_record *cpl);
 
 /**
  * unic_mbox_event() - publish one 64-byte event (a struct unic_evt_*; type,
@@ -127,15 +152,6 @@ void unic_mbox_beat(struct unic_nic *nic);
 
 /** unic_mbox_publish() - rewrite the changing part of the info page. */
 void unic_mbox_publish(struct unic_nic *nic);
-
-/* cmd.c: the opcode table */
-
-/**
- * unic_cmd_execute() - validate and execute one fetched command.
- * @rec:  64 bytes, the only copy that is looked at; becomes the completion.
- * @list: the 4096-byte list page of the command's slot, in shared memory.
- */
-void unic_cmd_execute(struct unic_nic *nic, void *rec, void *list);
 
 /* dump.c: tables for people */
 

@@ -2,6 +2,7 @@
 /* cmd.c - the mailbox commands: one handler and one row of the table each. */
 #include <string.h>
 
+#include "command/cmd.h"
 #include "command/cmd_derived.h"
 #include "command/proc.h"
 #include "nic.h"
@@ -759,13 +760,31 @@ static int run_cmd(struct unic_nic *nic, const uint8_t *rec, void *out,
 	return commands[hdr->opcode].run(nic, rec, out, list);
 }
 
-void unic_cmd_execute(struct unic_nic *nic, void *rec, void *list)
+/* Commands for which a clock that is some microseconds late will do: they start
+ * and end nothing that is timed. */
+static bool is_untimed_cmd(uint8_t opcode)
 {
-	uint64_t out[REC_BYTES / 8] = { 0 };
-	struct unic_cmd_hdr *cpl = (struct unic_cmd_hdr *)out;
-	struct unic_cmd_hdr *cmd = rec;
-	int err = run_cmd(nic, rec, out, list);
+	const uint64_t set = 1ull << UNIC_CMD_NOP | 1ull << UNIC_CMD_SET_ADDR |
+			     1ull << UNIC_CMD_PD_ALLOC |
+			     1ull << UNIC_CMD_PD_FREE |
+			     1ull << UNIC_CMD_QUERY_USAGE |
+			     1ull << UNIC_CMD_DUMP | 1ull << UNIC_CMD_TRACE_CTL;
 
+	return opcode < 64 && (set >> opcode & 1);
+}
+
+void unic_cmd_execute(struct unic_nic *nic, const void *rec, void *out,
+		      void *list)
+{
+	const struct unic_cmd_hdr *cmd = rec;
+	struct unic_cmd_hdr *cpl = out;
+	int err;
+
+	/* a grace, a time-out or a life that begins now begins now (INV-6) */
+	if (!is_untimed_cmd(cmd->opcode))
+		nic->now_ns = unic_port_now_ns(nic->port);
+	memset(out, 0, REC_BYTES);
+	err = run_cmd(nic, rec, out, list);
 	cpl->opcode = cmd->opcode;
 	cpl->status = unic_err_status(err);
 	cpl->cookie = cmd->cookie;
@@ -775,5 +794,4 @@ void unic_cmd_execute(struct unic_nic *nic, void *rec, void *list)
 		UNIC_COUNT(nic, commands_failed);
 	UNIC_TRACE(nic, CMD, 0xffff, cmd->opcode, unic_from_le16(cmd->cookie),
 		   cpl->status, 0);
-	memcpy(rec, out, REC_BYTES);
 }

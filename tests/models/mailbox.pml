@@ -93,7 +93,7 @@ inline write_record(base, index, text, count, size)
 	d_step { count++; irq_due = true; worked = true }
 }
 
-/* unic_mbox_poll(), execute_cmd() */
+/* nic.c: poll_mailbox() */
 inline poll_commands()
 {
 	atomic { tail = mem[CMD_TAIL]; assert(tail - cmd_head <= RING) /* INV-13 */ }

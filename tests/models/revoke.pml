@@ -374,7 +374,7 @@ active proctype nic()
 	byte op, obj, inc, r, gen, seq, offer, ogen, ep, status;
 
 end:	do
-	/* unic_mbox_poll(), unic_cmd_execute() */
+	/* poll_mailbox(), unic_cmd_execute() */
 	:: d_step { nic_state == READY && reset_req == reset_ack &&
 		nempty(cmd) && nfull(cpl) ->
 #ifndef MUTANT_3
@@ -407,7 +407,7 @@ end:	do
 		ogen = 0; ep = 0; status = 0
 	}
 
-	/* unic_nic_reset() */
+	/* handle_reset() */
 	:: d_step { reset_req != reset_ack && nic_state != RESET ->
 		nic_state = RESET }
 #ifdef MUTANT_2

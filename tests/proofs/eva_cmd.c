@@ -51,7 +51,7 @@ static void any_state(bool owned)
 
 static void one_command(uint8_t opcode, bool in_table)
 {
-	uint32_t rec[REC_BYTES / 4];
+	uint64_t rec[REC_BYTES / 8], out[REC_BYTES / 8];
 
 	nic = begin;
 	Frama_C_make_unknown((char *)rec, sizeof(rec));
@@ -59,7 +59,7 @@ static void one_command(uint8_t opcode, bool in_table)
 	((struct unic_cmd_mr *)rec)->mr = unic_to_le32(
 		in_table ? below(UNIC_MRS)
 			 : Frama_C_unsigned_int_interval(UNIC_MRS, UINT32_MAX));
-	unic_cmd_execute(&nic, rec, bar + UNIC_BAR_LIST_OFF);
+	unic_cmd_execute(&nic, rec, out, bar + UNIC_BAR_LIST_OFF);
 	nic = begin; /* one state, not one for each way through */
 }
 

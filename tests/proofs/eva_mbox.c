@@ -13,14 +13,22 @@
 
 static struct unic_nic nic;
 
-void unic_cmd_execute(struct unic_nic *n, void *rec, void *list)
+/* As nic.c does it; whoever executes a command reads all of it and of its list
+ * page, and writes an answer. */
+static void poll_commands(void)
 {
-	uint32_t *words = rec;
-	const uint8_t *bytes = list;
+	uint32_t n, ready = unic_mbox_ready(&nic);
+	struct unic_mbox_record rec;
+	const uint8_t *list;
 
-	(void)n;
-	words[0] = words[REC_BYTES / 4 - 1] + bytes[0] +
-		   bytes[UNIC_LIST_BYTES - 1];
+	for (n = 0; n < ready; n++) {
+		list = unic_mbox_take(&nic, &rec);
+		if (!list)
+			break;
+		rec.word[0] = rec.word[REC_BYTES / 8 - 1] + list[0] +
+			      list[UNIC_LIST_BYTES - 1];
+		unic_mbox_complete(&nic, &rec);
+	}
 }
 
 void *unic_port_bar(struct unic_port *port)
@@ -65,7 +73,7 @@ void mbox_all(void)
 		unic_mbox_reset(&nic, any32());
 		break;
 	case 2:
-		unic_mbox_poll(&nic);
+		poll_commands();
 		break;
 	case 3:
 		unic_mbox_event(&nic, evt);

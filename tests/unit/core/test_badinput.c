@@ -8,6 +8,7 @@
  * for offers in test_evict, for pages in test_cache, for frames in test_roce.
  */
 #include "memory/access.h"
+#include "command/cmd.h"
 #include "pair.h"
 #include "unit.h"
 
@@ -465,7 +466,7 @@ static void answers_of_another_life(void **state)
 	struct unic_cmd_notice_answer cmd = { .hdr = { 0 } };
 	struct unic_evt_mr n;
 	struct rig_mr mr;
-	uint8_t rec[64];
+	struct unic_cmd_notice_answer cpl;
 	uint32_t epoch;
 
 	(void)state;
@@ -481,9 +482,8 @@ static void answers_of_another_life(void **state)
 	cmd.gen = n.gen;
 	cmd.seq = n.seq;
 	cmd.answer = unic_to_le32(UNIC_ANSWER_RELEASE);
-	memcpy(rec, &cmd, sizeof(rec));
-	unic_cmd_execute(&ra.nic, rec, ra.port.bar + UNIC_BAR_LIST_OFF);
-	assert_int_equal(rec[1], UNIC_ST_STALE_EPOCH);
+	unic_cmd_execute(&ra.nic, &cmd, &cpl, ra.port.bar + UNIC_BAR_LIST_OFF);
+	assert_int_equal(cpl.hdr.status, UNIC_ST_STALE_EPOCH);
 	check_books(&ra, UNIC_TLB_ENTRIES);
 }
 

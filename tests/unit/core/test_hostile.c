@@ -5,6 +5,7 @@
  * its queues, a driver that never reads. The NIC answers precisely, counts, and
  * nobody else notices.
  */
+#include "command/cmd.h"
 #include "command/proc.h"
 #include "rig.h"
 #include "unit.h"
@@ -108,24 +109,27 @@ static void reserved_bytes_must_be_zero(void **state)
 
 static void other_epochs_are_refused(void **state)
 {
-	uint8_t rec[64];
+	union {
+		struct unic_cmd_hdr hdr;
+		uint64_t word[8];
+	} rec, cpl;
 	uint32_t i;
 
 	(void)state;
 	rig_up(&a, 1);
 	for (i = 0; i < OPCODES; i++) {
-		memset(rec, 0, sizeof(rec));
+		memset(&rec, 0, sizeof(rec));
 		a.nic.epoch++; /* rig_cmd() writes this one ... */
 		memcpy(a.port.bar + UNIC_BAR_CMD_OFF +
 			       a.cmd_tail % UNIC_CMD_ENTRIES * 64,
-		       rec, 64);
-		((struct unic_cmd_hdr *)rec)->epoch = 0;
+		       &rec, sizeof(rec));
+		rec.hdr.epoch = 0;
 		a.nic.epoch--;
-		((struct unic_cmd_hdr *)rec)->opcode = opcodes[i];
-		((struct unic_cmd_hdr *)rec)->epoch =
-			unic_to_le32(a.nic.epoch - 1);
-		unic_cmd_execute(&a.nic, rec, a.port.bar + UNIC_BAR_LIST_OFF);
-		assert_int_equal(rec[1], UNIC_ST_STALE_EPOCH);
+		rec.hdr.opcode = opcodes[i];
+		rec.hdr.epoch = unic_to_le32(a.nic.epoch - 1);
+		unic_cmd_execute(&a.nic, &rec, &cpl,
+				 a.port.bar + UNIC_BAR_LIST_OFF);
+		assert_int_equal(cpl.hdr.status, UNIC_ST_STALE_EPOCH);
 	}
 }
 

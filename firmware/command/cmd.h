@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * cmd.h - the mailbox commands (abi/unic_mbox.h).
+ *
+ * Secret: the opcode table - which handler decodes and answers which command.
+ */
+#ifndef UNIC_CMD_H
+#define UNIC_CMD_H
+
+struct unic_nic;
+
+/**
+ * unic_cmd_execute() - validate and execute one fetched command. Reads the clock
+ * first, unless the command starts and ends nothing that is timed (INV-6).
+ * @rec:  64 bytes, the only copy that is looked at.
+ * @out:  64 bytes, becomes the completion; both are aligned to 8.
+ * @list: the 4096-byte list page of the command's slot, in shared memory.
+ */
+void unic_cmd_execute(struct unic_nic *nic, const void *rec, void *out,
+		      void *list);
+
+#endif /* UNIC_CMD_H */
