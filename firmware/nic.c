@@ -24,6 +24,7 @@ static void init_tables(struct unic_nic *nic)
 	unic_random_init(nic);
 	unic_tlb_init(&nic->tlb);
 	unic_mr_init(nic);
+	unic_cuts_init(nic);
 	unic_evict_init(nic);
 	unic_usage_init(nic);
 	unic_cache_init(nic);
@@ -153,6 +154,17 @@ static void publish_beat(struct unic_nic *nic)
 	unic_mbox_beat(nic);
 }
 
+/* Operations that hold what has no time left end between the two halves, so that
+ * entries which they give back are granted in the same round (INV-8). */
+static uint64_t run_evictions(struct unic_nic *nic)
+{
+	if (!unic_evict_deadlines(nic))
+		return nic->evict.next_ns;
+	if (nic->cuts.fresh)
+		unic_cut_run(nic);
+	return unic_evict_poll(nic);
+}
+
 /* Everything that happens because time passes. */
 static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 {
@@ -173,7 +185,7 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 	}
 	next = unic_proc_detaching(nic);
 	nic->timers_ns = UINT64_MAX; /* a module may ask for less meanwhile */
-	next = min_ns(next, unic_evict_poll(nic));
+	next = min_ns(next, run_evictions(nic));
 	next = min_ns(next, unic_usage_sweep(nic));
 	next = min_ns(next, unic_fault_poll(nic));
 	next = min_ns(next, unic_token_poll(nic));

@@ -16,6 +16,7 @@
 #include "board.h"
 #include "transport/parked.h"
 #include "memory/cache.h"
+#include "memory/cuts.h"
 #include "transport/cq.h"
 #include "transport/cut.h"
 #include "memory/dependents.h"
@@ -97,6 +98,7 @@ struct unic_nic {
 	struct unic_stags stags;
 	struct unic_endings endings;
 	struct unic_cuts cuts;
+	struct unic_cut_lap cut_lap;
 };
 
 /* Count something (abi/unic_stats.h). */

@@ -132,7 +132,7 @@ void unic_dependents_unmake(struct unic_nic *nic, uint16_t mr)
 	uint32_t i, n = form->used;
 
 	unic_usage_fold(nic, mr); /* what is not counted yet */
-	unic_cut_forget(nic, mr);
+	unic_cuts_forget(nic, mr);
 	form->used = 0;
 	form->depth = 1;
 	for (i = form->first; i < form->first + n; i++) {

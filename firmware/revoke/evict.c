@@ -190,7 +190,7 @@ static void close_notice(struct unic_nic *nic, struct unic_mr *mr)
 		nic->evict.open[mr->proc]--;
 	unic_notice_close(&nic->evict.notices, mr->notice);
 	mr->notice = UNIC_NOTICE_NIL;
-	unic_cut_forget(nic, (uint16_t)(mr - nic->mrs.mr));
+	unic_cuts_forget(nic, (uint16_t)(mr - nic->mrs.mr));
 	clear_deferred(nic, mr, UNIC_MR_EVT_NOTICE);
 }
 
@@ -282,17 +282,17 @@ void unic_evict_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of)
 	drain_mr(nic, mr);
 }
 
-static void cut_all(struct unic_nic *nic, uint16_t mr, uint16_t of)
+static void mark_all_cut(struct unic_nic *nic, uint16_t mr, uint16_t of)
 {
 	(void)of;
-	unic_dependents_close(nic, mr, cut_all);
-	unic_cut(nic, mr);
+	unic_dependents_close(nic, mr, mark_all_cut);
+	unic_cuts_mark(nic, mr);
 }
 
 /*
- * Time is over for a region that is still used: its operations end, in this round
- * or those that follow. Pieces of DMA in flight end by themselves within the drain
- * bound; should they not, we come back and cut again.
+ * Time is over for a region that is still used: nic.c has its operations end next,
+ * in this round or those that follow. Pieces of DMA in flight end by themselves
+ * within the drain bound; should they not, we come back and mark it again.
  */
 static void cut_mr(struct unic_nic *nic, uint16_t idx)
 {
@@ -301,9 +301,7 @@ static void cut_mr(struct unic_nic *nic, uint16_t idx)
 	mr->evt_flags |= UNIC_EVICTED_WAS_BUSY;
 	unic_notice_defer(&nic->evict.notices, mr->notice,
 			  nic->now_ns + UNIC_DRAIN_BOUND_US * 1000ull);
-	cut_all(nic, idx, idx);
-	unic_cut_run(nic);
-	unic_evict_idle(nic, idx);
+	mark_all_cut(nic, idx, idx);
 }
 
 /*
@@ -702,17 +700,23 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+bool unic_evict_deadlines(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+
+	if (nic->state != UNIC_NIC_READY ||
+	    (!e->kicked && nic->now_ns < e->next_ns))
+		return false;
+	e->kicked = false;
+	handle_deadlines(nic);
+	return true;
+}
+
 uint64_t unic_evict_poll(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
 	uint64_t next;
 
-	if (nic->state != UNIC_NIC_READY)
-		return UINT64_MAX;
-	if (!e->kicked && nic->now_ns < e->next_ns)
-		return e->next_ns;
-	e->kicked = false;
-	handle_deadlines(nic);
 	if (nic->state != UNIC_NIC_READY)
 		return UINT64_MAX; /* the driver has failed */
 	publish_all(nic);

@@ -113,8 +113,18 @@ struct unic_put_off {
 void unic_evict_init(struct unic_nic *nic);
 
 /**
- * unic_evict_poll() - bounded work: deadlines, one reaper step when its period
- * is over, grants to waiters, events held back. Called once per poll round.
+ * unic_evict_deadlines() - the first half of the step of a round, bounded: regions
+ * whose grace is over drain, and those that are still used are marked
+ * (memory/cuts.h). The caller has their operations end, and goes on with
+ * unic_evict_poll() in the same round.
+ * Returns false if nothing is due before evict.next_ns: then nothing was done, and
+ * there is no other half.
+ */
+bool unic_evict_deadlines(struct unic_nic *nic);
+
+/**
+ * unic_evict_poll() - the other half, bounded: events held back, grants to waiters,
+ * one reaper step when its period is over.
  * Returns the NIC time at which it next has something to do (UINT64_MAX:
  * nothing until something happens).
  */

@@ -6,37 +6,34 @@
 
 #include "nic.h"
 
-void unic_cut(struct unic_nic *nic, uint16_t mr)
+void unic_cut_init(struct unic_nic *nic)
 {
-	struct unic_cuts *c = &nic->cuts;
+	memset(&nic->cut_lap, 0, sizeof(nic->cut_lap));
+}
 
-	if (c->left && unic_cuts_has(c, mr))
-		return;
-	c->mr[mr / 32] |= 1u << mr % 32;
-	c->left = UNIC_QPS;
-	nic->chores = true;
+bool unic_cut_due(const struct unic_nic *nic)
+{
+	return nic->cuts.fresh || nic->cut_lap.left;
 }
 
 bool unic_cut_run(struct unic_nic *nic)
 {
-	struct unic_cuts *c = &nic->cuts;
+	struct unic_cut_lap *lap = &nic->cut_lap;
 	bool worked = false;
 	uint16_t at;
 
-	while (c->left &&
-	       unic_ration_left(&c->ration, nic->polls, UNIC_CUT_ROUND)) {
-		at = c->at;
-		c->at = (uint16_t)((at + 1u) % UNIC_QPS);
-		c->left--;
-		unic_ration_spend(&c->ration, unic_qp_cut(nic, at));
+	if (nic->cuts.fresh)
+		lap->left = UNIC_QPS;
+	nic->cuts.fresh = false;
+	while (lap->left &&
+	       unic_ration_left(&lap->ration, nic->polls, UNIC_CUT_ROUND)) {
+		at = lap->at;
+		lap->at = (uint16_t)((at + 1u) % UNIC_QPS);
+		lap->left--;
+		unic_ration_spend(&lap->ration, unic_qp_cut(nic, at));
 		worked = true;
 	}
-	if (!c->left)
-		memset(c->mr, 0, sizeof(c->mr));
+	if (!lap->left)
+		unic_cuts_clear(nic);
 	return worked;
-}
-
-void unic_cut_forget(struct unic_nic *nic, uint16_t mr)
-{
-	nic->cuts.mr[mr / 32] &= ~(1u << mr % 32);
 }

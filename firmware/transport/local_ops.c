@@ -70,7 +70,7 @@ static int wait_idle(struct unic_nic *nic, struct unic_qp *qp, uint32_t stag)
 		*until = nic->now_ns + nic->evict.notices.grace_us * NS_PER_US;
 	if (nic->now_ns >= *until) {
 		*until = nic->now_ns + UNIC_DRAIN_BOUND_US * NS_PER_US;
-		unic_cut(nic, (uint16_t)(stag >> UNIC_MR_IDX_SHIFT));
+		unic_cuts_mark(nic, (uint16_t)(stag >> UNIC_MR_IDX_SHIFT));
 		unic_cut_run(nic);
 	}
 	return -UNIC_EPENDING;

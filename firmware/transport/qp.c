@@ -68,7 +68,7 @@ void unic_qp_init(struct unic_nic *nic)
 	nic->qps.conns = 0;
 	memset(&nic->bounces, 0, sizeof(nic->bounces));
 	memset(&nic->memop, 0, sizeof(nic->memop));
-	memset(&nic->cuts, 0, sizeof(nic->cuts));
+	unic_cut_init(nic);
 }
 
 struct unic_qp *unic_qp_by_number(struct unic_nic *nic, uint32_t qpn)
@@ -787,7 +787,7 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 
 	if (unic_rq_sweep_due(nic))
 		worked |= unic_rq_sweep(nic);
-	if (nic->cuts.left)
+	if (unic_cut_due(nic))
 		worked |= unic_cut_run(nic);
 	if (nic->mrs.draw_in)
 		unic_mr_draw(nic);
@@ -799,7 +799,8 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 		unic_cq_events(nic);
 	nic->chores = unic_rq_sweep_due(nic) || qps->evts_due ||
 		      nic->cqs.evts_due || unic_rq_ahead_due(nic) ||
-		      nic->bounces.ready || nic->mrs.draw_in || nic->cuts.left;
+		      nic->bounces.ready || nic->mrs.draw_in ||
+		      unic_cut_due(nic);
 	return worked;
 }
 

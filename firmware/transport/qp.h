@@ -343,7 +343,7 @@ void unic_qp_doorbell_rq(struct unic_nic *nic, uint32_t idx, uint32_t tail);
 void unic_qp_sweep(struct unic_nic *nic, uint16_t mr);
 
 /** unic_qp_cut() - QP @idx, if there is one, dies if it holds what nic->cuts has
- * (cut.h). What that cost: a slot of its window that was looked at, or as much. */
+ * (cuts.h). What that cost: a slot of its window that was looked at, or as much. */
 uint32_t unic_qp_cut(struct unic_nic *nic, uint32_t idx);
 
 /** unic_qp_quiesce() - all QPs to ERR. */

@@ -151,7 +151,7 @@ BREAKS = (
      "if (qps->sweep_stag[k] == lkey)", "if (0)", "test_reasons: receives_are_swept"),
     ("5.3", "firmware/transport/rq.c", "return !rq->substitute || rq->room >= rq->class_bytes;",
      "return 1;", "test_rc: messaging_evicted_far"),
-    ("5.5", "firmware/revoke/evict.c", "\tunic_cut(nic, mr);\n}", "}",
+    ("5.5", "firmware/revoke/evict.c", "\tunic_cuts_mark(nic, mr);\n}", "}",
      "test_revoke: receive_in_progress_is_cut_at_t"),
     ("5.6", "firmware/transport/rq.c", "if (err != -UNIC_EEVICTED)\n\t\treturn err;",
      "return err;", "test_rc: messaging_evicted"),
@@ -166,7 +166,7 @@ BREAKS = (
      "test_revoke: unsent_request_of_an_evicted_region_completes_evicted"),
     ("5.10", "firmware/memory/access.h", "return !mr->holds && ", "return ",
      "test_evict: dereg_of_a_held_region_is_pending"),
-    ("5.11", "firmware/revoke/evict.c", "\tunic_cut(nic, mr);\n}", "}",
+    ("5.11", "firmware/revoke/evict.c", "\tunic_cuts_mark(nic, mr);\n}", "}",
      "test_revoke: unacknowledged_at_t_completes_evicted_once"),
     ("5.12", "firmware/arbiter/notice.c", "t->state = UNIC_NOTICE_GRACE;\n"
      "\tset_deadline(n, t, now_ns + n->grace_us * 1000ull);\n\treturn 0;",

@@ -434,7 +434,7 @@ static uint32_t dead(void)
 /* Others have left room for one look in the round that runs. */
 static void little_is_left(void)
 {
-	struct unic_ration *r = &ra.nic.cuts.ration;
+	struct unic_ration *r = &ra.nic.cut_lap.ration;
 
 	unic_ration_left(r, ra.nic.polls, UNIC_CUT_ROUND);
 	unic_ration_spend(r, UNIC_CUT_ROUND - 1);
@@ -487,7 +487,7 @@ static void cut_lets_others_through(void **state)
 	assert_int_equal(rig_count(&ra, evicted_regions), 1);
 	pair_rounds(&ra, 2 * UNIC_QPS);
 	assert_int_equal(dead(), 2);
-	assert_int_equal(ra.nic.cuts.left, 0);
+	assert_int_equal(ra.nic.cut_lap.left, 0);
 	rig_expect(&ra, UNIC_EVT_EVICTED, &evt);
 	assert_true(unic_from_le32(evt.flags) & UNIC_EVICTED_WAS_BUSY);
 	while (rig_event(&ra, &evt))
@@ -504,47 +504,94 @@ static void cut_goes_on_by_itself(void **state)
 	pair_rounds(&ra, 8);
 	assert_false(ra.nic.chores);
 	little_is_left();
-	unic_cut(&ra.nic, (uint16_t)other.mr);
+	unic_cuts_mark(&ra.nic, (uint16_t)other.mr);
 	unic_cut_run(&ra.nic);
 	ra.nic.polls++;
 	assert_int_equal(dead(), 0);
 	pair_rounds(&ra, 2 * UNIC_QPS);
 	assert_int_equal(dead(), 1);
-	assert_int_equal(ra.nic.cuts.left, 0);
+	assert_int_equal(ra.nic.cut_lap.left, 0);
 }
 
 /* Regions whose time is over together are looked for together. One that has ended
  * is looked for no more: its index may be another's. */
 static void one_look_for_all(void **state)
 {
-	struct unic_cuts *c = &ra.nic.cuts;
+	struct unic_cut_lap *lap = &ra.nic.cut_lap;
+	const struct unic_cuts *c = &ra.nic.cuts;
 
 	(void)state;
 	all_busy();
-	unic_cut(&ra.nic, (uint16_t)ma.mr);
-	unic_cut(&ra.nic, (uint16_t)other.mr);
+	unic_cuts_mark(&ra.nic, (uint16_t)ma.mr);
+	unic_cuts_mark(&ra.nic, (uint16_t)other.mr);
 	unic_cut_run(&ra.nic);
 	assert_int_equal(dead(), MANY);
-	assert_int_equal(c->left, 0);
+	assert_int_equal(lap->left, 0);
 	assert_false(unic_cuts_has(c, ma.mr) || unic_cuts_has(c, other.mr));
 	all_busy();
 	time_over(&other);
-	c->at = (uint16_t)(many[MANY - 1].qpn & 0xff);
+	lap->at = (uint16_t)(many[MANY - 1].qpn & 0xff);
 	little_is_left();
 	unic_nic_poll(&ra.nic);
 	assert_int_equal(dead(), 1);
 	assert_int_equal(rig_count(&ra, evicted_regions), 1);
-	assert_true(c->left);
+	assert_true(lap->left);
 	assert_false(unic_cuts_has(c, other.mr));
 	/* one that comes meanwhile has a whole lap, and no more than one */
 	little_is_left();
-	unic_cut(&ra.nic, (uint16_t)ma.mr);
-	assert_int_equal(c->left, UNIC_QPS);
+	unic_cuts_mark(&ra.nic, (uint16_t)ma.mr);
 	unic_cut_run(&ra.nic);
-	unic_cut(&ra.nic, (uint16_t)ma.mr);
-	assert_int_equal(c->left, UNIC_QPS - 1);
+	assert_int_equal(lap->left, UNIC_QPS - 1);
+	unic_cuts_mark(&ra.nic, (uint16_t)ma.mr);
+	assert_false(c->fresh);
 	pair_rounds(&ra, 2 * UNIC_QPS);
 	assert_int_equal(dead(), MANY);
+}
+
+/* All of the table is taken, but for what comes back with @mr, which process 1
+ * waits for. */
+static void waiting_for(const struct rig_mr *mr, uint32_t pages)
+{
+	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
+				   .gen = unic_to_le32(mr->gen) };
+	struct rig_mr some;
+	struct unic_evt_mr evt;
+	uint32_t pd, n;
+
+	rig_attach(&ra, 1, 2);
+	pd = rig_pd(&ra, 1);
+	for (n = 64; n; n /= 2)
+		while (!rig_reg(&ra, 0, qa.pd, n, UNIC_CLASS_RDMA,
+				UNIC_REG_LIST, 0, &some))
+			;
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
+	rig_poll(&ra);
+	rig_expect(&ra, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(&ra, &evt), 0);
+	assert_int_equal(rig_reg(&ra, 1, pd, pages, UNIC_CLASS_RDMA,
+				 UNIC_REG_WAIT, 0, &some),
+			 UNIC_ST_PENDING);
+	rig_poll(&ra);
+}
+
+/* Who waits for a region in use has its entries in the round in which the
+ * operations are cut (INV-8). */
+static void waiter_is_served_in_the_round_of_the_cut(void **state)
+{
+	uint8_t evt[64];
+
+	(void)state;
+	all_busy();
+	waiting_for(&ma, PAIR_PAGES);
+	while (rig_event(&ra, evt))
+		assert_int_not_equal(evt[0], UNIC_EVT_GRANTED);
+	assert_int_equal(dead(), 0);
+	ra.port.now_ns += 20 * MS;
+	ra.nic.stale = UINT8_MAX;
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(dead(), 2);
+	rig_expect(&ra, UNIC_EVT_EVICTED, evt);
+	rig_expect(&ra, UNIC_EVT_GRANTED, evt);
 }
 
 int main(void)
@@ -566,6 +613,7 @@ int main(void)
 		cmocka_unit_test(cut_lets_others_through),
 		cmocka_unit_test(cut_goes_on_by_itself),
 		cmocka_unit_test(one_look_for_all),
+		cmocka_unit_test(waiter_is_served_in_the_round_of_the_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

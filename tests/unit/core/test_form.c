@@ -714,7 +714,7 @@ static void local_inv_waits_and_cuts(void **state)
 /* Who uses it is looked for once T is over, and then not at each turn. */
 static void local_inv_cuts_once(void **state)
 {
-	struct unic_cuts *c = &rb.nic.cuts;
+	struct unic_cut_lap *lap = &rb.nic.cut_lap;
 	struct unic_sge e = piece(&mb[1], 0, PAGE);
 	struct rig_mr w;
 
@@ -727,18 +727,18 @@ static void local_inv_cuts_once(void **state)
 		memop(UNIC_WR_LOCAL_INV, w.stag, 0, 0, 0, 0);
 	rig_ring(&rb, 0, UNIC_DB_SQ, qb.row, ++qb.sq_tail);
 	rig_run2(&ra, &rb, 5 * MS);
-	assert_int_equal(c->ration.round, 0);
+	assert_int_equal(lap->ration.round, 0);
 	rig_run2(&ra, &rb, 16 * MS);
-	assert_int_not_equal(c->ration.round, 0);
-	assert_int_equal(c->left, 0);
-	c->ration = (struct unic_ration){ 0 };
+	assert_int_not_equal(lap->ration.round, 0);
+	assert_false(unic_cut_due(&rb.nic));
+	lap->ration = (struct unic_ration){ 0 };
 	rb.nic.stale = UINT8_MAX;
 	unic_nic_poll(&rb.nic);
 	rig_ring(&rb, 0, UNIC_DB_SQ, qb.row, qb.sq_tail);
 	unic_nic_poll(&rb.nic);
-	assert_int_equal(c->ration.round, 0);
+	assert_int_equal(lap->ration.round, 0);
 	rig_run2(&ra, &rb, 2 * MS); /* something holds it yet */
-	assert_int_not_equal(c->ration.round, 0);
+	assert_int_not_equal(lap->ration.round, 0);
 	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
 }
 
@@ -753,8 +753,8 @@ static void made_anew_is_not_cut(void **state)
 	post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE, mb[1].iova, &e,
 		  1);
 	w.stag = rb.nic.mrs.mr[w.mr].stag;
-	unic_cut(&rb.nic, (uint16_t)mb[2].mr);
-	unic_cut(&rb.nic, (uint16_t)w.mr);
+	unic_cuts_mark(&rb.nic, (uint16_t)mb[2].mr);
+	unic_cuts_mark(&rb.nic, (uint16_t)w.mr);
 	assert_int_equal(
 		unic_derived_close(&rb.nic, w.stag, (uint16_t)qb.pd, false), 0);
 	assert_true(unic_derived_unmake(&rb.nic, w.stag));
@@ -772,6 +772,12 @@ static void asked_back(const struct rig_mr *mr)
 	rig_poll(&rb);
 	rig_expect(&rb, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(rig_ack(&rb, &evt), 0);
+}
+
+static void evict_step(void)
+{
+	if (unic_evict_deadlines(&rb.nic))
+		unic_evict_poll(&rb.nic);
 }
 
 /* A region that takes many forms along has a round to itself. */
@@ -794,11 +800,11 @@ static void deadline_of_many_forms_is_a_round(void **state)
 	asked_back(&mb[0]); /* the last one is found first */
 	asked_back(&mb[1]);
 	rb.nic.now_ns += 20 * MS;
-	unic_evict_poll(&rb.nic);
+	evict_step();
 	assert_true(heavy->state >= UNIC_MR_DRAINING);
 	assert_int_equal(light->state, UNIC_MR_NOTIFIED);
 	assert_int_equal(rb.nic.timers_ns, 0); /* in the next one */
-	unic_evict_poll(&rb.nic);
+	evict_step();
 	assert_true(light->state >= UNIC_MR_DRAINING);
 }
 

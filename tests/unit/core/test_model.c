@@ -483,7 +483,8 @@ static void run(uint64_t seed, uint32_t steps)
 		if (rnd(4) == 0) {
 			r.port.now_ns += rnd(400000);
 			r.nic.now_ns = r.port.now_ns;
-			unic_evict_poll(&r.nic);
+			if (unic_evict_deadlines(&r.nic))
+				unic_evict_poll(&r.nic);
 			note_state();
 			take_events();
 		}

@@ -306,7 +306,7 @@ static void no_last_word(void **state)
 			break;
 		fake_dma_run(&rb.port, 1);
 	}
-	unic_cut(&rb.nic, (uint16_t)mb.mr);
+	unic_cuts_mark(&rb.nic, (uint16_t)mb.mr);
 	unic_cut_run(&rb.nic);
 	fake_dma_run(&rb.port, 64);
 	rb.port.late_dma = false;

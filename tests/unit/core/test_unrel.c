@@ -244,7 +244,7 @@ static void uc_cut_before_its_completion(void **state)
 			rig_recv(&rb, &ub, 11, &other, 0, 100);
 	}
 	assert_int_equal(qps->roce.rx_stage, UNIC_RX_FINISH);
-	unic_cut(&rb.nic, (uint16_t)mb.mr);
+	unic_cuts_mark(&rb.nic, (uint16_t)mb.mr);
 	unic_cut_run(&rb.nic);
 	pair_run(1 * MS);
 	pair_expect_none(&rb, &ub);
