@@ -25,6 +25,7 @@ static void init_tables(struct unic_nic *nic)
 	unic_tlb_init(&nic->tlb);
 	unic_mr_init(nic);
 	unic_cuts_init(nic);
+	unic_revoked_init(nic);
 	unic_evict_init(nic);
 	unic_usage_init(nic);
 	unic_cache_init(nic);

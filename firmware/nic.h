@@ -28,6 +28,7 @@
 #include "transport/local_ops.h"
 #include "memory/fault.h"
 #include "memory/mr.h"
+#include "memory/revoked.h"
 #include "memory/dma_mr.h"
 #include "base/slots.h"
 #include "transport/qp.h"
@@ -77,6 +78,7 @@ struct unic_nic {
 	_Alignas(256) struct unic_tlb tlb;
 	struct unic_cqs cqs;
 	struct unic_qps qps;
+	struct unic_revoked revoked;
 	_Alignas(64) struct unic_tokens tokens; /* the same; 64 bytes each */
 	struct unic_evict evict;
 	struct unic_random random;

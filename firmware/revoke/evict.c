@@ -264,7 +264,7 @@ static void drain_mr(struct unic_nic *nic, uint16_t idx)
 	UNIC_TRACE(nic, DRAIN, mr->proc, idx, mr->holds, mr->dmas, 0);
 	unic_token_mr_gone(nic, idx);
 	if (mr->mr_class == UNIC_CLASS_MESSAGING)
-		unic_qp_sweep(nic, idx);
+		unic_revoked_add(nic, idx);
 	unic_dependents_close(nic, idx, unic_evict_dependent);
 	unic_evict_idle(nic, idx);
 }

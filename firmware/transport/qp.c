@@ -58,8 +58,7 @@ void unic_qp_init(struct unic_nic *nic)
 	unic_sched_init(nic);
 	nic->qps.timer_ns = UNIC_NEVER;
 	nic->qps.evts_due = 0;
-	nic->qps.sweeps = 0;
-	nic->qps.sweep_lost = false;
+	nic->qps.sweeping = false;
 	nic->qps.sweep_stale = false;
 	nic->qps.sweep_fetching = false;
 	nic->qps.sweep_have = 0;

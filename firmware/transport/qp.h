@@ -264,7 +264,6 @@ struct unic_qp {
 
 #define UNIC_QP_EVT_ERROR (1u << 0)
 #define UNIC_QP_EVT_GONE  (1u << 1)
-#define UNIC_QP_SWEEPS	  16u
 #define UNIC_QP_WORDS	  ((UNIC_QPS + 31u) / 32u) /* of a bit for each */
 
 struct unic_qps {
@@ -273,8 +272,7 @@ struct unic_qps {
 	uint32_t key[8];   /* of the permutations of numbers */
 	uint16_t evts_due;
 	/* receives looked through for evicted regions, see rq.h */
-	uint32_t sweep_stag[UNIC_QP_SWEEPS];
-	uint16_t sweeps;
+	bool sweeping;
 	uint16_t sweep_qp;
 	uint32_t sweep_at;   /* slot of that QP */
 	uint16_t sweep_have; /* slots in sweep_slot, from sweep_at on */
@@ -290,12 +288,6 @@ struct unic_qps {
 	struct unic_qp qp[UNIC_QPS];
 	/* the datagram in hand, see ud_uc_rx.c */
 	uint32_t datagram[(UNIC_GRH_BYTES + UNIC_MTU) / 4u];
-	/* each STag that is swept for has a lap: until so many QPs have been
-	 * passed, ever */
-	uint32_t sweep_until[UNIC_QP_SWEEPS];
-	uint32_t sweep_passed;
-	uint32_t lost_until; /* lap of those that there was no place for */
-	bool sweep_lost;
 	uint16_t ahead_at; /* the QP whose turn it is to be looked ahead of */
 	/* receives that messages may still pass over in this round of work */
 	uint16_t looks;
@@ -337,10 +329,6 @@ bool unic_qp_proc_gone(struct unic_nic *nic, uint32_t proc);
  * goes to error. */
 void unic_qp_doorbell_sq(struct unic_nic *nic, uint32_t idx, uint32_t tail);
 void unic_qp_doorbell_rq(struct unic_nic *nic, uint32_t idx, uint32_t tail);
-
-/** unic_qp_sweep() - region @mr (messaging) was taken back: posted receives
- * that name it complete EVICTED, over the next poll rounds. */
-void unic_qp_sweep(struct unic_nic *nic, uint16_t mr);
 
 /** unic_qp_cut() - QP @idx, if there is one, dies if it holds what nic->cuts has
  * (cuts.h). What that cost: a slot of its window that was looked at, or as much. */

@@ -15,8 +15,6 @@
 #define LOOKS	  (2u * UNIC_RQ_WINDOW)
 #define AHEAD_QPS 4u /* looked at ahead of their messages in a round */
 
-static bool is_lkey_revoked(const struct unic_nic *nic, uint32_t lkey);
-
 static struct unic_rq_slot *slot_of(struct unic_rq *rq, uint32_t s)
 {
 	return &rq->win[s % UNIC_RQ_WINDOW];
@@ -242,7 +240,7 @@ static int check_receive(struct unic_nic *nic, struct unic_qp *qp,
 		/* what its index is now says nothing of a receive that the
 		 * sweep would have found before */
 		if (r == -UNIC_ESTAG &&
-		    is_lkey_revoked(nic, unic_from_le32(slot->sge[i].lkey)))
+		    unic_revoked_has(nic, unic_from_le32(slot->sge[i].lkey)))
 			r = -UNIC_EEVICTED;
 		if (r) {
 			*detail = unic_qp_refused(nic, qp, r);
@@ -669,29 +667,7 @@ bool unic_rq_ahead_due(const struct unic_nic *nic)
 
 bool unic_rq_sweep_due(const struct unic_nic *nic)
 {
-	return nic->qps.sweeps || nic->qps.sweep_lost;
-}
-
-/* Does @lkey name a region that can be used, or could before it was taken back
- * in this very moment? The consumer's byte may be one to come. */
-static bool is_lkey_usable(const struct unic_nic *nic, uint32_t lkey)
-{
-	const struct unic_mr *mr = &nic->mrs.mr[lkey >> UNIC_MR_IDX_SHIFT];
-
-	return !((mr->stag ^ lkey) & ~0xffu) && mr->state != UNIC_MR_FREE &&
-	       mr->state < UNIC_MR_DRAINING;
-}
-
-/* Was the region of @lkey taken back within a lap of the sweep? */
-static bool is_lkey_revoked(const struct unic_nic *nic, uint32_t lkey)
-{
-	const struct unic_qps *qps = &nic->qps;
-	uint32_t k;
-
-	for (k = 0; k < qps->sweeps; k++)
-		if (qps->sweep_stag[k] == lkey)
-			return true;
-	return qps->sweep_lost && !is_lkey_usable(nic, lkey);
+	return unic_revoked_any(&nic->revoked);
 }
 
 /* The sweep is at its QP's oldest receive. */
@@ -702,24 +678,6 @@ static void sweep_begin_qp(struct unic_qps *qps)
 	qps->sweep_stale = qps->sweep_fetching;
 }
 
-void unic_qp_sweep(struct unic_nic *nic, uint16_t mr)
-{
-	struct unic_qps *qps = &nic->qps;
-	/* all QPs, and once more the one that it may be in the middle of */
-	uint32_t until = qps->sweep_passed + UNIC_QPS + 1;
-
-	if (!unic_rq_sweep_due(nic))
-		sweep_begin_qp(qps);
-	nic->chores = true;
-	if (qps->sweeps == UNIC_QP_SWEEPS) {
-		qps->sweep_lost = true;
-		qps->lost_until = until;
-		return;
-	}
-	qps->sweep_stag[qps->sweeps] = nic->mrs.mr[mr].stag;
-	qps->sweep_until[qps->sweeps++] = until;
-}
-
 static bool has_revoked_sge(const struct unic_nic *nic,
 			    const struct unic_rq_slot *slot)
 {
@@ -727,45 +685,26 @@ static bool has_revoked_sge(const struct unic_nic *nic,
 
 	for (i = 0; i < slot->num_sge && i < UNIC_RQ_SGE_MAX; i++)
 		if (slot->sge[i].len &&
-		    is_lkey_revoked(nic, unic_from_le32(slot->sge[i].lkey)))
+		    unic_revoked_has(nic, unic_from_le32(slot->sge[i].lkey)))
 			return true;
 	return false;
 }
 
-static bool is_lap_over(const struct unic_qps *qps, uint32_t until)
+static void sweep_next_qp(struct unic_nic *nic)
 {
-	return (int32_t)(qps->sweep_passed - until) >= 0;
-}
+	struct unic_qps *qps = &nic->qps;
 
-/* The oldest come first: those whose lap is over are done with. */
-static void sweep_end_laps(struct unic_qps *qps)
-{
-	uint32_t n = 0, i;
-
-	while (n < qps->sweeps && is_lap_over(qps, qps->sweep_until[n]))
-		n++;
-	for (i = n; n && i < qps->sweeps; i++) {
-		qps->sweep_stag[i - n] = qps->sweep_stag[i];
-		qps->sweep_until[i - n] = qps->sweep_until[i];
-	}
-	qps->sweeps = (uint16_t)(qps->sweeps - n);
-	if (qps->sweep_lost && is_lap_over(qps, qps->lost_until))
-		qps->sweep_lost = false;
-}
-
-static void sweep_next_qp(struct unic_qps *qps)
-{
-	qps->sweep_passed++;
 	if (++qps->sweep_qp == UNIC_QPS)
 		qps->sweep_qp = 0;
-	sweep_end_laps(qps);
+	unic_revoked_pass(nic);
 	sweep_begin_qp(qps);
+	qps->sweeping = unic_rq_sweep_due(nic);
 }
 
 void unic_rq_sweep_forget(struct unic_nic *nic, uint16_t idx)
 {
 	if (unic_rq_sweep_due(nic) && nic->qps.sweep_qp == idx)
-		sweep_next_qp(&nic->qps);
+		sweep_next_qp(nic);
 }
 
 void unic_rq_swept(struct unic_nic *nic, uint16_t idx, uint32_t count, bool ok)
@@ -778,7 +717,7 @@ void unic_rq_swept(struct unic_nic *nic, uint16_t idx, uint32_t count, bool ok)
 	else if (ok)
 		qps->sweep_have = (uint16_t)count;
 	else
-		sweep_next_qp(qps);
+		sweep_next_qp(nic);
 	unic_qp_dma_end(nic, &qps->qp[idx]);
 }
 
@@ -849,6 +788,9 @@ bool unic_rq_sweep(struct unic_nic *nic)
 	struct unic_qp *qp = &qps->qp[qps->sweep_qp];
 	int r = 0;
 
+	if (!qps->sweeping)
+		sweep_begin_qp(qps);
+	qps->sweeping = true;
 	if (qps->sweep_fetching)
 		return false;
 	if ((int32_t)(qps->sweep_at - qp->rq.head) < 0) {
@@ -856,13 +798,13 @@ bool unic_rq_sweep(struct unic_nic *nic)
 		qps->sweep_have = 0;
 	}
 	if (!can_sweep_qp(qps, qp)) {
-		sweep_next_qp(qps);
+		sweep_next_qp(nic);
 		return true;
 	}
 	if (!qps->sweep_have)
 		r = sweep_read(nic, qp);
 	if (r == -UNIC_EBUS || r == -UNIC_EEVICTED)
-		sweep_next_qp(qps); /* it will find out by itself */
+		sweep_next_qp(nic); /* it will find out by itself */
 	if (r)
 		return r != -UNIC_EAGAIN;
 	return sweep_slots(nic, qp);

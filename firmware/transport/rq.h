@@ -11,9 +11,8 @@
  * the head, then one by one behind it, and not again before another is posted.
  *
  * The sweep goes round and round the queue pairs, a window of receives in each
- * round of work, until each STag that it looks for had a lap: an eviction only
- * names one more, and does not begin anew. Of more STags than it has places for
- * it looks for what names no region (that is there). Until their lap is over,
+ * round of work, until each STag that was taken back (memory/revoked.h) had a
+ * lap: an eviction only names one more, and does not begin anew. Until then,
  * receives of an evicted region are known as such to messages, too, even if the
  * region's index is in use again.
  */

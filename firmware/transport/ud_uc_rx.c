@@ -525,5 +525,5 @@ void unic_ud_uc_cut(struct unic_nic *nic, struct unic_qp *qp)
 		roce->rx_err = -UNIC_EEVICTED; /* its packet: no piece more */
 	UNIC_COUNT(nic, uc_broken);
 	abort_message(nic, qp);
-	unic_qp_sweep(nic, mr);
+	unic_revoked_add(nic, mr);
 }

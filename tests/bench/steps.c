@@ -118,7 +118,7 @@ static void sweep(void)
 	rig_ring(&b, 0, UNIC_DB_RQ, big.row, posted);
 	longest(&b, 4);
 	for (i = 0; i < REGIONS; i++) {
-		MEASURE(n, unic_qp_sweep(&b.nic, (uint16_t)gone[i].mr));
+		MEASURE(n, unic_revoked_add(&b.nic, (uint16_t)gone[i].mr));
 		most = n > most ? n : most;
 	}
 	report("receives_name_a_region", most);

@@ -199,7 +199,7 @@ static uint32_t sweep_by_rounds(void)
 {
 	uint32_t n;
 
-	for (n = 0; rb.nic.qps.sweeps && n < 8 * LAP; n++) {
+	for (n = 0; rb.nic.revoked.n && n < 8 * LAP; n++) {
 		unic_nic_poll(&rb.nic);
 		assert_in_range(take(), 0, WINDOW);
 	}
@@ -241,7 +241,7 @@ static void naming_one_more_sweeps_nothing(void **state)
 		post(&gone[i % GONE], 64);
 	ring_bell();
 	for (i = 0; i < GONE; i++) {
-		unic_qp_sweep(&rb.nic, (uint16_t)gone[i].mr);
+		unic_revoked_add(&rb.nic, (uint16_t)gone[i].mr);
 		assert_int_equal(take(), 0);
 	}
 	assert_int_equal(rb.nic.qps.qp[big.qpn & 0xff].rq.head, 0);
@@ -433,15 +433,15 @@ static void others_are_left_alone(void **state)
 	post(&mb, 64);
 	ring_bell();
 	for (i = 0; i < GONE; i++)
-		unic_qp_sweep(&rb.nic, (uint16_t)gone[i].mr);
-	assert_true(rb.nic.qps.sweep_lost);
+		unic_revoked_add(&rb.nic, (uint16_t)gone[i].mr);
+	assert_true(rb.nic.revoked.lost);
 	for (i = 0; i < GONE; i++)
 		evict(&gone[i]);
 	rig_poll(&rb);
 	pair_run(MS);
 	assert_int_equal(take(), GONE);
 	evicted(2, 2 + GONE);
-	assert_false(rb.nic.qps.sweep_lost);
+	assert_false(rb.nic.revoked.lost);
 }
 
 /* A queue pair leaves while a piece of its ring is read for the sweep; the sweep
@@ -469,7 +469,7 @@ static void its_queue_leaves(void **state)
 	fake_dma_run(&rb.port, FAKE_PENDING);
 	rig_poll(&rb);
 	pair_run(MS);
-	assert_int_equal(rb.nic.qps.sweeps, 0);
+	assert_int_equal(rb.nic.revoked.n, 0);
 	assert_false(rb.nic.qps.sweep_stale);
 	assert_false(rb.nic.qps.qp[big.qpn & 0xff].used);
 }
