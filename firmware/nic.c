@@ -156,13 +156,18 @@ static void publish_beat(struct unic_nic *nic)
 }
 
 /* Operations that hold what has no time left end between the two halves, so that
- * entries which they give back are granted in the same round (INV-8). */
+ * entries which they give back are granted in the same round (INV-8). A driver that
+ * has failed stops the NIC here, before anything else is sent or received. */
 static uint64_t run_evictions(struct unic_nic *nic)
 {
 	if (!unic_evict_deadlines(nic))
 		return nic->evict.next_ns;
 	if (nic->cuts.fresh)
 		unic_cut_run(nic);
+	if (unlikely(nic->evict.driver_failed)) {
+		unic_nic_quiesce(nic);
+		return UINT64_MAX;
+	}
 	return unic_evict_poll(nic);
 }
 

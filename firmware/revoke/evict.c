@@ -499,7 +499,7 @@ handle_undelivered(struct unic_nic *nic, const struct unic_notice *n)
 	}
 	UNIC_COUNT(nic, driver_failures);
 	UNIC_TRACE(nic, DRIVER_FAILED, n->owner, n->seq, 0, 0, 0);
-	unic_nic_quiesce(nic);
+	nic->evict.driver_failed = true;
 }
 
 /* What ends with region @mr, as so many regions. */
@@ -717,8 +717,6 @@ uint64_t unic_evict_poll(struct unic_nic *nic)
 	struct unic_evict *e = &nic->evict;
 	uint64_t next;
 
-	if (nic->state != UNIC_NIC_READY)
-		return UINT64_MAX; /* the driver has failed */
 	publish_all(nic);
 	next = unic_admission_poll(nic);
 	if (e->evts_due)

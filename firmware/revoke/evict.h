@@ -70,8 +70,9 @@ struct unic_evict {
 	struct unic_notices notices;
 	uint64_t next_ns; /* nothing to do before, unless kicked */
 	bool kicked;
-	bool refilling;	   /* between low and high watermark */
-	uint16_t evts_due; /* regions with an event held back */
+	bool refilling;	    /* between low and high watermark */
+	bool driver_failed; /* a notice was not delivered within H */
+	uint16_t evts_due;  /* regions with an event held back */
 	uint32_t reaper_us, residence_us, low, high;
 	uint64_t rng; /* policy random: state of its generator */
 	/* REGISTER_WAIT, see admission.h */
@@ -115,8 +116,8 @@ void unic_evict_init(struct unic_nic *nic);
 /**
  * unic_evict_deadlines() - the first half of the step of a round, bounded: regions
  * whose grace is over drain, and those that are still used are marked
- * (memory/cuts.h). The caller has their operations end, and goes on with
- * unic_evict_poll() in the same round.
+ * (memory/cuts.h). The caller has their operations end, and then, in the same round,
+ * stops the NIC if evict.driver_failed says so, or goes on with unic_evict_poll().
  * Returns false if nothing is due before evict.next_ns: then nothing was done, and
  * there is no other half.
  */
