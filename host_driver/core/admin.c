@@ -3,7 +3,9 @@
  * admin.c - what unicctl asks: the device's own words, passed on as they are,
  * and what the driver knows of its processes.
  */
-#include "request.h"
+#include "admin.h"
+
+#include "device.h"
 #include "region/region.h"
 #include "unic_stats.h"
 

@@ -7,6 +7,8 @@
  * in one command; whatever it says later goes by itself. The reply is sent when
  * the last one is answered.
  */
+#include "batch.h"
+
 #include "request.h"
 
 #define REC_BYTES 64u

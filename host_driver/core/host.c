@@ -3,9 +3,16 @@
  * host.c - the life of the device as the access layer sees it: lost, reset,
  * set up, ready; and where its events go.
  */
-#include "request.h"
+#include "host.h"
+
+#include "cm/cm.h"
+#include "cm/grants.h"
+#include "device.h"
+#include "proc.h"
+#include "queue.h"
 #include "region/region_fault.h"
-#include "region/region.h"
+#include "region/region_notice.h"
+#include "restore.h"
 
 #define LISTENERS_MAX 64u	    /* of a process */
 #define TIME_NS	      1000000000ull /* between two HOST_TIME commands */

@@ -2,7 +2,9 @@
 /* journal.c - see journal.h. */
 #include "journal.h"
 
+#include "cm/cm.h"
 #include "region/region.h"
+#include "restore.h"
 
 #define MAGIC	0x4a4e5531u /* "1UNJ" */
 #define VERSION 1u

@@ -12,7 +12,13 @@
  * config.slots_of_users), when it does not use the old memory: what is still read
  * is not zeroed.
  */
-#include "request.h"
+#include "proc.h"
+
+#include "cm/cm.h"
+#include "device.h"
+#include "queue.h"
+#include "region/region.h"
+#include "restore.h"
 
 static void cmd_attach(const struct unic_hproc *proc, uint32_t slot,
 		       struct unic_cmd_proc_attach *cmd)

@@ -3,7 +3,12 @@
  * queue.c - protection domains, payload tokens, completion queues and queue
  * pairs: ids of the host on this side, table indices of the NIC on the other.
  */
-#include "request.h"
+#include "queue.h"
+
+#include "cm/cm.h"
+#include "cm/grants.h"
+#include "proc.h"
+#include "restore.h"
 #include "unic_queue.h"
 
 static void *obj_get(const struct unic_req *req, uint32_t id,

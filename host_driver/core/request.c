@@ -5,6 +5,16 @@
  */
 #include "request.h"
 
+#include "admin.h"
+#include "batch.h"
+#include "cm/cm.h"
+#include "cm/grants.h"
+#include "proc.h"
+#include "queue.h"
+#include "region/region_derived.h"
+#include "region/region_fault.h"
+#include "region/region_notice.h"
+
 /* ------------------------------------------------------------ the op table */
 
 #define OP_HELLO (1u << 0) /* needs a process slot */

@@ -9,8 +9,12 @@
  * work requests made of them is not in our records; they end EVICTED. Regions that wait come last:
  * the device restores no region after one that was made otherwise.
  */
+#include "restore.h"
+
+#include "proc.h"
+#include "queue.h"
 #include "region/region_fault.h"
-#include "region/region.h"
+#include "region/region_notice.h"
 
 bool unic_restore_keeps(const struct unic_host *host, uint32_t owner)
 {

@@ -2,7 +2,7 @@
 /* kernel.c - see kernel.h. */
 #include "kernel.h"
 
-#include "request.h"
+#include "state.h"
 #include "eval.h"
 
 #define ROW	  0u

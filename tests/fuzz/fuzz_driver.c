@@ -9,7 +9,7 @@
  * device is gone; a process's books of frames balance; in a process's memory
  * only its upcall page and frames handed out are written; nothing is leaked.
  */
-#include "request.h"
+#include "state.h"
 #include "cm/cm_mad.h"
 #include "ctl.h"
 #include "region/frames_slot.h"

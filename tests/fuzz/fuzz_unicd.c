@@ -21,7 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "request.h"
+#include "state.h"
 #include "ctl.h"
 #include "region/frames_slot.h"
 #include "unicd.h"

@@ -2,7 +2,7 @@
 /* core_host.c - see core.h: the driver's half. */
 #include "core.h"
 
-#include "request.h"
+#include "state.h"
 #include "region/frames_slot.h"
 
 uint32_t core_pins(const struct unic_host *host, uint32_t slot, uint32_t frame)

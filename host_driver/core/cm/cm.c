@@ -8,7 +8,13 @@
  * its sender is dropped (DREQ and REP: answered, so that the peer can end); what
  * names one and does not fit it, too, without an answer.
  */
+#include "cm/cm.h"
+
 #include "cm/cm_conn.h"
+#include "cm/grants.h"
+#include "device.h"
+#include "queue.h"
+#include "restore.h"
 
 #define ACCEPT_NS   30000000000ull /* a consumer decides within */
 #define DREQ_TRIES  6u

@@ -2,6 +2,10 @@
 /* cm_conn.c - see cm_conn.h. */
 #include "cm/cm_conn.h"
 
+#include "cm/grants.h"
+#include "proc.h"
+#include "queue.h"
+
 #define ACK_DELAY 5u /* what a NIC takes to acknowledge: 131 us */
 
 void unic_conn_timers(struct unic_host *host, struct conn *c, uint64_t again,

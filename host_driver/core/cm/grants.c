@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* grants.c - see grants.h. */
 #include "cm/grants.h"
+
 #include "cm/cm_conn.h"
+#include "proc.h"
+#include "region/region_notice.h"
 
 #define HDR	     24u
 #define ASK_AGAIN_NS 4000000ull /* a datagram may be lost */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#include "region/frames.h"
+
 #include "region/frames_slot.h"
 
 #define BLOCK_FRAMES 512u /* 2 MiB: the largest run */

@@ -2,7 +2,10 @@
 /* region.c - registering, waiting, deregistering: see region.h. */
 #include "region/region.h"
 
+#include "proc.h"
+#include "region/region_dma.h"
 #include "region/region_fault.h"
+#include "region/region_notice.h"
 
 /* -------------------------------------------------------------------- pins */
 

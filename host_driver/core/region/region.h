@@ -154,30 +154,23 @@ void unic_region_waits(struct unic_host *host, struct unic_region *mr);
  * that are in @mr. */
 void unic_region_granted(struct unic_host *host, struct unic_region *mr);
 
-/** unic_region_release() - answer its notice in the name of its owner, who is told
- * EVICTED. */
-void unic_region_release(struct unic_host *host, struct unic_region *mr);
-
-/** unic_region_answered() - its owner says something to the notice that is open, if
- * one is. */
-void unic_region_answered(struct unic_host *host, struct unic_region *mr);
-
-/** unic_region_evicted() - it is not on the NIC any more: its frames are unpinned,
- * its owner is told, or who waits for its end. @evt: why. */
-void unic_region_evicted(struct unic_host *host, struct unic_region *mr,
-			 const struct unic_evt_mr *evt);
-
-/** unic_region_upcall() - NOTICE or EVICTED, by the words of the NIC's event or the
- * driver's own. */
-void unic_region_upcall(struct unic_host *host, const struct unic_region *mr,
-			const struct unic_evt_mr *evt, uint8_t type);
-
 /** unic_region_send_dereg() - have the NIC forget it too; nobody waits for that. */
 void unic_region_send_dereg(struct unic_host *host,
 			    const struct unic_region *mr);
 
-/** unic_region_physical() - MR_REG of residency PHYSICAL, by the driver itself. */
-void unic_region_physical(struct unic_req *req,
-			  const struct unic_ctl_mr_reg *r);
+void unic_region_reg(struct unic_req *req);
+void unic_region_dereg(struct unic_req *req);
+void unic_region_cancel(struct unic_req *req);
+/** unic_region_wait_event() - GRANTED, WAIT_ENDED. */
+void unic_region_wait_event(struct unic_host *host,
+			    const struct unic_evt_wait *evt);
+/** unic_region_drop_all() - forget the regions of @owner (UNIC_OBJ_ANYONE: all);
+ * requests that wait for them are answered @status. */
+void unic_region_drop_all(struct unic_host *host, uint32_t owner,
+			  uint32_t status);
+/** unic_region_stag() - STag, the NIC's PD and class of region @id of @owner.
+ * False if there is no such live region. */
+bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
+		      uint32_t *stag, uint32_t *pd);
 
 #endif /* UNIC_REGION_H */

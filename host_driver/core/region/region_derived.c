@@ -4,8 +4,8 @@
  * 7). The NIC knows what depends on what; here a form is a region that pins
  * nothing, because what it is made of does.
  */
-#include "journal.h"
-#include "region/region.h"
+#include "region/region_derived.h"
+
 #include "unic_queue.h"
 
 /* The region that a request is about, if nothing else is being done to it. */

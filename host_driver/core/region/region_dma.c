@@ -4,7 +4,7 @@
  * its memory by bus address. No frames are handed out there, so nothing is pinned;
  * it takes no entries, so nothing is asked back. It ends with its slot.
  */
-#include "region/region.h"
+#include "region/region_dma.h"
 
 static void dma_reg_done(struct unic_call *call)
 {

@@ -41,4 +41,12 @@ void unic_region_fault_fini(struct unic_host *host);
 /** unic_region_fault_reset() - the NIC forgot everything: no fault is under way. */
 void unic_region_fault_reset(struct unic_host *host);
 
+/** unic_region_fault_miss() - MISS: pin the pages and send them. */
+void unic_region_fault_miss(struct unic_host *host,
+			    const struct unic_evt_miss *evt);
+/** unic_region_fault_poll() - answers that had no room. Returns when to call again. */
+uint64_t unic_region_fault_poll(struct unic_host *host, uint64_t now);
+/** unic_region_fault_advise() - MR_ADVISE. */
+void unic_region_fault_advise(struct unic_req *req);
+
 #endif /* UNIC_REGION_FAULT_H */

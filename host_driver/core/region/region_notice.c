@@ -3,7 +3,13 @@
  * region_notice.c - regions that the NIC asks back: upcalls, the acknowledgement that
  * starts the grace, answers, evictions, and what is true for who lost upcalls.
  */
+#include "region/region_notice.h"
+
+#include "cm/cm.h"
 #include "cm/grants.h"
+#include "device.h"
+#include "proc.h"
+#include "queue.h"
 #include "region/region_unmap.h"
 
 void unic_region_upcall(struct unic_host *host, const struct unic_region *mr,

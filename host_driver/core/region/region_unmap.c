@@ -10,6 +10,7 @@
 #include "region/region_unmap.h"
 
 #include "region/region_fault.h"
+#include "region/region_notice.h"
 
 /* ------------------------------------------------------------ whole regions */
 

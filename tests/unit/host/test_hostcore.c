@@ -8,6 +8,7 @@
 
 #include "unit.h"
 
+#include "proc.h"
 #include "request.h"
 #include "cm/cm_conn.h"
 #include "cm/cm_mad.h"
