@@ -19,13 +19,13 @@ void unic_admin_info(struct unic_req *req)
 
 	for (i = 0; i < host->config.slots; i++)
 		used += host->proc[i].state != UNIC_HPROC_FREE;
-	unic_host_info(host, &info);
+	unic_device_info(host, &info);
 	r.driver_ns = unic_to_le64(host->start_ns);
 	r.driver_pid = unic_to_le32(host->config.pid);
 	r.slots = unic_to_le32(host->config.slots);
 	r.slots_used = unic_to_le32(used);
 	r.resets = unic_to_le32(host->resets);
-	r.nic_there = unic_to_le32(unic_host_nic(host));
+	r.nic_there = unic_to_le32(unic_device_state(host));
 	r.host_id = unic_to_le32(host->host_id);
 	for (i = 0; i < sizeof(r.provider) - 1 && name[i]; i++)
 		r.provider[i] = (uint8_t)name[i];
@@ -41,7 +41,7 @@ void unic_admin_stats(struct unic_req *req)
 
 	_Static_assert(sizeof(*page) <= UNIC_TAIL_MAX, "statistics");
 	if (host->state != UNIC_PROVIDER_ABSENT &&
-	    unic_host_peek(host, UNIC_BAR_STATS_OFF, page, sizeof(*page))) {
+	    unic_device_peek(host, UNIC_BAR_STATS_OFF, page, sizeof(*page))) {
 		n = unic_from_le32(page->counters);
 		if (n > sizeof(page->counter) / sizeof(page->counter[0]))
 			n = 0;
@@ -91,7 +91,7 @@ void unic_admin_uses(struct unic_req *req)
 	memcpy(&u, req->rec, sizeof(u));
 	first = unic_from_le32(u.first);
 	n = unic_from_le32(u.count);
-	unic_host_info(req->host, &info);
+	unic_device_info(req->host, &info);
 	mrs = unic_from_le32(info.mrs);
 	if (mrs > UNIC_USE_ROWS)
 		mrs = 0;
@@ -100,9 +100,9 @@ void unic_admin_uses(struct unic_req *req)
 		return;
 	}
 	n = first >= mrs ? 0 : n < mrs - first ? n : mrs - first;
-	if (!unic_host_peek(req->host,
-			    UNIC_BAR_USE_OFF + first * sizeof(row[0]), row,
-			    n * (uint32_t)sizeof(row[0]))) {
+	if (!unic_device_peek(req->host,
+			      UNIC_BAR_USE_OFF + first * sizeof(row[0]), row,
+			      n * (uint32_t)sizeof(row[0]))) {
 		unic_req_status(req, UNIC_CTL_ST_UNSUPPORTED);
 		return;
 	}
@@ -233,7 +233,7 @@ static bool trace_get(struct unic_host *host, uint32_t n,
 	uint32_t off = UNIC_BAR_TRACE_OFF +
 		       n % UNIC_TRACE_ENTRIES * (uint32_t)sizeof(*rec);
 
-	return unic_host_peek(host, off, rec, sizeof(*rec)) &&
+	return unic_device_peek(host, off, rec, sizeof(*rec)) &&
 	       unic_from_le32(rec->seq) == n + 1;
 }
 
@@ -246,7 +246,7 @@ static uint32_t trace_first(struct unic_host *host, uint32_t from)
 		       from % UNIC_TRACE_ENTRIES * (uint32_t)sizeof(rec);
 	uint32_t n;
 
-	if (!unic_host_peek(host, off, &rec, sizeof(rec)) || !rec.seq)
+	if (!unic_device_peek(host, off, &rec, sizeof(rec)) || !rec.seq)
 		return from;
 	n = unic_from_le32(rec.seq) - 1;
 	if (n == from || (int32_t)(n - from) < 0 ||
@@ -268,7 +268,7 @@ void unic_admin_trace(struct unic_req *req)
 	first = trace_first(host, unic_from_le32(t.from));
 	while (n < TRACE_MAX && trace_get(host, first + n, &rec[n]))
 		n++;
-	unic_host_info(host, &info);
+	unic_device_info(host, &info);
 	r.first = unic_to_le32(first);
 	r.records = unic_to_le32(n);
 	r.next = unic_to_le32(first + n);
@@ -282,8 +282,8 @@ void unic_admin_crash(struct unic_req *req)
 	uint64_t rec[UNIC_REC_WORDS] = { 0 };
 	struct unic_crash crash;
 
-	if (!unic_host_peek(req->host, UNIC_BAR_CRASH_OFF, &crash,
-			    sizeof(crash)) ||
+	if (!unic_device_peek(req->host, UNIC_BAR_CRASH_OFF, &crash,
+			      sizeof(crash)) ||
 	    unic_from_le32(crash.magic) != UNIC_CRASH_MAGIC)
 		unic_req_status(req, UNIC_CTL_ST_NONE);
 	else

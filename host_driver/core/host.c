@@ -18,34 +18,6 @@
 #define TIME_NS	      1000000000ull /* between two HOST_TIME commands */
 #define SETUP_NS      100000000ull  /* until out of memory is tried again */
 
-void unic_host_info(struct unic_host *host, struct unic_info *info)
-{
-	struct unic_provider *p = host->provider;
-
-	memset(info, 0, sizeof(*info));
-	if (host->state == UNIC_PROVIDER_ABSENT ||
-	    !p->ops->peek(p, UNIC_BAR_INFO_OFF, info, sizeof(*info)))
-		memset(info, 0, sizeof(*info));
-}
-
-uint32_t unic_host_bound_us(const struct unic_info *info)
-{
-	return unic_from_le32(info->deliver_us) +
-	       unic_from_le32(info->grace_us) +
-	       unic_from_le32(info->reaper_us) + unic_from_le32(info->drain_us);
-}
-
-/* The pair's NIC time was read after its host time, so the result errs to the
- * early side by one command's way. */
-uint64_t unic_host_clock(struct unic_host *host, uint64_t nic_ns)
-{
-	struct unic_info info;
-
-	unic_host_info(host, &info);
-	return unic_from_le64(info.pair_host_ns) +
-	       (nic_ns - unic_from_le64(info.pair_nic_ns));
-}
-
 /* ------------------------------------------------------------------- setup */
 
 static void setup_cmd_done(struct unic_call *call)
@@ -173,7 +145,7 @@ static bool load_nic_info(struct unic_host *host)
 {
 	struct unic_info info;
 
-	unic_host_info(host, &info);
+	unic_device_info(host, &info);
 	host->slots = unic_from_le32(info.procs);
 	if (host->slots > host->config.slots)
 		host->slots = host->config.slots;
@@ -485,13 +457,6 @@ bool unic_host_rest(struct unic_host *host, bool on)
 	       host->provider->ops->rest(host->provider, on);
 }
 
-uint32_t unic_host_nic(const struct unic_host *host)
-{
-	if (host->state == UNIC_PROVIDER_READY && !host->ready)
-		return UNIC_PROVIDER_STARTING;
-	return host->state;
-}
-
 uint32_t unic_host_notices(const struct unic_host *host)
 {
 	return host->notices;
@@ -500,5 +465,15 @@ uint32_t unic_host_notices(const struct unic_host *host)
 bool unic_host_peek(struct unic_host *host, uint32_t off, void *buf,
 		    uint32_t bytes)
 {
-	return host->provider->ops->peek(host->provider, off, buf, bytes);
+	return unic_device_peek(host, off, buf, bytes);
+}
+
+uint32_t unic_host_nic(const struct unic_host *host)
+{
+	return unic_device_state(host);
+}
+
+uint32_t unic_host_bound_us(const struct unic_info *info)
+{
+	return unic_device_bound_us(info);
 }

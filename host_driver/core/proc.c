@@ -185,12 +185,12 @@ static void hello_reply(struct unic_req *req)
 	struct unic_ctl_hello_reply r = { 0 };
 	struct unic_info info;
 
-	unic_host_info(host, &info);
+	unic_device_info(host, &info);
 	r.slot_bytes = unic_to_le64(host->config.slot_bytes);
 	r.proc = unic_to_le32(req->slot);
 	r.grace_us = info.grace_us;
 	r.deliver_us = info.deliver_us;
-	r.bound_us = unic_to_le32(unic_host_bound_us(&info));
+	r.bound_us = unic_to_le32(unic_device_bound_us(&info));
 	r.tlb_entries = info.tlb_entries;
 	r.ipv4 = info.ipv4;
 	r.path_mtu = info.path_mtu;

@@ -42,7 +42,7 @@ static bool take_params(struct unic_host *host, struct conn *c,
 	struct unic_info info;
 	uint32_t mtu, shift = 8;
 
-	unic_host_info(host, &info);
+	unic_device_info(host, &info);
 	mtu = unic_from_le32(info.path_mtu);
 	while (shift < 12 && (2u << shift) <= mtu)
 		shift++;

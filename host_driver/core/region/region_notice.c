@@ -42,7 +42,7 @@ static void ack_done(struct unic_call *call)
 
 	memcpy(&cpl, call->cpl, sizeof(cpl));
 	if (mr && mr->state == R_NOTIFIED && !unic_call_status(call))
-		mr->deadline_ns = unic_host_clock(
+		mr->deadline_ns = unic_device_clock(
 			req->host, unic_from_le64(cpl.deadline_ns));
 	unic_req_free(req);
 }
@@ -81,8 +81,8 @@ static void deliver_notice(struct unic_host *host, struct unic_region *mr,
 		host->notices++;
 		mr->noticed_ns = unic_os_now_ns(host->os);
 		unic_pace_add(&proc_of(host, mr)->deliver,
-			      unic_host_clock(host,
-					      unic_from_le64(evt->time_ns)),
+			      unic_device_clock(host,
+						unic_from_le64(evt->time_ns)),
 			      mr->noticed_ns);
 		unic_region_upcall(host, mr, evt, UNIC_UP_NOTICE);
 		unic_grants_notice(host, mr);
@@ -194,7 +194,7 @@ static void answer_done(struct unic_call *call)
 	uint64_t deadline;
 
 	memcpy(&cpl, call->cpl, sizeof(cpl));
-	deadline = unic_host_clock(host, unic_from_le64(cpl.deadline_ns));
+	deadline = unic_device_clock(host, unic_from_le64(cpl.deadline_ns));
 	if (!status && mr && mr->state == R_NOTIFIED)
 		mr->deadline_ns = deadline;
 	if (!status && mr && offered) { /* the notice is about that one now */
