@@ -13,6 +13,7 @@
 #include "region/region_fault.h"
 #include "region/region_notice.h"
 #include "restore.h"
+#include "upcall.h"
 
 #define LISTENERS_MAX 64u	    /* of a process */
 #define TIME_NS	      1000000000ull /* between two HOST_TIME commands */
@@ -67,7 +68,7 @@ static void upcall_reset_all(struct unic_host *host, bool back)
 
 	for (i = 0; i < host->config.slots; i++)
 		if (host->proc[i].state == UNIC_HPROC_LIVE)
-			unic_proc_upcall_obj(host, i, UNIC_UP_RESET, 0, 0,
+			unic_upcall_send_obj(host, i, UNIC_UP_RESET, 0, 0,
 					     !back		  ? NOT_YET
 					     : host->proc[i].keep ? RESTORED
 								  : BACK);

@@ -20,11 +20,5 @@ void unic_proc_reset(struct unic_host *host, bool safe);
 void unic_proc_leave(struct unic_host *host, uint32_t slot);
 /** unic_proc_gone() - PROC_GONE. */
 void unic_proc_gone(struct unic_host *host, uint32_t slot);
-/** unic_proc_upcall() - write one upcall: @rec is 64 bytes beginning with a
- * struct unic_upcall_hdr, of which type, reason and id are set. */
-void unic_proc_upcall(struct unic_host *host, uint32_t slot, void *rec);
-/** unic_proc_upcall_obj() - one with a struct unic_upcall_obj. */
-void unic_proc_upcall_obj(struct unic_host *host, uint32_t slot, uint8_t type,
-			  uint32_t id, uint32_t user, uint32_t detail);
 
 #endif /* UNIC_PROC_H */

@@ -7,8 +7,8 @@
 
 #include "cm/cm.h"
 #include "cm/grants.h"
-#include "proc.h"
 #include "restore.h"
+#include "upcall.h"
 #include "unic_queue.h"
 
 static void *obj_get(const struct unic_req *req, uint32_t id,
@@ -308,7 +308,7 @@ void unic_queue_token_event(struct unic_host *host,
 		return; /* cancelled meanwhile: that was the answer */
 	up.hdr.id = unic_to_le32(t->obj.id);
 	up.user = unic_to_le32(t->user);
-	unic_proc_upcall(host, t->obj.owner, &up);
+	unic_upcall_send(host, t->obj.owner, &up);
 	token_free(host, t);
 }
 
@@ -327,7 +327,7 @@ void unic_queue_token_reset(struct unic_host *host, struct unic_obj *obj)
 	 * replaced was used */
 	if (unic_restore_keeps(host, obj->owner) && t->index != UINT32_MAX &&
 	    !t->replaced)
-		unic_proc_upcall(host, obj->owner, &up);
+		unic_upcall_send(host, obj->owner, &up);
 	token_free(host, t);
 }
 
@@ -686,7 +686,7 @@ static void db_error(struct unic_host *host, uint32_t owner, uint32_t word)
 	if (owner >= host->config.slots ||
 	    host->proc[owner].state != UNIC_HPROC_LIVE)
 		return;
-	unic_proc_upcall_obj(host, owner, UNIC_UP_DB_ERROR, 0, 0, word);
+	unic_upcall_send_obj(host, owner, UNIC_UP_DB_ERROR, 0, 0, word);
 	req = unic_req_new(host, owner);
 	if (req)
 		unic_req_send(req, UNIC_CMD_DB_ACK, &cmd, ack_done);
@@ -709,7 +709,7 @@ void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt)
 	case UNIC_EVT_QP_ERROR:
 		if (qp) {
 			qp->state = UNIC_QPS_ERR;
-			unic_proc_upcall_obj(host, qp->obj.owner,
+			unic_upcall_send_obj(host, qp->obj.owner,
 					     UNIC_UP_QP_ERROR, qp->obj.id,
 					     qp->user, detail);
 		}
@@ -717,7 +717,7 @@ void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt)
 	case UNIC_EVT_CQ_ERROR:
 		if (cq) {
 			cq->overrun = true;
-			unic_proc_upcall_obj(host, cq->obj.owner,
+			unic_upcall_send_obj(host, cq->obj.owner,
 					     UNIC_UP_CQ_ERROR, cq->obj.id,
 					     cq->user, detail);
 		}

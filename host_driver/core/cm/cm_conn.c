@@ -3,8 +3,8 @@
 #include "cm/cm_conn.h"
 
 #include "cm/grants.h"
-#include "proc.h"
 #include "queue.h"
+#include "upcall.h"
 
 #define ACK_DELAY 5u /* what a NIC takes to acknowledge: 131 us */
 
@@ -228,7 +228,7 @@ void unic_conn_upcall(struct unic_host *host, const struct conn *c,
 	};
 
 	if (c->obj.owner != UNIC_NOBODY)
-		unic_proc_upcall(host, c->obj.owner, &up);
+		unic_upcall_send(host, c->obj.owner, &up);
 }
 
 /* The connection never came to be. */

@@ -3,8 +3,8 @@
 #include "cm/grants.h"
 
 #include "cm/cm_conn.h"
-#include "proc.h"
 #include "region/region_notice.h"
+#include "upcall.h"
 
 #define HDR	     24u
 #define ASK_AGAIN_NS 4000000ull /* a datagram may be lost */
@@ -376,7 +376,7 @@ static void on_invalidate(struct unic_host *host, const struct conn *c,
 	if (a->done)
 		send_invalidated(host, c, a);
 	else /* again, if it is asked again: the first one may be lost */
-		unic_proc_upcall(host, c->obj.owner, &up);
+		unic_upcall_send(host, c->obj.owner, &up);
 }
 
 void unic_grants_answer(struct unic_req *req)

@@ -2,10 +2,10 @@
 /* region.c - registering, waiting, deregistering: see region.h. */
 #include "region/region.h"
 
-#include "proc.h"
 #include "region/region_dma.h"
 #include "region/region_fault.h"
 #include "region/region_notice.h"
+#include "upcall.h"
 
 /* -------------------------------------------------------------------- pins */
 
@@ -221,7 +221,7 @@ static void upcall_wait(struct unic_host *host, const struct unic_region *mr,
 		.wait_seq = unic_to_le32(mr->reg_seq),
 	};
 
-	unic_proc_upcall(host, mr->obj.owner, &up);
+	unic_upcall_send(host, mr->obj.owner, &up);
 }
 
 static void answer_reg(struct unic_req *req, const struct unic_region *mr,

@@ -8,9 +8,9 @@
 #include "cm/cm.h"
 #include "cm/grants.h"
 #include "device.h"
-#include "proc.h"
 #include "queue.h"
 #include "region/region_unmap.h"
+#include "upcall.h"
 
 void unic_region_upcall(struct unic_host *host, const struct unic_region *mr,
 			const struct unic_evt_mr *evt, uint8_t type)
@@ -31,7 +31,7 @@ void unic_region_upcall(struct unic_host *host, const struct unic_region *mr,
 		.pain = evt->pain,
 	};
 
-	unic_proc_upcall(host, mr->obj.owner, &up);
+	unic_upcall_send(host, mr->obj.owner, &up);
 }
 
 static void ack_done(struct unic_call *call)

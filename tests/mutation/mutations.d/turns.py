@@ -25,11 +25,11 @@ MUTATIONS = (
 """, "event: looked first, drained second", "test_libunic"),
     (LIB + "event.c", "return record_seq(ctx, n) == n + 1 ? 1 : -1;", "return 1;",
      "event: a record that is torn is read", "test_libunic"),
-    (CORE + "proc.c", """	UNIC_STORE(*seq, unic_to_le32(0));
+    ("host_driver/core/upcall.c", """	UNIC_STORE(*seq, unic_to_le32(0));
 	unic_os_wmb();
 	memcpy(to + 4,""", "	memcpy(to + 4,",
      "upcall: a reader in the old record does not notice", "test_hostcore"),
-    (CORE + "proc.c", """	memcpy(to + 4, (uint8_t *)rec + 4, 60);
+    ("host_driver/core/upcall.c", """	memcpy(to + 4, (uint8_t *)rec + 4, 60);
 	unic_os_wmb();
 	UNIC_STORE(*seq, unic_to_le32(n + 1));
 """, """	UNIC_STORE(*seq, unic_to_le32(n + 1));
@@ -63,8 +63,8 @@ MUTATIONS = (
     (CORE + "region/region.c", "		status = UNIC_CTL_ST_NOT_MAPPED; /* exchanged meanwhile */",
      "		;", "region: frames that were exchanged while it waited",
      "test_hostcore"),
-    (CORE + "queue.c", "	unic_proc_upcall(host, t->obj.owner, &up);\n	token_free(host, t);\n}\n\nvoid unic_queue_token_reset",
-     "	unic_proc_upcall(host, t->obj.owner, &up);\n}\n\nvoid unic_queue_token_reset",
+    (CORE + "queue.c", "	unic_upcall_send(host, t->obj.owner, &up);\n	token_free(host, t);\n}\n\nvoid unic_queue_token_reset",
+     "	unic_upcall_send(host, t->obj.owner, &up);\n}\n\nvoid unic_queue_token_reset",
      "token: its end leaves an object", "test_hostcore"),
     (CORE + "queue.c", "	if (t && !status)\n		token_free(req->host, t);\n	else if",
      "	if (t && !status)\n		;\n	else if",

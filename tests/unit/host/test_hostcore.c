@@ -8,7 +8,7 @@
 
 #include "unit.h"
 
-#include "proc.h"
+#include "upcall.h"
 #include "request.h"
 #include "cm/cm_conn.h"
 #include "cm/cm_mad.h"
@@ -1615,7 +1615,7 @@ static void upcalls_are_read_whole(void **state)
 			 0);
 	for (i = 1; reader.looks < LOOKS; i++) {
 		reader.at = (sig_atomic_t)(i - 1);
-		unic_proc_upcall_obj(f->host, f->client.slot, UNIC_UP_DB_ERROR,
+		unic_upcall_send_obj(f->host, f->client.slot, UNIC_UP_DB_ERROR,
 				     i, i, i);
 	}
 	pthread_join(thread, NULL);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* upcall.h - what a process is told without having asked. */
+#ifndef UNIC_UPCALL_H
+#define UNIC_UPCALL_H
+
+#include "state.h"
+
+/**
+ * unic_upcall_send() - write one upcall on the ring of the process in @slot and wake
+ * it. A process that is not LIVE gets none.
+ * @rec: 64 bytes beginning with a struct unic_upcall_hdr, of which type, reason and id
+ * are set.
+ */
+void unic_upcall_send(struct unic_host *host, uint32_t slot, void *rec);
+
+/** unic_upcall_send_obj() - one with a struct unic_upcall_obj. */
+void unic_upcall_send_obj(struct unic_host *host, uint32_t slot, uint8_t type,
+			  uint32_t id, uint32_t user, uint32_t detail);
+
+#endif /* UNIC_UPCALL_H */
