@@ -8,6 +8,7 @@
 #include "cm/cm.h"
 #include "cm/grants.h"
 #include "device.h"
+#include "dispatch.h"
 #include "proc.h"
 #include "queue.h"
 #include "region/region_fault.h"
@@ -329,6 +330,11 @@ void unic_host_event(struct unic_host *host, const uint64_t *rec)
 	on_event[hdr.type](host, rec);
 }
 
+void unic_host_done(struct unic_host *host, struct unic_call *call)
+{
+	unic_req_done(host, call);
+}
+
 void unic_host_settled(struct unic_host *host)
 {
 	unic_queue_settled(host);
@@ -407,6 +413,26 @@ void unic_host_plug(struct unic_host *host, bool there)
 		unic_journal_tidy(host);
 	host->tidied = true;
 	host->provider->ops->plug(host->provider, there);
+}
+
+bool unic_host_request(struct unic_host *host, struct unic_client *client,
+		       const void *msg, size_t bytes)
+{
+	return unic_dispatch_message(host, client, msg, bytes);
+}
+
+void unic_host_client_gone(struct unic_host *host, struct unic_client *client)
+{
+	uint32_t slot = client->slot;
+	struct unic_req *req;
+
+	for (req = host->reqs; req; req = req->next)
+		if (req->client == client)
+			req->client = NULL;
+	client->slot = UNIC_OS_NO_SLOT;
+	client->open = 0;
+	if (slot != UNIC_OS_NO_SLOT)
+		unic_proc_leave(host, slot);
 }
 
 void unic_host_fence(struct unic_host *host)

@@ -1,132 +1,96 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * request.c - the one way in: every request of every process goes through
- * unic_host_request(), which validates, counts and audits it (S4).
+ * request.c - a request under way: its memory, its commands to the provider, its one
+ * answer, which is counted and audited (S4).
  */
 #include "request.h"
 
-#include "admin.h"
-#include "batch.h"
-#include "cm/cm.h"
-#include "cm/grants.h"
-#include "proc.h"
-#include "queue.h"
-#include "region/region_derived.h"
-#include "region/region_fault.h"
-#include "region/region_notice.h"
+/* ----------------------------------------------------------------- batches */
 
-/* ------------------------------------------------------------ the op table */
+/*
+ * What the handler of one of a batch says to the NIC first is kept until all have
+ * spoken and goes there in one command; whatever it says later goes by itself. The
+ * reply is sent when the last one is answered.
+ */
 
-#define OP_HELLO (1u << 0) /* needs a process slot */
-#define OP_NIC	 (1u << 1) /* needs the device */
-#define OP_PRIV	 (1u << 2) /* privileged */
-#define OP_TAIL	 (1u << 3) /* may carry private data */
-#define OP_GIVE	 (1u << 4) /* gives something back: has room of its own */
-#define OP_LIST	 (1u << 5) /* may carry a list, which goes to the NIC */
+/* Of the requests of a batch, not that batch itself. */
+static bool is_batch_member(const struct unic_req *req)
+{
+	return req->nth != 0;
+}
 
-struct op {
-	const char *name;
-	void (*run)(struct unic_req *req);
-	uint8_t end; /* bytes of the record that mean something */
-	uint8_t flags;
-};
+uint8_t unic_req_batch_opcode(const void *cmd)
+{
+	struct unic_cmd_hdr hdr;
 
-#define END(type, rsvd) offsetof(struct type, rsvd)
-#define PLAIN		END(unic_ctl_plain, rsvd)
-#define ONE		END(unic_ctl_obj, rsvd)
-#define PROC		(OP_HELLO | OP_NIC)
-#define ADMIN		(OP_NIC | OP_PRIV)
+	memcpy(&hdr, cmd, sizeof(hdr));
+	switch (hdr.opcode) {
+	case UNIC_CMD_MR_REG:
+	case UNIC_CMD_MR_ALLOC:
+	case UNIC_CMD_MR_DEREG:
+		return UNIC_CMD_MR_BATCH;
+	case UNIC_CMD_TOKEN_ALLOC:
+	case UNIC_CMD_TOKEN_CANCEL:
+		return UNIC_CMD_TOKEN_BATCH;
+	default:
+		return 0;
+	}
+}
 
-static void frames_alloc(struct unic_req *req);
-static void frames_free(struct unic_req *req);
+static bool has_wait_flag(const struct unic_call *call)
+{
+	struct unic_cmd_mr_reg cmd;
 
-static const struct op ops[] = {
-	[UNIC_CTL_HELLO] = { "hello", unic_proc_hello,
-			     END(unic_ctl_hello, rsvd), OP_NIC },
-	[UNIC_CTL_FRAMES_ALLOC] = { "frames-alloc", frames_alloc,
-				    END(unic_ctl_frames, rsvd1), PROC },
-	[UNIC_CTL_FRAMES_FREE] = { "frames-free", frames_free,
-				   END(unic_ctl_frames, rsvd1), PROC },
-	[UNIC_CTL_PD_ALLOC] = { "pd-alloc", unic_queue_pd_alloc, PLAIN, PROC },
-	[UNIC_CTL_PD_FREE] = { "pd-free", unic_queue_pd_free, ONE, PROC },
-	[UNIC_CTL_MR_REG] = { "mr-reg", unic_region_reg,
-			      END(unic_ctl_mr_reg, rsvd), PROC },
-	[UNIC_CTL_MR_DEREG] = { "mr-dereg", unic_region_dereg, ONE,
-				PROC | OP_GIVE },
-	[UNIC_CTL_WAIT_CANCEL] = { "wait-cancel", unic_region_cancel, ONE,
-				   PROC | OP_GIVE },
-	[UNIC_CTL_NOTICE_ANSWER] = { "notice-answer", unic_region_answer,
-				     END(unic_ctl_notice_answer, rsvd),
-				     PROC | OP_GIVE },
-	[UNIC_CTL_RESYNC] = { "resync", unic_region_resync,
-			      END(unic_ctl_resync, rsvd), PROC },
-	[UNIC_CTL_USAGE] = { "usage", unic_admin_usage, PLAIN, PROC },
-	[UNIC_CTL_MR_ADVISE] = { "mr-advise", unic_region_fault_advise,
-				 END(unic_ctl_mr_advise, rsvd), PROC },
-	[UNIC_CTL_TOKEN_ALLOC] = { "token-alloc", unic_queue_token_alloc,
-				   END(unic_ctl_token_alloc, rsvd),
-				   PROC | OP_LIST },
-	[UNIC_CTL_TOKEN_CANCEL] = { "token-cancel", unic_queue_token_cancel,
-				    ONE, PROC },
-	[UNIC_CTL_CQ_CREATE] = { "cq-create", unic_queue_cq_create,
-				 END(unic_ctl_cq_create, rsvd), PROC },
-	[UNIC_CTL_CQ_DESTROY] = { "cq-destroy", unic_queue_cq_destroy, ONE,
-				  PROC },
-	[UNIC_CTL_QP_CREATE] = { "qp-create", unic_queue_qp_create,
-				 UNIC_CTL_BYTES, PROC },
-	[UNIC_CTL_QP_MODIFY] = { "qp-modify", unic_queue_qp_modify,
-				 END(unic_ctl_qp_modify, rsvd), PROC },
-	[UNIC_CTL_QP_DESTROY] = { "qp-destroy", unic_queue_qp_destroy, ONE,
-				  PROC },
-	[UNIC_CTL_QP_QUERY] = { "qp-query", unic_queue_qp_query, ONE, PROC },
-	[UNIC_CTL_LISTEN] = { "listen", unic_cm_listen,
-			      END(unic_ctl_listen, rsvd), PROC },
-	[UNIC_CTL_UNLISTEN] = { "unlisten", unic_cm_unlisten, ONE, PROC },
-	[UNIC_CTL_CONNECT] = { "connect", unic_cm_connect,
-			       END(unic_ctl_connect, rsvd), PROC | OP_TAIL },
-	[UNIC_CTL_ACCEPT] = { "accept", unic_cm_accept,
-			      END(unic_ctl_connect, rsvd), PROC | OP_TAIL },
-	[UNIC_CTL_REJECT] = { "reject", unic_cm_reject, ONE, PROC | OP_TAIL },
-	[UNIC_CTL_DISCONNECT] = { "disconnect", unic_cm_disconnect, ONE, PROC },
-	[UNIC_CTL_CONN_QUERY] = { "conn-query", unic_cm_query, ONE, PROC },
-	[UNIC_CTL_GRANT] = { "grant", unic_grants_grant,
-			     END(unic_ctl_grant, rsvd), PROC },
-	[UNIC_CTL_DELEGATE] = { "delegate", unic_grants_delegate,
-				END(unic_ctl_held_by, rsvd), PROC },
-	[UNIC_CTL_INVALIDATED] = { "invalidated", unic_grants_answer,
-				   END(unic_ctl_held_by, ipv4),
-				   PROC | OP_GIVE },
-	[UNIC_CTL_MR_ALLOC] = { "mr-alloc", unic_region_alloc,
-				END(unic_ctl_mr_alloc, rsvd), PROC },
-	[UNIC_CTL_MR_MAKE] = { "mr-make", unic_region_make,
-			       END(unic_ctl_mr_make, rsvd), PROC | OP_LIST },
-	[UNIC_CTL_MR_INVAL] = { "mr-inval", unic_region_inval, ONE, PROC },
-	[UNIC_CTL_MR_REREG] = { "mr-rereg", unic_region_rereg,
-				END(unic_ctl_mr_rereg, rsvd), PROC },
-	[UNIC_CTL_BATCH] = { "batch", unic_batch_run, END(unic_ctl_batch, rsvd),
-			     PROC | OP_LIST },
-	[UNIC_CTL_INFO] = { "info", unic_admin_info, PLAIN, 0 },
-	[UNIC_CTL_STATS] = { "stats", unic_admin_stats, PLAIN, 0 },
-	[UNIC_CTL_DUMP] = { "dump", unic_admin_dump, END(unic_ctl_dump, rsvd),
-			    ADMIN },
-	[UNIC_CTL_PS] = { "ps", unic_admin_ps, PLAIN, 0 },
-	[UNIC_CTL_TRACE] = { "trace", unic_admin_trace, ONE, OP_PRIV },
-	[UNIC_CTL_CRASH] = { "crash", unic_admin_crash, PLAIN, OP_PRIV },
-	[UNIC_CTL_USES] = { "uses", unic_admin_uses, END(unic_ctl_uses, rsvd),
-			    OP_NIC },
-	[UNIC_CTL_FAULT] = { "fault", unic_admin_fault,
-			     END(unic_ctl_fault, rsvd), ADMIN },
-	[UNIC_CTL_PARAMS] = { "params", unic_admin_params,
-			      END(unic_ctl_params, rsvd), ADMIN },
-	[UNIC_CTL_POLICY] = { "policy", unic_admin_policy,
-			      END(unic_ctl_policy, rsvd), ADMIN },
-	[UNIC_CTL_EVICT] = { "evict", unic_region_evict, ONE, ADMIN },
-	[UNIC_CTL_TRACE_MASK] = { "trace-mask", unic_admin_trace_mask,
-				  END(unic_ctl_fault, rsvd), ADMIN },
-	[UNIC_CTL_RESET] = { "reset", unic_admin_reset, PLAIN, OP_PRIV },
-};
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	return cmd.hdr.opcode == UNIC_CMD_MR_REG && cmd.flags & UNIC_REG_WAIT;
+}
 
-#define OPS (sizeof(ops) / sizeof(ops[0]))
+static bool batch_keep(struct unic_req *req)
+{
+	struct unic_batch *b = req->batch;
+	struct unic_call *call = &req->call;
+	uint32_t list = call->list ? call->list_bytes : 0;
+	uint8_t of = unic_req_batch_opcode(call->cmd);
+
+	if (!b->open || !of || has_wait_flag(call) ||
+	    b->cmd_bytes + UNIC_CTL_BYTES + b->list_bytes + list >
+		    UNIC_LIST_BYTES ||
+	    (b->kept && of != unic_req_batch_opcode(b->cmd)))
+		return false;
+	memcpy(b->cmd + b->cmd_bytes, call->cmd, UNIC_CTL_BYTES);
+	b->cmd_bytes += UNIC_CTL_BYTES;
+	if (list)
+		memcpy(b->list + b->list_bytes, call->list, list);
+	b->list_bytes += list;
+	b->of[b->kept++] = req;
+	return true;
+}
+
+static void batch_answer(struct unic_req *req, uint32_t status, const void *rec)
+{
+	struct unic_batch *b = req->batch;
+	struct unic_ctl_hdr hdr = {
+		.op = unic_to_le16(req->op),
+		.status = unic_to_le16((uint16_t)status),
+		.seq = unic_to_le32(req->seq),
+	};
+
+	memcpy(b->reply[req->nth - 1], rec, UNIC_CTL_BYTES);
+	memcpy(b->reply[req->nth - 1], &hdr, sizeof(hdr));
+	b->done += status == UNIC_ST_OK || status == UNIC_ST_PENDING;
+}
+
+void unic_req_batch_left(struct unic_batch *b)
+{
+	struct unic_ctl_batch r = { .count = unic_to_le32(b->done) };
+	struct unic_os *os = b->parent->host->os;
+
+	if (--b->left)
+		return;
+	unic_req_answer(b->parent, UNIC_ST_OK, &r, b->reply,
+			b->count * UNIC_CTL_BYTES);
+	unic_os_free(os, b);
+}
 
 /* ------------------------------------------------------------ life of one */
 
@@ -177,12 +141,6 @@ uint64_t *unic_req_list(struct unic_req *req, uint32_t bytes)
 	return req->call.list;
 }
 
-/* Of the requests of a batch, not that batch itself. */
-static bool is_batch_member(const struct unic_req *req)
-{
-	return req->nth != 0;
-}
-
 void unic_req_free(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
@@ -204,7 +162,7 @@ void unic_req_free(struct unic_req *req)
 	else
 		recycle_request(host, req);
 	if (batch)
-		unic_batch_left(batch);
+		unic_req_batch_left(batch);
 }
 
 uint32_t unic_req_room(const struct unic_req *req, enum unic_obj_type type)
@@ -232,11 +190,6 @@ struct unic_hproc *unic_req_proc(const struct unic_req *req)
 	return proc->state == UNIC_HPROC_LIVE ? proc : NULL;
 }
 
-static const char *op_name(uint32_t op)
-{
-	return op < OPS && ops[op].run ? ops[op].name : "?";
-}
-
 /* Count and log one answered request. */
 static void audit_request(struct unic_req *req, uint32_t status)
 {
@@ -250,7 +203,7 @@ static void audit_request(struct unic_req *req, uint32_t status)
 	}
 	unic_os_log(req->host->os, UNIC_LOG_AUDIT,
 		    "pid %u slot %d %s id %x: status %u", req->client->pid,
-		    (int)req->slot, op_name(req->op), req->id, status);
+		    (int)req->slot, req->name, req->id, status);
 }
 
 void unic_req_answer(struct unic_req *req, uint32_t status, void *rec,
@@ -268,7 +221,7 @@ void unic_req_answer(struct unic_req *req, uint32_t status, void *rec,
 	if (is_batch_member(req)) {
 		if (req->client)
 			audit_request(req, status);
-		unic_batch_answer(req, status, rec);
+		batch_answer(req, status, rec);
 	} else if (req->client) {
 		audit_request(req, status);
 		memcpy(msg, rec, UNIC_CTL_BYTES);
@@ -314,7 +267,7 @@ void unic_req_send(struct unic_req *req, uint8_t opcode, const void *cmd,
 	memcpy(call->cmd, &hdr, sizeof(hdr));
 	call->done = done;
 	call->state = UNIC_CALL_TAKEN;
-	if (is_batch_member(req) && unic_batch_keep(req))
+	if (is_batch_member(req) && batch_keep(req))
 		return;
 	req->host->commands++;
 	if (!p->ops->command(p, call))
@@ -327,7 +280,7 @@ void unic_req_send(struct unic_req *req, uint8_t opcode, const void *cmd,
 }
 
 /* The audit of the provider: called back once, with what was asked. */
-void unic_host_done(struct unic_host *host, struct unic_call *call)
+void unic_req_done(struct unic_host *host, struct unic_call *call)
 {
 	struct unic_cmd_hdr asked, got;
 
@@ -395,217 +348,4 @@ void unic_arp_event(struct unic_host *host, const struct unic_evt_arp *evt)
 		req->then(req, evt->ok ? UNIC_ST_OK : UNIC_CTL_ST_UNREACHABLE);
 		return;
 	}
-}
-
-/* ------------------------------------------------------------- the way in */
-
-static bool zero_from(const uint64_t *rec, uint32_t from)
-{
-	const uint8_t *b = (const uint8_t *)rec;
-
-	for (; from % 8; from++)
-		if (b[from])
-			return false;
-	for (; from < UNIC_CTL_BYTES; from += 8)
-		if (rec[from / 8])
-			return false;
-	return true;
-}
-
-static uint32_t tail_max(const struct op *op)
-{
-	if (op->flags & OP_LIST)
-		return UNIC_LIST_BYTES;
-	return op->flags & OP_TAIL ? UNIC_CTL_PRIVATE_MAX : 0;
-}
-
-/* Everything that can be said against a request before its own handler. */
-static uint32_t check_request(const struct unic_req *req,
-			      const struct unic_ctl_hdr *hdr, size_t bytes)
-{
-	const struct unic_host *host = req->host;
-	const struct op *op;
-	uint32_t tail = unic_from_le32(hdr->tail_bytes);
-	uint32_t epoch = unic_from_le32(hdr->epoch);
-
-	if (req->op >= OPS || !ops[req->op].run)
-		return UNIC_ST_BAD_OPCODE;
-	op = &ops[req->op];
-	if (bytes < UNIC_CTL_BYTES || tail != bytes - UNIC_CTL_BYTES ||
-	    hdr->status || tail > tail_max(op) || !zero_from(req->rec, op->end))
-		return UNIC_ST_INVALID;
-	if (req->client->open >
-	    (op->flags & OP_GIVE ? 2 * UNIC_CTL_OPEN_MAX : UNIC_CTL_OPEN_MAX))
-		return UNIC_CTL_ST_TOO_MANY;
-	if (op->flags & OP_PRIV && !req->client->privileged)
-		return UNIC_CTL_ST_PERMISSION;
-	if (op->flags & OP_HELLO && !unic_req_proc(req))
-		return UNIC_CTL_ST_NO_HELLO;
-	if (op->flags & OP_NIC && !host->ready)
-		return UNIC_CTL_ST_NO_NIC;
-	if (op->flags & OP_HELLO && epoch && epoch != host->epoch)
-		return UNIC_ST_STALE_EPOCH;
-	return UNIC_ST_OK;
-}
-
-/* Lists go straight to where the NIC will read them. */
-static bool take_tail(struct unic_req *req, const uint8_t *tail)
-{
-	void *to = req->tail;
-
-	if (ops[req->op].flags & OP_LIST && req->tail_bytes) {
-		to = unic_req_list(req, UNIC_LIST_BYTES);
-		if (!to)
-			return false;
-		req->call.list_bytes = req->tail_bytes;
-	}
-	memcpy(to, tail, req->tail_bytes);
-	return true;
-}
-
-/* Out of memory for even the request: answer by hand. */
-static void answer_no_memory(struct unic_host *host, struct unic_client *client,
-			     struct unic_ctl_hdr hdr)
-{
-	uint64_t msg[UNIC_REC_WORDS] = { 0 };
-
-	hdr.status = unic_to_le16(UNIC_CTL_ST_NO_MEMORY);
-	hdr.epoch = unic_to_le32(host->epoch);
-	hdr.tail_bytes = unic_to_le32(0);
-	memcpy(msg, &hdr, sizeof(hdr));
-	unic_os_reply(host->os, client, msg, sizeof(msg), UNIC_OS_NO_SLOT);
-}
-
-void unic_req_run(struct unic_req *req, const struct unic_ctl_hdr *hdr)
-{
-	uint32_t status =
-		check_request(req, hdr, UNIC_CTL_BYTES + req->tail_bytes);
-
-	if (status)
-		unic_req_status(req, status);
-	else
-		ops[req->op].run(req);
-}
-
-bool unic_host_request(struct unic_host *host, struct unic_client *client,
-		       const void *msg, size_t bytes)
-{
-	struct unic_ctl_hdr hdr;
-	struct unic_req *req;
-	uint32_t status;
-
-	if (bytes < sizeof(hdr))
-		return false;
-	memcpy(&hdr, msg, sizeof(hdr));
-	req = unic_req_new(host, client->slot);
-	if (!req) {
-		answer_no_memory(host, client, hdr);
-		return true;
-	}
-	client->open++;
-	req->client = client;
-	req->op = unic_from_le16(hdr.op);
-	req->seq = unic_from_le32(hdr.seq);
-	memcpy(req->rec, msg, bytes < UNIC_CTL_BYTES ? bytes : UNIC_CTL_BYTES);
-	status = check_request(req, &hdr, bytes);
-	if (status) {
-		unic_req_status(req, status);
-		return true;
-	}
-	req->tail_bytes = (uint32_t)(bytes - UNIC_CTL_BYTES);
-	if (take_tail(req, (const uint8_t *)msg + UNIC_CTL_BYTES))
-		ops[req->op].run(req);
-	else
-		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
-	return true;
-}
-
-void unic_host_client_gone(struct unic_host *host, struct unic_client *client)
-{
-	uint32_t slot = client->slot;
-	struct unic_req *req;
-
-	for (req = host->reqs; req; req = req->next)
-		if (req->client == client)
-			req->client = NULL;
-	client->slot = UNIC_OS_NO_SLOT;
-	client->open = 0;
-	if (slot != UNIC_OS_NO_SLOT)
-		unic_proc_leave(host, slot);
-}
-
-/* ------------------------------------------------------------------ frames */
-
-static uint32_t frames_status(int err)
-{
-	switch (err) {
-	case 0:
-		return UNIC_ST_OK;
-	case -EEXIST:
-		return UNIC_CTL_ST_IN_USE;
-	case -ENOSPC:
-		return UNIC_CTL_ST_NO_FRAMES;
-	case -ENOENT:
-		return UNIC_CTL_ST_NOT_MAPPED;
-	case -EBUSY:
-		return UNIC_ST_BUSY;
-	case -EOPNOTSUPP:
-		return UNIC_CTL_ST_UNSUPPORTED;
-	default:
-		return UNIC_ST_INVALID;
-	}
-}
-
-static bool no_rsvd(const struct unic_ctl_frames *r)
-{
-	return !r->rsvd0[0] && !r->rsvd0[1] && !r->rsvd0[2];
-}
-
-static void frames_alloc(struct unic_req *req)
-{
-	uint32_t *list =
-		(uint32_t *)(void *)unic_req_list(req, UNIC_LIST_BYTES);
-	uint32_t pages, runs, i;
-	struct unic_ctl_frames r;
-	uint64_t rec[UNIC_REC_WORDS] = { 0 };
-	int err;
-
-	_Static_assert(UNIC_CTL_FRAMES_MAX * 4 <= UNIC_LIST_BYTES, "list");
-	if (!list) {
-		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
-		return;
-	}
-	memcpy(&r, req->rec, sizeof(r));
-	pages = unic_from_le32(r.pages);
-	if (!no_rsvd(&r) ||
-	    (r.page_shift != 12 && r.page_shift != 16 && r.page_shift != 21) ||
-	    pages >> (r.page_shift - 12) > UNIC_CTL_FRAMES_MAX) {
-		unic_req_status(req, UNIC_ST_INVALID);
-		return;
-	}
-	err = unic_frames_alloc(&unic_req_proc(req)->frames,
-				unic_from_le64(r.va), pages, r.page_shift,
-				list);
-	if (err) {
-		unic_req_status(req, frames_status(err));
-		return;
-	}
-	runs = pages >> (r.page_shift - 12);
-	for (i = 0; i < runs; i++)
-		((unic_le32 *)(void *)list)[i] = unic_to_le32(list[i]);
-	unic_req_answer(req, UNIC_ST_OK, rec, list, runs * 4);
-}
-
-static void frames_free(struct unic_req *req)
-{
-	struct unic_ctl_frames r;
-
-	memcpy(&r, req->rec, sizeof(r));
-	if (!no_rsvd(&r) || r.page_shift)
-		unic_req_status(req, UNIC_ST_INVALID);
-	else
-		unic_req_status(req, frames_status(unic_frames_free(
-					     &unic_req_proc(req)->frames,
-					     unic_from_le64(r.va),
-					     unic_from_le32(r.pages))));
 }

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * request.h - the one handler of all requests, and what their handlers need: a
- * request under way, its list, its command, its answer. Nobody outside
- * host_driver/core includes this, its unit tests excepted.
+ * request.h - what the handlers of requests need: a request under way, its list, its
+ * command, its answer. Nobody outside host_driver/core includes this, its unit tests
+ * excepted.
  */
 #ifndef UNIC_REQUEST_H
 #define UNIC_REQUEST_H
 
 #include "state.h"
+
+/* Several requests in one (batch.c), and their commands in one. */
+struct unic_batch {
+	struct unic_req *parent;
+	uint32_t count, left; /* requests; not answered yet */
+	uint32_t done;	      /* answered OK or PENDING */
+	bool open;	      /* commands are kept */
+	uint32_t kept;
+	struct unic_req *of[UNIC_BATCH_MAX]; /* whose, in the order of `cmd` */
+	uint32_t cmd_bytes, list_bytes;
+	uint8_t cmd[UNIC_LIST_BYTES], list[UNIC_LIST_BYTES];
+	uint8_t reply[UNIC_BATCH_MAX][UNIC_CTL_BYTES]; /* before: the request */
+};
 
 /** unic_req_new() - a request of the driver itself for process @slot. NULL when
  * out of memory. */
@@ -27,9 +40,6 @@ uint64_t *unic_req_list(struct unic_req *req, uint32_t bytes);
  * returns (status FAILED, no device). */
 void unic_req_send(struct unic_req *req, uint8_t opcode, const void *cmd,
 		   void (*done)(struct unic_call *call));
-
-/** unic_req_run() - validate and run; it is answered, now or later. */
-void unic_req_run(struct unic_req *req, const struct unic_ctl_hdr *hdr);
 
 /** unic_req_of() - the request that a call belongs to. */
 static inline struct unic_req *unic_req_of(struct unic_call *call)
@@ -56,6 +66,10 @@ static inline void *unic_req_tail(const struct unic_req *req)
 /** unic_req_status() - the same with an empty record. */
 void unic_req_status(struct unic_req *req, uint32_t status);
 
+/** unic_req_done() - the provider has executed @call: audit it, and go on with the
+ * request that it is of. */
+void unic_req_done(struct unic_host *host, struct unic_call *call);
+
 /** unic_req_done_status() - done() that answers with the NIC's status. */
 void unic_req_done_status(struct unic_call *call);
 
@@ -81,5 +95,13 @@ static inline uint32_t unic_req_owner(const struct unic_req *req)
 {
 	return req->slot;
 }
+
+/** unic_req_batch_opcode() - the command that takes those like @cmd in a batch, or
+ * 0. */
+uint8_t unic_req_batch_opcode(const void *cmd);
+
+/** unic_req_batch_left() - one of @b is through, or was never there; the last one sends
+ * the reply and frees @b. */
+void unic_req_batch_left(struct unic_batch *b);
 
 #endif /* UNIC_REQUEST_H */

@@ -23,7 +23,9 @@ struct unic_req {
 	uint32_t slot; /* process it is for, or UNIC_OS_NO_SLOT */
 	uint32_t seq;
 	uint16_t op;
-	uint32_t id;	   /* object it is about */
+	const char *
+		name; /* of its operation, for the log; NULL: the driver's own */
+	uint32_t id;  /* object it is about */
 	uint32_t id2;	   /* second one (OFFER, CONN) */
 	uint32_t progress; /* region.c: pages filled */
 	uint32_t room;	   /* bytes of its list */

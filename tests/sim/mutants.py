@@ -200,7 +200,7 @@ MUTANTS = (
     ("oracle pins once", "firmware/command/cmd_batch.c", "	*off = end;\n", "",
      "batch: all regions get the pages of the first"),
     ("once oracle conserve pins", "host_driver/core/batch.c",
-     "cpl + i * REC_BYTES, REC_BYTES);", "cpl, REC_BYTES);",
+     "cpl + i * UNIC_CTL_BYTES,", "cpl,",
      "batch: all get the answer to the first"),
     ("replay oracle live once", "host_driver/core/restore.c",
      "cmd.stag = unic_to_le32(mr->stag);",

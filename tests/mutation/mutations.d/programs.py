@@ -150,7 +150,7 @@ MUTATIONS = (
      "unicd: one user has all connections", unicd("connections_per_user")),
     (UNICD + "clients.c", "c->core.privileged = !cred.uid || cred.uid == geteuid();",
      "c->core.privileged = true;", "unicd: anybody is privileged", unicd("admin")),
-    ("host_driver/core/request.c", "unic_admin_reset, PLAIN, OP_PRIV }",
+    ("host_driver/core/dispatch.c", "unic_admin_reset, PLAIN, OP_PRIV }",
      "unic_admin_reset, PLAIN, 0 }", "unicd: anybody resets the NIC", unicd("admin")),
     (UNICD + "clients.c", "	unicd_refuse_fds(os->listen_fd);\n", "",
      "unicd: it takes descriptors that linger", unicd("lingers")),

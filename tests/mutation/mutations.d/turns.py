@@ -58,7 +58,7 @@ MUTATIONS = (
      "mailbox: an answer to another command", "test_hostcore"),
     (CORE + "provider/mailbox_client.c", "	if (unic_from_le32(hdr.epoch) == m->epoch)\n",
      "	if (1)\n", "mailbox: an event of an old epoch", "test_hostcore"),
-    (CORE + "request.c", "if (op->flags & OP_HELLO && epoch && epoch != host->epoch)",
+    ("host_driver/core/dispatch.c", "if (op->flags & OP_HELLO && epoch && epoch != host->epoch)",
      "if (0)", "driver: a request of an old epoch", "test_hostcore"),
     (CORE + "region/region.c", "		status = UNIC_CTL_ST_NOT_MAPPED; /* exchanged meanwhile */",
      "		;", "region: frames that were exchanged while it waited",
