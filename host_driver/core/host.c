@@ -11,6 +11,7 @@
 #include "dispatch.h"
 #include "proc.h"
 #include "queue.h"
+#include "recall.h"
 #include "region/region_fault.h"
 #include "region/region_notice.h"
 #include "restore.h"
@@ -433,6 +434,22 @@ void unic_host_client_gone(struct unic_host *host, struct unic_client *client)
 	client->open = 0;
 	if (slot != UNIC_OS_NO_SLOT)
 		unic_proc_leave(host, slot);
+}
+
+bool unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
+			 uint32_t uid)
+{
+	if (pid && unic_recall_proc(host, slot, pid)) {
+		host->away = true;
+		return true;
+	}
+	unic_proc_hold(host, slot, pid, uid);
+	return false;
+}
+
+size_t unic_host_journal_bytes(uint32_t slots, uint64_t slot_bytes)
+{
+	return unic_journal_bytes(slots, slot_bytes);
 }
 
 void unic_host_fence(struct unic_host *host)

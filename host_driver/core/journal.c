@@ -2,9 +2,7 @@
 /* journal.c - see journal.h. */
 #include "journal.h"
 
-#include "cm/cm.h"
-#include "region/region.h"
-#include "restore.h"
+#include "state.h"
 
 #define MAGIC	0x4a4e5531u /* "1UNJ" */
 #define VERSION 1u
@@ -25,7 +23,7 @@ static uint64_t frames_of(uint64_t slot_bytes)
 	return slot_bytes >> UNIC_FRAME_SHIFT;
 }
 
-size_t unic_host_journal_bytes(uint32_t slots, uint64_t slot_bytes)
+size_t unic_journal_bytes(uint32_t slots, uint64_t slot_bytes)
 {
 	return sizeof(struct head) + slots * sizeof(struct unic_proc_note) +
 	       UNIC_OBJ_MAX * sizeof(struct unic_obj_note) +
@@ -68,8 +66,8 @@ void unic_journal_open(struct unic_host *host)
 		return;
 	if (!is_journal_compatible(host, h)) {
 		memset(h, 0,
-		       unic_host_journal_bytes(host->config.slots,
-					       host->config.slot_bytes));
+		       unic_journal_bytes(host->config.slots,
+					  host->config.slot_bytes));
 		h->version = VERSION;
 		h->slots = host->config.slots;
 		h->objects = UNIC_OBJ_MAX;
@@ -84,6 +82,12 @@ void unic_journal_open(struct unic_host *host)
 				    slot_frame_notes(host, i));
 }
 
+bool unic_journal_keeps(const struct unic_host *host, uint32_t owner)
+{
+	return owner < host->config.slots && host->proc[owner].keep &&
+	       host->proc[owner].state == UNIC_HPROC_LIVE;
+}
+
 void unic_journal_proc(struct unic_host *host, uint32_t slot)
 {
 	struct unic_hproc *proc = &host->proc[slot];
@@ -95,7 +99,7 @@ void unic_journal_proc(struct unic_host *host, uint32_t slot)
 	n = &proc_notes(host)[slot];
 	UNIC_STORE(n->live, 0);
 	unic_os_wmb();
-	if (!unic_restore_keeps(host, slot))
+	if (!unic_journal_keeps(host, slot))
 		return;
 	n->pid = proc->pid;
 	n->uid = proc->uid;
@@ -114,7 +118,7 @@ void unic_journal_put(struct unic_host *host, const struct unic_obj *obj,
 {
 	struct unic_obj_note *n;
 
-	if (!host->config.journal || !unic_restore_keeps(host, obj->owner))
+	if (!host->config.journal || !unic_journal_keeps(host, obj->owner))
 		return;
 	n = &obj_notes(host)[unic_obj_index(obj->id)];
 	n->owner = obj->owner;
@@ -132,127 +136,6 @@ void unic_journal_drop(struct unic_host *host, const struct unic_obj *obj)
 		UNIC_STORE(obj_notes(host)[unic_obj_index(obj->id)].live, 0);
 }
 
-/* --------------------------------------------------------------------- load */
-
-static bool load_region(struct unic_host *host, const struct unic_obj_note *n)
-{
-	struct unic_region *mr =
-		unic_obj_recall(&host->objects, n, sizeof(*mr));
-	struct unic_ctl_mr_reg r;
-
-	if (!mr)
-		return false;
-	memcpy(&r, n->made, sizeof(r));
-	unic_region_fill_in(mr, &r);
-	mr->state = R_ACTIVE;
-	mr->stag = n->a;
-	mr->mr = UNIC_LOST;
-	host->proc[n->owner].regions++;
-	/* the NIC that the last driver left may use them still (INV-14) */
-	return !unic_region_pin(host, mr);
-}
-
-static bool load_queue(struct unic_host *host, const struct unic_obj_note *n)
-{
-	struct unic_ctl_cq_create r;
-	struct unic_hcq *cq;
-	struct unic_hqp *qp;
-
-	if (n->type == UNIC_OBJ_CQ) {
-		cq = unic_obj_recall(&host->objects, n, sizeof(*cq));
-		if (!cq)
-			return false;
-		memcpy(&r, n->made, sizeof(r));
-		memcpy(cq->made, n->made, sizeof(cq->made));
-		cq->user = unic_from_le32(r.user);
-		cq->cq = UNIC_LOST;
-		return true;
-	}
-	qp = unic_obj_recall(&host->objects, n, sizeof(*qp));
-	if (!qp)
-		return false;
-	memcpy(qp->made, n->made, sizeof(qp->made));
-	qp->user = n->a;
-	qp->qpn = UNIC_LOST;
-	return true;
-}
-
-static bool load_object(struct unic_host *host, const struct unic_obj_note *n)
-{
-	struct unic_htoken *t;
-	struct unic_hpd *pd;
-
-	switch (n->type) {
-	case UNIC_OBJ_PD:
-		pd = unic_obj_recall(&host->objects, n, sizeof(*pd));
-		if (pd)
-			pd->pd = UNIC_LOST;
-		return pd;
-	case UNIC_OBJ_MR:
-		return load_region(host, n);
-	case UNIC_OBJ_CQ:
-	case UNIC_OBJ_QP:
-		return load_queue(host, n);
-	case UNIC_OBJ_TOKEN: /* it ended with the last driver: told at plug() */
-		t = unic_obj_recall(&host->objects, n, sizeof(*t));
-		if (t) {
-			t->index = n->a;
-			t->user = n->b;
-		}
-		return t;
-	case UNIC_OBJ_LISTENER:
-		return unic_cm_recall(host, n);
-	default:
-		return false;
-	}
-}
-
-/* The last driver may have been killed between the record and this. */
-static uint32_t next_upcall(const struct unic_hproc *proc, uint32_t next)
-{
-	unic_le32 seq;
-
-	memcpy(&seq, proc->ring->record[next % UNIC_UPCALLS], sizeof(seq));
-	return unic_from_le32(seq) == next + 1 ? next + 1 : next;
-}
-
-static void load_proc(struct unic_hproc *proc, const struct unic_proc_note *n)
-{
-	proc->state = UNIC_HPROC_LIVE;
-	proc->keep = true;
-	proc->client = NULL;
-	proc->pid = n->pid;
-	proc->uid = n->uid;
-	proc->weight = n->weight;
-	proc->quota = n->quota;
-	proc->policy = n->policy;
-	memcpy(proc->name, n->name, sizeof(proc->name));
-	proc->upcall_next = next_upcall(proc, n->upcall_next);
-}
-
-bool unic_journal_load(struct unic_host *host, uint32_t slot, uint32_t pid)
-{
-	struct unic_hproc *proc = &host->proc[slot];
-	const struct unic_proc_note *p;
-	const struct unic_obj_note *n;
-	uint32_t i;
-
-	if (!host->config.journal)
-		return false;
-	p = &proc_notes(host)[slot];
-	if (!p->live || p->pid != pid || unic_frames_recall(&proc->frames))
-		return false;
-	load_proc(proc, p);
-	for (i = 0; i < UNIC_OBJ_MAX; i++) {
-		n = &obj_notes(host)[i];
-		if (n->live && n->owner == slot && !load_object(host, n))
-			unic_os_log(host->os, UNIC_LOG_ERROR,
-				    "slot %u: object %x is lost", slot, n->id);
-	}
-	unic_journal_proc(host, slot);
-	return true;
-}
-
 void unic_journal_tidy(struct unic_host *host)
 {
 	uint32_t i;
@@ -261,9 +144,27 @@ void unic_journal_tidy(struct unic_host *host)
 		return;
 	unic_objects_tidy(&host->objects);
 	for (i = 0; i < host->config.slots; i++)
-		if (!unic_restore_keeps(host, i)) {
+		if (!unic_journal_keeps(host, i)) {
 			UNIC_STORE(proc_notes(host)[i].live, 0);
 			memset(slot_frame_notes(host, i), 0,
 			       frames_of(host->config.slot_bytes) * 8);
 		}
+}
+
+const struct unic_proc_note *
+unic_journal_proc_note(const struct unic_host *host, uint32_t slot,
+		       uint32_t pid)
+{
+	const struct unic_proc_note *p;
+
+	if (!host->config.journal)
+		return NULL;
+	p = &proc_notes(host)[slot];
+	return p->live && p->pid == pid ? p : NULL;
+}
+
+const struct unic_obj_note *unic_journal_obj_note(const struct unic_host *host,
+						  uint32_t i)
+{
+	return &obj_notes(host)[i];
 }

@@ -40,6 +40,12 @@ struct unic_proc_note {
 	uint32_t rsvd[5];
 };
 
+/** unic_journal_bytes() - as unic_host_journal_bytes(). */
+size_t unic_journal_bytes(uint32_t slots, uint64_t slot_bytes);
+
+/** unic_journal_keeps() - objects of slot @owner outlive a reset, and the driver. */
+bool unic_journal_keeps(const struct unic_host *host, uint32_t owner);
+
 /** unic_journal_open() - begin to use host->config.journal: what is there stays,
  * if it is of a driver like this one. */
 void unic_journal_open(struct unic_host *host);
@@ -55,15 +61,18 @@ void unic_journal_put(struct unic_host *host, const struct unic_obj *obj,
 /** unic_journal_drop() - @obj lives on, but is not worth restoring. */
 void unic_journal_drop(struct unic_host *host, const struct unic_obj *obj);
 
-/**
- * unic_journal_load() - process @pid had slot @slot when the last driver ended:
- * have it again with all that it kept, but without a connection.
- * Returns false, and forgets what was written, if there is no such record or no
- * memory.
- */
-bool unic_journal_load(struct unic_host *host, uint32_t slot, uint32_t pid);
-
 /** unic_journal_tidy() - forget what was not loaded. */
 void unic_journal_tidy(struct unic_host *host);
+
+/** unic_journal_proc_note() - what is written of process @pid in slot @slot; NULL:
+ * nothing. */
+const struct unic_proc_note *
+unic_journal_proc_note(const struct unic_host *host, uint32_t slot,
+		       uint32_t pid);
+
+/** unic_journal_obj_note() - what is written of the object with index @i; there is a
+ * journal. */
+const struct unic_obj_note *unic_journal_obj_note(const struct unic_host *host,
+						  uint32_t i);
 
 #endif /* UNIC_JOURNAL_H */

@@ -122,17 +122,12 @@ void unic_proc_reset(struct unic_host *host, bool safe)
 		unic_restore_pins(host);
 }
 
-bool unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
-			 uint32_t uid)
+void unic_proc_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
+		    uint32_t uid)
 {
-	if (pid && unic_journal_load(host, slot, pid)) {
-		host->away = true;
-		return true;
-	}
 	host->proc[slot].state = UNIC_HPROC_HELD;
 	host->proc[slot].pid = pid;
 	host->proc[slot].uid = uid;
-	return false;
 }
 
 void unic_host_slot_ended(struct unic_host *host, uint32_t slot)

@@ -21,4 +21,9 @@ void unic_proc_leave(struct unic_host *host, uint32_t slot);
 /** unic_proc_gone() - PROC_GONE. */
 void unic_proc_gone(struct unic_host *host, uint32_t slot);
 
+/** unic_proc_hold() - the memory of @slot may still be mapped by process @pid of user
+ * @uid, of which nothing is known; 0: that one ended. */
+void unic_proc_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
+		    uint32_t uid);
+
 #endif /* UNIC_PROC_H */

@@ -7,7 +7,6 @@
 
 #include "cm/cm.h"
 #include "cm/grants.h"
-#include "restore.h"
 #include "upcall.h"
 #include "unic_queue.h"
 
@@ -325,7 +324,7 @@ void unic_queue_token_reset(struct unic_host *host, struct unic_obj *obj)
 
 	/* one whose number was not told is ended by the answer, one that was
 	 * replaced was used */
-	if (unic_restore_keeps(host, obj->owner) && t->index != UINT32_MAX &&
+	if (unic_journal_keeps(host, obj->owner) && t->index != UINT32_MAX &&
 	    !t->replaced)
 		unic_upcall_send(host, obj->owner, &up);
 	token_free(host, t);
@@ -777,4 +776,54 @@ void unic_queue_drop(struct unic_host *host, uint32_t owner, uint32_t status)
 	while ((obj = unic_obj_next(&host->objects, &at, 0, owner)))
 		if (obj->type == UNIC_OBJ_PD || obj->type == UNIC_OBJ_CQ)
 			unic_obj_free(&host->objects, obj);
+}
+
+/* ------------------------------------------------------------------ recall */
+
+static bool recall_queue(struct unic_host *host, const struct unic_obj_note *n)
+{
+	struct unic_ctl_cq_create r;
+	struct unic_hcq *cq;
+	struct unic_hqp *qp;
+
+	if (n->type == UNIC_OBJ_CQ) {
+		cq = unic_obj_recall(&host->objects, n, sizeof(*cq));
+		if (!cq)
+			return false;
+		memcpy(&r, n->made, sizeof(r));
+		memcpy(cq->made, n->made, sizeof(cq->made));
+		cq->user = unic_from_le32(r.user);
+		cq->cq = UNIC_LOST;
+		return true;
+	}
+	qp = unic_obj_recall(&host->objects, n, sizeof(*qp));
+	if (!qp)
+		return false;
+	memcpy(qp->made, n->made, sizeof(qp->made));
+	qp->user = n->a;
+	qp->qpn = UNIC_LOST;
+	return true;
+}
+
+bool unic_queue_recall(struct unic_host *host, const struct unic_obj_note *n)
+{
+	struct unic_htoken *t;
+	struct unic_hpd *pd;
+
+	switch (n->type) {
+	case UNIC_OBJ_PD:
+		pd = unic_obj_recall(&host->objects, n, sizeof(*pd));
+		if (pd)
+			pd->pd = UNIC_LOST;
+		return pd;
+	case UNIC_OBJ_TOKEN: /* it ended with the last driver: told at plug() */
+		t = unic_obj_recall(&host->objects, n, sizeof(*t));
+		if (t) {
+			t->index = n->a;
+			t->user = n->b;
+		}
+		return t;
+	default:
+		return recall_queue(host, n);
+	}
 }

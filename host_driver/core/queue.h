@@ -49,4 +49,8 @@ void unic_queue_modify(struct unic_req *req, const struct unic_hqp *qp,
 		       struct unic_cmd_qp_modify *cmd,
 		       void (*done)(struct unic_call *call));
 
+/** unic_queue_recall() - the PD, CQ, QP or token that @n is about; not on the NIC. False:
+ * no memory. */
+bool unic_queue_recall(struct unic_host *host, const struct unic_obj_note *n);
+
 #endif /* UNIC_CORE_QUEUE_H */

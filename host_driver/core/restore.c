@@ -16,12 +16,6 @@
 #include "region/region_fault.h"
 #include "region/region_notice.h"
 
-bool unic_restore_keeps(const struct unic_host *host, uint32_t owner)
-{
-	return owner < host->config.slots && host->proc[owner].keep &&
-	       host->proc[owner].state == UNIC_HPROC_LIVE;
-}
-
 /* -------------------------------------------------------------------- lost */
 
 /*
@@ -33,7 +27,7 @@ static void lose_region(struct unic_host *host, struct unic_region *mr)
 {
 	bool leaving = mr->state >= R_ACTIVE && mr->waiter && !mr->reregs;
 
-	if (!unic_restore_keeps(host, mr->obj.owner)) {
+	if (!unic_journal_keeps(host, mr->obj.owner)) {
 		unic_region_drop(host, mr, UNIC_CTL_ST_RESET);
 		return;
 	}
@@ -64,7 +58,7 @@ static void lose_region(struct unic_host *host, struct unic_region *mr)
 static void lose_qp(struct unic_host *host, struct unic_hqp *qp)
 {
 	struct unic_req *waiter = qp->waiter;
-	bool keeps = unic_restore_keeps(host, qp->obj.owner);
+	bool keeps = unic_journal_keeps(host, qp->obj.owner);
 
 	if (keeps && !waiter) {
 		qp->qpn = UNIC_LOST;
@@ -79,7 +73,7 @@ static void lose_qp(struct unic_host *host, struct unic_hqp *qp)
 
 static void lose_object(struct unic_host *host, struct unic_obj *obj)
 {
-	bool keeps = unic_restore_keeps(host, obj->owner);
+	bool keeps = unic_journal_keeps(host, obj->owner);
 
 	switch (obj->type) {
 	case UNIC_OBJ_MR:

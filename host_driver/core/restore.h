@@ -12,9 +12,6 @@
  */
 void unic_restore(struct unic_host *host, void (*done)(struct unic_host *host));
 
-/** unic_restore_keeps() - objects of slot @owner outlive a reset. */
-bool unic_restore_keeps(const struct unic_host *host, uint32_t owner);
-
 /** unic_restore_lost() - the device forgot everything: what nobody keeps ends,
  * and what was under way; the rest is marked as not there. */
 void unic_restore_lost(struct unic_host *host);

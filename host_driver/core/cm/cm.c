@@ -14,7 +14,6 @@
 #include "cm/grants.h"
 #include "device.h"
 #include "queue.h"
-#include "restore.h"
 
 #define ACCEPT_NS   30000000000ull /* a consumer decides within */
 #define DREQ_TRIES  6u
@@ -697,7 +696,7 @@ static void drop_listeners(struct unic_host *host, uint32_t owner, bool all)
 
 	while ((l = unic_obj_next(&host->objects, &at, UNIC_OBJ_LISTENER,
 				  owner)))
-		if (all || !unic_restore_keeps(host, l->obj.owner))
+		if (all || !unic_journal_keeps(host, l->obj.owner))
 			unic_obj_free(&host->objects, &l->obj);
 }
 

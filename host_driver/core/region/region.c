@@ -878,3 +878,21 @@ bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
 	*pd = pd_of(host, mr);
 	return *pd != UNIC_LOST;
 }
+
+bool unic_region_recall(struct unic_host *host, const struct unic_obj_note *n)
+{
+	struct unic_region *mr =
+		unic_obj_recall(&host->objects, n, sizeof(*mr));
+	struct unic_ctl_mr_reg r;
+
+	if (!mr)
+		return false;
+	memcpy(&r, n->made, sizeof(r));
+	unic_region_fill_in(mr, &r);
+	mr->state = R_ACTIVE;
+	mr->stag = n->a;
+	mr->mr = UNIC_LOST;
+	host->proc[n->owner].regions++;
+	/* the NIC that the last driver left may use them still (INV-14) */
+	return !unic_region_pin(host, mr);
+}

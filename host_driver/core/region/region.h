@@ -173,4 +173,8 @@ void unic_region_drop_all(struct unic_host *host, uint32_t owner,
 bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
 		      uint32_t *stag, uint32_t *pd);
 
+/** unic_region_recall() - the region that @n is about, pinned, but not on the NIC.
+ * False: no memory, or its frames are not there. */
+bool unic_region_recall(struct unic_host *host, const struct unic_obj_note *n);
+
 #endif /* UNIC_REGION_H */
