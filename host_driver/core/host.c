@@ -246,6 +246,8 @@ void unic_host_state(struct unic_host *host, enum unic_provider_state state,
 	device_lost(host);
 	host->state = state;
 	unic_proc_reset(host, !host->dark);
+	if (!host->dark)
+		unic_restore_pins(host);
 	if (state != UNIC_PROVIDER_READY)
 		return;
 	host->epoch = epoch;

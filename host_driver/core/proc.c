@@ -18,7 +18,6 @@
 #include "device.h"
 #include "queue.h"
 #include "region/region.h"
-#include "restore.h"
 
 static void cmd_attach(const struct unic_hproc *proc, uint32_t slot,
 		       struct unic_cmd_proc_attach *cmd)
@@ -118,8 +117,6 @@ void unic_proc_reset(struct unic_host *host, bool safe)
 		if (host->proc[i].state == UNIC_HPROC_DETACHING)
 			finish_detach(host, i);
 	}
-	if (safe)
-		unic_restore_pins(host);
 }
 
 void unic_proc_hold(struct unic_host *host, uint32_t slot, uint32_t pid,

@@ -14,7 +14,8 @@ void unic_proc_hello(struct unic_req *req);
  */
 bool unic_proc_reattach(struct unic_host *host, uint32_t slot);
 /** unic_proc_reset() - the device forgot everything. @safe: and it cannot touch
- * memory any more, so leaving processes are gone. */
+ * memory any more, so leaving processes are gone, and nothing is pinned until
+ * unic_restore_pins(). */
 void unic_proc_reset(struct unic_host *host, bool safe);
 /** unic_proc_leave() - its connection ended. */
 void unic_proc_leave(struct unic_host *host, uint32_t slot);
