@@ -5,7 +5,6 @@
  */
 #include "queue.h"
 
-#include "cm/cm.h"
 #include "cm/grants.h"
 #include "upcall.h"
 #include "unic_queue.h"
@@ -628,8 +627,6 @@ void unic_queue_qp_destroy(struct unic_req *req)
 		unic_req_status(req, qp ? UNIC_ST_BUSY : UNIC_ST_NO_QP);
 		return;
 	}
-	if (qp->conn)
-		unic_cm_qp_gone(req->host, qp->conn);
 	qp->waiter = req;
 	cmd.id = unic_to_le32(qp->qpn);
 	unic_req_send(req, UNIC_CMD_QP_DESTROY, &cmd, destroy_done);

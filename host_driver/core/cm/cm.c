@@ -675,7 +675,8 @@ static void orphan_conn(struct unic_host *host, struct conn *c)
 		unic_conn_free(host, c);
 }
 
-void unic_cm_qp_gone(struct unic_host *host, uint32_t conn)
+/* The QP of connection @conn is being destroyed. */
+static void end_conn_of_qp(struct unic_host *host, uint32_t conn)
 {
 	struct conn *c = conn_get(host, conn, UNIC_OBJ_ANYONE);
 	struct unic_req *req = c ? c->req : NULL;
@@ -687,6 +688,16 @@ void unic_cm_qp_gone(struct unic_host *host, uint32_t conn)
 	/* with the provider: its callback finds no connection and answers */
 	if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
 		unic_req_status(req, UNIC_ST_NO_QP);
+}
+
+void unic_cm_qp_destroy(struct unic_req *req)
+{
+	struct unic_hqp *qp = unic_obj_get(&req->host->objects, req_obj_id(req),
+					   UNIC_OBJ_QP, req->slot);
+
+	if (qp && !qp->waiter && qp->conn)
+		end_conn_of_qp(req->host, qp->conn);
+	unic_queue_qp_destroy(req);
 }
 
 static void drop_listeners(struct unic_host *host, uint32_t owner, bool all)

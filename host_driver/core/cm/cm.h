@@ -12,6 +12,8 @@ void unic_cm_accept(struct unic_req *req);
 void unic_cm_reject(struct unic_req *req);
 void unic_cm_disconnect(struct unic_req *req);
 void unic_cm_query(struct unic_req *req);
+/** unic_cm_qp_destroy() - QP_DESTROY: its connection ends first. */
+void unic_cm_qp_destroy(struct unic_req *req);
 /** unic_cm_row() - RESYNC's row of @obj, a listener or connection. */
 void unic_cm_row(struct unic_host *host, const struct unic_obj *obj,
 		 struct unic_ctl_object *row);
@@ -29,8 +31,5 @@ void unic_cm_lost(struct unic_host *host);
 
 /** unic_cm_recall() - the listener that @note is about. False: no memory. */
 bool unic_cm_recall(struct unic_host *host, const struct unic_obj_note *note);
-
-/** unic_cm_qp_gone() - the QP of connection @conn is being destroyed. */
-void unic_cm_qp_gone(struct unic_host *host, uint32_t conn);
 
 #endif /* UNIC_CM_H */
