@@ -248,6 +248,7 @@ void unic_host_state(struct unic_host *host, enum unic_provider_state state,
 	unic_proc_reset(host, !host->dark);
 	if (!host->dark)
 		unic_restore_pins(host);
+	unic_grants_step(host);
 	if (state != UNIC_PROVIDER_READY)
 		return;
 	host->epoch = epoch;
@@ -331,22 +332,27 @@ void unic_host_event(struct unic_host *host, const uint64_t *rec)
 		return;
 	}
 	on_event[hdr.type](host, rec);
+	unic_grants_step(host);
 }
 
 void unic_host_done(struct unic_host *host, struct unic_call *call)
 {
 	unic_req_done(host, call);
+	unic_grants_step(host);
 }
 
 void unic_host_settled(struct unic_host *host)
 {
 	unic_queue_settled(host);
+	unic_grants_step(host);
 }
 
 void unic_host_mad(struct unic_host *host, const struct unic_mad_rx *mad)
 {
-	if (host->ready)
-		unic_cm_receive(host, mad);
+	if (!host->ready)
+		return;
+	unic_cm_receive(host, mad);
+	unic_grants_step(host);
 }
 
 /* --------------------------------------------------------------- life of it */
@@ -421,7 +427,10 @@ void unic_host_plug(struct unic_host *host, bool there)
 bool unic_host_request(struct unic_host *host, struct unic_client *client,
 		       const void *msg, size_t bytes)
 {
-	return unic_dispatch_message(host, client, msg, bytes);
+	bool ok = unic_dispatch_message(host, client, msg, bytes);
+
+	unic_grants_step(host);
+	return ok;
 }
 
 void unic_host_client_gone(struct unic_host *host, struct unic_client *client)
@@ -436,6 +445,7 @@ void unic_host_client_gone(struct unic_host *host, struct unic_client *client)
 	client->open = 0;
 	if (slot != UNIC_OS_NO_SLOT)
 		unic_proc_leave(host, slot);
+	unic_grants_step(host);
 }
 
 bool unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
@@ -447,6 +457,12 @@ bool unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
 	}
 	unic_proc_hold(host, slot, pid, uid);
 	return false;
+}
+
+void unic_host_slot_ended(struct unic_host *host, uint32_t slot)
+{
+	unic_proc_ended(host, slot);
+	unic_grants_step(host);
 }
 
 size_t unic_host_journal_bytes(uint32_t slots, uint64_t slot_bytes)
@@ -472,6 +488,7 @@ uint64_t unic_host_poll(struct unic_host *host)
 	uint64_t next = host->provider->ops->poll(host->provider, now);
 	uint64_t away = unic_restore_away(host), cm, fault, held, load, set;
 
+	unic_grants_step(host);
 	if (away < next)
 		next = away;
 	if (!host->ready) {
@@ -485,6 +502,7 @@ uint64_t unic_host_poll(struct unic_host *host)
 	next = fault < next ? fault : next;
 	load = unic_region_poll(host, now);
 	next = load < next ? load : next;
+	unic_grants_step(host);
 	held = unic_grants_poll(host, now);
 	next = held < next ? held : next;
 	return cm < next ? cm : next;

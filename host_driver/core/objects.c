@@ -134,6 +134,7 @@ void unic_obj_free(struct unic_objects *t, struct unic_obj *obj)
 	t->obj[i] = NULL;
 	--*owner_count(t, obj);
 	t->live--;
+	t->freed[obj->type]++;
 	if (t->gen[i] < GEN_MAX)
 		t->free[t->free_tail++ % UNIC_OBJ_MAX] = (uint16_t)i;
 	unic_os_free(t->os, obj);

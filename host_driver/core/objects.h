@@ -44,7 +44,9 @@ struct unic_objects {
 	uint32_t free_head, free_tail;
 	uint32_t live, end; /* objects; highest index in use ever + 1 */
 	uint16_t many[UNIC_OBJ_OWNERS][UNIC_OBJ_TYPES]; /* objects of each */
-	struct unic_obj_note *note; /* by index; NULL: nothing outlives us */
+	uint32_t
+		freed[UNIC_OBJ_TYPES]; /* ever: who cares about ends compares */
+	struct unic_obj_note *note;    /* by index; NULL: nothing outlives us */
 };
 
 /** unic_objects_init() - 0 or -ENOMEM. */

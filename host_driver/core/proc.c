@@ -127,7 +127,7 @@ void unic_proc_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
 	host->proc[slot].uid = uid;
 }
 
-void unic_host_slot_ended(struct unic_host *host, uint32_t slot)
+void unic_proc_ended(struct unic_host *host, uint32_t slot)
 {
 	if (host->proc[slot].state == UNIC_HPROC_LIVE &&
 	    !host->proc[slot].client)

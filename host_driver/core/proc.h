@@ -27,4 +27,7 @@ void unic_proc_gone(struct unic_host *host, uint32_t slot);
 void unic_proc_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
 		    uint32_t uid);
 
+/** unic_proc_ended() - as unic_host_slot_ended(). */
+void unic_proc_ended(struct unic_host *host, uint32_t slot);
+
 #endif /* UNIC_PROC_H */

@@ -5,7 +5,7 @@
  */
 #include "queue.h"
 
-#include "cm/grants.h"
+#include "region/region.h"
 #include "upcall.h"
 #include "unic_queue.h"
 
@@ -127,7 +127,6 @@ static void token_free(struct unic_host *host, struct unic_htoken *t)
 	if (t->index < host->tokens && host->token_of &&
 	    host->token_of[t->index] == t->obj.id)
 		host->token_of[t->index] = 0;
-	unic_grants_token_gone(host, t->obj.id);
 	unic_obj_free(&host->objects, &t->obj);
 }
 

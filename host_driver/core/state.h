@@ -144,6 +144,7 @@ struct unic_hold {
 	uint32_t token, owner; /* id or 0; slot of the exporter */
 	uint64_t nonce;	       /* of the question that is open; 0: none */
 	uint64_t again_ns;
+	uint32_t asked_back; /* its region's, when the question was asked */
 };
 
 /* What a peer asks of one of our processes; the oldest are forgotten. */
@@ -164,6 +165,8 @@ struct unic_held {
 	struct unic_hold hold[UNIC_HOLDS];
 	struct unic_asked asked[UNIC_ASKED];
 	struct unic_handing handing[UNIC_HANDINGS];
+	uint32_t conns_freed, tokens_freed,
+		asked_back;	       /* that were looked at */
 	uint32_t asks, early, refused; /* graces ended early; answers that fit
 					* nothing */
 	uint64_t next_ns;
@@ -213,6 +216,7 @@ struct unic_host {
 	uint64_t faults_ns;	    /* region_fault.c: when to answer again */
 	uint64_t setup_ns;	    /* when to go on setting the NIC up */
 	uint32_t setup_at;	    /* step of that */
+	uint32_t asked_back; /* notices, also those that an OFFER moved */
 	uint32_t commands, failed, refused, audits, upcalls, resets, notices;
 	uint64_t msg[UNIC_CTL_MSG_MAX / 8]; /* the reply that is being sent */
 };

@@ -2,7 +2,6 @@
 /* cm_conn.c - see cm_conn.h. */
 #include "cm/cm_conn.h"
 
-#include "cm/grants.h"
 #include "queue.h"
 #include "upcall.h"
 
@@ -89,7 +88,6 @@ void unic_conn_free(struct unic_host *host, struct conn *c)
 	*p = c->next;
 	if (qp && qp->conn == c->obj.id)
 		qp->conn = 0;
-	unic_grants_conn_gone(host, c->obj.id);
 	unic_obj_free(&host->objects, &c->obj);
 }
 

@@ -200,21 +200,6 @@ static void send_invalidate(struct unic_host *host, struct unic_hold *h,
 	send_grants_msg(host, c, &msg);
 }
 
-void unic_grants_notice(struct unic_host *host, const struct unic_region *mr)
-{
-	uint64_t now = unic_os_now_ns(host->os);
-	uint32_t i;
-
-	for (i = 0; i < UNIC_HOLDS; i++) {
-		struct unic_hold *h = &host->held.hold[i];
-
-		if (h->mr != mr->obj.id)
-			continue;
-		h->nonce = new_nonce(host);
-		send_invalidate(host, h, mr, now);
-	}
-}
-
 static void on_invalidated(struct unic_host *host, const struct conn *c,
 			   const struct unic_grants_msg *msg)
 {
@@ -310,15 +295,6 @@ void unic_grants_grant(struct unic_req *req)
 	hold.number = t ? t->index : mr->stag;
 	hold.token = token;
 	unic_req_status(req, hold_new(host, unic_req_owner(req), &hold));
-}
-
-void unic_grants_token_gone(struct unic_host *host, uint32_t token)
-{
-	uint32_t i;
-
-	for (i = 0; i < UNIC_HOLDS; i++)
-		if (host->held.hold[i].mr && host->held.hold[i].token == token)
-			end_hold(host, &host->held.hold[i]);
 }
 
 /* -------------------------------------------------------------------- holder */
@@ -498,21 +474,80 @@ void unic_grants_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 	on[msg.type](host, c, &msg);
 }
 
-void unic_grants_conn_gone(struct unic_host *host, uint32_t conn)
+/* Regions were asked back: their holders are asked. */
+static void ask_holders(struct unic_host *host)
 {
+	uint64_t now = unic_os_now_ns(host->os);
+	uint32_t i;
+
+	for (i = 0; i < UNIC_HOLDS; i++) {
+		struct unic_hold *h = &host->held.hold[i];
+		struct unic_region *mr = h->mr ? region_of(host, h) : NULL;
+
+		if (!mr || mr->state != R_NOTIFIED ||
+		    mr->asked_back == h->asked_back)
+			continue;
+		h->asked_back = mr->asked_back;
+		h->nonce = new_nonce(host);
+		send_invalidate(host, h, mr, now);
+	}
+}
+
+static bool is_conn(struct unic_host *host, uint32_t id)
+{
+	return conn_get(host, id, UNIC_OBJ_ANYONE);
+}
+
+/* Connections ended: who held by them is no holder, and is not asked any more. */
+static void end_conns(struct unic_host *host)
+{
+	struct unic_held *held = &host->held;
 	uint32_t i;
 
 	for (i = 0; i < UNIC_HOLDS; i++)
-		if (host->held.hold[i].mr && host->held.hold[i].conn == conn)
-			end_hold(host, &host->held.hold[i]);
+		if (held->hold[i].mr && !is_conn(host, held->hold[i].conn))
+			end_hold(host, &held->hold[i]);
 	for (i = 0; i < UNIC_ASKED; i++)
-		if (host->held.asked[i].conn == conn)
-			host->held.asked[i] = (struct unic_asked){ 0 };
+		if (!is_conn(host, held->asked[i].conn))
+			held->asked[i] = (struct unic_asked){ 0 };
 	for (i = 0; i < UNIC_HANDINGS; i++)
-		if (host->held.handing[i].req &&
-		    host->held.handing[i].conn == conn)
-			end_handing(&host->held.handing[i],
-				    UNIC_CTL_ST_NO_CONN);
+		if (held->handing[i].req &&
+		    !is_conn(host, held->handing[i].conn))
+			end_handing(&held->handing[i], UNIC_CTL_ST_NO_CONN);
+}
+
+/* Tokens ended: nothing is held by them. */
+static void end_tokens(struct unic_host *host)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_HOLDS; i++) {
+		struct unic_hold *h = &host->held.hold[i];
+
+		if (h->mr && h->token &&
+		    !unic_obj_get(&host->objects, h->token, UNIC_OBJ_TOKEN,
+				  UNIC_OBJ_ANYONE))
+			end_hold(host, h);
+	}
+}
+
+void unic_grants_step(struct unic_host *host)
+{
+	const uint32_t *freed = host->objects.freed;
+	struct unic_held *held = &host->held;
+
+	if (held->asked_back != host->asked_back) {
+		held->asked_back = host->asked_back;
+		ask_holders(host);
+	}
+	if (held->tokens_freed != freed[UNIC_OBJ_TOKEN]) {
+		held->tokens_freed = freed[UNIC_OBJ_TOKEN];
+		end_tokens(host);
+	}
+	if (held->conns_freed != freed[UNIC_OBJ_CONN]) {
+		held->conns_freed = freed[UNIC_OBJ_CONN];
+		end_conns(host);
+	}
 }
 
 /* Asks again while the region is asked for; its end, or an OFFER that was taken

@@ -49,18 +49,15 @@ void unic_grants_build(const struct unic_grants_msg *msg,
 bool unic_grants_parse(const uint8_t mad[UNIC_MAD_BYTES],
 		       struct unic_grants_msg *msg);
 
-/** unic_grants_notice() - the process of @mr was asked for it: ask its holders. */
-void unic_grants_notice(struct unic_host *host, const struct unic_region *mr);
-
 void unic_grants_grant(struct unic_req *req);
 void unic_grants_delegate(struct unic_req *req);
 void unic_grants_answer(struct unic_req *req);
 /** unic_grants_receive() - a datagram of a peer that is not of the CM. */
 void unic_grants_receive(struct unic_host *host, const struct unic_mad_rx *mad);
-/** unic_grants_conn_gone(), unic_grants_token_gone() - so is who held by it, and
- * what was held. */
-void unic_grants_conn_gone(struct unic_host *host, uint32_t conn);
-void unic_grants_token_gone(struct unic_host *host, uint32_t token);
+/** unic_grants_step() - what happened since the last call: regions that were asked back
+ * (their holders are asked), connections and tokens that ended (so is who held by
+ * them). */
+void unic_grants_step(struct unic_host *host);
 /** unic_grants_poll() - questions are repeated. Returns when to call again. */
 uint64_t unic_grants_poll(struct unic_host *host, uint64_t now);
 

@@ -52,6 +52,7 @@ struct unic_region {
 	uint64_t load_until_ns;	      /* ... for so long */
 	uint32_t user, reg_seq, waited_us;
 	uint32_t notice_seq;
+	uint32_t asked_back; /* host->asked_back when its notice came */
 	bool extends; /* its owner asked for more time: he uses it himself */
 	uint64_t noticed_ns;  /* when it was asked for; 0: answered */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */

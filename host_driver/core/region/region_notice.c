@@ -6,7 +6,6 @@
 #include "region/region_notice.h"
 
 #include "cm/cm.h"
-#include "cm/grants.h"
 #include "device.h"
 #include "queue.h"
 #include "region/region_unmap.h"
@@ -85,7 +84,7 @@ static void deliver_notice(struct unic_host *host, struct unic_region *mr,
 						unic_from_le64(evt->time_ns)),
 			      mr->noticed_ns);
 		unic_region_upcall(host, mr, evt, UNIC_UP_NOTICE);
-		unic_grants_notice(host, mr);
+		mr->asked_back = ++host->asked_back;
 	}
 	send_notice_ack(host, evt, mr->obj.owner, mr->obj.id);
 }
@@ -203,7 +202,7 @@ static void answer_done(struct unic_call *call)
 		offered->notice_seq = mr->notice_seq;
 		offered->extends = false;
 		offered->deadline_ns = deadline;
-		unic_grants_notice(host, offered);
+		offered->asked_back = ++host->asked_back;
 		if (mr->state == R_NOTIFIED)
 			mr->state = R_ACTIVE;
 	}
