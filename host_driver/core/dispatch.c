@@ -15,6 +15,7 @@
 #include "region/region_derived.h"
 #include "region/region_fault.h"
 #include "region/region_notice.h"
+#include "resync.h"
 
 #define OP_HELLO (1u << 0) /* needs a process slot */
 #define OP_NIC	 (1u << 1) /* needs the device */
@@ -57,8 +58,8 @@ static const struct op ops[] = {
 	[UNIC_CTL_NOTICE_ANSWER] = { "notice-answer", unic_region_answer,
 				     END(unic_ctl_notice_answer, rsvd),
 				     PROC | OP_GIVE },
-	[UNIC_CTL_RESYNC] = { "resync", unic_region_resync,
-			      END(unic_ctl_resync, rsvd), PROC },
+	[UNIC_CTL_RESYNC] = { "resync", unic_resync, END(unic_ctl_resync, rsvd),
+			      PROC },
 	[UNIC_CTL_USAGE] = { "usage", unic_admin_usage, PLAIN, PROC },
 	[UNIC_CTL_MR_ADVISE] = { "mr-advise", unic_region_fault_advise,
 				 END(unic_ctl_mr_advise, rsvd), PROC },

@@ -6,7 +6,6 @@
 #include "region/region.h"
 
 void unic_region_answer(struct unic_req *req);
-void unic_region_resync(struct unic_req *req);
 void unic_region_evict(struct unic_req *req);
 /** unic_region_event() - NOTICE, EVICTED (@evt a struct unic_evt_mr). */
 void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt);
@@ -28,5 +27,11 @@ void unic_region_evicted(struct unic_host *host, struct unic_region *mr,
  * driver's own. */
 void unic_region_upcall(struct unic_host *host, const struct unic_region *mr,
 			const struct unic_evt_mr *evt, uint8_t type);
+
+/** unic_region_row(), unic_region_object_row() - RESYNC's row of a region, of which the
+ * second's id and type are set. */
+void unic_region_row(const struct unic_region *mr, struct unic_ctl_region *row);
+void unic_region_object_row(const struct unic_region *mr,
+			    struct unic_ctl_object *row);
 
 #endif /* UNIC_REGION_NOTICE_H */
