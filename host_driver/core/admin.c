@@ -50,9 +50,7 @@ void unic_admin_stats(struct unic_req *req)
 	r.counters = unic_to_le32(n);
 	r.commands = unic_to_le32(host->commands);
 	r.timeouts = unic_to_le32(host->failed);
-	if (host->provider->ops->name[0] == 'n')
-		r.bad_records =
-			unic_to_le32(unic_nic_bad_records(host->provider));
+	r.bad_records = unic_to_le32(host->provider->bad_records);
 	r.upcalls = unic_to_le32(host->upcalls);
 	r.refused = unic_to_le32(host->refused);
 	r.audits = unic_to_le32(host->audits);

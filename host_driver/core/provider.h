@@ -90,6 +90,7 @@ struct unic_provider {
 	const struct unic_provider_ops *ops;
 	struct unic_host *host;
 	struct unic_os *os;
+	uint32_t bad_records; /* records and indices of the device refused so far */
 };
 
 /* --- what a provider calls; all from poll() or start() only */
@@ -132,8 +133,5 @@ struct unic_provider *unic_nic_provider(struct unic_os *os, void *bar);
 struct unic_provider *unic_loop_provider(struct unic_os *os, uint32_t slots,
 					 void *const *slot_mem,
 					 uint64_t slot_bytes);
-
-/** unic_nic_bad_records() - records and indices of the NIC refused so far. */
-uint32_t unic_nic_bad_records(const struct unic_provider *p);
 
 #endif /* UNIC_PROVIDER_H */

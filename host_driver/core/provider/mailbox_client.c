@@ -17,16 +17,17 @@ static struct unic_driver_page *driver_page(const struct unic_mbox_client *m)
 
 static void count_bad_record(struct unic_mbox_client *m)
 {
-	m->bad++;
+	++*m->bad;
 	m->bad_epoch++;
 }
 
 void unic_mbox_client_init(struct unic_mbox_client *m, struct unic_os *os,
-			   void *bar)
+			   void *bar, uint32_t *refused)
 {
 	memset(m, 0, sizeof(*m));
 	m->os = os;
 	m->bar = bar;
+	m->bad = refused;
 }
 
 void unic_mbox_client_reset(struct unic_mbox_client *m)

@@ -5,7 +5,7 @@
  * Secret: the rings. Trusts no byte of the device: an index counts only while
  * it is ahead by at most the ring's size, each record is copied out once, and
  * a completion must name a command that is really under way, in this epoch,
- * with its cookie and opcode. Whatever does not fit is counted in `bad` and
+ * with its cookie and opcode. Whatever does not fit is counted in *bad and
  * ignored; after UNIC_MBOX_BAD_MAX of them in one epoch the device is to be
  * treated as broken.
  */
@@ -26,15 +26,17 @@ struct unic_mbox_client {
 	uint32_t oldest;	 /* the first of them */
 	uint32_t fence;		 /* that was raised last */
 	uint32_t turn;		 /* makes cookies differ between laps */
-	uint32_t bad, bad_epoch; /* ever; in this epoch */
+	uint32_t *bad;	    /* counts what is refused, ever */
+	uint32_t bad_epoch; /* in this epoch */
 	struct unic_call *slot[UNIC_CMD_ENTRIES]; /* by ring position */
 	uint16_t cookie[UNIC_CMD_ENTRIES];
 	struct unic_call *wait_head, *wait_tail; /* no room yet */
 };
 
-/** unic_mbox_client_init() - no device yet. @bar: UNIC_BAR_BYTES. */
+/** unic_mbox_client_init() - no device yet. @bar: UNIC_BAR_BYTES. @refused: counts what is
+ * refused. */
 void unic_mbox_client_init(struct unic_mbox_client *m, struct unic_os *os,
-			   void *bar);
+			   void *bar, uint32_t *refused);
 
 /** unic_mbox_client_reset() - zero the driver page and all indices, as must be
  * before reset_req is written. Commands under way are lost: fail them first. */

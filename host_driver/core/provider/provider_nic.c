@@ -323,11 +323,6 @@ struct unic_provider *unic_nic_provider(struct unic_os *os, void *bar)
 		return NULL;
 	n->p.ops = &nic_ops;
 	n->p.os = os;
-	unic_mbox_client_init(&n->m, os, bar);
+	unic_mbox_client_init(&n->m, os, bar, &n->p.bad_records);
 	return &n->p;
-}
-
-uint32_t unic_nic_bad_records(const struct unic_provider *p)
-{
-	return ((const struct unic_nic_provider *)(const void *)p)->m.bad;
 }
