@@ -14,6 +14,7 @@
 #include "recall.h"
 #include "region/region_fault.h"
 #include "region/region_notice.h"
+#include "region/region_unmap.h"
 #include "restore.h"
 #include "upcall.h"
 
@@ -341,6 +342,11 @@ void unic_host_done(struct unic_host *host, struct unic_call *call)
 	unic_grants_step(host);
 }
 
+void unic_host_drop(struct unic_host *host, const struct unic_drop *drop)
+{
+	unic_region_fault_dropped(host, drop);
+}
+
 void unic_host_settled(struct unic_host *host)
 {
 	unic_queue_settled(host);
@@ -463,6 +469,33 @@ void unic_host_slot_ended(struct unic_host *host, uint32_t slot)
 {
 	unic_proc_ended(host, slot);
 	unic_grants_step(host);
+}
+
+void unic_host_slot_free(struct unic_host *host, uint32_t slot)
+{
+	unic_proc_slot_free(host, slot);
+}
+
+bool unic_host_quiet(const struct unic_host *host)
+{
+	return unic_proc_quiet(host);
+}
+
+bool unic_host_slot_leaves(const struct unic_host *host, uint32_t slot)
+{
+	return unic_proc_slot_leaves(host, slot);
+}
+
+void unic_host_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
+			uint64_t length)
+{
+	unic_region_unmapped(host, slot, va, length);
+}
+
+bool unic_host_region(struct unic_host *host, const struct unic_client *client,
+		      uint32_t id, uint64_t *va, uint64_t *length)
+{
+	return unic_region_range(host, client, id, va, length);
 }
 
 size_t unic_host_journal_bytes(uint32_t slots, uint64_t slot_bytes)

@@ -10,43 +10,7 @@
 #ifndef UNIC_HOST_H
 #define UNIC_HOST_H
 
-#include "provider.h"
-#include "unic_ctl.h"
-
-#define UNIC_HOST_SLOTS_MAX 24u
-
-/* One connection of a process; the user embeds it and sets the first three. */
-struct unic_client {
-	uint32_t pid, uid;
-	bool privileged; /* may do what only root or the driver's user may */
-	bool kernel;	 /* the driver itself: its memory has bus addresses */
-	uint32_t slot;	 /* the core's; starts as UNIC_OS_NO_SLOT */
-	uint32_t open;	 /* requests without reply; starts as 0 */
-};
-
-struct unic_host_config {
-	uint32_t slots;	       /* 1..UNIC_HOST_SLOTS_MAX */
-	uint32_t user_slots;   /* that all processes of one uid have at most, if
-				* they are not privileged; 0: any number */
-	bool slots_of_users;   /* a slot that unic_os_slot_unused() goes back to
-				* any process of the user who had it, not only
-				* to the process */
-	uint64_t slot_bytes;   /* of each, a multiple of 4096 */
-	uint64_t slots_at;     /* 0: each is a file; else all are one, and there
-				* the first begins, a multiple of 64 KiB */
-	void *const *slot_mem; /* mapping of each slot, for the life of it */
-	/* memory in which this driver finds what an earlier one knew, and leaves
-	 * what a later one needs: unic_host_journal_bytes(), zeros at first; NULL:
-	 * nothing outlives us */
-	void *journal;
-	uint64_t board;	     /* which memory the slots are: another one, and the
-			 * journal is about nothing */
-	uint32_t ipv4;	     /* of the NIC, host order */
-	uint32_t pid;	     /* ours, for reports */
-	uint8_t ack_timeout; /* of a connection that says none, 4.096 us * 2^n; 0:
-			      * 12. For a NIC that takes longer to acknowledge */
-	struct unic_cmd_set_params params; /* header ignored */
-};
+#include "host_config.h"
 
 struct unic_host;
 
@@ -159,5 +123,29 @@ uint32_t unic_host_nic(const struct unic_host *host);
 /** unic_host_peek() - see struct unic_provider_ops. */
 bool unic_host_peek(struct unic_host *host, uint32_t off, void *buf,
 		    uint32_t bytes);
+
+/* --- what a provider calls; all from poll() or start() only */
+
+/** unic_host_state() - the provider changed state. @epoch counts with READY. */
+void unic_host_state(struct unic_host *host, enum unic_provider_state state,
+		     uint32_t epoch);
+
+/** unic_host_done() - @call is executed; its cpl is filled in. */
+void unic_host_done(struct unic_host *host, struct unic_call *call);
+
+/** unic_host_event() - one 64-byte event, a copy. */
+void unic_host_event(struct unic_host *host, const uint64_t *evt);
+
+/** unic_host_drop() - a drop record, a copy. All that the device wrote before an
+ * event or completion are told before that is. */
+void unic_host_drop(struct unic_host *host, const struct unic_drop *drop);
+
+/** unic_host_settled() - all events that precede what unic_host_done() was told
+ * so far have been passed on. Completions may come before the events that
+ * precede them, never after those that follow. */
+void unic_host_settled(struct unic_host *host);
+
+/** unic_host_mad() - a management datagram came, a copy. */
+void unic_host_mad(struct unic_host *host, const struct unic_mad_rx *mad);
 
 #endif /* UNIC_HOST_H */

@@ -136,13 +136,13 @@ void unic_proc_ended(struct unic_host *host, uint32_t slot)
 		host->proc[slot].pid = 0;
 }
 
-void unic_host_slot_free(struct unic_host *host, uint32_t slot)
+void unic_proc_slot_free(struct unic_host *host, uint32_t slot)
 {
 	if (host->proc[slot].state == UNIC_HPROC_HELD)
 		host->proc[slot].state = UNIC_HPROC_FREE;
 }
 
-bool unic_host_quiet(const struct unic_host *host)
+bool unic_proc_quiet(const struct unic_host *host)
 {
 	uint32_t i;
 
@@ -153,7 +153,7 @@ bool unic_host_quiet(const struct unic_host *host)
 	return true;
 }
 
-bool unic_host_slot_leaves(const struct unic_host *host, uint32_t slot)
+bool unic_proc_slot_leaves(const struct unic_host *host, uint32_t slot)
 {
 	const struct unic_hproc *proc = &host->proc[slot];
 

@@ -30,4 +30,13 @@ void unic_proc_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
 /** unic_proc_ended() - as unic_host_slot_ended(). */
 void unic_proc_ended(struct unic_host *host, uint32_t slot);
 
+/** unic_proc_slot_free() - as unic_host_slot_free(). */
+void unic_proc_slot_free(struct unic_host *host, uint32_t slot);
+
+/** unic_proc_quiet() - as unic_host_quiet(). */
+bool unic_proc_quiet(const struct unic_host *host);
+
+/** unic_proc_slot_leaves() - as unic_host_slot_leaves(). */
+bool unic_proc_slot_leaves(const struct unic_host *host, uint32_t slot);
+
 #endif /* UNIC_PROC_H */

@@ -19,7 +19,7 @@
 #include "unic_mbox.h"
 #include "unic_os.h"
 
-struct unic_host;
+struct unic_host; /* what a provider calls of it is in host.h */
 struct unic_provider;
 
 #define UNIC_REC_WORDS 8u /* 64 bytes */
@@ -90,48 +90,8 @@ struct unic_provider {
 	const struct unic_provider_ops *ops;
 	struct unic_host *host;
 	struct unic_os *os;
-	uint32_t bad_records; /* records and indices of the device refused so far */
+	uint32_t
+		bad_records; /* records and indices of the device refused so far */
 };
-
-/* --- what a provider calls; all from poll() or start() only */
-
-/** unic_host_state() - the provider changed state. @epoch counts with READY. */
-void unic_host_state(struct unic_host *host, enum unic_provider_state state,
-		     uint32_t epoch);
-
-/** unic_host_done() - @call is executed; its cpl is filled in. */
-void unic_host_done(struct unic_host *host, struct unic_call *call);
-
-/** unic_host_event() - one 64-byte event, a copy. */
-void unic_host_event(struct unic_host *host, const uint64_t *evt);
-
-/** unic_host_drop() - a drop record, a copy. All that the device wrote before an
- * event or completion are told before that is. */
-void unic_host_drop(struct unic_host *host, const struct unic_drop *drop);
-
-/** unic_host_settled() - all events that precede what unic_host_done() was told
- * so far have been passed on. Completions may come before the events that
- * precede them, never after those that follow. */
-void unic_host_settled(struct unic_host *host);
-
-/** unic_host_mad() - a management datagram came, a copy. */
-void unic_host_mad(struct unic_host *host, const struct unic_mad_rx *mad);
-
-/* --- the providers */
-
-/**
- * unic_nic_provider() - the NIC whose mailbox memory is @bar (UNIC_BAR_BYTES).
- * Returns NULL when out of memory. Free with unic_os_free().
- */
-struct unic_provider *unic_nic_provider(struct unic_os *os, void *bar);
-
-/**
- * unic_loop_provider() - a device in software whose wire leads back to itself.
- * @slot_mem: mapping of each process slot, of @slot_bytes.
- * Returns NULL when out of memory. Free with unic_os_free().
- */
-struct unic_provider *unic_loop_provider(struct unic_os *os, uint32_t slots,
-					 void *const *slot_mem,
-					 uint64_t slot_bytes);
 
 #endif /* UNIC_PROVIDER_H */

@@ -7,7 +7,7 @@
 #ifndef UNIC_STATE_H
 #define UNIC_STATE_H
 
-#include "host.h"
+#include "host_config.h"
 #include "objects.h"
 #include "region/frames.h"
 

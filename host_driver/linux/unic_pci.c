@@ -15,6 +15,7 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 
+#include "provider/provider_nic.h"
 #include "unic_bus.h"
 #include "unic_dev.h"
 #include "unic_mem.h"

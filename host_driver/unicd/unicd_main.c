@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "crash_text.h"
+#include "provider/provider_loop.h"
+#include "provider/provider_nic.h"
 #include "say.h"
 #include "unicd.h"
 

@@ -10,6 +10,8 @@
  * only its upcall page and frames handed out are written; nothing is leaked.
  */
 #include "state.h"
+#include "host.h"
+#include "provider/provider_nic.h"
 #include "cm/cm_mad.h"
 #include "ctl.h"
 #include "region/frames_slot.h"

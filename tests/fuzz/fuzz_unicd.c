@@ -22,6 +22,8 @@
 #include <unistd.h>
 
 #include "state.h"
+#include "host.h"
+#include "provider/provider_loop.h"
 #include "ctl.h"
 #include "region/frames_slot.h"
 #include "unicd.h"

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "core.h"
+#include "provider/provider_nic.h"
 
 struct world *world;
 

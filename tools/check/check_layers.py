@@ -25,7 +25,7 @@ RULES = [
     (r"hal/\w+/", [PORT, r"hal/(drivers|cortexm|serial)/", BOARD_H]),
     (r"host_driver/core/", [r"host_driver/core/"]),
     (r"host_driver/daemon/", []),
-    (r"host_driver/kio/", [r"host_driver/core/(host|provider|unic_os)\.h"]),
+    (r"host_driver/kio/", [r"host_driver/core/(host|host_config|provider|unic_os)\.h"]),
     (r"host_driver/serial/", [PORT, r"hal/serial/(stream|frame)\.h"]),
     (r"host_driver/unicd/", [r"host_driver/(core|kio|daemon|serial)/",
                              r"hal/serial/(stream|frame)\.h"]),

@@ -21,11 +21,11 @@ struct unic_mbox_client {
 	uint8_t *bar;
 	uint32_t epoch;
 	uint32_t cmd_tail, cpl_head, evt_head, drop_head, mad_head;
-	uint32_t evt_seen;	 /* events that may be handled this round */
-	uint32_t open;		 /* commands without completion: */
-	uint32_t oldest;	 /* the first of them */
-	uint32_t fence;		 /* that was raised last */
-	uint32_t turn;		 /* makes cookies differ between laps */
+	uint32_t evt_seen;  /* events that may be handled this round */
+	uint32_t open;	    /* commands without completion: */
+	uint32_t oldest;    /* the first of them */
+	uint32_t fence;	    /* that was raised last */
+	uint32_t turn;	    /* makes cookies differ between laps */
 	uint32_t *bad;	    /* counts what is refused, ever */
 	uint32_t bad_epoch; /* in this epoch */
 	struct unic_call *slot[UNIC_CMD_ENTRIES]; /* by ring position */

@@ -15,7 +15,7 @@
 #ifndef UNIC_PROVIDER_LOOP_H
 #define UNIC_PROVIDER_LOOP_H
 
-#include "provider.h"
+#include "host.h"
 #include "unic_queue.h"
 
 #define LOOP_MRS   1024u
@@ -101,5 +101,14 @@ uint8_t *loop_piece(struct loop *l, const struct loop_mr *mr, uint64_t iova,
 /** loop_event_obj() - deliver a struct unic_evt_obj. */
 void loop_event_obj(struct loop *l, uint8_t type, uint32_t proc, uint32_t id,
 		    uint32_t detail);
+
+/**
+ * unic_loop_provider() - a device in software whose wire leads back to itself.
+ * @slot_mem: mapping of each process slot, of @slot_bytes.
+ * Returns NULL when out of memory. Free with unic_os_free().
+ */
+struct unic_provider *unic_loop_provider(struct unic_os *os, uint32_t slots,
+					 void *const *slot_mem,
+					 uint64_t slot_bytes);
 
 #endif /* UNIC_PROVIDER_LOOP_H */

@@ -11,6 +11,8 @@
  * while we did not look ourselves (stopped, or the whole machine was) is not held
  * against it: it may have been away as well.
  */
+#include "provider/provider_nic.h"
+
 #include "provider/mailbox_client.h"
 #include "unic_stats.h"
 

@@ -44,8 +44,8 @@ bool unic_region_allows(struct unic_host *host, const struct unic_region *mr,
 	return true;
 }
 
-bool unic_host_region(struct unic_host *host, const struct unic_client *client,
-		      uint32_t id, uint64_t *va, uint64_t *length)
+bool unic_region_range(struct unic_host *host, const struct unic_client *client,
+		       uint32_t id, uint64_t *va, uint64_t *length)
 {
 	const struct unic_region *mr =
 		unic_obj_get(&host->objects, id, UNIC_OBJ_MR, client->slot);

@@ -178,4 +178,8 @@ bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
  * False: no memory, or its frames are not there. */
 bool unic_region_recall(struct unic_host *host, const struct unic_obj_note *n);
 
+/** unic_region_range() - as unic_host_region(). */
+bool unic_region_range(struct unic_host *host, const struct unic_client *client,
+		       uint32_t id, uint64_t *va, uint64_t *length);
+
 #endif /* UNIC_REGION_H */

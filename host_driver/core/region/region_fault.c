@@ -410,7 +410,8 @@ void unic_region_fault_miss(struct unic_host *host,
 	answer_fault(host, f);
 }
 
-void unic_host_drop(struct unic_host *host, const struct unic_drop *drop)
+void unic_region_fault_dropped(struct unic_host *host,
+			       const struct unic_drop *drop)
 {
 	struct unic_region *mr = region_of(host, unic_from_le32(drop->user),
 					   unic_from_le32(drop->mr),

@@ -49,4 +49,8 @@ uint64_t unic_region_fault_poll(struct unic_host *host, uint64_t now);
 /** unic_region_fault_advise() - MR_ADVISE. */
 void unic_region_fault_advise(struct unic_req *req);
 
+/** unic_region_fault_dropped() - the NIC gave up a page: unpin it. */
+void unic_region_fault_dropped(struct unic_host *host,
+			       const struct unic_drop *drop);
+
 #endif /* UNIC_REGION_FAULT_H */

@@ -95,8 +95,8 @@ static void invalidate_pages(struct unic_host *host, struct unic_region *mr,
 	unic_req_send(req, UNIC_CMD_MR_INVALIDATE, &cmd, invalidate_done);
 }
 
-void unic_host_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
-			uint64_t length)
+void unic_region_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
+			  uint64_t length)
 {
 	struct unic_region *mr;
 	uint32_t at = 0;

@@ -15,6 +15,8 @@
 #include "region/frames_slot.h"
 #include "cm/grants.h"
 #include "provider/provider_loop.h"
+#include "provider/provider_nic.h"
+#include "host.h"
 #include "provider/mailbox_client.h"
 #include "region/region.h"
 #include "unic_queue.h"

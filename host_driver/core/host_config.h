@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* host_config.h - what the user of the core says of itself and of its processes. */
+#ifndef UNIC_HOST_CONFIG_H
+#define UNIC_HOST_CONFIG_H
+
+#include "provider.h"
+#include "unic_ctl.h"
+
+#define UNIC_HOST_SLOTS_MAX 24u
+
+/* One connection of a process; the user embeds it and sets the first three. */
+struct unic_client {
+	uint32_t pid, uid;
+	bool privileged; /* may do what only root or the driver's user may */
+	bool kernel;	 /* the driver itself: its memory has bus addresses */
+	uint32_t slot;	 /* the core's; starts as UNIC_OS_NO_SLOT */
+	uint32_t open;	 /* requests without reply; starts as 0 */
+};
+
+struct unic_host_config {
+	uint32_t slots;	       /* 1..UNIC_HOST_SLOTS_MAX */
+	uint32_t user_slots;   /* that all processes of one uid have at most, if
+				* they are not privileged; 0: any number */
+	bool slots_of_users;   /* a slot that unic_os_slot_unused() goes back to
+				* any process of the user who had it, not only
+				* to the process */
+	uint64_t slot_bytes;   /* of each, a multiple of 4096 */
+	uint64_t slots_at;     /* 0: each is a file; else all are one, and there
+				* the first begins, a multiple of 64 KiB */
+	void *const *slot_mem; /* mapping of each slot, for the life of it */
+	/* memory in which this driver finds what an earlier one knew, and leaves
+	 * what a later one needs: unic_host_journal_bytes(), zeros at first; NULL:
+	 * nothing outlives us */
+	void *journal;
+	uint64_t board;	     /* which memory the slots are: another one, and the
+			 * journal is about nothing */
+	uint32_t ipv4;	     /* of the NIC, host order */
+	uint32_t pid;	     /* ours, for reports */
+	uint8_t ack_timeout; /* of a connection that says none, 4.096 us * 2^n; 0:
+			      * 12. For a NIC that takes longer to acknowledge */
+	struct unic_cmd_set_params params; /* header ignored */
+};
+
+#endif /* UNIC_HOST_CONFIG_H */
