@@ -15,6 +15,7 @@
 #include "region/region_derived.h"
 #include "region/region_fault.h"
 #include "region/region_notice.h"
+#include "region/region_reg.h"
 #include "resync.h"
 
 #define OP_HELLO (1u << 0) /* needs a process slot */

@@ -14,6 +14,8 @@
 #include "recall.h"
 #include "region/region_fault.h"
 #include "region/region_notice.h"
+#include "region/region_pin.h"
+#include "region/region_reg.h"
 #include "region/region_unmap.h"
 #include "restore.h"
 #include "upcall.h"
@@ -413,7 +415,7 @@ void unic_host_delete(struct unic_host *host)
 	unic_req_discard(os, host->spare);
 	for (i = 0; i < host->config.slots; i++)
 		unic_frames_fini(&host->proc[i].frames);
-	unic_region_fault_fini(host);
+	unic_region_pages_fini(host);
 	unic_objects_fini(&host->objects);
 	unic_os_free(os, host->token_of);
 	if (host->provider && host->provider->ops->fini)

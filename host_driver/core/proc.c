@@ -17,7 +17,7 @@
 #include "cm/cm.h"
 #include "device.h"
 #include "queue.h"
-#include "region/region.h"
+#include "region/region_reg.h"
 
 static void cmd_attach(const struct unic_hproc *proc, uint32_t slot,
 		       struct unic_cmd_proc_attach *cmd)

@@ -13,8 +13,8 @@
 
 #include "proc.h"
 #include "queue.h"
-#include "region/region_fault.h"
-#include "region/region_notice.h"
+#include "region/region_pin.h"
+#include "region/region_reg.h"
 
 /* -------------------------------------------------------------------- lost */
 
@@ -117,7 +117,7 @@ void unic_restore_pins(struct unic_host *host)
 
 	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
 				   UNIC_OBJ_ANYONE))) {
-		unic_region_fault_forget(host, mr, false);
+		unic_region_pages_forget(host, mr, false);
 		if (!mr->pinned)
 			continue;
 		mr->pinned = false;

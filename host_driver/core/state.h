@@ -23,11 +23,10 @@ struct unic_req {
 	uint32_t slot; /* process it is for, or UNIC_OS_NO_SLOT */
 	uint32_t seq;
 	uint16_t op;
-	const char *
-		name; /* of its operation, for the log; NULL: the driver's own */
-	uint32_t id;  /* object it is about */
+	const char *name;  /* of its operation, for the log */
+	uint32_t id;	   /* object it is about */
 	uint32_t id2;	   /* second one (OFFER, CONN) */
-	uint32_t progress; /* region.c: pages filled */
+	uint32_t progress; /* region_reg.c: pages filled */
 	uint32_t room;	   /* bytes of its list */
 	uint32_t arp_user; /* not 0: waits for ARP_RESULT */
 	uint8_t mac[6];
@@ -199,20 +198,20 @@ struct unic_host {
 	uint64_t features;		/* of the device, UNIC_FEAT_* */
 	uint32_t waits;			/* places of the NIC to wait in */
 	uint8_t table_unit
-		[UNIC_TABLE_UNITS]; /* 1 + whose; 0: free, region_fault.c */
+		[UNIC_TABLE_UNITS]; /* 1 + whose; 0: free, region_pin.c */
 	struct unic_hfault fault[UNIC_REGION_FAULTS];
 	uint32_t faults, drops;
 	uint32_t *token_of; /* by the NIC's token index: id of our object */
 	uint32_t replaced;  /* tokens to forget when the events are read */
 	uint32_t restore_type, restore_at; /* restore.c: how far it is */
 	void (*restored)(struct unic_host *host);
-	bool away, tidied; /* journal.c, restore.c: processes not back yet */
+	bool away, tidied; /* recall.c, restore.c: processes not back yet */
 	bool away_wanted;  /* somebody found no slot meanwhile */
 	uint32_t tokens;
 	struct unic_cm cm;
 	struct unic_held held;
 	uint64_t start_ns, time_ns; /* next HOST_TIME */
-	uint64_t loads_ns;	    /* region.c: when to look for frames */
+	uint64_t loads_ns;	    /* region_reg.c: when to look for frames */
 	uint64_t faults_ns;	    /* region_fault.c: when to answer again */
 	uint64_t setup_ns;	    /* when to go on setting the NIC up */
 	uint32_t setup_at;	    /* step of that */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * region.h - inside the access layer: memory regions as the driver sees them.
- * region.c registers and deregisters, region_notice.c is about asking them back.
+ * region.h - inside the core: memory regions as the driver sees them. region_reg.c
+ * registers and deregisters, region_notice.c is about asking them back.
  *
  *   REGISTERING -> (WAITING ->) FILLING -> ACTIVE <-> NOTIFIED
  *                                            |           |
@@ -56,7 +56,7 @@ struct unic_region {
 	bool extends; /* its owner asked for more time: he uses it himself */
 	uint64_t noticed_ns;  /* when it was asked for; 0: answered */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
-	uint32_t *there;      /* DEMAND: bit per page, pinned; region_fault.c */
+	uint32_t *there;      /* DEMAND: bit per page, pinned; region_pin.c */
 	uint32_t table, table_units; /* TABLE */
 	/* MR_REREG under way: what it pinned, 0 bytes: nothing */
 	uint64_t next_va, next_bytes;
@@ -79,25 +79,11 @@ static inline struct unic_region *mr_get(const struct unic_req *req,
 			    unic_req_owner(req));
 }
 
-/** unic_region_writable() - the device may write there. */
-bool unic_region_writable(const struct unic_region *mr);
-
 /** unic_rights_write() - these rights let the device write. */
 static inline bool unic_rights_write(uint8_t rights)
 {
 	return rights & (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE);
 }
-
-/** unic_region_allows() - its pages may be had with these rights, too. */
-bool unic_region_allows(struct unic_host *host, const struct unic_region *mr,
-			uint8_t rights);
-
-/** unic_region_unpin() - the NIC does not touch its frames any more; or nobody
- * knows, then they are unpinned when it is reset. */
-void unic_region_unpin(struct unic_host *host, struct unic_region *mr);
-
-/** unic_region_unpin_next() - nothing comes of a MR_REREG under way. */
-void unic_region_unpin_next(struct unic_host *host, struct unic_region *mr);
 
 /** unic_region_refused() - answer @status, with the usage record of the NIC where it
  * explains that. */
@@ -116,19 +102,6 @@ void unic_region_forget(struct unic_host *host, struct unic_region *mr);
 void unic_region_fill_in(struct unic_region *mr,
 			 const struct unic_ctl_mr_reg *r);
 
-/** unic_region_pin() - once. OK; NOT_MAPPED: its frames are not there (any more);
- * NO_FRAMES, NO_MEMORY; BUSY: try again. */
-uint32_t unic_region_pin(struct unic_host *host, struct unic_region *mr);
-
-/** unic_region_poll() - regions whose frames were on their way. Returns when to
- * call again. */
-uint64_t unic_region_poll(struct unic_host *host, uint64_t now);
-
-/** unic_region_drop() - it ends without the NIC; requests that wait for it are
- * answered @status. */
-void unic_region_drop(struct unic_host *host, struct unic_region *mr,
-		      uint32_t status);
-
 /** unic_region_command() - what registers it on the NIC; LIST is set, and @req has
  * the list, if that is short and its frames are pinned. */
 void unic_region_command(struct unic_req *req, const struct unic_region *mr,
@@ -142,33 +115,10 @@ void unic_region_numbers(struct unic_region *mr, const struct unic_call *call);
 uint32_t unic_region_list(struct unic_req *req, const struct unic_region *mr,
 			  struct unic_cmd_mr_fill *cmd);
 
-/** unic_region_failed() - it never came to be: tell @req, or, if that is NULL, the
- * process by an upcall, and forget it. */
-void unic_region_failed(struct unic_host *host, struct unic_region *mr,
-			struct unic_req *req, uint32_t status);
-
-/** unic_region_waits() - the device queued it: what was asked of it meanwhile is
- * done now. */
-void unic_region_waits(struct unic_host *host, struct unic_region *mr);
-
-/** unic_region_granted() - a wait is over: the NIC has it LOADING, by the numbers
- * that are in @mr. */
-void unic_region_granted(struct unic_host *host, struct unic_region *mr);
-
 /** unic_region_send_dereg() - have the NIC forget it too; nobody waits for that. */
 void unic_region_send_dereg(struct unic_host *host,
 			    const struct unic_region *mr);
 
-void unic_region_reg(struct unic_req *req);
-void unic_region_dereg(struct unic_req *req);
-void unic_region_cancel(struct unic_req *req);
-/** unic_region_wait_event() - GRANTED, WAIT_ENDED. */
-void unic_region_wait_event(struct unic_host *host,
-			    const struct unic_evt_wait *evt);
-/** unic_region_drop_all() - forget the regions of @owner (UNIC_OBJ_ANYONE: all);
- * requests that wait for them are answered @status. */
-void unic_region_drop_all(struct unic_host *host, uint32_t owner,
-			  uint32_t status);
 /** unic_region_stag() - STag, the NIC's PD and class of region @id of @owner.
  * False if there is no such live region. */
 bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
@@ -178,8 +128,13 @@ bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
  * False: no memory, or its frames are not there. */
 bool unic_region_recall(struct unic_host *host, const struct unic_obj_note *n);
 
-/** unic_region_range() - as unic_host_region(). */
-bool unic_region_range(struct unic_host *host, const struct unic_client *client,
-		       uint32_t id, uint64_t *va, uint64_t *length);
+/** unic_region_answered() - its owner says something to the notice that is open, if
+ * one is. */
+void unic_region_answered(struct unic_host *host, struct unic_region *mr);
+
+/** unic_region_upcall() - NOTICE or EVICTED, by the words of the NIC's event or the
+ * driver's own. */
+void unic_region_upcall(struct unic_host *host, const struct unic_region *mr,
+			const struct unic_evt_mr *evt, uint8_t type);
 
 #endif /* UNIC_REGION_H */

@@ -6,6 +6,7 @@
  */
 #include "region/region_derived.h"
 
+#include "region/region_pin.h"
 #include "unic_queue.h"
 
 /* The region that a request is about, if nothing else is being done to it. */

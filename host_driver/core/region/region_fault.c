@@ -2,156 +2,10 @@
 /* region_fault.c - see region_fault.h. */
 #include "region/region_fault.h"
 
+#include "region/region_pin.h"
+
 #define RETRY_NS   50000ull
 #define GIVE_UP_NS 200000000ull /* longer than any H worth waiting for */
-
-#define UNIT_WORDS 64u /* of a page table: what is given out at a time */
-#define UNITS	   (UNIC_TABLE_BYTES / 8u / UNIT_WORDS)
-
-_Static_assert(UNITS == UNIC_TABLE_UNITS, "size of the map in request.h");
-
-/* ------------------------------------------------------------ DEMAND: pins */
-
-static uint64_t page_va(const struct unic_region *mr, uint32_t page)
-{
-	uint64_t size = 1ull << mr->page_shift;
-
-	return (mr->va & ~(size - 1)) + page * size;
-}
-
-static bool has_page(const struct unic_region *mr, uint32_t page)
-{
-	return mr->there[page / 32] >> page % 32 & 1;
-}
-
-/* 0; -EAGAIN: it is on its way; else: it is not mapped (any more). */
-static int pin_page(struct unic_host *host, struct unic_region *mr,
-		    uint32_t page)
-{
-	int err = unic_frames_pin(&proc_of(host, mr)->frames, page_va(mr, page),
-				  1ull << mr->page_shift,
-				  unic_region_writable(mr));
-
-	if (!err)
-		mr->there[page / 32] |= 1u << page % 32;
-	return err;
-}
-
-static void unpin_page(struct unic_host *host, struct unic_region *mr,
-		       uint32_t page)
-{
-	mr->there[page / 32] &= ~(1u << page % 32);
-	unic_frames_unpin(&proc_of(host, mr)->frames, page_va(mr, page),
-			  1ull << mr->page_shift);
-}
-
-/* ----------------------------------------------------------- TABLE: tables */
-
-/* A process may have half of all, so that others find some. */
-static bool can_have_units(const struct unic_host *host, uint32_t slot,
-			   uint32_t n)
-{
-	uint32_t i, has = 0;
-
-	for (i = 0; i < UNITS; i++)
-		has += host->table_unit[i] == slot + 1;
-	return has + n <= UNITS / 2;
-}
-
-static bool take_table(struct unic_host *host, struct unic_region *mr)
-{
-	uint32_t n = (mr->n_pages + UNIT_WORDS - 1) / UNIT_WORDS, i, run = 0;
-
-	if (!can_have_units(host, mr->obj.owner, n))
-		return false;
-	for (i = 0; i < UNITS && run < n; i++)
-		run = host->table_unit[i] ? 0 : run + 1;
-	if (run < n)
-		return false;
-	mr->table = i - n;
-	mr->table_units = n;
-	for (i = 0; i < n; i++)
-		host->table_unit[mr->table + i] = (uint8_t)(mr->obj.owner + 1);
-	return true;
-}
-
-static bool table_begin(struct unic_host *host, struct unic_region *mr)
-{
-	struct unic_provider *p = host->provider;
-	struct unic_frames *f = &proc_of(host, mr)->frames;
-	unic_le64 *word;
-	uint32_t i;
-	uint64_t bus;
-
-	if (!p->ops->tables || (!mr->table_units && !take_table(host, mr)))
-		return false;
-	word = p->ops->tables(p);
-	word += mr->table * UNIT_WORDS;
-	for (i = 0; i < mr->n_pages; i++) {
-		if (unic_frames_list(f, mr->va, mr->page_shift, i, 1, &bus))
-			return false;
-		UNIC_STORE(word[i], unic_to_le64(bus | UNIC_TABLE_VALID));
-	}
-	return true;
-}
-
-/* ------------------------------------------------------------------- both */
-
-bool unic_region_fault_begin(struct unic_host *host, struct unic_region *mr)
-{
-	if (mr->residency == UNIC_TABLE)
-		return table_begin(host, mr);
-	if (!mr->there)
-		mr->there =
-			unic_os_alloc(host->os, (mr->n_pages + 31) / 32 * 4);
-	return mr->there;
-}
-
-void unic_region_fault_forget(struct unic_host *host, struct unic_region *mr,
-			      bool unpin)
-{
-	uint32_t i;
-
-	for (i = 0; mr->there && unpin && i < mr->n_pages; i++)
-		if (has_page(mr, i))
-			unpin_page(host, mr, i);
-	unic_os_free(host->os, mr->there);
-	mr->there = NULL;
-	for (i = 0; i < mr->table_units; i++)
-		host->table_unit[mr->table + i] = 0;
-	mr->table_units = 0;
-}
-
-void unic_region_fault_drop(struct unic_host *host, struct unic_region *mr,
-			    uint32_t first, uint32_t count)
-{
-	uint32_t i;
-
-	for (i = first; mr->there && i < mr->n_pages && i - first < count; i++)
-		if (has_page(mr, i))
-			unpin_page(host, mr, i);
-}
-
-bool unic_region_fault_there(const struct unic_region *mr, uint32_t first,
-			     uint32_t count)
-{
-	uint32_t i;
-
-	for (i = first; mr->there && i < mr->n_pages && i - first < count; i++)
-		if (has_page(mr, i))
-			return true;
-	return false;
-}
-
-void unic_region_fault_fini(struct unic_host *host)
-{
-	struct unic_region *mr;
-	uint32_t at = 0;
-
-	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
-				   UNIC_OBJ_ANYONE)))
-		unic_region_fault_forget(host, mr, false);
-}
 
 /* ----------------------------------------------------------------- faults */
 
@@ -199,8 +53,8 @@ static void fault_done(struct unic_call *call)
 		return; /* of a region, or an epoch, that is over */
 	}
 	for (i = done; i < f->sent; i++)
-		if (has_page(mr, f->first + i))
-			unpin_page(host, mr, f->first + i);
+		if (unic_region_page_there(mr, f->first + i))
+			unic_region_page_unpin(host, mr, f->first + i);
 	f->under_way = false;
 	if (status == UNIC_ST_BUSY && !done)
 		retry_fault(host, f);
@@ -218,8 +72,9 @@ static uint32_t pin_run(struct unic_host *host, struct unic_region *mr,
 	uint32_t n, i;
 	int err = 0;
 
-	for (n = 0; n < f->count && !has_page(mr, f->first + n); n++) {
-		err = pin_page(host, mr, f->first + n);
+	for (n = 0; n < f->count && !unic_region_page_there(mr, f->first + n);
+	     n++) {
+		err = unic_region_page_pin(host, mr, f->first + n);
 		if (err)
 			break;
 	}
@@ -228,7 +83,7 @@ static uint32_t pin_run(struct unic_host *host, struct unic_region *mr,
 				    mr->page_shift, f->first, n, list))
 		return n;
 	for (i = 0; i < n; i++) /* frames were exchanged: other runs now */
-		unpin_page(host, mr, f->first + i);
+		unic_region_page_unpin(host, mr, f->first + i);
 	return 0;
 }
 
@@ -262,11 +117,12 @@ static void answer_fault(struct unic_host *host, struct unic_hfault *f)
 	uint32_t n, i;
 	bool later;
 
-	if (!mr || (has_page(mr, f->first) && !is_page_in_flight(host, f))) {
+	if (!mr || (unic_region_page_there(mr, f->first) &&
+		    !is_page_in_flight(host, f))) {
 		f->used = false; /* over, or it came by another answer */
 		return;
 	}
-	if (has_page(mr, f->first)) {
+	if (unic_region_page_there(mr, f->first)) {
 		retry_fault(host, f); /* see whether it arrives */
 		return;
 	}
@@ -420,12 +276,12 @@ void unic_region_fault_dropped(struct unic_host *host,
 
 	if (!mr)
 		return; /* all of it is unpinned already */
-	if (page >= mr->n_pages || !has_page(mr, page)) {
+	if (page >= mr->n_pages || !unic_region_page_there(mr, page)) {
 		host->audits++;
 		return;
 	}
 	host->drops++;
-	unpin_page(host, mr, page);
+	unic_region_page_unpin(host, mr, page);
 }
 
 void unic_region_fault_reset(struct unic_host *host)

@@ -6,30 +6,8 @@
 #include "region/region_notice.h"
 
 #include "device.h"
-#include "region/region_unmap.h"
-#include "upcall.h"
-
-void unic_region_upcall(struct unic_host *host, const struct unic_region *mr,
-			const struct unic_evt_mr *evt, uint8_t type)
-{
-	struct unic_upcall_mr up = {
-		.hdr = { .type = type,
-			 .reason = evt->hdr.reason,
-			 .id = unic_to_le32(mr->obj.id) },
-		.user = unic_to_le32(mr->user),
-		.stag = unic_to_le32(mr->stag),
-		.notice_seq = evt->seq,
-		.entries = evt->entries,
-		.dependents = evt->dependents,
-		.rank = evt->rank,
-		.flags = evt->flags,
-		.grace_us = evt->grace_us,
-		.deadline_ns = unic_to_le64(mr->deadline_ns),
-		.pain = evt->pain,
-	};
-
-	unic_upcall_send(host, mr->obj.owner, &up);
-}
+#include "region/region_pin.h"
+#include "region/region_reg.h"
 
 static void ack_done(struct unic_call *call)
 {
@@ -87,14 +65,6 @@ static void deliver_notice(struct unic_host *host, struct unic_region *mr,
 	send_notice_ack(host, evt, mr->obj.owner, mr->obj.id);
 }
 
-void unic_region_answered(struct unic_host *host, struct unic_region *mr)
-{
-	if (mr->state == R_NOTIFIED && mr->noticed_ns)
-		unic_pace_add(&proc_of(host, mr)->answer, mr->noticed_ns,
-			      unic_os_now_ns(host->os));
-	mr->noticed_ns = 0;
-}
-
 void unic_region_evicted(struct unic_host *host, struct unic_region *mr,
 			 const struct unic_evt_mr *evt)
 {
@@ -123,6 +93,18 @@ void unic_region_evicted(struct unic_host *host, struct unic_region *mr,
 		unic_region_forget(host, mr);
 		unic_req_status(waiter, UNIC_ST_OK);
 	}
+}
+
+void unic_region_revoked(struct unic_host *host, struct unic_region *mr)
+{
+	struct unic_evt_mr evt = {
+		.hdr = { .reason = UNIC_WHY_UNMAPPED },
+		.entries = unic_to_le32(mr->n_pages),
+	};
+
+	mr->revoked = false;
+	mr->mr = UNIC_LOST; /* it left no tombstone */
+	unic_region_evicted(host, mr, &evt);
 }
 
 /* PENDING: it drains, and EVICTED follows. Anything else: it is ended already,

@@ -14,24 +14,18 @@ void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt);
  * EVICTED. */
 void unic_region_release(struct unic_host *host, struct unic_region *mr);
 
-/** unic_region_answered() - its owner says something to the notice that is open, if
- * one is. */
-void unic_region_answered(struct unic_host *host, struct unic_region *mr);
-
 /** unic_region_evicted() - it is not on the NIC any more: its frames are unpinned,
  * its owner is told, or who waits for its end. @evt: why. */
 void unic_region_evicted(struct unic_host *host, struct unic_region *mr,
 			 const struct unic_evt_mr *evt);
-
-/** unic_region_upcall() - NOTICE or EVICTED, by the words of the NIC's event or the
- * driver's own. */
-void unic_region_upcall(struct unic_host *host, const struct unic_region *mr,
-			const struct unic_evt_mr *evt, uint8_t type);
 
 /** unic_region_row(), unic_region_object_row() - RESYNC's row of a region, of which the
  * second's id and type are set. */
 void unic_region_row(const struct unic_region *mr, struct unic_ctl_region *row);
 void unic_region_object_row(const struct unic_region *mr,
 			    struct unic_ctl_object *row);
+
+/** unic_region_revoked() - the NIC has let go of a region that we revoked. */
+void unic_region_revoked(struct unic_host *host, struct unic_region *mr);
 
 #endif /* UNIC_REGION_NOTICE_H */

@@ -9,22 +9,10 @@
  */
 #include "region/region_unmap.h"
 
-#include "region/region_fault.h"
 #include "region/region_notice.h"
+#include "region/region_pin.h"
 
 /* ------------------------------------------------------------ whole regions */
-
-void unic_region_revoked(struct unic_host *host, struct unic_region *mr)
-{
-	struct unic_evt_mr evt = {
-		.hdr = { .reason = UNIC_WHY_UNMAPPED },
-		.entries = unic_to_le32(mr->n_pages),
-	};
-
-	mr->revoked = false;
-	mr->mr = UNIC_LOST; /* it left no tombstone */
-	unic_region_evicted(host, mr, &evt);
-}
 
 /* BUSY: a queue lives there. PENDING: EVICTED follows. */
 static void revoke_done(struct unic_call *call)
@@ -63,7 +51,7 @@ static void invalidate_done(struct unic_call *call)
 	struct unic_region *mr = mr_get(req, req->id);
 
 	if (mr && !unic_call_status(call))
-		unic_region_fault_drop(req->host, mr, req->id2, req->progress);
+		unic_region_pages_drop(req->host, mr, req->id2, req->progress);
 	if (mr)
 		mr->revoked = false;
 	unic_req_free(req);
@@ -83,7 +71,7 @@ static void invalidate_pages(struct unic_host *host, struct unic_region *mr,
 	};
 	struct unic_req *req;
 
-	if (!unic_region_fault_there(mr, first, count))
+	if (!unic_region_pages_there(mr, first, count))
 		return;
 	req = unic_req_new(host, mr->obj.owner);
 	if (!req)

@@ -5,9 +5,6 @@
 
 #include "region/region.h"
 
-/** unic_region_revoked() - the NIC has let go of a region that we revoked. */
-void unic_region_revoked(struct unic_host *host, struct unic_region *mr);
-
 /** unic_region_unmapped() - as unic_host_unmapped(). */
 void unic_region_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
 			  uint64_t length);

@@ -60,7 +60,7 @@ MUTATIONS = (
      "	if (1)\n", "mailbox: an event of an old epoch", "test_hostcore"),
     ("host_driver/core/dispatch.c", "if (op->flags & OP_HELLO && epoch && epoch != host->epoch)",
      "if (0)", "driver: a request of an old epoch", "test_hostcore"),
-    (CORE + "region/region.c", "		status = UNIC_CTL_ST_NOT_MAPPED; /* exchanged meanwhile */",
+    ("host_driver/core/region/region_reg.c", "		status = UNIC_CTL_ST_NOT_MAPPED; /* exchanged meanwhile */",
      "		;", "region: frames that were exchanged while it waited",
      "test_hostcore"),
     (CORE + "queue.c", "	unic_upcall_send(host, t->obj.owner, &up);\n	token_free(host, t);\n}\n\nvoid unic_queue_token_reset",
