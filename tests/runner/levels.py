@@ -39,7 +39,7 @@ GROUPS = {
         level("build", "make -s -k -j2 check-build", needed=True,
               apart="build", timeout=3000)],
     "static": [
-        level("static checks", "tests/runner/test_run.py",
+        level("static checks", "tests/runner/test_run.py", "tests/runner/test_layers.py",
               *(f"make -s {t}" for t in STATIC), jobs=2)],
     "unit": [level("unit host", "$(UNIT_PROGS)", jobs=2)],
     "corpora": [

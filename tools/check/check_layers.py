@@ -8,10 +8,15 @@ holds it against the one direction of the design:
     host_driver -> abi <- firmware -> hal/unic_port.h <- hal/<x>
 
 Only hal/<x>/main.c sees the core and its board both. Tests may see all.
+
+Inside a folder of ROOMS it also holds the rooms to one direction: a source includes
+headers of its own room and of those before it, and an object names functions and
+data of those only, which `nm` says.
 """
 import glob
 import os
 import re
+import subprocess
 import sys
 
 PORT = "hal/unic_port.h"
@@ -37,6 +42,20 @@ RULES = [
 ]
 ANYTHING = re.compile(r"tests/")
 
+# folder: its rooms, and whose files they are; each needs only those before it.
+ROOMS = {
+    "host_driver/core/": [
+        ("base", r"(unic_os|provider|host_config|objects|journal|state|request"
+                 r"|device|upcall)\.|region/frames"),
+        ("region", r"region/"),
+        ("queue", r"queue\."),
+        ("cm", r"cm/"),
+        ("process", r"(admin|batch|dispatch|proc|recall|restore|resync)\."),
+        ("host", r"host\."),
+        ("provider", r"provider/"),
+    ],
+}
+
 
 def allowed(source):
     """Compiled pattern of what source may include, or None if no rule."""
@@ -56,6 +75,65 @@ def dependencies(path):
                       if not w.startswith(("/", "build/"))]
 
 
+def room(path):
+    """(folder, position of the room of path, its name); None: it is in no folder
+    with rooms. Position -1: in no room of it."""
+    for folder, rooms in ROOMS.items():
+        if path.startswith(folder):
+            for i, (name, pattern) in enumerate(rooms):
+                if re.match(pattern, path[len(folder):]):
+                    return folder, i, name
+            return folder, -1, "no room"
+    return None
+
+
+def backwards(path, other):
+    """Why path must not need other; None: it may, as far as rooms go."""
+    here, there = room(path), room(other)
+    if here is None or there is None or here[0] != there[0]:
+        return None
+    if here[1] < 0:
+        return f"{path}: lies in no room"
+    return (f"room {here[2]} is before {there[2]}" if there[1] > here[1]
+            else None)
+
+
+def symbols(path):
+    """(names that the object defines, names that it needs)"""
+    words = [line.split() for line in subprocess.run(
+        ["nm", path], capture_output=True, text=True, check=True
+    ).stdout.splitlines()]
+    return ({w[-1] for w in words if w[-2] in "BCDRSTVW"},
+            {w[-1] for w in words if w[-2] in "Uvw"})
+
+
+def objects(folder):
+    """{folder of a build: [(source, object)]} of the sources below folder"""
+    found = {}
+    for path in glob.glob(f"build/*/{folder}**/*.o", recursive=True):
+        build = path[:path.index(folder)]
+        source = path[len(build):-2] + ".c"
+        if os.path.exists(source):
+            found.setdefault(build, []).append((source, path))
+    return found
+
+
+def calls_backwards(folder):
+    """Names that an object needs of a room behind its own."""
+    bad = set()
+    for pairs in objects(folder).values():
+        names = {source: symbols(path) for source, path in pairs}
+        owner = {name: source for source, (defined, _) in names.items()
+                 for name in defined}
+        for source, (_, needed) in names.items():
+            for name in needed & owner.keys():
+                why = backwards(source, owner[name])
+                if why:
+                    bad.add(f"{source}: must not need {name} of "
+                            f"{owner[name]}: {why}")
+    return bad
+
+
 def main():
     bad, seen = set(), set()
     for path in glob.glob("build/**/*.d", recursive=True):
@@ -71,6 +149,10 @@ def main():
             continue
         bad |= {f"{source}: must not include {h}"
                 for h in headers if not rule.match(h)}
+        bad |= {f"{source}: must not include {h}: {backwards(source, h)}"
+                for h in headers if backwards(source, h)}
+    for folder in ROOMS:
+        bad |= calls_backwards(folder)
     for line in sorted(bad):
         print(line)
     if not seen:
