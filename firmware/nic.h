@@ -17,6 +17,7 @@
 #include "transport/parked.h"
 #include "memory/cache.h"
 #include "memory/cuts.h"
+#include "memory/candidates.h"
 #include "transport/cq.h"
 #include "transport/cut.h"
 #include "memory/dependents.h"
@@ -81,6 +82,7 @@ struct unic_nic {
 	struct unic_revoked revoked;
 	_Alignas(64) struct unic_tokens tokens; /* the same; 64 bytes each */
 	struct unic_evict evict;
+	struct unic_candidates candidates;
 	struct unic_random random;
 	struct unic_arps arps;
 	struct unic_db_errors db_errors;

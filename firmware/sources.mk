@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # The core, room by room: a room calls those above it and its own.
 FIRMWARE := \
-	$(addprefix firmware/base/,err.c icrc.c icrc_table.c mailbox.c random.c \
-		slots.c trace.c) \
+	$(addprefix firmware/base/,err.c icrc.c icrc_table.c mailbox.c random.c slots.c \
+		trace.c) \
 	$(addprefix firmware/arbiter/,notice.c policy.c policy_fifo.c policy_sample.c reuse.c \
 		share.c) \
-	$(addprefix firmware/memory/,access.c cache.c cuts.c dependents.c derived.c dma_mr.c fault.c \
-		key_guard.c mr.c revoked.c stag.c tlb.c token.c translate.c usage.c) \
+	$(addprefix firmware/memory/,access.c cache.c candidates.c cuts.c dependents.c \
+		derived.c dma_mr.c fault.c key_guard.c mr.c revoked.c stag.c tlb.c token.c \
+		translate.c usage.c) \
 	$(addprefix firmware/revoke/,admission.c demand.c evict.c reclaim.c) \
 	$(addprefix firmware/transport/,arp.c cq.c cut.c dma.c fastpath_rx.c fastpath_tx.c \
 		local_ops.c mad.c parked.c qp.c rd_resources.c requester.c responder.c \

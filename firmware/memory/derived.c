@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "memory/access.h"
+#include "memory/candidates.h"
 #include "nic.h"
-#include "revoke/reclaim.h"
 #include "memory/translate.h"
 #include "revoke/admission.h"
 
@@ -100,7 +100,7 @@ int unic_derived_alloc(struct unic_nic *nic, const struct unic_derived_alloc *a,
 	mr->flags |= UNIC_MR_F_SHUT;
 	mr->last_use_ns = nic->now_ns;
 	if (fast)
-		unic_reclaim_add(nic, idx);
+		unic_candidate_add(nic, idx);
 	*out = (struct unic_mr_result){
 		.mr = idx,
 		.gen = mr->gen,

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "memory/access.h"
+#include "memory/candidates.h"
 #include "nic.h"
-#include "arbiter/policy.h"
-#include "revoke/reclaim.h"
 #include "revoke/admission.h"
 
 #define IDX_SHIFT UNIC_MR_IDX_SHIFT
@@ -219,8 +218,8 @@ static void draw_indices(struct unic_nic *nic)
 	uint32_t i;
 
 	unic_stag_draw(nic);
-	nic->evict.rng = (uint64_t)unic_random_u32(nic) << 32 |
-			 unic_random_u32(nic) | 1u;
+	nic->candidates.rng = (uint64_t)unic_random_u32(nic) << 32 |
+			      unic_random_u32(nic) | 1u;
 	nic->mrs.free = 0;
 	for (i = 0; i < UNIC_MRS; i++)
 		push_free_index(nic, (uint16_t)i, unic_random_u32(nic));
@@ -233,6 +232,7 @@ void unic_mr_init(struct unic_nic *nic)
 
 	memset(m, 0, sizeof(*m));
 	unic_dependents_init(nic);
+	unic_candidates_init(nic);
 	m->tomb_head = m->tomb_tail = UNIC_MR_NIL;
 	for (i = 0; i < UNIC_PDS; i++)
 		m->pd[i].proc = PD_NO_PROC;
@@ -456,7 +456,7 @@ static inline void activate_mr(struct unic_nic *nic, struct unic_mr *mr,
 	mr->lock = mr->stag ^ (uint32_t)mr->pd << IDX_SHIFT;
 	mr->since_ns = nic->now_ns;
 	mr->last_use_ns = nic->now_ns;
-	unic_reclaim_add(nic, idx);
+	unic_candidate_add(nic, idx);
 	UNIC_TRACE(nic, MR_ACTIVE, mr->proc, idx, mr->gen, 0, 0);
 }
 

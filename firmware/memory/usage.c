@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "memory/candidates.h"
 #include "nic.h"
-#include "revoke/reclaim.h"
 
 #define NIL UNIC_ELEMENT_NIL
 
@@ -24,7 +24,7 @@ void unic_usage_init(struct unic_nic *nic)
 	struct unic_usages *u = &nic->uses;
 
 	memset(u, 0, sizeof(*u));
-	u->table = nic->evict.table;
+	u->table = nic->candidates.table;
 	u->table.last_use_ns = &u->reported[0].last_use_ns;
 	u->table.stride = sizeof(u->reported[0]);
 	u->table.since = FROM_USE(since_ns);
@@ -164,7 +164,7 @@ void unic_usage_policy(struct unic_nic *nic, uint32_t proc, bool fresh)
 		u->told &= ~(1u << proc);
 	if (u->off && !(u->told >> proc & 1))
 		kind = UNIC_POLICY_RANDOM;
-	unic_policy_set(&nic->evict.chooser[proc], kind);
+	unic_policy_set(&nic->candidates.chooser[proc], kind);
 }
 
 /* From one table to the other: everybody is a stranger there. */
@@ -194,8 +194,8 @@ void unic_usage_switch(struct unic_nic *nic, bool off)
 		else
 			reset_report(nic, i);
 	for (i = 0; i < UNIC_PROCS; i++) {
-		switch_table(&nic->evict.chooser[i],
-			     off ? &u->table : &nic->evict.table);
+		switch_table(&nic->candidates.chooser[i],
+			     off ? &u->table : &nic->candidates.table);
 		if (nic->procs.proc[i].db)
 			unic_usage_policy(nic, i, true);
 	}
@@ -247,7 +247,7 @@ void unic_usage_trace(struct unic_nic *nic, uint16_t idx)
 	if (!uses || !mr->n_pages || mr->mr_class == UNIC_CLASS_CONTROL)
 		return;
 	seen->traced = mr->uses;
-	UNIC_TRACE(nic, REF, mr->proc, unic_reclaim_identity(mr),
+	UNIC_TRACE(nic, REF, mr->proc, unic_candidate_identity(mr),
 		   mr->n_pages | (uint32_t)mr->importance << 16, uses,
 		   ago > UINT32_MAX ? UINT32_MAX : (uint32_t)ago);
 }

@@ -46,7 +46,7 @@ struct unic_usages {
 	bool off; /* what the NIC counts is not looked at */
 };
 
-/** unic_usage_init() - after unic_evict_init(): the NIC's own count is used. */
+/** unic_usage_init() - after unic_mr_init(): the NIC's own count is used. */
 void unic_usage_init(struct unic_nic *nic);
 
 /** unic_usage_switch() - @off: from now on policies know only what processes

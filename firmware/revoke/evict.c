@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "memory/access.h"
+#include "memory/candidates.h"
 #include "nic.h"
 #include "revoke/reclaim.h"
 #include "revoke/admission.h"
@@ -17,10 +18,8 @@
 void unic_evict_init(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
-	uint64_t rng = e->rng; /* seeded by unic_mr_init() */
 
 	memset(e, 0, sizeof(*e));
-	e->rng = rng;
 	unic_share_init(&e->share, UNIC_TLB_ENTRIES);
 	unic_notice_init(&e->notices);
 	unic_admission_init(nic);
@@ -253,7 +252,7 @@ static void drain_mr(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
-	unic_reclaim_remove(nic, idx);
+	unic_candidate_remove(nic, idx);
 	if (is_put_off(mr))
 		put_off(nic, mr, false);
 	add_supply(nic, mr);
@@ -382,7 +381,7 @@ static void notify_owner(struct unic_nic *nic, uint16_t idx, bool urgent)
 	n->rank = nic->evict.open[mr->proc]++;
 	mr->seq = n->seq;
 	mr->state = UNIC_MR_NOTIFIED;
-	unic_reclaim_remove(nic, idx);
+	unic_candidate_remove(nic, idx);
 	add_supply(nic, mr);
 	send_notice(nic, idx);
 }
@@ -588,7 +587,7 @@ static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
 	n->for_proc = o->for_proc;
 	n->why = UNIC_WHY_OFFERED;
 	n->state = UNIC_MR_NOTIFIED;
-	unic_reclaim_remove(nic, new);
+	unic_candidate_remove(nic, new);
 	remove_supply(nic, o);
 	if (counted) {
 		add_supply(nic, n);
@@ -602,7 +601,7 @@ static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
 	o->why = 0;
 	o->for_proc = UNIC_OWNER_NIL;
 	o->state = UNIC_MR_ACTIVE;
-	unic_reclaim_add(nic, old);
+	unic_candidate_add(nic, old);
 }
 
 static int answer_offer(struct unic_nic *nic, uint16_t mr, uint32_t offer_mr,

@@ -13,7 +13,6 @@
 #include "revoke/demand.h"
 #include "memory/mr.h"
 #include "arbiter/notice.h"
-#include "arbiter/policy.h"
 #include "arbiter/share.h"
 
 /* The longest a drain takes once operations are cut: one DMA piece. */
@@ -74,7 +73,6 @@ struct unic_evict {
 	bool driver_failed; /* a notice was not delivered within H */
 	uint16_t evts_due;  /* regions with an event held back */
 	uint32_t reaper_us, residence_us, low, high;
-	uint64_t rng; /* policy random: state of its generator */
 	/* REGISTER_WAIT, see admission.h */
 	struct unic_wait wait[UNIC_WAITS];
 	uint16_t wait_free;
@@ -88,10 +86,6 @@ struct unic_evict {
 	uint64_t wait_ns; /* no request or denial ends before */
 	struct unic_demands demands;
 	/* victim choice, see reclaim.c */
-	struct unic_policy_table table; /* regions, as policies see them */
-	struct unic_chooser chooser[UNIC_PROCS];
-	struct unic_item item[UNIC_MRS];
-	struct unic_ghost ghost[UNIC_GHOSTS];		/* of all processes */
 	uint64_t recall_ns[UNIC_PROCS][UNIC_OPPONENTS]; /* thrash damping */
 	struct unic_pain pain[UNIC_MRS]; /* all 0 while the index is free */
 	/* accounts */

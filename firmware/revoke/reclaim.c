@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* reclaim.c - demand, supply, the choice of a victim, and the accounts of both. */
-#include <stddef.h>
-
 #include "nic.h"
 #include "arbiter/policy.h"
+#include "memory/candidates.h"
 #include "revoke/reclaim.h"
 #include "revoke/admission.h"
 
@@ -14,76 +13,15 @@
 #define STRANGERS	2u
 #define FIRST_STRANGERS 16u
 
-/* -------------------------------------------------------- the candidates */
-
-_Static_assert(offsetof(struct unic_mr, uses) ==
-		       offsetof(struct unic_mr, last_use_ns) + sizeof(uint64_t),
-	       "policies find the uses behind the last one");
-_Static_assert((UNIC_GHOSTS & (UNIC_GHOSTS - 1)) == 0 && UNIC_GHOSTS >= 4,
-	       "the table of ghosts is a power of two");
-
-#define FROM_USE(field)                              \
-	((int16_t)(offsetof(struct unic_mr, field) - \
-		   offsetof(struct unic_mr, last_use_ns)))
-
 void unic_reclaim_init(struct unic_nic *nic)
 {
 	struct unic_evict *e = &nic->evict;
-	uint32_t i;
 
-	e->table = (struct unic_policy_table){
-		.item = e->item,
-		.last_use_ns = &nic->mrs.mr[0].last_use_ns,
-		.stride = sizeof(nic->mrs.mr[0]),
-		.since = FROM_USE(since_ns),
-		.size = FROM_USE(n_pages),
-		.hint = FROM_USE(importance),
-		.ghost = e->ghost,
-		.ghost_mask = UNIC_GHOSTS / 4u - 1u,
-		.rng = &e->rng,
-	};
 	unic_share_init(&e->after, UNIC_TLB_ENTRIES);
 	unic_share_init(&e->regions, UNIC_MRS);
-	for (i = 0; i < UNIC_PROCS; i++)
-		unic_policy_init(&e->chooser[i], &e->table);
 }
 
-void unic_reclaim_add(struct unic_nic *nic, uint16_t mr)
-{
-	struct unic_mr *m = &nic->mrs.mr[mr];
-
-	UNIC_IN_REGISTER(m);
-	if (m->mr_class == UNIC_CLASS_CONTROL || unic_mr_cached(m))
-		return;
-	m->flags |= UNIC_MR_F_RING;
-	unic_policy_add(&nic->evict.chooser[m->proc], mr);
-}
-
-void unic_reclaim_remove(struct unic_nic *nic, uint16_t mr)
-{
-	struct unic_mr *m = &nic->mrs.mr[mr];
-
-	if (!(m->flags & UNIC_MR_F_RING))
-		return;
-	m->flags &= (uint8_t)~UNIC_MR_F_RING;
-	unic_policy_remove(&nic->evict.chooser[m->proc], mr);
-}
-
-/*
- * What comes back after an eviction is another region, of the same process and
- * range. Not secret: who chooses ranges that collide mistakes his own regions
- * for one another.
- */
-uint32_t unic_reclaim_identity(const struct unic_mr *m)
-{
-	uint32_t h = (uint32_t)m->iova ^
-		     (uint32_t)(m->iova >> 32) * 0x9e3779b1u;
-
-	h = (h ^ h >> 15) * 0x85ebca77u + (uint32_t)m->length;
-	h = (h ^ h >> 13) * 0xc2b2ae3du + m->proc;
-	h = (h ^ h >> 16) * 0x9e3779b1u;
-	return h ^ h >> 15;
-}
+/* ---------------------------------------------------------- the choice */
 
 uint16_t unic_reclaim_pick(struct unic_nic *nic, uint32_t proc,
 			   uint32_t entries, bool patient)
@@ -95,7 +33,7 @@ uint16_t unic_reclaim_pick(struct unic_nic *nic, uint32_t proc,
 
 	if (patient)
 		young = now > residence ? now - residence : 0;
-	found = unic_policy_victim(&e->chooser[proc], young, entries);
+	found = unic_policy_victim(&nic->candidates.chooser[proc], young, entries);
 	if (found == UNIC_MR_NIL)
 		UNIC_TRACE(nic, SPARED, proc, UNIC_MR_NIL, 0, 0, 0);
 	return found;
@@ -117,21 +55,21 @@ unic_reclaim_beside(struct unic_nic *nic, uint32_t proc, uint16_t found,
 static __attribute__((noinline)) void prepare_chooser(struct unic_nic *nic,
 						      uint32_t proc, uint32_t n)
 {
-	struct unic_chooser *c = &nic->evict.chooser[proc];
+	struct unic_chooser *c = &nic->candidates.chooser[proc];
 	uint16_t i;
 
 	while (n-- && (i = unic_policy_stranger(c)) != UNIC_ITEM_NIL)
-		unic_policy_meet(c, unic_reclaim_identity(&nic->mrs.mr[i]));
+		unic_policy_meet(c, unic_candidate_identity(&nic->mrs.mr[i]));
 	unic_policy_look(c, nic->now_ns);
 }
 
 /* ... remembers that @mr goes. */
 static void record_victim(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 {
-	unic_policy_evicted(&nic->evict.chooser[proc], mr,
-			    unic_reclaim_identity(&nic->mrs.mr[mr]),
+	unic_policy_evicted(&nic->candidates.chooser[proc], mr,
+			    unic_candidate_identity(&nic->mrs.mr[mr]),
 			    nic->now_ns);
-	unic_reclaim_remove(nic, mr);
+	unic_candidate_remove(nic, mr);
 }
 
 /*
@@ -213,7 +151,7 @@ static bool reclaim_from(struct unic_nic *nic, uint32_t victim,
 		unic_evict_kick(nic);
 		return true;
 	}
-	if (unic_policy_blind(&nic->evict.chooser[victim]))
+	if (unic_policy_blind(&nic->candidates.chooser[victim]))
 		prepare_chooser(nic, victim, FIRST_STRANGERS);
 	mr = unic_reclaim_pick(nic, victim, entries, !w->urgent);
 	if (mr != UNIC_MR_NIL && __builtin_expect(nic->mrs.mr[mr].deps, 0))

@@ -13,18 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct unic_mr;
 struct unic_nic;
 
+/** unic_reclaim_init() - the shares that the reaper works out for itself. */
 void unic_reclaim_init(struct unic_nic *nic);
-
-/** unic_reclaim_add() - region @mr may be chosen from now on (it is ACTIVE);
- * nothing for class control, nor for regions whose entries go one by one. */
-void unic_reclaim_add(struct unic_nic *nic, uint16_t mr);
-
-/** unic_reclaim_remove() - @mr may not be chosen any more; harmless if it could
- * not before. */
-void unic_reclaim_remove(struct unic_nic *nic, uint16_t mr);
 
 /**
  * unic_reclaim_pick() - the region of @proc to ask back, by its policy, or
@@ -41,10 +33,6 @@ uint16_t unic_reclaim_pick(struct unic_nic *nic, uint32_t proc,
  */
 uint16_t unic_reclaim_beside(struct unic_nic *nic, uint32_t proc,
 			     uint16_t found, uint32_t entries, bool patient);
-
-/** unic_reclaim_identity() - a hash that what comes back after an eviction has,
- * too: of process and range. */
-uint32_t unic_reclaim_identity(const struct unic_mr *m);
 
 /**
  * unic_reclaim_poll() - compare demand with supply and revoke, a bounded number of

@@ -121,8 +121,8 @@ static void check_forms(const struct unic_nic *nic)
 static uint32_t check_order(const struct unic_nic *nic, uint32_t proc,
 			    uint32_t list, bool *on)
 {
-	const struct unic_chooser *c = &nic->evict.chooser[proc];
-	const struct unic_item *item = nic->evict.item;
+	const struct unic_chooser *c = &nic->candidates.chooser[proc];
+	const struct unic_item *item = nic->candidates.item;
 	uint16_t at = c->head[list];
 	uint32_t n;
 
@@ -146,7 +146,7 @@ static void check_policies(const struct unic_nic *nic)
 	uint32_t proc, i, listed = 0;
 
 	for (proc = 0; proc < UNIC_PROCS; proc++) {
-		const struct unic_chooser *c = &nic->evict.chooser[proc];
+		const struct unic_chooser *c = &nic->candidates.chooser[proc];
 
 		listed += check_order(nic, proc, 0, on);
 		listed += check_order(nic, proc, 1, on);
@@ -157,7 +157,7 @@ static void check_policies(const struct unic_nic *nic)
 			must(!i || c->pool[i - 1].worth <= c->pool[i].worth);
 		}
 		must(c->stranger == UNIC_ITEM_NIL ||
-		     (on[c->stranger] && !nic->evict.item[c->stranger].main));
+		     (on[c->stranger] && !nic->candidates.item[c->stranger].main));
 	}
 	for (i = 0; i < UNIC_MRS; i++)
 		if (nic->mrs.mr[i].state != UNIC_MR_FREE &&

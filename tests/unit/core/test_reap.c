@@ -77,7 +77,7 @@ static void random_among_the_old(void **state)
 		uint16_t got;
 
 		rng = 0x9e3779b97f4a7c15ull * round;
-		r.nic.evict.rng = rng;
+		r.nic.candidates.rng = rng;
 		got = unic_reclaim_pick(&r.nic, 0, 1, true);
 		for (i = 0; i < 5 && m[i].mr != got; i++)
 			;
@@ -131,7 +131,7 @@ static void taken_back_is_known_again(void **state)
 	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(unic_from_le32(evt.mr), m.mr);
 	for (i = 0; i < UNIC_GHOSTS; i++)
-		ghosts += r.nic.evict.ghost[i].tag != 0;
+		ghosts += r.nic.candidates.ghost[i].tag != 0;
 	assert_int_equal(ghosts, 1);
 	assert_int_equal(rig_answer(&r, &evt, UNIC_ANSWER_RELEASE, NULL, 0,
 				    NULL),
@@ -139,9 +139,9 @@ static void taken_back_is_known_again(void **state)
 	reg(0, N / 2, &mine);
 	r.nic.mrs.mr[mine.mr].iova = r.nic.mrs.mr[m.mr].iova;
 	r.nic.mrs.mr[mine.mr].length = r.nic.mrs.mr[m.mr].length;
-	unic_policy_meet(&r.nic.evict.chooser[0],
-			 unic_reclaim_identity(&r.nic.mrs.mr[mine.mr]));
-	assert_int_equal(r.nic.evict.item[mine.mr].main, 1);
+	unic_policy_meet(&r.nic.candidates.chooser[0],
+			 unic_candidate_identity(&r.nic.mrs.mr[mine.mr]));
+	assert_int_equal(r.nic.candidates.item[mine.mr].main, 1);
 }
 
 /* Trace records of @code, and the last of them. */

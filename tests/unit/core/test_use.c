@@ -320,15 +320,15 @@ static void reported_uses_decide(void **state)
 	(void)state;
 	report(&mr[3]); /* before anybody listens: it is no use */
 	set_params(UNIC_PARAM_USES_REPORTED);
-	assert_int_equal(r.nic.evict.chooser[0].kind, UNIC_POLICY_RANDOM);
+	assert_int_equal(r.nic.candidates.chooser[0].kind, UNIC_POLICY_RANDOM);
 	rig_run(&r, 2 * MS);
-	assert_int_equal(r.nic.evict.chooser[0].kind, UNIC_POLICY_RANDOM);
+	assert_int_equal(r.nic.candidates.chooser[0].kind, UNIC_POLICY_RANDOM);
 	for (i = 0; i < N; i++) {
 		report(&mr[(i + 2) % N]);
 		rig_run(&r, 4 * MS);
 	}
 	/* now it is `lru` again, and what the NIC sees counts for nothing */
-	assert_int_equal(r.nic.evict.chooser[0].kind, UNIC_POLICY_LRU);
+	assert_int_equal(r.nic.candidates.chooser[0].kind, UNIC_POLICY_LRU);
 	use(&mr[2], 0, 100);
 	assert_int_equal(pick(), mr[2].mr);
 	report(&mr[2]);
@@ -403,7 +403,7 @@ static void reports_begin_and_end(void **state)
 	set_params(UNIC_PARAM_USES_REPORTED);
 	report(&mr[0]);
 	rig_run(&r, 4 * MS);
-	assert_int_equal(r.nic.evict.chooser[0].kind, UNIC_POLICY_LRU);
+	assert_int_equal(r.nic.candidates.chooser[0].kind, UNIC_POLICY_LRU);
 	assert_int_equal(rig_reg(&r, 0, pd, 3, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &late),
 			 0);
@@ -415,7 +415,7 @@ static void reports_begin_and_end(void **state)
 		    nic_mr(&late)->since_ns);
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_DETACH, &c, NULL), 0);
 	rig_attach(&r, 0, 1);
-	assert_int_equal(r.nic.evict.chooser[0].kind, UNIC_POLICY_RANDOM);
+	assert_int_equal(r.nic.candidates.chooser[0].kind, UNIC_POLICY_RANDOM);
 	rig_reset(&r);
 	assert_false(r.nic.uses.off);
 }
@@ -501,7 +501,7 @@ static void trace_of_uses(void **state)
 	struct unic_cmd_trace_ctl c = { .mask = unic_to_le32(UNIC_TG_REF) };
 	const struct unic_trace_rec *t =
 		(const void *)(r.port.bar + UNIC_BAR_TRACE_OFF);
-	uint32_t from, id = unic_reclaim_identity(nic_mr(&mr[2]));
+	uint32_t from, id = unic_candidate_identity(nic_mr(&mr[2]));
 
 	(void)state;
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_TRACE_CTL, &c, NULL), 0);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * candidates.h - the regions that may be asked back, as the replacement policies
+ * of the arbiter see them (MEMORY.md section 6).
+ *
+ * Secret: how the region table is laid out for policy.h, which knows items only.
+ */
+#ifndef UNIC_CANDIDATES_H
+#define UNIC_CANDIDATES_H
+
+#include <stdint.h>
+
+#include "arbiter/policy.h"
+#include "board.h"
+
+struct unic_mr;
+struct unic_nic;
+
+struct unic_candidates {
+	struct unic_policy_table table; /* regions, as policies see them */
+	struct unic_chooser chooser[UNIC_PROCS];
+	struct unic_item item[UNIC_MRS];
+	struct unic_ghost ghost[UNIC_GHOSTS]; /* of all processes */
+	uint64_t rng; /* policy random: state of its generator */
+};
+
+/** unic_candidates_init() - none, and every process has policy `default`. The
+ * caller seeds `rng` afterwards. */
+void unic_candidates_init(struct unic_nic *nic);
+
+/** unic_candidate_add() - region @mr may be chosen from now on (it is ACTIVE);
+ * nothing for class control, nor for regions whose entries go one by one. */
+void unic_candidate_add(struct unic_nic *nic, uint16_t mr);
+
+/** unic_candidate_remove() - @mr may not be chosen any more; harmless if it could
+ * not before. */
+void unic_candidate_remove(struct unic_nic *nic, uint16_t mr);
+
+/** unic_candidate_identity() - a hash that what comes back after an eviction has,
+ * too: of process and range. */
+uint32_t unic_candidate_identity(const struct unic_mr *m);
+
+#endif /* UNIC_CANDIDATES_H */
