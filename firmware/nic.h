@@ -62,6 +62,7 @@ struct unic_nic {
 	bool armed;	/* asleep flags are set */
 	uint8_t stale;	/* rounds with work since the clock was read */
 	bool chores;	/* qp.c: events or sweeps are due */
+	bool evict_due;	/* unic_evict_poll() looks whatever the time is */
 	uint32_t polls; /* not yet in the counter: unic_roce_count() */
 	struct unic_mbox mbox;
 	struct unic_sched sched;

@@ -300,7 +300,7 @@ static void set_short_proc(struct unic_nic *nic, uint32_t proc)
 {
 	nic->cache.short_proc = (uint16_t)proc;
 	nic->cache.short_until_ns = nic->now_ns + SHORT_NS;
-	unic_evict_kick(nic);
+	unic_mr_evict_due(nic);
 }
 
 /*
@@ -402,7 +402,7 @@ static void insert_entry(struct unic_nic *nic, uint16_t idx, uint32_t page,
 	mr->filled++;
 	unic_share_hold(&nic->evict.share, mr->proc, 1);
 	if (tlb->free < nic->evict.low)
-		unic_evict_kick(nic);
+		unic_mr_evict_due(nic);
 	UNIC_TRACE(nic, CACHED, mr->proc, idx, page, 0, 0);
 }
 

@@ -202,6 +202,12 @@ bool unic_mr_room(struct unic_nic *nic)
 	return nic->mrs.free;
 }
 
+void unic_mr_evict_due(struct unic_nic *nic)
+{
+	nic->evict_due = true;
+	nic->timers_ns = 0;
+}
+
 uint32_t unic_mr_capacity(const struct unic_nic *nic)
 {
 	return UNIC_MRS - unic_stag_left(nic);
@@ -336,7 +342,7 @@ make_mr(struct unic_nic *nic, const struct unic_mr_args *args)
 		e->control[mr->proc].mrs++;
 	}
 	if (nic->tlb.free < e->low)
-		unic_evict_kick(nic);
+		unic_mr_evict_due(nic);
 	UNIC_COUNT(nic, mr_registered);
 	UNIC_TRACE(nic, MR_REG, mr->proc, idx, mr->gen, mr->stag,
 		   args->n_pages);
@@ -743,7 +749,7 @@ static void exchange_pages(struct unic_nic *nic, struct unic_mr *m,
 	m->length = a->length;
 	unic_tlb_fill_run(&nic->tlb, m->tlb_base, 0, a->n_pages, pages);
 	m->filled = m->n_pages;
-	unic_evict_kick(nic);
+	unic_mr_evict_due(nic);
 }
 
 int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r)

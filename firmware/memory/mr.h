@@ -296,6 +296,10 @@ static inline uint32_t unic_mr_indices(const struct unic_mrs *m)
  * again (NIC time, UINT64_MAX: none rests). */
 uint64_t unic_mr_rested(struct unic_nic *nic);
 
+/** unic_mr_evict_due() - entries were freed or wanted: unic_evict_poll() looks at
+ * them in this poll round, or in the next one if it was called already. */
+void unic_mr_evict_due(struct unic_nic *nic);
+
 /** unic_mr_capacity() - how many indices all processes together can have. */
 uint32_t unic_mr_capacity(const struct unic_nic *nic);
 

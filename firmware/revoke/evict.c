@@ -29,11 +29,12 @@ void unic_evict_init(struct unic_nic *nic)
 	e->low = LOW;
 	e->high = HIGH;
 	e->next_ns = UINT64_MAX;
+	nic->evict_due = false;
 }
 
 void unic_evict_kick(struct unic_nic *nic)
 {
-	nic->evict.kicked = true;
+	nic->evict_due = true;
 	nic->timers_ns = 0;
 }
 
@@ -701,12 +702,12 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 
 bool unic_evict_deadlines(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
+	const struct unic_evict *e = &nic->evict;
 
 	if (nic->state != UNIC_NIC_READY ||
-	    (!e->kicked && nic->now_ns < e->next_ns))
+	    (!nic->evict_due && nic->now_ns < e->next_ns))
 		return false;
-	e->kicked = false;
+	nic->evict_due = false;
 	handle_deadlines(nic);
 	return true;
 }
@@ -723,7 +724,7 @@ uint64_t unic_evict_poll(struct unic_nic *nic)
 	next = min_ns(next, unic_reclaim_poll(nic));
 	next = min_ns(next, e->notices.next_ns);
 	e->next_ns = next;
-	return e->kicked ? nic->now_ns : next;
+	return nic->evict_due ? nic->now_ns : next;
 }
 
 /* Region @idx ends with its process: no tombstone is left, nor stays. */

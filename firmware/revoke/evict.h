@@ -67,8 +67,7 @@ struct unic_evict {
 	struct unic_share after, regions;
 	struct unic_bitset stale;
 	struct unic_notices notices;
-	uint64_t next_ns; /* nothing to do before, unless kicked */
-	bool kicked;
+	uint64_t next_ns; /* nothing to do before, unless nic->evict_due */
 	bool refilling;	    /* between low and high watermark */
 	bool driver_failed; /* a notice was not delivered within H */
 	uint16_t evts_due;  /* regions with an event held back */
@@ -125,7 +124,7 @@ bool unic_evict_deadlines(struct unic_nic *nic);
  */
 uint64_t unic_evict_poll(struct unic_nic *nic);
 
-/** unic_evict_kick() - entries were freed or wanted: look at the next poll. */
+/** unic_evict_kick() - as unic_mr_evict_due(), for the rooms behind. */
 void unic_evict_kick(struct unic_nic *nic);
 
 /** unic_evict_ack() - NOTICE_ACK. 0 with *deadline_ns, -UNIC_ENOMR,

@@ -522,7 +522,7 @@ static void decision(uint32_t pd)
 	MEASURE(n, evict_step(&a.nic));
 	assert_int_equal(a.nic.evict.notices.open, 4);
 	report("reaper_step_4_notices", n);
-	a.nic.evict.kicked = false;
+	a.nic.evict_due = false;
 	MEASURE(n, unic_evict_deadlines(&a.nic));
 	report("reaper_idle", n);
 }
