@@ -134,6 +134,7 @@ struct unic_mrs {
 	uint16_t tomb_head, tomb_tail; /* ... through mr.next */
 	uint32_t restored;	       /* regions, this epoch */
 	uint8_t draw_in;	       /* see unic_mr_draw() */
+	uint8_t not_open;	       /* UNIC_NOT_OPEN_* */
 };
 
 /* What an access check hands out: host memory that lies together. */
@@ -295,6 +296,17 @@ static inline uint32_t unic_mr_indices(const struct unic_mrs *m)
 /** unic_mr_rested() - indices whose rest has ended are free. Returns when to call
  * again (NIC time, UINT64_MAX: none rests). */
 uint64_t unic_mr_rested(struct unic_nic *nic);
+
+/* Reasons why a registration passes all checks of unic_admission_admit(). */
+#define UNIC_NOT_OPEN_WAITERS (1u << 0) /* others wait for entries */
+#define UNIC_NOT_OPEN_CROWDED (1u << 1) /* many indices rest, see stag.h */
+
+/** unic_mr_set_not_open() - the reason @why (UNIC_NOT_OPEN_*) is there, or not. */
+static inline void unic_mr_set_not_open(struct unic_mrs *m, uint8_t why,
+					bool on)
+{
+	m->not_open = (uint8_t)(on ? m->not_open | why : m->not_open & ~why);
+}
 
 /** unic_mr_evict_due() - entries were freed or wanted: unic_evict_poll() looks at
  * them in this poll round, or in the next one if it was called already. */

@@ -93,6 +93,15 @@ void unic_stag_begin(struct unic_nic *nic, uint16_t idx, uint32_t stag)
 				   PART_MASK;
 }
 
+/* unic_demand_settle() works out the shares before anything is decided by them. */
+static void note_charge(struct unic_nic *nic, uint32_t proc)
+{
+	unic_bitset_add(&nic->stags.changed, proc);
+	unic_mr_set_not_open(&nic->mrs, UNIC_NOT_OPEN_CROWDED,
+			     unic_stag_crowded(&nic->stags));
+	unic_mr_evict_due(nic);
+}
+
 static void rest_index(struct unic_nic *nic, uint16_t idx, uint32_t proc)
 {
 	struct unic_stags *s = &nic->stags;
@@ -109,7 +118,7 @@ static void rest_index(struct unic_nic *nic, uint16_t idx, uint32_t proc)
 	s->charged[proc]++;
 	s->resting++;
 	UNIC_COUNT(nic, stag_rests);
-	unic_admission_rests_changed(nic, proc);
+	note_charge(nic, proc);
 }
 
 bool unic_stag_used(struct unic_nic *nic, uint16_t idx, uint32_t proc,
@@ -143,7 +152,7 @@ uint16_t unic_stag_rested(struct unic_nic *nic, uint64_t *next_ns)
 	s->charged[proc]--;
 	s->resting--;
 	begin_walk(s, idx);
-	unic_admission_rests_changed(nic, proc);
+	note_charge(nic, proc);
 	return idx;
 }
 

@@ -34,6 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bitset.h"
 #include "board.h"
 
 struct unic_nic;
@@ -68,6 +69,7 @@ struct unic_stags {
 	uint16_t head, tail; /* at rest, through mr.next; mr.since_ns: until */
 	uint16_t resting;
 	uint16_t charged[UNIC_PROCS];
+	struct unic_bitset changed; /* charges, since unic_demand_settle() */
 };
 
 /** unic_stag_draw() - a new key, and all indices at the beginning of walks. */

@@ -11,21 +11,14 @@
 
 /* ------------------------------------------------------- queues and slots */
 
-/* Whoever comes next need not look closer if neither is so. */
-static void settle_open(struct unic_nic *nic)
-{
-	nic->evict.demands.not_open =
-		unic_bitset_any(&nic->evict.demands.waiters) ||
-		unic_stag_crowded(&nic->stags);
-}
-
 static void set_waiting(struct unic_nic *nic, uint32_t proc, bool on)
 {
 	if (on)
 		unic_bitset_add(&nic->evict.demands.waiters, proc);
 	else
 		unic_bitset_del(&nic->evict.demands.waiters, proc);
-	settle_open(nic);
+	unic_mr_set_not_open(&nic->mrs, UNIC_NOT_OPEN_WAITERS,
+			     unic_bitset_any(&nic->evict.demands.waiters));
 }
 
 void unic_admission_init(struct unic_nic *nic)
@@ -44,21 +37,6 @@ void unic_admission_init(struct unic_nic *nic)
 	e->wait_ns = UINT64_MAX;
 	e->wait_without = UNIC_PROCS;
 	unic_demand_init(nic);
-	settle_open(nic);
-}
-
-/* Those who wait may be served now, or not any more; and what it has counts in
- * its share of the region table. */
-void unic_admission_rests_changed(struct unic_nic *nic, uint32_t proc)
-{
-	struct unic_evict *e = &nic->evict;
-	uint32_t i;
-
-	settle_open(nic);
-	unic_bitset_add(&e->share.moved, proc);
-	UNIC_BITSET_EACH(i, &e->demands.waiters)
-	unic_bitset_add(&e->share.moved, i);
-	unic_evict_kick(nic);
 }
 
 static void append_wait(struct unic_evict *e, uint16_t *head, uint16_t *tail,

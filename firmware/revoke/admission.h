@@ -55,7 +55,7 @@ static inline bool unic_admission_open(const struct unic_nic *nic,
 	const struct unic_evict *e = &nic->evict;
 
 	UNIC_IN_REGISTER(e);
-	return !e->demands.not_open && !e->share.owner[proc].quota &&
+	return !nic->mrs.not_open && !e->share.owner[proc].quota &&
 	       args->mr_class != UNIC_CLASS_CONTROL && nic->mrs.free &&
 	       args->n_pages <= nic->tlb.free;
 }

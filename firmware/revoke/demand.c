@@ -315,6 +315,21 @@ static void settle_shares(struct unic_nic *nic)
 		update_place(nic, i);
 }
 
+/* Those who wait may be served now, or not any more; and what rests counts in
+ * the share of the region table of who used it up. */
+static __attribute__((noinline, cold)) void settle_rests(struct unic_nic *nic)
+{
+	struct unic_evict *e = &nic->evict;
+	struct unic_bitset *changed = &nic->stags.changed;
+	uint32_t i;
+
+	UNIC_BITSET_EACH(i, changed)
+	unic_bitset_add(&e->share.moved, i);
+	memset(changed, 0, sizeof(*changed));
+	UNIC_BITSET_EACH(i, &e->demands.waiters)
+	unic_bitset_add(&e->share.moved, i);
+}
+
 /* A page that is missing counts towards a quota, for a while. */
 static void settle_lacking(struct unic_nic *nic)
 {
@@ -339,6 +354,8 @@ void unic_demand_settle(struct unic_nic *nic)
 
 	if (unic_bitset_any(&e->share.changed))
 		unic_share_settle(&e->share);
+	if (unic_bitset_any(&nic->stags.changed))
+		settle_rests(nic);
 	settle_indices(nic);
 	settle_lacking(nic);
 	while (unic_bitset_any(moved)) {

@@ -50,7 +50,6 @@ struct unic_demands {
 	struct unic_tournament growing,
 		shrinking;	    /* shares: whom that moves first */
 	struct unic_bitset waiters; /* who has a request, or a denial */
-	uint32_t not_open; /* unic_admission_open(): a closer look is due */
 	struct unic_bitset capped; /* whom only its quota stops, for long */
 	struct unic_bitset away;   /* see unic_demand_away() */
 	uint32_t indices;	   /* how many, while they are scarce */

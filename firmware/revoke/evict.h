@@ -151,9 +151,6 @@ int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen);
 /** unic_admission_cancel() - WAIT_CANCEL. 0 or -UNIC_ENOWAIT. */
 int unic_admission_cancel(struct unic_nic *nic, uint32_t id);
 
-/** unic_admission_rests_changed() - @proc has more or fewer indices at rest (stag.h). */
-void unic_admission_rests_changed(struct unic_nic *nic, uint32_t proc);
-
 /**
  * unic_admission_quota_changed() - @proc has another quota: its requests that can
  * never fit under it end with UNIC_ST_TOO_LARGE.
