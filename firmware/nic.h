@@ -32,6 +32,8 @@
 #include "memory/revoked.h"
 #include "memory/dma_mr.h"
 #include "base/slots.h"
+#include "memory/pd.h"
+#include "command/proc.h"
 #include "transport/qp.h"
 #include "base/random.h"
 #include "base/ration.h"

@@ -4,13 +4,13 @@
 
 #include "memory/access.h"
 #include "memory/candidates.h"
+#include "memory/pd.h"
 #include "nic.h"
 #include "revoke/admission.h"
 
 #define IDX_SHIFT UNIC_MR_IDX_SHIFT
 /* How many of the next regions have their STags before they are asked for. */
 #define DRAWN_AHEAD 8u
-#define PD_NO_PROC  0xffffu
 
 /* ----------------------------------------------------------------- locks */
 
@@ -234,14 +234,12 @@ static void draw_indices(struct unic_nic *nic)
 void unic_mr_init(struct unic_nic *nic)
 {
 	struct unic_mrs *m = &nic->mrs;
-	uint32_t i;
 
 	memset(m, 0, sizeof(*m));
 	unic_dependents_init(nic);
 	unic_candidates_init(nic);
 	m->tomb_head = m->tomb_tail = UNIC_MR_NIL;
-	for (i = 0; i < UNIC_PDS; i++)
-		m->pd[i].proc = PD_NO_PROC;
+	unic_pd_init(nic);
 	draw_indices(nic);
 }
 
@@ -801,35 +799,5 @@ int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 		return 0;
 	}
 	tomb_free(nic, (uint16_t)mr);
-	return 0;
-}
-
-/* ------------------------------------------------------------------ PDs */
-
-int unic_pd_alloc(struct unic_nic *nic, uint32_t proc, bool physical)
-{
-	int i;
-
-	if (!unic_slot_live(nic, proc))
-		return -UNIC_ENOPROC;
-	for (i = 0; i < (int)UNIC_PDS; i++) {
-		if (nic->mrs.pd[i].proc != PD_NO_PROC)
-			continue;
-		nic->mrs.pd[i].proc = (uint16_t)proc;
-		nic->mrs.pd[i].users = 0;
-		nic->physical.pd[i] = physical;
-		return i;
-	}
-	return -UNIC_EPDFULL;
-}
-
-int unic_pd_free(struct unic_nic *nic, uint32_t proc, uint32_t pd)
-{
-	if (pd >= UNIC_PDS || proc >= UNIC_PROCS ||
-	    nic->mrs.pd[pd].proc != proc)
-		return -UNIC_ENOPD;
-	if (nic->mrs.pd[pd].users)
-		return -UNIC_EBUSY;
-	nic->mrs.pd[pd].proc = PD_NO_PROC;
 	return 0;
 }

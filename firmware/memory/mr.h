@@ -359,11 +359,6 @@ void unic_mr_bury(struct unic_nic *nic, uint16_t mr);
 /** unic_mr_forget() - free tombstone @mr. */
 void unic_mr_forget(struct unic_nic *nic, uint16_t mr);
 
-/** unic_pd_alloc() - @physical: UNIC_PD_PHYSICAL. Returns the PD, or -UNIC_ENOPROC, -UNIC_EPDFULL. */
-int unic_pd_alloc(struct unic_nic *nic, uint32_t proc, bool physical);
-/** unic_pd_free() - 0, -UNIC_ENOPD (not @proc's), -UNIC_EBUSY (in use). */
-int unic_pd_free(struct unic_nic *nic, uint32_t proc, uint32_t pd);
-
 _Static_assert(sizeof(struct unic_mr) == 128, "two cache lines");
 _Static_assert((UNIC_MRS & (UNIC_MRS - 1)) == 0 && UNIC_MRS <= 4096,
 	       "region count must be a power of two, at most 4096");

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * pd.h - protection domains: whose each is (MEMORY.md section 2). How many regions
+ * and queues are in one is counted by these (struct unic_pd).
+ */
+#ifndef UNIC_PD_H
+#define UNIC_PD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct unic_nic;
+
+/** unic_pd_init() - all free. */
+void unic_pd_init(struct unic_nic *nic);
+
+/** unic_pd_alloc() - @physical: UNIC_PD_PHYSICAL. Returns the PD, or -UNIC_ENOPROC,
+ * -UNIC_EPDFULL. */
+int unic_pd_alloc(struct unic_nic *nic, uint32_t proc, bool physical);
+
+/** unic_pd_free() - 0, -UNIC_ENOPD (not @proc's), -UNIC_EBUSY (in use). */
+int unic_pd_free(struct unic_nic *nic, uint32_t proc, uint32_t pd);
+
+#endif /* UNIC_PD_H */
