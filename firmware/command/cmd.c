@@ -6,6 +6,7 @@
 #include "command/cmd_derived.h"
 #include "command/proc.h"
 #include "nic.h"
+#include "revoke/register.h"
 
 #define REC_BYTES 64u
 

@@ -6,6 +6,7 @@
 
 #include "memory/derived.h"
 #include "nic.h"
+#include "revoke/register.h"
 
 /* The list page is shared memory: what is used is our copy. */
 static const uint64_t *fetch_list_bytes(struct unic_nic *nic,

@@ -8,7 +8,6 @@
 #include "memory/candidates.h"
 #include "nic.h"
 #include "memory/translate.h"
-#include "revoke/admission.h"
 
 /* No entry is ever filled under pages of this size: see translate.h. */
 #define NO_PAGES_SHIFT 31u
@@ -41,7 +40,7 @@ static uint32_t elements_for(const struct unic_derived_alloc *a)
 	return a->kind == UNIC_FORM_FAST ? UNIC_FAST_RUNS : 1;
 }
 
-static int check_alloc(const struct unic_nic *nic,
+int unic_derived_check(const struct unic_nic *nic,
 		       const struct unic_derived_alloc *a)
 {
 	if (a->pd >= UNIC_PDS || !unic_slot_live(nic, nic->mrs.pd[a->pd].proc))
@@ -62,11 +61,12 @@ static int check_alloc(const struct unic_nic *nic,
 	return a->n ? -UNIC_EINVAL : 0;
 }
 
-int unic_derived_alloc(struct unic_nic *nic, const struct unic_derived_alloc *a,
-		       struct unic_mr_result *out)
+void unic_derived_args(const struct unic_derived_alloc *a,
+		       struct unic_mr_args *args)
 {
 	bool fast = a->kind == UNIC_FORM_FAST;
-	struct unic_mr_args args = {
+
+	*args = (struct unic_mr_args){
 		.pd = a->pd,
 		.page_shift = fast ? a->page_shift : NO_PAGES_SHIFT,
 		.key = a->key,
@@ -74,39 +74,37 @@ int unic_derived_alloc(struct unic_nic *nic, const struct unic_derived_alloc *a,
 		.n_pages = fast ? a->n : 0,
 		.user = a->user,
 	};
-	int err = check_alloc(nic, a);
-	struct unic_mr *mr;
-	uint16_t idx;
+}
 
-	if (err)
-		return err;
-	err = unic_admission_admit(nic, nic->mrs.pd[a->pd].proc, &args);
-	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
-		unic_admission_denied(nic, nic->mrs.pd[a->pd].proc,
-				      args.n_pages);
-	if (!err)
-		err = unic_dependents_room(nic, a->pd, elements_for(a));
-	if (!err && !fast &&
+int unic_derived_room(struct unic_nic *nic, const struct unic_derived_alloc *a)
+{
+	int err = unic_dependents_room(nic, a->pd, elements_for(a));
+
+	if (!err && a->kind != UNIC_FORM_FAST &&
 	    !unic_cache_bare_room(nic, nic->mrs.pd[a->pd].proc))
 		err = -UNIC_EMRFULL;
-	if (err) {
-		UNIC_COUNT(nic, mr_denied);
-		return err;
-	}
-	idx = unic_mr_make(nic, &args);
-	mr = &nic->mrs.mr[idx];
+	return err;
+}
+
+void unic_derived_build(struct unic_nic *nic,
+			const struct unic_derived_alloc *a,
+			const struct unic_mr_args *args,
+			struct unic_mr_result *out)
+{
+	uint16_t idx = unic_mr_make(nic, args);
+	struct unic_mr *mr = &nic->mrs.mr[idx];
+
 	unic_dependents_alloc(nic, idx, a->kind, elements_for(a));
 	mr->state = UNIC_MR_ACTIVE;
 	mr->flags |= UNIC_MR_F_SHUT;
 	mr->last_use_ns = nic->now_ns;
-	if (fast)
+	if (a->kind == UNIC_FORM_FAST)
 		unic_candidate_add(nic, idx);
 	*out = (struct unic_mr_result){
 		.mr = idx,
 		.gen = mr->gen,
 		.stag = mr->stag,
 	};
-	return 0;
 }
 
 /* ------------------------------------------------------------------ checks */

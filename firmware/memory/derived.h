@@ -23,6 +23,7 @@
 #include "unic_queue.h"
 
 struct unic_nic;
+struct unic_mr_args;
 struct unic_mr_result;
 
 struct unic_derived_alloc {
@@ -31,13 +32,25 @@ struct unic_derived_alloc {
 	uint32_t n, user;
 };
 
-/**
- * unic_derived_alloc() - MR_ALLOC. 0 with *out, or an error that changed nothing:
- * -UNIC_ENOPD, -UNIC_EINVAL, -UNIC_ETOOLARGE, -UNIC_EQUOTA, -UNIC_EMRFULL,
- * -UNIC_ETLBFULL, -UNIC_EELEMENTS.
- */
-int unic_derived_alloc(struct unic_nic *nic, const struct unic_derived_alloc *a,
-		       struct unic_mr_result *out);
+/** unic_derived_check() - may there be a form like @a at all? 0, -UNIC_ENOPD,
+ * -UNIC_EINVAL. */
+int unic_derived_check(const struct unic_nic *nic,
+		       const struct unic_derived_alloc *a);
+
+/** unic_derived_args() - the region that the checked form @a is: *args. */
+void unic_derived_args(const struct unic_derived_alloc *a,
+		       struct unic_mr_args *args);
+
+/** unic_derived_room() - are there elements for @a, and room for one more region
+ * that holds no entries? 0, -UNIC_EELEMENTS, -UNIC_EMRFULL. */
+int unic_derived_room(struct unic_nic *nic, const struct unic_derived_alloc *a);
+
+/** unic_derived_build() - make form @a, region @args; it is SHUT. The caller
+ * checked that it fits. */
+void unic_derived_build(struct unic_nic *nic,
+			const struct unic_derived_alloc *a,
+			const struct unic_mr_args *args,
+			struct unic_mr_result *out);
 
 /* What a form shall be made of. The list is private memory of the caller. */
 struct unic_derived_plan {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "nic.h"
-#include "revoke/admission.h"
 
 /* No entry is ever filled under pages of this size: see translate.h. */
 #define NO_PAGES_SHIFT 31u
@@ -25,8 +24,8 @@ void unic_dma_mr_init(struct unic_nic *nic)
 
 /* ---------------------------------------------------------- registration */
 
-static int check_dma_args(const struct unic_nic *nic,
-			  const struct unic_mr_args *a)
+int unic_dma_mr_check_args(const struct unic_nic *nic,
+			   const struct unic_mr_args *a)
 {
 	uint64_t last = a->iova + (a->length - 1);
 
@@ -43,21 +42,13 @@ static int check_dma_args(const struct unic_nic *nic,
 	return a->length >> 32 ? -UNIC_ETOOLARGE : 0;
 }
 
-int unic_dma_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
-		    struct unic_mr_result *out)
+void unic_dma_mr_build(struct unic_nic *nic, const struct unic_mr_args *args,
+		       struct unic_mr_result *out)
 {
 	struct unic_mr_args a = *args;
-	int err = check_dma_args(nic, args);
 
-	if (!err)
-		err = unic_admission_admit(nic, nic->mrs.pd[a.pd].proc, &a);
-	if (err) {
-		UNIC_COUNT(nic, mr_denied);
-		return err;
-	}
 	a.page_shift = NO_PAGES_SHIFT;
 	unic_mr_bare(nic, &a, UNIC_MR_F_PHYSICAL, out);
-	return 0;
 }
 
 /* ----------------------------------------------------------- translation */

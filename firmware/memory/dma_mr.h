@@ -43,13 +43,14 @@ static inline bool unic_mr_physical(const struct unic_mr *mr)
 /** unic_dma_mr_init() - no list is used. */
 void unic_dma_mr_init(struct unic_nic *nic);
 
-/**
- * unic_dma_mr_reg() - MR_REG of residency PHYSICAL: ACTIVE at once.
- * 0 with *out; -UNIC_ENOPD (not a physical domain of a live process), -UNIC_EINVAL,
- * -UNIC_ETOOLARGE, -UNIC_EMRFULL, -UNIC_ECTRLCAP: nothing happened.
- */
-int unic_dma_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
-		    struct unic_mr_result *out);
+/** unic_dma_mr_check_args() - may there be such a region? 0, -UNIC_ENOPD (not a
+ * physical domain of a live process), -UNIC_EINVAL, -UNIC_ETOOLARGE. */
+int unic_dma_mr_check_args(const struct unic_nic *nic,
+			   const struct unic_mr_args *a);
+
+/** unic_dma_mr_build() - make the checked region @args; ACTIVE at once. */
+void unic_dma_mr_build(struct unic_nic *nic, const struct unic_mr_args *args,
+		       struct unic_mr_result *out);
 
 /** unic_dma_mr_spot() - the spot of @iova, in the physical region @mr or in a
  * list of one of its tokens. */

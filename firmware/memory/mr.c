@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* mr.c - the region table, STags, and the way of a region to ACTIVE. */
+/* mr.c - the region table, and the life of a region but for its eviction. */
 #include <string.h>
 
 #include "memory/access.h"
 #include "memory/candidates.h"
 #include "memory/pd.h"
 #include "nic.h"
-#include "revoke/admission.h"
 
 #define IDX_SHIFT UNIC_MR_IDX_SHIFT
 /* How many of the next regions have their STags before they are asked for. */
@@ -259,7 +258,7 @@ void unic_mr_rekey(struct unic_nic *nic)
 		draw_indices(nic);
 }
 
-/* ------------------------------------------------------ make and unmake */
+/* ----------------------------------------------------- begin and end */
 
 static inline void proc_link(struct unic_nic *nic, struct unic_mr *mr,
 			     uint16_t idx)
@@ -400,58 +399,7 @@ struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 	return m;
 }
 
-/* --------------------------------------------------- MR_REG and MR_FILL */
-
-/* Pages that @a touches; SHAPE_BIG if too many to count. */
-#define SHAPE_BIG UINT32_MAX
-static inline uint32_t count_args_pages(const struct unic_mr_args *a)
-{
-	uint32_t before = (uint32_t)a->iova & ((1u << a->page_shift) - 1u);
-	uint64_t span = before + (a->length - 1);
-
-	/* this does not wrap, since the last address does not */
-	if (__builtin_expect(!(span >> 32), 1))
-		return ((uint32_t)span >> a->page_shift) + 1u;
-	span >>= a->page_shift;
-	return span >= SHAPE_BIG - 1u ? SHAPE_BIG : (uint32_t)span + 1u;
-}
-
-static inline int check_mr_shape(const struct unic_mr_args *a)
-{
-	uint32_t pages;
-
-	/* a page size of 4 KiB, 64 KiB, 2 MiB */
-	if (a->page_shift > 21 ||
-	    !(1u << a->page_shift & (1u << 12 | 1u << 16 | 1u << 21)))
-		return -UNIC_EINVAL;
-	if (!a->length || a->iova + (a->length - 1) < a->iova)
-		return -UNIC_EINVAL;
-	if ((a->flags & UNIC_REG_ZERO_BASED) && a->iova >> a->page_shift)
-		return -UNIC_EINVAL;
-	pages = count_args_pages(a);
-	if (pages == SHAPE_BIG)
-		return -UNIC_ETOOLARGE;
-	return a->n_pages == pages ? 0 : -UNIC_EINVAL;
-}
-
-#define REG_FLAGS (UNIC_REG_FLAGS_ALL & ~UNIC_REG_RESTORE)
-
-static inline int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
-			     const uint64_t *pages)
-{
-	if (a->pd >= UNIC_PDS || !unic_slot_live(nic, nic->mrs.pd[a->pd].proc))
-		return -UNIC_ENOPD;
-	if ((a->rights & ~UNIC_MR_RIGHTS_ALL) || (a->flags & ~REG_FLAGS) ||
-	    a->mr_class > UNIC_CLASS_CONTROL ||
-	    !!pages != !!(a->flags & UNIC_REG_LIST) ||
-	    (a->timeout_us && !(a->flags & UNIC_REG_WAIT)))
-		return -UNIC_EINVAL;
-	/* IBTA 10.6.3.2: remote write implies local write */
-	if ((a->rights & UNIC_MR_REMOTE_WRITE) &&
-	    !(a->rights & UNIC_MR_LOCAL_WRITE))
-		return -UNIC_EINVAL;
-	return check_mr_shape(a);
-}
+/* ------------------------------------------------------- make and fill */
 
 static inline void activate_mr(struct unic_nic *nic, struct unic_mr *mr,
 			       uint16_t idx)
@@ -508,8 +456,8 @@ static inline int fill_entries(struct unic_nic *nic, uint16_t idx,
 	return 0;
 }
 
-static inline int reg_now(struct unic_nic *nic, const struct unic_mr_args *args,
-			  const uint64_t *pages, struct unic_mr_result *out)
+int unic_mr_build(struct unic_nic *nic, const struct unic_mr_args *args,
+		  const uint64_t *pages, struct unic_mr_result *out)
 {
 	uint16_t idx = make_mr(nic, args);
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -528,79 +476,25 @@ static inline int reg_now(struct unic_nic *nic, const struct unic_mr_args *args,
 	return 0;
 }
 
-/* Something may stand in the way. */
-static int __attribute__((noinline, cold))
-reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
-	    const uint64_t *pages, struct unic_mr_result *out)
-{
-	uint32_t proc = nic->mrs.pd[args->pd].proc;
-	int err;
-
-	err = unic_admission_admit(nic, proc, args);
-	if (err == -UNIC_ETLBFULL && unic_cache_yield(nic, proc, args->n_pages))
-		err = unic_admission_admit(nic, proc, args);
-	if (!err)
-		return reg_now(nic, args, pages, out);
-	if ((args->flags & UNIC_REG_WAIT) &&
-	    (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL ||
-	     err == -UNIC_EQUOTA)) {
-		memset(out, 0, sizeof(*out));
-		err = unic_admission_queue(nic, args, &out->wait);
-	}
-	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
-		unic_admission_denied(nic, proc, args->n_pages);
-	if (err != -UNIC_EPENDING)
-		UNIC_COUNT(nic, mr_denied);
-	return err;
-}
-
-/* Residency DEMAND or TABLE: no entries now. An error changed nothing. */
-static int __attribute__((noinline, cold))
-admit_cached(struct unic_nic *nic, const struct unic_mr_args *args)
-{
-	uint32_t proc = nic->mrs.pd[args->pd].proc;
-	struct unic_mr_args a = *args;
-	int err = unic_cache_check(nic, args, args->n_pages);
-
-	a.n_pages = 0;
-	if (!err && !unic_admission_open(nic, proc, &a))
-		err = unic_admission_admit(nic, proc, &a);
-	if (err)
-		UNIC_COUNT(nic, mr_denied);
-	return err;
-}
-
-/* It may be; so it is ACTIVE at once. */
-static void __attribute__((noinline, cold))
-make_cached(struct unic_nic *nic, const struct unic_mr_args *args,
-	    struct unic_mr_result *out)
+void __attribute__((cold))
+unic_mr_build_cached(struct unic_nic *nic, const struct unic_mr_args *args,
+		     struct unic_mr_result *out)
 {
 	struct unic_mr_args a = *args;
 	int err;
 
 	a.n_pages = 0;
-	err = reg_now(nic, &a, NULL, out);
+	err = unic_mr_build(nic, &a, NULL, out);
 	UNIC_ASSERT(nic, !err); /* it has no page that could be wrong */
 	unic_cache_adopt(nic, (uint16_t)out->mr,
 			 a.residency == UNIC_TABLE ? a.table : UNIC_NO_TABLE);
 	activate_mr(nic, &nic->mrs.mr[out->mr], (uint16_t)out->mr);
 }
 
-static int __attribute__((noinline, cold))
-reg_cached(struct unic_nic *nic, const struct unic_mr_args *args,
-	   struct unic_mr_result *out)
-{
-	int err = admit_cached(nic, args);
-
-	if (!err)
-		make_cached(nic, args, out);
-	return err;
-}
-
 void unic_mr_bare(struct unic_nic *nic, const struct unic_mr_args *args,
 		  uint8_t flag, struct unic_mr_result *out)
 {
-	int err = reg_now(nic, args, NULL, out);
+	int err = unic_mr_build(nic, args, NULL, out);
 	struct unic_mr *mr = &nic->mrs.mr[out->mr];
 
 	UNIC_ASSERT(nic, !err); /* it has no page that could be wrong */
@@ -609,24 +503,16 @@ void unic_mr_bare(struct unic_nic *nic, const struct unic_mr_args *args,
 	activate_mr(nic, mr, (uint16_t)out->mr);
 }
 
-int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
-		const uint64_t *pages, struct unic_mr_result *out)
-{
-	int err = check_args(nic, args, pages);
-
-	if (err)
-		return err;
-	if (__builtin_expect(args->residency != UNIC_RESIDENT, 0))
-		return reg_cached(nic, args, out);
-	if (unic_admission_open(nic, nic->mrs.pd[args->pd].proc, args))
-		return reg_now(nic, args, pages, out);
-	return reg_or_wait(nic, args, pages, out);
-}
-
 /* ------------------------------------------------------- after a reset */
 
-/* The next region is made at this free index, with this STag. */
-static void claim_index(struct unic_nic *nic, uint32_t stag)
+bool unic_mr_claimable(const struct unic_nic *nic, uint32_t stag)
+{
+	const struct unic_mrs *m = &nic->mrs;
+
+	return !m->mr[stag >> IDX_SHIFT].gen && regions_made(m) == m->restored;
+}
+
+void unic_mr_claim(struct unic_nic *nic, uint32_t stag)
 {
 	struct unic_mrs *m = &nic->mrs;
 	uint32_t idx = stag >> IDX_SHIFT, top = m->free - 1u, at = 0;
@@ -638,39 +524,7 @@ static void claim_index(struct unic_nic *nic, uint32_t stag)
 	m->order[top] = (uint16_t)idx;
 	unic_stag_begin(nic, (uint16_t)idx, stag);
 	prepare_index(nic, (uint16_t)idx);
-}
-
-int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
-		    uint32_t stag, const uint64_t *pages,
-		    struct unic_mr_result *out)
-{
-	struct unic_mrs *m = &nic->mrs;
-	bool cached = args->residency != UNIC_RESIDENT;
-	int err = check_args(nic, args, pages);
-
-	if (err)
-		return err;
-	if ((args->flags & UNIC_REG_WAIT) || (uint8_t)stag != args->key)
-		return -UNIC_EINVAL;
-	if (m->mr[stag >> IDX_SHIFT].gen || regions_made(m) != m->restored)
-		return -UNIC_ESTATE;
-	if (!cached && args->n_pages > nic->tlb.free)
-		return -UNIC_ETLBFULL;
-	if (!cached && args->n_pages > UNIC_MR_PAGES_MAX)
-		return -UNIC_ETOOLARGE;
-	/* or the index's next region would have an STag of the past (INV-26) */
-	if (cached)
-		err = admit_cached(nic, args);
-	if (err)
-		return err;
-	claim_index(nic, stag);
-	if (cached)
-		make_cached(nic, args, out);
-	else
-		err = reg_now(nic, args, pages, out);
-	/* 1 even if the list was wrong: its index was used then */
-	m->restored += m->mr[stag >> IDX_SHIFT].gen;
-	return err;
+	m->restored++;
 }
 
 int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
@@ -689,44 +543,6 @@ int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 		if (unic_tlb_find(&nic->tlb, m->tlb_base, i) != UNIC_TLB_NIL)
 			return -UNIC_ESTATE;
 	return fill_entries(nic, (uint16_t)mr, first, count, pages);
-}
-
-/* ---------------------------------------------------------------- MR_REREG */
-
-static int check_rereg(struct unic_nic *nic, const struct unic_mr *m,
-		       const struct unic_rereg *r, struct unic_mr_args *a)
-{
-	uint32_t i, low = 0;
-
-	*a = (struct unic_mr_args){
-		.pd = m->pd,
-		.rights = r->what & UNIC_REREG_RIGHTS ? r->rights : m->rights,
-		.mr_class = m->mr_class,
-		.page_shift = m->page_shift,
-		.iova = r->what & UNIC_REREG_RANGE ? r->iova : m->iova,
-		.length = r->what & UNIC_REREG_RANGE ? r->length : m->length,
-		.n_pages = r->what & UNIC_REREG_RANGE ? r->n_pages : m->n_pages,
-	};
-	if (r->what & UNIC_REREG_PD) {
-		if (r->pd >= UNIC_PDS || nic->mrs.pd[r->pd].proc != m->proc)
-			return -UNIC_ENOPD;
-		a->pd = (uint16_t)r->pd;
-	}
-	for (i = 0; r->what & UNIC_REREG_RANGE && i < r->n_pages; i++)
-		low |= (uint32_t)r->pages[i];
-	if (low & ((1u << m->page_shift) - 1))
-		return -UNIC_EBUS;
-	return check_args(nic, a, NULL);
-}
-
-/* May it have more entries than it has? */
-static int admit_more(struct unic_nic *nic, const struct unic_mr *m,
-		      struct unic_mr_args a)
-{
-	if (a.n_pages <= m->n_pages)
-		return 0;
-	a.n_pages -= m->n_pages;
-	return unic_admission_admit(nic, m->proc, &a);
 }
 
 /* Other pages: as many entries more or fewer, and all filled anew. */
@@ -750,54 +566,18 @@ static void exchange_pages(struct unic_nic *nic, struct unic_mr *m,
 	unic_mr_evict_due(nic);
 }
 
-int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r)
+void unic_mr_change(struct unic_nic *nic, uint16_t mr,
+		    const struct unic_mr_args *args, const uint64_t *pages)
 {
-	struct unic_mr *m = unic_mr_get(nic, r->mr, r->gen);
-	struct unic_mr_args a;
-	int err;
+	struct unic_mr *m = &nic->mrs.mr[mr];
 
-	if (!m || (m->flags & UNIC_MR_F_GONE))
-		return -UNIC_ENOMR;
-	if (m->state != UNIC_MR_ACTIVE || nic->forms.form[r->mr].kind ||
-	    unic_mr_cached(m))
-		return -UNIC_ESTATE;
-	if (!r->what || (r->what & ~UNIC_REREG_ALL) ||
-	    m->mr_class == UNIC_CLASS_CONTROL)
-		return -UNIC_EINVAL;
-	err = check_rereg(nic, m, r, &a);
-	if (!err && !unic_mr_idle(m))
-		err = -UNIC_EBUSY;
-	if (!err)
-		err = admit_more(nic, m, a);
-	if (err)
-		return err;
-	unic_mr_close(nic, (uint16_t)r->mr);
+	unic_mr_close(nic, mr);
 	m->win_bytes = 0;
-	if (r->what & UNIC_REREG_RANGE)
-		exchange_pages(nic, m, (uint16_t)r->mr, &a, r->pages);
+	if (pages)
+		exchange_pages(nic, m, mr, args, pages);
 	nic->mrs.pd[m->pd].users--;
-	nic->mrs.pd[a.pd].users++;
-	m->pd = a.pd;
-	m->rights = a.rights;
-	unic_mr_open(nic, (uint16_t)r->mr);
-	return 0;
-}
-
-int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen)
-{
-	struct unic_mr *m = unic_mr_get(nic, mr, gen);
-
-	if (!m || (m->flags & UNIC_MR_F_GONE))
-		return -UNIC_ENOMR;
-	if (m->queues)
-		return -UNIC_EBUSY;
-	UNIC_TRACE(nic, MR_DEREG, m->proc, mr, gen, 0, 0);
-	if (m->state != UNIC_MR_EVICTED)
-		return unic_evict_give_up(nic, (uint16_t)mr);
-	if (m->evt_due) { /* its EVICTED is on the way: no tombstone after it */
-		m->flags |= UNIC_MR_F_GONE;
-		return 0;
-	}
-	tomb_free(nic, (uint16_t)mr);
-	return 0;
+	nic->mrs.pd[args->pd].users++;
+	m->pd = args->pd;
+	m->rights = args->rights;
+	unic_mr_open(nic, mr);
 }

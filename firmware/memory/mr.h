@@ -218,13 +218,7 @@ void unic_mr_init(struct unic_nic *nic);
  */
 void unic_mr_rekey(struct unic_nic *nic);
 
-/**
- * unic_mr_reg() - MR_REG of the mailbox, as documented at struct
- * unic_cmd_mr_reg. @pages: bus addresses (REG_LIST) or NULL.
- * Returns 0, -UNIC_EPENDING (out->wait), or an error that changed nothing:
- * EINVAL, ENOPD, ETLBFULL, EMRFULL, EQUOTA, ETOOLARGE, EWAITFULL, ECTRLCAP,
- * EBUS (a page address is not aligned). *out is written on 0 and EPENDING.
- */
+/* What a region shall be, and which one it became. */
 struct unic_mr_args {
 	uint16_t pd;
 	uint8_t rights, mr_class, page_shift, key, importance, flags;
@@ -235,20 +229,6 @@ struct unic_mr_args {
 struct unic_mr_result {
 	uint32_t mr, gen, stag, wait;
 };
-int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
-		const uint64_t *pages, struct unic_mr_result *out);
-
-/**
- * unic_mr_restore() - MR_REG with UNIC_REG_RESTORE: as unic_mr_reg(), with all
- * of STag @stag, and nobody waits. Only while every region of this epoch was
- * made so. Errors that changed nothing: EINVAL, ENOPD, ETLBFULL, ESTATE (the
- * index was used in this epoch, or the time for it is over), of residency DEMAND
- * and TABLE those of unic_cache_check() and unic_admission_admit(). -UNIC_EBUS: the
- * index counts as used.
- */
-int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
-		    uint32_t stag, const uint64_t *pages,
-		    struct unic_mr_result *out);
 
 /**
  * unic_mr_fill() - MR_FILL. -UNIC_ENOMR, -UNIC_ESTATE (not LOADING, or a page
@@ -258,33 +238,13 @@ int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 		 uint32_t first, uint32_t count, const uint64_t *pages);
 
 /**
- * unic_mr_dereg() - MR_DEREG, also RELEASE. 0: entries are free. -UNIC_EPENDING:
- * EVICTED follows. -UNIC_ENOMR. -UNIC_EBUSY: class control and a queue uses it.
- */
-int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen);
-
-struct unic_rereg {
-	uint32_t mr, gen, pd, n_pages;
-	uint8_t what, rights; /* UNIC_REREG_*, UNIC_MR_* */
-	uint64_t iova, length;
-	const uint64_t *pages; /* of n_pages, private memory */
-};
-
-/**
- * unic_mr_rereg() - MR_REREG (IBTA 11.2.8.8). 0; on error nothing happened:
- * -UNIC_ENOMR, -UNIC_ENOPD, -UNIC_EINVAL, -UNIC_ESTATE (not ACTIVE, or a form),
- * -UNIC_EBUSY (something uses it), -UNIC_EBUS, those of unic_admission_admit().
- */
-int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r);
-
-/**
  * unic_mr_get() - the live region with this generation (LOADING .. EVICTED), as a
  * command names it. Returns NULL if there is none, or if its process detaches: what
  * is half gone is named by nobody.
  */
 struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen);
 
-/* For admission.c and evict.c: the two ends of a registration. */
+/* For revoke/: the two ends of a registration. */
 
 /** unic_mr_indices() - how many regions could be made now, as far as indices
  * go: tombstones give theirs. */
@@ -331,6 +291,36 @@ bool unic_mr_room(struct unic_nic *nic);
  * reserved (INV-7). The caller checked that both fit. Returns its index.
  */
 uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args);
+
+/**
+ * unic_mr_build() - make a region and, if @pages is not NULL, fill all of it: then
+ * it is ACTIVE. The caller checked @args, and that entries and an index are free.
+ * 0 with *out; -UNIC_EBUS (an address in @pages is not aligned): there is none, but
+ * the index has ended a region.
+ */
+int unic_mr_build(struct unic_nic *nic, const struct unic_mr_args *args,
+		  const uint64_t *pages, struct unic_mr_result *out);
+
+/** unic_mr_build_cached() - make a checked region of residency DEMAND or TABLE:
+ * ACTIVE, without an entry. */
+void unic_mr_build_cached(struct unic_nic *nic, const struct unic_mr_args *args,
+			  struct unic_mr_result *out);
+
+/** unic_mr_claimable() - may the next region have STag @stag of an earlier epoch?
+ * As long as every region of this epoch was made so, if its index was not used. */
+bool unic_mr_claimable(const struct unic_nic *nic, uint32_t stag);
+
+/** unic_mr_claim() - the region made next, which must be made at once, has STag
+ * @stag; it is claimable. */
+void unic_mr_claim(struct unic_nic *nic, uint32_t stag);
+
+/**
+ * unic_mr_change() - region @mr, idle and ACTIVE, has the domain and rights of
+ * @args from now on and, if @pages is not NULL, their range: n_pages addresses.
+ * Checked, and entries are free.
+ */
+void unic_mr_change(struct unic_nic *nic, uint16_t mr,
+		    const struct unic_mr_args *args, const uint64_t *pages);
 
 /** unic_mr_open() - the opposite of unic_mr_close(), for forms. */
 void unic_mr_open(struct unic_nic *nic, uint16_t mr);

@@ -9,6 +9,7 @@
 #include "memory/derived.h"
 #include "base/icrc.h"
 #include "revoke/reclaim.h"
+#include "revoke/register.h"
 #include "rig_kernel.h"
 #include "unit.h"
 

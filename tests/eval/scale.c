@@ -14,6 +14,7 @@
 #include "fake_port.h"
 #include "nic.h"
 #include "revoke/reclaim.h"
+#include "revoke/register.h"
 #include "revoke/admission.h"
 
 #define ROUNDS	    512u

@@ -48,7 +48,7 @@ BREAKS = (
     ("1.18", "firmware/transport/qp.c",
      "rq->far_none = false;\n\tunic_rq_ahead_want(nic, qp);",
      "rq->far_none = false;", "test_ahead: first_message_is_not_put_off"),
-    ("2.2", "firmware/memory/mr.c",
+    ("2.2", "firmware/revoke/register.c",
      "(a->flags & UNIC_REG_ZERO_BASED) && a->iova >> a->page_shift", "0",
      "test_mr: each_wrong_argument"),
     ("2.3", "firmware/memory/access.h",
@@ -341,7 +341,7 @@ BREAKS = (
      "test_form: elements_that_overlap"),
     ("11.8", "firmware/memory/access.c", "4 * taken + ", "0 * taken + ",
      "test_form: forms_over_regions_that_go"),
-    ("11.9", "firmware/memory/mr.c", "if (!m || (m->flags & UNIC_MR_F_GONE))\n\t\treturn -UNIC_ENOMR;\n\tif (m->queues)",
+    ("11.9", "firmware/revoke/register.c", "if (!m || (m->flags & UNIC_MR_F_GONE))\n\t\treturn -UNIC_ENOMR;\n\tif (m->queues)",
      "if (!m)\n\t\treturn -UNIC_ENOMR;\n\tif (m->queues)",
      "test_badinput: released_twice_in_use"),
     ("11.11", "firmware/revoke/evict.c", "return mr->state == UNIC_MR_NOTIFIED &&\n"

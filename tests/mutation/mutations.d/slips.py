@@ -10,6 +10,7 @@ FORM = "firmware/memory/derived.c"
 MACS = "qemu/wire/mac_table.c"
 MISS = "firmware/memory/fault.c"
 MR = "firmware/memory/mr.c"
+REGISTER = "firmware/revoke/register.c"
 SOCKET = "qemu/wire/socket_port.c"
 SWITCH = "qemu/wire/switch.c"
 
@@ -65,15 +66,15 @@ MUTATIONS = (
     (FORM, "\t\t    of->page_shift < mr->page_shift ||\n", "",
      "size: a fast registration with larger pages than the region's",
      "test_sizes"),
-    (MR, "(uint32_t)a->iova & ((1u << a->page_shift) - 1u);",
+    (REGISTER, "(uint32_t)a->iova & ((1u << a->page_shift) - 1u);",
      "(uint32_t)a->iova & 4095u;",
      "size: pages of a region begin where small ones do", "test_sizes"),
     (MR, "if (low & ((1u << mr->page_shift) - 1)) {", "if (low & 4095) {",
      "size: a large page may begin where a small one can", "test_sizes"),
-    (MR, "(a->flags & UNIC_REG_ZERO_BASED) && a->iova >> a->page_shift",
+    (REGISTER, "(a->flags & UNIC_REG_ZERO_BASED) && a->iova >> a->page_shift",
      "(a->flags & UNIC_REG_ZERO_BASED) && a->iova >> 12",
      "size: a zero-based region begins in its first 4 KiB", "test_sizes"),
-    (MR, "if (low & ((1u << m->page_shift) - 1))", "if (low & 4095)",
+    (REGISTER, "if (low & ((1u << m->page_shift) - 1))", "if (low & 4095)",
      "size: other pages of a region may begin anywhere", "test_sizes"),
     (MISS, "\tuint32_t mask = (1u << mr->page_shift) - 1u;\n\n"
      "\treturn (uint32_t)(((", "\tuint32_t mask = 4095u;\n\n"

@@ -79,9 +79,9 @@ MUTATIONS = (
     ('host_driver/core/region/region_unmap.c', 'uint64_t last = va + (length - 1);',
      'uint64_t last = va + length - 1 + !(va + length);',
      'unmap: up to 2^64 is nothing', 'test_hostcore'),
-    ('firmware/memory/mr.c', 'if (cached)\n\t\terr = admit_cached(nic, args);\n\tif (err)\n'
-     '\t\treturn err;\n\tclaim_index(nic, stag);\n',
-     'claim_index(nic, stag);\n\tif (cached)\n\t\terr = admit_cached(nic, args);\n'
+    ('firmware/revoke/register.c', 'if (cached)\n\t\terr = admit_cached(nic, args);\n\tif (err)\n'
+     '\t\treturn err;\n\tunic_mr_claim(nic, stag);\n',
+     'unic_mr_claim(nic, stag);\n\tif (cached)\n\t\terr = admit_cached(nic, args);\n'
      '\tif (err)\n\t\treturn err;\n',
      'restore: one that is refused leaves its STag', 'test_mr'),
     ('host_driver/core/provider/provider_loop.c', 'i = (uint32_t)(drawn >> 32) % LOOP_MRS;',

@@ -3,6 +3,7 @@
  * and by work request, and how they end. */
 #include "memory/access.h"
 #include "memory/derived.h"
+#include "revoke/register.h"
 #include "rig.h"
 #include "unit.h"
 

@@ -3,6 +3,7 @@
  * Defects of the memory side that reading it found, each with the shortest way
  * to it: who waits, whom it is taken from, and what a slot leaves behind.
  */
+#include "revoke/register.h"
 #include "rig.h"
 #include "unit.h"
 #include "revoke/admission.h"

@@ -3,6 +3,7 @@
  * test_guess.c - peers and processes that guess STags and token keys are held
  * off, each for itself, and only for a while.
  */
+#include "revoke/register.h"
 #include "unit.h"
 
 #include "memory/derived.h"

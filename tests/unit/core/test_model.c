@@ -4,6 +4,7 @@
  * naive reference: random steps from a seed, every answer and every event
  * compared, all invariants checked all the time.
  */
+#include "revoke/register.h"
 #include "rig.h"
 #include "unit.h"
 

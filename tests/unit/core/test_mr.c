@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* test_mr.c - regions, STags, PDs, and the one access check. */
 #include "arbiter/policy.h"
+#include "revoke/register.h"
 #include "rig.h"
 #include "unit.h"
 

@@ -5,6 +5,7 @@
  */
 #include "command/proc.h"
 #include "pair.h"
+#include "revoke/register.h"
 #include "unit.h"
 
 #define T_NS 20000000ull

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* test_token.c - payload tokens: every end, every refusal, once. */
 #include "memory/access.h"
+#include "revoke/register.h"
 #include "rig.h"
 #include "unit.h"
 

@@ -4,6 +4,7 @@
  * it costs the others when one uses them up. Compiled a second time without
  * sanitizers, for another board and in full size (make stags).
  */
+#include "revoke/register.h"
 #include "rig.h"
 #include "unit.h"
 

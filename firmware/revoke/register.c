@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* register.c - see register.h. */
+#include "revoke/register.h"
+
+#include <string.h>
+
+#include "memory/access.h"
+#include "nic.h"
+#include "revoke/admission.h"
+
+/* ------------------------------------------------------------------ MR_REG */
+
+/* Pages that @a touches; SHAPE_BIG if too many to count. */
+#define SHAPE_BIG UINT32_MAX
+static inline uint32_t count_args_pages(const struct unic_mr_args *a)
+{
+	uint32_t before = (uint32_t)a->iova & ((1u << a->page_shift) - 1u);
+	uint64_t span = before + (a->length - 1);
+
+	/* this does not wrap, since the last address does not */
+	if (__builtin_expect(!(span >> 32), 1))
+		return ((uint32_t)span >> a->page_shift) + 1u;
+	span >>= a->page_shift;
+	return span >= SHAPE_BIG - 1u ? SHAPE_BIG : (uint32_t)span + 1u;
+}
+
+static inline int check_mr_shape(const struct unic_mr_args *a)
+{
+	uint32_t pages;
+
+	/* a page size of 4 KiB, 64 KiB, 2 MiB */
+	if (a->page_shift > 21 ||
+	    !(1u << a->page_shift & (1u << 12 | 1u << 16 | 1u << 21)))
+		return -UNIC_EINVAL;
+	if (!a->length || a->iova + (a->length - 1) < a->iova)
+		return -UNIC_EINVAL;
+	if ((a->flags & UNIC_REG_ZERO_BASED) && a->iova >> a->page_shift)
+		return -UNIC_EINVAL;
+	pages = count_args_pages(a);
+	if (pages == SHAPE_BIG)
+		return -UNIC_ETOOLARGE;
+	return a->n_pages == pages ? 0 : -UNIC_EINVAL;
+}
+
+#define REG_FLAGS (UNIC_REG_FLAGS_ALL & ~UNIC_REG_RESTORE)
+
+static inline int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
+			     const uint64_t *pages)
+{
+	if (a->pd >= UNIC_PDS || !unic_slot_live(nic, nic->mrs.pd[a->pd].proc))
+		return -UNIC_ENOPD;
+	if ((a->rights & ~UNIC_MR_RIGHTS_ALL) || (a->flags & ~REG_FLAGS) ||
+	    a->mr_class > UNIC_CLASS_CONTROL ||
+	    !!pages != !!(a->flags & UNIC_REG_LIST) ||
+	    (a->timeout_us && !(a->flags & UNIC_REG_WAIT)))
+		return -UNIC_EINVAL;
+	/* IBTA 10.6.3.2: remote write implies local write */
+	if ((a->rights & UNIC_MR_REMOTE_WRITE) &&
+	    !(a->rights & UNIC_MR_LOCAL_WRITE))
+		return -UNIC_EINVAL;
+	return check_mr_shape(a);
+}
+
+/* Something may stand in the way. */
+static int __attribute__((noinline, cold))
+reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
+	    const uint64_t *pages, struct unic_mr_result *out)
+{
+	uint32_t proc = nic->mrs.pd[args->pd].proc;
+	int err;
+
+	err = unic_admission_admit(nic, proc, args);
+	if (err == -UNIC_ETLBFULL && unic_cache_yield(nic, proc, args->n_pages))
+		err = unic_admission_admit(nic, proc, args);
+	if (!err)
+		return unic_mr_build(nic, args, pages, out);
+	if ((args->flags & UNIC_REG_WAIT) &&
+	    (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL ||
+	     err == -UNIC_EQUOTA)) {
+		memset(out, 0, sizeof(*out));
+		err = unic_admission_queue(nic, args, &out->wait);
+	}
+	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
+		unic_admission_denied(nic, proc, args->n_pages);
+	if (err != -UNIC_EPENDING)
+		UNIC_COUNT(nic, mr_denied);
+	return err;
+}
+
+/* Residency DEMAND or TABLE: no entries now. An error changed nothing. */
+static int __attribute__((noinline, cold))
+admit_cached(struct unic_nic *nic, const struct unic_mr_args *args)
+{
+	uint32_t proc = nic->mrs.pd[args->pd].proc;
+	struct unic_mr_args a = *args;
+	int err = unic_cache_check(nic, args, args->n_pages);
+
+	a.n_pages = 0;
+	if (!err && !unic_admission_open(nic, proc, &a))
+		err = unic_admission_admit(nic, proc, &a);
+	if (err)
+		UNIC_COUNT(nic, mr_denied);
+	return err;
+}
+
+static int __attribute__((noinline, cold))
+reg_cached(struct unic_nic *nic, const struct unic_mr_args *args,
+	   struct unic_mr_result *out)
+{
+	int err = admit_cached(nic, args);
+
+	if (!err)
+		unic_mr_build_cached(nic, args, out);
+	return err;
+}
+
+int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+		const uint64_t *pages, struct unic_mr_result *out)
+{
+	int err = check_args(nic, args, pages);
+
+	if (err)
+		return err;
+	if (__builtin_expect(args->residency != UNIC_RESIDENT, 0))
+		return reg_cached(nic, args, out);
+	if (unic_admission_open(nic, nic->mrs.pd[args->pd].proc, args))
+		return unic_mr_build(nic, args, pages, out);
+	return reg_or_wait(nic, args, pages, out);
+}
+
+/* ------------------------------------------------------- after a reset */
+
+int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
+		    uint32_t stag, const uint64_t *pages,
+		    struct unic_mr_result *out)
+{
+	bool cached = args->residency != UNIC_RESIDENT;
+	int err = check_args(nic, args, pages);
+
+	if (err)
+		return err;
+	if ((args->flags & UNIC_REG_WAIT) || (uint8_t)stag != args->key)
+		return -UNIC_EINVAL;
+	if (!unic_mr_claimable(nic, stag))
+		return -UNIC_ESTATE;
+	if (!cached && args->n_pages > nic->tlb.free)
+		return -UNIC_ETLBFULL;
+	if (!cached && args->n_pages > UNIC_MR_PAGES_MAX)
+		return -UNIC_ETOOLARGE;
+	/* or the index's next region would have an STag of the past (INV-26) */
+	if (cached)
+		err = admit_cached(nic, args);
+	if (err)
+		return err;
+	unic_mr_claim(nic, stag);
+	if (!cached)
+		return unic_mr_build(nic, args, pages, out);
+	unic_mr_build_cached(nic, args, out);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- MR_REREG */
+
+static int check_rereg(struct unic_nic *nic, const struct unic_mr *m,
+		       const struct unic_rereg *r, struct unic_mr_args *a)
+{
+	uint32_t i, low = 0;
+
+	*a = (struct unic_mr_args){
+		.pd = m->pd,
+		.rights = r->what & UNIC_REREG_RIGHTS ? r->rights : m->rights,
+		.mr_class = m->mr_class,
+		.page_shift = m->page_shift,
+		.iova = r->what & UNIC_REREG_RANGE ? r->iova : m->iova,
+		.length = r->what & UNIC_REREG_RANGE ? r->length : m->length,
+		.n_pages = r->what & UNIC_REREG_RANGE ? r->n_pages : m->n_pages,
+	};
+	if (r->what & UNIC_REREG_PD) {
+		if (r->pd >= UNIC_PDS || nic->mrs.pd[r->pd].proc != m->proc)
+			return -UNIC_ENOPD;
+		a->pd = (uint16_t)r->pd;
+	}
+	for (i = 0; r->what & UNIC_REREG_RANGE && i < r->n_pages; i++)
+		low |= (uint32_t)r->pages[i];
+	if (low & ((1u << m->page_shift) - 1))
+		return -UNIC_EBUS;
+	return check_args(nic, a, NULL);
+}
+
+/* May it have more entries than it has? */
+static int admit_more(struct unic_nic *nic, const struct unic_mr *m,
+		      struct unic_mr_args a)
+{
+	if (a.n_pages <= m->n_pages)
+		return 0;
+	a.n_pages -= m->n_pages;
+	return unic_admission_admit(nic, m->proc, &a);
+}
+
+int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r)
+{
+	struct unic_mr *m = unic_mr_get(nic, r->mr, r->gen);
+	struct unic_mr_args a;
+	int err;
+
+	if (!m || (m->flags & UNIC_MR_F_GONE))
+		return -UNIC_ENOMR;
+	if (m->state != UNIC_MR_ACTIVE || nic->forms.form[r->mr].kind ||
+	    unic_mr_cached(m))
+		return -UNIC_ESTATE;
+	if (!r->what || (r->what & ~UNIC_REREG_ALL) ||
+	    m->mr_class == UNIC_CLASS_CONTROL)
+		return -UNIC_EINVAL;
+	err = check_rereg(nic, m, r, &a);
+	if (!err && !unic_mr_idle(m))
+		err = -UNIC_EBUSY;
+	if (!err)
+		err = admit_more(nic, m, a);
+	if (err)
+		return err;
+	unic_mr_change(nic, (uint16_t)r->mr, &a,
+		       r->what & UNIC_REREG_RANGE ? r->pages : NULL);
+	return 0;
+}
+
+/* --------------------------------------------------------------- MR_DEREG */
+
+int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen)
+{
+	struct unic_mr *m = unic_mr_get(nic, mr, gen);
+
+	if (!m || (m->flags & UNIC_MR_F_GONE))
+		return -UNIC_ENOMR;
+	if (m->queues)
+		return -UNIC_EBUSY;
+	UNIC_TRACE(nic, MR_DEREG, m->proc, mr, gen, 0, 0);
+	if (m->state != UNIC_MR_EVICTED)
+		return unic_evict_give_up(nic, (uint16_t)mr);
+	if (m->evt_due) { /* its EVICTED is on the way: no tombstone after it */
+		m->flags |= UNIC_MR_F_GONE;
+		return 0;
+	}
+	unic_mr_forget(nic, (uint16_t)mr);
+	return 0;
+}
+
+/* ------------------------------------------- regions without pages of theirs */
+
+int unic_dma_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+		    struct unic_mr_result *out)
+{
+	int err = unic_dma_mr_check_args(nic, args);
+
+	if (!err)
+		err = unic_admission_admit(nic, nic->mrs.pd[args->pd].proc,
+					   args);
+	if (err) {
+		UNIC_COUNT(nic, mr_denied);
+		return err;
+	}
+	unic_dma_mr_build(nic, args, out);
+	return 0;
+}
+
+int unic_derived_alloc(struct unic_nic *nic, const struct unic_derived_alloc *a,
+		       struct unic_mr_result *out)
+{
+	int err = unic_derived_check(nic, a);
+	struct unic_mr_args args;
+	uint32_t proc;
+
+	if (err)
+		return err;
+	proc = nic->mrs.pd[a->pd].proc;
+	unic_derived_args(a, &args);
+	err = unic_admission_admit(nic, proc, &args);
+	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
+		unic_admission_denied(nic, proc, args.n_pages);
+	if (!err)
+		err = unic_derived_room(nic, a);
+	if (err) {
+		UNIC_COUNT(nic, mr_denied);
+		return err;
+	}
+	unic_derived_build(nic, a, &args, out);
+	return 0;
+}
