@@ -26,6 +26,7 @@ static void init_tables(struct unic_nic *nic)
 	unic_mr_init(nic);
 	unic_cuts_init(nic);
 	unic_revoked_init(nic);
+	unic_idle_init(nic);
 	unic_evict_init(nic);
 	unic_usage_init(nic);
 	unic_cache_init(nic);
@@ -199,6 +200,7 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 	next = min_ns(next, unic_arp_timers(nic));
 	if (nic->db_errors.due)
 		next = min_ns(next, unic_proc_db_events(nic));
+	unic_evict_settle(nic);
 	next = min_ns(next, nic->beat_ns);
 	nic->timers_ns = min_ns(nic->timers_ns, next);
 }
@@ -218,6 +220,7 @@ static __attribute__((noinline, cold)) bool poll_not_ready(struct unic_nic *nic)
 	bool worked = nic->dma.busy && unic_dma_poll(nic);
 	uint32_t value = unic_mbox_fence(&nic->mbox);
 
+	unic_evict_settle(nic);
 	if (value)
 		handle_fence(nic, value);
 	nic->now_ns = unic_port_now_ns(nic->port);

@@ -28,6 +28,7 @@
 #include "base/mailbox.h"
 #include "transport/local_ops.h"
 #include "memory/fault.h"
+#include "memory/idle.h"
 #include "memory/mr.h"
 #include "memory/revoked.h"
 #include "memory/dma_mr.h"
@@ -86,6 +87,7 @@ struct unic_nic {
 	_Alignas(64) struct unic_tokens tokens; /* the same; 64 bytes each */
 	struct unic_evict evict;
 	struct unic_candidates candidates;
+	struct unic_idle idle;
 	struct unic_random random;
 	struct unic_arps arps;
 	struct unic_db_errors db_errors;

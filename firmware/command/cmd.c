@@ -758,6 +758,8 @@ static int run_cmd(struct unic_nic *nic, const uint8_t *rec, void *out,
 	if (nic->state != UNIC_NIC_READY && hdr->opcode != UNIC_CMD_DUMP &&
 	    hdr->opcode != UNIC_CMD_NOP)
 		return -UNIC_EFAILED;
+	if (nic->evict_due)
+		unic_evict_settle(nic);
 	return commands[hdr->opcode].run(nic, rec, out, list);
 }
 

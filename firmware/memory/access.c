@@ -317,12 +317,10 @@ int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 
 /* ----------------------------------------------------------- references */
 
-static void evict_if_idle(struct unic_nic *nic, uint16_t mr)
+static void note_if_draining(struct unic_nic *nic, uint16_t mr)
 {
-	const struct unic_mr *m = &nic->mrs.mr[mr];
-
-	if (UNIC_UNLIKELY(m->state == UNIC_MR_DRAINING) && unic_mr_idle(m))
-		unic_evict_idle(nic, mr);
+	if (UNIC_UNLIKELY(nic->mrs.mr[mr].state == UNIC_MR_DRAINING))
+		unic_idle_note(nic, mr);
 }
 
 void unic_mr_hold(struct unic_nic *nic, uint16_t mr)
@@ -335,7 +333,7 @@ void unic_mr_unhold(struct unic_nic *nic, uint16_t mr)
 {
 	UNIC_ASSERT(nic, nic->mrs.mr[mr].holds);
 	nic->mrs.mr[mr].holds--;
-	evict_if_idle(nic, mr);
+	note_if_draining(nic, mr);
 }
 
 void unic_mr_dma_get(struct unic_nic *nic, uint16_t mr)
@@ -348,7 +346,7 @@ void unic_mr_dma_put(struct unic_nic *nic, uint16_t mr)
 {
 	UNIC_ASSERT(nic, nic->mrs.mr[mr].dmas);
 	nic->mrs.mr[mr].dmas--;
-	evict_if_idle(nic, mr);
+	note_if_draining(nic, mr);
 }
 
 void unic_mr_queue_get(struct unic_nic *nic, uint16_t mr)

@@ -79,7 +79,6 @@ void unic_dependents_free(struct unic_nic *nic, uint16_t mr)
 
 	if (!form->n)
 		return;
-	/* back to the pool last: a region that ends with it ends in between */
 	unic_dependents_unmake(nic, mr);
 	for (i = form->first; i < (uint32_t)form->first + form->n; i++)
 		f->element[i].owner = NIL;
@@ -140,7 +139,7 @@ void unic_dependents_unmake(struct unic_nic *nic, uint16_t mr)
 
 		unlink_from(f, e);
 		if (!--nic->mrs.mr[e->mr].deps)
-			unic_evict_idle(nic, e->mr);
+			unic_idle_note(nic, e->mr);
 	}
 }
 

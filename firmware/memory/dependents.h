@@ -78,7 +78,7 @@ void unic_dependents_make(struct unic_nic *nic, uint16_t mr, uint32_t i,
 			  const struct unic_element *e);
 
 /** unic_dependents_unmake() - form @mr is made of nothing any more; its elements
- * stay its own. A region that drains and was waiting for it ends. */
+ * stay its own. A region that drains and was waiting for it is idle (idle.h). */
 void unic_dependents_unmake(struct unic_nic *nic, uint16_t mr);
 
 /** unic_dependents_free() - the same, and give its elements back; harmless for a

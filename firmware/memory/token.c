@@ -208,7 +208,7 @@ static void end_last(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
 	uint16_t mr = nic->tokens.token[i].mr;
 
 	end_token(nic, i, end, tell);
-	unic_evict_idle(nic, mr);
+	unic_idle_note(nic, mr);
 }
 
 static void end_claim(struct unic_nic *nic, uint16_t i, uint8_t end,

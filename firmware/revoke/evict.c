@@ -234,22 +234,22 @@ static void finish_eviction(struct unic_nic *nic, uint16_t idx)
 	if (for_proc != UNIC_OWNER_NIL)
 		unic_admission_freed(nic, for_proc, n_pages);
 	unic_evict_kick(nic);
-	unic_dependents_free(nic, idx); /* what it was made of may end now */
+	unic_dependents_free(nic, idx); /* what it was made of may be idle */
 }
 
-void unic_evict_idle(struct unic_nic *nic, uint16_t mr)
+void unic_evict_settle(struct unic_nic *nic)
 {
-	const struct unic_mr *m = &nic->mrs.mr[mr];
+	uint16_t idx;
 
-	if (m->state == UNIC_MR_DRAINING && unic_mr_idle(m))
-		finish_eviction(nic, mr);
+	while ((idx = unic_idle_take(nic)) != UNIC_MR_NIL)
+		finish_eviction(nic, idx);
 }
 
-/*
- * From here on no new operation is let through (INV-4). What the calls below
- * drop may end the region under us: look at its state afterwards.
- */
-static void drain_mr(struct unic_nic *nic, uint16_t idx)
+static void drain_dependent(struct unic_nic *nic, uint16_t idx, uint16_t of);
+
+/* From here on no new operation is let through, nor through what is made of it
+ * (INV-4). */
+static void close_mr(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -265,11 +265,11 @@ static void drain_mr(struct unic_nic *nic, uint16_t idx)
 	unic_token_mr_gone(nic, idx);
 	if (mr->mr_class == UNIC_CLASS_MESSAGING)
 		unic_revoked_add(nic, idx);
-	unic_dependents_close(nic, idx, unic_evict_dependent);
-	unic_evict_idle(nic, idx);
+	unic_dependents_close(nic, idx, drain_dependent);
+	unic_idle_note(nic, idx);
 }
 
-void unic_evict_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of)
+static void drain_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -279,7 +279,14 @@ void unic_evict_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of)
 	if (m->why == UNIC_WHY_EXIT)
 		m->flags |= UNIC_MR_F_GONE | UNIC_MR_F_QUIET;
 	UNIC_COUNT(nic, forms_evicted);
-	drain_mr(nic, mr);
+	close_mr(nic, mr);
+}
+
+/* What is idle already ends here; what is not is DRAINING. */
+static void drain_mr(struct unic_nic *nic, uint16_t idx)
+{
+	close_mr(nic, idx);
+	unic_evict_settle(nic);
 }
 
 static void mark_all_cut(struct unic_nic *nic, uint16_t mr, uint16_t of)
@@ -707,6 +714,7 @@ bool unic_evict_deadlines(struct unic_nic *nic)
 	if (nic->state != UNIC_NIC_READY ||
 	    (!nic->evict_due && nic->now_ns < e->next_ns))
 		return false;
+	unic_evict_settle(nic); /* before its deadline cuts what is idle */
 	nic->evict_due = false;
 	handle_deadlines(nic);
 	return true;
@@ -717,6 +725,7 @@ uint64_t unic_evict_poll(struct unic_nic *nic)
 	struct unic_evict *e = &nic->evict;
 	uint64_t next;
 
+	unic_evict_settle(nic); /* what was cut */
 	publish_all(nic);
 	next = unic_admission_poll(nic);
 	if (e->evts_due)
@@ -750,6 +759,7 @@ bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc)
 {
 	uint16_t *at = &nic->endings.mr_at[proc];
 
+	unic_evict_settle(nic); /* what its queues used */
 	for (; *at < UNIC_MRS && unic_slot_ration_left(nic); (*at)++) {
 		const struct unic_mr *mr = &nic->mrs.mr[*at];
 

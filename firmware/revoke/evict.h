@@ -199,10 +199,12 @@ bool unic_evict_hasten(struct unic_nic *nic, uint32_t owner, uint32_t for_proc);
  * -UNIC_EPENDING (EVICTED follows). */
 int unic_evict_give_up(struct unic_nic *nic, uint16_t mr);
 
-/** unic_evict_dependent() - @mr is made of @of, which drains: so does it. */
-void unic_evict_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of);
-
-/** unic_evict_idle() - a DRAINING region lost its last hold and DMA piece. */
-void unic_evict_idle(struct unic_nic *nic, uint16_t mr);
+/**
+ * unic_evict_settle() - end the DRAINING regions that became idle (idle.h), and those
+ * that become so by that: their entries are free, EVICTED is published. Called by
+ * unic_evict_poll(); before each command, which finds nothing half done; and last in
+ * a round that may have made others idle since.
+ */
+void unic_evict_settle(struct unic_nic *nic);
 
 #endif /* UNIC_EVICT_H */

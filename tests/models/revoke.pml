@@ -535,7 +535,7 @@ end:	do
 		(mr[r].st == ACTIVE || mr[r].st == NOTIFIED) ->
 		mr[r].holds = 1 }
 
-	/* it lands: unic_dma_poll(), unic_evict_idle() */
+	/* it lands: unic_dma_poll(), unic_evict_settle() */
 	:: d_step { mr[r].dmas ->
 		assert(pins[mr[r].user]);    /* INV-14 */
 		assert(!mr[r].published);    /* INV-4 */

@@ -312,8 +312,7 @@ static bool end_region_token(struct unic_nic *nic, uint16_t i, uint8_t end,
 			     bool now);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS && TABLE_OK(nic);
-  assigns nic->mrs, nic->tlb, nic->evict, nic->mbox, nic->trace.seq,
-    nic->counter[0 .. UNIC_C_COUNT - 1], nic->timers_ns;
+  assigns nic->idle, nic->evict_due, nic->timers_ns;
   ensures heads_ok(nic); // the rest: for it writes no token
   ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
   ensures \forall integer i; 0 <= i < UNIC_TOKENS ==>
@@ -321,11 +320,11 @@ static bool end_region_token(struct unic_nic *nic, uint16_t i, uint8_t end,
     nic->tokens.token[i].placed == \old(nic->tokens.token[i].placed);
   exits \false;
 */
-void unic_evict_idle(struct unic_nic *nic, uint16_t mr);
+void unic_idle_note(struct unic_nic *nic, uint16_t mr);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
-  assigns nic->tokens, nic->mrs, nic->tlb, nic->evict, nic->mbox,
+  assigns nic->tokens, nic->mrs, nic->idle, nic->evict_due, nic->mbox,
     nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
     nic->trace.seq, nic->timers_ns, nic->endings.told;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;

@@ -488,7 +488,9 @@ static void cut_lets_others_through(void **state)
 	pair_rounds(&ra, 2 * UNIC_QPS);
 	assert_int_equal(dead(), 2);
 	assert_int_equal(ra.nic.cut_lap.left, 0);
-	rig_expect(&ra, UNIC_EVT_EVICTED, &evt);
+	do /* QP_ERRORs of the round come first */
+		assert_true(rig_event(&ra, &evt));
+	while (evt.hdr.type != UNIC_EVT_EVICTED);
 	assert_true(unic_from_le32(evt.flags) & UNIC_EVICTED_WAS_BUSY);
 	while (rig_event(&ra, &evt))
 		assert_int_not_equal(evt.hdr.type, UNIC_EVT_EVICTED);

@@ -903,6 +903,7 @@ static void busy_region_is_drained(void **state)
 	none();
 	assert_int_equal(r.nic.tlb.free, N - 4);
 	unic_mr_dma_put(&r.nic, i);
+	rig_poll(&r);
 	assert_int_equal(r.nic.tlb.free, N);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.flags),
@@ -928,6 +929,7 @@ static void dereg_of_a_held_region_is_pending(void **state)
 	rig_run(&r, T_NS / 2);
 	none();
 	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(evt.hdr.reason, UNIC_WHY_DEREG);
 	assert_int_equal(unic_from_le32(evt.flags), 0);
@@ -939,8 +941,67 @@ static void dereg_of_a_held_region_is_pending(void **state)
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_PENDING);
 	rig_run(&r, T_NS);
 	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.flags), UNIC_EVICTED_WAS_BUSY);
+}
+
+/* A command finds nothing half done: the entries of a region that was let go of in the
+ * same round are free. */
+static void next_command_finds_the_entries(void **state)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr m, all;
+
+	(void)state;
+	reg_ok(0, 4, &m);
+	unic_mr_hold(&r.nic, (uint16_t)m.mr);
+	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_PENDING);
+	assert_int_equal(reg(0, N, &all), UNIC_ST_TLB_FULL);
+	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	reg_ok(0, N, &all);
+	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
+}
+
+/* What is let go of before its deadline is handled was not busy at it. */
+static void idle_at_its_deadline_is_not_cut(void **state)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr m;
+
+	(void)state;
+	reg_ok(0, 4, &m);
+	unic_mr_hold(&r.nic, (uint16_t)m.mr);
+	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_PENDING);
+	rig_run(&r, T_NS - 1);
+	none();
+	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	r.port.now_ns++;
+	rig_poll(&r);
+	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
+	assert_int_equal(unic_from_le32(evt.flags), 0);
+}
+
+/* A NIC whose driver has failed still says what has ended. */
+static void region_ends_on_a_failed_nic(void **state)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr m, asked;
+
+	(void)state;
+	reg_ok(0, 4, &m);
+	reg_ok(0, 4, &asked);
+	unic_mr_dma_get(&r.nic, (uint16_t)m.mr);
+	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_PENDING);
+	admin(&asked);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	rig_run(&r, 50000000);
+	assert_int_equal(r.nic.state, UNIC_NIC_FAILED);
+	none();
+	unic_mr_dma_put(&r.nic, (uint16_t)m.mr);
+	rig_poll(&r);
+	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
+	assert_int_equal(unic_from_le32(evt.mr), m.mr);
 }
 
 /* A release leaves what is left of the grace, not a new T. */
@@ -965,6 +1026,7 @@ static void release_keeps_the_deadline(void **state)
 	rig_run(&r, 1);
 	assert_int_equal(r.nic.mrs.mr[m.mr].evt_flags, UNIC_EVICTED_WAS_BUSY);
 	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(evt.hdr.reason, UNIC_WHY_ADMIN);
 }
@@ -997,6 +1059,7 @@ static void messaging_goes_without_notice(void **state)
 	rig_run(&r, 1);
 	assert_int_equal(r.nic.mrs.mr[m.mr].evt_flags, UNIC_EVICTED_WAS_BUSY);
 	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.flags),
 			 UNIC_EVICTED_WAS_BUSY | UNIC_EVICTED_TOMBSTONE);
@@ -1488,6 +1551,9 @@ int main(void)
 		T(tombstone_answers_evicted),
 		T(busy_region_is_drained),
 		T(dereg_of_a_held_region_is_pending),
+		T(next_command_finds_the_entries),
+		T(idle_at_its_deadline_is_not_cut),
+		T(region_ends_on_a_failed_nic),
 		T(release_keeps_the_deadline),
 		T(messaging_goes_without_notice),
 		T(wrong_subjects_are_refused),

@@ -182,6 +182,7 @@ static void step_refs(void)
 		f->dmas--;
 		unic_mr_dma_put(&r.nic, i);
 	}
+	unic_evict_settle(&r.nic); /* as before each command */
 }
 
 static void ended_by_owner(struct ref *f, int err, bool gone)

@@ -403,6 +403,7 @@ static void ends_with_its_region(void **state)
 	{
 		struct unic_evt_mr evt;
 
+		rig_poll(&r);
 		rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	}
 }
@@ -423,6 +424,7 @@ static void unclaimed_ends_with_its_region(void **state)
 	assert_int_equal(claim(i, key, 10), UNIC_TOKEN_LIVE);
 	assert_int_equal(rig_dereg(&r, &mr), UNIC_ST_PENDING);
 	unic_token_unclaim(&r.nic, (uint16_t)i);
+	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_TOKEN_END, &end);
 	assert_int_equal(unic_from_le32(end.end), UNIC_TOKEN_EVICTED);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
