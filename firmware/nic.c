@@ -5,6 +5,9 @@
 #include "command/cmd.h"
 #include "command/proc.h"
 #include "nic.h"
+#include "transport/requester.h"
+#include "transport/responder.h"
+#include "transport/rq.h"
 
 /* How long a NIC without work looks around before it sleeps. */
 #define SPIN_NS 20000u
@@ -172,6 +175,27 @@ static uint64_t run_evictions(struct unic_nic *nic)
 	return unic_evict_poll(nic);
 }
 
+/* Pages that somebody waited for are there, or are not to be had. */
+static __attribute__((noinline, cold)) void
+hand_out_faults(struct unic_nic *nic)
+{
+	uint16_t qp;
+
+	while ((qp = unic_fault_take_woken(nic)) != UNIC_FAULT_NOBODY) {
+		unic_requester_filled(nic, qp);
+		unic_responder_filled(nic, qp);
+		unic_parked_filled(nic, qp);
+	}
+	if (unic_fault_take_ended(nic))
+		unic_rq_ahead_more(nic);
+}
+
+static inline void wake_faulted(struct unic_nic *nic)
+{
+	if (nic->misses.any_woken || nic->misses.ended)
+		hand_out_faults(nic);
+}
+
 /* Everything that happens because time passes. */
 static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 {
@@ -186,6 +210,7 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 			break;
 	if (nic->state != UNIC_NIC_READY)
 		return; /* a reset runs: INV-15 */
+	wake_faulted(nic);
 	if (nic->now_ns >= nic->beat_ns) {
 		publish_beat(nic);
 		nic->uses.next_ns = 0;
@@ -195,12 +220,14 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 	next = min_ns(next, run_evictions(nic));
 	next = min_ns(next, unic_usage_sweep(nic));
 	next = min_ns(next, unic_fault_poll(nic));
+	wake_faulted(nic);
 	next = min_ns(next, unic_token_poll(nic));
 	next = min_ns(next, unic_qp_timers(nic));
 	next = min_ns(next, unic_arp_timers(nic));
 	if (nic->db_errors.due)
 		next = min_ns(next, unic_proc_db_events(nic));
 	unic_evict_settle(nic);
+	wake_faulted(nic);
 	next = min_ns(next, nic->beat_ns);
 	nic->timers_ns = min_ns(nic->timers_ns, next);
 }
@@ -269,6 +296,7 @@ static inline bool poll_round(struct unic_nic *nic)
 			(void)poll_not_ready(nic);
 			return true;
 		}
+		wake_faulted(nic);
 	}
 	worked |= unic_qp_poll(nic);
 	if (unlikely(nic->now_ns >= nic->timers_ns)) {

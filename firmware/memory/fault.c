@@ -7,9 +7,6 @@
 #include "memory/access.h"
 #include "memory/cache.h"
 #include "nic.h"
-#include "transport/requester.h"
-#include "transport/responder.h"
-#include "transport/rq.h"
 
 #define RETRY_NS   100000u /* look again: for room on a ring or in the pool */
 #define AHEAD_READ 64u	   /* entries read by one MR_ADVISE */
@@ -37,23 +34,41 @@ static void schedule_poll(struct unic_nic *nic, uint64_t at_ns)
 
 /* -------------------------------------------------------------- who waits */
 
-/* Queue pairs in @set go on; it is empty then. They may come back into it. */
+/* Queue pairs in @set go on; it is empty then. */
 static void wake_qps(struct unic_nic *nic, uint32_t *set)
 {
-	uint32_t i, left;
+	struct unic_faults *ms = &nic->misses;
+	uint32_t i;
 
 	for (i = 0; i < UNIC_QP_WORDS; i++) {
-		left = set[i];
+		ms->any_woken |= set[i] != 0;
+		ms->woken[i] |= set[i];
 		set[i] = 0;
-		for (; left; left &= left - 1u) {
-			uint16_t qp = (uint16_t)(i * 32u +
-						 (uint32_t)__builtin_ctz(left));
-
-			unic_requester_filled(nic, qp);
-			unic_responder_filled(nic, qp);
-			unic_parked_filled(nic, qp);
-		}
 	}
+}
+
+uint16_t unic_fault_take_woken(struct unic_nic *nic)
+{
+	struct unic_faults *ms = &nic->misses;
+	uint32_t i, bit;
+
+	for (i = 0; ms->any_woken && i < UNIC_QP_WORDS; i++) {
+		if (!ms->woken[i])
+			continue;
+		bit = (uint32_t)__builtin_ctz(ms->woken[i]);
+		ms->woken[i] &= ms->woken[i] - 1u;
+		return (uint16_t)(i * 32u + bit);
+	}
+	ms->any_woken = false;
+	return UNIC_FAULT_NOBODY;
+}
+
+bool unic_fault_take_ended(struct unic_nic *nic)
+{
+	bool ended = nic->misses.ended;
+
+	nic->misses.ended = false;
+	return ended;
 }
 
 static void wake_starved(struct unic_nic *nic)
@@ -92,6 +107,7 @@ void unic_fault_forget(struct unic_nic *nic, uint16_t idx)
 	uint32_t left, others = ~(1u << idx % 32);
 
 	ms->starved[idx / 32] &= others;
+	ms->woken[idx / 32] &= others;
 	for (left = ms->busy; left; left &= left - 1u)
 		ms->miss[__builtin_ctz(left)].qps[idx / 32] &= others;
 }
@@ -323,7 +339,7 @@ static void end_fault(struct unic_nic *nic, struct unic_page_fault *m,
 	m->since_ns = nic->now_ns;
 	wake_qps(nic, m->qps);
 	wake_starved(nic);
-	unic_rq_ahead_more(nic);
+	nic->misses.ended = true;
 	if (state == UNIC_FAULT_FAILED)
 		schedule_poll(nic, nic->now_ns);
 }

@@ -39,6 +39,7 @@ struct unic_nic;
 #define UNIC_FAULT_AHEAD  16u /* pages of one miss */
 #define UNIC_FAULT_BEFORE 4u  /* of a posted receive, before its message */
 #define UNIC_FAULT_NONE	  UNIC_FAULTS
+#define UNIC_FAULT_NOBODY 0xffffu
 
 enum unic_fault_state {
 	UNIC_FAULT_FREE = 0,
@@ -60,13 +61,15 @@ struct unic_page_fault {
 struct unic_faults {
 	struct unic_page_fault miss[UNIC_FAULTS];
 	uint32_t starved[UNIC_QP_WORDS]; /* wait for a slot, or for room */
+	uint32_t woken[UNIC_QP_WORDS]; /* wait no more, and go on this round */
 	uint64_t next_ns;
 	uint64_t narrow_ns; /* one was taken back: till then some are left */
 	uint32_t busy;	    /* bit per slot that is not FREE */
 	uint32_t
 		easy; /* those that may be taken without a look: all, or none */
 	uint16_t last; /* of the last access that missed, or MISS_NONE */
-	bool any_starved;
+	bool any_starved, any_woken;
+	bool ended; /* see unic_fault_take_ended() */
 };
 
 void unic_fault_init(struct unic_nic *nic);
@@ -92,14 +95,14 @@ void unic_fault_more(struct unic_nic *nic, uint16_t mr, uint64_t end);
  * unic_fault_ahead() - a message will come for @len bytes at @iova of the region
  * that @stag opens to @pd; the first UNIC_FAULT_BEFORE pages of them are brought, if
  * that region is of residency DEMAND or TABLE. What is wrong with it, the message
- * will say. False: too many misses are open, nothing was asked for; then
- * unic_rq_ahead_more() is called when one ends.
+ * will say. False: too many misses are open, nothing was asked for; that one has
+ * ended is what unic_fault_take_ended() says.
  */
 bool unic_fault_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 		      uint64_t iova, uint32_t len);
 
-/** unic_fault_wait() - queue pair @idx goes on (unic_requester_filled(),
- * unic_responder_filled()) when the last access that missed may succeed. */
+/** unic_fault_wait() - unic_fault_take_woken() names queue pair @idx when the last
+ * access that missed may succeed. */
 void unic_fault_wait(struct unic_nic *nic, uint16_t idx);
 
 /** unic_fault_waits() - does it wait still? */
@@ -107,6 +110,16 @@ bool unic_fault_waits(const struct unic_nic *nic, uint16_t idx);
 
 /** unic_fault_forget() - it does not wait any more, whatever comes. */
 void unic_fault_forget(struct unic_nic *nic, uint16_t idx);
+
+/**
+ * unic_fault_take_woken() - a queue pair whose page is there, or is not to be had;
+ * UNIC_FAULT_NOBODY: there is none. Taken in the round in which they are woken; each
+ * checks its access again, and may wait again.
+ */
+uint16_t unic_fault_take_woken(struct unic_nic *nic);
+
+/** unic_fault_take_ended() - has a miss ended since the last call? */
+bool unic_fault_take_ended(struct unic_nic *nic);
 
 /** unic_fault_mr_gone() - region @mr ends. */
 void unic_fault_mr_gone(struct unic_nic *nic, uint16_t mr);
