@@ -20,6 +20,7 @@ void unic_evict_init(struct unic_nic *nic)
 	struct unic_evict *e = &nic->evict;
 
 	memset(e, 0, sizeof(*e));
+	memset(&nic->put_off, 0, sizeof(nic->put_off));
 	unic_share_init(&e->share, UNIC_TLB_ENTRIES);
 	unic_notice_init(&e->notices);
 	unic_admission_init(nic);

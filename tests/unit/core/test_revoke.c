@@ -207,36 +207,44 @@ static void extend_is_refused_while_an_entitled_waiter_waits(void **state)
 	assert_int_equal(why, UNIC_REFUSED_WAITER);
 }
 
-static void extend_is_bounded(void **state)
+/* An administrator asks for a region, and its owner for 4 ms more. */
+static void scene_extended(struct scene *s)
 {
-	struct unic_cmd_mr evict;
-	struct unic_evt_mr evt;
-	uint32_t why = 0;
-	struct scene s;
 	struct unic_cmd_wait_cancel cancel;
+	struct unic_cmd_mr evict;
+	uint32_t why = 0;
 
-	(void)state;
-	scene_up(&s);
-	/* without the waiter: an administrator asks */
+	scene_up(s);
+	/* without the waiter */
 	memset(&cancel, 0, sizeof(cancel));
-	cancel.wait = unic_to_le32(s.meek.wait);
+	cancel.wait = unic_to_le32(s->meek.wait);
 	assert_int_equal(rig_cmd(&a, UNIC_CMD_WAIT_CANCEL, &cancel, NULL), 0);
-	assert_int_equal(rig_dereg(&a, victim(&s)), UNIC_ST_OK);
+	assert_int_equal(rig_dereg(&a, victim(s)), UNIC_ST_OK);
 	memset(&evict, 0, sizeof(evict));
-	evict.mr = unic_to_le32(s.hog[s.n - 1].mr);
-	evict.gen = unic_to_le32(s.hog[s.n - 1].gen);
-	if (victim(&s) == &s.hog[s.n - 1]) {
-		evict.mr = unic_to_le32(s.hog[0].mr);
-		evict.gen = unic_to_le32(s.hog[0].gen);
+	evict.mr = unic_to_le32(s->hog[s->n - 1].mr);
+	evict.gen = unic_to_le32(s->hog[s->n - 1].gen);
+	if (victim(s) == &s->hog[s->n - 1]) {
+		evict.mr = unic_to_le32(s->hog[0].mr);
+		evict.gen = unic_to_le32(s->hog[0].gen);
 	}
 	assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
 	rig_run(&a, 1);
-	rig_expect(&a, UNIC_EVT_NOTICE, &s.notice);
-	assert_int_equal(s.notice.hdr.reason, UNIC_WHY_ADMIN);
-	assert_int_equal(rig_ack(&a, &s.notice), UNIC_ST_OK);
-	assert_int_equal(rig_answer(&a, &s.notice, UNIC_ANSWER_EXTEND, NULL,
+	rig_expect(&a, UNIC_EVT_NOTICE, &s->notice);
+	assert_int_equal(s->notice.hdr.reason, UNIC_WHY_ADMIN);
+	assert_int_equal(rig_ack(&a, &s->notice), UNIC_ST_OK);
+	assert_int_equal(rig_answer(&a, &s->notice, UNIC_ANSWER_EXTEND, NULL,
 				    4000, &why),
 			 UNIC_ST_OK);
+}
+
+static void extend_is_bounded(void **state)
+{
+	struct unic_evt_mr evt;
+	uint32_t why = 0;
+	struct scene s;
+
+	(void)state;
+	scene_extended(&s);
 	assert_int_equal(rig_answer(&a, &s.notice, UNIC_ANSWER_EXTEND, NULL,
 				    4000, &why),
 			 UNIC_ST_REFUSED);
@@ -245,6 +253,18 @@ static void extend_is_bounded(void **state)
 	assert_false(rig_event(&a, &evt));
 	rig_run(&a, 1);
 	expect_evicted(&s, UNIC_EVICTED_DEADLINE);
+}
+
+static void reset_forgets_what_was_put_off(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_extended(&s);
+	assert_int_not_equal(a.nic.put_off.all, 0);
+	rig_reset(&a);
+	assert_int_equal(a.nic.put_off.all, 0);
+	assert_int_equal(a.nic.put_off.of[0], 0);
 }
 
 static void killed_process_leaves_nothing(void **state)
@@ -787,6 +807,7 @@ int main(void)
 		cmocka_unit_test(
 			extend_is_refused_while_an_entitled_waiter_waits),
 		cmocka_unit_test(extend_is_bounded),
+		cmocka_unit_test(reset_forgets_what_was_put_off),
 		cmocka_unit_test(killed_process_leaves_nothing),
 		cmocka_unit_test(driver_that_never_delivers_is_a_failure),
 		cmocka_unit_test(stale_answers_are_refused),
