@@ -23,8 +23,13 @@
 #include "memory/dependents.h"
 #include "transport/dma.h"
 #include "base/err.h"
+#include "arbiter/notice.h"
+#include "arbiter/share.h"
+#include "revoke/admission.h"
+#include "revoke/demand.h"
 #include "revoke/evict.h"
 #include "memory/key_guard.h"
+#include "revoke/reclaim.h"
 #include "base/mailbox.h"
 #include "transport/local_ops.h"
 #include "memory/fault.h"
@@ -85,7 +90,12 @@ struct unic_nic {
 	struct unic_qps qps;
 	struct unic_revoked revoked;
 	_Alignas(64) struct unic_tokens tokens; /* the same; 64 bytes each */
+	struct unic_share share;		/* of TLB entries */
+	struct unic_notices notices;
 	struct unic_evict evict;
+	struct unic_reclaim reclaim;
+	struct unic_admission admission;
+	struct unic_demands demands;
 	struct unic_candidates candidates;
 	struct unic_idle idle;
 	struct unic_random random;
@@ -98,8 +108,6 @@ struct unic_nic {
 	uint64_t list[UNIC_BOX_LIST_BYTES /
 		      8u]; /* a command's list page, fetched once */
 	struct unic_dma_mrs physical;
-	struct unic_denials denials;
-	struct unic_put_off put_off;
 	struct unic_usages uses;
 	struct unic_parked_frames bounces;
 	struct unic_sched_order order;

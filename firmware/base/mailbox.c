@@ -48,12 +48,12 @@ static void adopt_head(struct unic_nic *nic, uint32_t *head,
 void unic_mbox_publish(struct unic_nic *nic)
 {
 	struct unic_info *i = mbox_info(nic);
-	struct unic_notices *n = &nic->evict.notices;
+	struct unic_notices *n = &nic->notices;
 
 	i->boot_epoch = unic_to_le32(nic->epoch);
 	i->grace_us = unic_to_le32(n->grace_us);
 	i->deliver_us = unic_to_le32(n->deliver_us);
-	i->reaper_us = unic_to_le32(nic->evict.reaper_us);
+	i->reaper_us = unic_to_le32(nic->reclaim.reaper_us);
 	i->drain_us = unic_to_le32(UNIC_DRAIN_BOUND_US);
 	i->ipv4 = unic_to_le32(nic->ipv4);
 	unic_wmb(); /* who reads READY reads the facts of this epoch */

@@ -50,7 +50,7 @@ static int do_set_params(struct unic_nic *nic, const void *rec, void *out,
 			 uint8_t *list)
 {
 	const struct unic_cmd_set_params *cmd = rec;
-	struct unic_notices *n = &nic->evict.notices;
+	struct unic_notices *n = &nic->notices;
 	uint32_t grace = unic_from_le32(cmd->grace_us);
 	uint32_t deliver = unic_from_le32(cmd->deliver_us);
 	uint32_t reaper = unic_from_le32(cmd->reaper_us);
@@ -70,13 +70,13 @@ static int do_set_params(struct unic_nic *nic, const void *rec, void *out,
 	if (deliver)
 		n->deliver_us = deliver;
 	if (reaper)
-		nic->evict.reaper_us = reaper;
+		nic->reclaim.reaper_us = reaper;
 	if (flags & UNIC_PARAM_WATERMARKS) {
-		nic->evict.low = low;
-		nic->evict.high = high;
+		nic->mrs.low = low;
+		nic->reclaim.high = high;
 	}
 	if (cmd->residence_us)
-		nic->evict.residence_us = unic_from_le32(cmd->residence_us);
+		nic->reclaim.residence_us = unic_from_le32(cmd->residence_us);
 	if (cmd->extend_us)
 		n->extend_us = unic_from_le32(cmd->extend_us);
 	if (flags & ~UNIC_PARAM_WATERMARKS)
@@ -263,7 +263,7 @@ static void build_usage_cpl(struct unic_nic *nic, uint32_t proc, uint32_t table,
 		cpl->used = unic_to_le32((uint32_t)(UNIC_MRS - nic->mrs.free));
 	} else if (table == UNIC_TABLE_WAIT) {
 		cpl->limit = unic_to_le32(UNIC_WAITS);
-		cpl->used = unic_to_le32(nic->evict.waiting);
+		cpl->used = unic_to_le32(nic->admission.waiting);
 	} else if (table == UNIC_TABLE_ELEMENT) {
 		cpl->limit = unic_to_le32(UNIC_ELEMENTS);
 		cpl->used = unic_to_le32(nic->forms.used);

@@ -91,7 +91,7 @@ static bool token_row(struct unic_nic *nic, uint32_t i, void *row)
 
 static uint32_t open_notices(const struct unic_nic *nic, uint32_t proc)
 {
-	const struct unic_notices *n = &nic->evict.notices;
+	const struct unic_notices *n = &nic->notices;
 	uint32_t i, open = 0;
 
 	for (i = 0; i < UNIC_NOTICES; i++)
@@ -103,8 +103,7 @@ static uint32_t open_notices(const struct unic_nic *nic, uint32_t proc)
 static bool proc_row(struct unic_nic *nic, uint32_t i, void *row)
 {
 	const struct unic_proc *p = &nic->procs.proc[i];
-	struct unic_evict *e = &nic->evict;
-	const struct unic_share_owner *o = &e->share.owner[i];
+	const struct unic_share_owner *o = &nic->share.owner[i];
 	struct unic_row_proc *r = row;
 
 	if (!p->db)
@@ -114,23 +113,23 @@ static bool proc_row(struct unic_nic *nic, uint32_t i, void *row)
 	r->weight = unic_to_le32(o->weight);
 	r->quota = unic_to_le32(o->quota);
 	r->held = unic_to_le32(o->held);
-	r->fair_share = unic_to_le32(unic_share_fair(&e->share, i));
+	r->fair_share = unic_to_le32(unic_share_fair(&nic->share, i));
 	r->wanted = unic_to_le32(o->wanted);
-	r->control = unic_to_le32(e->control[i].entries);
+	r->control = unic_to_le32(nic->mrs.control[i].entries);
 	r->mrs = unic_to_le32(p->mrs);
 	r->qps = unic_to_le32(p->qps);
 	r->tokens = unic_to_le32(nic->tokens.held[i]);
 	r->notices = unic_to_le32(open_notices(nic, i));
-	r->evictions = unic_to_le32(e->evictions[i]);
+	r->evictions = unic_to_le32(nic->evict.evictions[i]);
 	r->policy = unic_to_le32(p->policy);
-	r->longest_wait_us = unic_to_le32(e->longest_us[i]);
-	r->late = unic_to_le32(e->late[i]);
+	r->longest_wait_us = unic_to_le32(nic->admission.longest_us[i]);
+	r->late = unic_to_le32(nic->evict.late[i]);
 	return true;
 }
 
 static bool wait_row(struct unic_nic *nic, uint32_t i, void *row)
 {
-	const struct unic_wait *w = &nic->evict.wait[i];
+	const struct unic_wait *w = &nic->admission.wait[i];
 	struct unic_row_wait *r = row;
 
 	if (!w->id)

@@ -72,8 +72,8 @@ int unic_proc_attach(struct unic_nic *nic,
 	p->np = (UNIC_BOX_NIC_PAGE *)(pages + sizeof(UNIC_BOX_DB_PAGE));
 	UNIC_WRITE_ONCE(p->np->asleep, UNIC_ASLEEP(0));
 	UNIC_WRITE_ONCE(p->np->epoch, unic_to_le32(nic->epoch));
-	unic_share_weigh(&nic->evict.share, slot, weight);
-	nic->evict.share.owner[slot].quota = quota;
+	unic_share_weigh(&nic->share, slot, weight);
+	nic->share.owner[slot].quota = quota;
 	unic_sched_proc_new(nic, slot);
 	unic_slot_watch(nic, slot);
 	UNIC_TRACE(nic, PROC_ATTACH, slot, p->host_pid, weight, 0, 0);
@@ -91,8 +91,8 @@ int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
 		return -UNIC_ENOPROC;
 	if (!share_ok(weight, quota, policy))
 		return -UNIC_EINVAL;
-	unic_share_weigh(&nic->evict.share, slot, weight);
-	nic->evict.share.owner[slot].quota = quota;
+	unic_share_weigh(&nic->share, slot, weight);
+	nic->share.owner[slot].quota = quota;
 	nic->procs.proc[slot].policy = policy;
 	unic_usage_policy(nic, slot, false);
 	unic_admission_quota_changed(nic, slot);
@@ -111,7 +111,7 @@ static void free_proc_slot(struct unic_nic *nic, uint32_t slot)
 	ps->proc[slot].db = NULL;
 	unic_token_proc_gone(nic, slot);
 	unic_evict_proc_forget(nic, slot);
-	unic_share_weigh(&nic->evict.share, slot, 0);
+	unic_share_weigh(&nic->share, slot, 0);
 	UNIC_TRACE(nic, PROC_GONE, slot, 0, 0, 0, 0);
 }
 

@@ -51,7 +51,7 @@ bool unic_cache_bare_room(struct unic_nic *nic, uint32_t proc)
 	for (i = 0; i < UNIC_PROCS; i++)
 		all += bare_regions(nic, i);
 	return all < UNIC_MRS / 2u &&
-	       own < unic_share_part(&nic->evict.share, proc, UNIC_MRS) / 2;
+	       own < unic_share_part(&nic->share, proc, UNIC_MRS) / 2;
 }
 
 int unic_cache_check(struct unic_nic *nic, const struct unic_mr_args *a,
@@ -177,7 +177,7 @@ static void drop_entry(struct unic_nic *nic, unic_tlb_idx i, bool tell)
 	c->all_entries--;
 	mr->n_pages--;
 	mr->filled--;
-	unic_share_hold(&nic->evict.share, mr->proc, -1);
+	unic_share_hold(&nic->share, mr->proc, -1);
 	if (is_demand(nic, idx)) {
 		c->demand--;
 		if (tell)
@@ -310,7 +310,7 @@ static void set_short_proc(struct unic_nic *nic, uint32_t proc)
  */
 static bool take_by_share(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	struct unic_share *s = &nic->evict.share;
+	struct unic_share *s = &nic->share;
 	bool others = false, taken = false;
 	uint32_t owner;
 
@@ -332,7 +332,7 @@ static bool take_by_share(struct unic_nic *nic, uint32_t proc, uint32_t n)
 /* Free, and not taken back for somebody else. */
 static uint32_t free_entries_for(const struct unic_nic *nic, uint32_t proc)
 {
-	const struct unic_demands *d = &nic->evict.demands;
+	const struct unic_demands *d = &nic->demands;
 	uint32_t promised = d->all_promised - d->promised[proc];
 
 	return promised < nic->tlb.free ? nic->tlb.free - promised : 0;
@@ -342,7 +342,7 @@ static uint32_t free_entries_for(const struct unic_nic *nic, uint32_t proc)
  * others' parts. */
 bool unic_cache_yield(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	struct unic_share *s = &nic->evict.share;
+	struct unic_share *s = &nic->share;
 	bool more = free_entries_for(nic, proc) < n;
 
 	if (!more)
@@ -362,17 +362,16 @@ bool unic_cache_yield(struct unic_nic *nic, uint32_t proc, uint32_t n)
  */
 static bool make_entry_room(struct unic_nic *nic, uint32_t proc)
 {
-	struct unic_evict *e = &nic->evict;
-	const struct unic_share_owner *o = &e->share.owner[proc];
+	const struct unic_share_owner *o = &nic->share.owner[proc];
 
 	if (o->quota && o->held >= o->quota) {
 		unic_cache_take(nic, proc, o->held + 1 - o->quota);
 		if (o->held >= o->quota)
 			return false;
 	}
-	if (unic_bitset_any(&e->demands.waiters) &&
+	if (unic_bitset_any(&nic->demands.waiters) &&
 	    nic->cache.entries[proc] >= MIN_SET &&
-	    !unic_share_entitled(&e->share, proc, 1) &&
+	    !unic_share_entitled(&nic->share, proc, 1) &&
 	    !unic_cache_take(nic, proc, 1))
 		return false;
 	return unic_cache_yield(nic, proc, 1);
@@ -400,8 +399,8 @@ static void insert_entry(struct unic_nic *nic, uint16_t idx, uint32_t page,
 	c->demand += is_demand(nic, idx);
 	mr->n_pages++;
 	mr->filled++;
-	unic_share_hold(&nic->evict.share, mr->proc, 1);
-	if (tlb->free < nic->evict.low)
+	unic_share_hold(&nic->share, mr->proc, 1);
+	if (tlb->free < nic->mrs.low)
 		unic_mr_evict_due(nic);
 	UNIC_TRACE(nic, CACHED, mr->proc, idx, page, 0, 0);
 }
@@ -431,7 +430,7 @@ int unic_cache_insert(struct unic_nic *nic, uint16_t mr, uint32_t page,
 uint32_t unic_cache_short(const struct unic_nic *nic, bool *quota)
 {
 	uint32_t proc = nic->cache.short_proc;
-	const struct unic_share_owner *o = &nic->evict.share.owner[proc];
+	const struct unic_share_owner *o = &nic->share.owner[proc];
 
 	if (proc == UNIC_PROCS || nic->now_ns >= nic->cache.short_until_ns ||
 	    !o->weight)

@@ -16,12 +16,20 @@
 struct unic_mr;
 struct unic_nic;
 
+/* What it would hurt to take region i back, as last measured; see policy.h. */
+struct unic_pain {
+	uint32_t at;	/* decayed to this time: 2^16 ns, wraps in 3 days */
+	uint32_t value; /* decayed bytes per entry */
+	uint32_t bytes; /* already counted in it, low 32 bits */
+};
+
 struct unic_candidates {
 	struct unic_policy_table table; /* regions, as policies see them */
 	struct unic_chooser chooser[UNIC_PROCS];
 	struct unic_item item[UNIC_MRS];
 	struct unic_ghost ghost[UNIC_GHOSTS]; /* of all processes */
 	uint64_t rng; /* policy random: state of its generator */
+	struct unic_pain pain[UNIC_MRS]; /* all 0 while the index is free */
 };
 
 /** unic_candidates_init() - none, and every process has policy `default`. The

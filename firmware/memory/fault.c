@@ -191,7 +191,7 @@ static uint16_t proc_of(const struct unic_nic *nic,
 static void slot_share(const struct unic_nic *nic, uint16_t proc, bool advised,
 		       struct unic_share *s)
 {
-	const struct unic_share_owner *of = nic->evict.share.owner;
+	const struct unic_share_owner *of = nic->share.owner;
 	const struct unic_faults *ms = &nic->misses;
 	uint32_t left;
 	uint16_t p;
@@ -285,7 +285,7 @@ static void reserve_slots(struct unic_nic *nic)
 	struct unic_faults *ms = &nic->misses;
 
 	ms->easy = 0;
-	ms->narrow_ns = nic->now_ns + nic->evict.notices.deliver_us * 1000ull;
+	ms->narrow_ns = nic->now_ns + nic->notices.deliver_us * 1000ull;
 }
 
 /* Some are to be left, or there is none that is empty: a slot for an operation of
@@ -708,18 +708,16 @@ static bool publish_fault(struct unic_nic *nic, const struct unic_page_fault *m)
 
 uint64_t unic_fault_bound_ns(const struct unic_nic *nic)
 {
-	const struct unic_evict *e = &nic->evict;
-
-	return (2ull * e->notices.deliver_us + e->notices.grace_us +
-		e->notices.extend_us + e->residence_us + e->reaper_us +
-		UNIC_DRAIN_BOUND_US) *
+	return (2ull * nic->notices.deliver_us + nic->notices.grace_us +
+		nic->notices.extend_us + nic->reclaim.residence_us +
+		nic->reclaim.reaper_us + UNIC_DRAIN_BOUND_US) *
 	       1000u;
 }
 
 /* One slot. Returns when to look at it again. */
 static uint64_t step_fault(struct unic_nic *nic, struct unic_page_fault *m)
 {
-	uint64_t bound = nic->evict.notices.deliver_us * 1000ull;
+	uint64_t bound = nic->notices.deliver_us * 1000ull;
 
 	if (m->short_of && m->state != UNIC_FAULT_FAILED)
 		bound = unic_fault_bound_ns(nic);

@@ -92,7 +92,7 @@ static void prepare_index(struct unic_nic *nic, uint16_t idx)
 	mr->flags = 0;
 	mr->seq = 0;
 	mr->deps = 0;
-	nic->evict.pain[idx] = (struct unic_pain){ 0 };
+	nic->candidates.pain[idx] = (struct unic_pain){ 0 };
 	unic_usage_end(nic, idx);
 }
 
@@ -130,7 +130,7 @@ static void index_put(struct unic_nic *nic, uint16_t idx)
 	/* nobody's, but as closed as a free one */
 	mr->lock = no_lock(idx);
 	mr->flags = UNIC_MR_F_GONE;
-	nic->evict.pain[idx] = (struct unic_pain){ 0 };
+	nic->candidates.pain[idx] = (struct unic_pain){ 0 };
 	unic_usage_end(nic, idx);
 }
 
@@ -312,13 +312,11 @@ static inline __attribute__((always_inline)) uint16_t
 make_mr(struct unic_nic *nic, const struct unic_mr_args *args)
 {
 	struct unic_mrs *m = &nic->mrs;
-	struct unic_evict *e = &nic->evict;
 	struct unic_mr *mr;
 	uint16_t idx;
 	bool fits;
 
 	UNIC_IN_REGISTER(m);
-	UNIC_IN_REGISTER(e);
 	make_room(nic);
 	UNIC_ASSERT(nic, m->free);
 	idx = m->order[--m->free];
@@ -333,12 +331,12 @@ make_mr(struct unic_nic *nic, const struct unic_mr_args *args)
 	UNIC_ASSERT(nic, fits); /* INV-7: granted whole or not at all */
 	m->pd[args->pd].users++;
 	proc_link(nic, mr, idx);
-	unic_share_hold(&e->share, mr->proc, (int32_t)args->n_pages);
+	unic_share_hold(&nic->share, mr->proc, (int32_t)args->n_pages);
 	if (args->mr_class == UNIC_CLASS_CONTROL) {
-		e->control[mr->proc].entries += args->n_pages;
-		e->control[mr->proc].mrs++;
+		m->control[mr->proc].entries += args->n_pages;
+		m->control[mr->proc].mrs++;
 	}
-	if (nic->tlb.free < e->low)
+	if (nic->tlb.free < m->low)
 		unic_mr_evict_due(nic);
 	UNIC_COUNT(nic, mr_registered);
 	UNIC_TRACE(nic, MR_REG, mr->proc, idx, mr->gen, mr->stag,
@@ -365,10 +363,10 @@ void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
 		filled += unic_tlb_invalidate(&nic->tlb, mr->tlb_base, page);
 	UNIC_ASSERT(nic, filled == mr->filled);
 	unic_tlb_unreserve(&nic->tlb, mr->n_pages - filled);
-	unic_share_hold(&nic->evict.share, mr->proc, -(int32_t)mr->n_pages);
+	unic_share_hold(&nic->share, mr->proc, -(int32_t)mr->n_pages);
 	if (mr->mr_class == UNIC_CLASS_CONTROL) {
-		nic->evict.control[mr->proc].entries -= mr->n_pages;
-		nic->evict.control[mr->proc].mrs--;
+		nic->mrs.control[mr->proc].entries -= mr->n_pages;
+		nic->mrs.control[mr->proc].mrs--;
 	}
 	nic->mrs.pd[mr->pd].users--;
 }
@@ -556,7 +554,7 @@ static void exchange_pages(struct unic_nic *nic, struct unic_mr *m,
 	unic_tlb_unreserve(&nic->tlb, m->n_pages);
 	fits = unic_tlb_reserve(&nic->tlb, a->n_pages);
 	UNIC_ASSERT(nic, fits);
-	unic_share_hold(&nic->evict.share, m->proc,
+	unic_share_hold(&nic->share, m->proc,
 			(int32_t)a->n_pages - (int32_t)m->n_pages);
 	m->n_pages = (uint16_t)a->n_pages;
 	m->iova = a->iova;

@@ -135,6 +135,10 @@ struct unic_mrs {
 	uint32_t restored;	       /* regions, this epoch */
 	uint8_t draw_in;	       /* see unic_mr_draw() */
 	uint8_t not_open;	       /* UNIC_NOT_OPEN_* */
+	uint32_t low; /* watermark: fewer free entries make an eviction due */
+	struct {
+		uint16_t entries, mrs;
+	} control[UNIC_PROCS]; /* of class control */
 };
 
 /* What an access check hands out: host memory that lies together. */

@@ -165,7 +165,7 @@ uint32_t unic_stag_left(const struct unic_nic *nic)
 	if (!nic->stags.resting)
 		return 0;
 	for (i = 0; i < UNIC_PROCS; i++)
-		if (!nic->evict.share.owner[i].weight)
+		if (!nic->share.owner[i].weight)
 			n += nic->stags.charged[i];
 	return n;
 }
@@ -173,7 +173,7 @@ uint32_t unic_stag_left(const struct unic_nic *nic)
 bool unic_stag_shut(const struct unic_nic *nic, uint32_t proc)
 {
 	const struct unic_stags *s = &nic->stags;
-	const struct unic_share *share = &nic->evict.share;
+	const struct unic_share *share = &nic->share;
 	uint32_t left, part;
 
 	if (!unic_stag_crowded(s))

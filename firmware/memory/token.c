@@ -353,7 +353,7 @@ static void token_share(const struct unic_nic *nic, struct unic_share *s)
 
 	unic_share_init(s, UNIC_TOKENS);
 	for (i = 0; i < UNIC_PROCS; i++) {
-		unic_share_weigh(s, i, nic->evict.share.owner[i].weight);
+		unic_share_weigh(s, i, nic->share.owner[i].weight);
 		unic_share_hold(s, i, (int32_t)nic->tokens.held[i]);
 	}
 }

@@ -208,7 +208,7 @@ void unic_usage_switch(struct unic_nic *nic, bool off)
 /* Its last value, and what came since; nothing is changed by being looked at. */
 static uint32_t rate_of(const struct unic_nic *nic, uint16_t idx)
 {
-	const struct unic_pain *p = &nic->evict.pain[idx];
+	const struct unic_pain *p = &nic->candidates.pain[idx];
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint32_t now = (uint32_t)(nic->now_ns >> 16);
 
@@ -271,7 +271,7 @@ uint64_t unic_usage_sweep(struct unic_nic *nic)
 		publish_usage_row(nic, u->at);
 		u->at = (uint16_t)((u->at + 1u) % UNIC_MRS);
 	}
-	u->next_ns = often ? nic->now_ns + nic->evict.reaper_us * 1000ull
+	u->next_ns = often ? nic->now_ns + nic->reclaim.reaper_us * 1000ull
 			   : UINT64_MAX;
 	return u->next_ns;
 }

@@ -14,93 +14,93 @@
 static void set_waiting(struct unic_nic *nic, uint32_t proc, bool on)
 {
 	if (on)
-		unic_bitset_add(&nic->evict.demands.waiters, proc);
+		unic_bitset_add(&nic->demands.waiters, proc);
 	else
-		unic_bitset_del(&nic->evict.demands.waiters, proc);
+		unic_bitset_del(&nic->demands.waiters, proc);
 	unic_mr_set_not_open(&nic->mrs, UNIC_NOT_OPEN_WAITERS,
-			     unic_bitset_any(&nic->evict.demands.waiters));
+			     unic_bitset_any(&nic->demands.waiters));
 }
 
 void unic_admission_init(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
+	struct unic_admission *ad = &nic->admission;
 	uint32_t i;
 
-	memset(&nic->denials, 0, sizeof(nic->denials));
-	memset(e->wait_head, 0xff, sizeof(e->wait_head));
-	memset(e->wait_tail, 0xff, sizeof(e->wait_tail));
-	e->ended_head = e->ended_tail = UNIC_ADMISSION_NIL;
+	memset(ad, 0, sizeof(*ad));
+	memset(ad->wait_head, 0xff, sizeof(ad->wait_head));
+	memset(ad->wait_tail, 0xff, sizeof(ad->wait_tail));
+	ad->ended_head = ad->ended_tail = UNIC_ADMISSION_NIL;
 	for (i = 0; i < UNIC_WAITS; i++)
-		e->wait[i].next = (uint16_t)(i + 1);
-	e->wait[UNIC_WAITS - 1].next = UNIC_ADMISSION_NIL;
-	e->wait_free = 0;
-	e->wait_ns = UINT64_MAX;
-	e->wait_without = UNIC_PROCS;
+		ad->wait[i].next = (uint16_t)(i + 1);
+	ad->wait[UNIC_WAITS - 1].next = UNIC_ADMISSION_NIL;
+	ad->wait_free = 0;
+	ad->wait_ns = UINT64_MAX;
+	ad->wait_without = UNIC_PROCS;
 	unic_demand_init(nic);
 }
 
-static void append_wait(struct unic_evict *e, uint16_t *head, uint16_t *tail,
-			uint16_t i)
+static void append_wait(struct unic_admission *ad, uint16_t *head,
+			uint16_t *tail, uint16_t i)
 {
-	e->wait[i].next = UNIC_ADMISSION_NIL;
+	ad->wait[i].next = UNIC_ADMISSION_NIL;
 	if (*head == UNIC_ADMISSION_NIL)
 		*head = i;
 	else
-		e->wait[*tail].next = i;
+		ad->wait[*tail].next = i;
 	*tail = i;
 }
 
-static void unlink_wait(struct unic_evict *e, uint16_t *head, uint16_t *tail,
-			uint16_t i)
+static void unlink_wait(struct unic_admission *ad, uint16_t *head,
+			uint16_t *tail, uint16_t i)
 {
 	uint16_t prev = UNIC_ADMISSION_NIL, at = *head;
 
 	while (at != i) {
 		prev = at;
-		at = e->wait[at].next;
+		at = ad->wait[at].next;
 	}
 	if (prev == UNIC_ADMISSION_NIL)
-		*head = e->wait[i].next;
+		*head = ad->wait[i].next;
 	else
-		e->wait[prev].next = e->wait[i].next;
+		ad->wait[prev].next = ad->wait[i].next;
 	if (*tail == i)
 		*tail = prev;
 }
 
-static void slot_free(struct unic_evict *e, uint16_t i)
+static void slot_free(struct unic_admission *ad, uint16_t i)
 {
-	e->wait_used--;
-	if (!--e->wait_slots[e->wait[i].proc])
-		e->wait_without++;
-	e->wait[i].id = 0;
-	e->wait[i].next = e->wait_free;
-	e->wait_free = i;
+	ad->wait_used--;
+	if (!--ad->wait_slots[ad->wait[i].proc])
+		ad->wait_without++;
+	ad->wait[i].id = 0;
+	ad->wait[i].next = ad->wait_free;
+	ad->wait_free = i;
 }
 
-static uint32_t next_id(struct unic_evict *e)
+static uint32_t next_id(struct unic_admission *ad)
 {
-	if (++e->wait_seq == 0)
-		e->wait_seq = 1;
-	return e->wait_seq;
+	if (++ad->wait_seq == 0)
+		ad->wait_seq = 1;
+	return ad->wait_seq;
 }
 
 /* @n more, but no more than it wants. */
 static void promise_more(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	unic_demand_promise(nic, proc, nic->evict.demands.promised[proc] + n);
+	unic_demand_promise(nic, proc, nic->demands.promised[proc] + n);
 }
 
 /* Take request @i out of its process's queue. */
 static void dequeue_wait(struct unic_nic *nic, uint16_t i)
 {
-	struct unic_evict *e = &nic->evict;
-	struct unic_wait *w = &e->wait[i];
+	struct unic_admission *ad = &nic->admission;
+	struct unic_wait *w = &ad->wait[i];
 
-	unlink_wait(e, &e->wait_head[w->proc], &e->wait_tail[w->proc], i);
-	e->waiting--;
-	if (e->wait_head[w->proc] == UNIC_ADMISSION_NIL)
+	unlink_wait(ad, &ad->wait_head[w->proc], &ad->wait_tail[w->proc], i);
+	ad->waiting--;
+	if (ad->wait_head[w->proc] == UNIC_ADMISSION_NIL)
 		set_waiting(nic, w->proc, false);
-	unic_share_want(&e->share, w->proc, -(int32_t)w->args.n_pages);
+	unic_share_want(&nic->share, w->proc, -(int32_t)w->args.n_pages);
 	promise_more(nic, w->proc, 0);
 	nic->mrs.pd[w->args.pd].users--;
 }
@@ -109,51 +109,50 @@ static void dequeue_wait(struct unic_nic *nic, uint16_t i)
 
 static bool is_denied(const struct unic_nic *nic, uint32_t proc)
 {
-	return nic->denials.of[proc].n;
+	return nic->admission.denials.of[proc].n;
 }
 
 /* It waits now, has what it wanted, or has not come again for it. */
 static void forget_denied(struct unic_nic *nic, uint32_t proc)
 {
-	struct unic_evict *e = &nic->evict;
-
 	if (!is_denied(nic, proc))
 		return;
-	unic_share_want(&e->share, proc, -(int32_t)nic->denials.of[proc].n);
+	unic_share_want(&nic->share, proc,
+			-(int32_t)nic->admission.denials.of[proc].n);
 	promise_more(nic, proc, 0);
 	set_waiting(nic, proc, false);
-	nic->denials.count--;
-	nic->denials.of[proc].n = 0;
+	nic->admission.denials.count--;
+	nic->admission.denials.of[proc].n = 0;
 }
 
 /* B until the entries are there, and T to come for them. */
-static uint64_t denied_ns(const struct unic_evict *e)
+static uint64_t denied_ns(const struct unic_nic *nic)
 {
-	uint64_t us = e->notices.deliver_us + 2ull * e->notices.grace_us;
+	uint64_t us = nic->notices.deliver_us + 2ull * nic->notices.grace_us;
 
-	return (us + e->reaper_us + UNIC_DRAIN_BOUND_US) * 1000;
+	return (us + nic->reclaim.reaper_us + UNIC_DRAIN_BOUND_US) * 1000;
 }
 
 void unic_admission_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	struct unic_evict *e = &nic->evict;
-	struct unic_denials *d = &nic->denials;
+	struct unic_admission *ad = &nic->admission;
+	struct unic_denials *d = &nic->admission.denials;
 	/* who asks again keeps its place */
 	uint32_t seq = is_denied(nic, proc) ? d->of[proc].seq : 0;
 
-	if (!n || e->wait_head[proc] != UNIC_ADMISSION_NIL ||
+	if (!n || ad->wait_head[proc] != UNIC_ADMISSION_NIL ||
 	    unic_stag_shut(nic, proc) ||
-	    !unic_share_entitled(&e->share, proc, n))
+	    !unic_share_entitled(&nic->share, proc, n))
 		return;
 	forget_denied(nic, proc);
 	d->of[proc].n = n;
-	d->of[proc].seq = seq ? seq : next_id(e);
-	d->of[proc].until_ns = nic->now_ns + denied_ns(e);
-	if (d->of[proc].until_ns < e->wait_ns)
-		e->wait_ns = d->of[proc].until_ns;
+	d->of[proc].seq = seq ? seq : next_id(ad);
+	d->of[proc].until_ns = nic->now_ns + denied_ns(nic);
+	if (d->of[proc].until_ns < ad->wait_ns)
+		ad->wait_ns = d->of[proc].until_ns;
 	d->count++;
 	set_waiting(nic, proc, true);
-	unic_share_want(&e->share, proc, (int32_t)n);
+	unic_share_want(&nic->share, proc, (int32_t)n);
 	unic_evict_kick(nic);
 }
 
@@ -163,49 +162,50 @@ void unic_admission_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
  * Slots are not taken back, so nobody gets more than its part, and the last
  * ones are for those who have none (INV-8).
  */
-static bool slots_used_up(const struct unic_evict *e, uint32_t proc)
+static bool slots_used_up(const struct unic_nic *nic, uint32_t proc)
 {
-	const struct unic_share *s = &e->share;
+	const struct unic_admission *ad = &nic->admission;
+	const struct unic_share *s = &nic->share;
 	uint32_t part = UNIC_WAITS * s->owner[proc].weight / s->all_weights;
 
-	if (!e->wait_slots[proc])
+	if (!ad->wait_slots[proc])
 		return false;
-	return e->wait_slots[proc] >= part ||
-	       UNIC_WAITS - e->wait_used <= e->wait_without;
+	return ad->wait_slots[proc] >= part ||
+	       UNIC_WAITS - ad->wait_used <= ad->wait_without;
 }
 
 int unic_admission_queue(struct unic_nic *nic, const struct unic_mr_args *args,
 			 uint32_t *id)
 {
-	struct unic_evict *e = &nic->evict;
+	struct unic_admission *ad = &nic->admission;
 	uint32_t proc = nic->mrs.pd[args->pd].proc;
-	uint16_t i = e->wait_free;
+	uint16_t i = ad->wait_free;
 	struct unic_wait *w;
 
-	if (slots_used_up(e, proc))
+	if (slots_used_up(nic, proc))
 		return -UNIC_EWAITFULL;
 	UNIC_ASSERT(nic, i != UNIC_ADMISSION_NIL);
 	forget_denied(nic, proc);
-	e->wait_used++;
-	if (!e->wait_slots[proc]++)
-		e->wait_without--;
-	w = &e->wait[i];
-	e->wait_free = w->next;
+	ad->wait_used++;
+	if (!ad->wait_slots[proc]++)
+		ad->wait_without--;
+	w = &ad->wait[i];
+	ad->wait_free = w->next;
 	memset(w, 0, sizeof(*w));
 	w->args = *args;
 	w->since_ns = nic->now_ns;
 	if (args->timeout_us) {
 		w->give_up_ns = nic->now_ns + args->timeout_us * 1000ull;
-		if (w->give_up_ns < e->wait_ns)
-			e->wait_ns = w->give_up_ns;
+		if (w->give_up_ns < ad->wait_ns)
+			ad->wait_ns = w->give_up_ns;
 	}
-	w->id = *id = next_id(e);
+	w->id = *id = next_id(ad);
 	w->proc = (uint16_t)proc;
 	w->mr = UNIC_MR_NIL;
-	append_wait(e, &e->wait_head[proc], &e->wait_tail[proc], i);
-	e->waiting++;
+	append_wait(ad, &ad->wait_head[proc], &ad->wait_tail[proc], i);
+	ad->waiting++;
 	set_waiting(nic, proc, true);
-	unic_share_want(&e->share, proc, (int32_t)args->n_pages);
+	unic_share_want(&nic->share, proc, (int32_t)args->n_pages);
 	nic->mrs.pd[args->pd].users++;
 	UNIC_COUNT(nic, waits_queued);
 	UNIC_TRACE(nic, WAIT, proc, w->id, args->n_pages, nic->tlb.free, 0);
@@ -222,18 +222,18 @@ int unic_admission_queue(struct unic_nic *nic, const struct unic_mr_args *args,
  */
 static int check_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	struct unic_evict *e = &nic->evict;
-	uint32_t own =
-		e->share.owner[proc].wanted - nic->denials.of[proc].n + n;
+	struct unic_admission *ad = &nic->admission;
+	uint32_t own = nic->share.owner[proc].wanted -
+		       nic->admission.denials.of[proc].n + n;
 	uint32_t own_indices = 1;
 	struct unic_need kept;
 	uint16_t i;
 
-	unic_share_want(&e->share, proc, (int32_t)n);
+	unic_share_want(&nic->share, proc, (int32_t)n);
 	kept = unic_demand_kept(nic, proc, n);
-	unic_share_want(&e->share, proc, -(int32_t)n);
-	for (i = e->wait_head[proc]; i != UNIC_ADMISSION_NIL;
-	     i = e->wait[i].next)
+	unic_share_want(&nic->share, proc, -(int32_t)n);
+	for (i = ad->wait_head[proc]; i != UNIC_ADMISSION_NIL;
+	     i = ad->wait[i].next)
 		own_indices++;
 	if (own_indices + kept.indices > unic_mr_indices(&nic->mrs))
 		return -UNIC_EMRFULL;
@@ -245,32 +245,31 @@ static int check_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
 }
 
 /* Entries and indices both: a region of one page takes an index as well. */
-static bool control_capped(struct unic_evict *e, uint32_t proc,
+static bool control_capped(struct unic_nic *nic, uint32_t proc,
 			   const struct unic_mr_args *a)
 {
-	uint32_t cap = unic_share_fair(&e->share, proc) / 4;
-	uint32_t mrs = unic_share_part(&e->share, proc, UNIC_MRS) / 4;
+	uint32_t cap = unic_share_fair(&nic->share, proc) / 4;
+	uint32_t mrs = unic_share_part(&nic->share, proc, UNIC_MRS) / 4;
 
 	if (cap < CONTROL_MIN)
 		cap = CONTROL_MIN;
 	if (mrs < CONTROL_MRS_MIN)
 		mrs = CONTROL_MRS_MIN;
-	return e->control[proc].entries + a->n_pages > cap ||
-	       e->control[proc].mrs >= mrs;
+	return nic->mrs.control[proc].entries + a->n_pages > cap ||
+	       nic->mrs.control[proc].mrs >= mrs;
 }
 
 int unic_admission_admit(struct unic_nic *nic, uint32_t proc,
 			 const struct unic_mr_args *args)
 {
-	struct unic_evict *e = &nic->evict;
-	const struct unic_share_owner *o = &e->share.owner[proc];
+	const struct unic_share_owner *o = &nic->share.owner[proc];
 	uint32_t n = args->n_pages;
 	int err = 0;
 
 	if (n > UNIC_MR_PAGES_MAX || unic_share_above_quota(o, n))
 		return -UNIC_ETOOLARGE;
 	if (args->mr_class == UNIC_CLASS_CONTROL &&
-	    control_capped(e, proc, args))
+	    control_capped(nic, proc, args))
 		return -UNIC_ECTRLCAP;
 	if (unic_demand_over_quota(nic, proc, o->held, n))
 		return -UNIC_EQUOTA;
@@ -279,9 +278,9 @@ int unic_admission_admit(struct unic_nic *nic, uint32_t proc,
 		return -UNIC_EMRFULL;
 	if (n > nic->tlb.free)
 		return -UNIC_ETLBFULL;
-	if (unic_bitset_any(&e->demands.waiters))
+	if (unic_bitset_any(&nic->demands.waiters))
 		err = check_waiters(nic, proc, n);
-	if (!err && n >= nic->denials.of[proc].n)
+	if (!err && n >= nic->admission.denials.of[proc].n)
 		forget_denied(nic, proc);
 	return err;
 }
@@ -312,28 +311,28 @@ static bool publish_wait(struct unic_nic *nic, const struct unic_wait *w)
 
 static void publish_ended(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
+	struct unic_admission *ad = &nic->admission;
 	uint16_t i;
 
-	while ((i = e->ended_head) != UNIC_ADMISSION_NIL &&
-	       publish_wait(nic, &e->wait[i])) {
-		unlink_wait(e, &e->ended_head, &e->ended_tail, i);
-		slot_free(e, i);
+	while ((i = ad->ended_head) != UNIC_ADMISSION_NIL &&
+	       publish_wait(nic, &ad->wait[i])) {
+		unlink_wait(ad, &ad->ended_head, &ad->ended_tail, i);
+		slot_free(ad, i);
 	}
 }
 
 static void end_wait(struct unic_nic *nic, uint16_t i, uint8_t status,
 		     uint16_t mr)
 {
-	struct unic_evict *e = &nic->evict;
-	struct unic_wait *w = &e->wait[i];
+	struct unic_admission *ad = &nic->admission;
+	struct unic_wait *w = &ad->wait[i];
 	uint64_t us = (nic->now_ns - w->since_ns) / 1000;
 
 	w->waited_us = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 	w->status = status;
 	w->mr = mr;
 	w->ended = true;
-	append_wait(e, &e->ended_head, &e->ended_tail, i);
+	append_wait(ad, &ad->ended_head, &ad->ended_tail, i);
 	if (status) {
 		UNIC_COUNT(nic, waits_ended);
 		UNIC_TRACE(nic, WAIT_END, w->proc, w->id, status, 0, 0);
@@ -341,8 +340,8 @@ static void end_wait(struct unic_nic *nic, uint16_t i, uint8_t status,
 	}
 	UNIC_COUNT(nic, waits_granted);
 	UNIC_COUNT_ADD(nic, wait_us_total, w->waited_us);
-	if (w->waited_us > e->longest_us[w->proc])
-		e->longest_us[w->proc] = w->waited_us;
+	if (w->waited_us > ad->longest_us[w->proc])
+		ad->longest_us[w->proc] = w->waited_us;
 	UNIC_TRACE(nic, GRANT, w->proc, w->id, w->waited_us, mr, 0);
 }
 
@@ -354,19 +353,19 @@ void unic_admission_freed(struct unic_nic *nic, uint32_t proc, uint32_t n)
 
 static void grant_wait(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	struct unic_evict *e = &nic->evict;
-	uint16_t i = e->wait_head[proc], mr;
-	struct unic_wait *w = &e->wait[i];
+	struct unic_admission *ad = &nic->admission;
+	uint16_t i = ad->wait_head[proc], mr;
+	struct unic_wait *w = &ad->wait[i];
 	uint32_t promised;
 
 	dequeue_wait(nic, i);
 	if (w->args.mr_class == UNIC_CLASS_CONTROL &&
-	    control_capped(e, proc, &w->args)) {
+	    control_capped(nic, proc, &w->args)) {
 		end_wait(nic, i, UNIC_ST_CTRL_CAP, UNIC_MR_NIL);
 		return;
 	}
 	mr = unic_mr_make(nic, &w->args);
-	promised = e->demands.promised[proc];
+	promised = nic->demands.promised[proc];
 	unic_demand_promise(nic, proc,
 			    promised - (n < promised ? n : promised));
 	unic_demand_trim(nic, nic->tlb.free);
@@ -386,13 +385,13 @@ static bool has_room_beside(struct unic_nic *nic, const struct unic_need *kept,
  */
 static void grant_all(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
+	struct unic_admission *ad = &nic->admission;
 	struct unic_need kept = { 0, 0 };
 	uint32_t p, n;
 
-	while (e->waiting && kept.entries < nic->tlb.free &&
+	while (ad->waiting && kept.entries < nic->tlb.free &&
 	       (p = unic_demand_first(nic)) != UNIC_OWNER_NIL) {
-		n = e->demands.of[p].n;
+		n = nic->demands.of[p].n;
 		if (is_denied(nic, p)) {
 			kept.entries += n;
 			kept.indices++;
@@ -408,22 +407,22 @@ static void grant_all(struct unic_nic *nic)
 
 static void expire_waits(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
+	struct unic_admission *ad = &nic->admission;
 	uint64_t next = UINT64_MAX;
 	uint16_t i;
 
 	for (i = 0; i < UNIC_PROCS; i++) {
 		if (!is_denied(nic, i))
 			continue;
-		if (nic->now_ns >= nic->denials.of[i].until_ns) {
+		if (nic->now_ns >= nic->admission.denials.of[i].until_ns) {
 			forget_denied(nic, i);
 			unic_evict_kick(nic);
-		} else if (nic->denials.of[i].until_ns < next) {
-			next = nic->denials.of[i].until_ns;
+		} else if (nic->admission.denials.of[i].until_ns < next) {
+			next = nic->admission.denials.of[i].until_ns;
 		}
 	}
 	for (i = 0; i < UNIC_WAITS; i++) {
-		struct unic_wait *w = &e->wait[i];
+		struct unic_wait *w = &ad->wait[i];
 
 		if (!w->id || w->ended || !w->give_up_ns)
 			continue;
@@ -434,36 +433,36 @@ static void expire_waits(struct unic_nic *nic)
 			next = w->give_up_ns;
 		}
 	}
-	e->wait_ns = next;
+	ad->wait_ns = next;
 }
 
 uint64_t unic_admission_poll(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
+	struct unic_admission *ad = &nic->admission;
 	uint64_t rested_ns = unic_mr_rested(nic);
 
 	grant_all(nic);
-	if (nic->now_ns >= e->wait_ns)
+	if (nic->now_ns >= ad->wait_ns)
 		expire_waits(nic);
 	publish_ended(nic);
-	if (e->ended_head != UNIC_ADMISSION_NIL)
+	if (ad->ended_head != UNIC_ADMISSION_NIL)
 		return nic->now_ns + RETRY_NS;
-	return e->wait_ns < rested_ns ? e->wait_ns : rested_ns;
+	return ad->wait_ns < rested_ns ? ad->wait_ns : rested_ns;
 }
 
 int unic_admission_cancel(struct unic_nic *nic, uint32_t id)
 {
-	struct unic_evict *e = &nic->evict;
+	struct unic_admission *ad = &nic->admission;
 	uint16_t i;
 
 	for (i = 0; id && i < UNIC_WAITS; i++) {
-		if (e->wait[i].id != id || e->wait[i].ended)
+		if (ad->wait[i].id != id || ad->wait[i].ended)
 			continue;
 		dequeue_wait(nic, i);
 		UNIC_COUNT(nic, waits_ended);
-		UNIC_TRACE(nic, WAIT_END, e->wait[i].proc, id,
+		UNIC_TRACE(nic, WAIT_END, ad->wait[i].proc, id,
 			   UNIC_ST_CANCELLED, 0, 0);
-		slot_free(e, i);
+		slot_free(ad, i);
 		unic_evict_kick(nic);
 		return 0;
 	}
@@ -472,13 +471,13 @@ int unic_admission_cancel(struct unic_nic *nic, uint32_t id)
 
 void unic_admission_quota_changed(struct unic_nic *nic, uint32_t proc)
 {
-	struct unic_evict *e = &nic->evict;
-	uint16_t i = e->wait_head[proc], next;
+	struct unic_admission *ad = &nic->admission;
+	uint16_t i = ad->wait_head[proc], next;
 
 	for (; i != UNIC_ADMISSION_NIL; i = next) {
-		next = e->wait[i].next;
-		if (!unic_share_above_quota(&e->share.owner[proc],
-					    e->wait[i].args.n_pages))
+		next = ad->wait[i].next;
+		if (!unic_share_above_quota(&nic->share.owner[proc],
+					    ad->wait[i].args.n_pages))
 			continue;
 		dequeue_wait(nic, i);
 		end_wait(nic, i, UNIC_ST_TOO_LARGE, UNIC_MR_NIL);
@@ -488,22 +487,22 @@ void unic_admission_quota_changed(struct unic_nic *nic, uint32_t proc)
 
 void unic_admission_proc_gone(struct unic_nic *nic, uint32_t proc)
 {
-	struct unic_evict *e = &nic->evict;
+	struct unic_admission *ad = &nic->admission;
 	uint16_t i;
 
 	forget_denied(nic, proc);
 	for (i = 0; i < UNIC_WAITS; i++) {
-		struct unic_wait *w = &e->wait[i];
+		struct unic_wait *w = &ad->wait[i];
 
 		if (!w->id || w->proc != proc)
 			continue;
 		if (w->ended) {
-			unlink_wait(e, &e->ended_head, &e->ended_tail, i);
+			unlink_wait(ad, &ad->ended_head, &ad->ended_tail, i);
 		} else {
 			dequeue_wait(nic, i);
 			UNIC_COUNT(nic, waits_ended);
 		}
-		slot_free(e, i);
+		slot_free(ad, i);
 		unic_evict_kick(nic);
 	}
 }

@@ -28,9 +28,59 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "board.h"
 #include "memory/mr.h"
-#include "nic.h"
 
+struct unic_nic;
+
+#define UNIC_ADMISSION_NIL 0xffffu
+
+/*
+ * One REGISTER_WAIT. Queued it holds no entry: granted whole or not at all.
+ * Ended (granted, timed out) it is kept until its event is on the ring.
+ */
+struct unic_wait {
+	struct unic_mr_args args;
+	uint64_t since_ns;
+	uint64_t give_up_ns; /* 0: never */
+	uint32_t id;	     /* given to the driver; 0: this slot is free */
+	uint32_t waited_us;  /* ended: how long */
+	uint16_t proc;
+	uint16_t next;	/* FIFO of the process, list of the ended, or free */
+	uint16_t mr;	/* granted: the region, or UNIC_MR_NIL */
+	uint8_t status; /* ended: enum unic_status */
+	bool ended;
+};
+
+/*
+ * A REGISTER that was refused for want of room: its process is one that wants
+ * entries, although it does not wait, until then.
+ */
+struct unic_denials {
+	struct {
+		uint64_t until_ns;
+		uint32_t n; /* entries; 0: none, or it has come for them */
+		uint32_t seq;
+	} of[UNIC_PROCS]; /* none has requests queued as well */
+	uint32_t count;
+};
+
+struct unic_admission {
+	struct unic_wait wait[UNIC_WAITS];
+	uint16_t wait_free;
+	uint16_t wait_head[UNIC_PROCS], wait_tail[UNIC_PROCS];
+	uint16_t ended_head, ended_tail;
+	uint16_t waiting;		 /* requests queued */
+	uint16_t wait_slots[UNIC_PROCS]; /* taken by each, ended ones too */
+	uint16_t wait_used;		 /* ... by all */
+	uint16_t wait_without;		 /* processes that have none */
+	uint32_t wait_seq;
+	uint64_t wait_ns;		 /* no request or denial ends before */
+	uint32_t longest_us[UNIC_PROCS]; /* that one waited */
+	struct unic_denials denials;
+};
+
+/** unic_admission_init() - nobody waits. */
 void unic_admission_init(struct unic_nic *nic);
 
 /**
@@ -42,23 +92,6 @@ void unic_admission_init(struct unic_nic *nic);
  */
 int unic_admission_admit(struct unic_nic *nic, uint32_t proc,
 			 const struct unic_mr_args *args);
-
-/**
- * unic_admission_open() - true if unic_admission_admit() would return 0 for the simplest of
- * reasons: nobody waits, few indices rest, there is room, and no quota or cap to
- * look at.
- */
-static inline bool unic_admission_open(const struct unic_nic *nic,
-				       uint32_t proc,
-				       const struct unic_mr_args *args)
-{
-	const struct unic_evict *e = &nic->evict;
-
-	UNIC_IN_REGISTER(e);
-	return !nic->mrs.not_open && !e->share.owner[proc].quota &&
-	       args->mr_class != UNIC_CLASS_CONTROL && nic->mrs.free &&
-	       args->n_pages <= nic->tlb.free;
-}
 
 /** unic_admission_denied() - @proc was refused @n entries because they, or an index,
  * were not free, and does not wait for them. Beyond its fair share it does not
@@ -78,6 +111,15 @@ uint64_t unic_admission_poll(struct unic_nic *nic);
 /** unic_admission_freed() - @n entries taken back for @proc are free: they are
  * promised to its requests. */
 void unic_admission_freed(struct unic_nic *nic, uint32_t proc, uint32_t n);
+
+/** unic_admission_cancel() - WAIT_CANCEL. 0 or -UNIC_ENOWAIT. */
+int unic_admission_cancel(struct unic_nic *nic, uint32_t id);
+
+/**
+ * unic_admission_quota_changed() - @proc has another quota: its requests that can
+ * never fit under it end with UNIC_ST_TOO_LARGE.
+ */
+void unic_admission_quota_changed(struct unic_nic *nic, uint32_t proc);
 
 /** unic_admission_proc_gone() - forget @proc's requests; no events. */
 void unic_admission_proc_gone(struct unic_nic *nic, uint32_t proc);

@@ -9,7 +9,7 @@
 
 void unic_demand_init(struct unic_nic *nic)
 {
-	struct unic_demands *d = &nic->evict.demands;
+	struct unic_demands *d = &nic->demands;
 
 	memset(d, 0, sizeof(*d));
 	unic_tournament_init(&d->urgent);
@@ -25,7 +25,7 @@ void unic_demand_init(struct unic_nic *nic)
 bool unic_demand_over_quota(const struct unic_nic *nic, uint32_t proc,
 			    uint32_t held, uint32_t n)
 {
-	const struct unic_share_owner *o = &nic->evict.share.owner[proc];
+	const struct unic_share_owner *o = &nic->share.owner[proc];
 	bool quota;
 
 	if (!o->quota)
@@ -43,16 +43,16 @@ static uint32_t indices_of(const struct unic_nic *nic, uint32_t proc)
 /* Regions @proc may have while indices are scarce; while not, all of them. */
 static uint32_t fair_indices(struct unic_nic *nic, uint32_t proc)
 {
-	uint32_t all = nic->evict.demands.indices;
+	uint32_t all = nic->demands.indices;
 
 	if (all == PLENTY)
 		return UNIC_MRS;
-	return unic_share_part(&nic->evict.share, proc, all);
+	return unic_share_part(&nic->share, proc, all);
 }
 
 static bool is_entitled(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	return unic_share_entitled(&nic->evict.share, proc, n) &&
+	return unic_share_entitled(&nic->share, proc, n) &&
 	       indices_of(nic, proc) < fair_indices(nic, proc);
 }
 
@@ -63,13 +63,12 @@ static bool is_entitled(struct unic_nic *nic, uint32_t proc, uint32_t n)
 static uint32_t most_weights(const struct unic_nic *nic, uint32_t proc,
 			     uint32_t entries, uint32_t mrs)
 {
-	const struct unic_evict *e = &nic->evict;
-	uint32_t weight = e->share.owner[proc].weight, by_mrs;
-	uint32_t most = e->share.capacity * weight / entries;
+	uint32_t weight = nic->share.owner[proc].weight, by_mrs;
+	uint32_t most = nic->share.capacity * weight / entries;
 
-	if (e->demands.indices == PLENTY)
+	if (nic->demands.indices == PLENTY)
 		return mrs < UNIC_MRS ? most : 0;
-	by_mrs = e->demands.indices * weight / (mrs + 1);
+	by_mrs = nic->demands.indices * weight / (mrs + 1);
 	return most < by_mrs ? most : by_mrs;
 }
 
@@ -77,7 +76,7 @@ static uint32_t most_weights(const struct unic_nic *nic, uint32_t proc,
 static bool add_request(const struct unic_nic *nic, uint32_t proc, uint32_t n,
 			struct unic_place *p)
 {
-	const struct unic_share *s = &nic->evict.share;
+	const struct unic_share *s = &nic->share;
 	uint32_t most = most_weights(nic, proc,
 				     s->owner[proc].held + p->need.entries + n,
 				     indices_of(nic, proc) + p->need.indices);
@@ -99,14 +98,13 @@ static bool add_request(const struct unic_nic *nic, uint32_t proc, uint32_t n,
 static void add_requests(const struct unic_nic *nic, uint32_t proc,
 			 struct unic_place *p)
 {
-	const struct unic_evict *e = &nic->evict;
-	uint16_t i = e->wait_head[proc];
+	uint16_t i = nic->admission.wait_head[proc];
 
 	if (i == UNIC_ADMISSION_NIL)
 		add_request(nic, proc, p->n, p);
 	while (i != UNIC_ADMISSION_NIL &&
-	       add_request(nic, proc, e->wait[i].args.n_pages, p))
-		i = e->wait[i].next;
+	       add_request(nic, proc, nic->admission.wait[i].args.n_pages, p))
+		i = nic->admission.wait[i].next;
 }
 
 /* What @p, one process, keeps from one that does not wait. */
@@ -137,73 +135,75 @@ static struct unic_need borrowed_for(const struct unic_place *p)
 /* Who was denied has one within its fair share only: it may not come again. */
 static struct unic_place place_of(const struct unic_nic *nic, uint32_t proc)
 {
-	const struct unic_evict *e = &nic->evict;
-	uint16_t head = e->wait_head[proc];
+	uint16_t head = nic->admission.wait_head[proc];
 	bool waits = head != UNIC_ADMISSION_NIL;
 	struct unic_place p = { .kind = UNIC_PLACE_NONE, .most = UINT32_MAX };
 
-	p.n = waits ? e->wait[head].args.n_pages : nic->denials.of[proc].n;
-	p.seq = waits ? e->wait[head].id : nic->denials.of[proc].seq;
-	p.there = unic_bitset_has(&e->demands.waiters, proc);
+	p.n = waits ? nic->admission.wait[head].args.n_pages
+		    : nic->admission.denials.of[proc].n;
+	p.seq = waits ? nic->admission.wait[head].id
+		      : nic->admission.denials.of[proc].seq;
+	p.there = unic_bitset_has(&nic->demands.waiters, proc);
 	if (!p.there || unic_stag_shut(nic, proc) ||
-	    unic_demand_over_quota(nic, proc, e->share.owner[proc].held, p.n))
+	    unic_demand_over_quota(nic, proc, nic->share.owner[proc].held, p.n))
 		return p;
 	add_requests(nic, proc, &p);
 	if (p.need.indices) {
 		p.kind = UNIC_PLACE_ENTITLED;
 	} else if (waits) {
 		p.kind = UNIC_PLACE_BORROWER;
-		p.net = unic_share_net(&e->share, proc) + p.n;
+		p.net = unic_share_net(&nic->share, proc) + p.n;
 	} else {
 		return p;
 	}
-	p.kept = kept_for(&p, e->demands.promised[proc]);
+	p.kept = kept_for(&p, nic->demands.promised[proc]);
 	return p;
 }
 
 /* Does even the return of all that is on its way not help it? */
 static bool is_capped(const struct unic_nic *nic, uint32_t proc)
 {
-	const struct unic_evict *e = &nic->evict;
 	uint32_t n;
 
-	if (e->wait_head[proc] == UNIC_ADMISSION_NIL)
+	if (nic->admission.wait_head[proc] == UNIC_ADMISSION_NIL)
 		return false;
-	n = e->wait[e->wait_head[proc]].args.n_pages;
+	n = nic->admission.wait[nic->admission.wait_head[proc]].args.n_pages;
 	return unic_demand_over_quota(nic, proc,
-				      unic_share_net(&e->share, proc), n) &&
-	       !unic_share_above_quota(&e->share.owner[proc], n);
+				      unic_share_net(&nic->share, proc), n) &&
+	       !unic_share_above_quota(&nic->share.owner[proc], n);
 }
 
 /* ---------------------------------------------------------------- the order */
 
 static bool is_urgent(const void *in, uint32_t p)
 {
-	const struct unic_evict *e = in;
+	const struct unic_nic *nic = in;
 
-	return e->demands.of[p].kind == UNIC_PLACE_ENTITLED &&
-	       !unic_bitset_has(&e->demands.away, p);
+	return nic->demands.of[p].kind == UNIC_PLACE_ENTITLED &&
+	       !unic_bitset_has(&nic->demands.away, p);
 }
 
 static bool is_borrower(const void *in, uint32_t p)
 {
-	const struct unic_evict *e = in;
+	const struct unic_nic *nic = in;
 
-	return e->demands.of[p].kind == UNIC_PLACE_BORROWER;
+	return nic->demands.of[p].kind == UNIC_PLACE_BORROWER;
 }
 
 static bool has_lower_seq(const void *in, uint32_t a, uint32_t b)
 {
-	const struct unic_evict *e = in;
+	const struct unic_nic *nic = in;
 
-	return (int32_t)(e->demands.of[a].seq - e->demands.of[b].seq) < 0;
+	return (int32_t)(nic->demands.of[a].seq - nic->demands.of[b].seq) < 0;
 }
 
 static bool has_lower_net(const void *in, uint32_t a, uint32_t b)
 {
-	const struct unic_evict *e = in;
-	uint64_t l = (uint64_t)e->demands.of[a].net * e->share.owner[b].weight;
-	uint64_t r = (uint64_t)e->demands.of[b].net * e->share.owner[a].weight;
+	const struct unic_nic *nic = in;
+	uint64_t l =
+		(uint64_t)nic->demands.of[a].net * nic->share.owner[b].weight;
+	uint64_t r =
+		(uint64_t)nic->demands.of[b].net * nic->share.owner[a].weight;
 
 	return l != r ? l < r : has_lower_seq(in, a, b);
 }
@@ -211,23 +211,23 @@ static bool has_lower_net(const void *in, uint32_t a, uint32_t b)
 /* Whom shares that grow move first, and whom those that shrink. */
 static bool is_waiter(const void *in, uint32_t p)
 {
-	const struct unic_evict *e = in;
+	const struct unic_nic *nic = in;
 
-	return e->demands.of[p].there;
+	return nic->demands.of[p].there;
 }
 
 static bool has_more_above(const void *in, uint32_t a, uint32_t b)
 {
-	const struct unic_evict *e = in;
-	uint32_t l = e->demands.of[a].above, r = e->demands.of[b].above;
+	const struct unic_nic *nic = in;
+	uint32_t l = nic->demands.of[a].above, r = nic->demands.of[b].above;
 
 	return l != r ? l > r : a < b;
 }
 
 static bool has_less_most(const void *in, uint32_t a, uint32_t b)
 {
-	const struct unic_evict *e = in;
-	uint32_t l = e->demands.of[a].most, r = e->demands.of[b].most;
+	const struct unic_nic *nic = in;
+	uint32_t l = nic->demands.of[a].most, r = nic->demands.of[b].most;
 
 	return l != r ? l < r : a < b;
 }
@@ -248,8 +248,7 @@ static void sub_need(struct unic_need *sum, struct unic_need n)
 static __attribute__((noinline)) void update_place(struct unic_nic *nic,
 						   uint32_t proc)
 {
-	struct unic_evict *e = &nic->evict;
-	struct unic_demands *d = &e->demands;
+	struct unic_demands *d = &nic->demands;
 	struct unic_place *p = &d->of[proc];
 	uint32_t before = p->kind;
 
@@ -261,13 +260,14 @@ static __attribute__((noinline)) void update_place(struct unic_nic *nic,
 	add_need(&d->kept, p->kept);
 	add_need(&d->borrowed, borrowed_for(p));
 	if (before == UNIC_PLACE_ENTITLED || p->kind == UNIC_PLACE_ENTITLED)
-		unic_tournament_play(&d->urgent, proc, e, is_urgent,
+		unic_tournament_play(&d->urgent, proc, nic, is_urgent,
 				     has_lower_seq);
 	if (before == UNIC_PLACE_BORROWER || p->kind == UNIC_PLACE_BORROWER)
-		unic_tournament_play(&d->borrowers, proc, e, is_borrower,
+		unic_tournament_play(&d->borrowers, proc, nic, is_borrower,
 				     has_lower_net);
-	unic_tournament_play(&d->growing, proc, e, is_waiter, has_more_above);
-	unic_tournament_play(&d->shrinking, proc, e, is_waiter, has_less_most);
+	unic_tournament_play(&d->growing, proc, nic, is_waiter, has_more_above);
+	unic_tournament_play(&d->shrinking, proc, nic, is_waiter,
+			     has_less_most);
 	if (is_capped(nic, proc))
 		unic_bitset_add(&d->capped, proc);
 	else
@@ -277,7 +277,7 @@ static __attribute__((noinline)) void update_place(struct unic_nic *nic,
 /* Indices, when there are not enough for all who ask. */
 static uint32_t scarce_indices(struct unic_nic *nic)
 {
-	uint32_t asked = nic->evict.waiting + nic->denials.count;
+	uint32_t asked = nic->admission.waiting + nic->admission.denials.count;
 
 	if (unic_mr_indices(&nic->mrs) > asked)
 		return PLENTY;
@@ -287,31 +287,29 @@ static uint32_t scarce_indices(struct unic_nic *nic)
 /* That indices are scarce, or so many others, moves all who wait. */
 static void settle_indices(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
 	uint32_t indices = scarce_indices(nic), i;
 
-	if (e->demands.indices == indices)
+	if (nic->demands.indices == indices)
 		return;
-	e->demands.indices = indices;
-	UNIC_BITSET_EACH(i, &e->demands.waiters)
-	unic_bitset_add(&e->share.moved, i);
+	nic->demands.indices = indices;
+	UNIC_BITSET_EACH(i, &nic->demands.waiters)
+	unic_bitset_add(&nic->share.moved, i);
 }
 
 /* When one comes or goes, all shares are others: that moves those only of whom
  * more or fewer requests fit. */
 static void settle_shares(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
-	struct unic_demands *d = &e->demands;
+	struct unic_demands *d = &nic->demands;
 	uint32_t i;
 
-	while ((i = unic_tournament_first(&d->growing, e, is_waiter)) !=
+	while ((i = unic_tournament_first(&d->growing, nic, is_waiter)) !=
 		       UNIC_TOURNAMENT_NIL &&
-	       d->of[i].above >= e->share.weights)
+	       d->of[i].above >= nic->share.weights)
 		update_place(nic, i);
-	while ((i = unic_tournament_first(&d->shrinking, e, is_waiter)) !=
+	while ((i = unic_tournament_first(&d->shrinking, nic, is_waiter)) !=
 		       UNIC_TOURNAMENT_NIL &&
-	       d->of[i].most < e->share.weights)
+	       d->of[i].most < nic->share.weights)
 		update_place(nic, i);
 }
 
@@ -319,41 +317,38 @@ static void settle_shares(struct unic_nic *nic)
  * the share of the region table of who used it up. */
 static __attribute__((noinline, cold)) void settle_rests(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
 	struct unic_bitset *changed = &nic->stags.changed;
 	uint32_t i;
 
 	UNIC_BITSET_EACH(i, changed)
-	unic_bitset_add(&e->share.moved, i);
+	unic_bitset_add(&nic->share.moved, i);
 	memset(changed, 0, sizeof(*changed));
-	UNIC_BITSET_EACH(i, &e->demands.waiters)
-	unic_bitset_add(&e->share.moved, i);
+	UNIC_BITSET_EACH(i, &nic->demands.waiters)
+	unic_bitset_add(&nic->share.moved, i);
 }
 
 /* A page that is missing counts towards a quota, for a while. */
 static void settle_lacking(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
 	bool quota;
-	uint32_t was = e->demands.lacking;
+	uint32_t was = nic->demands.lacking;
 	uint32_t is = unic_cache_short(nic, &quota);
 
 	if (was == is)
 		return;
-	e->demands.lacking = is;
+	nic->demands.lacking = is;
 	if (was != UNIC_OWNER_NIL)
-		unic_bitset_add(&e->share.moved, was);
+		unic_bitset_add(&nic->share.moved, was);
 	if (is != UNIC_OWNER_NIL)
-		unic_bitset_add(&e->share.moved, is);
+		unic_bitset_add(&nic->share.moved, is);
 }
 
 void unic_demand_settle(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
-	struct unic_bitset *moved = &e->share.moved;
+	struct unic_bitset *moved = &nic->share.moved;
 
-	if (unic_bitset_any(&e->share.changed))
-		unic_share_settle(&e->share);
+	if (unic_bitset_any(&nic->share.changed))
+		unic_share_settle(&nic->share);
 	if (unic_bitset_any(&nic->stags.changed))
 		settle_rests(nic);
 	settle_indices(nic);
@@ -362,9 +357,9 @@ void unic_demand_settle(struct unic_nic *nic)
 		uint32_t i = unic_bitset_first(moved);
 
 		unic_bitset_del(moved, i);
-		unic_bitset_add(&e->stale, i);
-		if (unic_bitset_has(&e->demands.waiters, i) ||
-		    e->demands.of[i].there)
+		unic_bitset_add(&nic->reclaim.stale, i);
+		if (unic_bitset_has(&nic->demands.waiters, i) ||
+		    nic->demands.of[i].there)
 			update_place(nic, i);
 	}
 	settle_shares(nic);
@@ -372,11 +367,11 @@ void unic_demand_settle(struct unic_nic *nic)
 
 /* ----------------------------------------------------------------- questions */
 
-static void first_of(struct unic_evict *e, uint32_t *urgent, uint32_t *borrower)
+static void first_of(struct unic_nic *nic, uint32_t *urgent, uint32_t *borrower)
 {
-	*urgent = unic_tournament_first(&e->demands.urgent, e, is_urgent);
-	*borrower =
-		unic_tournament_first(&e->demands.borrowers, e, is_borrower);
+	*urgent = unic_tournament_first(&nic->demands.urgent, nic, is_urgent);
+	*borrower = unic_tournament_first(&nic->demands.borrowers, nic,
+					  is_borrower);
 }
 
 /* A process that even the return of all that is on its way does not help. */
@@ -394,13 +389,12 @@ static uint32_t find_capped(const struct unic_demands *d,
 void unic_demand_now(struct unic_nic *nic, const struct unic_bitset *tried,
 		     struct unic_demand *out)
 {
-	struct unic_evict *e = &nic->evict;
-	const struct unic_demands *d = &e->demands;
+	const struct unic_demands *d = &nic->demands;
 
 	unic_demand_settle(nic);
 	out->entitled = d->entitled.entries;
 	out->indices = d->entitled.indices;
-	first_of(e, &out->urgent, &out->borrower);
+	first_of(nic, &out->urgent, &out->borrower);
 	out->urgent_n = out->borrower_n = 0;
 	if (out->urgent != UNIC_OWNER_NIL)
 		out->urgent_n = d->of[out->urgent].n;
@@ -414,7 +408,7 @@ void unic_demand_now(struct unic_nic *nic, const struct unic_bitset *tried,
 bool unic_demand_urgent(struct unic_nic *nic)
 {
 	unic_demand_settle(nic);
-	return nic->evict.demands.entitled.indices;
+	return nic->demands.entitled.indices;
 }
 
 uint32_t unic_demand_first(struct unic_nic *nic)
@@ -422,29 +416,26 @@ uint32_t unic_demand_first(struct unic_nic *nic)
 	uint32_t urgent, borrower;
 
 	unic_demand_settle(nic);
-	first_of(&nic->evict, &urgent, &borrower);
+	first_of(nic, &urgent, &borrower);
 	return urgent != UNIC_OWNER_NIL ? urgent : borrower;
 }
 
 void unic_demand_away(struct unic_nic *nic, uint32_t proc)
 {
-	struct unic_evict *e = &nic->evict;
-
-	unic_bitset_add(&e->demands.away, proc);
-	unic_tournament_play(&e->demands.urgent, proc, e, is_urgent,
+	unic_bitset_add(&nic->demands.away, proc);
+	unic_tournament_play(&nic->demands.urgent, proc, nic, is_urgent,
 			     has_lower_seq);
 }
 
 void unic_demand_back(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
-	struct unic_bitset *away = &e->demands.away;
+	struct unic_bitset *away = &nic->demands.away;
 
 	while (unic_bitset_any(away)) {
 		uint32_t i = unic_bitset_first(away);
 
 		unic_bitset_del(away, i);
-		unic_tournament_play(&e->demands.urgent, i, e, is_urgent,
+		unic_tournament_play(&nic->demands.urgent, i, nic, is_urgent,
 				     has_lower_seq);
 	}
 }
@@ -452,7 +443,7 @@ void unic_demand_back(struct unic_nic *nic)
 struct unic_need unic_demand_kept(struct unic_nic *nic, uint32_t proc,
 				  uint32_t n)
 {
-	struct unic_demands *d = &nic->evict.demands;
+	struct unic_demands *d = &nic->demands;
 	struct unic_need sum;
 
 	unic_demand_settle(nic);
@@ -467,9 +458,9 @@ struct unic_need unic_demand_kept(struct unic_nic *nic, uint32_t proc,
 
 /* ------------------------------------------------------------------ promises */
 
-static void set_promised(struct unic_evict *e, uint32_t proc, uint32_t n)
+static void set_promised(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	struct unic_demands *d = &e->demands;
+	struct unic_demands *d = &nic->demands;
 
 	d->all_promised += n - d->promised[proc];
 	d->promised[proc] = n;
@@ -477,29 +468,26 @@ static void set_promised(struct unic_evict *e, uint32_t proc, uint32_t n)
 		unic_bitset_add(&d->owed, proc);
 	else
 		unic_bitset_del(&d->owed, proc);
-	unic_bitset_add(&e->share.moved, proc);
+	unic_bitset_add(&nic->share.moved, proc);
 }
 
 void unic_demand_promise(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	struct unic_evict *e = &nic->evict;
-
-	if (n > e->share.owner[proc].wanted)
-		n = e->share.owner[proc].wanted;
-	if (n != e->demands.promised[proc])
-		set_promised(e, proc, n);
+	if (n > nic->share.owner[proc].wanted)
+		n = nic->share.owner[proc].wanted;
+	if (n != nic->demands.promised[proc])
+		set_promised(nic, proc, n);
 }
 
 void unic_demand_trim(struct unic_nic *nic, uint32_t left)
 {
-	struct unic_evict *e = &nic->evict;
-	struct unic_demands *d = &e->demands;
+	struct unic_demands *d = &nic->demands;
 
 	while (d->all_promised > left) {
 		uint32_t last = unic_bitset_last(&d->owed);
 		uint32_t over = d->all_promised - left;
 
-		set_promised(e, last,
+		set_promised(nic, last,
 			     d->promised[last] > over ? d->promised[last] - over
 						      : 0);
 	}

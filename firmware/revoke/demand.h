@@ -62,7 +62,7 @@ struct unic_demands {
 void unic_demand_init(struct unic_nic *nic);
 
 /** unic_demand_settle() - look at the processes that have changed; all questions
- * here do it themselves. Who they were is added to nic->evict.stale. */
+ * here do it themselves. Who they were is added to nic->reclaim.stale. */
 void unic_demand_settle(struct unic_nic *nic);
 
 /* What those who wait ask of the reaper. */

@@ -8,28 +8,17 @@
 #include "revoke/reclaim.h"
 #include "revoke/admission.h"
 
-#define RESIDENCE_US 5000u
-#define REAPER_US    1000u
-#define LOW	     (UNIC_TLB_ENTRIES / 64u)
-#define HIGH	     (UNIC_TLB_ENTRIES / 32u)
 #define DEADLINES    16u     /* handled per poll: see weight_of() */
 #define RETRY_NS     100000u /* look again for room on the event ring */
 
 void unic_evict_init(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
-
-	memset(e, 0, sizeof(*e));
-	memset(&nic->put_off, 0, sizeof(nic->put_off));
-	unic_share_init(&e->share, UNIC_TLB_ENTRIES);
-	unic_notice_init(&e->notices);
+	memset(&nic->evict, 0, sizeof(nic->evict));
+	unic_share_init(&nic->share, UNIC_TLB_ENTRIES);
+	unic_notice_init(&nic->notices);
 	unic_admission_init(nic);
 	unic_reclaim_init(nic);
-	e->reaper_us = REAPER_US;
-	e->residence_us = RESIDENCE_US;
-	e->low = LOW;
-	e->high = HIGH;
-	e->next_ns = UINT64_MAX;
+	nic->evict.next_ns = UINT64_MAX;
 	nic->evict_due = false;
 }
 
@@ -44,7 +33,7 @@ void unic_evict_kick(struct unic_nic *nic)
 static bool publish_notice(struct unic_nic *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
-	const struct unic_notices *ns = &nic->evict.notices;
+	const struct unic_notices *ns = &nic->notices;
 	const struct unic_notice *n = &ns->notice[mr->notice];
 	struct unic_evt_mr evt = {
 		.hdr = { .type = UNIC_EVT_NOTICE,
@@ -60,7 +49,7 @@ static bool publish_notice(struct unic_nic *nic, uint16_t idx)
 		.rank = unic_to_le32(n->rank),
 		.grace_us = unic_to_le32(ns->grace_us),
 		.time_ns = unic_to_le64(n->sent_ns),
-		.pain = unic_to_le32(nic->evict.pain[idx].value),
+		.pain = unic_to_le32(nic->candidates.pain[idx].value),
 	};
 
 	if (__builtin_expect(mr->deps, 0))
@@ -125,7 +114,7 @@ static bool publish_deferred(struct unic_nic *nic, uint16_t idx)
 			return false;
 		clear_deferred(nic, mr, UNIC_MR_EVT_EVICTED);
 		nic->evict.indices_coming[mr->proc]--;
-		unic_bitset_add(&nic->evict.share.moved, mr->proc);
+		unic_bitset_add(&nic->share.moved, mr->proc);
 		unic_mr_bury(nic, idx);
 	}
 	return true;
@@ -152,7 +141,7 @@ static uint32_t supply_entries(const struct unic_mr *mr)
 static void remove_supply(struct unic_nic *nic, struct unic_mr *mr)
 {
 	if (mr->flags & UNIC_MR_F_COMING) {
-		unic_share_not_coming(&nic->evict.share, mr->proc,
+		unic_share_not_coming(&nic->share, mr->proc,
 				      supply_entries(mr));
 		nic->evict.indices_coming[mr->proc]--;
 	}
@@ -168,16 +157,15 @@ static void put_off(struct unic_nic *nic, const struct unic_mr *mr, bool off)
 {
 	uint32_t n = off ? supply_entries(mr) : 0u - supply_entries(mr);
 
-	nic->put_off.of[mr->proc] += n;
-	nic->put_off.all += n;
-	unic_bitset_add(&nic->evict.share.moved, mr->proc);
+	nic->evict.put_off.of[mr->proc] += n;
+	nic->evict.put_off.all += n;
+	unic_bitset_add(&nic->share.moved, mr->proc);
 }
 
 static void add_supply(struct unic_nic *nic, struct unic_mr *mr)
 {
 	if (!(mr->flags & UNIC_MR_F_COMING)) {
-		unic_share_coming(&nic->evict.share, mr->proc,
-				  supply_entries(mr));
+		unic_share_coming(&nic->share, mr->proc, supply_entries(mr));
 		nic->evict.indices_coming[mr->proc]++;
 	}
 	mr->flags |= UNIC_MR_F_COMING;
@@ -189,7 +177,7 @@ static void close_notice(struct unic_nic *nic, struct unic_mr *mr)
 		return;
 	if (mr->seq)
 		nic->evict.open[mr->proc]--;
-	unic_notice_close(&nic->evict.notices, mr->notice);
+	unic_notice_close(&nic->notices, mr->notice);
 	mr->notice = UNIC_NOTICE_NIL;
 	unic_cuts_forget(nic, (uint16_t)(mr - nic->mrs.mr));
 	clear_deferred(nic, mr, UNIC_MR_EVT_NOTICE);
@@ -307,7 +295,7 @@ static void cut_mr(struct unic_nic *nic, uint16_t idx)
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
 	mr->evt_flags |= UNIC_EVICTED_WAS_BUSY;
-	unic_notice_defer(&nic->evict.notices, mr->notice,
+	unic_notice_defer(&nic->notices, mr->notice,
 			  nic->now_ns + UNIC_DRAIN_BOUND_US * 1000ull);
 	mark_all_cut(nic, idx, idx);
 }
@@ -318,7 +306,7 @@ static void cut_mr(struct unic_nic *nic, uint16_t idx)
  */
 static int owner_drain(struct unic_nic *nic, uint16_t idx)
 {
-	struct unic_notices *ns = &nic->evict.notices;
+	struct unic_notices *ns = &nic->notices;
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
 	mr->flags |= UNIC_MR_F_QUIET;
@@ -345,7 +333,7 @@ static uint32_t us_left(const struct unic_nic *nic, const struct unic_notice *n)
 static void count_release(struct unic_nic *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
-	const struct unic_notice *n = &nic->evict.notices.notice[mr->notice];
+	const struct unic_notice *n = &nic->notices.notice[mr->notice];
 
 	UNIC_COUNT(nic, released);
 	UNIC_TRACE(nic, RELEASE, mr->proc, mr->seq, idx, us_left(nic, n), 0);
@@ -370,7 +358,7 @@ int unic_evict_give_up(struct unic_nic *nic, uint16_t mr)
 static void send_notice(struct unic_nic *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
-	const struct unic_notice *n = &nic->evict.notices.notice[mr->notice];
+	const struct unic_notice *n = &nic->notices.notice[mr->notice];
 
 	UNIC_COUNT(nic, notices);
 	UNIC_TRACE(nic, NOTICE, mr->proc, n->seq, idx, mr->gen, n->rank);
@@ -380,7 +368,7 @@ static void send_notice(struct unic_nic *nic, uint16_t idx)
 
 static void notify_owner(struct unic_nic *nic, uint16_t idx, bool urgent)
 {
-	struct unic_notices *ns = &nic->evict.notices;
+	struct unic_notices *ns = &nic->notices;
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_notice *n;
 
@@ -403,8 +391,8 @@ static void drain_without_grace(struct unic_nic *nic, uint16_t idx)
 	UNIC_COUNT(nic, msg_evicted);
 	drain_mr(nic, idx);
 	if (mr->state == UNIC_MR_DRAINING)
-		mr->notice = unic_notice_timer(&nic->evict.notices, nic->now_ns,
-					       idx, mr->proc, mr->n_pages);
+		mr->notice = unic_notice_timer(&nic->notices, nic->now_ns, idx,
+					       mr->proc, mr->n_pages);
 }
 
 void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
@@ -416,7 +404,7 @@ void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
 	m->why = why;
 	m->for_proc = (uint16_t)for_proc;
 	UNIC_TRACE(nic, CHOSE, m->proc, mr, m->n_pages,
-		   nic->evict.pain[mr].value, why);
+		   nic->candidates.pain[mr].value, why);
 	if (m->mr_class == UNIC_CLASS_MESSAGING)
 		drain_without_grace(nic, mr);
 	else
@@ -431,7 +419,7 @@ void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
  */
 static void hasten_notice(struct unic_nic *nic, uint16_t idx)
 {
-	struct unic_notices *ns = &nic->evict.notices;
+	struct unic_notices *ns = &nic->notices;
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_notice *n = &ns->notice[mr->notice];
 	uint64_t us = ns->deliver_us + (uint64_t)ns->grace_us;
@@ -519,7 +507,7 @@ static uint32_t weight_of(const struct unic_mr *mr)
 /* The first one is handled whatever it weighs: it is closed as a whole (INV-4). */
 static void handle_deadlines(struct unic_nic *nic)
 {
-	struct unic_notices *ns = &nic->evict.notices;
+	struct unic_notices *ns = &nic->notices;
 	uint32_t done = 0;
 	uint16_t i;
 
@@ -549,7 +537,7 @@ static bool is_answerable(const struct unic_mr *mr)
 int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 		   uint32_t seq, uint64_t *deadline_ns)
 {
-	struct unic_notices *ns = &nic->evict.notices;
+	struct unic_notices *ns = &nic->notices;
 	const struct unic_mr *m = unic_mr_get(nic, mr, gen);
 	int err;
 
@@ -580,7 +568,7 @@ static uint8_t check_offer(const struct unic_nic *nic, const struct unic_mr *mr,
 		return UNIC_REFUSED_CLASS;
 	if (offer->state != UNIC_MR_ACTIVE)
 		return UNIC_REFUSED_NOT_ACTIVE;
-	if (offer->n_pages < nic->evict.notices.notice[mr->notice].units)
+	if (offer->n_pages < nic->notices.notice[mr->notice].units)
 		return UNIC_REFUSED_SMALLER;
 	return UNIC_REFUSED_NONE;
 }
@@ -604,7 +592,7 @@ static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
 		put_off(nic, o, false);
 		put_off(nic, n, true);
 	}
-	unic_notice_replace(&nic->evict.notices, n->notice, new, n->n_pages);
+	unic_notice_replace(&nic->notices, n->notice, new, n->n_pages);
 	o->notice = UNIC_NOTICE_NIL;
 	o->seq = 0;
 	o->why = 0;
@@ -642,8 +630,7 @@ static int answer_extend(struct unic_nic *nic, uint16_t mr, uint32_t us,
 	*refusal = UNIC_REFUSED_WAITER;
 	if (!unic_demand_urgent(nic)) {
 		*refusal = UNIC_REFUSED_NONE;
-		err = unic_notice_extend(&nic->evict.notices, m->notice, us,
-					 refusal);
+		err = unic_notice_extend(&nic->notices, m->notice, us, refusal);
 	}
 	UNIC_TRACE(nic, EXTEND, m->proc, m->seq, us, *refusal, 0);
 	if (err) {
@@ -662,7 +649,7 @@ int unic_evict_answer(struct unic_nic *nic,
 		      const struct unic_cmd_notice_answer *cmd,
 		      uint64_t *deadline_ns, uint8_t *refusal)
 {
-	struct unic_notices *ns = &nic->evict.notices;
+	struct unic_notices *ns = &nic->notices;
 	uint32_t mr = unic_from_le32(cmd->mr), us;
 	struct unic_mr *m = unic_mr_get(nic, mr, unic_from_le32(cmd->gen));
 	uint16_t i;
@@ -723,17 +710,16 @@ bool unic_evict_deadlines(struct unic_nic *nic)
 
 uint64_t unic_evict_poll(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
 	uint64_t next;
 
 	unic_evict_settle(nic); /* what was cut */
 	publish_all(nic);
 	next = unic_admission_poll(nic);
-	if (e->evts_due)
+	if (nic->evict.evts_due)
 		next = min_ns(next, nic->now_ns + RETRY_NS);
 	next = min_ns(next, unic_reclaim_poll(nic));
-	next = min_ns(next, e->notices.next_ns);
-	e->next_ns = next;
+	next = min_ns(next, nic->notices.next_ns);
+	nic->evict.next_ns = next;
 	return nic->evict_due ? nic->now_ns : next;
 }
 

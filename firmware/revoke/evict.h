@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * evict.h - taking entries back: the reaper, its choice of victims, and the
- * way of a region from NOTIFIED to free entries (MEMORY.md sections 5 and 6);
- * and REGISTER_WAIT, whose queue is the demand that drives it (section 3).
+ * evict.h - taking entries back: the way of a region from the decision to ask for it
+ * to free entries (MEMORY.md sections 5 and 6). What asks is reclaim.h; whose requests
+ * drive that, admission.h.
  */
 #ifndef UNIC_EVICT_H
 #define UNIC_EVICT_H
@@ -10,97 +10,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "revoke/demand.h"
-#include "memory/mr.h"
-#include "arbiter/notice.h"
-#include "arbiter/share.h"
+#include "board.h"
+#include "unic_mbox.h"
+
+struct unic_nic;
 
 /* The longest a drain takes once operations are cut: one DMA piece. */
 #define UNIC_DRAIN_BOUND_US 1000u
-
-#define UNIC_ADMISSION_NIL 0xffffu
-
-/* Others whose last recall from or for it a process remembers, see reclaim.c. */
-#define UNIC_OPPONENTS (UNIC_PROCS <= 32 ? UNIC_PROCS : 32)
-
-/*
- * One REGISTER_WAIT. Queued it holds no entry: granted whole or not at all.
- * Ended (granted, timed out) it is kept until its event is on the ring.
- */
-struct unic_wait {
-	struct unic_mr_args args;
-	uint64_t since_ns;
-	uint64_t give_up_ns; /* 0: never */
-	uint32_t id;	     /* given to the driver; 0: this slot is free */
-	uint32_t waited_us;  /* ended: how long */
-	uint16_t proc;
-	uint16_t next;	/* FIFO of the process, list of the ended, or free */
-	uint16_t mr;	/* granted: the region, or UNIC_MR_NIL */
-	uint8_t status; /* ended: enum unic_status */
-	bool ended;
-};
-
-/*
- * A REGISTER that was refused for want of room: its process is one that wants
- * entries, although it does not wait, until then.
- */
-struct unic_denials {
-	struct {
-		uint64_t until_ns;
-		uint32_t n; /* entries; 0: none, or it has come for them */
-		uint32_t seq;
-	} of[UNIC_PROCS]; /* none has requests queued as well */
-	uint32_t count;
-};
-
-/* What it would hurt to take region i back, as last measured; see policy.h. */
-struct unic_pain {
-	uint32_t at;	/* decayed to this time: 2^16 ns, wraps in 3 days */
-	uint32_t value; /* decayed bytes per entry */
-	uint32_t bytes; /* already counted in it, low 32 bits */
-};
-
-struct unic_evict {
-	struct unic_share share; /* of TLB entries */
-	/* ... when all that was asked back is gone, put off or not; of regions.
-	 * Right but for who is stale, see reclaim.c */
-	struct unic_share after, regions;
-	struct unic_bitset stale;
-	struct unic_notices notices;
-	uint64_t next_ns; /* nothing to do before, unless nic->evict_due */
-	bool refilling;	    /* between low and high watermark */
-	bool driver_failed; /* a notice was not delivered within H */
-	uint16_t evts_due;  /* regions with an event held back */
-	uint32_t reaper_us, residence_us, low, high;
-	/* REGISTER_WAIT, see admission.h */
-	struct unic_wait wait[UNIC_WAITS];
-	uint16_t wait_free;
-	uint16_t wait_head[UNIC_PROCS], wait_tail[UNIC_PROCS];
-	uint16_t ended_head, ended_tail;
-	uint16_t waiting;		 /* requests queued */
-	uint16_t wait_slots[UNIC_PROCS]; /* taken by each, ended ones too */
-	uint16_t wait_used;		 /* ... by all */
-	uint16_t wait_without;		 /* processes that have none */
-	uint32_t wait_seq;
-	uint64_t wait_ns; /* no request or denial ends before */
-	struct unic_demands demands;
-	/* victim choice, see reclaim.c */
-	uint64_t recall_ns[UNIC_PROCS][UNIC_OPPONENTS]; /* thrash damping */
-	struct unic_pain pain[UNIC_MRS]; /* all 0 while the index is free */
-	/* accounts */
-	uint16_t open[UNIC_PROCS];	     /* notices open */
-	uint16_t indices_coming[UNIC_PROCS]; /* of regions that end */
-	struct {
-		uint16_t entries, mrs;
-	} control[UNIC_PROCS]; /* of class control */
-	uint32_t evictions[UNIC_PROCS], late[UNIC_PROCS],
-		longest_us[UNIC_PROCS];
-};
 
 /* Units of regions whose grace was extended: on their way back, but nobody
  * counts on them. */
 struct unic_put_off {
 	uint32_t all, of[UNIC_PROCS];
+};
+
+struct unic_evict {
+	uint64_t next_ns;   /* nothing to do before, unless nic->evict_due */
+	uint16_t evts_due;  /* regions with an event held back */
+	bool driver_failed; /* a notice was not delivered within H */
+	/* accounts */
+	uint16_t open[UNIC_PROCS];	     /* notices open */
+	uint16_t indices_coming[UNIC_PROCS]; /* of regions that end */
+	uint32_t evictions[UNIC_PROCS], late[UNIC_PROCS];
+	struct unic_put_off put_off;
 };
 
 /** unic_evict_init() - default parameters (T 20 ms, H 50 ms, reaper 1 ms). */
@@ -147,15 +79,6 @@ int unic_evict_answer(struct unic_nic *nic,
  * -UNIC_ESTATE (not ACTIVE), -UNIC_EINVAL (class control, or it holds no
  * entries: it ends with the region it is made of). */
 int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen);
-
-/** unic_admission_cancel() - WAIT_CANCEL. 0 or -UNIC_ENOWAIT. */
-int unic_admission_cancel(struct unic_nic *nic, uint32_t id);
-
-/**
- * unic_admission_quota_changed() - @proc has another quota: its requests that can
- * never fit under it end with UNIC_ST_TOO_LARGE.
- */
-void unic_admission_quota_changed(struct unic_nic *nic, uint32_t proc);
 
 /**
  * unic_evict_proc_gone() - the process is detaching, and its queues are gone: drain

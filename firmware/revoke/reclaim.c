@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* reclaim.c - demand, supply, the choice of a victim, and the accounts of both. */
+#include <string.h>
+
 #include "nic.h"
 #include "arbiter/policy.h"
 #include "memory/candidates.h"
 #include "revoke/reclaim.h"
 #include "revoke/admission.h"
 
+#define RESIDENCE_US 5000u
+#define REAPER_US    1000u
+#define LOW	     (UNIC_TLB_ENTRIES / 64u)
+#define HIGH	     (UNIC_TLB_ENTRIES / 32u)
 #define BATCH	  8u /* revocations a poll */
 #define RECHOICES 4u /* of regions whose forms were used */
 
@@ -15,10 +21,15 @@
 
 void unic_reclaim_init(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
+	struct unic_reclaim *r = &nic->reclaim;
 
-	unic_share_init(&e->after, UNIC_TLB_ENTRIES);
-	unic_share_init(&e->regions, UNIC_MRS);
+	memset(r, 0, sizeof(*r));
+	unic_share_init(&r->after, UNIC_TLB_ENTRIES);
+	unic_share_init(&r->regions, UNIC_MRS);
+	r->reaper_us = REAPER_US;
+	r->residence_us = RESIDENCE_US;
+	r->high = HIGH;
+	nic->mrs.low = LOW;
 }
 
 /* ---------------------------------------------------------- the choice */
@@ -26,8 +37,7 @@ void unic_reclaim_init(struct unic_nic *nic)
 uint16_t unic_reclaim_pick(struct unic_nic *nic, uint32_t proc,
 			   uint32_t entries, bool patient)
 {
-	struct unic_evict *e = &nic->evict;
-	uint64_t residence = e->residence_us * 1000ull;
+	uint64_t residence = nic->reclaim.residence_us * 1000ull;
 	uint64_t now = unic_whole(&nic->now_ns), young = UINT64_MAX;
 	uint16_t found;
 
@@ -80,11 +90,11 @@ static void record_victim(struct unic_nic *nic, uint32_t proc, uint16_t mr)
  */
 #define TURNS (UNIC_PROCS <= 32 ? 1u : 32u)
 
-static uint64_t *recall_of(struct unic_evict *e, uint32_t a, uint32_t b)
+static uint64_t *recall_of(struct unic_nic *nic, uint32_t a, uint32_t b)
 {
 	uint32_t first = a < b ? a : b, second = a < b ? b : a;
 
-	return &e->recall_ns[first][second % UNIC_OPPONENTS];
+	return &nic->reclaim.recall_ns[first][second % UNIC_OPPONENTS];
 }
 
 static uint32_t turn_of(uint32_t a, uint32_t b)
@@ -94,8 +104,7 @@ static uint32_t turn_of(uint32_t a, uint32_t b)
 
 static void record_recall(struct unic_nic *nic, uint32_t a, uint32_t b)
 {
-	*recall_of(&nic->evict, a, b) =
-		nic->now_ns / TURNS * TURNS + turn_of(a, b);
+	*recall_of(nic, a, b) = nic->now_ns / TURNS * TURNS + turn_of(a, b);
 }
 
 /*
@@ -104,11 +113,11 @@ static void record_recall(struct unic_nic *nic, uint32_t a, uint32_t b)
  */
 static bool is_damped(struct unic_nic *nic, uint32_t a, uint32_t b)
 {
-	uint64_t last_ns = *recall_of(&nic->evict, a, b);
+	uint64_t last_ns = *recall_of(nic, a, b);
 
 	return last_ns && last_ns % TURNS == turn_of(a, b) &&
 	       nic->now_ns - last_ns / TURNS * TURNS <
-		       nic->evict.residence_us * 1000ull;
+		       nic->reclaim.residence_us * 1000ull;
 }
 
 /* Why a victim is wanted, and for whom. */
@@ -125,20 +134,20 @@ struct want {
 static void update_pain(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
-	struct unic_pain *p = &nic->evict.pain[mr];
+	struct unic_pain *p = &nic->candidates.pain[mr];
 	uint32_t bytes = m->bytes, now = (uint32_t)(nic->now_ns >> 16);
 
 	p->value = unic_policy_pain(p->value, 0, (uint64_t)(now - p->at) << 16,
 				    bytes - p->bytes, m->n_pages);
 	p->at = now;
 	p->bytes = bytes;
-	unic_share_hurts(&nic->evict.share, proc, p->value);
+	unic_share_hurts(&nic->share, proc, p->value);
 }
 
 static bool reclaim_from(struct unic_nic *nic, uint32_t victim,
 			 const struct want *w)
 {
-	uint32_t entries = w->index ? 1 : w->n ? w->n : nic->evict.high;
+	uint32_t entries = w->index ? 1 : w->n ? w->n : nic->reclaim.high;
 	uint32_t cached = 0;
 	uint16_t mr;
 
@@ -169,10 +178,12 @@ static bool reclaim_from(struct unic_nic *nic, uint32_t victim,
 /* ---------------------------------------------------- demand and supply */
 
 /* Between the low and the high watermark it depends on where we come from. */
-static bool low_water(struct unic_evict *e, uint32_t supply)
+static bool low_water(struct unic_nic *nic, uint32_t supply)
 {
-	e->refilling = supply < (e->refilling ? e->high : e->low);
-	return e->refilling;
+	struct unic_reclaim *r = &nic->reclaim;
+
+	r->refilling = supply < (r->refilling ? r->high : nic->mrs.low);
+	return r->refilling;
 }
 
 /*
@@ -182,48 +193,46 @@ static bool low_water(struct unic_evict *e, uint32_t supply)
  */
 static void refresh_after(struct unic_nic *nic, uint32_t p)
 {
-	struct unic_share *s = &nic->evict.after;
-	const struct unic_share_owner *o = &nic->evict.share.owner[p];
+	struct unic_share *s = &nic->reclaim.after;
+	const struct unic_share_owner *o = &nic->share.owner[p];
 	struct unic_share_owner *a = &s->owner[p];
 
 	a->held = o->held;
 	a->wanted = o->wanted;
 	a->weight = o->weight;
 	a->pain = o->pain;
-	unic_share_coming(s, p, o->coming + nic->put_off.of[p] - a->coming);
+	unic_share_coming(s, p,
+			  o->coming + nic->evict.put_off.of[p] - a->coming);
 }
 
 /* and of regions, counted and shared as entries are; indices at rest are had by who
  * used them up. */
 static void refresh_regions(struct unic_nic *nic, uint32_t p)
 {
-	struct unic_evict *e = &nic->evict;
-	struct unic_share *s = &e->regions;
-	const struct unic_share_owner *o = &e->share.owner[p];
+	struct unic_share *s = &nic->reclaim.regions;
+	const struct unic_share_owner *o = &nic->share.owner[p];
 	struct unic_share_owner *r = &s->owner[p];
 	bool there = o->weight;
 
 	r->held = there ? nic->procs.proc[p].mrs + nic->stags.charged[p] : 0;
-	r->wanted = there && unic_bitset_has(&e->demands.waiters, p);
+	r->wanted = there && unic_bitset_has(&nic->demands.waiters, p);
 	r->weight = o->weight;
 	r->pain = there ? o->pain : 0;
-	unic_share_coming(s, p,
-			  (there ? e->indices_coming[p] : 0u) - r->coming);
+	unic_share_coming(
+		s, p, (there ? nic->evict.indices_coming[p] : 0u) - r->coming);
 }
 
 static __attribute__((noinline, cold)) void refresh_shares(struct unic_nic *nic)
 {
-	struct unic_evict *e = &nic->evict;
-
 	unic_demand_settle(nic);
-	while (unic_bitset_any(&e->stale)) {
-		uint32_t p = unic_bitset_first(&e->stale);
+	while (unic_bitset_any(&nic->reclaim.stale)) {
+		uint32_t p = unic_bitset_first(&nic->reclaim.stale);
 
-		unic_bitset_del(&e->stale, p);
+		unic_bitset_del(&nic->reclaim.stale, p);
 		refresh_after(nic, p);
 		refresh_regions(nic, p);
 	}
-	e->regions.capacity = unic_mr_capacity(nic);
+	nic->reclaim.regions.capacity = unic_mr_capacity(nic);
 }
 
 /* The next who has to give for @w. Who misses a page competes as if it waited. */
@@ -270,17 +279,16 @@ static bool reclaim_by_share(struct unic_nic *nic, const struct want *w,
  */
 static bool reclaim_one(struct unic_nic *nic, const struct want *w)
 {
-	struct unic_evict *e = &nic->evict;
-
-	if (w->index || nic->put_off.all) {
+	if (w->index || nic->evict.put_off.all) {
 		refresh_shares(nic);
 		if (reclaim_by_share(nic, w,
-				     w->index ? &e->regions : &e->after))
+				     w->index ? &nic->reclaim.regions
+					      : &nic->reclaim.after))
 			return true;
 		if (w->index || !w->urgent)
 			return false;
 	}
-	return reclaim_by_share(nic, w, &e->share);
+	return reclaim_by_share(nic, w, &nic->share);
 }
 
 /* Are there fewer indices than @n, those on their way back counted? */
@@ -291,7 +299,7 @@ static bool few_indices(struct unic_nic *nic, uint32_t n)
 	if (there >= n)
 		return false;
 	refresh_shares(nic);
-	return there + nic->evict.regions.coming < n;
+	return there + nic->reclaim.regions.coming < n;
 }
 
 /*
@@ -301,7 +309,7 @@ static bool few_indices(struct unic_nic *nic, uint32_t n)
 static bool find_waiter_want(struct unic_nic *nic,
 			     const struct unic_bitset *tried, struct want *out)
 {
-	uint32_t supply = nic->tlb.free + nic->evict.share.coming;
+	uint32_t supply = nic->tlb.free + nic->share.coming;
 	struct unic_demand d;
 	bool entries;
 
@@ -341,7 +349,7 @@ static bool find_waiter_want(struct unic_nic *nic,
 static bool find_fault_want(struct unic_nic *nic,
 			    const struct unic_bitset *tried, struct want *out)
 {
-	uint32_t supply = nic->tlb.free + nic->evict.share.coming, need = 1;
+	uint32_t supply = nic->tlb.free + nic->share.coming, need = 1;
 	struct unic_demand d;
 	bool quota = false;
 	uint32_t proc = unic_cache_short(nic, &quota);
@@ -353,9 +361,9 @@ static bool find_fault_want(struct unic_nic *nic,
 				      .miss = UNIC_OWNER_NIL,
 				      .why = UNIC_WHY_QUOTA };
 		return !unic_bitset_has(tried, proc) &&
-		       !nic->evict.share.owner[proc].coming;
+		       !nic->share.owner[proc].coming;
 	}
-	if (unic_bitset_any(&nic->evict.demands.waiters)) {
+	if (unic_bitset_any(&nic->demands.waiters)) {
 		unic_demand_now(nic, tried, &d);
 		need += d.entitled + d.borrower_n;
 	}
@@ -369,9 +377,7 @@ static bool find_fault_want(struct unic_nic *nic,
 static bool next_want(struct unic_nic *nic, const struct unic_bitset *tried,
 		      struct want *out)
 {
-	struct unic_evict *e = &nic->evict;
-
-	if (unic_bitset_any(&e->demands.waiters) &&
+	if (unic_bitset_any(&nic->demands.waiters) &&
 	    find_waiter_want(nic, tried, out))
 		return true;
 	if (nic->cache.short_until_ns > nic->now_ns &&
@@ -380,17 +386,16 @@ static bool next_want(struct unic_nic *nic, const struct unic_bitset *tried,
 	*out = (struct want){ .proc = UNIC_OWNER_NIL,
 			      .miss = UNIC_OWNER_NIL,
 			      .why = UNIC_WHY_REAPER };
-	return low_water(e, nic->tlb.free + e->share.coming);
+	return low_water(nic, nic->tlb.free + nic->share.coming);
 }
 
 /* Nothing to take: when nobody waits, only age changes that. */
 static uint64_t retry_at_ns(const struct unic_nic *nic, const struct want *w)
 {
-	const struct unic_evict *e = &nic->evict;
-	uint32_t us = e->reaper_us;
+	uint32_t us = nic->reclaim.reaper_us;
 
-	if (w->proc == UNIC_OWNER_NIL && us < e->residence_us)
-		us = e->residence_us;
+	if (w->proc == UNIC_OWNER_NIL && us < nic->reclaim.residence_us)
+		us = nic->reclaim.residence_us;
 	return nic->now_ns + us * 1000ull;
 }
 
@@ -424,19 +429,18 @@ uint64_t unic_reclaim_poll(struct unic_nic *nic)
 
 void unic_evict_proc_forget(struct unic_nic *nic, uint32_t proc)
 {
-	struct unic_evict *e = &nic->evict;
 	uint32_t i;
 
 	for (i = 0; i < UNIC_MRS; i++)
 		if (nic->mrs.mr[i].for_proc == proc)
 			nic->mrs.mr[i].for_proc = UNIC_OWNER_NIL;
 	for (i = 0; i < UNIC_PROCS; i++)
-		*recall_of(e, i, proc) = 0;
+		*recall_of(nic, i, proc) = 0;
 	unic_demand_promise(nic, proc, 0);
-	e->evictions[proc] = 0;
-	e->late[proc] = 0;
-	e->longest_us[proc] = 0;
-	unic_share_hurts(&e->share, proc, 0);
+	nic->evict.evictions[proc] = 0;
+	nic->evict.late[proc] = 0;
+	nic->admission.longest_us[proc] = 0;
+	unic_share_hurts(&nic->share, proc, 0);
 }
 
 static void find_top_owners(const struct unic_share *s,
@@ -464,19 +468,18 @@ static void find_top_owners(const struct unic_share *s,
 void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
 		      struct unic_cpl_usage *out)
 {
-	struct unic_evict *e = &nic->evict;
-	const struct unic_share_owner *o = &e->share.owner[proc];
-	uint32_t fair = unic_share_fair(&e->share, proc);
+	const struct unic_share_owner *o = &nic->share.owner[proc];
+	uint32_t fair = unic_share_fair(&nic->share, proc);
 
 	out->used = unic_to_le32((uint32_t)(UNIC_TLB_ENTRIES - nic->tlb.free));
 	out->limit = unic_to_le32(UNIC_TLB_ENTRIES);
 	out->holding = unic_to_le32(o->held);
 	out->fair_share = unic_to_le32(fair);
-	out->waiters = unic_to_le32(e->waiting);
+	out->waiters = unic_to_le32(nic->admission.waiting);
 	out->borrowed = unic_to_le32(o->held > fair ? o->held - fair : 0);
 	out->quota = unic_to_le32(o->quota);
 	out->bound_us =
-		unic_to_le32(e->notices.deliver_us + e->notices.grace_us +
-			     e->reaper_us + UNIC_DRAIN_BOUND_US);
-	find_top_owners(&e->share, out);
+		unic_to_le32(nic->notices.deliver_us + nic->notices.grace_us +
+			     nic->reclaim.reaper_us + UNIC_DRAIN_BOUND_US);
+	find_top_owners(&nic->share, out);
 }

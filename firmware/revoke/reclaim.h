@@ -13,9 +13,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arbiter/share.h"
+#include "base/bitset.h"
+#include "board.h"
+
 struct unic_nic;
 
-/** unic_reclaim_init() - the shares that the reaper works out for itself. */
+/* Others whose last recall from or for it a process remembers, see reclaim.c. */
+#define UNIC_OPPONENTS (UNIC_PROCS <= 32 ? UNIC_PROCS : 32)
+
+struct unic_reclaim {
+	/* shares of entries when all that was asked back is gone, put off or not; of
+	 * regions. Right but for who is stale */
+	struct unic_share after, regions;
+	struct unic_bitset stale;
+	bool refilling; /* between low and high watermark */
+	uint32_t reaper_us, residence_us;
+	uint32_t high; /* watermark; the low one is in unic_mrs */
+	uint64_t recall_ns[UNIC_PROCS][UNIC_OPPONENTS]; /* thrash damping */
+};
+
+/** unic_reclaim_init() - default parameters (reaper 1 ms, residence 5 ms). */
 void unic_reclaim_init(struct unic_nic *nic);
 
 /**

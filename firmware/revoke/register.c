@@ -61,6 +61,18 @@ static inline int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
 	return check_mr_shape(a);
 }
 
+/*
+ * True if unic_admission_admit() would return 0 for the simplest of reasons: nobody
+ * waits, few indices rest, there is room, and no quota or cap to look at.
+ */
+static inline bool is_open(const struct unic_nic *nic, uint32_t proc,
+			   const struct unic_mr_args *args)
+{
+	return !nic->mrs.not_open && !nic->share.owner[proc].quota &&
+	       args->mr_class != UNIC_CLASS_CONTROL && nic->mrs.free &&
+	       args->n_pages <= nic->tlb.free;
+}
+
 /* Something may stand in the way. */
 static int __attribute__((noinline, cold))
 reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
@@ -96,7 +108,7 @@ admit_cached(struct unic_nic *nic, const struct unic_mr_args *args)
 	int err = unic_cache_check(nic, args, args->n_pages);
 
 	a.n_pages = 0;
-	if (!err && !unic_admission_open(nic, proc, &a))
+	if (!err && !is_open(nic, proc, &a))
 		err = unic_admission_admit(nic, proc, &a);
 	if (err)
 		UNIC_COUNT(nic, mr_denied);
@@ -123,7 +135,7 @@ int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 		return err;
 	if (__builtin_expect(args->residency != UNIC_RESIDENT, 0))
 		return reg_cached(nic, args, out);
-	if (unic_admission_open(nic, nic->mrs.pd[args->pd].proc, args))
+	if (is_open(nic, nic->mrs.pd[args->pd].proc, args))
 		return unic_mr_build(nic, args, pages, out);
 	return reg_or_wait(nic, args, pages, out);
 }

@@ -67,7 +67,7 @@ static int wait_idle(struct unic_nic *nic, struct unic_qp *qp, uint32_t stag)
 	uint64_t *until = &qp->sq.inval_ns;
 
 	if (!*until)
-		*until = nic->now_ns + nic->evict.notices.grace_us * NS_PER_US;
+		*until = nic->now_ns + nic->notices.grace_us * NS_PER_US;
 	if (nic->now_ns >= *until) {
 		*until = nic->now_ns + UNIC_DRAIN_BOUND_US * NS_PER_US;
 		unic_cuts_mark(nic, (uint16_t)(stag >> UNIC_MR_IDX_SHIFT));

@@ -396,7 +396,7 @@ static enum unic_turn pair_run_one(struct unic_nic *nic,
 static uint64_t byte_time(struct unic_nic *nic, uint32_t p, uint32_t paths)
 {
 	struct unic_sched_order *s = &nic->order;
-	uint32_t weight = nic->evict.share.owner[p].weight, n = 0;
+	uint32_t weight = nic->share.owner[p].weight, n = 0;
 
 	if (__builtin_expect(s->weight[p] != weight, 0)) {
 		s->weight[p] = weight;

@@ -492,7 +492,7 @@ static void registering(uint32_t pd)
 static __attribute__((noipa)) uint16_t decide(struct unic_nic *nic,
 					      uint32_t proc, uint32_t n)
 {
-	uint32_t from = unic_share_victim(&nic->evict.share, proc, n);
+	uint32_t from = unic_share_victim(&nic->share, proc, n);
 
 	return unic_reclaim_pick(nic, from, n, true);
 }
@@ -521,7 +521,7 @@ static void decision(uint32_t pd)
 	assert_int_equal(a.nic.mrs.mr[victim].proc, 0);
 	report("eviction_decision", n);
 	MEASURE(n, evict_step(&a.nic));
-	assert_int_equal(a.nic.evict.notices.open, 4);
+	assert_int_equal(a.nic.notices.open, 4);
 	report("reaper_step_4_notices", n);
 	a.nic.evict_due = false;
 	MEASURE(n, unic_evict_deadlines(&a.nic));

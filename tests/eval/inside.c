@@ -13,7 +13,7 @@ uint32_t inside_entries(void)
 
 uint32_t inside_held(const struct unic_nic *nic, uint32_t slot)
 {
-	return nic->evict.share.owner[slot].held;
+	return nic->share.owner[slot].held;
 }
 
 uint32_t inside_used(const struct unic_nic *nic)
@@ -23,17 +23,15 @@ uint32_t inside_used(const struct unic_nic *nic)
 
 bool inside_entitled(struct unic_nic *nic, uint32_t slot, uint32_t n)
 {
-	struct unic_share *s = &nic->evict.share;
+	struct unic_share *s = &nic->share;
 
 	return unic_share_entitled(s, slot, n + s->owner[slot].wanted);
 }
 
 uint64_t inside_bound_ns(const struct unic_nic *nic)
 {
-	const struct unic_evict *e = &nic->evict;
-
-	return ((uint64_t)e->notices.deliver_us + e->notices.grace_us +
-		e->reaper_us + UNIC_DRAIN_BOUND_US) *
+	return ((uint64_t)nic->notices.deliver_us + nic->notices.grace_us +
+		nic->reclaim.reaper_us + UNIC_DRAIN_BOUND_US) *
 	       US;
 }
 

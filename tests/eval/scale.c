@@ -83,7 +83,7 @@ int op_deregister(const struct unic_mr_result *mr)
 /* Whom to ask, and for which region. */
 uint32_t op_decide(void)
 {
-	uint32_t from = unic_share_victim(&nic.evict.share, UNIC_OWNER_NIL, 0);
+	uint32_t from = unic_share_victim(&nic.share, UNIC_OWNER_NIL, 0);
 
 	return unic_reclaim_pick(&nic, from, 1, true);
 }
@@ -163,8 +163,8 @@ static void reg(uint32_t i)
 
 static void watermarks(uint32_t n)
 {
-	nic.evict.low = nic.evict.high = n;
-	nic.evict.refilling = false;
+	nic.mrs.low = nic.reclaim.high = n;
+	nic.reclaim.refilling = false;
 }
 
 /* What a driver does when it starts. */
@@ -179,7 +179,7 @@ static void reset(void)
 	for (i = 0; i < 1000 && unic_from_le32(info->reset_ack) != req; i++)
 		unic_nic_poll(&nic);
 	check(i < 1000, "the NIC is not reset");
-	nic.evict.residence_us = 1;
+	nic.reclaim.residence_us = 1;
 	watermarks(0);
 }
 
@@ -263,20 +263,20 @@ static void weigh_others(uint32_t weight)
 	uint32_t i;
 
 	for (i = 1; i < UNIC_PROCS; i++)
-		unic_share_weigh(&nic.evict.share, i, weight);
-	unic_share_settle(&nic.evict.share);
+		unic_share_weigh(&nic.share, i, weight);
+	unic_share_settle(&nic.share);
 }
 
 /* Whom share.h defines as the one to take from: everybody is looked at. */
 static uint32_t heaviest(void)
 {
-	const struct unic_share_owner *o = nic.evict.share.owner;
+	const struct unic_share_owner *o = nic.share.owner;
 	uint32_t i, best = 0;
 
 	for (i = 1; i < UNIC_PROCS; i++) {
-		uint64_t l = (uint64_t)unic_share_net(&nic.evict.share, i) *
+		uint64_t l = (uint64_t)unic_share_net(&nic.share, i) *
 			     o[best].weight;
-		uint64_t r = (uint64_t)unic_share_net(&nic.evict.share, best) *
+		uint64_t r = (uint64_t)unic_share_net(&nic.share, best) *
 			     o[i].weight;
 
 		if (l > r || (l == r && o[i].pain < o[best].pain))
@@ -296,7 +296,7 @@ static void reaping(void)
 		check(from != UNIC_MR_NIL, "there is no victim");
 		check(nic.mrs.mr[from].proc == heaviest(), "it is another's");
 		op_reap_idle();
-		check(!nic.evict.notices.open, "it takes without need");
+		check(!nic.notices.open, "it takes without need");
 		watermarks(1);
 		op_reap();
 		watermarks(0);
@@ -329,9 +329,9 @@ static void waiting(void)
 		wait_all(wait);
 		op_reap_waiters();
 		/* the shares of all are others now */
-		unic_share_weigh(&nic.evict.share, 0, 2);
+		unic_share_weigh(&nic.share, 0, 2);
 		op_reap_shifted();
-		unic_share_weigh(&nic.evict.share, 0, 1);
+		unic_share_weigh(&nic.share, 0, 1);
 		for (i = 0; i < UNIC_PROCS; i++)
 			check(!unic_admission_cancel(&nic, wait[i].wait), "a "
 									  "requ"

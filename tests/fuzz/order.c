@@ -18,14 +18,14 @@ static uint32_t part(const struct unic_nic *nic, uint32_t proc, uint64_t pool)
 	uint32_t i, weights = 0;
 
 	for (i = 0; i < UNIC_PROCS; i++) {
-		const struct unic_share_owner *o = &nic->evict.share.owner[i];
+		const struct unic_share_owner *o = &nic->share.owner[i];
 
 		if (o->held || o->wanted || i == proc)
 			weights += o->weight;
 	}
 	if (!weights)
 		return 0;
-	return (uint32_t)(pool * nic->evict.share.owner[proc].weight / weights);
+	return (uint32_t)(pool * nic->share.owner[proc].weight / weights);
 }
 
 static uint32_t indices(const struct unic_nic *nic, uint32_t proc)
@@ -33,7 +33,7 @@ static uint32_t indices(const struct unic_nic *nic, uint32_t proc)
 	const struct unic_mrs *m = &nic->mrs;
 	uint32_t i, there = (uint32_t)m->free + m->tombstones;
 
-	if (there > nic->evict.waiting + nic->denials.count)
+	if (there > nic->admission.waiting + nic->admission.denials.count)
 		return UNIC_MRS;
 	for (i = 0; i < UNIC_PROCS; i++)
 		there += nic->procs.proc[i].mrs;
@@ -43,7 +43,7 @@ static uint32_t indices(const struct unic_nic *nic, uint32_t proc)
 static bool capped(const struct unic_nic *nic, uint32_t proc, uint32_t held,
 		   uint32_t n)
 {
-	uint32_t quota = nic->evict.share.owner[proc].quota;
+	uint32_t quota = nic->share.owner[proc].quota;
 	bool by_quota;
 
 	return quota &&
@@ -53,33 +53,33 @@ static bool capped(const struct unic_nic *nic, uint32_t proc, uint32_t held,
 /* Of the requests in its queue: those that fit its share one after the other. */
 static void add_queue(const struct unic_nic *nic, struct want *w)
 {
-	const struct unic_evict *e = &nic->evict;
-	uint32_t held = e->share.owner[w->proc].held;
+	uint32_t held = nic->share.owner[w->proc].held;
 	uint32_t mrs = nic->procs.proc[w->proc].mrs;
-	uint16_t i = e->wait_head[w->proc];
+	uint16_t i = nic->admission.wait_head[w->proc];
 
-	for (; i != UNIC_ADMISSION_NIL; i = e->wait[i].next) {
-		held += e->wait[i].args.n_pages;
+	for (; i != UNIC_ADMISSION_NIL; i = nic->admission.wait[i].next) {
+		held += nic->admission.wait[i].args.n_pages;
 		if (held > part(nic, w->proc, UNIC_TLB_ENTRIES) ||
 		    ++mrs > indices(nic, w->proc))
 			return;
-		w->need.entries += e->wait[i].args.n_pages;
+		w->need.entries += nic->admission.wait[i].args.n_pages;
 		w->need.indices++;
 	}
 }
 
 static bool wants(const struct unic_nic *nic, uint32_t proc, struct want *w)
 {
-	const struct unic_evict *e = &nic->evict;
-	uint16_t head = e->wait_head[proc];
-	uint32_t held = e->share.owner[proc].held;
+	uint16_t head = nic->admission.wait_head[proc];
+	uint32_t held = nic->share.owner[proc].held;
 
 	*w = (struct want){ .proc = proc, .waits = head != UNIC_ADMISSION_NIL };
-	w->n = w->waits ? e->wait[head].args.n_pages : nic->denials.of[proc].n;
-	w->seq = w->waits ? e->wait[head].id : nic->denials.of[proc].seq;
+	w->n = w->waits ? nic->admission.wait[head].args.n_pages
+			: nic->admission.denials.of[proc].n;
+	w->seq = w->waits ? nic->admission.wait[head].id
+			  : nic->admission.denials.of[proc].seq;
 	if (!w->n || capped(nic, proc, held, w->n))
 		return false;
-	w->net = held - e->share.owner[proc].coming + w->n;
+	w->net = held - nic->share.owner[proc].coming + w->n;
 	w->entitled = held + w->n <= part(nic, proc, UNIC_TLB_ENTRIES) &&
 		      nic->procs.proc[proc].mrs < indices(nic, proc);
 	if (w->entitled && w->waits)
@@ -93,7 +93,7 @@ static bool wants(const struct unic_nic *nic, uint32_t proc, struct want *w)
 static bool first(const struct unic_nic *nic, const struct want *a,
 		  const struct want *b)
 {
-	const struct unic_share_owner *o = nic->evict.share.owner;
+	const struct unic_share_owner *o = nic->share.owner;
 	uint64_t l = (uint64_t)a->net * o[b->proc].weight;
 	uint64_t r = (uint64_t)b->net * o[a->proc].weight;
 
@@ -108,7 +108,7 @@ static bool first(const struct unic_nic *nic, const struct want *a,
 static struct unic_need kept(const struct unic_nic *nic, const struct want *w,
 			     bool entitled)
 {
-	uint32_t promised = nic->evict.demands.promised[w->proc];
+	uint32_t promised = nic->demands.promised[w->proc];
 	struct unic_need need = w->need;
 
 	if (!w->entitled && !entitled)
@@ -122,21 +122,20 @@ static struct unic_need kept(const struct unic_nic *nic, const struct want *w,
 
 static bool more_comes(const struct unic_nic *nic, uint32_t proc)
 {
-	const struct unic_evict *e = &nic->evict;
-	const struct unic_share_owner *o = &e->share.owner[proc];
-	uint16_t head = e->wait_head[proc];
+	const struct unic_share_owner *o = &nic->share.owner[proc];
+	uint16_t head = nic->admission.wait_head[proc];
 	uint32_t n;
 
 	if (head == UNIC_ADMISSION_NIL)
 		return true;
-	n = e->wait[head].args.n_pages;
+	n = nic->admission.wait[head].args.n_pages;
 	return !capped(nic, proc, o->held - o->coming, n) || n > o->quota;
 }
 
 void sane_order(struct unic_nic *nic)
 {
 	static const struct unic_bitset nobody;
-	const struct unic_demands *d = &nic->evict.demands;
+	const struct unic_demands *d = &nic->demands;
 	struct want w, best[2] = { { .proc = UNIC_OWNER_NIL },
 				   { .proc = UNIC_OWNER_NIL } };
 	struct unic_need sum = { 0, 0 }, keeps[2] = { { 0, 0 }, { 0, 0 } };

@@ -192,7 +192,7 @@ static void count_dma(const struct unic_nic *nic, struct books *b)
 
 static void count_notices(const struct unic_nic *nic, struct books *b)
 {
-	const struct unic_notices *n = &nic->evict.notices;
+	const struct unic_notices *n = &nic->notices;
 	uint32_t open = 0;
 	uint16_t i;
 
@@ -422,73 +422,77 @@ static void check_indices(const struct unic_nic *nic, struct books *b)
 
 static void count_waits(const struct unic_nic *nic, struct books *b)
 {
-	const struct unic_evict *e = &nic->evict;
 	uint32_t i, queued = 0, ended = 0, spare = 0, denials = 0;
 	uint16_t at;
 
 	for (i = 0; i < UNIC_PROCS; i++)
-		for (at = e->wait_head[i]; at != UNIC_ADMISSION_NIL;
-		     at = e->wait[at].next) {
+		for (at = nic->admission.wait_head[i]; at != UNIC_ADMISSION_NIL;
+		     at = nic->admission.wait[at].next) {
 			must(++queued <= UNIC_WAITS);
-			must(e->wait[at].id && !e->wait[at].ended);
-			must(e->wait[at].proc == i);
-			b->wanted[i] += e->wait[at].args.n_pages;
-			b->pd_users[e->wait[at].args.pd]++;
+			must(nic->admission.wait[at].id &&
+			     !nic->admission.wait[at].ended);
+			must(nic->admission.wait[at].proc == i);
+			b->wanted[i] += nic->admission.wait[at].args.n_pages;
+			b->pd_users[nic->admission.wait[at].args.pd]++;
 			b->waits[i]++;
 		}
 	for (i = 0; i < UNIC_PROCS; i++) {
-		must(!nic->denials.of[i].n ||
-		     e->wait_head[i] == UNIC_ADMISSION_NIL);
-		must(!nic->denials.of[i].n ||
-		     e->wait_ns <= nic->denials.of[i].until_ns);
-		b->wanted[i] += nic->denials.of[i].n;
-		denials += !!nic->denials.of[i].n;
+		must(!nic->admission.denials.of[i].n ||
+		     nic->admission.wait_head[i] == UNIC_ADMISSION_NIL);
+		must(!nic->admission.denials.of[i].n ||
+		     nic->admission.wait_ns <=
+			     nic->admission.denials.of[i].until_ns);
+		b->wanted[i] += nic->admission.denials.of[i].n;
+		denials += !!nic->admission.denials.of[i].n;
 	}
-	must(denials == nic->denials.count);
-	for (at = e->ended_head; at != UNIC_ADMISSION_NIL;
-	     at = e->wait[at].next) {
+	must(denials == nic->admission.denials.count);
+	for (at = nic->admission.ended_head; at != UNIC_ADMISSION_NIL;
+	     at = nic->admission.wait[at].next) {
 		must(++ended <= UNIC_WAITS);
-		must(e->wait[at].id && e->wait[at].ended);
-		b->waits[e->wait[at].proc]++;
+		must(nic->admission.wait[at].id &&
+		     nic->admission.wait[at].ended);
+		b->waits[nic->admission.wait[at].proc]++;
 	}
-	for (at = e->wait_free; at != UNIC_ADMISSION_NIL; at = e->wait[at].next)
+	for (at = nic->admission.wait_free; at != UNIC_ADMISSION_NIL;
+	     at = nic->admission.wait[at].next)
 		must(++spare <= UNIC_WAITS);
-	must(queued == e->waiting);
+	must(queued == nic->admission.waiting);
 	must(queued + ended + spare == UNIC_WAITS);
 }
 
 static void check_shares(const struct unic_nic *nic, const struct books *b)
 {
-	const struct unic_evict *e = &nic->evict;
 	uint32_t i, coming = 0, promised = 0, put_off = 0;
 	uint32_t slots = 0, without = 0, weights = 0;
 
 	for (i = 0; i < UNIC_PROCS; i++) {
-		const struct unic_share_owner *o = &e->share.owner[i];
+		const struct unic_share_owner *o = &nic->share.owner[i];
 
 		must(o->held == b->held[i]);
 		must(o->wanted == b->wanted[i]);
 		must(o->coming == b->coming[i]);
-		must(nic->put_off.of[i] == b->put_off[i]);
-		must(e->control[i].entries == b->control[i]);
-		must(e->control[i].mrs == b->control_mrs[i]);
-		must(e->wait_slots[i] == b->waits[i]);
-		slots += e->wait_slots[i];
-		without += !e->wait_slots[i];
+		must(nic->evict.put_off.of[i] == b->put_off[i]);
+		must(nic->mrs.control[i].entries == b->control[i]);
+		must(nic->mrs.control[i].mrs == b->control_mrs[i]);
+		must(nic->admission.wait_slots[i] == b->waits[i]);
+		slots += nic->admission.wait_slots[i];
+		without += !nic->admission.wait_slots[i];
 		weights += o->weight;
-		must(unic_bitset_has(&e->demands.waiters, i) == !!b->wanted[i]);
-		must(e->demands.promised[i] <= o->wanted);
+		must(unic_bitset_has(&nic->demands.waiters, i) ==
+		     !!b->wanted[i]);
+		must(nic->demands.promised[i] <= o->wanted);
 		must(!o->quota || o->quota <= UNIC_TLB_ENTRIES);
 		coming += o->coming;
-		put_off += nic->put_off.of[i];
-		promised += e->demands.promised[i];
+		put_off += nic->evict.put_off.of[i];
+		promised += nic->demands.promised[i];
 	}
-	must(coming == e->share.coming);
-	must(put_off == nic->put_off.all);
-	must(promised == e->demands.all_promised);
+	must(coming == nic->share.coming);
+	must(put_off == nic->evict.put_off.all);
+	must(promised == nic->demands.all_promised);
 	must(promised <= nic->tlb.free);
-	must(slots == e->wait_used && without == e->wait_without);
-	must(weights == e->share.all_weights);
+	must(slots == nic->admission.wait_used &&
+	     without == nic->admission.wait_without);
+	must(weights == nic->share.all_weights);
 }
 
 static void check_procs(const struct unic_nic *nic, const struct books *b)

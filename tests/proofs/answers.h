@@ -206,7 +206,7 @@ int unic_fault_advise(struct unic_nic *n, const struct unic_cmd_mr_pages *c,
 void unic_evict_usage(struct unic_nic *n, uint32_t proc,
 		      struct unic_cpl_usage *out)
 {
-	seen = (uint8_t)n->evict.share.owner[proc].weight;
+	seen = (uint8_t)n->share.owner[proc].weight;
 	out->used = unic_to_le32(any32());
 	out->limit = unic_to_le32(any32());
 	out->holding = unic_to_le32(any32());

@@ -150,9 +150,9 @@ MUTANTS = (
     ("conserve", "firmware/memory/token.c", "UNIC_COUNT(nic, tokens_allocated);",
      "", "counters: tokens are not counted"),
     ("conserve crash hang", "firmware/revoke/admission.c",
-     "		unlink_wait(e, &e->ended_head, &e->ended_tail, i);\n"
-     "		slot_free(e, i);",
-     "		unlink_wait(e, &e->ended_head, &e->ended_tail, i);",
+     "		unlink_wait(ad, &ad->ended_head, &ad->ended_tail, i);\n"
+     "		slot_free(ad, i);",
+     "		unlink_wait(ad, &ad->ended_head, &ad->ended_tail, i);",
      "waits: a place is not given back"),
     ("conserve assert", "firmware/revoke/evict.c",
      "unic_mr_strip(nic, idx); /* INV-3 */", "",

@@ -624,7 +624,7 @@ static void cancels_of_no_wait(void **state)
 	assert_int_equal(cancel_wait(w.wait - 1), UNIC_ST_NO_WAIT);
 	assert_int_equal(cancel_wait(w.wait + 1), UNIC_ST_NO_WAIT);
 	assert_int_equal(cancel_wait(UINT32_MAX), UNIC_ST_NO_WAIT);
-	assert_int_equal(ra.nic.evict.waiting, 1);
+	assert_int_equal(ra.nic.admission.waiting, 1);
 	assert_int_equal(rig_dereg(&ra, &all), 0);
 	rig_poll(&ra);
 	while (rig_event(&ra, rec) && rec[0] != UNIC_EVT_GRANTED)

@@ -38,7 +38,7 @@ static void check_books(void)
 	uint32_t i, held = 0, cached = 0, used = 0, demand = 0;
 
 	for (i = 0; i < UNIC_PROCS; i++) {
-		held += nic->evict.share.owner[i].held;
+		held += nic->share.owner[i].held;
 		cached += nic->cache.entries[i];
 	}
 	for (i = 0; i < UNIC_MRS; i++) {
@@ -96,7 +96,7 @@ static void table_miss_is_served_at_once(void **state)
 	assert_int_equal(a.nic.tlb.free, UNIC_TLB_ENTRIES);
 	assert_int_equal(touch(&mr, pd0, 3, 8, &p), 0);
 	is_page(&p, 3);
-	assert_int_equal(a.nic.evict.share.owner[0].held, 1);
+	assert_int_equal(a.nic.share.owner[0].held, 1);
 	assert_int_equal(touch(&mr, pd0, 3, 4096, &p), 0);
 	assert_int_equal(p.len, 4096);
 	assert_int_equal(touch(&mr, pd0, 4, 8192, &p), 0);
@@ -106,7 +106,7 @@ static void table_miss_is_served_at_once(void **state)
 	is_page(&p, 5);
 	assert_int_equal(rig_count(&a, misses), 3);
 	assert_int_equal(rig_count(&a, table_filled), 3);
-	assert_int_equal(a.nic.evict.share.owner[0].held, 3);
+	assert_int_equal(a.nic.share.owner[0].held, 3);
 	assert_int_equal(touch(&mr, pd0, 16, 1, &p), -UNIC_EBOUNDS);
 	assert_int_equal(touch(&mr, pd1, 3, 1, &p), -UNIC_ESTAG);
 	assert_int_equal(rig_dereg(&a, &mr), 0);
@@ -273,7 +273,7 @@ static void registration_displaces_cached(void **state)
 	/* it is at home in its share; the other comes back within its own */
 	for (i = 0; i < UNIC_TLB_ENTRIES; i++)
 		assert_int_equal(touch(&cached, pd0, i, 8, &p), 0);
-	assert_int_equal(a.nic.evict.share.owner[1].held, 24);
+	assert_int_equal(a.nic.share.owner[1].held, 24);
 	assert_int_equal(rig_reg(&a, 0, pd0, 8, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &mr),
 			 0);
@@ -325,8 +325,7 @@ static void quota_holds_for_cached(void **state)
 	assert_int_equal(rig_reg_cached(&a, pd0, 32, UNIC_TABLE, 0, &mr), 0);
 	for (i = 0; i < 32; i++) {
 		assert_int_equal(touch(&mr, pd0, i, 8, &p), 0);
-		assert_int_equal(a.nic.evict.share.owner[0].held,
-				 i < 5 ? i + 1 : 5);
+		assert_int_equal(a.nic.share.owner[0].held, i < 5 ? i + 1 : 5);
 	}
 }
 
@@ -367,7 +366,7 @@ static void missing_page_goes_before_a_registration(void **state)
 	assert_int_equal(rig_reg(&a, 0, pd0, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &own[1]),
 			 0);
-	assert_int_equal(a.nic.evict.share.owner[0].held, 3);
+	assert_int_equal(a.nic.share.owner[0].held, 3);
 }
 
 /* Others hold everything by registration: a miss has to wait for the reaper. */

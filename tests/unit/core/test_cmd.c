@@ -115,8 +115,8 @@ static void watermarks_have_bounds(void **state)
 {
 	(void)state;
 	assert_int_equal(marks(UNIC_PARAM_WATERMARKS, 5, 5), UNIC_ST_OK);
-	assert_int_equal(r.nic.evict.low, 5);
-	assert_int_equal(r.nic.evict.high, 5);
+	assert_int_equal(r.nic.mrs.low, 5);
+	assert_int_equal(r.nic.reclaim.high, 5);
 	assert_int_equal(marks(UNIC_PARAM_WATERMARKS, 6, 5), UNIC_ST_INVALID);
 	assert_int_equal(marks(UNIC_PARAM_WATERMARKS, 0, UNIC_TLB_ENTRIES),
 			 UNIC_ST_OK);
@@ -125,7 +125,7 @@ static void watermarks_have_bounds(void **state)
 	assert_int_equal(marks(0, 1, 0), UNIC_ST_INVALID);
 	assert_int_equal(marks(0, 0, 1), UNIC_ST_INVALID);
 	assert_int_equal(marks(8, 0, 0), UNIC_ST_INVALID);
-	assert_int_equal(r.nic.evict.high, UNIC_TLB_ENTRIES);
+	assert_int_equal(r.nic.reclaim.high, UNIC_TLB_ENTRIES);
 }
 
 static uint8_t address(uint32_t ipv4)
@@ -376,13 +376,13 @@ static void rows_of_processes(void **state)
 	assert_int_equal(unic_from_le32(row[0].tokens), 0);
 	assert_int_equal(unic_from_le32(row[0].notices), 0);
 	assert_int_equal(unic_from_le32(row[0].held),
-			 r.nic.evict.share.owner[0].held);
+			 r.nic.share.owner[0].held);
 	assert_true(unic_from_le32(row[0].control) > 0);
 	assert_int_equal(unic_from_le32(row[0].control) + 4,
 			 unic_from_le32(row[0].held));
 	assert_int_equal(unic_from_le32(row[1].held), 0);
 	assert_int_equal(unic_from_le32(row[0].fair_share),
-			 unic_share_fair(&r.nic.evict.share, 0));
+			 unic_share_fair(&r.nic.share, 0));
 	/* from the second on */
 	assert_int_equal(dump(UNIC_TABLE_PROC, 1, (const void **)&row, &next),
 			 1);

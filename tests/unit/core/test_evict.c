@@ -143,7 +143,7 @@ static void granted_whole_or_not_at_all(void **state)
 	w = wait_for(1, 12, 0);
 	assert_int_equal(noticed(0, UNIC_WHY_FAIR_SHARE), 8);
 	assert_int_equal(r.nic.tlb.free, 4);
-	assert_int_equal(r.nic.evict.share.owner[1].held, 0);
+	assert_int_equal(r.nic.share.owner[1].held, 0);
 	assert_int_equal(rig_dereg(&r, &m[7]), UNIC_ST_OK);
 	none();
 	assert_int_equal(r.nic.tlb.free, 8);
@@ -154,7 +154,7 @@ static void granted_whole_or_not_at_all(void **state)
 		rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	}
 	granted(w);
-	assert_int_equal(r.nic.evict.share.owner[1].held, 12);
+	assert_int_equal(r.nic.share.owner[1].held, 12);
 	assert_int_equal(r.nic.tlb.reserved, 12);
 }
 
@@ -294,9 +294,9 @@ static void denied_register_asks_the_hog(void **state)
 	assert_int_equal(reg(0, N / 8, &x), UNIC_ST_TLB_FULL);
 	reg_ok(0, N / 8 - 1, &x); /* what is left over is not kept */
 	reg_ok(1, N / 8 + 1, &x);
-	assert_int_equal(r.nic.denials.of[1].n, 0);
-	assert_false(unic_bitset_any(&r.nic.evict.demands.waiters));
-	assert_int_equal(r.nic.evict.share.owner[1].wanted, 0);
+	assert_int_equal(r.nic.admission.denials.of[1].n, 0);
+	assert_false(unic_bitset_any(&r.nic.demands.waiters));
+	assert_int_equal(r.nic.share.owner[1].wanted, 0);
 }
 
 /* B for its entries to come, T to come for them, and no longer. */
@@ -314,13 +314,13 @@ static void denied_is_forgotten(void **state)
 	assert_int_equal(reg(2, N - 7, &x), UNIC_ST_TLB_FULL);
 	assert_int_equal(reg(2, N - 8, &x), UNIC_ST_OK);
 	rig_dereg(&r, &x);
-	assert_int_equal(r.nic.denials.of[1].n, 8);
+	assert_int_equal(r.nic.admission.denials.of[1].n, 8);
 	rig_run(&r, 1000);
-	assert_int_equal(r.nic.denials.of[1].n, 0);
+	assert_int_equal(r.nic.admission.denials.of[1].n, 0);
 	reg_ok(0, N, &hog);
-	assert_int_equal(r.nic.denials.count, 0);
-	assert_false(unic_bitset_any(&r.nic.evict.demands.waiters));
-	assert_int_equal(unic_share_fair(&r.nic.evict.share, 0), N);
+	assert_int_equal(r.nic.admission.denials.count, 0);
+	assert_false(unic_bitset_any(&r.nic.demands.waiters));
+	assert_int_equal(unic_share_fair(&r.nic.share, 0), N);
 }
 
 /* Each at its own time, though nothing else happens then. */
@@ -337,12 +337,12 @@ static void denied_are_forgotten_one_by_one(void **state)
 	drop_events(UNIC_EVT_NOTICE);
 	assert_int_equal(rig_dereg(&r, &hog), UNIC_ST_OK);
 	rig_run(&r, keep - 10000000);
-	assert_int_equal(r.nic.denials.of[1].n, 0);
+	assert_int_equal(r.nic.admission.denials.of[1].n, 0);
 	rig_run(&r, 10000000 - 1000);
-	assert_int_equal(r.nic.denials.of[2].n, 8);
+	assert_int_equal(r.nic.admission.denials.of[2].n, 8);
 	rig_run(&r, 1000);
-	assert_int_equal(r.nic.denials.count, 0);
-	assert_false(unic_bitset_any(&r.nic.evict.demands.waiters));
+	assert_int_equal(r.nic.admission.denials.count, 0);
+	assert_false(unic_bitset_any(&r.nic.demands.waiters));
 }
 
 /* Neither it nor who waits takes from the other. */
@@ -378,18 +378,18 @@ static void denied_beyond_the_share_reserves_nothing(void **state)
 	reg_ok(0, N / 4, &hog);
 	reg_ok(0, 3 * N / 4, &part);
 	assert_int_equal(reg(1, N / 2 + 1, &x), UNIC_ST_TLB_FULL);
-	assert_int_equal(r.nic.denials.count, 0);
+	assert_int_equal(r.nic.admission.denials.count, 0);
 	none();
 	assert_int_equal(rig_dereg(&r, &hog), UNIC_ST_OK);
 	reg_ok(0, N / 4, &hog);
 	assert_int_equal(reg(1, 1, &x), UNIC_ST_TLB_FULL);
 	w = wait_for(1, 2, 0);
-	assert_int_equal(r.nic.denials.count, 0);
-	assert_int_equal(r.nic.evict.share.owner[1].wanted, 2);
+	assert_int_equal(r.nic.admission.denials.count, 0);
+	assert_int_equal(r.nic.share.owner[1].wanted, 2);
 	assert_int_equal(reg(1, 1, &x), UNIC_ST_TLB_FULL);
-	assert_int_equal(r.nic.denials.count, 0);
+	assert_int_equal(r.nic.admission.denials.count, 0);
 	assert_int_equal(cancel(w), UNIC_ST_OK);
-	assert_false(unic_bitset_any(&r.nic.evict.demands.waiters));
+	assert_false(unic_bitset_any(&r.nic.demands.waiters));
 }
 
 /* Nothing is left of it when its process goes. */
@@ -401,11 +401,11 @@ static void denied_goes_with_its_process(void **state)
 	(void)state;
 	reg_ok(0, N, &hog);
 	assert_int_equal(reg(1, 8, &x), UNIC_ST_TLB_FULL);
-	assert_int_equal(r.nic.denials.count, 1);
+	assert_int_equal(r.nic.admission.denials.count, 1);
 	rig_cmd(&r, UNIC_CMD_PROC_DETACH, &c, NULL);
 	rig_poll(&r);
-	assert_int_equal(r.nic.denials.count, 0);
-	assert_false(unic_bitset_any(&r.nic.evict.demands.waiters));
+	assert_int_equal(r.nic.admission.denials.count, 0);
+	assert_false(unic_bitset_any(&r.nic.demands.waiters));
 }
 
 static void never_fitting_requests_fail_at_once(void **state)
@@ -421,7 +421,7 @@ static void never_fitting_requests_fail_at_once(void **state)
 				 UNIC_REG_WAIT, 0, &m),
 			 UNIC_ST_TOO_LARGE);
 	assert_int_equal(reg(0, 11, &m), UNIC_ST_TOO_LARGE);
-	assert_int_equal(r.nic.evict.waiting, 0);
+	assert_int_equal(r.nic.admission.waiting, 0);
 }
 
 static void quota_recalls_from_its_own_process(void **state)
@@ -446,7 +446,7 @@ static void quota_recalls_from_its_own_process(void **state)
 		rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	}
 	granted(w);
-	assert_int_equal(r.nic.evict.share.owner[0].held, 16);
+	assert_int_equal(r.nic.share.owner[0].held, 16);
 }
 
 static void control_class_is_capped(void **state)
@@ -465,9 +465,9 @@ static void control_class_is_capped(void **state)
 	assert_int_equal(rig_reg(&r, 0, pd[0], 1, UNIC_CLASS_CONTROL,
 				 UNIC_REG_WAIT, 0, &m),
 			 UNIC_ST_CTRL_CAP);
-	assert_int_equal(r.nic.evict.control[0].entries, 16);
+	assert_int_equal(r.nic.mrs.control[0].entries, 16);
 	assert_int_equal(rig_dereg(&r, &big), UNIC_ST_OK);
-	assert_int_equal(r.nic.evict.control[0].entries, 0);
+	assert_int_equal(r.nic.mrs.control[0].entries, 0);
 }
 
 static uint32_t control_regions(uint32_t proc, struct rig_mr *m)
@@ -492,7 +492,7 @@ static void control_class_leaves_indices(void **state)
 	for (i = 0; i < UNIC_PROCS; i++) {
 		n = control_regions(i, &m);
 		assert_in_range(n, UNIC_MRS / UNIC_PROCS / 2, UNIC_MRS / 4);
-		assert_int_equal(r.nic.evict.control[i].mrs, n);
+		assert_int_equal(r.nic.mrs.control[i].mrs, n);
 		left -= n;
 	}
 	assert_true(left >= UNIC_MRS / 4);
@@ -522,7 +522,7 @@ static void time_out_to_the_nanosecond(void **state)
 	assert_int_equal(unic_from_le32(evt.status), UNIC_ST_TIMEOUT);
 	assert_int_equal(unic_from_le32(evt.waited_us), 1000);
 	assert_int_equal(cancel(w), UNIC_ST_NO_WAIT);
-	assert_int_equal(r.nic.evict.share.owner[0].wanted, 0);
+	assert_int_equal(r.nic.share.owner[0].wanted, 0);
 }
 
 static void cancelled_is_never_granted(void **state)
@@ -600,8 +600,8 @@ static void borrowed_entries_are_recalled_to_the_share(void **state)
 				 UNIC_REG_LIST, 0, &x),
 			 UNIC_ST_TLB_FULL);
 	rig_run(&r, T_NS);
-	assert_int_equal(r.nic.evict.share.owner[0].held, N / 2);
-	assert_int_equal(r.nic.evict.share.owner[1].held, N / 2);
+	assert_int_equal(r.nic.share.owner[0].held, N / 2);
+	assert_int_equal(r.nic.share.owner[1].held, N / 2);
 }
 
 static void two_waiters_one_hoarder(void **state)
@@ -1133,7 +1133,7 @@ static void offered_region_can_be_asked_for_again(void **state)
 	assert_int_equal(
 		rig_answer(&r, &evt, UNIC_ANSWER_OFFER, &other, 0, NULL), 0);
 	assert_true(ACTIVE(&m));
-	assert_int_equal(r.nic.evict.share.coming, 6);
+	assert_int_equal(r.nic.share.coming, 6);
 	admin(&m);
 	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(rig_ack(&r, &evt), 0);
@@ -1141,7 +1141,7 @@ static void offered_region_can_be_asked_for_again(void **state)
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	none();
-	assert_int_equal(r.nic.evict.share.coming, 0);
+	assert_int_equal(r.nic.share.coming, 0);
 	assert_int_equal(r.nic.evict.open[0], 0);
 	assert_int_equal(r.nic.tlb.free, N);
 }
@@ -1218,7 +1218,7 @@ static void extended_is_as_good_as_gone(void **state)
 	assert_int_equal(unic_from_le16(evt.hdr.proc), 0);
 	assert_int_equal(rig_ack(&r, &evt), 0);
 	extend(&evt, 10000);
-	assert_int_equal(r.nic.put_off.all, N / 4);
+	assert_int_equal(r.nic.evict.put_off.all, N / 4);
 	rig_run(&r, T_NS);
 	none();
 	wait_for(1, N / 4 + 1, 0);
@@ -1242,16 +1242,16 @@ static void offer_after_extend(void **state)
 	admin(&m);
 	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
 	extend(&evt, 1000);
-	assert_int_equal(r.nic.put_off.of[0], 4);
+	assert_int_equal(r.nic.evict.put_off.of[0], 4);
 	extend(&evt, 1000);
-	assert_int_equal(r.nic.put_off.of[0], 4);
+	assert_int_equal(r.nic.evict.put_off.of[0], 4);
 	assert_int_equal(
 		rig_answer(&r, &evt, UNIC_ANSWER_OFFER, &other, 0, NULL), 0);
-	assert_int_equal(r.nic.put_off.of[0], 6);
-	assert_int_equal(r.nic.evict.share.coming, 0);
+	assert_int_equal(r.nic.evict.put_off.of[0], 6);
+	assert_int_equal(r.nic.share.coming, 0);
 	assert_int_equal(rig_dereg(&r, &other), UNIC_ST_OK);
-	assert_int_equal(r.nic.put_off.all, 0);
-	assert_int_equal(r.nic.evict.share.coming, 0);
+	assert_int_equal(r.nic.evict.put_off.all, 0);
+	assert_int_equal(r.nic.share.coming, 0);
 	assert_int_equal(r.nic.tlb.free, N - 4);
 }
 
@@ -1325,7 +1325,7 @@ static void events_are_held_back_not_lost(void **state)
 	assert_int_equal(look(&m[1]), -UNIC_EEVICTED);
 	assert_int_equal(r.nic.evict.evts_due, 2);
 	/* entries do not wait for the host to read (INV-11) */
-	assert_int_equal(r.nic.evict.waiting, 0);
+	assert_int_equal(r.nic.admission.waiting, 0);
 	assert_int_equal(r.nic.tlb.reserved, 4);
 	empty_ring(n);
 	assert_int_equal(r.nic.evict.evts_due, 0);
@@ -1406,8 +1406,8 @@ static void exit_drains_and_forgets(void **state)
 	none();
 	assert_int_equal(r.nic.tlb.free, N);
 	assert_int_equal(r.nic.mrs.free, UNIC_MRS);
-	assert_int_equal(r.nic.evict.waiting, 0);
-	assert_int_equal(r.nic.evict.notices.open, 0);
+	assert_int_equal(r.nic.admission.waiting, 0);
+	assert_int_equal(r.nic.notices.open, 0);
 }
 
 /* ------------------------------------------------- a ring of buffers */

@@ -152,7 +152,7 @@ static void empty_ring(uint32_t n)
 
 static uint32_t held(uint32_t proc)
 {
-	return r.nic.evict.share.owner[proc].held;
+	return r.nic.share.owner[proc].held;
 }
 
 /* -------------------------------------------- what there is only one of */
@@ -305,7 +305,7 @@ static void lowered_quota_ends_requests(void **state)
 	set_quota(0, 16);    /* and now all of them would not do */
 	rig_poll(&r);
 	assert_true(ended(w, UNIC_ST_TOO_LARGE));
-	assert_int_equal(r.nic.evict.waiting, 0);
+	assert_int_equal(r.nic.admission.waiting, 0);
 	rig_run(&r, 100 * MS);
 	assert_in_range(held(0), 8, 12);
 }
@@ -371,7 +371,7 @@ static void extension_is_each_notices_own(void **state)
 /* One that ends just then is soon enough: nobody is asked again. */
 static void extension_that_is_short_enough(void **state)
 {
-	struct unic_notices *ns = &r.nic.evict.notices;
+	struct unic_notices *ns = &r.nic.notices;
 	struct unic_evt_mr evt;
 	struct rig_mr m;
 	uint64_t deadline;
@@ -550,12 +550,12 @@ static void next_process_has_clean_accounts(void **state)
 	assert_true(granted_within(w, 100));
 	assert_int_equal(r.nic.evict.evictions[0], 1);
 	assert_int_equal(r.nic.evict.late[0], 1);
-	assert_true(r.nic.evict.longest_us[1]);
+	assert_true(r.nic.admission.longest_us[1]);
 	assert_int_equal(detach(0), UNIC_ST_OK);
 	assert_int_equal(detach(1), UNIC_ST_OK);
 	assert_int_equal(r.nic.evict.evictions[0], 0);
 	assert_int_equal(r.nic.evict.late[0], 0);
-	assert_int_equal(r.nic.evict.longest_us[1], 0);
+	assert_int_equal(r.nic.admission.longest_us[1], 0);
 }
 
 /* Entries taken back for one who left are not its successor's. */
@@ -574,7 +574,7 @@ static void next_process_inherits_no_promise(void **state)
 	wait_for(1, N); /* a borrower */
 	ended(0, 0);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_OK);
-	assert_int_equal(r.nic.evict.demands.promised[1], 0);
+	assert_int_equal(r.nic.demands.promised[1], 0);
 }
 
 /* ------------------------------------------------------------- entropy */

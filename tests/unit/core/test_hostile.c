@@ -38,7 +38,7 @@ static void check_books(const struct rig *r)
 			held += m->n_pages;
 	}
 	for (i = 0; i < UNIC_PROCS; i++)
-		owned += r->nic.evict.share.owner[i].held;
+		owned += r->nic.share.owner[i].held;
 	assert_int_equal(held, used + r->nic.tlb.reserved);
 	assert_int_equal(owned, held);
 }

@@ -557,8 +557,8 @@ static void numbers_skip_zero(void **state)
 	struct rig_mr mr, all;
 
 	(void)state;
-	r.nic.evict.notices.next_seq = UINT32_MAX;
-	r.nic.evict.wait_seq = UINT32_MAX;
+	r.nic.notices.next_seq = UINT32_MAX;
+	r.nic.admission.wait_seq = UINT32_MAX;
 	assert_int_equal(rig_reg(&r, 0, pd, 60, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &all),
 			 0);

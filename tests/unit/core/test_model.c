@@ -428,8 +428,8 @@ static void compare(void)
 	}
 	assert_int_equal(filled, in_tlb);
 	for (i = 0; i < PROCS; i++) {
-		assert_int_equal(r.nic.evict.share.owner[i].held, held[i]);
-		assert_int_equal(r.nic.evict.share.owner[i].coming, coming[i]);
+		assert_int_equal(r.nic.share.owner[i].held, held[i]);
+		assert_int_equal(r.nic.share.owner[i].coming, coming[i]);
 		assert_int_equal(r.nic.procs.proc[i].mrs, mrs[i]);
 		assert_int_equal(r.nic.evict.indices_coming[i], ending[i]);
 		used += held[i];
@@ -439,7 +439,7 @@ static void compare(void)
 	for (i = used = 0; i < N; i++)
 		used += r.nic.tlb.entry[i].tag != UNIC_TLB_NO_TAG;
 	assert_int_equal(used, filled);
-	assert_int_equal(n_wants, r.nic.evict.waiting);
+	assert_int_equal(n_wants, r.nic.admission.waiting);
 }
 
 static void quick_check(void)
@@ -447,7 +447,7 @@ static void quick_check(void)
 	uint32_t i, promised = 0;
 
 	for (i = 0; i < PROCS; i++)
-		promised += r.nic.evict.demands.promised[i];
+		promised += r.nic.demands.promised[i];
 	assert_true(promised <= r.nic.tlb.free);
 	assert_true(r.nic.tlb.free <= N && r.nic.tlb.reserved <= N);
 }

@@ -18,7 +18,7 @@ static int setup(void **state)
 	rig_attach(&r, 0, 1);
 	rig_attach(&r, 1, 1);
 	pd = (uint16_t)rig_pd(&r, 0);
-	r.nic.evict.low = r.nic.evict.high = 0;
+	r.nic.mrs.low = r.nic.reclaim.high = 0;
 	return 0;
 }
 
@@ -104,8 +104,7 @@ static void each_wrong_argument(void **state)
 	/* nothing happened */
 	assert_memory_equal(&before->tlb, &r.nic.tlb, sizeof(r.nic.tlb));
 	assert_memory_equal(&before->mrs, &r.nic.mrs, sizeof(r.nic.mrs));
-	assert_memory_equal(&before->evict.share, &r.nic.evict.share,
-			    sizeof(r.nic.evict.share));
+	assert_memory_equal(&before->share, &r.nic.share, sizeof(r.nic.share));
 	free(before);
 	assert_int_equal(reg(&good, &res), 0);
 }
@@ -591,7 +590,7 @@ static void reset(void)
 	rig_attach(&r, 0, 1);
 	rig_attach(&r, 1, 1);
 	pd = (uint16_t)rig_pd(&r, 0);
-	r.nic.evict.low = r.nic.evict.high = 0;
+	r.nic.mrs.low = r.nic.reclaim.high = 0;
 }
 
 static int restore(uint32_t stag, uint64_t iova, uint64_t length,

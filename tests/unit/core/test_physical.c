@@ -66,7 +66,7 @@ static void messages_take_no_entry(void **state)
 	}
 	assert_int_equal(ra.nic.tlb.free, UNIC_TLB_ENTRIES);
 	assert_int_equal(rb.nic.tlb.free, UNIC_TLB_ENTRIES);
-	assert_int_equal(rb.nic.evict.share.owner[0].held, 0);
+	assert_int_equal(rb.nic.share.owner[0].held, 0);
 }
 
 /* Each access is checked against the whole range, wherever the last one was. */
@@ -213,7 +213,7 @@ static void ends_with_its_queues(void **state)
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_CQ_DESTROY, &cq, NULL), 0);
 	assert_int_equal(rig_dereg(&rb, &pb), 0);
 	assert_int_equal(rb.nic.procs.proc[0].mrs, 0);
-	assert_int_equal(rb.nic.evict.control[0].mrs, 0);
+	assert_int_equal(rb.nic.mrs.control[0].mrs, 0);
 }
 
 /* With nothing free and others waiting it is never asked for. */

@@ -261,10 +261,10 @@ static void reset_forgets_what_was_put_off(void **state)
 
 	(void)state;
 	scene_extended(&s);
-	assert_int_not_equal(a.nic.put_off.all, 0);
+	assert_int_not_equal(a.nic.evict.put_off.all, 0);
 	rig_reset(&a);
-	assert_int_equal(a.nic.put_off.all, 0);
-	assert_int_equal(a.nic.put_off.of[0], 0);
+	assert_int_equal(a.nic.evict.put_off.all, 0);
+	assert_int_equal(a.nic.evict.put_off.of[0], 0);
 }
 
 static void killed_process_leaves_nothing(void **state)
@@ -287,7 +287,7 @@ static void killed_process_leaves_nothing(void **state)
 			granted |= hdr->type == UNIC_EVT_GRANTED;
 		assert_true(granted);
 	}
-	assert_int_equal(a.nic.evict.share.owner[0].held, 0);
+	assert_int_equal(a.nic.share.owner[0].held, 0);
 	assert_int_equal(a.nic.tlb.free + a.nic.tlb.reserved, UNIC_TLB_ENTRIES);
 }
 

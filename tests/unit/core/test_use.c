@@ -391,7 +391,7 @@ static void lies_hurt_nobody_else(void **state)
 	assert_int_equal(got, 1);
 	assert_int_equal(r.nic.mrs.mr[own.mr].state, UNIC_MR_ACTIVE);
 	assert_int_equal(r.nic.uses.reported[own.mr].uses, 0);
-	assert_int_equal(r.nic.evict.share.owner[1].held, 16);
+	assert_int_equal(r.nic.share.owner[1].held, 16);
 }
 
 static void reports_begin_and_end(void **state)
@@ -424,7 +424,7 @@ static void reports_begin_and_end(void **state)
  * heartbeat's. */
 static void sweeps_keep_their_interval(void **state)
 {
-	uint64_t period = r.nic.evict.reaper_us * 1000ull;
+	uint64_t period = r.nic.reclaim.reaper_us * 1000ull;
 
 	(void)state;
 	unic_usage_switch(&r.nic, true);

@@ -630,7 +630,7 @@ static void nothing_left(void)
 	assert_int_equal(ra.nic.physical.used, 0);
 	assert_int_equal(ra.nic.tokens.used, 0);
 	assert_int_equal(rb.nic.tokens.used, 0);
-	assert_int_equal(ra.nic.evict.share.owner[0].held, 0);
+	assert_int_equal(ra.nic.share.owner[0].held, 0);
 	assert_int_equal(rb.nic.tlb.free, UNIC_TLB_ENTRIES);
 }
 

@@ -35,7 +35,7 @@ static int setup(void **state)
 		rig_attach(&r, i, 1);
 		pd[i] = (uint16_t)rig_pd(&r, i);
 	}
-	r.nic.evict.low = r.nic.evict.high = 0;
+	r.nic.mrs.low = r.nic.reclaim.high = 0;
 	r.nic.trace.mask = 0;
 	return 0;
 }
