@@ -20,8 +20,6 @@
  */
 #define CLOCK_ROUNDS 4u
 
-#define unlikely(x) __builtin_expect(!!(x), 0)
-
 static void init_tables(struct unic_nic *nic)
 {
 	unic_random_init(nic);

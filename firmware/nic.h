@@ -22,6 +22,7 @@
 #include "transport/cut.h"
 #include "memory/dependents.h"
 #include "transport/dma.h"
+#include "base/compiler.h"
 #include "base/err.h"
 #include "arbiter/notice.h"
 #include "arbiter/share.h"
@@ -70,7 +71,7 @@ struct unic_nic {
 	bool armed;	/* asleep flags are set */
 	uint8_t stale;	/* rounds with work since the clock was read */
 	bool chores;	/* qp.c: events or sweeps are due */
-	bool evict_due;	/* unic_evict_poll() looks whatever the time is */
+	bool evict_due; /* unic_evict_poll() looks whatever the time is */
 	uint32_t polls; /* not yet in the counter: unic_roce_count() */
 	struct unic_mbox mbox;
 	struct unic_sched sched;
@@ -123,19 +124,10 @@ struct unic_nic {
 #define UNIC_COUNT_ADD(nic, name, n) \
 	unic_count(&(nic)->counter[UNIC_C_##name], n)
 
-/* Both halves at once: the compiler would load and store one after the other. */
-static inline void unic_count(uint64_t *counter, uint64_t n)
-{
-	uint64_t v = unic_whole(counter) + n;
-
-	UNIC_IN_REGISTER(v);
-	*counter = v;
-}
-
 /* A promise of ours; cites an invariant of docs/DESIGN.md where there is one. */
 #define UNIC_ASSERT(nic, cond)                                            \
 	do {                                                              \
-		if (__builtin_expect(!(cond), 0))                         \
+		if (unlikely(!(cond)))                                    \
 			unic_port_panic((nic)->port, __FILE__, __LINE__); \
 	} while (0)
 

@@ -7,7 +7,7 @@
 #define UNIC_POLICY_ITEM_H
 
 #include "arbiter/policy.h"
-#include "memory/tlb.h"
+#include "base/compiler.h"
 
 static inline struct unic_item *item_of(const struct unic_chooser *c,
 					uint16_t i)

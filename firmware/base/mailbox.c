@@ -195,7 +195,7 @@ uint32_t unic_mbox_ready(struct unic_nic *nic)
 		unic_from_le32(UNIC_READ_ONCE(driver_page(nic)->cmd_tail));
 	uint32_t n = tail - m->cmd_head;
 
-	if (__builtin_expect(!n || nic->state == UNIC_NIC_RESET, 1))
+	if (likely(!n || nic->state == UNIC_NIC_RESET))
 		return 0;
 	if (n > UNIC_BOX_CMDS) {
 		if (m->wild != tail) /* count a value once, not per poll */

@@ -263,8 +263,8 @@ static void ring_object(struct unic_nic *nic, struct unic_proc *p,
 	if (row < UNIC_BOX_DB_ROWS && kind <= UNIC_DB_ARM) {
 		bound = kind == UNIC_DB_ARM ? p->cq_of[row] : p->qp_of[row];
 		t = &p->db->tail[row];
-		if (__builtin_expect(bound != UNIC_DB_NONE, 1)) {
-			if (__builtin_expect(kind == UNIC_DB_SQ, 1))
+		if (likely(bound != UNIC_DB_NONE)) {
+			if (likely(kind == UNIC_DB_SQ))
 				unic_qp_doorbell_sq(
 					nic, bound,
 					unic_from_le32(UNIC_READ_ONCE(t->sq)));
@@ -298,7 +298,7 @@ static void ring_words(struct unic_nic *nic, struct unic_proc *p, uint32_t at,
 	what = word_at(fifo, at);
 	while (++at != seq) {
 		next = word_at(fifo, at);
-		if (__builtin_expect(next != what, 0)) {
+		if (unlikely(next != what)) {
 			ring_object(nic, p, what);
 			what = next;
 		}

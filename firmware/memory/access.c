@@ -188,7 +188,7 @@ inline bool unic_xlate_near(const struct unic_nic *nic, uint16_t mr,
 
 	UNIC_IN_REGISTER(m);
 	at = lookup_tlb(nic, m, iova);
-	if (UNIC_UNLIKELY(!at.e))
+	if (unlikely(!at.e))
 		return false;
 	set_piece(out, &at, mr, len);
 	return true;
@@ -197,7 +197,7 @@ inline bool unic_xlate_near(const struct unic_nic *nic, uint16_t mr,
 inline int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova,
 		      uint32_t len, struct unic_piece *out)
 {
-	if (__builtin_expect(unic_xlate_near(nic, mr, iova, len, out), 1))
+	if (likely(unic_xlate_near(nic, mr, iova, len, out)))
 		return 0;
 	*out = (struct unic_piece){ iova, len, mr };
 	return cached_xlate(nic, out);
@@ -285,12 +285,12 @@ unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 	struct spot at;
 
 	UNIC_IN_REGISTER(mr);
-	if (UNIC_UNLIKELY(!len))
+	if (unlikely(!len))
 		return access_zero_len(nic, mr, out);
-	if (UNIC_UNLIKELY(!is_in_bounds(mr, iova, len)))
+	if (unlikely(!is_in_bounds(mr, iova, len)))
 		return refuse_bounds(nic);
 	at = lookup_tlb(nic, mr, iova);
-	if (UNIC_UNLIKELY(!at.e))
+	if (unlikely(!at.e))
 		return cached_page(nic, mr, iova, len, out);
 	of_mr = clip_to_region(mr, iova, &at);
 	return set_window(nic, mr, mr->stag >> UNIC_MR_IDX_SHIFT, iova, len,
@@ -319,7 +319,7 @@ int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 
 static void note_if_draining(struct unic_nic *nic, uint16_t mr)
 {
-	if (UNIC_UNLIKELY(nic->mrs.mr[mr].state == UNIC_MR_DRAINING))
+	if (unlikely(nic->mrs.mr[mr].state == UNIC_MR_DRAINING))
 		unic_idle_note(nic, mr);
 }
 

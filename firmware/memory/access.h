@@ -14,8 +14,6 @@
 /* Spans of all regions fit 32 bits: as many 2 MiB pages as there are entries. */
 #define UNIC_SPAN32 (UNIC_TLB_ENTRIES <= 1024u)
 
-#define UNIC_UNLIKELY(x) __builtin_expect(!!(x), 0)
-
 /* Off the straight path: no STag, PD or right opens @mr. The error, counted. */
 int unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
 			uint32_t stag, uint16_t pd, uint32_t need);
@@ -56,7 +54,7 @@ static inline void unic_mr_used(struct unic_nic *nic, struct unic_mr *mr,
 				uint32_t len)
 {
 	mr->uses++;
-	if (UNIC_UNLIKELY(__builtin_add_overflow(mr->bytes, len, &mr->bytes)))
+	if (unlikely(__builtin_add_overflow(mr->bytes, len, &mr->bytes)))
 		mr->bytes_high++;
 	mr->last_use_ns = nic->now_ns;
 }
@@ -65,7 +63,7 @@ static inline void unic_mr_used(struct unic_nic *nic, struct unic_mr *mr,
 static inline void unic_mr_not_used(struct unic_mr *mr, uint32_t len)
 {
 	mr->uses--;
-	if (UNIC_UNLIKELY(__builtin_sub_overflow(mr->bytes, len, &mr->bytes)))
+	if (unlikely(__builtin_sub_overflow(mr->bytes, len, &mr->bytes)))
 		mr->bytes_high--;
 }
 
@@ -95,11 +93,10 @@ unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 
 	//@ assert apart: \separated(out, mr);
 	UNIC_IN_REGISTER(mr);
-	if (UNIC_UNLIKELY(!unic_mr_opens(mr, stag, pd) ||
-			  !unic_mr_grants(mr, need)))
+	if (unlikely(!unic_mr_opens(mr, stag, pd) || !unic_mr_grants(mr, need)))
 		return unic_access_refused(nic, mr, stag, pd, need);
-	if (UNIC_UNLIKELY(mr->win_hi != (uint32_t)(iova >> 32) ||
-			  !unic_mr_in_window(mr, (uint32_t)iova, len)))
+	if (unlikely(mr->win_hi != (uint32_t)(iova >> 32) ||
+		     !unic_mr_in_window(mr, (uint32_t)iova, len)))
 		return unic_access_page(nic, mr, iova, len, out);
 	out->bus = (uint64_t)mr->win_bus << 32 | (mr->win_add + (uint32_t)iova);
 	out->len = len;

@@ -394,7 +394,7 @@ static void insert_entry(struct unic_nic *nic, uint16_t idx, uint32_t page,
 	ring_add(c, mr->proc, i);
 	c->entries[mr->proc]++;
 	c->all_entries++;
-	if (UNIC_UNLIKELY(c->short_proc == mr->proc))
+	if (unlikely(c->short_proc == mr->proc))
 		c->short_proc = UNIC_PROCS;
 	c->demand += is_demand(nic, idx);
 	mr->n_pages++;
@@ -493,7 +493,7 @@ int unic_cache_entry(struct unic_nic *nic, uint16_t mr, uint32_t page,
 	struct unic_tlb_entry *e;
 	int r;
 
-	if (UNIC_UNLIKELY(i == UNIC_TLB_NIL)) {
+	if (unlikely(i == UNIC_TLB_NIL)) {
 		r = fetch_entry(nic, mr, page, ahead);
 		if (r)
 			return r;

@@ -316,7 +316,7 @@ static inline struct unic_page_fault *take_slot(struct unic_nic *nic,
 	struct unic_faults *ms = &nic->misses;
 	uint32_t empty = ms->easy & ~ms->busy;
 
-	if (UNIC_UNLIKELY(!empty))
+	if (unlikely(!empty))
 		return take_slot_slow(nic, nic->mrs.mr[mr].proc);
 	return next_of(ms, &empty);
 }

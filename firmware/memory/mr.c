@@ -191,7 +191,7 @@ recycle_tombstones(struct unic_nic *nic)
 
 static inline void make_room(struct unic_nic *nic)
 {
-	if (__builtin_expect(!nic->mrs.free, 0))
+	if (unlikely(!nic->mrs.free))
 		recycle_tombstones(nic);
 }
 
@@ -322,7 +322,7 @@ make_mr(struct unic_nic *nic, const struct unic_mr_args *args)
 	idx = m->order[--m->free];
 	mr = &m->mr[idx];
 	UNIC_IN_REGISTER(mr);
-	if (__builtin_expect(!mr->drawn, 0)) {
+	if (unlikely(!mr->drawn)) {
 		draw_stag(nic, idx);
 		schedule_draw(nic);
 	}
@@ -355,7 +355,7 @@ void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
 	uint32_t page, filled = 0;
 
 	UNIC_ASSERT(nic, unic_mr_idle(mr)); /* INV-3 */
-	if (__builtin_expect(nic->trace.mask & UNIC_TG_REF, 0))
+	if (unlikely(nic->trace.mask & UNIC_TG_REF))
 		unic_usage_trace(nic, idx);
 	if (unic_mr_cached(mr))
 		unic_cache_strip(nic, idx);

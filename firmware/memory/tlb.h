@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "board.h"
 
 /* An index of an entry, or a count of entries: as wide as the table needs. */
@@ -36,22 +37,6 @@ typedef uint32_t unic_tlb_idx;
 #define UNIC_TLB_BUCKETS (2u * UNIC_TLB_ENTRIES)
 
 #define UNIC_TLB_END UNIC_TLB_ENTRIES /* of a chain */
-
-/*
- * Keeps pointer @p in one register: the compiler would fold the offset of a
- * table in struct unic_nic into that of each field, and such offsets do not fit
- * into a load or store.
- */
-#define UNIC_IN_REGISTER(p) __asm__("" : "+r"(p))
-
-/* A word of 64 bits at once; else its halves are loaded one after the other. */
-static inline uint64_t unic_whole(const uint64_t *at)
-{
-	uint64_t v = *at;
-
-	UNIC_IN_REGISTER(v);
-	return v;
-}
 
 struct unic_tlb_entry {
 	uint32_t tag;	   /* base of the region + page, or UNIC_TLB_NO_TAG */
@@ -159,7 +144,7 @@ unic_tlb_hit(const struct unic_tlb *tlb, uint32_t base, uint32_t page)
 	/*@ loop invariant \exists integer i;
 	  @	0 <= i <= UNIC_TLB_END && e == &tlb->entry[i];
 	  @ loop assigns e; */
-	while (__builtin_expect(e->tag != tag, 0)) {
+	while (unlikely(e->tag != tag)) {
 		if (e == &tlb->entry[UNIC_TLB_END])
 			return NULL;
 		e = &tlb->entry[e->next];

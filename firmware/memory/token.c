@@ -13,8 +13,6 @@
 #define RETRY_NS 100000u /* look again for room on the event ring */
 #define NO_PROC	 0xffffu
 
-#define unlikely(x) __builtin_expect(!!(x), 0)
-
 /* ---------------------------------------------------------------- table */
 
 static void set_token_state(struct unic_token *t, uint32_t state)
@@ -622,7 +620,7 @@ static inline bool sent_by(const struct unic_token *t, const struct unic_qp *qp)
 {
 	uint32_t ipv4 = (uint32_t)(t->sender >> 32), qpn = (uint32_t)t->sender;
 
-	if (__builtin_expect(ipv4 == qp->dest_ipv4 && qpn == qp->dest_qpn, 1))
+	if (likely(ipv4 == qp->dest_ipv4 && qpn == qp->dest_qpn))
 		return true;
 	return (!ipv4 || ipv4 == qp->dest_ipv4) &&
 	       (!qpn || qpn == qp->dest_qpn);

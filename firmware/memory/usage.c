@@ -128,7 +128,7 @@ static void reset_report(struct unic_nic *nic, uint16_t mr)
 void unic_usage_end(struct unic_nic *nic, uint16_t mr)
 {
 	nic->uses.of[mr] = (struct unic_seen){ 0 };
-	if (__builtin_expect(nic->uses.off, 0))
+	if (unlikely(nic->uses.off))
 		reset_report(nic, mr);
 }
 

@@ -61,8 +61,7 @@ unic_window_turn(struct unic_nic *nic, struct unic_mr *mr, uint32_t stag,
 	struct unic_piece piece;
 	int r;
 
-	if (__builtin_expect(unic_window_near(mr, stag, pd, need, iova, len),
-			     1))
+	if (likely(unic_window_near(mr, stag, pd, need, iova, len)))
 		return 0;
 	r = unic_access(nic, stag, pd, need, iova, len, &piece);
 	if (r)
@@ -86,7 +85,7 @@ unic_window_show(struct unic_nic *nic, struct unic_mr *mr, uint32_t len,
 				(uint64_t)mr->win_bus << 32 |
 					(mr->win_add + end - bytes),
 				bytes);
-	if (UNIC_UNLIKELY(!host))
+	if (unlikely(!host))
 		return false;
 	w->last = end - len;
 	w->places = bytes - len;
@@ -135,7 +134,7 @@ static inline void unic_window_used(struct unic_nic *nic,
 {
 	struct unic_mr *mr = w->mr;
 
-	if (UNIC_UNLIKELY(!n))
+	if (unlikely(!n))
 		return;
 	mr->uses += n - 1;
 	unic_mr_used(nic, mr, n * len);
@@ -144,7 +143,7 @@ static inline void unic_window_used(struct unic_nic *nic,
 /** unic_window_read() - @len bytes from @host, which the window showed. */
 static inline void unic_window_read(void *to, const uint8_t *host, uint32_t len)
 {
-	if (__builtin_expect(len == 8, 1))
+	if (likely(len == 8))
 		memcpy(to, host, 8);
 	else
 		memcpy(to, host, len);
@@ -162,12 +161,12 @@ static inline void unic_window_write(uint8_t *host, const uint8_t *from,
 	uint32_t *to = (void *)host;
 
 	unic_wmb();
-	if (UNIC_UNLIKELY(((uintptr_t)host | len) & 3)) {
+	if (unlikely(((uintptr_t)host | len) & 3)) {
 		memcpy(host, from, len);
 		return;
 	}
 	len = len / 4 - 1; /* the last word */
-	if (__builtin_expect(len == 1, 1))
+	if (likely(len == 1))
 		UNIC_WRITE_ONCE(to[0], word[0]);
 	else
 		memcpy(host, from, 4 * len);

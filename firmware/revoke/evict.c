@@ -8,8 +8,8 @@
 #include "revoke/reclaim.h"
 #include "revoke/admission.h"
 
-#define DEADLINES    16u     /* handled per poll: see weight_of() */
-#define RETRY_NS     100000u /* look again for room on the event ring */
+#define DEADLINES 16u	  /* handled per poll: see weight_of() */
+#define RETRY_NS  100000u /* look again for room on the event ring */
 
 void unic_evict_init(struct unic_nic *nic)
 {
@@ -52,7 +52,7 @@ static bool publish_notice(struct unic_nic *nic, uint16_t idx)
 		.pain = unic_to_le32(nic->candidates.pain[idx].value),
 	};
 
-	if (__builtin_expect(mr->deps, 0))
+	if (unlikely(mr->deps))
 		evt.dependents = unic_to_le32(mr->n_tokens +
 					      unic_dependents_count(nic, idx));
 	return unic_mbox_event(nic, &evt);

@@ -12,8 +12,8 @@
 #define REAPER_US    1000u
 #define LOW	     (UNIC_TLB_ENTRIES / 64u)
 #define HIGH	     (UNIC_TLB_ENTRIES / 32u)
-#define BATCH	  8u /* revocations a poll */
-#define RECHOICES 4u /* of regions whose forms were used */
+#define BATCH	     8u /* revocations a poll */
+#define RECHOICES    4u /* of regions whose forms were used */
 
 /* Newcomers a policy gets to know after each choice, and before the first. */
 #define STRANGERS	2u
@@ -43,7 +43,8 @@ uint16_t unic_reclaim_pick(struct unic_nic *nic, uint32_t proc,
 
 	if (patient)
 		young = now > residence ? now - residence : 0;
-	found = unic_policy_victim(&nic->candidates.chooser[proc], young, entries);
+	found = unic_policy_victim(&nic->candidates.chooser[proc], young,
+				   entries);
 	if (found == UNIC_MR_NIL)
 		UNIC_TRACE(nic, SPARED, proc, UNIC_MR_NIL, 0, 0, 0);
 	return found;
@@ -163,7 +164,7 @@ static bool reclaim_from(struct unic_nic *nic, uint32_t victim,
 	if (unic_policy_blind(&nic->candidates.chooser[victim]))
 		prepare_chooser(nic, victim, FIRST_STRANGERS);
 	mr = unic_reclaim_pick(nic, victim, entries, !w->urgent);
-	if (mr != UNIC_MR_NIL && __builtin_expect(nic->mrs.mr[mr].deps, 0))
+	if (mr != UNIC_MR_NIL && unlikely(nic->mrs.mr[mr].deps))
 		mr = unic_reclaim_beside(nic, victim, mr, entries, !w->urgent);
 	if (mr != UNIC_MR_NIL)
 		record_victim(nic, victim, mr);

@@ -18,7 +18,7 @@ static inline uint32_t count_args_pages(const struct unic_mr_args *a)
 	uint64_t span = before + (a->length - 1);
 
 	/* this does not wrap, since the last address does not */
-	if (__builtin_expect(!(span >> 32), 1))
+	if (likely(!(span >> 32)))
 		return ((uint32_t)span >> a->page_shift) + 1u;
 	span >>= a->page_shift;
 	return span >= SHAPE_BIG - 1u ? SHAPE_BIG : (uint32_t)span + 1u;
@@ -133,7 +133,7 @@ int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 
 	if (err)
 		return err;
-	if (__builtin_expect(args->residency != UNIC_RESIDENT, 0))
+	if (unlikely(args->residency != UNIC_RESIDENT))
 		return reg_cached(nic, args, out);
 	if (is_open(nic, nic->mrs.pd[args->pd].proc, args))
 		return unic_mr_build(nic, args, pages, out);

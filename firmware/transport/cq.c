@@ -255,7 +255,7 @@ static inline int locate_cqe(struct unic_nic *nic, struct unic_cq *cq,
 	uint32_t at = cqe_offset(cq, cq->tail);
 	int r;
 
-	if (__builtin_expect(at >> PAGE_SHIFT != cq->page, 0)) {
+	if (unlikely(at >> PAGE_SHIFT != cq->page)) {
 		r = xlate_cq_page(nic, cq, at >> PAGE_SHIFT);
 		if (r)
 			return r;
@@ -270,7 +270,7 @@ bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe)
 	uint64_t bus;
 	int r;
 
-	if (__builtin_expect(cq->error, 0))
+	if (unlikely(cq->error))
 		return true;
 	if (cq->tail - cq->ci > cq->mask && is_cq_full(nic, cq)) {
 		fail_cq(nic, cq, UNIC_CQ_OVERFLOW);
@@ -278,11 +278,11 @@ bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe)
 	}
 	cqe->seq = unic_to_le32(cq->tail + 1);
 	r = locate_cqe(nic, cq, &bus);
-	if (__builtin_expect(!r, 1))
+	if (likely(!r))
 		r = unic_dma_cqe(nic, (uint16_t)idx, cq->mr, bus, cqe);
-	if (__builtin_expect(r == -UNIC_EPENDING, 0)) {
+	if (unlikely(r == -UNIC_EPENDING)) {
 		unic_qp_cqe_begin(nic, unic_from_le32(cqe->qpn));
-	} else if (__builtin_expect(r, 0)) {
+	} else if (unlikely(r)) {
 		if (r == -UNIC_EAGAIN)
 			return false;
 		fail_cq(nic, cq, UNIC_CQ_BUS);
@@ -316,7 +316,7 @@ static inline uint32_t contiguous_cqes(struct unic_nic *nic, struct unic_cq *cq,
 	uint32_t in_page = cqe_offset(cq, cq->tail) & PAGE_MASK;
 	uint32_t end = cq->mask + 1 - (cq->tail & cq->mask);
 
-	if (__builtin_expect(cq->tail - cq->ci + n > cq->mask + 1, 0) &&
+	if (unlikely(cq->tail - cq->ci + n > cq->mask + 1) &&
 	    (is_cq_full(nic, cq) || cq->tail - cq->ci + n > cq->mask + 1))
 		return 0;
 	if (n > end)
@@ -332,10 +332,10 @@ uint32_t unic_cq_window(struct unic_nic *nic, uint32_t idx, uint32_t n,
 	uint64_t bus;
 
 	UNIC_IN_REGISTER(cq);
-	if (__builtin_expect(cq->error, 0))
+	if (unlikely(cq->error))
 		return 0;
 	n = contiguous_cqes(nic, cq, n);
-	if (__builtin_expect(!n || locate_cqe(nic, cq, &bus), 0))
+	if (unlikely(!n || locate_cqe(nic, cq, &bus)))
 		return 0;
 	*at = unic_port_window(nic->port, bus, n * CQE_BYTES);
 	return *at ? n : 0;

@@ -54,12 +54,12 @@ static inline int submit_piece(struct unic_nic *nic, bool to_host,
 	uint32_t tag = nic->dma.free_head;
 	int r;
 
-	if (__builtin_expect(tag == UNIC_DMA_NO_JOB, 0))
+	if (unlikely(tag == UNIC_DMA_NO_JOB))
 		return UNIC_PORT_EAGAIN;
 	r = unic_port_dma(nic->port,
 			  to_host ? UNIC_DMA_TO_HOST : UNIC_DMA_FROM_HOST,
 			  piece->bus, local, piece->len, tag);
-	if (__builtin_expect(r == UNIC_PORT_EFAULT, 0))
+	if (unlikely(r == UNIC_PORT_EFAULT))
 		UNIC_COUNT(nic, dma_errors);
 	else if (r != UNIC_PORT_EAGAIN)
 		nic->dma.bytes += piece->len;
@@ -77,7 +77,7 @@ static inline int xlate_span(struct unic_nic *nic, const struct unic_span *s,
 {
 	uint32_t len = s->len < UNIC_DMA_MAX ? s->len : UNIC_DMA_MAX;
 
-	if (__builtin_expect(!s->direct, 0))
+	if (unlikely(!s->direct))
 		return unic_xlate(nic, s->mr, s->iova, len, piece);
 	piece->bus = s->bus;
 	piece->len = len;
@@ -95,13 +95,13 @@ int unic_dma_run(struct unic_nic *nic, struct unic_sgl *sgl)
 		piece.len = 0;
 		while (s->len) {
 			r = xlate_span(nic, s, &piece);
-			if (__builtin_expect(r, 0))
+			if (unlikely(r))
 				return r;
 			r = submit_piece(nic, sgl->to_host, &piece, sgl->local);
-			if (__builtin_expect(r == UNIC_PORT_PENDING, 0)) {
+			if (unlikely(r == UNIC_PORT_PENDING)) {
 				take_job(nic, s->mr, sgl->owner, sgl->who);
 				sgl->pending++;
-			} else if (__builtin_expect(r != UNIC_PORT_OK, 0)) {
+			} else if (unlikely(r != UNIC_PORT_OK)) {
 				return error_of(r);
 			}
 			s->len -= piece.len;
@@ -140,12 +140,12 @@ int unic_dma_cqe(struct unic_nic *nic, uint16_t cq, uint16_t mr, uint64_t bus,
 	struct unic_cqe *copy;
 	int r;
 
-	if (__builtin_expect(dma->free_head == UNIC_DMA_NO_JOB, 0))
+	if (unlikely(dma->free_head == UNIC_DMA_NO_JOB))
 		return -UNIC_EAGAIN;
 	copy = &dma->job[dma->free_head].cqe; /* the port may read it later */
 	*copy = *cqe;
 	r = submit_piece(nic, true, &piece, copy);
-	if (__builtin_expect(r == UNIC_PORT_OK, 1))
+	if (likely(r == UNIC_PORT_OK))
 		return 0;
 	if (r != UNIC_PORT_PENDING)
 		return error_of(r);
@@ -215,7 +215,7 @@ bool unic_dma_poll(struct unic_nic *nic)
 	uint32_t n, tag;
 	int status;
 
-	if (__builtin_expect(!nic->dma.busy, 1))
+	if (likely(!nic->dma.busy))
 		return false;
 	for (n = 0; n < UNIC_DMA_JOBS; n++) {
 		if (!unic_port_dma_poll(nic->port, &tag, &status))

@@ -7,7 +7,6 @@
 #include "transport/responder.h"
 #include "memory/window.h"
 
-#define unlikely(x)   __builtin_expect(!!(x), 0)
 #define COLD	      __attribute__((noinline, cold))
 #define CALLED	      __attribute__((noinline))
 #define ALWAYS_INLINE inline __attribute__((always_inline))

@@ -8,7 +8,6 @@
 #include "transport/sq.h"
 #include "memory/window.h"
 
-#define unlikely(x)   __builtin_expect(!!(x), 0)
 #define COLD	      __attribute__((noinline, cold))
 #define CALLED	      __attribute__((noinline))
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -94,7 +93,7 @@ static inline bool matches_ready(const struct unic_ready *y,
 static inline bool prepare_ready(struct unic_qp *qp,
 				 const struct unic_sq_slot *slot)
 {
-	return __builtin_expect(matches_ready(&qp->sq.ready, slot), 1) ||
+	return likely(matches_ready(&qp->sq.ready, slot)) ||
 	       update_ready(qp, slot);
 }
 

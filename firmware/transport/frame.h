@@ -126,7 +126,7 @@ static inline void unic_frame_length(struct unic_roce_tmpl *t, uint32_t len)
 {
 	uint32_t ip = UNIC_EXT_OFF - UNIC_ETH_BYTES + len + UNIC_ICRC_BYTES;
 
-	if (__builtin_expect(t->ip != ip, 0)) {
+	if (unlikely(t->ip != ip)) {
 		unic_roce_length(t, &t->h, ip);
 		t->ip = ip;
 	}
@@ -158,7 +158,7 @@ static inline void unic_frame_write(uint8_t *frame, struct unic_qp *qp,
 {
 	uint32_t pad = -len & 3;
 
-	if (__builtin_expect(pad, 0)) {
+	if (unlikely(pad)) {
 		memset(frame + UNIC_EXT_OFF + len, 0, pad);
 		op_flags |= pad << UNIC_BTH_PAD_SHIFT;
 	}

@@ -704,7 +704,7 @@ void unic_qp_doorbell_sq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
 	UNIC_IN_REGISTER(sq);
 	if (idx >= UNIC_QPS || !qp->used || qp->dying)
 		return;
-	if (__builtin_expect(!tail_ok(tail, sq->tail, sq->una, sq->mask), 0)) {
+	if (unlikely(!tail_ok(tail, sq->tail, sq->una, sq->mask))) {
 		bad_doorbell(nic, qp, UNIC_DB_SQ, tail);
 		return;
 	}
@@ -807,9 +807,9 @@ static __attribute__((noinline)) bool run_qp_work(struct unic_nic *nic)
 {
 	bool worked = false;
 
-	if (__builtin_expect(nic->sched.work != 0, 1))
+	if (likely(nic->sched.work != 0))
 		worked = unic_sched_run(nic);
-	if (__builtin_expect(nic->chores, 0))
+	if (unlikely(nic->chores))
 		worked |= do_chores(nic);
 	if (!worked && nic->timers_ns > nic->now_ns + BLOCKED_NS)
 		nic->timers_ns = nic->now_ns + BLOCKED_NS;

@@ -286,7 +286,7 @@ static void describe_packet(struct unic_qp *qp, struct unic_tx *tx,
 
 	p->psns = 1;
 	p->last = k + 1 == wr->npkt;
-	if (__builtin_expect(wr->state == UNIC_WRS_NULL, 0)) {
+	if (unlikely(wr->state == UNIC_WRS_NULL)) {
 		describe_null(at, p);
 	} else if (slot->opcode == UNIC_WR_READ) {
 		p->psns = wr->npkt - k;
@@ -353,7 +353,7 @@ static enum unic_turn send_rc_packet(struct unic_nic *nic, struct unic_qp *qp,
 		return UNIC_TURN_BLOCKED;
 	describe_packet(qp, tx, &p);
 	r = unic_tx_put(nic, tx, p.op_flags, p.apsn, p.ext + p.bytes);
-	if (__builtin_expect(r != 0, 0)) {
+	if (unlikely(r != 0)) {
 		if (r == -UNIC_EAGAIN)
 			return UNIC_TURN_BLOCKED;
 		if (r != -UNIC_EPENDING) {
@@ -450,7 +450,7 @@ send_next_rc(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 {
 	enum unic_turn turn = prepare_rc_request(nic, qp);
 
-	if (__builtin_expect(turn == UNIC_TURN_AGAIN, 0)) {
+	if (unlikely(turn == UNIC_TURN_AGAIN)) {
 		*left -= (int32_t)nic->sched.cost_last;
 		return UNIC_TURN_MORE;
 	}
@@ -504,7 +504,7 @@ enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
 	enum unic_turn turn = UNIC_TURN_MORE;
 
 	UNIC_IN_REGISTER(qp);
-	if (__builtin_expect(qp->state != UNIC_QPS_RTS, 0))
+	if (unlikely(qp->state != UNIC_QPS_RTS))
 		return run_other_qp(nic, qp, left);
 	/* what could not complete when it was acknowledged */
 	if (unic_sq_ended(&qp->sq) && !unic_sq_retire(nic, qp))
@@ -550,7 +550,7 @@ static inline void advance_una(struct unic_nic *nic, struct unic_qp *qp,
 	sq->retries = qp->retry_cnt;
 	sq->rnrs = qp->rnr_retry;
 	sq->back_valid = false;
-	if (__builtin_expect(unic_psn_diff(una, sq->psn) > 0, 0))
+	if (unlikely(unic_psn_diff(una, sq->psn) > 0))
 		seek_psn(sq, una); /* it had gone back too far */
 	sq->rnr_wait = false;
 	if (has_outstanding(sq))
@@ -658,9 +658,9 @@ void unic_requester_ack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 
 	if (!is_psn_in_flight(nic, &qp->sq, psn))
 		return;
-	if (__builtin_expect(type == UNIC_AETH_ACK, 1)) {
+	if (likely(type == UNIC_AETH_ACK)) {
 		/* it acknowledges something, for it is in flight */
-		if (__builtin_expect(!qp->sq.reads, 1))
+		if (likely(!qp->sq.reads))
 			advance_una(nic, qp, unic_psn_add(psn, 1));
 		else
 			ack_up_to(nic, qp, unic_psn_add(psn, 1));

@@ -349,8 +349,7 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 
 	if (!parse_tketh(q, &t, 1u << qp->mtu_shift))
 		return bad_request(nic, qp, q->psn);
-	if (__builtin_expect(qp->rsp.guessed, 0) &&
-	    is_rc_peer_held(nic, qp, q->psn))
+	if (unlikely(qp->rsp.guessed) && is_rc_peer_held(nic, qp, q->psn))
 		return 0;
 	r = unic_rq_pick(nic, qp, t.ctrl != 0);
 	if (r)
@@ -365,7 +364,7 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 	m->direct = false;
 	m->multi = false;
 	m->refused = unic_token_claim(nic, &t, qp);
-	if (__builtin_expect(m->refused == UNIC_TOKEN_BAD_KEY, 0)) {
+	if (unlikely(m->refused == UNIC_TOKEN_BAD_KEY)) {
 		unic_key_guard_wrong(nic, qp->dest_ipv4, qp->proc);
 		qp->rsp.guessed = true;
 	}
@@ -497,7 +496,7 @@ static int dispatch_request(struct unic_nic *nic, struct unic_qp *qp,
 			if (q->len < 4)
 				return bad_request(nic, qp, q->psn);
 			m->imm = rc_pull_be32(q);
-		} else if (__builtin_expect(q->flags & INV, 0)) {
+		} else if (unlikely(q->flags & INV)) {
 			if (q->len < 4)
 				return bad_request(nic, qp, q->psn);
 			if (close_for_peer(nic, qp, q))
@@ -542,7 +541,7 @@ int unic_responder_request(struct unic_nic *nic, struct unic_qp *qp,
 		q.kind = ops[pkt->opcode].kind;
 		q.flags = ops[pkt->opcode].flags;
 	}
-	if (__builtin_expect(pkt->psn != qp->rsp.psn, 0))
+	if (unlikely(pkt->psn != qp->rsp.psn))
 		return out_of_order(nic, qp, &q);
 	headers = header_bytes(&q);
 	if (!in_order(qp, &q) || q.len < headers ||
@@ -669,12 +668,12 @@ bool unic_responder_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_msg *m = &rsp->msg;
 
-	if (__builtin_expect(err, 0))
+	if (unlikely(err))
 		return place_failed(nic, qp, err);
 	if (m->last && (m->kind != UNIC_MSG_WRITE || m->with) &&
 	    !complete_rc_receive(nic, qp, m, m->placed + m->bytes))
 		return false;
-	if (__builtin_expect(qp->state == UNIC_QPS_ERR, 0))
+	if (unlikely(qp->state == UNIC_QPS_ERR))
 		return true; /* its completion queue has failed */
 	m->placed += m->bytes;
 	m->iova += m->bytes;

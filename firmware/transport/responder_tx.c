@@ -39,7 +39,7 @@ static bool send_aeth(struct unic_nic *nic, struct unic_qp *qp,
 {
 	uint8_t *frame = unic_frame_get(nic, qp);
 
-	if (__builtin_expect(!frame, 0))
+	if (unlikely(!frame))
 		return false;
 	unic_put_word(unic_frame_words(frame), UNIC_W_EXT,
 		      aeth_word(&qp->rsp, syndrome));
@@ -120,7 +120,7 @@ static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first,
 	}
 	r = unic_tx_put(nic, tx, response_opcode(first, last) << 8,
 			unic_psn_add(rd->psn, rd->off), ext + len);
-	if (__builtin_expect(r && r != -UNIC_EPENDING, 0))
+	if (unlikely(r && r != -UNIC_EPENDING))
 		return r; /* not sent */
 	*left -= (int32_t)len;
 	*left -= last ? nic->sched.cost_last : nic->sched.cost;

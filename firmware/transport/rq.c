@@ -184,7 +184,7 @@ bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
 	unic_rq_drop_holds(nic, qp);
 	rq->picked = false;
 	rq->checked = false;
-	if (__builtin_expect(rq->pick == rq->head, 1)) {
+	if (likely(rq->pick == rq->head)) {
 		rq->head++;
 		advance_head(rq);
 	} else {

@@ -9,8 +9,6 @@
 #include "transport/responder.h"
 #include "transport/ud_uc.h"
 
-#define likely(x)    __builtin_expect(!!(x), 1)
-#define unlikely(x)  __builtin_expect(!!(x), 0)
 #define IP_VER_IHL   0x45u
 #define IP_PROTO_UDP 17u
 #define IP_FRAGMENT  0x3fffu /* more fragments, and the offset */
@@ -289,7 +287,7 @@ static enum unic_rx_stage place_payload(struct unic_nic *nic)
 		if (r == -UNIC_EMISS && roce->rx_response)
 			unic_fault_wait(nic, roce->rx_qp);
 	}
-	if (__builtin_expect(roce->rx_sgl.pending || r == -UNIC_EAGAIN, 0)) {
+	if (unlikely(roce->rx_sgl.pending || r == -UNIC_EAGAIN)) {
 		if (!roce->rx_counted) {
 			qp->dmas++;
 			roce->rx_counted = true;

@@ -211,7 +211,7 @@ static inline bool try_set_sole(struct unic_nic *nic, struct unic_qp *qp,
 	struct unic_sched *s = &nic->sched;
 
 	qp->on |= (uint8_t)on;
-	if (__builtin_expect(!s->work++, 1)) {
+	if (likely(!s->work++)) {
 		s->sole = idx;
 		s->sole_on = (uint8_t)on;
 		return true;
@@ -398,7 +398,7 @@ static uint64_t byte_time(struct unic_nic *nic, uint32_t p, uint32_t paths)
 	struct unic_sched_order *s = &nic->order;
 	uint32_t weight = nic->share.owner[p].weight, n = 0;
 
-	if (__builtin_expect(s->weight[p] != weight, 0)) {
+	if (unlikely(s->weight[p] != weight)) {
 		s->weight[p] = weight;
 		s->scale[p] = SCALE / (weight ? weight : 1);
 	}
@@ -545,7 +545,7 @@ static bool run_sole(struct unic_nic *nic)
 		if (turn != UNIC_TURN_DONE)
 			unic_sched_send(nic, idx);
 	}
-	if (__builtin_expect(turn <= UNIC_TURN_MORE, 1))
+	if (likely(turn <= UNIC_TURN_MORE))
 		return true;
 	sole_blocked(nic, turn);
 	return false;
@@ -573,7 +573,7 @@ static __attribute__((noinline)) bool run_order(struct unic_nic *nic)
 
 bool unic_sched_run(struct unic_nic *nic)
 {
-	if (__builtin_expect(nic->sched.sole_on, 1))
+	if (likely(nic->sched.sole_on))
 		return run_sole(nic);
 	return run_order(nic);
 }

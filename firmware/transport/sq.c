@@ -80,7 +80,7 @@ int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp)
 
 	if (!n || sq->fetching)
 		return -UNIC_ENOQP;
-	if (__builtin_expect(sq->page != place / FETCH_ALIGN + 1, 0))
+	if (unlikely(sq->page != place / FETCH_ALIGN + 1))
 		r = xlate_sq_page(nic, qp, place / FETCH_ALIGN);
 	if (!r)
 		r = unic_dma_fetch(nic, UNIC_DMA_SQ, unic_qp_index(nic, qp),
@@ -180,7 +180,7 @@ static uint8_t check_buffers(struct unic_nic *nic, struct unic_qp *qp,
 		r = unic_access(nic, unic_from_le32(sge->lkey), qp->pd, need,
 				unic_from_le64(sge->iova),
 				unic_from_le32(sge->len), &piece);
-		if (__builtin_expect(r, 0) && r != -UNIC_EMISS)
+		if (unlikely(r) && r != -UNIC_EMISS)
 			return fail_access(nic, qp, wr, r);
 	}
 	return UNIC_WC_SUCCESS;
@@ -349,7 +349,7 @@ static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
 	r = unic_access(nic, unic_from_le32(slot->sge[0].lkey), qp->pd,
 			is_read ? UNIC_MR_LOCAL_WRITE : 0,
 			unic_from_le64(slot->sge[0].iova), wr->len, &piece);
-	if (__builtin_expect(r, 0)) {
+	if (unlikely(r)) {
 		if (r != -UNIC_EMISS)
 			return fail_access(nic, qp, wr, r);
 		piece.len = 0; /* it is waited for when its turn comes */
@@ -411,12 +411,12 @@ static void start_request(struct unic_nic *nic, struct unic_qp *qp,
 	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
 
 	*wr = (struct unic_wr){ .psn = sq->psn, .slots = (uint8_t)slots };
-	if (__builtin_expect(is_plain(slot), 1))
+	if (likely(is_plain(slot)))
 		wr->status = check_plain(nic, qp, slot, wr);
 	else
 		wr->status = check_any(nic, qp, sq->next, wr);
 	sq->next += slots;
-	if (__builtin_expect(wr->status, 0)) {
+	if (unlikely(wr->status)) {
 		mark_wr_dead(sq, wr);
 		return;
 	}
@@ -481,7 +481,7 @@ void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
 	uint32_t i, n, have, count = unic_sq_slot(sq, s)->num_sge;
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, s);
 
-	if (__builtin_expect(unic_sq_wr(sq, s)->slots & UNIC_WR_DIRECT, 1)) {
+	if (likely(unic_sq_wr(sq, s)->slots & UNIC_WR_DIRECT)) {
 		sgl->n = 1;
 		sgl->span[0].bus = unic_from_le64(slot->sge[0].iova) + off;
 		sgl->span[0].len = len;
@@ -664,12 +664,12 @@ static bool retire_run(struct unic_nic *nic, struct unic_qp *qp)
 	struct unic_cqe *at;
 
 	n = unic_cq_window(nic, qp->send_cq, n, &at);
-	if (__builtin_expect(n != 0, 1))
+	if (likely(n != 0))
 		n = write_cqe_run(qp, at, n, unic_cq_seq(nic, qp->send_cq));
 	if (!n)
 		return false;
 	unic_cq_publish(nic, qp->send_cq, at, n);
-	if (__builtin_expect(nic->trace.mask & UNIC_TG_OF_WC, 0))
+	if (unlikely(nic->trace.mask & UNIC_TG_OF_WC))
 		trace_done(nic, qp, n);
 	sq->una = first + n;
 	if ((int32_t)(sq->cur - sq->una) < 0)
@@ -715,7 +715,7 @@ bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
 			unic_sq_release(nic, sq, sq->una);
 		wr->state = UNIC_WRS_DEAD;
 		sq->una += slots;
-		if (__builtin_expect(sq->stopped && sq->una == sq->next, 0)) {
+		if (unlikely(sq->stopped && sq->una == sq->next)) {
 			unic_qp_error(nic, qp, wr->status);
 			break;
 		}

@@ -123,12 +123,12 @@ static uint8_t *frame_get(struct unic_nic *nic, uint32_t path)
 {
 	uint8_t *frame;
 
-	if (__builtin_expect(nic->qps.roce.tx_free == UNIC_TX_BUFS, 0)) {
+	if (unlikely(nic->qps.roce.tx_free == UNIC_TX_BUFS)) {
 		UNIC_COUNT(nic, tx_no_room);
 		return NULL;
 	}
 	frame = unic_port_tx_get(nic->port, path);
-	if (__builtin_expect(!frame, 0)) {
+	if (unlikely(!frame)) {
 		nic->qps.roce.tx_blocked = true;
 		UNIC_COUNT(nic, tx_no_room);
 	}
@@ -195,9 +195,9 @@ static int gather_payload(struct unic_nic *nic, struct unic_tx *tx)
 	sgl->failed = false;
 	tx->drop = false;
 	r = unic_dma_run(nic, sgl);
-	if (__builtin_expect(r, 0) && r == -UNIC_EMISS)
+	if (unlikely(r) && r == -UNIC_EMISS)
 		unic_fault_wait(nic, tx->qp);
-	if (__builtin_expect(!sgl->pending, 1))
+	if (likely(!sgl->pending))
 		return r;
 	tx->err = (int16_t)r;
 	nic->qps.qp[tx->qp].dmas++;
@@ -210,14 +210,14 @@ int unic_tx_put(struct unic_nic *nic, struct unic_tx *tx, uint32_t op_flags,
 	struct unic_qp *qp = &nic->qps.qp[tx->qp];
 	int r = tx->sgl.n ? gather_payload(nic, tx) : 0;
 
-	if (__builtin_expect(r && r != -UNIC_EPENDING, 0)) {
+	if (unlikely(r && r != -UNIC_EPENDING)) {
 		cancel_tx(nic, tx);
 		return r;
 	}
 	UNIC_TRACE(nic, TX, qp->proc, op_flags >> 8, qp->qpn,
 		   apsn & UNIC_PSN_MASK, len);
 	unic_frame_write(tx->frame, qp, op_flags, apsn, len);
-	if (__builtin_expect(r, 0)) {
+	if (unlikely(r)) {
 		tx->len = (uint16_t)len;
 		return r;
 	}

@@ -157,7 +157,8 @@ static void check_policies(const struct unic_nic *nic)
 			must(!i || c->pool[i - 1].worth <= c->pool[i].worth);
 		}
 		must(c->stranger == UNIC_ITEM_NIL ||
-		     (on[c->stranger] && !nic->candidates.item[c->stranger].main));
+		     (on[c->stranger] &&
+		      !nic->candidates.item[c->stranger].main));
 	}
 	for (i = 0; i < UNIC_MRS; i++)
 		if (nic->mrs.mr[i].state != UNIC_MR_FREE &&

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * compiler.h - what the core tells the compiler beyond C: which way a branch goes,
+ * and what is to stay in one register.
+ */
+#ifndef UNIC_COMPILER_H
+#define UNIC_COMPILER_H
+
+#include <stdint.h>
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/*
+ * Keeps pointer @p in one register: the compiler would fold the offset of a
+ * table in struct unic_nic into that of each field, and such offsets do not fit
+ * into a load or store.
+ */
+#define UNIC_IN_REGISTER(p) __asm__("" : "+r"(p))
+
+/* A word of 64 bits at once; else its halves are loaded one after the other. */
+static inline uint64_t unic_whole(const uint64_t *at)
+{
+	uint64_t v = *at;
+
+	UNIC_IN_REGISTER(v);
+	return v;
+}
+
+/* Counts @n more; unic_whole() says why. */
+static inline void unic_count(uint64_t *counter, uint64_t n)
+{
+	uint64_t v = unic_whole(counter) + n;
+
+	UNIC_IN_REGISTER(v);
+	*counter = v;
+}
+
+#endif /* UNIC_COMPILER_H */
