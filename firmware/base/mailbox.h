@@ -153,21 +153,4 @@ void unic_mbox_beat(struct unic_nic *nic);
 /** unic_mbox_publish() - rewrite the changing part of the info page. */
 void unic_mbox_publish(struct unic_nic *nic);
 
-/* dump.c: tables for people */
-
-/**
- * unic_dump() - rows [first, ...) of @table (enum unic_table) as struct
- * unic_row_* into the 4096-byte @list; free rows are left out.
- * Returns the rows written, or -UNIC_EINVAL; *next is the first row of the next
- * call, 0 when there are no more.
- */
-int unic_dump(struct unic_nic *nic, uint32_t table, uint32_t first,
-	      uint8_t *list, uint32_t *next);
-
-struct unic_crash;
-
-/** unic_dump_crash() - what the NIC knows of its end: epoch, trace_seq, table_sum
- * of @out. Trusts nothing of @nic. */
-void unic_dump_crash(const struct unic_nic *nic, struct unic_crash *out);
-
 #endif /* UNIC_MAILBOX_H */

@@ -4,6 +4,7 @@
 
 #include "command/cmd.h"
 #include "command/cmd_derived.h"
+#include "command/dump.h"
 #include "command/proc.h"
 #include "nic.h"
 #include "revoke/register.h"

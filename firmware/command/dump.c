@@ -2,6 +2,7 @@
 /* dump.c - rows of the tables, for unicctl. Read-only; off the hot path. */
 #include <string.h>
 
+#include "command/dump.h"
 #include "nic.h"
 
 #define ROWS (UNIC_BOX_LIST_BYTES / UNIC_ROW_BYTES)

@@ -5,6 +5,7 @@
  */
 #include "crash.h"
 #include "machine.h"
+#include "command/dump.h"
 #include "nic.h"
 
 static struct unic_nic nic;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "crash.h"
+#include "command/dump.h"
 #include "nic.h"
 #include "soft_port.h"
 

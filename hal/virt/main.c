@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "crash.h"
 #include "memlayout.h"
+#include "command/dump.h"
 #include "nic.h"
 #include "pl011.h"
 

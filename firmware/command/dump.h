@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * dump.h - rows of the tables, for people (unicctl).
+ *
+ * Secret: which field of which table a row shows.
+ */
+#ifndef UNIC_DUMP_H
+#define UNIC_DUMP_H
+
+#include <stdint.h>
+
+struct unic_nic;
+
+/**
+ * unic_dump() - rows [first, ...) of @table (enum unic_table) as struct
+ * unic_row_* into the 4096-byte @list; free rows are left out.
+ * Returns the rows written, or -UNIC_EINVAL; *next is the first row of the next
+ * call, 0 when there are no more.
+ */
+int unic_dump(struct unic_nic *nic, uint32_t table, uint32_t first,
+	      uint8_t *list, uint32_t *next);
+
+struct unic_crash;
+
+/** unic_dump_crash() - what the NIC knows of its end: epoch, trace_seq, table_sum
+ * of @out. Trusts nothing of @nic. */
+void unic_dump_crash(const struct unic_nic *nic, struct unic_crash *out);
+
+#endif /* UNIC_DUMP_H */
