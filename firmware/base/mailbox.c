@@ -53,7 +53,7 @@ void unic_mbox_publish(struct unic_nic *nic)
 	i->boot_epoch = unic_to_le32(nic->epoch);
 	i->grace_us = unic_to_le32(n->grace_us);
 	i->deliver_us = unic_to_le32(n->deliver_us);
-	i->reaper_us = unic_to_le32(nic->reclaim.reaper_us);
+	i->reaper_us = unic_to_le32(nic->candidates.reaper_us);
 	i->drain_us = unic_to_le32(UNIC_DRAIN_BOUND_US);
 	i->ipv4 = unic_to_le32(nic->ipv4);
 	unic_wmb(); /* who reads READY reads the facts of this epoch */

@@ -71,13 +71,14 @@ static int do_set_params(struct unic_nic *nic, const void *rec, void *out,
 	if (deliver)
 		n->deliver_us = deliver;
 	if (reaper)
-		nic->reclaim.reaper_us = reaper;
+		nic->candidates.reaper_us = reaper;
 	if (flags & UNIC_PARAM_WATERMARKS) {
 		nic->mrs.low = low;
 		nic->reclaim.high = high;
 	}
 	if (cmd->residence_us)
-		nic->reclaim.residence_us = unic_from_le32(cmd->residence_us);
+		nic->candidates.residence_us =
+			unic_from_le32(cmd->residence_us);
 	if (cmd->extend_us)
 		n->extend_us = unic_from_le32(cmd->extend_us);
 	if (flags & ~UNIC_PARAM_WATERMARKS)

@@ -17,6 +17,9 @@ _Static_assert((UNIC_GHOSTS & (UNIC_GHOSTS - 1)) == 0 && UNIC_GHOSTS >= 4,
 	((int16_t)(offsetof(struct unic_mr, field) - \
 		   offsetof(struct unic_mr, last_use_ns)))
 
+#define REAPER_US    1000u
+#define RESIDENCE_US 5000u
+
 void unic_candidates_init(struct unic_nic *nic)
 {
 	struct unic_candidates *c = &nic->candidates;
@@ -34,6 +37,8 @@ void unic_candidates_init(struct unic_nic *nic)
 		.ghost_mask = UNIC_GHOSTS / 4u - 1u,
 		.rng = &c->rng,
 	};
+	c->reaper_us = REAPER_US;
+	c->residence_us = RESIDENCE_US;
 	for (i = 0; i < UNIC_PROCS; i++)
 		unic_policy_init(&c->chooser[i], &c->table);
 }

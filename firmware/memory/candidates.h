@@ -30,9 +30,12 @@ struct unic_candidates {
 	struct unic_ghost ghost[UNIC_GHOSTS]; /* of all processes */
 	uint64_t rng; /* policy random: state of its generator */
 	struct unic_pain pain[UNIC_MRS]; /* all 0 while the index is free */
+	uint32_t reaper_us;    /* between two looks at what was used */
+	uint32_t residence_us; /* a younger region is not chosen */
 };
 
-/** unic_candidates_init() - none, and every process has policy `default`. The
+/** unic_candidates_init() - none, every process has policy `default`, the reaper
+ * looks each 1 ms, and a region stays for 5 ms at least. The
  * caller seeds `rng` afterwards. */
 void unic_candidates_init(struct unic_nic *nic);
 

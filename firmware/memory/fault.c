@@ -709,8 +709,8 @@ static bool publish_fault(struct unic_nic *nic, const struct unic_page_fault *m)
 uint64_t unic_fault_bound_ns(const struct unic_nic *nic)
 {
 	return (2ull * nic->notices.deliver_us + nic->notices.grace_us +
-		nic->notices.extend_us + nic->reclaim.residence_us +
-		nic->reclaim.reaper_us + UNIC_DRAIN_BOUND_US) *
+		nic->notices.extend_us + nic->candidates.residence_us +
+		nic->candidates.reaper_us + UNIC_DRAIN_BOUND_US) *
 	       1000u;
 }
 

@@ -271,7 +271,7 @@ uint64_t unic_usage_sweep(struct unic_nic *nic)
 		publish_usage_row(nic, u->at);
 		u->at = (uint16_t)((u->at + 1u) % UNIC_MRS);
 	}
-	u->next_ns = often ? nic->now_ns + nic->reclaim.reaper_us * 1000ull
+	u->next_ns = often ? nic->now_ns + nic->candidates.reaper_us * 1000ull
 			   : UINT64_MAX;
 	return u->next_ns;
 }

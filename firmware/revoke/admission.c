@@ -130,7 +130,7 @@ static uint64_t denied_ns(const struct unic_nic *nic)
 {
 	uint64_t us = nic->notices.deliver_us + 2ull * nic->notices.grace_us;
 
-	return (us + nic->reclaim.reaper_us + UNIC_DRAIN_BOUND_US) * 1000;
+	return (us + nic->candidates.reaper_us + UNIC_DRAIN_BOUND_US) * 1000;
 }
 
 void unic_admission_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)

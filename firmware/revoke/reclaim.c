@@ -8,12 +8,10 @@
 #include "revoke/reclaim.h"
 #include "revoke/admission.h"
 
-#define RESIDENCE_US 5000u
-#define REAPER_US    1000u
-#define LOW	     (UNIC_TLB_ENTRIES / 64u)
-#define HIGH	     (UNIC_TLB_ENTRIES / 32u)
-#define BATCH	     8u /* revocations a poll */
-#define RECHOICES    4u /* of regions whose forms were used */
+#define LOW	  (UNIC_TLB_ENTRIES / 64u)
+#define HIGH	  (UNIC_TLB_ENTRIES / 32u)
+#define BATCH	  8u /* revocations a poll */
+#define RECHOICES 4u /* of regions whose forms were used */
 
 /* Newcomers a policy gets to know after each choice, and before the first. */
 #define STRANGERS	2u
@@ -26,8 +24,6 @@ void unic_reclaim_init(struct unic_nic *nic)
 	memset(r, 0, sizeof(*r));
 	unic_share_init(&r->after, UNIC_TLB_ENTRIES);
 	unic_share_init(&r->regions, UNIC_MRS);
-	r->reaper_us = REAPER_US;
-	r->residence_us = RESIDENCE_US;
 	r->high = HIGH;
 	nic->mrs.low = LOW;
 }
@@ -37,7 +33,7 @@ void unic_reclaim_init(struct unic_nic *nic)
 uint16_t unic_reclaim_pick(struct unic_nic *nic, uint32_t proc,
 			   uint32_t entries, bool patient)
 {
-	uint64_t residence = nic->reclaim.residence_us * 1000ull;
+	uint64_t residence = nic->candidates.residence_us * 1000ull;
 	uint64_t now = unic_whole(&nic->now_ns), young = UINT64_MAX;
 	uint16_t found;
 
@@ -118,7 +114,7 @@ static bool is_damped(struct unic_nic *nic, uint32_t a, uint32_t b)
 
 	return last_ns && last_ns % TURNS == turn_of(a, b) &&
 	       nic->now_ns - last_ns / TURNS * TURNS <
-		       nic->reclaim.residence_us * 1000ull;
+		       nic->candidates.residence_us * 1000ull;
 }
 
 /* Why a victim is wanted, and for whom. */
@@ -393,10 +389,10 @@ static bool next_want(struct unic_nic *nic, const struct unic_bitset *tried,
 /* Nothing to take: when nobody waits, only age changes that. */
 static uint64_t retry_at_ns(const struct unic_nic *nic, const struct want *w)
 {
-	uint32_t us = nic->reclaim.reaper_us;
+	uint32_t us = nic->candidates.reaper_us;
 
-	if (w->proc == UNIC_OWNER_NIL && us < nic->reclaim.residence_us)
-		us = nic->reclaim.residence_us;
+	if (w->proc == UNIC_OWNER_NIL && us < nic->candidates.residence_us)
+		us = nic->candidates.residence_us;
 	return nic->now_ns + us * 1000ull;
 }
 
@@ -481,6 +477,6 @@ void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
 	out->quota = unic_to_le32(o->quota);
 	out->bound_us =
 		unic_to_le32(nic->notices.deliver_us + nic->notices.grace_us +
-			     nic->reclaim.reaper_us + UNIC_DRAIN_BOUND_US);
+			     nic->candidates.reaper_us + UNIC_DRAIN_BOUND_US);
 	find_top_owners(&nic->share, out);
 }

@@ -28,12 +28,11 @@ struct unic_reclaim {
 	struct unic_share after, regions;
 	struct unic_bitset stale;
 	bool refilling; /* between low and high watermark */
-	uint32_t reaper_us, residence_us;
-	uint32_t high; /* watermark; the low one is in unic_mrs */
+	uint32_t high;	/* watermark; the low one is in unic_mrs */
 	uint64_t recall_ns[UNIC_PROCS][UNIC_OPPONENTS]; /* thrash damping */
 };
 
-/** unic_reclaim_init() - default parameters (reaper 1 ms, residence 5 ms). */
+/** unic_reclaim_init() - default parameters (watermarks). */
 void unic_reclaim_init(struct unic_nic *nic);
 
 /**

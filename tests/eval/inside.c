@@ -31,7 +31,7 @@ bool inside_entitled(struct unic_nic *nic, uint32_t slot, uint32_t n)
 uint64_t inside_bound_ns(const struct unic_nic *nic)
 {
 	return ((uint64_t)nic->notices.deliver_us + nic->notices.grace_us +
-		nic->reclaim.reaper_us + UNIC_DRAIN_BOUND_US) *
+		nic->candidates.reaper_us + UNIC_DRAIN_BOUND_US) *
 	       US;
 }
 

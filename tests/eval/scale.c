@@ -179,7 +179,7 @@ static void reset(void)
 	for (i = 0; i < 1000 && unic_from_le32(info->reset_ack) != req; i++)
 		unic_nic_poll(&nic);
 	check(i < 1000, "the NIC is not reset");
-	nic.reclaim.residence_us = 1;
+	nic.candidates.residence_us = 1;
 	watermarks(0);
 }
 

@@ -181,7 +181,7 @@ BREAKS = (
     ("5.17", "host_driver/core/region/region_notice.c",
      "mr->deadline_ns = unic_os_now_ns(host->os) +", "mr->deadline_ns =",
      "test_hostcore: notice_is_told_then_acknowledged"),
-    ("5.18", "firmware/command/cmd.c", "nic->reclaim.reaper_us = reaper;", ";",
+    ("5.18", "firmware/command/cmd.c", "nic->candidates.reaper_us = reaper;", ";",
      "test_limits: usage"),
     ("5.19", "firmware/arbiter/notice.c", "GRACE_US   20000u", "GRACE_US   25000u",
      "test_cmd: facts"),

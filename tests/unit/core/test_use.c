@@ -424,7 +424,7 @@ static void reports_begin_and_end(void **state)
  * heartbeat's. */
 static void sweeps_keep_their_interval(void **state)
 {
-	uint64_t period = r.nic.reclaim.reaper_us * 1000ull;
+	uint64_t period = r.nic.candidates.reaper_us * 1000ull;
 
 	(void)state;
 	unic_usage_switch(&r.nic, true);
