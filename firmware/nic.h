@@ -105,6 +105,7 @@ struct unic_nic {
 	struct unic_derived_regions forms;
 	struct unic_list_reader memop;
 	struct unic_cache cache;
+	struct unic_promises promises;
 	struct unic_faults misses;
 	uint64_t list[UNIC_BOX_LIST_BYTES /
 		      8u]; /* a command's list page, fetched once */

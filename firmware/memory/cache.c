@@ -332,8 +332,8 @@ static bool take_by_share(struct unic_nic *nic, uint32_t proc, uint32_t n)
 /* Free, and not taken back for somebody else. */
 static uint32_t free_entries_for(const struct unic_nic *nic, uint32_t proc)
 {
-	const struct unic_demands *d = &nic->demands;
-	uint32_t promised = d->all_promised - d->promised[proc];
+	const struct unic_promises *p = &nic->promises;
+	uint32_t promised = p->all - p->to[proc];
 
 	return promised < nic->tlb.free ? nic->tlb.free - promised : 0;
 }
@@ -369,7 +369,7 @@ static bool make_entry_room(struct unic_nic *nic, uint32_t proc)
 		if (o->held >= o->quota)
 			return false;
 	}
-	if (unic_bitset_any(&nic->demands.waiters) &&
+	if (unic_bitset_any(&nic->promises.waiters) &&
 	    nic->cache.entries[proc] >= MIN_SET &&
 	    !unic_share_entitled(&nic->share, proc, 1) &&
 	    !unic_cache_take(nic, proc, 1))

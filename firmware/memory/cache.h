@@ -42,6 +42,14 @@ struct unic_cached_mr {
 /* No page of region @mr has such a tag: random bits and page end below. */
 #define UNIC_CACHE_HIDDEN(mr) ((uint32_t)(mr) << 20 | 0xf0000u)
 
+/* What requests that wait have of the free entries. They write it (revoke/demand.h),
+ * and the cache leaves it alone. */
+struct unic_promises {
+	struct unic_bitset waiters; /* who has a request, or a denial */
+	/* entries freed for a process's requests; nobody at once takes them */
+	uint32_t to[UNIC_PROCS], all;
+};
+
 struct unic_cache {
 	struct unic_cached_mr of[UNIC_MRS];
 	unic_tlb_idx next[UNIC_TLB_ENTRIES]; /* rings, by process */

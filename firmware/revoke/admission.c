@@ -14,11 +14,11 @@
 static void set_waiting(struct unic_nic *nic, uint32_t proc, bool on)
 {
 	if (on)
-		unic_bitset_add(&nic->demands.waiters, proc);
+		unic_bitset_add(&nic->promises.waiters, proc);
 	else
-		unic_bitset_del(&nic->demands.waiters, proc);
+		unic_bitset_del(&nic->promises.waiters, proc);
 	unic_mr_set_not_open(&nic->mrs, UNIC_NOT_OPEN_WAITERS,
-			     unic_bitset_any(&nic->demands.waiters));
+			     unic_bitset_any(&nic->promises.waiters));
 }
 
 void unic_admission_init(struct unic_nic *nic)
@@ -87,7 +87,7 @@ static uint32_t next_id(struct unic_admission *ad)
 /* @n more, but no more than it wants. */
 static void promise_more(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
-	unic_demand_promise(nic, proc, nic->demands.promised[proc] + n);
+	unic_demand_promise(nic, proc, nic->promises.to[proc] + n);
 }
 
 /* Take request @i out of its process's queue. */
@@ -278,7 +278,7 @@ int unic_admission_admit(struct unic_nic *nic, uint32_t proc,
 		return -UNIC_EMRFULL;
 	if (n > nic->tlb.free)
 		return -UNIC_ETLBFULL;
-	if (unic_bitset_any(&nic->demands.waiters))
+	if (unic_bitset_any(&nic->promises.waiters))
 		err = check_waiters(nic, proc, n);
 	if (!err && n >= nic->admission.denials.of[proc].n)
 		forget_denied(nic, proc);
@@ -365,7 +365,7 @@ static void grant_wait(struct unic_nic *nic, uint32_t proc, uint32_t n)
 		return;
 	}
 	mr = unic_mr_make(nic, &w->args);
-	promised = nic->demands.promised[proc];
+	promised = nic->promises.to[proc];
 	unic_demand_promise(nic, proc,
 			    promised - (n < promised ? n : promised));
 	unic_demand_trim(nic, nic->tlb.free);

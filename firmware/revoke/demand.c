@@ -12,6 +12,7 @@ void unic_demand_init(struct unic_nic *nic)
 	struct unic_demands *d = &nic->demands;
 
 	memset(d, 0, sizeof(*d));
+	memset(&nic->promises, 0, sizeof(nic->promises));
 	unic_tournament_init(&d->urgent);
 	unic_tournament_init(&d->borrowers);
 	unic_tournament_init(&d->growing);
@@ -143,7 +144,7 @@ static struct unic_place place_of(const struct unic_nic *nic, uint32_t proc)
 		    : nic->admission.denials.of[proc].n;
 	p.seq = waits ? nic->admission.wait[head].id
 		      : nic->admission.denials.of[proc].seq;
-	p.there = unic_bitset_has(&nic->demands.waiters, proc);
+	p.there = unic_bitset_has(&nic->promises.waiters, proc);
 	if (!p.there || unic_stag_shut(nic, proc) ||
 	    unic_demand_over_quota(nic, proc, nic->share.owner[proc].held, p.n))
 		return p;
@@ -156,7 +157,7 @@ static struct unic_place place_of(const struct unic_nic *nic, uint32_t proc)
 	} else {
 		return p;
 	}
-	p.kept = kept_for(&p, nic->demands.promised[proc]);
+	p.kept = kept_for(&p, nic->promises.to[proc]);
 	return p;
 }
 
@@ -292,7 +293,7 @@ static void settle_indices(struct unic_nic *nic)
 	if (nic->demands.indices == indices)
 		return;
 	nic->demands.indices = indices;
-	UNIC_BITSET_EACH(i, &nic->demands.waiters)
+	UNIC_BITSET_EACH(i, &nic->promises.waiters)
 	unic_bitset_add(&nic->share.moved, i);
 }
 
@@ -323,7 +324,7 @@ static __attribute__((noinline, cold)) void settle_rests(struct unic_nic *nic)
 	UNIC_BITSET_EACH(i, changed)
 	unic_bitset_add(&nic->share.moved, i);
 	memset(changed, 0, sizeof(*changed));
-	UNIC_BITSET_EACH(i, &nic->demands.waiters)
+	UNIC_BITSET_EACH(i, &nic->promises.waiters)
 	unic_bitset_add(&nic->share.moved, i);
 }
 
@@ -358,7 +359,7 @@ void unic_demand_settle(struct unic_nic *nic)
 
 		unic_bitset_del(moved, i);
 		unic_bitset_add(&nic->reclaim.stale, i);
-		if (unic_bitset_has(&nic->demands.waiters, i) ||
+		if (unic_bitset_has(&nic->promises.waiters, i) ||
 		    nic->demands.of[i].there)
 			update_place(nic, i);
 	}
@@ -461,9 +462,10 @@ struct unic_need unic_demand_kept(struct unic_nic *nic, uint32_t proc,
 static void set_promised(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_demands *d = &nic->demands;
+	struct unic_promises *p = &nic->promises;
 
-	d->all_promised += n - d->promised[proc];
-	d->promised[proc] = n;
+	p->all += n - p->to[proc];
+	p->to[proc] = n;
 	if (n)
 		unic_bitset_add(&d->owed, proc);
 	else
@@ -475,20 +477,19 @@ void unic_demand_promise(struct unic_nic *nic, uint32_t proc, uint32_t n)
 {
 	if (n > nic->share.owner[proc].wanted)
 		n = nic->share.owner[proc].wanted;
-	if (n != nic->demands.promised[proc])
+	if (n != nic->promises.to[proc])
 		set_promised(nic, proc, n);
 }
 
 void unic_demand_trim(struct unic_nic *nic, uint32_t left)
 {
-	struct unic_demands *d = &nic->demands;
+	const struct unic_promises *p = &nic->promises;
 
-	while (d->all_promised > left) {
-		uint32_t last = unic_bitset_last(&d->owed);
-		uint32_t over = d->all_promised - left;
+	while (p->all > left) {
+		uint32_t last = unic_bitset_last(&nic->demands.owed);
+		uint32_t over = p->all - left;
 
 		set_promised(nic, last,
-			     d->promised[last] > over ? d->promised[last] - over
-						      : 0);
+			     p->to[last] > over ? p->to[last] - over : 0);
 	}
 }

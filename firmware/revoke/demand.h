@@ -48,15 +48,12 @@ struct unic_demands {
 	struct unic_need borrowed; /* kept from others beside */
 	struct unic_tournament urgent, borrowers;
 	struct unic_tournament growing,
-		shrinking;	    /* shares: whom that moves first */
-	struct unic_bitset waiters; /* who has a request, or a denial */
-	struct unic_bitset capped;  /* whom only its quota stops, for long */
-	struct unic_bitset away;    /* see unic_demand_away() */
-	uint32_t indices;	    /* how many, while they are scarce */
-	uint32_t lacking;	    /* a page; or UNIC_OWNER_NIL */
-	/* entries freed for a process's requests; nobody at once takes them */
-	uint32_t promised[UNIC_PROCS], all_promised;
-	struct unic_bitset owed; /* who has a promise */
+		shrinking;	   /* shares: whom that moves first */
+	struct unic_bitset capped; /* whom only its quota stops, for long */
+	struct unic_bitset away;   /* see unic_demand_away() */
+	uint32_t indices;	   /* how many, while they are scarce */
+	uint32_t lacking;	   /* a page; or UNIC_OWNER_NIL */
+	struct unic_bitset owed;   /* who has a promise */
 };
 
 void unic_demand_init(struct unic_nic *nic);

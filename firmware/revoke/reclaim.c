@@ -212,7 +212,7 @@ static void refresh_regions(struct unic_nic *nic, uint32_t p)
 	bool there = o->weight;
 
 	r->held = there ? nic->procs.proc[p].mrs + nic->stags.charged[p] : 0;
-	r->wanted = there && unic_bitset_has(&nic->demands.waiters, p);
+	r->wanted = there && unic_bitset_has(&nic->promises.waiters, p);
 	r->weight = o->weight;
 	r->pain = there ? o->pain : 0;
 	unic_share_coming(
@@ -360,7 +360,7 @@ static bool find_fault_want(struct unic_nic *nic,
 		return !unic_bitset_has(tried, proc) &&
 		       !nic->share.owner[proc].coming;
 	}
-	if (unic_bitset_any(&nic->demands.waiters)) {
+	if (unic_bitset_any(&nic->promises.waiters)) {
 		unic_demand_now(nic, tried, &d);
 		need += d.entitled + d.borrower_n;
 	}
@@ -374,7 +374,7 @@ static bool find_fault_want(struct unic_nic *nic,
 static bool next_want(struct unic_nic *nic, const struct unic_bitset *tried,
 		      struct want *out)
 {
-	if (unic_bitset_any(&nic->demands.waiters) &&
+	if (unic_bitset_any(&nic->promises.waiters) &&
 	    find_waiter_want(nic, tried, out))
 		return true;
 	if (nic->cache.short_until_ns > nic->now_ns &&

@@ -108,7 +108,7 @@ static bool first(const struct unic_nic *nic, const struct want *a,
 static struct unic_need kept(const struct unic_nic *nic, const struct want *w,
 			     bool entitled)
 {
-	uint32_t promised = nic->demands.promised[w->proc];
+	uint32_t promised = nic->promises.to[w->proc];
 	struct unic_need need = w->need;
 
 	if (!w->entitled && !entitled)

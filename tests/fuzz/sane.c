@@ -478,17 +478,17 @@ static void check_shares(const struct unic_nic *nic, const struct books *b)
 		slots += nic->admission.wait_slots[i];
 		without += !nic->admission.wait_slots[i];
 		weights += o->weight;
-		must(unic_bitset_has(&nic->demands.waiters, i) ==
+		must(unic_bitset_has(&nic->promises.waiters, i) ==
 		     !!b->wanted[i]);
-		must(nic->demands.promised[i] <= o->wanted);
+		must(nic->promises.to[i] <= o->wanted);
 		must(!o->quota || o->quota <= UNIC_TLB_ENTRIES);
 		coming += o->coming;
 		put_off += nic->evict.put_off.of[i];
-		promised += nic->demands.promised[i];
+		promised += nic->promises.to[i];
 	}
 	must(coming == nic->share.coming);
 	must(put_off == nic->evict.put_off.all);
-	must(promised == nic->demands.all_promised);
+	must(promised == nic->promises.all);
 	must(promised <= nic->tlb.free);
 	must(slots == nic->admission.wait_used &&
 	     without == nic->admission.wait_without);

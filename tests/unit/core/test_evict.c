@@ -295,7 +295,7 @@ static void denied_register_asks_the_hog(void **state)
 	reg_ok(0, N / 8 - 1, &x); /* what is left over is not kept */
 	reg_ok(1, N / 8 + 1, &x);
 	assert_int_equal(r.nic.admission.denials.of[1].n, 0);
-	assert_false(unic_bitset_any(&r.nic.demands.waiters));
+	assert_false(unic_bitset_any(&r.nic.promises.waiters));
 	assert_int_equal(r.nic.share.owner[1].wanted, 0);
 }
 
@@ -319,7 +319,7 @@ static void denied_is_forgotten(void **state)
 	assert_int_equal(r.nic.admission.denials.of[1].n, 0);
 	reg_ok(0, N, &hog);
 	assert_int_equal(r.nic.admission.denials.count, 0);
-	assert_false(unic_bitset_any(&r.nic.demands.waiters));
+	assert_false(unic_bitset_any(&r.nic.promises.waiters));
 	assert_int_equal(unic_share_fair(&r.nic.share, 0), N);
 }
 
@@ -342,7 +342,7 @@ static void denied_are_forgotten_one_by_one(void **state)
 	assert_int_equal(r.nic.admission.denials.of[2].n, 8);
 	rig_run(&r, 1000);
 	assert_int_equal(r.nic.admission.denials.count, 0);
-	assert_false(unic_bitset_any(&r.nic.demands.waiters));
+	assert_false(unic_bitset_any(&r.nic.promises.waiters));
 }
 
 /* Neither it nor who waits takes from the other. */
@@ -389,7 +389,7 @@ static void denied_beyond_the_share_reserves_nothing(void **state)
 	assert_int_equal(reg(1, 1, &x), UNIC_ST_TLB_FULL);
 	assert_int_equal(r.nic.admission.denials.count, 0);
 	assert_int_equal(cancel(w), UNIC_ST_OK);
-	assert_false(unic_bitset_any(&r.nic.demands.waiters));
+	assert_false(unic_bitset_any(&r.nic.promises.waiters));
 }
 
 /* Nothing is left of it when its process goes. */
@@ -405,7 +405,7 @@ static void denied_goes_with_its_process(void **state)
 	rig_cmd(&r, UNIC_CMD_PROC_DETACH, &c, NULL);
 	rig_poll(&r);
 	assert_int_equal(r.nic.admission.denials.count, 0);
-	assert_false(unic_bitset_any(&r.nic.demands.waiters));
+	assert_false(unic_bitset_any(&r.nic.promises.waiters));
 }
 
 static void never_fitting_requests_fail_at_once(void **state)

@@ -574,7 +574,7 @@ static void next_process_inherits_no_promise(void **state)
 	wait_for(1, N); /* a borrower */
 	ended(0, 0);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_OK);
-	assert_int_equal(r.nic.demands.promised[1], 0);
+	assert_int_equal(r.nic.promises.to[1], 0);
 }
 
 /* ------------------------------------------------------------- entropy */

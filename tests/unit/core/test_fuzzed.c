@@ -38,7 +38,7 @@ static uint32_t promised(void)
 	uint32_t i, sum = 0;
 
 	for (i = 0; i < UNIC_PROCS; i++)
-		sum += a.nic.demands.promised[i];
+		sum += a.nic.promises.to[i];
 	return sum;
 }
 

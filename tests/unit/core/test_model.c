@@ -447,7 +447,7 @@ static void quick_check(void)
 	uint32_t i, promised = 0;
 
 	for (i = 0; i < PROCS; i++)
-		promised += r.nic.demands.promised[i];
+		promised += r.nic.promises.to[i];
 	assert_true(promised <= r.nic.tlb.free);
 	assert_true(r.nic.tlb.free <= N && r.nic.tlb.reserved <= N);
 }
