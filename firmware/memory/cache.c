@@ -92,23 +92,26 @@ static bool is_demand(const struct unic_nic *nic, uint16_t mr)
 	return nic->cache.of[mr].table == UNIC_NO_TABLE;
 }
 
-/* A received frame waits for DMA, with a place in @mr for its payload. */
-static bool has_parked_frame(const struct unic_nic *nic, uint16_t mr)
+void unic_cache_hold(struct unic_nic *nic, const struct unic_span *span,
+		     uint32_t n)
 {
-	const struct unic_roce *roce = &nic->qps.roce;
+	nic->cache.held = span;
+	nic->cache.n_held = n;
+}
+
+static bool is_held(const struct unic_cache *c, uint16_t mr)
+{
 	uint32_t i;
 
-	if (roce->rx_stage != UNIC_RX_PLACE)
-		return false;
-	for (i = 0; i < roce->rx_sgl.n; i++)
-		if (roce->rx_sgl.span[i].mr == mr)
+	for (i = 0; i < c->n_held; i++)
+		if (c->held[i].mr == mr)
 			return true;
 	return false;
 }
 
 bool unic_cache_busy(const struct unic_nic *nic, uint16_t mr)
 {
-	return nic->mrs.mr[mr].dmas || has_parked_frame(nic, mr);
+	return nic->mrs.mr[mr].dmas || is_held(&nic->cache, mr);
 }
 
 /* ---------------------------------------------------------------- rings */

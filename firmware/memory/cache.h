@@ -62,7 +62,9 @@ struct unic_cache {
 	/* the last entry for which there was no room: whose, and until when the
 	 * reaper is to see to it; see unic_cache_short() */
 	uint64_t short_until_ns;
-	uint16_t short_proc; /* UNIC_PROCS: it has come */
+	uint16_t short_proc;	      /* UNIC_PROCS: it has come */
+	const struct unic_span *held; /* see unic_cache_hold() */
+	uint32_t n_held;
 };
 
 void unic_cache_init(struct unic_nic *nic);
@@ -122,6 +124,11 @@ int unic_cache_read(struct unic_nic *nic, uint16_t mr, uint32_t page,
  * Returns how many. */
 uint32_t unic_cache_drop(struct unic_nic *nic, uint16_t mr, uint32_t first,
 			 uint32_t count, bool tell);
+
+/** unic_cache_hold() - the received frame waits for DMA into these @n spans, which
+ * stay as they are until the next call; 0: it waits no more. One at a time. */
+void unic_cache_hold(struct unic_nic *nic, const struct unic_span *span,
+		     uint32_t n);
 
 /** unic_cache_busy() - does DMA run through @mr, or wait to? */
 bool unic_cache_busy(const struct unic_nic *nic, uint16_t mr);

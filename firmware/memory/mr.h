@@ -105,6 +105,15 @@ static inline uint64_t unic_mr_bytes(const struct unic_mr *mr)
 	return (uint64_t)mr->bytes_high << 32 | mr->bytes;
 }
 
+/* A range of a region, in its IOVA space. */
+struct unic_span {
+	uint64_t iova;
+	uint64_t bus; /* direct: where all of it lies, no need to translate */
+	uint32_t len;
+	uint16_t mr;
+	bool direct;
+};
+
 /* flags of struct unic_mr */
 #define UNIC_MR_F_GONE	   (1u << 0) /* given up by its owner: answers ESTAG */
 #define UNIC_MR_F_COMING   (1u << 1) /* counted in the share's `coming` */

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "board.h"
+#include "memory/mr.h"
 #include "unic_queue.h"
 
 struct unic_nic;
@@ -32,15 +33,6 @@ enum unic_dma_owner {
 	UNIC_DMA_RX = 4,    /* payload of the frame being received */
 	UNIC_DMA_SWEEP = 5, /* receive slots looked through for an eviction */
 	UNIC_DMA_LIST = 6,  /* the list of a work request, see local_ops.h */
-};
-
-/* A range of a region, in its IOVA space. */
-struct unic_span {
-	uint64_t iova;
-	uint64_t bus; /* direct: where all of it lies, no need to translate */
-	uint32_t len;
-	uint16_t mr;
-	bool direct;
 };
 
 /*

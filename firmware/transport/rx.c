@@ -291,6 +291,7 @@ static enum unic_rx_stage place_payload(struct unic_nic *nic)
 		if (!roce->rx_counted) {
 			qp->dmas++;
 			roce->rx_counted = true;
+			unic_cache_hold(nic, roce->rx_sgl.span, roce->rx_sgl.n);
 			if (!roce->rx_response && rx_qp(nic))
 				unic_responder_keep(nic, qp);
 		}
@@ -298,6 +299,7 @@ static enum unic_rx_stage place_payload(struct unic_nic *nic)
 	}
 	if (roce->rx_counted) {
 		roce->rx_counted = false;
+		unic_cache_hold(nic, NULL, 0);
 		unic_qp_dma_end(nic, qp);
 	}
 	return finish_frame(nic);

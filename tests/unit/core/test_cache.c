@@ -922,21 +922,20 @@ static void answer_ends_where_it_ends(void **state)
 /* A frame that waits for the DMA engine has places in these regions only. */
 static void places_of_a_waiting_frame(void **state)
 {
-	struct unic_roce *roce = &a.nic.qps.roce;
 	struct rig_mr in, other;
+	struct unic_span spans[2];
 
 	(void)state;
 	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 0, &in), 0);
 	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 4, &other), 0);
-	roce->rx_sgl.n = 1;
-	roce->rx_sgl.span[0].mr = (uint16_t)in.mr;
-	roce->rx_sgl.span[1].mr = (uint16_t)other.mr; /* of a frame before */
+	spans[0].mr = (uint16_t)in.mr;
+	spans[1].mr = (uint16_t)other.mr; /* of a frame before */
 	assert_false(unic_cache_busy(&a.nic, (uint16_t)in.mr));
-	roce->rx_stage = UNIC_RX_PLACE;
+	unic_cache_hold(&a.nic, spans, 1);
 	assert_true(unic_cache_busy(&a.nic, (uint16_t)in.mr));
 	assert_false(unic_cache_busy(&a.nic, (uint16_t)other.mr));
-	roce->rx_stage = UNIC_RX_IDLE;
-	roce->rx_sgl.n = 0;
+	unic_cache_hold(&a.nic, NULL, 0);
+	assert_false(unic_cache_busy(&a.nic, (uint16_t)in.mr));
 }
 
 /* A window shows one page of the region; it ends with the entry. */
