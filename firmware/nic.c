@@ -58,7 +58,9 @@ void unic_nic_init(struct unic_nic *nic, struct unic_port *port)
 	init_tables(nic);
 	nic->epoch = next_epoch(unic_random_u32(nic) & 0x7fffffff);
 	nic->state = UNIC_NIC_RESET; /* until a driver asks for a reset */
-	unic_mbox_power_on(nic);
+	unic_mbox_power_on(nic, sizeof(*nic));
+	unic_cmd_publish(nic);
+	unic_mbox_open(nic);
 }
 
 static void publish_epoch(struct unic_nic *nic)
@@ -94,7 +96,7 @@ static __attribute__((noinline, cold)) void handle_reset(struct unic_nic *nic,
 	nic->state = UNIC_NIC_READY;
 	UNIC_COUNT(nic, resets);
 	UNIC_TRACE(nic, RESET, 0xffff, nic->epoch, 0, 0, 0);
-	unic_mbox_publish(nic);
+	unic_cmd_publish(nic);
 	nic->mbox.irq_due = true;
 }
 
@@ -109,7 +111,7 @@ static __attribute__((noinline, cold)) void handle_fence(struct unic_nic *nic,
 	nic->epoch = next_epoch(nic->epoch);
 	unic_roce_count(nic);
 	init_tables(nic);
-	unic_mbox_publish(nic);
+	unic_cmd_publish(nic);
 	unic_mbox_fenced(nic, value);
 }
 
@@ -117,7 +119,7 @@ void unic_nic_quiesce(struct unic_nic *nic)
 {
 	unic_qp_quiesce(nic);
 	nic->state = UNIC_NIC_FAILED;
-	unic_mbox_publish(nic);
+	unic_cmd_publish(nic);
 	nic->mbox.irq_due = true;
 }
 

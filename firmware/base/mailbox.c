@@ -45,15 +45,14 @@ static void adopt_head(struct unic_nic *nic, uint32_t *head,
 		*head = v;
 }
 
-void unic_mbox_publish(struct unic_nic *nic)
+void unic_mbox_publish(struct unic_nic *nic, const struct unic_mbox_times *t)
 {
 	struct unic_info *i = mbox_info(nic);
-	struct unic_notices *n = &nic->notices;
 
 	i->boot_epoch = unic_to_le32(nic->epoch);
-	i->grace_us = unic_to_le32(n->grace_us);
-	i->deliver_us = unic_to_le32(n->deliver_us);
-	i->reaper_us = unic_to_le32(nic->candidates.reaper_us);
+	i->grace_us = unic_to_le32(t->grace_us);
+	i->deliver_us = unic_to_le32(t->deliver_us);
+	i->reaper_us = unic_to_le32(t->reaper_us);
 	i->drain_us = unic_to_le32(UNIC_DRAIN_BOUND_US);
 	i->ipv4 = unic_to_le32(nic->ipv4);
 	unic_wmb(); /* who reads READY reads the facts of this epoch */
@@ -73,7 +72,7 @@ static uint32_t path_mtu(const struct unic_link *link)
 	return mtu;
 }
 
-static void publish_constants(struct unic_nic *nic)
+static void publish_constants(struct unic_nic *nic, uint32_t nic_bytes)
 {
 	static const char build[] = UNIC_BUILD_ID;
 	struct unic_info *i = mbox_info(nic);
@@ -104,16 +103,16 @@ static void publish_constants(struct unic_nic *nic)
 	memcpy(i->build_id, build,
 	       sizeof(build) < sizeof(i->build_id) ? sizeof(build)
 						   : sizeof(i->build_id) - 1);
-	i->nic_bytes = unic_to_le32(sizeof(struct unic_nic));
+	i->nic_bytes = unic_to_le32(nic_bytes);
 }
 
-void unic_mbox_power_on(struct unic_nic *nic)
+void unic_mbox_power_on(struct unic_nic *nic, uint32_t nic_bytes)
 {
 	struct unic_mbox *m = &nic->mbox;
 
 	m->bar = unic_port_bar(nic->port);
 	UNIC_WRITE_ONCE(mbox_info(nic)->magic, unic_to_le32(0));
-	publish_constants(nic);
+	publish_constants(nic, nic_bytes);
 	/*
 	 * Whatever the driver page says is a request: a driver that asked before
 	 * we were there is answered at once, and the commands of one that we
@@ -122,7 +121,10 @@ void unic_mbox_power_on(struct unic_nic *nic)
 	unic_mbox_reset(nic, unic_from_le32(UNIC_READ_ONCE(
 				     driver_page(nic)->reset_req)) -
 				     1);
-	unic_mbox_publish(nic);
+}
+
+void unic_mbox_open(struct unic_nic *nic)
+{
 	unic_wmb();
 	UNIC_WRITE_ONCE(mbox_info(nic)->magic, unic_to_le32(UNIC_MAGIC));
 }

@@ -53,10 +53,15 @@ struct unic_mbox_record {
 #define UNIC_EVT_RESERVED (UNIC_BOX_EVTS / 4u)
 
 /**
- * unic_mbox_power_on() - publish the info page. No command is taken before the
+ * unic_mbox_power_on() - write what never changes to the info page, without its
+ * magic number, which unic_mbox_open() writes. No command is taken before the
  * first reset, which comes at the next poll if a driver has asked for one.
+ * @nic_bytes: size of the core's state.
  */
-void unic_mbox_power_on(struct unic_nic *nic);
+void unic_mbox_power_on(struct unic_nic *nic, uint32_t nic_bytes);
+
+/** unic_mbox_open() - the info page is complete: a driver may find the NIC. */
+void unic_mbox_open(struct unic_nic *nic);
 
 /** unic_mbox_reset() - all indices 0; @req becomes reset_ack at the next
  * unic_mbox_publish(). */
@@ -150,7 +155,12 @@ void unic_mbox_sleep(struct unic_nic *nic, bool asleep);
  * words of their own. */
 void unic_mbox_beat(struct unic_nic *nic);
 
+/* Times of the eviction protocol, in us (MEMORY.md section 4). */
+struct unic_mbox_times {
+	uint32_t grace_us, deliver_us, reaper_us;
+};
+
 /** unic_mbox_publish() - rewrite the changing part of the info page. */
-void unic_mbox_publish(struct unic_nic *nic);
+void unic_mbox_publish(struct unic_nic *nic, const struct unic_mbox_times *t);
 
 #endif /* UNIC_MAILBOX_H */

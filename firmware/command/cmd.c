@@ -30,6 +30,17 @@ static int do_nop(struct unic_nic *nic, const void *rec, void *out,
 	return 0;
 }
 
+void unic_cmd_publish(struct unic_nic *nic)
+{
+	const struct unic_mbox_times times = {
+		.grace_us = nic->notices.grace_us,
+		.deliver_us = nic->notices.deliver_us,
+		.reaper_us = nic->candidates.reaper_us,
+	};
+
+	unic_mbox_publish(nic, &times);
+}
+
 static bool in_range(uint32_t v, uint32_t lo, uint32_t hi)
 {
 	return v == 0 || (v >= lo && v <= hi);
@@ -83,7 +94,7 @@ static int do_set_params(struct unic_nic *nic, const void *rec, void *out,
 		n->extend_us = unic_from_le32(cmd->extend_us);
 	if (flags & ~UNIC_PARAM_WATERMARKS)
 		unic_usage_switch(nic, flags & UNIC_PARAM_USES_REPORTED);
-	unic_mbox_publish(nic);
+	unic_cmd_publish(nic);
 	unic_evict_kick(nic);
 	return 0;
 }
@@ -125,7 +136,7 @@ static int do_set_addr(struct unic_nic *nic, const void *rec, void *out,
 	if (any_connected(nic))
 		return -UNIC_EBUSY;
 	nic->ipv4 = ip;
-	unic_mbox_publish(nic);
+	unic_cmd_publish(nic);
 	return 0;
 }
 

@@ -19,4 +19,8 @@ struct unic_nic;
 void unic_cmd_execute(struct unic_nic *nic, const void *rec, void *out,
 		      void *list);
 
+/** unic_cmd_publish() - bring the changing part of the info page up to date: state,
+ * epoch, address, what SET_PARAMS sets. */
+void unic_cmd_publish(struct unic_nic *nic);
+
 #endif /* UNIC_CMD_H */

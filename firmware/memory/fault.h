@@ -28,7 +28,6 @@
 #include <stdint.h>
 
 #include "board.h"
-#include "transport/qp.h"
 #include "unic_mbox.h"
 
 struct unic_nic;
@@ -36,8 +35,9 @@ struct unic_nic;
 #ifndef UNIC_FAULTS
 #define UNIC_FAULTS 16u
 #endif
-#define UNIC_FAULT_AHEAD  16u /* pages of one miss */
-#define UNIC_FAULT_BEFORE 4u  /* of a posted receive, before its message */
+#define UNIC_QP_WORDS	  ((UNIC_QPS + 31u) / 32u) /* a bit per queue pair */
+#define UNIC_FAULT_AHEAD  16u			   /* pages of one miss */
+#define UNIC_FAULT_BEFORE 4u /* of a posted receive, before its message */
 #define UNIC_FAULT_NONE	  UNIC_FAULTS
 #define UNIC_FAULT_NOBODY 0xffffu
 

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "board.h"
+#include "memory/fault.h"
 #include "transport/roce.h"
 #include "transport/sched.h"
 #include "unic_mbox.h"
@@ -264,7 +265,6 @@ struct unic_qp {
 
 #define UNIC_QP_EVT_ERROR (1u << 0)
 #define UNIC_QP_EVT_GONE  (1u << 1)
-#define UNIC_QP_WORDS	  ((UNIC_QPS + 31u) / 32u) /* of a bit for each */
 
 struct unic_qps {
 	struct unic_roce roce;

@@ -61,13 +61,17 @@ void mbox_all(void)
 {
 	struct unic_evt_hdr evt[8];
 	struct unic_mad_rx mad;
+	struct unic_mbox_times times;
 
 	any_state();
+	Frama_C_make_unknown((char *)&times, sizeof(times));
 	Frama_C_make_unknown((char *)evt, sizeof(evt));
 	Frama_C_make_unknown((char *)&mad, sizeof(mad));
 	switch (below(8)) {
 	case 0:
-		unic_mbox_power_on(&nic);
+		unic_mbox_power_on(&nic, sizeof(nic));
+		unic_mbox_publish(&nic, &times);
+		unic_mbox_open(&nic);
 		break;
 	case 1:
 		unic_mbox_reset(&nic, any32());
