@@ -24,7 +24,10 @@ CLANG    := clang-14
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror
 # VARIANT: how else to compile what runs on a host (make tsan).
 VARIANT  :=
-CFLAGS   := -std=gnu11 -O2 -g $(WARN) -MMD -MP $(VARIANT)
+# A room of firmware/ contains those before it as they are (base/base.h): a struct with a
+# tag and no name is a member.
+DIALECT  := -std=gnu11 -fms-extensions
+CFLAGS   := $(DIALECT) -O2 -g $(WARN) -MMD -MP $(VARIANT)
 # For what runs on a host.
 GNU      := -D_GNU_SOURCE=
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
@@ -47,7 +50,7 @@ CC_unit       = $(CC) $(CFLAGS) $(GNU) $(SANITIZE)
 SIZES_cov    := fake
 CC_cov        = $(CC) $(CFLAGS) -O0 $(GNU) --coverage
 SIZES_fuzz   := fake
-CC_fuzz       = $(CLANG) $(CFLAGS) -O1 $(GNU) '-D__builtin_assume_aligned(p, n)=(p)' $(FUZZ_SAN)
+CC_fuzz       = $(CLANG) $(CFLAGS) -Wno-microsoft-anon-tag -O1 $(GNU) '-D__builtin_assume_aligned(p, n)=(p)' $(FUZZ_SAN)
 # The harnesses of the NIC once more, with the tables of virt.
 SIZES_large  := virt
 CC_large      = $(CC) $(CFLAGS) $(GNU) $(SANITIZE) -DUNIC_SPIN_LOOKS=2u
@@ -78,7 +81,7 @@ CC_m3         = $(ARM)gcc $(CFLAGS) $(CORTEX_M) -Itests/unit/target
 # sparse takes the place of a compiler and writes nothing.
 SIZES_sparse := soft
 CC_sparse     = sparse '-D__builtin_assume_aligned(p, n)=(p)' \
-	'-D__builtin_shufflevector(v, ...)=(v)' $(GNU) -std=gnu11 -Wsparse-error -Wno-non-pointer-null
+	'-D__builtin_shufflevector(v, ...)=(v)' $(GNU) $(DIALECT) -Wsparse-error -Wno-non-pointer-null
 # The board's image, and that of the instruction counts: that of virt has no name, and
 # all have its sizes of tables.
 BENCH        := bench$(patsubst %,-%,$(filter-out virt,$(BOARD)))

@@ -23,6 +23,8 @@
 #include <stdint.h>
 
 #include "board.h"
+#include "base/bitset.h"
+#include "memory/mr.h"
 #include "memory/tlb.h"
 
 struct unic_nic;

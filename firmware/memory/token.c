@@ -616,14 +616,15 @@ static inline bool has_room(const struct unic_token *t,
 }
 
 /* An address or number of 0 is any. */
-static inline bool sent_by(const struct unic_token *t, const struct unic_qp *qp)
+static inline bool sent_by(const struct unic_token *t,
+			   const struct unic_token_sender *from)
 {
 	uint32_t ipv4 = (uint32_t)(t->sender >> 32), qpn = (uint32_t)t->sender;
 
-	if (likely(ipv4 == qp->dest_ipv4 && qpn == qp->dest_qpn))
+	if (likely(ipv4 == from->dest_ipv4 && qpn == from->dest_qpn))
 		return true;
-	return (!ipv4 || ipv4 == qp->dest_ipv4) &&
-	       (!qpn || qpn == qp->dest_qpn);
+	return (!ipv4 || ipv4 == from->dest_ipv4) &&
+	       (!qpn || qpn == from->dest_qpn);
 }
 
 /*
@@ -632,7 +633,7 @@ static inline bool sent_by(const struct unic_token *t, const struct unic_qp *qp)
  */
 static uint8_t refusal_reason(const struct unic_nic *nic,
 			      const struct unic_tag *tag,
-			      const struct unic_qp *qp)
+			      const struct unic_token_sender *from)
 {
 	const struct unic_token *t = &nic->tokens.token[tag->index];
 	uint32_t state = unic_token_state(t);
@@ -644,13 +645,13 @@ static uint8_t refusal_reason(const struct unic_nic *nic,
 	/* an index that never had a token has the key 0 and no end */
 	if (!is_waiting(t))
 		return t->end ? t->end : (uint8_t)UNIC_TOKEN_BAD_KEY;
-	if ((t->lock & 0xffffu) != qp->pd)
+	if ((t->lock & 0xffffu) != from->pd)
 		return UNIC_TOKEN_BAD_KEY;
 	if (is_expired(t, nic))
 		return UNIC_TOKEN_EXPIRED;
 	if (!has_room(t, tag))
 		return UNIC_TOKEN_TOO_LONG;
-	if (state == UNIC_TOKEN_S_MULTI && sent_by(t, qp))
+	if (state == UNIC_TOKEN_S_MULTI && sent_by(t, from))
 		return UNIC_TOKEN_LIVE;
 	return UNIC_TOKEN_WRONG_SENDER;
 }
@@ -659,10 +660,10 @@ static uint8_t refusal_reason(const struct unic_nic *nic,
  * claim that finds it, or by the next poll. */
 static uint8_t __attribute__((noinline, cold))
 claim_slow(struct unic_nic *nic, const struct unic_tag *tag,
-	   const struct unic_qp *qp)
+	   const struct unic_token_sender *from)
 {
 	uint32_t index = tag->index;
-	uint8_t reason = refusal_reason(nic, tag, qp);
+	uint8_t reason = refusal_reason(nic, tag, from);
 
 	if (reason == UNIC_TOKEN_LIVE)
 		return reason;
@@ -672,20 +673,11 @@ claim_slow(struct unic_nic *nic, const struct unic_tag *tag,
 	return refuse_token(nic, index, reason);
 }
 
-/* Apart: a call with seven arguments would cost a claim its stack frame. */
-static uint8_t __attribute__((noinline, cold))
-trace_claim(struct unic_nic *nic, uint32_t index, const struct unic_qp *qp)
-{
-	UNIC_TRACE(nic, TOKEN_CLAIM, nic->tokens.token[index].proc, index,
-		   unic_qp_index(nic, qp), qp->rsp.psn, 0);
-	return UNIC_TOKEN_LIVE;
-}
-
 /* LIVE, the right key, for queue pairs of this domain. */
 static inline bool can_open_token(const struct unic_token *t, uint64_t key,
-				  const struct unic_qp *qp)
+				  const struct unic_token_sender *from)
 {
-	return unic_whole(&t->key) == key && t->lock == qp->pd;
+	return unic_whole(&t->key) == key && t->lock == from->pd;
 }
 
 void unic_token_unclaim(struct unic_nic *nic, uint16_t index)
@@ -703,7 +695,7 @@ void unic_token_unclaim(struct unic_nic *nic, uint16_t index)
 }
 
 uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
-			 const struct unic_qp *qp)
+			 const struct unic_token_sender *from)
 {
 	struct unic_tokens *ts = &nic->tokens;
 	struct unic_token *t;
@@ -713,16 +705,14 @@ uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
 		return refuse_token(nic, tag->index, UNIC_TOKEN_BAD_KEY);
 	t = &ts->token[tag->index];
 	UNIC_IN_REGISTER(t);
-	if (unlikely(!can_open_token(t, unic_whole(&tag->key), qp) ||
+	if (unlikely(!can_open_token(t, unic_whole(&tag->key), from) ||
 		     is_expired(t, nic) || !has_room(t, tag) ||
-		     !sent_by(t, qp)))
-		return claim_slow(nic, tag, qp);
+		     !sent_by(t, from)))
+		return claim_slow(nic, tag, from);
 	/*
 	 * Accessible: a LIVE token ends with its region's access (INV-4). From
 	 * now on the region waits for it: unic_mr_idle().
 	 */
 	t->lock |= UNIC_TOKEN_LOCK(0, UNIC_TOKEN_S_CLAIMED);
-	if (unlikely(nic->trace.mask & UNIC_TG_OF_TOKEN_CLAIM))
-		return trace_claim(nic, tag->index, qp);
 	return UNIC_TOKEN_LIVE;
 }

@@ -30,8 +30,6 @@ enum unic_token_state {
 	UNIC_TOKEN_S_MULTI = 3, /* as LIVE */
 };
 
-struct unic_qp;
-
 struct unic_token {
 	/* the check reads these */
 	uint64_t key;
@@ -101,10 +99,18 @@ struct unic_tag {
 	uint32_t offset;	       /* where in the token they begin */
 };
 
+/* Whose message it is: the protection domain of the queue pair on which it came, and
+ * the peer of that. */
+struct unic_token_sender {
+	uint16_t pd;
+	uint32_t dest_qpn;
+	uint32_t dest_ipv4;
+};
+
 /**
- * unic_token_claim() - first packet of a tagged message that came on @qp (hot
+ * unic_token_claim() - first packet of a tagged message @from a peer (hot
  * path). Checks index and key, life, protection domain, length, sender, the
- * region - in this order, before any DMA. The sender is @qp's peer.
+ * region - in this order, before any DMA.
  * Returns UNIC_TOKEN_LIVE (0) and the token is CLAIMED, or the reason of
  * refusal (enum unic_token_end), counted; nothing changed then. If index and
  * key name a token that has ended, the reason is that end. The region of a
@@ -112,7 +118,7 @@ struct unic_tag {
  * that of a MULTI token (unic_token_multi()) is for the caller to hold.
  */
 uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
-			 const struct unic_qp *qp);
+			 const struct unic_token_sender *from);
 
 /** unic_token_multi() - may it be used again after this message? */
 static inline bool unic_token_multi(const struct unic_tokens *ts,

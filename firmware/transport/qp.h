@@ -26,6 +26,7 @@
 
 #include "board.h"
 #include "memory/fault.h"
+#include "memory/token.h"
 #include "transport/roce.h"
 #include "transport/sched.h"
 #include "unic_mbox.h"
@@ -235,12 +236,14 @@ struct unic_qp {
 	uint8_t db_index;
 	uint8_t retry_cnt, rnr_retry, max_rd;
 	uint16_t next[2]; /* of the scheduler's lists */
-	uint16_t proc, pd, mr;
+	uint16_t proc, mr;
 	uint16_t send_cq, recv_cq;
 	uint16_t dmas; /* fetches and frames in flight */
 	uint32_t qpn;
-	uint32_t dest_qpn;
-	uint32_t dest_ipv4;
+	union {
+		struct unic_token_sender sender;
+		struct unic_token_sender; /* pd, dest_qpn, dest_ipv4 */
+	};
 	uint8_t dest_mac[6];
 	uint16_t cqes; /* completions on their way to memory */
 	uint32_t retry_total, rnr_total;

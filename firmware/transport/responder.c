@@ -335,6 +335,14 @@ static bool is_rc_peer_held(struct unic_nic *nic, struct unic_qp *qp,
 	return qp->rsp.guessed;
 }
 
+/* Apart: a call with seven arguments would cost its caller registers. */
+static void __attribute__((noinline, cold))
+trace_claim(struct unic_nic *nic, const struct unic_qp *qp, uint32_t token)
+{
+	UNIC_TRACE(nic, TOKEN_CLAIM, nic->tokens.token[token].proc, token,
+		   unic_qp_index(nic, qp), qp->rsp.psn, 0);
+}
+
 /*
  * First packet. The receive comes before the claim: a claim cannot be taken
  * back, and a message told "not ready" comes again (INV-9).
@@ -363,7 +371,7 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 	m->mr = UNIC_MR_NIL;
 	m->direct = false;
 	m->multi = false;
-	m->refused = unic_token_claim(nic, &t, qp);
+	m->refused = unic_token_claim(nic, &t, &qp->sender);
 	if (unlikely(m->refused == UNIC_TOKEN_BAD_KEY)) {
 		unic_key_guard_wrong(nic, qp->dest_ipv4, qp->proc);
 		qp->rsp.guessed = true;
@@ -378,6 +386,8 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 		if (unic_token_multi(&nic->tokens, t.index)) {
 			m->multi = m->held = true;
 			unic_mr_hold(nic, m->mr);
+		} else if (unlikely(nic->trace.mask & UNIC_TG_OF_TOKEN_CLAIM)) {
+			trace_claim(nic, qp, t.index);
 		}
 		target_span(sgl, m, q->len);
 	}

@@ -23,7 +23,7 @@ import subprocess
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 WORK = os.path.join(ROOT, "build", "mutants")
-FLAGS = ["-std=gnu11", "-O1", "-w", "-D_GNU_SOURCE=", "-Iabi", "-Ihal"]
+FLAGS = ["-std=gnu11", "-fms-extensions", "-O1", "-w", "-D_GNU_SOURCE=", "-Iabi", "-Ihal"]
 CHECK = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 PLAIN = ["-O1"]  # the simulator looks at every byte moved itself
 CORE = ["-Ifirmware", "-Iboards/fake"]

@@ -36,7 +36,7 @@ PARTS = ("Makefile", "abi", "boards", "firmware", "hal", "host_driver", "mk",
 TESTS = ("test_mr", "test_notice", "test_token", "test_share", "test_evict",
          "test_revoke", "test_rc", "test_hostile")
 SCRIPTS = ("tests/qemu", "tests/faults")
-CFLAGS = "-std=gnu11 -O1 -w -MMD -MP"
+CFLAGS = "-std=gnu11 -fms-extensions -O1 -w -MMD -MP"
 PATIENCE = 20  # times what a program takes without a break ...
 LEAST_S = 20   # ... and at least that, before it is red
 

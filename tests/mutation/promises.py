@@ -284,7 +284,7 @@ BREAKS = (
     ("7.3", "firmware/memory/token.c", "       end <= t->length;",
      "       end <= t->length + 1u;",
      "test_token: each_refusal_changes_nothing"),
-    ("7.4", "firmware/memory/token.c", "ipv4 == qp->dest_ipv4)", "1)",
+    ("7.4", "firmware/memory/token.c", "ipv4 == from->dest_ipv4)", "1)",
      "test_multi: named_sender_and_no_other"),
     ("7.9", "firmware/revoke/evict.c", ".dependents = unic_to_le32(mr->n_tokens),\n"
      "\t\t.rank", ".dependents = 0,\n\t\t.rank",
@@ -298,7 +298,7 @@ BREAKS = (
      "test_token: used_once"),
     ("7.17", "firmware/memory/token.c", "\t\tUNIC_COUNT(nic, token_too_long);\n", "",
      "test_token: each_refusal_changes_nothing"),
-    ("7.18", "firmware/memory/token.c", "qpn == qp->dest_qpn)", "1)",
+    ("7.18", "firmware/memory/token.c", "(!qpn || qpn == from->dest_qpn)", "1",
      "test_delegate: bound_to_the_third"),
     ("7.19", "firmware/transport/responder.c",
      "nic->tokens.token[t.index].iova + t.offset;",

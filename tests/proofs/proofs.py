@@ -45,7 +45,7 @@ TOKEN = ("unic_token_state set_token_state is_waiting can_open_token is_expired 
          "unic_ration_left unic_ration_spend "
          "counter_of count_end report_end end_token end_last end_claim "
          "unic_token_finish unic_token_abort unic_token_unclaim refuse_token refusal_reason "
-         "claim_slow trace_claim unic_token_claim unic_token_cancel take_free_token "
+         "claim_slow unic_token_claim unic_token_cancel take_free_token "
          "check_place recall_token ensure_free_token set_ttl check_token_args place_of "
          "set_token_match activate_token fill_token count_token_alloc make_token unic_token_alloc")
 WINDOW = ("unic_window_near unic_window_has unic_window_at unic_window_turn "

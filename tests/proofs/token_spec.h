@@ -385,9 +385,9 @@ static uint8_t refuse_token(struct unic_nic *nic, uint32_t index,
 			    uint8_t reason);
 
 /*@
-predicate from_peer(struct unic_token *t, struct unic_qp *qp) =
-  (sender_ipv4(t) == 0 || sender_ipv4(t) == qp->dest_ipv4) &&
-  (sender_qpn(t) == 0 || sender_qpn(t) == qp->dest_qpn);
+predicate from_peer(struct unic_token *t, struct unic_token_sender *from) =
+  (sender_ipv4(t) == 0 || sender_ipv4(t) == from->dest_ipv4) &&
+  (sender_qpn(t) == 0 || sender_qpn(t) == from->dest_qpn);
 */
 
 /*@ requires \valid_read(t) && \valid_read(nic);
@@ -406,63 +406,49 @@ static inline bool is_expired(const struct unic_token *t,
 static inline bool has_room(const struct unic_token *t,
 			    const struct unic_tag *tag);
 
-/*@ requires \valid_read(t) && \valid_read(qp);
+/*@ requires \valid_read(t) && \valid_read(from);
   assigns \nothing;
-  ensures \result != 0 <==> from_peer(t, qp);
+  ensures \result != 0 <==> from_peer(t, from);
   exits \false;
 */
 static inline bool sent_by(const struct unic_token *t,
-			   const struct unic_qp *qp);
+			   const struct unic_token_sender *from);
 
-/*@ assigns \nothing;
-  exits \false;
-*/
-static inline uint16_t unic_qp_index(const struct unic_nic *nic,
-				     const struct unic_qp *qp);
-
-/*@ requires \valid(nic) && index < UNIC_TOKENS && \valid_read(qp);
-  assigns nic->trace.seq;
-  ensures \result == UNIC_TOKEN_LIVE;
-  exits \false;
-*/
-static uint8_t trace_claim(struct unic_nic *nic, uint32_t index,
-			   const struct unic_qp *qp);
-
-/*@ requires \valid_read(t) && \valid_read(qp);
+/*@ requires \valid_read(t) && \valid_read(from);
   assigns \nothing;
   ensures \result != 0 <==> t->key == key && life(t) == UNIC_TOKEN_S_LIVE &&
-    domain(t) == qp->pd;
+    domain(t) == from->pd;
   exits \false;
 */
 static inline bool can_open_token(const struct unic_token *t, uint64_t key,
-				  const struct unic_qp *qp);
+				  const struct unic_token_sender *from);
 
 /*@
 // Who may use token @t: whole key, PD, age, bytes, sender. The message ends in
 // the memory of the token, as a whole number: nothing wraps.
 predicate usable(struct unic_token *t, struct unic_nic *nic,
-		 struct unic_tag *tag, struct unic_qp *qp) =
-  t->key == tag->key && domain(t) == qp->pd && nic->now_ns < t->expires_ns &&
-  tag->payload + tag->offset <= t->length && from_peer(t, qp);
+		 struct unic_tag *tag, struct unic_token_sender *from) =
+  t->key == tag->key && domain(t) == from->pd && nic->now_ns < t->expires_ns &&
+  tag->payload + tag->offset <= t->length && from_peer(t, from);
 */
 
-/*@ requires \valid_read(nic) && \valid_read(tag) && \valid_read(qp) &&
+/*@ requires \valid_read(nic) && \valid_read(tag) && \valid_read(from) &&
     tag->index < UNIC_TOKENS;
   assigns \nothing;
   ensures \result == UNIC_TOKEN_LIVE <==>
     life(&nic->tokens.token[tag->index]) == UNIC_TOKEN_S_MULTI &&
-    usable(&nic->tokens.token[tag->index], nic, tag, qp);
+    usable(&nic->tokens.token[tag->index], nic, tag, from);
   exits \false;
 */
 static uint8_t refusal_reason(const struct unic_nic *nic,
 			      const struct unic_tag *tag,
-			      const struct unic_qp *qp);
+			      const struct unic_token_sender *from);
 
 /*@ requires \valid(nic) && \valid_read(tag) && tag->index < UNIC_TOKENS &&
-    \valid_read(qp) && \separated(tag, nic) && TABLE_OK(nic);
+    \valid_read(from) && \separated(tag, nic) && TABLE_OK(nic);
   ensures \result == UNIC_TOKEN_LIVE <==>
     \old(life(&nic->tokens.token[tag->index])) == UNIC_TOKEN_S_MULTI &&
-    \old(usable(&nic->tokens.token[tag->index], nic, tag, qp));
+    \old(usable(&nic->tokens.token[tag->index], nic, tag, from));
   ensures nic->tokens.token[\old(tag->index)].lock ==
       \old(nic->tokens.token[tag->index].lock) ||
     \result == UNIC_TOKEN_EXPIRED &&
@@ -472,13 +458,13 @@ static uint8_t refusal_reason(const struct unic_nic *nic,
   exits \false;
 */
 static uint8_t claim_slow(struct unic_nic *nic, const struct unic_tag *tag,
-			  const struct unic_qp *qp);
+			  const struct unic_token_sender *from);
 
-/*@ requires \valid(nic) && \valid_read(tag) && \valid_read(qp) &&
+/*@ requires \valid(nic) && \valid_read(tag) && \valid_read(from) &&
     \separated(tag, nic) && TABLE_OK(nic);
   ensures \result == UNIC_TOKEN_LIVE <==> \old(tag->index) < UNIC_TOKENS &&
     \old(waiting(&nic->tokens.token[tag->index])) &&
-    \old(usable(&nic->tokens.token[tag->index], nic, tag, qp));
+    \old(usable(&nic->tokens.token[tag->index], nic, tag, from));
   ensures \result == UNIC_TOKEN_LIVE ==>
     \old(life(&nic->tokens.token[tag->index])) == UNIC_TOKEN_S_LIVE &&
     life(&nic->tokens.token[\old(tag->index)]) == UNIC_TOKEN_S_CLAIMED ||
@@ -494,7 +480,7 @@ static uint8_t claim_slow(struct unic_nic *nic, const struct unic_tag *tag,
   exits \false;
 */
 uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
-			 const struct unic_qp *qp);
+			 const struct unic_token_sender *from);
 
 /*@ requires \valid(nic) && \valid(end) && \valid(placed) && TABLE_OK(nic);
   requires \separated(nic, end, placed);

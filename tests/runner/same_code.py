@@ -22,7 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 WORK = os.path.join(ROOT, "build", "same-code")
 BOARDS = ("virt", "mps2-an385", "lm3s6965evb", "template", "soft")
-FLAGS = ("-std=gnu11 -O2 -w -MMD -MP -ffunction-sections -fdata-sections "
+FLAGS = ("-std=gnu11 -fms-extensions -O2 -w -MMD -MP -ffunction-sections -fdata-sections "
          "-Wno-builtin-macro-redefined -D__LINE__=0 -D__FILE__=0")
 LOADED = re.compile(r"\.(text|rodata|data|bss|boot|vectors|init)")
 SYMBOL = re.compile(r"[A-Za-z_.$][\w.$]*")

@@ -20,7 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 WORK = os.path.join(ROOT, "build", "sim-mutants")
 PARTS = ("abi", "boards", "firmware", "hal", "host_driver", "tests/sim")
-FLAGS = ["-std=gnu11", "-O1", "-w", "-D_GNU_SOURCE=",
+FLAGS = ["-std=gnu11", "-fms-extensions", "-O1", "-w", "-D_GNU_SOURCE=",
          "-DSIM_SIZE=small", "-DSIM_SMALL_ONLY", "-Iabi", "-Ihal"]
 INCLUDES = {
     "firmware": ["-Ifirmware", "-Iboards/small"],

@@ -306,7 +306,8 @@ static void row_of_a_region(void **state)
 static void row_of_a_token(void **state)
 {
 	struct unic_token_args a = { .length = 99, .user = 5, .ttl_us = 1000 };
-	struct unic_qp qp = { .dest_ipv4 = 0x0a000002, .dest_qpn = 77 };
+	struct unic_token_sender from = { .dest_ipv4 = 0x0a000002,
+					  .dest_qpn = 77 };
 	const struct unic_row_token *row;
 	struct rig_mr mr;
 	uint64_t key;
@@ -314,7 +315,7 @@ static void row_of_a_token(void **state)
 	int t;
 
 	(void)state;
-	a.pd = qp.pd = (uint16_t)rig_pd(&r, 0);
+	a.pd = from.pd = (uint16_t)rig_pd(&r, 0);
 	assert_int_equal(rig_reg(&r, 0, a.pd, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &mr),
 			 0);
@@ -342,7 +343,7 @@ static void row_of_a_token(void **state)
 				 &(struct unic_tag){ .key = key,
 						     .index = (uint32_t)t,
 						     .payload = 50 },
-				 &qp),
+				 &from),
 		UNIC_TOKEN_LIVE);
 	dump(UNIC_TABLE_TOKEN, 0, (const void **)&row, &next);
 	assert_int_equal(unic_from_le32(row->state), 1);

@@ -522,14 +522,14 @@ static void wild_tags(void **state)
 {
 	static const uint32_t index[] = { UNIC_TOKENS, UNIC_TOKENS + 1,
 					  0x7fffffff, 0x80000000, UINT32_MAX };
-	struct unic_qp qp = { .dest_ipv4 = 0x0a000002 };
+	struct unic_token_sender from = { .dest_ipv4 = 0x0a000002 };
 	uint32_t i;
 
 	(void)state;
 	for (i = 0; i < 5; i++) {
 		struct unic_tag tag = { .index = index[i], .payload = 1 };
 
-		assert_int_equal(unic_token_claim(&ra.nic, &tag, &qp),
+		assert_int_equal(unic_token_claim(&ra.nic, &tag, &from),
 				 UNIC_TOKEN_BAD_KEY);
 	}
 	assert_int_equal(rig_count(&ra, token_bad_key), 5);

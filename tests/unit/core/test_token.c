@@ -53,7 +53,7 @@ static uint8_t claim_from(uint32_t i, uint64_t key, uint32_t len, uint32_t ip,
 
 	qp->dest_ipv4 = ip;
 	qp->dest_qpn = qpn;
-	return unic_token_claim(&r.nic, &tag, qp);
+	return unic_token_claim(&r.nic, &tag, &qp->sender);
 }
 
 static uint8_t claim(uint32_t i, uint64_t key, uint32_t len)
@@ -300,14 +300,15 @@ static void end_behind_4_gib_is_too_long(void **state)
 		for (n = 0; n < sizeof(most) / sizeof(*most); n++) {
 			tag.payload = most[n][0];
 			tag.offset = most[n][1];
-			assert_int_equal(unic_token_claim(&r.nic, &tag,
-							  &r.nic.qps.qp[3]),
-					 UNIC_TOKEN_TOO_LONG);
+			assert_int_equal(
+				unic_token_claim(&r.nic, &tag,
+						 &r.nic.qps.qp[3].sender),
+				UNIC_TOKEN_TOO_LONG);
 		}
 		tag.offset = t->length / 2;
 		tag.payload = t->length - tag.offset;
 		assert_int_equal(unic_token_claim(&r.nic, &tag,
-						  &r.nic.qps.qp[3]),
+						  &r.nic.qps.qp[3].sender),
 				 UNIC_TOKEN_LIVE);
 	}
 	assert_int_equal(rig_count(&r, token_too_long), 3 * n);
