@@ -43,20 +43,12 @@
 #include "command/proc.h"
 #include "transport/qp.h"
 #include "base/random.h"
-#include "base/ration.h"
 #include "memory/stag.h"
 #include "memory/tlb.h"
 #include "memory/token.h"
 #include "base/trace.h"
 #include "memory/usage.h"
 #include "unic_port.h"
-
-/* What ends in rounds: so much of it in each, see ration.h. */
-struct unic_endings {
-	struct unic_ration told;    /* token.c: TOKEN_ENDs */
-	struct unic_ration leaving; /* slots.c: of processes that detach */
-	uint16_t mr_at[UNIC_PROCS]; /* which region is the next to leave */
-};
 
 /* What idle rounds and hot paths touch comes first, large tables last: on Arm
  * an offset below 4096 is part of the instruction. */
@@ -115,7 +107,6 @@ struct unic_nic {
 	struct unic_sched_order order;
 	struct unic_key_guards guesses;
 	struct unic_stags stags;
-	struct unic_endings endings;
 	struct unic_cuts cuts;
 	struct unic_cut_lap cut_lap;
 };

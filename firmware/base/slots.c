@@ -17,7 +17,6 @@ void unic_slot_init(struct unic_nic *nic)
 {
 	memset(&nic->procs, 0, sizeof(nic->procs));
 	memset(&nic->db_errors, 0, sizeof(nic->db_errors));
-	memset(&nic->endings, 0, sizeof(nic->endings));
 	reset_watch(&nic->procs);
 }
 
@@ -81,11 +80,11 @@ void unic_slot_bad_doorbell(struct unic_nic *nic, uint32_t proc, uint32_t word)
 
 uint32_t unic_slot_ration_left(struct unic_nic *nic)
 {
-	return unic_ration_left(&nic->endings.leaving, nic->polls,
+	return unic_ration_left(&nic->procs.leaving, nic->polls,
 				UNIC_LEAVE_ROUND);
 }
 
 void unic_slot_ration_spend(struct unic_nic *nic, uint32_t cost)
 {
-	unic_ration_spend(&nic->endings.leaving, cost);
+	unic_ration_spend(&nic->procs.leaving, cost);
 }

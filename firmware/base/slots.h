@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/ration.h"
 #include "board.h"
 #include "unic_mbox.h"
 #include "unic_queue.h"
@@ -50,6 +51,8 @@ static inline bool unic_watch_moved(const struct unic_watch *w)
 struct unic_procs {
 	uint32_t n_active;
 	uint32_t n_detaching;
+	struct unic_ration
+		leaving; /* what processes that detach end in a round */
 	struct unic_watch watch[UNIC_PROCS];
 	struct unic_proc proc[UNIC_PROCS];
 };

@@ -145,7 +145,7 @@ int unic_proc_detach(struct unic_nic *nic, uint32_t slot)
 	if (!unic_slot_live(nic, slot))
 		return -UNIC_ENOPROC;
 	nic->procs.proc[slot].detaching = true;
-	nic->endings.mr_at[slot] = 0;
+	nic->evict.leave_at[slot] = 0;
 	unic_admission_proc_gone(nic, slot); /* or they are granted meanwhile */
 	if (!detach_step(nic, slot)) {
 		nic->procs.n_detaching++;

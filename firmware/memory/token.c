@@ -156,7 +156,7 @@ static void finish_end_event(struct unic_nic *nic, uint16_t i)
 /* False: no room, or enough for this round. */
 static bool try_publish_end(struct unic_nic *nic, uint16_t i)
 {
-	struct unic_ration *told = &nic->endings.told;
+	struct unic_ration *told = &nic->tokens.told;
 
 	if (!unic_ration_left(told, nic->polls, TELLS) || !publish_end(nic, i))
 		return false;
@@ -337,7 +337,7 @@ uint64_t unic_token_poll(struct unic_nic *nic)
 	next = ts->next_expiry_ns;
 	if (!ts->evts_due)
 		return next;
-	if (!unic_ration_left(&nic->endings.told, nic->polls, TELLS))
+	if (!unic_ration_left(&nic->tokens.told, nic->polls, TELLS))
 		return nic->now_ns;
 	return next < nic->now_ns + RETRY_NS ? next : nic->now_ns + RETRY_NS;
 }

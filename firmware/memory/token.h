@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/ration.h"
 #include "board.h"
 #include "memory/mr.h"
 
@@ -66,6 +67,7 @@ struct unic_tokens {
 	uint16_t evts_due;
 	uint32_t held[UNIC_PROCS];
 	uint64_t next_expiry_ns; /* no token expires before this */
+	struct unic_ration told; /* TOKEN_ENDs of a round */
 };
 
 void unic_token_init(struct unic_nic *nic);

@@ -744,7 +744,7 @@ static void detach_mr(struct unic_nic *nic, uint16_t idx)
 /* No region of a process that detaches is new, so each index is passed once. */
 bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc)
 {
-	uint16_t *at = &nic->endings.mr_at[proc];
+	uint16_t *at = &nic->evict.leave_at[proc];
 
 	unic_evict_settle(nic); /* what its queues used */
 	for (; *at < UNIC_MRS && unic_slot_ration_left(nic); (*at)++) {

@@ -32,6 +32,8 @@ struct unic_evict {
 	uint16_t open[UNIC_PROCS];	     /* notices open */
 	uint16_t indices_coming[UNIC_PROCS]; /* of regions that end */
 	uint32_t evictions[UNIC_PROCS], late[UNIC_PROCS];
+	uint16_t leave_at
+		[UNIC_PROCS]; /* of a process that detaches: its next region */
 	struct unic_put_off put_off;
 };
 

@@ -176,7 +176,7 @@ static inline void unic_ration_spend(struct unic_ration *r, uint32_t n);
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   assigns nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
     nic->counter[UNIC_C_evt_stalls], nic->counter[UNIC_C_mbox_bad_index],
-    nic->endings.told;
+    nic->tokens.told;
   ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
@@ -256,7 +256,7 @@ static void finish_end_event(struct unic_nic *nic, uint16_t i);
     nic->tokens.token[i].evt_due, nic->tokens.evts_due,
     nic->counter[0 .. UNIC_C_COUNT - 1], nic->mbox.evt_tail,
     nic->mbox.evt_head, nic->mbox.irq_due, nic->timers_ns,
-    (&nic->endings.told)[0 .. (tell ? 0 : -1)];
+    (&nic->tokens.told)[0 .. (tell ? 0 : -1)];
   ensures TABLE_OK(nic) && nic->tokens.used == \old(nic->tokens.used);
   ensures nic->tokens.token[i].end == \old(nic->tokens.token[i].end);
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
@@ -280,7 +280,7 @@ static void report_end(struct unic_nic *nic, uint16_t i, bool tell);
     nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
     nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
     nic->trace.seq, nic->timers_ns,
-    (&nic->endings.told)[0 .. (tell ? 0 : -1)];
+    (&nic->tokens.told)[0 .. (tell ? 0 : -1)];
   ensures \old(life(&nic->tokens.token[i])) != UNIC_TOKEN_S_FREE;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end;
@@ -302,7 +302,7 @@ static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
     nic->tokens.free_tail, nic->physical.used,
     nic->counter[UNIC_C_evt_stalls], nic->counter[UNIC_C_mbox_bad_index],
     nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
-    nic->trace.seq, nic->endings.told;
+    nic->trace.seq, nic->tokens.told;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end;
   ensures others_same{Pre, Here}(nic, i) && TABLE_OK(nic);
@@ -326,7 +326,7 @@ void unic_idle_note(struct unic_nic *nic, uint16_t mr);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
   assigns nic->tokens, nic->mrs, nic->idle, nic->evict_due, nic->mbox,
     nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
-    nic->trace.seq, nic->timers_ns, nic->endings.told;
+    nic->trace.seq, nic->timers_ns, nic->tokens.told;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end;
   ensures nic->tokens.token[i].placed == \old(nic->tokens.token[i].placed);

@@ -3,17 +3,17 @@
 
 MUTATIONS = (
     ("firmware/base/slots.c",
-     "return unic_ration_left(&nic->endings.leaving, nic->polls,\n"
+     "return unic_ration_left(&nic->procs.leaving, nic->polls,\n"
      "\t\t\t\tUNIC_LEAVE_ROUND);", "return true;",
      "steps: a process leaves in one round", "test_nic"),
     ("firmware/command/proc.c",
      "unic_slot_ration_left(nic)", "true",
      "steps: a detach that was cut waits for nothing", "test_nic"),
-    ("firmware/command/proc.c", "\tnic->endings.mr_at[slot] = 0;\n", "",
+    ("firmware/command/proc.c", "\tnic->evict.leave_at[slot] = 0;\n", "",
      "steps: a detach begins where the slot's last one ended", "test_nic"),
     ("firmware/command/proc.c",
      "\tif (!unic_qp_proc_gone(nic, slot))\n\t\treturn false;\n",
-     "\tunic_qp_proc_gone(nic, slot);\n\tnic->endings.leaving.left = 512;\n",
+     "\tunic_qp_proc_gone(nic, slot);\n\tnic->procs.leaving.left = 512;\n",
      "steps: regions leave before queue pairs", "test_nic"),
     ("firmware/memory/mr.c",
      " ||\n\t    nic->procs.proc[m->proc].detaching)", ")",
