@@ -143,16 +143,10 @@ void unic_dependents_unmake(struct unic_nic *nic, uint16_t mr)
 	}
 }
 
-/*
- * First who, then what: @fn changes the lists. A form on the way of an outer
- * call is left to that.
- */
-void unic_dependents_close(struct unic_nic *nic, uint16_t mr,
-			   void (*fn)(struct unic_nic *nic, uint16_t dependent,
-				      uint16_t mr))
+uint16_t unic_dependents_list(struct unic_nic *nic, uint16_t mr)
 {
 	struct unic_derived_regions *f = &nic->forms;
-	uint16_t i, todo = NIL;
+	uint16_t i, todo = UNIC_MR_NIL;
 
 	for (i = f->form[mr].head; i != NIL; i = f->element[i].next) {
 		struct unic_derived *form = &f->form[f->element[i].owner];
@@ -163,12 +157,15 @@ void unic_dependents_close(struct unic_nic *nic, uint16_t mr,
 		form->todo = todo;
 		todo = f->element[i].owner;
 	}
-	while (todo != NIL) {
-		i = todo;
-		todo = f->form[i].todo;
-		f->form[i].marked = false;
-		fn(nic, i, mr);
-	}
+	return todo;
+}
+
+uint16_t unic_dependents_unlist(struct unic_nic *nic, uint16_t form)
+{
+	struct unic_derived *f = &nic->forms.form[form];
+
+	f->marked = false;
+	return f->todo;
 }
 
 /* Each form once, however many of its elements lie here. */

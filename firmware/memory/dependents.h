@@ -85,11 +85,16 @@ void unic_dependents_unmake(struct unic_nic *nic, uint16_t mr);
  * plain region. */
 void unic_dependents_free(struct unic_nic *nic, uint16_t mr);
 
-/** unic_dependents_close() - call @fn(dependent, @mr) once for each form made of
- * @mr; @fn may end forms and call this again for them. */
-void unic_dependents_close(struct unic_nic *nic, uint16_t mr,
-			   void (*fn)(struct unic_nic *nic, uint16_t dependent,
-				      uint16_t mr));
+/**
+ * unic_dependents_list() - the first of a list of the forms made of @mr, each once, or
+ * UNIC_MR_NIL. Forms on a list that is not at its end yet are left out, so whoever
+ * walks one may end its forms and list what is made of them.
+ */
+uint16_t unic_dependents_list(struct unic_nic *nic, uint16_t mr);
+
+/** unic_dependents_unlist() - take @form off the list of which it is the first.
+ * Returns the next, or UNIC_MR_NIL. */
+uint16_t unic_dependents_unlist(struct unic_nic *nic, uint16_t form);
 
 /** unic_dependents_count() - forms that end with @mr, and their tokens; for a region
  * that has elements of forms. */

@@ -234,7 +234,7 @@ void unic_evict_settle(struct unic_nic *nic)
 		finish_eviction(nic, idx);
 }
 
-static void drain_dependent(struct unic_nic *nic, uint16_t idx, uint16_t of);
+static void drain_dependents(struct unic_nic *nic, uint16_t of);
 
 /* From here on no new operation is let through, nor through what is made of it
  * (INV-4). */
@@ -254,7 +254,7 @@ static void close_mr(struct unic_nic *nic, uint16_t idx)
 	unic_token_mr_gone(nic, idx);
 	if (mr->mr_class == UNIC_CLASS_MESSAGING)
 		unic_revoked_add(nic, idx);
-	unic_dependents_close(nic, idx, drain_dependent);
+	drain_dependents(nic, idx);
 	unic_idle_note(nic, idx);
 }
 
@@ -271,6 +271,16 @@ static void drain_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of)
 	close_mr(nic, mr);
 }
 
+static void drain_dependents(struct unic_nic *nic, uint16_t of)
+{
+	uint16_t form = unic_dependents_list(nic, of), next;
+
+	for (; form != UNIC_MR_NIL; form = next) {
+		next = unic_dependents_unlist(nic, form);
+		drain_dependent(nic, form, of);
+	}
+}
+
 /* What is idle already ends here; what is not is DRAINING. */
 static void drain_mr(struct unic_nic *nic, uint16_t idx)
 {
@@ -278,10 +288,14 @@ static void drain_mr(struct unic_nic *nic, uint16_t idx)
 	unic_evict_settle(nic);
 }
 
-static void mark_all_cut(struct unic_nic *nic, uint16_t mr, uint16_t of)
+static void mark_all_cut(struct unic_nic *nic, uint16_t mr)
 {
-	(void)of;
-	unic_dependents_close(nic, mr, mark_all_cut);
+	uint16_t form = unic_dependents_list(nic, mr), next;
+
+	for (; form != UNIC_MR_NIL; form = next) {
+		next = unic_dependents_unlist(nic, form);
+		mark_all_cut(nic, form);
+	}
 	unic_cuts_mark(nic, mr);
 }
 
@@ -297,7 +311,7 @@ static void cut_mr(struct unic_nic *nic, uint16_t idx)
 	mr->evt_flags |= UNIC_EVICTED_WAS_BUSY;
 	unic_notice_defer(&nic->notices, mr->notice,
 			  nic->now_ns + UNIC_DRAIN_BOUND_US * 1000ull);
-	mark_all_cut(nic, idx, idx);
+	mark_all_cut(nic, idx);
 }
 
 /*

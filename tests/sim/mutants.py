@@ -48,7 +48,7 @@ MUTANTS = (
      "mr->lock >> 8 == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT) >> 8",
      "access: the consumer's byte of the STag is not compared"),
     ("assert live oracle", "firmware/revoke/evict.c",
-     "	unic_dependents_close(nic, idx, drain_dependent);\n", "",
+     "	drain_dependents(nic, idx);\n", "",
      "forms: stay open when their region drains"),
     # the assert: the index is used again with a form still in its list
     ("assert oracle pins", "firmware/memory/access.h",

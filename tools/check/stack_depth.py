@@ -24,7 +24,6 @@ POINTERS = {
     "unic_cmd_one": r"do_\w+|unic_cmd_mr_(?!batch)\w+",
     "run_batch": r"in_(mr|token)_batch",
     "unic_dump": r"\w+_row",
-    "unic_dependents_close": r"unic_evict_dependent|cut_all",
 }
 # Forms of forms (UNIC_FORM_DEPTH), and what is behind each of them.
 TIMES = 5
@@ -80,8 +79,12 @@ class Graph:
             pattern = POINTERS.get(bare(title))
             if not pattern:
                 raise Problem(f"{title} calls through a pointer: to whom?")
-            yield from (t for t in self.frame if bare(t) in self.image and
-                        re.fullmatch(pattern, bare(t)))
+            named = [t for t in self.frame if bare(t) in self.image and
+                     re.fullmatch(pattern, bare(t))]
+            if not named:
+                raise Problem(f"{title} calls through a pointer: no function "
+                              f"is named {pattern}")
+            yield from named
 
     def depth(self, title, path=()):
         """Bytes below the call of title, and the path."""
