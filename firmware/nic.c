@@ -22,23 +22,23 @@
 
 static void init_tables(struct unic_nic *nic)
 {
-	unic_random_init(nic);
+	unic_random_init(&nic->base);
 	unic_tlb_init(&nic->tlb);
-	unic_mr_init(nic);
-	unic_cuts_init(nic);
-	unic_revoked_init(nic);
-	unic_idle_init(nic);
-	unic_evict_init(nic);
-	unic_usage_init(nic);
-	unic_cache_init(nic);
-	unic_token_init(nic);
-	unic_dma_mr_init(nic);
-	unic_cq_init(nic);
-	unic_qp_init(nic);
-	unic_dma_init(nic);
-	unic_arp_init(nic);
-	unic_slot_init(nic);
-	unic_key_guard_init(nic);
+	unic_mr_init(&nic->memory);
+	unic_cuts_init(&nic->memory);
+	unic_revoked_init(&nic->memory);
+	unic_idle_init(&nic->memory);
+	unic_evict_init(&nic->revoke);
+	unic_usage_init(&nic->memory);
+	unic_cache_init(&nic->memory);
+	unic_token_init(&nic->memory);
+	unic_dma_mr_init(&nic->memory);
+	unic_cq_init(&nic->transport);
+	unic_qp_init(&nic->transport);
+	unic_dma_init(&nic->transport);
+	unic_arp_init(&nic->transport);
+	unic_slot_init(&nic->base);
+	unic_key_guard_init(&nic->memory);
 }
 
 static uint32_t next_epoch(uint32_t epoch)
@@ -54,13 +54,13 @@ void unic_nic_init(struct unic_nic *nic, struct unic_port *port)
 	nic->idle_since_ns = nic->now_ns;
 	nic->spin_ns = SPIN_NS;
 	unic_port_link(port, &nic->link);
-	unic_trace_init(nic);
+	unic_trace_init(&nic->base);
 	init_tables(nic);
-	nic->epoch = next_epoch(unic_random_u32(nic) & 0x7fffffff);
+	nic->epoch = next_epoch(unic_random_u32(&nic->base) & 0x7fffffff);
 	nic->state = UNIC_NIC_RESET; /* until a driver asks for a reset */
-	unic_mbox_power_on(nic, sizeof(*nic));
-	unic_cmd_publish(nic);
-	unic_mbox_open(nic);
+	unic_mbox_power_on(&nic->base, sizeof(*nic));
+	unic_cmd_publish(&nic->command);
+	unic_mbox_open(&nic->base);
 }
 
 static void publish_epoch(struct unic_nic *nic)
@@ -82,21 +82,22 @@ static __attribute__((noinline, cold)) void handle_reset(struct unic_nic *nic,
 							 uint32_t req)
 {
 	nic->state = UNIC_NIC_RESET;
-	if (unic_dma_busy(nic))
+	if (unic_dma_busy(&nic->transport))
 		return; /* silent until it is done, then asked again */
 	nic->epoch = next_epoch(nic->epoch);
 	publish_epoch(nic);
-	unic_proc_sleep(nic, false);
-	unic_roce_count(nic); /* counters outlive a reset, tables do not */
+	unic_proc_sleep(&nic->command, false);
+	/* counters outlive a reset, tables do not */
+	unic_roce_count(&nic->transport);
 	init_tables(nic);
-	unic_mbox_reset(nic, req);
+	unic_mbox_reset(&nic->base, req);
 	nic->ipv4 = 0;
 	nic->rx_fault = 0;
 	nic->timers_ns = 0;
 	nic->state = UNIC_NIC_READY;
 	UNIC_COUNT(nic, resets);
 	UNIC_TRACE(nic, RESET, 0xffff, nic->epoch, 0, 0, 0);
-	unic_cmd_publish(nic);
+	unic_cmd_publish(&nic->command);
 	nic->mbox.irq_due = true;
 }
 
@@ -106,20 +107,20 @@ static __attribute__((noinline, cold)) void handle_fence(struct unic_nic *nic,
 							 uint32_t value)
 {
 	nic->state = UNIC_NIC_RESET;
-	if (unic_dma_busy(nic) || unic_mbox_said(nic, value))
+	if (unic_dma_busy(&nic->transport) || unic_mbox_said(&nic->base, value))
 		return;
 	nic->epoch = next_epoch(nic->epoch);
-	unic_roce_count(nic);
+	unic_roce_count(&nic->transport);
 	init_tables(nic);
-	unic_cmd_publish(nic);
-	unic_mbox_fenced(nic, value);
+	unic_cmd_publish(&nic->command);
+	unic_mbox_fenced(&nic->base, value);
 }
 
 void unic_nic_quiesce(struct unic_nic *nic)
 {
-	unic_qp_quiesce(nic);
+	unic_qp_quiesce(&nic->transport);
 	nic->state = UNIC_NIC_FAILED;
-	unic_cmd_publish(nic);
+	unic_cmd_publish(&nic->command);
 	nic->mbox.irq_due = true;
 }
 
@@ -135,13 +136,13 @@ static __attribute__((noinline)) bool poll_mailbox(struct unic_nic *nic)
 		handle_reset(nic, req);
 		return true;
 	}
-	ready = unic_mbox_ready(nic);
+	ready = unic_mbox_ready(&nic->base);
 	for (n = 0; n < ready; n++) {
-		list = unic_mbox_take(nic, &cmd);
+		list = unic_mbox_take(&nic->base, &cmd);
 		if (!list)
 			break;
-		unic_cmd_execute(nic, &cmd, &cpl, list);
-		unic_mbox_complete(nic, &cpl);
+		unic_cmd_execute(&nic->command, &cmd, &cpl, list);
+		unic_mbox_complete(&nic->base, &cpl);
 	}
 	return n > 0;
 }
@@ -155,8 +156,8 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
  * reads. */
 static void publish_beat(struct unic_nic *nic)
 {
-	unic_roce_count(nic);
-	unic_mbox_beat(nic);
+	unic_roce_count(&nic->transport);
+	unic_mbox_beat(&nic->base);
 }
 
 /* Operations that hold what has no time left end between the two halves, so that
@@ -164,15 +165,15 @@ static void publish_beat(struct unic_nic *nic)
  * has failed stops the NIC here, before anything else is sent or received. */
 static uint64_t run_evictions(struct unic_nic *nic)
 {
-	if (!unic_evict_deadlines(nic))
+	if (!unic_evict_deadlines(&nic->revoke))
 		return nic->evict.next_ns;
 	if (nic->cuts.fresh)
-		unic_cut_run(nic);
+		unic_cut_run(&nic->transport);
 	if (unlikely(nic->evict.driver_failed)) {
 		unic_nic_quiesce(nic);
 		return UINT64_MAX;
 	}
-	return unic_evict_poll(nic);
+	return unic_evict_poll(&nic->revoke);
 }
 
 /* Pages that somebody waited for are there, or are not to be had. */
@@ -181,13 +182,14 @@ hand_out_faults(struct unic_nic *nic)
 {
 	uint16_t qp;
 
-	while ((qp = unic_fault_take_woken(nic)) != UNIC_FAULT_NOBODY) {
-		unic_requester_filled(nic, qp);
-		unic_responder_filled(nic, qp);
-		unic_parked_filled(nic, qp);
+	while ((qp = unic_fault_take_woken(&nic->memory)) !=
+	       UNIC_FAULT_NOBODY) {
+		unic_requester_filled(&nic->transport, qp);
+		unic_responder_filled(&nic->transport, qp);
+		unic_parked_filled(&nic->transport, qp);
 	}
-	if (unic_fault_take_ended(nic))
-		unic_rq_ahead_more(nic);
+	if (unic_fault_take_ended(&nic->memory))
+		unic_rq_ahead_more(&nic->transport);
 }
 
 static inline void wake_faulted(struct unic_nic *nic)
@@ -215,18 +217,18 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 		publish_beat(nic);
 		nic->uses.next_ns = 0;
 	}
-	next = unic_proc_detaching(nic);
+	next = unic_proc_detaching(&nic->command);
 	nic->timers_ns = UINT64_MAX; /* a module may ask for less meanwhile */
 	next = min_ns(next, run_evictions(nic));
-	next = min_ns(next, unic_usage_sweep(nic));
-	next = min_ns(next, unic_fault_poll(nic));
+	next = min_ns(next, unic_usage_sweep(&nic->memory));
+	next = min_ns(next, unic_fault_poll(&nic->memory));
 	wake_faulted(nic);
-	next = min_ns(next, unic_token_poll(nic));
-	next = min_ns(next, unic_qp_timers(nic));
-	next = min_ns(next, unic_arp_timers(nic));
+	next = min_ns(next, unic_token_poll(&nic->memory));
+	next = min_ns(next, unic_qp_timers(&nic->transport));
+	next = min_ns(next, unic_arp_timers(&nic->transport));
 	if (nic->db_errors.due)
-		next = min_ns(next, unic_proc_db_events(nic));
-	unic_evict_settle(nic);
+		next = min_ns(next, unic_proc_db_events(&nic->command));
+	unic_evict_settle(&nic->revoke);
 	wake_faulted(nic);
 	next = min_ns(next, nic->beat_ns);
 	nic->timers_ns = min_ns(nic->timers_ns, next);
@@ -244,10 +246,10 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 /* Resetting or failed: nothing is accepted or started (nic.h). */
 static __attribute__((noinline, cold)) bool poll_not_ready(struct unic_nic *nic)
 {
-	bool worked = nic->dma.busy && unic_dma_poll(nic);
+	bool worked = nic->dma.busy && unic_dma_poll(&nic->transport);
 	uint32_t value = unic_mbox_fence(&nic->mbox);
 
-	unic_evict_settle(nic);
+	unic_evict_settle(&nic->revoke);
 	if (value)
 		handle_fence(nic, value);
 	nic->now_ns = unic_port_now_ns(nic->port);
@@ -256,7 +258,7 @@ static __attribute__((noinline, cold)) bool poll_not_ready(struct unic_nic *nic)
 	if (nic->now_ns >= nic->beat_ns)
 		publish_beat(nic);
 	nic->timers_ns = nic->beat_ns;
-	unic_mbox_flush(nic);
+	unic_mbox_flush(&nic->base);
 	return worked;
 }
 
@@ -268,7 +270,7 @@ static bool take_doorbells(struct unic_nic *nic)
 
 	for (i = 0; i < ps->n_active; i++)
 		if (unic_watch_moved(&ps->watch[i])) {
-			unic_proc_take(nic, i);
+			unic_proc_take(&nic->command, i);
 			any = true;
 		}
 	return any;
@@ -286,9 +288,9 @@ static inline bool poll_round(struct unic_nic *nic)
 		nic->stale = nic->armed ? CLOCK_ROUNDS : 0;
 	}
 	if (unlikely(nic->dma.busy))
-		worked = unic_dma_poll(nic);
+		worked = unic_dma_poll(&nic->transport);
 	worked |= take_doorbells(nic);
-	worked |= unic_rx_poll(nic);
+	worked |= unic_rx_poll(&nic->transport);
 	if (unlikely(unic_mbox_due(&nic->mbox))) {
 		worked |= poll_mailbox(nic);
 		if (unlikely(nic->state != UNIC_NIC_READY)) { /* INV-15 */
@@ -298,13 +300,13 @@ static inline bool poll_round(struct unic_nic *nic)
 		}
 		wake_faulted(nic);
 	}
-	worked |= unic_qp_poll(nic);
+	worked |= unic_qp_poll(&nic->transport);
 	if (unlikely(nic->now_ns >= nic->timers_ns)) {
 		run_timers(nic);
 		worked = true; /* it may have sent frames and records */
 	}
 	if (worked) {
-		unic_mbox_flush(nic);
+		unic_mbox_flush(&nic->base);
 		unic_port_tx_flush(nic->port);
 		nic->stale++;
 	}
@@ -344,8 +346,8 @@ static __attribute__((noinline)) void set_armed(struct unic_nic *nic, bool on)
 {
 	nic->armed = on;
 	nic->stale = CLOCK_ROUNDS;
-	unic_mbox_sleep(nic, on);
-	unic_proc_sleep(nic, on);
+	unic_mbox_sleep(&nic->base, on);
+	unic_proc_sleep(&nic->command, on);
 	unic_port_rx_arm(nic->port, on);
 	/* flags before the next look: their writers do the reverse (INV-1) */
 	unic_mb();
@@ -354,7 +356,7 @@ static __attribute__((noinline)) void set_armed(struct unic_nic *nic, bool on)
 /* Nothing to do: until when may the caller sleep? */
 static uint64_t prepare_sleep(struct unic_nic *nic)
 {
-	unic_roce_count(nic);
+	unic_roce_count(&nic->transport);
 	if (nic->armed) { /* this round was the look after arming */
 		UNIC_COUNT(nic, sleeps);
 		return nic->timers_ns;

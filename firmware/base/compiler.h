@@ -13,7 +13,7 @@
 
 /*
  * Keeps pointer @p in one register: the compiler would fold the offset of a
- * table in struct unic_nic into that of each field, and such offsets do not fit
+ * table in struct unic_base into that of each field, and such offsets do not fit
  * into a load or store.
  */
 #define UNIC_IN_REGISTER(p) __asm__("" : "+r"(p))

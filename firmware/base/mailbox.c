@@ -2,7 +2,8 @@
 /* mailbox.c - the rings of the mailbox, firmware's side. */
 #include <string.h>
 
-#include "nic.h"
+#include "base/base.h"
+#include "unic_wire.h"
 
 #define REC_BYTES     64u
 #define CMDS_PER_POLL 4u
@@ -14,17 +15,17 @@
 
 _Static_assert(sizeof(struct unic_mbox_record) == REC_BYTES, "one record");
 
-static struct unic_info *mbox_info(struct unic_nic *nic)
+static struct unic_info *mbox_info(struct unic_base *nic)
 {
 	return (struct unic_info *)(nic->mbox.bar + UNIC_BOX_INFO);
 }
 
-static struct unic_nic_idx *nic_indices(struct unic_nic *nic)
+static struct unic_nic_idx *nic_indices(struct unic_base *nic)
 {
 	return (struct unic_nic_idx *)(nic->mbox.bar + UNIC_BOX_NIC);
 }
 
-static const struct unic_driver_page *driver_page(struct unic_nic *nic)
+static const struct unic_driver_page *driver_page(struct unic_base *nic)
 {
 	return (const struct unic_driver_page *)(nic->mbox.bar +
 						 UNIC_BOX_DRIVER);
@@ -34,7 +35,7 @@ static const struct unic_driver_page *driver_page(struct unic_nic *nic)
  * An index of theirs: adopted only while tail - head <= entries, else counted
  * and ignored.
  */
-static void adopt_head(struct unic_nic *nic, uint32_t *head,
+static void adopt_head(struct unic_base *nic, uint32_t *head,
 		       const unic_le32 *shared, uint32_t tail, uint32_t entries)
 {
 	uint32_t v = unic_from_le32(UNIC_READ_ONCE(*shared));
@@ -45,7 +46,7 @@ static void adopt_head(struct unic_nic *nic, uint32_t *head,
 		*head = v;
 }
 
-void unic_mbox_publish(struct unic_nic *nic, const struct unic_mbox_times *t)
+void unic_mbox_publish(struct unic_base *nic, const struct unic_mbox_times *t)
 {
 	struct unic_info *i = mbox_info(nic);
 
@@ -53,7 +54,7 @@ void unic_mbox_publish(struct unic_nic *nic, const struct unic_mbox_times *t)
 	i->grace_us = unic_to_le32(t->grace_us);
 	i->deliver_us = unic_to_le32(t->deliver_us);
 	i->reaper_us = unic_to_le32(t->reaper_us);
-	i->drain_us = unic_to_le32(UNIC_DRAIN_BOUND_US);
+	i->drain_us = unic_to_le32(t->drain_us);
 	i->ipv4 = unic_to_le32(nic->ipv4);
 	unic_wmb(); /* who reads READY reads the facts of this epoch */
 	UNIC_WRITE_ONCE(i->state, unic_to_le32(nic->state));
@@ -72,7 +73,7 @@ static uint32_t path_mtu(const struct unic_link *link)
 	return mtu;
 }
 
-static void publish_constants(struct unic_nic *nic, uint32_t nic_bytes)
+static void publish_constants(struct unic_base *nic, uint32_t nic_bytes)
 {
 	static const char build[] = UNIC_BUILD_ID;
 	struct unic_info *i = mbox_info(nic);
@@ -106,7 +107,7 @@ static void publish_constants(struct unic_nic *nic, uint32_t nic_bytes)
 	i->nic_bytes = unic_to_le32(nic_bytes);
 }
 
-void unic_mbox_power_on(struct unic_nic *nic, uint32_t nic_bytes)
+void unic_mbox_power_on(struct unic_base *nic, uint32_t nic_bytes)
 {
 	struct unic_mbox *m = &nic->mbox;
 
@@ -123,13 +124,13 @@ void unic_mbox_power_on(struct unic_nic *nic, uint32_t nic_bytes)
 				     1);
 }
 
-void unic_mbox_open(struct unic_nic *nic)
+void unic_mbox_open(struct unic_base *nic)
 {
 	unic_wmb();
 	UNIC_WRITE_ONCE(mbox_info(nic)->magic, unic_to_le32(UNIC_MAGIC));
 }
 
-void unic_mbox_reset(struct unic_nic *nic, uint32_t req)
+void unic_mbox_reset(struct unic_base *nic, uint32_t req)
 {
 	struct unic_mbox *m = &nic->mbox;
 	uint8_t *bar = m->bar;
@@ -146,12 +147,12 @@ void unic_mbox_reset(struct unic_nic *nic, uint32_t req)
 	unic_mbox_sleep(nic, false);
 }
 
-bool unic_mbox_said(struct unic_nic *nic, uint32_t fence)
+bool unic_mbox_said(struct unic_base *nic, uint32_t fence)
 {
 	return nic->mbox.fenced == fence;
 }
 
-void unic_mbox_fenced(struct unic_nic *nic, uint32_t fence)
+void unic_mbox_fenced(struct unic_base *nic, uint32_t fence)
 {
 	nic->mbox.fenced = fence;
 	unic_mb(); /* all that was written to memory, before it is used anew */
@@ -168,7 +169,7 @@ static void copy_record(void *to, const void *from)
 	       __builtin_assume_aligned(from, 4), REC_BYTES);
 }
 
-static void write_record(struct unic_nic *nic, uint32_t off, const void *rec,
+static void write_record(struct unic_base *nic, uint32_t off, const void *rec,
 			 unic_le32 *shared_tail, uint32_t *tail,
 			 uint32_t entries)
 {
@@ -179,7 +180,7 @@ static void write_record(struct unic_nic *nic, uint32_t off, const void *rec,
 	nic->mbox.irq_due = true;
 }
 
-static bool cpl_room(struct unic_nic *nic)
+static bool cpl_room(struct unic_base *nic)
 {
 	struct unic_mbox *m = &nic->mbox;
 
@@ -190,7 +191,7 @@ static bool cpl_room(struct unic_nic *nic)
 	return m->cpl_tail - m->cpl_head < UNIC_BOX_CPLS;
 }
 
-uint32_t unic_mbox_ready(struct unic_nic *nic)
+uint32_t unic_mbox_ready(struct unic_base *nic)
 {
 	struct unic_mbox *m = &nic->mbox;
 	uint32_t tail =
@@ -209,7 +210,7 @@ uint32_t unic_mbox_ready(struct unic_nic *nic)
 	return n < CMDS_PER_POLL ? n : CMDS_PER_POLL;
 }
 
-void *unic_mbox_take(struct unic_nic *nic, struct unic_mbox_record *rec)
+void *unic_mbox_take(struct unic_base *nic, struct unic_mbox_record *rec)
 {
 	struct unic_mbox *m = &nic->mbox;
 	uint32_t slot = m->cmd_head % UNIC_BOX_CMDS;
@@ -220,7 +221,7 @@ void *unic_mbox_take(struct unic_nic *nic, struct unic_mbox_record *rec)
 	return m->bar + UNIC_BOX_LIST + slot * UNIC_BOX_LIST_BYTES;
 }
 
-void unic_mbox_complete(struct unic_nic *nic,
+void unic_mbox_complete(struct unic_base *nic,
 			const struct unic_mbox_record *cpl)
 {
 	struct unic_mbox *m = &nic->mbox;
@@ -233,7 +234,7 @@ void unic_mbox_complete(struct unic_nic *nic,
 
 /* --------------------------------------------------------------- events */
 
-bool unic_mbox_event(struct unic_nic *nic, void *evt)
+bool unic_mbox_event(struct unic_base *nic, void *evt)
 {
 	struct unic_mbox *m = &nic->mbox;
 	struct unic_evt_hdr *hdr = evt;
@@ -254,7 +255,7 @@ bool unic_mbox_event(struct unic_nic *nic, void *evt)
 	return true;
 }
 
-uint32_t unic_mbox_drop_room(struct unic_nic *nic)
+uint32_t unic_mbox_drop_room(struct unic_base *nic)
 {
 	struct unic_mbox *m = &nic->mbox;
 
@@ -263,7 +264,7 @@ uint32_t unic_mbox_drop_room(struct unic_nic *nic)
 	return UNIC_BOX_DROPS - (m->drop_tail - m->drop_head);
 }
 
-void unic_mbox_drop(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+void unic_mbox_drop(struct unic_base *nic, uint32_t mr, uint32_t gen,
 		    uint32_t page, uint32_t user)
 {
 	struct unic_mbox *m = &nic->mbox;
@@ -281,7 +282,7 @@ void unic_mbox_drop(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 	m->irq_due = true;
 }
 
-bool unic_mbox_mad(struct unic_nic *nic, const struct unic_mad_rx *mad)
+bool unic_mbox_mad(struct unic_base *nic, const struct unic_mad_rx *mad)
 {
 	struct unic_mbox *m = &nic->mbox;
 
@@ -303,7 +304,7 @@ bool unic_mbox_mad(struct unic_nic *nic, const struct unic_mad_rx *mad)
 	return true;
 }
 
-void unic_mbox_flush(struct unic_nic *nic)
+void unic_mbox_flush(struct unic_base *nic)
 {
 	struct unic_mbox *m = &nic->mbox;
 
@@ -321,12 +322,12 @@ void unic_mbox_flush(struct unic_nic *nic)
 		unic_port_ring(nic->port, 0);
 }
 
-void unic_mbox_sleep(struct unic_nic *nic, bool asleep)
+void unic_mbox_sleep(struct unic_base *nic, bool asleep)
 {
 	UNIC_WRITE_ONCE(nic_indices(nic)->asleep, UNIC_ASLEEP(asleep));
 }
 
-void unic_mbox_beat(struct unic_nic *nic)
+void unic_mbox_beat(struct unic_base *nic)
 {
 	struct unic_info *i = mbox_info(nic);
 	struct unic_stats_page *s =

@@ -13,6 +13,7 @@
 
 #include "board.h"
 #include "unic_mbox.h"
+#include "unic_port.h"
 
 /* Bus addresses of one list page. */
 #define UNIC_BOX_LIST_MAX (UNIC_BOX_LIST_BYTES / 8u)
@@ -25,7 +26,7 @@
  */
 #define UNIC_ASLEEP(asleep) unic_to_le32(UNIC_ALWAYS_RING || (asleep))
 
-struct unic_nic;
+struct unic_base;
 
 struct unic_mbox {
 	/* an idle round looks at these */
@@ -58,14 +59,14 @@ struct unic_mbox_record {
  * first reset, which comes at the next poll if a driver has asked for one.
  * @nic_bytes: size of the core's state.
  */
-void unic_mbox_power_on(struct unic_nic *nic, uint32_t nic_bytes);
+void unic_mbox_power_on(struct unic_base *nic, uint32_t nic_bytes);
 
 /** unic_mbox_open() - the info page is complete: a driver may find the NIC. */
-void unic_mbox_open(struct unic_nic *nic);
+void unic_mbox_open(struct unic_base *nic);
 
 /** unic_mbox_reset() - all indices 0; @req becomes reset_ack at the next
  * unic_mbox_publish(). */
-void unic_mbox_reset(struct unic_nic *nic, uint32_t req);
+void unic_mbox_reset(struct unic_base *nic, uint32_t req);
 
 /** unic_mbox_called() - has the driver moved cmd_tail? For a NIC that spins. */
 static inline bool unic_mbox_called(const struct unic_mbox *m)
@@ -93,10 +94,10 @@ static inline uint32_t unic_mbox_fence(const struct unic_mbox *m)
 
 /** unic_mbox_fenced() - no DMA is under way, nor will be before a reset: say so of
  * @fence. */
-void unic_mbox_fenced(struct unic_nic *nic, uint32_t fence);
+void unic_mbox_fenced(struct unic_base *nic, uint32_t fence);
 
 /** unic_mbox_said() - was that said of @fence? */
-bool unic_mbox_said(struct unic_nic *nic, uint32_t fence);
+bool unic_mbox_said(struct unic_base *nic, uint32_t fence);
 
 /** unic_mbox_reset_due() - does the driver ask for a reset? With *@req, which goes
  * to unic_mbox_reset(). */
@@ -110,7 +111,7 @@ static inline bool unic_mbox_reset_due(const struct unic_mbox *m, uint32_t *req)
  * unic_mbox_ready() - commands that may be taken now: a bounded number; 0 before
  * the first reset, and if cmd_tail is out of range (counted once for a value).
  */
-uint32_t unic_mbox_ready(struct unic_nic *nic);
+uint32_t unic_mbox_ready(struct unic_base *nic);
 
 /**
  * unic_mbox_take() - the next of them, fetched once to @rec, which is all of it
@@ -118,11 +119,11 @@ uint32_t unic_mbox_ready(struct unic_nic *nic);
  * Returns its list page, 4096 bytes of shared memory; NULL while the completion
  * ring is full, and nothing was taken.
  */
-void *unic_mbox_take(struct unic_nic *nic, struct unic_mbox_record *rec);
+void *unic_mbox_take(struct unic_base *nic, struct unic_mbox_record *rec);
 
 /** unic_mbox_complete() - publish @cpl, the completion of the command that was
  * taken, and that its slot is free. */
-void unic_mbox_complete(struct unic_nic *nic,
+void unic_mbox_complete(struct unic_base *nic,
 			const struct unic_mbox_record *cpl);
 
 /**
@@ -131,36 +132,36 @@ void unic_mbox_complete(struct unic_nic *nic,
  * Returns false if the ring has no room for this type (counted once per
  * refusal); the caller keeps what it wanted to say as state and tries again.
  */
-bool unic_mbox_event(struct unic_nic *nic, void *evt);
+bool unic_mbox_event(struct unic_base *nic, void *evt);
 
 /** unic_mbox_drop() - write a drop record; there is room (INV-17). */
-void unic_mbox_drop(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+void unic_mbox_drop(struct unic_base *nic, uint32_t mr, uint32_t gen,
 		    uint32_t page, uint32_t user);
 
 /** unic_mbox_drop_room() - drop records that can be written now. */
-uint32_t unic_mbox_drop_room(struct unic_nic *nic);
+uint32_t unic_mbox_drop_room(struct unic_base *nic);
 
 /** unic_mbox_mad() - pass a management datagram up. False: dropped, counted. */
-bool unic_mbox_mad(struct unic_nic *nic, const struct unic_mad_rx *mad);
+bool unic_mbox_mad(struct unic_base *nic, const struct unic_mad_rx *mad);
 
 /** unic_mbox_flush() - interrupt the driver if it wants to know of records
  * written since the last flush. Once per poll round. */
-void unic_mbox_flush(struct unic_nic *nic);
+void unic_mbox_flush(struct unic_base *nic);
 
 /** unic_mbox_sleep() - set or clear the mailbox's `asleep` word. */
-void unic_mbox_sleep(struct unic_nic *nic, bool asleep);
+void unic_mbox_sleep(struct unic_base *nic, bool asleep);
 
 /** unic_mbox_beat() - heartbeat: clock, counters, parameters to the info and
  * statistics pages. The caller has put into nic->counter what modules count in
  * words of their own. */
-void unic_mbox_beat(struct unic_nic *nic);
+void unic_mbox_beat(struct unic_base *nic);
 
 /* Times of the eviction protocol, in us (MEMORY.md section 4). */
 struct unic_mbox_times {
-	uint32_t grace_us, deliver_us, reaper_us;
+	uint32_t grace_us, deliver_us, reaper_us, drain_us;
 };
 
 /** unic_mbox_publish() - rewrite the changing part of the info page. */
-void unic_mbox_publish(struct unic_nic *nic, const struct unic_mbox_times *t);
+void unic_mbox_publish(struct unic_base *nic, const struct unic_mbox_times *t);
 
 #endif /* UNIC_MAILBOX_H */

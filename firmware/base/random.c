@@ -2,7 +2,7 @@
 /* random.c - ChaCha20 (RFC 8439 section 2.3) with fast key erasure, SipHash. */
 #include <string.h>
 
-#include "nic.h"
+#include "base/base.h"
 
 #define WORDS	  16u
 #define KEY_WORDS 8u
@@ -64,7 +64,7 @@ static void refill_pool(struct unic_random *r)
 	r->left = KEY_WORDS;
 }
 
-void unic_random_mix(struct unic_nic *nic, const uint8_t bytes[32])
+void unic_random_mix(struct unic_base *nic, const uint8_t bytes[32])
 {
 	struct unic_random *r = &nic->random;
 	uint32_t w[KEY_WORDS], i;
@@ -76,7 +76,7 @@ void unic_random_mix(struct unic_nic *nic, const uint8_t bytes[32])
 	r->seeded = true;
 }
 
-void unic_random_init(struct unic_nic *nic)
+void unic_random_init(struct unic_base *nic)
 {
 	struct unic_random *r = &nic->random;
 	uint8_t seed[32] = { 0 };
@@ -89,7 +89,7 @@ void unic_random_init(struct unic_nic *nic)
 	r->seeded = seeded;
 }
 
-uint32_t unic_random_u32(struct unic_nic *nic)
+uint32_t unic_random_u32(struct unic_base *nic)
 {
 	struct unic_random *r = &nic->random;
 	uint32_t v;

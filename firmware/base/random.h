@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct unic_nic;
+struct unic_base;
 
 struct unic_random {
 	uint32_t key[8];
@@ -21,16 +21,16 @@ struct unic_random {
 
 /** unic_random_init() - power-on (all zero before) and reset: stirs in what
  * entropy the port has now. A reset keeps what was gathered before. */
-void unic_random_init(struct unic_nic *nic);
+void unic_random_init(struct unic_base *nic);
 
 /** unic_random_mix() - stir @bytes (32) of entropy into the key. */
-void unic_random_mix(struct unic_nic *nic, const uint8_t bytes[32]);
+void unic_random_mix(struct unic_base *nic, const uint8_t bytes[32]);
 
 /**
  * unic_random_u32() - the next 32 random bits. Good for spreading and for
  * STags even before seeding; secrets (token keys) demand `seeded`.
  */
-uint32_t unic_random_u32(struct unic_nic *nic);
+uint32_t unic_random_u32(struct unic_base *nic);
 
 /** unic_chacha20_block() - the block function of RFC 8439 section 2.3; @nonce
  * holds the counter in its first word. Pure. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "nic.h"
+#include "base/base.h"
 
 /* The first place watches itself while it is nobody's. */
 static void reset_watch(struct unic_procs *ps)
@@ -13,20 +13,20 @@ static void reset_watch(struct unic_procs *ps)
 	ps->watch[0].seq = &ps->watch[0].still;
 }
 
-void unic_slot_init(struct unic_nic *nic)
+void unic_slot_init(struct unic_base *nic)
 {
 	memset(&nic->procs, 0, sizeof(nic->procs));
 	memset(&nic->db_errors, 0, sizeof(nic->db_errors));
 	reset_watch(&nic->procs);
 }
 
-bool unic_slot_live(const struct unic_nic *nic, uint32_t proc)
+bool unic_slot_live(const struct unic_base *nic, uint32_t proc)
 {
 	return proc < UNIC_PROCS && nic->procs.proc[proc].db &&
 	       !nic->procs.proc[proc].detaching;
 }
 
-void unic_slot_watch(struct unic_nic *nic, uint32_t slot)
+void unic_slot_watch(struct unic_base *nic, uint32_t slot)
 {
 	struct unic_procs *ps = &nic->procs;
 	struct unic_watch *w = &ps->watch[ps->n_active++];
@@ -36,7 +36,7 @@ void unic_slot_watch(struct unic_nic *nic, uint32_t slot)
 	w->slot = slot;
 }
 
-void unic_slot_unwatch(struct unic_nic *nic, uint32_t slot)
+void unic_slot_unwatch(struct unic_base *nic, uint32_t slot)
 {
 	struct unic_procs *ps = &nic->procs;
 	uint32_t i;
@@ -49,7 +49,7 @@ void unic_slot_unwatch(struct unic_nic *nic, uint32_t slot)
 		reset_watch(ps);
 }
 
-int unic_slot_bind(struct unic_nic *nic, uint32_t proc, enum unic_db_kind kind,
+int unic_slot_bind(struct unic_base *nic, uint32_t proc, enum unic_db_kind kind,
 		   uint32_t db_index, uint16_t idx)
 {
 	struct unic_proc *p = &nic->procs.proc[proc];
@@ -64,7 +64,7 @@ int unic_slot_bind(struct unic_nic *nic, uint32_t proc, enum unic_db_kind kind,
 	return 0;
 }
 
-void unic_slot_bad_doorbell(struct unic_nic *nic, uint32_t proc, uint32_t word)
+void unic_slot_bad_doorbell(struct unic_base *nic, uint32_t proc, uint32_t word)
 {
 	struct unic_db_error *e = &nic->db_errors.of[proc];
 
@@ -78,13 +78,13 @@ void unic_slot_bad_doorbell(struct unic_nic *nic, uint32_t proc, uint32_t word)
 		nic->timers_ns = e->ns;
 }
 
-uint32_t unic_slot_ration_left(struct unic_nic *nic)
+uint32_t unic_slot_ration_left(struct unic_base *nic)
 {
 	return unic_ration_left(&nic->procs.leaving, nic->polls,
 				UNIC_LEAVE_ROUND);
 }
 
-void unic_slot_ration_spend(struct unic_nic *nic, uint32_t cost)
+void unic_slot_ration_spend(struct unic_base *nic, uint32_t cost)
 {
 	unic_ration_spend(&nic->procs.leaving, cost);
 }

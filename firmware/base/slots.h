@@ -17,7 +17,7 @@
 #include "unic_mbox.h"
 #include "unic_queue.h"
 
-struct unic_nic;
+struct unic_base;
 
 #define UNIC_DB_NONE 0xffffu
 
@@ -72,28 +72,29 @@ struct unic_db_errors {
 };
 
 /** unic_slot_init() - no process is attached. */
-void unic_slot_init(struct unic_nic *nic);
+void unic_slot_init(struct unic_base *nic);
 
 /** unic_slot_live() - @proc (any number) is attached and does not detach. */
-bool unic_slot_live(const struct unic_nic *nic, uint32_t proc);
+bool unic_slot_live(const struct unic_base *nic, uint32_t proc);
 
 /** unic_slot_watch() - slot @slot has its pages: its doorbells are looked for, from
  * the next word on. */
-void unic_slot_watch(struct unic_nic *nic, uint32_t slot);
+void unic_slot_watch(struct unic_base *nic, uint32_t slot);
 
 /** unic_slot_unwatch() - the opposite; another slot may take its place in watch[]. */
-void unic_slot_unwatch(struct unic_nic *nic, uint32_t slot);
+void unic_slot_unwatch(struct unic_base *nic, uint32_t slot);
 
 /** unic_slot_bind() - the object (QP: kind UNIC_DB_SQ, CQ: UNIC_DB_ARM) with
  * index @idx gets row @db_index of slot @proc. 0, -UNIC_EINVAL, -UNIC_EBUSY (row
  * taken). @idx UNIC_DB_NONE unbinds. */
-int unic_slot_bind(struct unic_nic *nic, uint32_t proc, enum unic_db_kind kind,
+int unic_slot_bind(struct unic_base *nic, uint32_t proc, enum unic_db_kind kind,
 		   uint32_t db_index, uint16_t idx);
 
 /** unic_slot_bad_doorbell() - @word of process @proc names nothing: count it, and
  * note that DB_ERROR is due (command/proc.c sends it) unless one is on its way or
  * not acknowledged. */
-void unic_slot_bad_doorbell(struct unic_nic *nic, uint32_t proc, uint32_t word);
+void unic_slot_bad_doorbell(struct unic_base *nic, uint32_t proc,
+			    uint32_t word);
 
 /* What processes that detach may cost in a round, all together, in units of some 40
  * instructions; what each thing costs (tests/bench/steps.json). The first that is
@@ -105,9 +106,9 @@ void unic_slot_bad_doorbell(struct unic_nic *nic, uint32_t proc, uint32_t word);
 
 /** unic_slot_ration_left() - what is left of UNIC_LEAVE_ROUND in this round; 0: no
  * more of a process that detaches ends in it. */
-uint32_t unic_slot_ration_left(struct unic_nic *nic);
+uint32_t unic_slot_ration_left(struct unic_base *nic);
 
 /** unic_slot_ration_spend() - something ends that costs so much. */
-void unic_slot_ration_spend(struct unic_nic *nic, uint32_t cost);
+void unic_slot_ration_spend(struct unic_base *nic, uint32_t cost);
 
 #endif /* UNIC_SLOTS_H */

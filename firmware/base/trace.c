@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* trace.c - binary trace events into the BAR. */
-#include "nic.h"
+#include "base/base.h"
 
 /* Everything but frames and work completions, which would flood the ring. */
 #define DEFAULT_MASK (UNIC_TG_MR | UNIC_TG_EVICT | UNIC_TG_TOKEN | UNIC_TG_CMD)
 
-void unic_trace_init(struct unic_nic *nic)
+void unic_trace_init(struct unic_base *nic)
 {
 	uint8_t *bar = unic_port_bar(nic->port);
 
@@ -13,7 +13,7 @@ void unic_trace_init(struct unic_nic *nic)
 	nic->trace.mask = DEFAULT_MASK;
 }
 
-void unic_trace_write(struct unic_nic *nic, uint32_t code, uint32_t proc,
+void unic_trace_write(struct unic_base *nic, uint32_t code, uint32_t proc,
 		      uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3)
 {
 	uint32_t n = nic->trace.seq++;

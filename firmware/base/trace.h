@@ -10,7 +10,7 @@
 
 #include "unic_stats.h"
 
-struct unic_nic;
+struct unic_base;
 
 struct unic_trace {
 	struct unic_trace_rec *ring; /* hostile memory, written only */
@@ -18,10 +18,10 @@ struct unic_trace {
 	uint32_t mask;		     /* UNIC_TG_* recorded */
 };
 
-void unic_trace_init(struct unic_nic *nic);
+void unic_trace_init(struct unic_base *nic);
 
 /** unic_trace_write() - record one event. Use the macro below. */
-void unic_trace_write(struct unic_nic *nic, uint32_t code, uint32_t proc,
+void unic_trace_write(struct unic_base *nic, uint32_t code, uint32_t proc,
 		      uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3);
 
 #define UNIC_TRACE_GROUP(name, group, text) UNIC_TG_OF_##name = (group),
@@ -30,11 +30,11 @@ enum unic_trace_group_of {
 };
 
 /* Costs one load and one test when the group is off. */
-#define UNIC_TRACE(nic, name, proc, a0, a1, a2, a3)                            \
-	do {                                                                   \
-		if ((nic)->trace.mask & UNIC_TG_OF_##name)                     \
-			unic_trace_write(nic, UNIC_T_##name, proc, a0, a1, a2, \
-					 a3);                                  \
+#define UNIC_TRACE(nic, name, proc, a0, a1, a2, a3)                         \
+	do {                                                                \
+		if ((nic)->trace.mask & UNIC_TG_OF_##name)                  \
+			unic_trace_write(&(nic)->base, UNIC_T_##name, proc, \
+					 a0, a1, a2, a3);                   \
 	} while (0)
 
 #endif /* UNIC_TRACE_H */

@@ -6,7 +6,7 @@
 #include "command/cmd_derived.h"
 #include "command/dump.h"
 #include "command/proc.h"
-#include "nic.h"
+#include "command/command.h"
 #include "revoke/register.h"
 
 #define REC_BYTES 64u
@@ -15,10 +15,10 @@
  * A handler gets the one fetched copy of the command and a zeroed completion
  * whose header is already right; it returns 0 or -UNIC_E*.
  */
-typedef int unic_cmd_fn(struct unic_nic *nic, const void *rec, void *out,
+typedef int unic_cmd_fn(struct unic_command *nic, const void *rec, void *out,
 			uint8_t *list);
 
-static int do_nop(struct unic_nic *nic, const void *rec, void *out,
+static int do_nop(struct unic_command *nic, const void *rec, void *out,
 		  uint8_t *list)
 {
 	const struct unic_cmd_nop *cmd = rec;
@@ -30,15 +30,16 @@ static int do_nop(struct unic_nic *nic, const void *rec, void *out,
 	return 0;
 }
 
-void unic_cmd_publish(struct unic_nic *nic)
+void unic_cmd_publish(struct unic_command *nic)
 {
 	const struct unic_mbox_times times = {
 		.grace_us = nic->notices.grace_us,
 		.deliver_us = nic->notices.deliver_us,
 		.reaper_us = nic->candidates.reaper_us,
+		.drain_us = UNIC_DRAIN_BOUND_US,
 	};
 
-	unic_mbox_publish(nic, &times);
+	unic_mbox_publish(&nic->base, &times);
 }
 
 static bool in_range(uint32_t v, uint32_t lo, uint32_t hi)
@@ -58,7 +59,7 @@ static bool flags_ok(uint32_t flags, uint32_t low, uint32_t high)
 		       : !low && !high;
 }
 
-static int do_set_params(struct unic_nic *nic, const void *rec, void *out,
+static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 			 uint8_t *list)
 {
 	const struct unic_cmd_set_params *cmd = rec;
@@ -93,13 +94,14 @@ static int do_set_params(struct unic_nic *nic, const void *rec, void *out,
 	if (cmd->extend_us)
 		n->extend_us = unic_from_le32(cmd->extend_us);
 	if (flags & ~UNIC_PARAM_WATERMARKS)
-		unic_usage_switch(nic, flags & UNIC_PARAM_USES_REPORTED);
+		unic_usage_switch(&nic->memory,
+				  flags & UNIC_PARAM_USES_REPORTED);
 	unic_cmd_publish(nic);
-	unic_evict_kick(nic);
+	unic_evict_kick(&nic->revoke);
 	return 0;
 }
 
-static int do_host_time(struct unic_nic *nic, const void *rec, void *out,
+static int do_host_time(struct unic_command *nic, const void *rec, void *out,
 			uint8_t *list)
 {
 	const struct unic_cmd_host_time *cmd = rec;
@@ -113,7 +115,7 @@ static int do_host_time(struct unic_nic *nic, const void *rec, void *out,
 	return 0;
 }
 
-static bool any_connected(const struct unic_nic *nic)
+static bool any_connected(const struct unic_command *nic)
 {
 	uint32_t i;
 
@@ -123,7 +125,7 @@ static bool any_connected(const struct unic_nic *nic)
 	return false;
 }
 
-static int do_set_addr(struct unic_nic *nic, const void *rec, void *out,
+static int do_set_addr(struct unic_command *nic, const void *rec, void *out,
 		       uint8_t *list)
 {
 	const struct unic_cmd_set_addr *cmd = rec;
@@ -140,20 +142,20 @@ static int do_set_addr(struct unic_nic *nic, const void *rec, void *out,
 	return 0;
 }
 
-static int do_entropy(struct unic_nic *nic, const void *rec, void *out,
+static int do_entropy(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list)
 {
 	const struct unic_cmd_entropy *cmd = rec;
 
 	(void)out;
 	(void)list;
-	unic_random_mix(nic, cmd->bytes);
-	unic_mr_rekey(nic);
-	unic_qp_rekey(nic);
+	unic_random_mix(&nic->base, cmd->bytes);
+	unic_mr_rekey(&nic->memory);
+	unic_qp_rekey(&nic->transport);
 	return 0;
 }
 
-static int do_proc_attach(struct unic_nic *nic, const void *rec, void *out,
+static int do_proc_attach(struct unic_command *nic, const void *rec, void *out,
 			  uint8_t *list)
 {
 	(void)out;
@@ -161,7 +163,7 @@ static int do_proc_attach(struct unic_nic *nic, const void *rec, void *out,
 	return unic_proc_attach(nic, rec);
 }
 
-static int do_proc_detach(struct unic_nic *nic, const void *rec, void *out,
+static int do_proc_detach(struct unic_command *nic, const void *rec, void *out,
 			  uint8_t *list)
 {
 	const struct unic_cmd_proc_detach *cmd = rec;
@@ -171,7 +173,7 @@ static int do_proc_detach(struct unic_nic *nic, const void *rec, void *out,
 	return unic_proc_detach(nic, unic_from_le32(cmd->proc));
 }
 
-static int do_db_ack(struct unic_nic *nic, const void *rec, void *out,
+static int do_db_ack(struct unic_command *nic, const void *rec, void *out,
 		     uint8_t *list)
 {
 	const struct unic_cmd_db_ack *cmd = rec;
@@ -181,7 +183,7 @@ static int do_db_ack(struct unic_nic *nic, const void *rec, void *out,
 	return unic_proc_db_ack(nic, unic_from_le32(cmd->proc));
 }
 
-static int do_proc_set(struct unic_nic *nic, const void *rec, void *out,
+static int do_proc_set(struct unic_command *nic, const void *rec, void *out,
 		       uint8_t *list)
 {
 	(void)out;
@@ -189,7 +191,7 @@ static int do_proc_set(struct unic_nic *nic, const void *rec, void *out,
 	return unic_proc_set(nic, rec);
 }
 
-static int do_pd_alloc(struct unic_nic *nic, const void *rec, void *out,
+static int do_pd_alloc(struct unic_command *nic, const void *rec, void *out,
 		       uint8_t *list)
 {
 	const struct unic_cmd_pd *cmd = rec;
@@ -200,7 +202,7 @@ static int do_pd_alloc(struct unic_nic *nic, const void *rec, void *out,
 	(void)list;
 	if (unic_from_le32(cmd->pd) || (flags & ~UNIC_PD_FLAGS_ALL))
 		return -UNIC_EINVAL;
-	pd = unic_pd_alloc(nic, unic_from_le32(cmd->proc),
+	pd = unic_pd_alloc(&nic->memory, unic_from_le32(cmd->proc),
 			   flags & UNIC_PD_PHYSICAL);
 	if (pd < 0)
 		return pd;
@@ -208,7 +210,7 @@ static int do_pd_alloc(struct unic_nic *nic, const void *rec, void *out,
 	return 0;
 }
 
-static int do_pd_free(struct unic_nic *nic, const void *rec, void *out,
+static int do_pd_free(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list)
 {
 	const struct unic_cmd_pd *cmd = rec;
@@ -217,7 +219,7 @@ static int do_pd_free(struct unic_nic *nic, const void *rec, void *out,
 	(void)list;
 	if (unic_from_le32(cmd->flags))
 		return -UNIC_EINVAL;
-	return unic_pd_free(nic, unic_from_le32(cmd->proc),
+	return unic_pd_free(&nic->memory, unic_from_le32(cmd->proc),
 			    unic_from_le32(cmd->pd));
 }
 
@@ -231,7 +233,7 @@ void unic_cmd_fetch(const uint8_t *list, uint64_t *to, uint32_t n)
 }
 
 /* The list page is shared memory: each address is read once, into our copy. */
-static const uint64_t *fetch_list(struct unic_nic *nic, const uint8_t *list,
+static const uint64_t *fetch_list(struct unic_command *nic, const uint8_t *list,
 				  uint32_t count)
 {
 	const unic_le64 *shared = (const unic_le64 *)list;
@@ -266,10 +268,10 @@ static bool table_of_err(int err, uint32_t *table)
 	}
 }
 
-static void build_usage_cpl(struct unic_nic *nic, uint32_t proc, uint32_t table,
-			    struct unic_cpl_usage *cpl)
+static void build_usage_cpl(struct unic_command *nic, uint32_t proc,
+			    uint32_t table, struct unic_cpl_usage *cpl)
 {
-	unic_evict_usage(nic, proc, cpl);
+	unic_evict_usage(&nic->revoke, proc, cpl);
 	cpl->table = unic_to_le32(table);
 	if (table == UNIC_TABLE_MR) {
 		cpl->limit = unic_to_le32(UNIC_MRS);
@@ -285,7 +287,7 @@ static void build_usage_cpl(struct unic_nic *nic, uint32_t proc, uint32_t table,
 	}
 }
 
-void unic_cmd_explain(struct unic_nic *nic, uint32_t pd, int err, void *out)
+void unic_cmd_explain(struct unic_command *nic, uint32_t pd, int err, void *out)
 {
 	uint32_t table;
 
@@ -304,7 +306,7 @@ static void build_mr_reg_cpl(struct unic_cpl_mr_reg *cpl,
 
 /* MR_REG that is none of a region with pages: of a physical one, or wrong. */
 static int __attribute__((noinline, cold))
-reg_dma_mr(struct unic_nic *nic, const struct unic_cmd_mr_reg *cmd,
+reg_dma_mr(struct unic_command *nic, const struct unic_cmd_mr_reg *cmd,
 	   const struct unic_mr_args *a, void *out)
 {
 	struct unic_mr_result res = { 0 };
@@ -313,14 +315,14 @@ reg_dma_mr(struct unic_nic *nic, const struct unic_cmd_mr_reg *cmd,
 	if (cmd->residency != UNIC_PHYSICAL || cmd->rsvd0 || cmd->stag ||
 	    a->table || cmd->flags)
 		return -UNIC_EINVAL;
-	err = unic_dma_mr_reg(nic, a, &res);
+	err = unic_dma_mr_reg(&nic->revoke, a, &res);
 	unic_cmd_explain(nic, a->pd, err, out);
 	if (!err)
 		build_mr_reg_cpl(out, &res);
 	return err;
 }
 
-static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
+static int do_mr_reg(struct unic_command *nic, const void *rec, void *out,
 		     uint8_t *list)
 {
 	const struct unic_cmd_mr_reg *cmd = rec;
@@ -359,15 +361,15 @@ static int do_mr_reg(struct unic_nic *nic, const void *rec, void *out,
 			return -UNIC_ETOOLARGE;
 		pages = fetch_list(nic, list, a.n_pages);
 	}
-	err = restore ? unic_mr_restore(nic, &a, stag, pages, &res)
-		      : unic_mr_reg(nic, &a, pages, &res);
+	err = restore ? unic_mr_restore(&nic->revoke, &a, stag, pages, &res)
+		      : unic_mr_reg(&nic->revoke, &a, pages, &res);
 	unic_cmd_explain(nic, pd, err, out);
 	if (err == 0 || err == -UNIC_EPENDING)
 		build_mr_reg_cpl(out, &res);
 	return err;
 }
 
-static int do_mr_fill(struct unic_nic *nic, const void *rec, void *out,
+static int do_mr_fill(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list)
 {
 	const struct unic_cmd_mr_fill *cmd = rec;
@@ -376,13 +378,13 @@ static int do_mr_fill(struct unic_nic *nic, const void *rec, void *out,
 	(void)out;
 	if (count < 1 || count > UNIC_BOX_LIST_MAX)
 		return -UNIC_EINVAL;
-	return unic_mr_fill(nic, unic_from_le32(cmd->mr),
+	return unic_mr_fill(&nic->memory, unic_from_le32(cmd->mr),
 			    unic_from_le32(cmd->gen),
 			    unic_from_le32(cmd->first), count,
 			    fetch_list(nic, list, count));
 }
 
-static int build_pages_cpl(const struct unic_nic *nic, unic_le32 mr,
+static int build_pages_cpl(const struct unic_command *nic, unic_le32 mr,
 			   uint32_t done, int err,
 			   struct unic_cpl_mr_pages *cpl)
 {
@@ -392,7 +394,7 @@ static int build_pages_cpl(const struct unic_nic *nic, unic_le32 mr,
 	return err;
 }
 
-static int do_mr_fault(struct unic_nic *nic, const void *rec, void *out,
+static int do_mr_fault(struct unic_command *nic, const void *rec, void *out,
 		       uint8_t *list)
 {
 	const struct unic_cmd_mr_fault *cmd = rec;
@@ -405,60 +407,60 @@ static int do_mr_fault(struct unic_nic *nic, const void *rec, void *out,
 		return -UNIC_EINVAL;
 	if (!cannot)
 		pages = fetch_list(nic, list, count);
-	err = unic_fault_refused(nic, cmd, pages, &done);
+	err = unic_fault_refused(&nic->memory, cmd, pages, &done);
 	return build_pages_cpl(nic, cmd->mr, done, err, out);
 }
 
-static int do_mr_invalidate(struct unic_nic *nic, const void *rec, void *out,
-			    uint8_t *list)
+static int do_mr_invalidate(struct unic_command *nic, const void *rec,
+			    void *out, uint8_t *list)
 {
 	const struct unic_cmd_mr_pages *cmd = rec;
 	uint32_t done = 0;
-	int err = unic_fault_invalidate(nic, cmd, &done);
+	int err = unic_fault_invalidate(&nic->memory, cmd, &done);
 
 	(void)list;
 	return build_pages_cpl(nic, cmd->mr, done, err, out);
 }
 
-static int do_mr_advise(struct unic_nic *nic, const void *rec, void *out,
+static int do_mr_advise(struct unic_command *nic, const void *rec, void *out,
 			uint8_t *list)
 {
 	const struct unic_cmd_mr_pages *cmd = rec;
 	uint32_t done = 0;
-	int err = unic_fault_advise(nic, cmd, &done);
+	int err = unic_fault_advise(&nic->memory, cmd, &done);
 
 	(void)list;
 	return build_pages_cpl(nic, cmd->mr, done, err, out);
 }
 
-static int do_mr_dereg(struct unic_nic *nic, const void *rec, void *out,
+static int do_mr_dereg(struct unic_command *nic, const void *rec, void *out,
 		       uint8_t *list)
 {
 	const struct unic_cmd_mr *cmd = rec;
 
 	(void)out;
 	(void)list;
-	return unic_mr_dereg(nic, unic_from_le32(cmd->mr),
+	return unic_mr_dereg(&nic->revoke, unic_from_le32(cmd->mr),
 			     unic_from_le32(cmd->gen));
 }
 
-static int do_wait_cancel(struct unic_nic *nic, const void *rec, void *out,
+static int do_wait_cancel(struct unic_command *nic, const void *rec, void *out,
 			  uint8_t *list)
 {
 	const struct unic_cmd_wait_cancel *cmd = rec;
 
 	(void)out;
 	(void)list;
-	return unic_admission_cancel(nic, unic_from_le32(cmd->wait));
+	return unic_admission_cancel(&nic->revoke, unic_from_le32(cmd->wait));
 }
 
-static int do_notice_ack(struct unic_nic *nic, const void *rec, void *out,
+static int do_notice_ack(struct unic_command *nic, const void *rec, void *out,
 			 uint8_t *list)
 {
 	const struct unic_cmd_notice_ack *cmd = rec;
 	struct unic_cpl_notice *cpl = out;
 	uint64_t deadline = 0;
-	int err = unic_evict_ack(nic, unic_from_le32(cmd->mr),
+	int err = unic_evict_ack(&nic->revoke, unic_from_le32(cmd->mr),
 				 unic_from_le32(cmd->gen),
 				 unic_from_le32(cmd->seq), &deadline);
 
@@ -467,13 +469,13 @@ static int do_notice_ack(struct unic_nic *nic, const void *rec, void *out,
 	return err;
 }
 
-static int do_notice_answer(struct unic_nic *nic, const void *rec, void *out,
-			    uint8_t *list)
+static int do_notice_answer(struct unic_command *nic, const void *rec,
+			    void *out, uint8_t *list)
 {
 	struct unic_cpl_notice *cpl = out;
 	uint64_t deadline = 0;
 	uint8_t refusal = 0;
-	int err = unic_evict_answer(nic, rec, &deadline, &refusal);
+	int err = unic_evict_answer(&nic->revoke, rec, &deadline, &refusal);
 
 	(void)list;
 	cpl->deadline_ns = unic_to_le64(deadline);
@@ -481,18 +483,18 @@ static int do_notice_answer(struct unic_nic *nic, const void *rec, void *out,
 	return err;
 }
 
-static int do_mr_evict(struct unic_nic *nic, const void *rec, void *out,
+static int do_mr_evict(struct unic_command *nic, const void *rec, void *out,
 		       uint8_t *list)
 {
 	const struct unic_cmd_mr *cmd = rec;
 
 	(void)out;
 	(void)list;
-	return unic_evict_admin(nic, unic_from_le32(cmd->mr),
+	return unic_evict_admin(&nic->revoke, unic_from_le32(cmd->mr),
 				unic_from_le32(cmd->gen));
 }
 
-static int do_token_alloc(struct unic_nic *nic, const void *rec, void *out,
+static int do_token_alloc(struct unic_command *nic, const void *rec, void *out,
 			  uint8_t *list)
 {
 	const struct unic_cmd_token_alloc *cmd = rec;
@@ -518,7 +520,7 @@ static int do_token_alloc(struct unic_nic *nic, const void *rec, void *out,
 	if (a.n_pieces > UNIC_TOKEN_PIECES)
 		return -UNIC_EINVAL;
 	a.pieces = fetch_list(nic, list, 2 * a.n_pieces);
-	index = unic_token_alloc(nic, &a, &key);
+	index = unic_token_alloc(&nic->memory, &a, &key);
 	if (index < 0)
 		return index;
 	cpl->index = unic_to_le32((uint32_t)index);
@@ -526,13 +528,13 @@ static int do_token_alloc(struct unic_nic *nic, const void *rec, void *out,
 	return 0;
 }
 
-static int do_token_cancel(struct unic_nic *nic, const void *rec, void *out,
+static int do_token_cancel(struct unic_command *nic, const void *rec, void *out,
 			   uint8_t *list)
 {
 	const struct unic_cmd_token_cancel *cmd = rec;
 	struct unic_cpl_token *cpl = out;
 	uint32_t end = 0, placed = 0;
-	int err = unic_token_cancel(nic, unic_from_le32(cmd->proc),
+	int err = unic_token_cancel(&nic->memory, unic_from_le32(cmd->proc),
 				    unic_from_le32(cmd->index),
 				    unic_from_le64(cmd->key), &end, &placed);
 
@@ -554,72 +556,72 @@ static int build_obj_cpl(int id, void *out)
 	return 0;
 }
 
-static int do_cq_create(struct unic_nic *nic, const void *rec, void *out,
+static int do_cq_create(struct unic_command *nic, const void *rec, void *out,
 			uint8_t *list)
 {
 	(void)list;
-	return build_obj_cpl(unic_cq_create(nic, rec), out);
+	return build_obj_cpl(unic_cq_create(&nic->transport, rec), out);
 }
 
-static int do_cq_destroy(struct unic_nic *nic, const void *rec, void *out,
+static int do_cq_destroy(struct unic_command *nic, const void *rec, void *out,
 			 uint8_t *list)
 {
 	const struct unic_cmd_obj *cmd = rec;
 
 	(void)out;
 	(void)list;
-	return unic_cq_destroy(nic, unic_from_le32(cmd->proc),
+	return unic_cq_destroy(&nic->transport, unic_from_le32(cmd->proc),
 			       unic_from_le32(cmd->id));
 }
 
-static int do_qp_create(struct unic_nic *nic, const void *rec, void *out,
+static int do_qp_create(struct unic_command *nic, const void *rec, void *out,
 			uint8_t *list)
 {
 	(void)list;
-	return build_obj_cpl(unic_qp_create(nic, rec), out);
+	return build_obj_cpl(unic_qp_create(&nic->transport, rec), out);
 }
 
-static int do_qp_modify(struct unic_nic *nic, const void *rec, void *out,
+static int do_qp_modify(struct unic_command *nic, const void *rec, void *out,
 			uint8_t *list)
 {
 	(void)out;
 	(void)list;
-	return unic_qp_modify(nic, rec);
+	return unic_qp_modify(&nic->transport, rec);
 }
 
-static int do_qp_destroy(struct unic_nic *nic, const void *rec, void *out,
+static int do_qp_destroy(struct unic_command *nic, const void *rec, void *out,
 			 uint8_t *list)
 {
 	const struct unic_cmd_obj *cmd = rec;
 
 	(void)out;
 	(void)list;
-	return unic_qp_destroy(nic, unic_from_le32(cmd->proc),
+	return unic_qp_destroy(&nic->transport, unic_from_le32(cmd->proc),
 			       unic_from_le32(cmd->id));
 }
 
-static int do_arp(struct unic_nic *nic, const void *rec, void *out,
+static int do_arp(struct unic_command *nic, const void *rec, void *out,
 		  uint8_t *list)
 {
 	const struct unic_cmd_arp *cmd = rec;
 	struct unic_cpl_arp *cpl = out;
 
 	(void)list;
-	return unic_arp_resolve(nic, unic_from_le32(cmd->ipv4),
+	return unic_arp_resolve(&nic->transport, unic_from_le32(cmd->ipv4),
 				unic_from_le32(cmd->user), cpl->mac);
 }
 
-static int do_mad_send(struct unic_nic *nic, const void *rec, void *out,
+static int do_mad_send(struct unic_command *nic, const void *rec, void *out,
 		       uint8_t *list)
 {
 	uint8_t data[UNIC_MAD_BYTES];
 
 	(void)out;
 	memcpy(data, list, sizeof(data));
-	return unic_mad_send(nic, rec, data);
+	return unic_mad_send(&nic->transport, rec, data);
 }
 
-static int do_query_usage(struct unic_nic *nic, const void *rec, void *out,
+static int do_query_usage(struct unic_command *nic, const void *rec, void *out,
 			  uint8_t *list)
 {
 	const struct unic_cmd_obj *cmd = rec;
@@ -628,13 +630,13 @@ static int do_query_usage(struct unic_nic *nic, const void *rec, void *out,
 	(void)list;
 	if (unic_from_le32(cmd->proc))
 		return -UNIC_EINVAL;
-	if (!unic_slot_live(nic, proc))
+	if (!unic_slot_live(&nic->base, proc))
 		return -UNIC_ENOPROC;
 	build_usage_cpl(nic, proc, 0, out);
 	return 0;
 }
 
-static int do_dump(struct unic_nic *nic, const void *rec, void *out,
+static int do_dump(struct unic_command *nic, const void *rec, void *out,
 		   uint8_t *list)
 {
 	const struct unic_cmd_dump *cmd = rec;
@@ -650,7 +652,7 @@ static int do_dump(struct unic_nic *nic, const void *rec, void *out,
 	return 0;
 }
 
-static int do_trace_ctl(struct unic_nic *nic, const void *rec, void *out,
+static int do_trace_ctl(struct unic_command *nic, const void *rec, void *out,
 			uint8_t *list)
 {
 	const struct unic_cmd_trace_ctl *cmd = rec;
@@ -661,7 +663,7 @@ static int do_trace_ctl(struct unic_nic *nic, const void *rec, void *out,
 	return 0;
 }
 
-static int do_fault(struct unic_nic *nic, const void *rec, void *out,
+static int do_fault(struct unic_command *nic, const void *rec, void *out,
 		    uint8_t *list)
 {
 	const struct unic_cmd_fault *cmd = rec;
@@ -746,7 +748,7 @@ static bool rest_is_zero(const uint8_t *rec, uint32_t used)
 	return !any;
 }
 
-int unic_cmd_one(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_one(struct unic_command *nic, const void *rec, void *out,
 		 uint8_t *list)
 {
 	const struct unic_cmd_hdr *hdr = rec;
@@ -756,7 +758,7 @@ int unic_cmd_one(struct unic_nic *nic, const void *rec, void *out,
 	return commands[hdr->opcode].run(nic, rec, out, list);
 }
 
-static int run_cmd(struct unic_nic *nic, const uint8_t *rec, void *out,
+static int run_cmd(struct unic_command *nic, const uint8_t *rec, void *out,
 		   uint8_t *list)
 {
 	const struct unic_cmd_hdr *hdr = (const struct unic_cmd_hdr *)rec;
@@ -772,7 +774,7 @@ static int run_cmd(struct unic_nic *nic, const uint8_t *rec, void *out,
 	    hdr->opcode != UNIC_CMD_NOP)
 		return -UNIC_EFAILED;
 	if (nic->evict_due)
-		unic_evict_settle(nic);
+		unic_evict_settle(&nic->revoke);
 	return commands[hdr->opcode].run(nic, rec, out, list);
 }
 
@@ -789,7 +791,7 @@ static bool is_untimed_cmd(uint8_t opcode)
 	return opcode < 64 && (set >> opcode & 1);
 }
 
-void unic_cmd_execute(struct unic_nic *nic, const void *rec, void *out,
+void unic_cmd_execute(struct unic_command *nic, const void *rec, void *out,
 		      void *list)
 {
 	const struct unic_cmd_hdr *cmd = rec;

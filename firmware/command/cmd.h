@@ -7,7 +7,7 @@
 #ifndef UNIC_CMD_H
 #define UNIC_CMD_H
 
-struct unic_nic;
+struct unic_command;
 
 /**
  * unic_cmd_execute() - validate and execute one fetched command. Reads the clock
@@ -16,11 +16,11 @@ struct unic_nic;
  * @out:  64 bytes, becomes the completion; both are aligned to 8.
  * @list: the 4096-byte list page of the command's slot, in shared memory.
  */
-void unic_cmd_execute(struct unic_nic *nic, const void *rec, void *out,
+void unic_cmd_execute(struct unic_command *nic, const void *rec, void *out,
 		      void *list);
 
 /** unic_cmd_publish() - bring the changing part of the info page up to date: state,
  * epoch, address, what SET_PARAMS sets. */
-void unic_cmd_publish(struct unic_nic *nic);
+void unic_cmd_publish(struct unic_command *nic);
 
 #endif /* UNIC_CMD_H */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "command/cmd_derived.h"
-#include "nic.h"
+#include "command/command.h"
 
 #define REC_BYTES 64u
 #define TOO_MUCH  (UNIC_LIST_BYTES + 1)
@@ -54,7 +54,7 @@ static bool has_wait_flag(const union record *rec)
 
 /* A record that the batch takes, with its list, which begins *@off bytes into
  * the page. */
-static int run_one(struct unic_nic *nic, bool (*takes)(uint8_t opcode),
+static int run_one(struct unic_command *nic, bool (*takes)(uint8_t opcode),
 		   const union record *rec, void *out, uint8_t *list,
 		   uint32_t *off)
 {
@@ -71,7 +71,7 @@ static int run_one(struct unic_nic *nic, bool (*takes)(uint8_t opcode),
 
 /* The shared page is fetched once, record by record, and each is answered in
  * its place. */
-static int run_batch(struct unic_nic *nic, const void *rec, void *out,
+static int run_batch(struct unic_command *nic, const void *rec, void *out,
 		     uint8_t *list, bool (*takes)(uint8_t opcode))
 {
 	const struct unic_cmd_batch *cmd = rec;
@@ -98,13 +98,13 @@ static int run_batch(struct unic_nic *nic, const void *rec, void *out,
 	return 0;
 }
 
-int unic_cmd_mr_batch(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_mr_batch(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list)
 {
 	return run_batch(nic, rec, out, list, in_mr_batch);
 }
 
-int unic_cmd_token_batch(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_token_batch(struct unic_command *nic, const void *rec, void *out,
 			 uint8_t *list)
 {
 	return run_batch(nic, rec, out, list, in_token_batch);

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "memory/derived.h"
-#include "nic.h"
+#include "command/command.h"
 #include "revoke/register.h"
 
 /* The list page is shared memory: what is used is our copy. */
-static const uint64_t *fetch_list_bytes(struct unic_nic *nic,
+static const uint64_t *fetch_list_bytes(struct unic_command *nic,
 					const uint8_t *list, uint32_t bytes)
 {
 	unic_cmd_fetch(list, nic->list, (bytes + 7) / 8);
@@ -25,7 +25,7 @@ static void build_mr_alloc_cpl(void *out, const struct unic_mr_result *res)
 	cpl->stag = unic_to_le32(res->stag);
 }
 
-int unic_cmd_mr_alloc(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_mr_alloc(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list)
 {
 	const struct unic_cmd_mr_alloc *cmd = rec;
@@ -45,7 +45,7 @@ int unic_cmd_mr_alloc(struct unic_nic *nic, const void *rec, void *out,
 	(void)list;
 	if (pd >= UNIC_PDS)
 		return -UNIC_ENOPD;
-	err = unic_derived_alloc(nic, &a, &res);
+	err = unic_derived_alloc(&nic->revoke, &a, &res);
 	if (err)
 		unic_cmd_explain(nic, pd, err, out);
 	else
@@ -53,13 +53,13 @@ int unic_cmd_mr_alloc(struct unic_nic *nic, const void *rec, void *out,
 	return err;
 }
 
-int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_mr_make(struct unic_command *nic, const void *rec, void *out,
 		     uint8_t *list)
 {
 	const struct unic_cmd_mr_make *cmd = rec;
 	uint32_t n = unic_from_le32(cmd->n), mr = unic_from_le32(cmd->mr);
 	const struct unic_mr *m =
-		unic_mr_get(nic, mr, unic_from_le32(cmd->gen));
+		unic_mr_get(&nic->memory, mr, unic_from_le32(cmd->gen));
 	struct unic_derived_plan plan = {
 		.kinds = 0xff,
 		.key = cmd->key,
@@ -73,7 +73,7 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 
 	if (!m)
 		return -UNIC_ENOMR;
-	if (unic_key_guard_held(nic, UNIC_KEY_GUARD_LOCAL, m->proc))
+	if (unic_key_guard_held(&nic->memory, UNIC_KEY_GUARD_LOCAL, m->proc))
 		return -UNIC_EBUSY;
 	if (cmd->strided > 1 || n > UNIC_LIST_ELEMENTS)
 		return -UNIC_EINVAL;
@@ -87,7 +87,7 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 		plan.strides = (const void *)(plan.list + n);
 	plan.stag = m->stag;
 	plan.pd = m->pd;
-	err = unic_derived_make(nic, &plan);
+	err = unic_derived_make(&nic->memory, &plan);
 	if (err)
 		return err == -UNIC_EAGAIN ? -UNIC_EBUSY : err;
 	res = (struct unic_mr_result){ mr, m->gen, m->stag, 0 };
@@ -95,11 +95,12 @@ int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
 	return 0;
 }
 
-int unic_cmd_mr_inval(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_mr_inval(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list)
 {
 	const struct unic_cmd_mr *cmd = rec;
-	const struct unic_mr *m = unic_mr_get(nic, unic_from_le32(cmd->mr),
+	const struct unic_mr *m = unic_mr_get(&nic->memory,
+					      unic_from_le32(cmd->mr),
 					      unic_from_le32(cmd->gen));
 	int err;
 
@@ -107,13 +108,13 @@ int unic_cmd_mr_inval(struct unic_nic *nic, const void *rec, void *out,
 	(void)list;
 	if (!m)
 		return -UNIC_ENOMR;
-	err = unic_derived_close(nic, m->stag, m->pd, false);
+	err = unic_derived_close(&nic->memory, m->stag, m->pd, false);
 	if (!err)
-		unic_derived_unmake(nic, m->stag);
+		unic_derived_unmake(&nic->memory, m->stag);
 	return err == -UNIC_EAGAIN ? -UNIC_EBUSY : err;
 }
 
-int unic_cmd_mr_rereg(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_mr_rereg(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list)
 {
 	const struct unic_cmd_mr_rereg *cmd = rec;
@@ -127,7 +128,7 @@ int unic_cmd_mr_rereg(struct unic_nic *nic, const void *rec, void *out,
 		.length = unic_from_le64(cmd->length),
 		.n_pages = unic_from_le32(cmd->n_pages),
 	};
-	const struct unic_mr *m = unic_mr_get(nic, r.mr, r.gen);
+	const struct unic_mr *m = unic_mr_get(&nic->memory, r.mr, r.gen);
 	uint32_t i;
 	int err;
 
@@ -141,7 +142,7 @@ int unic_cmd_mr_rereg(struct unic_nic *nic, const void *rec, void *out,
 		nic->list[i] =
 			unic_from_le64((UNIC_FORCE unic_le64)nic->list[i]);
 	r.pages = nic->list;
-	err = unic_mr_rereg(nic, &r);
+	err = unic_mr_rereg(&nic->revoke, &r);
 	if (err && m)
 		unic_cmd_explain(nic, m->pd, err, out);
 	return err;

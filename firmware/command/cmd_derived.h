@@ -11,31 +11,32 @@
 
 #include <stdint.h>
 
-struct unic_nic;
+struct unic_command;
 
-int unic_cmd_mr_alloc(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_mr_alloc(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list);
-int unic_cmd_mr_make(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_mr_make(struct unic_command *nic, const void *rec, void *out,
 		     uint8_t *list);
-int unic_cmd_mr_inval(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_mr_inval(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list);
-int unic_cmd_mr_rereg(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_mr_rereg(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list);
-int unic_cmd_mr_batch(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_mr_batch(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list);
-int unic_cmd_token_batch(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_token_batch(struct unic_command *nic, const void *rec, void *out,
 			 uint8_t *list);
 
 /* For these, of cmd.c. */
 
 /** unic_cmd_explain() - after @err of a registration of @pd: a struct
  * unic_cpl_usage in @out, if that explains it. */
-void unic_cmd_explain(struct unic_nic *nic, uint32_t pd, int err, void *out);
+void unic_cmd_explain(struct unic_command *nic, uint32_t pd, int err,
+		      void *out);
 
 /** unic_cmd_one() - execute record @rec of a batch, of an opcode there is and
  * word-aligned, into completion @out; @list: what its list page would have. Its
  * epoch is not looked at. */
-int unic_cmd_one(struct unic_nic *nic, const void *rec, void *out,
+int unic_cmd_one(struct unic_command *nic, const void *rec, void *out,
 		 uint8_t *list);
 
 /** unic_cmd_fetch() - @n words of shared memory, each read once, to @to. */

@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "command/dump.h"
-#include "nic.h"
+#include "command/command.h"
 
 #define ROWS (UNIC_BOX_LIST_BYTES / UNIC_ROW_BYTES)
 
 /* Each writes row @i and returns true, or false if the row is free. */
-typedef bool unic_row_fn(struct unic_nic *nic, uint32_t i, void *row);
+typedef bool unic_row_fn(struct unic_command *nic, uint32_t i, void *row);
 
-static bool tlb_row(struct unic_nic *nic, uint32_t i, void *row)
+static bool tlb_row(struct unic_command *nic, uint32_t i, void *row)
 {
 	const struct unic_tlb_entry *e = &nic->tlb.entry[i];
 	struct unic_row_tlb *r = row;
@@ -30,7 +30,7 @@ static bool tlb_row(struct unic_nic *nic, uint32_t i, void *row)
 	return true;
 }
 
-static bool mr_row(struct unic_nic *nic, uint32_t i, void *row)
+static bool mr_row(struct unic_command *nic, uint32_t i, void *row)
 {
 	const struct unic_mr *m = &nic->mrs.mr[i];
 	struct unic_row_mr *r = row;
@@ -43,7 +43,7 @@ static bool mr_row(struct unic_nic *nic, uint32_t i, void *row)
 	r->proc = unic_to_le16(m->proc);
 	r->dependents = unic_to_le16(
 		(uint16_t)(m->n_tokens +
-			   unic_dependents_count(nic, (uint16_t)i)));
+			   unic_dependents_count(&nic->memory, (uint16_t)i)));
 	r->pd = unic_to_le16(m->pd);
 	r->kind = nic->forms.form[i].kind;
 	r->state = m->state;
@@ -69,7 +69,7 @@ static bool mr_row(struct unic_nic *nic, uint32_t i, void *row)
 	return true;
 }
 
-static bool token_row(struct unic_nic *nic, uint32_t i, void *row)
+static bool token_row(struct unic_command *nic, uint32_t i, void *row)
 {
 	const struct unic_token *t = &nic->tokens.token[i];
 	struct unic_row_token *r = row;
@@ -90,7 +90,7 @@ static bool token_row(struct unic_nic *nic, uint32_t i, void *row)
 	return true;
 }
 
-static uint32_t open_notices(const struct unic_nic *nic, uint32_t proc)
+static uint32_t open_notices(const struct unic_command *nic, uint32_t proc)
 {
 	const struct unic_notices *n = &nic->notices;
 	uint32_t i, open = 0;
@@ -101,7 +101,7 @@ static uint32_t open_notices(const struct unic_nic *nic, uint32_t proc)
 	return open;
 }
 
-static bool proc_row(struct unic_nic *nic, uint32_t i, void *row)
+static bool proc_row(struct unic_command *nic, uint32_t i, void *row)
 {
 	const struct unic_proc *p = &nic->procs.proc[i];
 	const struct unic_share_owner *o = &nic->share.owner[i];
@@ -128,7 +128,7 @@ static bool proc_row(struct unic_nic *nic, uint32_t i, void *row)
 	return true;
 }
 
-static bool wait_row(struct unic_nic *nic, uint32_t i, void *row)
+static bool wait_row(struct unic_command *nic, uint32_t i, void *row)
 {
 	const struct unic_wait *w = &nic->admission.wait[i];
 	struct unic_row_wait *r = row;
@@ -143,15 +143,15 @@ static bool wait_row(struct unic_nic *nic, uint32_t i, void *row)
 	return true;
 }
 
-static bool qp_row(struct unic_nic *nic, uint32_t i, void *row)
+static bool qp_row(struct unic_command *nic, uint32_t i, void *row)
 {
 	if (!nic->qps.qp[i].used)
 		return false;
-	unic_qp_row(nic, i, row);
+	unic_qp_row(&nic->transport, i, row);
 	return true;
 }
 
-static bool cq_row(struct unic_nic *nic, uint32_t i, void *row)
+static bool cq_row(struct unic_command *nic, uint32_t i, void *row)
 {
 	const struct unic_cq *cq = &nic->cqs.cq[i];
 	struct unic_row_cq *r = row;
@@ -188,7 +188,7 @@ static const struct {
 	[UNIC_TABLE_WAIT] = { wait_row, UNIC_WAITS },
 };
 
-int unic_dump(struct unic_nic *nic, uint32_t table, uint32_t first,
+int unic_dump(struct unic_command *nic, uint32_t table, uint32_t first,
 	      uint8_t *list, uint32_t *next)
 {
 	uint64_t row[UNIC_ROW_BYTES / 8];
@@ -223,7 +223,7 @@ static unic_le32 table_sum(const void *table, size_t bytes)
 	return unic_to_le32(~crc);
 }
 
-void unic_dump_crash(const struct unic_nic *nic, struct unic_crash *out)
+void unic_dump_crash(const struct unic_command *nic, struct unic_crash *out)
 {
 	out->epoch = unic_to_le32(nic->epoch);
 	out->trace_seq = unic_to_le32(nic->trace.seq);

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-struct unic_nic;
+struct unic_command;
 
 /**
  * unic_dump() - rows [first, ...) of @table (enum unic_table) as struct
@@ -17,13 +17,13 @@ struct unic_nic;
  * Returns the rows written, or -UNIC_EINVAL; *next is the first row of the next
  * call, 0 when there are no more.
  */
-int unic_dump(struct unic_nic *nic, uint32_t table, uint32_t first,
+int unic_dump(struct unic_command *nic, uint32_t table, uint32_t first,
 	      uint8_t *list, uint32_t *next);
 
 struct unic_crash;
 
 /** unic_dump_crash() - what the NIC knows of its end: epoch, trace_seq, table_sum
  * of @out. Trusts nothing of @nic. */
-void unic_dump_crash(const struct unic_nic *nic, struct unic_crash *out);
+void unic_dump_crash(const struct unic_command *nic, struct unic_crash *out);
 
 #endif /* UNIC_DUMP_H */

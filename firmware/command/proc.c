@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "command/proc.h"
-#include "nic.h"
+#include "command/command.h"
 #include "revoke/admission.h"
 
 #define NO_PROC	     0xffffu
@@ -38,7 +38,7 @@ static bool pages_taken(const struct unic_procs *ps, const uint8_t *pages)
 	return false;
 }
 
-int unic_proc_attach(struct unic_nic *nic,
+int unic_proc_attach(struct unic_command *nic,
 		     const struct unic_cmd_proc_attach *cmd)
 {
 	uint32_t slot = unic_from_le32(cmd->proc);
@@ -67,55 +67,55 @@ int unic_proc_attach(struct unic_nic *nic,
 	p->mr_head = UNIC_MR_NIL;
 	p->host_pid = unic_from_le32(cmd->host_pid);
 	p->policy = policy;
-	unic_usage_policy(nic, slot, true);
+	unic_usage_policy(&nic->memory, slot, true);
 	p->db = (const UNIC_BOX_DB_PAGE *)pages;
 	p->np = (UNIC_BOX_NIC_PAGE *)(pages + sizeof(UNIC_BOX_DB_PAGE));
 	UNIC_WRITE_ONCE(p->np->asleep, UNIC_ASLEEP(0));
 	UNIC_WRITE_ONCE(p->np->epoch, unic_to_le32(nic->epoch));
 	unic_share_weigh(&nic->share, slot, weight);
 	nic->share.owner[slot].quota = quota;
-	unic_sched_proc_new(nic, slot);
-	unic_slot_watch(nic, slot);
+	unic_sched_proc_new(&nic->transport, slot);
+	unic_slot_watch(&nic->base, slot);
 	UNIC_TRACE(nic, PROC_ATTACH, slot, p->host_pid, weight, 0, 0);
 	return 0;
 }
 
-int unic_proc_set(struct unic_nic *nic, const struct unic_cmd_proc_set *cmd)
+int unic_proc_set(struct unic_command *nic, const struct unic_cmd_proc_set *cmd)
 {
 	uint32_t slot = unic_from_le32(cmd->proc);
 	uint32_t weight = unic_from_le32(cmd->weight);
 	uint32_t quota = unic_from_le32(cmd->quota);
 	uint32_t policy = unic_from_le32(cmd->policy);
 
-	if (!unic_slot_live(nic, slot))
+	if (!unic_slot_live(&nic->base, slot))
 		return -UNIC_ENOPROC;
 	if (!share_ok(weight, quota, policy))
 		return -UNIC_EINVAL;
 	unic_share_weigh(&nic->share, slot, weight);
 	nic->share.owner[slot].quota = quota;
 	nic->procs.proc[slot].policy = policy;
-	unic_usage_policy(nic, slot, false);
-	unic_admission_quota_changed(nic, slot);
-	unic_evict_kick(nic);
+	unic_usage_policy(&nic->memory, slot, false);
+	unic_admission_quota_changed(&nic->revoke, slot);
+	unic_evict_kick(&nic->revoke);
 	return 0;
 }
 
-static void free_proc_slot(struct unic_nic *nic, uint32_t slot)
+static void free_proc_slot(struct unic_command *nic, uint32_t slot)
 {
 	struct unic_procs *ps = &nic->procs;
 
-	unic_slot_unwatch(nic, slot);
+	unic_slot_unwatch(&nic->base, slot);
 	nic->db_errors.due -= nic->db_errors.of[slot].due;
 	memset(&nic->db_errors.of[slot], 0, sizeof(nic->db_errors.of[slot]));
 	UNIC_WRITE_ONCE(ps->proc[slot].np->asleep, unic_to_le32(0));
 	ps->proc[slot].db = NULL;
-	unic_token_proc_gone(nic, slot);
-	unic_evict_proc_forget(nic, slot);
+	unic_token_proc_gone(&nic->memory, slot);
+	unic_evict_proc_forget(&nic->revoke, slot);
 	unic_share_weigh(&nic->share, slot, 0);
 	UNIC_TRACE(nic, PROC_GONE, slot, 0, 0, 0, 0);
 }
 
-static void free_proc_pds(struct unic_nic *nic, uint32_t slot)
+static void free_proc_pds(struct unic_command *nic, uint32_t slot)
 {
 	uint32_t i;
 
@@ -129,24 +129,25 @@ static void free_proc_pds(struct unic_nic *nic, uint32_t slot)
  * operations hold regions and completions need their queues; then completion
  * queues; regions last, because queues are in them.
  */
-static bool detach_step(struct unic_nic *nic, uint32_t slot)
+static bool detach_step(struct unic_command *nic, uint32_t slot)
 {
-	if (!unic_qp_proc_gone(nic, slot))
+	if (!unic_qp_proc_gone(&nic->transport, slot))
 		return false;
-	unic_cq_proc_gone(nic, slot);
-	if (!unic_evict_proc_gone(nic, slot))
+	unic_cq_proc_gone(&nic->transport, slot);
+	if (!unic_evict_proc_gone(&nic->revoke, slot))
 		return false;
 	free_proc_pds(nic, slot);
 	return true;
 }
 
-int unic_proc_detach(struct unic_nic *nic, uint32_t slot)
+int unic_proc_detach(struct unic_command *nic, uint32_t slot)
 {
-	if (!unic_slot_live(nic, slot))
+	if (!unic_slot_live(&nic->base, slot))
 		return -UNIC_ENOPROC;
 	nic->procs.proc[slot].detaching = true;
 	nic->evict.leave_at[slot] = 0;
-	unic_admission_proc_gone(nic, slot); /* or they are granted meanwhile */
+	unic_admission_proc_gone(&nic->revoke,
+				 slot); /* or they are granted meanwhile */
 	if (!detach_step(nic, slot)) {
 		nic->procs.n_detaching++;
 		nic->timers_ns = 0;
@@ -156,7 +157,7 @@ int unic_proc_detach(struct unic_nic *nic, uint32_t slot)
 	return 0;
 }
 
-static bool continue_detach(struct unic_nic *nic, uint32_t slot)
+static bool continue_detach(struct unic_command *nic, uint32_t slot)
 {
 	struct unic_evt_obj evt = {
 		.hdr = { .type = UNIC_EVT_PROC_GONE,
@@ -164,14 +165,14 @@ static bool continue_detach(struct unic_nic *nic, uint32_t slot)
 		.id = unic_to_le32(slot),
 	};
 
-	if (!detach_step(nic, slot) || !unic_mbox_event(nic, &evt))
+	if (!detach_step(nic, slot) || !unic_mbox_event(&nic->base, &evt))
 		return false;
 	free_proc_slot(nic, slot);
 	nic->procs.n_detaching--;
 	return true;
 }
 
-uint64_t unic_proc_detaching(struct unic_nic *nic)
+uint64_t unic_proc_detaching(struct unic_command *nic)
 {
 	struct unic_procs *ps = &nic->procs;
 	uint32_t i = 0, slot;
@@ -185,22 +186,22 @@ uint64_t unic_proc_detaching(struct unic_nic *nic)
 	}
 	if (!ps->n_detaching)
 		return UINT64_MAX;
-	return unic_slot_ration_left(nic) ? nic->now_ns + DETACH_NS
-					  : nic->now_ns;
+	return unic_slot_ration_left(&nic->base) ? nic->now_ns + DETACH_NS
+						 : nic->now_ns;
 }
 
 /* ------------------------------------------------------------ doorbells */
 
-int unic_proc_db_ack(struct unic_nic *nic, uint32_t proc)
+int unic_proc_db_ack(struct unic_command *nic, uint32_t proc)
 {
-	if (!unic_slot_live(nic, proc))
+	if (!unic_slot_live(&nic->base, proc))
 		return -UNIC_ENOPROC;
 	nic->db_errors.of[proc].told = false;
 	return 0;
 }
 
 /* When to try again; UINT64_MAX: it is on the ring. */
-static uint64_t send_db_error(struct unic_nic *nic, uint32_t slot)
+static uint64_t send_db_error(struct unic_command *nic, uint32_t slot)
 {
 	struct unic_db_error *e = &nic->db_errors.of[slot];
 	struct unic_evt_obj evt = {
@@ -211,7 +212,7 @@ static uint64_t send_db_error(struct unic_nic *nic, uint32_t slot)
 
 	if (nic->now_ns < e->ns)
 		return e->ns;
-	if (!unic_mbox_event(nic, &evt))
+	if (!unic_mbox_event(&nic->base, &evt))
 		return nic->now_ns + DB_RETRY_NS;
 	e->due = false;
 	e->told = true;
@@ -220,7 +221,7 @@ static uint64_t send_db_error(struct unic_nic *nic, uint32_t slot)
 	return UINT64_MAX;
 }
 
-uint64_t unic_proc_db_events(struct unic_nic *nic)
+uint64_t unic_proc_db_events(struct unic_command *nic)
 {
 	uint64_t next = UINT64_MAX, again;
 	uint32_t slot;
@@ -236,24 +237,25 @@ uint64_t unic_proc_db_events(struct unic_nic *nic)
 }
 
 /* The full index is in the tail table; the FIFO only says where to look. */
-static void ring_row(struct unic_nic *nic, struct unic_proc *p, uint32_t row,
-		     uint32_t kinds)
+static void ring_row(struct unic_command *nic, struct unic_proc *p,
+		     uint32_t row, uint32_t kinds)
 {
 	const struct unic_db_tail *t = &p->db->tail[row];
 	uint16_t qp = p->qp_of[row], cq = p->cq_of[row];
 
 	if ((kinds & 1u << UNIC_DB_SQ) && qp != UNIC_DB_NONE)
-		unic_qp_doorbell_sq(nic, qp,
+		unic_qp_doorbell_sq(&nic->transport, qp,
 				    unic_from_le32(UNIC_READ_ONCE(t->sq)));
 	if ((kinds & 1u << UNIC_DB_RQ) && qp != UNIC_DB_NONE)
-		unic_qp_doorbell_rq(nic, qp,
+		unic_qp_doorbell_rq(&nic->transport, qp,
 				    unic_from_le32(UNIC_READ_ONCE(t->rq)));
 	if ((kinds & 1u << UNIC_DB_ARM) && cq != UNIC_DB_NONE)
-		unic_cq_arm(nic, cq, unic_from_le32(UNIC_READ_ONCE(t->arm)));
+		unic_cq_arm(&nic->transport, cq,
+			    unic_from_le32(UNIC_READ_ONCE(t->arm)));
 }
 
 /* @what: object and kind, the low bits of a word. */
-static void ring_object(struct unic_nic *nic, struct unic_proc *p,
+static void ring_object(struct unic_command *nic, struct unic_proc *p,
 			uint32_t what)
 {
 	uint32_t row = what & 0xff, kind = what >> 8;
@@ -266,14 +268,15 @@ static void ring_object(struct unic_nic *nic, struct unic_proc *p,
 		if (likely(bound != UNIC_DB_NONE)) {
 			if (likely(kind == UNIC_DB_SQ))
 				unic_qp_doorbell_sq(
-					nic, bound,
+					&nic->transport, bound,
 					unic_from_le32(UNIC_READ_ONCE(t->sq)));
 			else
 				ring_row(nic, p, row, 1u << kind);
 			return;
 		}
 	}
-	unic_slot_bad_doorbell(nic, (uint32_t)(p - nic->procs.proc), what);
+	unic_slot_bad_doorbell(&nic->base, (uint32_t)(p - nic->procs.proc),
+			       what);
 }
 
 /* Object and kind of word @n, read once. */
@@ -287,8 +290,8 @@ static inline uint32_t word_at(const unic_le32 *fifo, uint32_t n)
  * Words [at, seq) of the FIFO. Of a run of words for one object the last alone
  * is rung: the index is in the tail table.
  */
-static void ring_words(struct unic_nic *nic, struct unic_proc *p, uint32_t at,
-		       uint32_t seq)
+static void ring_words(struct unic_command *nic, struct unic_proc *p,
+		       uint32_t at, uint32_t seq)
 {
 	const unic_le32 *fifo = &p->db->fifo[0];
 	uint32_t what, next;
@@ -311,7 +314,7 @@ static void ring_words(struct unic_nic *nic, struct unic_proc *p, uint32_t at,
  * armed from it blindly: an arm word seen twice is harmless (it names a record
  * number), so they are.
  */
-static void ring_all(struct unic_nic *nic, struct unic_proc *p)
+static void ring_all(struct unic_command *nic, struct unic_proc *p)
 {
 	uint32_t row;
 
@@ -321,7 +324,8 @@ static void ring_all(struct unic_nic *nic, struct unic_proc *p)
 }
 
 /* A call: a round without doorbells has no use for its registers. */
-__attribute__((noinline)) void unic_proc_take(struct unic_nic *nic, uint32_t i)
+__attribute__((noinline)) void unic_proc_take(struct unic_command *nic,
+					      uint32_t i)
 {
 	struct unic_watch *w = &nic->procs.watch[i];
 	struct unic_proc *p = &nic->procs.proc[w->slot];
@@ -344,7 +348,7 @@ __attribute__((noinline)) void unic_proc_take(struct unic_nic *nic, uint32_t i)
 		ring_all(nic, p);
 }
 
-void unic_proc_sleep(struct unic_nic *nic, bool asleep)
+void unic_proc_sleep(struct unic_command *nic, bool asleep)
 {
 	struct unic_procs *ps = &nic->procs;
 	uint32_t i;

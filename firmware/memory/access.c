@@ -4,10 +4,10 @@
  * a region in place (MEMORY.md section 2). The NIC's hottest code.
  */
 #include "memory/access.h"
-#include "nic.h"
+#include "memory/memory.h"
 #include "memory/translate.h"
 
-static int refuse_bounds(struct unic_nic *nic)
+static int refuse_bounds(struct unic_memory *nic)
 {
 	UNIC_COUNT(nic, access_bounds);
 	return -UNIC_EBOUNDS;
@@ -27,7 +27,7 @@ _Static_assert(UNIC_EBOUNDS - UNIC_ESTAG == 3 &&
  * another process is none.
  */
 int __attribute__((noinline, cold))
-unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
+unic_access_refused(struct unic_memory *nic, const struct unic_mr *mr,
 		    uint32_t stag, uint16_t pd, uint32_t need)
 {
 	uint32_t proc = nic->mrs.pd[pd].proc, own = mr->pd;
@@ -82,7 +82,7 @@ static inline uint32_t page_of(const struct unic_mr *mr, uint64_t iova)
 	return (uint32_t)((iova >> shift) - (mr->iova >> shift));
 }
 
-static inline struct spot lookup_tlb(const struct unic_nic *nic,
+static inline struct spot lookup_tlb(const struct unic_memory *nic,
 				     const struct unic_mr *mr, uint64_t iova)
 {
 	uint32_t size = 1u << mr->page_shift, page = page_of(mr, iova);
@@ -117,7 +117,7 @@ clip_to_region(const struct unic_mr *mr, uint64_t iova, const struct spot *at)
 	};
 }
 
-bool unic_access_spot(const struct unic_nic *nic, const struct unic_mr *mr,
+bool unic_access_spot(const struct unic_memory *nic, const struct unic_mr *mr,
 		      uint64_t iova, struct unic_spot *out)
 {
 	struct spot at = lookup_tlb(nic, mr, iova);
@@ -138,8 +138,8 @@ static inline void set_piece(struct unic_piece *out, const struct spot *at,
 
 /* The straight path finds no entry of a region with cached ones. */
 static int __attribute__((noinline))
-lookup_cached(struct unic_nic *nic, uint16_t idx, uint64_t iova, uint32_t len,
-	      struct spot *at)
+lookup_cached(struct unic_memory *nic, uint16_t idx, uint64_t iova,
+	      uint32_t len, struct spot *at)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint32_t size = 1u << mr->page_shift, in_page;
@@ -160,7 +160,7 @@ lookup_cached(struct unic_nic *nic, uint16_t idx, uint64_t iova, uint32_t len,
  * *@out: by themselves they would cost the straight path its registers.
  */
 static int __attribute__((noinline, cold))
-cached_xlate(struct unic_nic *nic, struct unic_piece *out)
+cached_xlate(struct unic_memory *nic, struct unic_piece *out)
 {
 	uint64_t iova = out->bus;
 	struct unic_spot form;
@@ -180,7 +180,7 @@ cached_xlate(struct unic_nic *nic, struct unic_piece *out)
 	return r;
 }
 
-inline bool unic_xlate_near(const struct unic_nic *nic, uint16_t mr,
+inline bool unic_xlate_near(const struct unic_memory *nic, uint16_t mr,
 			    uint64_t iova, uint32_t len, struct unic_piece *out)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
@@ -194,7 +194,7 @@ inline bool unic_xlate_near(const struct unic_nic *nic, uint16_t mr,
 	return true;
 }
 
-inline int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova,
+inline int unic_xlate(struct unic_memory *nic, uint16_t mr, uint64_t iova,
 		      uint32_t len, struct unic_piece *out)
 {
 	if (likely(unic_xlate_near(nic, mr, iova, len, out)))
@@ -207,7 +207,7 @@ inline int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova,
  * The end of an access to another page than that of the window: @at, where @iova
  * was found, becomes the window, and as much of @len as lies there the piece.
  */
-static inline int set_window(struct unic_nic *nic, struct unic_mr *mr,
+static inline int set_window(struct unic_memory *nic, struct unic_mr *mr,
 			     uint32_t idx, uint64_t iova, uint32_t len,
 			     const struct unic_spot *at, struct unic_piece *out)
 {
@@ -227,7 +227,7 @@ static inline int set_window(struct unic_nic *nic, struct unic_mr *mr,
 
 /* No bytes: bounds are not checked, nothing is translated. */
 static int __attribute__((noinline, cold))
-access_zero_len(struct unic_nic *nic, struct unic_mr *mr,
+access_zero_len(struct unic_memory *nic, struct unic_mr *mr,
 		struct unic_piece *out)
 {
 	unic_mr_used(nic, mr, 0);
@@ -242,7 +242,7 @@ access_zero_len(struct unic_nic *nic, struct unic_mr *mr,
  * halves may change anywhere in a form: there the window ends, and the piece.
  */
 static int __attribute__((noinline, cold))
-derived_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+derived_page(struct unic_memory *nic, struct unic_mr *mr, uint64_t iova,
 	     uint32_t len, struct unic_piece *out)
 {
 	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
@@ -258,7 +258,7 @@ derived_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 
 /* As the end of unic_access_page(), but for a cached entry. */
 static int __attribute__((noinline, cold))
-cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+cached_page(struct unic_memory *nic, struct unic_mr *mr, uint64_t iova,
 	    uint32_t len, struct unic_piece *out)
 {
 	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
@@ -278,7 +278,7 @@ cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 }
 
 int __attribute__((noinline))
-unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+unic_access_page(struct unic_memory *nic, struct unic_mr *mr, uint64_t iova,
 		 uint32_t len, struct unic_piece *out)
 {
 	struct unic_spot of_mr;
@@ -297,13 +297,14 @@ unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
 			  &of_mr, out);
 }
 
-int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
-		uint64_t iova, uint32_t len, struct unic_piece *out)
+int unic_access(struct unic_memory *nic, uint32_t stag, uint16_t pd,
+		uint32_t need, uint64_t iova, uint32_t len,
+		struct unic_piece *out)
 {
 	return unic_access_inline(nic, stag, pd, need, iova, len, out);
 }
 
-int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+int unic_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		  uint32_t need, uint64_t iova, uint64_t len)
 {
 	uint16_t idx = (uint16_t)(stag >> UNIC_MR_IDX_SHIFT);
@@ -317,45 +318,45 @@ int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 
 /* ----------------------------------------------------------- references */
 
-static void note_if_draining(struct unic_nic *nic, uint16_t mr)
+static void note_if_draining(struct unic_memory *nic, uint16_t mr)
 {
 	if (unlikely(nic->mrs.mr[mr].state == UNIC_MR_DRAINING))
 		unic_idle_note(nic, mr);
 }
 
-void unic_mr_hold(struct unic_nic *nic, uint16_t mr)
+void unic_mr_hold(struct unic_memory *nic, uint16_t mr)
 {
 	nic->mrs.mr[mr].holds++;
 	UNIC_ASSERT(nic, nic->mrs.mr[mr].holds); /* no wrap */
 }
 
-void unic_mr_unhold(struct unic_nic *nic, uint16_t mr)
+void unic_mr_unhold(struct unic_memory *nic, uint16_t mr)
 {
 	UNIC_ASSERT(nic, nic->mrs.mr[mr].holds);
 	nic->mrs.mr[mr].holds--;
 	note_if_draining(nic, mr);
 }
 
-void unic_mr_dma_get(struct unic_nic *nic, uint16_t mr)
+void unic_mr_dma_get(struct unic_memory *nic, uint16_t mr)
 {
 	nic->mrs.mr[mr].dmas++;
 	UNIC_ASSERT(nic, nic->mrs.mr[mr].dmas); /* no wrap */
 }
 
-void unic_mr_dma_put(struct unic_nic *nic, uint16_t mr)
+void unic_mr_dma_put(struct unic_memory *nic, uint16_t mr)
 {
 	UNIC_ASSERT(nic, nic->mrs.mr[mr].dmas);
 	nic->mrs.mr[mr].dmas--;
 	note_if_draining(nic, mr);
 }
 
-void unic_mr_queue_get(struct unic_nic *nic, uint16_t mr)
+void unic_mr_queue_get(struct unic_memory *nic, uint16_t mr)
 {
 	nic->mrs.mr[mr].queues++;
 	UNIC_ASSERT(nic, nic->mrs.mr[mr].queues); /* no wrap */
 }
 
-void unic_mr_queue_put(struct unic_nic *nic, uint16_t mr)
+void unic_mr_queue_put(struct unic_memory *nic, uint16_t mr)
 {
 	UNIC_ASSERT(nic, nic->mrs.mr[mr].queues);
 	nic->mrs.mr[mr].queues--;

@@ -9,20 +9,20 @@
 #ifndef UNIC_ACCESS_H
 #define UNIC_ACCESS_H
 
-#include "nic.h"
+#include "memory/memory.h"
 
 /* Spans of all regions fit 32 bits: as many 2 MiB pages as there are entries. */
 #define UNIC_SPAN32 (UNIC_TLB_ENTRIES <= 1024u)
 
 /* Off the straight path: no STag, PD or right opens @mr. The error, counted. */
-int unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
+int unic_access_refused(struct unic_memory *nic, const struct unic_mr *mr,
 			uint32_t stag, uint16_t pd, uint32_t need);
 
 /*
  * Beside the window of @mr, which opened: bounds, then another page, which
  * becomes the window. Otherwise as unic_access().
  */
-int unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+int unic_access_page(struct unic_memory *nic, struct unic_mr *mr, uint64_t iova,
 		     uint32_t len, struct unic_piece *out);
 
 /* STag valid, PD. One comparison for both: struct unic_mr. */
@@ -50,7 +50,7 @@ static inline bool unic_mr_in_window(const struct unic_mr *mr, uint32_t iova,
 	return room <= mr->win_bytes && len <= room;
 }
 
-static inline void unic_mr_used(struct unic_nic *nic, struct unic_mr *mr,
+static inline void unic_mr_used(struct unic_memory *nic, struct unic_mr *mr,
 				uint32_t len)
 {
 	mr->uses++;
@@ -69,7 +69,7 @@ static inline void unic_mr_not_used(struct unic_mr *mr, uint32_t len)
 
 /* Are the entries of region @mr cached ones? Then nothing may be kept of their
  * translation beyond this poll. */
-static inline bool unic_mr_cached_at(const struct unic_nic *nic, uint16_t mr)
+static inline bool unic_mr_cached_at(const struct unic_memory *nic, uint16_t mr)
 {
 	return unic_mr_cached(&nic->mrs.mr[mr]);
 }
@@ -84,7 +84,7 @@ static inline bool unic_mr_idle(const struct unic_mr *mr)
 
 /* unic_access() without the call. */
 static inline __attribute__((always_inline)) int
-unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+unic_access_inline(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		   uint32_t need, uint64_t iova, uint32_t len,
 		   struct unic_piece *out)
 {

@@ -4,8 +4,7 @@
 
 #include "memory/access.h"
 #include "memory/fault.h"
-#include "nic.h"
-#include "revoke/admission.h"
+#include "memory/memory.h"
 
 /* unic_tlb_entry.mark of a cached entry: when it came, and ... */
 #define USED	    (1u << 15) /* since the hand passed */
@@ -18,7 +17,7 @@
 #define SHORT_NS 1000000u /* who still wants it asks more often than that */
 #define MIN_SET	 4u /* entries that a borrower may have while others wait */
 
-void unic_cache_init(struct unic_nic *nic)
+void unic_cache_init(struct unic_memory *nic)
 {
 	uint32_t i;
 
@@ -29,20 +28,20 @@ void unic_cache_init(struct unic_nic *nic)
 	unic_fault_init(nic);
 }
 
-static uint16_t stamp_now(const struct unic_nic *nic)
+static uint16_t stamp_now(const struct unic_memory *nic)
 {
 	return (uint16_t)(nic->now_ns >> STAMP_SHIFT & STAMP_MASK);
 }
 
 /* -------------------------------------------------------------- regions */
 
-static uint32_t bare_regions(const struct unic_nic *nic, uint32_t proc)
+static uint32_t bare_regions(const struct unic_memory *nic, uint32_t proc)
 {
 	return (uint32_t)nic->cache.regions[proc] + nic->forms.bare[proc];
 }
 
 /* Shares shrink when others come; what is kept for these does not. */
-bool unic_cache_bare_room(struct unic_nic *nic, uint32_t proc)
+bool unic_cache_bare_room(struct unic_memory *nic, uint32_t proc)
 {
 	uint32_t own = bare_regions(nic, proc), all = 0, i;
 
@@ -54,7 +53,7 @@ bool unic_cache_bare_room(struct unic_nic *nic, uint32_t proc)
 	       own < unic_share_part(&nic->share, proc, UNIC_MRS) / 2;
 }
 
-int unic_cache_check(struct unic_nic *nic, const struct unic_mr_args *a,
+int unic_cache_check(struct unic_memory *nic, const struct unic_mr_args *a,
 		     uint32_t pages)
 {
 	uint32_t proc = nic->mrs.pd[a->pd].proc;
@@ -74,7 +73,7 @@ int unic_cache_check(struct unic_nic *nic, const struct unic_mr_args *a,
 	return 0;
 }
 
-void unic_cache_adopt(struct unic_nic *nic, uint16_t idx, uint32_t table)
+void unic_cache_adopt(struct unic_memory *nic, uint16_t idx, uint32_t table)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -87,12 +86,12 @@ void unic_cache_adopt(struct unic_nic *nic, uint16_t idx, uint32_t table)
 	nic->cache.regions[mr->proc]++;
 }
 
-static bool is_demand(const struct unic_nic *nic, uint16_t mr)
+static bool is_demand(const struct unic_memory *nic, uint16_t mr)
 {
 	return nic->cache.of[mr].table == UNIC_NO_TABLE;
 }
 
-void unic_cache_hold(struct unic_nic *nic, const struct unic_span *span,
+void unic_cache_hold(struct unic_memory *nic, const struct unic_span *span,
 		     uint32_t n)
 {
 	nic->cache.held = span;
@@ -109,7 +108,7 @@ static bool is_held(const struct unic_cache *c, uint16_t mr)
 	return false;
 }
 
-bool unic_cache_busy(const struct unic_nic *nic, uint16_t mr)
+bool unic_cache_busy(const struct unic_memory *nic, uint16_t mr)
 {
 	return nic->mrs.mr[mr].dmas || is_held(&nic->cache, mr);
 }
@@ -162,7 +161,7 @@ static void close_window(struct unic_mr *mr, const struct unic_tlb_entry *e)
 }
 
 /* Entry @i is free afterwards, and nothing reaches its page any more. */
-static void drop_entry(struct unic_nic *nic, unic_tlb_idx i, bool tell)
+static void drop_entry(struct unic_memory *nic, unic_tlb_idx i, bool tell)
 {
 	struct unic_cache *c = &nic->cache;
 	struct unic_tlb_entry *e = &nic->tlb.entry[i];
@@ -184,7 +183,8 @@ static void drop_entry(struct unic_nic *nic, unic_tlb_idx i, bool tell)
 	if (is_demand(nic, idx)) {
 		c->demand--;
 		if (tell)
-			unic_mbox_drop(nic, idx, mr->gen, page, mr->user);
+			unic_mbox_drop(&nic->base, idx, mr->gen, page,
+				       mr->user);
 	}
 	UNIC_COUNT(nic, cache_dropped);
 	UNIC_TRACE(nic, DROPPED, mr->proc, idx, page, 0, 0);
@@ -192,7 +192,7 @@ static void drop_entry(struct unic_nic *nic, unic_tlb_idx i, bool tell)
 
 /* All of @mr's, by way of its process's ring: a region may have many more pages
  * than there are entries. */
-static uint32_t drop_all(struct unic_nic *nic, uint16_t idx, uint32_t first,
+static uint32_t drop_all(struct unic_memory *nic, uint16_t idx, uint32_t first,
 			 uint32_t count, bool tell)
 {
 	struct unic_cache *c = &nic->cache;
@@ -212,7 +212,7 @@ static uint32_t drop_all(struct unic_nic *nic, uint16_t idx, uint32_t first,
 	return n;
 }
 
-uint32_t unic_cache_drop(struct unic_nic *nic, uint16_t mr, uint32_t first,
+uint32_t unic_cache_drop(struct unic_memory *nic, uint16_t mr, uint32_t first,
 			 uint32_t count, bool tell)
 {
 	uint32_t base = nic->cache.of[mr].base, n = 0, i;
@@ -229,7 +229,7 @@ uint32_t unic_cache_drop(struct unic_nic *nic, uint16_t mr, uint32_t first,
 	return n;
 }
 
-void unic_cache_strip(struct unic_nic *nic, uint16_t mr)
+void unic_cache_strip(struct unic_memory *nic, uint16_t mr)
 {
 	nic->cache.regions[nic->mrs.mr[mr].proc]--;
 	drop_all(nic, mr, 0, UNIC_CACHED_PAGES, false);
@@ -238,7 +238,7 @@ void unic_cache_strip(struct unic_nic *nic, uint16_t mr)
 
 /* ---------------------------------------------------- which of them goes */
 
-static bool is_spared(const struct unic_nic *nic,
+static bool is_spared(const struct unic_memory *nic,
 		      const struct unic_tlb_entry *e)
 {
 	return (e->mark & WANTED) &&
@@ -246,7 +246,7 @@ static bool is_spared(const struct unic_nic *nic,
 }
 
 /* Not in use, and no operation still waits for it. */
-static bool can_drop_entry(const struct unic_nic *nic,
+static bool can_drop_entry(const struct unic_memory *nic,
 			   const struct unic_tlb_entry *e)
 {
 	uint16_t mr = (uint16_t)unic_tlb_mr(e->tag);
@@ -260,7 +260,7 @@ static bool can_drop_entry(const struct unic_nic *nic,
  * by. Behind a window uses are not noted, so a window ends when its page gets
  * its second chance.
  */
-static unic_tlb_idx find_victim(struct unic_nic *nic, uint32_t proc)
+static unic_tlb_idx find_victim(struct unic_memory *nic, uint32_t proc)
 {
 	struct unic_cache *c = &nic->cache;
 	unic_tlb_idx i = c->hand[proc], first = UNIC_TLB_NIL;
@@ -284,7 +284,7 @@ static unic_tlb_idx find_victim(struct unic_nic *nic, uint32_t proc)
 	return first;
 }
 
-uint32_t unic_cache_take(struct unic_nic *nic, uint32_t proc, uint32_t n)
+uint32_t unic_cache_take(struct unic_memory *nic, uint32_t proc, uint32_t n)
 {
 	uint32_t taken = 0;
 	unic_tlb_idx i;
@@ -299,7 +299,7 @@ uint32_t unic_cache_take(struct unic_nic *nic, uint32_t proc, uint32_t n)
 }
 
 /* The reaper is to take a region back, for entries of @proc. */
-static void set_short_proc(struct unic_nic *nic, uint32_t proc)
+static void set_short_proc(struct unic_memory *nic, uint32_t proc)
 {
 	nic->cache.short_proc = (uint16_t)proc;
 	nic->cache.short_until_ns = nic->now_ns + SHORT_NS;
@@ -311,7 +311,7 @@ static void set_short_proc(struct unic_nic *nic, uint32_t proc)
  * somebody who has none of this kind, it is one of its own, and a region is asked
  * back.
  */
-static bool take_by_share(struct unic_nic *nic, uint32_t proc, uint32_t n)
+static bool take_by_share(struct unic_memory *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_share *s = &nic->share;
 	bool others = false, taken = false;
@@ -333,7 +333,7 @@ static bool take_by_share(struct unic_nic *nic, uint32_t proc, uint32_t n)
 }
 
 /* Free, and not taken back for somebody else. */
-static uint32_t free_entries_for(const struct unic_nic *nic, uint32_t proc)
+static uint32_t free_entries_for(const struct unic_memory *nic, uint32_t proc)
 {
 	const struct unic_promises *p = &nic->promises;
 	uint32_t promised = p->all - p->to[proc];
@@ -343,7 +343,7 @@ static uint32_t free_entries_for(const struct unic_nic *nic, uint32_t proc)
 
 /* Shares are as if it held what it wants: who comes into the pool narrows the
  * others' parts. */
-bool unic_cache_yield(struct unic_nic *nic, uint32_t proc, uint32_t n)
+bool unic_cache_yield(struct unic_memory *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_share *s = &nic->share;
 	bool more = free_entries_for(nic, proc) < n;
@@ -363,7 +363,7 @@ bool unic_cache_yield(struct unic_nic *nic, uint32_t proc, uint32_t n)
  * One entry for @proc. At its quota, or as a borrower while others wait, it
  * replaces one of its own.
  */
-static bool make_entry_room(struct unic_nic *nic, uint32_t proc)
+static bool make_entry_room(struct unic_memory *nic, uint32_t proc)
 {
 	const struct unic_share_owner *o = &nic->share.owner[proc];
 
@@ -382,7 +382,7 @@ static bool make_entry_room(struct unic_nic *nic, uint32_t proc)
 
 /* ----------------------------------------------------------- in and found */
 
-static void insert_entry(struct unic_nic *nic, uint16_t idx, uint32_t page,
+static void insert_entry(struct unic_memory *nic, uint16_t idx, uint32_t page,
 			 uint64_t bus, bool wanted)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -414,13 +414,13 @@ static inline bool can_add_page(const struct unic_mr *mr)
 	return UNIC_TLB_ENTRIES <= UINT16_MAX || mr->n_pages < UINT16_MAX;
 }
 
-int unic_cache_insert(struct unic_nic *nic, uint16_t mr, uint32_t page,
+int unic_cache_insert(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		      uint64_t bus, bool wanted)
 {
 	/* what is on the NIC can always be dropped (INV-17) */
 	if (can_add_page(&nic->mrs.mr[mr]) &&
 	    (!is_demand(nic, mr) ||
-	     unic_mbox_drop_room(nic) > nic->cache.demand) &&
+	     unic_mbox_drop_room(&nic->base) > nic->cache.demand) &&
 	    make_entry_room(nic, nic->mrs.mr[mr].proc)) {
 		insert_entry(nic, mr, page, bus, wanted);
 		return 0;
@@ -430,7 +430,7 @@ int unic_cache_insert(struct unic_nic *nic, uint16_t mr, uint32_t page,
 	return -UNIC_EAGAIN;
 }
 
-uint32_t unic_cache_short(const struct unic_nic *nic, bool *quota)
+uint32_t unic_cache_short(const struct unic_memory *nic, bool *quota)
 {
 	uint32_t proc = nic->cache.short_proc;
 	const struct unic_share_owner *o = &nic->share.owner[proc];
@@ -443,7 +443,7 @@ uint32_t unic_cache_short(const struct unic_nic *nic, bool *quota)
 }
 
 /* The word is read at once: the driver may be writing it. */
-static uint64_t table_word(const struct unic_nic *nic, uint16_t mr,
+static uint64_t table_word(const struct unic_memory *nic, uint16_t mr,
 			   uint32_t page)
 {
 	const uint8_t *at = nic->mbox.bar + UNIC_BOX_TABLE +
@@ -452,7 +452,7 @@ static uint64_t table_word(const struct unic_nic *nic, uint16_t mr,
 	return unic_from_le64(UNIC_READ_ONCE(*(const unic_le64 *)(void *)at));
 }
 
-int unic_cache_read(struct unic_nic *nic, uint16_t mr, uint32_t page,
+int unic_cache_read(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		    bool wanted)
 {
 	uint64_t word = table_word(nic, mr, page);
@@ -467,14 +467,14 @@ int unic_cache_read(struct unic_nic *nic, uint16_t mr, uint32_t page,
 	return r;
 }
 
-bool unic_cache_has(const struct unic_nic *nic, uint16_t mr, uint32_t page)
+bool unic_cache_has(const struct unic_memory *nic, uint16_t mr, uint32_t page)
 {
 	return unic_tlb_find(&nic->tlb, nic->cache.of[mr].base, page) !=
 	       UNIC_TLB_NIL;
 }
 
 static int __attribute__((noinline, cold))
-fetch_entry(struct unic_nic *nic, uint16_t mr, uint32_t page, uint32_t ahead)
+fetch_entry(struct unic_memory *nic, uint16_t mr, uint32_t page, uint32_t ahead)
 {
 	int r;
 
@@ -488,7 +488,7 @@ fetch_entry(struct unic_nic *nic, uint16_t mr, uint32_t page, uint32_t ahead)
 	return r == -UNIC_EAGAIN ? unic_fault_starved(nic) : r;
 }
 
-int unic_cache_entry(struct unic_nic *nic, uint16_t mr, uint32_t page,
+int unic_cache_entry(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		     uint32_t ahead, const struct unic_tlb_entry **out)
 {
 	uint32_t base = nic->cache.of[mr].base;

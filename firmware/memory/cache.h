@@ -27,7 +27,7 @@
 #include "memory/mr.h"
 #include "memory/tlb.h"
 
-struct unic_nic;
+struct unic_memory;
 struct unic_mr_args;
 
 /* What the NIC knows of a region of this kind beside its struct unic_mr, whose
@@ -69,7 +69,7 @@ struct unic_cache {
 	uint32_t n_held;
 };
 
-void unic_cache_init(struct unic_nic *nic);
+void unic_cache_init(struct unic_memory *nic);
 
 /**
  * unic_cache_bare_room() - may @proc have one more region that nobody can ask
@@ -77,23 +77,23 @@ void unic_cache_init(struct unic_nic *nic);
  * entries of its own? Half of its share of the region table is for these, and no
  * more than half of the table of all together; a few everybody may have.
  */
-bool unic_cache_bare_room(struct unic_nic *nic, uint32_t proc);
+bool unic_cache_bare_room(struct unic_memory *nic, uint32_t proc);
 
 /**
  * unic_cache_check() - may a region be made as @args say, @pages long?
  * 0; -UNIC_EINVAL (class, flags, place of its table); -UNIC_ETOOLARGE;
  * -UNIC_EMRFULL: unic_cache_bare_room() says no.
  */
-int unic_cache_check(struct unic_nic *nic, const struct unic_mr_args *args,
+int unic_cache_check(struct unic_memory *nic, const struct unic_mr_args *args,
 		     uint32_t pages);
 
 /** unic_cache_adopt() - region @mr, just made with no entries, is one of these.
  */
-void unic_cache_adopt(struct unic_nic *nic, uint16_t mr, uint32_t table);
+void unic_cache_adopt(struct unic_memory *nic, uint16_t mr, uint32_t table);
 
 /** unic_cache_strip() - region @mr ends: all its entries are free, without drop
  * records, and the misses that wait for it end. */
-void unic_cache_strip(struct unic_nic *nic, uint16_t mr);
+void unic_cache_strip(struct unic_memory *nic, uint16_t mr);
 
 /**
  * unic_cache_entry() - the entry of @page of @mr, which is used now. One of a
@@ -102,55 +102,55 @@ void unic_cache_strip(struct unic_nic *nic, uint16_t mr);
  * Returns 0; -UNIC_EMISS: it was asked for (fault.h); -UNIC_ENOPAGE: there is no
  * such page; -UNIC_EEVICTED: not there, and the region ends.
  */
-int unic_cache_entry(struct unic_nic *nic, uint16_t mr, uint32_t page,
+int unic_cache_entry(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		     uint32_t ahead, const struct unic_tlb_entry **out);
 
 /** unic_cache_has() - is the entry there? Not a use. */
-bool unic_cache_has(const struct unic_nic *nic, uint16_t mr, uint32_t page);
+bool unic_cache_has(const struct unic_memory *nic, uint16_t mr, uint32_t page);
 
 /**
  * unic_cache_insert() - @bus (aligned) is the address of @page, which is not
  * there. @wanted: an operation waits for it.
  * 0; -UNIC_EAGAIN: no room in the pool for this process, or in the drop ring.
  */
-int unic_cache_insert(struct unic_nic *nic, uint16_t mr, uint32_t page,
+int unic_cache_insert(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		      uint64_t bus, bool wanted);
 
 /** unic_cache_read() - bring @page of a TABLE region, which is not there. As
  * unic_cache_insert(), and -UNIC_ENOPAGE. */
-int unic_cache_read(struct unic_nic *nic, uint16_t mr, uint32_t page,
+int unic_cache_read(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		    bool wanted);
 
 /** unic_cache_drop() - entries of pages [@first, @first + @count) of @mr go,
  * those of a DEMAND region with drop records if @tell. Not while unic_cache_busy().
  * Returns how many. */
-uint32_t unic_cache_drop(struct unic_nic *nic, uint16_t mr, uint32_t first,
+uint32_t unic_cache_drop(struct unic_memory *nic, uint16_t mr, uint32_t first,
 			 uint32_t count, bool tell);
 
 /** unic_cache_hold() - the received frame waits for DMA into these @n spans, which
  * stay as they are until the next call; 0: it waits no more. One at a time. */
-void unic_cache_hold(struct unic_nic *nic, const struct unic_span *span,
+void unic_cache_hold(struct unic_memory *nic, const struct unic_span *span,
 		     uint32_t n);
 
 /** unic_cache_busy() - does DMA run through @mr, or wait to? */
-bool unic_cache_busy(const struct unic_nic *nic, uint16_t mr);
+bool unic_cache_busy(const struct unic_memory *nic, uint16_t mr);
 
 /** unic_cache_take() - up to @n entries of @proc go, the least used ones.
  * Returns how many went. */
-uint32_t unic_cache_take(struct unic_nic *nic, uint32_t proc, uint32_t n);
+uint32_t unic_cache_take(struct unic_memory *nic, uint32_t proc, uint32_t n);
 
 /**
  * unic_cache_yield() - @proc wants @n free entries: cached ones go until there
  * are, of those whose turn it is by their shares (INV-5), the last of all its
  * own. True if there are now.
  */
-bool unic_cache_yield(struct unic_nic *nic, uint32_t proc, uint32_t n);
+bool unic_cache_yield(struct unic_memory *nic, uint32_t proc, uint32_t n);
 
 /**
  * unic_cache_short() - there was no room for an entry a moment ago, and it is
  * wanted still. Returns the process, UNIC_OWNER_NIL if there is none; *quota: only
  * what itself gives back makes room.
  */
-uint32_t unic_cache_short(const struct unic_nic *nic, bool *quota);
+uint32_t unic_cache_short(const struct unic_memory *nic, bool *quota);
 
 #endif /* UNIC_CACHE_H */

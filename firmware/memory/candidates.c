@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "nic.h"
+#include "memory/memory.h"
 
 _Static_assert(offsetof(struct unic_mr, uses) ==
 		       offsetof(struct unic_mr, last_use_ns) + sizeof(uint64_t),
@@ -20,7 +20,7 @@ _Static_assert((UNIC_GHOSTS & (UNIC_GHOSTS - 1)) == 0 && UNIC_GHOSTS >= 4,
 #define REAPER_US    1000u
 #define RESIDENCE_US 5000u
 
-void unic_candidates_init(struct unic_nic *nic)
+void unic_candidates_init(struct unic_memory *nic)
 {
 	struct unic_candidates *c = &nic->candidates;
 	uint32_t i;
@@ -43,7 +43,7 @@ void unic_candidates_init(struct unic_nic *nic)
 		unic_policy_init(&c->chooser[i], &c->table);
 }
 
-void unic_candidate_add(struct unic_nic *nic, uint16_t mr)
+void unic_candidate_add(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -54,7 +54,7 @@ void unic_candidate_add(struct unic_nic *nic, uint16_t mr)
 	unic_policy_add(&nic->candidates.chooser[m->proc], mr);
 }
 
-void unic_candidate_remove(struct unic_nic *nic, uint16_t mr)
+void unic_candidate_remove(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
 

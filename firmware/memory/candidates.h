@@ -14,7 +14,7 @@
 #include "board.h"
 
 struct unic_mr;
-struct unic_nic;
+struct unic_memory;
 
 /* What it would hurt to take region i back, as last measured; see policy.h. */
 struct unic_pain {
@@ -37,15 +37,15 @@ struct unic_candidates {
 /** unic_candidates_init() - none, every process has policy `default`, the reaper
  * looks each 1 ms, and a region stays for 5 ms at least. The
  * caller seeds `rng` afterwards. */
-void unic_candidates_init(struct unic_nic *nic);
+void unic_candidates_init(struct unic_memory *nic);
 
 /** unic_candidate_add() - region @mr may be chosen from now on (it is ACTIVE);
  * nothing for class control, nor for regions whose entries go one by one. */
-void unic_candidate_add(struct unic_nic *nic, uint16_t mr);
+void unic_candidate_add(struct unic_memory *nic, uint16_t mr);
 
 /** unic_candidate_remove() - @mr may not be chosen any more; harmless if it could
  * not before. */
-void unic_candidate_remove(struct unic_nic *nic, uint16_t mr);
+void unic_candidate_remove(struct unic_memory *nic, uint16_t mr);
 
 /** unic_candidate_identity() - a hash that what comes back after an eviction has,
  * too: of process and range. */

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-#include "nic.h"
+#include "memory/memory.h"
 
-void unic_cuts_init(struct unic_nic *nic)
+void unic_cuts_init(struct unic_memory *nic)
 {
 	memset(&nic->cuts, 0, sizeof(nic->cuts));
 }
 
-void unic_cuts_mark(struct unic_nic *nic, uint16_t mr)
+void unic_cuts_mark(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_cuts *c = &nic->cuts;
 
@@ -22,12 +22,12 @@ void unic_cuts_mark(struct unic_nic *nic, uint16_t mr)
 	nic->chores = true;
 }
 
-void unic_cuts_forget(struct unic_nic *nic, uint16_t mr)
+void unic_cuts_forget(struct unic_memory *nic, uint16_t mr)
 {
 	nic->cuts.mr[mr / 32] &= ~(1u << mr % 32);
 }
 
-void unic_cuts_clear(struct unic_nic *nic)
+void unic_cuts_clear(struct unic_memory *nic)
 {
 	memset(nic->cuts.mr, 0, sizeof(nic->cuts.mr));
 }

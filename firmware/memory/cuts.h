@@ -13,7 +13,10 @@
 
 #include "board.h"
 
-struct unic_nic;
+struct unic_memory;
+
+/* The longest a drain takes once operations are cut: one DMA piece. */
+#define UNIC_DRAIN_BOUND_US 1000u
 
 struct unic_cuts {
 	uint32_t mr[(UNIC_MRS + 31u) / 32u]; /* a bit for each */
@@ -28,16 +31,16 @@ static inline bool unic_cuts_has(const struct unic_cuts *c, uint32_t mr)
 }
 
 /** unic_cuts_init() - no region is marked. */
-void unic_cuts_init(struct unic_nic *nic);
+void unic_cuts_init(struct unic_memory *nic);
 
 /** unic_cuts_mark() - @mr's time is over: operations that hold it are to end, in
  * this round or in those that follow. Nothing if it is marked already. */
-void unic_cuts_mark(struct unic_nic *nic, uint16_t mr);
+void unic_cuts_mark(struct unic_memory *nic, uint16_t mr);
 
 /** unic_cuts_forget() - nothing holds @mr any more: its index may be another's. */
-void unic_cuts_forget(struct unic_nic *nic, uint16_t mr);
+void unic_cuts_forget(struct unic_memory *nic, uint16_t mr);
 
 /** unic_cuts_clear() - every queue pair was looked at since the last mark. */
-void unic_cuts_clear(struct unic_nic *nic);
+void unic_cuts_clear(struct unic_memory *nic);
 
 #endif /* UNIC_CUTS_H */

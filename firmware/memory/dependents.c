@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-#include "nic.h"
+#include "memory/memory.h"
 
 #define NIL UNIC_ELEMENT_NIL
 
-void unic_dependents_init(struct unic_nic *nic)
+void unic_dependents_init(struct unic_memory *nic)
 {
 	struct unic_derived_regions *f = &nic->forms;
 	uint32_t i;
@@ -25,7 +25,7 @@ void unic_dependents_init(struct unic_nic *nic)
 /* The first @n free elements that lie side by side, or NIL. The last quarter is for
  * the driver's own domain: elements are never asked back, and its I/Os must not
  * depend on how many processes hoard them. */
-static uint32_t find_free_run(const struct unic_nic *nic, uint16_t pd,
+static uint32_t find_free_run(const struct unic_memory *nic, uint16_t pd,
 			      uint32_t n)
 {
 	const struct unic_derived_regions *f = &nic->forms;
@@ -41,7 +41,7 @@ static uint32_t find_free_run(const struct unic_nic *nic, uint16_t pd,
 	return NIL;
 }
 
-int unic_dependents_room(const struct unic_nic *nic, uint16_t pd, uint32_t n)
+int unic_dependents_room(const struct unic_memory *nic, uint16_t pd, uint32_t n)
 {
 	uint32_t held = nic->forms.held[nic->mrs.pd[pd].proc];
 
@@ -50,7 +50,7 @@ int unic_dependents_room(const struct unic_nic *nic, uint16_t pd, uint32_t n)
 	return 0;
 }
 
-void unic_dependents_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,
+void unic_dependents_alloc(struct unic_memory *nic, uint16_t mr, uint8_t kind,
 			   uint32_t n)
 {
 	struct unic_derived_regions *f = &nic->forms;
@@ -71,7 +71,7 @@ void unic_dependents_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,
 	f->used = (uint16_t)(f->used + n);
 }
 
-void unic_dependents_free(struct unic_nic *nic, uint16_t mr)
+void unic_dependents_free(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_derived_regions *f = &nic->forms;
 	struct unic_derived *form = &f->form[mr];
@@ -92,7 +92,7 @@ void unic_dependents_free(struct unic_nic *nic, uint16_t mr)
 
 /* ------------------------------------------------------------------- links */
 
-void unic_dependents_make(struct unic_nic *nic, uint16_t mr, uint32_t i,
+void unic_dependents_make(struct unic_memory *nic, uint16_t mr, uint32_t i,
 			  const struct unic_element *e)
 {
 	struct unic_derived_regions *f = &nic->forms;
@@ -124,7 +124,7 @@ static void unlink_from(struct unic_derived_regions *f, struct unic_element *e)
 		f->element[e->next].prev = e->prev;
 }
 
-void unic_dependents_unmake(struct unic_nic *nic, uint16_t mr)
+void unic_dependents_unmake(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_derived_regions *f = &nic->forms;
 	struct unic_derived *form = &f->form[mr];
@@ -143,7 +143,7 @@ void unic_dependents_unmake(struct unic_nic *nic, uint16_t mr)
 	}
 }
 
-uint16_t unic_dependents_list(struct unic_nic *nic, uint16_t mr)
+uint16_t unic_dependents_list(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_derived_regions *f = &nic->forms;
 	uint16_t i, todo = UNIC_MR_NIL;
@@ -160,7 +160,7 @@ uint16_t unic_dependents_list(struct unic_nic *nic, uint16_t mr)
 	return todo;
 }
 
-uint16_t unic_dependents_unlist(struct unic_nic *nic, uint16_t form)
+uint16_t unic_dependents_unlist(struct unic_memory *nic, uint16_t form)
 {
 	struct unic_derived *f = &nic->forms.form[form];
 
@@ -169,7 +169,7 @@ uint16_t unic_dependents_unlist(struct unic_nic *nic, uint16_t form)
 }
 
 /* Each form once, however many of its elements lie here. */
-static uint32_t count_dependents(struct unic_nic *nic, uint16_t mr)
+static uint32_t count_dependents(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_derived_regions *f = &nic->forms;
 	uint32_t n = 0;
@@ -185,7 +185,7 @@ static uint32_t count_dependents(struct unic_nic *nic, uint16_t mr)
 	return n;
 }
 
-uint32_t unic_dependents_count(struct unic_nic *nic, uint16_t mr)
+uint32_t unic_dependents_count(struct unic_memory *nic, uint16_t mr)
 {
 	uint32_t i;
 

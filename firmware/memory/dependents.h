@@ -17,7 +17,7 @@
 #include "board.h"
 #include "unic_queue.h"
 
-struct unic_nic;
+struct unic_memory;
 
 #define UNIC_ELEMENT_NIL 0xffffu
 
@@ -59,45 +59,46 @@ struct unic_derived_regions {
 /* What one process may have of the pool; so much of it is the driver's own, too. */
 #define UNIC_ELEMENTS_PROC (UNIC_ELEMENTS / 4u)
 
-void unic_dependents_init(struct unic_nic *nic);
+void unic_dependents_init(struct unic_memory *nic);
 
 /**
  * unic_dependents_room() - could a form of @pd have @n elements?
  * 0, or -UNIC_EELEMENTS (the pool, its process's part of it, or no @n side by
  * side).
  */
-int unic_dependents_room(const struct unic_nic *nic, uint16_t pd, uint32_t n);
+int unic_dependents_room(const struct unic_memory *nic, uint16_t pd,
+			 uint32_t n);
 
 /** unic_dependents_alloc() - give form @mr @n elements; unic_dependents_room() said 0. */
-void unic_dependents_alloc(struct unic_nic *nic, uint16_t mr, uint8_t kind,
+void unic_dependents_alloc(struct unic_memory *nic, uint16_t mr, uint8_t kind,
 			   uint32_t n);
 
 /** unic_dependents_make() - element @i of form @mr becomes @e, whose iova, off, len,
  * stride and mr are filled in; on its region's list from now on. */
-void unic_dependents_make(struct unic_nic *nic, uint16_t mr, uint32_t i,
+void unic_dependents_make(struct unic_memory *nic, uint16_t mr, uint32_t i,
 			  const struct unic_element *e);
 
 /** unic_dependents_unmake() - form @mr is made of nothing any more; its elements
  * stay its own. A region that drains and was waiting for it is idle (idle.h). */
-void unic_dependents_unmake(struct unic_nic *nic, uint16_t mr);
+void unic_dependents_unmake(struct unic_memory *nic, uint16_t mr);
 
 /** unic_dependents_free() - the same, and give its elements back; harmless for a
  * plain region. */
-void unic_dependents_free(struct unic_nic *nic, uint16_t mr);
+void unic_dependents_free(struct unic_memory *nic, uint16_t mr);
 
 /**
  * unic_dependents_list() - the first of a list of the forms made of @mr, each once, or
  * UNIC_MR_NIL. Forms on a list that is not at its end yet are left out, so whoever
  * walks one may end its forms and list what is made of them.
  */
-uint16_t unic_dependents_list(struct unic_nic *nic, uint16_t mr);
+uint16_t unic_dependents_list(struct unic_memory *nic, uint16_t mr);
 
 /** unic_dependents_unlist() - take @form off the list of which it is the first.
  * Returns the next, or UNIC_MR_NIL. */
-uint16_t unic_dependents_unlist(struct unic_nic *nic, uint16_t form);
+uint16_t unic_dependents_unlist(struct unic_memory *nic, uint16_t form);
 
 /** unic_dependents_count() - forms that end with @mr, and their tokens; for a region
  * that has elements of forms. */
-uint32_t unic_dependents_count(struct unic_nic *nic, uint16_t mr);
+uint32_t unic_dependents_count(struct unic_memory *nic, uint16_t mr);
 
 #endif /* UNIC_DEPENDENTS_H */

@@ -6,7 +6,7 @@
 
 #include "memory/access.h"
 #include "memory/candidates.h"
-#include "nic.h"
+#include "memory/memory.h"
 #include "memory/translate.h"
 
 /* No entry is ever filled under pages of this size: see translate.h. */
@@ -21,7 +21,7 @@
 	 UNIC_DERIVED_BIT(UNIC_FORM_FAST) |    \
 	 UNIC_DERIVED_BIT(UNIC_FORM_INDIRECT))
 
-static struct unic_derived *derived_of(struct unic_nic *nic, uint32_t idx)
+static struct unic_derived *derived_of(struct unic_memory *nic, uint32_t idx)
 {
 	return &nic->forms.form[idx];
 }
@@ -40,10 +40,11 @@ static uint32_t elements_for(const struct unic_derived_alloc *a)
 	return a->kind == UNIC_FORM_FAST ? UNIC_FAST_RUNS : 1;
 }
 
-int unic_derived_check(const struct unic_nic *nic,
+int unic_derived_check(const struct unic_memory *nic,
 		       const struct unic_derived_alloc *a)
 {
-	if (a->pd >= UNIC_PDS || !unic_slot_live(nic, nic->mrs.pd[a->pd].proc))
+	if (a->pd >= UNIC_PDS ||
+	    !unic_slot_live(&nic->base, nic->mrs.pd[a->pd].proc))
 		return -UNIC_ENOPD;
 	if (a->kind < UNIC_FORM_SUB || a->kind > UNIC_FORM_INDIRECT)
 		return -UNIC_EINVAL;
@@ -76,7 +77,8 @@ void unic_derived_args(const struct unic_derived_alloc *a,
 	};
 }
 
-int unic_derived_room(struct unic_nic *nic, const struct unic_derived_alloc *a)
+int unic_derived_room(struct unic_memory *nic,
+		      const struct unic_derived_alloc *a)
 {
 	int err = unic_dependents_room(nic, a->pd, elements_for(a));
 
@@ -86,7 +88,7 @@ int unic_derived_room(struct unic_nic *nic, const struct unic_derived_alloc *a)
 	return err;
 }
 
-void unic_derived_build(struct unic_nic *nic,
+void unic_derived_build(struct unic_memory *nic,
 			const struct unic_derived_alloc *a,
 			const struct unic_mr_args *args,
 			struct unic_mr_result *out)
@@ -111,7 +113,8 @@ void unic_derived_build(struct unic_nic *nic,
 
 /* The form of @stag, whole and of @pd: its index, or the error. What another
  * process has is not there. */
-static int find_derived(const struct unic_nic *nic, uint32_t stag, uint16_t pd)
+static int find_derived(const struct unic_memory *nic, uint32_t stag,
+			uint16_t pd)
 {
 	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT;
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -169,7 +172,8 @@ static bool is_closed(const struct unic_derived *form, const struct unic_mr *of)
 }
 
 /* Element @i of the plan against its region. The region's index, or why not. */
-static int check_element(struct unic_nic *nic, const struct unic_derived *form,
+static int check_element(struct unic_memory *nic,
+			 const struct unic_derived *form,
 			 const struct unic_derived_plan *p, uint32_t i)
 {
 	const struct unic_sge *sge = &p->list[i];
@@ -195,7 +199,7 @@ static int check_element(struct unic_nic *nic, const struct unic_derived *form,
 }
 
 /* All of it, and how long a repetition is. */
-static int check_list(struct unic_nic *nic, const struct unic_derived *form,
+static int check_list(struct unic_memory *nic, const struct unic_derived *form,
 		      struct unic_derived_plan *p, uint64_t *bytes)
 {
 	int r;
@@ -246,7 +250,7 @@ static inline uint32_t count_run_pages(const struct unic_sge *run,
 }
 
 /* Is each page of @run, a range of @of, found there? */
-static inline bool is_run_mapped(const struct unic_nic *nic,
+static inline bool is_run_mapped(const struct unic_memory *nic,
 				 const struct unic_mr *of,
 				 const struct unic_sge *run, uint32_t shift)
 {
@@ -262,7 +266,7 @@ static inline bool is_run_mapped(const struct unic_nic *nic,
 }
 
 /* Runs of whole pages, which must fit together in @mr. */
-static __attribute__((noinline)) int check_runs(struct unic_nic *nic,
+static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
 						const struct unic_mr *mr,
 						struct unic_derived_plan *p,
 						uint64_t bytes)
@@ -292,7 +296,7 @@ static __attribute__((noinline)) int check_runs(struct unic_nic *nic,
 
 /* Copy their addresses into the entries of @mr. */
 static __attribute__((noinline)) void
-copy_runs(struct unic_nic *nic, struct unic_mr *mr,
+copy_runs(struct unic_memory *nic, struct unic_mr *mr,
 	  const struct unic_derived_plan *p)
 {
 	uint32_t in_page = (1u << mr->page_shift) - 1u;
@@ -317,7 +321,7 @@ copy_runs(struct unic_nic *nic, struct unic_mr *mr,
 }
 
 /* A range of one region is found under that one's entries, if it has any. */
-static int check_range(const struct unic_nic *nic,
+static int check_range(const struct unic_memory *nic,
 		       const struct unic_derived_plan *p)
 {
 	uint32_t of = unic_from_le32(p->list[0].lkey) >> UNIC_MR_IDX_SHIFT;
@@ -329,7 +333,7 @@ static int check_range(const struct unic_nic *nic,
 	return 0;
 }
 
-static void borrow_entries(struct unic_nic *nic, struct unic_mr *mr,
+static void borrow_entries(struct unic_memory *nic, struct unic_mr *mr,
 			   const struct unic_derived_plan *p)
 {
 	uint32_t of = unic_from_le32(p->list[0].lkey) >> UNIC_MR_IDX_SHIFT;
@@ -346,7 +350,7 @@ static void borrow_entries(struct unic_nic *nic, struct unic_mr *mr,
 
 /* -------------------------------------------------------------------- make */
 
-static void link_elements(struct unic_nic *nic, uint16_t idx,
+static void link_elements(struct unic_memory *nic, uint16_t idx,
 			  const struct unic_derived_plan *p)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -367,7 +371,7 @@ static void link_elements(struct unic_nic *nic, uint16_t idx,
 	derived_of(nic, idx)->bytes = e.off;
 }
 
-static void open_derived(struct unic_nic *nic, uint16_t idx,
+static void open_derived(struct unic_memory *nic, uint16_t idx,
 			 const struct unic_derived_plan *p)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -383,7 +387,7 @@ static void open_derived(struct unic_nic *nic, uint16_t idx,
 }
 
 /* Nothing of a form that was valid stays, but what it was allocated with. */
-static void shut_derived(struct unic_nic *nic, uint16_t idx)
+static void shut_derived(struct unic_memory *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_derived *form = derived_of(nic, idx);
@@ -403,7 +407,7 @@ static void shut_derived(struct unic_nic *nic, uint16_t idx)
 
 /* A valid window of type 1 may be bound anew, and so may an indirect region of a
  * physical domain, as soon as no queue uses it; everything else is SHUT. */
-static int check_shut(const struct unic_nic *nic, uint16_t idx)
+static int check_shut(const struct unic_memory *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint8_t kind = nic->forms.form[idx].kind;
@@ -420,7 +424,7 @@ static int check_shut(const struct unic_nic *nic, uint16_t idx)
 		       : -UNIC_EAGAIN;
 }
 
-static int check_plan(struct unic_nic *nic, uint16_t idx,
+static int check_plan(struct unic_memory *nic, uint16_t idx,
 		      struct unic_derived_plan *p)
 {
 	const struct unic_derived *form = derived_of(nic, idx);
@@ -443,7 +447,7 @@ static int check_plan(struct unic_nic *nic, uint16_t idx,
 
 /* The error @err of a request of the owner of @pd, counted. */
 static int __attribute__((noinline, cold))
-refuse_derived(struct unic_nic *nic, uint16_t pd, int err)
+refuse_derived(struct unic_memory *nic, uint16_t pd, int err)
 {
 	UNIC_COUNT(nic, forms_refused);
 	if (err == -UNIC_ESTAG)
@@ -452,7 +456,7 @@ refuse_derived(struct unic_nic *nic, uint16_t pd, int err)
 	return err;
 }
 
-int unic_derived_make(struct unic_nic *nic, struct unic_derived_plan *p)
+int unic_derived_make(struct unic_memory *nic, struct unic_derived_plan *p)
 {
 	int r = find_derived(nic, p->stag, p->pd);
 	uint16_t idx = (uint16_t)r;
@@ -484,7 +488,7 @@ int unic_derived_make(struct unic_nic *nic, struct unic_derived_plan *p)
 
 /* -------------------------------------------------------------- invalidate */
 
-static int check_close(const struct unic_nic *nic, uint16_t idx, bool remote)
+static int check_close(const struct unic_memory *nic, uint16_t idx, bool remote)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -496,7 +500,7 @@ static int check_close(const struct unic_nic *nic, uint16_t idx, bool remote)
 	return mr->deps ? -UNIC_EBUSY : 0;
 }
 
-int unic_derived_close(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+int unic_derived_close(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		       bool remote)
 {
 	int r = find_derived(nic, stag, pd);
@@ -515,7 +519,7 @@ int unic_derived_close(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	return unic_mr_idle(&nic->mrs.mr[idx]) ? 0 : -UNIC_EAGAIN;
 }
 
-bool unic_derived_unmake(struct unic_nic *nic, uint32_t stag)
+bool unic_derived_unmake(struct unic_memory *nic, uint32_t stag)
 {
 	uint16_t idx = (uint16_t)(stag >> UNIC_MR_IDX_SHIFT);
 	const struct unic_mr *mr = &nic->mrs.mr[idx];

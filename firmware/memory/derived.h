@@ -22,7 +22,7 @@
 #include "unic_mbox.h"
 #include "unic_queue.h"
 
-struct unic_nic;
+struct unic_memory;
 struct unic_mr_args;
 struct unic_mr_result;
 
@@ -34,7 +34,7 @@ struct unic_derived_alloc {
 
 /** unic_derived_check() - may there be a form like @a at all? 0, -UNIC_ENOPD,
  * -UNIC_EINVAL. */
-int unic_derived_check(const struct unic_nic *nic,
+int unic_derived_check(const struct unic_memory *nic,
 		       const struct unic_derived_alloc *a);
 
 /** unic_derived_args() - the region that the checked form @a is: *args. */
@@ -43,11 +43,12 @@ void unic_derived_args(const struct unic_derived_alloc *a,
 
 /** unic_derived_room() - are there elements for @a, and room for one more region
  * that holds no entries? 0, -UNIC_EELEMENTS, -UNIC_EMRFULL. */
-int unic_derived_room(struct unic_nic *nic, const struct unic_derived_alloc *a);
+int unic_derived_room(struct unic_memory *nic,
+		      const struct unic_derived_alloc *a);
 
 /** unic_derived_build() - make form @a, region @args; it is SHUT. The caller
  * checked that it fits. */
-void unic_derived_build(struct unic_nic *nic,
+void unic_derived_build(struct unic_memory *nic,
 			const struct unic_derived_alloc *a,
 			const struct unic_mr_args *args,
 			struct unic_mr_result *out);
@@ -76,7 +77,7 @@ struct unic_derived_plan {
  * of type 1 in use, an indirect region that forms or tokens are made of),
  * -UNIC_EAGAIN (one that queues still use), -UNIC_ETOOLARGE, -UNIC_EINVAL.
  */
-int unic_derived_make(struct unic_nic *nic, struct unic_derived_plan *plan);
+int unic_derived_make(struct unic_memory *nic, struct unic_derived_plan *plan);
 
 /**
  * unic_derived_close() - first half of an invalidation: from now on nobody gets
@@ -86,11 +87,11 @@ int unic_derived_make(struct unic_nic *nic, struct unic_derived_plan *plan);
  * Nothing happened: -UNIC_ESTAG, -UNIC_EPD, -UNIC_EEVICTED, -UNIC_ESTATE (not
  * valid, or cannot be invalidated), -UNIC_EBUSY (forms are made of it).
  */
-int unic_derived_close(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+int unic_derived_close(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		       bool remote);
 
 /** unic_derived_unmake() - second half: the closed, idle form of @stag is SHUT.
  * False, nothing done: it has ended meanwhile, or is SHUT already. */
-bool unic_derived_unmake(struct unic_nic *nic, uint32_t stag);
+bool unic_derived_unmake(struct unic_memory *nic, uint32_t stag);
 
 #endif /* UNIC_DERIVED_H */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "nic.h"
+#include "memory/memory.h"
 
 /* No entry is ever filled under pages of this size: see translate.h. */
 #define NO_PAGES_SHIFT 31u
@@ -17,20 +17,20 @@
 #define LIST_SHIFT 32u
 #define ALL_LISTS  (UINT32_MAX >> (32u - UNIC_DMA_MR_LISTS))
 
-void unic_dma_mr_init(struct unic_nic *nic)
+void unic_dma_mr_init(struct unic_memory *nic)
 {
 	nic->physical.used = 0;
 }
 
 /* ---------------------------------------------------------- registration */
 
-int unic_dma_mr_check_args(const struct unic_nic *nic,
+int unic_dma_mr_check_args(const struct unic_memory *nic,
 			   const struct unic_mr_args *a)
 {
 	uint64_t last = a->iova + (a->length - 1);
 
 	if (a->pd >= UNIC_PDS || !nic->physical.pd[a->pd] ||
-	    !unic_slot_live(nic, nic->mrs.pd[a->pd].proc))
+	    !unic_slot_live(&nic->base, nic->mrs.pd[a->pd].proc))
 		return -UNIC_ENOPD;
 	/* local use only, by queues and what they name: never a victim */
 	if ((a->rights & ~(uint32_t)UNIC_MR_LOCAL_WRITE) ||
@@ -42,7 +42,7 @@ int unic_dma_mr_check_args(const struct unic_nic *nic,
 	return a->length >> 32 ? -UNIC_ETOOLARGE : 0;
 }
 
-void unic_dma_mr_build(struct unic_nic *nic, const struct unic_mr_args *args,
+void unic_dma_mr_build(struct unic_memory *nic, const struct unic_mr_args *args,
 		       struct unic_mr_result *out)
 {
 	struct unic_mr_args a = *args;
@@ -60,7 +60,7 @@ static uint64_t base_offset(const struct unic_mr *mr, uint64_t iova)
 	       (mr->iova & ~(uint64_t)((1u << NO_PAGES_SHIFT) - 1u));
 }
 
-static void xlate_list(const struct unic_nic *nic, uint64_t at,
+static void xlate_list(const struct unic_memory *nic, uint64_t at,
 		       struct unic_spot *out)
 {
 	const uint64_t *bus = nic->physical.list[at >> LIST_SHIFT].bus;
@@ -77,7 +77,7 @@ static void xlate_list(const struct unic_nic *nic, uint64_t at,
 	};
 }
 
-void unic_dma_mr_spot(const struct unic_nic *nic, const struct unic_mr *mr,
+void unic_dma_mr_spot(const struct unic_memory *nic, const struct unic_mr *mr,
 		      uint64_t iova, struct unic_spot *out)
 {
 	if (iova & LISTED) {
@@ -93,7 +93,7 @@ void unic_dma_mr_spot(const struct unic_nic *nic, const struct unic_mr *mr,
 
 /* ----------------------------------------------------------------- lists */
 
-int unic_dma_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+int unic_dma_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		      const uint64_t *pieces, uint32_t n, uint32_t length)
 {
 	uint64_t sum = 0;
@@ -121,7 +121,7 @@ int unic_dma_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	return nic->physical.used == ALL_LISTS ? -UNIC_ETOKENFULL : mr;
 }
 
-uint64_t unic_dma_mr_list(struct unic_nic *nic, uint16_t mr,
+uint64_t unic_dma_mr_list(struct unic_memory *nic, uint16_t mr,
 			  const uint64_t *pieces, uint32_t n)
 {
 	struct unic_dma_mrs *p = &nic->physical;
@@ -137,7 +137,7 @@ uint64_t unic_dma_mr_list(struct unic_nic *nic, uint16_t mr,
 			 ((uint64_t)at << LIST_SHIFT));
 }
 
-void unic_dma_mr_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova)
+void unic_dma_mr_unlist(struct unic_memory *nic, uint16_t mr, uint64_t iova)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 

@@ -41,20 +41,20 @@ static inline bool unic_mr_physical(const struct unic_mr *mr)
 }
 
 /** unic_dma_mr_init() - no list is used. */
-void unic_dma_mr_init(struct unic_nic *nic);
+void unic_dma_mr_init(struct unic_memory *nic);
 
 /** unic_dma_mr_check_args() - may there be such a region? 0, -UNIC_ENOPD (not a
  * physical domain of a live process), -UNIC_EINVAL, -UNIC_ETOOLARGE. */
-int unic_dma_mr_check_args(const struct unic_nic *nic,
+int unic_dma_mr_check_args(const struct unic_memory *nic,
 			   const struct unic_mr_args *a);
 
 /** unic_dma_mr_build() - make the checked region @args; ACTIVE at once. */
-void unic_dma_mr_build(struct unic_nic *nic, const struct unic_mr_args *args,
+void unic_dma_mr_build(struct unic_memory *nic, const struct unic_mr_args *args,
 		       struct unic_mr_result *out);
 
 /** unic_dma_mr_spot() - the spot of @iova, in the physical region @mr or in a
  * list of one of its tokens. */
-void unic_dma_mr_spot(const struct unic_nic *nic, const struct unic_mr *mr,
+void unic_dma_mr_spot(const struct unic_memory *nic, const struct unic_mr *mr,
 		      uint64_t iova, struct unic_spot *out);
 
 /**
@@ -64,16 +64,16 @@ void unic_dma_mr_spot(const struct unic_nic *nic, const struct unic_mr *mr,
  * many, an empty one, or their sum is not @length), the errors of unic_access() for any
  * of them, -UNIC_ETOKENFULL if there is no list left.
  */
-int unic_dma_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+int unic_dma_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		      const uint64_t *pieces, uint32_t n, uint32_t length);
 
 /** unic_dma_mr_list() - take a list for checked pieces of region @mr. Returns
  * the IOVA of their first byte. */
-uint64_t unic_dma_mr_list(struct unic_nic *nic, uint16_t mr,
+uint64_t unic_dma_mr_list(struct unic_memory *nic, uint16_t mr,
 			  const uint64_t *pieces, uint32_t n);
 
 /** unic_dma_mr_unlist() - the token at @iova of region @mr has ended; no effect
  * if it is a range of the region. */
-void unic_dma_mr_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova);
+void unic_dma_mr_unlist(struct unic_memory *nic, uint16_t mr, uint64_t iova);
 
 #endif /* UNIC_DMA_MR_H */

@@ -6,7 +6,7 @@
 
 #include "memory/access.h"
 #include "memory/cache.h"
-#include "nic.h"
+#include "memory/memory.h"
 
 #define RETRY_NS   100000u /* look again: for room on a ring or in the pool */
 #define AHEAD_READ 64u	   /* entries read by one MR_ADVISE */
@@ -16,7 +16,7 @@
 
 _Static_assert(UNIC_FAULTS < 32, "a bit for each in unic_faults.busy");
 
-void unic_fault_init(struct unic_nic *nic)
+void unic_fault_init(struct unic_memory *nic)
 {
 	memset(&nic->misses, 0, sizeof(nic->misses));
 	nic->misses.next_ns = UINT64_MAX;
@@ -24,7 +24,7 @@ void unic_fault_init(struct unic_nic *nic)
 	nic->misses.easy = ALL_SLOTS;
 }
 
-static void schedule_poll(struct unic_nic *nic, uint64_t at_ns)
+static void schedule_poll(struct unic_memory *nic, uint64_t at_ns)
 {
 	if (at_ns < nic->misses.next_ns)
 		nic->misses.next_ns = at_ns;
@@ -35,7 +35,7 @@ static void schedule_poll(struct unic_nic *nic, uint64_t at_ns)
 /* -------------------------------------------------------------- who waits */
 
 /* Queue pairs in @set go on; it is empty then. */
-static void wake_qps(struct unic_nic *nic, uint32_t *set)
+static void wake_qps(struct unic_memory *nic, uint32_t *set)
 {
 	struct unic_faults *ms = &nic->misses;
 	uint32_t i;
@@ -47,7 +47,7 @@ static void wake_qps(struct unic_nic *nic, uint32_t *set)
 	}
 }
 
-uint16_t unic_fault_take_woken(struct unic_nic *nic)
+uint16_t unic_fault_take_woken(struct unic_memory *nic)
 {
 	struct unic_faults *ms = &nic->misses;
 	uint32_t i, bit;
@@ -63,7 +63,7 @@ uint16_t unic_fault_take_woken(struct unic_nic *nic)
 	return UNIC_FAULT_NOBODY;
 }
 
-bool unic_fault_take_ended(struct unic_nic *nic)
+bool unic_fault_take_ended(struct unic_memory *nic)
 {
 	bool ended = nic->misses.ended;
 
@@ -71,7 +71,7 @@ bool unic_fault_take_ended(struct unic_nic *nic)
 	return ended;
 }
 
-static void wake_starved(struct unic_nic *nic)
+static void wake_starved(struct unic_memory *nic)
 {
 	if (!nic->misses.any_starved)
 		return;
@@ -79,7 +79,7 @@ static void wake_starved(struct unic_nic *nic)
 	wake_qps(nic, nic->misses.starved);
 }
 
-void unic_fault_wait(struct unic_nic *nic, uint16_t idx)
+void unic_fault_wait(struct unic_memory *nic, uint16_t idx)
 {
 	struct unic_faults *ms = &nic->misses;
 	uint32_t *set = ms->starved;
@@ -91,7 +91,7 @@ void unic_fault_wait(struct unic_nic *nic, uint16_t idx)
 	set[idx / 32] |= 1u << idx % 32;
 }
 
-bool unic_fault_waits(const struct unic_nic *nic, uint16_t idx)
+bool unic_fault_waits(const struct unic_memory *nic, uint16_t idx)
 {
 	const struct unic_faults *ms = &nic->misses;
 	uint32_t left, any = ms->starved[idx / 32];
@@ -101,7 +101,7 @@ bool unic_fault_waits(const struct unic_nic *nic, uint16_t idx)
 	return any >> idx % 32 & 1;
 }
 
-void unic_fault_forget(struct unic_nic *nic, uint16_t idx)
+void unic_fault_forget(struct unic_memory *nic, uint16_t idx)
 {
 	struct unic_faults *ms = &nic->misses;
 	uint32_t left, others = ~(1u << idx % 32);
@@ -180,7 +180,7 @@ static struct unic_page_fault *take_free(struct unic_faults *ms)
 	return found;
 }
 
-static uint16_t proc_of(const struct unic_nic *nic,
+static uint16_t proc_of(const struct unic_memory *nic,
 			const struct unic_page_fault *m)
 {
 	return nic->mrs.mr[m->mr].proc;
@@ -188,8 +188,8 @@ static uint16_t proc_of(const struct unic_nic *nic,
 
 /* Who has how many slots, and @proc, which wants one more. @advised: as if there
  * were nothing but pages that are only advised. */
-static void slot_share(const struct unic_nic *nic, uint16_t proc, bool advised,
-		       struct unic_share *s)
+static void slot_share(const struct unic_memory *nic, uint16_t proc,
+		       bool advised, struct unic_share *s)
 {
 	const struct unic_share_owner *of = nic->share.owner;
 	const struct unic_faults *ms = &nic->misses;
@@ -212,7 +212,7 @@ static void slot_share(const struct unic_nic *nic, uint16_t proc, bool advised,
 }
 
 /* The youngest slot of @proc, or of anybody; @advised: that is only advised. */
-static struct unic_page_fault *find_youngest(const struct unic_nic *nic,
+static struct unic_page_fault *find_youngest(const struct unic_memory *nic,
 					     uint32_t proc, bool advised)
 {
 	const struct unic_faults *ms = &nic->misses;
@@ -232,7 +232,7 @@ static struct unic_page_fault *find_youngest(const struct unic_nic *nic,
 }
 
 /* The slot that @proc may have in place of another, or NULL (INV-20). */
-static struct unic_page_fault *find_victim_slot(const struct unic_nic *nic,
+static struct unic_page_fault *find_victim_slot(const struct unic_memory *nic,
 						uint16_t proc, bool advised)
 {
 	struct unic_page_fault *m = NULL;
@@ -252,7 +252,7 @@ static struct unic_page_fault *find_victim_slot(const struct unic_nic *nic,
 }
 
 /* Who waits for @m waits for a slot now. */
-static void give_up_slot(struct unic_nic *nic, struct unic_page_fault *m)
+static void give_up_slot(struct unic_memory *nic, struct unic_page_fault *m)
 {
 	struct unic_faults *ms = &nic->misses;
 	uint32_t i;
@@ -268,7 +268,7 @@ static void give_up_slot(struct unic_nic *nic, struct unic_page_fault *m)
 /* Others have found none a moment ago: may @proc take one of those that are left?
  * As long as others have some, its share says so; and as many as it has it may leave
  * to whoever comes. */
-static COLD bool can_take_slot(const struct unic_nic *nic, uint16_t proc)
+static COLD bool can_take_slot(const struct unic_memory *nic, uint16_t proc)
 {
 	uint32_t open = open_slots(&nic->misses), held;
 	struct unic_share s;
@@ -280,7 +280,7 @@ static COLD bool can_take_slot(const struct unic_nic *nic, uint16_t proc)
 }
 
 /* From now on some slots are left to others, for as long as a page may take. */
-static void reserve_slots(struct unic_nic *nic)
+static void reserve_slots(struct unic_memory *nic)
 {
 	struct unic_faults *ms = &nic->misses;
 
@@ -290,7 +290,7 @@ static void reserve_slots(struct unic_nic *nic)
 
 /* Some are to be left, or there is none that is empty: a slot for an operation of
  * @proc, or NULL. */
-static COLD struct unic_page_fault *take_slot_slow(struct unic_nic *nic,
+static COLD struct unic_page_fault *take_slot_slow(struct unic_memory *nic,
 						   uint16_t proc)
 {
 	struct unic_faults *ms = &nic->misses;
@@ -310,7 +310,7 @@ static COLD struct unic_page_fault *take_slot_slow(struct unic_nic *nic,
 }
 
 /* A slot for an operation on region @mr, or NULL. */
-static inline struct unic_page_fault *take_slot(struct unic_nic *nic,
+static inline struct unic_page_fault *take_slot(struct unic_memory *nic,
 						uint16_t mr)
 {
 	struct unic_faults *ms = &nic->misses;
@@ -322,7 +322,7 @@ static inline struct unic_page_fault *take_slot(struct unic_nic *nic,
 }
 
 /* A slot for what is only advised by @proc, or NULL. */
-static COLD struct unic_page_fault *take_prefetch_slot(struct unic_nic *nic,
+static COLD struct unic_page_fault *take_prefetch_slot(struct unic_memory *nic,
 						       uint16_t proc)
 {
 	if (open_slots(&nic->misses) < MOST_AHEAD)
@@ -332,7 +332,7 @@ static COLD struct unic_page_fault *take_prefetch_slot(struct unic_nic *nic,
 
 /* It is over with: who waits looks for itself how. One that failed is kept for a
  * while, and that is timed. */
-static void end_fault(struct unic_nic *nic, struct unic_page_fault *m,
+static void end_fault(struct unic_memory *nic, struct unic_page_fault *m,
 		      uint8_t state)
 {
 	set_fault_state(&nic->misses, m, state);
@@ -363,7 +363,7 @@ static uint32_t clamp_prefetch(const struct unic_mr *mr, uint32_t page,
 	return ahead < UNIC_FAULT_AHEAD ? ahead : UNIC_FAULT_AHEAD;
 }
 
-int unic_fault_starved(struct unic_nic *nic)
+int unic_fault_starved(struct unic_memory *nic)
 {
 	nic->misses.last = UNIC_FAULT_NONE;
 	schedule_poll(nic, nic->now_ns + RETRY_NS);
@@ -371,8 +371,9 @@ int unic_fault_starved(struct unic_nic *nic)
 }
 
 /* The driver is told of it at the end of the round. */
-static inline void open_fault(struct unic_nic *nic, struct unic_page_fault *m,
-			      uint16_t mr, uint32_t page, uint32_t ahead)
+static inline void open_fault(struct unic_memory *nic,
+			      struct unic_page_fault *m, uint16_t mr,
+			      uint32_t page, uint32_t ahead)
 {
 	set_fault_state(&nic->misses, m, UNIC_FAULT_DUE);
 	m->short_of = false;
@@ -383,7 +384,7 @@ static inline void open_fault(struct unic_nic *nic, struct unic_page_fault *m,
 	schedule_poll(nic, 0);
 }
 
-int unic_fault_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
+int unic_fault_raise(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		     uint32_t ahead)
 {
 	struct unic_faults *ms = &nic->misses;
@@ -403,7 +404,7 @@ int unic_fault_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
 }
 
 /* The same for what nobody waits for yet. False: there is no slot for it. */
-static bool raise_prefetch(struct unic_nic *nic, uint16_t mr, uint32_t page,
+static bool raise_prefetch(struct unic_memory *nic, uint16_t mr, uint32_t page,
 			   uint32_t ahead)
 {
 	struct unic_page_fault *m;
@@ -418,7 +419,7 @@ static bool raise_prefetch(struct unic_nic *nic, uint16_t mr, uint32_t page,
 	return true;
 }
 
-void unic_fault_more(struct unic_nic *nic, uint16_t mr, uint64_t end)
+void unic_fault_more(struct unic_memory *nic, uint16_t mr, uint64_t end)
 {
 	struct unic_faults *ms = &nic->misses;
 	struct unic_page_fault *m = &ms->miss[ms->last];
@@ -438,7 +439,7 @@ void unic_fault_more(struct unic_nic *nic, uint16_t mr, uint64_t end)
 		m->count = n;
 }
 
-void unic_fault_mr_gone(struct unic_nic *nic, uint16_t mr)
+void unic_fault_mr_gone(struct unic_memory *nic, uint16_t mr)
 {
 	uint32_t left = nic->misses.busy;
 
@@ -453,7 +454,7 @@ void unic_fault_mr_gone(struct unic_nic *nic, uint16_t mr)
 /* --------------------------------------------------------------- commands */
 
 /* The region that a command names, with its pages in range. */
-static int check_cmd_pages(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+static int check_cmd_pages(struct unic_memory *nic, uint32_t mr, uint32_t gen,
 			   uint32_t first, uint32_t count)
 {
 	const struct unic_mr *m = unic_mr_get(nic, mr, gen);
@@ -470,7 +471,7 @@ static int check_cmd_pages(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 }
 
 /* Slots of @mr whose first page, the one that missed, is among these. */
-static void end_faults(struct unic_nic *nic, uint16_t mr, uint32_t first,
+static void end_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
 		       uint32_t count, uint8_t state)
 {
 	uint32_t left = nic->misses.busy;
@@ -484,7 +485,7 @@ static void end_faults(struct unic_nic *nic, uint16_t mr, uint32_t first,
 }
 
 /* The driver says that there are no such pages. */
-static void fail_faults(struct unic_nic *nic, uint16_t mr, uint32_t first,
+static void fail_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
 			uint32_t count)
 {
 	struct unic_faults *ms = &nic->misses;
@@ -504,7 +505,7 @@ static void fail_faults(struct unic_nic *nic, uint16_t mr, uint32_t first,
 	}
 }
 
-static int insert_pages(struct unic_nic *nic, uint16_t mr, uint32_t first,
+static int insert_pages(struct unic_memory *nic, uint16_t mr, uint32_t first,
 			uint32_t count, const uint64_t *pages, uint32_t *done)
 {
 	uint32_t mask = (1u << nic->mrs.mr[mr].page_shift) - 1u;
@@ -528,8 +529,8 @@ static int insert_pages(struct unic_nic *nic, uint16_t mr, uint32_t first,
 }
 
 /* These are waited for longer: the driver does what it can. */
-static void mark_short_faults(struct unic_nic *nic, uint16_t mr, uint32_t first,
-			      uint32_t count)
+static void mark_short_faults(struct unic_memory *nic, uint16_t mr,
+			      uint32_t first, uint32_t count)
 {
 	uint32_t left = nic->misses.busy;
 
@@ -541,7 +542,7 @@ static void mark_short_faults(struct unic_nic *nic, uint16_t mr, uint32_t first,
 	}
 }
 
-int unic_fault_refused(struct unic_nic *nic,
+int unic_fault_refused(struct unic_memory *nic,
 		       const struct unic_cmd_mr_fault *cmd,
 		       const uint64_t *pages, uint32_t *done)
 {
@@ -570,7 +571,7 @@ int unic_fault_refused(struct unic_nic *nic,
 	return r;
 }
 
-int unic_fault_invalidate(struct unic_nic *nic,
+int unic_fault_invalidate(struct unic_memory *nic,
 			  const struct unic_cmd_mr_pages *cmd, uint32_t *done)
 {
 	uint32_t idx = unic_from_le32(cmd->mr), left = nic->misses.busy;
@@ -600,7 +601,7 @@ int unic_fault_invalidate(struct unic_nic *nic,
 
 /* Entries that are not there are read, or asked for, at most so many at once, and
  * as long as there is room. *done came, or will. */
-static void prefetch_pages(struct unic_nic *nic, uint16_t mr, uint32_t first,
+static void prefetch_pages(struct unic_memory *nic, uint16_t mr, uint32_t first,
 			   uint32_t count, uint32_t *done)
 {
 	bool demand = nic->cache.of[mr].table == UNIC_NO_TABLE;
@@ -626,13 +627,13 @@ static void prefetch_pages(struct unic_nic *nic, uint16_t mr, uint32_t first,
 }
 
 /* Could nothing more be asked for ahead, for @proc? */
-static bool is_prefetch_full(const struct unic_nic *nic, uint16_t proc)
+static bool is_prefetch_full(const struct unic_memory *nic, uint16_t proc)
 {
 	return open_slots(&nic->misses) >= MOST_AHEAD &&
 	       !find_victim_slot(nic, proc, true);
 }
 
-bool unic_fault_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+bool unic_fault_ahead(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		      uint64_t iova, uint32_t len)
 {
 	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT, mask, first, count, done = 0;
@@ -656,8 +657,8 @@ bool unic_fault_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
 	return true;
 }
 
-int unic_fault_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
-		      uint32_t *done)
+int unic_fault_advise(struct unic_memory *nic,
+		      const struct unic_cmd_mr_pages *cmd, uint32_t *done)
 {
 	uint32_t idx = unic_from_le32(cmd->mr);
 	uint32_t first = unic_from_le32(cmd->first);
@@ -684,7 +685,8 @@ int unic_fault_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
 
 /* ----------------------------------------------------------------- events */
 
-static bool publish_fault(struct unic_nic *nic, const struct unic_page_fault *m)
+static bool publish_fault(struct unic_memory *nic,
+			  const struct unic_page_fault *m)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[m->mr];
 	uint32_t seq = nic->cache.of[m->mr].seq;
@@ -699,14 +701,14 @@ static bool publish_fault(struct unic_nic *nic, const struct unic_page_fault *m)
 		.seq = unic_to_le32(seq),
 	};
 
-	if (!unic_mbox_event(nic, &evt))
+	if (!unic_mbox_event(&nic->base, &evt))
 		return false;
 	UNIC_COUNT(nic, miss_events);
 	UNIC_TRACE(nic, MISS, mr->proc, m->mr, m->first, m->count, seq);
 	return true;
 }
 
-uint64_t unic_fault_bound_ns(const struct unic_nic *nic)
+uint64_t unic_fault_bound_ns(const struct unic_memory *nic)
 {
 	return (2ull * nic->notices.deliver_us + nic->notices.grace_us +
 		nic->notices.extend_us + nic->candidates.residence_us +
@@ -715,7 +717,7 @@ uint64_t unic_fault_bound_ns(const struct unic_nic *nic)
 }
 
 /* One slot. Returns when to look at it again. */
-static uint64_t step_fault(struct unic_nic *nic, struct unic_page_fault *m)
+static uint64_t step_fault(struct unic_memory *nic, struct unic_page_fault *m)
 {
 	uint64_t bound = nic->notices.deliver_us * 1000ull;
 
@@ -738,7 +740,7 @@ static uint64_t step_fault(struct unic_nic *nic, struct unic_page_fault *m)
 	return m->since_ns + bound;
 }
 
-uint64_t unic_fault_poll(struct unic_nic *nic)
+uint64_t unic_fault_poll(struct unic_memory *nic)
 {
 	struct unic_faults *ms = &nic->misses;
 	uint64_t next = UINT64_MAX, at;

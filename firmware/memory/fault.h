@@ -30,7 +30,7 @@
 #include "board.h"
 #include "unic_mbox.h"
 
-struct unic_nic;
+struct unic_memory;
 
 #ifndef UNIC_FAULTS
 #define UNIC_FAULTS 16u
@@ -72,7 +72,7 @@ struct unic_faults {
 	bool ended; /* see unic_fault_take_ended() */
 };
 
-void unic_fault_init(struct unic_nic *nic);
+void unic_fault_init(struct unic_memory *nic);
 
 /**
  * unic_fault_raise() - page @page of DEMAND region @mr is not there; @ahead pages
@@ -80,16 +80,16 @@ void unic_fault_init(struct unic_nic *nic);
  * Returns -UNIC_EMISS (it is asked for, or will be), -UNIC_ENOPAGE (it was, and
  * cannot be had).
  */
-int unic_fault_raise(struct unic_nic *nic, uint16_t mr, uint32_t page,
+int unic_fault_raise(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		     uint32_t ahead);
 
 /** unic_fault_starved() - there is no room for a page: who waits looks again
  * soon. Returns -UNIC_EMISS. */
-int unic_fault_starved(struct unic_nic *nic);
+int unic_fault_starved(struct unic_memory *nic);
 
 /** unic_fault_more() - the operation of the last access that missed goes on, in
  * region @mr, to the byte before @end (IOVA). Nothing, if it missed elsewhere. */
-void unic_fault_more(struct unic_nic *nic, uint16_t mr, uint64_t end);
+void unic_fault_more(struct unic_memory *nic, uint16_t mr, uint64_t end);
 
 /**
  * unic_fault_ahead() - a message will come for @len bytes at @iova of the region
@@ -98,57 +98,57 @@ void unic_fault_more(struct unic_nic *nic, uint16_t mr, uint64_t end);
  * will say. False: too many misses are open, nothing was asked for; that one has
  * ended is what unic_fault_take_ended() says.
  */
-bool unic_fault_ahead(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+bool unic_fault_ahead(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		      uint64_t iova, uint32_t len);
 
 /** unic_fault_wait() - unic_fault_take_woken() names queue pair @idx when the last
  * access that missed may succeed. */
-void unic_fault_wait(struct unic_nic *nic, uint16_t idx);
+void unic_fault_wait(struct unic_memory *nic, uint16_t idx);
 
 /** unic_fault_waits() - does it wait still? */
-bool unic_fault_waits(const struct unic_nic *nic, uint16_t idx);
+bool unic_fault_waits(const struct unic_memory *nic, uint16_t idx);
 
 /** unic_fault_forget() - it does not wait any more, whatever comes. */
-void unic_fault_forget(struct unic_nic *nic, uint16_t idx);
+void unic_fault_forget(struct unic_memory *nic, uint16_t idx);
 
 /**
  * unic_fault_take_woken() - a queue pair whose page is there, or is not to be had;
  * UNIC_FAULT_NOBODY: there is none. Taken in the round in which they are woken; each
  * checks its access again, and may wait again.
  */
-uint16_t unic_fault_take_woken(struct unic_nic *nic);
+uint16_t unic_fault_take_woken(struct unic_memory *nic);
 
 /** unic_fault_take_ended() - has a miss ended since the last call? */
-bool unic_fault_take_ended(struct unic_nic *nic);
+bool unic_fault_take_ended(struct unic_memory *nic);
 
 /** unic_fault_mr_gone() - region @mr ends. */
-void unic_fault_mr_gone(struct unic_nic *nic, uint16_t mr);
+void unic_fault_mr_gone(struct unic_memory *nic, uint16_t mr);
 
 /**
  * unic_fault_refused() - MR_FAULT. @pages: bus addresses, NULL with `cannot`.
  * 0, or -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL, -UNIC_ESTALE, -UNIC_EBUS,
  * -UNIC_EAGAIN; *done pages are there.
  */
-int unic_fault_refused(struct unic_nic *nic,
+int unic_fault_refused(struct unic_memory *nic,
 		       const struct unic_cmd_mr_fault *cmd,
 		       const uint64_t *pages, uint32_t *done);
 
 /** unic_fault_invalidate() - MR_INVALIDATE. 0, -UNIC_ENOMR, -UNIC_ESTATE,
  * -UNIC_EINVAL, -UNIC_EBUSY; *done entries went. */
-int unic_fault_invalidate(struct unic_nic *nic,
+int unic_fault_invalidate(struct unic_memory *nic,
 			  const struct unic_cmd_mr_pages *cmd, uint32_t *done);
 
 /** unic_fault_advise() - MR_ADVISE. 0, -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL,
  * -UNIC_EBUSY (DONT_NEED: in use); *done entries came or went. */
-int unic_fault_advise(struct unic_nic *nic, const struct unic_cmd_mr_pages *cmd,
-		      uint32_t *done);
+int unic_fault_advise(struct unic_memory *nic,
+		      const struct unic_cmd_mr_pages *cmd, uint32_t *done);
 
 /** unic_fault_bound_ns() - how long a page may take for which a region of somebody
  * else must be taken back first: B and H more. */
-uint64_t unic_fault_bound_ns(const struct unic_nic *nic);
+uint64_t unic_fault_bound_ns(const struct unic_memory *nic);
 
 /** unic_fault_poll() - events that are due, misses that were not answered, those
  * who look again. Returns when to call again. */
-uint64_t unic_fault_poll(struct unic_nic *nic);
+uint64_t unic_fault_poll(struct unic_memory *nic);
 
 #endif /* UNIC_FAULT_H */

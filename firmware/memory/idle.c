@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "memory/access.h"
-#include "nic.h"
+#include "memory/memory.h"
 
-void unic_idle_init(struct unic_nic *nic)
+void unic_idle_init(struct unic_memory *nic)
 {
 	memset(&nic->idle, 0, sizeof(nic->idle));
 }
 
-void unic_idle_note(struct unic_nic *nic, uint16_t mr)
+void unic_idle_note(struct unic_memory *nic, uint16_t mr)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 	struct unic_idle *list = &nic->idle;
@@ -28,7 +28,7 @@ void unic_idle_note(struct unic_nic *nic, uint16_t mr)
 	unic_mr_evict_due(nic);
 }
 
-uint16_t unic_idle_take(struct unic_nic *nic)
+uint16_t unic_idle_take(struct unic_memory *nic)
 {
 	struct unic_idle *list = &nic->idle;
 	uint16_t mr = (uint16_t)(list->head - 1u), next;

@@ -13,7 +13,7 @@
 
 #include "board.h"
 
-struct unic_nic;
+struct unic_memory;
 
 struct unic_idle {
 	uint16_t next[UNIC_MRS]; /* 0: not on the list; NIL: the last one */
@@ -21,16 +21,16 @@ struct unic_idle {
 };
 
 /** unic_idle_init() - no region is on the list. */
-void unic_idle_init(struct unic_nic *nic);
+void unic_idle_init(struct unic_memory *nic);
 
 /**
  * unic_idle_note() - region @mr may have lost its last user. If it is DRAINING and
  * idle it ends in this poll round, before events are handed out, and before the
  * next command is carried out.
  */
-void unic_idle_note(struct unic_nic *nic, uint16_t mr);
+void unic_idle_note(struct unic_memory *nic, uint16_t mr);
 
 /** unic_idle_take() - the first of the list, off it; UNIC_MR_NIL: there is none. */
-uint16_t unic_idle_take(struct unic_nic *nic);
+uint16_t unic_idle_take(struct unic_memory *nic);
 
 #endif /* UNIC_IDLE_H */

@@ -2,14 +2,14 @@
 /* key_guard.c - see key_guard.h. */
 #include <string.h>
 
-#include "nic.h"
+#include "memory/memory.h"
 
-void unic_key_guard_init(struct unic_nic *nic)
+void unic_key_guard_init(struct unic_memory *nic)
 {
 	memset(&nic->guesses, 0, sizeof(nic->guesses));
 }
 
-static bool is_guard_window_over(const struct unic_nic *nic,
+static bool is_guard_window_over(const struct unic_memory *nic,
 				 const struct unic_key_guard_place *p)
 {
 	return nic->now_ns >= p->until_ns;
@@ -17,7 +17,7 @@ static bool is_guard_window_over(const struct unic_nic *nic,
 
 /* The place of @ipv4; or the one it would get, which may be one that ended. */
 static struct unic_key_guard_place *
-find_guard_place(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
+find_guard_place(struct unic_memory *nic, uint32_t ipv4, uint32_t proc)
 {
 	struct unic_key_guard_place *p = nic->guesses.of[proc].peer,
 				    *found = NULL;
@@ -34,7 +34,7 @@ find_guard_place(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
 	return found ? found : &nic->guesses.of[proc].rest;
 }
 
-void unic_key_guard_wrong(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
+void unic_key_guard_wrong(struct unic_memory *nic, uint32_t ipv4, uint32_t proc)
 {
 	struct unic_key_guard_place *p = find_guard_place(nic, ipv4, proc);
 
@@ -48,7 +48,7 @@ void unic_key_guard_wrong(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
 		p->until_ns += UNIC_KEY_GUARD_NS / UNIC_KEY_GUARD_FREE;
 }
 
-bool unic_key_guard_held(struct unic_nic *nic, uint32_t ipv4, uint32_t proc)
+bool unic_key_guard_held(struct unic_memory *nic, uint32_t ipv4, uint32_t proc)
 {
 	const struct unic_key_guard_place *p =
 		find_guard_place(nic, ipv4, proc);

@@ -35,7 +35,7 @@
 
 #include "board.h"
 
-struct unic_nic;
+struct unic_memory;
 
 #define UNIC_KEY_GUARD_FREE  16u /* in one window */
 #define UNIC_KEY_GUARD_NS    100000000ull
@@ -59,14 +59,15 @@ struct unic_key_guards {
 	} of[UNIC_PROCS]; /* a slot's next process inherits its places */
 };
 
-void unic_key_guard_init(struct unic_nic *nic);
+void unic_key_guard_init(struct unic_memory *nic);
 
 /** unic_key_guard_wrong() - peer @ipv4 (host order) named a wrong one to @proc; or
  * @proc itself did (UNIC_KEY_GUARD_LOCAL). */
-void unic_key_guard_wrong(struct unic_nic *nic, uint32_t ipv4, uint32_t proc);
+void unic_key_guard_wrong(struct unic_memory *nic, uint32_t ipv4,
+			  uint32_t proc);
 
 /** unic_key_guard_held() - has @ipv4 used up what is free in this window with @proc?
  * Counted if so (guess_held): the caller holds something off. */
-bool unic_key_guard_held(struct unic_nic *nic, uint32_t ipv4, uint32_t proc);
+bool unic_key_guard_held(struct unic_memory *nic, uint32_t ipv4, uint32_t proc);
 
 #endif /* UNIC_KEY_GUARD_H */

@@ -5,7 +5,7 @@
 #include "memory/access.h"
 #include "memory/candidates.h"
 #include "memory/pd.h"
-#include "nic.h"
+#include "memory/memory.h"
 
 #define IDX_SHIFT UNIC_MR_IDX_SHIFT
 /* How many of the next regions have their STags before they are asked for. */
@@ -19,12 +19,12 @@ static uint32_t no_lock(uint32_t idx)
 	return (idx ^ UNIC_MRS / 2u) << IDX_SHIFT;
 }
 
-void unic_mr_close(struct unic_nic *nic, uint16_t mr)
+void unic_mr_close(struct unic_memory *nic, uint16_t mr)
 {
 	nic->mrs.mr[mr].lock = no_lock(mr);
 }
 
-void unic_mr_open(struct unic_nic *nic, uint16_t mr)
+void unic_mr_open(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -34,7 +34,7 @@ void unic_mr_open(struct unic_nic *nic, uint16_t mr)
 /* --------------------------------------------------------- free indices */
 
 static void __attribute__((noinline))
-draw_stag(struct unic_nic *nic, uint16_t idx)
+draw_stag(struct unic_memory *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint32_t random;
@@ -44,7 +44,7 @@ draw_stag(struct unic_nic *nic, uint16_t idx)
 	mr->drawn = true;
 }
 
-void unic_mr_draw(struct unic_nic *nic)
+void unic_mr_draw(struct unic_memory *nic)
 {
 	struct unic_mrs *m = &nic->mrs;
 	uint32_t i;
@@ -59,7 +59,7 @@ void unic_mr_draw(struct unic_nic *nic)
 		}
 }
 
-static inline void schedule_draw(struct unic_nic *nic)
+static inline void schedule_draw(struct unic_memory *nic)
 {
 	nic->mrs.draw_in = 2;
 	nic->chores = true;
@@ -70,7 +70,7 @@ static inline void schedule_draw(struct unic_nic *nic)
  * it is asked for: statistics are paid for when a region ends, so that a
  * registration is short.
  */
-static void prepare_index(struct unic_nic *nic, uint16_t idx)
+static void prepare_index(struct unic_memory *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -102,7 +102,8 @@ static void prepare_index(struct unic_nic *nic, uint16_t idx)
  * also that which its process gave back just now: who sees which it gets learns
  * nothing of which others get.
  */
-static void push_free_index(struct unic_nic *nic, uint16_t idx, uint32_t random)
+static void push_free_index(struct unic_memory *nic, uint16_t idx,
+			    uint32_t random)
 {
 	struct unic_mrs *m = &nic->mrs;
 	uint32_t at;
@@ -117,10 +118,10 @@ static void push_free_index(struct unic_nic *nic, uint16_t idx, uint32_t random)
 
 /* The region there has ended. Its lot is in the low bits of what its place is in
  * the high ones of. */
-static void index_put(struct unic_nic *nic, uint16_t idx)
+static void index_put(struct unic_memory *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
-	uint32_t random = unic_random_u32(nic);
+	uint32_t random = unic_random_u32(&nic->base);
 
 	mr->state = UNIC_MR_FREE;
 	if (!unic_stag_used(nic, idx, mr->proc, random)) {
@@ -134,13 +135,13 @@ static void index_put(struct unic_nic *nic, uint16_t idx)
 	unic_usage_end(nic, idx);
 }
 
-uint64_t unic_mr_rested(struct unic_nic *nic)
+uint64_t unic_mr_rested(struct unic_memory *nic)
 {
 	uint64_t next_ns = UINT64_MAX;
 	uint16_t idx;
 
 	while ((idx = unic_stag_rested(nic, &next_ns)) != UNIC_MR_NIL)
-		push_free_index(nic, idx, unic_random_u32(nic));
+		push_free_index(nic, idx, unic_random_u32(&nic->base));
 	return next_ns;
 }
 
@@ -173,7 +174,7 @@ static void tomb_link(struct unic_mrs *m, uint16_t idx)
 	m->tombstones++;
 }
 
-static void tomb_free(struct unic_nic *nic, uint16_t idx)
+static void tomb_free(struct unic_memory *nic, uint16_t idx)
 {
 	tomb_unlink(&nic->mrs, idx);
 	index_put(nic, idx);
@@ -182,55 +183,55 @@ static void tomb_free(struct unic_nic *nic, uint16_t idx)
 /* Recycle tombstones, oldest first, until an index is free: one that has rested, if
  * there is one. */
 static void __attribute__((noinline, cold))
-recycle_tombstones(struct unic_nic *nic)
+recycle_tombstones(struct unic_memory *nic)
 {
 	unic_mr_rested(nic);
 	while (!nic->mrs.free && nic->mrs.tombstones)
 		tomb_free(nic, nic->mrs.tomb_head);
 }
 
-static inline void make_room(struct unic_nic *nic)
+static inline void make_room(struct unic_memory *nic)
 {
 	if (unlikely(!nic->mrs.free))
 		recycle_tombstones(nic);
 }
 
-bool unic_mr_room(struct unic_nic *nic)
+bool unic_mr_room(struct unic_memory *nic)
 {
 	make_room(nic);
 	return nic->mrs.free;
 }
 
-void unic_mr_evict_due(struct unic_nic *nic)
+void unic_mr_evict_due(struct unic_memory *nic)
 {
 	nic->evict_due = true;
 	nic->timers_ns = 0;
 }
 
-uint32_t unic_mr_capacity(const struct unic_nic *nic)
+uint32_t unic_mr_capacity(const struct unic_memory *nic)
 {
 	return UNIC_MRS - unic_stag_left(nic);
 }
 
-void unic_mr_forget(struct unic_nic *nic, uint16_t mr)
+void unic_mr_forget(struct unic_memory *nic, uint16_t mr)
 {
 	tomb_free(nic, mr);
 }
 
 /* A new key, and all indices, none of them used, in a new random order. */
-static void draw_indices(struct unic_nic *nic)
+static void draw_indices(struct unic_memory *nic)
 {
 	uint32_t i;
 
 	unic_stag_draw(nic);
-	nic->candidates.rng = (uint64_t)unic_random_u32(nic) << 32 |
-			      unic_random_u32(nic) | 1u;
+	nic->candidates.rng = (uint64_t)unic_random_u32(&nic->base) << 32 |
+			      unic_random_u32(&nic->base) | 1u;
 	nic->mrs.free = 0;
 	for (i = 0; i < UNIC_MRS; i++)
-		push_free_index(nic, (uint16_t)i, unic_random_u32(nic));
+		push_free_index(nic, (uint16_t)i, unic_random_u32(&nic->base));
 }
 
-void unic_mr_init(struct unic_nic *nic)
+void unic_mr_init(struct unic_memory *nic)
 {
 	struct unic_mrs *m = &nic->mrs;
 
@@ -252,7 +253,7 @@ static uint32_t regions_made(const struct unic_mrs *m)
 	return made;
 }
 
-void unic_mr_rekey(struct unic_nic *nic)
+void unic_mr_rekey(struct unic_memory *nic)
 {
 	if (!regions_made(&nic->mrs))
 		draw_indices(nic);
@@ -260,7 +261,7 @@ void unic_mr_rekey(struct unic_nic *nic)
 
 /* ----------------------------------------------------- begin and end */
 
-static inline void proc_link(struct unic_nic *nic, struct unic_mr *mr,
+static inline void proc_link(struct unic_memory *nic, struct unic_mr *mr,
 			     uint16_t idx)
 {
 	struct unic_proc *p = &nic->procs.proc[mr->proc];
@@ -274,7 +275,7 @@ static inline void proc_link(struct unic_nic *nic, struct unic_mr *mr,
 	p->mrs++;
 }
 
-static void proc_unlink(struct unic_nic *nic, uint16_t idx)
+static void proc_unlink(struct unic_memory *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_proc *p = &nic->procs.proc[mr->proc];
@@ -289,7 +290,7 @@ static void proc_unlink(struct unic_nic *nic, uint16_t idx)
 }
 
 /* What prepare_index() could not know. */
-static inline void apply_args(struct unic_nic *nic, struct unic_mr *mr,
+static inline void apply_args(struct unic_memory *nic, struct unic_mr *mr,
 			      const struct unic_mr_args *a)
 {
 	mr->rights = a->rights;
@@ -309,7 +310,7 @@ static inline void apply_args(struct unic_nic *nic, struct unic_mr *mr,
 }
 
 static inline __attribute__((always_inline)) uint16_t
-make_mr(struct unic_nic *nic, const struct unic_mr_args *args)
+make_mr(struct unic_memory *nic, const struct unic_mr_args *args)
 {
 	struct unic_mrs *m = &nic->mrs;
 	struct unic_mr *mr;
@@ -344,12 +345,12 @@ make_mr(struct unic_nic *nic, const struct unic_mr_args *args)
 	return idx;
 }
 
-uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args)
+uint16_t unic_mr_make(struct unic_memory *nic, const struct unic_mr_args *args)
 {
 	return make_mr(nic, args);
 }
 
-void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
+void unic_mr_strip(struct unic_memory *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint32_t page, filled = 0;
@@ -371,7 +372,7 @@ void unic_mr_strip(struct unic_nic *nic, uint16_t idx)
 	nic->mrs.pd[mr->pd].users--;
 }
 
-void unic_mr_bury(struct unic_nic *nic, uint16_t idx)
+void unic_mr_bury(struct unic_memory *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -384,7 +385,7 @@ void unic_mr_bury(struct unic_nic *nic, uint16_t idx)
 	tomb_link(&nic->mrs, idx);
 }
 
-struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen)
+struct unic_mr *unic_mr_get(struct unic_memory *nic, uint32_t mr, uint32_t gen)
 {
 	struct unic_mr *m;
 
@@ -399,7 +400,7 @@ struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 
 /* ------------------------------------------------------- make and fill */
 
-static inline void activate_mr(struct unic_nic *nic, struct unic_mr *mr,
+static inline void activate_mr(struct unic_memory *nic, struct unic_mr *mr,
 			       uint16_t idx)
 {
 	mr->state = UNIC_MR_ACTIVE;
@@ -411,8 +412,8 @@ static inline void activate_mr(struct unic_nic *nic, struct unic_mr *mr,
 }
 
 /* Take pages [first, first + count) out again: they were wrong. */
-static void unfill_entries(struct unic_nic *nic, uint16_t idx, uint32_t first,
-			   uint32_t count)
+static void unfill_entries(struct unic_memory *nic, uint16_t idx,
+			   uint32_t first, uint32_t count)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint32_t i;
@@ -424,13 +425,13 @@ static void unfill_entries(struct unic_nic *nic, uint16_t idx, uint32_t first,
 	UNIC_ASSERT(nic, had);
 }
 
-void unic_mr_unfill(struct unic_nic *nic, uint16_t mr)
+void unic_mr_unfill(struct unic_memory *nic, uint16_t mr)
 {
 	unfill_entries(nic, mr, 0, nic->mrs.mr[mr].filled);
 	nic->mrs.mr[mr].filled = 0;
 }
 
-static inline int fill_entries(struct unic_nic *nic, uint16_t idx,
+static inline int fill_entries(struct unic_memory *nic, uint16_t idx,
 			       uint32_t first, uint32_t count,
 			       const uint64_t *pages)
 {
@@ -454,7 +455,7 @@ static inline int fill_entries(struct unic_nic *nic, uint16_t idx,
 	return 0;
 }
 
-int unic_mr_build(struct unic_nic *nic, const struct unic_mr_args *args,
+int unic_mr_build(struct unic_memory *nic, const struct unic_mr_args *args,
 		  const uint64_t *pages, struct unic_mr_result *out)
 {
 	uint16_t idx = make_mr(nic, args);
@@ -475,7 +476,7 @@ int unic_mr_build(struct unic_nic *nic, const struct unic_mr_args *args,
 }
 
 void __attribute__((cold))
-unic_mr_build_cached(struct unic_nic *nic, const struct unic_mr_args *args,
+unic_mr_build_cached(struct unic_memory *nic, const struct unic_mr_args *args,
 		     struct unic_mr_result *out)
 {
 	struct unic_mr_args a = *args;
@@ -489,7 +490,7 @@ unic_mr_build_cached(struct unic_nic *nic, const struct unic_mr_args *args,
 	activate_mr(nic, &nic->mrs.mr[out->mr], (uint16_t)out->mr);
 }
 
-void unic_mr_bare(struct unic_nic *nic, const struct unic_mr_args *args,
+void unic_mr_bare(struct unic_memory *nic, const struct unic_mr_args *args,
 		  uint8_t flag, struct unic_mr_result *out)
 {
 	int err = unic_mr_build(nic, args, NULL, out);
@@ -503,14 +504,14 @@ void unic_mr_bare(struct unic_nic *nic, const struct unic_mr_args *args,
 
 /* ------------------------------------------------------- after a reset */
 
-bool unic_mr_claimable(const struct unic_nic *nic, uint32_t stag)
+bool unic_mr_claimable(const struct unic_memory *nic, uint32_t stag)
 {
 	const struct unic_mrs *m = &nic->mrs;
 
 	return !m->mr[stag >> IDX_SHIFT].gen && regions_made(m) == m->restored;
 }
 
-void unic_mr_claim(struct unic_nic *nic, uint32_t stag)
+void unic_mr_claim(struct unic_memory *nic, uint32_t stag)
 {
 	struct unic_mrs *m = &nic->mrs;
 	uint32_t idx = stag >> IDX_SHIFT, top = m->free - 1u, at = 0;
@@ -525,7 +526,7 @@ void unic_mr_claim(struct unic_nic *nic, uint32_t stag)
 	m->restored++;
 }
 
-int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+int unic_mr_fill(struct unic_memory *nic, uint32_t mr, uint32_t gen,
 		 uint32_t first, uint32_t count, const uint64_t *pages)
 {
 	struct unic_mr *m = unic_mr_get(nic, mr, gen);
@@ -544,7 +545,7 @@ int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 }
 
 /* Other pages: as many entries more or fewer, and all filled anew. */
-static void exchange_pages(struct unic_nic *nic, struct unic_mr *m,
+static void exchange_pages(struct unic_memory *nic, struct unic_mr *m,
 			   uint16_t idx, const struct unic_mr_args *a,
 			   const uint64_t *pages)
 {
@@ -564,7 +565,7 @@ static void exchange_pages(struct unic_nic *nic, struct unic_mr *m,
 	unic_mr_evict_due(nic);
 }
 
-void unic_mr_change(struct unic_nic *nic, uint16_t mr,
+void unic_mr_change(struct unic_memory *nic, uint16_t mr,
 		    const struct unic_mr_args *args, const uint64_t *pages)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];

@@ -27,7 +27,7 @@
 #include "memory/tlb.h"
 #include "unic_mbox.h"
 
-struct unic_nic;
+struct unic_memory;
 
 #define UNIC_MR_NIL 0xffffu
 #define UNIC_PD_NIL 0xffffu
@@ -176,8 +176,9 @@ struct unic_piece {
  * out->mr is the region and nothing is counted; and -UNIC_ENOPAGE.
  * Budget: 45 instructions on Cortex-A15 with a TLB hit.
  */
-int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
-		uint64_t iova, uint32_t len, struct unic_piece *out);
+int unic_access(struct unic_memory *nic, uint32_t stag, uint16_t pd,
+		uint32_t need, uint64_t iova, uint32_t len,
+		struct unic_piece *out);
 
 /**
  * unic_xlate() - the piece of region @mr that starts at @iova, @len bytes at
@@ -186,12 +187,12 @@ int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
  * Returns 0; -UNIC_EEVICTED if the entry is gone (an operation that outlived
  * its region); -UNIC_EMISS, -UNIC_ENOPAGE (cache.h); then *out is undefined.
  */
-int unic_xlate(struct unic_nic *nic, uint16_t mr, uint64_t iova, uint32_t len,
-	       struct unic_piece *out);
+int unic_xlate(struct unic_memory *nic, uint16_t mr, uint64_t iova,
+	       uint32_t len, struct unic_piece *out);
 
 /** unic_xlate_near() - the same for those whose registers are dear: entries of
  * residency RESIDENT only. False: there is none, ask unic_xlate(). */
-bool unic_xlate_near(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
+bool unic_xlate_near(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
 		     uint32_t len, struct unic_piece *out);
 
 /**
@@ -199,37 +200,37 @@ bool unic_xlate_near(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
  * translatable until it is acknowledged. Counted; the last unhold of a DRAINING
  * region lets it go on.
  */
-void unic_mr_hold(struct unic_nic *nic, uint16_t mr);
-void unic_mr_unhold(struct unic_nic *nic, uint16_t mr);
+void unic_mr_hold(struct unic_memory *nic, uint16_t mr);
+void unic_mr_unhold(struct unic_memory *nic, uint16_t mr);
 
 /** unic_mr_dma_get() / _put() - a DMA piece is in flight through @mr. */
-void unic_mr_dma_get(struct unic_nic *nic, uint16_t mr);
-void unic_mr_dma_put(struct unic_nic *nic, uint16_t mr);
+void unic_mr_dma_get(struct unic_memory *nic, uint16_t mr);
+void unic_mr_dma_put(struct unic_memory *nic, uint16_t mr);
 
 /**
  * unic_mr_queue_get() / _put() - a QP or CQ has its ring in control region @mr,
  * which can then not be deregistered.
  */
-void unic_mr_queue_get(struct unic_nic *nic, uint16_t mr);
-void unic_mr_queue_put(struct unic_nic *nic, uint16_t mr);
+void unic_mr_queue_get(struct unic_memory *nic, uint16_t mr);
+void unic_mr_queue_put(struct unic_memory *nic, uint16_t mr);
 
 /**
  * unic_mr_check() - the access check (@len > 0) without use and translation, for objects
  * that are made of a range (tokens). Arguments and errors as unic_access().
  * Returns the region's index or the error, counted.
  */
-int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+int unic_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		  uint32_t need, uint64_t iova, uint64_t len);
 
 /** unic_mr_init() - all free; draws the key of STags. */
-void unic_mr_init(struct unic_nic *nic);
+void unic_mr_init(struct unic_memory *nic);
 
 /**
  * unic_mr_rekey() - entropy came: draw the key of STags and the order of the
  * indices again, so that STags are as good as it. Nothing happens once a region
  * was made in this epoch: under another key its STag could come again at once.
  */
-void unic_mr_rekey(struct unic_nic *nic);
+void unic_mr_rekey(struct unic_memory *nic);
 
 /* What a region shall be, and which one it became. */
 struct unic_mr_args {
@@ -247,7 +248,7 @@ struct unic_mr_result {
  * unic_mr_fill() - MR_FILL. -UNIC_ENOMR, -UNIC_ESTATE (not LOADING, or a page
  * already filled: then nothing was filled), -UNIC_EINVAL (range), -UNIC_EBUS.
  */
-int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+int unic_mr_fill(struct unic_memory *nic, uint32_t mr, uint32_t gen,
 		 uint32_t first, uint32_t count, const uint64_t *pages);
 
 /**
@@ -255,7 +256,7 @@ int unic_mr_fill(struct unic_nic *nic, uint32_t mr, uint32_t gen,
  * command names it. Returns NULL if there is none, or if its process detaches: what
  * is half gone is named by nobody.
  */
-struct unic_mr *unic_mr_get(struct unic_nic *nic, uint32_t mr, uint32_t gen);
+struct unic_mr *unic_mr_get(struct unic_memory *nic, uint32_t mr, uint32_t gen);
 
 /* For revoke/: the two ends of a registration. */
 
@@ -268,7 +269,7 @@ static inline uint32_t unic_mr_indices(const struct unic_mrs *m)
 
 /** unic_mr_rested() - indices whose rest has ended are free. Returns when to call
  * again (NIC time, UINT64_MAX: none rests). */
-uint64_t unic_mr_rested(struct unic_nic *nic);
+uint64_t unic_mr_rested(struct unic_memory *nic);
 
 /* Reasons why a registration passes all checks of unic_admission_admit(). */
 #define UNIC_NOT_OPEN_WAITERS (1u << 0) /* others wait for entries */
@@ -283,10 +284,10 @@ static inline void unic_mr_set_not_open(struct unic_mrs *m, uint8_t why,
 
 /** unic_mr_evict_due() - entries were freed or wanted: unic_evict_poll() looks at
  * them in this poll round, or in the next one if it was called already. */
-void unic_mr_evict_due(struct unic_nic *nic);
+void unic_mr_evict_due(struct unic_memory *nic);
 
 /** unic_mr_capacity() - how many indices all processes together can have. */
-uint32_t unic_mr_capacity(const struct unic_nic *nic);
+uint32_t unic_mr_capacity(const struct unic_memory *nic);
 
 /**
  * unic_mr_draw() - work out the STag of one of the regions that are made next,
@@ -294,16 +295,16 @@ uint32_t unic_mr_capacity(const struct unic_nic *nic);
  * 0, once in a round: in the first one nothing happens, so that the answer to a
  * command is out before. A region that is made sooner pays for its own.
  */
-void unic_mr_draw(struct unic_nic *nic);
+void unic_mr_draw(struct unic_memory *nic);
 
 /** unic_mr_room() - is an index free? Recycles tombstones if not. */
-bool unic_mr_room(struct unic_nic *nic);
+bool unic_mr_room(struct unic_memory *nic);
 
 /**
  * unic_mr_make() - make a region in state LOADING with all its entries
  * reserved (INV-7). The caller checked that both fit. Returns its index.
  */
-uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args);
+uint16_t unic_mr_make(struct unic_memory *nic, const struct unic_mr_args *args);
 
 /**
  * unic_mr_build() - make a region and, if @pages is not NULL, fill all of it: then
@@ -311,56 +312,57 @@ uint16_t unic_mr_make(struct unic_nic *nic, const struct unic_mr_args *args);
  * 0 with *out; -UNIC_EBUS (an address in @pages is not aligned): there is none, but
  * the index has ended a region.
  */
-int unic_mr_build(struct unic_nic *nic, const struct unic_mr_args *args,
+int unic_mr_build(struct unic_memory *nic, const struct unic_mr_args *args,
 		  const uint64_t *pages, struct unic_mr_result *out);
 
 /** unic_mr_build_cached() - make a checked region of residency DEMAND or TABLE:
  * ACTIVE, without an entry. */
-void unic_mr_build_cached(struct unic_nic *nic, const struct unic_mr_args *args,
+void unic_mr_build_cached(struct unic_memory *nic,
+			  const struct unic_mr_args *args,
 			  struct unic_mr_result *out);
 
 /** unic_mr_claimable() - may the next region have STag @stag of an earlier epoch?
  * As long as every region of this epoch was made so, if its index was not used. */
-bool unic_mr_claimable(const struct unic_nic *nic, uint32_t stag);
+bool unic_mr_claimable(const struct unic_memory *nic, uint32_t stag);
 
 /** unic_mr_claim() - the region made next, which must be made at once, has STag
  * @stag; it is claimable. */
-void unic_mr_claim(struct unic_nic *nic, uint32_t stag);
+void unic_mr_claim(struct unic_memory *nic, uint32_t stag);
 
 /**
  * unic_mr_change() - region @mr, idle and ACTIVE, has the domain and rights of
  * @args from now on and, if @pages is not NULL, their range: n_pages addresses.
  * Checked, and entries are free.
  */
-void unic_mr_change(struct unic_nic *nic, uint16_t mr,
+void unic_mr_change(struct unic_memory *nic, uint16_t mr,
 		    const struct unic_mr_args *args, const uint64_t *pages);
 
 /** unic_mr_open() - the opposite of unic_mr_close(), for forms. */
-void unic_mr_open(struct unic_nic *nic, uint16_t mr);
+void unic_mr_open(struct unic_memory *nic, uint16_t mr);
 
 /** unic_mr_unfill() - the entries of @mr, all that are filled, are reserved
  * again. */
-void unic_mr_unfill(struct unic_nic *nic, uint16_t mr);
+void unic_mr_unfill(struct unic_memory *nic, uint16_t mr);
 
 /** unic_mr_bare() - make a checked region that never has an entry; ACTIVE, with
  * @flag of UNIC_MR_F_*. */
-void unic_mr_bare(struct unic_nic *nic, const struct unic_mr_args *args,
+void unic_mr_bare(struct unic_memory *nic, const struct unic_mr_args *args,
 		  uint8_t flag, struct unic_mr_result *out);
 
 /** unic_mr_close() - no access gets through any more, from this instant. */
-void unic_mr_close(struct unic_nic *nic, uint16_t mr);
+void unic_mr_close(struct unic_memory *nic, uint16_t mr);
 
 /** unic_mr_strip() - free its entries, filled or not (INV-3: idle). */
-void unic_mr_strip(struct unic_nic *nic, uint16_t mr);
+void unic_mr_strip(struct unic_memory *nic, uint16_t mr);
 
 /**
  * unic_mr_bury() - a stripped region ends: with UNIC_MR_F_GONE the index is
  * free, else it becomes a tombstone.
  */
-void unic_mr_bury(struct unic_nic *nic, uint16_t mr);
+void unic_mr_bury(struct unic_memory *nic, uint16_t mr);
 
 /** unic_mr_forget() - free tombstone @mr. */
-void unic_mr_forget(struct unic_nic *nic, uint16_t mr);
+void unic_mr_forget(struct unic_memory *nic, uint16_t mr);
 
 _Static_assert(sizeof(struct unic_mr) == 128, "two cache lines");
 _Static_assert((UNIC_MRS & (UNIC_MRS - 1)) == 0 && UNIC_MRS <= 4096,

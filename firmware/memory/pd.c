@@ -2,11 +2,11 @@
 /* pd.c - see pd.h. */
 #include "memory/pd.h"
 
-#include "nic.h"
+#include "memory/memory.h"
 
 #define PD_NO_PROC 0xffffu
 
-void unic_pd_init(struct unic_nic *nic)
+void unic_pd_init(struct unic_memory *nic)
 {
 	uint32_t i;
 
@@ -14,11 +14,11 @@ void unic_pd_init(struct unic_nic *nic)
 		nic->mrs.pd[i].proc = PD_NO_PROC;
 }
 
-int unic_pd_alloc(struct unic_nic *nic, uint32_t proc, bool physical)
+int unic_pd_alloc(struct unic_memory *nic, uint32_t proc, bool physical)
 {
 	int i;
 
-	if (!unic_slot_live(nic, proc))
+	if (!unic_slot_live(&nic->base, proc))
 		return -UNIC_ENOPROC;
 	for (i = 0; i < (int)UNIC_PDS; i++) {
 		if (nic->mrs.pd[i].proc != PD_NO_PROC)
@@ -31,7 +31,7 @@ int unic_pd_alloc(struct unic_nic *nic, uint32_t proc, bool physical)
 	return -UNIC_EPDFULL;
 }
 
-int unic_pd_free(struct unic_nic *nic, uint32_t proc, uint32_t pd)
+int unic_pd_free(struct unic_memory *nic, uint32_t proc, uint32_t pd)
 {
 	if (pd >= UNIC_PDS || proc >= UNIC_PROCS ||
 	    nic->mrs.pd[pd].proc != proc)

@@ -9,16 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct unic_nic;
+struct unic_memory;
 
 /** unic_pd_init() - all free. */
-void unic_pd_init(struct unic_nic *nic);
+void unic_pd_init(struct unic_memory *nic);
 
 /** unic_pd_alloc() - @physical: UNIC_PD_PHYSICAL. Returns the PD, or -UNIC_ENOPROC,
  * -UNIC_EPDFULL. */
-int unic_pd_alloc(struct unic_nic *nic, uint32_t proc, bool physical);
+int unic_pd_alloc(struct unic_memory *nic, uint32_t proc, bool physical);
 
 /** unic_pd_free() - 0, -UNIC_ENOPD (not @proc's), -UNIC_EBUSY (in use). */
-int unic_pd_free(struct unic_nic *nic, uint32_t proc, uint32_t pd);
+int unic_pd_free(struct unic_memory *nic, uint32_t proc, uint32_t pd);
 
 #endif /* UNIC_PD_H */

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-#include "nic.h"
+#include "memory/memory.h"
 
-void unic_revoked_init(struct unic_nic *nic)
+void unic_revoked_init(struct unic_memory *nic)
 {
 	memset(&nic->revoked, 0, sizeof(nic->revoked));
 }
 
-void unic_revoked_add(struct unic_nic *nic, uint16_t mr)
+void unic_revoked_add(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_revoked *r = &nic->revoked;
 	/* all QPs, and once more the one that is looked at now */
@@ -29,7 +29,7 @@ void unic_revoked_add(struct unic_nic *nic, uint16_t mr)
 
 /* Does @stag name a region that can be used, or could before it was taken back
  * in this very moment? The consumer's byte may be one to come. */
-static bool is_region_there(const struct unic_nic *nic, uint32_t stag)
+static bool is_region_there(const struct unic_memory *nic, uint32_t stag)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[stag >> UNIC_MR_IDX_SHIFT];
 
@@ -37,7 +37,7 @@ static bool is_region_there(const struct unic_nic *nic, uint32_t stag)
 	       mr->state < UNIC_MR_DRAINING;
 }
 
-bool unic_revoked_has(const struct unic_nic *nic, uint32_t stag)
+bool unic_revoked_has(const struct unic_memory *nic, uint32_t stag)
 {
 	const struct unic_revoked *r = &nic->revoked;
 	uint32_t k;
@@ -53,7 +53,7 @@ static bool is_lap_over(const struct unic_revoked *r, uint32_t until)
 	return (int32_t)(r->passed - until) >= 0;
 }
 
-void unic_revoked_pass(struct unic_nic *nic)
+void unic_revoked_pass(struct unic_memory *nic)
 {
 	struct unic_revoked *r = &nic->revoked;
 	uint32_t n = 0, i;

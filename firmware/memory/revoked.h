@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct unic_nic;
+struct unic_memory;
 
 #define UNIC_REVOKED_STAGS 16u
 
@@ -28,7 +28,7 @@ struct unic_revoked {
 };
 
 /** unic_revoked_init() - none is named. */
-void unic_revoked_init(struct unic_nic *nic);
+void unic_revoked_init(struct unic_memory *nic);
 
 /** unic_revoked_any() - is there a name whose lap is not over? */
 static inline bool unic_revoked_any(const struct unic_revoked *r)
@@ -38,13 +38,13 @@ static inline bool unic_revoked_any(const struct unic_revoked *r)
 
 /** unic_revoked_add() - region @mr was taken back: posted receives that name it
  * complete EVICTED, over the next poll rounds. */
-void unic_revoked_add(struct unic_nic *nic, uint16_t mr);
+void unic_revoked_add(struct unic_memory *nic, uint16_t mr);
 
 /** unic_revoked_has() - was the region of @stag taken back within a lap? */
-bool unic_revoked_has(const struct unic_nic *nic, uint32_t stag);
+bool unic_revoked_has(const struct unic_memory *nic, uint32_t stag);
 
 /** unic_revoked_pass() - one more queue pair has been looked at: names whose lap is
  * over are forgotten. */
-void unic_revoked_pass(struct unic_nic *nic);
+void unic_revoked_pass(struct unic_memory *nic);
 
 #endif /* UNIC_REVOKED_H */

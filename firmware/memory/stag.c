@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "nic.h"
+#include "memory/memory.h"
 
 #define PART_BITS UNIC_STAG_PART_BITS
 #define HALF_BITS ((PART_BITS + 1u) / 2u)
@@ -50,7 +50,7 @@ static uint32_t permute_step(const uint64_t key[2], uint32_t walk, uint32_t x,
 	return x;
 }
 
-uint32_t unic_stag_next(const struct unic_nic *nic, uint16_t idx,
+uint32_t unic_stag_next(const struct unic_memory *nic, uint16_t idx,
 			uint32_t *random)
 {
 	const struct unic_stags *s = &nic->stags;
@@ -70,21 +70,21 @@ static void begin_walk(struct unic_stags *s, uint16_t idx)
 	s->of[idx].step = 0;
 }
 
-void unic_stag_draw(struct unic_nic *nic)
+void unic_stag_draw(struct unic_memory *nic)
 {
 	struct unic_stags *s = &nic->stags;
 	uint16_t i;
 
 	memset(s, 0, sizeof(*s));
 	for (i = 0; i < 2; i++)
-		s->key[i] = (uint64_t)unic_random_u32(nic) << 32 |
-			    unic_random_u32(nic);
+		s->key[i] = (uint64_t)unic_random_u32(&nic->base) << 32 |
+			    unic_random_u32(&nic->base);
 	s->head = s->tail = UNIC_MR_NIL;
 	for (i = 0; i < UNIC_MRS; i++)
 		begin_walk(s, i);
 }
 
-void unic_stag_begin(struct unic_nic *nic, uint16_t idx, uint32_t stag)
+void unic_stag_begin(struct unic_memory *nic, uint16_t idx, uint32_t stag)
 {
 	uint32_t random;
 
@@ -94,7 +94,7 @@ void unic_stag_begin(struct unic_nic *nic, uint16_t idx, uint32_t stag)
 }
 
 /* unic_demand_settle() works out the shares before anything is decided by them. */
-static void note_charge(struct unic_nic *nic, uint32_t proc)
+static void note_charge(struct unic_memory *nic, uint32_t proc)
 {
 	unic_bitset_add(&nic->stags.changed, proc);
 	unic_mr_set_not_open(&nic->mrs, UNIC_NOT_OPEN_CROWDED,
@@ -102,7 +102,7 @@ static void note_charge(struct unic_nic *nic, uint32_t proc)
 	unic_mr_evict_due(nic);
 }
 
-static void rest_index(struct unic_nic *nic, uint16_t idx, uint32_t proc)
+static void rest_index(struct unic_memory *nic, uint16_t idx, uint32_t proc)
 {
 	struct unic_stags *s = &nic->stags;
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -121,7 +121,7 @@ static void rest_index(struct unic_nic *nic, uint16_t idx, uint32_t proc)
 	note_charge(nic, proc);
 }
 
-bool unic_stag_used(struct unic_nic *nic, uint16_t idx, uint32_t proc,
+bool unic_stag_used(struct unic_memory *nic, uint16_t idx, uint32_t proc,
 		    uint32_t lot)
 {
 	struct unic_stags *s = &nic->stags;
@@ -133,7 +133,7 @@ bool unic_stag_used(struct unic_nic *nic, uint16_t idx, uint32_t proc,
 	return true;
 }
 
-uint16_t unic_stag_rested(struct unic_nic *nic, uint64_t *next_ns)
+uint16_t unic_stag_rested(struct unic_memory *nic, uint64_t *next_ns)
 {
 	struct unic_stags *s = &nic->stags;
 	uint16_t idx = s->head;
@@ -158,7 +158,7 @@ uint16_t unic_stag_rested(struct unic_nic *nic, uint64_t *next_ns)
 
 /* ----------------------------------------------------------------- the charges */
 
-uint32_t unic_stag_left(const struct unic_nic *nic)
+uint32_t unic_stag_left(const struct unic_memory *nic)
 {
 	uint32_t i, n = 0;
 
@@ -170,7 +170,7 @@ uint32_t unic_stag_left(const struct unic_nic *nic)
 	return n;
 }
 
-bool unic_stag_shut(const struct unic_nic *nic, uint32_t proc)
+bool unic_stag_shut(const struct unic_memory *nic, uint32_t proc)
 {
 	const struct unic_stags *s = &nic->stags;
 	const struct unic_share *share = &nic->share;

@@ -37,7 +37,7 @@
 #include "base/bitset.h"
 #include "board.h"
 
-struct unic_nic;
+struct unic_memory;
 
 #define UNIC_STAG_KEY_BITS 8u /* the consumer's */
 #define UNIC_STAG_PART_BITS \
@@ -73,28 +73,28 @@ struct unic_stags {
 };
 
 /** unic_stag_draw() - a new key, and all indices at the beginning of walks. */
-void unic_stag_draw(struct unic_nic *nic);
+void unic_stag_draw(struct unic_memory *nic);
 
 /** unic_stag_next() - of the next region of index @idx, but for the consumer's
  * byte. @random: 19 bits that nobody knows, of that STag. */
-uint32_t unic_stag_next(const struct unic_nic *nic, uint16_t idx,
+uint32_t unic_stag_next(const struct unic_memory *nic, uint16_t idx,
 			uint32_t *random);
 
 /** unic_stag_begin() - the walk of @idx, which was never used, begins with the
  * part of @stag, given in another epoch. */
-void unic_stag_begin(struct unic_nic *nic, uint16_t idx, uint32_t stag);
+void unic_stag_begin(struct unic_memory *nic, uint16_t idx, uint32_t stag);
 
 /**
  * unic_stag_used() - the region of @proc that had the STag of @idx has ended. @lot:
  * random. True: the index rests from now on, charged to @proc, and is not to be
  * used before unic_stag_rested() returns it.
  */
-bool unic_stag_used(struct unic_nic *nic, uint16_t idx, uint32_t proc,
+bool unic_stag_used(struct unic_memory *nic, uint16_t idx, uint32_t proc,
 		    uint32_t lot);
 
 /** unic_stag_rested() - an index whose rest has ended, on a new walk; or
  * UNIC_MR_NIL, and *@next_ns is lowered to when the next one does. */
-uint16_t unic_stag_rested(struct unic_nic *nic, uint64_t *next_ns);
+uint16_t unic_stag_rested(struct unic_memory *nic, uint64_t *next_ns);
 
 /** unic_stag_crowded() - may there be a process that has too many at rest? */
 static inline bool unic_stag_crowded(const struct unic_stags *s)
@@ -103,9 +103,9 @@ static inline bool unic_stag_crowded(const struct unic_stags *s)
 }
 
 /** unic_stag_shut() - has @proc too many at rest to register more now? */
-bool unic_stag_shut(const struct unic_nic *nic, uint32_t proc);
+bool unic_stag_shut(const struct unic_memory *nic, uint32_t proc);
 
 /** unic_stag_left() - at rest, charged to slots that nobody has. */
-uint32_t unic_stag_left(const struct unic_nic *nic);
+uint32_t unic_stag_left(const struct unic_memory *nic);
 
 #endif /* UNIC_STAG_H */

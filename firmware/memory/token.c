@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "memory/access.h"
-#include "nic.h"
+#include "memory/memory.h"
 #include "memory/dma_mr.h"
+#include "unic_wire.h"
 
 #define EXPIRIES 64u /* ended per poll */
 /* TOKEN_ENDs in a round, so that the end of a region with all tokens is no long
@@ -28,7 +29,7 @@ static bool is_waiting(const struct unic_token *t)
 	return state == UNIC_TOKEN_S_LIVE || state == UNIC_TOKEN_S_MULTI;
 }
 
-static void free_put(struct unic_nic *nic, uint16_t i)
+static void free_put(struct unic_memory *nic, uint16_t i)
 {
 	struct unic_tokens *ts = &nic->tokens;
 
@@ -40,7 +41,7 @@ static void free_put(struct unic_nic *nic, uint16_t i)
 	ts->free_tail = i;
 }
 
-void unic_token_init(struct unic_nic *nic)
+void unic_token_init(struct unic_memory *nic)
 {
 	struct unic_tokens *ts = &nic->tokens;
 	uint16_t i;
@@ -56,7 +57,7 @@ void unic_token_init(struct unic_nic *nic)
 }
 
 /* Token @i is the first of its region. */
-static void region_put(struct unic_nic *nic, uint16_t i)
+static void region_put(struct unic_memory *nic, uint16_t i)
 {
 	struct unic_token *t = &nic->tokens.token[i];
 	struct unic_mr *mr = &nic->mrs.mr[t->mr];
@@ -68,13 +69,13 @@ static void region_put(struct unic_nic *nic, uint16_t i)
 	mr->tokens = i;
 }
 
-static void region_link(struct unic_nic *nic, uint16_t i)
+static void region_link(struct unic_memory *nic, uint16_t i)
 {
 	region_put(nic, i);
 	nic->mrs.mr[nic->tokens.token[i].mr].n_tokens++;
 }
 
-static void region_unlink(struct unic_nic *nic, uint16_t i)
+static void region_unlink(struct unic_memory *nic, uint16_t i)
 {
 	const struct unic_token *t = &nic->tokens.token[i];
 	struct unic_mr *mr = &nic->mrs.mr[t->mr];
@@ -91,7 +92,7 @@ static void region_unlink(struct unic_nic *nic, uint16_t i)
 
 /* ----------------------------------------------------------------- ends */
 
-static bool publish_end(struct unic_nic *nic, uint16_t i)
+static bool publish_end(struct unic_memory *nic, uint16_t i)
 {
 	const struct unic_token *t = &nic->tokens.token[i];
 	struct unic_evt_token evt = {
@@ -103,7 +104,7 @@ static bool publish_end(struct unic_nic *nic, uint16_t i)
 		.placed = unic_to_le32(t->placed),
 	};
 
-	return unic_mbox_event(nic, &evt);
+	return unic_mbox_event(&nic->base, &evt);
 }
 
 static uint32_t counter_of(uint8_t end)
@@ -119,7 +120,7 @@ static uint32_t counter_of(uint8_t end)
 	return counter[end];
 }
 
-static void count_end(struct unic_nic *nic, uint16_t i, uint8_t end)
+static void count_end(struct unic_memory *nic, uint16_t i, uint8_t end)
 {
 	const struct unic_token *t = &nic->tokens.token[i];
 
@@ -127,7 +128,7 @@ static void count_end(struct unic_nic *nic, uint16_t i, uint8_t end)
 	UNIC_TRACE(nic, TOKEN_END, t->proc, i, end, t->placed, 0);
 }
 
-static void mark_ended(struct unic_nic *nic, uint16_t i, uint8_t end)
+static void mark_ended(struct unic_memory *nic, uint16_t i, uint8_t end)
 {
 	struct unic_tokens *ts = &nic->tokens;
 	struct unic_token *t = &ts->token[i];
@@ -139,14 +140,14 @@ static void mark_ended(struct unic_nic *nic, uint16_t i, uint8_t end)
 }
 
 /* Its process is told later, and until then the index stays off the free list. */
-static void defer_end_event(struct unic_nic *nic, uint16_t i)
+static void defer_end_event(struct unic_memory *nic, uint16_t i)
 {
 	nic->tokens.token[i].evt_due = true;
 	nic->tokens.evts_due++;
 	nic->timers_ns = 0;
 }
 
-static void finish_end_event(struct unic_nic *nic, uint16_t i)
+static void finish_end_event(struct unic_memory *nic, uint16_t i)
 {
 	nic->tokens.token[i].evt_due = false;
 	nic->tokens.evts_due--;
@@ -154,7 +155,7 @@ static void finish_end_event(struct unic_nic *nic, uint16_t i)
 }
 
 /* False: no room, or enough for this round. */
-static bool try_publish_end(struct unic_nic *nic, uint16_t i)
+static bool try_publish_end(struct unic_memory *nic, uint16_t i)
 {
 	struct unic_ration *told = &nic->tokens.told;
 
@@ -165,7 +166,7 @@ static bool try_publish_end(struct unic_nic *nic, uint16_t i)
 }
 
 /* @tell: its process does not know yet. */
-static void report_end(struct unic_nic *nic, uint16_t i, bool tell)
+static void report_end(struct unic_memory *nic, uint16_t i, bool tell)
 {
 	if (!tell || try_publish_end(nic, i))
 		free_put(nic, i);
@@ -174,7 +175,8 @@ static void report_end(struct unic_nic *nic, uint16_t i, bool tell)
 }
 
 /* The one way out (INV-9). */
-static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
+static void end_token(struct unic_memory *nic, uint16_t i, uint8_t end,
+		      bool tell)
 {
 	const struct unic_token *t = &nic->tokens.token[i];
 
@@ -186,7 +188,7 @@ static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
 	report_end(nic, i, tell);
 }
 
-static void publish_all(struct unic_nic *nic)
+static void publish_all(struct unic_memory *nic)
 {
 	struct unic_tokens *ts = &nic->tokens;
 	uint16_t i;
@@ -201,7 +203,8 @@ static void publish_all(struct unic_nic *nic)
 }
 
 /* The region may end with it. */
-static void end_last(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
+static void end_last(struct unic_memory *nic, uint16_t i, uint8_t end,
+		     bool tell)
 {
 	uint16_t mr = nic->tokens.token[i].mr;
 
@@ -209,7 +212,7 @@ static void end_last(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell)
 	unic_idle_note(nic, mr);
 }
 
-static void end_claim(struct unic_nic *nic, uint16_t i, uint8_t end,
+static void end_claim(struct unic_memory *nic, uint16_t i, uint8_t end,
 		      uint32_t placed)
 {
 	struct unic_token *t = &nic->tokens.token[i];
@@ -220,19 +223,19 @@ static void end_claim(struct unic_nic *nic, uint16_t i, uint8_t end,
 	end_last(nic, i, end, end != UNIC_TOKEN_USED);
 }
 
-void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed)
+void unic_token_finish(struct unic_memory *nic, uint16_t index, uint32_t placed)
 {
 	end_claim(nic, index, UNIC_TOKEN_USED, placed);
 }
 
-void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed)
+void unic_token_abort(struct unic_memory *nic, uint16_t index, uint32_t placed)
 {
 	end_claim(nic, index, UNIC_TOKEN_ABORTED, placed);
 }
 
 /* Token @i has ended, on no list of its region and in no account any more. False:
  * its process is told later; it is not tried @now. */
-static bool end_region_token(struct unic_nic *nic, uint16_t i, uint8_t end,
+static bool end_region_token(struct unic_memory *nic, uint16_t i, uint8_t end,
 			     bool now)
 {
 	struct unic_token *t = &nic->tokens.token[i];
@@ -252,8 +255,8 @@ static bool end_region_token(struct unic_nic *nic, uint16_t i, uint8_t end,
 
 /* @n tokens of region @mr have ended so, @due of which their process is not told
  * yet. */
-static void account_ended(struct unic_nic *nic, struct unic_mr *mr, uint8_t end,
-			  uint32_t n, uint32_t due)
+static void account_ended(struct unic_memory *nic, struct unic_mr *mr,
+			  uint8_t end, uint32_t n, uint32_t due)
 {
 	struct unic_tokens *ts = &nic->tokens;
 
@@ -272,7 +275,7 @@ static void account_ended(struct unic_nic *nic, struct unic_mr *mr, uint8_t end,
  * of a thousand costs is kept short, and the accounts are settled for all of them. A
  * process that leaves is told nothing: its tokens are cancelled with it.
  */
-void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr)
+void unic_token_mr_gone(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_token *token = nic->tokens.token;
 	struct unic_mr *m = &nic->mrs.mr[mr];
@@ -294,7 +297,7 @@ void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr)
 	account_ended(nic, m, end, n, due);
 }
 
-void unic_token_proc_gone(struct unic_nic *nic, uint32_t proc)
+void unic_token_proc_gone(struct unic_memory *nic, uint32_t proc)
 {
 	struct unic_tokens *ts = &nic->tokens;
 	uint16_t i;
@@ -311,7 +314,7 @@ void unic_token_proc_gone(struct unic_nic *nic, uint32_t proc)
 	}
 }
 
-uint64_t unic_token_poll(struct unic_nic *nic)
+uint64_t unic_token_poll(struct unic_memory *nic)
 {
 	struct unic_tokens *ts = &nic->tokens;
 	uint64_t next = UINT64_MAX;
@@ -345,7 +348,7 @@ uint64_t unic_token_poll(struct unic_nic *nic)
 /* ------------------------------------------------------ alloc and cancel */
 
 /* The same shares as for TLB entries, over another pool. */
-static void token_share(const struct unic_nic *nic, struct unic_share *s)
+static void token_share(const struct unic_memory *nic, struct unic_share *s)
 {
 	uint32_t i;
 
@@ -357,7 +360,7 @@ static void token_share(const struct unic_nic *nic, struct unic_share *s)
 }
 
 /* Who has to give @proc a place: somebody above its share to one below. */
-static uint32_t recall_victim(const struct unic_nic *nic, uint32_t proc)
+static uint32_t recall_victim(const struct unic_memory *nic, uint32_t proc)
 {
 	struct unic_share s;
 
@@ -372,7 +375,7 @@ static uint32_t recall_victim(const struct unic_nic *nic, uint32_t proc)
  * Full: one LIVE token goes. Its end is published first, because without room
  * for that its index would not be free, and a token be lost at each attempt.
  */
-static bool recall_token(struct unic_nic *nic, uint32_t proc)
+static bool recall_token(struct unic_memory *nic, uint32_t proc)
 {
 	uint32_t victim = recall_victim(nic, proc);
 	uint16_t i;
@@ -396,13 +399,13 @@ static bool recall_token(struct unic_nic *nic, uint32_t proc)
 }
 
 /* One is on the free list. */
-static bool ensure_free_token(struct unic_nic *nic, uint32_t proc)
+static bool ensure_free_token(struct unic_memory *nic, uint32_t proc)
 {
 	return nic->tokens.free_head != UNIC_TOKEN_NIL ||
 	       recall_token(nic, proc);
 }
 
-static uint16_t take_free_token(struct unic_nic *nic)
+static uint16_t take_free_token(struct unic_memory *nic)
 {
 	struct unic_tokens *ts = &nic->tokens;
 	uint16_t i = ts->free_head;
@@ -414,7 +417,7 @@ static uint16_t take_free_token(struct unic_nic *nic)
 	return i;
 }
 
-static void set_ttl(struct unic_nic *nic, uint16_t i, uint32_t ttl_us)
+static void set_ttl(struct unic_memory *nic, uint16_t i, uint32_t ttl_us)
 {
 	struct unic_token *t = &nic->tokens.token[i];
 
@@ -427,7 +430,7 @@ static void set_ttl(struct unic_nic *nic, uint16_t i, uint32_t ttl_us)
 }
 
 /* What the token names. The region's index, or why not. */
-static int check_place(struct unic_nic *nic, const struct unic_token_args *a)
+static int check_place(struct unic_memory *nic, const struct unic_token_args *a)
 {
 	bool pieces = a->flags & UNIC_TOKEN_F_PIECES;
 
@@ -444,13 +447,13 @@ static int check_place(struct unic_nic *nic, const struct unic_token_args *a)
 }
 
 /* The region's index, or why not. */
-static int check_token_args(struct unic_nic *nic,
+static int check_token_args(struct unic_memory *nic,
 			    const struct unic_token_args *args)
 {
 	int mr;
 
 	if (args->pd >= UNIC_PDS ||
-	    !unic_slot_live(nic, nic->mrs.pd[args->pd].proc))
+	    !unic_slot_live(&nic->base, nic->mrs.pd[args->pd].proc))
 		return -UNIC_ENOPD;
 	if (!args->length || args->length > UNIC_MSG_MAX ||
 	    (args->sender_qpn && !args->sender_ipv4) ||
@@ -464,7 +467,7 @@ static int check_token_args(struct unic_nic *nic,
 }
 
 /* Where its bytes lie: an address of the region, or a list of pieces. */
-static uint64_t place_of(struct unic_nic *nic, uint16_t mr,
+static uint64_t place_of(struct unic_memory *nic, uint16_t mr,
 			 const struct unic_token_args *args)
 {
 	if (!args->n_pieces)
@@ -473,12 +476,13 @@ static uint64_t place_of(struct unic_nic *nic, uint16_t mr,
 }
 
 /* What a message to free token @i is compared with, but for its lock. */
-static void set_token_match(struct unic_nic *nic, uint16_t i, uint16_t mr,
+static void set_token_match(struct unic_memory *nic, uint16_t i, uint16_t mr,
 			    const struct unic_token_args *args)
 {
 	struct unic_token *t = &nic->tokens.token[i];
 
-	t->key = (uint64_t)unic_random_u32(nic) << 32 | unic_random_u32(nic);
+	t->key = (uint64_t)unic_random_u32(&nic->base) << 32 |
+		 unic_random_u32(&nic->base);
 	t->iova = place_of(nic, mr, args);
 	t->length = args->length;
 	t->sender = UNIC_TOKEN_SENDER(args->sender_ipv4, args->sender_qpn);
@@ -489,7 +493,7 @@ static void set_token_match(struct unic_nic *nic, uint16_t i, uint16_t mr,
 }
 
 /* Its life begins: LIVE or MULTI, of @proc. */
-static void activate_token(struct unic_nic *nic, uint16_t i, uint16_t proc,
+static void activate_token(struct unic_memory *nic, uint16_t i, uint16_t proc,
 			   const struct unic_token_args *args)
 {
 	struct unic_token *t = &nic->tokens.token[i];
@@ -502,14 +506,14 @@ static void activate_token(struct unic_nic *nic, uint16_t i, uint16_t proc,
 }
 
 /* All of free token @i but its lists: LIVE or MULTI, of @proc and region @mr. */
-static void fill_token(struct unic_nic *nic, uint16_t i, uint16_t proc,
+static void fill_token(struct unic_memory *nic, uint16_t i, uint16_t proc,
 		       uint16_t mr, const struct unic_token_args *args)
 {
 	set_token_match(nic, i, mr, args);
 	activate_token(nic, i, proc, args);
 }
 
-static void count_token_alloc(struct unic_nic *nic, uint16_t i)
+static void count_token_alloc(struct unic_memory *nic, uint16_t i)
 {
 	const struct unic_token *t = &nic->tokens.token[i];
 
@@ -520,7 +524,7 @@ static void count_token_alloc(struct unic_nic *nic, uint16_t i)
 }
 
 /* The first of the free list is the token that was asked for. */
-static uint16_t make_token(struct unic_nic *nic, uint16_t proc, uint16_t mr,
+static uint16_t make_token(struct unic_memory *nic, uint16_t proc, uint16_t mr,
 			   const struct unic_token_args *args)
 {
 	uint16_t i = take_free_token(nic);
@@ -532,8 +536,8 @@ static uint16_t make_token(struct unic_nic *nic, uint16_t proc, uint16_t mr,
 	return i;
 }
 
-int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
-		     uint64_t *key)
+int unic_token_alloc(struct unic_memory *nic,
+		     const struct unic_token_args *args, uint64_t *key)
 {
 	uint16_t proc, i;
 	int mr = check_token_args(nic, args);
@@ -548,7 +552,7 @@ int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
 	return i;
 }
 
-int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
+int unic_token_cancel(struct unic_memory *nic, uint32_t proc, uint32_t index,
 		      uint64_t key, uint32_t *end, uint32_t *placed)
 {
 	struct unic_token *t;
@@ -576,7 +580,7 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
 /* ---------------------------------------------------------------- check */
 
 static uint8_t __attribute__((noinline, cold))
-refuse_token(struct unic_nic *nic, uint32_t index, uint8_t reason)
+refuse_token(struct unic_memory *nic, uint32_t index, uint8_t reason)
 {
 	switch (reason) {
 	case UNIC_TOKEN_TOO_LONG:
@@ -600,7 +604,7 @@ refuse_token(struct unic_nic *nic, uint32_t index, uint8_t reason)
 }
 
 static inline bool is_expired(const struct unic_token *t,
-			      const struct unic_nic *nic)
+			      const struct unic_memory *nic)
 {
 	return unic_whole(&nic->now_ns) >= unic_whole(&t->expires_ns);
 }
@@ -631,7 +635,7 @@ static inline bool sent_by(const struct unic_token *t,
  * The first check that fails is the reason. A MULTI token fails the short check
  * always, and perhaps no other: LIVE.
  */
-static uint8_t refusal_reason(const struct unic_nic *nic,
+static uint8_t refusal_reason(const struct unic_memory *nic,
 			      const struct unic_tag *tag,
 			      const struct unic_token_sender *from)
 {
@@ -659,7 +663,7 @@ static uint8_t refusal_reason(const struct unic_nic *nic,
 /* The short check failed. That a token has expired its process is told by the
  * claim that finds it, or by the next poll. */
 static uint8_t __attribute__((noinline, cold))
-claim_slow(struct unic_nic *nic, const struct unic_tag *tag,
+claim_slow(struct unic_memory *nic, const struct unic_tag *tag,
 	   const struct unic_token_sender *from)
 {
 	uint32_t index = tag->index;
@@ -680,7 +684,7 @@ static inline bool can_open_token(const struct unic_token *t, uint64_t key,
 	return unic_whole(&t->key) == key && t->lock == from->pd;
 }
 
-void unic_token_unclaim(struct unic_nic *nic, uint16_t index)
+void unic_token_unclaim(struct unic_memory *nic, uint16_t index)
 {
 	struct unic_token *t = &nic->tokens.token[index];
 
@@ -694,7 +698,7 @@ void unic_token_unclaim(struct unic_nic *nic, uint16_t index)
 		nic->tokens.next_expiry_ns = t->expires_ns;
 }
 
-uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
+uint8_t unic_token_claim(struct unic_memory *nic, const struct unic_tag *tag,
 			 const struct unic_token_sender *from)
 {
 	struct unic_tokens *ts = &nic->tokens;

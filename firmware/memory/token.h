@@ -70,7 +70,7 @@ struct unic_tokens {
 	struct unic_ration told; /* TOKEN_ENDs of a round */
 };
 
-void unic_token_init(struct unic_nic *nic);
+void unic_token_init(struct unic_memory *nic);
 
 struct unic_token_args {
 	uint16_t pd;
@@ -85,13 +85,13 @@ struct unic_token_args {
  * -UNIC_EENTROPY. When the table is full, a process below its fair
  * share of it gets the place of a LIVE token of the process that is most above
  * its own, which ends EVICTED (MEMORY.md section 4). */
-int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
-		     uint64_t *key);
+int unic_token_alloc(struct unic_memory *nic,
+		     const struct unic_token_args *args, uint64_t *key);
 
 /** unic_token_cancel() - TOKEN_CANCEL. 0 with *end and *placed; -UNIC_EBUSY
  * while CLAIMED; -UNIC_ENOTOKEN if index, key and process do not match a token
  * remembered (the last one of each index is). */
-int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
+int unic_token_cancel(struct unic_memory *nic, uint32_t proc, uint32_t index,
 		      uint64_t key, uint32_t *end, uint32_t *placed);
 
 /* What a tagged message says of itself, in host order. */
@@ -119,7 +119,7 @@ struct unic_token_sender {
  * claimed token stays in place until finish or abort, where its use is counted;
  * that of a MULTI token (unic_token_multi()) is for the caller to hold.
  */
-uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
+uint8_t unic_token_claim(struct unic_memory *nic, const struct unic_tag *tag,
 			 const struct unic_token_sender *from);
 
 /** unic_token_multi() - may it be used again after this message? */
@@ -130,29 +130,30 @@ static inline bool unic_token_multi(const struct unic_tokens *ts,
 }
 
 /** unic_token_finish() - all bytes are placed: USED. */
-void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);
+void unic_token_finish(struct unic_memory *nic, uint16_t index,
+		       uint32_t placed);
 
 /** unic_token_abort() - its QP died midway: ABORTED, TOKEN_END event. */
-void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
+void unic_token_abort(struct unic_memory *nic, uint16_t index, uint32_t placed);
 
 /** unic_token_unclaim() - the first packet of its message met a missing page and
  * comes again: the token is as it was, or ends with its region. */
-void unic_token_unclaim(struct unic_nic *nic, uint16_t index);
+void unic_token_unclaim(struct unic_memory *nic, uint16_t index);
 
 /** unic_token_mr_gone() - region @mr ends: its tokens end EVICTED at once (claimed
  * ones stay for their QP to abort, which evict.c asks for). Their process is told in
  * this round and the next ones. */
-void unic_token_mr_gone(struct unic_nic *nic, uint16_t mr);
+void unic_token_mr_gone(struct unic_memory *nic, uint16_t mr);
 
 /**
  * unic_token_proc_gone() - process slot @proc is given up and has no region
  * left: ends it was not told yet are dropped, and what is remembered of its
  * tokens is nobody's any more, for the slot's next process must not hear of it.
  */
-void unic_token_proc_gone(struct unic_nic *nic, uint32_t proc);
+void unic_token_proc_gone(struct unic_memory *nic, uint32_t proc);
 
 /** unic_token_poll() - expire what is due, a bounded number per call. Returns
  * when to call again (NIC time, UINT64_MAX: no need). */
-uint64_t unic_token_poll(struct unic_nic *nic);
+uint64_t unic_token_poll(struct unic_memory *nic);
 
 #endif /* UNIC_TOKEN_H */

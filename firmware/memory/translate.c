@@ -2,7 +2,7 @@
 /* translate.c - see translate.h. */
 #include "memory/translate.h"
 
-#include "nic.h"
+#include "memory/memory.h"
 #include "memory/dma_mr.h"
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
@@ -52,7 +52,7 @@ step_derived(const struct unic_derived_regions *f,
 }
 
 /* Where @iova of a region that is no form lies, as far as that goes on. */
-static bool xlate_region(const struct unic_nic *nic, const struct unic_mr *m,
+static bool xlate_region(const struct unic_memory *nic, const struct unic_mr *m,
 			 uint64_t iova, struct unic_spot *out)
 {
 	if (!unic_mr_physical(m))
@@ -61,7 +61,7 @@ static bool xlate_region(const struct unic_nic *nic, const struct unic_mr *m,
 	return true;
 }
 
-bool unic_spot_find(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
+bool unic_spot_find(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
 		    struct unic_spot *out)
 {
 	const struct unic_derived_regions *f = &nic->forms;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct unic_nic;
+struct unic_memory;
 struct unic_mr;
 
 /* One byte, and how much lies together with it: in one page, one element, one
@@ -27,11 +27,11 @@ struct unic_spot {
  * unic_spot_find() - the spot of @iova, which lies in region @mr.
  * False if there is none: a region on the way has ended or has no entry.
  */
-bool unic_spot_find(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
+bool unic_spot_find(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
 		    struct unic_spot *out);
 
 /** unic_access_spot() - the same if @mr has an entry for it (access.c). */
-bool unic_access_spot(const struct unic_nic *nic, const struct unic_mr *mr,
+bool unic_access_spot(const struct unic_memory *nic, const struct unic_mr *mr,
 		      uint64_t iova, struct unic_spot *out);
 
 #endif /* UNIC_TRANSLATE_H */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "memory/candidates.h"
-#include "nic.h"
+#include "memory/memory.h"
 
 #define NIL UNIC_ELEMENT_NIL
 
@@ -19,7 +19,7 @@ _Static_assert(offsetof(struct unic_reported, uses) ==
 	((int16_t)(offsetof(struct unic_reported, field) - \
 		   offsetof(struct unic_reported, last_use_ns)))
 
-void unic_usage_init(struct unic_nic *nic)
+void unic_usage_init(struct unic_memory *nic)
 {
 	struct unic_usages *u = &nic->uses;
 
@@ -37,7 +37,7 @@ void unic_usage_init(struct unic_nic *nic)
 
 /* Some accesses of a form, through one of its elements or several: the bytes
  * are taken as spread evenly. */
-static void add_accesses(struct unic_nic *nic, uint16_t idx, uint32_t uses,
+static void add_accesses(struct unic_memory *nic, uint16_t idx, uint32_t uses,
 			 uint32_t bytes, uint64_t last_ns)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -50,7 +50,7 @@ static void add_accesses(struct unic_nic *nic, uint16_t idx, uint32_t uses,
 }
 
 /* Forms are made of forms to a fixed depth, so this ends. */
-void unic_usage_fold(struct unic_nic *nic, uint16_t idx)
+void unic_usage_fold(struct unic_memory *nic, uint16_t idx)
 {
 	const struct unic_derived *form = &nic->forms.form[idx];
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -71,7 +71,7 @@ void unic_usage_fold(struct unic_nic *nic, uint16_t idx)
 	}
 }
 
-bool unic_usage_fold_into(struct unic_nic *nic, uint16_t mr)
+bool unic_usage_fold_into(struct unic_memory *nic, uint16_t mr)
 {
 	const struct unic_derived_regions *f = &nic->forms;
 	uint32_t before = nic->mrs.mr[mr].uses;
@@ -93,7 +93,7 @@ static bool is_candidate(const struct unic_mr *mr)
 }
 
 /* What the process says; nothing for indices that its page has no word for. */
-static uint32_t word_of(const struct unic_nic *nic, uint16_t mr)
+static uint32_t word_of(const struct unic_memory *nic, uint16_t mr)
 {
 	const UNIC_BOX_DB_PAGE *db = nic->procs.proc[nic->mrs.mr[mr].proc].db;
 
@@ -102,7 +102,7 @@ static uint32_t word_of(const struct unic_nic *nic, uint16_t mr)
 	return unic_from_le32(UNIC_READ_ONCE(db->used[mr]));
 }
 
-static void begin_report(struct unic_nic *nic, uint16_t mr)
+static void begin_report(struct unic_memory *nic, uint16_t mr)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -116,7 +116,7 @@ static void begin_report(struct unic_nic *nic, uint16_t mr)
 }
 
 /* Until the next sweep has met what comes here: it is as young as can be. */
-static void reset_report(struct unic_nic *nic, uint16_t mr)
+static void reset_report(struct unic_memory *nic, uint16_t mr)
 {
 	nic->uses.reported[mr] = (struct unic_reported){
 		.last_use_ns = UINT64_MAX,
@@ -125,7 +125,7 @@ static void reset_report(struct unic_nic *nic, uint16_t mr)
 	};
 }
 
-void unic_usage_end(struct unic_nic *nic, uint16_t mr)
+void unic_usage_end(struct unic_memory *nic, uint16_t mr)
 {
 	nic->uses.of[mr] = (struct unic_seen){ 0 };
 	if (unlikely(nic->uses.off))
@@ -133,7 +133,7 @@ void unic_usage_end(struct unic_nic *nic, uint16_t mr)
 }
 
 /* He lies to himself at worst: what he reports only orders his own regions. */
-static void read_report(struct unic_nic *nic, uint16_t mr)
+static void read_report(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_usages *u = &nic->uses;
 	const struct unic_mr *m = &nic->mrs.mr[mr];
@@ -155,7 +155,7 @@ static void read_report(struct unic_nic *nic, uint16_t mr)
 	unic_usage_policy(nic, m->proc, false);
 }
 
-void unic_usage_policy(struct unic_nic *nic, uint32_t proc, bool fresh)
+void unic_usage_policy(struct unic_memory *nic, uint32_t proc, bool fresh)
 {
 	struct unic_usages *u = &nic->uses;
 	uint32_t kind = nic->procs.proc[proc].policy;
@@ -179,7 +179,7 @@ static void switch_table(struct unic_chooser *c,
 	unic_policy_set(c, kind);
 }
 
-void unic_usage_switch(struct unic_nic *nic, bool off)
+void unic_usage_switch(struct unic_memory *nic, bool off)
 {
 	struct unic_usages *u = &nic->uses;
 	uint16_t i;
@@ -206,7 +206,7 @@ void unic_usage_switch(struct unic_nic *nic, bool off)
 /* ------------------------------------------------------------ what is shown */
 
 /* Its last value, and what came since; nothing is changed by being looked at. */
-static uint32_t rate_of(const struct unic_nic *nic, uint16_t idx)
+static uint32_t rate_of(const struct unic_memory *nic, uint16_t idx)
 {
 	const struct unic_pain *p = &nic->candidates.pain[idx];
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -217,7 +217,7 @@ static uint32_t rate_of(const struct unic_nic *nic, uint16_t idx)
 }
 
 /* A reader that sees the same STag before and after has a whole row. */
-static void publish_usage_row(struct unic_nic *nic, uint16_t idx)
+static void publish_usage_row(struct unic_memory *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_use_row *row =
@@ -237,7 +237,7 @@ static void publish_usage_row(struct unic_nic *nic, uint16_t idx)
 	UNIC_WRITE_ONCE(row->stag, unic_to_le32(mr->stag));
 }
 
-void unic_usage_trace(struct unic_nic *nic, uint16_t idx)
+void unic_usage_trace(struct unic_memory *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	struct unic_seen *seen = &nic->uses.of[idx];
@@ -252,7 +252,7 @@ void unic_usage_trace(struct unic_nic *nic, uint16_t idx)
 		   ago > UINT32_MAX ? UINT32_MAX : (uint32_t)ago);
 }
 
-uint64_t unic_usage_sweep(struct unic_nic *nic)
+uint64_t unic_usage_sweep(struct unic_memory *nic)
 {
 	struct unic_usages *u = &nic->uses;
 	bool often = u->off || nic->trace.mask & UNIC_TG_REF;

@@ -17,7 +17,7 @@
 #include "board.h"
 #include "arbiter/policy.h"
 
-struct unic_nic;
+struct unic_memory;
 
 /* What was seen of region i; all 0 while the index is free. */
 struct unic_seen {
@@ -47,33 +47,33 @@ struct unic_usages {
 };
 
 /** unic_usage_init() - after unic_mr_init(): the NIC's own count is used. */
-void unic_usage_init(struct unic_nic *nic);
+void unic_usage_init(struct unic_memory *nic);
 
 /** unic_usage_switch() - @off: from now on policies know only what processes
  * report, and choose by chance where none has come. Linear in regions. */
-void unic_usage_switch(struct unic_nic *nic, bool off);
+void unic_usage_switch(struct unic_memory *nic, bool off);
 
 /** unic_usage_policy() - the policy of process @proc has changed, or @proc is new
  * (@fresh: it has reported nothing yet). */
-void unic_usage_policy(struct unic_nic *nic, uint32_t proc, bool fresh);
+void unic_usage_policy(struct unic_memory *nic, uint32_t proc, bool fresh);
 
 /** unic_usage_end() - index @mr is free: nothing is known of it. */
-void unic_usage_end(struct unic_nic *nic, uint16_t mr);
+void unic_usage_end(struct unic_memory *nic, uint16_t mr);
 
 /** unic_usage_fold() - uses of form @mr since the last call count for the regions
  * that it is made of, and for theirs; nothing for others. */
-void unic_usage_fold(struct unic_nic *nic, uint16_t mr);
+void unic_usage_fold(struct unic_memory *nic, uint16_t mr);
 
 /** unic_usage_fold_into() - the same for all forms made of @mr. True: there were
  * some. */
-bool unic_usage_fold_into(struct unic_nic *nic, uint16_t mr);
+bool unic_usage_fold_into(struct unic_memory *nic, uint16_t mr);
 
 /** unic_usage_trace() - the trace has all uses of @mr so far. */
-void unic_usage_trace(struct unic_nic *nic, uint16_t mr);
+void unic_usage_trace(struct unic_memory *nic, uint16_t mr);
 
 /** unic_usage_sweep() - look at UNIC_USAGE_SWEEP regions. Returns when to call
  * again (NIC time; UINT64_MAX: at the next heartbeat). */
-uint64_t unic_usage_sweep(struct unic_nic *nic);
+uint64_t unic_usage_sweep(struct unic_memory *nic);
 #define UNIC_USAGE_SWEEP (UNIC_MRS < 256u ? UNIC_MRS : 256u)
 
 #endif /* UNIC_USAGE_H */

@@ -42,7 +42,7 @@ static inline bool unic_window_near(const struct unic_mr *mr, uint32_t stag,
 }
 
 /** unic_window_mr() - the region that an STag names, if it names one. */
-static inline struct unic_mr *unic_window_mr(struct unic_nic *nic,
+static inline struct unic_mr *unic_window_mr(struct unic_memory *nic,
 					     uint32_t stag)
 {
 	struct unic_mr *mr = &nic->mrs.mr[stag >> UNIC_MR_IDX_SHIFT];
@@ -55,7 +55,7 @@ static inline struct unic_mr *unic_window_mr(struct unic_nic *nic,
  * lie in one page. As unic_window_open(). Not in the statistics: whoever opens a
  * window may go another way, which counts. */
 static inline __attribute__((always_inline)) int
-unic_window_turn(struct unic_nic *nic, struct unic_mr *mr, uint32_t stag,
+unic_window_turn(struct unic_memory *nic, struct unic_mr *mr, uint32_t stag,
 		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len)
 {
 	struct unic_piece piece;
@@ -73,7 +73,7 @@ unic_window_turn(struct unic_nic *nic, struct unic_mr *mr, uint32_t stag,
 /* All that @mr shows, which is @len bytes at least, becomes @w. False: the port
  * has no window now. */
 static inline __attribute__((always_inline)) bool
-unic_window_show(struct unic_nic *nic, struct unic_mr *mr, uint32_t len,
+unic_window_show(struct unic_memory *nic, struct unic_mr *mr, uint32_t len,
 		 struct unic_window *w)
 {
 	uint32_t bytes = mr->win_bytes, end = mr->win_end;
@@ -100,7 +100,7 @@ unic_window_show(struct unic_nic *nic, struct unic_mr *mr, uint32_t len,
  * pages, or the port has no window now: go another way.
  */
 static inline __attribute__((always_inline)) int
-unic_window_open(struct unic_nic *nic, struct unic_mr *mr, uint32_t stag,
+unic_window_open(struct unic_memory *nic, struct unic_mr *mr, uint32_t stag,
 		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
 		 struct unic_window *w)
 {
@@ -128,7 +128,7 @@ static inline uint8_t *unic_window_at(const struct unic_window *w,
 }
 
 /** unic_window_used() - it was, @n times, for @len bytes each. */
-static inline void unic_window_used(struct unic_nic *nic,
+static inline void unic_window_used(struct unic_memory *nic,
 				    const struct unic_window *w, uint32_t n,
 				    uint32_t len)
 {

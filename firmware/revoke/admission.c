@@ -2,7 +2,7 @@
 /* admission.c - the queues of REGISTER_WAIT, and who is served first. */
 #include <string.h>
 
-#include "nic.h"
+#include "revoke/revoke.h"
 #include "revoke/admission.h"
 
 #define CONTROL_MIN	16u /* entries of class control everybody may have */
@@ -11,7 +11,7 @@
 
 /* ------------------------------------------------------- queues and slots */
 
-static void set_waiting(struct unic_nic *nic, uint32_t proc, bool on)
+static void set_waiting(struct unic_revoke *nic, uint32_t proc, bool on)
 {
 	if (on)
 		unic_bitset_add(&nic->promises.waiters, proc);
@@ -21,7 +21,7 @@ static void set_waiting(struct unic_nic *nic, uint32_t proc, bool on)
 			     unic_bitset_any(&nic->promises.waiters));
 }
 
-void unic_admission_init(struct unic_nic *nic)
+void unic_admission_init(struct unic_revoke *nic)
 {
 	struct unic_admission *ad = &nic->admission;
 	uint32_t i;
@@ -85,13 +85,13 @@ static uint32_t next_id(struct unic_admission *ad)
 }
 
 /* @n more, but no more than it wants. */
-static void promise_more(struct unic_nic *nic, uint32_t proc, uint32_t n)
+static void promise_more(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	unic_demand_promise(nic, proc, nic->promises.to[proc] + n);
 }
 
 /* Take request @i out of its process's queue. */
-static void dequeue_wait(struct unic_nic *nic, uint16_t i)
+static void dequeue_wait(struct unic_revoke *nic, uint16_t i)
 {
 	struct unic_admission *ad = &nic->admission;
 	struct unic_wait *w = &ad->wait[i];
@@ -107,13 +107,13 @@ static void dequeue_wait(struct unic_nic *nic, uint16_t i)
 
 /* --------------------------------------------------------------- denials */
 
-static bool is_denied(const struct unic_nic *nic, uint32_t proc)
+static bool is_denied(const struct unic_revoke *nic, uint32_t proc)
 {
 	return nic->admission.denials.of[proc].n;
 }
 
 /* It waits now, has what it wanted, or has not come again for it. */
-static void forget_denied(struct unic_nic *nic, uint32_t proc)
+static void forget_denied(struct unic_revoke *nic, uint32_t proc)
 {
 	if (!is_denied(nic, proc))
 		return;
@@ -126,14 +126,14 @@ static void forget_denied(struct unic_nic *nic, uint32_t proc)
 }
 
 /* B until the entries are there, and T to come for them. */
-static uint64_t denied_ns(const struct unic_nic *nic)
+static uint64_t denied_ns(const struct unic_revoke *nic)
 {
 	uint64_t us = nic->notices.deliver_us + 2ull * nic->notices.grace_us;
 
 	return (us + nic->candidates.reaper_us + UNIC_DRAIN_BOUND_US) * 1000;
 }
 
-void unic_admission_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
+void unic_admission_denied(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_admission *ad = &nic->admission;
 	struct unic_denials *d = &nic->admission.denials;
@@ -141,7 +141,7 @@ void unic_admission_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	uint32_t seq = is_denied(nic, proc) ? d->of[proc].seq : 0;
 
 	if (!n || ad->wait_head[proc] != UNIC_ADMISSION_NIL ||
-	    unic_stag_shut(nic, proc) ||
+	    unic_stag_shut(&nic->memory, proc) ||
 	    !unic_share_entitled(&nic->share, proc, n))
 		return;
 	forget_denied(nic, proc);
@@ -162,7 +162,7 @@ void unic_admission_denied(struct unic_nic *nic, uint32_t proc, uint32_t n)
  * Slots are not taken back, so nobody gets more than its part, and the last
  * ones are for those who have none (INV-8).
  */
-static bool slots_used_up(const struct unic_nic *nic, uint32_t proc)
+static bool slots_used_up(const struct unic_revoke *nic, uint32_t proc)
 {
 	const struct unic_admission *ad = &nic->admission;
 	const struct unic_share *s = &nic->share;
@@ -174,8 +174,8 @@ static bool slots_used_up(const struct unic_nic *nic, uint32_t proc)
 	       UNIC_WAITS - ad->wait_used <= ad->wait_without;
 }
 
-int unic_admission_queue(struct unic_nic *nic, const struct unic_mr_args *args,
-			 uint32_t *id)
+int unic_admission_queue(struct unic_revoke *nic,
+			 const struct unic_mr_args *args, uint32_t *id)
 {
 	struct unic_admission *ad = &nic->admission;
 	uint32_t proc = nic->mrs.pd[args->pd].proc;
@@ -220,7 +220,7 @@ int unic_admission_queue(struct unic_nic *nic, const struct unic_mr_args *args,
  * Would it take from those who wait? Shares are counted as if it waited, too:
  * who comes into the pool narrows the others' shares.
  */
-static int check_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
+static int check_waiters(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_admission *ad = &nic->admission;
 	uint32_t own = nic->share.owner[proc].wanted -
@@ -245,7 +245,7 @@ static int check_waiters(struct unic_nic *nic, uint32_t proc, uint32_t n)
 }
 
 /* Entries and indices both: a region of one page takes an index as well. */
-static bool control_capped(struct unic_nic *nic, uint32_t proc,
+static bool control_capped(struct unic_revoke *nic, uint32_t proc,
 			   const struct unic_mr_args *a)
 {
 	uint32_t cap = unic_share_fair(&nic->share, proc) / 4;
@@ -259,7 +259,7 @@ static bool control_capped(struct unic_nic *nic, uint32_t proc,
 	       nic->mrs.control[proc].mrs >= mrs;
 }
 
-int unic_admission_admit(struct unic_nic *nic, uint32_t proc,
+int unic_admission_admit(struct unic_revoke *nic, uint32_t proc,
 			 const struct unic_mr_args *args)
 {
 	const struct unic_share_owner *o = &nic->share.owner[proc];
@@ -273,8 +273,8 @@ int unic_admission_admit(struct unic_nic *nic, uint32_t proc,
 		return -UNIC_ECTRLCAP;
 	if (unic_demand_over_quota(nic, proc, o->held, n))
 		return -UNIC_EQUOTA;
-	unic_mr_rested(nic);
-	if (unic_stag_shut(nic, proc) || !unic_mr_room(nic))
+	unic_mr_rested(&nic->memory);
+	if (unic_stag_shut(&nic->memory, proc) || !unic_mr_room(&nic->memory))
 		return -UNIC_EMRFULL;
 	if (n > nic->tlb.free)
 		return -UNIC_ETLBFULL;
@@ -287,7 +287,7 @@ int unic_admission_admit(struct unic_nic *nic, uint32_t proc,
 
 /* ------------------------------------------------------------- ends */
 
-static bool publish_wait(struct unic_nic *nic, const struct unic_wait *w)
+static bool publish_wait(struct unic_revoke *nic, const struct unic_wait *w)
 {
 	struct unic_evt_wait evt = {
 		.hdr = { .type = w->status ? UNIC_EVT_WAIT_ENDED
@@ -306,10 +306,10 @@ static bool publish_wait(struct unic_nic *nic, const struct unic_wait *w)
 		evt.gen = unic_to_le32(mr->gen);
 		evt.stag = unic_to_le32(mr->stag);
 	}
-	return unic_mbox_event(nic, &evt);
+	return unic_mbox_event(&nic->base, &evt);
 }
 
-static void publish_ended(struct unic_nic *nic)
+static void publish_ended(struct unic_revoke *nic)
 {
 	struct unic_admission *ad = &nic->admission;
 	uint16_t i;
@@ -321,7 +321,7 @@ static void publish_ended(struct unic_nic *nic)
 	}
 }
 
-static void end_wait(struct unic_nic *nic, uint16_t i, uint8_t status,
+static void end_wait(struct unic_revoke *nic, uint16_t i, uint8_t status,
 		     uint16_t mr)
 {
 	struct unic_admission *ad = &nic->admission;
@@ -345,13 +345,13 @@ static void end_wait(struct unic_nic *nic, uint16_t i, uint8_t status,
 	UNIC_TRACE(nic, GRANT, w->proc, w->id, w->waited_us, mr, 0);
 }
 
-void unic_admission_freed(struct unic_nic *nic, uint32_t proc, uint32_t n)
+void unic_admission_freed(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	promise_more(nic, proc, n);
 	unic_demand_trim(nic, nic->tlb.free);
 }
 
-static void grant_wait(struct unic_nic *nic, uint32_t proc, uint32_t n)
+static void grant_wait(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_admission *ad = &nic->admission;
 	uint16_t i = ad->wait_head[proc], mr;
@@ -364,7 +364,7 @@ static void grant_wait(struct unic_nic *nic, uint32_t proc, uint32_t n)
 		end_wait(nic, i, UNIC_ST_CTRL_CAP, UNIC_MR_NIL);
 		return;
 	}
-	mr = unic_mr_make(nic, &w->args);
+	mr = unic_mr_make(&nic->memory, &w->args);
 	promised = nic->promises.to[proc];
 	unic_demand_promise(nic, proc,
 			    promised - (n < promised ? n : promised));
@@ -372,10 +372,11 @@ static void grant_wait(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	end_wait(nic, i, UNIC_ST_OK, mr);
 }
 
-static bool has_room_beside(struct unic_nic *nic, const struct unic_need *kept,
-			    uint32_t n)
+static bool has_room_beside(struct unic_revoke *nic,
+			    const struct unic_need *kept, uint32_t n)
 {
-	return n + kept->entries <= nic->tlb.free && unic_mr_room(nic) &&
+	return n + kept->entries <= nic->tlb.free &&
+	       unic_mr_room(&nic->memory) &&
 	       kept->indices < unic_mr_indices(&nic->mrs);
 }
 
@@ -383,7 +384,7 @@ static bool has_room_beside(struct unic_nic *nic, const struct unic_need *kept,
  * The first in the order or nobody: whoever comes later would take from it. Who
  * was denied is not there to be served; what it needs is kept.
  */
-static void grant_all(struct unic_nic *nic)
+static void grant_all(struct unic_revoke *nic)
 {
 	struct unic_admission *ad = &nic->admission;
 	struct unic_need kept = { 0, 0 };
@@ -405,7 +406,7 @@ static void grant_all(struct unic_nic *nic)
 	unic_demand_back(nic);
 }
 
-static void expire_waits(struct unic_nic *nic)
+static void expire_waits(struct unic_revoke *nic)
 {
 	struct unic_admission *ad = &nic->admission;
 	uint64_t next = UINT64_MAX;
@@ -436,10 +437,10 @@ static void expire_waits(struct unic_nic *nic)
 	ad->wait_ns = next;
 }
 
-uint64_t unic_admission_poll(struct unic_nic *nic)
+uint64_t unic_admission_poll(struct unic_revoke *nic)
 {
 	struct unic_admission *ad = &nic->admission;
-	uint64_t rested_ns = unic_mr_rested(nic);
+	uint64_t rested_ns = unic_mr_rested(&nic->memory);
 
 	grant_all(nic);
 	if (nic->now_ns >= ad->wait_ns)
@@ -450,7 +451,7 @@ uint64_t unic_admission_poll(struct unic_nic *nic)
 	return ad->wait_ns < rested_ns ? ad->wait_ns : rested_ns;
 }
 
-int unic_admission_cancel(struct unic_nic *nic, uint32_t id)
+int unic_admission_cancel(struct unic_revoke *nic, uint32_t id)
 {
 	struct unic_admission *ad = &nic->admission;
 	uint16_t i;
@@ -469,7 +470,7 @@ int unic_admission_cancel(struct unic_nic *nic, uint32_t id)
 	return -UNIC_ENOWAIT;
 }
 
-void unic_admission_quota_changed(struct unic_nic *nic, uint32_t proc)
+void unic_admission_quota_changed(struct unic_revoke *nic, uint32_t proc)
 {
 	struct unic_admission *ad = &nic->admission;
 	uint16_t i = ad->wait_head[proc], next;
@@ -485,7 +486,7 @@ void unic_admission_quota_changed(struct unic_nic *nic, uint32_t proc)
 	unic_evict_kick(nic);
 }
 
-void unic_admission_proc_gone(struct unic_nic *nic, uint32_t proc)
+void unic_admission_proc_gone(struct unic_revoke *nic, uint32_t proc)
 {
 	struct unic_admission *ad = &nic->admission;
 	uint16_t i;

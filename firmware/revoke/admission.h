@@ -31,7 +31,7 @@
 #include "board.h"
 #include "memory/mr.h"
 
-struct unic_nic;
+struct unic_revoke;
 
 #define UNIC_ADMISSION_NIL 0xffffu
 
@@ -81,7 +81,7 @@ struct unic_admission {
 };
 
 /** unic_admission_init() - nobody waits. */
-void unic_admission_init(struct unic_nic *nic);
+void unic_admission_init(struct unic_revoke *nic);
 
 /**
  * unic_admission_admit() - may @proc register @args now?
@@ -90,39 +90,39 @@ void unic_admission_init(struct unic_nic *nic);
  * -UNIC_ETLBFULL. Makes room only: tombstones may be recycled,
  * and promises end that the registration would break, or that it was promised.
  */
-int unic_admission_admit(struct unic_nic *nic, uint32_t proc,
+int unic_admission_admit(struct unic_revoke *nic, uint32_t proc,
 			 const struct unic_mr_args *args);
 
 /** unic_admission_denied() - @proc was refused @n entries because they, or an index,
  * were not free, and does not wait for them. Beyond its fair share it does not
  * count. */
-void unic_admission_denied(struct unic_nic *nic, uint32_t proc, uint32_t n);
+void unic_admission_denied(struct unic_revoke *nic, uint32_t proc, uint32_t n);
 
 /** unic_admission_queue() - queue a checked request. -UNIC_EPENDING with *id, or
  * -UNIC_EWAITFULL: the process has its weighted part of the slots (one at
  * least, which nobody else can take). Holds a use of the PD. */
-int unic_admission_queue(struct unic_nic *nic, const struct unic_mr_args *args,
-			 uint32_t *id);
+int unic_admission_queue(struct unic_revoke *nic,
+			 const struct unic_mr_args *args, uint32_t *id);
 
 /** unic_admission_poll() - grant what fits, end what gives up, publish. Returns when
  * to call again (NIC time, UINT64_MAX: no need). */
-uint64_t unic_admission_poll(struct unic_nic *nic);
+uint64_t unic_admission_poll(struct unic_revoke *nic);
 
 /** unic_admission_freed() - @n entries taken back for @proc are free: they are
  * promised to its requests. */
-void unic_admission_freed(struct unic_nic *nic, uint32_t proc, uint32_t n);
+void unic_admission_freed(struct unic_revoke *nic, uint32_t proc, uint32_t n);
 
 /** unic_admission_cancel() - WAIT_CANCEL. 0 or -UNIC_ENOWAIT. */
-int unic_admission_cancel(struct unic_nic *nic, uint32_t id);
+int unic_admission_cancel(struct unic_revoke *nic, uint32_t id);
 
 /**
  * unic_admission_quota_changed() - @proc has another quota: its requests that can
  * never fit under it end with UNIC_ST_TOO_LARGE.
  */
-void unic_admission_quota_changed(struct unic_nic *nic, uint32_t proc);
+void unic_admission_quota_changed(struct unic_revoke *nic, uint32_t proc);
 
 /** unic_admission_proc_gone() - forget @proc's requests; no events. */
-void unic_admission_proc_gone(struct unic_nic *nic, uint32_t proc);
+void unic_admission_proc_gone(struct unic_revoke *nic, uint32_t proc);
 
 _Static_assert(UNIC_WAITS >= UNIC_PROCS, "a slot for everybody");
 

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "revoke/demand.h"
-#include "nic.h"
+#include "revoke/revoke.h"
 
 #define PLENTY UINT32_MAX /* of indices */
 
-void unic_demand_init(struct unic_nic *nic)
+void unic_demand_init(struct unic_revoke *nic)
 {
 	struct unic_demands *d = &nic->demands;
 
@@ -23,7 +23,7 @@ void unic_demand_init(struct unic_nic *nic)
 
 /* ------------------------------------------------------------- one process */
 
-bool unic_demand_over_quota(const struct unic_nic *nic, uint32_t proc,
+bool unic_demand_over_quota(const struct unic_revoke *nic, uint32_t proc,
 			    uint32_t held, uint32_t n)
 {
 	const struct unic_share_owner *o = &nic->share.owner[proc];
@@ -31,18 +31,19 @@ bool unic_demand_over_quota(const struct unic_nic *nic, uint32_t proc,
 
 	if (!o->quota)
 		return false;
-	return held + n + (n && unic_cache_short(nic, &quota) == proc) >
+	return held + n +
+		       (n && unic_cache_short(&nic->memory, &quota) == proc) >
 	       o->quota;
 }
 
 /* Indices @proc has: of regions, and of what it used up (stag.h). */
-static uint32_t indices_of(const struct unic_nic *nic, uint32_t proc)
+static uint32_t indices_of(const struct unic_revoke *nic, uint32_t proc)
 {
 	return nic->procs.proc[proc].mrs + nic->stags.charged[proc];
 }
 
 /* Regions @proc may have while indices are scarce; while not, all of them. */
-static uint32_t fair_indices(struct unic_nic *nic, uint32_t proc)
+static uint32_t fair_indices(struct unic_revoke *nic, uint32_t proc)
 {
 	uint32_t all = nic->demands.indices;
 
@@ -51,7 +52,7 @@ static uint32_t fair_indices(struct unic_nic *nic, uint32_t proc)
 	return unic_share_part(&nic->share, proc, all);
 }
 
-static bool is_entitled(struct unic_nic *nic, uint32_t proc, uint32_t n)
+static bool is_entitled(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	return unic_share_entitled(&nic->share, proc, n) &&
 	       indices_of(nic, proc) < fair_indices(nic, proc);
@@ -61,7 +62,7 @@ static bool is_entitled(struct unic_nic *nic, uint32_t proc, uint32_t n)
  * The weights of all, at most, with which @entries and one more than @mrs regions
  * are within the share of @proc: 2^16 x (2^16 - 1) fits.
  */
-static uint32_t most_weights(const struct unic_nic *nic, uint32_t proc,
+static uint32_t most_weights(const struct unic_revoke *nic, uint32_t proc,
 			     uint32_t entries, uint32_t mrs)
 {
 	uint32_t weight = nic->share.owner[proc].weight, by_mrs;
@@ -74,8 +75,8 @@ static uint32_t most_weights(const struct unic_nic *nic, uint32_t proc,
 }
 
 /* One more request of @n for what @p needs, if it is within the fair share. */
-static bool add_request(const struct unic_nic *nic, uint32_t proc, uint32_t n,
-			struct unic_place *p)
+static bool add_request(const struct unic_revoke *nic, uint32_t proc,
+			uint32_t n, struct unic_place *p)
 {
 	const struct unic_share *s = &nic->share;
 	uint32_t most = most_weights(nic, proc,
@@ -96,7 +97,7 @@ static bool add_request(const struct unic_nic *nic, uint32_t proc, uint32_t n,
  * Of its first requests that together stay within its fair share: all of them
  * are due within B, not only the first.
  */
-static void add_requests(const struct unic_nic *nic, uint32_t proc,
+static void add_requests(const struct unic_revoke *nic, uint32_t proc,
 			 struct unic_place *p)
 {
 	uint16_t i = nic->admission.wait_head[proc];
@@ -134,7 +135,7 @@ static struct unic_need borrowed_for(const struct unic_place *p)
 }
 
 /* Who was denied has one within its fair share only: it may not come again. */
-static struct unic_place place_of(const struct unic_nic *nic, uint32_t proc)
+static struct unic_place place_of(const struct unic_revoke *nic, uint32_t proc)
 {
 	uint16_t head = nic->admission.wait_head[proc];
 	bool waits = head != UNIC_ADMISSION_NIL;
@@ -145,7 +146,7 @@ static struct unic_place place_of(const struct unic_nic *nic, uint32_t proc)
 	p.seq = waits ? nic->admission.wait[head].id
 		      : nic->admission.denials.of[proc].seq;
 	p.there = unic_bitset_has(&nic->promises.waiters, proc);
-	if (!p.there || unic_stag_shut(nic, proc) ||
+	if (!p.there || unic_stag_shut(&nic->memory, proc) ||
 	    unic_demand_over_quota(nic, proc, nic->share.owner[proc].held, p.n))
 		return p;
 	add_requests(nic, proc, &p);
@@ -162,7 +163,7 @@ static struct unic_place place_of(const struct unic_nic *nic, uint32_t proc)
 }
 
 /* Does even the return of all that is on its way not help it? */
-static bool is_capped(const struct unic_nic *nic, uint32_t proc)
+static bool is_capped(const struct unic_revoke *nic, uint32_t proc)
 {
 	uint32_t n;
 
@@ -178,7 +179,7 @@ static bool is_capped(const struct unic_nic *nic, uint32_t proc)
 
 static bool is_urgent(const void *in, uint32_t p)
 {
-	const struct unic_nic *nic = in;
+	const struct unic_revoke *nic = in;
 
 	return nic->demands.of[p].kind == UNIC_PLACE_ENTITLED &&
 	       !unic_bitset_has(&nic->demands.away, p);
@@ -186,21 +187,21 @@ static bool is_urgent(const void *in, uint32_t p)
 
 static bool is_borrower(const void *in, uint32_t p)
 {
-	const struct unic_nic *nic = in;
+	const struct unic_revoke *nic = in;
 
 	return nic->demands.of[p].kind == UNIC_PLACE_BORROWER;
 }
 
 static bool has_lower_seq(const void *in, uint32_t a, uint32_t b)
 {
-	const struct unic_nic *nic = in;
+	const struct unic_revoke *nic = in;
 
 	return (int32_t)(nic->demands.of[a].seq - nic->demands.of[b].seq) < 0;
 }
 
 static bool has_lower_net(const void *in, uint32_t a, uint32_t b)
 {
-	const struct unic_nic *nic = in;
+	const struct unic_revoke *nic = in;
 	uint64_t l =
 		(uint64_t)nic->demands.of[a].net * nic->share.owner[b].weight;
 	uint64_t r =
@@ -212,14 +213,14 @@ static bool has_lower_net(const void *in, uint32_t a, uint32_t b)
 /* Whom shares that grow move first, and whom those that shrink. */
 static bool is_waiter(const void *in, uint32_t p)
 {
-	const struct unic_nic *nic = in;
+	const struct unic_revoke *nic = in;
 
 	return nic->demands.of[p].there;
 }
 
 static bool has_more_above(const void *in, uint32_t a, uint32_t b)
 {
-	const struct unic_nic *nic = in;
+	const struct unic_revoke *nic = in;
 	uint32_t l = nic->demands.of[a].above, r = nic->demands.of[b].above;
 
 	return l != r ? l > r : a < b;
@@ -227,7 +228,7 @@ static bool has_more_above(const void *in, uint32_t a, uint32_t b)
 
 static bool has_less_most(const void *in, uint32_t a, uint32_t b)
 {
-	const struct unic_nic *nic = in;
+	const struct unic_revoke *nic = in;
 	uint32_t l = nic->demands.of[a].most, r = nic->demands.of[b].most;
 
 	return l != r ? l < r : a < b;
@@ -246,7 +247,7 @@ static void sub_need(struct unic_need *sum, struct unic_need n)
 }
 
 /* @proc has changed: another place, and sums with it. */
-static __attribute__((noinline)) void update_place(struct unic_nic *nic,
+static __attribute__((noinline)) void update_place(struct unic_revoke *nic,
 						   uint32_t proc)
 {
 	struct unic_demands *d = &nic->demands;
@@ -276,17 +277,17 @@ static __attribute__((noinline)) void update_place(struct unic_nic *nic,
 }
 
 /* Indices, when there are not enough for all who ask. */
-static uint32_t scarce_indices(struct unic_nic *nic)
+static uint32_t scarce_indices(struct unic_revoke *nic)
 {
 	uint32_t asked = nic->admission.waiting + nic->admission.denials.count;
 
 	if (unic_mr_indices(&nic->mrs) > asked)
 		return PLENTY;
-	return unic_mr_capacity(nic);
+	return unic_mr_capacity(&nic->memory);
 }
 
 /* That indices are scarce, or so many others, moves all who wait. */
-static void settle_indices(struct unic_nic *nic)
+static void settle_indices(struct unic_revoke *nic)
 {
 	uint32_t indices = scarce_indices(nic), i;
 
@@ -299,7 +300,7 @@ static void settle_indices(struct unic_nic *nic)
 
 /* When one comes or goes, all shares are others: that moves those only of whom
  * more or fewer requests fit. */
-static void settle_shares(struct unic_nic *nic)
+static void settle_shares(struct unic_revoke *nic)
 {
 	struct unic_demands *d = &nic->demands;
 	uint32_t i;
@@ -316,7 +317,8 @@ static void settle_shares(struct unic_nic *nic)
 
 /* Those who wait may be served now, or not any more; and what rests counts in
  * the share of the region table of who used it up. */
-static __attribute__((noinline, cold)) void settle_rests(struct unic_nic *nic)
+static __attribute__((noinline, cold)) void
+settle_rests(struct unic_revoke *nic)
 {
 	struct unic_bitset *changed = &nic->stags.changed;
 	uint32_t i;
@@ -329,11 +331,11 @@ static __attribute__((noinline, cold)) void settle_rests(struct unic_nic *nic)
 }
 
 /* A page that is missing counts towards a quota, for a while. */
-static void settle_lacking(struct unic_nic *nic)
+static void settle_lacking(struct unic_revoke *nic)
 {
 	bool quota;
 	uint32_t was = nic->demands.lacking;
-	uint32_t is = unic_cache_short(nic, &quota);
+	uint32_t is = unic_cache_short(&nic->memory, &quota);
 
 	if (was == is)
 		return;
@@ -344,7 +346,7 @@ static void settle_lacking(struct unic_nic *nic)
 		unic_bitset_add(&nic->share.moved, is);
 }
 
-void unic_demand_settle(struct unic_nic *nic)
+void unic_demand_settle(struct unic_revoke *nic)
 {
 	struct unic_bitset *moved = &nic->share.moved;
 
@@ -368,7 +370,8 @@ void unic_demand_settle(struct unic_nic *nic)
 
 /* ----------------------------------------------------------------- questions */
 
-static void first_of(struct unic_nic *nic, uint32_t *urgent, uint32_t *borrower)
+static void first_of(struct unic_revoke *nic, uint32_t *urgent,
+		     uint32_t *borrower)
 {
 	*urgent = unic_tournament_first(&nic->demands.urgent, nic, is_urgent);
 	*borrower = unic_tournament_first(&nic->demands.borrowers, nic,
@@ -387,7 +390,7 @@ static uint32_t find_capped(const struct unic_demands *d,
 	return UNIC_OWNER_NIL;
 }
 
-void unic_demand_now(struct unic_nic *nic, const struct unic_bitset *tried,
+void unic_demand_now(struct unic_revoke *nic, const struct unic_bitset *tried,
 		     struct unic_demand *out)
 {
 	const struct unic_demands *d = &nic->demands;
@@ -406,13 +409,13 @@ void unic_demand_now(struct unic_nic *nic, const struct unic_bitset *tried,
 		out->capped = find_capped(d, tried);
 }
 
-bool unic_demand_urgent(struct unic_nic *nic)
+bool unic_demand_urgent(struct unic_revoke *nic)
 {
 	unic_demand_settle(nic);
 	return nic->demands.entitled.indices;
 }
 
-uint32_t unic_demand_first(struct unic_nic *nic)
+uint32_t unic_demand_first(struct unic_revoke *nic)
 {
 	uint32_t urgent, borrower;
 
@@ -421,14 +424,14 @@ uint32_t unic_demand_first(struct unic_nic *nic)
 	return urgent != UNIC_OWNER_NIL ? urgent : borrower;
 }
 
-void unic_demand_away(struct unic_nic *nic, uint32_t proc)
+void unic_demand_away(struct unic_revoke *nic, uint32_t proc)
 {
 	unic_bitset_add(&nic->demands.away, proc);
 	unic_tournament_play(&nic->demands.urgent, proc, nic, is_urgent,
 			     has_lower_seq);
 }
 
-void unic_demand_back(struct unic_nic *nic)
+void unic_demand_back(struct unic_revoke *nic)
 {
 	struct unic_bitset *away = &nic->demands.away;
 
@@ -441,7 +444,7 @@ void unic_demand_back(struct unic_nic *nic)
 	}
 }
 
-struct unic_need unic_demand_kept(struct unic_nic *nic, uint32_t proc,
+struct unic_need unic_demand_kept(struct unic_revoke *nic, uint32_t proc,
 				  uint32_t n)
 {
 	struct unic_demands *d = &nic->demands;
@@ -459,7 +462,7 @@ struct unic_need unic_demand_kept(struct unic_nic *nic, uint32_t proc,
 
 /* ------------------------------------------------------------------ promises */
 
-static void set_promised(struct unic_nic *nic, uint32_t proc, uint32_t n)
+static void set_promised(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_demands *d = &nic->demands;
 	struct unic_promises *p = &nic->promises;
@@ -473,7 +476,7 @@ static void set_promised(struct unic_nic *nic, uint32_t proc, uint32_t n)
 	unic_bitset_add(&nic->share.moved, proc);
 }
 
-void unic_demand_promise(struct unic_nic *nic, uint32_t proc, uint32_t n)
+void unic_demand_promise(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	if (n > nic->share.owner[proc].wanted)
 		n = nic->share.owner[proc].wanted;
@@ -481,7 +484,7 @@ void unic_demand_promise(struct unic_nic *nic, uint32_t proc, uint32_t n)
 		set_promised(nic, proc, n);
 }
 
-void unic_demand_trim(struct unic_nic *nic, uint32_t left)
+void unic_demand_trim(struct unic_revoke *nic, uint32_t left)
 {
 	const struct unic_promises *p = &nic->promises;
 

@@ -20,7 +20,7 @@
 #include "base/bitset.h"
 #include "base/tournament.h"
 
-struct unic_nic;
+struct unic_revoke;
 
 /* What requests need: each needs an index of the region table, too. */
 struct unic_need {
@@ -56,11 +56,11 @@ struct unic_demands {
 	struct unic_bitset owed;   /* who has a promise */
 };
 
-void unic_demand_init(struct unic_nic *nic);
+void unic_demand_init(struct unic_revoke *nic);
 
 /** unic_demand_settle() - look at the processes that have changed; all questions
  * here do it themselves. Who they were is added to nic->reclaim.stale. */
-void unic_demand_settle(struct unic_nic *nic);
+void unic_demand_settle(struct unic_revoke *nic);
 
 /* What those who wait ask of the reaper. */
 struct unic_demand {
@@ -75,40 +75,40 @@ struct unic_demand {
 
 /** unic_demand_now() - @tried: processes that are not reported as capped again,
  * since nothing can be taken from them now. */
-void unic_demand_now(struct unic_nic *nic, const struct unic_bitset *tried,
+void unic_demand_now(struct unic_revoke *nic, const struct unic_bitset *tried,
 		     struct unic_demand *out);
 
 /** unic_demand_urgent() - is there a request within a fair share? */
-bool unic_demand_urgent(struct unic_nic *nic);
+bool unic_demand_urgent(struct unic_revoke *nic);
 
 /** unic_demand_first() - the process to serve first, or UNIC_OWNER_NIL. */
-uint32_t unic_demand_first(struct unic_nic *nic);
+uint32_t unic_demand_first(struct unic_revoke *nic);
 
 /** unic_demand_away() - @proc was denied and is not there to be served: until
  * unic_demand_back() others are first. */
-void unic_demand_away(struct unic_nic *nic, uint32_t proc);
-void unic_demand_back(struct unic_nic *nic);
+void unic_demand_away(struct unic_revoke *nic, uint32_t proc);
+void unic_demand_back(struct unic_revoke *nic);
 
 /**
  * unic_demand_kept() - what a registration of @n by @proc must leave to other
  * processes: all that those before it need, and what was taken back for the
  * rest.
  */
-struct unic_need unic_demand_kept(struct unic_nic *nic, uint32_t proc,
+struct unic_need unic_demand_kept(struct unic_revoke *nic, uint32_t proc,
 				  uint32_t n);
 
 /** unic_demand_over_quota() - would only its own quota stop @proc from having @n
  * beside @held, what it has or will have? Such a request neither reserves nor
  * blocks. A page that it misses goes before what it registers. */
-bool unic_demand_over_quota(const struct unic_nic *nic, uint32_t proc,
+bool unic_demand_over_quota(const struct unic_revoke *nic, uint32_t proc,
 			    uint32_t held, uint32_t n);
 
 /** unic_demand_promise() - @n entries are promised to @proc, no more than it
  * wants. */
-void unic_demand_promise(struct unic_nic *nic, uint32_t proc, uint32_t n);
+void unic_demand_promise(struct unic_revoke *nic, uint32_t proc, uint32_t n);
 
 /** unic_demand_trim() - promises never exceed what is free, @left: the one
  * served first may use all. */
-void unic_demand_trim(struct unic_nic *nic, uint32_t left);
+void unic_demand_trim(struct unic_revoke *nic, uint32_t left);
 
 #endif /* UNIC_DEMAND_H */

@@ -4,14 +4,14 @@
 
 #include "memory/access.h"
 #include "memory/candidates.h"
-#include "nic.h"
+#include "revoke/revoke.h"
 #include "revoke/reclaim.h"
 #include "revoke/admission.h"
 
 #define DEADLINES 16u	  /* handled per poll: see weight_of() */
 #define RETRY_NS  100000u /* look again for room on the event ring */
 
-void unic_evict_init(struct unic_nic *nic)
+void unic_evict_init(struct unic_revoke *nic)
 {
 	memset(&nic->evict, 0, sizeof(nic->evict));
 	unic_share_init(&nic->share, UNIC_TLB_ENTRIES);
@@ -22,7 +22,7 @@ void unic_evict_init(struct unic_nic *nic)
 	nic->evict_due = false;
 }
 
-void unic_evict_kick(struct unic_nic *nic)
+void unic_evict_kick(struct unic_revoke *nic)
 {
 	nic->evict_due = true;
 	nic->timers_ns = 0;
@@ -30,7 +30,7 @@ void unic_evict_kick(struct unic_nic *nic)
 
 /* --------------------------------------------------------------- events */
 
-static bool publish_notice(struct unic_nic *nic, uint16_t idx)
+static bool publish_notice(struct unic_revoke *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	const struct unic_notices *ns = &nic->notices;
@@ -53,12 +53,13 @@ static bool publish_notice(struct unic_nic *nic, uint16_t idx)
 	};
 
 	if (unlikely(mr->deps))
-		evt.dependents = unic_to_le32(mr->n_tokens +
-					      unic_dependents_count(nic, idx));
-	return unic_mbox_event(nic, &evt);
+		evt.dependents =
+			unic_to_le32(mr->n_tokens +
+				     unic_dependents_count(&nic->memory, idx));
+	return unic_mbox_event(&nic->base, &evt);
 }
 
-static bool publish_evicted(struct unic_nic *nic, uint16_t idx)
+static bool publish_evicted(struct unic_revoke *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint32_t flags = mr->evt_flags;
@@ -79,18 +80,19 @@ static bool publish_evicted(struct unic_nic *nic, uint16_t idx)
 	if (!(mr->flags & UNIC_MR_F_GONE))
 		flags |= UNIC_EVICTED_TOMBSTONE;
 	evt.flags = unic_to_le32(flags);
-	return unic_mbox_event(nic, &evt);
+	return unic_mbox_event(&nic->base, &evt);
 }
 
 /* A record that found no room stays as a bit of its region (INV-11). */
-static void defer_event(struct unic_nic *nic, struct unic_mr *mr, uint8_t what)
+static void defer_event(struct unic_revoke *nic, struct unic_mr *mr,
+			uint8_t what)
 {
 	if (!mr->evt_due)
 		nic->evict.evts_due++;
 	mr->evt_due |= what;
 }
 
-static void clear_deferred(struct unic_nic *nic, struct unic_mr *mr,
+static void clear_deferred(struct unic_revoke *nic, struct unic_mr *mr,
 			   uint8_t what)
 {
 	if (!(mr->evt_due & what))
@@ -100,7 +102,7 @@ static void clear_deferred(struct unic_nic *nic, struct unic_mr *mr,
 		nic->evict.evts_due--;
 }
 
-static bool publish_deferred(struct unic_nic *nic, uint16_t idx)
+static bool publish_deferred(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -115,12 +117,12 @@ static bool publish_deferred(struct unic_nic *nic, uint16_t idx)
 		clear_deferred(nic, mr, UNIC_MR_EVT_EVICTED);
 		nic->evict.indices_coming[mr->proc]--;
 		unic_bitset_add(&nic->share.moved, mr->proc);
-		unic_mr_bury(nic, idx);
+		unic_mr_bury(&nic->memory, idx);
 	}
 	return true;
 }
 
-static void publish_all(struct unic_nic *nic)
+static void publish_all(struct unic_revoke *nic)
 {
 	uint16_t i;
 
@@ -138,7 +140,7 @@ static uint32_t supply_entries(const struct unic_mr *mr)
 	return unic_mr_cached(mr) ? 0 : mr->n_pages;
 }
 
-static void remove_supply(struct unic_nic *nic, struct unic_mr *mr)
+static void remove_supply(struct unic_revoke *nic, struct unic_mr *mr)
 {
 	if (mr->flags & UNIC_MR_F_COMING) {
 		unic_share_not_coming(&nic->share, mr->proc,
@@ -153,7 +155,7 @@ static bool is_put_off(const struct unic_mr *mr)
 	return mr->state == UNIC_MR_NOTIFIED && !(mr->flags & UNIC_MR_F_COMING);
 }
 
-static void put_off(struct unic_nic *nic, const struct unic_mr *mr, bool off)
+static void put_off(struct unic_revoke *nic, const struct unic_mr *mr, bool off)
 {
 	uint32_t n = off ? supply_entries(mr) : 0u - supply_entries(mr);
 
@@ -162,7 +164,7 @@ static void put_off(struct unic_nic *nic, const struct unic_mr *mr, bool off)
 	unic_bitset_add(&nic->share.moved, mr->proc);
 }
 
-static void add_supply(struct unic_nic *nic, struct unic_mr *mr)
+static void add_supply(struct unic_revoke *nic, struct unic_mr *mr)
 {
 	if (!(mr->flags & UNIC_MR_F_COMING)) {
 		unic_share_coming(&nic->share, mr->proc, supply_entries(mr));
@@ -171,7 +173,7 @@ static void add_supply(struct unic_nic *nic, struct unic_mr *mr)
 	mr->flags |= UNIC_MR_F_COMING;
 }
 
-static void close_notice(struct unic_nic *nic, struct unic_mr *mr)
+static void close_notice(struct unic_revoke *nic, struct unic_mr *mr)
 {
 	if (mr->notice == UNIC_NOTICE_NIL)
 		return;
@@ -179,7 +181,7 @@ static void close_notice(struct unic_nic *nic, struct unic_mr *mr)
 		nic->evict.open[mr->proc]--;
 	unic_notice_close(&nic->notices, mr->notice);
 	mr->notice = UNIC_NOTICE_NIL;
-	unic_cuts_forget(nic, (uint16_t)(mr - nic->mrs.mr));
+	unic_cuts_forget(&nic->memory, (uint16_t)(mr - nic->mrs.mr));
 	clear_deferred(nic, mr, UNIC_MR_EVT_NOTICE);
 }
 
@@ -188,7 +190,7 @@ static bool was_revoked(const struct unic_mr *mr)
 	return mr->why != UNIC_WHY_DEREG && mr->why != UNIC_WHY_EXIT;
 }
 
-static void count_eviction(struct unic_nic *nic, const struct unic_mr *mr)
+static void count_eviction(struct unic_revoke *nic, const struct unic_mr *mr)
 {
 	if (!was_revoked(mr))
 		return;
@@ -200,7 +202,7 @@ static void count_eviction(struct unic_nic *nic, const struct unic_mr *mr)
 }
 
 /* DRAINING is over: free the entries, say so once (INV-4), end the region. */
-static void finish_eviction(struct unic_nic *nic, uint16_t idx)
+static void finish_eviction(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	uint32_t for_proc = mr->for_proc;
@@ -208,14 +210,14 @@ static void finish_eviction(struct unic_nic *nic, uint16_t idx)
 
 	close_notice(nic, mr);
 	remove_supply(nic, mr);
-	unic_mr_strip(nic, idx); /* INV-3 */
+	unic_mr_strip(&nic->memory, idx); /* INV-3 */
 	count_eviction(nic, mr);
 	UNIC_TRACE(nic, EVICTED, mr->proc, idx, mr->gen, mr->n_pages,
 		   mr->evt_flags & UNIC_EVICTED_WAS_BUSY);
 	mr->state = UNIC_MR_EVICTED;
 	mr->since_ns = nic->now_ns;
 	if ((mr->flags & UNIC_MR_F_QUIET) || publish_evicted(nic, idx)) {
-		unic_mr_bury(nic, idx);
+		unic_mr_bury(&nic->memory, idx);
 	} else {
 		defer_event(nic, mr, UNIC_MR_EVT_EVICTED);
 		nic->evict.indices_coming[mr->proc]++;
@@ -223,42 +225,43 @@ static void finish_eviction(struct unic_nic *nic, uint16_t idx)
 	if (for_proc != UNIC_OWNER_NIL)
 		unic_admission_freed(nic, for_proc, n_pages);
 	unic_evict_kick(nic);
-	unic_dependents_free(nic, idx); /* what it was made of may be idle */
+	unic_dependents_free(&nic->memory,
+			     idx); /* what it was made of may be idle */
 }
 
-void unic_evict_settle(struct unic_nic *nic)
+void unic_evict_settle(struct unic_revoke *nic)
 {
 	uint16_t idx;
 
-	while ((idx = unic_idle_take(nic)) != UNIC_MR_NIL)
+	while ((idx = unic_idle_take(&nic->memory)) != UNIC_MR_NIL)
 		finish_eviction(nic, idx);
 }
 
-static void drain_dependents(struct unic_nic *nic, uint16_t of);
+static void drain_dependents(struct unic_revoke *nic, uint16_t of);
 
 /* From here on no new operation is let through, nor through what is made of it
  * (INV-4). */
-static void close_mr(struct unic_nic *nic, uint16_t idx)
+static void close_mr(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
-	unic_candidate_remove(nic, idx);
+	unic_candidate_remove(&nic->memory, idx);
 	if (is_put_off(mr))
 		put_off(nic, mr, false);
 	add_supply(nic, mr);
 	clear_deferred(nic, mr,
 		       UNIC_MR_EVT_NOTICE); /* there is no choice any more */
 	mr->state = UNIC_MR_DRAINING;
-	unic_mr_close(nic, idx); /* INV-4 */
+	unic_mr_close(&nic->memory, idx); /* INV-4 */
 	UNIC_TRACE(nic, DRAIN, mr->proc, idx, mr->holds, mr->dmas, 0);
-	unic_token_mr_gone(nic, idx);
+	unic_token_mr_gone(&nic->memory, idx);
 	if (mr->mr_class == UNIC_CLASS_MESSAGING)
-		unic_revoked_add(nic, idx);
+		unic_revoked_add(&nic->memory, idx);
 	drain_dependents(nic, idx);
-	unic_idle_note(nic, idx);
+	unic_idle_note(&nic->memory, idx);
 }
 
-static void drain_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of)
+static void drain_dependent(struct unic_revoke *nic, uint16_t mr, uint16_t of)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -271,32 +274,32 @@ static void drain_dependent(struct unic_nic *nic, uint16_t mr, uint16_t of)
 	close_mr(nic, mr);
 }
 
-static void drain_dependents(struct unic_nic *nic, uint16_t of)
+static void drain_dependents(struct unic_revoke *nic, uint16_t of)
 {
-	uint16_t form = unic_dependents_list(nic, of), next;
+	uint16_t form = unic_dependents_list(&nic->memory, of), next;
 
 	for (; form != UNIC_MR_NIL; form = next) {
-		next = unic_dependents_unlist(nic, form);
+		next = unic_dependents_unlist(&nic->memory, form);
 		drain_dependent(nic, form, of);
 	}
 }
 
 /* What is idle already ends here; what is not is DRAINING. */
-static void drain_mr(struct unic_nic *nic, uint16_t idx)
+static void drain_mr(struct unic_revoke *nic, uint16_t idx)
 {
 	close_mr(nic, idx);
 	unic_evict_settle(nic);
 }
 
-static void mark_all_cut(struct unic_nic *nic, uint16_t mr)
+static void mark_all_cut(struct unic_revoke *nic, uint16_t mr)
 {
-	uint16_t form = unic_dependents_list(nic, mr), next;
+	uint16_t form = unic_dependents_list(&nic->memory, mr), next;
 
 	for (; form != UNIC_MR_NIL; form = next) {
-		next = unic_dependents_unlist(nic, form);
+		next = unic_dependents_unlist(&nic->memory, form);
 		mark_all_cut(nic, form);
 	}
-	unic_cuts_mark(nic, mr);
+	unic_cuts_mark(&nic->memory, mr);
 }
 
 /*
@@ -304,7 +307,7 @@ static void mark_all_cut(struct unic_nic *nic, uint16_t mr)
  * in this round or those that follow. Pieces of DMA in flight end by themselves
  * within the drain bound; should they not, we come back and mark it again.
  */
-static void cut_mr(struct unic_nic *nic, uint16_t idx)
+static void cut_mr(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -318,7 +321,7 @@ static void cut_mr(struct unic_nic *nic, uint16_t idx)
  * Its owner does not want it any more. Operations that hold it may last for T,
  * or for what is left of a grace that runs.
  */
-static int owner_drain(struct unic_nic *nic, uint16_t idx)
+static int owner_drain(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_notices *ns = &nic->notices;
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -337,14 +340,15 @@ static int owner_drain(struct unic_nic *nic, uint16_t idx)
 	return -UNIC_EPENDING;
 }
 
-static uint32_t us_left(const struct unic_nic *nic, const struct unic_notice *n)
+static uint32_t us_left(const struct unic_revoke *nic,
+			const struct unic_notice *n)
 {
 	return n->deadline_ns > nic->now_ns
 		       ? (uint32_t)((n->deadline_ns - nic->now_ns) / 1000)
 		       : 0;
 }
 
-static void count_release(struct unic_nic *nic, uint16_t idx)
+static void count_release(struct unic_revoke *nic, uint16_t idx)
 {
 	const struct unic_mr *mr = &nic->mrs.mr[idx];
 	const struct unic_notice *n = &nic->notices.notice[mr->notice];
@@ -353,7 +357,7 @@ static void count_release(struct unic_nic *nic, uint16_t idx)
 	UNIC_TRACE(nic, RELEASE, mr->proc, mr->seq, idx, us_left(nic, n), 0);
 }
 
-int unic_evict_give_up(struct unic_nic *nic, uint16_t mr)
+int unic_evict_give_up(struct unic_revoke *nic, uint16_t mr)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
 
@@ -369,7 +373,7 @@ int unic_evict_give_up(struct unic_nic *nic, uint16_t mr)
 
 /* ------------------------------------------------------------ revocation */
 
-static void send_notice(struct unic_nic *nic, uint16_t idx)
+static void send_notice(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 	const struct unic_notice *n = &nic->notices.notice[mr->notice];
@@ -380,7 +384,7 @@ static void send_notice(struct unic_nic *nic, uint16_t idx)
 		defer_event(nic, mr, UNIC_MR_EVT_NOTICE);
 }
 
-static void notify_owner(struct unic_nic *nic, uint16_t idx, bool urgent)
+static void notify_owner(struct unic_revoke *nic, uint16_t idx, bool urgent)
 {
 	struct unic_notices *ns = &nic->notices;
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -392,13 +396,13 @@ static void notify_owner(struct unic_nic *nic, uint16_t idx, bool urgent)
 	n->rank = nic->evict.open[mr->proc]++;
 	mr->seq = n->seq;
 	mr->state = UNIC_MR_NOTIFIED;
-	unic_candidate_remove(nic, idx);
+	unic_candidate_remove(&nic->memory, idx);
 	add_supply(nic, mr);
 	send_notice(nic, idx);
 }
 
 /* No grace: what is being received or sent may end, within T (MEMORY.md 5). */
-static void drain_without_grace(struct unic_nic *nic, uint16_t idx)
+static void drain_without_grace(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -409,7 +413,7 @@ static void drain_without_grace(struct unic_nic *nic, uint16_t idx)
 					       mr->proc, mr->n_pages);
 }
 
-void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
+void unic_evict_revoke(struct unic_revoke *nic, uint16_t mr, uint8_t why,
 		       uint32_t for_proc, bool urgent)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
@@ -431,7 +435,7 @@ void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
  * A longer one is asked for again, so that its owner hears of its new deadline
  * and has T from then (INV-6).
  */
-static void hasten_notice(struct unic_nic *nic, uint16_t idx)
+static void hasten_notice(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_notices *ns = &nic->notices;
 	struct unic_mr *mr = &nic->mrs.mr[idx];
@@ -449,7 +453,8 @@ static void hasten_notice(struct unic_nic *nic, uint16_t idx)
 	unic_evict_kick(nic);
 }
 
-bool unic_evict_hasten(struct unic_nic *nic, uint32_t owner, uint32_t for_proc)
+bool unic_evict_hasten(struct unic_revoke *nic, uint32_t owner,
+		       uint32_t for_proc)
 {
 	uint16_t i = nic->procs.proc[owner].mr_head;
 
@@ -466,9 +471,9 @@ bool unic_evict_hasten(struct unic_nic *nic, uint32_t owner, uint32_t for_proc)
 	return false;
 }
 
-int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen)
+int unic_evict_admin(struct unic_revoke *nic, uint32_t mr, uint32_t gen)
 {
-	const struct unic_mr *m = unic_mr_get(nic, mr, gen);
+	const struct unic_mr *m = unic_mr_get(&nic->memory, mr, gen);
 
 	if (!m)
 		return -UNIC_ENOMR;
@@ -481,7 +486,7 @@ int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 	return 0;
 }
 
-static void handle_deadline(struct unic_nic *nic, uint16_t idx)
+static void handle_deadline(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
@@ -500,7 +505,7 @@ static void handle_deadline(struct unic_nic *nic, uint16_t idx)
  * Not if its process detaches: what is half gone has no name, so nothing of it can be
  * acknowledged, and it ends like what has had its grace. */
 static __attribute__((noinline, cold)) void
-handle_undelivered(struct unic_nic *nic, const struct unic_notice *n)
+handle_undelivered(struct unic_revoke *nic, const struct unic_notice *n)
 {
 	if (nic->procs.proc[n->owner].detaching) {
 		handle_deadline(nic, n->subject);
@@ -519,7 +524,7 @@ static uint32_t weight_of(const struct unic_mr *mr)
 }
 
 /* The first one is handled whatever it weighs: it is closed as a whole (INV-4). */
-static void handle_deadlines(struct unic_nic *nic)
+static void handle_deadlines(struct unic_revoke *nic)
 {
 	struct unic_notices *ns = &nic->notices;
 	uint32_t done = 0;
@@ -548,11 +553,11 @@ static bool is_answerable(const struct unic_mr *mr)
 	       !(mr->evt_due & UNIC_MR_EVT_NOTICE);
 }
 
-int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+int unic_evict_ack(struct unic_revoke *nic, uint32_t mr, uint32_t gen,
 		   uint32_t seq, uint64_t *deadline_ns)
 {
 	struct unic_notices *ns = &nic->notices;
-	const struct unic_mr *m = unic_mr_get(nic, mr, gen);
+	const struct unic_mr *m = unic_mr_get(&nic->memory, mr, gen);
 	int err;
 
 	if (!m)
@@ -569,7 +574,8 @@ int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
 	return 0;
 }
 
-static uint8_t check_offer(const struct unic_nic *nic, const struct unic_mr *mr,
+static uint8_t check_offer(const struct unic_revoke *nic,
+			   const struct unic_mr *mr,
 			   const struct unic_mr *offer)
 {
 	if (!offer)
@@ -588,7 +594,7 @@ static uint8_t check_offer(const struct unic_nic *nic, const struct unic_mr *mr,
 }
 
 /* The offered region takes the other's place, deadline included. */
-static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
+static void swap_subject(struct unic_revoke *nic, uint16_t old, uint16_t new)
 {
 	struct unic_mr *o = &nic->mrs.mr[old], *n = &nic->mrs.mr[new];
 	bool counted = o->flags & UNIC_MR_F_COMING;
@@ -598,7 +604,7 @@ static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
 	n->for_proc = o->for_proc;
 	n->why = UNIC_WHY_OFFERED;
 	n->state = UNIC_MR_NOTIFIED;
-	unic_candidate_remove(nic, new);
+	unic_candidate_remove(&nic->memory, new);
 	remove_supply(nic, o);
 	if (counted) {
 		add_supply(nic, n);
@@ -612,15 +618,16 @@ static void swap_subject(struct unic_nic *nic, uint16_t old, uint16_t new)
 	o->why = 0;
 	o->for_proc = UNIC_OWNER_NIL;
 	o->state = UNIC_MR_ACTIVE;
-	unic_candidate_add(nic, old);
+	unic_candidate_add(&nic->memory, old);
 }
 
-static int answer_offer(struct unic_nic *nic, uint16_t mr, uint32_t offer_mr,
+static int answer_offer(struct unic_revoke *nic, uint16_t mr, uint32_t offer_mr,
 			uint32_t offer_gen, uint8_t *refusal)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
 
-	*refusal = check_offer(nic, m, unic_mr_get(nic, offer_mr, offer_gen));
+	*refusal = check_offer(nic, m,
+			       unic_mr_get(&nic->memory, offer_mr, offer_gen));
 	UNIC_TRACE(nic, OFFER, m->proc, m->seq, offer_mr, mr, *refusal);
 	if (*refusal) {
 		UNIC_COUNT(nic, offers_refused);
@@ -635,7 +642,7 @@ static int answer_offer(struct unic_nic *nic, uint16_t mr, uint32_t offer_mr,
  * An extended grace is no supply any more that a request within its share
  * could count on, so the region stops being one that is on its way back.
  */
-static int answer_extend(struct unic_nic *nic, uint16_t mr, uint32_t us,
+static int answer_extend(struct unic_revoke *nic, uint16_t mr, uint32_t us,
 			 uint8_t *refusal)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
@@ -659,13 +666,14 @@ static int answer_extend(struct unic_nic *nic, uint16_t mr, uint32_t us,
 	return 0;
 }
 
-int unic_evict_answer(struct unic_nic *nic,
+int unic_evict_answer(struct unic_revoke *nic,
 		      const struct unic_cmd_notice_answer *cmd,
 		      uint64_t *deadline_ns, uint8_t *refusal)
 {
 	struct unic_notices *ns = &nic->notices;
 	uint32_t mr = unic_from_le32(cmd->mr), us;
-	struct unic_mr *m = unic_mr_get(nic, mr, unic_from_le32(cmd->gen));
+	struct unic_mr *m =
+		unic_mr_get(&nic->memory, mr, unic_from_le32(cmd->gen));
 	uint16_t i;
 	int err;
 
@@ -709,7 +717,7 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-bool unic_evict_deadlines(struct unic_nic *nic)
+bool unic_evict_deadlines(struct unic_revoke *nic)
 {
 	const struct unic_evict *e = &nic->evict;
 
@@ -722,7 +730,7 @@ bool unic_evict_deadlines(struct unic_nic *nic)
 	return true;
 }
 
-uint64_t unic_evict_poll(struct unic_nic *nic)
+uint64_t unic_evict_poll(struct unic_revoke *nic)
 {
 	uint64_t next;
 
@@ -738,30 +746,30 @@ uint64_t unic_evict_poll(struct unic_nic *nic)
 }
 
 /* Region @idx ends with its process: no tombstone is left, nor stays. */
-static void detach_mr(struct unic_nic *nic, uint16_t idx)
+static void detach_mr(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_mr *mr = &nic->mrs.mr[idx];
 
 	if (mr->state == UNIC_MR_EVICTED && !mr->evt_due) {
-		unic_slot_ration_spend(nic, UNIC_LEAVE_TOMB);
-		unic_mr_forget(nic, idx);
+		unic_slot_ration_spend(&nic->base, UNIC_LEAVE_TOMB);
+		unic_mr_forget(&nic->memory, idx);
 		return;
 	}
 	mr->flags |= UNIC_MR_F_GONE;
 	if (mr->state >= UNIC_MR_DRAINING)
 		return; /* its end is on the way */
-	unic_slot_ration_spend(nic, UNIC_LEAVE_MR + mr->n_pages);
+	unic_slot_ration_spend(&nic->base, UNIC_LEAVE_MR + mr->n_pages);
 	mr->why = UNIC_WHY_EXIT;
 	owner_drain(nic, idx);
 }
 
 /* No region of a process that detaches is new, so each index is passed once. */
-bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc)
+bool unic_evict_proc_gone(struct unic_revoke *nic, uint32_t proc)
 {
 	uint16_t *at = &nic->evict.leave_at[proc];
 
 	unic_evict_settle(nic); /* what its queues used */
-	for (; *at < UNIC_MRS && unic_slot_ration_left(nic); (*at)++) {
+	for (; *at < UNIC_MRS && unic_slot_ration_left(&nic->base); (*at)++) {
 		const struct unic_mr *mr = &nic->mrs.mr[*at];
 
 		if (mr->proc == proc && mr->state != UNIC_MR_FREE)

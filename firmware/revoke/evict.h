@@ -13,10 +13,7 @@
 #include "board.h"
 #include "unic_mbox.h"
 
-struct unic_nic;
-
-/* The longest a drain takes once operations are cut: one DMA piece. */
-#define UNIC_DRAIN_BOUND_US 1000u
+struct unic_revoke;
 
 /* Units of regions whose grace was extended: on their way back, but nobody
  * counts on them. */
@@ -38,7 +35,7 @@ struct unic_evict {
 };
 
 /** unic_evict_init() - default parameters (T 20 ms, H 50 ms, reaper 1 ms). */
-void unic_evict_init(struct unic_nic *nic);
+void unic_evict_init(struct unic_revoke *nic);
 
 /**
  * unic_evict_deadlines() - the first half of the step of a round, bounded: regions
@@ -48,7 +45,7 @@ void unic_evict_init(struct unic_nic *nic);
  * Returns false if nothing is due before evict.next_ns: then nothing was done, and
  * there is no other half.
  */
-bool unic_evict_deadlines(struct unic_nic *nic);
+bool unic_evict_deadlines(struct unic_revoke *nic);
 
 /**
  * unic_evict_poll() - the other half, bounded: events held back, grants to waiters,
@@ -56,15 +53,15 @@ bool unic_evict_deadlines(struct unic_nic *nic);
  * Returns the NIC time at which it next has something to do (UINT64_MAX:
  * nothing until something happens).
  */
-uint64_t unic_evict_poll(struct unic_nic *nic);
+uint64_t unic_evict_poll(struct unic_revoke *nic);
 
 /** unic_evict_kick() - as unic_mr_evict_due(), for the rooms behind. */
-void unic_evict_kick(struct unic_nic *nic);
+void unic_evict_kick(struct unic_revoke *nic);
 
 /** unic_evict_ack() - NOTICE_ACK. 0 with *deadline_ns, -UNIC_ENOMR,
  * -UNIC_ESTATE (no open notice, none published yet, or already delivered),
  * -UNIC_EINVAL (seq). */
-int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
+int unic_evict_ack(struct unic_revoke *nic, uint32_t mr, uint32_t gen,
 		   uint32_t seq, uint64_t *deadline_ns);
 
 /** unic_evict_answer() - NOTICE_ANSWER. A released region leaves a tombstone, so
@@ -73,21 +70,21 @@ int unic_evict_ack(struct unic_nic *nic, uint32_t mr, uint32_t gen,
  * 0 with *deadline_ns; -UNIC_EREFUSED with
  * *refusal; -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL. RELEASE may also answer
  * -UNIC_EPENDING (see unic_mr_dereg()). */
-int unic_evict_answer(struct unic_nic *nic,
+int unic_evict_answer(struct unic_revoke *nic,
 		      const struct unic_cmd_notice_answer *cmd,
 		      uint64_t *deadline_ns, uint8_t *refusal);
 
 /** unic_evict_admin() - MR_EVICT: ask this region back. -UNIC_ENOMR,
  * -UNIC_ESTATE (not ACTIVE), -UNIC_EINVAL (class control, or it holds no
  * entries: it ends with the region it is made of). */
-int unic_evict_admin(struct unic_nic *nic, uint32_t mr, uint32_t gen);
+int unic_evict_admin(struct unic_revoke *nic, uint32_t mr, uint32_t gen);
 
 /**
  * unic_evict_proc_gone() - the process is detaching, and its queues are gone: drain
  * its regions, as many as a round does (slots.h); call again. True when none is left,
  * and no tombstone.
  */
-bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc);
+bool unic_evict_proc_gone(struct unic_revoke *nic, uint32_t proc);
 
 /* Accounts, see reclaim.c. */
 
@@ -96,10 +93,10 @@ bool unic_evict_proc_gone(struct unic_nic *nic, uint32_t proc);
  * back for it is for nobody now, and its accounts are those of the slot's next
  * process, all zero.
  */
-void unic_evict_proc_forget(struct unic_nic *nic, uint32_t proc);
+void unic_evict_proc_forget(struct unic_revoke *nic, uint32_t proc);
 
 /** unic_evict_usage() - fill QUERY_USAGE's answer for @proc. */
-void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
+void unic_evict_usage(struct unic_revoke *nic, uint32_t proc,
 		      struct unic_cpl_usage *out);
 
 /* For mr.c and reclaim.c. */
@@ -110,7 +107,7 @@ void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
  * @why: enum unic_reason; @for_proc: whose request needs it, or UNIC_OWNER_NIL;
  * @urgent: that request is within its fair share.
  */
-void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
+void unic_evict_revoke(struct unic_revoke *nic, uint16_t mr, uint8_t why,
 		       uint32_t for_proc, bool urgent);
 
 /**
@@ -118,11 +115,12 @@ void unic_evict_revoke(struct unic_nic *nic, uint16_t mr, uint8_t why,
  * wait for the end of an extended grace: one such region of @owner counts as on
  * its way back again, within H + T. False if it has none.
  */
-bool unic_evict_hasten(struct unic_nic *nic, uint32_t owner, uint32_t for_proc);
+bool unic_evict_hasten(struct unic_revoke *nic, uint32_t owner,
+		       uint32_t for_proc);
 
 /** unic_evict_give_up() - MR_DEREG of a region not yet evicted: 0 (free) or
  * -UNIC_EPENDING (EVICTED follows). */
-int unic_evict_give_up(struct unic_nic *nic, uint16_t mr);
+int unic_evict_give_up(struct unic_revoke *nic, uint16_t mr);
 
 /**
  * unic_evict_settle() - end the DRAINING regions that became idle (idle.h), and those
@@ -130,6 +128,6 @@ int unic_evict_give_up(struct unic_nic *nic, uint16_t mr);
  * unic_evict_poll(); before each command, which finds nothing half done; and last in
  * a round that may have made others idle since.
  */
-void unic_evict_settle(struct unic_nic *nic);
+void unic_evict_settle(struct unic_revoke *nic);
 
 #endif /* UNIC_EVICT_H */

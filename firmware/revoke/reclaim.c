@@ -2,7 +2,7 @@
 /* reclaim.c - demand, supply, the choice of a victim, and the accounts of both. */
 #include <string.h>
 
-#include "nic.h"
+#include "revoke/revoke.h"
 #include "arbiter/policy.h"
 #include "memory/candidates.h"
 #include "revoke/reclaim.h"
@@ -17,7 +17,7 @@
 #define STRANGERS	2u
 #define FIRST_STRANGERS 16u
 
-void unic_reclaim_init(struct unic_nic *nic)
+void unic_reclaim_init(struct unic_revoke *nic)
 {
 	struct unic_reclaim *r = &nic->reclaim;
 
@@ -30,7 +30,7 @@ void unic_reclaim_init(struct unic_nic *nic)
 
 /* ---------------------------------------------------------- the choice */
 
-uint16_t unic_reclaim_pick(struct unic_nic *nic, uint32_t proc,
+uint16_t unic_reclaim_pick(struct unic_revoke *nic, uint32_t proc,
 			   uint32_t entries, bool patient)
 {
 	uint64_t residence = nic->candidates.residence_us * 1000ull;
@@ -47,19 +47,19 @@ uint16_t unic_reclaim_pick(struct unic_nic *nic, uint32_t proc,
 }
 
 __attribute__((noinline, cold)) uint16_t
-unic_reclaim_beside(struct unic_nic *nic, uint32_t proc, uint16_t found,
+unic_reclaim_beside(struct unic_revoke *nic, uint32_t proc, uint16_t found,
 		    uint32_t entries, bool patient)
 {
 	uint32_t left = RECHOICES;
 
 	while (left-- && found != UNIC_MR_NIL && nic->mrs.mr[found].deps &&
-	       unic_usage_fold_into(nic, found))
+	       unic_usage_fold_into(&nic->memory, found))
 		found = unic_reclaim_pick(nic, proc, entries, patient);
 	return found;
 }
 
 /* The policy of @proc gets to know up to @n newcomers, and looks around. */
-static __attribute__((noinline)) void prepare_chooser(struct unic_nic *nic,
+static __attribute__((noinline)) void prepare_chooser(struct unic_revoke *nic,
 						      uint32_t proc, uint32_t n)
 {
 	struct unic_chooser *c = &nic->candidates.chooser[proc];
@@ -71,12 +71,12 @@ static __attribute__((noinline)) void prepare_chooser(struct unic_nic *nic,
 }
 
 /* ... remembers that @mr goes. */
-static void record_victim(struct unic_nic *nic, uint32_t proc, uint16_t mr)
+static void record_victim(struct unic_revoke *nic, uint32_t proc, uint16_t mr)
 {
 	unic_policy_evicted(&nic->candidates.chooser[proc], mr,
 			    unic_candidate_identity(&nic->mrs.mr[mr]),
 			    nic->now_ns);
-	unic_candidate_remove(nic, mr);
+	unic_candidate_remove(&nic->memory, mr);
 }
 
 /*
@@ -87,7 +87,7 @@ static void record_victim(struct unic_nic *nic, uint32_t proc, uint16_t mr)
  */
 #define TURNS (UNIC_PROCS <= 32 ? 1u : 32u)
 
-static uint64_t *recall_of(struct unic_nic *nic, uint32_t a, uint32_t b)
+static uint64_t *recall_of(struct unic_revoke *nic, uint32_t a, uint32_t b)
 {
 	uint32_t first = a < b ? a : b, second = a < b ? b : a;
 
@@ -99,7 +99,7 @@ static uint32_t turn_of(uint32_t a, uint32_t b)
 	return (a < b ? b : a) / UNIC_OPPONENTS % TURNS;
 }
 
-static void record_recall(struct unic_nic *nic, uint32_t a, uint32_t b)
+static void record_recall(struct unic_revoke *nic, uint32_t a, uint32_t b)
 {
 	*recall_of(nic, a, b) = nic->now_ns / TURNS * TURNS + turn_of(a, b);
 }
@@ -108,7 +108,7 @@ static void record_recall(struct unic_nic *nic, uint32_t a, uint32_t b)
  * Both sides of a recall for a borrower are above their shares; entries would
  * go to and fro between them without end.
  */
-static bool is_damped(struct unic_nic *nic, uint32_t a, uint32_t b)
+static bool is_damped(struct unic_revoke *nic, uint32_t a, uint32_t b)
 {
 	uint64_t last_ns = *recall_of(nic, a, b);
 
@@ -128,7 +128,7 @@ struct want {
 	bool index;  /* not entries are short, but indices of regions */
 };
 
-static void update_pain(struct unic_nic *nic, uint32_t proc, uint16_t mr)
+static void update_pain(struct unic_revoke *nic, uint32_t proc, uint16_t mr)
 {
 	const struct unic_mr *m = &nic->mrs.mr[mr];
 	struct unic_pain *p = &nic->candidates.pain[mr];
@@ -141,7 +141,7 @@ static void update_pain(struct unic_nic *nic, uint32_t proc, uint16_t mr)
 	unic_share_hurts(&nic->share, proc, p->value);
 }
 
-static bool reclaim_from(struct unic_nic *nic, uint32_t victim,
+static bool reclaim_from(struct unic_revoke *nic, uint32_t victim,
 			 const struct want *w)
 {
 	uint32_t entries = w->index ? 1 : w->n ? w->n : nic->reclaim.high;
@@ -150,7 +150,8 @@ static bool reclaim_from(struct unic_nic *nic, uint32_t victim,
 
 	/* what comes back by itself goes first, and at once */
 	if (nic->cache.entries[victim] && !w->index)
-		cached = unic_cache_take(nic, victim, w->n ? w->n : BATCH);
+		cached = unic_cache_take(&nic->memory, victim,
+					 w->n ? w->n : BATCH);
 	if (cached) {
 		if (w->proc != UNIC_OWNER_NIL)
 			unic_admission_freed(nic, w->proc, cached);
@@ -175,7 +176,7 @@ static bool reclaim_from(struct unic_nic *nic, uint32_t victim,
 /* ---------------------------------------------------- demand and supply */
 
 /* Between the low and the high watermark it depends on where we come from. */
-static bool low_water(struct unic_nic *nic, uint32_t supply)
+static bool low_water(struct unic_revoke *nic, uint32_t supply)
 {
 	struct unic_reclaim *r = &nic->reclaim;
 
@@ -188,7 +189,7 @@ static bool low_water(struct unic_nic *nic, uint32_t supply)
  * scarce only: those of processes that have changed since are then worked out.
  * Shares as they are when all that was asked back is gone, put off or not;
  */
-static void refresh_after(struct unic_nic *nic, uint32_t p)
+static void refresh_after(struct unic_revoke *nic, uint32_t p)
 {
 	struct unic_share *s = &nic->reclaim.after;
 	const struct unic_share_owner *o = &nic->share.owner[p];
@@ -204,7 +205,7 @@ static void refresh_after(struct unic_nic *nic, uint32_t p)
 
 /* and of regions, counted and shared as entries are; indices at rest are had by who
  * used them up. */
-static void refresh_regions(struct unic_nic *nic, uint32_t p)
+static void refresh_regions(struct unic_revoke *nic, uint32_t p)
 {
 	struct unic_share *s = &nic->reclaim.regions;
 	const struct unic_share_owner *o = &nic->share.owner[p];
@@ -219,7 +220,8 @@ static void refresh_regions(struct unic_nic *nic, uint32_t p)
 		s, p, (there ? nic->evict.indices_coming[p] : 0u) - r->coming);
 }
 
-static __attribute__((noinline, cold)) void refresh_shares(struct unic_nic *nic)
+static __attribute__((noinline, cold)) void
+refresh_shares(struct unic_revoke *nic)
 {
 	unic_demand_settle(nic);
 	while (unic_bitset_any(&nic->reclaim.stale)) {
@@ -229,7 +231,7 @@ static __attribute__((noinline, cold)) void refresh_shares(struct unic_nic *nic)
 		refresh_after(nic, p);
 		refresh_regions(nic, p);
 	}
-	nic->reclaim.regions.capacity = unic_mr_capacity(nic);
+	nic->reclaim.regions.capacity = unic_mr_capacity(&nic->memory);
 }
 
 /* The next who has to give for @w. Who misses a page competes as if it waited. */
@@ -246,7 +248,7 @@ static uint32_t victim_for(struct unic_share *s, const struct want *w)
 }
 
 /* @s: shares of what is wanted. Whoever has nothing to give is passed over. */
-static bool reclaim_by_share(struct unic_nic *nic, const struct want *w,
+static bool reclaim_by_share(struct unic_revoke *nic, const struct want *w,
 			     struct unic_share *s)
 {
 	uint32_t victim;
@@ -274,7 +276,7 @@ static bool reclaim_by_share(struct unic_nic *nic, const struct want *w,
  * Whose grace was extended gives back later, but does: nobody is brought below
  * his share meanwhile, unless one who is due finds nobody else (INV-5, INV-8).
  */
-static bool reclaim_one(struct unic_nic *nic, const struct want *w)
+static bool reclaim_one(struct unic_revoke *nic, const struct want *w)
 {
 	if (w->index || nic->evict.put_off.all) {
 		refresh_shares(nic);
@@ -289,7 +291,7 @@ static bool reclaim_one(struct unic_nic *nic, const struct want *w)
 }
 
 /* Are there fewer indices than @n, those on their way back counted? */
-static bool few_indices(struct unic_nic *nic, uint32_t n)
+static bool few_indices(struct unic_revoke *nic, uint32_t n)
 {
 	uint32_t there = unic_mr_indices(&nic->mrs);
 
@@ -303,7 +305,7 @@ static bool few_indices(struct unic_nic *nic, uint32_t n)
  * What those who wait want most now. Entries and indices on their way back are
  * supply already, so nothing is asked back twice.
  */
-static bool find_waiter_want(struct unic_nic *nic,
+static bool find_waiter_want(struct unic_revoke *nic,
 			     const struct unic_bitset *tried, struct want *out)
 {
 	uint32_t supply = nic->tlb.free + nic->share.coming;
@@ -343,13 +345,13 @@ static bool find_waiter_want(struct unic_nic *nic,
 
 /* A page is missing for which there is no entry: one region goes for it, after
  * those for whom others wait. */
-static bool find_fault_want(struct unic_nic *nic,
+static bool find_fault_want(struct unic_revoke *nic,
 			    const struct unic_bitset *tried, struct want *out)
 {
 	uint32_t supply = nic->tlb.free + nic->share.coming, need = 1;
 	struct unic_demand d;
 	bool quota = false;
-	uint32_t proc = unic_cache_short(nic, &quota);
+	uint32_t proc = unic_cache_short(&nic->memory, &quota);
 
 	if (proc == UNIC_OWNER_NIL)
 		return false;
@@ -371,7 +373,7 @@ static bool find_fault_want(struct unic_nic *nic,
 	return supply < need;
 }
 
-static bool next_want(struct unic_nic *nic, const struct unic_bitset *tried,
+static bool next_want(struct unic_revoke *nic, const struct unic_bitset *tried,
 		      struct want *out)
 {
 	if (unic_bitset_any(&nic->promises.waiters) &&
@@ -387,7 +389,7 @@ static bool next_want(struct unic_nic *nic, const struct unic_bitset *tried,
 }
 
 /* Nothing to take: when nobody waits, only age changes that. */
-static uint64_t retry_at_ns(const struct unic_nic *nic, const struct want *w)
+static uint64_t retry_at_ns(const struct unic_revoke *nic, const struct want *w)
 {
 	uint32_t us = nic->candidates.reaper_us;
 
@@ -396,7 +398,7 @@ static uint64_t retry_at_ns(const struct unic_nic *nic, const struct want *w)
 	return nic->now_ns + us * 1000ull;
 }
 
-uint64_t unic_reclaim_poll(struct unic_nic *nic)
+uint64_t unic_reclaim_poll(struct unic_revoke *nic)
 {
 	uint64_t again = UINT64_MAX;
 	struct unic_bitset tried = { { 0 } };
@@ -424,7 +426,7 @@ uint64_t unic_reclaim_poll(struct unic_nic *nic)
 
 /* ------------------------------------------------------------ accounts */
 
-void unic_evict_proc_forget(struct unic_nic *nic, uint32_t proc)
+void unic_evict_proc_forget(struct unic_revoke *nic, uint32_t proc)
 {
 	uint32_t i;
 
@@ -462,7 +464,7 @@ static void find_top_owners(const struct unic_share *s,
 	}
 }
 
-void unic_evict_usage(struct unic_nic *nic, uint32_t proc,
+void unic_evict_usage(struct unic_revoke *nic, uint32_t proc,
 		      struct unic_cpl_usage *out)
 {
 	const struct unic_share_owner *o = &nic->share.owner[proc];

@@ -17,7 +17,7 @@
 #include "base/bitset.h"
 #include "board.h"
 
-struct unic_nic;
+struct unic_revoke;
 
 /* Others whose last recall from or for it a process remembers, see reclaim.c. */
 #define UNIC_OPPONENTS (UNIC_PROCS <= 32 ? UNIC_PROCS : 32)
@@ -33,14 +33,14 @@ struct unic_reclaim {
 };
 
 /** unic_reclaim_init() - default parameters (watermarks). */
-void unic_reclaim_init(struct unic_nic *nic);
+void unic_reclaim_init(struct unic_revoke *nic);
 
 /**
  * unic_reclaim_pick() - the region of @proc to ask back, by its policy, or
  * UNIC_MR_NIL. @entries: how many are wanted, more count for nothing; @patient:
  * none younger than the minimum residence. Nothing is asked yet.
  */
-uint16_t unic_reclaim_pick(struct unic_nic *nic, uint32_t proc,
+uint16_t unic_reclaim_pick(struct unic_revoke *nic, uint32_t proc,
 			   uint32_t entries, bool patient);
 
 /**
@@ -48,13 +48,13 @@ uint16_t unic_reclaim_pick(struct unic_nic *nic, uint32_t proc,
  * it was, too, and another choice may be better. What is not known after some of
  * them is taken. Arguments and answer as unic_reclaim_pick().
  */
-uint16_t unic_reclaim_beside(struct unic_nic *nic, uint32_t proc,
+uint16_t unic_reclaim_beside(struct unic_revoke *nic, uint32_t proc,
 			     uint16_t found, uint32_t entries, bool patient);
 
 /**
  * unic_reclaim_poll() - compare demand with supply and revoke, a bounded number of
  * regions. Returns when to call again (NIC time, UINT64_MAX: no need).
  */
-uint64_t unic_reclaim_poll(struct unic_nic *nic);
+uint64_t unic_reclaim_poll(struct unic_revoke *nic);
 
 #endif /* UNIC_RECLAIM_H */

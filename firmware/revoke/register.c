@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "memory/access.h"
-#include "nic.h"
+#include "revoke/revoke.h"
 #include "revoke/admission.h"
 
 /* ------------------------------------------------------------------ MR_REG */
@@ -44,10 +44,12 @@ static inline int check_mr_shape(const struct unic_mr_args *a)
 
 #define REG_FLAGS (UNIC_REG_FLAGS_ALL & ~UNIC_REG_RESTORE)
 
-static inline int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
+static inline int check_args(struct unic_revoke *nic,
+			     const struct unic_mr_args *a,
 			     const uint64_t *pages)
 {
-	if (a->pd >= UNIC_PDS || !unic_slot_live(nic, nic->mrs.pd[a->pd].proc))
+	if (a->pd >= UNIC_PDS ||
+	    !unic_slot_live(&nic->base, nic->mrs.pd[a->pd].proc))
 		return -UNIC_ENOPD;
 	if ((a->rights & ~UNIC_MR_RIGHTS_ALL) || (a->flags & ~REG_FLAGS) ||
 	    a->mr_class > UNIC_CLASS_CONTROL ||
@@ -65,7 +67,7 @@ static inline int check_args(struct unic_nic *nic, const struct unic_mr_args *a,
  * True if unic_admission_admit() would return 0 for the simplest of reasons: nobody
  * waits, few indices rest, there is room, and no quota or cap to look at.
  */
-static inline bool is_open(const struct unic_nic *nic, uint32_t proc,
+static inline bool is_open(const struct unic_revoke *nic, uint32_t proc,
 			   const struct unic_mr_args *args)
 {
 	return !nic->mrs.not_open && !nic->share.owner[proc].quota &&
@@ -75,17 +77,18 @@ static inline bool is_open(const struct unic_nic *nic, uint32_t proc,
 
 /* Something may stand in the way. */
 static int __attribute__((noinline, cold))
-reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
+reg_or_wait(struct unic_revoke *nic, const struct unic_mr_args *args,
 	    const uint64_t *pages, struct unic_mr_result *out)
 {
 	uint32_t proc = nic->mrs.pd[args->pd].proc;
 	int err;
 
 	err = unic_admission_admit(nic, proc, args);
-	if (err == -UNIC_ETLBFULL && unic_cache_yield(nic, proc, args->n_pages))
+	if (err == -UNIC_ETLBFULL &&
+	    unic_cache_yield(&nic->memory, proc, args->n_pages))
 		err = unic_admission_admit(nic, proc, args);
 	if (!err)
-		return unic_mr_build(nic, args, pages, out);
+		return unic_mr_build(&nic->memory, args, pages, out);
 	if ((args->flags & UNIC_REG_WAIT) &&
 	    (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL ||
 	     err == -UNIC_EQUOTA)) {
@@ -101,11 +104,11 @@ reg_or_wait(struct unic_nic *nic, const struct unic_mr_args *args,
 
 /* Residency DEMAND or TABLE: no entries now. An error changed nothing. */
 static int __attribute__((noinline, cold))
-admit_cached(struct unic_nic *nic, const struct unic_mr_args *args)
+admit_cached(struct unic_revoke *nic, const struct unic_mr_args *args)
 {
 	uint32_t proc = nic->mrs.pd[args->pd].proc;
 	struct unic_mr_args a = *args;
-	int err = unic_cache_check(nic, args, args->n_pages);
+	int err = unic_cache_check(&nic->memory, args, args->n_pages);
 
 	a.n_pages = 0;
 	if (!err && !is_open(nic, proc, &a))
@@ -116,17 +119,17 @@ admit_cached(struct unic_nic *nic, const struct unic_mr_args *args)
 }
 
 static int __attribute__((noinline, cold))
-reg_cached(struct unic_nic *nic, const struct unic_mr_args *args,
+reg_cached(struct unic_revoke *nic, const struct unic_mr_args *args,
 	   struct unic_mr_result *out)
 {
 	int err = admit_cached(nic, args);
 
 	if (!err)
-		unic_mr_build_cached(nic, args, out);
+		unic_mr_build_cached(&nic->memory, args, out);
 	return err;
 }
 
-int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+int unic_mr_reg(struct unic_revoke *nic, const struct unic_mr_args *args,
 		const uint64_t *pages, struct unic_mr_result *out)
 {
 	int err = check_args(nic, args, pages);
@@ -136,13 +139,13 @@ int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 	if (unlikely(args->residency != UNIC_RESIDENT))
 		return reg_cached(nic, args, out);
 	if (is_open(nic, nic->mrs.pd[args->pd].proc, args))
-		return unic_mr_build(nic, args, pages, out);
+		return unic_mr_build(&nic->memory, args, pages, out);
 	return reg_or_wait(nic, args, pages, out);
 }
 
 /* ------------------------------------------------------- after a reset */
 
-int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
+int unic_mr_restore(struct unic_revoke *nic, const struct unic_mr_args *args,
 		    uint32_t stag, const uint64_t *pages,
 		    struct unic_mr_result *out)
 {
@@ -153,7 +156,7 @@ int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
 		return err;
 	if ((args->flags & UNIC_REG_WAIT) || (uint8_t)stag != args->key)
 		return -UNIC_EINVAL;
-	if (!unic_mr_claimable(nic, stag))
+	if (!unic_mr_claimable(&nic->memory, stag))
 		return -UNIC_ESTATE;
 	if (!cached && args->n_pages > nic->tlb.free)
 		return -UNIC_ETLBFULL;
@@ -164,16 +167,16 @@ int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
 		err = admit_cached(nic, args);
 	if (err)
 		return err;
-	unic_mr_claim(nic, stag);
+	unic_mr_claim(&nic->memory, stag);
 	if (!cached)
-		return unic_mr_build(nic, args, pages, out);
-	unic_mr_build_cached(nic, args, out);
+		return unic_mr_build(&nic->memory, args, pages, out);
+	unic_mr_build_cached(&nic->memory, args, out);
 	return 0;
 }
 
 /* ---------------------------------------------------------------- MR_REREG */
 
-static int check_rereg(struct unic_nic *nic, const struct unic_mr *m,
+static int check_rereg(struct unic_revoke *nic, const struct unic_mr *m,
 		       const struct unic_rereg *r, struct unic_mr_args *a)
 {
 	uint32_t i, low = 0;
@@ -200,7 +203,7 @@ static int check_rereg(struct unic_nic *nic, const struct unic_mr *m,
 }
 
 /* May it have more entries than it has? */
-static int admit_more(struct unic_nic *nic, const struct unic_mr *m,
+static int admit_more(struct unic_revoke *nic, const struct unic_mr *m,
 		      struct unic_mr_args a)
 {
 	if (a.n_pages <= m->n_pages)
@@ -209,9 +212,9 @@ static int admit_more(struct unic_nic *nic, const struct unic_mr *m,
 	return unic_admission_admit(nic, m->proc, &a);
 }
 
-int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r)
+int unic_mr_rereg(struct unic_revoke *nic, const struct unic_rereg *r)
 {
-	struct unic_mr *m = unic_mr_get(nic, r->mr, r->gen);
+	struct unic_mr *m = unic_mr_get(&nic->memory, r->mr, r->gen);
 	struct unic_mr_args a;
 	int err;
 
@@ -230,16 +233,16 @@ int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r)
 		err = admit_more(nic, m, a);
 	if (err)
 		return err;
-	unic_mr_change(nic, (uint16_t)r->mr, &a,
+	unic_mr_change(&nic->memory, (uint16_t)r->mr, &a,
 		       r->what & UNIC_REREG_RANGE ? r->pages : NULL);
 	return 0;
 }
 
 /* --------------------------------------------------------------- MR_DEREG */
 
-int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen)
+int unic_mr_dereg(struct unic_revoke *nic, uint32_t mr, uint32_t gen)
 {
-	struct unic_mr *m = unic_mr_get(nic, mr, gen);
+	struct unic_mr *m = unic_mr_get(&nic->memory, mr, gen);
 
 	if (!m || (m->flags & UNIC_MR_F_GONE))
 		return -UNIC_ENOMR;
@@ -252,16 +255,16 @@ int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen)
 		m->flags |= UNIC_MR_F_GONE;
 		return 0;
 	}
-	unic_mr_forget(nic, (uint16_t)mr);
+	unic_mr_forget(&nic->memory, (uint16_t)mr);
 	return 0;
 }
 
 /* ------------------------------------------- regions without pages of theirs */
 
-int unic_dma_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+int unic_dma_mr_reg(struct unic_revoke *nic, const struct unic_mr_args *args,
 		    struct unic_mr_result *out)
 {
-	int err = unic_dma_mr_check_args(nic, args);
+	int err = unic_dma_mr_check_args(&nic->memory, args);
 
 	if (!err)
 		err = unic_admission_admit(nic, nic->mrs.pd[args->pd].proc,
@@ -270,14 +273,15 @@ int unic_dma_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
 		UNIC_COUNT(nic, mr_denied);
 		return err;
 	}
-	unic_dma_mr_build(nic, args, out);
+	unic_dma_mr_build(&nic->memory, args, out);
 	return 0;
 }
 
-int unic_derived_alloc(struct unic_nic *nic, const struct unic_derived_alloc *a,
+int unic_derived_alloc(struct unic_revoke *nic,
+		       const struct unic_derived_alloc *a,
 		       struct unic_mr_result *out)
 {
-	int err = unic_derived_check(nic, a);
+	int err = unic_derived_check(&nic->memory, a);
 	struct unic_mr_args args;
 	uint32_t proc;
 
@@ -289,11 +293,11 @@ int unic_derived_alloc(struct unic_nic *nic, const struct unic_derived_alloc *a,
 	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
 		unic_admission_denied(nic, proc, args.n_pages);
 	if (!err)
-		err = unic_derived_room(nic, a);
+		err = unic_derived_room(&nic->memory, a);
 	if (err) {
 		UNIC_COUNT(nic, mr_denied);
 		return err;
 	}
-	unic_derived_build(nic, a, &args, out);
+	unic_derived_build(&nic->memory, a, &args, out);
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include "memory/derived.h"
 #include "memory/mr.h"
 
-struct unic_nic;
+struct unic_revoke;
 
 /**
  * unic_mr_reg() - MR_REG of the mailbox, as documented at struct
@@ -23,7 +23,7 @@ struct unic_nic;
  * EINVAL, ENOPD, ETLBFULL, EMRFULL, EQUOTA, ETOOLARGE, EWAITFULL, ECTRLCAP,
  * EBUS (a page address is not aligned). *out is written on 0 and EPENDING.
  */
-int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+int unic_mr_reg(struct unic_revoke *nic, const struct unic_mr_args *args,
 		const uint64_t *pages, struct unic_mr_result *out);
 
 /**
@@ -34,7 +34,7 @@ int unic_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
  * and TABLE those of unic_cache_check() and unic_admission_admit(). -UNIC_EBUS: the
  * index counts as used.
  */
-int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
+int unic_mr_restore(struct unic_revoke *nic, const struct unic_mr_args *args,
 		    uint32_t stag, const uint64_t *pages,
 		    struct unic_mr_result *out);
 
@@ -42,7 +42,7 @@ int unic_mr_restore(struct unic_nic *nic, const struct unic_mr_args *args,
  * unic_mr_dereg() - MR_DEREG, also RELEASE. 0: entries are free. -UNIC_EPENDING:
  * EVICTED follows. -UNIC_ENOMR. -UNIC_EBUSY: class control and a queue uses it.
  */
-int unic_mr_dereg(struct unic_nic *nic, uint32_t mr, uint32_t gen);
+int unic_mr_dereg(struct unic_revoke *nic, uint32_t mr, uint32_t gen);
 
 struct unic_rereg {
 	uint32_t mr, gen, pd, n_pages;
@@ -56,14 +56,14 @@ struct unic_rereg {
  * -UNIC_ENOMR, -UNIC_ENOPD, -UNIC_EINVAL, -UNIC_ESTATE (not ACTIVE, or a form),
  * -UNIC_EBUSY (something uses it), -UNIC_EBUS, those of unic_admission_admit().
  */
-int unic_mr_rereg(struct unic_nic *nic, const struct unic_rereg *r);
+int unic_mr_rereg(struct unic_revoke *nic, const struct unic_rereg *r);
 
 /**
  * unic_dma_mr_reg() - MR_REG of residency PHYSICAL: ACTIVE at once.
  * 0 with *out; those of unic_dma_mr_check_args(), -UNIC_EMRFULL, -UNIC_ECTRLCAP:
  * nothing happened.
  */
-int unic_dma_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
+int unic_dma_mr_reg(struct unic_revoke *nic, const struct unic_mr_args *args,
 		    struct unic_mr_result *out);
 
 /**
@@ -71,7 +71,8 @@ int unic_dma_mr_reg(struct unic_nic *nic, const struct unic_mr_args *args,
  * -UNIC_ENOPD, -UNIC_EINVAL, -UNIC_ETOOLARGE, -UNIC_EQUOTA, -UNIC_EMRFULL,
  * -UNIC_ETLBFULL, -UNIC_EELEMENTS.
  */
-int unic_derived_alloc(struct unic_nic *nic, const struct unic_derived_alloc *a,
+int unic_derived_alloc(struct unic_revoke *nic,
+		       const struct unic_derived_alloc *a,
 		       struct unic_mr_result *out);
 
 #endif /* UNIC_REGISTER_H */

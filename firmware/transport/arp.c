@@ -4,19 +4,19 @@
 
 #include <string.h>
 
-#include "nic.h"
+#include "transport/transport.h"
 
 #define OP_REQUEST 1u
 #define OP_REPLY   2u
 #define ARP_BYTES  (UNIC_ETH_BYTES + (uint32_t)sizeof(struct unic_arp))
 
-void unic_arp_init(struct unic_nic *nic)
+void unic_arp_init(struct unic_transport *nic)
 {
 	memset(&nic->arps, 0, sizeof(nic->arps));
 	nic->arps.next_ns = UINT64_MAX;
 }
 
-static void arm_arp_timer(struct unic_nic *nic, uint64_t at_ns)
+static void arm_arp_timer(struct unic_transport *nic, uint64_t at_ns)
 {
 	if (at_ns < nic->arps.next_ns)
 		nic->arps.next_ns = at_ns;
@@ -40,7 +40,7 @@ static uint32_t get_ipv4(const uint8_t from[4])
 }
 
 /* To @mac, or to everybody. Lost if the link is full: it is asked again. */
-static void send_arp(struct unic_nic *nic, uint32_t op, uint32_t ipv4,
+static void send_arp(struct unic_transport *nic, uint32_t op, uint32_t ipv4,
 		     const uint8_t *mac)
 {
 	uint8_t frame[ARP_BYTES];
@@ -67,7 +67,8 @@ static void send_arp(struct unic_nic *nic, uint32_t op, uint32_t ipv4,
 	unic_tx_raw(nic, frame, sizeof(frame));
 }
 
-static void send_arp_request(struct unic_nic *nic, struct unic_arp_entry *e)
+static void send_arp_request(struct unic_transport *nic,
+			     struct unic_arp_entry *e)
 {
 	send_arp(nic, OP_REQUEST, e->ipv4, NULL);
 	e->retry_ns = nic->now_ns + UNIC_ARP_RETRY_NS;
@@ -92,7 +93,7 @@ static struct unic_arp_entry *pick_arp_entry(struct unic_arps *arps)
 	return best;
 }
 
-static struct unic_arp_entry *find_arp_entry(struct unic_nic *nic,
+static struct unic_arp_entry *find_arp_entry(struct unic_transport *nic,
 					     uint32_t ipv4)
 {
 	uint32_t i;
@@ -108,7 +109,8 @@ static struct unic_arp_entry *find_arp_entry(struct unic_nic *nic,
 }
 
 /* Our own address, and what is known. */
-static bool resolve_cached(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6])
+static bool resolve_cached(struct unic_transport *nic, uint32_t ipv4,
+			   uint8_t mac[6])
 {
 	const struct unic_arp_entry *e = find_arp_entry(nic, ipv4);
 
@@ -119,8 +121,9 @@ static bool resolve_cached(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6])
 	return e || ipv4 == nic->ipv4;
 }
 
-static void start_arp_query(struct unic_nic *nic, struct unic_arp_entry *e,
-			    uint32_t ipv4, uint32_t user, bool quiet)
+static void start_arp_query(struct unic_transport *nic,
+			    struct unic_arp_entry *e, uint32_t ipv4,
+			    uint32_t user, bool quiet)
 {
 	memset(e, 0, sizeof(*e));
 	e->state = UNIC_ARP_ASKED;
@@ -131,7 +134,7 @@ static void start_arp_query(struct unic_nic *nic, struct unic_arp_entry *e,
 	send_arp_request(nic, e);
 }
 
-int unic_arp_resolve(struct unic_nic *nic, uint32_t ipv4, uint32_t user,
+int unic_arp_resolve(struct unic_transport *nic, uint32_t ipv4, uint32_t user,
 		     uint8_t mac[6])
 {
 	struct unic_arp_entry *e;
@@ -147,7 +150,7 @@ int unic_arp_resolve(struct unic_nic *nic, uint32_t ipv4, uint32_t user,
 	return -UNIC_EPENDING;
 }
 
-int unic_arp_find(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6])
+int unic_arp_find(struct unic_transport *nic, uint32_t ipv4, uint8_t mac[6])
 {
 	struct unic_arp_entry *e;
 	uint32_t i, quiet = 0;
@@ -168,7 +171,7 @@ int unic_arp_find(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6])
 	return -UNIC_EPENDING;
 }
 
-static bool publish_arp_event(struct unic_nic *nic,
+static bool publish_arp_event(struct unic_transport *nic,
 			      const struct unic_arp_entry *e)
 {
 	struct unic_evt_arp evt = {
@@ -180,11 +183,12 @@ static bool publish_arp_event(struct unic_nic *nic,
 	};
 
 	memcpy(evt.mac, e->mac, sizeof(evt.mac));
-	return unic_mbox_event(nic, &evt);
+	return unic_mbox_event(&nic->base, &evt);
 }
 
 /* The question is answered, one way or the other. */
-static void finish_arp_query(struct unic_nic *nic, struct unic_arp_entry *e)
+static void finish_arp_query(struct unic_transport *nic,
+			     struct unic_arp_entry *e)
 {
 	if (!e->quiet && !publish_arp_event(nic, e)) {
 		e->state = UNIC_ARP_REPORT;
@@ -196,7 +200,7 @@ static void finish_arp_query(struct unic_nic *nic, struct unic_arp_entry *e)
 	e->until_ns = nic->now_ns + UNIC_ARP_AGE_NS;
 }
 
-static void poll_arp_entry(struct unic_nic *nic, struct unic_arp_entry *e)
+static void poll_arp_entry(struct unic_transport *nic, struct unic_arp_entry *e)
 {
 	if (e->state == UNIC_ARP_FREE || e->state == UNIC_ARP_KNOWN)
 		return;
@@ -210,7 +214,7 @@ static void poll_arp_entry(struct unic_nic *nic, struct unic_arp_entry *e)
 		arm_arp_timer(nic, e->retry_ns);
 }
 
-uint64_t unic_arp_timers(struct unic_nic *nic)
+uint64_t unic_arp_timers(struct unic_transport *nic)
 {
 	uint32_t i;
 
@@ -223,7 +227,7 @@ uint64_t unic_arp_timers(struct unic_nic *nic)
 }
 
 /* Answers count only for questions; known addresses are not overwritten. */
-static void handle_arp_reply(struct unic_nic *nic, uint32_t ipv4,
+static void handle_arp_reply(struct unic_transport *nic, uint32_t ipv4,
 			     const uint8_t mac[6])
 {
 	uint32_t i;
@@ -239,7 +243,7 @@ static void handle_arp_reply(struct unic_nic *nic, uint32_t ipv4,
 	}
 }
 
-void unic_arp_frame(struct unic_nic *nic, const struct unic_rx *rx)
+void unic_arp_frame(struct unic_transport *nic, const struct unic_rx *rx)
 {
 	struct unic_arp arp;
 

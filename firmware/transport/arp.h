@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct unic_nic;
+struct unic_transport;
 struct unic_rx;
 
 #define UNIC_ARP_ENTRIES    16u
@@ -44,7 +44,7 @@ struct unic_arps {
 	uint64_t next_ns; /* nothing is due before */
 };
 
-void unic_arp_init(struct unic_nic *nic);
+void unic_arp_init(struct unic_transport *nic);
 
 /**
  * unic_arp_resolve() - ARP_RESOLVE for @ipv4 (host order).
@@ -52,7 +52,7 @@ void unic_arp_init(struct unic_nic *nic);
  * 1 s; -UNIC_ENOROUTE: we have no address or @ipv4 is not unicast;
  * -UNIC_EBUSY: the table is full of questions.
  */
-int unic_arp_resolve(struct unic_nic *nic, uint32_t ipv4, uint32_t user,
+int unic_arp_resolve(struct unic_transport *nic, uint32_t ipv4, uint32_t user,
 		     uint8_t mac[6]);
 
 /** unic_arp_unicast() - is it an address that somebody may have? */
@@ -65,13 +65,13 @@ static inline bool unic_arp_unicast(uint32_t ipv4)
  * unic_arp_find() - as unic_arp_resolve(), for a queue pair: -UNIC_EPENDING: look
  * again later. It is asked for, unless others ask for half of the table.
  */
-int unic_arp_find(struct unic_nic *nic, uint32_t ipv4, uint8_t mac[6]);
+int unic_arp_find(struct unic_transport *nic, uint32_t ipv4, uint8_t mac[6]);
 
 /** unic_arp_timers() - repeat and give up. Returns when to call again. */
-uint64_t unic_arp_timers(struct unic_nic *nic);
+uint64_t unic_arp_timers(struct unic_transport *nic);
 
 /** unic_arp_frame() - a received frame of type ARP. Wrong ones are counted and
  * dropped. */
-void unic_arp_frame(struct unic_nic *nic, const struct unic_rx *rx);
+void unic_arp_frame(struct unic_transport *nic, const struct unic_rx *rx);
 
 #endif /* UNIC_ARP_H */

@@ -2,7 +2,7 @@
 /* cq.c - see cq.h. */
 #include <string.h>
 
-#include "nic.h"
+#include "transport/transport.h"
 
 #define CQE_BYTES     ((uint32_t)sizeof(struct unic_cqe))
 #define PAGE_SHIFT    12u /* no region has smaller pages */
@@ -11,12 +11,12 @@
 #define ARM_NUMBER    0x7fffffffu
 #define ARM_SOLICITED 0x80000000u
 
-void unic_cq_init(struct unic_nic *nic)
+void unic_cq_init(struct unic_transport *nic)
 {
 	memset(&nic->cqs, 0, sizeof(nic->cqs));
 }
 
-static int find_free_cq(const struct unic_nic *nic)
+static int find_free_cq(const struct unic_transport *nic)
 {
 	uint16_t i;
 
@@ -27,20 +27,20 @@ static int find_free_cq(const struct unic_nic *nic)
 }
 
 /* The ring must lie in a region that cannot be taken back while it is used. */
-static int check_ring(struct unic_nic *nic,
+static int check_ring(struct unic_transport *nic,
 		      const struct unic_cmd_cq_create *cmd, uint32_t entries,
 		      struct unic_piece *piece)
 {
 	uint32_t pd = unic_from_le32(cmd->pd);
 	int r;
 
-	if (pd >= UNIC_PDS || !unic_slot_live(nic, nic->mrs.pd[pd].proc))
+	if (pd >= UNIC_PDS || !unic_slot_live(&nic->base, nic->mrs.pd[pd].proc))
 		return -UNIC_ENOPD;
 	if (entries < 2 || entries > 4096 || (entries & (entries - 1)) ||
 	    (unic_from_le64(cmd->iova) & 63) ||
 	    unic_from_le32(cmd->db_index) >= UNIC_BOX_DB_ROWS)
 		return -UNIC_EINVAL;
-	r = unic_access(nic, unic_from_le32(cmd->stag), (uint16_t)pd,
+	r = unic_access(&nic->memory, unic_from_le32(cmd->stag), (uint16_t)pd,
 			UNIC_MR_LOCAL_WRITE, unic_from_le64(cmd->iova),
 			entries * CQE_BYTES, piece);
 	if (r)
@@ -50,7 +50,8 @@ static int check_ring(struct unic_nic *nic,
 	return 0;
 }
 
-int unic_cq_create(struct unic_nic *nic, const struct unic_cmd_cq_create *cmd)
+int unic_cq_create(struct unic_transport *nic,
+		   const struct unic_cmd_cq_create *cmd)
 {
 	uint32_t entries = unic_from_le32(cmd->entries);
 	uint32_t pd = unic_from_le32(cmd->pd);
@@ -67,7 +68,7 @@ int unic_cq_create(struct unic_nic *nic, const struct unic_cmd_cq_create *cmd)
 	if (idx < 0)
 		return idx;
 	proc = nic->mrs.pd[pd].proc;
-	r = unic_slot_bind(nic, proc, UNIC_DB_ARM, row, (uint16_t)idx);
+	r = unic_slot_bind(&nic->base, proc, UNIC_DB_ARM, row, (uint16_t)idx);
 	if (r)
 		return r;
 	cq = &nic->cqs.cq[idx];
@@ -80,24 +81,26 @@ int unic_cq_create(struct unic_nic *nic, const struct unic_cmd_cq_create *cmd)
 	cq->proc = proc;
 	cq->pd = (uint16_t)pd;
 	cq->db_index = (uint8_t)row;
-	unic_mr_queue_get(nic, cq->mr);
+	unic_mr_queue_get(&nic->memory, cq->mr);
 	nic->mrs.pd[pd].users++;
 	nic->procs.proc[proc].cqs++;
 	return idx;
 }
 
-static void destroy_cq(struct unic_nic *nic, struct unic_cq *cq)
+static void destroy_cq(struct unic_transport *nic, struct unic_cq *cq)
 {
 	if (cq->evt_due)
 		nic->cqs.evts_due--;
-	unic_slot_bind(nic, cq->proc, UNIC_DB_ARM, cq->db_index, UNIC_DB_NONE);
-	unic_mr_queue_put(nic, cq->mr);
+	unic_slot_bind(&nic->base, cq->proc, UNIC_DB_ARM, cq->db_index,
+		       UNIC_DB_NONE);
+	unic_mr_queue_put(&nic->memory, cq->mr);
 	nic->mrs.pd[cq->pd].users--;
 	nic->procs.proc[cq->proc].cqs--;
 	memset(cq, 0, sizeof(*cq));
 }
 
-struct unic_cq *unic_cq_get(struct unic_nic *nic, uint32_t proc, uint32_t id)
+struct unic_cq *unic_cq_get(struct unic_transport *nic, uint32_t proc,
+			    uint32_t id)
 {
 	struct unic_cq *cq;
 
@@ -107,7 +110,7 @@ struct unic_cq *unic_cq_get(struct unic_nic *nic, uint32_t proc, uint32_t id)
 	return cq->used && cq->proc == proc ? cq : NULL;
 }
 
-int unic_cq_destroy(struct unic_nic *nic, uint32_t proc, uint32_t id)
+int unic_cq_destroy(struct unic_transport *nic, uint32_t proc, uint32_t id)
 {
 	struct unic_cq *cq = unic_cq_get(nic, proc, id);
 
@@ -119,7 +122,7 @@ int unic_cq_destroy(struct unic_nic *nic, uint32_t proc, uint32_t id)
 	return 0;
 }
 
-void unic_cq_proc_gone(struct unic_nic *nic, uint32_t proc)
+void unic_cq_proc_gone(struct unic_transport *nic, uint32_t proc)
 {
 	uint32_t i;
 
@@ -134,7 +137,7 @@ void unic_cq_proc_gone(struct unic_nic *nic, uint32_t proc)
 }
 
 /* At most once per arming: the process arms again when it has looked. */
-static void raise_cq_event(struct unic_nic *nic, struct unic_cq *cq)
+static void raise_cq_event(struct unic_transport *nic, struct unic_cq *cq)
 {
 	UNIC_BOX_NIC_PAGE *np = nic->procs.proc[cq->proc].np;
 
@@ -155,7 +158,7 @@ static bool is_cq_event_due(const struct unic_cq *cq)
 	return ahead - 1 < ARM_NUMBER / 2;
 }
 
-void unic_cq_arm(struct unic_nic *nic, uint32_t idx, uint32_t arm_word)
+void unic_cq_arm(struct unic_transport *nic, uint32_t idx, uint32_t arm_word)
 {
 	struct unic_cq *cq = &nic->cqs.cq[idx];
 
@@ -167,7 +170,7 @@ void unic_cq_arm(struct unic_nic *nic, uint32_t idx, uint32_t arm_word)
 		raise_cq_event(nic, cq);
 }
 
-static bool publish_error(struct unic_nic *nic, struct unic_cq *cq)
+static bool publish_error(struct unic_transport *nic, struct unic_cq *cq)
 {
 	struct unic_evt_obj evt = {
 		.hdr = { .type = UNIC_EVT_CQ_ERROR,
@@ -176,10 +179,11 @@ static bool publish_error(struct unic_nic *nic, struct unic_cq *cq)
 		.detail = unic_to_le32(cq->error),
 	};
 
-	return unic_mbox_event(nic, &evt);
+	return unic_mbox_event(&nic->base, &evt);
 }
 
-static void fail_cq(struct unic_nic *nic, struct unic_cq *cq, uint8_t error)
+static void fail_cq(struct unic_transport *nic, struct unic_cq *cq,
+		    uint8_t error)
 {
 	cq->error = error;
 	if (error == UNIC_CQ_OVERFLOW)
@@ -194,7 +198,7 @@ static void fail_cq(struct unic_nic *nic, struct unic_cq *cq, uint8_t error)
 	unic_qp_cq_failed(nic, (uint16_t)(cq - nic->cqs.cq));
 }
 
-void unic_cq_events(struct unic_nic *nic)
+void unic_cq_events(struct unic_transport *nic)
 {
 	uint32_t i;
 
@@ -214,7 +218,7 @@ void unic_cq_events(struct unic_nic *nic)
  * The consumer's index is read only when the ring looks full, because it is in
  * a cache line that the process writes. A wild one is as if it had not moved.
  */
-static bool is_cq_full(struct unic_nic *nic, struct unic_cq *cq)
+static bool is_cq_full(struct unic_transport *nic, struct unic_cq *cq)
 {
 	const UNIC_BOX_DB_PAGE *db = nic->procs.proc[cq->proc].db;
 	uint32_t ci =
@@ -234,12 +238,12 @@ static inline uint32_t cqe_offset(const struct unic_cq *cq, uint32_t n)
 /* The region cannot be taken back while the queue exists: a page is translated
  * once, when the queue comes to it. */
 static __attribute__((noinline)) int
-xlate_cq_page(struct unic_nic *nic, struct unic_cq *cq, uint32_t page)
+xlate_cq_page(struct unic_transport *nic, struct unic_cq *cq, uint32_t page)
 {
 	uint64_t iova = (cq->iova & ~(uint64_t)PAGE_MASK) +
 			((uint64_t)page << PAGE_SHIFT);
 	struct unic_piece piece;
-	int r = unic_xlate(nic, cq->mr, iova, PAGE_BYTES, &piece);
+	int r = unic_xlate(&nic->memory, cq->mr, iova, PAGE_BYTES, &piece);
 
 	if (r)
 		return r;
@@ -249,7 +253,7 @@ xlate_cq_page(struct unic_nic *nic, struct unic_cq *cq, uint32_t page)
 }
 
 /* Where record `tail` goes. */
-static inline int locate_cqe(struct unic_nic *nic, struct unic_cq *cq,
+static inline int locate_cqe(struct unic_transport *nic, struct unic_cq *cq,
 			     uint64_t *bus)
 {
 	uint32_t at = cqe_offset(cq, cq->tail);
@@ -264,7 +268,8 @@ static inline int locate_cqe(struct unic_nic *nic, struct unic_cq *cq,
 	return 0;
 }
 
-bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe)
+bool unic_cq_post(struct unic_transport *nic, uint32_t idx,
+		  struct unic_cqe *cqe)
 {
 	struct unic_cq *cq = &nic->cqs.cq[idx];
 	uint64_t bus;
@@ -296,7 +301,8 @@ bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe)
 	return true;
 }
 
-void unic_cq_written(struct unic_nic *nic, uint32_t idx, uint32_t qpn, bool ok)
+void unic_cq_written(struct unic_transport *nic, uint32_t idx, uint32_t qpn,
+		     bool ok)
 {
 	struct unic_cq *cq = &nic->cqs.cq[idx];
 
@@ -310,8 +316,8 @@ void unic_cq_written(struct unic_nic *nic, uint32_t idx, uint32_t qpn, bool ok)
 /* --------------------------------------------------------- several at once */
 
 /* How many of @n records can be written from the tail on in one piece. */
-static inline uint32_t contiguous_cqes(struct unic_nic *nic, struct unic_cq *cq,
-				       uint32_t n)
+static inline uint32_t contiguous_cqes(struct unic_transport *nic,
+				       struct unic_cq *cq, uint32_t n)
 {
 	uint32_t in_page = cqe_offset(cq, cq->tail) & PAGE_MASK;
 	uint32_t end = cq->mask + 1 - (cq->tail & cq->mask);
@@ -325,7 +331,7 @@ static inline uint32_t contiguous_cqes(struct unic_nic *nic, struct unic_cq *cq,
 	return n < end ? n : end;
 }
 
-uint32_t unic_cq_window(struct unic_nic *nic, uint32_t idx, uint32_t n,
+uint32_t unic_cq_window(struct unic_transport *nic, uint32_t idx, uint32_t n,
 			struct unic_cqe **at)
 {
 	struct unic_cq *cq = &nic->cqs.cq[idx];
@@ -341,8 +347,8 @@ uint32_t unic_cq_window(struct unic_nic *nic, uint32_t idx, uint32_t n,
 	return *at ? n : 0;
 }
 
-void unic_cq_publish(struct unic_nic *nic, uint32_t idx, struct unic_cqe *at,
-		     uint32_t n)
+void unic_cq_publish(struct unic_transport *nic, uint32_t idx,
+		     struct unic_cqe *at, uint32_t n)
 {
 	struct unic_cq *cq = &nic->cqs.cq[idx];
 

@@ -17,7 +17,7 @@
 #include "unic_mbox.h"
 #include "unic_queue.h"
 
-struct unic_nic;
+struct unic_transport;
 
 #define UNIC_CQ_NIL	 0xffffu
 #define UNIC_CQ_OVERFLOW 1u /* detail of CQ_ERROR */
@@ -50,29 +50,31 @@ struct unic_cqs {
 	uint16_t evts_due;
 };
 
-void unic_cq_init(struct unic_nic *nic);
+void unic_cq_init(struct unic_transport *nic);
 
 /** unic_cq_create() - CQ_CREATE. Returns the index, or an error that changed
  * nothing: -UNIC_ENOPD, -UNIC_EINVAL, -UNIC_ECQFULL, -UNIC_EBUSY (doorbell row
  * taken), the errors of unic_access(); the region must be class control. */
-int unic_cq_create(struct unic_nic *nic, const struct unic_cmd_cq_create *cmd);
+int unic_cq_create(struct unic_transport *nic,
+		   const struct unic_cmd_cq_create *cmd);
 
 /** unic_cq_destroy() - 0: no record comes any more; -UNIC_ENOCQ; -UNIC_EBUSY
  * while a QP uses it, which it does until its last record is written. */
-int unic_cq_destroy(struct unic_nic *nic, uint32_t proc, uint32_t id);
+int unic_cq_destroy(struct unic_transport *nic, uint32_t proc, uint32_t id);
 
 /** unic_cq_proc_gone() - destroy the queues of @proc, whose QPs are gone. */
-void unic_cq_proc_gone(struct unic_nic *nic, uint32_t proc);
+void unic_cq_proc_gone(struct unic_transport *nic, uint32_t proc);
 
 /** unic_cq_arm() - an ARM doorbell of queue @idx (struct unic_db_tail.arm):
  * notify at once if what it asks for was written already, else once later. */
-void unic_cq_arm(struct unic_nic *nic, uint32_t idx, uint32_t arm_word);
+void unic_cq_arm(struct unic_transport *nic, uint32_t idx, uint32_t arm_word);
 
 /**
  * unic_cq_get() - the queue of @pd's process with this index.
  * Returns NULL unless it is live and belongs to @pd's process.
  */
-struct unic_cq *unic_cq_get(struct unic_nic *nic, uint32_t proc, uint32_t id);
+struct unic_cq *unic_cq_get(struct unic_transport *nic, uint32_t proc,
+			    uint32_t id);
 
 /**
  * unic_cq_post() - write @cqe (all but seq filled in, of a live QP) and notify
@@ -82,7 +84,8 @@ struct unic_cq *unic_cq_get(struct unic_nic *nic, uint32_t proc, uint32_t id);
  * process knows and every QP that uses it is told. False: the DMA engine has
  * no room, nothing happened, ask again at the next poll.
  */
-bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe);
+bool unic_cq_post(struct unic_transport *nic, uint32_t idx,
+		  struct unic_cqe *cqe);
 
 /**
  * unic_cq_window() - where the CPU sees the next records of live queue @idx.
@@ -91,7 +94,7 @@ bool unic_cq_post(struct unic_nic *nic, uint32_t idx, struct unic_cqe *cqe);
  * unic_cq_post() (in error, full, a port without windows). The first record's
  * seq must stay as it is; record i, from 0 on, has unic_cq_seq() + i.
  */
-uint32_t unic_cq_window(struct unic_nic *nic, uint32_t idx, uint32_t n,
+uint32_t unic_cq_window(struct unic_transport *nic, uint32_t idx, uint32_t n,
 			struct unic_cqe **at);
 
 /** unic_cq_seq() - seq of the next record of a live queue. */
@@ -103,14 +106,15 @@ uint32_t unic_cq_window(struct unic_nic *nic, uint32_t idx, uint32_t n,
  * notify if armed. A process takes records in order, so it does not see the
  * others before the first.
  */
-void unic_cq_publish(struct unic_nic *nic, uint32_t idx, struct unic_cqe *at,
-		     uint32_t n);
+void unic_cq_publish(struct unic_transport *nic, uint32_t idx,
+		     struct unic_cqe *at, uint32_t n);
 
 /** unic_cq_written() - a record that was on its way to queue @idx, of QP @qpn,
  * is there (@ok) or was refused by the bus. */
-void unic_cq_written(struct unic_nic *nic, uint32_t idx, uint32_t qpn, bool ok);
+void unic_cq_written(struct unic_transport *nic, uint32_t idx, uint32_t qpn,
+		     bool ok);
 
 /** unic_cq_events() - publish CQ_ERROR events that were held back. */
-void unic_cq_events(struct unic_nic *nic);
+void unic_cq_events(struct unic_transport *nic);
 
 #endif /* UNIC_CQ_H */

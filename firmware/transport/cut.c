@@ -4,19 +4,19 @@
 
 #include <string.h>
 
-#include "nic.h"
+#include "transport/transport.h"
 
-void unic_cut_init(struct unic_nic *nic)
+void unic_cut_init(struct unic_transport *nic)
 {
 	memset(&nic->cut_lap, 0, sizeof(nic->cut_lap));
 }
 
-bool unic_cut_due(const struct unic_nic *nic)
+bool unic_cut_due(const struct unic_transport *nic)
 {
 	return nic->cuts.fresh || nic->cut_lap.left;
 }
 
-bool unic_cut_run(struct unic_nic *nic)
+bool unic_cut_run(struct unic_transport *nic)
 {
 	struct unic_cut_lap *lap = &nic->cut_lap;
 	bool worked = false;
@@ -34,6 +34,6 @@ bool unic_cut_run(struct unic_nic *nic)
 		worked = true;
 	}
 	if (!lap->left)
-		unic_cuts_clear(nic);
+		unic_cuts_clear(&nic->memory);
 	return worked;
 }

@@ -17,7 +17,7 @@
 #include "base/ration.h"
 #include "board.h"
 
-struct unic_nic;
+struct unic_transport;
 
 /* What a round may look at: slots of windows, see unic_qp_cut(). */
 #define UNIC_CUT_ROUND 256u
@@ -29,10 +29,10 @@ struct unic_cut_lap {
 };
 
 /** unic_cut_init() - there is nobody to look at. */
-void unic_cut_init(struct unic_nic *nic);
+void unic_cut_init(struct unic_transport *nic);
 
 /** unic_cut_due() - is there work for unic_cut_run()? */
-bool unic_cut_due(const struct unic_nic *nic);
+bool unic_cut_due(const struct unic_transport *nic);
 
 /**
  * unic_cut_run() - what a round may do of it. Operations that hold a marked region
@@ -40,6 +40,6 @@ bool unic_cut_due(const struct unic_nic *nic);
  * their holds are dropped. DMA pieces in flight end by themselves. True if anything
  * was looked at; the rest follows in the next rounds. Ends regions.
  */
-bool unic_cut_run(struct unic_nic *nic);
+bool unic_cut_run(struct unic_transport *nic);
 
 #endif /* UNIC_CUT_H */

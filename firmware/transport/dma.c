@@ -2,11 +2,11 @@
 /* dma.c - see dma.h. */
 #include <string.h>
 
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/requester.h"
 #include "transport/rq.h"
 
-void unic_dma_init(struct unic_nic *nic)
+void unic_dma_init(struct unic_transport *nic)
 {
 	struct unic_dma *dma = &nic->dma;
 	uint32_t i;
@@ -17,12 +17,12 @@ void unic_dma_init(struct unic_nic *nic)
 	dma->job[UNIC_DMA_JOBS - 1].next = UNIC_DMA_NO_JOB;
 }
 
-bool unic_dma_busy(const struct unic_nic *nic)
+bool unic_dma_busy(const struct unic_transport *nic)
 {
 	return nic->dma.busy != 0;
 }
 
-static struct unic_dma_job *take_job(struct unic_nic *nic, uint16_t mr,
+static struct unic_dma_job *take_job(struct unic_transport *nic, uint16_t mr,
 				     enum unic_dma_owner owner, uint16_t who)
 {
 	struct unic_dma *dma = &nic->dma;
@@ -34,11 +34,11 @@ static struct unic_dma_job *take_job(struct unic_nic *nic, uint16_t mr,
 	job->mr = mr;
 	job->owner = (uint8_t)owner;
 	job->who = who;
-	unic_mr_dma_get(nic, mr);
+	unic_mr_dma_get(&nic->memory, mr);
 	return job;
 }
 
-void unic_dma_adopt(struct unic_nic *nic, uint16_t mr,
+void unic_dma_adopt(struct unic_transport *nic, uint16_t mr,
 		    enum unic_dma_owner owner, uint16_t who)
 {
 	take_job(nic, mr, owner, who);
@@ -48,7 +48,7 @@ void unic_dma_adopt(struct unic_nic *nic, uint16_t mr,
  * One piece, under the tag of the next free job. Returns an enum
  * unic_port_status; the caller takes the job if it is PENDING.
  */
-static inline int submit_piece(struct unic_nic *nic, bool to_host,
+static inline int submit_piece(struct unic_transport *nic, bool to_host,
 			       const struct unic_piece *piece, void *local)
 {
 	uint32_t tag = nic->dma.free_head;
@@ -72,19 +72,20 @@ static int error_of(int port_status)
 }
 
 /* Where the next piece of @s is. */
-static inline int xlate_span(struct unic_nic *nic, const struct unic_span *s,
+static inline int xlate_span(struct unic_transport *nic,
+			     const struct unic_span *s,
 			     struct unic_piece *piece)
 {
 	uint32_t len = s->len < UNIC_DMA_MAX ? s->len : UNIC_DMA_MAX;
 
 	if (unlikely(!s->direct))
-		return unic_xlate(nic, s->mr, s->iova, len, piece);
+		return unic_xlate(&nic->memory, s->mr, s->iova, len, piece);
 	piece->bus = s->bus;
 	piece->len = len;
 	return 0;
 }
 
-int unic_dma_run(struct unic_nic *nic, struct unic_sgl *sgl)
+int unic_dma_run(struct unic_transport *nic, struct unic_sgl *sgl)
 {
 	struct unic_piece piece;
 	struct unic_span *s;
@@ -116,7 +117,7 @@ int unic_dma_run(struct unic_nic *nic, struct unic_sgl *sgl)
 	return 0;
 }
 
-int unic_dma_fetch(struct unic_nic *nic, enum unic_dma_owner owner,
+int unic_dma_fetch(struct unic_transport *nic, enum unic_dma_owner owner,
 		   uint16_t who, uint16_t mr, uint64_t bus, void *local,
 		   uint32_t count)
 {
@@ -132,8 +133,8 @@ int unic_dma_fetch(struct unic_nic *nic, enum unic_dma_owner owner,
 	return -UNIC_EPENDING;
 }
 
-int unic_dma_cqe(struct unic_nic *nic, uint16_t cq, uint16_t mr, uint64_t bus,
-		 const struct unic_cqe *cqe)
+int unic_dma_cqe(struct unic_transport *nic, uint16_t cq, uint16_t mr,
+		 uint64_t bus, const struct unic_cqe *cqe)
 {
 	struct unic_piece piece = { .bus = bus, .len = sizeof(*cqe) };
 	struct unic_dma *dma = &nic->dma;
@@ -160,8 +161,8 @@ static void sgl_piece_done(struct unic_sgl *sgl, bool ok)
 		sgl->failed = true;
 }
 
-static void notify_owner(struct unic_nic *nic, const struct unic_dma_job *job,
-			 bool ok)
+static void notify_owner(struct unic_transport *nic,
+			 const struct unic_dma_job *job, bool ok)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 
@@ -194,7 +195,7 @@ static void notify_owner(struct unic_nic *nic, const struct unic_dma_job *job,
 	}
 }
 
-static void complete_job(struct unic_nic *nic, uint32_t tag, bool ok)
+static void complete_job(struct unic_transport *nic, uint32_t tag, bool ok)
 {
 	struct unic_dma *dma = &nic->dma;
 	struct unic_dma_job *job = &dma->job[tag];
@@ -206,11 +207,11 @@ static void complete_job(struct unic_nic *nic, uint32_t tag, bool ok)
 	dma->busy--;
 	if (!ok)
 		UNIC_COUNT(nic, dma_errors);
-	unic_mr_dma_put(nic, done.mr);
+	unic_mr_dma_put(&nic->memory, done.mr);
 	notify_owner(nic, &done, ok);
 }
 
-bool unic_dma_poll(struct unic_nic *nic)
+bool unic_dma_poll(struct unic_transport *nic)
 {
 	uint32_t n, tag;
 	int status;

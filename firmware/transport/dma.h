@@ -19,7 +19,7 @@
 #include "memory/mr.h"
 #include "unic_queue.h"
 
-struct unic_nic;
+struct unic_transport;
 
 #define UNIC_DMA_SPANS	6u /* scatter-gather elements of one transfer */
 #define UNIC_DMA_NO_JOB UNIC_DMA_JOBS
@@ -68,7 +68,7 @@ struct unic_dma {
 	struct unic_dma_job job[UNIC_DMA_JOBS];
 };
 
-void unic_dma_init(struct unic_nic *nic);
+void unic_dma_init(struct unic_transport *nic);
 
 /**
  * unic_dma_run() - submit what is left of @sgl.
@@ -78,7 +78,7 @@ void unic_dma_init(struct unic_nic *nic);
  * -UNIC_EBUS: the bus refused (counted). -UNIC_EEVICTED: the translation is
  * gone. After an error earlier pieces may still be pending.
  */
-int unic_dma_run(struct unic_nic *nic, struct unic_sgl *sgl);
+int unic_dma_run(struct unic_transport *nic, struct unic_sgl *sgl);
 
 /**
  * unic_dma_fetch() - read @count 64-byte slots of a queue into @local.
@@ -87,7 +87,7 @@ int unic_dma_run(struct unic_nic *nic, struct unic_sgl *sgl);
  * Returns 0: done. -UNIC_EPENDING: unic_sq_fetched() / unic_rq_fetched() /
  * unic_rq_swept() will be told. -UNIC_EAGAIN, -UNIC_EBUS: nothing happened.
  */
-int unic_dma_fetch(struct unic_nic *nic, enum unic_dma_owner owner,
+int unic_dma_fetch(struct unic_transport *nic, enum unic_dma_owner owner,
 		   uint16_t who, uint16_t mr, uint64_t bus, void *local,
 		   uint32_t count);
 
@@ -97,19 +97,19 @@ int unic_dma_fetch(struct unic_nic *nic, enum unic_dma_owner owner,
  * Returns 0: written. -UNIC_EPENDING: on its way, unic_cq_written() will be
  * told. -UNIC_EAGAIN, -UNIC_EBUS: nothing happened.
  */
-int unic_dma_cqe(struct unic_nic *nic, uint16_t cq, uint16_t mr, uint64_t bus,
-		 const struct unic_cqe *cqe);
+int unic_dma_cqe(struct unic_transport *nic, uint16_t cq, uint16_t mr,
+		 uint64_t bus, const struct unic_cqe *cqe);
 
 /** unic_dma_adopt() - the transfer just submitted under tag dma.free_head, for
  * @owner and @who, answered "pending": its end will be told. */
-void unic_dma_adopt(struct unic_nic *nic, uint16_t mr,
+void unic_dma_adopt(struct unic_transport *nic, uint16_t mr,
 		    enum unic_dma_owner owner, uint16_t who);
 
 /** unic_dma_poll() - take finished pieces of ports that answer "pending" and
  * tell their owners; at most UNIC_DMA_JOBS. True if there were any. */
-bool unic_dma_poll(struct unic_nic *nic);
+bool unic_dma_poll(struct unic_transport *nic);
 
 /** unic_dma_busy() - is any piece in flight? */
-bool unic_dma_busy(const struct unic_nic *nic);
+bool unic_dma_busy(const struct unic_transport *nic);
 
 #endif /* UNIC_DMA_H */

@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-struct unic_nic;
+struct unic_transport;
 struct unic_qp;
 struct unic_rx;
 
@@ -35,8 +35,8 @@ enum unic_fastpath {
  * the state of the queue pair, is for the long way, or there is no frame buffer
  * now. DEAD: a request is to be completed with its error.
  */
-enum unic_fastpath unic_fastpath_send(struct unic_nic *nic, struct unic_qp *qp,
-				      int32_t *left);
+enum unic_fastpath unic_fastpath_send(struct unic_transport *nic,
+				      struct unic_qp *qp, int32_t *left);
 
 /**
  * unic_fastpath_message() - send packets of request sq.cur, which is ready, from
@@ -44,7 +44,7 @@ enum unic_fastpath unic_fastpath_send(struct unic_nic *nic, struct unic_qp *qp,
  * Returns DONE: some are sent, perhaps all. NOT: the next is for the long way,
  * or there is no frame buffer now.
  */
-enum unic_fastpath unic_fastpath_message(struct unic_nic *nic,
+enum unic_fastpath unic_fastpath_message(struct unic_transport *nic,
 					 struct unic_qp *qp, int32_t *left);
 
 /**
@@ -53,7 +53,7 @@ enum unic_fastpath unic_fastpath_message(struct unic_nic *nic,
  * of rx->len bytes.
  * Returns DONE: through with them. NOT: @rx is for the long way.
  */
-enum unic_fastpath unic_fastpath_rx(struct unic_nic *nic,
+enum unic_fastpath unic_fastpath_rx(struct unic_transport *nic,
 				    const struct unic_rx *rx, uint32_t *n);
 
 #endif /* UNIC_FASTPATH_H */

@@ -2,7 +2,7 @@
 /* fastpath_rx.c - the lane in, see fastpath.h. */
 #include "transport/frame.h"
 #include "transport/fastpath.h"
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/requester.h"
 #include "transport/responder.h"
 #include "memory/window.h"
@@ -90,7 +90,7 @@ static inline bool has_same_kind(const struct unic_rx *rx,
 
 /* One that is not like the last of its sort. Is it one of the lane's, of the
  * peer of @qp, which may receive? Then others like it are expected now. */
-static bool update_expect(struct unic_nic *nic, struct unic_qp *qp,
+static bool update_expect(struct unic_transport *nic, struct unic_qp *qp,
 			  struct unic_expect *e, const struct unic_rx *rx)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
@@ -127,7 +127,8 @@ static inline uint32_t expect_index(uint32_t opcode)
 
 /* A frame that is not like the one before it. True if it is for the lane: then
  * it is like nic->like. */
-static CALLED bool find_expect(struct unic_nic *nic, const struct unic_rx *rx)
+static CALLED bool find_expect(struct unic_transport *nic,
+			       const struct unic_rx *rx)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 	struct unic_expect *e;
@@ -156,7 +157,7 @@ static inline bool has_valid_icrc(const struct unic_rx *rx)
 }
 
 /* The trace of a frame that is like @e. */
-static COLD void trace_rx(struct unic_nic *nic, const struct unic_qp *qp,
+static COLD void trace_rx(struct unic_transport *nic, const struct unic_qp *qp,
 			  const struct unic_expect *e, const uint8_t *frame)
 {
 	const uint32_t *w = (const void *)(frame + 2);
@@ -168,7 +169,7 @@ static COLD void trace_rx(struct unic_nic *nic, const struct unic_qp *qp,
 			   (op >> (16 + UNIC_BTH_PAD_SHIFT) & 3));
 }
 
-static inline void maybe_trace_rx(struct unic_nic *nic,
+static inline void maybe_trace_rx(struct unic_transport *nic,
 				  const struct unic_qp *qp,
 				  const struct unic_expect *e,
 				  const uint8_t *frame)
@@ -189,7 +190,7 @@ static inline bool in_sequence(const struct unic_rsp *rsp, uint32_t apsn)
 	return !((apsn ^ rsp->psn) << 8);
 }
 
-static COLD enum unic_fastpath refuse_write(struct unic_nic *nic,
+static COLD enum unic_fastpath refuse_write(struct unic_transport *nic,
 					    struct unic_qp *qp,
 					    const struct unic_expect *e,
 					    const uint8_t *frame, int err)
@@ -207,7 +208,8 @@ struct burst {
 		sound; /* of them, from the first on: their integrity is certain */
 };
 
-static COLD void trace_burst(struct unic_nic *nic, const struct unic_qp *qp,
+static COLD void trace_burst(struct unic_transport *nic,
+			     const struct unic_qp *qp,
 			     const struct unic_expect *e, const struct burst *b,
 			     uint32_t n)
 {
@@ -232,8 +234,9 @@ static COLD uint32_t count_valid_icrc(const struct burst *b, uint32_t bytes)
 }
 
 /* As many as there are behind @rx, which is sound, at most @max with it. */
-static inline void burst_take(struct unic_nic *nic, const struct unic_rx *rx,
-			      uint32_t max, struct burst *b)
+static inline void burst_take(struct unic_transport *nic,
+			      const struct unic_rx *rx, uint32_t max,
+			      struct burst *b)
 {
 	b->frame = rx->frame;
 	b->n = 1 + unic_port_rx_run(nic->port, rx, max - 1, &b->stride);
@@ -245,7 +248,7 @@ static inline void burst_take(struct unic_nic *nic, const struct unic_rx *rx,
 /* The first @done, like @e, are placed; @apsn: their acknowledge requests, ored.
  * The others are not taken, but for the very first. */
 static inline enum unic_fastpath
-burst_done(struct unic_nic *nic, struct unic_qp *qp,
+burst_done(struct unic_transport *nic, struct unic_qp *qp,
 	   const struct unic_expect *e, const struct burst *b, uint32_t done,
 	   uint32_t apsn, uint32_t *n)
 {
@@ -347,14 +350,15 @@ static CALLED uint32_t place_writes(const struct burst *b,
 
 /* Whole WRITEs of one packet: @rx, and those behind it, @max in all at most.
  * *@n: how many, if done. */
-static enum unic_fastpath write_only(struct unic_nic *nic, struct unic_qp *qp,
+static enum unic_fastpath write_only(struct unic_transport *nic,
+				     struct unic_qp *qp,
 				     const struct unic_rx *rx,
 				     const struct unic_expect *e, uint32_t max,
 				     uint32_t *n)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 	uint32_t stag = unic_get_word(w, UNIC_W_EXT + 2);
-	struct unic_mr *mr = unic_window_mr(nic, stag);
+	struct unic_mr *mr = unic_window_mr(&nic->memory, stag);
 	struct unic_rsp *rsp = &qp->rsp;
 	uint32_t apsn = rsp->psn, done;
 	uint64_t va = remote_va(w);
@@ -371,15 +375,15 @@ static enum unic_fastpath write_only(struct unic_nic *nic, struct unic_qp *qp,
 				       va, e->len) &&
 		     !has_same_headers(rx, e)))
 		return UNIC_FASTPATH_NOT;
-	r = unic_window_open(nic, mr, stag, qp->pd, UNIC_MR_REMOTE_WRITE, va,
-			     e->len, &win);
+	r = unic_window_open(&nic->memory, mr, stag, qp->pd,
+			     UNIC_MR_REMOTE_WRITE, va, e->len, &win);
 	if (unlikely(r))
 		return r == -UNIC_EAGAIN
 			       ? UNIC_FASTPATH_NOT
 			       : refuse_write(nic, qp, e, rx->frame, r);
 	burst_take(nic, rx, max, &b);
 	done = place_writes(&b, e, &win, &apsn);
-	unic_window_used(nic, &win, done, e->len);
+	unic_window_used(&nic->memory, &win, done, e->len);
 	rsp->msn = unic_psn_add(rsp->msn, done);
 	return burst_done(nic, qp, e, &b, done, apsn, n);
 }
@@ -387,7 +391,7 @@ static enum unic_fastpath write_only(struct unic_nic *nic, struct unic_qp *qp,
 /* ---------------------------------------------- WRITEs of several packets */
 
 /* Begin one at its RETH. 0, or the access error. */
-static int begin_fast_write(struct unic_nic *nic, struct unic_qp *qp,
+static int begin_fast_write(struct unic_transport *nic, struct unic_qp *qp,
 			    const uint32_t *w, uint32_t len)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
@@ -395,19 +399,20 @@ static int begin_fast_write(struct unic_nic *nic, struct unic_qp *qp,
 	uint64_t va = remote_va(w);
 	int r;
 
-	r = unic_access(nic, unic_get_word(w, UNIC_W_EXT + 2), qp->pd,
+	r = unic_access(&nic->memory, unic_get_word(w, UNIC_W_EXT + 2), qp->pd,
 			UNIC_MR_REMOTE_WRITE, va, len, &piece);
 	m->iova = va;
 	m->bus = piece.bus;
 	m->left = len;
 	m->placed = 0;
 	m->mr = piece.mr;
-	m->direct = piece.len == len && !unic_mr_cached_at(nic, piece.mr);
+	m->direct = piece.len == len &&
+		    !unic_mr_cached_at(&nic->memory, piece.mr);
 	return r;
 }
 
 /* Where @len bytes go that lie @off behind the next one; NULL: not the lane's. */
-static inline uint8_t *map_target(struct unic_nic *nic,
+static inline uint8_t *map_target(struct unic_transport *nic,
 				  const struct unic_msg *m, uint32_t off,
 				  uint32_t len)
 {
@@ -415,7 +420,7 @@ static inline uint8_t *map_target(struct unic_nic *nic,
 
 	if (m->direct)
 		return unic_port_window(nic->port, m->bus + off, len);
-	if (!unic_xlate_near(nic, m->mr, m->iova + off, len, &piece) ||
+	if (!unic_xlate_near(&nic->memory, m->mr, m->iova + off, len, &piece) ||
 	    piece.len != len)
 		return NULL;
 	return unic_port_window(nic->port, piece.bus, len);
@@ -423,7 +428,8 @@ static inline uint8_t *map_target(struct unic_nic *nic,
 
 /* Place the payload of @frame, @ext bytes behind BTH: the first or the last
  * packet of the WRITE that rsp.msg is. */
-static enum unic_fastpath place_end(struct unic_nic *nic, struct unic_qp *qp,
+static enum unic_fastpath place_end(struct unic_transport *nic,
+				    struct unic_qp *qp,
 				    const struct unic_expect *e,
 				    const uint8_t *frame, uint32_t ext,
 				    bool last)
@@ -447,7 +453,8 @@ static enum unic_fastpath place_end(struct unic_nic *nic, struct unic_qp *qp,
 	return UNIC_FASTPATH_DONE;
 }
 
-static enum unic_fastpath write_first(struct unic_nic *nic, struct unic_qp *qp,
+static enum unic_fastpath write_first(struct unic_transport *nic,
+				      struct unic_qp *qp,
 				      const struct unic_rx *rx,
 				      const struct unic_expect *e)
 {
@@ -465,7 +472,8 @@ static enum unic_fastpath write_first(struct unic_nic *nic, struct unic_qp *qp,
 	return place_end(nic, qp, e, rx->frame, RETH_BYTES, false);
 }
 
-static enum unic_fastpath write_last(struct unic_nic *nic, struct unic_qp *qp,
+static enum unic_fastpath write_last(struct unic_transport *nic,
+				     struct unic_qp *qp,
 				     const struct unic_rx *rx,
 				     const struct unic_expect *e)
 {
@@ -489,7 +497,7 @@ static inline void advance_msg(struct unic_msg *m, uint32_t bytes)
 }
 
 /* As place_writes(), for middle packets of the WRITE @m. */
-static CALLED uint32_t place_middles(struct unic_nic *nic,
+static CALLED uint32_t place_middles(struct unic_transport *nic,
 				     const struct burst *b,
 				     const struct unic_expect *e,
 				     struct unic_msg *m, uint32_t *apsn)
@@ -519,7 +527,7 @@ static CALLED uint32_t place_middles(struct unic_nic *nic,
 	return b->sound - n;
 }
 
-static enum unic_fastpath write_middles(struct unic_nic *nic,
+static enum unic_fastpath write_middles(struct unic_transport *nic,
 					struct unic_qp *qp,
 					const struct unic_rx *rx,
 					const struct unic_expect *e,
@@ -537,7 +545,8 @@ static enum unic_fastpath write_middles(struct unic_nic *nic,
 
 /* ---------------------------------------------------------------- any frame */
 
-static enum unic_fastpath handle_ack(struct unic_nic *nic, struct unic_qp *qp,
+static enum unic_fastpath handle_ack(struct unic_transport *nic,
+				     struct unic_qp *qp,
 				     const struct unic_rx *rx,
 				     const struct unic_expect *e)
 {
@@ -551,7 +560,7 @@ static enum unic_fastpath handle_ack(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* One frame of a kind that comes less often. */
-static CALLED enum unic_fastpath handle_rare_frame(struct unic_nic *nic,
+static CALLED enum unic_fastpath handle_rare_frame(struct unic_transport *nic,
 						   struct unic_qp *qp,
 						   const struct unic_rx *rx,
 						   const struct unic_expect *e)
@@ -568,7 +577,7 @@ static CALLED enum unic_fastpath handle_rare_frame(struct unic_nic *nic,
 	}
 }
 
-enum unic_fastpath unic_fastpath_rx(struct unic_nic *nic,
+enum unic_fastpath unic_fastpath_rx(struct unic_transport *nic,
 				    const struct unic_rx *rx, uint32_t *n)
 {
 	const struct unic_expect *e = nic->like;

@@ -3,7 +3,7 @@
 #include "transport/fastpath.h"
 
 #include "transport/frame.h"
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/requester.h"
 #include "transport/sq.h"
 #include "memory/window.h"
@@ -201,7 +201,7 @@ static COLD void put_icrc(const struct unic_tx_run *tx, uint32_t n,
 }
 
 /* The first @n frames, of @bytes, to the link. */
-static inline void publish_run(struct unic_nic *nic,
+static inline void publish_run(struct unic_transport *nic,
 			       const struct unic_tx_run *tx, uint32_t n,
 			       uint32_t bytes)
 {
@@ -216,7 +216,7 @@ static inline void publish_run(struct unic_nic *nic,
 }
 
 /* The requests sent since @first; in the run itself there is no time for it. */
-static COLD void trace_run(struct unic_nic *nic, struct unic_qp *qp,
+static COLD void trace_run(struct unic_transport *nic, struct unic_qp *qp,
 			   uint32_t first)
 {
 	const struct unic_ready *y = &qp->sq.ready;
@@ -229,7 +229,7 @@ static COLD void trace_run(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* @n requests more are sent and hold the region of @win. */
-static inline void commit_run(struct unic_nic *nic, struct unic_qp *qp,
+static inline void commit_run(struct unic_transport *nic, struct unic_qp *qp,
 			      const struct unic_window *win, uint32_t n)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -238,7 +238,7 @@ static inline void commit_run(struct unic_nic *nic, struct unic_qp *qp,
 
 	mr->holds = (uint16_t)(mr->holds + n);
 	UNIC_ASSERT(nic, mr->holds >= n); /* no wrap */
-	unic_window_used(nic, win, n, sq->ready.wr.len);
+	unic_window_used(&nic->memory, win, n, sq->ready.wr.len);
 	sq->next = sq->cur = first + n;
 	sq->psn = sq->psn_max = unic_psn_add(sq->psn, n);
 	if (sq->timer_ns == UNIC_NEVER)
@@ -254,8 +254,8 @@ static inline uint32_t min_u32(uint32_t a, uint32_t b)
 
 /* Requests like sq.ready, the next one is: some of them, while *@left is
  * positive. */
-static enum unic_fastpath send_run(struct unic_nic *nic, struct unic_qp *qp,
-				   int32_t *left)
+static enum unic_fastpath send_run(struct unic_transport *nic,
+				   struct unic_qp *qp, int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_ready *y = &sq->ready;
@@ -265,9 +265,9 @@ static enum unic_fastpath send_run(struct unic_nic *nic, struct unic_qp *qp,
 	int r;
 
 	stag = unic_from_le32(slot->sge[0].lkey);
-	r = unic_window_open(nic, unic_window_mr(nic, stag), stag, qp->pd, 0,
-			     unic_from_le64(slot->sge[0].iova), y->wr.len,
-			     &run.win);
+	r = unic_window_open(&nic->memory, unic_window_mr(&nic->memory, stag),
+			     stag, qp->pd, 0, unic_from_le64(slot->sge[0].iova),
+			     y->wr.len, &run.win);
 	if (unlikely(r)) {
 		if (r == -UNIC_EAGAIN || r == -UNIC_EMISS)
 			return UNIC_FASTPATH_NOT;
@@ -293,7 +293,7 @@ static enum unic_fastpath send_run(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* A call: within its caller it would have too few registers. */
-CALLED enum unic_fastpath unic_fastpath_send(struct unic_nic *nic,
+CALLED enum unic_fastpath unic_fastpath_send(struct unic_transport *nic,
 					     struct unic_qp *qp, int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -370,7 +370,7 @@ static inline void next_part(const struct unic_qp *qp,
 }
 
 /* Where the CPU sees @len bytes at @off of the request; NULL: not in one piece. */
-static inline const uint8_t *map_source(struct unic_nic *nic,
+static inline const uint8_t *map_source(struct unic_transport *nic,
 					const struct part *p, uint32_t off,
 					uint32_t len)
 {
@@ -379,7 +379,8 @@ static inline const uint8_t *map_source(struct unic_nic *nic,
 
 	if (p->direct)
 		return unic_port_window(nic->port, at, len);
-	if (!unic_xlate_near(nic, p->mr, at, len, &piece) || piece.len != len)
+	if (!unic_xlate_near(&nic->memory, p->mr, at, len, &piece) ||
+	    piece.len != len)
 		return NULL;
 	return unic_port_window(nic->port, piece.bus, len);
 }
@@ -397,7 +398,7 @@ static inline void part_headers(struct unic_qp *qp, const struct part *p,
 }
 
 /* Fill the frames of @p->tx, of a message of @total bytes. Returns how many. */
-static CALLED uint32_t fill_part(struct unic_nic *nic, struct unic_qp *qp,
+static CALLED uint32_t fill_part(struct unic_transport *nic, struct unic_qp *qp,
 				 const struct part *p, uint32_t total)
 {
 	uint32_t psn = p->psn, off = p->off, len = p->len, n = p->n, apsn;
@@ -433,7 +434,7 @@ static CALLED uint32_t fill_part(struct unic_nic *nic, struct unic_qp *qp,
 	return p->n - n;
 }
 
-static COLD void trace_part(struct unic_nic *nic, struct unic_qp *qp,
+static COLD void trace_part(struct unic_transport *nic, struct unic_qp *qp,
 			    const struct part *p, uint32_t n)
 {
 	uint32_t i;
@@ -444,7 +445,7 @@ static COLD void trace_part(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* @n packets of @p are sent. */
-static inline void advance_part(struct unic_nic *nic, struct unic_qp *qp,
+static inline void advance_part(struct unic_transport *nic, struct unic_qp *qp,
 				const struct part *p, uint32_t n)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -469,7 +470,7 @@ static inline uint32_t psn_window_room(const struct unic_sq *sq)
 					      : 0;
 }
 
-enum unic_fastpath unic_fastpath_message(struct unic_nic *nic,
+enum unic_fastpath unic_fastpath_message(struct unic_transport *nic,
 					 struct unic_qp *qp, int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;

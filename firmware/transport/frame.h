@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/icrc.h"
-#include "nic.h"
+#include "transport/transport.h"
 
 #define UNIC_IP_VERSION_TOS 0x45000000u
 #define UNIC_IP_TTL_UDP	    0x4011u
@@ -167,8 +167,8 @@ static inline void unic_frame_write(uint8_t *frame, struct unic_qp *qp,
 
 /** unic_frame_seal() - the integrity check, and off to the link; not counted.
  * @len: bytes behind BTH, before padding. Returns the bytes of the frame. */
-static inline uint32_t unic_frame_seal(struct unic_nic *nic, uint8_t *frame,
-				       uint32_t len)
+static inline uint32_t unic_frame_seal(struct unic_transport *nic,
+				       uint8_t *frame, uint32_t len)
 {
 	uint32_t body = UNIC_EXT_OFF + ((len + 3) & ~3u);
 	uint32_t icrc = 0, flags = UNIC_FRAME_NO_ICRC;
@@ -184,9 +184,10 @@ static inline uint32_t unic_frame_seal(struct unic_nic *nic, uint8_t *frame,
 }
 
 /** unic_frame_send() - unic_frame_write() and unic_frame_seal(). */
-static inline uint32_t unic_frame_send(struct unic_nic *nic, uint8_t *frame,
-				       struct unic_qp *qp, uint32_t op_flags,
-				       uint32_t apsn, uint32_t len)
+static inline uint32_t unic_frame_send(struct unic_transport *nic,
+				       uint8_t *frame, struct unic_qp *qp,
+				       uint32_t op_flags, uint32_t apsn,
+				       uint32_t len)
 {
 	UNIC_TRACE(nic, TX, qp->proc, op_flags >> 8, qp->qpn,
 		   apsn & UNIC_PSN_MASK, len);
@@ -195,7 +196,7 @@ static inline uint32_t unic_frame_send(struct unic_nic *nic, uint8_t *frame,
 }
 
 /** unic_frame_count() - @frames of @bytes in all were sent. */
-static inline void unic_frame_count(struct unic_nic *nic, uint32_t frames,
+static inline void unic_frame_count(struct unic_transport *nic, uint32_t frames,
 				    uint32_t bytes)
 {
 	struct unic_roce *roce = &nic->qps.roce;

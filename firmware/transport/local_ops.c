@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "memory/derived.h"
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/sq.h"
 
 #define SGE_BYTES    16u
@@ -41,7 +41,7 @@ static uint8_t local_op_detail(int err)
 	}
 }
 
-static int finish_local_op(struct unic_nic *nic,
+static int finish_local_op(struct unic_transport *nic,
 			   const struct unic_sq_slot *slot, struct unic_wr *wr,
 			   int err, uint32_t element)
 {
@@ -62,7 +62,8 @@ static int finish_local_op(struct unic_nic *nic,
 /* What uses the region may go on for T; then it is cut, and only pieces of DMA
  * are left to wait for. A region that is not closed may be used again meanwhile:
  * after the drain bound it is cut once more. */
-static int wait_idle(struct unic_nic *nic, struct unic_qp *qp, uint32_t stag)
+static int wait_idle(struct unic_transport *nic, struct unic_qp *qp,
+		     uint32_t stag)
 {
 	uint64_t *until = &qp->sq.inval_ns;
 
@@ -70,13 +71,14 @@ static int wait_idle(struct unic_nic *nic, struct unic_qp *qp, uint32_t stag)
 		*until = nic->now_ns + nic->notices.grace_us * NS_PER_US;
 	if (nic->now_ns >= *until) {
 		*until = nic->now_ns + UNIC_DRAIN_BOUND_US * NS_PER_US;
-		unic_cuts_mark(nic, (uint16_t)(stag >> UNIC_MR_IDX_SHIFT));
+		unic_cuts_mark(&nic->memory,
+			       (uint16_t)(stag >> UNIC_MR_IDX_SHIFT));
 		unic_cut_run(nic);
 	}
 	return -UNIC_EPENDING;
 }
 
-static int run_local_inv(struct unic_nic *nic, struct unic_qp *qp,
+static int run_local_inv(struct unic_transport *nic, struct unic_qp *qp,
 			 const struct unic_sq_slot *slot, struct unic_wr *wr)
 {
 	uint32_t stag = unic_from_le32(slot->rkey);
@@ -85,12 +87,12 @@ static int run_local_inv(struct unic_nic *nic, struct unic_qp *qp,
 	if (slot->num_sge || slot->inline_len || slot->imm || slot->remote ||
 	    slot->ctrl_len || (slot->flags & UNIC_WR_INLINE))
 		return finish_local_op(nic, slot, wr, -UNIC_EINVAL, 0);
-	err = unic_derived_close(nic, stag, qp->pd, false);
+	err = unic_derived_close(&nic->memory, stag, qp->pd, false);
 	if (err == -UNIC_EAGAIN)
 		return wait_idle(nic, qp, stag);
 	qp->sq.inval_ns = 0;
 	if (!err)
-		unic_derived_unmake(nic, stag);
+		unic_derived_unmake(&nic->memory, stag);
 	return finish_local_op(nic, slot, wr, err, 0);
 }
 
@@ -110,7 +112,7 @@ static int parse_list(const void *list, uint32_t bytes, bool strided,
 	return 0;
 }
 
-static int make_derived(struct unic_nic *nic, struct unic_qp *qp,
+static int make_derived(struct unic_transport *nic, struct unic_qp *qp,
 			const struct unic_sq_slot *slot, struct unic_wr *wr,
 			const void *list, uint32_t bytes)
 {
@@ -129,7 +131,7 @@ static int make_derived(struct unic_nic *nic, struct unic_qp *qp,
 	if (!err)
 		err = parse_list(list, bytes, imm & UNIC_WR_IMM_STRIDED, &plan);
 	if (!err)
-		err = unic_derived_make(nic, &plan);
+		err = unic_derived_make(&nic->memory, &plan);
 	if (err == -UNIC_EAGAIN)
 		return wait_idle(nic, qp, plan.stag);
 	qp->sq.inval_ns = 0;
@@ -149,7 +151,7 @@ static void reserve_reader(struct unic_list_reader *l, const struct unic_qp *qp)
 }
 
 /* One list is read at a time. */
-static bool take_reader(struct unic_nic *nic, const struct unic_qp *qp)
+static bool take_reader(struct unic_transport *nic, const struct unic_qp *qp)
 {
 	struct unic_list_reader *l = &nic->memop;
 
@@ -167,7 +169,7 @@ static bool take_reader(struct unic_nic *nic, const struct unic_qp *qp)
 	return true;
 }
 
-static int start_reading(struct unic_nic *nic, struct unic_qp *qp,
+static int start_reading(struct unic_transport *nic, struct unic_qp *qp,
 			 const struct unic_sge *sge)
 {
 	struct unic_list_reader *l = &nic->memop;
@@ -177,10 +179,11 @@ static int start_reading(struct unic_nic *nic, struct unic_qp *qp,
 
 	if (!bytes || bytes > sizeof(l->list))
 		return bytes ? -UNIC_ETOOLARGE : -UNIC_EINVAL;
-	err = unic_access(nic, unic_from_le32(sge->lkey), qp->pd, 0,
+	err = unic_access(&nic->memory, unic_from_le32(sge->lkey), qp->pd, 0,
 			  unic_from_le64(sge->iova), bytes, &piece);
 	if (err == -UNIC_ESTAG)
-		unic_key_guard_wrong(nic, UNIC_KEY_GUARD_LOCAL, qp->proc);
+		unic_key_guard_wrong(&nic->memory, UNIC_KEY_GUARD_LOCAL,
+				     qp->proc);
 	if (err)
 		return err;
 	l->started = true;
@@ -200,11 +203,12 @@ static int start_reading(struct unic_nic *nic, struct unic_qp *qp,
 /* Nothing holds the region while the port moves none of it: it may have ended, and
  * its index be another's, or be registered for others. So all of the access check
  * again (INV-19). */
-static int recheck_list_access(struct unic_nic *nic, const struct unic_qp *qp,
+static int recheck_list_access(struct unic_transport *nic,
+			       const struct unic_qp *qp,
 			       const struct unic_sge *sge)
 {
-	int r = unic_mr_check(nic, unic_from_le32(sge->lkey), qp->pd, 0,
-			      unic_from_le64(sge->iova),
+	int r = unic_mr_check(&nic->memory, unic_from_le32(sge->lkey), qp->pd,
+			      0, unic_from_le64(sge->iova),
 			      unic_from_le32(sge->len));
 
 	return r < 0 ? r : 0;
@@ -212,7 +216,7 @@ static int recheck_list_access(struct unic_nic *nic, const struct unic_qp *qp,
 
 /* 0: the list is in nic->memop.list. If its region ends meanwhile, so does the
  * reading. */
-static int read_list(struct unic_nic *nic, struct unic_qp *qp,
+static int read_list(struct unic_transport *nic, struct unic_qp *qp,
 		     const struct unic_sge *sge)
 {
 	struct unic_list_reader *l = &nic->memop;
@@ -229,7 +233,7 @@ static int read_list(struct unic_nic *nic, struct unic_qp *qp,
 	return l->sgl.failed ? -UNIC_EBUS : err;
 }
 
-void unic_local_op_fetched(struct unic_nic *nic, bool ok)
+void unic_local_op_fetched(struct unic_transport *nic, bool ok)
 {
 	struct unic_sgl *sgl = &nic->memop.sgl;
 
@@ -237,7 +241,7 @@ void unic_local_op_fetched(struct unic_nic *nic, bool ok)
 	sgl->failed |= !ok;
 }
 
-void unic_local_op_drop(struct unic_nic *nic, const struct unic_qp *qp)
+void unic_local_op_drop(struct unic_transport *nic, const struct unic_qp *qp)
 {
 	if (nic->memop.qpn == qp->qpn)
 		nic->memop.qpn = 0;
@@ -247,7 +251,7 @@ void unic_local_op_drop(struct unic_nic *nic, const struct unic_qp *qp)
 
 /* --------------------------------------------------------------- a request */
 
-static int make_derived_from_mem(struct unic_nic *nic, struct unic_qp *qp,
+static int make_derived_from_mem(struct unic_transport *nic, struct unic_qp *qp,
 				 const struct unic_sq_slot *slot,
 				 struct unic_wr *wr)
 {
@@ -264,7 +268,7 @@ static int make_derived_from_mem(struct unic_nic *nic, struct unic_qp *qp,
 	return err == -UNIC_EPENDING ? err : 0;
 }
 
-int unic_local_op_run(struct unic_nic *nic, struct unic_qp *qp,
+int unic_local_op_run(struct unic_transport *nic, struct unic_qp *qp,
 		      struct unic_wr *wr)
 {
 	struct unic_sq *sq = &qp->sq;

@@ -5,9 +5,10 @@
  */
 #include <string.h>
 
-#include "nic.h"
+#include "transport/transport.h"
 
-int unic_mad_send(struct unic_nic *nic, const struct unic_cmd_mad_send *cmd,
+int unic_mad_send(struct unic_transport *nic,
+		  const struct unic_cmd_mad_send *cmd,
 		  const uint8_t data[UNIC_MAD_BYTES])
 {
 	struct unic_deth deth = {
@@ -26,7 +27,7 @@ int unic_mad_send(struct unic_nic *nic, const struct unic_cmd_mad_send *cmd,
 	return unic_tx_datagram(nic, ipv4, cmd->mac, body, sizeof(body));
 }
 
-void unic_mad_frame(struct unic_nic *nic, const struct unic_pkt *pkt,
+void unic_mad_frame(struct unic_transport *nic, const struct unic_pkt *pkt,
 		    const uint8_t mac[6])
 {
 	struct unic_mad_rx mad = { .ipv4 = unic_to_le32(pkt->ipv4) };
@@ -48,5 +49,5 @@ void unic_mad_frame(struct unic_nic *nic, const struct unic_pkt *pkt,
 	memcpy(mad.mac, mac, sizeof(mad.mac));
 	mad.qpn = unic_to_le32(unic_from_be32(deth.sqpn) & UNIC_QPN_MASK);
 	memcpy(mad.data, pkt->ext + sizeof(deth), UNIC_MAD_BYTES);
-	unic_mbox_mad(nic, &mad); /* counts */
+	unic_mbox_mad(&nic->base, &mad); /* counts */
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "nic.h"
+#include "transport/transport.h"
 
 static uint8_t *frame_of(struct unic_parked *b)
 {
@@ -12,7 +12,7 @@ static uint8_t *frame_of(struct unic_parked *b)
 }
 
 /* The frame in hand was kept before, and misses a page again. */
-static struct unic_parked *repark_frame(struct unic_nic *nic)
+static struct unic_parked *repark_frame(struct unic_transport *nic)
 {
 	struct unic_parked_frames *bs = &nic->bounces;
 	struct unic_parked *b = &bs->bounce[bs->given];
@@ -20,7 +20,8 @@ static struct unic_parked *repark_frame(struct unic_nic *nic)
 	return nic->now_ns < b->until_ns ? b : NULL;
 }
 
-static struct unic_parked *park_frame(struct unic_nic *nic, struct unic_qp *qp)
+static struct unic_parked *park_frame(struct unic_transport *nic,
+				      struct unic_qp *qp)
 {
 	const struct unic_rx *rx = &nic->qps.roce.rx;
 	struct unic_parked *b = NULL;
@@ -33,7 +34,7 @@ static struct unic_parked *park_frame(struct unic_nic *nic, struct unic_qp *qp)
 		return NULL;
 	qp->bounced = true;
 	b->qp = unic_qp_index(nic, qp);
-	b->until_ns = nic->now_ns + unic_fault_bound_ns(nic);
+	b->until_ns = nic->now_ns + unic_fault_bound_ns(&nic->memory);
 	b->len = (uint16_t)rx->len;
 	b->flags = rx->flags;
 	memcpy(frame_of(b), rx->frame, rx->len);
@@ -41,7 +42,7 @@ static struct unic_parked *park_frame(struct unic_nic *nic, struct unic_qp *qp)
 	return b;
 }
 
-bool unic_parked_keep(struct unic_nic *nic, struct unic_qp *qp)
+bool unic_parked_keep(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_parked *b;
 
@@ -49,11 +50,11 @@ bool unic_parked_keep(struct unic_nic *nic, struct unic_qp *qp)
 	if (!b)
 		return false;
 	b->state = UNIC_PARKED_WAITS;
-	unic_fault_wait(nic, unic_qp_index(nic, qp));
+	unic_fault_wait(&nic->memory, unic_qp_index(nic, qp));
 	return true;
 }
 
-void unic_parked_filled(struct unic_nic *nic, uint16_t idx)
+void unic_parked_filled(struct unic_transport *nic, uint16_t idx)
 {
 	uint32_t i;
 
@@ -68,7 +69,7 @@ void unic_parked_filled(struct unic_nic *nic, uint16_t idx)
 	}
 }
 
-bool unic_parked_run(struct unic_nic *nic)
+bool unic_parked_run(struct unic_transport *nic)
 {
 	struct unic_parked_frames *bs = &nic->bounces;
 	uint32_t i;
@@ -91,7 +92,7 @@ bool unic_parked_run(struct unic_nic *nic)
 	return false;
 }
 
-void unic_parked_forget(struct unic_nic *nic, struct unic_qp *qp)
+void unic_parked_forget(struct unic_transport *nic, struct unic_qp *qp)
 {
 	uint16_t idx = unic_qp_index(nic, qp);
 	uint32_t i;
@@ -110,7 +111,7 @@ void unic_parked_forget(struct unic_nic *nic, struct unic_qp *qp)
 	}
 }
 
-void unic_parked_done(struct unic_nic *nic)
+void unic_parked_done(struct unic_transport *nic)
 {
 	struct unic_parked *b = &nic->bounces.bounce[nic->bounces.given];
 	struct unic_qp *qp = &nic->qps.qp[b->qp];

@@ -19,7 +19,7 @@
 #include "board.h"
 #include "transport/roce.h"
 
-struct unic_nic;
+struct unic_transport;
 struct unic_qp;
 
 enum unic_parked_state {
@@ -50,20 +50,20 @@ struct unic_parked_frames {
  * missed may succeed. False: no buffer, @qp has one already, or it has waited
  * long enough.
  */
-bool unic_parked_keep(struct unic_nic *nic, struct unic_qp *qp);
+bool unic_parked_keep(struct unic_transport *nic, struct unic_qp *qp);
 
 /** unic_parked_filled() - as unic_requester_filled(), for frames kept. */
-void unic_parked_filled(struct unic_nic *nic, uint16_t idx);
+void unic_parked_filled(struct unic_transport *nic, uint16_t idx);
 
 /** unic_parked_run() - give frames again whose pages may be there. True if there
  * was one. */
-bool unic_parked_run(struct unic_nic *nic);
+bool unic_parked_run(struct unic_transport *nic);
 
 /** unic_parked_forget() - what was kept for @qp is of no use to it; one that was
  * given again ends by itself. */
-void unic_parked_forget(struct unic_nic *nic, struct unic_qp *qp);
+void unic_parked_forget(struct unic_transport *nic, struct unic_qp *qp);
 
 /** unic_parked_done() - the frame given again is done with. */
-void unic_parked_done(struct unic_nic *nic);
+void unic_parked_done(struct unic_transport *nic);
 
 #endif /* UNIC_PARKED_H */

@@ -2,7 +2,7 @@
 /* qp.c - the table of queue pairs: life, states, death. See qp.h. */
 #include <string.h>
 
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/requester.h"
 #include "transport/responder.h"
 #include "transport/rq.h"
@@ -28,15 +28,15 @@ static void clear_expects(struct unic_qp *qp)
 		qp->expect[i].bytes = UNIC_EXPECT_NOTHING;
 }
 
-static void draw_key(struct unic_nic *nic)
+static void draw_key(struct unic_transport *nic)
 {
 	uint32_t i;
 
 	for (i = 0; i < 8; i++)
-		nic->qps.key[i] = unic_random_u32(nic);
+		nic->qps.key[i] = unic_random_u32(&nic->base);
 }
 
-void unic_qp_rekey(struct unic_nic *nic)
+void unic_qp_rekey(struct unic_transport *nic)
 {
 	uint32_t i, made = 0;
 
@@ -46,7 +46,7 @@ void unic_qp_rekey(struct unic_nic *nic)
 		draw_key(nic);
 }
 
-void unic_qp_init(struct unic_nic *nic)
+void unic_qp_init(struct unic_transport *nic)
 {
 	uint32_t i;
 
@@ -70,7 +70,7 @@ void unic_qp_init(struct unic_nic *nic)
 	unic_cut_init(nic);
 }
 
-struct unic_qp *unic_qp_by_number(struct unic_nic *nic, uint32_t qpn)
+struct unic_qp *unic_qp_by_number(struct unic_transport *nic, uint32_t qpn)
 {
 	uint32_t idx = qpn & 0xff;
 
@@ -98,10 +98,12 @@ uint8_t unic_qp_detail(int err)
 	}
 }
 
-uint8_t unic_qp_refused(struct unic_nic *nic, const struct unic_qp *qp, int err)
+uint8_t unic_qp_refused(struct unic_transport *nic, const struct unic_qp *qp,
+			int err)
 {
 	if (err == -UNIC_ESTAG)
-		unic_key_guard_wrong(nic, UNIC_KEY_GUARD_LOCAL, qp->proc);
+		unic_key_guard_wrong(&nic->memory, UNIC_KEY_GUARD_LOCAL,
+				     qp->proc);
 	return unic_qp_detail(err);
 }
 
@@ -114,7 +116,7 @@ static bool slots_ok(uint32_t n)
 
 /* All but what its process and its queues are. Both rings must lie in one region
  * that cannot be taken back under us. */
-static int check_create(struct unic_nic *nic,
+static int check_create(struct unic_transport *nic,
 			const struct unic_cmd_qp_create *cmd, uint16_t *mr)
 {
 	uint16_t pd = (uint16_t)unic_from_le32(cmd->pd);
@@ -130,11 +132,11 @@ static int check_create(struct unic_nic *nic,
 	    cmd->type > UNIC_QPT_UD || cmd->miss > UNIC_QPM_BOUNCE ||
 	    (!cmd->type && cmd->miss) || cmd->rsvd0[0] || cmd->rsvd0[1])
 		return -UNIC_EINVAL;
-	r = unic_access(nic, stag, pd, 0, sq,
+	r = unic_access(&nic->memory, stag, pd, 0, sq,
 			unic_from_le16(cmd->sq_slots) * UNIC_SLOT_BYTES,
 			&piece);
 	if (!r)
-		r = unic_access(nic, stag, pd, 0, rq,
+		r = unic_access(&nic->memory, stag, pd, 0, rq,
 				unic_from_le16(cmd->rq_slots) * UNIC_SLOT_BYTES,
 				&piece);
 	if (r)
@@ -145,7 +147,7 @@ static int check_create(struct unic_nic *nic,
 	return 0;
 }
 
-static int find_free_qp(const struct unic_nic *nic)
+static int find_free_qp(const struct unic_transport *nic)
 {
 	uint32_t i;
 
@@ -156,7 +158,7 @@ static int find_free_qp(const struct unic_nic *nic)
 }
 
 /* What RESET means: empty rings, no connection. */
-static void reset_transport(struct unic_nic *nic, struct unic_qp *qp)
+static void reset_transport(struct unic_transport *nic, struct unic_qp *qp)
 {
 	uint64_t sq_iova = qp->sq.iova, rq_iova = qp->rq.iova;
 	uint32_t sq_mask = qp->sq.mask, rq_mask = qp->rq.mask;
@@ -184,7 +186,7 @@ static void reset_transport(struct unic_nic *nic, struct unic_qp *qp)
  * ChaCha20. Eight rounds, because halves of eight bits are small. Another one for
  * each 2^16 QPs: who made them all heard the whole of the last.
  */
-static uint32_t number_of(const struct unic_nic *nic, uint32_t idx,
+static uint32_t number_of(const struct unic_transport *nic, uint32_t idx,
 			  uint32_t gen)
 {
 	uint32_t l = gen >> 8 & 0xff, r = gen & 0xff, i, was;
@@ -202,7 +204,7 @@ static uint32_t number_of(const struct unic_nic *nic, uint32_t idx,
 }
 
 /* Its number is the next one of its index; 0 and 1 are nobody's. */
-static void init_qp(struct unic_nic *nic, struct unic_qp *qp,
+static void init_qp(struct unic_transport *nic, struct unic_qp *qp,
 		    const struct unic_cmd_qp_create *cmd, uint32_t idx)
 {
 	uint32_t gen = qp->gen, number;
@@ -229,7 +231,8 @@ static void init_qp(struct unic_nic *nic, struct unic_qp *qp,
 	clear_expects(qp);
 }
 
-int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
+int unic_qp_create(struct unic_transport *nic,
+		   const struct unic_cmd_qp_create *cmd)
 {
 	uint32_t pd = unic_from_le32(cmd->pd);
 	struct unic_cq *scq, *rcq;
@@ -237,7 +240,7 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
 	uint16_t proc, mr;
 	int idx, r;
 
-	if (pd >= UNIC_PDS || !unic_slot_live(nic, nic->mrs.pd[pd].proc))
+	if (pd >= UNIC_PDS || !unic_slot_live(&nic->base, nic->mrs.pd[pd].proc))
 		return -UNIC_ENOPD;
 	proc = nic->mrs.pd[pd].proc;
 	scq = unic_cq_get(nic, proc, unic_from_le32(cmd->send_cq));
@@ -250,8 +253,8 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
 	idx = find_free_qp(nic);
 	if (idx < 0)
 		return idx;
-	r = unic_slot_bind(nic, proc, UNIC_DB_SQ, unic_from_le32(cmd->db_index),
-			   (uint16_t)idx);
+	r = unic_slot_bind(&nic->base, proc, UNIC_DB_SQ,
+			   unic_from_le32(cmd->db_index), (uint16_t)idx);
 	if (r)
 		return r;
 	qp = &nic->qps.qp[idx];
@@ -260,7 +263,7 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
 	qp->mr = mr;
 	scq->users++;
 	rcq->users++;
-	unic_mr_queue_get(nic, mr);
+	unic_mr_queue_get(&nic->memory, mr);
 	nic->mrs.pd[pd].users++;
 	nic->procs.proc[proc].qps++;
 	return (int)qp->qpn;
@@ -268,8 +271,8 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd)
 
 /* ---------------------------------------------------------------- death */
 
-static bool publish_qp_event(struct unic_nic *nic, const struct unic_qp *qp,
-			     enum unic_evt_type type)
+static bool publish_qp_event(struct unic_transport *nic,
+			     const struct unic_qp *qp, enum unic_evt_type type)
 {
 	struct unic_evt_obj evt = {
 		.hdr = { .type = (uint8_t)type,
@@ -279,10 +282,10 @@ static bool publish_qp_event(struct unic_nic *nic, const struct unic_qp *qp,
 								 : 0u),
 	};
 
-	return unic_mbox_event(nic, &evt);
+	return unic_mbox_event(&nic->base, &evt);
 }
 
-static void queue_qp_event(struct unic_nic *nic, struct unic_qp *qp,
+static void queue_qp_event(struct unic_transport *nic, struct unic_qp *qp,
 			   uint8_t evt)
 {
 	if (!(qp->evt & evt))
@@ -291,7 +294,7 @@ static void queue_qp_event(struct unic_nic *nic, struct unic_qp *qp,
 	qp->evt |= evt;
 }
 
-static void forget_events(struct unic_nic *nic, struct unic_qp *qp)
+static void forget_events(struct unic_transport *nic, struct unic_qp *qp)
 {
 	if (qp->evt & UNIC_QP_EVT_ERROR)
 		nic->qps.evts_due--;
@@ -300,7 +303,7 @@ static void forget_events(struct unic_nic *nic, struct unic_qp *qp)
 	qp->evt = 0;
 }
 
-static void set_state(struct unic_nic *nic, struct unic_qp *qp,
+static void set_state(struct unic_transport *nic, struct unic_qp *qp,
 		      enum unic_qp_state state, uint32_t status)
 {
 	UNIC_TRACE(nic, QP_STATE, qp->proc, qp->qpn, unic_qp_state(qp), state,
@@ -313,13 +316,13 @@ static void set_state(struct unic_nic *nic, struct unic_qp *qp,
 
 /* Silent from now on: nothing is sent, held, kept or timed any more, and nothing is
  * waited for. */
-static void stop_qp(struct unic_nic *nic, struct unic_qp *qp,
+static void stop_qp(struct unic_transport *nic, struct unic_qp *qp,
 		    const struct unic_cuts *evicted)
 {
 	unic_tx_forget(nic, unic_qp_index(nic, qp));
 	unic_requester_drop_holds(nic, qp, evicted);
 	unic_local_op_drop(nic, qp);
-	unic_fault_forget(nic, unic_qp_index(nic, qp));
+	unic_fault_forget(&nic->memory, unic_qp_index(nic, qp));
 	unic_parked_forget(nic, qp);
 	unic_responder_abort(nic, qp, evicted);
 	qp->sq.timer_ns = UNIC_NEVER;
@@ -329,7 +332,7 @@ static void stop_qp(struct unic_nic *nic, struct unic_qp *qp,
 	qp->rsp.miss_wait = false;
 }
 
-static void enter_error(struct unic_nic *nic, struct unic_qp *qp,
+static void enter_error(struct unic_transport *nic, struct unic_qp *qp,
 			enum unic_wc_status status,
 			const struct unic_cuts *evicted)
 {
@@ -346,13 +349,13 @@ static void enter_error(struct unic_nic *nic, struct unic_qp *qp,
 	queue_qp_event(nic, qp, UNIC_QP_EVT_ERROR);
 }
 
-void unic_qp_error(struct unic_nic *nic, struct unic_qp *qp,
+void unic_qp_error(struct unic_transport *nic, struct unic_qp *qp,
 		   enum unic_wc_status status)
 {
 	enter_error(nic, qp, status, NULL);
 }
 
-void unic_qp_cq_failed(struct unic_nic *nic, uint16_t cq)
+void unic_qp_cq_failed(struct unic_transport *nic, uint16_t cq)
 {
 	uint32_t i;
 
@@ -364,7 +367,7 @@ void unic_qp_cq_failed(struct unic_nic *nic, uint16_t cq)
 	}
 }
 
-uint32_t unic_qp_cut(struct unic_nic *nic, uint32_t idx)
+uint32_t unic_qp_cut(struct unic_transport *nic, uint32_t idx)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 	uint32_t sent = qp->sq.next - qp->sq.una;
@@ -380,7 +383,7 @@ uint32_t unic_qp_cut(struct unic_nic *nic, uint32_t idx)
 	return UNIC_CUT_END + 3 * sent;
 }
 
-void unic_qp_quiesce(struct unic_nic *nic)
+void unic_qp_quiesce(struct unic_transport *nic)
 {
 	uint32_t i;
 
@@ -390,12 +393,12 @@ void unic_qp_quiesce(struct unic_nic *nic)
 				      UNIC_WC_WR_FLUSH_ERR);
 }
 
-static void free_qp(struct unic_nic *nic, struct unic_qp *qp)
+static void free_qp(struct unic_transport *nic, struct unic_qp *qp)
 {
 	forget_events(nic, qp);
 	nic->cqs.cq[qp->send_cq].users--;
 	nic->cqs.cq[qp->recv_cq].users--;
-	unic_mr_queue_put(nic, qp->mr);
+	unic_mr_queue_put(&nic->memory, qp->mr);
 	nic->mrs.pd[qp->pd].users--;
 	nic->procs.proc[qp->proc].qps--;
 	qp->used = false;
@@ -408,7 +411,7 @@ static bool has_pending_io(const struct unic_qp *qp)
 }
 
 /* Take it out of everything. True if it is gone already. */
-static bool teardown_qp(struct unic_nic *nic, struct unic_qp *qp)
+static bool teardown_qp(struct unic_transport *nic, struct unic_qp *qp)
 {
 	uint16_t idx = unic_qp_index(nic, qp);
 
@@ -416,7 +419,8 @@ static bool teardown_qp(struct unic_nic *nic, struct unic_qp *qp)
 	set_state(nic, qp, UNIC_QPS_RESET, 0);
 	unic_sched_drop(nic, idx);
 	unic_rq_sweep_forget(nic, idx);
-	unic_slot_bind(nic, qp->proc, UNIC_DB_SQ, qp->db_index, UNIC_DB_NONE);
+	unic_slot_bind(&nic->base, qp->proc, UNIC_DB_SQ, qp->db_index,
+		       UNIC_DB_NONE);
 	forget_events(nic, qp);
 	qp->dying = true;
 	if (has_pending_io(qp))
@@ -425,7 +429,7 @@ static bool teardown_qp(struct unic_nic *nic, struct unic_qp *qp)
 	return true;
 }
 
-int unic_qp_destroy(struct unic_nic *nic, uint32_t proc, uint32_t qpn)
+int unic_qp_destroy(struct unic_transport *nic, uint32_t proc, uint32_t qpn)
 {
 	struct unic_qp *qp = unic_qp_by_number(nic, qpn);
 
@@ -437,7 +441,7 @@ int unic_qp_destroy(struct unic_nic *nic, uint32_t proc, uint32_t qpn)
 	return -UNIC_EPENDING;
 }
 
-bool unic_qp_proc_gone(struct unic_nic *nic, uint32_t proc)
+bool unic_qp_proc_gone(struct unic_transport *nic, uint32_t proc)
 {
 	bool gone = true;
 	uint32_t i;
@@ -449,9 +453,9 @@ bool unic_qp_proc_gone(struct unic_nic *nic, uint32_t proc)
 			continue;
 		qp->tell = false;
 		if (!qp->dying) {
-			if (!unic_slot_ration_left(nic))
+			if (!unic_slot_ration_left(&nic->base))
 				return false;
-			unic_slot_ration_spend(nic, UNIC_LEAVE_QP);
+			unic_slot_ration_spend(&nic->base, UNIC_LEAVE_QP);
 			gone &= teardown_qp(nic, qp);
 		} else if (has_pending_io(qp)) {
 			gone = false;
@@ -463,7 +467,7 @@ bool unic_qp_proc_gone(struct unic_nic *nic, uint32_t proc)
 }
 
 /* What was destroyed goes when nothing of it is in flight any more. */
-static void finish_destroy(struct unic_nic *nic, struct unic_qp *qp)
+static void finish_destroy(struct unic_transport *nic, struct unic_qp *qp)
 {
 	if (has_pending_io(qp))
 		return;
@@ -473,7 +477,7 @@ static void finish_destroy(struct unic_nic *nic, struct unic_qp *qp)
 		free_qp(nic, qp);
 }
 
-void unic_qp_dma_end(struct unic_nic *nic, struct unic_qp *qp)
+void unic_qp_dma_end(struct unic_transport *nic, struct unic_qp *qp)
 {
 	qp->dmas--;
 	if (qp->dmas)
@@ -486,12 +490,12 @@ void unic_qp_dma_end(struct unic_nic *nic, struct unic_qp *qp)
 		finish_destroy(nic, qp);
 }
 
-void unic_qp_cqe_begin(struct unic_nic *nic, uint32_t qpn)
+void unic_qp_cqe_begin(struct unic_transport *nic, uint32_t qpn)
 {
 	unic_qp_by_number(nic, qpn)->cqes++;
 }
 
-void unic_qp_cqe_end(struct unic_nic *nic, uint32_t qpn)
+void unic_qp_cqe_end(struct unic_transport *nic, uint32_t qpn)
 {
 	struct unic_qp *qp = unic_qp_by_number(nic, qpn);
 
@@ -503,7 +507,7 @@ void unic_qp_cqe_end(struct unic_nic *nic, uint32_t qpn)
 }
 
 /* Events for which the ring had no room before. */
-static bool publish_due(struct unic_nic *nic)
+static bool publish_due(struct unic_transport *nic)
 {
 	bool worked = false;
 	uint32_t i;
@@ -545,7 +549,7 @@ static int to_init(struct unic_qp *qp, const struct unic_cmd_qp_modify *cmd)
 	return 0;
 }
 
-static bool mtu_ok(const struct unic_nic *nic, const struct unic_qp *qp,
+static bool mtu_ok(const struct unic_transport *nic, const struct unic_qp *qp,
 		   uint32_t shift)
 {
 	return shift >= MTU_SHIFT_MIN && shift <= MTU_SHIFT_MAX &&
@@ -570,7 +574,7 @@ static bool peer_ok(const struct unic_qp *qp,
 	       cmd->dest_ipv4 && !(cmd->dest_mac[0] & 1);
 }
 
-static int to_rtr(struct unic_nic *nic, struct unic_qp *qp,
+static int to_rtr(struct unic_transport *nic, struct unic_qp *qp,
 		  const struct unic_cmd_qp_modify *cmd)
 {
 	uint32_t psn = unic_from_le32(cmd->rq_psn);
@@ -580,9 +584,9 @@ static int to_rtr(struct unic_nic *nic, struct unic_qp *qp,
 	if (!mtu_ok(nic, qp, cmd->mtu_shift) || !peer_ok(qp, cmd) ||
 	    psn > UNIC_PSN_MASK)
 		return -UNIC_EINVAL;
-	if (unic_key_guard_held(nic, unic_from_le32(cmd->dest_ipv4),
+	if (unic_key_guard_held(&nic->memory, unic_from_le32(cmd->dest_ipv4),
 				qp->proc) ||
-	    unic_key_guard_held(nic, UNIC_KEY_GUARD_LOCAL, qp->proc))
+	    unic_key_guard_held(&nic->memory, UNIC_KEY_GUARD_LOCAL, qp->proc))
 		return -UNIC_EBUSY;
 	qp->mtu_shift = cmd->mtu_shift;
 	qp->rsp.rnr_code = cmd->rnr_timer;
@@ -596,7 +600,7 @@ static int to_rtr(struct unic_nic *nic, struct unic_qp *qp,
 	return 0;
 }
 
-static int to_rts(struct unic_nic *nic, struct unic_qp *qp,
+static int to_rts(struct unic_transport *nic, struct unic_qp *qp,
 		  const struct unic_cmd_qp_modify *cmd)
 {
 	uint32_t psn = unic_from_le32(cmd->sq_psn);
@@ -622,7 +626,7 @@ static int to_rts(struct unic_nic *nic, struct unic_qp *qp,
 	return 0;
 }
 
-static int to_reset(struct unic_nic *nic, struct unic_qp *qp)
+static int to_reset(struct unic_transport *nic, struct unic_qp *qp)
 {
 	if (has_pending_io(qp))
 		return -UNIC_EBUSY;
@@ -635,7 +639,7 @@ static int to_reset(struct unic_nic *nic, struct unic_qp *qp)
 	return 0;
 }
 
-static int advance_state(struct unic_nic *nic, struct unic_qp *qp,
+static int advance_state(struct unic_transport *nic, struct unic_qp *qp,
 			 const struct unic_cmd_qp_modify *cmd, uint32_t from)
 {
 	int r;
@@ -656,7 +660,8 @@ static int advance_state(struct unic_nic *nic, struct unic_qp *qp,
 	return 0;
 }
 
-int unic_qp_modify(struct unic_nic *nic, const struct unic_cmd_qp_modify *cmd)
+int unic_qp_modify(struct unic_transport *nic,
+		   const struct unic_cmd_qp_modify *cmd)
 {
 	struct unic_qp *qp = unic_qp_by_number(nic, unic_from_le32(cmd->qpn));
 
@@ -687,15 +692,16 @@ static bool tail_ok(uint32_t tail, uint32_t old, uint32_t head, uint32_t mask)
 	return tail - old <= mask + 1 - (old - head);
 }
 
-static void bad_doorbell(struct unic_nic *nic, struct unic_qp *qp,
+static void bad_doorbell(struct unic_transport *nic, struct unic_qp *qp,
 			 enum unic_db_kind kind, uint32_t tail)
 {
-	unic_slot_bad_doorbell(nic, qp->proc,
+	unic_slot_bad_doorbell(&nic->base, qp->proc,
 			       UNIC_DB_WORD(kind, qp->db_index, tail & 0xffff));
 	unic_qp_error(nic, qp, UNIC_WC_LOC_QP_OP_ERR);
 }
 
-void unic_qp_doorbell_sq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
+void unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
+			 uint32_t tail)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 	struct unic_sq *sq = &qp->sq;
@@ -716,7 +722,8 @@ void unic_qp_doorbell_sq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
 		unic_sched_send(nic, (uint16_t)idx);
 }
 
-void unic_qp_doorbell_rq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
+void unic_qp_doorbell_rq(struct unic_transport *nic, uint32_t idx,
+			 uint32_t tail)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 	struct unic_rq *rq = &qp->rq;
@@ -736,7 +743,8 @@ void unic_qp_doorbell_rq(struct unic_nic *nic, uint32_t idx, uint32_t tail)
 
 /* ------------------------------------------------- what happens by itself */
 
-void unic_qp_timer(struct unic_nic *nic, struct unic_qp *qp, uint64_t at_ns)
+void unic_qp_timer(struct unic_transport *nic, struct unic_qp *qp,
+		   uint64_t at_ns)
 {
 	qp->sq.timer_ns = at_ns;
 	if (at_ns < nic->qps.timer_ns)
@@ -745,7 +753,7 @@ void unic_qp_timer(struct unic_nic *nic, struct unic_qp *qp, uint64_t at_ns)
 		nic->timers_ns = at_ns;
 }
 
-uint64_t unic_qp_timers(struct unic_nic *nic)
+uint64_t unic_qp_timers(struct unic_transport *nic)
 {
 	uint64_t next = UNIC_NEVER;
 	uint32_t i;
@@ -769,7 +777,7 @@ uint64_t unic_qp_timers(struct unic_nic *nic)
 	return next;
 }
 
-void unic_qp_tx_done(struct unic_nic *nic, uint16_t idx, bool responder,
+void unic_qp_tx_done(struct unic_transport *nic, uint16_t idx, bool responder,
 		     int err)
 {
 	if (responder)
@@ -779,7 +787,8 @@ void unic_qp_tx_done(struct unic_nic *nic, uint16_t idx, bool responder,
 }
 
 /* What is rarely there. True if anything was done. */
-static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
+static __attribute__((noinline, cold)) bool
+do_chores(struct unic_transport *nic)
 {
 	struct unic_qps *qps = &nic->qps;
 	bool worked = false;
@@ -789,7 +798,7 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 	if (unic_cut_due(nic))
 		worked |= unic_cut_run(nic);
 	if (nic->mrs.draw_in)
-		unic_mr_draw(nic);
+		unic_mr_draw(&nic->memory);
 	worked |= unic_rq_ahead(nic);
 	worked |= unic_parked_run(nic);
 	if (qps->evts_due)
@@ -803,7 +812,7 @@ static __attribute__((noinline, cold)) bool do_chores(struct unic_nic *nic)
 	return worked;
 }
 
-static __attribute__((noinline)) bool run_qp_work(struct unic_nic *nic)
+static __attribute__((noinline)) bool run_qp_work(struct unic_transport *nic)
 {
 	bool worked = false;
 
@@ -816,14 +825,15 @@ static __attribute__((noinline)) bool run_qp_work(struct unic_nic *nic)
 	return worked;
 }
 
-bool unic_qp_poll(struct unic_nic *nic)
+bool unic_qp_poll(struct unic_transport *nic)
 {
 	if (!(nic->sched.work | nic->chores))
 		return false;
 	return run_qp_work(nic);
 }
 
-void unic_qp_row(struct unic_nic *nic, uint32_t idx, struct unic_row_qp *row)
+void unic_qp_row(struct unic_transport *nic, uint32_t idx,
+		 struct unic_row_qp *row)
 {
 	const struct unic_qp *qp = &nic->qps.qp[idx];
 

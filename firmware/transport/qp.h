@@ -32,7 +32,7 @@
 #include "unic_mbox.h"
 #include "unic_queue.h"
 
-struct unic_nic;
+struct unic_transport;
 
 #define UNIC_QP_NIL	0xffffu
 #define UNIC_QP_READS	4u   /* responder resources */
@@ -297,16 +297,17 @@ struct unic_qps {
 	uint32_t looks_round;
 };
 
-void unic_qp_init(struct unic_nic *nic);
+void unic_qp_init(struct unic_transport *nic);
 
 /** unic_qp_rekey() - the random numbers are better than before: a new key, if no
  * QP was made in this epoch. */
-void unic_qp_rekey(struct unic_nic *nic);
+void unic_qp_rekey(struct unic_transport *nic);
 
 /** unic_qp_create() - QP_CREATE. Returns the QP number, or an error that
  * changed nothing: -UNIC_ENOPD, -UNIC_ENOCQ, -UNIC_EINVAL, -UNIC_EQPFULL,
  * -UNIC_EBUSY (doorbell row), the errors of unic_access(). */
-int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd);
+int unic_qp_create(struct unic_transport *nic,
+		   const struct unic_cmd_qp_create *cmd);
 
 /**
  * unic_qp_modify() - QP_MODIFY. After RESET nothing of the connection that was
@@ -316,48 +317,52 @@ int unic_qp_create(struct unic_nic *nic, const struct unic_cmd_qp_create *cmd);
  * (attribute); -UNIC_ENOROUTE (we have no address); -UNIC_EBUSY (to RESET while
  * DMA is in flight: ask again).
  */
-int unic_qp_modify(struct unic_nic *nic, const struct unic_cmd_qp_modify *cmd);
+int unic_qp_modify(struct unic_transport *nic,
+		   const struct unic_cmd_qp_modify *cmd);
 
 /** unic_qp_destroy() - QP_DESTROY. Work requests not completed are forgotten.
  * 0: no DMA of it is in flight, its completions are in memory; -UNIC_EPENDING:
  * QP_GONE follows when that is so; -UNIC_ENOQP. */
-int unic_qp_destroy(struct unic_nic *nic, uint32_t proc, uint32_t qpn);
+int unic_qp_destroy(struct unic_transport *nic, uint32_t proc, uint32_t qpn);
 
 /** unic_qp_proc_gone() - destroy QPs of @proc, without events, as many as a round
  * does (slots.h). True when none is left. */
-bool unic_qp_proc_gone(struct unic_nic *nic, uint32_t proc);
+bool unic_qp_proc_gone(struct unic_transport *nic, uint32_t proc);
 
 /** unic_qp_doorbell_sq() / _rq() - the process says that @tail slots were
  * posted so far. A tail that leaves the ring is counted (db_bad) and the QP
  * goes to error. */
-void unic_qp_doorbell_sq(struct unic_nic *nic, uint32_t idx, uint32_t tail);
-void unic_qp_doorbell_rq(struct unic_nic *nic, uint32_t idx, uint32_t tail);
+void unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
+			 uint32_t tail);
+void unic_qp_doorbell_rq(struct unic_transport *nic, uint32_t idx,
+			 uint32_t tail);
 
 /** unic_qp_cut() - QP @idx, if there is one, dies if it holds what nic->cuts has
  * (cuts.h). What that cost: a slot of its window that was looked at, or as much. */
-uint32_t unic_qp_cut(struct unic_nic *nic, uint32_t idx);
+uint32_t unic_qp_cut(struct unic_transport *nic, uint32_t idx);
 
 /** unic_qp_quiesce() - all QPs to ERR. */
-void unic_qp_quiesce(struct unic_nic *nic);
+void unic_qp_quiesce(struct unic_transport *nic);
 
 /** unic_qp_poll() - bounded work: sweeps, events, replies, requests, flushes.
  * True if there was any. With nothing to do: one compare. */
-bool unic_qp_poll(struct unic_nic *nic);
+bool unic_qp_poll(struct unic_transport *nic);
 
 /** unic_qp_timers() - expired acknowledgement and RNR timers. Returns the next
  * deadline, UINT64_MAX: none. */
-uint64_t unic_qp_timers(struct unic_nic *nic);
+uint64_t unic_qp_timers(struct unic_transport *nic);
 
 /** unic_qp_row() - row @idx of the QP table for DUMP. */
-void unic_qp_row(struct unic_nic *nic, uint32_t idx, struct unic_row_qp *row);
+void unic_qp_row(struct unic_transport *nic, uint32_t idx,
+		 struct unic_row_qp *row);
 
 /* ---- for the transport modules among themselves */
 
 /** unic_qp_by_number() - NULL if there is none. */
-struct unic_qp *unic_qp_by_number(struct unic_nic *nic, uint32_t qpn);
+struct unic_qp *unic_qp_by_number(struct unic_transport *nic, uint32_t qpn);
 
 /** unic_qp_index() - of a live QP: the low byte of its number. */
-static inline uint16_t unic_qp_index(const struct unic_nic *nic,
+static inline uint16_t unic_qp_index(const struct unic_transport *nic,
 				     const struct unic_qp *qp)
 {
 	(void)nic;
@@ -385,35 +390,36 @@ static inline bool unic_qp_sends(const struct unic_qp *qp)
 /** unic_qp_error() - the QP dies of @status: state ERR, holds dropped, message
  * being received aborted, QP_ERROR event; flushing begins. Nothing if it is in
  * ERR already. */
-void unic_qp_error(struct unic_nic *nic, struct unic_qp *qp,
+void unic_qp_error(struct unic_transport *nic, struct unic_qp *qp,
 		   enum unic_wc_status status);
 
 /** unic_qp_cq_failed() - every QP that uses CQ @cq dies. */
-void unic_qp_cq_failed(struct unic_nic *nic, uint16_t cq);
+void unic_qp_cq_failed(struct unic_transport *nic, uint16_t cq);
 
 /** unic_qp_tx_done() - a frame that waited for its payload is sent (@err 0) or
  * dropped. @responder: which half waited. */
-void unic_qp_tx_done(struct unic_nic *nic, uint16_t idx, bool responder,
+void unic_qp_tx_done(struct unic_transport *nic, uint16_t idx, bool responder,
 		     int err);
 
 /** unic_qp_dma_end() - one of qp->dmas ended. */
-void unic_qp_dma_end(struct unic_nic *nic, struct unic_qp *qp);
+void unic_qp_dma_end(struct unic_transport *nic, struct unic_qp *qp);
 
 /** unic_qp_cqe_begin() / _end() - a completion of live QP @qpn is on its way to
  * memory; it is there, or was refused. The QP stays until its last one is. */
-void unic_qp_cqe_begin(struct unic_nic *nic, uint32_t qpn);
-void unic_qp_cqe_end(struct unic_nic *nic, uint32_t qpn);
+void unic_qp_cqe_begin(struct unic_transport *nic, uint32_t qpn);
+void unic_qp_cqe_end(struct unic_transport *nic, uint32_t qpn);
 
 /** unic_qp_detail() - enum unic_wc_detail of an access error. */
 uint8_t unic_qp_detail(int err);
 
 /** unic_qp_refused() - the same for a request of @qp's own process, which may have
  * guessed: a wrong STag is counted (key_guard.h). */
-uint8_t unic_qp_refused(struct unic_nic *nic, const struct unic_qp *qp,
+uint8_t unic_qp_refused(struct unic_transport *nic, const struct unic_qp *qp,
 			int err);
 
 /** unic_qp_timer() - qp->sq.timer_ns = @at_ns. */
-void unic_qp_timer(struct unic_nic *nic, struct unic_qp *qp, uint64_t at_ns);
+void unic_qp_timer(struct unic_transport *nic, struct unic_qp *qp,
+		   uint64_t at_ns);
 
 /* PSNs are compared modulo 2^24 (IBTA 9.7.2). */
 static inline int32_t unic_psn_diff(uint32_t a, uint32_t b)

@@ -3,9 +3,9 @@
 #include "transport/rd_resources.h"
 
 #include "memory/access.h"
-#include "nic.h"
+#include "transport/transport.h"
 
-static int check_read(struct unic_nic *nic, struct unic_qp *qp,
+static int check_read(struct unic_transport *nic, struct unic_qp *qp,
 		      const struct unic_rd_resources_ask *ask, uint16_t *mr)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
@@ -14,13 +14,14 @@ static int check_read(struct unic_nic *nic, struct unic_qp *qp,
 	if (ask->len && !(qp->rights & UNIC_MR_REMOTE_READ))
 		return -UNIC_ERIGHTS;
 	if (ask->len)
-		r = unic_access(nic, ask->rkey, qp->pd, UNIC_MR_REMOTE_READ,
-				ask->iova, ask->len, &piece);
+		r = unic_access(&nic->memory, ask->rkey, qp->pd,
+				UNIC_MR_REMOTE_READ, ask->iova, ask->len,
+				&piece);
 	*mr = piece.mr;
 	return r;
 }
 
-static void activate_read(struct unic_nic *nic, struct unic_read *rd,
+static void activate_read(struct unic_transport *nic, struct unic_read *rd,
 			  uint16_t mr, uint32_t off)
 {
 	rd->mr = mr;
@@ -28,14 +29,14 @@ static void activate_read(struct unic_nic *nic, struct unic_read *rd,
 	rd->start = off;
 	rd->active = true;
 	if (mr != UNIC_MR_NIL)
-		unic_mr_hold(nic, mr);
+		unic_mr_hold(&nic->memory, mr);
 }
 
-static void deactivate_read(struct unic_nic *nic, struct unic_read *rd)
+static void deactivate_read(struct unic_transport *nic, struct unic_read *rd)
 {
 	rd->active = false;
 	if (rd->mr != UNIC_MR_NIL)
-		unic_mr_unhold(nic, rd->mr);
+		unic_mr_unhold(&nic->memory, rd->mr);
 	rd->mr = UNIC_MR_NIL;
 }
 
@@ -56,7 +57,7 @@ static void find_head(struct unic_rsp *rsp)
  * before it: what is being answered again for nothing makes room. -UNIC_EAGAIN:
  * a frame of the one to go is being filled.
  */
-static int make_room(struct unic_nic *nic, struct unic_qp *qp)
+static int make_room(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
@@ -73,7 +74,7 @@ static int make_room(struct unic_nic *nic, struct unic_qp *qp)
 	return 0;
 }
 
-int unic_rd_resources_take(struct unic_nic *nic, struct unic_qp *qp,
+int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp *qp,
 			   const struct unic_rd_resources_ask *ask)
 {
 	struct unic_rsp *rsp = &qp->rsp;
@@ -120,7 +121,7 @@ static struct unic_read *find_read(struct unic_qp *qp, uint32_t psn)
 }
 
 /* Answer @rd once more from packet @off on. */
-static void rewind_to(struct unic_nic *nic, struct unic_qp *qp,
+static void rewind_to(struct unic_transport *nic, struct unic_qp *qp,
 		      struct unic_read *rd, uint16_t mr, uint32_t off)
 {
 	struct unic_rsp *rsp = &qp->rsp;
@@ -135,7 +136,7 @@ static void rewind_to(struct unic_nic *nic, struct unic_qp *qp,
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
 
-int unic_rd_resources_again(struct unic_nic *nic, struct unic_qp *qp,
+int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp *qp,
 			    const struct unic_rd_resources_ask *ask)
 {
 	struct unic_read *rd = find_read(qp, ask->psn);
@@ -156,7 +157,7 @@ int unic_rd_resources_again(struct unic_nic *nic, struct unic_qp *qp,
 	return r;
 }
 
-void unic_rd_resources_done(struct unic_nic *nic, struct unic_qp *qp)
+void unic_rd_resources_done(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
@@ -165,7 +166,7 @@ void unic_rd_resources_done(struct unic_nic *nic, struct unic_qp *qp)
 	find_head(rsp);
 }
 
-void unic_rd_resources_drop(struct unic_nic *nic, struct unic_qp *qp)
+void unic_rd_resources_drop(struct unic_transport *nic, struct unic_qp *qp)
 {
 	uint32_t i;
 

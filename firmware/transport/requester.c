@@ -4,7 +4,7 @@
 
 #include "transport/fastpath.h"
 #include "transport/local_ops.h"
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/rq.h"
 #include "transport/sq.h"
 #include "transport/ud_uc.h"
@@ -41,7 +41,7 @@ static bool has_outstanding(const struct unic_sq *sq)
 	return sq->psn_una != sq->psn_max;
 }
 
-void unic_requester_timer(struct unic_nic *nic, struct unic_qp *qp)
+void unic_requester_timer(struct unic_transport *nic, struct unic_qp *qp)
 {
 	if (has_outstanding(&qp->sq))
 		unic_qp_timer(nic, qp, nic->now_ns + qp->timeout_ns);
@@ -66,8 +66,8 @@ static void seek_psn(struct unic_sq *sq, uint32_t psn)
 	sq->psn = psn;
 }
 
-static void go_back(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-		    uint32_t reason)
+static void go_back(struct unic_transport *nic, struct unic_qp *qp,
+		    uint32_t psn, uint32_t reason)
 {
 	UNIC_COUNT(nic, retransmits);
 	UNIC_TRACE(nic, QP_RETRY, qp->proc, qp->qpn, psn, reason, 0);
@@ -78,8 +78,8 @@ static void go_back(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 }
 
 /* The request that @psn belongs to ends the QP. */
-static void fail_at(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-		    enum unic_wc_status status, uint8_t detail)
+static void fail_at(struct unic_transport *nic, struct unic_qp *qp,
+		    uint32_t psn, enum unic_wc_status status, uint8_t detail)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr;
@@ -112,13 +112,13 @@ static uint8_t transfer_detail(int err)
 }
 
 /* What is left of request sq.cur, if it is in one region, is asked for, too. */
-static void prefetch_request(struct unic_nic *nic, struct unic_sq *sq)
+static void prefetch_request(struct unic_transport *nic, struct unic_sq *sq)
 {
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
 	const struct unic_sge *sge = &slot->sge[0];
 
 	if (sq->cur != sq->next && slot->num_sge == 1)
-		unic_fault_more(nic, unic_stag_index(sge->lkey),
+		unic_fault_more(&nic->memory, unic_stag_index(sge->lkey),
 				unic_from_le64(sge->iova) +
 					unic_from_le32(sge->len));
 }
@@ -128,9 +128,10 @@ static void prefetch_request(struct unic_nic *nic, struct unic_sq *sq)
  * (fault.h); a request that waits for one page or another twice as long as one
  * may take fails.
  */
-static void suspend_sq(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+static void suspend_sq(struct unic_transport *nic, struct unic_qp *qp,
+		       uint32_t psn)
 {
-	uint64_t bound = 2 * unic_fault_bound_ns(nic);
+	uint64_t bound = 2 * unic_fault_bound_ns(&nic->memory);
 	struct unic_sq *sq = &qp->sq;
 
 	seek_psn(sq, psn);
@@ -147,11 +148,11 @@ static void suspend_sq(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 	sq->rnr_wait = true;
 	sq->miss_wait = true;
 	UNIC_COUNT(nic, miss_suspended);
-	if (!unic_fault_waits(nic, unic_qp_index(nic, qp)))
+	if (!unic_fault_waits(&nic->memory, unic_qp_index(nic, qp)))
 		unic_requester_filled(nic, unic_qp_index(nic, qp));
 }
 
-void unic_requester_filled(struct unic_nic *nic, uint16_t idx)
+void unic_requester_filled(struct unic_transport *nic, uint16_t idx)
 {
 	struct unic_sq *sq = &nic->qps.qp[idx].sq;
 
@@ -163,7 +164,7 @@ void unic_requester_filled(struct unic_nic *nic, uint16_t idx)
 		unic_sched_send(nic, idx);
 }
 
-void unic_requester_not_read(struct unic_nic *nic, struct unic_qp *qp,
+void unic_requester_not_read(struct unic_transport *nic, struct unic_qp *qp,
 			     uint32_t psn, int err)
 {
 	if (err == -UNIC_EMISS)
@@ -306,8 +307,8 @@ static void describe_packet(struct unic_qp *qp, struct unic_tx *tx,
 		p->apsn |= UNIC_BTH_ACKREQ;
 }
 
-static void advance_sq(struct unic_nic *nic, struct unic_qp *qp, uint32_t psns,
-		       bool last)
+static void advance_sq(struct unic_transport *nic, struct unic_qp *qp,
+		       uint32_t psns, bool last)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -320,7 +321,8 @@ static void advance_sq(struct unic_nic *nic, struct unic_qp *qp, uint32_t psns,
 		unic_requester_timer(nic, qp);
 }
 
-void unic_requester_advance(struct unic_nic *nic, struct unic_qp *qp, bool last)
+void unic_requester_advance(struct unic_transport *nic, struct unic_qp *qp,
+			    bool last)
 {
 	advance_sq(nic, qp, 1, last);
 }
@@ -328,7 +330,7 @@ void unic_requester_advance(struct unic_nic *nic, struct unic_qp *qp, bool last)
 /* The bytes that a READ asks for come by another way of the link; the processor
  * takes its time for them. They are paid for once: a peer that loses them, or
  * never answers, costs its requester no more than the frames that ask again. */
-static int32_t packet_cost(struct unic_nic *nic, struct unic_qp *qp,
+static int32_t packet_cost(struct unic_transport *nic, struct unic_qp *qp,
 			   const struct packet *p)
 {
 	uint32_t cost = p->last ? nic->sched.cost_last : nic->sched.cost;
@@ -342,8 +344,8 @@ static int32_t packet_cost(struct unic_nic *nic, struct unic_qp *qp,
 	return read < UNIC_SCHED_DEBT ? (int32_t)read : UNIC_SCHED_DEBT;
 }
 
-static enum unic_turn send_rc_packet(struct unic_nic *nic, struct unic_qp *qp,
-				     int32_t *left)
+static enum unic_turn send_rc_packet(struct unic_transport *nic,
+				     struct unic_qp *qp, int32_t *left)
 {
 	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), false);
 	struct packet p;
@@ -371,7 +373,8 @@ static enum unic_turn send_rc_packet(struct unic_nic *nic, struct unic_qp *qp,
 
 /* It was not sent, and is the matter of its own request, not of those before it
  * that wait for their answers. */
-static void gather_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
+static void gather_failed(struct unic_transport *nic, struct unic_qp *qp,
+			  int err)
 {
 	uint32_t psn = qp->sq.gather_psn;
 
@@ -386,7 +389,7 @@ static void gather_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 		unic_requester_not_read(nic, qp, psn, err);
 }
 
-void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err)
+void unic_requester_gathered(struct unic_transport *nic, uint16_t idx, int err)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
@@ -399,7 +402,7 @@ void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err)
 }
 
 /* May a packet be sent now? Makes the next request ready if that is needed. */
-static enum unic_turn prepare_rc_request(struct unic_nic *nic,
+static enum unic_turn prepare_rc_request(struct unic_transport *nic,
 					 struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -427,7 +430,7 @@ static enum unic_turn prepare_rc_request(struct unic_nic *nic,
 }
 
 /* A batch of completions takes the processor about as long as a turn. */
-static enum unic_turn flush_qp(struct unic_nic *nic, struct unic_qp *qp,
+static enum unic_turn flush_qp(struct unic_transport *nic, struct unic_qp *qp,
 			       int32_t *left)
 {
 	int r;
@@ -446,7 +449,7 @@ static enum unic_turn flush_qp(struct unic_nic *nic, struct unic_qp *qp,
 /* One packet, or more of its request. A call: what the lane sends has no use for
  * its registers. */
 static __attribute__((noinline)) enum unic_turn
-send_next_rc(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
+send_next_rc(struct unic_transport *nic, struct unic_qp *qp, int32_t *left)
 {
 	enum unic_turn turn = prepare_rc_request(nic, qp);
 
@@ -462,8 +465,8 @@ send_next_rc(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 }
 
 /* Some packets. */
-static enum unic_turn send_rc_burst(struct unic_nic *nic, struct unic_qp *qp,
-				    int32_t *left)
+static enum unic_turn send_rc_burst(struct unic_transport *nic,
+				    struct unic_qp *qp, int32_t *left)
 {
 	switch (unic_fastpath_send(nic, qp, left)) {
 	case UNIC_FASTPATH_DONE:
@@ -479,7 +482,7 @@ static enum unic_turn send_rc_burst(struct unic_nic *nic, struct unic_qp *qp,
 
 /* A queue pair that is not of RC in RTS. */
 static __attribute__((noinline, cold)) enum unic_turn
-run_other_qp(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
+run_other_qp(struct unic_transport *nic, struct unic_qp *qp, int32_t *left)
 {
 	if (qp->state == UNIC_QPS_ERR)
 		return flush_qp(nic, qp, left);
@@ -497,7 +500,7 @@ bool unic_requester_is_local(struct unic_qp *qp)
 	       unic_local_op_is(unic_sq_slot(sq, sq->next)->opcode);
 }
 
-enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
+enum unic_turn unic_requester_send(struct unic_transport *nic, uint16_t idx,
 				   int32_t *left)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
@@ -541,7 +544,7 @@ static bool find_unanswered_read(struct unic_sq *sq, uint32_t upto,
 	return false;
 }
 
-static inline void advance_una(struct unic_nic *nic, struct unic_qp *qp,
+static inline void advance_una(struct unic_transport *nic, struct unic_qp *qp,
 			       uint32_t una)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -568,7 +571,8 @@ static inline void advance_una(struct unic_nic *nic, struct unic_qp *qp,
  * arrival proves: an acknowledgement beyond one says that responses were lost
  * (IBTA 9.9.2.1, implied NAK), and it is asked for again, once.
  */
-static void ack_up_to(struct unic_nic *nic, struct unic_qp *qp, uint32_t upto)
+static void ack_up_to(struct unic_transport *nic, struct unic_qp *qp,
+		      uint32_t upto)
 {
 	struct unic_sq *sq = &qp->sq;
 	bool lost = sq->reads && find_unanswered_read(sq, upto, &upto);
@@ -583,8 +587,8 @@ static void ack_up_to(struct unic_nic *nic, struct unic_qp *qp, uint32_t upto)
 	go_back(nic, qp, upto, 1);
 }
 
-static bool is_psn_in_flight(struct unic_nic *nic, const struct unic_sq *sq,
-			     uint32_t psn)
+static bool is_psn_in_flight(struct unic_transport *nic,
+			     const struct unic_sq *sq, uint32_t psn)
 {
 	if (unic_psn_diff(psn, sq->psn_una) >= 0 &&
 	    unic_psn_diff(psn, sq->psn_max) < 0)
@@ -593,7 +597,7 @@ static bool is_psn_in_flight(struct unic_nic *nic, const struct unic_sq *sq,
 	return false;
 }
 
-static void pause_sending(struct unic_nic *nic, struct unic_qp *qp,
+static void pause_sending(struct unic_transport *nic, struct unic_qp *qp,
 			  uint32_t psn, uint64_t ns)
 {
 	seek_psn(&qp->sq, psn);
@@ -604,7 +608,7 @@ static void pause_sending(struct unic_nic *nic, struct unic_qp *qp,
 	unic_qp_timer(nic, qp, nic->now_ns + ns);
 }
 
-static void handle_rnr_nak(struct unic_nic *nic, struct unic_qp *qp,
+static void handle_rnr_nak(struct unic_transport *nic, struct unic_qp *qp,
 			   uint32_t psn, uint32_t code)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -621,7 +625,7 @@ static void handle_rnr_nak(struct unic_nic *nic, struct unic_qp *qp,
 	pause_sending(nic, qp, psn, wait * NS_PER_10US);
 }
 
-static void retry_or_fail(struct unic_nic *nic, struct unic_qp *qp,
+static void retry_or_fail(struct unic_transport *nic, struct unic_qp *qp,
 			  uint32_t psn, uint32_t reason)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -634,8 +638,8 @@ static void retry_or_fail(struct unic_nic *nic, struct unic_qp *qp,
 	go_back(nic, qp, psn, reason);
 }
 
-static void handle_nak(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-		       uint8_t syn)
+static void handle_nak(struct unic_transport *nic, struct unic_qp *qp,
+		       uint32_t psn, uint8_t syn)
 {
 	static const uint8_t status[] = {
 		[UNIC_NAK_INV_REQ & 3] = UNIC_WC_REM_INV_REQ_ERR,
@@ -651,8 +655,8 @@ static void handle_nak(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 		UNIC_COUNT(nic, rx_bad_opcode); /* reserved code */
 }
 
-void unic_requester_ack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-			uint8_t syn)
+void unic_requester_ack(struct unic_transport *nic, struct unic_qp *qp,
+			uint32_t psn, uint8_t syn)
 {
 	uint32_t type = syn & UNIC_AETH_TYPE_MASK;
 
@@ -684,7 +688,7 @@ void unic_requester_ack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
  * of nothing, what it did not send is never sent. A READ was sent whole: the
  * peer may have taken all its PSNs and refuse what it is asked again (INV-16).
  */
-static void nullify_request(struct unic_nic *nic, struct unic_qp *qp,
+static void nullify_request(struct unic_transport *nic, struct unic_qp *qp,
 			    uint32_t s, uint32_t psn)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -711,8 +715,8 @@ static void nullify_request(struct unic_nic *nic, struct unic_qp *qp,
  * The peer brings a page and says when to come again, or earlier than it can:
  * no retry is counted, but so many times for one packet are too many.
  */
-static void retry_after(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-			uint32_t us)
+static void retry_after(struct unic_transport *nic, struct unic_qp *qp,
+			uint32_t psn, uint32_t us)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -729,8 +733,8 @@ static void retry_after(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	pause_sending(nic, qp, psn, us * NS_PER_US);
 }
 
-void unic_requester_vack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-			 uint32_t reason, uint32_t delay_us)
+void unic_requester_vack(struct unic_transport *nic, struct unic_qp *qp,
+			 uint32_t psn, uint32_t reason, uint32_t delay_us)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -762,7 +766,7 @@ static bool response_fits(const struct unic_pkt *pkt, uint32_t want, bool last)
 	return ends == last && pkt->len == want + aeth;
 }
 
-int unic_requester_response(struct unic_nic *nic, struct unic_qp *qp,
+int unic_requester_response(struct unic_transport *nic, struct unic_qp *qp,
 			    const struct unic_pkt *pkt)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -799,7 +803,8 @@ int unic_requester_response(struct unic_nic *nic, struct unic_qp *qp,
 	return -UNIC_EPENDING;
 }
 
-void unic_requester_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
+void unic_requester_placed(struct unic_transport *nic, struct unic_qp *qp,
+			   int err)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t psn = sq->psn_una, s = sq->una;
@@ -825,7 +830,7 @@ void unic_requester_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 
 /* ---------------------------------------------------------------- timers */
 
-void unic_requester_timeout(struct unic_nic *nic, struct unic_qp *qp)
+void unic_requester_timeout(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 

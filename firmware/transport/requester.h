@@ -16,7 +16,7 @@
 
 #include "unic_queue.h"
 
-struct unic_nic;
+struct unic_transport;
 struct unic_cuts;
 struct unic_pkt;
 struct unic_qp;
@@ -37,7 +37,7 @@ enum unic_turn {
  * sched.cost for each frame, and sched.cost_last for the last one of a request,
  * for a local operation, and for a request that ended unsent.
  */
-enum unic_turn unic_requester_send(struct unic_nic *nic, uint16_t idx,
+enum unic_turn unic_requester_send(struct unic_transport *nic, uint16_t idx,
 				   int32_t *left);
 
 /* A long message asks for acknowledgement when these bits of the PSN are set. */
@@ -49,48 +49,49 @@ bool unic_requester_is_local(struct unic_qp *qp);
 
 /** unic_requester_advance() - the packet with sq.psn, of one PSN, was sent;
  * @last: of its request. */
-void unic_requester_advance(struct unic_nic *nic, struct unic_qp *qp,
+void unic_requester_advance(struct unic_transport *nic, struct unic_qp *qp,
 			    bool last);
 
 /** unic_requester_timer() - the acknowledgement timer begins anew. */
-void unic_requester_timer(struct unic_nic *nic, struct unic_qp *qp);
+void unic_requester_timer(struct unic_transport *nic, struct unic_qp *qp);
 
 /** unic_requester_ack() - ACK, NAK, RNR NAK of the peer, syndrome @syn. */
-void unic_requester_ack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-			uint8_t syn);
+void unic_requester_ack(struct unic_transport *nic, struct unic_qp *qp,
+			uint32_t psn, uint8_t syn);
 
 /** unic_requester_vack() - a vendor acknowledgement: @reason, @delay_us. */
-void unic_requester_vack(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-			 uint32_t reason, uint32_t delay_us);
+void unic_requester_vack(struct unic_transport *nic, struct unic_qp *qp,
+			 uint32_t psn, uint32_t reason, uint32_t delay_us);
 
 /**
  * unic_requester_response() - a READ response. Returns 0: through with it;
  * -UNIC_EPENDING: roce.rx_sgl is filled in, place it and call
  * unic_requester_placed().
  */
-int unic_requester_response(struct unic_nic *nic, struct unic_qp *qp,
+int unic_requester_response(struct unic_transport *nic, struct unic_qp *qp,
 			    const struct unic_pkt *pkt);
 
 /** unic_requester_placed() - the payload of the response in hand is placed
  * (@err 0) or not. */
-void unic_requester_placed(struct unic_nic *nic, struct unic_qp *qp, int err);
+void unic_requester_placed(struct unic_transport *nic, struct unic_qp *qp,
+			   int err);
 
 /** unic_requester_filled() - a page that QP @idx waits for may be there now, or
  * cannot be had: go on and see. Nothing if it does not wait. */
-void unic_requester_filled(struct unic_nic *nic, uint16_t idx);
+void unic_requester_filled(struct unic_transport *nic, uint16_t idx);
 
 /** unic_requester_not_read() - the payload of the packet with @psn, which is not
  * sent, could not be read: with -UNIC_EMISS the QP falls silent until the page is
  * there, else the request fails, and the QP. */
-void unic_requester_not_read(struct unic_nic *nic, struct unic_qp *qp,
+void unic_requester_not_read(struct unic_transport *nic, struct unic_qp *qp,
 			     uint32_t psn, int err);
 
 /** unic_requester_timeout() - sq.timer_ns is over. */
-void unic_requester_timeout(struct unic_nic *nic, struct unic_qp *qp);
+void unic_requester_timeout(struct unic_transport *nic, struct unic_qp *qp);
 
 /** unic_requester_drop_holds() - of all work requests in the window; those that
  * held what @cuts has will complete EVICTED (NULL: none). */
-void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
+void unic_requester_drop_holds(struct unic_transport *nic, struct unic_qp *qp,
 			       const struct unic_cuts *cuts);
 
 /** unic_requester_holds() - does a work request of @qp, not acknowledged, hold
@@ -98,10 +99,10 @@ void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
 bool unic_requester_holds(struct unic_qp *qp, const struct unic_cuts *cuts);
 
 /** unic_requester_gathered() - a frame that waited for its payload ended. */
-void unic_requester_gathered(struct unic_nic *nic, uint16_t idx, int err);
+void unic_requester_gathered(struct unic_transport *nic, uint16_t idx, int err);
 
 /** unic_sq_fetched() - slots asked for have arrived. */
-void unic_sq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
+void unic_sq_fetched(struct unic_transport *nic, uint16_t idx, uint32_t count,
 		     bool ok);
 
 #endif /* UNIC_REQUESTER_H */

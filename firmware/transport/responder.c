@@ -4,7 +4,7 @@
 
 #include "memory/access.h"
 #include "memory/derived.h"
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/rd_resources.h"
 #include "transport/rq.h"
 
@@ -68,8 +68,8 @@ static uint64_t rc_pull_be64(struct request *q)
 
 /* --------------------------------------------------------------- refusals */
 
-static void owe_nak(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-		    uint8_t syndrome)
+static void owe_nak(struct unic_transport *nic, struct unic_qp *qp,
+		    uint32_t psn, uint8_t syndrome)
 {
 	qp->rsp.nak = syndrome;
 	qp->rsp.nak_psn = psn;
@@ -77,7 +77,7 @@ static void owe_nak(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
 
-void unic_responder_owe_ack(struct unic_nic *nic, struct unic_qp *qp)
+void unic_responder_owe_ack(struct unic_transport *nic, struct unic_qp *qp)
 {
 	qp->rsp.ack = true;
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
@@ -91,7 +91,7 @@ static void save_last_nak(struct unic_qp *qp, uint32_t psn, uint8_t syndrome)
 	qp->rsp.lasts = LASTS;
 }
 
-void unic_responder_last_word(struct unic_nic *nic, struct unic_qp *qp,
+void unic_responder_last_word(struct unic_transport *nic, struct unic_qp *qp,
 			      uint32_t psn, uint8_t syndrome)
 {
 	save_last_nak(qp, psn, syndrome);
@@ -99,7 +99,7 @@ void unic_responder_last_word(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* Fatal to both sides (IBTA 9.9.3: responder class C). */
-static int refuse_request(struct unic_nic *nic, struct unic_qp *qp,
+static int refuse_request(struct unic_transport *nic, struct unic_qp *qp,
 			  uint32_t psn, uint8_t syndrome,
 			  enum unic_wc_status status)
 {
@@ -108,7 +108,8 @@ static int refuse_request(struct unic_nic *nic, struct unic_qp *qp,
 	return 0;
 }
 
-static int bad_request(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+static int bad_request(struct unic_transport *nic, struct unic_qp *qp,
+		       uint32_t psn)
 {
 	UNIC_COUNT(nic, rx_bad_opcode);
 	return refuse_request(nic, qp, psn, UNIC_NAK_INV_REQ,
@@ -117,7 +118,7 @@ static int bad_request(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
 
 /* A page is missing and asked for: the peer is to come again. No PSN is used up,
  * so that nothing of the message is lost. */
-static void owe_retry_nak(struct unic_nic *nic, struct unic_qp *qp,
+static void owe_retry_nak(struct unic_transport *nic, struct unic_qp *qp,
 			  uint32_t psn)
 {
 	UNIC_COUNT(nic, miss_put_off);
@@ -128,7 +129,7 @@ static void owe_retry_nak(struct unic_nic *nic, struct unic_qp *qp,
 
 /* An rkey that did not pass. The peer learns nothing but that (MEMORY.md 2) -
  * unless all of it names a region taken back, and the peer understands. */
-void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
+void unic_responder_refused(struct unic_transport *nic, struct unic_qp *qp,
 			    uint32_t psn, int err)
 {
 	if (err == -UNIC_EEVICTED && qp->vendor) {
@@ -140,21 +141,21 @@ void unic_responder_refused(struct unic_nic *nic, struct unic_qp *qp,
 		return;
 	}
 	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)
-		unic_key_guard_wrong(nic, qp->dest_ipv4, qp->proc);
+		unic_key_guard_wrong(&nic->memory, qp->dest_ipv4, qp->proc);
 	refuse_request(nic, qp, psn, UNIC_NAK_REM_ACCESS,
 		       UNIC_WC_REM_ACCESS_ERR);
 }
 
-static int bad_access(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-		      int err)
+static int bad_access(struct unic_transport *nic, struct unic_qp *qp,
+		      uint32_t psn, int err)
 {
 	unic_responder_refused(nic, qp, psn, err);
 	return 0;
 }
 
 /* What unic_rq_pick() answered, if not 0. */
-static int no_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
-		      int err)
+static int no_receive(struct unic_transport *nic, struct unic_qp *qp,
+		      uint32_t psn, int err)
 {
 	if (err == -UNIC_EAGAIN)
 		return err;
@@ -173,7 +174,7 @@ static int no_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn,
 }
 
 /* The receive in use completes with an error, and the QP ends. */
-static int receive_failed(struct unic_nic *nic, struct unic_qp *qp,
+static int receive_failed(struct unic_transport *nic, struct unic_qp *qp,
 			  uint32_t psn, enum unic_wc_status status,
 			  uint8_t syndrome)
 {
@@ -187,7 +188,8 @@ static int receive_failed(struct unic_nic *nic, struct unic_qp *qp,
 	return refuse_request(nic, qp, psn, syndrome, status);
 }
 
-static int too_long(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
+static int too_long(struct unic_transport *nic, struct unic_qp *qp,
+		    uint32_t psn)
 {
 	return receive_failed(nic, qp, psn, UNIC_WC_LOC_LEN_ERR,
 			      UNIC_NAK_INV_REQ);
@@ -200,14 +202,14 @@ static int too_long(struct unic_nic *nic, struct unic_qp *qp, uint32_t psn)
  * on: nobody gets in between this and the completion that says so. In use: not
  * ready, so the peer comes again.
  */
-static int close_for_peer(struct unic_nic *nic, struct unic_qp *qp,
+static int close_for_peer(struct unic_transport *nic, struct unic_qp *qp,
 			  struct request *q)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 	int r;
 
 	m->imm = rc_pull_be32(q);
-	r = unic_derived_close(nic, m->imm, qp->pd, true);
+	r = unic_derived_close(&nic->memory, m->imm, qp->pd, true);
 	if (r == -UNIC_EAGAIN)
 		owe_nak(nic, qp, q->psn, UNIC_AETH_RNR | qp->rsp.rnr_code);
 	else if (r)
@@ -215,7 +217,8 @@ static int close_for_peer(struct unic_nic *nic, struct unic_qp *qp,
 	return r;
 }
 
-static int on_send(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+static int on_send(struct unic_transport *nic, struct unic_qp *qp,
+		   struct request *q)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 	uint32_t placed = q->flags & FIRST ? 0 : m->placed;
@@ -234,7 +237,7 @@ static int on_send(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 }
 
 /* The RETH of a WRITE, and the one access check for all of it. */
-static int begin_rc_write(struct unic_nic *nic, struct unic_qp *qp,
+static int begin_rc_write(struct unic_transport *nic, struct unic_qp *qp,
 			  struct request *q, struct unic_msg *m)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
@@ -253,11 +256,12 @@ static int begin_rc_write(struct unic_nic *nic, struct unic_qp *qp,
 		return 0;
 	if (!(qp->rights & UNIC_MR_REMOTE_WRITE))
 		return -UNIC_ERIGHTS;
-	r = unic_access(nic, rkey, qp->pd, UNIC_MR_REMOTE_WRITE, va, len,
-			&piece);
+	r = unic_access(&nic->memory, rkey, qp->pd, UNIC_MR_REMOTE_WRITE, va,
+			len, &piece);
 	m->mr = piece.mr;
 	m->bus = piece.bus;
-	m->direct = piece.len == len && !unic_mr_cached_at(nic, piece.mr);
+	m->direct = piece.len == len &&
+		    !unic_mr_cached_at(&nic->memory, piece.mr);
 	return r;
 }
 
@@ -275,7 +279,8 @@ static void target_span(struct unic_sgl *sgl, const struct unic_msg *m,
 		};
 }
 
-static int on_write(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+static int on_write(struct unic_transport *nic, struct unic_qp *qp,
+		    struct request *q)
 {
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
 	struct unic_msg *m = &qp->rsp.msg;
@@ -326,10 +331,11 @@ static bool parse_tketh(struct request *q, struct unic_tag *t, uint32_t mtu)
 }
 
 /* The peer has named too many wrong keys: not even a right one is looked at. */
-static bool is_rc_peer_held(struct unic_nic *nic, struct unic_qp *qp,
+static bool is_rc_peer_held(struct unic_transport *nic, struct unic_qp *qp,
 			    uint32_t psn)
 {
-	qp->rsp.guessed = unic_key_guard_held(nic, qp->dest_ipv4, qp->proc);
+	qp->rsp.guessed =
+		unic_key_guard_held(&nic->memory, qp->dest_ipv4, qp->proc);
 	if (qp->rsp.guessed)
 		owe_nak(nic, qp, psn, UNIC_AETH_RNR | UNIC_KEY_GUARD_RNR);
 	return qp->rsp.guessed;
@@ -337,7 +343,8 @@ static bool is_rc_peer_held(struct unic_nic *nic, struct unic_qp *qp,
 
 /* Apart: a call with seven arguments would cost its caller registers. */
 static void __attribute__((noinline, cold))
-trace_claim(struct unic_nic *nic, const struct unic_qp *qp, uint32_t token)
+trace_claim(struct unic_transport *nic, const struct unic_qp *qp,
+	    uint32_t token)
 {
 	UNIC_TRACE(nic, TOKEN_CLAIM, nic->tokens.token[token].proc, token,
 		   unic_qp_index(nic, qp), qp->rsp.psn, 0);
@@ -347,7 +354,7 @@ trace_claim(struct unic_nic *nic, const struct unic_qp *qp, uint32_t token)
  * First packet. The receive comes before the claim: a claim cannot be taken
  * back, and a message told "not ready" comes again (INV-9).
  */
-static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
+static int begin_token(struct unic_transport *nic, struct unic_qp *qp,
 		       struct request *q)
 {
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
@@ -371,9 +378,9 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 	m->mr = UNIC_MR_NIL;
 	m->direct = false;
 	m->multi = false;
-	m->refused = unic_token_claim(nic, &t, &qp->sender);
+	m->refused = unic_token_claim(&nic->memory, &t, &qp->sender);
 	if (unlikely(m->refused == UNIC_TOKEN_BAD_KEY)) {
-		unic_key_guard_wrong(nic, qp->dest_ipv4, qp->proc);
+		unic_key_guard_wrong(&nic->memory, qp->dest_ipv4, qp->proc);
 		qp->rsp.guessed = true;
 	}
 	sgl->n = 0;
@@ -385,7 +392,7 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 		m->iova = nic->tokens.token[t.index].iova + t.offset;
 		if (unic_token_multi(&nic->tokens, t.index)) {
 			m->multi = m->held = true;
-			unic_mr_hold(nic, m->mr);
+			unic_mr_hold(&nic->memory, m->mr);
 		} else if (unlikely(nic->trace.mask & UNIC_TG_OF_TOKEN_CLAIM)) {
 			trace_claim(nic, qp, t.index);
 		}
@@ -394,7 +401,8 @@ static int begin_token(struct unic_nic *nic, struct unic_qp *qp,
 	return -UNIC_EPENDING;
 }
 
-static int on_token(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+static int on_token(struct unic_transport *nic, struct unic_qp *qp,
+		    struct request *q)
 {
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
 	struct unic_msg *m = &qp->rsp.msg;
@@ -421,7 +429,8 @@ static void parse_read(struct request *q, struct unic_rd_resources_ask *ask)
 	ask->len = rc_pull_be32(q);
 }
 
-static int on_read(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
+static int on_read(struct unic_transport *nic, struct unic_qp *qp,
+		   struct request *q)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_rd_resources_ask ask;
@@ -443,7 +452,7 @@ static int on_read(struct unic_nic *nic, struct unic_qp *qp, struct request *q)
 	return 0;
 }
 
-static int duplicate_read(struct unic_nic *nic, struct unic_qp *qp,
+static int duplicate_read(struct unic_transport *nic, struct unic_qp *qp,
 			  struct request *q)
 {
 	struct unic_rd_resources_ask ask;
@@ -458,7 +467,7 @@ static int duplicate_read(struct unic_nic *nic, struct unic_qp *qp,
 
 /* ------------------------------------------------------------- one packet */
 
-static int out_of_order(struct unic_nic *nic, struct unic_qp *qp,
+static int out_of_order(struct unic_transport *nic, struct unic_qp *qp,
 			struct request *q)
 {
 	if (unic_psn_diff(q->psn, qp->rsp.psn) > 0) {
@@ -495,7 +504,7 @@ static bool is_rc_size_ok(const struct unic_qp *qp, const struct request *q,
 	return len <= mtu && (len || (q->flags & FIRST));
 }
 
-static int dispatch_request(struct unic_nic *nic, struct unic_qp *qp,
+static int dispatch_request(struct unic_transport *nic, struct unic_qp *qp,
 			    struct request *q)
 {
 	struct unic_msg *m = &qp->rsp.msg;
@@ -536,7 +545,7 @@ static uint32_t header_bytes(const struct request *q)
 	return n;
 }
 
-int unic_responder_request(struct unic_nic *nic, struct unic_qp *qp,
+int unic_responder_request(struct unic_transport *nic, struct unic_qp *qp,
 			   const struct unic_pkt *pkt)
 {
 	struct request q = { .at = pkt->ext, .len = pkt->len, .psn = pkt->psn };
@@ -571,27 +580,27 @@ int unic_responder_request(struct unic_nic *nic, struct unic_qp *qp,
 	return -UNIC_EPENDING;
 }
 
-void unic_responder_keep(struct unic_nic *nic, struct unic_qp *qp)
+void unic_responder_keep(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 
 	unic_rq_hold(nic, qp);
 	if (!m->held && m->kind == UNIC_MSG_WRITE && m->mr != UNIC_MR_NIL) {
 		m->held = true;
-		unic_mr_hold(nic, m->mr);
+		unic_mr_hold(&nic->memory, m->mr);
 	}
 }
 
-static void drop_target(struct unic_nic *nic, struct unic_msg *m)
+static void drop_target(struct unic_transport *nic, struct unic_msg *m)
 {
 	if (m->held) {
 		m->held = false;
-		unic_mr_unhold(nic, m->mr);
+		unic_mr_unhold(&nic->memory, m->mr);
 	}
 }
 
 /* The completion of a message that takes a receive. */
-static bool complete_rc_receive(struct unic_nic *nic, struct unic_qp *qp,
+static bool complete_rc_receive(struct unic_transport *nic, struct unic_qp *qp,
 				const struct unic_msg *m, uint32_t placed)
 {
 	struct unic_cqe cqe = { .opcode = UNIC_WC_RECV };
@@ -599,7 +608,8 @@ static bool complete_rc_receive(struct unic_nic *nic, struct unic_qp *qp,
 	if (m->with) {
 		cqe.imm = unic_to_le32(m->imm);
 		cqe.flags = m->with & IMM ? UNIC_WC_WITH_IMM : UNIC_WC_WITH_INV;
-		if ((m->with & INV) && unic_derived_unmake(nic, m->imm))
+		if ((m->with & INV) &&
+		    unic_derived_unmake(&nic->memory, m->imm))
 			UNIC_COUNT(nic, forms_inv_remote);
 	}
 	if (m->solicited)
@@ -619,23 +629,24 @@ static bool complete_rc_receive(struct unic_nic *nic, struct unic_qp *qp,
 
 /* The payload of the packet in hand met a missing page. A message that it was
  * to begin has not begun. */
-static void place_missed(struct unic_nic *nic, struct unic_qp *qp)
+static void place_missed(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 
 	if (m->kind != UNIC_MSG_SEND)
-		unic_fault_more(nic, m->mr, m->iova + m->left);
+		unic_fault_more(&nic->memory, m->mr, m->iova + m->left);
 	if (!m->placed) {
 		drop_target(nic, m);
 		unic_rq_drop_holds(nic, qp);
 		if (m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi)
-			unic_token_unclaim(nic, (uint16_t)m->token);
+			unic_token_unclaim(&nic->memory, (uint16_t)m->token);
 		m->kind = UNIC_MSG_NONE;
 	}
 	owe_retry_nak(nic, qp, qp->rsp.psn);
 }
 
-static bool place_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
+static bool place_failed(struct unic_transport *nic, struct unic_qp *qp,
+			 int err)
 {
 	uint32_t psn = qp->rsp.psn;
 
@@ -662,18 +673,19 @@ static bool place_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 }
 
 /* The message is whole; its state is given up. */
-static void end_message(struct unic_nic *nic, struct unic_qp *qp)
+static void end_message(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 
 	qp->rsp.msn = unic_psn_add(qp->rsp.msn, 1);
 	drop_target(nic, m);
 	if (m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi)
-		unic_token_finish(nic, (uint16_t)m->token, m->placed);
+		unic_token_finish(&nic->memory, (uint16_t)m->token, m->placed);
 	m->kind = UNIC_MSG_NONE;
 }
 
-bool unic_responder_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
+bool unic_responder_placed(struct unic_transport *nic, struct unic_qp *qp,
+			   int err)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_msg *m = &rsp->msg;
@@ -721,7 +733,7 @@ uint16_t unic_responder_holds(const struct unic_qp *qp,
 	return mr != UNIC_MR_NIL ? mr : message_holds(qp, cuts);
 }
 
-void unic_responder_part(struct unic_nic *nic, struct unic_qp *qp,
+void unic_responder_part(struct unic_transport *nic, struct unic_qp *qp,
 			 const struct unic_cuts *cuts)
 {
 	const struct unic_rsp *rsp = &qp->rsp;
@@ -745,7 +757,7 @@ static bool is_null_write(const struct unic_pkt *pkt)
 	       pkt->len == sizeof(struct unic_reth);
 }
 
-bool unic_responder_asked_again(struct unic_nic *nic, struct unic_qp *qp,
+bool unic_responder_asked_again(struct unic_transport *nic, struct unic_qp *qp,
 				const struct unic_pkt *pkt)
 {
 	struct unic_rsp *rsp = &qp->rsp;
@@ -769,19 +781,19 @@ bool unic_responder_asked_again(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* A token has not ended while bytes are on their way to its buffer. */
-void unic_responder_dma_end(struct unic_nic *nic, struct unic_qp *qp)
+void unic_responder_dma_end(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 
 	if (m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi) {
 		if (qp->dmas)
 			return; /* called again */
-		unic_token_abort(nic, (uint16_t)m->token, m->placed);
+		unic_token_abort(&nic->memory, (uint16_t)m->token, m->placed);
 	}
 	m->kind = UNIC_MSG_NONE;
 }
 
-void unic_responder_abort(struct unic_nic *nic, struct unic_qp *qp,
+void unic_responder_abort(struct unic_transport *nic, struct unic_qp *qp,
 			  const struct unic_cuts *cuts)
 {
 	qp->rq.cut |= unic_rq_holds(qp, cuts) != UNIC_MR_NIL;

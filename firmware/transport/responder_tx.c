@@ -5,7 +5,7 @@
  * (IBTA 9.7.5.1.1, coalescing and ordering).
  */
 #include "transport/frame.h"
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/rd_resources.h"
 #include "transport/responder.h"
 
@@ -17,8 +17,8 @@ static uint32_t aeth_word(const struct unic_rsp *rsp, uint8_t syndrome)
 	return (uint32_t)syndrome << 24 | rsp->msn;
 }
 
-static bool send_vack(struct unic_nic *nic, struct unic_qp *qp, uint32_t reason,
-		      uint32_t delay_us)
+static bool send_vack(struct unic_transport *nic, struct unic_qp *qp,
+		      uint32_t reason, uint32_t delay_us)
 {
 	uint8_t *frame = unic_frame_get(nic, qp);
 
@@ -34,7 +34,7 @@ static bool send_vack(struct unic_nic *nic, struct unic_qp *qp, uint32_t reason,
 	return true;
 }
 
-static bool send_aeth(struct unic_nic *nic, struct unic_qp *qp,
+static bool send_aeth(struct unic_transport *nic, struct unic_qp *qp,
 		      uint8_t syndrome, uint32_t psn)
 {
 	uint8_t *frame = unic_frame_get(nic, qp);
@@ -49,7 +49,7 @@ static bool send_aeth(struct unic_nic *nic, struct unic_qp *qp,
 	return true;
 }
 
-static bool send_nak(struct unic_nic *nic, struct unic_qp *qp)
+static bool send_nak(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
@@ -72,7 +72,7 @@ static bool send_nak(struct unic_nic *nic, struct unic_qp *qp)
 	return true;
 }
 
-static bool send_ack(struct unic_nic *nic, struct unic_qp *qp)
+static bool send_ack(struct unic_transport *nic, struct unic_qp *qp)
 {
 	if (!send_aeth(nic, qp, UNIC_AETH_ACK_NOCREDIT,
 		       unic_psn_add(qp->rsp.psn, -1u)))
@@ -90,8 +90,8 @@ static uint32_t response_opcode(bool first, bool last)
 }
 
 /* One packet of the READ at the head; @first of this execution. */
-static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first,
-			 int32_t *left)
+static int send_response(struct unic_transport *nic, struct unic_qp *qp,
+			 bool first, int32_t *left)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd = &rsp->read[rsp->rd_head];
@@ -128,18 +128,18 @@ static int send_response(struct unic_nic *nic, struct unic_qp *qp, bool first,
 }
 
 /* A page of it is missing: no more of it until it is there. */
-static void read_missed(struct unic_nic *nic, struct unic_qp *qp)
+static void read_missed(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_read *rd = &qp->rsp.read[qp->rsp.rd_head];
 	uint16_t idx = unic_qp_index(nic, qp);
 
-	unic_fault_more(nic, rd->mr, rd->iova + rd->len);
+	unic_fault_more(&nic->memory, rd->mr, rd->iova + rd->len);
 	qp->rsp.miss_wait = true;
-	if (!unic_fault_waits(nic, idx))
+	if (!unic_fault_waits(&nic->memory, idx))
 		unic_responder_filled(nic, idx);
 }
 
-void unic_responder_filled(struct unic_nic *nic, uint16_t idx)
+void unic_responder_filled(struct unic_transport *nic, uint16_t idx)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
@@ -150,7 +150,7 @@ void unic_responder_filled(struct unic_nic *nic, uint16_t idx)
 		unic_sched_reply(nic, idx);
 }
 
-static void read_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
+static void read_failed(struct unic_transport *nic, struct unic_qp *qp, int err)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd = &rsp->read[rsp->rd_head];
@@ -168,7 +168,7 @@ static void read_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 
 /* Responses of the READ at the head, as many as one turn may send. */
 static __attribute__((noinline)) enum unic_turn
-run_read(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
+run_read(struct unic_transport *nic, struct unic_qp *qp, int32_t *left)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd = &rsp->read[rsp->rd_head];
@@ -200,7 +200,7 @@ run_read(struct unic_nic *nic, struct unic_qp *qp, int32_t *left)
 	return UNIC_TURN_MORE;
 }
 
-void unic_responder_gathered(struct unic_nic *nic, uint16_t idx, int err)
+void unic_responder_gathered(struct unic_transport *nic, uint16_t idx, int err)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 	struct unic_rsp *rsp = &qp->rsp;
@@ -223,7 +223,7 @@ void unic_responder_gathered(struct unic_nic *nic, uint16_t idx, int err)
 	unic_sched_reply(nic, idx);
 }
 
-enum unic_turn unic_responder_reply(struct unic_nic *nic, uint16_t idx,
+enum unic_turn unic_responder_reply(struct unic_transport *nic, uint16_t idx,
 				    int32_t *left)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];

@@ -18,7 +18,7 @@
 #include "unic_port.h"
 #include "unic_wire.h"
 
-struct unic_nic;
+struct unic_transport;
 struct unic_qp;
 
 #define UNIC_FRAME_OVERHEAD \
@@ -105,11 +105,11 @@ struct unic_roce {
 
 /** unic_roce_init() - forget everything; a received frame still held goes back
  * to the port. No DMA may be in flight. */
-void unic_roce_init(struct unic_nic *nic);
+void unic_roce_init(struct unic_transport *nic);
 
 /** unic_roce_count() - what was sent, received and moved since goes into the
  * counters. */
-void unic_roce_count(struct unic_nic *nic);
+void unic_roce_count(struct unic_transport *nic);
 
 /** unic_roce_length() - make @h, of a packet to or from the peer of @t, that of
  * IP packets of @ip bytes. */
@@ -118,7 +118,7 @@ void unic_roce_length(const struct unic_roce_tmpl *t, struct unic_headers *h,
 
 /** unic_roce_template() - build @qp's header template from its addresses, and
  * the other way round what the lane expects from them: nothing yet. */
-void unic_roce_template(struct unic_nic *nic, struct unic_qp *qp);
+void unic_roce_template(struct unic_transport *nic, struct unic_qp *qp);
 
 /**
  * unic_frame_get() - a frame buffer along @qp's path, for one frame that needs
@@ -126,7 +126,7 @@ void unic_roce_template(struct unic_nic *nic, struct unic_qp *qp);
  * Returns NULL when that has no room (then roce.tx_blocked is set), or when all
  * transmit jobs wait.
  */
-uint8_t *unic_frame_get(struct unic_nic *nic, const struct unic_qp *qp);
+uint8_t *unic_frame_get(struct unic_transport *nic, const struct unic_qp *qp);
 
 /**
  * unic_tx_get() - a frame of @qp, headers up to BTH still missing.
@@ -134,7 +134,8 @@ uint8_t *unic_frame_get(struct unic_nic *nic, const struct unic_qp *qp);
  * UNIC_EXT_OFF; the caller describes payload in tx->sgl (n, span, local) or
  * copies it himself with sgl.n = 0; then unic_tx_put().
  */
-struct unic_tx *unic_tx_get(struct unic_nic *nic, uint16_t qp, bool responder);
+struct unic_tx *unic_tx_get(struct unic_transport *nic, uint16_t qp,
+			    bool responder);
 
 /**
  * unic_tx_put() - gather the payload, fill in headers, pad and ICRC, send.
@@ -146,8 +147,8 @@ struct unic_tx *unic_tx_get(struct unic_nic *nic, uint16_t qp, bool responder);
  * unic_qp_tx_done() will be told. -UNIC_EAGAIN: no room, nothing was sent, the
  * buffer is given back. -UNIC_EBUS, -UNIC_EEVICTED: given back unsent.
  */
-int unic_tx_put(struct unic_nic *nic, struct unic_tx *tx, uint32_t op_flags,
-		uint32_t apsn, uint32_t len);
+int unic_tx_put(struct unic_transport *nic, struct unic_tx *tx,
+		uint32_t op_flags, uint32_t apsn, uint32_t len);
 
 /**
  * unic_tx_adopt() - a frame of unic_frame_get() whose payload, all of it in
@@ -155,23 +156,23 @@ int unic_tx_put(struct unic_nic *nic, struct unic_tx *tx, uint32_t op_flags,
  * job; its headers may still be written.
  * @len: bytes behind BTH, before padding.
  */
-void unic_tx_adopt(struct unic_nic *nic, const struct unic_qp *qp,
+void unic_tx_adopt(struct unic_transport *nic, const struct unic_qp *qp,
 		   uint8_t *frame, uint32_t len, uint16_t mr);
 
 /** unic_tx_forget() - frames of QP @qp that wait for payload are not sent. */
-void unic_tx_forget(struct unic_nic *nic, uint16_t qp);
+void unic_tx_forget(struct unic_transport *nic, uint16_t qp);
 
 /** unic_tx_gathered() - a piece of transmit job @slot has ended. */
-void unic_tx_gathered(struct unic_nic *nic, uint16_t slot);
+void unic_tx_gathered(struct unic_transport *nic, uint16_t slot);
 
 /** unic_tx_datagram() - a frame outside any QP: UD SEND to QP 1 of @ipv4.
  * 0 or -UNIC_EAGAIN. */
-int unic_tx_datagram(struct unic_nic *nic, uint32_t ipv4, const uint8_t mac[6],
-		     const void *data, uint32_t len);
+int unic_tx_datagram(struct unic_transport *nic, uint32_t ipv4,
+		     const uint8_t mac[6], const void *data, uint32_t len);
 
 /** unic_tx_raw() - send @len bytes (from the Ethernet header on, padded to 60)
  * as they are. 0 or -UNIC_EAGAIN. */
-int unic_tx_raw(struct unic_nic *nic, const void *frame, uint32_t len);
+int unic_tx_raw(struct unic_transport *nic, const void *frame, uint32_t len);
 
 /**
  * unic_rx_poll() - take at most UNIC_RX_BATCH frames from the port, none while
@@ -179,22 +180,23 @@ int unic_tx_raw(struct unic_nic *nic, const void *frame, uint32_t len);
  * all else is counted and dropped. A frame goes back to the port when it is done
  * with, at once unless DMA is pending. True if there was work.
  */
-bool unic_rx_poll(struct unic_nic *nic);
+bool unic_rx_poll(struct unic_transport *nic);
 
 /** unic_rx_again() - a frame kept by unic_parked_keep(), while rx_stage is IDLE:
  * as if it came now. unic_parked_done() is called when it is done with. */
-void unic_rx_again(struct unic_nic *nic, const struct unic_rx *rx);
+void unic_rx_again(struct unic_transport *nic, const struct unic_rx *rx);
 
 /* mad.c */
 
 /** unic_mad_send() - MAD_SEND. 0, -UNIC_EINVAL, -UNIC_ENOROUTE (we have no
  * address), -UNIC_EAGAIN (link full). */
 struct unic_cmd_mad_send;
-int unic_mad_send(struct unic_nic *nic, const struct unic_cmd_mad_send *cmd,
+int unic_mad_send(struct unic_transport *nic,
+		  const struct unic_cmd_mad_send *cmd,
 		  const uint8_t data[UNIC_MAD_BYTES]);
 
 /** unic_mad_frame() - a datagram to QP 1 arrived; @mac is its sender's. */
-void unic_mad_frame(struct unic_nic *nic, const struct unic_pkt *pkt,
+void unic_mad_frame(struct unic_transport *nic, const struct unic_pkt *pkt,
 		    const uint8_t mac[6]);
 
 #endif /* UNIC_ROCE_H */

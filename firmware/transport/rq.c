@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "memory/fault.h"
-#include "nic.h"
+#include "transport/transport.h"
 
 #define FLUSH_BATCH 16u
 #define FETCH_ALIGN 4096u /* no region has smaller pages */
@@ -79,15 +79,16 @@ static uint32_t run_of(const struct unic_rq *rq, uint32_t s)
 	return rq_min(n, UNIC_RQ_WINDOW - s % UNIC_RQ_WINDOW);
 }
 
-static int fetch_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
-		       uint32_t n, enum unic_dma_owner owner, void *to)
+static int fetch_slots(struct unic_transport *nic, struct unic_qp *qp,
+		       uint32_t s, uint32_t n, enum unic_dma_owner owner,
+		       void *to)
 {
 	uint32_t bytes = n * UNIC_SLOT_BYTES;
 	struct unic_rq *rq = &qp->rq;
 	struct unic_piece piece;
 	int r;
 
-	r = unic_xlate(nic, qp->mr,
+	r = unic_xlate(&nic->memory, qp->mr,
 		       rq->iova + (uint64_t)(s & rq->mask) * UNIC_SLOT_BYTES,
 		       bytes, &piece);
 	if (r)
@@ -98,14 +99,15 @@ static int fetch_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 			      piece.bus, to, n);
 }
 
-static void add_fetched(struct unic_nic *nic, struct unic_qp *qp, uint32_t n)
+static void add_fetched(struct unic_transport *nic, struct unic_qp *qp,
+			uint32_t n)
 {
 	qp->rq.fetched += n;
 	unic_rq_ahead_want(nic, qp);
 }
 
 /* More slots for the window. 0, -UNIC_EAGAIN, -UNIC_ENOQP (none), -UNIC_EBUS */
-static int fetch_window(struct unic_nic *nic, struct unic_qp *qp)
+static int fetch_window(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint32_t n = rq_min(run_of(rq, rq->fetched),
@@ -130,7 +132,7 @@ static int fetch_window(struct unic_nic *nic, struct unic_qp *qp)
 	return r;
 }
 
-void unic_rq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
+void unic_rq_fetched(struct unic_transport *nic, uint16_t idx, uint32_t count,
 		     bool ok)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
@@ -148,7 +150,7 @@ void unic_rq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
 
 /* ---------------------------------------------------------- completions */
 
-static bool post_recv_cqe(struct unic_nic *nic, struct unic_qp *qp,
+static bool post_recv_cqe(struct unic_transport *nic, struct unic_qp *qp,
 			  const struct unic_rq_slot *slot, struct unic_cqe *cqe)
 {
 	cqe->wr_id = slot->wr_id;
@@ -161,7 +163,7 @@ static bool post_recv_cqe(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* A receive that nothing was placed in. */
-static bool post_error_cqe(struct unic_nic *nic, struct unic_qp *qp,
+static bool post_error_cqe(struct unic_transport *nic, struct unic_qp *qp,
 			   const struct unic_rq_slot *slot, uint8_t status,
 			   uint8_t detail)
 {
@@ -174,7 +176,7 @@ static bool post_error_cqe(struct unic_nic *nic, struct unic_qp *qp,
 	return post_recv_cqe(nic, qp, slot, &cqe);
 }
 
-bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
+bool unic_rq_complete(struct unic_transport *nic, struct unic_qp *qp,
 		      struct unic_cqe *cqe)
 {
 	struct unic_rq *rq = &qp->rq;
@@ -198,7 +200,7 @@ bool unic_rq_complete(struct unic_nic *nic, struct unic_qp *qp,
 /* ------------------------------------------------------------- the choice */
 
 /* May a message pass over one more receive in this round? */
-static bool can_skip_receive(struct unic_nic *nic)
+static bool can_skip_receive(struct unic_transport *nic)
 {
 	struct unic_qps *qps = &nic->qps;
 
@@ -216,7 +218,7 @@ static int fail_with_detail(uint8_t *detail, enum unic_wc_detail why)
 }
 
 /* The access check of all of a receive's buffers. */
-static int check_receive(struct unic_nic *nic, struct unic_qp *qp,
+static int check_receive(struct unic_transport *nic, struct unic_qp *qp,
 			 const struct unic_rq_slot *slot, uint8_t *detail)
 {
 	static const uint8_t zero[sizeof(slot->rsvd0)];
@@ -234,13 +236,14 @@ static int check_receive(struct unic_nic *nic, struct unic_qp *qp,
 		len = unic_from_le32(slot->sge[i].len);
 		if (!len)
 			continue;
-		r = unic_access(nic, unic_from_le32(slot->sge[i].lkey), qp->pd,
-				UNIC_MR_LOCAL_WRITE,
+		r = unic_access(&nic->memory, unic_from_le32(slot->sge[i].lkey),
+				qp->pd, UNIC_MR_LOCAL_WRITE,
 				unic_from_le64(slot->sge[i].iova), len, &piece);
 		/* what its index is now says nothing of a receive that the
 		 * sweep would have found before */
 		if (r == -UNIC_ESTAG &&
-		    unic_revoked_has(nic, unic_from_le32(slot->sge[i].lkey)))
+		    unic_revoked_has(&nic->memory,
+				     unic_from_le32(slot->sge[i].lkey)))
 			r = -UNIC_EEVICTED;
 		if (r) {
 			*detail = unic_qp_refused(nic, qp, r);
@@ -254,8 +257,8 @@ static int check_receive(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* Receive @s, which is @slot, met a message and is of no use. */
-static int reject_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
-			  const struct unic_rq_slot *slot, int err,
+static int reject_receive(struct unic_transport *nic, struct unic_qp *qp,
+			  uint32_t s, const struct unic_rq_slot *slot, int err,
 			  uint8_t detail)
 {
 	uint8_t status = err == -UNIC_EEVICTED ? UNIC_WC_EVICTED
@@ -274,7 +277,8 @@ static int reject_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
 }
 
 /* The next receive not before @*s that is fetched and not completed. */
-static int next_posted(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
+static int next_posted(struct unic_transport *nic, struct unic_qp *qp,
+		       uint32_t *s)
 {
 	struct unic_rq *rq = &qp->rq;
 	int r;
@@ -294,8 +298,8 @@ static int next_posted(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
 }
 
 /* Is receive @s good for a message with data? 1: yes, 0: look further. */
-static int try_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
-		       const struct unic_rq_slot *slot)
+static int try_receive(struct unic_transport *nic, struct unic_qp *qp,
+		       uint32_t s, const struct unic_rq_slot *slot)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint8_t detail = 0;
@@ -319,7 +323,7 @@ static void pick_receive(struct unic_rq *rq, uint32_t s, bool data, bool far)
 }
 
 /* Have receive @s, which is behind the window, in rq->far. */
-static int fetch_far(struct unic_nic *nic, struct unic_qp *qp, uint32_t s)
+static int fetch_far(struct unic_transport *nic, struct unic_qp *qp, uint32_t s)
 {
 	struct unic_rq *rq = &qp->rq;
 	int r;
@@ -357,7 +361,7 @@ static uint64_t length_of(const struct unic_rq_slot *slot)
  * where the search was when it had to wait. At most a ring of them, once for
  * each time that something is posted, and some in each round.
  */
-static int pick_far(struct unic_nic *nic, struct unic_qp *qp)
+static int pick_far(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint32_t s = rq->fetched;
@@ -390,7 +394,7 @@ static int pick_far(struct unic_nic *nic, struct unic_qp *qp)
 	return -UNIC_ENOQP;
 }
 
-int unic_rq_pick(struct unic_nic *nic, struct unic_qp *qp, bool data)
+int unic_rq_pick(struct unic_transport *nic, struct unic_qp *qp, bool data)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint32_t s = rq->head;
@@ -416,7 +420,8 @@ int unic_rq_pick(struct unic_nic *nic, struct unic_qp *qp, bool data)
 	return 0;
 }
 
-int unic_rq_pick_from(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
+int unic_rq_pick_from(struct unic_transport *nic, struct unic_qp *qp,
+		      uint32_t *s)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint32_t at;
@@ -471,7 +476,7 @@ static uint32_t is_sge_used(const struct unic_rq *rq, uint32_t i)
 	       unic_from_le32(slot->sge[i].len) != 0;
 }
 
-void unic_rq_hold(struct unic_nic *nic, struct unic_qp *qp)
+void unic_rq_hold(struct unic_transport *nic, struct unic_qp *qp)
 {
 	uint32_t i;
 
@@ -479,11 +484,11 @@ void unic_rq_hold(struct unic_nic *nic, struct unic_qp *qp)
 		return;
 	for (i = 0; i < UNIC_RQ_SGE_MAX; i++)
 		if (is_sge_used(&qp->rq, i))
-			unic_mr_hold(nic, qp->rq.mr[i]);
+			unic_mr_hold(&nic->memory, qp->rq.mr[i]);
 	qp->rq.held = true;
 }
 
-void unic_rq_drop_holds(struct unic_nic *nic, struct unic_qp *qp)
+void unic_rq_drop_holds(struct unic_transport *nic, struct unic_qp *qp)
 {
 	uint32_t i;
 
@@ -492,7 +497,7 @@ void unic_rq_drop_holds(struct unic_nic *nic, struct unic_qp *qp)
 	qp->rq.held = false;
 	for (i = 0; i < UNIC_RQ_SGE_MAX; i++)
 		if (is_sge_used(&qp->rq, i))
-			unic_mr_unhold(nic, qp->rq.mr[i]);
+			unic_mr_unhold(&nic->memory, qp->rq.mr[i]);
 }
 
 uint16_t unic_rq_holds(const struct unic_qp *qp, const struct unic_cuts *cuts)
@@ -517,7 +522,8 @@ static void fetch_blank(struct unic_rq *rq)
 	rq->fetched++;
 }
 
-static int flush_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
+static int flush_receive(struct unic_transport *nic, struct unic_qp *qp,
+			 uint32_t *s)
 {
 	struct unic_rq *rq = &qp->rq;
 	int r = next_posted(nic, qp, s);
@@ -540,7 +546,7 @@ static int flush_receive(struct unic_nic *nic, struct unic_qp *qp, uint32_t *s)
 	return 0;
 }
 
-bool unic_rq_flush(struct unic_nic *nic, struct unic_qp *qp)
+bool unic_rq_flush(struct unic_transport *nic, struct unic_qp *qp)
 {
 	uint32_t s = qp->rq.head, n;
 	int r;
@@ -562,7 +568,7 @@ static bool is_posted_to(const struct unic_qp *qp)
 	       qp->state != UNIC_QPS_ERR;
 }
 
-void unic_rq_ahead_want(struct unic_nic *nic, const struct unic_qp *qp)
+void unic_rq_ahead_want(struct unic_transport *nic, const struct unic_qp *qp)
 {
 	uint32_t idx = unic_qp_index(nic, qp);
 
@@ -572,7 +578,7 @@ void unic_rq_ahead_want(struct unic_nic *nic, const struct unic_qp *qp)
 	nic->chores = true;
 }
 
-void unic_rq_ahead_more(struct unic_nic *nic)
+void unic_rq_ahead_more(struct unic_transport *nic)
 {
 	uint32_t i;
 
@@ -585,7 +591,7 @@ void unic_rq_ahead_more(struct unic_nic *nic)
 }
 
 /* False: too many misses are open. */
-static bool prefetch_slot(struct unic_nic *nic, const struct unic_qp *qp,
+static bool prefetch_slot(struct unic_transport *nic, const struct unic_qp *qp,
 			  const struct unic_rq_slot *slot)
 {
 	uint32_t i, len;
@@ -593,15 +599,15 @@ static bool prefetch_slot(struct unic_nic *nic, const struct unic_qp *qp,
 	for (i = 0; i < slot->num_sge && i < UNIC_RQ_SGE_MAX; i++) {
 		len = unic_from_le32(slot->sge[i].len);
 		if (len &&
-		    !unic_fault_ahead(nic, unic_from_le32(slot->sge[i].lkey),
-				      qp->pd, unic_from_le64(slot->sge[i].iova),
-				      len))
+		    !unic_fault_ahead(&nic->memory,
+				      unic_from_le32(slot->sge[i].lkey), qp->pd,
+				      unic_from_le64(slot->sge[i].iova), len))
 			return false;
 	}
 	return true;
 }
 
-static bool prefetch_receives(struct unic_nic *nic, struct unic_qp *qp)
+static bool prefetch_receives(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint32_t idx = unic_qp_index(nic, qp);
@@ -634,7 +640,7 @@ static uint32_t next_prefetch_qp(const struct unic_qps *qps, uint32_t from)
 	return UNIC_QPS;
 }
 
-bool unic_rq_ahead(struct unic_nic *nic)
+bool unic_rq_ahead(struct unic_transport *nic)
 {
 	struct unic_qps *qps = &nic->qps;
 	bool worked = false;
@@ -654,7 +660,7 @@ bool unic_rq_ahead(struct unic_nic *nic)
 	return worked;
 }
 
-bool unic_rq_ahead_due(const struct unic_nic *nic)
+bool unic_rq_ahead_due(const struct unic_transport *nic)
 {
 	uint32_t i, any = 0;
 
@@ -665,7 +671,7 @@ bool unic_rq_ahead_due(const struct unic_nic *nic)
 
 /* ---------------------------------------------------------------- sweep */
 
-bool unic_rq_sweep_due(const struct unic_nic *nic)
+bool unic_rq_sweep_due(const struct unic_transport *nic)
 {
 	return unic_revoked_any(&nic->revoked);
 }
@@ -678,36 +684,38 @@ static void sweep_begin_qp(struct unic_qps *qps)
 	qps->sweep_stale = qps->sweep_fetching;
 }
 
-static bool has_revoked_sge(const struct unic_nic *nic,
+static bool has_revoked_sge(const struct unic_transport *nic,
 			    const struct unic_rq_slot *slot)
 {
 	uint32_t i;
 
 	for (i = 0; i < slot->num_sge && i < UNIC_RQ_SGE_MAX; i++)
 		if (slot->sge[i].len &&
-		    unic_revoked_has(nic, unic_from_le32(slot->sge[i].lkey)))
+		    unic_revoked_has(&nic->memory,
+				     unic_from_le32(slot->sge[i].lkey)))
 			return true;
 	return false;
 }
 
-static void sweep_next_qp(struct unic_nic *nic)
+static void sweep_next_qp(struct unic_transport *nic)
 {
 	struct unic_qps *qps = &nic->qps;
 
 	if (++qps->sweep_qp == UNIC_QPS)
 		qps->sweep_qp = 0;
-	unic_revoked_pass(nic);
+	unic_revoked_pass(&nic->memory);
 	sweep_begin_qp(qps);
 	qps->sweeping = unic_rq_sweep_due(nic);
 }
 
-void unic_rq_sweep_forget(struct unic_nic *nic, uint16_t idx)
+void unic_rq_sweep_forget(struct unic_transport *nic, uint16_t idx)
 {
 	if (unic_rq_sweep_due(nic) && nic->qps.sweep_qp == idx)
 		sweep_next_qp(nic);
 }
 
-void unic_rq_swept(struct unic_nic *nic, uint16_t idx, uint32_t count, bool ok)
+void unic_rq_swept(struct unic_transport *nic, uint16_t idx, uint32_t count,
+		   bool ok)
 {
 	struct unic_qps *qps = &nic->qps;
 
@@ -723,7 +731,7 @@ void unic_rq_swept(struct unic_nic *nic, uint16_t idx, uint32_t count, bool ok)
 
 /* Have slots [sweep_at, +sweep_have) in sweep_slot. What the window holds is
  * what a message would use, so that is looked at where there is a choice. */
-static int sweep_read(struct unic_nic *nic, struct unic_qp *qp)
+static int sweep_read(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_qps *qps = &nic->qps;
 	struct unic_rq *rq = &qp->rq;
@@ -749,8 +757,8 @@ static int sweep_read(struct unic_nic *nic, struct unic_qp *qp)
 	return r;
 }
 
-static bool sweep_slot(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
-		       const struct unic_rq_slot *slot)
+static bool sweep_slot(struct unic_transport *nic, struct unic_qp *qp,
+		       uint32_t s, const struct unic_rq_slot *slot)
 {
 	struct unic_rq *rq = &qp->rq;
 
@@ -770,7 +778,7 @@ static bool can_sweep_qp(const struct unic_qps *qps, const struct unic_qp *qp)
 }
 
 /* What was read, at most a window. False: there is no room for a completion. */
-static bool sweep_slots(struct unic_nic *nic, struct unic_qp *qp)
+static bool sweep_slots(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_qps *qps = &nic->qps;
 	uint32_t i, n = qps->sweep_have;
@@ -782,7 +790,7 @@ static bool sweep_slots(struct unic_nic *nic, struct unic_qp *qp)
 	return true;
 }
 
-bool unic_rq_sweep(struct unic_nic *nic)
+bool unic_rq_sweep(struct unic_transport *nic)
 {
 	struct unic_qps *qps = &nic->qps;
 	struct unic_qp *qp = &qps->qp[qps->sweep_qp];

@@ -4,7 +4,7 @@
 
 #include "base/icrc.h"
 #include "transport/fastpath.h"
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/requester.h"
 #include "transport/responder.h"
 #include "transport/ud_uc.h"
@@ -28,7 +28,7 @@ static inline uint32_t word_at(const uint8_t *frame, uint32_t off)
 	return unic_from_be32(UNIC_READ_ONCE(*p));
 }
 
-static int drop_frame(struct unic_nic *nic, enum unic_counter why)
+static int drop_frame(struct unic_transport *nic, enum unic_counter why)
 {
 	nic->counter[why]++;
 	UNIC_TRACE(nic, RX_DROP, 0xffff, why, 0, 0, 0);
@@ -50,7 +50,7 @@ static bool csum_ok(const uint32_t ip[5])
  * IPv4 and UDP. Returns the bytes of the IPv4 packet, 0 if it is not a RoCEv2
  * packet for us (counted).
  */
-static uint32_t check_ip(struct unic_nic *nic, const struct unic_rx *rx,
+static uint32_t check_ip(struct unic_transport *nic, const struct unic_rx *rx,
 			 uint32_t *src)
 {
 	uint32_t w[5], i, len, ports, udp;
@@ -85,7 +85,7 @@ static bool icrc_ok(const struct unic_rx *rx, uint32_t len)
 
 /* The rest of a frame, once its integrity is certain. Returns the QP number,
  * or UINT32_MAX (counted). */
-static uint32_t parse_bth(struct unic_nic *nic, const struct unic_rx *rx,
+static uint32_t parse_bth(struct unic_transport *nic, const struct unic_rx *rx,
 			  uint32_t len, struct unic_pkt *pkt)
 {
 	uint32_t op = word_at(rx->frame, UNIC_BTH_OFF);
@@ -112,7 +112,7 @@ static uint32_t parse_bth(struct unic_nic *nic, const struct unic_rx *rx,
 	return dqpn & UNIC_QPN_MASK;
 }
 
-static int to_requester(struct unic_nic *nic, struct unic_qp *qp,
+static int to_requester(struct unic_transport *nic, struct unic_qp *qp,
 			const struct unic_pkt *pkt)
 {
 	if (qp->state != UNIC_QPS_RTS)
@@ -144,7 +144,8 @@ static inline bool is_request(const struct unic_pkt *pkt)
 	       (pkt->opcode | 1) == UNIC_OP_SEND_ONLY_INV;
 }
 
-static inline void set_rx_qp(struct unic_nic *nic, const struct unic_qp *qp,
+static inline void set_rx_qp(struct unic_transport *nic,
+			     const struct unic_qp *qp,
 			     const struct unic_pkt *pkt)
 {
 	UNIC_TRACE(nic, RX, qp->proc, pkt->opcode, qp->qpn, pkt->psn, pkt->len);
@@ -153,7 +154,7 @@ static inline void set_rx_qp(struct unic_nic *nic, const struct unic_qp *qp,
 	nic->qps.roce.rx_response = false;
 }
 
-static int to_qp(struct unic_nic *nic, struct unic_qp *qp,
+static int to_qp(struct unic_transport *nic, struct unic_qp *qp,
 		 const struct unic_pkt *pkt)
 {
 	set_rx_qp(nic, qp, pkt);
@@ -165,7 +166,7 @@ static int to_qp(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* There is no such reliable connection, or it is over. */
-static __attribute__((noinline, cold)) int to_other(struct unic_nic *nic,
+static __attribute__((noinline, cold)) int to_other(struct unic_transport *nic,
 						    struct unic_qp *qp,
 						    const struct unic_pkt *pkt,
 						    const uint8_t *frame)
@@ -181,7 +182,7 @@ static __attribute__((noinline, cold)) int to_other(struct unic_nic *nic,
 	return drop_frame(nic, UNIC_C_rx_no_qp);
 }
 
-static int roce_frame(struct unic_nic *nic, const struct unic_rx *rx)
+static int roce_frame(struct unic_transport *nic, const struct unic_rx *rx)
 {
 	struct unic_pkt pkt;
 	struct unic_qp *qp;
@@ -208,7 +209,7 @@ static int roce_frame(struct unic_nic *nic, const struct unic_rx *rx)
 	return to_qp(nic, qp, &pkt);
 }
 
-static bool is_our_mac(const struct unic_nic *nic, const uint8_t *frame)
+static bool is_our_mac(const struct unic_transport *nic, const uint8_t *frame)
 {
 	const uint16_t *f = (const void *)frame;
 	const uint16_t *mac = (const void *)nic->link.mac;
@@ -217,7 +218,7 @@ static bool is_our_mac(const struct unic_nic *nic, const uint8_t *frame)
 }
 
 /* 0: through with it; -UNIC_EAGAIN: again later; -UNIC_EPENDING: place it. */
-static int demux_frame(struct unic_nic *nic, const struct unic_rx *rx)
+static int demux_frame(struct unic_transport *nic, const struct unic_rx *rx)
 {
 	const uint8_t *f = rx->frame;
 	uint32_t type;
@@ -235,7 +236,7 @@ static int demux_frame(struct unic_nic *nic, const struct unic_rx *rx)
 }
 
 /* Is the connection over that the frame in hand is of? (INV-18) */
-static inline bool is_conn_over(const struct unic_nic *nic)
+static inline bool is_conn_over(const struct unic_transport *nic)
 {
 	const struct unic_roce *roce = &nic->qps.roce;
 
@@ -243,20 +244,21 @@ static inline bool is_conn_over(const struct unic_nic *nic)
 }
 
 /* The QP the frame in hand is for, if it still receives for that connection. */
-static struct unic_qp *rx_qp(struct unic_nic *nic)
+static struct unic_qp *rx_qp(struct unic_transport *nic)
 {
 	struct unic_qp *qp = &nic->qps.qp[nic->qps.roce.rx_qp];
 
 	return is_conn_over(nic) || !unic_qp_receives(qp) ? NULL : qp;
 }
 
-static bool packet_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
+static bool packet_placed(struct unic_transport *nic, struct unic_qp *qp,
+			  int err)
 {
 	return qp->type ? unic_ud_uc_placed(nic, qp, err)
 			: unic_responder_placed(nic, qp, err);
 }
 
-static enum unic_rx_stage finish_frame(struct unic_nic *nic)
+static enum unic_rx_stage finish_frame(struct unic_transport *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	struct unic_qp *qp = rx_qp(nic);
@@ -274,7 +276,7 @@ static enum unic_rx_stage finish_frame(struct unic_nic *nic)
 }
 
 /* Submit what is left of the payload and see whether all of it has arrived. */
-static enum unic_rx_stage place_payload(struct unic_nic *nic)
+static enum unic_rx_stage place_payload(struct unic_transport *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	struct unic_qp *qp = &nic->qps.qp[roce->rx_qp];
@@ -285,13 +287,14 @@ static enum unic_rx_stage place_payload(struct unic_nic *nic)
 	if (r && r != -UNIC_EAGAIN) {
 		roce->rx_err = (int16_t)r;
 		if (r == -UNIC_EMISS && roce->rx_response)
-			unic_fault_wait(nic, roce->rx_qp);
+			unic_fault_wait(&nic->memory, roce->rx_qp);
 	}
 	if (unlikely(roce->rx_sgl.pending || r == -UNIC_EAGAIN)) {
 		if (!roce->rx_counted) {
 			qp->dmas++;
 			roce->rx_counted = true;
-			unic_cache_hold(nic, roce->rx_sgl.span, roce->rx_sgl.n);
+			unic_cache_hold(&nic->memory, roce->rx_sgl.span,
+					roce->rx_sgl.n);
 			if (!roce->rx_response && rx_qp(nic))
 				unic_responder_keep(nic, qp);
 		}
@@ -299,13 +302,13 @@ static enum unic_rx_stage place_payload(struct unic_nic *nic)
 	}
 	if (roce->rx_counted) {
 		roce->rx_counted = false;
-		unic_cache_hold(nic, NULL, 0);
+		unic_cache_hold(&nic->memory, NULL, 0);
 		unic_qp_dma_end(nic, qp);
 	}
 	return finish_frame(nic);
 }
 
-static enum unic_rx_stage begin_place(struct unic_nic *nic)
+static enum unic_rx_stage begin_place(struct unic_transport *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	struct unic_sgl *sgl = &roce->rx_sgl;
@@ -321,7 +324,7 @@ static enum unic_rx_stage begin_place(struct unic_nic *nic)
 	return place_payload(nic);
 }
 
-static enum unic_rx_stage begin_frame(struct unic_nic *nic,
+static enum unic_rx_stage begin_frame(struct unic_transport *nic,
 				      const struct unic_rx *rx)
 {
 	int r = demux_frame(nic, rx);
@@ -332,7 +335,7 @@ static enum unic_rx_stage begin_frame(struct unic_nic *nic,
 }
 
 /* The frame in hand could not be taken, and may be now. */
-static enum unic_rx_stage redo_frame(struct unic_nic *nic)
+static enum unic_rx_stage redo_frame(struct unic_transport *nic)
 {
 	if (is_conn_over(nic)) {
 		drop_frame(nic, UNIC_C_rx_no_qp);
@@ -342,7 +345,7 @@ static enum unic_rx_stage redo_frame(struct unic_nic *nic)
 }
 
 /* A frame that is not for the lane. True if it is kept. */
-static __attribute__((noinline)) bool take_slow_path(struct unic_nic *nic,
+static __attribute__((noinline)) bool take_slow_path(struct unic_transport *nic,
 						     const struct unic_rx *rx)
 {
 	struct unic_roce *roce = &nic->qps.roce;
@@ -352,7 +355,7 @@ static __attribute__((noinline)) bool take_slow_path(struct unic_nic *nic,
 	return roce->rx_stage != UNIC_RX_IDLE;
 }
 
-static void release_frame(struct unic_nic *nic)
+static void release_frame(struct unic_transport *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 
@@ -364,7 +367,7 @@ static void release_frame(struct unic_nic *nic)
 	unic_parked_done(nic);
 }
 
-void unic_rx_again(struct unic_nic *nic, const struct unic_rx *rx)
+void unic_rx_again(struct unic_transport *nic, const struct unic_rx *rx)
 {
 	nic->qps.roce.rx_again = true;
 	if (!take_slow_path(nic, rx))
@@ -372,7 +375,7 @@ void unic_rx_again(struct unic_nic *nic, const struct unic_rx *rx)
 }
 
 /* Go on with the frame in hand. True if it is done with. */
-static bool resume_frame(struct unic_nic *nic)
+static bool resume_frame(struct unic_transport *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 
@@ -389,8 +392,8 @@ static bool resume_frame(struct unic_nic *nic)
 }
 
 /* FAULT: the frames that the driver wants lost, @rx first; a burst at most. */
-static __attribute__((noinline, cold)) void inject_rx_loss(struct unic_nic *nic,
-							   struct unic_rx *rx)
+static __attribute__((noinline, cold)) void
+inject_rx_loss(struct unic_transport *nic, struct unic_rx *rx)
 {
 	uint32_t n = UNIC_RX_BATCH;
 
@@ -402,7 +405,7 @@ static __attribute__((noinline, cold)) void inject_rx_loss(struct unic_nic *nic,
 }
 
 /* Frames from @rx on, until one is kept: those before it are held with it. */
-static __attribute__((noinline)) void take_frames(struct unic_nic *nic,
+static __attribute__((noinline)) void take_frames(struct unic_transport *nic,
 						  struct unic_rx *rx)
 {
 	struct unic_roce *roce = &nic->qps.roce;
@@ -427,7 +430,7 @@ static __attribute__((noinline)) void take_frames(struct unic_nic *nic,
 	roce->rx_bytes += bytes;
 }
 
-bool unic_rx_poll(struct unic_nic *nic)
+bool unic_rx_poll(struct unic_transport *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	struct unic_rx rx;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "transport/local_ops.h"
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/requester.h"
 #include "transport/responder.h"
 
@@ -18,7 +18,7 @@
 _Static_assert(UNIC_PATHS <= 16, "a bit of `full` for each");
 
 /* Charges are in 2^-@fine bytes. */
-static void cost_set(struct unic_nic *nic, uint32_t frame, uint32_t last,
+static void cost_set(struct unic_transport *nic, uint32_t frame, uint32_t last,
 		     uint8_t fine)
 {
 	nic->sched.cost = frame << fine;
@@ -26,13 +26,13 @@ static void cost_set(struct unic_nic *nic, uint32_t frame, uint32_t last,
 	nic->order.fine = fine;
 }
 
-int32_t unic_sched_unit(const struct unic_nic *nic, int32_t bytes)
+int32_t unic_sched_unit(const struct unic_transport *nic, int32_t bytes)
 {
 	return bytes << nic->order.fine;
 }
 
 /* For a round in which @stuck: the link is the bottleneck. */
-static void cost_choose(struct unic_nic *nic, bool stuck)
+static void cost_choose(struct unic_transport *nic, bool stuck)
 {
 	uint32_t slot = nic->link.max_frame;
 
@@ -44,7 +44,7 @@ static void cost_choose(struct unic_nic *nic, bool stuck)
 		cost_set(nic, UNIC_COST_LINK, UNIC_COST_LINK, 0);
 }
 
-void unic_sched_init(struct unic_nic *nic)
+void unic_sched_init(struct unic_transport *nic)
 {
 	struct unic_sched_order *s = &nic->order;
 	uint32_t x, p, l;
@@ -64,7 +64,7 @@ void unic_sched_init(struct unic_nic *nic)
 
 /* ------------------------------------------------------------------- lists */
 
-static void append_to(struct unic_nic *nic, struct unic_sched_list *list,
+static void append_to(struct unic_transport *nic, struct unic_sched_list *list,
 		      uint16_t idx, uint32_t which)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
@@ -78,8 +78,8 @@ static void append_to(struct unic_nic *nic, struct unic_sched_list *list,
 }
 
 /* The first of @list, which is on it no more. */
-static uint16_t take_first(struct unic_nic *nic, struct unic_sched_list *list,
-			   uint32_t which)
+static uint16_t take_first(struct unic_transport *nic,
+			   struct unic_sched_list *list, uint32_t which)
 {
 	uint16_t idx = list->head;
 	struct unic_qp *qp = &nic->qps.qp[idx];
@@ -90,8 +90,9 @@ static uint16_t take_first(struct unic_nic *nic, struct unic_sched_list *list,
 	return idx;
 }
 
-static void unlink_from(struct unic_nic *nic, struct unic_sched_list *list,
-			uint16_t idx, uint32_t which)
+static void unlink_from(struct unic_transport *nic,
+			struct unic_sched_list *list, uint16_t idx,
+			uint32_t which)
 {
 	struct unic_qp *qps = nic->qps.qp;
 	uint16_t *at = &list->head;
@@ -172,7 +173,7 @@ static void pair_settle(struct unic_sched_order *s, uint32_t x, uint32_t p)
 		s->busy &= (uint16_t) ~(1u << x);
 }
 
-void unic_sched_proc_new(struct unic_nic *nic, uint32_t p)
+void unic_sched_proc_new(struct unic_transport *nic, uint32_t p)
 {
 	struct unic_sched_order *s = &nic->order;
 	uint32_t x;
@@ -181,7 +182,7 @@ void unic_sched_proc_new(struct unic_nic *nic, uint32_t p)
 		s->path[x].pair[p].tag = path_clock(s, x);
 }
 
-static void append_qp(struct unic_nic *nic, uint16_t idx, uint32_t which)
+static void append_qp(struct unic_transport *nic, uint16_t idx, uint32_t which)
 {
 	struct unic_sched_order *s = &nic->order;
 	struct unic_qp *qp = &nic->qps.qp[idx];
@@ -194,7 +195,7 @@ static void append_qp(struct unic_nic *nic, uint16_t idx, uint32_t which)
 }
 
 /* It is not alone any more. */
-static void append_sole(struct unic_nic *nic)
+static void append_sole(struct unic_transport *nic)
 {
 	struct unic_sched *s = &nic->sched;
 
@@ -205,7 +206,7 @@ static void append_sole(struct unic_nic *nic)
 }
 
 /* One more has something to do. True if it is alone. */
-static inline bool try_set_sole(struct unic_nic *nic, struct unic_qp *qp,
+static inline bool try_set_sole(struct unic_transport *nic, struct unic_qp *qp,
 				uint16_t idx, uint32_t on)
 {
 	struct unic_sched *s = &nic->sched;
@@ -221,7 +222,7 @@ static inline bool try_set_sole(struct unic_nic *nic, struct unic_qp *qp,
 	return false;
 }
 
-void unic_sched_send(struct unic_nic *nic, uint16_t idx)
+void unic_sched_send(struct unic_transport *nic, uint16_t idx)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
@@ -230,7 +231,7 @@ void unic_sched_send(struct unic_nic *nic, uint16_t idx)
 		append_qp(nic, idx, UNIC_LIST_SEND);
 }
 
-void unic_sched_reply(struct unic_nic *nic, uint16_t idx)
+void unic_sched_reply(struct unic_transport *nic, uint16_t idx)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
@@ -240,7 +241,7 @@ void unic_sched_reply(struct unic_nic *nic, uint16_t idx)
 }
 
 /* The queue pair waits for something of its own. */
-static void sched_wait(struct unic_nic *nic, uint16_t idx)
+static void sched_wait(struct unic_transport *nic, uint16_t idx)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
 
@@ -252,7 +253,7 @@ static void sched_wait(struct unic_nic *nic, uint16_t idx)
 }
 
 /* The one of process @p that waits longest looks again, in its turn. */
-static void sched_unwait(struct unic_nic *nic, uint32_t p)
+static void sched_unwait(struct unic_transport *nic, uint32_t p)
 {
 	struct unic_sched_order *s = &nic->order;
 	uint16_t idx = s->wait[p].head;
@@ -265,7 +266,7 @@ static void sched_unwait(struct unic_nic *nic, uint32_t p)
 	unic_sched_send(nic, idx);
 }
 
-void unic_sched_drop(struct unic_nic *nic, uint16_t idx)
+void unic_sched_drop(struct unic_transport *nic, uint16_t idx)
 {
 	struct unic_sched_order *s = &nic->order;
 	struct unic_qp *qp = &nic->qps.qp[idx];
@@ -293,7 +294,7 @@ void unic_sched_drop(struct unic_nic *nic, uint16_t idx)
 /* ------------------------------------------------------------------- turns */
 
 /* The path of @qp has no room: its clock stops. */
-static void path_stop(struct unic_nic *nic, const struct unic_qp *qp)
+static void path_stop(struct unic_transport *nic, const struct unic_qp *qp)
 {
 	struct unic_sched_order *s = &nic->order;
 	uint32_t x = qp->tmpl.path % UNIC_PATHS;
@@ -350,8 +351,8 @@ static uint32_t list_pick(const struct unic_sched_pair *pair)
 						   : UNIC_LIST_SEND;
 }
 
-static enum unic_turn qp_run(struct unic_nic *nic, uint16_t idx, uint32_t which,
-			     int32_t *left)
+static enum unic_turn qp_run(struct unic_transport *nic, uint16_t idx,
+			     uint32_t which, int32_t *left)
 {
 	nic->qps.roce.tx_blocked = false;
 	if (which == UNIC_LIST_REPLY)
@@ -361,7 +362,7 @@ static enum unic_turn qp_run(struct unic_nic *nic, uint16_t idx, uint32_t which,
 
 /* Where the queue pair goes after its turn. Only one that waits reads a list: one
  * that cannot send may be in the way of others for long. */
-static void qp_requeue(struct unic_nic *nic, uint16_t idx, uint32_t which,
+static void qp_requeue(struct unic_transport *nic, uint16_t idx, uint32_t which,
 		       enum unic_turn turn)
 {
 	if (which == UNIC_LIST_SEND && turn != UNIC_TURN_WAIT)
@@ -375,7 +376,7 @@ static void qp_requeue(struct unic_nic *nic, uint16_t idx, uint32_t which,
 }
 
 /* One queue pair of @pair; its path is closed if that is full. */
-static enum unic_turn pair_run_one(struct unic_nic *nic,
+static enum unic_turn pair_run_one(struct unic_transport *nic,
 				   struct unic_sched_pair *pair, int32_t *left)
 {
 	uint32_t which = list_pick(pair);
@@ -393,7 +394,8 @@ static enum unic_turn pair_run_one(struct unic_nic *nic,
 }
 
 /* Virtual time of a byte for process @p, now that it has work for @paths. */
-static uint64_t byte_time(struct unic_nic *nic, uint32_t p, uint32_t paths)
+static uint64_t byte_time(struct unic_transport *nic, uint32_t p,
+			  uint32_t paths)
 {
 	struct unic_sched_order *s = &nic->order;
 	uint32_t weight = nic->share.owner[p].weight, n = 0;
@@ -408,7 +410,7 @@ static uint64_t byte_time(struct unic_nic *nic, uint32_t p, uint32_t paths)
 }
 
 /* What process @p's turn on path @x used up, in the unit of this round. */
-static void pair_charge(struct unic_nic *nic, uint32_t x, uint32_t p,
+static void pair_charge(struct unic_transport *nic, uint32_t x, uint32_t p,
 			int32_t used)
 {
 	struct unic_sched_order *s = &nic->order;
@@ -431,7 +433,7 @@ static uint64_t unread_cost(const struct unic_qp *qp, const struct unic_wr *wr)
 	return paid > had ? paid - had : 0;
 }
 
-void unic_sched_unread(struct unic_nic *nic, const struct unic_qp *qp,
+void unic_sched_unread(struct unic_transport *nic, const struct unic_qp *qp,
 		       struct unic_wr *wr)
 {
 	struct unic_sched_order *s = &nic->order;
@@ -454,7 +456,7 @@ void unic_sched_unread(struct unic_nic *nic, const struct unic_qp *qp,
  * needs no room there; else it goes to the end, so that the next one is asked next.
  * Room that comes this instant is for those who are due: one step, and no frame.
  */
-static bool path_probe(struct unic_nic *nic, uint32_t x, uint32_t p)
+static bool path_probe(struct unic_transport *nic, uint32_t x, uint32_t p)
 {
 	struct unic_sched_pair *pair = &nic->order.path[x].pair[p];
 	enum unic_turn turn = UNIC_TURN_BLOCKED;
@@ -474,7 +476,7 @@ static bool path_probe(struct unic_nic *nic, uint32_t x, uint32_t p)
 /* Path @x is full, and process @p, who is the first, needs room there. Others may
  * not: they have something to flush, or local operations. Each round asks one of
  * them, in turn. */
-static bool path_probe_next(struct unic_nic *nic, uint32_t x, uint32_t p)
+static bool path_probe_next(struct unic_transport *nic, uint32_t x, uint32_t p)
 {
 	struct unic_sched_path *path = &nic->order.path[x];
 	uint32_t i;
@@ -488,7 +490,7 @@ static bool path_probe_next(struct unic_nic *nic, uint32_t x, uint32_t p)
 }
 
 /* A turn on path @x. True if anything was done. */
-static bool path_run(struct unic_nic *nic, uint32_t x, int32_t *bytes,
+static bool path_run(struct unic_transport *nic, uint32_t x, int32_t *bytes,
 		     uint32_t *qps)
 {
 	struct unic_sched_path *path = &nic->order.path[x];
@@ -515,8 +517,8 @@ static bool path_run(struct unic_nic *nic, uint32_t x, int32_t *bytes,
 
 /* Who is alone could not go on. If that was for want of room, the link is the
  * bottleneck for those who come, too. */
-static __attribute__((noinline, cold)) void sole_blocked(struct unic_nic *nic,
-							 enum unic_turn turn)
+static __attribute__((noinline, cold)) void
+sole_blocked(struct unic_transport *nic, enum unic_turn turn)
 {
 	nic->order.stuck = turn == UNIC_TURN_BLOCKED &&
 			   nic->qps.roce.tx_blocked;
@@ -525,7 +527,7 @@ static __attribute__((noinline, cold)) void sole_blocked(struct unic_nic *nic,
 
 /* The only thing to do. There is nobody to be fair to, so it may use up the
  * round. */
-static bool run_sole(struct unic_nic *nic)
+static bool run_sole(struct unic_transport *nic)
 {
 	struct unic_sched *s = &nic->sched;
 	int32_t left = ROUND_BYTES;
@@ -552,7 +554,7 @@ static bool run_sole(struct unic_nic *nic)
 }
 
 /* Those who are not alone. */
-static __attribute__((noinline)) bool run_order(struct unic_nic *nic)
+static __attribute__((noinline)) bool run_order(struct unic_transport *nic)
 {
 	struct unic_sched_order *s = &nic->order;
 	int32_t bytes;
@@ -571,7 +573,7 @@ static __attribute__((noinline)) bool run_order(struct unic_nic *nic)
 	return worked;
 }
 
-bool unic_sched_run(struct unic_nic *nic)
+bool unic_sched_run(struct unic_transport *nic)
 {
 	if (likely(nic->sched.sole_on))
 		return run_sole(nic);

@@ -36,7 +36,7 @@
 #include "base/tournament.h"
 #include "unic_port.h"
 
-struct unic_nic;
+struct unic_transport;
 struct unic_qp;
 struct unic_wr;
 
@@ -127,20 +127,20 @@ struct unic_sched_order {
 	struct unic_sched_path path[UNIC_PATHS];
 };
 
-void unic_sched_init(struct unic_nic *nic);
+void unic_sched_init(struct unic_transport *nic);
 
 /** unic_sched_unit() - @bytes in the unit of what is charged in this round. */
-int32_t unic_sched_unit(const struct unic_nic *nic, int32_t bytes);
+int32_t unic_sched_unit(const struct unic_transport *nic, int32_t bytes);
 
 /** unic_sched_proc_new() - slot @p, which has no queue pair, is another process's,
  * which owes nothing. */
-void unic_sched_proc_new(struct unic_nic *nic, uint32_t p);
+void unic_sched_proc_new(struct unic_transport *nic, uint32_t p);
 
 /** unic_sched_send() - QP @idx has something to send, fetch or flush. */
-void unic_sched_send(struct unic_nic *nic, uint16_t idx);
+void unic_sched_send(struct unic_transport *nic, uint16_t idx);
 
 /** unic_sched_reply() - QP @idx owes its peer something. */
-void unic_sched_reply(struct unic_nic *nic, uint16_t idx);
+void unic_sched_reply(struct unic_transport *nic, uint16_t idx);
 
 /** unic_sched_read_cost() - of @psns packets that a READ asks for, while the
  * processor is the bottleneck. A READ is charged UNIC_SCHED_DEBT at the most. */
@@ -153,14 +153,14 @@ static inline uint64_t unic_sched_read_cost(uint32_t mtu_shift, uint32_t psns)
  * (UNIC_WR_PAID) for packets from sq.psn_una on, which do not come, is given back,
  * as far as it is still owed: to a process with more than one open destination the
  * price of one. */
-void unic_sched_unread(struct unic_nic *nic, const struct unic_qp *qp,
+void unic_sched_unread(struct unic_transport *nic, const struct unic_qp *qp,
 		       struct unic_wr *wr);
 
 /** unic_sched_drop() - take QP @idx off all lists. */
-void unic_sched_drop(struct unic_nic *nic, uint16_t idx);
+void unic_sched_drop(struct unic_transport *nic, uint16_t idx);
 
 /** unic_sched_run() - one bounded round: at most 64 KiB and one turn, as they
  * are charged (a READ request: with the bytes it asks for), and 32 queue pairs. True if anything was done. */
-bool unic_sched_run(struct unic_nic *nic);
+bool unic_sched_run(struct unic_transport *nic);
 
 #endif /* UNIC_SCHED_H */

@@ -6,7 +6,7 @@
 
 #include "memory/access.h"
 #include "transport/local_ops.h"
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/requester.h"
 
 #define FLUSH_BATCH 16u
@@ -43,12 +43,12 @@ static uint32_t slots_of(const struct unic_sq_slot *slot)
 /* The ring's region cannot be taken back: a page is translated once, when the
  * fetches come to it. */
 static __attribute__((noinline)) int
-xlate_sq_page(struct unic_nic *nic, struct unic_qp *qp, uint32_t page)
+xlate_sq_page(struct unic_transport *nic, struct unic_qp *qp, uint32_t page)
 {
 	uint64_t iova = (qp->sq.iova & ~(uint64_t)(FETCH_ALIGN - 1)) +
 			(uint64_t)page * FETCH_ALIGN;
 	struct unic_piece piece;
-	int r = unic_xlate(nic, qp->mr, iova, FETCH_ALIGN, &piece);
+	int r = unic_xlate(&nic->memory, qp->mr, iova, FETCH_ALIGN, &piece);
 
 	if (r)
 		return r;
@@ -70,7 +70,7 @@ static inline uint32_t fetchable_slots(const struct unic_sq *sq, uint32_t place)
 	return sq_min(n, UNIC_QP_WINDOW - sq->fetched % UNIC_QP_WINDOW);
 }
 
-int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp)
+int unic_sq_fetch(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t place = (uint32_t)sq->iova % FETCH_ALIGN +
@@ -96,7 +96,7 @@ int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp)
 	return r;
 }
 
-void unic_sq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
+void unic_sq_fetched(struct unic_transport *nic, uint16_t idx, uint32_t count,
 		     bool ok)
 {
 	struct unic_qp *qp = &nic->qps.qp[idx];
@@ -111,7 +111,7 @@ void unic_sq_fetched(struct unic_nic *nic, uint16_t idx, uint32_t count,
 
 /* -------------------------------------------------------------- checking */
 
-static uint8_t fail_wqe(struct unic_nic *nic, struct unic_wr *wr,
+static uint8_t fail_wqe(struct unic_transport *nic, struct unic_wr *wr,
 			uint8_t detail)
 {
 	UNIC_COUNT(nic, wqe_bad);
@@ -119,7 +119,7 @@ static uint8_t fail_wqe(struct unic_nic *nic, struct unic_wr *wr,
 	return UNIC_WC_LOC_QP_OP_ERR;
 }
 
-static uint8_t fail_access(struct unic_nic *nic, const struct unic_qp *qp,
+static uint8_t fail_access(struct unic_transport *nic, const struct unic_qp *qp,
 			   struct unic_wr *wr, int err)
 {
 	wr->detail = unic_qp_refused(nic, qp, err);
@@ -127,7 +127,7 @@ static uint8_t fail_access(struct unic_nic *nic, const struct unic_qp *qp,
 }
 
 /* The request itself; its length is known afterwards. */
-static uint8_t check_request(struct unic_nic *nic, struct unic_qp *qp,
+static uint8_t check_request(struct unic_transport *nic, struct unic_qp *qp,
 			     uint32_t s, struct unic_wr *wr)
 {
 	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
@@ -163,7 +163,7 @@ static uint8_t check_request(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* Its buffers. All must pass before any is held. */
-static uint8_t check_buffers(struct unic_nic *nic, struct unic_qp *qp,
+static uint8_t check_buffers(struct unic_transport *nic, struct unic_qp *qp,
 			     uint32_t s, struct unic_wr *wr)
 {
 	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
@@ -177,8 +177,8 @@ static uint8_t check_buffers(struct unic_nic *nic, struct unic_qp *qp,
 
 		if (!sge->len)
 			continue;
-		r = unic_access(nic, unic_from_le32(sge->lkey), qp->pd, need,
-				unic_from_le64(sge->iova),
+		r = unic_access(&nic->memory, unic_from_le32(sge->lkey), qp->pd,
+				need, unic_from_le64(sge->iova),
 				unic_from_le32(sge->len), &piece);
 		if (unlikely(r) && r != -UNIC_EMISS)
 			return fail_access(nic, qp, wr, r);
@@ -186,7 +186,8 @@ static uint8_t check_buffers(struct unic_nic *nic, struct unic_qp *qp,
 	return UNIC_WC_SUCCESS;
 }
 
-static void hold_regions(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
+static void hold_regions(struct unic_transport *nic, struct unic_sq *sq,
+			 uint32_t s)
 {
 	uint32_t i, n = unic_sq_slot(sq, s)->num_sge;
 
@@ -194,11 +195,11 @@ static void hold_regions(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
 		struct unic_sge *sge = sge_of(sq, s, i);
 
 		if (sge->len)
-			unic_mr_hold(nic, unic_stag_index(sge->lkey));
+			unic_mr_hold(&nic->memory, unic_stag_index(sge->lkey));
 	}
 }
 
-void unic_sq_release(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
+void unic_sq_release(struct unic_transport *nic, struct unic_sq *sq, uint32_t s)
 {
 	uint32_t i, n = unic_sq_slot(sq, s)->num_sge;
 
@@ -206,7 +207,8 @@ void unic_sq_release(struct unic_nic *nic, struct unic_sq *sq, uint32_t s)
 		struct unic_sge *sge = sge_of(sq, s, i);
 
 		if (sge->len)
-			unic_mr_unhold(nic, unic_stag_index(sge->lkey));
+			unic_mr_unhold(&nic->memory,
+				       unic_stag_index(sge->lkey));
 	}
 }
 
@@ -246,8 +248,8 @@ bool unic_requester_holds(struct unic_qp *qp, const struct unic_cuts *cuts)
 
 /* There is no room for completions. What is acknowledged needs its regions no
  * more all the same, else they would wait for a process that does not read. */
-static __attribute__((noinline, cold)) bool release_acked(struct unic_nic *nic,
-							  struct unic_sq *sq)
+static __attribute__((noinline, cold)) bool
+release_acked(struct unic_transport *nic, struct unic_sq *sq)
 {
 	uint32_t s;
 
@@ -274,7 +276,7 @@ cut_request(struct unic_sq *sq, uint32_t s, const struct unic_cuts *cuts)
 	wr->detail = UNIC_WD_BUSY;
 }
 
-void unic_requester_drop_holds(struct unic_nic *nic, struct unic_qp *qp,
+void unic_requester_drop_holds(struct unic_transport *nic, struct unic_qp *qp,
 			       const struct unic_cuts *cuts)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -307,7 +309,8 @@ static bool must_wait(const struct unic_qp *qp, const struct unic_sq_slot *slot)
 }
 
 /* All slots of request @s in the window? 0, or as unic_sq_start(). */
-static int have_slots(struct unic_nic *nic, struct unic_qp *qp, uint32_t *slots)
+static int have_slots(struct unic_transport *nic, struct unic_qp *qp,
+		      uint32_t *slots)
 {
 	struct unic_sq *sq = &qp->sq;
 	int r = 0;
@@ -336,7 +339,7 @@ static bool is_plain(const struct unic_sq_slot *slot)
 }
 
 /* As check_request(), check_buffers() and hold_regions() for that form. */
-static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
+static uint8_t check_plain(struct unic_transport *nic, struct unic_qp *qp,
 			   struct unic_sq_slot *slot, struct unic_wr *wr)
 {
 	bool is_read = slot->opcode == UNIC_WR_READ;
@@ -346,7 +349,7 @@ static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
 	if (is_read && !qp->max_rd)
 		return fail_wqe(nic, wr, UNIC_WD_OPCODE);
 	wr->len = unic_from_le32(slot->sge[0].len);
-	r = unic_access(nic, unic_from_le32(slot->sge[0].lkey), qp->pd,
+	r = unic_access(&nic->memory, unic_from_le32(slot->sge[0].lkey), qp->pd,
 			is_read ? UNIC_MR_LOCAL_WRITE : 0,
 			unic_from_le64(slot->sge[0].iova), wr->len, &piece);
 	if (unlikely(r)) {
@@ -354,17 +357,18 @@ static uint8_t check_plain(struct unic_nic *nic, struct unic_qp *qp,
 			return fail_access(nic, qp, wr, r);
 		piece.len = 0; /* it is waited for when its turn comes */
 	}
-	unic_mr_hold(nic, piece.mr);
+	unic_mr_hold(&nic->memory, piece.mr);
 	wr->slots |= UNIC_WR_ONE_SGE;
-	if (piece.len == wr->len && !unic_mr_cached_at(nic, piece.mr)) {
+	if (piece.len == wr->len &&
+	    !unic_mr_cached_at(&nic->memory, piece.mr)) {
 		slot->sge[0].iova = unic_to_le64(piece.bus);
 		wr->slots |= UNIC_WR_DIRECT;
 	}
 	return UNIC_WC_SUCCESS;
 }
 
-static uint8_t check_any(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
-			 struct unic_wr *wr)
+static uint8_t check_any(struct unic_transport *nic, struct unic_qp *qp,
+			 uint32_t s, struct unic_wr *wr)
 {
 	uint8_t status = check_request(nic, qp, s, wr);
 
@@ -382,7 +386,7 @@ static void mark_wr_dead(struct unic_sq *sq, struct unic_wr *wr)
 	sq->stopped = wr->status != UNIC_WC_EVICTED;
 }
 
-void unic_sq_refused(struct unic_nic *nic, struct unic_qp *qp, int err)
+void unic_sq_refused(struct unic_transport *nic, struct unic_qp *qp, int err)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
@@ -393,7 +397,8 @@ void unic_sq_refused(struct unic_nic *nic, struct unic_qp *qp, int err)
 	mark_wr_dead(sq, wr);
 }
 
-void unic_sq_withdraw(struct unic_nic *nic, struct unic_qp *qp, uint8_t detail)
+void unic_sq_withdraw(struct unic_transport *nic, struct unic_qp *qp,
+		      uint8_t detail)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
@@ -403,7 +408,7 @@ void unic_sq_withdraw(struct unic_nic *nic, struct unic_qp *qp, uint8_t detail)
 	unic_sq_release(nic, sq, sq->cur);
 }
 
-static void start_request(struct unic_nic *nic, struct unic_qp *qp,
+static void start_request(struct unic_transport *nic, struct unic_qp *qp,
 			  uint32_t slots)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -427,7 +432,7 @@ static void start_request(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* One that sends nothing: carried out now, completed in its turn. */
-static CALLED int start_local_op(struct unic_nic *nic, struct unic_qp *qp,
+static CALLED int start_local_op(struct unic_transport *nic, struct unic_qp *qp,
 				 uint32_t slots)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -444,7 +449,7 @@ static CALLED int start_local_op(struct unic_nic *nic, struct unic_qp *qp,
 	return 1;
 }
 
-int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp)
+int unic_sq_start(struct unic_transport *nic, struct unic_qp *qp)
 {
 	const struct unic_sq_slot *slot;
 	struct unic_sq *sq = &qp->sq;
@@ -541,8 +546,9 @@ static uint8_t wc_opcode(uint8_t wr_opcode)
 	return UNIC_WC_SEND; /* garbage was posted */
 }
 
-static bool post_send_cqe(struct unic_nic *nic, struct unic_qp *qp, uint32_t s,
-			  uint8_t status, uint8_t detail, uint32_t len)
+static bool post_send_cqe(struct unic_transport *nic, struct unic_qp *qp,
+			  uint32_t s, uint8_t status, uint8_t detail,
+			  uint32_t len)
 {
 	const struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
 	struct unic_cqe cqe = {
@@ -633,7 +639,7 @@ static CALLED uint32_t write_cqe_run(struct unic_qp *qp, struct unic_cqe *cqe,
 }
 
 static __attribute__((noinline, cold)) void
-trace_done(struct unic_nic *nic, struct unic_qp *qp, uint32_t n)
+trace_done(struct unic_transport *nic, struct unic_qp *qp, uint32_t n)
 {
 	uint32_t s = qp->sq.una;
 
@@ -644,18 +650,18 @@ trace_done(struct unic_nic *nic, struct unic_qp *qp, uint32_t n)
 }
 
 /* @n requests do not hold @mr any more. */
-static void unhold_region(struct unic_nic *nic, uint16_t mr, uint32_t n)
+static void unhold_region(struct unic_transport *nic, uint16_t mr, uint32_t n)
 {
 	struct unic_mr *m = &nic->mrs.mr[mr];
 
 	UNIC_IN_REGISTER(m);
 	UNIC_ASSERT(nic, m->holds >= n);
 	m->holds = (uint16_t)(m->holds - (n - 1));
-	unic_mr_unhold(nic, mr);
+	unic_mr_unhold(&nic->memory, mr);
 }
 
 /* Complete requests that ended well, side by side. False: there are none. */
-static bool retire_run(struct unic_nic *nic, struct unic_qp *qp)
+static bool retire_run(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t first = sq->una;
@@ -681,7 +687,7 @@ static bool retire_run(struct unic_nic *nic, struct unic_qp *qp)
 
 /* The record of the oldest request, which has ended as @wr says; none is due of
  * one that is not signaled and ended well. */
-static bool post_ended(struct unic_nic *nic, struct unic_qp *qp,
+static bool post_ended(struct unic_transport *nic, struct unic_qp *qp,
 		       const struct unic_wr *wr)
 {
 	const struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, qp->sq.una);
@@ -694,7 +700,7 @@ static bool post_ended(struct unic_nic *nic, struct unic_qp *qp,
 	return post_send_cqe(nic, qp, qp->sq.una, wr->status, wr->detail, len);
 }
 
-bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
+bool unic_sq_retire(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -725,7 +731,7 @@ bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp)
 
 /* The record of the request at the head, of which @wr is known, or NULL: as it
  * ended, if it had and only its completion was late. */
-static bool post_last(struct unic_nic *nic, struct unic_qp *qp,
+static bool post_last(struct unic_transport *nic, struct unic_qp *qp,
 		      const struct unic_wr *wr)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -737,7 +743,7 @@ static bool post_last(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* One request, known or not. */
-static int flush_request(struct unic_nic *nic, struct unic_qp *qp)
+static int flush_request(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, sq->una);
@@ -766,7 +772,7 @@ static int flush_request(struct unic_nic *nic, struct unic_qp *qp)
 	return 0;
 }
 
-int unic_sq_flush(struct unic_nic *nic, struct unic_qp *qp)
+int unic_sq_flush(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t n;

@@ -45,20 +45,21 @@ static inline uint16_t unic_stag_index(unic_le32 lkey)
  * or for its slots. -UNIC_EAGAIN: no DMA now. -UNIC_EPENDING: it is a
  * memory operation that waits, see unic_local_op_run().
  */
-int unic_sq_start(struct unic_nic *nic, struct unic_qp *qp);
+int unic_sq_start(struct unic_transport *nic, struct unic_qp *qp);
 
 /** unic_sq_fetch() - have more slots in the window. 0: there are; -UNIC_ENOQP:
  * none, or on their way; -UNIC_EAGAIN: no DMA now; other errors: the ring cannot
  * be read. */
-int unic_sq_fetch(struct unic_nic *nic, struct unic_qp *qp);
+int unic_sq_fetch(struct unic_transport *nic, struct unic_qp *qp);
 
 /** unic_sq_refused() - the next request, of one slot, failed its access check
  * with @err: it is DEAD, sq.next moved. */
-void unic_sq_refused(struct unic_nic *nic, struct unic_qp *qp, int err);
+void unic_sq_refused(struct unic_transport *nic, struct unic_qp *qp, int err);
 
 /** unic_sq_withdraw() - the request started last, of which nothing was sent, is
  * malformed after all, as @detail says: it is DEAD, and ends the QP in its turn. */
-void unic_sq_withdraw(struct unic_nic *nic, struct unic_qp *qp, uint8_t detail);
+void unic_sq_withdraw(struct unic_transport *nic, struct unic_qp *qp,
+		      uint8_t detail);
 
 /** unic_sq_span() - bytes [@off, @off + @len) of request @s as spans. */
 void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
@@ -68,7 +69,8 @@ void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
 void unic_sq_inline(struct unic_sq *sq, uint32_t s, uint8_t *to, uint32_t len);
 
 /** unic_sq_release() - request @s needs its regions no more. */
-void unic_sq_release(struct unic_nic *nic, struct unic_sq *sq, uint32_t s);
+void unic_sq_release(struct unic_transport *nic, struct unic_sq *sq,
+		     uint32_t s);
 
 /* Is the oldest request one that unic_sq_retire() would complete? */
 static inline bool unic_sq_ended(struct unic_sq *sq)
@@ -82,10 +84,10 @@ static inline bool unic_sq_ended(struct unic_sq *sq)
 
 /** unic_sq_retire() - complete what is acknowledged, in order. False: no room
  * for a completion, call again. The QP may be in ERR afterwards. */
-bool unic_sq_retire(struct unic_nic *nic, struct unic_qp *qp);
+bool unic_sq_retire(struct unic_transport *nic, struct unic_qp *qp);
 
 /** unic_sq_flush() - complete up to 16 requests of a QP in ERR. 1: none is
  * left; 0: more; -UNIC_EAGAIN: nothing could be done now. */
-int unic_sq_flush(struct unic_nic *nic, struct unic_qp *qp);
+int unic_sq_flush(struct unic_transport *nic, struct unic_qp *qp);
 
 #endif /* UNIC_SQ_H */

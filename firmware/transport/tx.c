@@ -9,7 +9,7 @@
 #define UDP_ENTROPY    0x3fffu
 #define ETH_MIN	       60u
 
-void unic_roce_init(struct unic_nic *nic)
+void unic_roce_init(struct unic_transport *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	uint32_t i;
@@ -75,7 +75,7 @@ static void headers_ip(struct unic_headers *h, uint32_t src, uint32_t dst,
 	put_word(h, UNIC_W_BTH_DQPN, dqpn);
 }
 
-static void template_build(struct unic_nic *nic, struct unic_roce_tmpl *t,
+static void template_build(struct unic_transport *nic, struct unic_roce_tmpl *t,
 			   const uint8_t mac[6], uint32_t dst, uint32_t dqpn,
 			   uint32_t entropy)
 {
@@ -86,7 +86,7 @@ static void template_build(struct unic_nic *nic, struct unic_roce_tmpl *t,
 	t->path = unic_port_path(nic->port, mac);
 }
 
-void unic_roce_template(struct unic_nic *nic, struct unic_qp *qp)
+void unic_roce_template(struct unic_transport *nic, struct unic_qp *qp)
 {
 	uint32_t entropy = qp->qpn ^ qp->dest_qpn, i;
 
@@ -104,7 +104,7 @@ void unic_roce_template(struct unic_nic *nic, struct unic_qp *qp)
 	qp->sq.ready.form = UNIC_NO_FORM;
 }
 
-static void free_tx(struct unic_nic *nic, struct unic_tx *tx)
+static void free_tx(struct unic_transport *nic, struct unic_tx *tx)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 
@@ -113,13 +113,13 @@ static void free_tx(struct unic_nic *nic, struct unic_tx *tx)
 	roce->tx_free = (uint8_t)(tx - roce->tx);
 }
 
-static void cancel_tx(struct unic_nic *nic, struct unic_tx *tx)
+static void cancel_tx(struct unic_transport *nic, struct unic_tx *tx)
 {
 	unic_port_tx_put(nic->port, tx->frame, 0, 0);
 	free_tx(nic, tx);
 }
 
-static uint8_t *frame_get(struct unic_nic *nic, uint32_t path)
+static uint8_t *frame_get(struct unic_transport *nic, uint32_t path)
 {
 	uint8_t *frame;
 
@@ -135,7 +135,7 @@ static uint8_t *frame_get(struct unic_nic *nic, uint32_t path)
 	return frame;
 }
 
-uint8_t *unic_frame_get(struct unic_nic *nic, const struct unic_qp *qp)
+uint8_t *unic_frame_get(struct unic_transport *nic, const struct unic_qp *qp)
 {
 	return frame_get(nic, qp->tmpl.path);
 }
@@ -151,7 +151,8 @@ static struct unic_tx *alloc_tx(struct unic_roce *roce, uint8_t *frame,
 	return tx;
 }
 
-struct unic_tx *unic_tx_get(struct unic_nic *nic, uint16_t qp, bool responder)
+struct unic_tx *unic_tx_get(struct unic_transport *nic, uint16_t qp,
+			    bool responder)
 {
 	uint8_t *frame = frame_get(nic, nic->qps.qp[qp].tmpl.path);
 	struct unic_tx *tx;
@@ -164,7 +165,7 @@ struct unic_tx *unic_tx_get(struct unic_nic *nic, uint16_t qp, bool responder)
 	return tx;
 }
 
-void unic_tx_adopt(struct unic_nic *nic, const struct unic_qp *qp,
+void unic_tx_adopt(struct unic_transport *nic, const struct unic_qp *qp,
 		   uint8_t *frame, uint32_t len, uint16_t mr)
 {
 	struct unic_roce *roce = &nic->qps.roce;
@@ -182,7 +183,7 @@ void unic_tx_adopt(struct unic_nic *nic, const struct unic_qp *qp,
 }
 
 /* Start to gather; what was started must end before the buffer is free. */
-static int gather_payload(struct unic_nic *nic, struct unic_tx *tx)
+static int gather_payload(struct unic_transport *nic, struct unic_tx *tx)
 {
 	struct unic_sgl *sgl = &tx->sgl;
 	int r;
@@ -196,7 +197,7 @@ static int gather_payload(struct unic_nic *nic, struct unic_tx *tx)
 	tx->drop = false;
 	r = unic_dma_run(nic, sgl);
 	if (unlikely(r) && r == -UNIC_EMISS)
-		unic_fault_wait(nic, tx->qp);
+		unic_fault_wait(&nic->memory, tx->qp);
 	if (likely(!sgl->pending))
 		return r;
 	tx->err = (int16_t)r;
@@ -204,8 +205,8 @@ static int gather_payload(struct unic_nic *nic, struct unic_tx *tx)
 	return -UNIC_EPENDING;
 }
 
-int unic_tx_put(struct unic_nic *nic, struct unic_tx *tx, uint32_t op_flags,
-		uint32_t apsn, uint32_t len)
+int unic_tx_put(struct unic_transport *nic, struct unic_tx *tx,
+		uint32_t op_flags, uint32_t apsn, uint32_t len)
 {
 	struct unic_qp *qp = &nic->qps.qp[tx->qp];
 	int r = tx->sgl.n ? gather_payload(nic, tx) : 0;
@@ -226,7 +227,7 @@ int unic_tx_put(struct unic_nic *nic, struct unic_tx *tx, uint32_t op_flags,
 	return 0;
 }
 
-void unic_roce_count(struct unic_nic *nic)
+void unic_roce_count(struct unic_transport *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	uint64_t *counter = nic->counter;
@@ -249,7 +250,7 @@ void unic_roce_count(struct unic_nic *nic)
 	nic->dma.bytes = 0;
 }
 
-void unic_tx_gathered(struct unic_nic *nic, uint16_t slot)
+void unic_tx_gathered(struct unic_transport *nic, uint16_t slot)
 {
 	struct unic_tx *tx = &nic->qps.roce.tx[slot];
 	struct unic_qp *qp = &nic->qps.qp[tx->qp];
@@ -271,7 +272,7 @@ void unic_tx_gathered(struct unic_nic *nic, uint16_t slot)
 	unic_qp_dma_end(nic, qp);
 }
 
-void unic_tx_forget(struct unic_nic *nic, uint16_t qp)
+void unic_tx_forget(struct unic_transport *nic, uint16_t qp)
 {
 	struct unic_tx *tx = nic->qps.roce.tx;
 	uint32_t i;
@@ -281,8 +282,8 @@ void unic_tx_forget(struct unic_nic *nic, uint16_t qp)
 			tx[i].drop = true;
 }
 
-int unic_tx_datagram(struct unic_nic *nic, uint32_t ipv4, const uint8_t mac[6],
-		     const void *data, uint32_t len)
+int unic_tx_datagram(struct unic_transport *nic, uint32_t ipv4,
+		     const uint8_t mac[6], const void *data, uint32_t len)
 {
 	struct unic_roce_tmpl t;
 	uint8_t *frame;
@@ -298,7 +299,7 @@ int unic_tx_datagram(struct unic_nic *nic, uint32_t ipv4, const uint8_t mac[6],
 	return 0;
 }
 
-int unic_tx_raw(struct unic_nic *nic, const void *data, uint32_t len)
+int unic_tx_raw(struct unic_transport *nic, const void *data, uint32_t len)
 {
 	uint8_t *frame = frame_get(nic, unic_port_path(nic->port, data));
 	uint32_t bytes = len < ETH_MIN ? ETH_MIN : len;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "memory/access.h"
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/responder.h"
 #include "transport/rq.h"
 
@@ -45,7 +45,7 @@ static uint64_t ud_uc_pull_be64(struct packet *p)
 
 /* ------------------------------------------------------------------ drops */
 
-static int drop_packet(struct unic_nic *nic, enum unic_counter why)
+static int drop_packet(struct unic_transport *nic, enum unic_counter why)
 {
 	nic->counter[why]++;
 	UNIC_TRACE(nic, RX_DROP, 0xffff, why, 0, 0, 0);
@@ -53,7 +53,7 @@ static int drop_packet(struct unic_nic *nic, enum unic_counter why)
 }
 
 /* The message in hand comes to nothing; its receive stays posted. */
-static void abort_message(struct unic_nic *nic, struct unic_qp *qp)
+static void abort_message(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 	bool held = m->held;
@@ -63,11 +63,11 @@ static void abort_message(struct unic_nic *nic, struct unic_qp *qp)
 	unic_rq_drop_holds(nic, qp);
 	qp->rq.picked = false;
 	if (held)
-		unic_mr_unhold(nic, m->mr);
+		unic_mr_unhold(&nic->memory, m->mr);
 }
 
 /* The packet in hand comes to nothing, and its message with it. */
-static int drop_message(struct unic_nic *nic, struct unic_qp *qp,
+static int drop_message(struct unic_transport *nic, struct unic_qp *qp,
 			enum unic_counter why)
 {
 	abort_message(nic, qp);
@@ -76,7 +76,7 @@ static int drop_message(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* A page is missing, and asked for. */
-static int handle_page_miss(struct unic_nic *nic, struct unic_qp *qp)
+static int handle_page_miss(struct unic_transport *nic, struct unic_qp *qp)
 {
 	if (qp->miss == UNIC_QPM_BOUNCE && unic_parked_keep(nic, qp))
 		return 0;
@@ -84,7 +84,8 @@ static int handle_page_miss(struct unic_nic *nic, struct unic_qp *qp)
 }
 
 /* There is something wrong with the receives of our own process. */
-static void receives_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
+static void receives_failed(struct unic_transport *nic, struct unic_qp *qp,
+			    int err)
 {
 	unic_qp_error(nic, qp,
 		      err == -UNIC_EINVAL ? UNIC_WC_LOC_QP_OP_ERR
@@ -95,7 +96,8 @@ static void receives_failed(struct unic_nic *nic, struct unic_qp *qp, int err)
 /* ----------------------------------------------------- which receive it gets */
 
 /* Is each page there that @sgl names? */
-static int check_pages_present(struct unic_nic *nic, const struct unic_sgl *sgl)
+static int check_pages_present(struct unic_transport *nic,
+			       const struct unic_sgl *sgl)
 {
 	struct unic_piece piece;
 	struct unic_span s;
@@ -104,8 +106,9 @@ static int check_pages_present(struct unic_nic *nic, const struct unic_sgl *sgl)
 
 	for (i = 0; i < sgl->n; i++) {
 		s = sgl->span[i];
-		while (s.len && unic_mr_cached_at(nic, s.mr)) {
-			r = unic_xlate(nic, s.mr, s.iova, s.len, &piece);
+		while (s.len && unic_mr_cached_at(&nic->memory, s.mr)) {
+			r = unic_xlate(&nic->memory, s.mr, s.iova, s.len,
+				       &piece);
 			if (r)
 				return r;
 			s.iova += piece.len;
@@ -116,8 +119,8 @@ static int check_pages_present(struct unic_nic *nic, const struct unic_sgl *sgl)
 }
 
 /* Describe where @len bytes go in the receive in use. */
-static int place_in(struct unic_nic *nic, struct unic_qp *qp, uint32_t off,
-		    uint32_t len)
+static int place_in(struct unic_transport *nic, struct unic_qp *qp,
+		    uint32_t off, uint32_t len)
 {
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
 
@@ -129,7 +132,7 @@ static int place_in(struct unic_nic *nic, struct unic_qp *qp, uint32_t off,
 
 /* The receive in turn misses a page: the next one of the window that does not,
  * and is long enough. */
-static int pick_substitute(struct unic_nic *nic, struct unic_qp *qp,
+static int pick_substitute(struct unic_transport *nic, struct unic_qp *qp,
 			   uint32_t len)
 {
 	uint32_t s = qp->rq.head, n;
@@ -157,7 +160,7 @@ static int pick_substitute(struct unic_nic *nic, struct unic_qp *qp,
  * describes it. 0, -UNIC_EAGAIN; else *@end: what to return, the packet is done
  * with.
  */
-static int choose_receive(struct unic_nic *nic, struct unic_qp *qp,
+static int choose_receive(struct unic_transport *nic, struct unic_qp *qp,
 			  uint32_t len, int *end)
 {
 	int r = unic_rq_pick(nic, qp, true);
@@ -199,7 +202,7 @@ static int choose_receive(struct unic_nic *nic, struct unic_qp *qp,
  * Another PSN than the next: packets were lost, and with them the message that
  * they were of (IBTA 9.8.3.1). The next one that begins is as good as any.
  */
-static bool in_message(struct unic_nic *nic, struct unic_qp *qp,
+static bool in_message(struct unic_transport *nic, struct unic_qp *qp,
 		       const struct packet *p)
 {
 	struct unic_rsp *rsp = &qp->rsp;
@@ -224,7 +227,7 @@ static bool is_uc_size_ok(const struct unic_qp *qp, const struct packet *p)
 	return p->len <= mtu && (p->len || (p->flags & FIRST));
 }
 
-static int uc_send(struct unic_nic *nic, struct unic_qp *qp,
+static int uc_send(struct unic_transport *nic, struct unic_qp *qp,
 		   const struct packet *p)
 {
 	struct unic_msg *m = &qp->rsp.msg;
@@ -248,7 +251,7 @@ static int uc_send(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* The RETH of a WRITE, and the one access check for all of it. */
-static int begin_uc_write(struct unic_nic *nic, struct unic_qp *qp,
+static int begin_uc_write(struct unic_transport *nic, struct unic_qp *qp,
 			  struct packet *p)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
@@ -262,8 +265,8 @@ static int begin_uc_write(struct unic_nic *nic, struct unic_qp *qp,
 	if (len && !(qp->rights & UNIC_MR_REMOTE_WRITE))
 		return -UNIC_ERIGHTS;
 	if (len)
-		r = unic_access(nic, rkey, qp->pd, UNIC_MR_REMOTE_WRITE, va,
-				len, &piece);
+		r = unic_access(&nic->memory, rkey, qp->pd,
+				UNIC_MR_REMOTE_WRITE, va, len, &piece);
 	if (r)
 		return r;
 	m->iova = va;
@@ -274,7 +277,7 @@ static int begin_uc_write(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* As RC holds off who guesses keys (key_guard.h); there is no word for it here. */
-static int write_refused(struct unic_nic *nic, struct unic_qp *qp,
+static int write_refused(struct unic_transport *nic, struct unic_qp *qp,
 			 const struct packet *p, int err)
 {
 	if (err == -UNIC_EMISS)
@@ -282,21 +285,23 @@ static int write_refused(struct unic_nic *nic, struct unic_qp *qp,
 	if (err == -UNIC_EINVAL)
 		return drop_message(nic, qp, UNIC_C_rx_bad_opcode);
 	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE) {
-		unic_key_guard_wrong(nic, p->ipv4, qp->proc);
+		unic_key_guard_wrong(&nic->memory, p->ipv4, qp->proc);
 		qp->rsp.guessed = true;
 	}
 	return drop_message(nic, qp, UNIC_C_unrel_refused);
 }
 
-static bool is_uc_peer_held(struct unic_nic *nic, struct unic_qp *qp,
+static bool is_uc_peer_held(struct unic_transport *nic, struct unic_qp *qp,
 			    const struct packet *p)
 {
 	if (qp->rsp.guessed)
-		qp->rsp.guessed = unic_key_guard_held(nic, p->ipv4, qp->proc);
+		qp->rsp.guessed =
+			unic_key_guard_held(&nic->memory, p->ipv4, qp->proc);
 	return qp->rsp.guessed;
 }
 
-static int uc_write(struct unic_nic *nic, struct unic_qp *qp, struct packet *p)
+static int uc_write(struct unic_transport *nic, struct unic_qp *qp,
+		    struct packet *p)
 {
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
 	struct unic_msg *m = &qp->rsp.msg;
@@ -333,8 +338,8 @@ static int uc_write(struct unic_nic *nic, struct unic_qp *qp, struct packet *p)
 	return r ? write_refused(nic, qp, p, r) : -UNIC_EPENDING;
 }
 
-static int receive_uc(struct unic_nic *nic, struct unic_qp *qp, uint32_t opcode,
-		      struct packet *p)
+static int receive_uc(struct unic_transport *nic, struct unic_qp *qp,
+		      uint32_t opcode, struct packet *p)
 {
 	uint32_t op = opcode - UNIC_OP_UC_SEND_FIRST, headers = 0;
 
@@ -371,7 +376,7 @@ static int receive_uc(struct unic_nic *nic, struct unic_qp *qp, uint32_t opcode,
  * Header: 20 bytes of 0 and the IPv4 header (annex A17.4.5.2). They are joined
  * with the payload here, because a transfer has one source.
  */
-static uint8_t *join_grh(struct unic_nic *nic, const struct packet *p,
+static uint8_t *join_grh(struct unic_transport *nic, const struct packet *p,
 			 const uint8_t *frame)
 {
 	uint8_t *at = (uint8_t *)nic->qps.datagram;
@@ -383,8 +388,8 @@ static uint8_t *join_grh(struct unic_nic *nic, const struct packet *p,
 	return at;
 }
 
-static int receive_ud(struct unic_nic *nic, struct unic_qp *qp, uint32_t opcode,
-		      struct packet *p)
+static int receive_ud(struct unic_transport *nic, struct unic_qp *qp,
+		      uint32_t opcode, struct packet *p)
 {
 	uint32_t headers = sizeof(struct unic_deth), source;
 	struct unic_msg *m = &qp->rsp.msg;
@@ -413,7 +418,7 @@ static int receive_ud(struct unic_nic *nic, struct unic_qp *qp, uint32_t opcode,
 
 /* ------------------------------------------------------------- one packet */
 
-int unic_ud_uc_packet(struct unic_nic *nic, struct unic_qp *qp,
+int unic_ud_uc_packet(struct unic_transport *nic, struct unic_qp *qp,
 		      const struct unic_pkt *pkt, const uint8_t *frame)
 {
 	struct packet p = {
@@ -440,8 +445,8 @@ int unic_ud_uc_packet(struct unic_nic *nic, struct unic_qp *qp,
 }
 
 /* The completion of a message that takes a receive. */
-static bool complete_ud_uc_receive(struct unic_nic *nic, struct unic_qp *qp,
-				   const struct unic_msg *m)
+static bool complete_ud_uc_receive(struct unic_transport *nic,
+				   struct unic_qp *qp, const struct unic_msg *m)
 {
 	struct unic_cqe cqe = {
 		.opcode = m->kind == UNIC_MSG_WRITE ? UNIC_WC_RECV_WRITE_IMM
@@ -466,7 +471,7 @@ static bool complete_ud_uc_receive(struct unic_nic *nic, struct unic_qp *qp,
  * The bytes did not arrive where they were to go. What is wrong with the process's
  * own receive ends that, and the queue pair.
  */
-static bool ud_uc_place_failed(struct unic_nic *nic, struct unic_qp *qp,
+static bool ud_uc_place_failed(struct unic_transport *nic, struct unic_qp *qp,
 			       int err)
 {
 	struct unic_cqe cqe = {
@@ -488,7 +493,7 @@ static bool ud_uc_place_failed(struct unic_nic *nic, struct unic_qp *qp,
 	return true;
 }
 
-bool unic_ud_uc_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
+bool unic_ud_uc_placed(struct unic_transport *nic, struct unic_qp *qp, int err)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_msg *m = &rsp->msg;
@@ -513,7 +518,7 @@ bool unic_ud_uc_placed(struct unic_nic *nic, struct unic_qp *qp, int err)
 	return true;
 }
 
-void unic_ud_uc_cut(struct unic_nic *nic, struct unic_qp *qp)
+void unic_ud_uc_cut(struct unic_transport *nic, struct unic_qp *qp)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	uint16_t mr = unic_responder_holds(qp, &nic->cuts);
@@ -525,5 +530,5 @@ void unic_ud_uc_cut(struct unic_nic *nic, struct unic_qp *qp)
 		roce->rx_err = -UNIC_EEVICTED; /* its packet: no piece more */
 	UNIC_COUNT(nic, uc_broken);
 	abort_message(nic, qp);
-	unic_revoked_add(nic, mr);
+	unic_revoked_add(&nic->memory, mr);
 }

@@ -6,7 +6,7 @@
 
 #include "transport/frame.h"
 #include "transport/local_ops.h"
-#include "nic.h"
+#include "transport/transport.h"
 #include "transport/sq.h"
 
 #define ROUTE_LOOK_NS 100000u /* between looks for an address asked for */
@@ -56,7 +56,7 @@ static uint8_t check_ud_uc_request(const struct unic_qp *qp,
 }
 
 /* Make the next request ready. As unic_requester.c does it for RC. */
-static enum unic_turn prepare_ud_uc_request(struct unic_nic *nic,
+static enum unic_turn prepare_ud_uc_request(struct unic_transport *nic,
 					    struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -91,7 +91,8 @@ static enum unic_turn prepare_ud_uc_request(struct unic_nic *nic,
 /* ------------------------------------------------------------- one packet */
 
 /* The packet with sq.psn is on its way, or nothing is to be expected of it. */
-static enum unic_turn complete_packet(struct unic_nic *nic, struct unic_qp *qp)
+static enum unic_turn complete_packet(struct unic_transport *nic,
+				      struct unic_qp *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
@@ -147,7 +148,7 @@ static void describe_ud_uc_packet(struct unic_qp *qp, uint8_t *frame,
 		p->op_flags |= UNIC_BTH_SOLICITED;
 }
 
-static int put_packet(struct unic_nic *nic, struct unic_qp *qp,
+static int put_packet(struct unic_transport *nic, struct unic_qp *qp,
 		      struct unic_tx *tx, const struct packet *p)
 {
 	uint8_t *at = tx->frame + UNIC_EXT_OFF + p->ext;
@@ -166,7 +167,7 @@ static int put_packet(struct unic_nic *nic, struct unic_qp *qp,
 
 /* The headers of @qp are those of datagrams to where this request goes.
  * -UNIC_EPENDING: its link address is being asked for. */
-static int set_destination(struct unic_nic *nic, struct unic_qp *qp)
+static int set_destination(struct unic_transport *nic, struct unic_qp *qp)
 {
 	const struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, qp->sq.cur);
 	uint32_t ipv4 = dest_ipv4(slot), qpn = unic_from_le32(slot->rkey);
@@ -187,7 +188,7 @@ static int set_destination(struct unic_nic *nic, struct unic_qp *qp)
 }
 
 /* Nobody has said yet where it goes; after a while nobody will. */
-static enum unic_turn no_route(struct unic_nic *nic, struct unic_qp *qp)
+static enum unic_turn no_route(struct unic_transport *nic, struct unic_qp *qp)
 {
 	if (!qp->route_ns)
 		qp->route_ns = nic->now_ns;
@@ -203,7 +204,7 @@ static enum unic_turn no_route(struct unic_nic *nic, struct unic_qp *qp)
 
 /* ----------------------------------------------------------------- turns */
 
-static enum unic_turn send_ud_uc_packet(struct unic_nic *nic,
+static enum unic_turn send_ud_uc_packet(struct unic_transport *nic,
 					struct unic_qp *qp, int32_t *left)
 {
 	struct unic_tx *tx;
@@ -230,8 +231,8 @@ static enum unic_turn send_ud_uc_packet(struct unic_nic *nic,
 	return r ? UNIC_TURN_DONE : complete_packet(nic, qp);
 }
 
-static enum unic_turn send_next_ud_uc(struct unic_nic *nic, struct unic_qp *qp,
-				      int32_t *left)
+static enum unic_turn send_next_ud_uc(struct unic_transport *nic,
+				      struct unic_qp *qp, int32_t *left)
 {
 	enum unic_turn turn = prepare_ud_uc_request(nic, qp);
 
@@ -242,7 +243,7 @@ static enum unic_turn send_next_ud_uc(struct unic_nic *nic, struct unic_qp *qp,
 	return turn == UNIC_TURN_MORE ? send_ud_uc_packet(nic, qp, left) : turn;
 }
 
-enum unic_turn unic_ud_uc_send(struct unic_nic *nic, struct unic_qp *qp,
+enum unic_turn unic_ud_uc_send(struct unic_transport *nic, struct unic_qp *qp,
 			       int32_t *left)
 {
 	enum unic_turn turn = UNIC_TURN_MORE;
@@ -255,7 +256,8 @@ enum unic_turn unic_ud_uc_send(struct unic_nic *nic, struct unic_qp *qp,
 	return qp->state == UNIC_QPS_ERR ? UNIC_TURN_MORE : turn;
 }
 
-void unic_ud_uc_gathered(struct unic_nic *nic, struct unic_qp *qp, int err)
+void unic_ud_uc_gathered(struct unic_transport *nic, struct unic_qp *qp,
+			 int err)
 {
 	if (!err)
 		complete_packet(nic, qp);

@@ -92,7 +92,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 void crash_details(struct unic_crash *record)
 {
-	unic_dump_crash(&nic, record);
+	unic_dump_crash(&nic.command, record);
 }
 
 /* Until soft_port_check() has something to say: returns that. */

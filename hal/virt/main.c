@@ -16,7 +16,7 @@ static struct unic_nic nic;
 
 void crash_details(struct unic_crash *record)
 {
-	unic_dump_crash(&nic, record);
+	unic_dump_crash(&nic.command, record);
 }
 
 int main(void)

@@ -31,8 +31,9 @@ static inline __attribute__((always_inline)) int
 check(struct unic_nic *nic, const struct unic_qp *qp,
       const struct unic_sq_slot *slot, struct unic_piece *piece)
 {
-	return unic_access_inline(nic, unic_from_le32(slot->sge[0].lkey),
-				  qp->pd, UNIC_MR_REMOTE_WRITE,
+	return unic_access_inline(&nic->memory,
+				  unic_from_le32(slot->sge[0].lkey), qp->pd,
+				  UNIC_MR_REMOTE_WRITE,
 				  unic_from_le64(slot->sge[0].iova),
 				  unic_from_le32(slot->sge[0].len), piece);
 }
@@ -64,8 +65,8 @@ check_called(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint64_t iova)
 	uint32_t n;
 	int err;
 
-	MEASURE(n, err = unic_access(nic, stag, pd, UNIC_MR_REMOTE_WRITE, iova,
-				     64, &piece));
+	MEASURE(n, err = unic_access(&nic->memory, stag, pd,
+				     UNIC_MR_REMOTE_WRITE, iova, 64, &piece));
 	assert_int_equal(err, 0);
 	return n;
 }
@@ -109,8 +110,9 @@ static __attribute__((noipa)) uint32_t refused(struct unic_nic *nic,
 	uint32_t n;
 	int err;
 
-	MEASURE(n, err = unic_access_inline(nic, w->stag, (uint16_t)w->pd,
-					    w->need, w->iova, 64, &piece));
+	MEASURE(n,
+		err = unic_access_inline(&nic->memory, w->stag, (uint16_t)w->pd,
+					 w->need, w->iova, 64, &piece));
 	assert_int_equal(err, w->err);
 	return n;
 }
@@ -154,7 +156,7 @@ static void tokens(struct rig_mr *mr)
 	struct unic_qp *qp = &a.nic.qps.qp[UNIC_QPS - 1];
 	struct unic_tag tag = { .payload = 64 };
 	uint8_t end;
-	int index = unic_token_alloc(&a.nic, &args, &tag.key);
+	int index = unic_token_alloc(&a.nic.memory, &args, &tag.key);
 	uint32_t n;
 
 	assert_true(index >= 0);
@@ -162,10 +164,10 @@ static void tokens(struct rig_mr *mr)
 	qp->dest_ipv4 = args.sender_ipv4;
 	qp->dest_qpn = args.sender_qpn;
 	tag.index = (uint32_t)index;
-	MEASURE(n, end = unic_token_claim(&a.nic, &tag, &qp->sender));
+	MEASURE(n, end = unic_token_claim(&a.nic.memory, &tag, &qp->sender));
 	assert_int_equal(end, 0);
 	report("token_check", n);
-	unic_token_finish(&a.nic, (uint16_t)index, 64);
+	unic_token_finish(&a.nic.memory, (uint16_t)index, 64);
 }
 
 /* A ring is looked at closely once a lap, and a burst begins with a look at the
@@ -340,7 +342,7 @@ static void form_alloc(uint32_t pd, uint8_t kind, uint32_t n,
 		.n = n,
 	};
 
-	assert_int_equal(unic_derived_alloc(&a.nic, &f, out), 0);
+	assert_int_equal(unic_derived_alloc(&a.nic.revoke, &f, out), 0);
 }
 
 /* What BIND_MW and REG_MR and a list come to when their work request is fetched:
@@ -366,7 +368,7 @@ static uint32_t make(uint32_t pd, const struct rig_mr *mr, uint32_t n,
 			.len = unic_to_le32(bytes),
 			.lkey = unic_to_le32(mr->stag),
 		};
-	MEASURE(insns, err = unic_derived_make(&a.nic, &plan));
+	MEASURE(insns, err = unic_derived_make(&a.nic.memory, &plan));
 	assert_int_equal(err, 0);
 	form->stag &= ~0xffu;
 	return insns;
@@ -379,8 +381,9 @@ static uint32_t form_access(const struct unic_mr_result *form, uint32_t pd,
 	uint32_t insns;
 	int err;
 
-	MEASURE(insns, err = unic_access(&a.nic, form->stag, (uint16_t)pd,
-					 UNIC_MR_REMOTE_READ, iova, 8, &piece));
+	MEASURE(insns,
+		err = unic_access(&a.nic.memory, form->stag, (uint16_t)pd,
+				  UNIC_MR_REMOTE_READ, iova, 8, &piece));
 	assert_int_equal(err, 0);
 	return insns;
 }
@@ -473,10 +476,10 @@ static uint32_t registration(uint32_t pd, uint32_t pages)
 	for (i = 0; i < pages; i++)
 		a.nic.list[i] = UNIC_BUS(0, (16 + i) * 4096ull);
 	while (a.nic.mrs.draw_in) /* as the rounds before do */
-		unic_mr_draw(&a.nic);
-	MEASURE(n, err = unic_mr_reg(&a.nic, &args, a.nic.list, &res));
+		unic_mr_draw(&a.nic.memory);
+	MEASURE(n, err = unic_mr_reg(&a.nic.revoke, &args, a.nic.list, &res));
 	assert_int_equal(err, 0);
-	assert_int_equal(unic_mr_dereg(&a.nic, res.mr, res.gen), 0);
+	assert_int_equal(unic_mr_dereg(&a.nic.revoke, res.mr, res.gen), 0);
 	return n;
 }
 
@@ -494,14 +497,14 @@ static __attribute__((noipa)) uint16_t decide(struct unic_nic *nic,
 {
 	uint32_t from = unic_share_victim(&nic->share, proc, n);
 
-	return unic_reclaim_pick(nic, from, n, true);
+	return unic_reclaim_pick(&nic->revoke, from, n, true);
 }
 
 /* As in nic.c, with nothing to cut. */
 static __attribute__((noipa)) void evict_step(struct unic_nic *nic)
 {
-	if (unic_evict_deadlines(nic))
-		unic_evict_poll(nic);
+	if (unic_evict_deadlines(&nic->revoke))
+		unic_evict_poll(&nic->revoke);
 }
 
 /* A waiter is queued: the decision, and the step that acts on it four times. */
@@ -524,7 +527,7 @@ static void decision(uint32_t pd)
 	assert_int_equal(a.nic.notices.open, 4);
 	report("reaper_step_4_notices", n);
 	a.nic.evict_due = false;
-	MEASURE(n, unic_evict_deadlines(&a.nic));
+	MEASURE(n, unic_evict_deadlines(&a.nic.revoke));
 	report("reaper_idle", n);
 }
 
@@ -536,7 +539,7 @@ static uint32_t touch(const struct rig_mr *mr, uint32_t pd, uint32_t page,
 	uint32_t n;
 	int err;
 
-	MEASURE(n, err = unic_access(&a.nic, mr->stag, (uint16_t)pd, 0,
+	MEASURE(n, err = unic_access(&a.nic.memory, mr->stag, (uint16_t)pd, 0,
 				     mr->iova + page * 4096ull, 64, &piece));
 	assert_int_equal(err, want);
 	return n;
@@ -567,15 +570,15 @@ static void cached(uint32_t pd)
 	cmd.mr = unic_to_le32(demand.mr);
 	cmd.gen = unic_to_le32(demand.gen);
 	cmd.first = unic_to_le32(1);
-	MEASURE(n, unic_fault_refused(&a.nic, &cmd, pages, &done));
+	MEASURE(n, unic_fault_refused(&a.nic.memory, &cmd, pages, &done));
 	assert_int_equal(done, 1);
 	report("demand_fill_1_page", n);
 	cmd.first = unic_to_le32(2);
 	cmd.count = unic_to_le32(17);
-	MEASURE(more, unic_fault_refused(&a.nic, &cmd, pages, &done));
+	MEASURE(more, unic_fault_refused(&a.nic.memory, &cmd, pages, &done));
 	assert_int_equal(done, 17);
 	report("demand_fill_per_page", (more - n + 15) / 16);
-	MEASURE(n, done = unic_cache_take(&a.nic, 0, 8));
+	MEASURE(n, done = unic_cache_take(&a.nic.memory, 0, 8));
 	assert_int_equal(done, 8);
 	report("cache_drop_each", (n + 7) / 8);
 	assert_int_equal(rig_dereg(&a, &demand), 0);

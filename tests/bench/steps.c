@@ -118,7 +118,8 @@ static void sweep(void)
 	rig_ring(&b, 0, UNIC_DB_RQ, big.row, posted);
 	longest(&b, 4);
 	for (i = 0; i < REGIONS; i++) {
-		MEASURE(n, unic_revoked_add(&b.nic, (uint16_t)gone[i].mr));
+		MEASURE(n,
+			unic_revoked_add(&b.nic.memory, (uint16_t)gone[i].mr));
 		most = n > most ? n : most;
 	}
 	report("receives_name_a_region", most);
@@ -178,7 +179,7 @@ static void largest_region(void)
 	args.stag = mr.stag;
 	args.iova = mr.iova;
 	for (i = 0; i < UNIC_TOKENS; i++)
-		if (unic_token_alloc(&a.nic, &args, &key) < 0)
+		if (unic_token_alloc(&a.nic.memory, &args, &key) < 0)
 			break;
 	assert_true(i > UNIC_TOKENS / 2);
 	dereg.mr = unic_to_le32(mr.mr);
@@ -191,7 +192,7 @@ static void largest_region(void)
 	args.stag = mr.stag;
 	args.iova = mr.iova;
 	for (i = 0; i < UNIC_TOKENS; i++)
-		if (unic_token_alloc(&a.nic, &args, &key) < 0)
+		if (unic_token_alloc(&a.nic.memory, &args, &key) < 0)
 			break;
 	a.port.now_ns += 2000000000ull;
 	report("all_tokens_expire", longest(&a, 64));
@@ -422,7 +423,7 @@ static void tables(void)
 	for (i = 0; i < UNIC_ARP_ENTRIES; i++) {
 		uint8_t mac[6];
 
-		unic_arp_resolve(&a.nic, 0x0a000100 + i, i, mac);
+		unic_arp_resolve(&a.nic.transport, 0x0a000100 + i, i, mac);
 	}
 	a.port.now_ns += 10000000000ull;
 	report("arp_all_questions", longest(&a, 8));

@@ -147,11 +147,11 @@ static void idle_ones(void)
 	ring_all(n, UNIC_DB_RQ, ROWS);
 	longest(&a, 64);
 	for (i = 1; i <= n; i++)
-		unic_qp_error(&a.nic, qp_of(i), UNIC_WC_LOC_BUS_ERR);
+		unic_qp_error(&a.nic.transport, qp_of(i), UNIC_WC_LOC_BUS_ERR);
 	report("flush_all_qps", longest(&a, 300));
 	n = all_qps(CQES);
 	for (i = 1; i <= n; i++)
-		unic_qp_timer(&a.nic, qp_of(i), a.nic.now_ns + 1000);
+		unic_qp_timer(&a.nic.transport, qp_of(i), a.nic.now_ns + 1000);
 	a.port.now_ns += 10000;
 	report("timers_of_idle_qps", longest(&a, 4));
 }
@@ -191,7 +191,7 @@ static void timers(void)
 static void cq_full(void)
 {
 	all_busy(2);
-	unic_qp_error(&a.nic, qp_of(1), UNIC_WC_LOC_BUS_ERR);
+	unic_qp_error(&a.nic.transport, qp_of(1), UNIC_WC_LOC_BUS_ERR);
 	report("cq_fails_under_all_qps", longest(&a, 64));
 }
 

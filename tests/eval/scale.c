@@ -65,19 +65,19 @@ uint32_t op_lookup(uint32_t base, uint32_t page)
 
 int op_access(uint32_t stag, uint32_t in, uint64_t iova, struct unic_piece *out)
 {
-	return unic_access(&nic, stag, (uint16_t)in, UNIC_MR_REMOTE_WRITE, iova,
-			   8, out);
+	return unic_access(&nic.memory, stag, (uint16_t)in,
+			   UNIC_MR_REMOTE_WRITE, iova, 8, out);
 }
 
 int op_register(const struct unic_mr_args *args, const uint64_t *pages,
 		struct unic_mr_result *out)
 {
-	return unic_mr_reg(&nic, args, pages, out);
+	return unic_mr_reg(&nic.revoke, args, pages, out);
 }
 
 int op_deregister(const struct unic_mr_result *mr)
 {
-	return unic_mr_dereg(&nic, mr->mr, mr->gen);
+	return unic_mr_dereg(&nic.revoke, mr->mr, mr->gen);
 }
 
 /* Whom to ask, and for which region. */
@@ -85,32 +85,32 @@ uint32_t op_decide(void)
 {
 	uint32_t from = unic_share_victim(&nic.share, UNIC_OWNER_NIL, 0);
 
-	return unic_reclaim_pick(&nic, from, 1, true);
+	return unic_reclaim_pick(&nic.revoke, from, 1, true);
 }
 
 uint64_t op_reap_idle(void)
 {
-	return unic_reclaim_poll(&nic);
+	return unic_reclaim_poll(&nic.revoke);
 }
 
 uint64_t op_reap(void)
 {
-	return unic_reclaim_poll(&nic);
+	return unic_reclaim_poll(&nic.revoke);
 }
 
 uint64_t op_reap_waiters(void)
 {
-	return unic_reclaim_poll(&nic);
+	return unic_reclaim_poll(&nic.revoke);
 }
 
 uint64_t op_reap_shifted(void)
 {
-	return unic_reclaim_poll(&nic);
+	return unic_reclaim_poll(&nic.revoke);
 }
 
 int op_wait(const struct unic_mr_args *args, struct unic_mr_result *out)
 {
-	return unic_mr_reg(&nic, args, NULL, out);
+	return unic_mr_reg(&nic.revoke, args, NULL, out);
 }
 
 /* ------------------------------------------------------------------ around it */
@@ -196,8 +196,9 @@ static void fill(void)
 		};
 		int id;
 
-		check(!unic_proc_attach(&nic, &cmd), "a process is refused");
-		id = unic_pd_alloc(&nic, i, false);
+		check(!unic_proc_attach(&nic.command, &cmd), "a process is "
+							     "refused");
+		id = unic_pd_alloc(&nic.memory, i, false);
 		check(id >= 0, "a protection domain is refused");
 		pd[i] = (uint32_t)id;
 	}
@@ -248,7 +249,7 @@ static bool release(void)
 
 	for (i = 0; i < REGIONS; i++)
 		if (nic.mrs.mr[held[i].mr.mr].state == UNIC_MR_NOTIFIED) {
-			check(!unic_mr_dereg(&nic, held[i].mr.mr,
+			check(!unic_mr_dereg(&nic.revoke, held[i].mr.mr,
 					     held[i].mr.gen),
 			      "a notified region does not end");
 			reg(i);
@@ -333,16 +334,17 @@ static void waiting(void)
 		op_reap_shifted();
 		unic_share_weigh(&nic.share, 0, 1);
 		for (i = 0; i < UNIC_PROCS; i++)
-			check(!unic_admission_cancel(&nic, wait[i].wait), "a "
-									  "requ"
-									  "est "
-									  "cann"
-									  "ot "
-									  "be "
-									  "canc"
-									  "elle"
-									  "d");
-		unic_demand_settle(&nic);
+			check(!unic_admission_cancel(&nic.revoke, wait[i].wait),
+			      "a "
+			      "requ"
+			      "est "
+			      "cann"
+			      "ot "
+			      "be "
+			      "canc"
+			      "elle"
+			      "d");
+		unic_demand_settle(&nic.revoke);
 		while (release())
 			;
 	}

@@ -47,7 +47,8 @@ static bool capped(const struct unic_nic *nic, uint32_t proc, uint32_t held,
 	bool by_quota;
 
 	return quota &&
-	       held + n + (unic_cache_short(nic, &by_quota) == proc) > quota;
+	       held + n + (unic_cache_short(&nic->memory, &by_quota) == proc) >
+		       quota;
 }
 
 /* Of the requests in its queue: those that fit its share one after the other. */
@@ -156,7 +157,7 @@ void sane_order(struct unic_nic *nic)
 			keeps[k].indices += kept(nic, &w, k).indices;
 		}
 	}
-	unic_demand_now(nic, &nobody, &now);
+	unic_demand_now(&nic->revoke, &nobody, &now);
 	must(now.entitled == sum.entries && now.indices == sum.indices);
 	must(now.urgent == best[1].proc && now.urgent_n == best[1].n);
 	must(now.borrower == best[0].proc && now.borrower_n == best[0].n);

@@ -62,7 +62,7 @@ predicate window_ok(struct unic_mr *m) =
   0 < m->win_bytes && is_open(m) ==>
     window_fits(m->win_hi, m->win_end, m->win_bytes, m->iova, m->length);
 
-predicate region_ok(struct unic_nic *nic, integer i) =
+predicate region_ok(struct unic_memory *nic, integer i) =
   lock_ok(&nic->mrs.mr[i], i) && window_ok(&nic->mrs.mr[i]) &&
   nic->mrs.mr[i].pd < UNIC_PDS;
 
@@ -128,7 +128,7 @@ static inline bool unic_mr_in_window(const struct unic_mr *mr, uint32_t iova,
   assigns mr->uses, mr->bytes, mr->bytes_high, mr->last_use_ns;
   exits \false;
 */
-static inline void unic_mr_used(struct unic_nic *nic, struct unic_mr *mr,
+static inline void unic_mr_used(struct unic_memory *nic, struct unic_mr *mr,
 				uint32_t len);
 
 /*@ requires \valid(mr);
@@ -173,7 +173,7 @@ static inline void unic_count(uint64_t *counter, uint64_t n);
     nic->counter[UNIC_C_access_rights], nic->counter[UNIC_C_access_bounds];
   ensures \result < 0;
 */
-int unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
+int unic_access_refused(struct unic_memory *nic, const struct unic_mr *mr,
 			uint32_t stag, uint16_t pd, uint32_t need);
 
 /*@ requires \valid(nic) && mr == &nic->mrs.mr[mr->stag >> 24] &&
@@ -189,7 +189,7 @@ int unic_access_refused(struct unic_nic *nic, const struct unic_mr *mr,
     out->mr == mr->stag >> 24;
   ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
 */
-int unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
+int unic_access_page(struct unic_memory *nic, struct unic_mr *mr, uint64_t iova,
 		     uint32_t len, struct unic_piece *out);
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
@@ -205,7 +205,7 @@ int unic_access_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
   ensures \result != 0 ==> refused{Pre, Here}(out, stag >> 24);
 */
 static inline __attribute__((always_inline)) int
-unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+unic_access_inline(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		   uint32_t need, uint64_t iova, uint32_t len,
 		   struct unic_piece *out);
 
@@ -221,8 +221,9 @@ unic_access_inline(struct unic_nic *nic, uint32_t stag, uint16_t pd,
     out->mr == stag >> 24;
   ensures \result != 0 ==> refused{Pre, Here}(out, stag >> 24);
 */
-int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
-		uint64_t iova, uint32_t len, struct unic_piece *out);
+int unic_access(struct unic_memory *nic, uint32_t stag, uint16_t pd,
+		uint32_t need, uint64_t iova, uint32_t len,
+		struct unic_piece *out);
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     len > 0;
@@ -230,7 +231,7 @@ int unic_access(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint32_t need,
   ensures \result >= 0 ==> \result == stag >> 24 &&
     granted(&nic->mrs.mr[stag >> 24], stag, pd, need, iova, len);
 */
-int unic_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+int unic_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		  uint32_t need, uint64_t iova, uint64_t len);
 
 /*@ assigns \nothing;

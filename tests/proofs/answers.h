@@ -15,38 +15,39 @@ static int any_answer(const void *arg, size_t bytes)
 	return Frama_C_interval(-64, 65535);
 }
 
-int unic_proc_attach(struct unic_nic *n, const struct unic_cmd_proc_attach *c)
+int unic_proc_attach(struct unic_command *n,
+		     const struct unic_cmd_proc_attach *c)
 {
 	(void)n;
 	return any_answer(c, sizeof(*c));
 }
 
-int unic_proc_set(struct unic_nic *n, const struct unic_cmd_proc_set *c)
+int unic_proc_set(struct unic_command *n, const struct unic_cmd_proc_set *c)
 {
 	(void)n;
 	return any_answer(c, sizeof(*c));
 }
 
-int unic_cq_create(struct unic_nic *n, const struct unic_cmd_cq_create *c)
+int unic_cq_create(struct unic_transport *n, const struct unic_cmd_cq_create *c)
 {
 	(void)n;
 	return any_answer(c, sizeof(*c));
 }
 
-int unic_qp_create(struct unic_nic *n, const struct unic_cmd_qp_create *c)
+int unic_qp_create(struct unic_transport *n, const struct unic_cmd_qp_create *c)
 {
 	(void)n;
 	return any_answer(c, sizeof(*c));
 }
 
-int unic_qp_modify(struct unic_nic *n, const struct unic_cmd_qp_modify *c)
+int unic_qp_modify(struct unic_transport *n, const struct unic_cmd_qp_modify *c)
 {
 	(void)n;
 	return any_answer(c, sizeof(*c));
 }
 
-int unic_mr_fill(struct unic_nic *n, uint32_t mr, uint32_t gen, uint32_t first,
-		 uint32_t count, const uint64_t *pages)
+int unic_mr_fill(struct unic_memory *n, uint32_t mr, uint32_t gen,
+		 uint32_t first, uint32_t count, const uint64_t *pages)
 {
 	(void)n, (void)mr, (void)gen, (void)first;
 	return any_answer(pages, count * sizeof(*pages));
@@ -71,7 +72,7 @@ static void any_result(struct unic_mr_result *out)
 	out->wait = any32();
 }
 
-int unic_mr_reg(struct unic_nic *n, const struct unic_mr_args *a,
+int unic_mr_reg(struct unic_revoke *n, const struct unic_mr_args *a,
 		const uint64_t *pages, struct unic_mr_result *out)
 {
 	if (pages && a->n_pages)
@@ -80,22 +81,22 @@ int unic_mr_reg(struct unic_nic *n, const struct unic_mr_args *a,
 	return for_pd(n, a->pd, a, sizeof(*a));
 }
 
-int unic_dma_mr_reg(struct unic_nic *n, const struct unic_mr_args *a,
+int unic_dma_mr_reg(struct unic_revoke *n, const struct unic_mr_args *a,
 		    struct unic_mr_result *out)
 {
 	any_result(out);
 	return for_pd(n, a->pd, a, sizeof(*a));
 }
 
-int unic_mr_restore(struct unic_nic *n, const struct unic_mr_args *a,
+int unic_mr_restore(struct unic_revoke *n, const struct unic_mr_args *a,
 		    uint32_t stag, const uint64_t *pages,
 		    struct unic_mr_result *out)
 {
 	(void)stag;
-	return unic_mr_reg(n, a, pages, out);
+	return unic_mr_reg(&n->revoke, a, pages, out);
 }
 
-int unic_mr_rereg(struct unic_nic *n, const struct unic_rereg *r)
+int unic_mr_rereg(struct unic_revoke *n, const struct unic_rereg *r)
 {
 	if (r->n_pages)
 		any_answer(r->pages, r->n_pages * sizeof(*r->pages));
@@ -104,32 +105,33 @@ int unic_mr_rereg(struct unic_nic *n, const struct unic_rereg *r)
 	return for_pd(n, n->mrs.mr[r->mr].pd, r, sizeof(*r));
 }
 
-int unic_mr_dereg(struct unic_nic *n, uint32_t mr, uint32_t gen)
+int unic_mr_dereg(struct unic_revoke *n, uint32_t mr, uint32_t gen)
 {
 	(void)n, (void)mr, (void)gen;
 	return any_answer(&mr, sizeof(mr));
 }
 
-bool unic_key_guard_held(struct unic_nic *n, uint32_t ipv4, uint32_t proc)
+bool unic_key_guard_held(struct unic_memory *n, uint32_t ipv4, uint32_t proc)
 {
 	(void)n, (void)ipv4, (void)proc;
 	return below(2);
 }
 
-struct unic_mr *unic_mr_get(struct unic_nic *n, uint32_t mr, uint32_t gen)
+struct unic_mr *unic_mr_get(struct unic_memory *n, uint32_t mr, uint32_t gen)
 {
 	(void)gen;
 	return mr < UNIC_MRS && below(2) ? &n->mrs.mr[mr] : NULL;
 }
 
-int unic_derived_alloc(struct unic_nic *n, const struct unic_derived_alloc *a,
+int unic_derived_alloc(struct unic_revoke *n,
+		       const struct unic_derived_alloc *a,
 		       struct unic_mr_result *out)
 {
 	any_result(out);
 	return for_pd(n, a->pd, a, sizeof(*a));
 }
 
-int unic_derived_make(struct unic_nic *n, struct unic_derived_plan *plan)
+int unic_derived_make(struct unic_memory *n, struct unic_derived_plan *plan)
 {
 	(void)n;
 	if (plan->n)
@@ -139,20 +141,20 @@ int unic_derived_make(struct unic_nic *n, struct unic_derived_plan *plan)
 	return any_answer(plan, sizeof(*plan));
 }
 
-int unic_derived_close(struct unic_nic *n, uint32_t stag, uint16_t pd,
+int unic_derived_close(struct unic_memory *n, uint32_t stag, uint16_t pd,
 		       bool remote)
 {
 	(void)n, (void)pd, (void)remote;
 	return any_answer(&stag, sizeof(stag));
 }
 
-bool unic_derived_unmake(struct unic_nic *n, uint32_t stag)
+bool unic_derived_unmake(struct unic_memory *n, uint32_t stag)
 {
 	(void)n, (void)stag;
 	return below(2);
 }
 
-int unic_token_alloc(struct unic_nic *n, const struct unic_token_args *a,
+int unic_token_alloc(struct unic_memory *n, const struct unic_token_args *a,
 		     uint64_t *key)
 {
 	(void)n;
@@ -162,7 +164,7 @@ int unic_token_alloc(struct unic_nic *n, const struct unic_token_args *a,
 	return any_answer(a, sizeof(*a));
 }
 
-int unic_token_cancel(struct unic_nic *n, uint32_t proc, uint32_t index,
+int unic_token_cancel(struct unic_memory *n, uint32_t proc, uint32_t index,
 		      uint64_t key, uint32_t *end, uint32_t *placed)
 {
 	(void)n, (void)proc, (void)index;
@@ -180,7 +182,7 @@ static int for_mr(uint32_t mr, const void *arg, size_t bytes, uint32_t *done)
 	return mr < UNIC_MRS ? err : -UNIC_ENOMR;
 }
 
-int unic_fault_refused(struct unic_nic *n, const struct unic_cmd_mr_fault *c,
+int unic_fault_refused(struct unic_memory *n, const struct unic_cmd_mr_fault *c,
 		       const uint64_t *pages, uint32_t *done)
 {
 	(void)n;
@@ -189,21 +191,21 @@ int unic_fault_refused(struct unic_nic *n, const struct unic_cmd_mr_fault *c,
 	return for_mr(unic_from_le32(c->mr), c, sizeof(*c), done);
 }
 
-int unic_fault_invalidate(struct unic_nic *n, const struct unic_cmd_mr_pages *c,
-			  uint32_t *done)
+int unic_fault_invalidate(struct unic_memory *n,
+			  const struct unic_cmd_mr_pages *c, uint32_t *done)
 {
 	(void)n;
 	return for_mr(unic_from_le32(c->mr), c, sizeof(*c), done);
 }
 
-int unic_fault_advise(struct unic_nic *n, const struct unic_cmd_mr_pages *c,
+int unic_fault_advise(struct unic_memory *n, const struct unic_cmd_mr_pages *c,
 		      uint32_t *done)
 {
 	(void)n;
 	return for_mr(unic_from_le32(c->mr), c, sizeof(*c), done);
 }
 
-void unic_evict_usage(struct unic_nic *n, uint32_t proc,
+void unic_evict_usage(struct unic_revoke *n, uint32_t proc,
 		      struct unic_cpl_usage *out)
 {
 	seen = (uint8_t)n->share.owner[proc].weight;
@@ -215,7 +217,7 @@ void unic_evict_usage(struct unic_nic *n, uint32_t proc,
 	out->borrowed = unic_to_le32(any32());
 }
 
-int unic_mad_send(struct unic_nic *n, const struct unic_cmd_mad_send *c,
+int unic_mad_send(struct unic_transport *n, const struct unic_cmd_mad_send *c,
 		  const uint8_t data[UNIC_MAD_BYTES])
 {
 	(void)n;
@@ -223,8 +225,8 @@ int unic_mad_send(struct unic_nic *n, const struct unic_cmd_mad_send *c,
 	return any_answer(c, sizeof(*c));
 }
 
-int unic_dump(struct unic_nic *n, uint32_t table, uint32_t first, uint8_t *list,
-	      uint32_t *next)
+int unic_dump(struct unic_command *n, uint32_t table, uint32_t first,
+	      uint8_t *list, uint32_t *next)
 {
 	(void)n, (void)table, (void)first;
 	list[UNIC_LIST_BYTES - 1] = any8();
@@ -238,7 +240,7 @@ uint8_t unic_err_status(int err)
 	return any8();
 }
 
-bool unic_slot_live(const struct unic_nic *n, uint32_t proc)
+bool unic_slot_live(const struct unic_base *n, uint32_t proc)
 {
 	(void)n;
 	return proc < UNIC_PROCS && below(2);

@@ -19,13 +19,13 @@ void unic_port_panic(struct unic_port *port, const char *file, uint32_t line)
 	exit(1);
 }
 
-void unic_idle_note(struct unic_nic *n, uint16_t mr)
+void unic_idle_note(struct unic_memory *n, uint16_t mr)
 {
 	(void)n, (void)mr;
 }
 
 /* A miss, or any entry. */
-int unic_cache_entry(struct unic_nic *n, uint16_t mr, uint32_t page,
+int unic_cache_entry(struct unic_memory *n, uint16_t mr, uint32_t page,
 		     uint32_t ahead, const struct unic_tlb_entry **out)
 {
 	(void)mr, (void)page, (void)ahead;
@@ -36,7 +36,7 @@ int unic_cache_entry(struct unic_nic *n, uint16_t mr, uint32_t page,
 }
 
 /* No spot, or any. */
-bool unic_spot_find(const struct unic_nic *n, uint16_t mr, uint64_t iova,
+bool unic_spot_find(const struct unic_memory *n, uint16_t mr, uint64_t iova,
 		    struct unic_spot *out)
 {
 	(void)n, (void)mr, (void)iova;
@@ -68,15 +68,15 @@ void access_all(void)
 	uint16_t mr = (uint16_t)below(UNIC_MRS);
 
 	any_tables();
-	unic_access(&nic, any32(), (uint16_t)below(UNIC_PDS), any32(), any64(),
-		    any32(), &out);
-	unic_mr_check(&nic, any32(), (uint16_t)below(UNIC_PDS), any32(),
+	unic_access(&nic.memory, any32(), (uint16_t)below(UNIC_PDS), any32(),
+		    any64(), any32(), &out);
+	unic_mr_check(&nic.memory, any32(), (uint16_t)below(UNIC_PDS), any32(),
 		      any64(), any64());
-	unic_xlate(&nic, mr, any64(), any32(), &out);
-	unic_mr_hold(&nic, mr);
-	unic_mr_unhold(&nic, mr);
-	unic_mr_dma_get(&nic, mr);
-	unic_mr_dma_put(&nic, mr);
-	unic_mr_queue_get(&nic, mr);
-	unic_mr_queue_put(&nic, mr);
+	unic_xlate(&nic.memory, mr, any64(), any32(), &out);
+	unic_mr_hold(&nic.memory, mr);
+	unic_mr_unhold(&nic.memory, mr);
+	unic_mr_dma_get(&nic.memory, mr);
+	unic_mr_dma_put(&nic.memory, mr);
+	unic_mr_queue_get(&nic.memory, mr);
+	unic_mr_queue_put(&nic.memory, mr);
 }

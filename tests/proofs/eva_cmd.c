@@ -59,7 +59,7 @@ static void one_command(uint8_t opcode, bool in_table)
 	((struct unic_cmd_mr *)rec)->mr = unic_to_le32(
 		in_table ? below(UNIC_MRS)
 			 : Frama_C_unsigned_int_interval(UNIC_MRS, UINT32_MAX));
-	unic_cmd_execute(&nic, rec, out, bar + UNIC_BAR_LIST_OFF);
+	unic_cmd_execute(&nic.command, rec, out, bar + UNIC_BAR_LIST_OFF);
 	nic = begin; /* one state, not one for each way through */
 }
 

@@ -17,17 +17,17 @@ static struct unic_nic nic;
  * page, and writes an answer. */
 static void poll_commands(void)
 {
-	uint32_t n, ready = unic_mbox_ready(&nic);
+	uint32_t n, ready = unic_mbox_ready(&nic.base);
 	struct unic_mbox_record rec;
 	const uint8_t *list;
 
 	for (n = 0; n < ready; n++) {
-		list = unic_mbox_take(&nic, &rec);
+		list = unic_mbox_take(&nic.base, &rec);
 		if (!list)
 			break;
 		rec.word[0] = rec.word[REC_BYTES / 8 - 1] + list[0] +
 			      list[UNIC_LIST_BYTES - 1];
-		unic_mbox_complete(&nic, &rec);
+		unic_mbox_complete(&nic.base, &rec);
 	}
 }
 
@@ -69,30 +69,30 @@ void mbox_all(void)
 	Frama_C_make_unknown((char *)&mad, sizeof(mad));
 	switch (below(8)) {
 	case 0:
-		unic_mbox_power_on(&nic, sizeof(nic));
-		unic_mbox_publish(&nic, &times);
-		unic_mbox_open(&nic);
+		unic_mbox_power_on(&nic.base, sizeof(nic));
+		unic_mbox_publish(&nic.base, &times);
+		unic_mbox_open(&nic.base);
 		break;
 	case 1:
-		unic_mbox_reset(&nic, any32());
+		unic_mbox_reset(&nic.base, any32());
 		break;
 	case 2:
 		poll_commands();
 		break;
 	case 3:
-		unic_mbox_event(&nic, evt);
+		unic_mbox_event(&nic.base, evt);
 		break;
 	case 4:
-		unic_mbox_mad(&nic, &mad);
+		unic_mbox_mad(&nic.base, &mad);
 		break;
 	case 5:
-		unic_mbox_flush(&nic);
+		unic_mbox_flush(&nic.base);
 		break;
 	case 6:
-		unic_mbox_sleep(&nic, below(2));
+		unic_mbox_sleep(&nic.base, below(2));
 		break;
 	default:
-		unic_mbox_beat(&nic);
+		unic_mbox_beat(&nic.base);
 		break;
 	}
 }

@@ -27,14 +27,14 @@ static int read_all(const struct unic_pkt *pkt)
 	return (int)Frama_C_interval(-20, 0);
 }
 
-int unic_responder_request(struct unic_nic *n, struct unic_qp *qp,
+int unic_responder_request(struct unic_transport *n, struct unic_qp *qp,
 			   const struct unic_pkt *pkt)
 {
 	(void)n, (void)qp;
 	return read_all(pkt);
 }
 
-bool unic_responder_asked_again(struct unic_nic *n, struct unic_qp *qp,
+bool unic_responder_asked_again(struct unic_transport *n, struct unic_qp *qp,
 				const struct unic_pkt *pkt)
 {
 	(void)n, (void)qp;
@@ -42,26 +42,26 @@ bool unic_responder_asked_again(struct unic_nic *n, struct unic_qp *qp,
 	return below(2);
 }
 
-int unic_requester_response(struct unic_nic *n, struct unic_qp *qp,
+int unic_requester_response(struct unic_transport *n, struct unic_qp *qp,
 			    const struct unic_pkt *pkt)
 {
 	(void)n, (void)qp;
 	return read_all(pkt);
 }
 
-void unic_requester_ack(struct unic_nic *n, struct unic_qp *qp, uint32_t psn,
-			uint8_t syndrome)
+void unic_requester_ack(struct unic_transport *n, struct unic_qp *qp,
+			uint32_t psn, uint8_t syndrome)
 {
 	(void)n, (void)qp, (void)psn, (void)syndrome;
 }
 
-void unic_requester_vack(struct unic_nic *n, struct unic_qp *qp, uint32_t psn,
-			 uint32_t kind, uint32_t arg)
+void unic_requester_vack(struct unic_transport *n, struct unic_qp *qp,
+			 uint32_t psn, uint32_t kind, uint32_t arg)
 {
 	(void)n, (void)qp, (void)psn, (void)kind, (void)arg;
 }
 
-void unic_trace_write(struct unic_nic *n, uint32_t code, uint32_t proc,
+void unic_trace_write(struct unic_base *n, uint32_t code, uint32_t proc,
 		      uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3)
 {
 	(void)n, (void)code, (void)proc, (void)a0, (void)a1, (void)a2, (void)a3;
@@ -74,19 +74,19 @@ bool unic_icrc_ok(const uint8_t *frame, uint32_t len)
 	return below(2);
 }
 
-struct unic_qp *unic_qp_by_number(struct unic_nic *n, uint32_t qpn)
+struct unic_qp *unic_qp_by_number(struct unic_transport *n, uint32_t qpn)
 {
 	(void)qpn;
 	return below(2) ? &n->qps.qp[below(UNIC_QPS)] : NULL;
 }
 
-void unic_arp_frame(struct unic_nic *n, const struct unic_rx *rx)
+void unic_arp_frame(struct unic_transport *n, const struct unic_rx *rx)
 {
 	(void)n;
 	seen = rx->frame[rx->len - 1];
 }
 
-bool unic_mbox_mad(struct unic_nic *n, const struct unic_mad_rx *mad)
+bool unic_mbox_mad(struct unic_base *n, const struct unic_mad_rx *mad)
 {
 	(void)n;
 	seen = mad->data[UNIC_MAD_BYTES - 1];

@@ -49,26 +49,26 @@ static bool is_waiting(const struct unic_token *t);
 /*@
 predicate nil_or_token(integer i) = i == UNIC_TOKEN_NIL || 0 <= i < UNIC_TOKENS;
 
-predicate prevs_ok(struct unic_nic *nic) = \forall integer i;
+predicate prevs_ok(struct unic_memory *nic) = \forall integer i;
   0 <= i < UNIC_TOKENS ==> nil_or_token(nic->tokens.token[i].prev);
-predicate nexts_ok(struct unic_nic *nic) = \forall integer i;
+predicate nexts_ok(struct unic_memory *nic) = \forall integer i;
   0 <= i < UNIC_TOKENS ==> nil_or_token(nic->tokens.token[i].next);
-predicate regions_ok(struct unic_nic *nic) = \forall integer i;
+predicate regions_ok(struct unic_memory *nic) = \forall integer i;
   0 <= i < UNIC_TOKENS ==> nic->tokens.token[i].mr < UNIC_MRS;
-predicate lives_ok(struct unic_nic *nic) = \forall integer i;
+predicate lives_ok(struct unic_memory *nic) = \forall integer i;
   0 <= i < UNIC_TOKENS ==>
     life(&nic->tokens.token[i]) <= UNIC_TOKEN_S_MULTI;
-predicate owners_ok(struct unic_nic *nic) = \forall integer i;
+predicate owners_ok(struct unic_memory *nic) = \forall integer i;
   0 <= i < UNIC_TOKENS ==>
     life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE ||
     nic->tokens.token[i].proc < UNIC_PROCS;
-predicate dues_ok(struct unic_nic *nic) = \forall integer i;
+predicate dues_ok(struct unic_memory *nic) = \forall integer i;
   0 <= i < UNIC_TOKENS ==>
     life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE ||
     !nic->tokens.token[i].evt_due;
-predicate heads_ok(struct unic_nic *nic) = \forall integer i;
+predicate heads_ok(struct unic_memory *nic) = \forall integer i;
   0 <= i < UNIC_MRS ==> nil_or_token(nic->mrs.mr[i].tokens);
-predicate free_ok(struct unic_nic *nic) =
+predicate free_ok(struct unic_memory *nic) =
   nil_or_token(nic->tokens.free_head) &&
   (nic->tokens.free_head != UNIC_TOKEN_NIL ==>
     nic->tokens.free_tail < UNIC_TOKENS);
@@ -101,7 +101,7 @@ predicate terms_same{A, B}(struct unic_token *t) =
   \at(t->length, A) == \at(t->length, B) && \at(t->mr, A) == \at(t->mr, B);
 
 // INV-9: no other token's life is touched, nor is it given to somebody else.
-predicate others_same{A, B}(struct unic_nic *nic, integer i) =
+predicate others_same{A, B}(struct unic_memory *nic, integer i) =
   \forall integer j; 0 <= j < UNIC_TOKENS && j != i ==>
     \at(nic->tokens.token[j].lock, A) == \at(nic->tokens.token[j].lock, B);
 */
@@ -114,7 +114,7 @@ predicate others_same{A, B}(struct unic_nic *nic, integer i) =
     UNIC_TOKEN_NIL ? i : \old(nic->tokens.free_head));
   exits \false;
 */
-static void free_put(struct unic_nic *nic, uint16_t i);
+static void free_put(struct unic_memory *nic, uint16_t i);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   assigns nic->tokens.token[i].prev, nic->tokens.token[i].next,
@@ -126,7 +126,7 @@ static void free_put(struct unic_nic *nic, uint16_t i);
     counts_same{Pre, Here}(&nic->tokens);
   exits \false;
 */
-static void region_put(struct unic_nic *nic, uint16_t i);
+static void region_put(struct unic_memory *nic, uint16_t i);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   assigns nic->tokens.token[i].prev, nic->tokens.token[i].next,
@@ -139,7 +139,7 @@ static void region_put(struct unic_nic *nic, uint16_t i);
     counts_same{Pre, Here}(&nic->tokens);
   exits \false;
 */
-static void region_link(struct unic_nic *nic, uint16_t i);
+static void region_link(struct unic_memory *nic, uint16_t i);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].prev,
@@ -151,14 +151,14 @@ static void region_link(struct unic_nic *nic, uint16_t i);
     counts_same{Pre, Here}(&nic->tokens);
   exits \false;
 */
-static void region_unlink(struct unic_nic *nic, uint16_t i);
+static void region_unlink(struct unic_memory *nic, uint16_t i);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS;
   assigns nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
     nic->counter[UNIC_C_evt_stalls], nic->counter[UNIC_C_mbox_bad_index];
   exits \false;
 */
-static bool publish_end(struct unic_nic *nic, uint16_t i);
+static bool publish_end(struct unic_memory *nic, uint16_t i);
 
 /*@ requires \valid(r);
   assigns *r;
@@ -180,7 +180,7 @@ static inline void unic_ration_spend(struct unic_ration *r, uint32_t n);
   ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
-static bool try_publish_end(struct unic_nic *nic, uint16_t i);
+static bool try_publish_end(struct unic_memory *nic, uint16_t i);
 
 /*@ requires \valid_read(mr);
   assigns \nothing;
@@ -192,7 +192,7 @@ static inline bool unic_mr_physical(const struct unic_mr *mr);
   assigns nic->physical.used;
   exits \false;
 */
-void unic_dma_mr_unlist(struct unic_nic *nic, uint16_t mr, uint64_t iova);
+void unic_dma_mr_unlist(struct unic_memory *nic, uint16_t mr, uint64_t iova);
 
 /*@ requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
   assigns \nothing;
@@ -207,12 +207,12 @@ static uint32_t counter_of(uint8_t end);
   ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
-static void count_end(struct unic_nic *nic, uint16_t i, uint8_t end);
+static void count_end(struct unic_memory *nic, uint16_t i, uint8_t end);
 
 /*@ assigns nic->trace.seq;
   exits \false;
 */
-void unic_trace_write(struct unic_nic *nic, uint32_t code, uint32_t proc,
+void unic_trace_write(struct unic_base *nic, uint32_t code, uint32_t proc,
 		      uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
@@ -226,7 +226,7 @@ void unic_trace_write(struct unic_nic *nic, uint32_t code, uint32_t proc,
   ensures TABLE_OK(nic) && free_same{Pre, Here}(&nic->tokens);
   exits \false;
 */
-static void mark_ended(struct unic_nic *nic, uint16_t i, uint8_t end);
+static void mark_ended(struct unic_memory *nic, uint16_t i, uint8_t end);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
@@ -235,7 +235,7 @@ static void mark_ended(struct unic_nic *nic, uint16_t i, uint8_t end);
   ensures TABLE_OK(nic) && nic->tokens.used == \old(nic->tokens.used);
   exits \false;
 */
-static void defer_end_event(struct unic_nic *nic, uint16_t i);
+static void defer_end_event(struct unic_memory *nic, uint16_t i);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
@@ -245,7 +245,7 @@ static void defer_end_event(struct unic_nic *nic, uint16_t i);
   ensures TABLE_OK(nic);
   exits \false;
 */
-static void finish_end_event(struct unic_nic *nic, uint16_t i);
+static void finish_end_event(struct unic_memory *nic, uint16_t i);
 
 /* The ration of a round is spent only if there is somebody to @tell: else that
  * place is an empty range, which a caller's own assigns need not have. */
@@ -265,7 +265,7 @@ static void finish_end_event(struct unic_nic *nic, uint16_t i);
     nic->tokens.free_head == i;
   exits \false;
 */
-static void report_end(struct unic_nic *nic, uint16_t i, bool tell);
+static void report_end(struct unic_memory *nic, uint16_t i, bool tell);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
@@ -291,7 +291,8 @@ static void report_end(struct unic_nic *nic, uint16_t i, bool tell);
   ensures TABLE_OK(nic);
   exits \false;
 */
-static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
+static void end_token(struct unic_memory *nic, uint16_t i, uint8_t end,
+		      bool tell);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires waiting(&nic->tokens.token[i]);
@@ -308,7 +309,7 @@ static void end_token(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
   ensures others_same{Pre, Here}(nic, i) && TABLE_OK(nic);
   exits \false;
 */
-static bool end_region_token(struct unic_nic *nic, uint16_t i, uint8_t end,
+static bool end_region_token(struct unic_memory *nic, uint16_t i, uint8_t end,
 			     bool now);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS && TABLE_OK(nic);
@@ -320,7 +321,7 @@ static bool end_region_token(struct unic_nic *nic, uint16_t i, uint8_t end,
     nic->tokens.token[i].placed == \old(nic->tokens.token[i].placed);
   exits \false;
 */
-void unic_idle_note(struct unic_nic *nic, uint16_t mr);
+void unic_idle_note(struct unic_memory *nic, uint16_t mr);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
@@ -334,7 +335,8 @@ void unic_idle_note(struct unic_nic *nic, uint16_t mr);
   ensures TABLE_OK(nic);
   exits \false;
 */
-static void end_last(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
+static void end_last(struct unic_memory *nic, uint16_t i, uint8_t end,
+		     bool tell);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
@@ -344,7 +346,7 @@ static void end_last(struct unic_nic *nic, uint16_t i, uint8_t end, bool tell);
     nic->tokens.token[i].placed == placed;
   ensures others_same{Pre, Here}(nic, i) && TABLE_OK(nic);
 */
-static void end_claim(struct unic_nic *nic, uint16_t i, uint8_t end,
+static void end_claim(struct unic_memory *nic, uint16_t i, uint8_t end,
 		      uint32_t placed);
 
 /*@ requires \valid(nic) && index < UNIC_TOKENS && TABLE_OK(nic);
@@ -353,7 +355,8 @@ static void end_claim(struct unic_nic *nic, uint16_t i, uint8_t end,
   ensures nic->tokens.token[index].end == UNIC_TOKEN_USED;
   ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
 */
-void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);
+void unic_token_finish(struct unic_memory *nic, uint16_t index,
+		       uint32_t placed);
 
 /*@ requires \valid(nic) && index < UNIC_TOKENS && TABLE_OK(nic);
   ensures \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED;
@@ -361,7 +364,7 @@ void unic_token_finish(struct unic_nic *nic, uint16_t index, uint32_t placed);
   ensures nic->tokens.token[index].end == UNIC_TOKEN_ABORTED;
   ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
 */
-void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
+void unic_token_abort(struct unic_memory *nic, uint16_t index, uint32_t placed);
 
 /*@ requires \valid(nic) && index < UNIC_TOKENS && TABLE_OK(nic);
   ensures \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED;
@@ -373,7 +376,7 @@ void unic_token_abort(struct unic_nic *nic, uint16_t index, uint32_t placed);
   ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
   exits \false;
 */
-void unic_token_unclaim(struct unic_nic *nic, uint16_t index);
+void unic_token_unclaim(struct unic_memory *nic, uint16_t index);
 
 /*@ requires \valid(nic) && TABLE_OK(nic);
   assigns nic->counter[0 .. UNIC_C_COUNT - 1], nic->trace.seq;
@@ -381,7 +384,7 @@ void unic_token_unclaim(struct unic_nic *nic, uint16_t index);
   ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
-static uint8_t refuse_token(struct unic_nic *nic, uint32_t index,
+static uint8_t refuse_token(struct unic_memory *nic, uint32_t index,
 			    uint8_t reason);
 
 /*@
@@ -396,7 +399,7 @@ predicate from_peer(struct unic_token *t, struct unic_token_sender *from) =
   exits \false;
 */
 static inline bool is_expired(const struct unic_token *t,
-			      const struct unic_nic *nic);
+			      const struct unic_memory *nic);
 
 /*@ requires \valid_read(t) && \valid_read(tag);
   assigns \nothing;
@@ -426,7 +429,7 @@ static inline bool can_open_token(const struct unic_token *t, uint64_t key,
 /*@
 // Who may use token @t: whole key, PD, age, bytes, sender. The message ends in
 // the memory of the token, as a whole number: nothing wraps.
-predicate usable(struct unic_token *t, struct unic_nic *nic,
+predicate usable(struct unic_token *t, struct unic_memory *nic,
 		 struct unic_tag *tag, struct unic_token_sender *from) =
   t->key == tag->key && domain(t) == from->pd && nic->now_ns < t->expires_ns &&
   tag->payload + tag->offset <= t->length && from_peer(t, from);
@@ -440,7 +443,7 @@ predicate usable(struct unic_token *t, struct unic_nic *nic,
     usable(&nic->tokens.token[tag->index], nic, tag, from);
   exits \false;
 */
-static uint8_t refusal_reason(const struct unic_nic *nic,
+static uint8_t refusal_reason(const struct unic_memory *nic,
 			      const struct unic_tag *tag,
 			      const struct unic_token_sender *from);
 
@@ -457,7 +460,7 @@ static uint8_t refusal_reason(const struct unic_nic *nic,
   ensures others_same{Pre, Here}(nic, \old(tag->index)) && TABLE_OK(nic);
   exits \false;
 */
-static uint8_t claim_slow(struct unic_nic *nic, const struct unic_tag *tag,
+static uint8_t claim_slow(struct unic_memory *nic, const struct unic_tag *tag,
 			  const struct unic_token_sender *from);
 
 /*@ requires \valid(nic) && \valid_read(tag) && \valid_read(from) &&
@@ -479,7 +482,7 @@ static uint8_t claim_slow(struct unic_nic *nic, const struct unic_tag *tag,
   ensures others_same{Pre, Here}(nic, \old(tag->index)) && TABLE_OK(nic);
   exits \false;
 */
-uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
+uint8_t unic_token_claim(struct unic_memory *nic, const struct unic_tag *tag,
 			 const struct unic_token_sender *from);
 
 /*@ requires \valid(nic) && \valid(end) && \valid(placed) && TABLE_OK(nic);
@@ -494,7 +497,7 @@ uint8_t unic_token_claim(struct unic_nic *nic, const struct unic_tag *tag,
   ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
   exits \false;
 */
-int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
+int unic_token_cancel(struct unic_memory *nic, uint32_t proc, uint32_t index,
 		      uint64_t key, uint32_t *end, uint32_t *placed);
 
 /* ------------------------------------------------------------------ alloc */
@@ -504,14 +507,14 @@ int unic_token_cancel(struct unic_nic *nic, uint32_t proc, uint32_t index,
   ensures \result != 0 ==> proc < UNIC_PROCS;
   exits \false;
 */
-bool unic_slot_live(const struct unic_nic *nic, uint32_t proc);
+bool unic_slot_live(const struct unic_base *nic, uint32_t proc);
 
 /*@ requires \valid(nic) && pd < UNIC_PDS;
   assigns nic->counter[0 .. UNIC_C_COUNT - 1];
   ensures \result < UNIC_MRS;
   exits \false;
 */
-int unic_dma_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
+int unic_dma_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		      const uint64_t *pieces, uint32_t n, uint32_t length);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS;
@@ -519,7 +522,7 @@ int unic_dma_mr_check(struct unic_nic *nic, uint32_t stag, uint16_t pd,
   ensures others_same{Pre, Here}(nic, UNIC_TOKENS); // writes no token
   exits \false;
 */
-uint64_t unic_dma_mr_list(struct unic_nic *nic, uint16_t mr,
+uint64_t unic_dma_mr_list(struct unic_memory *nic, uint16_t mr,
 			  const uint64_t *pieces, uint32_t n);
 
 /*@ requires \valid(nic);
@@ -527,13 +530,13 @@ uint64_t unic_dma_mr_list(struct unic_nic *nic, uint16_t mr,
   ensures others_same{Pre, Here}(nic, UNIC_TOKENS); // writes no token
   exits \false;
 */
-uint32_t unic_random_u32(struct unic_nic *nic);
+uint32_t unic_random_u32(struct unic_base *nic);
 
 /*@ requires \valid_read(nic) && proc < UNIC_PROCS;
   assigns \nothing;
   exits \false;
 */
-static uint32_t recall_victim(const struct unic_nic *nic, uint32_t proc);
+static uint32_t recall_victim(const struct unic_memory *nic, uint32_t proc);
 
 /*@ requires \valid(nic) && proc < UNIC_PROCS && TABLE_OK(nic);
   requires nic->tokens.free_head == UNIC_TOKEN_NIL;
@@ -559,7 +562,7 @@ static uint32_t recall_victim(const struct unic_nic *nic, uint32_t proc);
   ensures \result == 0 ==> others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
-static bool recall_token(struct unic_nic *nic, uint32_t proc);
+static bool recall_token(struct unic_memory *nic, uint32_t proc);
 
 /*@ requires \valid(nic) && proc < UNIC_PROCS && TABLE_OK(nic);
   assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].prev,
@@ -586,7 +589,7 @@ static bool recall_token(struct unic_nic *nic, uint32_t proc);
   ensures \result == 0 ==> others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
-static bool ensure_free_token(struct unic_nic *nic, uint32_t proc);
+static bool ensure_free_token(struct unic_memory *nic, uint32_t proc);
 
 /*@ requires \valid(nic) && TABLE_OK(nic) &&
     nic->tokens.free_head < UNIC_TOKENS;
@@ -596,7 +599,7 @@ static bool ensure_free_token(struct unic_nic *nic, uint32_t proc);
   ensures TABLE_OK(nic);
   exits \false;
 */
-static uint16_t take_free_token(struct unic_nic *nic);
+static uint16_t take_free_token(struct unic_memory *nic);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS;
   assigns nic->tokens.token[i].expires_ns, nic->tokens.next_expiry_ns,
@@ -604,11 +607,11 @@ static uint16_t take_free_token(struct unic_nic *nic);
   ensures terms_same{Pre, Here}(&nic->tokens.token[i]);
   exits \false;
 */
-static void set_ttl(struct unic_nic *nic, uint16_t i, uint32_t ttl_us);
+static void set_ttl(struct unic_memory *nic, uint16_t i, uint32_t ttl_us);
 
 /*@
 // The region says yes to all of the memory that the token gives away.
-predicate lends(struct unic_nic *nic, struct unic_token_args *a) =
+predicate lends(struct unic_memory *nic, struct unic_token_args *a) =
   (a->flags & UNIC_TOKEN_F_PIECES) == 0 ==>
     granted(&nic->mrs.mr[a->stag >> 24], a->stag, a->pd, UNIC_MR_LOCAL_WRITE,
       a->iova, a->length);
@@ -634,7 +637,8 @@ predicate uses_are(struct unic_token *t, struct unic_token_args *a) =
   ensures \result >= 0 && (a->flags & UNIC_TOKEN_F_PIECES) == 0 ==>
     \result == a->stag >> 24;
 */
-static int check_place(struct unic_nic *nic, const struct unic_token_args *a);
+static int check_place(struct unic_memory *nic,
+		       const struct unic_token_args *a);
 
 /*@ requires \valid(nic) && \valid_read(args) && \separated(args, nic);
   requires region_ok(nic, args->stag >> 24);
@@ -646,7 +650,7 @@ static int check_place(struct unic_nic *nic, const struct unic_token_args *a);
   ensures \result >= 0 && (args->flags & UNIC_TOKEN_F_PIECES) == 0 ==>
     \result == args->stag >> 24;
 */
-static int check_token_args(struct unic_nic *nic,
+static int check_token_args(struct unic_memory *nic,
 			    const struct unic_token_args *args);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS && \valid_read(args);
@@ -654,7 +658,7 @@ static int check_token_args(struct unic_nic *nic,
   ensures others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
-static uint64_t place_of(struct unic_nic *nic, uint16_t mr,
+static uint64_t place_of(struct unic_memory *nic, uint16_t mr,
 			 const struct unic_token_args *args);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && mr < UNIC_MRS &&
@@ -671,7 +675,7 @@ static uint64_t place_of(struct unic_nic *nic, uint16_t mr,
   ensures TABLE_OK(nic);
   exits \false;
 */
-static void set_token_match(struct unic_nic *nic, uint16_t i, uint16_t mr,
+static void set_token_match(struct unic_memory *nic, uint16_t i, uint16_t mr,
 			    const struct unic_token_args *args);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && proc < UNIC_PROCS &&
@@ -687,7 +691,7 @@ static void set_token_match(struct unic_nic *nic, uint16_t i, uint16_t mr,
   ensures TABLE_OK(nic);
   exits \false;
 */
-static void activate_token(struct unic_nic *nic, uint16_t i, uint16_t proc,
+static void activate_token(struct unic_memory *nic, uint16_t i, uint16_t proc,
 			   const struct unic_token_args *args);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && proc < UNIC_PROCS &&
@@ -707,7 +711,7 @@ static void activate_token(struct unic_nic *nic, uint16_t i, uint16_t proc,
   ensures TABLE_OK(nic);
   exits \false;
 */
-static void fill_token(struct unic_nic *nic, uint16_t i, uint16_t proc,
+static void fill_token(struct unic_memory *nic, uint16_t i, uint16_t proc,
 		       uint16_t mr, const struct unic_token_args *args);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
@@ -719,7 +723,7 @@ static void fill_token(struct unic_nic *nic, uint16_t i, uint16_t proc,
   ensures terms_same{Pre, Here}(&nic->tokens.token[i]);
   exits \false;
 */
-static void count_token_alloc(struct unic_nic *nic, uint16_t i);
+static void count_token_alloc(struct unic_memory *nic, uint16_t i);
 
 /*@ requires \valid(nic) && proc < UNIC_PROCS && mr < UNIC_MRS &&
     \valid_read(args) && \separated(args, nic) && TABLE_OK(nic);
@@ -736,7 +740,7 @@ static void count_token_alloc(struct unic_nic *nic, uint16_t i);
   ensures TABLE_OK(nic);
   exits \false;
 */
-static uint16_t make_token(struct unic_nic *nic, uint16_t proc, uint16_t mr,
+static uint16_t make_token(struct unic_memory *nic, uint16_t proc, uint16_t mr,
 			   const struct unic_token_args *args);
 
 /*@ requires \valid(nic) && \valid_read(args) && \valid(key) &&
@@ -752,7 +756,7 @@ static uint16_t make_token(struct unic_nic *nic, uint16_t proc, uint16_t mr,
   ensures others_same{Pre, Here}(nic, \result);
   ensures TABLE_OK(nic);
 */
-int unic_token_alloc(struct unic_nic *nic, const struct unic_token_args *args,
-		     uint64_t *key);
+int unic_token_alloc(struct unic_memory *nic,
+		     const struct unic_token_args *args, uint64_t *key);
 
 #endif /* PROOFS_TOKEN_SPEC_H */

@@ -40,7 +40,7 @@ static inline uint32_t page_of(const struct unic_mr *mr, uint64_t iova);
     inside(&nic->mrs.mr[mr], iova, out->room);
   exits \false;
 */
-bool unic_spot_find(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
+bool unic_spot_find(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
 		    struct unic_spot *out);
 
 /* Not proved, taken for granted: what was checked of a cached region stays so
@@ -58,8 +58,8 @@ bool unic_spot_find(const struct unic_nic *nic, uint16_t mr, uint64_t iova,
     out->mr == mr->stag >> 24;
   ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
 */
-static int cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
-		       uint32_t len, struct unic_piece *out);
+static int cached_page(struct unic_memory *nic, struct unic_mr *mr,
+		       uint64_t iova, uint32_t len, struct unic_piece *out);
 
 /*@ requires \valid(nic) && mr == &nic->mrs.mr[mr->stag >> 24] &&
     mr->stag >> 24 < UNIC_MRS && is_open(mr) &&
@@ -74,22 +74,22 @@ static int cached_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
     out->mr == mr->stag >> 24;
   ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
 */
-static int derived_page(struct unic_nic *nic, struct unic_mr *mr, uint64_t iova,
-			uint32_t len, struct unic_piece *out);
+static int derived_page(struct unic_memory *nic, struct unic_mr *mr,
+			uint64_t iova, uint32_t len, struct unic_piece *out);
 
 /*@ requires \valid(nic);
   assigns nic->counter[UNIC_C_access_bounds];
   ensures \result < 0;
   exits \false;
 */
-static int refuse_bounds(struct unic_nic *nic);
+static int refuse_bounds(struct unic_memory *nic);
 
 /*@ requires \valid(nic) && \valid(mr) && \valid(out);
   requires \separated(out, nic) && \separated(out, mr);
   assigns out->bus, out->len, out->mr, mr->uses, mr->bytes, mr->bytes_high, mr->last_use_ns;
   ensures \result == 0 && out->len == 0 && out->mr == mr->stag >> 24;
 */
-static int access_zero_len(struct unic_nic *nic, struct unic_mr *mr,
+static int access_zero_len(struct unic_memory *nic, struct unic_mr *mr,
 			   struct unic_piece *out);
 
 #include "memory/access.c"
@@ -122,7 +122,7 @@ predicate around(struct unic_mr *m, integer iova, integer low, integer before,
   ensures mr->page_shift == 31 ==>
     spot_ok(\result.in_page, \result.room, (uint32_t)iova);
 */
-static inline struct spot lookup_tlb(const struct unic_nic *nic,
+static inline struct spot lookup_tlb(const struct unic_memory *nic,
 				     const struct unic_mr *mr, uint64_t iova);
 
 /*@ requires off < 0x100000000;
@@ -156,7 +156,7 @@ clip_to_region(const struct unic_mr *mr, uint64_t iova, const struct spot *at);
     mr->length);
   exits \false;
 */
-static inline int set_window(struct unic_nic *nic, struct unic_mr *mr,
+static inline int set_window(struct unic_memory *nic, struct unic_mr *mr,
 			     uint32_t idx, uint64_t iova, uint32_t len,
 			     const struct unic_spot *at,
 			     struct unic_piece *out);

@@ -94,7 +94,7 @@ MUTANTS = (
      "return !mr->holds && ", "return ",
      "evict: does not wait for operations that hold the region"),
     ("oracle assert pins live", "firmware/revoke/evict.c",
-     "unic_mr_close(nic, idx); /* INV-4 */", "",
+     "unic_mr_close(&nic->memory, idx); /* INV-4 */", "",
      "evict: a draining region lets new operations in"),
     ("live", "firmware/transport/rq.c", "for (n = 0; n < FLUSH_BATCH; n++) {",
      "for (n = 1; n < 2; n++) {\n		if (s & 4)\n			"
@@ -105,7 +105,7 @@ MUTANTS = (
     ("live", "firmware/transport/qp.c", "unic_requester_timeout(nic, qp);", ";",
      "requester: a timeout does nothing"),
     ("live", "firmware/command/proc.c",
-     "	if (!detach_step(nic, slot) || !unic_mbox_event(nic, &evt))\n"
+     "	if (!detach_step(nic, slot) || !unic_mbox_event(&nic->base, &evt))\n"
      "		return false;", "	return false;",
      "detach: PROC_GONE never comes"),
     ("oracle crash", "firmware/transport/fastpath_tx.c",
@@ -145,7 +145,7 @@ MUTANTS = (
      "	if (qp->dmas)\n		return false;\n	free_qp",
      "QP_DESTROY: does not wait for completions on their way"),
     ("conserve", "firmware/nic.c",
-     "	unic_roce_count(nic); /* counters outlive", "	/* counters outlive",
+     "	/* counters outlive a reset, tables do not */\n	unic_roce_count(&nic->transport);\n", "",
      "counters: frames before a reset are not counted"),
     ("conserve", "firmware/memory/token.c", "UNIC_COUNT(nic, tokens_allocated);",
      "", "counters: tokens are not counted"),
@@ -155,7 +155,7 @@ MUTANTS = (
      "		unlink_wait(ad, &ad->ended_head, &ad->ended_tail, i);",
      "waits: a place is not given back"),
     ("conserve assert", "firmware/revoke/evict.c",
-     "unic_mr_strip(nic, idx); /* INV-3 */", "",
+     "unic_mr_strip(&nic->memory, idx); /* INV-3 */", "",
      "evict: the entries are not freed"),
     ("oracle pins", "firmware/memory/cache.c",
      "	close_window(mr, e);\n	e->mark = 0;", "	e->mark = 0;",
@@ -189,12 +189,12 @@ MUTANTS = (
      "	if (!(kind_bit(form) & WINDOWS))\n		return 0;",
      "forms: more rights than the region"),
     ("oracle", "firmware/transport/local_ops.c",
-     "	err = unic_derived_close(nic, stag, qp->pd, false);",
+     "	err = unic_derived_close(&nic->memory, stag, qp->pd, false);",
      "	return finish_local_op(nic, slot, wr, 0, 0);",
      "forms: LOCAL_INV says it is done and changes nothing"),
     ("oracle", "firmware/transport/local_ops.c",
-     "		err = unic_derived_make(nic, &plan);",
-     "		err = unic_derived_make(nic, &plan);\n	if (err == -UNIC_EBOUNDS || "
+     "		err = unic_derived_make(&nic->memory, &plan);",
+     "		err = unic_derived_make(&nic->memory, &plan);\n	if (err == -UNIC_EBOUNDS || "
      "err == -UNIC_ERIGHTS)\n		err = 0;",
      "forms: a request that is refused completes well"),
     ("oracle pins once", "firmware/command/cmd_batch.c", "	*off = end;\n", "",

@@ -104,7 +104,7 @@ MUTATIONS = (
      "test_sched"),
     ("hal/drivers/link_ring.c", "out->slots = true;", "out->slots = false;",
      "link_ring: a ring of slots says that it is a wire", "test_link_ring"),
-    ("firmware/command/proc.c", "\tunic_sched_proc_new(nic, slot);\n", "",
+    ("firmware/command/proc.c", "\tunic_sched_proc_new(&nic->transport, slot);\n", "",
      "sched: a slot comes with what its last process owed", "test_sched"),
     ("firmware/transport/sq.c", "\t\tunic_sched_unread(nic, qp, wr);\n", "",
      "sched: a READ that is refused is owed", "test_sched"),

@@ -28,7 +28,7 @@ MUTATIONS = (
     ('firmware/transport/qp.c', '\tunic_parked_forget(nic, qp);\n',
      '',
      'qp: what is kept outlives the connection', 'test_anew'),
-    ('firmware/transport/qp.c', '\tunic_fault_forget(nic, unic_qp_index(nic, qp));\n',
+    ('firmware/transport/qp.c', '\tunic_fault_forget(&nic->memory, unic_qp_index(nic, qp));\n',
      '',
      'qp: a wait for a page outlives the connection', 'test_anew'),
     ('firmware/transport/qp.c', '++nic->qps.conns',

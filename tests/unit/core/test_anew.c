@@ -230,7 +230,7 @@ static void a_frame_that_was_kept(void **state)
 	assert_true(core(&rb, &db)->bounced);
 	to_reset(&rb, &db);
 	assert_false(core(&rb, &db)->bounced);
-	assert_false(unic_fault_waits(&rb.nic, db.qpn & 0xff));
+	assert_false(unic_fault_waits(&rb.nic.memory, db.qpn & 0xff));
 	rig_connect(&rb, &db, &rb, &db);
 	rig_recv(&rb, &db, 2, &mb, 0, GRH + 100);
 	serve();
@@ -297,10 +297,10 @@ static void a_wait_for_a_page(void **state)
 	(void)state;
 	rig_send(&rb, &qb, UNIC_WR_WRITE, 1, &mc, 0, 100, ma.iova, ma.stag);
 	pair_run(10 * US);
-	assert_true(unic_fault_waits(&rb.nic, idx));
+	assert_true(unic_fault_waits(&rb.nic.memory, idx));
 	to_reset(&ra, &qa);
 	to_reset(&rb, &qb);
-	assert_false(unic_fault_waits(&rb.nic, idx));
+	assert_false(unic_fault_waits(&rb.nic.memory, idx));
 	rig_connect(&ra, &qa, &rb, &qb);
 	assert_false(core(&rb, &qb)->sq.miss_wait);
 	works(2);

@@ -134,7 +134,8 @@ static void questions_of_queue_pairs(void **state)
 	(void)state;
 	ra.port.on_frame = nowhere;
 	for (i = 0; i < 2 * UNIC_ARP_ENTRIES; i++) {
-		assert_int_equal(unic_arp_find(&ra.nic, PEER + i / 2, mac),
+		assert_int_equal(unic_arp_find(&ra.nic.transport, PEER + i / 2,
+					       mac),
 				 -UNIC_EPENDING);
 		assert_true(sent <= i / 2 + 1);
 	}
@@ -143,16 +144,17 @@ static void questions_of_queue_pairs(void **state)
 		assert_int_equal(resolve(PEER + 100 + i, i, NULL),
 				 UNIC_ST_PENDING);
 	assert_int_equal(resolve(PEER + 100 + i, i, NULL), UNIC_ST_BUSY);
-	assert_int_equal(unic_arp_find(&ra.nic, PEER + 100, mac),
+	assert_int_equal(unic_arp_find(&ra.nic.transport, PEER + 100, mac),
 			 -UNIC_EPENDING); /* it is asked for already */
 	rig_run(&ra, UNIC_ARP_GIVE_UP_NS);
 	for (i = 0; i < UNIC_ARP_ENTRIES / 2; i++)
 		rig_expect(&ra, UNIC_EVT_ARP_RESULT, &evt);
 	assert_false(rig_event(&ra, &evt));
 	ra.port.on_frame = NULL;
-	assert_int_equal(unic_arp_find(&ra.nic, PEER, mac), -UNIC_EPENDING);
+	assert_int_equal(unic_arp_find(&ra.nic.transport, PEER, mac),
+			 -UNIC_EPENDING);
 	rig_run2(&ra, &rb, 0);
-	assert_int_equal(unic_arp_find(&ra.nic, PEER, mac), 0);
+	assert_int_equal(unic_arp_find(&ra.nic.transport, PEER, mac), 0);
 	assert_memory_equal(mac, rb.port.mac, 6);
 	assert_false(rig_event(&ra, &evt));
 }

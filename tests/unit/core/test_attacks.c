@@ -72,12 +72,12 @@ static void put32(uint8_t *at, uint32_t v)
 
 static struct unic_qp *at_a(void)
 {
-	return unic_qp_by_number(&ra.nic, qa.qpn);
+	return unic_qp_by_number(&ra.nic.transport, qa.qpn);
 }
 
 static struct unic_qp *at_b(void)
 {
-	return unic_qp_by_number(&rb.nic, qb.qpn);
+	return unic_qp_by_number(&rb.nic.transport, qb.qpn);
 }
 
 /* The checksum of an IPv4 header is right. */

@@ -435,12 +435,12 @@ static void answers_that_come_too_late(void **state)
 	mr = region(4);
 	other = region(4);
 	n = notice_of(&ra, &mr);
-	unic_mr_hold(&ra.nic, (uint16_t)mr.mr);
+	unic_mr_hold(&ra.nic.memory, (uint16_t)mr.mr);
 	rig_run(&ra, T_NS);
 	assert_int_equal(ra.nic.mrs.mr[mr.mr].state, UNIC_MR_DRAINING);
 	refused_all(&n, &other, UNIC_ST_STATE);
 	assert_int_equal(rig_ack(&ra, &n), UNIC_ST_STATE);
-	unic_mr_unhold(&ra.nic, (uint16_t)mr.mr);
+	unic_mr_unhold(&ra.nic.memory, (uint16_t)mr.mr);
 	rig_poll(&ra);
 	expect_evicted(&n);
 	refused_all(&n, &other, UNIC_ST_STATE);
@@ -482,7 +482,8 @@ static void answers_of_another_life(void **state)
 	cmd.gen = n.gen;
 	cmd.seq = n.seq;
 	cmd.answer = unic_to_le32(UNIC_ANSWER_RELEASE);
-	unic_cmd_execute(&ra.nic, &cmd, &cpl, ra.port.bar + UNIC_BAR_LIST_OFF);
+	unic_cmd_execute(&ra.nic.command, &cmd, &cpl,
+			 ra.port.bar + UNIC_BAR_LIST_OFF);
 	assert_int_equal(cpl.hdr.status, UNIC_ST_STALE_EPOCH);
 	check_books(&ra, UNIC_TLB_ENTRIES);
 }
@@ -522,7 +523,7 @@ static void released_twice_in_use(void **state)
 	free = ra.nic.tlb.free;
 	mr = region(4);
 	n = notice_of(&ra, &mr);
-	unic_mr_hold(&ra.nic, (uint16_t)mr.mr);
+	unic_mr_hold(&ra.nic.memory, (uint16_t)mr.mr);
 	assert_int_equal(answer(&n, UNIC_ANSWER_RELEASE, NULL, 0),
 			 UNIC_ST_PENDING);
 	refused_all(&n, &mr, UNIC_ST_STATE);
@@ -530,7 +531,7 @@ static void released_twice_in_use(void **state)
 	assert_int_equal(rig_dereg(&ra, &mr), UNIC_ST_NO_MR);
 	refused_all(&n, &mr, UNIC_ST_STATE);
 	check_books(&ra, free - 4);
-	unic_mr_unhold(&ra.nic, (uint16_t)mr.mr);
+	unic_mr_unhold(&ra.nic.memory, (uint16_t)mr.mr);
 	rig_poll(&ra);
 	expect_evicted(&n);
 	check_books(&ra, free);

@@ -351,10 +351,10 @@ static void with_their_pages(void **state)
 				 pages[i] ? UNIC_MR_ACTIVE : UNIC_MR_LOADING);
 		for (k = 0; k < pages[i]; k++, page++) {
 			assert_int_equal(
-				unic_access(&r.nic, unic_from_le32(cpl.stag),
-					    (uint16_t)pd, 0,
-					    0x100000u * (i + 1) + k * PAGE, 8,
-					    &p),
+				unic_access(
+					&r.nic.memory, unic_from_le32(cpl.stag),
+					(uint16_t)pd, 0,
+					0x100000u * (i + 1) + k * PAGE, 8, &p),
 				0);
 			assert_int_equal(p.bus, (uint64_t)page * PAGE);
 		}
@@ -370,14 +370,14 @@ static void one_that_ends_later_is_done(void **state)
 	uint8_t got[2][64];
 
 	(void)state;
-	unic_mr_hold(&r.nic, (uint16_t)mr.mr);
+	unic_mr_hold(&r.nic.memory, (uint16_t)mr.mr);
 	put(0, &c);
 	c.gen = unic_to_le32(mr.gen + 1);
 	put(1, &c);
 	assert_int_equal(batch(UNIC_CMD_MR_BATCH, 2, got), 1);
 	assert_int_equal(got[0][1], UNIC_ST_PENDING);
 	assert_int_not_equal(got[1][1], UNIC_ST_OK);
-	unic_mr_unhold(&r.nic, (uint16_t)mr.mr);
+	unic_mr_unhold(&r.nic.memory, (uint16_t)mr.mr);
 }
 
 static void list_behind_the_page(void **state)
@@ -423,7 +423,7 @@ static void list_behind_one_too_long(void **state)
 	assert_int_equal(got[0][1], UNIC_ST_INVALID);
 	memcpy(&cpl, got[1], sizeof(cpl));
 	assert_int_equal(cpl.hdr.status, UNIC_ST_OK);
-	assert_int_equal(unic_access(&r.nic, unic_from_le32(cpl.stag),
+	assert_int_equal(unic_access(&r.nic.memory, unic_from_le32(cpl.stag),
 				     (uint16_t)pd, 0, 0x200000, 8, &p),
 			 0);
 	assert_int_equal(p.bus, 5 * PAGE);

@@ -108,7 +108,7 @@ static int down(void **state)
 
 static struct unic_sq *sq(void)
 {
-	return &unic_qp_by_number(&ra.nic, qa.qpn)->sq;
+	return &unic_qp_by_number(&ra.nic.transport, qa.qpn)->sq;
 }
 
 /* ------------------------------------------------------------------- fences */
@@ -305,7 +305,7 @@ static void two_kinds_of_patience(void **state)
 /* Seven is for ever, and six is not. */
 static void seven_is_for_ever(void **state)
 {
-	struct unic_qp *qp = unic_qp_by_number(&ra.nic, qa.qpn);
+	struct unic_qp *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
 
 	(void)state;
 	qp->rnr_retry = 7;
@@ -322,10 +322,10 @@ static void seven_is_for_ever(void **state)
 /* The peer says @n times when to come again for the packet that is under way. */
 static void put_off(uint32_t n)
 {
-	struct unic_qp *qp = unic_qp_by_number(&ra.nic, qa.qpn);
+	struct unic_qp *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
 
 	while (n-- && qp->state == UNIC_QPS_RTS) {
-		unic_requester_vack(&ra.nic, qp, qp->sq.psn_una,
+		unic_requester_vack(&ra.nic.transport, qp, qp->sq.psn_una,
 				    UNIC_EV_RETRY_AFTER, 0);
 		wire.lose = 1;
 		pair_run(11000);
@@ -362,7 +362,8 @@ static void not_ready_is_heard_once(void **state)
 	uint32_t i;
 
 	(void)state;
-	unic_qp_by_number(&rb.nic, qb.qpn)->rsp.rnr_code = 14; /* 1.28 ms */
+	unic_qp_by_number(&rb.nic.transport, qb.qpn)->rsp.rnr_code =
+		14; /* 1.28 ms */
 	keep(UNIC_OP_ACK, false);
 	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 100, 0, 0);
 	pair_at_once();
@@ -428,14 +429,15 @@ static void silence_has_bounds(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		struct unic_qp *qp = unic_qp_by_number(&ra.nic, qa.qpn);
+		struct unic_qp *qp =
+			unic_qp_by_number(&ra.nic.transport, qa.qpn);
 
 		wire.lose = 1;
 		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, 8, mb.iova,
 			 mb.stag);
 		pair_at_once();
 		before = wire.of[UNIC_OP_WRITE_ONLY];
-		unic_requester_vack(&ra.nic, qp, qp->sq.psn_una,
+		unic_requester_vack(&ra.nic.transport, qp, qp->sq.psn_una,
 				    UNIC_EV_RETRY_AFTER, t[i].us);
 		pair_run(t[i].want_us * 1000ull - 1);
 		assert_int_equal(wire.of[UNIC_OP_WRITE_ONLY], before);
@@ -563,8 +565,9 @@ static void gathered_for_nothing(void **state)
 		}
 		assert_true(rig_cqe(&ra, &qa, &cqe));
 		assert_int_equal(cqe.status, 0);
-		assert_int_equal(unic_qp_by_number(&ra.nic, qa.qpn)->state,
-				 UNIC_QPS_RTS);
+		assert_int_equal(
+			unic_qp_by_number(&ra.nic.transport, qa.qpn)->state,
+			UNIC_QPS_RTS);
 	}
 	assert_true(met > 0);
 }
@@ -694,13 +697,14 @@ static void response_of_another_place(void **state)
  * somebody else's by then. */
 static void response_to_one_that_is_over(void **state)
 {
-	struct unic_qp *qp = unic_qp_by_number(&ra.nic, qa.qpn);
+	struct unic_qp *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
 
 	(void)state;
 	reads_are_slow(1);
 	memset(ma.mem, 0x5a, 100);
 	wire.lose = 1;
-	unic_requester_vack(&ra.nic, qp, qp->sq.psn_una, UNIC_EV_EVICTED, 0);
+	unic_requester_vack(&ra.nic.transport, qp, qp->sq.psn_una,
+			    UNIC_EV_EVICTED, 0);
 	pair_at_once();
 	assert_int_equal(wire.lose, 0);
 	assert_int_equal(ra.nic.mrs.mr[ma.mr].holds, 0);
@@ -724,7 +728,7 @@ static uint32_t answers(void)
 	uint32_t before = rig_count(&rb, tx_frames);
 
 	arrive(&rb, 0);
-	assert_int_equal(unic_qp_by_number(&rb.nic, qb.qpn)->state,
+	assert_int_equal(unic_qp_by_number(&rb.nic.transport, qb.qpn)->state,
 			 UNIC_QPS_RTS);
 	return rig_count(&rb, tx_frames) - before;
 }

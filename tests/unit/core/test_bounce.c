@@ -296,7 +296,8 @@ static void second_page_cannot_be_had(void **state)
 	assert_true(rig_cqe(&rb, &db, &cqe));
 	assert_int_equal(cqe.status, UNIC_WC_LOC_PROT_ERR);
 	assert_int_equal(cqe.detail, UNIC_WD_PAGE);
-	assert_false(unic_qp_receives(unic_qp_by_number(&rb.nic, db.qpn)));
+	assert_false(
+		unic_qp_receives(unic_qp_by_number(&rb.nic.transport, db.qpn)));
 }
 
 /* There are few for all. */

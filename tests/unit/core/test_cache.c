@@ -76,7 +76,7 @@ static void table(uint32_t proc, uint32_t pages)
 static int touch(const struct rig_mr *mr, uint32_t pd, uint32_t page,
 		 uint32_t len, struct unic_piece *out)
 {
-	return unic_access(&a.nic, mr->stag, (uint16_t)pd, 0,
+	return unic_access(&a.nic.memory, mr->stag, (uint16_t)pd, 0,
 			   mr->iova + page * 4096ull, len, out);
 }
 
@@ -101,7 +101,8 @@ static void table_miss_is_served_at_once(void **state)
 	assert_int_equal(p.len, 4096);
 	assert_int_equal(touch(&mr, pd0, 4, 8192, &p), 0);
 	assert_int_equal(p.len, 4096);
-	assert_int_equal(unic_xlate(&a.nic, p.mr, mr.iova + 5 * 4096, 4096, &p),
+	assert_int_equal(unic_xlate(&a.nic.memory, p.mr, mr.iova + 5 * 4096,
+				    4096, &p),
 			 0);
 	is_page(&p, 5);
 	assert_int_equal(rig_count(&a, misses), 3);
@@ -596,7 +597,7 @@ static void dropped_pages_are_recorded(void **state)
 	for (i = 0; rig_dropped(&a, &d); i++) {
 		assert_int_equal(unic_from_le32(d.mr), mr.mr);
 		assert_int_equal(unic_from_le32(d.gen), mr.gen);
-		assert_false(unic_cache_has(&a.nic, (uint16_t)mr.mr,
+		assert_false(unic_cache_has(&a.nic.memory, (uint16_t)mr.mr,
 					    unic_from_le32(d.page)));
 	}
 	assert_int_equal(i, 20);
@@ -817,12 +818,12 @@ static void wanted_entries_are_spared(void **state)
 	assert_int_equal(touch(&mr, pd0, 0, 16 * 4096, &p), -UNIC_EMISS);
 	assert_int_equal(rig_fault(&a, &mr, 0, 16, 0, 0, FIRST, &done), 0);
 	assert_int_equal(done, 16);
-	assert_int_equal(unic_cache_take(&a.nic, 0, 64), 0);
+	assert_int_equal(unic_cache_take(&a.nic.memory, 0, 64), 0);
 	assert_int_equal(touch(&mr, pd0, 0, 8, &p), 0); /* its first use */
-	n = unic_cache_take(&a.nic, 0, 64);
+	n = unic_cache_take(&a.nic.memory, 0, 64);
 	assert_int_equal(n, 1);
 	rig_run(&a, SPARED_NS);
-	n = unic_cache_take(&a.nic, 0, 64);
+	n = unic_cache_take(&a.nic.memory, 0, 64);
 	assert_int_equal(n, 15);
 	assert_int_equal(rig_reg(&a, 0, pd0, 8, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &other),
@@ -930,12 +931,12 @@ static void places_of_a_waiting_frame(void **state)
 	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 4, &other), 0);
 	spans[0].mr = (uint16_t)in.mr;
 	spans[1].mr = (uint16_t)other.mr; /* of a frame before */
-	assert_false(unic_cache_busy(&a.nic, (uint16_t)in.mr));
-	unic_cache_hold(&a.nic, spans, 1);
-	assert_true(unic_cache_busy(&a.nic, (uint16_t)in.mr));
-	assert_false(unic_cache_busy(&a.nic, (uint16_t)other.mr));
-	unic_cache_hold(&a.nic, NULL, 0);
-	assert_false(unic_cache_busy(&a.nic, (uint16_t)in.mr));
+	assert_false(unic_cache_busy(&a.nic.memory, (uint16_t)in.mr));
+	unic_cache_hold(&a.nic.memory, spans, 1);
+	assert_true(unic_cache_busy(&a.nic.memory, (uint16_t)in.mr));
+	assert_false(unic_cache_busy(&a.nic.memory, (uint16_t)other.mr));
+	unic_cache_hold(&a.nic.memory, NULL, 0);
+	assert_false(unic_cache_busy(&a.nic.memory, (uint16_t)in.mr));
 }
 
 /* A window shows one page of the region; it ends with the entry. */
@@ -982,7 +983,7 @@ static void reset_forgets_them(void **state)
 	assert_true(a.nic.tlb.reserved > 0); /* it is being filled */
 	rig_reset(&a);
 	assert_int_equal(a.nic.cache.demand, 0);
-	assert_int_equal(unic_mbox_drop_room(&a.nic), UNIC_DROP_ENTRIES);
+	assert_int_equal(unic_mbox_drop_room(&a.nic.base), UNIC_DROP_ENTRIES);
 	assert_int_equal(a.nic.tlb.free, UNIC_TLB_ENTRIES);
 	assert_int_equal(a.nic.tlb.reserved, 0);
 }

@@ -323,7 +323,7 @@ static void row_of_a_token(void **state)
 	a.iova = mr.iova + 8;
 	a.sender_ipv4 = 0x0a000002;
 	a.sender_qpn = 77;
-	t = unic_token_alloc(&r.nic, &a, &key);
+	t = unic_token_alloc(&r.nic.memory, &a, &key);
 	assert_true(t >= 0);
 	assert_int_equal(dump(UNIC_TABLE_TOKEN, 0, (const void **)&row, &next),
 			 1);
@@ -339,7 +339,7 @@ static void row_of_a_token(void **state)
 	assert_int_equal(unic_from_le32(row->sender_qpn), 77);
 	assert_int_equal(unic_from_le32(row->placed), 0);
 	assert_int_equal(
-		unic_token_claim(&r.nic,
+		unic_token_claim(&r.nic.memory,
 				 &(struct unic_tag){ .key = key,
 						     .index = (uint32_t)t,
 						     .payload = 50 },
@@ -347,9 +347,9 @@ static void row_of_a_token(void **state)
 		UNIC_TOKEN_LIVE);
 	dump(UNIC_TABLE_TOKEN, 0, (const void **)&row, &next);
 	assert_int_equal(unic_from_le32(row->state), 1);
-	unic_token_finish(&r.nic, (uint16_t)t, 50);
-	assert_int_equal(unic_token_cancel(&r.nic, 0, (uint32_t)t, key, &end,
-					   &placed),
+	unic_token_finish(&r.nic.memory, (uint16_t)t, 50);
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, (uint32_t)t, key,
+					   &end, &placed),
 			 0);
 	assert_int_equal(end, UNIC_TOKEN_USED);
 	assert_int_equal(placed, 50);

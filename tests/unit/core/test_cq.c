@@ -24,12 +24,12 @@ static bool post(uint64_t id, uint8_t flags)
 				.qpn = unic_to_le32(qp.qpn),
 				.flags = flags };
 
-	return unic_cq_post(&r.nic, qp.cq, &cqe);
+	return unic_cq_post(&r.nic.transport, qp.cq, &cqe);
 }
 
 static void arm(uint32_t word)
 {
-	unic_cq_arm(&r.nic, qp.cq, word);
+	unic_cq_arm(&r.nic.transport, qp.cq, word);
 }
 
 static struct unic_db_tail *row(void)
@@ -82,12 +82,12 @@ static void post_to(uint32_t cq, uint32_t qpn)
 {
 	struct unic_cqe cqe = { .qpn = unic_to_le32(qpn) };
 
-	assert_true(unic_cq_post(&r.nic, cq, &cqe));
+	assert_true(unic_cq_post(&r.nic.transport, cq, &cqe));
 }
 
 static uint8_t state_of(uint32_t qpn)
 {
-	return unic_qp_by_number(&r.nic, qpn)->state;
+	return unic_qp_by_number(&r.nic.transport, qpn)->state;
 }
 
 /* A queue pair ends with either of its completion queues, and with no other. */
@@ -172,7 +172,7 @@ static void untold_failure_goes_with_it(void **state)
 
 	(void)state;
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_QP_DESTROY, &cmd, NULL), 0);
-	while (unic_mbox_event(&r.nic, &evt))
+	while (unic_mbox_event(&r.nic.base, &evt))
 		evt.hdr.type = UNIC_EVT_PROC_GONE;
 	for (i = 0; i <= RIG_SLOTS; i++)
 		assert_true(post(i, 0));
@@ -233,7 +233,8 @@ static void solicited_only(void **state)
 	assert_int_equal(announced(), 1);
 	arm(0x80000000u | 2);
 	assert_int_equal(announced(), 1);
-	unic_cq_post(&r.nic, qp.cq, &failed); /* errors always count */
+	unic_cq_post(&r.nic.transport, qp.cq,
+		     &failed); /* errors always count */
 	assert_int_equal(announced(), 2);
 }
 
@@ -246,7 +247,7 @@ static void told_after_late_dma(void **state)
 	assert_true(post(7, 0));
 	assert_int_equal(announced(), 0);
 	fake_dma_run(&r.port, 1);
-	unic_dma_poll(&r.nic);
+	unic_dma_poll(&r.nic.transport);
 	assert_int_equal(announced(), 1);
 	assert_int_equal(unic_from_le64(qp.cqe[0].wr_id), 7);
 }
@@ -265,23 +266,25 @@ static void creation_is_checked(void **state)
 
 	(void)state;
 	c = good, c.pd = unic_to_le32(UNIC_PDS);
-	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_ENOPD);
+	assert_int_equal(unic_cq_create(&r.nic.transport, &c), -UNIC_ENOPD);
 	c = good, c.entries = unic_to_le32(17);
-	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_EINVAL);
+	assert_int_equal(unic_cq_create(&r.nic.transport, &c), -UNIC_EINVAL);
 	c = good, c.entries = unic_to_le32(8192);
-	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_EINVAL);
+	assert_int_equal(unic_cq_create(&r.nic.transport, &c), -UNIC_EINVAL);
 	c = good, c.iova = unic_to_le64(qp.rings.iova + 1);
-	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_EINVAL);
+	assert_int_equal(unic_cq_create(&r.nic.transport, &c), -UNIC_EINVAL);
 	c = good, c.entries = unic_to_le32(256);
-	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_EBOUNDS);
+	assert_int_equal(unic_cq_create(&r.nic.transport, &c), -UNIC_EBOUNDS);
 	c = good, c.stag ^= unic_to_le32(0x100);
-	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_ESTAG);
+	assert_int_equal(unic_cq_create(&r.nic.transport, &c), -UNIC_ESTAG);
 	c = good, c.db_index = unic_to_le32(2);
-	assert_int_equal(unic_cq_create(&r.nic, &c), -UNIC_EBUSY);
+	assert_int_equal(unic_cq_create(&r.nic.transport, &c), -UNIC_EBUSY);
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_DESTROY, &obj, NULL),
 			 UNIC_ST_BUSY);
-	assert_int_equal(unic_cq_destroy(&r.nic, 1, qp.cq), -UNIC_ENOCQ);
-	assert_int_equal(unic_cq_destroy(&r.nic, 0, UNIC_CQS), -UNIC_ENOCQ);
+	assert_int_equal(unic_cq_destroy(&r.nic.transport, 1, qp.cq),
+			 -UNIC_ENOCQ);
+	assert_int_equal(unic_cq_destroy(&r.nic.transport, 0, UNIC_CQS),
+			 -UNIC_ENOCQ);
 }
 
 static void as_many_as_there_are(void **state)
@@ -317,14 +320,14 @@ static uint32_t post_run(uint64_t id, uint32_t n)
 	uint32_t i, seq = unic_cq_seq(&r.nic, qp.cq);
 	struct unic_cqe *at;
 
-	n = unic_cq_window(&r.nic, qp.cq, n, &at);
+	n = unic_cq_window(&r.nic.transport, qp.cq, n, &at);
 	for (i = 0; i < n; i++) {
 		at[i].wr_id = unic_to_le64(id + i);
 		if (i)
 			at[i].seq = unic_to_le32(seq + i);
 	}
 	if (n)
-		unic_cq_publish(&r.nic, qp.cq, at, n);
+		unic_cq_publish(&r.nic.transport, qp.cq, at, n);
 	return n;
 }
 

@@ -53,12 +53,12 @@ static void set_up(bool vendor)
 	pair_up();
 	memset(ma.mem, 0x5a, BYTES);
 	memset(mb.mem, 0xa5, BYTES);
-	qp = unic_qp_by_number(&ra.nic, qa.qpn);
+	qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
 	qp->timeout_ns = TIMEOUT_NS;
 	qp->retry_cnt = RETRIES;
 	qp->sq.retries = RETRIES;
 	qp->vendor = vendor;
-	unic_qp_by_number(&rb.nic, qb.qpn)->vendor = vendor;
+	unic_qp_by_number(&rb.nic.transport, qb.qpn)->vendor = vendor;
 	ra.port.on_frame = from_a;
 	rb.port.on_frame = from_b;
 	pass = UINT32_MAX;
@@ -105,7 +105,7 @@ static void expect_none(void)
 
 static uint8_t state_of(struct rig *r, const struct rig_qp *qp)
 {
-	return unic_qp_by_number(&r->nic, qp->qpn)->state;
+	return unic_qp_by_number(&r->nic.transport, qp->qpn)->state;
 }
 
 /* A WRITE of 8 packets, of which 3 arrive before the region is taken back, and
@@ -218,7 +218,8 @@ static void repetition_is_bounded(void **state)
 	lose(0, UINT32_MAX);
 	take_back(&rb, &mb);
 	for (i = 0; i < 200; i++) {
-		struct unic_qp *qp = unic_qp_by_number(&ra.nic, qa.qpn);
+		struct unic_qp *qp =
+			unic_qp_by_number(&ra.nic.transport, qa.qpn);
 
 		qp->sq.retries = RETRIES;
 		run(TIMEOUT_NS);
@@ -253,7 +254,7 @@ static void next_request_is_answered(void **state)
 	lose(0, UINT32_MAX);
 	rig_send(&rb, &qb, UNIC_WR_WRITE, 9, &mb, 0, 8, ma.iova, ma.stag);
 	run(1000);
-	unic_qp_by_number(&rb.nic, qb.qpn)->sq.timer_ns = UNIC_NEVER;
+	unic_qp_by_number(&rb.nic.transport, qb.qpn)->sq.timer_ns = UNIC_NEVER;
 	lose(0, 0);
 	take_back(&rb, &mb);
 	assert_true(rig_cqe(&rb, &qb, &cqe));
@@ -329,7 +330,8 @@ static void reader_of_nothing_is_told(void **state)
 	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 0, mb.iova, mb.stag);
 	rig_send(&ra, &qa, UNIC_WR_READ, 2, &ma, 0, 100, mb.iova, mb.stag);
 	run(1000);
-	assert_int_equal(unic_qp_by_number(&rb.nic, qb.qpn)->rsp.rd_active, 2);
+	assert_int_equal(
+		unic_qp_by_number(&rb.nic.transport, qb.qpn)->rsp.rd_active, 2);
 	take_back(&rb, &mb);
 	rb.port.tx_held = 0;
 	run(SOON);
@@ -411,7 +413,7 @@ static void all_busy(void)
 		rig_qp(&ra, 0, pd, 10 + i, &many[i]);
 		rig_qp(&rb, 0, qb.pd, 10 + i, &to);
 		rig_connect(&ra, &many[i], &rb, &to);
-		unic_qp_by_number(&ra.nic, many[i].qpn)->timeout_ns =
+		unic_qp_by_number(&ra.nic.transport, many[i].qpn)->timeout_ns =
 			TIMEOUT_NS;
 	}
 	pass = 0;
@@ -471,12 +473,12 @@ static void cut_lets_others_through(void **state)
 	assert_int_equal(dead(), 1);
 	assert_int_equal(mr->state, UNIC_MR_DRAINING);
 	assert_false(rig_event(&ra, &evt) && evt.hdr.type == UNIC_EVT_EVICTED);
-	assert_int_equal(unic_mr_check(&ra.nic, ma.stag, (uint16_t)qa.pd, 0,
-				       ma.iova, 8),
+	assert_int_equal(unic_mr_check(&ra.nic.memory, ma.stag, (uint16_t)qa.pd,
+				       0, ma.iova, 8),
 			 -UNIC_EEVICTED);
 	/* no more of it in this round, whoever asks */
 	ra.nic.polls--;
-	assert_false(unic_cut_run(&ra.nic));
+	assert_false(unic_cut_run(&ra.nic.transport));
 	ra.nic.polls++;
 	/* another's message comes before the rest */
 	rig_send(&rb, &qb, UNIC_WR_WRITE, 7, &mb, 0, 8, other.iova, other.stag);
@@ -506,8 +508,8 @@ static void cut_goes_on_by_itself(void **state)
 	pair_rounds(&ra, 8);
 	assert_false(ra.nic.chores);
 	little_is_left();
-	unic_cuts_mark(&ra.nic, (uint16_t)other.mr);
-	unic_cut_run(&ra.nic);
+	unic_cuts_mark(&ra.nic.memory, (uint16_t)other.mr);
+	unic_cut_run(&ra.nic.transport);
 	ra.nic.polls++;
 	assert_int_equal(dead(), 0);
 	pair_rounds(&ra, 2 * UNIC_QPS);
@@ -524,9 +526,9 @@ static void one_look_for_all(void **state)
 
 	(void)state;
 	all_busy();
-	unic_cuts_mark(&ra.nic, (uint16_t)ma.mr);
-	unic_cuts_mark(&ra.nic, (uint16_t)other.mr);
-	unic_cut_run(&ra.nic);
+	unic_cuts_mark(&ra.nic.memory, (uint16_t)ma.mr);
+	unic_cuts_mark(&ra.nic.memory, (uint16_t)other.mr);
+	unic_cut_run(&ra.nic.transport);
 	assert_int_equal(dead(), MANY);
 	assert_int_equal(lap->left, 0);
 	assert_false(unic_cuts_has(c, ma.mr) || unic_cuts_has(c, other.mr));
@@ -541,10 +543,10 @@ static void one_look_for_all(void **state)
 	assert_false(unic_cuts_has(c, other.mr));
 	/* one that comes meanwhile has a whole lap, and no more than one */
 	little_is_left();
-	unic_cuts_mark(&ra.nic, (uint16_t)ma.mr);
-	unic_cut_run(&ra.nic);
+	unic_cuts_mark(&ra.nic.memory, (uint16_t)ma.mr);
+	unic_cut_run(&ra.nic.transport);
 	assert_int_equal(lap->left, UNIC_QPS - 1);
-	unic_cuts_mark(&ra.nic, (uint16_t)ma.mr);
+	unic_cuts_mark(&ra.nic.memory, (uint16_t)ma.mr);
 	assert_false(c->fresh);
 	pair_rounds(&ra, 2 * UNIC_QPS);
 	assert_int_equal(dead(), MANY);

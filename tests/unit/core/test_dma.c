@@ -49,7 +49,7 @@ static void gathers_across_pages(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(unic_dma_run(&r.nic, list(4, at, false)), 0);
+	assert_int_equal(unic_dma_run(&r.nic.transport, list(4, at, false)), 0);
 	assert_memory_equal(buf, mr.mem + 4000, 5000);
 	assert_int_equal(buf[5000], mr.mem[3]);
 	assert_memory_equal(buf + 5001, mr.mem + 12287, 2);
@@ -63,7 +63,7 @@ static void scatters(void **state)
 
 	(void)state;
 	memset(buf, 0x77, sizeof(buf));
-	assert_int_equal(unic_dma_run(&r.nic, list(2, at, true)), 0);
+	assert_int_equal(unic_dma_run(&r.nic.transport, list(2, at, true)), 0);
 	assert_int_equal(mr.mem[99], (uint8_t)(99 * 5));
 	assert_memory_equal(mr.mem + 4090, buf, 10);
 	assert_memory_equal(mr.mem + 100, buf, 8000);
@@ -78,18 +78,18 @@ static void pieces_in_flight(void **state)
 	(void)state;
 	memset(buf, 0, sizeof(buf));
 	r.port.late_dma = true;
-	assert_int_equal(unic_dma_run(&r.nic, sgl), 0);
+	assert_int_equal(unic_dma_run(&r.nic.transport, sgl), 0);
 	assert_true(sgl->pending >= 2);
 	assert_int_equal(r.nic.mrs.mr[mr.mr].dmas, sgl->pending);
-	assert_true(unic_dma_busy(&r.nic));
-	assert_false(unic_dma_poll(&r.nic));
+	assert_true(unic_dma_busy(&r.nic.transport));
+	assert_false(unic_dma_poll(&r.nic.transport));
 	fake_dma_run(&r.port, 1);
-	assert_true(unic_dma_poll(&r.nic));
+	assert_true(unic_dma_poll(&r.nic.transport));
 	fake_dma_run(&r.port, 64);
-	assert_true(unic_dma_poll(&r.nic));
+	assert_true(unic_dma_poll(&r.nic.transport));
 	assert_int_equal(sgl->pending, 0);
 	assert_int_equal(r.nic.mrs.mr[mr.mr].dmas, 0);
-	assert_false(unic_dma_busy(&r.nic));
+	assert_false(unic_dma_busy(&r.nic.transport));
 	assert_memory_equal(buf, mr.mem, 12288);
 }
 
@@ -103,7 +103,7 @@ static void jobs_run_out(void **state)
 	(void)state;
 	r.port.late_dma = true;
 	for (;;) {
-		err = unic_dma_run(&r.nic, list(1, at, false));
+		err = unic_dma_run(&r.nic.transport, list(1, at, false));
 		if (err)
 			break;
 		n++;
@@ -112,7 +112,7 @@ static void jobs_run_out(void **state)
 	assert_int_equal(err, -UNIC_EAGAIN);
 	assert_int_equal(r.nic.mrs.mr[mr.mr].dmas, n);
 	while (fake_dma_run(&r.port, 64))
-		unic_dma_poll(&r.nic);
+		unic_dma_poll(&r.nic.transport);
 	assert_int_equal(r.nic.mrs.mr[mr.mr].dmas, 0);
 }
 
@@ -121,7 +121,7 @@ static void gone(void **state)
 	static const uint32_t at[][2] = { { 5 * 4096 - 8, 16 } };
 
 	(void)state;
-	assert_int_equal(unic_dma_run(&r.nic, list(1, at, false)),
+	assert_int_equal(unic_dma_run(&r.nic.transport, list(1, at, false)),
 			 -UNIC_EEVICTED);
 }
 

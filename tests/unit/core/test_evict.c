@@ -513,7 +513,7 @@ static void time_out_to_the_nanosecond(void **state)
 	w = wait_for(0, 8, 1000);
 	drop_events(UNIC_EVT_NOTICE);
 	rig_run(&r, 1000000 - 1);
-	unic_evict_kick(&r.nic); /* whatever wakes it */
+	unic_evict_kick(&r.nic.revoke); /* whatever wakes it */
 	rig_poll(&r);
 	none();
 	rig_run(&r, 1);
@@ -636,7 +636,7 @@ static void lru_gives_the_longest_unused(void **state)
 		rig_poll(&r);
 		/* in the order 1 3 0 2 */
 		assert_int_equal(
-			unic_access(&r.nic, m[(i * 2 + 1) % 5 % 4].stag,
+			unic_access(&r.nic.memory, m[(i * 2 + 1) % 5 % 4].stag,
 				    (uint16_t)pd[0], 0,
 				    m[(i * 2 + 1) % 5 % 4].iova, 1, &p),
 			0);
@@ -660,8 +660,9 @@ static void lru_holds_for_many_regions(void **state)
 	for (i = 0; i < 40; i++) {
 		r.nic.now_ns += 1000;
 		k = i % 16;
-		assert_int_equal(unic_access(&r.nic, m[k].stag, (uint16_t)pd[0],
-					     0, m[k].iova, 1, &p),
+		assert_int_equal(unic_access(&r.nic.memory, m[k].stag,
+					     (uint16_t)pd[0], 0, m[k].iova, 1,
+					     &p),
 				 0);
 	}
 	/* 24 to 39 were the last uses: of regions 8 to 15, then 0 to 7 */
@@ -842,7 +843,8 @@ static int look(const struct rig_mr *m)
 {
 	struct unic_piece p;
 
-	return unic_access(&r.nic, m->stag, (uint16_t)pd[0], 0, m->iova, 1, &p);
+	return unic_access(&r.nic.memory, m->stag, (uint16_t)pd[0], 0, m->iova,
+			   1, &p);
 }
 
 static void tombstone_answers_evicted(void **state)
@@ -883,33 +885,34 @@ static void busy_region_is_drained(void **state)
 	(void)state;
 	reg_ok(0, 4, &m);
 	i = (uint16_t)m.mr;
-	unic_mr_dma_get(&r.nic, i);
-	unic_mr_hold(&r.nic, i);
+	unic_mr_dma_get(&r.nic.memory, i);
+	unic_mr_hold(&r.nic.memory, i);
 	admin(&m);
 	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(rig_ack(&r, &evt), 0);
 	assert_int_equal(look(&m), 0);
 	rig_run(&r, T_NS - 1);
-	unic_evict_kick(&r.nic);
+	unic_evict_kick(&r.nic.revoke);
 	rig_poll(&r);
 	assert_int_equal(look(&m), 0);
 	rig_run(&r, 1);
 	assert_int_equal(r.nic.mrs.mr[i].state, UNIC_MR_DRAINING);
 	assert_int_equal(look(&m), -UNIC_EEVICTED);
 	/* who holds it can still translate */
-	assert_int_equal(unic_xlate(&r.nic, i, m.iova, 1, &p), 0);
+	assert_int_equal(unic_xlate(&r.nic.memory, i, m.iova, 1, &p), 0);
 	none();
-	unic_mr_unhold(&r.nic, i);
+	unic_mr_unhold(&r.nic.memory, i);
 	none();
 	assert_int_equal(r.nic.tlb.free, N - 4);
-	unic_mr_dma_put(&r.nic, i);
+	unic_mr_dma_put(&r.nic.memory, i);
 	rig_poll(&r);
 	assert_int_equal(r.nic.tlb.free, N);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.flags),
 			 UNIC_EVICTED_WAS_BUSY | UNIC_EVICTED_DEADLINE |
 				 UNIC_EVICTED_TOMBSTONE);
-	assert_int_equal(unic_xlate(&r.nic, i, m.iova, 1, &p), -UNIC_EEVICTED);
+	assert_int_equal(unic_xlate(&r.nic.memory, i, m.iova, 1, &p),
+			 -UNIC_EEVICTED);
 	rig_run(&r, T_NS);
 	none();
 	assert_int_equal(rig_count(&r, evicted_busy), 1);
@@ -922,13 +925,13 @@ static void dereg_of_a_held_region_is_pending(void **state)
 
 	(void)state;
 	reg_ok(0, 4, &m);
-	unic_mr_hold(&r.nic, (uint16_t)m.mr);
+	unic_mr_hold(&r.nic.memory, (uint16_t)m.mr);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_PENDING);
 	assert_int_equal(look(&m), -UNIC_ESTAG);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_NO_MR);
 	rig_run(&r, T_NS / 2);
 	none();
-	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	unic_mr_unhold(&r.nic.memory, (uint16_t)m.mr);
 	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(evt.hdr.reason, UNIC_WHY_DEREG);
@@ -937,10 +940,10 @@ static void dereg_of_a_held_region_is_pending(void **state)
 	assert_int_equal(rig_count(&r, evicted_regions), 0);
 	/* one that outlives T is cut */
 	reg_ok(0, 4, &m);
-	unic_mr_hold(&r.nic, (uint16_t)m.mr);
+	unic_mr_hold(&r.nic.memory, (uint16_t)m.mr);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_PENDING);
 	rig_run(&r, T_NS);
-	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	unic_mr_unhold(&r.nic.memory, (uint16_t)m.mr);
 	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.flags), UNIC_EVICTED_WAS_BUSY);
@@ -955,10 +958,10 @@ static void next_command_finds_the_entries(void **state)
 
 	(void)state;
 	reg_ok(0, 4, &m);
-	unic_mr_hold(&r.nic, (uint16_t)m.mr);
+	unic_mr_hold(&r.nic.memory, (uint16_t)m.mr);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_PENDING);
 	assert_int_equal(reg(0, N, &all), UNIC_ST_TLB_FULL);
-	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	unic_mr_unhold(&r.nic.memory, (uint16_t)m.mr);
 	reg_ok(0, N, &all);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 }
@@ -971,11 +974,11 @@ static void idle_at_its_deadline_is_not_cut(void **state)
 
 	(void)state;
 	reg_ok(0, 4, &m);
-	unic_mr_hold(&r.nic, (uint16_t)m.mr);
+	unic_mr_hold(&r.nic.memory, (uint16_t)m.mr);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_PENDING);
 	rig_run(&r, T_NS - 1);
 	none();
-	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	unic_mr_unhold(&r.nic.memory, (uint16_t)m.mr);
 	r.port.now_ns++;
 	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
@@ -991,14 +994,14 @@ static void region_ends_on_a_failed_nic(void **state)
 	(void)state;
 	reg_ok(0, 4, &m);
 	reg_ok(0, 4, &asked);
-	unic_mr_dma_get(&r.nic, (uint16_t)m.mr);
+	unic_mr_dma_get(&r.nic.memory, (uint16_t)m.mr);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_PENDING);
 	admin(&asked);
 	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
 	rig_run(&r, 50000000);
 	assert_int_equal(r.nic.state, UNIC_NIC_FAILED);
 	none();
-	unic_mr_dma_put(&r.nic, (uint16_t)m.mr);
+	unic_mr_dma_put(&r.nic.memory, (uint16_t)m.mr);
 	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.mr), m.mr);
@@ -1012,7 +1015,7 @@ static void release_keeps_the_deadline(void **state)
 
 	(void)state;
 	reg_ok(0, 4, &m);
-	unic_mr_hold(&r.nic, (uint16_t)m.mr);
+	unic_mr_hold(&r.nic.memory, (uint16_t)m.mr);
 	admin(&m);
 	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(rig_ack(&r, &evt), 0);
@@ -1025,7 +1028,7 @@ static void release_keeps_the_deadline(void **state)
 	assert_int_equal(r.nic.mrs.mr[m.mr].evt_flags, 0);
 	rig_run(&r, 1);
 	assert_int_equal(r.nic.mrs.mr[m.mr].evt_flags, UNIC_EVICTED_WAS_BUSY);
-	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	unic_mr_unhold(&r.nic.memory, (uint16_t)m.mr);
 	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(evt.hdr.reason, UNIC_WHY_ADMIN);
@@ -1050,7 +1053,7 @@ static void messaging_goes_without_notice(void **state)
 	assert_int_equal(rig_reg(&r, 0, pd[0], 4, UNIC_CLASS_MESSAGING,
 				 UNIC_REG_LIST, 0, &m),
 			 0);
-	unic_mr_hold(&r.nic, (uint16_t)m.mr);
+	unic_mr_hold(&r.nic.memory, (uint16_t)m.mr);
 	admin(&m);
 	assert_int_equal(look(&m), -UNIC_EEVICTED);
 	rig_run(&r, T_NS - 1);
@@ -1058,7 +1061,7 @@ static void messaging_goes_without_notice(void **state)
 	none();
 	rig_run(&r, 1);
 	assert_int_equal(r.nic.mrs.mr[m.mr].evt_flags, UNIC_EVICTED_WAS_BUSY);
-	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	unic_mr_unhold(&r.nic.memory, (uint16_t)m.mr);
 	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.flags),
@@ -1076,12 +1079,15 @@ static void wrong_subjects_are_refused(void **state)
 			 0);
 	assert_int_equal(
 		rig_reg(&r, 0, pd[0], 1, UNIC_CLASS_RDMA, 0, 0, &loading), 0);
-	assert_int_equal(unic_evict_admin(&r.nic, m.mr, m.gen), -UNIC_EINVAL);
-	assert_int_equal(unic_evict_admin(&r.nic, m.mr, m.gen + 1),
+	assert_int_equal(unic_evict_admin(&r.nic.revoke, m.mr, m.gen),
+			 -UNIC_EINVAL);
+	assert_int_equal(unic_evict_admin(&r.nic.revoke, m.mr, m.gen + 1),
 			 -UNIC_ENOMR);
-	assert_int_equal(unic_evict_admin(&r.nic, loading.mr, loading.gen),
+	assert_int_equal(unic_evict_admin(&r.nic.revoke, loading.mr,
+					  loading.gen),
 			 -UNIC_ESTATE);
-	assert_int_equal(unic_evict_ack(&r.nic, m.mr, m.gen, 1, &deadline),
+	assert_int_equal(unic_evict_ack(&r.nic.revoke, m.mr, m.gen, 1,
+					&deadline),
 			 -UNIC_ESTATE);
 }
 
@@ -1290,7 +1296,7 @@ static uint32_t fill_ring(void)
 				    .hdr.reason = 99 };
 	uint32_t n = 0;
 
-	while (unic_mbox_event(&r.nic, &fill))
+	while (unic_mbox_event(&r.nic.base, &fill))
 		n++;
 	return n;
 }
@@ -1320,7 +1326,7 @@ static void events_are_held_back_not_lost(void **state)
 	w = wait_for(1, 4, 0);
 	rig_poll(&r);
 	assert_int_equal(r.nic.mrs.mr[m[0].mr].state, UNIC_MR_NOTIFIED);
-	assert_int_equal(unic_evict_admin(&r.nic, m[1].mr, m[1].gen), 0);
+	assert_int_equal(unic_evict_admin(&r.nic.revoke, m[1].mr, m[1].gen), 0);
 	rig_run(&r, 1000000);
 	assert_int_equal(look(&m[1]), -UNIC_EEVICTED);
 	assert_int_equal(r.nic.evict.evts_due, 2);
@@ -1346,7 +1352,7 @@ static void dereg_before_its_evicted_is_told(void **state)
 	(void)state;
 	rig_reg(&r, 0, pd[0], 4, UNIC_CLASS_MESSAGING, UNIC_REG_LIST, 0, &m);
 	n = fill_ring();
-	assert_int_equal(unic_evict_admin(&r.nic, m.mr, m.gen), 0);
+	assert_int_equal(unic_evict_admin(&r.nic.revoke, m.mr, m.gen), 0);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_OK);
 	empty_ring(n);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
@@ -1366,7 +1372,7 @@ static void exit_before_its_evicted_is_told(void **state)
 	(void)state;
 	rig_reg(&r, 0, pd[0], 4, UNIC_CLASS_MESSAGING, UNIC_REG_LIST, 0, &m);
 	n = fill_ring();
-	assert_int_equal(unic_evict_admin(&r.nic, m.mr, m.gen), 0);
+	assert_int_equal(unic_evict_admin(&r.nic.revoke, m.mr, m.gen), 0);
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_DETACH, &c, NULL),
 			 UNIC_ST_PENDING);
 	assert_int_equal(r.nic.evict.evts_due, 1);
@@ -1393,13 +1399,13 @@ static void exit_drains_and_forgets(void **state)
 	evict_now(&m[0], UNIC_EVICTED_DEADLINE | UNIC_EVICTED_TOMBSTONE);
 	wait_for(0, N, 0);
 	drop_events(UNIC_EVT_NOTICE);
-	unic_mr_dma_get(&r.nic, (uint16_t)m[1].mr);
+	unic_mr_dma_get(&r.nic.memory, (uint16_t)m[1].mr);
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_DETACH, &c, NULL),
 			 UNIC_ST_PENDING);
 	rig_run(&r, T_NS);
 	assert_int_equal(look(&m[1]), -UNIC_ESTAG);
 	none();
-	unic_mr_dma_put(&r.nic, (uint16_t)m[1].mr);
+	unic_mr_dma_put(&r.nic.memory, (uint16_t)m[1].mr);
 	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	rig_expect(&r, UNIC_EVT_PROC_GONE, &evt);
@@ -1494,7 +1500,7 @@ static uint32_t laps(uint32_t policy)
 			}
 			rig_run(&r, RESIDENCE_NS);
 			assert_int_equal(
-				unic_access(&r.nic, buffer[i].stag,
+				unic_access(&r.nic.memory, buffer[i].stag,
 					    (uint16_t)pd[0], 0,
 					    0x40000000ull + i * 0x10000ull, 1,
 					    &p),

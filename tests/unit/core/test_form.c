@@ -169,7 +169,7 @@ static uint8_t inval(const struct rig_mr *mr)
 static int access_b(const struct rig_mr *mr, uint32_t need, uint64_t off,
 		    uint32_t len, struct unic_piece *out)
 {
-	return unic_access(&rb.nic, mr->stag, (uint16_t)pb, need,
+	return unic_access(&rb.nic.memory, mr->stag, (uint16_t)pb, need,
 			   mr->iova + off, len, out);
 }
 
@@ -310,8 +310,9 @@ static void sub_region_is_a_range(void **state)
 	assert_int_equal(access_b(&s, RW, (uint64_t)-1, 1, &p), -UNIC_EBOUNDS);
 	assert_int_equal(access_b(&s, UNIC_MR_MW_BIND, 0, 1, &p),
 			 -UNIC_ERIGHTS);
-	assert_int_equal(unic_access(&rb.nic, s.stag, (uint16_t)rig_pd(&rb, 0),
-				     0, s.iova, 1, &p),
+	assert_int_equal(unic_access(&rb.nic.memory, s.stag,
+				     (uint16_t)rig_pd(&rb, 0), 0, s.iova, 1,
+				     &p),
 			 -UNIC_EPD);
 	/* it has no entries of its own, and can be made once */
 	assert_int_equal(rb.nic.mrs.mr[s.mr].n_pages, 0);
@@ -528,7 +529,7 @@ static void forms_of_another_domain(void **state)
 	rig_recv(&rb, &qb, 8, &mb[0], 0, PAGE);
 	rig_send(&ra, &qa, UNIC_WR_SEND_INV, 6, &ma, 0, 10, 0, open.stag);
 	assert_int_equal(done(&ra, &qa).status, UNIC_WC_REM_ACCESS_ERR);
-	assert_int_equal(unic_access(&rb.nic, open.stag, (uint16_t)other,
+	assert_int_equal(unic_access(&rb.nic.memory, open.stag, (uint16_t)other,
 				     UNIC_MR_REMOTE_WRITE, open.iova, PAGE, &p),
 			 0);
 	assert_int_equal(rig_count(&rb, forms_invalidated), 0);
@@ -552,9 +553,9 @@ static void type_1_is_bound_by_command(void **state)
 	assert_int_equal(access_b(&w, UNIC_MR_REMOTE_READ, 0, PAGE, &p), 0);
 	assert_int_not_equal(old, w.stag);
 	/* in use: not now */
-	unic_mr_hold(&rb.nic, (uint16_t)w.mr);
+	unic_mr_hold(&rb.nic.memory, (uint16_t)w.mr);
 	assert_int_equal(make(&w, &none), UNIC_ST_BUSY);
-	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
+	unic_mr_unhold(&rb.nic.memory, (uint16_t)w.mr);
 	assert_int_equal(inval(&w), UNIC_ST_STATE);
 	assert_int_equal(make(&w, &none), 0);
 	assert_int_equal(rb.nic.mrs.mr[mb[1].mr].deps, 0);
@@ -608,16 +609,16 @@ static void peer_invalidates_what_is_used(void **state)
 	cqe = post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE,
 			mb[1].iova, &e, 1);
 	rig_recv(&rb, &qb, 8, &mb[0], 0, PAGE);
-	unic_mr_hold(&rb.nic, (uint16_t)w.mr);
+	unic_mr_hold(&rb.nic.memory, (uint16_t)w.mr);
 	send_inv(w.stag, 10);
 	rig_run2(&ra, &rb, 10000);
 	assert_false(rig_cqe(&rb, &qb, &cqe)); /* told to come again */
 	assert_true(rig_count(&rb, tx_rnr_naks) > 0);
 	assert_int_equal(access_b(&w, 0, 0, 1, &p), -UNIC_ESTAG);
 	/* nor does who closed another one of that index finish this one */
-	assert_false(
-		unic_derived_unmake(&rb.nic, rb.nic.mrs.mr[w.mr].stag ^ 0x100));
-	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
+	assert_false(unic_derived_unmake(&rb.nic.memory,
+					 rb.nic.mrs.mr[w.mr].stag ^ 0x100));
+	unic_mr_unhold(&rb.nic.memory, (uint16_t)w.mr);
 	assert_int_equal(done(&ra, &qa).status, UNIC_WC_SUCCESS);
 	assert_true(rig_cqe(&rb, &qb, &cqe));
 	assert_int_equal(cqe.flags, UNIC_WC_WITH_INV);
@@ -687,14 +688,14 @@ static void local_inv_waits_and_cuts(void **state)
 	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
 	post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE, mb[1].iova, &e,
 		  1);
-	unic_mr_hold(&rb.nic, (uint16_t)w.mr);
+	unic_mr_hold(&rb.nic.memory, (uint16_t)w.mr);
 	qb.sq[qb.sq_tail % RIG_SLOTS] =
 		memop(UNIC_WR_LOCAL_INV, w.stag, 0, 0, 0, 0);
 	qb.sq[qb.sq_tail % RIG_SLOTS].flags = UNIC_WR_SIGNALED;
 	rig_ring(&rb, 0, UNIC_DB_SQ, qb.row, ++qb.sq_tail);
 	rig_run2(&ra, &rb, 5 * MS);
 	assert_false(rig_cqe(&rb, &qb, &cqe));
-	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
+	unic_mr_unhold(&rb.nic.memory, (uint16_t)w.mr);
 	cqe = done(&rb, &qb);
 	assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
 	/* the next one has all of T again */
@@ -723,7 +724,7 @@ static void local_inv_cuts_once(void **state)
 	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
 	post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE, mb[1].iova, &e,
 		  1);
-	unic_mr_hold(&rb.nic, (uint16_t)w.mr);
+	unic_mr_hold(&rb.nic.memory, (uint16_t)w.mr);
 	qb.sq[qb.sq_tail % RIG_SLOTS] =
 		memop(UNIC_WR_LOCAL_INV, w.stag, 0, 0, 0, 0);
 	rig_ring(&rb, 0, UNIC_DB_SQ, qb.row, ++qb.sq_tail);
@@ -731,7 +732,7 @@ static void local_inv_cuts_once(void **state)
 	assert_int_equal(lap->ration.round, 0);
 	rig_run2(&ra, &rb, 16 * MS);
 	assert_int_not_equal(lap->ration.round, 0);
-	assert_false(unic_cut_due(&rb.nic));
+	assert_false(unic_cut_due(&rb.nic.transport));
 	lap->ration = (struct unic_ration){ 0 };
 	rb.nic.stale = UINT8_MAX;
 	unic_nic_poll(&rb.nic);
@@ -740,7 +741,7 @@ static void local_inv_cuts_once(void **state)
 	assert_int_equal(lap->ration.round, 0);
 	rig_run2(&ra, &rb, 2 * MS); /* something holds it yet */
 	assert_int_not_equal(lap->ration.round, 0);
-	unic_mr_unhold(&rb.nic, (uint16_t)w.mr);
+	unic_mr_unhold(&rb.nic.memory, (uint16_t)w.mr);
 }
 
 /* A form that is made anew while others are still looked for is nobody's to cut. */
@@ -754,11 +755,12 @@ static void made_anew_is_not_cut(void **state)
 	post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE, mb[1].iova, &e,
 		  1);
 	w.stag = rb.nic.mrs.mr[w.mr].stag;
-	unic_cuts_mark(&rb.nic, (uint16_t)mb[2].mr);
-	unic_cuts_mark(&rb.nic, (uint16_t)w.mr);
-	assert_int_equal(
-		unic_derived_close(&rb.nic, w.stag, (uint16_t)qb.pd, false), 0);
-	assert_true(unic_derived_unmake(&rb.nic, w.stag));
+	unic_cuts_mark(&rb.nic.memory, (uint16_t)mb[2].mr);
+	unic_cuts_mark(&rb.nic.memory, (uint16_t)w.mr);
+	assert_int_equal(unic_derived_close(&rb.nic.memory, w.stag,
+					    (uint16_t)qb.pd, false),
+			 0);
+	assert_true(unic_derived_unmake(&rb.nic.memory, w.stag));
 	assert_true(unic_cuts_has(&rb.nic.cuts, mb[2].mr));
 	assert_false(unic_cuts_has(&rb.nic.cuts, w.mr));
 }
@@ -777,8 +779,8 @@ static void asked_back(const struct rig_mr *mr)
 
 static void evict_step(void)
 {
-	if (unic_evict_deadlines(&rb.nic))
-		unic_evict_poll(&rb.nic);
+	if (unic_evict_deadlines(&rb.nic.revoke))
+		unic_evict_poll(&rb.nic.revoke);
 }
 
 /* A region that takes many forms along has a round to itself. */
@@ -1392,7 +1394,8 @@ static void take_its_index(const struct rig_mr *like, uint32_t pd,
 	struct unic_mr_result y;
 
 	do {
-		assert_int_equal(unic_mr_reg(&rb.nic, &args, &bus, &y), 0);
+		assert_int_equal(unic_mr_reg(&rb.nic.revoke, &args, &bus, &y),
+				 0);
 	} while (y.mr != like->mr);
 }
 
@@ -1411,7 +1414,7 @@ static void list_of_another_process(void **state)
 	begin_a_list(&x);
 	memset(mb[2].mem, 0, sizeof(e));
 	memcpy(rb.port.window[1] + 100 * 4096, &e, sizeof(e));
-	assert_int_equal(unic_mr_dereg(&rb.nic, mb[2].mr, mb[2].gen), 0);
+	assert_int_equal(unic_mr_dereg(&rb.nic.revoke, mb[2].mr, mb[2].gen), 0);
 	take_its_index(&mb[2], other, 100);
 	cqe = end_of_the_list();
 	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
@@ -1674,17 +1677,18 @@ static void held_dependent_keeps_its_region(void **state)
 
 	(void)state;
 	make_three(&x);
-	unic_mr_dma_get(&rb.nic, (uint16_t)x.mr);
+	unic_mr_dma_get(&rb.nic.memory, (uint16_t)x.mr);
 	assert_int_equal(rig_dereg(&rb, &mb[1]), UNIC_ST_PENDING);
 	assert_int_equal(access_b(&x, RW, 0, 1, &p), -UNIC_EEVICTED);
 	assert_int_equal(access_b(&mb[0], RW, 0, 1, &p), 0);
 	/* what is on its way is still translated (INV-3) */
-	assert_int_equal(
-		unic_xlate(&rb.nic, (uint16_t)x.mr, x.iova + 200, 9, &p), 0);
+	assert_int_equal(unic_xlate(&rb.nic.memory, (uint16_t)x.mr,
+				    x.iova + 200, 9, &p),
+			 0);
 	assert_ptr_equal(rb.port.window[0] + (uint32_t)p.bus, three(200));
 	rig_run(&rb, 40 * MS);
 	assert_false(rig_event(&rb, &evt));
-	unic_mr_dma_put(&rb.nic, (uint16_t)x.mr);
+	unic_mr_dma_put(&rb.nic.memory, (uint16_t)x.mr);
 	rig_poll(&rb);
 	rig_expect(&rb, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.mr), x.mr);
@@ -1803,7 +1807,8 @@ static void elements_that_overlap(void **state)
 	assert_int_equal(mb[0].mem[11 + PAGE], 0);
 	/* the same range twice is two dependents of one region, once counted */
 	assert_int_equal(rb.nic.mrs.mr[mb[0].mr].deps, 2);
-	assert_int_equal(unic_dependents_count(&rb.nic, (uint16_t)mb[0].mr), 1);
+	assert_int_equal(
+		unic_dependents_count(&rb.nic.memory, (uint16_t)mb[0].mr), 1);
 }
 
 /* A posted request that names mb[1] is refused. That a region was taken back is
@@ -1872,14 +1877,14 @@ static void forms_over_regions_that_go(void **state)
 	alloc_ok(UNIC_FORM_WINDOW1, 0, &w);
 	assert_int_equal(make_one(&w, &mb[1], 0, PAGE, UNIC_MR_REMOTE_READ, 1),
 			 0);
-	unic_mr_hold(&rb.nic, (uint16_t)mb[1].mr);
+	unic_mr_hold(&rb.nic.memory, (uint16_t)mb[1].mr);
 	rig_run(&rb, 20 * MS);
 	assert_int_equal(access_b(&w, 0, 0, 1, &p), -UNIC_EEVICTED);
 	assert_int_equal(rb.nic.mrs.mr[mb[1].mr].state, UNIC_MR_DRAINING);
 	while (rig_event(&rb, rec))
 		assert_int_equal(rec[0], UNIC_EVT_EVICTED);
 	nothing_is_made(UNIC_ST_EVICTED);
-	unic_mr_unhold(&rb.nic, (uint16_t)mb[1].mr);
+	unic_mr_unhold(&rb.nic.memory, (uint16_t)mb[1].mr);
 	rig_poll(&rb);
 	rig_expect(&rb, UNIC_EVT_EVICTED, &n);
 	nothing_is_made(UNIC_ST_EVICTED); /* a tombstone */
@@ -1938,9 +1943,9 @@ static void reregister(void **state)
 	c.gen = good.gen;
 	c.pd = unic_to_le32(pd2);
 	/* not while it is used, or made others of */
-	unic_mr_hold(&rb.nic, (uint16_t)mb[0].mr);
+	unic_mr_hold(&rb.nic.memory, (uint16_t)mb[0].mr);
 	TRY(BUSY);
-	unic_mr_unhold(&rb.nic, (uint16_t)mb[0].mr);
+	unic_mr_unhold(&rb.nic.memory, (uint16_t)mb[0].mr);
 	alloc_ok(UNIC_FORM_SUB, 0, &s);
 	assert_int_equal(make_one(&s, &mb[0], 0, 1, RW, 0), 0);
 	TRY(BUSY);

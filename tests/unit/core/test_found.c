@@ -136,7 +136,7 @@ static uint32_t fill_ring(void)
 				    .hdr.reason = 99 };
 	uint32_t n = 0;
 
-	while (unic_mbox_event(&r.nic, &fill))
+	while (unic_mbox_event(&r.nic.base, &fill))
 		n++;
 	return n;
 }
@@ -230,7 +230,7 @@ static void demand_counts_indices(void **state)
 		reg_ok(i < UNIC_MRS / 2 - 1, 1, &m);
 	wait_for(1, 1);
 	wait_for(1, 1);
-	unic_demand_now(&r.nic, &nobody, &d);
+	unic_demand_now(&r.nic.revoke, &nobody, &d);
 	assert_int_equal(d.urgent, 1);
 	assert_int_equal(d.indices, 1);
 	assert_int_equal(d.entitled, 1);
@@ -247,7 +247,7 @@ static void freed_index_is_for_the_waiter(void **state)
 	w = wait_for(1, 1);
 	assert_int_equal(reg(0, 1, &x), UNIC_ST_MR_FULL);
 	rig_run(&r, MS);
-	assert_int_equal(unic_mr_dereg(&r.nic, m[0].mr, m[0].gen), 0);
+	assert_int_equal(unic_mr_dereg(&r.nic.revoke, m[0].mr, m[0].gen), 0);
 	assert_int_equal(unic_mr_indices(&r.nic.mrs), 1);
 	assert_int_equal(reg(0, 1, &x), UNIC_ST_MR_FULL);
 	assert_true(granted_within(w, 1));
@@ -470,11 +470,11 @@ static void no_notice_after_release(void **state)
 	reg_ok(0, 8, &m);
 	n = fill_ring();
 	evict(&m);
-	unic_mr_hold(&r.nic, (uint16_t)m.mr);
+	unic_mr_hold(&r.nic.memory, (uint16_t)m.mr);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_PENDING);
 	empty_ring(n);
 	assert_false(rig_event(&r, &evt));
-	unic_mr_unhold(&r.nic, (uint16_t)m.mr);
+	unic_mr_unhold(&r.nic.memory, (uint16_t)m.mr);
 	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(r.nic.evict.evts_due, 0);
@@ -491,7 +491,7 @@ static int token(uint32_t proc, const struct rig_mr *mr, uint32_t ttl_us)
 	};
 	uint64_t key;
 
-	return unic_token_alloc(&r.nic, &t, &key);
+	return unic_token_alloc(&r.nic.memory, &t, &key);
 }
 
 /* A token is taken from one only to be given to another. */
@@ -615,7 +615,7 @@ static void no_new_key_while_stags_are_out(void **state)
 	reg_ok(0, 1, &m);
 	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_OK);
 	key = r.nic.stags.key[0];
-	unic_mr_rekey(&r.nic);
+	unic_mr_rekey(&r.nic.memory);
 	assert_true(r.nic.stags.key[0] == key);
 }
 
@@ -656,9 +656,11 @@ static void nobody_cancels_what_never_was(void **state)
 	uint32_t end, placed;
 
 	(void)state;
-	assert_int_equal(unic_token_cancel(&r.nic, 0xffff, 0, 0, &end, &placed),
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 0xffff, 0, 0, &end,
+					   &placed),
 			 -UNIC_ENOTOKEN);
-	assert_int_equal(unic_token_cancel(&r.nic, 0, 0, 0, &end, &placed),
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, 0, 0, &end,
+					   &placed),
 			 -UNIC_ENOTOKEN);
 }
 

@@ -382,7 +382,8 @@ static void sums_that_carry(void **state)
 		if (((rest + low) & 0xffff) < 0xffc0)
 			continue;
 		cmd.ipv4 = unic_to_le32(0xdf010000 | low);
-		assert_int_equal(unic_mad_send(&ra.nic, &cmd, data), 0);
+		assert_int_equal(unic_mad_send(&ra.nic.transport, &cmd, data),
+				 0);
 	}
 	assert_int_equal(sums_seen, 64);
 }

@@ -110,7 +110,7 @@ static void name(const struct rig_mr *mr, uint32_t len, uint8_t opcode,
 	reset(&ra, &qa);
 	reset(&rb, &qb);
 	rig_connect(&ra, &qa, &rb, &qb);
-	unic_qp_by_number(&rb.nic, qb.qpn)->vendor = vendor;
+	unic_qp_by_number(&rb.nic.transport, qb.qpn)->vendor = vendor;
 	rig_send(&ra, &qa, opcode, 1, &ma, 0, len, mr->iova, mr->stag);
 	run(MS);
 	assert_true(rig_cqe(&ra, &qa, &cqe));
@@ -161,7 +161,7 @@ static void key_of_what_was_taken_back(void **state)
 	assert_int_equal(rig_reg(&rb, 0, pb, 1, UNIC_CLASS_MESSAGING,
 				 UNIC_REG_LIST, 0, &m),
 			 0);
-	assert_int_equal(unic_evict_admin(&rb.nic, m.mr, m.gen), 0);
+	assert_int_equal(unic_evict_admin(&rb.nic.revoke, m.mr, m.gen), 0);
 	run(MS);
 	for (i = 0; i < 2 * UNIC_KEY_GUARD_FREE; i++)
 		name(&m, 8, UNIC_WR_WRITE, i % 2);
@@ -245,10 +245,10 @@ static void hoarded(void **state)
 	(void)state;
 	for (ms = 0; ms < 2000; ms++) {
 		run(MS);
-		if (unic_key_guard_held(&ra.nic, OTHER, 0))
+		if (unic_key_guard_held(&ra.nic.memory, OTHER, 0))
 			continue;
 		for (i = 0; i < 64; i++)
-			unic_key_guard_wrong(&ra.nic, OTHER, 0);
+			unic_key_guard_wrong(&ra.nic.memory, OTHER, 0);
 		total += 64;
 	}
 	assert_in_range(total, 160, 2 * 160 + 64);
@@ -278,8 +278,9 @@ static uint32_t guess_all(uint32_t ipv4, uint32_t proc)
 {
 	uint32_t n = 0;
 
-	for (; n < 1000 && !unic_key_guard_held(&ra.nic, ipv4, proc); n++)
-		unic_key_guard_wrong(&ra.nic, ipv4, proc);
+	for (; n < 1000 && !unic_key_guard_held(&ra.nic.memory, ipv4, proc);
+	     n++)
+		unic_key_guard_wrong(&ra.nic.memory, ipv4, proc);
 	return n;
 }
 
@@ -297,11 +298,12 @@ static void many_addresses(void **state)
 	assert_int_equal(guess_all(OTHER + 100, 0), each);
 	for (i = 101; i < 300; i++)
 		assert_int_equal(guess_all(OTHER + i, 0), 0);
-	assert_true(unic_key_guard_held(&ra.nic, OTHER, 0));
-	assert_false(unic_key_guard_held(&ra.nic, OTHER + 7, 1));
-	assert_false(unic_key_guard_held(&ra.nic, UNIC_KEY_GUARD_LOCAL, 0));
+	assert_true(unic_key_guard_held(&ra.nic.memory, OTHER, 0));
+	assert_false(unic_key_guard_held(&ra.nic.memory, OTHER + 7, 1));
+	assert_false(
+		unic_key_guard_held(&ra.nic.memory, UNIC_KEY_GUARD_LOCAL, 0));
 	run(UNIC_KEY_GUARD_NS);
-	assert_false(unic_key_guard_held(&ra.nic, OTHER, 0));
+	assert_false(unic_key_guard_held(&ra.nic.memory, OTHER, 0));
 	for (ms = 0; ms < 2000; ms++) {
 		for (i = 0; i < 40; i++)
 			total += guess_all(OTHER + i, 0);
@@ -326,14 +328,14 @@ static uint8_t make_of(uint32_t pd, uint32_t lkey)
 	struct unic_cmd_mr_make make = { .n = unic_to_le32(1) };
 	uint8_t status;
 
-	assert_int_equal(unic_derived_alloc(&rb.nic, &alloc, &form), 0);
+	assert_int_equal(unic_derived_alloc(&rb.nic.revoke, &alloc, &form), 0);
 	make.mr = unic_to_le32(form.mr);
 	make.gen = unic_to_le32(form.gen);
 	memcpy(rb.port.bar + UNIC_BAR_LIST_OFF +
 		       rb.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES,
 	       &sge, sizeof(sge));
 	status = rig_cmd(&rb, UNIC_CMD_MR_MAKE, &make, NULL);
-	assert_int_equal(unic_mr_dereg(&rb.nic, form.mr, form.gen), 0);
+	assert_int_equal(unic_mr_dereg(&rb.nic.revoke, form.mr, form.gen), 0);
 	return status;
 }
 
@@ -350,7 +352,8 @@ static void others(uint32_t stag[3])
 				 0);
 		stag[i] = m.stag;
 		if (i == 1)
-			assert_int_equal(unic_evict_admin(&rb.nic, m.mr, m.gen),
+			assert_int_equal(unic_evict_admin(&rb.nic.revoke, m.mr,
+							  m.gen),
 					 0);
 		else
 			assert_int_equal(rig_dereg(&rb, &m), 0);
@@ -374,10 +377,10 @@ static void one_answer_for_what_others_have(void **state)
 	others(stag);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(make_of(pb1, stag[i]), none);
-		assert_int_equal(unic_access(&rb.nic, stag[i], (uint16_t)pb1, 0,
-					     mb.iova, 1, &p),
+		assert_int_equal(unic_access(&rb.nic.memory, stag[i],
+					     (uint16_t)pb1, 0, mb.iova, 1, &p),
 				 -UNIC_ESTAG);
-		assert_int_equal(unic_derived_close(&rb.nic, stag[i],
+		assert_int_equal(unic_derived_close(&rb.nic.memory, stag[i],
 						    (uint16_t)pb1, false),
 				 -UNIC_ESTAG);
 	}

@@ -127,7 +127,7 @@ static void other_epochs_are_refused(void **state)
 		a.nic.epoch--;
 		rec.hdr.opcode = opcodes[i];
 		rec.hdr.epoch = unic_to_le32(a.nic.epoch - 1);
-		unic_cmd_execute(&a.nic, &rec, &cpl,
+		unic_cmd_execute(&a.nic.command, &rec, &cpl,
 				 a.port.bar + UNIC_BAR_LIST_OFF);
 		assert_int_equal(cpl.hdr.status, UNIC_ST_STALE_EPOCH);
 	}
@@ -379,7 +379,7 @@ static void news_leave_room_for_evictions(void **state)
 		assert_int_equal(rig_reg(&a, 0, pd, 1, UNIC_CLASS_RDMA,
 					 UNIC_REG_LIST, 0, &mr[i]),
 				 UNIC_ST_OK);
-	for (n = 0; unic_mbox_event(&a.nic, &news); n++)
+	for (n = 0; unic_mbox_event(&a.nic.base, &news); n++)
 		;
 	assert_int_equal(n, UNIC_EVT_ENTRIES - UNIC_EVT_RESERVED);
 	for (i = 0; i < 8; i++) {
@@ -510,7 +510,7 @@ static void doorbell_count_that_goes_back(void **state)
 	rig_up(&a, 1);
 	rig_attach(&a, 0, 1);
 	assert_int_equal(ring_nothing(0, 9, MS), 1);
-	unic_proc_take(&a.nic, 0);
+	unic_proc_take(&a.nic.command, 0);
 	assert_int_equal(rig_count(&a, db_bad), 1);
 	still_alive(&a);
 }
@@ -565,7 +565,7 @@ static uint32_t sends_seen(void)
 static void take_all(void)
 {
 	while (unic_watch_moved(&a.nic.procs.watch[0]))
-		unic_proc_take(&a.nic, 0);
+		unic_proc_take(&a.nic.command, 0);
 }
 
 static void bells_up(void)
@@ -638,7 +638,7 @@ static void bad_doorbell_waits_for_a_full_ring(void **state)
 	(void)state;
 	rig_up(&a, 1);
 	rig_attach(&a, 0, 1);
-	for (i = 0; unic_mbox_event(&a.nic, &evt); i++)
+	for (i = 0; unic_mbox_event(&a.nic.base, &evt); i++)
 		evt.hdr.type = UNIC_EVT_QP_ERROR;
 	rig_ring(&a, 0, UNIC_DB_SQ, 50, 1);
 	rig_run(&a, 5 * MS);
@@ -653,7 +653,7 @@ static void bad_doorbell_waits_for_a_full_ring(void **state)
 	rig_ring(&a, 0, UNIC_DB_SQ, 50, 1);
 	rig_run(&a, MS);
 	assert_int_equal(a.nic.db_errors.due, 1);
-	unic_proc_detach(&a.nic, 0);
+	unic_proc_detach(&a.nic.command, 0);
 	assert_int_equal(a.nic.db_errors.due, 0);
 	rig_run(&a, 2000 * MS);
 	assert_false(rig_event(&a, &evt));

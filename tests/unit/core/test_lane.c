@@ -443,7 +443,7 @@ static void a_turn_has_an_end(void **state)
 	rig_poll(&ra);
 	assert_true(wire.seen > UNIC_RX_BATCH);
 	before = rb.port.rx_head;
-	unic_rx_poll(&rb.nic);
+	unic_rx_poll(&rb.nic.transport);
 	assert_in_range(rb.port.rx_head - before, 1, UNIC_RX_BATCH);
 	rig_run2(&ra, &rb, MS);
 	for (i = 0; i < 3; i++)

@@ -465,7 +465,7 @@ static void answer_waits_for_room(void **state)
 	uint32_t told = 0;
 
 	(void)state;
-	while (unic_mbox_event(&r.nic, &fill))
+	while (unic_mbox_event(&r.nic.base, &fill))
 		fill.hdr.type = UNIC_EVT_QP_ERROR;
 	assert_int_equal(resolve(), UNIC_ST_PENDING);
 	rig_run2(&r, &peer, 50 * US);

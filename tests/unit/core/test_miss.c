@@ -306,8 +306,9 @@ static void requester_waits_for_its_turn(void **state)
 					0, &many),
 			 0);
 	for (i = 0; i < UNIC_FAULTS; i++)
-		assert_int_equal(unic_access(&ra.nic, many.stag, (uint16_t)pa,
-					     0, many.iova + i * 8192, 8, &p),
+		assert_int_equal(unic_access(&ra.nic.memory, many.stag,
+					     (uint16_t)pa, 0,
+					     many.iova + i * 8192, 8, &p),
 				 -UNIC_EMISS);
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 100, rb_mr.iova,
 		 rb_mr.stag);
@@ -578,7 +579,7 @@ static void page_that_a_responder_cannot_have(void **state)
 	refuse(&rb, &mb);
 	run(1 * MS);
 	expect(&ra, &qa, 1, UNIC_WC_REM_ACCESS_ERR, 0);
-	assert_int_equal(unic_key_guard_held(&rb.nic, 0x0a000001, 0), 0);
+	assert_int_equal(unic_key_guard_held(&rb.nic.memory, 0x0a000001, 0), 0);
 }
 
 static void receive_page_that_cannot_be_had(void **state)
@@ -660,7 +661,7 @@ static void page_comes_and_goes(void)
  * long as one may take, and not for ever. */
 static void page_that_never_stays(void **state)
 {
-	uint64_t bound = unic_fault_bound_ns(&ra.nic), step = bound / 4;
+	uint64_t bound = unic_fault_bound_ns(&ra.nic.memory), step = bound / 4;
 	struct unic_cqe cqe;
 	uint32_t i;
 
@@ -686,7 +687,7 @@ static void page_that_never_stays(void **state)
 /* ... but each packet of a request has that time for its own. */
 static void each_page_has_its_time(void **state)
 {
-	uint64_t step = unic_fault_bound_ns(&ra.nic) / 4;
+	uint64_t step = unic_fault_bound_ns(&ra.nic.memory) / 4;
 	struct unic_evt_miss evt;
 	uint32_t i, k;
 
@@ -725,7 +726,8 @@ static void endless_retry_after(void **state)
 	run(1000);
 	psn = qp->sq.psn_una;
 	for (i = 0; i < 5000 && qp->state == UNIC_QPS_RTS; i++) {
-		unic_requester_vack(&ra.nic, qp, psn, UNIC_EV_RETRY_AFTER, 0);
+		unic_requester_vack(&ra.nic.transport, qp, psn,
+				    UNIC_EV_RETRY_AFTER, 0);
 		run(11000);
 	}
 	assert_in_range(i, 4000, 4200);

@@ -93,7 +93,7 @@ static void step_reg(void)
 	a.mr_class = f.mr_class;
 	f.iova = a.iova;
 	fill_bus(&f);
-	err = unic_mr_reg(&r.nic, &a, f.bus, &id);
+	err = unic_mr_reg(&r.nic.revoke, &a, f.bus, &id);
 	if (!err) {
 		assert_true(f.n <= free);
 		f.live = true;
@@ -127,7 +127,7 @@ static void step_access(void)
 		return;
 	off = rnd(f->n * 4096 - 64);
 	len = rnd(f->n * 4096) + 1;
-	err = unic_access(&r.nic, f->id.stag, (uint16_t)pd[f->proc], 0,
+	err = unic_access(&r.nic.memory, f->id.stag, (uint16_t)pd[f->proc], 0,
 			  f->iova + off, len, &p);
 	if (!f->live) {
 		assert_int_equal(err, f->gone || f->loading ? -UNIC_ESTAG
@@ -154,8 +154,8 @@ static void step_access_old(void)
 
 	if (!f->n)
 		return;
-	err = unic_access(&r.nic, f->id.stag, (uint16_t)pd[f->proc], 0, f->iova,
-			  1, &p);
+	err = unic_access(&r.nic.memory, f->id.stag, (uint16_t)pd[f->proc], 0,
+			  f->iova, 1, &p);
 	assert_true(err == -UNIC_ESTAG || err == -UNIC_EEVICTED);
 }
 
@@ -169,20 +169,20 @@ static void step_refs(void)
 	i = (uint16_t)f->id.mr;
 	if (f->live && rnd(3) == 0) {
 		if (rnd(2)) {
-			unic_mr_hold(&r.nic, i);
+			unic_mr_hold(&r.nic.memory, i);
 			f->holds++;
 		} else {
-			unic_mr_dma_get(&r.nic, i);
+			unic_mr_dma_get(&r.nic.memory, i);
 			f->dmas++;
 		}
 	} else if (f->holds) {
 		f->holds--;
-		unic_mr_unhold(&r.nic, i);
+		unic_mr_unhold(&r.nic.memory, i);
 	} else if (f->dmas) {
 		f->dmas--;
-		unic_mr_dma_put(&r.nic, i);
+		unic_mr_dma_put(&r.nic.memory, i);
 	}
-	unic_evict_settle(&r.nic); /* as before each command */
+	unic_evict_settle(&r.nic.revoke); /* as before each command */
 }
 
 static void ended_by_owner(struct ref *f, int err, bool gone)
@@ -207,7 +207,7 @@ static void step_dereg(void)
 
 	if (!f)
 		return;
-	err = unic_mr_dereg(&r.nic, f->id.mr, f->id.gen);
+	err = unic_mr_dereg(&r.nic.revoke, f->id.mr, f->id.gen);
 	if (f->gone)
 		assert_int_equal(err, -UNIC_ENOMR);
 	else
@@ -221,8 +221,9 @@ static void step_fill(void)
 	if (!f || !f->loading)
 		return;
 	fill_bus(f);
-	assert_int_equal(
-		unic_mr_fill(&r.nic, f->id.mr, f->id.gen, 0, f->n, f->bus), 0);
+	assert_int_equal(unic_mr_fill(&r.nic.memory, f->id.mr, f->id.gen, 0,
+				      f->n, f->bus),
+			 0);
 	f->loading = false;
 	f->live = true;
 }
@@ -277,7 +278,7 @@ static void step_answer(void)
 		c.offer_mr = unic_to_le32(o->id.mr);
 		c.offer_gen = unic_to_le32(o->id.gen);
 	}
-	err = unic_evict_answer(&r.nic, &c, &deadline, &refusal);
+	err = unic_evict_answer(&r.nic.revoke, &c, &deadline, &refusal);
 	if (what == UNIC_ANSWER_RELEASE)
 		ended_by_owner(f, err, false);
 	else if (what == UNIC_ANSWER_EXTEND)
@@ -293,7 +294,7 @@ static void step_cancel(void)
 	if (!n_wants)
 		return;
 	i = rnd(n_wants);
-	if (unic_admission_cancel(&r.nic, wants[i]) == 0)
+	if (unic_admission_cancel(&r.nic.revoke, wants[i]) == 0)
 		wants[i] = wants[--n_wants];
 }
 
@@ -310,8 +311,8 @@ static void on_notice(const struct unic_evt_mr *e)
 	assert_true(f->n && f->live && !f->seq);
 	assert_int_equal(f->mr_class, UNIC_CLASS_RDMA);
 	f->seq = unic_from_le32(e->seq);
-	assert_int_equal(unic_evict_ack(&r.nic, f->id.mr, f->id.gen, f->seq,
-					&deadline),
+	assert_int_equal(unic_evict_ack(&r.nic.revoke, f->id.mr, f->id.gen,
+					f->seq, &deadline),
 			 0);
 	f->grace_ns = deadline;
 }
@@ -348,7 +349,7 @@ static void on_granted(const struct unic_evt_wait *e)
 	struct unic_mr_result id = { .mr = unic_from_le32(e->mr),
 				     .gen = unic_from_le32(e->gen),
 				     .stag = unic_from_le32(e->stag) };
-	const struct unic_mr *m = unic_mr_get(&r.nic, id.mr, id.gen);
+	const struct unic_mr *m = unic_mr_get(&r.nic.memory, id.mr, id.gen);
 
 	drop_want(unic_from_le32(e->wait));
 	assert_non_null(m);
@@ -485,8 +486,8 @@ static void run(uint64_t seed, uint32_t steps)
 		if (rnd(4) == 0) {
 			r.port.now_ns += rnd(400000);
 			r.nic.now_ns = r.port.now_ns;
-			if (unic_evict_deadlines(&r.nic))
-				unic_evict_poll(&r.nic);
+			if (unic_evict_deadlines(&r.nic.revoke))
+				unic_evict_poll(&r.nic.revoke);
 			note_state();
 			take_events();
 		}

@@ -50,7 +50,7 @@ static const uint64_t *list(uint32_t n)
 
 static int reg(const struct unic_mr_args *a, struct unic_mr_result *out)
 {
-	return unic_mr_reg(&r.nic, a,
+	return unic_mr_reg(&r.nic.revoke, a,
 			   a->flags & UNIC_REG_LIST ? list(a->n_pages) : NULL,
 			   out);
 }
@@ -116,7 +116,7 @@ static void misaligned_page_undoes_everything(void **state)
 	uint64_t bus[4] = { 0x8000, 0x9000, 0xa010, 0xb000 };
 
 	(void)state;
-	assert_int_equal(unic_mr_reg(&r.nic, &a, bus, &res), -UNIC_EBUS);
+	assert_int_equal(unic_mr_reg(&r.nic.revoke, &a, bus, &res), -UNIC_EBUS);
 	assert_int_equal(r.nic.tlb.free, UNIC_TLB_ENTRIES);
 	assert_int_equal(r.nic.tlb.reserved, 0);
 	assert_int_equal(r.nic.mrs.free, UNIC_MRS);
@@ -124,15 +124,16 @@ static void misaligned_page_undoes_everything(void **state)
 	assert_int_equal(r.nic.mrs.pd[pd].users, 0);
 	a.page_shift = 16;
 	a.n_pages = 1;
-	assert_int_equal(unic_mr_reg(&r.nic, &a, bus + 1, &res), -UNIC_EBUS);
+	assert_int_equal(unic_mr_reg(&r.nic.revoke, &a, bus + 1, &res),
+			 -UNIC_EBUS);
 	bus[0] = 0x10000;
-	assert_int_equal(unic_mr_reg(&r.nic, &a, bus, &res), 0);
+	assert_int_equal(unic_mr_reg(&r.nic.revoke, &a, bus, &res), 0);
 }
 
 static int access_of(uint32_t stag, uint32_t need, uint64_t iova, uint32_t len,
 		     struct unic_piece *p)
 {
-	return unic_access(&r.nic, stag, pd, need, iova, len, p);
+	return unic_access(&r.nic.memory, stag, pd, need, iova, len, p);
 }
 
 static void each_step_of_the_check(void **state)
@@ -147,7 +148,8 @@ static void each_step_of_the_check(void **state)
 	for (bit = 0; bit < 32; bit++)
 		assert_int_equal(access_of(m.stag ^ 1u << bit, 0, base, 1, &p),
 				 -UNIC_ESTAG);
-	assert_int_equal(unic_access(&r.nic, m.stag, pd2, 0, base, 1, &p),
+	assert_int_equal(unic_access(&r.nic.memory, m.stag, pd2, 0, base, 1,
+				     &p),
 			 -UNIC_EPD);
 	assert_int_equal(access_of(m.stag, UNIC_MR_REMOTE_READ, base, 1, &p),
 			 -UNIC_ERIGHTS);
@@ -165,7 +167,7 @@ static void each_step_of_the_check(void **state)
 	assert_int_equal(access_of(m.stag, RW, base, (uint32_t)len + 1, &p),
 			 -UNIC_EBOUNDS);
 	/* the order: an earlier step hides a later one */
-	assert_int_equal(unic_access(&r.nic, m.stag, pd2, 0xf, 0, 1, &p),
+	assert_int_equal(unic_access(&r.nic.memory, m.stag, pd2, 0xf, 0, 1, &p),
 			 -UNIC_EPD);
 	assert_int_equal(access_of(m.stag, 0xf, 0, 1, &p), -UNIC_ERIGHTS);
 	assert_true(p.bus == 1 && p.len == 2 && p.mr == 3);
@@ -186,7 +188,7 @@ static void bounds_do_not_wrap(void **state)
 	/* over 2^32 it is one region */
 	assert_int_equal(access_of(low.stag, 0, edge - 1, 2, &p), 0);
 	assert_int_equal(p.len, 1);
-	assert_int_equal(unic_xlate(&r.nic, p.mr, edge, 1, &p), 0);
+	assert_int_equal(unic_xlate(&r.nic.memory, p.mr, edge, 1, &p), 0);
 	assert_true(p.bus == list(2)[1]);
 	/* ... and the low halves alone decide nothing */
 	assert_int_equal(access_of(low.stag, 0, PAGE / 2, 1, &p),
@@ -238,7 +240,7 @@ static void pieces_cover_the_region(void **state)
 		a.n_pages = 3;
 		for (k = 0; k < 3; k++)
 			bus[k] = UNIC_BUS(1, (9 - 2 * k) * size);
-		assert_int_equal(unic_mr_reg(&r.nic, &a, bus, &res), 0);
+		assert_int_equal(unic_mr_reg(&r.nic.revoke, &a, bus, &res), 0);
 		end = a.iova + a.length;
 		for (at = a.iova; at != end; at += p.len) {
 			assert_int_equal(access_of(res.stag, 0, at,
@@ -251,7 +253,8 @@ static void pieces_cover_the_region(void **state)
 			assert_int_equal(p.len, want);
 			assert_int_equal(p.mr, res.mr);
 		}
-		assert_int_equal(unic_mr_dereg(&r.nic, res.mr, res.gen), 0);
+		assert_int_equal(unic_mr_dereg(&r.nic.revoke, res.mr, res.gen),
+				 0);
 	}
 }
 
@@ -301,7 +304,7 @@ static void window_decides_as_the_region_does(void **state)
 			edge += (v >> 4 & 31) + ((uint64_t)(!(v >> 27)) << 32);
 			expect(&a, m.stag, edge, lens[(v >> 9) % 10]);
 		}
-		assert_int_equal(unic_mr_dereg(&r.nic, m.mr, m.gen), 0);
+		assert_int_equal(unic_mr_dereg(&r.nic.revoke, m.mr, m.gen), 0);
 	}
 }
 
@@ -315,10 +318,10 @@ static void window_ends_with_its_region(void **state)
 
 	(void)state;
 	assert_int_equal(access_of(m.stag, RW, 0x20000, 8, &p), 0);
-	unic_mr_dereg(&r.nic, m.mr, m.gen);
+	unic_mr_dereg(&r.nic.revoke, m.mr, m.gen);
 	assert_int_equal(access_of(m.stag, RW, 0x20000, 8, &p), -UNIC_ESTAG);
 	r.nic.mrs.order[r.nic.mrs.free - 1] = (uint16_t)m.mr;
-	assert_int_equal(unic_mr_reg(&r.nic, &a, &bus, &n), 0);
+	assert_int_equal(unic_mr_reg(&r.nic.revoke, &a, &bus, &n), 0);
 	assert_int_equal(n.mr, m.mr);
 	assert_int_equal(access_of(n.stag, RW, 0x20000, 8, &p), 0);
 	assert_true(p.bus == bus);
@@ -327,7 +330,7 @@ static void window_ends_with_its_region(void **state)
 static void use_is_counted(void **state)
 {
 	struct unic_mr_result m = reg_ok(0x20000, PAGE);
-	struct unic_mr *mr = unic_mr_get(&r.nic, m.mr, m.gen);
+	struct unic_mr *mr = unic_mr_get(&r.nic.memory, m.mr, m.gen);
 	struct unic_piece p;
 
 	(void)state;
@@ -357,7 +360,7 @@ static void loading_is_filled_page_by_page(void **state)
 	assert_int_equal(r.nic.tlb.reserved, 4);
 	assert_int_equal(access_of(m.stag, 0, 0x30000, 1, &p), -UNIC_ESTAG);
 #define FILL(gen, first, n, from) \
-	unic_mr_fill(&r.nic, m.mr, gen, first, n, from)
+	unic_mr_fill(&r.nic.memory, m.mr, gen, first, n, from)
 	assert_int_equal(FILL(m.gen + 1, 0, 1, bus), -UNIC_ENOMR);
 	assert_int_equal(FILL(m.gen, 4, 1, bus), -UNIC_EINVAL);
 	assert_int_equal(FILL(m.gen, 3, 2, bus), -UNIC_EINVAL);
@@ -382,16 +385,20 @@ static void deregistered_stag_is_dead_and_changes(void **state)
 	uint32_t i, same_index = 0;
 
 	(void)state;
-	assert_int_equal(unic_mr_dereg(&r.nic, m.mr, m.gen + 1), -UNIC_ENOMR);
-	assert_int_equal(unic_mr_dereg(&r.nic, UNIC_MRS, 1), -UNIC_ENOMR);
-	assert_int_equal(unic_mr_dereg(&r.nic, m.mr, m.gen), 0);
-	assert_int_equal(unic_mr_dereg(&r.nic, m.mr, m.gen), -UNIC_ENOMR);
+	assert_int_equal(unic_mr_dereg(&r.nic.revoke, m.mr, m.gen + 1),
+			 -UNIC_ENOMR);
+	assert_int_equal(unic_mr_dereg(&r.nic.revoke, UNIC_MRS, 1),
+			 -UNIC_ENOMR);
+	assert_int_equal(unic_mr_dereg(&r.nic.revoke, m.mr, m.gen), 0);
+	assert_int_equal(unic_mr_dereg(&r.nic.revoke, m.mr, m.gen),
+			 -UNIC_ENOMR);
 	assert_int_equal(access_of(m.stag, 0, 0x20000, 1, &p), -UNIC_ESTAG);
 	for (i = 0; i < 8 * UNIC_MRS; i++) {
 		again = reg_ok(0x20000, PAGE);
 		same_index += again.mr == m.mr;
 		assert_int_not_equal(again.stag, m.stag);
-		assert_int_equal(unic_mr_dereg(&r.nic, again.mr, again.gen), 0);
+		assert_int_equal(
+			unic_mr_dereg(&r.nic.revoke, again.mr, again.gen), 0);
 	}
 	assert_true(same_index > 0);
 	assert_int_equal(access_of(m.stag, 0, 0x20000, 1, &p), -UNIC_ESTAG);
@@ -418,7 +425,7 @@ static uint32_t walk_to_its_end(uint32_t idx)
 		part = m.stag >> 8 & 0xffffff;
 		assert_false(seen[part >> 3] >> (part & 7) & 1);
 		seen[part >> 3] |= (uint8_t)(1u << (part & 7));
-		unic_mr_dereg(&r.nic, m.mr, m.gen);
+		unic_mr_dereg(&r.nic.revoke, m.mr, m.gen);
 	}
 	return n;
 }
@@ -431,7 +438,7 @@ static uint32_t longest_walk(uint32_t idx, uint32_t walks)
 		n = walk_to_its_end(idx);
 		most = n > most ? n : most;
 		r.nic.now_ns += UNIC_STAG_REST_NS;
-		unic_mr_rested(&r.nic);
+		unic_mr_rested(&r.nic.memory);
 	}
 	return most;
 }
@@ -445,7 +452,7 @@ static void used_up_index_rests(void **state)
 	uint32_t idx = m.mr, most;
 
 	(void)state;
-	unic_mr_dereg(&r.nic, m.mr, m.gen);
+	unic_mr_dereg(&r.nic.revoke, m.mr, m.gen);
 	leave_free(idx);
 	walk_to_its_end(idx);
 	assert_int_equal(r.nic.stags.resting, 1);
@@ -457,7 +464,7 @@ static void used_up_index_rests(void **state)
 	assert_int_equal(reg(&a, &m), 0);
 	assert_int_equal(r.nic.stags.resting, 0);
 	assert_int_equal(r.nic.stags.charged[0], 0);
-	unic_mr_dereg(&r.nic, m.mr, m.gen);
+	unic_mr_dereg(&r.nic.revoke, m.mr, m.gen);
 	most = longest_walk(idx, 12);
 	assert_in_range(most, UNIC_STAG_MEAN, UNIC_STAG_STEPS);
 	/* more than 65535 in all: it counts on, and never from 0 */
@@ -472,7 +479,7 @@ static void next_walk_is_another(void **state)
 	uint32_t idx = m.mr, first[8], i, k, same = 0;
 
 	(void)state;
-	unic_mr_dereg(&r.nic, m.mr, m.gen);
+	unic_mr_dereg(&r.nic.revoke, m.mr, m.gen);
 	leave_free(idx);
 	for (k = 0; k < 2; k++) {
 		walk_to_its_end(idx);
@@ -481,7 +488,7 @@ static void next_walk_is_another(void **state)
 			m = reg_ok(0, PAGE);
 			same += k && first[i] == m.stag;
 			first[i] = m.stag;
-			unic_mr_dereg(&r.nic, m.mr, m.gen);
+			unic_mr_dereg(&r.nic.revoke, m.mr, m.gen);
 		}
 	}
 	assert_int_equal(same, 0);
@@ -501,7 +508,8 @@ static void indices_come_in_no_order(void **state)
 	}
 	assert_in_range(near, 0, 5);
 	for (i = 0; i < 16; i++) {
-		assert_int_equal(unic_mr_dereg(&r.nic, m[i].mr, m[i].gen), 0);
+		assert_int_equal(
+			unic_mr_dereg(&r.nic.revoke, m[i].mr, m[i].gen), 0);
 		again = reg_ok(0x20000, PAGE);
 		same += again.mr == m[i].mr;
 		m[i] = again;
@@ -543,10 +551,11 @@ static void control_region_waits_for_its_queues(void **state)
 	(void)state;
 	a.mr_class = UNIC_CLASS_CONTROL;
 	assert_int_equal(reg(&a, &m), 0);
-	unic_mr_queue_get(&r.nic, (uint16_t)m.mr);
-	assert_int_equal(unic_mr_dereg(&r.nic, m.mr, m.gen), -UNIC_EBUSY);
-	unic_mr_queue_put(&r.nic, (uint16_t)m.mr);
-	assert_int_equal(unic_mr_dereg(&r.nic, m.mr, m.gen), 0);
+	unic_mr_queue_get(&r.nic.memory, (uint16_t)m.mr);
+	assert_int_equal(unic_mr_dereg(&r.nic.revoke, m.mr, m.gen),
+			 -UNIC_EBUSY);
+	unic_mr_queue_put(&r.nic.memory, (uint16_t)m.mr);
+	assert_int_equal(unic_mr_dereg(&r.nic.revoke, m.mr, m.gen), 0);
 }
 
 static void full_table_of_regions(void **state)
@@ -568,16 +577,17 @@ static void pds_have_owners_and_users(void **state)
 	int i, n = 0;
 
 	(void)state;
-	assert_int_equal(unic_pd_alloc(&r.nic, 2, false), -UNIC_ENOPROC);
-	assert_int_equal(unic_pd_alloc(&r.nic, UNIC_PROCS, false),
+	assert_int_equal(unic_pd_alloc(&r.nic.memory, 2, false), -UNIC_ENOPROC);
+	assert_int_equal(unic_pd_alloc(&r.nic.memory, UNIC_PROCS, false),
 			 -UNIC_ENOPROC);
-	assert_int_equal(unic_pd_free(&r.nic, 0, pd), -UNIC_EBUSY);
-	assert_int_equal(unic_pd_free(&r.nic, 1, pd), -UNIC_ENOPD);
-	assert_int_equal(unic_pd_free(&r.nic, 0xffff, pd + 1u), -UNIC_ENOPD);
-	unic_mr_dereg(&r.nic, m.mr, m.gen);
-	assert_int_equal(unic_pd_free(&r.nic, 0, pd), 0);
-	assert_int_equal(unic_pd_free(&r.nic, 0, pd), -UNIC_ENOPD);
-	while ((i = unic_pd_alloc(&r.nic, 1, false)) >= 0)
+	assert_int_equal(unic_pd_free(&r.nic.memory, 0, pd), -UNIC_EBUSY);
+	assert_int_equal(unic_pd_free(&r.nic.memory, 1, pd), -UNIC_ENOPD);
+	assert_int_equal(unic_pd_free(&r.nic.memory, 0xffff, pd + 1u),
+			 -UNIC_ENOPD);
+	unic_mr_dereg(&r.nic.revoke, m.mr, m.gen);
+	assert_int_equal(unic_pd_free(&r.nic.memory, 0, pd), 0);
+	assert_int_equal(unic_pd_free(&r.nic.memory, 0, pd), -UNIC_ENOPD);
+	while ((i = unic_pd_alloc(&r.nic.memory, 1, false)) >= 0)
 		n++;
 	assert_int_equal(i, -UNIC_EPDFULL);
 	assert_int_equal(n, UNIC_PDS);
@@ -599,7 +609,7 @@ static int restore(uint32_t stag, uint64_t iova, uint64_t length,
 	struct unic_mr_args a = args_of(iova, length);
 
 	a.key = (uint8_t)stag;
-	return unic_mr_restore(&r.nic, &a, stag, list(a.n_pages), out);
+	return unic_mr_restore(&r.nic.revoke, &a, stag, list(a.n_pages), out);
 }
 
 static void restored_regions_have_their_stags(void **state)
@@ -617,7 +627,7 @@ static void restored_regions_have_their_stags(void **state)
 				 0);
 		assert_int_equal(res.stag, was[i].stag);
 		assert_int_equal(res.mr, was[i].mr);
-		assert_int_equal(unic_access(&r.nic, was[i].stag, pd,
+		assert_int_equal(unic_access(&r.nic.memory, was[i].stag, pd,
 					     UNIC_MR_REMOTE_WRITE, 0x1000 * i,
 					     100, &piece),
 				 0);
@@ -633,16 +643,16 @@ static void one_region_ends_rekeying(void **state)
 
 	(void)state;
 	memcpy(key, r.nic.stags.key, sizeof(key));
-	unic_mr_rekey(&r.nic);
+	unic_mr_rekey(&r.nic.memory);
 	assert_memory_not_equal(key, r.nic.stags.key, sizeof(key));
 	for (m = reg_ok(0, 100); !m.mr; m = reg_ok(0, 100))
 		reset();
 	memcpy(key, r.nic.stags.key, sizeof(key));
-	unic_mr_rekey(&r.nic);
+	unic_mr_rekey(&r.nic.memory);
 	assert_memory_equal(key, r.nic.stags.key, sizeof(key));
 	assert_int_equal(r.nic.mrs.free, UNIC_MRS - 1);
-	assert_int_equal(unic_access(&r.nic, m.stag, pd, RW, 0, 100, &piece),
-			 0);
+	assert_int_equal(
+		unic_access(&r.nic.memory, m.stag, pd, RW, 0, 100, &piece), 0);
 }
 
 /* Each bit of the key in which STags are drawn is random, each epoch. */
@@ -675,12 +685,13 @@ static void restored_stag_does_not_come_again(void **state)
 	(void)state;
 	memcpy(key, r.nic.stags.key, sizeof(key));
 	while ((m = reg_ok(0, 100)).gen < 5)
-		unic_mr_dereg(&r.nic, m.mr, m.gen);
+		unic_mr_dereg(&r.nic.revoke, m.mr, m.gen);
 	reset();
 	memcpy(r.nic.stags.key, key, sizeof(key));
 	assert_int_equal(restore(m.stag, 0, 100, &res), 0);
 	for (steps = 0; steps < 4000; steps++) {
-		assert_int_equal(unic_mr_dereg(&r.nic, res.mr, res.gen), 0);
+		assert_int_equal(unic_mr_dereg(&r.nic.revoke, res.mr, res.gen),
+				 0);
 		res = reg_ok(0, 100);
 		assert_int_not_equal(res.stag & ~0xffu, m.stag & ~0xffu);
 	}
@@ -694,7 +705,7 @@ static void restoring_ends_with_the_first_new_region(void **state)
 	reset();
 	assert_int_equal(restore(a.stag, 0, 100, &res), 0);
 	assert_int_equal(restore(a.stag, 0, 100, &res), -UNIC_ESTATE);
-	assert_int_equal(unic_mr_dereg(&r.nic, res.mr, res.gen), 0);
+	assert_int_equal(unic_mr_dereg(&r.nic.revoke, res.mr, res.gen), 0);
 	assert_int_equal(restore(a.stag, 0, 100, &res), -UNIC_ESTATE);
 	reg_ok(0, 100);
 	assert_int_equal(restore(b.stag, 0, 100, &res), -UNIC_ESTATE);
@@ -716,18 +727,20 @@ static void wrong_restores_change_nothing(void **state)
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_REG, &cmd, NULL),
 			 UNIC_ST_INVALID); /* an STag without the flag */
 	a.key = (uint8_t)(m.stag + 1);
-	assert_int_equal(unic_mr_restore(&r.nic, &a, m.stag, list(1), &res),
+	assert_int_equal(unic_mr_restore(&r.nic.revoke, &a, m.stag, list(1),
+					 &res),
 			 -UNIC_EINVAL);
 	a.key = (uint8_t)m.stag;
 	a.flags = UNIC_REG_WAIT;
-	assert_int_equal(unic_mr_restore(&r.nic, &a, m.stag, NULL, &res),
+	assert_int_equal(unic_mr_restore(&r.nic.revoke, &a, m.stag, NULL, &res),
 			 -UNIC_EINVAL);
 	assert_int_equal(restore(m.stag, 0, (UNIC_TLB_ENTRIES + 1) * PAGE,
 				 &res),
 			 -UNIC_ETLBFULL);
 	cmd.flags = UNIC_REG_RESTORE; /* LOADING: filled afterwards */
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_REG, &cmd, &cmd), 0);
-	assert_int_equal(unic_mr_fill(&r.nic, m.mr, 1, 0, 1, list(1)), 0);
+	assert_int_equal(unic_mr_fill(&r.nic.memory, m.mr, 1, 0, 1, list(1)),
+			 0);
 	assert_int_equal(r.nic.mrs.mr[m.mr].stag, m.stag);
 }
 
@@ -740,7 +753,7 @@ static int restore_demand(uint32_t stag, uint64_t length,
 	a.flags = 0;
 	a.residency = UNIC_DEMAND;
 	a.key = (uint8_t)stag;
-	return unic_mr_restore(&r.nic, &a, stag, NULL, out);
+	return unic_mr_restore(&r.nic.revoke, &a, stag, NULL, out);
 }
 
 /* It is not the next region's, and can be asked for again. */

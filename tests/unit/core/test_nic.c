@@ -310,7 +310,8 @@ static void detaching_process_may_ring(void **state)
 	assert_int_equal(rig_reg(&ra, 0, pd, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &mr),
 			 0);
-	unic_mr_dma_get(&ra.nic, (uint16_t)mr.mr); /* a piece in flight */
+	unic_mr_dma_get(&ra.nic.memory,
+			(uint16_t)mr.mr); /* a piece in flight */
 	assert_int_equal(rig_cmd(&ra, UNIC_CMD_PROC_DETACH, &cmd, NULL),
 			 UNIC_ST_PENDING);
 	rig_ring(&ra, 0, UNIC_DB_SQ, 0, 1);
@@ -320,7 +321,7 @@ static void detaching_process_may_ring(void **state)
 			ra.nic.idle_since_ns = 0;
 	}
 	assert_true(rest > 0);
-	unic_mr_dma_put(&ra.nic, (uint16_t)mr.mr);
+	unic_mr_dma_put(&ra.nic.memory, (uint16_t)mr.mr);
 	rig_run(&ra, 1000000);
 	do {
 		assert_true(rig_event(&ra, &gone));
@@ -360,17 +361,20 @@ static void detach_lets_others_through(void **state)
 	pd = rig_pd(&ra, 1);
 	n = all_regions(pd, mr);
 	pair_at_once();
-	assert_int_equal(unic_proc_detach(&ra.nic, 1), -UNIC_EPENDING);
+	assert_int_equal(unic_proc_detach(&ra.nic.command, 1), -UNIC_EPENDING);
 	assert_true(p->mrs && p->mrs < n);
 	/* no more of it in this round, whoever asks */
-	assert_int_equal(unic_proc_detach(&ra.nic, 1), -UNIC_ENOPROC);
-	assert_int_equal(unic_proc_attach(&ra.nic, &attach), -UNIC_EBUSY);
-	assert_int_equal(unic_pd_alloc(&ra.nic, 1, false), -UNIC_ENOPROC);
+	assert_int_equal(unic_proc_detach(&ra.nic.command, 1), -UNIC_ENOPROC);
+	assert_int_equal(unic_proc_attach(&ra.nic.command, &attach),
+			 -UNIC_EBUSY);
+	assert_int_equal(unic_pd_alloc(&ra.nic.memory, 1, false),
+			 -UNIC_ENOPROC);
 	for (n = 0; n < UNIC_MRS; n++)
-		assert_int_equal(unic_mr_dereg(&ra.nic, mr[n].mr, mr[n].gen),
+		assert_int_equal(unic_mr_dereg(&ra.nic.revoke, mr[n].mr,
+					       mr[n].gen),
 				 -UNIC_ENOMR);
 	n = p->mrs;
-	assert_int_equal(unic_proc_detaching(&ra.nic), ra.nic.now_ns);
+	assert_int_equal(unic_proc_detaching(&ra.nic.command), ra.nic.now_ns);
 	assert_int_equal(p->mrs, n);
 	/* the others' turn comes before the rest */
 	rig_send(&rb, &qb, UNIC_WR_WRITE, 1, &mb, 0, 8, ma.iova, ma.stag);
@@ -383,11 +387,11 @@ static void detach_lets_others_through(void **state)
 	assert_false(rig_event(&ra, &gone));
 	assert_int_equal(p->mrs, 0);
 	/* the slot's next process leaves as whole */
-	assert_int_equal(unic_proc_attach(&ra.nic, &attach), 0);
+	assert_int_equal(unic_proc_attach(&ra.nic.command, &attach), 0);
 	assert_int_equal(rig_reg(&ra, 1, rig_pd(&ra, 1), 1, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &mr[0]),
 			 0);
-	assert_int_equal(unic_proc_detach(&ra.nic, 1), 0);
+	assert_int_equal(unic_proc_detach(&ra.nic.command, 1), 0);
 	assert_int_equal(p->mrs, 0);
 }
 
@@ -407,9 +411,10 @@ static void queue_pairs_leave_before_regions(void **state)
 		rig_qp(&ra, 1, pd, n, &qp[n]);
 	mrs = p->mrs;
 	/* others that leave have left room for two in this round */
-	assert_true(unic_slot_ration_left(&ra.nic));
-	unic_slot_ration_spend(&ra.nic, UNIC_LEAVE_ROUND - 2 * UNIC_LEAVE_QP);
-	assert_int_equal(unic_proc_detach(&ra.nic, 1), -UNIC_EPENDING);
+	assert_true(unic_slot_ration_left(&ra.nic.base));
+	unic_slot_ration_spend(&ra.nic.base,
+			       UNIC_LEAVE_ROUND - 2 * UNIC_LEAVE_QP);
+	assert_int_equal(unic_proc_detach(&ra.nic.command, 1), -UNIC_EPENDING);
 	assert_int_equal(p->qps, 1);
 	assert_int_equal(p->mrs, mrs);
 	assert_int_equal(p->cqs, n);
@@ -445,14 +450,16 @@ static void notice_of_one_who_leaves(void **state)
 	rig_poll(&ra);
 	rig_expect(&ra, UNIC_EVT_NOTICE, &notice);
 	rig_run(&ra, H_NS - 1000);
-	unic_qp_by_number(&ra.nic, qp.qpn)->dmas++; /* a piece in flight */
+	unic_qp_by_number(&ra.nic.transport, qp.qpn)
+		->dmas++; /* a piece in flight */
 	assert_int_equal(rig_cmd(&ra, UNIC_CMD_PROC_DETACH, &cmd, NULL),
 			 UNIC_ST_PENDING);
 	assert_int_equal(rig_ack(&ra, &notice), UNIC_ST_NO_MR);
 	rig_run(&ra, 2000);
 	assert_int_equal(rig_count(&ra, driver_failures), 0);
 	assert_int_equal(ra.nic.state, UNIC_NIC_READY);
-	unic_qp_dma_end(&ra.nic, unic_qp_by_number(&ra.nic, qp.qpn));
+	unic_qp_dma_end(&ra.nic.transport,
+			unic_qp_by_number(&ra.nic.transport, qp.qpn));
 	rig_run(&ra, 1000000);
 	do {
 		assert_true(rig_event(&ra, &gone));
@@ -470,13 +477,13 @@ static void reset_ends_a_detach(void **state)
 	rig_up(&ra, 1);
 	rig_attach(&ra, 1, 1);
 	all_regions(rig_pd(&ra, 1), mr);
-	assert_int_equal(unic_proc_detach(&ra.nic, 1), -UNIC_EPENDING);
+	assert_int_equal(unic_proc_detach(&ra.nic.command, 1), -UNIC_EPENDING);
 	rig_reset(&ra);
 	rig_attach(&ra, 1, 1);
 	all_regions(rig_pd(&ra, 1), mr);
 	rig_run(&ra, 1000000);
 	assert_false(rig_event(&ra, &evt));
-	assert_true(unic_slot_live(&ra.nic, 1));
+	assert_true(unic_slot_live(&ra.nic.base, 1));
 }
 
 /* Doorbells, commands and frames that come while it sleeps find it armed. */

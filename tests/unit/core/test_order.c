@@ -217,7 +217,7 @@ static void cut_off_while_completions_wait(void **state)
 	assert_int_equal(rig_ack(&ra, &notice), 0);
 	rig_poll(&rb); /* acknowledges the first */
 	pass_grace();
-	assert_int_equal(unic_qp_by_number(&ra.nic, qa.qpn)->state,
+	assert_int_equal(unic_qp_by_number(&ra.nic.transport, qa.qpn)->state,
 			 UNIC_QPS_ERR);
 	pair_expect_none(&ra, &qa);
 	ra.port.tx_held = 0;
@@ -243,9 +243,9 @@ static void spared_while_completions_wait(void **state)
 	pair_rounds(&ra, 8);
 	pair_expect_none(&ra, &qa);
 	assert_int_equal(ra.nic.mrs.mr[ma.mr].holds, 0);
-	unic_cuts_mark(&ra.nic, (uint16_t)ma.mr);
-	unic_cut_run(&ra.nic);
-	assert_int_equal(unic_qp_by_number(&ra.nic, qa.qpn)->state,
+	unic_cuts_mark(&ra.nic.memory, (uint16_t)ma.mr);
+	unic_cut_run(&ra.nic.transport);
+	assert_int_equal(unic_qp_by_number(&ra.nic.transport, qa.qpn)->state,
 			 UNIC_QPS_RTS);
 	assert_int_equal(rig_dereg(&ra, &ma), 0);
 	ra.port.no_dma = false;
@@ -471,9 +471,9 @@ static void cut_off_beside(void **state)
 		rb.port.now_ns += MS / 2;
 		pair_rounds(&rb, 8);
 	}
-	assert_int_equal(unic_qp_by_number(&rb.nic, qb.qpn)->state,
+	assert_int_equal(unic_qp_by_number(&rb.nic.transport, qb.qpn)->state,
 			 UNIC_QPS_ERR);
-	assert_int_equal(unic_qp_by_number(&rb.nic, b2.qpn)->state,
+	assert_int_equal(unic_qp_by_number(&rb.nic.transport, b2.qpn)->state,
 			 UNIC_QPS_RTS);
 	ra.port.now_ns = rb.port.now_ns;
 	rb.port.tx_held = 0;

@@ -508,9 +508,9 @@ static void a_form_with_tokens_stays(void **state)
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_TOKEN_ALLOC, &token, NULL), 0);
 	assert_int_equal(make_status(&form, &pb, LOCAL), UNIC_ST_BUSY);
 	rb.nic.mrs.mr[form.mr].n_tokens--;
-	unic_mr_hold(&rb.nic, (uint16_t)form.mr);
+	unic_mr_hold(&rb.nic.memory, (uint16_t)form.mr);
 	assert_int_equal(make_status(&form, &pb, LOCAL), UNIC_ST_BUSY);
-	unic_mr_unhold(&rb.nic, (uint16_t)form.mr);
+	unic_mr_unhold(&rb.nic.memory, (uint16_t)form.mr);
 	rb.nic.mrs.mr[form.mr].n_tokens++;
 }
 

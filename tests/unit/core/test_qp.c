@@ -333,9 +333,9 @@ static void error_is_of_its_connection(void **state)
 
 	(void)state;
 	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
-	while (unic_mbox_event(&r.nic, &evt))
+	while (unic_mbox_event(&r.nic.base, &evt))
 		evt.hdr.type = UNIC_EVT_PROC_GONE;
-	unic_qp_error(&r.nic, &r.nic.qps.qp[qp.qpn & 0xff],
+	unic_qp_error(&r.nic.transport, &r.nic.qps.qp[qp.qpn & 0xff],
 		      UNIC_WC_LOC_PROT_ERR);
 	rig_run(&r, 1000);
 	assert_int_equal(r.nic.qps.evts_due, 1);

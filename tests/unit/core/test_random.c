@@ -41,7 +41,7 @@ static void keys_are_erased(void **state)
 		memcpy(key, rnd->key, sizeof(key));
 		unic_chacha20_block(key, zero, block);
 		for (i = 0; i < 8; i++) {
-			assert_int_equal(unic_random_u32(&r.nic),
+			assert_int_equal(unic_random_u32(&r.nic.base),
 					 block[15 - i]);
 			assert_int_equal(rnd->pool[7 - i], 0);
 		}
@@ -66,10 +66,10 @@ static void mixing_counts(void **state)
 	for (i = 0; i < 8; i++)
 		key[i] ^= words[i];
 	unic_chacha20_block(key, zero, block);
-	unic_random_mix(&r.nic, bytes);
+	unic_random_mix(&r.nic.base, bytes);
 	assert_true(r.nic.random.seeded);
 	assert_memory_equal(r.nic.random.key, block, 32);
-	assert_int_equal(unic_random_u32(&r.nic), block[15]);
+	assert_int_equal(unic_random_u32(&r.nic.base), block[15]);
 }
 
 /* vectors.h of the reference implementation, the message of 7 bytes; the others

@@ -991,7 +991,7 @@ static void far_substitute(bool late)
 	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
 				 UNIC_REG_LIST, 0, &msg),
 			 0);
-	unic_qp_by_number(&rb.nic, qb.qpn)->rq.class_bytes = 1000;
+	unic_qp_by_number(&rb.nic.transport, qb.qpn)->rq.class_bytes = 1000;
 	rig_recv(&rb, &qb, 0, &msg, 0, 1000);
 	for (i = 1; i < 14; i++)
 		rig_recv(&rb, &qb, i, &mb, i * 1000, i == 13 ? 1000 : 100);
@@ -1160,7 +1160,7 @@ static void messaging_evicted_none(void **state)
 	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
 				 UNIC_REG_LIST, 0, &msg),
 			 0);
-	unic_qp_by_number(&rb.nic, qb.qpn)->rq.class_bytes = 1000;
+	unic_qp_by_number(&rb.nic.transport, qb.qpn)->rq.class_bytes = 1000;
 	rig_recv(&rb, &qb, 0, &msg, 0, 1000);
 	for (i = 1; i < 12; i++)
 		rig_recv(&rb, &qb, i, &mb, i * 1000, 100);
@@ -1168,7 +1168,8 @@ static void messaging_evicted_none(void **state)
 	evict(&rb, &msg);
 	run(MS);
 	expect(&rb, &qb, UNIC_WC_RECV, 0, UNIC_WC_EVICTED, 0);
-	unic_qp_by_number(&ra.nic, qa.qpn)->rnr_retry = 7; /* for ever */
+	unic_qp_by_number(&ra.nic.transport, qa.qpn)->rnr_retry =
+		7; /* for ever */
 	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 1000, 0, 0);
 	run(20000);
 	refused = rig_count(&rb, tx_rnr_naks);
@@ -1222,7 +1223,7 @@ static void cut_at_deadline(void **state)
 	evict(&ra, &ma);
 	run(1000);
 	rig_expect(&ra, UNIC_EVT_NOTICE, &notice);
-	ra.nic.qps.qp[unic_qp_by_number(&ra.nic, qa.qpn)->qpn & 0xff]
+	ra.nic.qps.qp[unic_qp_by_number(&ra.nic.transport, qa.qpn)->qpn & 0xff]
 		.timeout_ns = 4096ull
 			      << 20; /* its own retries shall not end it */
 	ra.nic.qps.qp[qa.qpn & 0xff].sq.timer_ns = UNIC_NEVER;

@@ -78,7 +78,7 @@ static void random_among_the_old(void **state)
 
 		rng = 0x9e3779b97f4a7c15ull * round;
 		r.nic.candidates.rng = rng;
-		got = unic_reclaim_pick(&r.nic, 0, 1, true);
+		got = unic_reclaim_pick(&r.nic.revoke, 0, 1, true);
 		for (i = 0; i < 5 && m[i].mr != got; i++)
 			;
 		assert_true(i < 5);
@@ -173,7 +173,7 @@ static void choices_are_traced(void **state)
 	reg(1, N / 2 + 1, &mine);
 	reg(0, N - N / 2 - 1, &m);
 	rig_run(&r, 2 * RESIDENCE_NS);
-	unic_mr_used(&r.nic, &r.nic.mrs.mr[mine.mr], 1000 * (N / 2 + 1));
+	unic_mr_used(&r.nic.memory, &r.nic.mrs.mr[mine.mr], 1000 * (N / 2 + 1));
 	wait_for(0, 1); /* within its share */
 	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_NOTICE, &evt);

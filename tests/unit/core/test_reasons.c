@@ -318,7 +318,7 @@ static void full_ring(void)
 {
 	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_PROC_GONE };
 
-	while (unic_mbox_event(&ra.nic, &evt))
+	while (unic_mbox_event(&ra.nic.base, &evt))
 		evt.hdr.type = UNIC_EVT_PROC_GONE;
 }
 
@@ -407,7 +407,8 @@ static void errors_of_what_is_going(void **state)
 	rig_poll(&ra);
 	assert_true(fake_dma_waiting(&ra.port) > 0);
 	full_ring();
-	unic_qp_error(&ra.nic, unic_qp_by_number(&ra.nic, qa.qpn),
+	unic_qp_error(&ra.nic.transport,
+		      unic_qp_by_number(&ra.nic.transport, qa.qpn),
 		      UNIC_WC_LOC_QP_OP_ERR);
 	assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_DESTROY, &cmd, NULL),
 			 UNIC_ST_PENDING);
@@ -488,9 +489,10 @@ static void datagram_without_room(void **state)
 	(void)state;
 	memcpy(cmd.mac, rb.port.mac, 6);
 	ra.port.tx_held = (1u << UNIC_TX_BUFS) - 1;
-	assert_int_equal(unic_mad_send(&ra.nic, &cmd, data), -UNIC_EAGAIN);
+	assert_int_equal(unic_mad_send(&ra.nic.transport, &cmd, data),
+			 -UNIC_EAGAIN);
 	ra.port.tx_held = 0;
-	assert_int_equal(unic_mad_send(&ra.nic, &cmd, data), 0);
+	assert_int_equal(unic_mad_send(&ra.nic.transport, &cmd, data), 0);
 }
 
 /* A region that was taken back has no entries and is a row all the same. */
@@ -529,7 +531,7 @@ static void wild_tags(void **state)
 	for (i = 0; i < 5; i++) {
 		struct unic_tag tag = { .index = index[i], .payload = 1 };
 
-		assert_int_equal(unic_token_claim(&ra.nic, &tag, &from),
+		assert_int_equal(unic_token_claim(&ra.nic.memory, &tag, &from),
 				 UNIC_TOKEN_BAD_KEY);
 	}
 	assert_int_equal(rig_count(&ra, token_bad_key), 5);

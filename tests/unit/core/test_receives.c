@@ -208,7 +208,7 @@ static uint32_t far_calls(uint32_t again_call)
 	uint32_t i, calls;
 
 	pair_up();
-	unic_qp_by_number(&rb.nic, qb.qpn)->rq.class_bytes = 1000;
+	unic_qp_by_number(&rb.nic.transport, qb.qpn)->rq.class_bytes = 1000;
 	pair_gone_region(&rb, qb.pd, &gone);
 	calls = rb.port.calls;
 	far_behind(&gone, again_call);
@@ -262,7 +262,7 @@ static void cut_behind_a_small_one(void **state)
 	struct rig_mr gone, own;
 
 	(void)state;
-	unic_qp_by_number(&rb.nic, qb.qpn)->rq.class_bytes = 1000;
+	unic_qp_by_number(&rb.nic.transport, qb.qpn)->rq.class_bytes = 1000;
 	pair_gone_region(&rb, qb.pd, &gone);
 	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
 				 UNIC_REG_LIST, 0, &own),
@@ -352,7 +352,7 @@ static void bell_of_another_kind(void **state)
 	rig_ring(&rb, 0, UNIC_DB_ARM, qb.row, 0);
 	pair_at_once();
 	assert_int_equal(rig_count(&rb, db_bad), 0);
-	assert_int_equal(unic_qp_by_number(&rb.nic, qb.qpn)->state,
+	assert_int_equal(unic_qp_by_number(&rb.nic.transport, qb.qpn)->state,
 			 UNIC_QPS_RTS);
 }
 

@@ -650,7 +650,9 @@ static void record_on_its_way(struct pair *p)
 	rig_poll(&a);
 	b.port.late_dma = true;
 	rig_poll(&b);
-	for (i = 0; i < 8 && unic_qp_by_number(&b.nic, p->qb.qpn)->dmas; i++) {
+	for (i = 0;
+	     i < 8 && unic_qp_by_number(&b.nic.transport, p->qb.qpn)->dmas;
+	     i++) {
 		fake_dma_run(&b.port, 1); /* the receive is fetched */
 		rig_poll(&b);
 	}

@@ -611,7 +611,7 @@ static void datagrams(void **state)
 		data[i] = (uint8_t)(255 - i);
 	memcpy(cmd.mac, rb.port.mac, 6);
 	sent = rig_count(&ra, tx_frames);
-	assert_int_equal(unic_mad_send(&ra.nic, &cmd, data), 0);
+	assert_int_equal(unic_mad_send(&ra.nic.transport, &cmd, data), 0);
 	rig_run2(&ra, &rb, MS);
 	assert_int_equal(rig_count(&ra, tx_frames), sent + 1);
 	assert_int_equal(rig_count(&rb, mad_rx), 1);
@@ -620,7 +620,8 @@ static void datagrams(void **state)
 	assert_int_equal(unic_from_le32(rx->ipv4), 0x0a000001);
 	assert_int_equal(unic_from_le32(rx->qpn), 1);
 	cmd.ipv4 = 0;
-	assert_int_equal(unic_mad_send(&ra.nic, &cmd, data), -UNIC_EINVAL);
+	assert_int_equal(unic_mad_send(&ra.nic.transport, &cmd, data),
+			 -UNIC_EINVAL);
 }
 
 /* FAULT: the next n frames are lost and counted. */

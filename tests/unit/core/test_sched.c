@@ -787,11 +787,11 @@ static void a_slot_comes_at_the_time_of_its_path(void **state)
 	nics_up(1, 1, 1);
 	s->now = 5000;
 	s->path[0].offset = 1000;
-	unic_sched_proc_new(&ra.nic, 2);
+	unic_sched_proc_new(&ra.nic.transport, 2);
 	assert_true(s->path[0].pair[2].tag == 4000);
 	s->full = 1;
 	s->path[0].stopped = 3000;
-	unic_sched_proc_new(&ra.nic, 2);
+	unic_sched_proc_new(&ra.nic.transport, 2);
 	assert_true(s->path[0].pair[2].tag == 2000);
 }
 
@@ -888,7 +888,8 @@ static void a_waiting_invalidation_holds_up_nobody(void **state)
 	rig_poll(&ra);
 	assert_int_equal(completed(q[0]), 1);
 	x.stag = (x.stag & ~0xffu) | 1;
-	unic_mr_hold(&ra.nic, (uint16_t)x.mr); /* as a READ of a peer does */
+	unic_mr_hold(&ra.nic.memory,
+		     (uint16_t)x.mr); /* as a READ of a peer does */
 	for (i = 0; i < 3; i++)
 		post(q[i], local_op(UNIC_WR_LOCAL_INV, x.stag));
 	for (i = 0; i < 4; i++)
@@ -903,7 +904,7 @@ static void a_waiting_invalidation_holds_up_nobody(void **state)
 	start = frames;
 	unic_nic_poll(&ra.nic);
 	assert_true(frames - start >= 22);
-	unic_mr_unhold(&ra.nic, (uint16_t)x.mr);
+	unic_mr_unhold(&ra.nic.memory, (uint16_t)x.mr);
 	for (rounds = 0; rounds < 20; rounds++)
 		round_of_all();
 	for (i = 0; i < 3; i++) { /* the first is served, the others are late */
@@ -921,7 +922,7 @@ static void form_in_use(uint32_t q, struct rig_mr *form)
 	rig_poll(&ra);
 	assert_int_equal(completed(q), 1);
 	form->stag = (form->stag & ~0xffu) | 1;
-	unic_mr_hold(&ra.nic, (uint16_t)form->mr);
+	unic_mr_hold(&ra.nic.memory, (uint16_t)form->mr);
 }
 
 /* Five queue pairs wait, and one of another process, for a region of its own. That
@@ -944,7 +945,7 @@ static void who_waits_does_not_wait_for_others(void **state)
 					 i == 5 ? y.stag : x.stag));
 		for (i = 0; i < 10 + phase; i++)
 			unic_nic_poll(&ra.nic);
-		unic_mr_unhold(&ra.nic, (uint16_t)y.mr);
+		unic_mr_unhold(&ra.nic.memory, (uint16_t)y.mr);
 		for (rounds = 1; rounds < 20; rounds++) {
 			unic_nic_poll(&ra.nic);
 			if (rig_cqe(&ra, &qa[5], &cqe))
@@ -988,7 +989,7 @@ static void who_waits_can_go(void **state)
 	fake_room(&ra.port, fake_path(2), 0);
 	write_by(q[2], LONG); /* so that nobody is alone */
 	unic_nic_poll(&ra.nic);
-	unic_mr_unhold(&ra.nic, (uint16_t)x.mr);
+	unic_mr_unhold(&ra.nic.memory, (uint16_t)x.mr);
 	for (i = 0; i < 5; i++)
 		unic_nic_poll(&ra.nic);
 	assert_int_equal(completed(q[0]), 1);
@@ -1202,19 +1203,19 @@ static void what_comes_of_a_read_is_owed(void **state)
 	scale = ra.nic.order.scale[1];
 	assert_true(tag - ra.nic.order.now >= 64 * packet * scale);
 	qp->sq.psn_una = unic_psn_add(qp->sq.psn_una, 16);
-	unic_sched_unread(&ra.nic, qp, wr);
+	unic_sched_unread(&ra.nic.transport, qp, wr);
 	assert_true(tag - pair->tag == 48 * packet * scale);
 	tag = pair->tag;
-	unic_sched_unread(&ra.nic, qp, wr);
+	unic_sched_unread(&ra.nic.transport, qp, wr);
 	assert_true(tag == pair->tag);
 	pair->tag = ra.nic.order.now + 8; /* the rest was paid meanwhile */
 	wr->slots |= UNIC_WR_PAID;
-	unic_sched_unread(&ra.nic, qp, wr);
+	unic_sched_unread(&ra.nic.transport, qp, wr);
 	assert_true(pair->tag == ra.nic.order.now);
 	pair->tag =
 		ra.nic.order.now - 8; /* nothing is owed: nothing is saved */
 	wr->slots |= UNIC_WR_PAID;
-	unic_sched_unread(&ra.nic, qp, wr);
+	unic_sched_unread(&ra.nic.transport, qp, wr);
 	assert_true(pair->tag == ra.nic.order.now - 8);
 }
 
@@ -1229,15 +1230,18 @@ static void who_is_given_back_has_its_turn(void **state)
 
 	(void)state;
 	for (i = 0; i < PROCS; i++)
-		unic_sched_drop(&ra.nic, (uint16_t)(qa[q[i]].qpn & 0xff));
+		unic_sched_drop(&ra.nic.transport,
+				(uint16_t)(qa[q[i]].qpn & 0xff));
 	for (i = 0; i < PROCS; i++)
 		path->pair[i].tag = ra.nic.order.now - path->offset +
 				    4096ull * ra.nic.order.scale[i];
 	pair->tag += 4096ull * ra.nic.order.scale[1];
 	for (i = 0; i < PROCS; i++)
-		unic_sched_send(&ra.nic, (uint16_t)(qa[q[i]].qpn & 0xff));
+		unic_sched_send(&ra.nic.transport,
+				(uint16_t)(qa[q[i]].qpn & 0xff));
 	assert_int_not_equal(*above, 1);
-	unic_sched_unread(&ra.nic, qp, &qp->sq.wr[qp->sq.una % UNIC_QP_WINDOW]);
+	unic_sched_unread(&ra.nic.transport, qp,
+			  &qp->sq.wr[qp->sq.una % UNIC_QP_WINDOW]);
 	assert_int_equal(*above, 1);
 }
 
@@ -1248,7 +1252,7 @@ static void an_evicted_read_is_not_owed(void **state)
 	uint64_t tag = pair->tag;
 
 	(void)state;
-	unic_requester_vack(&ra.nic, qp_of(1), qp_of(1)->sq.psn_una,
+	unic_requester_vack(&ra.nic.transport, qp_of(1), qp_of(1)->sq.psn_una,
 			    UNIC_EV_EVICTED, 0);
 	assert_int_equal(qp_of(1)->state, UNIC_QPS_RTS);
 	assert_true(tag - pair->tag >= 64ull * 1024 * ra.nic.order.scale[1]);
@@ -1271,7 +1275,8 @@ static void debts_have_a_bound(void **state)
 	most = (uint64_t)UNIC_SCHED_DEBT * ra.nic.order.scale[1];
 	path->pair[1].tag = ra.nic.order.now - path->offset + 5 * most;
 	for (i = 0; i < 2; i++)
-		unic_sched_send(&ra.nic, (uint16_t)(qa[q[i]].qpn & 0xff));
+		unic_sched_send(&ra.nic.transport,
+				(uint16_t)(qa[q[i]].qpn & 0xff));
 	assert_true(path->pair[1].tag ==
 		    ra.nic.order.now - path->offset + most);
 }
@@ -1300,13 +1305,14 @@ static void a_read_has_a_bound(void **state)
 	wr->npkt = 1u << 16; /* as if there were memory for it */
 	fake_room(&ra.port, fake_path(2), FAKE_NEVER_FULL);
 	ra.nic.sched.cost = UNIC_COST_CPU;
-	unic_requester_send(&ra.nic, (uint16_t)(qa[0].qpn & 0xff), &left);
+	unic_requester_send(&ra.nic.transport, (uint16_t)(qa[0].qpn & 0xff),
+			    &left);
 	assert_int_equal(UNIC_SCHED_TURN - left, UNIC_SCHED_DEBT);
 	ra.nic.order.scale[0] = 1;
 	most = UNIC_SCHED_DEBT;
 	tag = ra.nic.order.now - path->offset + 2 * most;
 	path->pair[0].tag = tag;
-	unic_sched_unread(&ra.nic, qp, wr);
+	unic_sched_unread(&ra.nic.transport, qp, wr);
 	assert_true(tag - path->pair[0].tag == most);
 }
 
@@ -1346,9 +1352,10 @@ static void a_flush_costs_a_turn(void **state)
 	nics_up(1, 1, 1);
 	q = connect_to(false, 0);
 	write_by(q, 8);
-	unic_proc_take(&ra.nic, 0);
-	unic_qp_error(&ra.nic, qp_of(q), UNIC_WC_LOC_PROT_ERR);
-	unic_requester_send(&ra.nic, (uint16_t)(qa[q].qpn & 0xff), &left);
+	unic_proc_take(&ra.nic.command, 0);
+	unic_qp_error(&ra.nic.transport, qp_of(q), UNIC_WC_LOC_PROT_ERR);
+	unic_requester_send(&ra.nic.transport, (uint16_t)(qa[q].qpn & 0xff),
+			    &left);
 	assert_int_equal(left, 2 * UNIC_SCHED_TURN);
 }
 
@@ -1360,8 +1367,9 @@ static void an_acknowledgement_costs_a_frame(void **state)
 	(void)state;
 	nics_up(1, 1, 1);
 	q = connect_to(false, 0);
-	unic_responder_owe_ack(&ra.nic, qp_of(q));
-	unic_responder_reply(&ra.nic, (uint16_t)(qa[q].qpn & 0xff), &left);
+	unic_responder_owe_ack(&ra.nic.transport, qp_of(q));
+	unic_responder_reply(&ra.nic.transport, (uint16_t)(qa[q].qpn & 0xff),
+			     &left);
 	assert_int_equal(left, UNIC_SCHED_TURN - (int32_t)ra.nic.sched.cost);
 }
 
@@ -1380,9 +1388,10 @@ static void turns_for_nothing_are_charged(void **state)
 	}
 	pair = &ra.nic.order.path[fake_path(2)].pair[0];
 	for (i = 0; i < 2; i++)
-		unic_sched_send(&ra.nic, (uint16_t)(qa[q[i]].qpn & 0xff));
+		unic_sched_send(&ra.nic.transport,
+				(uint16_t)(qa[q[i]].qpn & 0xff));
 	before = pair->tag;
-	unic_sched_run(&ra.nic);
+	unic_sched_run(&ra.nic.transport);
 	assert_true(pair->tag - before >=
 		    2ull * UNIC_COST_IDLE * ra.nic.order.scale[0]);
 	assert_int_equal(ra.nic.sched.work, 0);
@@ -1402,7 +1411,7 @@ static void shortage_closes_no_destination(void **state)
 	for (i = 0; i < QPS; i++)
 		write_by(q[i], LONG);
 	for (i = 0; i < 4; i++) /* work requests are fetched */
-		unic_proc_take(&ra.nic, i % PROCS);
+		unic_proc_take(&ra.nic.command, i % PROCS);
 	ra.port.no_dma = true;
 	for (i = 0; i < 8; i++) {
 		unic_nic_poll(&ra.nic);

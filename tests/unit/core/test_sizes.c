@@ -108,7 +108,7 @@ static int up(void **state)
 static int access_of(const struct region *g, uint64_t off, uint32_t len,
 		     struct unic_piece *p)
 {
-	return unic_access(&rb.nic, g->mr.stag, (uint16_t)qb.pd, RW,
+	return unic_access(&rb.nic.memory, g->mr.stag, (uint16_t)qb.pd, RW,
 			   g->mr.iova + off, len, p);
 }
 
@@ -256,8 +256,8 @@ static void reaches(const struct region *g, uint64_t off, uint32_t len,
 	assert_int_equal(p.mr, g->mr.mr);
 	assert_int_equal(p.len, want);
 	assert_true(p.bus == bus_of(g, off));
-	assert_int_equal(unic_xlate(&rb.nic, p.mr, g->mr.iova + off, len, &p),
-			 0);
+	assert_int_equal(
+		unic_xlate(&rb.nic.memory, p.mr, g->mr.iova + off, len, &p), 0);
 	assert_true(p.bus == bus_of(g, off));
 }
 
@@ -411,7 +411,7 @@ static void missed(const struct region *g, uint64_t off, uint32_t page,
 	struct unic_piece p;
 
 	assert_int_equal(access_of(g, off, 1, &p), -UNIC_EMISS);
-	unic_fault_more(&rb.nic, (uint16_t)g->mr.mr,
+	unic_fault_more(&rb.nic.memory, (uint16_t)g->mr.mr,
 			g->mr.iova + off + 1 + (count - 1) * size_of(g));
 	rig_poll(&rb);
 	rig_expect(&rb, UNIC_EVT_MISS, &evt);
@@ -478,7 +478,7 @@ static void pages_of_a_receive(uint32_t which, uint32_t off, uint32_t len,
 	struct region g;
 
 	register_as(&g, which, UNIC_DEMAND);
-	assert_true(unic_fault_ahead(&rb.nic, g.mr.stag, (uint16_t)qb.pd,
+	assert_true(unic_fault_ahead(&rb.nic.memory, g.mr.stag, (uint16_t)qb.pd,
 				     g.mr.iova + off, len));
 	rig_poll(&rb);
 	rig_expect(&rb, UNIC_EVT_MISS, &evt);
@@ -651,7 +651,7 @@ static uint8_t make(struct rig_mr *mr, uint64_t iova, uint8_t rights,
 static int access_form(const struct rig_mr *mr, uint64_t off, uint32_t len,
 		       struct unic_piece *p)
 {
-	return unic_access(&rb.nic, mr->stag, (uint16_t)qb.pd,
+	return unic_access(&rb.nic.memory, mr->stag, (uint16_t)qb.pd,
 			   UNIC_MR_REMOTE_WRITE, mr->iova + off, len, p);
 }
 
@@ -664,8 +664,8 @@ static void is_byte(const struct rig_mr *mr, uint64_t off,
 
 	assert_int_equal(access_form(mr, off, 1, &p), 0);
 	assert_true(p.bus == bus_of(g, of));
-	assert_int_equal(unic_xlate(&rb.nic, (uint16_t)mr->mr, mr->iova + off,
-				    1, &p),
+	assert_int_equal(unic_xlate(&rb.nic.memory, (uint16_t)mr->mr,
+				    mr->iova + off, 1, &p),
 			 0);
 	assert_true(p.bus == bus_of(g, of));
 }

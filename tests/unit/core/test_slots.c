@@ -48,7 +48,8 @@ static void miss(const struct rig_mr *mr, uint32_t at, uint32_t n)
 	int r;
 
 	for (; n; n--, at += SPAN) {
-		r = unic_fault_raise(&ra.nic, (uint16_t)mr->mr, at % PAGES, 1);
+		r = unic_fault_raise(&ra.nic.memory, (uint16_t)mr->mr,
+				     at % PAGES, 1);
 		assert_true(r == -UNIC_EMISS || r == -UNIC_ENOPAGE);
 	}
 }
@@ -246,7 +247,7 @@ static void who_lost_a_slot_goes_on(void **state)
 	assert_int_equal(slots_of(&mine), 0); /* others have some: its share */
 	assert_int_equal(slots_of(&more), UNIC_FAULTS - 1);
 	assert_int_equal(
-		unic_fault_refused(&ra.nic,
+		unic_fault_refused(&ra.nic.memory,
 				   &(struct unic_cmd_mr_fault){
 					   .mr = unic_to_le32(more.mr),
 					   .gen = unic_to_le32(more.gen),
@@ -313,9 +314,9 @@ static void who_finds_no_slot_can_go(void **state)
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 77, &mine, 0, 64, mb.iova, mb.stag);
 	pair_run(1 * US);
 	assert_int_equal(slots_of(&mine), 0);
-	assert_true(unic_fault_waits(&ra.nic, idx));
+	assert_true(unic_fault_waits(&ra.nic.memory, idx));
 	assert_int_equal(rig_cmd(&ra, UNIC_CMD_QP_MODIFY, &cmd, NULL), 0);
-	assert_false(unic_fault_waits(&ra.nic, idx));
+	assert_false(unic_fault_waits(&ra.nic.memory, idx));
 }
 
 int main(void)

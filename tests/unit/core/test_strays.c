@@ -107,7 +107,7 @@ static void put_reth(uint8_t *at, uint64_t va, uint32_t rkey, uint32_t len)
 
 static uint32_t expected(void)
 {
-	return unic_qp_by_number(&rb.nic, ub.qpn)->rsp.psn;
+	return unic_qp_by_number(&rb.nic.transport, ub.qpn)->rsp.psn;
 }
 
 static struct stray uc(uint8_t op, uint32_t len)
@@ -124,7 +124,7 @@ static struct stray uc(uint8_t op, uint32_t len)
 
 static bool alive(const struct rig_qp *qp)
 {
-	return unic_qp_receives(unic_qp_by_number(&rb.nic, qp->qpn));
+	return unic_qp_receives(unic_qp_by_number(&rb.nic.transport, qp->qpn));
 }
 
 /* A UC packet with an RETH for @reth bytes at the start of mb, and @len of them. */
@@ -255,7 +255,7 @@ static void uc_of_a_stranger(void **state)
 	s.src++;
 	deliver(&s);
 	assert_int_equal(rig_count(&rb, rx_no_qp), 1);
-	unic_qp_by_number(&rb.nic, ub.qpn)->rights = 0;
+	unic_qp_by_number(&rb.nic.transport, ub.qpn)->rights = 0;
 	s.src--;
 	deliver(&s);
 	assert_int_equal(rig_count(&rb, unrel_refused), 1);
@@ -302,12 +302,12 @@ static void no_last_word(void **state)
 	rig_send(&rb, &ub, UNIC_WR_SEND, 1, &mb, 0, 100, 0, 0);
 	for (i = 0; i < 8; i++) {
 		rig_poll(&rb);
-		if (unic_qp_by_number(&rb.nic, ub.qpn)->sq.gathering)
+		if (unic_qp_by_number(&rb.nic.transport, ub.qpn)->sq.gathering)
 			break;
 		fake_dma_run(&rb.port, 1);
 	}
-	unic_cuts_mark(&rb.nic, (uint16_t)mb.mr);
-	unic_cut_run(&rb.nic);
+	unic_cuts_mark(&rb.nic.memory, (uint16_t)mb.mr);
+	unic_cut_run(&rb.nic.transport);
 	fake_dma_run(&rb.port, 64);
 	rb.port.late_dma = false;
 	rig_poll(&rb);

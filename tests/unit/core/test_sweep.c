@@ -241,7 +241,7 @@ static void naming_one_more_sweeps_nothing(void **state)
 		post(&gone[i % GONE], 64);
 	ring_bell();
 	for (i = 0; i < GONE; i++) {
-		unic_revoked_add(&rb.nic, (uint16_t)gone[i].mr);
+		unic_revoked_add(&rb.nic.memory, (uint16_t)gone[i].mr);
 		assert_int_equal(take(), 0);
 	}
 	assert_int_equal(rb.nic.qps.qp[big.qpn & 0xff].rq.head, 0);
@@ -433,7 +433,7 @@ static void others_are_left_alone(void **state)
 	post(&mb, 64);
 	ring_bell();
 	for (i = 0; i < GONE; i++)
-		unic_revoked_add(&rb.nic, (uint16_t)gone[i].mr);
+		unic_revoked_add(&rb.nic.memory, (uint16_t)gone[i].mr);
 	assert_true(rb.nic.revoked.lost);
 	for (i = 0; i < GONE; i++)
 		evict(&gone[i]);
@@ -484,13 +484,13 @@ static void few_are_looked_at_ahead(void **state)
 	(void)state;
 	for (i = 0; i < UNIC_QPS; i++)
 		qps->ahead[i / 32] |= 1u << i % 32;
-	for (rounds = 0; unic_rq_ahead_due(&rb.nic); rounds++)
-		unic_rq_ahead(&rb.nic);
+	for (rounds = 0; unic_rq_ahead_due(&rb.nic.transport); rounds++)
+		unic_rq_ahead(&rb.nic.transport);
 	assert_int_equal(rounds, UNIC_QPS / 4);
 	qps->ahead[0] = 1u << 3 | 1u << 5;
 	qps->ahead_at = 4; /* the second one first */
-	unic_rq_ahead(&rb.nic);
-	assert_false(unic_rq_ahead_due(&rb.nic));
+	unic_rq_ahead(&rb.nic.transport);
+	assert_false(unic_rq_ahead_due(&rb.nic.transport));
 }
 
 #define TEST(f) cmocka_unit_test_setup(f, up)

@@ -40,7 +40,7 @@ static uint32_t alloc(uint32_t ttl_us, uint64_t *key)
 	int i;
 
 	a.ttl_us = ttl_us;
-	i = unic_token_alloc(&r.nic, &a, key);
+	i = unic_token_alloc(&r.nic.memory, &a, key);
 	assert_true(i >= 0);
 	return (uint32_t)i;
 }
@@ -53,7 +53,7 @@ static uint8_t claim_from(uint32_t i, uint64_t key, uint32_t len, uint32_t ip,
 
 	qp->dest_ipv4 = ip;
 	qp->dest_qpn = qpn;
-	return unic_token_claim(&r.nic, &tag, &qp->sender);
+	return unic_token_claim(&r.nic.memory, &tag, &qp->sender);
 }
 
 static uint8_t claim(uint32_t i, uint64_t key, uint32_t len)
@@ -65,8 +65,8 @@ static uint32_t end_of(uint32_t i, uint64_t key)
 {
 	uint32_t end = 99, placed;
 
-	assert_int_equal(unic_token_cancel(&r.nic, 0, i, key, &end, &placed),
-			 0);
+	assert_int_equal(
+		unic_token_cancel(&r.nic.memory, 0, i, key, &end, &placed), 0);
 	return end;
 }
 
@@ -92,9 +92,9 @@ static void end_is_told_when_there_is_room(void **state)
 	(void)state;
 	assert_int_equal(claim(i, key, 10), UNIC_TOKEN_LIVE);
 	rig_poll(&r);
-	while (unic_mbox_event(&r.nic, &evt))
+	while (unic_mbox_event(&r.nic.base, &evt))
 		evt.hdr.type = UNIC_EVT_PROC_GONE;
-	unic_token_abort(&r.nic, (uint16_t)i, 4);
+	unic_token_abort(&r.nic.memory, (uint16_t)i, 4);
 	rig_run(&r, 1000);
 	do
 		rig_expect(&r, UNIC_EVT_PROC_GONE, &evt);
@@ -116,7 +116,8 @@ static void all_end_at_once_and_are_told_in_rounds(void **state)
 		assert_int_equal(alloc(0, &key[i]), i);
 	assert_int_equal(claim(2, key[2], 10), UNIC_TOKEN_LIVE);
 	rig_poll(&r);
-	assert_int_equal(unic_mr_dereg(&r.nic, mr.mr, mr.gen), -UNIC_EPENDING);
+	assert_int_equal(unic_mr_dereg(&r.nic.revoke, mr.mr, mr.gen),
+			 -UNIC_EPENDING);
 	assert_int_equal(r.nic.tokens.used, 1); /* its message goes on */
 	assert_int_equal(r.nic.tokens.held[0], 1);
 	assert_int_equal(r.nic.mrs.mr[mr.mr].n_tokens, 1);
@@ -124,7 +125,7 @@ static void all_end_at_once_and_are_told_in_rounds(void **state)
 	for (i = 0; i < UNIC_TOKENS; i++)
 		assert_int_equal(claim(i, key[i], 10),
 				 i == 2 ? UNIC_TOKEN_BUSY : UNIC_TOKEN_EVICTED);
-	unic_token_finish(&r.nic, 2, 10);
+	unic_token_finish(&r.nic.memory, 2, 10);
 	assert_int_equal(r.nic.tokens.used, 0);
 	while (told < UNIC_TOKENS - 1) {
 		assert_true(rounds++ < 100);
@@ -182,11 +183,12 @@ static void each_wrong_argument(void **state)
 	uint64_t key;
 
 	(void)state;
-#define BAD(field, value, err)                                                \
-	do {                                                                  \
-		a = good;                                                     \
-		a.field = (value);                                            \
-		assert_int_equal(unic_token_alloc(&r.nic, &a, &key), -(err)); \
+#define BAD(field, value, err)                                              \
+	do {                                                                \
+		a = good;                                                   \
+		a.field = (value);                                          \
+		assert_int_equal(unic_token_alloc(&r.nic.memory, &a, &key), \
+				 -(err));                                   \
 	} while (0)
 	BAD(pd, UNIC_PDS, UNIC_ENOPD);
 	BAD(pd, pd + 1, UNIC_ENOPD);
@@ -212,14 +214,15 @@ static void used_once(void **state)
 	(void)state;
 	assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_LIVE);
 	assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_BUSY);
-	assert_int_equal(unic_token_cancel(&r.nic, 0, i, key, &end, &placed),
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, i, key, &end,
+					   &placed),
 			 -UNIC_EBUSY);
 	assert_false(unic_mr_idle(&r.nic.mrs.mr[mr.mr]));
-	unic_token_finish(&r.nic, (uint16_t)i, 1000);
+	unic_token_finish(&r.nic.memory, (uint16_t)i, 1000);
 	assert_true(unic_mr_idle(&r.nic.mrs.mr[mr.mr]));
 	assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_USED);
-	assert_int_equal(unic_token_cancel(&r.nic, 0, i, key, &end, &placed),
-			 0);
+	assert_int_equal(
+		unic_token_cancel(&r.nic.memory, 0, i, key, &end, &placed), 0);
 	assert_int_equal(end, UNIC_TOKEN_USED);
 	assert_int_equal(placed, 1000);
 	assert_false(rig_event(&r, &evt));
@@ -237,7 +240,7 @@ static void each_refusal_changes_nothing(void **state)
 	(void)state;
 	a.sender_ipv4 = IP;
 	a.sender_qpn = QPN;
-	i = (uint32_t)unic_token_alloc(&r.nic, &a, &key);
+	i = (uint32_t)unic_token_alloc(&r.nic.memory, &a, &key);
 	before = r.nic.tokens.token[i];
 	for (bit = 0; bit < 64; bit++)
 		assert_int_equal(claim(i, key ^ 1ull << bit, 1),
@@ -293,7 +296,8 @@ static void end_behind_4_gib_is_too_long(void **state)
 	(void)state;
 	for (round = 0; round < 3; round++) {
 		a.flags = round == 1 ? UNIC_TOKEN_F_MULTI : 0;
-		tag.index = (uint32_t)unic_token_alloc(&r.nic, &a, &tag.key);
+		tag.index =
+			(uint32_t)unic_token_alloc(&r.nic.memory, &a, &tag.key);
 		t = &r.nic.tokens.token[tag.index];
 		if (round == 2) /* more than the region has */
 			t->length = UNIC_MSG_MAX;
@@ -301,13 +305,13 @@ static void end_behind_4_gib_is_too_long(void **state)
 			tag.payload = most[n][0];
 			tag.offset = most[n][1];
 			assert_int_equal(
-				unic_token_claim(&r.nic, &tag,
+				unic_token_claim(&r.nic.memory, &tag,
 						 &r.nic.qps.qp[3].sender),
 				UNIC_TOKEN_TOO_LONG);
 		}
 		tag.offset = t->length / 2;
 		tag.payload = t->length - tag.offset;
-		assert_int_equal(unic_token_claim(&r.nic, &tag,
+		assert_int_equal(unic_token_claim(&r.nic.memory, &tag,
 						  &r.nic.qps.qp[3].sender),
 				 UNIC_TOKEN_LIVE);
 	}
@@ -331,7 +335,7 @@ static void lives_to_the_nanosecond(void **state)
 	assert_int_equal(end_of(i, key), UNIC_TOKEN_EXPIRED);
 	/* a claimed one does not expire */
 	assert_int_equal(claim(k, key2, 1), UNIC_TOKEN_BUSY);
-	unic_token_finish(&r.nic, (uint16_t)k, 1);
+	unic_token_finish(&r.nic.memory, (uint16_t)k, 1);
 	assert_int_equal(rig_count(&r, tokens_expired), 1);
 }
 
@@ -357,13 +361,14 @@ static void cancel_names_the_end(void **state)
 
 	(void)state;
 	i = alloc(0, &key);
-	assert_int_equal(unic_token_cancel(&r.nic, 1, i, key, &end, &placed),
-			 -UNIC_ENOTOKEN);
-	assert_int_equal(unic_token_cancel(&r.nic, 0, i, key + 1, &end,
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 1, i, key, &end,
 					   &placed),
 			 -UNIC_ENOTOKEN);
-	assert_int_equal(unic_token_cancel(&r.nic, 0, UNIC_TOKENS, key, &end,
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, i, key + 1, &end,
 					   &placed),
+			 -UNIC_ENOTOKEN);
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, UNIC_TOKENS, key,
+					   &end, &placed),
 			 -UNIC_ENOTOKEN);
 	assert_int_equal(end_of(i, key), UNIC_TOKEN_CANCELLED);
 	assert_int_equal(end_of(i, key), UNIC_TOKEN_CANCELLED);
@@ -380,7 +385,7 @@ static void qp_that_dies_aborts(void **state)
 	(void)state;
 	i = alloc(0, &key);
 	assert_int_equal(claim(i, key, 900), UNIC_TOKEN_LIVE);
-	unic_token_abort(&r.nic, (uint16_t)i, 300);
+	unic_token_abort(&r.nic.memory, (uint16_t)i, 300);
 	expect_end(i, UNIC_TOKEN_ABORTED, 300);
 	assert_int_equal(end_of(i, key), UNIC_TOKEN_ABORTED);
 }
@@ -399,7 +404,7 @@ static void ends_with_its_region(void **state)
 	assert_int_equal(claim(i, key, 1), UNIC_TOKEN_EVICTED);
 	assert_int_equal(rig_count(&r, token_region), 1);
 	/* the claimed one may be finished while the region drains */
-	unic_token_finish(&r.nic, (uint16_t)k, 10);
+	unic_token_finish(&r.nic.memory, (uint16_t)k, 10);
 	assert_int_equal(end_of(k, key2), UNIC_TOKEN_USED);
 	{
 		struct unic_evt_mr evt;
@@ -421,10 +426,10 @@ static void unclaimed_ends_with_its_region(void **state)
 	(void)state;
 	i = alloc(0, &key);
 	assert_int_equal(claim(i, key, 10), UNIC_TOKEN_LIVE);
-	unic_token_unclaim(&r.nic, (uint16_t)i);
+	unic_token_unclaim(&r.nic.memory, (uint16_t)i);
 	assert_int_equal(claim(i, key, 10), UNIC_TOKEN_LIVE);
 	assert_int_equal(rig_dereg(&r, &mr), UNIC_ST_PENDING);
-	unic_token_unclaim(&r.nic, (uint16_t)i);
+	unic_token_unclaim(&r.nic.memory, (uint16_t)i);
 	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_TOKEN_END, &end);
 	assert_int_equal(unic_from_le32(end.end), UNIC_TOKEN_EVICTED);
@@ -442,8 +447,9 @@ static void notice_counts_dependents(void **state)
 	alloc(0, &key);
 	i = alloc(0, &key);
 	alloc(0, &key);
-	unic_token_cancel(&r.nic, 0, i, r.nic.tokens.token[i].key, &i, &i);
-	assert_int_equal(unic_evict_admin(&r.nic, mr.mr, mr.gen), 0);
+	unic_token_cancel(&r.nic.memory, 0, i, r.nic.tokens.token[i].key, &i,
+			  &i);
+	assert_int_equal(unic_evict_admin(&r.nic.revoke, mr.mr, mr.gen), 0);
 	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(unic_from_le32(evt.dependents), 2);
 }
@@ -462,7 +468,7 @@ static void end_is_told_even_if_late(void **state)
 	for (n = 0; n < UNIC_EVT_ENTRIES; n++) {
 		struct unic_evt_obj fill = { .hdr.type = UNIC_EVT_DB_ERROR };
 
-		if (!unic_mbox_event(&r.nic, &fill))
+		if (!unic_mbox_event(&r.nic.base, &fill))
 			break;
 	}
 	rig_run(&r, 1000000);
@@ -492,11 +498,12 @@ static void full_table_is_shared_fairly(void **state)
 			 0);
 	for (i = 0; i < UNIC_TOKENS; i++)
 		alloc(0, &key);
-	assert_int_equal(unic_token_alloc(&r.nic, &a, &key), -UNIC_ETOKENFULL);
+	assert_int_equal(unic_token_alloc(&r.nic.memory, &a, &key),
+			 -UNIC_ETOKENFULL);
 	a.pd = pd1;
 	a.stag = mr1.stag;
 	a.iova = mr1.iova;
-	while (unic_token_alloc(&r.nic, &a, &key) >= 0)
+	while (unic_token_alloc(&r.nic.memory, &a, &key) >= 0)
 		n1++;
 	assert_int_equal(n1, UNIC_TOKENS / 2);
 	assert_int_equal(r.nic.tokens.held[0], UNIC_TOKENS / 2);

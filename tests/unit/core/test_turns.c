@@ -258,8 +258,9 @@ static void idleness_is_no_credit(void **state)
 /* A turn of queue pair @q, of the only process, with so much to use up. */
 static void turn_of(uint32_t q, int32_t deficit)
 {
-	unic_proc_take(&ra.nic, 0);
-	unic_requester_send(&ra.nic, (uint16_t)(qa[q].qpn & 0xff), &deficit);
+	unic_proc_take(&ra.nic.command, 0);
+	unic_requester_send(&ra.nic.transport, (uint16_t)(qa[q].qpn & 0xff),
+			    &deficit);
 }
 
 /* Of a long message goes what the turn pays for, the last packet on credit. */

@@ -244,8 +244,8 @@ static void uc_cut_before_its_completion(void **state)
 			rig_recv(&rb, &ub, 11, &other, 0, 100);
 	}
 	assert_int_equal(qps->roce.rx_stage, UNIC_RX_FINISH);
-	unic_cuts_mark(&rb.nic, (uint16_t)mb.mr);
-	unic_cut_run(&rb.nic);
+	unic_cuts_mark(&rb.nic.memory, (uint16_t)mb.mr);
+	unic_cut_run(&rb.nic.transport);
 	pair_run(1 * MS);
 	pair_expect_none(&rb, &ub);
 	get(&ra, &ua, k, &cqe);
@@ -442,10 +442,11 @@ static int32_t turn_costs(const struct rig_qp *qp)
 {
 	int32_t left = 1 << 20;
 
-	unic_proc_take(&ra.nic, 0);
+	unic_proc_take(&ra.nic.command, 0);
 	ra.nic.sched.cost = 1000;
 	ra.nic.sched.cost_last = 3000;
-	unic_requester_send(&ra.nic, (uint16_t)(qp->qpn & 0xff), &left);
+	unic_requester_send(&ra.nic.transport, (uint16_t)(qp->qpn & 0xff),
+			    &left);
 	return (1 << 20) - left;
 }
 
@@ -655,7 +656,7 @@ static void one_packet_at_a_time(void **state)
 	uc_send(UNIC_WR_SEND, 1, 0, 100);
 	for (i = 0; i < 8; i++) {
 		rig_poll(&ra);
-		if (unic_qp_by_number(&ra.nic, ua.qpn)->sq.gathering)
+		if (unic_qp_by_number(&ra.nic.transport, ua.qpn)->sq.gathering)
 			break;
 		fake_dma_run(&ra.port, 1);
 	}
@@ -733,7 +734,8 @@ static void uc_cut_receive_is_told(void **state)
 	pair_run(50 * MS);
 	pair_expect(&rb, &ub, 11, UNIC_WC_EVICTED, 0);
 	pair_expect(&ra, &ua, 1, 0, 3000);
-	assert_true(unic_qp_receives(unic_qp_by_number(&rb.nic, ub.qpn)));
+	assert_true(
+		unic_qp_receives(unic_qp_by_number(&rb.nic.transport, ub.qpn)));
 }
 
 /* All of it on a port whose DMA ends later. */

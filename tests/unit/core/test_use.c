@@ -65,7 +65,7 @@ static void use(const struct rig_mr *m, uint32_t off, uint32_t len)
 {
 	struct unic_piece p;
 
-	assert_int_equal(unic_access(&r.nic, m->stag, (uint16_t)pd, 0,
+	assert_int_equal(unic_access(&r.nic.memory, m->stag, (uint16_t)pd, 0,
 				     m->iova + off, len, &p),
 			 0);
 }
@@ -73,9 +73,9 @@ static void use(const struct rig_mr *m, uint32_t off, uint32_t len)
 /* Who would go now? */
 static uint16_t pick(void)
 {
-	uint16_t found = unic_reclaim_pick(&r.nic, 0, 1, false);
+	uint16_t found = unic_reclaim_pick(&r.nic.revoke, 0, 1, false);
 
-	return unic_reclaim_beside(&r.nic, 0, found, 1, false);
+	return unic_reclaim_beside(&r.nic.revoke, 0, found, 1, false);
 }
 
 /* --------------------------------------------------------------------- forms */
@@ -161,7 +161,7 @@ static void form_was_used_before(void **state)
 	last_ns = nic_mr(&mr[0])->last_use_ns;
 	assert_int_equal(nic_mr(&mr[0])->uses, 1);
 	rig_run(&r, MS);
-	unic_usage_fold(&r.nic, (uint16_t)sub.mr);
+	unic_usage_fold(&r.nic.memory, (uint16_t)sub.mr);
 	assert_int_equal(nic_mr(&mr[0])->uses, 2);
 	assert_true(nic_mr(&mr[0])->last_use_ns == last_ns);
 }
@@ -202,7 +202,7 @@ static void unmade_form_was_used(void **state)
 	assert_int_equal(rig_dereg(&r, &list), 0);
 	form(UNIC_FORM_SUB, mr, 1, PAGE, &list);
 	use(&list, 0, 10);
-	unic_usage_fold(&r.nic, (uint16_t)list.mr);
+	unic_usage_fold(&r.nic.memory, (uint16_t)list.mr);
 	assert_int_equal(nic_mr(&mr[0])->uses, 3);
 }
 
@@ -408,7 +408,8 @@ static void reports_begin_and_end(void **state)
 				 0, &late),
 			 0);
 	/* nobody has met it: as young as can be */
-	assert_int_not_equal(unic_reclaim_pick(&r.nic, 0, 1, true), late.mr);
+	assert_int_not_equal(unic_reclaim_pick(&r.nic.revoke, 0, 1, true),
+			     late.mr);
 	rig_run(&r, 4 * MS);
 	assert_int_equal(r.nic.uses.reported[late.mr].n_pages, 3);
 	assert_true(r.nic.uses.reported[late.mr].since_ns ==
@@ -427,14 +428,14 @@ static void sweeps_keep_their_interval(void **state)
 	uint64_t period = r.nic.candidates.reaper_us * 1000ull;
 
 	(void)state;
-	unic_usage_switch(&r.nic, true);
-	assert_true(unic_usage_sweep(&r.nic) == r.nic.now_ns + period);
+	unic_usage_switch(&r.nic.memory, true);
+	assert_true(unic_usage_sweep(&r.nic.memory) == r.nic.now_ns + period);
 	r.nic.now_ns += period - 1;
-	assert_true(unic_usage_sweep(&r.nic) == r.nic.now_ns + 1);
+	assert_true(unic_usage_sweep(&r.nic.memory) == r.nic.now_ns + 1);
 	r.nic.now_ns++;
-	assert_true(unic_usage_sweep(&r.nic) == r.nic.now_ns + period);
-	unic_usage_switch(&r.nic, false);
-	assert_true(unic_usage_sweep(&r.nic) == UINT64_MAX);
+	assert_true(unic_usage_sweep(&r.nic.memory) == r.nic.now_ns + period);
+	unic_usage_switch(&r.nic.memory, false);
+	assert_true(unic_usage_sweep(&r.nic.memory) == UINT64_MAX);
 }
 
 static void each_wrong_flag(void **state)

@@ -52,12 +52,12 @@ static int reg(uint32_t proc, struct unic_mr_result *out)
 	};
 	uint64_t bus = UNIC_BUS(0, 8 * PAGE);
 
-	return unic_mr_reg(&r.nic, &a, &bus, out);
+	return unic_mr_reg(&r.nic.revoke, &a, &bus, out);
 }
 
 static void dereg(const struct unic_mr_result *m)
 {
-	assert_int_equal(unic_mr_dereg(&r.nic, m->mr, m->gen), 0);
+	assert_int_equal(unic_mr_dereg(&r.nic.revoke, m->mr, m->gen), 0);
 }
 
 static int pair(uint32_t proc)
@@ -136,7 +136,7 @@ static void use_up(uint32_t proc)
 		r.nic.stags.of[m.mr].step = UNIC_STAG_STEPS - 1u;
 		dereg(&m);
 	}
-	assert_true(unic_stag_shut(&r.nic, proc));
+	assert_true(unic_stag_shut(&r.nic.memory, proc));
 }
 
 /* Its requests wait for that, nobody waits for them, and nothing is asked back
@@ -197,9 +197,9 @@ static void leaving_pays_nothing(void **state)
 	(void)state;
 	use_up(0);
 	leave(0);
-	assert_int_equal(unic_mr_capacity(&r.nic), UNIC_MRS - PART);
+	assert_int_equal(unic_mr_capacity(&r.nic.memory), UNIC_MRS - PART);
 	come(0);
-	assert_int_equal(unic_mr_capacity(&r.nic), UNIC_MRS);
+	assert_int_equal(unic_mr_capacity(&r.nic.memory), UNIC_MRS);
 	assert_int_equal(pair(0), -UNIC_EMRFULL);
 	assert_int_equal(pair(1), 0);
 	r.nic.now_ns += UNIC_STAG_REST_NS;
@@ -266,7 +266,7 @@ static void steps_are_charged_by_lot(void **state)
 			of[k] += r.nic.stags.charged[k] > before[k];
 		if (of[0] + of[1] > before[0] + before[1])
 			r.nic.now_ns += UNIC_STAG_REST_NS;
-		unic_mr_rested(&r.nic);
+		unic_mr_rested(&r.nic.memory);
 	}
 	assert_true(of[0] > 4 * of[1]);
 }
@@ -316,7 +316,7 @@ static void record(void)
 		dereg(&m);
 		if (r.nic.stags.resting)
 			r.nic.now_ns += UNIC_STAG_REST_NS;
-		unic_mr_rested(&r.nic);
+		unic_mr_rested(&r.nic.memory);
 	}
 }
 

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * memory.h - what memory/ and the rooms behind it see of the NIC: regions, their
+ * entries and what opens them; see base/base.h.
+ */
+#ifndef UNIC_MEMORY_H
+#define UNIC_MEMORY_H
+
+#include "arbiter/notice.h"
+#include "arbiter/share.h"
+#include "base/base.h"
+#include "memory/cache.h"
+#include "memory/candidates.h"
+#include "memory/cuts.h"
+#include "memory/dependents.h"
+#include "memory/dma_mr.h"
+#include "memory/fault.h"
+#include "memory/idle.h"
+#include "memory/key_guard.h"
+#include "memory/mr.h"
+#include "memory/pd.h"
+#include "memory/revoked.h"
+#include "memory/stag.h"
+#include "memory/tlb.h"
+#include "memory/token.h"
+#include "memory/usage.h"
+
+struct unic_memory {
+	union {
+		struct unic_base base;
+		struct unic_base;
+	};
+	/* facts for rooms behind, which read them in the same round of work */
+	bool chores;	/* the queue pairs have events or sweeps due */
+	bool evict_due; /* unic_evict_deadlines() goes on, whatever the time is */
+	_Alignas(64) struct unic_mrs mrs; /* offsets of few bits: one add */
+	_Alignas(256) struct unic_tlb tlb;
+	struct unic_revoked revoked;
+	_Alignas(64) struct unic_tokens tokens; /* the same; 64 bytes each */
+	struct unic_share share;		/* of TLB entries */
+	struct unic_notices notices;
+	struct unic_candidates candidates;
+	struct unic_idle idle;
+	struct unic_derived_regions forms;
+	struct unic_cache cache;
+	struct unic_promises promises;
+	struct unic_faults misses;
+	struct unic_dma_mrs physical;
+	struct unic_usages uses;
+	struct unic_key_guards guesses;
+	struct unic_stags stags;
+	struct unic_cuts cuts;
+};
+
+#endif /* UNIC_MEMORY_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * revoke.h - what revoke/ and the rooms behind it see of the NIC: evictions under
+ * way, and requests that wait; see base/base.h.
+ */
+#ifndef UNIC_REVOKE_H
+#define UNIC_REVOKE_H
+
+#include "memory/memory.h"
+#include "revoke/admission.h"
+#include "revoke/demand.h"
+#include "revoke/evict.h"
+#include "revoke/reclaim.h"
+
+struct unic_revoke {
+	union {
+		struct unic_memory memory;
+		struct unic_memory;
+	};
+	struct unic_evict evict;
+	struct unic_reclaim reclaim;
+	struct unic_admission admission;
+	struct unic_demands demands;
+};
+
+#endif /* UNIC_REVOKE_H */
