@@ -739,12 +739,16 @@ static const struct {
 /* @rec is word-aligned. */
 static bool rest_is_zero(const uint8_t *rec, uint32_t used)
 {
+	const uint32_t *word = (const uint32_t *)(const void *)rec;
 	uint32_t i = used, any = 0;
 
 	for (; i & 3; i++)
 		any |= rec[i];
-	for (; i < REC_BYTES; i += 4)
-		any |= *(const uint32_t *)(const void *)(rec + i);
+	i /= 4;
+	if (i & 1)
+		any |= word[i++];
+	for (; i < REC_BYTES / 4; i += 2)
+		any |= word[i] | word[i + 1];
 	return !any;
 }
 
