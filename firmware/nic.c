@@ -177,8 +177,7 @@ static uint64_t run_evictions(struct unic_nic *nic)
 }
 
 /* Pages that somebody waited for are there, or are not to be had. */
-static __attribute__((noinline, cold)) void
-hand_out_faults(struct unic_nic *nic)
+static __attribute__((noinline)) void hand_out_faults(struct unic_nic *nic)
 {
 	uint16_t qp;
 

@@ -685,26 +685,32 @@ static int do_fault(struct unic_command *nic, const void *rec, void *out,
 	}
 }
 
-/* used: bytes of the record that mean something; all others must be 0 */
-#define CMD(op, fn, type, last)                               \
-	[UNIC_CMD_##op] = { fn, offsetof(struct type, last) + \
-					sizeof(((struct type *)0)->last) }
+/* Bytes of the record that mean something; all others must be 0. */
+#define USED(type, last) \
+	(offsetof(struct type, last) + sizeof(((struct type *)0)->last))
+#define CMD(op, fn, type, last) \
+	[UNIC_CMD_##op] = { fn, USED(type, last), false }
+/* A clock that is some microseconds late will do: it starts and ends nothing that is
+ * timed. */
+#define UNTIMED(op, fn, type, last) \
+	[UNIC_CMD_##op] = { fn, USED(type, last), true }
 
 static const struct {
 	unic_cmd_fn *run;
 	uint8_t used;
+	bool untimed;
 } commands[] = {
-	CMD(NOP, do_nop, unic_cmd_nop, data),
+	UNTIMED(NOP, do_nop, unic_cmd_nop, data),
 	CMD(SET_PARAMS, do_set_params, unic_cmd_set_params, flags),
 	CMD(HOST_TIME, do_host_time, unic_cmd_host_time, host_ns),
-	CMD(SET_ADDR, do_set_addr, unic_cmd_set_addr, ipv4),
+	UNTIMED(SET_ADDR, do_set_addr, unic_cmd_set_addr, ipv4),
 	CMD(ENTROPY, do_entropy, unic_cmd_entropy, bytes),
 	CMD(PROC_ATTACH, do_proc_attach, unic_cmd_proc_attach, host_pid),
 	CMD(PROC_DETACH, do_proc_detach, unic_cmd_proc_detach, proc),
 	CMD(PROC_SET, do_proc_set, unic_cmd_proc_set, policy),
 	CMD(DB_ACK, do_db_ack, unic_cmd_db_ack, proc),
-	CMD(PD_ALLOC, do_pd_alloc, unic_cmd_pd, flags),
-	CMD(PD_FREE, do_pd_free, unic_cmd_pd, flags),
+	UNTIMED(PD_ALLOC, do_pd_alloc, unic_cmd_pd, flags),
+	UNTIMED(PD_FREE, do_pd_free, unic_cmd_pd, flags),
 	CMD(MR_REG, do_mr_reg, unic_cmd_mr_reg, table),
 	CMD(MR_FILL, do_mr_fill, unic_cmd_mr_fill, count),
 	CMD(MR_DEREG, do_mr_dereg, unic_cmd_mr, gen),
@@ -721,12 +727,12 @@ static const struct {
 	CMD(QP_DESTROY, do_qp_destroy, unic_cmd_obj, id),
 	CMD(ARP_RESOLVE, do_arp, unic_cmd_arp, user),
 	CMD(MAD_SEND, do_mad_send, unic_cmd_mad_send, mac),
-	CMD(QUERY_USAGE, do_query_usage, unic_cmd_obj, id),
-	CMD(DUMP, do_dump, unic_cmd_dump, first),
+	UNTIMED(QUERY_USAGE, do_query_usage, unic_cmd_obj, id),
+	UNTIMED(DUMP, do_dump, unic_cmd_dump, first),
 	CMD(MR_FAULT, do_mr_fault, unic_cmd_mr_fault, cannot),
 	CMD(MR_INVALIDATE, do_mr_invalidate, unic_cmd_mr_pages, advice),
 	CMD(MR_ADVISE, do_mr_advise, unic_cmd_mr_pages, advice),
-	CMD(TRACE_CTL, do_trace_ctl, unic_cmd_trace_ctl, mask),
+	UNTIMED(TRACE_CTL, do_trace_ctl, unic_cmd_trace_ctl, mask),
 	CMD(FAULT, do_fault, unic_cmd_fault, arg),
 	CMD(MR_ALLOC, unic_cmd_mr_alloc, unic_cmd_mr_alloc, user),
 	CMD(MR_MAKE, unic_cmd_mr_make, unic_cmd_mr_make, rsvd0),
@@ -736,19 +742,24 @@ static const struct {
 	CMD(TOKEN_BATCH, unic_cmd_token_batch, unic_cmd_batch, count),
 };
 
+static inline bool is_command(uint8_t opcode)
+{
+	return opcode < sizeof(commands) / sizeof(commands[0]);
+}
+
 /* @rec is word-aligned. */
 static bool rest_is_zero(const uint8_t *rec, uint32_t used)
 {
-	const uint32_t *word = (const uint32_t *)(const void *)rec;
-	uint32_t i = used, any = 0;
+	const uint32_t *word, *end = (const void *)(rec + REC_BYTES);
+	uint32_t any = 0;
 
-	for (; i & 3; i++)
-		any |= rec[i];
-	i /= 4;
-	if (i & 1)
-		any |= word[i++];
-	for (; i < REC_BYTES / 4; i += 2)
-		any |= word[i] | word[i + 1];
+	for (; used & 3; used++)
+		any |= rec[used];
+	word = (const void *)(rec + used);
+	if (used & 4)
+		any |= *word++;
+	for (; word != end; word += 2)
+		any |= word[0] | word[1];
 	return !any;
 }
 
@@ -767,32 +778,18 @@ static int run_cmd(struct unic_command *nic, const uint8_t *rec, void *out,
 {
 	const struct unic_cmd_hdr *hdr = (const struct unic_cmd_hdr *)rec;
 
-	if (hdr->opcode >= sizeof(commands) / sizeof(commands[0]) ||
-	    !commands[hdr->opcode].run)
+	if (!is_command(hdr->opcode) || !commands[hdr->opcode].run)
 		return -UNIC_EOPCODE;
 	if (unic_from_le32(hdr->epoch) != nic->epoch)
 		return -UNIC_EEPOCH;
 	if (hdr->status || !rest_is_zero(rec, commands[hdr->opcode].used))
 		return -UNIC_EINVAL;
-	if (nic->state != UNIC_NIC_READY && hdr->opcode != UNIC_CMD_DUMP &&
-	    hdr->opcode != UNIC_CMD_NOP)
+	if (unlikely(nic->state != UNIC_NIC_READY) &&
+	    hdr->opcode != UNIC_CMD_DUMP && hdr->opcode != UNIC_CMD_NOP)
 		return -UNIC_EFAILED;
-	if (nic->evict_due)
+	if (unlikely(nic->evict_due))
 		unic_evict_settle(&nic->revoke);
 	return commands[hdr->opcode].run(nic, rec, out, list);
-}
-
-/* Commands for which a clock that is some microseconds late will do: they start
- * and end nothing that is timed. */
-static bool is_untimed_cmd(uint8_t opcode)
-{
-	const uint64_t set = 1ull << UNIC_CMD_NOP | 1ull << UNIC_CMD_SET_ADDR |
-			     1ull << UNIC_CMD_PD_ALLOC |
-			     1ull << UNIC_CMD_PD_FREE |
-			     1ull << UNIC_CMD_QUERY_USAGE |
-			     1ull << UNIC_CMD_DUMP | 1ull << UNIC_CMD_TRACE_CTL;
-
-	return opcode < 64 && (set >> opcode & 1);
 }
 
 void unic_cmd_execute(struct unic_command *nic, const void *rec, void *out,
@@ -803,7 +800,7 @@ void unic_cmd_execute(struct unic_command *nic, const void *rec, void *out,
 	int err;
 
 	/* a grace, a time-out or a life that begins now begins now (INV-6) */
-	if (!is_untimed_cmd(cmd->opcode))
+	if (!is_command(cmd->opcode) || !commands[cmd->opcode].untimed)
 		nic->now_ns = unic_port_now_ns(nic->port);
 	memset(out, 0, REC_BYTES);
 	err = run_cmd(nic, rec, out, list);
@@ -812,7 +809,7 @@ void unic_cmd_execute(struct unic_command *nic, const void *rec, void *out,
 	cpl->cookie = cmd->cookie;
 	cpl->epoch = unic_to_le32(nic->epoch);
 	UNIC_COUNT(nic, commands);
-	if (err && err != -UNIC_EPENDING)
+	if (unlikely(err) && err != -UNIC_EPENDING)
 		UNIC_COUNT(nic, commands_failed);
 	UNIC_TRACE(nic, CMD, 0xffff, cmd->opcode, unic_from_le16(cmd->cookie),
 		   cpl->status, 0);

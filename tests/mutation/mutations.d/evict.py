@@ -8,7 +8,7 @@ MUTATIONS = (
      "evict: does not wait for DMA in flight"),
     ("firmware/memory/access.h", " && !mr->n_tokens && !mr->deps;", " && !mr->deps;",
      "evict: does not wait for messages that have claimed a token"),
-    ("firmware/command/cmd.c", "\tif (nic->evict_due)\n\t\tunic_evict_settle(&nic->revoke);\n", "",
+    ("firmware/command/cmd.c", "\tif (unlikely(nic->evict_due))\n\t\tunic_evict_settle(&nic->revoke);\n", "",
      "evict: a command finds a region that is idle and has not ended", "test_evict"),
     ("firmware/revoke/evict.c",
      "\tunic_evict_settle(nic); /* before its deadline cuts what is idle */\n", "",
