@@ -60,6 +60,20 @@ def test_include_of_a_later_room():
             "region/region.h: room base is before region") in said, said
 
 
+def test_include_by_another_way():
+    code, said = check(
+        cm__cm_h="int unic_cm_count(void);\n",
+        region__region_c=SOUND["region/region.c"].replace(
+            '"objects.h"\n', '"objects.h"\n#include "region/../cm/cm.h"\n'))
+    assert code == 1 and "room region is before cm" in said, said
+
+
+def test_header_in_no_room():
+    code, said = check(stray_h="int unic_stray;\n",
+                       objects_c='#include "stray.h"\n' + SOUND["objects.c"])
+    assert code == 1 and CORE + "stray.h: lies in no room" in said, said
+
+
 def test_call_of_a_later_room():
     code, said = check(objects_c="int unic_region_count(void);\n"
                        "int unic_obj_count(void)\n"

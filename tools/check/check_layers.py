@@ -89,11 +89,13 @@ def room(path):
 
 def backwards(path, other):
     """Why path must not need other; None: it may, as far as rooms go."""
+    other = os.path.normpath(other)
     here, there = room(path), room(other)
     if here is None or there is None or here[0] != there[0]:
         return None
-    if here[1] < 0:
-        return f"{path}: lies in no room"
+    for at, (_, position, _) in ((path, here), (other, there)):
+        if position < 0:
+            return f"{at}: lies in no room"
     return (f"room {here[2]} is before {there[2]}" if there[1] > here[1]
             else None)
 

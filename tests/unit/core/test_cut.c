@@ -490,9 +490,10 @@ static void cut_lets_others_through(void **state)
 	pair_rounds(&ra, 2 * UNIC_QPS);
 	assert_int_equal(dead(), 2);
 	assert_int_equal(ra.nic.cut_lap.left, 0);
-	do /* QP_ERRORs of the round come first */
+	do /* QP_ERRORs of the round come first, and nothing else */
 		assert_true(rig_event(&ra, &evt));
-	while (evt.hdr.type != UNIC_EVT_EVICTED);
+	while (evt.hdr.type == UNIC_EVT_QP_ERROR);
+	assert_int_equal(evt.hdr.type, UNIC_EVT_EVICTED);
 	assert_true(unic_from_le32(evt.flags) & UNIC_EVICTED_WAS_BUSY);
 	while (rig_event(&ra, &evt))
 		assert_int_not_equal(evt.hdr.type, UNIC_EVT_EVICTED);
@@ -598,6 +599,31 @@ static void waiter_is_served_in_the_round_of_the_cut(void **state)
 	rig_expect(&ra, UNIC_EVT_GRANTED, evt);
 }
 
+/* A region whose last user dies by its own timer ends in that round, too. */
+static void ends_in_the_round_of_the_last_retry(void **state)
+{
+	struct unic_qp *qp;
+	struct unic_evt_mr evt;
+
+	(void)state;
+	all_busy();
+	assert_int_equal(rig_dereg(&ra, &other), UNIC_ST_PENDING);
+	rig_poll(&ra);
+	qp = unic_qp_by_number(&ra.nic.transport, many[MANY - 1].qpn);
+	qp->retry_cnt = 0;
+	qp->sq.retries = 0;
+	qp->sq.timer_ns = ra.port.now_ns + MS;
+	ra.nic.qps.timer_ns = ra.nic.timers_ns = qp->sq.timer_ns;
+	ra.port.now_ns += MS;
+	ra.nic.stale = UINT8_MAX;
+	unic_nic_poll(&ra.nic);
+	assert_int_equal(dead(), 1);
+	do
+		assert_true(rig_event(&ra, &evt));
+	while (evt.hdr.type != UNIC_EVT_EVICTED);
+	assert_int_equal(unic_from_le32(evt.flags), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -618,6 +644,7 @@ int main(void)
 		cmocka_unit_test(cut_goes_on_by_itself),
 		cmocka_unit_test(one_look_for_all),
 		cmocka_unit_test(waiter_is_served_in_the_round_of_the_cut),
+		cmocka_unit_test(ends_in_the_round_of_the_last_retry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

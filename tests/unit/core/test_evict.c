@@ -985,6 +985,69 @@ static void idle_at_its_deadline_is_not_cut(void **state)
 	assert_int_equal(unic_from_le32(evt.flags), 0);
 }
 
+/* In the round in which its driver has failed a NIC says nothing else: not even that
+ * a wait is over at this very instant. */
+static void failing_says_nothing_else(void **state)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr asked;
+
+	(void)state;
+	reg_ok(0, N, &asked);
+	admin(&asked);
+	wait_for(1, 4, 50000);
+	rig_poll(&r);
+	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
+	rig_run(&r, 50000000);
+	assert_int_equal(r.nic.state, UNIC_NIC_FAILED);
+	none();
+}
+
+/* However often it is said that nothing uses a region, it ends once, and so do those
+ * that were named in between. */
+static void idle_is_noted_once(void **state)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr m[2];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		reg_ok(0, 4, &m[i]);
+		unic_mr_hold(&r.nic.memory, (uint16_t)m[i].mr);
+		assert_int_equal(rig_dereg(&r, &m[i]), UNIC_ST_PENDING);
+	}
+	for (i = 0; i < 2; i++)
+		unic_mr_unhold(&r.nic.memory, (uint16_t)m[i].mr);
+	unic_idle_note(&r.nic.memory, (uint16_t)m[0].mr);
+	rig_poll(&r);
+	for (i = 0; i < 2; i++) {
+		rig_expect(&r, UNIC_EVT_EVICTED, &evt);
+		assert_int_equal(unic_from_le32(evt.mr), m[i].mr);
+	}
+	none();
+	assert_int_equal(r.nic.tlb.free, N);
+}
+
+/* Nothing that was noted of regions is of their indices after a reset. */
+static void reset_forgets_what_was_noted(void **state)
+{
+	uint16_t i;
+	struct rig_mr m;
+
+	(void)state;
+	reg_ok(0, 4, &m);
+	i = (uint16_t)m.mr;
+	unic_mr_hold(&r.nic.memory, i);
+	assert_int_equal(rig_dereg(&r, &m), UNIC_ST_PENDING);
+	unic_mr_unhold(&r.nic.memory, i);
+	rig_reset(&r);
+	none();
+	assert_int_equal(r.nic.idle.next[i], 0);
+	assert_int_equal(r.nic.mrs.free, UNIC_MRS);
+	assert_int_equal(r.nic.tlb.free, N);
+}
+
 /* A NIC whose driver has failed still says what has ended. */
 static void region_ends_on_a_failed_nic(void **state)
 {
@@ -1406,7 +1469,7 @@ static void exit_drains_and_forgets(void **state)
 	assert_int_equal(look(&m[1]), -UNIC_ESTAG);
 	none();
 	unic_mr_dma_put(&r.nic.memory, (uint16_t)m[1].mr);
-	rig_poll(&r);
+	unic_nic_poll(&r.nic); /* in one round */
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 	rig_expect(&r, UNIC_EVT_PROC_GONE, &evt);
 	none();
@@ -1574,6 +1637,9 @@ int main(void)
 		T(dereg_before_its_evicted_is_told),
 		T(exit_before_its_evicted_is_told),
 		T(exit_drains_and_forgets),
+		T(idle_is_noted_once),
+		T(failing_says_nothing_else),
+		T(reset_forgets_what_was_noted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,9 @@ static int down(void **state)
 		assert_int_equal(ra.nic.mrs.mr[i].dmas, 0);
 		assert_int_equal(rb.nic.mrs.mr[i].dmas, 0);
 	}
+	/* nor is anybody left to be woken, or does the loop look for one for ever */
+	assert_false(ra.nic.misses.any_woken || ra.nic.misses.ended);
+	assert_false(rb.nic.misses.any_woken || rb.nic.misses.ended);
 	return 0;
 }
 

@@ -4496,6 +4496,185 @@ static void delegate_waits_for_the_exporter(void **state)
 	fake_delete(f);
 }
 
+/* A second region of the process of @mr: the NIC's index 4, STag 0xabcd01. */
+static uint32_t second_region(struct fake *f, uint32_t mr)
+{
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(4),
+				       .gen = unic_to_le32(9),
+				       .stag = unic_to_le32(0xabcd01) };
+	struct unic_region *r = unic_obj_get(&f->host->objects, mr, UNIC_OBJ_MR,
+					     UNIC_OBJ_ANYONE);
+	struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA + 4 * 4096),
+				       .iova = unic_to_le64(VA + 4 * 4096),
+				       .length = unic_to_le64(4 * 4096),
+				       .pd = unic_to_le32(r->pd) };
+
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), 0);
+	return reply_u32(f, 16);
+}
+
+/* The owner offers @other for @mr under notice 7. */
+static void offer_for(struct fake *f, uint32_t mr, uint32_t other)
+{
+	struct unic_ctl_notice_answer r = {
+		.id = unic_to_le32(mr),
+		.notice_seq = unic_to_le32(7),
+		.answer = unic_to_le32(UNIC_ANSWER_OFFER),
+		.offer_id = unic_to_le32(other),
+	};
+
+	assert_int_equal(request(f, UNIC_CTL_NOTICE_ANSWER, &r), 0);
+}
+
+/* Who holds what is offered is asked for that, and who holds what is not asked for
+ * any more, or has been asked already, is not asked. */
+static void holders_of_an_offer_are_asked(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_grants_msg q, again;
+	struct peer a, b;
+	uint32_t mr, other;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	other = second_region(f, mr);
+	assert_int_equal(grant(f, other, &a), 0);
+	notice_of(f, mr);
+	assert_false(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	offer_for(f, mr, other);
+	assert_int_equal(region_state(f, mr), R_ACTIVE);
+	assert_int_equal(region_state(f, other), R_NOTIFIED);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	assert_int_equal(q.number, 0xabcd01);
+	/* @mr was asked for once, and is not now */
+	assert_int_equal(grant(f, mr, &b), 0);
+	evt = (struct unic_evt_mr){ .hdr = { .type = UNIC_EVT_NOTICE },
+				    .mr = unic_to_le32(4),
+				    .gen = unic_to_le32(9),
+				    .user = unic_to_le32(other),
+				    .seq = unic_to_le32(8),
+				    .grace_us = unic_to_le32(20000) };
+	event(f, &evt);
+	assert_false(told(f, &b, UNIC_HOLDER_INVALIDATE, &again));
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	/* that @mr is asked for is no new question to @a */
+	notice_as(f, mr, 9);
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &again));
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &again));
+	assert_true(again.nonce == q.nonce);
+	fake_delete(f);
+}
+
+/* The end of a token is the end of who holds by it, and of nobody else. */
+static void holder_whose_token_ends(void **state)
+{
+	struct unic_ctl_grant r = { 0 };
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr, token;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	ask_token(f, mr, 1001);
+	settle(f);
+	token = reply_u32(f, 24);
+	r.mr = unic_to_le32(mr);
+	r.conn = unic_to_le32(a.conn);
+	r.token = unic_to_le32(token);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), 0);
+	assert_int_equal(grant(f, mr, &b), 0);
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	assert_int_equal(q.kind, UNIC_CTL_HELD_TOKEN);
+	token_ends(f, token);
+	settle(f);
+	assert_false(released(f));
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &q));
+	answers(f, &b, q.nonce);
+	assert_true(released(f));
+	assert_int_equal(f->host->held.refused, 0);
+	fake_delete(f);
+	/* it is the last one */
+	f = exporter(&a, &b, &mr);
+	ask_token(f, mr, 1001);
+	settle(f);
+	token = reply_u32(f, 24);
+	r.mr = unic_to_le32(mr);
+	r.conn = unic_to_le32(a.conn);
+	r.token = unic_to_le32(token);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), 0);
+	notice_of(f, mr);
+	assert_false(released(f));
+	token_ends(f, token);
+	settle(f);
+	assert_true(released(f));
+	fake_delete(f);
+}
+
+/* The question of a DELEGATE goes with its connection, and is answered so at once. */
+static void delegate_over_a_connection_that_ends(void **state)
+{
+	struct unic_ctl_held_by r = {
+		.hdr = { .op = unic_to_le16(UNIC_CTL_DELEGATE) },
+		.kind = unic_to_le32(UNIC_CTL_HELD_STAG),
+		.number = unic_to_le32(5),
+		.ipv4 = unic_to_le32(PEER + 1),
+		.qpn = unic_to_le32(9),
+	};
+	struct unic_cm_msg dreq = { .type = UNIC_CM_DREQ };
+	struct unic_ctl_obj d = { .hdr = { .op = unic_to_le16(
+						   UNIC_CTL_DISCONNECT) } };
+	struct peer a, b;
+	struct unic_ctl_hdr got;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	r.conn = unic_to_le32(a.conn);
+	assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r), -1);
+	dreq.tid = a.comm;
+	dreq.local_comm = a.comm;
+	dreq.remote_comm = a.ours;
+	dreq.qpn = a.qpn;
+	mad_from(f, a.ipv4, &dreq);
+	d.id = unic_to_le32(a.conn);
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, &f->client, &d, sizeof(d)));
+	assert_int_equal(f->os.replies, 2);
+	memcpy(&got, f->os.reply[0],
+	       sizeof(got)); /* of the two, in any order */
+	if (unic_from_le16(got.op) != UNIC_CTL_DELEGATE)
+		memcpy(&got, f->os.reply[1], sizeof(got));
+	assert_int_equal(unic_from_le16(got.op), UNIC_CTL_DELEGATE);
+	assert_int_equal(unic_from_le16(got.status), UNIC_CTL_ST_NO_CONN);
+	settle(f);
+	fake_delete(f);
+}
+
+/* A queue pair of another process is nobody's, and its connection stays. */
+static void connections_of_others_do_not_end(void **state)
+{
+	struct unic_client other = { .pid = 8, .slot = UNIC_OS_NO_SLOT };
+	struct unic_ctl_hello hi = { .hdr.op = unic_to_le16(UNIC_CTL_HELLO),
+				     .version = unic_to_le32(1) };
+	struct unic_ctl_obj r = { .hdr.op = unic_to_le16(UNIC_CTL_QP_DESTROY) };
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_true(unic_host_request(f->host, &other, &hi, sizeof(hi)));
+	settle(f);
+	r.id = unic_to_le32(conn_with(f, a.ipv4)->qp);
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, &other, &r, sizeof(r)));
+	settle(f);
+	assert_int_equal(reply_status(f), UNIC_ST_NO_QP);
+	assert_int_equal(conn_with(f, a.ipv4)->state, C_ESTABLISHED);
+	fake_delete(f);
+}
+
 static void wrong_grants_are_refused(void **state)
 {
 	struct unic_ctl_grant r = { 0 };
@@ -4550,7 +4729,20 @@ static void restart_driver(struct fake *f, uint32_t pid)
 	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
 	memset(f->last, 0, sizeof(f->last));
 	start_driver(f);
-	unic_host_slot_hold(f->host, 0, pid, 0);
+	if (unic_host_slot_hold(f->host, 0, pid, 0)) {
+		const struct unic_hproc *p = &f->host->proc[0];
+		uint32_t at = 0, n = 0, pages = 0;
+		const struct unic_region *mr;
+
+		/* counted, and pinned until the NIC is reset (INV-14) */
+		while ((mr = unic_obj_next(&f->host->objects, &at, UNIC_OBJ_MR,
+					   0))) {
+			n++;
+			pages += mr->residency == UNIC_DEMAND ? 0 : mr->n_pages;
+		}
+		assert_int_equal(p->regions, n);
+		assert_true(!pages == !p->frames.pinned);
+	}
 	unic_host_plug(f->host, true);
 	f->client.pid = pid;
 	settle(f);
@@ -5759,6 +5951,10 @@ int main(void)
 		cmocka_unit_test(delegation_is_recorded),
 		cmocka_unit_test(holder_is_told_and_answers),
 		cmocka_unit_test(delegate_waits_for_the_exporter),
+		cmocka_unit_test(holders_of_an_offer_are_asked),
+		cmocka_unit_test(holder_whose_token_ends),
+		cmocka_unit_test(delegate_over_a_connection_that_ends),
+		cmocka_unit_test(connections_of_others_do_not_end),
 		cmocka_unit_test(wrong_grants_are_refused),
 		cmocka_unit_test_setup_teardown(tokens_end_with_the_reset_once,
 						keep, no_keep),
