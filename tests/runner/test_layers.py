@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Does tools/check/check_layers.py object? Each test builds a small tree of two rooms of
-host_driver/core, in which something is planted."""
+"""Does tools/check/check_layers.py object? Each test builds a small tree of two rooms, in
+which something is planted."""
 import os
 import subprocess
 import sys
@@ -22,26 +22,36 @@ SOUND = {
 }
 
 
-def check(**planted):
+FIRMWARE = {
+    "base/trace.h": "int unic_trace_count(void);\n",
+    "base/trace.c": '#include "base/trace.h"\n'
+                    "int unic_trace_count(void) { return 0; }\n",
+    "memory/mr.h": "int unic_mr_count(void);\n",
+    "memory/mr.c": '#include "memory/mr.h"\n#include "base/trace.h"\n'
+                   "int unic_mr_count(void)\n{ return unic_trace_count(); }\n",
+}
+
+
+def check(folder=CORE, sound=None, **planted):
     """(exit code, what was said) of the sound tree with files in place of its
     own; their names with __ for / and _ for the last dot."""
-    files = dict(SOUND)
+    files = dict(sound or SOUND)
     for name, text in planted.items():
         files[".".join(name.replace("__", "/").rsplit("_", 1))] = text
     with tempfile.TemporaryDirectory() as tree:
         for name, text in files.items():
-            path = os.path.join(tree, CORE, name)
+            path = os.path.join(tree, folder, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="ascii") as f:
                 f.write(text)
         for name in files:
             if not name.endswith(".c"):
                 continue
-            out = os.path.join("build/host", CORE, name[:-2])
+            out = os.path.join("build/host", folder, name[:-2])
             os.makedirs(os.path.join(tree, os.path.dirname(out)),
                         exist_ok=True)
-            subprocess.run(["cc", "-MMD", "-c", "-I" + CORE, "-o", out + ".o",
-                            CORE + name], cwd=tree, check=True, timeout=60)
+            subprocess.run(["cc", "-MMD", "-c", "-I" + folder, "-o", out + ".o",
+                            folder + name], cwd=tree, check=True, timeout=60)
         r = subprocess.run([sys.executable, CHECK], cwd=tree, text=True,
                            capture_output=True, timeout=60, check=False)
     return r.returncode, r.stdout
@@ -94,6 +104,19 @@ def test_table_of_functions_of_a_later_room():
 def test_file_in_no_room():
     code, said = check(stray_c='#include "objects.h"\nint unic_stray;\n')
     assert code == 1 and CORE + "stray.c: lies in no room" in said, said
+
+
+def test_rooms_of_the_firmware():
+    code, said = check("firmware/", FIRMWARE)
+    assert code == 0 and "2 sources seen, 0 violations" in said, said
+    code, said = check("firmware/", FIRMWARE, base__trace_c=FIRMWARE[
+        "base/trace.c"].replace("{ return 0; }", "{ return unic_mr_count(); }")
+        .replace('"base/trace.h"\n', '"base/trace.h"\nint unic_mr_count(void);\n'))
+    assert code == 1 and "must not need unic_mr_count" in said, said
+    code, said = check("firmware/", FIRMWARE, base__trace_c=FIRMWARE[
+        "base/trace.c"].replace('"base/trace.h"\n',
+                                '"base/trace.h"\n#include "memory/mr.h"\n'))
+    assert code == 1 and "room base is before memory" in said, said
 
 
 def main():

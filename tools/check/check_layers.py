@@ -44,6 +44,11 @@ ANYTHING = re.compile(r"tests/")
 
 # folder: its rooms, and whose files they are; each needs only those before it.
 ROOMS = {
+    "firmware/": [
+        *((name, name + "/") for name in
+          ("base", "arbiter", "memory", "revoke", "transport", "command")),
+        ("nic", r"nic\."),
+    ],
     "host_driver/core/": [
         ("base", r"(unic_os|provider|host_config|objects|journal|state|request"
                  r"|device|upcall)\.|region/frames"),
