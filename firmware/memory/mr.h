@@ -282,8 +282,9 @@ static inline void unic_mr_set_not_open(struct unic_mrs *m, uint8_t why,
 	m->not_open = (uint8_t)(on ? m->not_open | why : m->not_open & ~why);
 }
 
-/** unic_mr_evict_due() - entries were freed or wanted: unic_evict_poll() looks at
- * them in this poll round, or in the next one if it was called already. */
+/** unic_mr_evict_due() - entries were freed or wanted: unic_evict_deadlines() and
+ * unic_evict_poll() look at them in this poll round, or in the next one if they were
+ * called already. */
 void unic_mr_evict_due(struct unic_memory *nic);
 
 /** unic_mr_capacity() - how many indices all processes together can have. */

@@ -202,7 +202,7 @@ static void publish_all(struct unic_memory *nic)
 	}
 }
 
-/* The region may end with it. */
+/* The region may be idle then. */
 static void end_last(struct unic_memory *nic, uint16_t i, uint8_t end,
 		     bool tell)
 {

@@ -24,8 +24,7 @@ void unic_evict_init(struct unic_revoke *nic)
 
 void unic_evict_kick(struct unic_revoke *nic)
 {
-	nic->evict_due = true;
-	nic->timers_ns = 0;
+	unic_mr_evict_due(&nic->memory);
 }
 
 /* --------------------------------------------------------------- events */
@@ -208,6 +207,8 @@ static void finish_eviction(struct unic_revoke *nic, uint16_t idx)
 	uint32_t for_proc = mr->for_proc;
 	uint32_t n_pages = mr->n_pages;
 
+	/* nothing opens it again while it is on the list (idle.h) */
+	UNIC_ASSERT(nic, mr->state == UNIC_MR_DRAINING);
 	close_notice(nic, mr);
 	remove_supply(nic, mr);
 	unic_mr_strip(&nic->memory, idx); /* INV-3 */
@@ -224,17 +225,19 @@ static void finish_eviction(struct unic_revoke *nic, uint16_t idx)
 	}
 	if (for_proc != UNIC_OWNER_NIL)
 		unic_admission_freed(nic, for_proc, n_pages);
-	unic_evict_kick(nic);
 	unic_dependents_free(&nic->memory,
 			     idx); /* what it was made of may be idle */
 }
 
 void unic_evict_settle(struct unic_revoke *nic)
 {
-	uint16_t idx;
+	uint16_t idx = unic_idle_take(&nic->memory);
 
-	while ((idx = unic_idle_take(&nic->memory)) != UNIC_MR_NIL)
+	if (idx == UNIC_MR_NIL)
+		return;
+	for (; idx != UNIC_MR_NIL; idx = unic_idle_take(&nic->memory))
 		finish_eviction(nic, idx);
+	unic_evict_kick(nic);
 }
 
 static void drain_dependents(struct unic_revoke *nic, uint16_t of);

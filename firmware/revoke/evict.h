@@ -124,9 +124,9 @@ int unic_evict_give_up(struct unic_revoke *nic, uint16_t mr);
 
 /**
  * unic_evict_settle() - end the DRAINING regions that became idle (idle.h), and those
- * that become so by that: their entries are free, EVICTED is published. Called by
- * unic_evict_poll(); before each command, which finds nothing half done; and last in
- * a round that may have made others idle since.
+ * that become so by that: their entries are free, EVICTED is published. Called around
+ * the deadlines of a round, when a process leaves, before each command, which finds
+ * nothing half done, and last in a round that may have made others idle since.
  */
 void unic_evict_settle(struct unic_revoke *nic);
 

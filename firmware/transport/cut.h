@@ -38,7 +38,8 @@ bool unic_cut_due(const struct unic_transport *nic);
  * unic_cut_run() - what a round may do of it. Operations that hold a marked region
  * complete EVICTED, their QPs go to ERR, peers whose requests they are are told, all
  * their holds are dropped. DMA pieces in flight end by themselves. True if anything
- * was looked at; the rest follows in the next rounds. Ends regions.
+ * was looked at; the rest follows in the next rounds. Regions that
+ * nothing holds any more are noted (idle.h).
  */
 bool unic_cut_run(struct unic_transport *nic);
 
