@@ -8,6 +8,8 @@
 #include "transport/requester.h"
 #include "transport/responder.h"
 #include "transport/rq.h"
+#include "transport/rx.h"
+#include "transport/tx.h"
 
 /* How long a NIC without work looks around before it sleeps. */
 #define SPIN_NS 20000u

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* policy_fifo.c - the policies that need nothing but the order of the items. */
 #include "arbiter/policy_item.h"
+#include "arbiter/policy_fifo.h"
 
 #define SAMPLE 5u /* items that `random` chooses among */
 #define STEPS  6u /* `s3fifo`: items passed by in one choice */

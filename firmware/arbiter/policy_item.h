@@ -76,7 +76,7 @@ static inline bool has_predictor(const struct unic_chooser *c)
 	return c->kind == UNIC_POLICY_DEFAULT || c->kind == UNIC_POLICY_APP;
 }
 
-/* Lists, see policy.c. */
+/* Lists. */
 #define NEW  0u
 #define MAIN 1u
 
@@ -106,9 +106,5 @@ static inline void to_main(struct unic_chooser *c, uint16_t i)
 /* unic_chooser_tidy() - `lru`: heads of the list that were used since they were
  * seen go to its end, at most @left. */
 void unic_chooser_tidy(struct unic_chooser *c, uint32_t list, uint32_t left);
-
-/* The choices of `random` and `s3fifo`, as unic_policy_victim(). */
-uint16_t unic_chooser_any(struct unic_chooser *c, uint64_t young_ns);
-uint16_t unic_chooser_fifo(struct unic_chooser *c, uint64_t young_ns);
 
 #endif /* UNIC_POLICY_ITEM_H */

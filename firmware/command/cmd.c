@@ -8,6 +8,8 @@
 #include "command/proc.h"
 #include "command/command.h"
 #include "revoke/register.h"
+#include "command/cmd_batch.h"
+#include "transport/mad.h"
 
 #define REC_BYTES 64u
 
@@ -271,7 +273,7 @@ static bool table_of_err(int err, uint32_t *table)
 static void build_usage_cpl(struct unic_command *nic, uint32_t proc,
 			    uint32_t table, struct unic_cpl_usage *cpl)
 {
-	unic_evict_usage(&nic->revoke, proc, cpl);
+	unic_reclaim_usage(&nic->revoke, proc, cpl);
 	cpl->table = unic_to_le32(table);
 	if (table == UNIC_TABLE_MR) {
 		cpl->limit = unic_to_le32(UNIC_MRS);

@@ -4,6 +4,8 @@
 
 #include "command/cmd_derived.h"
 #include "command/command.h"
+#include "command/cmd.h"
+#include "command/cmd_batch.h"
 
 #define REC_BYTES 64u
 #define TOO_MUCH  (UNIC_LIST_BYTES + 1)

@@ -110,7 +110,7 @@ static void free_proc_slot(struct unic_command *nic, uint32_t slot)
 	UNIC_WRITE_ONCE(ps->proc[slot].np->asleep, unic_to_le32(0));
 	ps->proc[slot].db = NULL;
 	unic_token_proc_gone(&nic->memory, slot);
-	unic_evict_proc_forget(&nic->revoke, slot);
+	unic_reclaim_proc_forget(&nic->revoke, slot);
 	unic_share_weigh(&nic->share, slot, 0);
 	UNIC_TRACE(nic, PROC_GONE, slot, 0, 0, 0, 0);
 }

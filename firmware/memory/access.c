@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * access.c - the one access check, translation, and the references that keep
- * a region in place (MEMORY.md section 2). The NIC's hottest code.
+ * access.c - the one access check, and translation (MEMORY.md section 2). The NIC's
+ * hottest code.
  */
 #include "memory/access.h"
 #include "memory/memory.h"
@@ -314,50 +314,4 @@ int unic_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 	    !is_in_bounds(mr, iova, len))
 		return unic_access_refused(nic, mr, stag, pd, need);
 	return idx;
-}
-
-/* ----------------------------------------------------------- references */
-
-static void note_if_draining(struct unic_memory *nic, uint16_t mr)
-{
-	if (unlikely(nic->mrs.mr[mr].state == UNIC_MR_DRAINING))
-		unic_idle_note(nic, mr);
-}
-
-void unic_mr_hold(struct unic_memory *nic, uint16_t mr)
-{
-	nic->mrs.mr[mr].holds++;
-	UNIC_ASSERT(nic, nic->mrs.mr[mr].holds); /* no wrap */
-}
-
-void unic_mr_unhold(struct unic_memory *nic, uint16_t mr)
-{
-	UNIC_ASSERT(nic, nic->mrs.mr[mr].holds);
-	nic->mrs.mr[mr].holds--;
-	note_if_draining(nic, mr);
-}
-
-void unic_mr_dma_get(struct unic_memory *nic, uint16_t mr)
-{
-	nic->mrs.mr[mr].dmas++;
-	UNIC_ASSERT(nic, nic->mrs.mr[mr].dmas); /* no wrap */
-}
-
-void unic_mr_dma_put(struct unic_memory *nic, uint16_t mr)
-{
-	UNIC_ASSERT(nic, nic->mrs.mr[mr].dmas);
-	nic->mrs.mr[mr].dmas--;
-	note_if_draining(nic, mr);
-}
-
-void unic_mr_queue_get(struct unic_memory *nic, uint16_t mr)
-{
-	nic->mrs.mr[mr].queues++;
-	UNIC_ASSERT(nic, nic->mrs.mr[mr].queues); /* no wrap */
-}
-
-void unic_mr_queue_put(struct unic_memory *nic, uint16_t mr)
-{
-	UNIC_ASSERT(nic, nic->mrs.mr[mr].queues);
-	nic->mrs.mr[mr].queues--;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "memory/memory.h"
+#include "memory/access.h"
 
 /* No entry is ever filled under pages of this size: see translate.h. */
 #define NO_PAGES_SHIFT 31u

@@ -19,6 +19,7 @@
 #include "memory/key_guard.h"
 #include "memory/mr.h"
 #include "memory/pd.h"
+#include "memory/refs.h"
 #include "memory/revoked.h"
 #include "memory/stag.h"
 #include "memory/tlb.h"

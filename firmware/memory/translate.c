@@ -4,6 +4,7 @@
 
 #include "memory/memory.h"
 #include "memory/dma_mr.h"
+#include "memory/access.h"
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
 {

@@ -30,8 +30,4 @@ struct unic_spot {
 bool unic_spot_find(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
 		    struct unic_spot *out);
 
-/** unic_access_spot() - the same if @mr has an entry for it (access.c). */
-bool unic_access_spot(const struct unic_memory *nic, const struct unic_mr *mr,
-		      uint64_t iova, struct unic_spot *out);
-
 #endif /* UNIC_TRANSLATE_H */

@@ -88,17 +88,6 @@ bool unic_evict_proc_gone(struct unic_revoke *nic, uint32_t proc);
 
 /* Accounts, see reclaim.c. */
 
-/**
- * unic_evict_proc_forget() - process slot @proc is given up: what was taken
- * back for it is for nobody now, and its accounts are those of the slot's next
- * process, all zero.
- */
-void unic_evict_proc_forget(struct unic_revoke *nic, uint32_t proc);
-
-/** unic_evict_usage() - fill QUERY_USAGE's answer for @proc. */
-void unic_evict_usage(struct unic_revoke *nic, uint32_t proc,
-		      struct unic_cpl_usage *out);
-
 /* For mr.c and reclaim.c. */
 
 /**

@@ -426,7 +426,7 @@ uint64_t unic_reclaim_poll(struct unic_revoke *nic)
 
 /* ------------------------------------------------------------ accounts */
 
-void unic_evict_proc_forget(struct unic_revoke *nic, uint32_t proc)
+void unic_reclaim_proc_forget(struct unic_revoke *nic, uint32_t proc)
 {
 	uint32_t i;
 
@@ -464,8 +464,8 @@ static void find_top_owners(const struct unic_share *s,
 	}
 }
 
-void unic_evict_usage(struct unic_revoke *nic, uint32_t proc,
-		      struct unic_cpl_usage *out)
+void unic_reclaim_usage(struct unic_revoke *nic, uint32_t proc,
+			struct unic_cpl_usage *out)
 {
 	const struct unic_share_owner *o = &nic->share.owner[proc];
 	uint32_t fair = unic_share_fair(&nic->share, proc);

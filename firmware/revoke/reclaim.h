@@ -17,6 +17,7 @@
 #include "base/bitset.h"
 #include "board.h"
 
+struct unic_cpl_usage;
 struct unic_revoke;
 
 /* Others whose last recall from or for it a process remembers, see reclaim.c. */
@@ -56,5 +57,16 @@ uint16_t unic_reclaim_beside(struct unic_revoke *nic, uint32_t proc,
  * regions. Returns when to call again (NIC time, UINT64_MAX: no need).
  */
 uint64_t unic_reclaim_poll(struct unic_revoke *nic);
+
+/**
+ * unic_reclaim_proc_forget() - process slot @proc is given up: what was taken
+ * back for it is for nobody now, and its accounts are those of the slot's next
+ * process, all zero.
+ */
+void unic_reclaim_proc_forget(struct unic_revoke *nic, uint32_t proc);
+
+/** unic_reclaim_usage() - fill QUERY_USAGE's answer for @proc. */
+void unic_reclaim_usage(struct unic_revoke *nic, uint32_t proc,
+			struct unic_cpl_usage *out);
 
 #endif /* UNIC_RECLAIM_H */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "transport/transport.h"
+#include "transport/tx.h"
 
 #define OP_REQUEST 1u
 #define OP_REPLY   2u

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "transport/transport.h"
+#include "memory/access.h"
 
 #define CQE_BYTES     ((uint32_t)sizeof(struct unic_cqe))
 #define PAGE_SHIFT    12u /* no region has smaller pages */

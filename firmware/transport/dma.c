@@ -5,6 +5,9 @@
 #include "transport/transport.h"
 #include "transport/requester.h"
 #include "transport/rq.h"
+#include "transport/tx.h"
+#include "transport/sq.h"
+#include "memory/access.h"
 
 void unic_dma_init(struct unic_transport *nic)
 {

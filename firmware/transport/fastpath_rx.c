@@ -6,6 +6,8 @@
 #include "transport/requester.h"
 #include "transport/responder.h"
 #include "memory/window.h"
+#include "transport/tx.h"
+#include "memory/access.h"
 
 #define COLD	      __attribute__((noinline, cold))
 #define CALLED	      __attribute__((noinline))

@@ -7,6 +7,8 @@
 #include "transport/requester.h"
 #include "transport/sq.h"
 #include "memory/window.h"
+#include "transport/tx.h"
+#include "memory/access.h"
 
 #define COLD	      __attribute__((noinline, cold))
 #define CALLED	      __attribute__((noinline))

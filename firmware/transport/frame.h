@@ -14,6 +14,7 @@
 
 #include "base/icrc.h"
 #include "transport/transport.h"
+#include "transport/tx.h"
 
 #define UNIC_IP_VERSION_TOS 0x45000000u
 #define UNIC_IP_TTL_UDP	    0x4011u

@@ -7,6 +7,7 @@
 #include "memory/derived.h"
 #include "transport/transport.h"
 #include "transport/sq.h"
+#include "memory/access.h"
 
 #define SGE_BYTES    16u
 #define STRIDE_BYTES 4u

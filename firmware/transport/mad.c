@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "transport/transport.h"
+#include "transport/mad.h"
+#include "transport/tx.h"
 
 int unic_mad_send(struct unic_transport *nic,
 		  const struct unic_cmd_mad_send *cmd,

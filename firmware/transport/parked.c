@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "transport/transport.h"
+#include "transport/rx.h"
 
 static uint8_t *frame_of(struct unic_parked *b)
 {

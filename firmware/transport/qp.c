@@ -7,6 +7,9 @@
 #include "transport/responder.h"
 #include "transport/rq.h"
 #include "transport/ud_uc.h"
+#include "transport/tx.h"
+#include "transport/sq.h"
+#include "memory/access.h"
 
 #define GEN_MASK      0xffffu
 #define NUMBER_ROUNDS 8u
@@ -320,7 +323,7 @@ static void stop_qp(struct unic_transport *nic, struct unic_qp *qp,
 		    const struct unic_cuts *evicted)
 {
 	unic_tx_forget(nic, unic_qp_index(nic, qp));
-	unic_requester_drop_holds(nic, qp, evicted);
+	unic_sq_drop_holds(nic, qp, evicted);
 	unic_local_op_drop(nic, qp);
 	unic_fault_forget(&nic->memory, unic_qp_index(nic, qp));
 	unic_parked_forget(nic, qp);
@@ -376,7 +379,7 @@ uint32_t unic_qp_cut(struct unic_transport *nic, uint32_t idx)
 		return 1;
 	if (qp->type)
 		unic_ud_uc_cut(nic, qp);
-	if (!unic_requester_holds(qp, &nic->cuts) &&
+	if (!unic_sq_holds(qp, &nic->cuts) &&
 	    unic_responder_holds(qp, &nic->cuts) == UNIC_MR_NIL)
 		return UNIC_CUT_LOOK + sent;
 	enter_error(nic, qp, UNIC_WC_EVICTED, &nic->cuts);

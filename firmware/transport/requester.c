@@ -8,6 +8,7 @@
 #include "transport/rq.h"
 #include "transport/sq.h"
 #include "transport/ud_uc.h"
+#include "transport/tx.h"
 
 #define VACK_DELAY_US 1000000u
 #define VACK_LEAST_US 10u

@@ -89,20 +89,7 @@ void unic_requester_not_read(struct unic_transport *nic, struct unic_qp *qp,
 /** unic_requester_timeout() - sq.timer_ns is over. */
 void unic_requester_timeout(struct unic_transport *nic, struct unic_qp *qp);
 
-/** unic_requester_drop_holds() - of all work requests in the window; those that
- * held what @cuts has will complete EVICTED (NULL: none). */
-void unic_requester_drop_holds(struct unic_transport *nic, struct unic_qp *qp,
-			       const struct unic_cuts *cuts);
-
-/** unic_requester_holds() - does a work request of @qp, not acknowledged, hold
- * what @cuts has? */
-bool unic_requester_holds(struct unic_qp *qp, const struct unic_cuts *cuts);
-
 /** unic_requester_gathered() - a frame that waited for its payload ended. */
 void unic_requester_gathered(struct unic_transport *nic, uint16_t idx, int err);
-
-/** unic_sq_fetched() - slots asked for have arrived. */
-void unic_sq_fetched(struct unic_transport *nic, uint16_t idx, uint32_t count,
-		     bool ok);
 
 #endif /* UNIC_REQUESTER_H */

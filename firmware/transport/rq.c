@@ -6,6 +6,7 @@
 
 #include "memory/fault.h"
 #include "transport/transport.h"
+#include "memory/access.h"
 
 #define FLUSH_BATCH 16u
 #define FETCH_ALIGN 4096u /* no region has smaller pages */

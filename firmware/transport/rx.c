@@ -8,6 +8,8 @@
 #include "transport/requester.h"
 #include "transport/responder.h"
 #include "transport/ud_uc.h"
+#include "transport/rx.h"
+#include "transport/mad.h"
 
 #define IP_VER_IHL   0x45u
 #define IP_PROTO_UDP 17u

@@ -231,7 +231,7 @@ static bool is_wr_acked(const struct unic_sq *sq, const struct unic_wr *wr)
 	return unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0;
 }
 
-bool unic_requester_holds(struct unic_qp *qp, const struct unic_cuts *cuts)
+bool unic_sq_holds(struct unic_qp *qp, const struct unic_cuts *cuts)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t s;
@@ -276,8 +276,8 @@ cut_request(struct unic_sq *sq, uint32_t s, const struct unic_cuts *cuts)
 	wr->detail = UNIC_WD_BUSY;
 }
 
-void unic_requester_drop_holds(struct unic_transport *nic, struct unic_qp *qp,
-			       const struct unic_cuts *cuts)
+void unic_sq_drop_holds(struct unic_transport *nic, struct unic_qp *qp,
+			const struct unic_cuts *cuts)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t s;

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "memory/cuts.h"
 #include "memory/mr.h"
 #include "transport/qp.h"
 
@@ -89,5 +90,18 @@ bool unic_sq_retire(struct unic_transport *nic, struct unic_qp *qp);
 /** unic_sq_flush() - complete up to 16 requests of a QP in ERR. 1: none is
  * left; 0: more; -UNIC_EAGAIN: nothing could be done now. */
 int unic_sq_flush(struct unic_transport *nic, struct unic_qp *qp);
+
+/** unic_sq_drop_holds() - of all work requests in the window; those that
+ * held what @cuts has will complete EVICTED (NULL: none). */
+void unic_sq_drop_holds(struct unic_transport *nic, struct unic_qp *qp,
+			const struct unic_cuts *cuts);
+
+/** unic_sq_holds() - does a work request of @qp, not acknowledged, hold
+ * what @cuts has? */
+bool unic_sq_holds(struct unic_qp *qp, const struct unic_cuts *cuts);
+
+/** unic_sq_fetched() - slots asked for have arrived. */
+void unic_sq_fetched(struct unic_transport *nic, uint16_t idx, uint32_t count,
+		     bool ok);
 
 #endif /* UNIC_SQ_H */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "transport/frame.h"
+#include "transport/tx.h"
 
 #define IP_DF	       0x00004000u
 #define UDP_SPORT_BASE 0xc000u

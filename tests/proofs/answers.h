@@ -205,8 +205,8 @@ int unic_fault_advise(struct unic_memory *n, const struct unic_cmd_mr_pages *c,
 	return for_mr(unic_from_le32(c->mr), c, sizeof(*c), done);
 }
 
-void unic_evict_usage(struct unic_revoke *n, uint32_t proc,
-		      struct unic_cpl_usage *out)
+void unic_reclaim_usage(struct unic_revoke *n, uint32_t proc,
+			struct unic_cpl_usage *out)
 {
 	seen = (uint8_t)n->share.owner[proc].weight;
 	out->used = unic_to_le32(any32());

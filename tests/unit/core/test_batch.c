@@ -2,6 +2,7 @@
 /* test_batch.c - several commands in one: tokens, and regions with their pages. */
 #include "rig.h"
 #include "unit.h"
+#include "memory/access.h"
 
 #define PAGE 4096u
 

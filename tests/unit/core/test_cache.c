@@ -7,6 +7,7 @@
 #include "memory/cache.h"
 #include "rig.h"
 #include "unit.h"
+#include "memory/access.h"
 
 #define H_NS	  50000000ull
 #define SPARED_NS 2000000ull

@@ -7,6 +7,7 @@
 #include "unit.h"
 
 #include "pair.h"
+#include "memory/access.h"
 
 #define MS	   1000000ull
 #define BYTES	   PAIR_BYTES

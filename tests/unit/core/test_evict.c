@@ -5,6 +5,7 @@
  */
 #include "rig.h"
 #include "unit.h"
+#include "memory/access.h"
 
 #define T_NS	     20000000ull
 #define RESIDENCE_NS 5000000ull

@@ -8,6 +8,7 @@
 
 #include "memory/derived.h"
 #include "rig.h"
+#include "memory/access.h"
 
 #define MS    1000000ull
 #define OTHER 0x0a000063u /* a peer that guesses nothing */

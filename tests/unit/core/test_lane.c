@@ -7,6 +7,7 @@
 
 #include "rig.h"
 #include "transport/requester.h"
+#include "transport/rx.h"
 
 #define MS    1000000ull
 #define PAGES 3u

@@ -7,6 +7,7 @@
 
 #include "transport/requester.h"
 #include "rig.h"
+#include "memory/access.h"
 
 #define PAGES	8u
 #define BYTES	(PAGES * 4096u)

@@ -7,6 +7,7 @@
 #include "revoke/register.h"
 #include "rig.h"
 #include "unit.h"
+#include "memory/access.h"
 
 #define STEPS	  600000u
 #define DEEP	  512u /* steps between full comparisons */

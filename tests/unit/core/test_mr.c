@@ -4,6 +4,7 @@
 #include "revoke/register.h"
 #include "rig.h"
 #include "unit.h"
+#include "memory/access.h"
 
 #define PAGE 4096ull
 #define RW   (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE)

@@ -7,6 +7,7 @@
 #include "unit.h"
 
 #include "pair.h"
+#include "transport/mad.h"
 
 #define US    1000ull
 #define MS    1000000ull

@@ -4,6 +4,7 @@
 
 #include "base/icrc.h"
 #include "pair.h"
+#include "transport/mad.h"
 
 #define MS 1000000ull
 

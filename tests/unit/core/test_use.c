@@ -6,6 +6,7 @@
 #include "revoke/reclaim.h"
 #include "rig.h"
 #include "unit.h"
+#include "memory/access.h"
 
 #define PAGE 4096u
 #define MS   1000000ull

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* policy_item.c - the lists of policy_item.h. */
+#include "arbiter/policy_item.h"
+
+static inline void link_last(struct unic_chooser *c, uint32_t list, uint16_t i)
+{
+	struct unic_item *table = c->table->item, *item = &table[i];
+	uint16_t head = c->head[list];
+
+	UNIC_IN_REGISTER(table);
+	c->count[list]++;
+	if (head == UNIC_ITEM_NIL) {
+		c->head[list] = item->next = item->prev = i;
+		return;
+	}
+	item->next = head;
+	item->prev = table[head].prev;
+	table[item->prev].next = i;
+	table[head].prev = i;
+}
+
+void unic_chooser_link(struct unic_chooser *c, uint32_t list, uint16_t i)
+{
+	item_of(c, i)->main = list & 1u;
+	link_last(c, list, i);
+}
+
+void unic_chooser_unlink(struct unic_chooser *c, uint16_t i)
+{
+	struct unic_item *table = c->table->item, *item = &table[i];
+	uint16_t *head = &c->head[item->main];
+
+	c->count[item->main]--;
+	if (item->next == i) {
+		*head = UNIC_ITEM_NIL;
+		return;
+	}
+	table[item->prev].next = item->next;
+	table[item->next].prev = item->prev;
+	if (*head == i)
+		*head = item->next;
+}
+
+/*
+ * The list is kept in the order of last use, lazily: a head that was used after
+ * the tail goes to the end, which in a ring is one store. A newcomer at the tail
+ * that was not used yet is no reason to stay before it. The order heals as fast
+ * as victims are asked for.
+ */
+void unic_chooser_tidy(struct unic_chooser *c, uint32_t list, uint32_t left)
+{
+	const struct unic_policy_table *table = c->table;
+	uint16_t at = c->head[list];
+	const uint8_t *t = item_usage(table, table->item[at].prev);
+	uint64_t newest = last_ns(t);
+
+	if (newest == since_ns(table, t))
+		newest = 0;
+	for (; left; left--) {
+		t = item_usage(table, at);
+		if (last_ns(t) <= newest || last_ns(t) == since_ns(table, t))
+			break;
+		newest = last_ns(t);
+		at = table->item[at].next;
+	}
+	c->head[list] = at;
+}
