@@ -56,6 +56,8 @@ struct unic_notices {
 	uint32_t grace_us, deliver_us, extend_us; /* T, H, EXTEND in total */
 };
 
+/** unic_notice_init() - no conversation is open, T, H and EXTEND are the
+ * defaults. */
 void unic_notice_init(struct unic_notices *n);
 
 /** unic_notice_open() - returns its index (there is one per possible subject,

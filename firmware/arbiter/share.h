@@ -50,6 +50,7 @@ struct unic_share {
 	struct unic_tournament heaviest; /* of those who can give */
 };
 
+/** unic_share_init() - nobody holds or wants any of @capacity units. */
 void unic_share_init(struct unic_share *s, uint32_t capacity);
 
 /** unic_share_part() - @owner's fair share of @pool (at most 65536) units of
@@ -125,6 +126,8 @@ static inline void unic_share_hold(struct unic_share *s, uint32_t owner,
 	unic_bitset_add(&s->changed, owner);
 }
 
+/** unic_share_want() - @owner asks for @n units more than before, or for -@n
+ * fewer. */
 void unic_share_want(struct unic_share *s, uint32_t owner, int32_t n);
 
 /** unic_share_weigh() - @owner's weight from now on. */

@@ -18,6 +18,8 @@ struct unic_trace {
 	uint32_t mask;		     /* UNIC_TG_* recorded */
 };
 
+/** unic_trace_init() - the ring is that of the BAR; all but frames and
+ * completions is recorded. */
 void unic_trace_init(struct unic_base *nic);
 
 /** unic_trace_write() - record one event. Use the macro below. */

@@ -12,6 +12,7 @@
 
 struct unic_command;
 
+/* MR_ALLOC, MR_MAKE, MR_INVAL and MR_REREG. */
 int unic_cmd_mr_alloc(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list);
 int unic_cmd_mr_make(struct unic_command *nic, const void *rec, void *out,

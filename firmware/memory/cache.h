@@ -69,6 +69,7 @@ struct unic_cache {
 	uint32_t n_held;
 };
 
+/** unic_cache_init() - no region has cached entries, no page is missed. */
 void unic_cache_init(struct unic_memory *nic);
 
 /**

@@ -59,6 +59,7 @@ struct unic_derived_regions {
 /* What one process may have of the pool; so much of it is the driver's own, too. */
 #define UNIC_ELEMENTS_PROC (UNIC_ELEMENTS / 4u)
 
+/** unic_dependents_init() - no region has forms. */
 void unic_dependents_init(struct unic_memory *nic);
 
 /**

@@ -72,6 +72,7 @@ struct unic_faults {
 	bool ended; /* see unic_fault_take_ended() */
 };
 
+/** unic_fault_init() - no page is asked for, nobody waits. */
 void unic_fault_init(struct unic_memory *nic);
 
 /**

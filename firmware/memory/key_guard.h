@@ -59,6 +59,7 @@ struct unic_key_guards {
 	} of[UNIC_PROCS]; /* a slot's next process inherits its places */
 };
 
+/** unic_key_guard_init() - nobody has named a wrong key. */
 void unic_key_guard_init(struct unic_memory *nic);
 
 /** unic_key_guard_wrong() - peer @ipv4 (host order) named a wrong one to @proc; or

@@ -70,6 +70,7 @@ struct unic_tokens {
 	struct unic_ration told; /* TOKEN_ENDs of a round */
 };
 
+/** unic_token_init() - all tokens are free, none has a key. */
 void unic_token_init(struct unic_memory *nic);
 
 struct unic_token_args {

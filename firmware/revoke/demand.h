@@ -56,6 +56,7 @@ struct unic_demands {
 	struct unic_bitset owed;   /* who has a promise */
 };
 
+/** unic_demand_init() - nobody waits, nothing is promised. */
 void unic_demand_init(struct unic_revoke *nic);
 
 /** unic_demand_settle() - look at the processes that have changed; all questions

@@ -44,6 +44,7 @@ struct unic_arps {
 	uint64_t next_ns; /* nothing is due before */
 };
 
+/** unic_arp_init() - no address is known or asked for. */
 void unic_arp_init(struct unic_transport *nic);
 
 /**

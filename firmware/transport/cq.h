@@ -50,6 +50,7 @@ struct unic_cqs {
 	uint16_t evts_due;
 };
 
+/** unic_cq_init() - all completion queues are free. */
 void unic_cq_init(struct unic_transport *nic);
 
 /** unic_cq_create() - CQ_CREATE. Returns the index, or an error that changed

@@ -68,6 +68,7 @@ struct unic_dma {
 	struct unic_dma_job job[UNIC_DMA_JOBS];
 };
 
+/** unic_dma_init() - no piece is in flight, all jobs are free. */
 void unic_dma_init(struct unic_transport *nic);
 
 /**

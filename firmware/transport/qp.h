@@ -297,6 +297,8 @@ struct unic_qps {
 	uint32_t looks_round;
 };
 
+/** unic_qp_init() - all queue pairs are free, and numbers are drawn with a
+ * new key. */
 void unic_qp_init(struct unic_transport *nic);
 
 /** unic_qp_rekey() - the random numbers are better than before: a new key, if no

@@ -127,6 +127,7 @@ struct unic_sched_order {
 	struct unic_sched_path path[UNIC_PATHS];
 };
 
+/** unic_sched_init() - nothing waits to be sent, no process owes anything. */
 void unic_sched_init(struct unic_transport *nic);
 
 /** unic_sched_unit() - @bytes in the unit of what is charged in this round. */

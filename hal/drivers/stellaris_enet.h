@@ -54,6 +54,7 @@ static inline bool stellaris_enet_rx_ready(const struct stellaris_enet *net)
 	return net->came;
 }
 
+/* As unic_port_rx_next() and unic_port_rx_done(). */
 bool stellaris_enet_rx_next(struct stellaris_enet *net, struct unic_rx *rx);
 void stellaris_enet_rx_done(struct stellaris_enet *net);
 

@@ -56,6 +56,7 @@ void bus_attach_renewed(struct bus_attach *at, int slot, bool done);
  */
 int bus_attach_nic(struct bus_attach *at, int peer, bool joined);
 
+/** bus_attach_fini() - close the socket that peers come by, and the driver's connection. */
 void bus_attach_fini(struct bus_attach *at);
 
 #endif /* BUS_ATTACH_H */

@@ -44,6 +44,7 @@ int bus_memory_renew(struct bus_memory *mem, int slot);
  */
 void bus_memory_nic_gone(struct bus_memory *mem);
 
+/** bus_memory_fini() - unmap the BAR, close its memory and that of the slots. */
 void bus_memory_fini(struct bus_memory *mem);
 
 #endif /* BUS_MEMORY_H */

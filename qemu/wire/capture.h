@@ -24,6 +24,7 @@ void capture_frame(struct capture *c, struct frame *f);
 /** capture_flush() - bring the file up to date. */
 void capture_flush(struct capture *c);
 
+/** capture_close() - write what is left and close the file. */
 void capture_close(struct capture *c);
 
 #endif /* CAPTURE_H */

@@ -61,6 +61,7 @@ int link_side_doorbell(const struct link_side *ls);
 /** link_side_sleep() - see link_ring_sleep(). */
 void link_side_sleep(struct link_side *ls, bool on);
 
+/** link_side_fini() - unmap and close the ring, and end its server. */
 void link_side_fini(struct link_side *ls);
 
 #endif /* LINK_SIDE_H */

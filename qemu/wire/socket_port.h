@@ -75,6 +75,7 @@ bool socket_port_drain(struct socket_port *sp, uint64_t now_ns);
 /** socket_port_due() - when to do so again; UINT64_MAX: nothing waits. */
 uint64_t socket_port_due(const struct socket_port *sp, uint64_t now_ns);
 
+/** socket_port_fini() - close the sockets; frames that wait are lost. */
 void socket_port_fini(struct socket_port *sp);
 
 #endif /* SOCKET_PORT_H */
