@@ -36,7 +36,9 @@ check-shared: ## source: words of shared memory are accessed once, by named acce
 check-memory-tests: ## source: the tests named in docs/MEMORY-TESTS.md exist
 check-breaks: ## source: what the deliberate breaks of the tests replace is there
 check-docs: ## source: links, files, targets and options that the documents name exist
-check-layers check-shared check-abi check-packages check-memory-tests check-breaks check-docs:
+check-style: ## source: sizes of files and functions, where functions are declared, names, copies
+check-commits: ## source: new commits say one thing, and why
+check-style check-commits check-layers check-shared check-abi check-packages check-memory-tests check-breaks check-docs:
 	@tools/check/$(subst -,_,$@).py && echo "$@: ok"
 abi-golden: ## source: accept the layout as it is now
 	@tools/check/check_abi.py --rewrite && echo "$@: ok"

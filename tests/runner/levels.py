@@ -21,7 +21,8 @@ AGAIN = "tests again on another board"
 STATIC = ("lint-format", "lint-cppcheck", "lint-sparse", "kmod-lint",
           "check-layers", "check-purity", "check-endian", "check-shared",
           "check-abi", "check-spec", "check-sources", "check-packages",
-          "check-memory-tests", "check-breaks", "check-docs")
+          "check-memory-tests", "check-breaks", "check-docs", "check-style",
+          "check-commits")
 
 
 def level(name, *commands, **options):
@@ -40,6 +41,7 @@ GROUPS = {
               apart="build", timeout=3000)],
     "static": [
         level("static checks", "tests/runner/test_run.py", "tests/runner/test_layers.py",
+              "tests/runner/test_style.py",
               *(f"make -s {t}" for t in STATIC), jobs=2)],
     "unit": [level("unit host", "$(UNIT_PROGS)", jobs=2)],
     "corpora": [
