@@ -234,7 +234,8 @@ class Client:
 class Evictor(threading.Thread):
     """An administrator who asks any region of a host back, again and again."""
 
-    YOUNG = 64  # places in the table of objects: where a living one is likely
+    YOUNG = 64  # ids: of the last ones given one that lives is likely
+    ROUNDS = 32  # between two of its own: these push living ones out of that
 
     def __init__(self, path):
         super().__init__(daemon=True)
@@ -244,9 +245,12 @@ class Evictor(threading.Thread):
 
     def run(self):
         rng = random.Random(1)
+        turn = 0
         while not self.over:
-            last = self.client.pd()  # ids are given one after the other
-            self.client.obj(PD_FREE, last)
+            if turn % self.ROUNDS == 0:
+                last = self.client.pd()  # ids are given one after the other
+                self.client.obj(PD_FREE, last)
+            turn += 1
             for _ in range(8):
                 ident = last - 1 - rng.randrange(self.YOUNG)
                 self.evicted += self.client.obj(EVICT, ident,
