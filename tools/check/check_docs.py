@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""check_docs.py - what README.md, CONTRIBUTING.md and docs/**/*.md point at is
-there: links and their headings, files, `make` targets, options of programs. And
+"""check_docs.py - what the documents of the top folder, README.md of any folder and
+docs/**/*.md point at is there: links and their headings, files, `make` targets, options of programs. And
 tables are tables."""
 
 import glob
@@ -100,7 +100,8 @@ def main():
     options = read(*tree("host_driver/**/*.c"), *tree("qemu/**/*.c"),
                    *tree("tests/**/*.c"), *tree("hal/soft/*.c"))
     bad = []
-    for name in ["README.md", "CONTRIBUTING.md"] + tree("docs/**/*.md"):
+    for name in sorted({*tree("*.md"), *tree("docs/**/*.md"),
+                        *(n for n in tree("**/README.md") if not n.startswith(f"build{os.sep}"))}):
         text = read(name)
         bad += [f"{name}: {why}" for why in [
             *bad_links(name, text), *torn_tables(text), *bad_commands(text, targets, options),
