@@ -35,7 +35,7 @@ check-packages: ## source: packages.txt names all that is needed
 check-shared: ## source: words of shared memory are accessed once, by named accessors
 check-memory-tests: ## source: the tests named in docs/MEMORY-TESTS.md exist
 check-breaks: ## source: what the deliberate breaks of the tests replace is there
-check-docs: ## source: links, files, targets and options that the documents name exist
+check-docs: ## source: links, files, functions, targets and options that the documents name exist
 check-style: ## source: sizes of files and functions, where functions are declared, names, copies
 check-commits: ## source: new commits say one thing, and why
 check-style check-commits check-layers check-shared check-abi check-packages check-memory-tests check-breaks check-docs:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """check_docs.py - what the documents of the top folder, README.md of any folder and
-docs/**/*.md point at is there: links and their headings, files, `make` targets, options of programs. And
-tables are tables."""
+docs/**/*.md point at is there: links and their headings, files, functions, `make` targets, options of
+programs. And tables are tables."""
 
 import glob
 import os
@@ -14,6 +14,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
 FOLDERS = [d for d in os.listdir(ROOT) if os.path.isdir(os.path.join(ROOT, d))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"`((?:%s)/[A-Za-z0-9_./-]+)`" % "|".join(FOLDERS))
+# A name of ours has two words; what a system calls mostly has one.
+FUNCTION = re.compile(r"`([a-z]\w*_\w+)\(\)`")
 # build/ is made; what a reader makes, and any test or source, are not there.
 NOT_THERE = re.compile(r"^build/|\bmine\b|/test_x\.")
 TARGETS = re.compile(r"^[$#]? *make((?: +[^ ]+)+)")
@@ -99,12 +101,16 @@ def main():
         "Makefile", *tree("mk/*.mk")), re.M) for t in line.split()}
     options = read(*tree("host_driver/**/*.c"), *tree("qemu/**/*.c"),
                    *tree("tests/**/*.c"), *tree("hal/soft/*.c"))
+    known = set(re.findall(r"\w+", read(*(
+        n for pattern in ("**/*.[chS]", "**/*.py", "**/*.pml")
+        for n in tree(pattern) if not n.startswith(f"build{os.sep}")))))
     bad = []
     for name in sorted({*tree("*.md"), *tree("docs/**/*.md"),
                         *(n for n in tree("**/README.md") if not n.startswith(f"build{os.sep}"))}):
         text = read(name)
         bad += [f"{name}: {why}" for why in [
             *bad_links(name, text), *torn_tables(text), *bad_commands(text, targets, options),
+            *(f"no function {f}()" for f in sorted({*FUNCTION.findall(text)} - known)),
             *(f"no file {p}" for p in PATH.findall(text)
               if not NOT_THERE.search(p) and not there(p)
               and not there("host_driver/" + p))]]
