@@ -330,7 +330,7 @@ struct unic_ctl_mr_advise {
 
 /*
  * MR_ALLOC. A window, sub-region, fast or indirect region (docs/DESIGN.md section
- * 7), not valid yet. The reply is a unic_ctl_mr_reg_reply; refusals as MR_REG,
+ * 6.3), not valid yet. The reply is a unic_ctl_mr_reg_reply; refusals as MR_REG,
  * with the same tail. It ends by MR_DEREG, or with an EVICTED upcall of its own
  * when a region ends that it is made of.
  */
@@ -698,7 +698,7 @@ enum unic_ctl_conn_state {
 /* ------------------------------------------------------------ remote files */
 
 /*
- * KIO. The driver's own page service (docs/DESIGN.md section 9): files that the
+ * KIO. The driver's own page service (docs/DESIGN.md section 16): files that the
  * driver of another host exports, by name. No HELLO, no memory of the NIC: the
  * bytes go through this socket, whose messages may be UNIC_CTL_KIO_MSG_MAX long
  * for it. A request's tail is the name, and behind it what is written; the reply's

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * unic_kio.h - what the page services of two drivers say to each other (docs/DESIGN.md
- * section 9), over a connection to service UNIC_KIO_SERVICE.
+ * section 16), over a connection to service UNIC_KIO_SERVICE.
  *
  *   READ, LIST        -->              (with a token of the client's)
  *                     <-- ANSWER       control part of a tagged message whose

@@ -600,7 +600,7 @@ struct unic_cmd_mr {
 };
 
 /*
- * Forms: regions made of other regions (docs/DESIGN.md section 7). MR_ALLOC
+ * Forms: regions made of other regions (docs/DESIGN.md section 6.3). MR_ALLOC
  * gives one that is not valid yet: it has an STag, the elements it will need,
  * and, if fast, its TLB entries. It is made valid by MR_MAKE or a work request
  * (abi/unic_queue.h), not any more by MR_INVAL, LOCAL_INV or a SEND with

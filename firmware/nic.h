@@ -35,7 +35,7 @@ void unic_nic_init(struct unic_nic *nic, struct unic_port *port);
  * looks for it.
  *
  * How long a round can be, in instructions and by step, is stated in
- * docs/DESIGN.md, section 16; `make bench-insn` measures the worst case of each.
+ * docs/evidence/rounds.md; `make bench-insn` measures the worst case of each.
  * What grows with a table there is one round's work for all of it.
  *
  * Returns 0: there may be more, poll again at once. Otherwise the NIC time in

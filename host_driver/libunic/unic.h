@@ -355,7 +355,7 @@ int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 /* -------------------------------------------------------------- forms */
 
 /*
- * Regions made of regions (docs/DESIGN.md section 7). Each is a struct unic_mr,
+ * Regions made of regions (docs/DESIGN.md section 6.3). Each is a struct unic_mr,
  * ends by unic_dereg_mr(), and also when a region ends that it is made of:
  * UNIC_EV_EVICTED of its own. iova and stag are those of now; length and addr
  * are not kept.

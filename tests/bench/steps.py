@@ -6,8 +6,8 @@ tests/bench/steps.json states for each the bound in instructions on the Cortex-A
 (tables of virt) and on the Cortex-M3 (tables of mps2-an385), and what it grows
 with: "a constant" is a number of things that the code limits itself to, all else
 is work for a whole table or ring in one round. Fails when a count is above its
-bound, or has none, or when the table of docs/DESIGN.md says something else;
-`--table` writes that.
+bound, or has none, or when the table of docs/evidence/rounds.md says something
+else; `--table` writes that.
 """
 import json
 import os
@@ -16,7 +16,7 @@ import sys
 import insn
 
 BOUNDS = os.path.join(insn.HERE, "steps.json")
-DESIGN = os.path.join(insn.ROOT, "docs", "DESIGN.md")
+DOCUMENT = os.path.join(insn.ROOT, "docs", "evidence", "rounds.md")
 BEGIN, END = "<!-- steps.json -->", "<!-- end of steps.json -->"
 IMAGES = "steps.elf", "steps_qp.elf"
 
@@ -28,7 +28,7 @@ def counts(where, qemu):
 
 
 def table(bounds):
-    """As docs/DESIGN.md has it."""
+    """As docs/evidence/rounds.md has it."""
     lines = ["| step | case | A15 | M3 | grows with |",
              "| --- | --- | --: | --: | --- |"]
     step = None
@@ -41,12 +41,12 @@ def table(bounds):
 
 def document(bounds, write):
     """True: its table says what the bounds are. @write: make it so."""
-    text = open(DESIGN).read()
+    text = open(DOCUMENT).read()
     begin = text.index(BEGIN) + len(BEGIN)
     end = text.index(END)
     new = text[:begin] + "\n\n" + table(bounds) + "\n\n" + text[end:]
     if write:
-        with open(DESIGN, "w") as f:
+        with open(DOCUMENT, "w") as f:
             f.write(new)
     return write or new == text
 
@@ -61,7 +61,7 @@ def main():
     bad = [f"{name}: stated, not measured" for name in bounds
            if name not in a15]
     if not document(bounds, False):
-        bad.append("docs/DESIGN.md: another table (steps.py --table)")
+        bad.append("docs/evidence/rounds.md: another table (steps.py --table)")
     print(f"{'longest round of work':34}{'A15':>8}{'bound':>8}"
           f"{'M3':>8}{'bound':>8}  grows with")
     for name, n in a15.items():

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * kernel.h - a part of the driver that uses the NIC itself: a process slot whose
- * queues and buffers are named by bus addresses (docs/DESIGN.md section 9), one
+ * queues and buffers are named by bus addresses (docs/DESIGN.md section 6.4), one
  * queue pair in it, and commands by the driver's mailbox.
  */
 #ifndef EVAL_KERNEL_H

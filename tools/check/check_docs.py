@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """check_docs.py - what the documents of the top folder, README.md of any folder and
 docs/**/*.md point at is there: links and their headings, files, functions, `make` targets, options of
-programs. And tables are tables."""
+programs. So are the sections of DESIGN.md and MEMORY.md that sources and documents
+cite. And tables are tables."""
 
 import glob
 import os
@@ -16,6 +17,8 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"`((?:%s)/[A-Za-z0-9_./-]+)`" % "|".join(FOLDERS))
 # A name of ours has two words; what a system calls mostly has one.
 FUNCTION = re.compile(r"`([a-z]\w*_\w+)\(\)`")
+# As a comment may break it: "DESIGN.md,\n * section 6.3".
+SECTION = re.compile(r"\b(DESIGN|MEMORY)\.md[)\],]*[\s*]+section[\s*]+(\d+(?:\.\d+)?)")
 # build/ is made; what a reader makes, and any test or source, are not there.
 NOT_THERE = re.compile(r"^build/|\bmine\b|/test_x\.")
 TARGETS = re.compile(r"^[$#]? *make((?: +[^ ]+)+)")
@@ -78,6 +81,12 @@ def torn_tables(text):
         before = line
 
 
+def bad_sections(text, sections):
+    for document, number in SECTION.findall(text):
+        if number not in sections[document]:
+            yield f"no section {number} in {document}.md"
+
+
 def bad_commands(text, targets, options):
     for command in commands(text):
         for words in TARGETS.findall(command):
@@ -101,15 +110,19 @@ def main():
         "Makefile", *tree("mk/*.mk")), re.M) for t in line.split()}
     options = read(*tree("host_driver/**/*.c"), *tree("qemu/**/*.c"),
                    *tree("tests/**/*.c"), *tree("hal/soft/*.c"))
-    known = set(re.findall(r"\w+", read(*(
-        n for pattern in ("**/*.[chS]", "**/*.py", "**/*.pml")
-        for n in tree(pattern) if not n.startswith(f"build{os.sep}")))))
-    bad = []
+    sources = {n: read(n) for pattern in ("**/*.[chS]", "**/*.py", "**/*.pml")
+               for n in tree(pattern) if not n.startswith(f"build{os.sep}")}
+    known = set(re.findall(r"\w+", "".join(sources.values())))
+    sections = {d: set(re.findall(r"^##+ (\d+(?:\.\d+)?)", read(f"docs/{d}.md"), re.M))
+                for d in ("DESIGN", "MEMORY")}
+    bad = [f"{name}: {why}" for name, text in sources.items()
+           for why in bad_sections(text, sections)]
     for name in sorted({*tree("*.md"), *tree("docs/**/*.md"),
                         *(n for n in tree("**/README.md") if not n.startswith(f"build{os.sep}"))}):
         text = read(name)
         bad += [f"{name}: {why}" for why in [
-            *bad_links(name, text), *torn_tables(text), *bad_commands(text, targets, options),
+            *bad_links(name, text), *torn_tables(text), *bad_sections(text, sections),
+            *bad_commands(text, targets, options),
             *(f"no function {f}()" for f in sorted({*FUNCTION.findall(text)} - known)),
             *(f"no file {p}" for p in PATH.findall(text)
               if not NOT_THERE.search(p) and not there(p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * region_derived.c - regions made of others, and regions made anew (docs/DESIGN.md section
- * 7). The NIC knows what depends on what; here a form is a region that pins
+ * 6.3). The NIC knows what depends on what; here a form is a region that pins
  * nothing, because what it is made of does.
  */
 #include "region/region_derived.h"
