@@ -85,7 +85,7 @@ inline ring(o)
 	seen[o] = mem[TAIL + o]
 }
 
-/* unic_proc_take(); doorbells() of loop_data.c */
+/* unic_proc_take(); poll_doorbells() of provider_loop_data.c */
 active proctype nic()
 {
 	byte taken, seq, at, n, what;

@@ -20,7 +20,7 @@
  * @bounds small: -DRING=1 -DEVTS=2 -DCMDS=2 -DORD=2 -DEVI=1 -DSB=1
  * @bounds full: -DRING=2 -DEVTS=3 -DCMDS=3 -DORD=2 -DEVI=2 -DSB=2
  * @mutant 1: INV-1: set_armed() has no barrier between flag and last look
- * @mutant 2: INV-1: wake() has no barrier between index and flag
+ * @mutant 2: INV-1: wake_nic() has no barrier between index and flag
  * @mutant 3: INV-1: the NIC sleeps without a look after arming
  * @mutant 4: INV-1: unic_mbox_flush() has no barrier before want_irq
  * @mutant 5: INV-1: the driver's wish has no barrier before its last look
@@ -231,7 +231,7 @@ active proctype nic()
 #endif
 		:: !worked && armed ->
 end_sleep:		atomic {
-				if /* unic_port_sleep(): doorbell or timer */
+				if /* virt_port_sleep(): doorbell or timer */
 				:: bell -> bell = false
 				:: ord_left || evi_left
 				:: ord_due && ROOM_NOW(KEPT) /* RETRY_NS */
@@ -247,7 +247,7 @@ end_sleep:		atomic {
 
 /* ---------------------------------------------------------------- driver */
 
-/* unic_mbox_client_submit(): put_command(), wake() */
+/* unic_mbox_client_submit(): put_command(), wake_nic() */
 inline submit()
 {
 	atomic { nfull(sb_driver) ->

@@ -667,7 +667,7 @@ inline requests(i, other)
 	fi
 }
 
-/* reg_done(), dereg_done(), answer_done(), ack_done() */
+/* mr_reg_done(), dereg_done(), answer_done(), ack_done() */
 inline completion()
 {
 	cpl?op, i, inc, status, r, gen, ep;
@@ -776,7 +776,7 @@ end:	do
 	:: requests(0, 1)
 	:: requests(1, 0)
 
-	/* pump(): completions that are there, then the events before them */
+	/* provider_nic.c: poll_mailbox(): completions that are there, then the events before them */
 	:: atomic { ready && (nempty(evt) || nempty(cpl)) -> seen = len(evt) }
 #ifndef MUTANT_10
 		do

@@ -383,7 +383,7 @@ end_driver: do
 	:: cancel(2)
 	:: cancel(3)
 
-	/* pump(): completions, then the events that were there before them */
+	/* provider_nic.c: poll_mailbox(): completions, then the events that were there before them */
 	:: atomic { nempty(evt) || nempty(cpl) -> seen = len(evt) }
 		do
 		:: d_step { nempty(cpl) -> completion(); seen = len(evt) }
@@ -393,7 +393,7 @@ end_driver: do
 		:: d_step { seen && nempty(evt) -> event(); seen-- }
 		:: !seen -> break
 		od;
-		skip; /* unic_queue_tokens_settled(): what was told is known */
+		skip; /* unic_queue_settled(): what was told is known */
 		d_step {
 			key = 1;
 			do
