@@ -54,6 +54,12 @@ void kio_close(struct kio_peer *peer)
 	peer->fd = -1;
 }
 
+static int print_driver_ended(const struct kio_peer *peer, int err)
+{
+	return print_peer_error(
+		peer, "the driver ended; try again when it runs", err);
+}
+
 int64_t kio_send(struct kio_peer *peer, const struct kio_call *call)
 {
 	size_t name_bytes = strlen(call->name);
@@ -81,6 +87,8 @@ int64_t kio_send(struct kio_peer *peer, const struct kio_call *call)
 	do
 		n = sendmsg(peer->fd, &m, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
+	if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
+		return print_driver_ended(peer, errno);
 	if (n < 0)
 		return print_peer_error(peer, "the driver takes no request",
 					errno);
@@ -100,10 +108,7 @@ int kio_recv(struct kio_peer *peer, struct unic_ctl_kio_reply *reply,
 		return print_peer_error(peer, "the driver does not answer",
 					ETIMEDOUT);
 	if (n <= 0)
-		return print_peer_error(peer,
-					"the driver ended; try again when it "
-					"runs",
-					n ? errno : EPIPE);
+		return print_driver_ended(peer, n ? errno : EPIPE);
 	if ((size_t)n < sizeof(*reply) || (size_t)n > sizeof(peer->in))
 		return print_peer_error(
 			peer, "what answers is no unicd of this build", EPROTO);
