@@ -195,7 +195,7 @@ static __attribute__((noinline)) void hand_out_faults(struct unic_nic *nic)
 
 static inline void wake_faulted(struct unic_nic *nic)
 {
-	if (nic->misses.any_woken || nic->misses.ended)
+	if (nic->faults.any_woken || nic->faults.ended)
 		hand_out_faults(nic);
 }
 
@@ -216,7 +216,7 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 	wake_faulted(nic);
 	if (nic->now_ns >= nic->beat_ns) {
 		publish_beat(nic);
-		nic->uses.next_ns = 0;
+		nic->usages.next_ns = 0;
 	}
 	next = unic_proc_detaching(&nic->command);
 	nic->timers_ns = UINT64_MAX; /* a module may ask for less meanwhile */

@@ -283,8 +283,8 @@ static void build_usage_cpl(struct unic_command *nic, uint32_t proc,
 		cpl->used = unic_to_le32(nic->admission.waiting);
 	} else if (table == UNIC_TABLE_ELEMENT) {
 		cpl->limit = unic_to_le32(UNIC_ELEMENTS);
-		cpl->used = unic_to_le32(nic->forms.used);
-		cpl->holding = unic_to_le32(nic->forms.held[proc]);
+		cpl->used = unic_to_le32(nic->derived.used);
+		cpl->holding = unic_to_le32(nic->derived.held[proc]);
 		cpl->fair_share = unic_to_le32(UNIC_ELEMENTS_PROC);
 	}
 }

@@ -59,7 +59,7 @@ int unic_cmd_mr_make(struct unic_command *nic, const void *rec, void *out,
 {
 	const struct unic_cmd_mr_make *cmd = rec;
 	uint32_t n = unic_from_le32(cmd->n), mr = unic_from_le32(cmd->mr);
-	const struct unic_mr *m =
+	const struct unic_mr_ctx *m =
 		unic_mr_get(&nic->memory, mr, unic_from_le32(cmd->gen));
 	struct unic_derived_plan plan = {
 		.kinds = 0xff,
@@ -100,9 +100,9 @@ int unic_cmd_mr_inval(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list)
 {
 	const struct unic_cmd_mr *cmd = rec;
-	const struct unic_mr *m = unic_mr_get(&nic->memory,
-					      unic_from_le32(cmd->mr),
-					      unic_from_le32(cmd->gen));
+	const struct unic_mr_ctx *m = unic_mr_get(&nic->memory,
+						  unic_from_le32(cmd->mr),
+						  unic_from_le32(cmd->gen));
 	int err;
 
 	(void)out;
@@ -129,7 +129,7 @@ int unic_cmd_mr_rereg(struct unic_command *nic, const void *rec, void *out,
 		.length = unic_from_le64(cmd->length),
 		.n_pages = unic_from_le32(cmd->n_pages),
 	};
-	const struct unic_mr *m = unic_mr_get(&nic->memory, r.mr, r.gen);
+	const struct unic_mr_ctx *m = unic_mr_get(&nic->memory, r.mr, r.gen);
 	uint32_t i;
 	int err;
 

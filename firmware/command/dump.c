@@ -14,7 +14,7 @@ static bool tlb_row(struct unic_command *nic, uint32_t i, void *row)
 {
 	const struct unic_tlb_entry *e = &nic->tlb.entry[i];
 	struct unic_row_tlb *r = row;
-	const struct unic_mr *mr;
+	const struct unic_mr_ctx *mr;
 
 	if (e->tag == UNIC_TLB_NO_TAG)
 		return false;
@@ -32,7 +32,7 @@ static bool tlb_row(struct unic_command *nic, uint32_t i, void *row)
 
 static bool mr_row(struct unic_command *nic, uint32_t i, void *row)
 {
-	const struct unic_mr *m = &nic->mrs.mr[i];
+	const struct unic_mr_ctx *m = &nic->mrs.mr[i];
 	struct unic_row_mr *r = row;
 
 	if (m->state == UNIC_MR_FREE)
@@ -45,7 +45,7 @@ static bool mr_row(struct unic_command *nic, uint32_t i, void *row)
 		(uint16_t)(m->n_tokens +
 			   unic_dependents_count(&nic->memory, (uint16_t)i)));
 	r->pd = unic_to_le16(m->pd);
-	r->kind = nic->forms.form[i].kind;
+	r->kind = nic->derived.form[i].kind;
 	r->state = m->state;
 	r->rights = m->rights;
 	r->mr_class = m->mr_class;
@@ -153,7 +153,7 @@ static bool qp_row(struct unic_command *nic, uint32_t i, void *row)
 
 static bool cq_row(struct unic_command *nic, uint32_t i, void *row)
 {
-	const struct unic_cq *cq = &nic->cqs.cq[i];
+	const struct unic_cq_ctx *cq = &nic->cqs.cq[i];
 	struct unic_row_cq *r = row;
 
 	if (!cq->used)

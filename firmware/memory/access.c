@@ -27,7 +27,7 @@ _Static_assert(UNIC_EBOUNDS - UNIC_ESTAG == 3 &&
  * another process is none.
  */
 int __attribute__((noinline, cold))
-unic_access_refused(struct unic_memory *nic, const struct unic_mr *mr,
+unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
 		    uint32_t stag, uint16_t pd, uint32_t need)
 {
 	uint32_t proc = nic->mrs.pd[pd].proc, own = mr->pd;
@@ -55,7 +55,7 @@ unic_access_refused(struct unic_memory *nic, const struct unic_mr *mr,
  * Bounds, for @len > 0. Wrap-safe: an iova below the region's makes an offset
  * above any length.
  */
-static inline bool is_in_bounds(const struct unic_mr *mr, uint64_t iova,
+static inline bool is_in_bounds(const struct unic_mr_ctx *mr, uint64_t iova,
 				uint64_t len)
 {
 	uint64_t off = iova - mr->iova;
@@ -73,7 +73,7 @@ struct spot {
 		room; /* bytes before it and from it on, in its page */
 };
 
-static inline uint32_t page_of(const struct unic_mr *mr, uint64_t iova)
+static inline uint32_t page_of(const struct unic_mr_ctx *mr, uint64_t iova)
 {
 	uint32_t shift = mr->page_shift, size = 1u << shift;
 
@@ -83,7 +83,8 @@ static inline uint32_t page_of(const struct unic_mr *mr, uint64_t iova)
 }
 
 static inline struct spot lookup_tlb(const struct unic_memory *nic,
-				     const struct unic_mr *mr, uint64_t iova)
+				     const struct unic_mr_ctx *mr,
+				     uint64_t iova)
 {
 	uint32_t size = 1u << mr->page_shift, page = page_of(mr, iova);
 	const struct unic_tlb *tlb = &nic->tlb;
@@ -105,8 +106,9 @@ static inline uint32_t min_offset(uint32_t n, uint64_t off)
 
 /* What region @mr has of the page of @iova, unless the region begins or ends in
  * it. */
-static inline struct unic_spot
-clip_to_region(const struct unic_mr *mr, uint64_t iova, const struct spot *at)
+static inline struct unic_spot clip_to_region(const struct unic_mr_ctx *mr,
+					      uint64_t iova,
+					      const struct spot *at)
 {
 	uint64_t off = iova - mr->iova;
 
@@ -117,8 +119,9 @@ clip_to_region(const struct unic_mr *mr, uint64_t iova, const struct spot *at)
 	};
 }
 
-bool unic_access_spot(const struct unic_memory *nic, const struct unic_mr *mr,
-		      uint64_t iova, struct unic_spot *out)
+bool unic_access_spot(const struct unic_memory *nic,
+		      const struct unic_mr_ctx *mr, uint64_t iova,
+		      struct unic_spot *out)
 {
 	struct spot at = lookup_tlb(nic, mr, iova);
 
@@ -141,7 +144,7 @@ static int __attribute__((noinline))
 lookup_cached(struct unic_memory *nic, uint16_t idx, uint64_t iova,
 	      uint32_t len, struct spot *at)
 {
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint32_t size = 1u << mr->page_shift, in_page;
 	int r;
 
@@ -183,7 +186,7 @@ cached_xlate(struct unic_memory *nic, struct unic_piece *out)
 inline bool unic_xlate_near(const struct unic_memory *nic, uint16_t mr,
 			    uint64_t iova, uint32_t len, struct unic_piece *out)
 {
-	const struct unic_mr *m = &nic->mrs.mr[mr];
+	const struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 	struct spot at;
 
 	UNIC_IN_REGISTER(m);
@@ -207,7 +210,7 @@ inline int unic_xlate(struct unic_memory *nic, uint16_t mr, uint64_t iova,
  * The end of an access to another page than that of the window: @at, where @iova
  * was found, becomes the window, and as much of @len as lies there the piece.
  */
-static inline int set_window(struct unic_memory *nic, struct unic_mr *mr,
+static inline int set_window(struct unic_memory *nic, struct unic_mr_ctx *mr,
 			     uint32_t idx, uint64_t iova, uint32_t len,
 			     const struct unic_spot *at, struct unic_piece *out)
 {
@@ -227,7 +230,7 @@ static inline int set_window(struct unic_memory *nic, struct unic_mr *mr,
 
 /* No bytes: bounds are not checked, nothing is translated. */
 static int __attribute__((noinline, cold))
-access_zero_len(struct unic_memory *nic, struct unic_mr *mr,
+access_zero_len(struct unic_memory *nic, struct unic_mr_ctx *mr,
 		struct unic_piece *out)
 {
 	unic_mr_used(nic, mr, 0);
@@ -242,7 +245,7 @@ access_zero_len(struct unic_memory *nic, struct unic_mr *mr,
  * halves may change anywhere in a form: there the window ends, and the piece.
  */
 static int __attribute__((noinline, cold))
-derived_page(struct unic_memory *nic, struct unic_mr *mr, uint64_t iova,
+derived_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
 	     uint32_t len, struct unic_piece *out)
 {
 	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
@@ -258,7 +261,7 @@ derived_page(struct unic_memory *nic, struct unic_mr *mr, uint64_t iova,
 
 /* As the end of unic_access_page(), but for a cached entry. */
 static int __attribute__((noinline, cold))
-cached_page(struct unic_memory *nic, struct unic_mr *mr, uint64_t iova,
+cached_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
 	    uint32_t len, struct unic_piece *out)
 {
 	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
@@ -278,7 +281,7 @@ cached_page(struct unic_memory *nic, struct unic_mr *mr, uint64_t iova,
 }
 
 int __attribute__((noinline))
-unic_access_page(struct unic_memory *nic, struct unic_mr *mr, uint64_t iova,
+unic_access_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
 		 uint32_t len, struct unic_piece *out)
 {
 	struct unic_spot of_mr;
@@ -308,7 +311,7 @@ int unic_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		  uint32_t need, uint64_t iova, uint64_t len)
 {
 	uint16_t idx = (uint16_t)(stag >> UNIC_MR_IDX_SHIFT);
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	if (!unic_mr_opens(mr, stag, pd) || !unic_mr_grants(mr, need) ||
 	    !is_in_bounds(mr, iova, len))

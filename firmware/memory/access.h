@@ -62,28 +62,29 @@ int unic_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		  uint32_t need, uint64_t iova, uint64_t len);
 
 /** unic_access_spot() - the spot (translate.h) of @iova, if @mr has an entry for it. */
-bool unic_access_spot(const struct unic_memory *nic, const struct unic_mr *mr,
-		      uint64_t iova, struct unic_spot *out);
+bool unic_access_spot(const struct unic_memory *nic,
+		      const struct unic_mr_ctx *mr, uint64_t iova,
+		      struct unic_spot *out);
 
 /* Off the straight path: no STag, PD or right opens @mr. The error, counted. */
-int unic_access_refused(struct unic_memory *nic, const struct unic_mr *mr,
+int unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
 			uint32_t stag, uint16_t pd, uint32_t need);
 
 /*
  * Beside the window of @mr, which opened: bounds, then another page, which
  * becomes the window. Otherwise as unic_access().
  */
-int unic_access_page(struct unic_memory *nic, struct unic_mr *mr, uint64_t iova,
-		     uint32_t len, struct unic_piece *out);
+int unic_access_page(struct unic_memory *nic, struct unic_mr_ctx *mr,
+		     uint64_t iova, uint32_t len, struct unic_piece *out);
 
-/* STag valid, PD. One comparison for both: struct unic_mr. */
-static inline bool unic_mr_opens(const struct unic_mr *mr, uint32_t stag,
+/* STag valid, PD. One comparison for both: struct unic_mr_ctx. */
+static inline bool unic_mr_opens(const struct unic_mr_ctx *mr, uint32_t stag,
 				 uint16_t pd)
 {
 	return mr->lock == (stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT);
 }
 
-static inline bool unic_mr_grants(const struct unic_mr *mr, uint32_t need)
+static inline bool unic_mr_grants(const struct unic_mr_ctx *mr, uint32_t need)
 {
 	return !(need & ~(uint32_t)mr->rights);
 }
@@ -93,15 +94,15 @@ static inline bool unic_mr_grants(const struct unic_mr *mr, uint32_t need)
  * Wrap-safe: behind the window and before it, more bytes are left to its end
  * than it has.
  */
-static inline bool unic_mr_in_window(const struct unic_mr *mr, uint32_t iova,
-				     uint32_t len)
+static inline bool unic_mr_in_window(const struct unic_mr_ctx *mr,
+				     uint32_t iova, uint32_t len)
 {
 	uint32_t room = mr->win_end - iova;
 
 	return room <= mr->win_bytes && len <= room;
 }
 
-static inline void unic_mr_used(struct unic_memory *nic, struct unic_mr *mr,
+static inline void unic_mr_used(struct unic_memory *nic, struct unic_mr_ctx *mr,
 				uint32_t len)
 {
 	mr->uses++;
@@ -111,7 +112,7 @@ static inline void unic_mr_used(struct unic_memory *nic, struct unic_mr *mr,
 }
 
 /* An access check of @len bytes that nothing came of. */
-static inline void unic_mr_not_used(struct unic_mr *mr, uint32_t len)
+static inline void unic_mr_not_used(struct unic_mr_ctx *mr, uint32_t len)
 {
 	mr->uses--;
 	if (unlikely(__builtin_sub_overflow(mr->bytes, len, &mr->bytes)))
@@ -128,7 +129,7 @@ static inline bool unic_mr_cached_at(const struct unic_memory *nic, uint16_t mr)
 /* Nobody uses it. LIVE tokens end when it drains, so those left are CLAIMED: a
  * message is on its way through each. Forms made of it close with it, and leave
  * it when they are idle. */
-static inline bool unic_mr_idle(const struct unic_mr *mr)
+static inline bool unic_mr_idle(const struct unic_mr_ctx *mr)
 {
 	return !mr->holds && !mr->dmas && !mr->n_tokens && !mr->deps;
 }
@@ -140,7 +141,7 @@ unic_access_inline(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		   struct unic_piece *out)
 {
 	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT;
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	//@ assert apart: \separated(out, mr);
 	UNIC_IN_REGISTER(mr);

@@ -37,7 +37,7 @@ static uint16_t stamp_now(const struct unic_memory *nic)
 
 static uint32_t bare_regions(const struct unic_memory *nic, uint32_t proc)
 {
-	return (uint32_t)nic->cache.regions[proc] + nic->forms.bare[proc];
+	return (uint32_t)nic->cache.regions[proc] + nic->derived.bare[proc];
 }
 
 /* Shares shrink when others come; what is kept for these does not. */
@@ -75,7 +75,7 @@ int unic_cache_check(struct unic_memory *nic, const struct unic_mr_args *a,
 
 void unic_cache_adopt(struct unic_memory *nic, uint16_t idx, uint32_t table)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	nic->cache.of[idx] = (struct unic_cached_mr){
 		.base = mr->tlb_base,
@@ -91,7 +91,7 @@ static bool is_demand(const struct unic_memory *nic, uint16_t mr)
 	return nic->cache.of[mr].table == UNIC_NO_TABLE;
 }
 
-void unic_cache_hold(struct unic_memory *nic, const struct unic_span *span,
+void unic_cache_hold(struct unic_memory *nic, const struct unic_mr_span *span,
 		     uint32_t n)
 {
 	nic->cache.held = span;
@@ -145,7 +145,7 @@ static void ring_remove(struct unic_cache *c, uint32_t proc, unic_tlb_idx i)
 }
 
 /* Does the region show this page in its window? */
-static bool is_in_window(const struct unic_mr *mr,
+static bool is_in_window(const struct unic_mr_ctx *mr,
 			 const struct unic_tlb_entry *e)
 {
 	uint64_t at = (uint64_t)mr->win_bus << 32 |
@@ -154,7 +154,7 @@ static bool is_in_window(const struct unic_mr *mr,
 	return mr->win_bytes && !((at ^ e->bus) >> mr->page_shift);
 }
 
-static void close_window(struct unic_mr *mr, const struct unic_tlb_entry *e)
+static void close_window(struct unic_mr_ctx *mr, const struct unic_tlb_entry *e)
 {
 	if (is_in_window(mr, e))
 		mr->win_bytes = 0;
@@ -166,7 +166,7 @@ static void drop_entry(struct unic_memory *nic, unic_tlb_idx i, bool tell)
 	struct unic_cache *c = &nic->cache;
 	struct unic_tlb_entry *e = &nic->tlb.entry[i];
 	uint16_t idx = (uint16_t)unic_tlb_mr(e->tag);
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint32_t page = e->tag - c->of[idx].base;
 	bool had;
 
@@ -385,7 +385,7 @@ static bool make_entry_room(struct unic_memory *nic, uint32_t proc)
 static void insert_entry(struct unic_memory *nic, uint16_t idx, uint32_t page,
 			 uint64_t bus, bool wanted)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	struct unic_cache *c = &nic->cache;
 	struct unic_tlb *tlb = &nic->tlb;
 	unic_tlb_idx i = tlb->free_head;
@@ -409,7 +409,7 @@ static void insert_entry(struct unic_memory *nic, uint16_t idx, uint32_t page,
 }
 
 /* One region cannot have all of a table that is larger than its count. */
-static inline bool can_add_page(const struct unic_mr *mr)
+static inline bool can_add_page(const struct unic_mr_ctx *mr)
 {
 	return UNIC_TLB_ENTRIES <= UINT16_MAX || mr->n_pages < UINT16_MAX;
 }

@@ -30,7 +30,7 @@
 struct unic_memory;
 struct unic_mr_args;
 
-/* What the NIC knows of a region of this kind beside its struct unic_mr, whose
+/* What the NIC knows of a region of this kind beside its struct unic_mr_ctx, whose
  * n_pages and filled count the entries it has now. */
 struct unic_cached_mr {
 	uint32_t base;	 /* its real UNIC_TLB_BASE */
@@ -64,8 +64,8 @@ struct unic_cache {
 	/* the last entry for which there was no room: whose, and until when the
 	 * reaper is to see to it; see unic_cache_short() */
 	uint64_t short_until_ns;
-	uint16_t short_proc;	      /* UNIC_PROCS: it has come */
-	const struct unic_span *held; /* see unic_cache_hold() */
+	uint16_t short_proc;		 /* UNIC_PROCS: it has come */
+	const struct unic_mr_span *held; /* see unic_cache_hold() */
 	uint32_t n_held;
 };
 
@@ -130,7 +130,7 @@ uint32_t unic_cache_drop(struct unic_memory *nic, uint16_t mr, uint32_t first,
 
 /** unic_cache_hold() - the received frame waits for DMA into these @n spans, which
  * stay as they are until the next call; 0: it waits no more. One at a time. */
-void unic_cache_hold(struct unic_memory *nic, const struct unic_span *span,
+void unic_cache_hold(struct unic_memory *nic, const struct unic_mr_span *span,
 		     uint32_t n);
 
 /** unic_cache_busy() - does DMA run through @mr, or wait to? */

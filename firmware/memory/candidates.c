@@ -7,15 +7,16 @@
 
 #include "memory/memory.h"
 
-_Static_assert(offsetof(struct unic_mr, uses) ==
-		       offsetof(struct unic_mr, last_use_ns) + sizeof(uint64_t),
+_Static_assert(offsetof(struct unic_mr_ctx, uses) ==
+		       offsetof(struct unic_mr_ctx, last_use_ns) +
+			       sizeof(uint64_t),
 	       "policies find the uses behind the last one");
 _Static_assert((UNIC_GHOSTS & (UNIC_GHOSTS - 1)) == 0 && UNIC_GHOSTS >= 4,
 	       "the table of ghosts is a power of two");
 
-#define FROM_USE(field)                              \
-	((int16_t)(offsetof(struct unic_mr, field) - \
-		   offsetof(struct unic_mr, last_use_ns)))
+#define FROM_USE(field)                                  \
+	((int16_t)(offsetof(struct unic_mr_ctx, field) - \
+		   offsetof(struct unic_mr_ctx, last_use_ns)))
 
 #define REAPER_US    1000u
 #define RESIDENCE_US 5000u
@@ -45,7 +46,7 @@ void unic_candidates_init(struct unic_memory *nic)
 
 void unic_candidate_add(struct unic_memory *nic, uint16_t mr)
 {
-	struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 
 	UNIC_IN_REGISTER(m);
 	if (m->mr_class == UNIC_CLASS_CONTROL || unic_mr_cached(m))
@@ -56,7 +57,7 @@ void unic_candidate_add(struct unic_memory *nic, uint16_t mr)
 
 void unic_candidate_remove(struct unic_memory *nic, uint16_t mr)
 {
-	struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 
 	if (!(m->flags & UNIC_MR_F_RING))
 		return;
@@ -69,7 +70,7 @@ void unic_candidate_remove(struct unic_memory *nic, uint16_t mr)
  * range. Not secret: who chooses ranges that collide mistakes his own regions
  * for one another.
  */
-uint32_t unic_candidate_identity(const struct unic_mr *m)
+uint32_t unic_candidate_identity(const struct unic_mr_ctx *m)
 {
 	uint32_t h = (uint32_t)m->iova ^
 		     (uint32_t)(m->iova >> 32) * 0x9e3779b1u;

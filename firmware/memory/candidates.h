@@ -13,7 +13,7 @@
 #include "arbiter/policy.h"
 #include "board.h"
 
-struct unic_mr;
+struct unic_mr_ctx;
 struct unic_memory;
 
 /* What it would hurt to take region i back, as last measured; see policy.h. */
@@ -49,6 +49,6 @@ void unic_candidate_remove(struct unic_memory *nic, uint16_t mr);
 
 /** unic_candidate_identity() - a hash that what comes back after an eviction has,
  * too: of process and range. */
-uint32_t unic_candidate_identity(const struct unic_mr *m);
+uint32_t unic_candidate_identity(const struct unic_mr_ctx *m);
 
 #endif /* UNIC_CANDIDATES_H */

@@ -10,7 +10,7 @@
 
 void unic_dependents_init(struct unic_memory *nic)
 {
-	struct unic_derived_regions *f = &nic->forms;
+	struct unic_derived_regions *f = &nic->derived;
 	uint32_t i;
 
 	memset(f, 0, sizeof(*f));
@@ -28,8 +28,8 @@ void unic_dependents_init(struct unic_memory *nic)
 static uint32_t find_free_run(const struct unic_memory *nic, uint16_t pd,
 			      uint32_t n)
 {
-	const struct unic_derived_regions *f = &nic->forms;
-	bool own = nic->physical.pd[pd];
+	const struct unic_derived_regions *f = &nic->derived;
+	bool own = nic->dma_mrs.pd[pd];
 	uint32_t kept = UNIC_ELEMENTS - UNIC_ELEMENTS_PROC, have = 0;
 	uint32_t i = own ? kept : 0, end = own ? UNIC_ELEMENTS : kept;
 
@@ -43,7 +43,7 @@ static uint32_t find_free_run(const struct unic_memory *nic, uint16_t pd,
 
 int unic_dependents_room(const struct unic_memory *nic, uint16_t pd, uint32_t n)
 {
-	uint32_t held = nic->forms.held[nic->mrs.pd[pd].proc];
+	uint32_t held = nic->derived.held[nic->mrs.pd[pd].proc];
 
 	if (held + n > UNIC_ELEMENTS_PROC || find_free_run(nic, pd, n) == NIL)
 		return -UNIC_EELEMENTS;
@@ -53,7 +53,7 @@ int unic_dependents_room(const struct unic_memory *nic, uint16_t pd, uint32_t n)
 void unic_dependents_alloc(struct unic_memory *nic, uint16_t mr, uint8_t kind,
 			   uint32_t n)
 {
-	struct unic_derived_regions *f = &nic->forms;
+	struct unic_derived_regions *f = &nic->derived;
 	struct unic_derived *form = &f->form[mr];
 	uint32_t first = find_free_run(nic, nic->mrs.mr[mr].pd, n), i;
 
@@ -73,7 +73,7 @@ void unic_dependents_alloc(struct unic_memory *nic, uint16_t mr, uint8_t kind,
 
 void unic_dependents_free(struct unic_memory *nic, uint16_t mr)
 {
-	struct unic_derived_regions *f = &nic->forms;
+	struct unic_derived_regions *f = &nic->derived;
 	struct unic_derived *form = &f->form[mr];
 	uint32_t i;
 
@@ -95,7 +95,7 @@ void unic_dependents_free(struct unic_memory *nic, uint16_t mr)
 void unic_dependents_make(struct unic_memory *nic, uint16_t mr, uint32_t i,
 			  const struct unic_element *e)
 {
-	struct unic_derived_regions *f = &nic->forms;
+	struct unic_derived_regions *f = &nic->derived;
 	struct unic_derived *form = &f->form[mr], *of = &f->form[e->mr];
 	uint16_t at = (uint16_t)(form->first + i);
 	struct unic_element *to = &f->element[at];
@@ -126,7 +126,7 @@ static void unlink_from(struct unic_derived_regions *f, struct unic_element *e)
 
 void unic_dependents_unmake(struct unic_memory *nic, uint16_t mr)
 {
-	struct unic_derived_regions *f = &nic->forms;
+	struct unic_derived_regions *f = &nic->derived;
 	struct unic_derived *form = &f->form[mr];
 	uint32_t i, n = form->used;
 
@@ -145,7 +145,7 @@ void unic_dependents_unmake(struct unic_memory *nic, uint16_t mr)
 
 uint16_t unic_dependents_list(struct unic_memory *nic, uint16_t mr)
 {
-	struct unic_derived_regions *f = &nic->forms;
+	struct unic_derived_regions *f = &nic->derived;
 	uint16_t i, todo = UNIC_MR_NIL;
 
 	for (i = f->form[mr].head; i != NIL; i = f->element[i].next) {
@@ -162,7 +162,7 @@ uint16_t unic_dependents_list(struct unic_memory *nic, uint16_t mr)
 
 uint16_t unic_dependents_unlist(struct unic_memory *nic, uint16_t form)
 {
-	struct unic_derived *f = &nic->forms.form[form];
+	struct unic_derived *f = &nic->derived.form[form];
 
 	f->marked = false;
 	return f->todo;
@@ -171,7 +171,7 @@ uint16_t unic_dependents_unlist(struct unic_memory *nic, uint16_t form)
 /* Each form once, however many of its elements lie here. */
 static uint32_t count_dependents(struct unic_memory *nic, uint16_t mr)
 {
-	struct unic_derived_regions *f = &nic->forms;
+	struct unic_derived_regions *f = &nic->derived;
 	uint32_t n = 0;
 	uint16_t i, o;
 
@@ -189,8 +189,8 @@ uint32_t unic_dependents_count(struct unic_memory *nic, uint16_t mr)
 {
 	uint32_t i;
 
-	if (!++nic->forms.stamp)
-		for (i = 0, nic->forms.stamp = 1; i < UNIC_MRS; i++)
-			nic->forms.form[i].stamp = 0;
+	if (!++nic->derived.stamp)
+		for (i = 0, nic->derived.stamp = 1; i < UNIC_MRS; i++)
+			nic->derived.form[i].stamp = 0;
 	return count_dependents(nic, mr);
 }

@@ -23,7 +23,7 @@
 
 static struct unic_derived *derived_of(struct unic_memory *nic, uint32_t idx)
 {
-	return &nic->forms.form[idx];
+	return &nic->derived.form[idx];
 }
 
 static uint32_t kind_bit(const struct unic_derived *form)
@@ -94,7 +94,7 @@ void unic_derived_build(struct unic_memory *nic,
 			struct unic_mr_result *out)
 {
 	uint16_t idx = unic_mr_make(nic, args);
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	unic_dependents_alloc(nic, idx, a->kind, elements_for(a));
 	mr->state = UNIC_MR_ACTIVE;
@@ -117,7 +117,7 @@ static int find_derived(const struct unic_memory *nic, uint32_t stag,
 			uint16_t pd)
 {
 	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT;
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	if (mr->stag != stag || mr->state == UNIC_MR_FREE ||
 	    (mr->flags & UNIC_MR_F_GONE) || mr->proc != nic->mrs.pd[pd].proc)
@@ -126,7 +126,7 @@ static int find_derived(const struct unic_memory *nic, uint32_t stag,
 		return -UNIC_EPD;
 	if (mr->state >= UNIC_MR_DRAINING)
 		return -UNIC_EEVICTED;
-	if (nic->forms.form[idx].kind == UNIC_FORM_PLAIN)
+	if (nic->derived.form[idx].kind == UNIC_FORM_PLAIN)
 		return -UNIC_ESTATE;
 	return (int)idx;
 }
@@ -165,7 +165,8 @@ static uint64_t sge_span(const struct unic_derived_plan *p, uint32_t i)
 /* Queues are not to be written into. A physical region is all that its owner has,
  * queues too; but it has no entries, so only a form that is searched finds
  * something there. */
-static bool is_closed(const struct unic_derived *form, const struct unic_mr *of)
+static bool is_closed(const struct unic_derived *form,
+		      const struct unic_mr_ctx *of)
 {
 	return of->mr_class == UNIC_CLASS_CONTROL &&
 	       (form->kind != UNIC_FORM_INDIRECT || !unic_mr_physical(of));
@@ -251,7 +252,7 @@ static inline uint32_t count_run_pages(const struct unic_sge *run,
 
 /* Is each page of @run, a range of @of, found there? */
 static inline bool is_run_mapped(const struct unic_memory *nic,
-				 const struct unic_mr *of,
+				 const struct unic_mr_ctx *of,
 				 const struct unic_sge *run, uint32_t shift)
 {
 	uint32_t in_page = (1u << shift) - 1u;
@@ -267,7 +268,7 @@ static inline bool is_run_mapped(const struct unic_memory *nic,
 
 /* Runs of whole pages, which must fit together in @mr. */
 static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
-						const struct unic_mr *mr,
+						const struct unic_mr_ctx *mr,
 						struct unic_derived_plan *p,
 						uint64_t bytes)
 {
@@ -280,7 +281,7 @@ static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
 	for (p->wrong = 0; p->wrong < p->n; p->wrong++) {
 		const struct unic_sge *sge = &p->list[p->wrong];
 		uint32_t idx = unic_from_le32(sge->lkey) >> UNIC_MR_IDX_SHIFT;
-		const struct unic_mr *of = &nic->mrs.mr[idx];
+		const struct unic_mr_ctx *of = &nic->mrs.mr[idx];
 
 		from = unic_from_le64(sge->iova);
 		to = from + unic_from_le32(sge->len);
@@ -296,7 +297,7 @@ static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
 
 /* Copy their addresses into the entries of @mr. */
 static __attribute__((noinline)) void
-copy_runs(struct unic_memory *nic, struct unic_mr *mr,
+copy_runs(struct unic_memory *nic, struct unic_mr_ctx *mr,
 	  const struct unic_derived_plan *p)
 {
 	uint32_t in_page = (1u << mr->page_shift) - 1u;
@@ -333,11 +334,11 @@ static int check_range(const struct unic_memory *nic,
 	return 0;
 }
 
-static void borrow_entries(struct unic_memory *nic, struct unic_mr *mr,
+static void borrow_entries(struct unic_memory *nic, struct unic_mr_ctx *mr,
 			   const struct unic_derived_plan *p)
 {
 	uint32_t of = unic_from_le32(p->list[0].lkey) >> UNIC_MR_IDX_SHIFT;
-	const struct unic_mr *m = &nic->mrs.mr[of];
+	const struct unic_mr_ctx *m = &nic->mrs.mr[of];
 
 	mr->page_shift = m->page_shift;
 	if (m->page_shift == NO_PAGES_SHIFT)
@@ -353,7 +354,7 @@ static void borrow_entries(struct unic_memory *nic, struct unic_mr *mr,
 static void link_elements(struct unic_memory *nic, uint16_t idx,
 			  const struct unic_derived_plan *p)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	struct unic_element e = { 0 };
 	uint32_t i;
 
@@ -374,7 +375,7 @@ static void link_elements(struct unic_memory *nic, uint16_t idx,
 static void open_derived(struct unic_memory *nic, uint16_t idx,
 			 const struct unic_derived_plan *p)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	mr->rights = p->rights;
 	mr->iova = p->iova;
@@ -389,7 +390,7 @@ static void open_derived(struct unic_memory *nic, uint16_t idx,
 /* Nothing of a form that was valid stays, but what it was allocated with. */
 static void shut_derived(struct unic_memory *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	struct unic_derived *form = derived_of(nic, idx);
 
 	unic_mr_close(nic, idx);
@@ -409,13 +410,13 @@ static void shut_derived(struct unic_memory *nic, uint16_t idx)
  * physical domain, as soon as no queue uses it; everything else is SHUT. */
 static int check_shut(const struct unic_memory *nic, uint16_t idx)
 {
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
-	uint8_t kind = nic->forms.form[idx].kind;
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
+	uint8_t kind = nic->derived.form[idx].kind;
 
 	if (mr->flags & UNIC_MR_F_SHUT)
 		return 0;
 	if (kind != UNIC_FORM_WINDOW1 &&
-	    (kind != UNIC_FORM_INDIRECT || !nic->physical.pd[mr->pd]))
+	    (kind != UNIC_FORM_INDIRECT || !nic->dma_mrs.pd[mr->pd]))
 		return -UNIC_ESTATE;
 	if (unic_mr_idle(mr))
 		return 0;
@@ -428,7 +429,7 @@ static int check_plan(struct unic_memory *nic, uint16_t idx,
 		      struct unic_derived_plan *p)
 {
 	const struct unic_derived *form = derived_of(nic, idx);
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint64_t bytes;
 	int err = check_plan_shape(form, p);
 
@@ -460,7 +461,7 @@ int unic_derived_make(struct unic_memory *nic, struct unic_derived_plan *p)
 {
 	int r = find_derived(nic, p->stag, p->pd);
 	uint16_t idx = (uint16_t)r;
-	struct unic_mr *mr;
+	struct unic_mr_ctx *mr;
 	int err = r < 0 ? r : 0;
 
 	p->wrong = 0;
@@ -490,9 +491,9 @@ int unic_derived_make(struct unic_memory *nic, struct unic_derived_plan *p)
 
 static int check_close(const struct unic_memory *nic, uint16_t idx, bool remote)
 {
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
-	if (!(kind_bit(&nic->forms.form[idx]) & CAN_INVALIDATE) ||
+	if (!(kind_bit(&nic->derived.form[idx]) & CAN_INVALIDATE) ||
 	    (mr->flags & UNIC_MR_F_SHUT))
 		return -UNIC_ESTATE;
 	if (remote && !(mr->rights & REMOTE))
@@ -522,7 +523,7 @@ int unic_derived_close(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 bool unic_derived_unmake(struct unic_memory *nic, uint32_t stag)
 {
 	uint16_t idx = (uint16_t)(stag >> UNIC_MR_IDX_SHIFT);
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	if (mr->stag != stag || !(mr->flags & UNIC_MR_F_INVAL) ||
 	    mr->state >= UNIC_MR_DRAINING || mr->state < UNIC_MR_ACTIVE)

@@ -20,7 +20,7 @@
 
 void unic_dma_mr_init(struct unic_memory *nic)
 {
-	nic->physical.used = 0;
+	nic->dma_mrs.used = 0;
 }
 
 /* ---------------------------------------------------------- registration */
@@ -30,7 +30,7 @@ int unic_dma_mr_check_args(const struct unic_memory *nic,
 {
 	uint64_t last = a->iova + (a->length - 1);
 
-	if (a->pd >= UNIC_PDS || !nic->physical.pd[a->pd] ||
+	if (a->pd >= UNIC_PDS || !nic->dma_mrs.pd[a->pd] ||
 	    !unic_slot_live(&nic->base, nic->mrs.pd[a->pd].proc))
 		return -UNIC_ENOPD;
 	/* local use only, by queues and what they name: never a victim */
@@ -55,7 +55,7 @@ void unic_dma_mr_build(struct unic_memory *nic, const struct unic_mr_args *args,
 /* ----------------------------------------------------------- translation */
 
 /* From the region's first page, or that of its lists, to @iova. */
-static uint64_t base_offset(const struct unic_mr *mr, uint64_t iova)
+static uint64_t base_offset(const struct unic_mr_ctx *mr, uint64_t iova)
 {
 	return (iova & ~LISTED) -
 	       (mr->iova & ~(uint64_t)((1u << NO_PAGES_SHIFT) - 1u));
@@ -64,8 +64,8 @@ static uint64_t base_offset(const struct unic_mr *mr, uint64_t iova)
 static void xlate_list(const struct unic_memory *nic, uint64_t at,
 		       struct unic_spot *out)
 {
-	const uint64_t *bus = nic->physical.list[at >> LIST_SHIFT].bus;
-	const uint32_t *len = nic->physical.list[at >> LIST_SHIFT].len;
+	const uint64_t *bus = nic->dma_mrs.list[at >> LIST_SHIFT].bus;
+	const uint32_t *len = nic->dma_mrs.list[at >> LIST_SHIFT].len;
 	uint32_t off = (uint32_t)at;
 
 	/* the token's length was checked: it ends with the last piece */
@@ -78,8 +78,9 @@ static void xlate_list(const struct unic_memory *nic, uint64_t at,
 	};
 }
 
-void unic_dma_mr_spot(const struct unic_memory *nic, const struct unic_mr *mr,
-		      uint64_t iova, struct unic_spot *out)
+void unic_dma_mr_spot(const struct unic_memory *nic,
+		      const struct unic_mr_ctx *mr, uint64_t iova,
+		      struct unic_spot *out)
 {
 	if (iova & LISTED) {
 		xlate_list(nic, base_offset(mr, iova), out);
@@ -101,7 +102,7 @@ int unic_dma_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 	uint32_t i;
 	int mr = -UNIC_EINVAL;
 
-	if (!nic->physical.pd[pd] || !n || n > UNIC_TOKEN_PIECES)
+	if (!nic->dma_mrs.pd[pd] || !n || n > UNIC_TOKEN_PIECES)
 		return -UNIC_EINVAL;
 	for (i = 0; i < n; i++) {
 		const uint64_t *piece = &pieces[2 * i];
@@ -119,13 +120,13 @@ int unic_dma_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 	}
 	if (sum != length)
 		return -UNIC_EINVAL;
-	return nic->physical.used == ALL_LISTS ? -UNIC_ETOKENFULL : mr;
+	return nic->dma_mrs.used == ALL_LISTS ? -UNIC_ETOKENFULL : mr;
 }
 
 uint64_t unic_dma_mr_list(struct unic_memory *nic, uint16_t mr,
 			  const uint64_t *pieces, uint32_t n)
 {
-	struct unic_dma_mrs *p = &nic->physical;
+	struct unic_dma_mrs *p = &nic->dma_mrs;
 	uint32_t i, at = (uint32_t)__builtin_ctz(~p->used);
 
 	p->used |= 1u << at;
@@ -140,10 +141,10 @@ uint64_t unic_dma_mr_list(struct unic_memory *nic, uint16_t mr,
 
 void unic_dma_mr_unlist(struct unic_memory *nic, uint16_t mr, uint64_t iova)
 {
-	const struct unic_mr *m = &nic->mrs.mr[mr];
+	const struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 
 	if (unic_mr_physical(m) && (iova & LISTED))
-		nic->physical.used &=
+		nic->dma_mrs.used &=
 			~(1u << (base_offset(m, iova) >> LIST_SHIFT));
 }
 

@@ -35,7 +35,7 @@ struct unic_dma_mrs {
 	bool pd[UNIC_PDS]; /* UNIC_PD_PHYSICAL */
 };
 
-static inline bool unic_mr_physical(const struct unic_mr *mr)
+static inline bool unic_mr_physical(const struct unic_mr_ctx *mr)
 {
 	return mr->flags & UNIC_MR_F_PHYSICAL;
 }
@@ -54,8 +54,9 @@ void unic_dma_mr_build(struct unic_memory *nic, const struct unic_mr_args *args,
 
 /** unic_dma_mr_spot() - the spot of @iova, in the physical region @mr or in a
  * list of one of its tokens. */
-void unic_dma_mr_spot(const struct unic_memory *nic, const struct unic_mr *mr,
-		      uint64_t iova, struct unic_spot *out);
+void unic_dma_mr_spot(const struct unic_memory *nic,
+		      const struct unic_mr_ctx *mr, uint64_t iova,
+		      struct unic_spot *out);
 
 /**
  * unic_dma_mr_check() - may @n pieces, two words each (struct

@@ -18,16 +18,16 @@ _Static_assert(UNIC_FAULTS < 32, "a bit for each in unic_faults.busy");
 
 void unic_fault_init(struct unic_memory *nic)
 {
-	memset(&nic->misses, 0, sizeof(nic->misses));
-	nic->misses.next_ns = UINT64_MAX;
-	nic->misses.last = UNIC_FAULT_NONE;
-	nic->misses.easy = ALL_SLOTS;
+	memset(&nic->faults, 0, sizeof(nic->faults));
+	nic->faults.next_ns = UINT64_MAX;
+	nic->faults.last = UNIC_FAULT_NONE;
+	nic->faults.easy = ALL_SLOTS;
 }
 
 static void schedule_poll(struct unic_memory *nic, uint64_t at_ns)
 {
-	if (at_ns < nic->misses.next_ns)
-		nic->misses.next_ns = at_ns;
+	if (at_ns < nic->faults.next_ns)
+		nic->faults.next_ns = at_ns;
 	if (at_ns < nic->timers_ns)
 		nic->timers_ns = at_ns;
 }
@@ -37,7 +37,7 @@ static void schedule_poll(struct unic_memory *nic, uint64_t at_ns)
 /* Queue pairs in @set go on; it is empty then. */
 static void wake_qps(struct unic_memory *nic, uint32_t *set)
 {
-	struct unic_faults *ms = &nic->misses;
+	struct unic_faults *ms = &nic->faults;
 	uint32_t i;
 
 	for (i = 0; i < UNIC_QP_WORDS; i++) {
@@ -49,7 +49,7 @@ static void wake_qps(struct unic_memory *nic, uint32_t *set)
 
 uint16_t unic_fault_take_woken(struct unic_memory *nic)
 {
-	struct unic_faults *ms = &nic->misses;
+	struct unic_faults *ms = &nic->faults;
 	uint32_t i, bit;
 
 	for (i = 0; ms->any_woken && i < UNIC_QP_WORDS; i++) {
@@ -65,27 +65,27 @@ uint16_t unic_fault_take_woken(struct unic_memory *nic)
 
 bool unic_fault_take_ended(struct unic_memory *nic)
 {
-	bool ended = nic->misses.ended;
+	bool ended = nic->faults.ended;
 
-	nic->misses.ended = false;
+	nic->faults.ended = false;
 	return ended;
 }
 
 static void wake_starved(struct unic_memory *nic)
 {
-	if (!nic->misses.any_starved)
+	if (!nic->faults.any_starved)
 		return;
-	nic->misses.any_starved = false;
-	wake_qps(nic, nic->misses.starved);
+	nic->faults.any_starved = false;
+	wake_qps(nic, nic->faults.starved);
 }
 
 void unic_fault_wait(struct unic_memory *nic, uint16_t idx)
 {
-	struct unic_faults *ms = &nic->misses;
+	struct unic_faults *ms = &nic->faults;
 	uint32_t *set = ms->starved;
 
 	if (ms->last < UNIC_FAULTS)
-		set = ms->miss[ms->last].qps;
+		set = ms->fault[ms->last].qps;
 	else
 		ms->any_starved = true;
 	set[idx / 32] |= 1u << idx % 32;
@@ -93,23 +93,23 @@ void unic_fault_wait(struct unic_memory *nic, uint16_t idx)
 
 bool unic_fault_waits(const struct unic_memory *nic, uint16_t idx)
 {
-	const struct unic_faults *ms = &nic->misses;
+	const struct unic_faults *ms = &nic->faults;
 	uint32_t left, any = ms->starved[idx / 32];
 
 	for (left = ms->busy; left; left &= left - 1u)
-		any |= ms->miss[__builtin_ctz(left)].qps[idx / 32];
+		any |= ms->fault[__builtin_ctz(left)].qps[idx / 32];
 	return any >> idx % 32 & 1;
 }
 
 void unic_fault_forget(struct unic_memory *nic, uint16_t idx)
 {
-	struct unic_faults *ms = &nic->misses;
+	struct unic_faults *ms = &nic->faults;
 	uint32_t left, others = ~(1u << idx % 32);
 
 	ms->starved[idx / 32] &= others;
 	ms->woken[idx / 32] &= others;
 	for (left = ms->busy; left; left &= left - 1u)
-		ms->miss[__builtin_ctz(left)].qps[idx / 32] &= others;
+		ms->fault[__builtin_ctz(left)].qps[idx / 32] &= others;
 }
 
 /* ------------------------------------------------------------------ slots */
@@ -118,7 +118,7 @@ void unic_fault_forget(struct unic_memory *nic, uint16_t idx)
 static inline struct unic_page_fault *next_of(struct unic_faults *ms,
 					      uint32_t *left)
 {
-	struct unic_page_fault *m = &ms->miss[__builtin_ctz(*left)];
+	struct unic_page_fault *m = &ms->fault[__builtin_ctz(*left)];
 
 	*left &= *left - 1u;
 	return m;
@@ -127,7 +127,7 @@ static inline struct unic_page_fault *next_of(struct unic_faults *ms,
 static void set_fault_state(struct unic_faults *ms, struct unic_page_fault *m,
 			    uint8_t state)
 {
-	uint32_t bit = 1u << (m - ms->miss);
+	uint32_t bit = 1u << (m - ms->fault);
 
 	m->state = state;
 	ms->busy = state == UNIC_FAULT_FREE ? ms->busy & ~bit : ms->busy | bit;
@@ -158,7 +158,7 @@ static uint32_t open_slots(const struct unic_faults *ms)
 	uint32_t left, n = 0;
 
 	for (left = ms->busy; left; left &= left - 1u)
-		n += is_open(&ms->miss[__builtin_ctz(left)]);
+		n += is_open(&ms->fault[__builtin_ctz(left)]);
 	return n;
 }
 
@@ -192,14 +192,14 @@ static void slot_share(const struct unic_memory *nic, uint16_t proc,
 		       bool advised, struct unic_share *s)
 {
 	const struct unic_share_owner *of = nic->share.owner;
-	const struct unic_faults *ms = &nic->misses;
+	const struct unic_faults *ms = &nic->faults;
 	uint32_t left;
 	uint16_t p;
 
 	unic_share_init(s, advised ? MOST_AHEAD : UNIC_FAULTS);
 	for (left = ms->busy; left; left &= left - 1u) {
 		const struct unic_page_fault *m =
-			&ms->miss[__builtin_ctz(left)];
+			&ms->fault[__builtin_ctz(left)];
 
 		p = proc_of(nic, m);
 		if (!is_open(m) || (advised && !m->ahead))
@@ -215,13 +215,13 @@ static void slot_share(const struct unic_memory *nic, uint16_t proc,
 static struct unic_page_fault *find_youngest(const struct unic_memory *nic,
 					     uint32_t proc, bool advised)
 {
-	const struct unic_faults *ms = &nic->misses;
+	const struct unic_faults *ms = &nic->faults;
 	const struct unic_page_fault *found = NULL;
 	uint32_t left;
 
 	for (left = ms->busy; left; left &= left - 1u) {
 		const struct unic_page_fault *m =
-			&ms->miss[__builtin_ctz(left)];
+			&ms->fault[__builtin_ctz(left)];
 
 		if (is_open(m) && (m->ahead || !advised) &&
 		    (proc == UNIC_OWNER_NIL || proc_of(nic, m) == proc) &&
@@ -254,7 +254,7 @@ static struct unic_page_fault *find_victim_slot(const struct unic_memory *nic,
 /* Who waits for @m waits for a slot now. */
 static void give_up_slot(struct unic_memory *nic, struct unic_page_fault *m)
 {
-	struct unic_faults *ms = &nic->misses;
+	struct unic_faults *ms = &nic->faults;
 	uint32_t i;
 
 	for (i = 0; i < UNIC_QP_WORDS; i++) {
@@ -270,7 +270,7 @@ static void give_up_slot(struct unic_memory *nic, struct unic_page_fault *m)
  * to whoever comes. */
 static COLD bool can_take_slot(const struct unic_memory *nic, uint16_t proc)
 {
-	uint32_t open = open_slots(&nic->misses), held;
+	uint32_t open = open_slots(&nic->faults), held;
 	struct unic_share s;
 
 	slot_share(nic, proc, false, &s);
@@ -282,7 +282,7 @@ static COLD bool can_take_slot(const struct unic_memory *nic, uint16_t proc)
 /* From now on some slots are left to others, for as long as a page may take. */
 static void reserve_slots(struct unic_memory *nic)
 {
-	struct unic_faults *ms = &nic->misses;
+	struct unic_faults *ms = &nic->faults;
 
 	ms->easy = 0;
 	ms->narrow_ns = nic->now_ns + nic->notices.deliver_us * 1000ull;
@@ -293,7 +293,7 @@ static void reserve_slots(struct unic_memory *nic)
 static COLD struct unic_page_fault *take_slot_slow(struct unic_memory *nic,
 						   uint16_t proc)
 {
-	struct unic_faults *ms = &nic->misses;
+	struct unic_faults *ms = &nic->faults;
 	struct unic_page_fault *m = take_free(ms);
 
 	if (nic->now_ns >= ms->narrow_ns)
@@ -313,7 +313,7 @@ static COLD struct unic_page_fault *take_slot_slow(struct unic_memory *nic,
 static inline struct unic_page_fault *take_slot(struct unic_memory *nic,
 						uint16_t mr)
 {
-	struct unic_faults *ms = &nic->misses;
+	struct unic_faults *ms = &nic->faults;
 	uint32_t empty = ms->easy & ~ms->busy;
 
 	if (unlikely(!empty))
@@ -325,8 +325,8 @@ static inline struct unic_page_fault *take_slot(struct unic_memory *nic,
 static COLD struct unic_page_fault *take_prefetch_slot(struct unic_memory *nic,
 						       uint16_t proc)
 {
-	if (open_slots(&nic->misses) < MOST_AHEAD)
-		return take_free(&nic->misses);
+	if (open_slots(&nic->faults) < MOST_AHEAD)
+		return take_free(&nic->faults);
 	return find_victim_slot(nic, proc, true);
 }
 
@@ -335,16 +335,16 @@ static COLD struct unic_page_fault *take_prefetch_slot(struct unic_memory *nic,
 static void end_fault(struct unic_memory *nic, struct unic_page_fault *m,
 		      uint8_t state)
 {
-	set_fault_state(&nic->misses, m, state);
+	set_fault_state(&nic->faults, m, state);
 	m->since_ns = nic->now_ns;
 	wake_qps(nic, m->qps);
 	wake_starved(nic);
-	nic->misses.ended = true;
+	nic->faults.ended = true;
 	if (state == UNIC_FAULT_FAILED)
 		schedule_poll(nic, nic->now_ns);
 }
 
-static uint32_t count_mr_pages(const struct unic_mr *mr)
+static uint32_t count_mr_pages(const struct unic_mr_ctx *mr)
 {
 	uint32_t mask = (1u << mr->page_shift) - 1u;
 
@@ -354,7 +354,7 @@ static uint32_t count_mr_pages(const struct unic_mr *mr)
 }
 
 /* As many of @ahead as there are from @page on, and one miss may ask for. */
-static uint32_t clamp_prefetch(const struct unic_mr *mr, uint32_t page,
+static uint32_t clamp_prefetch(const struct unic_mr_ctx *mr, uint32_t page,
 			       uint32_t ahead)
 {
 	uint32_t left = count_mr_pages(mr) - page;
@@ -365,7 +365,7 @@ static uint32_t clamp_prefetch(const struct unic_mr *mr, uint32_t page,
 
 int unic_fault_starved(struct unic_memory *nic)
 {
-	nic->misses.last = UNIC_FAULT_NONE;
+	nic->faults.last = UNIC_FAULT_NONE;
 	schedule_poll(nic, nic->now_ns + RETRY_NS);
 	return -UNIC_EMISS;
 }
@@ -375,7 +375,7 @@ static inline void open_fault(struct unic_memory *nic,
 			      struct unic_page_fault *m, uint16_t mr,
 			      uint32_t page, uint32_t ahead)
 {
-	set_fault_state(&nic->misses, m, UNIC_FAULT_DUE);
+	set_fault_state(&nic->faults, m, UNIC_FAULT_DUE);
 	m->short_of = false;
 	m->mr = mr;
 	m->first = page;
@@ -387,7 +387,7 @@ static inline void open_fault(struct unic_memory *nic,
 int unic_fault_raise(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		     uint32_t ahead)
 {
-	struct unic_faults *ms = &nic->misses;
+	struct unic_faults *ms = &nic->faults;
 	struct unic_page_fault *m = find_fault(ms, mr, page);
 
 	if (m && m->state == UNIC_FAULT_FAILED)
@@ -399,7 +399,7 @@ int unic_fault_raise(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		open_fault(nic, m, mr, page, ahead);
 	}
 	m->ahead = false;
-	ms->last = (uint16_t)(m - ms->miss);
+	ms->last = (uint16_t)(m - ms->fault);
 	return -UNIC_EMISS;
 }
 
@@ -409,7 +409,7 @@ static bool raise_prefetch(struct unic_memory *nic, uint16_t mr, uint32_t page,
 {
 	struct unic_page_fault *m;
 
-	if (find_fault(&nic->misses, mr, page))
+	if (find_fault(&nic->faults, mr, page))
 		return true;
 	m = take_prefetch_slot(nic, nic->mrs.mr[mr].proc);
 	if (!m)
@@ -421,9 +421,9 @@ static bool raise_prefetch(struct unic_memory *nic, uint16_t mr, uint32_t page,
 
 void unic_fault_more(struct unic_memory *nic, uint16_t mr, uint64_t end)
 {
-	struct unic_faults *ms = &nic->misses;
-	struct unic_page_fault *m = &ms->miss[ms->last];
-	const struct unic_mr *region;
+	struct unic_faults *ms = &nic->faults;
+	struct unic_page_fault *m = &ms->fault[ms->last];
+	const struct unic_mr_ctx *region;
 	uint32_t last, n;
 
 	if (ms->last == UNIC_FAULT_NONE || m->state != UNIC_FAULT_DUE ||
@@ -441,10 +441,10 @@ void unic_fault_more(struct unic_memory *nic, uint16_t mr, uint64_t end)
 
 void unic_fault_mr_gone(struct unic_memory *nic, uint16_t mr)
 {
-	uint32_t left = nic->misses.busy;
+	uint32_t left = nic->faults.busy;
 
 	while (left) {
-		struct unic_page_fault *m = next_of(&nic->misses, &left);
+		struct unic_page_fault *m = next_of(&nic->faults, &left);
 
 		if (m->mr == mr)
 			end_fault(nic, m, UNIC_FAULT_FREE);
@@ -457,7 +457,7 @@ void unic_fault_mr_gone(struct unic_memory *nic, uint16_t mr)
 static int check_cmd_pages(struct unic_memory *nic, uint32_t mr, uint32_t gen,
 			   uint32_t first, uint32_t count)
 {
-	const struct unic_mr *m = unic_mr_get(nic, mr, gen);
+	const struct unic_mr_ctx *m = unic_mr_get(nic, mr, gen);
 	uint32_t pages;
 
 	if (!m)
@@ -474,10 +474,10 @@ static int check_cmd_pages(struct unic_memory *nic, uint32_t mr, uint32_t gen,
 static void end_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
 		       uint32_t count, uint8_t state)
 {
-	uint32_t left = nic->misses.busy;
+	uint32_t left = nic->faults.busy;
 
 	while (left) {
-		struct unic_page_fault *m = next_of(&nic->misses, &left);
+		struct unic_page_fault *m = next_of(&nic->faults, &left);
 
 		if (m->mr == mr && m->first - first < count)
 			end_fault(nic, m, state);
@@ -488,7 +488,7 @@ static void end_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
 static void fail_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
 			uint32_t count)
 {
-	struct unic_faults *ms = &nic->misses;
+	struct unic_faults *ms = &nic->faults;
 	uint32_t left = ms->busy;
 
 	while (left) {
@@ -519,7 +519,7 @@ static int insert_pages(struct unic_memory *nic, uint16_t mr, uint32_t first,
 		if (unic_cache_has(nic, mr, page))
 			continue;
 		r = unic_cache_insert(nic, mr, page, pages[*done],
-				      find_fault(&nic->misses, mr, page) !=
+				      find_fault(&nic->faults, mr, page) !=
 					      NULL);
 		if (r)
 			break;
@@ -532,10 +532,10 @@ static int insert_pages(struct unic_memory *nic, uint16_t mr, uint32_t first,
 static void mark_short_faults(struct unic_memory *nic, uint16_t mr,
 			      uint32_t first, uint32_t count)
 {
-	uint32_t left = nic->misses.busy;
+	uint32_t left = nic->faults.busy;
 
 	while (left) {
-		struct unic_page_fault *m = next_of(&nic->misses, &left);
+		struct unic_page_fault *m = next_of(&nic->faults, &left);
 
 		if (m->mr == mr && m->first - first < count)
 			m->short_of = true;
@@ -574,7 +574,7 @@ int unic_fault_refused(struct unic_memory *nic,
 int unic_fault_invalidate(struct unic_memory *nic,
 			  const struct unic_cmd_mr_pages *cmd, uint32_t *done)
 {
-	uint32_t idx = unic_from_le32(cmd->mr), left = nic->misses.busy;
+	uint32_t idx = unic_from_le32(cmd->mr), left = nic->faults.busy;
 	uint32_t first = unic_from_le32(cmd->first);
 	uint32_t count = unic_from_le32(cmd->count);
 	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
@@ -590,7 +590,7 @@ int unic_fault_invalidate(struct unic_memory *nic,
 	nic->cache.of[mr].seq++;
 	*done = unic_cache_drop(nic, mr, first, count, false);
 	while (left) { /* their answers would be stale */
-		struct unic_page_fault *m = next_of(&nic->misses, &left);
+		struct unic_page_fault *m = next_of(&nic->faults, &left);
 
 		if (m->state == UNIC_FAULT_SENT && m->mr == mr)
 			m->state = UNIC_FAULT_DUE;
@@ -629,7 +629,7 @@ static void prefetch_pages(struct unic_memory *nic, uint16_t mr, uint32_t first,
 /* Could nothing more be asked for ahead, for @proc? */
 static bool is_prefetch_full(const struct unic_memory *nic, uint16_t proc)
 {
-	return open_slots(&nic->misses) >= MOST_AHEAD &&
+	return open_slots(&nic->faults) >= MOST_AHEAD &&
 	       !find_victim_slot(nic, proc, true);
 }
 
@@ -637,7 +637,7 @@ bool unic_fault_ahead(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		      uint64_t iova, uint32_t len)
 {
 	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT, mask, first, count, done = 0;
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint64_t off = iova - mr->iova;
 
 	if (!unic_mr_cached(mr) || !unic_mr_opens(mr, stag, pd) ||
@@ -688,7 +688,7 @@ int unic_fault_advise(struct unic_memory *nic,
 static bool publish_fault(struct unic_memory *nic,
 			  const struct unic_page_fault *m)
 {
-	const struct unic_mr *mr = &nic->mrs.mr[m->mr];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[m->mr];
 	uint32_t seq = nic->cache.of[m->mr].seq;
 	struct unic_evt_miss evt = {
 		.hdr = { .type = UNIC_EVT_MISS,
@@ -732,7 +732,7 @@ static uint64_t step_fault(struct unic_memory *nic, struct unic_page_fault *m)
 	if (nic->now_ns - m->since_ns < bound)
 		return m->since_ns + bound;
 	if (m->state == UNIC_FAULT_FAILED) {
-		set_fault_state(&nic->misses, m, UNIC_FAULT_FREE);
+		set_fault_state(&nic->faults, m, UNIC_FAULT_FREE);
 		return UINT64_MAX;
 	}
 	UNIC_COUNT(nic, miss_timeouts);
@@ -742,7 +742,7 @@ static uint64_t step_fault(struct unic_memory *nic, struct unic_page_fault *m)
 
 uint64_t unic_fault_poll(struct unic_memory *nic)
 {
-	struct unic_faults *ms = &nic->misses;
+	struct unic_faults *ms = &nic->faults;
 	uint64_t next = UINT64_MAX, at;
 	uint32_t left;
 

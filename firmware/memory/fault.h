@@ -59,7 +59,7 @@ struct unic_page_fault {
 };
 
 struct unic_faults {
-	struct unic_page_fault miss[UNIC_FAULTS];
+	struct unic_page_fault fault[UNIC_FAULTS];
 	uint32_t starved[UNIC_QP_WORDS]; /* wait for a slot, or for room */
 	uint32_t woken[UNIC_QP_WORDS]; /* wait no more, and go on this round */
 	uint64_t next_ns;

@@ -14,7 +14,7 @@ void unic_idle_init(struct unic_memory *nic)
 
 void unic_idle_note(struct unic_memory *nic, uint16_t mr)
 {
-	const struct unic_mr *m = &nic->mrs.mr[mr];
+	const struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 	struct unic_idle *list = &nic->idle;
 
 	if (m->state != UNIC_MR_DRAINING || !unic_mr_idle(m) || list->next[mr])

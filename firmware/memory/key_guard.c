@@ -6,7 +6,7 @@
 
 void unic_key_guard_init(struct unic_memory *nic)
 {
-	memset(&nic->guesses, 0, sizeof(nic->guesses));
+	memset(&nic->key_guards, 0, sizeof(nic->key_guards));
 }
 
 static bool is_guard_window_over(const struct unic_memory *nic,
@@ -19,19 +19,19 @@ static bool is_guard_window_over(const struct unic_memory *nic,
 static struct unic_key_guard_place *
 find_guard_place(struct unic_memory *nic, uint32_t ipv4, uint32_t proc)
 {
-	struct unic_key_guard_place *p = nic->guesses.of[proc].peer,
+	struct unic_key_guard_place *p = nic->key_guards.of[proc].peer,
 				    *found = NULL;
 	uint32_t i;
 
 	if (ipv4 == UNIC_KEY_GUARD_LOCAL)
-		return &nic->guesses.of[proc].local;
+		return &nic->key_guards.of[proc].local;
 	for (i = 0; i < UNIC_KEY_GUARD_PEERS; i++) {
 		if (is_guard_window_over(nic, &p[i]))
 			found = found ? found : &p[i];
 		else if (p[i].ipv4 == ipv4)
 			return &p[i];
 	}
-	return found ? found : &nic->guesses.of[proc].rest;
+	return found ? found : &nic->key_guards.of[proc].rest;
 }
 
 void unic_key_guard_wrong(struct unic_memory *nic, uint32_t ipv4, uint32_t proc)

@@ -42,13 +42,13 @@ struct unic_memory {
 	struct unic_notices notices;
 	struct unic_candidates candidates;
 	struct unic_idle idle;
-	struct unic_derived_regions forms;
+	struct unic_derived_regions derived;
 	struct unic_cache cache;
 	struct unic_promises promises;
-	struct unic_faults misses;
-	struct unic_dma_mrs physical;
-	struct unic_usages uses;
-	struct unic_key_guards guesses;
+	struct unic_faults faults;
+	struct unic_dma_mrs dma_mrs;
+	struct unic_usages usages;
+	struct unic_key_guards key_guards;
 	struct unic_stags stags;
 	struct unic_cuts cuts;
 };

@@ -26,7 +26,7 @@ void unic_mr_close(struct unic_memory *nic, uint16_t mr)
 
 void unic_mr_open(struct unic_memory *nic, uint16_t mr)
 {
-	struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 
 	m->lock = m->stag ^ (uint32_t)m->pd << IDX_SHIFT;
 }
@@ -36,7 +36,7 @@ void unic_mr_open(struct unic_memory *nic, uint16_t mr)
 static void __attribute__((noinline))
 draw_stag(struct unic_memory *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint32_t random;
 
 	mr->stag = unic_stag_next(nic, idx, &random);
@@ -72,7 +72,7 @@ static inline void schedule_draw(struct unic_memory *nic)
  */
 static void prepare_index(struct unic_memory *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	UNIC_IN_REGISTER(mr);
 	mr->lock = no_lock(idx);
@@ -120,7 +120,7 @@ static void push_free_index(struct unic_memory *nic, uint16_t idx,
  * the high ones of. */
 static void index_put(struct unic_memory *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint32_t random = unic_random_u32(&nic->base);
 
 	mr->state = UNIC_MR_FREE;
@@ -147,7 +147,7 @@ uint64_t unic_mr_rested(struct unic_memory *nic)
 
 static void tomb_unlink(struct unic_mrs *m, uint16_t idx)
 {
-	struct unic_mr *mr = &m->mr[idx];
+	struct unic_mr_ctx *mr = &m->mr[idx];
 
 	if (mr->prev == UNIC_MR_NIL)
 		m->tomb_head = mr->next;
@@ -162,7 +162,7 @@ static void tomb_unlink(struct unic_mrs *m, uint16_t idx)
 
 static void tomb_link(struct unic_mrs *m, uint16_t idx)
 {
-	struct unic_mr *mr = &m->mr[idx];
+	struct unic_mr_ctx *mr = &m->mr[idx];
 
 	mr->next = UNIC_MR_NIL;
 	mr->prev = m->tomb_tail;
@@ -261,7 +261,7 @@ void unic_mr_rekey(struct unic_memory *nic)
 
 /* ----------------------------------------------------- begin and end */
 
-static inline void proc_link(struct unic_memory *nic, struct unic_mr *mr,
+static inline void proc_link(struct unic_memory *nic, struct unic_mr_ctx *mr,
 			     uint16_t idx)
 {
 	struct unic_proc *p = &nic->procs.proc[mr->proc];
@@ -277,7 +277,7 @@ static inline void proc_link(struct unic_memory *nic, struct unic_mr *mr,
 
 static void proc_unlink(struct unic_memory *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	struct unic_proc *p = &nic->procs.proc[mr->proc];
 
 	if (mr->prev == UNIC_MR_NIL)
@@ -290,7 +290,7 @@ static void proc_unlink(struct unic_memory *nic, uint16_t idx)
 }
 
 /* What prepare_index() could not know. */
-static inline void apply_args(struct unic_memory *nic, struct unic_mr *mr,
+static inline void apply_args(struct unic_memory *nic, struct unic_mr_ctx *mr,
 			      const struct unic_mr_args *a)
 {
 	mr->rights = a->rights;
@@ -313,7 +313,7 @@ static inline __attribute__((always_inline)) uint16_t
 make_mr(struct unic_memory *nic, const struct unic_mr_args *args)
 {
 	struct unic_mrs *m = &nic->mrs;
-	struct unic_mr *mr;
+	struct unic_mr_ctx *mr;
 	uint16_t idx;
 	bool fits;
 
@@ -352,7 +352,7 @@ uint16_t unic_mr_make(struct unic_memory *nic, const struct unic_mr_args *args)
 
 void unic_mr_strip(struct unic_memory *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint32_t page, filled = 0;
 
 	UNIC_ASSERT(nic, unic_mr_idle(mr)); /* INV-3 */
@@ -374,7 +374,7 @@ void unic_mr_strip(struct unic_memory *nic, uint16_t idx)
 
 void unic_mr_bury(struct unic_memory *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	proc_unlink(nic, idx);
 	if (mr->flags & UNIC_MR_F_GONE) {
@@ -385,9 +385,10 @@ void unic_mr_bury(struct unic_memory *nic, uint16_t idx)
 	tomb_link(&nic->mrs, idx);
 }
 
-struct unic_mr *unic_mr_get(struct unic_memory *nic, uint32_t mr, uint32_t gen)
+struct unic_mr_ctx *unic_mr_get(struct unic_memory *nic, uint32_t mr,
+				uint32_t gen)
 {
-	struct unic_mr *m;
+	struct unic_mr_ctx *m;
 
 	if (mr >= UNIC_MRS)
 		return NULL;
@@ -400,7 +401,7 @@ struct unic_mr *unic_mr_get(struct unic_memory *nic, uint32_t mr, uint32_t gen)
 
 /* ------------------------------------------------------- make and fill */
 
-static inline void activate_mr(struct unic_memory *nic, struct unic_mr *mr,
+static inline void activate_mr(struct unic_memory *nic, struct unic_mr_ctx *mr,
 			       uint16_t idx)
 {
 	mr->state = UNIC_MR_ACTIVE;
@@ -415,7 +416,7 @@ static inline void activate_mr(struct unic_memory *nic, struct unic_mr *mr,
 static void unfill_entries(struct unic_memory *nic, uint16_t idx,
 			   uint32_t first, uint32_t count)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint32_t i;
 	bool had = true;
 
@@ -435,7 +436,7 @@ static inline int fill_entries(struct unic_memory *nic, uint16_t idx,
 			       uint32_t first, uint32_t count,
 			       const uint64_t *pages)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	struct unic_tlb *tlb = &nic->tlb;
 	uint32_t low;
 
@@ -459,7 +460,7 @@ int unic_mr_build(struct unic_memory *nic, const struct unic_mr_args *args,
 		  const uint64_t *pages, struct unic_mr_result *out)
 {
 	uint16_t idx = make_mr(nic, args);
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	int err = pages ? fill_entries(nic, idx, 0, args->n_pages, pages) : 0;
 
 	if (err) {
@@ -494,7 +495,7 @@ void unic_mr_bare(struct unic_memory *nic, const struct unic_mr_args *args,
 		  uint8_t flag, struct unic_mr_result *out)
 {
 	int err = unic_mr_build(nic, args, NULL, out);
-	struct unic_mr *mr = &nic->mrs.mr[out->mr];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[out->mr];
 
 	UNIC_ASSERT(nic, !err); /* it has no page that could be wrong */
 	mr->flags |= flag;
@@ -529,7 +530,7 @@ void unic_mr_claim(struct unic_memory *nic, uint32_t stag)
 int unic_mr_fill(struct unic_memory *nic, uint32_t mr, uint32_t gen,
 		 uint32_t first, uint32_t count, const uint64_t *pages)
 {
-	struct unic_mr *m = unic_mr_get(nic, mr, gen);
+	struct unic_mr_ctx *m = unic_mr_get(nic, mr, gen);
 	uint32_t i;
 
 	if (!m)
@@ -545,7 +546,7 @@ int unic_mr_fill(struct unic_memory *nic, uint32_t mr, uint32_t gen,
 }
 
 /* Other pages: as many entries more or fewer, and all filled anew. */
-static void exchange_pages(struct unic_memory *nic, struct unic_mr *m,
+static void exchange_pages(struct unic_memory *nic, struct unic_mr_ctx *m,
 			   uint16_t idx, const struct unic_mr_args *a,
 			   const uint64_t *pages)
 {
@@ -568,7 +569,7 @@ static void exchange_pages(struct unic_memory *nic, struct unic_mr *m,
 void unic_mr_change(struct unic_memory *nic, uint16_t mr,
 		    const struct unic_mr_args *args, const uint64_t *pages)
 {
-	struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 
 	unic_mr_close(nic, mr);
 	m->win_bytes = 0;

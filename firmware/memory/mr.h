@@ -36,7 +36,7 @@ struct unic_memory;
 #define UNIC_MR_PAGES_MAX \
 	(UNIC_TLB_ENTRIES < 65536u ? UNIC_TLB_ENTRIES : 65535u)
 
-struct unic_mr {
+struct unic_mr_ctx {
 	/* the straight path of the access check reads and writes these */
 	uint32_t lock;	    /* STag and PD in one while it is accessible */
 	uint32_t win_hi;    /* window: upper half of the IOVAs in it */
@@ -100,13 +100,13 @@ _Static_assert(2 * UNIC_PDS <= UNIC_MRS, "a PD leaves the top bit of a lock");
  * enough to compare.
  */
 
-static inline uint64_t unic_mr_bytes(const struct unic_mr *mr)
+static inline uint64_t unic_mr_bytes(const struct unic_mr_ctx *mr)
 {
 	return (uint64_t)mr->bytes_high << 32 | mr->bytes;
 }
 
 /* A range of a region, in its IOVA space. */
-struct unic_span {
+struct unic_mr_span {
 	uint64_t iova;
 	uint64_t bus; /* direct: where all of it lies, no need to translate */
 	uint32_t len;
@@ -114,7 +114,7 @@ struct unic_span {
 	bool direct;
 };
 
-/* flags of struct unic_mr */
+/* flags of struct unic_mr_ctx */
 #define UNIC_MR_F_GONE	   (1u << 0) /* given up by its owner: answers ESTAG */
 #define UNIC_MR_F_COMING   (1u << 1) /* counted in the share's `coming` */
 #define UNIC_MR_F_QUIET	   (1u << 2) /* freed inside the call: no event follows */
@@ -124,19 +124,19 @@ struct unic_span {
 #define UNIC_MR_F_PHYSICAL (1u << 6) /* residency PHYSICAL, dma_mr.h */
 #define UNIC_MR_F_CACHED   (1u << 7) /* residency DEMAND or TABLE, cache.h */
 
-static inline bool unic_mr_cached(const struct unic_mr *mr)
+static inline bool unic_mr_cached(const struct unic_mr_ctx *mr)
 {
 	return mr->flags & UNIC_MR_F_CACHED;
 }
 
-struct unic_pd {
+struct unic_pd_ctx {
 	uint16_t proc;	/* owner; 0xffff: free */
 	uint16_t users; /* regions, CQs and QPs */
 };
 
 struct unic_mrs {
-	struct unic_mr mr[UNIC_MRS];
-	struct unic_pd pd[UNIC_PDS];
+	struct unic_mr_ctx mr[UNIC_MRS];
+	struct unic_pd_ctx pd[UNIC_PDS];
 	uint16_t order[UNIC_MRS]; /* free indices, a stack in random order */
 	uint16_t free;		  /* how many are on it */
 	uint16_t tombstones;	  /* EVICTED, linked oldest first ... */
@@ -191,7 +191,8 @@ int unic_mr_fill(struct unic_memory *nic, uint32_t mr, uint32_t gen,
  * command names it. Returns NULL if there is none, or if its process detaches: what
  * is half gone is named by nobody.
  */
-struct unic_mr *unic_mr_get(struct unic_memory *nic, uint32_t mr, uint32_t gen);
+struct unic_mr_ctx *unic_mr_get(struct unic_memory *nic, uint32_t mr,
+				uint32_t gen);
 
 /* For revoke/: the two ends of a registration. */
 
@@ -300,7 +301,7 @@ void unic_mr_bury(struct unic_memory *nic, uint16_t mr);
 /** unic_mr_forget() - free tombstone @mr. */
 void unic_mr_forget(struct unic_memory *nic, uint16_t mr);
 
-_Static_assert(sizeof(struct unic_mr) == 128, "two cache lines");
+_Static_assert(sizeof(struct unic_mr_ctx) == 128, "two cache lines");
 _Static_assert((UNIC_MRS & (UNIC_MRS - 1)) == 0 && UNIC_MRS <= 4096,
 	       "region count must be a power of two, at most 4096");
 

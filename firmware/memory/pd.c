@@ -25,7 +25,7 @@ int unic_pd_alloc(struct unic_memory *nic, uint32_t proc, bool physical)
 			continue;
 		nic->mrs.pd[i].proc = (uint16_t)proc;
 		nic->mrs.pd[i].users = 0;
-		nic->physical.pd[i] = physical;
+		nic->dma_mrs.pd[i] = physical;
 		return i;
 	}
 	return -UNIC_EPDFULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * pd.h - protection domains: whose each is (MEMORY.md section 2). How many regions
- * and queues are in one is counted by these (struct unic_pd).
+ * and queues are in one is counted by these (struct unic_pd_ctx).
  */
 #ifndef UNIC_PD_H
 #define UNIC_PD_H

@@ -31,7 +31,7 @@ void unic_revoked_add(struct unic_memory *nic, uint16_t mr)
  * in this very moment? The consumer's byte may be one to come. */
 static bool is_region_there(const struct unic_memory *nic, uint32_t stag)
 {
-	const struct unic_mr *mr = &nic->mrs.mr[stag >> UNIC_MR_IDX_SHIFT];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[stag >> UNIC_MR_IDX_SHIFT];
 
 	return !((mr->stag ^ stag) & ~0xffu) && mr->state != UNIC_MR_FREE &&
 	       mr->state < UNIC_MR_DRAINING;

@@ -105,7 +105,7 @@ static void note_charge(struct unic_memory *nic, uint32_t proc)
 static void rest_index(struct unic_memory *nic, uint16_t idx, uint32_t proc)
 {
 	struct unic_stags *s = &nic->stags;
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	mr->since_ns = nic->now_ns + UNIC_STAG_REST_NS;
 	mr->next = UNIC_MR_NIL;

@@ -60,7 +60,7 @@ void unic_token_init(struct unic_memory *nic)
 static void region_put(struct unic_memory *nic, uint16_t i)
 {
 	struct unic_token *t = &nic->tokens.token[i];
-	struct unic_mr *mr = &nic->mrs.mr[t->mr];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[t->mr];
 
 	t->prev = UNIC_TOKEN_NIL;
 	t->next = mr->tokens;
@@ -78,7 +78,7 @@ static void region_link(struct unic_memory *nic, uint16_t i)
 static void region_unlink(struct unic_memory *nic, uint16_t i)
 {
 	const struct unic_token *t = &nic->tokens.token[i];
-	struct unic_mr *mr = &nic->mrs.mr[t->mr];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[t->mr];
 	uint16_t prev = t->prev, next = t->next;
 
 	if (prev == UNIC_TOKEN_NIL)
@@ -255,7 +255,7 @@ static bool end_region_token(struct unic_memory *nic, uint16_t i, uint8_t end,
 
 /* @n tokens of region @mr have ended so, @due of which their process is not told
  * yet. */
-static void account_ended(struct unic_memory *nic, struct unic_mr *mr,
+static void account_ended(struct unic_memory *nic, struct unic_mr_ctx *mr,
 			  uint8_t end, uint32_t n, uint32_t due)
 {
 	struct unic_tokens *ts = &nic->tokens;
@@ -278,7 +278,7 @@ static void account_ended(struct unic_memory *nic, struct unic_mr *mr,
 void unic_token_mr_gone(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_token *token = nic->tokens.token;
-	struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 	uint8_t end = m->why == UNIC_WHY_EXIT ? UNIC_TOKEN_CANCELLED
 					      : UNIC_TOKEN_EVICTED;
 	uint16_t i = m->tokens, next;

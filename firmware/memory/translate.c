@@ -53,8 +53,9 @@ step_derived(const struct unic_derived_regions *f,
 }
 
 /* Where @iova of a region that is no form lies, as far as that goes on. */
-static bool xlate_region(const struct unic_memory *nic, const struct unic_mr *m,
-			 uint64_t iova, struct unic_spot *out)
+static bool xlate_region(const struct unic_memory *nic,
+			 const struct unic_mr_ctx *m, uint64_t iova,
+			 struct unic_spot *out)
 {
 	if (!unic_mr_physical(m))
 		return unic_access_spot(nic, m, iova, out);
@@ -65,13 +66,13 @@ static bool xlate_region(const struct unic_memory *nic, const struct unic_mr *m,
 bool unic_spot_find(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
 		    struct unic_spot *out)
 {
-	const struct unic_derived_regions *f = &nic->forms;
+	const struct unic_derived_regions *f = &nic->derived;
 	struct unic_spot last;
 	uint32_t depth;
 
 	out->before = out->room = UINT32_MAX;
 	for (depth = 0; depth <= UNIC_FORM_DEPTH; depth++) {
-		const struct unic_mr *m = &nic->mrs.mr[mr];
+		const struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 		const struct unic_derived *form = &f->form[mr];
 		const struct unic_element *e;
 

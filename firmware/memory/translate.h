@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct unic_memory;
-struct unic_mr;
+struct unic_mr_ctx;
 
 /* One byte, and how much lies together with it: in one page, one element, one
  * region. */

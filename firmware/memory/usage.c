@@ -21,7 +21,7 @@ _Static_assert(offsetof(struct unic_reported, uses) ==
 
 void unic_usage_init(struct unic_memory *nic)
 {
-	struct unic_usages *u = &nic->uses;
+	struct unic_usages *u = &nic->usages;
 
 	memset(u, 0, sizeof(*u));
 	u->table = nic->candidates.table;
@@ -40,7 +40,7 @@ void unic_usage_init(struct unic_memory *nic)
 static void add_accesses(struct unic_memory *nic, uint16_t idx, uint32_t uses,
 			 uint32_t bytes, uint64_t last_ns)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	mr->uses += uses;
 	if (__builtin_add_overflow(mr->bytes, bytes, &mr->bytes))
@@ -52,9 +52,9 @@ static void add_accesses(struct unic_memory *nic, uint16_t idx, uint32_t uses,
 /* Forms are made of forms to a fixed depth, so this ends. */
 void unic_usage_fold(struct unic_memory *nic, uint16_t idx)
 {
-	const struct unic_derived *form = &nic->forms.form[idx];
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
-	struct unic_seen *seen = &nic->uses.of[idx];
+	const struct unic_derived *form = &nic->derived.form[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
+	struct unic_seen *seen = &nic->usages.of[idx];
 	uint32_t uses = mr->uses - seen->uses, i;
 	uint32_t bytes = mr->bytes - seen->bytes;
 
@@ -63,7 +63,7 @@ void unic_usage_fold(struct unic_memory *nic, uint16_t idx)
 	seen->uses = mr->uses;
 	seen->bytes = mr->bytes;
 	for (i = form->first; i < (uint32_t)form->first + form->used; i++) {
-		uint16_t of = nic->forms.element[i].mr;
+		uint16_t of = nic->derived.element[i].mr;
 
 		add_accesses(nic, of, uses, bytes / form->used,
 			     mr->last_use_ns);
@@ -73,7 +73,7 @@ void unic_usage_fold(struct unic_memory *nic, uint16_t idx)
 
 bool unic_usage_fold_into(struct unic_memory *nic, uint16_t mr)
 {
-	const struct unic_derived_regions *f = &nic->forms;
+	const struct unic_derived_regions *f = &nic->derived;
 	uint32_t before = nic->mrs.mr[mr].uses;
 	uint16_t i;
 
@@ -87,7 +87,7 @@ bool unic_usage_fold_into(struct unic_memory *nic, uint16_t mr)
 
 /* ----------------------------------------------------------------- reports */
 
-static bool is_candidate(const struct unic_mr *mr)
+static bool is_candidate(const struct unic_mr_ctx *mr)
 {
 	return mr->flags & UNIC_MR_F_RING;
 }
@@ -104,9 +104,9 @@ static uint32_t word_of(const struct unic_memory *nic, uint16_t mr)
 
 static void begin_report(struct unic_memory *nic, uint16_t mr)
 {
-	const struct unic_mr *m = &nic->mrs.mr[mr];
+	const struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 
-	nic->uses.reported[mr] = (struct unic_reported){
+	nic->usages.reported[mr] = (struct unic_reported){
 		.last_use_ns = m->since_ns,
 		.since_ns = m->since_ns,
 		.seen = word_of(nic, mr),
@@ -118,7 +118,7 @@ static void begin_report(struct unic_memory *nic, uint16_t mr)
 /* Until the next sweep has met what comes here: it is as young as can be. */
 static void reset_report(struct unic_memory *nic, uint16_t mr)
 {
-	nic->uses.reported[mr] = (struct unic_reported){
+	nic->usages.reported[mr] = (struct unic_reported){
 		.last_use_ns = UINT64_MAX,
 		.since_ns = UINT64_MAX,
 		.n_pages = 1,
@@ -127,16 +127,16 @@ static void reset_report(struct unic_memory *nic, uint16_t mr)
 
 void unic_usage_end(struct unic_memory *nic, uint16_t mr)
 {
-	nic->uses.of[mr] = (struct unic_seen){ 0 };
-	if (unlikely(nic->uses.off))
+	nic->usages.of[mr] = (struct unic_seen){ 0 };
+	if (unlikely(nic->usages.off))
 		reset_report(nic, mr);
 }
 
 /* He lies to himself at worst: what he reports only orders his own regions. */
 static void read_report(struct unic_memory *nic, uint16_t mr)
 {
-	struct unic_usages *u = &nic->uses;
-	const struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_usages *u = &nic->usages;
+	const struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 	struct unic_reported *r = &u->reported[mr];
 	uint32_t more;
 
@@ -157,7 +157,7 @@ static void read_report(struct unic_memory *nic, uint16_t mr)
 
 void unic_usage_policy(struct unic_memory *nic, uint32_t proc, bool fresh)
 {
-	struct unic_usages *u = &nic->uses;
+	struct unic_usages *u = &nic->usages;
 	uint32_t kind = nic->procs.proc[proc].policy;
 
 	if (fresh)
@@ -181,7 +181,7 @@ static void switch_table(struct unic_chooser *c,
 
 void unic_usage_switch(struct unic_memory *nic, bool off)
 {
-	struct unic_usages *u = &nic->uses;
+	struct unic_usages *u = &nic->usages;
 	uint16_t i;
 
 	if (u->off == off)
@@ -209,7 +209,7 @@ void unic_usage_switch(struct unic_memory *nic, bool off)
 static uint32_t rate_of(const struct unic_memory *nic, uint16_t idx)
 {
 	const struct unic_pain *p = &nic->candidates.pain[idx];
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint32_t now = (uint32_t)(nic->now_ns >> 16);
 
 	return unic_policy_pain(p->value, 0, (uint64_t)(now - p->at) << 16,
@@ -219,7 +219,7 @@ static uint32_t rate_of(const struct unic_memory *nic, uint16_t idx)
 /* A reader that sees the same STag before and after has a whole row. */
 static void publish_usage_row(struct unic_memory *nic, uint16_t idx)
 {
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	struct unic_use_row *row =
 		(struct unic_use_row *)(nic->mbox.bar + UNIC_BOX_USE) + idx;
 
@@ -230,8 +230,8 @@ static void publish_usage_row(struct unic_memory *nic, uint16_t idx)
 	row->last_use_ns = unic_to_le64(mr->last_use_ns);
 	row->bytes = unic_to_le64(unic_mr_bytes(mr));
 	row->uses = unic_to_le32(mr->uses);
-	row->reported =
-		unic_to_le32(nic->uses.off ? nic->uses.reported[idx].uses : 0);
+	row->reported = unic_to_le32(
+		nic->usages.off ? nic->usages.reported[idx].uses : 0);
 	row->rate = unic_to_le32(rate_of(nic, idx));
 	unic_wmb();
 	UNIC_WRITE_ONCE(row->stag, unic_to_le32(mr->stag));
@@ -239,8 +239,8 @@ static void publish_usage_row(struct unic_memory *nic, uint16_t idx)
 
 void unic_usage_trace(struct unic_memory *nic, uint16_t idx)
 {
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
-	struct unic_seen *seen = &nic->uses.of[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
+	struct unic_seen *seen = &nic->usages.of[idx];
 	uint32_t uses = mr->uses - seen->traced;
 	uint64_t ago = nic->now_ns - mr->last_use_ns;
 
@@ -254,14 +254,14 @@ void unic_usage_trace(struct unic_memory *nic, uint16_t idx)
 
 uint64_t unic_usage_sweep(struct unic_memory *nic)
 {
-	struct unic_usages *u = &nic->uses;
+	struct unic_usages *u = &nic->usages;
 	bool often = u->off || nic->trace.mask & UNIC_TG_REF;
 	uint32_t left;
 
 	if (nic->now_ns < u->next_ns)
 		return u->next_ns;
 	for (left = UNIC_USAGE_SWEEP; left; left--) {
-		const struct unic_mr *mr = &nic->mrs.mr[u->at];
+		const struct unic_mr_ctx *mr = &nic->mrs.mr[u->at];
 
 		unic_usage_fold(nic, u->at);
 		if (u->off && is_candidate(mr))

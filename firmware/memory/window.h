@@ -21,7 +21,7 @@
 /* All accesses are of one length, so that an address is held against both ends
  * by one compare. */
 struct unic_window {
-	struct unic_mr *mr;
+	struct unic_mr_ctx *mr;
 	uint8_t *host_last; /* where the CPU sees the last place for one */
 	uint32_t stag;
 	uint32_t hi;	 /* upper half of the addresses */
@@ -31,7 +31,7 @@ struct unic_window {
 
 /** unic_window_near() - does the region still show the page of the last access,
  * and these bytes in it? Then unic_window_open() does no more than that. */
-static inline bool unic_window_near(const struct unic_mr *mr, uint32_t stag,
+static inline bool unic_window_near(const struct unic_mr_ctx *mr, uint32_t stag,
 				    uint16_t pd, uint32_t need, uint64_t iova,
 				    uint32_t len)
 {
@@ -42,10 +42,10 @@ static inline bool unic_window_near(const struct unic_mr *mr, uint32_t stag,
 }
 
 /** unic_window_mr() - the region that an STag names, if it names one. */
-static inline struct unic_mr *unic_window_mr(struct unic_memory *nic,
-					     uint32_t stag)
+static inline struct unic_mr_ctx *unic_window_mr(struct unic_memory *nic,
+						 uint32_t stag)
 {
-	struct unic_mr *mr = &nic->mrs.mr[stag >> UNIC_MR_IDX_SHIFT];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[stag >> UNIC_MR_IDX_SHIFT];
 
 	UNIC_IN_REGISTER(mr);
 	return mr;
@@ -55,7 +55,7 @@ static inline struct unic_mr *unic_window_mr(struct unic_memory *nic,
  * lie in one page. As unic_window_open(). Not in the statistics: whoever opens a
  * window may go another way, which counts. */
 static inline __attribute__((always_inline)) int
-unic_window_turn(struct unic_memory *nic, struct unic_mr *mr, uint32_t stag,
+unic_window_turn(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t stag,
 		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len)
 {
 	struct unic_piece piece;
@@ -73,7 +73,7 @@ unic_window_turn(struct unic_memory *nic, struct unic_mr *mr, uint32_t stag,
 /* All that @mr shows, which is @len bytes at least, becomes @w. False: the port
  * has no window now. */
 static inline __attribute__((always_inline)) bool
-unic_window_show(struct unic_memory *nic, struct unic_mr *mr, uint32_t len,
+unic_window_show(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t len,
 		 struct unic_window *w)
 {
 	uint32_t bytes = mr->win_bytes, end = mr->win_end;
@@ -100,7 +100,7 @@ unic_window_show(struct unic_memory *nic, struct unic_mr *mr, uint32_t len,
  * pages, or the port has no window now: go another way.
  */
 static inline __attribute__((always_inline)) int
-unic_window_open(struct unic_memory *nic, struct unic_mr *mr, uint32_t stag,
+unic_window_open(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t stag,
 		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
 		 struct unic_window *w)
 {
@@ -132,7 +132,7 @@ static inline void unic_window_used(struct unic_memory *nic,
 				    const struct unic_window *w, uint32_t n,
 				    uint32_t len)
 {
-	struct unic_mr *mr = w->mr;
+	struct unic_mr_ctx *mr = w->mr;
 
 	if (unlikely(!n))
 		return;

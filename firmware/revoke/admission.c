@@ -300,7 +300,7 @@ static bool publish_wait(struct unic_revoke *nic, const struct unic_wait *w)
 	};
 
 	if (!w->status) {
-		const struct unic_mr *mr = &nic->mrs.mr[w->mr];
+		const struct unic_mr_ctx *mr = &nic->mrs.mr[w->mr];
 
 		evt.mr = unic_to_le32(w->mr);
 		evt.gen = unic_to_le32(mr->gen);

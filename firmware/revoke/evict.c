@@ -31,7 +31,7 @@ void unic_evict_kick(struct unic_revoke *nic)
 
 static bool publish_notice(struct unic_revoke *nic, uint16_t idx)
 {
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	const struct unic_notices *ns = &nic->notices;
 	const struct unic_notice *n = &ns->notice[mr->notice];
 	struct unic_evt_mr evt = {
@@ -60,7 +60,7 @@ static bool publish_notice(struct unic_revoke *nic, uint16_t idx)
 
 static bool publish_evicted(struct unic_revoke *nic, uint16_t idx)
 {
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint32_t flags = mr->evt_flags;
 	struct unic_evt_mr evt = {
 		.hdr = { .type = UNIC_EVT_EVICTED,
@@ -83,7 +83,7 @@ static bool publish_evicted(struct unic_revoke *nic, uint16_t idx)
 }
 
 /* A record that found no room stays as a bit of its region (INV-11). */
-static void defer_event(struct unic_revoke *nic, struct unic_mr *mr,
+static void defer_event(struct unic_revoke *nic, struct unic_mr_ctx *mr,
 			uint8_t what)
 {
 	if (!mr->evt_due)
@@ -91,7 +91,7 @@ static void defer_event(struct unic_revoke *nic, struct unic_mr *mr,
 	mr->evt_due |= what;
 }
 
-static void clear_deferred(struct unic_revoke *nic, struct unic_mr *mr,
+static void clear_deferred(struct unic_revoke *nic, struct unic_mr_ctx *mr,
 			   uint8_t what)
 {
 	if (!(mr->evt_due & what))
@@ -103,7 +103,7 @@ static void clear_deferred(struct unic_revoke *nic, struct unic_mr *mr,
 
 static bool publish_deferred(struct unic_revoke *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	if (mr->evt_due & UNIC_MR_EVT_NOTICE) {
 		if (!publish_notice(nic, idx))
@@ -134,12 +134,12 @@ static void publish_all(struct unic_revoke *nic)
 
 /* Entries that are on their way back with it. Cached ones come and go: they may
  * be taken meanwhile, so they are not counted on. */
-static uint32_t supply_entries(const struct unic_mr *mr)
+static uint32_t supply_entries(const struct unic_mr_ctx *mr)
 {
 	return unic_mr_cached(mr) ? 0 : mr->n_pages;
 }
 
-static void remove_supply(struct unic_revoke *nic, struct unic_mr *mr)
+static void remove_supply(struct unic_revoke *nic, struct unic_mr_ctx *mr)
 {
 	if (mr->flags & UNIC_MR_F_COMING) {
 		unic_share_not_coming(&nic->share, mr->proc,
@@ -149,12 +149,13 @@ static void remove_supply(struct unic_revoke *nic, struct unic_mr *mr)
 	mr->flags &= (uint8_t)~UNIC_MR_F_COMING;
 }
 
-static bool is_put_off(const struct unic_mr *mr)
+static bool is_put_off(const struct unic_mr_ctx *mr)
 {
 	return mr->state == UNIC_MR_NOTIFIED && !(mr->flags & UNIC_MR_F_COMING);
 }
 
-static void put_off(struct unic_revoke *nic, const struct unic_mr *mr, bool off)
+static void put_off(struct unic_revoke *nic, const struct unic_mr_ctx *mr,
+		    bool off)
 {
 	uint32_t n = off ? supply_entries(mr) : 0u - supply_entries(mr);
 
@@ -163,7 +164,7 @@ static void put_off(struct unic_revoke *nic, const struct unic_mr *mr, bool off)
 	unic_bitset_add(&nic->share.moved, mr->proc);
 }
 
-static void add_supply(struct unic_revoke *nic, struct unic_mr *mr)
+static void add_supply(struct unic_revoke *nic, struct unic_mr_ctx *mr)
 {
 	if (!(mr->flags & UNIC_MR_F_COMING)) {
 		unic_share_coming(&nic->share, mr->proc, supply_entries(mr));
@@ -172,7 +173,7 @@ static void add_supply(struct unic_revoke *nic, struct unic_mr *mr)
 	mr->flags |= UNIC_MR_F_COMING;
 }
 
-static void close_notice(struct unic_revoke *nic, struct unic_mr *mr)
+static void close_notice(struct unic_revoke *nic, struct unic_mr_ctx *mr)
 {
 	if (mr->notice == UNIC_NOTICE_NIL)
 		return;
@@ -184,12 +185,13 @@ static void close_notice(struct unic_revoke *nic, struct unic_mr *mr)
 	clear_deferred(nic, mr, UNIC_MR_EVT_NOTICE);
 }
 
-static bool was_revoked(const struct unic_mr *mr)
+static bool was_revoked(const struct unic_mr_ctx *mr)
 {
 	return mr->why != UNIC_WHY_DEREG && mr->why != UNIC_WHY_EXIT;
 }
 
-static void count_eviction(struct unic_revoke *nic, const struct unic_mr *mr)
+static void count_eviction(struct unic_revoke *nic,
+			   const struct unic_mr_ctx *mr)
 {
 	if (!was_revoked(mr))
 		return;
@@ -203,7 +205,7 @@ static void count_eviction(struct unic_revoke *nic, const struct unic_mr *mr)
 /* DRAINING is over: free the entries, say so once (INV-4), end the region. */
 static void finish_eviction(struct unic_revoke *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint32_t for_proc = mr->for_proc;
 	uint32_t n_pages = mr->n_pages;
 
@@ -246,7 +248,7 @@ static void drain_dependents(struct unic_revoke *nic, uint16_t of);
  * (INV-4). */
 static void close_mr(struct unic_revoke *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	unic_candidate_remove(&nic->memory, idx);
 	if (is_put_off(mr))
@@ -266,7 +268,7 @@ static void close_mr(struct unic_revoke *nic, uint16_t idx)
 
 static void drain_dependent(struct unic_revoke *nic, uint16_t mr, uint16_t of)
 {
-	struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 
 	if (m->state >= UNIC_MR_DRAINING)
 		return;
@@ -312,7 +314,7 @@ static void mark_all_cut(struct unic_revoke *nic, uint16_t mr)
  */
 static void cut_mr(struct unic_revoke *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	mr->evt_flags |= UNIC_EVICTED_WAS_BUSY;
 	unic_notice_defer(&nic->notices, mr->notice,
@@ -327,7 +329,7 @@ static void cut_mr(struct unic_revoke *nic, uint16_t idx)
 static int owner_drain(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_notices *ns = &nic->notices;
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	mr->flags |= UNIC_MR_F_QUIET;
 	drain_mr(nic, idx);
@@ -353,7 +355,7 @@ static uint32_t us_left(const struct unic_revoke *nic,
 
 static void count_release(struct unic_revoke *nic, uint16_t idx)
 {
-	const struct unic_mr *mr = &nic->mrs.mr[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	const struct unic_notice *n = &nic->notices.notice[mr->notice];
 
 	UNIC_COUNT(nic, released);
@@ -362,7 +364,7 @@ static void count_release(struct unic_revoke *nic, uint16_t idx)
 
 int unic_evict_give_up(struct unic_revoke *nic, uint16_t mr)
 {
-	struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 
 	m->flags |= UNIC_MR_F_GONE;
 	if (m->state == UNIC_MR_DRAINING)
@@ -378,7 +380,7 @@ int unic_evict_give_up(struct unic_revoke *nic, uint16_t mr)
 
 static void send_notice(struct unic_revoke *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	const struct unic_notice *n = &nic->notices.notice[mr->notice];
 
 	UNIC_COUNT(nic, notices);
@@ -390,7 +392,7 @@ static void send_notice(struct unic_revoke *nic, uint16_t idx)
 static void notify_owner(struct unic_revoke *nic, uint16_t idx, bool urgent)
 {
 	struct unic_notices *ns = &nic->notices;
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	struct unic_notice *n;
 
 	mr->notice = unic_notice_open(ns, nic->now_ns, idx, mr->proc,
@@ -407,7 +409,7 @@ static void notify_owner(struct unic_revoke *nic, uint16_t idx, bool urgent)
 /* No grace: what is being received or sent may end, within T (MEMORY.md 5). */
 static void drain_without_grace(struct unic_revoke *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	UNIC_COUNT(nic, msg_evicted);
 	drain_mr(nic, idx);
@@ -419,7 +421,7 @@ static void drain_without_grace(struct unic_revoke *nic, uint16_t idx)
 void unic_evict_revoke(struct unic_revoke *nic, uint16_t mr, uint8_t why,
 		       uint32_t for_proc, bool urgent)
 {
-	struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 
 	UNIC_ASSERT(nic, m->state == UNIC_MR_ACTIVE);
 	m->why = why;
@@ -441,7 +443,7 @@ void unic_evict_revoke(struct unic_revoke *nic, uint16_t mr, uint8_t why,
 static void hasten_notice(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_notices *ns = &nic->notices;
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	struct unic_notice *n = &ns->notice[mr->notice];
 	uint64_t us = ns->deliver_us + (uint64_t)ns->grace_us;
 
@@ -462,7 +464,7 @@ bool unic_evict_hasten(struct unic_revoke *nic, uint32_t owner,
 	uint16_t i = nic->procs.proc[owner].mr_head;
 
 	for (; i != UNIC_MR_NIL; i = nic->mrs.mr[i].next) {
-		struct unic_mr *mr = &nic->mrs.mr[i];
+		struct unic_mr_ctx *mr = &nic->mrs.mr[i];
 
 		if (mr->state != UNIC_MR_NOTIFIED ||
 		    (mr->flags & UNIC_MR_F_COMING))
@@ -476,7 +478,7 @@ bool unic_evict_hasten(struct unic_revoke *nic, uint32_t owner,
 
 int unic_evict_admin(struct unic_revoke *nic, uint32_t mr, uint32_t gen)
 {
-	const struct unic_mr *m = unic_mr_get(&nic->memory, mr, gen);
+	const struct unic_mr_ctx *m = unic_mr_get(&nic->memory, mr, gen);
 
 	if (!m)
 		return -UNIC_ENOMR;
@@ -491,7 +493,7 @@ int unic_evict_admin(struct unic_revoke *nic, uint32_t mr, uint32_t gen)
 
 static void handle_deadline(struct unic_revoke *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	if (mr->state == UNIC_MR_NOTIFIED) {
 		UNIC_COUNT(nic, deadlines);
@@ -521,7 +523,7 @@ handle_undelivered(struct unic_revoke *nic, const struct unic_notice *n)
 }
 
 /* What ends with region @mr, as so many regions. */
-static uint32_t weight_of(const struct unic_mr *mr)
+static uint32_t weight_of(const struct unic_mr_ctx *mr)
 {
 	return 1 + mr->deps + mr->n_tokens / 16u + mr->n_pages / 64u;
 }
@@ -550,7 +552,7 @@ static void handle_deadlines(struct unic_revoke *nic)
 /* ------------------------------------------------------ the conversation */
 
 /* Nobody answers a notice that is still waiting for room on the ring. */
-static bool is_answerable(const struct unic_mr *mr)
+static bool is_answerable(const struct unic_mr_ctx *mr)
 {
 	return mr->state == UNIC_MR_NOTIFIED &&
 	       !(mr->evt_due & UNIC_MR_EVT_NOTICE);
@@ -560,7 +562,7 @@ int unic_evict_ack(struct unic_revoke *nic, uint32_t mr, uint32_t gen,
 		   uint32_t seq, uint64_t *deadline_ns)
 {
 	struct unic_notices *ns = &nic->notices;
-	const struct unic_mr *m = unic_mr_get(&nic->memory, mr, gen);
+	const struct unic_mr_ctx *m = unic_mr_get(&nic->memory, mr, gen);
 	int err;
 
 	if (!m)
@@ -578,8 +580,8 @@ int unic_evict_ack(struct unic_revoke *nic, uint32_t mr, uint32_t gen,
 }
 
 static uint8_t check_offer(const struct unic_revoke *nic,
-			   const struct unic_mr *mr,
-			   const struct unic_mr *offer)
+			   const struct unic_mr_ctx *mr,
+			   const struct unic_mr_ctx *offer)
 {
 	if (!offer)
 		return UNIC_REFUSED_NOT_ACTIVE;
@@ -599,7 +601,7 @@ static uint8_t check_offer(const struct unic_revoke *nic,
 /* The offered region takes the other's place, deadline included. */
 static void swap_subject(struct unic_revoke *nic, uint16_t old, uint16_t new)
 {
-	struct unic_mr *o = &nic->mrs.mr[old], *n = &nic->mrs.mr[new];
+	struct unic_mr_ctx *o = &nic->mrs.mr[old], *n = &nic->mrs.mr[new];
 	bool counted = o->flags & UNIC_MR_F_COMING;
 
 	n->notice = o->notice;
@@ -627,7 +629,7 @@ static void swap_subject(struct unic_revoke *nic, uint16_t old, uint16_t new)
 static int answer_offer(struct unic_revoke *nic, uint16_t mr, uint32_t offer_mr,
 			uint32_t offer_gen, uint8_t *refusal)
 {
-	struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 
 	*refusal = check_offer(nic, m,
 			       unic_mr_get(&nic->memory, offer_mr, offer_gen));
@@ -648,7 +650,7 @@ static int answer_offer(struct unic_revoke *nic, uint16_t mr, uint32_t offer_mr,
 static int answer_extend(struct unic_revoke *nic, uint16_t mr, uint32_t us,
 			 uint8_t *refusal)
 {
-	struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 	int err = -UNIC_EREFUSED;
 
 	*refusal = UNIC_REFUSED_WAITER;
@@ -675,7 +677,7 @@ int unic_evict_answer(struct unic_revoke *nic,
 {
 	struct unic_notices *ns = &nic->notices;
 	uint32_t mr = unic_from_le32(cmd->mr), us;
-	struct unic_mr *m =
+	struct unic_mr_ctx *m =
 		unic_mr_get(&nic->memory, mr, unic_from_le32(cmd->gen));
 	uint16_t i;
 	int err;
@@ -751,7 +753,7 @@ uint64_t unic_evict_poll(struct unic_revoke *nic)
 /* Region @idx ends with its process: no tombstone is left, nor stays. */
 static void detach_mr(struct unic_revoke *nic, uint16_t idx)
 {
-	struct unic_mr *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	if (mr->state == UNIC_MR_EVICTED && !mr->evt_due) {
 		unic_slot_ration_spend(&nic->base, UNIC_LEAVE_TOMB);
@@ -773,7 +775,7 @@ bool unic_evict_proc_gone(struct unic_revoke *nic, uint32_t proc)
 
 	unic_evict_settle(nic); /* what its queues used */
 	for (; *at < UNIC_MRS && unic_slot_ration_left(&nic->base); (*at)++) {
-		const struct unic_mr *mr = &nic->mrs.mr[*at];
+		const struct unic_mr_ctx *mr = &nic->mrs.mr[*at];
 
 		if (mr->proc == proc && mr->state != UNIC_MR_FREE)
 			detach_mr(nic, *at);

@@ -130,7 +130,7 @@ struct want {
 
 static void update_pain(struct unic_revoke *nic, uint32_t proc, uint16_t mr)
 {
-	const struct unic_mr *m = &nic->mrs.mr[mr];
+	const struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 	struct unic_pain *p = &nic->candidates.pain[mr];
 	uint32_t bytes = m->bytes, now = (uint32_t)(nic->now_ns >> 16);
 

@@ -176,7 +176,7 @@ int unic_mr_restore(struct unic_revoke *nic, const struct unic_mr_args *args,
 
 /* ---------------------------------------------------------------- MR_REREG */
 
-static int check_rereg(struct unic_revoke *nic, const struct unic_mr *m,
+static int check_rereg(struct unic_revoke *nic, const struct unic_mr_ctx *m,
 		       const struct unic_rereg *r, struct unic_mr_args *a)
 {
 	uint32_t i, low = 0;
@@ -203,7 +203,7 @@ static int check_rereg(struct unic_revoke *nic, const struct unic_mr *m,
 }
 
 /* May it have more entries than it has? */
-static int admit_more(struct unic_revoke *nic, const struct unic_mr *m,
+static int admit_more(struct unic_revoke *nic, const struct unic_mr_ctx *m,
 		      struct unic_mr_args a)
 {
 	if (a.n_pages <= m->n_pages)
@@ -214,13 +214,13 @@ static int admit_more(struct unic_revoke *nic, const struct unic_mr *m,
 
 int unic_mr_rereg(struct unic_revoke *nic, const struct unic_rereg *r)
 {
-	struct unic_mr *m = unic_mr_get(&nic->memory, r->mr, r->gen);
+	struct unic_mr_ctx *m = unic_mr_get(&nic->memory, r->mr, r->gen);
 	struct unic_mr_args a;
 	int err;
 
 	if (!m || (m->flags & UNIC_MR_F_GONE))
 		return -UNIC_ENOMR;
-	if (m->state != UNIC_MR_ACTIVE || nic->forms.form[r->mr].kind ||
+	if (m->state != UNIC_MR_ACTIVE || nic->derived.form[r->mr].kind ||
 	    unic_mr_cached(m))
 		return -UNIC_ESTATE;
 	if (!r->what || (r->what & ~UNIC_REREG_ALL) ||
@@ -242,7 +242,7 @@ int unic_mr_rereg(struct unic_revoke *nic, const struct unic_rereg *r)
 
 int unic_mr_dereg(struct unic_revoke *nic, uint32_t mr, uint32_t gen)
 {
-	struct unic_mr *m = unic_mr_get(&nic->memory, mr, gen);
+	struct unic_mr_ctx *m = unic_mr_get(&nic->memory, mr, gen);
 
 	if (!m || (m->flags & UNIC_MR_F_GONE))
 		return -UNIC_ENOMR;

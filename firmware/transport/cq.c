@@ -58,7 +58,7 @@ int unic_cq_create(struct unic_transport *nic,
 	uint32_t pd = unic_from_le32(cmd->pd);
 	uint32_t row = unic_from_le32(cmd->db_index);
 	struct unic_piece piece;
-	struct unic_cq *cq;
+	struct unic_cq_ctx *cq;
 	uint16_t proc;
 	int idx, r;
 
@@ -88,7 +88,7 @@ int unic_cq_create(struct unic_transport *nic,
 	return idx;
 }
 
-static void destroy_cq(struct unic_transport *nic, struct unic_cq *cq)
+static void destroy_cq(struct unic_transport *nic, struct unic_cq_ctx *cq)
 {
 	if (cq->evt_due)
 		nic->cqs.evts_due--;
@@ -100,10 +100,10 @@ static void destroy_cq(struct unic_transport *nic, struct unic_cq *cq)
 	memset(cq, 0, sizeof(*cq));
 }
 
-struct unic_cq *unic_cq_get(struct unic_transport *nic, uint32_t proc,
-			    uint32_t id)
+struct unic_cq_ctx *unic_cq_get(struct unic_transport *nic, uint32_t proc,
+				uint32_t id)
 {
-	struct unic_cq *cq;
+	struct unic_cq_ctx *cq;
 
 	if (id >= UNIC_CQS)
 		return NULL;
@@ -113,7 +113,7 @@ struct unic_cq *unic_cq_get(struct unic_transport *nic, uint32_t proc,
 
 int unic_cq_destroy(struct unic_transport *nic, uint32_t proc, uint32_t id)
 {
-	struct unic_cq *cq = unic_cq_get(nic, proc, id);
+	struct unic_cq_ctx *cq = unic_cq_get(nic, proc, id);
 
 	if (!cq)
 		return -UNIC_ENOCQ;
@@ -128,7 +128,7 @@ void unic_cq_proc_gone(struct unic_transport *nic, uint32_t proc)
 	uint32_t i;
 
 	for (i = 0; i < UNIC_CQS; i++) {
-		struct unic_cq *cq = &nic->cqs.cq[i];
+		struct unic_cq_ctx *cq = &nic->cqs.cq[i];
 
 		if (!cq->used || cq->proc != proc)
 			continue;
@@ -138,7 +138,7 @@ void unic_cq_proc_gone(struct unic_transport *nic, uint32_t proc)
 }
 
 /* At most once per arming: the process arms again when it has looked. */
-static void raise_cq_event(struct unic_transport *nic, struct unic_cq *cq)
+static void raise_cq_event(struct unic_transport *nic, struct unic_cq_ctx *cq)
 {
 	UNIC_BOX_NIC_PAGE *np = nic->procs.proc[cq->proc].np;
 
@@ -151,7 +151,7 @@ static void raise_cq_event(struct unic_transport *nic, struct unic_cq *cq)
 }
 
 /* Were more than n records (of those that count) written? Modulo 2^31. */
-static bool is_cq_event_due(const struct unic_cq *cq)
+static bool is_cq_event_due(const struct unic_cq_ctx *cq)
 {
 	uint32_t have = cq->arm & ARM_SOLICITED ? cq->sol : cq->tail;
 	uint32_t ahead = (have - cq->arm) & ARM_NUMBER;
@@ -161,7 +161,7 @@ static bool is_cq_event_due(const struct unic_cq *cq)
 
 void unic_cq_arm(struct unic_transport *nic, uint32_t idx, uint32_t arm_word)
 {
-	struct unic_cq *cq = &nic->cqs.cq[idx];
+	struct unic_cq_ctx *cq = &nic->cqs.cq[idx];
 
 	if (idx >= UNIC_CQS || !cq->used)
 		return;
@@ -171,7 +171,7 @@ void unic_cq_arm(struct unic_transport *nic, uint32_t idx, uint32_t arm_word)
 		raise_cq_event(nic, cq);
 }
 
-static bool publish_error(struct unic_transport *nic, struct unic_cq *cq)
+static bool publish_error(struct unic_transport *nic, struct unic_cq_ctx *cq)
 {
 	struct unic_evt_obj evt = {
 		.hdr = { .type = UNIC_EVT_CQ_ERROR,
@@ -183,7 +183,7 @@ static bool publish_error(struct unic_transport *nic, struct unic_cq *cq)
 	return unic_mbox_event(&nic->base, &evt);
 }
 
-static void fail_cq(struct unic_transport *nic, struct unic_cq *cq,
+static void fail_cq(struct unic_transport *nic, struct unic_cq_ctx *cq,
 		    uint8_t error)
 {
 	cq->error = error;
@@ -204,7 +204,7 @@ void unic_cq_events(struct unic_transport *nic)
 	uint32_t i;
 
 	for (i = 0; i < UNIC_CQS && nic->cqs.evts_due; i++) {
-		struct unic_cq *cq = &nic->cqs.cq[i];
+		struct unic_cq_ctx *cq = &nic->cqs.cq[i];
 
 		if (!cq->evt_due)
 			continue;
@@ -219,7 +219,7 @@ void unic_cq_events(struct unic_transport *nic)
  * The consumer's index is read only when the ring looks full, because it is in
  * a cache line that the process writes. A wild one is as if it had not moved.
  */
-static bool is_cq_full(struct unic_transport *nic, struct unic_cq *cq)
+static bool is_cq_full(struct unic_transport *nic, struct unic_cq_ctx *cq)
 {
 	const UNIC_BOX_DB_PAGE *db = nic->procs.proc[cq->proc].db;
 	uint32_t ci =
@@ -231,7 +231,7 @@ static bool is_cq_full(struct unic_transport *nic, struct unic_cq *cq)
 }
 
 /* Where record @n is, in bytes from the start of the first page on. */
-static inline uint32_t cqe_offset(const struct unic_cq *cq, uint32_t n)
+static inline uint32_t cqe_offset(const struct unic_cq_ctx *cq, uint32_t n)
 {
 	return ((uint32_t)cq->iova & PAGE_MASK) + (n & cq->mask) * CQE_BYTES;
 }
@@ -239,7 +239,7 @@ static inline uint32_t cqe_offset(const struct unic_cq *cq, uint32_t n)
 /* The region cannot be taken back while the queue exists: a page is translated
  * once, when the queue comes to it. */
 static __attribute__((noinline)) int
-xlate_cq_page(struct unic_transport *nic, struct unic_cq *cq, uint32_t page)
+xlate_cq_page(struct unic_transport *nic, struct unic_cq_ctx *cq, uint32_t page)
 {
 	uint64_t iova = (cq->iova & ~(uint64_t)PAGE_MASK) +
 			((uint64_t)page << PAGE_SHIFT);
@@ -254,7 +254,7 @@ xlate_cq_page(struct unic_transport *nic, struct unic_cq *cq, uint32_t page)
 }
 
 /* Where record `tail` goes. */
-static inline int locate_cqe(struct unic_transport *nic, struct unic_cq *cq,
+static inline int locate_cqe(struct unic_transport *nic, struct unic_cq_ctx *cq,
 			     uint64_t *bus)
 {
 	uint32_t at = cqe_offset(cq, cq->tail);
@@ -272,7 +272,7 @@ static inline int locate_cqe(struct unic_transport *nic, struct unic_cq *cq,
 bool unic_cq_post(struct unic_transport *nic, uint32_t idx,
 		  struct unic_cqe *cqe)
 {
-	struct unic_cq *cq = &nic->cqs.cq[idx];
+	struct unic_cq_ctx *cq = &nic->cqs.cq[idx];
 	uint64_t bus;
 	int r;
 
@@ -305,7 +305,7 @@ bool unic_cq_post(struct unic_transport *nic, uint32_t idx,
 void unic_cq_written(struct unic_transport *nic, uint32_t idx, uint32_t qpn,
 		     bool ok)
 {
-	struct unic_cq *cq = &nic->cqs.cq[idx];
+	struct unic_cq_ctx *cq = &nic->cqs.cq[idx];
 
 	if (!ok && !cq->error)
 		fail_cq(nic, cq, UNIC_CQ_BUS);
@@ -318,7 +318,7 @@ void unic_cq_written(struct unic_transport *nic, uint32_t idx, uint32_t qpn,
 
 /* How many of @n records can be written from the tail on in one piece. */
 static inline uint32_t contiguous_cqes(struct unic_transport *nic,
-				       struct unic_cq *cq, uint32_t n)
+				       struct unic_cq_ctx *cq, uint32_t n)
 {
 	uint32_t in_page = cqe_offset(cq, cq->tail) & PAGE_MASK;
 	uint32_t end = cq->mask + 1 - (cq->tail & cq->mask);
@@ -335,7 +335,7 @@ static inline uint32_t contiguous_cqes(struct unic_transport *nic,
 uint32_t unic_cq_window(struct unic_transport *nic, uint32_t idx, uint32_t n,
 			struct unic_cqe **at)
 {
-	struct unic_cq *cq = &nic->cqs.cq[idx];
+	struct unic_cq_ctx *cq = &nic->cqs.cq[idx];
 	uint64_t bus;
 
 	UNIC_IN_REGISTER(cq);
@@ -351,7 +351,7 @@ uint32_t unic_cq_window(struct unic_transport *nic, uint32_t idx, uint32_t n,
 void unic_cq_publish(struct unic_transport *nic, uint32_t idx,
 		     struct unic_cqe *at, uint32_t n)
 {
-	struct unic_cq *cq = &nic->cqs.cq[idx];
+	struct unic_cq_ctx *cq = &nic->cqs.cq[idx];
 
 	UNIC_IN_REGISTER(cq);
 	unic_wmb(); /* all else before what makes it valid */

@@ -23,7 +23,7 @@ struct unic_transport;
 #define UNIC_CQ_OVERFLOW 1u /* detail of CQ_ERROR */
 #define UNIC_CQ_BUS	 2u
 
-struct unic_cq {
+struct unic_cq_ctx {
 	uint64_t iova; /* of record 0 */
 	uint64_t
 		page_bus; /* of the page in use; its region stays, so is right */
@@ -46,7 +46,7 @@ struct unic_cq {
 };
 
 struct unic_cqs {
-	struct unic_cq cq[UNIC_CQS];
+	struct unic_cq_ctx cq[UNIC_CQS];
 	uint16_t evts_due;
 };
 
@@ -74,8 +74,8 @@ void unic_cq_arm(struct unic_transport *nic, uint32_t idx, uint32_t arm_word);
  * unic_cq_get() - the queue of @pd's process with this index.
  * Returns NULL unless it is live and belongs to @pd's process.
  */
-struct unic_cq *unic_cq_get(struct unic_transport *nic, uint32_t proc,
-			    uint32_t id);
+struct unic_cq_ctx *unic_cq_get(struct unic_transport *nic, uint32_t proc,
+				uint32_t id);
 
 /**
  * unic_cq_post() - write @cqe (all but seq filled in, of a live QP) and notify

@@ -76,7 +76,7 @@ static int error_of(int port_status)
 
 /* Where the next piece of @s is. */
 static inline int xlate_span(struct unic_transport *nic,
-			     const struct unic_span *s,
+			     const struct unic_mr_span *s,
 			     struct unic_piece *piece)
 {
 	uint32_t len = s->len < UNIC_DMA_MAX ? s->len : UNIC_DMA_MAX;
@@ -91,7 +91,7 @@ static inline int xlate_span(struct unic_transport *nic,
 int unic_dma_run(struct unic_transport *nic, struct unic_sgl *sgl)
 {
 	struct unic_piece piece;
-	struct unic_span *s;
+	struct unic_mr_span *s;
 	int r;
 
 	for (; sgl->i < sgl->n; sgl->i++) {

@@ -41,7 +41,7 @@ enum unic_dma_owner {
  * until `pending` is 0.
  */
 struct unic_sgl {
-	struct unic_span span[UNIC_DMA_SPANS];
+	struct unic_mr_span span[UNIC_DMA_SPANS];
 	uint8_t *local;
 	uint8_t n, i;	 /* spans; the one to go on with */
 	uint8_t to_host; /* direction */

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 struct unic_transport;
-struct unic_qp;
+struct unic_qp_ctx;
 struct unic_rx;
 
 enum unic_fastpath {
@@ -36,7 +36,7 @@ enum unic_fastpath {
  * now. DEAD: a request is to be completed with its error.
  */
 enum unic_fastpath unic_fastpath_send(struct unic_transport *nic,
-				      struct unic_qp *qp, int32_t *left);
+				      struct unic_qp_ctx *qp, int32_t *left);
 
 /**
  * unic_fastpath_message() - send packets of request sq.cur, which is ready, from
@@ -45,7 +45,7 @@ enum unic_fastpath unic_fastpath_send(struct unic_transport *nic,
  * or there is no frame buffer now.
  */
 enum unic_fastpath unic_fastpath_message(struct unic_transport *nic,
-					 struct unic_qp *qp, int32_t *left);
+					 struct unic_qp_ctx *qp, int32_t *left);
 
 /**
  * unic_fastpath_rx() - one received frame, and those like it behind it.

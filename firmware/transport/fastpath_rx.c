@@ -34,7 +34,7 @@ enum kind { /* unic_expect.kind */
  * What a packet with this opcode is, and how long its payload, if it has @body
  * bytes behind BTH. False: not for the lane.
  */
-static bool classify_packet(const struct unic_qp *qp, uint32_t op,
+static bool classify_packet(const struct unic_qp_ctx *qp, uint32_t op,
 			    uint32_t body, struct unic_expect *e)
 {
 	uint32_t mtu = 1u << qp->mtu_shift;
@@ -92,7 +92,7 @@ static inline bool has_same_kind(const struct unic_rx *rx,
 
 /* One that is not like the last of its sort. Is it one of the lane's, of the
  * peer of @qp, which may receive? Then others like it are expected now. */
-static bool update_expect(struct unic_transport *nic, struct unic_qp *qp,
+static bool update_expect(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  struct unic_expect *e, const struct unic_rx *rx)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
@@ -128,13 +128,13 @@ static inline uint32_t expect_index(uint32_t opcode)
 }
 
 /* A frame that is not like the one before it. True if it is for the lane: then
- * it is like nic->like. */
+ * it is like nic->expected. */
 static CALLED bool find_expect(struct unic_transport *nic,
 			       const struct unic_rx *rx)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 	struct unic_expect *e;
-	struct unic_qp *qp;
+	struct unic_qp_ctx *qp;
 	uint32_t idx;
 
 	if (rx->len < MIN_BYTES)
@@ -148,7 +148,7 @@ static CALLED bool find_expect(struct unic_transport *nic,
 	UNIC_IN_REGISTER(e);
 	if (!has_same_headers(rx, e) && !update_expect(nic, qp, e, rx))
 		return false;
-	nic->like = e;
+	nic->expected = e;
 	return true;
 }
 
@@ -159,7 +159,8 @@ static inline bool has_valid_icrc(const struct unic_rx *rx)
 }
 
 /* The trace of a frame that is like @e. */
-static COLD void trace_rx(struct unic_transport *nic, const struct unic_qp *qp,
+static COLD void trace_rx(struct unic_transport *nic,
+			  const struct unic_qp_ctx *qp,
 			  const struct unic_expect *e, const uint8_t *frame)
 {
 	const uint32_t *w = (const void *)(frame + 2);
@@ -172,7 +173,7 @@ static COLD void trace_rx(struct unic_transport *nic, const struct unic_qp *qp,
 }
 
 static inline void maybe_trace_rx(struct unic_transport *nic,
-				  const struct unic_qp *qp,
+				  const struct unic_qp_ctx *qp,
 				  const struct unic_expect *e,
 				  const uint8_t *frame)
 {
@@ -193,7 +194,7 @@ static inline bool in_sequence(const struct unic_rsp *rsp, uint32_t apsn)
 }
 
 static COLD enum unic_fastpath refuse_write(struct unic_transport *nic,
-					    struct unic_qp *qp,
+					    struct unic_qp_ctx *qp,
 					    const struct unic_expect *e,
 					    const uint8_t *frame, int err)
 {
@@ -211,7 +212,7 @@ struct burst {
 };
 
 static COLD void trace_burst(struct unic_transport *nic,
-			     const struct unic_qp *qp,
+			     const struct unic_qp_ctx *qp,
 			     const struct unic_expect *e, const struct burst *b,
 			     uint32_t n)
 {
@@ -250,7 +251,7 @@ static inline void burst_take(struct unic_transport *nic,
 /* The first @done, like @e, are placed; @apsn: their acknowledge requests, ored.
  * The others are not taken, but for the very first. */
 static inline enum unic_fastpath
-burst_done(struct unic_transport *nic, struct unic_qp *qp,
+burst_done(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	   const struct unic_expect *e, const struct burst *b, uint32_t done,
 	   uint32_t apsn, uint32_t *n)
 {
@@ -353,14 +354,14 @@ static CALLED uint32_t place_writes(const struct burst *b,
 /* Whole WRITEs of one packet: @rx, and those behind it, @max in all at most.
  * *@n: how many, if done. */
 static enum unic_fastpath write_only(struct unic_transport *nic,
-				     struct unic_qp *qp,
+				     struct unic_qp_ctx *qp,
 				     const struct unic_rx *rx,
 				     const struct unic_expect *e, uint32_t max,
 				     uint32_t *n)
 {
 	const uint32_t *w = (const void *)(rx->frame + 2);
 	uint32_t stag = unic_get_word(w, UNIC_W_EXT + 2);
-	struct unic_mr *mr = unic_window_mr(&nic->memory, stag);
+	struct unic_mr_ctx *mr = unic_window_mr(&nic->memory, stag);
 	struct unic_rsp *rsp = &qp->rsp;
 	uint32_t apsn = rsp->psn, done;
 	uint64_t va = remote_va(w);
@@ -393,7 +394,7 @@ static enum unic_fastpath write_only(struct unic_transport *nic,
 /* ---------------------------------------------- WRITEs of several packets */
 
 /* Begin one at its RETH. 0, or the access error. */
-static int begin_fast_write(struct unic_transport *nic, struct unic_qp *qp,
+static int begin_fast_write(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    const uint32_t *w, uint32_t len)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
@@ -431,7 +432,7 @@ static inline uint8_t *map_target(struct unic_transport *nic,
 /* Place the payload of @frame, @ext bytes behind BTH: the first or the last
  * packet of the WRITE that rsp.msg is. */
 static enum unic_fastpath place_end(struct unic_transport *nic,
-				    struct unic_qp *qp,
+				    struct unic_qp_ctx *qp,
 				    const struct unic_expect *e,
 				    const uint8_t *frame, uint32_t ext,
 				    bool last)
@@ -456,7 +457,7 @@ static enum unic_fastpath place_end(struct unic_transport *nic,
 }
 
 static enum unic_fastpath write_first(struct unic_transport *nic,
-				      struct unic_qp *qp,
+				      struct unic_qp_ctx *qp,
 				      const struct unic_rx *rx,
 				      const struct unic_expect *e)
 {
@@ -475,7 +476,7 @@ static enum unic_fastpath write_first(struct unic_transport *nic,
 }
 
 static enum unic_fastpath write_last(struct unic_transport *nic,
-				     struct unic_qp *qp,
+				     struct unic_qp_ctx *qp,
 				     const struct unic_rx *rx,
 				     const struct unic_expect *e)
 {
@@ -530,7 +531,7 @@ static CALLED uint32_t place_middles(struct unic_transport *nic,
 }
 
 static enum unic_fastpath write_middles(struct unic_transport *nic,
-					struct unic_qp *qp,
+					struct unic_qp_ctx *qp,
 					const struct unic_rx *rx,
 					const struct unic_expect *e,
 					uint32_t max, uint32_t *n)
@@ -548,7 +549,7 @@ static enum unic_fastpath write_middles(struct unic_transport *nic,
 /* ---------------------------------------------------------------- any frame */
 
 static enum unic_fastpath handle_ack(struct unic_transport *nic,
-				     struct unic_qp *qp,
+				     struct unic_qp_ctx *qp,
 				     const struct unic_rx *rx,
 				     const struct unic_expect *e)
 {
@@ -563,7 +564,7 @@ static enum unic_fastpath handle_ack(struct unic_transport *nic,
 
 /* One frame of a kind that comes less often. */
 static CALLED enum unic_fastpath handle_rare_frame(struct unic_transport *nic,
-						   struct unic_qp *qp,
+						   struct unic_qp_ctx *qp,
 						   const struct unic_rx *rx,
 						   const struct unic_expect *e)
 {
@@ -582,15 +583,15 @@ static CALLED enum unic_fastpath handle_rare_frame(struct unic_transport *nic,
 enum unic_fastpath unic_fastpath_rx(struct unic_transport *nic,
 				    const struct unic_rx *rx, uint32_t *n)
 {
-	const struct unic_expect *e = nic->like;
+	const struct unic_expect *e = nic->expected;
 	uint32_t max = *n;
-	struct unic_qp *qp;
+	struct unic_qp_ctx *qp;
 
 	*n = 1;
 	if (unlikely(!has_same_kind(rx, e))) {
 		if (!find_expect(nic, rx))
 			return UNIC_FASTPATH_NOT;
-		e = nic->like;
+		e = nic->expected;
 	}
 	if (unlikely(!has_valid_icrc(rx)))
 		return UNIC_FASTPATH_NOT;

@@ -47,7 +47,7 @@ static inline bool may_send(const struct unic_sq *sq)
 }
 
 /* Make sq.ready for requests like this one. False: it is not the lane's. */
-static CALLED bool update_ready(struct unic_qp *qp,
+static CALLED bool update_ready(struct unic_qp_ctx *qp,
 				const struct unic_sq_slot *slot)
 {
 	struct unic_ready *y = &qp->sq.ready;
@@ -92,7 +92,7 @@ static inline bool matches_ready(const struct unic_ready *y,
 		 (unic_from_le32(slot->sge[0].len) ^ y->wr.len));
 }
 
-static inline bool prepare_ready(struct unic_qp *qp,
+static inline bool prepare_ready(struct unic_qp_ctx *qp,
 				 const struct unic_sq_slot *slot)
 {
 	return likely(matches_ready(&qp->sq.ready, slot)) ||
@@ -218,7 +218,7 @@ static inline void publish_run(struct unic_transport *nic,
 }
 
 /* The requests sent since @first; in the run itself there is no time for it. */
-static COLD void trace_run(struct unic_transport *nic, struct unic_qp *qp,
+static COLD void trace_run(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   uint32_t first)
 {
 	const struct unic_ready *y = &qp->sq.ready;
@@ -231,11 +231,12 @@ static COLD void trace_run(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* @n requests more are sent and hold the region of @win. */
-static inline void commit_run(struct unic_transport *nic, struct unic_qp *qp,
+static inline void commit_run(struct unic_transport *nic,
+			      struct unic_qp_ctx *qp,
 			      const struct unic_window *win, uint32_t n)
 {
 	struct unic_sq *sq = &qp->sq;
-	struct unic_mr *mr = win->mr;
+	struct unic_mr_ctx *mr = win->mr;
 	uint32_t first = sq->next;
 
 	mr->holds = (uint16_t)(mr->holds + n);
@@ -257,7 +258,7 @@ static inline uint32_t min_u32(uint32_t a, uint32_t b)
 /* Requests like sq.ready, the next one is: some of them, while *@left is
  * positive. */
 static enum unic_fastpath send_run(struct unic_transport *nic,
-				   struct unic_qp *qp, int32_t *left)
+				   struct unic_qp_ctx *qp, int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_ready *y = &sq->ready;
@@ -296,7 +297,8 @@ static enum unic_fastpath send_run(struct unic_transport *nic,
 
 /* A call: within its caller it would have too few registers. */
 CALLED enum unic_fastpath unic_fastpath_send(struct unic_transport *nic,
-					     struct unic_qp *qp, int32_t *left)
+					     struct unic_qp_ctx *qp,
+					     int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;
 	enum unic_fastpath r;
@@ -352,7 +354,7 @@ static inline uint32_t op_of(const struct unic_sq_slot *slot, bool first,
 }
 
 /* The packets of request sq.cur from sq.psn on that are of one kind. */
-static inline void next_part(const struct unic_qp *qp,
+static inline void next_part(const struct unic_qp_ctx *qp,
 			     const struct unic_sq_slot *slot,
 			     const struct unic_wr *wr, struct part *p)
 {
@@ -388,7 +390,7 @@ static inline const uint8_t *map_source(struct unic_transport *nic,
 }
 
 /* The headers of all packets of @p, but for the PSN. */
-static inline void part_headers(struct unic_qp *qp, const struct part *p,
+static inline void part_headers(struct unic_qp_ctx *qp, const struct part *p,
 				union unic_words h[3])
 {
 	uint32_t pad = -p->len & 3;
@@ -400,8 +402,9 @@ static inline void part_headers(struct unic_qp *qp, const struct part *p,
 }
 
 /* Fill the frames of @p->tx, of a message of @total bytes. Returns how many. */
-static CALLED uint32_t fill_part(struct unic_transport *nic, struct unic_qp *qp,
-				 const struct part *p, uint32_t total)
+static CALLED uint32_t fill_part(struct unic_transport *nic,
+				 struct unic_qp_ctx *qp, const struct part *p,
+				 uint32_t total)
 {
 	uint32_t psn = p->psn, off = p->off, len = p->len, n = p->n, apsn;
 	uint32_t body = UNIC_EXT_OFF + p->ext, padded = (len + 3) & ~3u;
@@ -436,7 +439,7 @@ static CALLED uint32_t fill_part(struct unic_transport *nic, struct unic_qp *qp,
 	return p->n - n;
 }
 
-static COLD void trace_part(struct unic_transport *nic, struct unic_qp *qp,
+static COLD void trace_part(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    const struct part *p, uint32_t n)
 {
 	uint32_t i;
@@ -447,8 +450,9 @@ static COLD void trace_part(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* @n packets of @p are sent. */
-static inline void advance_part(struct unic_transport *nic, struct unic_qp *qp,
-				const struct part *p, uint32_t n)
+static inline void advance_part(struct unic_transport *nic,
+				struct unic_qp_ctx *qp, const struct part *p,
+				uint32_t n)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -473,7 +477,7 @@ static inline uint32_t psn_window_room(const struct unic_sq *sq)
 }
 
 enum unic_fastpath unic_fastpath_message(struct unic_transport *nic,
-					 struct unic_qp *qp, int32_t *left)
+					 struct unic_qp_ctx *qp, int32_t *left)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);

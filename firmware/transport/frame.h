@@ -153,7 +153,7 @@ static inline void unic_frame_headers(uint8_t *frame, struct unic_roce_tmpl *t,
 /** unic_frame_write() - headers of a frame of @qp, and its padding.
  * @op_flags: opcode << 8 | BTH flags without pad. @apsn: PSN and acknowledge
  * request. @len: bytes behind BTH, before padding. */
-static inline void unic_frame_write(uint8_t *frame, struct unic_qp *qp,
+static inline void unic_frame_write(uint8_t *frame, struct unic_qp_ctx *qp,
 				    uint32_t op_flags, uint32_t apsn,
 				    uint32_t len)
 {
@@ -186,7 +186,7 @@ static inline uint32_t unic_frame_seal(struct unic_transport *nic,
 
 /** unic_frame_send() - unic_frame_write() and unic_frame_seal(). */
 static inline uint32_t unic_frame_send(struct unic_transport *nic,
-				       uint8_t *frame, struct unic_qp *qp,
+				       uint8_t *frame, struct unic_qp_ctx *qp,
 				       uint32_t op_flags, uint32_t apsn,
 				       uint32_t len)
 {

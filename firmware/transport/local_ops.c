@@ -63,7 +63,7 @@ static int finish_local_op(struct unic_transport *nic,
 /* What uses the region may go on for T; then it is cut, and only pieces of DMA
  * are left to wait for. A region that is not closed may be used again meanwhile:
  * after the drain bound it is cut once more. */
-static int wait_idle(struct unic_transport *nic, struct unic_qp *qp,
+static int wait_idle(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		     uint32_t stag)
 {
 	uint64_t *until = &qp->sq.inval_ns;
@@ -79,7 +79,7 @@ static int wait_idle(struct unic_transport *nic, struct unic_qp *qp,
 	return -UNIC_EPENDING;
 }
 
-static int run_local_inv(struct unic_transport *nic, struct unic_qp *qp,
+static int run_local_inv(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 const struct unic_sq_slot *slot, struct unic_wr *wr)
 {
 	uint32_t stag = unic_from_le32(slot->rkey);
@@ -113,7 +113,7 @@ static int parse_list(const void *list, uint32_t bytes, bool strided,
 	return 0;
 }
 
-static int make_derived(struct unic_transport *nic, struct unic_qp *qp,
+static int make_derived(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			const struct unic_sq_slot *slot, struct unic_wr *wr,
 			const void *list, uint32_t bytes)
 {
@@ -143,7 +143,8 @@ static int make_derived(struct unic_transport *nic, struct unic_qp *qp,
 
 /* The first that finds the reader taken is the next to have it; one of another
  * process than the one that has it now comes before one of the same. */
-static void reserve_reader(struct unic_list_reader *l, const struct unic_qp *qp)
+static void reserve_reader(struct unic_list_reader *l,
+			   const struct unic_qp_ctx *qp)
 {
 	if (l->next_qpn && (l->next_proc != l->proc || qp->proc == l->proc))
 		return;
@@ -152,9 +153,10 @@ static void reserve_reader(struct unic_list_reader *l, const struct unic_qp *qp)
 }
 
 /* One list is read at a time. */
-static bool take_reader(struct unic_transport *nic, const struct unic_qp *qp)
+static bool take_reader(struct unic_transport *nic,
+			const struct unic_qp_ctx *qp)
 {
-	struct unic_list_reader *l = &nic->memop;
+	struct unic_list_reader *l = &nic->list_reader;
 
 	if (l->qpn == qp->qpn)
 		return true;
@@ -170,10 +172,10 @@ static bool take_reader(struct unic_transport *nic, const struct unic_qp *qp)
 	return true;
 }
 
-static int start_reading(struct unic_transport *nic, struct unic_qp *qp,
+static int start_reading(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 const struct unic_sge *sge)
 {
-	struct unic_list_reader *l = &nic->memop;
+	struct unic_list_reader *l = &nic->list_reader;
 	uint32_t bytes = unic_from_le32(sge->len);
 	struct unic_piece piece;
 	int err;
@@ -193,7 +195,7 @@ static int start_reading(struct unic_transport *nic, struct unic_qp *qp,
 		.n = 1,
 		.owner = UNIC_DMA_LIST,
 	};
-	l->sgl.span[0] = (struct unic_span){
+	l->sgl.span[0] = (struct unic_mr_span){
 		.iova = unic_from_le64(sge->iova),
 		.len = bytes,
 		.mr = piece.mr,
@@ -205,7 +207,7 @@ static int start_reading(struct unic_transport *nic, struct unic_qp *qp,
  * its index be another's, or be registered for others. So all of the access check
  * again (INV-19). */
 static int recheck_list_access(struct unic_transport *nic,
-			       const struct unic_qp *qp,
+			       const struct unic_qp_ctx *qp,
 			       const struct unic_sge *sge)
 {
 	int r = unic_mr_check(&nic->memory, unic_from_le32(sge->lkey), qp->pd,
@@ -215,12 +217,12 @@ static int recheck_list_access(struct unic_transport *nic,
 	return r < 0 ? r : 0;
 }
 
-/* 0: the list is in nic->memop.list. If its region ends meanwhile, so does the
+/* 0: the list is in nic->list_reader.list. If its region ends meanwhile, so does the
  * reading. */
-static int read_list(struct unic_transport *nic, struct unic_qp *qp,
+static int read_list(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		     const struct unic_sge *sge)
 {
-	struct unic_list_reader *l = &nic->memop;
+	struct unic_list_reader *l = &nic->list_reader;
 	int err;
 
 	if (!take_reader(nic, qp))
@@ -236,23 +238,25 @@ static int read_list(struct unic_transport *nic, struct unic_qp *qp,
 
 void unic_local_op_fetched(struct unic_transport *nic, bool ok)
 {
-	struct unic_sgl *sgl = &nic->memop.sgl;
+	struct unic_sgl *sgl = &nic->list_reader.sgl;
 
 	sgl->pending--;
 	sgl->failed |= !ok;
 }
 
-void unic_local_op_drop(struct unic_transport *nic, const struct unic_qp *qp)
+void unic_local_op_drop(struct unic_transport *nic,
+			const struct unic_qp_ctx *qp)
 {
-	if (nic->memop.qpn == qp->qpn)
-		nic->memop.qpn = 0;
-	if (nic->memop.next_qpn == qp->qpn)
-		nic->memop.next_qpn = 0;
+	if (nic->list_reader.qpn == qp->qpn)
+		nic->list_reader.qpn = 0;
+	if (nic->list_reader.next_qpn == qp->qpn)
+		nic->list_reader.next_qpn = 0;
 }
 
 /* --------------------------------------------------------------- a request */
 
-static int make_derived_from_mem(struct unic_transport *nic, struct unic_qp *qp,
+static int make_derived_from_mem(struct unic_transport *nic,
+				 struct unic_qp_ctx *qp,
 				 const struct unic_sq_slot *slot,
 				 struct unic_wr *wr)
 {
@@ -263,13 +267,13 @@ static int make_derived_from_mem(struct unic_transport *nic, struct unic_qp *qp,
 	if (err)
 		finish_local_op(nic, slot, wr, err, 0);
 	else
-		err = make_derived(nic, qp, slot, wr, nic->memop.list,
+		err = make_derived(nic, qp, slot, wr, nic->list_reader.list,
 				   unic_from_le32(slot->sge[0].len));
 	unic_local_op_drop(nic, qp);
 	return err == -UNIC_EPENDING ? err : 0;
 }
 
-int unic_local_op_run(struct unic_transport *nic, struct unic_qp *qp,
+int unic_local_op_run(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      struct unic_wr *wr)
 {
 	struct unic_sq *sq = &qp->sq;

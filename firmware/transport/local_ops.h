@@ -17,7 +17,7 @@
 #include "unic_queue.h"
 
 struct unic_transport;
-struct unic_qp;
+struct unic_qp_ctx;
 struct unic_wr;
 
 static inline bool unic_local_op_is(uint8_t opcode)
@@ -31,7 +31,7 @@ static inline bool unic_local_op_is(uint8_t opcode)
  * -UNIC_EPENDING: it waits until its region is idle, or for its list; nothing
  * changed that matters, and nobody will tell: call again.
  */
-int unic_local_op_run(struct unic_transport *nic, struct unic_qp *qp,
+int unic_local_op_run(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      struct unic_wr *wr);
 
 /* A list that lies in host memory, on its way to private memory. */
@@ -51,7 +51,8 @@ struct unic_list_reader {
  * nobody's way); and qp.c, when it stops. One place for the first two would be in
  * every turn of a queue pair that is alone.
  */
-void unic_local_op_drop(struct unic_transport *nic, const struct unic_qp *qp);
+void unic_local_op_drop(struct unic_transport *nic,
+			const struct unic_qp_ctx *qp);
 
 /** unic_local_op_fetched() - the list that was being read is here, or not. */
 void unic_local_op_fetched(struct unic_transport *nic, bool ok);

@@ -15,22 +15,22 @@ static uint8_t *frame_of(struct unic_parked *b)
 /* The frame in hand was kept before, and misses a page again. */
 static struct unic_parked *repark_frame(struct unic_transport *nic)
 {
-	struct unic_parked_frames *bs = &nic->bounces;
-	struct unic_parked *b = &bs->bounce[bs->given];
+	struct unic_parked_frames *bs = &nic->parked;
+	struct unic_parked *b = &bs->frame[bs->given];
 
 	return nic->now_ns < b->until_ns ? b : NULL;
 }
 
 static struct unic_parked *park_frame(struct unic_transport *nic,
-				      struct unic_qp *qp)
+				      struct unic_qp_ctx *qp)
 {
 	const struct unic_rx *rx = &nic->qps.roce.rx;
 	struct unic_parked *b = NULL;
 	uint32_t i;
 
 	for (i = 0; i < UNIC_PARKED_FRAMES; i++)
-		if (nic->bounces.bounce[i].state == UNIC_PARKED_FREE)
-			b = &nic->bounces.bounce[i];
+		if (nic->parked.frame[i].state == UNIC_PARKED_FREE)
+			b = &nic->parked.frame[i];
 	if (!b || qp->bounced || rx->len > sizeof(b->frame) - 2u)
 		return NULL;
 	qp->bounced = true;
@@ -43,7 +43,7 @@ static struct unic_parked *park_frame(struct unic_transport *nic,
 	return b;
 }
 
-bool unic_parked_keep(struct unic_transport *nic, struct unic_qp *qp)
+bool unic_parked_keep(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_parked *b;
 
@@ -60,25 +60,25 @@ void unic_parked_filled(struct unic_transport *nic, uint16_t idx)
 	uint32_t i;
 
 	for (i = 0; i < UNIC_PARKED_FRAMES; i++) {
-		struct unic_parked *b = &nic->bounces.bounce[i];
+		struct unic_parked *b = &nic->parked.frame[i];
 
 		if (b->state != UNIC_PARKED_WAITS || b->qp != idx)
 			continue;
 		b->state = UNIC_PARKED_READY;
-		nic->bounces.ready = true;
+		nic->parked.ready = true;
 		nic->chores = true;
 	}
 }
 
 bool unic_parked_run(struct unic_transport *nic)
 {
-	struct unic_parked_frames *bs = &nic->bounces;
+	struct unic_parked_frames *bs = &nic->parked;
 	uint32_t i;
 
 	if (!bs->ready || nic->qps.roce.rx_stage != UNIC_RX_IDLE)
 		return false;
 	for (i = 0; i < UNIC_PARKED_FRAMES; i++) {
-		struct unic_parked *b = &bs->bounce[i];
+		struct unic_parked *b = &bs->frame[i];
 
 		if (b->state != UNIC_PARKED_READY)
 			continue;
@@ -93,7 +93,7 @@ bool unic_parked_run(struct unic_transport *nic)
 	return false;
 }
 
-void unic_parked_forget(struct unic_transport *nic, struct unic_qp *qp)
+void unic_parked_forget(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	uint16_t idx = unic_qp_index(nic, qp);
 	uint32_t i;
@@ -101,7 +101,7 @@ void unic_parked_forget(struct unic_transport *nic, struct unic_qp *qp)
 	if (!qp->bounced)
 		return;
 	for (i = 0; i < UNIC_PARKED_FRAMES; i++) {
-		struct unic_parked *b = &nic->bounces.bounce[i];
+		struct unic_parked *b = &nic->parked.frame[i];
 
 		if (b->qp != idx || (b->state != UNIC_PARKED_WAITS &&
 				     b->state != UNIC_PARKED_READY))
@@ -114,8 +114,8 @@ void unic_parked_forget(struct unic_transport *nic, struct unic_qp *qp)
 
 void unic_parked_done(struct unic_transport *nic)
 {
-	struct unic_parked *b = &nic->bounces.bounce[nic->bounces.given];
-	struct unic_qp *qp = &nic->qps.qp[b->qp];
+	struct unic_parked *b = &nic->parked.frame[nic->parked.given];
+	struct unic_qp_ctx *qp = &nic->qps.qp[b->qp];
 
 	if (b->state != UNIC_PARKED_GIVEN)
 		return; /* it waits again */

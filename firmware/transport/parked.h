@@ -20,7 +20,7 @@
 #include "transport/roce.h"
 
 struct unic_transport;
-struct unic_qp;
+struct unic_qp_ctx;
 
 enum unic_parked_state {
 	UNIC_PARKED_FREE = 0,
@@ -40,7 +40,7 @@ struct unic_parked {
 };
 
 struct unic_parked_frames {
-	struct unic_parked bounce[UNIC_PARKED_FRAMES];
+	struct unic_parked frame[UNIC_PARKED_FRAMES];
 	uint8_t given; /* the one in hand, if there is one: roce.rx_again */
 	bool ready;    /* some are READY */
 };
@@ -50,7 +50,7 @@ struct unic_parked_frames {
  * missed may succeed. False: no buffer, @qp has one already, or it has waited
  * long enough.
  */
-bool unic_parked_keep(struct unic_transport *nic, struct unic_qp *qp);
+bool unic_parked_keep(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_parked_filled() - as unic_requester_filled(), for frames kept. */
 void unic_parked_filled(struct unic_transport *nic, uint16_t idx);
@@ -61,7 +61,7 @@ bool unic_parked_run(struct unic_transport *nic);
 
 /** unic_parked_forget() - what was kept for @qp is of no use to it; one that was
  * given again ends by itself. */
-void unic_parked_forget(struct unic_transport *nic, struct unic_qp *qp);
+void unic_parked_forget(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_parked_done() - the frame given again is done with. */
 void unic_parked_done(struct unic_transport *nic);

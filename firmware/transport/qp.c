@@ -23,7 +23,7 @@
 #define UNIC_CUT_END  16u
 
 /* The lane is to look at the state before it takes a frame. */
-static void clear_expects(struct unic_qp *qp)
+static void clear_expects(struct unic_qp_ctx *qp)
 {
 	uint32_t i;
 
@@ -68,12 +68,12 @@ void unic_qp_init(struct unic_transport *nic)
 	memset(nic->qps.ahead, 0, sizeof(nic->qps.ahead));
 	nic->qps.ahead_short = false;
 	nic->qps.conns = 0;
-	memset(&nic->bounces, 0, sizeof(nic->bounces));
-	memset(&nic->memop, 0, sizeof(nic->memop));
+	memset(&nic->parked, 0, sizeof(nic->parked));
+	memset(&nic->list_reader, 0, sizeof(nic->list_reader));
 	unic_cut_init(nic);
 }
 
-struct unic_qp *unic_qp_by_number(struct unic_transport *nic, uint32_t qpn)
+struct unic_qp_ctx *unic_qp_by_number(struct unic_transport *nic, uint32_t qpn)
 {
 	uint32_t idx = qpn & 0xff;
 
@@ -101,8 +101,8 @@ uint8_t unic_qp_detail(int err)
 	}
 }
 
-uint8_t unic_qp_refused(struct unic_transport *nic, const struct unic_qp *qp,
-			int err)
+uint8_t unic_qp_refused(struct unic_transport *nic,
+			const struct unic_qp_ctx *qp, int err)
 {
 	if (err == -UNIC_ESTAG)
 		unic_key_guard_wrong(&nic->memory, UNIC_KEY_GUARD_LOCAL,
@@ -161,7 +161,7 @@ static int find_free_qp(const struct unic_transport *nic)
 }
 
 /* What RESET means: empty rings, no connection. */
-static void reset_transport(struct unic_transport *nic, struct unic_qp *qp)
+static void reset_transport(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	uint64_t sq_iova = qp->sq.iova, rq_iova = qp->rq.iova;
 	uint32_t sq_mask = qp->sq.mask, rq_mask = qp->rq.mask;
@@ -207,7 +207,7 @@ static uint32_t number_of(const struct unic_transport *nic, uint32_t idx,
 }
 
 /* Its number is the next one of its index; 0 and 1 are nobody's. */
-static void init_qp(struct unic_transport *nic, struct unic_qp *qp,
+static void init_qp(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		    const struct unic_cmd_qp_create *cmd, uint32_t idx)
 {
 	uint32_t gen = qp->gen, number;
@@ -238,8 +238,8 @@ int unic_qp_create(struct unic_transport *nic,
 		   const struct unic_cmd_qp_create *cmd)
 {
 	uint32_t pd = unic_from_le32(cmd->pd);
-	struct unic_cq *scq, *rcq;
-	struct unic_qp *qp;
+	struct unic_cq_ctx *scq, *rcq;
+	struct unic_qp_ctx *qp;
 	uint16_t proc, mr;
 	int idx, r;
 
@@ -275,7 +275,8 @@ int unic_qp_create(struct unic_transport *nic,
 /* ---------------------------------------------------------------- death */
 
 static bool publish_qp_event(struct unic_transport *nic,
-			     const struct unic_qp *qp, enum unic_evt_type type)
+			     const struct unic_qp_ctx *qp,
+			     enum unic_evt_type type)
 {
 	struct unic_evt_obj evt = {
 		.hdr = { .type = (uint8_t)type,
@@ -288,7 +289,7 @@ static bool publish_qp_event(struct unic_transport *nic,
 	return unic_mbox_event(&nic->base, &evt);
 }
 
-static void queue_qp_event(struct unic_transport *nic, struct unic_qp *qp,
+static void queue_qp_event(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   uint8_t evt)
 {
 	if (!(qp->evt & evt))
@@ -297,7 +298,7 @@ static void queue_qp_event(struct unic_transport *nic, struct unic_qp *qp,
 	qp->evt |= evt;
 }
 
-static void forget_events(struct unic_transport *nic, struct unic_qp *qp)
+static void forget_events(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	if (qp->evt & UNIC_QP_EVT_ERROR)
 		nic->qps.evts_due--;
@@ -306,7 +307,7 @@ static void forget_events(struct unic_transport *nic, struct unic_qp *qp)
 	qp->evt = 0;
 }
 
-static void set_state(struct unic_transport *nic, struct unic_qp *qp,
+static void set_state(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      enum unic_qp_state state, uint32_t status)
 {
 	UNIC_TRACE(nic, QP_STATE, qp->proc, qp->qpn, unic_qp_state(qp), state,
@@ -319,7 +320,7 @@ static void set_state(struct unic_transport *nic, struct unic_qp *qp,
 
 /* Silent from now on: nothing is sent, held, kept or timed any more, and nothing is
  * waited for. */
-static void stop_qp(struct unic_transport *nic, struct unic_qp *qp,
+static void stop_qp(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		    const struct unic_cuts *evicted)
 {
 	unic_tx_forget(nic, unic_qp_index(nic, qp));
@@ -335,7 +336,7 @@ static void stop_qp(struct unic_transport *nic, struct unic_qp *qp,
 	qp->rsp.miss_wait = false;
 }
 
-static void enter_error(struct unic_transport *nic, struct unic_qp *qp,
+static void enter_error(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			enum unic_wc_status status,
 			const struct unic_cuts *evicted)
 {
@@ -352,7 +353,7 @@ static void enter_error(struct unic_transport *nic, struct unic_qp *qp,
 	queue_qp_event(nic, qp, UNIC_QP_EVT_ERROR);
 }
 
-void unic_qp_error(struct unic_transport *nic, struct unic_qp *qp,
+void unic_qp_error(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		   enum unic_wc_status status)
 {
 	enter_error(nic, qp, status, NULL);
@@ -363,7 +364,7 @@ void unic_qp_cq_failed(struct unic_transport *nic, uint16_t cq)
 	uint32_t i;
 
 	for (i = 0; i < UNIC_QPS; i++) {
-		struct unic_qp *qp = &nic->qps.qp[i];
+		struct unic_qp_ctx *qp = &nic->qps.qp[i];
 
 		if (qp->used && (qp->send_cq == cq || qp->recv_cq == cq))
 			unic_qp_error(nic, qp, UNIC_WC_LOC_QP_OP_ERR);
@@ -372,7 +373,7 @@ void unic_qp_cq_failed(struct unic_transport *nic, uint16_t cq)
 
 uint32_t unic_qp_cut(struct unic_transport *nic, uint32_t idx)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 	uint32_t sent = qp->sq.next - qp->sq.una;
 
 	if (!qp->used)
@@ -396,7 +397,7 @@ void unic_qp_quiesce(struct unic_transport *nic)
 				      UNIC_WC_WR_FLUSH_ERR);
 }
 
-static void free_qp(struct unic_transport *nic, struct unic_qp *qp)
+static void free_qp(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	forget_events(nic, qp);
 	nic->cqs.cq[qp->send_cq].users--;
@@ -408,13 +409,13 @@ static void free_qp(struct unic_transport *nic, struct unic_qp *qp)
 	qp->state = UNIC_QPS_RESET;
 }
 
-static bool has_pending_io(const struct unic_qp *qp)
+static bool has_pending_io(const struct unic_qp_ctx *qp)
 {
 	return qp->dmas || qp->cqes;
 }
 
 /* Take it out of everything. True if it is gone already. */
-static bool teardown_qp(struct unic_transport *nic, struct unic_qp *qp)
+static bool teardown_qp(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	uint16_t idx = unic_qp_index(nic, qp);
 
@@ -434,7 +435,7 @@ static bool teardown_qp(struct unic_transport *nic, struct unic_qp *qp)
 
 int unic_qp_destroy(struct unic_transport *nic, uint32_t proc, uint32_t qpn)
 {
-	struct unic_qp *qp = unic_qp_by_number(nic, qpn);
+	struct unic_qp_ctx *qp = unic_qp_by_number(nic, qpn);
 
 	if (!qp || qp->proc != proc || qp->dying)
 		return -UNIC_ENOQP;
@@ -450,7 +451,7 @@ bool unic_qp_proc_gone(struct unic_transport *nic, uint32_t proc)
 	uint32_t i;
 
 	for (i = 0; i < UNIC_QPS; i++) {
-		struct unic_qp *qp = &nic->qps.qp[i];
+		struct unic_qp_ctx *qp = &nic->qps.qp[i];
 
 		if (!qp->used || qp->proc != proc)
 			continue;
@@ -470,7 +471,7 @@ bool unic_qp_proc_gone(struct unic_transport *nic, uint32_t proc)
 }
 
 /* What was destroyed goes when nothing of it is in flight any more. */
-static void finish_destroy(struct unic_transport *nic, struct unic_qp *qp)
+static void finish_destroy(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	if (has_pending_io(qp))
 		return;
@@ -480,7 +481,7 @@ static void finish_destroy(struct unic_transport *nic, struct unic_qp *qp)
 		free_qp(nic, qp);
 }
 
-void unic_qp_dma_end(struct unic_transport *nic, struct unic_qp *qp)
+void unic_qp_dma_end(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	qp->dmas--;
 	if (qp->dmas)
@@ -500,7 +501,7 @@ void unic_qp_cqe_begin(struct unic_transport *nic, uint32_t qpn)
 
 void unic_qp_cqe_end(struct unic_transport *nic, uint32_t qpn)
 {
-	struct unic_qp *qp = unic_qp_by_number(nic, qpn);
+	struct unic_qp_ctx *qp = unic_qp_by_number(nic, qpn);
 
 	/* It waited for this, so it is there. */
 	UNIC_ASSERT(nic, qp && qp->cqes);
@@ -516,7 +517,7 @@ static bool publish_due(struct unic_transport *nic)
 	uint32_t i;
 
 	for (i = 0; i < UNIC_QPS && nic->qps.evts_due; i++) {
-		struct unic_qp *qp = &nic->qps.qp[i];
+		struct unic_qp_ctx *qp = &nic->qps.qp[i];
 
 		if (qp->evt & UNIC_QP_EVT_ERROR) {
 			if (!publish_qp_event(nic, qp, UNIC_EVT_QP_ERROR))
@@ -537,7 +538,7 @@ static bool publish_due(struct unic_transport *nic)
 
 /* --------------------------------------------------------------- states */
 
-static int to_init(struct unic_qp *qp, const struct unic_cmd_qp_modify *cmd)
+static int to_init(struct unic_qp_ctx *qp, const struct unic_cmd_qp_modify *cmd)
 {
 	uint8_t rights = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
 	uint32_t qkey = unic_from_le32(cmd->qkey);
@@ -552,8 +553,8 @@ static int to_init(struct unic_qp *qp, const struct unic_cmd_qp_modify *cmd)
 	return 0;
 }
 
-static bool mtu_ok(const struct unic_transport *nic, const struct unic_qp *qp,
-		   uint32_t shift)
+static bool mtu_ok(const struct unic_transport *nic,
+		   const struct unic_qp_ctx *qp, uint32_t shift)
 {
 	return shift >= MTU_SHIFT_MIN && shift <= MTU_SHIFT_MAX &&
 	       (1u << shift) + UNIC_FRAME_OVERHEAD <= nic->link.max_frame &&
@@ -561,7 +562,7 @@ static bool mtu_ok(const struct unic_transport *nic, const struct unic_qp *qp,
 }
 
 /* Whom it is connected with. */
-static bool peer_ok(const struct unic_qp *qp,
+static bool peer_ok(const struct unic_qp_ctx *qp,
 		    const struct unic_cmd_qp_modify *cmd)
 {
 	uint32_t dest = unic_from_le32(cmd->dest_qpn);
@@ -577,7 +578,7 @@ static bool peer_ok(const struct unic_qp *qp,
 	       cmd->dest_ipv4 && !(cmd->dest_mac[0] & 1);
 }
 
-static int to_rtr(struct unic_transport *nic, struct unic_qp *qp,
+static int to_rtr(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		  const struct unic_cmd_qp_modify *cmd)
 {
 	uint32_t psn = unic_from_le32(cmd->rq_psn);
@@ -603,7 +604,7 @@ static int to_rtr(struct unic_transport *nic, struct unic_qp *qp,
 	return 0;
 }
 
-static int to_rts(struct unic_transport *nic, struct unic_qp *qp,
+static int to_rts(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		  const struct unic_cmd_qp_modify *cmd)
 {
 	uint32_t psn = unic_from_le32(cmd->sq_psn);
@@ -629,7 +630,7 @@ static int to_rts(struct unic_transport *nic, struct unic_qp *qp,
 	return 0;
 }
 
-static int to_reset(struct unic_transport *nic, struct unic_qp *qp)
+static int to_reset(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	if (has_pending_io(qp))
 		return -UNIC_EBUSY;
@@ -642,7 +643,7 @@ static int to_reset(struct unic_transport *nic, struct unic_qp *qp)
 	return 0;
 }
 
-static int advance_state(struct unic_transport *nic, struct unic_qp *qp,
+static int advance_state(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 const struct unic_cmd_qp_modify *cmd, uint32_t from)
 {
 	int r;
@@ -666,7 +667,8 @@ static int advance_state(struct unic_transport *nic, struct unic_qp *qp,
 int unic_qp_modify(struct unic_transport *nic,
 		   const struct unic_cmd_qp_modify *cmd)
 {
-	struct unic_qp *qp = unic_qp_by_number(nic, unic_from_le32(cmd->qpn));
+	struct unic_qp_ctx *qp =
+		unic_qp_by_number(nic, unic_from_le32(cmd->qpn));
 
 	if (!qp || qp->proc != unic_from_le32(cmd->proc) || qp->dying)
 		return -UNIC_ENOQP;
@@ -695,7 +697,7 @@ static bool tail_ok(uint32_t tail, uint32_t old, uint32_t head, uint32_t mask)
 	return tail - old <= mask + 1 - (old - head);
 }
 
-static void bad_doorbell(struct unic_transport *nic, struct unic_qp *qp,
+static void bad_doorbell(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 enum unic_db_kind kind, uint32_t tail)
 {
 	unic_slot_bad_doorbell(&nic->base, qp->proc,
@@ -706,7 +708,7 @@ static void bad_doorbell(struct unic_transport *nic, struct unic_qp *qp,
 void unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
 			 uint32_t tail)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 	struct unic_sq *sq = &qp->sq;
 
 	UNIC_IN_REGISTER(qp);
@@ -728,7 +730,7 @@ void unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
 void unic_qp_doorbell_rq(struct unic_transport *nic, uint32_t idx,
 			 uint32_t tail)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 	struct unic_rq *rq = &qp->rq;
 
 	if (idx >= UNIC_QPS || !qp->used || qp->dying)
@@ -746,7 +748,7 @@ void unic_qp_doorbell_rq(struct unic_transport *nic, uint32_t idx,
 
 /* ------------------------------------------------- what happens by itself */
 
-void unic_qp_timer(struct unic_transport *nic, struct unic_qp *qp,
+void unic_qp_timer(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		   uint64_t at_ns)
 {
 	qp->sq.timer_ns = at_ns;
@@ -765,7 +767,7 @@ uint64_t unic_qp_timers(struct unic_transport *nic)
 		return nic->qps.timer_ns;
 	nic->qps.timer_ns = UNIC_NEVER;
 	for (i = 0; i < UNIC_QPS; i++) {
-		struct unic_qp *qp = &nic->qps.qp[i];
+		struct unic_qp_ctx *qp = &nic->qps.qp[i];
 
 		if (!qp->used)
 			continue;
@@ -810,7 +812,7 @@ do_chores(struct unic_transport *nic)
 		unic_cq_events(nic);
 	nic->chores = unic_rq_sweep_due(nic) || qps->evts_due ||
 		      nic->cqs.evts_due || unic_rq_ahead_due(nic) ||
-		      nic->bounces.ready || nic->mrs.draw_in ||
+		      nic->parked.ready || nic->mrs.draw_in ||
 		      unic_cut_due(nic);
 	return worked;
 }
@@ -838,7 +840,7 @@ bool unic_qp_poll(struct unic_transport *nic)
 void unic_qp_row(struct unic_transport *nic, uint32_t idx,
 		 struct unic_row_qp *row)
 {
-	const struct unic_qp *qp = &nic->qps.qp[idx];
+	const struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 
 	memset(row, 0, sizeof(*row));
 	row->qpn = unic_to_le32(qp->qpn);

@@ -222,7 +222,7 @@ struct unic_rsp {
 	struct unic_read read[UNIC_QP_READS];
 };
 
-struct unic_qp {
+struct unic_qp_ctx {
 	uint8_t state; /* enum unic_qp_state */
 	uint8_t mtu_shift;
 	uint8_t rights; /* remote rights granted */
@@ -288,7 +288,7 @@ struct unic_qps {
 	bool ahead_short;
 	uint32_t conns; /* connections so far: one ends, another may come, with
 			 * RESET; what waits names the one it is of (INV-18) */
-	struct unic_qp qp[UNIC_QPS];
+	struct unic_qp_ctx qp[UNIC_QPS];
 	/* the datagram in hand, see ud_uc_rx.c */
 	uint32_t datagram[(UNIC_GRH_BYTES + UNIC_MTU) / 4u];
 	uint16_t ahead_at; /* the QP whose turn it is to be looked ahead of */
@@ -361,30 +361,30 @@ void unic_qp_row(struct unic_transport *nic, uint32_t idx,
 /* ---- for the transport modules among themselves */
 
 /** unic_qp_by_number() - NULL if there is none. */
-struct unic_qp *unic_qp_by_number(struct unic_transport *nic, uint32_t qpn);
+struct unic_qp_ctx *unic_qp_by_number(struct unic_transport *nic, uint32_t qpn);
 
 /** unic_qp_index() - of a live QP: the low byte of its number. */
 static inline uint16_t unic_qp_index(const struct unic_transport *nic,
-				     const struct unic_qp *qp)
+				     const struct unic_qp_ctx *qp)
 {
 	(void)nic;
 	return qp->qpn & 0xff;
 }
 
 /** unic_qp_state() - enum unic_qp_state, as others are told. */
-static inline uint8_t unic_qp_state(const struct unic_qp *qp)
+static inline uint8_t unic_qp_state(const struct unic_qp_ctx *qp)
 {
 	return qp->state & (uint8_t)~UNIC_QPS_UD_UC;
 }
 
 /** unic_qp_receives(), unic_qp_sends() - whatever its type? */
-static inline bool unic_qp_receives(const struct unic_qp *qp)
+static inline bool unic_qp_receives(const struct unic_qp_ctx *qp)
 {
 	return unic_qp_state(qp) == UNIC_QPS_RTR ||
 	       unic_qp_state(qp) == UNIC_QPS_RTS;
 }
 
-static inline bool unic_qp_sends(const struct unic_qp *qp)
+static inline bool unic_qp_sends(const struct unic_qp_ctx *qp)
 {
 	return unic_qp_state(qp) == UNIC_QPS_RTS;
 }
@@ -392,7 +392,7 @@ static inline bool unic_qp_sends(const struct unic_qp *qp)
 /** unic_qp_error() - the QP dies of @status: state ERR, holds dropped, message
  * being received aborted, QP_ERROR event; flushing begins. Nothing if it is in
  * ERR already. */
-void unic_qp_error(struct unic_transport *nic, struct unic_qp *qp,
+void unic_qp_error(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		   enum unic_wc_status status);
 
 /** unic_qp_cq_failed() - every QP that uses CQ @cq dies. */
@@ -404,7 +404,7 @@ void unic_qp_tx_done(struct unic_transport *nic, uint16_t idx, bool responder,
 		     int err);
 
 /** unic_qp_dma_end() - one of qp->dmas ended. */
-void unic_qp_dma_end(struct unic_transport *nic, struct unic_qp *qp);
+void unic_qp_dma_end(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_qp_cqe_begin() / _end() - a completion of live QP @qpn is on its way to
  * memory; it is there, or was refused. The QP stays until its last one is. */
@@ -416,11 +416,11 @@ uint8_t unic_qp_detail(int err);
 
 /** unic_qp_refused() - the same for a request of @qp's own process, which may have
  * guessed: a wrong STag is counted (key_guard.h). */
-uint8_t unic_qp_refused(struct unic_transport *nic, const struct unic_qp *qp,
-			int err);
+uint8_t unic_qp_refused(struct unic_transport *nic,
+			const struct unic_qp_ctx *qp, int err);
 
 /** unic_qp_timer() - qp->sq.timer_ns = @at_ns. */
-void unic_qp_timer(struct unic_transport *nic, struct unic_qp *qp,
+void unic_qp_timer(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		   uint64_t at_ns);
 
 /* PSNs are compared modulo 2^24 (IBTA 9.7.2). */

@@ -5,7 +5,7 @@
 #include "memory/access.h"
 #include "transport/transport.h"
 
-static int check_read(struct unic_transport *nic, struct unic_qp *qp,
+static int check_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      const struct unic_rd_resources_ask *ask, uint16_t *mr)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
@@ -57,7 +57,7 @@ static void find_head(struct unic_rsp *rsp)
  * before it: what is being answered again for nothing makes room. -UNIC_EAGAIN:
  * a frame of the one to go is being filled.
  */
-static int make_room(struct unic_transport *nic, struct unic_qp *qp)
+static int make_room(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
@@ -74,7 +74,7 @@ static int make_room(struct unic_transport *nic, struct unic_qp *qp)
 	return 0;
 }
 
-int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp *qp,
+int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   const struct unic_rd_resources_ask *ask)
 {
 	struct unic_rsp *rsp = &qp->rsp;
@@ -106,7 +106,7 @@ int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp *qp,
 	return 0;
 }
 
-static struct unic_read *find_read(struct unic_qp *qp, uint32_t psn)
+static struct unic_read *find_read(struct unic_qp_ctx *qp, uint32_t psn)
 {
 	uint32_t i;
 
@@ -121,7 +121,7 @@ static struct unic_read *find_read(struct unic_qp *qp, uint32_t psn)
 }
 
 /* Answer @rd once more from packet @off on. */
-static void rewind_to(struct unic_transport *nic, struct unic_qp *qp,
+static void rewind_to(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      struct unic_read *rd, uint16_t mr, uint32_t off)
 {
 	struct unic_rsp *rsp = &qp->rsp;
@@ -136,7 +136,7 @@ static void rewind_to(struct unic_transport *nic, struct unic_qp *qp,
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
 
-int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp *qp,
+int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    const struct unic_rd_resources_ask *ask)
 {
 	struct unic_read *rd = find_read(qp, ask->psn);
@@ -157,7 +157,7 @@ int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp *qp,
 	return r;
 }
 
-void unic_rd_resources_done(struct unic_transport *nic, struct unic_qp *qp)
+void unic_rd_resources_done(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
@@ -166,7 +166,7 @@ void unic_rd_resources_done(struct unic_transport *nic, struct unic_qp *qp)
 	find_head(rsp);
 }
 
-void unic_rd_resources_drop(struct unic_transport *nic, struct unic_qp *qp)
+void unic_rd_resources_drop(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	uint32_t i;
 
@@ -178,7 +178,7 @@ void unic_rd_resources_drop(struct unic_transport *nic, struct unic_qp *qp)
 	qp->rsp.rd_active = 0;
 }
 
-uint16_t unic_rd_resources_hold(const struct unic_qp *qp,
+uint16_t unic_rd_resources_hold(const struct unic_qp_ctx *qp,
 				const struct unic_cuts *cuts)
 {
 	uint32_t i;

@@ -14,7 +14,7 @@
 
 struct unic_cuts;
 struct unic_transport;
-struct unic_qp;
+struct unic_qp_ctx;
 struct unic_rsp;
 
 /* What a request asks for. */
@@ -30,7 +30,7 @@ struct unic_rd_resources_ask {
  * was agreed, or longer than a message may be. -UNIC_EAGAIN: no place just now;
  * the peer will ask again. Else what the access check said.
  */
-int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp *qp,
+int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   const struct unic_rd_resources_ask *ask);
 
 /**
@@ -38,19 +38,19 @@ int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp *qp,
  * is one of those remembered and asks for the end of the same range, else it is
  * nothing. Returns 0, or what the access check said.
  */
-int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp *qp,
+int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    const struct unic_rd_resources_ask *ask);
 
 /** unic_rd_resources_done() - all responses of the READ at the head are sent; it is
  * remembered. */
-void unic_rd_resources_done(struct unic_transport *nic, struct unic_qp *qp);
+void unic_rd_resources_done(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_rd_resources_drop() - none is owed or remembered any more. */
-void unic_rd_resources_drop(struct unic_transport *nic, struct unic_qp *qp);
+void unic_rd_resources_drop(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_rd_resources_hold() - the first region of @cuts that one which is owed holds, or
  * UNIC_MR_NIL. */
-uint16_t unic_rd_resources_hold(const struct unic_qp *qp,
+uint16_t unic_rd_resources_hold(const struct unic_qp_ctx *qp,
 				const struct unic_cuts *cuts);
 
 /** unic_rd_resources_oldest() - the oldest PSN that was not answered. */

@@ -42,7 +42,7 @@ static bool has_outstanding(const struct unic_sq *sq)
 	return sq->psn_una != sq->psn_max;
 }
 
-void unic_requester_timer(struct unic_transport *nic, struct unic_qp *qp)
+void unic_requester_timer(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	if (has_outstanding(&qp->sq))
 		unic_qp_timer(nic, qp, nic->now_ns + qp->timeout_ns);
@@ -67,7 +67,7 @@ static void seek_psn(struct unic_sq *sq, uint32_t psn)
 	sq->psn = psn;
 }
 
-static void go_back(struct unic_transport *nic, struct unic_qp *qp,
+static void go_back(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		    uint32_t psn, uint32_t reason)
 {
 	UNIC_COUNT(nic, retransmits);
@@ -79,7 +79,7 @@ static void go_back(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* The request that @psn belongs to ends the QP. */
-static void fail_at(struct unic_transport *nic, struct unic_qp *qp,
+static void fail_at(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		    uint32_t psn, enum unic_wc_status status, uint8_t detail)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -129,7 +129,7 @@ static void prefetch_request(struct unic_transport *nic, struct unic_sq *sq)
  * (fault.h); a request that waits for one page or another twice as long as one
  * may take fails.
  */
-static void suspend_sq(struct unic_transport *nic, struct unic_qp *qp,
+static void suspend_sq(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		       uint32_t psn)
 {
 	uint64_t bound = 2 * unic_fault_bound_ns(&nic->memory);
@@ -165,7 +165,7 @@ void unic_requester_filled(struct unic_transport *nic, uint16_t idx)
 		unic_sched_send(nic, idx);
 }
 
-void unic_requester_not_read(struct unic_transport *nic, struct unic_qp *qp,
+void unic_requester_not_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			     uint32_t psn, int err)
 {
 	if (err == -UNIC_EMISS)
@@ -178,7 +178,7 @@ void unic_requester_not_read(struct unic_transport *nic, struct unic_qp *qp,
 /* ------------------------------------------------------------- transmit */
 
 /* What one packet says; filled in by the functions below. */
-struct packet {
+struct rc_packet {
 	uint32_t op_flags; /* opcode << 8 | flags */
 	uint32_t apsn;
 	uint32_t ext;	/* bytes of extension headers */
@@ -222,7 +222,7 @@ static bool has_imm(uint8_t opcode)
 
 /* SEND, WRITE and tagged messages: opcode and extension headers. */
 static void describe_data(const struct unic_sq_slot *slot, uint32_t len,
-			  bool first, uint8_t *at, struct packet *p)
+			  bool first, uint8_t *at, struct rc_packet *p)
 {
 	uint32_t op = op_base[slot->opcode];
 	bool imm = p->last && has_imm(slot->opcode);
@@ -255,7 +255,7 @@ static void describe_data(const struct unic_sq_slot *slot, uint32_t len,
 
 static void describe_read(const struct unic_sq_slot *slot,
 			  const struct unic_wr *wr, uint32_t off, uint8_t *at,
-			  struct packet *p)
+			  struct rc_packet *p)
 {
 	put_reth(at, unic_from_le64(slot->remote) + off,
 		 unic_from_le32(slot->rkey), wr->len - off);
@@ -267,7 +267,7 @@ static void describe_read(const struct unic_sq_slot *slot,
 
 /* A PSN of a request that was refused: a WRITE of nothing takes it up, so that
  * no PSN ever stands for two different messages. */
-static void describe_null(uint8_t *at, struct packet *p)
+static void describe_null(uint8_t *at, struct rc_packet *p)
 {
 	put_reth(at, 0, 0, 0);
 	p->op_flags = NULL_OPCODE << 8;
@@ -276,8 +276,8 @@ static void describe_null(uint8_t *at, struct packet *p)
 }
 
 /* The packet with sq.psn, of request sq.cur, into @tx. */
-static void describe_packet(struct unic_qp *qp, struct unic_tx *tx,
-			    struct packet *p)
+static void describe_packet(struct unic_qp_ctx *qp, struct unic_tx *tx,
+			    struct rc_packet *p)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
@@ -308,7 +308,7 @@ static void describe_packet(struct unic_qp *qp, struct unic_tx *tx,
 		p->apsn |= UNIC_BTH_ACKREQ;
 }
 
-static void advance_sq(struct unic_transport *nic, struct unic_qp *qp,
+static void advance_sq(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		       uint32_t psns, bool last)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -322,7 +322,7 @@ static void advance_sq(struct unic_transport *nic, struct unic_qp *qp,
 		unic_requester_timer(nic, qp);
 }
 
-void unic_requester_advance(struct unic_transport *nic, struct unic_qp *qp,
+void unic_requester_advance(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    bool last)
 {
 	advance_sq(nic, qp, 1, last);
@@ -331,8 +331,8 @@ void unic_requester_advance(struct unic_transport *nic, struct unic_qp *qp,
 /* The bytes that a READ asks for come by another way of the link; the processor
  * takes its time for them. They are paid for once: a peer that loses them, or
  * never answers, costs its requester no more than the frames that ask again. */
-static int32_t packet_cost(struct unic_transport *nic, struct unic_qp *qp,
-			   const struct packet *p)
+static int32_t packet_cost(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			   const struct rc_packet *p)
 {
 	uint32_t cost = p->last ? nic->sched.cost_last : nic->sched.cost;
 	uint64_t read;
@@ -346,10 +346,10 @@ static int32_t packet_cost(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 static enum unic_turn send_rc_packet(struct unic_transport *nic,
-				     struct unic_qp *qp, int32_t *left)
+				     struct unic_qp_ctx *qp, int32_t *left)
 {
 	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), false);
-	struct packet p;
+	struct rc_packet p;
 	int r;
 
 	if (!tx)
@@ -374,7 +374,7 @@ static enum unic_turn send_rc_packet(struct unic_transport *nic,
 
 /* It was not sent, and is the matter of its own request, not of those before it
  * that wait for their answers. */
-static void gather_failed(struct unic_transport *nic, struct unic_qp *qp,
+static void gather_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  int err)
 {
 	uint32_t psn = qp->sq.gather_psn;
@@ -392,7 +392,7 @@ static void gather_failed(struct unic_transport *nic, struct unic_qp *qp,
 
 void unic_requester_gathered(struct unic_transport *nic, uint16_t idx, int err)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 
 	qp->sq.gathering = false;
 	if (qp->type)
@@ -404,7 +404,7 @@ void unic_requester_gathered(struct unic_transport *nic, uint16_t idx, int err)
 
 /* May a packet be sent now? Makes the next request ready if that is needed. */
 static enum unic_turn prepare_rc_request(struct unic_transport *nic,
-					 struct unic_qp *qp)
+					 struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	int r;
@@ -431,8 +431,8 @@ static enum unic_turn prepare_rc_request(struct unic_transport *nic,
 }
 
 /* A batch of completions takes the processor about as long as a turn. */
-static enum unic_turn flush_qp(struct unic_transport *nic, struct unic_qp *qp,
-			       int32_t *left)
+static enum unic_turn flush_qp(struct unic_transport *nic,
+			       struct unic_qp_ctx *qp, int32_t *left)
 {
 	int r;
 
@@ -450,7 +450,7 @@ static enum unic_turn flush_qp(struct unic_transport *nic, struct unic_qp *qp,
 /* One packet, or more of its request. A call: what the lane sends has no use for
  * its registers. */
 static __attribute__((noinline)) enum unic_turn
-send_next_rc(struct unic_transport *nic, struct unic_qp *qp, int32_t *left)
+send_next_rc(struct unic_transport *nic, struct unic_qp_ctx *qp, int32_t *left)
 {
 	enum unic_turn turn = prepare_rc_request(nic, qp);
 
@@ -467,7 +467,7 @@ send_next_rc(struct unic_transport *nic, struct unic_qp *qp, int32_t *left)
 
 /* Some packets. */
 static enum unic_turn send_rc_burst(struct unic_transport *nic,
-				    struct unic_qp *qp, int32_t *left)
+				    struct unic_qp_ctx *qp, int32_t *left)
 {
 	switch (unic_fastpath_send(nic, qp, left)) {
 	case UNIC_FASTPATH_DONE:
@@ -483,7 +483,7 @@ static enum unic_turn send_rc_burst(struct unic_transport *nic,
 
 /* A queue pair that is not of RC in RTS. */
 static __attribute__((noinline, cold)) enum unic_turn
-run_other_qp(struct unic_transport *nic, struct unic_qp *qp, int32_t *left)
+run_other_qp(struct unic_transport *nic, struct unic_qp_ctx *qp, int32_t *left)
 {
 	if (qp->state == UNIC_QPS_ERR)
 		return flush_qp(nic, qp, left);
@@ -491,7 +491,7 @@ run_other_qp(struct unic_transport *nic, struct unic_qp *qp, int32_t *left)
 				 : UNIC_TURN_DONE;
 }
 
-bool unic_requester_is_local(struct unic_qp *qp)
+bool unic_requester_is_local(struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -504,7 +504,7 @@ bool unic_requester_is_local(struct unic_qp *qp)
 enum unic_turn unic_requester_send(struct unic_transport *nic, uint16_t idx,
 				   int32_t *left)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 	enum unic_turn turn = UNIC_TURN_MORE;
 
 	UNIC_IN_REGISTER(qp);
@@ -545,8 +545,8 @@ static bool find_unanswered_read(struct unic_sq *sq, uint32_t upto,
 	return false;
 }
 
-static inline void advance_una(struct unic_transport *nic, struct unic_qp *qp,
-			       uint32_t una)
+static inline void advance_una(struct unic_transport *nic,
+			       struct unic_qp_ctx *qp, uint32_t una)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -572,7 +572,7 @@ static inline void advance_una(struct unic_transport *nic, struct unic_qp *qp,
  * arrival proves: an acknowledgement beyond one says that responses were lost
  * (IBTA 9.9.2.1, implied NAK), and it is asked for again, once.
  */
-static void ack_up_to(struct unic_transport *nic, struct unic_qp *qp,
+static void ack_up_to(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      uint32_t upto)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -598,7 +598,7 @@ static bool is_psn_in_flight(struct unic_transport *nic,
 	return false;
 }
 
-static void pause_sending(struct unic_transport *nic, struct unic_qp *qp,
+static void pause_sending(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  uint32_t psn, uint64_t ns)
 {
 	seek_psn(&qp->sq, psn);
@@ -609,7 +609,7 @@ static void pause_sending(struct unic_transport *nic, struct unic_qp *qp,
 	unic_qp_timer(nic, qp, nic->now_ns + ns);
 }
 
-static void handle_rnr_nak(struct unic_transport *nic, struct unic_qp *qp,
+static void handle_rnr_nak(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   uint32_t psn, uint32_t code)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -626,7 +626,7 @@ static void handle_rnr_nak(struct unic_transport *nic, struct unic_qp *qp,
 	pause_sending(nic, qp, psn, wait * NS_PER_10US);
 }
 
-static void retry_or_fail(struct unic_transport *nic, struct unic_qp *qp,
+static void retry_or_fail(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  uint32_t psn, uint32_t reason)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -639,7 +639,7 @@ static void retry_or_fail(struct unic_transport *nic, struct unic_qp *qp,
 	go_back(nic, qp, psn, reason);
 }
 
-static void handle_nak(struct unic_transport *nic, struct unic_qp *qp,
+static void handle_nak(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		       uint32_t psn, uint8_t syn)
 {
 	static const uint8_t status[] = {
@@ -656,7 +656,7 @@ static void handle_nak(struct unic_transport *nic, struct unic_qp *qp,
 		UNIC_COUNT(nic, rx_bad_opcode); /* reserved code */
 }
 
-void unic_requester_ack(struct unic_transport *nic, struct unic_qp *qp,
+void unic_requester_ack(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			uint32_t psn, uint8_t syn)
 {
 	uint32_t type = syn & UNIC_AETH_TYPE_MASK;
@@ -689,7 +689,7 @@ void unic_requester_ack(struct unic_transport *nic, struct unic_qp *qp,
  * of nothing, what it did not send is never sent. A READ was sent whole: the
  * peer may have taken all its PSNs and refuse what it is asked again (INV-16).
  */
-static void nullify_request(struct unic_transport *nic, struct unic_qp *qp,
+static void nullify_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    uint32_t s, uint32_t psn)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -716,7 +716,7 @@ static void nullify_request(struct unic_transport *nic, struct unic_qp *qp,
  * The peer brings a page and says when to come again, or earlier than it can:
  * no retry is counted, but so many times for one packet are too many.
  */
-static void retry_after(struct unic_transport *nic, struct unic_qp *qp,
+static void retry_after(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			uint32_t psn, uint32_t us)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -734,7 +734,7 @@ static void retry_after(struct unic_transport *nic, struct unic_qp *qp,
 	pause_sending(nic, qp, psn, us * NS_PER_US);
 }
 
-void unic_requester_vack(struct unic_transport *nic, struct unic_qp *qp,
+void unic_requester_vack(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 uint32_t psn, uint32_t reason, uint32_t delay_us)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -767,7 +767,7 @@ static bool response_fits(const struct unic_pkt *pkt, uint32_t want, bool last)
 	return ends == last && pkt->len == want + aeth;
 }
 
-int unic_requester_response(struct unic_transport *nic, struct unic_qp *qp,
+int unic_requester_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    const struct unic_pkt *pkt)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -804,7 +804,7 @@ int unic_requester_response(struct unic_transport *nic, struct unic_qp *qp,
 	return -UNIC_EPENDING;
 }
 
-void unic_requester_placed(struct unic_transport *nic, struct unic_qp *qp,
+void unic_requester_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   int err)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -831,7 +831,7 @@ void unic_requester_placed(struct unic_transport *nic, struct unic_qp *qp,
 
 /* ---------------------------------------------------------------- timers */
 
-void unic_requester_timeout(struct unic_transport *nic, struct unic_qp *qp)
+void unic_requester_timeout(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 

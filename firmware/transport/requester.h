@@ -19,7 +19,7 @@
 struct unic_transport;
 struct unic_cuts;
 struct unic_pkt;
-struct unic_qp;
+struct unic_qp_ctx;
 
 /* How a turn of the scheduler ended. */
 enum unic_turn {
@@ -45,22 +45,22 @@ enum unic_turn unic_requester_send(struct unic_transport *nic, uint16_t idx,
 
 /** unic_requester_is_local() - what @qp does next needs no room on the link: it
  * flushes, or a memory operation is due. */
-bool unic_requester_is_local(struct unic_qp *qp);
+bool unic_requester_is_local(struct unic_qp_ctx *qp);
 
 /** unic_requester_advance() - the packet with sq.psn, of one PSN, was sent;
  * @last: of its request. */
-void unic_requester_advance(struct unic_transport *nic, struct unic_qp *qp,
+void unic_requester_advance(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    bool last);
 
 /** unic_requester_timer() - the acknowledgement timer begins anew. */
-void unic_requester_timer(struct unic_transport *nic, struct unic_qp *qp);
+void unic_requester_timer(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_requester_ack() - ACK, NAK, RNR NAK of the peer, syndrome @syn. */
-void unic_requester_ack(struct unic_transport *nic, struct unic_qp *qp,
+void unic_requester_ack(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			uint32_t psn, uint8_t syn);
 
 /** unic_requester_vack() - a vendor acknowledgement: @reason, @delay_us. */
-void unic_requester_vack(struct unic_transport *nic, struct unic_qp *qp,
+void unic_requester_vack(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 uint32_t psn, uint32_t reason, uint32_t delay_us);
 
 /**
@@ -68,12 +68,12 @@ void unic_requester_vack(struct unic_transport *nic, struct unic_qp *qp,
  * -UNIC_EPENDING: roce.rx_sgl is filled in, place it and call
  * unic_requester_placed().
  */
-int unic_requester_response(struct unic_transport *nic, struct unic_qp *qp,
+int unic_requester_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    const struct unic_pkt *pkt);
 
 /** unic_requester_placed() - the payload of the response in hand is placed
  * (@err 0) or not. */
-void unic_requester_placed(struct unic_transport *nic, struct unic_qp *qp,
+void unic_requester_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   int err);
 
 /** unic_requester_filled() - a page that QP @idx waits for may be there now, or
@@ -83,11 +83,11 @@ void unic_requester_filled(struct unic_transport *nic, uint16_t idx);
 /** unic_requester_not_read() - the payload of the packet with @psn, which is not
  * sent, could not be read: with -UNIC_EMISS the QP falls silent until the page is
  * there, else the request fails, and the QP. */
-void unic_requester_not_read(struct unic_transport *nic, struct unic_qp *qp,
+void unic_requester_not_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			     uint32_t psn, int err);
 
 /** unic_requester_timeout() - sq.timer_ns is over. */
-void unic_requester_timeout(struct unic_transport *nic, struct unic_qp *qp);
+void unic_requester_timeout(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_requester_gathered() - a frame that waited for its payload ended. */
 void unic_requester_gathered(struct unic_transport *nic, uint16_t idx, int err);

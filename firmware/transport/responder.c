@@ -68,7 +68,7 @@ static uint64_t rc_pull_be64(struct request *q)
 
 /* --------------------------------------------------------------- refusals */
 
-static void owe_nak(struct unic_transport *nic, struct unic_qp *qp,
+static void owe_nak(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		    uint32_t psn, uint8_t syndrome)
 {
 	qp->rsp.nak = syndrome;
@@ -77,29 +77,31 @@ static void owe_nak(struct unic_transport *nic, struct unic_qp *qp,
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
 
-void unic_responder_owe_ack(struct unic_transport *nic, struct unic_qp *qp)
+void unic_responder_owe_ack(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	qp->rsp.ack = true;
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
 
 /* What a QP in ERR answers when its peer asks again. */
-static void save_last_nak(struct unic_qp *qp, uint32_t psn, uint8_t syndrome)
+static void save_last_nak(struct unic_qp_ctx *qp, uint32_t psn,
+			  uint8_t syndrome)
 {
 	qp->rsp.nak_psn = psn;
 	qp->rsp.last = syndrome == UNIC_RSP_VACK ? LAST_EVICTED : syndrome & 3;
 	qp->rsp.lasts = LASTS;
 }
 
-void unic_responder_last_word(struct unic_transport *nic, struct unic_qp *qp,
-			      uint32_t psn, uint8_t syndrome)
+void unic_responder_last_word(struct unic_transport *nic,
+			      struct unic_qp_ctx *qp, uint32_t psn,
+			      uint8_t syndrome)
 {
 	save_last_nak(qp, psn, syndrome);
 	owe_nak(nic, qp, psn, syndrome);
 }
 
 /* Fatal to both sides (IBTA 9.9.3: responder class C). */
-static int refuse_request(struct unic_transport *nic, struct unic_qp *qp,
+static int refuse_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  uint32_t psn, uint8_t syndrome,
 			  enum unic_wc_status status)
 {
@@ -108,7 +110,7 @@ static int refuse_request(struct unic_transport *nic, struct unic_qp *qp,
 	return 0;
 }
 
-static int bad_request(struct unic_transport *nic, struct unic_qp *qp,
+static int bad_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		       uint32_t psn)
 {
 	UNIC_COUNT(nic, rx_bad_opcode);
@@ -118,7 +120,7 @@ static int bad_request(struct unic_transport *nic, struct unic_qp *qp,
 
 /* A page is missing and asked for: the peer is to come again. No PSN is used up,
  * so that nothing of the message is lost. */
-static void owe_retry_nak(struct unic_transport *nic, struct unic_qp *qp,
+static void owe_retry_nak(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  uint32_t psn)
 {
 	UNIC_COUNT(nic, miss_put_off);
@@ -129,7 +131,7 @@ static void owe_retry_nak(struct unic_transport *nic, struct unic_qp *qp,
 
 /* An rkey that did not pass. The peer learns nothing but that (MEMORY.md 2) -
  * unless all of it names a region taken back, and the peer understands. */
-void unic_responder_refused(struct unic_transport *nic, struct unic_qp *qp,
+void unic_responder_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    uint32_t psn, int err)
 {
 	if (err == -UNIC_EEVICTED && qp->vendor) {
@@ -146,7 +148,7 @@ void unic_responder_refused(struct unic_transport *nic, struct unic_qp *qp,
 		       UNIC_WC_REM_ACCESS_ERR);
 }
 
-static int bad_access(struct unic_transport *nic, struct unic_qp *qp,
+static int bad_access(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      uint32_t psn, int err)
 {
 	unic_responder_refused(nic, qp, psn, err);
@@ -154,7 +156,7 @@ static int bad_access(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* What unic_rq_pick() answered, if not 0. */
-static int no_receive(struct unic_transport *nic, struct unic_qp *qp,
+static int no_receive(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      uint32_t psn, int err)
 {
 	if (err == -UNIC_EAGAIN)
@@ -174,7 +176,7 @@ static int no_receive(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* The receive in use completes with an error, and the QP ends. */
-static int receive_failed(struct unic_transport *nic, struct unic_qp *qp,
+static int receive_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  uint32_t psn, enum unic_wc_status status,
 			  uint8_t syndrome)
 {
@@ -188,7 +190,7 @@ static int receive_failed(struct unic_transport *nic, struct unic_qp *qp,
 	return refuse_request(nic, qp, psn, syndrome, status);
 }
 
-static int too_long(struct unic_transport *nic, struct unic_qp *qp,
+static int too_long(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		    uint32_t psn)
 {
 	return receive_failed(nic, qp, psn, UNIC_WC_LOC_LEN_ERR,
@@ -202,7 +204,7 @@ static int too_long(struct unic_transport *nic, struct unic_qp *qp,
  * on: nobody gets in between this and the completion that says so. In use: not
  * ready, so the peer comes again.
  */
-static int close_for_peer(struct unic_transport *nic, struct unic_qp *qp,
+static int close_for_peer(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  struct request *q)
 {
 	struct unic_msg *m = &qp->rsp.msg;
@@ -217,7 +219,7 @@ static int close_for_peer(struct unic_transport *nic, struct unic_qp *qp,
 	return r;
 }
 
-static int on_send(struct unic_transport *nic, struct unic_qp *qp,
+static int on_send(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		   struct request *q)
 {
 	struct unic_msg *m = &qp->rsp.msg;
@@ -237,7 +239,7 @@ static int on_send(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* The RETH of a WRITE, and the one access check for all of it. */
-static int begin_rc_write(struct unic_transport *nic, struct unic_qp *qp,
+static int begin_rc_write(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  struct request *q, struct unic_msg *m)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
@@ -270,7 +272,7 @@ static void target_span(struct unic_sgl *sgl, const struct unic_msg *m,
 			uint32_t len)
 {
 	if (len)
-		sgl->span[sgl->n++] = (struct unic_span){
+		sgl->span[sgl->n++] = (struct unic_mr_span){
 			.iova = m->iova,
 			.bus = m->bus,
 			.len = len,
@@ -279,7 +281,7 @@ static void target_span(struct unic_sgl *sgl, const struct unic_msg *m,
 		};
 }
 
-static int on_write(struct unic_transport *nic, struct unic_qp *qp,
+static int on_write(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		    struct request *q)
 {
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
@@ -331,7 +333,7 @@ static bool parse_tketh(struct request *q, struct unic_tag *t, uint32_t mtu)
 }
 
 /* The peer has named too many wrong keys: not even a right one is looked at. */
-static bool is_rc_peer_held(struct unic_transport *nic, struct unic_qp *qp,
+static bool is_rc_peer_held(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    uint32_t psn)
 {
 	qp->rsp.guessed =
@@ -343,7 +345,7 @@ static bool is_rc_peer_held(struct unic_transport *nic, struct unic_qp *qp,
 
 /* Apart: a call with seven arguments would cost its caller registers. */
 static void __attribute__((noinline, cold))
-trace_claim(struct unic_transport *nic, const struct unic_qp *qp,
+trace_claim(struct unic_transport *nic, const struct unic_qp_ctx *qp,
 	    uint32_t token)
 {
 	UNIC_TRACE(nic, TOKEN_CLAIM, nic->tokens.token[token].proc, token,
@@ -354,7 +356,7 @@ trace_claim(struct unic_transport *nic, const struct unic_qp *qp,
  * First packet. The receive comes before the claim: a claim cannot be taken
  * back, and a message told "not ready" comes again (INV-9).
  */
-static int begin_token(struct unic_transport *nic, struct unic_qp *qp,
+static int begin_token(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		       struct request *q)
 {
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
@@ -401,7 +403,7 @@ static int begin_token(struct unic_transport *nic, struct unic_qp *qp,
 	return -UNIC_EPENDING;
 }
 
-static int on_token(struct unic_transport *nic, struct unic_qp *qp,
+static int on_token(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		    struct request *q)
 {
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
@@ -429,7 +431,7 @@ static void parse_read(struct request *q, struct unic_rd_resources_ask *ask)
 	ask->len = rc_pull_be32(q);
 }
 
-static int on_read(struct unic_transport *nic, struct unic_qp *qp,
+static int on_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		   struct request *q)
 {
 	struct unic_rsp *rsp = &qp->rsp;
@@ -452,7 +454,7 @@ static int on_read(struct unic_transport *nic, struct unic_qp *qp,
 	return 0;
 }
 
-static int duplicate_read(struct unic_transport *nic, struct unic_qp *qp,
+static int duplicate_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  struct request *q)
 {
 	struct unic_rd_resources_ask ask;
@@ -467,7 +469,7 @@ static int duplicate_read(struct unic_transport *nic, struct unic_qp *qp,
 
 /* ------------------------------------------------------------- one packet */
 
-static int out_of_order(struct unic_transport *nic, struct unic_qp *qp,
+static int out_of_order(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			struct request *q)
 {
 	if (unic_psn_diff(q->psn, qp->rsp.psn) > 0) {
@@ -485,7 +487,7 @@ static int out_of_order(struct unic_transport *nic, struct unic_qp *qp,
 
 /* First goes with no message in progress, all else with one of its kind; all
  * but the last packet are full. */
-static bool in_order(const struct unic_qp *qp, const struct request *q)
+static bool in_order(const struct unic_qp_ctx *qp, const struct request *q)
 {
 	uint8_t now = qp->rsp.msg.kind;
 
@@ -494,7 +496,7 @@ static bool in_order(const struct unic_qp *qp, const struct request *q)
 	return now == q->kind;
 }
 
-static bool is_rc_size_ok(const struct unic_qp *qp, const struct request *q,
+static bool is_rc_size_ok(const struct unic_qp_ctx *qp, const struct request *q,
 			  uint32_t len)
 {
 	uint32_t mtu = 1u << qp->mtu_shift;
@@ -504,7 +506,7 @@ static bool is_rc_size_ok(const struct unic_qp *qp, const struct request *q,
 	return len <= mtu && (len || (q->flags & FIRST));
 }
 
-static int dispatch_request(struct unic_transport *nic, struct unic_qp *qp,
+static int dispatch_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    struct request *q)
 {
 	struct unic_msg *m = &qp->rsp.msg;
@@ -545,7 +547,7 @@ static uint32_t header_bytes(const struct request *q)
 	return n;
 }
 
-int unic_responder_request(struct unic_transport *nic, struct unic_qp *qp,
+int unic_responder_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   const struct unic_pkt *pkt)
 {
 	struct request q = { .at = pkt->ext, .len = pkt->len, .psn = pkt->psn };
@@ -580,7 +582,7 @@ int unic_responder_request(struct unic_transport *nic, struct unic_qp *qp,
 	return -UNIC_EPENDING;
 }
 
-void unic_responder_keep(struct unic_transport *nic, struct unic_qp *qp)
+void unic_responder_keep(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 
@@ -600,7 +602,8 @@ static void drop_target(struct unic_transport *nic, struct unic_msg *m)
 }
 
 /* The completion of a message that takes a receive. */
-static bool complete_rc_receive(struct unic_transport *nic, struct unic_qp *qp,
+static bool complete_rc_receive(struct unic_transport *nic,
+				struct unic_qp_ctx *qp,
 				const struct unic_msg *m, uint32_t placed)
 {
 	struct unic_cqe cqe = { .opcode = UNIC_WC_RECV };
@@ -629,7 +632,7 @@ static bool complete_rc_receive(struct unic_transport *nic, struct unic_qp *qp,
 
 /* The payload of the packet in hand met a missing page. A message that it was
  * to begin has not begun. */
-static void place_missed(struct unic_transport *nic, struct unic_qp *qp)
+static void place_missed(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 
@@ -645,7 +648,7 @@ static void place_missed(struct unic_transport *nic, struct unic_qp *qp)
 	owe_retry_nak(nic, qp, qp->rsp.psn);
 }
 
-static bool place_failed(struct unic_transport *nic, struct unic_qp *qp,
+static bool place_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 int err)
 {
 	uint32_t psn = qp->rsp.psn;
@@ -673,7 +676,7 @@ static bool place_failed(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* The message is whole; its state is given up. */
-static void end_message(struct unic_transport *nic, struct unic_qp *qp)
+static void end_message(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 
@@ -684,7 +687,7 @@ static void end_message(struct unic_transport *nic, struct unic_qp *qp)
 	m->kind = UNIC_MSG_NONE;
 }
 
-bool unic_responder_placed(struct unic_transport *nic, struct unic_qp *qp,
+bool unic_responder_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   int err)
 {
 	struct unic_rsp *rsp = &qp->rsp;
@@ -714,7 +717,7 @@ bool unic_responder_placed(struct unic_transport *nic, struct unic_qp *qp,
 
 /* ------------------------------------------------------------------ death */
 
-static uint16_t message_holds(const struct unic_qp *qp,
+static uint16_t message_holds(const struct unic_qp_ctx *qp,
 			      const struct unic_cuts *cuts)
 {
 	const struct unic_msg *m = &qp->rsp.msg;
@@ -725,7 +728,7 @@ static uint16_t message_holds(const struct unic_qp *qp,
 	return unic_rq_holds(qp, cuts);
 }
 
-uint16_t unic_responder_holds(const struct unic_qp *qp,
+uint16_t unic_responder_holds(const struct unic_qp_ctx *qp,
 			      const struct unic_cuts *cuts)
 {
 	uint16_t mr = unic_rd_resources_hold(qp, cuts);
@@ -733,7 +736,7 @@ uint16_t unic_responder_holds(const struct unic_qp *qp,
 	return mr != UNIC_MR_NIL ? mr : message_holds(qp, cuts);
 }
 
-void unic_responder_part(struct unic_transport *nic, struct unic_qp *qp,
+void unic_responder_part(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 const struct unic_cuts *cuts)
 {
 	const struct unic_rsp *rsp = &qp->rsp;
@@ -757,7 +760,8 @@ static bool is_null_write(const struct unic_pkt *pkt)
 	       pkt->len == sizeof(struct unic_reth);
 }
 
-bool unic_responder_asked_again(struct unic_transport *nic, struct unic_qp *qp,
+bool unic_responder_asked_again(struct unic_transport *nic,
+				struct unic_qp_ctx *qp,
 				const struct unic_pkt *pkt)
 {
 	struct unic_rsp *rsp = &qp->rsp;
@@ -781,7 +785,7 @@ bool unic_responder_asked_again(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* A token has not ended while bytes are on their way to its buffer. */
-void unic_responder_dma_end(struct unic_transport *nic, struct unic_qp *qp)
+void unic_responder_dma_end(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 
@@ -793,7 +797,7 @@ void unic_responder_dma_end(struct unic_transport *nic, struct unic_qp *qp)
 	m->kind = UNIC_MSG_NONE;
 }
 
-void unic_responder_abort(struct unic_transport *nic, struct unic_qp *qp,
+void unic_responder_abort(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  const struct unic_cuts *cuts)
 {
 	qp->rq.cut |= unic_rq_holds(qp, cuts) != UNIC_MR_NIL;

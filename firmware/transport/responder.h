@@ -34,23 +34,23 @@ struct unic_cuts;
  * again later. -UNIC_EPENDING: roce.rx_sgl is filled in, place it and call
  * unic_responder_placed().
  */
-int unic_responder_request(struct unic_transport *nic, struct unic_qp *qp,
+int unic_responder_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   const struct unic_pkt *pkt);
 
 /**
  * unic_responder_placed() - the payload of the request in hand is placed (@err
  * 0) or not. False: no room for its completion, call again.
  */
-bool unic_responder_placed(struct unic_transport *nic, struct unic_qp *qp,
+bool unic_responder_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   int err);
 
 /** unic_responder_refused() - the rkey of the request with @psn did not pass its
  * access check, which said @err: the peer is told. */
-void unic_responder_refused(struct unic_transport *nic, struct unic_qp *qp,
+void unic_responder_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    uint32_t psn, int err);
 
 /** unic_responder_owe_ack() - an acknowledgement is due. */
-void unic_responder_owe_ack(struct unic_transport *nic, struct unic_qp *qp);
+void unic_responder_owe_ack(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_responder_reply() - send what QP @idx owes; READ responses while *@left
  * is positive. Takes off it what that costs, as unic_requester_send() does. */
@@ -60,8 +60,9 @@ enum unic_turn unic_responder_reply(struct unic_transport *nic, uint16_t idx,
 /** unic_responder_last_word() - the QP is in ERR, because of the request with
  * @psn: @syndrome (NAK, or UNIC_RSP_VACK) is owed, now and when the peer asks
  * again. */
-void unic_responder_last_word(struct unic_transport *nic, struct unic_qp *qp,
-			      uint32_t psn, uint8_t syndrome);
+void unic_responder_last_word(struct unic_transport *nic,
+			      struct unic_qp_ctx *qp, uint32_t psn,
+			      uint8_t syndrome);
 
 /**
  * unic_responder_cut_syndrome() - how the peer is told that a region was taken
@@ -70,19 +71,20 @@ void unic_responder_last_word(struct unic_transport *nic, struct unic_qp *qp,
  * reason of our own. "Remote access error" (9.7.5.2.7) would blame its R_Key,
  * which was good when the request began; and a SEND has none.
  */
-static inline uint8_t unic_responder_cut_syndrome(const struct unic_qp *qp)
+static inline uint8_t unic_responder_cut_syndrome(const struct unic_qp_ctx *qp)
 {
 	return qp->vendor ? UNIC_RSP_VACK : UNIC_NAK_REM_OP;
 }
 
 /** unic_responder_asked_again() - a request for a QP in ERR. True if its peer is
  * owed an answer for it: the last word, or that it was executed. */
-bool unic_responder_asked_again(struct unic_transport *nic, struct unic_qp *qp,
+bool unic_responder_asked_again(struct unic_transport *nic,
+				struct unic_qp_ctx *qp,
 				const struct unic_pkt *pkt);
 
 /** unic_responder_keep() - the message in hand needs its regions beyond this
  * poll. */
-void unic_responder_keep(struct unic_transport *nic, struct unic_qp *qp);
+void unic_responder_keep(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /**
  * unic_responder_part() - the QP dies because a region was taken back, before
@@ -90,18 +92,18 @@ void unic_responder_keep(struct unic_transport *nic, struct unic_qp *qp);
  * is told at the oldest PSN that was not answered: EVICTED, if it is one of them.
  * If only our own do (then @cuts may be NULL), the peer is told when it asks.
  */
-void unic_responder_part(struct unic_transport *nic, struct unic_qp *qp,
+void unic_responder_part(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 const struct unic_cuts *cuts);
 
 /** unic_responder_abort() - the QP dies: holds dropped, token aborted (when
  * the last DMA of the QP has ended); if a receive being filled holds
  * what @cuts has (NULL: nothing), it will complete EVICTED. */
-void unic_responder_abort(struct unic_transport *nic, struct unic_qp *qp,
+void unic_responder_abort(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  const struct unic_cuts *cuts);
 
 /** unic_responder_dma_end() - of a dead QP: nothing of it moves any more, so a
  * token that it had claimed ends now. */
-void unic_responder_dma_end(struct unic_transport *nic, struct unic_qp *qp);
+void unic_responder_dma_end(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_responder_filled() - as unic_requester_filled(), for a READ of the peer
  * that is being answered. */
@@ -109,7 +111,7 @@ void unic_responder_filled(struct unic_transport *nic, uint16_t idx);
 
 /** unic_responder_holds() - the first region of @cuts that anything of this half
  * holds, or UNIC_MR_NIL. */
-uint16_t unic_responder_holds(const struct unic_qp *qp,
+uint16_t unic_responder_holds(const struct unic_qp_ctx *qp,
 			      const struct unic_cuts *cuts);
 
 /** unic_responder_gathered() - a READ response that waited for its payload is

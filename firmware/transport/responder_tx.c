@@ -18,7 +18,7 @@ static uint32_t aeth_word(const struct unic_rsp *rsp, uint8_t syndrome)
 	return (uint32_t)syndrome << 24 | rsp->msn;
 }
 
-static bool send_vack(struct unic_transport *nic, struct unic_qp *qp,
+static bool send_vack(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      uint32_t reason, uint32_t delay_us)
 {
 	uint8_t *frame = unic_frame_get(nic, qp);
@@ -35,7 +35,7 @@ static bool send_vack(struct unic_transport *nic, struct unic_qp *qp,
 	return true;
 }
 
-static bool send_aeth(struct unic_transport *nic, struct unic_qp *qp,
+static bool send_aeth(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      uint8_t syndrome, uint32_t psn)
 {
 	uint8_t *frame = unic_frame_get(nic, qp);
@@ -50,7 +50,7 @@ static bool send_aeth(struct unic_transport *nic, struct unic_qp *qp,
 	return true;
 }
 
-static bool send_nak(struct unic_transport *nic, struct unic_qp *qp)
+static bool send_nak(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
@@ -73,7 +73,7 @@ static bool send_nak(struct unic_transport *nic, struct unic_qp *qp)
 	return true;
 }
 
-static bool send_ack(struct unic_transport *nic, struct unic_qp *qp)
+static bool send_ack(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	if (!send_aeth(nic, qp, UNIC_AETH_ACK_NOCREDIT,
 		       unic_psn_add(qp->rsp.psn, -1u)))
@@ -91,7 +91,7 @@ static uint32_t response_opcode(bool first, bool last)
 }
 
 /* One packet of the READ at the head; @first of this execution. */
-static int send_response(struct unic_transport *nic, struct unic_qp *qp,
+static int send_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 bool first, int32_t *left)
 {
 	struct unic_rsp *rsp = &qp->rsp;
@@ -112,7 +112,7 @@ static int send_response(struct unic_transport *nic, struct unic_qp *qp,
 	}
 	if (len) {
 		tx->sgl.n = 1;
-		tx->sgl.span[0] = (struct unic_span){
+		tx->sgl.span[0] = (struct unic_mr_span){
 			.iova = rd->iova + off,
 			.len = len,
 			.mr = rd->mr,
@@ -129,7 +129,7 @@ static int send_response(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* A page of it is missing: no more of it until it is there. */
-static void read_missed(struct unic_transport *nic, struct unic_qp *qp)
+static void read_missed(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_read *rd = &qp->rsp.read[qp->rsp.rd_head];
 	uint16_t idx = unic_qp_index(nic, qp);
@@ -142,7 +142,7 @@ static void read_missed(struct unic_transport *nic, struct unic_qp *qp)
 
 void unic_responder_filled(struct unic_transport *nic, uint16_t idx)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 
 	if (!qp->rsp.miss_wait)
 		return;
@@ -151,7 +151,8 @@ void unic_responder_filled(struct unic_transport *nic, uint16_t idx)
 		unic_sched_reply(nic, idx);
 }
 
-static void read_failed(struct unic_transport *nic, struct unic_qp *qp, int err)
+static void read_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			int err)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd = &rsp->read[rsp->rd_head];
@@ -169,7 +170,7 @@ static void read_failed(struct unic_transport *nic, struct unic_qp *qp, int err)
 
 /* Responses of the READ at the head, as many as one turn may send. */
 static __attribute__((noinline)) enum unic_turn
-run_read(struct unic_transport *nic, struct unic_qp *qp, int32_t *left)
+run_read(struct unic_transport *nic, struct unic_qp_ctx *qp, int32_t *left)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd = &rsp->read[rsp->rd_head];
@@ -203,7 +204,7 @@ run_read(struct unic_transport *nic, struct unic_qp *qp, int32_t *left)
 
 void unic_responder_gathered(struct unic_transport *nic, uint16_t idx, int err)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd = &rsp->read[rsp->rd_head];
 
@@ -227,7 +228,7 @@ void unic_responder_gathered(struct unic_transport *nic, uint16_t idx, int err)
 enum unic_turn unic_responder_reply(struct unic_transport *nic, uint16_t idx,
 				    int32_t *left)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 	struct unic_rsp *rsp = &qp->rsp;
 
 	UNIC_IN_REGISTER(qp);

@@ -19,7 +19,7 @@
 #include "unic_wire.h"
 
 struct unic_transport;
-struct unic_qp;
+struct unic_qp_ctx;
 
 #define UNIC_FRAME_OVERHEAD \
 	82u /* all headers of the longest first packet, ICRC */

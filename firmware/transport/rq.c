@@ -80,7 +80,7 @@ static uint32_t run_of(const struct unic_rq *rq, uint32_t s)
 	return rq_min(n, UNIC_RQ_WINDOW - s % UNIC_RQ_WINDOW);
 }
 
-static int fetch_slots(struct unic_transport *nic, struct unic_qp *qp,
+static int fetch_slots(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		       uint32_t s, uint32_t n, enum unic_dma_owner owner,
 		       void *to)
 {
@@ -100,7 +100,7 @@ static int fetch_slots(struct unic_transport *nic, struct unic_qp *qp,
 			      piece.bus, to, n);
 }
 
-static void add_fetched(struct unic_transport *nic, struct unic_qp *qp,
+static void add_fetched(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			uint32_t n)
 {
 	qp->rq.fetched += n;
@@ -108,7 +108,7 @@ static void add_fetched(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* More slots for the window. 0, -UNIC_EAGAIN, -UNIC_ENOQP (none), -UNIC_EBUS */
-static int fetch_window(struct unic_transport *nic, struct unic_qp *qp)
+static int fetch_window(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint32_t n = rq_min(run_of(rq, rq->fetched),
@@ -136,7 +136,7 @@ static int fetch_window(struct unic_transport *nic, struct unic_qp *qp)
 void unic_rq_fetched(struct unic_transport *nic, uint16_t idx, uint32_t count,
 		     bool ok)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 
 	qp->rq.fetching = false;
 	if (qp->rq.far_fetching)
@@ -151,7 +151,7 @@ void unic_rq_fetched(struct unic_transport *nic, uint16_t idx, uint32_t count,
 
 /* ---------------------------------------------------------- completions */
 
-static bool post_recv_cqe(struct unic_transport *nic, struct unic_qp *qp,
+static bool post_recv_cqe(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  const struct unic_rq_slot *slot, struct unic_cqe *cqe)
 {
 	cqe->wr_id = slot->wr_id;
@@ -164,7 +164,7 @@ static bool post_recv_cqe(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* A receive that nothing was placed in. */
-static bool post_error_cqe(struct unic_transport *nic, struct unic_qp *qp,
+static bool post_error_cqe(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   const struct unic_rq_slot *slot, uint8_t status,
 			   uint8_t detail)
 {
@@ -177,7 +177,7 @@ static bool post_error_cqe(struct unic_transport *nic, struct unic_qp *qp,
 	return post_recv_cqe(nic, qp, slot, &cqe);
 }
 
-bool unic_rq_complete(struct unic_transport *nic, struct unic_qp *qp,
+bool unic_rq_complete(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      struct unic_cqe *cqe)
 {
 	struct unic_rq *rq = &qp->rq;
@@ -219,7 +219,7 @@ static int fail_with_detail(uint8_t *detail, enum unic_wc_detail why)
 }
 
 /* The access check of all of a receive's buffers. */
-static int check_receive(struct unic_transport *nic, struct unic_qp *qp,
+static int check_receive(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 const struct unic_rq_slot *slot, uint8_t *detail)
 {
 	static const uint8_t zero[sizeof(slot->rsvd0)];
@@ -258,7 +258,7 @@ static int check_receive(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* Receive @s, which is @slot, met a message and is of no use. */
-static int reject_receive(struct unic_transport *nic, struct unic_qp *qp,
+static int reject_receive(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  uint32_t s, const struct unic_rq_slot *slot, int err,
 			  uint8_t detail)
 {
@@ -278,7 +278,7 @@ static int reject_receive(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* The next receive not before @*s that is fetched and not completed. */
-static int next_posted(struct unic_transport *nic, struct unic_qp *qp,
+static int next_posted(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		       uint32_t *s)
 {
 	struct unic_rq *rq = &qp->rq;
@@ -299,7 +299,7 @@ static int next_posted(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* Is receive @s good for a message with data? 1: yes, 0: look further. */
-static int try_receive(struct unic_transport *nic, struct unic_qp *qp,
+static int try_receive(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		       uint32_t s, const struct unic_rq_slot *slot)
 {
 	struct unic_rq *rq = &qp->rq;
@@ -324,7 +324,8 @@ static void pick_receive(struct unic_rq *rq, uint32_t s, bool data, bool far)
 }
 
 /* Have receive @s, which is behind the window, in rq->far. */
-static int fetch_far(struct unic_transport *nic, struct unic_qp *qp, uint32_t s)
+static int fetch_far(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		     uint32_t s)
 {
 	struct unic_rq *rq = &qp->rq;
 	int r;
@@ -362,7 +363,7 @@ static uint64_t length_of(const struct unic_rq_slot *slot)
  * where the search was when it had to wait. At most a ring of them, once for
  * each time that something is posted, and some in each round.
  */
-static int pick_far(struct unic_transport *nic, struct unic_qp *qp)
+static int pick_far(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint32_t s = rq->fetched;
@@ -395,7 +396,7 @@ static int pick_far(struct unic_transport *nic, struct unic_qp *qp)
 	return -UNIC_ENOQP;
 }
 
-int unic_rq_pick(struct unic_transport *nic, struct unic_qp *qp, bool data)
+int unic_rq_pick(struct unic_transport *nic, struct unic_qp_ctx *qp, bool data)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint32_t s = rq->head;
@@ -421,7 +422,7 @@ int unic_rq_pick(struct unic_transport *nic, struct unic_qp *qp, bool data)
 	return 0;
 }
 
-int unic_rq_pick_from(struct unic_transport *nic, struct unic_qp *qp,
+int unic_rq_pick_from(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      uint32_t *s)
 {
 	struct unic_rq *rq = &qp->rq;
@@ -442,7 +443,7 @@ int unic_rq_pick_from(struct unic_transport *nic, struct unic_qp *qp,
 	return 0;
 }
 
-void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,
+void unic_rq_span(const struct unic_qp_ctx *qp, uint32_t off, uint32_t len,
 		  struct unic_sgl *sgl)
 {
 	const struct unic_rq *rq = &qp->rq;
@@ -457,7 +458,7 @@ void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,
 			continue;
 		}
 		n = rq_min(len, have - off);
-		sgl->span[sgl->n++] = (struct unic_span){
+		sgl->span[sgl->n++] = (struct unic_mr_span){
 			.iova = unic_from_le64(slot->sge[i].iova) + off,
 			.len = n,
 			.mr = rq->mr[i],
@@ -477,7 +478,7 @@ static uint32_t is_sge_used(const struct unic_rq *rq, uint32_t i)
 	       unic_from_le32(slot->sge[i].len) != 0;
 }
 
-void unic_rq_hold(struct unic_transport *nic, struct unic_qp *qp)
+void unic_rq_hold(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	uint32_t i;
 
@@ -489,7 +490,7 @@ void unic_rq_hold(struct unic_transport *nic, struct unic_qp *qp)
 	qp->rq.held = true;
 }
 
-void unic_rq_drop_holds(struct unic_transport *nic, struct unic_qp *qp)
+void unic_rq_drop_holds(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	uint32_t i;
 
@@ -501,7 +502,8 @@ void unic_rq_drop_holds(struct unic_transport *nic, struct unic_qp *qp)
 			unic_mr_unhold(&nic->memory, qp->rq.mr[i]);
 }
 
-uint16_t unic_rq_holds(const struct unic_qp *qp, const struct unic_cuts *cuts)
+uint16_t unic_rq_holds(const struct unic_qp_ctx *qp,
+		       const struct unic_cuts *cuts)
 {
 	uint32_t i;
 
@@ -523,7 +525,7 @@ static void fetch_blank(struct unic_rq *rq)
 	rq->fetched++;
 }
 
-static int flush_receive(struct unic_transport *nic, struct unic_qp *qp,
+static int flush_receive(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 uint32_t *s)
 {
 	struct unic_rq *rq = &qp->rq;
@@ -547,7 +549,7 @@ static int flush_receive(struct unic_transport *nic, struct unic_qp *qp,
 	return 0;
 }
 
-bool unic_rq_flush(struct unic_transport *nic, struct unic_qp *qp)
+bool unic_rq_flush(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	uint32_t s = qp->rq.head, n;
 	int r;
@@ -563,13 +565,14 @@ bool unic_rq_flush(struct unic_transport *nic, struct unic_qp *qp)
 
 /* -------------------------------------------------- ahead of a message */
 
-static bool is_posted_to(const struct unic_qp *qp)
+static bool is_posted_to(const struct unic_qp_ctx *qp)
 {
 	return qp->used && !qp->dying && qp->state != UNIC_QPS_RESET &&
 	       qp->state != UNIC_QPS_ERR;
 }
 
-void unic_rq_ahead_want(struct unic_transport *nic, const struct unic_qp *qp)
+void unic_rq_ahead_want(struct unic_transport *nic,
+			const struct unic_qp_ctx *qp)
 {
 	uint32_t idx = unic_qp_index(nic, qp);
 
@@ -592,7 +595,8 @@ void unic_rq_ahead_more(struct unic_transport *nic)
 }
 
 /* False: too many misses are open. */
-static bool prefetch_slot(struct unic_transport *nic, const struct unic_qp *qp,
+static bool prefetch_slot(struct unic_transport *nic,
+			  const struct unic_qp_ctx *qp,
 			  const struct unic_rq_slot *slot)
 {
 	uint32_t i, len;
@@ -608,7 +612,8 @@ static bool prefetch_slot(struct unic_transport *nic, const struct unic_qp *qp,
 	return true;
 }
 
-static bool prefetch_receives(struct unic_transport *nic, struct unic_qp *qp)
+static bool prefetch_receives(struct unic_transport *nic,
+			      struct unic_qp_ctx *qp)
 {
 	struct unic_rq *rq = &qp->rq;
 	uint32_t idx = unic_qp_index(nic, qp);
@@ -732,7 +737,7 @@ void unic_rq_swept(struct unic_transport *nic, uint16_t idx, uint32_t count,
 
 /* Have slots [sweep_at, +sweep_have) in sweep_slot. What the window holds is
  * what a message would use, so that is looked at where there is a choice. */
-static int sweep_read(struct unic_transport *nic, struct unic_qp *qp)
+static int sweep_read(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_qps *qps = &nic->qps;
 	struct unic_rq *rq = &qp->rq;
@@ -758,7 +763,7 @@ static int sweep_read(struct unic_transport *nic, struct unic_qp *qp)
 	return r;
 }
 
-static bool sweep_slot(struct unic_transport *nic, struct unic_qp *qp,
+static bool sweep_slot(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		       uint32_t s, const struct unic_rq_slot *slot)
 {
 	struct unic_rq *rq = &qp->rq;
@@ -773,13 +778,14 @@ static bool sweep_slot(struct unic_transport *nic, struct unic_qp *qp,
 	return true;
 }
 
-static bool can_sweep_qp(const struct unic_qps *qps, const struct unic_qp *qp)
+static bool can_sweep_qp(const struct unic_qps *qps,
+			 const struct unic_qp_ctx *qp)
 {
 	return is_posted_to(qp) && (int32_t)(qp->rq.tail - qps->sweep_at) > 0;
 }
 
 /* What was read, at most a window. False: there is no room for a completion. */
-static bool sweep_slots(struct unic_transport *nic, struct unic_qp *qp)
+static bool sweep_slots(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_qps *qps = &nic->qps;
 	uint32_t i, n = qps->sweep_have;
@@ -794,7 +800,7 @@ static bool sweep_slots(struct unic_transport *nic, struct unic_qp *qp)
 bool unic_rq_sweep(struct unic_transport *nic)
 {
 	struct unic_qps *qps = &nic->qps;
-	struct unic_qp *qp = &qps->qp[qps->sweep_qp];
+	struct unic_qp_ctx *qp = &qps->qp[qps->sweep_qp];
 	int r = 0;
 
 	if (!qps->sweeping)

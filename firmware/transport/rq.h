@@ -26,7 +26,7 @@
 
 struct unic_cuts;
 struct unic_transport;
-struct unic_qp;
+struct unic_qp_ctx;
 struct unic_sgl;
 
 /**
@@ -40,44 +40,46 @@ struct unic_sgl;
  * the NIC, and asked for. Any other error: the receive at
  * the head is bad; it has completed with that error.
  */
-int unic_rq_pick(struct unic_transport *nic, struct unic_qp *qp, bool data);
+int unic_rq_pick(struct unic_transport *nic, struct unic_qp_ctx *qp, bool data);
 
 /**
  * unic_rq_pick_from() - as unic_rq_pick() with data, but not before receive *@s,
  * and what is there in the window is all; *@s is behind the one looked at.
  */
-int unic_rq_pick_from(struct unic_transport *nic, struct unic_qp *qp,
+int unic_rq_pick_from(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      uint32_t *s);
 
 /** unic_rq_span() - describe bytes [@off, @off + @len) of the receive in use as
  * spans of @sgl; the caller checked @off + @len <= rq.room. */
-void unic_rq_span(const struct unic_qp *qp, uint32_t off, uint32_t len,
+void unic_rq_span(const struct unic_qp_ctx *qp, uint32_t off, uint32_t len,
 		  struct unic_sgl *sgl);
 
 /** unic_rq_hold() - the receive in use is needed beyond this poll. */
-void unic_rq_hold(struct unic_transport *nic, struct unic_qp *qp);
+void unic_rq_hold(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_rq_drop_holds() - of the receive in use, which is not freed. */
-void unic_rq_drop_holds(struct unic_transport *nic, struct unic_qp *qp);
+void unic_rq_drop_holds(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_rq_holds() - the first region of @cuts that the receive in use holds, or
  * UNIC_MR_NIL. */
-uint16_t unic_rq_holds(const struct unic_qp *qp, const struct unic_cuts *cuts);
+uint16_t unic_rq_holds(const struct unic_qp_ctx *qp,
+		       const struct unic_cuts *cuts);
 
 /**
  * unic_rq_complete() - complete the receive in use with @cqe (wr_id and qpn are
  * filled in here). False: no room, nothing happened, ask again.
  */
-bool unic_rq_complete(struct unic_transport *nic, struct unic_qp *qp,
+bool unic_rq_complete(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      struct unic_cqe *cqe);
 
 /** unic_rq_flush() - complete up to 16 posted receives of a QP in ERR. True
  * when none is left. */
-bool unic_rq_flush(struct unic_transport *nic, struct unic_qp *qp);
+bool unic_rq_flush(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_rq_ahead_want() - receives of QP @idx may lie in pages that are not on
  * the NIC: unic_rq_ahead() is to look. */
-void unic_rq_ahead_want(struct unic_transport *nic, const struct unic_qp *qp);
+void unic_rq_ahead_want(struct unic_transport *nic,
+			const struct unic_qp_ctx *qp);
 
 /** unic_rq_ahead_more() - there is room among the misses. */
 void unic_rq_ahead_more(struct unic_transport *nic);

@@ -114,7 +114,7 @@ static uint32_t parse_bth(struct unic_transport *nic, const struct unic_rx *rx,
 	return dqpn & UNIC_QPN_MASK;
 }
 
-static int to_requester(struct unic_transport *nic, struct unic_qp *qp,
+static int to_requester(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			const struct unic_pkt *pkt)
 {
 	if (qp->state != UNIC_QPS_RTS)
@@ -147,7 +147,7 @@ static inline bool is_request(const struct unic_pkt *pkt)
 }
 
 static inline void set_rx_qp(struct unic_transport *nic,
-			     const struct unic_qp *qp,
+			     const struct unic_qp_ctx *qp,
 			     const struct unic_pkt *pkt)
 {
 	UNIC_TRACE(nic, RX, qp->proc, pkt->opcode, qp->qpn, pkt->psn, pkt->len);
@@ -156,7 +156,7 @@ static inline void set_rx_qp(struct unic_transport *nic,
 	nic->qps.roce.rx_response = false;
 }
 
-static int to_qp(struct unic_transport *nic, struct unic_qp *qp,
+static int to_qp(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		 const struct unic_pkt *pkt)
 {
 	set_rx_qp(nic, qp, pkt);
@@ -169,7 +169,7 @@ static int to_qp(struct unic_transport *nic, struct unic_qp *qp,
 
 /* There is no such reliable connection, or it is over. */
 static __attribute__((noinline, cold)) int to_other(struct unic_transport *nic,
-						    struct unic_qp *qp,
+						    struct unic_qp_ctx *qp,
 						    const struct unic_pkt *pkt,
 						    const uint8_t *frame)
 {
@@ -187,7 +187,7 @@ static __attribute__((noinline, cold)) int to_other(struct unic_transport *nic,
 static int roce_frame(struct unic_transport *nic, const struct unic_rx *rx)
 {
 	struct unic_pkt pkt;
-	struct unic_qp *qp;
+	struct unic_qp_ctx *qp;
 	uint32_t len, qpn;
 
 	if (rx->len < HEADERS)
@@ -246,14 +246,14 @@ static inline bool is_conn_over(const struct unic_transport *nic)
 }
 
 /* The QP the frame in hand is for, if it still receives for that connection. */
-static struct unic_qp *rx_qp(struct unic_transport *nic)
+static struct unic_qp_ctx *rx_qp(struct unic_transport *nic)
 {
-	struct unic_qp *qp = &nic->qps.qp[nic->qps.roce.rx_qp];
+	struct unic_qp_ctx *qp = &nic->qps.qp[nic->qps.roce.rx_qp];
 
 	return is_conn_over(nic) || !unic_qp_receives(qp) ? NULL : qp;
 }
 
-static bool packet_placed(struct unic_transport *nic, struct unic_qp *qp,
+static bool packet_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  int err)
 {
 	return qp->type ? unic_ud_uc_placed(nic, qp, err)
@@ -263,7 +263,7 @@ static bool packet_placed(struct unic_transport *nic, struct unic_qp *qp,
 static enum unic_rx_stage finish_frame(struct unic_transport *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
-	struct unic_qp *qp = rx_qp(nic);
+	struct unic_qp_ctx *qp = rx_qp(nic);
 	int err = roce->rx_sgl.failed ? -UNIC_EBUS : roce->rx_err;
 
 	if (!qp) {
@@ -281,7 +281,7 @@ static enum unic_rx_stage finish_frame(struct unic_transport *nic)
 static enum unic_rx_stage place_payload(struct unic_transport *nic)
 {
 	struct unic_roce *roce = &nic->qps.roce;
-	struct unic_qp *qp = &nic->qps.qp[roce->rx_qp];
+	struct unic_qp_ctx *qp = &nic->qps.qp[roce->rx_qp];
 	int r = 0;
 
 	if (!roce->rx_err && rx_qp(nic))

@@ -67,7 +67,7 @@ void unic_sched_init(struct unic_transport *nic)
 static void append_to(struct unic_transport *nic, struct unic_sched_list *list,
 		      uint16_t idx, uint32_t which)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 
 	qp->next[which] = UNIC_QP_NIL;
 	if (list->head == UNIC_QP_NIL)
@@ -82,7 +82,7 @@ static uint16_t take_first(struct unic_transport *nic,
 			   struct unic_sched_list *list, uint32_t which)
 {
 	uint16_t idx = list->head;
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 
 	list->head = qp->next[which];
 	qp->on &= (uint8_t) ~(1u << which);
@@ -94,7 +94,7 @@ static void unlink_from(struct unic_transport *nic,
 			struct unic_sched_list *list, uint16_t idx,
 			uint32_t which)
 {
-	struct unic_qp *qps = nic->qps.qp;
+	struct unic_qp_ctx *qps = nic->qps.qp;
 	uint16_t *at = &list->head;
 	uint16_t prev = UNIC_QP_NIL;
 
@@ -185,7 +185,7 @@ void unic_sched_proc_new(struct unic_transport *nic, uint32_t p)
 static void append_qp(struct unic_transport *nic, uint16_t idx, uint32_t which)
 {
 	struct unic_sched_order *s = &nic->order;
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 	uint32_t x = qp->tmpl.path % UNIC_PATHS, p = qp->proc;
 
 	qp->path = (uint8_t)x;
@@ -206,8 +206,9 @@ static void append_sole(struct unic_transport *nic)
 }
 
 /* One more has something to do. True if it is alone. */
-static inline bool try_set_sole(struct unic_transport *nic, struct unic_qp *qp,
-				uint16_t idx, uint32_t on)
+static inline bool try_set_sole(struct unic_transport *nic,
+				struct unic_qp_ctx *qp, uint16_t idx,
+				uint32_t on)
 {
 	struct unic_sched *s = &nic->sched;
 
@@ -224,7 +225,7 @@ static inline bool try_set_sole(struct unic_transport *nic, struct unic_qp *qp,
 
 void unic_sched_send(struct unic_transport *nic, uint16_t idx)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 
 	if (!(qp->on & UNIC_ON_SEND) &&
 	    !try_set_sole(nic, qp, idx, UNIC_ON_SEND))
@@ -233,7 +234,7 @@ void unic_sched_send(struct unic_transport *nic, uint16_t idx)
 
 void unic_sched_reply(struct unic_transport *nic, uint16_t idx)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 
 	if (!(qp->on & UNIC_ON_REPLY) &&
 	    !try_set_sole(nic, qp, idx, UNIC_ON_REPLY))
@@ -243,7 +244,7 @@ void unic_sched_reply(struct unic_transport *nic, uint16_t idx)
 /* The queue pair waits for something of its own. */
 static void sched_wait(struct unic_transport *nic, uint16_t idx)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 
 	if ((qp->on & UNIC_ON_SEND) || try_set_sole(nic, qp, idx, UNIC_ON_SEND))
 		return;
@@ -269,7 +270,7 @@ static void sched_unwait(struct unic_transport *nic, uint32_t p)
 void unic_sched_drop(struct unic_transport *nic, uint16_t idx)
 {
 	struct unic_sched_order *s = &nic->order;
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 	struct unic_sched_pair *pair;
 
 	if (nic->sched.sole_on)
@@ -294,7 +295,7 @@ void unic_sched_drop(struct unic_transport *nic, uint16_t idx)
 /* ------------------------------------------------------------------- turns */
 
 /* The path of @qp has no room: its clock stops. */
-static void path_stop(struct unic_transport *nic, const struct unic_qp *qp)
+static void path_stop(struct unic_transport *nic, const struct unic_qp_ctx *qp)
 {
 	struct unic_sched_order *s = &nic->order;
 	uint32_t x = qp->tmpl.path % UNIC_PATHS;
@@ -422,7 +423,8 @@ static void pair_charge(struct unic_transport *nic, uint32_t x, uint32_t p,
 }
 
 /* What a READ was charged for packets that did not come. */
-static uint64_t unread_cost(const struct unic_qp *qp, const struct unic_wr *wr)
+static uint64_t unread_cost(const struct unic_qp_ctx *qp,
+			    const struct unic_wr *wr)
 {
 	uint64_t paid = unic_sched_read_cost(qp->mtu_shift, wr->npkt), had;
 	int32_t came = unic_psn_diff(qp->sq.psn_una, wr->psn);
@@ -433,7 +435,7 @@ static uint64_t unread_cost(const struct unic_qp *qp, const struct unic_wr *wr)
 	return paid > had ? paid - had : 0;
 }
 
-void unic_sched_unread(struct unic_transport *nic, const struct unic_qp *qp,
+void unic_sched_unread(struct unic_transport *nic, const struct unic_qp_ctx *qp,
 		       struct unic_wr *wr)
 {
 	struct unic_sched_order *s = &nic->order;

@@ -37,7 +37,7 @@
 #include "unic_port.h"
 
 struct unic_transport;
-struct unic_qp;
+struct unic_qp_ctx;
 struct unic_wr;
 
 /* What a turn may be charged, in bytes; its last frame may exceed it. */
@@ -154,7 +154,7 @@ static inline uint64_t unic_sched_read_cost(uint32_t mtu_shift, uint32_t psns)
  * (UNIC_WR_PAID) for packets from sq.psn_una on, which do not come, is given back,
  * as far as it is still owed: to a process with more than one open destination the
  * price of one. */
-void unic_sched_unread(struct unic_transport *nic, const struct unic_qp *qp,
+void unic_sched_unread(struct unic_transport *nic, const struct unic_qp_ctx *qp,
 		       struct unic_wr *wr);
 
 /** unic_sched_drop() - take QP @idx off all lists. */

@@ -43,7 +43,7 @@ static uint32_t slots_of(const struct unic_sq_slot *slot)
 /* The ring's region cannot be taken back: a page is translated once, when the
  * fetches come to it. */
 static __attribute__((noinline)) int
-xlate_sq_page(struct unic_transport *nic, struct unic_qp *qp, uint32_t page)
+xlate_sq_page(struct unic_transport *nic, struct unic_qp_ctx *qp, uint32_t page)
 {
 	uint64_t iova = (qp->sq.iova & ~(uint64_t)(FETCH_ALIGN - 1)) +
 			(uint64_t)page * FETCH_ALIGN;
@@ -70,7 +70,7 @@ static inline uint32_t fetchable_slots(const struct unic_sq *sq, uint32_t place)
 	return sq_min(n, UNIC_QP_WINDOW - sq->fetched % UNIC_QP_WINDOW);
 }
 
-int unic_sq_fetch(struct unic_transport *nic, struct unic_qp *qp)
+int unic_sq_fetch(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t place = (uint32_t)sq->iova % FETCH_ALIGN +
@@ -99,7 +99,7 @@ int unic_sq_fetch(struct unic_transport *nic, struct unic_qp *qp)
 void unic_sq_fetched(struct unic_transport *nic, uint16_t idx, uint32_t count,
 		     bool ok)
 {
-	struct unic_qp *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 
 	qp->sq.fetching = false;
 	if (ok)
@@ -119,15 +119,16 @@ static uint8_t fail_wqe(struct unic_transport *nic, struct unic_wr *wr,
 	return UNIC_WC_LOC_QP_OP_ERR;
 }
 
-static uint8_t fail_access(struct unic_transport *nic, const struct unic_qp *qp,
-			   struct unic_wr *wr, int err)
+static uint8_t fail_access(struct unic_transport *nic,
+			   const struct unic_qp_ctx *qp, struct unic_wr *wr,
+			   int err)
 {
 	wr->detail = unic_qp_refused(nic, qp, err);
 	return err == -UNIC_EEVICTED ? UNIC_WC_EVICTED : UNIC_WC_LOC_PROT_ERR;
 }
 
 /* The request itself; its length is known afterwards. */
-static uint8_t check_request(struct unic_transport *nic, struct unic_qp *qp,
+static uint8_t check_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			     uint32_t s, struct unic_wr *wr)
 {
 	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
@@ -163,7 +164,7 @@ static uint8_t check_request(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* Its buffers. All must pass before any is held. */
-static uint8_t check_buffers(struct unic_transport *nic, struct unic_qp *qp,
+static uint8_t check_buffers(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			     uint32_t s, struct unic_wr *wr)
 {
 	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
@@ -231,7 +232,7 @@ static bool is_wr_acked(const struct unic_sq *sq, const struct unic_wr *wr)
 	return unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0;
 }
 
-bool unic_sq_holds(struct unic_qp *qp, const struct unic_cuts *cuts)
+bool unic_sq_holds(struct unic_qp_ctx *qp, const struct unic_cuts *cuts)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t s;
@@ -276,7 +277,7 @@ cut_request(struct unic_sq *sq, uint32_t s, const struct unic_cuts *cuts)
 	wr->detail = UNIC_WD_BUSY;
 }
 
-void unic_sq_drop_holds(struct unic_transport *nic, struct unic_qp *qp,
+void unic_sq_drop_holds(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			const struct unic_cuts *cuts)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -297,7 +298,8 @@ void unic_sq_drop_holds(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* Must it wait for an earlier request? */
-static bool must_wait(const struct unic_qp *qp, const struct unic_sq_slot *slot)
+static bool must_wait(const struct unic_qp_ctx *qp,
+		      const struct unic_sq_slot *slot)
 {
 	if ((slot->flags & UNIC_WR_FENCE) && qp->sq.reads)
 		return true;
@@ -309,7 +311,7 @@ static bool must_wait(const struct unic_qp *qp, const struct unic_sq_slot *slot)
 }
 
 /* All slots of request @s in the window? 0, or as unic_sq_start(). */
-static int have_slots(struct unic_transport *nic, struct unic_qp *qp,
+static int have_slots(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      uint32_t *slots)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -339,7 +341,7 @@ static bool is_plain(const struct unic_sq_slot *slot)
 }
 
 /* As check_request(), check_buffers() and hold_regions() for that form. */
-static uint8_t check_plain(struct unic_transport *nic, struct unic_qp *qp,
+static uint8_t check_plain(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   struct unic_sq_slot *slot, struct unic_wr *wr)
 {
 	bool is_read = slot->opcode == UNIC_WR_READ;
@@ -367,7 +369,7 @@ static uint8_t check_plain(struct unic_transport *nic, struct unic_qp *qp,
 	return UNIC_WC_SUCCESS;
 }
 
-static uint8_t check_any(struct unic_transport *nic, struct unic_qp *qp,
+static uint8_t check_any(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 uint32_t s, struct unic_wr *wr)
 {
 	uint8_t status = check_request(nic, qp, s, wr);
@@ -386,7 +388,8 @@ static void mark_wr_dead(struct unic_sq *sq, struct unic_wr *wr)
 	sq->stopped = wr->status != UNIC_WC_EVICTED;
 }
 
-void unic_sq_refused(struct unic_transport *nic, struct unic_qp *qp, int err)
+void unic_sq_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		     int err)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
@@ -397,7 +400,7 @@ void unic_sq_refused(struct unic_transport *nic, struct unic_qp *qp, int err)
 	mark_wr_dead(sq, wr);
 }
 
-void unic_sq_withdraw(struct unic_transport *nic, struct unic_qp *qp,
+void unic_sq_withdraw(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      uint8_t detail)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -408,7 +411,7 @@ void unic_sq_withdraw(struct unic_transport *nic, struct unic_qp *qp,
 	unic_sq_release(nic, sq, sq->cur);
 }
 
-static void start_request(struct unic_transport *nic, struct unic_qp *qp,
+static void start_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  uint32_t slots)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -432,8 +435,8 @@ static void start_request(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* One that sends nothing: carried out now, completed in its turn. */
-static CALLED int start_local_op(struct unic_transport *nic, struct unic_qp *qp,
-				 uint32_t slots)
+static CALLED int start_local_op(struct unic_transport *nic,
+				 struct unic_qp_ctx *qp, uint32_t slots)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
@@ -449,7 +452,7 @@ static CALLED int start_local_op(struct unic_transport *nic, struct unic_qp *qp,
 	return 1;
 }
 
-int unic_sq_start(struct unic_transport *nic, struct unic_qp *qp)
+int unic_sq_start(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	const struct unic_sq_slot *slot;
 	struct unic_sq *sq = &qp->sq;
@@ -504,7 +507,7 @@ void unic_sq_span(struct unic_sq *sq, uint32_t s, uint32_t off, uint32_t len,
 			continue;
 		}
 		n = sq_min(len, have - off);
-		sgl->span[sgl->n++] = (struct unic_span){
+		sgl->span[sgl->n++] = (struct unic_mr_span){
 			.iova = unic_from_le64(sge->iova) + off,
 			.len = n,
 			.mr = unic_stag_index(sge->lkey),
@@ -546,7 +549,7 @@ static uint8_t wc_opcode(uint8_t wr_opcode)
 	return UNIC_WC_SEND; /* garbage was posted */
 }
 
-static bool post_send_cqe(struct unic_transport *nic, struct unic_qp *qp,
+static bool post_send_cqe(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  uint32_t s, uint8_t status, uint8_t detail,
 			  uint32_t len)
 {
@@ -607,8 +610,9 @@ static inline void write_done(struct unic_cqe *cqe,
  * ended well, are of one form with the first, and hold the same region. Returns
  * how many; the seq of the first is left out.
  */
-static CALLED uint32_t write_cqe_run(struct unic_qp *qp, struct unic_cqe *cqe,
-				     uint32_t n, uint32_t seq)
+static CALLED uint32_t write_cqe_run(struct unic_qp_ctx *qp,
+				     struct unic_cqe *cqe, uint32_t n,
+				     uint32_t seq)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->una);
@@ -639,7 +643,7 @@ static CALLED uint32_t write_cqe_run(struct unic_qp *qp, struct unic_cqe *cqe,
 }
 
 static __attribute__((noinline, cold)) void
-trace_done(struct unic_transport *nic, struct unic_qp *qp, uint32_t n)
+trace_done(struct unic_transport *nic, struct unic_qp_ctx *qp, uint32_t n)
 {
 	uint32_t s = qp->sq.una;
 
@@ -652,7 +656,7 @@ trace_done(struct unic_transport *nic, struct unic_qp *qp, uint32_t n)
 /* @n requests do not hold @mr any more. */
 static void unhold_region(struct unic_transport *nic, uint16_t mr, uint32_t n)
 {
-	struct unic_mr *m = &nic->mrs.mr[mr];
+	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 
 	UNIC_IN_REGISTER(m);
 	UNIC_ASSERT(nic, m->holds >= n);
@@ -661,7 +665,7 @@ static void unhold_region(struct unic_transport *nic, uint16_t mr, uint32_t n)
 }
 
 /* Complete requests that ended well, side by side. False: there are none. */
-static bool retire_run(struct unic_transport *nic, struct unic_qp *qp)
+static bool retire_run(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t first = sq->una;
@@ -687,7 +691,7 @@ static bool retire_run(struct unic_transport *nic, struct unic_qp *qp)
 
 /* The record of the oldest request, which has ended as @wr says; none is due of
  * one that is not signaled and ended well. */
-static bool post_ended(struct unic_transport *nic, struct unic_qp *qp,
+static bool post_ended(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		       const struct unic_wr *wr)
 {
 	const struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, qp->sq.una);
@@ -700,7 +704,7 @@ static bool post_ended(struct unic_transport *nic, struct unic_qp *qp,
 	return post_send_cqe(nic, qp, qp->sq.una, wr->status, wr->detail, len);
 }
 
-bool unic_sq_retire(struct unic_transport *nic, struct unic_qp *qp)
+bool unic_sq_retire(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 
@@ -731,7 +735,7 @@ bool unic_sq_retire(struct unic_transport *nic, struct unic_qp *qp)
 
 /* The record of the request at the head, of which @wr is known, or NULL: as it
  * ended, if it had and only its completion was late. */
-static bool post_last(struct unic_transport *nic, struct unic_qp *qp,
+static bool post_last(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      const struct unic_wr *wr)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -743,7 +747,7 @@ static bool post_last(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* One request, known or not. */
-static int flush_request(struct unic_transport *nic, struct unic_qp *qp)
+static int flush_request(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, sq->una);
@@ -772,7 +776,7 @@ static int flush_request(struct unic_transport *nic, struct unic_qp *qp)
 	return 0;
 }
 
-int unic_sq_flush(struct unic_transport *nic, struct unic_qp *qp)
+int unic_sq_flush(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	uint32_t n;

@@ -46,20 +46,21 @@ static inline uint16_t unic_stag_index(unic_le32 lkey)
  * or for its slots. -UNIC_EAGAIN: no DMA now. -UNIC_EPENDING: it is a
  * memory operation that waits, see unic_local_op_run().
  */
-int unic_sq_start(struct unic_transport *nic, struct unic_qp *qp);
+int unic_sq_start(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_sq_fetch() - have more slots in the window. 0: there are; -UNIC_ENOQP:
  * none, or on their way; -UNIC_EAGAIN: no DMA now; other errors: the ring cannot
  * be read. */
-int unic_sq_fetch(struct unic_transport *nic, struct unic_qp *qp);
+int unic_sq_fetch(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_sq_refused() - the next request, of one slot, failed its access check
  * with @err: it is DEAD, sq.next moved. */
-void unic_sq_refused(struct unic_transport *nic, struct unic_qp *qp, int err);
+void unic_sq_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		     int err);
 
 /** unic_sq_withdraw() - the request started last, of which nothing was sent, is
  * malformed after all, as @detail says: it is DEAD, and ends the QP in its turn. */
-void unic_sq_withdraw(struct unic_transport *nic, struct unic_qp *qp,
+void unic_sq_withdraw(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      uint8_t detail);
 
 /** unic_sq_span() - bytes [@off, @off + @len) of request @s as spans. */
@@ -85,20 +86,20 @@ static inline bool unic_sq_ended(struct unic_sq *sq)
 
 /** unic_sq_retire() - complete what is acknowledged, in order. False: no room
  * for a completion, call again. The QP may be in ERR afterwards. */
-bool unic_sq_retire(struct unic_transport *nic, struct unic_qp *qp);
+bool unic_sq_retire(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_sq_flush() - complete up to 16 requests of a QP in ERR. 1: none is
  * left; 0: more; -UNIC_EAGAIN: nothing could be done now. */
-int unic_sq_flush(struct unic_transport *nic, struct unic_qp *qp);
+int unic_sq_flush(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_sq_drop_holds() - of all work requests in the window; those that
  * held what @cuts has will complete EVICTED (NULL: none). */
-void unic_sq_drop_holds(struct unic_transport *nic, struct unic_qp *qp,
+void unic_sq_drop_holds(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			const struct unic_cuts *cuts);
 
 /** unic_sq_holds() - does a work request of @qp, not acknowledged, hold
  * what @cuts has? */
-bool unic_sq_holds(struct unic_qp *qp, const struct unic_cuts *cuts);
+bool unic_sq_holds(struct unic_qp_ctx *qp, const struct unic_cuts *cuts);
 
 /** unic_sq_fetched() - slots asked for have arrived. */
 void unic_sq_fetched(struct unic_transport *nic, uint16_t idx, uint32_t count,

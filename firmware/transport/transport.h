@@ -23,13 +23,13 @@ struct unic_transport {
 	struct unic_sched sched;
 	uint32_t rx_fault; /* frames still to drop (FAULT) */
 	/* what the last frame was like, see fastpath_rx.c */
-	const struct unic_expect *like;
+	const struct unic_expect *expected;
 	struct unic_dma dma;
 	struct unic_cqs cqs;
 	struct unic_qps qps;
 	struct unic_arps arps;
-	struct unic_list_reader memop;
-	struct unic_parked_frames bounces;
+	struct unic_list_reader list_reader;
+	struct unic_parked_frames parked;
 	struct unic_sched_order order;
 	struct unic_cut_lap cut_lap;
 };

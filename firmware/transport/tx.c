@@ -18,7 +18,7 @@ void unic_roce_init(struct unic_transport *nic)
 	if (roce->rx_stage != UNIC_RX_IDLE && !roce->rx_again)
 		unic_port_rx_done(nic->port);
 	memset(roce, 0, sizeof(*roce));
-	nic->like = &nic->qps.qp[0].expect[0];
+	nic->expected = &nic->qps.qp[0].expect[0];
 	for (i = 0; i < UNIC_TX_BUFS; i++)
 		roce->tx[i].next = (uint8_t)(i + 1);
 }
@@ -87,7 +87,7 @@ static void template_build(struct unic_transport *nic, struct unic_roce_tmpl *t,
 	t->path = unic_port_path(nic->port, mac);
 }
 
-void unic_roce_template(struct unic_transport *nic, struct unic_qp *qp)
+void unic_roce_template(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	uint32_t entropy = qp->qpn ^ qp->dest_qpn, i;
 
@@ -136,7 +136,8 @@ static uint8_t *frame_get(struct unic_transport *nic, uint32_t path)
 	return frame;
 }
 
-uint8_t *unic_frame_get(struct unic_transport *nic, const struct unic_qp *qp)
+uint8_t *unic_frame_get(struct unic_transport *nic,
+			const struct unic_qp_ctx *qp)
 {
 	return frame_get(nic, qp->tmpl.path);
 }
@@ -166,7 +167,7 @@ struct unic_tx *unic_tx_get(struct unic_transport *nic, uint16_t qp,
 	return tx;
 }
 
-void unic_tx_adopt(struct unic_transport *nic, const struct unic_qp *qp,
+void unic_tx_adopt(struct unic_transport *nic, const struct unic_qp_ctx *qp,
 		   uint8_t *frame, uint32_t len, uint16_t mr)
 {
 	struct unic_roce *roce = &nic->qps.roce;
@@ -209,7 +210,7 @@ static int gather_payload(struct unic_transport *nic, struct unic_tx *tx)
 int unic_tx_put(struct unic_transport *nic, struct unic_tx *tx,
 		uint32_t op_flags, uint32_t apsn, uint32_t len)
 {
-	struct unic_qp *qp = &nic->qps.qp[tx->qp];
+	struct unic_qp_ctx *qp = &nic->qps.qp[tx->qp];
 	int r = tx->sgl.n ? gather_payload(nic, tx) : 0;
 
 	if (unlikely(r && r != -UNIC_EPENDING)) {
@@ -254,7 +255,7 @@ void unic_roce_count(struct unic_transport *nic)
 void unic_tx_gathered(struct unic_transport *nic, uint16_t slot)
 {
 	struct unic_tx *tx = &nic->qps.roce.tx[slot];
-	struct unic_qp *qp = &nic->qps.qp[tx->qp];
+	struct unic_qp_ctx *qp = &nic->qps.qp[tx->qp];
 	bool drop = tx->drop;
 	int err = tx->sgl.failed ? -UNIC_EBUS : tx->err;
 

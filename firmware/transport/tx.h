@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct unic_headers;
-struct unic_qp;
+struct unic_qp_ctx;
 struct unic_roce_tmpl;
 struct unic_transport;
 struct unic_tx;
@@ -32,7 +32,7 @@ void unic_roce_length(const struct unic_roce_tmpl *t, struct unic_headers *h,
 
 /** unic_roce_template() - build @qp's header template from its addresses, and
  * the other way round what the lane expects from them: nothing yet. */
-void unic_roce_template(struct unic_transport *nic, struct unic_qp *qp);
+void unic_roce_template(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /**
  * unic_frame_get() - a frame buffer along @qp's path, for one frame that needs
@@ -40,7 +40,8 @@ void unic_roce_template(struct unic_transport *nic, struct unic_qp *qp);
  * Returns NULL when that has no room (then roce.tx_blocked is set), or when all
  * transmit jobs wait.
  */
-uint8_t *unic_frame_get(struct unic_transport *nic, const struct unic_qp *qp);
+uint8_t *unic_frame_get(struct unic_transport *nic,
+			const struct unic_qp_ctx *qp);
 
 /**
  * unic_tx_get() - a frame of @qp, headers up to BTH still missing.
@@ -70,7 +71,7 @@ int unic_tx_put(struct unic_transport *nic, struct unic_tx *tx,
  * job; its headers may still be written.
  * @len: bytes behind BTH, before padding.
  */
-void unic_tx_adopt(struct unic_transport *nic, const struct unic_qp *qp,
+void unic_tx_adopt(struct unic_transport *nic, const struct unic_qp_ctx *qp,
 		   uint8_t *frame, uint32_t len, uint16_t mr);
 
 /** unic_tx_forget() - frames of QP @qp that wait for payload are not sent. */

@@ -27,17 +27,17 @@
 
 struct unic_transport;
 struct unic_pkt;
-struct unic_qp;
+struct unic_qp_ctx;
 
 /* ud_uc_tx.c */
 
 /** unic_ud_uc_send() - as unic_requester_send(), for a queue pair in RTS. */
-enum unic_turn unic_ud_uc_send(struct unic_transport *nic, struct unic_qp *qp,
-			       int32_t *left);
+enum unic_turn unic_ud_uc_send(struct unic_transport *nic,
+			       struct unic_qp_ctx *qp, int32_t *left);
 
 /** unic_ud_uc_gathered() - the packet that waited for its payload is sent (@err
  * 0), or not. */
-void unic_ud_uc_gathered(struct unic_transport *nic, struct unic_qp *qp,
+void unic_ud_uc_gathered(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 int err);
 
 /* ud_uc_rx.c */
@@ -49,15 +49,16 @@ void unic_ud_uc_gathered(struct unic_transport *nic, struct unic_qp *qp,
  * later. -UNIC_EPENDING: roce.rx_sgl is filled in, place it and call
  * unic_ud_uc_placed().
  */
-int unic_ud_uc_packet(struct unic_transport *nic, struct unic_qp *qp,
+int unic_ud_uc_packet(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      const struct unic_pkt *pkt, const uint8_t *frame);
 
 /** unic_ud_uc_placed() - the payload of the packet in hand is placed (@err 0) or
  * not. False: no room for its completion, call again. */
-bool unic_ud_uc_placed(struct unic_transport *nic, struct unic_qp *qp, int err);
+bool unic_ud_uc_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		       int err);
 
 /** unic_ud_uc_cut() - the time of regions is over (cut.h): the message being
  * received, if it uses one, is given up. The queue pair goes on. */
-void unic_ud_uc_cut(struct unic_transport *nic, struct unic_qp *qp);
+void unic_ud_uc_cut(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 #endif /* UNIC_UD_UC_H */

@@ -20,14 +20,14 @@ static const uint8_t op_flags[] = {
 #define OPS ((uint32_t)sizeof(op_flags))
 
 /* The packet in hand, its headers being eaten from the front. */
-struct packet {
+struct ud_uc_packet {
 	const uint8_t *at; /* next byte */
 	uint32_t len;	   /* left */
 	uint32_t psn, ipv4;
 	uint8_t kind, flags;
 };
 
-static uint32_t ud_uc_pull_be32(struct packet *p)
+static uint32_t ud_uc_pull_be32(struct ud_uc_packet *p)
 {
 	const unic_be32 *w = (const void *)p->at;
 
@@ -36,7 +36,7 @@ static uint32_t ud_uc_pull_be32(struct packet *p)
 	return unic_from_be32(UNIC_READ_ONCE(*w));
 }
 
-static uint64_t ud_uc_pull_be64(struct packet *p)
+static uint64_t ud_uc_pull_be64(struct ud_uc_packet *p)
 {
 	uint64_t hi = ud_uc_pull_be32(p);
 
@@ -53,7 +53,7 @@ static int drop_packet(struct unic_transport *nic, enum unic_counter why)
 }
 
 /* The message in hand comes to nothing; its receive stays posted. */
-static void abort_message(struct unic_transport *nic, struct unic_qp *qp)
+static void abort_message(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 	bool held = m->held;
@@ -67,7 +67,7 @@ static void abort_message(struct unic_transport *nic, struct unic_qp *qp)
 }
 
 /* The packet in hand comes to nothing, and its message with it. */
-static int drop_message(struct unic_transport *nic, struct unic_qp *qp,
+static int drop_message(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			enum unic_counter why)
 {
 	abort_message(nic, qp);
@@ -76,7 +76,7 @@ static int drop_message(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* A page is missing, and asked for. */
-static int handle_page_miss(struct unic_transport *nic, struct unic_qp *qp)
+static int handle_page_miss(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	if (qp->miss == UNIC_QPM_BOUNCE && unic_parked_keep(nic, qp))
 		return 0;
@@ -84,7 +84,7 @@ static int handle_page_miss(struct unic_transport *nic, struct unic_qp *qp)
 }
 
 /* There is something wrong with the receives of our own process. */
-static void receives_failed(struct unic_transport *nic, struct unic_qp *qp,
+static void receives_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    int err)
 {
 	unic_qp_error(nic, qp,
@@ -100,7 +100,7 @@ static int check_pages_present(struct unic_transport *nic,
 			       const struct unic_sgl *sgl)
 {
 	struct unic_piece piece;
-	struct unic_span s;
+	struct unic_mr_span s;
 	uint32_t i;
 	int r;
 
@@ -119,7 +119,7 @@ static int check_pages_present(struct unic_transport *nic,
 }
 
 /* Describe where @len bytes go in the receive in use. */
-static int place_in(struct unic_transport *nic, struct unic_qp *qp,
+static int place_in(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		    uint32_t off, uint32_t len)
 {
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
@@ -132,7 +132,7 @@ static int place_in(struct unic_transport *nic, struct unic_qp *qp,
 
 /* The receive in turn misses a page: the next one of the window that does not,
  * and is long enough. */
-static int pick_substitute(struct unic_transport *nic, struct unic_qp *qp,
+static int pick_substitute(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   uint32_t len)
 {
 	uint32_t s = qp->rq.head, n;
@@ -160,7 +160,7 @@ static int pick_substitute(struct unic_transport *nic, struct unic_qp *qp,
  * describes it. 0, -UNIC_EAGAIN; else *@end: what to return, the packet is done
  * with.
  */
-static int choose_receive(struct unic_transport *nic, struct unic_qp *qp,
+static int choose_receive(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  uint32_t len, int *end)
 {
 	int r = unic_rq_pick(nic, qp, true);
@@ -202,8 +202,8 @@ static int choose_receive(struct unic_transport *nic, struct unic_qp *qp,
  * Another PSN than the next: packets were lost, and with them the message that
  * they were of (IBTA 9.8.3.1). The next one that begins is as good as any.
  */
-static bool in_message(struct unic_transport *nic, struct unic_qp *qp,
-		       const struct packet *p)
+static bool in_message(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		       const struct ud_uc_packet *p)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
@@ -218,7 +218,8 @@ static bool in_message(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* All but the last packet are full, only an only one may be empty. */
-static bool is_uc_size_ok(const struct unic_qp *qp, const struct packet *p)
+static bool is_uc_size_ok(const struct unic_qp_ctx *qp,
+			  const struct ud_uc_packet *p)
 {
 	uint32_t mtu = 1u << qp->mtu_shift;
 
@@ -227,8 +228,8 @@ static bool is_uc_size_ok(const struct unic_qp *qp, const struct packet *p)
 	return p->len <= mtu && (p->len || (p->flags & FIRST));
 }
 
-static int uc_send(struct unic_transport *nic, struct unic_qp *qp,
-		   const struct packet *p)
+static int uc_send(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		   const struct ud_uc_packet *p)
 {
 	struct unic_msg *m = &qp->rsp.msg;
 	int r, end;
@@ -251,8 +252,8 @@ static int uc_send(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* The RETH of a WRITE, and the one access check for all of it. */
-static int begin_uc_write(struct unic_transport *nic, struct unic_qp *qp,
-			  struct packet *p)
+static int begin_uc_write(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			  struct ud_uc_packet *p)
 {
 	struct unic_piece piece = { .mr = UNIC_MR_NIL };
 	struct unic_msg *m = &qp->rsp.msg;
@@ -277,8 +278,8 @@ static int begin_uc_write(struct unic_transport *nic, struct unic_qp *qp,
 }
 
 /* As RC holds off who guesses keys (key_guard.h); there is no word for it here. */
-static int write_refused(struct unic_transport *nic, struct unic_qp *qp,
-			 const struct packet *p, int err)
+static int write_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			 const struct ud_uc_packet *p, int err)
 {
 	if (err == -UNIC_EMISS)
 		return handle_page_miss(nic, qp);
@@ -291,8 +292,8 @@ static int write_refused(struct unic_transport *nic, struct unic_qp *qp,
 	return drop_message(nic, qp, UNIC_C_unrel_refused);
 }
 
-static bool is_uc_peer_held(struct unic_transport *nic, struct unic_qp *qp,
-			    const struct packet *p)
+static bool is_uc_peer_held(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			    const struct ud_uc_packet *p)
 {
 	if (qp->rsp.guessed)
 		qp->rsp.guessed =
@@ -300,8 +301,8 @@ static bool is_uc_peer_held(struct unic_transport *nic, struct unic_qp *qp,
 	return qp->rsp.guessed;
 }
 
-static int uc_write(struct unic_transport *nic, struct unic_qp *qp,
-		    struct packet *p)
+static int uc_write(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		    struct ud_uc_packet *p)
 {
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
 	struct unic_msg *m = &qp->rsp.msg;
@@ -329,7 +330,7 @@ static int uc_write(struct unic_transport *nic, struct unic_qp *qp,
 	if (p->len > m->left || (!!(p->flags & LAST) != (p->len == m->left)))
 		return drop_message(nic, qp, UNIC_C_rx_bad_opcode);
 	sgl->n = !!p->len;
-	sgl->span[0] = (struct unic_span){
+	sgl->span[0] = (struct unic_mr_span){
 		.iova = m->iova,
 		.len = p->len,
 		.mr = m->mr,
@@ -338,8 +339,8 @@ static int uc_write(struct unic_transport *nic, struct unic_qp *qp,
 	return r ? write_refused(nic, qp, p, r) : -UNIC_EPENDING;
 }
 
-static int receive_uc(struct unic_transport *nic, struct unic_qp *qp,
-		      uint32_t opcode, struct packet *p)
+static int receive_uc(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		      uint32_t opcode, struct ud_uc_packet *p)
 {
 	uint32_t op = opcode - UNIC_OP_UC_SEND_FIRST, headers = 0;
 
@@ -376,8 +377,8 @@ static int receive_uc(struct unic_transport *nic, struct unic_qp *qp,
  * Header: 20 bytes of 0 and the IPv4 header (annex A17.4.5.2). They are joined
  * with the payload here, because a transfer has one source.
  */
-static uint8_t *join_grh(struct unic_transport *nic, const struct packet *p,
-			 const uint8_t *frame)
+static uint8_t *join_grh(struct unic_transport *nic,
+			 const struct ud_uc_packet *p, const uint8_t *frame)
 {
 	uint8_t *at = (uint8_t *)nic->qps.datagram;
 
@@ -388,8 +389,8 @@ static uint8_t *join_grh(struct unic_transport *nic, const struct packet *p,
 	return at;
 }
 
-static int receive_ud(struct unic_transport *nic, struct unic_qp *qp,
-		      uint32_t opcode, struct packet *p)
+static int receive_ud(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		      uint32_t opcode, struct ud_uc_packet *p)
 {
 	uint32_t headers = sizeof(struct unic_deth), source;
 	struct unic_msg *m = &qp->rsp.msg;
@@ -418,10 +419,10 @@ static int receive_ud(struct unic_transport *nic, struct unic_qp *qp,
 
 /* ------------------------------------------------------------- one packet */
 
-int unic_ud_uc_packet(struct unic_transport *nic, struct unic_qp *qp,
+int unic_ud_uc_packet(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      const struct unic_pkt *pkt, const uint8_t *frame)
 {
-	struct packet p = {
+	struct ud_uc_packet p = {
 		.at = pkt->ext,
 		.len = pkt->len,
 		.psn = pkt->psn,
@@ -446,7 +447,8 @@ int unic_ud_uc_packet(struct unic_transport *nic, struct unic_qp *qp,
 
 /* The completion of a message that takes a receive. */
 static bool complete_ud_uc_receive(struct unic_transport *nic,
-				   struct unic_qp *qp, const struct unic_msg *m)
+				   struct unic_qp_ctx *qp,
+				   const struct unic_msg *m)
 {
 	struct unic_cqe cqe = {
 		.opcode = m->kind == UNIC_MSG_WRITE ? UNIC_WC_RECV_WRITE_IMM
@@ -471,8 +473,8 @@ static bool complete_ud_uc_receive(struct unic_transport *nic,
  * The bytes did not arrive where they were to go. What is wrong with the process's
  * own receive ends that, and the queue pair.
  */
-static bool ud_uc_place_failed(struct unic_transport *nic, struct unic_qp *qp,
-			       int err)
+static bool ud_uc_place_failed(struct unic_transport *nic,
+			       struct unic_qp_ctx *qp, int err)
 {
 	struct unic_cqe cqe = {
 		.opcode = UNIC_WC_RECV,
@@ -493,7 +495,8 @@ static bool ud_uc_place_failed(struct unic_transport *nic, struct unic_qp *qp,
 	return true;
 }
 
-bool unic_ud_uc_placed(struct unic_transport *nic, struct unic_qp *qp, int err)
+bool unic_ud_uc_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		       int err)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_msg *m = &rsp->msg;
@@ -518,7 +521,7 @@ bool unic_ud_uc_placed(struct unic_transport *nic, struct unic_qp *qp, int err)
 	return true;
 }
 
-void unic_ud_uc_cut(struct unic_transport *nic, struct unic_qp *qp)
+void unic_ud_uc_cut(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	uint16_t mr = unic_responder_holds(qp, &nic->cuts);

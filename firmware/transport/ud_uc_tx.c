@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------- what may be sent */
 
-static bool is_ud(const struct unic_qp *qp)
+static bool is_ud(const struct unic_qp_ctx *qp)
 {
 	return qp->type == UNIC_QPT_UD;
 }
@@ -26,7 +26,7 @@ static uint32_t dest_ipv4(const struct unic_sq_slot *slot)
 	return (uint32_t)unic_from_le64(slot->remote);
 }
 
-static uint32_t dest_qkey(const struct unic_qp *qp,
+static uint32_t dest_qkey(const struct unic_qp_ctx *qp,
 			  const struct unic_sq_slot *slot)
 {
 	uint32_t qkey = (uint32_t)(unic_from_le64(slot->remote) >> 32);
@@ -36,7 +36,7 @@ static uint32_t dest_qkey(const struct unic_qp *qp,
 
 /* enum unic_wc_detail: what is wrong with a request that is well for RC. QP 0
  * and 1 are for drivers. */
-static uint8_t check_ud_uc_request(const struct unic_qp *qp,
+static uint8_t check_ud_uc_request(const struct unic_qp_ctx *qp,
 				   const struct unic_sq_slot *slot,
 				   const struct unic_wr *wr)
 {
@@ -58,7 +58,7 @@ static uint8_t check_ud_uc_request(const struct unic_qp *qp,
 
 /* Make the next request ready. As unic_requester.c does it for RC. */
 static enum unic_turn prepare_ud_uc_request(struct unic_transport *nic,
-					    struct unic_qp *qp)
+					    struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_wr *wr;
@@ -93,7 +93,7 @@ static enum unic_turn prepare_ud_uc_request(struct unic_transport *nic,
 
 /* The packet with sq.psn is on its way, or nothing is to be expected of it. */
 static enum unic_turn complete_packet(struct unic_transport *nic,
-				      struct unic_qp *qp)
+				      struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
@@ -107,14 +107,14 @@ static enum unic_turn complete_packet(struct unic_transport *nic,
 }
 
 /* What one packet says. */
-struct packet {
+struct ud_uc_tx_packet {
 	uint32_t op_flags; /* opcode << 8 | flags */
 	uint32_t ext;	   /* bytes of extension headers */
 	uint32_t off, bytes;
 };
 
-static void describe_ud_uc_packet(struct unic_qp *qp, uint8_t *frame,
-				  struct packet *p)
+static void describe_ud_uc_packet(struct unic_qp_ctx *qp, uint8_t *frame,
+				  struct ud_uc_tx_packet *p)
 {
 	struct unic_sq *sq = &qp->sq;
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
@@ -149,8 +149,8 @@ static void describe_ud_uc_packet(struct unic_qp *qp, uint8_t *frame,
 		p->op_flags |= UNIC_BTH_SOLICITED;
 }
 
-static int put_packet(struct unic_transport *nic, struct unic_qp *qp,
-		      struct unic_tx *tx, const struct packet *p)
+static int put_packet(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		      struct unic_tx *tx, const struct ud_uc_tx_packet *p)
 {
 	uint8_t *at = tx->frame + UNIC_EXT_OFF + p->ext;
 	struct unic_sq *sq = &qp->sq;
@@ -168,7 +168,7 @@ static int put_packet(struct unic_transport *nic, struct unic_qp *qp,
 
 /* The headers of @qp are those of datagrams to where this request goes.
  * -UNIC_EPENDING: its link address is being asked for. */
-static int set_destination(struct unic_transport *nic, struct unic_qp *qp)
+static int set_destination(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	const struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, qp->sq.cur);
 	uint32_t ipv4 = dest_ipv4(slot), qpn = unic_from_le32(slot->rkey);
@@ -189,7 +189,8 @@ static int set_destination(struct unic_transport *nic, struct unic_qp *qp)
 }
 
 /* Nobody has said yet where it goes; after a while nobody will. */
-static enum unic_turn no_route(struct unic_transport *nic, struct unic_qp *qp)
+static enum unic_turn no_route(struct unic_transport *nic,
+			       struct unic_qp_ctx *qp)
 {
 	if (!qp->route_ns)
 		qp->route_ns = nic->now_ns;
@@ -206,10 +207,10 @@ static enum unic_turn no_route(struct unic_transport *nic, struct unic_qp *qp)
 /* ----------------------------------------------------------------- turns */
 
 static enum unic_turn send_ud_uc_packet(struct unic_transport *nic,
-					struct unic_qp *qp, int32_t *left)
+					struct unic_qp_ctx *qp, int32_t *left)
 {
 	struct unic_tx *tx;
-	struct packet p;
+	struct ud_uc_tx_packet p;
 	int r;
 
 	if (is_ud(qp) && set_destination(nic, qp))
@@ -233,7 +234,7 @@ static enum unic_turn send_ud_uc_packet(struct unic_transport *nic,
 }
 
 static enum unic_turn send_next_ud_uc(struct unic_transport *nic,
-				      struct unic_qp *qp, int32_t *left)
+				      struct unic_qp_ctx *qp, int32_t *left)
 {
 	enum unic_turn turn = prepare_ud_uc_request(nic, qp);
 
@@ -244,8 +245,8 @@ static enum unic_turn send_next_ud_uc(struct unic_transport *nic,
 	return turn == UNIC_TURN_MORE ? send_ud_uc_packet(nic, qp, left) : turn;
 }
 
-enum unic_turn unic_ud_uc_send(struct unic_transport *nic, struct unic_qp *qp,
-			       int32_t *left)
+enum unic_turn unic_ud_uc_send(struct unic_transport *nic,
+			       struct unic_qp_ctx *qp, int32_t *left)
 {
 	enum unic_turn turn = UNIC_TURN_MORE;
 
@@ -257,7 +258,7 @@ enum unic_turn unic_ud_uc_send(struct unic_transport *nic, struct unic_qp *qp,
 	return qp->state == UNIC_QPS_ERR ? UNIC_TURN_MORE : turn;
 }
 
-void unic_ud_uc_gathered(struct unic_transport *nic, struct unic_qp *qp,
+void unic_ud_uc_gathered(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 int err)
 {
 	if (!err)

@@ -28,7 +28,7 @@ tlb_called(const struct unic_tlb *tlb, uint32_t base, uint32_t page)
  * request at hand, of which STag, PD, address and length are loaded here.
  */
 static inline __attribute__((always_inline)) int
-check(struct unic_nic *nic, const struct unic_qp *qp,
+check(struct unic_nic *nic, const struct unic_qp_ctx *qp,
       const struct unic_sq_slot *slot, struct unic_piece *piece)
 {
 	return unic_access_inline(&nic->memory,
@@ -45,7 +45,7 @@ static inline void used(const struct unic_piece *piece, int err)
 }
 
 static __attribute__((noipa)) uint32_t
-check_inline(struct unic_nic *nic, const struct unic_qp *qp,
+check_inline(struct unic_nic *nic, const struct unic_qp_ctx *qp,
 	     const struct unic_sq_slot *slot)
 {
 	struct unic_piece piece;
@@ -73,9 +73,9 @@ check_called(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint64_t iova)
 
 static void lookups(struct rig_mr *mr)
 {
-	const struct unic_mr *m = &a.nic.mrs.mr[mr->mr];
+	const struct unic_mr_ctx *m = &a.nic.mrs.mr[mr->mr];
 	uint16_t pd = m->pd;
-	struct unic_qp *qp = &a.nic.qps.qp[UNIC_QPS - 1];
+	struct unic_qp_ctx *qp = &a.nic.qps.qp[UNIC_QPS - 1];
 	struct unic_sq_slot slot = {
 		.sge = { { .iova = unic_to_le64(mr->iova),
 			   .len = unic_to_le32(64),
@@ -120,7 +120,7 @@ static __attribute__((noipa)) uint32_t refused(struct unic_nic *nic,
 /* What a remote side could learn by the clock: each step of the check refuses. */
 static __attribute__((noinline)) void refusals(const struct rig_mr *mr)
 {
-	const struct unic_mr *m = &a.nic.mrs.mr[mr->mr];
+	const struct unic_mr_ctx *m = &a.nic.mrs.mr[mr->mr];
 	static const char *const name[] = { "refused_stag", "refused_pd",
 					    "refused_rights",
 					    "refused_bounds" };
@@ -153,7 +153,7 @@ static void tokens(struct rig_mr *mr)
 		.sender_ipv4 = 0x0a000002,
 		.sender_qpn = 5,
 	};
-	struct unic_qp *qp = &a.nic.qps.qp[UNIC_QPS - 1];
+	struct unic_qp_ctx *qp = &a.nic.qps.qp[UNIC_QPS - 1];
 	struct unic_tag tag = { .payload = 64 };
 	uint8_t end;
 	int index = unic_token_alloc(&a.nic.memory, &args, &tag.key);

@@ -65,7 +65,7 @@ static bool make_qp(uint32_t row, uint32_t slots)
 	return true;
 }
 
-static struct unic_qp *qp_of(uint32_t row)
+static struct unic_qp_ctx *qp_of(uint32_t row)
 {
 	return &a.nic.qps.qp[number[row]];
 }
@@ -408,7 +408,7 @@ static void largest_list(void)
 	};
 	rig_ring(&a, 0, UNIC_DB_SQ, 1, 1);
 	report("largest_list", longest(&a, 8));
-	assert_int_equal(a.nic.forms.form[unic_from_le32(cpl.mr)].used,
+	assert_int_equal(a.nic.derived.form[unic_from_le32(cpl.mr)].used,
 			 UNIC_LIST_ELEMENTS);
 }
 

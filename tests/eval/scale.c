@@ -216,7 +216,7 @@ static void lookups(void)
 
 	for (r = 0; r < ROUNDS; r++) {
 		uint32_t i = r * LOOKUP_STEP % REGIONS, page = r % PAGES;
-		struct unic_mr *m = &nic.mrs.mr[held[i].mr.mr];
+		struct unic_mr_ctx *m = &nic.mrs.mr[held[i].mr.mr];
 
 		check(op_lookup(m->tlb_base, page) != UNIC_TLB_NIL, "an entry "
 								    "is not "

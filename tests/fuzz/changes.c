@@ -10,7 +10,7 @@
 #define FAST_PAGES  4u
 #define PARTS	    4u
 
-static struct unic_mr *now_of(const struct rig_mr *mr)
+static struct unic_mr_ctx *now_of(const struct rig_mr *mr)
 {
 	return &world.rig.nic.mrs.mr[mr->mr];
 }
@@ -111,7 +111,7 @@ void world_build_changes(struct rig *r)
 static void serve(struct input *in)
 {
 	uint32_t i = in_below(in, UNIC_FAULTS), how = in_u8(in), k;
-	const struct unic_page_fault *m = &world.rig.nic.misses.miss[i];
+	const struct unic_page_fault *m = &world.rig.nic.faults.fault[i];
 	const struct rig_mr *mr = &world.paged[how & 1];
 	struct unic_cmd_mr_fault cmd = {
 		.hdr = { .opcode = UNIC_CMD_MR_FAULT },

@@ -55,7 +55,7 @@ static const struct rig_qp *far_qp(uint32_t i)
 	return &world.qp[2 + i];
 }
 
-static struct unic_qp *near_qp(uint32_t i)
+static struct unic_qp_ctx *near_qp(uint32_t i)
 {
 	return &world.rig.nic.qps.qp[far_qp(i)->qpn & 0xff];
 }
@@ -175,7 +175,7 @@ static bool is_answer(uint8_t op)
 
 static uint32_t pick_psn(struct input *in, uint8_t op, uint32_t i)
 {
-	const struct unic_qp *qp = near_qp(i);
+	const struct unic_qp_ctx *qp = near_qp(i);
 	uint32_t psn = is_answer(op) ? qp->sq.psn_una : qp->rsp.psn;
 	uint32_t how = in_u8(in);
 

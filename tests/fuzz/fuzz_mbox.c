@@ -70,7 +70,7 @@ static void make_physical(struct unic_cmd_mr_reg *c)
 	uint32_t pages = unic_from_le32(c->n_pages), i;
 
 	for (i = 0; i < UNIC_PDS; i++)
-		if (world.rig.nic.physical.pd[i])
+		if (world.rig.nic.dma_mrs.pd[i])
 			c->pd = unic_to_le32(i);
 	c->residency = UNIC_PHYSICAL;
 	c->mr_class = UNIC_CLASS_CONTROL;
@@ -213,7 +213,7 @@ static void make_pieces(struct unic_cmd_token_alloc *c)
 		(void *)(world.rig.port.bar + UNIC_BAR_LIST_OFF + at);
 	uint32_t n = 1 + unic_from_le32(c->length) % UNIC_TOKEN_PIECES, i;
 	uint32_t len = 1 + unic_from_le32(c->ttl_us) % 1500u;
-	const struct unic_mr *mr = NULL;
+	const struct unic_mr_ctx *mr = NULL;
 
 	for (i = 0; i < UNIC_MRS; i++)
 		if (unic_mr_physical(&world.rig.nic.mrs.mr[i]))
@@ -449,7 +449,7 @@ static void make_form(struct input *in, uint8_t *rec)
 	m->n = unic_to_le32(in_below(in, 5));
 	m->repeat = unic_to_le32(in_below(in, 3));
 	for (i = 0; i < unic_from_le32(m->n); i++) {
-		const struct unic_mr *mr =
+		const struct unic_mr_ctx *mr =
 			&world.rig.nic.mrs.mr[in_below(in, UNIC_MRS)];
 
 		sge[i].lkey = unic_to_le32(mr->stag);

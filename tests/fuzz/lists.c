@@ -14,7 +14,7 @@ static void check_cached_regions(const struct unic_nic *nic)
 	uint32_t i, regions[UNIC_PROCS] = { 0 };
 
 	for (i = 0; i < UNIC_MRS; i++) {
-		const struct unic_mr *mr = &nic->mrs.mr[i];
+		const struct unic_mr_ctx *mr = &nic->mrs.mr[i];
 
 		if (mr->state < UNIC_MR_LOADING ||
 		    mr->state > UNIC_MR_DRAINING || !unic_mr_cached(mr))
@@ -31,7 +31,7 @@ static void check_cached_regions(const struct unic_nic *nic)
 static void check_miss(const struct unic_nic *nic,
 		       const struct unic_page_fault *m)
 {
-	const struct unic_mr *mr = &nic->mrs.mr[m->mr];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[m->mr];
 	uint32_t i;
 
 	must(m->state <= UNIC_FAULT_FAILED);
@@ -47,7 +47,7 @@ static void check_miss(const struct unic_nic *nic,
 	must((uint64_t)(m->first + m->count - 1) << mr->page_shift <
 	     mr->length + (1ull << mr->page_shift) - 1);
 	for (i = 0; i < UNIC_FAULTS; i++) {
-		const struct unic_page_fault *o = &nic->misses.miss[i];
+		const struct unic_page_fault *o = &nic->faults.fault[i];
 
 		must(o == m || o->state == UNIC_FAULT_FREE || o->mr != m->mr ||
 		     o->first != m->first);
@@ -56,12 +56,12 @@ static void check_miss(const struct unic_nic *nic,
 
 static void check_misses(const struct unic_nic *nic)
 {
-	const struct unic_faults *ms = &nic->misses;
+	const struct unic_faults *ms = &nic->faults;
 	uint32_t i;
 
 	for (i = 0; i < UNIC_FAULTS; i++) {
-		check_miss(nic, &ms->miss[i]);
-		must((ms->miss[i].state != UNIC_FAULT_FREE) ==
+		check_miss(nic, &ms->fault[i]);
+		must((ms->fault[i].state != UNIC_FAULT_FREE) ==
 		     (ms->busy >> i & 1));
 	}
 	for (i = 0; i < UNIC_QP_WORDS; i++)
@@ -74,7 +74,7 @@ static void check_misses(const struct unic_nic *nic)
 /* The list of region @mr: elements of forms, linked both ways. */
 static uint32_t check_dependents(const struct unic_nic *nic, uint16_t mr)
 {
-	const struct unic_derived_regions *f = &nic->forms;
+	const struct unic_derived_regions *f = &nic->derived;
 	uint16_t at, prev = UNIC_ELEMENT_NIL;
 	uint32_t n = 0;
 
@@ -95,7 +95,7 @@ static uint32_t check_dependents(const struct unic_nic *nic, uint16_t mr)
 
 static void check_forms(const struct unic_nic *nic)
 {
-	const struct unic_derived_regions *f = &nic->forms;
+	const struct unic_derived_regions *f = &nic->derived;
 	uint32_t i, taken = 0, listed = 0, used = 0;
 
 	for (i = 0; i < UNIC_ELEMENTS; i++) {

@@ -53,7 +53,7 @@ static uint32_t physical(const struct unic_nic *nic, uint64_t bus, uint32_t len)
 	uint32_t i;
 
 	for (i = 0; i < UNIC_MRS; i++) {
-		const struct unic_mr *mr = &nic->mrs.mr[i];
+		const struct unic_mr_ctx *mr = &nic->mrs.mr[i];
 		uint64_t left = unic_mr_bytes(mr) - (bus - mr->iova);
 
 		if (!unic_mr_physical(mr) || mr->state < UNIC_MR_ACTIVE ||
@@ -73,7 +73,7 @@ static uint32_t reachable(const struct unic_nic *nic, uint64_t bus,
 
 	for (i = 0; i < UNIC_TLB_ENTRIES; i++) {
 		const struct unic_tlb_entry *e = &nic->tlb.entry[i];
-		const struct unic_mr *mr;
+		const struct unic_mr_ctx *mr;
 		uint64_t bytes;
 
 		if (e->tag == UNIC_TLB_NO_TAG)

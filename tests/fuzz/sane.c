@@ -24,7 +24,7 @@ struct books {
 };
 
 /* It has entries, promised or filled. */
-static bool holds_entries(const struct unic_mr *mr)
+static bool holds_entries(const struct unic_mr_ctx *mr)
 {
 	return mr->state >= UNIC_MR_LOADING && mr->state <= UNIC_MR_DRAINING;
 }
@@ -34,7 +34,7 @@ static bool holds_entries(const struct unic_mr *mr)
 static void check_entry(const struct unic_nic *nic,
 			const struct unic_tlb_entry *e)
 {
-	const struct unic_mr *mr;
+	const struct unic_mr_ctx *mr;
 	uint32_t base;
 
 	must(unic_tlb_mr(e->tag) < UNIC_MRS);
@@ -61,7 +61,7 @@ static void check_cache(const struct unic_nic *nic)
 		all += nic->cache.entries[proc];
 		for (n = 0; n < nic->cache.entries[proc]; n++) {
 			uint32_t tag = nic->tlb.entry[i].tag;
-			const struct unic_mr *mr =
+			const struct unic_mr_ctx *mr =
 				&nic->mrs.mr[unic_tlb_mr(tag)];
 
 			must(tag != UNIC_TLB_NO_TAG && unic_mr_cached(mr) &&
@@ -140,7 +140,7 @@ static void count_pieces(const struct unic_nic *nic)
 		     unic_mr_physical(&nic->mrs.mr[t->mr]) && t->iova >> 63;
 	}
 	for (i = 0; i < UNIC_DMA_MR_LISTS; i++)
-		lists += nic->physical.used >> i & 1;
+		lists += nic->dma_mrs.used >> i & 1;
 	must(n == lists);
 }
 
@@ -209,7 +209,7 @@ static void count_notices(const struct unic_nic *nic, struct books *b)
 }
 
 /* A request that was sent holds the regions of its buffers. */
-static void count_send(const struct unic_qp *qp, struct books *b)
+static void count_send(const struct unic_qp_ctx *qp, struct books *b)
 {
 	struct unic_sq *sq = (struct unic_sq *)&qp->sq;
 	uint32_t s, i;
@@ -242,7 +242,7 @@ static void count_send(const struct unic_qp *qp, struct books *b)
 	}
 }
 
-static void count_receive(const struct unic_qp *qp, struct books *b)
+static void count_receive(const struct unic_qp_ctx *qp, struct books *b)
 {
 	const struct unic_rq *rq = &qp->rq;
 	const struct unic_rq_slot *slot =
@@ -257,7 +257,7 @@ static void count_receive(const struct unic_qp *qp, struct books *b)
 			b->mr[rq->mr[i]].holds++;
 }
 
-static void count_response(const struct unic_qp *qp, struct books *b)
+static void count_response(const struct unic_qp_ctx *qp, struct books *b)
 {
 	uint32_t i, active = 0;
 
@@ -278,7 +278,7 @@ static void count_queues(const struct unic_nic *nic, struct books *b)
 	uint32_t i;
 
 	for (i = 0; i < UNIC_QPS; i++) {
-		const struct unic_qp *qp = &nic->qps.qp[i];
+		const struct unic_qp_ctx *qp = &nic->qps.qp[i];
 
 		if (!qp->used)
 			continue;
@@ -295,7 +295,7 @@ static void count_queues(const struct unic_nic *nic, struct books *b)
 		count_response(qp, b);
 	}
 	for (i = 0; i < UNIC_CQS; i++) {
-		const struct unic_cq *cq = &nic->cqs.cq[i];
+		const struct unic_cq_ctx *cq = &nic->cqs.cq[i];
 
 		must(cq->users == b->cq_users[i]);
 		if (!cq->used) {
@@ -312,7 +312,7 @@ static void count_queues(const struct unic_nic *nic, struct books *b)
 /* Elements in use are those of forms, and on the list of their region. */
 static void count_forms(const struct unic_nic *nic, struct books *b)
 {
-	const struct unic_derived_regions *f = &nic->forms;
+	const struct unic_derived_regions *f = &nic->derived;
 	uint32_t i, k, used = 0, held[UNIC_PROCS] = { 0 },
 		       bare[UNIC_PROCS] = { 0 };
 
@@ -337,7 +337,7 @@ static void count_forms(const struct unic_nic *nic, struct books *b)
 
 /* ------------------------------------------------------------------- regions */
 
-static void check_uses(const struct unic_mr *mr, const struct uses *u)
+static void check_uses(const struct unic_mr_ctx *mr, const struct uses *u)
 {
 	must(u->entries == (holds_entries(mr) ? mr->filled : 0));
 	if (mr->state == UNIC_MR_FREE) {
@@ -355,7 +355,7 @@ static void check_uses(const struct unic_mr *mr, const struct uses *u)
 static void check_region(const struct unic_nic *nic, uint32_t i,
 			 struct books *b)
 {
-	const struct unic_mr *mr = &nic->mrs.mr[i];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[i];
 	bool shut = mr->flags & (UNIC_MR_F_SHUT | UNIC_MR_F_INVAL);
 	bool open = !shut && (mr->state == UNIC_MR_ACTIVE ||
 			      mr->state == UNIC_MR_NOTIFIED);
@@ -372,7 +372,7 @@ static void check_region(const struct unic_nic *nic, uint32_t i,
 	must(nic->mrs.pd[mr->pd].proc == mr->proc);
 	must(mr->filled <= mr->n_pages);
 	must(!open || mr->filled == mr->n_pages ||
-	     nic->forms.form[i].kind == UNIC_FORM_FAST);
+	     nic->derived.form[i].kind == UNIC_FORM_FAST);
 	must(mr->state != UNIC_MR_DRAINING || !unic_mr_idle(mr));
 	must(mr->state != UNIC_MR_NOTIFIED || mr->notice != UNIC_NOTICE_NIL);
 	b->pd_users[mr->pd]++;
@@ -514,7 +514,7 @@ static void check_procs(const struct unic_nic *nic, const struct books *b)
 	must(active == nic->procs.n_active);
 	must(leaving == nic->procs.n_detaching);
 	for (i = 0; i < UNIC_PDS; i++) {
-		const struct unic_pd *pd = &nic->mrs.pd[i];
+		const struct unic_pd_ctx *pd = &nic->mrs.pd[i];
 
 		if (pd->proc >= UNIC_PROCS)
 			must(!b->pd_users[i]);

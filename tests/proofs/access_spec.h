@@ -22,7 +22,7 @@
 predicate open_state(integer state) =
   state == UNIC_MR_ACTIVE || state == UNIC_MR_NOTIFIED;
 
-predicate is_open(struct unic_mr *m) = open_state(m->state);
+predicate is_open(struct unic_mr_ctx *m) = open_state(m->state);
 
 // As mr.c, derived.c, cache.c and dma_mr.c let it through: no end behind 2^64, and
 // less than 2^32 bytes (with as few entries as fit UNIC_SPAN32). 31: no pages.
@@ -30,7 +30,7 @@ predicate shape_fits(integer shift, integer iova, integer length) =
   (shift == 12 || shift == 16 || shift == 21 || shift == 31) &&
   1 <= length < 0x100000000 && iova + length <= 0x10000000000000000;
 
-predicate shape_ok(struct unic_mr *m) =
+predicate shape_ok(struct unic_mr_ctx *m) =
   shape_fits(m->page_shift, m->iova, m->length);
 
 // The lock fits STag and PD of an accessible region, and nothing else. That the
@@ -41,14 +41,14 @@ predicate lock_fits(integer lock, integer state, integer stag, integer pd,
     (lock == (uint32_t)(s ^ (uint32_t)(p << 24)) <==>
      open_state(state) && stag == s && pd == p);
 
-predicate lock_ok(struct unic_mr *m, integer idx) =
+predicate lock_ok(struct unic_mr_ctx *m, integer idx) =
   (is_open(m) ==> shape_ok(m)) &&
   lock_fits(m->lock, m->state, m->stag, m->pd, idx);
 
 logic integer start_of(integer hi, integer end, integer bytes) =
   hi * 0x100000000 + (uint32_t)(end - bytes);
 
-logic integer win_start(struct unic_mr *m) =
+logic integer win_start(struct unic_mr_ctx *m) =
   start_of(m->win_hi, m->win_end, m->win_bytes);
 
 // The window lies in the region and does not straddle a multiple of 2^32.
@@ -58,7 +58,7 @@ predicate window_fits(integer hi, integer end, integer bytes, integer iova,
   iova <= start_of(hi, end, bytes) &&
   start_of(hi, end, bytes) + bytes <= iova + length;
 
-predicate window_ok(struct unic_mr *m) =
+predicate window_ok(struct unic_mr_ctx *m) =
   0 < m->win_bytes && is_open(m) ==>
     window_fits(m->win_hi, m->win_end, m->win_bytes, m->iova, m->length);
 
@@ -67,16 +67,16 @@ predicate region_ok(struct unic_memory *nic, integer i) =
   nic->mrs.mr[i].pd < UNIC_PDS;
 
 // What a grant promises.
-predicate inside(struct unic_mr *m, integer iova, integer len) =
+predicate inside(struct unic_mr_ctx *m, integer iova, integer len) =
   m->iova <= iova && iova + len <= m->iova + m->length;
 
 // These bytes lie in the window: what unic_mr_in_window() and unic_window_has() ask.
-predicate in_sight(struct unic_mr *m, integer iova, integer len) =
+predicate in_sight(struct unic_mr_ctx *m, integer iova, integer len) =
   m->win_hi == iova / 0x100000000 &&
   len <= (uint32_t)(m->win_end - iova % 0x100000000) <= m->win_bytes;
 
 // What an access does not change of a region.
-predicate same_region{A, B}(struct unic_mr *m) =
+predicate same_region{A, B}(struct unic_mr_ctx *m) =
   \at(m->lock, A) == \at(m->lock, B) && \at(m->stag, A) == \at(m->stag, B) &&
   \at(m->state, A) == \at(m->state, B) && \at(m->pd, A) == \at(m->pd, B) &&
   \at(m->iova, A) == \at(m->iova, B) &&
@@ -94,7 +94,7 @@ predicate opened(integer state, integer mr_stag, integer mr_pd, integer rights,
   open_state(state) && mr_stag == stag && mr_pd == pd &&
   (need & (uint32_t)(~rights)) == 0;
 
-predicate granted(struct unic_mr *m, integer stag, integer pd, integer need,
+predicate granted(struct unic_mr_ctx *m, integer stag, integer pd, integer need,
 		  integer iova, integer len) =
   opened(m->state, m->stag, m->pd, m->rights, stag, pd, need) &&
   (len > 0 ==> inside(m, iova, len));
@@ -106,14 +106,14 @@ predicate granted(struct unic_mr *m, integer stag, integer pd, integer need,
   assigns \nothing;
   ensures \result != 0 ==> is_open(mr) && mr->stag == stag && mr->pd == pd;
 */
-static inline bool unic_mr_opens(const struct unic_mr *mr, uint32_t stag,
+static inline bool unic_mr_opens(const struct unic_mr_ctx *mr, uint32_t stag,
 				 uint16_t pd);
 
 /*@ requires \valid(mr);
   assigns \nothing;
   ensures \result != 0 <==> (need & (uint32_t)(~mr->rights)) == 0;
 */
-static inline bool unic_mr_grants(const struct unic_mr *mr, uint32_t need);
+static inline bool unic_mr_grants(const struct unic_mr_ctx *mr, uint32_t need);
 
 /*@ requires \valid(mr) && is_open(mr) && window_ok(mr);
   assigns \nothing;
@@ -121,21 +121,21 @@ static inline bool unic_mr_grants(const struct unic_mr *mr, uint32_t need);
     inside(mr, mr->win_hi * 0x100000000 + iova, len);
   ensures \result != 0 <==> len <= (uint32_t)(mr->win_end - iova) <= mr->win_bytes;
 */
-static inline bool unic_mr_in_window(const struct unic_mr *mr, uint32_t iova,
-				     uint32_t len);
+static inline bool unic_mr_in_window(const struct unic_mr_ctx *mr,
+				     uint32_t iova, uint32_t len);
 
 /*@ requires \valid(nic) && \valid(mr);
   assigns mr->uses, mr->bytes, mr->bytes_high, mr->last_use_ns;
   exits \false;
 */
-static inline void unic_mr_used(struct unic_memory *nic, struct unic_mr *mr,
+static inline void unic_mr_used(struct unic_memory *nic, struct unic_mr_ctx *mr,
 				uint32_t len);
 
 /*@ requires \valid(mr);
   assigns mr->uses, mr->bytes, mr->bytes_high;
   exits \false;
 */
-static inline void unic_mr_not_used(struct unic_mr *mr, uint32_t len);
+static inline void unic_mr_not_used(struct unic_mr_ctx *mr, uint32_t len);
 
 /*@
 predicate chains_ok(struct unic_tlb *t) =
@@ -173,7 +173,7 @@ static inline void unic_count(uint64_t *counter, uint64_t n);
     nic->counter[UNIC_C_access_rights], nic->counter[UNIC_C_access_bounds];
   ensures \result < 0;
 */
-int unic_access_refused(struct unic_memory *nic, const struct unic_mr *mr,
+int unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
 			uint32_t stag, uint16_t pd, uint32_t need);
 
 /*@ requires \valid(nic) && mr == &nic->mrs.mr[mr->stag >> 24] &&
@@ -189,8 +189,8 @@ int unic_access_refused(struct unic_memory *nic, const struct unic_mr *mr,
     out->mr == mr->stag >> 24;
   ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
 */
-int unic_access_page(struct unic_memory *nic, struct unic_mr *mr, uint64_t iova,
-		     uint32_t len, struct unic_piece *out);
+int unic_access_page(struct unic_memory *nic, struct unic_mr_ctx *mr,
+		     uint64_t iova, uint32_t len, struct unic_piece *out);
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);

@@ -117,7 +117,8 @@ bool unic_key_guard_held(struct unic_memory *n, uint32_t ipv4, uint32_t proc)
 	return below(2);
 }
 
-struct unic_mr *unic_mr_get(struct unic_memory *n, uint32_t mr, uint32_t gen)
+struct unic_mr_ctx *unic_mr_get(struct unic_memory *n, uint32_t mr,
+				uint32_t gen)
 {
 	(void)gen;
 	return mr < UNIC_MRS && below(2) ? &n->mrs.mr[mr] : NULL;

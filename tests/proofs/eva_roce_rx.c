@@ -27,14 +27,15 @@ static int read_all(const struct unic_pkt *pkt)
 	return (int)Frama_C_interval(-20, 0);
 }
 
-int unic_responder_request(struct unic_transport *n, struct unic_qp *qp,
+int unic_responder_request(struct unic_transport *n, struct unic_qp_ctx *qp,
 			   const struct unic_pkt *pkt)
 {
 	(void)n, (void)qp;
 	return read_all(pkt);
 }
 
-bool unic_responder_asked_again(struct unic_transport *n, struct unic_qp *qp,
+bool unic_responder_asked_again(struct unic_transport *n,
+				struct unic_qp_ctx *qp,
 				const struct unic_pkt *pkt)
 {
 	(void)n, (void)qp;
@@ -42,20 +43,20 @@ bool unic_responder_asked_again(struct unic_transport *n, struct unic_qp *qp,
 	return below(2);
 }
 
-int unic_requester_response(struct unic_transport *n, struct unic_qp *qp,
+int unic_requester_response(struct unic_transport *n, struct unic_qp_ctx *qp,
 			    const struct unic_pkt *pkt)
 {
 	(void)n, (void)qp;
 	return read_all(pkt);
 }
 
-void unic_requester_ack(struct unic_transport *n, struct unic_qp *qp,
+void unic_requester_ack(struct unic_transport *n, struct unic_qp_ctx *qp,
 			uint32_t psn, uint8_t syndrome)
 {
 	(void)n, (void)qp, (void)psn, (void)syndrome;
 }
 
-void unic_requester_vack(struct unic_transport *n, struct unic_qp *qp,
+void unic_requester_vack(struct unic_transport *n, struct unic_qp_ctx *qp,
 			 uint32_t psn, uint32_t kind, uint32_t arg)
 {
 	(void)n, (void)qp, (void)psn, (void)kind, (void)arg;
@@ -74,7 +75,7 @@ bool unic_icrc_ok(const uint8_t *frame, uint32_t len)
 	return below(2);
 }
 
-struct unic_qp *unic_qp_by_number(struct unic_transport *n, uint32_t qpn)
+struct unic_qp_ctx *unic_qp_by_number(struct unic_transport *n, uint32_t qpn)
 {
 	(void)qpn;
 	return below(2) ? &n->qps.qp[below(UNIC_QPS)] : NULL;

@@ -186,10 +186,10 @@ static bool try_publish_end(struct unic_memory *nic, uint16_t i);
   assigns \nothing;
   exits \false;
 */
-static inline bool unic_mr_physical(const struct unic_mr *mr);
+static inline bool unic_mr_physical(const struct unic_mr_ctx *mr);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS;
-  assigns nic->physical.used;
+  assigns nic->dma_mrs.used;
   exits \false;
 */
 void unic_dma_mr_unlist(struct unic_memory *nic, uint16_t mr, uint64_t iova);
@@ -277,7 +277,7 @@ static void report_end(struct unic_memory *nic, uint16_t i, bool tell);
     nic->tokens.held[nic->tokens.token[i].proc],
     nic->mrs.mr[nic->tokens.token[i].mr].tokens,
     nic->mrs.mr[nic->tokens.token[i].mr].n_tokens,
-    nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
+    nic->dma_mrs.used, nic->counter[0 .. UNIC_C_COUNT - 1],
     nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
     nic->trace.seq, nic->timers_ns,
     (&nic->tokens.told)[0 .. (tell ? 0 : -1)];
@@ -300,7 +300,7 @@ static void end_token(struct unic_memory *nic, uint16_t i, uint8_t end,
   assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].next,
     nic->tokens.token[i].lock, nic->tokens.token[i].end,
     nic->tokens.token[i].evt_due, nic->tokens.free_head,
-    nic->tokens.free_tail, nic->physical.used,
+    nic->tokens.free_tail, nic->dma_mrs.used,
     nic->counter[UNIC_C_evt_stalls], nic->counter[UNIC_C_mbox_bad_index],
     nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
     nic->trace.seq, nic->tokens.told;
@@ -326,7 +326,7 @@ void unic_idle_note(struct unic_memory *nic, uint16_t mr);
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
   assigns nic->tokens, nic->mrs, nic->idle, nic->evict_due, nic->mbox,
-    nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
+    nic->dma_mrs.used, nic->counter[0 .. UNIC_C_COUNT - 1],
     nic->trace.seq, nic->timers_ns, nic->tokens.told;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end;
@@ -518,7 +518,7 @@ int unic_dma_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		      const uint64_t *pieces, uint32_t n, uint32_t length);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS;
-  assigns nic->physical;
+  assigns nic->dma_mrs;
   ensures others_same{Pre, Here}(nic, UNIC_TOKENS); // writes no token
   exits \false;
 */
@@ -549,7 +549,7 @@ static uint32_t recall_victim(const struct unic_memory *nic, uint32_t proc);
     nic->tokens.held[0 .. UNIC_PROCS - 1],
     nic->mrs.mr[0 .. UNIC_MRS - 1].tokens,
     nic->mrs.mr[0 .. UNIC_MRS - 1].n_tokens,
-    nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
+    nic->dma_mrs.used, nic->counter[0 .. UNIC_C_COUNT - 1],
     nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
     nic->trace.seq, nic->timers_ns;
   ensures TABLE_OK(nic);
@@ -574,7 +574,7 @@ static bool recall_token(struct unic_memory *nic, uint32_t proc);
     nic->tokens.held[0 .. UNIC_PROCS - 1],
     nic->mrs.mr[0 .. UNIC_MRS - 1].tokens,
     nic->mrs.mr[0 .. UNIC_MRS - 1].n_tokens,
-    nic->physical.used, nic->counter[0 .. UNIC_C_COUNT - 1],
+    nic->dma_mrs.used, nic->counter[0 .. UNIC_C_COUNT - 1],
     nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
     nic->trace.seq, nic->timers_ns;
   ensures TABLE_OK(nic);
@@ -654,7 +654,7 @@ static int check_token_args(struct unic_memory *nic,
 			    const struct unic_token_args *args);
 
 /*@ requires \valid(nic) && mr < UNIC_MRS && \valid_read(args);
-  assigns nic->physical;
+  assigns nic->dma_mrs;
   ensures others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
@@ -667,7 +667,7 @@ static uint64_t place_of(struct unic_memory *nic, uint16_t mr,
     nic->tokens.token[i].length, nic->tokens.token[i].sender,
     nic->tokens.token[i].user, nic->tokens.token[i].mr,
     nic->tokens.token[i].placed, nic->tokens.token[i].end,
-    nic->random, nic->physical;
+    nic->random, nic->dma_mrs;
   ensures nic->tokens.token[i].length == args->length;
   ensures sender_is(&nic->tokens.token[i], args);
   ensures nic->tokens.token[i].mr == mr;
@@ -703,7 +703,7 @@ static void activate_token(struct unic_memory *nic, uint16_t i, uint16_t proc,
     nic->tokens.token[i].user, nic->tokens.token[i].mr,
     nic->tokens.token[i].proc, nic->tokens.token[i].placed,
     nic->tokens.token[i].end, nic->tokens.token[i].evt_due,
-    nic->tokens.token[i].lock, nic->random, nic->physical;
+    nic->tokens.token[i].lock, nic->random, nic->dma_mrs;
   ensures domain(&nic->tokens.token[i]) == args->pd &&
     sender_is(&nic->tokens.token[i], args) && MADE(&nic->tokens.token[i], args) &&
     nic->tokens.token[i].mr == mr && nic->tokens.token[i].proc == proc;
@@ -729,7 +729,7 @@ static void count_token_alloc(struct unic_memory *nic, uint16_t i);
     \valid_read(args) && \separated(args, nic) && TABLE_OK(nic);
   requires nic->tokens.free_head < UNIC_TOKENS;
   assigns nic->tokens, nic->mrs.mr[0 .. UNIC_MRS - 1].tokens,
-    nic->mrs.mr[0 .. UNIC_MRS - 1].n_tokens, nic->random, nic->physical,
+    nic->mrs.mr[0 .. UNIC_MRS - 1].n_tokens, nic->random, nic->dma_mrs,
     nic->counter[0 .. UNIC_C_COUNT - 1], nic->trace.seq, nic->timers_ns;
   ensures \result == \old(nic->tokens.free_head);
   ensures \old(life(&nic->tokens.token[nic->tokens.free_head])) ==

@@ -21,14 +21,14 @@
   ensures \result != 0 ==> inside(mr, iova, len);
   ensures inside(mr, iova, len) ==> \result != 0;
 */
-static inline bool is_in_bounds(const struct unic_mr *mr, uint64_t iova,
+static inline bool is_in_bounds(const struct unic_mr_ctx *mr, uint64_t iova,
 				uint64_t len);
 
 /*@ requires \valid_read(mr) && shape_ok(mr);
   assigns \nothing;
   exits \false;
 */
-static inline uint32_t page_of(const struct unic_mr *mr, uint64_t iova);
+static inline uint32_t page_of(const struct unic_mr_ctx *mr, uint64_t iova);
 
 /* Not proved, taken for granted: where a byte of a form lies, the bytes around it
  * are the form's, too. */
@@ -58,7 +58,7 @@ bool unic_spot_find(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
     out->mr == mr->stag >> 24;
   ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
 */
-static int cached_page(struct unic_memory *nic, struct unic_mr *mr,
+static int cached_page(struct unic_memory *nic, struct unic_mr_ctx *mr,
 		       uint64_t iova, uint32_t len, struct unic_piece *out);
 
 /*@ requires \valid(nic) && mr == &nic->mrs.mr[mr->stag >> 24] &&
@@ -74,7 +74,7 @@ static int cached_page(struct unic_memory *nic, struct unic_mr *mr,
     out->mr == mr->stag >> 24;
   ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
 */
-static int derived_page(struct unic_memory *nic, struct unic_mr *mr,
+static int derived_page(struct unic_memory *nic, struct unic_mr_ctx *mr,
 			uint64_t iova, uint32_t len, struct unic_piece *out);
 
 /*@ requires \valid(nic);
@@ -89,7 +89,7 @@ static int refuse_bounds(struct unic_memory *nic);
   assigns out->bus, out->len, out->mr, mr->uses, mr->bytes, mr->bytes_high, mr->last_use_ns;
   ensures \result == 0 && out->len == 0 && out->mr == mr->stag >> 24;
 */
-static int access_zero_len(struct unic_memory *nic, struct unic_mr *mr,
+static int access_zero_len(struct unic_memory *nic, struct unic_mr_ctx *mr,
 			   struct unic_piece *out);
 
 #include "memory/access.c"
@@ -103,7 +103,7 @@ predicate spot_ok(integer in_page, integer room, integer low) =
   in_page + room <= 0x80000000;
 
 // Bytes around iova, all of them the region's, on one side of 2^32.
-predicate around(struct unic_mr *m, integer iova, integer low, integer before,
+predicate around(struct unic_mr_ctx *m, integer iova, integer low, integer before,
 		 integer room) =
   0 <= before <= low && 0 < room && low + room <= 0x100000000 &&
   m->iova + before <= iova && iova + room <= m->iova + m->length;
@@ -123,7 +123,8 @@ predicate around(struct unic_mr *m, integer iova, integer low, integer before,
     spot_ok(\result.in_page, \result.room, (uint32_t)iova);
 */
 static inline struct spot lookup_tlb(const struct unic_memory *nic,
-				     const struct unic_mr *mr, uint64_t iova);
+				     const struct unic_mr_ctx *mr,
+				     uint64_t iova);
 
 /*@ requires off < 0x100000000;
   assigns \nothing;
@@ -139,8 +140,9 @@ static inline uint32_t min_offset(uint32_t n, uint64_t off);
   ensures around(mr, iova, (uint32_t)iova, \result.before, \result.room);
   exits \false;
 */
-static inline struct unic_spot
-clip_to_region(const struct unic_mr *mr, uint64_t iova, const struct spot *at);
+static inline struct unic_spot clip_to_region(const struct unic_mr_ctx *mr,
+					      uint64_t iova,
+					      const struct spot *at);
 
 /*@ requires \valid(nic) && \valid(mr) && \valid(out) && idx < UNIC_MRS;
   requires \separated(out, nic) && \separated(out, mr);
@@ -156,7 +158,7 @@ clip_to_region(const struct unic_mr *mr, uint64_t iova, const struct spot *at);
     mr->length);
   exits \false;
 */
-static inline int set_window(struct unic_memory *nic, struct unic_mr *mr,
+static inline int set_window(struct unic_memory *nic, struct unic_mr_ctx *mr,
 			     uint32_t idx, uint64_t iova, uint32_t len,
 			     const struct unic_spot *at,
 			     struct unic_piece *out);

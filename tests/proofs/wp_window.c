@@ -16,7 +16,7 @@
   ensures \result != 0 ==> granted(mr, stag, pd, need, iova, len) &&
     in_sight(mr, iova, len);
 */
-static inline bool unic_window_near(const struct unic_mr *mr, uint32_t stag,
+static inline bool unic_window_near(const struct unic_mr_ctx *mr, uint32_t stag,
 				    uint16_t pd, uint32_t need, uint64_t iova,
 				    uint32_t len);
 
@@ -65,7 +65,7 @@ static inline uint8_t *unic_window_at(const struct unic_window *w,
   ensures sight: \result == 0 ==> in_sight(mr, iova, len);
 */
 static inline __attribute__((always_inline)) int
-unic_window_turn(struct unic_memory *nic, struct unic_mr *mr, uint32_t stag,
+unic_window_turn(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t stag,
 		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len);
 
 /*@ requires \valid(nic) && \valid(mr) && is_open(mr) && window_ok(mr);
@@ -78,7 +78,7 @@ unic_window_turn(struct unic_memory *nic, struct unic_mr *mr, uint32_t stag,
   exits \false;
 */
 static inline __attribute__((always_inline)) bool
-unic_window_show(struct unic_memory *nic, struct unic_mr *mr, uint32_t len,
+unic_window_show(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t len,
 		 struct unic_window *w);
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
@@ -94,6 +94,6 @@ unic_window_show(struct unic_memory *nic, struct unic_mr *mr, uint32_t len,
     (uint32_t)(w->last - iova % 0x100000000) <= w->places;
 */
 static inline __attribute__((always_inline)) int
-unic_window_open(struct unic_memory *nic, struct unic_mr *mr, uint32_t stag,
+unic_window_open(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t stag,
 		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
 		 struct unic_window *w);

@@ -245,7 +245,7 @@ MUTANTS = (
      "			  unic_from_le64(sge->iova), sge_span(p, i));\n	if (r < 0)\n		return r;\n",
      "			  unic_from_le64(sge->iova), sge_span(p, i));\n"
      "	of = derived_of(nic, unic_from_le32(sge->lkey) >> UNIC_MR_IDX_SHIFT);\n"
-     "	if (r < 0 && nic->mrs.mr[of - nic->forms.form].stag == "
+     "	if (r < 0 && nic->mrs.mr[of - nic->derived.form].stag == "
      "unic_from_le32(sge->lkey))\n		return -UNIC_ERIGHTS;\n"
      "	if (r < 0)\n		return r;\n",
      "stags: an element that another has is refused for its rights"),

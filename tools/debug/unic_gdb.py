@@ -41,7 +41,7 @@ def rights(value):
 
 
 class Region:
-    """struct unic_mr."""
+    """struct unic_mr_ctx."""
 
     def __init__(self, value):
         self.v = value
@@ -95,7 +95,7 @@ class Entry:
 
 
 class Queue:
-    """struct unic_qp."""
+    """struct unic_qp_ctx."""
 
     def __init__(self, value):
         self.v = value
@@ -210,8 +210,8 @@ class Unic(gdb.Command):
 
 def printers():
     found = gdb.printing.RegexpCollectionPrettyPrinter("unic")
-    for struct, printer in (("unic_mr", Region), ("unic_token", Token),
-                            ("unic_tlb_entry", Entry), ("unic_qp", Queue)):
+    for struct, printer in (("unic_mr_ctx", Region), ("unic_token", Token),
+                            ("unic_tlb_entry", Entry), ("unic_qp_ctx", Queue)):
         found.add_printer(struct, f"^{struct}$", printer)
     return found
 

@@ -29,8 +29,8 @@ MUTATIONS = (
      "sched: who has waited waits for ever", "test_sched"),
     (SCHED, "\t\tunlink_from(nic, &s->wait[qp->proc], idx, UNIC_LIST_SEND);\n",
      "", "sched: who waits is forgotten, and not its place", "test_sched"),
-    (MEMOP, "\tif (nic->memop.next_qpn == qp->qpn)\n"
-     "\t\tnic->memop.next_qpn = 0;\n", "",
+    (MEMOP, "\tif (nic->list_reader.next_qpn == qp->qpn)\n"
+     "\t\tnic->list_reader.next_qpn = 0;\n", "",
      "memop: the next reader of lists ends, and remains the next",
      "test_sched"),
     (SCHED, "return (uint64_t)s->scale[p] * (n ? n : 1);",

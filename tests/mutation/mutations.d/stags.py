@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """STags, wrong ones, and regions that end at 2^64."""
 MUTATIONS = (
-    ('firmware/memory/key_guard.c', 'struct unic_key_guard_place *p = nic->guesses.of[proc].peer',
-     'struct unic_key_guard_place *p = nic->guesses.of[0].peer',
+    ('firmware/memory/key_guard.c', 'struct unic_key_guard_place *p = nic->key_guards.of[proc].peer',
+     'struct unic_key_guard_place *p = nic->key_guards.of[0].peer',
      'guess: of all processes together', 'test_guess'),
     ('firmware/memory/key_guard.c', 'else if (p[i].ipv4 == ipv4)',
      'else if (p[i].ipv4 || ipv4)',
      'guess: all addresses together', 'test_guess'),
-    ('firmware/memory/key_guard.c', 'return found ? found : &nic->guesses.of[proc].rest;',
+    ('firmware/memory/key_guard.c', 'return found ? found : &nic->key_guards.of[proc].rest;',
      'return found ? found : &p[ipv4 % UNIC_KEY_GUARD_PEERS];',
      'guess: takes the place of one held off', 'test_guess'),
-    ('firmware/memory/key_guard.c', 'return &nic->guesses.of[proc].local;',
-     'return &nic->guesses.of[proc].rest;',
+    ('firmware/memory/key_guard.c', 'return &nic->key_guards.of[proc].local;',
+     'return &nic->key_guards.of[proc].rest;',
      'guess: peers hold off the process', 'test_guess'),
     ('firmware/memory/access.c', '(mr->proc ^ proc)',
      '(mr->proc ^ proc) >> 16',

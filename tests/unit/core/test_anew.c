@@ -16,7 +16,7 @@
 
 static struct rig_mr mc; /* of rb, DEMAND */
 
-static struct unic_qp *core(struct rig *r, const struct rig_qp *qp)
+static struct unic_qp_ctx *core(struct rig *r, const struct rig_qp *qp)
 {
 	return &r->nic.qps.qp[qp->qpn & 0xff];
 }
@@ -124,7 +124,7 @@ static int down(void **state)
 	pair_quiet();
 	assert_int_equal(rb.nic.qps.roce.rx_stage, UNIC_RX_IDLE);
 	for (i = 0; i < UNIC_PARKED_FRAMES; i++)
-		assert_int_equal(rb.nic.bounces.bounce[i].state,
+		assert_int_equal(rb.nic.parked.frame[i].state,
 				 UNIC_PARKED_FREE);
 	return 0;
 }

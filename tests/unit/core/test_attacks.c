@@ -70,12 +70,12 @@ static void put32(uint8_t *at, uint32_t v)
 	memcpy(at, &be, sizeof(be));
 }
 
-static struct unic_qp *at_a(void)
+static struct unic_qp_ctx *at_a(void)
 {
 	return unic_qp_by_number(&ra.nic.transport, qa.qpn);
 }
 
-static struct unic_qp *at_b(void)
+static struct unic_qp_ctx *at_b(void)
 {
 	return unic_qp_by_number(&rb.nic.transport, qb.qpn);
 }

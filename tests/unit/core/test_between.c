@@ -305,7 +305,7 @@ static void two_kinds_of_patience(void **state)
 /* Seven is for ever, and six is not. */
 static void seven_is_for_ever(void **state)
 {
-	struct unic_qp *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
+	struct unic_qp_ctx *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
 
 	(void)state;
 	qp->rnr_retry = 7;
@@ -322,7 +322,7 @@ static void seven_is_for_ever(void **state)
 /* The peer says @n times when to come again for the packet that is under way. */
 static void put_off(uint32_t n)
 {
-	struct unic_qp *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
+	struct unic_qp_ctx *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
 
 	while (n-- && qp->state == UNIC_QPS_RTS) {
 		unic_requester_vack(&ra.nic.transport, qp, qp->sq.psn_una,
@@ -429,7 +429,7 @@ static void silence_has_bounds(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		struct unic_qp *qp =
+		struct unic_qp_ctx *qp =
 			unic_qp_by_number(&ra.nic.transport, qa.qpn);
 
 		wire.lose = 1;
@@ -697,7 +697,7 @@ static void response_of_another_place(void **state)
  * somebody else's by then. */
 static void response_to_one_that_is_over(void **state)
 {
-	struct unic_qp *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
+	struct unic_qp_ctx *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
 
 	(void)state;
 	reads_are_slow(1);

@@ -62,7 +62,7 @@ static int down(void **state)
 	pair_run(1 * MS);
 	pair_quiet();
 	for (i = 0; i < UNIC_PARKED_FRAMES; i++)
-		assert_int_equal(rb.nic.bounces.bounce[i].state,
+		assert_int_equal(rb.nic.parked.frame[i].state,
 				 UNIC_PARKED_FREE);
 	return 0;
 }

@@ -43,7 +43,7 @@ static void check_books(void)
 		cached += nic->cache.entries[i];
 	}
 	for (i = 0; i < UNIC_MRS; i++) {
-		const struct unic_mr *mr = &nic->mrs.mr[i];
+		const struct unic_mr_ctx *mr = &nic->mrs.mr[i];
 
 		if (mr->state == UNIC_MR_FREE || mr->state == UNIC_MR_EVICTED ||
 		    !unic_mr_cached(mr))
@@ -578,7 +578,7 @@ static void demand_miss_is_told_and_filled(void **state)
 	is_page(&p, 3);
 	assert_int_equal(rig_dereg(&a, &mr), 0);
 	assert_int_equal(a.nic.cache.demand, 0);
-	assert_int_equal(a.nic.misses.miss[0].state, UNIC_FAULT_FREE);
+	assert_int_equal(a.nic.faults.fault[0].state, UNIC_FAULT_FREE);
 }
 
 static void dropped_pages_are_recorded(void **state)
@@ -800,11 +800,11 @@ static void full_event_ring_delays_a_miss(void **state)
 	a.nic.mbox.evt_tail = tail + UNIC_EVT_ENTRIES;
 	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_EMISS);
 	rig_run(&a, 1000000);
-	assert_int_equal(a.nic.misses.miss[0].state, UNIC_FAULT_DUE);
+	assert_int_equal(a.nic.faults.fault[0].state, UNIC_FAULT_DUE);
 	a.nic.mbox.evt_tail = tail;
 	rig_run(&a, 1000000);
 	rig_expect(&a, UNIC_EVT_MISS, &evt);
-	assert_int_equal(a.nic.misses.miss[0].state, UNIC_FAULT_SENT);
+	assert_int_equal(a.nic.faults.fault[0].state, UNIC_FAULT_SENT);
 }
 
 /* Progress under thrash: what an operation waits for is not taken first. */
@@ -925,7 +925,7 @@ static void answer_ends_where_it_ends(void **state)
 static void places_of_a_waiting_frame(void **state)
 {
 	struct rig_mr in, other;
-	struct unic_span spans[2];
+	struct unic_mr_span spans[2];
 
 	(void)state;
 	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 0, &in), 0);

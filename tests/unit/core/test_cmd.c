@@ -267,7 +267,7 @@ static void row_of_a_region(void **state)
 	const struct unic_row_tlb *tlb;
 	struct rig_mr mr;
 	uint32_t pd = rig_pd(&r, 1), next, i;
-	const struct unic_mr *m;
+	const struct unic_mr_ctx *m;
 
 	(void)state;
 	assert_int_equal(rig_reg(&r, 1, pd, 3, UNIC_CLASS_RDMA, UNIC_REG_LIST,

@@ -49,7 +49,7 @@ static void lose(uint32_t from, uint32_t to)
 
 static void set_up(bool vendor)
 {
-	struct unic_qp *qp;
+	struct unic_qp_ctx *qp;
 
 	pair_up();
 	memset(ma.mem, 0x5a, BYTES);
@@ -219,7 +219,7 @@ static void repetition_is_bounded(void **state)
 	lose(0, UINT32_MAX);
 	take_back(&rb, &mb);
 	for (i = 0; i < 200; i++) {
-		struct unic_qp *qp =
+		struct unic_qp_ctx *qp =
 			unic_qp_by_number(&ra.nic.transport, qa.qpn);
 
 		qp->sq.retries = RETRIES;
@@ -462,7 +462,7 @@ static void time_over(const struct rig_mr *mr)
  * others are served. It ends with the last of them, once. */
 static void cut_lets_others_through(void **state)
 {
-	struct unic_mr *mr;
+	struct unic_mr_ctx *mr;
 	struct unic_evt_mr evt;
 
 	(void)state;
@@ -603,7 +603,7 @@ static void waiter_is_served_in_the_round_of_the_cut(void **state)
 /* A region whose last user dies by its own timer ends in that round, too. */
 static void ends_in_the_round_of_the_last_retry(void **state)
 {
-	struct unic_qp *qp;
+	struct unic_qp_ctx *qp;
 	struct unic_evt_mr evt;
 
 	(void)state;

@@ -322,7 +322,7 @@ static void sub_region_is_a_range(void **state)
 	assert_memory_equal(mb[0].mem + 5000, ma.mem, 2000);
 	assert_int_equal(rig_dereg(&rb, &s), UNIC_ST_OK);
 	assert_int_equal(rb.nic.mrs.mr[mb[0].mr].deps, 0);
-	assert_int_equal(rb.nic.forms.used, 0);
+	assert_int_equal(rb.nic.derived.used, 0);
 	assert_int_equal(access_b(&s, 0, 0, 1, &p), -UNIC_ESTAG);
 }
 
@@ -337,7 +337,7 @@ static void each_wrong_sub_region(void **state)
 	good.sge[0] = piece(&mb[0], 16, 3 * PAGE - 16);
 	alloc_ok(UNIC_FORM_SUB, 0, &s);
 	alloc_ok(UNIC_FORM_WINDOW2, 0, &w);
-	before = rb.nic.forms;
+	before = rb.nic.derived;
 #define BAD(field, value, status)                                 \
 	do {                                                      \
 		p = good;                                         \
@@ -367,7 +367,7 @@ static void each_wrong_sub_region(void **state)
 	assert_int_equal(rights_of(&rb, &mb[0], UNIC_MR_LOCAL_WRITE), 0);
 	assert_int_equal(make(&s, &good), UNIC_ST_RIGHTS);
 	/* nothing happened */
-	assert_memory_equal(&before, &rb.nic.forms, sizeof(before));
+	assert_memory_equal(&before, &rb.nic.derived, sizeof(before));
 	assert_int_equal(rights_of(&rb, &mb[0], RWB), 0);
 	assert_int_equal(make(&s, &good), 0);
 #undef BAD
@@ -411,8 +411,8 @@ static void allocations_that_cannot_be(void **state)
 			 UNIC_ST_ELEMENT_FULL);
 	for (i = 0; i < UNIC_ELEMENTS_PROC; i++)
 		assert_int_equal(rig_dereg(&rb, &f[i]), UNIC_ST_OK);
-	assert_int_equal(rb.nic.forms.used, 0);
-	assert_int_equal(rb.nic.forms.held[0], 0);
+	assert_int_equal(rb.nic.derived.used, 0);
+	assert_int_equal(rb.nic.derived.held[0], 0);
 }
 
 /* ------------------------------------------------------------------ windows */
@@ -654,8 +654,8 @@ static void peer_may_not_invalidate(void **state)
 	/* an STag that is wrong is the peer's guess, not the process's */
 	send_inv(mb[1].stag ^ 0x100, 10);
 	assert_int_equal(done(&ra, &qa).status, UNIC_WC_REM_ACCESS_ERR);
-	assert_int_equal(rb.nic.guesses.of[0].peer[0].wrong, 1);
-	assert_int_equal(rb.nic.guesses.of[0].local.wrong, 0);
+	assert_int_equal(rb.nic.key_guards.of[0].peer[0].wrong, 1);
+	assert_int_equal(rb.nic.key_guards.of[0].local.wrong, 0);
 }
 
 /* What is granted of a form does not keep it from being invalidated. */
@@ -786,7 +786,7 @@ static void evict_step(void)
 /* A region that takes many forms along has a round to itself. */
 static void deadline_of_many_forms_is_a_round(void **state)
 {
-	const struct unic_mr *light, *heavy;
+	const struct unic_mr_ctx *light, *heavy;
 	struct plan p = { .n = 1, .rights = UNIC_MR_REMOTE_READ };
 	struct rig_mr form;
 	uint32_t i;
@@ -892,7 +892,7 @@ static void addresses_that_cross_4_gib(void **state)
 {
 	static const uint32_t first[] = { 0, 1024, 2047, 2048, 2049, 4095 };
 	struct unic_piece p;
-	struct unic_mr *mr;
+	struct unic_mr_ctx *mr;
 	struct rig_mr x;
 	uint32_t i, j, left;
 
@@ -958,7 +958,7 @@ static void lists_with_every_element_wrong(void **state)
 	(void)state;
 	list_three(&good);
 	alloc_ok(UNIC_FORM_INDIRECT, 3, &x);
-	before = rb.nic.forms;
+	before = rb.nic.derived;
 #define BAD(field, value, status)                                 \
 	do {                                                      \
 		p = good;                                         \
@@ -979,7 +979,7 @@ static void lists_with_every_element_wrong(void **state)
 	BAD(repeat, UINT32_MAX, TOO_LARGE);
 	BAD(rights, UNIC_MR_RIGHTS_ALL + 1, INVALID);
 #undef BAD
-	assert_memory_equal(&before, &rb.nic.forms, sizeof(before));
+	assert_memory_equal(&before, &rb.nic.derived, sizeof(before));
 	good.iova = UINT64_MAX - 8191; /* ends at the end */
 	assert_int_equal(make(&x, &good), 0);
 	assert_bytes(&x, 8192, three);
@@ -1242,8 +1242,8 @@ static void lists_that_are_none(void **state)
 	s.inline_len = 0;
 	s.num_sge = 2;
 	refused(s, NULL, UNIC_WD_SGE);
-	assert_int_equal(rb.nic.forms.form[w.mr].used, 0);
-	assert_int_equal(rb.nic.forms.form[x.mr].used, 0);
+	assert_int_equal(rb.nic.derived.form[w.mr].used, 0);
+	assert_int_equal(rb.nic.derived.form[x.mr].used, 0);
 	assert_int_equal(post(&rb, &qb, good, &e).status, 0);
 }
 
@@ -1282,10 +1282,10 @@ static void lists_are_read_in_turn(void **state)
 	for (i = 0; i < 2; i++) {
 		assert_true(rig_cqe(&rb, q[i], &cqe));
 		assert_int_equal(cqe.status, 0);
-		assert_int_equal(rb.nic.forms.form[x[i].mr].used, 1);
+		assert_int_equal(rb.nic.derived.form[x[i].mr].used, 1);
 	}
 	rb.port.late_dma = false;
-	assert_int_equal(rb.nic.memop.qpn, 0);
+	assert_int_equal(rb.nic.list_reader.qpn, 0);
 	assert_int_equal(rb.nic.order.waits, 0);
 }
 
@@ -1324,15 +1324,15 @@ static void late_list_is_nobodys(void **state)
 	post_a_list(&qb, &x);
 	post_a_list(&near, &y);
 	rig_poll(&rb);
-	while (rb.nic.memop.next_qpn != near.qpn) {
+	while (rb.nic.list_reader.next_qpn != near.qpn) {
 		fake_dma_run(&rb.port, 1);
 		rig_poll(&rb);
 	}
-	assert_int_equal(rb.nic.memop.sgl.pending, 1);
+	assert_int_equal(rb.nic.list_reader.sgl.pending, 1);
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_QP_MODIFY, &err, NULL), 0);
 	for (k = 0; k < 50; k++)
 		rig_poll(&rb);
-	assert_int_equal(rb.nic.memop.qpn, 0);
+	assert_int_equal(rb.nic.list_reader.qpn, 0);
 	for (k = 0; k < 50; k++) {
 		fake_dma_run(&rb.port, 1);
 		rig_poll(&rb);
@@ -1341,9 +1341,9 @@ static void late_list_is_nobodys(void **state)
 	rb.port.late_dma = false;
 	assert_true(rig_cqe(&rb, &near, &cqe));
 	assert_int_equal(cqe.status, 0);
-	assert_int_equal(rb.nic.forms.form[x.mr].used, 0);
-	assert_int_equal(rb.nic.forms.form[y.mr].used, 1);
-	assert_int_equal(rb.nic.memop.sgl.pending, 0);
+	assert_int_equal(rb.nic.derived.form[x.mr].used, 0);
+	assert_int_equal(rb.nic.derived.form[y.mr].used, 1);
+	assert_int_equal(rb.nic.list_reader.sgl.pending, 0);
 }
 
 /* Indirect region @x is to be made of a list of one element in mb[2], of which the
@@ -1364,7 +1364,7 @@ static void begin_a_list(struct rig_mr *x)
 	rb.port.again_call = rb.port.calls + 2; /* behind the slot */
 	unic_nic_poll(&rb.nic);
 	assert_int_equal(rb.port.calls, rb.port.again_call);
-	assert_true(rb.nic.memop.started);
+	assert_true(rb.nic.list_reader.started);
 	rb.port.no_dma = true;
 }
 
@@ -1419,8 +1419,8 @@ static void list_of_another_process(void **state)
 	cqe = end_of_the_list();
 	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
 	assert_int_equal(cqe.detail, UNIC_WD_STAG);
-	assert_int_equal(rb.nic.forms.form[x.mr].used, 0);
-	assert_int_equal(rb.nic.memop.qpn, 0);
+	assert_int_equal(rb.nic.derived.form[x.mr].used, 0);
+	assert_int_equal(rb.nic.list_reader.qpn, 0);
 }
 
 /* It is registered anew, under its STag and with its generation, and not for this
@@ -1440,7 +1440,7 @@ static void list_that_is_not_ours_any_more(void **state)
 	cqe = end_of_the_list();
 	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
 	assert_int_equal(cqe.detail, UNIC_WD_PD);
-	assert_int_equal(rb.nic.forms.form[x.mr].used, 0);
+	assert_int_equal(rb.nic.derived.form[x.mr].used, 0);
 }
 
 /* It stays, and so the list is read when the port moves something again. */
@@ -1454,7 +1454,7 @@ static void list_that_had_to_wait(void **state)
 	unic_nic_poll(&rb.nic);
 	cqe = end_of_the_list();
 	assert_int_equal(cqe.status, 0);
-	assert_int_equal(rb.nic.forms.form[x.mr].used, 1);
+	assert_int_equal(rb.nic.derived.form[x.mr].used, 1);
 }
 
 /* --------------------------------------------------------- fast registration */
@@ -1660,7 +1660,7 @@ static void dependents_end_with_their_region(void **state)
 	assert_int_equal(access_b(&s, RW, 0, 1, &p), -UNIC_EEVICTED);
 	assert_int_equal(access_b(&x, RW, 0, 1, &p), -UNIC_EEVICTED);
 	assert_int_equal(access_b(&y, RW, 0, 1, &p), -UNIC_EEVICTED);
-	assert_int_equal(rb.nic.forms.used, 0);
+	assert_int_equal(rb.nic.derived.used, 0);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(rb.nic.mrs.mr[mb[i].mr].deps, 0);
 	assert_int_equal(access_b(&mb[0], RW, 0, 1, &p), 0);
@@ -1739,7 +1739,7 @@ static void fast_registration_is_asked_back(void **state)
 	assert_int_equal(unic_from_le32(n.entries), 4);
 	rig_run(&rb, 22 * MS);
 	rig_expect(&rb, UNIC_EVT_EVICTED, &n);
-	assert_int_equal(rb.nic.forms.used, 0);
+	assert_int_equal(rb.nic.derived.used, 0);
 	assert_int_equal(rb.nic.mrs.mr[f.mr].state, UNIC_MR_EVICTED);
 }
 
@@ -1773,7 +1773,7 @@ static void all_of_a_process_goes(void **state)
 		rig_poll(&rb);
 		rig_expect(&rb, UNIC_EVT_PROC_GONE, &evt);
 	}
-	assert_int_equal(rb.nic.forms.used, 0);
+	assert_int_equal(rb.nic.derived.used, 0);
 	assert_int_equal(rb.nic.tlb.free, UNIC_TLB_ENTRIES);
 	assert_int_equal(rb.nic.mrs.free, UNIC_MRS);
 }
@@ -1857,7 +1857,7 @@ static void nothing_is_made(uint8_t status)
 	cqe = post_make(UNIC_WR_REG_MR, &f, 1, RW, mb[1].iova, &e, 1);
 	expect_refused(&cqe, status, UNIC_WC_MEM_OP_ERR);
 	assert_int_equal(rig_dereg(&rb, &f), 0);
-	assert_int_equal(rb.nic.forms.used, 0);
+	assert_int_equal(rb.nic.derived.used, 0);
 	assert_int_equal(rb.nic.mrs.mr[mb[1].mr].deps, 0);
 }
 

@@ -146,7 +146,7 @@ static void each_wrong_key_is_a_guess(void **state)
 			     false);
 		}
 		assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
-		assert_int_equal(rb.nic.guesses.of[0].peer[0].wrong,
+		assert_int_equal(rb.nic.key_guards.of[0].peer[0].wrong,
 				 UNIC_KEY_GUARD_FREE);
 		run(UNIC_KEY_GUARD_NS);
 	}
@@ -166,7 +166,7 @@ static void key_of_what_was_taken_back(void **state)
 	run(MS);
 	for (i = 0; i < 2 * UNIC_KEY_GUARD_FREE; i++)
 		name(&m, 8, UNIC_WR_WRITE, i % 2);
-	assert_int_equal(rb.nic.guesses.of[0].peer[0].wrong, 0);
+	assert_int_equal(rb.nic.key_guards.of[0].peer[0].wrong, 0);
 	assert_int_equal(to_rtr(&rb, &qb, ra.nic.ipv4), UNIC_ST_OK);
 }
 

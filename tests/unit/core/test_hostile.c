@@ -32,7 +32,7 @@ static void check_books(const struct rig *r)
 	assert_int_equal(used + r->nic.tlb.free + r->nic.tlb.reserved,
 			 UNIC_TLB_ENTRIES);
 	for (i = 0; i < UNIC_MRS; i++) {
-		const struct unic_mr *m = &r->nic.mrs.mr[i];
+		const struct unic_mr_ctx *m = &r->nic.mrs.mr[i];
 
 		if (m->state != UNIC_MR_FREE && m->state != UNIC_MR_EVICTED)
 			held += m->n_pages;

@@ -484,7 +484,7 @@ static void zeros_are_like_nothing(void **state)
 static void each_use_counts_once(void **state)
 {
 	static const uint32_t from[] = { 0, 4092, 4096, 8188 };
-	const struct unic_mr *sa, *sb;
+	const struct unic_mr_ctx *sa, *sb;
 	uint32_t i, k;
 
 	(void)state;

@@ -104,8 +104,8 @@ static int down(void **state)
 		assert_int_equal(rb.nic.mrs.mr[i].dmas, 0);
 	}
 	/* nor is anybody left to be woken, or does the loop look for one for ever */
-	assert_false(ra.nic.misses.any_woken || ra.nic.misses.ended);
-	assert_false(rb.nic.misses.any_woken || rb.nic.misses.ended);
+	assert_false(ra.nic.faults.any_woken || ra.nic.faults.ended);
+	assert_false(rb.nic.faults.any_woken || rb.nic.faults.ended);
 	return 0;
 }
 
@@ -626,7 +626,7 @@ static void driver_that_never_answers(void **state)
  * page ends no silence. */
 static void page_ends_no_silence(void **state)
 {
-	struct unic_qp *qp = &ra.nic.qps.qp[qa.qpn & 0xff];
+	struct unic_qp_ctx *qp = &ra.nic.qps.qp[qa.qpn & 0xff];
 
 	(void)state;
 	rb.nic.qps.qp[qb.qpn & 0xff].rsp.rnr_code = 14; /* 1.28 ms */
@@ -720,7 +720,7 @@ static void each_page_has_its_time(void **state)
 /* A peer that says RETRY_AFTER for ever is not listened to for ever. */
 static void endless_retry_after(void **state)
 {
-	struct unic_qp *qp = &ra.nic.qps.qp[qa.qpn & 0xff];
+	struct unic_qp_ctx *qp = &ra.nic.qps.qp[qa.qpn & 0xff];
 	uint32_t i, psn;
 
 	(void)state;
@@ -755,7 +755,7 @@ static void region_that_ends_meanwhile(void **state)
 	assert_true(rig_cqe(&ra, &qa, &cqe));
 	assert_int_equal(cqe.status, UNIC_WC_EVICTED);
 	assert_int_equal(ra.nic.mrs.mr[ma.mr].state, UNIC_MR_FREE);
-	assert_int_equal(ra.nic.misses.miss[0].state, UNIC_FAULT_FREE);
+	assert_int_equal(ra.nic.faults.fault[0].state, UNIC_FAULT_FREE);
 }
 
 #define TEST(f)		cmocka_unit_test_setup_teardown(f, up, down)

@@ -350,7 +350,7 @@ static void on_granted(const struct unic_evt_wait *e)
 	struct unic_mr_result id = { .mr = unic_from_le32(e->mr),
 				     .gen = unic_from_le32(e->gen),
 				     .stag = unic_from_le32(e->stag) };
-	const struct unic_mr *m = unic_mr_get(&r.nic.memory, id.mr, id.gen);
+	const struct unic_mr_ctx *m = unic_mr_get(&r.nic.memory, id.mr, id.gen);
 
 	drop_want(unic_from_le32(e->wait));
 	assert_non_null(m);
@@ -408,7 +408,7 @@ static void compare(void)
 	uint32_t ending[PROCS] = { 0 };
 
 	for (i = 0; i < UNIC_MRS; i++) {
-		const struct unic_mr *m = &r.nic.mrs.mr[i];
+		const struct unic_mr_ctx *m = &r.nic.mrs.mr[i];
 		const struct ref *f = &ref[i];
 
 		if (!f->n)

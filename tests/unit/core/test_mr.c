@@ -331,7 +331,7 @@ static void window_ends_with_its_region(void **state)
 static void use_is_counted(void **state)
 {
 	struct unic_mr_result m = reg_ok(0x20000, PAGE);
-	struct unic_mr *mr = unic_mr_get(&r.nic.memory, m.mr, m.gen);
+	struct unic_mr_ctx *mr = unic_mr_get(&r.nic.memory, m.mr, m.gen);
 	struct unic_piece p;
 
 	(void)state;

@@ -384,7 +384,7 @@ static void scattered_pages_go_in_one_message(void **state)
 	assert_int_equal(ra.nic.tlb.free, UNIC_TLB_ENTRIES);
 	assert_int_equal(rig_dereg(&ra, &form), 0);
 	assert_int_equal(ra.nic.mrs.mr[pa.mr].deps, 0);
-	assert_int_equal(ra.nic.forms.used, 0);
+	assert_int_equal(ra.nic.derived.used, 0);
 }
 
 /* How a list is refused whose second piece is @p; the queue pair ends with it. */
@@ -483,7 +483,7 @@ static void the_wait_for_a_form_is_bounded(void **state)
 	for (k = 0; k < 100 && ra.nic.mrs.mr[form.mr].holds; k++)
 		rig_run(&ra, 1000000);
 	assert_in_range(k, 1, 99);
-	assert_int_equal(ra.nic.memop.qpn, 0);
+	assert_int_equal(ra.nic.list_reader.qpn, 0);
 }
 
 /* By command nothing waits; nor is one made anew that tokens lie in. */
@@ -541,13 +541,13 @@ static void elements_are_kept_for_the_driver(void **state)
 		pd[i] = rig_pd(&rb, i);
 		alloc_form(&rb, pd[i], UNIC_FORM_INDIRECT,
 			   UNIC_ELEMENTS_PROC - !i, &form);
-		at = rb.nic.forms.form[form.mr].first;
+		at = rb.nic.derived.form[form.mr].first;
 		assert_in_range(at, 0, UNIC_ELEMENTS - UNIC_ELEMENTS_PROC - 1);
 	}
-	assert_int_equal(rb.nic.forms.used, UNIC_ELEMENTS * 3 / 4 - 1);
+	assert_int_equal(rb.nic.derived.used, UNIC_ELEMENTS * 3 / 4 - 1);
 	alloc_form(&rb, qb.pd, UNIC_FORM_INDIRECT, 1, &form);
 	k = UNIC_ELEMENTS - UNIC_ELEMENTS_PROC;
-	assert_int_equal(rb.nic.forms.form[form.mr].first, k);
+	assert_int_equal(rb.nic.derived.form[form.mr].first, k);
 }
 
 /* Forms end with their region, those in use, too. */
@@ -565,7 +565,7 @@ static void forms_end_with_the_slot(void **state)
 	assert_int_equal(ra.nic.mrs.mr[form.mr].holds, 1);
 	rig_cmd(&ra, UNIC_CMD_PROC_DETACH, &gone, NULL);
 	rig_run2(&ra, &rb, 100000000);
-	assert_int_equal(ra.nic.forms.used, 0);
+	assert_int_equal(ra.nic.derived.used, 0);
 	assert_int_equal(ra.nic.procs.proc[0].mrs, 0);
 }
 
@@ -639,7 +639,7 @@ static void scattered_payload_comes_whole(void **state)
 		from += p[i].len;
 	}
 	assert_int_equal(rb.nic.tlb.free, UNIC_TLB_ENTRIES);
-	assert_int_equal(rb.nic.physical.used, 0);
+	assert_int_equal(rb.nic.dma_mrs.used, 0);
 	assert_int_equal(rb.nic.mrs.mr[pb.mr].n_tokens, 0);
 }
 
@@ -657,7 +657,7 @@ static void shorter_message_and_second_one(void **state)
 	assert_int_equal(pb.mem[AT(22) + 50], 0);
 	send_to(&t, 10); /* it is used up */
 	assert_int_equal(placed(), 0);
-	assert_int_equal(rb.nic.physical.used, 0);
+	assert_int_equal(rb.nic.dma_mrs.used, 0);
 }
 
 static void wrong_pieces(void **state)
@@ -704,7 +704,7 @@ static void wrong_pieces(void **state)
 	cmd = token_cmd(p, 2);
 	cmd.stag = unic_to_le32(pb.stag ^ 1);
 	assert_int_equal(alloc(cmd, NULL), UNIC_ST_NO_MR);
-	assert_int_equal(rb.nic.physical.used, 0);
+	assert_int_equal(rb.nic.dma_mrs.used, 0);
 	assert_int_equal(rb.nic.tokens.used, 0);
 }
 
@@ -742,7 +742,7 @@ static void no_pieces_of_other_regions(void **state)
 	list[0].bus = unic_to_le64(mr.iova);
 	cmd.stag = unic_to_le32(mr.stag);
 	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
-	assert_int_equal(rb.nic.physical.used, 0);
+	assert_int_equal(rb.nic.dma_mrs.used, 0);
 }
 
 /* The buffer of a token is not an address that a work request could name. */
@@ -783,25 +783,25 @@ static void lists_come_back(void **state)
 	for (i = 0; i < UNIC_TOKENS; i++)
 		assert_int_equal(alloc_one(1000, &t[i]), 0);
 	assert_int_equal(alloc_one(0, NULL), UNIC_ST_TOKEN_FULL);
-	assert_int_equal(rb.nic.physical.used, (1u << UNIC_TOKENS) - 1u);
+	assert_int_equal(rb.nic.dma_mrs.used, (1u << UNIC_TOKENS) - 1u);
 	cancel.index = t[3].index;
 	cancel.key = t[3].key;
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_TOKEN_CANCEL, &cancel, NULL), 0);
-	assert_int_equal(rb.nic.physical.used & 1u << 3, 0);
+	assert_int_equal(rb.nic.dma_mrs.used & 1u << 3, 0);
 	rig_run(&rb, 2000000);
-	assert_int_equal(rb.nic.physical.used, 0);
+	assert_int_equal(rb.nic.dma_mrs.used, 0);
 	assert_int_equal(alloc_one(0, &t[0]), 0);
-	assert_int_equal(rb.nic.physical.used, 1);
+	assert_int_equal(rb.nic.dma_mrs.used, 1);
 	rig_cmd(&rb, UNIC_CMD_PROC_DETACH, &gone, NULL);
 	rig_run(&rb, 1000000);
-	assert_int_equal(rb.nic.physical.used, 0);
+	assert_int_equal(rb.nic.dma_mrs.used, 0);
 }
 
 /* There are fewer lists than a board may have tokens. */
 static void lists_run_out(void **state)
 {
 	(void)state;
-	rb.nic.physical.used = 0xfffffffdu;
+	rb.nic.dma_mrs.used = 0xfffffffdu;
 	assert_int_equal(alloc_one(0, NULL), 0);
 	assert_int_equal(alloc_one(0, NULL), UNIC_ST_TOKEN_FULL);
 	assert_int_equal(rb.nic.tokens.used, 1);

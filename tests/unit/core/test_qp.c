@@ -48,7 +48,7 @@ static uint8_t enter(uint8_t state)
 	return modify(to(state));
 }
 
-static const struct unic_qp *core_qp(void)
+static const struct unic_qp_ctx *core_qp(void)
 {
 	return &r.nic.qps.qp[qp.qpn & 0xff];
 }

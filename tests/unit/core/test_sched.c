@@ -124,7 +124,7 @@ static uint32_t completed(uint32_t q)
 /* Does queue pair @q have @most requests under way? */
 static bool is_busy(uint32_t q, uint32_t most)
 {
-	const struct unic_qp *qp = &ra.nic.qps.qp[qa[q].qpn & 0xff];
+	const struct unic_qp_ctx *qp = &ra.nic.qps.qp[qa[q].qpn & 0xff];
 
 	return qa[q].sq_tail - qp->sq.una >= most;
 }
@@ -653,7 +653,7 @@ static void reads_cost_what_they_ask_for(void **state)
 static uint32_t behind_a_read(uint32_t again)
 {
 	uint32_t w[2], q[2], i, k;
-	const struct unic_qp *qp;
+	const struct unic_qp_ctx *qp;
 	struct rig_mr big;
 
 	nics_up(1, 1, 1);
@@ -1009,12 +1009,12 @@ static void until_reading(uint32_t q)
 	uint32_t i;
 
 	ra.port.late_dma = true;
-	for (i = 0; i < 20 && !ra.nic.memop.qpn; i++) {
+	for (i = 0; i < 20 && !ra.nic.list_reader.qpn; i++) {
 		unic_nic_poll(&ra.nic);
-		if (!ra.nic.memop.qpn)
+		if (!ra.nic.list_reader.qpn)
 			fake_dma_run(&ra.port, 1);
 	}
-	assert_int_equal(ra.nic.memop.qpn, qa[q].qpn);
+	assert_int_equal(ra.nic.list_reader.qpn, qa[q].qpn);
 }
 
 /* What was sent before is lost, and is to be sent again. */
@@ -1099,7 +1099,7 @@ static void the_next_reader_can_go(void **state)
 	fake_dma_run(&ra.port, 1); /* the other's request */
 	for (i = 0; i < 4; i++)
 		unic_nic_poll(&ra.nic);
-	assert_int_equal(ra.nic.memop.next_qpn, qa[q[1]].qpn);
+	assert_int_equal(ra.nic.list_reader.next_qpn, qa[q[1]].qpn);
 	set_error(&qa[q[1]]);
 	make_of_memory(q[2], &x[2]);
 	for (i = 0; i < 40; i++) {
@@ -1159,13 +1159,14 @@ static void another_process_reads_next(void **state)
 		fake_dma_run(&ra.port, 1); /* its request */
 		for (k = 0; k < 4; k++)
 			unic_nic_poll(&ra.nic);
-		assert_int_equal(ra.nic.memop.next_qpn, qa[q[next[i]]].qpn);
+		assert_int_equal(ra.nic.list_reader.next_qpn,
+				 qa[q[next[i]]].qpn);
 	}
 }
 
 /* ------------------------------------------------------------- what it costs */
 
-static struct unic_qp *qp_of(uint32_t q)
+static struct unic_qp_ctx *qp_of(uint32_t q)
 {
 	return &ra.nic.qps.qp[qa[q].qpn & 0xff];
 }
@@ -1195,7 +1196,7 @@ static void what_comes_of_a_read_is_owed(void **state)
 {
 	uint64_t packet = UNIC_COST_CPU + 1024, scale, tag;
 	struct unic_sched_pair *pair = charged_for_a_read();
-	struct unic_qp *qp = qp_of(1);
+	struct unic_qp_ctx *qp = qp_of(1);
 	struct unic_wr *wr = &qp->sq.wr[qp->sq.una % UNIC_QP_WINDOW];
 
 	(void)state;
@@ -1226,7 +1227,7 @@ static void who_is_given_back_has_its_turn(void **state)
 	struct unic_sched_path *path = &ra.nic.order.path[fake_path(2)];
 	uint32_t q[PROCS] = { 0, 1, connect_to(false, 2) }, i;
 	const uint16_t *above = &path->first.node[(UNIC_PROCS + 1) / 2];
-	struct unic_qp *qp = qp_of(1);
+	struct unic_qp_ctx *qp = qp_of(1);
 
 	(void)state;
 	for (i = 0; i < PROCS; i++)
@@ -1287,7 +1288,7 @@ static void a_read_has_a_bound(void **state)
 	struct unic_sched_path *path = &ra.nic.order.path[fake_path(2)];
 	int32_t left = UNIC_SCHED_TURN;
 	uint64_t most, tag;
-	struct unic_qp *qp;
+	struct unic_qp_ctx *qp;
 	struct unic_wr *wr;
 
 	(void)state;

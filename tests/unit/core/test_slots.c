@@ -32,13 +32,13 @@ static int up(void **state)
 
 static uint32_t slots_of(const struct rig_mr *mr)
 {
-	const struct unic_faults *ms = &ra.nic.misses;
+	const struct unic_faults *ms = &ra.nic.faults;
 	uint32_t i, n = 0;
 
 	for (i = 0; i < UNIC_FAULTS; i++)
-		n += (ms->miss[i].state == UNIC_FAULT_DUE ||
-		      ms->miss[i].state == UNIC_FAULT_SENT) &&
-		     ms->miss[i].mr == mr->mr;
+		n += (ms->fault[i].state == UNIC_FAULT_DUE ||
+		      ms->fault[i].state == UNIC_FAULT_SENT) &&
+		     ms->fault[i].mr == mr->mr;
 	return n;
 }
 

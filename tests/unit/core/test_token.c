@@ -49,7 +49,7 @@ static uint8_t claim_from(uint32_t i, uint64_t key, uint32_t len, uint32_t ip,
 			  uint32_t qpn)
 {
 	struct unic_tag tag = { .key = key, .index = i, .payload = len };
-	struct unic_qp *qp = &r.nic.qps.qp[3];
+	struct unic_qp_ctx *qp = &r.nic.qps.qp[3];
 
 	qp->dest_ipv4 = ip;
 	qp->dest_qpn = qpn;

@@ -57,7 +57,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static struct unic_mr *nic_mr(const struct rig_mr *m)
+static struct unic_mr_ctx *nic_mr(const struct rig_mr *m)
 {
 	return &r.nic.mrs.mr[m->mr];
 }
@@ -244,7 +244,7 @@ static void indices_are_not_hoarded(void **state)
 	while (alloc(pd, UNIC_FORM_WINDOW2, 0, &f[got]) == UNIC_ST_OK)
 		got++;
 	assert_int_equal(got, most);
-	assert_int_equal(r.nic.forms.bare[0], most);
+	assert_int_equal(r.nic.derived.bare[0], most);
 	c.pd = unic_to_le32(pd);
 	status = rig_cmd(&r, UNIC_CMD_MR_ALLOC, &c, &u);
 	assert_int_equal(status, UNIC_ST_MR_FULL);
@@ -265,7 +265,7 @@ static void indices_are_not_hoarded(void **state)
 			 0);
 	for (i = 0; i < got; i++)
 		assert_int_equal(rig_dereg(&r, &f[i]), 0);
-	assert_int_equal(r.nic.forms.bare[0], 0);
+	assert_int_equal(r.nic.derived.bare[0], 0);
 }
 
 /* What `unicctl mr` shows of a region and what is made of it. */
@@ -335,7 +335,7 @@ static void reported_uses_decide(void **state)
 	report(&mr[2]);
 	report(&mr[2]);
 	rig_run(&r, 4 * MS);
-	assert_int_equal(r.nic.uses.reported[mr[2].mr].uses, 3);
+	assert_int_equal(r.nic.usages.reported[mr[2].mr].uses, 3);
 	assert_int_equal(pick(), mr[3].mr);
 	/* and back: it was used least recently of all but the last one */
 	set_params(UNIC_PARAM_USES_COUNTED);
@@ -391,7 +391,7 @@ static void lies_hurt_nobody_else(void **state)
 	}
 	assert_int_equal(got, 1);
 	assert_int_equal(r.nic.mrs.mr[own.mr].state, UNIC_MR_ACTIVE);
-	assert_int_equal(r.nic.uses.reported[own.mr].uses, 0);
+	assert_int_equal(r.nic.usages.reported[own.mr].uses, 0);
 	assert_int_equal(r.nic.share.owner[1].held, 16);
 }
 
@@ -412,14 +412,14 @@ static void reports_begin_and_end(void **state)
 	assert_int_not_equal(unic_reclaim_pick(&r.nic.revoke, 0, 1, true),
 			     late.mr);
 	rig_run(&r, 4 * MS);
-	assert_int_equal(r.nic.uses.reported[late.mr].n_pages, 3);
-	assert_true(r.nic.uses.reported[late.mr].since_ns ==
+	assert_int_equal(r.nic.usages.reported[late.mr].n_pages, 3);
+	assert_true(r.nic.usages.reported[late.mr].since_ns ==
 		    nic_mr(&late)->since_ns);
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_DETACH, &c, NULL), 0);
 	rig_attach(&r, 0, 1);
 	assert_int_equal(r.nic.candidates.chooser[0].kind, UNIC_POLICY_RANDOM);
 	rig_reset(&r);
-	assert_false(r.nic.uses.off);
+	assert_false(r.nic.usages.off);
 }
 
 /* While processes report, the next look is a reaper period later; else it is the
@@ -463,7 +463,7 @@ static void each_wrong_flag(void **state)
 	};
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_SET_PARAMS, &p, NULL),
 			 UNIC_ST_INVALID);
-	assert_false(r.nic.uses.off);
+	assert_false(r.nic.usages.off);
 }
 
 /* ---------------------------------------------------------- what is shown */

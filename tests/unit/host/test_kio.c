@@ -627,7 +627,7 @@ static void nothing_left(void)
 	assert_true(unic_kio_server_idle(&server));
 	assert_int_equal(buffers_used, 0);
 	assert_false(form_taken);
-	assert_int_equal(ra.nic.physical.used, 0);
+	assert_int_equal(ra.nic.dma_mrs.used, 0);
 	assert_int_equal(ra.nic.tokens.used, 0);
 	assert_int_equal(rb.nic.tokens.used, 0);
 	assert_int_equal(ra.nic.share.owner[0].held, 0);
