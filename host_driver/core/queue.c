@@ -9,36 +9,12 @@
 #include "upcall.h"
 #include "unic_queue.h"
 
-static void *obj_get(const struct unic_req *req, uint32_t id,
-		     enum unic_obj_type type)
-{
-	return unic_obj_get(&req->host->objects, id, type, unic_req_owner(req));
-}
-
-static uint32_t req_obj(const struct unic_req *req)
-{
-	struct unic_ctl_obj r;
-
-	memcpy(&r, req->rec, sizeof(r));
-	return unic_from_le32(r.id);
-}
-
-/* A new object for the process that asked, if it is still there. The NIC's
- * part exists already; if there is no room for ours it is undone by @undo. */
-static void *obj_new(struct unic_req *req, enum unic_obj_type type,
-		     size_t bytes)
-{
-	if (!unic_req_proc(req) || !req->host->epoch)
-		return NULL;
-	return unic_obj_alloc(&req->host->objects, type, req->slot, bytes);
-}
-
 static void undo_done(struct unic_call *call)
 {
 	unic_req_status(unic_req_of(call), UNIC_CTL_ST_NO_MEMORY);
 }
 
-/* The NIC made an object that we cannot keep: have it undone. */
+/* The NIC made an object that the host cannot keep: have it undone. */
 static void undo_create(struct unic_req *req, uint8_t opcode, uint32_t id)
 {
 	struct unic_cmd_obj cmd = { .proc = unic_to_le32(req->slot),
@@ -62,7 +38,7 @@ static void pd_done(struct unic_call *call)
 		return;
 	}
 	memcpy(&cpl, call->cpl, sizeof(cpl));
-	pd = obj_new(req, UNIC_OBJ_PD, sizeof(*pd));
+	pd = unic_req_obj_new(req, UNIC_OBJ_PD, sizeof(*pd));
 	if (!pd) {
 		undo_create(req, UNIC_CMD_PD_FREE, unic_from_le32(cpl.pd));
 		return;
@@ -96,7 +72,7 @@ static void end_done(struct unic_call *call)
 	uint32_t type;
 
 	for (type = UNIC_OBJ_PD; type <= UNIC_OBJ_QP && !status; type++) {
-		obj = obj_get(req, req->id, (enum unic_obj_type)type);
+		obj = unic_req_obj_get(req, req->id, (enum unic_obj_type)type);
 		if (obj) {
 			unic_obj_free(&req->host->objects, obj);
 			break;
@@ -110,8 +86,8 @@ void unic_queue_pd_free(struct unic_req *req)
 	struct unic_cmd_pd cmd = { .proc = unic_to_le32(req->slot) };
 	struct unic_hpd *pd;
 
-	req->id = req_obj(req);
-	pd = obj_get(req, req->id, UNIC_OBJ_PD);
+	req->id = unic_req_obj_id(req);
+	pd = unic_req_obj_get(req, req->id, UNIC_OBJ_PD);
 	if (!pd) {
 		unic_req_status(req, UNIC_ST_NO_PD);
 		return;
@@ -167,7 +143,7 @@ static void token_index(struct unic_host *host, struct unic_htoken *t)
 static void token_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_htoken *t = obj_get(req, req->id, UNIC_OBJ_TOKEN);
+	struct unic_htoken *t = unic_req_obj_get(req, req->id, UNIC_OBJ_TOKEN);
 	uint32_t status = unic_call_status(call);
 	struct unic_ctl_token_reply r = { 0 };
 	struct unic_cpl_token cpl;
@@ -229,7 +205,7 @@ void unic_queue_token_alloc(struct unic_req *req)
 		unic_req_status(req, UNIC_ST_NO_MR);
 		return;
 	}
-	t = obj_new(req, UNIC_OBJ_TOKEN, sizeof(*t));
+	t = unic_req_obj_new(req, UNIC_OBJ_TOKEN, sizeof(*t));
 	if (!t) {
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
 		return;
@@ -253,7 +229,7 @@ void unic_queue_token_alloc(struct unic_req *req)
 static void token_cancel_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_htoken *t = obj_get(req, req->id, UNIC_OBJ_TOKEN);
+	struct unic_htoken *t = unic_req_obj_get(req, req->id, UNIC_OBJ_TOKEN);
 	uint32_t status = unic_call_status(call);
 	struct unic_ctl_token_reply r = { 0 };
 	struct unic_cpl_token cpl;
@@ -277,8 +253,8 @@ void unic_queue_token_cancel(struct unic_req *req)
 	struct unic_cmd_token_cancel cmd = { .proc = unic_to_le32(req->slot) };
 	struct unic_htoken *t;
 
-	req->id = req_obj(req);
-	t = obj_get(req, req->id, UNIC_OBJ_TOKEN);
+	req->id = unic_req_obj_id(req);
+	t = unic_req_obj_get(req, req->id, UNIC_OBJ_TOKEN);
 	if (!t || t->index == UINT32_MAX) {
 		unic_req_status(req, UNIC_ST_NO_TOKEN);
 		return;
@@ -360,7 +336,7 @@ static void cq_done(struct unic_call *call)
 		return;
 	}
 	memcpy(&r, req->rec, sizeof(r));
-	cq = obj_new(req, UNIC_OBJ_CQ, sizeof(*cq));
+	cq = unic_req_obj_new(req, UNIC_OBJ_CQ, sizeof(*cq));
 	if (!cq) {
 		undo_create(req, UNIC_CMD_CQ_DESTROY, cpl_id(call));
 		return;
@@ -411,8 +387,8 @@ void unic_queue_cq_destroy(struct unic_req *req)
 	struct unic_cmd_obj cmd = { .proc = unic_to_le32(req->slot) };
 	struct unic_hcq *cq;
 
-	req->id = req_obj(req);
-	cq = obj_get(req, req->id, UNIC_OBJ_CQ);
+	req->id = unic_req_obj_id(req);
+	cq = unic_req_obj_get(req, req->id, UNIC_OBJ_CQ);
 	if (!cq) {
 		unic_req_status(req, UNIC_ST_NO_CQ);
 		return;
@@ -435,7 +411,7 @@ static void qp_done(struct unic_call *call)
 		return;
 	}
 	memcpy(&r, req->rec, sizeof(r));
-	qp = obj_new(req, UNIC_OBJ_QP, sizeof(*qp));
+	qp = unic_req_obj_new(req, UNIC_OBJ_QP, sizeof(*qp));
 	if (!qp) {
 		undo_create(req, UNIC_CMD_QP_DESTROY, cpl_id(call));
 		return;
@@ -514,7 +490,8 @@ void unic_queue_qp_create(struct unic_req *req)
 void unic_queue_qp_query(struct unic_req *req)
 {
 	struct unic_ctl_queue_reply r = { 0 };
-	struct unic_hqp *qp = obj_get(req, req_obj(req), UNIC_OBJ_QP);
+	struct unic_hqp *qp =
+		unic_req_obj_get(req, unic_req_obj_id(req), UNIC_OBJ_QP);
 
 	if (!qp) {
 		unic_req_status(req, UNIC_ST_NO_QP);
@@ -538,7 +515,7 @@ void unic_queue_modify(struct unic_req *req, const struct unic_hqp *qp,
 static void modify_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hqp *qp = obj_get(req, req->id, UNIC_OBJ_QP);
+	struct unic_hqp *qp = unic_req_obj_get(req, req->id, UNIC_OBJ_QP);
 	struct unic_ctl_qp_modify r;
 
 	memcpy(&r, req->rec, sizeof(r));
@@ -551,7 +528,7 @@ static void modify_done(struct unic_call *call)
 
 static void modify_send(struct unic_req *req, uint32_t status)
 {
-	struct unic_hqp *qp = obj_get(req, req->id, UNIC_OBJ_QP);
+	struct unic_hqp *qp = unic_req_obj_get(req, req->id, UNIC_OBJ_QP);
 	struct unic_ctl_qp_modify r;
 	struct unic_cmd_qp_modify cmd = { 0 };
 
@@ -587,7 +564,7 @@ void unic_queue_qp_modify(struct unic_req *req)
 
 	memcpy(&r, req->rec, sizeof(r));
 	req->id = unic_from_le32(r.id);
-	qp = obj_get(req, req->id, UNIC_OBJ_QP);
+	qp = unic_req_obj_get(req, req->id, UNIC_OBJ_QP);
 	if (!qp || qp->conn || (qp->restored && r.state != UNIC_QPS_RESET)) {
 		unic_req_status(req, qp ? UNIC_ST_STATE : UNIC_ST_NO_QP);
 		return;
@@ -603,7 +580,7 @@ void unic_queue_qp_modify(struct unic_req *req)
 static void destroy_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
-	struct unic_hqp *qp = obj_get(req, req->id, UNIC_OBJ_QP);
+	struct unic_hqp *qp = unic_req_obj_get(req, req->id, UNIC_OBJ_QP);
 	uint32_t status = unic_call_status(call);
 
 	if (status == UNIC_ST_PENDING && qp)
@@ -620,8 +597,8 @@ void unic_queue_qp_destroy(struct unic_req *req)
 	struct unic_cmd_obj cmd = { .proc = unic_to_le32(req->slot) };
 	struct unic_hqp *qp;
 
-	req->id = req_obj(req);
-	qp = obj_get(req, req->id, UNIC_OBJ_QP);
+	req->id = unic_req_obj_id(req);
+	qp = unic_req_obj_get(req, req->id, UNIC_OBJ_QP);
 	if (!qp || qp->waiter) {
 		unic_req_status(req, qp ? UNIC_ST_BUSY : UNIC_ST_NO_QP);
 		return;

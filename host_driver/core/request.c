@@ -180,6 +180,28 @@ uint32_t unic_req_room(const struct unic_req *req, enum unic_obj_type type)
 	return n < host->share[type] ? UNIC_ST_OK : UNIC_ST_QUOTA;
 }
 
+uint32_t unic_req_obj_id(const struct unic_req *req)
+{
+	struct unic_ctl_obj r;
+
+	memcpy(&r, req->rec, sizeof(r));
+	return unic_from_le32(r.id);
+}
+
+void *unic_req_obj_get(const struct unic_req *req, uint32_t id,
+		       enum unic_obj_type type)
+{
+	return unic_obj_get(&req->host->objects, id, type, unic_req_owner(req));
+}
+
+void *unic_req_obj_new(struct unic_req *req, enum unic_obj_type type,
+		       size_t bytes)
+{
+	if (!unic_req_proc(req) || !req->host->epoch)
+		return NULL;
+	return unic_obj_alloc(&req->host->objects, type, req->slot, bytes);
+}
+
 struct unic_hproc *unic_req_proc(const struct unic_req *req)
 {
 	struct unic_hproc *proc;

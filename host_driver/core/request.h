@@ -96,6 +96,20 @@ static inline uint32_t unic_req_owner(const struct unic_req *req)
 	return req->slot;
 }
 
+/** unic_req_obj_get() - object @id of @type, if it is of the process of @req; or
+ * NULL. */
+void *unic_req_obj_get(const struct unic_req *req, uint32_t id,
+		       enum unic_obj_type type);
+
+/** unic_req_obj_new() - a new object for the process of @req, of @bytes. NULL: the
+ * process or the device is gone, or there is no memory. */
+void *unic_req_obj_new(struct unic_req *req, enum unic_obj_type type,
+		       size_t bytes);
+
+/** unic_req_obj_id() - the id of the object that @req names: its record is a struct
+ * unic_ctl_obj. */
+uint32_t unic_req_obj_id(const struct unic_req *req);
+
 /** unic_req_batch_opcode() - the command that takes those like @cmd in a batch, or
  * 0. */
 uint8_t unic_req_batch_opcode(const void *cmd);

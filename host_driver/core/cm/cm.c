@@ -534,19 +534,11 @@ bool unic_cm_recall(struct unic_host *host, const struct unic_obj_note *note)
 	return true;
 }
 
-static uint32_t req_obj_id(const struct unic_req *req)
-{
-	struct unic_ctl_obj r;
-
-	memcpy(&r, req->rec, sizeof(r));
-	return unic_from_le32(r.id);
-}
-
 void unic_cm_unlisten(struct unic_req *req)
 {
 	struct listener *l;
 
-	req->id = req_obj_id(req);
+	req->id = unic_req_obj_id(req);
 	l = unic_obj_get(&req->host->objects, req->id, UNIC_OBJ_LISTENER,
 			 req->slot);
 	if (l)
@@ -574,7 +566,7 @@ void unic_cm_disconnect(struct unic_req *req)
 {
 	struct conn *c;
 
-	req->id = req_obj_id(req);
+	req->id = unic_req_obj_id(req);
 	c = conn_get(req->host, req->id, req->slot);
 	if (!c) {
 		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
@@ -626,7 +618,7 @@ void unic_cm_query(struct unic_req *req)
 {
 	struct conn *c;
 
-	req->id = req_obj_id(req);
+	req->id = unic_req_obj_id(req);
 	c = conn_get(req->host, req->id, req->slot);
 	if (c)
 		unic_conn_answer(req, c, UNIC_ST_OK, 0);
@@ -692,8 +684,9 @@ static void end_conn_of_qp(struct unic_host *host, uint32_t conn)
 
 void unic_cm_qp_destroy(struct unic_req *req)
 {
-	struct unic_hqp *qp = unic_obj_get(&req->host->objects, req_obj_id(req),
-					   UNIC_OBJ_QP, req->slot);
+	struct unic_hqp *qp = unic_obj_get(&req->host->objects,
+					   unic_req_obj_id(req), UNIC_OBJ_QP,
+					   req->slot);
 
 	if (qp && !qp->waiter && qp->conn)
 		end_conn_of_qp(req->host, qp->conn);
