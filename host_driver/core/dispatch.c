@@ -9,6 +9,8 @@
 #include "admin.h"
 #include "batch.h"
 #include "cm/cm.h"
+#include "cm/cm_end.h"
+#include "cm/cm_listen.h"
 #include "cm/grants.h"
 #include "proc.h"
 #include "queue.h"

@@ -6,6 +6,7 @@
 #include "host.h"
 
 #include "cm/cm.h"
+#include "cm/cm_end.h"
 #include "cm/grants.h"
 #include "device.h"
 #include "dispatch.h"

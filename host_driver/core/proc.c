@@ -14,7 +14,7 @@
  */
 #include "proc.h"
 
-#include "cm/cm.h"
+#include "cm/cm_end.h"
 #include "device.h"
 #include "queue.h"
 #include "region/region_reg.h"

@@ -5,7 +5,7 @@
  */
 #include "recall.h"
 
-#include "cm/cm.h"
+#include "cm/cm_listen.h"
 #include "queue.h"
 #include "region/region.h"
 

@@ -10,21 +10,16 @@
  */
 #include "cm/cm.h"
 
+#include "cm/cm_backlog.h"
 #include "cm/cm_conn.h"
+#include "cm/cm_end.h"
+#include "cm/cm_listen.h"
 #include "cm/grants.h"
 #include "device.h"
 #include "queue.h"
 
-#define ACCEPT_NS   30000000000ull /* a consumer decides within */
-#define DREQ_TRIES  6u
-#define BACKLOG_MAX 64u
-#define ORPHANS_MAX 256u /* as many as a NIC can have QPs */
-
-struct listener {
-	struct unic_obj obj;
-	uint64_t service;
-	uint32_t user;
-};
+#define ACCEPT_NS  30000000000ull /* a consumer decides within */
+#define DREQ_TRIES 6u
 
 /* ------------------------------------------------------------------- active */
 
@@ -107,13 +102,6 @@ static bool is_qp_taken(const struct unic_hqp *qp)
 	       unic_queue_qp_type(qp) == UNIC_QPT_UD;
 }
 
-/* The driver's own services speak to drivers. */
-static bool can_use_service(const struct unic_req *req, unic_le64 service)
-{
-	return unic_from_le64(service) >> 8 != UNIC_CTL_SERVICE_OWN ||
-	       req->client->privileged;
-}
-
 void unic_cm_connect(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
@@ -131,7 +119,7 @@ void unic_cm_connect(struct unic_req *req)
 						       : UNIC_ST_INVALID);
 		return;
 	}
-	if (!can_use_service(req, r.service)) {
+	if (!unic_listen_allowed(req, r.service)) {
 		unic_req_status(req, UNIC_CTL_ST_PERMISSION);
 		return;
 	}
@@ -214,18 +202,6 @@ static void on_rej(struct unic_host *host, struct conn *c,
 
 /* ------------------------------------------------------------------ passive */
 
-static struct listener *listener_of(struct unic_host *host, uint64_t service)
-{
-	struct listener *l;
-	uint32_t at = 0;
-
-	while ((l = unic_obj_next(&host->objects, &at, UNIC_OBJ_LISTENER,
-				  UNIC_OBJ_ANYONE)))
-		if (l->service == service)
-			return l;
-	return NULL;
-}
-
 /* The connection that the REQ which @msg is, or is about, already made. */
 static struct conn *conn_of_req(struct unic_host *host,
 				const struct unic_mad_rx *mad,
@@ -240,67 +216,6 @@ static struct conn *conn_of_req(struct unic_host *host,
 		    c->tid == msg->tid && c->remote_comm == msg->local_comm)
 			return c;
 	return NULL;
-}
-
-/* The requests that a process has neither accepted nor refused. */
-struct backlog {
-	struct conn *c[BACKLOG_MAX];
-	uint32_t n;
-};
-
-static void collect_backlog(struct unic_host *host, uint32_t owner,
-			    struct backlog *b)
-{
-	struct conn *c;
-	uint32_t at = 0;
-
-	b->n = 0;
-	while (b->n < BACKLOG_MAX &&
-	       (c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN, owner)))
-		if (c->state == C_REQUESTED)
-			b->c[b->n++] = c;
-}
-
-static uint32_t count_backlog(const struct backlog *b, uint32_t ipv4)
-{
-	uint32_t i, n = 0;
-
-	for (i = 0; i < b->n; i++)
-		n += b->c[i]->ipv4 == ipv4;
-	return n;
-}
-
-/* Who gives way to one more request of @ipv4: cm_conn.h. */
-static struct conn *victim_of(const struct backlog *b, uint32_t ipv4)
-{
-	struct conn *victim = NULL;
-	uint32_t i, n, most = 0;
-
-	for (i = 0; i < b->n; i++) {
-		struct conn *c = b->c[i];
-
-		n = count_backlog(b, c->ipv4) + (c->ipv4 == ipv4);
-		if (n > most ||
-		    (n == most && c->accept_ns < victim->accept_ns)) {
-			most = n;
-			victim = c;
-		}
-	}
-	return victim;
-}
-
-static void make_room(struct unic_host *host, uint32_t owner, uint32_t ipv4)
-{
-	struct conn *victim;
-	struct backlog b;
-
-	collect_backlog(host, owner, &b);
-	if (b.n < BACKLOG_MAX)
-		return;
-	victim = victim_of(&b, ipv4);
-	host->cm.crowded++;
-	unic_conn_upcall(host, victim, UNIC_UP_DISCONNECTED, 0, 2);
-	unic_conn_free(host, victim);
 }
 
 static void send_rej(struct unic_host *host, const struct unic_mad_rx *mad,
@@ -332,7 +247,7 @@ static void wait_accept(struct unic_host *host, struct conn *c)
 static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 		   const struct unic_cm_msg *msg)
 {
-	struct listener *l = listener_of(host, msg->service);
+	struct listener *l = unic_listen_find(host, msg->service);
 	struct conn *c = conn_of_req(host, mad, msg);
 	uint32_t ipv4 = unic_from_le32(mad->ipv4);
 
@@ -344,7 +259,7 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 		return;
 	}
 	if (l)
-		make_room(host, l->obj.owner, ipv4);
+		unic_backlog_make_room(host, l->obj.owner, ipv4);
 	c = l ? unic_conn_new(host, l->obj.owner) : NULL;
 	if (!c) {
 		send_rej(host, mad, msg,
@@ -366,37 +281,6 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 	c->accept_ns = unic_os_now_ns(host->os) + ACCEPT_NS;
 	wait_accept(host, c);
 	unic_conn_upcall(host, c, UNIC_UP_CONN_REQUEST, l->obj.id, 0);
-}
-
-/* No RTU came. */
-static void close_unconfirmed(struct unic_host *host, struct conn *c)
-{
-	c->state = C_CLOSED;
-	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
-	unic_conn_qp_err(host, c);
-	unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 1);
-}
-
-/* @owner accepts one more. BACKLOG_MAX - 1 others may still be confirmed, and
- * those that have not had CONFIRM_NS for it; else the oldest is given up. */
-static void limit_unconfirmed(struct unic_host *host, uint32_t owner)
-{
-	uint64_t young =
-		unic_os_now_ns(host->os) + CONNECT_US * 1000ull - CONFIRM_NS;
-	struct conn *c, *oldest = NULL;
-	uint32_t at = 0, n = 0;
-
-	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN, owner))) {
-		if (c->state != C_REP_SENT)
-			continue;
-		n++;
-		if (!oldest || c->give_up_ns < oldest->give_up_ns)
-			oldest = c;
-	}
-	if (n < BACKLOG_MAX || oldest->give_up_ns > young)
-		return;
-	host->cm.crowded++;
-	close_unconfirmed(host, oldest);
 }
 
 static void on_rtu(struct unic_host *host, struct conn *c)
@@ -463,8 +347,8 @@ void unic_cm_accept(struct unic_req *req)
 	c->user = qp->user;
 	qp->conn = c->obj.id;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
-	limit_unconfirmed(host, req->slot);
-	limit_unconfirmed(host, req->slot); /* so that they become fewer */
+	unic_backlog_limit(host, req->slot);
+	unic_backlog_limit(host, req->slot); /* so that they become fewer */
 	unic_conn_step(req, c, UNIC_QPS_INIT);
 }
 
@@ -488,131 +372,7 @@ void unic_cm_reject(struct unic_req *req)
 	unic_req_status(req, UNIC_ST_OK);
 }
 
-void unic_cm_listen(struct unic_req *req)
-{
-	struct unic_ctl_id_reply rep = { 0 };
-	struct unic_ctl_listen r;
-	uint32_t status = unic_req_room(req, UNIC_OBJ_LISTENER);
-	struct listener *l;
-
-	memcpy(&r, req->rec, sizeof(r));
-	if (status) {
-		unic_req_status(req, status);
-		return;
-	}
-	if (!can_use_service(req, r.service)) {
-		unic_req_status(req, UNIC_CTL_ST_PERMISSION);
-		return;
-	}
-	if (listener_of(req->host, unic_from_le64(r.service))) {
-		unic_req_status(req, UNIC_CTL_ST_IN_USE);
-		return;
-	}
-	l = unic_obj_alloc(&req->host->objects, UNIC_OBJ_LISTENER, req->slot,
-			   sizeof(*l));
-	if (!l) {
-		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
-		return;
-	}
-	l->service = unic_from_le64(r.service);
-	l->user = unic_from_le32(r.user);
-	unic_journal_put(req->host, &l->obj, &r, 0, 0);
-	rep.id = unic_to_le32(l->obj.id);
-	unic_req_answer(req, UNIC_ST_OK, &rep, NULL, 0);
-}
-
-bool unic_cm_recall(struct unic_host *host, const struct unic_obj_note *note)
-{
-	struct listener *l = unic_obj_recall(&host->objects, note, sizeof(*l));
-	struct unic_ctl_listen r;
-
-	if (!l)
-		return false;
-	memcpy(&r, note->made, sizeof(r));
-	l->service = unic_from_le64(r.service);
-	l->user = unic_from_le32(r.user);
-	return true;
-}
-
-void unic_cm_unlisten(struct unic_req *req)
-{
-	struct listener *l;
-
-	req->id = unic_req_obj_id(req);
-	l = unic_obj_get(&req->host->objects, req->id, UNIC_OBJ_LISTENER,
-			 req->slot);
-	if (l)
-		unic_obj_free(&req->host->objects, &l->obj);
-	unic_req_status(req, l ? UNIC_ST_OK : UNIC_CTL_ST_NO_CONN);
-}
-
 /* -------------------------------------------------------------------- ends */
-
-/* Say goodbye until the peer answers; then the connection is forgotten. */
-static void start_dreq(struct unic_host *host, struct conn *c)
-{
-	unic_conn_message(c, UNIC_CM_DREQ);
-	c->sent.qpn = c->peer_qpn;
-	c->state = C_DREQ_SENT;
-	unic_conn_send_until(host, c, UINT64_MAX);
-}
-
-static bool is_up(const struct conn *c)
-{
-	return c->state == C_ESTABLISHED || c->state == C_REP_SENT;
-}
-
-void unic_cm_disconnect(struct unic_req *req)
-{
-	struct conn *c;
-
-	req->id = unic_req_obj_id(req);
-	c = conn_get(req->host, req->id, req->slot);
-	if (!c) {
-		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
-	} else if (is_up(c)) {
-		c->req = req;
-		unic_conn_qp_err(req->host, c);
-		start_dreq(req->host, c);
-	} else if (c->state == C_CLOSED) {
-		unic_conn_free(req->host, c);
-		unic_req_status(req, UNIC_ST_OK);
-	} else {
-		unic_req_status(req, UNIC_ST_STATE);
-	}
-}
-
-static void finish_dreq(struct unic_host *host, struct conn *c)
-{
-	struct unic_req *req = c->req;
-
-	unic_conn_free(host, c);
-	if (req)
-		unic_req_status(req, UNIC_ST_OK);
-}
-
-static void on_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
-		    struct conn *c, const struct unic_cm_msg *msg)
-{
-	struct unic_cm_msg drep = {
-		.type = UNIC_CM_DREP,
-		.tid = msg->tid,
-		.local_comm = msg->remote_comm,
-		.remote_comm = msg->local_comm,
-	};
-
-	if (c && c->state == C_MODIFY)
-		return; /* it comes again */
-	unic_conn_send_cm(host, unic_from_le32(mad->ipv4), mad->mac, &drep);
-	if (c && c->state == C_DREQ_SENT) {
-		finish_dreq(host, c);
-	} else if (c && is_up(c)) {
-		c->state = C_CLOSED;
-		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
-		unic_conn_qp_err(host, c);
-		unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);
-	}
-}
 
 void unic_cm_query(struct unic_req *req)
 {
@@ -637,103 +397,12 @@ void unic_cm_row(struct unic_host *host, const struct unic_obj *obj,
 		row->detail = unic_to_le32((uint32_t)l->service);
 		return;
 	}
-	l = c->state == C_REQUESTED ? listener_of(host, c->service) : NULL;
+	l = c->state == C_REQUESTED ? unic_listen_find(host, c->service) : NULL;
 	row->user = unic_to_le32(c->user);
 	row->state = unic_to_le32(unic_conn_state(c));
 	row->number = unic_to_le32(c->peer_qpn);
 	row->of = unic_to_le32(l ? l->obj.id : c->qp);
 	row->detail = unic_to_le32(c->ipv4);
-}
-
-/* Its consumer is gone; the peer is told as its state demands. */
-static void orphan_conn(struct unic_host *host, struct conn *c)
-{
-	bool up = is_up(c);
-
-	if (c->state == C_REQ_SENT || c->state == C_REQUESTED ||
-	    c->state == C_MODIFY)
-		unic_conn_reject(host, c, UNIC_CM_CONSUMER);
-	if (!up && c->state != C_DREQ_SENT) {
-		unic_conn_free(host, c);
-		return;
-	}
-	unic_obj_disown(&host->objects, &c->obj);
-	c->qp = 0;
-	if (up)
-		start_dreq(host, c);
-	/* it is said once, or places of all go to those who have no owner */
-	if (unic_obj_count(&host->objects, UNIC_OBJ_CONN, UNIC_NOBODY) >
-	    ORPHANS_MAX)
-		unic_conn_free(host, c);
-}
-
-/* The QP of connection @conn is being destroyed. */
-static void end_conn_of_qp(struct unic_host *host, uint32_t conn)
-{
-	struct conn *c = conn_get(host, conn, UNIC_OBJ_ANYONE);
-	struct unic_req *req = c ? c->req : NULL;
-
-	if (!c)
-		return;
-	c->req = NULL;
-	orphan_conn(host, c);
-	/* with the provider: its callback finds no connection and answers */
-	if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
-		unic_req_status(req, UNIC_ST_NO_QP);
-}
-
-void unic_cm_qp_destroy(struct unic_req *req)
-{
-	struct unic_hqp *qp = unic_obj_get(&req->host->objects,
-					   unic_req_obj_id(req), UNIC_OBJ_QP,
-					   req->slot);
-
-	if (qp && !qp->waiter && qp->conn)
-		end_conn_of_qp(req->host, qp->conn);
-	unic_queue_qp_destroy(req);
-}
-
-static void drop_listeners(struct unic_host *host, uint32_t owner, bool all)
-{
-	struct listener *l;
-	uint32_t at = 0;
-
-	while ((l = unic_obj_next(&host->objects, &at, UNIC_OBJ_LISTENER,
-				  owner)))
-		if (all || !unic_journal_keeps(host, l->obj.owner))
-			unic_obj_free(&host->objects, &l->obj);
-}
-
-static void drop_conns(struct unic_host *host, uint32_t owner, uint32_t status,
-		       bool tell)
-{
-	struct conn *c;
-	uint32_t at = 0;
-
-	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN, owner))) {
-		struct unic_req *req = c->req;
-
-		c->req = NULL;
-		if (tell)
-			orphan_conn(host, c);
-		else
-			unic_conn_free(host, c);
-		if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
-			unic_req_status(req, status);
-	}
-}
-
-void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
-		  bool tell)
-{
-	drop_listeners(host, owner, true);
-	drop_conns(host, owner, status, tell);
-}
-
-void unic_cm_lost(struct unic_host *host)
-{
-	drop_listeners(host, UNIC_OBJ_ANYONE, false);
-	drop_conns(host, UNIC_OBJ_ANYONE, UNIC_CTL_ST_RESET, false);
 }
 
 /* ----------------------------------------------------------------- receive */
@@ -776,7 +445,7 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 	if (c && !unic_conn_fits(c, &msg))
 		return;
 	if (msg.type == UNIC_CM_DREQ)
-		on_dreq(host, mad, c, &msg);
+		unic_end_dreq(host, mad, c, &msg);
 	else if (!c && msg.type == UNIC_CM_REP)
 		send_rej(host, mad, &msg, UNIC_CM_NO_COMM); /* given up */
 	else if (!c)
@@ -788,7 +457,7 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 	else if (msg.type == UNIC_CM_RTU)
 		on_rtu(host, c);
 	else if (msg.type == UNIC_CM_DREP && c->state == C_DREQ_SENT)
-		finish_dreq(host, c);
+		unic_end_finish(host, c);
 }
 
 /* ------------------------------------------------------------------- timers */
@@ -814,7 +483,7 @@ static void conn_expired(struct unic_host *host, struct conn *c, uint64_t now)
 		unic_conn_free(host, c);
 		break;
 	case C_REP_SENT:
-		close_unconfirmed(host, c);
+		unic_backlog_close(host, c);
 		break;
 	default:
 		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
@@ -827,7 +496,7 @@ static void retry_conn(struct unic_host *host, struct conn *c, uint64_t now)
 	uint64_t wait = AGAIN_NS << (c->tries < 4 ? c->tries : 4);
 
 	if (c->state == C_DREQ_SENT && c->tries + 1 >= DREQ_TRIES) {
-		finish_dreq(host, c);
+		unic_end_finish(host, c);
 		return;
 	}
 	c->tries++;

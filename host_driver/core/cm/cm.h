@@ -5,15 +5,10 @@
 
 #include "state.h"
 
-void unic_cm_listen(struct unic_req *req);
-void unic_cm_unlisten(struct unic_req *req);
 void unic_cm_connect(struct unic_req *req);
 void unic_cm_accept(struct unic_req *req);
 void unic_cm_reject(struct unic_req *req);
-void unic_cm_disconnect(struct unic_req *req);
 void unic_cm_query(struct unic_req *req);
-/** unic_cm_qp_destroy() - QP_DESTROY: its connection ends first. */
-void unic_cm_qp_destroy(struct unic_req *req);
 /** unic_cm_row() - RESYNC's row of @obj, a listener or connection. */
 void unic_cm_row(struct unic_host *host, const struct unic_obj *obj,
 		 struct unic_ctl_object *row);
@@ -21,15 +16,5 @@ void unic_cm_row(struct unic_host *host, const struct unic_obj *obj,
 void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad);
 /** unic_cm_poll() - timers. Returns when to call again. */
 uint64_t unic_cm_poll(struct unic_host *host, uint64_t now);
-/** unic_cm_drop() - forget connections and listeners of @owner; peers are told
- * if @tell. */
-void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
-		  bool tell);
-/** unic_cm_lost() - the device forgot its queue pairs: no connection is left;
- * listeners of who keeps its objects are. */
-void unic_cm_lost(struct unic_host *host);
-
-/** unic_cm_recall() - the listener that @note is about. False: no memory. */
-bool unic_cm_recall(struct unic_host *host, const struct unic_obj_note *note);
 
 #endif /* UNIC_CM_H */

@@ -19,7 +19,7 @@
  * the starting PSN are what a peer must have received from us: a message changes
  * a connection only if unic_conn_fits().
  *
- * Who holds a place, how long, and who gives way (cm.c). A process has BACKLOG_MAX
+ * Who holds a place, how long, and who gives way (cm_backlog.c). A process has BACKLOG_MAX
  * places for requests that it has neither accepted nor refused:
  *
  *  REQUESTED  8 s after the last REQ of a peer that is unic, 30 s at most; and

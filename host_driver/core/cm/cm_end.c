@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * cm_end.c - see cm_end.h.
+ */
+#include "cm/cm_end.h"
+
+#include "cm/cm_listen.h"
+#include "queue.h"
+
+#define ORPHANS_MAX 256u /* as many as a NIC can have QPs */
+
+/* Say goodbye until the peer answers; then the connection is forgotten. */
+static void start_dreq(struct unic_host *host, struct conn *c)
+{
+	unic_conn_message(c, UNIC_CM_DREQ);
+	c->sent.qpn = c->peer_qpn;
+	c->state = C_DREQ_SENT;
+	unic_conn_send_until(host, c, UINT64_MAX);
+}
+
+static bool is_up(const struct conn *c)
+{
+	return c->state == C_ESTABLISHED || c->state == C_REP_SENT;
+}
+
+void unic_cm_disconnect(struct unic_req *req)
+{
+	struct conn *c;
+
+	req->id = unic_req_obj_id(req);
+	c = conn_get(req->host, req->id, req->slot);
+	if (!c) {
+		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
+	} else if (is_up(c)) {
+		c->req = req;
+		unic_conn_qp_err(req->host, c);
+		start_dreq(req->host, c);
+	} else if (c->state == C_CLOSED) {
+		unic_conn_free(req->host, c);
+		unic_req_status(req, UNIC_ST_OK);
+	} else {
+		unic_req_status(req, UNIC_ST_STATE);
+	}
+}
+
+void unic_end_finish(struct unic_host *host, struct conn *c)
+{
+	struct unic_req *req = c->req;
+
+	unic_conn_free(host, c);
+	if (req)
+		unic_req_status(req, UNIC_ST_OK);
+}
+
+void unic_end_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
+		   struct conn *c, const struct unic_cm_msg *msg)
+{
+	struct unic_cm_msg drep = {
+		.type = UNIC_CM_DREP,
+		.tid = msg->tid,
+		.local_comm = msg->remote_comm,
+		.remote_comm = msg->local_comm,
+	};
+
+	if (c && c->state == C_MODIFY)
+		return; /* it comes again */
+	unic_conn_send_cm(host, unic_from_le32(mad->ipv4), mad->mac, &drep);
+	if (c && c->state == C_DREQ_SENT) {
+		unic_end_finish(host, c);
+	} else if (c && is_up(c)) {
+		c->state = C_CLOSED;
+		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
+		unic_conn_qp_err(host, c);
+		unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);
+	}
+}
+
+/* Its consumer is gone; the peer is told as its state demands. */
+static void orphan_conn(struct unic_host *host, struct conn *c)
+{
+	bool up = is_up(c);
+
+	if (c->state == C_REQ_SENT || c->state == C_REQUESTED ||
+	    c->state == C_MODIFY)
+		unic_conn_reject(host, c, UNIC_CM_CONSUMER);
+	if (!up && c->state != C_DREQ_SENT) {
+		unic_conn_free(host, c);
+		return;
+	}
+	unic_obj_disown(&host->objects, &c->obj);
+	c->qp = 0;
+	if (up)
+		start_dreq(host, c);
+	/* it is said once, or places of all go to those who have no owner */
+	if (unic_obj_count(&host->objects, UNIC_OBJ_CONN, UNIC_NOBODY) >
+	    ORPHANS_MAX)
+		unic_conn_free(host, c);
+}
+
+/* The QP of connection @conn is being destroyed. */
+static void end_conn_of_qp(struct unic_host *host, uint32_t conn)
+{
+	struct conn *c = conn_get(host, conn, UNIC_OBJ_ANYONE);
+	struct unic_req *req = c ? c->req : NULL;
+
+	if (!c)
+		return;
+	c->req = NULL;
+	orphan_conn(host, c);
+	/* with the provider: its callback finds no connection and answers */
+	if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
+		unic_req_status(req, UNIC_ST_NO_QP);
+}
+
+void unic_cm_qp_destroy(struct unic_req *req)
+{
+	struct unic_hqp *qp = unic_obj_get(&req->host->objects,
+					   unic_req_obj_id(req), UNIC_OBJ_QP,
+					   req->slot);
+
+	if (qp && !qp->waiter && qp->conn)
+		end_conn_of_qp(req->host, qp->conn);
+	unic_queue_qp_destroy(req);
+}
+
+static void drop_conns(struct unic_host *host, uint32_t owner, uint32_t status,
+		       bool tell)
+{
+	struct conn *c;
+	uint32_t at = 0;
+
+	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN, owner))) {
+		struct unic_req *req = c->req;
+
+		c->req = NULL;
+		if (tell)
+			orphan_conn(host, c);
+		else
+			unic_conn_free(host, c);
+		if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
+			unic_req_status(req, status);
+	}
+}
+
+void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
+		  bool tell)
+{
+	unic_listen_drop(host, owner, true);
+	drop_conns(host, owner, status, tell);
+}
+
+void unic_cm_lost(struct unic_host *host)
+{
+	unic_listen_drop(host, UNIC_OBJ_ANYONE, false);
+	drop_conns(host, UNIC_OBJ_ANYONE, UNIC_CTL_ST_RESET, false);
+}
