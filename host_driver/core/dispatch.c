@@ -14,6 +14,7 @@
 #include "cm/grants.h"
 #include "proc.h"
 #include "queue.h"
+#include "queue_token.h"
 #include "region/region_derived.h"
 #include "region/region_fault.h"
 #include "region/region_notice.h"

@@ -12,6 +12,7 @@
 #include "dispatch.h"
 #include "proc.h"
 #include "queue.h"
+#include "queue_token.h"
 #include "recall.h"
 #include "region/region_fault.h"
 #include "region/region_notice.h"

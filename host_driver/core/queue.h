@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* queue.h - protection domains, payload tokens, completion queues, queue pairs. */
+/* queue.h - protection domains, completion queues, queue pairs. */
 #ifndef UNIC_CORE_QUEUE_H
 #define UNIC_CORE_QUEUE_H
 
@@ -7,8 +7,6 @@
 
 void unic_queue_pd_alloc(struct unic_req *req);
 void unic_queue_pd_free(struct unic_req *req);
-void unic_queue_token_alloc(struct unic_req *req);
-void unic_queue_token_cancel(struct unic_req *req);
 void unic_queue_cq_create(struct unic_req *req);
 void unic_queue_cq_destroy(struct unic_req *req);
 void unic_queue_qp_create(struct unic_req *req);
@@ -17,19 +15,10 @@ void unic_queue_qp_destroy(struct unic_req *req);
 void unic_queue_qp_query(struct unic_req *req);
 /** unic_queue_event() - QP_ERROR, QP_GONE, CQ_ERROR, DB_ERROR. */
 void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt);
-/** unic_queue_token_event() - TOKEN_END. */
-void unic_queue_token_event(struct unic_host *host,
-			    const struct unic_evt_token *evt);
-/** unic_queue_settled() - all events of the past are read: a token that was
- * replaced and not told to have ended was used. */
-void unic_queue_settled(struct unic_host *host);
 /** unic_queue_drop() - forget PDs, CQs, QPs, tokens of @owner. */
 void unic_queue_drop(struct unic_host *host, uint32_t owner, uint32_t status);
 /** unic_queue_row() - RESYNC's row of @obj, a PD, CQ, QP or token. */
 void unic_queue_row(const struct unic_obj *obj, struct unic_ctl_object *row);
-/** unic_queue_token_reset() - token @obj ended with the device; its process is
- * told if it hears of that. */
-void unic_queue_token_reset(struct unic_host *host, struct unic_obj *obj);
 
 /** unic_queue_cq_command(), unic_queue_qp_command() - what makes the CQ or QP of
  * process @owner that was asked for by @made. Its parts may have other numbers

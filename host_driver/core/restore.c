@@ -13,6 +13,7 @@
 
 #include "proc.h"
 #include "queue.h"
+#include "queue_token.h"
 #include "region/region_pin.h"
 #include "region/region_reg.h"
 

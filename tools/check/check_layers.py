@@ -53,7 +53,7 @@ ROOMS = {
         ("base", r"(unic_os|provider|host_config|objects|journal|state|request"
                  r"|device|upcall)\.|region/frames"),
         ("region", r"region/"),
-        ("queue", r"queue\."),
+        ("queue", r"queue(_token)?\."),
         ("cm", r"cm/"),
         ("process", r"(admin|batch|dispatch|proc|recall|restore|resync)\."),
         ("host", r"host\."),
