@@ -43,7 +43,7 @@ ALLOWED = {
     ("host_driver/core/device.c", "*"): "a private copy of the device's facts",
     ("host_driver/core/upcall.c", "ring"): "an array: its address",
     ("host_driver/core/provider/provider_nic.c", "info"): "a private copy",
-    ("host_driver/core/provider/provider_loop.c", "*"): "the loop-back is the only one there",
+    ("host_driver/core/provider/provider_loop_cmd.c", "*"): "the loop-back is the only one there",
 }
 DECLARED = re.compile(r"(?:struct )?(\bUNIC_BOX_\w+_PAGE|" + "|".join(SHARED) +
                       r")\s*\*\s*(?:const\s+)?(\w+)")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * provider_loop.h - inside the loop-back provider: its tables. provider_loop.c executes
- * commands, provider_loop_data.c moves data.
+ * provider_loop.h - inside the loop-back provider: its tables. provider_loop.c is the
+ * device, provider_loop_cmd.c executes commands, provider_loop_data.c moves data.
  *
  * It has one page table per region like the NIC, and no limit that is worth
  * fighting for, so it never evicts; tokens it does not have.
@@ -87,20 +87,17 @@ static inline struct loop_mr *loop_mr_of(struct loop *l, uint32_t stag)
 									 : NULL;
 }
 
+/** loop_execute() - do what @call asks, and complete it. */
+void loop_execute(struct loop *l, struct unic_call *call);
+
+/** loop_mr_end() - @mr is free; its STag is remembered. */
+void loop_mr_end(struct loop *l, struct loop_mr *mr);
+
 /** loop_data_poll() - bounded data work for all queues. True: there was some. */
 bool loop_data_poll(struct loop *l);
 
 /** loop_data_flush() - @qp is in error: complete what is posted, flushed. */
 void loop_data_flush(struct loop *l, struct loop_qp *qp);
-
-/** loop_piece() - our pointer to @iova of region @mr, and in *len how much lies
- * together there (at most *len). NULL: outside. */
-uint8_t *loop_piece(struct loop *l, const struct loop_mr *mr, uint64_t iova,
-		    uint32_t *len);
-
-/** loop_event_obj() - deliver a struct unic_evt_obj. */
-void loop_event_obj(struct loop *l, uint8_t type, uint32_t proc, uint32_t id,
-		    uint32_t detail);
 
 /**
  * unic_loop_provider() - a device in software whose wire leads back to itself.

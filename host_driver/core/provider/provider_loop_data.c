@@ -8,6 +8,42 @@
 
 #define WRS_PER_POLL 64u
 
+/* The host's pointer to @iova of region @mr, and in *len how much lies together
+ * there (at most *len). NULL: outside. */
+static uint8_t *find_piece(struct loop *l, const struct loop_mr *mr,
+			   uint64_t iova, uint32_t *len)
+{
+	uint64_t page = (iova >> mr->shift) - (mr->iova >> mr->shift);
+	uint64_t off = iova & ((1ull << mr->shift) - 1);
+	uint64_t room = (1ull << mr->shift) - off, bus;
+
+	if (page >= mr->n_pages)
+		return NULL;
+	bus = mr->page[page] + off;
+	if (*len > room)
+		*len = (uint32_t)room;
+	if (bus >> 48 >= l->slots ||
+	    (bus & 0xffffffffffffull) > l->slot_bytes - *len)
+		return NULL;
+	return l->slot_mem[bus >> 48] + (bus & 0xffffffffffffull);
+}
+
+static void send_event_obj(struct loop *l, uint8_t type, uint32_t proc,
+			   uint32_t id, uint32_t detail)
+{
+	uint64_t rec[UNIC_REC_WORDS];
+	struct unic_evt_obj evt = {
+		.hdr = { .type = type,
+			 .proc = unic_to_le16((uint16_t)proc),
+			 .epoch = unic_to_le32(l->epoch) },
+		.id = unic_to_le32(id),
+		.detail = unic_to_le32(detail),
+	};
+
+	memcpy(rec, &evt, sizeof(rec));
+	unic_host_event(l->p.host, rec);
+}
+
 /* A place in a list of SGEs, or in inline data. */
 struct cursor {
 	struct unic_sge sge[UNIC_SQ_SGE_MAX];
@@ -82,7 +118,7 @@ static uint8_t *next_piece(struct loop *l, struct cursor *c, uint32_t *len)
 		p = (uint8_t *)(uintptr_t)c->inline_data + c->off;
 	} else {
 		mr = &l->mr[unic_from_le32(s->lkey) >> LOOP_IDX_SHIFT];
-		p = loop_piece(l, mr, unic_from_le64(s->iova) + c->off, len);
+		p = find_piece(l, mr, unic_from_le64(s->iova) + c->off, len);
 	}
 	c->off += *len;
 	return p;
@@ -115,7 +151,7 @@ static bool read_ring(struct loop *l, const struct loop_qp *qp, uint64_t iova,
 		      uint32_t at, void *out)
 {
 	uint32_t len = UNIC_SLOT_BYTES;
-	uint8_t *p = loop_piece(l, &l->mr[qp->mr],
+	uint8_t *p = find_piece(l, &l->mr[qp->mr],
 				iova + (uint64_t)at * UNIC_SLOT_BYTES, &len);
 
 	if (!p || len < UNIC_SLOT_BYTES)
@@ -144,13 +180,13 @@ static void post_cqe(struct loop *l, uint32_t id, struct unic_cqe *cqe)
 	uint32_t len = sizeof(*cqe);
 	uint32_t ci = unic_from_le32(
 		UNIC_LOAD(l->proc[cq->proc].db->tail[cq->db].cq_ci));
-	uint8_t *p = loop_piece(l, &l->mr[cq->mr],
+	uint8_t *p = find_piece(l, &l->mr[cq->mr],
 				cq->iova + (cq->written % cq->entries) *
 						   (uint64_t)sizeof(*cqe),
 				&len);
 
 	if (cq->written - ci >= cq->entries || !p) {
-		loop_event_obj(l, UNIC_EVT_CQ_ERROR, cq->proc, id, 1);
+		send_event_obj(l, UNIC_EVT_CQ_ERROR, cq->proc, id, 1);
 		return;
 	}
 	memcpy(p, cqe, sizeof(*cqe) - 4);
@@ -360,7 +396,7 @@ static int do_rdma(struct loop *l, struct loop_qp *peer, struct wr *wr,
 static void qp_error(struct loop *l, struct loop_qp *qp, uint32_t status)
 {
 	qp->state = UNIC_QPS_ERR;
-	loop_event_obj(l, UNIC_EVT_QP_ERROR, qp->proc, qp_number(l, qp),
+	send_event_obj(l, UNIC_EVT_QP_ERROR, qp->proc, qp_number(l, qp),
 		       status);
 	loop_data_flush(l, qp);
 }
