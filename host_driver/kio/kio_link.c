@@ -2,215 +2,14 @@
 /* kio_link.c - see kio_link.h. */
 #include "kio_link.h"
 
+#include "kio_conn.h"
+
 #define SILENT_NS   2000000000ull /* I/Os are open, and nothing is heard */
 #define CONNECT_US  2000000u
 #define BACK_NS	    20000000ull /* before the first attempt anew, then twice ... */
 #define BACK_MAX    6u		/* ... so often: 1.3 s */
 #define REFUSED_MAX 5u /* failed connections, then nobody waits for one */
 #define AGAIN_NS    5000000ull /* a token that is in use is cancelled again */
-
-static uint32_t link_of(const struct unic_kio_conn *c)
-{
-	return (uint32_t)(c - c->node->conn);
-}
-
-static bool is_outgoing(const struct unic_kio_conn *c)
-{
-	return link_of(c) < UNIC_KIO_OUT;
-}
-
-static struct unic_kio_client *client_of(struct unic_kio_conn *c)
-{
-	return &c->node->client[link_of(c)];
-}
-
-static struct unic_kio_server *server_of(struct unic_kio_conn *c)
-{
-	return &c->node->server[link_of(c) - UNIC_KIO_OUT];
-}
-
-/* ------------------------------------------------------- for the client */
-
-/* Data in more pieces than a work request has room for. */
-static bool client_prepare(struct unic_kio_client *k, struct unic_kio *io)
-{
-	const struct unic_kio_conn *c = k->of;
-
-	io->form = 0;
-	if (io->op != UNIC_KIO_WRITE || io->pieces <= UNIC_KIO_GATHER)
-		return true;
-	io->form = unic_kio_ring_form(&c->node->ring);
-	return io->form;
-}
-
-static void client_release(struct unic_kio_client *k, struct unic_kio *io)
-{
-	const struct unic_kio_conn *c = k->of;
-
-	if (io->form)
-		unic_kio_ring_form_put(&c->node->ring, io->form);
-}
-
-static bool client_send(struct unic_kio_client *k,
-			const struct unic_kio_msg *msg,
-			const struct unic_kio *io)
-{
-	struct unic_kio_conn *c = k->of;
-
-	return c->state == UNIC_KIO_C_UP &&
-	       unic_kio_ring_send(&c->node->ring, link_of(c), msg, io->name,
-				  io->name_bytes);
-}
-
-static bool client_data(struct unic_kio_client *k, uint32_t at,
-			const struct unic_kio_msg *msg,
-			const struct unic_kio *io)
-{
-	struct unic_kio_conn *c = k->of;
-	struct unic_kio_data data = {
-		.piece = io->piece,
-		.pieces = io->pieces,
-		.form = io->form,
-		.token = io->token,
-		.key = io->key,
-	};
-
-	return c->state == UNIC_KIO_C_UP &&
-	       unic_kio_ring_data(&c->node->ring, link_of(c), msg, &data,
-				  UNIC_KIO_TAG_CLIENT, at);
-}
-
-static void client_token(struct unic_kio_client *k, uint32_t at,
-			 const struct unic_kio *io)
-{
-	struct unic_kio_conn *c = k->of;
-
-	(void)io;
-	c->want_token |= 1u << at;
-}
-
-static void client_cancel(struct unic_kio_client *k, uint32_t at,
-			  const struct unic_kio *io)
-{
-	struct unic_kio_conn *c = k->of;
-
-	(void)io;
-	c->want_cancel |= 1u << at;
-}
-
-static const struct unic_kio_link client_link = {
-	.prepare = client_prepare,
-	.release = client_release,
-	.send = client_send,
-	.data = client_data,
-	.token = client_token,
-	.cancel = client_cancel,
-};
-
-/* ------------------------------------------------------- for the server */
-
-static struct unic_token_piece piece_of(const struct unic_kio_node *n,
-					const void *buf, uint32_t bytes)
-{
-	return (struct unic_token_piece){
-		.bus = unic_to_le64(unic_kio_ring_at(&n->ring, buf)),
-		.len = unic_to_le32(bytes),
-	};
-}
-
-static bool server_send(struct unic_kio_server *s,
-			const struct unic_kio_msg *msg)
-{
-	struct unic_kio_conn *c = s->of;
-
-	c->node->served += msg->op == UNIC_KIO_ANSWER;
-	return c->state == UNIC_KIO_C_UP &&
-	       unic_kio_ring_send(&c->node->ring, link_of(c), msg, NULL, 0);
-}
-
-static bool server_data(struct unic_kio_server *s, uint32_t at,
-			const struct unic_kio_msg *msg, uint32_t bytes)
-{
-	const struct unic_kio_job *job = &s->job[at];
-	struct unic_kio_conn *c = s->of;
-	struct unic_token_piece piece = piece_of(c->node, job->buf, bytes);
-	struct unic_kio_data data = {
-		.piece = &piece,
-		.pieces = 1,
-		.token = unic_from_le32(job->ask.token),
-		.key = unic_from_le64(job->ask.key),
-	};
-
-	c->node->served++;
-	return c->state == UNIC_KIO_C_UP &&
-	       unic_kio_ring_data(&c->node->ring, link_of(c), msg, &data,
-				  UNIC_KIO_TAG_SERVER, at);
-}
-
-static void server_token(struct unic_kio_server *s, uint32_t at)
-{
-	struct unic_kio_conn *c = s->of;
-
-	c->want_token |= 1u << at;
-}
-
-static void server_cancel(struct unic_kio_server *s, uint32_t at)
-{
-	struct unic_kio_conn *c = s->of;
-
-	c->want_cancel |= 1u << at;
-}
-
-/* Those that our own users may need are not given away. */
-static void *server_buf_get(struct unic_kio_server *s)
-{
-	const struct unic_kio_conn *c = s->of;
-	struct unic_kio_node *n = c->node;
-	uint32_t i, kept = 0, left = 0;
-
-	for (i = 0; i < UNIC_KIO_USERS; i++)
-		kept += !n->user[i].used;
-	for (i = 0; i < UNIC_KIO_BUFFERS; i++)
-		left += n->ring.free >> i & 1;
-	if (left <= kept)
-		return NULL;
-	return unic_kio_ring_get(&n->ring);
-}
-
-static void server_buf_put(struct unic_kio_server *s, void *buf)
-{
-	const struct unic_kio_conn *c = s->of;
-
-	unic_kio_ring_put(&c->node->ring, buf);
-}
-
-static const struct unic_kio_server_link server_link = {
-	.send = server_send,
-	.data = server_data,
-	.token = server_token,
-	.cancel = server_cancel,
-	.buf_get = server_buf_get,
-	.buf_put = server_buf_put,
-};
-
-void unic_kio_link_init(struct unic_kio_node *n)
-{
-	uint32_t i;
-
-	for (i = 0; i < UNIC_KIO_LINKS; i++) {
-		struct unic_kio_conn *c = &n->conn[i];
-
-		c->node = n;
-		if (is_outgoing(c)) {
-			unic_kio_client_init(client_of(c), &client_link);
-			client_of(c)->of = c;
-		} else {
-			unic_kio_server_init(server_of(c), &server_link,
-					     n->config.store);
-			server_of(c)->of = c;
-		}
-	}
-}
 
 /* ----------------------------------------------------------- up and down */
 
@@ -227,9 +26,10 @@ static void back_off(struct unic_kio_conn *c)
 
 	c->fails++;
 	c->retry_ns = c->node->now_ns + (BACK_NS << n);
-	enter_state(c, is_outgoing(c) ? UNIC_KIO_C_WAIT : UNIC_KIO_C_DRAIN);
-	if (is_outgoing(c) && c->fails >= REFUSED_MAX)
-		unic_kio_refuse(client_of(c), -ECONNREFUSED);
+	enter_state(c, unic_kio_conn_outgoing(c) ? UNIC_KIO_C_WAIT
+						 : UNIC_KIO_C_DRAIN);
+	if (unic_kio_conn_outgoing(c) && c->fails >= REFUSED_MAX)
+		unic_kio_refuse(unic_kio_conn_client(c), -ECONNREFUSED);
 }
 
 /* It ended, for whatever reason: begin to take it down. */
@@ -244,10 +44,10 @@ static void begin_teardown(struct unic_kio_conn *c)
 	c->gone = false;
 	c->retry_ns = 0;
 	enter_state(c, UNIC_KIO_C_DOWN);
-	if (is_outgoing(c))
-		unic_kio_up(client_of(c), false);
+	if (unic_kio_conn_outgoing(c))
+		unic_kio_up(unic_kio_conn_client(c), false);
 	else
-		unic_kio_server_stop(server_of(c));
+		unic_kio_server_stop(unic_kio_conn_server(c));
 }
 
 /* No completion of it will come. */
@@ -255,13 +55,13 @@ static void destroy_done(struct unic_kio_conn *c)
 {
 	uint32_t at;
 
-	unic_kio_ring_down(&c->node->ring, link_of(c));
+	unic_kio_ring_down(&c->node->ring, unic_kio_conn_link(c));
 	c->qp = c->id = 0;
-	if (is_outgoing(c))
+	if (unic_kio_conn_outgoing(c))
 		for (at = 0; at < UNIC_KIO_WINDOW; at++)
-			unic_kio_sent(client_of(c), at);
+			unic_kio_sent(unic_kio_conn_client(c), at);
 	else
-		unic_kio_server_down(server_of(c), false);
+		unic_kio_server_down(unic_kio_conn_server(c), false);
 	back_off(c);
 }
 
@@ -270,8 +70,8 @@ static void set_conn_up(struct unic_kio_conn *c)
 	c->fails = 0;
 	c->refused = 0;
 	enter_state(c, UNIC_KIO_C_UP);
-	if (is_outgoing(c))
-		unic_kio_up(client_of(c), true);
+	if (unic_kio_conn_outgoing(c))
+		unic_kio_up(unic_kio_conn_client(c), true);
 }
 
 /* --------------------------------------------------------------- requests */
@@ -286,15 +86,16 @@ static bool send_qp_create(struct unic_kio_conn *c)
 		.pd = unic_to_le32(n->pd),
 	};
 
-	unic_kio_ring_qp(&n->ring, link_of(c), &r);
-	return unic_kio_ask(n, UNIC_CTL_QP_CREATE, &r, 0, link_of(c), 0);
+	unic_kio_ring_qp(&n->ring, unic_kio_conn_link(c), &r);
+	return unic_kio_ask(n, UNIC_CTL_QP_CREATE, &r, 0, unic_kio_conn_link(c),
+			    0);
 }
 
 static bool send_connect(struct unic_kio_conn *c)
 {
 	struct unic_ctl_connect r = { .qp = unic_to_le32(c->qp) };
 
-	if (is_outgoing(c)) {
+	if (unic_kio_conn_outgoing(c)) {
 		r.service = unic_to_le64(UNIC_KIO_SERVICE);
 		r.ipv4 = unic_to_le32(c->ipv4);
 		r.timeout_us = unic_to_le32(CONNECT_US);
@@ -302,15 +103,17 @@ static bool send_connect(struct unic_kio_conn *c)
 		r.conn = unic_to_le32(c->id);
 	}
 	return unic_kio_ask(c->node,
-			    is_outgoing(c) ? UNIC_CTL_CONNECT : UNIC_CTL_ACCEPT,
-			    &r, 0, link_of(c), 0);
+			    unic_kio_conn_outgoing(c) ? UNIC_CTL_CONNECT
+						      : UNIC_CTL_ACCEPT,
+			    &r, 0, unic_kio_conn_link(c), 0);
 }
 
 static bool send_qp_destroy(struct unic_kio_conn *c)
 {
 	struct unic_ctl_obj r = { .id = unic_to_le32(c->qp) };
 
-	return unic_kio_ask(c->node, UNIC_CTL_QP_DESTROY, &r, 0, link_of(c), 0);
+	return unic_kio_ask(c->node, UNIC_CTL_QP_DESTROY, &r, 0,
+			    unic_kio_conn_link(c), 0);
 }
 
 /* A range has no list; the others have theirs behind the request. */
@@ -322,8 +125,8 @@ static void token_request(struct unic_kio_conn *c, uint32_t at,
 
 	*pieces = 0;
 	r->mr = unic_to_le32(n->mr);
-	if (is_outgoing(c)) {
-		const struct unic_kio *io = client_of(c)->slot[at];
+	if (unic_kio_conn_outgoing(c)) {
+		const struct unic_kio *io = unic_kio_conn_client(c)->slot[at];
 
 		r->length = unic_to_le32(io->len);
 		r->iova = io->piece[0].bus;
@@ -334,7 +137,8 @@ static void token_request(struct unic_kio_conn *c, uint32_t at,
 		*pieces = io->pieces;
 		memcpy(tail, io->piece, io->pieces * sizeof(*tail));
 	} else {
-		const struct unic_kio_job *job = &server_of(c)->job[at];
+		const struct unic_kio_job *job =
+			&unic_kio_conn_server(c)->job[at];
 
 		r->iova = unic_to_le64(unic_kio_ring_at(&n->ring, job->buf));
 		r->length = job->ask.len;
@@ -351,16 +155,16 @@ static bool send_token_alloc(struct unic_kio_conn *c, uint32_t at)
 
 	token_request(c, at, &msg.r, msg.tail, &pieces);
 	return unic_kio_ask(c->node, UNIC_CTL_TOKEN_ALLOC, &msg,
-			    pieces * (uint32_t)sizeof(*msg.tail), link_of(c),
-			    at);
+			    pieces * (uint32_t)sizeof(*msg.tail),
+			    unic_kio_conn_link(c), at);
 }
 
 static bool send_token_cancel(struct unic_kio_conn *c, uint32_t at)
 {
 	struct unic_ctl_obj r = { .id = unic_to_le32(c->token_id[at]) };
 
-	return unic_kio_ask(c->node, UNIC_CTL_TOKEN_CANCEL, &r, 0, link_of(c),
-			    at);
+	return unic_kio_ask(c->node, UNIC_CTL_TOKEN_CANCEL, &r, 0,
+			    unic_kio_conn_link(c), at);
 }
 
 /* ----------------------------------------------------------------- answers */
@@ -379,7 +183,8 @@ static void create_done(struct unic_kio_conn *c, uint32_t status,
 		return;
 	}
 	c->qp = unic_from_le32(r.id);
-	unic_kio_ring_up(&c->node->ring, link_of(c), unic_from_le32(r.number));
+	unic_kio_ring_up(&c->node->ring, unic_kio_conn_link(c),
+			 unic_from_le32(r.number));
 	enter_state(c, UNIC_KIO_C_CONNECT);
 	if (c->gone)
 		begin_teardown(c);
@@ -395,7 +200,7 @@ static void connect_done(struct unic_kio_conn *c, uint32_t status,
 	if (!status && !r.vendor)
 		status = UNIC_CTL_ST_UNSUPPORTED; /* it has no tokens */
 	c->refused = status;
-	if (is_outgoing(c) && !status)
+	if (unic_kio_conn_outgoing(c) && !status)
 		c->id = unic_from_le32(r.id);
 	if (status || c->gone)
 		begin_teardown(c);
@@ -410,11 +215,11 @@ static void token_done(struct unic_kio_conn *c, uint32_t at, uint32_t status,
 
 	memcpy(&r, rec, sizeof(r));
 	c->token_id[at] = unic_from_le32(r.id);
-	if (is_outgoing(c))
-		unic_kio_token(client_of(c), at, !status,
+	if (unic_kio_conn_outgoing(c))
+		unic_kio_token(unic_kio_conn_client(c), at, !status,
 			       unic_from_le32(r.index), unic_from_le64(r.key));
 	else
-		unic_kio_server_token(server_of(c), at, !status,
+		unic_kio_server_token(unic_kio_conn_server(c), at, !status,
 				      unic_from_le32(r.index),
 				      unic_from_le64(r.key));
 }
@@ -433,10 +238,10 @@ static void cancel_done(struct unic_kio_conn *c, uint32_t at, uint32_t status)
 	if (status && status != UNIC_ST_NO_TOKEN) {
 		c->want_cancel |= 1u << at;
 		c->cancel_ns = c->node->now_ns + AGAIN_NS;
-	} else if (is_outgoing(c)) {
-		unic_kio_ended(client_of(c), at);
+	} else if (unic_kio_conn_outgoing(c)) {
+		unic_kio_ended(unic_kio_conn_client(c), at);
 	} else {
-		unic_kio_server_ended(server_of(c), at);
+		unic_kio_server_ended(unic_kio_conn_server(c), at);
 	}
 }
 
@@ -475,7 +280,7 @@ void unic_kio_link_reply(struct unic_kio_node *n,
 
 static bool is_idle(struct unic_kio_conn *c)
 {
-	return !client_of(c)->busy && !client_of(c)->head;
+	return !unic_kio_conn_client(c)->busy && !unic_kio_conn_client(c)->head;
 }
 
 int unic_kio_link_of(struct unic_kio_node *n, uint32_t ipv4)
@@ -484,7 +289,7 @@ int unic_kio_link_of(struct unic_kio_node *n, uint32_t ipv4)
 
 	for (c = n->conn; c < n->conn + UNIC_KIO_OUT; c++) {
 		if (c->state != UNIC_KIO_C_FREE && c->ipv4 == ipv4)
-			return (int)link_of(c);
+			return (int)unic_kio_conn_link(c);
 		if (c->state == UNIC_KIO_C_FREE ||
 		    (!spare && c->state == UNIC_KIO_C_WAIT && is_idle(c)))
 			spare = c;
@@ -494,7 +299,7 @@ int unic_kio_link_of(struct unic_kio_node *n, uint32_t ipv4)
 		spare->fails = spare->refused = 0;
 		spare->retry_ns = 0;
 		enter_state(spare, UNIC_KIO_C_WAIT);
-		return (int)link_of(spare);
+		return (int)unic_kio_conn_link(spare);
 	}
 	/* an idle one makes room, for the next who asks */
 	for (c = n->conn; c < n->conn + UNIC_KIO_OUT; c++)
@@ -594,13 +399,13 @@ static void handle_message(struct unic_kio_conn *c,
 	if (bytes > sizeof(copy))
 		bytes = 0;	     /* no message of ours is so long */
 	memcpy(copy, d->msg, bytes); /* once: INV-12 */
-	unic_kio_ring_repost(&c->node->ring, link_of(c));
+	unic_kio_ring_repost(&c->node->ring, unic_kio_conn_link(c));
 	c->heard_ns = c->node->now_ns;
 	if (c->state != UNIC_KIO_C_UP)
 		return;
-	if (!is_outgoing(c)) {
-		if (!unic_kio_server_message(server_of(c), copy, bytes,
-					     d->token, d->payload))
+	if (!unic_kio_conn_outgoing(c)) {
+		if (!unic_kio_server_message(unic_kio_conn_server(c), copy,
+					     bytes, d->token, d->payload))
 			begin_teardown(c);
 		return;
 	}
@@ -609,7 +414,7 @@ static void handle_message(struct unic_kio_conn *c,
 		return;
 	}
 	memcpy(&msg, copy, sizeof(msg));
-	unic_kio_message(client_of(c), &msg, d->token, d->payload);
+	unic_kio_message(unic_kio_conn_client(c), &msg, d->token, d->payload);
 }
 
 void unic_kio_link_done(struct unic_kio_node *n, const struct unic_kio_done *d)
@@ -618,10 +423,11 @@ void unic_kio_link_done(struct unic_kio_node *n, const struct unic_kio_done *d)
 
 	if (d->tag == UNIC_KIO_TAG_RECV && d->ok)
 		handle_message(c, d);
-	else if (d->tag == UNIC_KIO_TAG_CLIENT && is_outgoing(c))
-		unic_kio_sent(client_of(c), d->at % UNIC_KIO_WINDOW);
-	else if (d->tag == UNIC_KIO_TAG_SERVER && !is_outgoing(c))
-		unic_kio_server_sent(server_of(c), d->at % UNIC_KIO_JOBS);
+	else if (d->tag == UNIC_KIO_TAG_CLIENT && unic_kio_conn_outgoing(c))
+		unic_kio_sent(unic_kio_conn_client(c), d->at % UNIC_KIO_WINDOW);
+	else if (d->tag == UNIC_KIO_TAG_SERVER && !unic_kio_conn_outgoing(c))
+		unic_kio_server_sent(unic_kio_conn_server(c),
+				     d->at % UNIC_KIO_JOBS);
 	if (!d->ok)
 		begin_teardown(c);
 }
@@ -633,17 +439,17 @@ void unic_kio_link_lost(struct unic_kio_node *n, int status)
 	struct unic_kio_conn *c;
 
 	for (c = n->conn; c < n->conn + UNIC_KIO_LINKS; c++) {
-		unic_kio_ring_down(&n->ring, link_of(c));
+		unic_kio_ring_down(&n->ring, unic_kio_conn_link(c));
 		c->want_token = c->want_cancel = 0;
 		c->qp = c->id = 0;
 		c->gone = false;
 		c->asked = false;
-		if (!is_outgoing(c)) {
-			unic_kio_server_down(server_of(c), true);
+		if (!unic_kio_conn_outgoing(c)) {
+			unic_kio_server_down(unic_kio_conn_server(c), true);
 			c->state = UNIC_KIO_C_FREE;
 		} else if (c->state != UNIC_KIO_C_FREE) {
 			enter_state(c, UNIC_KIO_C_WAIT);
-			unic_kio_lost(client_of(c), status);
+			unic_kio_lost(unic_kio_conn_client(c), status);
 		}
 	}
 }
@@ -679,7 +485,7 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 static uint64_t conn_deadline_ns(struct unic_kio_conn *c)
 {
 	return min_ns(c->heard_ns + SILENT_NS + 1,
-		      unic_kio_stuck_ns(client_of(c)));
+		      unic_kio_stuck_ns(unic_kio_conn_client(c)));
 }
 
 /* What its state says is to be asked for. */
@@ -697,9 +503,9 @@ static void step_conn(struct unic_kio_conn *c)
 		c->asked = send_connect(c);
 		break;
 	case UNIC_KIO_C_UP:
-		if (is_outgoing(c) && !client_of(c)->busy)
+		if (unic_kio_conn_outgoing(c) && !unic_kio_conn_client(c)->busy)
 			c->heard_ns = c->node->now_ns;
-		else if (is_outgoing(c) &&
+		else if (unic_kio_conn_outgoing(c) &&
 			 c->node->now_ns >= conn_deadline_ns(c))
 			begin_teardown(c);
 		break;
@@ -708,7 +514,7 @@ static void step_conn(struct unic_kio_conn *c)
 			c->asked = send_qp_destroy(c);
 		break;
 	case UNIC_KIO_C_DRAIN:
-		if (unic_kio_server_idle(server_of(c)))
+		if (unic_kio_server_idle(unic_kio_conn_server(c)))
 			enter_state(c, UNIC_KIO_C_FREE);
 		break;
 	default:
@@ -727,7 +533,8 @@ static uint64_t next_deadline_ns(struct unic_kio_conn *c, uint64_t ends)
 		ends = min_ns(ends, now + AGAIN_NS);
 	if (c->state == UNIC_KIO_C_WAIT && !is_idle(c))
 		ends = min_ns(ends, c->retry_ns > now ? c->retry_ns : now);
-	if (c->state == UNIC_KIO_C_UP && is_outgoing(c) && client_of(c)->busy)
+	if (c->state == UNIC_KIO_C_UP && unic_kio_conn_outgoing(c) &&
+	    unic_kio_conn_client(c)->busy)
 		ends = min_ns(ends, conn_deadline_ns(c));
 	if (!c->asked && c->state == UNIC_KIO_C_DOWN)
 		ends = min_ns(ends, c->retry_ns > now ? c->retry_ns : now);
@@ -747,9 +554,11 @@ uint64_t unic_kio_link_poll(struct unic_kio_node *n)
 			continue;
 		if (!c->asked)
 			step_conn(c);
-		ends = is_outgoing(c)
-			       ? unic_kio_client_poll(client_of(c), n->now_ns)
-			       : unic_kio_server_poll(server_of(c), n->now_ns);
+		ends = unic_kio_conn_outgoing(c)
+			       ? unic_kio_client_poll(unic_kio_conn_client(c),
+						      n->now_ns)
+			       : unic_kio_server_poll(unic_kio_conn_server(c),
+						      n->now_ns);
 		send_token_requests(c);
 		next = min_ns(next, next_deadline_ns(c, ends));
 	}

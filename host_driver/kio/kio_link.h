@@ -19,9 +19,6 @@
 bool unic_kio_ask(struct unic_kio_node *n, uint16_t op, void *rec,
 		  uint32_t tail, uint32_t link, uint32_t at);
 
-/** unic_kio_link_init() - all are free. */
-void unic_kio_link_init(struct unic_kio_node *n);
-
 /** unic_kio_link_of() - the connection to @ipv4, a new one if need be; or -EBUSY. */
 int unic_kio_link_of(struct unic_kio_node *n, uint32_t ipv4);
 

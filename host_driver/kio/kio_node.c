@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* kio_node.c - see kio_node.h. */
 #include "kio_node.h"
+
+#include "kio_conn.h"
 #include "kio_link.h"
 
 #define RETRY_NS      100000000ull /* between two attempts to set up */
@@ -24,7 +26,7 @@ void unic_kio_node_init(struct unic_kio_node *n,
 	n->window = UNIC_KIO_WINDOW;
 	for (i = 0; i < UNIC_KIO_USERS; i++)
 		n->user[i].node = n;
-	unic_kio_link_init(n);
+	unic_kio_conn_init(n);
 }
 
 void unic_kio_node_fini(struct unic_kio_node *n)

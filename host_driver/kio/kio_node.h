@@ -8,7 +8,8 @@
  * hosts, and again when a connection ends, and accepts theirs (kio_link.c).
  *
  *   kio_node   set-up of the slot, requests and their answers
- *   kio_link   connections: who carries what
+ *   kio_link   connections: their life
+ *   kio_conn   what an end of an I/O has its connection do
  *   kio_ring   the memory of the slot, the queues in it
  *   kio_client, kio_server   the life of an I/O on either side
  *

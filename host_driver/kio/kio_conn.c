@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * kio_conn.c - see kio_conn.h.
+ */
+#include "kio_conn.h"
+
+/* ------------------------------------------------------- for the client */
+
+/* Data in more pieces than a work request has room for. */
+static bool client_prepare(struct unic_kio_client *k, struct unic_kio *io)
+{
+	const struct unic_kio_conn *c = k->of;
+
+	io->form = 0;
+	if (io->op != UNIC_KIO_WRITE || io->pieces <= UNIC_KIO_GATHER)
+		return true;
+	io->form = unic_kio_ring_form(&c->node->ring);
+	return io->form;
+}
+
+static void client_release(struct unic_kio_client *k, struct unic_kio *io)
+{
+	const struct unic_kio_conn *c = k->of;
+
+	if (io->form)
+		unic_kio_ring_form_put(&c->node->ring, io->form);
+}
+
+static bool client_send(struct unic_kio_client *k,
+			const struct unic_kio_msg *msg,
+			const struct unic_kio *io)
+{
+	struct unic_kio_conn *c = k->of;
+
+	return c->state == UNIC_KIO_C_UP &&
+	       unic_kio_ring_send(&c->node->ring, unic_kio_conn_link(c), msg,
+				  io->name, io->name_bytes);
+}
+
+static bool client_data(struct unic_kio_client *k, uint32_t at,
+			const struct unic_kio_msg *msg,
+			const struct unic_kio *io)
+{
+	struct unic_kio_conn *c = k->of;
+	struct unic_kio_data data = {
+		.piece = io->piece,
+		.pieces = io->pieces,
+		.form = io->form,
+		.token = io->token,
+		.key = io->key,
+	};
+
+	return c->state == UNIC_KIO_C_UP &&
+	       unic_kio_ring_data(&c->node->ring, unic_kio_conn_link(c), msg,
+				  &data, UNIC_KIO_TAG_CLIENT, at);
+}
+
+static void client_token(struct unic_kio_client *k, uint32_t at,
+			 const struct unic_kio *io)
+{
+	struct unic_kio_conn *c = k->of;
+
+	(void)io;
+	c->want_token |= 1u << at;
+}
+
+static void client_cancel(struct unic_kio_client *k, uint32_t at,
+			  const struct unic_kio *io)
+{
+	struct unic_kio_conn *c = k->of;
+
+	(void)io;
+	c->want_cancel |= 1u << at;
+}
+
+static const struct unic_kio_link client_link = {
+	.prepare = client_prepare,
+	.release = client_release,
+	.send = client_send,
+	.data = client_data,
+	.token = client_token,
+	.cancel = client_cancel,
+};
+
+/* ------------------------------------------------------- for the server */
+
+static struct unic_token_piece piece_of(const struct unic_kio_node *n,
+					const void *buf, uint32_t bytes)
+{
+	return (struct unic_token_piece){
+		.bus = unic_to_le64(unic_kio_ring_at(&n->ring, buf)),
+		.len = unic_to_le32(bytes),
+	};
+}
+
+static bool server_send(struct unic_kio_server *s,
+			const struct unic_kio_msg *msg)
+{
+	struct unic_kio_conn *c = s->of;
+
+	c->node->served += msg->op == UNIC_KIO_ANSWER;
+	return c->state == UNIC_KIO_C_UP &&
+	       unic_kio_ring_send(&c->node->ring, unic_kio_conn_link(c), msg,
+				  NULL, 0);
+}
+
+static bool server_data(struct unic_kio_server *s, uint32_t at,
+			const struct unic_kio_msg *msg, uint32_t bytes)
+{
+	const struct unic_kio_job *job = &s->job[at];
+	struct unic_kio_conn *c = s->of;
+	struct unic_token_piece piece = piece_of(c->node, job->buf, bytes);
+	struct unic_kio_data data = {
+		.piece = &piece,
+		.pieces = 1,
+		.token = unic_from_le32(job->ask.token),
+		.key = unic_from_le64(job->ask.key),
+	};
+
+	c->node->served++;
+	return c->state == UNIC_KIO_C_UP &&
+	       unic_kio_ring_data(&c->node->ring, unic_kio_conn_link(c), msg,
+				  &data, UNIC_KIO_TAG_SERVER, at);
+}
+
+static void server_token(struct unic_kio_server *s, uint32_t at)
+{
+	struct unic_kio_conn *c = s->of;
+
+	c->want_token |= 1u << at;
+}
+
+static void server_cancel(struct unic_kio_server *s, uint32_t at)
+{
+	struct unic_kio_conn *c = s->of;
+
+	c->want_cancel |= 1u << at;
+}
+
+/* Those that our own users may need are not given away. */
+static void *server_buf_get(struct unic_kio_server *s)
+{
+	const struct unic_kio_conn *c = s->of;
+	struct unic_kio_node *n = c->node;
+	uint32_t i, kept = 0, left = 0;
+
+	for (i = 0; i < UNIC_KIO_USERS; i++)
+		kept += !n->user[i].used;
+	for (i = 0; i < UNIC_KIO_BUFFERS; i++)
+		left += n->ring.free >> i & 1;
+	if (left <= kept)
+		return NULL;
+	return unic_kio_ring_get(&n->ring);
+}
+
+static void server_buf_put(struct unic_kio_server *s, void *buf)
+{
+	const struct unic_kio_conn *c = s->of;
+
+	unic_kio_ring_put(&c->node->ring, buf);
+}
+
+static const struct unic_kio_server_link server_link = {
+	.send = server_send,
+	.data = server_data,
+	.token = server_token,
+	.cancel = server_cancel,
+	.buf_get = server_buf_get,
+	.buf_put = server_buf_put,
+};
+
+void unic_kio_conn_init(struct unic_kio_node *n)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_KIO_LINKS; i++) {
+		struct unic_kio_conn *c = &n->conn[i];
+
+		c->node = n;
+		if (unic_kio_conn_outgoing(c)) {
+			unic_kio_client_init(unic_kio_conn_client(c),
+					     &client_link);
+			unic_kio_conn_client(c)->of = c;
+		} else {
+			unic_kio_server_init(unic_kio_conn_server(c),
+					     &server_link, n->config.store);
+			unic_kio_conn_server(c)->of = c;
+		}
+	}
+}
