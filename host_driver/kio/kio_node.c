@@ -490,37 +490,6 @@ uint64_t unic_kio_node_demand(const struct unic_kio_node *n)
 
 /* --------------------------------------------------------------------- users */
 
-struct unic_kio_user *unic_kio_user_get(struct unic_kio_node *n)
-{
-	struct unic_kio_user *user = n->user;
-
-	if (!n->up)
-		return NULL;
-	while (user->used)
-		if (++user == n->user + UNIC_KIO_USERS)
-			return NULL;
-	user->buf = unic_kio_ring_get(&n->ring);
-	if (!user->buf)
-		return NULL;
-	user->used = true;
-	return user;
-}
-
-void unic_kio_user_put(struct unic_kio_user *user)
-{
-	unic_kio_ring_put(&user->node->ring, user->buf);
-	user->used = false;
-}
-
-static void user_done(struct unic_kio *io, int status, uint32_t bytes)
-{
-	struct unic_kio_user *user = (struct unic_kio_user *)(void *)io;
-
-	user->node->ios++;
-	user->node->failed += status != 0;
-	user->node->done(user, status, bytes);
-}
-
 int unic_kio_node_start(struct unic_kio_node *n, struct unic_kio *io,
 			uint32_t ipv4)
 {
@@ -531,20 +500,6 @@ int unic_kio_node_start(struct unic_kio_node *n, struct unic_kio *io,
 		return -EINVAL;
 	link = unic_kio_link_of(n, ipv4);
 	return link < 0 ? link : unic_kio_start(&n->client[link], io);
-}
-
-int unic_kio_user_start(struct unic_kio_user *user, uint32_t ipv4)
-{
-	struct unic_kio_node *n = user->node;
-	struct unic_kio *io = &user->io;
-
-	io->pieces = !!io->len;
-	io->piece[0] = (struct unic_token_piece){
-		.bus = unic_to_le64(unic_kio_ring_at(&n->ring, user->buf)),
-		.len = unic_to_le32(io->len),
-	};
-	io->done = user_done;
-	return unic_kio_node_start(n, io, ipv4);
 }
 
 uint32_t unic_kio_node_status(const struct unic_kio_node *n, uint32_t ipv4)

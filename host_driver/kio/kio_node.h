@@ -8,6 +8,7 @@
  * hosts, and again when a connection ends, and accepts theirs (kio_link.c).
  *
  *   kio_node   set-up of the slot, requests and their answers
+ *   kio_user   places and buffers for I/Os of users that have none
  *   kio_link   connections: their life
  *   kio_conn   what an end of an I/O has its connection do
  *   kio_ring   the memory of the slot, the queues in it
@@ -149,17 +150,6 @@ void unic_kio_node_reply(struct unic_kio_node *n, const void *msg,
 /** unic_kio_node_poll() - bounded work. Returns when to call again at the latest;
  * now: at once. */
 uint64_t unic_kio_node_poll(struct unic_kio_node *n);
-
-/** unic_kio_user_get() - a place for an I/O with a buffer. NULL: not now. */
-struct unic_kio_user *unic_kio_user_get(struct unic_kio_node *n);
-void unic_kio_user_put(struct unic_kio_user *user);
-
-/**
- * unic_kio_user_start() - begin the I/O at the service of host @ipv4: op, name, len,
- * offset, deadline_ns and the bytes in `buf` are filled in. done() follows.
- * -EINVAL; -EBUSY: connected to too many others that are in use.
- */
-int unic_kio_user_start(struct unic_kio_user *user, uint32_t ipv4);
 
 /**
  * unic_kio_node_start() - begin an I/O that is the caller's own, with pieces; of a

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "kio_node.h"
+#include "kio_user.h"
 #include "unicd.h"
 
 #define AGAIN_NS 10000000ull
