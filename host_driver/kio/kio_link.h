@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * kio_link.h - inside the page service: connections to other hosts, and what
- * kio_node.c and kio_link.c call of each other.
+ * kio_link.h - inside the page service: connections to other hosts.
  *
  * Secret: the life of a connection. What ends it ends with its queue pair
  * destroyed: only then the NIC is known not to read or complete anything of it.
@@ -13,11 +12,6 @@
 #define UNIC_KIO_LINK_H
 
 #include "kio_node.h"
-
-/** unic_kio_ask() - send a request about @link (or place @at of its window) to the
- * driver: @rec, and behind it @tail bytes. False: too many are open; again later. */
-bool unic_kio_ask(struct unic_kio_node *n, uint16_t op, void *rec,
-		  uint32_t tail, uint32_t link, uint32_t at);
 
 /** unic_kio_link_of() - the connection to @ipv4, a new one if need be; or -EBUSY. */
 int unic_kio_link_of(struct unic_kio_node *n, uint32_t ipv4);

@@ -147,6 +147,12 @@ void unic_kio_node_want(struct unic_kio_node *n);
 void unic_kio_node_reply(struct unic_kio_node *n, const void *msg,
 			 uint32_t bytes);
 
+/** unic_kio_ask() - for kio_link.c: send a request about @link (or place @at of its
+ * window) to the driver: @rec, and behind it @tail bytes. False: too many are open;
+ * again later. */
+bool unic_kio_ask(struct unic_kio_node *n, uint16_t op, void *rec,
+		  uint32_t tail, uint32_t link, uint32_t at);
+
 /** unic_kio_node_poll() - bounded work. Returns when to call again at the latest;
  * now: at once. */
 uint64_t unic_kio_node_poll(struct unic_kio_node *n);
