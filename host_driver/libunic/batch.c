@@ -2,7 +2,10 @@
 /* batch.c - several requests in one: regions. Tokens are in token.c. */
 #include <errno.h>
 
-#include "priv.h"
+#include "batch.h"
+#include "context.h"
+#include "event.h"
+#include "mr.h"
 
 union reg_rec {
 	struct unic_ctl_hdr hdr;

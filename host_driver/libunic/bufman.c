@@ -16,7 +16,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "priv.h"
+#include "bufman_watch.h"
+#include "fork.h"
 
 #define CLASSES 24	      /* sizes 4 KiB << 0..23 */
 #define LATE_NS 1000000000ull /* the end of a wait is told before */

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 #include "bufman.h"
-#include "priv.h"
+#include "bufman_watch.h"
+#include "fork.h"
 
 #define SETS 2u
 

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "context.h"
+#include "event.h"
 #include "queue.h"
 
 int unic_parse_ipv4(const char *text, uint32_t *ipv4)

@@ -9,7 +9,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "priv.h"
+#include "context.h"
+#include "event.h"
+#include "fork.h"
+#include "mem.h"
+#include "move.h"
 #include "usage.h"
 
 void unic_ctx_dead(struct unic_ctx *ctx)

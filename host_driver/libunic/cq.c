@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
+#include "cq.h"
+#include "doorbell.h"
+#include "event.h"
+#include "fork.h"
+#include "mr.h"
 #include "queue.h"
 
 static uint32_t seq_of(const struct unic_cqe *cqe)

@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "priv.h"
+#include "context.h"
+#include "doorbell.h"
 
 /* How long one sleep may last before the epoch is looked at again. */
 #define SLICE_MS 500

@@ -12,7 +12,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "context.h"
+#include "doorbell.h"
+#include "event.h"
+#include "fork.h"
+#include "mr.h"
 #include "queue.h"
+#include "resync.h"
 
 struct unic_note {
 	struct unic_note *next;

@@ -15,6 +15,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "context.h"
+#include "event.h"
+#include "fork.h"
+#include "move.h"
 #include "queue.h"
 
 #define MAPS 256 /* of the slot in a process, to begin with */

@@ -7,7 +7,9 @@
  */
 #include <errno.h>
 
-#include "priv.h"
+#include "context.h"
+#include "mem.h"
+#include "mr.h"
 
 #define SGE_BYTES    16u
 #define STRIDE_BYTES 4u

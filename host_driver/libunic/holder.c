@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "context.h"
 #include "queue.h"
 
 static int record_grant(struct unic_mr *mr, uint32_t token, struct unic_qp *qp)

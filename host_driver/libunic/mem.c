@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "priv.h"
+#include "context.h"
+#include "fork.h"
+#include "mem.h"
+#include "move.h"
+#include "mr.h"
 
 #define PAGE_SEEN \
 	(1u << 31) /* in unic_area.page: mapped there, says the kernel */

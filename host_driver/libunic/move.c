@@ -20,7 +20,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "priv.h"
+#include "fork.h"
+#include "move.h"
 
 #define PARK_SIGNAL (SIGRTMAX - 2)
 #define PARK_MAX    256

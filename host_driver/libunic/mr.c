@@ -8,7 +8,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "priv.h"
+#include "context.h"
+#include "event.h"
+#include "fork.h"
+#include "mem.h"
+#include "mr.h"
 
 static int handle_get(struct unic_ctx *ctx, struct unic_mem_region *r)
 {

@@ -7,6 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "context.h"
+#include "cq.h"
+#include "doorbell.h"
+#include "event.h"
+#include "fork.h"
+#include "mr.h"
 #include "queue.h"
 
 /* ------------------------------------------------------------- posting */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * queue.h - insides of completion queues and queue pairs, shared by cq.c, qp.c
- * and cm.c only.
+ * queue.h - insides of completion queues and queue pairs, shared by those
+ * who make, restore and name them.
  *
  * The wr_id that the NIC sees is ours: the number of the first slot of the
  * request. The application's wr_id stays in a shadow array, so a completion
@@ -77,49 +77,5 @@ static inline void unic_qp_untold(struct unic_qp *qp, uint8_t what)
 {
 	__atomic_fetch_and(&qp->told, (uint8_t)~what, __ATOMIC_RELAXED);
 }
-
-/** unic_cq_add_qp() / unic_cq_del_qp() - completions of @qp may arrive here.
- * Deleting also drops its unread completions. */
-void unic_cq_add_qp(struct unic_cq *cq, struct unic_qp *qp);
-void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp);
-
-/** unic_cq_recover() - the NIC was reset and writes nothing here: what it wrote is
- * kept, all that is outstanding is flushed, and counting begins anew. evt_lock held.
- * -ENOMEM: nothing happened. */
-int unic_cq_recover(struct unic_cq *cq);
-/** unic_qp_recover() - its rings are empty; its owner is told by an event. evt_lock
- * held. */
-void unic_qp_recover(struct unic_qp *qp);
-
-/* Between event.c and resync.c; evt_lock held. */
-
-/** unic_event_put() - queue @ev for the application. A region it names stays
- * until it is acknowledged. */
-void unic_event_put(struct unic_ctx *ctx, const struct unic_event *ev);
-/** unic_event_next() - @n is the number of the upcall to be read next. */
-void unic_event_next(struct unic_ctx *ctx, uint32_t n);
-/** unic_event_region(), _qp(), _cq() - what the driver's words name, or NULL. */
-struct unic_mem_region *unic_event_region(struct unic_ctx *ctx,
-					  uint32_t handle);
-struct unic_qp *unic_event_qp(struct unic_ctx *ctx, uint32_t row, uint32_t id);
-struct unic_cq *unic_event_cq(struct unic_ctx *ctx, uint32_t row, uint32_t id);
-/** unic_event_life() - its state, for all threads. */
-void unic_event_life(struct unic_mem_region *r, enum unic_mr_life life);
-/** unic_event_request() - make *ev a CONNECT. False: nobody listens, or it was
- * told before. */
-bool unic_event_request(struct unic_ctx *ctx, uint32_t listener, uint32_t conn,
-			struct unic_event *ev);
-
-/** unic_resync_regions() - after it regions are as the driver has them, and events
- * say what changed. False: no answer, then one upcall is skipped. */
-bool unic_resync_regions(struct unic_ctx *ctx);
-/** unic_resync_objects() - events for what happened to queues and connections
- * without a word, and RESYNC. */
-void unic_resync_objects(struct unic_ctx *ctx);
-
-/** unic_ring_complete() - the request whose first slot is @pos is done.
- * @in_order: all before it are done too. False: no such request. */
-bool unic_ring_complete(struct unic_ring *ring, uint64_t pos, bool in_order,
-			uint64_t *wr_id);
 
 #endif /* UNIC_LIB_QUEUE_H */

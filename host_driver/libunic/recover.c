@@ -11,6 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "context.h"
+#include "cq.h"
+#include "event.h"
+#include "fork.h"
 #include "queue.h"
 
 #define NAP_NS	2000000l

@@ -3,7 +3,10 @@
  * resync.c - upcalls were lost: what they would have said, worked out from what
  * the driver says is true now. All of it under evt_lock, but unic_list_objects().
  */
+#include "context.h"
+#include "event.h"
 #include "queue.h"
+#include "resync.h"
 
 /* ------------------------------------------------------------------ regions */
 

@@ -2,7 +2,8 @@
 /* token.c - payload tokens, one by one and several at once. */
 #include <errno.h>
 
-#include "priv.h"
+#include "batch.h"
+#include "context.h"
 
 union token_rec {
 	struct unic_ctl_hdr hdr;

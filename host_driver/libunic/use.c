@@ -2,7 +2,7 @@
 /* use.c - what regions are used for: as the NIC sees it, and as we report it. */
 #include <errno.h>
 
-#include "priv.h"
+#include "context.h"
 #include "unic_stats.h"
 
 /* Of the region in the NIC's table, which has a power of two; UINT32_MAX: there

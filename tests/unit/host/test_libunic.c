@@ -20,6 +20,7 @@
 #include "unit.h"
 
 #include "bufman.h"
+#include "doorbell.h"
 #include "error.h"
 #include "queue.h"
 #include "unic.h"

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* move.h - private pages become frames of the slot, and again private. */
+#ifndef UNIC_LIB_MOVE_H
+#define UNIC_LIB_MOVE_H
+
+#include "priv.h"
+
+/* Where one run of frames belongs. */
+struct unic_run {
+	uint32_t page; /* first page in the slot */
+	uint32_t pages;
+};
+
+/** unic_slot_at() - where page @page of the slot is in its file. */
+static inline off_t unic_slot_at(const struct unic_slot *slot, uint32_t page)
+{
+	return ((off_t)slot->first + page) * UNIC_PAGE;
+}
+
+/**
+ * unic_move_in() - replace the private pages at @va by the frames of @runs, with
+ * the same contents, while no other thread runs. -EACCES memory that cannot be
+ * moved, -EBUSY a thread does not stop, -ENOMEM.
+ */
+int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
+		 const struct unic_run *runs, size_t n_runs);
+/** unic_move_forked() - in the child of a fork(): forget a move that a thread of
+ * the parent was about to do. */
+void unic_move_forked(void);
+/** unic_move_out() - the reverse, for every frame of the slot that is mapped in
+ * [@from, @to), wherever it was moved in: private anonymous pages with the same
+ * contents and protection. What is mapped there but is not the slot's is left
+ * alone. -EBUSY, -EACCES (a thread runs on it), -ENOMEM: some of it may stay. */
+int unic_move_out(const struct unic_slot *slot, const uint8_t *from,
+		  const uint8_t *to);
+
+/* Consecutive pages of the slot at consecutive addresses. */
+struct unic_slot_map {
+	uint8_t *va;
+	size_t bytes;
+	uint32_t page; /* first, in the slot */
+	int prot;
+};
+
+/** unic_slot_maps() - where [@from, @to) is frames of the slot now, lowest first, by
+ * the kernel's account; at most @max. How many, or -errno. */
+int unic_slot_maps(const struct unic_slot *slot, const uint8_t *from,
+		   const uint8_t *to, struct unic_slot_map *out, int max);
+
+#endif /* UNIC_LIB_MOVE_H */
