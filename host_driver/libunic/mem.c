@@ -13,6 +13,7 @@
 #include "context.h"
 #include "fork.h"
 #include "mem.h"
+#include "mem_frames.h"
 #include "move.h"
 #include "mr.h"
 
@@ -37,119 +38,6 @@ int unic_mem_init(struct unic_ctx *ctx)
 	pthread_mutex_init(&ctx->mem_lock, &attr);
 	pthread_mutexattr_destroy(&attr);
 	return 0;
-}
-
-/* The tail of FRAMES_ALLOC: one page number per run, to be distrusted. */
-static int parse_runs(struct unic_ctx *ctx, const unic_le32 *tail, size_t n,
-		      uint32_t pages, struct unic_run *runs)
-{
-	uint64_t slot_pages = ctx->attr.slot_bytes / UNIC_PAGE;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		runs[i].page = unic_from_le32(tail[i]);
-		runs[i].pages = pages;
-		if (runs[i].page < UNIC_SLOT_FRAMES ||
-		    runs[i].page + (uint64_t)pages > slot_pages)
-			return unic_fail(-EPROTO,
-					 "the driver gave page %u of a slot of "
-					 "%llu pages",
-					 runs[i].page,
-					 (unsigned long long)slot_pages);
-	}
-	return 0;
-}
-
-/* At most UNIC_CTL_FRAMES_MAX runs. */
-static int get_frames(struct unic_ctx *ctx, uint8_t *va, size_t n_runs,
-		      unsigned int shift, struct unic_run *runs)
-{
-	uint32_t run_pages = 1u << (shift - 12);
-	struct unic_ctl_frames rec = {
-		.va = unic_to_le64((uintptr_t)va),
-		.pages = unic_to_le32((uint32_t)n_runs * run_pages),
-		.page_shift = (uint8_t)shift,
-	};
-	unic_le32 tail[UNIC_CTL_FRAMES_MAX];
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = tail,
-				  .reply_room = sizeof(tail) };
-	int err = unic_fail_status("allocate memory",
-				   unic_ctl(ctx, UNIC_CTL_FRAMES_ALLOC, &call));
-
-	if (err)
-		return err;
-	if (call.reply_bytes != n_runs * sizeof(tail[0]))
-		return unic_fail(-EPROTO,
-				 "the driver gave %zu frame runs, not "
-				 "%zu",
-				 call.reply_bytes / sizeof(tail[0]), n_runs);
-	return parse_runs(ctx, tail, n_runs, run_pages, runs);
-}
-
-static int put_frames(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
-{
-	struct unic_ctl_frames rec = {
-		.va = unic_to_le64((uintptr_t)va),
-		.pages = unic_to_le32((uint32_t)(bytes / UNIC_PAGE)),
-	};
-
-	return unic_ctl_simple(ctx, UNIC_CTL_FRAMES_FREE, &rec, "free memory");
-}
-
-static int map_runs(struct unic_ctx *ctx, uint8_t *va,
-		    const struct unic_run *runs, size_t n)
-{
-	uint8_t *at = va;
-	int err = 0;
-	size_t i;
-
-	unic_forks_off();
-	for (i = 0; i < n && !err; i++) {
-		size_t bytes = (size_t)runs[i].pages * UNIC_PAGE;
-
-		if (mmap(at, bytes, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_FIXED, ctx->slot.fd,
-			 unic_slot_at(&ctx->slot, runs[i].page)) == MAP_FAILED)
-			err = unic_fail(-ENOMEM, "cannot map frames: %s",
-					strerror(errno));
-		at += bytes;
-	}
-	if (!err)
-		madvise(va, (size_t)(at - va), MADV_DONTFORK);
-	unic_forks_on();
-	return err;
-}
-
-/* Frames for the whole range and, if @map, their mapping. All or nothing. */
-static int fill_range(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
-		      unsigned int shift, struct unic_run *runs, bool map)
-{
-	size_t n_runs = bytes >> shift;
-	size_t done = 0;
-	int err = 0;
-
-	while (done < n_runs && !err) {
-		size_t n = n_runs - done;
-		uint8_t *at = va + (done << shift);
-
-		n = n > UNIC_CTL_FRAMES_MAX ? UNIC_CTL_FRAMES_MAX : n;
-		err = get_frames(ctx, at, n, shift, runs + done);
-		if (err)
-			break;
-		done += n;
-		if (map)
-			err = map_runs(ctx, at, runs + done - n, n);
-	}
-	if (err && done) {
-		char words[512];
-
-		strncpy(words, unic_last_error(), sizeof(words) - 1);
-		words[sizeof(words) - 1] = '\0';
-		put_frames(ctx, va, done << shift);
-		unic_fail(err, "%s", words);
-	}
-	return err;
 }
 
 static uint8_t *reserve_va(size_t bytes, size_t align)
@@ -237,7 +125,7 @@ static int alloc_locked(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 	if (!runs)
 		unic_fail(err, "out of memory");
 	if (runs && a)
-		err = fill_range(ctx, va, bytes, shift, runs, true);
+		err = unic_frames_fill(ctx, va, bytes, shift, runs, true);
 	free(runs);
 	if (err)
 		free(a);
@@ -320,7 +208,7 @@ int unic_free(struct unic_ctx *ctx, void *mem)
 				"unic_alloc()",
 				mem);
 	else if (!unic_conn_kernel(ctx->conn))
-		err = put_frames(ctx, a->va, a->bytes);
+		err = unic_frames_put(ctx, a->va, a->bytes);
 	else if (unic_mem_region_within(ctx, a->va, a->bytes))
 		err = unic_fail(-EBUSY, "a region is registered on it");
 	/* After a reset the driver may have forgotten; the mapping is ours. */
@@ -468,7 +356,7 @@ static void drop_stale(struct unic_ctx *ctx, const struct sweep *s)
 
 	while ((a = *p)) {
 		if (!a->stale || is_mapped_elsewhere(a, s) ||
-		    put_frames(ctx, a->va, a->bytes)) {
+		    unic_frames_put(ctx, a->va, a->bytes)) {
 			p = &a->next;
 			continue;
 		}
@@ -530,7 +418,7 @@ static int move_range(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
 
 	if (!runs)
 		return unic_fail(-ENOMEM, "out of memory");
-	err = fill_range(ctx, va, bytes, 12, runs, false);
+	err = unic_frames_fill(ctx, va, bytes, 12, runs, false);
 	a = err ? NULL : area_new(va, bytes, runs);
 	if (!err)
 		err = a ? unic_move_in(&ctx->slot, va, bytes, runs, n)
@@ -542,7 +430,7 @@ static int move_range(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
 	else
 		free(a);
 	if (err && n)
-		put_frames(ctx, va, bytes);
+		unic_frames_put(ctx, va, bytes);
 	free(runs);
 	return err;
 }
