@@ -117,7 +117,7 @@ static bool make_room(struct cache *c)
 	return true;
 }
 
-/* As bufman.c: wait within the share only, so give up what lies idle, but ask
+/* As bufman_chunk.c: wait within the share only, so give up what lies idle, but ask
  * before: then it comes to us. */
 static void refused_unic(struct cache *c, uint32_t i,
 			 const struct unic_cpl_usage *u)

@@ -187,7 +187,7 @@ BREAKS = (
      "test_cmd: facts"),
     ("5.20", "host_driver/libunic/pace.c", "(p->grace_us / 2)",
      "(p->grace_us)", "test_libunic: manager_respects_deadlines"),
-    ("5.21", "host_driver/libunic/bufman.c", "us > bm->pace.grace_us", "0",
+    ("5.21", "host_driver/libunic/bufman_chunk.c", "us > bm->pace.grace_us", "0",
      "test_libunic: manager_refuses_what_cannot_be_split"),
     ("5.22", "firmware/revoke/evict.c",
      "\t\tcount_release(nic, (uint16_t)mr);\n\t\terr = owner_drain(nic, (uint16_t)mr);",

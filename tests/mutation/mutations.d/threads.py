@@ -57,7 +57,7 @@ MUTATIONS = (
      "fork: a child recovers its parent's context", "test_libunic"),
     (LIB + "conn.c", "\tif (conn->forked)\n\t\treturn -EOWNERDEAD;\n", "",
      "fork: the driver is said to be gone", "test_libunic"),
-    (LIB + "bufman.c", "\treturn bm->ctx->forked;", "\treturn false;",
+    (LIB + "bufman_chunk.h", "\treturn bm->ctx->forked;", "\treturn false;",
      "fork: a child ends the manager of its parent", "test_libunic"),
     (LIB + "context.c", "!c->forked &&", "",
      "fork: a child can have no context of its own", "test_libunic"),
