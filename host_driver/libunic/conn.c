@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "conn_dev.h"
+#include "conn_turn.h"
 #include "error.h"
 #include "wait.h"
 
@@ -21,55 +22,16 @@
 #define CONNECT_S 2 /* a full backlog for so long: the driver is stopped */
 #define NAP_MS	  1 /* until the kernel may have memory again */
 
-/*
- * Calls that are under way at once, so that the driver refuses none and any
- * number of threads can call. Those that may last do not keep out the others,
- * and what gives something back waits for neither.
- */
-enum lane {
-	LANE_SHORT,
-	LANE_GIVE,
-	LANE_LONG,
-	LANES,
-};
-
-static const unsigned int lane_max[LANES] = {
-	[LANE_SHORT] = UNIC_CTL_OPEN_MAX / 4,
-	[LANE_GIVE] = UNIC_CTL_OPEN_MAX / 4,
-	[LANE_LONG] = UNIC_CTL_OPEN_MAX / 2,
-};
-
-struct waiter {
-	struct unic_call *call;
-	struct waiter *next;
-	pthread_cond_t cond;
-	enum lane lane;
-	bool asleep; /* until its reply is there, or it is to read */
-	bool has_turn;
-	bool done;
-	int status;
-};
-
-/*
- * Of those that wait for memory the driver takes fewer, and does not say how many:
- * there is room for one less whenever it refuses one, and for one more when it
- * has refused none for a while.
- */
-struct queue {
-	struct waiter *first, **end; /* in the order they came */
-	unsigned int under_way, room, well;
-};
-
 struct unic_conn {
 	int sock;
 	bool device;	      /* and no socket */
 	pthread_mutex_t lock; /* nobody sends, reads or sleeps with it held */
-	struct queue lane[LANES];
-	struct waiter *waiters; /* a request is, or is to be, sent */
-	uint32_t seq;		/* atomic */
-	bool reading;		/* some thread is at the socket */
-	bool dead;		/* atomic */
-	bool forked;		/* the parent's */
+	struct unic_turns lane[LANES];
+	struct unic_waiter *waiters; /* a request is, or is to be, sent */
+	uint32_t seq;		     /* atomic */
+	bool reading;		     /* some thread is at the socket */
+	bool dead;		     /* atomic */
+	bool forked;		     /* the parent's */
 };
 
 static void set_send_timeout(int sock, time_t seconds)
@@ -160,10 +122,8 @@ static void init_conn(struct unic_conn *conn)
 	pthread_mutex_init(&conn->lock, NULL);
 	conn->waiters = NULL;
 	conn->reading = false;
-	for (i = 0; i < LANES; i++) {
-		conn->lane[i] = (struct queue){ .room = lane_max[i] };
-		conn->lane[i].end = &conn->lane[i].first;
-	}
+	for (i = 0; i < LANES; i++)
+		unic_turn_init(&conn->lane[i], i);
 }
 
 int unic_conn_open(const char *path, struct unic_conn **out)
@@ -257,7 +217,7 @@ static void deliver_fds(struct unic_call *call, const int *fds, int n)
 	close_msg_fds(fds + take, n - take);
 }
 
-static void deliver_reply(struct waiter *w, const uint8_t *msg, size_t len,
+static void deliver_reply(struct unic_waiter *w, const uint8_t *msg, size_t len,
 			  const int *fds, int n_fds)
 {
 	const struct unic_ctl_hdr *hdr = (const void *)msg;
@@ -280,7 +240,7 @@ static void dispatch_reply(struct unic_conn *conn, const uint8_t *msg,
 			   size_t len, const int *fds, int n_fds)
 {
 	const struct unic_ctl_hdr *hdr = (const void *)msg;
-	struct waiter *w;
+	struct unic_waiter *w;
 
 	if (len < UNIC_CTL_BYTES ||
 	    unic_from_le32(hdr->tail_bytes) != len - UNIC_CTL_BYTES) {
@@ -350,7 +310,7 @@ static int64_t deadline_after_ms(int ms)
 
 static void wake_all(struct unic_conn *conn)
 {
-	struct waiter *w;
+	struct unic_waiter *w;
 
 	for (w = conn->waiters; w; w = w->next)
 		pthread_cond_signal(&w->cond);
@@ -399,7 +359,7 @@ static void read_one(struct unic_conn *conn, int ms)
 /* The next one to read, now that who did has its reply. */
 static void wake_next_reader(struct unic_conn *conn)
 {
-	struct waiter *w = conn->waiters;
+	struct unic_waiter *w = conn->waiters;
 
 	if (conn->reading)
 		return;
@@ -409,7 +369,7 @@ static void wake_next_reader(struct unic_conn *conn)
 		pthread_cond_signal(&w->cond);
 }
 
-static int await_reply(struct unic_conn *conn, struct waiter *w,
+static int await_reply(struct unic_conn *conn, struct unic_waiter *w,
 		       int64_t until_ns)
 {
 	int ms;
@@ -470,9 +430,9 @@ static int transmit_call(struct unic_conn *conn, const struct unic_call *call)
 	return 0;
 }
 
-static void remove_waiter(struct unic_conn *conn, struct waiter *w)
+static void remove_waiter(struct unic_conn *conn, struct unic_waiter *w)
 {
-	struct waiter **p = &conn->waiters;
+	struct unic_waiter **p = &conn->waiters;
 
 	while (*p != w)
 		p = &(*p)->next;
@@ -480,7 +440,7 @@ static void remove_waiter(struct unic_conn *conn, struct waiter *w)
 }
 
 /* Called and returns with the lock held, like all that follow. */
-static int call_socket(struct unic_conn *conn, struct waiter *w,
+static int call_socket(struct unic_conn *conn, struct unic_waiter *w,
 		       int64_t until_ns)
 {
 	int ret;
@@ -504,7 +464,7 @@ static int call_socket(struct unic_conn *conn, struct waiter *w,
 }
 
 /* Each thread waits in a system call of its own. */
-static int call_device(struct unic_conn *conn, struct waiter *w,
+static int call_device(struct unic_conn *conn, struct unic_waiter *w,
 		       int64_t until_ns)
 {
 	int ret;
@@ -519,60 +479,15 @@ static int call_device(struct unic_conn *conn, struct waiter *w,
 
 /* -------------------------------------------------------------------- turns */
 
-static enum lane classify_call(unsigned int op, const struct unic_call *call)
-{
-	switch (op) {
-	case UNIC_CTL_MR_DEREG:
-	case UNIC_CTL_WAIT_CANCEL:
-	case UNIC_CTL_NOTICE_ANSWER:
-	case UNIC_CTL_INVALIDATED:
-		return LANE_GIVE;
-	default:
-		return call->timeout_ms < 0 || call->timeout_ms > UNIC_CALL_MS
-			       ? LANE_LONG
-			       : LANE_SHORT;
-	}
-}
-
-static void leave_queue(struct queue *q, struct waiter *w)
-{
-	struct waiter **p = &q->first;
-
-	while (*p != w)
-		p = &(*p)->next;
-	*p = w->next;
-	if (!*p)
-		q->end = p;
-}
-
-static void enter_queue(struct queue *q, struct waiter *w)
-{
-	w->next = NULL;
-	*q->end = w;
-	q->end = &w->next;
-}
-
-/* Whoever has waited longest goes first. */
-static void grant_turns(struct queue *q)
-{
-	struct waiter *w;
-
-	while ((w = q->first) && q->under_way < q->room) {
-		leave_queue(q, w);
-		q->under_way++;
-		w->has_turn = true;
-		pthread_cond_signal(&w->cond);
-	}
-}
-
 /* It is in the queue. 0; -ENOTCONN; UNIC_CTL_ST_TOO_MANY: its turn did not come
  * before @until_ns. */
-static int wait_turn(struct unic_conn *conn, struct waiter *w, int64_t until_ns)
+static int wait_turn(struct unic_conn *conn, struct unic_waiter *w,
+		     int64_t until_ns)
 {
-	struct queue *q = &conn->lane[w->lane];
+	struct unic_turns *q = &conn->lane[w->lane];
 	int ms = 1;
 
-	grant_turns(q);
+	unic_turn_grant(q);
 	while (!w->has_turn && !unic_conn_dead(conn)) {
 		ms = slice_ms(until_ns);
 		if (!ms)
@@ -581,38 +496,11 @@ static int wait_turn(struct unic_conn *conn, struct waiter *w, int64_t until_ns)
 	}
 	if (w->has_turn)
 		return 0;
-	leave_queue(q, w);
+	unic_turn_leave(q, w);
 	return ms ? -ENOTCONN : UNIC_CTL_ST_TOO_MANY;
 }
 
-static void end_turn(struct queue *q, enum lane lane)
-{
-	q->under_way--;
-	if (++q->well >= q->room && q->room < lane_max[lane]) {
-		q->room++;
-		q->well = 0;
-	}
-	grant_turns(q);
-}
-
-/* The driver has no place for one more that waits, because of calls of ours:
- * it is next when one of them is over. False: it is not for those. */
-static bool requeue_waiter(struct queue *q, struct waiter *w, int status)
-{
-	if (status != UNIC_ST_WAIT_FULL || w->lane != LANE_LONG ||
-	    q->under_way < 2)
-		return false;
-	q->room = --q->under_way;
-	q->well = 0;
-	w->has_turn = false;
-	w->next = q->first;
-	if (!q->first)
-		q->end = &w->next;
-	q->first = w;
-	return true;
-}
-
-static int call_once(struct unic_conn *conn, struct waiter *w, int ms)
+static int call_once(struct unic_conn *conn, struct unic_waiter *w, int ms)
 {
 	if (unic_conn_dead(conn))
 		return -ENOTCONN;
@@ -621,20 +509,20 @@ static int call_once(struct unic_conn *conn, struct waiter *w, int ms)
 }
 
 /* The time of the reply begins with the turn. */
-static int call_in_turn(struct unic_conn *conn, struct waiter *w, int ms)
+static int call_in_turn(struct unic_conn *conn, struct unic_waiter *w, int ms)
 {
-	struct queue *q = &conn->lane[w->lane];
+	struct unic_turns *q = &conn->lane[w->lane];
 	int64_t until = deadline_after_ms(
 		w->call->patience_ms ? w->call->patience_ms : ms);
 	uint64_t request[UNIC_CTL_BYTES / 8];
 	int ret;
 
 	memcpy(request, w->call->rec, sizeof(request));
-	enter_queue(q, w);
+	unic_turn_enter(q, w);
 	while (!(ret = wait_turn(conn, w, until))) {
 		ret = call_once(conn, w, ms);
-		if (!requeue_waiter(q, w, ret)) {
-			end_turn(q, w->lane);
+		if (!unic_turn_again(q, w, ret)) {
+			unic_turn_end(q, w->lane);
 			break;
 		}
 		memcpy(w->call->rec, request, sizeof(request));
@@ -656,7 +544,8 @@ int unic_conn_call(struct unic_conn *conn, unsigned int op,
 		   struct unic_call *call)
 {
 	struct unic_ctl_hdr *hdr = call->rec;
-	struct waiter w = { .call = call, .lane = classify_call(op, call) };
+	struct unic_waiter w = { .call = call,
+				 .lane = unic_turn_lane(op, call) };
 	int ret;
 
 	call->reply_bytes = 0;

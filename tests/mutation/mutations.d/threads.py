@@ -5,7 +5,7 @@ CONN = "host_driver/libunic/conn.c"
 DEVICE = "host_driver/libunic/conn_dev.c"
 FORK = "host_driver/libunic/fork.c"
 LIB = "host_driver/libunic/"
-
+TURN = "host_driver/libunic/conn_turn.c"
 MUTATIONS = (
     (CONN, "\tpthread_mutex_unlock(&conn->lock);\n\tret = transmit_call(conn, w->call);\n"
      "\tpthread_mutex_lock(&conn->lock);\n", "\tret = transmit_call(conn, w->call);\n",
@@ -15,19 +15,19 @@ MUTATIONS = (
     (CONN, "return err == EAGAIN || err == EINTR || err == ENOBUFS || err == ENOMEM;",
      "return err == EAGAIN || err == EINTR;",
      "conn: a kernel without memory for a moment is the end", "test_conn"),
-    (CONN, "? LANE_LONG\n", "? LANE_SHORT\n",
+    (TURN, "? LANE_LONG\n", "? LANE_SHORT\n",
      "conn: calls that last keep out the others", "test_conn"),
-    (CONN, "\t\treturn LANE_GIVE;", "\t\treturn LANE_LONG;",
+    (TURN, "\t\treturn LANE_GIVE;", "\t\treturn LANE_LONG;",
      "conn: what gives back waits for who waits", "test_conn"),
-    (CONN, "q->under_way < q->room", "1",
+    (TURN, "q->under_way < q->room", "1",
      "conn: any number of calls is under way", "test_conn"),
-    (CONN, "\tgrant_turns(q);\n}\n\n/* The driver has no place", "}\n\n/* The driver has no place",
+    (TURN, "\tunic_turn_grant(q);\n}\n\n/* The driver has no place", "}\n\n/* The driver has no place",
      "conn: a turn that ends is nobody's", "test_conn"),
     (CONN, "\twake_next_reader(conn);\n", "",
      "conn: nobody reads when who did is gone", "test_conn"),
-    (CONN, "\tif (status != UNIC_ST_WAIT_FULL || ", "\tif (status >= 0 || ",
+    (TURN, "\tif (status != UNIC_ST_WAIT_FULL || ", "\tif (status >= 0 || ",
      "conn: no place to wait is an error though it is our own calls", "test_conn"),
-    (CONN, "\t    q->under_way < 2)", "\t    q->under_way < 1)",
+    (TURN, "\t    q->under_way < 2)", "\t    q->under_way < 1)",
      "conn: a place that others have is waited for", "test_conn"),
     (CONN, "\t\tmemcpy(w->call->rec, request, sizeof(request));\n", "",
      "conn: what is asked again is the answer of before", "test_conn"),
