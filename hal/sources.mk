@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # What programs of the host need of the boards' code; boards/*.mk have the rest.
-RING   := hal/drivers/link_ring.c
+RING   := $(addprefix hal/drivers/,link_layout.c link_ring.c)
 FAKE   := hal/fake/fake_port.c
 # The serial host link: what both ends have, and the NIC's end.
 SERIAL := $(addprefix hal/serial/,frame.c stream.c)

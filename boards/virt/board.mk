@@ -48,6 +48,7 @@ BOARD_SRCS := \
 	hal/virt/crash.c \
 	hal/drivers/crash_record.c \
 	hal/drivers/gicv2.c \
+	hal/drivers/link_layout.c \
 	hal/drivers/link_ring.c \
 	hal/drivers/pci_ecam.c \
 	hal/drivers/pl011.c \

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <string.h>
 
+#include "link_layout.h"
 #include "link_ring.h"
 
 /* After how many looks for frames the port table is looked at again. */
 #define LOOKS_PER_REFRESH 64u
-#define SLOTS_MAX	  65536u
-#define SLOT_BYTES_MAX	  16384u
-#define RING_ALIGN	  4096u
 
 /* Out of the way of the code that runs for every frame. */
 #define SELDOM __attribute__((noinline, cold))
@@ -16,16 +14,6 @@
 
 _Static_assert((int)UNIC_FRAME_NO_ICRC == (int)UNIC_LINK_SLOT_NO_ICRC,
 	       "frame flags pass through the link unchanged");
-
-static uint32_t read_le32(const unic_le32 *p)
-{
-	return unic_from_le32(UNIC_READ_ONCE(*p));
-}
-
-static void write_le32(unic_le32 *p, uint32_t v)
-{
-	UNIC_WRITE_ONCE(*p, unic_to_le32(v));
-}
 
 static struct unic_link_slot *slot_at(const struct link_ring *lr, uint8_t *ring,
 				      uint32_t n)
@@ -51,92 +39,6 @@ static struct unic_link_ring *ring_of(uint8_t *first)
 	return (struct unic_link_ring *)(first - UNIC_LINK_SLOT0);
 }
 
-/* --------------------------------------------------------------- layout */
-
-static uint64_t ring_stride(uint32_t slots, uint32_t slot_bytes)
-{
-	uint64_t bytes = UNIC_LINK_SLOT0 + (uint64_t)slots * slot_bytes;
-
-	return (bytes + RING_ALIGN - 1) & ~(uint64_t)(RING_ALIGN - 1);
-}
-
-static bool sizes_ok(uint32_t ports, uint32_t slots, uint32_t slot_bytes)
-{
-	return ports >= 2 && ports <= UNIC_LINK_PORTS_MAX && slots >= 2 &&
-	       slots <= SLOTS_MAX && !(slots & (slots - 1)) && slot_bytes &&
-	       slot_bytes <= SLOT_BYTES_MAX && slot_bytes % 64 == 0;
-}
-
-uint64_t link_ring_bytes(uint32_t ports, uint32_t slots, uint32_t slot_bytes)
-{
-	return RING_ALIGN +
-	       (uint64_t)ports * ports * ring_stride(slots, slot_bytes);
-}
-
-int link_ring_format(void *mem, uint64_t size, uint32_t ports, uint32_t slots,
-		     uint32_t slot_bytes, uint32_t flags)
-{
-	struct unic_link_header *h = mem;
-
-	if (!sizes_ok(ports, slots, slot_bytes) ||
-	    ring_stride(slots, slot_bytes) > UINT32_MAX ||
-	    link_ring_bytes(ports, slots, slot_bytes) > size)
-		return LINK_RING_ELAYOUT;
-	write_le32(&h->version, UNIC_LINK_VERSION);
-	write_le32(&h->ports, ports);
-	write_le32(&h->slots, slots);
-	write_le32(&h->slot_bytes, slot_bytes);
-	write_le32(&h->flags, flags);
-	write_le32(&h->port_off, sizeof(*h));
-	write_le32(&h->ring_off, RING_ALIGN);
-	write_le32(&h->ring_bytes, (uint32_t)ring_stride(slots, slot_bytes));
-	unic_wmb();
-	write_le32(&h->magic, UNIC_LINK_MAGIC);
-	return LINK_RING_OK;
-}
-
-/* Is [off, off + bytes) inside the memory, behind the header, aligned? */
-static bool range_ok(uint64_t size, uint32_t off, uint64_t bytes)
-{
-	return off >= sizeof(struct unic_link_header) && off % 64 == 0 &&
-	       off <= size && bytes <= size - off;
-}
-
-static int read_layout(struct link_ring *lr, uint64_t size, uint32_t *ring_off,
-		       uint32_t *ring_bytes)
-{
-	struct unic_link_header h;
-	uint32_t port_off;
-	uint64_t rings;
-
-	if (size < sizeof(h))
-		return LINK_RING_ELAYOUT;
-	if (read_le32(&lr->header->magic) != UNIC_LINK_MAGIC)
-		return LINK_RING_EMAGIC;
-	unic_rmb();
-	memcpy(&h, lr->header, sizeof(h));
-	if (unic_from_le32(h.version) != UNIC_LINK_VERSION)
-		return LINK_RING_EVERSION;
-	lr->ports = unic_from_le32(h.ports);
-	lr->slots = unic_from_le32(h.slots);
-	lr->slot_bytes = unic_from_le32(h.slot_bytes);
-	port_off = unic_from_le32(h.port_off);
-	*ring_off = unic_from_le32(h.ring_off);
-	*ring_bytes = unic_from_le32(h.ring_bytes);
-	if (!sizes_ok(lr->ports, lr->slots, lr->slot_bytes) ||
-	    *ring_bytes % RING_ALIGN ||
-	    *ring_bytes < ring_stride(lr->slots, lr->slot_bytes))
-		return LINK_RING_ELAYOUT;
-	rings = (uint64_t)lr->ports * lr->ports * *ring_bytes;
-	if (!range_ok(size, port_off,
-		      lr->ports * sizeof(struct unic_link_port)) ||
-	    !range_ok(size, *ring_off, rings))
-		return LINK_RING_ELAYOUT;
-	lr->port_table = (struct unic_link_port *)(lr->mem + port_off);
-	lr->max_frame = lr->slot_bytes - UNIC_LINK_FRAME_OFF;
-	return LINK_RING_OK;
-}
-
 /* ----------------------------------------------------------- attachment */
 
 /* First number from @n on that is not published. */
@@ -145,7 +47,7 @@ static uint32_t skip_published(struct link_ring *lr, uint8_t *ring, uint32_t n)
 	uint32_t i;
 
 	for (i = 0; i < lr->slots; i++, n++)
-		if (read_le32(&slot_at(lr, ring, n)->seq) != n + 1)
+		if (link_read_le32(&slot_at(lr, ring, n)->seq) != n + 1)
 			break;
 	return n;
 }
@@ -156,11 +58,11 @@ static void adopt_rx(struct link_ring *lr, struct link_ring_rx *rx,
 {
 	rx->first = ring + UNIC_LINK_SLOT0;
 	rx->end = rx->first + (size_t)lr->slots * lr->slot_bytes;
-	rx->head =
-		skip_published(lr, ring, read_le32(&ring_of(rx->first)->head));
+	rx->head = skip_published(lr, ring,
+				  link_read_le32(&ring_of(rx->first)->head));
 	rx->seq = rx->head + 1;
 	rx->slot = (uint8_t *)slot_at(lr, ring, rx->head);
-	write_le32(&ring_of(rx->first)->head, rx->head);
+	link_write_le32(&ring_of(rx->first)->head, rx->head);
 }
 
 /*
@@ -174,19 +76,19 @@ static void adopt_tx(struct link_ring *lr, struct link_ring_tx *tx,
 	uint32_t n, next, head;
 
 	tx->first = ring + UNIC_LINK_SLOT0;
-	head = read_le32(&ring_of(tx->first)->head);
+	head = link_read_le32(&ring_of(tx->first)->head);
 	next = skip_published(lr, ring, head);
 	tx->frame = slot_at(lr, ring, next)->frame;
 	tx->seq = tx->stop = next + 1;
 	tx->step = lr->slot_bytes;
 	for (n = next; n != head + lr->slots; n++)
-		write_le32(&slot_at(lr, ring, n)->seq, n + 1 - lr->slots);
+		link_write_le32(&slot_at(lr, ring, n)->seq, n + 1 - lr->slots);
 }
 
 bool link_ring_there(const struct link_ring *lr, uint32_t p)
 {
-	return p < lr->ports &&
-	       read_le32(&lr->port_table[p].state) == UNIC_LINK_PORT_ATTACHED;
+	return p < lr->ports && link_read_le32(&lr->port_table[p].state) ==
+					UNIC_LINK_PORT_ATTACHED;
 }
 
 /* Can the ring (p -> us) hold frames? */
@@ -216,7 +118,7 @@ static SELDOM void refresh_sources(struct link_ring *lr)
 	bool stays = false;
 	uint32_t p;
 
-	lr->flags = read_le32(&lr->header->flags);
+	lr->flags = link_read_le32(&lr->header->flags);
 	lr->rx_flags = lr->flags & UNIC_LINK_NO_ICRC ? UNIC_FRAME_NO_ICRC : 0;
 	lr->looks = LOOKS_PER_REFRESH;
 	for (p = 0; p < lr->ports; p++) {
@@ -248,7 +150,7 @@ int link_ring_attach(struct link_ring *lr, void *mem, uint64_t size,
 	memset(lr, 0, sizeof(*lr));
 	lr->mem = mem;
 	lr->header = mem;
-	err = read_layout(lr, size, &ring_off, &ring_bytes);
+	err = link_layout_read(lr, size, &ring_off, &ring_bytes);
 	if (err)
 		return err;
 	if (port >= lr->ports)
@@ -267,27 +169,27 @@ int link_ring_attach(struct link_ring *lr, void *mem, uint64_t size,
 	memcpy(lr->mac, mac, sizeof(lr->mac));
 	me = &lr->port_table[port];
 	memcpy(me->mac, mac, sizeof(me->mac));
-	write_le32(&me->asleep, 0);
+	link_write_le32(&me->asleep, 0);
 	unic_wmb();
-	write_le32(&me->state, UNIC_LINK_PORT_ATTACHED);
+	link_write_le32(&me->state, UNIC_LINK_PORT_ATTACHED);
 	refresh_sources(lr);
 	return LINK_RING_OK;
 }
 
 void link_ring_detach(struct link_ring *lr)
 {
-	write_le32(&lr->port_table[lr->port].state, UNIC_LINK_PORT_EMPTY);
+	link_write_le32(&lr->port_table[lr->port].state, UNIC_LINK_PORT_EMPTY);
 }
 
 void link_ring_bury(struct link_ring *lr, uint32_t p)
 {
 	if (p < lr->ports)
-		write_le32(&lr->port_table[p].state, UNIC_LINK_PORT_EMPTY);
+		link_write_le32(&lr->port_table[p].state, UNIC_LINK_PORT_EMPTY);
 }
 
 void link_ring_info(struct link_ring *lr, struct unic_link *out)
 {
-	lr->flags = read_le32(&lr->header->flags);
+	lr->flags = link_read_le32(&lr->header->flags);
 	memcpy(out->mac, lr->mac, sizeof(out->mac));
 	out->up = true;
 	out->icrc_offload = lr->flags & UNIC_LINK_NO_ICRC;
@@ -304,7 +206,7 @@ uint32_t link_ring_path(struct link_ring *lr, const uint8_t mac[6])
 		refresh_sources(lr);
 		return lr->port;
 	}
-	lr->flags = read_le32(&lr->header->flags);
+	lr->flags = link_read_le32(&lr->header->flags);
 	if (!(lr->flags & UNIC_LINK_DIRECT))
 		return UNIC_LINK_PORT_SWITCH;
 	for (p = 1; p < lr->ports; p++) {
@@ -323,7 +225,7 @@ uint32_t link_ring_path(struct link_ring *lr, const uint8_t mac[6])
 static bool tx_refresh_room(const struct link_ring *lr, struct link_ring_tx *tx)
 {
 	uint32_t n = tx->seq - 1, at = n & (lr->slots - 1);
-	uint32_t used = n - read_le32(&ring_of(tx->first)->head);
+	uint32_t used = n - link_read_le32(&ring_of(tx->first)->head);
 	uint32_t room = used <= lr->slots ? lr->slots - used : 0;
 
 	unic_rmb();
@@ -402,9 +304,9 @@ static inline void publish_slot(uint8_t *frame, uint32_t seq, uint32_t len,
 	struct unic_link_slot *slot =
 		(struct unic_link_slot *)(frame - UNIC_LINK_FRAME_OFF);
 
-	write_le32(slot_len_flags(slot), len | flags << 16);
+	link_write_le32(slot_len_flags(slot), len | flags << 16);
 	unic_wmb();
-	write_le32(&slot->seq, seq);
+	link_write_le32(&slot->seq, seq);
 }
 
 /* Not the one got last. */
@@ -469,10 +371,11 @@ inline void link_ring_tx_run_put(struct link_ring *lr, uint32_t n, uint32_t len,
 	tx->frame = end + UNIC_LINK_FRAME_OFF;
 	tx->seq = seq + n;
 	for (at = slot; at != end; at += step)
-		write_le32(slot_len_flags((struct unic_link_slot *)at), form);
+		link_write_le32(slot_len_flags((struct unic_link_slot *)at),
+				form);
 	unic_wmb(); /* one for all of them */
 	for (at = slot; at != end; at += step)
-		write_le32(&((struct unic_link_slot *)at)->seq, seq++);
+		link_write_le32(&((struct unic_link_slot *)at)->seq, seq++);
 }
 
 uint32_t link_ring_flush(struct link_ring *lr)
@@ -486,7 +389,7 @@ uint32_t link_ring_flush(struct link_ring *lr)
 	unic_mb();
 	for (; left; left &= left - 1) {
 		p = (uint32_t)__builtin_ctz(left);
-		if (read_le32(&lr->port_table[p].asleep))
+		if (link_read_le32(&lr->port_table[p].asleep))
 			mask |= 1u << p;
 	}
 	return mask;
@@ -500,14 +403,14 @@ static inline void rx_release(struct link_ring_rx *rx)
 	rx->head = rx->seq - 1;
 	/* What was read of the slots before the producer may write them. */
 	unic_wmb();
-	write_le32(&ring_of(rx->first)->head, rx->head);
+	link_write_le32(&ring_of(rx->first)->head, rx->head);
 }
 
 static inline bool rx_has_frame(const struct link_ring_rx *rx)
 {
 	const struct unic_link_slot *slot = (const void *)rx->slot;
 
-	return read_le32(&slot->seq) == rx->seq;
+	return link_read_le32(&slot->seq) == rx->seq;
 }
 
 /* The ring whose turn it is, of those that have a frame; NULL: none has. */
@@ -538,7 +441,7 @@ static inline void rx_take(struct link_ring *lr, struct link_ring_rx *rx,
 	uint32_t form, len;
 
 	unic_rmb();
-	form = read_le32(slot_len_flags(slot));
+	form = link_read_le32(slot_len_flags(slot));
 	len = form & 0xffff;
 	out->frame = slot->frame;
 	rx->slot = next == rx->end ? rx->first : next;
@@ -604,7 +507,8 @@ static inline uint32_t rx_published(const struct link_ring *lr,
 	const uint8_t *slot = rx->slot;
 	uint32_t seq = rx->seq, step = lr->slot_bytes, end = seq + max;
 
-	while (read_le32(&((const struct unic_link_slot *)slot)->seq) == seq) {
+	while (link_read_le32(&((const struct unic_link_slot *)slot)->seq) ==
+	       seq) {
 		slot += step;
 		seq++;
 		if (seq == end || slot == rx->end)
@@ -626,7 +530,7 @@ inline uint32_t link_ring_rx_run(struct link_ring *lr, const struct unic_rx *rx,
 		return 0;
 	n = left = rx_published(lr, ring, max);
 	unic_rmb(); /* their numbers before what they guard */
-	while (left && read_le32(slot_len_flags(
+	while (left && link_read_le32(slot_len_flags(
 			       (struct unic_link_slot *)slot)) == form) {
 		slot += step;
 		left--;
@@ -658,7 +562,7 @@ inline void link_ring_rx_done(struct link_ring *lr)
 
 void link_ring_sleep(struct link_ring *lr, bool on)
 {
-	write_le32(&lr->port_table[lr->port].asleep, on);
+	link_write_le32(&lr->port_table[lr->port].asleep, on);
 	if (!on)
 		return;
 	/* Our flag before their seq words; see link_ring_flush(). */

@@ -103,22 +103,6 @@ struct link_ring {
 };
 
 /**
- * link_ring_bytes() - memory that a link needs.
- * @slots: per ring, a power of two. @slot_bytes: a multiple of 64.
- */
-uint64_t link_ring_bytes(uint32_t ports, uint32_t slots, uint32_t slot_bytes);
-
-/**
- * link_ring_format() - write the header of a new link; the switch does it, once,
- * before any port attaches.
- * @mem:  zeroed, 4096-aligned, shared; @size: its bytes.
- * @flags: UNIC_LINK_*.
- * Returns LINK_RING_OK, or LINK_RING_ELAYOUT with nothing written.
- */
-int link_ring_format(void *mem, uint64_t size, uint32_t ports, uint32_t slots,
-		     uint32_t slot_bytes, uint32_t flags);
-
-/**
  * link_ring_attach() - become @port of the link in @mem.
  * @lr:   written wholly; any former content is lost.
  * @mem:  the link memory, 64-aligned; must stay mapped while @lr is used.

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "link_layout.h"
 #include "link_side.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -29,7 +30,7 @@ static int make_memory(struct link_side *ls, const struct link_shape *shape)
 	uint32_t ports = 1 + shape->nics;
 
 	ls->bytes = bar_size(
-		link_ring_bytes(ports, shape->slots, shape->slot_bytes));
+		link_layout_bytes(ports, shape->slots, shape->slot_bytes));
 	ls->fd = memfd_create("unic-link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (ls->fd < 0 || ftruncate(ls->fd, (off_t)ls->bytes) ||
 	    fcntl(ls->fd, F_ADD_SEALS, SEALS))
@@ -38,8 +39,8 @@ static int make_memory(struct link_side *ls, const struct link_shape *shape)
 		       ls->fd, 0);
 	if (ls->mem == MAP_FAILED)
 		return -errno;
-	if (link_ring_format(ls->mem, ls->bytes, ports, shape->slots,
-			     shape->slot_bytes, shape->flags) ||
+	if (link_layout_format(ls->mem, ls->bytes, ports, shape->slots,
+			       shape->slot_bytes, shape->flags) ||
 	    link_ring_attach(&ls->ring, ls->mem, ls->bytes,
 			     UNIC_LINK_PORT_SWITCH, no_mac))
 		return -EINVAL;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cpu_dma.h"
+#include "link_layout.h"
 #include "rig_port.h"
 
 #define PORTS	   3u
@@ -29,9 +30,9 @@ void fake_port_init(struct unic_port *port, uint8_t id)
 	port->dma.count = FAKE_WINDOWS;
 	if (id == 1) {
 		memset(link_memory, 0, sizeof(link_memory));
-		if (link_ring_format(link_memory, LINK_BYTES, PORTS, SLOTS,
-				     SLOT_BYTES,
-				     UNIC_LINK_DIRECT | UNIC_LINK_NO_ICRC))
+		if (link_layout_format(link_memory, LINK_BYTES, PORTS, SLOTS,
+				       SLOT_BYTES,
+				       UNIC_LINK_DIRECT | UNIC_LINK_NO_ICRC))
 			abort();
 	}
 	if (link_ring_attach(&port->ring, link_memory, LINK_BYTES, id,

@@ -9,6 +9,7 @@
  * write changes.
  */
 #include "input.h"
+#include "link_layout.h"
 #include "link_ring.h"
 
 #define PORTS	   3u
@@ -190,8 +191,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&shared, 0, sizeof(shared));
 	memset(&held, 0, sizeof(held));
 	memset(&them, 0, sizeof(them));
-	must(!link_ring_format(shared.mem, MEM_BYTES, PORTS, SLOTS, SLOT_BYTES,
-			       UNIC_LINK_DIRECT | UNIC_LINK_NO_ICRC));
+	must(!link_layout_format(shared.mem, MEM_BYTES, PORTS, SLOTS,
+				 SLOT_BYTES,
+				 UNIC_LINK_DIRECT | UNIC_LINK_NO_ICRC));
 	must(!link_ring_attach(&them, shared.mem, MEM_BYTES, 2, mac[2]));
 	if (in_odd(&in))
 		spoil_header(&in);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * eva_link_ring.c - a port of the link whose memory all others write at any
- * time, for some layouts; whether a layout fits is read_layout()'s matter.
+ * time, for some layouts; whether a layout fits is link_layout_read()'s matter.
  *
  * One block with addresses that can be compared, so not hostile(): every read of
  * it is volatile in the source, which is any value to Eva too.
@@ -14,6 +14,7 @@
 #include "hostile.h"
 #include "unic_link.h"
 
+#include "link_layout.c"
 #include "link_ring.c"
 
 #define MEM_BYTES 0x20000u
@@ -31,7 +32,7 @@ static uint8_t *ring(const struct link_ring *lr, uint32_t from, uint32_t to)
 	       (from * lr->ports + to) * layout_ring_bytes + UNIC_LINK_SLOT0;
 }
 
-/* As read_layout() would leave it. */
+/* As link_layout_read() would leave it. */
 static void lay_out(struct link_ring *lr, const struct layout *l)
 {
 	Frama_C_make_unknown((char *)link_memory, MEM_BYTES);
@@ -364,7 +365,7 @@ static void check_attached(const struct link_ring *lr)
 /* A header of this layout, which just fits; all else is anything. */
 static void attach(const struct layout *l)
 {
-	uint64_t size = link_ring_bytes(l->ports, l->slots, l->slot_bytes);
+	uint64_t size = link_layout_bytes(l->ports, l->slots, l->slot_bytes);
 	uint8_t mac[6] = { any8(), any8(), any8(), any8(), any8(), any8() };
 	uint8_t *mem =
 		link_memory + MEM_BYTES - size; /* nothing is behind it */
@@ -399,7 +400,7 @@ static void layout_any(void)
 	memset(&lr, 0, sizeof(lr));
 	lr.mem = link_memory;
 	lr.header = (struct unic_link_header *)lr.mem;
-	if (read_layout(&lr, any64(), &ring_off, &ring_bytes))
+	if (link_layout_read(&lr, any64(), &ring_off, &ring_bytes))
 		return;
 	/*@ check 2 <= lr.ports <= UNIC_LINK_PORTS_MAX; */
 	/*@ check 2 <= lr.slots <= SLOTS_MAX; */

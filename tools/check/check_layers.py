@@ -37,7 +37,7 @@ RULES = [
     (r"host_driver/libunic/", []),
     (r"host_driver/tools/", [r"host_driver/libunic/"]),
     (r"examples/", [r"host_driver/libunic/unic\.h"]),
-    (r"qemu/", [PORT, r"hal/drivers/(link_ring|ivshmem_client)\.h",
+    (r"qemu/", [PORT, r"hal/drivers/(link_layout|link_ring|ivshmem_client)\.h",
                 r"qemu/bus/ivshmem_server\.h", r"host_driver/daemon/"]),
 ]
 ANYTHING = re.compile(r"tests/")

@@ -2,6 +2,7 @@
 /* test_link_ring.c - frames through the shared-memory link, fair and foul. */
 #include "unit.h"
 
+#include "link_layout.h"
 #include "link_ring.h"
 
 #define PORTS	   4u
@@ -53,8 +54,8 @@ static int set_up(void **state)
 
 	(void)state;
 	memset(mem, 0, sizeof(mem));
-	if (link_ring_format(mem, sizeof(mem), PORTS, SLOTS, SLOT_BYTES,
-			     UNIC_LINK_DIRECT | UNIC_LINK_NO_ICRC))
+	if (link_layout_format(mem, sizeof(mem), PORTS, SLOTS, SLOT_BYTES,
+			       UNIC_LINK_DIRECT | UNIC_LINK_NO_ICRC))
 		return -1;
 	for (p = 0; p < PORTS; p++)
 		if (attach(p))
@@ -436,8 +437,8 @@ static void refuses_bad_layouts(void **state)
 			 LINK_RING_EPORT);
 	assert_int_equal(link_ring_attach(&port[1], mem, 32, 1, mac[1]),
 			 LINK_RING_ELAYOUT);
-	assert_int_equal(link_ring_format(mem, sizeof(mem) - 1, PORTS, SLOTS,
-					  SLOT_BYTES, 0),
+	assert_int_equal(link_layout_format(mem, sizeof(mem) - 1, PORTS, SLOTS,
+					    SLOT_BYTES, 0),
 			 LINK_RING_ELAYOUT);
 }
 
