@@ -4,9 +4,11 @@ RING   := $(addprefix hal/drivers/,link_layout.c link_ring.c)
 FAKE   := hal/fake/fake_port.c
 # The serial host link: what both ends have, and the NIC's end.
 SERIAL := $(addprefix hal/serial/,frame.c stream.c)
-NEAR   := hal/serial/near.c
+NEAR   := $(addprefix hal/serial/,near.c near_out.c)
 
 # main.c joins the core and its board.
 INC_hal = -I$(<D) -Ihal/drivers -Ihal -Iboards/$(board) $(if $(filter %/main.c,$<),-Ifirmware)
 # The host's tests of the near end are those of a board that has it.
-INC_hal/serial/near.c = -Ihal/serial -Ihal -Iboards/$(if $(filter fake,$(board)),lm3s6965evb,$(board))
+INC_near = -Ihal/serial -Ihal -Iboards/$(if $(filter fake,$(board)),lm3s6965evb,$(board))
+INC_hal/serial/near.c     = $(INC_near)
+INC_hal/serial/near_out.c = $(INC_near)

@@ -100,7 +100,7 @@ void near_ring(struct near *n, uint32_t vector);
 void near_input(struct near *n, const uint8_t *bytes, uint32_t len,
 		uint64_t now_ns);
 
-/** near_output() - as stream_output(): looks first for what the core did. */
+/** near_output() - of near_out.c, as stream_output(): looks first for what the core did. */
 uint32_t near_output(struct near *n, uint64_t now_ns, uint8_t *bytes,
 		     uint32_t max);
 
