@@ -4,68 +4,16 @@
  */
 #include "ctl_fetch.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "ctl_json.h"
 #include "error.h"
 #include "unic.h"
 #include "unic_stats.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-static void add_u64(struct json_object *o, const char *key, uint64_t v)
-{
-	json_object_object_add(o, key, json_object_new_int64((int64_t)v));
-}
-
-static void add_s(struct json_object *o, const char *key, const char *text)
-{
-	json_object_object_add(o, key, json_object_new_string(text));
-}
-
-/* Text of a device: perhaps not terminated, perhaps not text. */
-static void add_text(struct json_object *o, const char *key, const uint8_t *b,
-		     size_t n)
-{
-	char text[64];
-	size_t i;
-
-	for (i = 0; i < n && i < sizeof(text) - 1 && b[i]; i++)
-		text[i] = b[i] >= ' ' && b[i] < 127 ? (char)b[i] : '?';
-	text[i] = '\0';
-	add_s(o, key, text);
-}
-
-static void add_ipv4(struct json_object *o, const char *key, uint32_t ipv4)
-{
-	struct in_addr addr = { .s_addr = htonl(ipv4) };
-	char text[INET_ADDRSTRLEN];
-
-	add_s(o, key, inet_ntop(AF_INET, &addr, text, sizeof(text)));
-}
-
-static void add_hex(struct json_object *o, const char *key, uint64_t v)
-{
-	char text[20];
-
-	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)v);
-	add_s(o, key, text);
-}
-
-static void add_name(struct json_object *o, const char *key,
-		     const char *const *names, size_t n, uint32_t v)
-{
-	char text[16];
-
-	if (v < n && names[v]) {
-		add_s(o, key, names[v]);
-		return;
-	}
-	snprintf(text, sizeof(text), "%u", v);
-	add_s(o, key, text);
-}
 
 /* ------------------------------------------------------------ info, stats */
 
@@ -78,32 +26,32 @@ static void add_nic(struct json_object *o, const struct unic_info *i)
 {
 	char mac[18];
 
-	add_text(o, "build", i->build_id, sizeof(i->build_id));
+	ctl_add_text(o, "build", i->build_id, sizeof(i->build_id));
 	snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", i->mac[0],
 		 i->mac[1], i->mac[2], i->mac[3], i->mac[4], i->mac[5]);
-	add_s(o, "mac", mac);
-	add_ipv4(o, "ipv4", unic_from_le32(i->ipv4));
-	add_name(o, "state", nic_states, COUNT(nic_states),
-		 unic_from_le32(i->state));
-	add_u64(o, "abi_major", unic_from_le16(i->abi_major));
-	add_u64(o, "abi_minor", unic_from_le16(i->abi_minor));
-	add_hex(o, "features", unic_from_le64(i->features));
-	add_u64(o, "epoch", unic_from_le32(i->boot_epoch));
-	add_u64(o, "heartbeat", unic_from_le32(i->heartbeat));
-	add_u64(o, "link_up", i->link_up);
-	add_u64(o, "icrc_offload", i->icrc_offload);
-	add_u64(o, "path_mtu", unic_from_le32(i->path_mtu));
-	add_u64(o, "tlb_entries", unic_from_le32(i->tlb_entries));
-	add_u64(o, "mrs", unic_from_le32(i->mrs));
-	add_u64(o, "qps", unic_from_le32(i->qps));
-	add_u64(o, "cqs", unic_from_le32(i->cqs));
-	add_u64(o, "tokens", unic_from_le32(i->tokens));
-	add_u64(o, "procs", unic_from_le32(i->procs));
-	add_u64(o, "nic_bytes", unic_from_le32(i->nic_bytes));
-	add_u64(o, "grace_us", unic_from_le32(i->grace_us));
-	add_u64(o, "deliver_us", unic_from_le32(i->deliver_us));
-	add_u64(o, "reaper_us", unic_from_le32(i->reaper_us));
-	add_u64(o, "drain_us", unic_from_le32(i->drain_us));
+	ctl_add_string(o, "mac", mac);
+	ctl_add_ipv4(o, "ipv4", unic_from_le32(i->ipv4));
+	ctl_add_name(o, "state", nic_states, COUNT(nic_states),
+		     unic_from_le32(i->state));
+	ctl_add_u64(o, "abi_major", unic_from_le16(i->abi_major));
+	ctl_add_u64(o, "abi_minor", unic_from_le16(i->abi_minor));
+	ctl_add_hex(o, "features", unic_from_le64(i->features));
+	ctl_add_u64(o, "epoch", unic_from_le32(i->boot_epoch));
+	ctl_add_u64(o, "heartbeat", unic_from_le32(i->heartbeat));
+	ctl_add_u64(o, "link_up", i->link_up);
+	ctl_add_u64(o, "icrc_offload", i->icrc_offload);
+	ctl_add_u64(o, "path_mtu", unic_from_le32(i->path_mtu));
+	ctl_add_u64(o, "tlb_entries", unic_from_le32(i->tlb_entries));
+	ctl_add_u64(o, "mrs", unic_from_le32(i->mrs));
+	ctl_add_u64(o, "qps", unic_from_le32(i->qps));
+	ctl_add_u64(o, "cqs", unic_from_le32(i->cqs));
+	ctl_add_u64(o, "tokens", unic_from_le32(i->tokens));
+	ctl_add_u64(o, "procs", unic_from_le32(i->procs));
+	ctl_add_u64(o, "nic_bytes", unic_from_le32(i->nic_bytes));
+	ctl_add_u64(o, "grace_us", unic_from_le32(i->grace_us));
+	ctl_add_u64(o, "deliver_us", unic_from_le32(i->deliver_us));
+	ctl_add_u64(o, "reaper_us", unic_from_le32(i->reaper_us));
+	ctl_add_u64(o, "drain_us", unic_from_le32(i->drain_us));
 }
 
 struct json_object *ctl_info(struct unic_conn *conn)
@@ -124,13 +72,14 @@ struct json_object *ctl_info(struct unic_conn *conn)
 			     unic_conn_call(conn, UNIC_CTL_INFO, &call)))
 		return NULL;
 	o = json_object_new_object();
-	add_text(o, "provider", rec.reply.provider, sizeof(rec.reply.provider));
-	add_name(o, "nic", nic_there, COUNT(nic_there),
-		 unic_from_le32(rec.reply.nic_there));
-	add_u64(o, "driver_pid", unic_from_le32(rec.reply.driver_pid));
-	add_u64(o, "slots", unic_from_le32(rec.reply.slots));
-	add_u64(o, "slots_used", unic_from_le32(rec.reply.slots_used));
-	add_u64(o, "resets", unic_from_le32(rec.reply.resets));
+	ctl_add_text(o, "provider", rec.reply.provider,
+		     sizeof(rec.reply.provider));
+	ctl_add_name(o, "nic", nic_there, COUNT(nic_there),
+		     unic_from_le32(rec.reply.nic_there));
+	ctl_add_u64(o, "driver_pid", unic_from_le32(rec.reply.driver_pid));
+	ctl_add_u64(o, "slots", unic_from_le32(rec.reply.slots));
+	ctl_add_u64(o, "slots_used", unic_from_le32(rec.reply.slots_used));
+	ctl_add_u64(o, "resets", unic_from_le32(rec.reply.resets));
 	if (call.reply_bytes == sizeof(info))
 		add_nic(o, &info);
 	return o;
@@ -158,20 +107,21 @@ struct json_object *ctl_stats(struct unic_conn *conn)
 			     unic_conn_call(conn, UNIC_CTL_STATS, &call)))
 		return NULL;
 	o = json_object_new_object();
-	add_u64(o, "time_ns", unic_from_le64(rec.reply.time_ns));
+	ctl_add_u64(o, "time_ns", unic_from_le64(rec.reply.time_ns));
 	d = json_object_new_object();
 	for (i = 0; i < call.reply_bytes / sizeof(value[0]); i++) {
 		if (i < COUNT(counter_names))
-			add_u64(d, counter_names[i], unic_from_le64(value[i]));
+			ctl_add_u64(d, counter_names[i],
+				    unic_from_le64(value[i]));
 	}
 	json_object_object_add(o, "nic", d);
 	d = json_object_new_object();
-	add_u64(d, "commands", unic_from_le32(rec.reply.commands));
-	add_u64(d, "timeouts", unic_from_le32(rec.reply.timeouts));
-	add_u64(d, "bad_records", unic_from_le32(rec.reply.bad_records));
-	add_u64(d, "upcalls", unic_from_le32(rec.reply.upcalls));
-	add_u64(d, "refused", unic_from_le32(rec.reply.refused));
-	add_u64(d, "audits", unic_from_le32(rec.reply.audits));
+	ctl_add_u64(d, "commands", unic_from_le32(rec.reply.commands));
+	ctl_add_u64(d, "timeouts", unic_from_le32(rec.reply.timeouts));
+	ctl_add_u64(d, "bad_records", unic_from_le32(rec.reply.bad_records));
+	ctl_add_u64(d, "upcalls", unic_from_le32(rec.reply.upcalls));
+	ctl_add_u64(d, "refused", unic_from_le32(rec.reply.refused));
+	ctl_add_u64(d, "audits", unic_from_le32(rec.reply.audits));
 	json_object_object_add(o, "driver", d);
 	return o;
 }
@@ -191,26 +141,27 @@ static struct json_object *row_mr(const void *row)
 	const struct unic_row_mr *r = row;
 	struct json_object *o = json_object_new_object();
 
-	add_u64(o, "mr", unic_from_le32(r->index));
-	add_u64(o, "gen", unic_from_le32(r->gen));
-	add_hex(o, "stag", unic_from_le32(r->stag));
-	add_u64(o, "proc", unic_from_le16(r->proc));
-	add_u64(o, "pd", unic_from_le16(r->pd));
-	add_name(o, "kind", kind, COUNT(kind), r->kind);
-	add_u64(o, "dependents", unic_from_le16(r->dependents));
-	add_name(o, "state", state, COUNT(state), r->state);
-	add_name(o, "class", class, COUNT(class), r->mr_class & 15);
-	add_name(o, "residency", residency, COUNT(residency), r->mr_class >> 4);
-	add_hex(o, "rights", r->rights);
-	add_hex(o, "iova", unic_from_le64(r->iova));
-	add_u64(o, "length", unic_from_le64(r->length));
-	add_u64(o, "page", 1ull << (r->page_shift & 31));
-	add_u64(o, "entries", unic_from_le32(r->entries));
-	add_u64(o, "misses", unic_from_le32(r->misses));
-	add_u64(o, "holds", unic_from_le16(r->holds));
-	add_u64(o, "dmas", unic_from_le16(r->dmas));
-	add_u64(o, "uses", unic_from_le32(r->uses));
-	add_u64(o, "bytes", unic_from_le64(r->bytes));
+	ctl_add_u64(o, "mr", unic_from_le32(r->index));
+	ctl_add_u64(o, "gen", unic_from_le32(r->gen));
+	ctl_add_hex(o, "stag", unic_from_le32(r->stag));
+	ctl_add_u64(o, "proc", unic_from_le16(r->proc));
+	ctl_add_u64(o, "pd", unic_from_le16(r->pd));
+	ctl_add_name(o, "kind", kind, COUNT(kind), r->kind);
+	ctl_add_u64(o, "dependents", unic_from_le16(r->dependents));
+	ctl_add_name(o, "state", state, COUNT(state), r->state);
+	ctl_add_name(o, "class", class, COUNT(class), r->mr_class & 15);
+	ctl_add_name(o, "residency", residency, COUNT(residency),
+		     r->mr_class >> 4);
+	ctl_add_hex(o, "rights", r->rights);
+	ctl_add_hex(o, "iova", unic_from_le64(r->iova));
+	ctl_add_u64(o, "length", unic_from_le64(r->length));
+	ctl_add_u64(o, "page", 1ull << (r->page_shift & 31));
+	ctl_add_u64(o, "entries", unic_from_le32(r->entries));
+	ctl_add_u64(o, "misses", unic_from_le32(r->misses));
+	ctl_add_u64(o, "holds", unic_from_le16(r->holds));
+	ctl_add_u64(o, "dmas", unic_from_le16(r->dmas));
+	ctl_add_u64(o, "uses", unic_from_le32(r->uses));
+	ctl_add_u64(o, "bytes", unic_from_le64(r->bytes));
 	return o;
 }
 
@@ -219,11 +170,11 @@ static struct json_object *row_tlb(const void *row)
 	const struct unic_row_tlb *r = row;
 	struct json_object *o = json_object_new_object();
 
-	add_u64(o, "entry", unic_from_le32(r->index));
-	add_u64(o, "mr", unic_from_le32(r->mr));
-	add_u64(o, "page", unic_from_le32(r->page));
-	add_u64(o, "page_shift", unic_from_le32(r->page_shift));
-	add_hex(o, "bus", unic_from_le64(r->bus));
+	ctl_add_u64(o, "entry", unic_from_le32(r->index));
+	ctl_add_u64(o, "mr", unic_from_le32(r->mr));
+	ctl_add_u64(o, "page", unic_from_le32(r->page));
+	ctl_add_u64(o, "page_shift", unic_from_le32(r->page_shift));
+	ctl_add_hex(o, "bus", unic_from_le64(r->bus));
 	return o;
 }
 
@@ -234,17 +185,17 @@ static struct json_object *row_token(const void *row)
 	const struct unic_row_token *r = row;
 	struct json_object *o = json_object_new_object();
 
-	add_u64(o, "token", unic_from_le32(r->index));
-	add_u64(o, "proc", unic_from_le32(r->proc));
-	add_u64(o, "mr", unic_from_le32(r->mr));
-	add_name(o, "state", state, COUNT(state), unic_from_le32(r->state));
-	add_s(o, "end", unic_token_end_str(unic_from_le32(r->end)));
-	add_hex(o, "iova", unic_from_le64(r->iova));
-	add_u64(o, "length", unic_from_le32(r->length));
-	add_u64(o, "placed", unic_from_le32(r->placed));
-	add_u64(o, "expires_ns", unic_from_le64(r->expires_ns));
-	add_ipv4(o, "sender", unic_from_le32(r->sender_ipv4));
-	add_u64(o, "sender_qp", unic_from_le32(r->sender_qpn));
+	ctl_add_u64(o, "token", unic_from_le32(r->index));
+	ctl_add_u64(o, "proc", unic_from_le32(r->proc));
+	ctl_add_u64(o, "mr", unic_from_le32(r->mr));
+	ctl_add_name(o, "state", state, COUNT(state), unic_from_le32(r->state));
+	ctl_add_string(o, "end", unic_token_end_str(unic_from_le32(r->end)));
+	ctl_add_hex(o, "iova", unic_from_le64(r->iova));
+	ctl_add_u64(o, "length", unic_from_le32(r->length));
+	ctl_add_u64(o, "placed", unic_from_le32(r->placed));
+	ctl_add_u64(o, "expires_ns", unic_from_le64(r->expires_ns));
+	ctl_add_ipv4(o, "sender", unic_from_le32(r->sender_ipv4));
+	ctl_add_u64(o, "sender_qp", unic_from_le32(r->sender_qpn));
 	return o;
 }
 
@@ -256,22 +207,22 @@ static struct json_object *row_qp(const void *row)
 	const struct unic_row_qp *r = row;
 	struct json_object *o = json_object_new_object();
 
-	add_u64(o, "qp", unic_from_le32(r->qpn));
-	add_u64(o, "proc", unic_from_le32(r->proc));
-	add_u64(o, "pd", unic_from_le32(r->pd));
-	add_name(o, "type", type, COUNT(type), unic_from_le32(r->type));
-	add_name(o, "state", state, COUNT(state), unic_from_le32(r->state));
-	add_u64(o, "peer_qp", unic_from_le32(r->dest_qpn));
-	add_ipv4(o, "peer", unic_from_le32(r->dest_ipv4));
-	add_u64(o, "sq_psn", unic_from_le32(r->sq_psn));
-	add_u64(o, "una_psn", unic_from_le32(r->una_psn));
-	add_u64(o, "rq_psn", unic_from_le32(r->rq_psn));
-	add_u64(o, "sq_posted", unic_from_le32(r->sq_posted));
-	add_u64(o, "sq_done", unic_from_le32(r->sq_done));
-	add_u64(o, "rq_posted", unic_from_le32(r->rq_posted));
-	add_u64(o, "rq_done", unic_from_le32(r->rq_done));
-	add_u64(o, "retries", unic_from_le32(r->retries));
-	add_u64(o, "rnrs", unic_from_le32(r->rnrs));
+	ctl_add_u64(o, "qp", unic_from_le32(r->qpn));
+	ctl_add_u64(o, "proc", unic_from_le32(r->proc));
+	ctl_add_u64(o, "pd", unic_from_le32(r->pd));
+	ctl_add_name(o, "type", type, COUNT(type), unic_from_le32(r->type));
+	ctl_add_name(o, "state", state, COUNT(state), unic_from_le32(r->state));
+	ctl_add_u64(o, "peer_qp", unic_from_le32(r->dest_qpn));
+	ctl_add_ipv4(o, "peer", unic_from_le32(r->dest_ipv4));
+	ctl_add_u64(o, "sq_psn", unic_from_le32(r->sq_psn));
+	ctl_add_u64(o, "una_psn", unic_from_le32(r->una_psn));
+	ctl_add_u64(o, "rq_psn", unic_from_le32(r->rq_psn));
+	ctl_add_u64(o, "sq_posted", unic_from_le32(r->sq_posted));
+	ctl_add_u64(o, "sq_done", unic_from_le32(r->sq_done));
+	ctl_add_u64(o, "rq_posted", unic_from_le32(r->rq_posted));
+	ctl_add_u64(o, "rq_done", unic_from_le32(r->rq_done));
+	ctl_add_u64(o, "retries", unic_from_le32(r->retries));
+	ctl_add_u64(o, "rnrs", unic_from_le32(r->rnrs));
 	return o;
 }
 
@@ -281,20 +232,20 @@ static struct json_object *row_cq(const void *row)
 	const struct unic_row_cq *r = row;
 	struct json_object *o = json_object_new_object();
 
-	add_u64(o, "cq", unic_from_le32(r->index));
-	add_u64(o, "proc", unic_from_le32(r->proc));
-	add_u64(o, "pd", unic_from_le32(r->pd));
-	add_u64(o, "mr", unic_from_le32(r->mr));
-	add_hex(o, "iova", unic_from_le64(r->iova));
-	add_u64(o, "entries", unic_from_le32(r->entries));
-	add_u64(o, "written", unic_from_le32(r->written));
-	add_u64(o, "read", unic_from_le32(r->read));
-	add_u64(o, "armed", r->armed);
-	add_hex(o, "arm", unic_from_le32(r->arm));
-	add_u64(o, "events", unic_from_le32(r->events));
-	add_u64(o, "users", unic_from_le32(r->users));
-	add_name(o, "error", error, COUNT(error), r->error);
-	add_u64(o, "db_index", r->db_index);
+	ctl_add_u64(o, "cq", unic_from_le32(r->index));
+	ctl_add_u64(o, "proc", unic_from_le32(r->proc));
+	ctl_add_u64(o, "pd", unic_from_le32(r->pd));
+	ctl_add_u64(o, "mr", unic_from_le32(r->mr));
+	ctl_add_hex(o, "iova", unic_from_le64(r->iova));
+	ctl_add_u64(o, "entries", unic_from_le32(r->entries));
+	ctl_add_u64(o, "written", unic_from_le32(r->written));
+	ctl_add_u64(o, "read", unic_from_le32(r->read));
+	ctl_add_u64(o, "armed", r->armed);
+	ctl_add_hex(o, "arm", unic_from_le32(r->arm));
+	ctl_add_u64(o, "events", unic_from_le32(r->events));
+	ctl_add_u64(o, "users", unic_from_le32(r->users));
+	ctl_add_name(o, "error", error, COUNT(error), r->error);
+	ctl_add_u64(o, "db_index", r->db_index);
 	return o;
 }
 
@@ -303,10 +254,10 @@ static struct json_object *row_wait(const void *row)
 	const struct unic_row_wait *r = row;
 	struct json_object *o = json_object_new_object();
 
-	add_u64(o, "wait", unic_from_le32(r->wait));
-	add_u64(o, "proc", unic_from_le32(r->proc));
-	add_u64(o, "entries", unic_from_le32(r->entries));
-	add_u64(o, "age_us", unic_from_le32(r->age_us));
+	ctl_add_u64(o, "wait", unic_from_le32(r->wait));
+	ctl_add_u64(o, "proc", unic_from_le32(r->proc));
+	ctl_add_u64(o, "entries", unic_from_le32(r->entries));
+	ctl_add_u64(o, "age_us", unic_from_le32(r->age_us));
 	return o;
 }
 
@@ -319,23 +270,24 @@ static struct json_object *row_proc(const void *row)
 	uint32_t held = unic_from_le32(r->held);
 	uint32_t fair = unic_from_le32(r->fair_share);
 
-	add_u64(o, "proc", unic_from_le32(r->proc));
-	add_u64(o, "pid", unic_from_le32(r->host_pid));
-	add_u64(o, "held", held);
-	add_u64(o, "fair_share", fair);
-	add_u64(o, "borrowed", held > fair ? held - fair : 0);
-	add_u64(o, "wanted", unic_from_le32(r->wanted));
-	add_u64(o, "control", unic_from_le32(r->control));
-	add_u64(o, "mrs", unic_from_le32(r->mrs));
-	add_u64(o, "qps", unic_from_le32(r->qps));
-	add_u64(o, "tokens", unic_from_le32(r->tokens));
-	add_u64(o, "open_notices", unic_from_le32(r->notices));
-	add_u64(o, "evictions", unic_from_le32(r->evictions));
-	add_u64(o, "late", unic_from_le32(r->late));
-	add_u64(o, "longest_wait_us", unic_from_le32(r->longest_wait_us));
-	add_u64(o, "weight", unic_from_le32(r->weight));
-	add_u64(o, "quota", unic_from_le32(r->quota));
-	add_name(o, "policy", policy, COUNT(policy), unic_from_le32(r->policy));
+	ctl_add_u64(o, "proc", unic_from_le32(r->proc));
+	ctl_add_u64(o, "pid", unic_from_le32(r->host_pid));
+	ctl_add_u64(o, "held", held);
+	ctl_add_u64(o, "fair_share", fair);
+	ctl_add_u64(o, "borrowed", held > fair ? held - fair : 0);
+	ctl_add_u64(o, "wanted", unic_from_le32(r->wanted));
+	ctl_add_u64(o, "control", unic_from_le32(r->control));
+	ctl_add_u64(o, "mrs", unic_from_le32(r->mrs));
+	ctl_add_u64(o, "qps", unic_from_le32(r->qps));
+	ctl_add_u64(o, "tokens", unic_from_le32(r->tokens));
+	ctl_add_u64(o, "open_notices", unic_from_le32(r->notices));
+	ctl_add_u64(o, "evictions", unic_from_le32(r->evictions));
+	ctl_add_u64(o, "late", unic_from_le32(r->late));
+	ctl_add_u64(o, "longest_wait_us", unic_from_le32(r->longest_wait_us));
+	ctl_add_u64(o, "weight", unic_from_le32(r->weight));
+	ctl_add_u64(o, "quota", unic_from_le32(r->quota));
+	ctl_add_name(o, "policy", policy, COUNT(policy),
+		     unic_from_le32(r->policy));
 	return o;
 }
 
@@ -409,26 +361,26 @@ static void add_driver_view(struct json_object *o,
 	static const char *const state[] = { "?", "attaching", "live",
 					     "detaching", "held" };
 
-	add_u64(o, "proc", unic_from_le32(p->proc));
-	add_u64(o, "pid", unic_from_le32(p->pid));
-	add_u64(o, "uid", unic_from_le32(p->uid));
-	add_text(o, "name", p->name, sizeof(p->name));
-	add_name(o, "state", state, COUNT(state), unic_from_le32(p->state));
-	add_u64(o, "frames", unic_from_le32(p->frames));
-	add_u64(o, "pinned", unic_from_le32(p->pinned));
-	add_u64(o, "regions", unic_from_le32(p->regions));
-	add_u64(o, "waits", unic_from_le32(p->waits));
-	add_u64(o, "upcalls", unic_from_le32(p->upcalls));
-	add_u64(o, "notices", unic_from_le32(p->notices));
-	add_u64(o, "evicted_upcalls", unic_from_le32(p->evictions));
-	add_u64(o, "requests", unic_from_le32(p->requests));
-	add_u64(o, "refused", unic_from_le32(p->refused));
-	add_u64(o, "deliver_mean_us", unic_from_le32(p->deliver_mean_us));
-	add_u64(o, "deliver_max_us", unic_from_le32(p->deliver_max_us));
-	add_u64(o, "answers", unic_from_le32(p->answers));
-	add_u64(o, "answer_mean_us", unic_from_le32(p->answer_mean_us));
-	add_u64(o, "answer_max_us", unic_from_le32(p->answer_max_us));
-	add_u64(o, "deadlines", unic_from_le32(p->deadlines));
+	ctl_add_u64(o, "proc", unic_from_le32(p->proc));
+	ctl_add_u64(o, "pid", unic_from_le32(p->pid));
+	ctl_add_u64(o, "uid", unic_from_le32(p->uid));
+	ctl_add_text(o, "name", p->name, sizeof(p->name));
+	ctl_add_name(o, "state", state, COUNT(state), unic_from_le32(p->state));
+	ctl_add_u64(o, "frames", unic_from_le32(p->frames));
+	ctl_add_u64(o, "pinned", unic_from_le32(p->pinned));
+	ctl_add_u64(o, "regions", unic_from_le32(p->regions));
+	ctl_add_u64(o, "waits", unic_from_le32(p->waits));
+	ctl_add_u64(o, "upcalls", unic_from_le32(p->upcalls));
+	ctl_add_u64(o, "notices", unic_from_le32(p->notices));
+	ctl_add_u64(o, "evicted_upcalls", unic_from_le32(p->evictions));
+	ctl_add_u64(o, "requests", unic_from_le32(p->requests));
+	ctl_add_u64(o, "refused", unic_from_le32(p->refused));
+	ctl_add_u64(o, "deliver_mean_us", unic_from_le32(p->deliver_mean_us));
+	ctl_add_u64(o, "deliver_max_us", unic_from_le32(p->deliver_max_us));
+	ctl_add_u64(o, "answers", unic_from_le32(p->answers));
+	ctl_add_u64(o, "answer_mean_us", unic_from_le32(p->answer_mean_us));
+	ctl_add_u64(o, "answer_max_us", unic_from_le32(p->answer_max_us));
+	ctl_add_u64(o, "deadlines", unic_from_le32(p->deadlines));
 }
 
 static void add_missing(struct json_object *o, struct json_object *row)
@@ -541,15 +493,15 @@ build_trace_event(const struct unic_trace_rec *r,
 		arg[i] = unic_from_le32(r->arg[i]);
 	if (code < UNIC_T_COUNT)
 		format_trace(trace_texts[code], arg, text, sizeof(text));
-	add_u64(o, "seq", unic_from_le32(r->seq));
-	add_u64(o, "time_ns", ns);
+	ctl_add_u64(o, "seq", unic_from_le32(r->seq));
+	ctl_add_u64(o, "time_ns", ns);
 	if (t->pair_host_ns)
-		add_u64(o, "host_ns",
-			ns - unic_from_le64(t->pair_nic_ns) +
-				unic_from_le64(t->pair_host_ns));
-	add_name(o, "event", trace_names, UNIC_T_COUNT, code);
-	add_u64(o, "proc", unic_from_le16(r->proc));
-	add_s(o, "text", text);
+		ctl_add_u64(o, "host_ns",
+			    ns - unic_from_le64(t->pair_nic_ns) +
+				    unic_from_le64(t->pair_host_ns));
+	ctl_add_name(o, "event", trace_names, UNIC_T_COUNT, code);
+	ctl_add_u64(o, "proc", unic_from_le16(r->proc));
+	ctl_add_string(o, "text", text);
 	return o;
 }
 
@@ -603,17 +555,17 @@ struct json_object *ctl_crash(struct unic_conn *conn)
 			     unic_conn_call(conn, UNIC_CTL_CRASH, &call)))
 		return NULL;
 	o = json_object_new_object();
-	add_name(o, "kind", kind, COUNT(kind), unic_from_le32(crash.kind));
-	add_text(o, "file", crash.file, sizeof(crash.file));
-	add_u64(o, "line", unic_from_le32(crash.line));
-	add_u64(o, "epoch", unic_from_le32(crash.epoch));
-	add_u64(o, "time_ns", unic_from_le64(crash.time_ns));
-	add_hex(o, "fault_status", unic_from_le32(crash.fault_status));
-	add_hex(o, "fault_addr", unic_from_le32(crash.fault_addr));
-	add_u64(o, "trace_seq", unic_from_le32(crash.trace_seq));
+	ctl_add_name(o, "kind", kind, COUNT(kind), unic_from_le32(crash.kind));
+	ctl_add_text(o, "file", crash.file, sizeof(crash.file));
+	ctl_add_u64(o, "line", unic_from_le32(crash.line));
+	ctl_add_u64(o, "epoch", unic_from_le32(crash.epoch));
+	ctl_add_u64(o, "time_ns", unic_from_le64(crash.time_ns));
+	ctl_add_hex(o, "fault_status", unic_from_le32(crash.fault_status));
+	ctl_add_hex(o, "fault_addr", unic_from_le32(crash.fault_addr));
+	ctl_add_u64(o, "trace_seq", unic_from_le32(crash.trace_seq));
 	for (i = 0; i < 17; i++) {
 		snprintf(name, sizeof(name), i < 16 ? "r%d" : "cpsr", i);
-		add_hex(o, name, unic_from_le32(crash.reg[i]));
+		ctl_add_hex(o, name, unic_from_le32(crash.reg[i]));
 	}
 	return o;
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * ctl_json.h - members of JSON objects, of the kinds that a driver's answers have.
+ *
+ * Secret: how a value is written: addresses, names of numbers, text that may be none.
+ */
+#ifndef UNIC_CTL_JSON_H
+#define UNIC_CTL_JSON_H
+
+#include <json-c/json.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** ctl_add_u64() - member @key of @o: a number. */
+void ctl_add_u64(struct json_object *o, const char *key, uint64_t v);
+
+/** ctl_add_hex() - a number in hex, as a string. */
+void ctl_add_hex(struct json_object *o, const char *key, uint64_t v);
+
+/** ctl_add_string() - a string; copied. */
+void ctl_add_string(struct json_object *o, const char *key, const char *text);
+
+/** ctl_add_text() - text of a device in @n bytes at @b: perhaps not terminated,
+ * perhaps not text. At most 63 characters. */
+void ctl_add_text(struct json_object *o, const char *key, const uint8_t *b,
+		  size_t n);
+
+/** ctl_add_ipv4() - an address, host byte order. */
+void ctl_add_ipv4(struct json_object *o, const char *key, uint32_t ipv4);
+
+/** ctl_add_name() - names[v] of @n; a @v without a name as a number. */
+void ctl_add_name(struct json_object *o, const char *key,
+		  const char *const *names, size_t n, uint32_t v);
+
+#endif /* UNIC_CTL_JSON_H */
