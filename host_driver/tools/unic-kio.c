@@ -4,8 +4,6 @@
  * never sees the NIC, has no slot, and takes nothing of its tables.
  */
 #define _GNU_SOURCE
-#include <argp.h>
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,120 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kio_args.h"
 #include "kio_ask.h"
 #include "unic_kio.h"
 
 #define CHUNK UNIC_CTL_KIO_BYTES
-
-struct options {
-	struct kio_peer peer;
-	char *command, *remote, *local;
-	bool quiet;
-};
-
-static const char doc[] =
-	"Files that the driver of another host exports (unicd --kio-export), "
-	"through the driver of this one.\v"
-	"  unic-kio get HOST:FILE [LOCAL]   fetch FILE (as its own name; -: to "
-	"stdout)\n"
-	"  unic-kio put LOCAL HOST:FILE     send it (HOST:FOLDER/: as its own "
-	"name)\n"
-	"  unic-kio ls HOST:[FOLDER]        what is exported there\n"
-	"  unic-kio state                   of the service here\n"
-	"HOST is the IPv4 address of that host's NIC. get leaves nothing "
-	"behind when it fails; of put, what is there then is not known.\n";
-
-static const struct argp_option argp_options[] = {
-	{ "socket", 's', "PATH", 0,
-	  "Of unicd (default: $UNIC_SOCKET, "
-	  "else " UNIC_CTL_SOCKET ")",
-	  0 },
-	{ "timeout", 't', "SECONDS", 0,
-	  "For each request, connecting again included (10)", 0 },
-	{ "quiet", 'q', NULL, 0, "Nothing but errors", 0 },
-	{ 0 }
-};
-
-static void parse_timeout(struct options *o, const char *arg,
-			  struct argp_state *state)
-{
-	char *end;
-	double s = strtod(arg, &end);
-
-	if (end == arg || *end || !(s >= 0.001) ||
-	    s > UNIC_CTL_KIO_TIMEOUT_MAX / 1000.0)
-		argp_error(state, "--timeout: 0.001 to %u seconds, not %s",
-			   UNIC_CTL_KIO_TIMEOUT_MAX / 1000, arg);
-	o->peer.timeout_ms = (uint32_t)(s * 1000);
-}
-
-static void parse_kio_arg(struct options *o, char *arg,
-			  struct argp_state *state)
-{
-	bool put = o->command && !strcmp(o->command, "put");
-
-	if (!o->command)
-		o->command = arg;
-	else if (put && !o->local)
-		o->local = arg;
-	else if (!o->remote && strcmp(o->command, "state"))
-		o->remote = arg;
-	else if (!o->local && !strcmp(o->command, "get"))
-		o->local = arg;
-	else
-		argp_error(state, "%s: too many arguments", arg);
-}
-
-/* HOST:NAME, in place. */
-static void parse_remote(struct options *o, struct argp_state *state)
-{
-	char *colon = o->remote ? strchr(o->remote, ':') : NULL;
-	struct in_addr in;
-
-	if (!colon)
-		argp_error(state, "%s needs a HOST:%s",
-			   o->command ? o->command : "it",
-			   o->command && !strcmp(o->command, "ls") ? "[FOLDER]"
-								   : "FILE");
-	*colon = '\0';
-	if (inet_pton(AF_INET, o->remote, &in) != 1)
-		argp_error(state, "%s is not the IPv4 address of a NIC",
-			   o->remote);
-	o->peer.host = o->remote;
-	o->peer.ipv4 = ntohl(in.s_addr);
-	o->remote = colon + 1;
-	if (strlen(o->remote) > UNIC_CTL_KIO_NAME_MAX)
-		argp_error(state, "%s: more than %u characters", o->remote,
-			   UNIC_CTL_KIO_NAME_MAX);
-}
-
-static error_t parse_kio_option(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	switch (key) {
-	case 's':
-		o->peer.socket = arg;
-		return 0;
-	case 't':
-		parse_timeout(o, arg, state);
-		return 0;
-	case 'q':
-		o->quiet = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		parse_kio_arg(o, arg, state);
-		return 0;
-	case ARGP_KEY_END:
-		if (!o->command)
-			argp_usage(state);
-		if (strcmp(o->command, "state"))
-			parse_remote(o, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 /* ------------------------------------------------------------------ progress */
 
@@ -148,7 +37,7 @@ static double seconds_since(const struct timespec *from)
 	       (double)(now.tv_nsec - from->tv_nsec) / 1e9;
 }
 
-static void progress_begin(struct progress *p, const struct options *o,
+static void progress_begin(struct progress *p, const struct kio_options *o,
 			   const char *what, const char *name, uint64_t size)
 {
 	*p = (struct progress){ .what = what, .name = name, .size = size };
@@ -171,7 +60,7 @@ static void progress_add(struct progress *p, uint32_t bytes)
 		(double)p->done / seconds_since(&p->began) / 1e6);
 }
 
-static void progress_end(const struct progress *p, const struct options *o,
+static void progress_end(const struct progress *p, const struct kio_options *o,
 			 bool ok)
 {
 	double s = seconds_since(&p->began);
@@ -236,7 +125,7 @@ static struct part *part_of(struct window *w, uint32_t seq)
 }
 
 /* Ask for one part more; there is room for it. */
-static int request_part(struct options *o, struct window *w,
+static int request_part(struct kio_options *o, struct window *w,
 			struct kio_call *call)
 {
 	int64_t seq = kio_send(&o->peer, call);
@@ -250,7 +139,7 @@ static int request_part(struct options *o, struct window *w,
 }
 
 /* The answer to one of them, which is open no more: *@part. */
-static int recv_part(struct options *o, struct window *w, const char *what,
+static int recv_part(struct kio_options *o, struct window *w, const char *what,
 		     struct unic_ctl_kio_reply *r, const uint8_t **data,
 		     uint32_t *bytes, struct part *part)
 {
@@ -268,8 +157,8 @@ static int recv_part(struct options *o, struct window *w, const char *what,
 	return 0;
 }
 
-static int get_part(struct options *o, struct window *w, int fd, uint64_t size,
-		    struct progress *p, bool stream)
+static int get_part(struct kio_options *o, struct window *w, int fd,
+		    uint64_t size, struct progress *p, bool stream)
 {
 	struct unic_ctl_kio_reply r;
 	const uint8_t *data;
@@ -292,7 +181,7 @@ static int get_part(struct options *o, struct window *w, int fd, uint64_t size,
 }
 
 /* To a stream one after the other, else several at once. */
-static int get_parts(struct options *o, int fd, uint64_t size,
+static int get_parts(struct kio_options *o, int fd, uint64_t size,
 		     struct progress *p, bool stream)
 {
 	uint32_t most = stream ? 1 : UNIC_CTL_KIO_OPEN;
@@ -321,7 +210,7 @@ static const char *kio_base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int get_to_fd(struct options *o, int fd, bool stream)
+static int get_to_fd(struct kio_options *o, int fd, bool stream)
 {
 	struct kio_call call = { .what = UNIC_CTL_KIO_STAT, .name = o->remote };
 	struct unic_ctl_kio_reply r;
@@ -339,7 +228,7 @@ static int get_to_fd(struct options *o, int fd, bool stream)
 }
 
 /* Under another name until it is whole. */
-static int do_get(struct options *o)
+static int do_get(struct kio_options *o)
 {
 	char *part;
 	int fd, err;
@@ -370,7 +259,7 @@ static int do_get(struct options *o)
 
 /* ----------------------------------------------------------------------- put */
 
-static int put_part(struct options *o, struct window *w, struct progress *p)
+static int put_part(struct kio_options *o, struct window *w, struct progress *p)
 {
 	struct unic_ctl_kio_reply r;
 	const uint8_t *data;
@@ -391,7 +280,7 @@ static int put_part(struct options *o, struct window *w, struct progress *p)
 	return 0;
 }
 
-static int put_parts(struct options *o, int fd, uint64_t size,
+static int put_parts(struct kio_options *o, int fd, uint64_t size,
 		     struct progress *p)
 {
 	struct kio_call call = { .what = UNIC_CTL_KIO_WRITE,
@@ -422,7 +311,7 @@ static int put_parts(struct options *o, int fd, uint64_t size,
 	return 0;
 }
 
-static int put_from_fd(struct options *o, int fd, uint64_t size)
+static int put_from_fd(struct kio_options *o, int fd, uint64_t size)
 {
 	struct kio_call cut = { .what = UNIC_CTL_KIO_CUT, .name = o->remote };
 	struct unic_ctl_kio_reply r;
@@ -443,7 +332,7 @@ static int put_from_fd(struct options *o, int fd, uint64_t size)
 }
 
 /* HOST: and HOST:FOLDER/ mean: as it is called here. */
-static int put_name(struct options *o)
+static int put_name(struct kio_options *o)
 {
 	size_t n = strlen(o->remote);
 	char *name;
@@ -458,7 +347,7 @@ static int put_name(struct options *o)
 		       : 0;
 }
 
-static int do_put(struct options *o)
+static int do_put(struct kio_options *o)
 {
 	struct stat st;
 	int fd, err;
@@ -508,7 +397,7 @@ static int print_entries(const uint8_t *data, uint32_t bytes)
 	return 0;
 }
 
-static int do_ls(struct options *o)
+static int do_ls(struct kio_options *o)
 {
 	struct kio_call call = { .what = UNIC_CTL_KIO_LIST,
 				 .len = CHUNK,
@@ -530,7 +419,7 @@ static int do_ls(struct options *o)
 	return 0;
 }
 
-static int do_state(struct options *o)
+static int do_state(struct kio_options *o)
 {
 	struct kio_call call = { .what = UNIC_CTL_KIO_STATE, .name = "" };
 	struct unic_ctl_kio_reply r;
@@ -550,11 +439,11 @@ static int do_state(struct options *o)
 
 /* ---------------------------------------------------------------------- main */
 
-static int run_command(struct options *o)
+static int run_command(struct kio_options *o)
 {
 	static const struct {
 		const char *name;
-		int (*run)(struct options *o);
+		int (*run)(struct kio_options *o);
 	} commands[] = { { "get", do_get },
 			 { "put", do_put },
 			 { "ls", do_ls },
@@ -579,22 +468,9 @@ static int run_command(struct options *o)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { argp_options,
-					  parse_kio_option,
-					  "get HOST:FILE [LOCAL] | put LOCAL "
-					  "HOST:FILE | ls HOST:[FOLDER] | "
-					  "state",
-					  doc,
-					  NULL,
-					  NULL,
-					  NULL };
-	static struct options o; /* has a buffer in it */
-	const char *env = getenv("UNIC_SOCKET");
+	static struct kio_options o; /* has a buffer in it */
 
-	o.peer.fd = -1;
-	o.peer.socket = env && *env ? env : UNIC_CTL_SOCKET;
-	o.peer.timeout_ms = UNIC_CTL_KIO_TIMEOUT_MS;
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	kio_args_parse(&o, argc, argv);
 	if (run_command(&o))
 		return EXIT_FAILURE;
 	if (fflush(stdout)) {

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * kio_args.c - see kio_args.h.
+ */
+#include "kio_args.h"
+
+#include <argp.h>
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char doc[] =
+	"Files that the driver of another host exports (unicd --kio-export), "
+	"through the driver of this one.\v"
+	"  unic-kio get HOST:FILE [LOCAL]   fetch FILE (as its own name; -: to "
+	"stdout)\n"
+	"  unic-kio put LOCAL HOST:FILE     send it (HOST:FOLDER/: as its own "
+	"name)\n"
+	"  unic-kio ls HOST:[FOLDER]        what is exported there\n"
+	"  unic-kio state                   of the service here\n"
+	"HOST is the IPv4 address of that host's NIC. get leaves nothing "
+	"behind when it fails; of put, what is there then is not known.\n";
+
+static const struct argp_option argp_options[] = {
+	{ "socket", 's', "PATH", 0,
+	  "Of unicd (default: $UNIC_SOCKET, "
+	  "else " UNIC_CTL_SOCKET ")",
+	  0 },
+	{ "timeout", 't', "SECONDS", 0,
+	  "For each request, connecting again included (10)", 0 },
+	{ "quiet", 'q', NULL, 0, "Nothing but errors", 0 },
+	{ 0 }
+};
+
+static void parse_timeout(struct kio_options *o, const char *arg,
+			  struct argp_state *state)
+{
+	char *end;
+	double s = strtod(arg, &end);
+
+	if (end == arg || *end || !(s >= 0.001) ||
+	    s > UNIC_CTL_KIO_TIMEOUT_MAX / 1000.0)
+		argp_error(state, "--timeout: 0.001 to %u seconds, not %s",
+			   UNIC_CTL_KIO_TIMEOUT_MAX / 1000, arg);
+	o->peer.timeout_ms = (uint32_t)(s * 1000);
+}
+
+static void parse_kio_arg(struct kio_options *o, char *arg,
+			  struct argp_state *state)
+{
+	bool put = o->command && !strcmp(o->command, "put");
+
+	if (!o->command)
+		o->command = arg;
+	else if (put && !o->local)
+		o->local = arg;
+	else if (!o->remote && strcmp(o->command, "state"))
+		o->remote = arg;
+	else if (!o->local && !strcmp(o->command, "get"))
+		o->local = arg;
+	else
+		argp_error(state, "%s: too many arguments", arg);
+}
+
+/* HOST:NAME, in place. */
+static void parse_remote(struct kio_options *o, struct argp_state *state)
+{
+	char *colon = o->remote ? strchr(o->remote, ':') : NULL;
+	struct in_addr in;
+
+	if (!colon)
+		argp_error(state, "%s needs a HOST:%s",
+			   o->command ? o->command : "it",
+			   o->command && !strcmp(o->command, "ls") ? "[FOLDER]"
+								   : "FILE");
+	*colon = '\0';
+	if (inet_pton(AF_INET, o->remote, &in) != 1)
+		argp_error(state, "%s is not the IPv4 address of a NIC",
+			   o->remote);
+	o->peer.host = o->remote;
+	o->peer.ipv4 = ntohl(in.s_addr);
+	o->remote = colon + 1;
+	if (strlen(o->remote) > UNIC_CTL_KIO_NAME_MAX)
+		argp_error(state, "%s: more than %u characters", o->remote,
+			   UNIC_CTL_KIO_NAME_MAX);
+}
+
+static error_t parse_kio_option(int key, char *arg, struct argp_state *state)
+{
+	struct kio_options *o = state->input;
+
+	switch (key) {
+	case 's':
+		o->peer.socket = arg;
+		return 0;
+	case 't':
+		parse_timeout(o, arg, state);
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		parse_kio_arg(o, arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->command)
+			argp_usage(state);
+		if (strcmp(o->command, "state"))
+			parse_remote(o, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void kio_args_parse(struct kio_options *o, int argc, char **argv)
+{
+	static const struct argp argp = { argp_options,
+					  parse_kio_option,
+					  "get HOST:FILE [LOCAL] | put LOCAL "
+					  "HOST:FILE | ls HOST:[FOLDER] | "
+					  "state",
+					  doc,
+					  NULL,
+					  NULL,
+					  NULL };
+	const char *env = getenv("UNIC_SOCKET");
+
+	o->peer.fd = -1;
+	o->peer.socket = env && *env ? env : UNIC_CTL_SOCKET;
+	o->peer.timeout_ms = UNIC_CTL_KIO_TIMEOUT_MS;
+	argp_parse(&argp, argc, argv, 0, NULL, o);
+}
