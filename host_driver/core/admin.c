@@ -171,7 +171,7 @@ void unic_admin_dump(struct unic_req *req)
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
 }
 
-static unic_le32 mean_us(const struct unic_pace *p)
+static unic_le32 mean_us(const struct unic_delay *p)
 {
 	return unic_to_le32(p->n ? (uint32_t)(p->total_us / p->n) : 0);
 }

@@ -335,7 +335,7 @@ static void begin_attach(struct unic_hproc *proc, struct unic_client *client,
 	proc->regions = 0;
 	proc->waits = 0;
 	proc->deadlines = 0;
-	proc->deliver = proc->answer = (struct unic_pace){ 0 };
+	proc->deliver = proc->answer = (struct unic_delay){ 0 };
 }
 
 /* @slot is served without a connection, and the process that says HELLO is the

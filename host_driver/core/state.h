@@ -47,13 +47,13 @@ enum unic_hproc_state {
 };
 
 /* How long something took. */
-struct unic_pace {
+struct unic_delay {
 	uint32_t n, max_us;
 	uint64_t total_us;
 };
 
-static inline void unic_pace_add(struct unic_pace *p, uint64_t from_ns,
-				 uint64_t to_ns)
+static inline void unic_delay_add(struct unic_delay *p, uint64_t from_ns,
+				  uint64_t to_ns)
 {
 	uint64_t us = to_ns > from_ns ? (to_ns - from_ns) / 1000 : 0;
 
@@ -81,7 +81,7 @@ struct unic_hproc {
 	uint32_t upcall_next;
 	uint32_t upcalls, notices, evictions, requests, refused;
 	uint32_t regions, waits, deadlines;
-	struct unic_pace deliver, answer; /* of notices */
+	struct unic_delay deliver, answer; /* of notices */
 	struct unic_req detach; /* so that leaving never needs memory */
 };
 

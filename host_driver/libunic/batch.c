@@ -18,7 +18,7 @@ int unic_ctl_batch(struct unic_ctx *ctx, void *rec, unsigned int n,
 		   const char *what)
 {
 	struct unic_ctl_batch req = { .count = unic_to_le32(n) };
-	struct unic_call call = {
+	struct unic_conn_call call = {
 		.rec = &req,
 		.tail = rec,
 		.tail_bytes = n * 64u,

@@ -66,7 +66,7 @@ int unic_unlisten(struct unic_listener *l)
 	return 0;
 }
 
-static int attach_private(struct unic_call *call, const void *data,
+static int attach_private(struct unic_conn_call *call, const void *data,
 			  unsigned int len)
 {
 	if (len > UNIC_PRIVATE_MAX)
@@ -82,7 +82,8 @@ static int attach_private(struct unic_call *call, const void *data,
 
 static int build_connect(const struct unic_qp *qp,
 			 const struct unic_conn_param *param,
-			 struct unic_ctl_connect *req, struct unic_call *call)
+			 struct unic_ctl_connect *req,
+			 struct unic_conn_call *call)
 {
 	int err;
 
@@ -116,7 +117,7 @@ int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
 			  .timeout_us =
 				  unic_to_le32((uint32_t)timeout_ms * 1000u),
 		  } };
-	struct unic_call call = {
+	struct unic_conn_call call = {
 		.rec = &rec,
 		.reply_tail = reply,
 		.reply_room = reply && reply_len ? *reply_len : 0,
@@ -144,7 +145,7 @@ int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
 		struct unic_ctl_connect req;
 		struct unic_ctl_conn_reply reply;
 	} rec = { .req = { .conn = unic_to_le32(conn) } };
-	struct unic_call call = { .rec = &rec };
+	struct unic_conn_call call = { .rec = &rec };
 	int err = build_connect(qp, param, &rec.req, &call);
 
 	if (err)
@@ -160,7 +161,7 @@ int unic_reject(struct unic_ctx *ctx, uint32_t conn, const void *private_data,
 		unsigned int private_len)
 {
 	struct unic_ctl_reject rec = { .conn = unic_to_le32(conn) };
-	struct unic_call call = { .rec = &rec };
+	struct unic_conn_call call = { .rec = &rec };
 	int err = attach_private(&call, private_data, private_len);
 
 	if (err)

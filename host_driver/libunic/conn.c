@@ -207,7 +207,7 @@ static void close_msg_fds(const int *fds, int n)
 }
 
 /* Descriptors nobody asked for must not leak. */
-static void deliver_fds(struct unic_call *call, const int *fds, int n)
+static void deliver_fds(struct unic_conn_call *call, const int *fds, int n)
 {
 	int take = n < call->n_fds ? n : call->n_fds;
 
@@ -221,7 +221,7 @@ static void deliver_reply(struct unic_waiter *w, const uint8_t *msg, size_t len,
 			  const int *fds, int n_fds)
 {
 	const struct unic_ctl_hdr *hdr = (const void *)msg;
-	struct unic_call *call = w->call;
+	struct unic_conn_call *call = w->call;
 	size_t tail = len - UNIC_CTL_BYTES;
 
 	memcpy(call->rec, msg, UNIC_CTL_BYTES);
@@ -400,7 +400,8 @@ static int await_reply(struct unic_conn *conn, struct unic_waiter *w,
 /* A driver does not read who does not take its replies, or who comes while it
  * is busy: that passes. 0, -ETIMEDOUT, -ENOTCONN, or UNIC_CTL_ST_NO_MEMORY: the
  * kernel never had any, and nothing was sent. */
-static int transmit_call(struct unic_conn *conn, const struct unic_call *call)
+static int transmit_call(struct unic_conn *conn,
+			 const struct unic_conn_call *call)
 {
 	struct iovec iov[2] = {
 		{ .iov_base = call->rec, .iov_len = UNIC_CTL_BYTES },
@@ -541,7 +542,7 @@ static uint32_t next_seq(struct unic_conn *conn)
 }
 
 int unic_conn_call(struct unic_conn *conn, unsigned int op,
-		   struct unic_call *call)
+		   struct unic_conn_call *call)
 {
 	struct unic_ctl_hdr *hdr = call->rec;
 	struct unic_waiter w = { .call = call,
@@ -568,7 +569,7 @@ int unic_conn_call(struct unic_conn *conn, unsigned int op,
 int unic_conn_simple(struct unic_conn *conn, unsigned int op, void *rec,
 		     const char *what)
 {
-	struct unic_call call = { .rec = rec };
+	struct unic_conn_call call = { .rec = rec };
 
 	return unic_fail_status(what, unic_conn_call(conn, op, &call));
 }

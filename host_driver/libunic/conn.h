@@ -24,7 +24,7 @@
 struct unic_conn;
 
 /* One request and its reply. */
-struct unic_call {
+struct unic_conn_call {
 	void *rec;	  /* 64 bytes: request in, reply out */
 	const void *tail; /* of the request, may be NULL */
 	size_t tail_bytes;
@@ -83,7 +83,7 @@ void unic_conn_hang_up(struct unic_conn *conn);
  * then, and the connection goes on.
  */
 int unic_conn_call(struct unic_conn *conn, unsigned int op,
-		   struct unic_call *call);
+		   struct unic_conn_call *call);
 
 /** unic_conn_simple() - unic_conn_call() without tails, and with errors said:
  * 0 (OK or PENDING) or -errno with "@what: ..." in unic_last_error(). */

@@ -33,7 +33,7 @@ static void close_dup_fds(int *fds, int n)
 
 /* Slot memory, doorbell, completions, upcalls: all but the third are the device
  * itself. 0 or -errno. */
-static int hello_fds(int fd, struct unic_call *call)
+static int hello_fds(int fd, struct unic_conn_call *call)
 {
 	int n;
 
@@ -80,7 +80,7 @@ static int issue_ioc_call(int fd, struct unic_ioc_call *ioc, int64_t until_ns)
 	return 0;
 }
 
-static int parse_dev_reply(struct unic_call *call, const uint8_t *msg,
+static int parse_dev_reply(struct unic_conn_call *call, const uint8_t *msg,
 			   uint32_t bytes)
 {
 	struct unic_ctl_hdr hdr;
@@ -97,7 +97,7 @@ static int parse_dev_reply(struct unic_call *call, const uint8_t *msg,
 	return unic_from_le16(hdr.status);
 }
 
-int unic_dev_call(int fd, struct unic_call *call, int64_t until_ns)
+int unic_dev_call(int fd, struct unic_conn_call *call, int64_t until_ns)
 {
 	_Alignas(8) uint8_t msg[UNIC_CTL_MSG_MAX];
 	struct unic_ioc_call ioc = {

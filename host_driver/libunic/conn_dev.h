@@ -21,6 +21,6 @@ int unic_dev_open(const char *path);
  * CLOCK_MONOTONIC; -1: never), as unic_conn_call(). The descriptors that HELLO
  * promises are made here.
  */
-int unic_dev_call(int fd, struct unic_call *call, int64_t until_ns);
+int unic_dev_call(int fd, struct unic_conn_call *call, int64_t until_ns);
 
 #endif /* UNIC_LIB_CONN_DEV_H */

@@ -16,7 +16,8 @@ void unic_turn_init(struct unic_turns *q, enum unic_lane lane)
 	q->end = &q->first;
 }
 
-enum unic_lane unic_turn_lane(unsigned int op, const struct unic_call *call)
+enum unic_lane unic_turn_lane(unsigned int op,
+			      const struct unic_conn_call *call)
 {
 	switch (op) {
 	case UNIC_CTL_MR_DEREG:

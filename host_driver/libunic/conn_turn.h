@@ -26,7 +26,7 @@ enum unic_lane {
 };
 
 struct unic_waiter {
-	struct unic_call *call;
+	struct unic_conn_call *call;
 	struct unic_waiter *next;
 	pthread_cond_t cond;
 	enum unic_lane lane;
@@ -50,7 +50,8 @@ struct unic_turns {
 void unic_turn_init(struct unic_turns *q, enum unic_lane lane);
 
 /** unic_turn_lane() - the lane of @call, which asks for @op. */
-enum unic_lane unic_turn_lane(unsigned int op, const struct unic_call *call);
+enum unic_lane unic_turn_lane(unsigned int op,
+			      const struct unic_conn_call *call);
 
 /** unic_turn_enter() - @w is the last in @q. */
 void unic_turn_enter(struct unic_turns *q, struct unic_waiter *w);

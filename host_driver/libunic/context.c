@@ -38,7 +38,7 @@ int unic_fail_dead(struct unic_ctx *ctx)
 				    "close the context and open it again");
 }
 
-int unic_ctl(struct unic_ctx *ctx, unsigned int op, struct unic_call *call)
+int unic_ctl(struct unic_ctx *ctx, unsigned int op, struct unic_conn_call *call)
 {
 	struct unic_ctl_hdr *hdr = call->rec;
 	int status;
@@ -54,7 +54,7 @@ int unic_ctl(struct unic_ctx *ctx, unsigned int op, struct unic_call *call)
 int unic_ctl_simple(struct unic_ctx *ctx, unsigned int op, void *rec,
 		    const char *what)
 {
-	struct unic_call call = { .rec = rec };
+	struct unic_conn_call call = { .rec = rec };
 
 	return unic_fail_status(what, unic_ctl(ctx, op, &call));
 }
@@ -170,9 +170,9 @@ int unic_hello(struct unic_ctx *ctx, bool resume, int timeout_ms)
 		struct unic_ctl_hello req;
 		struct unic_ctl_hello_reply reply;
 	} rec = { .req = { .version = unic_to_le32(UNIC_CTL_VERSION) } };
-	struct unic_call call = { .rec = &rec,
-				  .n_fds = 4,
-				  .timeout_ms = timeout_ms };
+	struct unic_conn_call call = { .rec = &rec,
+				       .n_fds = 4,
+				       .timeout_ms = timeout_ms };
 	int status;
 	int err;
 
@@ -264,9 +264,9 @@ static void query_info(struct unic_ctx *ctx)
 {
 	struct unic_ctl_plain rec = { 0 };
 	struct unic_info info = { 0 };
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = &info,
-				  .reply_room = sizeof(info) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = &info,
+				       .reply_room = sizeof(info) };
 
 	if (unic_conn_call(ctx->conn, UNIC_CTL_INFO, &call) != UNIC_ST_OK)
 		return;
@@ -334,9 +334,9 @@ int unic_query_usage(struct unic_ctx *ctx, struct unic_usage *out)
 {
 	struct unic_ctl_plain rec = { 0 };
 	struct unic_cpl_usage usage = { 0 };
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = &usage,
-				  .reply_room = sizeof(usage) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = &usage,
+				       .reply_room = sizeof(usage) };
 	int err =
 		unic_fail_status("usage", unic_ctl(ctx, UNIC_CTL_USAGE, &call));
 

@@ -18,7 +18,8 @@ int unic_fail_dead(struct unic_ctx *ctx);
 /** unic_ctx_init_locks() - but those of events and queues. */
 void unic_ctx_init_locks(struct unic_ctx *ctx);
 /** unic_ctl() - unic_conn_call() with the epoch filled in. */
-int unic_ctl(struct unic_ctx *ctx, unsigned int op, struct unic_call *call);
+int unic_ctl(struct unic_ctx *ctx, unsigned int op,
+	     struct unic_conn_call *call);
 /** unic_ctl_simple() - no tails; 0 or -errno with words. */
 int unic_ctl_simple(struct unic_ctx *ctx, unsigned int op, void *rec,
 		    const char *what);

@@ -495,9 +495,9 @@ static void fetch_request(struct unic_ctx *ctx, struct unic_event *ev)
 		struct unic_ctl_obj req;
 		struct unic_ctl_conn_reply reply;
 	} rec = { .req = { .id = unic_to_le32(ev->conn) } };
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = ev->private_data,
-				  .reply_room = sizeof(ev->private_data) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = ev->private_data,
+				       .reply_room = sizeof(ev->private_data) };
 
 	if (unic_ctl(ctx, UNIC_CTL_CONN_QUERY, &call) != UNIC_ST_OK)
 		return;

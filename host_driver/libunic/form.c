@@ -51,7 +51,7 @@ static int send_region_request(struct unic_mem_region *r, unsigned int op,
 			       const char *what)
 {
 	struct unic_cpl_usage usage = { 0 };
-	struct unic_call call = {
+	struct unic_conn_call call = {
 		.rec = rec,
 		.tail = list,
 		.tail_bytes = bytes,

@@ -42,9 +42,9 @@ static int get_frames(struct unic_ctx *ctx, uint8_t *va, size_t n_runs,
 		.page_shift = (uint8_t)shift,
 	};
 	unic_le32 tail[UNIC_CTL_FRAMES_MAX];
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = tail,
-				  .reply_room = sizeof(tail) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = tail,
+				       .reply_room = sizeof(tail) };
 	int err = unic_fail_status("allocate memory",
 				   unic_ctl(ctx, UNIC_CTL_FRAMES_ALLOC, &call));
 

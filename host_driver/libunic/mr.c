@@ -168,7 +168,7 @@ static int register_region(struct unic_mem_region *r,
 			   const struct unic_mr_attr *attr, union reg_rec *rec)
 {
 	struct unic_cpl_usage usage = { 0 };
-	struct unic_call call = {
+	struct unic_conn_call call = {
 		.rec = rec,
 		.reply_tail = &usage,
 		.reply_room = sizeof(usage),
@@ -326,7 +326,7 @@ static int finish_dereg(struct unic_mem_region *r, int status)
 static int dereg_region(struct unic_mem_region *r)
 {
 	struct unic_ctl_obj rec = { .id = unic_to_le32(r->mr.id) };
-	struct unic_call call = { .rec = &rec };
+	struct unic_conn_call call = { .rec = &rec };
 
 	if (!r->known)
 		return 0;
@@ -381,7 +381,7 @@ int unic_advise_mr(struct unic_mr *mr, uint64_t offset, uint64_t length,
 		.length = unic_to_le64(length),
 		.advice = unic_to_le32(advice),
 	};
-	struct unic_call call = { .rec = &rec };
+	struct unic_conn_call call = { .rec = &rec };
 	int status = unic_ctl(mr->ctx, UNIC_CTL_MR_ADVISE, &call);
 
 	return unic_fail_status("advise", status);
@@ -440,7 +440,7 @@ static int answer_notice(struct unic_mr *mr, struct unic_ctl_notice_answer *req,
 		struct unic_ctl_notice_answer req;
 		struct unic_ctl_notice_reply reply;
 	} rec = { .req = *req };
-	struct unic_call call = { .rec = &rec };
+	struct unic_conn_call call = { .rec = &rec };
 	int status;
 
 	if (mr->ctx->forked)

@@ -97,7 +97,7 @@ struct unic_pd {
 };
 
 /* What is the IOVA of a region's first byte? */
-enum unic_base {
+enum unic_mr_base {
 	BASE_DRAWN,   /* the driver says */
 	BASE_ADDRESS, /* its address */
 	BASE_ZERO,    /* its offset in the page */
@@ -118,7 +118,7 @@ struct unic_mem_region {
 	uint8_t kind;	      /* enum unic_form_kind */
 	bool known;	      /* the driver still has the object */
 	bool leaving;	      /* the driver is being asked to end it; atomic */
-	uint8_t base;	      /* enum unic_base */
+	uint8_t base;	      /* enum unic_mr_base */
 	uint8_t page_shift;   /* not of forms */
 };
 

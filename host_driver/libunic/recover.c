@@ -99,10 +99,10 @@ static int check_restored(struct unic_ctx *ctx, uint64_t until_ns)
 {
 	struct unic_ctl_resync rec = { .after = unic_to_le32(0) };
 	struct unic_ctl_region rows[240];
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = rows,
-				  .reply_room = sizeof(rows),
-				  .timeout_ms = ms_left(until_ns) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = rows,
+				       .reply_room = sizeof(rows),
+				       .timeout_ms = ms_left(until_ns) };
 	uint32_t epoch;
 
 	if (unic_conn_call(ctx->conn, UNIC_CTL_RESYNC, &call) != UNIC_ST_OK)

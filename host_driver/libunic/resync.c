@@ -61,9 +61,9 @@ static bool resync_page(struct unic_ctx *ctx, uint32_t *after)
 		struct unic_ctl_resync_reply reply;
 	} rec = { .req = { .after = unic_to_le32(*after) } };
 	struct unic_ctl_region row[ROWS];
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = row,
-				  .reply_room = sizeof(row) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = row,
+				       .reply_room = sizeof(row) };
 	size_t n;
 	size_t i;
 
@@ -174,9 +174,9 @@ static int objects_page(struct unic_ctx *ctx, uint32_t *after,
 		struct unic_ctl_resync_reply reply;
 	} rec = { .req = { .after = unic_to_le32(*after),
 			   .what = unic_to_le32(UNIC_CTL_RESYNC_OBJECTS) } };
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = row,
-				  .reply_room = bytes };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = row,
+				       .reply_room = bytes };
 	int n, status = unic_ctl(ctx, UNIC_CTL_RESYNC, &call);
 
 	if (status)

@@ -35,7 +35,7 @@ int unic_query_use(struct unic_mr *mr, struct unic_use *out)
 		struct unic_ctl_uses_reply reply;
 	} rec = { .req = { .first = unic_to_le32(index_of(mr)),
 			   .count = unic_to_le32(1) } };
-	struct unic_call call = {
+	struct unic_conn_call call = {
 		.rec = &rec,
 		.reply_tail = &row,
 		.reply_room = sizeof(row),

@@ -61,9 +61,9 @@ struct json_object *ctl_info(struct unic_conn *conn)
 		struct unic_ctl_info_reply reply;
 	} rec;
 	struct unic_info info;
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = &info,
-				  .reply_room = sizeof(info) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = &info,
+				       .reply_room = sizeof(info) };
 	struct json_object *o;
 
 	memset(&rec, 0, sizeof(rec));
@@ -95,9 +95,9 @@ struct json_object *ctl_stats(struct unic_conn *conn)
 		struct unic_ctl_stats_reply reply;
 	} rec;
 	unic_le64 value[512];
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = value,
-				  .reply_room = sizeof(value) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = value,
+				       .reply_room = sizeof(value) };
 	struct json_object *o;
 	struct json_object *d;
 	size_t i;
@@ -308,9 +308,9 @@ dump_table(struct unic_conn *conn, enum unic_table table,
 			struct unic_ctl_dump_reply reply;
 		} rec = { .req = { .table = unic_to_le32(table),
 				   .first = unic_to_le32(first) } };
-		struct unic_call call = { .rec = &rec,
-					  .reply_tail = row,
-					  .reply_room = sizeof(row) };
+		struct unic_conn_call call = { .rec = &rec,
+					       .reply_tail = row,
+					       .reply_room = sizeof(row) };
 
 		if (unic_fail_status("dump", unic_conn_call(conn, UNIC_CTL_DUMP,
 							    &call))) {
@@ -421,9 +421,9 @@ struct json_object *ctl_ps(struct unic_conn *conn)
 		struct unic_ctl_ps_reply reply;
 	} rec;
 	struct unic_ctl_proc proc[64];
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = proc,
-				  .reply_room = sizeof(proc) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = proc,
+				       .reply_room = sizeof(proc) };
 	struct json_object *rows;
 	struct json_object *list;
 	struct json_object *o;
@@ -513,9 +513,9 @@ struct json_object *ctl_trace(struct unic_conn *conn, uint32_t *from)
 	} rec = { .req = { .from = unic_to_le32(*from) } };
 	_Alignas(8) uint8_t tail[UNIC_CTL_MSG_MAX];
 	const struct unic_trace_rec *r = (const void *)tail;
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = tail,
-				  .reply_room = sizeof(tail) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = tail,
+				       .reply_room = sizeof(tail) };
 	struct json_object *list;
 	size_t i;
 
@@ -542,9 +542,9 @@ struct json_object *ctl_crash(struct unic_conn *conn)
 					    "other" };
 	struct unic_ctl_plain rec;
 	struct unic_crash crash;
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = &crash,
-				  .reply_room = sizeof(crash) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = &crash,
+				       .reply_room = sizeof(crash) };
 	struct json_object *o;
 	char name[8];
 	int i;

@@ -54,9 +54,9 @@ struct json_object *ctl_uses(struct unic_conn *conn)
 			struct unic_ctl_uses_reply reply;
 		} rec = { .req = { .first = unic_to_le32(first),
 				   .count = unic_to_le32(UNIC_CTL_USES_MAX) } };
-		struct unic_call call = { .rec = &rec,
-					  .reply_tail = row,
-					  .reply_room = sizeof(row) };
+		struct unic_conn_call call = { .rec = &rec,
+					       .reply_tail = row,
+					       .reply_room = sizeof(row) };
 
 		if (unic_fail_status("uses", unic_conn_call(conn, UNIC_CTL_USES,
 							    &call))) {
@@ -126,9 +126,9 @@ static int fetch_refs(struct unic_conn *conn, FILE *out, uint32_t *from)
 		struct unic_ctl_trace_reply reply;
 	} rec = { .req = { .from = unic_to_le32(*from) } };
 	_Alignas(8) uint8_t tail[UNIC_CTL_MSG_MAX];
-	struct unic_call call = { .rec = &rec,
-				  .reply_tail = tail,
-				  .reply_room = sizeof(tail) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = tail,
+				       .reply_room = sizeof(tail) };
 	int err = unic_fail_status("trace",
 				   unic_conn_call(conn, UNIC_CTL_TRACE, &call));
 

@@ -161,7 +161,7 @@ static void registering(const char *what, unsigned int pages,
 static void refused(void)
 {
 	struct unic_ctl_obj rec = { .id = unic_to_le32(0) };
-	struct unic_call call = { .rec = &rec };
+	struct unic_conn_call call = { .rec = &rec };
 
 	OK(unic_conn_call(conn, UNIC_CTL_MR_DEREG, &call) ==
 	   UNIC_CTL_ST_NO_HELLO);
@@ -300,7 +300,7 @@ static uint64_t evict(void *at)
 {
 	struct unic_mr_attr a = { .addr = at, .length = PAGE, .rights = RW };
 	struct unic_ctl_obj rec = { .id = unic_to_le32(0) };
-	struct unic_call call = { .rec = &rec };
+	struct unic_conn_call call = { .rec = &rec };
 	struct unic_mr *mr;
 	uint64_t start, took;
 

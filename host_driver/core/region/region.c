@@ -203,8 +203,8 @@ void unic_region_refused(struct unic_req *req, uint32_t status)
 void unic_region_answered(struct unic_host *host, struct unic_region *mr)
 {
 	if (mr->state == R_NOTIFIED && mr->noticed_ns)
-		unic_pace_add(&proc_of(host, mr)->answer, mr->noticed_ns,
-			      unic_os_now_ns(host->os));
+		unic_delay_add(&proc_of(host, mr)->answer, mr->noticed_ns,
+			       unic_os_now_ns(host->os));
 	mr->noticed_ns = 0;
 }
 

@@ -55,10 +55,10 @@ static void deliver_notice(struct unic_host *host, struct unic_region *mr,
 		proc_of(host, mr)->notices++;
 		host->notices++;
 		mr->noticed_ns = unic_os_now_ns(host->os);
-		unic_pace_add(&proc_of(host, mr)->deliver,
-			      unic_device_clock(host,
-						unic_from_le64(evt->time_ns)),
-			      mr->noticed_ns);
+		unic_delay_add(&proc_of(host, mr)->deliver,
+			       unic_device_clock(host,
+						 unic_from_le64(evt->time_ns)),
+			       mr->noticed_ns);
 		unic_region_upcall(host, mr, evt, UNIC_UP_NOTICE);
 		mr->asked_back = ++host->asked_back;
 	}

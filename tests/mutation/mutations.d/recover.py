@@ -44,7 +44,7 @@ MUTATIONS = (
     (LIB + "recover.c", "unic_hello(&fresh, true, ms_left(until_ns))",
      "unic_hello(&fresh, true, 0)",
      "recover: HELLO is waited for beyond the time", "test_recover"),
-    (LIB + "recover.c", "				  .timeout_ms = ms_left(until_ns) };",
+    (LIB + "recover.c", "				       .timeout_ms = ms_left(until_ns) };",
      "				};", "recover: RESYNC is waited for beyond the time",
      "test_recover"),
     (LIB + "recover.c", "	} while (err == -ENOTCONN && sleep_unless_expired(until_ns));",

@@ -207,7 +207,7 @@ static struct unic_conn *open_device(void)
 static int call_for(struct unic_conn *conn, unsigned int op, int ms)
 {
 	uint64_t rec[UNIC_CTL_BYTES / 8] = { 0, 0, 0xa5c };
-	struct unic_call call = { .rec = rec, .timeout_ms = ms };
+	struct unic_conn_call call = { .rec = rec, .timeout_ms = ms };
 	int ret = unic_conn_call(conn, op, &call);
 
 	/* what was asked, even if not at once */
@@ -276,9 +276,9 @@ static void *large_calls(void *arg)
 
 	for (i = 0; i < CALLS && !m->ret; i++) {
 		uint64_t rec[UNIC_CTL_BYTES / 8] = { 0 };
-		struct unic_call call = { .rec = rec,
-					  .tail = tail,
-					  .tail_bytes = sizeof(tail) };
+		struct unic_conn_call call = { .rec = rec,
+					       .tail = tail,
+					       .tail_bytes = sizeof(tail) };
 
 		m->ret = unic_conn_call(m->conn, m->op, &call);
 	}
@@ -378,9 +378,9 @@ static void a_turn_is_not_waited_for_longer_than_told(void **state)
 {
 	static struct member m[UNIC_CTL_OPEN_MAX / 2];
 	uint64_t rec[UNIC_CTL_BYTES / 8] = { 0 };
-	struct unic_call late = { .rec = rec,
-				  .timeout_ms = UNIC_CALL_FOREVER,
-				  .patience_ms = 50 };
+	struct unic_conn_call late = { .rec = rec,
+				       .timeout_ms = UNIC_CALL_FOREVER,
+				       .patience_ms = 50 };
 	struct driver d;
 	struct unic_conn *conn = open_socket(&d);
 	unsigned int i;
