@@ -367,59 +367,6 @@ uint64_t unic_restore_away(struct unic_host *host)
 
 /* ------------------------------------------------------------- those who wait */
 
-static void requeue_done(struct unic_call *call)
-{
-	struct unic_req *req = unic_req_of(call);
-	struct unic_host *host = req->host;
-	struct unic_region *mr = mr_get(req, req->id);
-	uint32_t status = unic_call_status(call);
-	bool over = req->id2 != host->epoch;
-
-	if (!mr || over) {
-		unic_req_free(req);
-		return;
-	}
-	mr->requeued = false;
-	mr->state = R_WAITING;
-	if (!status || status == UNIC_ST_PENDING)
-		unic_region_numbers(mr, call);
-	if (status == UNIC_ST_PENDING) {
-		unic_region_waits(host, mr);
-	} else if (!status) {
-		unic_region_granted(host, mr);
-	} else {
-		unic_region_failed(host, mr, mr->waiter, status);
-	}
-	unic_req_free(req);
-}
-
-static void requeue_region(struct unic_host *host, struct unic_region *mr)
-{
-	uint64_t now = unic_os_now_ns(host->os);
-	struct unic_req *req;
-	struct unic_cmd_mr_reg cmd;
-
-	if (mr->give_up_ns && mr->give_up_ns <= now) {
-		unic_region_failed(host, mr, mr->waiter, UNIC_ST_TIMEOUT);
-		return;
-	}
-	req = unic_req_new(host, mr->obj.owner);
-	if (!req) {
-		unic_region_failed(host, mr, mr->waiter, UNIC_CTL_ST_NO_MEMORY);
-		return;
-	}
-	req->id = mr->obj.id;
-	req->id2 = host->epoch;
-	unic_region_command(req, mr, &cmd);
-	cmd.flags |= UNIC_REG_WAIT;
-	if (mr->give_up_ns)
-		cmd.timeout_us = unic_to_le32(
-			(uint32_t)((mr->give_up_ns - now) / 1000 + 1));
-	mr->requeued = true;
-	mr->state = R_REGISTERING;
-	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, requeue_done);
-}
-
 void unic_restore_waits(struct unic_host *host)
 {
 	struct unic_region *mr;
@@ -428,5 +375,5 @@ void unic_restore_waits(struct unic_host *host)
 	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
 				   UNIC_OBJ_ANYONE)))
 		if (mr->state == R_WAITING && mr->mr == UNIC_LOST)
-			requeue_region(host, mr);
+			unic_region_requeue(host, mr);
 }

@@ -16,6 +16,7 @@ LIB_rig    = $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG)
 PARTS_test_conn       = tests/unit/host/test_conn.c libunic.a
 PARTS_test_hog        = tests/unit/host/test_hog.c libunic.a
 PARTS_test_hostcore   = tests/unit/host/test_hostcore.c driver.a
+WRAP_test_hostcore   := --for-linker=--wrap=unic_frames_pin
 PARTS_test_kio        = tests/unit/host/test_kio.c $(KIO_ENDS) host_driver/kio/kio_ring.c driver.a rig.a
 PARTS_test_kio_files  = tests/unit/host/test_kio_files.c host_driver/unicd/kio_files.c
 PARTS_test_kio_node   = tests/unit/host/test_kio_node.c $(KIO) driver.a

@@ -9,6 +9,9 @@
  *                                                  v
  *                                     EVICTED (until MR_DEREG)
  *
+ * A region whose frames do not come while it is FILLING is REGISTERING once more:
+ * its entries are for others meanwhile.
+ *
  * Frames are pinned from before the NIC learns of them until it has said that
  * it will not touch them again (completion of MR_DEREG, or EVICTED). A waiting
  * request pins nothing.
@@ -38,7 +41,7 @@ struct unic_region {
 	uint8_t residency; /* enum unic_residency */
 	bool may_wait, async, pinned;
 	bool waits;    /* is one of proc.waits */
-	bool requeued; /* REGISTERING again after a reset: its id is known */
+	bool requeued; /* REGISTERING once more: its id is known */
 	bool reregs;   /* `waiter` is MR_REREG */
 	bool loads;    /* FILLING, and its frames are on their way; */
 	bool revoked;  /* the driver ends it: region_unmap.c */

@@ -194,10 +194,19 @@ static void fill_next(struct unic_req *req, struct unic_region *mr)
 	unic_req_send(req, UNIC_CMD_MR_FILL, &cmd, fill_done);
 }
 
+/* Is less taken than its share of the NIC's places to wait? */
+static bool has_wait_place(const struct unic_host *host,
+			   const struct unic_hproc *proc)
+{
+	uint32_t share = host->waits / host->config.slots;
+
+	return proc->waits < (share ? share : 1);
+}
+
 #define LOAD_NS		100000ull /* between looks for frames on their way */
 #define LOAD_GIVE_UP_NS 1000000000ull
 
-/* False: it was tried for long enough. */
+/* False: it was tried for as long as entries may be kept from others. */
 static bool schedule_load(struct unic_host *host, struct unic_region *mr)
 {
 	uint64_t now = unic_os_now_ns(host->os);
@@ -210,6 +219,16 @@ static bool schedule_load(struct unic_host *host, struct unic_region *mr)
 	if (now + LOAD_NS < host->loads_ns)
 		host->loads_ns = now + LOAD_NS;
 	return true;
+}
+
+/* Its entries were kept from others for long enough, and are given back. Its pages
+ * may come yet: as long as its process wants to wait, it does. */
+static void wait_anew(struct unic_host *host, struct unic_region *mr)
+{
+	if (has_wait_place(host, proc_of(host, mr)))
+		unic_region_requeue(host, mr);
+	else
+		unic_region_failed(host, mr, mr->waiter, UNIC_ST_WAIT_FULL);
 }
 
 /* The NIC has a LOADING region for us: pin, then fill. @req is the request that
@@ -235,7 +254,10 @@ static void load_pages(struct unic_req *req, struct unic_region *mr)
 	if (status == UNIC_ST_BUSY && schedule_load(host, mr))
 		return;
 	unic_region_send_dereg(host, mr);
-	unic_region_failed(host, mr, waiter, status);
+	if (status == UNIC_ST_BUSY && !mr->dereg)
+		wait_anew(host, mr);
+	else
+		unic_region_failed(host, mr, waiter, status);
 }
 
 static void retry_load(struct unic_host *host, struct unic_region *mr)
@@ -289,13 +311,13 @@ void unic_region_waits(struct unic_host *host, struct unic_region *mr)
 		send_cancel(cancel, mr);
 }
 
-static void reg_queued(struct unic_req *req, struct unic_region *mr)
+static void reg_queued(struct unic_host *host, struct unic_region *mr)
 {
-	struct unic_host *host = req->host;
+	struct unic_req *req = mr->waiter;
 
 	unic_region_unpin(host, mr);
 	mr->state = R_WAITING;
-	if (mr->async) {
+	if (mr->async && req) {
 		mr->waiter = NULL;
 		answer_reg(req, mr, UNIC_ST_PENDING);
 	}
@@ -323,7 +345,7 @@ static void mr_reg_done(struct unic_call *call)
 	}
 	unic_region_numbers(mr, call);
 	if (status == UNIC_ST_PENDING)
-		reg_queued(req, mr);
+		reg_queued(req->host, mr);
 	else if (status)
 		reg_refused(req, mr, status);
 	else if (call->list_bytes || mr->residency)
@@ -347,14 +369,6 @@ static void send_reg(struct unic_req *req, struct unic_region *mr)
 	req->id = mr->obj.id;
 	mr->waiter = req;
 	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, mr_reg_done);
-}
-
-/* Is less taken than its share of the NIC's places to wait? */
-static bool may_wait(struct unic_req *req)
-{
-	uint32_t share = req->host->waits / req->host->config.slots;
-
-	return unic_req_proc(req)->waits < (share ? share : 1);
 }
 
 /* What the device does not know is loaded whole, which is as good. */
@@ -391,7 +405,8 @@ void unic_region_reg(struct unic_req *req)
 		status = UNIC_ST_NO_PD;
 	if (!status)
 		status = unic_req_room(req, UNIC_OBJ_MR);
-	if (!status && r.flags & UNIC_CTL_REG_WAIT && !may_wait(req))
+	if (!status && r.flags & UNIC_CTL_REG_WAIT &&
+	    !has_wait_place(req->host, proc))
 		status = UNIC_ST_WAIT_FULL;
 	if (!status)
 		status = choose_shift(proc, &r, &shift);
@@ -421,6 +436,62 @@ void unic_region_reg(struct unic_req *req)
 }
 
 /* --------------------------------------------------------- waits: the rest */
+
+static void requeue_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	struct unic_region *mr = mr_get(req, req->id);
+	uint32_t status = unic_call_status(call);
+	bool over = req->id2 != host->epoch;
+
+	if (!mr || over) {
+		unic_req_free(req);
+		return;
+	}
+	mr->requeued = false;
+	mr->state = R_WAITING;
+	if (!status || status == UNIC_ST_PENDING)
+		unic_region_numbers(mr, call);
+	if (status == UNIC_ST_PENDING) {
+		reg_queued(host, mr);
+	} else if (!status) {
+		unic_region_granted(host, mr);
+	} else {
+		unic_region_failed(host, mr, mr->waiter, status);
+	}
+	unic_req_free(req);
+}
+
+void unic_region_requeue(struct unic_host *host, struct unic_region *mr)
+{
+	uint64_t now = unic_os_now_ns(host->os);
+	struct unic_req *req;
+	struct unic_cmd_mr_reg cmd;
+
+	if (mr->give_up_ns && mr->give_up_ns <= now) {
+		unic_region_failed(host, mr, mr->waiter, UNIC_ST_TIMEOUT);
+		return;
+	}
+	req = unic_req_new(host, mr->obj.owner);
+	if (!req) {
+		unic_region_failed(host, mr, mr->waiter, UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
+	req->id = mr->obj.id;
+	req->id2 = host->epoch;
+	unic_region_command(req, mr, &cmd);
+	cmd.flags |= UNIC_REG_WAIT;
+	if (mr->give_up_ns)
+		cmd.timeout_us = unic_to_le32(
+			(uint32_t)((mr->give_up_ns - now) / 1000 + 1));
+	mr->requeued = true;
+	mr->mr = UNIC_LOST;
+	mr->load_until_ns = 0;
+	mr->state = R_REGISTERING;
+	unic_region_waiting(host, mr, true);
+	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, requeue_done);
+}
 
 static void cancel_done(struct unic_call *call)
 {

@@ -27,6 +27,10 @@ void unic_region_failed(struct unic_host *host, struct unic_region *mr,
  * done now. */
 void unic_region_waits(struct unic_host *host, struct unic_region *mr);
 
+/** unic_region_requeue() - the device does not have it any more, or not yet: register
+ * it there once more, waiting for as long as is left of its time. */
+void unic_region_requeue(struct unic_host *host, struct unic_region *mr);
+
 /** unic_region_granted() - a wait is over: the NIC has it LOADING, by the numbers
  * that are in @mr. */
 void unic_region_granted(struct unic_host *host, struct unic_region *mr);

@@ -2449,6 +2449,151 @@ static void frames_are_exchanged_under_a_wait(void **state)
 	fake_delete(f);
 }
 
+static bool frames_under_way; /* none can be pinned yet */
+
+int __real_unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
+			   bool write);
+int __wrap_unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
+			   bool write);
+
+int __wrap_unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
+			   bool write)
+{
+	return frames_under_way ? -EAGAIN
+				: __real_unic_frames_pin(f, va, length, write);
+}
+
+/* @id is granted, and its frames do not come for as long as its entries may be kept
+ * from others. */
+static void frames_do_not_come(struct fake *f, uint32_t id)
+{
+	struct unic_evt_wait evt = granted(id);
+
+	frames_under_way = true;
+	event(f, &evt);
+	assert_int_equal(f->given[UNIC_CMD_MR_DEREG], 0);
+	f->os.now_ns += 1000000000;
+	settle(f);
+	frames_under_way = false;
+	assert_int_equal(f->given[UNIC_CMD_MR_FILL], 0);
+	assert_int_equal(f->given[UNIC_CMD_MR_DEREG], 1);
+}
+
+/* Frames take longer than entries are kept from others: the entries go back, the wait
+ * goes on, and ends well. */
+static void late_frames_give_entries_back(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = waiting(f);
+	struct unic_evt_wait evt = granted(id);
+	struct unic_upcall_wait up;
+
+	(void)state;
+	frames_do_not_come(f, id);
+	assert_int_equal(f->given[UNIC_CMD_MR_REG], 2);
+	assert_int_equal(f->os.upcalls, 0);
+	assert_int_equal(f->host->proc[0].waits, 1);
+	event(f, &evt);
+	memcpy(&up, upcall(f, 0), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_GRANTED);
+	assert_int_equal(f->given[UNIC_CMD_MR_FILL], 1);
+	assert_int_equal(pinned(f), 1);
+	fake_delete(f);
+}
+
+/* It is deregistered while its entries are on their way back: all of it ends. */
+static void late_frames_are_not_wanted(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = waiting(f);
+	struct unic_ctl_obj r = { .id = unic_to_le32(id) };
+
+	(void)state;
+	frames_do_not_come(f, id);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), 0);
+	assert_int_equal(f->host->proc[0].regions, 0);
+	assert_int_equal(f->host->objects.live, 1); /* the PD */
+	fake_delete(f);
+}
+
+/* A request with the time @timeout_us that was granted at once; its status when its
+ * frames have not come, -1: none. */
+static int late_request(struct fake *f, uint32_t timeout_us)
+{
+	struct unic_ctl_frames fr = { .va = unic_to_le64(VA),
+				      .pages = unic_to_le32(8),
+				      .page_shift = 12 };
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(3),
+				       .gen = unic_to_le32(9) };
+	struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA),
+				       .iova = unic_to_le64(VA),
+				       .length = unic_to_le64(4096),
+				       .timeout_us = unic_to_le32(timeout_us),
+				       .flags = UNIC_CTL_REG_WAIT };
+	struct unic_ctl_plain pd = { 0 };
+
+	hello(f);
+	assert_int_equal(request(f, UNIC_CTL_FRAMES_ALLOC, &fr), 0);
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &pd), 0);
+	reg.pd = unic_to_le32(reply_u32(f, 16));
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	frames_under_way = true;
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), -1);
+	f->os.now_ns += 1000000000;
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_DEREG], 1);
+	frames_under_way = false;
+	return f->os.replies ? (int)reply_status(f) : -1;
+}
+
+/* The time of who waits is what ends the wait, not that frames are late. */
+static void late_frames_and_the_time(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cmd_mr_reg again;
+
+	(void)state;
+	info(f)->waits = unic_to_le32(8);
+	assert_int_equal(late_request(f, 1000), UNIC_ST_TIMEOUT);
+	assert_int_equal(f->host->proc[0].regions, 0);
+	fake_delete(f);
+
+	f = fake_new();
+	assert_int_equal(late_request(f, 1500000), -1);
+	memcpy(&again, f->last[UNIC_CMD_MR_REG], sizeof(again));
+	assert_in_range(unic_from_le32(again.timeout_us), 1, 500001);
+	f->os.now_ns += 1000000; /* when frames are looked for next */
+	settle(f);
+	assert_int_equal(reply_status(f), 0);
+	assert_int_equal(pinned(f), 1);
+	fake_delete(f);
+}
+
+/* Meanwhile others of the process have its places to wait. */
+static void late_frames_find_no_place_to_wait(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = waiting(f);
+	struct unic_upcall_wait up;
+	struct unic_evt_wait evt = granted(id);
+
+	(void)state;
+	frames_under_way = true;
+	event(f, &evt);
+	f->host->proc[0].waits += 4;
+	f->os.now_ns += 1000000000;
+	nic_run(f);
+	unic_host_poll(f->host);
+	f->host->proc[0].waits -= 4;
+	settle(f);
+	frames_under_way = false;
+	memcpy(&up, upcall(f, 0), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_WAIT_ENDED);
+	assert_int_equal(unic_from_le32(up.status), UNIC_ST_WAIT_FULL);
+	assert_int_equal(f->host->proc[0].regions, 0);
+	fake_delete(f);
+}
+
 static void dereg_of_a_waiting_region_cancels(void **state)
 {
 	struct fake *f = fake_new();
@@ -5909,6 +6054,10 @@ int main(void)
 		cmocka_unit_test(dereg_crosses_the_grant),
 		cmocka_unit_test(grant_is_heard_after_the_end),
 		cmocka_unit_test(frames_are_exchanged_under_a_wait),
+		cmocka_unit_test(late_frames_give_entries_back),
+		cmocka_unit_test(late_frames_are_not_wanted),
+		cmocka_unit_test(late_frames_and_the_time),
+		cmocka_unit_test(late_frames_find_no_place_to_wait),
 		cmocka_unit_test(dereg_of_a_waiting_region_cancels),
 		cmocka_unit_test(cancelled_and_granted),
 		cmocka_unit_test(cancel_of_what_cannot_wait),
