@@ -257,11 +257,13 @@ static int pin_range_locked(struct mm_struct *mm, struct unic_pin *p)
 	return 0;
 }
 
-static int pin_range_trylock(struct mm_struct *mm, struct unic_pin *p)
+/* Waits for the lock in its turn: with many threads of a process at their memory it
+ * is hardly ever free. */
+static int pin_range(struct mm_struct *mm, struct unic_pin *p)
 {
 	int err;
 
-	if (!mmap_read_trylock(mm))
+	if (mmap_read_lock_killable(mm))
 		return -EAGAIN;
 	err = pin_range_locked(mm, p);
 	mmap_read_unlock(mm);
@@ -275,8 +277,8 @@ static int pin_range_retry(struct unic_mem *mem, struct unic_pin *p)
 
 	if (!mmget_not_zero(mem->mm))
 		return -ENOENT;
-	while ((err = pin_range_trylock(mem->mm, p)) == -EAGAIN &&
-	       tries++ < TRIES && !fatal_signal_pending(current))
+	while ((err = pin_range(mem->mm, p)) == -EAGAIN && tries++ < TRIES &&
+	       !fatal_signal_pending(current))
 		unic_mem_touch(mem->mm, p->range.start + p->n, p->range.last,
 			       p->write);
 	/* the end of it comes to us again: not from here */
