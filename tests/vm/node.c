@@ -345,6 +345,7 @@ static int ids(const char *path)
 		fflush(stdout);
 		_exit(status);
 	}
+	close(made[1]); /* so that its end is heard if it does not get there */
 	if (read(made[0], &c, 1) != 1 || put(pid, "uid_map", "0 100000 100") ||
 	    write(go[1], &c, 1) != 1 || waitpid(pid, &status, 0) != pid)
 		return fail("namespace");
