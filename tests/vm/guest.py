@@ -45,6 +45,8 @@ class Guest:
         initramfs.build(root, self.release, programs, modules, files)
         self.line, theirs = socket.socketpair()
         self.unread = b""
+        self.doing = "boot"
+        self.deaf = False  # an answer is owed that nobody waits for any more
         self.tasks = 0
         os.set_inheritable(theirs.fileno(), True)
         self.log = open(self.console + ".qemu", "w+", encoding="utf-8")
@@ -105,8 +107,9 @@ class Guest:
         while not select.select([self.line], [], [],
                                 max(0, patience.left()))[0]:
             if patience.over():
-                raise Failure("the guest does not answer; its console says:\n" +
-                              self.last_words())
+                self.deaf = True
+                raise Failure(f"the guest does not answer ({self.doing}); its "
+                              f"console says:\n{self.last_words()}")
         data = self.line.recv(1 << 16)
         if not data:
             raise Failure("the guest ended; its console says:\n" +
@@ -132,6 +135,7 @@ class Guest:
         if "\n" in command:
             raise ValueError("one line, please")
         patience = Patience(self, seconds)
+        self.doing = command
         self.line.sendall(command.encode() + b"\n")
         status, size = map(int, self._read_line(patience).split())
         while len(self.unread) < size:
@@ -159,6 +163,10 @@ class Guest:
             time.sleep(0.1)
 
     # --------------------------------------------------------------- the end
+
+    def is_lost(self):
+        """Nothing can be asked of it any more."""
+        return self.deaf or self.qemu.poll() is not None
 
     def power_off(self, seconds=20):
         """The guest ends itself."""
