@@ -187,6 +187,23 @@ void unic_region_send_dereg(struct unic_host *host,
 
 /* --------------------------------------------------- words for its process */
 
+void unic_region_upcall_wait(struct unic_host *host,
+			     const struct unic_region *mr, uint8_t type,
+			     uint32_t status)
+{
+	struct unic_upcall_wait up = {
+		.hdr = { .type = type, .id = unic_to_le32(mr->obj.id) },
+		.user = unic_to_le32(mr->user),
+		.stag = unic_to_le32(mr->stag),
+		.status = unic_to_le32(status),
+		.waited_us = unic_to_le32(mr->waited_us),
+		.entries = unic_to_le32(mr->n_pages),
+		.wait_seq = unic_to_le32(mr->reg_seq),
+	};
+
+	unic_upcall_send(host, mr->obj.owner, &up);
+}
+
 void unic_region_refused(struct unic_req *req, uint32_t status)
 {
 	uint64_t usage[UNIC_REC_WORDS], rec[UNIC_REC_WORDS] = { 0 };

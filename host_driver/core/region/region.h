@@ -118,6 +118,11 @@ void unic_region_numbers(struct unic_region *mr, const struct unic_call *call);
 uint32_t unic_region_list(struct unic_req *req, const struct unic_region *mr,
 			  struct unic_cmd_mr_fill *cmd);
 
+/** unic_region_upcall_wait() - tell the process of @mr how its wait ended: @status. */
+void unic_region_upcall_wait(struct unic_host *host,
+			     const struct unic_region *mr, uint8_t type,
+			     uint32_t status);
+
 /** unic_region_send_dereg() - have the NIC forget it too; nobody waits for that. */
 void unic_region_send_dereg(struct unic_host *host,
 			    const struct unic_region *mr);

@@ -4,63 +4,10 @@
 
 #include "region/region_dma.h"
 #include "region/region_pin.h"
+#include "region/region_place.h"
 #include "upcall.h"
 
 /* ---------------------------------------------------------------- register */
-
-static uint32_t check_reg(const struct unic_ctl_mr_reg *r)
-{
-	uint32_t shift = r->page_shift, i;
-
-	for (i = 0; i < sizeof(r->rsvd); i++)
-		if (r->rsvd[i])
-			return UNIC_ST_INVALID;
-	if (r->rights & ~UNIC_MR_RIGHTS_ALL ||
-	    r->mr_class > UNIC_CLASS_CONTROL || r->residency > UNIC_TABLE ||
-	    (r->residency && r->mr_class == UNIC_CLASS_CONTROL) ||
-	    (shift && shift != 12 && shift != 16 && shift != 21) ||
-	    r->flags & ~UNIC_CTL_REG_FLAGS_ALL ||
-	    (r->flags & UNIC_CTL_REG_ASYNC &&
-	     !(r->flags & UNIC_CTL_REG_WAIT)) ||
-	    !unic_from_le64(r->length) ||
-	    unic_from_le64(r->iova) + unic_from_le64(r->length) - 1 <
-		    unic_from_le64(r->iova))
-		return UNIC_ST_INVALID;
-	return UNIC_ST_OK;
-}
-
-/* A base that nobody knows who was not told: congruent to va for the largest
- * page there is, and far from where a length could wrap. */
-static uint32_t choose_base(struct unic_os *os, struct unic_ctl_mr_reg *r)
-{
-	const uint64_t below = (1ull << 21) - 1;
-	uint64_t base;
-
-	if (!(r->flags & UNIC_CTL_REG_RANDOM))
-		return UNIC_ST_OK;
-	if (unic_from_le64(r->iova))
-		return UNIC_ST_INVALID;
-	unic_os_random(os, &base, sizeof(base));
-	base = (base >> 1 & ~below) | (unic_from_le64(r->va) & below);
-	r->iova = unic_to_le64(base);
-	return UNIC_ST_OK;
-}
-
-static uint32_t choose_shift(struct unic_hproc *proc,
-			     const struct unic_ctl_mr_reg *r, uint8_t *out)
-{
-	uint32_t max = r->page_shift ? r->page_shift : 21;
-	uint32_t got = unic_frames_shift(&proc->frames, unic_from_le64(r->va),
-					 unic_from_le64(r->iova),
-					 unic_from_le64(r->length), max);
-
-	if (!got)
-		return UNIC_CTL_ST_NOT_MAPPED;
-	if (r->page_shift && got < r->page_shift)
-		return UNIC_CTL_ST_NOT_ALIGNED;
-	*out = (uint8_t)got;
-	return UNIC_ST_OK;
-}
 
 static void end_cancel(struct unic_region *mr, uint32_t status)
 {
@@ -79,22 +26,6 @@ static void end_dereg(struct unic_region *mr, uint32_t status)
 	mr->dereg = NULL;
 	if (dereg)
 		unic_req_status(dereg, status);
-}
-
-static void upcall_wait(struct unic_host *host, const struct unic_region *mr,
-			uint8_t type, uint32_t status)
-{
-	struct unic_upcall_wait up = {
-		.hdr = { .type = type, .id = unic_to_le32(mr->obj.id) },
-		.user = unic_to_le32(mr->user),
-		.stag = unic_to_le32(mr->stag),
-		.status = unic_to_le32(status),
-		.waited_us = unic_to_le32(mr->waited_us),
-		.entries = unic_to_le32(mr->n_pages),
-		.wait_seq = unic_to_le32(mr->reg_seq),
-	};
-
-	unic_upcall_send(host, mr->obj.owner, &up);
 }
 
 static void answer_reg(struct unic_req *req, const struct unic_region *mr,
@@ -119,7 +50,7 @@ void unic_region_failed(struct unic_host *host, struct unic_region *mr,
 	end_cancel(mr, UNIC_ST_NO_WAIT);
 	end_dereg(mr, UNIC_ST_OK);
 	if (!req)
-		upcall_wait(host, mr, UNIC_UP_WAIT_ENDED, status);
+		unic_region_upcall_wait(host, mr, UNIC_UP_WAIT_ENDED, status);
 	mr->waiter = NULL;
 	unic_region_forget(host, mr);
 	if (req)
@@ -141,7 +72,7 @@ static void reg_active(struct unic_host *host, struct unic_region *mr,
 	if (req)
 		answer_reg(req, mr, UNIC_ST_OK);
 	else
-		upcall_wait(host, mr, UNIC_UP_GRANTED, UNIC_ST_OK);
+		unic_region_upcall_wait(host, mr, UNIC_UP_GRANTED, UNIC_ST_OK);
 	mr->dereg = NULL;
 	if (dereg)
 		send_dereg(dereg, mr);
@@ -398,9 +329,9 @@ void unic_region_reg(struct unic_req *req)
 	}
 	pd = unic_obj_get(&req->host->objects, unic_from_le32(r.pd),
 			  UNIC_OBJ_PD, unic_req_owner(req));
-	status = choose_base(req->host->os, &r);
+	status = unic_region_choose_base(req->host->os, &r);
 	if (!status)
-		status = check_reg(&r);
+		status = unic_region_check(&r);
 	if (!status && !pd)
 		status = UNIC_ST_NO_PD;
 	if (!status)
@@ -409,7 +340,7 @@ void unic_region_reg(struct unic_req *req)
 	    !has_wait_place(req->host, proc))
 		status = UNIC_ST_WAIT_FULL;
 	if (!status)
-		status = choose_shift(proc, &r, &shift);
+		status = unic_region_choose_shift(proc, &r, &shift);
 	mr = status ? NULL
 		    : unic_obj_alloc(&req->host->objects, UNIC_OBJ_MR,
 				     req->slot, sizeof(*mr));

@@ -40,8 +40,8 @@ MUTATIONS = (
      "rx->attr.bytes,\n\t\t\t     &sg);",
      "int err = unic_sg_of(set->mr, set->mem, rx->attr.bytes, &sg);",
      "bufman: each receive into the first buffer", "test_libunic"),
-    ("host_driver/core/region/region_reg.c", "base >> 1 & ~below", "base >> 2 & ~below",
+    ("host_driver/core/region/region_place.c", "base >> 1 & ~below", "base >> 2 & ~below",
      "region: 41 random bits", "test_hostcore"),
-    ("host_driver/core/region/region_reg.c", "base >> 1 & ~below", "base >> 1 & ~(below << 1)",
+    ("host_driver/core/region/region_place.c", "base >> 1 & ~below", "base >> 1 & ~(below << 1)",
      "region: a bit of the base is always 0", "test_hostcore"),
 )
