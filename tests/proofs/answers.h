@@ -54,7 +54,7 @@ int unic_mr_fill(struct unic_memory *n, uint32_t mr, uint32_t gen,
 }
 
 /* No process has the domain: said before all else, see check_args(). */
-static int for_pd(const struct unic_nic *n, uint16_t pd, const void *arg,
+static int for_pd(const struct unic_memory *n, uint16_t pd, const void *arg,
 		  size_t bytes)
 {
 	int err = any_answer(arg, bytes);
@@ -78,14 +78,14 @@ int unic_mr_reg(struct unic_revoke *n, const struct unic_mr_args *a,
 	if (pages && a->n_pages)
 		any_answer(pages, a->n_pages * sizeof(*pages));
 	any_result(out);
-	return for_pd(n, a->pd, a, sizeof(*a));
+	return for_pd(&n->memory, a->pd, a, sizeof(*a));
 }
 
 int unic_dma_mr_reg(struct unic_revoke *n, const struct unic_mr_args *a,
 		    struct unic_mr_result *out)
 {
 	any_result(out);
-	return for_pd(n, a->pd, a, sizeof(*a));
+	return for_pd(&n->memory, a->pd, a, sizeof(*a));
 }
 
 int unic_mr_restore(struct unic_revoke *n, const struct unic_mr_args *a,
@@ -93,7 +93,7 @@ int unic_mr_restore(struct unic_revoke *n, const struct unic_mr_args *a,
 		    struct unic_mr_result *out)
 {
 	(void)stag;
-	return unic_mr_reg(&n->revoke, a, pages, out);
+	return unic_mr_reg(n, a, pages, out);
 }
 
 int unic_mr_rereg(struct unic_revoke *n, const struct unic_rereg *r)
@@ -102,7 +102,7 @@ int unic_mr_rereg(struct unic_revoke *n, const struct unic_rereg *r)
 		any_answer(r->pages, r->n_pages * sizeof(*r->pages));
 	if (r->mr >= UNIC_MRS)
 		return -UNIC_ENOMR;
-	return for_pd(n, n->mrs.mr[r->mr].pd, r, sizeof(*r));
+	return for_pd(&n->memory, n->mrs.mr[r->mr].pd, r, sizeof(*r));
 }
 
 int unic_mr_dereg(struct unic_revoke *n, uint32_t mr, uint32_t gen)
@@ -129,7 +129,7 @@ int unic_derived_alloc(struct unic_revoke *n,
 		       struct unic_mr_result *out)
 {
 	any_result(out);
-	return for_pd(n, a->pd, a, sizeof(*a));
+	return for_pd(&n->memory, a->pd, a, sizeof(*a));
 }
 
 int unic_derived_make(struct unic_memory *n, struct unic_derived_plan *plan)

@@ -527,7 +527,6 @@ uint64_t unic_dma_mr_list(struct unic_memory *nic, uint16_t mr,
 
 /*@ requires \valid(nic);
   assigns nic->random;
-  ensures others_same{Pre, Here}(nic, UNIC_TOKENS); // writes no token
   exits \false;
 */
 uint32_t unic_random_u32(struct unic_base *nic);
