@@ -4,6 +4,8 @@
 
 #include "memory/access.h"
 #include "memory/candidates.h"
+#include "revoke/evict_events.h"
+#include "revoke/evict_supply.h"
 #include "revoke/revoke.h"
 #include "revoke/reclaim.h"
 #include "revoke/admission.h"
@@ -27,162 +29,20 @@ void unic_evict_kick(struct unic_revoke *nic)
 	unic_mr_evict_due(&nic->memory);
 }
 
-/* --------------------------------------------------------------- events */
+/* ------------------------------------------------------- end of a region */
 
-static bool publish_notice(struct unic_revoke *nic, uint16_t idx)
-{
-	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
-	const struct unic_notices *ns = &nic->notices;
-	const struct unic_notice *n = &ns->notice[mr->notice];
-	struct unic_evt_mr evt = {
-		.hdr = { .type = UNIC_EVT_NOTICE,
-			 .reason = mr->why,
-			 .proc = unic_to_le16(mr->proc) },
-		.mr = unic_to_le32(idx),
-		.gen = unic_to_le32(mr->gen),
-		.stag = unic_to_le32(mr->stag),
-		.user = unic_to_le32(mr->user),
-		.seq = unic_to_le32(mr->seq),
-		.entries = unic_to_le32(mr->n_pages),
-		.dependents = unic_to_le32(mr->n_tokens),
-		.rank = unic_to_le32(n->rank),
-		.grace_us = unic_to_le32(ns->grace_us),
-		.time_ns = unic_to_le64(n->sent_ns),
-		.pain = unic_to_le32(nic->candidates.pain[idx].value),
-	};
-
-	if (unlikely(mr->deps))
-		evt.dependents =
-			unic_to_le32(mr->n_tokens +
-				     unic_dependents_count(&nic->memory, idx));
-	return unic_mbox_event(&nic->base, &evt);
-}
-
-static bool publish_evicted(struct unic_revoke *nic, uint16_t idx)
-{
-	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
-	uint32_t flags = mr->evt_flags;
-	struct unic_evt_mr evt = {
-		.hdr = { .type = UNIC_EVT_EVICTED,
-			 .reason = mr->why,
-			 .proc = unic_to_le16(mr->proc) },
-		.mr = unic_to_le32(idx),
-		.gen = unic_to_le32(mr->gen),
-		.stag = unic_to_le32(mr->stag),
-		.user = unic_to_le32(mr->user),
-		.seq = unic_to_le32(mr->seq),
-		.entries = unic_to_le32(mr->n_pages),
-		.dependents = unic_to_le32(mr->n_tokens),
-		.time_ns = unic_to_le64(mr->since_ns),
-	};
-
-	if (!(mr->flags & UNIC_MR_F_GONE))
-		flags |= UNIC_EVICTED_TOMBSTONE;
-	evt.flags = unic_to_le32(flags);
-	return unic_mbox_event(&nic->base, &evt);
-}
-
-/* A record that found no room stays as a bit of its region (INV-11). */
-static void defer_event(struct unic_revoke *nic, struct unic_mr_ctx *mr,
-			uint8_t what)
-{
-	if (!mr->evt_due)
-		nic->evict.evts_due++;
-	mr->evt_due |= what;
-}
-
-static void clear_deferred(struct unic_revoke *nic, struct unic_mr_ctx *mr,
-			   uint8_t what)
-{
-	if (!(mr->evt_due & what))
-		return;
-	mr->evt_due &= (uint8_t)~what;
-	if (!mr->evt_due)
-		nic->evict.evts_due--;
-}
-
-static bool publish_deferred(struct unic_revoke *nic, uint16_t idx)
+static void close_notice(struct unic_revoke *nic, uint16_t idx)
 {
 	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
-	if (mr->evt_due & UNIC_MR_EVT_NOTICE) {
-		if (!publish_notice(nic, idx))
-			return false;
-		clear_deferred(nic, mr, UNIC_MR_EVT_NOTICE);
-	}
-	if (mr->evt_due & UNIC_MR_EVT_EVICTED) {
-		if (!publish_evicted(nic, idx))
-			return false;
-		clear_deferred(nic, mr, UNIC_MR_EVT_EVICTED);
-		nic->evict.indices_coming[mr->proc]--;
-		unic_bitset_add(&nic->share.moved, mr->proc);
-		unic_mr_bury(&nic->memory, idx);
-	}
-	return true;
-}
-
-static void publish_all(struct unic_revoke *nic)
-{
-	uint16_t i;
-
-	for (i = 0; i < UNIC_MRS && nic->evict.evts_due; i++)
-		if (nic->mrs.mr[i].evt_due && !publish_deferred(nic, i))
-			return;
-}
-
-/* ------------------------------------------------------- end of a region */
-
-/* Entries that are on their way back with it. Cached ones come and go: they may
- * be taken meanwhile, so they are not counted on. */
-static uint32_t supply_entries(const struct unic_mr_ctx *mr)
-{
-	return unic_mr_cached(mr) ? 0 : mr->n_pages;
-}
-
-static void remove_supply(struct unic_revoke *nic, struct unic_mr_ctx *mr)
-{
-	if (mr->flags & UNIC_MR_F_COMING) {
-		unic_share_not_coming(&nic->share, mr->proc,
-				      supply_entries(mr));
-		nic->evict.indices_coming[mr->proc]--;
-	}
-	mr->flags &= (uint8_t)~UNIC_MR_F_COMING;
-}
-
-static bool is_put_off(const struct unic_mr_ctx *mr)
-{
-	return mr->state == UNIC_MR_NOTIFIED && !(mr->flags & UNIC_MR_F_COMING);
-}
-
-static void put_off(struct unic_revoke *nic, const struct unic_mr_ctx *mr,
-		    bool off)
-{
-	uint32_t n = off ? supply_entries(mr) : 0u - supply_entries(mr);
-
-	nic->evict.put_off.of[mr->proc] += n;
-	nic->evict.put_off.all += n;
-	unic_bitset_add(&nic->share.moved, mr->proc);
-}
-
-static void add_supply(struct unic_revoke *nic, struct unic_mr_ctx *mr)
-{
-	if (!(mr->flags & UNIC_MR_F_COMING)) {
-		unic_share_coming(&nic->share, mr->proc, supply_entries(mr));
-		nic->evict.indices_coming[mr->proc]++;
-	}
-	mr->flags |= UNIC_MR_F_COMING;
-}
-
-static void close_notice(struct unic_revoke *nic, struct unic_mr_ctx *mr)
-{
 	if (mr->notice == UNIC_NOTICE_NIL)
 		return;
 	if (mr->seq)
 		nic->evict.open[mr->proc]--;
 	unic_notice_close(&nic->notices, mr->notice);
 	mr->notice = UNIC_NOTICE_NIL;
-	unic_cuts_forget(&nic->memory, (uint16_t)(mr - nic->mrs.mr));
-	clear_deferred(nic, mr, UNIC_MR_EVT_NOTICE);
+	unic_cuts_forget(&nic->memory, idx);
+	unic_evict_events_drop_notice(nic, idx);
 }
 
 static bool was_revoked(const struct unic_mr_ctx *mr)
@@ -211,20 +71,17 @@ static void finish_eviction(struct unic_revoke *nic, uint16_t idx)
 
 	/* nothing opens it again while it is on the list (idle.h) */
 	UNIC_ASSERT(nic, mr->state == UNIC_MR_DRAINING);
-	close_notice(nic, mr);
-	remove_supply(nic, mr);
+	close_notice(nic, idx);
+	unic_evict_supply_remove(nic, mr);
 	unic_mr_strip(&nic->memory, idx); /* INV-3 */
 	count_eviction(nic, mr);
 	UNIC_TRACE(nic, EVICTED, mr->proc, idx, mr->gen, mr->n_pages,
 		   mr->evt_flags & UNIC_EVICTED_WAS_BUSY);
 	mr->state = UNIC_MR_EVICTED;
 	mr->since_ns = nic->now_ns;
-	if ((mr->flags & UNIC_MR_F_QUIET) || publish_evicted(nic, idx)) {
+	if ((mr->flags & UNIC_MR_F_QUIET) ||
+	    unic_evict_events_evicted(nic, idx))
 		unic_mr_bury(&nic->memory, idx);
-	} else {
-		defer_event(nic, mr, UNIC_MR_EVT_EVICTED);
-		nic->evict.indices_coming[mr->proc]++;
-	}
 	if (for_proc != UNIC_OWNER_NIL)
 		unic_admission_freed(nic, for_proc, n_pages);
 	unic_dependents_free(&nic->memory,
@@ -251,11 +108,11 @@ static void close_mr(struct unic_revoke *nic, uint16_t idx)
 	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	unic_candidate_remove(&nic->memory, idx);
-	if (is_put_off(mr))
-		put_off(nic, mr, false);
-	add_supply(nic, mr);
-	clear_deferred(nic, mr,
-		       UNIC_MR_EVT_NOTICE); /* there is no choice any more */
+	if (unic_evict_supply_is_put_off(mr))
+		unic_evict_supply_put_off(nic, mr, false);
+	unic_evict_supply_add(nic, mr);
+	unic_evict_events_drop_notice(nic,
+				      idx); /* there is no choice any more */
 	mr->state = UNIC_MR_DRAINING;
 	unic_mr_close(&nic->memory, idx); /* INV-4 */
 	UNIC_TRACE(nic, DRAIN, mr->proc, idx, mr->holds, mr->dmas, 0);
@@ -362,6 +219,12 @@ static void count_release(struct unic_revoke *nic, uint16_t idx)
 	UNIC_TRACE(nic, RELEASE, mr->proc, mr->seq, idx, us_left(nic, n), 0);
 }
 
+int unic_evict_release(struct unic_revoke *nic, uint16_t mr)
+{
+	count_release(nic, mr);
+	return owner_drain(nic, mr);
+}
+
 int unic_evict_give_up(struct unic_revoke *nic, uint16_t mr)
 {
 	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
@@ -370,9 +233,8 @@ int unic_evict_give_up(struct unic_revoke *nic, uint16_t mr)
 	if (m->state == UNIC_MR_DRAINING)
 		return -UNIC_EPENDING; /* its EVICTED will do */
 	if (m->state == UNIC_MR_NOTIFIED)
-		count_release(nic, mr);
-	else
-		m->why = UNIC_WHY_DEREG;
+		return unic_evict_release(nic, mr);
+	m->why = UNIC_WHY_DEREG;
 	return owner_drain(nic, mr);
 }
 
@@ -380,13 +242,12 @@ int unic_evict_give_up(struct unic_revoke *nic, uint16_t mr)
 
 static void send_notice(struct unic_revoke *nic, uint16_t idx)
 {
-	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	const struct unic_notice *n = &nic->notices.notice[mr->notice];
 
 	UNIC_COUNT(nic, notices);
 	UNIC_TRACE(nic, NOTICE, mr->proc, n->seq, idx, mr->gen, n->rank);
-	if (!publish_notice(nic, idx))
-		defer_event(nic, mr, UNIC_MR_EVT_NOTICE);
+	unic_evict_events_notice(nic, idx);
 }
 
 static void notify_owner(struct unic_revoke *nic, uint16_t idx, bool urgent)
@@ -402,7 +263,7 @@ static void notify_owner(struct unic_revoke *nic, uint16_t idx, bool urgent)
 	mr->seq = n->seq;
 	mr->state = UNIC_MR_NOTIFIED;
 	unic_candidate_remove(&nic->memory, idx);
-	add_supply(nic, mr);
+	unic_evict_supply_add(nic, mr);
 	send_notice(nic, idx);
 }
 
@@ -448,8 +309,8 @@ static void hasten_notice(struct unic_revoke *nic, uint16_t idx)
 	uint64_t us = ns->deliver_us + (uint64_t)ns->grace_us;
 
 	n->urgent = true;
-	put_off(nic, mr, false);
-	add_supply(nic, mr);
+	unic_evict_supply_put_off(nic, mr, false);
+	unic_evict_supply_add(nic, mr);
 	if (n->deadline_ns <= nic->now_ns + us * 1000)
 		return;
 	unic_notice_renew(ns, mr->notice, nic->now_ns);
@@ -549,172 +410,6 @@ static void handle_deadlines(struct unic_revoke *nic)
 	unic_evict_kick(nic);
 }
 
-/* ------------------------------------------------------ the conversation */
-
-/* Nobody answers a notice that is still waiting for room on the ring. */
-static bool is_answerable(const struct unic_mr_ctx *mr)
-{
-	return mr->state == UNIC_MR_NOTIFIED &&
-	       !(mr->evt_due & UNIC_MR_EVT_NOTICE);
-}
-
-int unic_evict_ack(struct unic_revoke *nic, uint32_t mr, uint32_t gen,
-		   uint32_t seq, uint64_t *deadline_ns)
-{
-	struct unic_notices *ns = &nic->notices;
-	const struct unic_mr_ctx *m = unic_mr_get(&nic->memory, mr, gen);
-	int err;
-
-	if (!m)
-		return -UNIC_ENOMR;
-	if (!is_answerable(m))
-		return -UNIC_ESTATE;
-	err = unic_notice_delivered(ns, m->notice, seq, nic->now_ns);
-	if (err)
-		return err;
-	*deadline_ns = ns->notice[m->notice].deadline_ns;
-	UNIC_COUNT(nic, notice_acks);
-	UNIC_TRACE(nic, ACKED, m->proc, seq, mr, ns->grace_us, 0);
-	unic_evict_kick(nic);
-	return 0;
-}
-
-static uint8_t check_offer(const struct unic_revoke *nic,
-			   const struct unic_mr_ctx *mr,
-			   const struct unic_mr_ctx *offer)
-{
-	if (!offer)
-		return UNIC_REFUSED_NOT_ACTIVE;
-	if (offer == mr)
-		return UNIC_REFUSED_SAME;
-	if (offer->proc != mr->proc)
-		return UNIC_REFUSED_NOT_YOURS;
-	if (offer->mr_class == UNIC_CLASS_CONTROL || unic_mr_cached(offer))
-		return UNIC_REFUSED_CLASS;
-	if (offer->state != UNIC_MR_ACTIVE)
-		return UNIC_REFUSED_NOT_ACTIVE;
-	if (offer->n_pages < nic->notices.notice[mr->notice].units)
-		return UNIC_REFUSED_SMALLER;
-	return UNIC_REFUSED_NONE;
-}
-
-/* The offered region takes the other's place, deadline included. */
-static void swap_subject(struct unic_revoke *nic, uint16_t old, uint16_t new)
-{
-	struct unic_mr_ctx *o = &nic->mrs.mr[old], *n = &nic->mrs.mr[new];
-	bool counted = o->flags & UNIC_MR_F_COMING;
-
-	n->notice = o->notice;
-	n->seq = o->seq;
-	n->for_proc = o->for_proc;
-	n->why = UNIC_WHY_OFFERED;
-	n->state = UNIC_MR_NOTIFIED;
-	unic_candidate_remove(&nic->memory, new);
-	remove_supply(nic, o);
-	if (counted) {
-		add_supply(nic, n);
-	} else {
-		put_off(nic, o, false);
-		put_off(nic, n, true);
-	}
-	unic_notice_replace(&nic->notices, n->notice, new, n->n_pages);
-	o->notice = UNIC_NOTICE_NIL;
-	o->seq = 0;
-	o->why = 0;
-	o->for_proc = UNIC_OWNER_NIL;
-	o->state = UNIC_MR_ACTIVE;
-	unic_candidate_add(&nic->memory, old);
-}
-
-static int answer_offer(struct unic_revoke *nic, uint16_t mr, uint32_t offer_mr,
-			uint32_t offer_gen, uint8_t *refusal)
-{
-	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
-
-	*refusal = check_offer(nic, m,
-			       unic_mr_get(&nic->memory, offer_mr, offer_gen));
-	UNIC_TRACE(nic, OFFER, m->proc, m->seq, offer_mr, mr, *refusal);
-	if (*refusal) {
-		UNIC_COUNT(nic, offers_refused);
-		return -UNIC_EREFUSED;
-	}
-	UNIC_COUNT(nic, offers_taken);
-	swap_subject(nic, mr, (uint16_t)offer_mr);
-	return 0;
-}
-
-/*
- * An extended grace is no supply any more that a request within its share
- * could count on, so the region stops being one that is on its way back.
- */
-static int answer_extend(struct unic_revoke *nic, uint16_t mr, uint32_t us,
-			 uint8_t *refusal)
-{
-	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
-	int err = -UNIC_EREFUSED;
-
-	*refusal = UNIC_REFUSED_WAITER;
-	if (!unic_demand_urgent(nic)) {
-		*refusal = UNIC_REFUSED_NONE;
-		err = unic_notice_extend(&nic->notices, m->notice, us, refusal);
-	}
-	UNIC_TRACE(nic, EXTEND, m->proc, m->seq, us, *refusal, 0);
-	if (err) {
-		UNIC_COUNT(nic, extends_refused);
-		return err;
-	}
-	UNIC_COUNT(nic, extends_taken);
-	if (!is_put_off(m))
-		put_off(nic, m, true);
-	remove_supply(nic, m);
-	unic_evict_kick(nic);
-	return 0;
-}
-
-int unic_evict_answer(struct unic_revoke *nic,
-		      const struct unic_cmd_notice_answer *cmd,
-		      uint64_t *deadline_ns, uint8_t *refusal)
-{
-	struct unic_notices *ns = &nic->notices;
-	uint32_t mr = unic_from_le32(cmd->mr), us;
-	struct unic_mr_ctx *m =
-		unic_mr_get(&nic->memory, mr, unic_from_le32(cmd->gen));
-	uint16_t i;
-	int err;
-
-	if (!m)
-		return -UNIC_ENOMR;
-	if (!is_answerable(m))
-		return -UNIC_ESTATE;
-	i = m->notice;
-	us = unic_from_le32(cmd->extend_us);
-	if (unic_from_le32(cmd->seq) != ns->notice[i].seq ||
-	    unic_from_le32(cmd->answer) - UNIC_ANSWER_RELEASE >
-		    UNIC_ANSWER_EXTEND - UNIC_ANSWER_RELEASE ||
-	    (unic_from_le32(cmd->answer) == UNIC_ANSWER_EXTEND && !us))
-		return -UNIC_EINVAL;
-	/* who answers has got it, acknowledged or not */
-	if (ns->notice[i].state == UNIC_NOTICE_SENT)
-		unic_notice_delivered(ns, i, m->seq, nic->now_ns);
-	switch (unic_from_le32(cmd->answer)) {
-	case UNIC_ANSWER_RELEASE:
-		count_release(nic, (uint16_t)mr);
-		err = owner_drain(nic, (uint16_t)mr);
-		break;
-	case UNIC_ANSWER_OFFER:
-		err = answer_offer(nic, (uint16_t)mr,
-				   unic_from_le32(cmd->offer_mr),
-				   unic_from_le32(cmd->offer_gen), refusal);
-		break;
-	default:
-		err = answer_extend(nic, (uint16_t)mr, us, refusal);
-		break;
-	}
-	/* a notice that was closed keeps its last deadline until reused */
-	*deadline_ns = ns->notice[i].deadline_ns;
-	return err;
-}
-
 /* ------------------------------------------------------------- the rest */
 
 static uint64_t min_ns(uint64_t a, uint64_t b)
@@ -740,7 +435,7 @@ uint64_t unic_evict_poll(struct unic_revoke *nic)
 	uint64_t next;
 
 	unic_evict_settle(nic); /* what was cut */
-	publish_all(nic);
+	unic_evict_events_flush(nic);
 	next = unic_admission_poll(nic);
 	if (nic->evict.evts_due)
 		next = min_ns(next, nic->now_ns + RETRY_NS);

@@ -58,22 +58,6 @@ uint64_t unic_evict_poll(struct unic_revoke *nic);
 /** unic_evict_kick() - as unic_mr_evict_due(), for the rooms behind. */
 void unic_evict_kick(struct unic_revoke *nic);
 
-/** unic_evict_ack() - NOTICE_ACK. 0 with *deadline_ns, -UNIC_ENOMR,
- * -UNIC_ESTATE (no open notice, none published yet, or already delivered),
- * -UNIC_EINVAL (seq). */
-int unic_evict_ack(struct unic_revoke *nic, uint32_t mr, uint32_t gen,
-		   uint32_t seq, uint64_t *deadline_ns);
-
-/** unic_evict_answer() - NOTICE_ANSWER. A released region leaves a tombstone, so
- * that remote users of its STag learn EVICTED; 0 means that its entries are free
- * and no event follows. An answer counts as delivery.
- * 0 with *deadline_ns; -UNIC_EREFUSED with
- * *refusal; -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL. RELEASE may also answer
- * -UNIC_EPENDING (see unic_mr_dereg()). */
-int unic_evict_answer(struct unic_revoke *nic,
-		      const struct unic_cmd_notice_answer *cmd,
-		      uint64_t *deadline_ns, uint8_t *refusal);
-
 /** unic_evict_admin() - MR_EVICT: ask this region back. -UNIC_ENOMR,
  * -UNIC_ESTATE (not ACTIVE), -UNIC_EINVAL (class control, or it holds no
  * entries: it ends with the region it is made of). */
@@ -106,6 +90,10 @@ void unic_evict_revoke(struct unic_revoke *nic, uint16_t mr, uint8_t why,
  */
 bool unic_evict_hasten(struct unic_revoke *nic, uint32_t owner,
 		       uint32_t for_proc);
+
+/** unic_evict_release() - the owner of region @mr (NOTIFIED) ends its grace: counted,
+ * and as unic_evict_give_up(), but a tombstone stays. */
+int unic_evict_release(struct unic_revoke *nic, uint16_t mr);
 
 /** unic_evict_give_up() - MR_DEREG of a region not yet evicted: 0 (free) or
  * -UNIC_EPENDING (EVICTED follows). */

@@ -51,7 +51,7 @@ MUTATIONS = (
      "if (nic->procs.proc[n->owner].detaching) {", "if (0) {",
      "steps: a driver fails at a notice to who leaves", "test_nic"),
     ("firmware/revoke/evict.c",
-     "\tunic_cuts_forget(&nic->memory, (uint16_t)(mr - nic->mrs.mr));\n", "",
+     "\tunic_cuts_forget(&nic->memory, idx);\n", "",
      "steps: a region that has ended is cut", "test_cut"),
     ("firmware/transport/local_ops.c",
      "\t\t*until = nic->now_ns + UNIC_DRAIN_BOUND_US * NS_PER_US;\n", "",

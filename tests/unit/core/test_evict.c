@@ -6,6 +6,7 @@
 #include "rig.h"
 #include "unit.h"
 #include "memory/access.h"
+#include "revoke/evict_answer.h"
 
 #define T_NS	     20000000ull
 #define RESIDENCE_NS 5000000ull

@@ -8,6 +8,7 @@
 #include "rig.h"
 #include "unit.h"
 #include "memory/access.h"
+#include "revoke/evict_answer.h"
 
 #define STEPS	  600000u
 #define DEEP	  512u /* steps between full comparisons */
