@@ -7,7 +7,7 @@
 #include "nic.h"
 #include "transport/requester.h"
 #include "transport/responder.h"
-#include "transport/rq.h"
+#include "transport/rq_ahead.h"
 #include "transport/rx.h"
 #include "transport/tx.h"
 

@@ -9,6 +9,7 @@
 #define UNIC_EVICT_ANSWER_H
 
 #include <stdint.h>
+
 #include "unic_mbox.h"
 
 struct unic_revoke;

@@ -5,6 +5,7 @@
 #include "transport/transport.h"
 #include "transport/requester.h"
 #include "transport/rq.h"
+#include "transport/rq_sweep.h"
 #include "transport/tx.h"
 #include "transport/sq.h"
 #include "memory/access.h"

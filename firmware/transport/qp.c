@@ -6,6 +6,8 @@
 #include "transport/requester.h"
 #include "transport/responder.h"
 #include "transport/rq.h"
+#include "transport/rq_ahead.h"
+#include "transport/rq_sweep.h"
 #include "transport/ud_uc.h"
 #include "transport/tx.h"
 #include "transport/sq.h"

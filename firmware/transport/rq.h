@@ -2,19 +2,12 @@
 /*
  * rq.h - which posted receive a message gets.
  *
- * Secret: the receive ring, and what an eviction does to it (MEMORY.md section
- * 5). A receive whose region was taken back completes EVICTED, once, whether
- * the sweep or a message meets it first; the message takes the next posted
- * receive that is at least rq_class bytes long, so no message is lost. Receives
- * completed out of order are marked by slot until the head passes them. A
+ * Secret: the choice, and what an eviction does to it (MEMORY.md section 5). A
+ * receive whose region was taken back completes EVICTED, once, whether the sweep
+ * (rq_sweep.h) or a message meets it first; the message takes the next posted
+ * receive that is at least rq_class bytes long, so no message is lost. A
  * substitute is looked for among all posted receives: first in the window at
  * the head, then one by one behind it, and not again before another is posted.
- *
- * The sweep goes round and round the queue pairs, a window of receives in each
- * round of work, until each STag that was taken back (memory/revoked.h) had a
- * lap: an eviction only names one more, and does not begin anew. Until then,
- * receives of an evicted region are known as such to messages, too, even if the
- * region's index is in use again.
  */
 #ifndef UNIC_RQ_H
 #define UNIC_RQ_H
@@ -76,38 +69,14 @@ bool unic_rq_complete(struct unic_transport *nic, struct unic_qp_ctx *qp,
  * when none is left. */
 bool unic_rq_flush(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
-/** unic_rq_ahead_want() - receives of QP @idx may lie in pages that are not on
+/** unic_rq_ahead_want() - receives of @qp may lie in pages that are not on
  * the NIC: unic_rq_ahead() is to look. */
 void unic_rq_ahead_want(struct unic_transport *nic,
 			const struct unic_qp_ctx *qp);
 
-/** unic_rq_ahead_more() - there is room among the misses. */
-void unic_rq_ahead_more(struct unic_transport *nic);
-
-/**
- * unic_rq_ahead() - fetch receives that were posted, at most a window of them, and
- * ask for their pages before their messages come (MEMORY.md section 1:
- * "pre-translated"). A bounded step: four queue pairs. True if there was work.
- */
-bool unic_rq_ahead(struct unic_transport *nic);
-
-/** unic_rq_ahead_due() - is there work for it? */
-bool unic_rq_ahead_due(const struct unic_transport *nic);
-
-/** unic_rq_sweep_due() - is there work for unic_rq_sweep()? */
-bool unic_rq_sweep_due(const struct unic_transport *nic);
-
-/** unic_rq_sweep() - a bounded step of looking for receives of evicted regions.
- * True if there was work. */
-bool unic_rq_sweep(struct unic_transport *nic);
-
-/** unic_rq_sweep_forget() - QP @idx is leaving: the sweep goes on elsewhere. */
-void unic_rq_sweep_forget(struct unic_transport *nic, uint16_t idx);
-
-/** unic_rq_fetched() / unic_rq_swept() - slots asked for have arrived. */
+/** unic_rq_fetched() - @count slots of QP @idx asked for have arrived (@ok), or cannot be
+ * read. */
 void unic_rq_fetched(struct unic_transport *nic, uint16_t idx, uint32_t count,
 		     bool ok);
-void unic_rq_swept(struct unic_transport *nic, uint16_t idx, uint32_t count,
-		   bool ok);
 
 #endif /* UNIC_RQ_H */

@@ -10,7 +10,7 @@
 #include "unit.h"
 
 #include "pair.h"
-#include "transport/rq.h"
+#include "transport/rq_ahead.h"
 
 #define MS     1000000ull
 #define SLOTS  UNIC_QP_SLOTS
