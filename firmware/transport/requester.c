@@ -7,6 +7,7 @@
 #include "transport/transport.h"
 #include "transport/rq.h"
 #include "transport/sq.h"
+#include "transport/sq_done.h"
 #include "transport/ud_uc.h"
 #include "transport/tx.h"
 

@@ -3,9 +3,9 @@
  * sq.h - the send ring and its window.
  *
  * Secret: how work requests get from a ring that its process may rewrite at any
- * time into private, checked copies; what makes one malformed; and in which
- * order they complete. A request that needs two slots has them side by side in
- * the window, modulo its size.
+ * time into private, checked copies; and what makes one malformed. A request
+ * that needs two slots has them side by side in the window, modulo its size.
+ * How it completes: sq_done.h.
  */
 #ifndef UNIC_SQ_H
 #define UNIC_SQ_H
@@ -33,6 +33,14 @@ static inline uint32_t unic_sq_slots(struct unic_sq *sq, uint32_t s)
 	return unic_sq_wr(sq, s)->slots & UNIC_WR_SLOTS;
 }
 
+/** unic_sq_acked() - has the peer acknowledged all of @wr, which is SENT? Its completion may
+ * be late all the same. */
+static inline bool unic_sq_acked(const struct unic_sq *sq,
+				 const struct unic_wr *wr)
+{
+	return unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0;
+}
+
 /* The region that a checked SGE names. */
 static inline uint16_t unic_stag_index(unic_le32 lkey)
 {
@@ -47,6 +55,11 @@ static inline uint16_t unic_stag_index(unic_le32 lkey)
  * memory operation that waits, see unic_local_op_run().
  */
 int unic_sq_start(struct unic_transport *nic, struct unic_qp_ctx *qp);
+
+/** unic_sq_have_slots() - have all *@slots of the next posted request in the window. 0, or
+ * as unic_sq_fetch(). */
+int unic_sq_have_slots(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		       uint32_t *slots);
 
 /** unic_sq_fetch() - have more slots in the window. 0: there are; -UNIC_ENOQP:
  * none, or on their way; -UNIC_EAGAIN: no DMA now; other errors: the ring cannot
@@ -73,24 +86,6 @@ void unic_sq_inline(struct unic_sq *sq, uint32_t s, uint8_t *to, uint32_t len);
 /** unic_sq_release() - request @s needs its regions no more. */
 void unic_sq_release(struct unic_transport *nic, struct unic_sq *sq,
 		     uint32_t s);
-
-/* Is the oldest request one that unic_sq_retire() would complete? */
-static inline bool unic_sq_ended(struct unic_sq *sq)
-{
-	const struct unic_wr *wr = unic_sq_wr(sq, sq->una);
-
-	return sq->una != sq->next &&
-	       (wr->state == UNIC_WRS_DEAD ||
-		unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0);
-}
-
-/** unic_sq_retire() - complete what is acknowledged, in order. False: no room
- * for a completion, call again. The QP may be in ERR afterwards. */
-bool unic_sq_retire(struct unic_transport *nic, struct unic_qp_ctx *qp);
-
-/** unic_sq_flush() - complete up to 16 requests of a QP in ERR. 1: none is
- * left; 0: more; -UNIC_EAGAIN: nothing could be done now. */
-int unic_sq_flush(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_sq_drop_holds() - of all work requests in the window; those that
  * held what @cuts has will complete EVICTED (NULL: none). */

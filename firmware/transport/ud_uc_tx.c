@@ -8,6 +8,7 @@
 #include "transport/local_ops.h"
 #include "transport/transport.h"
 #include "transport/sq.h"
+#include "transport/sq_done.h"
 #include "transport/tx.h"
 
 #define ROUTE_LOOK_NS 100000u /* between looks for an address asked for */
