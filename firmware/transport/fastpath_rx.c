@@ -3,7 +3,7 @@
 #include "transport/frame.h"
 #include "transport/fastpath.h"
 #include "transport/transport.h"
-#include "transport/requester.h"
+#include "transport/requester_rx.h"
 #include "transport/responder.h"
 #include "memory/window.h"
 #include "transport/tx.h"

@@ -4,6 +4,7 @@
 
 #include "transport/transport.h"
 #include "transport/requester.h"
+#include "transport/requester_rx.h"
 #include "transport/responder.h"
 #include "transport/rq.h"
 #include "transport/rq_ahead.h"

@@ -11,20 +11,7 @@
 #include "transport/ud_uc.h"
 #include "transport/tx.h"
 
-#define VACK_DELAY_US 1000000u
-#define VACK_LEAST_US 10u
-#define AFTERS_MAX    4096u /* of one PSN: then it is as if it were lost */
-#define NS_PER_10US   10000ull
-#define NS_PER_US     1000ull
-#define NULL_OPCODE   UNIC_OP_WRITE_ONLY
-
-/* IBTA table 45: RNR NAK timer codes, in units of 10 us. */
-static const uint16_t rnr_10us[32] = {
-	0,    1,    2,	  3,	4,    6,     8,	    12,	   16,	  24,	 32,
-	48,   64,   96,	  128,	192,  256,   384,   512,   768,	  1024,	 1536,
-	2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
-};
-#define RNR_CODE_0 65536u
+#define NULL_OPCODE UNIC_OP_WRITE_ONLY
 
 /* First packets' opcodes; the others of an operation follow in this order:
  * first, middle, last, (last with immediate,) only, (only with immediate). */
@@ -38,21 +25,15 @@ static const uint8_t op_base[] = {
 	[UNIC_WR_SEND_INV] = UNIC_OP_SEND_FIRST,
 };
 
-static bool has_outstanding(const struct unic_sq *sq)
-{
-	return sq->psn_una != sq->psn_max;
-}
-
 void unic_requester_timer(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
-	if (has_outstanding(&qp->sq))
+	if (unic_requester_has_outstanding(&qp->sq))
 		unic_qp_timer(nic, qp, nic->now_ns + qp->timeout_ns);
 	else
 		qp->sq.timer_ns = UNIC_NEVER;
 }
 
-/* Send on from @psn: find the request it belongs to. */
-static void seek_psn(struct unic_sq *sq, uint32_t psn)
+void unic_requester_seek(struct unic_sq *sq, uint32_t psn)
 {
 	uint32_t s = sq->una;
 
@@ -68,25 +49,25 @@ static void seek_psn(struct unic_sq *sq, uint32_t psn)
 	sq->psn = psn;
 }
 
-static void go_back(struct unic_transport *nic, struct unic_qp_ctx *qp,
-		    uint32_t psn, uint32_t reason)
+void unic_requester_go_back(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			    uint32_t psn, uint32_t reason)
 {
 	UNIC_COUNT(nic, retransmits);
 	UNIC_TRACE(nic, QP_RETRY, qp->proc, qp->qpn, psn, reason, 0);
 	qp->retry_total++;
-	seek_psn(&qp->sq, psn);
+	unic_requester_seek(&qp->sq, psn);
 	unic_requester_timer(nic, qp);
 	unic_sched_send(nic, unic_qp_index(nic, qp));
 }
 
-/* The request that @psn belongs to ends the QP. */
-static void fail_at(struct unic_transport *nic, struct unic_qp_ctx *qp,
-		    uint32_t psn, enum unic_wc_status status, uint8_t detail)
+void unic_requester_fail(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			 uint32_t psn, enum unic_wc_status status,
+			 uint8_t detail)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr;
 
-	seek_psn(sq, psn);
+	unic_requester_seek(sq, psn);
 	wr = unic_sq_wr(sq, sq->cur);
 	if (sq->cur != sq->next && !wr->status) { /* else it had its own */
 		wr->status = (uint8_t)status;
@@ -136,14 +117,15 @@ static void suspend_sq(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	uint64_t bound = 2 * unic_fault_bound_ns(&nic->memory);
 	struct unic_sq *sq = &qp->sq;
 
-	seek_psn(sq, psn);
+	unic_requester_seek(sq, psn);
 	if (!sq->miss_ns || sq->miss_psn != psn || sq->miss_cur != sq->cur) {
 		sq->miss_ns = nic->now_ns;
 		sq->miss_psn = psn;
 		sq->miss_cur = sq->cur;
 	} else if (nic->now_ns - sq->miss_ns > bound) {
 		UNIC_COUNT(nic, miss_timeouts);
-		fail_at(nic, qp, psn, UNIC_WC_LOC_PROT_ERR, UNIC_WD_PAGE);
+		unic_requester_fail(nic, qp, psn, UNIC_WC_LOC_PROT_ERR,
+				    UNIC_WD_PAGE);
 		return;
 	}
 	prefetch_request(nic, sq);
@@ -172,8 +154,8 @@ void unic_requester_not_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	if (err == -UNIC_EMISS)
 		suspend_sq(nic, qp, psn);
 	else
-		fail_at(nic, qp, psn, transfer_status(err),
-			transfer_detail(err));
+		unic_requester_fail(nic, qp, psn, transfer_status(err),
+				    transfer_detail(err));
 }
 
 /* ------------------------------------------------------------- transmit */
@@ -386,7 +368,7 @@ static void gather_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	    unic_psn_diff(psn, qp->sq.psn) >= 0)
 		return;		 /* comes again anyway */
 	if (err == -UNIC_EAGAIN) /* as if it were lost */
-		go_back(nic, qp, psn, 0);
+		unic_requester_go_back(nic, qp, psn, 0);
 	else
 		unic_requester_not_read(nic, qp, psn, err);
 }
@@ -518,333 +500,4 @@ enum unic_turn unic_requester_send(struct unic_transport *nic, uint16_t idx,
 		turn = send_rc_burst(nic, qp, left);
 	/* it may have died on the way: then there is something to flush */
 	return qp->state == UNIC_QPS_ERR ? UNIC_TURN_MORE : turn;
-}
-
-/* -------------------------------------------------------- acknowledgement */
-
-/* The READ at the head that still misses responses, in [psn_una, @upto). */
-static bool find_unanswered_read(struct unic_sq *sq, uint32_t upto,
-				 uint32_t *psn)
-{
-	uint32_t s;
-
-	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
-		struct unic_wr *wr = unic_sq_wr(sq, s);
-
-		if (wr->state == UNIC_WRS_DEAD)
-			continue;
-		if (unic_psn_diff(wr->psn, upto) >= 0)
-			return false;
-		if (wr->state != UNIC_WRS_SENT ||
-		    unic_sq_slot(sq, s)->opcode != UNIC_WR_READ ||
-		    unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0)
-			continue;
-		*psn = unic_psn_diff(sq->psn_una, wr->psn) > 0 ? sq->psn_una
-							       : wr->psn;
-		return true;
-	}
-	return false;
-}
-
-static inline void advance_una(struct unic_transport *nic,
-			       struct unic_qp_ctx *qp, uint32_t una)
-{
-	struct unic_sq *sq = &qp->sq;
-
-	sq->psn_una = una;
-	sq->retries = qp->retry_cnt;
-	sq->rnrs = qp->rnr_retry;
-	sq->back_valid = false;
-	if (unlikely(unic_psn_diff(una, sq->psn) > 0))
-		seek_psn(sq, una); /* it had gone back too far */
-	sq->rnr_wait = false;
-	if (has_outstanding(sq))
-		unic_requester_timer(nic, qp);
-	else
-		sq->timer_ns = UNIC_NEVER;
-	/* room in the window, or a fence gone; also if it could not complete */
-	if (!unic_sq_retire(nic, qp) || sq->next != sq->tail ||
-	    sq->cur != sq->next)
-		unic_sched_send(nic, unic_qp_index(nic, qp));
-}
-
-/*
- * The peer has all before @upto - but for responses to READs, which only their
- * arrival proves: an acknowledgement beyond one says that responses were lost
- * (IBTA 9.9.2.1, implied NAK), and it is asked for again, once.
- */
-static void ack_up_to(struct unic_transport *nic, struct unic_qp_ctx *qp,
-		      uint32_t upto)
-{
-	struct unic_sq *sq = &qp->sq;
-	bool lost = sq->reads && find_unanswered_read(sq, upto, &upto);
-
-	if (unic_psn_diff(upto, sq->psn_una) > 0)
-		advance_una(nic, qp, upto);
-	if (!lost || qp->state != UNIC_QPS_RTS || sq->rnr_wait ||
-	    (sq->back_valid && sq->psn_back == upto))
-		return;
-	sq->back_valid = true;
-	sq->psn_back = upto;
-	go_back(nic, qp, upto, 1);
-}
-
-static bool is_psn_in_flight(struct unic_transport *nic,
-			     const struct unic_sq *sq, uint32_t psn)
-{
-	if (unic_psn_diff(psn, sq->psn_una) >= 0 &&
-	    unic_psn_diff(psn, sq->psn_max) < 0)
-		return true;
-	UNIC_COUNT(nic, rx_stale_ack);
-	return false;
-}
-
-static void pause_sending(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			  uint32_t psn, uint64_t ns)
-{
-	seek_psn(&qp->sq, psn);
-	qp->sq.rnr_wait = true;
-	qp->sq.miss_wait = false;
-	qp->rnr_total++;
-	UNIC_TRACE(nic, QP_RETRY, qp->proc, qp->qpn, psn, 2, 0);
-	unic_qp_timer(nic, qp, nic->now_ns + ns);
-}
-
-static void handle_rnr_nak(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			   uint32_t psn, uint32_t code)
-{
-	struct unic_sq *sq = &qp->sq;
-	uint32_t wait = code ? rnr_10us[code] : RNR_CODE_0;
-
-	if (sq->rnr_wait && !sq->miss_wait)
-		return; /* of a packet sent before we fell silent */
-	if (!sq->rnrs) {
-		fail_at(nic, qp, psn, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
-		return;
-	}
-	if (qp->rnr_retry != 7)
-		sq->rnrs--;
-	pause_sending(nic, qp, psn, wait * NS_PER_10US);
-}
-
-static void retry_or_fail(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			  uint32_t psn, uint32_t reason)
-{
-	struct unic_sq *sq = &qp->sq;
-
-	if (!sq->retries) {
-		fail_at(nic, qp, psn, UNIC_WC_RETRY_EXC_ERR, 0);
-		return;
-	}
-	sq->retries--;
-	go_back(nic, qp, psn, reason);
-}
-
-static void handle_nak(struct unic_transport *nic, struct unic_qp_ctx *qp,
-		       uint32_t psn, uint8_t syn)
-{
-	static const uint8_t status[] = {
-		[UNIC_NAK_INV_REQ & 3] = UNIC_WC_REM_INV_REQ_ERR,
-		[UNIC_NAK_REM_ACCESS & 3] = UNIC_WC_REM_ACCESS_ERR,
-		[UNIC_NAK_REM_OP & 3] = UNIC_WC_REM_OP_ERR,
-	};
-
-	if (syn == UNIC_NAK_PSN_SEQ)
-		retry_or_fail(nic, qp, psn, 3);
-	else if (syn <= UNIC_NAK_REM_OP)
-		fail_at(nic, qp, psn, status[syn & 3], 0);
-	else
-		UNIC_COUNT(nic, rx_bad_opcode); /* reserved code */
-}
-
-void unic_requester_ack(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			uint32_t psn, uint8_t syn)
-{
-	uint32_t type = syn & UNIC_AETH_TYPE_MASK;
-
-	if (!is_psn_in_flight(nic, &qp->sq, psn))
-		return;
-	if (likely(type == UNIC_AETH_ACK)) {
-		/* it acknowledges something, for it is in flight */
-		if (likely(!qp->sq.reads))
-			advance_una(nic, qp, unic_psn_add(psn, 1));
-		else
-			ack_up_to(nic, qp, unic_psn_add(psn, 1));
-		return;
-	}
-	ack_up_to(nic, qp, psn);
-	if (qp->state != UNIC_QPS_RTS || !is_psn_in_flight(nic, &qp->sq, psn) ||
-	    psn != qp->sq.psn_una)
-		return; /* a READ before it comes first */
-	if (type == UNIC_AETH_RNR)
-		handle_rnr_nak(nic, qp, psn, syn & 31);
-	else if (type == UNIC_AETH_NAK)
-		handle_nak(nic, qp, psn, syn);
-}
-
-/* ------------------------------------------------- vendor acknowledgement */
-
-/*
- * Request @s, at @psn, was refused because its region is gone. The peer still
- * expects @psn; what it already sent of this request goes out again as WRITEs
- * of nothing, what it did not send is never sent. A READ was sent whole: the
- * peer may have taken all its PSNs and refuse what it is asked again (INV-16).
- */
-static void nullify_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			    uint32_t s, uint32_t psn)
-{
-	struct unic_sq *sq = &qp->sq;
-	struct unic_wr *wr = unic_sq_wr(sq, s);
-	uint32_t end = unic_psn_add(wr->psn, wr->npkt);
-	bool is_read = unic_sq_slot(sq, s)->opcode == UNIC_WR_READ;
-
-	if (unic_psn_diff(end, sq->psn_max) > 0) /* then nothing follows it */
-		end = sq->psn_max;
-	unic_sched_unread(nic, qp, wr);
-	if (psn != wr->psn) /* it had begun */
-		wr->detail = UNIC_WD_BUSY;
-	wr->psn = psn;
-	wr->npkt = unic_psn_add(end, -psn);
-	wr->status = UNIC_WC_REM_EVICTED;
-	wr->state = UNIC_WRS_NULL;
-	if (is_read)
-		sq->reads--;
-	unic_sq_release(nic, sq, s);
-	go_back(nic, qp, psn, 4);
-}
-
-/*
- * The peer brings a page and says when to come again, or earlier than it can:
- * no retry is counted, but so many times for one packet are too many.
- */
-static void retry_after(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			uint32_t psn, uint32_t us)
-{
-	struct unic_sq *sq = &qp->sq;
-
-	if (sq->after_psn != psn)
-		sq->afters = 0;
-	sq->after_psn = psn;
-	if (++sq->afters > AFTERS_MAX) {
-		sq->afters = 0;
-		fail_at(nic, qp, psn, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
-		return;
-	}
-	us = us < VACK_LEAST_US ? VACK_LEAST_US : us;
-	us = us < VACK_DELAY_US ? us : VACK_DELAY_US;
-	pause_sending(nic, qp, psn, us * NS_PER_US);
-}
-
-void unic_requester_vack(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			 uint32_t psn, uint32_t reason, uint32_t delay_us)
-{
-	struct unic_sq *sq = &qp->sq;
-
-	if (!is_psn_in_flight(nic, sq, psn))
-		return;
-	ack_up_to(nic, qp, psn);
-	if (qp->state != UNIC_QPS_RTS || psn != sq->psn_una)
-		return;
-	seek_psn(sq, psn);
-	if (reason == UNIC_EV_RETRY_AFTER) {
-		retry_after(nic, qp, psn, delay_us);
-	} else if (sq->cur != sq->next &&
-		   unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_SENT) {
-		nullify_request(nic, qp, sq->cur, psn);
-	} else {
-		go_back(nic, qp, psn, 4); /* a second one for the same */
-	}
-}
-
-/* --------------------------------------------------------- READ responses */
-
-static bool response_fits(const struct unic_pkt *pkt, uint32_t want, bool last)
-{
-	bool middle = pkt->opcode == UNIC_OP_READ_RESP_MIDDLE;
-	bool ends = pkt->opcode == UNIC_OP_READ_RESP_LAST ||
-		    pkt->opcode == UNIC_OP_READ_RESP_ONLY;
-	uint32_t aeth = middle ? 0 : (uint32_t)sizeof(struct unic_aeth);
-
-	return ends == last && pkt->len == want + aeth;
-}
-
-int unic_requester_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			    const struct unic_pkt *pkt)
-{
-	struct unic_sq *sq = &qp->sq;
-	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
-	uint32_t mtu = 1u << qp->mtu_shift, s, k, off, want;
-	struct unic_wr *wr;
-
-	if (!is_psn_in_flight(nic, sq, pkt->psn))
-		return 0;
-	if (pkt->psn != sq->psn_una)
-		ack_up_to(nic, qp, pkt->psn); /* all before it was executed */
-	if (qp->state != UNIC_QPS_RTS || pkt->psn != sq->psn_una)
-		return 0;
-	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
-		wr = unic_sq_wr(sq, s);
-		if (wr->state != UNIC_WRS_DEAD &&
-		    unic_psn_diff(pkt->psn, wr->psn + wr->npkt) < 0)
-			break;
-	}
-	if (s == sq->next || unic_sq_slot(sq, s)->opcode != UNIC_WR_READ ||
-	    wr->state != UNIC_WRS_SENT) {
-		UNIC_COUNT(nic, rx_stale_ack);
-		return 0;
-	}
-	k = unic_psn_add(pkt->psn, -wr->psn);
-	off = k << qp->mtu_shift;
-	want = wr->len - off < mtu ? wr->len - off : mtu;
-	if (!response_fits(pkt, want, k + 1 == wr->npkt)) {
-		UNIC_COUNT(nic, rx_bad_opcode);
-		return 0;
-	}
-	unic_sq_span(sq, s, off, want, sgl);
-	sgl->local = (uint8_t *)pkt->ext + pkt->len - want;
-	return -UNIC_EPENDING;
-}
-
-void unic_requester_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			   int err)
-{
-	struct unic_sq *sq = &qp->sq;
-	uint32_t psn = sq->psn_una, s = sq->una;
-	struct unic_wr *wr;
-
-	if (err == -UNIC_EMISS) { /* as if it were lost; asked for again then */
-		suspend_sq(nic, qp, psn);
-		return;
-	}
-	if (err) {
-		fail_at(nic, qp, psn, transfer_status(err),
-			transfer_detail(err));
-		return;
-	}
-	for (; s != sq->next; s += unic_sq_slots(sq, s)) {
-		wr = unic_sq_wr(sq, s);
-		if (wr->state == UNIC_WRS_SENT &&
-		    unic_psn_add(wr->psn, wr->npkt - 1) == psn)
-			sq->reads--;
-	}
-	advance_una(nic, qp, unic_psn_add(psn, 1));
-}
-
-/* ---------------------------------------------------------------- timers */
-
-void unic_requester_timeout(struct unic_transport *nic, struct unic_qp_ctx *qp)
-{
-	struct unic_sq *sq = &qp->sq;
-
-	sq->timer_ns = UNIC_NEVER;
-	if (!unic_qp_sends(qp))
-		return;
-	if (sq->rnr_wait) {
-		sq->rnr_wait = false;
-		unic_sched_send(nic, unic_qp_index(nic, qp));
-	} else if (has_outstanding(sq)) {
-		UNIC_COUNT(nic, timeouts);
-		sq->back_valid = false;
-		retry_or_fail(nic, qp, sq->psn_una, 0);
-	}
 }

@@ -14,12 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unic_queue.h"
+#include "transport/qp.h"
 
 struct unic_transport;
-struct unic_cuts;
-struct unic_pkt;
-struct unic_qp_ctx;
 
 /* How a turn of the scheduler ended. */
 enum unic_turn {
@@ -55,26 +52,26 @@ void unic_requester_advance(struct unic_transport *nic, struct unic_qp_ctx *qp,
 /** unic_requester_timer() - the acknowledgement timer begins anew. */
 void unic_requester_timer(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
-/** unic_requester_ack() - ACK, NAK, RNR NAK of the peer, syndrome @syn. */
-void unic_requester_ack(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			uint32_t psn, uint8_t syn);
+/** unic_requester_has_outstanding() - is anything sent that is not acknowledged? */
+static inline bool unic_requester_has_outstanding(const struct unic_sq *sq)
+{
+	return sq->psn_una != sq->psn_max;
+}
 
-/** unic_requester_vack() - a vendor acknowledgement: @reason, @delay_us. */
-void unic_requester_vack(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			 uint32_t psn, uint32_t reason, uint32_t delay_us);
+/** unic_requester_seek() - send on from @psn: sq.cur is the request it belongs to, or
+ * sq.next. */
+void unic_requester_seek(struct unic_sq *sq, uint32_t psn);
 
-/**
- * unic_requester_response() - a READ response. Returns 0: through with it;
- * -UNIC_EPENDING: roce.rx_sgl is filled in, place it and call
- * unic_requester_placed().
- */
-int unic_requester_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			    const struct unic_pkt *pkt);
+/** unic_requester_go_back() - what was sent from @psn on is sent again; @reason: of the
+ * trace. */
+void unic_requester_go_back(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			    uint32_t psn, uint32_t reason);
 
-/** unic_requester_placed() - the payload of the response in hand is placed
- * (@err 0) or not. */
-void unic_requester_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			   int err);
+/** unic_requester_fail() - the request that @psn belongs to ends the QP: with @status and
+ * @detail, unless it had its own. */
+void unic_requester_fail(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			 uint32_t psn, enum unic_wc_status status,
+			 uint8_t detail);
 
 /** unic_requester_filled() - a page that QP @idx waits for may be there now, or
  * cannot be had: go on and see. Nothing if it does not wait. */
@@ -85,9 +82,6 @@ void unic_requester_filled(struct unic_transport *nic, uint16_t idx);
  * there, else the request fails, and the QP. */
 void unic_requester_not_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			     uint32_t psn, int err);
-
-/** unic_requester_timeout() - sq.timer_ns is over. */
-void unic_requester_timeout(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_requester_gathered() - a frame that waited for its payload ended. */
 void unic_requester_gathered(struct unic_transport *nic, uint16_t idx, int err);

@@ -5,7 +5,7 @@
 #include "base/icrc.h"
 #include "transport/fastpath.h"
 #include "transport/transport.h"
-#include "transport/requester.h"
+#include "transport/requester_rx.h"
 #include "transport/responder.h"
 #include "transport/ud_uc.h"
 #include "transport/rx.h"

@@ -239,7 +239,7 @@ BREAKS = (
     ("5.51", "host_driver/core/cm/grants.c",
      "\t\tif (host->held.hold[i].mr == id)\n\t\t\treturn;", "\t\t;",
      "test_hostcore: silent_holder_costs_the_grace"),
-    ("5.52", "firmware/transport/requester.c", "wr->status = UNIC_WC_REM_EVICTED;",
+    ("5.52", "firmware/transport/requester_rx.c", "wr->status = UNIC_WC_REM_EVICTED;",
      "wr->status = UNIC_WC_REM_ACCESS_ERR;", "test_rc: remote_evicted"),
     ("5.53", "firmware/transport/responder.c", "if (err == -UNIC_EEVICTED && qp->vendor) {",
      "if (err == -UNIC_EEVICTED) {", "test_badinput: a_peer_is_told_of_an_eviction"),

@@ -78,7 +78,7 @@ MUTANTS = (
     ("once assert", "firmware/memory/token.c",
      "t->lock |= UNIC_TOKEN_LOCK(0, UNIC_TOKEN_S_CLAIMED);", "",
      "token: a claim does not cancel"),
-    ("once hang live", "firmware/transport/requester.c", "sq->retries--;",
+    ("once hang live", "firmware/transport/requester_rx.c", "sq->retries--;",
      "sq->retries--; sq->una++;",
      "requester: a timeout forgets the oldest request"),
     ("once live", "host_driver/core/provider/mailbox_client.c", "	m->slot[at] = NULL;\n"

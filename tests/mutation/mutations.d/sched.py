@@ -108,7 +108,7 @@ MUTATIONS = (
      "sched: a slot comes with what its last process owed", "test_sched"),
     ("firmware/transport/sq.c", "\t\tunic_sched_unread(nic, qp, wr);\n", "",
      "sched: a READ that is refused is owed", "test_sched"),
-    ("firmware/transport/requester.c", "\tunic_sched_unread(nic, qp, wr);\n", "",
+    ("firmware/transport/requester_rx.c", "\tunic_sched_unread(nic, qp, wr);\n", "",
      "sched: a READ of a region that is gone is owed", "test_sched"),
     (SCHED, "came > 0 ? (uint32_t)came : 0);", "0);",
      "sched: a READ that came is given back", "test_sched"),

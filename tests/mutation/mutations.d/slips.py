@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Slips of one line that all tests survived once: docs/TESTING.md, "What slips
 the tests missed". See mutations.py."""
-REQUESTER = "firmware/transport/requester.c"
+REQUESTER_RX = "firmware/transport/requester_rx.c"
 RESPONDER = "firmware/transport/responder.c"
 ARP = "firmware/transport/arp.c"
 CM = "host_driver/core/cm/cm.c"
@@ -23,31 +23,31 @@ MUTATIONS = (
     ("firmware/transport/sq.c", "if ((slot->flags & UNIC_WR_FENCE) && qp->sq.reads)",
      "if (slot->flags & UNIC_WR_FENCE)",
      "slip: a fence waits for ever", "test_between"),
-    (REQUESTER, "\tif (is_read)\n\t\tsq->reads--;\n", "\t(void)is_read;\n",
+    (REQUESTER_RX, "\tif (is_read)\n\t\tsq->reads--;\n", "\t(void)is_read;\n",
      "slip: a fence waits for a READ that was refused", "test_between"),
-    (REQUESTER, "\tsq->rnrs = qp->rnr_retry;\n", "",
+    (REQUESTER_RX, "\tsq->rnrs = qp->rnr_retry;\n", "",
      "slip: all requests of a connection share one patience with \"not ready\"",
      "test_between"),
-    (REQUESTER, "\tsq->retries = qp->retry_cnt;\n", "",
+    (REQUESTER_RX, "\tsq->retries = qp->retry_cnt;\n", "",
      "slip: all requests of a connection share one patience with loss",
      "test_between"),
-    (REQUESTER, "\tsq->retries--;\n", "\tsq->retries--;\n"
+    (REQUESTER_RX, "\tsq->retries--;\n", "\tsq->retries--;\n"
      "\tsq->rnrs = qp->rnr_retry;\n",
      "slip: loss renews the patience with \"not ready\"", "test_between"),
-    (REQUESTER, "\t\tsq->rnrs--;\n", "\t\tsq->rnrs--;\n"
+    (REQUESTER_RX, "\t\tsq->rnrs--;\n", "\t\tsq->rnrs--;\n"
      "\tsq->retries = qp->retry_cnt;\n",
      "slip: \"not ready\" renews the patience with loss", "test_between"),
-    (REQUESTER, "\tif (qp->rnr_retry != 7)\n", "",
+    (REQUESTER_RX, "\tif (qp->rnr_retry != 7)\n", "",
      "slip: seven is a number", "test_between"),
-    (REQUESTER, "\tif (sq->after_psn != psn)\n\t\tsq->afters = 0;\n", "",
+    (REQUESTER_RX, "\tif (sq->after_psn != psn)\n\t\tsq->afters = 0;\n", "",
      "slip: RETRY_AFTER is counted over all packets", "test_between"),
-    (REQUESTER, "pkt->len == want + aeth", "pkt->len >= want + aeth",
+    (REQUESTER_RX, "pkt->len == want + aeth", "pkt->len >= want + aeth",
      "slip: a READ response longer than asked is taken", "test_between"),
-    (REQUESTER, "pkt->len == want + aeth", "pkt->len <= want + aeth",
+    (REQUESTER_RX, "pkt->len == want + aeth", "pkt->len <= want + aeth",
      "slip: a READ response shorter than asked is taken", "test_between"),
-    (REQUESTER, " ||\n\t    wr->state != UNIC_WRS_SENT) {", ") {",
+    (REQUESTER_RX, " ||\n\t    wr->state != UNIC_WRS_SENT) {", ") {",
      "slip: a response for a READ that is over is placed", "test_between"),
-    (REQUESTER, "\treturn ends == last && ", "\treturn (ends || 1) && ",
+    (REQUESTER_RX, "\treturn ends == last && ", "\treturn (ends || 1) && ",
      "slip: any READ response may be the last", "test_between"),
     ("firmware/transport/rd_resources.c", "\t    ask->len != rd->len - skip || ", "\t    ",
      "slip: a duplicate READ of another length is answered", "test_between"),
@@ -215,25 +215,25 @@ MUTATIONS = (
      "\tif (p->last)",
      "slip: a long message asks for an answer at its end",
      "test_between"),
-    ("firmware/transport/requester.c", "\tif (sq->rnr_wait && !sq->miss_wait)\n\t\treturn; /* of a packet "
+    (REQUESTER_RX, "\tif (sq->rnr_wait && !sq->miss_wait)\n\t\treturn; /* of a packet "
      "sent before we fell silent */\n",
      "",
      "slip: each copy of \"not ready\" counts",
      "test_between"),
-    ("firmware/transport/requester.c", "\tif (qp->state != UNIC_QPS_RTS || !is_psn_in_flight(nic, &qp->sq, psn) "
+    (REQUESTER_RX, "\tif (qp->state != UNIC_QPS_RTS || !is_psn_in_flight(nic, &qp->sq, psn) "
      "||\n\t    psn != qp->sq.psn_una)",
      "\tif (qp->state != UNIC_QPS_RTS || !is_psn_in_flight(nic, &qp->sq, psn))",
      "slip: what is said of a request behind a READ counts before it",
      "test_between"),
-    ("firmware/transport/requester.c", "\tus = us < VACK_LEAST_US ? VACK_LEAST_US : us;\n",
+    (REQUESTER_RX, "\tus = us < VACK_LEAST_US ? VACK_LEAST_US : us;\n",
      "",
      "slip: RETRY_AFTER may mean at once",
      "test_between"),
-    ("firmware/transport/requester.c", "\tus = us < VACK_DELAY_US ? us : VACK_DELAY_US;\n",
+    (REQUESTER_RX, "\tus = us < VACK_DELAY_US ? us : VACK_DELAY_US;\n",
      "",
      "slip: RETRY_AFTER may mean an hour",
      "test_between"),
-    ("firmware/transport/requester.c", "\t\tsq->back_valid = false;\n\t\tretry_or_fail(nic, qp, sq->psn_una, 0);",
+    (REQUESTER_RX, "\t\tsq->back_valid = false;\n\t\tretry_or_fail(nic, qp, sq->psn_una, 0);",
      "\t\tretry_or_fail(nic, qp, sq->psn_una, 0);",
      "slip: after a timeout a lost answer is not asked for at once",
      "test_between"),
@@ -242,7 +242,7 @@ MUTATIONS = (
      "",
      "slip: a packet that arrived fails when it is gathered again",
      "test_between"),
-    ("firmware/transport/requester.c", "\tqp->sq.miss_wait = false;\n\tqp->rnr_total++;",
+    (REQUESTER_RX, "\tqp->sq.miss_wait = false;\n\tqp->rnr_total++;",
      "\tqp->rnr_total++;",
      "slip: a page ends the silence that the peer asked for",
      "test_miss"),

@@ -6,7 +6,7 @@
 #include "unit.h"
 
 #include "pair.h"
-#include "transport/requester.h"
+#include "transport/requester_rx.h"
 
 #define MS    1000000ull
 #define BTH   42u

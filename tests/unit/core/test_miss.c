@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "transport/requester.h"
+#include "transport/requester_rx.h"
 #include "rig.h"
 #include "memory/access.h"
 

@@ -9,6 +9,7 @@
 #include "command/proc.h"
 #include "transport/local_ops.h"
 #include "transport/requester.h"
+#include "transport/requester_rx.h"
 #include "transport/responder.h"
 #include "rig.h"
 
