@@ -6,6 +6,7 @@
 #include "transport/requester.h"
 #include "transport/requester_rx.h"
 #include "transport/responder.h"
+#include "transport/responder_done.h"
 #include "transport/rq.h"
 #include "transport/rq_ahead.h"
 #include "transport/rq_sweep.h"

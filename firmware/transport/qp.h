@@ -172,6 +172,10 @@ enum unic_msg_kind {
 };
 
 /* The message being received. */
+/* What unic_msg.imm is, and more bits of a packet for responder.c. */
+#define UNIC_MSG_IMM (1u << 2)
+#define UNIC_MSG_INV (1u << 3)
+
 struct unic_msg {
 	uint64_t iova;	 /* WRITE, TOKEN: where the next byte goes */
 	uint64_t bus;	 /* WRITE, direct: the same */
@@ -188,7 +192,7 @@ struct unic_msg {
 	bool multi;	  /* TOKEN, for many messages: mr is held instead */
 	/* of the packet in hand, for its end after the DMA */
 	bool last;
-	uint8_t with; /* immediate, or an STag to invalidate, in `imm` */
+	uint8_t with; /* UNIC_MSG_IMM: immediate, _INV: STag to invalidate */
 	bool solicited;
 	bool ackreq;
 	uint32_t bytes; /* payload of the packet */

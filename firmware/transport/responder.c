@@ -6,17 +6,13 @@
 #include "memory/derived.h"
 #include "transport/transport.h"
 #include "transport/rd_resources.h"
+#include "transport/responder_nak.h"
 #include "transport/rq.h"
 
 #define FIRST (1u << 0)
 #define LAST  (1u << 1)
-#define IMM   (1u << 2)
-#define INV   (1u << 3)
-
-/* A peer that hears nothing sends again at most 7 times (IBTA 9.7.6.1.3), and
- * what it sends is sometimes doubled on the way. */
-#define LASTS	     63u
-#define LAST_EVICTED 0u
+#define IMM   UNIC_MSG_IMM
+#define INV   UNIC_MSG_INV
 
 /* What a request opcode says about its packet. */
 static const struct {
@@ -68,84 +64,12 @@ static uint64_t rc_pull_be64(struct request *q)
 
 /* --------------------------------------------------------------- refusals */
 
-static void owe_nak(struct unic_transport *nic, struct unic_qp_ctx *qp,
-		    uint32_t psn, uint8_t syndrome)
-{
-	qp->rsp.nak = syndrome;
-	qp->rsp.nak_psn = psn;
-	qp->rsp.nak_sent = true;
-	unic_sched_reply(nic, unic_qp_index(nic, qp));
-}
-
-void unic_responder_owe_ack(struct unic_transport *nic, struct unic_qp_ctx *qp)
-{
-	qp->rsp.ack = true;
-	unic_sched_reply(nic, unic_qp_index(nic, qp));
-}
-
-/* What a QP in ERR answers when its peer asks again. */
-static void save_last_nak(struct unic_qp_ctx *qp, uint32_t psn,
-			  uint8_t syndrome)
-{
-	qp->rsp.nak_psn = psn;
-	qp->rsp.last = syndrome == UNIC_RSP_VACK ? LAST_EVICTED : syndrome & 3;
-	qp->rsp.lasts = LASTS;
-}
-
-void unic_responder_last_word(struct unic_transport *nic,
-			      struct unic_qp_ctx *qp, uint32_t psn,
-			      uint8_t syndrome)
-{
-	save_last_nak(qp, psn, syndrome);
-	owe_nak(nic, qp, psn, syndrome);
-}
-
-/* Fatal to both sides (IBTA 9.9.3: responder class C). */
-static int refuse_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			  uint32_t psn, uint8_t syndrome,
-			  enum unic_wc_status status)
-{
-	unic_qp_error(nic, qp, status);
-	unic_responder_last_word(nic, qp, psn, syndrome);
-	return 0;
-}
-
 static int bad_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		       uint32_t psn)
 {
 	UNIC_COUNT(nic, rx_bad_opcode);
-	return refuse_request(nic, qp, psn, UNIC_NAK_INV_REQ,
-			      UNIC_WC_REM_INV_REQ_ERR);
-}
-
-/* A page is missing and asked for: the peer is to come again. No PSN is used up,
- * so that nothing of the message is lost. */
-static void owe_retry_nak(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			  uint32_t psn)
-{
-	UNIC_COUNT(nic, miss_put_off);
-	owe_nak(nic, qp, psn,
-		qp->vendor ? UNIC_RSP_AFTER
-			   : (uint8_t)(UNIC_AETH_RNR | qp->rsp.rnr_code));
-}
-
-/* An rkey that did not pass. The peer learns nothing but that (MEMORY.md 2) -
- * unless all of it names a region taken back, and the peer understands. */
-void unic_responder_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			    uint32_t psn, int err)
-{
-	if (err == -UNIC_EEVICTED && qp->vendor) {
-		owe_nak(nic, qp, psn, UNIC_RSP_VACK);
-		return;
-	}
-	if (err == -UNIC_EMISS) {
-		owe_retry_nak(nic, qp, psn);
-		return;
-	}
-	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)
-		unic_key_guard_wrong(&nic->memory, qp->dest_ipv4, qp->proc);
-	refuse_request(nic, qp, psn, UNIC_NAK_REM_ACCESS,
-		       UNIC_WC_REM_ACCESS_ERR);
+	return unic_responder_fail(nic, qp, psn, UNIC_NAK_INV_REQ,
+				   UNIC_WC_REM_INV_REQ_ERR);
 }
 
 static int bad_access(struct unic_transport *nic, struct unic_qp_ctx *qp,
@@ -162,39 +86,25 @@ static int no_receive(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	if (err == -UNIC_EAGAIN)
 		return err;
 	if (err == -UNIC_EMISS) {
-		owe_retry_nak(nic, qp, psn);
+		unic_responder_owe_retry(nic, qp, psn);
 		return 0;
 	}
 	if (err == -UNIC_ENOQP) {
-		owe_nak(nic, qp, psn, UNIC_AETH_RNR | qp->rsp.rnr_code);
+		unic_responder_owe_nak(nic, qp, psn,
+				       UNIC_AETH_RNR | qp->rsp.rnr_code);
 		return 0;
 	}
-	return refuse_request(nic, qp, psn, UNIC_NAK_REM_OP,
-			      err == -UNIC_EINVAL ? UNIC_WC_LOC_QP_OP_ERR
-			      : err == -UNIC_EBUS ? UNIC_WC_LOC_BUS_ERR
-						  : UNIC_WC_LOC_PROT_ERR);
-}
-
-/* The receive in use completes with an error, and the QP ends. */
-static int receive_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			  uint32_t psn, enum unic_wc_status status,
-			  uint8_t syndrome)
-{
-	struct unic_cqe cqe = {
-		.opcode = UNIC_WC_RECV,
-		.status = (uint8_t)status,
-	};
-
-	if (qp->rq.picked && !unic_rq_complete(nic, qp, &cqe))
-		return -UNIC_EAGAIN;
-	return refuse_request(nic, qp, psn, syndrome, status);
+	return unic_responder_fail(nic, qp, psn, UNIC_NAK_REM_OP,
+				   err == -UNIC_EINVAL ? UNIC_WC_LOC_QP_OP_ERR
+				   : err == -UNIC_EBUS ? UNIC_WC_LOC_BUS_ERR
+						       : UNIC_WC_LOC_PROT_ERR);
 }
 
 static int too_long(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		    uint32_t psn)
 {
-	return receive_failed(nic, qp, psn, UNIC_WC_LOC_LEN_ERR,
-			      UNIC_NAK_INV_REQ);
+	return unic_responder_fail_receive(nic, qp, psn, UNIC_WC_LOC_LEN_ERR,
+					   UNIC_NAK_INV_REQ);
 }
 
 /* ------------------------------------------------------------ SEND, WRITE */
@@ -213,7 +123,8 @@ static int close_for_peer(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	m->imm = rc_pull_be32(q);
 	r = unic_derived_close(&nic->memory, m->imm, qp->pd, true);
 	if (r == -UNIC_EAGAIN)
-		owe_nak(nic, qp, q->psn, UNIC_AETH_RNR | qp->rsp.rnr_code);
+		unic_responder_owe_nak(nic, qp, q->psn,
+				       UNIC_AETH_RNR | qp->rsp.rnr_code);
 	else if (r)
 		bad_access(nic, qp, q->psn, r);
 	return r;
@@ -339,7 +250,8 @@ static bool is_rc_peer_held(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	qp->rsp.guessed =
 		unic_key_guard_held(&nic->memory, qp->dest_ipv4, qp->proc);
 	if (qp->rsp.guessed)
-		owe_nak(nic, qp, psn, UNIC_AETH_RNR | UNIC_KEY_GUARD_RNR);
+		unic_responder_owe_nak(nic, qp, psn,
+				       UNIC_AETH_RNR | UNIC_KEY_GUARD_RNR);
 	return qp->rsp.guessed;
 }
 
@@ -475,7 +387,8 @@ static int out_of_order(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	if (unic_psn_diff(q->psn, qp->rsp.psn) > 0) {
 		UNIC_COUNT(nic, rx_out_of_seq);
 		if (!qp->rsp.nak_sent)
-			owe_nak(nic, qp, qp->rsp.psn, UNIC_NAK_PSN_SEQ);
+			unic_responder_owe_nak(nic, qp, qp->rsp.psn,
+					       UNIC_NAK_PSN_SEQ);
 		return 0;
 	}
 	UNIC_COUNT(nic, rx_duplicate);
@@ -580,230 +493,4 @@ int unic_responder_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	nic->qps.roce.rx_sgl.local =
 		(uint8_t *)pkt->ext + headers; /* read only, in fact */
 	return -UNIC_EPENDING;
-}
-
-void unic_responder_keep(struct unic_transport *nic, struct unic_qp_ctx *qp)
-{
-	struct unic_msg *m = &qp->rsp.msg;
-
-	unic_rq_hold(nic, qp);
-	if (!m->held && m->kind == UNIC_MSG_WRITE && m->mr != UNIC_MR_NIL) {
-		m->held = true;
-		unic_mr_hold(&nic->memory, m->mr);
-	}
-}
-
-static void drop_target(struct unic_transport *nic, struct unic_msg *m)
-{
-	if (m->held) {
-		m->held = false;
-		unic_mr_unhold(&nic->memory, m->mr);
-	}
-}
-
-/* The completion of a message that takes a receive. */
-static bool complete_rc_receive(struct unic_transport *nic,
-				struct unic_qp_ctx *qp,
-				const struct unic_msg *m, uint32_t placed)
-{
-	struct unic_cqe cqe = { .opcode = UNIC_WC_RECV };
-
-	if (m->with) {
-		cqe.imm = unic_to_le32(m->imm);
-		cqe.flags = m->with & IMM ? UNIC_WC_WITH_IMM : UNIC_WC_WITH_INV;
-		if ((m->with & INV) &&
-		    unic_derived_unmake(&nic->memory, m->imm))
-			UNIC_COUNT(nic, forms_inv_remote);
-	}
-	if (m->solicited)
-		cqe.flags |= UNIC_WC_SOLICITED;
-	cqe.byte_len = unic_to_le32(placed);
-	if (m->kind == UNIC_MSG_WRITE) {
-		cqe.opcode = UNIC_WC_RECV_WRITE_IMM;
-	} else if (m->kind == UNIC_MSG_TOKEN) {
-		cqe.opcode = UNIC_WC_RECV_TOKEN;
-		cqe.byte_len = unic_to_le32(m->ctrl_len);
-		cqe.imm = unic_to_le32(m->refused ? 0 : placed);
-		cqe.token = unic_to_le32(m->token);
-		cqe.detail = m->refused;
-	}
-	return unic_rq_complete(nic, qp, &cqe);
-}
-
-/* The payload of the packet in hand met a missing page. A message that it was
- * to begin has not begun. */
-static void place_missed(struct unic_transport *nic, struct unic_qp_ctx *qp)
-{
-	struct unic_msg *m = &qp->rsp.msg;
-
-	if (m->kind != UNIC_MSG_SEND)
-		unic_fault_more(&nic->memory, m->mr, m->iova + m->left);
-	if (!m->placed) {
-		drop_target(nic, m);
-		unic_rq_drop_holds(nic, qp);
-		if (m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi)
-			unic_token_unclaim(&nic->memory, (uint16_t)m->token);
-		m->kind = UNIC_MSG_NONE;
-	}
-	owe_retry_nak(nic, qp, qp->rsp.psn);
-}
-
-static bool place_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			 int err)
-{
-	uint32_t psn = qp->rsp.psn;
-
-	if (err == -UNIC_EMISS) {
-		place_missed(nic, qp);
-		return true;
-	}
-	if (err == -UNIC_ENOPAGE && qp->rsp.msg.kind != UNIC_MSG_SEND) {
-		refuse_request(nic, qp, psn, UNIC_NAK_REM_ACCESS,
-			       UNIC_WC_REM_ACCESS_ERR);
-		return true;
-	}
-	if (err == -UNIC_ENOPAGE)
-		return receive_failed(nic, qp, psn, UNIC_WC_LOC_PROT_ERR,
-				      UNIC_NAK_REM_OP) != -UNIC_EAGAIN;
-	if (err == -UNIC_EEVICTED) {
-		qp->rq.cut = qp->rq.picked;
-		refuse_request(nic, qp, psn, unic_responder_cut_syndrome(qp),
-			       UNIC_WC_EVICTED);
-		return true;
-	}
-	return receive_failed(nic, qp, psn, UNIC_WC_LOC_BUS_ERR,
-			      UNIC_NAK_REM_OP) != -UNIC_EAGAIN;
-}
-
-/* The message is whole; its state is given up. */
-static void end_message(struct unic_transport *nic, struct unic_qp_ctx *qp)
-{
-	struct unic_msg *m = &qp->rsp.msg;
-
-	qp->rsp.msn = unic_psn_add(qp->rsp.msn, 1);
-	drop_target(nic, m);
-	if (m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi)
-		unic_token_finish(&nic->memory, (uint16_t)m->token, m->placed);
-	m->kind = UNIC_MSG_NONE;
-}
-
-bool unic_responder_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			   int err)
-{
-	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_msg *m = &rsp->msg;
-
-	if (unlikely(err))
-		return place_failed(nic, qp, err);
-	if (m->last && (m->kind != UNIC_MSG_WRITE || m->with) &&
-	    !complete_rc_receive(nic, qp, m, m->placed + m->bytes))
-		return false;
-	if (unlikely(qp->state == UNIC_QPS_ERR))
-		return true; /* its completion queue has failed */
-	m->placed += m->bytes;
-	m->iova += m->bytes;
-	m->bus += m->bytes;
-	m->left -= m->bytes;
-	rsp->psn = unic_psn_add(rsp->psn, 1);
-	rsp->nak_sent = false;
-	if (m->last)
-		end_message(nic, qp);
-	else
-		unic_responder_keep(nic, qp);
-	if (m->ackreq)
-		unic_responder_owe_ack(nic, qp);
-	return true;
-}
-
-/* ------------------------------------------------------------------ death */
-
-static uint16_t message_holds(const struct unic_qp_ctx *qp,
-			      const struct unic_cuts *cuts)
-{
-	const struct unic_msg *m = &qp->rsp.msg;
-	bool by_token = m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi;
-
-	if ((m->held || by_token) && unic_cuts_has(cuts, m->mr))
-		return m->mr;
-	return unic_rq_holds(qp, cuts);
-}
-
-uint16_t unic_responder_holds(const struct unic_qp_ctx *qp,
-			      const struct unic_cuts *cuts)
-{
-	uint16_t mr = unic_rd_resources_hold(qp, cuts);
-
-	return mr != UNIC_MR_NIL ? mr : message_holds(qp, cuts);
-}
-
-void unic_responder_part(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			 const struct unic_cuts *cuts)
-{
-	const struct unic_rsp *rsp = &qp->rsp;
-	uint32_t psn = unic_rd_resources_oldest(rsp);
-	uint8_t word = UNIC_NAK_REM_OP;
-
-	if (unic_responder_holds(qp, cuts) == UNIC_MR_NIL) {
-		save_last_nak(qp, psn, word);
-		return;
-	}
-	if (rsp->rd_active ? unic_cuts_has(cuts, rsp->read[rsp->rd_head].mr)
-			   : message_holds(qp, cuts) != UNIC_MR_NIL)
-		word = unic_responder_cut_syndrome(qp);
-	unic_responder_last_word(nic, qp, psn, word);
-}
-
-/* What stands for a request that is evicted: it writes nothing. */
-static bool is_null_write(const struct unic_pkt *pkt)
-{
-	return pkt->opcode == UNIC_OP_WRITE_ONLY &&
-	       pkt->len == sizeof(struct unic_reth);
-}
-
-bool unic_responder_asked_again(struct unic_transport *nic,
-				struct unic_qp_ctx *qp,
-				const struct unic_pkt *pkt)
-{
-	struct unic_rsp *rsp = &qp->rsp;
-	int32_t ahead = unic_psn_diff(pkt->psn, rsp->psn);
-
-	/* what is owed already is older */
-	if (!rsp->lasts || rsp->nak || ahead > 0)
-		return false;
-	rsp->lasts--;
-	if (ahead < 0 && pkt->opcode != UNIC_OP_READ_REQUEST) {
-		unic_responder_owe_ack(nic, qp); /* it was executed */
-		return true;
-	}
-	if (pkt->psn != rsp->nak_psn || is_null_write(pkt))
-		rsp->last = UNIC_NAK_REM_OP & 3;
-	owe_nak(nic, qp, pkt->psn,
-		rsp->last == LAST_EVICTED
-			? UNIC_RSP_VACK
-			: (uint8_t)(UNIC_AETH_NAK | rsp->last));
-	return true;
-}
-
-/* A token has not ended while bytes are on their way to its buffer. */
-void unic_responder_dma_end(struct unic_transport *nic, struct unic_qp_ctx *qp)
-{
-	struct unic_msg *m = &qp->rsp.msg;
-
-	if (m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi) {
-		if (qp->dmas)
-			return; /* called again */
-		unic_token_abort(&nic->memory, (uint16_t)m->token, m->placed);
-	}
-	m->kind = UNIC_MSG_NONE;
-}
-
-void unic_responder_abort(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			  const struct unic_cuts *cuts)
-{
-	qp->rq.cut |= unic_rq_holds(qp, cuts) != UNIC_MR_NIL;
-	unic_rq_drop_holds(nic, qp);
-	drop_target(nic, &qp->rsp.msg);
-	unic_responder_dma_end(nic, qp);
-	unic_rd_resources_drop(nic, qp);
-	qp->rsp.ack = false;
 }

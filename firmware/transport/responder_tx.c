@@ -8,6 +8,7 @@
 #include "transport/transport.h"
 #include "transport/rd_resources.h"
 #include "transport/responder.h"
+#include "transport/responder_nak.h"
 #include "transport/tx.h"
 
 #define READ_BURST 8u  /* responses of one turn */

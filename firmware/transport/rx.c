@@ -7,6 +7,8 @@
 #include "transport/transport.h"
 #include "transport/requester_rx.h"
 #include "transport/responder.h"
+#include "transport/responder_done.h"
+#include "transport/responder_nak.h"
 #include "transport/ud_uc.h"
 #include "transport/rx.h"
 #include "transport/mad.h"

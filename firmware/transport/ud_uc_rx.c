@@ -6,7 +6,7 @@
 
 #include "memory/access.h"
 #include "transport/transport.h"
-#include "transport/responder.h"
+#include "transport/responder_done.h"
 #include "transport/rq.h"
 
 #define FIRST (1u << 0)

@@ -40,7 +40,7 @@ BREAKS = (
      "if (!m->n_pages)", "test_evict: wrong_subjects_are_refused"),
     ("1.11", "host_driver/libunic/bufman.h", "CHUNK_MAX  64u", "CHUNK_MAX  65u",
      "test_libunic: manager_respects_deadlines"),
-    ("1.16", "firmware/transport/responder.c", "qp->vendor ? UNIC_RSP_AFTER",
+    ("1.16", "firmware/transport/responder_nak.c", "qp->vendor ? UNIC_RSP_AFTER",
      "1 ? UNIC_RSP_AFTER", "test_miss: responder_answers_rnr"),
     ("1.17", "firmware/transport/ud_uc_rx.c",
      "if (qp->miss == UNIC_QPM_BOUNCE && unic_parked_keep(nic, qp))", "if (0)",
@@ -72,10 +72,10 @@ BREAKS = (
      "test_mr: bounds_do_not_wrap"),
     ("2.13", "firmware/transport/sq.c", "wr->detail = unic_qp_refused(nic, qp, err);",
      "wr->detail = unic_qp_refused(nic, qp, err) & 0;", "test_badinput: each_step_is_told_here"),
-    ("2.14", "firmware/transport/responder.c",
-     "refuse_request(nic, qp, psn, UNIC_NAK_REM_ACCESS,\n"
-     "\t\t       UNIC_WC_REM_ACCESS_ERR);\n}",
-     "refuse_request(nic, qp, psn, err == -UNIC_EBOUNDS ? UNIC_NAK_INV_REQ\n"
+    ("2.14", "firmware/transport/responder_nak.c",
+     "unic_responder_fail(nic, qp, psn, UNIC_NAK_REM_ACCESS,\n"
+     "\t\t\t    UNIC_WC_REM_ACCESS_ERR);\n}",
+     "unic_responder_fail(nic, qp, psn, err == -UNIC_EBOUNDS ? UNIC_NAK_INV_REQ\n"
      "\t\t\t\t\t\t     : UNIC_NAK_REM_ACCESS,\n"
      "\t       UNIC_WC_REM_ACCESS_ERR);\n}",
      "test_badinput: a_peer_is_told_nothing"),
@@ -241,7 +241,7 @@ BREAKS = (
      "test_hostcore: silent_holder_costs_the_grace"),
     ("5.52", "firmware/transport/requester_rx.c", "wr->status = UNIC_WC_REM_EVICTED;",
      "wr->status = UNIC_WC_REM_ACCESS_ERR;", "test_rc: remote_evicted"),
-    ("5.53", "firmware/transport/responder.c", "if (err == -UNIC_EEVICTED && qp->vendor) {",
+    ("5.53", "firmware/transport/responder_nak.c", "if (err == -UNIC_EEVICTED && qp->vendor) {",
      "if (err == -UNIC_EEVICTED) {", "test_badinput: a_peer_is_told_of_an_eviction"),
     ("6.1", "firmware/revoke/reclaim.c", "r->refilling ? r->high : nic->mrs.low", "nic->mrs.low",
      "test_evict: reaper_keeps_entries_free"),

@@ -24,10 +24,10 @@ MUTATIONS = (
      "wire: answers to what was never sent count", "test_attacks"),
     ("firmware/transport/requester_rx.c", "\tsq->retries = qp->retry_cnt;\n", "",
      "wire: progress does not give the retries back", "test_attacks"),
-    ("firmware/transport/responder.c",
-     "\trefuse_request(nic, qp, psn, UNIC_NAK_REM_ACCESS,\n"
-     "\t\t       UNIC_WC_REM_ACCESS_ERR);\n}",
-     "\towe_nak(nic, qp, psn, UNIC_NAK_REM_ACCESS);\n}",
+    ("firmware/transport/responder_nak.c",
+     "\tunic_responder_fail(nic, qp, psn, UNIC_NAK_REM_ACCESS,\n"
+     "\t\t\t    UNIC_WC_REM_ACCESS_ERR);\n}",
+     "\tunic_responder_owe_nak(nic, qp, psn, UNIC_NAK_REM_ACCESS);\n}",
      "wire: a wrong key costs nothing", "test_attacks"),
     ("firmware/transport/ud_uc_rx.c", "if (ud_uc_pull_be32(p) != qp->qkey)",
      "if (ud_uc_pull_be32(p) == 0)", "wire: any Q_Key is right", "test_attacks"),

@@ -3,6 +3,8 @@
 the tests missed". See mutations.py."""
 REQUESTER_RX = "firmware/transport/requester_rx.c"
 RESPONDER = "firmware/transport/responder.c"
+RESPONDER_DONE = "firmware/transport/responder_done.c"
+RESPONDER_NAK = "firmware/transport/responder_nak.c"
 ARP = "firmware/transport/arp.c"
 CM = "host_driver/core/cm/cm.c"
 FAULTS = "qemu/wire/faults.c"
@@ -177,18 +179,18 @@ MUTATIONS = (
     ("firmware/transport/rx.c", "if (qp && qp->dest_ipv4 == pkt->ipv4 &&"
      " qp->state == UNIC_QPS_ERR &&", "if (qp && qp->state == UNIC_QPS_ERR &&",
      "slip: a dead queue pair has words for any address", "test_attacks"),
-    (RESPONDER, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
+    (RESPONDER_NAK, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
      "if (err != -UNIC_EPD && err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
      "slip: the key of another domain is no guess", "test_guess"),
-    (RESPONDER, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
+    (RESPONDER_NAK, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
      "if (err != -UNIC_ERIGHTS && err != -UNIC_EEVICTED &&"
      " err != -UNIC_ENOPAGE)",
      "slip: a key without the rights is no guess", "test_guess"),
-    (RESPONDER, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
+    (RESPONDER_NAK, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
      "if (err != -UNIC_EBOUNDS && err != -UNIC_EEVICTED &&"
      " err != -UNIC_ENOPAGE)",
      "slip: an address out of bounds is no guess", "test_guess"),
-    (RESPONDER, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
+    (RESPONDER_NAK, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
      "if (err != -UNIC_ENOPAGE)",
      "slip: the key of what was taken back is a guess", "test_guess"),
     (CM, "\t\tif (!c->active && unic_conn_is_peer(c, mad) &&\n",
@@ -246,33 +248,33 @@ MUTATIONS = (
      "\tqp->rnr_total++;",
      "slip: a page ends the silence that the peer asked for",
      "test_miss"),
-    ("firmware/transport/responder.c", "\trsp->psn = unic_psn_add(rsp->psn, 1);\n\trsp->nak_sent = "
+    (RESPONDER_DONE, "\trsp->psn = unic_psn_add(rsp->psn, 1);\n\trsp->nak_sent = "
      "false;\n\tif (m->last)",
      "\trsp->psn = unic_psn_add(rsp->psn, 1);\n\tif (m->last)",
      "slip: after one gap no other is told",
      "test_between"),
-    ("firmware/transport/responder.c", "\trsp->msn = unic_psn_add(rsp->msn, 1);\n\trsp->nak_sent = "
+    (RESPONDER, "\trsp->msn = unic_psn_add(rsp->msn, 1);\n\trsp->nak_sent = "
      "false;\n\treturn 0;",
      "\trsp->msn = unic_psn_add(rsp->msn, 1);\n\treturn 0;",
      "slip: after a gap that a READ closed no other is told",
      "test_between"),
-    ("firmware/transport/responder.c", "\treturn len <= mtu && (len || (q->flags & FIRST));",
+    (RESPONDER, "\treturn len <= mtu && (len || (q->flags & FIRST));",
      "\treturn len <= mtu;",
      "slip: a message ends with a packet of nothing",
      "test_attacks"),
-    ("firmware/transport/responder.c", "\tif (!rsp->lasts || rsp->nak || ahead > 0)",
+    (RESPONDER_NAK, "\tif (!rsp->lasts || rsp->nak || ahead > 0)",
      "\tif (!rsp->lasts || ahead > 0)",
      "slip: a newer word of the dead takes the place of an older",
      "test_attacks"),
-    ("firmware/transport/responder.c", "\tif (!rsp->lasts || rsp->nak || ahead > 0)",
+    (RESPONDER_NAK, "\tif (!rsp->lasts || rsp->nak || ahead > 0)",
      "\tif (!rsp->lasts || rsp->nak)",
      "slip: the dead have words for what was not asked yet",
      "test_attacks"),
-    ("firmware/transport/responder.c", "\tqp->rsp.msn = unic_psn_add(qp->rsp.msn, 1);\n\tdrop_target",
+    (RESPONDER_DONE, "\tqp->rsp.msn = unic_psn_add(qp->rsp.msn, 1);\n\tdrop_target",
      "\tdrop_target",
      "slip: messages are not counted for the peer",
      "test_between"),
-    ("firmware/transport/responder.c", "\trsp->msn = unic_psn_add(rsp->msn, 1);\n\trsp->nak_sent = "
+    (RESPONDER, "\trsp->msn = unic_psn_add(rsp->msn, 1);\n\trsp->nak_sent = "
      "false;\n\treturn 0;",
      "\trsp->nak_sent = false;\n\treturn 0;",
      "slip: READs are not counted for the peer",

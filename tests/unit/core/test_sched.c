@@ -11,6 +11,7 @@
 #include "transport/requester.h"
 #include "transport/requester_rx.h"
 #include "transport/responder.h"
+#include "transport/responder_nak.h"
 #include "rig.h"
 
 #define US    1000ull
