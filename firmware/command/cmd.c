@@ -11,6 +11,8 @@
 #include "revoke/register.h"
 #include "command/cmd_batch.h"
 #include "transport/mad.h"
+#include "transport/qp_modify.h"
+#include "transport/qp_number.h"
 
 #define REC_BYTES 64u
 

@@ -5,18 +5,13 @@
  *
  *   RESET -> INIT -> RTR -> RTS        any -> ERR, any -> RESET
  *
- * qp.c hides the table, the states and how a QP dies; requester.c what is sent
- * and until when it is kept (go-back-N); responder.c what is expected next and
- * what is owed to the peer; rq.c which posted receive a message gets.
+ * qp.c hides the table and how a QP dies; qp_modify.c which attributes go with
+ * which state; requester.c what is sent and until when it is kept (go-back-N);
+ * responder.c what is expected next; rq.c which posted receive a message gets.
  *
  * Every posted work request completes exactly once (INV-10): a QP in ERR
  * completes all that is posted to it WR_FLUSH_ERR, or with the error that was
  * its own.
- *
- * QP number = 16 bits << 8 | index, of which the 16 walk a keyed permutation, and
- * another one after each 2^16 QPs: a packet for a QP that is gone reaches nobody
- * until its index's walk ends, but for one of the next 2^16, and numbers that were
- * heard say nothing of those that follow.
  */
 #ifndef UNIC_QP_H
 #define UNIC_QP_H
@@ -305,27 +300,6 @@ struct unic_qps {
  * new key. */
 void unic_qp_init(struct unic_transport *nic);
 
-/** unic_qp_rekey() - the random numbers are better than before: a new key, if no
- * QP was made in this epoch. */
-void unic_qp_rekey(struct unic_transport *nic);
-
-/** unic_qp_create() - QP_CREATE. Returns the QP number, or an error that
- * changed nothing: -UNIC_ENOPD, -UNIC_ENOCQ, -UNIC_EINVAL, -UNIC_EQPFULL,
- * -UNIC_EBUSY (doorbell row), the errors of unic_access(). */
-int unic_qp_create(struct unic_transport *nic,
-		   const struct unic_cmd_qp_create *cmd);
-
-/**
- * unic_qp_modify() - QP_MODIFY. After RESET nothing of the connection that was
- * takes effect any more, and what it occupied is free (INV-18).
- *
- * Returns 0; -UNIC_ENOQP; -UNIC_ESTATE (no such transition); -UNIC_EINVAL
- * (attribute); -UNIC_ENOROUTE (we have no address); -UNIC_EBUSY (to RESET while
- * DMA is in flight: ask again).
- */
-int unic_qp_modify(struct unic_transport *nic,
-		   const struct unic_cmd_qp_modify *cmd);
-
 /** unic_qp_destroy() - QP_DESTROY. Work requests not completed are forgotten.
  * 0: no DMA of it is in flight, its completions are in memory; -UNIC_EPENDING:
  * QP_GONE follows when that is so; -UNIC_ENOQP. */
@@ -391,6 +365,31 @@ static inline bool unic_qp_receives(const struct unic_qp_ctx *qp)
 static inline bool unic_qp_sends(const struct unic_qp_ctx *qp)
 {
 	return unic_qp_state(qp) == UNIC_QPS_RTS;
+}
+
+/** unic_qp_expect_nothing() - fastpath_rx.c looks at the state of @qp before it takes a
+ * frame. */
+static inline void unic_qp_expect_nothing(struct unic_qp_ctx *qp)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_EXPECTS; i++)
+		qp->expect[i].bytes = UNIC_EXPECT_NOTHING;
+}
+
+/** unic_qp_set_state() - @qp is in @state, because of @status (enum unic_wc_status, for the
+ * trace). Nothing else happens. */
+void unic_qp_set_state(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		       enum unic_qp_state state, uint32_t status);
+
+/** unic_qp_silence() - @qp is in RESET: nothing of it is sent, held, kept, timed, waited for
+ * or told any more. Its DMA in flight goes on. */
+void unic_qp_silence(struct unic_transport *nic, struct unic_qp_ctx *qp);
+
+/** unic_qp_has_pending_io() - is DMA of @qp in flight, or a completion? */
+static inline bool unic_qp_has_pending_io(const struct unic_qp_ctx *qp)
+{
+	return qp->dmas || qp->cqes;
 }
 
 /** unic_qp_error() - the QP dies of @status: state ERR, holds dropped, message

@@ -141,7 +141,7 @@ MUTANTS = (
     ("once live", "firmware/transport/cq.c", "	cq->tail += n;\n", "	cq->tail++;\n",
      "completions: only the first of a run is counted"),
     ("assert oracle", "firmware/transport/qp.c",
-     "	if (has_pending_io(qp))\n		return false;\n	free_qp",
+     "	if (unic_qp_has_pending_io(qp))\n		return false;\n	free_qp",
      "	if (qp->dmas)\n		return false;\n	free_qp",
      "QP_DESTROY: does not wait for completions on their way"),
     ("conserve", "firmware/nic.c",

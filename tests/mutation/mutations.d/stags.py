@@ -28,7 +28,7 @@ MUTATIONS = (
     ('firmware/command/cmd_derived.c', 'if (unic_key_guard_held(&nic->memory, UNIC_KEY_GUARD_LOCAL, m->proc))',
      'if (0)',
      'MR_MAKE: who guesses is not held off', 'test_guess'),
-    ('firmware/transport/qp.c', ' ||\n\t    unic_key_guard_held(&nic->memory, UNIC_KEY_GUARD_LOCAL, qp->proc)',
+    ("firmware/transport/qp_modify.c", ' ||\n\t    unic_key_guard_held(&nic->memory, UNIC_KEY_GUARD_LOCAL, qp->proc)',
      '',
      'RTR: who guesses here is not held off', 'test_guess'),
     ('firmware/memory/stag.c', '(UNIC_STAG_MEAN - 1u)) &&',

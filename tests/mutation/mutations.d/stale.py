@@ -31,7 +31,7 @@ MUTATIONS = (
     ('firmware/transport/qp.c', '\tunic_fault_forget(&nic->memory, unic_qp_index(nic, qp));\n',
      '',
      'qp: a wait for a page outlives the connection', 'test_anew'),
-    ('firmware/transport/qp.c', '++nic->qps.conns',
+    ("firmware/transport/qp_modify.c", '++nic->qps.conns',
      'nic->qps.conns',
      'qp: all connections have one number', 'test_anew'),
     ('firmware/transport/local_ops.c', '\treturn r < 0 ? r : 0;',
