@@ -7,6 +7,7 @@
 #include "command/dump.h"
 #include "command/proc.h"
 #include "command/command.h"
+#include "memory/fault_answer.h"
 #include "revoke/evict_answer.h"
 #include "revoke/register.h"
 #include "command/cmd_batch.h"

@@ -24,7 +24,7 @@ void unic_fault_init(struct unic_memory *nic)
 	nic->faults.easy = ALL_SLOTS;
 }
 
-static void schedule_poll(struct unic_memory *nic, uint64_t at_ns)
+void unic_fault_schedule(struct unic_memory *nic, uint64_t at_ns)
 {
 	if (at_ns < nic->faults.next_ns)
 		nic->faults.next_ns = at_ns;
@@ -114,16 +114,6 @@ void unic_fault_forget(struct unic_memory *nic, uint16_t idx)
 
 /* ------------------------------------------------------------------ slots */
 
-/* The next of those in *@left, which it leaves; there must be one. */
-static inline struct unic_page_fault *next_of(struct unic_faults *ms,
-					      uint32_t *left)
-{
-	struct unic_page_fault *m = &ms->fault[__builtin_ctz(*left)];
-
-	*left &= *left - 1u;
-	return m;
-}
-
 static void set_fault_state(struct unic_faults *ms, struct unic_page_fault *m,
 			    uint8_t state)
 {
@@ -133,13 +123,13 @@ static void set_fault_state(struct unic_faults *ms, struct unic_page_fault *m,
 	ms->busy = state == UNIC_FAULT_FREE ? ms->busy & ~bit : ms->busy | bit;
 }
 
-static struct unic_page_fault *find_fault(struct unic_faults *ms, uint16_t mr,
-					  uint32_t page)
+struct unic_page_fault *unic_fault_find(struct unic_faults *ms, uint16_t mr,
+					uint32_t page)
 {
 	uint32_t left = ms->busy;
 
 	while (left) {
-		struct unic_page_fault *m = next_of(ms, &left);
+		struct unic_page_fault *m = unic_fault_next(ms, &left);
 
 		if (m->mr == mr && page - m->first < m->count)
 			return m;
@@ -169,9 +159,9 @@ static struct unic_page_fault *take_free(struct unic_faults *ms)
 	uint32_t left = ms->busy, empty = ~left & ALL_SLOTS;
 
 	if (empty)
-		return next_of(ms, &empty);
+		return unic_fault_next(ms, &empty);
 	while (left) {
-		struct unic_page_fault *m = next_of(ms, &left);
+		struct unic_page_fault *m = unic_fault_next(ms, &left);
 
 		if (m->state == UNIC_FAULT_FAILED &&
 		    (!found || m->since_ns < found->since_ns))
@@ -262,7 +252,7 @@ static void give_up_slot(struct unic_memory *nic, struct unic_page_fault *m)
 		ms->starved[i] |= m->qps[i];
 		m->qps[i] = 0;
 	}
-	schedule_poll(nic, nic->now_ns + RETRY_NS);
+	unic_fault_schedule(nic, nic->now_ns + RETRY_NS);
 }
 
 /* Others have found none a moment ago: may @proc take one of those that are left?
@@ -318,7 +308,7 @@ static inline struct unic_page_fault *take_slot(struct unic_memory *nic,
 
 	if (unlikely(!empty))
 		return take_slot_slow(nic, nic->mrs.mr[mr].proc);
-	return next_of(ms, &empty);
+	return unic_fault_next(ms, &empty);
 }
 
 /* A slot for what is only advised by @proc, or NULL. */
@@ -330,10 +320,8 @@ static COLD struct unic_page_fault *take_prefetch_slot(struct unic_memory *nic,
 	return find_victim_slot(nic, proc, true);
 }
 
-/* It is over with: who waits looks for itself how. One that failed is kept for a
- * while, and that is timed. */
-static void end_fault(struct unic_memory *nic, struct unic_page_fault *m,
-		      uint8_t state)
+void unic_fault_end(struct unic_memory *nic, struct unic_page_fault *m,
+		    uint8_t state)
 {
 	set_fault_state(&nic->faults, m, state);
 	m->since_ns = nic->now_ns;
@@ -341,10 +329,10 @@ static void end_fault(struct unic_memory *nic, struct unic_page_fault *m,
 	wake_starved(nic);
 	nic->faults.ended = true;
 	if (state == UNIC_FAULT_FAILED)
-		schedule_poll(nic, nic->now_ns);
+		unic_fault_schedule(nic, nic->now_ns);
 }
 
-static uint32_t count_mr_pages(const struct unic_mr_ctx *mr)
+uint32_t unic_fault_count_pages(const struct unic_mr_ctx *mr)
 {
 	uint32_t mask = (1u << mr->page_shift) - 1u;
 
@@ -357,7 +345,7 @@ static uint32_t count_mr_pages(const struct unic_mr_ctx *mr)
 static uint32_t clamp_prefetch(const struct unic_mr_ctx *mr, uint32_t page,
 			       uint32_t ahead)
 {
-	uint32_t left = count_mr_pages(mr) - page;
+	uint32_t left = unic_fault_count_pages(mr) - page;
 
 	ahead = ahead < left ? ahead : left;
 	return ahead < UNIC_FAULT_AHEAD ? ahead : UNIC_FAULT_AHEAD;
@@ -366,7 +354,7 @@ static uint32_t clamp_prefetch(const struct unic_mr_ctx *mr, uint32_t page,
 int unic_fault_starved(struct unic_memory *nic)
 {
 	nic->faults.last = UNIC_FAULT_NONE;
-	schedule_poll(nic, nic->now_ns + RETRY_NS);
+	unic_fault_schedule(nic, nic->now_ns + RETRY_NS);
 	return -UNIC_EMISS;
 }
 
@@ -381,14 +369,14 @@ static inline void open_fault(struct unic_memory *nic,
 	m->first = page;
 	m->count = clamp_prefetch(&nic->mrs.mr[mr], page, ahead);
 	m->since_ns = nic->now_ns;
-	schedule_poll(nic, 0);
+	unic_fault_schedule(nic, 0);
 }
 
 int unic_fault_raise(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		     uint32_t ahead)
 {
 	struct unic_faults *ms = &nic->faults;
-	struct unic_page_fault *m = find_fault(ms, mr, page);
+	struct unic_page_fault *m = unic_fault_find(ms, mr, page);
 
 	if (m && m->state == UNIC_FAULT_FAILED)
 		return -UNIC_ENOPAGE;
@@ -409,7 +397,7 @@ static bool raise_prefetch(struct unic_memory *nic, uint16_t mr, uint32_t page,
 {
 	struct unic_page_fault *m;
 
-	if (find_fault(&nic->faults, mr, page))
+	if (unic_fault_find(&nic->faults, mr, page))
 		return true;
 	m = take_prefetch_slot(nic, nic->mrs.mr[mr].proc);
 	if (!m)
@@ -444,165 +432,18 @@ void unic_fault_mr_gone(struct unic_memory *nic, uint16_t mr)
 	uint32_t left = nic->faults.busy;
 
 	while (left) {
-		struct unic_page_fault *m = next_of(&nic->faults, &left);
+		struct unic_page_fault *m =
+			unic_fault_next(&nic->faults, &left);
 
 		if (m->mr == mr)
-			end_fault(nic, m, UNIC_FAULT_FREE);
+			unic_fault_end(nic, m, UNIC_FAULT_FREE);
 	}
 }
 
-/* --------------------------------------------------------------- commands */
+/* ------------------------------------------------------ ahead of a message */
 
-/* The region that a command names, with its pages in range. */
-static int check_cmd_pages(struct unic_memory *nic, uint32_t mr, uint32_t gen,
-			   uint32_t first, uint32_t count)
-{
-	const struct unic_mr_ctx *m = unic_mr_get(nic, mr, gen);
-	uint32_t pages;
-
-	if (!m)
-		return -UNIC_ENOMR;
-	if (!unic_mr_cached(m) || m->state >= UNIC_MR_DRAINING)
-		return -UNIC_ESTATE;
-	pages = count_mr_pages(m);
-	if (!count || first >= pages || count > pages - first)
-		return -UNIC_EINVAL;
-	return 0;
-}
-
-/* Slots of @mr whose first page, the one that missed, is among these. */
-static void end_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
-		       uint32_t count, uint8_t state)
-{
-	uint32_t left = nic->faults.busy;
-
-	while (left) {
-		struct unic_page_fault *m = next_of(&nic->faults, &left);
-
-		if (m->mr == mr && m->first - first < count)
-			end_fault(nic, m, state);
-	}
-}
-
-/* The driver says that there are no such pages. */
-static void fail_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
-			uint32_t count)
-{
-	struct unic_faults *ms = &nic->faults;
-	uint32_t left = ms->busy;
-
-	while (left) {
-		struct unic_page_fault *m = next_of(ms, &left);
-
-		if ((m->state != UNIC_FAULT_DUE &&
-		     m->state != UNIC_FAULT_SENT) ||
-		    m->mr != mr || m->first - first >= count)
-			continue;
-		if (m->count > first + count - m->first)
-			m->count = first + count - m->first;
-		UNIC_COUNT(nic, miss_refused);
-		end_fault(nic, m, UNIC_FAULT_FAILED);
-	}
-}
-
-static int insert_pages(struct unic_memory *nic, uint16_t mr, uint32_t first,
-			uint32_t count, const uint64_t *pages, uint32_t *done)
-{
-	uint32_t mask = (1u << nic->mrs.mr[mr].page_shift) - 1u;
-	int r = 0;
-
-	for (*done = 0; *done < count; (*done)++) {
-		uint32_t page = first + *done;
-
-		if (pages[*done] & mask)
-			return -UNIC_EBUS;
-		if (unic_cache_has(nic, mr, page))
-			continue;
-		r = unic_cache_insert(nic, mr, page, pages[*done],
-				      find_fault(&nic->faults, mr, page) !=
-					      NULL);
-		if (r)
-			break;
-		UNIC_COUNT(nic, miss_filled);
-	}
-	return r;
-}
-
-/* These are waited for longer: the driver does what it can. */
-static void mark_short_faults(struct unic_memory *nic, uint16_t mr,
-			      uint32_t first, uint32_t count)
-{
-	uint32_t left = nic->faults.busy;
-
-	while (left) {
-		struct unic_page_fault *m = next_of(&nic->faults, &left);
-
-		if (m->mr == mr && m->first - first < count)
-			m->short_of = true;
-	}
-}
-
-int unic_fault_refused(struct unic_memory *nic,
-		       const struct unic_cmd_mr_fault *cmd,
-		       const uint64_t *pages, uint32_t *done)
-{
-	uint32_t idx = unic_from_le32(cmd->mr);
-	uint32_t first = unic_from_le32(cmd->first);
-	uint32_t count = unic_from_le32(cmd->count);
-	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
-				count);
-	uint16_t mr = (uint16_t)idx;
-
-	if (r)
-		return r;
-	if (nic->cache.of[mr].table != UNIC_NO_TABLE)
-		return -UNIC_ESTATE;
-	if (unic_from_le32(cmd->seq) != nic->cache.of[mr].seq)
-		return -UNIC_ESTALE;
-	if (!pages) {
-		fail_faults(nic, mr, first, count);
-		return 0;
-	}
-	r = insert_pages(nic, mr, first, count, pages, done);
-	if (r == -UNIC_EAGAIN)
-		mark_short_faults(nic, mr, first + *done, count - *done);
-	if (*done)
-		end_faults(nic, mr, first, *done, UNIC_FAULT_FREE);
-	return r;
-}
-
-int unic_fault_invalidate(struct unic_memory *nic,
-			  const struct unic_cmd_mr_pages *cmd, uint32_t *done)
-{
-	uint32_t idx = unic_from_le32(cmd->mr), left = nic->faults.busy;
-	uint32_t first = unic_from_le32(cmd->first);
-	uint32_t count = unic_from_le32(cmd->count);
-	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
-				count);
-	uint16_t mr = (uint16_t)idx;
-
-	if (r)
-		return r;
-	if (cmd->advice)
-		return -UNIC_EINVAL;
-	if (unic_cache_busy(nic, mr))
-		return -UNIC_EBUSY;
-	nic->cache.of[mr].seq++;
-	*done = unic_cache_drop(nic, mr, first, count, false);
-	while (left) { /* their answers would be stale */
-		struct unic_page_fault *m = next_of(&nic->faults, &left);
-
-		if (m->state == UNIC_FAULT_SENT && m->mr == mr)
-			m->state = UNIC_FAULT_DUE;
-	}
-	schedule_poll(nic, 0);
-	return 0;
-}
-
-/* Entries that are not there are read, or asked for, at most so many at once, and
- * as long as there is room. *done came, or will. */
-static void prefetch_pages(struct unic_memory *nic, uint16_t mr, uint32_t first,
-			   uint32_t count, uint32_t *done)
+void unic_fault_prefetch(struct unic_memory *nic, uint16_t mr, uint32_t first,
+			 uint32_t count, uint32_t *done)
 {
 	bool demand = nic->cache.of[mr].table == UNIC_NO_TABLE;
 	uint32_t end_page = first + count, left = AHEAD_READ;
@@ -651,36 +492,10 @@ bool unic_fault_ahead(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 	first = (uint32_t)(off >> mr->page_shift);
 	count = (uint32_t)((off + len - 1u) >> mr->page_shift) - first + 1u;
 	count = count < UNIC_FAULT_BEFORE ? count : UNIC_FAULT_BEFORE;
-	prefetch_pages(nic, (uint16_t)idx, first, count, &done);
+	unic_fault_prefetch(nic, (uint16_t)idx, first, count, &done);
 	if (done)
 		UNIC_COUNT(nic, rq_ahead);
 	return true;
-}
-
-int unic_fault_advise(struct unic_memory *nic,
-		      const struct unic_cmd_mr_pages *cmd, uint32_t *done)
-{
-	uint32_t idx = unic_from_le32(cmd->mr);
-	uint32_t first = unic_from_le32(cmd->first);
-	uint32_t count = unic_from_le32(cmd->count);
-	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
-				count);
-	uint16_t mr = (uint16_t)idx;
-
-	if (r)
-		return r;
-	switch (unic_from_le32(cmd->advice)) {
-	case UNIC_ADVISE_WILL_NEED:
-		prefetch_pages(nic, mr, first, count, done);
-		return 0;
-	case UNIC_ADVISE_DONT_NEED:
-		if (unic_cache_busy(nic, mr))
-			return -UNIC_EBUSY;
-		*done = unic_cache_drop(nic, mr, first, count, true);
-		return 0;
-	default:
-		return -UNIC_EINVAL;
-	}
 }
 
 /* ----------------------------------------------------------------- events */
@@ -736,7 +551,7 @@ static uint64_t step_fault(struct unic_memory *nic, struct unic_page_fault *m)
 		return UINT64_MAX;
 	}
 	UNIC_COUNT(nic, miss_timeouts);
-	end_fault(nic, m, UNIC_FAULT_FAILED);
+	unic_fault_end(nic, m, UNIC_FAULT_FAILED);
 	return m->since_ns + bound;
 }
 
@@ -752,7 +567,7 @@ uint64_t unic_fault_poll(struct unic_memory *nic)
 	wake_starved(nic);
 	left = ms->busy;
 	while (left) {
-		at = step_fault(nic, next_of(ms, &left));
+		at = step_fault(nic, unic_fault_next(ms, &left));
 		next = at < next ? at : next;
 	}
 	if (ms->any_starved && nic->now_ns + RETRY_NS < next)

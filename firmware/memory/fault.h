@@ -31,6 +31,7 @@
 #include "unic_mbox.h"
 
 struct unic_memory;
+struct unic_mr_ctx;
 
 #ifndef UNIC_FAULTS
 #define UNIC_FAULTS 16u
@@ -125,25 +126,6 @@ bool unic_fault_take_ended(struct unic_memory *nic);
 /** unic_fault_mr_gone() - region @mr ends. */
 void unic_fault_mr_gone(struct unic_memory *nic, uint16_t mr);
 
-/**
- * unic_fault_refused() - MR_FAULT. @pages: bus addresses, NULL with `cannot`.
- * 0, or -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL, -UNIC_ESTALE, -UNIC_EBUS,
- * -UNIC_EAGAIN; *done pages are there.
- */
-int unic_fault_refused(struct unic_memory *nic,
-		       const struct unic_cmd_mr_fault *cmd,
-		       const uint64_t *pages, uint32_t *done);
-
-/** unic_fault_invalidate() - MR_INVALIDATE. 0, -UNIC_ENOMR, -UNIC_ESTATE,
- * -UNIC_EINVAL, -UNIC_EBUSY; *done entries went. */
-int unic_fault_invalidate(struct unic_memory *nic,
-			  const struct unic_cmd_mr_pages *cmd, uint32_t *done);
-
-/** unic_fault_advise() - MR_ADVISE. 0, -UNIC_ENOMR, -UNIC_ESTATE, -UNIC_EINVAL,
- * -UNIC_EBUSY (DONT_NEED: in use); *done entries came or went. */
-int unic_fault_advise(struct unic_memory *nic,
-		      const struct unic_cmd_mr_pages *cmd, uint32_t *done);
-
 /** unic_fault_bound_ns() - how long a page may take for which a region of somebody
  * else must be taken back first: B and H more. */
 uint64_t unic_fault_bound_ns(const struct unic_memory *nic);
@@ -151,5 +133,40 @@ uint64_t unic_fault_bound_ns(const struct unic_memory *nic);
 /** unic_fault_poll() - events that are due, misses that were not answered, those
  * who look again. Returns when to call again. */
 uint64_t unic_fault_poll(struct unic_memory *nic);
+
+/* ---- for fault_answer.c */
+
+/** unic_fault_schedule() - unic_fault_poll() is called at @at_ns, or before. */
+void unic_fault_schedule(struct unic_memory *nic, uint64_t at_ns);
+
+/** unic_fault_next() - the next of the slots in *@left, which it leaves; there must be
+ * one. */
+static inline struct unic_page_fault *unic_fault_next(struct unic_faults *ms,
+						      uint32_t *left)
+{
+	struct unic_page_fault *m = &ms->fault[__builtin_ctz(*left)];
+
+	*left &= *left - 1u;
+	return m;
+}
+
+/** unic_fault_count_pages() - of @mr. */
+uint32_t unic_fault_count_pages(const struct unic_mr_ctx *mr);
+
+/** unic_fault_find() - the slot that page @page of region @mr is asked for by, or that
+ * remembers that it cannot be had; NULL: none. */
+struct unic_page_fault *unic_fault_find(struct unic_faults *ms, uint16_t mr,
+					uint32_t page);
+
+/** unic_fault_end() - slot @m becomes FREE or FAILED (@state): who waits for it is woken
+ * and looks at the page again. One that failed is kept for a while, and that is timed. */
+void unic_fault_end(struct unic_memory *nic, struct unic_page_fault *m,
+		    uint8_t state);
+
+/** unic_fault_prefetch() - of pages [@first, @first + @count) of region @mr, those that
+ * are not there are read, or asked for, at most so many at once, and as long as there is
+ * room. *@done is counted up by those that came, or will. */
+void unic_fault_prefetch(struct unic_memory *nic, uint16_t mr, uint32_t first,
+			 uint32_t count, uint32_t *done);
 
 #endif /* UNIC_FAULT_H */

@@ -7,6 +7,7 @@
 #include "memory/access.h"
 #include "count.h"
 #include "memory/derived.h"
+#include "memory/fault_answer.h"
 #include "base/icrc.h"
 #include "revoke/reclaim.h"
 #include "revoke/register.h"

@@ -173,7 +173,7 @@ MUTANTS = (
     ("pins", "host_driver/core/region/region_fault.c",
      "for (i = done; i < f->sent; i++)", "for (i = 0; i < f->sent; i++)",
      "driver: a page is unpinned before its drop is read"),
-    ("oracle pins", "firmware/memory/fault.c",
+    ("oracle pins", "firmware/memory/fault_answer.c",
      "r = unic_cache_insert(nic, mr, page, pages[*done],",
      "r = unic_cache_insert(nic, mr, page, pages[*done ? *done - 1 : 0],",
      "pages: the second page of an answer is the first again"),

@@ -11,6 +11,7 @@ FAULTS = "qemu/wire/faults.c"
 FORM = "firmware/memory/derived.c"
 MACS = "qemu/wire/mac_table.c"
 MISS = "firmware/memory/fault.c"
+MISS_ANSWER = "firmware/memory/fault_answer.c"
 MR = "firmware/memory/mr.c"
 REGISTER = "firmware/revoke/register.c"
 SOCKET = "qemu/wire/socket_port.c"
@@ -86,7 +87,7 @@ MUTATIONS = (
      " region->page_shift));",
      "((end - 1) >> 12) -\n\t\t\t  (region->iova >> 12));",
      "size: pages ahead are counted as small ones", "test_sizes"),
-    (MISS, "mask = (1u << nic->mrs.mr[mr].page_shift) - 1u;", "mask = 4095u;",
+    (MISS_ANSWER, "mask = (1u << nic->mrs.mr[mr].page_shift) - 1u;", "mask = 4095u;",
      "size: a missed page may begin anywhere", "test_sizes"),
     (MISS, "\tmask = (1u << mr->page_shift) - 1u;\n", "\tmask = 4095u;\n",
      "size: a receive's pages begin where small ones do", "test_sizes"),

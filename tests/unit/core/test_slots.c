@@ -6,6 +6,7 @@
  */
 #include "unit.h"
 
+#include "memory/fault_answer.h"
 #include "pair.h"
 
 #define US    1000ull

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* fault_answer.c - see fault_answer.h. */
+#include "memory/fault_answer.h"
+
+#include "memory/cache.h"
+#include "memory/fault.h"
+#include "memory/memory.h"
+
+/* The region that a command names, with its pages in range. */
+static int check_cmd_pages(struct unic_memory *nic, uint32_t mr, uint32_t gen,
+			   uint32_t first, uint32_t count)
+{
+	const struct unic_mr_ctx *m = unic_mr_get(nic, mr, gen);
+	uint32_t pages;
+
+	if (!m)
+		return -UNIC_ENOMR;
+	if (!unic_mr_cached(m) || m->state >= UNIC_MR_DRAINING)
+		return -UNIC_ESTATE;
+	pages = unic_fault_count_pages(m);
+	if (!count || first >= pages || count > pages - first)
+		return -UNIC_EINVAL;
+	return 0;
+}
+
+/* Slots of @mr whose first page, the one that missed, is among these. */
+static void end_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
+		       uint32_t count, uint8_t state)
+{
+	uint32_t left = nic->faults.busy;
+
+	while (left) {
+		struct unic_page_fault *m =
+			unic_fault_next(&nic->faults, &left);
+
+		if (m->mr == mr && m->first - first < count)
+			unic_fault_end(nic, m, state);
+	}
+}
+
+/* The driver says that there are no such pages. */
+static void fail_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
+			uint32_t count)
+{
+	struct unic_faults *ms = &nic->faults;
+	uint32_t left = ms->busy;
+
+	while (left) {
+		struct unic_page_fault *m = unic_fault_next(ms, &left);
+
+		if ((m->state != UNIC_FAULT_DUE &&
+		     m->state != UNIC_FAULT_SENT) ||
+		    m->mr != mr || m->first - first >= count)
+			continue;
+		if (m->count > first + count - m->first)
+			m->count = first + count - m->first;
+		UNIC_COUNT(nic, miss_refused);
+		unic_fault_end(nic, m, UNIC_FAULT_FAILED);
+	}
+}
+
+static int insert_pages(struct unic_memory *nic, uint16_t mr, uint32_t first,
+			uint32_t count, const uint64_t *pages, uint32_t *done)
+{
+	uint32_t mask = (1u << nic->mrs.mr[mr].page_shift) - 1u;
+	int r = 0;
+
+	for (*done = 0; *done < count; (*done)++) {
+		uint32_t page = first + *done;
+
+		if (pages[*done] & mask)
+			return -UNIC_EBUS;
+		if (unic_cache_has(nic, mr, page))
+			continue;
+		r = unic_cache_insert(nic, mr, page, pages[*done],
+				      unic_fault_find(&nic->faults, mr, page) !=
+					      NULL);
+		if (r)
+			break;
+		UNIC_COUNT(nic, miss_filled);
+	}
+	return r;
+}
+
+/* These are waited for longer: the driver does what it can. */
+static void mark_short_faults(struct unic_memory *nic, uint16_t mr,
+			      uint32_t first, uint32_t count)
+{
+	uint32_t left = nic->faults.busy;
+
+	while (left) {
+		struct unic_page_fault *m =
+			unic_fault_next(&nic->faults, &left);
+
+		if (m->mr == mr && m->first - first < count)
+			m->short_of = true;
+	}
+}
+
+int unic_fault_refused(struct unic_memory *nic,
+		       const struct unic_cmd_mr_fault *cmd,
+		       const uint64_t *pages, uint32_t *done)
+{
+	uint32_t idx = unic_from_le32(cmd->mr);
+	uint32_t first = unic_from_le32(cmd->first);
+	uint32_t count = unic_from_le32(cmd->count);
+	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
+				count);
+	uint16_t mr = (uint16_t)idx;
+
+	if (r)
+		return r;
+	if (nic->cache.of[mr].table != UNIC_NO_TABLE)
+		return -UNIC_ESTATE;
+	if (unic_from_le32(cmd->seq) != nic->cache.of[mr].seq)
+		return -UNIC_ESTALE;
+	if (!pages) {
+		fail_faults(nic, mr, first, count);
+		return 0;
+	}
+	r = insert_pages(nic, mr, first, count, pages, done);
+	if (r == -UNIC_EAGAIN)
+		mark_short_faults(nic, mr, first + *done, count - *done);
+	if (*done)
+		end_faults(nic, mr, first, *done, UNIC_FAULT_FREE);
+	return r;
+}
+
+int unic_fault_invalidate(struct unic_memory *nic,
+			  const struct unic_cmd_mr_pages *cmd, uint32_t *done)
+{
+	uint32_t idx = unic_from_le32(cmd->mr), left = nic->faults.busy;
+	uint32_t first = unic_from_le32(cmd->first);
+	uint32_t count = unic_from_le32(cmd->count);
+	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
+				count);
+	uint16_t mr = (uint16_t)idx;
+
+	if (r)
+		return r;
+	if (cmd->advice)
+		return -UNIC_EINVAL;
+	if (unic_cache_busy(nic, mr))
+		return -UNIC_EBUSY;
+	nic->cache.of[mr].seq++;
+	*done = unic_cache_drop(nic, mr, first, count, false);
+	while (left) { /* their answers would be stale */
+		struct unic_page_fault *m =
+			unic_fault_next(&nic->faults, &left);
+
+		if (m->state == UNIC_FAULT_SENT && m->mr == mr)
+			m->state = UNIC_FAULT_DUE;
+	}
+	unic_fault_schedule(nic, 0);
+	return 0;
+}
+
+int unic_fault_advise(struct unic_memory *nic,
+		      const struct unic_cmd_mr_pages *cmd, uint32_t *done)
+{
+	uint32_t idx = unic_from_le32(cmd->mr);
+	uint32_t first = unic_from_le32(cmd->first);
+	uint32_t count = unic_from_le32(cmd->count);
+	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
+				count);
+	uint16_t mr = (uint16_t)idx;
+
+	if (r)
+		return r;
+	switch (unic_from_le32(cmd->advice)) {
+	case UNIC_ADVISE_WILL_NEED:
+		unic_fault_prefetch(nic, mr, first, count, done);
+		return 0;
+	case UNIC_ADVISE_DONT_NEED:
+		if (unic_cache_busy(nic, mr))
+			return -UNIC_EBUSY;
+		*done = unic_cache_drop(nic, mr, first, count, true);
+		return 0;
+	default:
+		return -UNIC_EINVAL;
+	}
+}
