@@ -15,7 +15,8 @@ FIRMWARE := \
 		requester.c requester_rx.c responder.c responder_done.c responder_nak.c \
 		responder_tx.c rq.c rq_ahead.c rq_ring.c rq_sweep.c rx.c sched.c sq.c sq_done.c \
 		tx.c ud_uc_rx.c ud_uc_tx.c) \
-	$(addprefix firmware/command/,cmd.c cmd_batch.c cmd_derived.c dump.c proc.c) \
+	$(addprefix firmware/command/,cmd.c cmd_batch.c cmd_derived.c cmd_list.c cmd_mr.c \
+		cmd_usage.c dump.c proc.c) \
 	firmware/nic.c
 # What a board without room has instead of icrc_table.c.
 ICRC_SMALL := firmware/base/icrc_small.c

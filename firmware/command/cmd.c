@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* cmd.c - the mailbox commands: one handler and one row of the table each. */
+/* cmd.c - the table of the mailbox commands, and the handlers of those about the NIC,
+ * processes, domains and queues. See cmd.h. */
 #include <string.h>
 
 #include "command/cmd.h"
 #include "command/cmd_derived.h"
+#include "command/cmd_mr.h"
+#include "command/cmd_usage.h"
 #include "command/dump.h"
 #include "command/proc.h"
 #include "command/command.h"
-#include "memory/fault_answer.h"
-#include "revoke/evict_answer.h"
-#include "revoke/register.h"
 #include "command/cmd_batch.h"
 #include "transport/mad.h"
 #include "transport/qp_modify.h"
@@ -229,328 +229,6 @@ static int do_pd_free(struct unic_command *nic, const void *rec, void *out,
 			    unic_from_le32(cmd->pd));
 }
 
-void unic_cmd_fetch(const uint8_t *list, uint64_t *to, uint32_t n)
-{
-	const uint64_t *shared = (const uint64_t *)(const void *)list;
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		to[i] = UNIC_READ_ONCE(shared[i]);
-}
-
-/* The list page is shared memory: each address is read once, into our copy. */
-static const uint64_t *fetch_list(struct unic_command *nic, const uint8_t *list,
-				  uint32_t count)
-{
-	const unic_le64 *shared = (const unic_le64 *)list;
-	uint32_t i;
-
-	for (i = 0; i < count; i++)
-		nic->list[i] = unic_from_le64(UNIC_READ_ONCE(shared[i]));
-	return nic->list;
-}
-
-/* Errors that a struct unic_cpl_usage explains. */
-static bool table_of_err(int err, uint32_t *table)
-{
-	switch (-err) {
-	case UNIC_EMRFULL:
-		*table = UNIC_TABLE_MR;
-		return true;
-	case UNIC_EWAITFULL:
-		*table = UNIC_TABLE_WAIT;
-		return true;
-	case UNIC_EELEMENTS:
-		*table = UNIC_TABLE_ELEMENT;
-		return true;
-	case UNIC_ETLBFULL:
-	case UNIC_EQUOTA:
-	case UNIC_ETOOLARGE:
-	case UNIC_ECTRLCAP:
-		*table = UNIC_TABLE_TLB;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static void build_usage_cpl(struct unic_command *nic, uint32_t proc,
-			    uint32_t table, struct unic_cpl_usage *cpl)
-{
-	unic_reclaim_usage(&nic->revoke, proc, cpl);
-	cpl->table = unic_to_le32(table);
-	if (table == UNIC_TABLE_MR) {
-		cpl->limit = unic_to_le32(UNIC_MRS);
-		cpl->used = unic_to_le32((uint32_t)(UNIC_MRS - nic->mrs.free));
-	} else if (table == UNIC_TABLE_WAIT) {
-		cpl->limit = unic_to_le32(UNIC_WAITS);
-		cpl->used = unic_to_le32(nic->admission.waiting);
-	} else if (table == UNIC_TABLE_ELEMENT) {
-		cpl->limit = unic_to_le32(UNIC_ELEMENTS);
-		cpl->used = unic_to_le32(nic->derived.used);
-		cpl->holding = unic_to_le32(nic->derived.held[proc]);
-		cpl->fair_share = unic_to_le32(UNIC_ELEMENTS_PROC);
-	}
-}
-
-void unic_cmd_explain(struct unic_command *nic, uint32_t pd, int err, void *out)
-{
-	uint32_t table;
-
-	if (table_of_err(err, &table))
-		build_usage_cpl(nic, nic->mrs.pd[pd].proc, table, out);
-}
-
-static void build_mr_reg_cpl(struct unic_cpl_mr_reg *cpl,
-			     const struct unic_mr_result *res)
-{
-	cpl->mr = unic_to_le32(res->mr);
-	cpl->gen = unic_to_le32(res->gen);
-	cpl->stag = unic_to_le32(res->stag);
-	cpl->wait = unic_to_le32(res->wait);
-}
-
-/* MR_REG that is none of a region with pages: of a physical one, or wrong. */
-static int __attribute__((noinline, cold))
-reg_dma_mr(struct unic_command *nic, const struct unic_cmd_mr_reg *cmd,
-	   const struct unic_mr_args *a, void *out)
-{
-	struct unic_mr_result res = { 0 };
-	int err;
-
-	if (cmd->residency != UNIC_PHYSICAL || cmd->rsvd0 || cmd->stag ||
-	    a->table || cmd->flags)
-		return -UNIC_EINVAL;
-	err = unic_dma_mr_reg(&nic->revoke, a, &res);
-	unic_cmd_explain(nic, a->pd, err, out);
-	if (!err)
-		build_mr_reg_cpl(out, &res);
-	return err;
-}
-
-static int do_mr_reg(struct unic_command *nic, const void *rec, void *out,
-		     uint8_t *list)
-{
-	const struct unic_cmd_mr_reg *cmd = rec;
-	struct unic_mr_result res = { 0 };
-	struct unic_mr_args a = {
-		.rights = cmd->rights,
-		.mr_class = cmd->mr_class,
-		.page_shift = cmd->page_shift,
-		.key = cmd->key,
-		.importance = cmd->importance,
-		.flags = cmd->flags & (uint8_t)~UNIC_REG_RESTORE,
-		.iova = unic_from_le64(cmd->iova),
-		.length = unic_from_le64(cmd->length),
-		.n_pages = unic_from_le32(cmd->n_pages),
-		.timeout_us = unic_from_le32(cmd->timeout_us),
-		.user = unic_from_le32(cmd->user),
-		.table = unic_from_le32(cmd->table),
-		.residency = cmd->residency,
-	};
-	uint32_t pd = unic_from_le32(cmd->pd);
-	uint32_t stag = unic_from_le32(cmd->stag);
-	bool restore = cmd->flags & UNIC_REG_RESTORE;
-	const uint64_t *pages = NULL;
-	int err;
-
-	if (pd >= UNIC_PDS)
-		return -UNIC_ENOPD;
-	a.pd = (uint16_t)pd;
-	if (cmd->residency > UNIC_TABLE || cmd->rsvd0 || (stag && !restore) ||
-	    (a.table && cmd->residency != UNIC_TABLE))
-		return reg_dma_mr(nic, cmd, &a, out);
-	if (a.flags & UNIC_REG_LIST) {
-		if (a.n_pages > UNIC_LIST_MAX)
-			return -UNIC_EINVAL;
-		if (a.n_pages > UNIC_BOX_LIST_MAX) /* nor has it the entries */
-			return -UNIC_ETOOLARGE;
-		pages = fetch_list(nic, list, a.n_pages);
-	}
-	err = restore ? unic_mr_restore(&nic->revoke, &a, stag, pages, &res)
-		      : unic_mr_reg(&nic->revoke, &a, pages, &res);
-	unic_cmd_explain(nic, pd, err, out);
-	if (err == 0 || err == -UNIC_EPENDING)
-		build_mr_reg_cpl(out, &res);
-	return err;
-}
-
-static int do_mr_fill(struct unic_command *nic, const void *rec, void *out,
-		      uint8_t *list)
-{
-	const struct unic_cmd_mr_fill *cmd = rec;
-	uint32_t count = unic_from_le32(cmd->count);
-
-	(void)out;
-	if (count < 1 || count > UNIC_BOX_LIST_MAX)
-		return -UNIC_EINVAL;
-	return unic_mr_fill(&nic->memory, unic_from_le32(cmd->mr),
-			    unic_from_le32(cmd->gen),
-			    unic_from_le32(cmd->first), count,
-			    fetch_list(nic, list, count));
-}
-
-static int build_pages_cpl(const struct unic_command *nic, unic_le32 mr,
-			   uint32_t done, int err,
-			   struct unic_cpl_mr_pages *cpl)
-{
-	cpl->done = unic_to_le32(done);
-	if (err != -UNIC_ENOMR)
-		cpl->seq = unic_to_le32(nic->cache.of[unic_from_le32(mr)].seq);
-	return err;
-}
-
-static int do_mr_fault(struct unic_command *nic, const void *rec, void *out,
-		       uint8_t *list)
-{
-	const struct unic_cmd_mr_fault *cmd = rec;
-	uint32_t count = unic_from_le32(cmd->count), done = 0;
-	uint32_t cannot = unic_from_le32(cmd->cannot);
-	const uint64_t *pages = NULL;
-	int err;
-
-	if (count < 1 || count > UNIC_BOX_LIST_MAX || cannot > 1)
-		return -UNIC_EINVAL;
-	if (!cannot)
-		pages = fetch_list(nic, list, count);
-	err = unic_fault_refused(&nic->memory, cmd, pages, &done);
-	return build_pages_cpl(nic, cmd->mr, done, err, out);
-}
-
-static int do_mr_invalidate(struct unic_command *nic, const void *rec,
-			    void *out, uint8_t *list)
-{
-	const struct unic_cmd_mr_pages *cmd = rec;
-	uint32_t done = 0;
-	int err = unic_fault_invalidate(&nic->memory, cmd, &done);
-
-	(void)list;
-	return build_pages_cpl(nic, cmd->mr, done, err, out);
-}
-
-static int do_mr_advise(struct unic_command *nic, const void *rec, void *out,
-			uint8_t *list)
-{
-	const struct unic_cmd_mr_pages *cmd = rec;
-	uint32_t done = 0;
-	int err = unic_fault_advise(&nic->memory, cmd, &done);
-
-	(void)list;
-	return build_pages_cpl(nic, cmd->mr, done, err, out);
-}
-
-static int do_mr_dereg(struct unic_command *nic, const void *rec, void *out,
-		       uint8_t *list)
-{
-	const struct unic_cmd_mr *cmd = rec;
-
-	(void)out;
-	(void)list;
-	return unic_mr_dereg(&nic->revoke, unic_from_le32(cmd->mr),
-			     unic_from_le32(cmd->gen));
-}
-
-static int do_wait_cancel(struct unic_command *nic, const void *rec, void *out,
-			  uint8_t *list)
-{
-	const struct unic_cmd_wait_cancel *cmd = rec;
-
-	(void)out;
-	(void)list;
-	return unic_admission_cancel(&nic->revoke, unic_from_le32(cmd->wait));
-}
-
-static int do_notice_ack(struct unic_command *nic, const void *rec, void *out,
-			 uint8_t *list)
-{
-	const struct unic_cmd_notice_ack *cmd = rec;
-	struct unic_cpl_notice *cpl = out;
-	uint64_t deadline = 0;
-	int err = unic_evict_ack(&nic->revoke, unic_from_le32(cmd->mr),
-				 unic_from_le32(cmd->gen),
-				 unic_from_le32(cmd->seq), &deadline);
-
-	(void)list;
-	cpl->deadline_ns = unic_to_le64(deadline);
-	return err;
-}
-
-static int do_notice_answer(struct unic_command *nic, const void *rec,
-			    void *out, uint8_t *list)
-{
-	struct unic_cpl_notice *cpl = out;
-	uint64_t deadline = 0;
-	uint8_t refusal = 0;
-	int err = unic_evict_answer(&nic->revoke, rec, &deadline, &refusal);
-
-	(void)list;
-	cpl->deadline_ns = unic_to_le64(deadline);
-	cpl->detail = unic_to_le32(refusal);
-	return err;
-}
-
-static int do_mr_evict(struct unic_command *nic, const void *rec, void *out,
-		       uint8_t *list)
-{
-	const struct unic_cmd_mr *cmd = rec;
-
-	(void)out;
-	(void)list;
-	return unic_evict_admin(&nic->revoke, unic_from_le32(cmd->mr),
-				unic_from_le32(cmd->gen));
-}
-
-static int do_token_alloc(struct unic_command *nic, const void *rec, void *out,
-			  uint8_t *list)
-{
-	const struct unic_cmd_token_alloc *cmd = rec;
-	struct unic_cpl_token *cpl = out;
-	uint32_t pd = unic_from_le32(cmd->pd);
-	struct unic_token_args a = {
-		.pd = (uint16_t)pd,
-		.stag = unic_from_le32(cmd->stag),
-		.length = unic_from_le32(cmd->length),
-		.ttl_us = unic_from_le32(cmd->ttl_us),
-		.sender_ipv4 = unic_from_le32(cmd->sender_ipv4),
-		.sender_qpn = unic_from_le32(cmd->sender_qpn),
-		.user = unic_from_le32(cmd->user),
-		.flags = unic_from_le32(cmd->flags),
-		.iova = unic_from_le64(cmd->iova),
-		.n_pieces = unic_from_le32(cmd->pieces),
-	};
-	uint64_t key = 0;
-	int index;
-
-	if (pd >= UNIC_PDS)
-		return -UNIC_ENOPD;
-	if (a.n_pieces > UNIC_TOKEN_PIECES)
-		return -UNIC_EINVAL;
-	a.pieces = fetch_list(nic, list, 2 * a.n_pieces);
-	index = unic_token_alloc(&nic->memory, &a, &key);
-	if (index < 0)
-		return index;
-	cpl->index = unic_to_le32((uint32_t)index);
-	cpl->key = unic_to_le64(key);
-	return 0;
-}
-
-static int do_token_cancel(struct unic_command *nic, const void *rec, void *out,
-			   uint8_t *list)
-{
-	const struct unic_cmd_token_cancel *cmd = rec;
-	struct unic_cpl_token *cpl = out;
-	uint32_t end = 0, placed = 0;
-	int err = unic_token_cancel(&nic->memory, unic_from_le32(cmd->proc),
-				    unic_from_le32(cmd->index),
-				    unic_from_le64(cmd->key), &end, &placed);
-
-	(void)list;
-	cpl->index = cmd->index;
-	cpl->end = unic_to_le32(end);
-	cpl->placed = unic_to_le32(placed);
-	return err;
-}
-
 /* An object id, or an error. */
 static int build_obj_cpl(int id, void *out)
 {
@@ -638,7 +316,7 @@ static int do_query_usage(struct unic_command *nic, const void *rec, void *out,
 		return -UNIC_EINVAL;
 	if (!unic_slot_live(&nic->base, proc))
 		return -UNIC_ENOPROC;
-	build_usage_cpl(nic, proc, 0, out);
+	unic_cmd_usage(nic, proc, 0, out);
 	return 0;
 }
 
@@ -717,15 +395,16 @@ static const struct {
 	CMD(DB_ACK, do_db_ack, unic_cmd_db_ack, proc),
 	UNTIMED(PD_ALLOC, do_pd_alloc, unic_cmd_pd, flags),
 	UNTIMED(PD_FREE, do_pd_free, unic_cmd_pd, flags),
-	CMD(MR_REG, do_mr_reg, unic_cmd_mr_reg, table),
-	CMD(MR_FILL, do_mr_fill, unic_cmd_mr_fill, count),
-	CMD(MR_DEREG, do_mr_dereg, unic_cmd_mr, gen),
-	CMD(WAIT_CANCEL, do_wait_cancel, unic_cmd_wait_cancel, wait),
-	CMD(NOTICE_ACK, do_notice_ack, unic_cmd_notice_ack, seq),
-	CMD(NOTICE_ANSWER, do_notice_answer, unic_cmd_notice_answer, extend_us),
-	CMD(MR_EVICT, do_mr_evict, unic_cmd_mr, gen),
-	CMD(TOKEN_ALLOC, do_token_alloc, unic_cmd_token_alloc, pieces),
-	CMD(TOKEN_CANCEL, do_token_cancel, unic_cmd_token_cancel, key),
+	CMD(MR_REG, unic_cmd_mr_reg, unic_cmd_mr_reg, table),
+	CMD(MR_FILL, unic_cmd_mr_fill, unic_cmd_mr_fill, count),
+	CMD(MR_DEREG, unic_cmd_mr_dereg, unic_cmd_mr, gen),
+	CMD(WAIT_CANCEL, unic_cmd_wait_cancel, unic_cmd_wait_cancel, wait),
+	CMD(NOTICE_ACK, unic_cmd_notice_ack, unic_cmd_notice_ack, seq),
+	CMD(NOTICE_ANSWER, unic_cmd_notice_answer, unic_cmd_notice_answer,
+	    extend_us),
+	CMD(MR_EVICT, unic_cmd_mr_evict, unic_cmd_mr, gen),
+	CMD(TOKEN_ALLOC, unic_cmd_token_alloc, unic_cmd_token_alloc, pieces),
+	CMD(TOKEN_CANCEL, unic_cmd_token_cancel, unic_cmd_token_cancel, key),
 	CMD(CQ_CREATE, do_cq_create, unic_cmd_cq_create, db_index),
 	CMD(CQ_DESTROY, do_cq_destroy, unic_cmd_obj, id),
 	CMD(QP_CREATE, do_qp_create, unic_cmd_qp_create, rsvd0),
@@ -735,9 +414,9 @@ static const struct {
 	CMD(MAD_SEND, do_mad_send, unic_cmd_mad_send, mac),
 	UNTIMED(QUERY_USAGE, do_query_usage, unic_cmd_obj, id),
 	UNTIMED(DUMP, do_dump, unic_cmd_dump, first),
-	CMD(MR_FAULT, do_mr_fault, unic_cmd_mr_fault, cannot),
-	CMD(MR_INVALIDATE, do_mr_invalidate, unic_cmd_mr_pages, advice),
-	CMD(MR_ADVISE, do_mr_advise, unic_cmd_mr_pages, advice),
+	CMD(MR_FAULT, unic_cmd_mr_fault, unic_cmd_mr_fault, cannot),
+	CMD(MR_INVALIDATE, unic_cmd_mr_invalidate, unic_cmd_mr_pages, advice),
+	CMD(MR_ADVISE, unic_cmd_mr_advise, unic_cmd_mr_pages, advice),
 	UNTIMED(TRACE_CTL, do_trace_ctl, unic_cmd_trace_ctl, mask),
 	CMD(FAULT, do_fault, unic_cmd_fault, arg),
 	CMD(MR_ALLOC, unic_cmd_mr_alloc, unic_cmd_mr_alloc, user),

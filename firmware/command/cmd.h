@@ -27,18 +27,10 @@ void unic_cmd_publish(struct unic_command *nic);
 
 /* For its rows in other files. */
 
-/** unic_cmd_explain() - after @err of a registration of @pd: a struct
- * unic_cpl_usage in @out, if that explains it. */
-void unic_cmd_explain(struct unic_command *nic, uint32_t pd, int err,
-		      void *out);
-
 /** unic_cmd_one() - execute record @rec of a batch, of an opcode there is and
  * word-aligned, into completion @out; @list: what its list page would have. Its
  * epoch is not looked at. */
 int unic_cmd_one(struct unic_command *nic, const void *rec, void *out,
 		 uint8_t *list);
-
-/** unic_cmd_fetch() - @n words of shared memory, each read once, to @to. */
-void unic_cmd_fetch(const uint8_t *list, uint64_t *to, uint32_t n);
 
 #endif /* UNIC_CMD_H */

@@ -5,6 +5,7 @@
 #include "command/cmd_derived.h"
 #include "command/command.h"
 #include "command/cmd.h"
+#include "command/cmd_list.h"
 #include "command/cmd_batch.h"
 
 #define REC_BYTES 64u

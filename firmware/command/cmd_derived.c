@@ -7,7 +7,8 @@
 #include "memory/derived.h"
 #include "command/command.h"
 #include "revoke/register.h"
-#include "command/cmd.h"
+#include "command/cmd_list.h"
+#include "command/cmd_usage.h"
 
 /* The list page is shared memory: what is used is our copy. */
 static const uint64_t *fetch_list_bytes(struct unic_command *nic,

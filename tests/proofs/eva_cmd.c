@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * eva_cmd.c - the decoding of every command (firmware/command/cmd.c, cmd_derived.c,
- * cmd_batch.c): each opcode with any other bytes in its record, any list page
- * that changes all the time, any state. What a handler calls in another module
+ * eva_cmd.c - the decoding of every command (firmware/command/cmd.c, cmd_mr.c,
+ * cmd_derived.c, cmd_batch.c): each opcode with any other bytes in its record, any
+ * list page that changes all the time, any state. What a handler calls in another module
  * takes anything and answers anything (answers.h).
  *
  * Eva does not relate two reads of one place, so what is related is a case each:
@@ -17,6 +17,9 @@
 #include "command/cmd.c"
 #undef REC_BYTES
 #include "command/cmd_derived.c"
+#include "command/cmd_list.c"
+#include "command/cmd_mr.c"
+#include "command/cmd_usage.c"
 #include "command/cmd_batch.c"
 
 #include "answers.h"

@@ -22,7 +22,7 @@ MUTANTS = (
      "next > rx->end ?", "ring: the lap ends one slot late"),
     ("ring-send", "hal/drivers/link_ring.c", "room > lr->slots - at)",
      "0)", "ring: room behind the end of the lap"),
-    ("commands", "firmware/command/cmd.c", "count > UNIC_BOX_LIST_MAX)",
+    ("commands", "firmware/command/cmd_mr.c", "count > UNIC_BOX_LIST_MAX)",
      "count > UNIC_BOX_LIST_MAX + 1)", "commands: one page too many"),
     ("commands", "firmware/command/cmd.c", "opcode < sizeof(commands)",
      "opcode <= sizeof(commands)", "commands: one opcode too many"),

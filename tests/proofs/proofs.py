@@ -113,7 +113,7 @@ def wp(tree, machine, file, what, split):
 
 def eva(tree, machine, file, what, slevel):
     more = []
-    for part, functions in (("cmd", "fetch_list:0,fetch_list_bytes:0,"
+    for part, functions in (("cmd", "unic_cmd_list:0,fetch_list_bytes:0,"
                              "unic_cmd_fetch:0,run_batch:0,unic_cmd_mr_rereg:0"),
                             ("ring", "adopt_tx:0,skip_published:0")):
         if part in file:

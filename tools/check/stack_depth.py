@@ -19,9 +19,9 @@ import sys
 
 # Calls through a pointer: by whom, and to whom.
 POINTERS = {
-    "unic_cmd_execute": r"do_\w+|unic_cmd_(mr|token)_\w+",
+    "unic_cmd_execute": r"do_\w+|unic_cmd_(mr|token|wait|notice)_\w+",
     # a record of a batch is no batch (in_mr_batch(), in_token_batch())
-    "unic_cmd_one": r"do_\w+|unic_cmd_mr_(?!batch)\w+",
+    "unic_cmd_one": r"do_\w+|unic_cmd_(mr|token|wait|notice)_(?!batch)\w+",
     "run_batch": r"in_(mr|token)_batch",
     "unic_dump": r"\w+_row",
 }
