@@ -5,7 +5,6 @@
 #include "memory/access.h"
 #include "memory/memory.h"
 #include "memory/dma_mr.h"
-#include "unic_wire.h"
 
 #define EXPIRIES 64u /* ended per poll */
 /* TOKEN_ENDs in a round, so that the end of a region with all tokens is no long
@@ -15,19 +14,6 @@
 #define NO_PROC	 0xffffu
 
 /* ---------------------------------------------------------------- table */
-
-static void set_token_state(struct unic_token *t, uint32_t state)
-{
-	t->lock = UNIC_TOKEN_LOCK(t->lock & 0xffffu, state);
-}
-
-/* Waits for a message, so whatever ends tokens may end it. */
-static bool is_waiting(const struct unic_token *t)
-{
-	uint32_t state = unic_token_state(t);
-
-	return state == UNIC_TOKEN_S_LIVE || state == UNIC_TOKEN_S_MULTI;
-}
 
 static void free_put(struct unic_memory *nic, uint16_t i)
 {
@@ -50,7 +36,7 @@ void unic_token_init(struct unic_memory *nic)
 	ts->free_head = UNIC_TOKEN_NIL;
 	for (i = 0; i < UNIC_TOKENS; i++) {
 		ts->token[i].proc = NO_PROC;
-		set_token_state(&ts->token[i], UNIC_TOKEN_S_FREE);
+		unic_token_set_state(&ts->token[i], UNIC_TOKEN_S_FREE);
 		free_put(nic, i);
 	}
 	ts->next_expiry_ns = UINT64_MAX;
@@ -69,7 +55,7 @@ static void region_put(struct unic_memory *nic, uint16_t i)
 	mr->tokens = i;
 }
 
-static void region_link(struct unic_memory *nic, uint16_t i)
+void unic_token_link(struct unic_memory *nic, uint16_t i)
 {
 	region_put(nic, i);
 	nic->mrs.mr[nic->tokens.token[i].mr].n_tokens++;
@@ -92,7 +78,7 @@ static void region_unlink(struct unic_memory *nic, uint16_t i)
 
 /* ----------------------------------------------------------------- ends */
 
-static bool publish_end(struct unic_memory *nic, uint16_t i)
+bool unic_token_publish_end(struct unic_memory *nic, uint16_t i)
 {
 	const struct unic_token *t = &nic->tokens.token[i];
 	struct unic_evt_token evt = {
@@ -133,7 +119,7 @@ static void mark_ended(struct unic_memory *nic, uint16_t i, uint8_t end)
 	struct unic_tokens *ts = &nic->tokens;
 	struct unic_token *t = &ts->token[i];
 
-	set_token_state(t, UNIC_TOKEN_S_FREE);
+	unic_token_set_state(t, UNIC_TOKEN_S_FREE);
 	t->end = end;
 	ts->used--;
 	ts->held[t->proc]--;
@@ -159,7 +145,8 @@ static bool try_publish_end(struct unic_memory *nic, uint16_t i)
 {
 	struct unic_ration *told = &nic->tokens.told;
 
-	if (!unic_ration_left(told, nic->polls, TELLS) || !publish_end(nic, i))
+	if (!unic_ration_left(told, nic->polls, TELLS) ||
+	    !unic_token_publish_end(nic, i))
 		return false;
 	unic_ration_spend(told, 1);
 	return true;
@@ -174,9 +161,7 @@ static void report_end(struct unic_memory *nic, uint16_t i, bool tell)
 		defer_end_event(nic, i);
 }
 
-/* The one way out (INV-9). */
-static void end_token(struct unic_memory *nic, uint16_t i, uint8_t end,
-		      bool tell)
+void unic_token_end(struct unic_memory *nic, uint16_t i, uint8_t end, bool tell)
 {
 	const struct unic_token *t = &nic->tokens.token[i];
 
@@ -208,7 +193,7 @@ static void end_last(struct unic_memory *nic, uint16_t i, uint8_t end,
 {
 	uint16_t mr = nic->tokens.token[i].mr;
 
-	end_token(nic, i, end, tell);
+	unic_token_end(nic, i, end, tell);
 	unic_idle_note(nic, mr);
 }
 
@@ -242,7 +227,7 @@ static bool end_region_token(struct unic_memory *nic, uint16_t i, uint8_t end,
 
 	if (unic_mr_physical(&nic->mrs.mr[t->mr]))
 		unic_dma_mr_unlist(nic, t->mr, t->iova);
-	set_token_state(t, UNIC_TOKEN_S_FREE);
+	unic_token_set_state(t, UNIC_TOKEN_S_FREE);
 	t->end = end;
 	UNIC_TRACE(nic, TOKEN_END, t->proc, i, end, t->placed, 0);
 	if (end == UNIC_TOKEN_CANCELLED || (now && try_publish_end(nic, i))) {
@@ -287,7 +272,7 @@ void unic_token_mr_gone(struct unic_memory *nic, uint16_t mr)
 	m->tokens = UNIC_TOKEN_NIL;
 	for (; i != UNIC_TOKEN_NIL; i = next) {
 		next = token[i].next;
-		if (is_waiting(&token[i])) {
+		if (unic_token_waiting(&token[i])) {
 			n++;
 			due += !end_region_token(nic, i, end, !due);
 		} else {
@@ -326,10 +311,11 @@ uint64_t unic_token_poll(struct unic_memory *nic)
 		for (i = 0; i < UNIC_TOKENS && left; i++) {
 			const struct unic_token *t = &ts->token[i];
 
-			if (!is_waiting(t))
+			if (!unic_token_waiting(t))
 				continue;
 			if (nic->now_ns >= t->expires_ns) {
-				end_token(nic, i, UNIC_TOKEN_EXPIRED, true);
+				unic_token_end(nic, i, UNIC_TOKEN_EXPIRED,
+					       true);
 				left--;
 			} else if (t->expires_ns < next) {
 				next = t->expires_ns;
@@ -343,238 +329,6 @@ uint64_t unic_token_poll(struct unic_memory *nic)
 	if (!unic_ration_left(&nic->tokens.told, nic->polls, TELLS))
 		return nic->now_ns;
 	return next < nic->now_ns + RETRY_NS ? next : nic->now_ns + RETRY_NS;
-}
-
-/* ------------------------------------------------------ alloc and cancel */
-
-/* The same shares as for TLB entries, over another pool. */
-static void token_share(const struct unic_memory *nic, struct unic_share *s)
-{
-	uint32_t i;
-
-	unic_share_init(s, UNIC_TOKENS);
-	for (i = 0; i < UNIC_PROCS; i++) {
-		unic_share_weigh(s, i, nic->share.owner[i].weight);
-		unic_share_hold(s, i, (int32_t)nic->tokens.held[i]);
-	}
-}
-
-/* Who has to give @proc a place: somebody above its share to one below. */
-static uint32_t recall_victim(const struct unic_memory *nic, uint32_t proc)
-{
-	struct unic_share s;
-
-	token_share(nic, &s);
-	unic_share_want(&s, proc, 1);
-	if (!unic_share_entitled(&s, proc, 1))
-		return UNIC_OWNER_NIL;
-	return unic_share_victim(&s, proc, 1);
-}
-
-/*
- * Full: one LIVE token goes. Its end is published first, because without room
- * for that its index would not be free, and a token be lost at each attempt.
- */
-static bool recall_token(struct unic_memory *nic, uint32_t proc)
-{
-	uint32_t victim = recall_victim(nic, proc);
-	uint16_t i;
-
-	/*@ loop invariant i <= UNIC_TOKENS;
-	  @ loop assigns i; */
-	for (i = 0; victim != UNIC_OWNER_NIL && i < UNIC_TOKENS; i++) {
-		struct unic_token *t = &nic->tokens.token[i];
-
-		if (t->proc != victim || !is_waiting(t))
-			continue;
-		t->end = UNIC_TOKEN_EVICTED;
-		if (!publish_end(nic, i)) {
-			t->end = 0;
-			return false;
-		}
-		end_token(nic, i, UNIC_TOKEN_EVICTED, false);
-		return true;
-	}
-	return false;
-}
-
-/* One is on the free list. */
-static bool ensure_free_token(struct unic_memory *nic, uint32_t proc)
-{
-	return nic->tokens.free_head != UNIC_TOKEN_NIL ||
-	       recall_token(nic, proc);
-}
-
-static uint16_t take_free_token(struct unic_memory *nic)
-{
-	struct unic_tokens *ts = &nic->tokens;
-	uint16_t i = ts->free_head;
-	const struct unic_token *t = &ts->token[i];
-
-	/* INV-9: between two of an index lies the end of the first */
-	UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_FREE);
-	ts->free_head = t->next;
-	return i;
-}
-
-static void set_ttl(struct unic_memory *nic, uint16_t i, uint32_t ttl_us)
-{
-	struct unic_token *t = &nic->tokens.token[i];
-
-	t->expires_ns = ttl_us ? nic->now_ns + ttl_us * 1000ull : UINT64_MAX;
-	if (t->expires_ns < nic->tokens.next_expiry_ns) {
-		nic->tokens.next_expiry_ns = t->expires_ns;
-		if (t->expires_ns < nic->timers_ns)
-			nic->timers_ns = t->expires_ns;
-	}
-}
-
-/* What the token names. The region's index, or why not. */
-static int check_place(struct unic_memory *nic, const struct unic_token_args *a)
-{
-	bool pieces = a->flags & UNIC_TOKEN_F_PIECES;
-
-	if (!pieces && a->n_pieces)
-		return -UNIC_EINVAL;
-	if (!pieces)
-		return unic_mr_check(nic, a->stag, a->pd, UNIC_MR_LOCAL_WRITE,
-				     a->iova, a->length);
-	/* its list ends with it, and a message may outlive a MULTI one */
-	if (a->iova || (a->flags & UNIC_TOKEN_F_MULTI))
-		return -UNIC_EINVAL;
-	return unic_dma_mr_check(nic, a->stag, a->pd, a->pieces, a->n_pieces,
-				 a->length);
-}
-
-/* The region's index, or why not. */
-static int check_token_args(struct unic_memory *nic,
-			    const struct unic_token_args *args)
-{
-	int mr;
-
-	if (args->pd >= UNIC_PDS ||
-	    !unic_slot_live(&nic->base, nic->mrs.pd[args->pd].proc))
-		return -UNIC_ENOPD;
-	if (!args->length || args->length > UNIC_MSG_MAX ||
-	    (args->sender_qpn && !args->sender_ipv4) ||
-	    (args->flags & ~UNIC_TOKEN_F_FLAGS_ALL) ||
-	    args->sender_qpn > UNIC_QPN_MASK)
-		return -UNIC_EINVAL;
-	mr = check_place(nic, args);
-	if (mr >= 0 && !nic->random.seeded)
-		return -UNIC_EENTROPY;
-	return mr;
-}
-
-/* Where its bytes lie: an address of the region, or a list of pieces. */
-static uint64_t place_of(struct unic_memory *nic, uint16_t mr,
-			 const struct unic_token_args *args)
-{
-	if (!args->n_pieces)
-		return args->iova;
-	return unic_dma_mr_list(nic, mr, args->pieces, args->n_pieces);
-}
-
-/* What a message to free token @i is compared with, but for its lock. */
-static void set_token_match(struct unic_memory *nic, uint16_t i, uint16_t mr,
-			    const struct unic_token_args *args)
-{
-	struct unic_token *t = &nic->tokens.token[i];
-
-	t->key = (uint64_t)unic_random_u32(&nic->base) << 32 |
-		 unic_random_u32(&nic->base);
-	t->iova = place_of(nic, mr, args);
-	t->length = args->length;
-	t->sender = UNIC_TOKEN_SENDER(args->sender_ipv4, args->sender_qpn);
-	t->user = args->user;
-	t->mr = mr;
-	t->placed = 0;
-	t->end = 0;
-}
-
-/* Its life begins: LIVE or MULTI, of @proc. */
-static void activate_token(struct unic_memory *nic, uint16_t i, uint16_t proc,
-			   const struct unic_token_args *args)
-{
-	struct unic_token *t = &nic->tokens.token[i];
-
-	t->proc = proc;
-	t->evt_due = false;
-	t->lock = UNIC_TOKEN_LOCK(args->pd, UNIC_TOKEN_S_LIVE);
-	if (args->flags & UNIC_TOKEN_F_MULTI)
-		set_token_state(t, UNIC_TOKEN_S_MULTI);
-}
-
-/* All of free token @i but its lists: LIVE or MULTI, of @proc and region @mr. */
-static void fill_token(struct unic_memory *nic, uint16_t i, uint16_t proc,
-		       uint16_t mr, const struct unic_token_args *args)
-{
-	set_token_match(nic, i, mr, args);
-	activate_token(nic, i, proc, args);
-}
-
-static void count_token_alloc(struct unic_memory *nic, uint16_t i)
-{
-	const struct unic_token *t = &nic->tokens.token[i];
-
-	nic->tokens.used++;
-	nic->tokens.held[t->proc]++;
-	UNIC_COUNT(nic, tokens_allocated);
-	UNIC_TRACE(nic, TOKEN_ALLOC, t->proc, i, t->length, 0, 0);
-}
-
-/* The first of the free list is the token that was asked for. */
-static uint16_t make_token(struct unic_memory *nic, uint16_t proc, uint16_t mr,
-			   const struct unic_token_args *args)
-{
-	uint16_t i = take_free_token(nic);
-
-	fill_token(nic, i, proc, mr, args);
-	set_ttl(nic, i, args->ttl_us);
-	region_link(nic, i);
-	count_token_alloc(nic, i);
-	return i;
-}
-
-int unic_token_alloc(struct unic_memory *nic,
-		     const struct unic_token_args *args, uint64_t *key)
-{
-	uint16_t proc, i;
-	int mr = check_token_args(nic, args);
-
-	if (mr < 0)
-		return mr;
-	proc = nic->mrs.pd[args->pd].proc;
-	if (!ensure_free_token(nic, proc))
-		return -UNIC_ETOKENFULL;
-	i = make_token(nic, proc, (uint16_t)mr, args);
-	*key = nic->tokens.token[i].key;
-	return i;
-}
-
-int unic_token_cancel(struct unic_memory *nic, uint32_t proc, uint32_t index,
-		      uint64_t key, uint32_t *end, uint32_t *placed)
-{
-	struct unic_token *t;
-
-	/* an index without an owner has NO_PROC and the key 0 */
-	if (index >= UNIC_TOKENS || proc >= UNIC_PROCS)
-		return -UNIC_ENOTOKEN;
-	t = &nic->tokens.token[index];
-	if (t->proc != proc || t->key != key)
-		return -UNIC_ENOTOKEN;
-	if (unic_token_state(t) == UNIC_TOKEN_S_CLAIMED)
-		return -UNIC_EBUSY;
-	if (is_waiting(t)) {
-		bool late = nic->now_ns >= t->expires_ns;
-
-		end_token(nic, (uint16_t)index,
-			  late ? UNIC_TOKEN_EXPIRED : UNIC_TOKEN_CANCELLED,
-			  false);
-	}
-	*end = t->end;
-	*placed = t->placed;
-	return 0;
 }
 
 /* ---------------------------------------------------------------- check */
@@ -647,7 +401,7 @@ static uint8_t refusal_reason(const struct unic_memory *nic,
 	if (state == UNIC_TOKEN_S_CLAIMED)
 		return UNIC_TOKEN_BUSY;
 	/* an index that never had a token has the key 0 and no end */
-	if (!is_waiting(t))
+	if (!unic_token_waiting(t))
 		return t->end ? t->end : (uint8_t)UNIC_TOKEN_BAD_KEY;
 	if ((t->lock & 0xffffu) != from->pd)
 		return UNIC_TOKEN_BAD_KEY;
@@ -672,8 +426,8 @@ claim_slow(struct unic_memory *nic, const struct unic_tag *tag,
 	if (reason == UNIC_TOKEN_LIVE)
 		return reason;
 	if (reason == UNIC_TOKEN_EXPIRED &&
-	    is_waiting(&nic->tokens.token[index]))
-		end_token(nic, (uint16_t)index, UNIC_TOKEN_EXPIRED, true);
+	    unic_token_waiting(&nic->tokens.token[index]))
+		unic_token_end(nic, (uint16_t)index, UNIC_TOKEN_EXPIRED, true);
 	return refuse_token(nic, index, reason);
 }
 
@@ -693,7 +447,7 @@ void unic_token_unclaim(struct unic_memory *nic, uint16_t index)
 		end_last(nic, index, UNIC_TOKEN_EVICTED, true);
 		return;
 	}
-	set_token_state(t, UNIC_TOKEN_S_LIVE);
+	unic_token_set_state(t, UNIC_TOKEN_S_LIVE);
 	if (t->expires_ns < nic->tokens.next_expiry_ns)
 		nic->tokens.next_expiry_ns = t->expires_ns;
 }

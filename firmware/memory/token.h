@@ -59,6 +59,20 @@ static inline uint32_t unic_token_state(const struct unic_token *t)
 	return t->lock >> 16;
 }
 
+/** unic_token_set_state() - @t, whose PD stays, is in @state. */
+static inline void unic_token_set_state(struct unic_token *t, uint32_t state)
+{
+	t->lock = UNIC_TOKEN_LOCK(t->lock & 0xffffu, state);
+}
+
+/** unic_token_waiting() - does @t wait for a message? Then whatever ends tokens may end it. */
+static inline bool unic_token_waiting(const struct unic_token *t)
+{
+	uint32_t state = unic_token_state(t);
+
+	return state == UNIC_TOKEN_S_LIVE || state == UNIC_TOKEN_S_MULTI;
+}
+
 struct unic_tokens {
 	struct unic_token token[UNIC_TOKENS];
 	/* a FIFO, so that an ended token is remembered as long as possible */
@@ -156,5 +170,19 @@ void unic_token_proc_gone(struct unic_memory *nic, uint32_t proc);
 /** unic_token_poll() - expire what is due, a bounded number per call. Returns
  * when to call again (NIC time, UINT64_MAX: no need). */
 uint64_t unic_token_poll(struct unic_memory *nic);
+
+/* ---- for token_alloc.c */
+
+/** unic_token_link() - token @i is the first of its region, which has one more. */
+void unic_token_link(struct unic_memory *nic, uint16_t i);
+
+/** unic_token_publish_end() - TOKEN_END of token @i, as its `end` says. False: the event
+ * ring has no room. */
+bool unic_token_publish_end(struct unic_memory *nic, uint16_t i);
+
+/** unic_token_end() - the one way out (INV-9): token @i, which has not ended, is FREE and of
+ * no region, because of @end (enum unic_token_end); @tell: its process does not know yet. */
+void unic_token_end(struct unic_memory *nic, uint16_t i, uint8_t end,
+		    bool tell);
 
 #endif /* UNIC_TOKEN_H */

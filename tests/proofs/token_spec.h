@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * token_spec.h - the payload table (firmware/memory/token.c): its contracts.
+ * token_spec.h - the payload table (firmware/memory/token.c, token_alloc.c): its contracts.
  *
  * INV-9 is read off the states: the only functions that make a token FREE are
- * end_token() and end_region_token(), they demand that it was not, and between an end and
+ * unic_token_end() and end_region_token(), they demand that it was not, and between an end and
  * the next one of the same index lies an unic_token_alloc().
  */
 #ifndef PROOFS_TOKEN_SPEC_H
@@ -32,7 +32,7 @@ static inline uint32_t unic_token_state(const struct unic_token *t);
   ensures life(t) == state && domain(t) == \old(domain(t));
   exits \false;
 */
-static void set_token_state(struct unic_token *t, uint32_t state);
+static inline void unic_token_set_state(struct unic_token *t, uint32_t state);
 
 /*@
 predicate waiting(struct unic_token *t) =
@@ -44,7 +44,7 @@ predicate waiting(struct unic_token *t) =
   ensures \result != 0 <==> waiting(t);
   exits \false;
 */
-static bool is_waiting(const struct unic_token *t);
+static inline bool unic_token_waiting(const struct unic_token *t);
 
 /*@
 predicate nil_or_token(integer i) = i == UNIC_TOKEN_NIL || 0 <= i < UNIC_TOKENS;
@@ -139,7 +139,7 @@ static void region_put(struct unic_memory *nic, uint16_t i);
     counts_same{Pre, Here}(&nic->tokens);
   exits \false;
 */
-static void region_link(struct unic_memory *nic, uint16_t i);
+void unic_token_link(struct unic_memory *nic, uint16_t i);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].prev,
@@ -158,7 +158,7 @@ static void region_unlink(struct unic_memory *nic, uint16_t i);
     nic->counter[UNIC_C_evt_stalls], nic->counter[UNIC_C_mbox_bad_index];
   exits \false;
 */
-static bool publish_end(struct unic_memory *nic, uint16_t i);
+bool unic_token_publish_end(struct unic_memory *nic, uint16_t i);
 
 /*@ requires \valid(r);
   assigns *r;
@@ -291,8 +291,8 @@ static void report_end(struct unic_memory *nic, uint16_t i, bool tell);
   ensures TABLE_OK(nic);
   exits \false;
 */
-static void end_token(struct unic_memory *nic, uint16_t i, uint8_t end,
-		      bool tell);
+void unic_token_end(struct unic_memory *nic, uint16_t i, uint8_t end,
+		    bool tell);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires waiting(&nic->tokens.token[i]);

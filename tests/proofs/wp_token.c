@@ -11,3 +11,4 @@
 #include <string.h>
 #define memset(p, c, n) (*(p) = (__typeof__(*(p))){ 0 })
 #include "memory/token.c"
+#include "memory/token_alloc.c"

@@ -147,7 +147,7 @@ MUTANTS = (
     ("conserve", "firmware/nic.c",
      "	/* counters outlive a reset, tables do not */\n	unic_roce_count(&nic->transport);\n", "",
      "counters: frames before a reset are not counted"),
-    ("conserve", "firmware/memory/token.c", "UNIC_COUNT(nic, tokens_allocated);",
+    ("conserve", "firmware/memory/token_alloc.c", "UNIC_COUNT(nic, tokens_allocated);",
      "", "counters: tokens are not counted"),
     ("conserve crash hang", "firmware/revoke/admission.c",
      "		unlink_wait(ad, &ad->ended_head, &ad->ended_tail, i);\n"

@@ -31,7 +31,7 @@ MUTATIONS = (
      "wire: a wrong key costs nothing", "test_attacks"),
     ("firmware/transport/ud_uc_rx.c", "if (ud_uc_pull_be32(p) != qp->qkey)",
      "if (ud_uc_pull_be32(p) == 0)", "wire: any Q_Key is right", "test_attacks"),
-    ("firmware/memory/token.c",
+    ("firmware/memory/token_alloc.c",
      "t->key = (uint64_t)unic_random_u32(&nic->base) << 32 |\n\t\t unic_random_u32(&nic->base);",
      "t->key = unic_random_u32(&nic->base);", "wire: half of a token's key is 0",
      "test_attacks"),

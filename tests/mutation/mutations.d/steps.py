@@ -21,7 +21,7 @@ MUTATIONS = (
     ("firmware/memory/token.c", "\tunic_ration_spend(told, 1);\n", "",
      "steps: the ends of all tokens are told in one round", "test_token"),
     ("firmware/memory/token.c",
-     "\tset_token_state(t, UNIC_TOKEN_S_FREE);\n\tt->end = end;\n\tUNIC_TRACE",
+     "\tunic_token_set_state(t, UNIC_TOKEN_S_FREE);\n\tt->end = end;\n\tUNIC_TRACE",
      "\tt->end = end;\n\tUNIC_TRACE",
      "steps: a token outlives its region", "test_token"),
     ("firmware/memory/token.c", "region_put(nic, i); /* its message ends it */", ";",
