@@ -2,6 +2,7 @@
 /* fastpath_rx.c - the lane in, see fastpath.h. */
 #include "transport/frame.h"
 #include "transport/fastpath.h"
+#include "transport/fastpath_expect.h"
 #include "transport/transport.h"
 #include "transport/requester_rx.h"
 #include "transport/responder_done.h"
@@ -15,143 +16,8 @@
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 #define RETH_BYTES ((uint32_t)sizeof(struct unic_reth))
-#define AETH_BYTES ((uint32_t)sizeof(struct unic_aeth))
-#define MIN_BYTES  (UNIC_EXT_OFF + AETH_BYTES + UNIC_ICRC_BYTES)
 
-/* ------------------------------------------------------ what is expected */
-
-enum kind { /* unic_expect.kind */
-	KIND_ACK,
-	KIND_ONLY, /* all of a WRITE */
-	KIND_FIRST,
-	KIND_MIDDLE,
-	KIND_LAST,
-};
-
-#define OP_MASK	   0xff4fffffu /* solicited and pad may be anything */
-#define OP_WORD(o) ((uint32_t)(o) << 24 | UNIC_PKEY_DEFAULT)
-
-/*
- * What a packet with this opcode is, and how long its payload, if it has @body
- * bytes behind BTH. False: not for the lane.
- */
-static bool classify_packet(const struct unic_qp_ctx *qp, uint32_t op,
-			    uint32_t body, struct unic_expect *e)
-{
-	uint32_t mtu = 1u << qp->mtu_shift;
-	uint32_t pad = op >> (16 + UNIC_BTH_PAD_SHIFT) & 3;
-	uint32_t ext = 0;
-
-	switch (op & OP_MASK) {
-	case OP_WORD(UNIC_OP_ACK):
-		e->kind = KIND_ACK;
-		e->len = 0;
-		return body == AETH_BYTES && !pad;
-	case OP_WORD(UNIC_OP_WRITE_ONLY):
-		e->kind = KIND_ONLY;
-		ext = RETH_BYTES;
-		break;
-	case OP_WORD(UNIC_OP_WRITE_FIRST):
-		e->kind = KIND_FIRST;
-		ext = RETH_BYTES;
-		break;
-	case OP_WORD(UNIC_OP_WRITE_MIDDLE):
-		e->kind = KIND_MIDDLE;
-		break;
-	case OP_WORD(UNIC_OP_WRITE_LAST):
-		e->kind = KIND_LAST;
-		break;
-	default:
-		return false;
-	}
-	if (body <= ext + pad || body - ext - pad > mtu ||
-	    !(qp->rights & UNIC_MR_REMOTE_WRITE))
-		return false;
-	e->len = (uint16_t)(body - ext - pad);
-	return e->len == mtu || e->kind == KIND_ONLY || e->kind == KIND_LAST;
-}
-
-/* Has the frame the headers that @e is about? */
-static inline bool has_same_headers(const struct unic_rx *rx,
-				    const struct unic_expect *e)
-{
-	return e->bytes == rx->len && unic_headers_same(rx->frame, &e->h);
-}
-
-/* Is it as long, of the same opcode, for the same queue pair? All else that a
- * header says follows from these. */
-static inline bool has_same_kind(const struct unic_rx *rx,
-				 const struct unic_expect *e)
-{
-	const uint32_t *w = (const void *)(rx->frame + 2);
-
-	return e->bytes == rx->len && /* first: others may end before BTH */
-	       !((UNIC_READ_ONCE(w[UNIC_W_BTH_OP]) ^ e->h.word[UNIC_W_BTH_OP]) |
-		 (UNIC_READ_ONCE(w[UNIC_W_BTH_DQPN]) ^
-		  e->h.word[UNIC_W_BTH_DQPN]));
-}
-
-/* One that is not like the last of its sort. Is it one of the lane's, of the
- * peer of @qp, which may receive? Then others like it are expected now. */
-static bool update_expect(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			  struct unic_expect *e, const struct unic_rx *rx)
-{
-	const uint32_t *w = (const void *)(rx->frame + 2);
-	uint32_t op = unic_get_word(w, UNIC_W_BTH_OP);
-	uint32_t ip = rx->len - UNIC_ETH_BYTES;
-
-	e->bytes = UNIC_EXPECT_NOTHING;
-	if (qp->state != UNIC_QPS_RTS || (ip & 3) ||
-	    !classify_packet(qp, op, rx->len - UNIC_EXT_OFF - UNIC_ICRC_BYTES,
-			     e))
-		return false;
-	e->qp = unic_qp_index(nic, qp);
-	unic_roce_length(&qp->tmpl, &e->h, ip);
-	unic_put_word(e->h.word, UNIC_W_BTH_OP, op);
-	e->bytes = rx->len;
-	return unic_headers_same(rx->frame, &e->h);
-}
-
-/* Which of unic_qp.expect[]: one for each part of a long message, and one for
- * acknowledgements, so that no stream in either direction learns anew. */
-static inline uint32_t expect_index(uint32_t opcode)
-{
-	switch (opcode) {
-	case UNIC_OP_ACK:
-		return 1;
-	case UNIC_OP_WRITE_MIDDLE:
-		return 2;
-	case UNIC_OP_WRITE_LAST:
-		return 3;
-	default:
-		return 0;
-	}
-}
-
-/* A frame that is not like the one before it. True if it is for the lane: then
- * it is like nic->expected. */
-static CALLED bool find_expect(struct unic_transport *nic,
-			       const struct unic_rx *rx)
-{
-	const uint32_t *w = (const void *)(rx->frame + 2);
-	struct unic_expect *e;
-	struct unic_qp_ctx *qp;
-	uint32_t idx;
-
-	if (rx->len < MIN_BYTES)
-		return false;
-	idx = unic_get_word(w, UNIC_W_BTH_DQPN) & 0xff;
-	if (idx >= UNIC_QPS)
-		return false;
-	qp = &nic->qps.qp[idx];
-	UNIC_IN_REGISTER(qp);
-	e = &qp->expect[expect_index(unic_get_word(w, UNIC_W_BTH_OP) >> 24)];
-	UNIC_IN_REGISTER(e);
-	if (!has_same_headers(rx, e) && !update_expect(nic, qp, e, rx))
-		return false;
-	nic->expected = e;
-	return true;
-}
+/* ---------------------------------------------------------------- frames */
 
 static inline bool has_valid_icrc(const struct unic_rx *rx)
 {
@@ -377,7 +243,7 @@ static enum unic_fastpath write_only(struct unic_transport *nic,
 	/* the headers are compared by place_writes(), before anything comes of them */
 	if (unlikely(!unic_window_near(mr, stag, qp->pd, UNIC_MR_REMOTE_WRITE,
 				       va, e->len) &&
-		     !has_same_headers(rx, e)))
+		     !unic_fastpath_expect_headers(rx, e)))
 		return UNIC_FASTPATH_NOT;
 	r = unic_window_open(&nic->memory, mr, stag, qp->pd,
 			     UNIC_MR_REMOTE_WRITE, va, e->len, &win);
@@ -569,12 +435,12 @@ static CALLED enum unic_fastpath handle_rare_frame(struct unic_transport *nic,
 						   const struct unic_rx *rx,
 						   const struct unic_expect *e)
 {
-	if (unlikely(!has_same_headers(rx, e)))
+	if (unlikely(!unic_fastpath_expect_headers(rx, e)))
 		return UNIC_FASTPATH_NOT;
 	switch (e->kind) {
-	case KIND_FIRST:
+	case UNIC_EXPECT_FIRST:
 		return write_first(nic, qp, rx, e);
-	case KIND_LAST:
+	case UNIC_EXPECT_LAST:
 		return write_last(nic, qp, rx, e);
 	default:
 		return handle_ack(nic, qp, rx, e);
@@ -589,8 +455,8 @@ enum unic_fastpath unic_fastpath_rx(struct unic_transport *nic,
 	struct unic_qp_ctx *qp;
 
 	*n = 1;
-	if (unlikely(!has_same_kind(rx, e))) {
-		if (!find_expect(nic, rx))
+	if (unlikely(!unic_fastpath_expect_kind(rx, e))) {
+		if (!unic_fastpath_expect_find(nic, rx))
 			return UNIC_FASTPATH_NOT;
 		e = nic->expected;
 	}
@@ -598,9 +464,9 @@ enum unic_fastpath unic_fastpath_rx(struct unic_transport *nic,
 		return UNIC_FASTPATH_NOT;
 	qp = &nic->qps.qp[e->qp];
 	UNIC_IN_REGISTER(qp);
-	if (e->kind == KIND_ONLY)
+	if (e->kind == UNIC_EXPECT_ONLY)
 		return write_only(nic, qp, rx, e, max, n);
-	if (e->kind == KIND_MIDDLE)
+	if (e->kind == UNIC_EXPECT_MIDDLE)
 		return write_middles(nic, qp, rx, e, max, n);
 	return handle_rare_frame(nic, qp, rx, e);
 }

@@ -33,7 +33,7 @@ struct unic_transport;
 #define UNIC_QP_READS	4u   /* responder resources */
 #define UNIC_QP_PACKETS 256u /* sent and not acknowledged, soft limit */
 #define UNIC_QP_MRS	6u
-#define UNIC_EXPECTS	4u /* kinds of packets, see fastpath_rx.c */
+#define UNIC_EXPECTS	4u /* kinds of packets, see fastpath_expect.h */
 #define UNIC_NEVER	UINT64_MAX
 
 /* What the NIC knows of the work request in a window slot. */
@@ -367,7 +367,7 @@ static inline bool unic_qp_sends(const struct unic_qp_ctx *qp)
 	return unic_qp_state(qp) == UNIC_QPS_RTS;
 }
 
-/** unic_qp_expect_nothing() - fastpath_rx.c looks at the state of @qp before it takes a
+/** unic_qp_expect_nothing() - fastpath_expect.c looks at the state of @qp before it takes a
  * frame. */
 static inline void unic_qp_expect_nothing(struct unic_qp_ctx *qp)
 {

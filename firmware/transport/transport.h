@@ -22,7 +22,7 @@ struct unic_transport {
 	};
 	struct unic_sched sched;
 	uint32_t rx_fault; /* frames still to drop (FAULT) */
-	/* what the last frame was like, see fastpath_rx.c */
+	/* what the last frame was like, see fastpath_expect.h */
 	const struct unic_expect *expected;
 	struct unic_dma dma;
 	struct unic_cqs cqs;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * fastpath_expect.h - frames that are like the last one of their sort.
+ *
+ * Secret: which frames are for the lane, and which words of a header have to be looked at
+ * to know that a frame is like another.
+ */
+#ifndef UNIC_FASTPATH_EXPECT_H
+#define UNIC_FASTPATH_EXPECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "transport/frame.h"
+#include "transport/transport.h"
+
+enum unic_expect_kind { /* unic_expect.kind */
+	UNIC_EXPECT_ACK,
+	UNIC_EXPECT_ONLY, /* all of a WRITE */
+	UNIC_EXPECT_FIRST,
+	UNIC_EXPECT_MIDDLE,
+	UNIC_EXPECT_LAST,
+};
+
+/** unic_fastpath_expect_headers() - has the frame the headers that @e is about? */
+static inline bool unic_fastpath_expect_headers(const struct unic_rx *rx,
+						const struct unic_expect *e)
+{
+	return e->bytes == rx->len && unic_headers_same(rx->frame, &e->h);
+}
+
+/** unic_fastpath_expect_kind() - is it as long, of the same opcode, for the same queue
+ * pair? All else that a header says follows from these. */
+static inline bool unic_fastpath_expect_kind(const struct unic_rx *rx,
+					     const struct unic_expect *e)
+{
+	const uint32_t *w = (const void *)(rx->frame + 2);
+
+	return e->bytes == rx->len && /* first: others may end before BTH */
+	       !((UNIC_READ_ONCE(w[UNIC_W_BTH_OP]) ^ e->h.word[UNIC_W_BTH_OP]) |
+		 (UNIC_READ_ONCE(w[UNIC_W_BTH_DQPN]) ^
+		  e->h.word[UNIC_W_BTH_DQPN]));
+}
+
+/** unic_fastpath_expect_find() - a frame that is not like the one before it. True if it is
+ * for the lane: then it is like nic->expected. */
+bool unic_fastpath_expect_find(struct unic_transport *nic,
+			       const struct unic_rx *rx);
+
+#endif /* UNIC_FASTPATH_EXPECT_H */
