@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * bitset.h - sets of processes, or of whatever else there are UNIC_PROCS of.
+ * bitset.h - sets of numbers below UNIC_PROCS, mostly processes.
  *
- * Secret: one word where that is enough; where it is not, words and before them
- * one that says which of these are not 0, so that finding a member costs the
- * same however many there may be.
+ * Secret: the layout. Up to 32 members are the bits of one word. For more,
+ * word[0] says which of the words after it are not 0, so finding a member costs
+ * the same for every UNIC_PROCS.
  */
 #ifndef UNIC_BITSET_H
 #define UNIC_BITSET_H
@@ -55,7 +55,7 @@ static inline bool unic_bitset_any(const struct unic_bitset *s)
 	return s->word[0];
 }
 
-/** unic_bitset_first() - the least member; there is one. */
+/** unic_bitset_first() - the least member of @s, which must not be empty. */
 static inline uint32_t unic_bitset_first(const struct unic_bitset *s)
 {
 	uint32_t at = (uint32_t)__builtin_ctz(s->word[0]);
@@ -65,7 +65,7 @@ static inline uint32_t unic_bitset_first(const struct unic_bitset *s)
 	return at * 32 + (uint32_t)__builtin_ctz(s->word[1 + at]);
 }
 
-/** unic_bitset_last() - the greatest member; there is one. */
+/** unic_bitset_last() - the greatest member of @s, which must not be empty. */
 static inline uint32_t unic_bitset_last(const struct unic_bitset *s)
 {
 	uint32_t at = 31u - (uint32_t)__builtin_clz(s->word[0]);
@@ -75,7 +75,8 @@ static inline uint32_t unic_bitset_last(const struct unic_bitset *s)
 	return at * 32 + 31u - (uint32_t)__builtin_clz(s->word[1 + at]);
 }
 
-/** unic_bitset_next() - the least member of @i and above; UNIC_PROCS: none. */
+/** unic_bitset_next() - the least member of @s that is at least @i, or UNIC_PROCS
+ * if there is none. */
 static inline uint32_t unic_bitset_next(const struct unic_bitset *s, uint32_t i)
 {
 	uint32_t left, at = i / 32;
@@ -89,15 +90,15 @@ static inline uint32_t unic_bitset_next(const struct unic_bitset *s, uint32_t i)
 	left = s->word[1 + at] >> i % 32;
 	if (left)
 		return i + (uint32_t)__builtin_ctz(left);
-	left = s->word[0] & ~1u << at; /* of the words behind it */
+	left = s->word[0] & ~1u << at; /* bits of the later words */
 	if (!left)
 		return UNIC_PROCS;
 	at = (uint32_t)__builtin_ctz(left);
 	return at * 32 + (uint32_t)__builtin_ctz(s->word[1 + at]);
 }
 
-/** UNIC_BITSET_EACH() - for each member of @s, @i; it may be taken out, and others
- * too. */
+/** UNIC_BITSET_EACH() - loops over the members @i of @s; the body may remove any
+ * member. */
 #define UNIC_BITSET_EACH(i, s)                           \
 	for (i = unic_bitset_next(s, 0); i < UNIC_PROCS; \
 	     i = unic_bitset_next(s, i + 1))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * compiler.h - what the core tells the compiler beyond C: which way a branch goes,
- * and what is to stay in one register.
+ * compiler.h - hints to the compiler beyond C: likely branches, and values that
+ * stay in one register.
  */
 #ifndef UNIC_COMPILER_H
 #define UNIC_COMPILER_H
@@ -18,7 +18,8 @@
  */
 #define UNIC_IN_REGISTER(p) __asm__("" : "+r"(p))
 
-/* A word of 64 bits at once; else its halves are loaded one after the other. */
+/* Loads 64 bits as one value; the compiler would load the halves one after the
+ * other. */
 static inline uint64_t unic_whole(const uint64_t *at)
 {
 	uint64_t v = *at;
@@ -27,7 +28,7 @@ static inline uint64_t unic_whole(const uint64_t *at)
 	return v;
 }
 
-/* Counts @n more; unic_whole() says why. */
+/* Adds @n to *@counter with one 64-bit load and store, as unic_whole(). */
 static inline void unic_count(uint64_t *counter, uint64_t n)
 {
 	uint64_t v = unic_whole(counter) + n;

@@ -11,15 +11,17 @@
 
 enum unic_err {
 	UNIC_EINVAL = 1, /* a field is out of range */
-	UNIC_ENOPROC,	 /* no such process, PD, region, CQ, QP, token, wait */
+	/* no such process, PD, region, CQ, QP, token or waiting request */
+	UNIC_ENOPROC,
 	UNIC_ENOPD,
 	UNIC_ENOMR,
 	UNIC_ENOCQ,
 	UNIC_ENOQP,
 	UNIC_ENOTOKEN,
 	UNIC_ENOWAIT,
-	UNIC_EBUSY,    /* something must go first */
-	UNIC_ETLBFULL, /* tables full */
+	/* another object that uses this one must be destroyed first */
+	UNIC_EBUSY,
+	UNIC_ETLBFULL, /* the table is full */
 	UNIC_EMRFULL,
 	UNIC_ETOKENFULL,
 	UNIC_EQPFULL,
@@ -28,15 +30,16 @@ enum unic_err {
 	UNIC_EWAITFULL,
 	UNIC_EQUOTA,
 	UNIC_ECTRLCAP,
-	UNIC_ETOOLARGE, /* can never fit */
-	UNIC_ESTATE,	/* not in this state */
-	UNIC_ESTAG,	/* the steps of the access check, in their order */
+	UNIC_ETOOLARGE, /* larger than the table will ever allow */
+	UNIC_ESTATE,	/* not allowed in the object's state */
+	/* ESTAG to EEVICTED: steps of the access check, in order */
+	UNIC_ESTAG,
 	UNIC_EPD,
 	UNIC_ERIGHTS,
 	UNIC_EBOUNDS,
 	UNIC_EEVICTED,
-	UNIC_EMISS,    /* no entry yet: it is asked for (cache.h) */
-	UNIC_ENOPAGE,  /* ... and cannot be had */
+	UNIC_EMISS,    /* entry missing; a DEMAND was sent for it (cache.h) */
+	UNIC_ENOPAGE,  /* entry missing, and the host has no page for it */
 	UNIC_ESTALE,   /* older than an invalidation */
 	UNIC_EBUS,     /* DMA refused by the machine */
 	UNIC_EENTROPY, /* the random generator is not seeded */
@@ -47,10 +50,10 @@ enum unic_err {
 	UNIC_EOPCODE,
 	UNIC_EEPOCH,
 	UNIC_EFAILED,	/* the NIC is not READY */
-	UNIC_EELEMENTS, /* the pool of elements of forms is used up */
-	UNIC_EALIGN,	/* pages of a form do not fit together */
-	UNIC_EAGAIN,	/* no room just now: ask again at the next poll */
-	UNIC_EPENDING,	/* accepted, not finished: an event will follow */
+	UNIC_EELEMENTS, /* the pool of elements of derived regions is used up */
+	UNIC_EALIGN,	/* pages of a derived region do not fit together */
+	UNIC_EAGAIN,	/* no room at present: try again at the next poll */
+	UNIC_EPENDING,	/* accepted; an event reports the end */
 	UNIC_ERR_COUNT,
 };
 

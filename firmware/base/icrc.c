@@ -10,7 +10,7 @@
 /* The CRC register after eight 0xff bytes. */
 #define AFTER_ONES 0xdebb20e3u
 
-/* What routers change, at offsets from the IPv4 header on. */
+/* Fields that routers change: offsets from the IPv4 header. */
 #define MASK_TOS      1u
 #define MASK_TTL      8u
 #define MASK_IP_CSUM  10u

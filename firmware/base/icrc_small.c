@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* icrc_small.c - CRC-32 (polynomial 0xedb88320, reflected), small: four bits at a
- * time, 64 bytes of table. For boards that have no 8 KiB for icrc_table.c. */
+ * time, 64 bytes of table, for boards without 8 KiB for icrc_table.c. */
 #include "base/icrc.h"
 
 static const uint32_t table[16] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* icrc_table.c - CRC-32 (polynomial 0xedb88320, reflected), fast: 8 KiB of table
- * in which row k is the effect of a byte that k more bytes follow. */
+/* icrc_table.c - CRC-32 (polynomial 0xedb88320, reflected), fast: 8 KiB of table;
+ * row k is the effect of a byte that is followed by k more bytes. */
 #include "base/icrc.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* mailbox.c - the rings of the mailbox, firmware's side. */
+/* mailbox.c - the firmware's side of the mailbox rings. */
 #include <string.h>
 
 #include "base/base.h"
@@ -32,8 +32,8 @@ static const struct unic_driver_page *driver_page(struct unic_base *nic)
 }
 
 /*
- * An index of theirs: adopted only while tail - head <= entries, else counted
- * and ignored.
+ * Copies an index that the driver wrote from @shared to *@head if tail - head <=
+ * entries; otherwise counts mbox_bad_index and leaves *@head.
  */
 static void adopt_head(struct unic_base *nic, uint32_t *head,
 		       const unic_le32 *shared, uint32_t tail, uint32_t entries)
@@ -56,7 +56,8 @@ void unic_mbox_publish(struct unic_base *nic, const struct unic_mbox_times *t)
 	i->reaper_us = unic_to_le32(t->reaper_us);
 	i->drain_us = unic_to_le32(t->drain_us);
 	i->ipv4 = unic_to_le32(nic->ipv4);
-	unic_wmb(); /* who reads READY reads the facts of this epoch */
+	/* a reader that sees READY sees the fields above of this epoch */
+	unic_wmb();
 	UNIC_WRITE_ONCE(i->state, unic_to_le32(nic->state));
 	unic_wmb();
 	UNIC_WRITE_ONCE(i->reset_ack, unic_to_le32(nic->mbox.reset_ack));
@@ -115,9 +116,9 @@ void unic_mbox_power_on(struct unic_base *nic, uint32_t nic_bytes)
 	UNIC_WRITE_ONCE(mbox_info(nic)->magic, unic_to_le32(0));
 	publish_constants(nic, nic_bytes);
 	/*
-	 * Whatever the driver page says is a request: a driver that asked before
-	 * we were there is answered at once, and the commands of one that we
-	 * left behind carry an epoch that is over.
+	 * A driver may have written reset_req before power-on: @req differs from
+	 * it, so the next poll answers it. Commands of an earlier driver carry an
+	 * old epoch.
 	 */
 	unic_mbox_reset(nic, unic_from_le32(UNIC_READ_ONCE(
 				     driver_page(nic)->reset_req)) -
@@ -155,14 +156,14 @@ bool unic_mbox_said(struct unic_base *nic, uint32_t fence)
 void unic_mbox_fenced(struct unic_base *nic, uint32_t fence)
 {
 	nic->mbox.fenced = fence;
-	unic_mb(); /* all that was written to memory, before it is used anew */
+	unic_mb(); /* writes to host memory come before the host reuses it */
 	UNIC_WRITE_ONCE(nic_indices(nic)->fenced, unic_to_le32(fence));
 	nic->mbox.irq_due = true;
 }
 
 /* ---------------------------------------------------------- completions */
 
-/* By words: a record is aligned on both sides. */
+/* Copies by words: a record is aligned on both sides. */
 static void copy_record(void *to, const void *from)
 {
 	memcpy(__builtin_assume_aligned(to, 4),
@@ -201,7 +202,8 @@ uint32_t unic_mbox_ready(struct unic_base *nic)
 	if (likely(!n || nic->state == UNIC_NIC_RESET))
 		return 0;
 	if (n > UNIC_BOX_CMDS) {
-		if (m->wild != tail) /* count a value once, not per poll */
+		/* count each value once, not at each poll */
+		if (m->wild != tail)
 			UNIC_COUNT(nic, mbox_bad_index);
 		m->wild = tail;
 		return 0;
@@ -311,7 +313,7 @@ void unic_mbox_flush(struct unic_base *nic)
 	if (!m->irq_due)
 		return;
 	m->irq_due = false;
-	/* the tail before the look at want_irq; the driver does the reverse */
+	/* tail before want_irq; the driver does the reverse */
 	unic_mb();
 	if (!UNIC_ALWAYS_RING &&
 	    !unic_from_le32(UNIC_READ_ONCE(driver_page(nic)->want_irq)))

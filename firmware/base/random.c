@@ -50,8 +50,8 @@ void unic_chacha20_block(const uint32_t key[8], const uint32_t nonce[4],
 }
 
 /*
- * Fast key erasure: each block's first half becomes the next key, so what was
- * handed out cannot be computed from a later state.
+ * Fast key erasure: the first half of each block becomes the next key, so earlier
+ * output cannot be computed from a later state.
  */
 static void refill_pool(struct unic_random *r)
 {
@@ -83,7 +83,7 @@ void unic_random_init(struct unic_base *nic)
 	uint32_t got = unic_port_entropy(nic->port, seed, sizeof(seed));
 	bool seeded = r->seeded || got == sizeof(seed);
 
-	/* spreads STags a little even without a source */
+	/* spreads STags a little on a board without entropy */
 	r->key[0] ^= (uint32_t)unic_port_now_ns(nic->port);
 	unic_random_mix(nic, seed);
 	r->seeded = seeded;
@@ -132,7 +132,7 @@ uint64_t unic_siphash(const uint64_t key[2], uint64_t msg)
 			  key[0] ^ 0x6c7967656e657261u,
 			  key[1] ^ 0x7465646279746573u };
 
-	msg = (msg & ~(0xffull << 56)) | 7ull << 56; /* its length */
+	msg = (msg & ~(0xffull << 56)) | 7ull << 56; /* length of the message */
 	v[3] ^= msg;
 	sip_rounds(v, 2);
 	v[0] ^= msg;

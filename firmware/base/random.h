@@ -14,20 +14,20 @@ struct unic_base;
 
 struct unic_random {
 	uint32_t key[8];
-	uint32_t pool[8]; /* output not yet handed out */
-	uint8_t left;	  /* words of it */
-	bool seeded;	  /* at least 32 bytes of entropy went in */
+	uint32_t pool[8]; /* output not yet returned */
+	uint8_t left;	  /* words left in pool */
+	bool seeded;	  /* the key contains at least 32 bytes of entropy */
 };
 
-/** unic_random_init() - power-on (all zero before) and reset: stirs in what
- * entropy the port has now. A reset keeps what was gathered before. */
+/** unic_random_init() - power-on (all zero before) and reset: mixes the entropy
+ * that the port has into the key. A reset keeps earlier entropy. */
 void unic_random_init(struct unic_base *nic);
 
-/** unic_random_mix() - stir @bytes (32) of entropy into the key. */
+/** unic_random_mix() - mixes @bytes (32) of entropy into the key. */
 void unic_random_mix(struct unic_base *nic, const uint8_t bytes[32]);
 
 /**
- * unic_random_u32() - the next 32 random bits. Good for spreading and for
+ * unic_random_u32() - returns the next 32 random bits. Good for spreading and for
  * STags even before seeding; secrets (token keys) demand `seeded`.
  */
 uint32_t unic_random_u32(struct unic_base *nic);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * ration.h - how much of something a round of work may do, all its callers
- * together.
+ * ration.h - how much of one kind of work all callers together may do in a poll
+ * round.
  *
- * Secret: how one round is told from the next: rounds with work are counted.
+ * Secret: a new round is detected by the count of rounds with work.
  */
 #ifndef UNIC_RATION_H
 #define UNIC_RATION_H
@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 struct unic_ration {
-	uint32_t round; /* 1 + nic->polls when `left` was last made full */
+	uint32_t round; /* 1 + nic->polls of the round that `left` is of */
 	uint32_t left;
 };
 
-/** unic_ration_left() - what is left of @full in the round that runs; @polls:
+/** unic_ration_left() - returns what is left of @full in this round. @polls:
  * nic->polls. */
 static inline uint32_t unic_ration_left(struct unic_ration *r, uint32_t polls,
 					uint32_t full)
@@ -28,8 +28,7 @@ static inline uint32_t unic_ration_left(struct unic_ration *r, uint32_t polls,
 	return r->left;
 }
 
-/** unic_ration_spend() - @n of it is done: if that is more than was left, nothing
- * is left. */
+/** unic_ration_spend() - takes @n from what is left, at most all of it. */
 static inline void unic_ration_spend(struct unic_ration *r, uint32_t n)
 {
 	r->left = r->left > n ? r->left - n : 0;

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-/* The first place watches itself while it is nobody's. */
+/* While no slot is watched, watch[0] points to its own constant word. */
 static void reset_watch(struct unic_procs *ps)
 {
 	ps->watch[0].seen = 0;

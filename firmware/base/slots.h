@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * slots.h - the table of process slots: who is attached, which doorbell row is
- * whose, and what the processes that detach may cost in a round.
+ * slots.h - the table of process slots: attached processes, the queues of their
+ * doorbell rows, and the work per round for processes that detach.
  *
- * Secret: how a doorbell is noticed. Idle cost: one load and one compare per
- * attached process. A slot is filled, emptied and rung by command/proc.c.
+ * Secret: how new doorbell words are detected. Idle cost: one load and one
+ * compare per attached process. command/proc.c fills and empties slots and
+ * handles doorbells.
  */
 #ifndef UNIC_SLOTS_H
 #define UNIC_SLOTS_H
@@ -27,22 +28,23 @@ struct unic_proc {
 	uint32_t host_pid;
 	uint32_t policy; /* enum unic_policy */
 	bool detaching;
-	uint16_t mr_head; /* its regions */
+	uint16_t mr_head; /* first of its regions */
 	uint16_t mrs, qps, cqs;
-	uint16_t qp_of[UNIC_BOX_DB_ROWS]; /* db_index -> QP index or DB_NONE */
+	/* db_index -> QP index or UNIC_DB_NONE */
+	uint16_t qp_of[UNIC_BOX_DB_ROWS];
 	uint16_t cq_of[UNIC_BOX_DB_ROWS];
 };
 
-/* What an idle round looks at, one per attached slot, densely; the first one is
- * always there. */
+/* What an idle round reads: one per attached slot, without gaps; watch[0] is
+ * always valid. */
 struct unic_watch {
-	const unic_le32 *seq; /* its doorbell page's fifo_seq */
+	const unic_le32 *seq; /* fifo_seq of the slot's doorbell page */
 	uint32_t seen;	      /* words taken so far */
 	uint32_t slot;
-	unic_le32 still; /* 0: what is watched while there is no process */
+	unic_le32 still; /* 0: *seq while no process is attached */
 };
 
-/** unic_watch_moved() - are there doorbell words not yet taken? */
+/** unic_watch_moved() - true if the doorbell page has words that were not taken. */
 static inline bool unic_watch_moved(const struct unic_watch *w)
 {
 	return unic_from_le32(*(const volatile unic_le32 *)w->seq) != w->seen;
@@ -52,20 +54,20 @@ struct unic_procs {
 	uint32_t n_active;
 	uint32_t n_detaching;
 	struct unic_ration
-		leaving; /* what processes that detach end in a round */
+		leaving; /* work per round for processes that detach */
 	struct unic_watch watch[UNIC_PROCS];
 	struct unic_proc proc[UNIC_PROCS];
 };
 
-/* What a process is told of its bad doorbells. */
+/* The DB_ERROR event of a process. */
 struct unic_db_error {
-	uint64_t ns;   /* not before */
-	uint32_t word; /* the first bad one */
-	bool due;      /* DB_ERROR not yet on the event ring */
-	bool told;     /* ... or there and not acknowledged */
+	uint64_t ns;   /* the event is not sent before this time */
+	uint32_t word; /* the first bad word */
+	bool due;      /* the event is not yet on the event ring */
+	bool told;     /* the event was sent and is not acknowledged */
 };
 
-/* Apart from struct unic_procs, which every round reads. */
+/* Separate from struct unic_procs, which every round reads. */
 struct unic_db_errors {
 	uint32_t due;
 	struct unic_db_error of[UNIC_PROCS];
@@ -74,41 +76,43 @@ struct unic_db_errors {
 /** unic_slot_init() - no process is attached. */
 void unic_slot_init(struct unic_base *nic);
 
-/** unic_slot_live() - @proc (any number) is attached and does not detach. */
+/** unic_slot_live() - true if @proc (any number) is attached and does not
+ * detach. */
 bool unic_slot_live(const struct unic_base *nic, uint32_t proc);
 
-/** unic_slot_watch() - slot @slot has its pages: its doorbells are looked for, from
- * the next word on. */
+/** unic_slot_watch() - adds slot @slot, which has its pages, to watch[]; doorbell
+ * words from the next one on are noticed. */
 void unic_slot_watch(struct unic_base *nic, uint32_t slot);
 
-/** unic_slot_unwatch() - the opposite; another slot may take its place in watch[]. */
+/** unic_slot_unwatch() - removes @slot from watch[]; the last slot of watch[]
+ * takes its place. */
 void unic_slot_unwatch(struct unic_base *nic, uint32_t slot);
 
-/** unic_slot_bind() - the object (QP: kind UNIC_DB_SQ, CQ: UNIC_DB_ARM) with
- * index @idx gets row @db_index of slot @proc. 0, -UNIC_EINVAL, -UNIC_EBUSY (row
- * taken). @idx UNIC_DB_NONE unbinds. */
+/** unic_slot_bind() - binds row @db_index of slot @proc to the object with index
+ * @idx (UNIC_DB_SQ: a QP, UNIC_DB_ARM: a CQ). Returns 0, -UNIC_EINVAL, or
+ * -UNIC_EBUSY if the row is taken. @idx UNIC_DB_NONE unbinds. */
 int unic_slot_bind(struct unic_base *nic, uint32_t proc, enum unic_db_kind kind,
 		   uint32_t db_index, uint16_t idx);
 
-/** unic_slot_bad_doorbell() - @word of process @proc names nothing: count it, and
- * note that DB_ERROR is due (command/proc.c sends it) unless one is on its way or
+/** unic_slot_bad_doorbell() - counts @word of process @proc, which names no
+ * object, and makes DB_ERROR due (command/proc.c sends it), unless one is due or
  * not acknowledged. */
 void unic_slot_bad_doorbell(struct unic_base *nic, uint32_t proc,
 			    uint32_t word);
 
-/* What processes that detach may cost in a round, all together, in units of some 40
- * instructions; what each thing costs (tests/bench/steps.json). The first that is
- * too much is the last of the round. */
+/* Work per round for all processes that detach together, and the cost of each
+ * step, in units of some 40 instructions (tests/bench/steps.json). The first step
+ * that exceeds the rest is the last of the round. */
 #define UNIC_LEAVE_ROUND 512u
 #define UNIC_LEAVE_QP	 80u /* with a full window */
-#define UNIC_LEAVE_MR	 24u /* and 1 for each entry */
-#define UNIC_LEAVE_TOMB	 15u /* of a region that was taken before */
+#define UNIC_LEAVE_MR	 24u /* plus 1 for each entry */
+#define UNIC_LEAVE_TOMB	 15u /* of a region that was revoked before */
 
-/** unic_slot_ration_left() - what is left of UNIC_LEAVE_ROUND in this round; 0: no
- * more of a process that detaches ends in it. */
+/** unic_slot_ration_left() - returns what is left of UNIC_LEAVE_ROUND in this
+ * round; at 0 no further step is allowed. */
 uint32_t unic_slot_ration_left(struct unic_base *nic);
 
-/** unic_slot_ration_spend() - something ends that costs so much. */
+/** unic_slot_ration_spend() - a step of a detaching process costs @cost. */
 void unic_slot_ration_spend(struct unic_base *nic, uint32_t cost);
 
 #endif /* UNIC_SLOTS_H */

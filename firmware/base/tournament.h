@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * tournament.h - which process comes first in an order that changes: a tournament, in
- * which the change of one is played again from its leaf on. Cost: O(log
- * processes) a change, O(1) a question.
+ * tournament.h - the first process in an order that changes. A tournament: a
+ * change of one process is played again from its leaf upwards. Cost: O(log
+ * processes) for a change, O(1) for a query.
  *
- * Node i has the first of nodes 2i and 2i + 1; node UNIC_PROCS + p is process p.
+ * Node i holds the first of nodes 2i and 2i + 1; node UNIC_PROCS + p is process
+ * p.
  */
 #ifndef UNIC_TOURNAMENT_H
 #define UNIC_TOURNAMENT_H
@@ -21,7 +22,8 @@ struct unic_tournament {
 	uint16_t node[UNIC_PROCS];
 };
 
-/* An order over what @in has: is @a before @b? Strict, and all are ordered. */
+/* An order over the processes for which @in is true: true if @a comes before @b.
+ * It must be strict and total. */
 typedef bool unic_tournament_in(const void *in, uint32_t p);
 typedef bool unic_tournament_before(const void *in, uint32_t a, uint32_t b);
 
@@ -48,8 +50,8 @@ unic_tournament_first(const struct unic_tournament *t, const void *in,
 	return unic_tournament_at(t, 1, in, has);
 }
 
-/** unic_tournament_play() - process @p takes part now, or does not, or has another
- * place. Ends where another one wins as before. */
+/** unic_tournament_play() - updates the tournament after process @p entered, left
+ * or moved in the order. Stops where the winner stays the same. */
 static inline __attribute__((always_inline)) void
 unic_tournament_play(struct unic_tournament *t, uint32_t p, const void *in,
 		     unic_tournament_in *has, unic_tournament_before *before)

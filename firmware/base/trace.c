@@ -2,7 +2,7 @@
 /* trace.c - binary trace events into the BAR. */
 #include "base/base.h"
 
-/* Everything but frames and work completions, which would flood the ring. */
+/* All groups but frames and work completions, which would flood the ring. */
 #define DEFAULT_MASK (UNIC_TG_MR | UNIC_TG_EVICT | UNIC_TG_TOKEN | UNIC_TG_CMD)
 
 void unic_trace_init(struct unic_base *nic)
@@ -19,7 +19,7 @@ void unic_trace_write(struct unic_base *nic, uint32_t code, uint32_t proc,
 	uint32_t n = nic->trace.seq++;
 	struct unic_trace_rec *r = &nic->trace.ring[n % UNIC_BOX_TRACES];
 
-	/* a reader that sees the same seq before and after has a whole record */
+	/* a reader that reads the same seq before and after has a whole record */
 	UNIC_WRITE_ONCE(r->seq, unic_to_le32(0));
 	unic_wmb();
 	r->time_ns = unic_to_le64(nic->now_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * trace.h - the binary trace ring in the BAR (abi/unic_stats.h). The core
- * prints nothing; the host formats.
+ * trace.h - the binary trace ring in the BAR (abi/unic_stats.h). The core prints
+ * nothing; the host formats the records.
  */
 #ifndef UNIC_TRACE_H
 #define UNIC_TRACE_H
@@ -13,16 +13,16 @@
 struct unic_base;
 
 struct unic_trace {
-	struct unic_trace_rec *ring; /* hostile memory, written only */
+	struct unic_trace_rec *ring; /* shared memory, only written */
 	uint32_t seq;		     /* events written so far */
-	uint32_t mask;		     /* UNIC_TG_* recorded */
+	uint32_t mask;		     /* UNIC_TG_* groups that are recorded */
 };
 
-/** unic_trace_init() - the ring is that of the BAR; all but frames and
- * completions is recorded. */
+/** unic_trace_init() - uses the ring of the BAR and records all groups but frames
+ * and completions. */
 void unic_trace_init(struct unic_base *nic);
 
-/** unic_trace_write() - record one event. Use the macro below. */
+/** unic_trace_write() - records one event. Call it by UNIC_TRACE(). */
 void unic_trace_write(struct unic_base *nic, uint32_t code, uint32_t proc,
 		      uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3);
 
