@@ -26,7 +26,8 @@ void unic_notice_init(struct unic_notices *n)
 	n->extend_us = EXTEND_US;
 }
 
-/* Deadlines change here only; next_ns may be early, never late. */
+/* Only this function sets deadlines. next_ns may be earlier than every deadline,
+ * never later. */
 static void set_deadline(struct unic_notices *n, struct unic_notice *t,
 			 uint64_t deadline_ns)
 {

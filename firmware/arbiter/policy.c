@@ -2,15 +2,16 @@
 /*
  * policy.c - the replacement policies: how each chooses.
  *
- * Every policy has its owner's items in two circular lists. `random` and `lru`
- * use the first one only. For the others newcomers wait there in the order they
- * came until they are used, or known from before; the main list is gone round.
+ * The items of an owner are in two circular lists. `random` and `lru` use the
+ * first one only. For the other policies the first list holds newcomers in order
+ * of arrival; an item that was used, or was seen before, moves to the main list,
+ * which is scanned in a circle.
  */
 #include "arbiter/policy_item.h"
 #include "arbiter/policy_fifo.h"
 
-#define SAMPLE 5u /* items that `lru` looks at */
-#define FIRST  3u /* ... and who knows nobody yet */
+#define SAMPLE 5u /* items that `lru` examines */
+#define FIRST  3u /* newcomers to examine without a candidate */
 
 /* ---------------------------------------------------------------- lists */
 
@@ -41,9 +42,9 @@ void unic_policy_remove(struct unic_chooser *c, uint16_t i)
 /* ---------------------------------------------------------------- `lru` */
 
 /*
- * The least recently used of the first @left of a list that are old enough; if
- * there is none, the list is turned, when it may be, and others are looked at
- * next time.
+ * Returns the least recently used among the first @left items of a list that are
+ * old enough. If none is, returns NIL; with @turns the list is rotated, so that
+ * the next call examines other items.
  */
 static inline uint16_t find_oldest(struct unic_chooser *c, uint32_t list,
 				   uint32_t left, bool turns, uint64_t young_ns)
@@ -59,7 +60,7 @@ static inline uint16_t find_oldest(struct unic_chooser *c, uint32_t list,
 		const uint8_t *t = item_usage(table, at);
 		uint64_t last = last_ns(t);
 
-		/* age last: mostly there is a better one */
+		/* test the age last: few items get this far */
 		if (last < best && since_ns(table, t) <= young_ns) {
 			best = last;
 			found = at;
@@ -82,18 +83,19 @@ static uint16_t find_lru_victim(struct unic_chooser *c, uint32_t list,
 
 /* --------------------------------------------------------------- choice */
 
-/* No candidate: nobody is known yet, or those who are, are young or in use. */
+/* Without a usable candidate: newcomers were not examined yet, or the candidates
+ * are young or in use. */
 static __attribute__((noinline, cold)) uint16_t
 find_fallback_victim(struct unic_chooser *c, uint64_t young_ns)
 {
-	/* in the order they came, which stays: the first ones are the oldest */
+	/* newcomers keep the order of arrival: the first ones are the oldest */
 	uint16_t i = find_oldest(c, NEW, FIRST, false, young_ns);
 
 	return i == UNIC_ITEM_NIL ? find_lru_victim(c, MAIN, young_ns) : i;
 }
 
-/* `app`: the newest newcomer, though nobody knows it, if it matters less than
- * candidate @i; else @i. */
+/* `app`: returns the newest newcomer, even if unknown, if it is less important
+ * than candidate @i; otherwise @i. */
 static __attribute__((noinline, cold)) uint16_t
 pick_less_important(const struct unic_chooser *c, uint16_t i, uint64_t young_ns)
 {

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * policy.h - which of an owner's own items to take back (MEMORY.md section 6;
- * S0 section 3, "RNIC TLB replacement policies").
+ * policy.h - which of an owner's own items to take back (MEMORY.md section 6; S0
+ * section 3, "RNIC TLB replacement policies").
  *
- * An item is whatever occupies a table: a region of a process, a cached entry.
- * The items of all owners lie in one table of their module, which is asked for
- * nothing but the statistics it keeps anyway: no use of an item costs anything
- * here, uses are noticed when a victim is looked for. One struct unic_chooser is
- * one owner with the policy of his choice. The same source replays traces in
- * unic-policysim.
+ * An item occupies a place in a table: a region of a process, a cached entry. The
+ * items of all owners lie in one table of their module. The policies read the
+ * statistics that the table keeps anyway, when they look for a victim, so a use
+ * of an item costs nothing here. A struct unic_chooser is one owner with its
+ * policy. The same source replays traces in unic-policysim.
  *
  * Secret: order, sample and memory of each policy. Choosing (unic_policy_victim)
- * is flat and short; what it chooses among is prepared after each choice
- * (unic_policy_look), which is flat too.
+ * takes bounded, short time; unic_policy_look() prepares the candidates after
+ * each choice, in bounded time, too.
  */
 #ifndef UNIC_POLICY_H
 #define UNIC_POLICY_H
@@ -26,34 +25,35 @@
 #define UNIC_ITEM_NIL 0xffffu
 
 struct unic_item {
-	uint16_t prev, next; /* of its list, circular */
-	uint32_t seen;	     /* its last use that was noticed, a stamp */
-	uint16_t uses;	     /* ... and how many there were, low bits */
+	uint16_t prev, next; /* neighbours in its circular list */
+	uint32_t seen;	     /* stamp of the last use noticed */
+	uint16_t uses;	     /* low bits of the count of uses noticed */
 	uint16_t habit : 15; /* reuse.h, or UNIC_STRANGER; `s3fifo`: its uses */
-	uint16_t main : 1;   /* it is in the main list */
+	uint16_t main : 1;   /* 1 if it is in the main list */
 };
 
-/* Not yet looked at: what else is in it means nothing. */
+/* The item was not examined yet; its other fields have no meaning. */
 #define UNIC_STRANGER 0x7fffu
 
-/* Something that was taken back, known by its identity. */
+/* The memory of an item that was taken back, found by a hash of its identity. */
 struct unic_ghost {
 	uint32_t last; /* stamp of its last use */
 	uint16_t tag;  /* 0: free */
 	uint16_t habit;
 };
 
-/* The table of items, seen as bytes: whoever owns it lays it out. */
+/* Describes the owner's table as bytes: the owner lays it out. */
 struct unic_policy_table {
 	struct unic_item *item;
 	const void
 		*last_use_ns; /* uint64_t of item 0; uint32_t uses behind it */
 	uint32_t stride;      /* bytes from item to item */
-	int16_t since, size, hint; /* from there to uint64_t since_ns, uint16_t
-					size in entries, uint8_t importance */
-	struct unic_ghost *ghost;  /* 4 * (ghost_mask + 1) of them */
-	uint32_t ghost_mask;	   /* a power of two less 1 */
-	uint64_t *rng;		   /* for `random`; not 0 */
+	/* offsets from there to uint64_t since_ns, uint16_t size in entries,
+	 * uint8_t importance */
+	int16_t since, size, hint;
+	struct unic_ghost *ghost; /* 4 * (ghost_mask + 1) ghosts */
+	uint32_t ghost_mask;	  /* a power of two minus 1 */
+	uint64_t *rng;		  /* state for `random`; not 0 */
 };
 
 #define UNIC_POLICY_POOL 4u
@@ -61,12 +61,12 @@ struct unic_policy_table {
 struct unic_chooser {
 	const struct unic_policy_table *table;
 	uint8_t kind;	  /* enum unic_policy */
-	uint8_t pooled;	  /* candidates there are */
+	uint8_t pooled;	  /* number of candidates in pool */
 	uint16_t head[2]; /* of newcomers and of the main list */
 	uint16_t count[2];
-	uint16_t stranger; /* first newcomer not asked who he is, or NIL */
-	uint16_t wanted;   /* entries, last time: unic_lg() */
-	/* those worth least for each entry wanted, in this order */
+	uint16_t stranger; /* first newcomer to meet, or NIL */
+	uint16_t wanted;   /* unic_lg() of the entries last asked for */
+	/* candidates, least worth for each entry wanted first */
 	struct unic_candidate {
 		uint16_t item;
 		int32_t worth;
@@ -74,40 +74,41 @@ struct unic_chooser {
 	struct unic_reuse learn;
 };
 
-/** unic_policy_init() - no items, policy `default`. @table must last. */
+/** unic_policy_init() - no items, policy `default`. @table must outlive @c. */
 void unic_policy_init(struct unic_chooser *c,
 		      const struct unic_policy_table *table);
 
-/** unic_policy_set() - another policy from now on; items stay. Linear in items
- * of the owner. @kind: enum unic_policy, checked by the caller. */
+/** unic_policy_set() - changes the policy; items stay. Linear in items of the
+ * owner. @kind: enum unic_policy, checked by the caller. */
 void unic_policy_set(struct unic_chooser *c, uint32_t kind);
 
-/** unic_policy_add() - @item came: the newest one. */
+/** unic_policy_add() - adds @item as the newest one. */
 void unic_policy_add(struct unic_chooser *c, uint16_t item);
 
-/** unic_policy_remove() - @item, which was added, may not be chosen any more. */
+/** unic_policy_remove() - removes @item, which was added, so it is not chosen
+ * again. */
 void unic_policy_remove(struct unic_chooser *c, uint16_t item);
 
 /**
- * unic_policy_victim() - the item to take back next, or UNIC_ITEM_NIL if none
- * of those looked at is old enough (others are looked at next time). Nothing is
- * done to it: call unic_policy_evicted() and unic_policy_remove() then.
- * @young_ns: no item that came later; @entries: how many are wanted, more of an
- * item count for nothing.
+ * unic_policy_victim() - returns the item to take back next, or UNIC_ITEM_NIL if
+ * none of those examined is old enough (the next call examines others). The item
+ * stays: the caller must call unic_policy_evicted() and unic_policy_remove().
+ * @young_ns: items that came later are not chosen; @entries: how many are wanted,
+ * more entries of an item count for nothing.
  */
 uint16_t unic_policy_victim(struct unic_chooser *c, uint64_t young_ns,
 			    uint32_t entries);
 
-/** unic_policy_evicted() - @item, of identity @id (a hash of what will make the
- * same thing known when it comes back), is taken back: remember it. Before
+/** unic_policy_evicted() - @item is taken back: remembers it under @id, a hash of
+ * the identity by which it is recognised when it returns. Call before
  * unic_policy_remove(). */
 void unic_policy_evicted(struct unic_chooser *c, uint16_t item, uint32_t id,
 			 uint64_t now_ns);
 
 /**
- * unic_policy_stranger() - an item whose identity the policy wants to know now,
- * or UNIC_ITEM_NIL: then answer with unic_policy_meet(). After each choice,
- * some of them each time.
+ * unic_policy_stranger() - returns an item whose identity the policy needs, or
+ * UNIC_ITEM_NIL. The caller answers with unic_policy_meet(), for some of them
+ * after each choice.
  */
 static inline uint16_t unic_policy_stranger(const struct unic_chooser *c)
 {
@@ -117,14 +118,15 @@ static inline uint16_t unic_policy_stranger(const struct unic_chooser *c)
 }
 void unic_policy_meet(struct unic_chooser *c, uint32_t id);
 
-/** unic_policy_blind() - there are items, but none that could be chosen for a
- * reason: better meet a number of them and look before the first choice. */
+/** unic_policy_blind() - true if there are items but no candidate: before the
+ * first choice the caller should meet several items and call
+ * unic_policy_look(). */
 static inline bool unic_policy_blind(const struct unic_chooser *c)
 {
 	return !c->pooled && unic_policy_stranger(c) != UNIC_ITEM_NIL;
 }
 
-/** unic_policy_look() - prepare the next choice: look at a few more items. */
+/** unic_policy_look() - prepares the next choice: examines a few more items. */
 void unic_policy_look(struct unic_chooser *c, uint64_t now_ns);
 
 /** unic_policy_random() - xorshift64 (Marsaglia); *@rng must not be 0. */

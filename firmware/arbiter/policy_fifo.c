@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* policy_fifo.c - the policies that need nothing but the order of the items. */
+/* policy_fifo.c - the policies that need only the order of the items. */
 #include "arbiter/policy_item.h"
 #include "arbiter/policy_fifo.h"
 
 #define SAMPLE 5u /* items that `random` chooses among */
-#define STEPS  6u /* `s3fifo`: items passed by in one choice */
+#define STEPS  6u /* `s3fifo`: items passed in one choice */
 
-/* Any of the next few that are old enough, with the same odds. */
+/* Chooses one of the next few items that are old enough, each equally likely. */
 uint16_t unic_chooser_any(struct unic_chooser *c, uint64_t young_ns)
 {
 	uint16_t found = UNIC_ITEM_NIL, at = c->head[NEW];
@@ -37,10 +37,10 @@ static uint32_t update_frequency(const struct unic_chooser *c,
 }
 
 /*
- * S3-FIFO (Yang et al., SOSP 2023), with uses noticed when an item is reached: a
- * tenth of the items are newcomers; who was used twice there gets into the main
- * list, who was used in the main list gets round once more for each use, three
- * at most. Who comes back soon begins in the main list.
+ * S3-FIFO (Yang et al., SOSP 2023); uses are noticed when an item is reached. A
+ * tenth of the items are newcomers. A newcomer used twice moves to the main list;
+ * an item of the main list stays for one more turn per use, three at most. An
+ * item that returns soon starts in the main list.
  */
 uint16_t unic_chooser_fifo(struct unic_chooser *c, uint64_t young_ns)
 {

@@ -42,10 +42,10 @@ void unic_chooser_unlink(struct unic_chooser *c, uint16_t i)
 }
 
 /*
- * The list is kept in the order of last use, lazily: a head that was used after
- * the tail goes to the end, which in a ring is one store. A newcomer at the tail
- * that was not used yet is no reason to stay before it. The order heals as fast
- * as victims are asked for.
+ * `lru` keeps the list in the order of last use, lazily: a head used later than
+ * the tail moves to the end, which in a ring is one store. A tail that was never
+ * used does not keep a used head in its place. Each choice repairs a part of the
+ * order.
  */
 void unic_chooser_tidy(struct unic_chooser *c, uint32_t list, uint32_t left)
 {

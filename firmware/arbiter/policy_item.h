@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * policy_item.h - items and their lists, for policy.c and policy_sample.c: what
- * the owner of the table keeps of each, and what was noticed of that.
+ * policy_item.h - items and their lists, for policy.c, policy_fifo.c and
+ * policy_sample.c: access to the statistics of the owner's table and to what the
+ * policy noticed of them.
  */
 #ifndef UNIC_POLICY_ITEM_H
 #define UNIC_POLICY_ITEM_H
@@ -15,7 +16,8 @@ static inline struct unic_item *item_of(const struct unic_chooser *c,
 	return &c->table->item[i];
 }
 
-/* What the owner of the table keeps of item @i, see struct unic_policy_table. */
+/* The statistics that the owner's table keeps of item @i, see struct
+ * unic_policy_table. */
 static inline const uint8_t *item_usage(const struct unic_policy_table *table,
 					uint16_t i)
 {
@@ -44,7 +46,7 @@ static inline bool is_stranger(const struct unic_item *item)
 	return item->habit == UNIC_STRANGER;
 }
 
-/* A stranger, as it was when it came. */
+/* Sets a stranger to its state at arrival: no use noticed. */
 static inline void init_seen(const struct unic_policy_table *table,
 			     struct unic_item *item, const uint8_t *told)
 {
@@ -53,13 +55,14 @@ static inline void init_seen(const struct unic_policy_table *table,
 	item->habit = 0;
 }
 
-/* Used since it was looked at? */
+/* True if the item was used since it was last examined. */
 static inline bool is_used(const struct unic_item *item, const uint8_t *told)
 {
 	return unic_stamp(last_ns(told)) != item->seen;
 }
 
-/* How often it was, at least once; it has been seen now. */
+/* Returns the uses since the item was last examined, at least 1, and marks them
+ * noticed. */
 static inline uint32_t count_new_uses(struct unic_item *item,
 				      const uint8_t *told)
 {
@@ -76,15 +79,15 @@ static inline bool has_predictor(const struct unic_chooser *c)
 	return c->kind == UNIC_POLICY_DEFAULT || c->kind == UNIC_POLICY_APP;
 }
 
-/* Lists. */
+/* The two lists. */
 #define NEW  0u
 #define MAIN 1u
 
-/* unic_chooser_link() - behind all others of the list. */
+/* unic_chooser_link() - appends @i to the list. */
 void unic_chooser_link(struct unic_chooser *c, uint32_t list, uint16_t i);
 void unic_chooser_unlink(struct unic_chooser *c, uint16_t i);
 
-/* The newcomer behind @i, or NIL. */
+/* The newcomer after @i, or NIL. */
 static inline uint16_t newcomer_after(const struct unic_chooser *c, uint16_t i)
 {
 	uint16_t next = item_of(c, i)->next;
@@ -103,8 +106,8 @@ static inline void to_main(struct unic_chooser *c, uint16_t i)
 	unic_chooser_link(c, MAIN, i);
 }
 
-/* unic_chooser_tidy() - `lru`: heads of the list that were used since they were
- * seen go to its end, at most @left. */
+/* unic_chooser_tidy() - `lru`: moves heads of the list that were used later than
+ * its tail to its end, at most @left. */
 void unic_chooser_tidy(struct unic_chooser *c, uint32_t list, uint32_t left);
 
 #endif /* UNIC_POLICY_ITEM_H */

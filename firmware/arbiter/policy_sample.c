@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * policy_sample.c - what is done between two choices: getting to know newcomers,
- * noticing uses, remembering who went, and finding the next candidates.
+ * policy_sample.c - work between two choices: examine newcomers, notice uses,
+ * remember evicted items, find the next candidates.
  */
 #include "arbiter/policy_item.h"
 
-#define ROUND 4u  /* items of the main list looked at each time */
-#define TIDY  10u /* `lru`: items put into order each time */
-#define WAYS  4u  /* of the table of ghosts */
+#define ROUND 4u  /* items of the main list examined each time */
+#define TIDY  10u /* `lru`: items put in order each time */
+#define WAYS  4u  /* ways of the table of ghosts */
 
-/* `app`: a step of importance outweighs every worth. */
+/* `app`: one step of importance outweighs every benefit. */
 #define HINT_STEP 16384
 
 /* --------------------------------------------------------------- ghosts */
@@ -34,8 +34,8 @@ static struct unic_ghost *ghost_find(const struct unic_chooser *c, uint32_t id)
 	return NULL;
 }
 
-/* What it is worth to remember an item: as much as having it while it has a
- * habit, less than that if it has none, and less the older it is. */
+/* The benefit of keeping a ghost. With a habit: that of having the item. Without:
+ * less, and falling with age. */
 static inline int32_t ghost_benefit(const struct unic_reuse *l, uint16_t habit,
 				    uint32_t age)
 {
@@ -44,8 +44,8 @@ static inline int32_t ghost_benefit(const struct unic_reuse *l, uint16_t habit,
 	return 2 * UNIC_BENEFIT_NONE - (int32_t)(age >> 2);
 }
 
-/* A free place, or that of the ghost worth least, so that no scan makes known
- * items forgotten. */
+/* Returns a free ghost, or the one of least benefit, so that a scan does not
+ * displace known items. */
 static struct unic_ghost *ghost_place(const struct unic_chooser *c, uint32_t id,
 				      uint32_t now)
 {
@@ -66,7 +66,8 @@ static struct unic_ghost *ghost_place(const struct unic_chooser *c, uint32_t id,
 
 /* ----------------------------------------------------------- candidates */
 
-/* Uses since the last look teach, and make the habit of the item. */
+/* Adds the uses since the last look to the histograms and to the habit of the
+ * item. */
 static void update_interval(struct unic_chooser *c, struct unic_item *item,
 			    const uint8_t *t)
 {
@@ -80,7 +81,8 @@ static void update_interval(struct unic_chooser *c, struct unic_item *item,
 	item->habit = unic_interval_add(item->habit, span, uses) & 0x7fffu;
 }
 
-/* For each entry wanted: what else is in the item counts for nothing. */
+/* The item's benefit for each entry wanted; entries beyond those wanted do not
+ * count. */
 static int32_t item_benefit(const struct unic_chooser *c, uint16_t i,
 			    uint64_t now_ns)
 {
@@ -98,8 +100,8 @@ static int32_t item_benefit(const struct unic_chooser *c, uint16_t i,
 	return worth;
 }
 
-/* Into the order of the candidates, unless there are enough that are worth
- * less. Of two that are worth the same the later one goes first. */
+/* Inserts @i into the sorted candidates, unless all of a full pool are worth
+ * less. Of two equal ones the later goes first. */
 static void add_candidate(struct unic_chooser *c, uint16_t i, uint64_t now_ns)
 {
 	struct unic_candidate new = { i, item_benefit(c, i, now_ns) };
@@ -117,7 +119,7 @@ static void add_candidate(struct unic_chooser *c, uint16_t i, uint64_t now_ns)
 	c->pool[k] = new;
 }
 
-/* Candidates as they are now; those used meanwhile are none any more. */
+/* Recomputes the candidates and drops those used since. */
 static void refresh_candidates(struct unic_chooser *c, uint64_t now_ns)
 {
 	struct unic_candidate old[UNIC_POLICY_POOL];
@@ -132,8 +134,8 @@ static void refresh_candidates(struct unic_chooser *c, uint64_t now_ns)
 			add_candidate(c, old[k].item, now_ns);
 }
 
-/* The oldest newcomers, if they were used, are none any more; else the first
- * and the last of those that are known are candidates. */
+/* Moves used newcomers from the head, at most two, to the main list. If the head
+ * was not used, adds it and the last known newcomer as candidates. */
 static void sample_newcomers(struct unic_chooser *c, uint64_t now_ns)
 {
 	uint32_t left;
@@ -177,7 +179,7 @@ void unic_policy_look(struct unic_chooser *c, uint64_t now_ns)
 	unic_reuse_step(&c->learn);
 }
 
-/* -------------------------------------------------- those who come and go */
+/* ------------------------------------------------------ items come and go */
 
 void unic_policy_init(struct unic_chooser *c,
 		      const struct unic_policy_table *table)
@@ -191,7 +193,7 @@ void unic_policy_init(struct unic_chooser *c,
 	unic_reuse_init(&c->learn);
 }
 
-/* All items become strangers: what they are is for the new policy to find. */
+/* All items become strangers, for the new policy to examine. */
 void unic_policy_set(struct unic_chooser *c, uint32_t kind)
 {
 	uint16_t i;
@@ -209,7 +211,8 @@ void unic_policy_set(struct unic_chooser *c, uint32_t kind)
 		item_of(c, i)->habit = UNIC_STRANGER;
 }
 
-/* Its owner says that it matters: it need not prove it. */
+/* True if `app` has an importance for the item: it enters the main list without
+ * proof. */
 static bool has_hint(const struct unic_chooser *c, uint16_t i)
 {
 	return c->kind == UNIC_POLICY_APP &&
@@ -268,7 +271,7 @@ void unic_policy_evicted(struct unic_chooser *c, uint16_t i, uint32_t id,
 #define HALF_LIFE_LOG2 27u
 #define FRACTION_BITS  8u
 
-/* pain / 2^(dt / half-life), the fractional part by a chord of the curve. */
+/* Returns pain / 2^(dt / half-life); the fraction follows a chord of the curve. */
 static uint32_t decay_pain(uint32_t pain, uint64_t dt_ns)
 {
 	uint64_t lives = dt_ns >> HALF_LIFE_LOG2;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* reuse.c - from intervals between uses to what it is worth to keep an item. */
+/* reuse.c - computes from intervals between uses the benefit of keeping an item. */
 #include <string.h>
 
 #include "arbiter/reuse.h"
 
-/* Samples of a class before all of them count half: new habits are learned
- * within some hundred evictions. */
+/* Samples of a class at which all its counts are halved, so new habits are
+ * learned within some hundred evictions. */
 #define MEMORY 256u
 
-/* Uses that count with those that were counted, at the rate to be expected. */
+/* Hits assumed in addition to those counted, at the expected rate. */
 #define PRIOR 4u
-/* The bin of the known that begins at UNIC_INTERVAL_LASTS. */
+/* First bin of a class with habits that begins at UNIC_INTERVAL_LASTS. */
 #define LATE 11u
-/* An item used at random of which so many intervals, in 64ths, are known ... */
+/* k of expected_rate(), in 64ths of an interval. */
 #define KNOWN	 (8u << 6)
-#define RATE_ONE (-6 * UNIC_LG_ONE) /* ... once each mean interval */
+#define RATE_ONE (-6 * UNIC_LG_ONE) /* one use per mean interval */
 #define RATE_LEAST \
-	(-31 * UNIC_LG_ONE) /* 2^-31, what inverse_lg() can turn round */
+	(-31 * UNIC_LG_ONE) /* 2^-31, the least that inverse_lg() can invert */
 
-/* So that no habit has all its 15 bits set. */
+/* Keeps a habit from having all its 15 bits set. */
 #define MEAN_MAX 2046
 
-/* Where each bin of the known begins, in 64ths of the mean interval. */
+/* First ratio of each bin of a class with habits, in 64ths of the mean interval. */
 static const uint32_t ratio_edge[UNIC_REUSE_BINS + 1] = {
 	0,	 16,	  23,	   32,	    45,	     64,      91,
 	128,	 256,	  512,	   1 << 10, 1 << 11, 1 << 12, 1 << 13,
@@ -36,7 +36,7 @@ static uint32_t bin_edge(uint32_t class, uint32_t bin)
 	return bin ? 1u << bin : 0;
 }
 
-/* What unic_lg() was made of, but for what it rounded off. */
+/* The inverse of unic_lg(), except for rounding. */
 static uint32_t inverse_lg(int32_t lg)
 {
 	uint64_t x = (uint64_t)(64u + ((uint32_t)lg & 63u)) << (lg >> 6);
@@ -50,7 +50,7 @@ uint16_t unic_interval_add(uint16_t habit, uint32_t span, uint32_t uses)
 	uint64_t sum = span;
 	int32_t mean;
 
-	if (uses > UNIC_INTERVAL_MANY) { /* the older ones count no more */
+	if (uses > UNIC_INTERVAL_MANY) { /* older intervals do not count */
 		known = 0;
 		all = uses;
 	} else {
@@ -122,11 +122,11 @@ static int32_t lg_u64(uint64_t x)
 }
 
 /*
- * The rate to be expected of a bin of which nothing was counted: that of the bin
- * before, and less the longer an item has not been used. One without a habit is
- * used half as often at twice the age; one with a habit no more often than that
- * says, and at r times its mean interval as if it were used at random and k
- * intervals were known: k / (k + r).
+ * The expected rate of a bin without counts: that of the bin before, and less the
+ * longer an item was not used. Without a habit the rate halves at twice the age.
+ * With a habit it is at most one use per mean interval, and at r times the
+ * interval k / (k + r) of that: right for an item used at random of which k
+ * intervals are known.
  */
 static int32_t expected_rate(const struct unic_reuse *l, uint32_t class,
 			     uint32_t b)
@@ -144,17 +144,17 @@ static int32_t expected_rate(const struct unic_reuse *l, uint32_t class,
 	return rate < RATE_LEAST ? RATE_LEAST : rate;
 }
 
-/* Nothing is to be expected of those whose habit is long over, nor of one that
- * has none and has just been used. */
+/* No hits are assumed after a habit is over, nor for an item without a habit that
+ * was just used. */
 static uint32_t prior_hits(uint32_t class, uint32_t from)
 {
 	return (class ? from < LATE : from) ? PRIOR : 0;
 }
 
 /*
- * The best ratio of hits to time among all ways to keep an item of this age for
- * a while and give up then: while nothing is expected but in the distance, the
- * distance counts; what comes soon or never is worth keeping a short while.
+ * The best ratio of hits to time among all ways to keep an item of this age for a
+ * while and then give up. An item whose hits come late is rated by them; one that
+ * is used soon or never is worth keeping for a short while.
  */
 static int32_t compute_benefit(const struct unic_reuse *l, uint32_t class,
 			       uint32_t from)
@@ -162,7 +162,7 @@ static int32_t compute_benefit(const struct unic_reuse *l, uint32_t class,
 	uint32_t b, ends, left = l->total[class],
 			  hits = prior_hits(class, from);
 	int32_t best = UNIC_BENEFIT_NONE, now;
-	/* the time, in halves */
+	/* expected time, times 2 */
 	uint64_t twice =
 		2ull * hits * inverse_lg(-expected_rate(l, class, from));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* share.c - fair shares: nothing but arithmetic. */
+/* share.c - fair shares: arithmetic only. */
 #include <string.h>
 
 #include "arbiter/share.h"
@@ -14,11 +14,11 @@ void unic_share_init(struct unic_share *s, uint32_t capacity)
 /* --------------------------------------------------------- who is heaviest */
 
 /*
- * Has @a, with @net units, more for its weight than @b? Ties go to the least
- * pain, then to the first. Fair shares are proportional to weights, so the order
- * by net / weight is the order by excess / weight without dividing, and if the
- * first is not above its share, nobody is. Nobody can have more than all; one
- * more than that is enough to be above. So the products fit: (2^16 + 1) x
+ * True if @a, with @net units, has more for its weight than @b. Ties go to the
+ * least pain, then to the lower number. Fair shares are proportional to weights,
+ * so the order by net / weight is the order by excess / weight without a
+ * division, and if the first is not above its share, nobody is. @net is at most
+ * capacity + 1, which is enough to be above, so the products fit: (2^16 + 1) x
  * (2^16 - 1) is 2^32 - 1.
  */
 static inline bool is_heavier(const struct unic_share *s, uint32_t a,
@@ -98,8 +98,8 @@ bool unic_share_entitled(struct unic_share *s, uint32_t owner, uint32_t n)
 }
 
 /*
- * The wanter is counted with @n more, which moves nobody else, and it no way
- * but up; if it has nothing, it has nothing to give.
+ * The wanter is compared as if it had @n more: that moves nobody else, and the
+ * wanter only up. A wanter that has nothing has nothing to give.
  */
 uint32_t unic_share_victim(struct unic_share *s, uint32_t wanter, uint32_t n)
 {
