@@ -13,7 +13,7 @@ static int refuse_bounds(struct unic_memory *nic)
 	return -UNIC_EBOUNDS;
 }
 
-/* What a step of the check is called and where it is counted follow its number. */
+/* The error and the counter of a step of the check follow from its number. */
 _Static_assert(UNIC_EBOUNDS - UNIC_ESTAG == 3 &&
 		       UNIC_C_access_bounds - UNIC_C_access_stag == 3 &&
 		       UNIC_EEVICTED - UNIC_ESTAG == 4 &&
@@ -21,10 +21,9 @@ _Static_assert(UNIC_EBOUNDS - UNIC_ESTAG == 3 &&
 	       "in the order of the steps");
 
 /*
- * Off the straight path: which step refused. The same work for all of them, so
- * that a remote side learns nothing from the time it takes: each step is looked
- * at, and none is jumped over. (`refused_*` of tests/bench/insn.c) A region of
- * another process is none.
+ * Slow path: finds the step that refused. The work is the same for all steps and
+ * none is skipped, so the time reveals nothing to a remote side (`refused_*` of
+ * tests/bench/insn.c). A region of another process counts as none.
  */
 int __attribute__((noinline, cold))
 unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
@@ -34,7 +33,7 @@ unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
 	/* 0 or 1 each; a product is "and" without a branch */
 	int same = !((mr->stag ^ stag) | (mr->proc ^ proc));
 	int past = same * (mr->state >= UNIC_MR_DRAINING);
-	/* a lock that opens is that of a region which is not past */
+	/* only a region that is not past has a lock that opens */
 	int here = same * (mr->lock == (stag ^ own << UNIC_MR_IDX_SHIFT));
 	int taken = past * !(mr->flags & UNIC_MR_F_GONE);
 	int ours = here * (own == pd);
@@ -70,14 +69,14 @@ static inline bool is_in_bounds(const struct unic_mr_ctx *mr, uint64_t iova,
 struct spot {
 	const struct unic_tlb_entry *e;
 	uint32_t in_page,
-		room; /* bytes before it and from it on, in its page */
+		room; /* bytes of its page: before it, and from it on */
 };
 
 static inline uint32_t page_of(const struct unic_mr_ctx *mr, uint64_t iova)
 {
 	uint32_t shift = mr->page_shift, size = 1u << shift;
 
-	if (SPAN32) /* a difference of low halves is enough, pages before it */
+	if (SPAN32) /* low halves are enough: the span fits 32 bits */
 		return ((uint32_t)iova - ((uint32_t)mr->iova & -size)) >> shift;
 	return (uint32_t)((iova >> shift) - (mr->iova >> shift));
 }
@@ -104,8 +103,8 @@ static inline uint32_t min_offset(uint32_t n, uint64_t off)
 	return n < off ? n : (uint32_t)off;
 }
 
-/* What region @mr has of the page of @iova, unless the region begins or ends in
- * it. */
+/* The part of the page of @iova that belongs to region @mr, which may begin or
+ * end in it. */
 static inline struct unic_spot clip_to_region(const struct unic_mr_ctx *mr,
 					      uint64_t iova,
 					      const struct spot *at)
@@ -139,7 +138,8 @@ static inline void set_piece(struct unic_piece *out, const struct spot *at,
 	out->len = len < at->room ? len : at->room;
 }
 
-/* The straight path finds no entry of a region with cached ones. */
+/* Looks up a cached entry; the fast path never finds one. Returns as
+ * unic_cache_entry(). */
 static int __attribute__((noinline))
 lookup_cached(struct unic_memory *nic, uint16_t idx, uint64_t iova,
 	      uint32_t len, struct spot *at)
@@ -158,9 +158,9 @@ lookup_cached(struct unic_memory *nic, uint16_t idx, uint64_t iova,
 }
 
 /*
- * As unic_xlate() where the straight path found no entry: cached ones, the bytes
- * of a form that lie in other regions, or it is too late. Its arguments are in
- * *@out: by themselves they would cost the straight path its registers.
+ * unic_xlate() where the fast path found no entry: a cached entry, a derived
+ * region whose bytes lie in other regions, or a revoked region. The arguments are
+ * in *@out, because passing them would cost the fast path registers.
  */
 static int __attribute__((noinline, cold))
 cached_xlate(struct unic_memory *nic, struct unic_piece *out)
@@ -207,8 +207,8 @@ inline int unic_xlate(struct unic_memory *nic, uint16_t mr, uint64_t iova,
 }
 
 /*
- * The end of an access to another page than that of the window: @at, where @iova
- * was found, becomes the window, and as much of @len as lies there the piece.
+ * Ends an access outside the window: the page @at of @iova becomes the window,
+ * and the piece is as much of @len as lies in it.
  */
 static inline int set_window(struct unic_memory *nic, struct unic_mr_ctx *mr,
 			     uint32_t idx, uint64_t iova, uint32_t len,
@@ -228,7 +228,7 @@ static inline int set_window(struct unic_memory *nic, struct unic_mr_ctx *mr,
 	return 0;
 }
 
-/* No bytes: bounds are not checked, nothing is translated. */
+/* An access of no bytes: bounds are not checked, nothing is translated. */
 static int __attribute__((noinline, cold))
 access_zero_len(struct unic_memory *nic, struct unic_mr_ctx *mr,
 		struct unic_piece *out)
@@ -241,8 +241,8 @@ access_zero_len(struct unic_memory *nic, struct unic_mr_ctx *mr,
 }
 
 /*
- * As unic_access_page(), for a form; @mr is found to have no entry for it. Upper
- * halves may change anywhere in a form: there the window ends, and the piece.
+ * unic_access_page() for a derived region, for which @mr has no entry. The upper
+ * half of an IOVA may change anywhere in it; the window and the piece end there.
  */
 static int __attribute__((noinline, cold))
 derived_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
@@ -252,14 +252,15 @@ derived_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
 	uint32_t low = (uint32_t)iova;
 	struct unic_spot at;
 
-	/* accessible regions are filled (INV-2), forms lie in such regions */
+	/* accessible regions are filled (INV-2), and derived ones lie in such
+	 * regions */
 	UNIC_ASSERT(nic, unic_spot_find(nic, idx, iova, &at));
 	at.before = min_offset(at.before, low);
 	at.room = 1u + min_offset(at.room - 1u, UINT32_MAX - low);
 	return set_window(nic, mr, idx, iova, len, &at, out);
 }
 
-/* As the end of unic_access_page(), but for a cached entry. */
+/* The end of unic_access_page() if the fast path found no entry. */
 static int __attribute__((noinline, cold))
 cached_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
 	    uint32_t len, struct unic_piece *out)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * access.h - the straight path of the one access check (mr.h, unic_access()),
- * for callers that cannot afford the call: the fast lane of the transport.
- * unic_access() is this and nothing else, so there is one check.
- *
- * Included behind nic.h.
+ * access.h - the one access check, and its fast path inline, for callers that
+ * cannot afford the call: the fast path of the transport. unic_access() is this
+ * code and nothing else, so there is one check.
  */
 #ifndef UNIC_ACCESS_H
 #define UNIC_ACCESS_H
@@ -12,7 +10,7 @@
 #include "memory/memory.h"
 #include "memory/translate.h"
 
-/* Spans of all regions fit 32 bits: as many 2 MiB pages as there are entries. */
+/* True if the span of every region fits 32 bits: a 2 MiB page for each entry. */
 #define UNIC_SPAN32 (UNIC_TLB_ENTRIES <= 1024u)
 
 /**
@@ -24,60 +22,62 @@
  * @iova: first byte, @len: bytes (0 allowed: then STag, PD and rights are
  *        checked, out->len is 0).
  *
- * Checks all @len bytes; translates only the first piece, and the caller goes
- * on with unic_xlate(). Counts a use and @len bytes; counts each refusal.
- * Returns 0, or -UNIC_ESTAG, -UNIC_EPD (of another domain of the same process;
- * a region of another process is as good as none), -UNIC_ERIGHTS, -UNIC_EBOUNDS,
- * -UNIC_EEVICTED (only when all 32 bits match a region taken back); on error
- * *out is untouched. Regions of residency DEMAND and TABLE also have
- * -UNIC_EMISS: all checks passed, the first page is not on the NIC but asked for,
- * out->mr is the region and nothing is counted; and -UNIC_ENOPAGE.
- * Budget: 45 instructions on Cortex-A15 with a TLB hit.
+ * Checks all @len bytes and translates the first piece; unic_xlate() translates
+ * the others. Counts a use and @len bytes; counts each refusal. Returns 0, or
+ * -UNIC_ESTAG, -UNIC_EPD (of another domain of the same process; a region of
+ * another process gives -UNIC_ESTAG), -UNIC_ERIGHTS, -UNIC_EBOUNDS,
+ * -UNIC_EEVICTED (only when all 32 bits match a region taken back); on error *out
+ * is untouched. Regions of residency DEMAND and TABLE also have -UNIC_EMISS (all
+ * checks passed, a fault is open for the first page, out->mr is the region, and
+ * nothing is counted) and -UNIC_ENOPAGE. Budget: 45 instructions on Cortex-A15
+ * with a TLB hit.
  */
 int unic_access(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		uint32_t need, uint64_t iova, uint32_t len,
 		struct unic_piece *out);
 
 /**
- * unic_xlate() - the piece of region @mr that starts at @iova, @len bytes at
- * most. For ranges that unic_access() let through at this poll or that hold a
- * reference.
- * Returns 0; -UNIC_EEVICTED if the entry is gone (an operation that outlived
- * its region); -UNIC_EMISS, -UNIC_ENOPAGE (cache.h); then *out is undefined.
+ * unic_xlate() - translates @iova of region @mr to a piece of at most @len bytes.
+ * For ranges that passed unic_access() at this poll or that hold a reference.
+ * Returns 0; -UNIC_EEVICTED if the entry is gone (an operation that outlived its
+ * region); -UNIC_EMISS, -UNIC_ENOPAGE (cache.h). On error *out is undefined.
  */
 int unic_xlate(struct unic_memory *nic, uint16_t mr, uint64_t iova,
 	       uint32_t len, struct unic_piece *out);
 
-/** unic_xlate_near() - the same for those whose registers are dear: entries of
- * residency RESIDENT only. False: there is none, ask unic_xlate(). */
+/** unic_xlate_near() - unic_xlate() for callers with few free registers: entries
+ * of residency RESIDENT only. Returns false if there is none; call unic_xlate()
+ * then. */
 bool unic_xlate_near(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
 		     uint32_t len, struct unic_piece *out);
 
 /**
- * unic_mr_check() - the access check (@len > 0) without use and translation, for objects
- * that are made of a range (tokens). Arguments and errors as unic_access().
- * Returns the region's index or the error, counted.
+ * unic_mr_check() - the access check (@len > 0) without use and translation, for
+ * objects made of a range (tokens). Arguments and errors as unic_access().
+ * Returns the region's index or the error, which is counted.
  */
 int unic_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		  uint32_t need, uint64_t iova, uint64_t len);
 
-/** unic_access_spot() - the spot (translate.h) of @iova, if @mr has an entry for it. */
+/** unic_access_spot() - writes the spot (translate.h) of @iova to *@out. Returns
+ * false if @mr has no entry for it. */
 bool unic_access_spot(const struct unic_memory *nic,
 		      const struct unic_mr_ctx *mr, uint64_t iova,
 		      struct unic_spot *out);
 
-/* Off the straight path: no STag, PD or right opens @mr. The error, counted. */
+/* Slow path: @mr refused @stag, @pd or @need. Returns the error, counted. */
 int unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
 			uint32_t stag, uint16_t pd, uint32_t need);
 
 /*
- * Beside the window of @mr, which opened: bounds, then another page, which
- * becomes the window. Otherwise as unic_access().
+ * The access lies outside the window of @mr, whose lock and rights passed: checks
+ * the bounds, and makes the page the window. Otherwise as unic_access().
  */
 int unic_access_page(struct unic_memory *nic, struct unic_mr_ctx *mr,
 		     uint64_t iova, uint32_t len, struct unic_piece *out);
 
-/* STag valid, PD. One comparison for both: struct unic_mr_ctx. */
+/* True if STag and PD are right: one comparison for both, see struct
+ * unic_mr_ctx. */
 static inline bool unic_mr_opens(const struct unic_mr_ctx *mr, uint32_t stag,
 				 uint16_t pd)
 {
@@ -90,9 +90,9 @@ static inline bool unic_mr_grants(const struct unic_mr_ctx *mr, uint32_t need)
 }
 
 /*
- * Does all of it lie in the window, if the upper half of the address fits?
- * Wrap-safe: behind the window and before it, more bytes are left to its end
- * than it has.
+ * True if all bytes lie in the window, given that the upper half of the address
+ * matches. Wrap-safe: for an address outside, the distance to the window's end
+ * exceeds its length.
  */
 static inline bool unic_mr_in_window(const struct unic_mr_ctx *mr,
 				     uint32_t iova, uint32_t len)
@@ -111,7 +111,7 @@ static inline void unic_mr_used(struct unic_memory *nic, struct unic_mr_ctx *mr,
 	mr->last_use_ns = nic->now_ns;
 }
 
-/* An access check of @len bytes that nothing came of. */
+/* Takes back the statistics of an access check of @len bytes that was not used. */
 static inline void unic_mr_not_used(struct unic_mr_ctx *mr, uint32_t len)
 {
 	mr->uses--;
@@ -119,16 +119,16 @@ static inline void unic_mr_not_used(struct unic_mr_ctx *mr, uint32_t len)
 		mr->bytes_high--;
 }
 
-/* Are the entries of region @mr cached ones? Then nothing may be kept of their
- * translation beyond this poll. */
+/* True if the entries of region @mr are cached: its translation must not be kept
+ * beyond this poll. */
 static inline bool unic_mr_cached_at(const struct unic_memory *nic, uint16_t mr)
 {
 	return unic_mr_cached(&nic->mrs.mr[mr]);
 }
 
-/* Nobody uses it. LIVE tokens end when it drains, so those left are CLAIMED: a
- * message is on its way through each. Forms made of it close with it, and leave
- * it when they are idle. */
+/* True if nothing uses the region. LIVE tokens end when it drains, so the tokens
+ * left are CLAIMED: each has a message in progress. Derived regions made of it
+ * close with it, and leave it when they are idle. */
 static inline bool unic_mr_idle(const struct unic_mr_ctx *mr)
 {
 	return !mr->holds && !mr->dmas && !mr->n_tokens && !mr->deps;

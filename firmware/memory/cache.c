@@ -6,16 +6,18 @@
 #include "memory/fault.h"
 #include "memory/memory.h"
 
-/* unic_tlb_entry.mark of a cached entry: when it came, and ... */
-#define USED	    (1u << 15) /* since the hand passed */
-#define WANTED	    (1u << 14) /* and not used yet */
-#define STAMP_SHIFT 18u	       /* 262 us */
+/* unic_tlb_entry.mark of a cached entry: two flags and the time of its
+ * insertion. */
+#define USED	    (1u << 15) /* used since the hand passed */
+#define WANTED	    (1u << 14) /* an operation waits for it */
+#define STAMP_SHIFT 18u	       /* one stamp is 262 us */
 #define STAMP_MASK  0xfffu
-#define SPARED	    4u /* units of that: how long a wanted one is left alone */
+#define SPARED	    4u /* stamps for which a WANTED entry is spared */
 
-#define LOOKS	 16u	  /* candidates looked at for one victim */
-#define SHORT_NS 1000000u /* who still wants it asks more often than that */
-#define MIN_SET	 4u /* entries that a borrower may have while others wait */
+#define LOOKS 16u /* entries examined for one victim */
+/* a process that still lacks an entry asks more often */
+#define SHORT_NS 1000000u
+#define MIN_SET	 4u /* entries that a borrower keeps while others wait */
 
 void unic_cache_init(struct unic_memory *nic)
 {
@@ -40,7 +42,8 @@ static uint32_t bare_regions(const struct unic_memory *nic, uint32_t proc)
 	return (uint32_t)nic->cache.regions[proc] + nic->derived.bare[proc];
 }
 
-/* Shares shrink when others come; what is kept for these does not. */
+/* Shares shrink when other processes come; the number in the first test does
+ * not. */
 bool unic_cache_bare_room(struct unic_memory *nic, uint32_t proc)
 {
 	uint32_t own = bare_regions(nic, proc), all = 0, i;
@@ -115,7 +118,7 @@ bool unic_cache_busy(const struct unic_memory *nic, uint16_t mr)
 
 /* ---------------------------------------------------------------- rings */
 
-/* Behind all others: before the hand. */
+/* Adds entry @i at the end of the ring: before the hand. */
 static void ring_add(struct unic_cache *c, uint32_t proc, unic_tlb_idx i)
 {
 	unic_tlb_idx *hand = &c->hand[proc];
@@ -144,7 +147,7 @@ static void ring_remove(struct unic_cache *c, uint32_t proc, unic_tlb_idx i)
 		*hand = c->next[i];
 }
 
-/* Does the region show this page in its window? */
+/* True if the region's window is the page of @e. */
 static bool is_in_window(const struct unic_mr_ctx *mr,
 			 const struct unic_tlb_entry *e)
 {
@@ -160,7 +163,8 @@ static void close_window(struct unic_mr_ctx *mr, const struct unic_tlb_entry *e)
 		mr->win_bytes = 0;
 }
 
-/* Entry @i is free afterwards, and nothing reaches its page any more. */
+/* Frees entry @i; its page cannot be reached afterwards. @tell: with a drop
+ * record, if it belongs to a DEMAND region. */
 static void drop_entry(struct unic_memory *nic, unic_tlb_idx i, bool tell)
 {
 	struct unic_cache *c = &nic->cache;
@@ -190,8 +194,8 @@ static void drop_entry(struct unic_memory *nic, unic_tlb_idx i, bool tell)
 	UNIC_TRACE(nic, DROPPED, mr->proc, idx, page, 0, 0);
 }
 
-/* All of @mr's, by way of its process's ring: a region may have many more pages
- * than there are entries. */
+/* Drops entries of @mr by walking the ring of its process: a region may have many
+ * more pages than there are entries. */
 static uint32_t drop_all(struct unic_memory *nic, uint16_t idx, uint32_t first,
 			 uint32_t count, bool tell)
 {
@@ -245,7 +249,7 @@ static bool is_spared(const struct unic_memory *nic,
 	       ((uint32_t)(stamp_now(nic) - e->mark) & STAMP_MASK) <= SPARED;
 }
 
-/* Not in use, and no operation still waits for it. */
+/* True if the entry is not in use and no operation waits for it. */
 static bool can_drop_entry(const struct unic_memory *nic,
 			   const struct unic_tlb_entry *e)
 {
@@ -256,9 +260,9 @@ static bool can_drop_entry(const struct unic_memory *nic,
 }
 
 /*
- * The hand goes round until it meets one that was not used since it last came
- * by. Behind a window uses are not noted, so a window ends when its page gets
- * its second chance.
+ * Second chance: the hand moves to an entry that was not used since it last
+ * passed, or takes the first one passed. An access through a window does not set
+ * USED, so the hand closes the window of an entry that it passes.
  */
 static unic_tlb_idx find_victim(struct unic_memory *nic, uint32_t proc)
 {
@@ -275,7 +279,7 @@ static unic_tlb_idx find_victim(struct unic_memory *nic, uint32_t proc)
 			first = i;
 			break;
 		}
-		e->mark ^= USED; /* which is set */
+		e->mark ^= USED; /* clears USED, which is set */
 		close_window(&nic->mrs.mr[unic_tlb_mr(e->tag)], e);
 		if (first == UNIC_TLB_NIL)
 			first = i;
@@ -298,7 +302,7 @@ uint32_t unic_cache_take(struct unic_memory *nic, uint32_t proc, uint32_t n)
 	return taken;
 }
 
-/* The reaper is to take a region back, for entries of @proc. */
+/* Makes the reaper take a region back for entries of @proc. */
 static void set_short_proc(struct unic_memory *nic, uint32_t proc)
 {
 	nic->cache.short_proc = (uint16_t)proc;
@@ -307,9 +311,9 @@ static void set_short_proc(struct unic_memory *nic, uint32_t proc)
 }
 
 /*
- * One entry of whoever should give one to @proc, which wants @n. If that is
- * somebody who has none of this kind, it is one of its own, and a region is asked
- * back.
+ * Drops one cached entry of the owner that has to give to @proc, which wants @n.
+ * If the owners that have to give have no cached entry, @proc loses one of its
+ * own, and the reaper asks a region back.
  */
 static bool take_by_share(struct unic_memory *nic, uint32_t proc, uint32_t n)
 {
@@ -332,7 +336,7 @@ static bool take_by_share(struct unic_memory *nic, uint32_t proc, uint32_t n)
 	return unic_cache_take(nic, proc, 1);
 }
 
-/* Free, and not taken back for somebody else. */
+/* Free entries that are not promised to other processes. */
 static uint32_t free_entries_for(const struct unic_memory *nic, uint32_t proc)
 {
 	const struct unic_promises *p = &nic->promises;
@@ -341,8 +345,8 @@ static uint32_t free_entries_for(const struct unic_memory *nic, uint32_t proc)
 	return promised < nic->tlb.free ? nic->tlb.free - promised : 0;
 }
 
-/* Shares are as if it held what it wants: who comes into the pool narrows the
- * others' parts. */
+/* Shares are computed as if @proc held what it wants: a process that enters the
+ * pool reduces the shares of the others. */
 bool unic_cache_yield(struct unic_memory *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_share *s = &nic->share;
@@ -351,7 +355,7 @@ bool unic_cache_yield(struct unic_memory *nic, uint32_t proc, uint32_t n)
 	if (!more)
 		return true;
 	if (free_entries_for(nic, proc) + nic->cache.all_entries < n)
-		return false; /* in vain */
+		return false; /* dropping all would not be enough */
 	unic_share_want(s, proc, (int32_t)n);
 	while (more && take_by_share(nic, proc, n))
 		more = free_entries_for(nic, proc) < n;
@@ -360,8 +364,8 @@ bool unic_cache_yield(struct unic_memory *nic, uint32_t proc, uint32_t n)
 }
 
 /*
- * One entry for @proc. At its quota, or as a borrower while others wait, it
- * replaces one of its own.
+ * Makes room for one entry of @proc. At its quota, or as a borrower while others
+ * wait, @proc replaces one of its own.
  */
 static bool make_entry_room(struct unic_memory *nic, uint32_t proc)
 {
@@ -408,7 +412,7 @@ static void insert_entry(struct unic_memory *nic, uint16_t idx, uint32_t page,
 	UNIC_TRACE(nic, CACHED, mr->proc, idx, page, 0, 0);
 }
 
-/* One region cannot have all of a table that is larger than its count. */
+/* n_pages has 16 bits: one region cannot have all of a larger table. */
 static inline bool can_add_page(const struct unic_mr_ctx *mr)
 {
 	return UNIC_TLB_ENTRIES <= UINT16_MAX || mr->n_pages < UINT16_MAX;
@@ -417,7 +421,7 @@ static inline bool can_add_page(const struct unic_mr_ctx *mr)
 int unic_cache_insert(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		      uint64_t bus, bool wanted)
 {
-	/* what is on the NIC can always be dropped (INV-17) */
+	/* every DEMAND entry on the NIC can be dropped (INV-17) */
 	if (can_add_page(&nic->mrs.mr[mr]) &&
 	    (!is_demand(nic, mr) ||
 	     unic_mbox_drop_room(&nic->base) > nic->cache.demand) &&
@@ -442,7 +446,7 @@ uint32_t unic_cache_short(const struct unic_memory *nic, bool *quota)
 	return proc;
 }
 
-/* The word is read at once: the driver may be writing it. */
+/* Reads the word once: the driver may be writing it. */
 static uint64_t table_word(const struct unic_memory *nic, uint16_t mr,
 			   uint32_t page)
 {
@@ -503,7 +507,7 @@ int unic_cache_entry(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		i = unic_tlb_find(&nic->tlb, base, page);
 	}
 	e = &nic->tlb.entry[i];
-	/* the first use of one that was waited for is not a second one */
+	/* the first use of a WANTED entry does not set USED */
 	e->mark = (uint16_t)(e->mark & WANTED ? e->mark & ~WANTED
 					      : e->mark | USED);
 	*out = e;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * cache.h - entries that come and go one by one: those of regions whose
- * residency is DEMAND or TABLE (MEMORY.md section 1; U-Net/MM and UTLB of S1).
+ * cache.h - entries that come and go one by one: those of regions whose residency
+ * is DEMAND or TABLE (MEMORY.md section 1; U-Net/MM and UTLB of S1).
  *
- * Secret: which cached entry goes. They lie in the one pool of tlb.h and are
- * counted as held by their process, so fair shares hold for them; but they come
- * back by a miss, so they are taken without notice or grace, before any region
- * is asked back. Each process's form a ring with a hand (second chance): an
- * entry met that was used since goes free once, and one that an operation waits
- * for is left alone until its first use, or for a millisecond.
+ * Secret: which cached entry goes. Cached entries lie in the one pool of tlb.h
+ * and count as held by their process, so fair shares hold for them. A fault
+ * brings them back, so they are dropped without notice or grace, before any
+ * region is asked back. The entries of a process form a ring with a hand (second
+ * chance): an entry that was used since the hand passed is spared once, and one
+ * that an operation waits for is spared until its first use, or for a
+ * millisecond.
  *
- * Such a region has no base in the TLB that the straight path of access.c could
- * find an entry under (UNIC_CACHE_HIDDEN), so each change of page comes here,
- * where use is noted, and resident regions pay nothing for it. Behind the
- * region's window (mr.h) an access costs what it does in any region; the window
- * ends with the entry.
+ * The tlb_base of such a region (UNIC_CACHE_HIDDEN) matches no entry, so the fast
+ * path of access.c finds none: each change of page comes here, where uses are
+ * noted, and resident regions pay nothing. Within the region's window (mr.h) an
+ * access costs the same as in any region; the window ends with the entry.
  */
 #ifndef UNIC_CACHE_H
 #define UNIC_CACHE_H
@@ -30,25 +30,26 @@
 struct unic_memory;
 struct unic_mr_args;
 
-/* What the NIC knows of a region of this kind beside its struct unic_mr_ctx, whose
- * n_pages and filled count the entries it has now. */
+/* State of a region with cached entries, beside its struct unic_mr_ctx, whose
+ * n_pages and filled count the entries that it holds. */
 struct unic_cached_mr {
 	uint32_t base;	 /* its real UNIC_TLB_BASE */
 	uint32_t table;	 /* TABLE: offset in the BAR; DEMAND: UNIC_NO_TABLE */
 	uint32_t seq;	 /* invalidations so far */
-	uint32_t misses; /* so far */
+	uint32_t misses; /* faults so far */
 };
 
 #define UNIC_NO_TABLE 0xffffffffu
 
-/* No page of region @mr has such a tag: random bits and page end below. */
+/* A base of region @mr that matches no tag: random bits and page number end
+ * below. */
 #define UNIC_CACHE_HIDDEN(mr) ((uint32_t)(mr) << 20 | 0xf0000u)
 
-/* What requests that wait have of the free entries. They write it (revoke/demand.h),
- * and the cache leaves it alone. */
+/* The free entries that are promised to waiting requests. revoke/demand.h writes
+ * it; the cache leaves these entries alone. */
 struct unic_promises {
-	struct unic_bitset waiters; /* who has a request, or a denial */
-	/* entries freed for a process's requests; nobody at once takes them */
+	struct unic_bitset waiters; /* processes with a request or a denial */
+	/* entries freed for a process's requests, and their sum */
 	uint32_t to[UNIC_PROCS], all;
 };
 
@@ -56,101 +57,105 @@ struct unic_cache {
 	struct unic_cached_mr of[UNIC_MRS];
 	unic_tlb_idx next[UNIC_TLB_ENTRIES]; /* rings, by process */
 	unic_tlb_idx prev[UNIC_TLB_ENTRIES];
-	unic_tlb_idx hand[UNIC_PROCS];	  /* looked at next, or UNIC_TLB_NIL */
-	unic_tlb_idx entries[UNIC_PROCS]; /* in its ring */
-	uint32_t all_entries;		  /* in all of them */
+	/* next entry to examine, or UNIC_TLB_NIL */
+	unic_tlb_idx hand[UNIC_PROCS];
+	unic_tlb_idx entries[UNIC_PROCS]; /* in the ring of each process */
+	uint32_t all_entries;		  /* in all rings */
 	uint16_t regions[UNIC_PROCS];
-	uint32_t demand; /* entries of DEMAND regions: drop records owed */
-	/* the last entry for which there was no room: whose, and until when the
-	 * reaper is to see to it; see unic_cache_short() */
+	/* entries of DEMAND regions; each may need a drop record */
+	uint32_t demand;
+	/* the last process that found no room for an entry, and the time until
+	 * which the reaper serves it; see unic_cache_short() */
 	uint64_t short_until_ns;
-	uint16_t short_proc;		 /* UNIC_PROCS: it has come */
+	uint16_t short_proc;		 /* UNIC_PROCS: none */
 	const struct unic_mr_span *held; /* see unic_cache_hold() */
 	uint32_t n_held;
 };
 
-/** unic_cache_init() - no region has cached entries, no page is missed. */
+/** unic_cache_init() - no region has cached entries, no fault is open. */
 void unic_cache_init(struct unic_memory *nic);
 
 /**
- * unic_cache_bare_room() - may @proc have one more region that nobody can ask
- * back for its index: one of residency DEMAND or TABLE, or a form without
- * entries of its own? Half of its share of the region table is for these, and no
- * more than half of the table of all together; a few everybody may have.
+ * unic_cache_bare_room() - may @proc have one more region that cannot be asked
+ * back for its index: one of residency DEMAND or TABLE, or a derived region
+ * without entries of its own? A process may use half of its share of the region
+ * table for these, all processes together half of the table; a few are allowed to
+ * each process in any case.
  */
 bool unic_cache_bare_room(struct unic_memory *nic, uint32_t proc);
 
 /**
- * unic_cache_check() - may a region be made as @args say, @pages long?
- * 0; -UNIC_EINVAL (class, flags, place of its table); -UNIC_ETOOLARGE;
- * -UNIC_EMRFULL: unic_cache_bare_room() says no.
+ * unic_cache_check() - may a region be made as @args say, @pages long? Returns 0,
+ * -UNIC_EINVAL (class, flags, place of its table), -UNIC_ETOOLARGE, or
+ * -UNIC_EMRFULL (unic_cache_bare_room() is false).
  */
 int unic_cache_check(struct unic_memory *nic, const struct unic_mr_args *args,
 		     uint32_t pages);
 
-/** unic_cache_adopt() - region @mr, just made with no entries, is one of these.
- */
+/** unic_cache_adopt() - makes region @mr, just made without entries, one with
+ * cached entries. */
 void unic_cache_adopt(struct unic_memory *nic, uint16_t mr, uint32_t table);
 
-/** unic_cache_strip() - region @mr ends: all its entries are free, without drop
- * records, and the misses that wait for it end. */
+/** unic_cache_strip() - region @mr ends: frees all its entries, without drop
+ * records, and ends the faults on it. */
 void unic_cache_strip(struct unic_memory *nic, uint16_t mr);
 
 /**
- * unic_cache_entry() - the entry of @page of @mr, which is used now. One of a
- * TABLE region that is not there is read at once.
- * @ahead: pages that the operation will need, this one included.
- * Returns 0; -UNIC_EMISS: it was asked for (fault.h); -UNIC_ENOPAGE: there is no
- * such page; -UNIC_EEVICTED: not there, and the region ends.
+ * unic_cache_entry() - writes the entry of @page of @mr, which is used, to *@out.
+ * A missing entry of a TABLE region is read at once. @ahead: pages that the
+ * operation will need, this one included. Returns 0; -UNIC_EMISS: a fault is open
+ * (fault.h); -UNIC_ENOPAGE: there is no such page; -UNIC_EEVICTED: it is missing,
+ * and the region ends.
  */
 int unic_cache_entry(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		     uint32_t ahead, const struct unic_tlb_entry **out);
 
-/** unic_cache_has() - is the entry there? Not a use. */
+/** unic_cache_has() - true if the entry is on the NIC. Not a use. */
 bool unic_cache_has(const struct unic_memory *nic, uint16_t mr, uint32_t page);
 
 /**
- * unic_cache_insert() - @bus (aligned) is the address of @page, which is not
- * there. @wanted: an operation waits for it.
- * 0; -UNIC_EAGAIN: no room in the pool for this process, or in the drop ring.
+ * unic_cache_insert() - inserts @bus (aligned) as the address of @page, which is
+ * missing. @wanted: an operation waits for it. Returns 0, or -UNIC_EAGAIN: no
+ * room in the pool for this process, or in the drop ring.
  */
 int unic_cache_insert(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		      uint64_t bus, bool wanted);
 
-/** unic_cache_read() - bring @page of a TABLE region, which is not there. As
- * unic_cache_insert(), and -UNIC_ENOPAGE. */
+/** unic_cache_read() - inserts the missing @page of a TABLE region. Returns as
+ * unic_cache_insert(), or -UNIC_ENOPAGE. */
 int unic_cache_read(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		    bool wanted);
 
-/** unic_cache_drop() - entries of pages [@first, @first + @count) of @mr go,
- * those of a DEMAND region with drop records if @tell. Not while unic_cache_busy().
- * Returns how many. */
+/** unic_cache_drop() - drops the entries of pages [@first, @first + @count) of
+ * @mr, those of a DEMAND region with drop records if @tell. Not while
+ * unic_cache_busy(). Returns the number of entries dropped. */
 uint32_t unic_cache_drop(struct unic_memory *nic, uint16_t mr, uint32_t first,
 			 uint32_t count, bool tell);
 
-/** unic_cache_hold() - the received frame waits for DMA into these @n spans, which
- * stay as they are until the next call; 0: it waits no more. One at a time. */
+/** unic_cache_hold() - the received frame waits for DMA into these @n spans,
+ * which must stay as they are until the next call; 0: no frame waits. One frame
+ * at a time. */
 void unic_cache_hold(struct unic_memory *nic, const struct unic_mr_span *span,
 		     uint32_t n);
 
-/** unic_cache_busy() - does DMA run through @mr, or wait to? */
+/** unic_cache_busy() - true if DMA runs through @mr or waits to. */
 bool unic_cache_busy(const struct unic_memory *nic, uint16_t mr);
 
-/** unic_cache_take() - up to @n entries of @proc go, the least used ones.
- * Returns how many went. */
+/** unic_cache_take() - drops up to @n entries of @proc, the least used ones.
+ * Returns the number dropped. */
 uint32_t unic_cache_take(struct unic_memory *nic, uint32_t proc, uint32_t n);
 
 /**
- * unic_cache_yield() - @proc wants @n free entries: cached ones go until there
- * are, of those whose turn it is by their shares (INV-5), the last of all its
- * own. True if there are now.
+ * unic_cache_yield() - @proc wants @n free entries: drops cached ones, of the
+ * owners whose turn it is by their shares (INV-5), its own last. Returns true if
+ * @n are free then.
  */
 bool unic_cache_yield(struct unic_memory *nic, uint32_t proc, uint32_t n);
 
 /**
- * unic_cache_short() - there was no room for an entry a moment ago, and it is
- * wanted still. Returns the process, UNIC_OWNER_NIL if there is none; *quota: only
- * what itself gives back makes room.
+ * unic_cache_short() - returns the process that found no room for an entry a
+ * moment ago and still wants it, or UNIC_OWNER_NIL. *quota: only entries of its
+ * own make room.
  */
 uint32_t unic_cache_short(const struct unic_memory *nic, bool *quota);
 

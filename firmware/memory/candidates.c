@@ -66,9 +66,9 @@ void unic_candidate_remove(struct unic_memory *nic, uint16_t mr)
 }
 
 /*
- * What comes back after an eviction is another region, of the same process and
- * range. Not secret: who chooses ranges that collide mistakes his own regions
- * for one another.
+ * A region that returns after an eviction is a new region of the same process and
+ * range. Not secret: a process that chooses ranges that collide confuses its own
+ * regions only.
  */
 uint32_t unic_candidate_identity(const struct unic_mr_ctx *m)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * cuts.h - regions whose time is over while operations still hold them.
+ * cuts.h - marks of regions whose grace is over while operations still hold them.
  *
- * A region is marked; the queue pairs look for the marks and end the operations
- * (transport/cut.h).
+ * The queue pairs read the marks and end the operations (transport/cut.h).
  */
 #ifndef UNIC_CUTS_H
 #define UNIC_CUTS_H
@@ -19,12 +18,13 @@ struct unic_memory;
 #define UNIC_DRAIN_BOUND_US 1000u
 
 struct unic_cuts {
-	uint32_t mr[(UNIC_MRS + 31u) / 32u]; /* a bit for each */
-	bool fresh; /* some were marked since the queue pairs began to look */
+	uint32_t mr[(UNIC_MRS + 31u) / 32u]; /* a bit for each region */
+	/* regions were marked since the queue pairs began a sweep */
+	bool fresh;
 };
 
-/** unic_cuts_has() - is region @mr's time over, by @c (NULL: that of none)? Asked
- * about regions that are held, and about none (UNIC_MR_NIL), of a READ of no bytes. */
+/** unic_cuts_has() - true if @c marks region @mr. False for @c NULL, and for
+ * UNIC_MR_NIL, the region of a READ of no bytes. @mr is held by an operation. */
 static inline bool unic_cuts_has(const struct unic_cuts *c, uint32_t mr)
 {
 	return c && mr < UNIC_MRS && c->mr[mr / 32] >> mr % 32 & 1;
@@ -33,14 +33,16 @@ static inline bool unic_cuts_has(const struct unic_cuts *c, uint32_t mr)
 /** unic_cuts_init() - no region is marked. */
 void unic_cuts_init(struct unic_memory *nic);
 
-/** unic_cuts_mark() - @mr's time is over: operations that hold it are to end, in
- * this round or in those that follow. Nothing if it is marked already. */
+/** unic_cuts_mark() - marks @mr: operations that hold it end in this round or the
+ * next ones. No effect if it is marked. */
 void unic_cuts_mark(struct unic_memory *nic, uint16_t mr);
 
-/** unic_cuts_forget() - nothing holds @mr any more: its index may be another's. */
+/** unic_cuts_forget() - clears the mark of @mr, which nothing holds: its index
+ * may be used again. */
 void unic_cuts_forget(struct unic_memory *nic, uint16_t mr);
 
-/** unic_cuts_clear() - every queue pair was looked at since the last mark. */
+/** unic_cuts_clear() - clears all marks: every queue pair was checked since the
+ * last one. */
 void unic_cuts_clear(struct unic_memory *nic);
 
 #endif /* UNIC_CUTS_H */

@@ -22,9 +22,9 @@ void unic_dependents_init(struct unic_memory *nic)
 
 /* ---------------------------------------------------------------- the pool */
 
-/* The first @n free elements that lie side by side, or NIL. The last quarter is for
- * the driver's own domain: elements are never asked back, and its I/Os must not
- * depend on how many processes hoard them. */
+/* Returns the first run of @n free elements, or NIL. The last quarter is reserved
+ * for the driver's own domain: elements are never asked back, and the driver's
+ * I/O must not depend on how many elements processes hoard. */
 static uint32_t find_free_run(const struct unic_memory *nic, uint16_t pd,
 			      uint32_t n)
 {
@@ -130,7 +130,7 @@ void unic_dependents_unmake(struct unic_memory *nic, uint16_t mr)
 	struct unic_derived *form = &f->form[mr];
 	uint32_t i, n = form->used;
 
-	unic_usage_fold(nic, mr); /* what is not counted yet */
+	unic_usage_fold(nic, mr); /* counts uses that were not folded yet */
 	unic_cuts_forget(nic, mr);
 	form->used = 0;
 	form->depth = 1;
@@ -168,7 +168,7 @@ uint16_t unic_dependents_unlist(struct unic_memory *nic, uint16_t form)
 	return f->todo;
 }
 
-/* Each form once, however many of its elements lie here. */
+/* Counts each derived region once, even if several of its elements lie in @mr. */
 static uint32_t count_dependents(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_derived_regions *f = &nic->derived;

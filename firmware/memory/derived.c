@@ -9,7 +9,7 @@
 #include "memory/memory.h"
 #include "memory/translate.h"
 
-/* No entry is ever filled under pages of this size: see translate.h. */
+/* Page size under which no entry is ever filled, see translate.h. */
 #define NO_PAGES_SHIFT 31u
 
 #define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
@@ -111,8 +111,8 @@ void unic_derived_build(struct unic_memory *nic,
 
 /* ------------------------------------------------------------------ checks */
 
-/* The form of @stag, whole and of @pd: its index, or the error. What another
- * process has is not there. */
+/* Returns the index of the derived region of @stag and @pd, or the error. A
+ * region of another process counts as missing. */
 static int find_derived(const struct unic_memory *nic, uint32_t stag,
 			uint16_t pd)
 {
@@ -131,7 +131,7 @@ static int find_derived(const struct unic_memory *nic, uint32_t stag,
 	return (int)idx;
 }
 
-/* Rights that a form with @rights needs of what it is made of. */
+/* Rights that a derived region with @rights needs in the regions it is made of. */
 static uint32_t rights_needed(const struct unic_derived *form, uint8_t rights)
 {
 	if (!(kind_bit(form) & WINDOWS))
@@ -154,7 +154,7 @@ static int check_rights(const struct unic_derived *form,
 	return 0;
 }
 
-/* Bytes of @sge's region that it needs, all repetitions; 0: too many. */
+/* Bytes that element @i needs in its region, all repetitions. */
 static uint64_t sge_span(const struct unic_derived_plan *p, uint32_t i)
 {
 	uint64_t stride = p->strides ? unic_from_le32(p->strides[i]) : 0;
@@ -162,9 +162,9 @@ static uint64_t sge_span(const struct unic_derived_plan *p, uint32_t i)
 	return (p->repeat - 1) * stride + unic_from_le32(p->list[i].len);
 }
 
-/* Queues are not to be written into. A physical region is all that its owner has,
- * queues too; but it has no entries, so only a form that is searched finds
- * something there. */
+/* Queues must not be written into, so class control is closed. A physical region
+ * is of that class and holds all memory of its owner, queues too; but it has no
+ * entries, so only an indirect region can be made of it. */
 static bool is_closed(const struct unic_derived *form,
 		      const struct unic_mr_ctx *of)
 {
@@ -172,7 +172,7 @@ static bool is_closed(const struct unic_derived *form,
 	       (form->kind != UNIC_FORM_INDIRECT || !unic_mr_physical(of));
 }
 
-/* Element @i of the plan against its region. The region's index, or why not. */
+/* Checks element @i of the plan. Returns the index of its region, or the error. */
 static int check_element(struct unic_memory *nic,
 			 const struct unic_derived *form,
 			 const struct unic_derived_plan *p, uint32_t i)
@@ -199,7 +199,7 @@ static int check_element(struct unic_memory *nic,
 	return r;
 }
 
-/* All of it, and how long a repetition is. */
+/* Checks all elements of the plan; *@bytes is the length of a repetition. */
 static int check_list(struct unic_memory *nic, const struct unic_derived *form,
 		      struct unic_derived_plan *p, uint64_t *bytes)
 {
@@ -234,11 +234,11 @@ static int check_plan_shape(const struct unic_derived *form,
 	return p->n > form->n ? -UNIC_ETOOLARGE : 0;
 }
 
-/* -------------------------------------------------------- pages of a form */
+/* --------------------------------------------- pages of fast registrations */
 
 /*
- * Pages that a run touches, @in_page = their size - 1. They are counted, because
- * the end of a run may be 2^64, which no address is.
+ * Number of pages that a run touches; @in_page is the page size - 1. Counted,
+ * because the end of a run may be 2^64, which is not an address.
  */
 static inline uint32_t count_run_pages(const struct unic_sge *run,
 				       uint32_t in_page, uint32_t shift)
@@ -250,7 +250,7 @@ static inline uint32_t count_run_pages(const struct unic_sge *run,
 	       1u;
 }
 
-/* Is each page of @run, a range of @of, found there? */
+/* True if @of has an entry for each page of @run. */
 static inline bool is_run_mapped(const struct unic_memory *nic,
 				 const struct unic_mr_ctx *of,
 				 const struct unic_sge *run, uint32_t shift)
@@ -266,7 +266,7 @@ static inline bool is_run_mapped(const struct unic_memory *nic,
 	return true;
 }
 
-/* Runs of whole pages, which must fit together in @mr. */
+/* Checks the runs of a fast registration: whole pages that fit together in @mr. */
 static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
 						const struct unic_mr_ctx *mr,
 						struct unic_derived_plan *p,
@@ -295,7 +295,7 @@ static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
 	return 0;
 }
 
-/* Copy their addresses into the entries of @mr. */
+/* Copies the bus addresses of the runs into the entries of @mr. */
 static __attribute__((noinline)) void
 copy_runs(struct unic_memory *nic, struct unic_mr_ctx *mr,
 	  const struct unic_derived_plan *p)
@@ -321,7 +321,8 @@ copy_runs(struct unic_memory *nic, struct unic_mr_ctx *mr,
 	mr->filled = (uint16_t)page;
 }
 
-/* A range of one region is found under that one's entries, if it has any. */
+/* A sub-region or window uses the entries of its region, if that has any: offsets
+ * in a page must agree. */
 static int check_range(const struct unic_memory *nic,
 		       const struct unic_derived_plan *p)
 {
@@ -387,7 +388,7 @@ static void open_derived(struct unic_memory *nic, uint16_t idx,
 	UNIC_TRACE(nic, MR_ACTIVE, mr->proc, idx, mr->gen, 0, 0);
 }
 
-/* Nothing of a form that was valid stays, but what it was allocated with. */
+/* Resets a derived region to its state after allocation. */
 static void shut_derived(struct unic_memory *nic, uint16_t idx)
 {
 	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
@@ -406,8 +407,8 @@ static void shut_derived(struct unic_memory *nic, uint16_t idx)
 	unic_dependents_unmake(nic, idx);
 }
 
-/* A valid window of type 1 may be bound anew, and so may an indirect region of a
- * physical domain, as soon as no queue uses it; everything else is SHUT. */
+/* Returns 0 if the region may be made: it is SHUT, or it is idle and either a
+ * window of type 1 or an indirect region of a physical domain. */
 static int check_shut(const struct unic_memory *nic, uint16_t idx)
 {
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
@@ -446,7 +447,7 @@ static int check_plan(struct unic_memory *nic, uint16_t idx,
 					    : check_range(nic, p);
 }
 
-/* The error @err of a request of the owner of @pd, counted. */
+/* Counts the refusal @err of a request by the owner of @pd, and returns it. */
 static int __attribute__((noinline, cold))
 refuse_derived(struct unic_memory *nic, uint16_t pd, int err)
 {
@@ -476,7 +477,7 @@ int unic_derived_make(struct unic_memory *nic, struct unic_derived_plan *p)
 		shut_derived(nic, idx);
 	mr->stag = (mr->stag & ~0xffu) | p->key;
 	if (!p->n)
-		return 0; /* unbound */
+		return 0; /* an unbound window */
 	mr->mr_class = UNIC_CLASS_RDMA;
 	if (derived_of(nic, idx)->kind == UNIC_FORM_FAST)
 		copy_runs(nic, mr, p);
@@ -510,7 +511,7 @@ int unic_derived_close(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 
 	if (err && !remote)
 		return refuse_derived(nic, pd, err);
-	if (err) { /* the transport answers the peer, and counts its guess */
+	if (err) { /* the transport answers the peer and counts the wrong key */
 		UNIC_COUNT(nic, forms_refused);
 		return err;
 	}

@@ -7,12 +7,12 @@
 #include "memory/memory.h"
 #include "memory/access.h"
 
-/* No entry is ever filled under pages of this size: see translate.h. */
+/* Page size under which no entry is ever filled, see translate.h. */
 #define NO_PAGES_SHIFT 31u
 
 /*
- * IOVAs of lists: this bit, which no bus address has, and one list every 4 GiB
- * from the region's first page on, so that their page numbers stay small.
+ * IOVAs of lists have this bit, which no bus address has, and one list every 4
+ * GiB from the region's first page on, so that their page numbers stay small.
  */
 #define LISTED	   (1ull << 63)
 #define LIST_SHIFT 32u
@@ -54,7 +54,7 @@ void unic_dma_mr_build(struct unic_memory *nic, const struct unic_mr_args *args,
 
 /* ----------------------------------------------------------- translation */
 
-/* From the region's first page, or that of its lists, to @iova. */
+/* Offset of @iova from the region's first page, or from its first list. */
 static uint64_t base_offset(const struct unic_mr_ctx *mr, uint64_t iova)
 {
 	return (iova & ~LISTED) -
@@ -68,7 +68,7 @@ static void xlate_list(const struct unic_memory *nic, uint64_t at,
 	const uint32_t *len = nic->dma_mrs.list[at >> LIST_SHIFT].len;
 	uint32_t off = (uint32_t)at;
 
-	/* the token's length was checked: it ends with the last piece */
+	/* ends: the token's length is the sum of the pieces */
 	for (; off >= *len; bus++, len++)
 		off -= *len;
 	*out = (struct unic_spot){
@@ -107,7 +107,7 @@ int unic_dma_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 	for (i = 0; i < n; i++) {
 		const uint64_t *piece = &pieces[2 * i];
 
-		/* a length above 32 bits is one with reserved bits */
+		/* a length above 32 bits means that reserved bits are set */
 		if (!piece[1] || piece[1] >> 32)
 			return -UNIC_EINVAL;
 		mr = unic_mr_check(nic, stag, pd, UNIC_MR_LOCAL_WRITE, piece[0],

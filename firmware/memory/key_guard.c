@@ -15,7 +15,8 @@ static bool is_guard_window_over(const struct unic_memory *nic,
 	return nic->now_ns >= p->until_ns;
 }
 
-/* The place of @ipv4; or the one it would get, which may be one that ended. */
+/* Returns the place of @ipv4, or the one it would get: a place whose window is
+ * over, or the common one. */
 static struct unic_key_guard_place *
 find_guard_place(struct unic_memory *nic, uint32_t ipv4, uint32_t proc)
 {
@@ -43,7 +44,7 @@ void unic_key_guard_wrong(struct unic_memory *nic, uint32_t ipv4, uint32_t proc)
 		p->wrong = 0;
 		p->ipv4 = ipv4;
 	}
-	/* with many queue pairs connected before: they are paid for afterwards */
+	/* many queue pairs in one window: the excess prolongs it */
 	if (++p->wrong > UNIC_KEY_GUARD_FREE)
 		p->until_ns += UNIC_KEY_GUARD_NS / UNIC_KEY_GUARD_FREE;
 }

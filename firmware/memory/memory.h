@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * memory.h - what memory/ and the rooms behind it see of the NIC: regions, their
- * entries and what opens them; see base/base.h.
+ * memory.h - what memory/ and later rooms see of the NIC: regions, their entries
+ * and what opens them; see base/base.h.
  */
 #ifndef UNIC_MEMORY_H
 #define UNIC_MEMORY_H
@@ -31,13 +31,13 @@ struct unic_memory {
 		struct unic_base base;
 		struct unic_base;
 	};
-	/* facts for rooms behind, which read them in the same round of work */
+	/* facts that later rooms read in the same poll round */
 	bool chores;	/* the queue pairs have events or sweeps due */
-	bool evict_due; /* unic_evict_deadlines() goes on, whatever the time is */
-	_Alignas(64) struct unic_mrs mrs; /* offsets of few bits: one add */
+	bool evict_due; /* unic_evict_deadlines() runs before its time */
+	_Alignas(64) struct unic_mrs mrs; /* an offset of few bits: one add */
 	_Alignas(256) struct unic_tlb tlb;
 	struct unic_revoked revoked;
-	_Alignas(64) struct unic_tokens tokens; /* the same; 64 bytes each */
+	_Alignas(64) struct unic_tokens tokens; /* as for mrs; 64 bytes each */
 	struct unic_share share;		/* of TLB entries */
 	struct unic_notices notices;
 	struct unic_candidates candidates;

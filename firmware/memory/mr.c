@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* mr.c - the region table, and the life of a region but for its eviction. */
+/* mr.c - the region table, and the life of a region except its eviction. */
 #include <string.h>
 
 #include "memory/access.h"
@@ -8,12 +8,13 @@
 #include "memory/memory.h"
 
 #define IDX_SHIFT UNIC_MR_IDX_SHIFT
-/* How many of the next regions have their STags before they are asked for. */
+/* Number of next regions whose STags are computed in advance. */
 #define DRAWN_AHEAD 8u
 
 /* ----------------------------------------------------------------- locks */
 
-/* No STag of the index makes it with any PD: a PD does not reach the top bit. */
+/* A lock that no STag of the index makes with any PD: a PD does not reach the top
+ * bit. */
 static uint32_t no_lock(uint32_t idx)
 {
 	return (idx ^ UNIC_MRS / 2u) << IDX_SHIFT;
@@ -66,9 +67,8 @@ static inline void schedule_draw(struct unic_memory *nic)
 }
 
 /*
- * What the next region of index @idx is made of, as far as it is known before
- * it is asked for: statistics are paid for when a region ends, so that a
- * registration is short.
+ * Resets index @idx for its next region. Statistics are reset when a region ends,
+ * so that a registration is short.
  */
 static void prepare_index(struct unic_memory *nic, uint16_t idx)
 {
@@ -78,7 +78,7 @@ static void prepare_index(struct unic_memory *nic, uint16_t idx)
 	mr->lock = no_lock(idx);
 	mr->drawn = false;
 	if (mr->gen == UINT16_MAX)
-		mr->gen = 1; /* 0: never used; and it has rested since */
+		mr->gen = 1; /* 0: never used; the index has rested since */
 	mr->win_bytes = 0;
 	mr->bytes = mr->bytes_high = mr->uses = 0;
 	mr->holds = mr->dmas = 0;
@@ -86,8 +86,7 @@ static void prepare_index(struct unic_memory *nic, uint16_t idx)
 	mr->filled = 0;
 	mr->notice = UNIC_NOTICE_NIL;
 	mr->why = mr->evt_flags = mr->evt_due = 0;
-	mr->n_tokens =
-		0; /* `queues` is counted down by its queues, even later */
+	mr->n_tokens = 0; /* not `queues`: its queues may count it down later */
 	mr->for_proc = UNIC_OWNER_NIL;
 	mr->flags = 0;
 	mr->seq = 0;
@@ -97,10 +96,10 @@ static void prepare_index(struct unic_memory *nic, uint16_t idx)
 }
 
 /*
- * Free indices lie in random order: a new one goes to a random place, what was
- * there to the top. So each that is free is the next one with the same chance,
- * also that which its process gave back just now: who sees which it gets learns
- * nothing of which others get.
+ * Free indices lie in random order: a new one goes to a random place, and the one
+ * that was there to the top. So each free index is the next one with the same
+ * probability, also one that was freed just before: the indices that a process
+ * gets reveal nothing about those that other processes get.
  */
 static void push_free_index(struct unic_memory *nic, uint16_t idx,
 			    uint32_t random)
@@ -116,8 +115,8 @@ static void push_free_index(struct unic_memory *nic, uint16_t idx,
 	schedule_draw(nic);
 }
 
-/* The region there has ended. Its lot is in the low bits of what its place is in
- * the high ones of. */
+/* The region at @idx has ended: the index is free or rests. The low bits of the
+ * random word decide that, the high bits its place. */
 static void index_put(struct unic_memory *nic, uint16_t idx)
 {
 	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
@@ -128,7 +127,7 @@ static void index_put(struct unic_memory *nic, uint16_t idx)
 		push_free_index(nic, idx, random);
 		return;
 	}
-	/* nobody's, but as closed as a free one */
+	/* at rest, closed like a free one */
 	mr->lock = no_lock(idx);
 	mr->flags = UNIC_MR_F_GONE;
 	nic->candidates.pain[idx] = (struct unic_pain){ 0 };
@@ -180,8 +179,8 @@ static void tomb_free(struct unic_memory *nic, uint16_t idx)
 	index_put(nic, idx);
 }
 
-/* Recycle tombstones, oldest first, until an index is free: one that has rested, if
- * there is one. */
+/* Recycles tombstones, oldest first, until an index is free; an index whose rest
+ * has ended comes first. */
 static void __attribute__((noinline, cold))
 recycle_tombstones(struct unic_memory *nic)
 {
@@ -218,7 +217,8 @@ void unic_mr_forget(struct unic_memory *nic, uint16_t mr)
 	tomb_free(nic, mr);
 }
 
-/* A new key, and all indices, none of them used, in a new random order. */
+/* Draws a new key, and puts all indices, none of them used, in a new random
+ * order. */
 static void draw_indices(struct unic_memory *nic)
 {
 	uint32_t i;
@@ -243,7 +243,7 @@ void unic_mr_init(struct unic_memory *nic)
 	draw_indices(nic);
 }
 
-/* All regions of this epoch, the ended ones too. */
+/* Number of regions made in this epoch, ended ones included. */
 static uint32_t regions_made(const struct unic_mrs *m)
 {
 	uint32_t i, made = 0;
@@ -289,7 +289,7 @@ static void proc_unlink(struct unic_memory *nic, uint16_t idx)
 	p->mrs--;
 }
 
-/* What prepare_index() could not know. */
+/* Fields that prepare_index() cannot set. */
 static inline void apply_args(struct unic_memory *nic, struct unic_mr_ctx *mr,
 			      const struct unic_mr_args *a)
 {
@@ -412,7 +412,8 @@ static inline void activate_mr(struct unic_memory *nic, struct unic_mr_ctx *mr,
 	UNIC_TRACE(nic, MR_ACTIVE, mr->proc, idx, mr->gen, 0, 0);
 }
 
-/* Take pages [first, first + count) out again: they were wrong. */
+/* Takes pages [first, first + count) out again, because an address was not
+ * aligned. */
 static void unfill_entries(struct unic_memory *nic, uint16_t idx,
 			   uint32_t first, uint32_t count)
 {
@@ -485,7 +486,7 @@ unic_mr_build_cached(struct unic_memory *nic, const struct unic_mr_args *args,
 
 	a.n_pages = 0;
 	err = unic_mr_build(nic, &a, NULL, out);
-	UNIC_ASSERT(nic, !err); /* it has no page that could be wrong */
+	UNIC_ASSERT(nic, !err); /* no page, so none is misaligned */
 	unic_cache_adopt(nic, (uint16_t)out->mr,
 			 a.residency == UNIC_TABLE ? a.table : UNIC_NO_TABLE);
 	activate_mr(nic, &nic->mrs.mr[out->mr], (uint16_t)out->mr);
@@ -497,7 +498,7 @@ void unic_mr_bare(struct unic_memory *nic, const struct unic_mr_args *args,
 	int err = unic_mr_build(nic, args, NULL, out);
 	struct unic_mr_ctx *mr = &nic->mrs.mr[out->mr];
 
-	UNIC_ASSERT(nic, !err); /* it has no page that could be wrong */
+	UNIC_ASSERT(nic, !err); /* no page, so none is misaligned */
 	mr->flags |= flag;
 	mr->tlb_base = UNIC_CACHE_HIDDEN(out->mr);
 	activate_mr(nic, mr, (uint16_t)out->mr);
@@ -545,7 +546,7 @@ int unic_mr_fill(struct unic_memory *nic, uint32_t mr, uint32_t gen,
 	return fill_entries(nic, (uint16_t)mr, first, count, pages);
 }
 
-/* Other pages: as many entries more or fewer, and all filled anew. */
+/* Replaces the pages: the number of entries changes, and all are filled again. */
 static void exchange_pages(struct unic_memory *nic, struct unic_mr_ctx *m,
 			   uint16_t idx, const struct unic_mr_args *a,
 			   const uint64_t *pages)

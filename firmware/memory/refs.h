@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * refs.h - references that keep a region in place: operations under way, DMA pieces
- * in flight, rings that lie in it.
+ * refs.h - references that keep a region in place: operations in progress, DMA
+ * pieces in flight, rings that lie in it.
  *
- * Secret: when the last one of a region that drains is gone, it is noted (idle.h).
+ * Secret: a draining region that loses its last reference is put on the list of
+ * idle.h.
  */
 #ifndef UNIC_REFS_H
 #define UNIC_REFS_H
@@ -13,9 +14,9 @@
 struct unic_memory;
 
 /**
- * unic_mr_hold() / unic_mr_unhold() - an operation that has begun needs @mr
+ * unic_mr_hold() / unic_mr_unhold() - an operation in progress needs @mr
  * translatable until it is acknowledged. Counted; the last unhold of a DRAINING
- * region lets it go on.
+ * region makes it idle.
  */
 void unic_mr_hold(struct unic_memory *nic, uint16_t mr);
 void unic_mr_unhold(struct unic_memory *nic, uint16_t mr);

@@ -14,7 +14,7 @@ void unic_revoked_init(struct unic_memory *nic)
 void unic_revoked_add(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_revoked *r = &nic->revoked;
-	/* all QPs, and once more the one that is looked at now */
+	/* all QPs, and the one under examination once more */
 	uint32_t until = r->passed + UNIC_QPS + 1;
 
 	nic->chores = true;
@@ -27,8 +27,8 @@ void unic_revoked_add(struct unic_memory *nic, uint16_t mr)
 	r->until[r->n++] = until;
 }
 
-/* Does @stag name a region that can be used, or could before it was taken back
- * in this very moment? The consumer's byte may be one to come. */
+/* True if @stag names a usable region. The consumer's byte may still change, so
+ * it is not compared. */
 static bool is_region_there(const struct unic_memory *nic, uint32_t stag)
 {
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[stag >> UNIC_MR_IDX_SHIFT];

@@ -11,7 +11,8 @@
 #define HALF_MASK ((1u << HALF_BITS) - 1u)
 #define PART_MASK ((1u << PART_BITS) - 1u)
 
-/* At rest, of any process whatever others left behind: an eighth for all slots. */
+/* Resting indices allowed to each process in any case: an eighth of the table for
+ * all slots. */
 #define LEAST (UNIC_MRS / 8u / UNIC_PROCS ? UNIC_MRS / 8u / UNIC_PROCS : 1u)
 
 _Static_assert(PART_BITS >= 12u && PART_BITS <= 20u, "a walk has 2^11 steps or "
@@ -24,9 +25,9 @@ _Static_assert((UNIC_STAG_MEAN & (UNIC_STAG_MEAN - 1u)) == 0, "a lot is some "
 /* -------------------------------------------------------------- the function */
 
 /*
- * Step @x of walk @walk. An odd width is one bit wider here, and a step that
- * leaves it goes on until it is back. The message of 7 bytes: walk, half (from
- * bit 32), round (from bit 48). *@random: what the last round left over.
+ * Step @x of walk @walk. An odd width is one bit wider here; a step that leaves
+ * the range is repeated until it is back. The message of 7 bytes: walk, half
+ * (from bit 32), round (from bit 48). *@random: unused bits of the last round.
  */
 static uint32_t permute_step(const uint64_t key[2], uint32_t walk, uint32_t x,
 			     uint32_t *random)
@@ -93,7 +94,7 @@ void unic_stag_begin(struct unic_memory *nic, uint16_t idx, uint32_t stag)
 				   PART_MASK;
 }
 
-/* unic_demand_settle() works out the shares before anything is decided by them. */
+/* unic_demand_settle() recomputes the shares before anything is decided by them. */
 static void note_charge(struct unic_memory *nic, uint32_t proc)
 {
 	unic_bitset_add(&nic->stags.changed, proc);

@@ -28,7 +28,7 @@ void unic_tlb_unreserve(struct unic_tlb *tlb, uint32_t n)
 	tlb->reserved = (unic_tlb_idx)(tlb->reserved - n);
 }
 
-/* Where a fill has got to. */
+/* State of a fill. */
 struct run {
 	const uint64_t *bus;
 	unic_tlb_idx *b; /* bucket of the next page */
@@ -37,7 +37,7 @@ struct run {
 	uint32_t low;	 /* all addresses ORed */
 };
 
-/* One page: 12 instructions are the price of a page in a registration. */
+/* Fills one page: its 12 instructions are the cost of a page in a registration. */
 static inline void fill_one(struct unic_tlb_entry *pool, struct run *r)
 {
 	struct unic_tlb_entry *e = pool + r->i;
@@ -45,7 +45,7 @@ static inline void fill_one(struct unic_tlb_entry *pool, struct run *r)
 	unic_tlb_idx next;
 
 	UNIC_IN_REGISTER(e);
-	/* as one: halves would be loaded and stored one by one */
+	/* loads it whole; halves would be loaded and stored one by one */
 	__asm__("" ::"r"(addr));
 	r->low |= (uint32_t)addr;
 	UNIC_IN_REGISTER(r->low);
@@ -58,8 +58,8 @@ static inline void fill_one(struct unic_tlb_entry *pool, struct run *r)
 }
 
 /*
- * The pages of a run lie in consecutive buckets, so nothing is hashed; the
- * table wraps once at most, for a region is never larger than it.
+ * The pages of a run lie in consecutive buckets, so nothing is hashed; the table
+ * wraps at most once, because a region is never larger than it.
  */
 uint32_t unic_tlb_fill_run(struct unic_tlb *tlb, uint32_t base, uint32_t first,
 			   uint32_t count, const uint64_t *bus)

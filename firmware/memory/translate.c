@@ -11,8 +11,8 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* The element of @form that has byte @off of a repetition: the last one that
- * does not begin behind it. */
+/* Returns the element of @form that has byte @off of a repetition: the last one
+ * that begins at or before it. */
 static const struct unic_element *
 element_at(const struct unic_derived_regions *f,
 	   const struct unic_derived *form, uint32_t off)
@@ -31,7 +31,8 @@ element_at(const struct unic_derived_regions *f,
 	return &e[lo];
 }
 
-/* From byte @off of a form to the address in a region that it stands for. */
+/* Returns the element for byte @off of a derived region; *@iova is the address in
+ * the element's region. */
 static const struct unic_element *
 step_derived(const struct unic_derived_regions *f,
 	     const struct unic_derived *form, uint64_t off, uint64_t *iova,
@@ -52,7 +53,8 @@ step_derived(const struct unic_derived_regions *f,
 	return e;
 }
 
-/* Where @iova of a region that is no form lies, as far as that goes on. */
+/* Writes the spot of @iova in a region with entries, or in a physical one, to
+ * *@out. */
 static bool xlate_region(const struct unic_memory *nic,
 			 const struct unic_mr_ctx *m, uint64_t iova,
 			 struct unic_spot *out)

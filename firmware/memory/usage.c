@@ -33,10 +33,10 @@ void unic_usage_init(struct unic_memory *nic)
 	u->next_ns = UINT64_MAX;
 }
 
-/* ------------------------------------------------------------------- forms */
+/* --------------------------------------------------------- derived regions */
 
-/* Some accesses of a form, through one of its elements or several: the bytes
- * are taken as spread evenly. */
+/* Adds accesses of a derived region to region @idx; bytes count as spread evenly
+ * over its elements. */
 static void add_accesses(struct unic_memory *nic, uint16_t idx, uint32_t uses,
 			 uint32_t bytes, uint64_t last_ns)
 {
@@ -49,7 +49,7 @@ static void add_accesses(struct unic_memory *nic, uint16_t idx, uint32_t uses,
 		mr->last_use_ns = last_ns;
 }
 
-/* Forms are made of forms to a fixed depth, so this ends. */
+/* Ends, because derived regions nest to a fixed depth. */
 void unic_usage_fold(struct unic_memory *nic, uint16_t idx)
 {
 	const struct unic_derived *form = &nic->derived.form[idx];
@@ -92,7 +92,8 @@ static bool is_candidate(const struct unic_mr_ctx *mr)
 	return mr->flags & UNIC_MR_F_RING;
 }
 
-/* What the process says; nothing for indices that its page has no word for. */
+/* The count that the process reports; 0 for indices that its page has no word
+ * for. */
 static uint32_t word_of(const struct unic_memory *nic, uint16_t mr)
 {
 	const UNIC_BOX_DB_PAGE *db = nic->procs.proc[nic->mrs.mr[mr].proc].db;
@@ -115,7 +116,7 @@ static void begin_report(struct unic_memory *nic, uint16_t mr)
 	};
 }
 
-/* Until the next sweep has met what comes here: it is as young as can be. */
+/* Until the next sweep the region of this index counts as the youngest. */
 static void reset_report(struct unic_memory *nic, uint16_t mr)
 {
 	nic->usages.reported[mr] = (struct unic_reported){
@@ -132,7 +133,7 @@ void unic_usage_end(struct unic_memory *nic, uint16_t mr)
 		reset_report(nic, mr);
 }
 
-/* He lies to himself at worst: what he reports only orders his own regions. */
+/* A false report harms its process only: it orders that process's own regions. */
 static void read_report(struct unic_memory *nic, uint16_t mr)
 {
 	struct unic_usages *u = &nic->usages;
@@ -167,7 +168,7 @@ void unic_usage_policy(struct unic_memory *nic, uint32_t proc, bool fresh)
 	unic_policy_set(&nic->candidates.chooser[proc], kind);
 }
 
-/* From one table to the other: everybody is a stranger there. */
+/* Changes the table of the policy: all items become strangers. */
 static void switch_table(struct unic_chooser *c,
 			 const struct unic_policy_table *table)
 {
@@ -203,9 +204,9 @@ void unic_usage_switch(struct unic_memory *nic, bool off)
 	nic->timers_ns = 0;
 }
 
-/* ------------------------------------------------------------ what is shown */
+/* ---------------------------------------------------- what the host can read */
 
-/* Its last value, and what came since; nothing is changed by being looked at. */
+/* The pain of the region, decayed, plus bytes moved since; changes nothing. */
 static uint32_t rate_of(const struct unic_memory *nic, uint16_t idx)
 {
 	const struct unic_pain *p = &nic->candidates.pain[idx];
@@ -216,7 +217,7 @@ static uint32_t rate_of(const struct unic_memory *nic, uint16_t idx)
 				mr->bytes - p->bytes, mr->n_pages);
 }
 
-/* A reader that sees the same STag before and after has a whole row. */
+/* A reader that reads the same STag before and after has a whole row. */
 static void publish_usage_row(struct unic_memory *nic, uint16_t idx)
 {
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];

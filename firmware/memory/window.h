@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * window.h - many accesses to one page of a region: checked and translated once,
- * after that only the bounds are (fastpath_tx.c, fastpath_rx.c).
+ * window.h - many accesses to one page of a region: one check and translation,
+ * then only the bounds (fastpath_tx.c, fastpath_rx.c).
  *
- * Secret: why that is enough. Between opening a window and the last use of it
- * nothing else of the NIC runs, so a region that was open stays open, with the
- * same rights and the same translation. Every access is still held against the
- * bounds and against the STag the window was opened with; what does not fit is
- * for another window, whose opening is the whole access check.
+ * Secret: why that is enough. Between the opening of a window and its last use
+ * nothing else of the NIC runs, so an open region stays open, with the same
+ * rights and the same translation. Each access is still checked against the
+ * bounds and against the STag that the window was opened with; other accesses
+ * need another window, whose opening is the whole access check.
  *
- * For ports on which DMA is a copy by the CPU. Included behind nic.h.
+ * For ports on which DMA is a copy by the CPU.
  */
 #ifndef UNIC_WINDOW_H
 #define UNIC_WINDOW_H
@@ -18,19 +18,19 @@
 
 #include "memory/access.h"
 
-/* All accesses are of one length, so that an address is held against both ends
- * by one compare. */
+/* All accesses have one length, so one comparison checks an address against both
+ * ends. */
 struct unic_window {
 	struct unic_mr_ctx *mr;
-	uint8_t *host_last; /* where the CPU sees the last place for one */
+	uint8_t *host_last; /* CPU address of the last place for an access */
 	uint32_t stag;
 	uint32_t hi;	 /* upper half of the addresses */
 	uint32_t last;	 /* lower half of the last place */
-	uint32_t places; /* how far the first place is before that */
+	uint32_t places; /* distance from the first place to the last */
 };
 
-/** unic_window_near() - does the region still show the page of the last access,
- * and these bytes in it? Then unic_window_open() does no more than that. */
+/** unic_window_near() - true if the region's window has these bytes, and STag, PD
+ * and rights pass: unic_window_open() does no more than that. */
 static inline bool unic_window_near(const struct unic_mr_ctx *mr, uint32_t stag,
 				    uint16_t pd, uint32_t need, uint64_t iova,
 				    uint32_t len)
@@ -41,7 +41,7 @@ static inline bool unic_window_near(const struct unic_mr_ctx *mr, uint32_t stag,
 	       unic_mr_in_window(mr, (uint32_t)iova, len);
 }
 
-/** unic_window_mr() - the region that an STag names, if it names one. */
+/** unic_window_mr() - returns the place in the region table that @stag names. */
 static inline struct unic_mr_ctx *unic_window_mr(struct unic_memory *nic,
 						 uint32_t stag)
 {
@@ -51,9 +51,9 @@ static inline struct unic_mr_ctx *unic_window_mr(struct unic_memory *nic,
 	return mr;
 }
 
-/* The access check, unless the region shows these bytes; it does then, if they
- * lie in one page. As unic_window_open(). Not in the statistics: whoever opens a
- * window may go another way, which counts. */
+/* The access check, unless the region's window has these bytes; afterwards it has
+ * them, if they lie in one page. Returns as unic_window_open(). Not counted as a
+ * use: the caller may take another path, which counts. */
 static inline __attribute__((always_inline)) int
 unic_window_turn(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t stag,
 		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len)
@@ -70,8 +70,8 @@ unic_window_turn(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t stag,
 	return piece.len == len ? 0 : -UNIC_EAGAIN;
 }
 
-/* All that @mr shows, which is @len bytes at least, becomes @w. False: the port
- * has no window now. */
+/* Opens @w over the window of @mr, at least @len bytes. Returns false if the port
+ * has no window at present. */
 static inline __attribute__((always_inline)) bool
 unic_window_show(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t len,
 		 struct unic_window *w)
@@ -95,9 +95,10 @@ unic_window_show(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t len,
 
 /**
  * unic_window_open() - the access check of unic_access() for @len (not 0) bytes
- * at @iova, with all that lies around them in the same page. @mr: unic_window_mr().
- * Returns 0; an error of unic_access(), counted; -UNIC_EAGAIN: they lie in two
- * pages, or the port has no window now: go another way.
+ * at @iova; @w then has all bytes around them in the same page. @mr:
+ * unic_window_mr(). Returns 0; an error of unic_access(), counted; or
+ * -UNIC_EAGAIN: the bytes lie in two pages, or the port has no window at present:
+ * take the slow path.
  */
 static inline __attribute__((always_inline)) int
 unic_window_open(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t stag,
@@ -112,22 +113,22 @@ unic_window_open(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t stag,
 	return unic_window_show(nic, mr, len, w) ? 0 : -UNIC_EAGAIN;
 }
 
-/** unic_window_has() - does it show the bytes at @iova, as many as it was opened
- * for, whose upper half was compared? As unic_mr_in_window(): beyond the last
- * place the difference wraps, and no window is that long. */
+/** unic_window_has() - true if @w has the bytes at @iova, as many as it was
+ * opened for; the caller compared the upper half. As unic_mr_in_window(): beyond
+ * the last place the difference wraps, and no window is that long. */
 static inline bool unic_window_has(const struct unic_window *w, uint32_t iova)
 {
 	return w->last - iova <= w->places;
 }
 
-/** unic_window_at() - where the CPU sees @iova, which it shows. */
+/** unic_window_at() - returns the CPU address of @iova, which is in @w. */
 static inline uint8_t *unic_window_at(const struct unic_window *w,
 				      uint32_t iova)
 {
 	return w->host_last - (w->last - iova);
 }
 
-/** unic_window_used() - it was, @n times, for @len bytes each. */
+/** unic_window_used() - counts @n uses of @len bytes each. */
 static inline void unic_window_used(struct unic_memory *nic,
 				    const struct unic_window *w, uint32_t n,
 				    uint32_t len)
@@ -140,7 +141,7 @@ static inline void unic_window_used(struct unic_memory *nic,
 	unic_mr_used(nic, mr, n * len);
 }
 
-/** unic_window_read() - @len bytes from @host, which the window showed. */
+/** unic_window_read() - copies @len bytes from @host, which is in a window. */
 static inline void unic_window_read(void *to, const uint8_t *host, uint32_t len)
 {
 	if (likely(len == 8))
@@ -150,9 +151,9 @@ static inline void unic_window_read(void *to, const uint8_t *host, uint32_t len)
 }
 
 /**
- * unic_window_write() - @len bytes to @host, which the window showed: behind all
- * earlier writes, and a last aligned word behind the rest (unic_port_dma()).
- * @from: word-aligned.
+ * unic_window_write() - copies @len bytes to @host, which is in a window: after
+ * all earlier writes, with the last aligned word after the rest
+ * (unic_port_dma()). @from: word-aligned.
  */
 static inline void unic_window_write(uint8_t *host, const uint8_t *from,
 				     uint32_t len)
