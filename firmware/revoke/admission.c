@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* admission.c - the queues of REGISTER_WAIT, and who is served first. */
+/* admission.c - the queues of REGISTER_WAIT, and which request is served first. */
 #include <string.h>
 
 #include "revoke/revoke.h"
 #include "revoke/admission.h"
 
-#define CONTROL_MIN	16u /* entries of class control everybody may have */
-#define CONTROL_MRS_MIN (UNIC_MRS / UNIC_PROCS / 2u) /* ... and regions */
-#define RETRY_NS	100000u /* look again for room on the event ring */
+#define CONTROL_MIN 16u /* least cap of entries of class control */
+/* least cap of its regions */
+#define CONTROL_MRS_MIN (UNIC_MRS / UNIC_PROCS / 2u)
+/* try again after, when the event ring is full */
+#define RETRY_NS 100000u
 
 /* ------------------------------------------------------- queues and slots */
 
@@ -84,13 +86,13 @@ static uint32_t next_id(struct unic_admission *ad)
 	return ad->wait_seq;
 }
 
-/* @n more, but no more than it wants. */
+/* Raises the promise to @proc by @n, at most to what it wants. */
 static void promise_more(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	unic_demand_promise(nic, proc, nic->promises.to[proc] + n);
 }
 
-/* Take request @i out of its process's queue. */
+/* Removes request @i from the queue of its process. */
 static void dequeue_wait(struct unic_revoke *nic, uint16_t i)
 {
 	struct unic_admission *ad = &nic->admission;
@@ -112,7 +114,8 @@ static bool is_denied(const struct unic_revoke *nic, uint32_t proc)
 	return nic->admission.denials.of[proc].n;
 }
 
-/* It waits now, has what it wanted, or has not come again for it. */
+/* Ends the denial of @proc: it waits, has registered, or did not ask again in
+ * time. */
 static void forget_denied(struct unic_revoke *nic, uint32_t proc)
 {
 	if (!is_denied(nic, proc))
@@ -125,7 +128,8 @@ static void forget_denied(struct unic_revoke *nic, uint32_t proc)
 	nic->admission.denials.of[proc].n = 0;
 }
 
-/* B until the entries are there, and T to come for them. */
+/* How long a denial lasts: B until the entries are there, and T to ask for them
+ * again. */
 static uint64_t denied_ns(const struct unic_revoke *nic)
 {
 	uint64_t us = nic->notices.deliver_us + 2ull * nic->notices.grace_us;
@@ -137,7 +141,7 @@ void unic_admission_denied(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_admission *ad = &nic->admission;
 	struct unic_denials *d = &nic->admission.denials;
-	/* who asks again keeps its place */
+	/* a process that is denied again keeps its place */
 	uint32_t seq = is_denied(nic, proc) ? d->of[proc].seq : 0;
 
 	if (!n || ad->wait_head[proc] != UNIC_ADMISSION_NIL ||
@@ -159,8 +163,8 @@ void unic_admission_denied(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 /* ------------------------------------------------------------- queueing */
 
 /*
- * Slots are not taken back, so nobody gets more than its part, and the last
- * ones are for those who have none (INV-8).
+ * Slots cannot be taken back, so a process gets no more than its weighted part,
+ * and the last slots are for processes that have none (INV-8).
  */
 static bool slots_used_up(const struct unic_revoke *nic, uint32_t proc)
 {
@@ -217,8 +221,9 @@ int unic_admission_queue(struct unic_revoke *nic,
 /* ------------------------------------------------------------- admission */
 
 /*
- * Would it take from those who wait? Shares are counted as if it waited, too:
- * who comes into the pool narrows the others' shares.
+ * Returns an error if a registration of @n by @proc would take from the waiters.
+ * Shares are computed as if it waited, too: a process that enters the pool
+ * reduces the shares of the others.
  */
 static int check_waiters(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
@@ -239,12 +244,12 @@ static int check_waiters(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 		return -UNIC_EMRFULL;
 	if (own + kept.entries > nic->tlb.free)
 		return -UNIC_ETLBFULL;
-	/* it may take what was promised to one whom only its quota stops */
+	/* it may take what is promised to a process that only its quota stops */
 	unic_demand_trim(nic, nic->tlb.free - n);
 	return 0;
 }
 
-/* Entries and indices both: a region of one page takes an index as well. */
+/* Caps entries and indices: a region of one page takes an index, too. */
 static bool control_capped(struct unic_revoke *nic, uint32_t proc,
 			   const struct unic_mr_args *a)
 {
@@ -381,8 +386,8 @@ static bool has_room_beside(struct unic_revoke *nic,
 }
 
 /*
- * The first in the order or nobody: whoever comes later would take from it. Who
- * was denied is not there to be served; what it needs is kept.
+ * Grants requests in order, up to the first that does not fit: a later one would
+ * take from it. What a denied process needs is kept, but not granted.
  */
 static void grant_all(struct unic_revoke *nic)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* demand.c - the order of those who wait, kept. */
+/* demand.c - keeps the order of the waiting processes. */
 #include <string.h>
 
 #include "revoke/demand.h"
 #include "revoke/revoke.h"
 
-#define PLENTY UINT32_MAX /* of indices */
+#define PLENTY UINT32_MAX /* indices are not scarce */
 
 void unic_demand_init(struct unic_revoke *nic)
 {
@@ -36,13 +36,13 @@ bool unic_demand_over_quota(const struct unic_revoke *nic, uint32_t proc,
 	       o->quota;
 }
 
-/* Indices @proc has: of regions, and of what it used up (stag.h). */
+/* Indices charged to @proc: those of its regions, and those at rest (stag.h). */
 static uint32_t indices_of(const struct unic_revoke *nic, uint32_t proc)
 {
 	return nic->procs.proc[proc].mrs + nic->stags.charged[proc];
 }
 
-/* Regions @proc may have while indices are scarce; while not, all of them. */
+/* Regions that @proc may have: its share while indices are scarce, else all. */
 static uint32_t fair_indices(struct unic_revoke *nic, uint32_t proc)
 {
 	uint32_t all = nic->demands.indices;
@@ -59,8 +59,8 @@ static bool is_entitled(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 }
 
 /*
- * The weights of all, at most, with which @entries and one more than @mrs regions
- * are within the share of @proc: 2^16 x (2^16 - 1) fits.
+ * The largest sum of all weights at which @entries and @mrs + 1 regions are
+ * within the share of @proc. 2^16 x (2^16 - 1) fits.
  */
 static uint32_t most_weights(const struct unic_revoke *nic, uint32_t proc,
 			     uint32_t entries, uint32_t mrs)
@@ -74,7 +74,8 @@ static uint32_t most_weights(const struct unic_revoke *nic, uint32_t proc,
 	return most < by_mrs ? most : by_mrs;
 }
 
-/* One more request of @n for what @p needs, if it is within the fair share. */
+/* Adds a request for @n to the needs of @p. Returns false if it is not within the
+ * fair share. */
 static bool add_request(const struct unic_revoke *nic, uint32_t proc,
 			uint32_t n, struct unic_place *p)
 {
@@ -94,7 +95,7 @@ static bool add_request(const struct unic_revoke *nic, uint32_t proc,
 }
 
 /*
- * Of its first requests that together stay within its fair share: all of them
+ * Adds the first requests that together stay within the fair share: all of them
  * are due within B, not only the first.
  */
 static void add_requests(const struct unic_revoke *nic, uint32_t proc,
@@ -109,7 +110,7 @@ static void add_requests(const struct unic_revoke *nic, uint32_t proc,
 		i = nic->admission.wait[i].next;
 }
 
-/* What @p, one process, keeps from one that does not wait. */
+/* What the process at place @p keeps from a registration that did not wait. */
 static struct unic_need kept_for(const struct unic_place *p, uint32_t promised)
 {
 	struct unic_need need = p->need;
@@ -121,7 +122,8 @@ static struct unic_need kept_for(const struct unic_place *p, uint32_t promised)
 	return need;
 }
 
-/* ... and a borrower besides from one that borrows, too. */
+/* What a borrower at place @p keeps, in addition, from a registration that
+ * borrows. */
 static struct unic_need borrowed_for(const struct unic_place *p)
 {
 	struct unic_need more = { 0, 0 };
@@ -134,7 +136,8 @@ static struct unic_need borrowed_for(const struct unic_place *p)
 	return more;
 }
 
-/* Who was denied has one within its fair share only: it may not come again. */
+/* A denied process has a place within its fair share only: it may never ask
+ * again. */
 static struct unic_place place_of(const struct unic_revoke *nic, uint32_t proc)
 {
 	uint16_t head = nic->admission.wait_head[proc];
@@ -162,7 +165,8 @@ static struct unic_place place_of(const struct unic_revoke *nic, uint32_t proc)
 	return p;
 }
 
-/* Does even the return of all that is on its way not help it? */
+/* True if the first request exceeds the quota even when all that is on its way
+ * back has returned. */
 static bool is_capped(const struct unic_revoke *nic, uint32_t proc)
 {
 	uint32_t n;
@@ -210,7 +214,8 @@ static bool has_lower_net(const void *in, uint32_t a, uint32_t b)
 	return l != r ? l < r : has_lower_seq(in, a, b);
 }
 
-/* Whom shares that grow move first, and whom those that shrink. */
+/* Two orders of the waiters: whose place changes first when shares grow, and when
+ * they shrink. */
 static bool is_waiter(const void *in, uint32_t p)
 {
 	const struct unic_revoke *nic = in;
@@ -246,7 +251,7 @@ static void sub_need(struct unic_need *sum, struct unic_need n)
 	sum->indices -= n.indices;
 }
 
-/* @proc has changed: another place, and sums with it. */
+/* Recomputes the place of @proc, and the sums and orders with it. */
 static __attribute__((noinline)) void update_place(struct unic_revoke *nic,
 						   uint32_t proc)
 {
@@ -276,7 +281,8 @@ static __attribute__((noinline)) void update_place(struct unic_revoke *nic,
 		unic_bitset_del(&d->capped, proc);
 }
 
-/* Indices, when there are not enough for all who ask. */
+/* Returns the indices to share if there are too few for all requests, else
+ * PLENTY. */
 static uint32_t scarce_indices(struct unic_revoke *nic)
 {
 	uint32_t asked = nic->admission.waiting + nic->admission.denials.count;
@@ -286,7 +292,7 @@ static uint32_t scarce_indices(struct unic_revoke *nic)
 	return unic_mr_capacity(&nic->memory);
 }
 
-/* That indices are scarce, or so many others, moves all who wait. */
+/* Scarcity, or another number of indices, changes the place of every waiter. */
 static void settle_indices(struct unic_revoke *nic)
 {
 	uint32_t indices = scarce_indices(nic), i;
@@ -298,8 +304,8 @@ static void settle_indices(struct unic_revoke *nic)
 	unic_bitset_add(&nic->share.moved, i);
 }
 
-/* When one comes or goes, all shares are others: that moves those only of whom
- * more or fewer requests fit. */
+/* A process that comes or goes changes all shares. Recomputes only the places for
+ * which another number of requests fits. */
 static void settle_shares(struct unic_revoke *nic)
 {
 	struct unic_demands *d = &nic->demands;
@@ -315,8 +321,8 @@ static void settle_shares(struct unic_revoke *nic)
 		update_place(nic, i);
 }
 
-/* Those who wait may be served now, or not any more; and what rests counts in
- * the share of the region table of who used it up. */
+/* Resting indices changed: they count in the share of regions of the process that
+ * is charged for them, and decide whether a waiter may be served. */
 static __attribute__((noinline, cold)) void
 settle_rests(struct unic_revoke *nic)
 {
@@ -330,7 +336,7 @@ settle_rests(struct unic_revoke *nic)
 	unic_bitset_add(&nic->share.moved, i);
 }
 
-/* A page that is missing counts towards a quota, for a while. */
+/* A missing page counts towards the quota of its process for a while. */
 static void settle_lacking(struct unic_revoke *nic)
 {
 	bool quota;
@@ -378,7 +384,7 @@ static void first_of(struct unic_revoke *nic, uint32_t *urgent,
 					  is_borrower);
 }
 
-/* A process that even the return of all that is on its way does not help. */
+/* Returns a process of d->capped that is not in @tried, or UNIC_OWNER_NIL. */
 static uint32_t find_capped(const struct unic_demands *d,
 			    const struct unic_bitset *tried)
 {

@@ -10,10 +10,10 @@
 
 #define LOW	  (UNIC_TLB_ENTRIES / 64u)
 #define HIGH	  (UNIC_TLB_ENTRIES / 32u)
-#define BATCH	  8u /* revocations a poll */
-#define RECHOICES 4u /* of regions whose forms were used */
+#define BATCH	  8u /* revocations per poll */
+#define RECHOICES 4u /* repeated choices because dependents were used */
 
-/* Newcomers a policy gets to know after each choice, and before the first. */
+/* Newcomers that a policy meets after each choice, and before the first. */
 #define STRANGERS	2u
 #define FIRST_STRANGERS 16u
 
@@ -58,7 +58,7 @@ unic_reclaim_beside(struct unic_revoke *nic, uint32_t proc, uint16_t found,
 	return found;
 }
 
-/* The policy of @proc gets to know up to @n newcomers, and looks around. */
+/* The policy of @proc meets up to @n newcomers and prepares its next choice. */
 static __attribute__((noinline)) void prepare_chooser(struct unic_revoke *nic,
 						      uint32_t proc, uint32_t n)
 {
@@ -70,7 +70,7 @@ static __attribute__((noinline)) void prepare_chooser(struct unic_revoke *nic,
 	unic_policy_look(c, nic->now_ns);
 }
 
-/* ... remembers that @mr goes. */
+/* The policy of @proc remembers that @mr is taken back. */
 static void record_victim(struct unic_revoke *nic, uint32_t proc, uint16_t mr)
 {
 	unic_policy_evicted(&nic->candidates.chooser[proc], mr,
@@ -80,10 +80,10 @@ static void record_victim(struct unic_revoke *nic, uint32_t proc, uint16_t mr)
 }
 
 /*
- * The last recall between two processes. There may be too many pairs for a time
- * for each: of those with a process whose numbers differ by UNIC_OPPONENTS, or
- * twice that, the last one is kept, and in the time's low bits which it is. Whose
- * is forgotten is not spared.
+ * The time of the last recall between two processes. Pairs with the same lower
+ * number whose higher numbers differ by a multiple of UNIC_OPPONENTS share one
+ * place: it holds the latest, and which one in the low bits of the time. A
+ * displaced pair is not damped.
  */
 #define TURNS (UNIC_PROCS <= 32 ? 1u : 32u)
 
@@ -105,8 +105,9 @@ static void record_recall(struct unic_revoke *nic, uint32_t a, uint32_t b)
 }
 
 /*
- * Both sides of a recall for a borrower are above their shares; entries would
- * go to and fro between them without end.
+ * True if entries moved between @a and @b for a borrower within the residence
+ * time. Both are above their shares, so entries would go to and fro between them
+ * without end.
  */
 static bool is_damped(struct unic_revoke *nic, uint32_t a, uint32_t b)
 {
@@ -117,15 +118,14 @@ static bool is_damped(struct unic_revoke *nic, uint32_t a, uint32_t b)
 		       nic->candidates.residence_us * 1000ull;
 }
 
-/* Why a victim is wanted, and for whom. */
+/* Why a victim is wanted, and for which process. */
 struct want {
-	uint32_t
-		proc; /* what is freed is kept for it; UNIC_OWNER_NIL: nobody */
-	uint32_t miss; /* it lacks a page; UNIC_OWNER_NIL: not for a miss */
+	uint32_t proc; /* gets what is freed; UNIC_OWNER_NIL: nobody */
+	uint32_t miss; /* lacks a page; UNIC_OWNER_NIL: not for a fault */
 	uint32_t n;
 	uint8_t why;
 	bool urgent; /* entitled: residence and damping do not apply */
-	bool index;  /* not entries are short, but indices of regions */
+	bool index;  /* indices of regions are short, not entries */
 };
 
 static void update_pain(struct unic_revoke *nic, uint32_t proc, uint16_t mr)
@@ -148,7 +148,7 @@ static bool reclaim_from(struct unic_revoke *nic, uint32_t victim,
 	uint32_t cached = 0;
 	uint16_t mr;
 
-	/* what comes back by itself goes first, and at once */
+	/* cached entries go first, at once: faults bring them back */
 	if (nic->cache.entries[victim] && !w->index)
 		cached = unic_cache_take(&nic->memory, victim,
 					 w->n ? w->n : BATCH);
@@ -175,7 +175,7 @@ static bool reclaim_from(struct unic_revoke *nic, uint32_t victim,
 
 /* ---------------------------------------------------- demand and supply */
 
-/* Between the low and the high watermark it depends on where we come from. */
+/* Hysteresis: refilling begins below the low watermark and ends at the high one. */
 static bool low_water(struct unic_revoke *nic, uint32_t supply)
 {
 	struct unic_reclaim *r = &nic->reclaim;
@@ -185,9 +185,9 @@ static bool low_water(struct unic_revoke *nic, uint32_t supply)
 }
 
 /*
- * Shares of something else than entries held are needed when the other thing is
- * scarce only: those of processes that have changed since are then worked out.
- * Shares as they are when all that was asked back is gone, put off or not;
+ * Updates the shares of @p as they are when all entries asked back are gone,
+ * those of extended graces too. Only stale processes are updated, and only for a
+ * decision that needs these shares.
  */
 static void refresh_after(struct unic_revoke *nic, uint32_t p)
 {
@@ -203,8 +203,8 @@ static void refresh_after(struct unic_revoke *nic, uint32_t p)
 			  o->coming + nic->evict.put_off.of[p] - a->coming);
 }
 
-/* and of regions, counted and shared as entries are; indices at rest are had by who
- * used them up. */
+/* Updates the shares of regions of @p, counted and shared as entries are; an
+ * index at rest counts for the process that is charged for it. */
 static void refresh_regions(struct unic_revoke *nic, uint32_t p)
 {
 	struct unic_share *s = &nic->reclaim.regions;
@@ -234,7 +234,8 @@ refresh_shares(struct unic_revoke *nic)
 	nic->reclaim.regions.capacity = unic_mr_capacity(&nic->memory);
 }
 
-/* The next who has to give for @w. Who misses a page competes as if it waited. */
+/* The next owner that has to give for @w. A process that lacks a page competes as
+ * if it waited. */
 static uint32_t victim_for(struct unic_share *s, const struct want *w)
 {
 	uint32_t victim;
@@ -247,7 +248,8 @@ static uint32_t victim_for(struct unic_share *s, const struct want *w)
 	return victim;
 }
 
-/* @s: shares of what is wanted. Whoever has nothing to give is passed over. */
+/* Takes from the victim by shares @s; skips owners that have nothing to give.
+ * Returns false if nothing was taken. */
 static bool reclaim_by_share(struct unic_revoke *nic, const struct want *w,
 			     struct unic_share *s)
 {
@@ -273,8 +275,9 @@ static bool reclaim_by_share(struct unic_revoke *nic, const struct want *w,
 }
 
 /*
- * Whose grace was extended gives back later, but does: nobody is brought below
- * his share meanwhile, unless one who is due finds nobody else (INV-5, INV-8).
+ * Entries whose grace was extended come back late, but they do come back. Shares
+ * count them as gone, so that no process is brought below its share, unless an
+ * entitled request finds no other victim (INV-5, INV-8).
  */
 static bool reclaim_one(struct unic_revoke *nic, const struct want *w)
 {
@@ -290,7 +293,7 @@ static bool reclaim_one(struct unic_revoke *nic, const struct want *w)
 	return reclaim_by_share(nic, w, &nic->share);
 }
 
-/* Are there fewer indices than @n, those on their way back counted? */
+/* True if fewer than @n indices are free or on their way back. */
 static bool few_indices(struct unic_revoke *nic, uint32_t n)
 {
 	uint32_t there = unic_mr_indices(&nic->mrs);
@@ -302,8 +305,8 @@ static bool few_indices(struct unic_revoke *nic, uint32_t n)
 }
 
 /*
- * What those who wait want most now. Entries and indices on their way back are
- * supply already, so nothing is asked back twice.
+ * The most urgent want of the waiting processes. Entries and indices on their way
+ * back count as supply, so nothing is asked back twice.
  */
 static bool find_waiter_want(struct unic_revoke *nic,
 			     const struct unic_bitset *tried, struct want *out)
@@ -343,8 +346,8 @@ static bool find_waiter_want(struct unic_revoke *nic,
 	return false;
 }
 
-/* A page is missing for which there is no entry: one region goes for it, after
- * those for whom others wait. */
+/* The want of a process that lacks an entry for a missing page: one region, after
+ * those that the waiting processes need. */
 static bool find_fault_want(struct unic_revoke *nic,
 			    const struct unic_bitset *tried, struct want *out)
 {
@@ -388,7 +391,8 @@ static bool next_want(struct unic_revoke *nic, const struct unic_bitset *tried,
 	return low_water(nic, nic->tlb.free + nic->share.coming);
 }
 
-/* Nothing to take: when nobody waits, only age changes that. */
+/* When to try again after nothing could be taken: if no process waits, only the
+ * age of regions changes that. */
 static uint64_t retry_at_ns(const struct unic_revoke *nic, const struct want *w)
 {
 	uint32_t us = nic->candidates.reaper_us;
@@ -416,7 +420,7 @@ uint64_t unic_reclaim_poll(struct unic_revoke *nic)
 			left--;
 		} else if (reclaim_from(nic, w.proc, &w)) {
 			left--;
-		} else { /* its own business: others do not wait for it */
+		} else { /* a quota concerns only its process */
 			unic_bitset_add(&tried, w.proc);
 			again = retry_at_ns(nic, &w);
 		}

@@ -10,14 +10,14 @@
 
 /* ------------------------------------------------------------------ MR_REG */
 
-/* Pages that @a touches; SHAPE_BIG if too many to count. */
+/* Pages that @a touches, or SHAPE_BIG. */
 #define SHAPE_BIG UINT32_MAX
 static inline uint32_t count_args_pages(const struct unic_mr_args *a)
 {
 	uint32_t before = (uint32_t)a->iova & ((1u << a->page_shift) - 1u);
 	uint64_t span = before + (a->length - 1);
 
-	/* this does not wrap, since the last address does not */
+	/* no wrap: check_mr_shape() checked the last address */
 	if (likely(!(span >> 32)))
 		return ((uint32_t)span >> a->page_shift) + 1u;
 	span >>= a->page_shift;
@@ -64,8 +64,8 @@ static inline int check_args(struct unic_revoke *nic,
 }
 
 /*
- * True if unic_admission_admit() would return 0 for the simplest of reasons: nobody
- * waits, few indices rest, there is room, and no quota or cap to look at.
+ * True in the simplest case in which unic_admission_admit() returns 0: no process
+ * waits, few indices rest, there is room, and there is no quota or cap to check.
  */
 static inline bool is_open(const struct unic_revoke *nic, uint32_t proc,
 			   const struct unic_mr_args *args)
@@ -75,7 +75,7 @@ static inline bool is_open(const struct unic_revoke *nic, uint32_t proc,
 	       args->n_pages <= nic->tlb.free;
 }
 
-/* Something may stand in the way. */
+/* A registration that is_open() does not cover. */
 static int __attribute__((noinline, cold))
 reg_or_wait(struct unic_revoke *nic, const struct unic_mr_args *args,
 	    const uint64_t *pages, struct unic_mr_result *out)
@@ -102,7 +102,8 @@ reg_or_wait(struct unic_revoke *nic, const struct unic_mr_args *args,
 	return err;
 }
 
-/* Residency DEMAND or TABLE: no entries now. An error changed nothing. */
+/* Admits a region of residency DEMAND or TABLE, which has no entries at first. An
+ * error changed nothing. */
 static int __attribute__((noinline, cold))
 admit_cached(struct unic_revoke *nic, const struct unic_mr_args *args)
 {
@@ -162,7 +163,8 @@ int unic_mr_restore(struct unic_revoke *nic, const struct unic_mr_args *args,
 		return -UNIC_ETLBFULL;
 	if (!cached && args->n_pages > UNIC_MR_PAGES_MAX)
 		return -UNIC_ETOOLARGE;
-	/* or the index's next region would have an STag of the past (INV-26) */
+	/* before the claim: else a refusal leaves an old STag to the index's next
+	 * region (INV-26) */
 	if (cached)
 		err = admit_cached(nic, args);
 	if (err)
@@ -202,7 +204,8 @@ static int check_rereg(struct unic_revoke *nic, const struct unic_mr_ctx *m,
 	return check_args(nic, a, NULL);
 }
 
-/* May it have more entries than it has? */
+/* Returns 0 if region @m may have the entries of @a, which may be more than it
+ * has. */
 static int admit_more(struct unic_revoke *nic, const struct unic_mr_ctx *m,
 		      struct unic_mr_args a)
 {
@@ -251,7 +254,7 @@ int unic_mr_dereg(struct unic_revoke *nic, uint32_t mr, uint32_t gen)
 	UNIC_TRACE(nic, MR_DEREG, m->proc, mr, gen, 0, 0);
 	if (m->state != UNIC_MR_EVICTED)
 		return unic_evict_give_up(nic, (uint16_t)mr);
-	if (m->evt_due) { /* its EVICTED is on the way: no tombstone after it */
+	if (m->evt_due) { /* EVICTED is on the way: no tombstone after it */
 		m->flags |= UNIC_MR_F_GONE;
 		return 0;
 	}
@@ -259,7 +262,8 @@ int unic_mr_dereg(struct unic_revoke *nic, uint32_t mr, uint32_t gen)
 	return 0;
 }
 
-/* ------------------------------------------- regions without pages of theirs */
+/* ---------------------------------------------- regions without pages of their
+ * own */
 
 int unic_dma_mr_reg(struct unic_revoke *nic, const struct unic_mr_args *args,
 		    struct unic_mr_result *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * revoke.h - what revoke/ and the rooms behind it see of the NIC: evictions under
- * way, and requests that wait; see base/base.h.
+ * revoke.h - what revoke/ and later rooms see of the NIC: evictions in progress,
+ * and waiting requests; see base/base.h.
  */
 #ifndef UNIC_REVOKE_H
 #define UNIC_REVOKE_H
