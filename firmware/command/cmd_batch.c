@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* cmd_batch.c - several commands in one: MR_BATCH and TOKEN_BATCH. */
+/* cmd_batch.c - several commands in one record: MR_BATCH and TOKEN_BATCH. */
 #include <string.h>
 
 #include "command/cmd_derived.h"
@@ -30,7 +30,7 @@ static bool in_token_batch(uint8_t opcode)
 	       opcode == UNIC_CMD_TOKEN_CANCEL;
 }
 
-/* Bytes of what would be in a list page of its own. */
+/* Bytes that the command would have in a list page of its own. */
 static uint32_t list_bytes(const union record *rec)
 {
 	uint32_t n;
@@ -55,8 +55,8 @@ static bool has_wait_flag(const union record *rec)
 	       rec->reg.flags & UNIC_REG_WAIT;
 }
 
-/* A record that the batch takes, with its list, which begins *@off bytes into
- * the page. */
+/* Executes record @rec if the batch takes its opcode. Its list begins *@off bytes
+ * into the page; *@off becomes the end of the list. */
 static int run_one(struct unic_command *nic, bool (*takes)(uint8_t opcode),
 		   const union record *rec, void *out, uint8_t *list,
 		   uint32_t *off)
@@ -72,8 +72,7 @@ static int run_one(struct unic_command *nic, bool (*takes)(uint8_t opcode),
 	return unic_cmd_one(nic, rec, out, list + at);
 }
 
-/* The shared page is fetched once, record by record, and each is answered in
- * its place. */
+/* Copies each record of the shared page once and writes the answer in its place. */
 static int run_batch(struct unic_command *nic, const void *rec, void *out,
 		     uint8_t *list, bool (*takes)(uint8_t opcode))
 {

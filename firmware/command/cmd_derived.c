@@ -10,7 +10,7 @@
 #include "command/cmd_list.h"
 #include "command/cmd_usage.h"
 
-/* The list page is shared memory: what is used is our copy. */
+/* Copies the list, which is in shared memory; only the copy is used. */
 static const uint64_t *fetch_list_bytes(struct unic_command *nic,
 					const uint8_t *list, uint32_t bytes)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * cmd_derived.h - the mailbox commands about forms; rows of the table of cmd.c.
+ * cmd_derived.h - the mailbox commands for derived regions; rows of the table of
+ * cmd.c.
  *
- * Each gets the private copy of the command, a zeroed completion whose header
- * is already right, and the list page, which is shared; returns 0 or -UNIC_E*.
+ * Arguments: the private copy of the command, a zeroed completion whose header is
+ * filled in, and the list page, which is shared. Each returns 0 or -UNIC_E*.
  */
 #ifndef UNIC_CMD_DERIVED_H
 #define UNIC_CMD_DERIVED_H

@@ -13,7 +13,7 @@ struct unic_command {
 		struct unic_transport transport;
 		struct unic_transport;
 	};
-	/* a command's list page, fetched once */
+	/* private copy of a command's list page */
 	uint64_t list[UNIC_BOX_LIST_BYTES / 8u];
 };
 

@@ -7,7 +7,7 @@
 
 #define ROWS (UNIC_BOX_LIST_BYTES / UNIC_ROW_BYTES)
 
-/* Each writes row @i and returns true, or false if the row is free. */
+/* Writes row @i and returns true; returns false if the row is free. */
 typedef bool unic_row_fn(struct unic_command *nic, uint32_t i, void *row);
 
 static bool tlb_row(struct unic_command *nic, uint32_t i, void *row)
@@ -209,7 +209,7 @@ int unic_dump(struct unic_command *nic, uint32_t table, uint32_t first,
 	return n;
 }
 
-/* CRC-32 (IEEE), without a table of its own: it may be that which broke. */
+/* CRC-32 (IEEE) without a table, since tables may be what is damaged. */
 static unic_le32 table_sum(const void *table, size_t bytes)
 {
 	const uint8_t *p = table;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * dump.h - rows of the tables, for people (unicctl).
+ * dump.h - rows of the tables, for unicctl.
  *
  * Secret: which field of which table a row shows.
  */
@@ -12,18 +12,18 @@
 struct unic_command;
 
 /**
- * unic_dump() - rows [first, ...) of @table (enum unic_table) as struct
- * unic_row_* into the 4096-byte @list; free rows are left out.
- * Returns the rows written, or -UNIC_EINVAL; *next is the first row of the next
- * call, 0 when there are no more.
+ * unic_dump() - writes rows from @first on of @table (enum unic_table) as struct
+ * unic_row_* to the 4096-byte @list; free rows are left out. Returns the number
+ * of rows written, or -UNIC_EINVAL; *next is the first row of the next call, 0 at
+ * the end.
  */
 int unic_dump(struct unic_command *nic, uint32_t table, uint32_t first,
 	      uint8_t *list, uint32_t *next);
 
 struct unic_crash;
 
-/** unic_dump_crash() - what the NIC knows of its end: epoch, trace_seq, table_sum
- * of @out. Trusts nothing of @nic. */
+/** unic_dump_crash() - fills in epoch, trace_seq and table_sum of the crash
+ * record @out. Assumes nothing about the state of @nic. */
 void unic_dump_crash(const struct unic_command *nic, struct unic_crash *out);
 
 #endif /* UNIC_DUMP_H */

@@ -6,13 +6,15 @@
 #include "command/command.h"
 #include "revoke/admission.h"
 
-#define NO_PROC	     0xffffu
-#define UNIC_DB_WHAT 0x3ffu /* object and kind of a doorbell word */
-/* Words that are as they were published: the writer stores the next one before it
- * publishes that, over the oldest of a FIFO that is full (INV-1). */
+#define NO_PROC 0xffffu
+/* index and kind of the object in a doorbell word */
+#define UNIC_DB_WHAT 0x3ffu
+/* Words of a full FIFO that are certainly as published: the writer stores the
+ * next word over the oldest one before it publishes it (INV-1). */
 #define INTACT	    (UNIC_BOX_DB_FIFO - 1u)
-#define DB_RETRY_NS 1000000u /* the event ring is full: again after */
-#define DETACH_NS   100000u  /* something is in flight: again after */
+#define DB_RETRY_NS 1000000u /* try again after, when the event ring is full */
+/* try again after, while operations are in flight */
+#define DETACH_NS 100000u
 
 /* The doorbell page and the NIC page. */
 #define DB_BYTES (sizeof(UNIC_BOX_DB_PAGE) + sizeof(UNIC_BOX_NIC_PAGE))
@@ -23,8 +25,8 @@ static bool share_ok(uint32_t weight, uint32_t quota, uint32_t policy)
 	       policy < UNIC_POLICIES;
 }
 
-/* Two pages of ours at @pages, or one of them, are another slot's: what the NIC
- * writes for one would ring for the other, for ever. */
+/* True if the two pages at @pages overlap those of another slot: what the NIC
+ * writes for one would be doorbells of the other, without end. */
 static bool pages_taken(const struct unic_procs *ps, const uint8_t *pages)
 {
 	uint32_t i;
@@ -125,9 +127,9 @@ static void free_proc_pds(struct unic_command *nic, uint32_t slot)
 }
 
 /*
- * One step of a detach; called until it returns true. Queue pairs go first, because
- * operations hold regions and completions need their queues; then completion
- * queues; regions last, because queues are in them.
+ * One step of a detach; called until it returns true. Queue pairs go first,
+ * because operations hold regions and completions need their queues; then
+ * completion queues; regions last, because queues lie in them.
  */
 static bool detach_step(struct unic_command *nic, uint32_t slot)
 {
@@ -146,8 +148,7 @@ int unic_proc_detach(struct unic_command *nic, uint32_t slot)
 		return -UNIC_ENOPROC;
 	nic->procs.proc[slot].detaching = true;
 	nic->evict.leave_at[slot] = 0;
-	unic_admission_proc_gone(&nic->revoke,
-				 slot); /* or they are granted meanwhile */
+	unic_admission_proc_gone(&nic->revoke, slot); /* grants none of them */
 	if (!detach_step(nic, slot)) {
 		nic->procs.n_detaching++;
 		nic->timers_ns = 0;
@@ -182,7 +183,7 @@ uint64_t unic_proc_detaching(struct unic_command *nic)
 	while (i < ps->n_active) {
 		slot = ps->watch[i].slot;
 		if (!ps->proc[slot].detaching || !continue_detach(nic, slot))
-			i++; /* else another slot took this place */
+			i++; /* else another slot is in this place */
 	}
 	if (!ps->n_detaching)
 		return UINT64_MAX;
@@ -200,7 +201,8 @@ int unic_proc_db_ack(struct unic_command *nic, uint32_t proc)
 	return 0;
 }
 
-/* When to try again; UINT64_MAX: it is on the ring. */
+/* Sends DB_ERROR if it is time. Returns when to try again, or UINT64_MAX if it is
+ * on the ring. */
 static uint64_t send_db_error(struct unic_command *nic, uint32_t slot)
 {
 	struct unic_db_error *e = &nic->db_errors.of[slot];
@@ -236,7 +238,8 @@ uint64_t unic_proc_db_events(struct unic_command *nic)
 	return next;
 }
 
-/* The full index is in the tail table; the FIFO only says where to look. */
+/* Rings @kinds of row @row. The tail table holds the full index; the FIFO holds
+ * rows only. */
 static void ring_row(struct unic_command *nic, struct unic_proc *p,
 		     uint32_t row, uint32_t kinds)
 {
@@ -254,7 +257,7 @@ static void ring_row(struct unic_command *nic, struct unic_proc *p,
 			    unic_from_le32(UNIC_READ_ONCE(t->arm)));
 }
 
-/* @what: object and kind, the low bits of a word. */
+/* Rings the object @what: index and kind, the low bits of a word. */
 static void ring_object(struct unic_command *nic, struct unic_proc *p,
 			uint32_t what)
 {
@@ -279,7 +282,7 @@ static void ring_object(struct unic_command *nic, struct unic_proc *p,
 			       what);
 }
 
-/* Object and kind of word @n, read once. */
+/* Index and kind of word @n, which is read once. */
 static inline uint32_t word_at(const unic_le32 *fifo, uint32_t n)
 {
 	return unic_from_le32(UNIC_READ_ONCE(fifo[n % UNIC_BOX_DB_FIFO])) &
@@ -287,8 +290,8 @@ static inline uint32_t word_at(const unic_le32 *fifo, uint32_t n)
 }
 
 /*
- * Words [at, seq) of the FIFO. Of a run of words for one object the last alone
- * is rung: the index is in the tail table.
+ * Rings words [at, seq) of the FIFO. Of a run of words for one object only the
+ * last is rung: the index is in the tail table.
  */
 static void ring_words(struct unic_command *nic, struct unic_proc *p,
 		       uint32_t at, uint32_t seq)
@@ -310,9 +313,9 @@ static void ring_words(struct unic_command *nic, struct unic_proc *p,
 }
 
 /*
- * The FIFO was overrun, or may be: words are lost, the tail table is not. CQs are not
- * armed from it blindly: an arm word seen twice is harmless (it names a record
- * number), so they are.
+ * Rings all rows: the FIFO was or may have been overrun, so words are lost; the
+ * tail table is complete. Arming a CQ twice is harmless, because arm names a
+ * record number.
  */
 static void ring_all(struct unic_command *nic, struct unic_proc *p)
 {
@@ -323,7 +326,7 @@ static void ring_all(struct unic_command *nic, struct unic_proc *p)
 		ring_row(nic, p, row, ~0u);
 }
 
-/* A call: a round without doorbells has no use for its registers. */
+/* Not inlined: a round without doorbells needs no registers for it. */
 __attribute__((noinline)) void unic_proc_take(struct unic_command *nic,
 					      uint32_t i)
 {
@@ -333,13 +336,14 @@ __attribute__((noinline)) void unic_proc_take(struct unic_command *nic,
 	uint32_t at = w->seen, n = seq - at;
 
 	if (p->detaching) {
-		w->seen = seq; /* nobody's any more */
+		/* doorbells of a detaching process are dropped */
+		w->seen = seq;
 		return;
 	}
 	unic_rmb();
-	if (n - 1 < INTACT) { /* 0: it came back meanwhile */
+	if (n - 1 < INTACT) { /* n is 0 if seq moved back meanwhile */
 		ring_words(nic, p, at, seq);
-		/* the writer may have lapped us while we read */
+		/* the writer may have overtaken the reads above */
 		unic_rmb();
 		n = unic_from_le32(UNIC_READ_ONCE(*w->seq)) - w->seen;
 	}
