@@ -11,13 +11,13 @@
 #include "transport/rx.h"
 #include "transport/tx.h"
 
-/* How long a NIC without work looks around before it sleeps. */
+/* Default idle time before the NIC sleeps. */
 #define SPIN_NS 20000u
 
 /*
- * Reading the clock costs more than a look around on an emulated board (it
+ * Reading the clock costs more than a look for input on an emulated board (it
  * leaves translated code), so an awake NIC reads it once in CLOCK_ROUNDS rounds
- * with work, or after SPIN_LOOKS looks that found nothing. A stale clock is
+ * with work, or after UNIC_SPIN_LOOKS looks that found nothing. A stale clock is
  * late, never early (INV-6).
  */
 #define CLOCK_ROUNDS 4u
@@ -76,16 +76,16 @@ static void publish_epoch(struct unic_nic *nic)
 }
 
 /*
- * The driver asked for it (unic_driver_page.reset_req = @req): finish DMA in
- * flight, starting none, forget every object, add 1 to the epoch, READY again.
- * Takes several poll rounds while DMA is in flight.
+ * Executes a reset (unic_driver_page.reset_req = @req): starts no DMA, waits for
+ * DMA in flight, which may take several poll rounds, forgets every object, adds 1
+ * to the epoch, goes to READY.
  */
 static __attribute__((noinline, cold)) void handle_reset(struct unic_nic *nic,
 							 uint32_t req)
 {
 	nic->state = UNIC_NIC_RESET;
 	if (unic_dma_busy(&nic->transport))
-		return; /* silent until it is done, then asked again */
+		return; /* no answer yet: the next poll calls again */
 	nic->epoch = next_epoch(nic->epoch);
 	publish_epoch(nic);
 	unic_proc_sleep(&nic->command, false);
@@ -103,8 +103,9 @@ static __attribute__((noinline, cold)) void handle_reset(struct unic_nic *nic,
 	nic->mbox.irq_due = true;
 }
 
-/* The driver wants its memory back, whatever was agreed. Processes are not told:
- * their pages are memory as well. */
+/* Answers fence @value, by which the driver takes its memory back: no DMA, every
+ * object forgotten. Doorbell pages are not written, because they are such memory,
+ * too. */
 static __attribute__((noinline, cold)) void handle_fence(struct unic_nic *nic,
 							 uint32_t value)
 {
@@ -126,8 +127,8 @@ void unic_nic_quiesce(struct unic_nic *nic)
 	nic->mbox.irq_due = true;
 }
 
-/* Commands, a bounded number, or a reset that is asked for. True if there was
- * work. */
+/* Executes a reset request, or a bounded number of commands. Returns true if
+ * there was work. */
 static __attribute__((noinline)) bool poll_mailbox(struct unic_nic *nic)
 {
 	struct unic_mbox_record cmd, cpl;
@@ -154,17 +155,17 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What was sent, received and moved until this instant is in what the driver
- * reads. */
+/* Publishes the heartbeat with the modules' counts up to this instant. */
 static void publish_beat(struct unic_nic *nic)
 {
 	unic_roce_count(&nic->transport);
 	unic_mbox_beat(&nic->base);
 }
 
-/* Operations that hold what has no time left end between the two halves, so that
- * entries which they give back are granted in the same round (INV-8). A driver that
- * has failed stops the NIC here, before anything else is sent or received. */
+/* Runs the eviction step and returns the time of the next one. Between its two
+ * halves, operations on regions whose grace is over end, so that the entries they
+ * free are granted in the same round (INV-8). If the driver has failed, the NIC
+ * stops here, before it sends or receives anything else. */
 static uint64_t run_evictions(struct unic_nic *nic)
 {
 	if (!unic_evict_deadlines(&nic->revoke))
@@ -178,7 +179,8 @@ static uint64_t run_evictions(struct unic_nic *nic)
 	return unic_evict_poll(&nic->revoke);
 }
 
-/* Pages that somebody waited for are there, or are not to be had. */
+/* Wakes the queue pairs whose faults ended, with a page or without, and continues
+ * prefetching for receives. */
 static __attribute__((noinline)) void hand_out_faults(struct unic_nic *nic)
 {
 	uint16_t qp;
@@ -199,15 +201,15 @@ static inline void wake_faulted(struct unic_nic *nic)
 		hand_out_faults(nic);
 }
 
-/* Everything that happens because time passes. */
+/* Runs all work that is due by time; timers_ns becomes the next such time. */
 static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 {
 	uint64_t next;
 	uint32_t i;
 
-	/* what starts now is timed from now, not from a while ago (INV-6) */
+	/* deadlines that start here need the exact time (INV-6) */
 	nic->now_ns = unic_port_now_ns(nic->port);
-	/* an answer that is in the ring already is not late */
+	/* answers already in the ring count as in time */
 	for (i = 0; i < UNIC_BOX_CMDS && unic_mbox_due(&nic->mbox); i++)
 		if (!poll_mailbox(nic))
 			break;
@@ -219,7 +221,7 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 		nic->usages.next_ns = 0;
 	}
 	next = unic_proc_detaching(&nic->command);
-	nic->timers_ns = UINT64_MAX; /* a module may ask for less meanwhile */
+	nic->timers_ns = UINT64_MAX; /* calls below may set an earlier time */
 	next = min_ns(next, run_evictions(nic));
 	next = min_ns(next, unic_usage_sweep(&nic->memory));
 	next = min_ns(next, unic_fault_poll(&nic->memory));
@@ -235,16 +237,8 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 	nic->timers_ns = min_ns(nic->timers_ns, next);
 }
 
-/*
- * The order: finished DMA first, for it frees what the others need; doorbells
- * before the wire, so that a receive posted before its message was sent is
- * there when the message comes; then the wire, because its buffer is the one we
- * do not own and acknowledgements free send windows; then commands; then
- * transmit, which sees all of the above, so that one acknowledgement answers a
- * whole batch of received frames; time last, because nothing waits for it to
- * the nanosecond but deadlines, which must not come early.
- */
-/* Resetting or failed: nothing is accepted or started (nic.h). */
+/* One round while a reset runs or after a failure: nothing is accepted or started
+ * (nic.h). */
 static __attribute__((noinline, cold)) bool poll_not_ready(struct unic_nic *nic)
 {
 	bool worked = nic->dma.busy && unic_dma_poll(&nic->transport);
@@ -277,6 +271,15 @@ static bool take_doorbells(struct unic_nic *nic)
 	return any;
 }
 
+/*
+ * One poll round; returns true if there was work. The order: finished DMA, which
+ * frees what the others need; doorbells before the wire, so that a receive posted
+ * before its message was sent is there when the message comes; the wire, because its
+ * buffer is not the NIC's and acknowledgements free send windows; commands; transmit,
+ * which sees all of the above, so that one acknowledgement answers a whole batch of
+ * received frames; timers last: only deadlines need exact time, and they must not
+ * come early.
+ */
 static inline bool poll_round(struct unic_nic *nic)
 {
 	bool worked = false;
@@ -304,7 +307,7 @@ static inline bool poll_round(struct unic_nic *nic)
 	worked |= unic_qp_poll(&nic->transport);
 	if (unlikely(nic->now_ns >= nic->timers_ns)) {
 		run_timers(nic);
-		worked = true; /* it may have sent frames and records */
+		worked = true; /* timers may have sent frames and records */
 	}
 	if (worked) {
 		unic_mbox_flush(&nic->base);
@@ -314,7 +317,8 @@ static inline bool poll_round(struct unic_nic *nic)
 	return worked;
 }
 
-/* One look at nothing but the words that others write. */
+/* Reads only words that others write: true if a command, doorbell word or frame
+ * is there. */
 static inline bool has_input(const struct unic_nic *nic)
 {
 	const struct unic_watch *w = nic->procs.watch;
@@ -322,7 +326,7 @@ static inline bool has_input(const struct unic_nic *nic)
 
 	if (unlikely(unic_mbox_called(&nic->mbox)))
 		return true;
-	do { /* with no process there, watch[0] never moves */
+	do { /* without a process, watch[0] never changes */
 		if (unlikely(unic_watch_moved(w)))
 			return true;
 	} while (++w < end);
@@ -330,8 +334,8 @@ static inline bool has_input(const struct unic_nic *nic)
 }
 
 /*
- * Look until something comes: what a NIC without work does all day, and the
- * beginning of every answer. False: nothing came for a while.
+ * Looks for input UNIC_SPIN_LOOKS times, as an idle NIC mostly does. Returns
+ * false if there was none.
  */
 static __attribute__((noinline)) bool spin_for_input(const struct unic_nic *nic)
 {
@@ -350,15 +354,17 @@ static __attribute__((noinline)) void set_armed(struct unic_nic *nic, bool on)
 	unic_mbox_sleep(&nic->base, on);
 	unic_proc_sleep(&nic->command, on);
 	unic_port_rx_arm(nic->port, on);
-	/* flags before the next look: their writers do the reverse (INV-1) */
+	/* set flags before the next look: writers do the reverse (INV-1) */
 	unic_mb();
 }
 
-/* Nothing to do: until when may the caller sleep? */
+/* After a round without work: returns the time until which the caller may sleep,
+ * or 0 to poll again. The asleep flags are set first; only a further idle round
+ * lets the caller sleep. */
 static uint64_t prepare_sleep(struct unic_nic *nic)
 {
 	unic_roce_count(&nic->transport);
-	if (nic->armed) { /* this round was the look after arming */
+	if (nic->armed) { /* this round looked after the flags were set */
 		UNIC_COUNT(nic, sleeps);
 		return nic->timers_ns;
 	}

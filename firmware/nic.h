@@ -2,9 +2,8 @@
 /*
  * nic.h - one NIC: all of its state, and the poll loop.
  *
- * Secret: the order of work in a poll round and when the NIC may sleep. Nothing
- * of the core lives outside struct unic_nic; its size is a constant of the
- * board.
+ * Secret: the order of work in a poll round and when the NIC may sleep. All state
+ * of the core is in struct unic_nic; its size is a constant of the board.
  */
 #ifndef UNIC_NIC_H
 #define UNIC_NIC_H
@@ -19,36 +18,36 @@ struct unic_nic {
 };
 
 /**
- * unic_nic_init() - power-on: everything empty, info page published, state
- * READY, epoch random. @port must live as long as @nic.
+ * unic_nic_init() - power-on: empty tables, random epoch, info page published,
+ * state RESET until a driver asks for a reset. @port must outlive @nic.
  */
 void unic_nic_init(struct unic_nic *nic, struct unic_port *port);
 
-/* Looks around of an idle unic_nic_poll(), beside the first one; even. A board
- * on which nobody writes while the NIC polls needs no more than two. */
+/* Further looks for input of an idle unic_nic_poll(); even. A board on which
+ * nobody writes while the NIC polls needs no more than two. */
 #ifndef UNIC_SPIN_LOOKS
 #define UNIC_SPIN_LOOKS 128u
 #endif
 
 /**
- * unic_nic_poll() - one round of bounded work; if there is none, some more
- * looks for it.
+ * unic_nic_poll() - does one round of bounded work; if there is none, looks for
+ * input UNIC_SPIN_LOOKS times.
  *
- * How long a round can be, in instructions and by step, is stated in
- * docs/evidence/rounds.md; `make bench-insn` measures the worst case of each.
- * What grows with a table there is one round's work for all of it.
+ * docs/evidence/rounds.md states the length of a round in instructions, by step;
+ * `make bench-insn` measures the worst case of each. A step that grows with a
+ * table there does one round's work for the whole table.
  *
- * Returns 0: there may be more, poll again at once. Otherwise the NIC time in
- * ns until which the caller may sleep: all asleep flags are set, the link is
- * armed and a further look found nothing, so whatever happens from now on
- * interrupts (INV-1). UINT64_MAX never comes: the heartbeat bounds it.
+ * Returns 0 if there may be more work: poll again at once. Otherwise returns the
+ * NIC time in ns until which the caller may sleep: all asleep flags are set, the
+ * link is armed and a further look found nothing, so any later input interrupts
+ * (INV-1). The heartbeat bounds the time; it is never UINT64_MAX.
  */
 uint64_t unic_nic_poll(struct unic_nic *nic);
 
 /**
- * unic_nic_quiesce() - stop all operations: QPs to error, nothing is received,
- * sent or moved any more, state FAILED, the driver interrupted. For a driver that does not answer (H). Objects stay
- * until the driver asks for a reset.
+ * unic_nic_quiesce() - stops all operations because the driver did not answer
+ * within H: QPs go to error, nothing is received, sent or moved, state FAILED,
+ * the driver is interrupted. Objects stay until the driver asks for a reset.
  */
 void unic_nic_quiesce(struct unic_nic *nic);
 
