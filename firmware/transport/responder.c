@@ -35,6 +35,9 @@ static const struct {
 	[UNIC_OP_SEND_LAST_INV] = { UNIC_MSG_SEND, LAST | INV },
 	[UNIC_OP_SEND_ONLY_INV] = { UNIC_MSG_SEND, FIRST | LAST | INV },
 };
+/* is_request() of rx.c lets none beyond through; tokens have the next table. */
+_Static_assert(sizeof(ops) / sizeof(ops[0]) == UNIC_OP_SEND_ONLY_INV + 1u,
+	       "a row for each request");
 
 static const uint8_t token_flags[] = { FIRST, 0, LAST, FIRST | LAST };
 

@@ -75,6 +75,12 @@ static int parse_policy(const char *name)
 					     "s3fifo", "app" };
 	int i;
 
+	_Static_assert(sizeof(names) / sizeof(*names) == UNIC_POLICIES, "a "
+									"name "
+									"for "
+									"each "
+									"polic"
+									"y");
 	for (i = 0; i < UNIC_POLICIES; i++) {
 		if (!strcmp(names[i], name))
 			return i;
