@@ -20,7 +20,7 @@ void unic_policy_add(struct unic_chooser *c, uint16_t i)
 	struct unic_item *item = item_of(c, i);
 
 	item->habit = UNIC_STRANGER;
-	unic_chooser_link(c, NEW, i);
+	link_item(c, NEW, i);
 	if (c->stranger == UNIC_ITEM_NIL)
 		c->stranger = i;
 }

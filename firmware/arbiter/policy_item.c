@@ -2,29 +2,6 @@
 /* policy_item.c - the lists of policy_item.h. */
 #include "arbiter/policy_item.h"
 
-static inline void link_last(struct unic_chooser *c, uint32_t list, uint16_t i)
-{
-	struct unic_item *table = c->table->item, *item = &table[i];
-	uint16_t head = c->head[list];
-
-	UNIC_IN_REGISTER(table);
-	c->count[list]++;
-	if (head == UNIC_ITEM_NIL) {
-		c->head[list] = item->next = item->prev = i;
-		return;
-	}
-	item->next = head;
-	item->prev = table[head].prev;
-	table[item->prev].next = i;
-	table[head].prev = i;
-}
-
-void unic_chooser_link(struct unic_chooser *c, uint32_t list, uint16_t i)
-{
-	item_of(c, i)->main = list & 1u;
-	link_last(c, list, i);
-}
-
 void unic_chooser_unlink(struct unic_chooser *c, uint16_t i)
 {
 	struct unic_item *table = c->table->item, *item = &table[i];

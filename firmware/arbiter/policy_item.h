@@ -83,8 +83,26 @@ static inline bool has_predictor(const struct unic_chooser *c)
 #define NEW  0u
 #define MAIN 1u
 
-/* unic_chooser_link() - appends @i to the list. */
-void unic_chooser_link(struct unic_chooser *c, uint32_t list, uint16_t i);
+/* link_item() - appends @i to the list. Inline, as each registration does it. */
+static inline void link_item(struct unic_chooser *c, uint32_t list, uint16_t i)
+{
+	struct unic_item *table = c->table->item, *item = &table[i];
+	uint16_t head = c->head[list];
+
+	UNIC_IN_REGISTER(table);
+	item->main = list & 1u;
+	c->count[list]++;
+	if (head == UNIC_ITEM_NIL) {
+		c->head[list] = item->next = item->prev = i;
+		return;
+	}
+	item->next = head;
+	item->prev = table[head].prev;
+	table[item->prev].next = i;
+	table[head].prev = i;
+}
+
+/* unic_chooser_unlink() - takes @i out of the list in which it stands. */
 void unic_chooser_unlink(struct unic_chooser *c, uint16_t i);
 
 /* The newcomer after @i, or NIL. */
@@ -103,7 +121,7 @@ static inline void rotate_list(struct unic_chooser *c, uint32_t list)
 static inline void to_main(struct unic_chooser *c, uint16_t i)
 {
 	unic_chooser_unlink(c, i);
-	unic_chooser_link(c, MAIN, i);
+	link_item(c, MAIN, i);
 }
 
 /* unic_chooser_tidy() - `lru`: moves heads of the list that were used later than

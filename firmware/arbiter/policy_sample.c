@@ -204,7 +204,7 @@ void unic_policy_set(struct unic_chooser *c, uint32_t kind)
 	c->pooled = 0;
 	while ((i = c->head[MAIN]) != UNIC_ITEM_NIL) {
 		unic_chooser_unlink(c, i);
-		unic_chooser_link(c, NEW, i);
+		link_item(c, NEW, i);
 	}
 	c->stranger = c->head[NEW];
 	for (i = c->stranger; i != UNIC_ITEM_NIL; i = newcomer_after(c, i))
