@@ -15,8 +15,6 @@ LIB_rig    = $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG)
 # ... the others run on the host only; here with all that they are linked from.
 PARTS_test_conn       = tests/unit/host/test_conn.c libunic.a
 PARTS_test_hog        = tests/unit/host/test_hog.c libunic.a
-PARTS_test_hostcore   = tests/unit/host/test_hostcore.c driver.a
-WRAP_test_hostcore   := --for-linker=--wrap=unic_frames_pin
 PARTS_test_kio        = tests/unit/host/test_kio.c $(KIO_ENDS) host_driver/kio/kio_ring.c driver.a rig.a
 PARTS_test_kio_files  = tests/unit/host/test_kio_files.c host_driver/unicd/kio_files.c
 PARTS_test_kio_node   = tests/unit/host/test_kio_node.c $(KIO) driver.a
@@ -29,6 +27,24 @@ PARTS_test_serial     = tests/unit/host/test_serial.c $(SERIAL) $(NEAR) $(FAR)
 PARTS_test_stags      = tests/unit/host/test_stags.c rig.a
 # The switch, but for its way to the link and what needs libraries.
 PARTS_test_switch     = tests/unit/host/test_switch.c $(addprefix qemu/wire/,faults.c mac_table.c socket_port.c switch.c)
+# The host driver over a NIC that the test plays.
+DRIVER_RIG := tests/unit/driver/driver_rig.c driver.a
+PARTS_test_driver_batch    = tests/unit/driver/test_driver_batch.c $(DRIVER_RIG)
+PARTS_test_driver_cm       = tests/unit/driver/test_driver_cm.c $(DRIVER_RIG)
+PARTS_test_driver_cm_flood = tests/unit/driver/test_driver_cm_flood.c $(DRIVER_RIG)
+PARTS_test_driver_crossing = tests/unit/driver/test_driver_crossing.c $(DRIVER_RIG)
+PARTS_test_driver_derived  = tests/unit/driver/test_driver_derived.c $(DRIVER_RIG)
+PARTS_test_driver_fault    = tests/unit/driver/test_driver_fault.c $(DRIVER_RIG)
+PARTS_test_driver_grants   = tests/unit/driver/test_driver_grants.c $(DRIVER_RIG)
+PARTS_test_driver_journal  = tests/unit/driver/test_driver_journal.c $(DRIVER_RIG)
+PARTS_test_driver_loop     = tests/unit/driver/test_driver_loop.c $(DRIVER_RIG)
+PARTS_test_driver_mailbox  = tests/unit/driver/test_driver_mailbox.c $(DRIVER_RIG)
+PARTS_test_driver_notice   = tests/unit/driver/test_driver_notice.c $(DRIVER_RIG)
+PARTS_test_driver_objects  = tests/unit/driver/test_driver_objects.c $(DRIVER_RIG)
+PARTS_test_driver_region   = tests/unit/driver/test_driver_region.c $(DRIVER_RIG)
+WRAP_test_driver_region    := --for-linker=--wrap=unic_frames_pin
+PARTS_test_driver_request  = tests/unit/driver/test_driver_request.c $(DRIVER_RIG)
+PARTS_test_driver_restore  = tests/unit/driver/test_driver_restore.c $(DRIVER_RIG)
 UNIT_HOST := $(sort $(patsubst PARTS_%,%,$(filter PARTS_test_%,$(.VARIABLES))))
 
 # STags in full, of a board whose STags have parts of 16 bits; fast, without checks.
@@ -46,9 +62,9 @@ TARGET_RT  := $(TARGET_ANY) tests/unit/target/start_a15.S
 M3_RT      := $(TARGET_ANY) tests/unit/target/start_m3.S
 
 INC_tests/unit = -Itests/unit -Ifirmware -Ihal/fake -Ihal/drivers -Ihal -Iboards/$(board)
+INC_tests/unit/driver                = -Itests/unit -Ihost_driver/core
 INC_tests/unit/host                  = -Itests/unit -Ihost_driver/libunic
 INC_tests/unit/host/test_hog.c       = -Itests/unit -Ihost_driver/tools -Ihost_driver/libunic
-INC_tests/unit/host/test_hostcore.c  = -Itests/unit -Ihost_driver/core
 INC_tests/unit/host/test_kio.c       = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware -Ihal/fake -Ihal \
 	-Iboards/$(board)
 INC_tests/unit/host/test_kio_files.c = -Itests/unit $(addprefix -Ihost_driver/,unicd kio core)

@@ -56,8 +56,9 @@ def py_function(path, name):
 
 
 def unit(program, name):
+    folders = ("core", "driver", "host")
     path = next((p for p in (f"tests/unit/{folder}/{program}.c"
-                             for folder in ("core", "host")) if text(p)), "")
+                             for folder in folders) if text(p)), "")
     return c_function(path, name) and is_run(program) and re.search(
         rf"^static void {name}\(void \*\*state\)", text(path), re.M)
 

@@ -41,7 +41,7 @@ MUTATIONS = (
      "int err = unic_sg_of(set->mr, set->mem, rx->attr.bytes, &sg);",
      "bufman: each receive into the first buffer", "test_libunic"),
     ("host_driver/core/region/region_place.c", "base >> 1 & ~below", "base >> 2 & ~below",
-     "region: 41 random bits", "test_hostcore"),
+     "region: 41 random bits", "test_driver_region"),
     ("host_driver/core/region/region_place.c", "base >> 1 & ~below", "base >> 1 & ~(below << 1)",
-     "region: a bit of the base is always 0", "test_hostcore"),
+     "region: a bit of the base is always 0", "test_driver_region"),
 )

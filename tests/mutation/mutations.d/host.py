@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-CORE = "test_hostcore"
+CORE = "test_driver_journal"
 MUTATIONS = (
     ("host_driver/core/proc.c",
      "host->config.slots_of_users ? proc->uid != client->uid",
@@ -61,5 +61,5 @@ MUTATIONS = (
     ("host_driver/core/region/region_reg.c", "if (!mr)\n\t\treturn; /* it ended with its",
      "if (!mr && ++host->audits)\n\t\treturn; /* it ended with its",
      "host: a grant after the end of its process is a broken promise",
-     "test_hostcore"),
+     "test_driver_crossing"),
 )

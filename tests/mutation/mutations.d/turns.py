@@ -28,14 +28,14 @@ MUTATIONS = (
     ("host_driver/core/upcall.c", """	UNIC_STORE(*seq, unic_to_le32(0));
 	unic_os_wmb();
 	memcpy(to + 4,""", "	memcpy(to + 4,",
-     "upcall: a reader in the old record does not notice", "test_hostcore"),
+     "upcall: a reader in the old record does not notice", "test_driver_notice"),
     ("host_driver/core/upcall.c", """	memcpy(to + 4, (uint8_t *)rec + 4, 60);
 	unic_os_wmb();
 	UNIC_STORE(*seq, unic_to_le32(n + 1));
 """, """	UNIC_STORE(*seq, unic_to_le32(n + 1));
 	unic_os_wmb();
 	memcpy(to + 4, (uint8_t *)rec + 4, 60);
-""", "upcall: there before it is written", "test_hostcore"),
+""", "upcall: there before it is written", "test_driver_notice"),
     (LIB + "cq.c", """	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
 	/* Armed first, looked second: one written meanwhile is seen here, one
 	 * written later rings. */
@@ -51,35 +51,35 @@ MUTATIONS = (
      "wake: nobody sleeps on the descriptor again", "test_libunic"),
     (CORE + "provider/mailbox_client.c", """	    unic_from_le32(hdr.epoch) != m->epoch ||
 	    hdr.opcode != asked.opcode) {""", "	    hdr.opcode != asked.opcode) {",
-     "mailbox: an answer of an old epoch", "test_hostcore"),
+     "mailbox: an answer of an old epoch", "test_driver_mailbox"),
     (CORE + "provider/mailbox_client.c", "m->cookie[at] != cookie ||", "",
-     "mailbox: an answer to an earlier command", "test_hostcore"),
+     "mailbox: an answer to an earlier command", "test_driver_mailbox"),
     (CORE + "provider/mailbox_client.c", """	    hdr.opcode != asked.opcode) {""", "	    0) {",
-     "mailbox: an answer to another command", "test_hostcore"),
+     "mailbox: an answer to another command", "test_driver_mailbox"),
     (CORE + "provider/mailbox_client.c", "	if (unic_from_le32(hdr.epoch) == m->epoch)\n",
-     "	if (1)\n", "mailbox: an event of an old epoch", "test_hostcore"),
+     "	if (1)\n", "mailbox: an event of an old epoch", "test_driver_notice"),
     ("host_driver/core/dispatch.c", "if (op->flags & OP_HELLO && epoch && epoch != host->epoch)",
-     "if (0)", "driver: a request of an old epoch", "test_hostcore"),
+     "if (0)", "driver: a request of an old epoch", "test_driver_request"),
     ("host_driver/core/region/region_reg.c", "		status = UNIC_CTL_ST_NOT_MAPPED; /* exchanged meanwhile */",
      "		;", "region: frames that were exchanged while it waited",
-     "test_hostcore"),
+     "test_driver_crossing"),
     ("host_driver/core/region/region_reg.c", "	if (status == UNIC_ST_BUSY && !mr->dereg)\n",
-     "	if (0)\n", "region: frames that are late end a wait", "test_hostcore"),
+     "	if (0)\n", "region: frames that are late end a wait", "test_driver_region"),
     ("host_driver/core/region/region_reg.c", "	mr->load_until_ns = 0;\n", "",
-     "region: frames that were late once are given no time", "test_hostcore"),
+     "region: frames that were late once are given no time", "test_driver_region"),
     (CORE + "queue_token.c", "	unic_upcall_send(host, t->obj.owner, &up);\n	unic_queue_token_free(host, t);\n}\n\nvoid unic_queue_token_reset",
      "	unic_upcall_send(host, t->obj.owner, &up);\n}\n\nvoid unic_queue_token_reset",
-     "token: its end leaves an object", "test_hostcore"),
+     "token: its end leaves an object", "test_driver_grants"),
     (CORE + "queue_token.c", "	if (t && !status)\n		unic_queue_token_free(req->host, t);\n	else if",
      "	if (t && !status)\n		;\n	else if",
-     "token: cancelled, it leaves an object", "test_hostcore"),
+     "token: cancelled, it leaves an object", "test_driver_grants"),
     (CORE + "queue_token.c", "		if (t->replaced)\n			unic_queue_token_free(host, t);",
      "		if (0)\n			unic_queue_token_free(host, t);",
-     "token: used, it leaves an object", "test_hostcore"),
+     "token: used, it leaves an object", "test_driver_grants"),
     (CORE + "queue_token.c", "	if (old)\n		token_replace(host, old);\n", "",
-     "token: used and its index given again, it leaves an object", "test_hostcore"),
+     "token: used and its index given again, it leaves an object", "test_driver_grants"),
     (CORE + "queue_token.c", "	else if (t && status == UNIC_ST_NO_TOKEN)\n		token_replace(req->host, t);\n",
-     "", "token: used and cancelled, it leaves an object", "test_hostcore"),
+     "", "token: used and cancelled, it leaves an object", "test_driver_grants"),
     (KIO + "kio_server.c", """	    job->turn != task->turn)""", "	    0)",
      "kio: what the store did for an earlier request", "test_kio"),
     (KIO + "kio_server.c", "	job->turn++;\n", "",

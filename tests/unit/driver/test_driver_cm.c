@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_driver_cm.c - connections of the host driver: messages that are well
+ * made, malformed or forged, and what identifies them. Host only.
+ */
+
+#include "unit.h"
+
+#include "driver_rig.h"
+#include "cm/cm_conn.h"
+#include "host.h"
+
+static void cm_messages_survive_the_wire(void **state)
+{
+	static const uint16_t types[] = { UNIC_CM_REQ,	UNIC_CM_REP,
+					  UNIC_CM_REJ,	UNIC_CM_RTU,
+					  UNIC_CM_DREQ, UNIC_CM_DREP };
+	struct unic_cm_msg in, out;
+	uint8_t mad[256];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		in = (struct unic_cm_msg){ .type = types[i],
+					   .tid = 0x1122334455667788,
+					   .local_comm = 0xdeadbeef,
+					   .remote_comm = 0xcafebabe,
+					   .service = 0x0102030405060708,
+					   .qpn = 0xabcdef,
+					   .psn = 0x123456,
+					   .src_ipv4 = 0x0a000001,
+					   .dst_ipv4 = 0x0a000002,
+					   .reason = UNIC_CM_CONSUMER,
+					   .max_dest_rd = 3,
+					   .max_rd = 2,
+					   .retry_cnt = 7,
+					   .rnr_retry = 5,
+					   .timeout = 12,
+					   .mtu_shift = 10,
+					   .qp_type = UNIC_QPT_UC,
+					   .priv_bytes = 3,
+					   .priv = "abc" };
+		unic_cm_build(&in, mad);
+		assert_true(unic_cm_parse(mad, &out));
+		assert_int_equal(out.type, in.type);
+		assert_true(out.tid == in.tid);
+		assert_int_equal(out.local_comm, in.local_comm);
+		if (types[i] != UNIC_CM_REQ)
+			assert_int_equal(out.remote_comm, in.remote_comm);
+		else
+			assert_int_equal(out.qp_type, UNIC_QPT_UC);
+		if (types[i] > UNIC_CM_REP)
+			continue;
+		assert_int_equal(out.priv_bytes, 3);
+		assert_memory_equal(out.priv, "abc", 3);
+		if (types[i] == UNIC_CM_REJ) {
+			assert_int_equal(out.reason, UNIC_CM_CONSUMER);
+			continue;
+		}
+		assert_int_equal(out.qpn, in.qpn);
+		assert_int_equal(out.psn, in.psn);
+		assert_int_equal(out.max_dest_rd, 3);
+		assert_int_equal(out.max_rd, 2);
+		assert_int_equal(out.timeout, 12);
+		assert_int_equal(out.rnr_retry, 5);
+		assert_int_equal(out.vendor, 1);
+	}
+}
+
+static void peer_gives_up_before_it_heard_of_us(void **state)
+{
+	struct unic_cm_msg req, rej = { .type = UNIC_CM_REJ,
+					.tid = 99,
+					.local_comm = 0x77,
+					.reason = UNIC_CM_TIMEOUT };
+	struct fake *f = requested(&req);
+
+	(void)state;
+	mad_from(f, PEER + 1, &rej); /* not its business */
+	rej.tid = 98;
+	mad_from(f, PEER, &rej);
+	assert_int_equal(upcall_type(f, 1), 0);
+	rej.tid = 99;
+	mad_from(f, PEER, &rej);
+	assert_int_equal(upcall_type(f, 1), UNIC_UP_DISCONNECTED);
+	fake_delete(f);
+}
+
+/* The REJ of a peer that gave up was lost: its REQ does not come again. */
+static void silent_peer_has_given_up(void **state)
+{
+	struct unic_cm_msg req;
+	struct fake *f = requested(&req);
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		pass(f, 7900);
+		mad_from(f, PEER, &req);
+		assert_int_equal(upcall_type(f, 1), 0);
+	}
+	pass(f, 6000); /* 29.7 s */
+	assert_int_equal(upcall_type(f, 1), 0);
+	pass(f, 400); /* its consumer's time is up */
+	assert_int_equal(upcall_type(f, 1), UNIC_UP_DISCONNECTED);
+	fake_delete(f);
+	f = requested(&req);
+	pass(f, 7900);
+	assert_int_equal(upcall_type(f, 1), 0);
+	pass(f, 200);
+	assert_int_equal(upcall_type(f, 1), UNIC_UP_DISCONNECTED);
+	fake_delete(f);
+}
+
+/* A request that comes again is the one before only if transaction, id and both
+ * addresses are its own. */
+static void request_of_another_is_another(void **state)
+{
+	struct unic_cm_msg req;
+	struct fake *f = requested(&req);
+	uint32_t n = f->host->upcalls;
+
+	(void)state;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, n);
+	mad_from(f, PEER + 1, &req);
+	assert_int_equal(f->host->upcalls, ++n);
+	mad_from_mac(f, PEER, 1, &req);
+	assert_int_equal(f->host->upcalls, ++n);
+	req.tid++;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, ++n);
+	req.tid--;
+	req.local_comm++;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, ++n);
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, n);
+	fake_delete(f);
+}
+
+/* A process that accepts nothing fills its own queue, and nobody else's. */
+static void queue_of_requests_is_ones_own(void **state)
+{
+	struct unic_client other = { .pid = 8, .slot = UNIC_OS_NO_SLOT };
+	struct unic_ctl_hello hi = { .hdr.op = unic_to_le16(UNIC_CTL_HELLO),
+				     .version = unic_to_le32(1) };
+	struct unic_ctl_listen l = { .hdr.op = unic_to_le16(UNIC_CTL_LISTEN),
+				     .service = unic_to_le64(4712) };
+	struct unic_upcall_conn up;
+	struct unic_cm_msg req;
+	struct fake *f = requested(&req);
+	uint32_t n;
+
+	(void)state;
+	assert_true(unic_host_request(f->host, &other, &hi, sizeof(hi)));
+	settle(f);
+	assert_true(unic_host_request(f->host, &other, &l, sizeof(l)));
+	settle(f);
+	for (req.tid = 100; req.tid < 163; req.tid++)
+		mad_from(f, PEER, &req);
+	n = f->host->upcalls;
+	req.service = 4712;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, n + 1);
+	req.service = 4711;
+	mad_from(f, PEER, &req); /* repeated: the same one */
+	assert_int_equal(f->host->upcalls, n + 1);
+	req.tid++;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, n + 3);
+	memcpy(&up, upcall(f, f->host->proc[0].upcall_next - 2), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_DISCONNECTED);
+	assert_int_equal(unic_from_le32(up.reason), 2);
+	fake_delete(f);
+}
+
+static void late_rep_is_told_so(void **state)
+{
+	struct unic_cm_msg rep = { .type = UNIC_CM_REP,
+				   .tid = 5,
+				   .local_comm = 0x88,
+				   .remote_comm = 0x12345,
+				   .qpn = 7 };
+	struct unic_cm_msg rej;
+	struct fake *f = fake_new();
+
+	(void)state;
+	hello(f);
+	mad_from(f, PEER, &rep);
+	rej = mad_sent(f);
+	assert_int_equal(rej.type, UNIC_CM_REJ);
+	assert_int_equal(rej.remote_comm, 0x88);
+	assert_int_equal(rej.tid, 5);
+	assert_int_equal(rej.reason, UNIC_CM_NO_COMM);
+	fake_delete(f);
+}
+
+static void cm_garbage_is_refused(void **state)
+{
+	struct unic_cm_msg msg = { .type = UNIC_CM_REQ, .mtu_shift = 10 };
+	uint8_t mad[256], bad[256];
+	uint32_t seed = 1, i, k;
+
+	(void)state;
+	unic_cm_build(&msg, mad);
+	for (i = 0; i < 4; i++) { /* version, class, class version, method */
+		memcpy(bad, mad, 256);
+		bad[i]++;
+		assert_false(unic_cm_parse(bad, &msg));
+	}
+	memcpy(bad, mad, 256);
+	bad[24 + 50] = 7 << 4; /* no such MTU */
+	assert_false(unic_cm_parse(bad, &msg));
+	memcpy(bad, mad, 256);
+	bad[24 + 43] |= 2 << 1; /* reliable datagram: no such thing */
+	assert_false(unic_cm_parse(bad, &msg));
+	memcpy(bad, mad, 256);
+	bad[24 + 56] = 0xfe; /* not an IPv4 path */
+	assert_false(unic_cm_parse(bad, &msg));
+	for (i = 0; i < 20000; i++) {
+		memcpy(bad, mad, 256);
+		for (k = 0; k < 8; k++) {
+			seed = seed * 1664525 + 1013904223;
+			bad[8 + (seed >> 8) % 248] = (uint8_t)(seed >> 24);
+		}
+		if (unic_cm_parse(bad, &msg))
+			assert_true(msg.priv_bytes <= UNIC_CTL_PRIVATE_MAX);
+	}
+}
+
+static uint32_t uc_queues(struct fake *f, uint32_t mr)
+{
+	struct unic_ctl_qp_create qp = { .sq_slots = unic_to_le16(16),
+					 .type = UNIC_QPT_UC };
+
+	assert_int_equal(queues_as(f, mr, qp), 0);
+	return reply_u32(f, 16);
+}
+
+/* The NIC is told nothing of what its type has not. */
+static void modified_as_uc(struct fake *f, uint32_t state)
+{
+	struct unic_cmd_qp_modify m;
+
+	memcpy(&m, f->last[UNIC_CMD_QP_MODIFY], sizeof(m));
+	assert_int_equal(m.state, state);
+	assert_int_equal(m.rights & ~UNIC_MR_REMOTE_WRITE, 0);
+	assert_int_equal(m.max_rd | m.max_dest_rd | m.timeout | m.retry_cnt |
+				 m.rnr_retry | m.rnr_timer | m.vendor,
+			 0);
+}
+
+static void unreliable_connects(void **state)
+{
+	struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER),
+				      .rights = UNIC_MR_REMOTE_READ };
+	struct fake *f = fake_new();
+	struct unic_cm_msg m;
+
+	(void)state;
+	r.qp = unic_to_le32(uc_queues(f, region(f, 4)));
+	assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+	m = mad_sent(f);
+	assert_int_equal(m.type, UNIC_CM_REQ);
+	assert_int_equal(m.qp_type, UNIC_QPT_UC);
+	m.type = UNIC_CM_REP;
+	m.remote_comm = m.local_comm;
+	m.vendor = 1;
+	mad_from(f, PEER, &m);
+	assert_int_equal(f->os.replies, 1);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_RTU);
+	modified_as_uc(f, UNIC_QPS_RTS);
+	fake_delete(f);
+}
+
+/* Which type it is the peer says; another one is refused, and he is told. */
+static void unreliable_is_accepted(void **state)
+{
+	struct unic_ctl_listen l = { .service = unic_to_le64(4711) };
+	struct unic_cm_msg m = { .type = UNIC_CM_REQ,
+				 .tid = 1,
+				 .local_comm = 0x77,
+				 .service = 4711,
+				 .qpn = 5,
+				 .mtu_shift = 10,
+				 .max_rd = 4,
+				 .max_dest_rd = 4,
+				 .timeout = 14,
+				 .qp_type = UNIC_QPT_UC };
+	struct unic_ctl_connect a = { 0 };
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), i;
+	struct unic_upcall_hdr up;
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), 0);
+	for (i = 0; i < 2; i++) {
+		struct unic_ctl_obj q = { 0 };
+
+		m.tid = i;
+		mad_from(f, PEER, &m);
+		memcpy(&up, upcall(f, i), sizeof(up));
+		assert_int_equal(up.type, UNIC_UP_CONN_REQUEST);
+		q.id = a.conn = up.id;
+		assert_int_equal(request(f, UNIC_CTL_CONN_QUERY, &q), 0);
+		assert_int_equal(
+			((struct unic_ctl_conn_reply *)(void *)f->os.reply[0])
+				->qp_type,
+			UNIC_QPT_UC);
+		a.qp = unic_to_le32(i ? uc_queues(f, mr) : queues(f, mr));
+		assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a),
+				 i ? 0 : UNIC_CTL_ST_REJECTED);
+		assert_int_equal(mad_sent(f).type,
+				 i ? UNIC_CM_REP : UNIC_CM_REJ);
+	}
+	modified_as_uc(f, UNIC_QPS_RTS);
+	fake_delete(f);
+}
+
+/* A peer whose NIC is slow says how slow, and so do we: the longer of what the two
+ * need is waited for, at either end. */
+static void slow_nics_say_so(void **state)
+{
+	static const uint8_t said[] = { 5, 17 }, waited[] = { 12, 17 };
+	struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER) };
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), i;
+	struct unic_cmd_qp_modify m;
+	struct peer p = { .ipv4 = PEER, .comm = 0x77 };
+	struct unic_ctl_listen l = { .service = unic_to_le64(4711) };
+	struct unic_cm_msg rep;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		r.qp = unic_to_le32(queues(f, mr));
+		assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+		rep = mad_sent(f);
+		rep.type = UNIC_CM_REP;
+		rep.remote_comm = rep.local_comm;
+		rep.timeout = said[i];
+		mad_from(f, PEER, &rep);
+		memcpy(&m, f->last[UNIC_CMD_QP_MODIFY], sizeof(m));
+		assert_int_equal(m.state, UNIC_QPS_RTS);
+		assert_int_equal(m.timeout, waited[i]);
+	}
+	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), 0);
+	f->host->config.ack_timeout = 17;
+	peer_connects(f, &p, mr);
+	rep = mad_sent(f);
+	assert_int_equal(rep.type, UNIC_CM_REP);
+	assert_int_equal(rep.timeout, 17);
+	fake_delete(f);
+}
+
+/* What the peer offered is not forgotten when an ACCEPT is refused. */
+static void refused_accept_keeps_the_offer(void **state)
+{
+	struct unic_cm_msg req = { .type = UNIC_CM_REQ,
+				   .tid = 9,
+				   .local_comm = 0x99,
+				   .service = 4711,
+				   .qpn = 6,
+				   .mtu_shift = 10,
+				   .max_rd = 2,
+				   .max_dest_rd = 1,
+				   .timeout = 17 };
+	struct unic_ctl_connect a = { .rights = UNIC_MR_LOCAL_WRITE };
+	struct fake *f = fake_new();
+	struct unic_cmd_qp_modify m;
+	uint32_t mr;
+
+	(void)state;
+	listens(f, &mr);
+	mad_from(f, PEER, &req);
+	a.conn = unic_to_le32(conn_with(f, PEER)->obj.id);
+	a.qp = unic_to_le32(queues(f, mr));
+	assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a), UNIC_ST_INVALID);
+	a.rights = 0;
+	assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a), 0);
+	memcpy(&m, f->last[UNIC_CMD_QP_MODIFY], sizeof(m));
+	assert_int_equal(m.state, UNIC_QPS_RTS);
+	assert_int_equal(m.max_rd, 1);
+	assert_int_equal(m.timeout, 17);
+	assert_int_equal(mad_sent(f).max_dest_rd, 2);
+	fake_delete(f);
+}
+
+static struct unic_cm_msg to_end_ours(struct fake *f, uint16_t type)
+{
+	struct unic_cm_msg m = to_answer(f, UNIC_CM_REP);
+
+	mad_from(f, PEER, &m);
+	m.type = type;
+	m.qpn = 5;
+	return m;
+}
+
+#define GONE 99
+
+enum forgery {
+	NO_LOCAL = 1u << 0,
+	OTHER_LOCAL = 1u << 1,
+	NO_REMOTE = 1u << 2,
+	OTHER_REMOTE = 1u << 3,
+	OTHER_TID = 1u << 4,
+	OTHER_QPN = 1u << 5,
+	OTHER_ADDRESS = 1u << 6,
+	OTHER_MAC = 1u << 7,
+	ANY = 0xff,
+};
+
+static void forge(struct fake *f, struct unic_cm_msg m, uint32_t what)
+{
+	if (what == NO_LOCAL || what == OTHER_LOCAL)
+		m.local_comm = what == NO_LOCAL ? 0 : m.local_comm + 1;
+	if (what == NO_REMOTE || what == OTHER_REMOTE)
+		m.remote_comm = what == NO_REMOTE ? 0 : m.remote_comm ^ 1;
+	if (what == OTHER_TID)
+		m.tid ^= 1ull << 40;
+	if (what == OTHER_QPN)
+		m.qpn++;
+	mad_from_mac(f, what == OTHER_ADDRESS ? PEER + 1 : PEER,
+		     what == OTHER_MAC, &m);
+}
+
+/* A message that fits a connection in all but one field leaves it as it is, in
+ * each of the states in which one that fits changes it. */
+static void forged_messages_change_nothing(void **state)
+{
+	static const struct {
+		struct unic_cm_msg (*begin)(struct fake *f, uint16_t type);
+		uint16_t type;
+		uint8_t then;	/* enum conn_state, or GONE */
+		uint32_t fixed; /* enum forgery: what the peer cannot vary */
+	} t[] = {
+		/* who refuses a REQ need not have an id of its own */
+		{ to_answer, UNIC_CM_REP, C_ESTABLISHED,
+		  ANY & ~(OTHER_QPN | NO_LOCAL | OTHER_LOCAL) },
+		{ to_answer, UNIC_CM_REJ, GONE,
+		  ANY & ~(OTHER_QPN | NO_LOCAL | OTHER_LOCAL) },
+		{ to_confirm, UNIC_CM_RTU, C_ESTABLISHED, ANY & ~OTHER_QPN },
+		/* who did not hear of us names no id of ours */
+		{ to_confirm, UNIC_CM_REJ, C_CLOSED,
+		  ANY & ~(OTHER_QPN | NO_REMOTE) },
+		{ to_confirm, UNIC_CM_DREQ, C_CLOSED, ANY },
+		{ to_end, UNIC_CM_DREQ, C_CLOSED, ANY },
+		{ to_end_ours, UNIC_CM_DREQ, C_CLOSED, ANY },
+		{ to_part, UNIC_CM_DREP, GONE, ANY & ~OTHER_QPN },
+		{ to_part, UNIC_CM_DREQ, GONE, ANY },
+	};
+	uint32_t i, bit, upcalls;
+
+	(void)state;
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct fake *f = fake_new();
+		struct unic_cm_msg m = t[i].begin(f, t[i].type);
+		struct conn *c = conn_with(f, PEER), before = *c;
+
+		upcalls = f->host->upcalls;
+		for (bit = 1; bit <= OTHER_MAC; bit <<= 1) {
+			if (!(t[i].fixed & bit))
+				continue;
+			forge(f, m, bit);
+			assert_ptr_equal(conn_with(f, PEER), c);
+			assert_memory_equal(c, &before, sizeof(before));
+			assert_int_equal(f->host->upcalls, upcalls);
+		}
+		forge(f, m, 0);
+		if (t[i].then == GONE)
+			assert_null(conn_with(f, PEER));
+		else
+			assert_int_equal(c->state, t[i].then);
+		fake_delete(f);
+	}
+}
+
+/* The peer that answered REP ends the connection before our QP is ready: it
+ * repeats its DREQ, which is answered once there is something to end. */
+static void dreq_before_the_qp_is_ready(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cm_msg m = to_answer(f, UNIC_CM_REP), dreq;
+	uint32_t i, n = f->commands;
+
+	(void)state;
+	dreq = m;
+	dreq.type = UNIC_CM_DREQ;
+	dreq.qpn = 5;
+	put_mad(f, PEER, 0, &m);
+	put_mad(f, PEER, 0, &dreq);
+	for (i = 0; i < 3; i++)
+		unic_host_poll(f->host);
+	assert_int_equal(conn_with(f, PEER)->state, C_MODIFY);
+	settle(f);
+	assert_int_equal(conn_with(f, PEER)->state, C_ESTABLISHED);
+	assert_int_equal(f->commands, n + 4); /* three of the QP, and RTU */
+	mad_from(f, PEER, &dreq);
+	assert_int_equal(conn_with(f, PEER)->state, C_CLOSED);
+	fake_delete(f);
+}
+
+/* IBTA has a DREQ begin a transaction of its own: only a peer that is unic repeats
+ * the REQ's. */
+static void dreq_of_a_stranger_has_its_own_transaction(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cm_msg m = to_end_ours(f, UNIC_CM_DREQ);
+
+	(void)state;
+	conn_with(f, PEER)->vendor = 0;
+	forge(f, m, OTHER_QPN);
+	assert_int_equal(conn_with(f, PEER)->state, C_ESTABLISHED);
+	forge(f, m, OTHER_TID);
+	assert_int_equal(conn_with(f, PEER)->state, C_CLOSED);
+	fake_delete(f);
+}
+
+static void guessed_dreqs_end_nothing(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cm_msg right = to_end(f, UNIC_CM_DREQ), m = right;
+	uint32_t i, seed = 1;
+
+	(void)state;
+	for (i = 0; i < 10000; i++) {
+		seed = seed * 1664525 + 1013904223;
+		m.remote_comm = i % 2 ? seed : 0x2000 + i / 2;
+		m.local_comm = i % 3 ? 0x99 : 0;
+		m.tid = i % 5 ? right.tid : m.remote_comm;
+		mad_from(f, PEER, &m);
+		assert_int_equal(conn_with(f, PEER)->state, C_ESTABLISHED);
+	}
+	/* nobody knows it: so it has ended, and the peer need not go on */
+	assert_int_equal(mad_sent(f).type, UNIC_CM_DREP);
+	mad_from(f, PEER, &right);
+	assert_int_equal(conn_with(f, PEER)->state, C_CLOSED);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_DREP);
+	fake_delete(f);
+}
+
+/* An id is as random as the system's random numbers, and of one living connection;
+ * what our process calls it, or the next one's, says nothing of it. */
+static void ids_on_the_wire_are_random(void **state)
+{
+	struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER) };
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), i, id[3];
+	struct unic_cm_msg m;
+
+	(void)state;
+	f->os.same_randoms = 20;
+	for (i = 0; i < 3; i++) {
+		r.qp = unic_to_le32(queues(f, mr));
+		assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+		m = mad_sent(f);
+		assert_int_equal(m.type, UNIC_CM_REQ);
+		id[i] = m.local_comm;
+		assert_int_equal(m.tid >> 48, 0x5a5a);
+		assert_int_equal(id[i] >> 24, 0x5a);
+	}
+	assert_int_not_equal(id[0], id[1]);
+	assert_int_not_equal(id[1], id[2]);
+	fake_delete(f);
+}
+
+static uint32_t psn_at(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+}
+
+static struct unic_cmd_qp_modify modified_to(const struct fake *f,
+					     uint32_t state)
+{
+	struct unic_cmd_qp_modify m;
+
+	memcpy(&m, f->modified[state], sizeof(m));
+	return m;
+}
+
+/* The 24 bits at which a peer begins are drawn for each connection, whichever side
+ * asks for it. (unic_os_random() draws 0x..5axxxx here.) */
+static void starting_psns_are_drawn(void **state)
+{
+	struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER) };
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), i, psn[4];
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		r.qp = unic_to_le32(queues(f, mr));
+		assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+		psn[i] = mad_sent(f).psn;
+	}
+	fake_delete(f);
+	f = fake_new();
+	f->os.randoms = 1000;
+	to_confirm(f, UNIC_CM_RTU);
+	psn[3] = mad_sent(f).psn;
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(psn[i] >> 16, 0x5a);
+		assert_int_not_equal(psn[i], psn[(i + 1) % 4]);
+	}
+	fake_delete(f);
+}
+
+/* The PSN in REQ and REP is the one at which their receiver begins to send. */
+static void starting_psn_is_the_other_sides(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cm_msg req = connecting(f), rep = reply_of(&req);
+	uint32_t said = psn_at(bytes_sent(f) + 24 + 44);
+
+	(void)state;
+	assert_true(said);
+	mad_from(f, PEER, &rep);
+	assert_int_equal(unic_from_le32(modified_to(f, UNIC_QPS_RTR).rq_psn),
+			 said);
+	assert_int_equal(unic_from_le32(modified_to(f, UNIC_QPS_RTS).sq_psn),
+			 0x654321);
+	fake_delete(f);
+	f = fake_new();
+	accepted(f);
+	said = psn_at(bytes_sent(f) + 24 + 20);
+	assert_true(said);
+	assert_int_equal(unic_from_le32(modified_to(f, UNIC_QPS_RTR).rq_psn),
+			 said);
+	assert_int_equal(unic_from_le32(modified_to(f, UNIC_QPS_RTS).sq_psn),
+			 0x123456);
+	fake_delete(f);
+}
+
+/* A REJ says which message is refused, and with the ids of both sides. */
+static void rej_names_what_it_refuses(void **state)
+{
+	struct unic_cm_msg req, rep = { .type = UNIC_CM_REP,
+					.tid = 5,
+					.local_comm = 0x88,
+					.remote_comm = 0x12345,
+					.qpn = 7 };
+	struct unic_ctl_reject r = { 0 };
+	struct fake *f = requested(&req);
+
+	(void)state;
+	mad_from(f, PEER, &rep);
+	assert_int_equal(bytes_sent(f)[24 + 8] >> 6, 1);
+	assert_int_equal(mad_sent(f).local_comm, 0x12345);
+	assert_int_equal(mad_sent(f).remote_comm, 0x88);
+	r.conn = unic_to_le32(conn_with(f, PEER)->obj.id);
+	assert_int_equal(request(f, UNIC_CTL_REJECT, &r), 0);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_REJ);
+	assert_int_equal(bytes_sent(f)[24 + 8] >> 6, 0);
+	assert_int_equal(mad_sent(f).remote_comm, 0x77);
+	fake_delete(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cm_messages_survive_the_wire),
+		cmocka_unit_test(cm_garbage_is_refused),
+		cmocka_unit_test(peer_gives_up_before_it_heard_of_us),
+		cmocka_unit_test(silent_peer_has_given_up),
+		cmocka_unit_test(request_of_another_is_another),
+		cmocka_unit_test(queue_of_requests_is_ones_own),
+		cmocka_unit_test(late_rep_is_told_so),
+		cmocka_unit_test(forged_messages_change_nothing),
+		cmocka_unit_test(dreq_before_the_qp_is_ready),
+		cmocka_unit_test(dreq_of_a_stranger_has_its_own_transaction),
+		cmocka_unit_test(guessed_dreqs_end_nothing),
+		cmocka_unit_test(ids_on_the_wire_are_random),
+		cmocka_unit_test(starting_psn_is_the_other_sides),
+		cmocka_unit_test(starting_psns_are_drawn),
+		cmocka_unit_test(rej_names_what_it_refuses),
+		cmocka_unit_test(unreliable_connects),
+		cmocka_unit_test(refused_accept_keeps_the_offer),
+		cmocka_unit_test(slow_nics_say_so),
+		cmocka_unit_test(unreliable_is_accepted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_driver_fault.c - pages of demand and table regions that the host driver
+ * fills in when the NIC misses them. Host only.
+ */
+
+#include "unit.h"
+
+#include "driver_rig.h"
+#include "host.h"
+
+static void miss(struct fake *f, uint32_t id, uint32_t first, uint32_t count)
+{
+	struct unic_evt_miss evt = { .hdr = { .type = UNIC_EVT_MISS },
+				     .mr = unic_to_le32(3),
+				     .gen = unic_to_le32(9),
+				     .user = unic_to_le32(id),
+				     .first = unic_to_le32(first),
+				     .count = unic_to_le32(count),
+				     .seq = unic_to_le32(5) };
+
+	event(f, &evt);
+}
+
+static void dropped(struct fake *f, uint32_t id, uint32_t page)
+{
+	struct unic_drop *ring = (void *)(f->bar + UNIC_BAR_DROP_OFF);
+	uint32_t tail = unic_from_le32(idx(f)->drop_tail);
+
+	ring[tail % UNIC_DROP_ENTRIES] =
+		(struct unic_drop){ .mr = unic_to_le32(3),
+				    .gen = unic_to_le32(9),
+				    .page = unic_to_le32(page),
+				    .user = unic_to_le32(id) };
+	idx(f)->drop_tail = unic_to_le32(tail + 1);
+}
+
+/* The NIC's answer to MR_FAULT from now on. */
+static void fault_answer(struct fake *f, uint8_t status, uint32_t done)
+{
+	struct unic_cpl_mr_pages cpl = { .done = unic_to_le32(done) };
+
+	memcpy(f->cpl[UNIC_CMD_MR_FAULT], &cpl, 64);
+	f->answer[UNIC_CMD_MR_FAULT] = status;
+}
+
+static struct unic_cmd_mr_fault last_fault(struct fake *f)
+{
+	struct unic_cmd_mr_fault cmd;
+
+	memcpy(&cmd, f->last[UNIC_CMD_MR_FAULT], sizeof(cmd));
+	return cmd;
+}
+
+static uint32_t demand_region(struct fake *f, uint32_t pages)
+{
+	uint32_t id;
+
+	residency = UNIC_DEMAND;
+	id = region(f, pages);
+	residency = UNIC_RESIDENT;
+	return id;
+}
+
+static void unmapped_pages_of_demand_go(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8), slot = f->client.slot;
+	struct unic_cmd_mr_pages cmd;
+
+	(void)state;
+	unic_host_unmapped(f->host, slot, VA, 8 * 4096);
+	settle(f);
+	assert_int_equal(f->last[UNIC_CMD_MR_INVALIDATE][0], 0); /* not asked */
+	fault_answer(f, 0, 4);
+	miss(f, id, 2, 4);
+	assert_int_equal(pinned(f), 4);
+	f->answer[UNIC_CMD_MR_INVALIDATE] = UNIC_ST_BUSY;
+	unic_host_unmapped(f->host, slot, VA + 3 * 4096, 2 * 4096);
+	settle(f);
+	assert_int_equal(pinned(f), 4);
+	f->answer[UNIC_CMD_MR_INVALIDATE] = UNIC_ST_OK;
+	unic_host_unmapped(f->host, slot, VA + 3 * 4096, 2 * 4096);
+	settle(f);
+	memcpy(&cmd, f->last[UNIC_CMD_MR_INVALIDATE], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.first), 3);
+	assert_int_equal(unic_from_le32(cmd.count), 2);
+	assert_int_equal(pinned(f), 2);
+	fake_delete(f);
+}
+
+static void demand_pages_are_pinned_one_by_one(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8);
+	struct unic_cmd_mr_fault cmd;
+	struct unic_ctl_obj obj = { .id = unic_to_le32(id) };
+
+	(void)state;
+	assert_int_equal(pinned(f), 0);
+	fault_answer(f, 0, 3);
+	miss(f, id, 2, 3);
+	cmd = last_fault(f);
+	assert_int_equal(unic_from_le32(cmd.mr), 3);
+	assert_int_equal(unic_from_le32(cmd.first), 2);
+	assert_int_equal(unic_from_le32(cmd.count), 3);
+	assert_int_equal(unic_from_le32(cmd.seq), 5);
+	assert_int_equal(unic_from_le32(cmd.cannot), 0);
+	assert_int_equal(pinned(f), 3);
+	/* what is there is not sent again: only as far as the first of it */
+	fault_answer(f, 0, 2);
+	miss(f, id, 0, 8);
+	cmd = last_fault(f);
+	assert_int_equal(unic_from_le32(cmd.count), 2);
+	assert_int_equal(pinned(f), 5);
+	/* dropped pages are unpinned; told before the miss of the same page */
+	dropped(f, id, 3);
+	fault_answer(f, 0, 1);
+	miss(f, id, 3, 1);
+	cmd = last_fault(f);
+	assert_int_equal(unic_from_le32(cmd.first), 3);
+	assert_int_equal(pinned(f), 5);
+	dropped(f, id, 3);
+	dropped(f, id, 0);
+	settle(f);
+	assert_int_equal(pinned(f), 3);
+	assert_int_equal(f->host->audits, 0);
+	dropped(f, id, 0); /* again */
+	settle(f);
+	assert_int_equal(f->host->audits, 1);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &obj), 0);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
+static void faults_without_room_are_tried_again(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8), before;
+
+	(void)state;
+	fault_answer(f, UNIC_ST_BUSY,
+		     2); /* two of four: the rest another time */
+	miss(f, id, 0, 4);
+	assert_int_equal(pinned(f), 2);
+	before = f->commands;
+	f->os.now_ns += 1000000;
+	settle(f);
+	assert_int_equal(last_fault(f).first, unic_to_le32(0));
+	fault_answer(f, UNIC_ST_BUSY, 0);
+	miss(f, id, 2, 4);
+	assert_int_equal(pinned(f), 2);
+	before = f->commands;
+	f->os.now_ns += 60000;
+	settle(f);
+	assert_true(f->commands > before);
+	fault_answer(f, 0, 4);
+	f->os.now_ns += 60000;
+	settle(f);
+	assert_int_equal(pinned(f), 6);
+	fault_answer(f, UNIC_ST_STALE,
+		     0); /* asked again by the NIC, not by us */
+	miss(f, id, 6, 2);
+	before = f->commands;
+	assert_int_equal(pinned(f), 6);
+	f->os.now_ns += 60000;
+	settle(f);
+	assert_int_equal(f->commands, before);
+	fake_delete(f);
+}
+
+static void pages_that_are_not_mapped(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8);
+	struct unic_ctl_frames fr = { .va = unic_to_le64(VA + 4 * 4096),
+				      .pages = unic_to_le32(4) };
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_FRAMES_FREE, &fr), 0);
+	fault_answer(f, 0, 2);
+	miss(f, id, 2, 4);
+	assert_int_equal(unic_from_le32(last_fault(f).count), 2);
+	fault_answer(f, 0, 0);
+	miss(f, id, 5, 2);
+	assert_int_equal(unic_from_le32(last_fault(f).cannot), 1);
+	assert_int_equal(unic_from_le32(last_fault(f).count), 1);
+	assert_int_equal(pinned(f), 2);
+	/* out of the region, or of a region that is gone */
+	miss(f, id, 7, 2);
+	assert_int_equal(f->host->audits, 1);
+	miss(f, id + 1, 0, 1);
+	assert_int_equal(pinned(f), 2);
+	fake_delete(f);
+}
+
+static int register_table(struct fake *f)
+{
+	uint32_t at = 0;
+	const struct unic_obj *pd = unic_obj_next(&f->host->objects, &at,
+						  UNIC_OBJ_PD, UNIC_OBJ_ANYONE);
+	struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA),
+				       .iova = unic_to_le64(VA),
+				       .length = unic_to_le64(4096),
+				       .pd = unic_to_le32(pd->id),
+				       .residency = UNIC_TABLE };
+
+	return request(f, UNIC_CTL_MR_REG, &reg);
+}
+
+static void page_tables_are_written_and_pinned(void **state)
+{
+	struct fake *f = fake_new();
+	const unic_le64 *table = (void *)(f->bar + UNIC_BAR_TABLE_OFF);
+	struct unic_ctl_obj obj = { 0 };
+	struct unic_cmd_mr_reg cmd;
+	uint64_t bus;
+	uint32_t i;
+
+	(void)state;
+	residency = UNIC_TABLE;
+	obj.id = unic_to_le32(region(f, 8));
+	residency = UNIC_RESIDENT;
+	memcpy(&cmd, f->last[UNIC_CMD_MR_REG], 64);
+	assert_int_equal(cmd.residency, UNIC_TABLE);
+	assert_int_equal(unic_from_le32(cmd.table) % 8, 0);
+	assert_int_equal(pinned(f), 8);
+	table += unic_from_le32(cmd.table) / 8;
+	for (i = 0; i < 8; i++) {
+		assert_int_equal(unic_frames_list(&f->host->proc[0].frames, VA,
+						  12, i, 1, &bus),
+				 0);
+		assert_int_equal(unic_from_le64(table[i]),
+				 bus | UNIC_TABLE_VALID);
+	}
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &obj), 0);
+	assert_int_equal(pinned(f), 0);
+	assert_int_equal(f->host->table_unit[0], 0);
+	fake_delete(f);
+}
+
+/* A process has half of the tables; what it gives back is found again. */
+static void tables_run_out(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t i;
+
+	(void)state;
+	residency = UNIC_TABLE;
+	region(f, 1);
+	residency = UNIC_RESIDENT;
+	for (i = 0; i < UNIC_TABLE_UNITS / 2 - 1; i++)
+		f->host->table_unit[2 * i + 2] = 1;
+	assert_int_equal(register_table(f), UNIC_CTL_ST_NO_MEMORY);
+	/* somebody else's: room for one here and there, not for two */
+	for (i = 0; i < UNIC_TABLE_UNITS; i++)
+		f->host->table_unit[i] = i & 1 ? 2 : 0;
+	assert_int_equal(register_table(f), UNIC_ST_OK);
+	for (i = 0; i < UNIC_TABLE_UNITS; i++)
+		f->host->table_unit[i] = 2;
+	assert_int_equal(register_table(f), UNIC_CTL_ST_NO_MEMORY);
+	fake_delete(f);
+}
+
+static uint32_t faults_of(const struct fake *f, uint32_t id)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_REGION_FAULTS; i++)
+		n += f->host->fault[i].used && f->host->fault[i].user == id;
+	return n;
+}
+
+/* Those that come twice, which is one, and those that are none. */
+static void misses_without_number(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8), i, audits;
+
+	(void)state;
+	fault_answer(f, UNIC_ST_BUSY, 0);
+	for (i = 0; i < 2 * UNIC_REGION_FAULTS; i++)
+		miss(f, id, i % 8, 1);
+	assert_int_equal(faults_of(f, id), 8);
+	audits = f->host->audits;
+	miss(f, id, 0, 0);
+	miss(f, id, 8, 1);
+	miss(f, id, 0, UNIC_LIST_MAX + 1);
+	assert_int_equal(f->host->audits, audits + 3);
+	/* given up at last: the NIC has long forgotten */
+	for (i = 0; i < 10; i++) {
+		f->os.now_ns += 30000000;
+		settle(f);
+	}
+	for (i = 0; i < UNIC_REGION_FAULTS; i++)
+		assert_false(f->host->fault[i].used);
+	assert_int_equal(pinned(f), 0);
+	dropped(f, id, 9);
+	settle(f);
+	assert_int_equal(f->host->audits, audits + 4);
+	fake_delete(f);
+}
+
+static void advice_becomes_pages(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_mr_advise r = {
+		.offset = unic_to_le64(4095),
+		.length = unic_to_le64(2),
+		.advice = unic_to_le32(UNIC_ADVISE_WILL_NEED),
+	};
+	struct unic_ctl_mr_advise bad;
+	struct unic_cmd_mr_pages cmd;
+
+	(void)state;
+	r.id = unic_to_le32(demand_region(f, 8));
+	bad = r;
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_MR_ADVISE], 64);
+	assert_int_equal(unic_from_le32(cmd.first), 0);
+	assert_int_equal(unic_from_le32(cmd.count), 2);
+	bad = r;
+	bad.length = unic_to_le64(0);
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_INVALID);
+	bad = r;
+	bad.length = unic_to_le64(~0ull);
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_INVALID);
+	bad = r;
+	bad.advice = unic_to_le32(3);
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_INVALID);
+	bad = r;
+	bad.id = unic_to_le32(unic_from_le32(r.id) + 1);
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_NO_MR);
+	bad = r;
+	bad.offset = unic_to_le64(8 * 4096);
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_INVALID);
+	bad = r;
+	bad.advice = unic_to_le32(0);
+	assert_int_equal(request(f, UNIC_CTL_MR_ADVISE, &bad), UNIC_ST_INVALID);
+	fake_delete(f);
+}
+
+/* Pages of one process are slow, and the NIC does not wait for all that it asked
+ * for: they take no place from another's, which are answered at once. */
+static void slow_pages_of_another(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t slow = demand_region(f, UNIC_REGION_FAULTS + 40), id, i,
+		 audits;
+
+	(void)state;
+	fault_answer(f, UNIC_ST_BUSY, 0);
+	audits = f->host->audits;
+	for (i = 0; i < UNIC_REGION_FAULTS + 40; i++) {
+		miss(f, slow, i, 1);
+		assert_int_equal(last_fault(f).first, unic_to_le32(i));
+		f->os.now_ns += 100; /* none is tried again yet */
+	}
+	assert_int_equal(faults_of(f, slow), UNIC_REGION_FAULTS);
+	for (i = 0; i < UNIC_REGION_FAULTS; i++) /* the oldest gave way */
+		assert_true(f->host->fault[i].first >= 40);
+	f->client = (struct unic_client){ .slot = UNIC_OS_NO_SLOT };
+	id = demand_region(f, 8);
+	for (i = 0; i < 8; i++) {
+		miss(f, id, i, 1);
+		assert_int_equal(last_fault(f).first, unic_to_le32(i));
+		assert_int_equal(faults_of(f, id), i + 1);
+	}
+	assert_int_equal(faults_of(f, slow), UNIC_REGION_FAULTS - 8);
+	/* and who has few keeps them; the oldest of who has most go */
+	miss(f, slow, 0, 1);
+	assert_int_equal(faults_of(f, id), 8);
+	assert_int_equal(f->host->audits, audits);
+	fault_answer(f, 0, 1);
+	miss(f, id, 3, 1);
+	assert_int_equal(pinned(f), 1);
+	fake_delete(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tables_run_out),
+		cmocka_unit_test(misses_without_number),
+		cmocka_unit_test(unmapped_pages_of_demand_go),
+		cmocka_unit_test(demand_pages_are_pinned_one_by_one),
+		cmocka_unit_test(faults_without_room_are_tried_again),
+		cmocka_unit_test(pages_that_are_not_mapped),
+		cmocka_unit_test(page_tables_are_written_and_pinned),
+		cmocka_unit_test(advice_becomes_pages),
+		cmocka_unit_test(slow_pages_of_another),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

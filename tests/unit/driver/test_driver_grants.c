@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_driver_grants.c - who holds a region, by grant or by token, and what it
+ * is asked when the region is to go. Host only.
+ */
+
+#include "unit.h"
+
+#include "driver_rig.h"
+#include "cm/cm_conn.h"
+#include "host.h"
+#include "unic_queue.h"
+
+/* The NIC says that token @id has ended, before anything else it will say. */
+static void token_ends(struct fake *f, uint32_t id)
+{
+	struct unic_evt_token evt = {
+		.hdr = { .type = UNIC_EVT_TOKEN_END,
+			 .epoch = unic_to_le32(f->epoch) },
+		.index = unic_to_le32(6),
+		.user = unic_to_le32(id),
+		.end = unic_to_le32(UNIC_TOKEN_EXPIRED),
+	};
+
+	memcpy(f->bar + UNIC_BAR_EVT_OFF + f->evt_tail % 512 * 64, &evt, 64);
+	idx(f)->evt_tail = unic_to_le32(++f->evt_tail);
+}
+
+/* Found by tests/models/token.pml: completions are taken before the events that
+ * precede them, so the index of a token that ended may be seen to be used again
+ * before its end is (INV-9). */
+static void end_of_a_token_whose_index_is_used_again(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), id, upcalls;
+
+	(void)state;
+	ask_token(f, mr, 1001);
+	settle(f);
+	id = reply_u32(f, 24);
+	upcalls = f->os.upcalls;
+	ask_token(f, mr, 1002);
+	token_ends(f, id);
+	settle(f);
+	assert_int_equal(reply_status(f), 0);
+	assert_int_equal(f->os.upcalls, upcalls + 1);
+	assert_int_equal(f->host->objects.live, 3); /* PD, region, token */
+	fake_delete(f);
+}
+
+/* The same, for a cancel that finds the index in other hands. */
+static void end_of_a_token_that_a_cancel_did_not_find(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), upcalls;
+	struct unic_ctl_obj r = { 0 };
+
+	(void)state;
+	ask_token(f, mr, 1001);
+	settle(f);
+	r.id = unic_to_le32(reply_u32(f, 24));
+	upcalls = f->os.upcalls;
+	f->answer[UNIC_CMD_TOKEN_CANCEL] = UNIC_ST_NO_TOKEN;
+	ask(f, UNIC_CTL_TOKEN_CANCEL, &r);
+	token_ends(f, unic_from_le32(r.id));
+	settle(f);
+	assert_int_equal(reply_status(f), UNIC_ST_NO_TOKEN);
+	assert_int_equal(f->os.upcalls, upcalls + 1);
+	assert_int_equal(f->host->objects.live, 2);
+	fake_delete(f);
+}
+
+/* However it ends, of a token no object stays; and one goes at each use. */
+static void tokens_leave_no_object(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), i;
+	struct unic_ctl_obj r = { 0 };
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		ask_token(f, mr, 1000 + i);
+		settle(f);
+		assert_int_equal(f->host->objects.live, 3);
+		r.id = unic_to_le32(reply_u32(f, 24));
+		if (i == 0) /* it expires */
+			token_ends(f, unic_from_le32(r.id));
+		else if (i == 1) /* used: the NIC gives its index again */
+			continue;
+		else
+			f->answer[UNIC_CMD_TOKEN_CANCEL] =
+				i == 2 ? UNIC_ST_OK : UNIC_ST_NO_TOKEN;
+		settle(f);
+		if (i > 1) /* cancelled; or used, and cancelled */
+			(void)request(f, UNIC_CTL_TOKEN_CANCEL, &r);
+		assert_int_equal(f->host->objects.live, 2);
+	}
+	fake_delete(f);
+}
+
+/* An exporter with one region and two peers. */
+static struct fake *exporter(struct peer *a, struct peer *b, uint32_t *mr)
+{
+	struct unic_ctl_listen l = { .service = unic_to_le64(4711) };
+	struct fake *f = fake_new();
+
+	*mr = region(f, 4);
+	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), 0);
+	*a = (struct peer){ .ipv4 = PEER, .comm = 0x77 };
+	*b = (struct peer){ .ipv4 = PEER + 1, .comm = 0x88 };
+	peer_connects(f, a, *mr);
+	peer_connects(f, b, *mr);
+	return f;
+}
+
+static int grant(struct fake *f, uint32_t mr, const struct peer *p)
+{
+	struct unic_ctl_grant r = { .mr = unic_to_le32(mr),
+				    .conn = unic_to_le32(p->conn) };
+
+	return request(f, UNIC_CTL_GRANT, &r);
+}
+
+static void says(struct fake *f, const struct peer *p,
+		 struct unic_grants_msg msg)
+{
+	struct unic_mad_rx rx = { .ipv4 = unic_to_le32(p->ipv4) };
+	uint32_t n = unic_from_le32(idx(f)->mad_tail);
+
+	if (!msg.local_comm)
+		msg.local_comm = p->comm;
+	if (!msg.remote_comm)
+		msg.remote_comm = p->ours;
+	unic_grants_build(&msg, rx.data);
+	memcpy(f->bar + UNIC_BAR_MAD_RX_OFF +
+		       n % UNIC_MAD_RX_ENTRIES * sizeof(rx),
+	       &rx, sizeof(rx));
+	idx(f)->mad_tail = unic_to_le32(n + 1);
+	settle(f);
+}
+
+static void answers(struct fake *f, const struct peer *p, uint64_t nonce)
+{
+	struct unic_grants_msg msg = { .type = UNIC_HOLDER_INVALIDATED,
+				       .nonce = nonce,
+				       .kind = UNIC_CTL_HELD_STAG,
+				       .number = 0xabcd00 };
+
+	says(f, p, msg);
+}
+
+static void notice_as(struct fake *f, uint32_t mr, uint32_t seq)
+{
+	struct unic_evt_mr evt = { .hdr = { .type = UNIC_EVT_NOTICE,
+					    .reason = UNIC_WHY_FAIR_SHARE },
+				   .mr = unic_to_le32(3),
+				   .gen = unic_to_le32(9),
+				   .user = unic_to_le32(mr),
+				   .seq = unic_to_le32(seq),
+				   .grace_us = unic_to_le32(20000) };
+
+	event(f, &evt);
+}
+
+static void notice_of(struct fake *f, uint32_t mr)
+{
+	notice_as(f, mr, 7);
+}
+
+static bool released_as(struct fake *f, uint32_t seq)
+{
+	struct unic_cmd_notice_answer cmd;
+
+	memcpy(&cmd, f->last[UNIC_CMD_NOTICE_ANSWER], sizeof(cmd));
+	return unic_from_le32(cmd.answer) == UNIC_ANSWER_RELEASE &&
+	       unic_from_le32(cmd.seq) == seq && unic_from_le32(cmd.mr) == 3;
+}
+
+static bool released(struct fake *f)
+{
+	return released_as(f, 7);
+}
+
+/* When all have answered, and not one lie sooner. */
+static void holders_end_a_grace(void **state)
+{
+	struct unic_grants_msg qa, qb, lie;
+	struct unic_upcall_hdr up;
+	struct peer a, b, none = { .ipv4 = PEER + 2, .comm = 0x99 };
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(grant(f, mr, &a), 0); /* said twice, held once */
+	assert_int_equal(grant(f, mr, &b), 0);
+	answers(f, &a, 0); /* nobody was asked */
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &qa));
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &qb));
+	assert_int_equal(qa.number, 0xabcd00);
+	assert_true(qa.grace_us && qa.grace_us <= 20000);
+	assert_true(qa.nonce && qb.nonce && qa.nonce != qb.nonce);
+	assert_int_equal(grant(f, mr, &a), UNIC_ST_STATE);
+	answers(f, &b, qb.nonce);
+	answers(f, &b, qb.nonce);     /* twice is once */
+	answers(f, &b, qa.nonce);     /* for another */
+	answers(f, &a, qb.nonce);     /* another's number */
+	answers(f, &a, qa.nonce + 1); /* a guess */
+	none.ours = a.ours;
+	none.comm = a.comm;
+	answers(f, &none, qa.nonce); /* from elsewhere */
+	lie = (struct unic_grants_msg){ .type = UNIC_HOLDER_INVALIDATED,
+					.nonce = qa.nonce,
+					.kind = UNIC_CTL_HELD_TOKEN,
+					.number = 0xabcd00 };
+	says(f, &a, lie);
+	lie.kind = UNIC_CTL_HELD_STAG;
+	lie.local_comm = 5;
+	says(f, &a, lie);
+	assert_false(released(f));
+	assert_int_equal(f->host->held.refused, 8);
+	answers(f, &a, qa.nonce);
+	assert_true(released(f));
+	assert_int_equal(f->host->held.early, 1);
+	memcpy(&up, upcall(f, f->host->proc[0].upcall_next - 1), sizeof(up));
+	assert_int_equal(up.type, UNIC_UP_EVICTED);
+	assert_int_equal(up.reason, UNIC_WHY_HOLDERS);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
+/* The owner of @mr asks for more time under notice 7. */
+static void ask_extension(struct fake *f, uint32_t mr)
+{
+	struct unic_ctl_notice_answer r = {
+		.id = unic_to_le32(mr),
+		.notice_seq = unic_to_le32(7),
+		.answer = unic_to_le32(UNIC_ANSWER_EXTEND),
+		.extend_us = unic_to_le32(1000),
+	};
+
+	assert_int_equal(request(f, UNIC_CTL_NOTICE_ANSWER, &r), 0);
+}
+
+/* The grant was the owner's consent; who then asks for more time uses it himself,
+ * and has his grace whatever the others say. */
+static void owner_who_extends_keeps_his_grace(void **state)
+{
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	notice_of(f, mr);
+	ask_extension(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	answers(f, &a, q.nonce);
+	assert_false(released(f));
+	assert_int_equal(f->host->held.early, 0);
+	assert_int_equal(region_state(f, mr), R_NOTIFIED);
+	fake_delete(f);
+}
+
+/* ... of that notice: what he asked for then is over when the next one comes. */
+static void owner_who_extended_once(void **state)
+{
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	notice_of(f, mr);
+	ask_extension(f, mr);
+	notice_as(f, mr, 8);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	answers(f, &a, q.nonce);
+	assert_true(released_as(f, 8));
+	assert_int_equal(f->host->held.early, 1);
+	fake_delete(f);
+}
+
+static void silent_holder_costs_the_grace(void **state)
+{
+	struct unic_grants_msg q, again;
+	struct peer a, b;
+	uint32_t mr, commands;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(grant(f, mr, &b), 0);
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	answers(f, &a, q.nonce);
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &q));
+	commands = f->commands;
+	pass(f, 5); /* asked again, and again */
+	pass(f, 5);
+	assert_int_equal(f->commands, commands + 2);
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &again));
+	assert_true(again.nonce == q.nonce);
+	assert_false(released(f));
+	fake_delete(f);
+}
+
+/* Nobody is left who could use it. */
+static void holder_whose_connection_ends(void **state)
+{
+	struct unic_cm_msg dreq = { .type = UNIC_CM_DREQ };
+	struct unic_ctl_obj r = { 0 };
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	notice_of(f, mr);
+	assert_false(released(f));
+	dreq.tid = a.comm;
+	dreq.local_comm = a.comm;
+	dreq.remote_comm = a.ours;
+	dreq.qpn = a.qpn;
+	mad_from(f, a.ipv4, &dreq);
+	r.id = unic_to_le32(a.conn);
+	assert_int_equal(request(f, UNIC_CTL_DISCONNECT, &r), 0);
+	assert_true(released(f));
+	fake_delete(f);
+}
+
+static uint32_t handed(struct fake *f, const struct peer *from,
+		       const struct peer *to, uint32_t number)
+{
+	struct unic_grants_msg msg = { .type = UNIC_HOLDER_DELEGATE,
+				       .nonce = 1000 + number,
+				       .kind = UNIC_CTL_HELD_STAG,
+				       .number = number,
+				       .ipv4 = to->ipv4,
+				       .qpn = to->comm },
+			       got;
+
+	says(f, from, msg);
+	assert_true(told(f, from, UNIC_HOLDER_DELEGATED, &got));
+	assert_true(got.nonce == msg.nonce);
+	return got.status;
+}
+
+static void delegation_is_recorded(void **state)
+{
+	struct peer a, b, nobody = { .ipv4 = PEER + 9, .comm = 1 };
+	struct unic_grants_msg q;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(handed(f, &a, &b, 0xabcd00), UNIC_ST_NO_MR);
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(handed(f, &b, &a, 0xabcd00), UNIC_ST_NO_MR);
+	assert_int_equal(handed(f, &a, &nobody, 0xabcd00), UNIC_CTL_ST_NO_CONN);
+	assert_int_equal(handed(f, &a, &b, 0xabcd01), UNIC_ST_NO_MR);
+	assert_int_equal(handed(f, &a, &b, 0xabcd00), 0);
+	notice_of(f, mr);
+	assert_int_equal(handed(f, &a, &b, 0xabcd00), UNIC_ST_STATE);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	answers(f, &a, q.nonce);
+	assert_false(released(f));
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &q));
+	answers(f, &b, q.nonce);
+	assert_true(released(f));
+	fake_delete(f);
+}
+
+/* The other side: its process is told until it answers, the peer as often as it
+ * asks. */
+static void holder_is_told_and_answers(void **state)
+{
+	struct unic_grants_msg q = { .type = UNIC_HOLDER_INVALIDATE,
+				     .nonce = 4242,
+				     .kind = UNIC_CTL_HELD_STAG,
+				     .number = 5,
+				     .grace_us = 1000 },
+			       got;
+	struct unic_ctl_held_by r = { .kind = unic_to_le32(UNIC_CTL_HELD_STAG),
+				      .number = unic_to_le32(5) };
+	struct unic_upcall_held up;
+	struct peer a, b;
+	uint32_t mr, n;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	r.conn = unic_to_le32(a.conn);
+	assert_int_equal(request(f, UNIC_CTL_INVALIDATED, &r), UNIC_ST_STATE);
+	n = f->host->upcalls;
+	says(f, &a, q);
+	assert_int_equal(f->host->upcalls, n + 1);
+	memcpy(&up, upcall(f, n), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_INVALIDATE);
+	assert_int_equal(unic_from_le32(up.hdr.id), a.conn);
+	assert_int_equal(unic_from_le32(up.number), 5);
+	says(f, &a, q);
+	assert_int_equal(f->host->upcalls, n + 2);
+	assert_false(told(f, &a, UNIC_HOLDER_INVALIDATED, &got));
+	assert_int_equal(request(f, UNIC_CTL_INVALIDATED, &r), 0);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATED, &got));
+	assert_true(got.nonce == 4242);
+	n = f->commands;
+	says(f, &a, q);
+	assert_int_equal(f->host->upcalls, unic_from_le32(up.hdr.seq) + 1);
+	assert_true(f->commands > n);
+	assert_int_equal(request(f, UNIC_CTL_INVALIDATED, &r), UNIC_ST_STATE);
+	fake_delete(f);
+}
+
+/* DELEGATE asks the exporter, now and again, and is answered by it or not. */
+static void delegate_waits_for_the_exporter(void **state)
+{
+	struct unic_ctl_held_by r = {
+		.kind = unic_to_le32(UNIC_CTL_HELD_STAG),
+		.number = unic_to_le32(5),
+		.ipv4 = unic_to_le32(PEER + 1),
+		.qpn = unic_to_le32(9),
+	};
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr, i;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	r.conn = unic_to_le32(a.conn);
+	assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r), -1);
+	assert_true(told(f, &a, UNIC_HOLDER_DELEGATE, &q));
+	assert_int_equal(q.ipv4, PEER + 1);
+	q.type = UNIC_HOLDER_DELEGATED;
+	q.local_comm = q.remote_comm = 0;
+	q.status = UNIC_ST_NO_MR;
+	says(f, &b, q); /* not asked */
+	assert_int_equal(f->os.replies, 0);
+	says(f, &a, q);
+	assert_int_equal(f->os.replies, 1);
+	assert_int_equal(reply_status(f), UNIC_ST_NO_MR);
+	assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r), -1);
+	for (i = 0; i < 10; i++)
+		pass(f, 1100);
+	assert_int_equal(reply_status(f), UNIC_CTL_ST_UNREACHABLE);
+	fake_delete(f);
+}
+
+/* A second region of the process of @mr: the NIC's index 4, STag 0xabcd01. */
+static uint32_t second_region(struct fake *f, uint32_t mr)
+{
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(4),
+				       .gen = unic_to_le32(9),
+				       .stag = unic_to_le32(0xabcd01) };
+	struct unic_region *r = unic_obj_get(&f->host->objects, mr, UNIC_OBJ_MR,
+					     UNIC_OBJ_ANYONE);
+	struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA + 4 * 4096),
+				       .iova = unic_to_le64(VA + 4 * 4096),
+				       .length = unic_to_le64(4 * 4096),
+				       .pd = unic_to_le32(r->pd) };
+
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), 0);
+	return reply_u32(f, 16);
+}
+
+/* The owner offers @other for @mr under notice 7. */
+static void offer_for(struct fake *f, uint32_t mr, uint32_t other)
+{
+	struct unic_ctl_notice_answer r = {
+		.id = unic_to_le32(mr),
+		.notice_seq = unic_to_le32(7),
+		.answer = unic_to_le32(UNIC_ANSWER_OFFER),
+		.offer_id = unic_to_le32(other),
+	};
+
+	assert_int_equal(request(f, UNIC_CTL_NOTICE_ANSWER, &r), 0);
+}
+
+/* Who holds what is offered is asked for that, and who holds what is not asked for
+ * any more, or has been asked already, is not asked. */
+static void holders_of_an_offer_are_asked(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_grants_msg q, again;
+	struct peer a, b;
+	uint32_t mr, other;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	other = second_region(f, mr);
+	assert_int_equal(grant(f, other, &a), 0);
+	notice_of(f, mr);
+	assert_false(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	offer_for(f, mr, other);
+	assert_int_equal(region_state(f, mr), R_ACTIVE);
+	assert_int_equal(region_state(f, other), R_NOTIFIED);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	assert_int_equal(q.number, 0xabcd01);
+	/* @mr was asked for once, and is not now */
+	assert_int_equal(grant(f, mr, &b), 0);
+	evt = (struct unic_evt_mr){ .hdr = { .type = UNIC_EVT_NOTICE },
+				    .mr = unic_to_le32(4),
+				    .gen = unic_to_le32(9),
+				    .user = unic_to_le32(other),
+				    .seq = unic_to_le32(8),
+				    .grace_us = unic_to_le32(20000) };
+	event(f, &evt);
+	assert_false(told(f, &b, UNIC_HOLDER_INVALIDATE, &again));
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	/* that @mr is asked for is no new question to @a */
+	notice_as(f, mr, 9);
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &again));
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &again));
+	assert_true(again.nonce == q.nonce);
+	fake_delete(f);
+}
+
+/* The end of a token is the end of who holds by it, and of nobody else. */
+static void holder_whose_token_ends(void **state)
+{
+	struct unic_ctl_grant r = { 0 };
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr, token;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	ask_token(f, mr, 1001);
+	settle(f);
+	token = reply_u32(f, 24);
+	r.mr = unic_to_le32(mr);
+	r.conn = unic_to_le32(a.conn);
+	r.token = unic_to_le32(token);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), 0);
+	assert_int_equal(grant(f, mr, &b), 0);
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	assert_int_equal(q.kind, UNIC_CTL_HELD_TOKEN);
+	token_ends(f, token);
+	settle(f);
+	assert_false(released(f));
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &q));
+	answers(f, &b, q.nonce);
+	assert_true(released(f));
+	assert_int_equal(f->host->held.refused, 0);
+	fake_delete(f);
+	/* it is the last one */
+	f = exporter(&a, &b, &mr);
+	ask_token(f, mr, 1001);
+	settle(f);
+	token = reply_u32(f, 24);
+	r.mr = unic_to_le32(mr);
+	r.conn = unic_to_le32(a.conn);
+	r.token = unic_to_le32(token);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), 0);
+	notice_of(f, mr);
+	assert_false(released(f));
+	token_ends(f, token);
+	settle(f);
+	assert_true(released(f));
+	fake_delete(f);
+}
+
+/* The question of a DELEGATE goes with its connection, and is answered so at once. */
+static void delegate_over_a_connection_that_ends(void **state)
+{
+	struct unic_ctl_held_by r = {
+		.hdr = { .op = unic_to_le16(UNIC_CTL_DELEGATE) },
+		.kind = unic_to_le32(UNIC_CTL_HELD_STAG),
+		.number = unic_to_le32(5),
+		.ipv4 = unic_to_le32(PEER + 1),
+		.qpn = unic_to_le32(9),
+	};
+	struct unic_cm_msg dreq = { .type = UNIC_CM_DREQ };
+	struct unic_ctl_obj d = { .hdr = { .op = unic_to_le16(
+						   UNIC_CTL_DISCONNECT) } };
+	struct peer a, b;
+	struct unic_ctl_hdr got;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	r.conn = unic_to_le32(a.conn);
+	assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r), -1);
+	dreq.tid = a.comm;
+	dreq.local_comm = a.comm;
+	dreq.remote_comm = a.ours;
+	dreq.qpn = a.qpn;
+	mad_from(f, a.ipv4, &dreq);
+	d.id = unic_to_le32(a.conn);
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, &f->client, &d, sizeof(d)));
+	assert_int_equal(f->os.replies, 2);
+	memcpy(&got, f->os.reply[0],
+	       sizeof(got)); /* of the two, in any order */
+	if (unic_from_le16(got.op) != UNIC_CTL_DELEGATE)
+		memcpy(&got, f->os.reply[1], sizeof(got));
+	assert_int_equal(unic_from_le16(got.op), UNIC_CTL_DELEGATE);
+	assert_int_equal(unic_from_le16(got.status), UNIC_CTL_ST_NO_CONN);
+	settle(f);
+	fake_delete(f);
+}
+
+/* A queue pair of another process is nobody's, and its connection stays. */
+static void connections_of_others_do_not_end(void **state)
+{
+	struct unic_client other = { .pid = 8, .slot = UNIC_OS_NO_SLOT };
+	struct unic_ctl_hello hi = { .hdr.op = unic_to_le16(UNIC_CTL_HELLO),
+				     .version = unic_to_le32(1) };
+	struct unic_ctl_obj r = { .hdr.op = unic_to_le16(UNIC_CTL_QP_DESTROY) };
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_true(unic_host_request(f->host, &other, &hi, sizeof(hi)));
+	settle(f);
+	r.id = unic_to_le32(conn_with(f, a.ipv4)->qp);
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, &other, &r, sizeof(r)));
+	settle(f);
+	assert_int_equal(reply_status(f), UNIC_ST_NO_QP);
+	assert_int_equal(conn_with(f, a.ipv4)->state, C_ESTABLISHED);
+	fake_delete(f);
+}
+
+static void wrong_grants_are_refused(void **state)
+{
+	struct unic_ctl_grant r = { 0 };
+	struct peer a, b, old = { .ipv4 = PEER + 3, .comm = 0x66 };
+	uint32_t mr, i;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_NO_MR);
+	r.mr = unic_to_le32(mr);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_CTL_ST_NO_CONN);
+	r.conn = unic_to_le32(a.conn);
+	r.token = unic_to_le32(mr);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_NO_TOKEN);
+	peer_connects(f, &old, mr);
+	((struct conn *)unic_obj_get(&f->host->objects, old.conn, UNIC_OBJ_CONN,
+				     0))
+		->vendor = 0;
+	assert_int_equal(grant(f, mr, &old), UNIC_CTL_ST_UNSUPPORTED);
+	for (i = 0; i < UNIC_HOLDS; i++)
+		f->host->held.hold[i] =
+			(struct unic_hold){ .mr = 1, .conn = 1, .owner = 0 };
+	assert_int_equal(grant(f, mr, &a), UNIC_ST_QUOTA);
+	fake_delete(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(end_of_a_token_whose_index_is_used_again),
+		cmocka_unit_test(end_of_a_token_that_a_cancel_did_not_find),
+		cmocka_unit_test(tokens_leave_no_object),
+		cmocka_unit_test(holders_end_a_grace),
+		cmocka_unit_test(owner_who_extends_keeps_his_grace),
+		cmocka_unit_test(owner_who_extended_once),
+		cmocka_unit_test(silent_holder_costs_the_grace),
+		cmocka_unit_test(holder_whose_connection_ends),
+		cmocka_unit_test(delegation_is_recorded),
+		cmocka_unit_test(holder_is_told_and_answers),
+		cmocka_unit_test(delegate_waits_for_the_exporter),
+		cmocka_unit_test(holders_of_an_offer_are_asked),
+		cmocka_unit_test(holder_whose_token_ends),
+		cmocka_unit_test(delegate_over_a_connection_that_ends),
+		cmocka_unit_test(connections_of_others_do_not_end),
+		cmocka_unit_test(wrong_grants_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_driver_notice.c - notices of the NIC, and the ring of upcalls that the
+ * host driver tells a process by. Host only.
+ */
+#include <pthread.h>
+#include <signal.h>
+
+#include "unit.h"
+
+#include "driver_rig.h"
+#include "upcall.h"
+
+static void notice_is_told_then_acknowledged(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4), told;
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_NOTICE);
+	struct unic_cmd_notice_ack ack;
+	struct unic_upcall_mr up;
+
+	(void)state;
+	event(f, &evt);
+	memcpy(&up, upcall(f, 0), sizeof(up));
+	assert_int_equal(unic_from_le32(up.hdr.seq), 1);
+	assert_int_equal(up.hdr.type, UNIC_UP_NOTICE);
+	assert_int_equal(unic_from_le32(up.hdr.id), id);
+	assert_int_equal(unic_from_le32(up.user), 55);
+	assert_int_equal(unic_from_le64(up.deadline_ns),
+			 f->os.now_ns + 20000000);
+	assert_int_equal(unic_from_le32(up.hdr.epoch), f->epoch);
+	assert_int_equal(up.hdr.reason, UNIC_WHY_WAITER);
+	assert_int_equal(unic_from_le32(up.notice_seq), 77);
+	assert_int_equal(unic_from_le32(up.entries), 4);
+	assert_int_equal(unic_from_le32(up.dependents), 6);
+	assert_int_equal(unic_from_le32(up.rank), 2);
+	assert_int_equal(unic_from_le32(up.grace_us), 20000);
+	assert_int_equal(unic_from_le32(up.pain), 123);
+	memcpy(&ack, f->last[UNIC_CMD_NOTICE_ACK], 64);
+	assert_int_equal(unic_from_le32(ack.seq), 77);
+	/* late duplicate: acknowledged again, not told again */
+	told = f->host->upcalls;
+	event(f, &evt);
+	assert_int_equal(f->host->upcalls, told);
+	/* EVICTED unpins; a second one says nothing */
+	evt = notice(id, UNIC_EVT_EVICTED);
+	event(f, &evt);
+	assert_int_equal(pinned(f), 0);
+	assert_int_equal(upcall(f, 1)[4], UNIC_UP_EVICTED);
+	told = f->host->upcalls;
+	event(f, &evt);
+	assert_int_equal(f->host->upcalls, told);
+	fake_delete(f);
+}
+
+static void pace_of_the_conversation_is_kept(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_proc row;
+	struct unic_ctl_plain ps = { 0 };
+	uint32_t id = region(f, 2);
+	struct unic_ctl_obj dereg = { .id = unic_to_le32(id) };
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_NOTICE);
+
+	(void)state;
+	info(f)->pair_host_ns = unic_to_le64(f->os.now_ns - 500000);
+	event(f, &evt); /* decided at NIC time 0: 500 us ago */
+	event(f, &evt); /* told and counted once */
+	f->os.now_ns += 3000000;
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &dereg), 0);
+	assert_int_equal(request(f, UNIC_CTL_PS, &ps), 0);
+	memcpy(&row, (uint8_t *)f->os.reply[0] + 64, sizeof(row));
+	assert_int_equal(unic_from_le32(row.notices), 1);
+	assert_int_equal(unic_from_le32(row.deliver_max_us), 500);
+	assert_int_equal(unic_from_le32(row.deliver_mean_us), 500);
+	assert_int_equal(unic_from_le32(row.answers), 1);
+	assert_int_equal(unic_from_le32(row.answer_max_us), 3000);
+	assert_int_equal(unic_from_le32(row.deadlines), 0);
+	fake_delete(f);
+}
+
+static void notice_of_another_life(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4);
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_EVICTED);
+
+	(void)state;
+	/* said before the last reset */
+	evt.hdr.epoch = unic_to_le32(f->epoch - 1);
+	nic_says(f, &evt);
+	assert_int_equal(f->host->provider->bad_records, 1);
+	assert_int_equal(pinned(f), 4);
+	assert_int_equal(f->host->upcalls, 0);
+	evt.gen = unic_to_le32(8); /* an older registration of the index */
+	event(f, &evt);
+	assert_int_equal(pinned(f), 4);
+	evt = notice(id + 1, UNIC_EVT_EVICTED);
+	event(f, &evt);
+	assert_int_equal(pinned(f), 4);
+	assert_int_equal(f->host->upcalls, 0);
+	fake_delete(f);
+}
+
+static void upcall_storm_is_bounded_and_loss_shows(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_evt_obj evt = { .hdr = { .type = UNIC_EVT_DB_ERROR } };
+	struct unic_ctl_resync r = { 0 };
+	unic_le32 seq;
+	uint32_t i;
+
+	(void)state;
+	hello(f);
+	for (i = 0; i < 200; i++)
+		event(f, &evt);
+	memcpy(&seq, upcall(f, 0), sizeof(seq));
+	assert_int_equal(unic_from_le32(seq), 1 + 3 * UNIC_UPCALLS);
+	assert_int_equal(request(f, UNIC_CTL_RESYNC, &r), 0);
+	assert_int_equal(reply_u32(f, 24), 201);
+	fake_delete(f);
+}
+
+#define LOOKS 5000u
+
+static struct {
+	const struct unic_upcall_ring *ring;
+	pthread_t driver;
+	volatile sig_atomic_t at; /* the record that is written now */
+	volatile uint32_t looks, wrong;
+} reader;
+
+/* A reader between any two instructions of the driver. */
+static void look_at_upcall(int sig)
+{
+	const void *at = reader.ring->record[reader.at % UNIC_UPCALLS];
+	struct unic_upcall_obj up;
+	uint32_t seq;
+
+	(void)sig;
+	reader.looks++;
+	memcpy(&up, at, sizeof(up));
+	seq = unic_from_le32(up.hdr.seq);
+	reader.wrong += seq && (unic_from_le32(up.hdr.id) != seq ||
+				unic_from_le32(up.user) != seq ||
+				unic_from_le32(up.detail) != seq);
+}
+
+static void *interrupt_driver(void *arg)
+{
+	(void)arg;
+	while (reader.looks < LOOKS)
+		pthread_kill(reader.driver, SIGUSR1);
+	return NULL;
+}
+
+/* A record that has a number is whole, at every moment. */
+static void upcalls_are_read_whole(void **state)
+{
+	struct fake *f = fake_new();
+	pthread_t thread;
+	uint32_t i;
+
+	(void)state;
+	hello(f);
+	reader.looks = reader.wrong = 0;
+	reader.ring = f->host->proc[f->client.slot].ring;
+	reader.driver = pthread_self();
+	signal(SIGUSR1, look_at_upcall);
+	assert_int_equal(pthread_create(&thread, NULL, interrupt_driver, NULL),
+			 0);
+	for (i = 1; reader.looks < LOOKS; i++) {
+		reader.at = (sig_atomic_t)(i - 1);
+		unic_upcall_send_obj(f->host, f->client.slot, UNIC_UP_DB_ERROR,
+				     i, i, i);
+	}
+	pthread_join(thread, NULL);
+	signal(SIGUSR1, SIG_DFL);
+	assert_int_equal(reader.wrong, 0);
+	fake_delete(f);
+}
+
+static void bad_doorbell_is_told_and_acknowledged(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_evt_obj evt = { .hdr = { .type = UNIC_EVT_DB_ERROR },
+				    .id = unic_to_le32(0x10203) };
+	struct unic_upcall_obj up;
+	struct unic_cmd_db_ack ack;
+
+	(void)state;
+	event(f, &evt); /* of nobody */
+	evt.hdr.proc = unic_to_le16(SLOTS);
+	event(f, &evt);
+	memcpy(&ack, f->last[UNIC_CMD_DB_ACK], sizeof(ack));
+	assert_int_equal(ack.hdr.opcode, 0);
+	hello(f);
+	evt.hdr.proc = unic_to_le16((uint16_t)f->client.slot);
+	event(f, &evt);
+	memcpy(&up, upcall(f, 0), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_DB_ERROR);
+	assert_int_equal(unic_from_le32(up.detail), 0x10203);
+	memcpy(&ack, f->last[UNIC_CMD_DB_ACK], sizeof(ack));
+	assert_int_equal(ack.hdr.opcode, UNIC_CMD_DB_ACK);
+	assert_int_equal(unic_from_le32(ack.proc), f->client.slot);
+	fake_delete(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(notice_is_told_then_acknowledged),
+		cmocka_unit_test(pace_of_the_conversation_is_kept),
+		cmocka_unit_test(notice_of_another_life),
+		cmocka_unit_test(upcall_storm_is_bounded_and_loss_shows),
+		cmocka_unit_test(upcalls_are_read_whole),
+		cmocka_unit_test(bad_doorbell_is_told_and_acknowledged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

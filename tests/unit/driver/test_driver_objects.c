@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_driver_objects.c - ids of objects, and the frames that memory is made
+ * of. Host only.
+ */
+
+#include "unit.h"
+
+#include "driver_rig.h"
+
+/* --------------------------------------------------------------- objects */
+
+static void ids_never_come_back(void **state)
+{
+	struct unic_os os = { 0 };
+	struct unic_objects t;
+	struct unic_obj *a, *b;
+	uint32_t first, i;
+
+	(void)state;
+	assert_int_equal(unic_objects_init(&t, &os), 0);
+	a = unic_obj_alloc(&t, UNIC_OBJ_PD, 1, sizeof(*a));
+	first = a->id;
+	assert_ptr_equal(unic_obj_get(&t, first, UNIC_OBJ_PD, 1), a);
+	assert_null(unic_obj_get(&t, first, UNIC_OBJ_PD, 2));
+	assert_null(unic_obj_get(&t, first, UNIC_OBJ_MR, 1));
+	assert_null(unic_obj_get(&t, 0, UNIC_OBJ_PD, 1));
+	unic_obj_free(&t, a);
+	for (i = 0; i < 3 * UNIC_OBJ_MAX; i++) {
+		b = unic_obj_alloc(&t, UNIC_OBJ_PD, 1, sizeof(*b));
+		assert_int_not_equal(b->id, first);
+		unic_obj_free(&t, b);
+	}
+	assert_null(unic_obj_get(&t, first, UNIC_OBJ_PD, 1));
+	unic_objects_fini(&t);
+	assert_int_equal(os.live, 0);
+}
+
+/* What an earlier driver used up stays so, whether its object was there at its end
+ * or not. */
+static void ids_that_were_used_up_do_not_come_back(void **state)
+{
+	const uint32_t last = UINT32_MAX << UNIC_OBJ_BITS;
+	struct unic_obj_note *note = calloc(UNIC_OBJ_MAX, sizeof(*note));
+	struct unic_os os = { 0 };
+	struct unic_objects t;
+	struct unic_obj *o;
+	uint32_t n = 0;
+
+	(void)state;
+	note[5].id = last | 5;
+	note[6].id = last | 6;
+	note[6].live = 1;
+	note[7].id = (last - UNIC_OBJ_MAX) | 7;
+	assert_int_equal(unic_objects_init(&t, &os), 0);
+	unic_objects_journal(&t, note);
+	unic_objects_tidy(&t);
+	while ((o = unic_obj_alloc(&t, UNIC_OBJ_PD, 1, sizeof(*o)))) {
+		uint32_t i = o->id % UNIC_OBJ_MAX;
+
+		assert_true(i != 5 && i != 6);
+		assert_int_equal(o->id, i == 7 ? last | 7 : UNIC_OBJ_MAX + i);
+		n++;
+	}
+	assert_int_equal(n, UNIC_OBJ_MAX - 2);
+	unic_objects_fini(&t);
+	free(note);
+}
+
+static void ids_run_out(void **state)
+{
+	struct unic_os os = { 0 };
+	struct unic_objects t;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(unic_objects_init(&t, &os), 0);
+	for (i = 0; i < UNIC_OBJ_MAX; i++)
+		assert_non_null(unic_obj_alloc(&t, UNIC_OBJ_MR, 0,
+					       sizeof(struct unic_obj)));
+	assert_null(
+		unic_obj_alloc(&t, UNIC_OBJ_MR, 0, sizeof(struct unic_obj)));
+	unic_objects_fini(&t);
+}
+
+static void objects_are_counted_by_owner(void **state)
+{
+	struct unic_os os = { 0 };
+	struct unic_objects t;
+	struct unic_obj *a, *b;
+
+	(void)state;
+	assert_int_equal(unic_objects_init(&t, &os), 0);
+	a = unic_obj_alloc(&t, UNIC_OBJ_MR, 3, sizeof(*a));
+	b = unic_obj_alloc(&t, UNIC_OBJ_MR, 3, sizeof(*b));
+	unic_obj_alloc(&t, UNIC_OBJ_PD, 3, sizeof(*a));
+	unic_obj_alloc(&t, UNIC_OBJ_MR, 4, sizeof(*a));
+	assert_int_equal(unic_obj_count(&t, UNIC_OBJ_MR, 3), 2);
+	unic_obj_disown(&t, a);
+	assert_int_equal(unic_obj_count(&t, UNIC_OBJ_MR, 3), 1);
+	unic_obj_free(&t, a);
+	unic_obj_free(&t, b);
+	assert_int_equal(unic_obj_count(&t, UNIC_OBJ_MR, 3), 0);
+	assert_int_equal(unic_obj_count(&t, UNIC_OBJ_MR, 4), 1);
+	assert_int_equal(unic_obj_count(&t, UNIC_OBJ_PD, 3), 1);
+	unic_objects_fini(&t);
+}
+
+/* ---------------------------------------------------------------- frames */
+
+static void frames_fill_and_empty(void **state)
+{
+	static uint8_t mem[4 << 20];
+	struct unic_os os = { 0 };
+	struct unic_frames f;
+	uint32_t list[1024];
+
+	(void)state;
+	assert_int_equal(unic_frames_init(&f, &os, mem, sizeof(mem), 0, 3), 0);
+	assert_int_equal(unic_frames_alloc(&f, 0, 1021, 12, list), 0);
+	assert_int_equal(unic_frames_alloc(&f, 1ull << 32, 1, 12, list),
+			 -ENOSPC);
+	assert_int_equal(unic_frames_free(&f, 0, 1021), 0);
+	assert_int_equal(unic_frames_alloc(&f, 0, 512, 21, list), 0);
+	assert_int_equal(list[0], 512); /* block 0 is never whole */
+	assert_int_equal(unic_frames_alloc(&f, 1ull << 32, 512, 21, list),
+			 -ENOSPC);
+	assert_int_equal(unic_frames_free(&f, 0, 511), -ENOENT); /* half */
+	assert_int_equal(unic_frames_pin(&f, 4096, 1, true), 0);
+	assert_int_equal(unic_frames_free(&f, 0, 512), -EBUSY);
+	unic_frames_unpin(&f, 4096, 1);
+	assert_int_equal(unic_frames_free(&f, 0, 512), 0);
+	assert_int_equal(f.used, 0);
+	assert_int_equal(f.used, 0);
+	/* the end of the address space */
+	assert_int_equal(unic_frames_alloc(&f, -4096ull, 1, 12, list), 0);
+	assert_int_equal(unic_frames_alloc(&f, -8192ull, 3, 12, list), -EINVAL);
+	assert_int_equal(unic_frames_pin(&f, -1ull, 2, true), -ENOENT);
+	assert_int_equal(unic_frames_shift(&f, -4096ull, 0, 4096, 21), 12);
+	unic_frames_fini(&f);
+}
+
+/* Single frames lie apart, so they never make a large page; a run does. */
+static void page_sizes_follow_the_frames(void **state)
+{
+	static uint8_t mem[64 * 4096] __attribute__((aligned(65536)));
+	struct unic_os os = { 0 };
+	struct unic_frames f;
+	uint32_t list[64], i;
+
+	(void)state;
+	for (i = 1; i <= 3; i++) {
+		os.fail_alloc = i;
+		assert_int_equal(unic_frames_init(&f, &os, mem, sizeof(mem), 0,
+						  0),
+				 -ENOMEM);
+		unic_frames_fini(&f);
+	}
+	os.fail_alloc = 0;
+	assert_int_equal(unic_frames_init(&f, &os, mem, sizeof(mem), 0, 0), 0);
+	assert_int_equal(unic_frames_alloc(&f, VA, 16, 13, list), -EINVAL);
+	assert_int_equal(unic_frames_alloc(&f, VA, 16, 12, list), 0);
+	assert_int_equal(unic_frames_shift(&f, VA, VA, 65536, 21), 12);
+	assert_int_equal(unic_frames_shift(&f, VA, VA, 65 * 4096, 21), 0);
+	assert_int_equal(unic_frames_free(&f, VA, 16), 0);
+	assert_int_equal(unic_frames_alloc(&f, VA, 16, 16, list), 0);
+	assert_int_equal(unic_frames_shift(&f, VA, VA, 65536, 21), 16);
+	assert_int_equal(unic_frames_shift(&f, VA, VA + 4096, 4096, 21), 12);
+	assert_int_equal(unic_frames_shift(&f, VA, VA + 1, 4096, 21), 0);
+	unic_frames_fini(&f);
+	assert_int_equal(os.live, 0);
+}
+
+static void pins_count_overlaps_once(void **state)
+{
+	static uint8_t mem[1 << 20];
+	struct unic_os os = { 0 };
+	struct unic_frames f;
+	uint32_t list[16], i;
+
+	(void)state;
+	assert_int_equal(unic_frames_init(&f, &os, mem, sizeof(mem), 0, 3), 0);
+	assert_int_equal(unic_frames_alloc(&f, VA, 16, 12, list), 0);
+	assert_int_equal(unic_frames_pin(&f, VA + 100, 2 * 4096, true), 0);
+	assert_int_equal(f.pinned, 3);
+	assert_int_equal(unic_frames_pin(&f, VA + 2 * 4096, 4096, true), 0);
+	assert_int_equal(f.pinned, 3);
+	unic_frames_unpin(&f, VA + 100, 2 * 4096);
+	assert_int_equal(f.pinned, 1);
+	unic_frames_unpin(&f, VA + 2 * 4096, 4096);
+	assert_int_equal(f.pinned, 0);
+	assert_int_equal(unic_frames_pin(&f, VA + 15 * 4096, 8192, true),
+			 -ENOENT);
+	assert_int_equal(f.pinned, 0);
+	for (i = 0; i < 65535; i++)
+		assert_int_equal(unic_frames_pin(&f, VA + 4096, 1, true), 0);
+	assert_int_equal(unic_frames_pin(&f, VA, 8192, true), -EOVERFLOW);
+	assert_int_equal(f.pinned, 1);
+	unic_frames_fini(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ids_never_come_back),
+		cmocka_unit_test(ids_that_were_used_up_do_not_come_back),
+		cmocka_unit_test(ids_run_out),
+		cmocka_unit_test(objects_are_counted_by_owner),
+		cmocka_unit_test(frames_fill_and_empty),
+		cmocka_unit_test(page_sizes_follow_the_frames),
+		cmocka_unit_test(pins_count_overlaps_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

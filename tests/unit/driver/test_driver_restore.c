@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_driver_restore.c - what the host driver restores after a reset of the
+ * NIC, and what it says to who missed upcalls. Host only.
+ */
+
+#include "unit.h"
+
+#include "driver_rig.h"
+#include "host.h"
+#include "unic_queue.h"
+
+/* Found by tests/models/revoke.pml: a NIC that is not reset yet may still write
+ * where it could (INV-14). */
+static void frames_stay_pinned_till_the_end_of_a_reset(void **state)
+{
+	struct fake *f = fake_new();
+
+	(void)state;
+	region(f, 4);
+	info(f)->state = unic_to_le32(UNIC_NIC_FAILED);
+	unic_host_poll(f->host); /* asks for a reset */
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_STARTING);
+	assert_int_equal(f->host->objects.live, 0);
+	assert_int_equal(pinned(f), 4);
+	settle(f);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
+static void reset_nic(struct fake *f)
+{
+	fail_nic(f);
+	settle(f);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
+}
+
+static void kept_region_is_restored_with_its_stag(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_upcall_obj up;
+	struct unic_cmd_mr_reg cmd;
+	uint32_t id = region(f, 4);
+
+	(void)state;
+	reset_nic(f);
+	cmd = last_reg(f);
+	assert_int_equal(cmd.flags, UNIC_REG_RESTORE | UNIC_REG_LIST);
+	assert_int_equal(unic_from_le32(cmd.stag), 0xabcd00);
+	assert_int_equal(unic_from_le32(cmd.user), id);
+	assert_int_equal(pinned(f), 4);
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	memcpy(&up, upcall(f, 0), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_RESET);
+	assert_int_equal(unic_from_le32(up.detail), 0);
+	memcpy(&up, upcall(f, 1), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_RESET);
+	assert_int_equal(unic_from_le32(up.detail), 2);
+	fake_delete(f);
+}
+
+static void notice_is_void_after_a_reset(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 2);
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_NOTICE);
+
+	(void)state;
+	event(f, &evt);
+	assert_int_equal(region_state(f, id), R_NOTIFIED);
+	reset_nic(f);
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	/* words of the life before are about nothing */
+	evt = notice(id, UNIC_EVT_NOTICE);
+	event(f, &evt); /* generation 9 */
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	fake_delete(f);
+}
+
+static void region_that_cannot_be_restored_is_told(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_obj r = { 0 };
+	struct unic_upcall_mr up;
+	uint32_t id = region(f, 4);
+
+	(void)state;
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_TLB_FULL;
+	reset_nic(f);
+	assert_int_equal(pinned(f), 0);
+	memcpy(&up, upcall(f, 1), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_EVICTED);
+	assert_int_equal(up.hdr.reason, UNIC_WHY_RESET);
+	assert_int_equal(unic_from_le32(up.hdr.id), id);
+	r.id = unic_to_le32(id);
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_NO_MR;
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), 0);
+	assert_int_equal(region_state(f, id), UINT32_MAX);
+	fake_delete(f);
+}
+
+static void dereg_under_way_is_done_by_the_reset(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_obj r = { 0 };
+	struct unic_ctl_hdr hdr;
+	uint32_t id = region(f, 4);
+
+	(void)state;
+	r.id = unic_to_le32(id);
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_PENDING;
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &r), -1);
+	reset_nic(f);
+	assert_int_equal(f->os.replies, 1);
+	memcpy(&hdr, f->os.reply[0], sizeof(hdr));
+	assert_int_equal(unic_from_le16(hdr.status), 0);
+	assert_int_equal(last_reg(f).hdr.opcode, 0);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
+static void wait_is_queued_again_for_the_rest_of_its_time(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cpl_mr_reg cpl = { .wait = unic_to_le32(11) };
+	struct unic_ctl_mr_reg reg = {
+		.va = unic_to_le64(VA),
+		.iova = unic_to_le64(VA),
+		.length = unic_to_le64(4096),
+		.flags = UNIC_CTL_REG_WAIT | UNIC_CTL_REG_ASYNC,
+		.timeout_us = unic_to_le32(1000000),
+	};
+	struct unic_ctl_plain pd = { 0 };
+	struct unic_cmd_mr_reg cmd;
+	struct unic_evt_wait evt;
+	uint32_t id;
+
+	(void)state;
+	f->host->waits = 64;
+	region(f, 1);
+	f->host->waits = 64;
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &pd), 0);
+	reg.pd = unic_to_le32(reply_u32(f, 16));
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_PENDING;
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), UNIC_ST_PENDING);
+	id = reply_u32(f, 16);
+	f->os.now_ns += 400000000;
+	reset_nic(f); /* both are answered PENDING: the last is the wait */
+	cmd = last_reg(f);
+	assert_int_equal(cmd.flags, UNIC_REG_WAIT);
+	assert_int_equal(unic_from_le32(cmd.user), id);
+	assert_in_range(unic_from_le32(cmd.timeout_us), 590000, 600001);
+	assert_int_equal(region_state(f, id), R_WAITING);
+	assert_int_equal(f->host->proc[0].waits, 1);
+	evt = (struct unic_evt_wait){ .hdr = { .type = UNIC_EVT_WAIT_ENDED },
+				      .status = unic_to_le32(UNIC_ST_TIMEOUT),
+				      .user = unic_to_le32(id) };
+	event(f, &evt);
+	assert_int_equal(region_state(f, id), UINT32_MAX);
+	assert_int_equal(f->host->proc[0].waits, 0);
+	fake_delete(f);
+}
+
+static void reset_while_restoring_begins_again(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4), i;
+
+	(void)state;
+	for (i = 0; i < 12; i++) {
+		uint32_t k;
+
+		info(f)->state = unic_to_le32(UNIC_NIC_FAILED);
+		unic_host_poll(f->host);
+		for (k = 0; k < i; k++) { /* as far as it comes */
+			nic_run(f);
+			unic_host_poll(f->host);
+		}
+	}
+	settle(f);
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	assert_int_equal(pinned(f), 4);
+	assert_null(f->host->reqs);
+	assert_int_equal(f->host->audits, 0);
+	fake_delete(f);
+}
+
+/* Type, miss policy and Q_Key go to the NIC as they are, also after a reset;
+ * datagrams are not connected, and their peer is not asked for. */
+static void types_of_queue_pairs(void **state)
+{
+	struct unic_ctl_qp_create ud = { .sq_slots = unic_to_le16(16),
+					 .db_index = 3,
+					 .type = UNIC_QPT_UD,
+					 .miss = UNIC_QPM_BOUNCE };
+	struct unic_ctl_qp_modify mod = { .state = UNIC_QPS_INIT,
+					  .qkey = unic_to_le32(0x1234) };
+	struct unic_ctl_connect conn = { .ipv4 = unic_to_le32(2) };
+	struct fake *f = fake_new();
+	struct unic_cmd_qp_create made;
+	struct unic_cmd_qp_modify modified;
+	uint32_t mr = region(f, 4);
+
+	(void)state;
+	f->answer[UNIC_CMD_QP_CREATE] = UNIC_ST_BAD_OPCODE;
+	assert_int_equal(queues_as(f, mr, ud), UNIC_CTL_ST_UNSUPPORTED);
+	f->answer[UNIC_CMD_QP_CREATE] = 0;
+	ud.rsvd0 = 1;
+	assert_int_equal(queues_as(f, mr, ud), UNIC_ST_INVALID);
+	ud.rsvd0 = 0;
+	assert_int_equal(queues_as(f, mr, ud), 0);
+	mod.id = conn.qp = unic_to_le32(reply_u32(f, 16));
+	memcpy(&made, f->last[UNIC_CMD_QP_CREATE], sizeof(made));
+	assert_int_equal(made.type, UNIC_QPT_UD);
+	assert_int_equal(made.miss, UNIC_QPM_BOUNCE);
+	assert_int_equal(unic_from_le32(made.db_index), 3);
+	assert_int_equal(request(f, UNIC_CTL_CONNECT, &conn), UNIC_ST_STATE);
+	assert_int_equal(request(f, UNIC_CTL_QP_MODIFY, &mod), 0);
+	memcpy(&modified, f->last[UNIC_CMD_QP_MODIFY], sizeof(modified));
+	assert_int_equal(unic_from_le32(modified.qkey), 0x1234);
+	memset(f->last[UNIC_CMD_ARP_RESOLVE], 0, 64);
+	mod.state = UNIC_QPS_RTR;
+	assert_int_equal(request(f, UNIC_CTL_QP_MODIFY, &mod), 0);
+	assert_int_equal(f->last[UNIC_CMD_ARP_RESOLVE][0], 0);
+	memset(f->last[UNIC_CMD_QP_CREATE], 0, 64);
+	reset_nic(f);
+	memcpy(&made, f->last[UNIC_CMD_QP_CREATE], sizeof(made));
+	assert_int_equal(made.type, UNIC_QPT_UD);
+	assert_int_equal(made.miss, UNIC_QPM_BOUNCE);
+	fake_delete(f);
+}
+
+static void queues_come_back_in_error(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cpl_obj cpl = { .id = unic_to_le32(77) };
+	struct unic_ctl_qp_modify mod = { .state = UNIC_QPS_INIT };
+	struct unic_ctl_obj r = { 0 };
+	uint32_t mr = region(f, 4), id = queues(f, mr);
+
+	(void)state;
+	memcpy(f->cpl[UNIC_CMD_QP_CREATE], &cpl, 64);
+	reset_nic(f);
+	r.id = unic_to_le32(id);
+	assert_int_equal(request(f, UNIC_CTL_QP_QUERY, &r), 0);
+	assert_int_equal(reply_u32(f, 20), 77);
+	assert_int_equal(reply_u32(f, 24), UNIC_QPS_ERR);
+	mod.id = unic_to_le32(id);
+	assert_int_equal(request(f, UNIC_CTL_QP_MODIFY, &mod), UNIC_ST_STATE);
+	mod.state = UNIC_QPS_RESET;
+	assert_int_equal(request(f, UNIC_CTL_QP_MODIFY, &mod), 0);
+	mod.state = UNIC_QPS_INIT;
+	assert_int_equal(request(f, UNIC_CTL_QP_MODIFY, &mod), 0);
+	fake_delete(f);
+}
+
+static uint32_t resets_of_token(struct fake *f, uint32_t index)
+{
+	struct unic_upcall_token up;
+	uint32_t i, ends = 0;
+
+	for (i = 0; i < f->host->proc[0].upcall_next; i++) {
+		memcpy(&up, upcall(f, i), sizeof(up));
+		ends += up.hdr.type == UNIC_UP_TOKEN_END &&
+			unic_from_le32(up.end) == UNIC_TOKEN_RESET &&
+			unic_from_le32(up.index) == index;
+	}
+	return ends;
+}
+
+/* The row of the only object of @type, or of the last one. */
+static struct unic_ctl_object row_of(struct fake *f, uint32_t type)
+{
+	struct unic_ctl_resync r = { .what = unic_to_le32(
+					     UNIC_CTL_RESYNC_OBJECTS) };
+	struct unic_ctl_object row, found = { .id = unic_to_le32(0) };
+	uint32_t i;
+
+	assert_int_equal(request(f, UNIC_CTL_RESYNC, &r), 0);
+	assert_int_equal(f->os.reply_bytes[0],
+			 64 + reply_u32(f, 16) * sizeof(row));
+	for (i = 0; i < reply_u32(f, 16); i++) {
+		memcpy(&row, (uint8_t *)f->os.reply[0] + 64 + i * sizeof(row),
+		       sizeof(row));
+		if (unic_from_le32(row.type) == type)
+			found = row;
+	}
+	return found;
+}
+
+/* A storm in which nobody reads: 1,000 records, and what is true after it. */
+static void resync_tells_of_everything(void **state)
+{
+	struct unic_evt_obj storm = { .hdr = { .type = UNIC_EVT_DB_ERROR } };
+	struct unic_evt_obj full = { .hdr = { .type = UNIC_EVT_CQ_ERROR },
+				     .id = unic_to_le32(5) };
+	struct unic_ctl_resync bad = { .what = unic_to_le32(2) };
+	struct unic_cm_msg msg;
+	struct fake *f = requested(&msg);
+	uint32_t mr = region(f, 4), i;
+	struct unic_ctl_object row;
+
+	(void)state;
+	queues(f, mr);
+	ask_token(f, mr, 99);
+	settle(f);
+	assert_int_equal(unic_from_le32(row_of(f, UNIC_CTL_O_CQ).state), 0);
+	assert_int_equal(unic_from_le32(row_of(f, UNIC_CTL_O_QP).state),
+			 UNIC_QPS_RESET);
+	event(f, &full);
+	full.hdr.type = UNIC_EVT_QP_ERROR;
+	event(f, &full);
+	for (i = 0; i < 1000; i++)
+		event(f, &storm);
+	assert_true(
+		unic_from_le32(
+			((struct unic_upcall_hdr *)(void *)upcall(f, 0))->seq) >
+		UNIC_UPCALLS);
+	assert_int_equal(unic_from_le32(row_of(f, UNIC_CTL_O_CQ).state), 1);
+	row = row_of(f, UNIC_CTL_O_QP);
+	assert_int_equal(unic_from_le32(row.state), UNIC_QPS_ERR);
+	assert_int_equal(unic_from_le32(row.number), 5);
+	row = row_of(f, UNIC_CTL_O_MR);
+	assert_int_equal(unic_from_le32(row.id), mr);
+	assert_int_equal(unic_from_le32(row.user), 55);
+	assert_int_equal(unic_from_le32(row.state), UNIC_CTL_R_ACTIVE);
+	assert_int_equal(unic_from_le32(row.of),
+			 unic_from_le32(row_of(f, UNIC_CTL_O_PD).id));
+	row = row_of(f, UNIC_CTL_O_TOKEN);
+	assert_int_equal(unic_from_le32(row.user), 99);
+	assert_int_equal(unic_from_le32(row.number), 6);
+	row = row_of(f, UNIC_CTL_O_CONN);
+	assert_int_equal(unic_from_le32(row.state), UNIC_CTL_CONN_REQUESTED);
+	assert_int_equal(unic_from_le32(row.detail), PEER);
+	assert_int_equal(unic_from_le32(row.of),
+			 unic_from_le32(row_of(f, UNIC_CTL_O_LISTENER).id));
+	assert_int_equal(reply_u32(f, 24), 1004); /* of the next upcall */
+	assert_int_equal(request(f, UNIC_CTL_RESYNC, &bad), UNIC_ST_INVALID);
+	fake_delete(f);
+}
+
+/* A request that waits has an id, and the number it was asked by. */
+static void resync_tells_of_waits(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = waiting(f);
+	struct unic_ctl_object row = row_of(f, UNIC_CTL_O_MR);
+
+	(void)state;
+	assert_int_equal(unic_from_le32(row.id), id);
+	assert_int_equal(unic_from_le32(row.state), UNIC_CTL_R_WAITING);
+	fake_delete(f);
+}
+
+/* Not before the NIC has stopped: until then bytes may arrive. */
+static void tokens_end_with_the_reset_once(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4);
+
+	(void)state;
+	ask_token(f, mr, 99);
+	settle(f);
+	fail_nic(f);
+	assert_int_equal(resets_of_token(f, 6), 0);
+	settle(f);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
+	assert_int_equal(resets_of_token(f, 6), 1);
+	fake_delete(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_stay_pinned_till_the_end_of_a_reset),
+		cmocka_unit_test_setup_teardown(
+			kept_region_is_restored_with_its_stag, keep, no_keep),
+		cmocka_unit_test_setup_teardown(notice_is_void_after_a_reset,
+						keep, no_keep),
+		cmocka_unit_test_setup_teardown(
+			region_that_cannot_be_restored_is_told, keep, no_keep),
+		cmocka_unit_test_setup_teardown(
+			dereg_under_way_is_done_by_the_reset, keep, no_keep),
+		cmocka_unit_test_setup_teardown(
+			wait_is_queued_again_for_the_rest_of_its_time, keep,
+			no_keep),
+		cmocka_unit_test_setup_teardown(
+			reset_while_restoring_begins_again, keep, no_keep),
+		cmocka_unit_test_setup_teardown(queues_come_back_in_error, keep,
+						no_keep),
+		cmocka_unit_test_setup_teardown(types_of_queue_pairs, keep,
+						no_keep),
+		cmocka_unit_test(resync_tells_of_everything),
+		cmocka_unit_test(resync_tells_of_waits),
+		cmocka_unit_test_setup_teardown(tokens_end_with_the_reset_once,
+						keep, no_keep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
