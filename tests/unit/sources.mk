@@ -18,7 +18,6 @@ PARTS_test_hog        = tests/unit/host/test_hog.c libunic.a
 PARTS_test_kio        = tests/unit/host/test_kio.c $(KIO_ENDS) host_driver/kio/kio_ring.c driver.a rig.a
 PARTS_test_kio_files  = tests/unit/host/test_kio_files.c host_driver/unicd/kio_files.c
 PARTS_test_kio_node   = tests/unit/host/test_kio_node.c $(KIO) driver.a
-PARTS_test_libunic    = tests/unit/host/test_libunic.c libunic.a
 # ... share.c is that of the board that the simulator is compiled for.
 PARTS_test_policysim  = tests/unit/host/test_policysim.c $(REPLAYED) $(filter-out %share.c,$(POLICIES)) \
 	host:firmware/arbiter/share.c
@@ -27,6 +26,14 @@ PARTS_test_serial     = tests/unit/host/test_serial.c $(SERIAL) $(NEAR) $(FAR)
 PARTS_test_stags      = tests/unit/host/test_stags.c rig.a
 # The switch, but for its way to the link and what needs libraries.
 PARTS_test_switch     = tests/unit/host/test_switch.c $(addprefix qemu/wire/,faults.c mac_table.c socket_port.c switch.c)
+# The library over a driver and a NIC that the test plays.
+LIBUNIC_RIG := tests/unit/host/libunic_rig.c libunic.a
+PARTS_test_libunic_context = tests/unit/host/test_libunic_context.c $(LIBUNIC_RIG)
+PARTS_test_libunic_event   = tests/unit/host/test_libunic_event.c $(LIBUNIC_RIG)
+PARTS_test_libunic_manager = tests/unit/host/test_libunic_manager.c $(LIBUNIC_RIG)
+PARTS_test_libunic_memory  = tests/unit/host/test_libunic_memory.c $(LIBUNIC_RIG)
+PARTS_test_libunic_queue   = tests/unit/host/test_libunic_queue.c $(LIBUNIC_RIG)
+PARTS_test_libunic_region  = tests/unit/host/test_libunic_region.c $(LIBUNIC_RIG)
 # The host driver over a NIC that the test plays.
 DRIVER_RIG := tests/unit/driver/driver_rig.c driver.a
 PARTS_test_driver_batch    = tests/unit/driver/test_driver_batch.c $(DRIVER_RIG)

@@ -82,7 +82,7 @@ MUTATIONS = (
     ('host_driver/libunic/mr.c',
      ' || len > UINT32_MAX)',
      ')',
-     'libunic: more than an SGE counts', 'test_libunic'),
+     'libunic: more than an SGE counts', 'test_libunic_region'),
     ('firmware/memory/derived.c',
      'if (mr->stag != stag || !(mr->flags & UNIC_MR_F_INVAL)',
      'if (!(mr->flags & UNIC_MR_F_INVAL)',

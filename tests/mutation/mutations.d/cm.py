@@ -72,7 +72,7 @@ MUTATIONS = (
     (CM, "unic_backlog_limit(host, req->slot); /* so that they become fewer */",
      "", "backlog: unconfirmed ones never become fewer", "test_driver_cm_flood"),
     ("host_driver/libunic/event.c", "purge_notes(ctx, NULL, ev->conn);", ";",
-     "backlog: a request that has ended is told of", "test_libunic"),
+     "backlog: a request that has ended is told of", "test_libunic_event"),
     ('host_driver/core/cm/cm.c', 'c->par = offer;\n', '',
      "cm: an ACCEPT that is refused forgets the peer's offer",
      'test_driver_cm'),

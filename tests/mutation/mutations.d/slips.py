@@ -396,10 +396,10 @@ MUTATIONS = (
     ("host_driver/core/journal.c", "\tn->quota = proc->quota;\n", "",
      "slip: a quota ends with the driver", "test_driver_journal"),
     ("host_driver/libunic/use.c", " ||\n\t    unic_from_le32(row.stag) != mr->stag)",
-     ")", "slip: uses of the region that had the index before", "test_libunic"),
+     ")", "slip: uses of the region that had the index before", "test_libunic_region"),
     ("host_driver/libunic/token.c", "\tif (err && got)\n"
      "\t\tunic_cancel_tokens(pd->ctx, out, got, NULL);\n", "",
-     "slip: tokens stay of a batch that was refused", "test_libunic"),
+     "slip: tokens stay of a batch that was refused", "test_libunic_event"),
     ("host_driver/kio/kio_ring.c", "\t    r->link[out->link].qpn !="
      " (unic_from_le32(cqe->qpn) & 0xffffff) ||\n", "",
      "slip: a completion of a link's last queue pair counts", "test_kio"),

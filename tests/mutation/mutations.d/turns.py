@@ -8,10 +8,10 @@ KIO = "host_driver/kio/"
 MUTATIONS = (
     (LIB + "event.c", "\tif (!ctx->notes && read(ctx->note_efd,",
      "\tif (read(ctx->note_efd,",
-     "event: events are queued and nothing is readable", "test_libunic"),
+     "event: events are queued and nothing is readable", "test_libunic_event"),
     (LIB + "event.c", "\tif (!ctx->notes && read(ctx->note_efd,",
      "\tif (0 && read(ctx->note_efd,",
-     "event: readable though nothing is queued", "test_libunic"),
+     "event: readable though nothing is queued", "test_libunic_event"),
     (LIB + "event.c", """	if (!unic_drain(ctx->upcall_efd))
 		unic_ctx_dead(ctx);
 	else if (!ctx->notes)
@@ -22,9 +22,9 @@ MUTATIONS = (
 		unic_ctx_dead(ctx);
 	else if (!ctx->notes)
 		check_driver_hangup(ctx);
-""", "event: looked first, drained second", "test_libunic"),
+""", "event: looked first, drained second", "test_libunic_context"),
     (LIB + "event.c", "return record_seq(ctx, n) == n + 1 ? 1 : -1;", "return 1;",
-     "event: a record that is torn is read", "test_libunic"),
+     "event: a record that is torn is read", "test_libunic_event"),
     ("host_driver/core/upcall.c", """	UNIC_STORE(*seq, unic_to_le32(0));
 	unic_os_wmb();
 	memcpy(to + 4,""", "	memcpy(to + 4,",
@@ -42,13 +42,13 @@ MUTATIONS = (
 	there = cq->next_left < cq->n_left || has_cqe(cq);
 """, """	there = cq->next_left < cq->n_left || has_cqe(cq);
 	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
-""", "cq: looked first, armed second", "test_libunic"),
+""", "cq: looked first, armed second", "test_libunic_queue"),
     (LIB + "doorbell.c", "	if (ctx->wake_seq != seq) {", "	if (0) {",
-     "wake: who was rung while it looked sleeps", "test_libunic"),
+     "wake: who was rung while it looked sleeps", "test_libunic_queue"),
     (LIB + "doorbell.c", "	pthread_cond_broadcast(&ctx->wake_cond);\n", "",
-     "wake: only one of the threads wakes", "test_libunic"),
+     "wake: only one of the threads wakes", "test_libunic_queue"),
     (LIB + "doorbell.c", "	ctx->wake_leader = false;\n", "",
-     "wake: nobody sleeps on the descriptor again", "test_libunic"),
+     "wake: nobody sleeps on the descriptor again", "test_libunic_queue"),
     (CORE + "provider/mailbox_client.c", """	    unic_from_le32(hdr.epoch) != m->epoch ||
 	    hdr.opcode != asked.opcode) {""", "	    hdr.opcode != asked.opcode) {",
      "mailbox: an answer of an old epoch", "test_driver_mailbox"),
@@ -106,5 +106,5 @@ MUTATIONS = (
 	if (err)
 		return err;
 """, """	err = unic_ctl_batch(ctx, rec, n, "allocate tokens");
-""", "token: what nothing is known of is cancelled", "test_libunic"),
+""", "token: what nothing is known of is cancelled", "test_libunic_event"),
 )

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_libunic_memory.c - memory that the library hands out, takes over and
+ * gives back.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#include "libunic_rig.h"
+
+static void memory_is_contiguous_and_frames_are_not(void **state)
+{
+	struct rig r;
+	uint8_t *mem;
+	unsigned int i;
+
+	(void)state;
+	rig_up(&r);
+	mem = unic_alloc(r.ctx, 3 * PAGE, PAGE);
+	assert_non_null(mem);
+	for (i = 0; i < 3 * PAGE; i++)
+		mem[i] = (uint8_t)(i / PAGE + 1);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(drv.slot[(SLOT_PAGES - 3 - i) * PAGE], i + 1);
+	assert_int_equal(unic_free(r.ctx, mem + PAGE), -EINVAL);
+	assert_int_equal(unic_free(r.ctx, mem), 0);
+	assert_null(unic_alloc(r.ctx, 1, 5000));
+	rig_down(&r);
+}
+
+static void a_wild_frame_is_refused(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	drv.bad_frame = SLOT_PAGES;
+	assert_null(unic_alloc(r.ctx, PAGE, PAGE));
+	drv.bad_frame = 1; /* the NIC's own page */
+	assert_null(unic_alloc(r.ctx, PAGE, PAGE));
+	assert_int_equal(errno, EPROTO);
+	drv.bad_frame = 0;
+	rig_down(&r);
+}
+
+static volatile int spin_stop;
+
+static void *spin(void *arg)
+{
+	volatile uint32_t *word = arg;
+
+	while (!spin_stop)
+		(*word)++;
+	return NULL;
+}
+
+static void foreign_memory_is_moved(void **state)
+{
+	uint8_t *mem = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t other;
+	const volatile uint32_t *written;
+	struct unic_mr *mr;
+	struct rig r;
+	uint32_t before, i;
+
+	(void)state;
+	rig_up(&r);
+	memset(mem + PAGE, 0x5a, PAGE);
+	spin_stop = 0;
+	pthread_create(&other, NULL, spin, mem + 2 * PAGE);
+	mr = reg(&r, mem + PAGE + 8, PAGE + 16);
+	assert_int_equal(mem[PAGE], 0x5a);
+	mem[PAGE] = 1;
+	/* It is the slot's memory now, and the other thread writes there. */
+	assert_int_equal(drv.slot[drv.next_frame * PAGE + PAGE], 1);
+	written = (void *)(drv.slot + drv.next_frame * PAGE);
+	before = *written;
+	for (i = 0; i < 10000 && *written == before; i++)
+		usleep(1000); /* it gets to run some time */
+	assert_int_not_equal(*written, before);
+	spin_stop = 1;
+	pthread_join(other, NULL);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+	assert_int_equal(mem[PAGE], 1); /* and the process's own again */
+	munmap(mem, 4 * PAGE);
+}
+
+static void files_and_stacks_are_not(void **state)
+{
+	uint8_t on_stack[PAGE];
+	struct unic_mr_attr attr = { .addr = on_stack, .length = 1 };
+	void *shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -EACCES);
+	assert_non_null(strstr(unic_last_error(), "stack"));
+	attr.addr = shared;
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -EACCES);
+	assert_non_null(strstr(unic_last_error(), "shared"));
+	attr.addr = (void *)(uintptr_t)files_and_stacks_are_not;
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -EACCES);
+	assert_non_null(strstr(unic_last_error(), "file"));
+	munmap(shared, PAGE);
+	rig_down(&r);
+}
+
+/* The driver has memory at addresses that the application unmapped, and the kernel
+ * gives those again. */
+static void addresses_that_came_back_can_be_had(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 1), *other;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	move_in(&r, mem, 1);
+	munmap(mem, PAGE);
+	drv.taken = true;
+	other = unic_alloc(r.ctx, PAGE, PAGE);
+	assert_non_null(other);
+	assert_int_equal(drv.freed, 1);
+	assert_int_equal(unic_free(r.ctx, other), 0);
+	/* nothing of it is ours to give back */
+	drv.taken = true;
+	assert_null(unic_alloc(r.ctx, PAGE, PAGE));
+	assert_int_equal(errno, EADDRINUSE);
+	drv.taken = false;
+	rig_down(&r);
+}
+
+static void memory_that_came_back_is_new(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 4);
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	move_in(&r, mem, 4);
+	munmap(mem + PAGE, 2 * PAGE);
+	own_pages(mem + PAGE, 2);
+	memset(mem, 0x77, 4 * PAGE);
+	move_in(&r, mem, 4);
+	/* Two pages were moved anew, the frames of before given back. */
+	assert_int_equal(drv.freed, 2);
+	assert_int_equal(drv.slot[drv.next_frame * PAGE], 0x77);
+	mem[2 * PAGE] = 0x78;
+	assert_int_equal(drv.slot[drv.next_frame * PAGE], 0x78);
+	move_in(&r, mem, 4);
+	assert_int_equal(drv.freed, 2);
+	rig_down(&r);
+	assert_int_equal(mem[0], 0x77);
+	assert_int_equal(mem[2 * PAGE], 0x78);
+	munmap(mem, 4 * PAGE);
+}
+
+static void memory_that_went_elsewhere_is_found(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 2);
+	uint8_t *there = own_pages(NULL, 2);
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mem[0] = 1;
+	mem[PAGE] = 2;
+	move_in(&r, mem, 2);
+	/* As realloc() does. */
+	assert_ptr_equal(mremap(mem, 2 * PAGE, 2 * PAGE,
+				MREMAP_MAYMOVE | MREMAP_FIXED, there),
+			 there);
+	mr = reg(&r, there, 2 * PAGE);
+	assert_int_equal(drv.freed, 2);
+	assert_int_equal(there[0], 1);
+	there[PAGE] = 3;
+	assert_int_equal(drv.slot[drv.next_frame * PAGE], 3);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	/* Elsewhere again when the context ends. */
+	mem = own_pages(mem, 2);
+	assert_ptr_equal(mremap(there, 2 * PAGE, 2 * PAGE,
+				MREMAP_MAYMOVE | MREMAP_FIXED, mem),
+			 mem);
+	rig_down(&r);
+	drv.slot[drv.next_frame * PAGE] = 4;
+	assert_int_equal(mem[0], 1);
+	assert_int_equal(mem[PAGE], 3);
+	munmap(mem, 2 * PAGE);
+}
+
+static void close_leaves_foreign_memory_alone(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 3);
+	void *ro;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mem[2 * PAGE] = 9;
+	move_in(&r, mem, 3);
+	munmap(mem, 2 * PAGE);
+	ro = mmap(mem, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		  -1, 0);
+	assert_ptr_equal(ro, mem);
+	/* Its page in the slot stays readable for close, whatever it is here. */
+	mprotect(mem + 2 * PAGE, PAGE, PROT_NONE);
+	rig_down(&r);
+	assert_int_equal(mem[0], 0);
+	mprotect(mem + 2 * PAGE, PAGE, PROT_READ);
+	assert_int_equal(mem[2 * PAGE], 9);
+	munmap(mem, PAGE);
+	munmap(mem + 2 * PAGE, PAGE);
+}
+
+/* The library's own lists lie in the heap that is moved. */
+static void a_heap_is_moved(void **state)
+{
+	uint8_t *top = sbrk(0);
+	uint8_t *mem = (void *)(((uintptr_t)top + PAGE - 1) & ~(PAGE - 1ul));
+	struct rig r;
+
+	(void)state;
+	assert_ptr_equal(sbrk(3 * PAGE + (mem - top)), top);
+	rig_up(&r);
+	memset(mem, 0x31, 3 * PAGE);
+	move_in(&r, mem, 3);
+	assert_int_equal(drv.slot[drv.next_frame * PAGE], 0x31);
+	sbrk(-(intptr_t)PAGE);
+	rig_down(&r);
+	assert_int_equal(mem[PAGE], 0x31);
+	sbrk(-(2 * PAGE + (mem - top)));
+}
+
+struct stack_use {
+	struct rig *r;
+	int err;
+};
+
+static __attribute__((noinline)) int reg_deep(struct rig *r, void *mem,
+					      size_t len)
+{
+	struct unic_mr_attr attr = { .addr = mem, .length = len };
+	volatile uint8_t depth[8 * PAGE];
+	struct unic_mr *mr;
+
+	depth[0] = depth[8 * PAGE - 1] = 0;
+	return unic_reg_mr(r->pd, &attr, &mr);
+}
+
+static void *reg_own_stack(void *arg)
+{
+	struct stack_use *use = arg;
+	uint8_t mem[4 * PAGE];
+
+	memset(mem, 1, sizeof(mem));
+	use->err = reg_deep(use->r, mem, sizeof(mem));
+	return NULL;
+}
+
+static void *sleep_until_stop(void *arg)
+{
+	while (!__atomic_load_n(&spin_stop, __ATOMIC_RELAXED))
+		usleep(1000);
+	return arg;
+}
+
+/* Below its stack pointer, too: it will be there later. */
+static void stacks_of_threads_are_not(void **state)
+{
+	struct rig r;
+	struct stack_use use = { .r = &r };
+	size_t len = 64 * PAGE;
+	uint8_t *stack = own_pages(NULL, 64 + 4);
+	pthread_attr_t attr;
+	pthread_t t;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(pthread_create(&t, NULL, reg_own_stack, &use), 0);
+	pthread_join(t, NULL);
+	assert_int_equal(use.err, -EACCES);
+	spin_stop = 0;
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stack, len);
+	assert_int_equal(pthread_create(&t, &attr, sleep_until_stop, NULL), 0);
+	assert_int_equal(reg_deep(&r, stack + 4 * PAGE, PAGE), -EACCES);
+	assert_non_null(strstr(unic_last_error(), "stack"));
+	/* One mapping with it, and yet no part of it. */
+	move_in(&r, stack + len + PAGE, 2);
+	spin_stop = 1;
+	pthread_join(t, NULL);
+	pthread_attr_destroy(&attr);
+	move_in(&r, stack + 4 * PAGE, 1);
+	rig_down(&r);
+	munmap(stack, len + 4 * PAGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DRIVER(memory_is_contiguous_and_frames_are_not),
+		WITH_DRIVER(a_wild_frame_is_refused),
+		WITH_DRIVER(foreign_memory_is_moved),
+		WITH_DRIVER(files_and_stacks_are_not),
+		WITH_DRIVER(addresses_that_came_back_can_be_had),
+		WITH_DRIVER(memory_that_came_back_is_new),
+		WITH_DRIVER(memory_that_went_elsewhere_is_found),
+		WITH_DRIVER(close_leaves_foreign_memory_alone),
+		WITH_DRIVER(a_heap_is_moved),
+		WITH_DRIVER(stacks_of_threads_are_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

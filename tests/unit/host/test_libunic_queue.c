@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_libunic_queue.c - what the library writes into rings and doorbell page,
+ * completions that are not believed, and wake-ups.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#include "libunic_rig.h"
+#include "doorbell.h"
+
+static void posts_reach_the_ring(void **state)
+{
+	struct unic_sg sg[3] = { { (void *)0x1000, 5, 9 },
+				 { (void *)0x2000, 6, 9 },
+				 { (void *)0x3000, 7, 8 } };
+	struct unic_send_wr wr[2] = { { .wr_id = 42,
+					.opcode = UNIC_WR_WRITE,
+					.num_sge = 3,
+					.remote = 0xabc,
+					.rkey = 3,
+					.sg = sg } };
+	struct unic_sq_ext *ext;
+	uint64_t n;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	wr[1] = wr[0];
+	ext = (void *)&sq_ring()[1];
+	assert_int_equal(unic_post_send(r.qp, wr, 1), 1);
+	assert_int_equal(sq_ring()[0].opcode, UNIC_WR_WRITE);
+	assert_int_equal(unic_from_le64(sq_ring()[0].remote), 0xabc);
+	assert_int_equal(unic_from_le64(ext->sge[0].iova), 0x3000);
+	assert_int_equal(unic_from_le32(ext->sge[0].lkey), 8);
+	/* rows: 0 is the CQ's, 1 the QP's; two slots posted */
+	assert_int_equal(unic_from_le32(db()->tail[1].sq), 2);
+	assert_int_equal(unic_from_le32(db()->fifo[0]),
+			 UNIC_DB_WORD(UNIC_DB_SQ, 1, 2));
+	assert_int_equal(unic_from_le32(db()->fifo_seq), 1);
+	assert_int_equal(read(drv.db_efd, &n, 8), -1); /* it was awake */
+	np()->asleep = unic_to_le32(1);
+	assert_int_equal(unic_post_send(r.qp, wr, 2), 1); /* room for one */
+	assert_int_equal(read(drv.db_efd, &n, 8), 8);
+	assert_int_equal(unic_post_send(r.qp, wr, 1), -EAGAIN);
+	wr[0].num_sge = 7;
+	assert_int_equal(unic_post_send(r.qp, wr, 1), -EINVAL);
+	rig_down(&r);
+}
+
+/* What a caller forgot is said before anything is dereferenced or sent. */
+static void connections_say_what_is_missing(void **state)
+{
+	static const uint8_t bytes[UNIC_PRIVATE_MAX + 1];
+	struct unic_conn_param none = { .private_len = 4 };
+	struct unic_conn_param big = { .private_data = bytes,
+				       .private_len = sizeof(bytes) };
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_connect(r.qp, 1, 2, NULL, 10, NULL, NULL),
+			 -EINVAL);
+	assert_non_null(strstr(unic_last_error(), "parameters"));
+	assert_int_equal(unic_accept(r.ctx, 3, r.qp, NULL), -EINVAL);
+	assert_non_null(strstr(unic_last_error(), "parameters"));
+	assert_int_equal(unic_connect(r.qp, 1, 2, &none, 10, NULL, NULL),
+			 -EINVAL);
+	assert_non_null(strstr(unic_last_error(), "private data"));
+	assert_int_equal(unic_accept(r.ctx, 3, r.qp, &big), -EINVAL);
+	assert_non_null(strstr(unic_last_error(), "private data"));
+	assert_int_equal(unic_reject(r.ctx, 3, NULL, 4), -EINVAL);
+	assert_int_equal(unic_reject(r.ctx, 3, bytes, sizeof(bytes)), -EINVAL);
+	assert_false(unic_conn_dead(r.ctx->conn));
+	rig_down(&r);
+}
+
+static void inline_data_is_copied(void **state)
+{
+	char text[97] = "0123456789abcdefghijklmnopqrstuvwxyzABCD";
+	struct unic_sg sg = { text, 40, 0 };
+	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND,
+				   .flags = UNIC_WR_INLINE,
+				   .num_sge = 1,
+				   .sg = &sg };
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	assert_int_equal(sq_ring()[0].inline_len, 40);
+	assert_memory_equal(sq_ring()[0].sge, text, 32);
+	assert_memory_equal(&sq_ring()[1], text + 32, 8);
+	sg.len = 97;
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), -EINVAL);
+	rig_down(&r);
+}
+
+static void completions_are_not_believed(void **state)
+{
+	struct unic_send_wr wr = { .wr_id = 42, .opcode = UNIC_WR_SEND };
+	struct unic_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 0);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	complete(0, 78, UNIC_WC_SEND, 0); /* no such QP */
+	complete(1, 77, UNIC_WC_SEND, 1); /* not posted */
+	complete(2, 77, UNIC_WC_SEND, 1ull << 32);
+	complete(3, 77, UNIC_WC_RECV, 0); /* no receive posted */
+	complete(4, 77, UNIC_WC_SEND, 0); /* right */
+	complete(5, 77, UNIC_WC_SEND, 0); /* once more */
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 1);
+	assert_int_equal(wc[0].wr_id, 42);
+	assert_ptr_equal(wc[0].qp, r.qp);
+	assert_int_equal(unic_from_le32(db()->tail[0].cq_ci), 6);
+	rig_down(&r);
+}
+
+static void receives_end_in_any_order(void **state)
+{
+	struct unic_recv_wr wr[4] = {
+		{ .wr_id = 1 }, { .wr_id = 2 }, { .wr_id = 3 }, { .wr_id = 4 }
+	};
+	struct unic_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_post_recv(r.qp, wr, 4), 4);
+	complete(0, 77, UNIC_WC_RECV, 1);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 1);
+	assert_int_equal(wc[0].wr_id, 2);
+	/* The oldest is still out: its slot is not free. */
+	assert_int_equal(unic_post_recv(r.qp, wr, 1), -EAGAIN);
+	complete(1, 77, UNIC_WC_RECV, 0);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 1);
+	assert_int_equal(unic_post_recv(r.qp, wr, 4), 2);
+	rig_down(&r);
+}
+
+static void no_wake_up_is_lost(void **state)
+{
+	struct unic_send_wr wr = { .wr_id = 1, .opcode = UNIC_WR_SEND };
+	uint64_t one = 1;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	assert_int_equal(unic_wait_cq(r.cq, 10), -ETIME);
+	assert_int_equal(unic_from_le32(db()->tail[0].arm), 0);
+	/* Written, but rung before anybody slept. */
+	complete(0, 77, UNIC_WC_SEND, 0);
+	assert_int_equal(unic_wait_cq(r.cq, 1000), 0);
+	assert_int_equal(unic_req_notify(r.cq, false), 1);
+	assert_int_equal(write(drv.evt_efd, &one, 8), 8);
+	assert_int_equal(unic_wait_cq(r.cq, 1000), 0);
+	rig_down(&r);
+}
+
+/* Between two looks of a thread another one was woken for both: it looks again. */
+static void a_wake_up_is_for_all(void **state)
+{
+	uint64_t one = 1, from;
+	struct pollfd pfd = { .fd = drv.evt_efd, .events = POLLIN };
+	struct rig r;
+	uint32_t seq;
+
+	(void)state;
+	rig_up(&r);
+	seq = unic_wake_seq(r.ctx);
+	assert_int_equal(write(drv.evt_efd, &one, 8), 8);
+	assert_int_equal(unic_wake_wait(r.ctx, seq, -1), 0);
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+	assert_int_equal(unic_wake_seq(r.ctx), seq + 1);
+	from = unic_now_ns();
+	assert_int_equal(unic_wake_wait(r.ctx, seq, -1), 0);
+	/* without a sleep, whose end counts */
+	assert_int_equal(unic_wake_seq(r.ctx), seq + 1);
+	assert_true(unic_now_ns() - from < 10000000000ull);
+	/* and who sleeps next does so at the descriptor */
+	assert_int_equal(write(drv.evt_efd, &one, 8), 8);
+	assert_int_equal(unic_wake_wait(r.ctx, seq + 1, -1), 0);
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+	rig_down(&r);
+}
+
+struct sleeper {
+	struct unic_ctx *ctx;
+	uint32_t seq;
+	uint64_t woke_ns;
+	bool asleep;
+};
+
+static void *sleep_once(void *arg)
+{
+	struct sleeper *s = arg;
+
+	__atomic_store_n(&s->asleep, true, __ATOMIC_RELEASE);
+	unic_wake_wait(s->ctx, s->seq, -1);
+	s->woke_ns = unic_now_ns();
+	return NULL;
+}
+
+/* Of the threads that sleep one is at the descriptor, and all are woken. */
+static void all_that_sleep_wake(void **state)
+{
+	struct sleeper s[3];
+	pthread_t thread[3];
+	uint64_t one = 1, from, last, best = UINT64_MAX;
+	struct rig r;
+	int try, i;
+
+	(void)state;
+	rig_up(&r);
+	/* the best of some: a busy machine may be late, one that forgets always
+	 * is, by half a second */
+	for (try = 0; try < 10 && best > 200000000; try++) {
+		for (i = 0; i < 3; i++) {
+			s[i] = (struct sleeper){ .ctx = r.ctx,
+						 .seq = unic_wake_seq(r.ctx) };
+			pthread_create(&thread[i], NULL, sleep_once, &s[i]);
+		}
+		for (i = 0; i < 3; i++)
+			while (!__atomic_load_n(&s[i].asleep, __ATOMIC_ACQUIRE))
+				usleep(100);
+		usleep(20000);
+		from = unic_now_ns();
+		assert_int_equal(write(drv.evt_efd, &one, 8), 8);
+		for (i = 0, last = 0; i < 3; i++) {
+			pthread_join(thread[i], NULL);
+			last = s[i].woke_ns > last ? s[i].woke_ns : last;
+		}
+		if (last - from < best)
+			best = last - from;
+	}
+	assert_true(best < 200000000);
+	rig_down(&r);
+}
+
+#define ROUNDS 5000u
+
+static uint32_t round_of_nic; /* completions that are to be, atomic */
+
+/* Others want the processor, too. */
+static void spin_once(uint32_t *turns)
+{
+	if (!(++*turns % 256))
+		sched_yield();
+}
+
+static void jitter(uint32_t *seed)
+{
+	uint32_t i;
+
+	*seed = *seed * 1664525 + 1013904223;
+	for (i = *seed >> 24; i; i--)
+		__asm__ volatile("" ::: "memory");
+}
+
+/* Writes a completion at any time, and rings if the queue is armed for it: as the
+ * NIC does, which keeps no interrupt for later. */
+static void *complete_and_ring(void *arg)
+{
+	uint32_t n, seed = 7, turns = 0;
+	uint64_t one = 1;
+
+	(void)arg;
+	for (n = 0; n < ROUNDS; n++) {
+		while (__atomic_load_n(&round_of_nic, __ATOMIC_ACQUIRE) <= n)
+			spin_once(&turns);
+		jitter(&seed);
+		complete(n, 77, UNIC_WC_SEND, n);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (unic_from_le32(*(volatile unic_le32 *)&db()->tail[0].arm) ==
+		    n)
+			assert_int_equal(write(drv.evt_efd, &one, 8), 8);
+	}
+	return NULL;
+}
+
+static void a_completion_meets_the_arming(void **state)
+{
+	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND };
+	struct pollfd pfd = { .events = POLLIN };
+	struct unic_wc wc;
+	pthread_t nic;
+	uint32_t n, seed = 3, turns = 0;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	pfd.fd = unic_cq_fd(r.ctx);
+	round_of_nic = 0;
+	db()->tail[0].arm = unic_to_le32(UINT32_MAX);
+	pthread_create(&nic, NULL, complete_and_ring, NULL);
+	for (n = 0; n < ROUNDS; n++) {
+		assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+		__atomic_store_n(&round_of_nic, n + 1, __ATOMIC_RELEASE);
+		jitter(&seed);
+		if (!unic_req_notify(r.cq, false))
+			assert_int_equal(poll(&pfd, 1, 60000), 1);
+		while (unic_poll_cq(r.cq, 1, &wc) != 1)
+			spin_once(&turns); /* rung for the one before */
+		unic_drain(drv.evt_efd);
+	}
+	pthread_join(nic, NULL);
+	rig_down(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DRIVER(posts_reach_the_ring),
+		WITH_DRIVER(connections_say_what_is_missing),
+		WITH_DRIVER(inline_data_is_copied),
+		WITH_DRIVER(completions_are_not_believed),
+		WITH_DRIVER(receives_end_in_any_order),
+		WITH_DRIVER(no_wake_up_is_lost),
+		WITH_DRIVER(a_wake_up_is_for_all),
+		WITH_DRIVER(all_that_sleep_wake),
+		WITH_DRIVER(a_completion_meets_the_arming),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
