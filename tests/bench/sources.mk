@@ -7,12 +7,11 @@ PARTS_evict-bench := $(addprefix tests/bench/,evict_bench.c yard.c) lib:libunic.
 PARTS_reg-bench   := $(addprefix tests/bench/,reg_bench.c yard.c) lib:libunic.a
 PARTS_verbs-bench := $(addprefix tests/bench/,verbs_bench.c yard.c) lib:libunic.a
 
-# Hot paths, compiled as the image compiles them, under the rig of the tests; pair.c is
-# for tests that need a wire, which the rig there does not have.
+# Hot paths, compiled as the image compiles them, under the rig of the tests.
 # Of virt these are the objects of the image itself, whose sizes they have.
 BENCH_ALL = tests/bench/bench_port.c \
 	$(addprefix $(if $(filter virt,$(BOARD)),virt:),$(BOARD_COPY_SRCS) $(FIRMWARE) $(RING)) \
-	$(filter-out %pair.c,$(UNIT_RIG)) $(or $(RT_$(BOARD)),$(TARGET_RT))
+	$(UNIT_RIG) $(or $(RT_$(BOARD)),$(TARGET_RT))
 PARTS_insn.elf     = tests/bench/insn.c $(BENCH_ALL)
 PARTS_steps.elf    = tests/bench/steps.c $(BENCH_ALL)
 PARTS_steps_qp.elf = tests/bench/steps_qp.c $(BENCH_ALL)

@@ -47,7 +47,8 @@ CORE_TREE = ("firmware", "abi", "hal", "boards/fake", "tests/mutation/killers.py
 RESTS_ON = {
     "compiler": (),
     "unit": tuple(f"tests/unit/{n}" for n in (
-        "rig.c", "rig.h", "rig_port.h", "unit.h")),
+        "rig.c", "rig.h", "rig_port.h", "unit.h", "derived_rig.c",
+        "derived_rig.h", "pair.c", "pair.h")),
     "sim": ("tests/sim", "host_driver/core"),
     "corpora": ("tests/fuzz", "tests/unit/rig.c", "tests/unit/rig.h"),
     "": ("tests/unit", "tests/sim", "tests/fuzz", "host_driver/core"),
@@ -175,7 +176,7 @@ class Killers:
         self.checked = os.path.join(WORK, "checked")
         self.plain = os.path.join(WORK, "plain")
         self.unit = [self.with_core(
-            t, self.checked, CHECK, listed("$(RING) $(FAKE) $(UNIT_RIG)") +
+            t, self.checked, CHECK, listed("$(RING) $(FAKE) $(UNIT_RIG) $(UNIT_SETS)") +
             [f"tests/unit/core/{t}.c"]) for t in listed("$(UNIT_CORE)")]
         self.others = [self.simulator()] + [self.corpus(f) for f in HARNESSES]
 
@@ -193,7 +194,7 @@ class Killers:
         inputs = [f"tests/fuzz/{d}/{name}" for d in ("corpus", "found")]
         p = self.with_core(
             f"corpora {name}", self.checked, CHECK,
-            listed("$(RING) $(FAKE) $(UNIT_RIG) $(FUZZ_NIC) $(REPLAY)") +
+            listed("$(RING) $(FAKE) $(UNIT_RIG) $(UNIT_SETS) $(FUZZ_NIC) $(REPLAY)") +
             [f"tests/fuzz/fuzz_{name}.c"],
             [i for i in inputs if os.path.isdir(os.path.join(ROOT, i))])
         p.link_flags = [f"-Wl,--wrap=unic_port_{f}" for f in wrapped()]

@@ -75,7 +75,7 @@ MUTATIONS = (
      'siphash: a round less', 'test_random'),
     ('firmware/memory/derived.c', '((before + (behind & in_page)) >> shift) +\n\t       1u;',
      '((before + (behind & in_page)) >> shift);',
-     'form: the last page of a run is left out', 'test_form'),
+     'form: the last page of a run is left out', 'test_fastreg'),
     ('host_driver/core/region/region_unmap.c', 'uint64_t last = va + (length - 1);',
      'uint64_t last = va + length - 1 + !(va + length);',
      'unmap: up to 2^64 is nothing', 'test_driver_region'),

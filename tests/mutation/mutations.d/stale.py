@@ -36,7 +36,7 @@ MUTATIONS = (
      'qp: all connections have one number', 'test_anew'),
     ('firmware/transport/local_ops.c', '\treturn r < 0 ? r : 0;',
      '\treturn r < 0 ? 0 : 0;',
-     'memop: a list is read on whoever has the index', 'test_form'),
+     'memop: a list is read on whoever has the index', 'test_indirect'),
     ('firmware/memory/fault.c', '\tif (open_slots(&nic->faults) < MOST_AHEAD)\n',
      '\tif (open_slots(&nic->faults) < UNIC_FAULTS)\n',
      'miss: advice may have all slots', 'test_slots'),

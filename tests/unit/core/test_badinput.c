@@ -4,8 +4,9 @@
  * back twice, cancels of what is not there. Each wrong one is refused for its own
  * reason, and what was right before is right afterwards.
  *
- * The same for registrations is in test_mr, for lists and windows in test_form,
- * for offers in test_evict, for pages in test_cache, for frames in test_roce.
+ * The same for registrations is in test_mr, for lists in test_indirect, for
+ * windows in test_window, for offers in test_evict, for pages in test_cache, for
+ * frames in test_roce.
  */
 #include "memory/access.h"
 #include "command/cmd.h"

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_fastreg.c - fast registration by work request.
+ */
+#include "unit.h"
+
+#include "derived_rig.h"
+
+static const uint8_t *runs(uint32_t off)
+{
+	off += 1000;
+	return off < 2 * PAGE ? form_mb[0].mem + PAGE + off
+			      : form_mb[2].mem + off - 2 * PAGE;
+}
+
+static void posted_fast_registration(void **state)
+{
+	uint16_t free = rb.nic.tlb.free, reserved = rb.nic.tlb.reserved;
+	struct unic_sge list[2] = { form_piece(&form_mb[0], PAGE + 1000,
+					       2 * PAGE - 1000),
+				    form_piece(&form_mb[2], 0, PAGE + 5) };
+	struct unic_piece p;
+	struct unic_cqe cqe;
+	struct rig_mr f;
+	uint8_t key;
+
+	(void)state;
+	form_alloc_ok(UNIC_FORM_FAST, 4, &f);
+	assert_int_equal(rb.nic.tlb.free, free - 4);
+	for (key = 1; key < 4; key++) {
+		cqe = form_post_make(UNIC_WR_REG_MR, &f, key, RW, 0x7000 + 1000,
+				     list, 2);
+		assert_int_equal(cqe.status, 0);
+		assert_int_equal(cqe.opcode, UNIC_WC_REG_MR);
+		form_assert_bytes(&f, 3 * PAGE - 995, runs);
+		assert_int_equal(form_access_b(&f, RW, 3 * PAGE - 995, 1, &p),
+				 -UNIC_EBOUNDS);
+		assert_int_equal(form_write_to(&f, 0, 9000), UNIC_WC_SUCCESS);
+		assert_int_equal(form_local_inv(f.stag).status, 0);
+		assert_int_equal(form_access_b(&f, 0, 0, 1, &p), -UNIC_ESTAG);
+		assert_int_equal(rb.nic.tlb.reserved, reserved + 4);
+	}
+	assert_int_equal(rig_dereg(&rb, &f), UNIC_ST_OK);
+	assert_int_equal(rb.nic.tlb.free, free);
+	assert_int_equal(rb.nic.tlb.reserved, reserved);
+}
+
+static void each_wrong_fast_registration(void **state)
+{
+	struct unic_sge good[2] = { form_piece(&form_mb[0], PAGE, 2 * PAGE),
+				    form_piece(&form_mb[2], 0, PAGE) },
+			list[2];
+	struct unic_cqe cqe;
+	struct rig_mr f;
+
+	(void)state;
+	form_alloc_ok(UNIC_FORM_FAST, 3, &f);
+#define BAD(at, code, which)                                                  \
+	do {                                                                  \
+		cqe = form_post_make(UNIC_WR_REG_MR, &f, 1, RW, at, list, 2); \
+		assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);             \
+		assert_int_equal(cqe.detail, UNIC_WD_##code);                 \
+		assert_int_equal(unic_from_le32(cqe.byte_len), which);        \
+		memcpy(list, good, sizeof(list));                             \
+		form_again();                                                 \
+	} while (0)
+	memcpy(list, good, sizeof(list));
+	BAD(0x7001, ALIGN, 0);
+	BAD(0x7800, ALIGN, 0);
+	list[0].len = unic_to_le32(2 * PAGE - 1);
+	BAD(0x7000, ALIGN, 0);
+	list[1].iova = unic_to_le64(form_mb[2].iova + 8);
+	BAD(0x7000, ALIGN, 1);
+	list[1].lkey = unic_to_le32(form_mb[2].stag ^ 1);
+	BAD(0x7000, STAG, 1);
+	list[1].len = unic_to_le32(PAGE + 1);
+	BAD(0x7000, LENGTH, 0); /* a page more than it has */
+#undef BAD
+	cqe = form_post_make(UNIC_WR_REG_MR, &f, 1, RW, 0x7000, good, 2);
+	assert_int_equal(cqe.status, 0);
+}
+
+/* Region @mr of three pages, moved to where its last byte is the last there is. */
+static void move_to_the_end(struct rig_mr *mr)
+{
+	uint64_t *list = (uint64_t *)(void *)(rb.port.bar + UNIC_BAR_LIST_OFF) +
+			 rb.cmd_tail % UNIC_CMD_ENTRIES * (UNIC_LIST_BYTES / 8);
+	struct unic_cmd_mr_rereg c = { .mr = unic_to_le32(mr->mr),
+				       .gen = unic_to_le32(mr->gen),
+				       .what = UNIC_REREG_RANGE,
+				       .length = unic_to_le64(3 * PAGE),
+				       .n_pages = unic_to_le32(3) };
+	uint32_t i;
+
+	mr->iova = 0 - 3ull * PAGE;
+	c.iova = unic_to_le64(mr->iova);
+	for (i = 0; i < 3; i++)
+		list[i] = UNIC_BUS(0, (uint64_t)(mr->mem - rb.port.window[0]) +
+					      i * PAGE);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REREG, &c, NULL), 0);
+}
+
+static const uint8_t *last_then_first(uint32_t off)
+{
+	return off < 2 * PAGE ? form_mb[1].mem + PAGE + off
+			      : form_mb[0].mem + off - 2 * PAGE;
+}
+
+/* The end of a run is 0 there, which is before its beginning. */
+static void runs_that_end_at_2_to_the_64(void **state)
+{
+	struct unic_sge list[2];
+	struct unic_piece p;
+	struct rig_mr f, sub, list_of;
+	struct form_plan strided = { .n = 1, .rights = RW };
+
+	(void)state;
+	move_to_the_end(&form_mb[1]);
+	list[0] = form_piece(&form_mb[1], PAGE, 2 * PAGE);
+	list[1] = form_piece(&form_mb[0], 0, 100);
+	form_alloc_ok(UNIC_FORM_FAST, 3, &f);
+	assert_int_equal(form_post_make(UNIC_WR_REG_MR, &f, 1, RW, 0x7000, list,
+					2)
+				 .status,
+			 0);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 3);
+	form_assert_bytes(&f, 2 * PAGE + 100, last_then_first);
+	assert_int_equal(form_access_b(&f, RW, 2 * PAGE + 100, 1, &p),
+			 -UNIC_EBOUNDS);
+	assert_int_equal(form_write_to(&f, 0, 2 * PAGE + 100), UNIC_WC_SUCCESS);
+	assert_memory_equal(form_mb[1].mem + PAGE, ma.mem, 2 * PAGE);
+	/* the form may end there as well */
+	assert_int_equal(form_local_inv(f.stag).status, 0);
+	assert_int_equal(form_post_make(UNIC_WR_REG_MR, &f, 2, RW,
+					0 - 2ull * PAGE, list, 1)
+				 .status,
+			 0);
+	form_assert_bytes(&f, 2 * PAGE, last_then_first);
+	/* ... and nothing goes on behind it */
+	list[0] = form_piece(&form_mb[1], PAGE, 2 * PAGE + 1);
+	assert_int_equal(form_local_inv(f.stag).status, 0);
+	assert_int_equal(form_post_make(UNIC_WR_REG_MR, &f, 3, RW, 0x7000, list,
+					1)
+				 .detail,
+			 UNIC_WD_BOUNDS);
+	form_again();
+	/* the other forms of the same bytes */
+	form_alloc_ok(UNIC_FORM_SUB, 0, &sub);
+	assert_int_equal(
+		form_make_one(&sub, &form_mb[1], PAGE, 2 * PAGE, RW, 0), 0);
+	assert_int_equal(form_access_b(&sub, RW, 2 * PAGE - 1, 1, &p), 0);
+	assert_ptr_equal(rb.port.window[0] + (uint32_t)p.bus,
+			 form_mb[1].mem + 3 * PAGE - 1);
+	assert_int_equal(form_access_b(&sub, RW, 2 * PAGE - 1, 2, &p),
+			 -UNIC_EBOUNDS);
+	form_alloc_ok(UNIC_FORM_INDIRECT, 1, &list_of);
+	strided.sge[0] = form_piece(&form_mb[1], PAGE, 2 * PAGE);
+	assert_int_equal(form_make(&list_of, &strided), 0);
+	form_assert_bytes(&list_of, 2 * PAGE, last_then_first);
+	strided.sge[0] = form_piece(&form_mb[1], 2 * PAGE, PAGE + 1);
+	assert_int_equal(form_inval(&list_of), 0);
+	assert_int_equal(form_make(&list_of, &strided), UNIC_ST_BOUNDS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(posted_fast_registration),
+		TEST(each_wrong_fast_registration),
+		TEST(runs_that_end_at_2_to_the_64),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
