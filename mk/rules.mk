@@ -57,7 +57,7 @@ CC_large      = $(CC) $(CFLAGS) $(GNU) $(SANITIZE) -DUNIC_SPIN_LOOKS=2u
 # Fast, with the tables of the boards that have room (tests/unit/host/test_stags.c).
 SIZES_stags  := virt
 CC_stags      = $(CC) $(CFLAGS) $(GNU)
-# 64 entries and 16 processes (tests/unit/host/test_kio.c).
+# 64 entries and 16 processes (tests/unit/host/kio_rig.h).
 SIZES_crowd  := crowd
 CC_crowd      = $(CC) $(CFLAGS) $(GNU) -DFAKE_WINDOWS=16u
 SIZES_pool   := pool

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Table sizes of the unit tests, but for 15 processes that hoard 64 entries and the
- * driver's own beside them (tests/unit/host/test_kio.c). */
+ * driver's own beside them (tests/unit/host/kio_rig.h). */
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 

@@ -313,7 +313,7 @@ BREAKS = (
      "!unic_mr_physical(of));", "	       !unic_mr_physical(of);",
      "test_physical: only_one_kind_of_form"),
     ("8.4", "host_driver/kio/kio_client.c", "if (!status && io->given && ",
-     "if (!status && ", "test_kio: answered_without_data"),
+     "if (!status && ", "test_kio_peer: answered_without_data"),
     ("8.5", "host_driver/kio/kio_client.c",
      "return (uint64_t)c->window * c->mean_bytes;", "return c->mean_bytes;",
      "test_kio: window_shrinks_and_grows"),

@@ -74,6 +74,8 @@ GROUPS = {
         level("a pool of connections", "build/bin/unic-pool", by_exit=True)],
     "crowd": [
         level("the page service beside 15 hoarders", "build/bin/kio-crowd",
+              "build/bin/kio-crowd-peer", "build/bin/kio-crowd-queue",
+              "build/bin/kio-crowd-write",
               apart="tests again beside hoarders")],
     "stags": [
         level("STags: 2^25 of them, and a solver", "build/bin/stags")],

@@ -18,7 +18,6 @@ LIB_rig    = $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG) $(UNIT_SETS)
 # ... the others run on the host only; here with all that they are linked from.
 PARTS_test_conn       = tests/unit/host/test_conn.c libunic.a
 PARTS_test_hog        = tests/unit/host/test_hog.c libunic.a
-PARTS_test_kio        = tests/unit/host/test_kio.c $(KIO_ENDS) host_driver/kio/kio_ring.c driver.a rig.a
 PARTS_test_kio_files  = tests/unit/host/test_kio_files.c host_driver/unicd/kio_files.c
 PARTS_test_kio_node   = tests/unit/host/test_kio_node.c $(KIO) driver.a
 # ... share.c is that of the board that the simulator is compiled for.
@@ -29,7 +28,13 @@ PARTS_test_serial     = tests/unit/host/test_serial.c $(SERIAL) $(NEAR) $(FAR)
 PARTS_test_stags      = tests/unit/host/test_stags.c rig.a
 # The switch, but for its way to the link and what needs libraries.
 PARTS_test_switch     = tests/unit/host/test_switch.c $(addprefix qemu/wire/,faults.c mac_table.c socket_port.c switch.c)
-# The library over a driver and a NIC that the test plays.
+# Client and server of the page service over two NICs ...
+KIO_RIG    := tests/unit/host/kio_rig.c $(KIO_ENDS) host_driver/kio/kio_ring.c
+PARTS_test_kio       = tests/unit/host/test_kio.c $(KIO_RIG) driver.a rig.a
+PARTS_test_kio_peer  = tests/unit/host/test_kio_peer.c $(KIO_RIG) driver.a rig.a
+PARTS_test_kio_queue = tests/unit/host/test_kio_queue.c $(KIO_RIG) driver.a rig.a
+PARTS_test_kio_write = tests/unit/host/test_kio_write.c $(KIO_RIG) driver.a rig.a
+# ... and the library over a driver and a NIC that the test plays.
 LIBUNIC_RIG := tests/unit/host/libunic_rig.c libunic.a
 PARTS_test_libunic_context = tests/unit/host/test_libunic_context.c $(LIBUNIC_RIG)
 PARTS_test_libunic_event   = tests/unit/host/test_libunic_event.c $(LIBUNIC_RIG)
@@ -62,9 +67,18 @@ PARTS_stags      = tests/unit/host/test_stags.c rig.a
 KIND_stags      := stags
 LIBS_stags      := -lcmocka
 # The page service beside 15 processes that hoard.
-PARTS_kio-crowd  = tests/unit/host/test_kio.c $(KIO_ENDS) host_driver/kio/kio_ring.c rig.a
-KIND_kio-crowd  := crowd
-LIBS_kio-crowd  := -lcmocka
+PARTS_kio-crowd       = tests/unit/host/test_kio.c $(KIO_RIG) rig.a
+PARTS_kio-crowd-peer  = tests/unit/host/test_kio_peer.c $(KIO_RIG) rig.a
+PARTS_kio-crowd-queue = tests/unit/host/test_kio_queue.c $(KIO_RIG) rig.a
+PARTS_kio-crowd-write = tests/unit/host/test_kio_write.c $(KIO_RIG) rig.a
+KIND_kio-crowd       := crowd
+LIBS_kio-crowd       := -lcmocka
+KIND_kio-crowd-peer  := crowd
+LIBS_kio-crowd-peer  := -lcmocka
+KIND_kio-crowd-queue := crowd
+LIBS_kio-crowd-queue := -lcmocka
+KIND_kio-crowd-write := crowd
+LIBS_kio-crowd-write := -lcmocka
 
 # What a program on the target stands on.
 TARGET_ANY := tests/unit/target/target_main.c tests/unit/target/cmocka.c hal/drivers/semihost.c
@@ -75,8 +89,12 @@ INC_tests/unit = -Itests/unit -Ifirmware -Ihal/fake -Ihal/drivers -Ihal -Iboards
 INC_tests/unit/driver                = -Itests/unit -Ihost_driver/core
 INC_tests/unit/host                  = -Itests/unit -Ihost_driver/libunic
 INC_tests/unit/host/test_hog.c       = -Itests/unit -Ihost_driver/tools -Ihost_driver/libunic
-INC_tests/unit/host/test_kio.c       = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware -Ihal/fake -Ihal \
+INC_tests/unit/host/kio_rig.c        = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware -Ihal/fake -Ihal \
 	-Iboards/$(board)
+INC_tests/unit/host/test_kio.c        = $(INC_tests/unit/host/kio_rig.c)
+INC_tests/unit/host/test_kio_peer.c   = $(INC_tests/unit/host/kio_rig.c)
+INC_tests/unit/host/test_kio_queue.c  = $(INC_tests/unit/host/kio_rig.c)
+INC_tests/unit/host/test_kio_write.c  = $(INC_tests/unit/host/kio_rig.c)
 INC_tests/unit/host/test_kio_files.c = -Itests/unit $(addprefix -Ihost_driver/,unicd kio core)
 INC_tests/unit/host/test_kio_node.c  = -Itests/unit -Ihost_driver/kio -Ihost_driver/core
 INC_tests/unit/host/test_policysim.c = -Itests/unit -Itests/eval

@@ -402,10 +402,10 @@ MUTATIONS = (
      "slip: tokens stay of a batch that was refused", "test_libunic_event"),
     ("host_driver/kio/kio_ring.c", "\t    r->link[out->link].qpn !="
      " (unic_from_le32(cqe->qpn) & 0xffffff) ||\n", "",
-     "slip: a completion of a link's last queue pair counts", "test_kio"),
+     "slip: a completion of a link's last queue pair counts", "test_kio_queue"),
     ("host_driver/kio/kio_ring.c", "\tif (out->bytes > MSG_BYTES)\n"
      "\t\tout->bytes = MSG_BYTES;\n", "",
-     "slip: a message is as long as its completion says", "test_kio"),
+     "slip: a message is as long as its completion says", "test_kio_queue"),
     (SWITCH, "if (f->len < WIRE_FRAME_MIN)", "if (f->len <= WIRE_FRAME_MIN)",
      "slip: the shortest frame is none", "test_switch"),
     ("hal/serial/stream.c", "if (moved > (uint8_t)(s->next - s->una))",
