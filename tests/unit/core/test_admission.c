@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_admission.c - who waits for entries, who is granted them first, and who
+ * is denied.
+ */
+#include "unit.h"
+
+#include "evict_rig.h"
+
+/* ------------------------------------------------------------- waiting */
+
+/* INV-7 */
+static void granted_whole_or_not_at_all(void **state)
+{
+	struct rig_mr m[8];
+	uint32_t w;
+
+	(void)state;
+	evict_set_proc(0, 1, 0, UNIC_POLICY_LRU);
+	evict_hoard(0, 7, 8, m);
+	evict_reg_ok(0, 4, &m[7]);
+	w = evict_wait_for(1, 12, 0);
+	assert_int_equal(evict_noticed(0, UNIC_WHY_FAIR_SHARE), 8);
+	assert_int_equal(er.nic.tlb.free, 4);
+	assert_int_equal(er.nic.share.owner[1].held, 0);
+	assert_int_equal(rig_dereg(&er, &m[7]), UNIC_ST_OK);
+	evict_none();
+	assert_int_equal(er.nic.tlb.free, 8);
+	rig_run(&er, T_NS);
+	{
+		struct unic_evt_mr evt;
+
+		rig_expect(&er, UNIC_EVT_EVICTED, &evt);
+	}
+	evict_granted(w);
+	assert_int_equal(er.nic.share.owner[1].held, 12);
+	assert_int_equal(er.nic.tlb.reserved, 12);
+}
+
+static void fifo_inside_a_process(void **state)
+{
+	struct rig_mr big, small, m;
+	uint32_t w[3];
+
+	(void)state;
+	evict_set_proc(0, 2, 0, 0); /* half of the slots are for it */
+	evict_reg_ok(0, N - 8, &big);
+	evict_reg_ok(0, 6, &small);
+	w[0] = evict_wait_for(0, 4, 0);
+	w[1] = evict_wait_for(0, 1, 0);
+	w[2] = evict_wait_for(0, 2, 0);
+	/* neither a later request nor a plain one passes the first */
+	assert_int_equal(evict_reg(0, 1, &m), UNIC_ST_TLB_FULL);
+	evict_drop_events(UNIC_EVT_NOTICE);
+	assert_int_equal(rig_dereg(&er, &small), UNIC_ST_OK);
+	rig_poll(&er);
+	evict_granted(w[0]);
+	evict_granted(w[1]);
+	evict_granted(w[2]);
+	evict_none();
+}
+
+static void borrower_with_least_for_its_weight_is_first(void **state)
+{
+	struct rig_mr a, b, c, m;
+	uint32_t w0, w1;
+
+	(void)state;
+	evict_set_proc(1, 4, 0, 0);
+	evict_reg_ok(0, 6, &a);
+	evict_reg_ok(1, 40, &b); /* 10 for each unit of its weight */
+	evict_reg_ok(2, N - 46, &c);
+	w0 = evict_wait_for(0, 10, 0); /* would have 16, its share is 10 */
+	w1 = evict_wait_for(1, 12, 0); /* would have 13 a unit */
+	evict_drop_events(UNIC_EVT_NOTICE);
+	assert_int_equal(rig_dereg(&er, &c), UNIC_ST_OK);
+	rig_poll(&er);
+	evict_granted(w1);
+	evict_none(); /* 6 are left, and the first in the order has them */
+	assert_int_equal(evict_reg(2, 6, &m),
+			 UNIC_ST_OK); /* but for the entitled */
+	assert_int_equal(evict_cancel(w0), UNIC_ST_OK);
+}
+
+static void entitled_come_first_and_oldest_first(void **state)
+{
+	struct rig_mr m[8];
+	uint32_t greedy, w1, w2;
+
+	(void)state;
+	evict_hoard(0, 8, N / 8, m);
+	greedy = evict_wait_for(0, N / 8, 0);
+	w1 = evict_wait_for(1, N / 8, 0);
+	w2 = evict_wait_for(2, N / 8, 0);
+	rig_poll(&er);
+	evict_drop_events(UNIC_EVT_NOTICE);
+	assert_int_equal(rig_dereg(&er, &m[0]), UNIC_ST_OK);
+	rig_poll(&er);
+	evict_granted(w1);
+	evict_none();
+	assert_int_equal(rig_dereg(&er, &m[1]), UNIC_ST_OK);
+	rig_poll(&er);
+	evict_granted(w2);
+	evict_none();
+	assert_int_equal(rig_dereg(&er, &m[2]), UNIC_ST_OK);
+	rig_poll(&er);
+	evict_granted(greedy);
+}
+
+/* What was freed for a waiter is not for passers-by. */
+static void freed_entries_are_reserved(void **state)
+{
+	struct rig_mr m[8], x;
+	uint32_t w;
+
+	(void)state;
+	evict_hoard(0, 8, N / 8, m);
+	w = evict_wait_for(1, N / 8 + 1, 0);
+	rig_poll(&er);
+	evict_drop_events(UNIC_EVT_NOTICE);
+	assert_int_equal(rig_dereg(&er, &m[0]), UNIC_ST_OK);
+	assert_int_equal(er.nic.tlb.free, N / 8);
+	assert_int_equal(evict_reg(0, 1, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(evict_reg(2, 1, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(rig_dereg(&er, &m[1]), UNIC_ST_OK);
+	rig_poll(&er);
+	evict_granted(w);
+	evict_reg_ok(2, 1, &x);
+}
+
+/* A borrower's entries are safe, its wishes are not. */
+static void borrower_reserves_only_what_was_freed_for_it(void **state)
+{
+	struct rig_mr m[8], x;
+	struct unic_evt_mr evt;
+	uint32_t w, i;
+
+	(void)state;
+	evict_hoard(0, 7, 8, m);
+	rig_run(&er, RESIDENCE_NS);
+	w = evict_wait_for(0, 24, 0); /* more than its share: from its own */
+	rig_poll(&er);
+	for (i = 0; rig_event(&er, &evt); i++) {
+		assert_int_equal(unic_from_le16(evt.hdr.proc), 0);
+		assert_int_equal(evt.hdr.reason, UNIC_WHY_WAITER);
+		m[7].mr = unic_from_le32(evt.mr);
+		m[7].gen = unic_from_le32(evt.gen);
+	}
+	assert_int_equal(i, 2);
+	/* 8 entries nobody freed for anybody */
+	evict_reg_ok(1, 8, &x);
+	assert_int_equal(rig_dereg(&er, &m[7]), UNIC_ST_OK);
+	assert_int_equal(er.nic.tlb.free, 8);
+	assert_int_equal(evict_reg(1, 1, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(evict_cancel(w), UNIC_ST_OK);
+	evict_reg_ok(1, 1, &x);
+}
+
+/* ------------------------------------------------------------- denials */
+
+/* S0: a newcomer that only asks must not starve beside one that has it all. */
+static void denied_register_asks_the_hog(void **state)
+{
+	struct rig_mr hog[8], x;
+
+	(void)state;
+	evict_hoard(0, 8, N / 8, hog);
+	rig_run(&er, RESIDENCE_NS);
+	assert_int_equal(evict_reg(1, N / 8 + 1, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(evict_noticed(0, UNIC_WHY_FAIR_SHARE), N / 4);
+	rig_run(&er, T_NS); /* the hog is silent, and takes what it can */
+	evict_drop_events(UNIC_EVT_EVICTED);
+	assert_int_equal(er.nic.tlb.free, N / 4);
+	assert_int_equal(evict_reg(0, N / 8, &x), UNIC_ST_TLB_FULL);
+	evict_reg_ok(0, N / 8 - 1, &x); /* what is left over is not kept */
+	evict_reg_ok(1, N / 8 + 1, &x);
+	assert_int_equal(er.nic.admission.denials.of[1].n, 0);
+	assert_false(unic_bitset_any(&er.nic.promises.waiters));
+	assert_int_equal(er.nic.share.owner[1].wanted, 0);
+}
+
+/* B for its entries to come, T to come for them, and no longer. */
+static void denied_is_forgotten(void **state)
+{
+	const uint64_t keep = 50000000 + 2 * T_NS + 1000000 + 1000000;
+	struct rig_mr hog, x;
+
+	(void)state;
+	evict_reg_ok(0, N, &hog);
+	assert_int_equal(evict_reg(1, 8, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(evict_noticed(0, UNIC_WHY_FAIR_SHARE), N);
+	assert_int_equal(rig_dereg(&er, &hog), UNIC_ST_OK);
+	rig_run(&er, keep - 1000);
+	assert_int_equal(evict_reg(2, N - 7, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(evict_reg(2, N - 8, &x), UNIC_ST_OK);
+	rig_dereg(&er, &x);
+	assert_int_equal(er.nic.admission.denials.of[1].n, 8);
+	rig_run(&er, 1000);
+	assert_int_equal(er.nic.admission.denials.of[1].n, 0);
+	evict_reg_ok(0, N, &hog);
+	assert_int_equal(er.nic.admission.denials.count, 0);
+	assert_false(unic_bitset_any(&er.nic.promises.waiters));
+	assert_int_equal(unic_share_fair(&er.nic.share, 0), N);
+}
+
+/* Each at its own time, though nothing else happens then. */
+static void denied_are_forgotten_one_by_one(void **state)
+{
+	const uint64_t keep = 50000000 + 2 * T_NS + 1000000 + 1000000;
+	struct rig_mr hog, x;
+
+	(void)state;
+	evict_reg_ok(0, N, &hog);
+	assert_int_equal(evict_reg(1, 8, &x), UNIC_ST_TLB_FULL);
+	rig_run(&er, 10000000);
+	assert_int_equal(evict_reg(2, 8, &x), UNIC_ST_TLB_FULL);
+	evict_drop_events(UNIC_EVT_NOTICE);
+	assert_int_equal(rig_dereg(&er, &hog), UNIC_ST_OK);
+	rig_run(&er, keep - 10000000);
+	assert_int_equal(er.nic.admission.denials.of[1].n, 0);
+	rig_run(&er, 10000000 - 1000);
+	assert_int_equal(er.nic.admission.denials.of[2].n, 8);
+	rig_run(&er, 1000);
+	assert_int_equal(er.nic.admission.denials.count, 0);
+	assert_false(unic_bitset_any(&er.nic.promises.waiters));
+}
+
+/* Neither it nor who waits takes from the other. */
+static void denied_beside_a_waiter(void **state)
+{
+	struct rig_mr hog[8], x;
+	uint32_t w;
+
+	(void)state;
+	evict_hoard(0, 8, N / 8, hog);
+	assert_int_equal(evict_reg(1, N / 8, &x), UNIC_ST_TLB_FULL);
+	w = evict_wait_for(2, N / 8, 0);
+	rig_poll(&er);
+	evict_drop_events(UNIC_EVT_NOTICE);
+	rig_run(&er, T_NS / 2);
+	assert_int_equal(evict_reg(1, N / 8, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(rig_dereg(&er, &hog[0]), UNIC_ST_OK);
+	rig_poll(&er);
+	evict_none(); /* kept for the one that came first */
+	assert_int_equal(rig_dereg(&er, &hog[1]), UNIC_ST_OK);
+	rig_poll(&er);
+	evict_granted(w);
+	evict_reg_ok(1, N / 8, &x);
+}
+
+/* More than its share is nobody's due, and waiting takes the place of it. */
+static void denied_beyond_the_share_reserves_nothing(void **state)
+{
+	struct rig_mr hog, part, x;
+	uint32_t w;
+
+	(void)state;
+	evict_reg_ok(0, N / 4, &hog);
+	evict_reg_ok(0, 3 * N / 4, &part);
+	assert_int_equal(evict_reg(1, N / 2 + 1, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(er.nic.admission.denials.count, 0);
+	evict_none();
+	assert_int_equal(rig_dereg(&er, &hog), UNIC_ST_OK);
+	evict_reg_ok(0, N / 4, &hog);
+	assert_int_equal(evict_reg(1, 1, &x), UNIC_ST_TLB_FULL);
+	w = evict_wait_for(1, 2, 0);
+	assert_int_equal(er.nic.admission.denials.count, 0);
+	assert_int_equal(er.nic.share.owner[1].wanted, 2);
+	assert_int_equal(evict_reg(1, 1, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(er.nic.admission.denials.count, 0);
+	assert_int_equal(evict_cancel(w), UNIC_ST_OK);
+	assert_false(unic_bitset_any(&er.nic.promises.waiters));
+}
+
+/* Nothing is left of it when its process goes. */
+static void denied_goes_with_its_process(void **state)
+{
+	struct unic_cmd_proc_detach c = { .proc = unic_to_le32(1) };
+	struct rig_mr hog, x;
+
+	(void)state;
+	evict_reg_ok(0, N, &hog);
+	assert_int_equal(evict_reg(1, 8, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(er.nic.admission.denials.count, 1);
+	rig_cmd(&er, UNIC_CMD_PROC_DETACH, &c, NULL);
+	rig_poll(&er);
+	assert_int_equal(er.nic.admission.denials.count, 0);
+	assert_false(unic_bitset_any(&er.nic.promises.waiters));
+}
+
+static void never_fitting_requests_fail_at_once(void **state)
+{
+	struct rig_mr m;
+
+	(void)state;
+	assert_int_equal(rig_reg(&er, 0, er_pd[0], N + 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_WAIT, 0, &m),
+			 UNIC_ST_TOO_LARGE);
+	evict_set_proc(0, 1, 10, 0);
+	assert_int_equal(rig_reg(&er, 0, er_pd[0], 11, UNIC_CLASS_RDMA,
+				 UNIC_REG_WAIT, 0, &m),
+			 UNIC_ST_TOO_LARGE);
+	assert_int_equal(evict_reg(0, 11, &m), UNIC_ST_TOO_LARGE);
+	assert_int_equal(er.nic.admission.waiting, 0);
+}
+
+static void quota_recalls_from_its_own_process(void **state)
+{
+	struct rig_mr m[2], other, x;
+	uint32_t w;
+
+	(void)state;
+	evict_set_proc(0, 1, 16, 0);
+	evict_hoard(0, 2, 8, m);
+	evict_reg_ok(1, 8, &other);
+	rig_run(&er, RESIDENCE_NS);
+	assert_int_equal(evict_reg(0, 1, &x), UNIC_ST_QUOTA);
+	w = evict_wait_for(0, 8, 0);
+	assert_int_equal(evict_noticed(0, UNIC_WHY_QUOTA), 8);
+	/* it does not hold up others meanwhile */
+	evict_reg_ok(1, N - 24, &x);
+	rig_run(&er, T_NS);
+	{
+		struct unic_evt_mr evt;
+
+		rig_expect(&er, UNIC_EVT_EVICTED, &evt);
+	}
+	evict_granted(w);
+	assert_int_equal(er.nic.share.owner[0].held, 16);
+}
+
+static void control_class_is_capped(void **state)
+{
+	struct rig_mr m, big;
+
+	(void)state;
+	evict_reg_ok(1, 1, &m);
+	/* the share is 32: a quarter is 8, but 16 are everybody's */
+	assert_int_equal(rig_reg(&er, 0, er_pd[0], 17, UNIC_CLASS_CONTROL,
+				 UNIC_REG_LIST, 0, &big),
+			 UNIC_ST_CTRL_CAP);
+	assert_int_equal(rig_reg(&er, 0, er_pd[0], 16, UNIC_CLASS_CONTROL,
+				 UNIC_REG_LIST, 0, &big),
+			 UNIC_ST_OK);
+	assert_int_equal(rig_reg(&er, 0, er_pd[0], 1, UNIC_CLASS_CONTROL,
+				 UNIC_REG_WAIT, 0, &m),
+			 UNIC_ST_CTRL_CAP);
+	assert_int_equal(er.nic.mrs.control[0].entries, 16);
+	assert_int_equal(rig_dereg(&er, &big), UNIC_ST_OK);
+	assert_int_equal(er.nic.mrs.control[0].entries, 0);
+}
+
+static uint32_t control_regions(uint32_t proc, struct rig_mr *m)
+{
+	struct rig_mr next;
+	uint32_t n;
+
+	for (n = 0; !rig_reg(&er, proc, er_pd[proc], 1, UNIC_CLASS_CONTROL,
+			     UNIC_REG_LIST, 0, &next);
+	     n++)
+		*m = next;
+	return n;
+}
+
+/* They are never victims: whoever is alone at first must leave indices. */
+static void control_class_leaves_indices(void **state)
+{
+	uint32_t i, n, left = UNIC_MRS;
+	struct rig_mr m;
+
+	(void)state;
+	for (i = 0; i < UNIC_PROCS; i++) {
+		n = control_regions(i, &m);
+		assert_in_range(n, UNIC_MRS / UNIC_PROCS / 2, UNIC_MRS / 4);
+		assert_int_equal(er.nic.mrs.control[i].mrs, n);
+		left -= n;
+	}
+	assert_true(left >= UNIC_MRS / 4);
+	assert_int_equal(rig_dereg(&er, &m), UNIC_ST_OK);
+	assert_int_equal(control_regions(UNIC_PROCS - 1, &m), 1);
+	evict_reg_ok(0, 1, &m);
+}
+
+static void time_out_to_the_nanosecond(void **state)
+{
+	struct unic_evt_wait evt;
+	struct rig_mr m;
+	uint32_t w;
+
+	(void)state;
+	evict_set_proc(0, 1, 8, 0);
+	evict_reg_ok(0, 8, &m);
+	w = evict_wait_for(0, 8, 1000);
+	evict_drop_events(UNIC_EVT_NOTICE);
+	rig_run(&er, 1000000 - 1);
+	unic_evict_kick(&er.nic.revoke); /* whatever wakes it */
+	rig_poll(&er);
+	evict_none();
+	rig_run(&er, 1);
+	rig_expect(&er, UNIC_EVT_WAIT_ENDED, &evt);
+	assert_int_equal(unic_from_le32(evt.wait), w);
+	assert_int_equal(unic_from_le32(evt.status), UNIC_ST_TIMEOUT);
+	assert_int_equal(unic_from_le32(evt.waited_us), 1000);
+	assert_int_equal(evict_cancel(w), UNIC_ST_NO_WAIT);
+	assert_int_equal(er.nic.share.owner[0].wanted, 0);
+}
+
+static void cancelled_is_never_granted(void **state)
+{
+	struct rig_mr m, x;
+	uint32_t w, v;
+
+	(void)state;
+	evict_reg_ok(0, N, &m);
+	w = evict_wait_for(0, 8, 0);
+	v = evict_wait_for(0, 4, 0);
+	evict_drop_events(UNIC_EVT_NOTICE);
+	assert_int_equal(evict_cancel(w), UNIC_ST_OK);
+	assert_int_equal(evict_cancel(w), UNIC_ST_NO_WAIT);
+	assert_int_equal(evict_cancel(0), UNIC_ST_NO_WAIT);
+	assert_int_equal(rig_dereg(&er, &m), UNIC_ST_OK);
+	rig_poll(&er);
+	evict_granted(v);
+	evict_none();
+	evict_reg_ok(1, N - 4, &x);
+}
+
+/* INV-8: nobody takes the slots of the others. */
+static void slots_are_shared_by_weight(void **state)
+{
+	struct rig_mr m;
+	uint32_t i;
+
+	(void)state;
+	evict_reg_ok(0, N, &m);
+	evict_set_proc(1, 2, 0, 0);
+	for (i = 0; i < UNIC_WAITS / 2; i++)
+		evict_wait_for(1, 1, 0);
+	assert_int_equal(rig_reg(&er, 1, er_pd[1], 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_WAIT, 0, &m),
+			 UNIC_ST_WAIT_FULL);
+	for (i = 0; i < UNIC_WAITS / 4; i++)
+		evict_wait_for(2, 1, 0);
+	assert_int_equal(rig_reg(&er, 2, er_pd[2], 1, UNIC_CLASS_RDMA,
+				 UNIC_REG_WAIT, 0, &m),
+			 UNIC_ST_WAIT_FULL);
+}
+
+/* However light a process is. */
+static void a_slot_is_left_for_everybody(void **state)
+{
+	struct rig_mr m;
+	uint32_t n = 0;
+
+	(void)state;
+	evict_reg_ok(0, N, &m);
+	evict_set_proc(0, 65535, 0, 0);
+	while (rig_reg(&er, 0, er_pd[0], 1, UNIC_CLASS_RDMA, UNIC_REG_WAIT, 0,
+		       &m) == UNIC_ST_PENDING)
+		n++;
+	assert_int_equal(n, UNIC_WAITS - 2);
+	evict_wait_for(1, 1, 0);
+	evict_wait_for(2, 1, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(granted_whole_or_not_at_all),
+		TEST(fifo_inside_a_process),
+		TEST(borrower_with_least_for_its_weight_is_first),
+		TEST(entitled_come_first_and_oldest_first),
+		TEST(freed_entries_are_reserved),
+		TEST(borrower_reserves_only_what_was_freed_for_it),
+		TEST(denied_register_asks_the_hog),
+		TEST(denied_is_forgotten),
+		TEST(denied_are_forgotten_one_by_one),
+		TEST(denied_beside_a_waiter),
+		TEST(denied_beyond_the_share_reserves_nothing),
+		TEST(denied_goes_with_its_process),
+		TEST(never_fitting_requests_fail_at_once),
+		TEST(quota_recalls_from_its_own_process),
+		TEST(control_class_is_capped),
+		TEST(control_class_leaves_indices),
+		TEST(time_out_to_the_nanosecond),
+		TEST(cancelled_is_never_granted),
+		TEST(slots_are_shared_by_weight),
+		TEST(a_slot_is_left_for_everybody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
