@@ -5,15 +5,15 @@ UNIT_CORE := test_admission test_ahead test_anew test_arp test_attacks test_attr
 	test_badinput test_batch test_between test_bounce test_cache test_cmd test_cq \
 	test_cut test_delegate test_derived test_dma test_evict test_fastreg test_found \
 	test_frames test_fuzzed test_guess test_hostile test_icrc test_indirect \
-	test_lane test_limits test_link_ring test_loss test_miss test_model test_mr \
-	test_multi test_nic test_notice test_order test_physical test_policy test_port \
-	test_qp test_random test_rc test_reap test_reasons test_receives test_reclaim \
-	test_revoke test_roce test_same test_sched test_set test_share test_sizes \
-	test_slots test_strays test_sweep test_tlb test_token test_turns test_unrel \
-	test_use test_window
+	test_lane test_limits test_link_ring test_local_ops test_loss test_miss \
+	test_model test_mr test_multi test_nic test_notice test_order test_physical \
+	test_policy test_port test_qp test_random test_rc test_reap test_reasons \
+	test_receives test_reclaim test_revoke test_roce test_same test_sched \
+	test_sched_charge test_set test_share test_sizes test_slots test_strays \
+	test_sweep test_tlb test_token test_turns test_unrel test_use test_window
 UNIT_RIG  := $(addprefix tests/unit/,rig.c rig_kernel.c)
 # What several tests begin with.
-UNIT_SETS := $(addprefix tests/unit/,derived_rig.c evict_rig.c pair.c)
+UNIT_SETS := $(addprefix tests/unit/,derived_rig.c evict_rig.c pair.c sched_rig.c)
 LIB_rig    = $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG) $(UNIT_SETS)
 
 # ... the others run on the host only; here with all that they are linked from.
