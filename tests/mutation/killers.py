@@ -49,7 +49,7 @@ RESTS_ON = {
     "unit": tuple(f"tests/unit/{n}" for n in (
         "rig.c", "rig.h", "rig_port.h", "unit.h", "derived_rig.c",
         "derived_rig.h", "evict_rig.c", "evict_rig.h", "pair.c", "pair.h",
-        "sched_rig.c", "sched_rig.h")),
+        "rc_rig.c", "rc_rig.h", "sched_rig.c", "sched_rig.h")),
     "sim": ("tests/sim", "host_driver/core"),
     "corpora": ("tests/fuzz", "tests/unit/rig.c", "tests/unit/rig.h"),
     "": ("tests/unit", "tests/sim", "tests/fuzz", "host_driver/core"),

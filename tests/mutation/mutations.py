@@ -34,7 +34,8 @@ KEPT = os.path.join(WORK, "kept")  # what BUILT was without any break
 PARTS = ("Makefile", "abi", "boards", "firmware", "hal", "host_driver", "mk",
          "qemu", "tests")
 TESTS = ("test_mr", "test_notice", "test_token", "test_share", "test_admission",
-         "test_reclaim", "test_evict", "test_revoke", "test_rc", "test_hostile")
+         "test_reclaim", "test_evict", "test_revoke", "test_rc", "test_rc_token",
+         "test_rc_evict", "test_hostile")
 SCRIPTS = ("tests/qemu", "tests/faults")
 CFLAGS = "-std=gnu11 -fms-extensions -O1 -w -MMD -MP"
 PATIENCE = 20  # times what a program takes without a break ...
