@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * access.c - the one access check, and translation (MEMORY.md section 2). The NIC's
- * hottest code.
+ * hottest code. Its steps, in the order in which they stand here:
+ *
+ * STag, state, PD, rights: unic_access_inline() in access.h compares them and takes
+ *   the page used last; unic_access_refused() finds which of them refused.
+ * Bounds: is_in_bounds(), of an access outside the page used last.
+ * Translation: lookup_tlb(); lookup_cached() where entries are a cache;
+ *   unic_xlate_run() (translate.h) for a region made of others.
  */
 #include "memory/access.h"
 #include "memory/memory.h"
@@ -43,6 +49,8 @@ unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
 	//@ assert taken == 0 || taken == 1;
 	//@ assert (ours == 0 || ours == 1) && (granted == 0 || granted == 1);
 	int i = 4 * taken + here + ours + granted;
+	//@ assert taken == 0 || here == 0;
+	//@ assert 0 <= i <= 4;
 
 	unic_count(&nic->counter[UNIC_C_access_stag + i], 1u);
 	return -(UNIC_ESTAG + i);
@@ -65,13 +73,6 @@ static inline bool is_in_bounds(const struct unic_mr_ctx *mr, uint64_t iova,
 	return off < mr->length && len <= mr->length - off;
 }
 
-/* The translation of one address within a region. */
-struct spot {
-	const struct unic_tlb_entry *e;
-	uint32_t in_page,
-		room; /* bytes of its page: before it, and from it on */
-};
-
 static inline uint32_t page_of(const struct unic_mr_ctx *mr, uint64_t iova)
 {
 	uint32_t shift = mr->page_shift, size = 1u << shift;
@@ -81,19 +82,33 @@ static inline uint32_t page_of(const struct unic_mr_ctx *mr, uint64_t iova)
 	return (uint32_t)((iova >> shift) - (mr->iova >> shift));
 }
 
-static inline struct spot lookup_tlb(const struct unic_memory *nic,
-				     const struct unic_mr_ctx *mr,
-				     uint64_t iova)
+/* *@at becomes the page of entry @e, which has @size bytes, around IOVA @low. */
+static inline void set_page(struct unic_xlate *at,
+			    const struct unic_tlb_entry *e, uint32_t low,
+			    uint32_t size)
+{
+	uint32_t in_page = low & (size - 1u);
+
+	at->bus = e->bus | in_page;
+	at->before = in_page;
+	at->len = size - in_page;
+}
+
+/* Writes the page of @iova to *@at. Returns false if the TLB has no entry. */
+static inline bool lookup_tlb(const struct unic_memory *nic,
+			      const struct unic_mr_ctx *mr, uint64_t iova,
+			      struct unic_xlate *at)
 {
 	uint32_t size = 1u << mr->page_shift, page = page_of(mr, iova);
 	const struct unic_tlb *tlb = &nic->tlb;
+	const struct unic_tlb_entry *e;
 
 	UNIC_IN_REGISTER(tlb);
-	return (struct spot){
-		.e = unic_tlb_hit(tlb, mr->tlb_base, page),
-		.in_page = (uint32_t)iova & (size - 1u),
-		.room = size - ((uint32_t)iova & (size - 1u)),
-	};
+	e = unic_tlb_hit(tlb, mr->tlb_base, page);
+	if (unlikely(!e))
+		return false;
+	set_page(at, e, (uint32_t)iova, size);
+	return true;
 }
 
 static inline uint32_t min_offset(uint32_t n, uint64_t off)
@@ -103,58 +118,49 @@ static inline uint32_t min_offset(uint32_t n, uint64_t off)
 	return n < off ? n : (uint32_t)off;
 }
 
-/* The part of the page of @iova that belongs to region @mr, which may begin or
+/* Takes from the page @at of @iova what is not of region @mr, which may begin or
  * end in it. */
-static inline struct unic_spot clip_to_region(const struct unic_mr_ctx *mr,
-					      uint64_t iova,
-					      const struct spot *at)
+static inline void clip_to_region(const struct unic_mr_ctx *mr, uint64_t iova,
+				  struct unic_xlate *at)
 {
 	uint64_t off = iova - mr->iova;
 
-	return (struct unic_spot){
-		.bus = at->e->bus | at->in_page,
-		.before = min_offset(at->in_page, off),
-		.room = min_offset(at->room, mr->length - off),
-	};
+	at->before = min_offset(at->before, off);
+	at->len = min_offset(at->len, mr->length - off);
 }
 
-bool unic_access_spot(const struct unic_memory *nic,
-		      const struct unic_mr_ctx *mr, uint64_t iova,
-		      struct unic_spot *out)
+bool unic_xlate_page(const struct unic_memory *nic,
+		     const struct unic_mr_ctx *mr, uint64_t iova,
+		     struct unic_xlate *out)
 {
-	struct spot at = lookup_tlb(nic, mr, iova);
-
-	if (!at.e)
+	if (!lookup_tlb(nic, mr, iova, out))
 		return false;
-	*out = clip_to_region(mr, iova, &at);
+	clip_to_region(mr, iova, out);
 	return true;
 }
 
-static inline void set_piece(struct unic_piece *out, const struct spot *at,
-			     uint32_t mr, uint32_t len)
+/* *@out becomes the first @len bytes of @at, at most all of them, in region @mr. */
+static inline void set_first(struct unic_xlate *out,
+			     const struct unic_xlate *at, uint32_t mr,
+			     uint32_t len)
 {
 	out->mr = (uint16_t)mr;
-	out->bus = at->e->bus | at->in_page;
-	out->len = len < at->room ? len : at->room;
+	out->bus = at->bus;
+	out->len = len < at->len ? len : at->len;
 }
 
 /* Looks up a cached entry; the fast path never finds one. Returns as
  * unic_cache_entry(). */
 static int __attribute__((noinline))
 lookup_cached(struct unic_memory *nic, uint16_t idx, uint64_t iova,
-	      uint32_t len, struct spot *at)
+	      uint32_t len, const struct unic_tlb_entry **e)
 {
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
-	uint32_t size = 1u << mr->page_shift, in_page;
-	int r;
+	uint32_t in_page = (uint32_t)iova & ((1u << mr->page_shift) - 1u);
 
-	in_page = (uint32_t)iova & (size - 1u);
-	r = unic_cache_entry(nic, idx, page_of(mr, iova),
-			     ((in_page + (len - 1u)) >> mr->page_shift) + 1u,
-			     &at->e);
-	at->in_page = in_page;
-	at->room = size - in_page;
-	return r;
+	return unic_cache_entry(nic, idx, page_of(mr, iova),
+				((in_page + (len - 1u)) >> mr->page_shift) + 1u,
+				e);
 }
 
 /*
@@ -163,67 +169,67 @@ lookup_cached(struct unic_memory *nic, uint16_t idx, uint64_t iova,
  * in *@out, because passing them would cost the fast path registers.
  */
 static int __attribute__((noinline, cold))
-cached_xlate(struct unic_memory *nic, struct unic_piece *out)
+cached_xlate(struct unic_memory *nic, struct unic_xlate *out)
 {
-	uint64_t iova = out->bus;
-	struct unic_spot form;
-	struct spot at;
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[out->mr];
+	const struct unic_tlb_entry *e;
+	struct unic_xlate at;
 	int r;
 
-	if (!unic_mr_cached(&nic->mrs.mr[out->mr])) {
-		if (!unic_spot_find(nic, out->mr, iova, &form))
+	if (!unic_mr_cached(mr)) {
+		if (!unic_xlate_run(nic, out->mr, out->bus, &at))
 			return -UNIC_EEVICTED;
-		out->bus = form.bus;
-		out->len = out->len < form.room ? out->len : form.room;
-		return 0;
+	} else {
+		r = lookup_cached(nic, out->mr, out->bus, out->len, &e);
+		if (r)
+			return r;
+		set_page(&at, e, (uint32_t)out->bus, 1u << mr->page_shift);
 	}
-	r = lookup_cached(nic, out->mr, iova, out->len, &at);
-	if (!r)
-		set_piece(out, &at, out->mr, out->len);
-	return r;
+	set_first(out, &at, out->mr, out->len);
+	return 0;
 }
 
 inline bool unic_xlate_near(const struct unic_memory *nic, uint16_t mr,
-			    uint64_t iova, uint32_t len, struct unic_piece *out)
+			    uint64_t iova, uint32_t len, struct unic_xlate *out)
 {
 	const struct unic_mr_ctx *m = &nic->mrs.mr[mr];
-	struct spot at;
+	struct unic_xlate at;
 
 	UNIC_IN_REGISTER(m);
-	at = lookup_tlb(nic, m, iova);
-	if (unlikely(!at.e))
+	if (unlikely(!lookup_tlb(nic, m, iova, &at)))
 		return false;
-	set_piece(out, &at, mr, len);
+	set_first(out, &at, mr, len);
 	return true;
 }
 
 inline int unic_xlate(struct unic_memory *nic, uint16_t mr, uint64_t iova,
-		      uint32_t len, struct unic_piece *out)
+		      uint32_t len, struct unic_xlate *out)
 {
 	if (likely(unic_xlate_near(nic, mr, iova, len, out)))
 		return 0;
-	*out = (struct unic_piece){ iova, len, mr };
+	out->bus = iova;
+	out->len = len;
+	out->mr = mr;
 	return cached_xlate(nic, out);
 }
 
 /*
  * Ends an access outside the window: the page @at of @iova becomes the window,
- * and the piece is as much of @len as lies in it.
+ * and *@out is as much of @len as lies in it.
  */
 static inline int set_window(struct unic_memory *nic, struct unic_mr_ctx *mr,
 			     uint32_t idx, uint64_t iova, uint32_t len,
-			     const struct unic_spot *at, struct unic_piece *out)
+			     const struct unic_xlate *at,
+			     struct unic_xlate *out)
 {
 	uint32_t low = (uint32_t)iova;
 
 	mr->win_hi = (uint32_t)(iova >> 32);
-	mr->win_end = low + at->room;
-	mr->win_bytes = at->room + at->before;
+	mr->win_end = low + at->len;
+	mr->win_bytes = at->len + at->before;
 	mr->win_add = (uint32_t)at->bus - low;
 	mr->win_bus = (uint32_t)(at->bus >> 32);
-	out->mr = (uint16_t)idx;
-	out->bus = at->bus;
-	out->len = len < at->room ? len : at->room;
+	set_first(out, at, idx, len);
 	unic_mr_used(nic, mr, len);
 	return 0;
 }
@@ -231,7 +237,7 @@ static inline int set_window(struct unic_memory *nic, struct unic_mr_ctx *mr,
 /* An access of no bytes: bounds are not checked, nothing is translated. */
 static int __attribute__((noinline, cold))
 access_zero_len(struct unic_memory *nic, struct unic_mr_ctx *mr,
-		struct unic_piece *out)
+		struct unic_xlate *out)
 {
 	unic_mr_used(nic, mr, 0);
 	out->bus = 0;
@@ -242,68 +248,67 @@ access_zero_len(struct unic_memory *nic, struct unic_mr_ctx *mr,
 
 /*
  * unic_access_page() for a derived region, for which @mr has no entry. The upper
- * half of an IOVA may change anywhere in it; the window and the piece end there.
+ * half of an IOVA may change anywhere in it; the window and the translation end there.
  */
 static int __attribute__((noinline, cold))
 derived_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
-	     uint32_t len, struct unic_piece *out)
+	     uint32_t len, struct unic_xlate *out)
 {
 	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
 	uint32_t low = (uint32_t)iova;
-	struct unic_spot at;
+	struct unic_xlate at;
 
 	/* accessible regions are filled (INV-2), and derived ones lie in such
 	 * regions */
-	UNIC_ASSERT(nic, unic_spot_find(nic, idx, iova, &at));
+	UNIC_ASSERT(nic, unic_xlate_run(nic, idx, iova, &at));
 	at.before = min_offset(at.before, low);
-	at.room = 1u + min_offset(at.room - 1u, UINT32_MAX - low);
+	at.len = 1u + min_offset(at.len - 1u, UINT32_MAX - low);
 	return set_window(nic, mr, idx, iova, len, &at, out);
 }
 
 /* The end of unic_access_page() if the fast path found no entry. */
 static int __attribute__((noinline, cold))
 cached_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
-	    uint32_t len, struct unic_piece *out)
+	    uint32_t len, struct unic_xlate *out)
 {
 	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
-	struct unic_spot of_mr;
-	struct spot at;
+	const struct unic_tlb_entry *e;
+	struct unic_xlate at;
 	int r;
 
 	if (!unic_mr_cached(mr))
 		return derived_page(nic, mr, iova, len, out);
-	r = lookup_cached(nic, idx, iova, len, &at);
+	r = lookup_cached(nic, idx, iova, len, &e);
 	if (r) {
 		out->mr = idx;
 		return r;
 	}
-	of_mr = clip_to_region(mr, iova, &at);
-	return set_window(nic, mr, idx, iova, len, &of_mr, out);
+	set_page(&at, e, (uint32_t)iova, 1u << mr->page_shift);
+	clip_to_region(mr, iova, &at);
+	return set_window(nic, mr, idx, iova, len, &at, out);
 }
 
 int __attribute__((noinline))
 unic_access_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
-		 uint32_t len, struct unic_piece *out)
+		 uint32_t len, struct unic_xlate *out)
 {
-	struct unic_spot of_mr;
-	struct spot at;
+	struct unic_xlate at;
 
 	UNIC_IN_REGISTER(mr);
 	if (unlikely(!len))
 		return access_zero_len(nic, mr, out);
 	if (unlikely(!is_in_bounds(mr, iova, len)))
 		return refuse_bounds(nic);
-	at = lookup_tlb(nic, mr, iova);
-	if (unlikely(!at.e))
+	if (unlikely(!lookup_tlb(nic, mr, iova, &at)))
 		return cached_page(nic, mr, iova, len, out);
-	of_mr = clip_to_region(mr, iova, &at);
+	clip_to_region(mr, iova, &at);
 	return set_window(nic, mr, mr->stag >> UNIC_MR_IDX_SHIFT, iova, len,
-			  &of_mr, out);
+			  &at, out);
 }
 
 int unic_access(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		uint32_t need, uint64_t iova, uint32_t len,
-		struct unic_piece *out)
+		struct unic_xlate *out)
 {
 	return unic_access_inline(nic, stag, pd, need, iova, len, out);
 }

@@ -15,14 +15,14 @@
 
 /**
  * unic_access() - THE access check (MEMORY.md section 2; siw's order): STag
- * valid, PD, rights, bounds - then the translation of the first piece.
+ * valid, PD, rights, bounds - then the translation of as many bytes as are contiguous.
  * @stag: lkey or rkey.
  * @pd:   the queue's protection domain.
  * @need: enum unic_mr_rights that all must be granted; 0 = local read.
  * @iova: first byte, @len: bytes (0 allowed: then STag, PD and rights are
  *        checked, out->len is 0).
  *
- * Checks all @len bytes and translates the first piece; unic_xlate() translates
+ * Checks all @len bytes and translates the first of them; unic_xlate() translates
  * the others. Counts a use and @len bytes; counts each refusal. Returns 0, or
  * -UNIC_ESTAG, -UNIC_EPD (of another domain of the same process; a region of
  * another process gives -UNIC_ESTAG), -UNIC_ERIGHTS, -UNIC_EBOUNDS,
@@ -34,22 +34,22 @@
  */
 int unic_access(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		uint32_t need, uint64_t iova, uint32_t len,
-		struct unic_piece *out);
+		struct unic_xlate *out);
 
 /**
- * unic_xlate() - translates @iova of region @mr to a piece of at most @len bytes.
+ * unic_xlate() - translates @iova of region @mr, at most @len bytes.
  * For ranges that passed unic_access() at this poll or that hold a reference.
  * Returns 0; -UNIC_EEVICTED if the entry is gone (an operation that outlived its
  * region); -UNIC_EMISS, -UNIC_ENOPAGE (cache.h). On error *out is undefined.
  */
 int unic_xlate(struct unic_memory *nic, uint16_t mr, uint64_t iova,
-	       uint32_t len, struct unic_piece *out);
+	       uint32_t len, struct unic_xlate *out);
 
 /** unic_xlate_near() - unic_xlate() for callers with few free registers: entries
  * of residency RESIDENT only. Returns false if there is none; call unic_xlate()
  * then. */
 bool unic_xlate_near(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
-		     uint32_t len, struct unic_piece *out);
+		     uint32_t len, struct unic_xlate *out);
 
 /**
  * unic_mr_check() - the access check (@len > 0) without use and translation, for
@@ -59,11 +59,12 @@ bool unic_xlate_near(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
 int unic_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		  uint32_t need, uint64_t iova, uint64_t len);
 
-/** unic_access_spot() - writes the spot (translate.h) of @iova to *@out. Returns
- * false if @mr has no entry for it. */
-bool unic_access_spot(const struct unic_memory *nic,
-		      const struct unic_mr_ctx *mr, uint64_t iova,
-		      struct unic_spot *out);
+/** unic_xlate_page() - writes the part of the page of @iova that belongs to region
+ * @mr to *@out (translate.h). Returns false if @mr has no entry for it; then *@out
+ * is undefined. */
+bool unic_xlate_page(const struct unic_memory *nic,
+		     const struct unic_mr_ctx *mr, uint64_t iova,
+		     struct unic_xlate *out);
 
 /* Slow path: @mr refused @stag, @pd or @need. Returns the error, counted. */
 int unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
@@ -74,7 +75,7 @@ int unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
  * the bounds, and makes the page the window. Otherwise as unic_access().
  */
 int unic_access_page(struct unic_memory *nic, struct unic_mr_ctx *mr,
-		     uint64_t iova, uint32_t len, struct unic_piece *out);
+		     uint64_t iova, uint32_t len, struct unic_xlate *out);
 
 /* True if STag and PD are right: one comparison for both, see struct
  * unic_mr_ctx. */
@@ -138,7 +139,7 @@ static inline bool unic_mr_idle(const struct unic_mr_ctx *mr)
 static inline __attribute__((always_inline)) int
 unic_access_inline(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		   uint32_t need, uint64_t iova, uint32_t len,
-		   struct unic_piece *out)
+		   struct unic_xlate *out)
 {
 	uint32_t idx = stag >> UNIC_MR_IDX_SHIFT;
 	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];

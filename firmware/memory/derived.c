@@ -258,10 +258,10 @@ static inline bool is_run_mapped(const struct unic_memory *nic,
 	uint32_t in_page = (1u << shift) - 1u;
 	uint32_t left = count_run_pages(run, in_page, shift);
 	uint64_t at = unic_from_le64(run->iova);
-	struct unic_spot spot;
+	struct unic_xlate xlate;
 
 	for (; left; left--, at = (at | in_page) + 1)
-		if (!unic_access_spot(nic, of, at, &spot))
+		if (!unic_xlate_page(nic, of, at, &xlate))
 			return false;
 	return true;
 }
@@ -302,7 +302,7 @@ copy_runs(struct unic_memory *nic, struct unic_mr_ctx *mr,
 {
 	uint32_t in_page = (1u << mr->page_shift) - 1u;
 	uint32_t i, left, page = 0;
-	struct unic_spot at;
+	struct unic_xlate at;
 	uint64_t from;
 
 	for (i = 0; i < p->n; i++) {
@@ -312,7 +312,9 @@ copy_runs(struct unic_memory *nic, struct unic_mr_ctx *mr,
 		from = unic_from_le64(p->list[i].iova);
 		left = count_run_pages(&p->list[i], in_page, mr->page_shift);
 		for (; left; left--, from = (from | in_page) + 1) {
-			unic_access_spot(nic, &nic->mrs.mr[of], from, &at);
+			/* is_run_mapped() found them all */
+			UNIC_ASSERT(nic, unic_xlate_page(nic, &nic->mrs.mr[of],
+							 from, &at));
 			unic_tlb_fill(&nic->tlb, mr->tlb_base, page++,
 				      at.bus & ~(uint64_t)in_page);
 		}

@@ -62,7 +62,7 @@ static uint64_t base_offset(const struct unic_mr_ctx *mr, uint64_t iova)
 }
 
 static void xlate_list(const struct unic_memory *nic, uint64_t at,
-		       struct unic_spot *out)
+		       struct unic_xlate *out)
 {
 	const uint64_t *bus = nic->dma_mrs.list[at >> LIST_SHIFT].bus;
 	const uint32_t *len = nic->dma_mrs.list[at >> LIST_SHIFT].len;
@@ -71,25 +71,25 @@ static void xlate_list(const struct unic_memory *nic, uint64_t at,
 	/* ends: the token's length is the sum of the pieces */
 	for (; off >= *len; bus++, len++)
 		off -= *len;
-	*out = (struct unic_spot){
+	*out = (struct unic_xlate){
 		.bus = *bus + off,
 		.before = off,
-		.room = *len - off,
+		.len = *len - off,
 	};
 }
 
-void unic_dma_mr_spot(const struct unic_memory *nic,
-		      const struct unic_mr_ctx *mr, uint64_t iova,
-		      struct unic_spot *out)
+void unic_dma_mr_xlate(const struct unic_memory *nic,
+		       const struct unic_mr_ctx *mr, uint64_t iova,
+		       struct unic_xlate *out)
 {
 	if (iova & LISTED) {
 		xlate_list(nic, base_offset(mr, iova), out);
 		return;
 	}
-	*out = (struct unic_spot){
+	*out = (struct unic_xlate){
 		.bus = iova,
 		.before = (uint32_t)(iova - mr->iova),
-		.room = (uint32_t)(mr->length - (iova - mr->iova)),
+		.len = (uint32_t)(mr->length - (iova - mr->iova)),
 	};
 }
 

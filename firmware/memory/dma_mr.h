@@ -52,11 +52,11 @@ int unic_dma_mr_check_args(const struct unic_memory *nic,
 void unic_dma_mr_build(struct unic_memory *nic, const struct unic_mr_args *args,
 		       struct unic_mr_result *out);
 
-/** unic_dma_mr_spot() - writes the spot of @iova, in the physical region @mr or
- * in a list of one of its tokens, to *@out. */
-void unic_dma_mr_spot(const struct unic_memory *nic,
-		      const struct unic_mr_ctx *mr, uint64_t iova,
-		      struct unic_spot *out);
+/** unic_dma_mr_xlate() - unic_xlate_run() for the physical region @mr: @iova lies
+ * in it or in a list of one of its tokens. */
+void unic_dma_mr_xlate(const struct unic_memory *nic,
+		       const struct unic_mr_ctx *mr, uint64_t iova,
+		       struct unic_xlate *out);
 
 /**
  * unic_dma_mr_check() - may @n pieces, two words each (struct unic_token_piece),

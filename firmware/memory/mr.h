@@ -153,13 +153,6 @@ struct unic_mrs {
 	} control[UNIC_PROCS]; /* of class control */
 };
 
-/* The result of an access check: contiguous host memory. */
-struct unic_piece {
-	uint64_t bus;
-	uint32_t len; /* at most what was asked; ends at a page end */
-	uint16_t mr;
-};
-
 /** unic_mr_init() - all indices are free; draws the key of STags. */
 void unic_mr_init(struct unic_memory *nic);
 

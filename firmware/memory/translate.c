@@ -36,7 +36,7 @@ element_at(const struct unic_derived_regions *f,
 static const struct unic_element *
 step_derived(const struct unic_derived_regions *f,
 	     const struct unic_derived *form, uint64_t off, uint64_t *iova,
-	     struct unic_spot *out)
+	     struct unic_xlate *out)
 {
 	const struct unic_element *e;
 	uint32_t low = (uint32_t)off, nth = 0;
@@ -49,30 +49,29 @@ step_derived(const struct unic_derived_regions *f,
 	low -= e->off;
 	*iova = e->iova + (uint64_t)nth * e->stride + low;
 	out->before = min_u32(out->before, low);
-	out->room = min_u32(out->room, e->len - low);
+	out->len = min_u32(out->len, e->len - low);
 	return e;
 }
 
-/* Writes the spot of @iova in a region with entries, or in a physical one, to
- * *@out. */
+/* unic_xlate_run() for a region with entries, or a physical one. */
 static bool xlate_region(const struct unic_memory *nic,
 			 const struct unic_mr_ctx *m, uint64_t iova,
-			 struct unic_spot *out)
+			 struct unic_xlate *out)
 {
 	if (!unic_mr_physical(m))
-		return unic_access_spot(nic, m, iova, out);
-	unic_dma_mr_spot(nic, m, iova, out);
+		return unic_xlate_page(nic, m, iova, out);
+	unic_dma_mr_xlate(nic, m, iova, out);
 	return true;
 }
 
-bool unic_spot_find(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
-		    struct unic_spot *out)
+bool unic_xlate_run(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
+		    struct unic_xlate *out)
 {
 	const struct unic_derived_regions *f = &nic->derived;
-	struct unic_spot last;
+	struct unic_xlate last;
 	uint32_t depth;
 
-	out->before = out->room = UINT32_MAX;
+	out->before = out->len = UINT32_MAX;
 	for (depth = 0; depth <= UNIC_FORM_DEPTH; depth++) {
 		const struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 		const struct unic_derived *form = &f->form[mr];
@@ -81,7 +80,7 @@ bool unic_spot_find(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
 		if (xlate_region(nic, m, iova, &last)) {
 			out->bus = last.bus;
 			out->before = min_u32(out->before, last.before);
-			out->room = min_u32(out->room, last.room);
+			out->len = min_u32(out->len, last.len);
 			return true;
 		}
 		if (!form->used)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * translate.h - where a byte of a derived region lies.
+ * translate.h - translations, and where a byte of a derived region lies.
  *
  * Secret: the way from an address of a derived region through its elements,
  * repetitions and nested derived regions down to an entry of the TLB. O(log n) in
@@ -15,20 +15,28 @@
 struct unic_memory;
 struct unic_mr_ctx;
 
-/* The bus address of one byte, and the bytes contiguous with it: in one page, one
- * element, one region. */
-struct unic_spot {
-	uint64_t bus;
-	uint32_t before; /* contiguous bytes before it */
-	uint32_t room;	 /* contiguous bytes from it on, at least 1 */
+/*
+ * A translation: contiguous bytes of host memory from one IOVA of a region on. What
+ * an access check and unic_xlate() grant ends where the entry's page, the element
+ * or the region ends, and is at most what was asked for.
+ */
+struct unic_xlate {
+	uint64_t bus; /* bus address of the IOVA's byte */
+	uint32_t len; /* contiguous bytes from it on */
+	uint16_t
+		mr; /* region that was named; unic_xlate_run() leaves it alone */
+	uint32_t
+		before; /* contiguous bytes before it, only of unic_xlate_run(),
+			  * unic_xlate_page() and unic_dma_mr_xlate() */
 };
 
 /**
- * unic_spot_find() - writes the spot of @iova, which lies in region @mr, to
- * *@out. Returns false if there is none: a region on the way has ended or has no
- * entry.
+ * unic_xlate_run() - writes the longest translation around @iova, which lies in
+ * region @mr, to *@out: all bytes before and from it on that are contiguous in
+ * one page, one element, one region. Returns false if there is none: a region on
+ * the way has ended or has no entry; then *@out is undefined.
  */
-bool unic_spot_find(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
-		    struct unic_spot *out);
+bool unic_xlate_run(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
+		    struct unic_xlate *out);
 
 #endif /* UNIC_TRANSLATE_H */

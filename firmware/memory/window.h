@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) int
 unic_window_turn(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t stag,
 		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len)
 {
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	int r;
 
 	if (likely(unic_window_near(mr, stag, pd, need, iova, len)))

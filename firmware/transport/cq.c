@@ -30,7 +30,7 @@ static int find_free_cq(const struct unic_transport *nic)
 /* The ring must lie in a region that cannot be taken back while it is used. */
 static int check_ring(struct unic_transport *nic,
 		      const struct unic_cmd_cq_create *cmd, uint32_t entries,
-		      struct unic_piece *piece)
+		      struct unic_xlate *piece)
 {
 	uint32_t pd = unic_from_le32(cmd->pd);
 	int r;
@@ -57,7 +57,7 @@ int unic_cq_create(struct unic_transport *nic,
 	uint32_t entries = unic_from_le32(cmd->entries);
 	uint32_t pd = unic_from_le32(cmd->pd);
 	uint32_t row = unic_from_le32(cmd->db_index);
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	struct unic_cq_ctx *cq;
 	uint16_t proc;
 	int idx, r;
@@ -243,7 +243,7 @@ xlate_cq_page(struct unic_transport *nic, struct unic_cq_ctx *cq, uint32_t page)
 {
 	uint64_t iova = (cq->iova & ~(uint64_t)PAGE_MASK) +
 			((uint64_t)page << PAGE_SHIFT);
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	int r = unic_xlate(&nic->memory, cq->mr, iova, PAGE_BYTES, &piece);
 
 	if (r)

@@ -53,7 +53,7 @@ void unic_dma_adopt(struct unic_transport *nic, uint16_t mr,
  * unic_port_status; the caller takes the job if it is PENDING.
  */
 static inline int submit_piece(struct unic_transport *nic, bool to_host,
-			       const struct unic_piece *piece, void *local)
+			       uint64_t bus, uint32_t len, void *local)
 {
 	uint32_t tag = nic->dma.free_head;
 	int r;
@@ -61,12 +61,12 @@ static inline int submit_piece(struct unic_transport *nic, bool to_host,
 	if (unlikely(tag == UNIC_DMA_NO_JOB))
 		return UNIC_PORT_EAGAIN;
 	r = unic_port_dma(nic->port,
-			  to_host ? UNIC_DMA_TO_HOST : UNIC_DMA_FROM_HOST,
-			  piece->bus, local, piece->len, tag);
+			  to_host ? UNIC_DMA_TO_HOST : UNIC_DMA_FROM_HOST, bus,
+			  local, len, tag);
 	if (unlikely(r == UNIC_PORT_EFAULT))
 		UNIC_COUNT(nic, dma_errors);
 	else if (r != UNIC_PORT_EAGAIN)
-		nic->dma.bytes += piece->len;
+		nic->dma.bytes += len;
 	return r;
 }
 
@@ -78,7 +78,7 @@ static int error_of(int port_status)
 /* Where the next piece of @s is. */
 static inline int xlate_span(struct unic_transport *nic,
 			     const struct unic_mr_span *s,
-			     struct unic_piece *piece)
+			     struct unic_xlate *piece)
 {
 	uint32_t len = s->len < UNIC_DMA_MAX ? s->len : UNIC_DMA_MAX;
 
@@ -91,7 +91,7 @@ static inline int xlate_span(struct unic_transport *nic,
 
 int unic_dma_run(struct unic_transport *nic, struct unic_sgl *sgl)
 {
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	struct unic_mr_span *s;
 	int r;
 
@@ -102,7 +102,8 @@ int unic_dma_run(struct unic_transport *nic, struct unic_sgl *sgl)
 			r = xlate_span(nic, s, &piece);
 			if (unlikely(r))
 				return r;
-			r = submit_piece(nic, sgl->to_host, &piece, sgl->local);
+			r = submit_piece(nic, sgl->to_host, piece.bus,
+					 piece.len, sgl->local);
 			if (unlikely(r == UNIC_PORT_PENDING)) {
 				take_job(nic, s->mr, sgl->owner, sgl->who);
 				sgl->pending++;
@@ -125,9 +126,7 @@ int unic_dma_fetch(struct unic_transport *nic, enum unic_dma_owner owner,
 		   uint16_t who, uint16_t mr, uint64_t bus, void *local,
 		   uint32_t count)
 {
-	struct unic_piece piece = { .bus = bus,
-				    .len = count * UNIC_SLOT_BYTES };
-	int r = submit_piece(nic, false, &piece, local);
+	int r = submit_piece(nic, false, bus, count * UNIC_SLOT_BYTES, local);
 
 	if (r == UNIC_PORT_OK)
 		return 0;
@@ -140,7 +139,6 @@ int unic_dma_fetch(struct unic_transport *nic, enum unic_dma_owner owner,
 int unic_dma_cqe(struct unic_transport *nic, uint16_t cq, uint16_t mr,
 		 uint64_t bus, const struct unic_cqe *cqe)
 {
-	struct unic_piece piece = { .bus = bus, .len = sizeof(*cqe) };
 	struct unic_dma *dma = &nic->dma;
 	struct unic_cqe *copy;
 	int r;
@@ -149,7 +147,7 @@ int unic_dma_cqe(struct unic_transport *nic, uint16_t cq, uint16_t mr,
 		return -UNIC_EAGAIN;
 	copy = &dma->job[dma->free_head].cqe; /* the port may read it later */
 	*copy = *cqe;
-	r = submit_piece(nic, true, &piece, copy);
+	r = submit_piece(nic, true, bus, sizeof(*cqe), copy);
 	if (likely(r == UNIC_PORT_OK))
 		return 0;
 	if (r != UNIC_PORT_PENDING)

@@ -264,7 +264,7 @@ static enum unic_fastpath write_only(struct unic_transport *nic,
 static int begin_fast_write(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    const uint32_t *w, uint32_t len)
 {
-	struct unic_piece piece = { .mr = UNIC_MR_NIL };
+	struct unic_xlate piece = { .mr = UNIC_MR_NIL };
 	struct unic_msg *m = &qp->rsp.msg;
 	uint64_t va = remote_va(w);
 	int r;
@@ -286,7 +286,7 @@ static inline uint8_t *map_target(struct unic_transport *nic,
 				  const struct unic_msg *m, uint32_t off,
 				  uint32_t len)
 {
-	struct unic_piece piece;
+	struct unic_xlate piece;
 
 	if (m->direct)
 		return unic_port_window(nic->port, m->bus + off, len);

@@ -379,7 +379,7 @@ static inline const uint8_t *map_source(struct unic_transport *nic,
 					uint32_t len)
 {
 	uint64_t at = unic_from_le64(p->slot->sge[0].iova) + off;
-	struct unic_piece piece;
+	struct unic_xlate piece;
 
 	if (p->direct)
 		return unic_port_window(nic->port, at, len);

@@ -177,7 +177,7 @@ static int start_reading(struct unic_transport *nic, struct unic_qp_ctx *qp,
 {
 	struct unic_list_reader *l = &nic->list_reader;
 	uint32_t bytes = unic_from_le32(sge->len);
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	int err;
 
 	if (!bytes || bytes > sizeof(l->list))

@@ -27,7 +27,7 @@ static int check_create(struct unic_transport *nic,
 	uint32_t stag = unic_from_le32(cmd->stag);
 	uint64_t sq = unic_from_le64(cmd->sq_iova);
 	uint64_t rq = unic_from_le64(cmd->rq_iova);
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	int r;
 
 	if (!slots_ok(unic_from_le16(cmd->sq_slots)) ||

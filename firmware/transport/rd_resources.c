@@ -8,7 +8,7 @@
 static int check_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      const struct unic_rd_resources_ask *ask, uint16_t *mr)
 {
-	struct unic_piece piece = { .mr = UNIC_MR_NIL };
+	struct unic_xlate piece = { .mr = UNIC_MR_NIL };
 	int r = 0;
 
 	if (ask->len && !(qp->rights & UNIC_MR_REMOTE_READ))

@@ -156,7 +156,7 @@ static int on_send(struct unic_transport *nic, struct unic_qp_ctx *qp,
 static int begin_rc_write(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  struct request *q, struct unic_msg *m)
 {
-	struct unic_piece piece = { .mr = UNIC_MR_NIL };
+	struct unic_xlate piece = { .mr = UNIC_MR_NIL };
 	uint64_t va = rc_pull_be64(q);
 	uint32_t rkey = rc_pull_be32(q), len = rc_pull_be32(q);
 	int r;

@@ -69,7 +69,7 @@ static int check_receive(struct unic_transport *nic, struct unic_qp_ctx *qp,
 {
 	static const uint8_t zero[sizeof(slot->rsvd0)];
 	struct unic_rq *rq = &qp->rq;
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	uint64_t room = 0;
 	uint32_t i, len;
 	int r;

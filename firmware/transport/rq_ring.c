@@ -47,7 +47,7 @@ int unic_rq_ring_fetch(struct unic_transport *nic, struct unic_qp_ctx *qp,
 {
 	uint32_t bytes = n * UNIC_SLOT_BYTES;
 	struct unic_rq *rq = &qp->rq;
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	int r;
 
 	r = unic_xlate(&nic->memory, qp->mr,

@@ -46,7 +46,7 @@ xlate_sq_page(struct unic_transport *nic, struct unic_qp_ctx *qp, uint32_t page)
 {
 	uint64_t iova = (qp->sq.iova & ~(uint64_t)(FETCH_ALIGN - 1)) +
 			(uint64_t)page * FETCH_ALIGN;
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	int r = unic_xlate(&nic->memory, qp->mr, iova, FETCH_ALIGN, &piece);
 
 	if (r)
@@ -168,7 +168,7 @@ static uint8_t check_buffers(struct unic_transport *nic, struct unic_qp_ctx *qp,
 {
 	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
 	uint32_t need = slot->opcode == UNIC_WR_READ ? UNIC_MR_LOCAL_WRITE : 0;
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	uint32_t i;
 	int r;
 
@@ -319,7 +319,7 @@ static uint8_t check_plain(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   struct unic_sq_slot *slot, struct unic_wr *wr)
 {
 	bool is_read = slot->opcode == UNIC_WR_READ;
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	int r;
 
 	if (is_read && !qp->max_rd)

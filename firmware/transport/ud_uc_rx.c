@@ -99,7 +99,7 @@ static void receives_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 static int check_pages_present(struct unic_transport *nic,
 			       const struct unic_sgl *sgl)
 {
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	struct unic_mr_span s;
 	uint32_t i;
 	int r;
@@ -255,7 +255,7 @@ static int uc_send(struct unic_transport *nic, struct unic_qp_ctx *qp,
 static int begin_uc_write(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  struct ud_uc_packet *p)
 {
-	struct unic_piece piece = { .mr = UNIC_MR_NIL };
+	struct unic_xlate piece = { .mr = UNIC_MR_NIL };
 	struct unic_msg *m = &qp->rsp.msg;
 	uint64_t va = ud_uc_pull_be64(p);
 	uint32_t rkey = ud_uc_pull_be32(p), len = ud_uc_pull_be32(p);

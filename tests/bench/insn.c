@@ -30,7 +30,7 @@ tlb_called(const struct unic_tlb *tlb, uint32_t base, uint32_t page)
  */
 static inline __attribute__((always_inline)) int
 check(struct unic_nic *nic, const struct unic_qp_ctx *qp,
-      const struct unic_sq_slot *slot, struct unic_piece *piece)
+      const struct unic_sq_slot *slot, struct unic_xlate *piece)
 {
 	return unic_access_inline(&nic->memory,
 				  unic_from_le32(slot->sge[0].lkey), qp->pd,
@@ -40,7 +40,7 @@ check(struct unic_nic *nic, const struct unic_qp_ctx *qp,
 }
 
 /* A lane hands the answer on in registers. */
-static inline void used(const struct unic_piece *piece, int err)
+static inline void used(const struct unic_xlate *piece, int err)
 {
 	__asm__ volatile("" ::"r"(piece->bus), "r"(piece->len), "r"(err));
 }
@@ -49,7 +49,7 @@ static __attribute__((noipa)) uint32_t
 check_inline(struct unic_nic *nic, const struct unic_qp_ctx *qp,
 	     const struct unic_sq_slot *slot)
 {
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	uint32_t n;
 	int err;
 
@@ -62,7 +62,7 @@ check_inline(struct unic_nic *nic, const struct unic_qp_ctx *qp,
 static __attribute__((noipa)) uint32_t
 check_called(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint64_t iova)
 {
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	uint32_t n;
 	int err;
 
@@ -107,7 +107,7 @@ struct wrong {
 static __attribute__((noipa)) uint32_t refused(struct unic_nic *nic,
 					       const struct wrong *w)
 {
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	uint32_t n;
 	int err;
 
@@ -378,7 +378,7 @@ static uint32_t make(uint32_t pd, const struct rig_mr *mr, uint32_t n,
 static uint32_t form_access(const struct unic_mr_result *form, uint32_t pd,
 			    uint64_t iova)
 {
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	uint32_t insns;
 	int err;
 
@@ -536,7 +536,7 @@ static void decision(uint32_t pd)
 static uint32_t touch(const struct rig_mr *mr, uint32_t pd, uint32_t page,
 		      int want)
 {
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	uint32_t n;
 	int err;
 

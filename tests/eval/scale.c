@@ -46,7 +46,7 @@ static void check(bool ok, const char *what)
 
 COUNTED uint32_t op_lookup(uint32_t base, uint32_t page);
 COUNTED int op_access(uint32_t stag, uint32_t in, uint64_t iova,
-		      struct unic_piece *out);
+		      struct unic_xlate *out);
 COUNTED int op_register(const struct unic_mr_args *args, const uint64_t *pages,
 			struct unic_mr_result *out);
 COUNTED int op_deregister(const struct unic_mr_result *mr);
@@ -63,7 +63,7 @@ uint32_t op_lookup(uint32_t base, uint32_t page)
 	return unic_tlb_find(&nic.tlb, base, page);
 }
 
-int op_access(uint32_t stag, uint32_t in, uint64_t iova, struct unic_piece *out)
+int op_access(uint32_t stag, uint32_t in, uint64_t iova, struct unic_xlate *out)
 {
 	return unic_access(&nic.memory, stag, (uint16_t)in,
 			   UNIC_MR_REMOTE_WRITE, iova, 8, out);
@@ -211,7 +211,7 @@ static void fill(void)
 
 static void lookups(void)
 {
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	uint32_t r;
 
 	for (r = 0; r < ROUNDS; r++) {

@@ -85,7 +85,7 @@ predicate same_region{A, B}(struct unic_mr_ctx *m) =
   \at(m->page_shift, A) == \at(m->page_shift, B);
 
 // No piece; of a page that is missing, which region.
-predicate refused{A, B}(struct unic_piece *out, integer idx) =
+predicate refused{A, B}(struct unic_xlate *out, integer idx) =
   \at(out->bus, A) == \at(out->bus, B) && \at(out->len, A) == \at(out->len, B) &&
   (\at(out->mr, A) == \at(out->mr, B) || \at(out->mr, B) == idx);
 
@@ -168,9 +168,7 @@ static inline void unic_count(uint64_t *counter, uint64_t n);
 
 /*@ requires \valid(nic) && \valid_read(mr) && pd < UNIC_PDS;
   requires lock_ok(mr, stag >> 24) && mr->pd < UNIC_PDS;
-  assigns nic->counter[UNIC_C_access_evicted],
-    nic->counter[UNIC_C_access_stag], nic->counter[UNIC_C_access_pd],
-    nic->counter[UNIC_C_access_rights], nic->counter[UNIC_C_access_bounds];
+  assigns nic->counter[UNIC_C_access_stag .. UNIC_C_access_evicted];
   ensures \result < 0;
 */
 int unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
@@ -190,7 +188,7 @@ int unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
   ensures \result != 0 ==> refused{Pre, Here}(out, mr->stag >> 24);
 */
 int unic_access_page(struct unic_memory *nic, struct unic_mr_ctx *mr,
-		     uint64_t iova, uint32_t len, struct unic_piece *out);
+		     uint64_t iova, uint32_t len, struct unic_xlate *out);
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
@@ -207,7 +205,7 @@ int unic_access_page(struct unic_memory *nic, struct unic_mr_ctx *mr,
 static inline __attribute__((always_inline)) int
 unic_access_inline(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		   uint32_t need, uint64_t iova, uint32_t len,
-		   struct unic_piece *out);
+		   struct unic_xlate *out);
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     chains_ok(&nic->tlb) && \valid(out) && \separated(out, nic);
@@ -223,7 +221,7 @@ unic_access_inline(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 */
 int unic_access(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 		uint32_t need, uint64_t iova, uint32_t len,
-		struct unic_piece *out);
+		struct unic_xlate *out);
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
     len > 0;

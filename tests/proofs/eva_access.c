@@ -35,14 +35,14 @@ int unic_cache_entry(struct unic_memory *n, uint16_t mr, uint32_t page,
 	return 0;
 }
 
-/* No spot, or any. */
-bool unic_spot_find(const struct unic_memory *n, uint16_t mr, uint64_t iova,
-		    struct unic_spot *out)
+/* No translation, or any. */
+bool unic_xlate_run(const struct unic_memory *n, uint16_t mr, uint64_t iova,
+		    struct unic_xlate *out)
 {
 	(void)n, (void)mr, (void)iova;
 	out->bus = any64();
 	out->before = any32();
-	out->room = any32();
+	out->len = any32();
 	return below(2);
 }
 
@@ -64,7 +64,7 @@ static void any_tables(void)
 
 void access_all(void)
 {
-	struct unic_piece out;
+	struct unic_xlate out;
 	uint16_t mr = (uint16_t)below(UNIC_MRS);
 
 	any_tables();

@@ -36,7 +36,7 @@ EFFORT = ["all"]
 ACCESS = ("unic_mr_opens unic_mr_grants unic_mr_in_window unic_mr_used "
           "unic_mr_not_used is_in_bounds "
           "unic_whole unic_count unic_access_refused refuse_bounds access_zero_len "
-          "unic_tlb_hit page_of lookup_tlb min_offset clip_to_region set_window derived_page "
+          "unic_tlb_hit page_of set_page lookup_tlb min_offset clip_to_region set_first set_window derived_page "
           "unic_access unic_mr_check")
 PATHS = "unic_access_inline unic_access_page"
 TOKEN = ("unic_token_state unic_token_set_state unic_token_waiting can_open_token is_expired has_room sent_by "

@@ -144,7 +144,7 @@ uint8_t form_inval(const struct rig_mr *mr)
 }
 
 int form_access_b(const struct rig_mr *mr, uint32_t need, uint64_t off,
-		  uint32_t len, struct unic_piece *out)
+		  uint32_t len, struct unic_xlate *out)
 {
 	return unic_access(&rb.nic.memory, mr->stag, (uint16_t)form_pb, need,
 			   mr->iova + off, len, out);
@@ -156,7 +156,7 @@ void form_assert_bytes(const struct rig_mr *mr, uint32_t len,
 	uint32_t off;
 
 	for (off = 0; off < len;) {
-		struct unic_piece p;
+		struct unic_xlate p;
 		uint32_t k;
 
 		assert_int_equal(form_access_b(mr, UNIC_MR_REMOTE_WRITE, off,

@@ -82,7 +82,7 @@ uint8_t form_inval(const struct rig_mr *mr);
  * @out: the pieces.
  */
 int form_access_b(const struct rig_mr *mr, uint32_t need, uint64_t off,
-		  uint32_t len, struct unic_piece *out);
+		  uint32_t len, struct unic_xlate *out);
 
 /* The bytes of @mr, as its pieces say, are those that @expect says of each. */
 void form_assert_bytes(const struct rig_mr *mr, uint32_t len,

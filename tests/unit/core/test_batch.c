@@ -344,7 +344,7 @@ static void with_their_pages(void **state)
 	assert_int_equal(batch(UNIC_CMD_MR_BATCH, 4, got), 4);
 	page = 0;
 	for (i = 0; i < 4; i++) {
-		struct unic_piece p;
+		struct unic_xlate p;
 
 		memcpy(&cpl, got[i], sizeof(cpl));
 		assert_int_equal(cpl.hdr.status, UNIC_ST_OK);
@@ -412,7 +412,7 @@ static void list_behind_one_too_long(void **state)
 	struct unic_cmd_mr_reg reg =
 		reg_of(0, UNIC_LIST_MAX + 1, UNIC_REG_LIST);
 	struct unic_cpl_mr_reg cpl;
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint8_t got[2][64];
 
 	(void)state;

@@ -75,20 +75,20 @@ static void table(uint32_t proc, uint32_t pages)
 }
 
 static int touch(const struct rig_mr *mr, uint32_t pd, uint32_t page,
-		 uint32_t len, struct unic_piece *out)
+		 uint32_t len, struct unic_xlate *out)
 {
 	return unic_access(&a.nic.memory, mr->stag, (uint16_t)pd, 0,
 			   mr->iova + page * 4096ull, len, out);
 }
 
-static void is_page(const struct unic_piece *p, uint32_t page)
+static void is_page(const struct unic_xlate *p, uint32_t page)
 {
 	assert_int_equal(p->bus, UNIC_BUS(0, (FIRST + page % 64) * 4096ull));
 }
 
 static void table_miss_is_served_at_once(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 
 	(void)state;
@@ -118,7 +118,7 @@ static void table_miss_is_served_at_once(void **state)
 
 static void table_larger_than_the_pool(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 	uint32_t i, round;
 
@@ -140,7 +140,7 @@ static void table_larger_than_the_pool(void **state)
 /* The pages that are used between any two others stay. */
 static void used_entries_get_a_second_chance(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 	uint64_t before;
 	uint32_t i;
@@ -167,7 +167,7 @@ static void used_entries_get_a_second_chance(void **state)
 static void bad_table_words(void **state)
 {
 	unic_le64 *words = (unic_le64 *)(a.port.bar + UNIC_BAR_TABLE_OFF);
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 
 	(void)state;
@@ -257,7 +257,7 @@ static void registration_displaces_cached(void **state)
 {
 	struct unic_evt_mr evt;
 	struct rig_mr cached, mr;
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint32_t i;
 
 	(void)state;
@@ -286,7 +286,7 @@ static void registration_displaces_cached(void **state)
 static void misses_keep_to_shares(void **state)
 {
 	struct rig_mr mr[2];
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint32_t i;
 
 	(void)state;
@@ -317,7 +317,7 @@ static void quota_holds_for_cached(void **state)
 		.weight = unic_to_le32(1),
 		.quota = unic_to_le32(5),
 	};
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 	uint32_t i;
 
@@ -341,7 +341,7 @@ static void missing_page_goes_before_a_registration(void **state)
 		.quota = unic_to_le32(3),
 	};
 	struct rig_mr mr, more, own[3];
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint32_t i;
 
 	(void)state;
@@ -375,7 +375,7 @@ static void missing_page_goes_before_a_registration(void **state)
 static void no_room_is_a_miss(void **state)
 {
 	struct rig_mr hog, mr;
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	(void)state;
 	table(0, 4);
@@ -396,7 +396,7 @@ static void a_miss_beside_a_waiter(void **state)
 	const uint32_t part = UNIC_TLB_ENTRIES / 4;
 	struct rig_mr mr, hog[4], mine;
 	struct unic_evt_mr evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint32_t i;
 
 	(void)state;
@@ -426,7 +426,7 @@ static void room_is_waited_for_page_by_page(void **state)
 {
 	struct unic_evt_miss evt[2];
 	struct rig_mr hog, mr;
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint32_t i, done;
 
 	(void)state;
@@ -454,7 +454,7 @@ static void a_miss_is_asked_for(uint32_t victim, uint32_t proc, uint32_t pd)
 {
 	struct rig_mr mr, all[8];
 	struct unic_evt_mr evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint32_t i;
 
 	table(proc, 4);
@@ -491,7 +491,7 @@ static void a_miss_of_a_newcomer_takes_from_another(void **state)
 
 static void invalidated_pages_are_read_again(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 	uint32_t done;
 
@@ -517,7 +517,7 @@ static void invalidated_pages_are_read_again(void **state)
 
 static void advice(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 	uint32_t done;
 
@@ -542,7 +542,7 @@ static void advice(void **state)
 static void demand_miss_is_told_and_filled(void **state)
 {
 	struct unic_evt_miss evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 	uint32_t done;
 
@@ -649,7 +649,7 @@ static void no_fill_without_a_place_to_drop(void **state)
 static void answers_older_than_an_invalidation_are_stale(void **state)
 {
 	struct unic_evt_miss evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 	uint32_t done;
 
@@ -728,7 +728,7 @@ static void bad_answers(void **state)
 static void pages_that_cannot_be_had(void **state)
 {
 	struct unic_evt_miss evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 
 	(void)state;
@@ -750,7 +750,7 @@ static void pages_that_cannot_be_had(void **state)
 
 static void silent_driver_is_not_waited_for(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 
 	(void)state;
@@ -767,7 +767,7 @@ static void silent_driver_is_not_waited_for(void **state)
 static void more_misses_than_slots(void **state)
 {
 	struct unic_evt_miss evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 	uint32_t i;
 
@@ -790,7 +790,7 @@ static void more_misses_than_slots(void **state)
 static void full_event_ring_delays_a_miss(void **state)
 {
 	struct unic_evt_miss evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 	uint32_t tail;
 
@@ -811,7 +811,7 @@ static void full_event_ring_delays_a_miss(void **state)
 static void wanted_entries_are_spared(void **state)
 {
 	uint32_t done, n;
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr, other;
 
 	(void)state;
@@ -841,7 +841,7 @@ static void reaper_takes_cached_first(void **state)
 	};
 	struct rig_mr mr, resident, other;
 	struct unic_evt_mr evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint32_t i;
 
 	(void)state;
@@ -904,7 +904,7 @@ static void pages_end_with_the_region(void **state)
 static void answer_ends_where_it_ends(void **state)
 {
 	struct unic_evt_miss evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 
 	(void)state;
@@ -943,7 +943,7 @@ static void places_of_a_waiting_frame(void **state)
 /* A window shows one page of the region; it ends with the entry. */
 static void window_ends_with_its_entry(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 
 	(void)state;
@@ -961,7 +961,7 @@ static void window_ends_with_its_entry(void **state)
 /* ... also if there is one byte of it. */
 static void window_of_a_byte(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr mr;
 
 	(void)state;

@@ -12,7 +12,7 @@
 
 static void sub_region_is_a_range(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr s;
 
 	(void)state;
@@ -205,7 +205,7 @@ static void dependents_end_with_their_region(void **state)
 {
 	struct unic_sge e = form_piece(&form_mb[1], 0, PAGE);
 	struct unic_evt_mr n, evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr w, s, x, y;
 	uint32_t i, seen = 0;
 
@@ -248,7 +248,7 @@ static void dependents_end_with_their_region(void **state)
 static void held_dependent_keeps_its_region(void **state)
 {
 	struct unic_evt_mr evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr x;
 
 	(void)state;
@@ -444,7 +444,7 @@ static void nothing_is_made(uint8_t status)
 static void forms_over_regions_that_go(void **state)
 {
 	struct unic_evt_mr n;
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr w, next;
 	uint32_t i;
 	uint8_t rec[64];
@@ -491,7 +491,7 @@ static void reregister(void **state)
 				 c;
 	uint16_t free = rb.nic.tlb.free;
 	uint32_t pd2 = rig_pd(&rb, 0);
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr s;
 
 	(void)state;

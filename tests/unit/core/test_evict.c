@@ -36,7 +36,7 @@ static void evict_now(const struct rig_mr *m, uint32_t flags)
 
 static int look(const struct rig_mr *m)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	return unic_access(&er.nic.memory, m->stag, (uint16_t)er_pd[0], 0,
 			   m->iova, 1, &p);
@@ -73,7 +73,7 @@ static void tombstone_answers_evicted(void **state)
 static void busy_region_is_drained(void **state)
 {
 	struct unic_evt_mr evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr m;
 	uint16_t i;
 

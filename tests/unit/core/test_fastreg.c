@@ -19,7 +19,7 @@ static void posted_fast_registration(void **state)
 	struct unic_sge list[2] = { form_piece(&form_mb[0], PAGE + 1000,
 					       2 * PAGE - 1000),
 				    form_piece(&form_mb[2], 0, PAGE + 5) };
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct unic_cqe cqe;
 	struct rig_mr f;
 	uint8_t key;
@@ -110,7 +110,7 @@ static const uint8_t *last_then_first(uint32_t off)
 static void runs_that_end_at_2_to_the_64(void **state)
 {
 	struct unic_sge list[2];
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr f, sub, list_of;
 	struct form_plan strided = { .n = 1, .rights = RW };
 

@@ -368,7 +368,7 @@ static void others(uint32_t stag[3])
 static void one_answer_for_what_others_have(void **state)
 {
 	const uint8_t none = UNIC_ST_NO_MR;
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint32_t stag[3], pb1, pb2, i;
 
 	(void)state;

@@ -13,7 +13,7 @@
 
 static void indirect_over_three_regions(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr x;
 	uint32_t i;
 
@@ -67,7 +67,7 @@ static const uint8_t *straddling(uint32_t off)
 static void addresses_that_cross_4_gib(void **state)
 {
 	static const uint32_t first[] = { 0, 1024, 2047, 2048, 2049, 4095 };
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct unic_mr_ctx *mr;
 	struct rig_mr x;
 	uint32_t i, j, left;
@@ -216,7 +216,7 @@ static void protection_information_interleaved(void **state)
 	struct form_plan p = {
 		.n = 2, .repeat = 20, .stride = stride, .rights = RW, .iova = 0
 	};
-	struct unic_piece piece_out;
+	struct unic_xlate piece_out;
 	struct rig_mr x;
 	uint32_t i;
 
@@ -239,7 +239,7 @@ static void protection_information_interleaved(void **state)
 static void nested_to_a_depth(void **state)
 {
 	struct form_plan p = { .n = 1, .rights = RW };
-	struct unic_piece out;
+	struct unic_xlate out;
 	struct rig_mr x[UNIC_FORM_DEPTH + 2], below = form_mb[0];
 	uint32_t i;
 

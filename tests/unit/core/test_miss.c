@@ -301,7 +301,7 @@ static void asks_for_no_page_too_many(void **state)
  * one of them is there. */
 static void requester_waits_for_its_turn(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr many;
 	uint32_t i, n = 0;
 

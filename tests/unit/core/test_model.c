@@ -120,7 +120,7 @@ static struct ref *any(void)
 static void step_access(void)
 {
 	struct ref *f = any();
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint64_t off;
 	uint32_t len, in;
 	int err;
@@ -151,7 +151,7 @@ static void step_access(void)
 static void step_access_old(void)
 {
 	const struct ref *f = &old[rnd(OLD)];
-	struct unic_piece p;
+	struct unic_xlate p;
 	int err;
 
 	if (!f->n)

@@ -132,7 +132,7 @@ static void misaligned_page_undoes_everything(void **state)
 }
 
 static int access_of(uint32_t stag, uint32_t need, uint64_t iova, uint32_t len,
-		     struct unic_piece *p)
+		     struct unic_xlate *p)
 {
 	return unic_access(&r.nic.memory, stag, pd, need, iova, len, p);
 }
@@ -141,7 +141,7 @@ static void each_step_of_the_check(void **state)
 {
 	const uint64_t base = 0x20000 + 0x10, len = 2 * PAGE;
 	struct unic_mr_result m = reg_ok(base, len);
-	struct unic_piece p = { 1, 2, 3 };
+	struct unic_xlate p = { .bus = 1, .len = 2, .mr = 3 };
 	uint16_t pd2 = (uint16_t)rig_pd(&r, 0);
 	uint32_t bit;
 
@@ -183,7 +183,7 @@ static void bounds_do_not_wrap(void **state)
 	const uint64_t edge = 1ull << 32, top = 0 - 2 * PAGE;
 	struct unic_mr_result low = reg_ok(edge - PAGE, 2 * PAGE);
 	struct unic_mr_result high = reg_ok(top, 2 * PAGE);
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	(void)state;
 	/* over 2^32 it is one region */
@@ -210,7 +210,7 @@ static void bounds_do_not_wrap(void **state)
 static void nothing_checks_all_but_bounds(void **state)
 {
 	struct unic_mr_result m = reg_ok(0x20000, PAGE);
-	struct unic_piece p = { 1, 2, 3 };
+	struct unic_xlate p = { .bus = 1, .len = 2, .mr = 3 };
 
 	(void)state;
 	assert_int_equal(access_of(m.stag, RW, 7, 0, &p), 0);
@@ -228,7 +228,7 @@ static void pieces_cover_the_region(void **state)
 	static const uint8_t shift[] = { 12, 16, 21 };
 	struct unic_mr_result res;
 	struct unic_mr_args a;
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint64_t size, at, end, want;
 	uint64_t bus[3];
 	uint32_t i, k;
@@ -266,7 +266,7 @@ static void expect(const struct unic_mr_args *a, uint32_t stag, uint64_t iova,
 	uint64_t last = iova + len - 1, end = a->iova + a->length - 1;
 	uint64_t page = (iova >> 12) - (a->iova >> 12);
 	uint32_t room = (uint32_t)(PAGE - iova % PAGE);
-	struct unic_piece p;
+	struct unic_xlate p;
 	int err = access_of(stag, RW, iova, len, &p);
 
 	if (len && (iova < a->iova || last < iova || last > end)) {
@@ -315,7 +315,7 @@ static void window_ends_with_its_region(void **state)
 	struct unic_mr_result m = reg_ok(0x20000, PAGE), n;
 	struct unic_mr_args a = args_of(0x20000, PAGE);
 	uint64_t bus = UNIC_BUS(0, 77 * PAGE);
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	(void)state;
 	assert_int_equal(access_of(m.stag, RW, 0x20000, 8, &p), 0);
@@ -332,7 +332,7 @@ static void use_is_counted(void **state)
 {
 	struct unic_mr_result m = reg_ok(0x20000, PAGE);
 	struct unic_mr_ctx *mr = unic_mr_get(&r.nic.memory, m.mr, m.gen);
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	(void)state;
 	r.nic.now_ns += 77;
@@ -351,7 +351,7 @@ static void loading_is_filled_page_by_page(void **state)
 {
 	struct unic_mr_args a = args_of(0x30000, 4 * PAGE);
 	struct unic_mr_result m;
-	struct unic_piece p;
+	struct unic_xlate p;
 	const uint64_t *bus = list(4);
 	uint64_t odd = 0x123;
 
@@ -382,7 +382,7 @@ static void loading_is_filled_page_by_page(void **state)
 static void deregistered_stag_is_dead_and_changes(void **state)
 {
 	struct unic_mr_result m = reg_ok(0x20000, PAGE), again;
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint32_t i, same_index = 0;
 
 	(void)state;
@@ -521,7 +521,7 @@ static void indices_come_in_no_order(void **state)
 static void stags_differ_between_epochs(void **state)
 {
 	struct unic_mr_result m = reg_ok(0x20000, PAGE), n;
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	(void)state;
 	rig_reset(&r);
@@ -616,7 +616,7 @@ static int restore(uint32_t stag, uint64_t iova, uint64_t length,
 static void restored_regions_have_their_stags(void **state)
 {
 	struct unic_mr_result was[UNIC_MRS / 2], res;
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	uint32_t i;
 
 	(void)state;
@@ -639,7 +639,7 @@ static void restored_regions_have_their_stags(void **state)
 static void one_region_ends_rekeying(void **state)
 {
 	struct unic_mr_result m;
-	struct unic_piece piece;
+	struct unic_xlate piece;
 	uint64_t key[2];
 
 	(void)state;

@@ -48,7 +48,7 @@ static void two_waiters_one_hoarder(void **state)
 
 static void lru_gives_the_longest_unused(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct unic_evt_mr evt;
 	struct rig_mr m[4];
 	uint32_t i;
@@ -75,7 +75,7 @@ static void lru_gives_the_longest_unused(void **state)
 static void lru_holds_for_many_regions(void **state)
 {
 	struct unic_evt_mr evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr m[16];
 	uint32_t i, k;
 
@@ -311,7 +311,7 @@ static void register_buffer(uint32_t i)
 static uint32_t laps(uint32_t policy)
 {
 	uint32_t lap, i, there = 0;
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	memset(buffer, 0, sizeof(buffer));
 	evict_set_proc(0, 1, 0, policy);

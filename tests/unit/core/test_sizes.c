@@ -106,7 +106,7 @@ static int up(void **state)
 }
 
 static int access_of(const struct region *g, uint64_t off, uint32_t len,
-		     struct unic_piece *p)
+		     struct unic_xlate *p)
 {
 	return unic_access(&rb.nic.memory, g->mr.stag, (uint16_t)qb.pd, RW,
 			   g->mr.iova + off, len, p);
@@ -204,7 +204,7 @@ static void pages_are_aligned_to_their_size(void **state)
 static void filled_pages_are_aligned(void **state)
 {
 	struct unic_cmd_mr_fill fill = { .count = unic_to_le32(1) };
-	struct unic_piece p;
+	struct unic_xlate p;
 	uint32_t i, k;
 
 	(void)state;
@@ -250,7 +250,7 @@ static void filled_pages_are_aligned(void **state)
 static void reaches(const struct region *g, uint64_t off, uint32_t len,
 		    uint64_t want)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	assert_int_equal(access_of(g, off, len, &p), 0);
 	assert_int_equal(p.mr, g->mr.mr);
@@ -263,7 +263,7 @@ static void reaches(const struct region *g, uint64_t off, uint32_t len,
 
 static void reaches_not(const struct region *g, uint64_t off, uint32_t len)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	assert_int_equal(access_of(g, off, len, &p), -UNIC_EBOUNDS);
 }
@@ -322,7 +322,7 @@ static void one_size_goes(void **state)
 
 	(void)state;
 	for (i = 0; i < SIZES; i++) {
-		struct unic_piece p;
+		struct unic_xlate p;
 
 		assert_int_equal(rig_dereg(&rb, &region[i].mr), 0);
 		assert_int_equal(access_of(&region[i], 0, 1, &p), -UNIC_ESTAG);
@@ -352,7 +352,7 @@ static void other_pages_have_their_size(void **state)
 
 		for (k = 0; k <= PAGES; k++) {
 			struct unic_cmd_mr_rereg c = cmd;
-			struct unic_piece p;
+			struct unic_xlate p;
 
 			memcpy(bus, g->bus, sizeof(bus));
 			if (k < PAGES)
@@ -408,7 +408,7 @@ static void missed(const struct region *g, uint64_t off, uint32_t page,
 		   uint32_t count)
 {
 	struct unic_evt_miss evt;
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	assert_int_equal(access_of(g, off, 1, &p), -UNIC_EMISS);
 	unic_fault_more(&rb.nic.memory, (uint16_t)g->mr.mr,
@@ -510,7 +510,7 @@ static void invalidated_pages_have_their_size(void **state)
 {
 	struct unic_cmd_mr_pages cmd = { .first = unic_to_le32(1),
 					 .count = unic_to_le32(1) };
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct region g;
 	uint32_t i, k;
 
@@ -543,7 +543,7 @@ static void invalidated_pages_have_their_size(void **state)
 static void table_pages_have_their_size(void **state)
 {
 	unic_le64 *words = (unic_le64 *)(rb.port.bar + UNIC_BAR_TABLE_OFF);
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct region g;
 	uint32_t i, k;
 
@@ -649,7 +649,7 @@ static uint8_t make(struct rig_mr *mr, uint64_t iova, uint8_t rights,
 }
 
 static int access_form(const struct rig_mr *mr, uint64_t off, uint32_t len,
-		       struct unic_piece *p)
+		       struct unic_xlate *p)
 {
 	return unic_access(&rb.nic.memory, mr->stag, (uint16_t)qb.pd,
 			   UNIC_MR_REMOTE_WRITE, mr->iova + off, len, p);
@@ -660,7 +660,7 @@ static int access_form(const struct rig_mr *mr, uint64_t off, uint32_t len,
 static void is_byte(const struct rig_mr *mr, uint64_t off,
 		    const struct region *g, uint64_t of)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	assert_int_equal(access_form(mr, off, 1, &p), 0);
 	assert_true(p.bus == bus_of(g, of));
@@ -675,7 +675,7 @@ static void is_range(const struct rig_mr *mr, const struct region *g,
 		     uint64_t of, uint32_t len)
 {
 	uint64_t off, size = size_of(g);
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	is_byte(mr, 0, g, of);
 	is_byte(mr, len - 1, g, of + len - 1);

@@ -64,7 +64,7 @@ static struct unic_mr_ctx *nic_mr(const struct rig_mr *m)
 
 static void use(const struct rig_mr *m, uint32_t off, uint32_t len)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 
 	assert_int_equal(unic_access(&r.nic.memory, m->stag, (uint16_t)pd, 0,
 				     m->iova + off, len, &p),

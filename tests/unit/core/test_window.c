@@ -13,7 +13,7 @@
 static void posted_bind_and_unbind(void **state)
 {
 	struct unic_sge e = form_piece(&form_mb[1], 100, 5000);
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct unic_cqe cqe;
 	struct rig_mr w;
 
@@ -95,7 +95,7 @@ static void each_wrong_bind(void **state)
 static void forms_of_another_domain(void **state)
 {
 	uint32_t other = rig_pd(&rb, 0);
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr m, w, open;
 	struct unic_sge e;
 	struct unic_cqe cqe;
@@ -132,7 +132,7 @@ static void forms_of_another_domain(void **state)
 
 static void type_1_is_bound_by_command(void **state)
 {
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct rig_mr w;
 	struct form_plan none = { 0 };
 	uint32_t old;
@@ -169,7 +169,7 @@ static void send_inv(uint32_t stag, uint32_t len)
 static void peer_invalidates(void **state)
 {
 	struct unic_sge e = form_piece(&form_mb[1], 0, PAGE);
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct unic_cqe cqe;
 	struct rig_mr w;
 	uint32_t len;
@@ -199,7 +199,7 @@ static void peer_invalidates(void **state)
 static void peer_invalidates_what_is_used(void **state)
 {
 	struct unic_sge e = form_piece(&form_mb[1], 0, PAGE);
-	struct unic_piece p;
+	struct unic_xlate p;
 	struct unic_cqe cqe;
 	struct rig_mr w;
 
