@@ -29,6 +29,8 @@ struct unic_req {
 	uint32_t progress; /* region_reg.c: pages filled */
 	uint32_t room;	   /* bytes of its list */
 	uint32_t arp_user; /* not 0: waits for ARP_RESULT */
+	bool held;  /* MR_REG that waits for the NIC's answer to others */
+	bool asked; /* MR_REG that may wait, and the NIC has not answered it */
 	uint8_t mac[6];
 	void (*then)(struct unic_req *req, uint32_t status); /* after ARP */
 	uint64_t rec[UNIC_REC_WORDS];			     /* the request */
@@ -81,6 +83,8 @@ struct unic_hproc {
 	uint32_t upcall_next;
 	uint32_t upcalls, notices, evictions, requests, refused;
 	uint32_t regions, waits, deadlines;
+	uint32_t asked, held;		   /* of its requests; region_held.h */
+	bool resumes;			   /* held ones go on */
 	struct unic_delay deliver, answer; /* of notices */
 	struct unic_req detach; /* so that leaving never needs memory */
 };

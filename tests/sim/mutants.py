@@ -63,7 +63,7 @@ MUTANTS = (
     ("pins", "host_driver/core/region/region_pin.c",
      "	if (!mr->pinned)\n		return;\n", "	return;\n",
      "driver: never unpins"),
-    ("pins oracle", "host_driver/core/region/region_reg.c",
+    ("pins oracle", "host_driver/core/region/region_dereg.c",
      "	mr->waiter = req;\n	unic_region_answered(",
      "	mr->waiter = req;\n	unic_region_unpin(req->host, mr);\n"
      "	unic_region_answered(",

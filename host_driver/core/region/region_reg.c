@@ -2,7 +2,9 @@
 /* region_reg.c - registering, waiting, deregistering, and how each ends: region.h. */
 #include "region/region_reg.h"
 
+#include "region/region_dereg.h"
 #include "region/region_dma.h"
+#include "region/region_held.h"
 #include "region/region_pin.h"
 #include "region/region_place.h"
 #include "upcall.h"
@@ -57,8 +59,6 @@ void unic_region_failed(struct unic_host *host, struct unic_region *mr,
 		unic_req_status(req, status);
 }
 
-static void send_dereg(struct unic_req *req, struct unic_region *mr);
-
 static void reg_active(struct unic_host *host, struct unic_region *mr,
 		       struct unic_req *req)
 {
@@ -75,7 +75,7 @@ static void reg_active(struct unic_host *host, struct unic_region *mr,
 		unic_region_upcall_wait(host, mr, UNIC_UP_GRANTED, UNIC_ST_OK);
 	mr->dereg = NULL;
 	if (dereg)
-		send_dereg(dereg, mr);
+		unic_region_dereg_for(dereg, mr);
 }
 
 static void fill_next(struct unic_req *req, struct unic_region *mr);
@@ -125,15 +125,6 @@ static void fill_next(struct unic_req *req, struct unic_region *mr)
 	unic_req_send(req, UNIC_CMD_MR_FILL, &cmd, fill_done);
 }
 
-/* Is less taken than its share of the NIC's places to wait? */
-static bool has_wait_place(const struct unic_host *host,
-			   const struct unic_hproc *proc)
-{
-	uint32_t share = host->waits / host->config.slots;
-
-	return proc->waits < (share ? share : 1);
-}
-
 #define LOAD_NS		100000ull /* between looks for frames on their way */
 #define LOAD_GIVE_UP_NS 1000000000ull
 
@@ -156,7 +147,7 @@ static bool schedule_load(struct unic_host *host, struct unic_region *mr)
  * may come yet: as long as its process wants to wait, it does. */
 static void wait_anew(struct unic_host *host, struct unic_region *mr)
 {
-	if (has_wait_place(host, proc_of(host, mr)))
+	if (unic_region_has_wait_place(host, proc_of(host, mr)))
 		unic_region_requeue(host, mr);
 	else
 		unic_region_failed(host, mr, mr->waiter, UNIC_ST_WAIT_FULL);
@@ -264,25 +255,53 @@ static void reg_refused(struct unic_req *req, struct unic_region *mr,
 	unic_region_refused(req, status);
 }
 
-static void mr_reg_done(struct unic_call *call)
+static void reg_answered(struct unic_req *req)
 {
-	struct unic_req *req = unic_req_of(call);
 	struct unic_region *mr = mr_get(req, req->id);
-	uint32_t status = unic_call_status(call);
+	uint32_t status = unic_call_status(&req->call);
 
 	if (!mr) {
 		unic_req_status(req, UNIC_CTL_ST_RESET);
 		return;
 	}
-	unic_region_numbers(mr, call);
+	unic_region_numbers(mr, &req->call);
 	if (status == UNIC_ST_PENDING)
 		reg_queued(req->host, mr);
 	else if (status)
 		reg_refused(req, mr, status);
-	else if (call->list_bytes || mr->residency)
+	else if (req->call.list_bytes || mr->residency)
 		reg_active(req->host, mr, req);
 	else
 		load_pages(req, mr);
+}
+
+/* Requests that were held go on. What they have answered leads here once more. */
+static void resume_held(struct unic_host *host, uint32_t slot)
+{
+	struct unic_hproc *proc = &host->proc[slot];
+	struct unic_req *req;
+
+	if (proc->resumes)
+		return;
+	proc->resumes = true;
+	while ((req = unic_region_next_held(host, slot))) {
+		if (host->ready && req->client && unic_req_proc(req))
+			unic_region_reg(req);
+		else
+			unic_req_status(req, UNIC_CTL_ST_RESET);
+	}
+	proc->resumes = false;
+}
+
+static void mr_reg_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	uint32_t slot = req->slot;
+
+	unic_region_asked(req, false);
+	reg_answered(req);
+	resume_held(host, slot);
 }
 
 static void send_reg(struct unic_req *req, struct unic_region *mr)
@@ -296,6 +315,7 @@ static void send_reg(struct unic_req *req, struct unic_region *mr)
 		cmd.timeout_us = r.timeout_us;
 		cmd.flags |= UNIC_REG_WAIT;
 		unic_region_waiting(req->host, mr, true);
+		unic_region_asked(req, true);
 	}
 	req->id = mr->obj.id;
 	mr->waiter = req;
@@ -336,9 +356,12 @@ void unic_region_reg(struct unic_req *req)
 		status = UNIC_ST_NO_PD;
 	if (!status)
 		status = unic_req_room(req, UNIC_OBJ_MR);
-	if (!status && r.flags & UNIC_CTL_REG_WAIT &&
-	    !has_wait_place(req->host, proc))
-		status = UNIC_ST_WAIT_FULL;
+	if (!status && r.flags & UNIC_CTL_REG_WAIT) {
+		if (unic_region_hold(req))
+			return;
+		if (!unic_region_has_wait_place(req->host, proc))
+			status = UNIC_ST_WAIT_FULL;
+	}
 	if (!status)
 		status = unic_region_choose_shift(proc, &r, &shift);
 	mr = status ? NULL
@@ -442,9 +465,17 @@ void unic_region_cancel(struct unic_req *req)
 {
 	struct unic_ctl_wait_cancel r;
 	struct unic_region *mr;
+	struct unic_req *held;
 	uint32_t at = 0;
 
 	memcpy(&r, req->rec, sizeof(r));
+	held = unic_region_unhold(req->host, req->slot,
+				  unic_from_le32(r.wait_seq));
+	if (held) {
+		unic_req_status(held, UNIC_ST_CANCELLED);
+		unic_req_status(req, UNIC_ST_OK);
+		return;
+	}
 	while ((mr = unic_obj_next(&req->host->objects, &at, UNIC_OBJ_MR,
 				   unic_req_owner(req)))) {
 		if (mr->reg_seq != unic_from_le32(r.wait_seq))
@@ -505,37 +536,6 @@ void unic_region_wait_event(struct unic_host *host,
 
 /* -------------------------------------------------------------- deregister */
 
-static void dereg_done(struct unic_call *call)
-{
-	struct unic_req *req = unic_req_of(call);
-	struct unic_region *mr = mr_get(req, req->id);
-	uint32_t status = unic_call_status(call);
-
-	if (!mr || mr->waiter != req) {
-		unic_req_status(req, mr ? status : UNIC_ST_OK);
-		return;
-	}
-	if (status == UNIC_ST_PENDING && mr->state != R_EVICTED)
-		return; /* EVICTED follows */
-	mr->waiter = NULL;
-	/* NO_MR: its tombstone was recycled; PENDING: it went meanwhile */
-	if (!status || status == UNIC_ST_NO_MR || status == UNIC_ST_PENDING) {
-		unic_region_forget(req->host, mr);
-		status = UNIC_ST_OK;
-	}
-	unic_req_status(req, status);
-}
-
-static void send_dereg(struct unic_req *req, struct unic_region *mr)
-{
-	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
-				   .gen = unic_to_le32(mr->gen) };
-
-	mr->waiter = req;
-	unic_region_answered(req->host, mr);
-	unic_req_send(req, UNIC_CMD_MR_DEREG, &cmd, dereg_done);
-}
-
 /* MR_DEREG of a region that is not there yet: a wait is cancelled, a grant that
  * is under way is deregistered when it has arrived. */
 static void dereg_early(struct unic_req *req, struct unic_region *mr)
@@ -571,7 +571,7 @@ void unic_region_dereg(struct unic_req *req)
 	else if (mr->state < R_ACTIVE)
 		dereg_early(req, mr);
 	else
-		send_dereg(req, mr);
+		unic_region_dereg_for(req, mr);
 }
 
 /* --------------------------------------------------------------------- ends */

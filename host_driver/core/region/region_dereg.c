@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* region_dereg.c - see region_dereg.h. */
+#include "region/region_dereg.h"
+
+static void dereg_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_region *mr = mr_get(req, req->id);
+	uint32_t status = unic_call_status(call);
+
+	if (!mr || mr->waiter != req) {
+		unic_req_status(req, mr ? status : UNIC_ST_OK);
+		return;
+	}
+	if (status == UNIC_ST_PENDING && mr->state != R_EVICTED)
+		return; /* EVICTED follows */
+	mr->waiter = NULL;
+	/* NO_MR: its tombstone was recycled; PENDING: it went meanwhile */
+	if (!status || status == UNIC_ST_NO_MR || status == UNIC_ST_PENDING) {
+		unic_region_forget(req->host, mr);
+		status = UNIC_ST_OK;
+	}
+	unic_req_status(req, status);
+}
+
+void unic_region_dereg_for(struct unic_req *req, struct unic_region *mr)
+{
+	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
+				   .gen = unic_to_le32(mr->gen) };
+
+	mr->waiter = req;
+	unic_region_answered(req->host, mr);
+	unic_req_send(req, UNIC_CMD_MR_DEREG, &cmd, dereg_done);
+}
