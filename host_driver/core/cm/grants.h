@@ -42,23 +42,53 @@ struct unic_grants_msg {
 	uint32_t status;    /* DELEGATED: enum unic_ctl_status */
 };
 
-/** unic_grants_build() - UNIC_MAD_BYTES for the wire. */
+/** unic_grants_build() - write @msg as the vendor datagram @mad, in wire order (IBTA
+ * 16.5). */
 void unic_grants_build(const struct unic_grants_msg *msg,
 		       uint8_t mad[UNIC_MAD_BYTES]);
-/** unic_grants_parse() - false if it is something else. */
+
+/** unic_grants_parse() - read @mad into @msg. False: it is another datagram, and @msg
+ * means nothing. */
 bool unic_grants_parse(const uint8_t mad[UNIC_MAD_BYTES],
 		       struct unic_grants_msg *msg);
 
+/*
+ * The three handlers take @req over and answer it exactly once, which frees it. Any
+ * status but OK means that nothing is recorded or sent.
+ */
+
+/** unic_grants_grant() - GRANT: record that the peer of a connection of the process
+ * is given the STag of a region, or the index of one of its tokens. Recording it
+ * twice is OK. NO_MR, NO_CONN, NO_TOKEN; STATE: the region is asked back, or the
+ * connection is not up; UNSUPPORTED: the peer is not unic; QUOTA: the process has its
+ * part of the table. */
 void unic_grants_grant(struct unic_req *req);
+
+/** unic_grants_delegate() - DELEGATE: have the exporter at the other end of `conn`
+ * record a second holder, its peer at `ipv4` with queue pair `qpn`. Answered with the
+ * exporter's status; the question is repeated until then. NO_CONN; STATE: the
+ * connection is not up; UNSUPPORTED: the peer is not unic; TOO_MANY: all
+ * UNIC_HANDINGS are under way; UNREACHABLE: no answer to any of the repetitions. */
 void unic_grants_delegate(struct unic_req *req);
+
+/** unic_grants_answer() - INVALIDATED: the process does not use `number` any more,
+ * which its peer on `conn` asked for by INVALIDATE; the peer is sent INVALIDATED, and
+ * again for each repetition of its question. NO_CONN; STATE: nothing of the kind is
+ * asked. */
 void unic_grants_answer(struct unic_req *req);
-/** unic_grants_receive() - a datagram of a peer that is not of the CM. */
+
+/** unic_grants_receive() - handle @mad, a datagram of a peer that is not of the CM.
+ * One that is not from the peer of the connection it names is counted
+ * (host->held.refused) and dropped. */
 void unic_grants_receive(struct unic_host *host, const struct unic_mad_rx *mad);
-/** unic_grants_step() - what happened since the last call: regions that were asked back
- * (their holders are asked), connections and tokens that ended (so is who held by
- * them). */
+
+/** unic_grants_step() - act on what happened since the last call: the holders of
+ * regions that were asked back are asked; holds by connections and tokens that ended
+ * end. */
 void unic_grants_step(struct unic_host *host);
-/** unic_grants_poll() - questions are repeated. Returns when to call again. */
+
+/** unic_grants_poll() - repeat the questions that are due at @now, in ns of
+ * CLOCK_MONOTONIC. Returns when to call again; UINT64_MAX: no question is open. */
 uint64_t unic_grants_poll(struct unic_host *host, uint64_t now);
 
 #endif /* UNIC_GRANTS_H */
