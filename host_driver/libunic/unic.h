@@ -126,10 +126,22 @@ const char *unic_last_error(void);
 /** unic_strerror() - words for a -errno of this library. */
 const char *unic_strerror(int err);
 
+/*
+ * Names of numbers, for messages. Each returns static text, never NULL: "unknown" for
+ * a number that the enum does not have. They change no last error.
+ */
+/** unic_wc_status_str() - of an enum unic_wc_status, as in unic_wc.status. */
 const char *unic_wc_status_str(unsigned int status);
+/** unic_wc_detail_str() - of an enum unic_wc_detail, as in unic_wc.detail of a
+ * request that was refused here. */
 const char *unic_wc_detail_str(unsigned int detail);
+/** unic_token_end_str() - of an enum unic_token_end, as in unic_wc.detail of a TOKEN
+ * request, in UNIC_EV_TOKEN_END, and in *end of unic_cancel_token(). */
 const char *unic_token_end_str(unsigned int end);
+/** unic_reason_str() - of an enum unic_reason, as in unic_event.reason. */
 const char *unic_reason_str(unsigned int reason);
+/** unic_status_str() - of an enum unic_status or unic_ctl_status ("unknown status"
+ * for another), as in unic_event.status of UNIC_EV_WAIT_ENDED. */
 const char *unic_status_str(unsigned int status);
 
 struct unic_usage {
@@ -182,6 +194,9 @@ int unic_free(struct unic_ctx *ctx, void *mem);
 
 /* -------------------------------------------------- protection and memory */
 
+/** unic_alloc_pd() - a protection domain: what regions, windows and queues belong to,
+ * and what the access check compares (IBTA 10.2.3). *@out is the caller's until
+ * unic_free_pd(); on error it is as it was. -ENOMEM, -EDQUOT, -ENOTCONN. */
 int unic_alloc_pd(struct unic_ctx *ctx, struct unic_pd **out);
 /** unic_free_pd() - -EBUSY while regions or queues use it. */
 int unic_free_pd(struct unic_pd *pd);
