@@ -7,7 +7,7 @@
 #include "event.h"
 #include "mr.h"
 
-union reg_rec {
+union batch_rec {
 	struct unic_ctl_hdr hdr;
 	struct unic_ctl_mr_reg req;
 	struct unic_ctl_obj dereg;
@@ -33,7 +33,7 @@ int unic_ctl_batch(struct unic_ctx *ctx, void *rec, unsigned int n,
 }
 
 /* What the replies say; regions that were refused are dropped. */
-static int parse_reg_replies(const union reg_rec *rec,
+static int parse_reg_replies(const union batch_rec *rec,
 			     struct unic_mem_region **r, unsigned int n)
 {
 	unsigned int i;
@@ -57,7 +57,7 @@ static int parse_reg_replies(const union reg_rec *rec,
 static int reg_one_batch(struct unic_pd *pd, const struct unic_mr_attr *attr,
 			 unsigned int n, struct unic_mem_region **r)
 {
-	union reg_rec rec[UNIC_BATCH_MAX];
+	union batch_rec rec[UNIC_BATCH_MAX];
 	unsigned int i = 0;
 	int err = 0;
 
@@ -107,7 +107,7 @@ int unic_reg_mr_batch(struct unic_pd *pd, const struct unic_mr_attr *attr,
 static int dereg_one_batch(struct unic_ctx *ctx, struct unic_mr **mr,
 			   unsigned int n)
 {
-	union reg_rec rec[UNIC_BATCH_MAX];
+	union batch_rec rec[UNIC_BATCH_MAX];
 	unsigned int i;
 	int err, one;
 

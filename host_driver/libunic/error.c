@@ -166,25 +166,6 @@ int unic_fail_status(const char *what, int status)
 			 *s->advice ? "; " : "", s->advice);
 }
 
-void unic_usage_parse(const struct unic_cpl_usage *in, struct unic_usage *out)
-{
-	int i;
-
-	out->table = unic_from_le32(in->table);
-	out->used = unic_from_le32(in->used);
-	out->limit = unic_from_le32(in->limit);
-	out->holding = unic_from_le32(in->holding);
-	out->fair_share = unic_from_le32(in->fair_share);
-	out->borrowed = unic_from_le32(in->borrowed);
-	out->quota = unic_from_le32(in->quota);
-	out->waiters = unic_from_le32(in->waiters);
-	out->bound_us = unic_from_le32(in->bound_us);
-	for (i = 0; i < 3; i++) {
-		out->top[i].proc = unic_from_le16(in->top_proc[i]);
-		out->top[i].held = unic_from_le32(in->top_held[i]);
-	}
-}
-
 static const char *table_name(unsigned int table)
 {
 	static const char *const names[] = {
