@@ -83,6 +83,14 @@ def test_six_lines_twice():
            firmware__base__b_c=f"static void b(void)\n{{\n{body}}}\n")
 
 
+def test_records_of_the_abi_are_written_out():
+    members = "".join(f"\tunic_le32 member_number_{i}; /* {i} */\n" for i in range(9))
+    records = f"struct one {{\n{members}}};\n", f"struct two {{\n{members}}};\n"
+    code, said = check(abi__a_h=records[0], abi__b_h=records[1])
+    assert code == 0, said
+    expect("5 more stand in", firmware__base__a_h=records[0], firmware__base__b_h=records[1])
+
+
 def test_known_may_only_shrink():
     long = "int x;\n" * 601
     line = "firmware/base/long.c: lines, more than 600\n"

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_cmd_mr.h - commands and completions of the mailbox that are about memory:
+ * regions, their pages, forms, batches, waits, notices.
+ */
+#ifndef UNIC_ABI_CMD_MR_H
+#define UNIC_ABI_CMD_MR_H
+
+#include "unic_cmd.h"
+
+enum unic_mr_rights {
+	UNIC_MR_LOCAL_WRITE = 1u << 0,
+	UNIC_MR_REMOTE_READ = 1u << 1,
+	UNIC_MR_REMOTE_WRITE = 1u << 2,
+	UNIC_MR_MW_BIND = 1u << 3,
+};
+#define UNIC_MR_RIGHTS_ALL 0x0fu
+
+enum unic_mr_class {
+	UNIC_CLASS_RDMA = 0,	  /* notice, grace T, then removal */
+	UNIC_CLASS_MESSAGING = 1, /* removal at once, substitution */
+	UNIC_CLASS_CONTROL = 2,	  /* queues: never a victim, capped */
+};
+
+enum unic_residency {
+	UNIC_RESIDENT = 0, /* all entries on the NIC, or the request waits */
+	UNIC_DEMAND = 1,   /* none; a miss asks the driver (MISS, MR_FAULT) */
+	UNIC_TABLE = 2,	   /* none; a miss reads the region's page table */
+	UNIC_PHYSICAL = 3, /* none; an IOVA is the bus address */
+};
+
+/* flags of MR_REG */
+#define UNIC_REG_WAIT	    (1u << 0) /* REGISTER_WAIT: queue when it does not fit */
+#define UNIC_REG_LIST	    (1u << 1) /* the list page holds all page addresses */
+#define UNIC_REG_ZERO_BASED (1u << 2) /* iova must be first_offset */
+#define UNIC_REG_RESTORE    (1u << 3) /* with the STag of before a reset */
+#define UNIC_REG_FLAGS_ALL  0x0fu
+
+/*
+ * MR_REG. Reserves n_pages TLB entries for a new region, or none at all.
+ *
+ * OK: the region exists. With REG_LIST (n_pages <= UNIC_LIST_MAX) it is ACTIVE;
+ *     without it is LOADING until MR_FILL has brought every page.
+ * PENDING (only with REG_WAIT): queued under `wait`; GRANTED or WAIT_ENDED
+ *     follows as an event. A granted region is LOADING: the driver pins and
+ *     fills it now, because a waiting request holds no pages.
+ * TLB_FULL, MR_FULL, QUOTA, TOO_LARGE, WAIT_FULL, CTRL_CAP: nothing happened;
+ *     the completion is a struct unic_cpl_usage that says why.
+ *
+ * With REG_RESTORE (never with REG_WAIT) the region gets the STag that it had
+ * before a reset, whatever shares and quotas say: it had its entries then. STATE
+ * when the index was used in this epoch, or a region was made otherwise since
+ * the reset: a driver restores first. The STag does not come again when the
+ * region has ended.
+ *
+ * Residency DEMAND and TABLE reserve nothing: the region is ACTIVE at once, has
+ * up to UNIC_CACHED_PAGES pages, and its entries come and go. Class control,
+ * REG_LIST and REG_WAIT do not go with them (INVALID). MR_FULL if the process
+ * has half of its share of the region table in such regions, and in forms that
+ * have no entries (all but FAST), already.
+ *
+ * Residency PHYSICAL: a range of bus addresses, iova the first of them, at most
+ * 4 GiB - 1, bit 63 clear; ACTIVE at once, without an entry and never a victim. Its
+ * PD must be a physical one (NO_PD), its class control, its rights none or
+ * LOCAL_WRITE; page_shift, n_pages, flags and timeout_us are 0. Any other region
+ * may lie in the same memory. Queues and work requests of the PD use it; of the
+ * forms only an indirect region of the same PD is made of it, whose rights are none
+ * or LOCAL_WRITE, too.
+ */
+struct unic_cmd_mr_reg {
+	struct unic_cmd_hdr hdr;
+	unic_le32 pd;
+	uint8_t rights;	    /* enum unic_mr_rights; remote write needs local */
+	uint8_t mr_class;   /* enum unic_mr_class */
+	uint8_t residency;  /* enum unic_residency */
+	uint8_t page_shift; /* 12, 16 or 21; PHYSICAL: 0 */
+	unic_le64 iova;	    /* of the first byte */
+	unic_le64 length;   /* bytes, not 0; iova + length may not wrap */
+	unic_le32 n_pages;  /* must follow from iova, length, page_shift */
+	uint8_t key;	    /* consumer's low 8 bits of the STag */
+	uint8_t importance; /* hint, 0..255, higher = keep */
+	uint8_t flags;	    /* UNIC_REG_* */
+	uint8_t rsvd0;
+	unic_le32 timeout_us; /* REG_WAIT: give up after; 0 = never */
+	unic_le32 user;	      /* the driver's own id, returned in events */
+	unic_le32 stag;	      /* REG_RESTORE: all 32 bits; else 0 */
+	unic_le32 table;      /* TABLE: where its page table begins, bytes from
+			       * UNIC_BAR_TABLE_OFF, a multiple of 8 */
+	unic_le32 rsvd[2];
+};
+/* A word of a page table: bus address of the page, or'ed with this; without it
+ * the page does not exist. Read by the NIC at a miss, in one access. */
+#define UNIC_TABLE_VALID  1ull
+#define UNIC_CACHED_PAGES 65536u /* of a DEMAND or TABLE region, at most */
+
+struct unic_cpl_mr_reg {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;  /* table index */
+	unic_le32 gen; /* generation of this registration */
+	unic_le32 stag;
+	unic_le32 wait; /* PENDING: id for WAIT_CANCEL */
+	unic_le32 rsvd[10];
+};
+
+/* Why a registration failed, and QUERY_USAGE's answer. */
+struct unic_cpl_usage {
+	struct unic_cmd_hdr hdr;
+	unic_le32 table; /* enum unic_table that is full; 0 in a query */
+	unic_le32 used;
+	unic_le32 limit;
+	unic_le32 holding;     /* of this process */
+	unic_le32 fair_share;  /* of this process, now */
+	unic_le32 waiters;     /* queued requests, all processes */
+	unic_le32 borrowed;    /* of this process, above its fair share */
+	unic_le16 top_proc[3]; /* largest holders; 0xffff: none */
+	unic_le16 rsvd0;
+	unic_le32 top_held[3];
+	unic_le32 quota;
+	unic_le32 bound_us; /* B */
+};
+
+enum unic_table {
+	UNIC_TABLE_TLB = 1,
+	UNIC_TABLE_MR = 2,
+	UNIC_TABLE_TOKEN = 3,
+	UNIC_TABLE_QP = 4,
+	UNIC_TABLE_CQ = 5,
+	UNIC_TABLE_PROC = 6,
+	UNIC_TABLE_WAIT = 7,
+	UNIC_TABLE_ELEMENT = 16,
+};
+
+/* MR_FILL. Pages [first, first+count) of a LOADING region from the list page;
+ * bus addresses aligned to the page size. The last missing page makes it
+ * ACTIVE. A page is filled once (STATE if again).
+ */
+struct unic_cmd_mr_fill {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 first;
+	unic_le32 count; /* 1..UNIC_LIST_MAX */
+	unic_le32 rsvd[10];
+};
+
+/*
+ * MR_FAULT. The answer to a MISS, or pages of a DEMAND region brought ahead of
+ * one: their bus addresses are in the list page. With `cannot` there are none:
+ * operations that need one of these pages fail, for a while.
+ *
+ * OK: `done` of them, from the first on, are on the NIC and stay pinned until a
+ *     drop record names them, the region is gone, or MR_INVALIDATE took them.
+ * BUSY: likewise, but there was no room for the rest (entries are short, or the
+ *     drop ring is full: consume it, then try again).
+ * STALE: `seq` is older than the region's last MR_INVALIDATE; `done` is 0.
+ * STATE: not a DEMAND region, or not accessible. BUS: an address is not aligned
+ *     (done says which). Pages that are on the NIC already are left alone.
+ */
+struct unic_cmd_mr_fault {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 first;  /* page of the region */
+	unic_le32 count;  /* 1..UNIC_LIST_MAX */
+	unic_le32 seq;	  /* of the MISS; that of the last MR_INVALIDATE */
+	unic_le32 cannot; /* 0 or 1 */
+	unic_le32 rsvd[8];
+};
+struct unic_cpl_mr_pages {
+	struct unic_cmd_hdr hdr;
+	unic_le32 done; /* pages */
+	unic_le32 seq;	/* of the region, now */
+	unic_le32 rsvd[12];
+};
+
+/*
+ * MR_INVALIDATE. Pages [first, first+count) of a DEMAND or TABLE region are not
+ * on the NIC when it completes, and no MR_FAULT with an older sequence number
+ * brings them. No drop records are written: `done` says how many there were.
+ * BUSY: a DMA piece is under way through the region; nothing happened.
+ *
+ * MR_ADVISE. WILL_NEED: entries of a TABLE region are read ahead (at most 64);
+ * of a DEMAND region a MISS is sent for those that are not there, as far as
+ * there is room among the misses: no more than half of them are advised ones,
+ * and what an operation waits for goes before. `done` says how many were. DONT_NEED:
+ * its entries may be dropped first, and are, but for those in use; drop records
+ * say which.
+ */
+struct unic_cmd_mr_pages {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 first;
+	unic_le32 count;
+	unic_le32 advice; /* MR_ADVISE: enum unic_advice; else 0 */
+	unic_le32 rsvd[9];
+};
+enum unic_advice {
+	UNIC_ADVISE_WILL_NEED = 1,
+	UNIC_ADVISE_DONT_NEED = 2,
+};
+
+/*
+ * A drop record: the NIC has given up the entry of this page, which belonged to
+ * a DEMAND region, and does not touch the page any more: unpin it. The NIC
+ * takes no MR_FAULT for which this ring would be too short, so that dropping
+ * never waits for the host (INV-11).
+ */
+struct unic_drop {
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 page;
+	unic_le32 user; /* as given at MR_REG */
+};
+
+/*
+ * MR_DEREG. OK: gone, pages may be unpinned. PENDING: DMA or an operation
+ * still uses it; EVICTED follows as an event when it is free. From the
+ * completion on, new operations fail. Also frees the tombstone of an evicted
+ * region. As an answer to a notice it is a RELEASE.
+ */
+struct unic_cmd_mr {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 rsvd[12];
+};
+
+/*
+ * Forms: regions made of other regions (docs/DESIGN.md section 6.3). MR_ALLOC
+ * gives one that is not valid yet: it has an STag, the elements it will need,
+ * and, if fast, its TLB entries. It is made valid by MR_MAKE or a work request
+ * (abi/unic_queue.h), not any more by MR_INVAL, LOCAL_INV or a SEND with
+ * invalidate, and ends by MR_DEREG. It also ends, EVICTED, when a region does
+ * that it is made of.
+ */
+enum unic_form_kind {
+	UNIC_FORM_PLAIN = 0,	/* no form */
+	UNIC_FORM_SUB = 1,	/* a range of a region, by MR_MAKE, once */
+	UNIC_FORM_WINDOW1 = 2,	/* memory window type 1: bound by MR_MAKE alone,
+				 * also anew; cannot be invalidated */
+	UNIC_FORM_WINDOW2 = 3,	/* type 2 */
+	UNIC_FORM_FAST = 4,	/* pages, in entries of its own */
+	UNIC_FORM_INDIRECT = 5, /* a list of anything */
+};
+
+/* MR_ALLOC. Completion struct unic_cpl_mr_reg; refusals as MR_REG (MR_FULL as of
+ * regions of residency DEMAND, but for FAST), and ELEMENT_FULL (struct
+ * unic_cpl_usage). */
+struct unic_cmd_mr_alloc {
+	struct unic_cmd_hdr hdr;
+	unic_le32 pd;
+	uint8_t kind;	    /* enum unic_form_kind, not PLAIN */
+	uint8_t page_shift; /* FAST: 12, 16 or 21; else 0 */
+	uint8_t key;	    /* low 8 bits of the STag */
+	uint8_t importance;
+	unic_le32 n; /* FAST: entries, 1..UNIC_FAST_PAGES; INDIRECT: elements,
+		      * 1..UNIC_FORM_ELEMENTS; else 0 */
+	unic_le32 user;
+	unic_le32 rsvd[10];
+};
+
+/*
+ * MR_MAKE. What a work request does, by command: the list is in the list page.
+ * WINDOW1 and WINDOW2 with n = 0: unbind. Completion struct unic_cpl_mr_reg.
+ * NO_MR, EVICTED (of the form or an element), NO_PD (an element is of another of
+ * the same process; what others have is NO_MR), RIGHTS, BOUNDS, ALIGN, STATE
+ * (valid already, or another kind), BUSY (a type 1 window in use; or the process
+ * has named too many wrong STags and is held off for 100 ms), TOO_LARGE
+ * (elements, pages, bytes): nothing happened.
+ */
+struct unic_cmd_mr_make {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le64 iova;	  /* of the first byte */
+	unic_le32 n;	  /* elements in the list page */
+	unic_le32 repeat; /* INDIRECT: 0 = once */
+	uint8_t rights;
+	uint8_t key;
+	uint8_t strided; /* 1: n le32 strides follow the elements */
+	uint8_t rsvd0[5];
+	unic_le32 rsvd[6];
+};
+
+/* MR_INVAL: a struct unic_cmd_mr. BUSY: something uses it; it is closed to new
+ * accesses all the same, ask again. STATE: not valid, or no such kind. */
+
+/*
+ * MR_REREG. Rights, PD, or range and pages of a region that is no form, as
+ * ibv_rereg_mr(). OK: done; the STag stays the same. Any other status: nothing
+ * happened, the old region is as it was; BUSY: an operation or a dependent uses
+ * it. With RANGE, n_pages <= UNIC_LIST_MAX and the addresses are in the list
+ * page.
+ */
+struct unic_cmd_mr_rereg {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 pd;	/* REREG_PD, else 0 */
+	uint8_t what;	/* UNIC_REREG_* */
+	uint8_t rights; /* REREG_RIGHTS, else 0 */
+	uint8_t rsvd0[2];
+	unic_le64 iova; /* REREG_RANGE, else 0, as the next two */
+	unic_le64 length;
+	unic_le32 n_pages;
+	unic_le32 rsvd[5];
+};
+#define UNIC_REREG_RIGHTS (1u << 0)
+#define UNIC_REREG_PD	  (1u << 1)
+#define UNIC_REREG_RANGE  (1u << 2)
+#define UNIC_REREG_ALL	  0x07u
+
+/*
+ * MR_BATCH, TOKEN_BATCH. Several commands in one: the list page has `count`
+ * records of 64 bytes, each with its opcode; each is answered in its place as it
+ * would be by itself (but that no epoch of it is looked at). What a record's
+ * own list page would have lies behind the records, one after the other in their
+ * order; INVALID if that would not end within the page.
+ * MR_BATCH: struct unic_cmd_mr_reg (without REG_WAIT: INVALID),
+ * unic_cmd_mr_alloc, and unic_cmd_mr (MR_DEREG).
+ * TOKEN_BATCH: struct unic_cmd_token_alloc and unic_cmd_token_cancel.
+ * OK: all were tried. The completion is struct unic_cpl_batch.
+ */
+struct unic_cmd_batch {
+	struct unic_cmd_hdr hdr;
+	unic_le32 count; /* 1..UNIC_BATCH_MAX */
+	unic_le32 rsvd[13];
+};
+struct unic_cpl_batch {
+	struct unic_cmd_hdr hdr;
+	unic_le32 done; /* of them: OK or PENDING */
+	unic_le32 rsvd[13];
+};
+#define UNIC_BATCH_MAX 64u
+
+/* WAIT_CANCEL. OK: it will never be granted, no event follows. NO_WAIT: it was
+ * granted or ended already, and its event says so.
+ */
+struct unic_cmd_wait_cancel {
+	struct unic_cmd_hdr hdr;
+	unic_le32 wait;
+	unic_le32 rsvd[13];
+};
+
+/* NOTICE_ACK: the upcall is on the process's event ring; T starts now. */
+struct unic_cmd_notice_ack {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 seq; /* of the notice */
+	unic_le32 rsvd[11];
+};
+struct unic_cpl_notice {
+	struct unic_cmd_hdr hdr;
+	unic_le64 deadline_ns; /* NIC time */
+	unic_le32 detail;      /* REFUSED: enum unic_refusal */
+	unic_le32 rsvd[11];
+};
+
+enum unic_answer {
+	UNIC_ANSWER_RELEASE = 1,
+	UNIC_ANSWER_OFFER = 2,
+	UNIC_ANSWER_EXTEND = 3,
+};
+enum unic_refusal {
+	UNIC_REFUSED_NONE = 0,
+	UNIC_REFUSED_SMALLER = 1, /* the offered region holds fewer entries */
+	UNIC_REFUSED_NOT_YOURS = 2,
+	UNIC_REFUSED_NOT_ACTIVE = 3,
+	UNIC_REFUSED_SAME = 4,
+	UNIC_REFUSED_WAITER = 5, /* a process below its share is waiting */
+	UNIC_REFUSED_BUDGET = 6, /* extend budget of this notice used up */
+	UNIC_REFUSED_CLASS = 7,	 /* control regions cannot be offered */
+};
+
+/* NOTICE_ANSWER. */
+struct unic_cmd_notice_answer {
+	struct unic_cmd_hdr hdr;
+	unic_le32 mr;
+	unic_le32 gen;
+	unic_le32 seq;
+	unic_le32 answer;   /* enum unic_answer */
+	unic_le32 offer_mr; /* OFFER: the region to take instead */
+	unic_le32 offer_gen;
+	unic_le32 extend_us; /* EXTEND: how much longer */
+	unic_le32 rsvd[7];
+};
+
+UNIC_ABI_AT(unic_cmd_mr_reg, iova, 16);
+UNIC_ABI_AT(unic_cmd_mr_reg, n_pages, 32);
+UNIC_ABI_AT(unic_cmd_mr_reg, user, 44);
+UNIC_ABI_AT(unic_cmd_mr_reg, stag, 48);
+UNIC_ABI_AT(unic_cmd_mr_reg, table, 52);
+UNIC_ABI_SIZE(unic_cmd_mr_reg, 64);
+UNIC_ABI_SIZE(unic_cpl_mr_reg, 64);
+UNIC_ABI_AT(unic_cpl_usage, top_proc, 36);
+UNIC_ABI_AT(unic_cpl_usage, top_held, 44);
+UNIC_ABI_SIZE(unic_cpl_usage, 64);
+UNIC_ABI_SIZE(unic_cmd_mr_fill, 64);
+UNIC_ABI_SIZE(unic_cmd_mr_fault, 64);
+UNIC_ABI_SIZE(unic_cpl_mr_pages, 64);
+UNIC_ABI_SIZE(unic_cmd_mr_pages, 64);
+UNIC_ABI_SIZE(unic_drop, 16);
+UNIC_ABI_SIZE(unic_cmd_mr, 64);
+UNIC_ABI_SIZE(unic_cmd_mr_alloc, 64);
+UNIC_ABI_AT(unic_cmd_mr_make, iova, 16);
+UNIC_ABI_AT(unic_cmd_mr_make, rights, 32);
+UNIC_ABI_SIZE(unic_cmd_mr_make, 64);
+UNIC_ABI_AT(unic_cmd_mr_rereg, iova, 24);
+UNIC_ABI_SIZE(unic_cmd_mr_rereg, 64);
+UNIC_ABI_SIZE(unic_cmd_batch, 64);
+UNIC_ABI_SIZE(unic_cpl_batch, 64);
+UNIC_ABI_SIZE(unic_cmd_wait_cancel, 64);
+UNIC_ABI_SIZE(unic_cmd_notice_ack, 64);
+UNIC_ABI_SIZE(unic_cpl_notice, 64);
+UNIC_ABI_SIZE(unic_cmd_notice_answer, 64);
+
+#endif /* UNIC_ABI_CMD_MR_H */

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_cmd_queue.h - commands and completions of the mailbox that are about
+ * transport: payload tokens, completion queues, queue pairs, addresses,
+ * management datagrams.
+ */
+#ifndef UNIC_ABI_CMD_QUEUE_H
+#define UNIC_ABI_CMD_QUEUE_H
+
+#include "unic_cmd.h"
+
+/* TOKEN_ALLOC (S3): a payload buffer for one tagged message. */
+struct unic_cmd_token_alloc {
+	struct unic_cmd_hdr hdr;
+	unic_le32 pd;
+	unic_le32 stag; /* region of the same PD, with LOCAL_WRITE */
+	unic_le64 iova;
+	unic_le32 length;      /* bytes, 1..UNIC_MSG_MAX */
+	unic_le32 ttl_us;      /* 0 = until cancelled */
+	unic_le32 sender_ipv4; /* 0 = anybody; else this address ... */
+	unic_le32 sender_qpn;  /* ... and this QP number there, 0 = any */
+	unic_le32 flags;       /* UNIC_TOKEN_F_* */
+	unic_le32 user;	       /* the driver's own */
+	unic_le32 pieces;      /* F_PIECES: how many; else 0 */
+	unic_le32 rsvd[3];
+};
+/* Any number of messages, each to its own offset; ends otherwise only. */
+#define UNIC_TOKEN_F_MULTI (1u << 0)
+/* The buffer is not one range but the pieces that the list page has, in order: each
+ * lies in the region `stag` of residency PHYSICAL, `iova` is 0, `length` their
+ * sum. Not with MULTI. TOKEN_FULL, too, when 32 tokens have pieces. */
+#define UNIC_TOKEN_F_PIECES    (1u << 1)
+#define UNIC_TOKEN_F_FLAGS_ALL 0x03u
+#define UNIC_TOKEN_PIECES      16u
+struct unic_token_piece {
+	unic_le64 bus;
+	unic_le32 len; /* not 0 */
+	unic_le32 rsvd;
+};
+struct unic_cpl_token {
+	struct unic_cmd_hdr hdr;
+	unic_le32 index;
+	unic_le32 end; /* CANCEL: enum unic_token_end it had or got */
+	unic_le64 key;
+	unic_le32 placed; /* CANCEL: bytes placed, for USED and ABORTED */
+	unic_le32 rsvd[9];
+};
+
+/* TOKEN_CANCEL. OK with `end`; BUSY while a message is arriving: TOKEN_END
+ * follows. NO_TOKEN if index and key name no token the NIC remembers.
+ */
+struct unic_cmd_token_cancel {
+	struct unic_cmd_hdr hdr;
+	unic_le32 proc;
+	unic_le32 index;
+	unic_le64 key;
+	unic_le32 rsvd[10];
+};
+
+/* CQ_CREATE. The ring is a range of a control region. */
+struct unic_cmd_cq_create {
+	struct unic_cmd_hdr hdr;
+	unic_le32 pd;
+	unic_le32 stag;	    /* class control, LOCAL_WRITE */
+	unic_le64 iova;	    /* 64-aligned */
+	unic_le32 entries;  /* a power of two, 2..4096 */
+	unic_le32 db_index; /* its row in the doorbell page */
+	unic_le32 rsvd[8];
+};
+struct unic_cpl_obj {
+	struct unic_cmd_hdr hdr;
+	unic_le32 id; /* CQ: table index; QP: QP number */
+	unic_le32 rsvd[13];
+};
+/* CQ_DESTROY (BUSY while a QP uses it), QP_DESTROY (OK or PENDING: QP_GONE
+ * follows when its last DMA is done). Of a QP that is gone no completion comes
+ * any more, so nothing is written to a CQ that is destroyed. */
+struct unic_cmd_obj {
+	struct unic_cmd_hdr hdr;
+	unic_le32 proc;
+	unic_le32 id;
+	unic_le32 rsvd[12];
+};
+
+/* QP_CREATE. State RESET afterwards. Rings are ranges of control regions. */
+struct unic_cmd_qp_create {
+	struct unic_cmd_hdr hdr;
+	unic_le32 pd;
+	unic_le32 stag; /* class control */
+	unic_le32 send_cq;
+	unic_le32 recv_cq;
+	unic_le64 sq_iova;  /* 64-aligned */
+	unic_le64 rq_iova;  /* 64-aligned */
+	unic_le16 sq_slots; /* a power of two, 2..1024 */
+	unic_le16 rq_slots; /* a power of two, 2..1024 */
+	unic_le32 rq_class; /* buffer class: a receive substituted for an
+			       * evicted one must be at least this long */
+	unic_le32 db_index;
+	uint8_t type; /* enum unic_qp_type */
+	uint8_t miss; /* enum unic_qp_miss; RC: 0 */
+	uint8_t rsvd0[2];
+	unic_le32 rsvd[2];
+};
+
+enum unic_qp_type {
+	UNIC_QPT_RC = 0, /* reliable connection */
+	UNIC_QPT_UC = 1, /* unreliable connection: SEND, WRITE; lost is lost */
+	UNIC_QPT_UD = 2, /* unreliable datagram: SEND of a packet, to anybody */
+};
+
+/* What becomes of an incoming packet of UC or UD that meets a page of a DEMAND
+ * or TABLE region which is not on the NIC. It is asked for in each case. */
+enum unic_qp_miss {
+	UNIC_QPM_DROP = 0,	 /* its message is lost */
+	UNIC_QPM_SUBSTITUTE = 1, /* a message that begins with it gets one of
+				  * the next receives, whose pages are there and
+				  * which is as long as rq_class; else as DROP */
+	UNIC_QPM_BOUNCE = 2, /* it is kept until the page is there, one for a
+			      * queue pair and few for all; else as DROP */
+};
+
+enum unic_qp_state {
+	UNIC_QPS_RESET = 0,
+	UNIC_QPS_INIT = 1,
+	UNIC_QPS_RTR = 2,
+	UNIC_QPS_RTS = 3,
+	UNIC_QPS_SQE = 4,
+	UNIC_QPS_ERR = 5,
+};
+
+/* QP_MODIFY. The attributes a transition needs (IBTA 11.2.5.2) are taken from
+ * the record; others must be 0.
+ * RESET->INIT: nothing. INIT->RTR: from dest_qpn on the first line group.
+ * RTR->RTS: second group. any->ERR, any->RESET: nothing.
+ * UC: rnr_timer, max_dest_rd, vendor, and in RTS all but sq_psn are 0. UD: so is
+ * all of RTR but mtu_shift, which bounds its messages; INIT wants qkey.
+ * INIT->RTR is BUSY for up to 100 ms while that peer names wrong STags or
+ * token keys, more than 16 in that time; 6.25 ms more for each further one.
+ */
+struct unic_cmd_qp_modify {
+	struct unic_cmd_hdr hdr;
+	unic_le32 proc;
+	unic_le32 qpn;
+	uint8_t state;	     /* enum unic_qp_state to enter */
+	uint8_t mtu_shift;   /* RTR: 8..12 = 256..4096 bytes */
+	uint8_t rnr_timer;   /* RTR: code of our RNR NAKs, IBTA table 45 */
+	uint8_t max_dest_rd; /* RTR: READs accepted at a time, 0..4 */
+	uint8_t max_rd;	     /* RTS: READs outstanding, 0..4 */
+	uint8_t timeout;     /* RTS: 4.096 us * 2^timeout, 1..31 */
+	uint8_t retry_cnt;   /* RTS: 0..7 */
+	uint8_t rnr_retry;   /* RTS: 0..7, 7 = for ever */
+	unic_le32 dest_qpn;  /* RTR */
+	unic_le32 rq_psn;    /* RTR: first PSN expected */
+	unic_le32 dest_ipv4; /* RTR, host order */
+	uint8_t dest_mac[6]; /* RTR */
+	uint8_t rights;	     /* INIT: remote rights this QP grants */
+	uint8_t vendor;	     /* RTR: 1 = the peer speaks our vendor opcodes */
+	unic_le32 sq_psn;    /* RTS: first PSN sent */
+	unic_le32 qkey;	     /* INIT, UD: Q_Key of datagrams to it; bit 31: 0 */
+	unic_le32 rsvd[3];
+};
+
+/* ARP_RESOLVE. OK with the address when known, else PENDING, and ARP_RESULT
+ * follows within 1 s. */
+struct unic_cmd_arp {
+	struct unic_cmd_hdr hdr;
+	unic_le32 ipv4;
+	unic_le32 user;
+	unic_le32 rsvd[12];
+};
+struct unic_cpl_arp {
+	struct unic_cmd_hdr hdr;
+	uint8_t mac[6];
+	uint8_t rsvd0[2];
+	unic_le32 rsvd[12];
+};
+
+/* MAD_SEND. A 256-byte datagram, in the list page, to QP 1 of a peer. */
+struct unic_cmd_mad_send {
+	struct unic_cmd_hdr hdr;
+	unic_le32 ipv4;
+	uint8_t mac[6];
+	uint8_t rsvd0[2];
+	unic_le32 rsvd[11];
+};
+
+/* A record of the management ring. */
+struct unic_mad_rx {
+	unic_le32 ipv4; /* sender */
+	uint8_t mac[6];
+	uint8_t rsvd0[2];
+	unic_le32 qpn; /* sender's */
+	uint8_t data[256];
+	uint8_t rsvd1[240];
+};
+
+UNIC_ABI_AT(unic_cmd_token_alloc, iova, 16);
+UNIC_ABI_SIZE(unic_cmd_token_alloc, 64);
+UNIC_ABI_AT(unic_cpl_token, key, 16);
+UNIC_ABI_SIZE(unic_cpl_token, 64);
+UNIC_ABI_AT(unic_cmd_token_cancel, key, 16);
+UNIC_ABI_SIZE(unic_cmd_token_cancel, 64);
+UNIC_ABI_AT(unic_cmd_cq_create, iova, 16);
+UNIC_ABI_SIZE(unic_cmd_cq_create, 64);
+UNIC_ABI_SIZE(unic_cpl_obj, 64);
+UNIC_ABI_SIZE(unic_cmd_obj, 64);
+UNIC_ABI_AT(unic_cmd_qp_create, sq_iova, 24);
+UNIC_ABI_AT(unic_cmd_qp_create, rq_class, 44);
+UNIC_ABI_AT(unic_cmd_qp_create, type, 52);
+UNIC_ABI_SIZE(unic_cmd_qp_create, 64);
+UNIC_ABI_AT(unic_cmd_qp_modify, state, 16);
+UNIC_ABI_AT(unic_cmd_qp_modify, dest_qpn, 24);
+UNIC_ABI_AT(unic_cmd_qp_modify, dest_mac, 36);
+UNIC_ABI_AT(unic_cmd_qp_modify, sq_psn, 44);
+UNIC_ABI_AT(unic_cmd_qp_modify, qkey, 48);
+UNIC_ABI_SIZE(unic_cmd_qp_modify, 64);
+UNIC_ABI_SIZE(unic_cmd_arp, 64);
+UNIC_ABI_SIZE(unic_cpl_arp, 64);
+UNIC_ABI_SIZE(unic_cmd_mad_send, 64);
+UNIC_ABI_SIZE(unic_mad_rx, 512);
+
+#endif /* UNIC_ABI_CMD_QUEUE_H */

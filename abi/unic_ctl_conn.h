@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_ctl_conn.h - requests of a process about connections, and about who was
+ * given what over them.
+ */
+#ifndef UNIC_ABI_CTL_CONN_H
+#define UNIC_ABI_CTL_CONN_H
+
+#include "unic_ctl_msg.h"
+
+/*
+ * Connections are made by the driver with the datagrams of the IBTA
+ * communication manager (IBTA 12.6: REQ, REP, RTU, REJ, DREQ, DREP), so any
+ * conforming peer can take part.
+ *
+ *   active:  CONNECT (QP in RESET) ....... reply OK when established
+ *   passive: LISTEN; CONN_REQUEST upcall; CONN_QUERY for the private data;
+ *            ACCEPT (QP in RESET) or REJECT; ESTABLISHED upcall
+ *   both:    DISCONNECT; DISCONNECTED upcall at the other side (and at both
+ *            when the peer does not answer any more)
+ *
+ * The QP is of RC or UC, else the answer is STATE, and of the same type at both
+ * sides (CONN_QUERY says which is asked for), else REJECTED to both. Of UC only REMOTE_WRITE of the rights
+ * counts, and nothing of READs, time-outs and repetitions. It is in RTS when ACCEPT
+ * or CONNECT answer OK; post receives before.
+ * A connection that does not come to be ends at the active side with CONNECT's
+ * time-out, and at the passive side, by DISCONNECTED, when it hears of that:
+ * at once, or, if the datagram that says so is lost, within 8 s before ACCEPT
+ * and 10 s after it. A consumer has 30 s to accept.
+ *
+ * On the wire. Each side gives a connection an id of 32 random bits, other than
+ * the one in these records; a REQ has a transaction id of 64 random bits, which
+ * REP, RTU, REJ and DREP repeat, and between two that are unic DREQ, too (another
+ * peer may begin a transaction with it). A message changes a connection only if
+ * it comes from the peer's IPv4 and MAC address, names both ids (of what answers a
+ * REQ, ours; in a REJ of who heard nothing of us yet, his and no other), and has
+ * that transaction, and a DREQ the number of our QP (IBTA 12.6.10). The starting
+ * PSN in REQ and REP is the one at which their receiver begins to send (IBTA 12.7):
+ * the sender expects it.
+ *
+ * 64 requests of a process wait for ACCEPT. One more takes the place of the oldest
+ * one of the address that has most, which ends DISCONNECTED, reason 2; its peer
+ * is told nothing, and gets a place again when it repeats its REQ. So a request
+ * of an address that has fewer waiting than another always stays, and any other
+ * until 64 more came: at 1000 REQs a second for 64 ms. After ACCEPT, while 64 of
+ * the process's connections are not confirmed, the oldest ones are given up 1 s
+ * after their REP.
+ */
+
+/* LISTEN. IN_USE: another process of the host listens there. PERMISSION (CONNECT,
+ * too): services whose upper 56 bits are UNIC_CTL_SERVICE_OWN are the driver's own. */
+#define UNIC_CTL_SERVICE_OWN 0x756e69636b696full
+struct unic_ctl_listen {
+	struct unic_ctl_hdr hdr;
+	unic_le64 service;
+	unic_le32 user; /* returned in CONN_REQUEST */
+	unic_le32 rsvd[9];
+};
+
+/* CONNECT, ACCEPT. Tail: private data, 0..UNIC_CTL_PRIVATE_MAX bytes. 0 in one
+ * of the one-byte fields: a sensible default. */
+struct unic_ctl_connect {
+	struct unic_ctl_hdr hdr;
+	unic_le64 service;    /* CONNECT */
+	unic_le32 ipv4;	      /* CONNECT: peer, host order */
+	unic_le32 conn;	      /* ACCEPT: id from the CONN_REQUEST upcall */
+	unic_le32 qp;	      /* id */
+	unic_le32 timeout_us; /* CONNECT: in all; 0 = 10 s */
+	uint8_t rights;	      /* UNIC_MR_REMOTE_*: remote rights of the QP */
+	uint8_t rnr_timer;
+	uint8_t max_dest_rd; /* 1..4 */
+	uint8_t max_rd;	     /* 1..4 */
+	uint8_t timeout;
+	uint8_t retry_cnt; /* 0 = 7 */
+	uint8_t rnr_retry; /* 0 = 7 */
+	uint8_t mtu_shift; /* 0 = the path's */
+	unic_le32 rsvd[4];
+};
+
+/* REJECT. Tail: private data. */
+struct unic_ctl_reject {
+	struct unic_ctl_hdr hdr;
+	unic_le32 conn;
+	unic_le32 rsvd[11];
+};
+
+/* Reply of CONNECT (also when REJECTED), ACCEPT and CONN_QUERY. Tail: the
+ * peer's latest private data. */
+struct unic_ctl_conn_reply {
+	struct unic_ctl_hdr hdr;
+	unic_le32 id;
+	unic_le32 state; /* enum unic_ctl_conn_state */
+	unic_le32 peer_ipv4;
+	unic_le32 peer_qpn;
+	unic_le64 service;
+	unic_le32 reason; /* REJECTED: IBTA table 108; 28 = the consumer */
+	uint8_t vendor;	  /* the peer is unic too: tokens, EVICTED */
+	uint8_t max_rd;	  /* as negotiated */
+	uint8_t max_dest_rd;
+	uint8_t mtu_shift;
+	unic_le32 qp;	 /* id */
+	uint8_t qp_type; /* enum unic_qp_type */
+	uint8_t rsvd0[3];
+	unic_le32 rsvd[2];
+};
+enum unic_ctl_conn_state {
+	UNIC_CTL_CONN_CONNECTING = 1,
+	UNIC_CTL_CONN_REQUESTED = 2, /* passive: ACCEPT or REJECT */
+	UNIC_CTL_CONN_ACCEPTED = 3,  /* passive: not confirmed yet */
+	UNIC_CTL_CONN_ESTABLISHED = 4,
+	UNIC_CTL_CONN_CLOSING = 5,
+	UNIC_CTL_CONN_CLOSED = 6,
+	UNIC_CTL_CONN_REJECTED = 7,
+};
+
+/* ---------------------------------------------------------------- holders */
+
+/*
+ * Who was given an STag or a token (S0 section 3). The exporter says so by
+ * GRANT, before it hands the number out; a holder that hands it on says so by
+ * DELEGATE. When the region is asked back, each holder gets an INVALIDATE
+ * upcall, and answers INVALIDATED when it does not use the number any more (it
+ * does not hold it then). When all have answered, or their connections have
+ * ended, the driver of the exporter releases the region: it is gone before T,
+ * and the exporter gets EVICTED. GRANT is the exporter's consent to that; if it
+ * asks for more time (EXTEND) it uses the region itself, and the notice runs its
+ * course. A region that nobody was recorded for has its whole grace. Both ends
+ * must be unic.
+ */
+enum unic_ctl_held {
+	UNIC_CTL_HELD_STAG = 1,
+	UNIC_CTL_HELD_TOKEN = 2, /* its index */
+};
+
+/* GRANT. STATE: the connection is not up, or the region is asked back already;
+ * UNSUPPORTED: the peer is not unic; QUOTA: too many are recorded. */
+struct unic_ctl_grant {
+	struct unic_ctl_hdr hdr;
+	unic_le32 mr; /* id */
+	unic_le32 conn;
+	unic_le32 token; /* id: a token of that region; 0: its STag */
+	unic_le32 rsvd[9];
+};
+
+/*
+ * INVALIDATED: STATE if nothing of the kind was asked. DELEGATE: to the peer of
+ * the exporter that has address `ipv4` and, towards it, queue pair `qpn`; answered
+ * when the exporter has answered: NO_MR if we do not hold it, NO_CONN if it has
+ * no such peer, STATE if it is asked back, UNREACHABLE if it says nothing.
+ */
+struct unic_ctl_held_by {
+	struct unic_ctl_hdr hdr;
+	unic_le32 conn; /* to the exporter */
+	unic_le32 kind; /* enum unic_ctl_held */
+	unic_le32 number;
+	unic_le32 ipv4; /* DELEGATE; else 0 */
+	unic_le32 qpn;
+	unic_le32 rsvd[7];
+};
+
+UNIC_ABI_SIZE(unic_ctl_grant, 64);
+UNIC_ABI_SIZE(unic_ctl_held_by, 64);
+UNIC_ABI_SIZE(unic_ctl_listen, 64);
+UNIC_ABI_AT(unic_ctl_connect, rights, 40);
+UNIC_ABI_SIZE(unic_ctl_connect, 64);
+UNIC_ABI_SIZE(unic_ctl_reject, 64);
+UNIC_ABI_AT(unic_ctl_conn_reply, service, 32);
+UNIC_ABI_SIZE(unic_ctl_conn_reply, 64);
+
+#endif /* UNIC_ABI_CTL_CONN_H */

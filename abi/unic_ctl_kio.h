@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_ctl_kio.h - requests about files of another host.
+ */
+#ifndef UNIC_ABI_CTL_KIO_H
+#define UNIC_ABI_CTL_KIO_H
+
+#include "unic_ctl_msg.h"
+
+/*
+ * KIO. The driver's own page service (docs/DESIGN.md section 16): files that the
+ * driver of another host exports, by name. No HELLO, no memory of the NIC: the
+ * bytes go through this socket, whose messages may be UNIC_CTL_KIO_MSG_MAX long
+ * for it. A request's tail is the name, and behind it what is written; the reply's
+ * tail what is read. At most UNIC_CTL_KIO_OPEN of them without reply.
+ *
+ * It is done again when the connection to the other host ends under it, until
+ * `timeout_ms`; so what is written may be written twice, and it is not known of
+ * what ends TIMEOUT. TIMEOUT; UNREACHABLE, REJECTED (nothing is exported there);
+ * REMOTE; NO_NIC, NO_SLOT (for the driver itself); UNSUPPORTED (slots too small, or
+ * not by this provider); TOO_MANY.
+ */
+#define UNIC_CTL_KIO_BYTES	 65536u /* of one READ, WRITE, LIST */
+#define UNIC_CTL_KIO_NAME_MAX	 255u
+#define UNIC_CTL_KIO_MSG_MAX	 (64u + 256u + UNIC_CTL_KIO_BYTES)
+#define UNIC_CTL_KIO_OPEN	 4u
+#define UNIC_CTL_KIO_TIMEOUT_MS	 10000u
+#define UNIC_CTL_KIO_TIMEOUT_MAX 60000u
+
+enum unic_ctl_kio_what {
+	UNIC_CTL_KIO_READ = 1,
+	UNIC_CTL_KIO_WRITE = 2,
+	UNIC_CTL_KIO_LIST = 3, /* struct unic_kio_entry; offset: how many to
+				* leave out */
+	UNIC_CTL_KIO_STAT = 4,
+	UNIC_CTL_KIO_CUT = 5, /* make the file `offset` bytes long, and exist */
+	UNIC_CTL_KIO_STATE = 6, /* of the service here; no name, no address */
+};
+
+struct unic_ctl_kio {
+	struct unic_ctl_hdr hdr;
+	unic_le64 offset;
+	unic_le32 ipv4;	      /* of the other host, host order */
+	unic_le32 len;	      /* READ, LIST: room, WRITE: bytes; else 0 */
+	unic_le32 timeout_ms; /* 0: UNIC_CTL_KIO_TIMEOUT_MS */
+	uint8_t what;	      /* enum unic_ctl_kio_what */
+	uint8_t name_bytes;   /* with / between folders; none at either end */
+	uint8_t rsvd0[2];
+	unic_le32 rsvd[6];
+};
+struct unic_ctl_kio_reply {
+	struct unic_ctl_hdr hdr; /* epoch 0 */
+	unic_le64 size;	 /* of the file now; LIST: entries left out and sent */
+	unic_le32 bytes; /* moved; READ: fewer than asked for only at the end */
+	unic_le32 error; /* REMOTE: errno of Linux */
+	unic_le64 demand; /* STATE: bytes of buffers it would use */
+	unic_le32 window; /* STATE: I/Os under way to a host, at most */
+	unic_le32 done;	  /* STATE: I/Os for processes here so far; */
+	unic_le32 failed; /* of them, with an error */
+	unic_le32 served; /* for other hosts */
+	unic_le32 rsvd[2];
+};
+
+UNIC_ABI_AT(unic_ctl_kio, what, 36);
+UNIC_ABI_SIZE(unic_ctl_kio, 64);
+UNIC_ABI_AT(unic_ctl_kio_reply, demand, 32);
+UNIC_ABI_SIZE(unic_ctl_kio_reply, 64);
+
+#endif /* UNIC_ABI_CTL_KIO_H */

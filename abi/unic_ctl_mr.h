@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_ctl_mr.h - requests of a process about regions: registration, forms,
+ * batches, waits, answers to notices.
+ */
+#ifndef UNIC_ABI_CTL_MR_H
+#define UNIC_ABI_CTL_MR_H
+
+#include "unic_ctl_msg.h"
+
+/*
+ * MR_REG. Register [va, va + length) of the process's frames.
+ * OK: the region is active. With UNIC_CTL_REG_WAIT it waits for entries: the
+ * reply comes when it is granted or has ended (TIMEOUT, CANCELLED, RESET); with
+ * UNIC_CTL_REG_ASYNC too the reply is PENDING at once if it has to wait, and a
+ * GRANTED or WAIT_ENDED upcall with the id follows. Refusals (TLB_FULL,
+ * MR_FULL, QUOTA, TOO_LARGE, WAIT_FULL, CTRL_CAP) carry a tail: the NIC's
+ * struct unic_cpl_usage. NOT_MAPPED, NOT_ALIGNED, NO_PD.
+ * With UNIC_CTL_REG_RANDOM the driver chooses the iova, 42 bits of it by chance,
+ * and the request's must be 0: who guesses an STag does not know what address
+ * goes with it.
+ */
+struct unic_ctl_mr_reg {
+	struct unic_ctl_hdr hdr;
+	unic_le64 va;
+	unic_le64 iova;	  /* address that the NIC knows it by, congruent to
+			       * va modulo the page size */
+	unic_le64 length; /* bytes */
+	unic_le32 pd;
+	unic_le32 timeout_us; /* REG_WAIT: 0 = never */
+	unic_le32 user;	      /* the process's own, returned in upcalls */
+	uint8_t rights;	      /* enum unic_mr_rights */
+	uint8_t mr_class;     /* enum unic_mr_class */
+	uint8_t page_shift; /* 12, 16, 21; 0: the largest that the frames allow */
+	uint8_t key;	    /* low 8 bits of the STag */
+	uint8_t importance;
+	uint8_t flags;	   /* UNIC_CTL_REG_* */
+	uint8_t residency; /* enum unic_residency; one that the device has not
+			    * is RESIDENT */
+	uint8_t rsvd[5];
+};
+#define UNIC_CTL_REG_WAIT      (1u << 0)
+#define UNIC_CTL_REG_ASYNC     (1u << 1)
+#define UNIC_CTL_REG_RANDOM    (1u << 2)
+#define UNIC_CTL_REG_FLAGS_ALL 0x07u
+struct unic_ctl_mr_reg_reply {
+	struct unic_ctl_hdr hdr;
+	unic_le32 id;
+	unic_le32 stag;	   /* 0 when PENDING */
+	unic_le32 entries; /* it holds */
+	unic_le32 waited_us;
+	uint8_t page_shift; /* that was used */
+	uint8_t rsvd0[7];
+	unic_le64 iova; /* MR_REG: of va */
+	unic_le32 rsvd1[4];
+};
+
+/* MR_ADVISE. [offset, offset + length) of a region will be needed, or will not;
+ * of a RESIDENT one nothing comes of it. NO_MR, INVALID, BUSY (DONT_NEED: in
+ * use). */
+struct unic_ctl_mr_advise {
+	struct unic_ctl_hdr hdr;
+	unic_le64 offset;
+	unic_le64 length; /* bytes, not 0 */
+	unic_le32 id;
+	unic_le32 advice; /* enum unic_advice */
+	unic_le32 rsvd[6];
+};
+
+/* MR_DEREG. The reply comes when nothing uses the region any more (bounded by
+ * T); its frames are unpinned. Answers an open notice (RELEASE). Also forgets a
+ * region that was evicted. One that waits: the wait ends. One that is being
+ * granted: the reply comes when it is gone again, so nothing is left of a grant
+ * that crossed a WAIT_CANCEL. BUSY: a queue lives in it. */
+
+/*
+ * MR_ALLOC. A window, sub-region, fast or indirect region (docs/DESIGN.md section
+ * 6.3), not valid yet. The reply is a unic_ctl_mr_reg_reply; refusals as MR_REG,
+ * with the same tail. It ends by MR_DEREG, or with an EVICTED upcall of its own
+ * when a region ends that it is made of.
+ */
+struct unic_ctl_mr_alloc {
+	struct unic_ctl_hdr hdr;
+	unic_le32 pd;	    /* id */
+	uint8_t kind;	    /* enum unic_form_kind */
+	uint8_t page_shift; /* FAST */
+	uint8_t key;
+	uint8_t importance;
+	unic_le32 n; /* FAST: pages; INDIRECT: elements */
+	unic_le32 user;
+	unic_le32 rsvd[8];
+};
+
+/* MR_MAKE. As the command of that name; the request's tail is the list: n struct
+ * unic_sge, then n le32 if strided. The reply is a unic_ctl_mr_reg_reply with the
+ * new STag. */
+struct unic_ctl_mr_make {
+	struct unic_ctl_hdr hdr;
+	unic_le64 iova;
+	unic_le32 id;
+	unic_le32 n;
+	unic_le32 repeat;
+	uint8_t rights;
+	uint8_t key;
+	uint8_t strided;
+	uint8_t rsvd0;
+	unic_le32 rsvd[6];
+};
+
+/* MR_INVAL names one object. BUSY: it is closed, but something uses it still. */
+
+/*
+ * MR_REREG. As the command of that name. With RANGE the new range is pinned before
+ * the old one is let go; it has at most UNIC_LIST_MAX pages, of the same size.
+ * Any status but OK (and RESET, which ends everything): the old region is as it
+ * was.
+ */
+struct unic_ctl_mr_rereg {
+	struct unic_ctl_hdr hdr;
+	unic_le64 va;
+	unic_le64 iova;
+	unic_le64 length;
+	unic_le32 id;
+	unic_le32 pd; /* id */
+	uint8_t what; /* UNIC_REREG_* */
+	uint8_t rights;
+	uint8_t rsvd0[2];
+	unic_le32 rsvd[3];
+};
+
+/*
+ * BATCH. Several requests in one: the tail is `count` records of 64 bytes, each
+ * what it would be by itself: MR_REG, MR_ALLOC, MR_DEREG, TOKEN_ALLOC,
+ * TOKEN_CANCEL (others: BAD_OPCODE), without a tail. The reply comes when all are
+ * answered; `count` says how many of them OK or PENDING, and the tail has their
+ * replies in order, without tails of their own: USAGE says what a refusal would
+ * have said. To the NIC they are one command as far as possible.
+ */
+struct unic_ctl_batch {
+	struct unic_ctl_hdr hdr;
+	unic_le32 count; /* 1..UNIC_BATCH_MAX */
+	unic_le32 rsvd[11];
+};
+
+/* WAIT_CANCEL. `seq` of the MR_REG that waits. OK: that one is (or will at once
+ * be) answered CANCELLED; NO_WAIT: it was granted or ended already. */
+struct unic_ctl_wait_cancel {
+	struct unic_ctl_hdr hdr;
+	unic_le32 wait_seq;
+	unic_le32 rsvd[11];
+};
+
+/* NOTICE_ANSWER. RELEASE is MR_DEREG. Reply: when the grace ends now; REFUSED:
+ * `detail` says why. STATE: no such notice is open (any more). */
+struct unic_ctl_notice_answer {
+	struct unic_ctl_hdr hdr;
+	unic_le32 id;	      /* the region asked back */
+	unic_le32 notice_seq; /* of the upcall */
+	unic_le32 answer;     /* enum unic_answer */
+	unic_le32 offer_id;   /* OFFER: the region to take instead */
+	unic_le32 extend_us;  /* EXTEND */
+	unic_le32 rsvd[7];
+};
+struct unic_ctl_notice_reply {
+	struct unic_ctl_hdr hdr;
+	unic_le64 deadline_ns; /* CLOCK_MONOTONIC */
+	unic_le32 detail;      /* enum unic_refusal */
+	unic_le32 rsvd[9];
+};
+
+UNIC_ABI_AT(unic_ctl_mr_reg, pd, 40);
+UNIC_ABI_AT(unic_ctl_mr_reg, rights, 52);
+UNIC_ABI_SIZE(unic_ctl_mr_advise, 64);
+UNIC_ABI_SIZE(unic_ctl_mr_reg, 64);
+UNIC_ABI_AT(unic_ctl_mr_reg_reply, page_shift, 32);
+UNIC_ABI_SIZE(unic_ctl_mr_alloc, 64);
+UNIC_ABI_AT(unic_ctl_mr_make, rights, 36);
+UNIC_ABI_SIZE(unic_ctl_mr_make, 64);
+UNIC_ABI_AT(unic_ctl_mr_rereg, what, 48);
+UNIC_ABI_SIZE(unic_ctl_mr_rereg, 64);
+UNIC_ABI_SIZE(unic_ctl_mr_reg_reply, 64);
+UNIC_ABI_SIZE(unic_ctl_batch, 64);
+UNIC_ABI_SIZE(unic_ctl_wait_cancel, 64);
+UNIC_ABI_SIZE(unic_ctl_notice_answer, 64);
+UNIC_ABI_SIZE(unic_ctl_notice_reply, 64);
+
+#endif /* UNIC_ABI_CTL_MR_H */

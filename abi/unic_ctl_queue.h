@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_ctl_queue.h - requests of a process about payload tokens, completion queues
+ * and queue pairs.
+ */
+#ifndef UNIC_ABI_CTL_QUEUE_H
+#define UNIC_ABI_CTL_QUEUE_H
+
+#include "unic_ctl_msg.h"
+
+/*
+ * TOKEN_ALLOC (S3). The id lives until TOKEN_CANCEL, or the TOKEN_END upcall,
+ * or its use (the completion RECV_TOKEN names its index): nothing needs to be
+ * called for a used token. TOKEN_CANCEL: BUSY while a message is arriving
+ * (TOKEN_END follows); NO_TOKEN: it ended, that was told or it was used.
+ * F_PIECES is for the driver itself; the tail is its struct unic_token_piece.
+ */
+struct unic_ctl_token_alloc {
+	struct unic_ctl_hdr hdr;
+	unic_le64 iova;
+	unic_le32 mr; /* id */
+	unic_le32 length;
+	unic_le32 ttl_us;      /* 0 = until cancelled */
+	unic_le32 sender_ipv4; /* 0 = anybody */
+	unic_le32 sender_qpn;  /* 0 = any QP there */
+	unic_le32 user;
+	unic_le32 flags; /* UNIC_TOKEN_F_* */
+	unic_le32 rsvd[3];
+};
+struct unic_ctl_token_reply {
+	struct unic_ctl_hdr hdr;
+	unic_le64 key;
+	unic_le32 id;
+	unic_le32 index;
+	unic_le32 end;	  /* CANCEL: enum unic_token_end */
+	unic_le32 placed; /* CANCEL: bytes */
+	unic_le32 rsvd[6];
+};
+
+/* CQ_CREATE. The ring is a range of a region of class control. */
+struct unic_ctl_cq_create {
+	struct unic_ctl_hdr hdr;
+	unic_le64 iova;	    /* 64-aligned */
+	unic_le32 mr;	    /* id */
+	unic_le32 entries;  /* a power of two, 2..4096 */
+	unic_le32 db_index; /* row of the doorbell page, < UNIC_DB_OBJECTS */
+	unic_le32 user;	    /* returned in CQ_ERROR */
+	unic_le32 rsvd[6];
+};
+/* Reply of CQ_CREATE, QP_CREATE and QP_QUERY. */
+struct unic_ctl_queue_reply {
+	struct unic_ctl_hdr hdr;
+	unic_le32 id;
+	unic_le32 number; /* QP: its QP number, as in unic_cqe.qpn */
+	unic_le32 state;  /* QP_QUERY: enum unic_qp_state, as the driver
+			   * knows it */
+	unic_le32 rsvd[9];
+};
+
+/* QP_CREATE. State RESET. QP_DESTROY answers when its last DMA is done: what it
+ * completes is in memory then, and no completion of it comes later. Requests
+ * posted and not completed by then never complete. */
+struct unic_ctl_qp_create {
+	struct unic_ctl_hdr hdr;
+	unic_le64 sq_iova; /* 64-aligned, in region mr */
+	unic_le64 rq_iova;
+	unic_le32 mr;	    /* id; class control */
+	unic_le32 send_cq;  /* id */
+	unic_le32 recv_cq;  /* id */
+	unic_le16 sq_slots; /* powers of two, 2..1024 */
+	unic_le16 rq_slots;
+	unic_le32 rq_class; /* buffer class, bytes */
+	uint8_t db_index;
+	uint8_t type; /* enum unic_qp_type */
+	uint8_t miss; /* enum unic_qp_miss */
+	uint8_t rsvd0;
+	unic_le32 user; /* returned in QP_ERROR and CONN upcalls */
+	unic_le32 pd;	/* id; of the region too */
+};
+
+/* QP_MODIFY. Fields as in struct unic_cmd_qp_modify. CONNECT and ACCEPT do
+ * this by themselves. A destination MAC of zeros is resolved by ARP. */
+struct unic_ctl_qp_modify {
+	struct unic_ctl_hdr hdr;
+	unic_le32 id;
+	uint8_t state; /* enum unic_qp_state to enter */
+	uint8_t mtu_shift;
+	uint8_t rnr_timer;
+	uint8_t max_dest_rd;
+	uint8_t max_rd;
+	uint8_t timeout;
+	uint8_t retry_cnt;
+	uint8_t rnr_retry;
+	unic_le32 dest_qpn;
+	unic_le32 rq_psn;
+	unic_le32 dest_ipv4;
+	uint8_t dest_mac[6];
+	uint8_t rights;
+	uint8_t vendor;
+	unic_le32 sq_psn;
+	unic_le32 qkey;
+	unic_le32 rsvd[2];
+};
+
+UNIC_ABI_AT(unic_ctl_token_alloc, mr, 24);
+UNIC_ABI_SIZE(unic_ctl_token_alloc, 64);
+UNIC_ABI_AT(unic_ctl_token_reply, id, 24);
+UNIC_ABI_SIZE(unic_ctl_token_reply, 64);
+UNIC_ABI_AT(unic_ctl_cq_create, db_index, 32);
+UNIC_ABI_SIZE(unic_ctl_cq_create, 64);
+UNIC_ABI_SIZE(unic_ctl_queue_reply, 64);
+UNIC_ABI_AT(unic_ctl_qp_create, mr, 32);
+UNIC_ABI_AT(unic_ctl_qp_create, db_index, 52);
+UNIC_ABI_AT(unic_ctl_qp_create, user, 56);
+UNIC_ABI_SIZE(unic_ctl_qp_create, 64);
+UNIC_ABI_AT(unic_ctl_qp_modify, state, 20);
+UNIC_ABI_AT(unic_ctl_qp_modify, dest_mac, 40);
+UNIC_ABI_AT(unic_ctl_qp_modify, qkey, 52);
+UNIC_ABI_SIZE(unic_ctl_qp_modify, 64);
+
+#endif /* UNIC_ABI_CTL_QUEUE_H */
