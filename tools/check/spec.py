@@ -4,12 +4,12 @@
 
 What stands in docs/SPEC.md between `<!-- abi FILE -->` and `<!-- end -->` is
 made here: the whole of abi/FILE in its order, comments as text, structs as
-field tables, enums, constants and X-macro lists as tables. Offsets and sizes
-are those of the golden layout dumps (tools/check/check_abi.py), so they are the
-compiler's and not a second opinion.
+field tables, enums, constants and X-macro lists as tables; inline functions are
+left out. Offsets and sizes are those of the golden layout dumps
+(tools/check/check_abi.py), so they are the compiler's and not a second opinion.
 
 Without --rewrite: exit code 1 when the file is not what it should be, or when
-a header of abi/ is nowhere in it.
+a header of abi/, or a struct of one, is nowhere in it.
 """
 import difflib
 import glob
@@ -27,8 +27,9 @@ ITEM = re.compile(
     r"|^(?P<comment>" + COMMENT + r")"
     r"|^struct (?P<struct>\w+) \{(?P<fields>.*?)^\}[^;]*;"
     r"|^enum (?P<enum>\w+) \{(?P<values>.*?)\};"
-    r"|^#define (?P<list>\w+)\(X\)(?P<rows>(?:.*\\\n)*.*\n)"
-    r"|^#define (?P<macro>\w+)\((?:.*\\\n)*.*\n"
+    r"|^static inline (?P<function>[^(;]+)\([^;]*?\)\n\{.*?^\}"
+    r"|^#define (?P<list>\w+)\(X\)(?P<rows>(?:[^\n]*\\\n)*[^\n]*\n)"
+    r"|^#define (?P<macro>\w+)\((?:[^\n]*\\\n)*[^\n]*\n"
     r"|^#define (?P<name>\w+)[ \t]+(?P<value>(?:\\\n|(?!/\*|\n).)+)"
     r"(?P<note>" + COMMENT + r")?", re.M | re.S)
 FIELD = re.compile(r"/\* +(\d+) +\| +(\d+) \*/ +(.+?) (\w+(?:\[\d+\])*);$")
@@ -180,6 +181,12 @@ def item_text(item, layout, held):
         yield list_text(item)
 
 
+def left_out_of(header, text):
+    """Structs of a header that its text does not show."""
+    return [name for name in layouts(header)
+            if f"#### `struct {name}`" not in text]
+
+
 def fill(match):
     body = "\n\n".join(item_texts(match[1]))
     return f"<!-- abi {match[1]} -->\n\n{body}\n\n<!-- end -->\n"
@@ -192,6 +199,10 @@ def main():
     left_out = headers - set(re.findall(r"^<!-- abi (\S+) -->", was, re.M))
     for name in sorted(left_out):
         print(f"{SPEC} does not show abi/{name}")
+    for match in MARKER.finditer(now):
+        for name in left_out_of(match[1], match[0]):
+            print(f"{SPEC} does not show struct {name} of abi/{match[1]}")
+            left_out.add(name)
     if sys.argv[1:] == ["--rewrite"]:
         with open(SPEC, "w", encoding="utf-8") as file:
             file.write(now)
