@@ -184,18 +184,38 @@ int unic_alloc_mw(struct unic_pd *pd, unsigned int type, struct unic_mr **out)
 			     0, 0, out);
 }
 
+/* What @bind binds a window to, as a list of at most one element, @sg. */
+static int list_of_bind(const struct unic_mw_bind *bind, struct unic_sg *sg,
+			struct unic_list *list)
+{
+	int err = 0;
+
+	*sg = (struct unic_sg){ 0 };
+	if (bind->length)
+		err = range_of(bind->mr, bind->addr, bind->length, sg);
+	*list = (struct unic_list){
+		.sg = sg,
+		.n = bind->length != 0,
+		.rights = bind->rights,
+		.iova = (uintptr_t)sg->addr,
+	};
+	return err;
+}
+
 int unic_bind_mw(struct unic_mr *mw, struct unic_mr *mr, void *addr,
 		 size_t length, unsigned int rights)
 {
-	struct unic_sg sg = { 0 };
-	struct unic_list list = { .sg = &sg, .rights = rights };
-	int err = length ? range_of(mr, addr, length, &sg) : 0;
+	const struct unic_mw_bind bind = {
+		.mr = mr,
+		.addr = addr,
+		.length = length,
+		.rights = rights,
+	};
+	struct unic_list list;
+	struct unic_sg sg;
+	int err = list_of_bind(&bind, &sg, &list);
 
-	if (err)
-		return err;
-	list.n = length != 0;
-	list.iova = (uintptr_t)sg.addr;
-	return make_derived(mw, &list);
+	return err ? err : make_derived(mw, &list);
 }
 
 int unic_alloc_fast_mr(struct unic_pd *pd, unsigned int pages,
@@ -321,18 +341,14 @@ static int post_inline(struct unic_qp *qp, uint8_t opcode, uint64_t wr_id,
 }
 
 int unic_post_bind_mw(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
-		      struct unic_mr *mw, const struct unic_mr *mr, void *addr,
-		      uint32_t length, unsigned int rights)
+		      struct unic_mr *mw, const struct unic_mw_bind *bind)
 {
-	struct unic_sg sg = { 0 };
-	struct unic_list list = { .sg = &sg, .rights = rights };
-	int err = length ? range_of(mr, addr, length, &sg) : 0;
+	struct unic_list list;
+	struct unic_sg sg;
+	int err = list_of_bind(bind, &sg, &list);
 
-	if (err)
-		return err;
-	list.n = length != 0;
-	list.iova = (uintptr_t)sg.addr;
-	return post_inline(qp, UNIC_WR_BIND_MW, wr_id, flags, mw, &list);
+	return err ? err
+		   : post_inline(qp, UNIC_WR_BIND_MW, wr_id, flags, mw, &list);
 }
 
 int unic_post_local_inv(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,

@@ -399,6 +399,14 @@ int unic_alloc_mw(struct unic_pd *pd, unsigned int type, struct unic_mr **out);
 int unic_bind_mw(struct unic_mr *mw, struct unic_mr *mr, void *addr,
 		 size_t length, unsigned int rights);
 
+/* What a window is bound to by unic_post_bind_mw(), as struct ibv_mw_bind_info. */
+struct unic_mw_bind {
+	const struct unic_mr *mr; /* as for unic_bind_mw(); length 0: unused */
+	void *addr;
+	size_t length;	     /* bytes; 0: unbind */
+	unsigned int rights; /* of UNIC_MR_REMOTE_* */
+};
+
 /** unic_alloc_fast_mr() - entries for @pages pages of @page_bytes, for
  * unic_post_reg_mr(). */
 int unic_alloc_fast_mr(struct unic_pd *pd, unsigned int pages,
@@ -640,9 +648,10 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
  * The peer closes one of ours by UNIC_WR_SEND_INV with its STag in rkey; the
  * receive completes with UNIC_WC_WITH_INV and that STag.
  */
+/** unic_post_bind_mw() - bind window @mw, of type 2, as unic_bind_mw() with the
+ * members of @bind, which is read before the call returns. */
 int unic_post_bind_mw(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
-		      struct unic_mr *mw, const struct unic_mr *mr, void *addr,
-		      uint32_t length, unsigned int rights);
+		      struct unic_mr *mw, const struct unic_mw_bind *bind);
 int unic_post_local_inv(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
 			struct unic_mr *form);
 /** unic_post_reg_mr() - @list: at most UNIC_FAST_RUNS runs of whole pages; only

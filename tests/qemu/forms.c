@@ -75,6 +75,7 @@ static void windows(void)
 				    .num_sge = 1,
 				    .sg = &sg };
 	struct unic_mr *w1, *w2;
+	struct unic_mw_bind bind;
 	struct unic_wc wc;
 	int i;
 
@@ -87,8 +88,11 @@ static void windows(void)
 	OK(unic_dereg_mr(w1));
 	/* bound and used in one go; the peer closes it */
 	OK(unic_alloc_mw(pd, 2, &w2));
-	OK(unic_post_bind_mw(qp[1], 7, UNIC_WR_SIGNALED, w2, mr, mem, PAGE,
-			     UNIC_MR_REMOTE_WRITE));
+	bind = (struct unic_mw_bind){ .mr = mr,
+				      .addr = mem,
+				      .length = PAGE,
+				      .rights = UNIC_MR_REMOTE_WRITE };
+	OK(unic_post_bind_mw(qp[1], 7, UNIC_WR_SIGNALED, w2, &bind));
 	wc = next();
 	IS(wc.status == UNIC_WC_SUCCESS && wc.opcode == UNIC_WC_BIND_MW &&
 	   wc.wr_id == 7);
@@ -105,8 +109,7 @@ static void windows(void)
 			IS(wc.flags & UNIC_WC_WITH_INV && wc.imm == w2->stag &&
 			   wc.byte_len == 100);
 	}
-	OK(unic_post_bind_mw(qp[1], 8, UNIC_WR_SIGNALED, w2, mr, mem, PAGE,
-			     UNIC_MR_REMOTE_WRITE));
+	OK(unic_post_bind_mw(qp[1], 8, UNIC_WR_SIGNALED, w2, &bind));
 	IS(next().status == UNIC_WC_SUCCESS);
 	OK(unic_post_local_inv(qp[1], 9, UNIC_WR_SIGNALED, w2));
 	IS(next().status == UNIC_WC_SUCCESS);

@@ -215,6 +215,7 @@ static void forms_stay_inside(void **state)
 	const struct unic_list list = { .sg = sg, .n = 20 };
 	struct unic_mr *mr, *mw, *x;
 	uint8_t *mem;
+	struct unic_mw_bind outside;
 	struct rig r;
 	int i;
 
@@ -231,8 +232,9 @@ static void forms_stay_inside(void **state)
 	assert_int_equal(unic_dereg_mr(x), 0);
 	assert_int_equal(unic_alloc_mw(r.pd, 1, &mw), 0);
 	assert_int_equal(unic_bind_mw(mw, mr, mem - 1, 2, 0), -ERANGE);
-	assert_int_equal(unic_post_bind_mw(r.qp, 1, 0, mw, mr, mem - 1, 2, 0),
-			 -ERANGE);
+	outside =
+		(struct unic_mw_bind){ .mr = mr, .addr = mem - 1, .length = 2 };
+	assert_int_equal(unic_post_bind_mw(r.qp, 1, 0, mw, &outside), -ERANGE);
 	assert_int_equal(unic_bind_mw(mw, mr, mem + 8, 2, 0), 0);
 	assert_true(mw->iova == mr->iova + 8);
 	assert_int_equal(unic_dereg_mr(mw), 0);
