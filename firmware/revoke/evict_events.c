@@ -4,22 +4,26 @@
 
 #include "revoke/revoke.h"
 
+/* What NOTICE and EVICTED both say of @region, of index @idx: members of an
+ * initialiser. */
+#define REGION_MEMBERS(region, idx, evt_type)                        \
+	.hdr = { .type = (evt_type),                                 \
+		 .reason = (region)->why,                            \
+		 .proc = unic_to_le16((region)->proc) },             \
+	.mr = unic_to_le32(idx), .gen = unic_to_le32((region)->gen), \
+	.stag = unic_to_le32((region)->stag),                        \
+	.user = unic_to_le32((region)->user),                        \
+	.seq = unic_to_le32((region)->seq),                          \
+	.entries = unic_to_le32((region)->n_pages),                  \
+	.dependents = unic_to_le32((region)->n_tokens)
+
 static bool publish_notice(struct unic_revoke *nic, uint16_t idx)
 {
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	const struct unic_notices *ns = &nic->notices;
 	const struct unic_notice *n = &ns->notice[mr->notice];
 	struct unic_evt_mr evt = {
-		.hdr = { .type = UNIC_EVT_NOTICE,
-			 .reason = mr->why,
-			 .proc = unic_to_le16(mr->proc) },
-		.mr = unic_to_le32(idx),
-		.gen = unic_to_le32(mr->gen),
-		.stag = unic_to_le32(mr->stag),
-		.user = unic_to_le32(mr->user),
-		.seq = unic_to_le32(mr->seq),
-		.entries = unic_to_le32(mr->n_pages),
-		.dependents = unic_to_le32(mr->n_tokens),
+		REGION_MEMBERS(mr, idx, UNIC_EVT_NOTICE),
 		.rank = unic_to_le32(n->rank),
 		.grace_us = unic_to_le32(ns->grace_us),
 		.time_ns = unic_to_le64(n->sent_ns),
@@ -38,16 +42,7 @@ static bool publish_evicted(struct unic_revoke *nic, uint16_t idx)
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint32_t flags = mr->evt_flags;
 	struct unic_evt_mr evt = {
-		.hdr = { .type = UNIC_EVT_EVICTED,
-			 .reason = mr->why,
-			 .proc = unic_to_le16(mr->proc) },
-		.mr = unic_to_le32(idx),
-		.gen = unic_to_le32(mr->gen),
-		.stag = unic_to_le32(mr->stag),
-		.user = unic_to_le32(mr->user),
-		.seq = unic_to_le32(mr->seq),
-		.entries = unic_to_le32(mr->n_pages),
-		.dependents = unic_to_le32(mr->n_tokens),
+		REGION_MEMBERS(mr, idx, UNIC_EVT_EVICTED),
 		.time_ns = unic_to_le64(mr->since_ns),
 	};
 

@@ -286,8 +286,8 @@ BREAKS = (
      "test_token: each_refusal_changes_nothing"),
     ("7.4", "firmware/memory/token.c", "ipv4 == from->dest_ipv4)", "1)",
      "test_multi: named_sender_and_no_other"),
-    ("7.9", "firmware/revoke/evict_events.c", ".dependents = unic_to_le32(mr->n_tokens),\n"
-     "\t\t.rank", ".dependents = 0,\n\t\t.rank",
+    ("7.9", "firmware/revoke/evict_events.c", ".dependents = unic_to_le32(mr->n_tokens),",
+     ".dependents = 0,",
      "test_token: notice_counts_dependents"),
     ("7.12", "firmware/memory/token_alloc.c", "late ? UNIC_TOKEN_EXPIRED : UNIC_TOKEN_CANCELLED",
      "UNIC_TOKEN_EXPIRED", "test_token: cancel_names_the_end"),
