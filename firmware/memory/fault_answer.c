@@ -23,6 +23,26 @@ static int check_cmd_pages(struct unic_memory *nic, uint32_t mr, uint32_t gen,
 	return 0;
 }
 
+/* Pages of a region that a command names. */
+struct page_range {
+	uint16_t mr;
+	uint32_t first, count;
+};
+
+/* Takes a range from a command. Returns 0 if the region and its pages are there. */
+static inline __attribute__((always_inline)) int
+take_page_range(struct unic_memory *nic, unic_le32 mr, unic_le32 gen,
+		unic_le32 first, unic_le32 count, struct page_range *of)
+{
+	uint32_t idx = unic_from_le32(mr);
+
+	of->mr = (uint16_t)idx;
+	of->first = unic_from_le32(first);
+	of->count = unic_from_le32(count);
+	return check_cmd_pages(nic, idx, unic_from_le32(gen), of->first,
+			       of->count);
+}
+
 /* Slots of @mr whose first page, the one that missed, is among these. */
 static void end_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
 		       uint32_t count, uint8_t state)
@@ -101,54 +121,50 @@ int unic_fault_refused(struct unic_memory *nic,
 		       const struct unic_cmd_mr_fault *cmd,
 		       const uint64_t *pages, uint32_t *done)
 {
-	uint32_t idx = unic_from_le32(cmd->mr);
-	uint32_t first = unic_from_le32(cmd->first);
-	uint32_t count = unic_from_le32(cmd->count);
-	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
-				count);
-	uint16_t mr = (uint16_t)idx;
+	struct page_range of;
+	int r = take_page_range(nic, cmd->mr, cmd->gen, cmd->first, cmd->count,
+				&of);
 
 	if (r)
 		return r;
-	if (nic->cache.of[mr].table != UNIC_NO_TABLE)
+	if (nic->cache.of[of.mr].table != UNIC_NO_TABLE)
 		return -UNIC_ESTATE;
-	if (unic_from_le32(cmd->seq) != nic->cache.of[mr].seq)
+	if (unic_from_le32(cmd->seq) != nic->cache.of[of.mr].seq)
 		return -UNIC_ESTALE;
 	if (!pages) {
-		fail_faults(nic, mr, first, count);
+		fail_faults(nic, of.mr, of.first, of.count);
 		return 0;
 	}
-	r = insert_pages(nic, mr, first, count, pages, done);
+	r = insert_pages(nic, of.mr, of.first, of.count, pages, done);
 	if (r == -UNIC_EAGAIN)
-		mark_short_faults(nic, mr, first + *done, count - *done);
+		mark_short_faults(nic, of.mr, of.first + *done,
+				  of.count - *done);
 	if (*done)
-		end_faults(nic, mr, first, *done, UNIC_FAULT_FREE);
+		end_faults(nic, of.mr, of.first, *done, UNIC_FAULT_FREE);
 	return r;
 }
 
 int unic_fault_invalidate(struct unic_memory *nic,
 			  const struct unic_cmd_mr_pages *cmd, uint32_t *done)
 {
-	uint32_t idx = unic_from_le32(cmd->mr), left = nic->faults.busy;
-	uint32_t first = unic_from_le32(cmd->first);
-	uint32_t count = unic_from_le32(cmd->count);
-	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
-				count);
-	uint16_t mr = (uint16_t)idx;
+	uint32_t left = nic->faults.busy;
+	struct page_range of;
+	int r = take_page_range(nic, cmd->mr, cmd->gen, cmd->first, cmd->count,
+				&of);
 
 	if (r)
 		return r;
 	if (cmd->advice)
 		return -UNIC_EINVAL;
-	if (unic_cache_busy(nic, mr))
+	if (unic_cache_busy(nic, of.mr))
 		return -UNIC_EBUSY;
-	nic->cache.of[mr].seq++;
-	*done = unic_cache_drop(nic, mr, first, count, false);
+	nic->cache.of[of.mr].seq++;
+	*done = unic_cache_drop(nic, of.mr, of.first, of.count, false);
 	while (left) { /* their answers would be stale */
 		struct unic_page_fault *m =
 			unic_fault_next(&nic->faults, &left);
 
-		if (m->state == UNIC_FAULT_SENT && m->mr == mr)
+		if (m->state == UNIC_FAULT_SENT && m->mr == of.mr)
 			m->state = UNIC_FAULT_DUE;
 	}
 	unic_fault_schedule(nic, 0);
@@ -158,23 +174,20 @@ int unic_fault_invalidate(struct unic_memory *nic,
 int unic_fault_advise(struct unic_memory *nic,
 		      const struct unic_cmd_mr_pages *cmd, uint32_t *done)
 {
-	uint32_t idx = unic_from_le32(cmd->mr);
-	uint32_t first = unic_from_le32(cmd->first);
-	uint32_t count = unic_from_le32(cmd->count);
-	int r = check_cmd_pages(nic, idx, unic_from_le32(cmd->gen), first,
-				count);
-	uint16_t mr = (uint16_t)idx;
+	struct page_range of;
+	int r = take_page_range(nic, cmd->mr, cmd->gen, cmd->first, cmd->count,
+				&of);
 
 	if (r)
 		return r;
 	switch (unic_from_le32(cmd->advice)) {
 	case UNIC_ADVISE_WILL_NEED:
-		unic_fault_prefetch(nic, mr, first, count, done);
+		unic_fault_prefetch(nic, of.mr, of.first, of.count, done);
 		return 0;
 	case UNIC_ADVISE_DONT_NEED:
-		if (unic_cache_busy(nic, mr))
+		if (unic_cache_busy(nic, of.mr))
 			return -UNIC_EBUSY;
-		*done = unic_cache_drop(nic, mr, first, count, true);
+		*done = unic_cache_drop(nic, of.mr, of.first, of.count, true);
 		return 0;
 	default:
 		return -UNIC_EINVAL;
