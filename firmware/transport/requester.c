@@ -397,10 +397,7 @@ static enum unic_turn prepare_rc_request(struct unic_transport *nic,
 		unic_local_op_drop(nic, qp); /* others may read their lists */
 		return UNIC_TURN_DONE;
 	}
-	while (sq->cur != sq->next &&
-	       unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_DEAD)
-		sq->cur += unic_sq_slots(sq, sq->cur);
-	if (sq->cur != sq->next)
+	if (unic_sq_skip_ended(sq))
 		return UNIC_TURN_MORE;
 	r = unic_sq_start(nic, qp);
 	if (r < 0)

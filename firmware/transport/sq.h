@@ -47,6 +47,17 @@ static inline uint16_t unic_stag_index(unic_le32 lkey)
 	return (uint16_t)(unic_from_le32(lkey) >> UNIC_MR_IDX_SHIFT);
 }
 
+/** unic_sq_skip_ended() - move sq.cur past requests that have ended. True: it is at one
+ * that is ready; false: unic_sq_start() makes the next one ready. */
+static inline __attribute__((always_inline)) bool
+unic_sq_skip_ended(struct unic_sq *sq)
+{
+	while (sq->cur != sq->next &&
+	       unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_DEAD)
+		sq->cur += unic_sq_slots(sq, sq->cur);
+	return sq->cur != sq->next;
+}
+
 /**
  * unic_sq_start() - make the next posted request ready to be sent: fetch, check,
  * assign PSNs, hold its regions. One that fails its checks becomes DEAD.
