@@ -51,15 +51,22 @@ static void token_index(struct unic_host *host, struct unic_htoken *t)
 	host->token_of[t->index] = t->obj.id;
 }
 
+static struct unic_cpl_token token_completion(const struct unic_call *call)
+{
+	struct unic_cpl_token cpl;
+
+	memcpy(&cpl, call->cpl, sizeof(cpl));
+	return cpl;
+}
+
 static void token_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_htoken *t = unic_req_obj_get(req, req->id, UNIC_OBJ_TOKEN);
 	uint32_t status = unic_call_status(call);
 	struct unic_ctl_token_reply r = { 0 };
-	struct unic_cpl_token cpl;
+	struct unic_cpl_token cpl = token_completion(call);
 
-	memcpy(&cpl, call->cpl, sizeof(cpl));
 	if (!t) {
 		unic_req_status(req, UNIC_CTL_ST_RESET);
 		return;
@@ -143,9 +150,8 @@ static void token_cancel_done(struct unic_call *call)
 	struct unic_htoken *t = unic_req_obj_get(req, req->id, UNIC_OBJ_TOKEN);
 	uint32_t status = unic_call_status(call);
 	struct unic_ctl_token_reply r = { 0 };
-	struct unic_cpl_token cpl;
+	struct unic_cpl_token cpl = token_completion(call);
 
-	memcpy(&cpl, call->cpl, sizeof(cpl));
 	if (!status) {
 		r.id = unic_to_le32(req->id);
 		r.index = cpl.index;
