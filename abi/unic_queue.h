@@ -189,6 +189,24 @@ enum unic_wc_opcode {
 	UNIC_WC_RECV_TOKEN = 130,
 };
 
+/* The opcode of the completion of a request, by the opcode of the request. The SENDs,
+ * and what is no opcode, complete as SEND. */
+static inline uint8_t unic_wc_of_wr(uint8_t wr)
+{
+	static const uint8_t wc_of[] = {
+		[UNIC_WR_WRITE] = UNIC_WC_WRITE,
+		[UNIC_WR_WRITE_IMM] = UNIC_WC_WRITE,
+		[UNIC_WR_READ] = UNIC_WC_READ,
+		[UNIC_WR_TOKEN] = UNIC_WC_TOKEN,
+		[UNIC_WR_BIND_MW] = UNIC_WC_BIND_MW,
+		[UNIC_WR_LOCAL_INV] = UNIC_WC_LOCAL_INV,
+		[UNIC_WR_REG_MR] = UNIC_WC_REG_MR,
+		[UNIC_WR_REG_INDIRECT] = UNIC_WC_REG_MR,
+	};
+
+	return wr < sizeof(wc_of) && wc_of[wr] ? wc_of[wr] : UNIC_WC_SEND;
+}
+
 enum unic_wc_status {
 	UNIC_WC_SUCCESS = 0,
 	UNIC_WC_LOC_LEN_ERR = 1,     /* message longer than the buffer */

@@ -12,27 +12,6 @@
 
 #define CALLED __attribute__((noinline))
 
-static const uint8_t wc_of[] = {
-	[UNIC_WR_SEND] = UNIC_WC_SEND,
-	[UNIC_WR_SEND_IMM] = UNIC_WC_SEND,
-	[UNIC_WR_WRITE] = UNIC_WC_WRITE,
-	[UNIC_WR_WRITE_IMM] = UNIC_WC_WRITE,
-	[UNIC_WR_READ] = UNIC_WC_READ,
-	[UNIC_WR_TOKEN] = UNIC_WC_TOKEN,
-	[UNIC_WR_BIND_MW] = UNIC_WC_BIND_MW,
-	[UNIC_WR_LOCAL_INV] = UNIC_WC_LOCAL_INV,
-	[UNIC_WR_REG_MR] = UNIC_WC_REG_MR,
-	[UNIC_WR_REG_INDIRECT] = UNIC_WC_REG_MR,
-	[UNIC_WR_SEND_INV] = UNIC_WC_SEND,
-};
-
-static uint8_t wc_opcode(uint8_t wr_opcode)
-{
-	if (wr_opcode < sizeof(wc_of) && wc_of[wr_opcode])
-		return wc_of[wr_opcode];
-	return UNIC_WC_SEND; /* garbage was posted */
-}
-
 static bool post_send_cqe(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  uint32_t s, uint8_t status, uint8_t detail,
 			  uint32_t len)
@@ -42,7 +21,7 @@ static bool post_send_cqe(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		.wr_id = slot->wr_id,
 		.byte_len = unic_to_le32(len),
 		.qpn = unic_to_le32(qp->qpn),
-		.opcode = wc_opcode(slot->opcode),
+		.opcode = unic_wc_of_wr(slot->opcode),
 		.status = status,
 		.detail = detail,
 	};
@@ -103,7 +82,7 @@ static CALLED uint32_t write_cqe_run(struct unic_qp_ctx *qp,
 	const struct unic_wr *wr = unic_sq_wr(sq, sq->una);
 	int32_t acked = unic_psn_diff(sq->psn_una, wr->psn);
 	uint32_t form = sq_slot_head_word(slot),
-		 opcode = wc_opcode(slot->opcode);
+		 opcode = unic_wc_of_wr(slot->opcode);
 	uint32_t left = n, qpn = qp->qpn;
 	unic_le32 lkey = slot->sge[0].lkey;
 
@@ -133,7 +112,7 @@ trace_done(struct unic_transport *nic, struct unic_qp_ctx *qp, uint32_t n)
 
 	for (; n; n--, s++)
 		UNIC_TRACE(nic, WC, qp->proc, qp->qpn,
-			   wc_of[unic_sq_slot(&qp->sq, s)->opcode], 0,
+			   unic_wc_of_wr(unic_sq_slot(&qp->sq, s)->opcode), 0,
 			   unic_sq_wr(&qp->sq, s)->len);
 }
 

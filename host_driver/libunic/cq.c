@@ -197,20 +197,11 @@ void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp)
 
 static uint8_t wc_opcode(const struct unic_ring *ring, uint32_t pos, bool recv)
 {
-	static const uint8_t opcode[] = {
-		[UNIC_WR_SEND] = UNIC_WC_SEND,
-		[UNIC_WR_SEND_IMM] = UNIC_WC_SEND,
-		[UNIC_WR_WRITE] = UNIC_WC_WRITE,
-		[UNIC_WR_WRITE_IMM] = UNIC_WC_WRITE,
-		[UNIC_WR_READ] = UNIC_WC_READ,
-		[UNIC_WR_TOKEN] = UNIC_WC_TOKEN,
-	};
 	const struct unic_sq_slot *slot = ring->slot;
-	uint8_t wr = slot[pos & ring->mask].opcode;
 
 	if (recv)
 		return UNIC_WC_RECV;
-	return wr < sizeof(opcode) ? opcode[wr] : UNIC_WC_SEND;
+	return unic_wc_of_wr(slot[pos & ring->mask].opcode);
 }
 
 /* All requests of @ring that were not completed, in order; it is empty then. */

@@ -206,19 +206,11 @@ static void complete_sq(struct loop *l, struct loop_qp *qp,
 			const struct unic_sq_slot *s, uint8_t status,
 			uint8_t detail, uint64_t bytes)
 {
-	static const uint8_t opcode[] = {
-		[UNIC_WR_SEND] = UNIC_WC_SEND,
-		[UNIC_WR_SEND_IMM] = UNIC_WC_SEND,
-		[UNIC_WR_WRITE] = UNIC_WC_WRITE,
-		[UNIC_WR_WRITE_IMM] = UNIC_WC_WRITE,
-		[UNIC_WR_READ] = UNIC_WC_READ,
-		[UNIC_WR_TOKEN] = UNIC_WC_TOKEN,
-	};
 	struct unic_cqe cqe = {
 		.wr_id = s->wr_id,
 		.byte_len = unic_to_le32((uint32_t)bytes),
 		.qpn = unic_to_le32(qp_number(l, qp)),
-		.opcode = s->opcode < sizeof(opcode) ? opcode[s->opcode] : 0,
+		.opcode = unic_wc_of_wr(s->opcode),
 		.status = status,
 		.detail = detail,
 	};

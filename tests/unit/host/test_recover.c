@@ -432,6 +432,35 @@ static void only_what_is_kept(void **state)
 	end_queues();
 }
 
+/* A flushed request completes under the opcode that the NIC would have given it. */
+static void flushed_requests_keep_their_opcodes(void **state)
+{
+	static const uint8_t of[][2] = {
+		{ UNIC_WR_WRITE_IMM, UNIC_WC_WRITE },
+		{ UNIC_WR_BIND_MW, UNIC_WC_BIND_MW },
+		{ UNIC_WR_LOCAL_INV, UNIC_WC_LOCAL_INV },
+		{ UNIC_WR_SEND_INV, UNIC_WC_SEND },
+	};
+	struct unic_wc wc[4];
+	unsigned int i;
+
+	(void)state;
+	make_queues(true);
+	for (i = 0; i < 4; i++) {
+		struct unic_send_wr wr = { .opcode = of[i][0] };
+
+		assert_int_equal(unic_post_send(qp, &wr, 1), 1);
+	}
+	nic_is_reset();
+	assert_int_equal(unic_recover(ctx, 60000), 0);
+	assert_int_equal(unic_poll_cq(cq, 4, wc), 4);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(wc[i].status, UNIC_WC_WR_FLUSH_ERR);
+		assert_int_equal(wc[i].opcode, of[i][1]);
+	}
+	end_queues();
+}
+
 /* What was completed stays so, all else is flushed, once; and the driver is asked in
  * the new epoch, which it has after a while. */
 static void reset_of_the_nic(void **state)
@@ -612,6 +641,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_DRIVER(nothing_was_the_matter),
 		WITH_DRIVER(only_what_is_kept),
+		WITH_DRIVER(flushed_requests_keep_their_opcodes),
 		WITH_DRIVER(reset_of_the_nic),
 		WITH_DRIVER(regions_after_a_reset),
 		WITH_DRIVER(driver_that_comes_back),
