@@ -191,8 +191,8 @@ int unic_bm_recv_done(struct unic_bm_recv *rx, uint64_t wr_id);
 /** unic_bm_recv_credits() - how many are posted, as on_credit() would say. */
 unsigned int unic_bm_recv_credits(struct unic_bm_recv *rx);
 
-/** unic_bm_query() - copy the counters of @bm to *@out. They count on meanwhile: each is
- * right by itself, their sums need not be. Never fails. */
+/** unic_bm_query() - copy the counters of @bm to *@out. They count on meanwhile: each
+ * is right by itself, their sums need not be. Never fails. */
 void unic_bm_query(struct unic_bm *bm, struct unic_bm_stats *out);
 
 /** unic_bm_count() - add to a counter (unic_bm_stats member); internal and for

@@ -3,8 +3,8 @@
  * bufman_chunk.h - inside the buffer manager: its state, and the cache of
  * registrations.
  *
- * Secret: the chunks and their states. The lock is never held while the driver
- * is asked anything, because a registration may wait for as long as B.
+ * Secret: the chunks and their states. The lock is never held during a call to the
+ * driver, because a registration may wait for as long as B.
  */
 #ifndef UNIC_LIB_BUFMAN_CHUNK_H
 #define UNIC_LIB_BUFMAN_CHUNK_H
@@ -20,7 +20,7 @@
 enum chunk_state {
 	CHUNK_REGISTERING,
 	CHUNK_LIVE,
-	CHUNK_LEAVING, /* asked back: no new holds; ends with the last one */
+	CHUNK_LEAVING, /* asked back: no new holds; the last drop ends it */
 	CHUNK_ENDING,
 };
 
@@ -50,41 +50,41 @@ struct unic_bm {
 	struct unic_chunk *chunks;
 	uint64_t tick;
 	struct pooled *pool[UNIC_BM_CLASSES]; /* free buffers */
-	struct pooled *all;		      /* every buffer ever got */
+	struct pooled *all;		      /* every buffer allocated */
 	pthread_t thread;
 	int stop_efd;
 	struct unic_bm_watch *watches;
 	struct unic_bm_stats stats;
 };
 
-/** unic_bm_forked() - this is a child: the thread of @bm is not there, and who has the
- * lock may not be. */
+/** unic_bm_forked() - true in a child of fork(), which has neither the thread of @bm
+ * nor, perhaps, the thread that holds its lock. */
 static inline bool unic_bm_forked(const struct unic_bm *bm)
 {
 	return bm->ctx->forked;
 }
 
-/** unic_bm_note() - a line for the application's log. */
+/** unic_bm_note() - pass one formatted line to the application's log. */
 void unic_bm_note(struct unic_bm *bm, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* All that follow are called with the lock held. */
 
-/** unic_chunk_of_mr() - the chunk that @mr is the registration of, or NULL; not one
- * that is ENDING. */
+/** unic_chunk_of_mr() - the chunk with registration @mr; NULL: there is none, or it
+ * is ENDING. */
 struct unic_chunk *unic_chunk_of_mr(struct unic_bm *bm,
 				    const struct unic_mr *mr);
 
-/** unic_chunk_idle() - the least recently used chunk of at least @entries that nobody
- * uses, or NULL. */
+/** unic_chunk_idle() - the least recently used chunk without holds that has at least
+ * @entries, or NULL. */
 struct unic_chunk *unic_chunk_idle(struct unic_bm *bm, uint32_t entries);
 
-/** unic_chunk_end() - deregister @c, which nobody uses; the lock is given up
- * meanwhile. 0, and @c is gone; or -errno, and it is LEAVING: who comes across it
- * next tries again. */
+/** unic_chunk_end() - deregister @c, which has no holds; the lock is released
+ * meanwhile. 0: @c is freed. -errno: @c is LEAVING, and the next use of it tries
+ * again. */
 int unic_chunk_end(struct unic_bm *bm, struct unic_chunk *c);
 
-/** unic_chunk_free() - forget @c, which has no registration. */
+/** unic_chunk_free() - free @c, which has no registration. */
 void unic_chunk_free(struct unic_bm *bm, struct unic_chunk *c);
 
 #endif /* UNIC_LIB_BUFMAN_CHUNK_H */

@@ -5,25 +5,28 @@
 
 #include "priv.h"
 
-/** unic_ctx_dead() - the driver is gone or the NIC was reset. */
+/** unic_ctx_dead() - mark @ctx dead: the driver is gone or the NIC was reset. */
 void unic_ctx_dead(struct unic_ctx *ctx);
-/** unic_hello() - attach over ctx->conn: descriptors and attributes. @resume: only
- * to slot ctx->attr.proc, as it is; -ESTALE if that is not there. @timeout_ms: for
- * the answer, 0: UNIC_CALL_MS. */
+/** unic_hello() - attach over ctx->conn and take descriptors and attributes from the
+ * answer. @resume: attach only to slot ctx->attr.proc with what it holds; -ESTALE:
+ * the driver does not have it. @timeout_ms: bound on the answer, 0: UNIC_CALL_MS. 0,
+ * or -errno with words. */
 int unic_hello(struct unic_ctx *ctx, bool resume, int timeout_ms);
-/** unic_ctx_close_fds() - those that HELLO brought. */
+/** unic_ctx_close_fds() - close the descriptors that HELLO brought. */
 void unic_ctx_close_fds(struct unic_ctx *ctx);
-/** unic_fail_dead() - -ENOTCONN with words. */
+/** unic_fail_dead() - returns -ENOTCONN, with words for why @ctx is dead. */
 int unic_fail_dead(struct unic_ctx *ctx);
-/** unic_ctx_init_locks() - but those of events and queues. */
+/** unic_ctx_init_locks() - initialise the locks of @ctx, except those of events and
+ * queues. */
 void unic_ctx_init_locks(struct unic_ctx *ctx);
-/** unic_ctl() - unic_conn_call() with the epoch filled in. */
+/** unic_ctl() - unic_conn_call() of operation @op, with the epoch of @ctx filled in. */
 int unic_ctl(struct unic_ctx *ctx, unsigned int op,
 	     struct unic_conn_call *call);
-/** unic_ctl_simple() - no tails; 0 or -errno with words. */
+/** unic_ctl_simple() - unic_ctl() of @rec (64 bytes, also the answer) without tails.
+ * 0, or -errno with words that begin with @what. */
 int unic_ctl_simple(struct unic_ctx *ctx, unsigned int op, void *rec,
 		    const char *what);
-/** unic_ctl_obj() - a request that only names object @id. */
+/** unic_ctl_obj() - unic_ctl_simple() of a request that only names object @id. */
 int unic_ctl_obj(struct unic_ctx *ctx, unsigned int op, uint32_t id,
 		 const char *what);
 

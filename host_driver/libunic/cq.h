@@ -5,18 +5,19 @@
 
 #include "queue.h"
 
-/** unic_cq_add_qp() / unic_cq_del_qp() - completions of @qp may arrive here.
- * Deleting also drops its unread completions. */
+/** unic_cq_add_qp(), unic_cq_del_qp() - add @qp to the queue pairs whose completions
+ * @cq takes, or remove it, with its unread completions. */
 void unic_cq_add_qp(struct unic_cq *cq, struct unic_qp *qp);
 void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp);
 
-/** unic_cq_recover() - the NIC was reset and writes nothing here: what it wrote is
- * kept, all that is outstanding is flushed, and counting begins anew. evt_lock held.
- * -ENOMEM: nothing happened. */
+/** unic_cq_recover() - after a reset of the NIC, which writes nothing to @cq: keep
+ * the completions written before, flush all outstanding requests, and count records
+ * from 0 again. evt_lock held. 0; -ENOMEM: nothing happened. */
 int unic_cq_recover(struct unic_cq *cq);
 
-/** unic_ring_complete() - the request whose first slot is @pos is done.
- * @in_order: all before it are done too. False: no such request. */
+/** unic_ring_complete() - complete the request whose first slot is @pos, and, if
+ * @in_order, all before it. *@wr_id is the application's. False: no such request is
+ * outstanding, and nothing changed. */
 bool unic_ring_complete(struct unic_ring *ring, uint64_t pos, bool in_order,
 			uint64_t *wr_id);
 

@@ -5,18 +5,20 @@
 
 #include "priv.h"
 
-/** unic_forks_off() - no fork() until unic_forks_on(), so that a child does not
- * inherit what is mapped meanwhile, nor get copies of what goes. Nests with no lock
- * but mem_lock, and park() of move.c. */
+/** unic_forks_off(), unic_forks_on() - hold off any fork() in between, so that a
+ * child neither inherits what is mapped meanwhile nor copies what is unmapped. Nests
+ * with no lock but mem_lock, and park() of move.c. */
 void unic_forks_off(void);
 void unic_forks_on(void);
-/** unic_ctx_add(), unic_ctx_del() - to and from the contexts of the process. */
+/** unic_ctx_add(), unic_ctx_del() - add @ctx to the contexts of the process, or
+ * remove it. */
 void unic_ctx_add(struct unic_ctx *ctx);
 void unic_ctx_del(struct unic_ctx *ctx);
-/** unic_ctx_first() - of them; the others by ctx->next. Forks are off. */
+/** unic_ctx_first() - the first context of the process; the others by ctx->next.
+ * Forks are off. */
 struct unic_ctx *unic_ctx_first(void);
-/** unic_fail_forked() - -ENOTCONN with words: what a context of the parent
- * answers in a child. */
+/** unic_fail_forked() - returns -ENOTCONN, with words: calls on the parent's contexts
+ * in a child. */
 int unic_fail_forked(void);
 
 #endif /* UNIC_LIB_FORK_H */

@@ -5,12 +5,13 @@
 
 #include "priv.h"
 
-/** unic_mem_init() - the lock of areas, of which there is none. 0. */
+/** unic_mem_init() - initialise the lock of areas; there is no area. Returns 0. */
 int unic_mem_init(struct unic_ctx *ctx);
-/** unic_mem_fini() - unmap what was allocated, move back what was moved in. */
+/** unic_mem_fini() - unmap allocated memory and move back memory that was moved in. */
 void unic_mem_fini(struct unic_ctx *ctx);
-/** unic_mem_cover() - make [@addr, @addr + @len) frames of the slot: moves what
- * is not (MEMORY.md section 9). */
+/** unic_mem_cover() - make all of [@addr, @addr + @len) frames of the slot; private
+ * pages in it are moved in (MEMORY.md section 9). 0, or -errno with words as
+ * unic_reg_mr(). */
 int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len);
 
 #endif /* UNIC_LIB_MEM_H */

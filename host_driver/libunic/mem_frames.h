@@ -3,24 +3,22 @@
  * mem_frames.h - frames of the slot for a range of addresses.
  *
  * Secret: the driver's words for frames: how many runs a request may ask for, what of
- * its answer is believed, and where a run lies in the slot's file. mem.c knows what the
- * range is for.
+ * its answer is believed, and where a run lies in the slot's file. mem.c knows what
+ * the range is for.
  */
 #ifndef UNIC_LIB_MEM_FRAMES_H
 #define UNIC_LIB_MEM_FRAMES_H
 
 #include "move.h"
 
-/**
- * unic_frames_fill() - frames for [@va, @va + @bytes), in runs of 1 << @shift bytes,
- * and, if @map, their mapping there. @runs: room for @bytes >> @shift, filled in.
- * mem_lock held. All or nothing: 0, or -errno with words.
- */
+/** unic_frames_fill() - allocate frames for [@va, @va + @bytes), in runs of 1 <<
+ * @shift bytes, and map them there if @map. @runs: room for @bytes >> @shift, filled
+ * in. mem_lock held. All or nothing: 0, or -errno with words. */
 int unic_frames_fill(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 		     unsigned int shift, struct unic_run *runs, bool map);
 
-/** unic_frames_put() - the driver may give the frames of [@va, @va + @bytes) to
- * others; what is mapped stays. mem_lock held. 0, or -errno with words. */
+/** unic_frames_put() - give the frames of [@va, @va + @bytes) back to the driver;
+ * mappings stay. mem_lock held. 0, or -errno with words. */
 int unic_frames_put(struct unic_ctx *ctx, uint8_t *va, size_t bytes);
 
 #endif /* UNIC_LIB_MEM_FRAMES_H */

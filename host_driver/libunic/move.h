@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* move.h - private pages become frames of the slot, and again private. */
+/* move.h - replace private pages by frames of the slot, and frames by private pages. */
 #ifndef UNIC_LIB_MOVE_H
 #define UNIC_LIB_MOVE_H
 
@@ -11,7 +11,7 @@ struct unic_run {
 	uint32_t pages;
 };
 
-/** unic_slot_at() - where page @page of the slot is in its file. */
+/** unic_slot_at() - the offset of page @page of the slot in its file. */
 static inline off_t unic_slot_at(const struct unic_slot *slot, uint32_t page)
 {
 	return ((off_t)slot->first + page) * UNIC_PAGE;
@@ -24,8 +24,8 @@ static inline off_t unic_slot_at(const struct unic_slot *slot, uint32_t page)
  */
 int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 		 const struct unic_run *runs, size_t n_runs);
-/** unic_move_forked() - in the child of a fork(): forget a move that a thread of
- * the parent was about to do. */
+/** unic_move_forked() - in the child of a fork(): forget the move that another thread
+ * of the parent had begun. */
 void unic_move_forked(void);
 /** unic_move_out() - the reverse, for every frame of the slot that is mapped in
  * [@from, @to), wherever it was moved in: private anonymous pages with the same
@@ -42,8 +42,8 @@ struct unic_slot_map {
 	int prot;
 };
 
-/** unic_slot_maps() - where [@from, @to) is frames of the slot now, lowest first, by
- * the kernel's account; at most @max. How many, or -errno. */
+/** unic_slot_maps() - the parts of [@from, @to) that /proc shows as mapped frames of
+ * the slot, lowest address first, at most @max. Returns how many, or -errno. */
 int unic_slot_maps(const struct unic_slot *slot, const uint8_t *from,
 		   const uint8_t *to, struct unic_slot_map *out, int max);
 

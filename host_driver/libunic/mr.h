@@ -5,36 +5,43 @@
 
 #include "priv.h"
 
-/** unic_reg_control() - memory and a region of class control for a queue. */
+/** unic_reg_control() - allocate @bytes of slot memory and register a region of class
+ * control on it, for the ring of a queue. *@out is the caller's until
+ * unic_dereg_control(). 0, or -errno with words and nothing allocated. */
 int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out);
-/** unic_dereg_control() - the region ends, and its memory with it if the driver took
+/** unic_dereg_control() - deregister @mr; its memory is freed only if the driver took
  * the region back. */
 void unic_dereg_control(struct unic_mr *mr);
-/** unic_mem_region_new() - a region of @pd with a handle, WAITING; NULL with words. */
+/** unic_mem_region_new() - allocate a region of @pd, in state WAITING and with a
+ * handle for upcalls. NULL, with words: no memory or no handle is left. */
 struct unic_mem_region *unic_mem_region_new(struct unic_pd *pd);
-/** unic_mem_region_forget() - forget one that the driver does not have. */
+/** unic_mem_region_forget() - free @r, which the driver does not have. */
 void unic_mem_region_forget(struct unic_mem_region *r);
-/** unic_mem_region_reply() - the driver has it now; not @pending: and it is LIVE. */
+/** unic_mem_region_reply() - take id, STag, base and entries of @r from @reply. @r is
+ * LIVE afterwards, or, if @pending, WAITING. */
 void unic_mem_region_reply(struct unic_mem_region *r,
 			   const struct unic_ctl_mr_reg_reply *reply,
 			   bool pending);
-/** unic_mem_region_prepare() - a checked region with its request, which is to be sent
- * and answered by unic_mem_region_reply() or unic_mem_region_forget(). 0 or -errno. */
+/** unic_mem_region_prepare() - check @attr, make the region *@out, and write its
+ * MR_REG to @req. The caller sends @req and ends with unic_mem_region_reply() or
+ * unic_mem_region_forget(). 0, or -errno with words and nothing made. */
 int unic_mem_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
 			    struct unic_mem_region **out,
 			    struct unic_ctl_mr_reg *req);
-/** unic_mem_region_iova() - what the IOVA of @at is, were it the first byte of @r. */
+/** unic_mem_region_iova() - the IOVA that @at has if it is the first byte of @r. */
 uint64_t unic_mem_region_iova(const struct unic_mem_region *r, const void *at);
-/** unic_mem_region_leave() - @mr is about to be deregistered: its id, 0 if the driver
- * does not have it. Then unic_mem_region_left() with the status of MR_DEREG (-1: the
- * driver is gone), which frees @mr if it ended. 0 or -errno. */
+/** unic_mem_region_leave() - begin to deregister @mr. Returns its id, or 0 if the
+ * driver does not have it. unic_mem_region_left() - end that with @status of MR_DEREG
+ * (-1: the driver is gone), and free @mr if the region ended. 0, or -errno with
+ * words: @mr is there still. */
 uint32_t unic_mem_region_leave(struct unic_mr *mr);
 int unic_mem_region_left(struct unic_mr *mr, int status);
-/** unic_mem_region_within() - does the driver have a region on some of
- * [@va, @va + @bytes)? */
+/** unic_mem_region_within() - true if the driver has a region on some byte of
+ * [@va, @va + @bytes). */
 bool unic_mem_region_within(struct unic_ctx *ctx, const uint8_t *va,
 			    size_t bytes);
-/** unic_mem_region_put() - drop a reference; evt_lock held. */
+/** unic_mem_region_put() - drop a reference to @r; the last one frees it. evt_lock
+ * held. */
 void unic_mem_region_put(struct unic_ctx *ctx, struct unic_mem_region *r);
 
 #endif /* UNIC_LIB_MR_H */

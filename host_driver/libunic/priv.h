@@ -33,7 +33,7 @@ struct unic_note; /* event.c */
 struct unic_mem_region;
 struct unic_kept; /* fork.c */
 
-/* The memory of the slot. */
+/* The memory of the process slot: one range of pages of the driver's file. */
 struct unic_slot {
 	int fd;		/* -1: none */
 	uint32_t first; /* its first page in the file */
@@ -41,9 +41,9 @@ struct unic_slot {
 };
 
 struct unic_ctx {
-	struct unic_ctx *next; /* context of this process */
+	struct unic_ctx *next; /* of all contexts of this process */
 	struct unic_conn *conn;
-	int sock; /* of conn, to see the driver go */
+	int sock; /* of conn: readable when the driver has ended */
 	struct unic_slot slot;
 	int nic_efd; /* write: doorbell; -1: no NIC to ring */
 	int evt_efd; /* readable: completions */
@@ -52,9 +52,9 @@ struct unic_ctx {
 	struct unic_db_page *db;
 	const struct unic_nic_page *np;
 	const struct unic_upcall_ring *upcalls;
-	uint32_t dead; /* atomic: all is void, or to be recovered */
-	bool kept;
-	bool forked;		     /* it is the parent's */
+	uint32_t dead; /* atomic; not 0: NIC was reset or driver ended */
+	bool kept;     /* made by unic_open_kept() */
+	bool forked;   /* this is the child: the context is the parent's */
 	struct unic_kept *kept_copy; /* of its memory, while a fork goes on */
 	char socket[108];	     /* of the driver */
 
@@ -96,9 +96,9 @@ struct unic_pd {
 	unsigned int users; /* atomic */
 };
 
-/* What is the IOVA of a region's first byte? */
+/* What chooses the IOVA of a region's first byte. */
 enum unic_mr_base {
-	BASE_DRAWN,   /* the driver says */
+	BASE_DRAWN,   /* the driver draws it */
 	BASE_ADDRESS, /* its address */
 	BASE_ZERO,    /* its offset in the page */
 };
@@ -113,22 +113,22 @@ struct unic_mem_region {
 	uint32_t notice_seq;  /* ASKED */
 	uint64_t deadline_ns; /* ASKED, atomic */
 	unsigned int refs;    /* under evt_lock */
-	uint32_t resync;      /* the last resync that told of it */
-	uint32_t old_stag;    /* forms: of before the last posted request */
+	uint32_t resync;      /* number of the last resync whose rows had it */
+	uint32_t old_stag;    /* derived: STag before the last posted request */
 	uint8_t kind;	      /* enum unic_form_kind */
 	bool known;	      /* the driver still has the object */
-	bool leaving;	      /* the driver is being asked to end it; atomic */
+	bool leaving;	      /* MR_DEREG is under way; atomic */
 	uint8_t base;	      /* enum unic_mr_base */
-	uint8_t page_shift;   /* not of forms */
+	uint8_t page_shift;   /* 0 for derived regions */
 };
 
-#define UNIC_BACKLOG 64u /* of the driver: more requests are refused */
+#define UNIC_BACKLOG 64u /* connection requests that the driver keeps waiting */
 
 struct unic_listener {
 	struct unic_ctx *ctx;
 	struct unic_listener *next;
 	uint32_t id;
-	/* the last requests told, so that a resync tells none again */
+	/* the last connection requests delivered: a resync repeats none of them */
 	uint32_t told[UNIC_BACKLOG], n_told;
 };
 

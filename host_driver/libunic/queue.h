@@ -17,7 +17,7 @@
 /* What the library remembers of one posted request, by first slot. */
 struct unic_shadow {
 	uint64_t wr_id;
-	uint8_t slots; /* 0: no request starts here, or it is completed */
+	uint8_t slots; /* 0: no request that is outstanding starts here */
 };
 
 /* One direction of a queue pair. `posted` and `done` are free-running. */
@@ -40,10 +40,10 @@ struct unic_cq {
 	unsigned int db;    /* row in the doorbell page */
 	unsigned int users; /* queue pair directions */
 	pthread_mutex_t lock;
-	bool overrun; /* CQ_ERROR was told; under evt_lock */
+	bool overrun; /* CQ_ERROR was delivered; under evt_lock */
 	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* users of it, densely */
 	unsigned int n_qp;
-	/* completions of before a reset, and of what it ended; read first */
+	/* completions from before a reset, and of what the reset flushed; read first */
 	struct unic_wc *left;
 	unsigned int n_left, next_left;
 };
@@ -58,21 +58,23 @@ struct unic_qp {
 	uint32_t qpn;
 	unsigned int db;
 	uint32_t conn; /* connection, 0: none */
-	uint8_t told;  /* UNIC_TOLD_*, atomic: events that its owner had */
+	uint8_t told;  /* UNIC_TOLD_*, atomic: events that were delivered */
 	void *user;
 };
 
-#define UNIC_TOLD_UP	1u /* CONNECTED, or it asked itself */
+#define UNIC_TOLD_UP	1u /* CONNECTED, or unic_connect() returned */
 #define UNIC_TOLD_DOWN	2u /* DISCONNECTED */
 #define UNIC_TOLD_ERROR 4u /* QP_ERROR */
 
-/** unic_qp_told() - note it; true if it was told before. */
+/** unic_qp_told() - record that events @what of @qp are delivered. True: one of them
+ * was before. */
 static inline bool unic_qp_told(struct unic_qp *qp, uint8_t what)
 {
 	return __atomic_fetch_or(&qp->told, what, __ATOMIC_RELAXED) & what;
 }
 
-/** unic_qp_untold() - a new connection, or a new life. */
+/** unic_qp_untold() - events @what may be delivered again: @qp has a new connection,
+ * or was reset. */
 static inline void unic_qp_untold(struct unic_qp *qp, uint8_t what)
 {
 	__atomic_fetch_and(&qp->told, (uint8_t)~what, __ATOMIC_RELAXED);

@@ -8,7 +8,7 @@
 
 #include "unic_types.h"
 
-/* Before reads of what the word guards. */
+/* Loads @word before the reads of what it guards. */
 static inline uint32_t unic_load_acquire(const unic_le32 *word)
 {
 	const uint32_t *p = (UNIC_FORCE const uint32_t *)word;
@@ -24,7 +24,7 @@ static inline void unic_store_relaxed(unic_le32 *word, uint32_t value)
 			 __ATOMIC_RELAXED);
 }
 
-/* After writes of what the word publishes. */
+/* Stores @word after the writes that it publishes. */
 static inline void unic_store_release(unic_le32 *word, uint32_t value)
 {
 	__atomic_store_n((UNIC_FORCE uint32_t *)word,

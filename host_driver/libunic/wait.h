@@ -27,7 +27,7 @@ static inline void unic_cond_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attr);
 }
 
-/* Returns after a broadcast, or @ms later, or for no reason. */
+/* Returns after a broadcast, after @ms, or spuriously. */
 static inline void unic_cond_wait_ms(pthread_cond_t *cond,
 				     pthread_mutex_t *lock, int ms)
 {
