@@ -9,11 +9,11 @@
 bool unic_dispatch_message(struct unic_host *host, struct unic_client *client,
 			   const void *msg, size_t bytes);
 
-/** unic_dispatch_run() - validate @req, of which op, seq and rec are set from a record
- * with the header @hdr, and run it; it is answered, now or later. */
+/** unic_dispatch_run() - validate @req, whose op, seq and rec are set from a record
+ * with header @hdr, and call its handler, or answer what is wrong. */
 void unic_dispatch_run(struct unic_req *req, const struct unic_ctl_hdr *hdr);
 
-/** unic_dispatch_name() - of operation @op, for the log; "?" if there is none. */
+/** unic_dispatch_name() - the name of operation @op, for the log; "?": no such one. */
 const char *unic_dispatch_name(uint32_t op);
 
 #endif /* UNIC_DISPATCH_H */

@@ -44,29 +44,28 @@ struct unic_objects {
 	uint32_t free_head, free_tail;
 	uint32_t live, end; /* objects; highest index in use ever + 1 */
 	uint16_t many[UNIC_OBJ_OWNERS][UNIC_OBJ_TYPES]; /* objects of each */
-	uint32_t
-		freed[UNIC_OBJ_TYPES]; /* ever: who cares about ends compares */
-	struct unic_obj_note *note;    /* by index; NULL: nothing outlives us */
+	uint32_t freed[UNIC_OBJ_TYPES]; /* so far: changes at each end */
+	struct unic_obj_note *note; /* by index; NULL: nothing outlives us */
 };
 
-/** unic_objects_init() - 0 or -ENOMEM. */
+/** unic_objects_init() - make an empty table; unic_objects_fini() frees it. 0 or
+ * -ENOMEM. */
 int unic_objects_init(struct unic_objects *t, struct unic_os *os);
 
-/**
- * unic_objects_journal() - before the first object is made: ids end in @note
- * when their object does, and none comes back that an earlier driver gave.
- */
+/** unic_objects_journal() - use the notes at @note, before the first object is made:
+ * an object that is freed has its note cleared, and no id of an earlier driver is
+ * used again. */
 void unic_objects_journal(struct unic_objects *t, struct unic_obj_note *note);
 
-/** unic_obj_recall() - the zeroed object that @note is about, with its id. NULL
- * when out of memory, or it is there. */
+/** unic_obj_recall() - a zeroed object of @bytes with the id, type and owner in
+ * @note. NULL: out of memory, or the id is in use. */
 void *unic_obj_recall(struct unic_objects *t, const struct unic_obj_note *note,
 		      size_t bytes);
 
-/** unic_objects_tidy() - forget the notes that were not recalled. */
+/** unic_objects_tidy() - clear the notes that were not recalled. */
 void unic_objects_tidy(struct unic_objects *t);
 
-/** unic_objects_fini() - free all that is left, and the table. */
+/** unic_objects_fini() - free all objects, and the table. */
 void unic_objects_fini(struct unic_objects *t);
 
 /**
@@ -77,7 +76,7 @@ void unic_objects_fini(struct unic_objects *t);
 void *unic_obj_alloc(struct unic_objects *t, enum unic_obj_type type,
 		     uint32_t owner, size_t bytes);
 
-/** unic_obj_free() - forget and free @obj. */
+/** unic_obj_free() - free @obj; its id ends. */
 void unic_obj_free(struct unic_objects *t, struct unic_obj *obj);
 
 /**
@@ -96,11 +95,11 @@ void *unic_obj_get(const struct unic_objects *t, uint32_t id,
 void *unic_obj_next(const struct unic_objects *t, uint32_t *at, uint32_t type,
 		    uint32_t owner);
 
-/** unic_obj_count() - how many of this type @owner, a slot or UNIC_NOBODY, has. */
+/** unic_obj_count() - the objects of @type that @owner, a slot or UNIC_NOBODY, has. */
 uint32_t unic_obj_count(const struct unic_objects *t, enum unic_obj_type type,
 			uint32_t owner);
 
-/** unic_obj_disown() - @obj is the driver's own from now on. */
+/** unic_obj_disown() - make the driver itself the owner of @obj. */
 void unic_obj_disown(struct unic_objects *t, struct unic_obj *obj);
 
 /** unic_obj_index() - position of an id, for unic_obj_next(). */

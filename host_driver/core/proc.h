@@ -5,25 +5,30 @@
 
 #include "state.h"
 
-/** unic_proc_hello() - HELLO. */
+/** unic_proc_hello() - HELLO, the handler: give the process a slot and attach it to
+ * the NIC; answered with four descriptors. INVALID, PERMISSION, NO_SLOT, and what the
+ * NIC refuses PROC_ATTACH for: the process has no slot. BUSY: an earlier HELLO is
+ * under way. @req is answered exactly once, which frees it. */
 void unic_proc_hello(struct unic_req *req);
 /**
- * unic_proc_reattach() - after a reset: attach the process in @slot again.
+ * unic_proc_reattach() - after a reset: send PROC_ATTACH for the process in @slot.
  *
  * Returns false when out of memory: nothing was sent.
  */
 bool unic_proc_reattach(struct unic_host *host, uint32_t slot);
-/** unic_proc_reset() - the device forgot everything. @safe: and it cannot touch
- * memory any more, so leaving processes are gone, and nothing is pinned until
+/** unic_proc_reset() - the device was reset. @safe: it does not touch memory any
+ * more, so slots that are being detached are detached, and no frame is pinned until
  * unic_restore_pins(). */
 void unic_proc_reset(struct unic_host *host, bool safe);
-/** unic_proc_leave() - its connection ended. */
+/** unic_proc_leave() - the connection of the process in @slot has ended: begin to
+ * detach it. */
 void unic_proc_leave(struct unic_host *host, uint32_t slot);
-/** unic_proc_gone() - PROC_GONE. */
+/** unic_proc_gone() - handle PROC_GONE: the NIC has let go of the process in @slot. */
 void unic_proc_gone(struct unic_host *host, uint32_t slot);
 
-/** unic_proc_hold() - the memory of @slot may still be mapped by process @pid of user
- * @uid, of which nothing is known; 0: that one ended. */
+/** unic_proc_hold() - hold @slot, whose memory process @pid of user @uid may still
+ * have mapped, and of which the journal has no record. @pid 0: that process has
+ * ended. */
 void unic_proc_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
 		    uint32_t uid);
 

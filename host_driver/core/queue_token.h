@@ -2,35 +2,37 @@
 /*
  * queue_token.h - payload tokens of processes.
  *
- * Secret: which token an index of the NIC names, and when one has ended. The NIC
- * gives an index again as soon as its token ended; the event that says so may be
- * behind the answer that gives it again.
+ * Secret: which token an index of the NIC names, and when a token has ended. The NIC
+ * reuses an index as soon as its token has ended; the event TOKEN_END may come after
+ * the answer that brings the index for another token.
  */
 #ifndef UNIC_CORE_QUEUE_TOKEN_H
 #define UNIC_CORE_QUEUE_TOKEN_H
 
 #include "state.h"
 
-/** unic_queue_token_alloc() - TOKEN_ALLOC: answered with id, index and key. */
+/** unic_queue_token_alloc() - TOKEN_ALLOC, the handler: answered with id, index and
+ * key. NO_MR, INVALID, NO_MEMORY, and what the NIC refuses; then there is no token. */
 void unic_queue_token_alloc(struct unic_req *req);
 
-/** unic_queue_token_cancel() - TOKEN_CANCEL: answered with how it ended and how much
- * of it was placed; NO_TOKEN: it had ended before. */
+/** unic_queue_token_cancel() - TOKEN_CANCEL, the handler: answered with how the token
+ * ended and the bytes placed. BUSY: a message is arriving; NO_TOKEN: it had ended
+ * before. */
 void unic_queue_token_cancel(struct unic_req *req);
 
-/** unic_queue_token_event() - TOKEN_END. */
+/** unic_queue_token_event() - handle TOKEN_END: upcall, and free the token. */
 void unic_queue_token_event(struct unic_host *host,
 			    const struct unic_evt_token *evt);
 
-/** unic_queue_settled() - all events of the past are read: a token that was
- * replaced and not told to have ended was used. */
+/** unic_queue_settled() - all earlier events are read: free the tokens whose index
+ * another token has, and of whose end no event came: they were used. */
 void unic_queue_settled(struct unic_host *host);
 
-/** unic_queue_token_reset() - token @obj ended with the device; its process is
- * told if it hears of that. */
+/** unic_queue_token_reset() - token @obj ended with the reset of the device: free it,
+ * with a TOKEN_END upcall if its process outlives the reset. */
 void unic_queue_token_reset(struct unic_host *host, struct unic_obj *obj);
 
-/** unic_queue_token_free() - forget @t: its index names none. */
+/** unic_queue_token_free() - free @t; its index names no token. */
 void unic_queue_token_free(struct unic_host *host, struct unic_htoken *t);
 
 #endif /* UNIC_CORE_QUEUE_TOKEN_H */

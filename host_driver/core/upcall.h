@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* upcall.h - what a process is told without having asked. */
+/* upcall.h - writing to the upcall ring of a process (abi/unic_upcall.h). */
 #ifndef UNIC_UPCALL_H
 #define UNIC_UPCALL_H
 
 #include "state.h"
 
-/**
- * unic_upcall_send() - write one upcall on the ring of the process in @slot and wake
- * it. A process that is not LIVE gets none.
- * @rec: 64 bytes beginning with a struct unic_upcall_hdr, of which type, reason and id
- * are set.
- */
+/** unic_upcall_send() - write one upcall on the ring of the process in @slot and wake
+ * it. A process that is not LIVE gets none. @rec: 64 bytes beginning with a struct
+ * unic_upcall_hdr, of which type, reason and id are set. */
 void unic_upcall_send(struct unic_host *host, uint32_t slot, void *rec);
 
-/** unic_upcall_send_obj() - one with a struct unic_upcall_obj. */
+/** unic_upcall_send_obj() - unic_upcall_send() of a struct unic_upcall_obj. */
 void unic_upcall_send_obj(struct unic_host *host, uint32_t slot, uint8_t type,
 			  uint32_t id, uint32_t user, uint32_t detail);
 

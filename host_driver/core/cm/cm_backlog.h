@@ -2,26 +2,26 @@
 /*
  * cm_backlog.h - the places of a process for connections that begin.
  *
- * Secret: who holds a place, how many there are, and who gives way: requests that
- * are neither accepted nor refused, and those that are accepted and not confirmed
- * (cm_conn.h has the rules).
+ * Secret: how many places there are, which connections hold them, and which of them
+ * ends first: requests that are neither accepted nor refused, and connections that
+ * are accepted and not confirmed (cm_conn.h has the rules).
  */
 #ifndef UNIC_CM_BACKLOG_H
 #define UNIC_CM_BACKLOG_H
 
 #include "cm/cm_conn.h"
 
-/** unic_backlog_make_room() - one more request of @ipv4 comes to @owner: if no place
- * is left for it, another one ends. */
+/** unic_backlog_make_room() - a request of @ipv4 has come for @owner: if no place is
+ * free, end another request. */
 void unic_backlog_make_room(struct unic_host *host, uint32_t owner,
 			    uint32_t ipv4);
 
-/** unic_backlog_limit() - @owner accepts one more: if BACKLOG_MAX are unconfirmed
- * and the oldest had CONFIRM_NS, that one ends. */
+/** unic_backlog_limit() - @owner accepts a connection: if BACKLOG_MAX are unconfirmed
+ * and the oldest is older than CONFIRM_NS, end that one. */
 void unic_backlog_limit(struct unic_host *host, uint32_t owner);
 
-/** unic_backlog_close() - no RTU came for @c: its queue pair is in error, and its
- * process is told. */
+/** unic_backlog_close() - no RTU came for @c: move its queue pair to ERR and send its
+ * process an upcall. */
 void unic_backlog_close(struct unic_host *host, struct conn *c);
 
 #endif /* UNIC_CM_BACKLOG_H */

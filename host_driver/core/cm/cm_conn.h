@@ -98,15 +98,15 @@ static inline struct unic_hqp *qp_get(struct unic_host *host,
 	return unic_obj_get(&host->objects, c->qp, UNIC_OBJ_QP, c->obj.owner);
 }
 
-/* The consumer's private data goes along. */
+/* Puts the private data of request @req into the next message of @c. */
 static inline void add_private(struct conn *c, const struct unic_req *req)
 {
 	c->sent.priv_bytes = (uint8_t)req->tail_bytes;
 	memcpy(c->sent.priv, req->tail, req->tail_bytes);
 }
 
-/** unic_conn_timers() - when to send again and when to give up (CLOCK_MONOTONIC;
- * UINT64_MAX: not). */
+/** unic_conn_timers() - set the times at which @c sends again and gives up
+ * (CLOCK_MONOTONIC, ns; UINT64_MAX: never). */
 void unic_conn_timers(struct unic_host *host, struct conn *c, uint64_t again,
 		      uint64_t give_up);
 
@@ -117,10 +117,8 @@ struct conn *unic_conn_new(struct unic_host *host, uint32_t owner);
 /** unic_conn_find() - the connection that has @comm on the wire, or NULL. */
 struct conn *unic_conn_find(struct unic_host *host, uint32_t comm);
 
-/**
- * unic_conn_is_peer() - whether @mad comes from where the peer of @c is: its IPv4
- * and MAC address.
- */
+/** unic_conn_is_peer() - true if @mad comes from the IPv4 and MAC address of the peer
+ * of @c. */
 bool unic_conn_is_peer(const struct conn *c, const struct unic_mad_rx *mad);
 
 /**
@@ -131,7 +129,7 @@ bool unic_conn_is_peer(const struct conn *c, const struct unic_mad_rx *mad);
  */
 bool unic_conn_fits(const struct conn *c, const struct unic_cm_msg *msg);
 
-/** unic_conn_free() - forget it; its QP is free for another. */
+/** unic_conn_free() - free @c; its queue pair may have another connection. */
 void unic_conn_free(struct unic_host *host, struct conn *c);
 
 /**
@@ -148,44 +146,47 @@ struct unic_req *unic_conn_mad_new(struct unic_host *host);
 void unic_conn_mad_send(struct unic_req *req, uint32_t ipv4,
 			const uint8_t mac[6]);
 
-/** unic_conn_send_cm() - one message of the connection manager. */
+/** unic_conn_send_cm() - send @msg of the connection manager once. */
 void unic_conn_send_cm(struct unic_host *host, uint32_t ipv4,
 		       const uint8_t mac[6], const struct unic_cm_msg *msg);
 
-/** unic_conn_message() - begin message c->sent of @type. */
+/** unic_conn_message() - begin c->sent as a message of @type, with the ids of @c. */
 void unic_conn_message(struct conn *c, uint16_t type);
 
-/** unic_conn_resend() - send c->sent (again). */
+/** unic_conn_resend() - send c->sent once. */
 void unic_conn_resend(struct unic_host *host, struct conn *c);
 
-/** unic_conn_send_until() - send c->sent now and again until answered. */
+/** unic_conn_send_until() - send c->sent, and again until it is answered or @give_up
+ * (ns, CLOCK_MONOTONIC). */
 void unic_conn_send_until(struct unic_host *host, struct conn *c,
 			  uint64_t give_up);
 
-/** unic_conn_reject() - send one REJ, enum unic_cm_reject. */
+/** unic_conn_reject() - send one REJ with @reason, enum unic_cm_reject. */
 void unic_conn_reject(struct unic_host *host, struct conn *c, uint16_t reason);
 
-/** unic_conn_answer() - answer @req with what is known of @c. */
+/** unic_conn_answer() - answer @req with @status, @reason, and state and peer of @c. */
 void unic_conn_answer(struct unic_req *req, const struct conn *c,
 		      uint32_t status, uint32_t reason);
 
-/** unic_conn_state() - enum unic_ctl_conn_state. */
+/** unic_conn_state() - the state of @c as enum unic_ctl_conn_state. */
 uint32_t unic_conn_state(const struct conn *c);
 
-/** unic_conn_upcall() - tell its process. */
+/** unic_conn_upcall() - send the process of @c upcall @type. */
 void unic_conn_upcall(struct unic_host *host, const struct conn *c,
 		      uint8_t type, uint32_t listener, uint32_t reason);
 
-/** unic_conn_failed() - it never came to be: answer its request, free it. */
+/** unic_conn_failed() - @c has failed before it was established: answer its request
+ * with @status and @reason, and free @c. */
 void unic_conn_failed(struct unic_host *host, struct conn *c, uint32_t status,
 		      uint32_t reason);
 
-/** unic_conn_qp_err() - flush its QP. */
+/** unic_conn_qp_err() - move the queue pair of @c to ERR, which flushes it. */
 void unic_conn_qp_err(struct unic_host *host, const struct conn *c);
 
 /**
- * unic_conn_step() - bring its QP to @state and on to RTS; then the passive
- * side sends REP, the active one RTU, and @req is answered.
+ * unic_conn_step() - move the queue pair of @c to @state and on to RTS with what the two
+ * sides agreed on. Then the passive side sends REP, the active one RTU, and @req is
+ * answered; after an error, as unic_conn_failed().
  */
 void unic_conn_step(struct unic_req *req, struct conn *c, uint8_t state);
 

@@ -2,37 +2,39 @@
 /*
  * cm_end.h - how connections end.
  *
- * Secret: what the peer is told, by the state of the connection, and how long one
- * stays that nobody owns.
+ * Secret: the message that ends a connection, by its state, and how long a connection
+ * without an owner stays.
  */
 #ifndef UNIC_CM_END_H
 #define UNIC_CM_END_H
 
 #include "cm/cm_conn.h"
 
-/** unic_cm_disconnect() - DISCONNECT: the queue pair is in error; answered when the
- * peer knows, or has been told DREQ_TRIES times. One that is closed is forgotten. */
+/** unic_cm_disconnect() - DISCONNECT, the handler: move the queue pair to ERR and
+ * send DREQ; answered when the peer answers, or after DREQ_TRIES. A connection that
+ * is closed is freed. NO_CONN, STATE. */
 void unic_cm_disconnect(struct unic_req *req);
 
-/** unic_cm_qp_destroy() - QP_DESTROY: its connection ends first. */
+/** unic_cm_qp_destroy() - QP_DESTROY, the handler: end the connection of the queue
+ * pair, then unic_queue_qp_destroy(). */
 void unic_cm_qp_destroy(struct unic_req *req);
 
-/** unic_cm_drop() - forget connections and listeners of @owner; peers are told
- * if @tell. */
+/** unic_cm_drop() - free the connections and listeners of @owner, and send their
+ * peers a message if @tell. Requests that wait are answered @status. */
 void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
 		  bool tell);
 
-/** unic_cm_lost() - the device forgot its queue pairs: no connection is left;
- * listeners of who keeps its objects are. */
+/** unic_cm_lost() - the device was reset: free all connections, and the listeners of
+ * processes that do not keep their objects. */
 void unic_cm_lost(struct unic_host *host);
 
-/** unic_end_dreq() - @msg, a DREQ of @mad, is answered; if it names connection @c
- * (else NULL), that is closed or, if ours was under way, forgotten. */
+/** unic_end_dreq() - answer @msg, a DREQ in @mad. @c, the connection that it names,
+ * or NULL, is closed, or, if a DREQ of ours is under way, freed. */
 void unic_end_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 		   struct conn *c, const struct unic_cm_msg *msg);
 
-/** unic_end_finish() - the peer knows of the end, or will not: @c is forgotten, and
- * its DISCONNECT, if there is one, answered. */
+/** unic_end_finish() - free @c, whose peer knows of its end or does not answer, and
+ * answer its DISCONNECT, if there is one. */
 void unic_end_finish(struct unic_host *host, struct conn *c);
 
 #endif /* UNIC_CM_END_H */

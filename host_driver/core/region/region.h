@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * region.h - inside the core: memory regions as the driver sees them. region_reg.c
- * registers and deregisters, region_notice.c is about asking them back.
+ * registers and deregisters, region_notice.c handles notices and evictions.
  *
  *   REGISTERING -> (WAITING ->) FILLING -> ACTIVE <-> NOTIFIED
  *                                            |           |
@@ -9,16 +9,16 @@
  *                                                  v
  *                                     EVICTED (until MR_DEREG)
  *
- * A region whose frames do not come while it is FILLING is REGISTERING once more:
- * its entries are for others meanwhile.
+ * A region whose frames cannot be pinned while it is FILLING goes back to
+ * REGISTERING, and its entries to others.
  *
- * Frames are pinned from before the NIC learns of them until it has said that
- * it will not touch them again (completion of MR_DEREG, or EVICTED). A waiting
- * request pins nothing.
+ * Frames are pinned from before the NIC learns of them until it has said that it will
+ * not touch them again (completion of MR_DEREG, or EVICTED). A waiting request pins
+ * nothing.
  *
- * A grant may cross a WAIT_CANCEL: the process is told NO_WAIT before the
- * region is ACTIVE, and deregisters it at once. That MR_DEREG waits here, so
- * that nothing is left behind.
+ * A grant may cross a WAIT_CANCEL: then the process is answered NO_WAIT before the
+ * region is ACTIVE, and deregisters it at once. That MR_DEREG waits in `dereg`, so
+ * that no region is left behind.
  */
 #ifndef UNIC_REGION_H
 #define UNIC_REGION_H
@@ -43,21 +43,21 @@ struct unic_region {
 	bool waits;    /* is one of proc.waits */
 	bool requeued; /* REGISTERING once more: its id is known */
 	bool reregs;   /* `waiter` is MR_REREG */
-	bool loads;    /* FILLING, and its frames are on their way; */
+	bool loads;    /* FILLING, and its frames are on their way */
 	bool revoked;  /* the driver ends it: region_unmap.c */
 	uint8_t kind;  /* enum unic_form_kind */
 	uint32_t pd;   /* id */
 	uint64_t made[UNIC_REC_WORDS]; /* its MR_REG, with the page size used */
 	uint64_t va, iova, length;
 	uint32_t n_pages;
-	uint32_t mr, gen, stag, wait; /* the NIC's; mr LOST: it has it not */
+	uint32_t mr, gen, stag, wait; /* the NIC's; mr LOST: not on the NIC */
 	uint64_t give_up_ns;	      /* REGISTER_WAIT; 0: never */
-	uint64_t load_until_ns;	      /* ... for so long */
+	uint64_t load_until_ns;	      /* `loads`: entries are kept until */
 	uint32_t user, reg_seq, waited_us;
 	uint32_t notice_seq;
 	uint32_t asked_back; /* host->asked_back when its notice came */
-	bool extends; /* its owner asked for more time: he uses it himself */
-	uint64_t noticed_ns;  /* when it was asked for; 0: answered */
+	bool extends; /* its owner sent EXTEND: it uses the region itself */
+	uint64_t noticed_ns;  /* time of the notice; 0: answered */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	uint32_t *there;      /* DEMAND: bit per page, pinned; region_pin.c */
 	uint32_t table, table_units; /* TABLE */
@@ -82,66 +82,73 @@ static inline struct unic_region *mr_get(const struct unic_req *req,
 			    unic_req_owner(req));
 }
 
-/** unic_rights_write() - these rights let the device write. */
+/** unic_rights_write() - true if @rights let the device write. */
 static inline bool unic_rights_write(uint8_t rights)
 {
 	return rights & (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE);
 }
 
-/** unic_region_refused() - answer @status, with the usage record of the NIC where it
- * explains that. */
+/** unic_region_refused() - answer @req with @status, and, for statuses that it
+ * explains, the usage record of the NIC as tail. */
 void unic_region_refused(struct unic_req *req, uint32_t status);
 
-/** unic_region_waiting() - it is, or is not any more, one of those of its process
- * that wait or may come to, so that two requests at once do not get one place. */
+/** unic_region_waiting() - @waits: count @mr among the registrations of its process
+ * that wait, or may have to; else do not count it. Counted before the NIC is asked,
+ * so that two requests at once do not get one place. */
 void unic_region_waiting(struct unic_host *host, struct unic_region *mr,
 			 bool waits);
 
-/** unic_region_forget() - unpin and free; its id ends. */
+/** unic_region_forget() - unpin the frames of @mr and free it; its id ends. */
 void unic_region_forget(struct unic_host *host, struct unic_region *mr);
 
-/** unic_region_fill_in() - what a region is by the request that made it, whose page
- * size is the one used. */
+/** unic_region_fill_in() - set the members of @mr from @r, the MR_REG that made it,
+ * with the page size that is used. */
 void unic_region_fill_in(struct unic_region *mr,
 			 const struct unic_ctl_mr_reg *r);
 
-/** unic_region_command() - what registers it on the NIC; LIST is set, and @req has
- * the list, if that is short and its frames are pinned. */
+/** unic_region_command() - write to @cmd the MR_REG that registers @mr on the NIC. If
+ * the page list is short and its frames are pinned, the list of @req has it and
+ * REG_LIST is set. */
 void unic_region_command(struct unic_req *req, const struct unic_region *mr,
 			 struct unic_cmd_mr_reg *cmd);
 
-/** unic_region_numbers() - what the NIC calls it, from a completion of MR_REG. */
+/** unic_region_numbers() - take the NIC's numbers of @mr from a completion of MR_REG.
+ */
 void unic_region_numbers(struct unic_region *mr, const struct unic_call *call);
 
-/** unic_region_list() - the next part of its list page for MR_FILL, from
- * @req->progress on. OK or an error; nothing is sent then. */
+/** unic_region_list() - write the next part of the page list of @mr, from
+ * @req->progress on, to the list of @req, and its MR_FILL to @cmd. OK, or an error,
+ * with nothing to send. */
 uint32_t unic_region_list(struct unic_req *req, const struct unic_region *mr,
 			  struct unic_cmd_mr_fill *cmd);
 
-/** unic_region_upcall_wait() - tell the process of @mr how its wait ended: @status. */
+/** unic_region_upcall_wait() - send the process of @mr upcall @type, GRANTED or
+ * WAIT_ENDED, with @status. */
 void unic_region_upcall_wait(struct unic_host *host,
 			     const struct unic_region *mr, uint8_t type,
 			     uint32_t status);
 
-/** unic_region_send_dereg() - have the NIC forget it too; nobody waits for that. */
+/** unic_region_send_dereg() - deregister @mr on the NIC, without waiting for the
+ * answer. */
 void unic_region_send_dereg(struct unic_host *host,
 			    const struct unic_region *mr);
 
-/** unic_region_stag() - STag, the NIC's PD and class of region @id of @owner.
- * False if there is no such live region. */
+/** unic_region_stag() - STag and the NIC's number of the PD of region @id of @owner.
+ * False: @owner has no live region of that id. */
 bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
 		      uint32_t *stag, uint32_t *pd);
 
-/** unic_region_recall() - the region that @n is about, pinned, but not on the NIC.
- * False: no memory, or its frames are not there. */
+/** unic_region_recall() - make the region that journal note @n is about, with pinned
+ * frames; restore.c registers it on the NIC. False: out of memory, or its frames are
+ * not there. */
 bool unic_region_recall(struct unic_host *host, const struct unic_obj_note *n);
 
-/** unic_region_answered() - its owner says something to the notice that is open, if
- * one is. */
+/** unic_region_answered() - the owner of @mr answers: if a notice is open, add the
+ * time since its upcall to the answer times of the process. */
 void unic_region_answered(struct unic_host *host, struct unic_region *mr);
 
-/** unic_region_upcall() - NOTICE or EVICTED, by the words of the NIC's event or the
- * driver's own. */
+/** unic_region_upcall() - send the owner of @mr upcall @type, NOTICE or EVICTED, with
+ * the figures of @evt, of the NIC or of the driver. */
 void unic_region_upcall(struct unic_host *host, const struct unic_region *mr,
 			const struct unic_evt_mr *evt, uint8_t type);
 

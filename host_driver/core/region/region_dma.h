@@ -5,7 +5,8 @@
 
 #include "region/region.h"
 
-/** unic_region_physical() - MR_REG of residency PHYSICAL, by the driver itself. */
+/** unic_region_physical() - MR_REG @r of residency PHYSICAL, which only the driver
+ * itself sends: answers @req as unic_region_reg(). */
 void unic_region_physical(struct unic_req *req,
 			  const struct unic_ctl_mr_reg *r);
 

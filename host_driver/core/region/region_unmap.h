@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* region_unmap.h - inside the access layer: regions under which memory is unmapped. */
+/* region_unmap.h - inside the core: regions whose memory the process unmaps. */
 #ifndef UNIC_REGION_UNMAP_H
 #define UNIC_REGION_UNMAP_H
 
