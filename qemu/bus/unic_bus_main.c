@@ -30,7 +30,7 @@
 #include "say.h"
 #include "unic_mbox.h"
 
-struct options {
+struct bus_options {
 	const char *dir;
 	uint64_t slots;
 	uint64_t slot_bytes;
@@ -99,7 +99,8 @@ static uint64_t parse_size(struct argp_state *state, const char *text)
 	return v;
 }
 
-static void check_options(struct argp_state *state, const struct options *o)
+static void check_bus_options(struct argp_state *state,
+			      const struct bus_options *o)
 {
 	if (!o->dir)
 		argp_error(state, "--dir is needed");
@@ -122,7 +123,7 @@ static void check_options(struct argp_state *state, const struct options *o)
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct bus_options *o = state->input;
 
 	switch (key) {
 	case 'd':
@@ -147,7 +148,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		argp_error(state, "what is '%s'?", arg);
 		return 0;
 	case ARGP_KEY_END:
-		check_options(state, o);
+		check_bus_options(state, o);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -281,7 +282,7 @@ static int announce_ready(struct bus *bus)
 	return 0;
 }
 
-static int start_bus(struct bus *bus, const struct options *o)
+static int start_bus(struct bus *bus, const struct bus_options *o)
 {
 	int err = run_dir_init(&bus->dir, o->dir, "bus");
 
@@ -494,9 +495,9 @@ int main(int argc, char **argv)
 					  NULL,
 					  NULL,
 					  NULL };
-	struct options o = { .slots = 8,
-			     .slot_bytes = 16u << 20,
-			     .bar_bytes = UNIC_BAR_BYTES };
+	struct bus_options o = { .slots = 8,
+				 .slot_bytes = 16u << 20,
+				 .bar_bytes = UNIC_BAR_BYTES };
 	struct bus bus = { 0 };
 	int status;
 

@@ -125,7 +125,7 @@ static int run_bridge(struct bridge *b)
 
 /* ---------------------------------------------------------------- start-up */
 
-struct options {
+struct uart_options {
 	const char *bus;
 	int vectors;
 	char **command;
@@ -139,7 +139,7 @@ static const struct argp_option option_list[] = {
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct uart_options *o = state->input;
 
 	switch (key) {
 	case 'b':
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 					  NULL,
 					  NULL,
 					  NULL };
-	struct options o = { .vectors = 2 };
+	struct uart_options o = { .vectors = 2 };
 	struct bridge b = { 0 };
 	int err = argp_parse(&argp, argc, argv, 0, NULL, &o);
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "capture.h"
+#include "icrc.h"
 
 const char *capture_open(struct capture *c, const char *path)
 {
@@ -27,7 +28,7 @@ void capture_frame(struct capture *c, struct frame *f)
 
 	if (!c->dump)
 		return;
-	frame_finish(f);
+	icrc_finish(f);
 	clock_gettime(CLOCK_REALTIME, &now);
 	hdr.ts.tv_sec = now.tv_sec;
 	hdr.ts.tv_usec = now.tv_nsec; /* nanoseconds, as opened */

@@ -78,7 +78,7 @@ static bool corrupt_frame(struct faults *f, struct frame *frame, uint64_t where)
 	uint32_t bit;
 
 	f->count.corrupted++;
-	frame_finish(frame);
+	icrc_finish(frame);
 	if (!icrc_covers(frame->data, frame->len))
 		return false;
 	bit = (uint32_t)(where % ((frame->len - ETH_BYTES) * 8));

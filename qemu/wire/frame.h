@@ -24,7 +24,4 @@ struct frame {
 	uint8_t data[WIRE_FRAME_BYTES];
 };
 
-/** frame_finish() - fill in the ICRC if the sender left that to us. */
-void frame_finish(struct frame *f);
-
 #endif /* FRAME_H */

@@ -78,7 +78,7 @@ bool icrc_fill(uint8_t *frame, uint32_t len)
 	return true;
 }
 
-void frame_finish(struct frame *f)
+void icrc_finish(struct frame *f)
 {
 	if (f->no_icrc)
 		(void)icrc_fill(f->data, f->len);

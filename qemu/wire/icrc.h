@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct frame;
+
 /**
  * icrc_fill() - compute and store the ICRC of an Ethernet frame, if it is an
  * unfragmented RoCEv2 frame over IPv4.
@@ -20,5 +22,12 @@ bool icrc_fill(uint8_t *frame, uint32_t len);
 
 /** icrc_covers() - is this a frame that icrc_fill() would fill? */
 bool icrc_covers(const uint8_t *frame, uint32_t len);
+
+/**
+ * icrc_finish() - fill in the ICRC of @f, if its sender left that to the switch
+ * (frame.h, no_icrc), and clear the mark: a second call does nothing. A frame that
+ * icrc_fill() does not cover stays as it is.
+ */
+void icrc_finish(struct frame *f);
 
 #endif /* ICRC_H */

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "icrc.h"
 #include "link_layout.h"
 #include "link_side.h"
 
@@ -107,7 +108,7 @@ bool link_side_send(struct link_side *ls, int port, struct frame *f)
 	if (!buf)
 		return false;
 	if (!(ls->ring.flags & UNIC_LINK_NO_ICRC))
-		frame_finish(f);
+		icrc_finish(f);
 	memcpy(buf, f->data, f->len);
 	link_ring_tx_put(&ls->ring, buf, f->len,
 			 f->no_icrc ? UNIC_FRAME_NO_ICRC : 0);

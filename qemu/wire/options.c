@@ -113,7 +113,7 @@ static void set_rate(struct faults_rates *r, int key, uint32_t v)
 /* [PORT=]VALUE */
 static void parse_fault(struct argp_state *state, int key, char *arg)
 {
-	struct options *o = state->input;
+	struct wire_options *o = state->input;
 	char *value = strchr(arg, '=');
 	int p, first = 1, last = WIRE_PORTS - 1;
 	uint32_t v;
@@ -133,7 +133,7 @@ static void parse_fault(struct argp_state *state, int key, char *arg)
 
 static void add_socket(struct argp_state *state, int key, char *arg)
 {
-	struct options *o = state->input;
+	struct wire_options *o = state->input;
 	struct socket_option *so = &o->sock[o->socks];
 	char *comma = strchr(arg, ',');
 
@@ -150,7 +150,8 @@ static void add_socket(struct argp_state *state, int key, char *arg)
 	o->socks++;
 }
 
-static void check_options(struct argp_state *state, const struct options *o)
+static void check_wire_options(struct argp_state *state,
+			       const struct wire_options *o)
 {
 	const struct link_shape *s = &o->shape;
 
@@ -173,7 +174,7 @@ static void check_options(struct argp_state *state, const struct options *o)
 
 static error_t parse_number(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct wire_options *o = state->input;
 
 	switch (key) {
 	case 'n':
@@ -194,12 +195,6 @@ static error_t parse_number(int key, char *arg, struct argp_state *state)
 	case KEY_SLOT_BYTES:
 		o->shape.slot_bytes = (uint32_t)parse_uint(state, arg, 16384);
 		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "what is '%s'?", arg);
-		return 0;
-	case ARGP_KEY_END:
-		check_options(state, o);
-		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -207,7 +202,7 @@ static error_t parse_number(int key, char *arg, struct argp_state *state)
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct wire_options *o = state->input;
 
 	switch (key) {
 	case 'd':
@@ -237,12 +232,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_DELAY:
 		parse_fault(state, key, arg);
 		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "what is '%s'?", arg);
+		return 0;
+	case ARGP_KEY_END:
+		check_wire_options(state, o);
+		return 0;
 	default:
 		return parse_number(key, arg, state);
 	}
 }
 
-void options_parse(struct options *o, int argc, char **argv)
+void wire_options_parse(struct wire_options *o, int argc, char **argv)
 {
 	static const struct argp argp = { option_list,
 					  parse_option,

@@ -12,7 +12,7 @@ struct socket_option {
 	bool lan;	    /* stream with a pace */
 };
 
-struct options {
+struct wire_options {
 	const char *dir;
 	const char *pcap;  /* NULL: no capture */
 	const char *stats; /* NULL: stdout, on SIGUSR1 only */
@@ -27,9 +27,10 @@ struct options {
 };
 
 /**
- * options_parse() - fill @o. Ends the process, with a message, on anything that
- * makes no sense.
+ * wire_options_parse() - the command line @argv of @argc words, and defaults, into
+ * @o, whose texts point into @argv. Ends the process, with a message, on anything
+ * that makes no sense.
  */
-void options_parse(struct options *o, int argc, char **argv);
+void wire_options_parse(struct wire_options *o, int argc, char **argv);
 
 #endif /* OPTIONS_H */

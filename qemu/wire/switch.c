@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "switch.h"
 
+#include "icrc.h"
+
 /* ---------------------------------------------------------------- output */
 
 static void send_to(struct wire_switch *sw, int port, struct frame *f)
@@ -10,7 +12,7 @@ static void send_to(struct wire_switch *sw, int port, struct frame *f)
 	if (port < WIRE_FIRST_SOCK) {
 		sent = link_side_send(&sw->link, port, f);
 	} else {
-		frame_finish(f);
+		icrc_finish(f);
 		sent = socket_port_send(&sw->sock[port - WIRE_FIRST_SOCK], f);
 	}
 	if (!sent) {

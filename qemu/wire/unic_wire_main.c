@@ -40,7 +40,7 @@ enum watch {
 struct wire {
 	struct run_dir dir;
 	struct wire_switch *sw;
-	const struct options *o;
+	const struct wire_options *o;
 	int epoll_fd;
 	int signal_fd;
 	int timer_fd;
@@ -148,7 +148,7 @@ static void set_up_faults(struct wire *w)
 
 static int start_wire(struct wire *w)
 {
-	const struct options *o = w->o;
+	const struct wire_options *o = w->o;
 	const char *why;
 	int err, s;
 
@@ -335,11 +335,11 @@ static int finish_wire(struct wire *w)
 
 int main(int argc, char **argv)
 {
-	struct options o;
+	struct wire_options o;
 	struct wire w = { .o = &o };
 	int status;
 
-	options_parse(&o, argc, argv);
+	wire_options_parse(&o, argc, argv);
 	w.dir.lock_fd = w.dir.fd = -1;
 	w.sw = calloc(1, sizeof(*w.sw));
 	if (!w.sw)

@@ -65,7 +65,7 @@ void capture_frame(struct capture *c, struct frame *f)
 	c->frames++;
 }
 
-void frame_finish(struct frame *f)
+void icrc_finish(struct frame *f)
 {
 	f->no_icrc = false;
 }
