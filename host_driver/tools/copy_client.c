@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "copy_peer.h"
+#include "copy_client.h"
 #include "error.h"
 
 #define REFUSALS 1000 /* of one block */

@@ -253,6 +253,15 @@ static struct copy_msg prepare_msg(struct copy_peer *p,
 	return out;
 }
 
+/* Posts @wr and waits for its completion @wc, of whatever status. */
+static int post_and_wait(struct copy_peer *p, const struct unic_send_wr *wr,
+			 struct unic_wc *wc)
+{
+	int n = unic_post_send(p->qp, wr, 1);
+
+	return n == 1 ? wait_wc(p, p->send_cq, wc) : n;
+}
+
 int copy_send(struct copy_peer *p, const struct copy_msg *msg)
 {
 	struct copy_msg out = prepare_msg(p, msg);
@@ -264,12 +273,8 @@ int copy_send(struct copy_peer *p, const struct copy_msg *msg)
 		.sg = &sg,
 	};
 	struct unic_wc wc;
-	int n = unic_post_send(p->qp, &wr, 1);
-	int err;
+	int err = post_and_wait(p, &wr, &wc);
 
-	if (n != 1)
-		return n;
-	err = wait_wc(p, p->send_cq, &wc);
 	if (err)
 		return err;
 	return wc.status ? fail_wc(&wc, "send") : 0;
@@ -299,12 +304,8 @@ static int post_tagged(struct copy_peer *p, uint32_t index, uint64_t key,
 		.sg = sg,
 	};
 	struct unic_wc wc;
-	int n = unic_post_send(p->qp, &wr, 1);
-	int err;
+	int err = post_and_wait(p, &wr, &wc);
 
-	if (n != 1)
-		return n;
-	err = wait_wc(p, p->send_cq, &wc);
 	if (err)
 		return err;
 	if (wc.status == UNIC_WC_EVICTED) {

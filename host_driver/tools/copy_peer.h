@@ -102,6 +102,8 @@ int copy_peer_open(struct copy_peer *p, const char *socket,
 /** copy_peer_recover() - after a failure: the NIC was reset, or the driver is
  * another one, if it was that; the queue pair is gone in any case. 0 or -errno. */
 int copy_peer_recover(struct copy_peer *p);
+/** copy_peer_close() - hang up, and give back all that copy_peer_open() made, in part
+ * too. */
 void copy_peer_close(struct copy_peer *p);
 /** copy_peer_qp() - a fresh queue pair with receives posted, to be connected. */
 int copy_peer_qp(struct copy_peer *p);
@@ -122,17 +124,5 @@ int copy_expect(struct copy_peer *p, enum copy_type type, uint64_t seq,
 
 /** copy_fail() - words for -errno of our own, as unic_last_error() has them. */
 int copy_fail(int err, const char *text);
-
-struct copy_job {
-	enum copy_what what;
-	enum copy_mode mode;
-	const char *path; /* of the local file */
-	char name[40];	  /* at the other end */
-	uint32_t ipv4;
-};
-
-int copy_client(struct copy_peer *p, const struct copy_job *job);
-/** copy_server() - serve files of @dir until *stop. */
-int copy_server(struct copy_peer *p, const char *dir, const volatile int *stop);
 
 #endif /* UNIC_COPY_PEER_H */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "copy_peer.h"
+#include "copy_server.h"
 #include "error.h"
 
 /* One connection. */

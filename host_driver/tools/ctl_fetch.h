@@ -12,18 +12,29 @@
 
 #include "conn.h"
 
+/** ctl_info() - an object: the driver, its slots and resets; if the NIC is there also
+ * its addresses, its sizes of tables, and its times in microseconds. */
 struct json_object *ctl_info(struct unic_conn *conn);
+/** ctl_stats() - an object: counters since the start in "nic" and "driver", and the
+ * time of the NIC at which they were read, in nanoseconds. */
 struct json_object *ctl_stats(struct unic_conn *conn);
+/** ctl_mr() - an array: the regions that are registered. */
 struct json_object *ctl_mr(struct unic_conn *conn);
+/** ctl_tlb() - an array: the entries of the NIC's table that are used. */
 struct json_object *ctl_tlb(struct unic_conn *conn);
+/** ctl_tokens() - an array: the tokens that are out. */
 struct json_object *ctl_tokens(struct unic_conn *conn);
+/** ctl_qp() - an array: the queue pairs. */
 struct json_object *ctl_qp(struct unic_conn *conn);
+/** ctl_cq() - an array: the completion queues. */
 struct json_object *ctl_cq(struct unic_conn *conn);
 /** ctl_ps() - processes: holdings, fair shares, borrowed entries, waits,
  * upcalls; and the queue of waiting requests. */
 struct json_object *ctl_ps(struct unic_conn *conn);
 /** ctl_trace() - trace events from number *from on; *from becomes the next. */
 struct json_object *ctl_trace(struct unic_conn *conn, uint32_t *from);
+/** ctl_crash() - an object: the firmware's crash record; its kind is "none" if there
+ * is none. */
 struct json_object *ctl_crash(struct unic_conn *conn);
 
 #endif /* UNIC_CTL_FETCH_H */

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy_peer.h"
+#include "copy_client.h"
+#include "copy_server.h"
 
 enum command {
 	CMD_NONE,
@@ -19,7 +20,7 @@ enum command {
 	CMD_GET,
 };
 
-struct options {
+struct copy_options {
 	enum command cmd;
 	const char *socket;
 	const char *file;
@@ -78,7 +79,7 @@ static enum command parse_command(const char *text)
 	return strcmp(text, "get") ? CMD_NONE : CMD_GET;
 }
 
-static void parse_copy_arg(struct options *o, char *arg,
+static void parse_copy_arg(struct copy_options *o, char *arg,
 			   struct argp_state *state)
 {
 	if (state->arg_num == 0) {
@@ -92,7 +93,7 @@ static void parse_copy_arg(struct options *o, char *arg,
 	}
 }
 
-static void parse_residency(struct options *o, const char *arg,
+static void parse_residency(struct copy_options *o, const char *arg,
 			    struct argp_state *state)
 {
 	static const char *const names[] = {
@@ -109,7 +110,7 @@ static void parse_residency(struct options *o, const char *arg,
 
 static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct copy_options *o = state->input;
 
 	switch (key) {
 	case 's':
@@ -168,7 +169,7 @@ static const char *copy_base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int run_transfer(struct copy_peer *p, const struct options *o)
+static int run_transfer(struct copy_peer *p, const struct copy_options *o)
 {
 	struct copy_job job = {
 		.what = o->cmd == CMD_PUT ? COPY_PUT : COPY_GET,
@@ -209,7 +210,7 @@ int main(int argc, char **argv)
 					  NULL,
 					  NULL,
 					  NULL };
-	struct options o = { .mode = COPY_RDMA, .dir = "." };
+	struct copy_options o = { .mode = COPY_RDMA, .dir = "." };
 	struct sigaction sa = { .sa_handler = copy_on_signal };
 	struct copy_peer p;
 	int err;

@@ -19,7 +19,7 @@
 
 #define ARGS_MAX 4
 
-struct options {
+struct ctl_options {
 	const char *socket;
 	const char *args[ARGS_MAX];
 	int n_args;
@@ -136,7 +136,7 @@ static int parse_number(struct argp_state *state, const char *text)
 
 static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct ctl_options *o = state->input;
 
 	switch (key) {
 	case 's':
@@ -193,7 +193,7 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 
 /* --------------------------------------------------------------- commands */
 
-static int show_object(const struct options *o, struct json_object *obj,
+static int show_object(const struct ctl_options *o, struct json_object *obj,
 		       const char *columns)
 {
 	if (!obj)
@@ -208,12 +208,12 @@ static int show_object(const struct options *o, struct json_object *obj,
 	return 0;
 }
 
-static int do_info(struct unic_conn *conn, const struct options *o)
+static int do_info(struct unic_conn *conn, const struct ctl_options *o)
 {
 	return show_object(o, ctl_info(conn), NULL);
 }
 
-static int do_stats(struct unic_conn *conn, const struct options *o)
+static int do_stats(struct unic_conn *conn, const struct ctl_options *o)
 {
 	struct json_object *obj = ctl_stats(conn);
 
@@ -224,7 +224,7 @@ static int do_stats(struct unic_conn *conn, const struct options *o)
 	return 0;
 }
 
-static int do_mr(struct unic_conn *conn, const struct options *o)
+static int do_mr(struct unic_conn *conn, const struct ctl_options *o)
 {
 	return show_object(o, ctl_mr(conn),
 			   "mr gen stag proc kind dependents state class "
@@ -233,27 +233,27 @@ static int do_mr(struct unic_conn *conn, const struct options *o)
 			   "entries misses holds dmas uses bytes");
 }
 
-static int do_tlb(struct unic_conn *conn, const struct options *o)
+static int do_tlb(struct unic_conn *conn, const struct ctl_options *o)
 {
 	return show_object(o, ctl_tlb(conn), NULL);
 }
 
-static int do_tokens(struct unic_conn *conn, const struct options *o)
+static int do_tokens(struct unic_conn *conn, const struct ctl_options *o)
 {
 	return show_object(o, ctl_tokens(conn), NULL);
 }
 
-static int do_qp(struct unic_conn *conn, const struct options *o)
+static int do_qp(struct unic_conn *conn, const struct ctl_options *o)
 {
 	return show_object(o, ctl_qp(conn), NULL);
 }
 
-static int do_cq(struct unic_conn *conn, const struct options *o)
+static int do_cq(struct unic_conn *conn, const struct ctl_options *o)
 {
 	return show_object(o, ctl_cq(conn), NULL);
 }
 
-static int do_ps(struct unic_conn *conn, const struct options *o)
+static int do_ps(struct unic_conn *conn, const struct ctl_options *o)
 {
 	struct json_object *obj = ctl_ps(conn);
 	struct json_object *list;
@@ -275,12 +275,12 @@ static int do_ps(struct unic_conn *conn, const struct options *o)
 	return 0;
 }
 
-static int do_uses(struct unic_conn *conn, const struct options *o)
+static int do_uses(struct unic_conn *conn, const struct ctl_options *o)
 {
 	return show_object(o, ctl_uses(conn), NULL);
 }
 
-static int do_params(struct unic_conn *conn, const struct options *o)
+static int do_params(struct unic_conn *conn, const struct ctl_options *o)
 {
 	struct unic_ctl_params rec = { .flags = unic_to_le32(o->uses) };
 
@@ -314,7 +314,7 @@ static int set_trace_groups(struct unic_conn *conn, int mask)
 				"choose trace groups");
 }
 
-static int do_trace(struct unic_conn *conn, const struct options *o)
+static int do_trace(struct unic_conn *conn, const struct ctl_options *o)
 {
 	struct timespec nap = { .tv_nsec = 10000000 };
 	uint32_t from = 0;
@@ -350,12 +350,12 @@ static int do_trace(struct unic_conn *conn, const struct options *o)
 	return 0;
 }
 
-static int do_crash(struct unic_conn *conn, const struct options *o)
+static int do_crash(struct unic_conn *conn, const struct ctl_options *o)
 {
 	return show_object(o, ctl_crash(conn), NULL);
 }
 
-static int number_arg(const struct options *o, int i, uint32_t *out)
+static int number_arg(const struct ctl_options *o, int i, uint32_t *out)
 {
 	char *end;
 
@@ -368,7 +368,7 @@ static int number_arg(const struct options *o, int i, uint32_t *out)
 	return 0;
 }
 
-static int do_fault(struct unic_conn *conn, const struct options *o)
+static int do_fault(struct unic_conn *conn, const struct ctl_options *o)
 {
 	static const char *const names[] = {
 		[UNIC_FAULT_CRASH] = "crash",
@@ -393,7 +393,7 @@ static int do_fault(struct unic_conn *conn, const struct options *o)
 	return unic_conn_simple(conn, UNIC_CTL_FAULT, &rec, "fault");
 }
 
-static int do_policy(struct unic_conn *conn, const struct options *o)
+static int do_policy(struct unic_conn *conn, const struct ctl_options *o)
 {
 	struct unic_ctl_policy rec = { .proc = unic_to_le32(0) };
 	uint32_t flags = 0;
@@ -421,7 +421,7 @@ static int do_policy(struct unic_conn *conn, const struct options *o)
 
 static const struct command {
 	const char *name;
-	int (*run)(struct unic_conn *conn, const struct options *o);
+	int (*run)(struct unic_conn *conn, const struct ctl_options *o);
 	bool acts; /* has nothing to show */
 } commands[] = {
 	{ "info", do_info, false },   { "stats", do_stats, false },
@@ -453,7 +453,7 @@ int main(int argc, char **argv)
 					  NULL,
 					  NULL,
 					  NULL };
-	struct options o = {
+	struct ctl_options o = {
 		.weight = -1, .quota = -1, .policy = -1, .groups = -1
 	};
 	const struct command *cmd;
