@@ -9,9 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "board.h"
 #include "run_dir.h"
+#include "slots.h"
 #include "unic_bus.h"
-#include "unicd.h"
+#include "unicd_os.h"
 
 #define FDS_MAX (2 * (1 + UNIC_BUS_SLOTS_MAX))
 
@@ -74,7 +76,8 @@ static void *map_shared(int fd, uint64_t bytes, uint64_t at)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-uint64_t unicd_slot_at(const struct unic_os *os, uint32_t i)
+/* Where slot @i begins in its file. */
+static uint64_t slot_offset(const struct unic_os *os, uint32_t i)
 {
 	return os->slots_at ? os->slots_at + i * os->slot_bytes : 0;
 }
@@ -85,7 +88,7 @@ static int map_slots(struct unic_os *os)
 
 	for (i = 0; i < os->slots; i++) {
 		os->slot_mem[i] = map_shared(os->slot_fd[i], os->slot_bytes,
-					     unicd_slot_at(os, i));
+					     slot_offset(os, i));
 		if (!os->slot_mem[i]) {
 			unicd_say("cannot map process slot %u: %s", i,
 				  strerror(errno));
@@ -273,6 +276,16 @@ int unicd_board_event(struct unic_os *os)
 		close_all(msg.fd, msg.fds);
 		return 0;
 	}
+}
+
+/* A hole reads as zeros, gives the memory back, and is seen by every mapping of
+ * the file. */
+void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
+{
+	if (fallocate(os->slot_fd[slot],
+		      FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		      (off_t)slot_offset(os, slot), (off_t)os->slot_bytes))
+		memset(os->slot_mem[slot], 0, os->slot_bytes);
 }
 
 /* ------------------------------------------------------------ other memory */

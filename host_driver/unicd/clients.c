@@ -14,10 +14,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "clients.h"
+#include "kio.h"
 #include "peer_pidfd.h"
 #include "run_dir.h"
 #include "send_fds.h"
-#include "unicd.h"
+#include "slots.h"
+#include "unicd_os.h"
 
 static uint32_t index_of(const struct unic_os *os, const struct unicd_client *c)
 {

@@ -7,7 +7,7 @@
 #include "crash_text.h"
 #include "say.h"
 #include "unic_stats.h"
-#include "unicd.h"
+#include "unicd_os.h"
 
 #define LAST_EVENTS 16u
 

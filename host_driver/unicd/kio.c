@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "kio.h"
+#include "kio_files.h"
 #include "kio_user.h"
-#include "unicd.h"
+#include "kio_worker.h"
+#include "unicd_os.h"
 
 #define AGAIN_NS 10000000ull
 

@@ -23,8 +23,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kio_files.h"
 #include "kio_server.h"
-#include "unicd.h"
+#include "unicd_os.h"
 
 #define ENTRIES_MAX 65536u /* of a folder that is listed */
 #define KEPT_MAX    64u	   /* files that stay open, ... */

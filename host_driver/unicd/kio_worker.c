@@ -16,8 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kio_worker.h"
+#include "kio_files.h"
 #include "kio_server.h"
-#include "unicd.h"
+#include "unicd_os.h"
 
 #define PLACES 16u
 

@@ -14,10 +14,11 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "line.h"
 #include "crash_text.h"
 #include "far.h"
 #include "run_dir.h"
-#include "unicd.h"
+#include "unicd_os.h"
 
 #define RETRY_NS  1000000000ull /* between two looks for the path */
 #define SILENT_NS 3000000000ull /* a NIC that is heard of no more is gone */

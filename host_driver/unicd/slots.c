@@ -25,7 +25,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "unicd.h"
+#include "slots.h"
+#include "board.h"
+#include "unicd_os.h"
 
 /* One per slot in the file; pid 0: nobody. */
 struct owner {
@@ -33,7 +35,8 @@ struct owner {
 	uint32_t pid, uid;
 };
 
-int unicd_pidfd(pid_t pid)
+/* A descriptor of process @pid, or -errno. */
+static int open_pidfd(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
@@ -80,7 +83,7 @@ static void restore_slot_owner(struct unic_os *os, uint32_t slot)
 		    sizeof(o) ||
 	    !o.pid)
 		return;
-	fd = unicd_pidfd((pid_t)o.pid);
+	fd = open_pidfd((pid_t)o.pid);
 	if (fd >= 0 && process_start_time(o.pid) != o.started) {
 		close(fd);
 		fd = -1; /* its number is another's now */
@@ -160,7 +163,7 @@ void unicd_slots_own(struct unic_os *os, uint32_t slot,
 	 * is the same process if the client's own descriptor says afterwards
 	 * that that one still lives.
 	 */
-	os->slot_pidfd[slot] = unicd_pidfd((pid_t)client->core.pid);
+	os->slot_pidfd[slot] = open_pidfd((pid_t)client->core.pid);
 	if (os->slot_pidfd[slot] >= 0 && is_process_ended(client->pidfd)) {
 		close(os->slot_pidfd[slot]);
 		os->slot_pidfd[slot] = -1;

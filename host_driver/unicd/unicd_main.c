@@ -12,11 +12,16 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "board.h"
+#include "clients.h"
 #include "crash_text.h"
+#include "kio.h"
+#include "line.h"
 #include "provider/provider_loop.h"
 #include "provider/provider_nic.h"
 #include "say.h"
-#include "unicd.h"
+#include "slots.h"
+#include "unicd_os.h"
 
 /* What is free at the end of the heap is kept up to this: what a batch of requests
  * takes would else be had from the kernel and given back for each of them. */
@@ -272,15 +277,6 @@ static const struct argp argp = {
 };
 
 /* -------------------------------------------------------------------- start */
-
-int unicd_watch(struct unic_os *os, int fd, enum unicd_event kind,
-		uint32_t number_, uint32_t events)
-{
-	struct epoll_event ev = { .events = events,
-				  .data.u32 = (uint32_t)kind << 16 | number_ };
-
-	return epoll_ctl(os->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
-}
 
 static int watch_signals(struct unic_os *os)
 {

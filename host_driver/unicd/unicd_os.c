@@ -14,9 +14,9 @@
 
 #include <linux/sockios.h>
 
+#include "unicd_os.h"
 #include "kio_ring.h"
 #include "say.h"
-#include "unicd.h"
 
 #if !defined(SO_PASSRIGHTS) && SO_PASSCRED == 16
 #define SO_PASSRIGHTS 83 /* of Linux 6.16, numbers as in asm-generic */
@@ -29,6 +29,15 @@ void unicd_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	say_va(STDERR_FILENO, "unicd: ", fmt, ap);
 	va_end(ap);
+}
+
+int unicd_watch(struct unic_os *os, int fd, enum unicd_event kind,
+		uint32_t number, uint32_t events)
+{
+	struct epoll_event ev = { .events = events,
+				  .data.u32 = (uint32_t)kind << 16 | number };
+
+	return epoll_ctl(os->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
 uint64_t unic_os_now_ns(struct unic_os *os)
@@ -182,8 +191,8 @@ static void ring_eventfd(int fd)
 void unicd_ring(struct unic_os *os, uint32_t slot)
 {
 	take_rings(os->doorbell[slot].ours);
-	ring_eventfd(
-		os->nic_ev[1 + slot]); /* the loop-back has none: it polls */
+	/* the loop-back has none: it polls */
+	ring_eventfd(os->nic_ev[1 + slot]);
 }
 
 void unic_os_ring_nic(struct unic_os *os)
@@ -204,16 +213,6 @@ void unic_os_ring_proc(struct unic_os *os, uint32_t slot)
 void unic_os_upcall(struct unic_os *os, uint32_t slot)
 {
 	unicd_wake(&os->upcall_wake[slot]);
-}
-
-/* A hole reads as zeros, gives the memory back, and is seen by every mapping of
- * the file. */
-void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
-{
-	if (fallocate(os->slot_fd[slot],
-		      FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		      (off_t)unicd_slot_at(os, slot), (off_t)os->slot_bytes))
-		memset(os->slot_mem[slot], 0, os->slot_bytes);
 }
 
 void unicd_wakes_end(struct unic_os *os, uint32_t slot)

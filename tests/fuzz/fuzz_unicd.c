@@ -21,12 +21,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "clients.h"
 #include "state.h"
 #include "host.h"
+#include "kio.h"
 #include "provider/provider_loop.h"
 #include "ctl.h"
 #include "region/frames_slot.h"
-#include "unicd.h"
+#include "slots.h"
+#include "unicd_os.h"
 #include "unic_queue.h"
 
 #define SLOTS	   2u
@@ -40,7 +43,6 @@ void __wrap_unic_os_random(struct unic_os *o, void *buf, size_t bytes);
 void __wrap_unic_os_log(struct unic_os *o, enum unic_os_level level,
 			const char *fmt, ...);
 void __wrap_unicd_say(const char *fmt, ...);
-void __wrap_unic_os_slot_zero(struct unic_os *o, uint32_t s);
 void __real_unic_os_upcall(struct unic_os *o, uint32_t s);
 void __wrap_unic_os_upcall(struct unic_os *o, uint32_t s);
 
@@ -84,17 +86,10 @@ void __wrap_unicd_say(const char *fmt, ...)
 }
 
 /* A hole in the file would be zero, too, but slow. */
-void __wrap_unic_os_slot_zero(struct unic_os *o, uint32_t s)
+void unic_os_slot_zero(struct unic_os *o, uint32_t s)
 {
 	(void)o;
 	memset(slot_mem[s], 0, SLOT_BYTES);
-}
-
-uint64_t unicd_slot_at(const struct unic_os *o, uint32_t i)
-{
-	(void)o;
-	(void)i;
-	return 0; /* each slot has a file of its own */
 }
 
 /* Connections become known by upcalls. */
@@ -112,15 +107,6 @@ void __wrap_unic_os_upcall(struct unic_os *o, uint32_t s)
 		if (o->client[i].core.slot == s)
 			ctl_learn(&guest[i].ctl, CTL_CONN,
 				  unic_from_le32(hdr.id));
-}
-
-int unicd_watch(struct unic_os *o, int fd, enum unicd_event kind,
-		uint32_t number, uint32_t events)
-{
-	struct epoll_event ev = { .events = events,
-				  .data.u32 = (uint32_t)kind << 16 | number };
-
-	return epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
 int peer_pidfd(int sock)

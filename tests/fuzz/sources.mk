@@ -23,8 +23,7 @@ WRAP_fuzz_mbox  := $(addprefix --for-linker=--wrap=unic_port_,dma dma_poll doorb
 	rx_next rx_run rx_done)
 WRAP_fuzz_queue := $(WRAP_fuzz_mbox)
 WRAP_fuzz_frame := $(WRAP_fuzz_mbox)
-WRAP_fuzz_unicd := $(addprefix --for-linker=--wrap=unic,_os_now_ns _os_random _os_log _os_slot_zero \
-	_os_upcall d_say)
+WRAP_fuzz_unicd := $(addprefix --for-linker=--wrap=unic,_os_now_ns _os_random _os_log _os_upcall d_say)
 
 INC_tests/fuzz               = $(INC_tests/unit)
 INC_tests/fuzz/fuzz_driver.c = -Ihost_driver/core

@@ -13,8 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kio_files.h"
 #include "kio_server.h"
-#include "unicd.h"
+#include "unicd_os.h"
 #include "unit.h"
 
 static char folder[64];
