@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -152,121 +153,141 @@ static void add_user(struct argp_state *state, struct unicd_options *o,
 		   : (uint32_t)parse_number(state, arg, 0, UINT32_MAX - 1);
 }
 
+/* The options that are a text, which stays where it is in argv. NULL: @key is another. */
+static const char **find_text(struct unicd_options *o, int key)
+{
+	switch (key) {
+	case 'b':
+		return &o->bus;
+	case 's':
+		return &o->socket;
+	case OPT_CRASH:
+		return &o->crash_file;
+	case OPT_KIO:
+		return &o->kio_export;
+	case OPT_LINK:
+		return &o->link;
+	default:
+		return NULL;
+	}
+}
+
+/* The options that are a number from lo to hi, for a field of 32 bits. */
+struct number_option {
+	int key;
+	uint32_t lo, hi;
+	size_t at;  /* in struct unicd_options */
+	bool param; /* a parameter of the NIC, little-endian */
+};
+
+#define FIELD(field) offsetof(struct unicd_options, field)
+
+static const struct number_option numbers[] = {
+	{ OPT_GRACE, 1, 10000000, FIELD(params.grace_us), true },
+	{ OPT_DELIVER, 1, 10000000, FIELD(params.deliver_us), true },
+	{ OPT_REAPER, 100, 1000000, FIELD(params.reaper_us), true },
+	{ OPT_LOW, 0, 1 << 20, FIELD(params.low_entries), true },
+	{ OPT_HIGH, 0, 1 << 20, FIELD(params.high_entries), true },
+	{ OPT_RESIDENCE, 0, 10000000, FIELD(params.residence_us), true },
+	{ OPT_EXTEND, 0, 10000000, FIELD(params.extend_us), true },
+	{ OPT_SPIN, 0, 1000000, FIELD(spin_us), false },
+	{ OPT_SLOTS, 1, UNIC_HOST_SLOTS_MAX, FIELD(slots), false },
+	{ OPT_USER_SLOTS, 1, UNIC_HOST_SLOTS_MAX, FIELD(user_slots), false },
+	{ OPT_BAUD, 9600, 4000000, FIELD(baud), false },
+};
+
+static const struct number_option *find_number(int key)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i].key == key)
+			return &numbers[i];
+	return NULL;
+}
+
+static void set_number(struct argp_state *state, struct unicd_options *o,
+		       const struct number_option *n, const char *arg)
+{
+	uint32_t v = (uint32_t)parse_number(state, arg, n->lo, n->hi);
+	void *field = (char *)o + n->at;
+
+	if (n->param)
+		*(unic_le32 *)field = unic_to_le32(v);
+	else
+		*(uint32_t *)field = v;
+	if (n->key == OPT_LOW || n->key == OPT_HIGH)
+		o->params.flags = unic_to_le32(UNIC_PARAM_WATERMARKS);
+}
+
+static void set_provider(struct argp_state *state, struct unicd_options *o,
+			 const char *arg)
+{
+	if (strcmp(arg, "nic") && strcmp(arg, "loop"))
+		argp_error(state, "%s: providers are nic and loop", arg);
+	o->provider = arg;
+}
+
+static void set_address(struct argp_state *state, struct unicd_options *o,
+			const char *arg)
+{
+	struct in_addr in;
+
+	if (inet_pton(AF_INET, arg, &in) != 1)
+		argp_error(state, "%s is not an IPv4 address", arg);
+	o->ipv4 = ntohl(in.s_addr);
+}
+
+/* What options say together. */
+static void check_options(struct argp_state *state, struct unicd_options *o)
+{
+	if (o->link && !unic_from_le32(o->params.deliver_us))
+		o->params.deliver_us = unic_to_le32(LINE_DELIVER_US);
+	if ((o->kio_allows || o->kio_max_bytes != INT64_MAX) && !o->kio_export)
+		argp_error(state, "--kio-allow and --kio-max-bytes "
+				  "limit an export: --kio-export DIR "
+				  "says of what");
+	if (o->kio_writable && !o->kio_export)
+		argp_error(state, "--kio-writable says how to export: "
+				  "--kio-export DIR says what");
+	if (o->link && !strcmp(o->provider, "loop"))
+		argp_error(state, "--link is for a NIC, not a loop-back");
+	if (!o->bus && !strcmp(o->provider, "nic"))
+		argp_error(state, "--bus DIR says where the NIC is");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct unicd_options *o = state->input;
-	struct in_addr in;
+	const char **text = find_text(o, key);
+	const struct number_option *number = find_number(key);
 
-	switch (key) {
-	case 'b':
-		o->bus = arg;
-		return 0;
-	case 's':
-		o->socket = arg;
-		return 0;
-	case 'p':
-		if (strcmp(arg, "nic") && strcmp(arg, "loop"))
-			argp_error(state, "%s: providers are nic and loop",
-				   arg);
-		o->provider = arg;
-		return 0;
-	case 'i':
-		if (inet_pton(AF_INET, arg, &in) != 1)
-			argp_error(state, "%s is not an IPv4 address", arg);
-		o->ipv4 = ntohl(in.s_addr);
-		return 0;
-	case OPT_GRACE:
-		o->params.grace_us = unic_to_le32(
-			(uint32_t)parse_number(state, arg, 1, 10000000));
-		return 0;
-	case OPT_DELIVER:
-		o->params.deliver_us = unic_to_le32(
-			(uint32_t)parse_number(state, arg, 1, 10000000));
-		return 0;
-	case OPT_REAPER:
-		o->params.reaper_us = unic_to_le32(
-			(uint32_t)parse_number(state, arg, 100, 1000000));
-		return 0;
-	case OPT_LOW:
-	case OPT_HIGH:
-		o->params.flags = unic_to_le32(UNIC_PARAM_WATERMARKS);
-		if (key == OPT_LOW)
-			o->params.low_entries = unic_to_le32(
-				(uint32_t)parse_number(state, arg, 0, 1 << 20));
-		else
-			o->params.high_entries = unic_to_le32(
-				(uint32_t)parse_number(state, arg, 0, 1 << 20));
-		return 0;
-	case OPT_RESIDENCE:
-		o->params.residence_us = unic_to_le32(
-			(uint32_t)parse_number(state, arg, 0, 10000000));
-		return 0;
-	case OPT_EXTEND:
-		o->params.extend_us = unic_to_le32(
-			(uint32_t)parse_number(state, arg, 0, 10000000));
-		return 0;
-	case OPT_CRASH:
-		o->crash_file = arg;
-		return 0;
-	case OPT_AUDIT:
+	if (text)
+		*text = arg;
+	else if (number)
+		set_number(state, o, number, arg);
+	else if (key == 'p')
+		set_provider(state, o, arg);
+	else if (key == 'i')
+		set_address(state, o, arg);
+	else if (key == OPT_AUDIT)
 		o->audit = true;
-		return 0;
-	case OPT_SPIN:
-		o->spin_us = (uint32_t)parse_number(state, arg, 0, 1000000);
-		return 0;
-	case OPT_SLOTS:
-		o->slots = (uint32_t)parse_number(state, arg, 1,
-						  UNIC_HOST_SLOTS_MAX);
-		return 0;
-	case OPT_SLOT_SIZE:
+	else if (key == OPT_SLOT_SIZE)
 		o->slot_bytes = parse_number(state, arg, 1 << 20, 1 << 30) &
 				~4095ull;
-		return 0;
-	case OPT_USER_SLOTS:
-		o->user_slots = (uint32_t)parse_number(state, arg, 1,
-						       UNIC_HOST_SLOTS_MAX);
-		return 0;
-	case OPT_KIO:
-		o->kio_export = arg;
-		return 0;
-	case OPT_KIO_ALLOW:
-		add_host(state, o, arg);
-		return 0;
-	case OPT_KIO_USER:
-		add_user(state, o, arg);
-		return 0;
-	case OPT_KIO_MAX:
-		o->kio_max_bytes = parse_number(state, arg, 0, INT64_MAX);
-		return 0;
-	case OPT_LINK:
-		o->link = arg;
-		return 0;
-	case OPT_BAUD:
-		o->baud = (uint32_t)parse_number(state, arg, 9600, 4000000);
-		return 0;
-	case OPT_KIO_WRITABLE:
+	else if (key == OPT_KIO_WRITABLE)
 		o->kio_writable = true;
-		return 0;
-	case ARGP_KEY_END:
-		if (o->link && !unic_from_le32(o->params.deliver_us))
-			o->params.deliver_us = unic_to_le32(LINE_DELIVER_US);
-		if ((o->kio_allows || o->kio_max_bytes != INT64_MAX) &&
-		    !o->kio_export)
-			argp_error(state, "--kio-allow and --kio-max-bytes "
-					  "limit an export: --kio-export DIR "
-					  "says of what");
-		if (o->kio_writable && !o->kio_export)
-			argp_error(state, "--kio-writable says how to export: "
-					  "--kio-export DIR says what");
-		if (o->link && !strcmp(o->provider, "loop"))
-			argp_error(state, "--link is for a NIC, not a "
-					  "loop-back");
-		if (!o->bus && !strcmp(o->provider, "nic"))
-			argp_error(state, "--bus DIR says where the NIC is");
-		return 0;
-	default:
+	else if (key == OPT_KIO_ALLOW)
+		add_host(state, o, arg);
+	else if (key == OPT_KIO_USER)
+		add_user(state, o, arg);
+	else if (key == OPT_KIO_MAX)
+		o->kio_max_bytes = parse_number(state, arg, 0, INT64_MAX);
+	else if (key == ARGP_KEY_END)
+		check_options(state, o);
+	else
 		return ARGP_ERR_UNKNOWN;
-	}
+	return 0;
 }
 
 static const struct argp argp = {
