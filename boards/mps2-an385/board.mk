@@ -6,7 +6,7 @@ BOARD_LDSCRIPT := ld/mps2-an385.ld
 
 BOARD_SRCS := $(addprefix hal/cortexm/,start.S mem.S crash.c mpu.c) \
 	$(addprefix hal/mps2/,port.c link.c) \
-	$(addprefix hal/drivers/,cmsdk_uart.c crash_record.c lan9118.c one_frame.c)
+	$(addprefix hal/drivers/,cmsdk_uart.c crash_record.c dma_window.c lan9118.c one_frame.c)
 
 # What copies in the image of the instruction counts, and where its cpu_copy.h is.
 BOARD_HAL := hal/mps2

@@ -47,6 +47,7 @@ BOARD_SRCS := \
 	hal/virt/link.c \
 	hal/virt/crash.c \
 	hal/drivers/crash_record.c \
+	hal/drivers/dma_window.c \
 	hal/drivers/gicv2.c \
 	hal/drivers/link_layout.c \
 	hal/drivers/link_ring.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * cortexm.h - the private peripherals of an ARMv7-M core (ARM DDI 0403E B3): the
- * interrupt controller and the MPU. The timer is in clock.h.
+ * cortexm.h - registers of an ARMv7-M core (ARM DDI 0403E B3) and its interrupt
+ * controller. The timer is in clock.h, the MPU in mpu.h.
  */
 #ifndef CORTEXM_H
 #define CORTEXM_H
@@ -50,30 +50,5 @@ static inline void __attribute__((noreturn)) cortexm_reset(void)
 	for (;;)
 		__asm__ volatile("dsb");
 }
-
-/* What may be done in a region of memory, and how it is cached. */
-enum cortexm_access {
-	CORTEXM_CODE,	/* read, execute */
-	CORTEXM_DATA,	/* read, write */
-	CORTEXM_SHARED, /* ... by others, too */
-	CORTEXM_DEVICE, /* read, write, in order */
-	CORTEXM_GUARD,	/* nothing */
-};
-
-struct cortexm_region {
-	uint32_t base;	/* a multiple of the size */
-	uint8_t shift;	/* log2 of the size, 5 .. 32 */
-	uint8_t access; /* enum cortexm_access */
-};
-
-#define CORTEXM_REGIONS 8u
-
-/**
- * cortexm_mpu() - from now on memory outside these regions faults, and so does
- * what a region does not allow; where two overlap the later one decides. The
- * registers of the processor itself (from 0xe0000000) stay.
- * @n: at most CORTEXM_REGIONS. False: this core has no MPU of that many.
- */
-_Bool cortexm_mpu(const struct cortexm_region *region, uint32_t n);
 
 #endif /* CORTEXM_H */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#include "mpu.h"
+
 #include "cortexm.h"
 
 #define MPU_TYPE 0xe000ed90u /* 15:8 number of regions */
@@ -26,10 +28,10 @@ static const uint32_t attributes[] = {
 	[CORTEXM_GUARD] = RASR_XN | RASR_NORMAL,
 };
 
-_Bool cortexm_mpu(const struct cortexm_region *region, uint32_t n)
+bool cortexm_mpu(const struct cortexm_region *region, uint32_t n)
 {
 	if (n > CORTEXM_REGIONS || n > (CORTEXM_REG(MPU_TYPE) >> 8 & 0xff))
-		return 0;
+		return false;
 	__asm__ volatile("dmb" ::: "memory");
 	CORTEXM_REG(MPU_CTRL) = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -40,5 +42,5 @@ _Bool cortexm_mpu(const struct cortexm_region *region, uint32_t n)
 	}
 	CORTEXM_REG(MPU_CTRL) = CTRL_ON;
 	__asm__ volatile("dsb\n\tisb" ::: "memory");
-	return 1;
+	return true;
 }

@@ -3,7 +3,8 @@
  * dma_window.h - bus address to pointer, for boards on which host memory is
  * mapped: the check that keeps every access inside a DMA window.
  *
- * Inline, because it stands in front of every transfer of 8 bytes.
+ * Inline, because it stands in front of every transfer of 8 bytes. dma_window.c has
+ * the functions of unic_port.h for which the windows are enough.
  */
 #ifndef DMA_WINDOW_H
 #define DMA_WINDOW_H

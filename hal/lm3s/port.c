@@ -6,6 +6,7 @@
 #include "crash.h"
 #include "lm3s.h"
 #include "machine.h"
+#include "mpu.h"
 #include "pl011.h"
 #include "stellaris_timer.h"
 

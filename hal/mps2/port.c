@@ -9,6 +9,7 @@
  */
 #include "port.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "cmsdk_uart.h"
@@ -17,10 +18,13 @@
 #include "crash.h"
 #include "machine.h"
 #include "memlayout.h"
+#include "mpu.h"
 
 #define VECTORS	   (1u + UNIC_PROCS)
 #define REFRESH_NS 20000000u
 #define BELLS_READ 256u /* a host that rings all the time does not hold us */
+
+_Static_assert(!offsetof(struct unic_port, dma), "drivers/dma_window.c");
 
 static struct unic_port the_port;
 
@@ -211,21 +215,4 @@ void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len)
 	uint8_t *at;
 
 	return dma_window_find(&port->dma, bus, len, &at) ? at : NULL;
-}
-
-bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
-{
-	(void)port;
-	(void)tag;
-	(void)status;
-	return false; /* no transfer is ever pending */
-}
-
-void *unic_port_doorbells(struct unic_port *port, uint64_t bus)
-{
-	uint8_t *pages;
-
-	if (bus & 4095 || !dma_window_find(&port->dma, bus, 2 * 4096, &pages))
-		return NULL;
-	return pages;
 }

@@ -13,7 +13,7 @@
 #include "unic_port.h"
 
 struct unic_port {
-	struct dma_windows dma;
+	struct dma_windows dma; /* first: drivers/dma_window.c */
 	struct cmsdk_timer clock;
 	uint32_t bells; /* bit v: vector v of the host is to be rung */
 	uint64_t refreshed_ns;

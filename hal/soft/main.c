@@ -12,7 +12,7 @@
 #include "crash.h"
 #include "command/dump.h"
 #include "nic.h"
-#include "soft_port.h"
+#include "soft_attach.h"
 
 /* How many poll rounds signals and peers may wait while we are busy. */
 #define POLLS_PER_CHECK 4096u
@@ -20,7 +20,7 @@
 static struct unic_port port;
 static struct unic_nic nic;
 
-struct options {
+struct soft_options {
 	struct soft_config config;
 	uint8_t mac[6];
 	uint32_t spin_us; /* 0: not said */
@@ -35,7 +35,7 @@ static const struct argp_option option_list[] = {
 	{ 0 }
 };
 
-static void parse_mac(struct argp_state *state, struct options *o,
+static void parse_mac(struct argp_state *state, struct soft_options *o,
 		      const char *text)
 {
 	unsigned int b[6];
@@ -50,7 +50,7 @@ static void parse_mac(struct argp_state *state, struct options *o,
 	o->config.mac = o->mac;
 }
 
-static void parse_spin(struct argp_state *state, struct options *o,
+static void parse_spin(struct argp_state *state, struct soft_options *o,
 		       const char *text)
 {
 	char *end;
@@ -63,7 +63,7 @@ static void parse_spin(struct argp_state *state, struct options *o,
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct soft_options *o = state->input;
 
 	switch (key) {
 	case 'b':
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 		NULL,	     NULL,
 		NULL
 	};
-	struct options o = { 0 };
+	struct soft_options o = { 0 };
 	int err;
 
 	err = argp_parse(&argp, argc, argv, 0, NULL, &o);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "board.h"
-#include "soft_port.h"
+#include "soft_attach.h"
 #include "unic_mbox.h"
 
 #define GREETING_MS 5000

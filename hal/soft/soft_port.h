@@ -31,35 +31,4 @@ struct unic_port {
 	struct pollfd poll[SOFT_POLLS]; /* everything that ends a sleep */
 };
 
-struct soft_config {
-	const char *bus;    /* path of unic-bus' socket of NICs that map */
-	const char *wire;   /* path of the wire's ivshmem socket, or NULL */
-	const uint8_t *mac; /* NULL: made from our number on the wire */
-};
-
-/**
- * soft_port_init() - attach everything: mailbox, windows, wire, signals.
- * SIGTERM, SIGINT and SIGHUP are blocked and are told by soft_port_check().
- * Says on stderr what is wrong. Returns 0, or -1 (the process should end).
- */
-int soft_port_init(struct unic_port *port, const struct soft_config *config);
-
-/**
- * soft_port_sleep() - until NIC time @until_ns or any doorbell, whichever comes
- * first. A doorbell that rang before the call counts, so nothing rung between
- * the core's last look and this call is slept through.
- */
-void soft_port_sleep(struct unic_port *port, uint64_t until_ns);
-
-/**
- * soft_port_check() - take in what does not hurry: signals, peers that came and
- * went, windows that are other memory. Cheap enough for every few thousand polls.
- * Returns 0; 1: a signal tells us to end; -1: the bus or the wire is gone, or a
- * window cannot be mapped, said on stderr.
- */
-int soft_port_check(struct unic_port *port);
-
-/** soft_port_fini() - leave the wire and the bus. */
-void soft_port_fini(struct unic_port *port);
-
 #endif /* SOFT_PORT_H */

@@ -14,6 +14,7 @@
 #include "cortexm.h"
 #include "crash.h"
 #include "machine.h"
+#include "mpu.h"
 
 #define STACK_GUARD 4096u
 #define TURN_BYTES  64u /* of the line, each way, between two rounds */

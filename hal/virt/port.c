@@ -5,6 +5,8 @@
  */
 #include "port.h"
 
+#include <stddef.h>
+
 #include "board.h"
 #include "clock.h"
 #include "cpu_dma.h"
@@ -13,6 +15,8 @@
 #include "mmu.h"
 #include "unic_link.h"
 #include "unic_mbox.h"
+
+_Static_assert(!offsetof(struct unic_port, dma), "drivers/dma_window.c");
 
 #define HOST_PEER	0u
 #define MAILBOX_VECTORS (1u + UNIC_PROCS)
@@ -275,21 +279,4 @@ inline void *unic_port_window(struct unic_port *port, uint64_t bus,
 	uint8_t *at;
 
 	return dma_window_find(&port->dma, bus, len, &at) ? at : NULL;
-}
-
-bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
-{
-	(void)port;
-	(void)tag;
-	(void)status;
-	return false; /* none is ever pending: drivers/cpu_dma.h */
-}
-
-void *unic_port_doorbells(struct unic_port *port, uint64_t bus)
-{
-	uint8_t *pages;
-
-	if (bus & 4095 || !dma_window_find(&port->dma, bus, 2 * 4096, &pages))
-		return NULL;
-	return pages;
 }

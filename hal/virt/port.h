@@ -36,7 +36,7 @@ struct virt_clock {
 };
 
 struct unic_port {
-	struct dma_windows dma;
+	struct dma_windows dma; /* first: drivers/dma_window.c */
 	struct virt_clock clock;
 	enum virt_link link;
 	uint8_t *bar; /* mailbox memory */

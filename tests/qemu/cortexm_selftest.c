@@ -13,6 +13,7 @@
 #include "crash.h"
 #include "lm3s.h"
 #include "machine.h"
+#include "mpu.h"
 #include "semihost.h"
 #include "stellaris_timer.h"
 
