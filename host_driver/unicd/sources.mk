@@ -3,6 +3,6 @@
 UNICD := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c kio.c kio_files.c kio_worker.c \
 	line.c slots.c unicd_main.c unicd_os.c)
 
-PARTS_unicd = $(UNICD) $(KIO) $(SERIAL) $(FAR) $(DAEMON) driver.a
+PARTS_unicd = $(UNICD) $(KIO) $(SERIAL) $(FAR) $(SERIAL_LINE) $(DAEMON) driver.a
 INC_host_driver/unicd = $(addprefix -Ihost_driver/,unicd core kio daemon)
 INC_host_driver/unicd/line.c = $(INC_host_driver/unicd) -Ihost_driver/serial -Ihal/serial
