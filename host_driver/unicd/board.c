@@ -35,8 +35,8 @@ static void close_all(const int *fd, uint32_t n)
 		close(fd[n]);
 }
 
-/* One message of the bus. 0, -EPIPE (gone, or not a bus), or -errno: -EMFILE
- * when there was no room for its descriptors. */
+/* Receives one message of the bus with its descriptors. 0; -EPIPE: the bus is gone, or
+ * is none; -EMFILE: its descriptors found no room; -errno. */
 static int receive_bus_msg(int from, struct bus_msg *msg, int flags)
 {
 	union {
@@ -215,7 +215,7 @@ static void drop_doorbells(struct unic_os *os)
 	}
 }
 
-/* Peer 1 is our NIC, unless that is on a UART; others are not for us. */
+/* Peer 1 is the NIC, unless that is on a UART; doorbells of other peers are closed. */
 static void nic_joined(struct unic_os *os, const struct bus_msg *msg)
 {
 	uint32_t peer = unic_from_le32(msg->u.nic.peer);
@@ -231,7 +231,7 @@ static void nic_joined(struct unic_os *os, const struct bus_msg *msg)
 	unic_host_plug(os->host, true);
 }
 
-/* For a slot of ours, with a file or without. */
+/* The bus has exchanged the memory of a slot (one descriptor) or cannot (none). */
 static void slot_renewed(struct unic_os *os, const struct bus_msg *msg)
 {
 	uint32_t slot = unic_from_le32(msg->u.slot.slot);
@@ -247,7 +247,7 @@ int unicd_board_event(struct unic_os *os)
 	struct bus_msg msg;
 	int err = receive_bus_msg(os->bus_fd, &msg, MSG_DONTWAIT);
 
-	/* Its doorbells are lost, and the bus does not send them twice. */
+	/* The NIC's doorbells are lost: the bus does not send them twice. */
 	if (err == -EMFILE)
 		unicd_say("a NIC that joined cannot be had: %s (ulimit -n)",
 			  strerror(EMFILE));
@@ -278,8 +278,7 @@ int unicd_board_event(struct unic_os *os)
 	}
 }
 
-/* A hole reads as zeros, gives the memory back, and is seen by every mapping of
- * the file. */
+/* A hole reads as zeros in every mapping of the file, and its pages are free. */
 void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 {
 	if (fallocate(os->slot_fd[slot],
@@ -290,7 +289,7 @@ void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 
 /* ------------------------------------------------------------ other memory */
 
-/* Where the old file is mapped, so that who has a pointer there keeps it. */
+/* The new file is mapped at the address of the old one: pointers into it stay valid. */
 int unicd_board_exchange(struct unic_os *os, uint32_t slot, int fd)
 {
 	void *p = map_shared(fd, os->slot_bytes, 0);

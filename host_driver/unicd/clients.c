@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * clients.c - the socket of the processes. A process that does not take its
- * replies is not read any more, so it can fill nothing but its own queue.
+ * clients.c - the socket of the processes. No request is read of a process that does
+ * not take its replies, so it can fill nothing but its own queue.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static uint32_t index_of(const struct unic_os *os, const struct unicd_client *c)
 
 /* ------------------------------------------------------------------ listen */
 
-/* Does somebody serve this socket? */
+/* A process accepts connections at this socket. */
 static bool is_socket_served(int dir, const char *name)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
@@ -39,12 +39,12 @@ static bool is_socket_served(int dir, const char *name)
 	if (fd < 0)
 		return false;
 	close(fd);
-	/* EAGAIN: somebody does, and is stopped or very busy; EPERM: it is
-	 * another user's */
+	/* EAGAIN: that process is stopped or very busy; EPERM: it is another
+	 * user's */
 	return !err || err == -EAGAIN || err == -EPERM;
 }
 
-/* The folder of @path, or -errno; *@name: what the socket is called there. */
+/* Opens the folder of @path; *@name: the name of the socket there. Or -errno. */
 static int folder_of(const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
@@ -80,7 +80,8 @@ static int take_name(struct unic_os *os, const char *name)
 
 static int listen_at(struct unic_os *os, const char *name)
 {
-	/* who gets a slot gets all memory there is: nobody but our own user */
+	/* joint memory: a process with one slot can map all of it, so only the
+	 * driver's own user may connect */
 	mode_t mode = os->slots_at ? 0600 : 0666;
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 			0);
@@ -136,7 +137,7 @@ static struct unicd_client *find_free_client(struct unic_os *os)
 	return NULL;
 }
 
-/* Who knocks on a closed door does not fill the log. */
+/* At most one line in 10 seconds: rejected processes do not fill the log. */
 static void log_rejected(struct unic_os *os, const char *why)
 {
 	uint64_t now = unic_os_now_ns(os);
@@ -149,7 +150,7 @@ static void log_rejected(struct unic_os *os, const char *why)
 	os->turned = 0;
 }
 
-/* For a reason of our own: said, unless it is the end of the process itself. */
+/* A system call failed for this client: logged, unless the process itself has ended. */
 static void mark_client_dead(struct unic_os *os, struct unicd_client *c,
 			     const char *what, int err)
 {
@@ -163,7 +164,8 @@ static void mark_client_dead(struct unic_os *os, struct unicd_client *c,
 	log_rejected(os, why);
 }
 
-/* Out of descriptors: turn the caller away instead of spinning. */
+/* Out of descriptors: the spare one takes the connection, to close it. Else epoll
+ * reports it again and again. */
 static void reject_caller(struct unic_os *os)
 {
 	int fd;
@@ -176,8 +178,8 @@ static void reject_caller(struct unic_os *os)
 	os->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* 0, or -errno; -ESRCH: it is gone already; -ENXIO: it is in another PID namespace,
- * and all of those are process 0. */
+/* 0, or -errno; -ESRCH: the process is gone already; -ENXIO: it is in another PID
+ * namespace, whose processes all have number 0 here. */
 static int read_peer_cred(struct unicd_client *c)
 {
 	struct ucred cred;
@@ -194,8 +196,8 @@ static int read_peer_cred(struct unicd_client *c)
 	return c->pidfd < 0 ? c->pidfd : 0;
 }
 
-/* Room for one more of this kind: root always gets in, and one user does not
- * keep out the others. */
+/* There is room for one more connection of this user: the last ones are for the
+ * privileged, and one other user has UNICD_CLIENTS_USER at most. */
 static bool has_client_room(const struct unic_os *os,
 			    const struct unicd_client *c)
 {
@@ -314,7 +316,7 @@ static void enqueue_reply(struct unic_os *os, struct unicd_client *c,
 	watch_client(os, c);
 }
 
-/* A new owner of a slot: remembered before it gets the descriptors. */
+/* A slot has a new owner, which is written down before it gets the descriptors. */
 static void prepare_slot(struct unic_os *os, struct unicd_client *c,
 			 uint32_t slot)
 {
@@ -335,12 +337,12 @@ static void prepare_slot(struct unic_os *os, struct unicd_client *c,
 		c->dead = true;
 		return;
 	}
-	if (owned)
-		unicd_wake(&os->upcall_wake[slot]); /* it came back: look */
+	if (owned) /* back again: there may be upcalls of meanwhile */
+		unicd_wake(&os->upcall_wake[slot]);
 	unicd_slots_own(os, slot, c);
 }
 
-/* A socket that is full or empty, or a kernel that is short of memory. */
+/* The socket is full or empty, or the kernel is short of memory: try again later. */
 static bool is_retryable_error(int err)
 {
 	return err == EAGAIN || socket_error_passes(err);
@@ -351,7 +353,7 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 {
 	struct unicd_client *c = (struct unicd_client *)client;
 
-	if (client->kernel) { /* ourselves */
+	if (client->kernel) { /* the page service of this process */
 		unicd_kio_reply(os, msg, bytes);
 		return;
 	}
@@ -406,8 +408,9 @@ static bool handle_request(struct unic_os *os, struct unicd_client *c,
 
 static void receive_request(struct unic_os *os, struct unicd_client *c)
 {
-	static uint64_t msg[UNIC_CTL_KIO_MSG_MAX / 8]; /* there is one thread */
-	/* descriptors sent along are not taken: see unicd_refuse_fds() */
+	/* static: only the event loop's thread reads requests */
+	static uint64_t msg[UNIC_CTL_KIO_MSG_MAX / 8];
+	/* descriptors sent along are not received: see unicd_refuse_fds() */
 	ssize_t n = recv(c->fd, msg, sizeof(msg), MSG_DONTWAIT | MSG_TRUNC);
 
 	if (n < 0 && is_retryable_error(errno))

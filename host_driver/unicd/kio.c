@@ -88,7 +88,7 @@ static void free_request(struct unicd_kio *k, struct request *r)
 	free(r);
 }
 
-/* Over without bytes. */
+/* Ends a request without bytes. */
 static void fail_request(struct unicd_kio *k, struct request *r,
 			 uint32_t status, uint32_t error)
 {
@@ -100,7 +100,8 @@ static void fail_request(struct unicd_kio *k, struct request *r,
 	free_request(k, r);
 }
 
-/* Why it was too late: what keeps us from it, if we know. */
+/* The status of a request whose time is over: what keeps this host from the other one,
+ * if that is known. */
 static uint32_t timeout_status(const struct unicd_kio *k,
 			       const struct request *r)
 {
@@ -127,7 +128,7 @@ static void complete_request(struct unicd_kio *k, struct request *r,
 	free_request(k, r);
 }
 
-/* What may go better over the next connection. */
+/* An error of the connection: the next one may do better. */
 static bool is_transient(int status)
 {
 	return status == -ENOLINK || status == -EIO || status == -ENOBUFS;
@@ -273,7 +274,8 @@ void unicd_kio_gone(struct unic_os *os, const struct unicd_client *c)
 
 	for (r = os->kio->head; r; r = r->next)
 		if (r->client == c)
-			r->client = NULL; /* what is begun ends by itself */
+			r->client =
+				NULL; /* a transfer that runs ends by itself */
 }
 
 /* ----------------------------------------------------------------------- poll */
@@ -305,9 +307,9 @@ static void begin_request(struct unicd_kio *k, struct request *r,
 }
 
 /*
- * Who waits for a host that does not answer keeps his place, and that host a
- * connection, until his time is over. So one user, with all processes, has half of
- * the places at most, and of the hosts that we speak with.
+ * A request to a host that does not answer keeps its place, and that host a
+ * connection, until its time is over. So all processes of one user together have half
+ * of the places at most, and half of the connections to hosts.
  */
 static bool has_reached_share(const struct unicd_kio *k,
 			      const struct request *r)
@@ -341,7 +343,7 @@ static struct unic_kio_user *get_kio_user(struct unicd_kio *k,
 	return unic_kio_user_get(&k->node);
 }
 
-/* Begin what can be, end what is late or for nobody. */
+/* Begins requests that have a place, ends those that are late or whose client left. */
 static uint64_t poll_requests(struct unicd_kio *k, uint64_t now)
 {
 	struct request *r, *next_r;
@@ -361,7 +363,7 @@ static uint64_t poll_requests(struct unicd_kio *k, uint64_t now)
 		if (user) {
 			begin_request(k, r, user);
 			next = now;
-			/* which may have ended others, too */
+			/* and may have ended others: the list is not safe */
 			return next;
 		}
 		if (r->deadline_ns < next)

@@ -8,10 +8,10 @@
  * symbolic link is followed, no part of a name leads up, and only plain files are
  * opened. Hard links, and what is mounted below, belong to it.
  *
- * A file stays open for its connection, since only a descriptor that was there when
- * bytes were written is sure to hear that they could not be kept. When that is not
- * so (the name is another file by now, fsync failed without anybody to tell), the
- * boot id changes: then all clients are told at their next SYNC.
+ * A file stays open for its connection, since only a descriptor that was open when
+ * bytes were written is sure to report in fsync() that they were lost. Where that
+ * report reaches no client (the name is another file meanwhile, fsync() failed while
+ * the file was closed), the boot id changes: all clients see it at their next SYNC.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -36,8 +36,8 @@ struct kept {
 	const struct unic_kio_server *of; /* NULL: none */
 	char path[UNIC_KIO_NAME_MAX + 1];
 	int fd;
-	bool writes; /* the descriptor may, */
-	bool dirty;  /* and did since the last fsync */
+	bool writes; /* the descriptor is writable */
+	bool dirty;  /* written since the last fsync() */
 	uint64_t used;
 };
 
@@ -52,13 +52,13 @@ struct unicd_files {
 
 /* ---------------------------------------------------------------------- walk */
 
-/* Not empty, and leading to no other place than its own. */
+/* A name in its folder: not empty, not "." or "..". */
 static bool is_plain_name(const char *name)
 {
 	return *name && strcmp(name, ".") && strcmp(name, "..");
 }
 
-/* A folder below @at, which is closed. */
+/* Opens folder @name in @at, and closes @at. Or -errno. */
 static int open_subdir(int at, const char *name)
 {
 	int fd = -1;
@@ -72,8 +72,8 @@ static int open_subdir(int at, const char *name)
 	return fd;
 }
 
-/* The folder that @path is in, to be closed, or -errno. *@last: its name there,
- * "" for the root itself. */
+/* Opens the folder that @path is in; the caller closes it. Or -errno. *@last: the name
+ * there, "" for the root itself. */
 static int walk_path(const struct unicd_files *f, char *path, const char **last)
 {
 	int at = fcntl(f->root, F_DUPFD_CLOEXEC, 0);
@@ -104,7 +104,7 @@ static int open_plain(int at, const char *name, int flags)
 
 	if (!is_plain_name(name))
 		return -EACCES;
-	/* looked at before, too: to open a device can be to do something */
+	/* checked before open(), which may have an effect on a device */
 	if (!fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) &&
 	    !S_ISREG(st.st_mode))
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EACCES;
@@ -119,7 +119,7 @@ static int open_plain(int at, const char *name, int flags)
 	return -EACCES;
 }
 
-/* All of it, but for the end of the file or an error that follows bytes. */
+/* Bytes moved: all, or fewer at the end of the file or before an error; or -errno. */
 static int transfer_bytes(int fd, uint8_t op, uint8_t *buf, uint32_t len,
 			  uint64_t offset)
 {
@@ -153,7 +153,7 @@ static void new_boot(struct unicd_files *f)
 			f->boot = old + 1;
 }
 
-/* Nobody will ask this descriptor any more. */
+/* An fsync() that fails here is reported to no client: the boot id changes. */
 static void close_kept(struct unicd_files *f, struct kept *k)
 {
 	if (k->dirty && fsync(k->fd))
@@ -184,7 +184,8 @@ static struct kept *find_kept(struct unicd_files *f,
 	return NULL;
 }
 
-/* For one more of @of: its own that was used least recently if it has enough. */
+/* A place for one more file of @of: a spare one, or, if @of has its share, the one of
+ * its files that was used least recently, closed. NULL: none. */
 static struct kept *make_room(struct unicd_files *f,
 			      const struct unic_kio_server *of)
 {
@@ -209,7 +210,7 @@ static struct kept *make_room(struct unicd_files *f,
 	return oldest;
 }
 
-/* Is it still what its name says? Else what was written is not there. */
+/* The name still is this file. Else what was written is not found under it. */
 static bool is_current(const struct kept *k, int at, const char *name)
 {
 	struct stat now, then;
@@ -233,7 +234,7 @@ static int add_kept(struct unicd_files *f, const struct unic_kio_task *task,
 	if (fd < 0)
 		return fd;
 	k = make_room(f, task->server);
-	if (!k) { /* more connections than there can be */
+	if (!k) { /* more connections than the service has */
 		close(fd);
 		return -ENFILE;
 	}
@@ -243,7 +244,7 @@ static int add_kept(struct unicd_files *f, const struct unic_kio_task *task,
 	return 0;
 }
 
-/* The file that @path, which is @name in @at, is now. */
+/* The file that @path, which is @name in @at, is at this moment. */
 static int open_kept(struct unicd_files *f, const struct unic_kio_task *task,
 		     int at, const char *name, const char *path,
 		     struct kept **out)
@@ -290,7 +291,7 @@ static int apply_op(struct kept *k, struct unic_kio_task *task)
 		return ftruncate(k->fd, (off_t)task->offset) ? -errno : 0;
 	case UNIC_KIO_SYNC:
 		err = fsync(k->fd) ? -errno : 0;
-		k->dirty = false; /* or somebody was told */
+		k->dirty = false; /* or the client gets the error */
 		return err;
 	case UNIC_KIO_WRITE:
 		k->dirty = true;
@@ -323,7 +324,8 @@ static int run_file_task(struct unicd_files *f, struct unic_kio_task *task,
 
 /* -------------------------------------------------------------------- folders */
 
-/* Behind @n bytes of @buf; 0 if it has no room there, or is not shown. */
+/* Writes the entry of @name to @buf, of @room bytes, and returns its length. 0: it is
+ * not shown, or, *@full, has no room. */
 static uint32_t put_entry(const struct unicd_files *f, int at, const char *name,
 			  uint8_t *buf, uint32_t room, bool *full)
 {
@@ -365,7 +367,7 @@ static int list_open(const struct unicd_files *f, DIR *dir, uint64_t skip,
 	return (int)n;
 }
 
-/* Those behind the first @skip, hidden ones counted; *@at is where to go on. */
+/* Lists a folder from entry @skip on, hidden ones counted; *@size: where to go on. */
 static int list_folder(const struct unicd_files *f, int at, const char *name,
 		       uint64_t skip, void *buf, uint32_t len, uint64_t *size)
 {
@@ -480,7 +482,7 @@ void unicd_files_close(struct unicd_files *f)
 
 	for (i = 0; f && i < KEPT_MAX; i++)
 		if (f->kept[i].of)
-			close(f->kept[i].fd); /* the next boot is another */
+			close(f->kept[i].fd); /* the boot id ends with @f */
 	if (f)
 		close(f->root);
 	free(f);

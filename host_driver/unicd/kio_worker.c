@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * kio_worker.c - files in a thread of their own: a disk may take its time, a
- * network file system for ever, and the driver has notices to deliver.
+ * kio_worker.c - reads and writes files in a thread of its own: a disk may be slow, a
+ * network file system may hang, and the driver has notices to deliver.
  *
  * Secret: the thread. Tasks lie in a ring with a buffer each: `begun` are the
  * driver's to write, `done` the worker's, both under the lock, and between the two
@@ -53,7 +53,7 @@ static void wake_driver(const struct worker *w)
 {
 	const uint64_t one = 1;
 
-	/* EAGAIN: it is readable already, which is all we want */
+	/* EAGAIN: it is readable already, which is enough */
 	(void)!write(w->wake_fd, &one, sizeof(one));
 }
 
@@ -120,8 +120,8 @@ static bool worker_end(struct unic_kio_store *s, struct unic_kio_server *of)
 	return worker_begin(s, &task);
 }
 
-/* Its place may be used again by the next worker_begin(), which nobody calls before he
- * is through with what we give him. */
+/* The next worker_begin() may reuse the place of @task, so the page service uses up
+ * its buffer before it begins another one. */
 static bool worker_next(struct unic_kio_store *s, struct unic_kio_task *task)
 {
 	struct worker *w = worker_of(s);
@@ -138,7 +138,7 @@ static bool worker_next(struct unic_kio_store *s, struct unic_kio_task *task)
 
 /* ------------------------------------------------------------- start, stop */
 
-/* Signals are the driver's. */
+/* The thread blocks all signals: they are for the driver's. */
 static int start_thread(struct worker *w)
 {
 	sigset_t all, old;

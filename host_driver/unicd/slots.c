@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * slots.c - whose a slot's memory is. Whoever has it may keep it for ever: mapped,
- * as a descriptor that lies in a socket, as a page in a pipe. So it is not given
- * to another: a slot that is left gets other memory, and then it is anybody's.
- * Where a NIC cannot exchange memory the slot goes back to the user who had it,
- * and to nobody else, until that NIC is gone.
+ * slots.c - whose a slot's memory is. A process that had it may keep it for ever:
+ * mapped, as a descriptor that lies in a socket, as a page in a pipe. So no other
+ * process gets the same memory: a slot that its owner left gets a new file, and is
+ * free then. Where a NIC cannot exchange memory only the user who had the slot gets it
+ * again, until that NIC is gone.
  *
  *   FRESH -> OWNED -> LEFT -> ASKED -> FRESH
  *              ^        ^       | no
  *              |        |       v
  *              +--------+---- KEPT      (LEFT again when the NIC left)
  *
- * Who had which slot is in a small file, for the driver after us; what processes
- * keep over that is in another one, the core's journal. Only we can read or write
- * either.
+ * The owners of slots are in a small file, unicd.slots, for the next unicd; what
+ * processes keep when a driver ends is in another one, the core's journal. Only the
+ * user of the driver can read or write either.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 #include "board.h"
 #include "unicd_os.h"
 
-/* One per slot in the file; pid 0: nobody. */
+/* One per slot in the file; pid 0: the slot has no owner. */
 struct owner {
 	uint64_t started; /* of the process, clock ticks since boot */
 	uint32_t pid, uid;
@@ -43,7 +43,7 @@ static int open_pidfd(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Field 22 of /proc/PID/stat; with the pid it names a process for ever. */
+/* Field 22 of /proc/PID/stat, or 0; with the pid it names one process only. */
 static uint64_t process_start_time(uint32_t pid)
 {
 	char path[64], text[1024], *p;
@@ -86,7 +86,7 @@ static void restore_slot_owner(struct unic_os *os, uint32_t slot)
 	fd = open_pidfd((pid_t)o.pid);
 	if (fd >= 0 && process_start_time(o.pid) != o.started) {
 		close(fd);
-		fd = -1; /* its number is another's now */
+		fd = -1; /* another process has its number */
 	}
 	os->slot_pidfd[slot] = fd < 0 ? -1 : fd;
 	os->slot_state[slot] = UNICD_SLOT_OWNED;
@@ -96,7 +96,7 @@ static void restore_slot_owner(struct unic_os *os, uint32_t slot)
 		(void)unicd_watch(os, fd, UNICD_EV_OWNER, slot, EPOLLIN);
 }
 
-/* What a driver leaves for the next one, in the directory of the bus. */
+/* Opens a file that a unicd leaves for the next one, in the directory of the bus. */
 static int open_driver_file(const struct unic_os *os, const char *name)
 {
 	int fd = openat(os->bus_dir, name,
@@ -110,7 +110,7 @@ void unicd_slots_init(struct unic_os *os)
 	uint32_t i;
 
 	if (os->bus_dir < 0)
-		return; /* the loop-back's memory dies with us */
+		return; /* the loop-back's memory ends with the process */
 	os->slots_file = open_driver_file(os, "unicd.slots");
 	if (os->slots_file < 0) {
 		unicd_say("%s/unicd.slots: %s; owners of slots are not "
@@ -144,7 +144,7 @@ void *unicd_slots_journal(const struct unic_os *os)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Or it is not known. */
+/* The process ended, or is not known. */
 static bool is_process_ended(int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
@@ -159,9 +159,9 @@ void unicd_slots_own(struct unic_os *os, uint32_t slot,
 		close(os->slot_pidfd[slot]);
 	os->slot_state[slot] = UNICD_SLOT_OWNED;
 	/*
-	 * Not a duplicate: the event loop must forget it when it is closed. It
-	 * is the same process if the client's own descriptor says afterwards
-	 * that that one still lives.
+	 * Not a duplicate: epoll drops a descriptor only when its open file is
+	 * closed. The pid is still that of the client if the client's own
+	 * descriptor says afterwards that its process lives.
 	 */
 	os->slot_pidfd[slot] = open_pidfd((pid_t)client->core.pid);
 	if (os->slot_pidfd[slot] >= 0 && is_process_ended(client->pidfd)) {
@@ -185,7 +185,7 @@ void unicd_slots_ended(struct unic_os *os, uint32_t slot)
 
 /* ------------------------------------------------------------ other memory */
 
-#define AGAIN_NS 100000000ull /* what could not be asked for now */
+#define AGAIN_NS 100000000ull /* until the next attempt to ask */
 
 void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
 {
@@ -195,11 +195,11 @@ void unic_os_slot_quiet(struct unic_os *os, uint32_t slot)
 
 bool unic_os_slot_unused(struct unic_os *os, uint32_t slot, uint32_t pid)
 {
-	(void)pid; /* its user had it before */
+	(void)pid; /* the core asks for the user that had the slot */
 	return os->slot_state[slot] == UNICD_SLOT_KEPT;
 }
 
-/* For its user, and better not before its process ended. */
+/* The memory stays: the slot is for its user only, once its process has ended. */
 static void keep_slot(struct unic_os *os, uint32_t slot)
 {
 	os->slot_state[slot] = UNICD_SLOT_KEPT;
@@ -230,7 +230,7 @@ void unicd_slots_renewed(struct unic_os *os, uint32_t slot, int fd)
 	}
 	if (asked && fd < 0)
 		keep_slot(os, slot);
-	else if (asked) /* its memory is not ours any more: once more */
+	else if (asked) /* the bus has another file than is mapped: ask again */
 		os->slot_state[slot] = UNICD_SLOT_LEFT;
 	if (fd >= 0)
 		close(fd);

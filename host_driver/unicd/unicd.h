@@ -25,12 +25,12 @@
 
 #define UNICD_CLIENTS_MAX  128
 #define UNICD_KIO_RULES	   16u
-#define UNICD_CLIENTS_ROOT 16 /* of them kept for the privileged */
-#define UNICD_CLIENTS_USER 32 /* most of one other user */
+#define UNICD_CLIENTS_ROOT 16 /* of these, for the privileged only */
+#define UNICD_CLIENTS_USER 32 /* connections of one other user, at most */
 
 struct unicd_options {
 	const char *bus;  /* directory of unic-bus */
-	const char *link; /* of a NIC on a UART; NULL: it is on the bus */
+	const char *link; /* path of the UART; NULL: the NIC is on the bus */
 	uint32_t baud;
 	const char *socket;
 	const char *provider;
@@ -51,43 +51,42 @@ struct unicd_options {
 	struct unic_cmd_set_params params;
 };
 
-/* A reply that the process has not taken yet. */
+/* A reply for which the socket of its process had no room. */
 struct unicd_reply {
 	struct unicd_reply *next;
 	uint32_t bytes;
-	uint32_t slot; /* whose descriptors go along */
+	uint32_t slot; /* its descriptors go along; UNIC_OS_NO_SLOT: none */
 	uint64_t msg[];
 };
 
 struct unicd_client {
 	struct unic_client core;
 	int fd, pidfd; /* fd -1: no client here */
-	bool dead;     /* to be ended by the loop */
-	bool waits;    /* for room in its socket: not read meanwhile */
-	uint32_t kio;  /* of its UNIC_CTL_KIO without reply */
+	bool dead;     /* unicd_clients_reap() ends it */
+	bool waits;   /* for room in its socket; no request is read meanwhile */
+	uint32_t kio; /* its UNIC_CTL_KIO without reply */
 	struct unicd_reply *head, *tail;
 };
 
 /*
- * What makes a descriptor of a process readable, or us when it rings: a pair of
- * datagram sockets. Not an eventfd, because all who hold one share its flags
- * and its counter: a process could make our write to it wait, that of the NIC,
- * and the read of QEMU's I/O thread. The other end is kept, for HELLO again, until
- * the slot is quiet.
+ * A pair of datagram sockets, by which unicd wakes a process, or a process rings unicd.
+ * Not an eventfd: all holders of one share its flags and its counter, so a process
+ * could make a write of unicd or of the NIC wait, and the read of QEMU's I/O thread.
+ * The process's end is kept, for another HELLO, until the slot is quiet.
  */
 struct unicd_wake {
 	int ours, theirs; /* -1: none */
 };
 
 enum unicd_slot_state {
-	UNICD_SLOT_FRESH = 0, /* nobody had its memory */
+	UNICD_SLOT_FRESH = 0, /* no process had its memory */
 	UNICD_SLOT_OWNED,
-	UNICD_SLOT_LEFT,  /* by its process: it needs other memory, ... */
-	UNICD_SLOT_ASKED, /* ... which the bus was asked for, ... */
-	UNICD_SLOT_KEPT,  /* ... and cannot exchange now */
+	UNICD_SLOT_LEFT,  /* its process left: it needs other memory */
+	UNICD_SLOT_ASKED, /* ... and the bus was asked for it */
+	UNICD_SLOT_KEPT,  /* ... but cannot exchange it at the moment */
 };
 
-/* The core's view of us. */
+/* The state of the process; the core has a pointer to it. */
 struct unic_os {
 	struct unicd_options opt;
 	struct unic_host *host;
@@ -102,17 +101,17 @@ struct unic_os {
 	int slot_fd[UNIC_HOST_SLOTS_MAX];
 	uint64_t board; /* names the memory of the bus */
 	void *slot_mem[UNIC_HOST_SLOTS_MAX];
-	int host_ev[1 + UNIC_HOST_SLOTS_MAX]; /* we wait */
-	int nic_ev[1 + UNIC_HOST_SLOTS_MAX];  /* the NIC waits; -1: none */
+	int host_ev[1 + UNIC_HOST_SLOTS_MAX]; /* rung by the NIC; -1: none */
+	int nic_ev[1 + UNIC_HOST_SLOTS_MAX];  /* ring the NIC; -1: none */
 	struct unicd_wake cq_wake[UNIC_HOST_SLOTS_MAX];
 	struct unicd_wake upcall_wake[UNIC_HOST_SLOTS_MAX];
 	struct unicd_wake doorbell[UNIC_HOST_SLOTS_MAX]; /* rung by a process */
-	int slot_pidfd[UNIC_HOST_SLOTS_MAX];		 /* -1: nobody */
+	int slot_pidfd[UNIC_HOST_SLOTS_MAX];	 /* its owner; -1: none */
 	uint8_t slot_state[UNIC_HOST_SLOTS_MAX]; /* enum unicd_slot_state */
 	int slots_file;				 /* -1: none */
-	uint64_t slots_again_ns; /* nothing is asked for before */
-	uint64_t turned_ns;	 /* last line about somebody turned away */
-	uint32_t turned;	 /* so many since */
+	uint64_t slots_again_ns; /* unicd_slots_check() asks then */
+	uint64_t turned_ns;	 /* last line about rejected processes */
+	uint32_t turned;	 /* rejected since that line */
 	struct unicd_client client[UNICD_CLIENTS_MAX];
 	struct unicd_kio *kio;	 /* NULL: none, out of memory */
 	struct unicd_line *line; /* NULL: the NIC is on the bus */

@@ -24,11 +24,11 @@
 #include "slots.h"
 #include "unicd_os.h"
 
-/* What is free at the end of the heap is kept up to this: what a batch of requests
- * takes would else be had from the kernel and given back for each of them. */
+/* Bytes at the end of the heap that stay there when they are free: else each request of
+ * a batch would get memory from the kernel and give it back. */
 #define HEAP_KEPT (4 << 20)
 
-/* H of a NIC on a UART: the notice, its acknowledgement and what both wait for
+/* H of a NIC on a UART: the notice, its acknowledgement and the frames in front of them
  * take some 50 ms of the line. */
 #define LINE_DELIVER_US 1000000u
 
@@ -238,7 +238,7 @@ static void set_address(struct argp_state *state, struct unicd_options *o,
 	o->ipv4 = ntohl(in.s_addr);
 }
 
-/* What options say together. */
+/* Checks what depends on several options, and fills in the H of a NIC on a UART. */
 static void check_options(struct argp_state *state, struct unicd_options *o)
 {
 	if (o->link && !unic_from_le32(o->params.deliver_us))
@@ -303,7 +303,7 @@ static int watch_signals(struct unic_os *os)
 {
 	sigset_t set;
 
-	/* a link that is a socket may end before we have read that */
+	/* a link that is a socket may end just before a write */
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
@@ -315,7 +315,7 @@ static int watch_signals(struct unic_os *os)
 					       UNICD_EV_SIGNAL, 0, EPOLLIN);
 }
 
-/* A quarter is left to others, one slot at least if there are two. */
+/* Slots of one user: all but a quarter, so that others have one at least of two. */
 static uint32_t user_slots(const struct unic_os *os)
 {
 	uint32_t rest = (os->slots + 3) / 4;
@@ -451,7 +451,7 @@ static bool dispatch_event(struct unic_os *os, const struct epoll_event *ev)
 	}
 }
 
-/* Tell the world once per state what became of the NIC. */
+/* Reports each change of the NIC's state once: a crash, and that it is ready. */
 static void report_nic_state(struct unic_os *os, uint32_t *shown,
 			     bool *announced)
 {
@@ -469,7 +469,7 @@ static void report_nic_state(struct unic_os *os, uint32_t *shown,
 	    (int)getpid(), os->opt.socket, os->opt.provider, os->slots);
 }
 
-/* Milliseconds to sleep; 0 while there is work or we spin. */
+/* Milliseconds to sleep; 0: there is work, or --spin-us is not over. */
 static int poll_timeout_ms(struct unic_os *os, uint64_t next, uint64_t busy_ns)
 {
 	uint64_t now = unic_os_now_ns(os);

@@ -111,7 +111,7 @@ static int new_pair(struct unicd_wake *w)
 	int fd[2];
 
 	close_pair(w);
-	/* datagrams: our end is silent, not at an end, after our death */
+	/* datagrams: when unicd dies, the other end reads no end of file */
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
 		       fd))
 		return -errno;
@@ -125,7 +125,7 @@ int unicd_wake_new(struct unicd_wake *w)
 	int err = new_pair(w);
 
 	if (!err)
-		shutdown(w->ours, SHUT_RD); /* we read nothing of it */
+		shutdown(w->ours, SHUT_RD); /* unicd reads nothing of it */
 	return err;
 }
 
@@ -157,7 +157,7 @@ void unicd_wake(const struct unicd_wake *w)
 
 	if (w->ours < 0 || (!ioctl(w->ours, SIOCOUTQ, &unread) && unread))
 		return; /* readable already */
-	/* a process that broke its end has only itself to blame */
+	/* fails where the process broke its end: it is not woken then */
 	(void)!send(w->ours, &one, sizeof(one), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -170,8 +170,8 @@ void unicd_drain(int fd)
 		(void)!read(fd, &n, sizeof(n)); /* Linux before 5.8 */
 }
 
-/* Silent also for whoever shuts it down: a pair of datagram sockets does not
- * tell the other side. */
+/* A process that shuts its end down causes no event here: a pair of datagram sockets
+ * does not report it. */
 static void take_rings(int fd)
 {
 	uint32_t budget = 64;
@@ -183,7 +183,7 @@ static void take_rings(int fd)
 
 static void ring_eventfd(int fd)
 {
-	/* EAGAIN: it is readable already, which is all we want */
+	/* EAGAIN: it is readable already, which is enough */
 	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		unicd_say("doorbell: %s", strerror(errno));
 }
