@@ -62,7 +62,7 @@ static uint8_t *memory_at(const struct far *f, uint64_t bus, uint32_t len)
 	return (uint8_t *)f->config.window[w] + off;
 }
 
-/* The NIC has no rings yet; the driver is always to say when it wrote. */
+/* The NIC has no rings yet; the driver always has to ring after a write. */
 static void clear_rings(struct far *f)
 {
 	uint32_t i;
@@ -128,7 +128,7 @@ static void nic_restarted(struct far *f)
 	clear_rings(f);
 }
 
-/* Whoever sees the magic sees the rest, and READY with all that goes with it. */
+/* The magic is written last: a reader that sees it sees the rest, and READY with it. */
 static bool take_info(struct far *f, const struct stream_msg *m)
 {
 	const uint32_t ack_at = offsetof(struct unic_info, reset_ack);
@@ -195,7 +195,7 @@ static bool take_nic_list(struct far *f, const struct stream_msg *m)
 	return true;
 }
 
-/* Bytes of an area of the mailbox memory that only people look at. */
+/* Bytes of an area of the mailbox memory that only humans read: counters, trace, uses. */
 static bool take_bytes(struct far *f, const struct stream_msg *m, uint32_t off,
 		       uint64_t at, uint32_t room)
 {
@@ -272,7 +272,7 @@ static bool take_watch(struct far *f, const struct stream_msg *m)
 	memset(p, 0, sizeof(*p));
 	p->at = at;
 	p->whole = true;
-	/* a doorbell is always to be rung: we, not the NIC, look at it */
+	/* a process always has to ring: this end, not the NIC, reads the doorbell */
 	UNIC_WRITE_ONCE(((struct unic_nic_page *)(void *)(at + 4096))->asleep,
 			unic_to_le32(1));
 	return true;
@@ -464,9 +464,9 @@ static uint32_t changed_rows(struct far *f, struct far_page *p, uint8_t *to,
 	return n;
 }
 
-/* A process that laps us while we read words has rung more, when we next look, than
- * the near FIFO takes: an overrun, for which the NIC looks at all rows (INV-1). So
- * words need no second look. */
+/* A process that laps this reader has written more words by the next turn than the
+ * near FIFO takes: an overrun, after which the NIC scans all rows (INV-1). So no
+ * word has to be read twice. */
 _Static_assert(UNIC_DB_FIFO >= 2u * UNIC_SERIAL_DATA / 4u, "a lap is an "
 							   "overrun of the "
 							   "near FIFO");

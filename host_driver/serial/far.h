@@ -34,7 +34,7 @@ struct far_config {
 /* A pair of pages that the NIC watches. */
 struct far_page {
 	uint8_t *at; /* NULL: none */
-	bool whole;  /* all rows are to be told */
+	bool whole;  /* all rows are to be sent */
 	uint32_t seq;
 	struct unic_db_tail tail[UNIC_DB_OBJECTS]; /* as the NIC has them */
 };
@@ -65,20 +65,20 @@ struct far {
 	uint8_t near_list[FAR_CMDS][UNIC_LIST_BYTES]; /* as the NIC has them */
 };
 
-/** far_init() - nobody heard yet. */
+/** far_init() - a link whose other end has not been heard of. */
 void far_init(struct far *f, const struct far_config *config);
 
 /** far_input() - bytes of the line. */
 void far_input(struct far *f, const uint8_t *bytes, uint32_t len,
 	       uint64_t now_ns);
 
-/** far_output() - as stream_output(): looks first for what the driver and the
+/** far_output() - as stream_output(): first takes up what the driver and the
  * processes wrote. */
 uint32_t far_output(struct far *f, uint64_t now_ns, uint8_t *bytes,
 		    uint32_t max);
 
-/** far_silent() - nothing was heard for so long that the NIC counts as gone, and
- * it was there. It is there again (`joined`) when it is heard. */
+/** far_silent() - no frame came for so long that the NIC, which was there, counts
+ * as gone (`left`). The next frame brings it back (`joined`). */
 void far_silent(struct far *f);
 
 #endif /* SERIAL_FAR_H */

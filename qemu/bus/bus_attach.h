@@ -28,8 +28,9 @@ void bus_attach_init(struct bus_attach *at, int listen_fd,
 		     const struct ivshmem_server *srv);
 
 /**
- * bus_attach_accept() - somebody knocks. Greets the first one with the memory,
- * the event fds and the NICs there are; refuses others.
+ * bus_attach_accept() - take one connection. The first is the driver, which is
+ * greeted with the memory, the event fds and the NICs there are; further ones are
+ * refused.
  * Returns the driver's descriptor to watch for its end, or -errno; -EBUSY: there
  * is one already; -EPERM: it is another user's.
  */
@@ -41,17 +42,17 @@ int bus_attach_accept(struct bus_attach *at);
  */
 bool bus_attach_check(struct bus_attach *at);
 
-/** bus_attach_receive() - the next slot that the driver wants renewed, or -1: it
- * says nothing of the kind now. */
+/** bus_attach_receive() - the next slot that the driver wants renewed, or -1: no
+ * such request has come. */
 int bus_attach_receive(struct bus_attach *at);
 
 /** bus_attach_renewed() - answer the driver, if any: @slot has other memory, or
- * (@done false) has not. One that does not take it is cut off. */
+ * (@done false) has not. A driver that does not read is cut off. */
 void bus_attach_renewed(struct bus_attach *at, int slot, bool done);
 
 /**
  * bus_attach_nic() - tell the driver, if any, that NIC @peer joined or left.
- * One that does not take it is cut off (bus_attach_check() will say so).
+ * A driver that does not read is cut off, which bus_attach_check() reports.
  * Returns 0, or -errno when it was cut off.
  */
 int bus_attach_nic(struct bus_attach *at, int peer, bool joined);

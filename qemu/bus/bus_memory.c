@@ -86,7 +86,7 @@ int bus_memory_renew(struct bus_memory *mem, int slot)
 
 	if (fd < 0)
 		return fd;
-	/* whoever opens it by the number that bus.json says has the new one */
+	/* bus.json names the number: a later open() gets the new file */
 	if (dup3(fd, mem->slot_fd[slot], O_CLOEXEC) < 0)
 		err = -errno;
 	close(fd);

@@ -23,7 +23,7 @@ struct bus_memory {
 
 /**
  * bus_memory_init() - make the files, zeroed, sealed against shrinking and
- * growing: nobody who maps one can get a SIGBUS from another's ftruncate().
+ * growing: so no ftruncate() of one process is a SIGBUS for another that maps a file.
  * @slots: 1..UNIC_BUS_SLOTS_MAX. @slot_bytes, @bar_bytes: powers of two, as PCI
  * wants its BARs. @joint: see abi/unic_bus.h.
  * Returns 0 or -errno; on an error everything is undone.

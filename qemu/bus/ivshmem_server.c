@@ -67,7 +67,7 @@ static void drain_eventfd(int fd)
 		(void)eventfd_read(fd, &junk); /* Linux before 5.8 */
 }
 
-/* What a former holder of the number did not hear is not for the next one. */
+/* Doorbells that a former holder of the number did not read are not for the next one. */
 static void quiet_doorbells(const struct ivshmem_server *srv, int p)
 {
 	int v;
@@ -96,7 +96,7 @@ static int make_doorbells(struct ivshmem_server *srv, int p)
 	return 0;
 }
 
-/* What is watched. Which client it is that left, we look for anyway. */
+/* What is watched. A client that left is searched for, so its number is not needed. */
 enum watched {
 	WATCHED_LISTEN,
 	WATCHED_HOST, /* listens for peer 0 */
@@ -219,7 +219,8 @@ static bool send_windows(struct ivshmem_server *srv, int p)
 	return true;
 }
 
-/* Number, memory, windows, everybody who is there, and last its own doorbells. */
+/* Sends a new peer its number, the memory, the windows, all peers there are, and
+ * last its own doorbells. */
 static bool send_initial_state(struct ivshmem_server *srv, int p)
 {
 	int to = srv->peer[p].fd, q;
@@ -236,7 +237,7 @@ static bool send_initial_state(struct ivshmem_server *srv, int p)
 	return send_doorbells(srv, p, p);
 }
 
-/* A number for who knocks at @door, or -EUSERS. */
+/* A free number for a client that connects at @door, or -EUSERS. */
 static int find_free_number(const struct ivshmem_server *srv, enum watched door)
 {
 	int p;
@@ -266,8 +267,8 @@ static int listen_fd_of(const struct ivshmem_server *srv, enum watched door)
 }
 
 /*
- * Returns the new peer's number, or -1. Another peer that does not take the
- * news is shut down here; its end is told when epoll shows it.
+ * Returns the new peer's number, or -1. Another peer whose socket has no room for
+ * the news is shut down here; its end is reported when epoll shows it.
  */
 static int accept_peer(struct ivshmem_server *srv, enum watched door)
 {
@@ -311,8 +312,8 @@ static void handle_mapped(struct ivshmem_server *srv, int p, int64_t le)
 	srv->mapped = true;
 }
 
-/* Other clients have nothing to say: whatever they send is thrown away. A message
- * that is cut ends the connection of one that has. */
+/* Only mapping clients send messages: bytes of others are thrown away, and a
+ * message that is cut ends the connection of its sender. */
 static bool has_peer_left(struct ivshmem_server *srv, int p)
 {
 	int64_t said[32];
@@ -327,7 +328,7 @@ static bool has_peer_left(struct ivshmem_server *srv, int p)
 	return !n || n % (ssize_t)sizeof(said[0]);
 }
 
-/* A client that left, whether or not its end was reported yet; -1: nobody. */
+/* A client that left, whether or not its end was reported yet; -1: none. */
 static int find_left_peer(struct ivshmem_server *srv)
 {
 	int p;
@@ -339,7 +340,7 @@ static int find_left_peer(struct ivshmem_server *srv)
 }
 
 /*
- * Those who left come first: a NIC that was restarted finds its number free,
+ * Clients that left come first: a NIC that was restarted finds its number free,
  * in whatever order the kernel reports its old and its new connection.
  */
 bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt)

@@ -3,8 +3,8 @@
  * ivshmem_server.h - the server side of QEMU's ivshmem protocol, version 0
  * (QEMU docs/specs/ivshmem-spec, "Client-Server protocol").
  *
- * The server itself is peer 0: a virtual peer with doorbells of its own, so
- * that clients can ring whoever runs the server. Clients get the lowest free
+ * The server itself is peer 0: a virtual peer with doorbells of its own, so that
+ * clients can ring the program that runs the server. Clients get the lowest free
  * number from 1 on. With a second socket the server leaves number 0 to whoever
  * connects there: a host that is a machine of its own.
  *
@@ -34,7 +34,7 @@
 
 struct ivshmem_server {
 	int listen_fd;
-	int host_fd; /* listens for peer 0, -1: we are that */
+	int host_fd; /* listens for peer 0; -1: the server is peer 0 */
 	int map_fd;  /* listens for mapping peers, -1: there are none */
 	const int *window_fd;
 	int windows;
@@ -45,8 +45,8 @@ struct ivshmem_server {
 	int peers; /* highest number + 1 that may be given */
 	int extra; /* a number with doorbells that only peer 0 has; 0: none */
 	struct ivshmem_peer {
-		int fd;	       /* connection, -1: nobody */
-		int process;   /* pidfd of who connected, negative: unknown */
+		int fd;	       /* connection, -1: no peer */
+		int process;   /* pidfd of the client, negative: unknown */
 		uint32_t told; /* bit q: it has the doorbells of peer q */
 		bool maps;
 		/* windows sent that it has not mapped yet */
@@ -81,45 +81,47 @@ int ivshmem_server_init(struct ivshmem_server *srv, int listen_fd, int shm_fd,
 			int vectors, int peers);
 
 /**
- * ivshmem_server_admit_host() - from now on who connects to @listen_fd (as in
- * ivshmem_server_init(); now the server's, whatever is returned) is peer 0, one
- * at a time.
+ * ivshmem_server_admit_host() - a client that connects to @listen_fd is peer 0,
+ * one at a time. @listen_fd: as in ivshmem_server_init(); the server's afterwards,
+ * whatever is returned.
  * Returns 0 or -errno.
  */
 int ivshmem_server_admit_host(struct ivshmem_server *srv, int listen_fd);
 
 /**
- * ivshmem_server_admit_mapping() - who connects to @listen_fd (as in
- * ivshmem_server_init(); now the server's, whatever is returned) is given
+ * ivshmem_server_admit_mapping() - a client that connects to @listen_fd gets
  * @windows memory files at @window_fd, the caller's, which must outlive @srv.
+ * @listen_fd: as in ivshmem_server_init(); the server's afterwards, whatever is
+ * returned.
  * Returns 0 or -errno.
  */
 int ivshmem_server_admit_mapping(struct ivshmem_server *srv, int listen_fd,
 				 const int *window_fd, int windows);
 
-/** ivshmem_server_all_map() - nobody but mapping peers is there. */
+/** ivshmem_server_all_map() - all peers there are can map other files. */
 bool ivshmem_server_all_map(const struct ivshmem_server *srv);
 
-/** ivshmem_server_expel() - those that are not are hung up; their end is told. */
+/** ivshmem_server_expel() - hang up all peers that cannot; ivshmem_server_next()
+ * reports their end. */
 void ivshmem_server_expel(struct ivshmem_server *srv);
 
-/** ivshmem_server_window() - window @w is another file: tell all of them. One that
- * does not take it is hung up. */
+/** ivshmem_server_window() - window @w is another file: send it to all mapping
+ * peers. A peer whose socket has no room for it is hung up. */
 void ivshmem_server_window(struct ivshmem_server *srv, int w);
 
-/** ivshmem_server_owed() - somebody has not said yet that it mapped the latest
- * file of window @w, and no other. */
+/** ivshmem_server_owed() - a peer has not answered yet that it maps the latest
+ * file of window @w and no other. */
 bool ivshmem_server_owed(const struct ivshmem_server *srv, int w);
 
 /**
- * ivshmem_server_add_number() - number @p, above those that are given, has doorbells
- * that are ours to read, and who is peer 0 is told of them.
+ * ivshmem_server_add_number() - make doorbells for number @p, above those of
+ * clients, for this program to read, and send them to peer 0.
  * Returns the event fd of vector 0, the server's still, or -errno.
  */
 int ivshmem_server_add_number(struct ivshmem_server *srv, int p);
 
-/** ivshmem_server_end() - kill the processes of all peers but 0. Their end is told
- * as any other. Returns how many could not be killed. */
+/** ivshmem_server_end() - kill the processes of all peers but 0. ivshmem_server_next()
+ * reports their end. Returns how many could not be killed. */
 int ivshmem_server_end(struct ivshmem_server *srv);
 
 /** ivshmem_server_fd() - readable when ivshmem_server_next() has work. */
@@ -127,18 +129,18 @@ int ivshmem_server_fd(const struct ivshmem_server *srv);
 
 /**
  * ivshmem_server_next() - carry out one step of what is pending.
- * Never blocks: a client that does not read what it is sent has left.
- * To ring a peer that LEFT does nothing; what was rung while nobody was there is
- * forgotten before the next one joins.
- * Returns false if the step brought nothing to tell; what is left then keeps
+ * Never blocks: a client that does not read counts as one that left.
+ * To ring a peer that LEFT does nothing; doorbells of a number without a peer are
+ * drained before the next one joins.
+ * Returns false if the step brought no event; what is left then keeps
  * ivshmem_server_fd() readable.
  */
 bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt);
 
 /**
- * ivshmem_server_doorbell() - event fd of a peer's vector: peer 0's are read
- * by us, the others' written. Stays the server's.
- * Returns -1 if there is no such vector or nobody at that number.
+ * ivshmem_server_doorbell() - event fd of a peer's vector: those of peer 0 are
+ * read by this program, the others' written. Stays the server's.
+ * Returns -1 if there is no such vector or no peer of that number.
  */
 int ivshmem_server_doorbell(const struct ivshmem_server *srv, int peer,
 			    int vector);

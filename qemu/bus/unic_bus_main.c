@@ -325,14 +325,14 @@ static void nic_event(struct bus *bus, int peer, bool joined)
 	err = bus_attach_nic(&bus->at, peer, joined);
 	if (err)
 		report_error("the driver is cut off", NULL, err);
-	/* A guest is told nothing, so it is made to look. */
+	/* A guest gets no message about NICs: a doorbell makes it look. */
 	if (bus->guest)
 		ivshmem_server_ring(&bus->srv, 1u << UNIC_BUS_PEER_HOST);
 	say(STDOUT_FILENO, "unic-bus: NIC %d %s", peer,
 	    joined ? "joined" : "left");
 }
 
-/* Those for which no NIC has old memory any more. */
+/* Answers RENEW for the slots whose old memory no NIC maps any longer. */
 static void answer_renewed(struct bus *bus)
 {
 	uint32_t rest = bus->renewing;
@@ -376,7 +376,7 @@ static void accept_driver(struct bus *bus)
 	int fd = bus_attach_accept(&bus->at), err;
 
 	if (fd >= 0)
-		bus->renewing = 0; /* of one that ended unseen */
+		bus->renewing = 0; /* of a driver whose end was not seen */
 	if (fd < 0 && fd != -EBUSY && fd != -EAGAIN)
 		report_error("a driver is turned away", NULL, fd);
 	if (fd < 0)
@@ -392,9 +392,10 @@ static void accept_driver(struct bus *bus)
 }
 
 /*
- * Who cannot exchange memory opens it by its name after it connected. So those
- * that wait at the door are let in before we look who is there; and one that came
- * while the file was exchanged may have either, so it has to come again.
+ * A NIC that cannot exchange memory opens it by its name after it connected. So
+ * NICs that wait at the socket are let in before their kind is checked; and one
+ * that connected while the file was exchanged may have either file, so it is hung
+ * up, to connect again.
  */
 static int renew_slot(struct bus *bus, int slot)
 {
@@ -440,8 +441,8 @@ static void handle_driver(struct bus *bus)
 	say(STDOUT_FILENO, "unic-bus: driver left");
 }
 
-/* The driver of a machine does not trust its NIC any more: one that does not answer
- * may be in the middle of a write, and only its end says that it writes no more. */
+/* The driver of a guest gives its NIC up: a NIC that does not answer may be in the
+ * middle of a write, and only when it ended is it sure to write no more. */
 static void end_nics(struct bus *bus)
 {
 	uint64_t rung;

@@ -64,7 +64,7 @@ static void enqueue_frame(struct faults *f, struct waiting *w, uint64_t now_ns)
 	f->queued++;
 }
 
-/* Whoever was held back goes after the one that overtook it. */
+/* A frame that was held back goes behind the one that overtook it. */
 static void release_held(struct faults *f, uint64_t now_ns)
 {
 	if (f->held)

@@ -55,7 +55,7 @@ bool link_side_send(struct link_side *ls, int port, struct frame *f);
 /** link_side_flush() - wake the NICs that sleep and have frames now. */
 void link_side_flush(struct link_side *ls);
 
-/** link_side_doorbell() - event fd that NICs ring when we sleep. */
+/** link_side_doorbell() - event fd that NICs ring while the switch sleeps. */
 int link_side_doorbell(const struct link_side *ls);
 
 /** link_side_sleep() - see link_ring_sleep(). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* mac_table.h - which port a station was last heard at. */
+/* mac_table.h - at which port a frame of a station came in last. */
 #ifndef MAC_TABLE_H
 #define MAC_TABLE_H
 
@@ -19,7 +19,7 @@ struct mac_table {
 };
 
 /**
- * mac_table_learn() - station @mac was heard at @port. Group addresses are not
+ * mac_table_learn() - a frame of station @mac came in at @port. Group addresses are not
  * learned. In a full bucket the oldest entry goes.
  */
 void mac_table_learn(struct mac_table *t, const uint8_t mac[6], int port,
@@ -29,7 +29,7 @@ void mac_table_learn(struct mac_table *t, const uint8_t mac[6], int port,
 int mac_table_find(const struct mac_table *t, const uint8_t mac[6],
 		   uint64_t now_ns);
 
-/** mac_table_forget() - nobody is at @port any more. */
+/** mac_table_forget() - drop all stations at @port, whose peer left. */
 void mac_table_forget(struct mac_table *t, int port);
 
 #endif /* MAC_TABLE_H */

@@ -13,7 +13,7 @@
 #define DRAIN_NS 1000000u
 
 #define LAN_NS_PER_BYTE 80u  /* 100 Mbit/s */
-#define LAN_EXTRA_BYTES 20u  /* preamble, CRC, gap; less our prefix */
+#define LAN_EXTRA_BYTES 20u  /* preamble, CRC, gap; less the prefix */
 #define LAN_SOCKET	4096 /* bytes on the way to QEMU: some frames */
 #define LAN_RETRY_NS	50000u
 
@@ -79,7 +79,7 @@ int socket_port_accept(struct socket_port *sp)
 
 /* ------------------------------------------------------------- receiving */
 
-/* Did root or our own user send it? */
+/* The datagram comes from root or from the user of this process. */
 static bool is_trusted_sender(struct msghdr *msg)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(msg);

@@ -21,7 +21,7 @@
 
 struct socket_port {
 	int listen_fd; /* stream only */
-	int fd;	       /* dgram: our socket; stream: the connection or -1 */
+	int fd;	       /* dgram: the socket; stream: the connection or -1 */
 	bool stream;
 	bool lan;	  /* a stream with a pace */
 	uint64_t free_ns; /* ... that may send again then */
@@ -62,7 +62,7 @@ enum socket_port_result socket_port_receive(struct socket_port *sp,
 
 /**
  * socket_port_send() - a frame whose ICRC is filled. Does not block.
- * Returns false if it was dropped: nobody there, or too far behind.
+ * Returns false if it was dropped: there is no peer, or it is too far behind.
  */
 bool socket_port_send(struct socket_port *sp, const struct frame *f);
 

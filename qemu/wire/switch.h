@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * switch.h - the learning switch: from a port through capture and faults to the
- * port where the destination was last heard, or to all others.
+ * port at which a frame of the destination came in last, or to all others.
  */
 #ifndef SWITCH_H
 #define SWITCH_H
@@ -18,7 +18,7 @@ struct port_count {
 	uint64_t rx_bad; /* refused for their length */
 	uint64_t tx_frames;
 	uint64_t tx_bytes;
-	uint64_t tx_dropped; /* nobody there, no room, or too long */
+	uint64_t tx_dropped; /* no peer there, no room, or too long */
 };
 
 struct wire_switch {

@@ -25,7 +25,7 @@
 #define LINK_BUDGET   64
 #define SOCKET_BUDGET 32
 #define EVENTS	      16
-/* Busy on the link: look at everything else every so many rounds. */
+/* Rounds on a busy link between two checks of everything else. */
 #define ROUNDS_PER_EPOLL 16u
 
 enum watch {
@@ -261,7 +261,7 @@ static int serve_events(struct wire *w, int timeout_ms)
 
 /* ------------------------------------------------------------------ loop */
 
-/* One look at the link and at frames in delay. */
+/* Moves the frames of the link, and delayed ones that are due, once. */
 static int poll_switch(struct wire *w)
 {
 	uint64_t now = now_ns();
@@ -284,7 +284,8 @@ static void set_alarm(struct wire *w)
 	(void)timerfd_settime(w->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* Nothing to do: say so to the NICs, look once more, and wait. */
+/* Nothing to do: NICs have to ring from here on; the link is checked once more,
+ * and then waited for. */
 static void sleep_until_event(struct wire *w)
 {
 	link_side_sleep(&w->sw->link, true);
