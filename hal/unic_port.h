@@ -44,7 +44,7 @@ static inline void unic_wmb(void)
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-/* A flag of ours before the read of a flag of theirs (sleep/wake). */
+/* A write of the own flag before the read of the other side's (sleep/wake). */
 static inline void unic_mb(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -151,7 +151,7 @@ enum unic_port_frame_flags {
 };
 
 struct unic_link {
-	uint8_t mac[6]; /* our address on this link */
+	uint8_t mac[6]; /* address of the NIC on this link */
 	bool up;
 	bool icrc_offload; /* frames may carry UNIC_FRAME_NO_ICRC */
 	bool slots; /* what a path is short of when it has no room: places of
@@ -223,7 +223,8 @@ bool unic_port_tx_run(struct unic_port *port, uint32_t path,
 void unic_port_tx_run_put(struct unic_port *port, const struct unic_tx_run *run,
 			  uint32_t n, uint32_t len, uint32_t flags);
 
-/** unic_port_tx_flush() - wake whoever must move what was put since. */
+/** unic_port_tx_flush() - wake the receivers of the frames that were put since the
+ * last flush. */
 void unic_port_tx_flush(struct unic_port *port);
 
 /**
@@ -283,7 +284,7 @@ void unic_port_ring(struct unic_port *port, uint32_t vector);
 uint32_t unic_port_entropy(struct unic_port *port, void *buf, uint32_t len);
 
 /**
- * unic_port_panic() - a promise of our own was broken (UNIC_ASSERT). Writes
+ * unic_port_panic() - an assertion of the firmware failed (UNIC_ASSERT). Writes
  * the crash record, tells the host, stops until the host resets the machine.
  * Does not return.
  */

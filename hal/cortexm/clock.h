@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * clock.h - NIC time from SysTick: 24 bits that count down at the processor's
- * clock, made 64 here. Sleep is the board's: begun anew, this counter would lose
- * time, and in QEMU waits for the thread that also takes the bytes of a line.
+ * clock, extended to 64 here. Sleep is the board's: SysTick, started again as an
+ * alarm, would lose time, and in QEMU a write to it waits for the thread that also
+ * takes the bytes of a line.
  *
- * So somebody must ask for the time before they wrap: every 335 ms at 50 MHz.
- * A NIC that polls or sleeps until its next heartbeat does.
+ * So the clock must be read before the 24 bits wrap: every 335 ms at 50 MHz. A NIC
+ * that polls, or sleeps until its next heartbeat, does that.
  */
 #ifndef CORTEXM_CLOCK_H
 #define CORTEXM_CLOCK_H

@@ -13,7 +13,7 @@
 
 /* RASR: XN 28, AP 26:24, TEX 21:19, S C B 18:16, size 5:1, enable 0 */
 #define RASR_XN	     (1u << 28)
-#define RASR_RW	     (1u << 24) /* privileged; we are nothing else */
+#define RASR_RW	     (1u << 24) /* privileged: all code here is */
 #define RASR_RO	     (5u << 24)
 #define RASR_NORMAL  (1u << 19 | 3u << 16) /* write-back */
 #define RASR_SHARED  (1u << 19 | 1u << 18) /* not cached */

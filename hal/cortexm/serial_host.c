@@ -4,7 +4,7 @@
 
 #include "machine.h"
 
-/* A reset leaves it as it was. */
+/* Kept over a reset: start.S does not clear this section. */
 static struct {
 	struct unic_crash record;
 	uint32_t lives;
@@ -36,8 +36,9 @@ void serial_host_start(struct serial_host *host, uint32_t baud)
 		host->near.crash = &kept.record;
 }
 
-/* The link needs a main loop: the next life tells the host. A board that has never
- * heard of one would begin again for ever: it stops, and the console has said why. */
+/* The link needs a main loop, so the next life sends the record to the host. A
+ * board whose link is not up might crash and reset for ever: it stops, after the
+ * line on the console. */
 void machine_crashed(struct unic_port *port, const struct unic_crash *record)
 {
 	kept.record = *record;

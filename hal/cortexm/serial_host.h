@@ -4,7 +4,7 @@
  * end of a UART (hal/serial): time, mailbox, doorbells and DMA of unic_port.h, and
  * machine_crashed(). The board adds the bytes of the line, and the wire.
  *
- * Secret: what of a life outlives its end, so that the host hears of it.
+ * Secret: what of a life outlives its end, so that the host gets the crash record.
  */
 #ifndef CORTEXM_SERIAL_HOST_H
 #define CORTEXM_SERIAL_HOST_H

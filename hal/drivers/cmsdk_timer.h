@@ -32,7 +32,7 @@ static inline volatile uint32_t *cmsdk_timer_reg(uintptr_t base, uint32_t off)
 
 /**
  * cmsdk_timer_init() - time begins.
- * @clock, @alarm: two timers, ours alone. @hz: of both, 4 MHz to 1 GHz.
+ * @clock, @alarm: two timers, which nothing else uses. @hz: of both, 4 MHz to 1 GHz.
  */
 static inline void cmsdk_timer_init(struct cmsdk_timer *t, uintptr_t clock,
 				    uintptr_t alarm, uint32_t hz)
@@ -73,7 +73,7 @@ static inline void cmsdk_timer_alarm(struct cmsdk_timer *t, uint32_t ns)
 	*cmsdk_timer_reg(t->alarm, CMSDK_TIMER_CTRL) = 1 << 3 | 1;
 }
 
-/** cmsdk_timer_quiet() - no alarm any more. */
+/** cmsdk_timer_quiet() - stop the alarm and acknowledge its interrupt. */
 static inline void cmsdk_timer_quiet(struct cmsdk_timer *t)
 {
 	*cmsdk_timer_reg(t->alarm, CMSDK_TIMER_CTRL) = 0;

@@ -16,8 +16,8 @@ void cmsdk_uart_start(uintptr_t base, uint32_t divisor);
  * that left. */
 void cmsdk_uart_interrupts(uintptr_t base, bool received, bool sent);
 
-/** cmsdk_uart_quiet() - acknowledge both interrupts: before the look at what they
- * were about. */
+/** cmsdk_uart_quiet() - acknowledge both interrupts. Call it before looking for
+ * bytes and for room. */
 void cmsdk_uart_quiet(uintptr_t base);
 
 /** cmsdk_uart_take() - a byte received. Returns false if there is none. */

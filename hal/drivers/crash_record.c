@@ -115,7 +115,7 @@ void crash_end(void)
 	crash_stop();
 }
 
-/* The end of a path says more than its beginning. */
+/* Of a path that is too long its end is kept. */
 static void crash_file(struct unic_crash *record, const char *file)
 {
 	size_t len = strlen(file);

@@ -24,18 +24,18 @@ struct crash_frame {
  */
 void crash_arm(struct unic_port *port, uintptr_t guard, uint32_t bytes);
 
-/** crash_begin() - the record, to be filled in by whoever took the fault. If there
- * is one already, that is published, and this does not return. */
+/** crash_begin() - returns the record, which the handler of the fault fills in. In
+ * a second crash it publishes the first record and does not return. */
 struct unic_crash *crash_begin(void);
 
 /** crash_set_regs() - @n registers of it from @first on. */
 void crash_set_regs(uint32_t first, const uint32_t *from, uint32_t n);
 
-/** crash_set_fault() - its kind, and what the processor says; a @kind of DATA at
- * the guard is STACK. */
+/** crash_set_fault() - the kind of the crash, and status and address that the
+ * processor reports; a @kind of DATA at the guard becomes STACK. */
 void crash_set_fault(enum unic_crash_kind kind, uint32_t status, uint32_t addr);
 
-/** crash_end() - say it, publish it, stop. */
+/** crash_end() - print a line, publish the record, stop. */
 void crash_end(void) __attribute__((noreturn));
 
 /** crash_panic() - unic_port_panic() with its registers. */
@@ -65,7 +65,7 @@ void machine_puts(const char *text);
  */
 void machine_crashed(struct unic_port *port, const struct unic_crash *record);
 
-/** crash_stop() - nothing runs here any more. */
+/** crash_stop() - stop the processor for good. */
 void crash_stop(void) __attribute__((noreturn));
 
 #endif /* CRASH_RECORD_H */

@@ -6,11 +6,10 @@
  * ends WFI even while CPSR.I masks it; gicv2_take() then acknowledges it.
  *
  * No doorbell is lost: an MSI is an edge, which the distributor latches until
- * it is acknowledged. Who sleeps must therefore acknowledge first and look at
+ * it is acknowledged. So a main loop that sleeps must acknowledge first, and read
  * the memory that the doorbell is about afterwards. An edge that arrives after
  * the acknowledgement is latched again and ends the next WFI at once; one that
- * arrives between the last look and WFI has not been acknowledged and does the
- * same.
+ * arrives between that read and WFI has not been acknowledged and does the same.
  */
 #ifndef GICV2_H
 #define GICV2_H

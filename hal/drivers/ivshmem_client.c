@@ -19,12 +19,12 @@
 
 struct news {
 	int64_t value;
-	int fd; /* -1: none; ours to close */
+	int fd; /* -1: none; the caller closes it */
 };
 
 /* -------------------------------------------------------------- messages */
 
-/* Who serves us gives us memory to write to: root or our own user. */
+/* The server gives memory to write to, so it must be root's or this user's. */
 static int check_server(int fd)
 {
 	struct ucred cred;
@@ -88,7 +88,7 @@ static int receive_message(struct ivshmem_client *c, struct news *news)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	if (n == 0)
 		return -ECONNRESET;
-	/* without its descriptor it would say that a peer left */
+	/* without its descriptor it would mean that a peer left */
 	if (msg.msg_flags & MSG_CTRUNC)
 		return -EMFILE;
 	news->fd = take_fd(&msg);

@@ -21,7 +21,7 @@
 
 struct ivshmem_client {
 	int fd; /* connection; readable when there is news */
-	int id; /* our peer number */
+	int id; /* peer number of this client */
 	int shm_fd;
 	uint64_t shm_bytes;
 	int vectors; /* of each peer */
@@ -32,41 +32,42 @@ struct ivshmem_client {
 	uint32_t fresh; /* windows that came and were not taken; their files */
 	int window_fd[IVSHMEM_CLIENT_WINDOWS];
 	uint8_t due
-		[IVSHMEM_CLIENT_WINDOWS]; /* that the server is not told of */
+		[IVSHMEM_CLIENT_WINDOWS]; /* that the server does not know of yet */
 };
 
 /**
  * ivshmem_client_connect() - attach to the server at Unix socket @path and wait
- * until our own @vectors doorbells have come.
+ * until @vectors doorbells of this client have come.
  * @timeout_ms: how long to wait for the server's greeting.
  * Returns 0 or -errno (-EPROTO: not an ivshmem server, or fewer vectors;
- * -EPERM: it is another user's; -ETIMEDOUT: it is silent, -ECONNRESET: it has no number left for us); on an
- * error nothing is left open.
+ * -EPERM: it is another user's; -ETIMEDOUT: it is silent, -ECONNRESET: it has no
+ * number left); on an error nothing is left open.
  */
 int ivshmem_client_connect(struct ivshmem_client *c, const char *path,
 			   int vectors, int timeout_ms);
 
 /**
- * ivshmem_client_news() - take in who came and went. Does not block.
+ * ivshmem_client_news() - take in which peers came and went. Does not block.
  * Returns 0, or -errno when the server is gone; doorbells work on.
  */
 int ivshmem_client_news(struct ivshmem_client *c);
 
-/** ivshmem_client_ring() - ring @peer. Nobody there: nothing happens. */
+/** ivshmem_client_ring() - ring @peer. Without such a peer nothing happens. */
 void ivshmem_client_ring(const struct ivshmem_client *c, uint32_t peer,
 			 uint32_t vector);
 
-/** ivshmem_client_event() - event fd of our own doorbell @vector. */
+/** ivshmem_client_event() - event fd of this client's doorbell @vector. */
 int ivshmem_client_event(const struct ivshmem_client *c, int vector);
 
 /**
- * ivshmem_client_window() - a window that has another file: *@fd, now the
- * caller's, who maps it in place of the one of before and says so. -1: none.
+ * ivshmem_client_window() - a window that has another file: *@fd, which the caller
+ * owns, maps in place of the old one, and confirms by ivshmem_client_mapped(). -1:
+ * none.
  */
 int ivshmem_client_window(struct ivshmem_client *c, int *fd);
 
-/** ivshmem_client_mapped() - tell the server of all windows that were taken. What
- * it has no room for just now is told by the next call. */
+/** ivshmem_client_mapped() - confirm to the server all windows that were taken.
+ * Those for which its socket has no room go with the next call. */
 void ivshmem_client_mapped(struct ivshmem_client *c);
 
 /** ivshmem_client_close() - leave; everything of it is closed. */

@@ -24,15 +24,15 @@ static inline bool ivshmem_is(const struct pci_function *fn)
 	       fn->bar[IVSHMEM_MEMORY].addr;
 }
 
-/** ivshmem_peer() - our number on the device's server. @regs: BAR0. */
+/** ivshmem_peer() - the number of this NIC on the device's server. @regs: BAR0. */
 static inline uint32_t ivshmem_peer(uintptr_t regs)
 {
 	return *(volatile uint32_t *)(regs + IVSHMEM_IVPOSITION);
 }
 
 /**
- * ivshmem_ring() - interrupt @peer by @vector. The DSB makes all that we wrote
- * to the shared memory visible before. A peer or vector that is not there is
+ * ivshmem_ring() - interrupt @peer by @vector. The DSB makes all earlier writes to
+ * the shared memory visible before it. A peer or vector that is not there is
  * ignored by the device.
  */
 static inline void ivshmem_ring(uintptr_t regs, uint32_t peer, uint32_t vector)

@@ -49,7 +49,7 @@
 #define PHY_NEGOTIATES 0x1200u
 
 #define CRC_BYTES  4u
-#define HEAD_BYTES 2u  /* ours, before each frame: its address is 2 modulo 4 */
+#define HEAD_BYTES 2u /* padding before each frame: its address is 2 modulo 4 */
 #define TX_MARGIN  16u /* the two words before a frame, and what rounds it up */
 #define MIN_FRAME  14u
 #define PATIENCE   100000u /* reads of a register */
@@ -157,7 +157,7 @@ void lan9118_info(const struct lan9118 *lan, struct unic_link *out)
 
 /* -------------------------------------------------------------------- send */
 
-/* Bytes free in the FIFO; nobody needs to know how sending went. */
+/* Bytes free in the FIFO. The status of frames that were sent is dropped. */
 static uint32_t tx_room(const struct lan9118 *lan)
 {
 	uint32_t info = *lan_reg(lan, TX_FIFO_INF);
@@ -223,8 +223,8 @@ static uint32_t frames_waiting(const struct lan9118 *lan)
 	return *lan_reg(lan, RX_FIFO_INF) >> 16 & 0xff;
 }
 
-/* Out of the FIFO into the next buffer. Of one that is no good the buffer holds
- * nothing: a frame of no bytes (unic_port_rx_next()). */
+/* Moves a frame from the FIFO into the next buffer. A damaged one becomes a frame
+ * of no bytes (unic_port_rx_next()). */
 static void fetch_frame(struct lan9118 *lan)
 {
 	uint32_t status = *lan_reg(lan, RX_STATUS);
@@ -285,7 +285,8 @@ void lan9118_quiet(const struct lan9118 *lan)
 	*lan_reg(lan, INT_STS) = INT_FRAME;
 }
 
-/* What is there already interrupts nobody: the core looks after it has armed. */
+/* Frames that are there already cause no interrupt: the core polls after it has
+ * armed. */
 void lan9118_rx_arm(const struct lan9118 *lan, bool on)
 {
 	lan9118_quiet(lan);

@@ -4,7 +4,7 @@
  * The secret: its FIFOs, which the CPU empties and fills by words.
  *
  * Frames are moved out of its 10 KiB of FIFO as soon as the core looks, into
- * buffers of ours, so that a burst is not lost while the core works.
+ * buffers in RAM, so that a burst is not lost while the core works.
  */
 #ifndef LAN9118_H
 #define LAN9118_H
@@ -16,7 +16,7 @@
 
 enum lan9118_status {
 	LAN9118_OK = 0,
-	LAN9118_ENODEV = -1, /* nothing there that we know */
+	LAN9118_ENODEV = -1, /* no such controller at this address */
 	LAN9118_ETIME = -2,  /* it does not come out of reset */
 };
 
@@ -41,7 +41,7 @@ struct lan9118 {
  */
 int lan9118_init(struct lan9118 *lan, uintptr_t regs, const uint8_t mac[6]);
 
-/** lan9118_quiet() - acknowledge its interrupt: before the look for frames. */
+/** lan9118_quiet() - acknowledge its interrupt. Call it before polling for frames. */
 void lan9118_quiet(const struct lan9118 *lan);
 
 /** The rest is unic_port.h, one to one; see there. */

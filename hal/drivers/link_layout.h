@@ -2,8 +2,8 @@
 /*
  * link_layout.h - how the memory of a link is laid out (abi/unic_link.h).
  *
- * Secret: which sizes fit, where the rings lie, and what of a header, which anybody may
- * have written, is believed.
+ * Secret: which sizes fit, where the rings lie, and which words of a header, which
+ * any peer may have written, are believed.
  */
 #ifndef LINK_LAYOUT_H
 #define LINK_LAYOUT_H

@@ -4,7 +4,7 @@
 #include "link_layout.h"
 #include "link_ring.h"
 
-/* After how many looks for frames the port table is looked at again. */
+/* Polls for frames between two scans of the port table. */
 #define LOOKS_PER_REFRESH 64u
 
 /* Out of the way of the code that runs for every frame. */
@@ -52,7 +52,7 @@ static uint32_t skip_published(struct link_ring *lr, uint8_t *ring, uint32_t n)
 	return n;
 }
 
-/* Whatever a former owner left there is not for us. */
+/* Frames for a former owner of the port are dropped. */
 static void adopt_rx(struct link_ring *lr, struct link_ring_rx *rx,
 		     uint8_t *ring)
 {

@@ -4,7 +4,7 @@
  * memory BARs addresses, switch their MSI-X on. The secret: configuration
  * space (PCI Local Bus 3.0 chapter 6).
  *
- * Nobody did this before us: there is no BIOS on the board. Order of use: scan,
+ * There is no BIOS on the board that would have done this. Order of use: scan,
  * place, then per function enable and msix.
  */
 #ifndef PCI_ECAM_H

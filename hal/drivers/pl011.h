@@ -35,8 +35,8 @@ void pl011_hex(uintptr_t base, const char *name, uint32_t value);
  * interrupt yet. */
 void pl011_start(uintptr_t base, uint32_t hz, uint32_t baud);
 
-/** pl011_get() - a byte that was received. False: there is none. What came with a
- * framing error comes, too: who listens has a checksum. */
+/** pl011_get() - a byte that was received. False: there is none. A byte with a
+ * framing error counts as any other: the link above has a checksum. */
 static inline bool pl011_get(uintptr_t base, uint8_t *byte)
 {
 	if (PL011_REG(base, PL011_FR) & PL011_FR_RXFE)

@@ -19,7 +19,8 @@ static uint32_t semihost_call(uint32_t op, const void *arg)
 	register uint32_t r0 __asm__("r0") = op;
 	register const void *r1 __asm__("r1") = arg;
 
-	/* a real SVC would overwrite the link register: we run in SVC mode */
+	/* a real SVC would overwrite the link register of SVC mode, in which this
+	 * runs */
 	__asm__ volatile(SEMIHOST_CALL : "+r"(r0) : "r"(r1) : "lr", "memory");
 	return r0;
 }

@@ -2,8 +2,8 @@
 /*
  * semihost.h - words and an exit code for the person who runs a test image:
  * Arm semihosting (ARM IHI 0097), QEMU -semihosting-config
- * enable=on,target=native. Only test images link it: where nobody answers the
- * call, it is a fault.
+ * enable=on,target=native. Only test images link it: without a debugger or
+ * emulator the call is a fault.
  */
 #ifndef SEMIHOST_H
 #define SEMIHOST_H

@@ -20,7 +20,7 @@
 #define RCTL_BAD 0x08u /* drop what has a wrong FCS */
 #define RCTL_NEW 0x10u /* empty the FIFO */
 #define TCTL_ON	 0x17u /* pad, append the FCS, full duplex */
-#define THR_TR	 0x3fu /* send when told to */
+#define THR_TR	 0x3fu /* send on request only */
 #define TR_NEW	 0x01u
 
 #define LEN_BYTES 2u
@@ -80,7 +80,7 @@ uint8_t *stellaris_enet_tx_get(struct stellaris_enet *net)
 	return NULL;
 }
 
-/* The FIFO has room for one frame and is told when that is whole. */
+/* The FIFO has room for one frame, and sends it on request when that is whole. */
 static bool send_frame(struct stellaris_enet *net, struct stellaris_frame *f)
 {
 	const uint16_t payload = (uint16_t)(f->len - HDR_BYTES);

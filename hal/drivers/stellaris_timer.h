@@ -22,7 +22,7 @@ static inline volatile uint32_t *stellaris_timer_reg(uintptr_t base,
 	return (volatile uint32_t *)(base + off);
 }
 
-/** stellaris_timer_init() - the timer at @base is ours; its clock is on. */
+/** stellaris_timer_init() - @base: a timer that nothing else uses, with its clock on. */
 static inline void stellaris_timer_init(uintptr_t base)
 {
 	*stellaris_timer_reg(base, STELLARIS_TIMER_CTL) = 0;
@@ -38,7 +38,7 @@ static inline void stellaris_timer_alarm(uintptr_t base, uint32_t ticks)
 	*stellaris_timer_reg(base, STELLARIS_TIMER_CTL) = 1;
 }
 
-/** stellaris_timer_quiet() - no alarm any more. */
+/** stellaris_timer_quiet() - stop the alarm and acknowledge its interrupt. */
 static inline void stellaris_timer_quiet(uintptr_t base)
 {
 	*stellaris_timer_reg(base, STELLARIS_TIMER_CTL) = 0;

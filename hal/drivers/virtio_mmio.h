@@ -45,7 +45,7 @@ struct virtq {
 		unic_le16 flags;
 		unic_le16 idx;
 		unic_le16 ring[VIRTQ_MAX];
-	} avail; /* we write */
+	} avail; /* the driver writes */
 	struct {
 		unic_le16 flags;
 		unic_le16 idx;

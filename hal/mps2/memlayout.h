@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * memlayout.h - where things are on the Arm MPS2 board with FPGA image AN385 (Arm
- * application note 385), and where we put ourselves.
+ * application note 385), and where the image puts itself.
  *
  *	00000000  SSRAM 1, 4 MiB: our vectors, text and constants, read-only
  *	20000000  SSRAM 2 and 3, 4 MiB. The first page is the guard below the

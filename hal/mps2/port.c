@@ -22,7 +22,7 @@
 
 #define VECTORS	   (1u + UNIC_PROCS)
 #define REFRESH_NS 20000000u
-#define BELLS_READ 256u /* a host that rings all the time does not hold us */
+#define BELLS_READ 256u /* at most, of a host that rings all the time */
 
 _Static_assert(!offsetof(struct unic_port, dma), "drivers/dma_window.c");
 
@@ -95,7 +95,7 @@ void machine_puts(const char *text)
 static void ack_interrupts(struct unic_port *port)
 {
 	uint32_t i;
-	uint8_t vector; /* which it is does not matter: the core looks at all */
+	uint8_t vector; /* which it is does not matter: the core polls all */
 
 	cmsdk_timer_quiet(&port->clock);
 	cmsdk_uart_quiet(MPS2_DOORBELLS);
@@ -129,7 +129,7 @@ void machine_sleep(struct unic_port *port, uint64_t until_ns)
 
 /*
  * QEMU sizes its own TLB only when the guest changes its MPU (see mmu_refresh() of
- * hal/virt): so we do, to what it is.
+ * hal/virt): so this sets it again, to what it is.
  */
 void machine_turn(struct unic_port *port)
 {
@@ -147,7 +147,7 @@ void machine_irq(uint32_t irq)
 	(void)irq; /* they stay masked */
 }
 
-/* Copy the record to the host, its magic last, and say so. */
+/* Copies the record to the host, its magic last, and rings the driver. */
 void machine_crashed(struct unic_port *port, const struct unic_crash *record)
 {
 	uint32_t i;
@@ -173,7 +173,8 @@ void *unic_port_bar(struct unic_port *port)
 	return (void *)MPS2_SHARED;
 }
 
-/* One byte a time; what does not go now goes at a next turn, or wakes us. */
+/* One byte per vector. What the UART has no room for goes at a later turn; room
+ * for it ends a sleep. */
 void mps2_bells(struct unic_port *port)
 {
 	uint32_t vector;

@@ -6,7 +6,7 @@
 
 #define HDR	    sizeof(struct unic_serial_hdr)
 #define WORDS	    sizeof(struct unic_serial_words)
-#define SYN_NS	    100000000u /* between two, while nobody answers */
+#define SYN_NS	    100000000u /* between two, until the other side answers */
 #define PATIENCE_NS 100000000u /* beyond what the line takes */
 #define BACKOFF_MAX 5u
 #define AGAIN_NS    1000000000u /* but never longer than that */
@@ -24,8 +24,8 @@ void stream_init(struct stream *s, uint32_t nonce, uint32_t baud,
 
 /*
  * How long the other side may take for an acknowledgement. Both windows may be full
- * of the longest frames; and whoever shares a processor with others takes what he
- * took before, and then some.
+ * of the longest frames; and a side that shares its processor may take as long as
+ * it did before, and more.
  */
 static uint64_t ack_timeout_ns(const struct stream *s)
 {
@@ -49,7 +49,7 @@ static void time_frame(struct stream *s, uint8_t seq, uint64_t now_ns)
 	s->timed_ns = now_ns;
 }
 
-/* All frames before @ack came. What was sent twice says nothing. */
+/* All frames before @ack came. The trip is measured by frames that were sent once. */
 static void time_ack(struct stream *s, uint8_t ack, uint64_t now_ns)
 {
 	uint64_t us = (now_ns - s->timed_ns) / 1000;
@@ -224,12 +224,12 @@ static void take_syn(struct stream *s, const uint8_t *body, uint32_t len,
 	ours = unic_from_le32(syn.w.b);
 	if (unic_from_le16(syn.magic) != UNIC_SERIAL_MAGIC ||
 	    unic_from_le16(syn.version) != UNIC_SERIAL_VERSION || !theirs ||
-	    theirs == s->nonce) { /* our own, from a line that echoes */
+	    theirs == s->nonce) { /* own SYN: the line echoes */
 		s->counts.dropped++;
 		return;
 	}
-	/* one that does not know us any more has begun anew, even if its nonce
-	 * came out as before */
+	/* a peer that does not know this side's nonce has started anew, even if
+	 * its own nonce came out as before */
 	if (theirs != s->peer || (s->up && !ours)) {
 		begin_session(s, theirs);
 		s->theirs = syn;

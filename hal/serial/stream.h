@@ -38,7 +38,7 @@ struct stream_counts {
 };
 
 struct stream {
-	uint32_t nonce, peer; /* peer 0: never heard */
+	uint32_t nonce, peer; /* peer 0: no SYN came yet */
 	uint16_t session;
 	bool up;
 	bool restarted; /* the peer is another one; cleared by its reader */
@@ -64,7 +64,7 @@ struct stream {
 };
 
 /**
- * stream_init() - nobody heard yet.
+ * stream_init() - a stream whose other side has not been heard of.
  * @nonce: not 0, and not that of an earlier life.
  * @baud: of the line, ten bits a byte; bounds how long an answer takes.
  * @ours: what SYN says, but for the nonces.

@@ -16,7 +16,7 @@
 #define STACK_BYTES   65536u
 #define OVERFLOW_NEAR 65536u /* a fault this near to sp is the stack's */
 
-/* A handler gets no argument of ours. */
+/* A signal handler gets no argument of the program's: the port is a variable. */
 static struct unic_port *armed;
 static uint8_t stack[STACK_BYTES] __attribute__((aligned(16)));
 
@@ -149,7 +149,7 @@ static uint32_t kind_of(const siginfo_t *info, const struct where *w)
 {
 	uintptr_t addr = (uintptr_t)info->si_addr;
 
-	if (info->si_code <= 0) /* sent by somebody */
+	if (info->si_code <= 0) /* sent by a process */
 		return UNIC_CRASH_OTHER;
 	if (info->si_signo == SIGILL)
 		return UNIC_CRASH_UNDEF;
@@ -190,7 +190,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 			unic_to_le32((uint32_t)(uintptr_t)info->si_addr);
 	publish_crash(armed, &record);
 	print_crash(&record);
-	/* the default action is back: it comes when we return */
+	/* the default action is back, and ends the process when this returns */
 	raise(sig);
 }
 

@@ -12,8 +12,8 @@
 #include "unic_stats.h"
 
 /** crash_arm() - from now on SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT are
- * recorded in @port's mailbox memory. On a stack of their own, so that the
- * overflow of ours is recorded too. 0 or -errno. */
+ * recorded in @port's mailbox memory. Handlers have a stack of their own, so that
+ * a stack overflow is recorded, too. 0 or -errno. */
 int crash_arm(struct unic_port *port);
 
 /**

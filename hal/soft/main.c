@@ -14,7 +14,7 @@
 #include "nic.h"
 #include "soft_attach.h"
 
-/* How many poll rounds signals and peers may wait while we are busy. */
+/* Poll rounds between two checks for signals and peers while the NIC is busy. */
 #define POLLS_PER_CHECK 4096u
 
 static struct unic_port port;
@@ -95,7 +95,7 @@ void crash_details(struct unic_crash *record)
 	unic_dump_crash(&nic.command, record);
 }
 
-/* Until soft_port_check() has something to say: returns that. */
+/* Polls until soft_port_check() reports an end; returns what it said. */
 static int run_nic(void)
 {
 	uint32_t polls = 0;

@@ -17,7 +17,7 @@
 
 #define GREETING_MS 5000
 
-/* Address on a link: ours by number, locally administered. */
+/* Ethernet address on a link, locally administered; the last byte is the port. */
 static const uint8_t mac_prefix[5] = { 0x02, 'u', 'n', 'i', 'c' };
 
 static int report_error(const char *what, const char *which, int err)
@@ -57,8 +57,8 @@ static int attach_bus(struct unic_port *port, const char *path)
 	return 0;
 }
 
-/* In the place of the file of before, whose pages nobody names any more; pointers
- * into the window stay what they are. */
+/* Maps a window, in place of its old file if it has one: pointers into it stay
+ * valid. */
 static int map_window(struct unic_port *port, uint32_t w, int fd)
 {
 	uint8_t *old = port->windows.window[w].base, *base;
@@ -189,8 +189,8 @@ void soft_port_fini(struct unic_port *port)
 
 /* ------------------------------------------------------ sleeping and ending */
 
-/* Never waits, even if somebody who has this doorbell too cleared its O_NONBLOCK
- * and read it before us. */
+/* Never waits, even if another process that shares this doorbell cleared its
+ * O_NONBLOCK and read it first. */
 static void drain_event(int fd)
 {
 	uint64_t count;

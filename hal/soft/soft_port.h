@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * soft_port.h - the machine of the soft NIC: a Linux process that attaches to
- * unic-bus and to the wire as QEMU does, but for its windows: those it has from
- * the bus, and exchanges when it is told to.
+ * unic-bus and to the wire as QEMU does, but for its windows: the bus sends their
+ * files, and others in exchange.
  */
 #ifndef SOFT_PORT_H
 #define SOFT_PORT_H

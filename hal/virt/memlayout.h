@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * memlayout.h - where things are on QEMU's `virt` machine with highmem=off and
- * gic-version=2, and where we put ourselves. Everything is mapped at its own
+ * gic-version=2, and where the image puts itself. Everything is mapped at its own
  * address (see mmu.h), in sections of 1 MiB, and what is not listed here is not
  * mapped: a wild pointer faults.
  *

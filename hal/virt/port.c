@@ -38,8 +38,8 @@ static uint8_t *virt_map(const struct pci_function *fn)
 }
 
 /*
- * Each vector gets an interrupt of its own. Which one it was does not matter
- * to anybody, but vectors that shared one would merge while it is pending.
+ * Each vector gets an interrupt of its own. Which one it was does not matter, but
+ * vectors that shared one would merge while it is pending.
  */
 static void virt_vectors(struct unic_port *port, const struct pci_function *fn,
 			 uint32_t count)
@@ -71,7 +71,7 @@ static bool virt_add_link(struct unic_port *port, const struct pci_function *fn,
 {
 	uintptr_t regs = fn->bar[IVSHMEM_REGS].addr;
 	uint32_t self = ivshmem_peer(regs);
-	/* locally administered; the port number makes it ours alone */
+	/* locally administered; the port number makes it unique */
 	uint8_t mac[6] = { 0x02, 'u', 'n', 'i', 'c', (uint8_t)self };
 
 	if (port->link != VIRT_LINK_NONE ||

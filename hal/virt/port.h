@@ -4,8 +4,8 @@
  * its main programs know of it. The core sees unic_port.h only.
  *
  * Devices, as the launcher gives them:
- *   ivshmem-doorbell   mailbox: memory in BAR2; host = peer 0, vector v of us =
- *                      slot v-1 (v = 0: driver)
+ *   ivshmem-doorbell   mailbox: memory in BAR2; host = peer 0, vector v of the
+ *                      NIC = slot v-1 (v = 0: driver)
  *   ivshmem-doorbell   optional: the shared-memory link; its memory starts with
  *                      UNIC_LINK_MAGIC, by which the two are told apart
  *   ivshmem-plain ...  DMA window k is the k-th in PCI order: a process slot, or
