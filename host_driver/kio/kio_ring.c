@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* kio_ring.c - see kio_ring.h. */
 #include "kio_ring.h"
+#include "kio_os.h"
 
 #define PAGE	    4096u
 #define MSG_BYTES   512u /* between two message buffers */

@@ -146,10 +146,4 @@ void unic_kio_ring_form_put(struct unic_kio_ring *r, uint32_t form);
 /** unic_kio_ring_at() - bus address of @p, which lies in that memory. */
 uint64_t unic_kio_ring_at(const struct unic_kio_ring *r, const void *p);
 
-/**
- * unic_os_ring_slot() - the NIC's doorbell of @slot, as a process rings it. The
- * user of kio defines it.
- */
-void unic_os_ring_slot(struct unic_os *os, uint32_t slot);
-
 #endif /* UNIC_KIO_RING_H */

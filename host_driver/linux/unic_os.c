@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* unic_os.c - the services of unic_os.h, as a kernel has them. */
+/* unic_os.c - the services of unic_os.h and kio_os.h, as a kernel has them. */
 #include <linux/ktime.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "kio_ring.h"
+#include "kio_os.h"
 #include "unic_dev.h"
 #include "unic_trace.h"
 

@@ -15,7 +15,7 @@
 #include <linux/sockios.h>
 
 #include "unicd_os.h"
-#include "kio_ring.h"
+#include "kio_os.h"
 #include "say.h"
 
 #if !defined(SO_PASSRIGHTS) && SO_PASSCRED == 16

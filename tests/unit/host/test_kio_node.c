@@ -5,6 +5,7 @@
  * use is not over, whatever the driver, the peer or the clock says.
  */
 #include "kio_node.h"
+#include "kio_os.h"
 #include "unit.h"
 
 #define BUS   0x100000000ull /* of the service's memory */
