@@ -10,7 +10,9 @@
 #include <linux/slab.h>
 
 #include "region/frames.h"
+#include "frames_user.h"
 #include "unic_dev.h"
+#include "unic_later.h"
 #include "unic_mem.h"
 
 #define AGAIN_NS 1000000ull /* until unmapped memory is looked at again */

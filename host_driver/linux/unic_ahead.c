@@ -6,6 +6,7 @@
  * Nothing is checked here but what fetching needs: what the request means is for
  * the core, which finds the pages it asks for ready, or not.
  */
+#include "unic_ahead.h"
 #include "unic_dev.h"
 #include "unic_mem.h"
 

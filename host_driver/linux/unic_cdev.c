@@ -18,10 +18,17 @@
 #include <linux/user_namespace.h>
 #include <linux/version.h>
 
+#include "frames_user.h"
+#include "unic_ahead.h"
+#include "unic_cdev.h"
 #include "unic_dev.h"
+#include "unic_engine.h"
 #include "unic_ioctl.h"
-#include "unic_trace.h"
 #include "unic_mem.h"
+#include "unic_pci.h"
+#include "unic_slot.h"
+#include "unic_sysfs.h"
+#include "unic_trace.h"
 
 #define MINORS 64
 /* Requests under way and replies that nobody fetched; of who has said HELLO. */

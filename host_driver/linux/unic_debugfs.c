@@ -10,7 +10,10 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
+#include "unic_ask.h"
+#include "unic_debugfs.h"
 #include "unic_dev.h"
+#include "unic_pci.h"
 #include "unic_stats.h"
 
 #define END (U32_MAX + 1ll) /* behind the last row of any table */

@@ -7,6 +7,8 @@
 #include <linux/sched/mm.h>
 
 #include "unic_dev.h"
+#include "unic_engine.h"
+#include "unic_slot.h"
 #include "unic_trace.h"
 
 static uint spin_us = 50;

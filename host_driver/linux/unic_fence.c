@@ -17,6 +17,10 @@
 #include <linux/workqueue.h>
 
 #include "unic_dev.h"
+#include "unic_engine.h"
+#include "unic_fence.h"
+#include "unic_pci.h"
+#include "unic_slot.h"
 
 #define ANSWER_MS 2000u /* a NIC that is well answers within, a bus as well */
 #define LOOK_MS	  200u

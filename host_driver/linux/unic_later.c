@@ -13,6 +13,8 @@
 #include <linux/version.h>
 
 #include "unic_dev.h"
+#include "unic_engine.h"
+#include "unic_later.h"
 #include "unic_mem.h"
 #include "unic_trace.h"
 

@@ -10,6 +10,8 @@
 #include <linux/version.h>
 
 #include "unic_dev.h"
+#include "unic_engine.h"
+#include "unic_later.h"
 #include "unic_trace.h"
 
 /* Of one pin; more are dropped by a worker than while others wait for the lock. */

@@ -24,9 +24,9 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "unic_later.h"
 #include "unic_os.h"
 
-#define UNIC_FETCHES 16 /* of one process at a time */
 #define UNIC_PIN_PAGES \
 	0x100000ul /* of one pin; more than any NIC has entries for */
 
@@ -57,17 +57,6 @@ static inline struct unic_pin *unic_pin_of(struct interval_tree_node *node)
 {
 	return node ? container_of(node, struct unic_pin, range) : NULL;
 }
-
-/* Pages that somebody with the lock asked for, got by a worker without it: free,
- * running, or done until it is taken. */
-struct unic_fetch {
-	struct work_struct work;
-	struct unic_mem *mem; /* NULL: not running */
-	struct unic_pin *pin; /* NULL: not done; or ERR_PTR */
-	unsigned long first, last;
-	unsigned long since; /* done: jiffies */
-	bool write;
-};
 
 struct unic_mem {
 	struct kref ref;
@@ -108,7 +97,10 @@ void unic_mem_leave(struct unic_mem *mem);
 /** unic_mem_limit() - @mem has the RLIMIT_MEMLOCK of the caller from now on. */
 void unic_mem_limit(struct unic_mem *mem);
 
+/** unic_mem_get() - take a reference to @mem. Any context. */
 void unic_mem_get(struct unic_mem *mem);
+
+/** unic_mem_put() - drop a reference to @mem; the last one frees it. */
 void unic_mem_put(struct unic_mem *mem);
 
 /**
@@ -173,53 +165,15 @@ bool unic_pin_stale(struct unic_mem *mem, unsigned long at,
 int unic_mem_settle(struct unic_mem *mem, unsigned long first,
 		    unsigned long last);
 
-/* --- unic_later.c */
-
-/** unic_later_init(), unic_later_exit() - once each: the workers. Their end waits
- * for what they have begun. */
-int unic_later_init(void);
-void unic_later_exit(void);
-
-/** unic_later_flush() - what was dropped so far has no bus address any more. */
-void unic_later_flush(void);
-
-/** unic_pin_later() - what a worker got of these pages: a pin that is not live, or
- * the error of unic_pin_fetch(). -EAGAIN: it is at it now, and has the core run then.
- * The module is in use until they are there. unic_os.lock may be held: pinning may
- * wait for pages that are moved, for other processors, or for memory. */
-struct unic_pin *unic_pin_later(struct unic_mem *mem, unsigned long first,
-				unsigned long last, bool write);
-
-/** unic_pin_bound() - is there who takes what is fetched? If not, all of it is
- * dropped, what comes as well. */
-void unic_pin_bound(struct unic_mem *mem, bool bound);
-
-/** unic_pin_untaken() - drop what nobody took for a second. True: something is left. */
-bool unic_pin_untaken(struct unic_mem *mem);
-
-/* Between the two files. */
-
-/** unic_mem_touch() - wait until pages are there; mm->mmap_lock is not held, neither
- * by the caller nor while they are waited for. Any that cannot be had, or a fatal
- * signal, is the end of it. */
-void unic_mem_touch(struct mm_struct *mm, unsigned long first,
-		    unsigned long last, bool write);
-void unic_later_new(struct unic_mem *mem);
-void unic_later_end(struct unic_mem *mem); /* may sleep */
+/** unic_span_add() - extend @span so that it covers [@first, @last]. */
 void unic_span_add(struct unic_span *span, unsigned long first,
 		   unsigned long last);
 
-/** unic_pin_free(), unic_pin_free_later() - of one that is in no tree; now, or by a
- * worker. */
+/** unic_pin_free() - unmap and unpin @p, which is in no tree; consumes @p. May sleep. */
 void unic_pin_free(struct unic_mem *mem, struct unic_pin *p);
-void unic_pin_free_later(struct unic_mem *mem, struct unic_pin *p);
 
-/** unic_mem_doubt() - have it looked whether live pins there are of pages that are
- * mapped still; mem->lock is held. */
-void unic_mem_doubt(struct unic_mem *mem, unsigned long first,
-		    unsigned long last);
-
-/** unic_pin_exchanged() - @was, pinned at @page, is mapped there no more. */
+/** unic_pin_exchanged() - make the pin stale whose page @was is no longer the one mapped
+ * at @page. Takes mem->lock. */
 void unic_pin_exchanged(struct unic_mem *mem, unsigned long page,
 			const struct page *was);
 

@@ -5,7 +5,12 @@
 #include <linux/slab.h>
 
 #include "kio_os.h"
+#include "unic_ask.h"
+#include "unic_cdev.h"
 #include "unic_dev.h"
+#include "unic_engine.h"
+#include "unic_pci.h"
+#include "unic_slot.h"
 #include "unic_trace.h"
 
 static bool audit;

@@ -16,9 +16,17 @@
 #include <linux/slab.h>
 
 #include "provider/provider_nic.h"
+#include "unic_ask.h"
 #include "unic_bus.h"
+#include "unic_cdev.h"
+#include "unic_debugfs.h"
 #include "unic_dev.h"
-#include "unic_mem.h"
+#include "unic_engine.h"
+#include "unic_fence.h"
+#include "unic_later.h"
+#include "unic_pci.h"
+#include "unic_resident.h"
+#include "unic_slot.h"
 #include "unic_trace.h"
 
 #define BAR_REGS   0

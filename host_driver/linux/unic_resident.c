@@ -10,7 +10,9 @@
 #include <linux/slab.h>
 
 #include "kio_node.h"
+#include "unic_cdev.h"
 #include "unic_dev.h"
+#include "unic_engine.h"
 
 /*
  * One for each NIC, made for the first who asks and ended with the last. The

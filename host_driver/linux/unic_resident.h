@@ -17,6 +17,7 @@
 #include "kio_ring.h"
 
 struct scatterlist;
+struct unic_os;
 struct unic_resident;
 
 /* The NIC reaches the pages from when it begins until it is done, or the NIC goes. */
@@ -76,5 +77,9 @@ u32 unic_resident_window(const struct unic_resident *r);
  */
 int unic_resident_start(struct unic_resident *r, struct unic_resident_io *io,
 			u32 ipv4);
+
+/** unic_resident_free_orphans() - for the driver itself: free the services whose memory
+ * the NIC did not release, once it cannot reach memory. Nothing of @os is in use. */
+void unic_resident_free_orphans(struct unic_os *os);
 
 #endif /* UNIC_RESIDENT_H */

@@ -10,7 +10,11 @@
 #include <linux/dma-mapping.h>
 #include <linux/version.h>
 
+#include "frames_user.h"
+#include "unic_cdev.h"
 #include "unic_dev.h"
+#include "unic_engine.h"
+#include "unic_slot.h"
 
 #define SLOT_BYTES (UNIC_SLOT_PAGES * PAGE_SIZE)
 

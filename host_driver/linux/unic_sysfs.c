@@ -6,7 +6,9 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
+#include "unic_ask.h"
 #include "unic_dev.h"
+#include "unic_sysfs.h"
 
 static struct unic_os *os_of(struct device *dev)
 {

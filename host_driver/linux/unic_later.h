@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * unic_later.h - what of a process's memory takes time, done by workers.
+ */
+#ifndef UNIC_LATER_H
+#define UNIC_LATER_H
+
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+struct mm_struct;
+struct unic_mem;
+struct unic_pin;
+
+#define UNIC_FETCHES 16 /* of one process at a time */
+
+/* Pages that a caller under unic_os.lock asked for, fetched by a worker without it: free,
+ * running, or done until the caller takes them. */
+struct unic_fetch {
+	struct work_struct work;
+	struct unic_mem *mem; /* NULL: not running */
+	struct unic_pin *pin; /* NULL: not done; or ERR_PTR */
+	unsigned long first, last;
+	unsigned long since; /* done: jiffies */
+	bool write;
+};
+
+/** unic_later_init() - create the workqueues, once at load. Returns 0 or -ENOMEM; on
+ * error nothing is left. */
+int unic_later_init(void);
+
+/** unic_later_exit() - wait for the work that has begun, and destroy the queues. */
+void unic_later_exit(void);
+
+/** unic_later_flush() - wait until the pins dropped so far have no bus address. The
+ * caller holds no lock. */
+void unic_later_flush(void);
+
+/** unic_later_new() - initialise the work items of @mem, which is zero otherwise. */
+void unic_later_new(struct unic_mem *mem);
+
+/** unic_later_end() - begin no further look at @mem. May sleep. */
+void unic_later_end(struct unic_mem *mem);
+
+/**
+ * unic_pin_later() - take the pin that a worker fetched of these pages, or start the
+ * worker. Does not sleep; unic_os.lock may be held. The module is in use until the worker
+ * is done.
+ * Returns a pin that is not live and is the caller's, or ERR_PTR of unic_pin_fetch();
+ * -EAGAIN: the worker is at it, and kicks the engine afterwards.
+ */
+struct unic_pin *unic_pin_later(struct unic_mem *mem, unsigned long first,
+				unsigned long last, bool write);
+
+/** unic_pin_bound() - say whether fetched pins are taken. With @bound false, drop those
+ * that are done, and every one that a worker still brings. */
+void unic_pin_bound(struct unic_mem *mem, bool bound);
+
+/** unic_pin_untaken() - drop the pins that nobody took for a second. Returns true if some
+ * are left. */
+bool unic_pin_untaken(struct unic_mem *mem);
+
+/** unic_mem_touch() - wait until pages [@first, @last] of @mm are present. The caller
+ * does not hold mm->mmap_lock, and nobody holds it while a page is waited for. Ends early
+ * at a page that cannot be had, or at a fatal signal. */
+void unic_mem_touch(struct mm_struct *mm, unsigned long first,
+		    unsigned long last, bool write);
+
+/** unic_pin_free_later() - have a worker free @p, which is in no tree; consumes @p. */
+void unic_pin_free_later(struct unic_mem *mem, struct unic_pin *p);
+
+/** unic_mem_doubt() - have a worker compare live pins in [@first, @last] with the pages
+ * that are mapped there. The caller holds mem->lock. */
+void unic_mem_doubt(struct unic_mem *mem, unsigned long first,
+		    unsigned long last);
+
+#endif /* UNIC_LATER_H */
