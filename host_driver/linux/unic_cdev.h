@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * unic_cdev.h - /dev/unicN: the devices, and their open files as clients of the core.
+ * unic_cdev.h - /dev/unicN as a device: its number, its class, and how long it lasts.
  */
 #ifndef UNIC_CDEV_H
 #define UNIC_CDEV_H
 
-#include <linux/types.h>
-
 struct device;
-struct unic_client;
-struct unic_file;
-struct unic_mem;
 struct unic_os;
 
 /** unic_cdev_init() - reserve the device numbers and register the class, once at load.
@@ -41,26 +36,5 @@ struct unic_os *unic_dev_get(unsigned int number);
 
 /** unic_dev_put() - drop the reference of unic_dev_get(). */
 void unic_dev_put(struct unic_os *os);
-
-/** unic_file_reply() - put @msg into the place that its request brought, and wake who
- * waits for it. @msg is copied. The caller holds unic_os.lock. */
-void unic_file_reply(struct unic_file *f, const void *msg, u32 bytes);
-
-/** unic_file_has_slot() - record that @f has @slot, until its last reference goes. */
-void unic_file_has_slot(struct unic_file *f, u32 slot);
-
-/** unic_file_upcall() - make the file readable and wake who waits for upcalls. Any
- * context. */
-void unic_file_upcall(struct unic_file *f);
-
-/** unic_file_cq() - make the completion descriptor readable and wake who waits for it.
- * Any context. */
-void unic_file_cq(struct unic_file *f);
-
-/** unic_file_of() - the file of @client, which is a process. */
-struct unic_file *unic_file_of(struct unic_client *client);
-
-/** unic_file_mem() - the memory of the process of @f; no reference is taken. */
-struct unic_mem *unic_file_mem(struct unic_file *f);
 
 #endif /* UNIC_CDEV_H */

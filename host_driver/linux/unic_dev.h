@@ -7,7 +7,10 @@
  *   unic_fence.c   how the NIC is kept from memory, and what happens until it is
  *   unic_os.c      what the core asks of a kernel
  *   unic_slot.c    the control pages of processes, and who has them
- *   unic_cdev.c    /dev/unicN
+ *   unic_cdev.c    /dev/unicN as a device
+ *   unic_file.c    ... an open file of it as a client of the core
+ *   unic_call.c    ... one request and its reply
+ *   unic_wake.c    ... what wakes its process
  *   unic_mem.c     the memory of a process: pins, and what becomes of it
  *   unic_later.c   ... what of it takes time
  *   frames_user.c  ... as the core sees it

@@ -6,12 +6,14 @@
 
 #include "kio_os.h"
 #include "unic_ask.h"
-#include "unic_cdev.h"
+#include "unic_call.h"
 #include "unic_dev.h"
 #include "unic_engine.h"
+#include "unic_file.h"
 #include "unic_pci.h"
 #include "unic_slot.h"
 #include "unic_trace.h"
+#include "unic_wake.h"
 
 static bool audit;
 module_param(audit, bool, 0644);
@@ -81,7 +83,7 @@ void unic_os_upcall(struct unic_os *os, uint32_t slot)
 	if (os->slot[slot].kernel)
 		unic_dev_kick(os);
 	else if (os->slot[slot].file)
-		unic_file_upcall(os->slot[slot].file);
+		unic_wake_upcall(os->slot[slot].file);
 }
 
 void unic_os_reply(struct unic_os *os, struct unic_client *client,
@@ -100,5 +102,5 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 	}
 	if (hello_slot != UNIC_OS_NO_SLOT)
 		unic_slot_take(os, hello_slot, unic_file_of(client));
-	unic_file_reply(unic_file_of(client), msg, bytes);
+	unic_call_reply(unic_file_of(client), msg, bytes);
 }

@@ -11,10 +11,11 @@
 #include <linux/version.h>
 
 #include "frames_user.h"
-#include "unic_cdev.h"
 #include "unic_dev.h"
 #include "unic_engine.h"
+#include "unic_file.h"
 #include "unic_slot.h"
+#include "unic_wake.h"
 
 #define SLOT_BYTES (UNIC_SLOT_PAGES * PAGE_SIZE)
 
@@ -103,9 +104,9 @@ void unic_slot_take(struct unic_os *os, u32 slot, struct unic_file *file)
 	s->quiet = false;
 	if (s->file == file)
 		return; /* HELLO again */
-	unic_pins_bind(s->frames, unic_file_mem(file));
+	unic_pins_bind(s->frames, file->mem);
 	set_file(s, file);
-	unic_file_has_slot(file, slot);
+	WRITE_ONCE(file->slot, slot);
 }
 
 void unic_slot_leave(struct unic_os *os, u32 slot)
@@ -139,7 +140,7 @@ void unic_slot_wake(struct unic_os *os, u32 slot)
 
 	spin_lock_irqsave(&s->lock, flags);
 	if (s->file)
-		unic_file_cq(s->file);
+		unic_wake_cq(s->file);
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (s->kernel)
 		unic_dev_kick(os);

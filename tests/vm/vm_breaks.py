@@ -60,22 +60,22 @@ BREAKS = (
 	    (VM_MAYWRITE | VM_READ)""", "VM_MAYWRITE)) == VM_MAYWRITE",
      "test_pins"),  # guard pages can be read
     ("unic_mem.c", " || (p->write && is_tracked(vma))", "", "test_file"),
-    ("unic_cdev.c", "	.flush = unic_flush,", "",
+    ("unic_file.c", "	.flush = unic_flush,", "",
      "test_hostage"),  # a process that is gone keeps its pins
     ("unic_later.c", "	if (f && !f->mem && (!p ||", "	if (f && !f->mem && first == last && (!p ||",
      "test_pins"),  # a granted region's pages are nobody's to fetch
-    ("unic_cdev.c", "	unic_mem_leave(f->mem);",
+    ("unic_file.c", "	unic_mem_leave(f->mem);",
      "	unic_mem_leave(f->mem); schedule_timeout_uninterruptible(2 * HZ);",
      "test_stuck"),  # a process that is killed lives on for a while
-    ("unic_cdev.c", "nsecs_to_jiffies(until_ns - now)",
+    ("unic_call.c", "nsecs_to_jiffies(until_ns - now)",
      "nsecs_to_jiffies(until_ns - ktime_get_ns())",
      "test_deadline"),  # the end of a wait passes between two looks at the clock
-    ("unic_cdev.c", "#define STRANGER_MAX 2", "#define STRANGER_MAX 8",
+    ("unic_call.c", "#define STRANGER_MAX 2", "#define STRANGER_MAX 8",
      "test_unread"),  # a descriptor has many replies
-    ("unic_cdev.c", "alloc_pages_exact(room, GFP_KERNEL_ACCOUNT)",
+    ("unic_call.c", "alloc_pages_exact(room, GFP_KERNEL_ACCOUNT)",
      "alloc_pages_exact(room, GFP_KERNEL)",
      "test_unread"),  # they are nobody's
-    ("unic_cdev.c", "if (!os->leaving)", "if (os->host)",
+    ("unic_file.c", "if (!os->leaving)", "if (os->host)",
      "test_unbind"),  # who was opening it when the device went is a client
     ("unic_fence.c", """	if (kept_off)
 		unplug_nic(os);
@@ -140,7 +140,7 @@ BREAKS = (
      "test_asked_and_unloaded"),  # it never goes
     ("unic_later.c", "	if (!try_module_get(THIS_MODULE)) {", "	if (false) {",
      "test_hostage"),  # it goes before its worker
-    ("unic_cdev.c", "	r = find_reply(&f->open, unic_from_le32(hdr.seq));",
+    ("unic_call.c", "	r = find_reply(&f->open, unic_from_le32(hdr.seq));",
      """	if (f->core.slot != UNIC_OS_NO_SLOT)
 		WRITE_ONCE(f->slot, f->core.slot);
 	r = find_reply(&f->open, unic_from_le32(hdr.seq));""",
@@ -150,7 +150,7 @@ BREAKS = (
 	end_rq(rq, BLK_STS_OK);""", "test_older_copy"),  # flush reports well
     ("unicblk.c", "wait_for_completion_interruptible(&q->over)",
      "(wait_for_completion(&q->over), false)", "test_add_interrupted"),
-    ("unic_cdev.c", """	for (; ns != &init_user_ns; ns = ns->parent)
+    ("unic_file.c", """	for (; ns != &init_user_ns; ns = ns->parent)
 		uid = ns->owner;""", "", "test_ids"),
     ("unic_later.c", "users[i].n >= READ_ONCE(user_fetches)", "false", "test_starved"),
     ("frames_user.c", "	return unic_pin_later(t->mem, first, last, write);",

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * unic_call.c - a request of a process and its reply: UNIC_IOC_CALL.
+ *
+ * Secret: where a reply waits for its caller. The caller allocates the place for it
+ * before the lock is taken, so that the core never has to.
+ */
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "frames_user.h"
+#include "unic_ahead.h"
+#include "unic_call.h"
+#include "unic_dev.h"
+#include "unic_engine.h"
+#include "unic_file.h"
+#include "unic_ioctl.h"
+#include "unic_trace.h"
+
+/* Requests under way and replies that nobody fetched; of who has said HELLO. */
+#define STRANGER_MAX 2
+#define REPLIES_MAX  (2 * UNIC_CTL_OPEN_MAX)
+
+/* A place for the reply to a request: who asks makes it, before the lock and at his
+ * own expense, so that the answer finds it. */
+struct unic_reply {
+	struct list_head node;
+	u32 seq, room, bytes;
+	u8 *msg; /* room for as much as is asked for, a record at least */
+};
+
+/* --------------------------------------------------------- places for replies */
+
+static struct unic_reply *find_reply(struct list_head *places, u32 seq)
+{
+	struct unic_reply *r;
+
+	list_for_each_entry(r, places, node)
+		if (r->seq == seq)
+			return r;
+	return NULL;
+}
+
+void unic_call_reply(struct unic_file *f, const void *msg, u32 bytes)
+{
+	struct unic_reply *r;
+	struct unic_ctl_hdr hdr;
+
+	memcpy(&hdr, msg, sizeof(hdr));
+	r = find_reply(&f->open, unic_from_le32(hdr.seq));
+	if (WARN_ON_ONCE(!r)) /* each request brings its place */
+		return;
+	r->bytes = min(bytes, r->room);
+	memcpy(r->msg, msg, r->bytes);
+	list_move_tail(&r->node, &f->replies);
+	if (wq_has_sleeper(&f->answered))
+		wake_up_interruptible_all(&f->answered);
+}
+
+static void reply_discard(struct unic_reply *r)
+{
+	if (r)
+		free_pages_exact(r->msg, r->room);
+	kfree(r);
+}
+
+/* The next one may use it. */
+static void reply_free(struct unic_file *f, struct unic_reply *r)
+{
+	reply_discard(r ? xchg(&f->spare, r) : NULL);
+}
+
+/* For a reply of @room bytes at most; no lock is held. */
+static struct unic_reply *reply_new(struct unic_file *f, u32 room)
+{
+	struct unic_reply *r = xchg(&f->spare, NULL);
+
+	if (r && r->room >= room)
+		return r;
+	reply_discard(r);
+	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
+	if (!r)
+		return NULL;
+	r->room = room;
+	/* most make room for the longest, which is whole pages */
+	r->msg = alloc_pages_exact(room, GFP_KERNEL_ACCOUNT);
+	if (r->msg)
+		return r;
+	kfree(r);
+	return NULL;
+}
+
+static void discard_all(struct list_head *places)
+{
+	struct unic_reply *r, *next;
+
+	list_for_each_entry_safe(r, next, places, node)
+		reply_discard(r);
+}
+
+void unic_call_init(struct unic_file *f)
+{
+	init_waitqueue_head(&f->answered);
+	INIT_LIST_HEAD(&f->open);
+	INIT_LIST_HEAD(&f->replies);
+}
+
+void unic_call_free(struct unic_file *f)
+{
+	discard_all(&f->open);
+	discard_all(&f->replies);
+	reply_discard(f->spare);
+}
+
+void unic_call_wake(struct unic_file *f)
+{
+	wake_up_all(&f->answered);
+}
+
+/* -------------------------------------------------------------------- a call */
+
+/* Its reply, if it is there: it is the caller's. */
+static struct unic_reply *dequeue_reply(struct unic_file *f, u32 seq)
+{
+	struct unic_reply *r = find_reply(&f->replies, seq);
+
+	if (r) {
+		list_del(&r->node);
+		f->places--;
+	}
+	return r;
+}
+
+struct awaited {
+	struct unic_file *f;
+	u32 seq;
+	struct unic_reply *place; /* for the reply, until it is asked */
+	struct unic_reply *reply;
+	int err; /* it was not asked */
+};
+
+static bool is_call_done(void *arg)
+{
+	struct awaited *a = arg;
+
+	a->reply = dequeue_reply(a->f, a->seq);
+	return a->reply || a->f->ended || a->err;
+}
+
+static bool is_full(const struct unic_file *f)
+{
+	return READ_ONCE(f->places) >= (READ_ONCE(f->slot) == UNIC_OS_NO_SLOT
+						? STRANGER_MAX
+						: REPLIES_MAX);
+}
+
+/* @pins: what was fetched for it; what is left of them stays there. */
+static int issue_request(struct awaited *a, const void *msg, u32 bytes,
+			 struct list_head *pins)
+{
+	struct unic_file *f = a->f;
+	struct unic_os *os = f->os;
+	struct unic_frame_tables *t = NULL;
+	struct unic_reply *r = a->place;
+
+	if (is_full(f))
+		return -EAGAIN;
+	if (f->core.slot != UNIC_OS_NO_SLOT) {
+		t = os->slot[f->core.slot].frames;
+		unic_pins_ready(t, pins);
+	}
+	a->place = NULL;
+	f->places++;
+	list_add_tail(&r->node, &f->open);
+	trace_unic_request(os, f->core.pid, msg, bytes);
+	/* a record is there, so it is answered */
+	unic_host_request(os->host, &f->core, msg, bytes);
+	if (t)
+		unic_pins_ready(t, NULL);
+	return 0;
+}
+
+/* Who asks polls, so the NIC does not ring. */
+static int issue_and_spin(struct awaited *a, const void *msg, u32 bytes,
+			  struct list_head *pins)
+{
+	struct unic_os *os = a->f->os;
+	unsigned int noio = unic_lock(os);
+
+	if (!a->f->ended) {
+		unic_host_rest(os->host, false);
+		a->err = issue_request(a, msg, bytes, pins);
+		unic_engine_spin(os, is_call_done, a);
+	} else {
+		a->err = -ENODEV;
+	}
+	unic_unlock(os, noio);
+	return a->err;
+}
+
+/* With a place for the reply, and what is to be registered, at hand. */
+static int submit_msg(struct awaited *a, const void *msg, u32 bytes, u32 room)
+{
+	struct unic_ctl_hdr hdr;
+	LIST_HEAD(pins);
+	int err;
+
+	if (is_full(a->f))
+		return -EAGAIN; /* nor is memory taken for it */
+	a->place = reply_new(a->f, room);
+	if (!a->place)
+		return -ENOMEM;
+	memcpy(&hdr, msg, sizeof(hdr));
+	a->place->seq = unic_from_le32(hdr.seq);
+	err = unic_ahead(a->f->mem, &a->f->core, msg, bytes, &pins);
+	if (!err)
+		err = issue_and_spin(a, msg, bytes, &pins);
+	unic_ahead_drop(a->f->mem, &pins);
+	reply_free(a->f, a->place);
+	return err;
+}
+
+static int submit_user_msg(struct awaited *a, const struct unic_ioc_call *call)
+{
+	u32 bytes = unic_from_le32(call->bytes);
+	u32 room = min(unic_from_le32(call->room), UNIC_CTL_MSG_MAX);
+	const void __user *from = u64_to_user_ptr(unic_from_le64(call->msg));
+	u64 record[UNIC_CTL_BYTES / 8];
+	void *msg = record;
+	int err;
+
+	if (bytes < sizeof(record) || room < sizeof(record))
+		return -EINVAL;
+	if (bytes > UNIC_CTL_MSG_MAX)
+		return -EMSGSIZE;
+	if (bytes > sizeof(record))
+		msg = memdup_user(from, bytes);
+	else if (copy_from_user(record, from, sizeof(record)))
+		return -EFAULT;
+	if (IS_ERR(msg))
+		return PTR_ERR(msg);
+	err = submit_msg(a, msg, bytes, room);
+	if (msg != record)
+		kfree(msg);
+	return err;
+}
+
+static bool poll_reply(struct awaited *a)
+{
+	unsigned int noio = unic_lock(a->f->os);
+	bool over = is_call_done(a);
+
+	unic_unlock(a->f->os, noio);
+	return over;
+}
+
+/* Looks again whenever anybody is answered; sleeps with its state set before it
+ * looks, so that no reply is slept through. */
+static int wait_reply(struct awaited *a, u64 until_ns)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	long left = MAX_SCHEDULE_TIMEOUT;
+	int err = 0;
+
+	add_wait_queue(&a->f->answered, &wait);
+	while (!poll_reply(a) && !err) {
+		u64 now = ktime_get_ns();
+
+		if (until_ns && now < until_ns)
+			left = nsecs_to_jiffies(until_ns - now) + 1;
+		if (signal_pending(current))
+			err = -ERESTARTSYS;
+		else if (until_ns && now >= until_ns)
+			err = -ETIMEDOUT;
+		else
+			wait_woken(&wait, TASK_INTERRUPTIBLE, left);
+	}
+	remove_wait_queue(&a->f->answered, &wait);
+	if (a->reply)
+		return 0;
+	return err ? err : -ENODEV;
+}
+
+/* The record, and of the tail what there is room for. */
+static int copy_reply_to_user(const struct unic_reply *r,
+			      struct unic_ioc_call *call)
+{
+	u8 __user *to = u64_to_user_ptr(unic_from_le64(call->reply));
+	u32 got = min(r->bytes, unic_from_le32(call->room));
+
+	if (got < UNIC_CTL_BYTES)
+		return -EINVAL;
+	if (copy_to_user(to, r->msg, got))
+		return -EFAULT;
+	call->got = unic_to_le32(got);
+	return 0;
+}
+
+long unic_call(struct unic_file *f, struct unic_ioc_call __user *arg)
+{
+	struct unic_ioc_call call;
+	struct awaited a = { .f = f };
+	int err = 0;
+
+	if (copy_from_user(&call, arg, sizeof(call)))
+		return -EFAULT;
+	a.seq = unic_from_le32(call.seq);
+	if (call.bytes)
+		err = submit_user_msg(&a, &call);
+	if (!err && !a.reply)
+		err = put_user(0, (u32 __user *)&arg->bytes);
+	if (!err && !a.reply)
+		err = wait_reply(&a, unic_from_le64(call.until_ns));
+	if (!err)
+		err = copy_reply_to_user(a.reply, &call);
+	reply_free(f, a.reply);
+	if (!err && put_user((__force u32)call.got, (u32 __user *)&arg->got))
+		err = -EFAULT;
+	return err;
+}

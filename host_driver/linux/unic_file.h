@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* unic_file.h - an open file of /dev/unicN: one process as a client of the core. */
+#ifndef UNIC_FILE_H
+#define UNIC_FILE_H
+
+#include <linux/fs.h>
+#include <linux/list.h>
+#include <linux/wait.h>
+
+#include "host.h"
+
+struct unic_mem;
+struct unic_os;
+struct unic_reply;
+
+struct unic_file {
+	struct unic_client core;
+	struct unic_os *os;
+	struct list_head node; /* of os->files, while it is a client */
+	struct unic_mem *mem;
+	bool ended; /* it is no client any more; written under unic_os.lock */
+	u32 slot;   /* the slot it has or had, not one it asked for */
+
+	/* unic_wake.c's */
+	wait_queue_head_t wait;
+	struct fasync_struct *fasync;
+	bool upcalls, cqs; /* there is something to read */
+
+	/* unic_call.c's; the lists and places are under unic_os.lock */
+	wait_queue_head_t answered;
+	struct list_head open, replies; /* places: to be filled, to be read */
+	u32 places;
+	struct unic_reply *spare;
+};
+
+/** unic_file_fops - what a process does with /dev/unicN. */
+extern const struct file_operations unic_file_fops;
+
+/** unic_file_of() - the file of @client, which is a process. */
+struct unic_file *unic_file_of(struct unic_client *client);
+
+/** unic_file_end() - end @f as a client of the core and wake its waiters; a second call
+ * does nothing. The caller holds unic_os.lock and keeps @f. */
+void unic_file_end(struct unic_file *f);
+
+#endif /* UNIC_FILE_H */
