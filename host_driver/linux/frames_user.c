@@ -14,6 +14,7 @@
 #include "unic_dev.h"
 #include "unic_later.h"
 #include "unic_mem.h"
+#include "unic_pin.h"
 
 #define AGAIN_NS 1000000ull /* until unmapped memory is looked at again */
 #define REST_NS	 250000000ull

@@ -9,6 +9,7 @@
 #include "unic_ahead.h"
 #include "unic_dev.h"
 #include "unic_mem.h"
+#include "unic_pin.h"
 
 /* Of one request; the core sees the rest missing. */
 #define BATCH_MAX (UNIC_LIST_BYTES / UNIC_CTL_BYTES)

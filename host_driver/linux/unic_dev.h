@@ -11,7 +11,9 @@
  *   unic_file.c    ... an open file of it as a client of the core
  *   unic_call.c    ... one request and its reply
  *   unic_wake.c    ... what wakes its process
- *   unic_mem.c     the memory of a process: pins, and what becomes of it
+ *   unic_mem.c     the memory of a process, and what its address space tells
+ *   unic_pin.c     ... its pins
+ *   unic_gup.c     ... how pages are got for them
  *   unic_later.c   ... what of it takes time
  *   frames_user.c  ... as the core sees it
  *   unic_ahead.c   what a request is about to register, before the lock

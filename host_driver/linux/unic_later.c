@@ -10,12 +10,13 @@
  */
 #include <linux/module.h>
 #include <linux/sched/mm.h>
-#include <linux/version.h>
 
 #include "unic_dev.h"
 #include "unic_engine.h"
+#include "unic_gup.h"
 #include "unic_later.h"
 #include "unic_mem.h"
+#include "unic_pin.h"
 #include "unic_trace.h"
 
 #define LOOK_JIFFIES \
@@ -43,40 +44,7 @@ void unic_later_exit(void)
 		destroy_workqueue(keepers);
 }
 
-static long gup_remote(struct mm_struct *mm, unsigned long va, unsigned long n,
-		       unsigned int flags, struct page **page, int *locked)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
-	return get_user_pages_remote(mm, va, n, flags, page, locked);
-#else
-	return get_user_pages_remote(mm, va, n, flags, page, NULL, locked);
-#endif
-}
-
 /* ----------------------------------------------------------------- fetching */
-
-void unic_mem_touch(struct mm_struct *mm, unsigned long first,
-		    unsigned long last, bool write)
-{
-	unsigned long n;
-	int locked = 1;
-	long got;
-
-	if (mmap_read_lock_killable(mm))
-		return;
-	for (; first <= last; first += got) {
-		n = last - first + 1;
-		got = gup_remote(mm, first << PAGE_SHIFT, n,
-				 write ? FOLL_WRITE : 0, NULL, &locked);
-		if (got <= 0)
-			break;
-		if (!locked)
-			mmap_read_lock(mm);
-		locked = 1;
-	}
-	if (locked)
-		mmap_read_unlock(mm);
-}
 
 /*
  * A page that never comes keeps its worker, also when the process that wanted it is
@@ -137,7 +105,7 @@ static struct unic_pin *fetch_pin(struct unic_fetch *f)
 
 	if (!mmget_not_zero(mem->mm))
 		return p;
-	unic_mem_touch(mem->mm, f->first, f->last, f->write);
+	unic_gup_touch(mem->mm, f->first, f->last, f->write);
 	mmput_async(mem->mm);
 	return unic_pin_fetch(mem, f->first, f->last, f->write);
 }
@@ -273,47 +241,6 @@ bool unic_pin_untaken(struct unic_mem *mem)
 
 /* ------------------------------------------------------------------ looking */
 
-/* Is the page that is pinned at @page still the one that is mapped there? One that
- * is not mapped just now is faulted in: it may be that of a file, or on its way
- * back from where it could not be moved to. 1, 0, or -EAGAIN: cannot be said. */
-static int check_page_mapped(struct unic_mem *mem, unsigned long page,
-			     const struct page *want)
-{
-	struct page *got;
-	long n = 0;
-
-	if (!mmget_not_zero(mem->mm))
-		return 1; /* its end is told by the notifier's release */
-	if (mmap_read_trylock(mem->mm)) {
-		n = gup_remote(mem->mm, page << PAGE_SHIFT, 1, FOLL_NOWAIT,
-			       &got, NULL);
-		mmap_read_unlock(mem->mm);
-	}
-	mmput_async(mem->mm);
-	if (n == 1)
-		put_page(got);
-	return n ? n == 1 && got == want : -EAGAIN;
-}
-
-/* The first page from *@page to @last that is live, NULL: none. */
-static struct page *next_pinned_page(struct unic_mem *mem, unsigned long *page,
-				     unsigned long last)
-{
-	struct page *want = NULL;
-	struct unic_pin *p;
-
-	if (*page > last)
-		return NULL;
-	spin_lock(&mem->lock);
-	p = unic_pin_of(interval_tree_iter_first(&mem->live, *page, last));
-	if (p) {
-		*page = max(*page, p->range.start);
-		want = p->page[*page - p->range.start];
-	}
-	spin_unlock(&mem->lock);
-	return want;
-}
-
 /* Of all those looks that could not say: one says at last. */
 static bool recheck_pages(struct unic_mem *mem, unsigned long page,
 			  unsigned long last)
@@ -322,8 +249,8 @@ static bool recheck_pages(struct unic_mem *mem, unsigned long page,
 	struct page *was;
 	int there;
 
-	for (; (was = next_pinned_page(mem, &page, last)); page++) {
-		there = check_page_mapped(mem, page, was);
+	for (; (was = unic_pin_next_page(mem, &page, last)); page++) {
+		there = unic_gup_is_mapped(mem->mm, page, was);
 		if (there == -EAGAIN && patient)
 			sure = false;
 		else if (there <= 0)

@@ -8,7 +8,6 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-struct mm_struct;
 struct unic_mem;
 struct unic_pin;
 
@@ -59,12 +58,6 @@ void unic_pin_bound(struct unic_mem *mem, bool bound);
 /** unic_pin_untaken() - drop the pins that nobody took for a second. Returns true if some
  * are left. */
 bool unic_pin_untaken(struct unic_mem *mem);
-
-/** unic_mem_touch() - wait until pages [@first, @last] of @mm are present. The caller
- * does not hold mm->mmap_lock, and nobody holds it while a page is waited for. Ends early
- * at a page that cannot be had, or at a fatal signal. */
-void unic_mem_touch(struct mm_struct *mm, unsigned long first,
-		    unsigned long last, bool write);
 
 /** unic_pin_free_later() - have a worker free @p, which is in no tree; consumes @p. */
 void unic_pin_free_later(struct unic_mem *mem, struct unic_pin *p);

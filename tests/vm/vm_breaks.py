@@ -42,24 +42,24 @@ SLEEP = "schedule_timeout_uninterruptible(4 * HZ)"
 LIBUNIC = "host_driver/libunic"
 # file, what stands there, what shall stand there, test that must fail
 BREAKS = (
-    ("unic_mem.c", "*added = last - first + 1 - count_pinned_pages(mem, first, last);",
+    ("unic_pin.c", "*added = last - first + 1 - count_pinned_pages(mem, first, last);",
      "*added = last - first + 1;", "test_pins"),  # overlaps count twice
-    ("unic_mem.c", "mark_invalidated(mem, &mem->live, first, last, true);", "",
+    ("unic_pin.c", "mark_invalidated(mem, &mem->live, first, last, true);", "",
      "test_pins"),  # what is unmapped stays registered
     ("unic_mem.c", "rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT", "U32_MAX",
      "test_memlock"),
-    ("unic_mem.c", "	unpin_user_pages_dirty_lock(p->page, p->n, p->write);",
+    ("unic_gup.c", "	unpin_user_pages_dirty_lock(p->page, p->n, p->write);",
      "", "test_forms"),  # leaked
-    ("unic_mem.c", "p->charged =\n			last - first + 1 - count_pinned_pages(mem, first, last);",
+    ("unic_pin.c", "p->charged =\n			last - first + 1 - count_pinned_pages(mem, first, last);",
      "p->charged = 0;", "test_memlock"),  # what is under way does not count
-    ("unic_mem.c", "in_span(&mem->doubt, first, last) ||", "",
+    ("unic_pin.c", "in_span(&mem->doubt, first, last) ||", "",
      "test_pins"),  # what was dropped an instant ago
-    ("unic_mem.c", "return !got || got == -EBUSY ? -EAGAIN",
+    ("unic_gup.c", "return !got || got == -EBUSY ? -EAGAIN",
      "return got == -EBUSY ? -EAGAIN", "test_pins"),  # nobody waits for a page
-    ("unic_mem.c", """VM_MAYWRITE | VM_READ)) ==
+    ("unic_gup.c", """VM_MAYWRITE | VM_READ)) ==
 	    (VM_MAYWRITE | VM_READ)""", "VM_MAYWRITE)) == VM_MAYWRITE",
      "test_pins"),  # guard pages can be read
-    ("unic_mem.c", " || (p->write && is_tracked(vma))", "", "test_file"),
+    ("unic_gup.c", " || (p->write && is_tracked(vma))", "", "test_file"),
     ("unic_file.c", "	.flush = unic_flush,", "",
      "test_hostage"),  # a process that is gone keeps its pins
     ("unic_later.c", "	if (f && !f->mem && (!p ||", "	if (f && !f->mem && first == last && (!p ||",
