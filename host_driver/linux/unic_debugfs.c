@@ -13,7 +13,7 @@
 #include "unic_ask.h"
 #include "unic_debugfs.h"
 #include "unic_dev.h"
-#include "unic_pci.h"
+#include "unic_pm.h"
 #include "unic_stats.h"
 
 #define END (U32_MAX + 1ll) /* behind the last row of any table */
@@ -358,7 +358,7 @@ static const struct file_operations table_fops = {
 /* Not every bus has errors: written to, it is as if there had been one. */
 static int error_set(void *data, u64 value)
 {
-	unic_pci_error(data);
+	unic_pm_error(data);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(error_fops, NULL, error_set, "%llu\n");

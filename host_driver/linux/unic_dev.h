@@ -3,6 +3,9 @@
  * unic_dev.h - the host driver as a Linux module: what its files share.
  *
  *   unic_pci.c     how a NIC is found, reached and left
+ *   unic_config.c  ... what the administrator sets of it
+ *   unic_vector.c  ... how it is rung, and rings
+ *   unic_pm.c      ... suspend, and errors of the bus
  *   unic_engine.c  when the core runs
  *   unic_fence.c   how the NIC is kept from memory, and what happens until it is
  *   unic_os.c      what the core asks of a kernel

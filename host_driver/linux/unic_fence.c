@@ -21,6 +21,7 @@
 #include "unic_fence.h"
 #include "unic_pci.h"
 #include "unic_slot.h"
+#include "unic_vector.h"
 
 #define ANSWER_MS 2000u /* a NIC that is well answers within, a bus as well */
 #define LOOK_MS	  200u
@@ -76,7 +77,7 @@ bool unic_fence(struct unic_os *os)
 	if (!kept_off) {
 		dev_warn(&os->dev, "the NIC does not answer: its end is asked "
 				   "for\n");
-		unic_pci_end_nic(os);
+		unic_vector_end_nic(os);
 		kept_off = wait_fenced(os);
 	}
 	if (kept_off)
@@ -167,7 +168,7 @@ static bool fence_via_bar(void *bar, void __iomem *regs)
 	value += !value;
 	UNIC_STORE(page->fence, unic_to_le32(value));
 	unic_os_mb();
-	unic_pci_ring_at(regs, 0);
+	unic_vector_ring_at(regs, 0);
 	for (ms = 0; ms < ANSWER_MS; ms++) {
 		if (!unic_from_le32(UNIC_LOAD(info->magic)) ||
 		    unic_from_le32(UNIC_LOAD(nic->fenced)) == value)

@@ -17,8 +17,8 @@
 #include "unic_file.h"
 #include "unic_ioctl.h"
 #include "unic_mem.h"
-#include "unic_pci.h"
 #include "unic_slot.h"
+#include "unic_vector.h"
 #include "unic_wake.h"
 
 struct unic_file *unic_file_of(struct unic_client *client)
@@ -172,7 +172,7 @@ static ssize_t unic_write(struct file *file, const char __user *buf,
 		return -ENODEV;
 	if (bytes != sizeof(u64) || slot == UNIC_OS_NO_SLOT)
 		return -EINVAL;
-	unic_pci_ring(f->os, 1 + slot);
+	unic_vector_ring(f->os, 1 + slot);
 	return bytes;
 }
 

@@ -10,9 +10,9 @@
 #include "unic_dev.h"
 #include "unic_engine.h"
 #include "unic_file.h"
-#include "unic_pci.h"
 #include "unic_slot.h"
 #include "unic_trace.h"
+#include "unic_vector.h"
 #include "unic_wake.h"
 
 static bool audit;
@@ -64,12 +64,12 @@ void unic_os_random(struct unic_os *os, void *buf, size_t bytes)
 
 void unic_os_ring_nic(struct unic_os *os)
 {
-	unic_pci_ring(os, 0);
+	unic_vector_ring(os, 0);
 }
 
 void unic_os_ring_slot(struct unic_os *os, uint32_t slot)
 {
-	unic_pci_ring(os, 1 + slot);
+	unic_vector_ring(os, 1 + slot);
 }
 
 void unic_os_ring_proc(struct unic_os *os, uint32_t slot)

@@ -2,37 +2,33 @@
 /*
  * unic_pci.c - how a NIC is found, reached and left.
  *
- * It is a function that shares memory with its peers and rings them (QEMU's
- * ivshmem-doorbell): BAR 0 has its registers, BAR 2 is the mailbox, the vectors
- * are 0 for the driver and 1 + n for process slot n.
+ * Secret: which PCI functions are NICs, and the order in which one is set up and taken
+ * down. A NIC is a function that shares memory with its peers and rings them (QEMU's
+ * ivshmem-doorbell): BAR 0 has its registers, BAR 2 is the mailbox.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
-#include <linux/inet.h>
-#include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
 
-#include "provider/provider_nic.h"
 #include "unic_ask.h"
-#include "unic_bus.h"
 #include "unic_cdev.h"
+#include "unic_config.h"
 #include "unic_debugfs.h"
 #include "unic_dev.h"
 #include "unic_engine.h"
 #include "unic_fence.h"
 #include "unic_later.h"
 #include "unic_pci.h"
+#include "unic_pm.h"
 #include "unic_resident.h"
 #include "unic_slot.h"
-#include "unic_trace.h"
+#include "unic_vector.h"
 
 #define BAR_REGS   0
 #define BAR_SHARED 2
-#define REG_ID	   0x08 /* our number among the peers */
-#define REG_RING   0x0c
 #define UNIC_NICS  16
 
 static uint probe_wait_ms = 3000;
@@ -44,118 +40,6 @@ static int nics;
 module_param_array(nic, charp, &nics, 0444);
 MODULE_PARM_DESC(nic, "PCI addresses of NICs; also those whose driver_override "
 		      "says unic");
-
-static char *ip = "10.0.0.1";
-module_param(ip, charp, 0444);
-MODULE_PARM_DESC(ip, "IPv4 address of the first NIC; those of others follow");
-
-static uint grace_us, deliver_us, reaper_us, residence_us;
-module_param(grace_us, uint, 0444);
-MODULE_PARM_DESC(grace_us, "T, us to give a region back; 0: the NIC's own");
-module_param(deliver_us, uint, 0444);
-MODULE_PARM_DESC(deliver_us, "H, us to deliver an upcall; 0: the NIC's own");
-module_param(reaper_us, uint, 0444);
-MODULE_PARM_DESC(reaper_us, "period of the reaper, us; 0: the NIC's own");
-module_param(residence_us, uint, 0444);
-MODULE_PARM_DESC(residence_us, "minimum residence, us; 0: the NIC's own");
-
-static int low = -1, high = -1;
-module_param(low, int, 0444);
-MODULE_PARM_DESC(low, "reap when fewer entries are free; -1: the NIC's own");
-module_param(high, int, 0444);
-MODULE_PARM_DESC(high, "... until as many are free");
-
-static uint user_slots;
-module_param(user_slots, uint, 0444);
-MODULE_PARM_DESC(user_slots, "process slots of one user; 0: all but a quarter");
-
-void unic_pci_ring_at(void __iomem *regs, u32 vector)
-{
-	iowrite32(UNIC_BUS_PEER_NIC << 16 | vector, regs + REG_RING);
-}
-
-void unic_pci_ring(struct unic_os *os, u32 vector)
-{
-	unsigned long flags;
-
-	trace_unic_ring(os, vector);
-	spin_lock_irqsave(&os->ring_lock, flags);
-	if (os->regs)
-		unic_pci_ring_at(os->regs, vector);
-	spin_unlock_irqrestore(&os->ring_lock, flags);
-}
-
-void unic_pci_end_nic(struct unic_os *os)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&os->ring_lock, flags);
-	if (os->regs)
-		iowrite32(UNIC_BUS_PEER_END << 16, os->regs + REG_RING);
-	spin_unlock_irqrestore(&os->ring_lock, flags);
-}
-
-static void set_regs(struct unic_os *os, void __iomem *regs)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&os->ring_lock, flags);
-	os->regs = regs;
-	spin_unlock_irqrestore(&os->ring_lock, flags);
-}
-
-/* ------------------------------------------------------------------ interrupts */
-
-static irqreturn_t handle_nic_irq(int irq, void *arg)
-{
-	trace_unic_rang(arg, 0);
-	unic_dev_kick(arg);
-	return IRQ_HANDLED;
-}
-
-static irqreturn_t handle_slot_irq(int irq, void *arg)
-{
-	struct unic_kslot *s = arg;
-	u32 slot = s - s->os->slot;
-
-	trace_unic_rang(s->os, 1 + slot);
-	unic_slot_wake(s->os, slot);
-	return IRQ_HANDLED;
-}
-
-/* What the handler of a vector is given: asking the system which vector an
- * interrupt is may sleep. */
-static void *irq_cookie(struct unic_os *os, u32 vector)
-{
-	if (!vector)
-		return os;
-	os->slot[vector - 1].os = os;
-	return &os->slot[vector - 1];
-}
-
-static void free_irqs(struct unic_os *os, u32 n)
-{
-	while (n--)
-		free_irq(pci_irq_vector(os->pdev, n), irq_cookie(os, n));
-	pci_free_irq_vectors(os->pdev);
-}
-
-static int request_irqs(struct unic_os *os)
-{
-	u32 i;
-	int err;
-
-	for (i = 0; i < os->vectors; i++) {
-		err = request_irq(pci_irq_vector(os->pdev, i),
-				  i ? handle_slot_irq : handle_nic_irq, 0,
-				  dev_name(&os->dev), irq_cookie(os, i));
-		if (err) {
-			free_irqs(os, i);
-			return err;
-		}
-	}
-	return 0;
-}
 
 /* ----------------------------------------------------------------------- probe */
 
@@ -220,7 +104,7 @@ static int check_nic(struct pci_dev *pdev, const struct reach *r)
 
 	if (err)
 		return err;
-	if (ioread32(r->regs + REG_ID) != UNIC_BUS_PEER_HOST)
+	if (!unic_vector_is_host(r->regs))
 		return -ENODEV; /* the NIC would ring somebody else */
 	err = unic_quarantine_settle(pdev, r->bar, r->regs);
 	if (err) {
@@ -265,49 +149,6 @@ static int claim_pci_function(struct pci_dev *pdev, struct reach *r)
 	return err;
 }
 
-/* Of those that the NIC and its vectors make. */
-static u32 max_user_slots(const struct unic_os *os)
-{
-	const struct unic_info *info = os->bar + UNIC_BAR_INFO_OFF;
-	u32 slots = min(unic_from_le32(UNIC_LOAD(info->procs)), os->slots);
-
-	return user_slots ? user_slots : max(slots - slots / 4, 1u);
-}
-
-static int make_host(struct unic_os *os)
-{
-	u64 ram = (u64)totalram_pages() << PAGE_SHIFT;
-	struct unic_host_config config = {
-		.slots = os->slots,
-		.user_slots = max_user_slots(os),
-		.slot_bytes = ram + UNIC_SLOT_PAGES * PAGE_SIZE,
-		.slot_mem = os->slot_mem,
-		.params = {
-			.grace_us = unic_to_le32(grace_us),
-			.deliver_us = unic_to_le32(deliver_us),
-			.reaper_us = unic_to_le32(reaper_us),
-			.residence_us = unic_to_le32(residence_us),
-		},
-	};
-	struct unic_provider *p;
-	__be32 addr;
-
-	if (low >= 0 || high >= 0) {
-		config.params.flags = unic_to_le32(UNIC_PARAM_WATERMARKS);
-		config.params.low_entries = unic_to_le32(max(low, 0));
-		config.params.high_entries = unic_to_le32(max3(low, high, 0));
-	}
-	if (!in4_pton(ip, -1, (u8 *)&addr, -1, NULL))
-		return -EINVAL;
-	config.ipv4 = be32_to_cpu(addr) + os->dev.id;
-	p = unic_nic_provider(os, os->bar);
-	os->host = p ? unic_host_new(os, p, &config) : NULL;
-	if (os->host)
-		return 0;
-	unic_os_free(os, p);
-	return -ENOMEM;
-}
-
 static int set_up_nic(struct unic_os *os)
 {
 	int n = pci_alloc_irq_vectors(os->pdev, 2, 1 + UNIC_HOST_SLOTS_MAX,
@@ -321,16 +162,16 @@ static int set_up_nic(struct unic_os *os)
 	pci_set_master(os->pdev);
 	err = unic_slots_init(os);
 	if (!err)
-		err = make_host(os);
+		err = unic_config_host(os);
 	if (!err)
-		err = request_irqs(os);
+		err = unic_vector_request(os);
 	else
 		pci_free_irq_vectors(os->pdev);
 	if (err)
 		return err;
 	err = unic_engine_start(os);
 	if (err) {
-		free_irqs(os, os->vectors);
+		unic_vector_free(os);
 		return err;
 	}
 	err = unic_cdev_add(os);
@@ -385,7 +226,7 @@ static bool quiesce_nic(struct unic_os *os)
 static void stop_engine_and_irqs(struct unic_os *os)
 {
 	unic_engine_stop(os);
-	free_irqs(os, os->vectors);
+	unic_vector_free(os);
 }
 
 void unic_pci_tear_down(struct unic_os *os)
@@ -394,7 +235,7 @@ void unic_pci_tear_down(struct unic_os *os)
 	struct reach r = { os->regs, os->bar };
 	unsigned int noio;
 
-	set_regs(os, NULL);
+	unic_vector_set_regs(os, NULL);
 	noio = unic_lock(os);
 	if (os->kclient)
 		os->kclient->gone(os->kclient);
@@ -469,7 +310,7 @@ static int unic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return PTR_ERR(os);
 	}
 	os->bar = r.bar;
-	set_regs(os, r.regs);
+	unic_vector_set_regs(os, r.regs);
 	pci_set_drvdata(pdev, os);
 	pci_save_state(pdev); /* an error may take it */
 	err = bind_nic(os);
@@ -501,73 +342,6 @@ static void unic_shutdown(struct pci_dev *pdev)
 				    "own changed\n");
 }
 
-/* ----------------------------------------------------------- suspend and errors */
-
-/* A NIC would write to memory that sleeps. Processes keep what they have. */
-static int unic_suspend(struct device *dev)
-{
-	struct unic_os *os = dev_get_drvdata(dev);
-
-	if (unic_fence(os))
-		return 0;
-	dev_err(dev, "not suspended: the NIC does not let go of memory\n");
-	unic_unfence(os);
-	return -EBUSY;
-}
-
-static int unic_resume(struct device *dev)
-{
-	pci_save_state(to_pci_dev(dev)); /* what was saved before was used */
-	unic_unfence(dev_get_drvdata(dev));
-	return 0;
-}
-
-static DEFINE_SIMPLE_DEV_PM_OPS(pm_ops, unic_suspend, unic_resume);
-
-/* The function may not be reachable: nothing is waited for, nothing goes back. */
-static pci_ers_result_t error_detected(struct pci_dev *pdev,
-				       pci_channel_state_t state)
-{
-	struct unic_os *os = pci_get_drvdata(pdev);
-	unsigned int noio = unic_lock(os);
-
-	os->fenced = true;
-	os->plugged = false;
-	unic_host_fence(os->host);
-	unic_unlock(os, noio);
-	return state == pci_channel_io_perm_failure ? PCI_ERS_RESULT_DISCONNECT
-						    : PCI_ERS_RESULT_NEED_RESET;
-}
-
-static pci_ers_result_t slot_reset(struct pci_dev *pdev)
-{
-	pci_restore_state(pdev);
-	pci_save_state(pdev); /* for the next time */
-	pci_set_master(pdev);
-	return PCI_ERS_RESULT_RECOVERED;
-}
-
-static void error_resume(struct pci_dev *pdev)
-{
-	unic_unfence(pci_get_drvdata(pdev));
-}
-
-void unic_pci_error(struct unic_os *os)
-{
-	struct pci_dev *pdev = os->pdev;
-
-	if (error_detected(pdev, pci_channel_io_frozen) ==
-		    PCI_ERS_RESULT_NEED_RESET &&
-	    slot_reset(pdev) == PCI_ERS_RESULT_RECOVERED)
-		error_resume(pdev);
-}
-
-static const struct pci_error_handlers error_handlers = {
-	.error_detected = error_detected,
-	.slot_reset = slot_reset,
-	.resume = error_resume,
-};
-
 static ssize_t quarantined_pages_show(struct device_driver *driver, char *buf)
 {
 	return sysfs_emit(buf, "%llu\n", unic_quarantined());
@@ -592,10 +366,10 @@ static struct pci_driver driver = {
 	.probe = unic_probe,
 	.remove = unic_remove,
 	.shutdown = unic_shutdown,
-	.err_handler = &error_handlers,
+	.err_handler = &unic_pm_errors,
 	.groups = driver_groups,
 	.driver = { .probe_type = PROBE_PREFER_ASYNCHRONOUS,
-		    .pm = pm_sleep_ptr(&pm_ops),
+		    .pm = pm_sleep_ptr(&unic_pm_ops),
 		    },
 };
 

@@ -85,7 +85,7 @@ BREAKS = (
 	unic_unlock(os, noio);
 	kept_off = wait_fenced(os);""", """	unic_unlock(os, noio);
 	kept_off = true;""", "test_file_stays"),  # pages go back at once
-    ("unic_pci.c", """	if (unic_fence(os))
+    ("unic_pm.c", """	if (unic_fence(os))
 		return 0;
 	dev_err(dev""", """	if (os)
 		return 0;
@@ -104,17 +104,17 @@ BREAKS = (
 	}
 	mutex_unlock(&kept_lock);
 	fsleep(500000);""", "test_quarantine_settled_at_once"),  # released twice
-    ("unic_fence.c", "		unic_pci_end_nic(os);", "", "test_ended"),
+    ("unic_fence.c", "		unic_vector_end_nic(os);", "", "test_ended"),
     ("unic_fence.c", "return device_is_registered(&os->pdev->dev);", "return false;",
      "test_quarantine"),  # nobody looks for the answer
     ("unic_fence.c", "err = err ?: fence_via_bar(bar, regs) ? 0 : -EBUSY;", "",
      "test_quarantine_settled"),  # a NIC that does not answer is used
     ("unic_fence.c", "while (!unic_pci_leave_all() || unic_quarantined())",
      "while (false)", "test_kexec_waits"),
-    ("unic_pci.c", """	if (unic_fence(os))
+    ("unic_pm.c", """	if (unic_fence(os))
 		return 0;""", """	unic_fence(os);
 	return 0;""", "test_suspend_refused"),
-    ("unic_pci.c", "	os->fenced = true;", """	if (state)
+    ("unic_pm.c", "	os->fenced = true;", """	if (state)
 		return PCI_ERS_RESULT_DISCONNECT;""", "test_error"),
     ("unicblk.c", "	queue_work(later, &container_of(watch, struct unicblk, watch)->dead);",
      "", "test_nic_removed"),
@@ -128,9 +128,9 @@ BREAKS = (
 	unbind_nic(os);""", "test_kexec_meets_unbind"),  # it is in no list
     ("unic_pci.c", "	pci_save_state(pdev); /* an", "	/* an",
      "test_error_loses_state"),
-    ("unic_pci.c", "	pci_save_state(pdev); /* for the", "	/* for the",
+    ("unic_pm.c", "	pci_save_state(pdev); /* for the", "	/* for the",
      "test_error_loses_state"),
-    ("unic_pci.c", "	pci_save_state(to_pci_dev(dev)); /* what", "	/* what",
+    ("unic_pm.c", "	pci_save_state(to_pci_dev(dev)); /* what", "	/* what",
      "test_error_loses_state"),
     ("unic_resident.c", "	if (os->leaving) {", "	if (false) {", "test_add_too_late"),
     ("unicblk.c", "if (!q || !try_module_get(THIS_MODULE)) {",
