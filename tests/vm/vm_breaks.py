@@ -116,11 +116,11 @@ BREAKS = (
 	return 0;""", "test_suspend_refused"),
     ("unic_pm.c", "	os->fenced = true;", """	if (state)
 		return PCI_ERS_RESULT_DISCONNECT;""", "test_error"),
-    ("unicblk.c", "	queue_work(later, &container_of(watch, struct unicblk, watch)->dead);",
+    ("unicblk_disk.c", "	queue_work(unicblk_later,\n		   &container_of(watch, struct unicblk, watch)->dead);",
      "", "test_nic_removed"),
-    ("unicblk.c", "io->file = op == UNIC_KIO_READ ? NULL : &b->written;", "",
+    ("unicblk_rq.c", "io->file = op == UNIC_KIO_READ ? NULL : &b->written;", "",
      "test_flush_of_lost_writes"),
-    ("unicblk.c", "	atomic64_inc(&b->lost);", "", "test_flush_of_lost_writes"),
+    ("unicblk_rq.c", "	atomic64_inc(&b->lost);", "", "test_flush_of_lost_writes"),
     ("unic_pci.c", """	list_del(&os->node);
 	unbind_nic(os);
 	mutex_unlock(&bound_lock);""", """	list_del(&os->node);
@@ -133,10 +133,10 @@ BREAKS = (
     ("unic_pm.c", "	pci_save_state(to_pci_dev(dev)); /* what", "	/* what",
      "test_error_loses_state"),
     ("unic_resident.c", "	if (os->leaving) {", "	if (false) {", "test_add_too_late"),
-    ("unicblk.c", "if (!q || !try_module_get(THIS_MODULE)) {",
+    ("unicblk_file.c", "if (!q || !try_module_get(THIS_MODULE)) {",
      "if (!q || (__module_get(THIS_MODULE), module_put(THIS_MODULE), false)) {",
      "test_asked_and_unloaded"),  # it goes before the answer
-    ("unicblk.c", "	module_put(THIS_MODULE); /* for", "	/* for",
+    ("unicblk_file.c", "	module_put(THIS_MODULE); /* for", "	/* for",
      "test_asked_and_unloaded"),  # it never goes
     ("unic_later.c", "	if (!try_module_get(THIS_MODULE)) {", "	if (false) {",
      "test_hostage"),  # it goes before its worker
@@ -145,10 +145,10 @@ BREAKS = (
 		WRITE_ONCE(f->slot, f->core.slot);
 	r = find_reply(&f->open, unic_from_le32(hdr.seq));""",
      "test_early"),  # a slot that was asked for is had
-    ("unicblk.c", """		   b->number);
+    ("unicblk_rq.c", """		   b->number);
 	end_rq(rq, BLK_STS_IOERR);""", """		   b->number);
 	end_rq(rq, BLK_STS_OK);""", "test_older_copy"),  # flush reports well
-    ("unicblk.c", "wait_for_completion_interruptible(&q->over)",
+    ("unicblk_file.c", "wait_for_completion_interruptible(&q->over)",
      "(wait_for_completion(&q->over), false)", "test_add_interrupted"),
     ("unic_file.c", """	for (; ns != &init_user_ns; ns = ns->parent)
 		uid = ns->owner;""", "", "test_ids"),

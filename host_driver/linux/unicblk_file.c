@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * unicblk_file.c - the file on the other host, before it is a disk.
+ *
+ * Secret: who owns a question when the caller has gone before its answer.
+ */
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "unicblk.h"
+#include "unicblk_file.h"
+
+#define SET_UP_MS 10000u
+
+void unicblk_file_name(const struct unicblk *b, struct unic_kio *io)
+{
+	io->name_bytes = strlen(b->file);
+	memcpy(io->name, b->file, io->name_bytes);
+}
+
+/* Who asked may be gone before the answer: then it is the answer's. As long as there is
+ * one, the module stays. */
+enum question_state {
+	ASKED,
+	ANSWERED,
+	LEFT,
+};
+
+struct question {
+	struct unic_resident_io io;
+	struct completion over;
+	atomic_t state;
+	int status;
+	struct unic_resident *of; /* LEFT: its, too */
+	struct work_struct end;
+};
+
+static void question_free(struct question *q)
+{
+	kfree(q);
+	module_put(THIS_MODULE); /* for our last steps unicblk_exit() waits */
+}
+
+static void question_end(struct work_struct *work)
+{
+	struct question *q = container_of(work, struct question, end);
+
+	unic_resident_put(q->of);
+	question_free(q);
+}
+
+/* A peer's word: not one of our kernel's own, nor none. */
+static int error_of(u32 remote)
+{
+	return remote && remote <= EHWPOISON ? -(int)remote : -EIO;
+}
+
+static void question_done(struct unic_resident_io *io, int status, u32 bytes)
+{
+	struct question *q = container_of(io, struct question, io);
+
+	q->status = status == -EREMOTEIO ? error_of(io->io.remote) : status;
+	if (status == -ENOLINK || status == -EIO)
+		q->status = -EAGAIN;
+	if (atomic_cmpxchg(&q->state, ASKED, ANSWERED) == LEFT)
+		queue_work(unicblk_later, &q->end);
+	else
+		complete(&q->over);
+}
+
+static struct question *question_new(struct unicblk *b, u8 op, u64 offset,
+				     u64 deadline_ns)
+{
+	struct question *q = kzalloc(sizeof(*q), GFP_KERNEL);
+
+	if (!q || !try_module_get(THIS_MODULE)) {
+		kfree(q);
+		return NULL;
+	}
+	init_completion(&q->over);
+	INIT_WORK(&q->end, question_end);
+	q->of = b->resident;
+	q->io.io.op = op;
+	unicblk_file_name(b, &q->io.io);
+	q->io.io.offset = offset;
+	q->io.io.deadline_ns = deadline_ns;
+	q->io.done = question_done;
+	return q;
+}
+
+/* -EINTR: somebody does not want to wait any more, for a NIC that is dead perhaps;
+ * b->resident is not the caller's then. */
+static int do_file_op_once(struct unicblk *b, u8 op, u64 offset,
+			   u64 deadline_ns, u64 *size)
+{
+	struct question *q = question_new(b, op, offset, deadline_ns);
+	int err;
+
+	if (!q)
+		return -ENOMEM;
+	err = unic_resident_start(b->resident, &q->io, b->ipv4);
+	if (!err && wait_for_completion_interruptible(&q->over)) {
+		if (atomic_cmpxchg(&q->state, ASKED, LEFT) == ASKED) {
+			b->resident = NULL;
+			return -EINTR;
+		}
+		wait_for_completion(&q->over); /* it is being answered */
+	}
+	if (!err)
+		err = q->status;
+	*size = q->io.io.size;
+	question_free(q);
+	return err;
+}
+
+/* STAT or CUT, asked again until SET_UP_MS are over. 0 or a negative errno. */
+static int do_file_op(struct unicblk *b, u8 op, u64 offset, u64 *size)
+{
+	u64 deadline = ktime_get_ns() + (u64)SET_UP_MS * NSEC_PER_MSEC;
+	int err;
+
+	do {
+		err = do_file_op_once(b, op, offset, deadline, size);
+		if ((err == -EAGAIN || err == -EBUSY) &&
+		    msleep_interruptible(UNICBLK_AGAIN_MS))
+			err = -EINTR;
+	} while ((err == -EAGAIN || err == -EBUSY) &&
+		 ktime_get_ns() < deadline);
+	return err;
+}
+
+int unicblk_file_open(struct unicblk *b)
+{
+	u64 size = 0;
+	int err = do_file_op(b, UNIC_KIO_STAT, 0, &size);
+
+	if (b->bytes && !b->read_only &&
+	    (err == -ENOENT || (!err && size < b->bytes))) {
+		err = do_file_op(b, UNIC_KIO_CUT, b->bytes, &size);
+		size = b->bytes;
+	}
+	if (!err && (!b->bytes || size < b->bytes))
+		b->bytes = size;
+	/* a peer's word, too: what the system counts bytes of a disk with is signed */
+	if (!err && (b->bytes < PAGE_SIZE || b->bytes > S64_MAX))
+		err = -EINVAL;
+	return err;
+}
