@@ -70,8 +70,10 @@ enum unic_ctl_op {
  * Statuses are those of enum unic_status (NO_PD, NO_MR, ... for ids; TLB_FULL,
  * QUOTA ... from the NIC), and these. From the driver, QUOTA is: the process has
  * its share of such objects (half of the NIC's table, 64 listeners), and
- * WAIT_FULL: its share of the places to wait (an equal one per process slot,
- * at least one); they come without a tail then.
+ * WAIT_FULL: requests that wait have its share of the places (an equal one per
+ * process slot, at least one); they come without a tail then. A registration for
+ * which others that are under way may have the places is not refused: it is answered
+ * after them.
  */
 enum unic_ctl_status {
 	UNIC_CTL_ST_NO_HELLO = 64, /* say HELLO first */

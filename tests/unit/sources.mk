@@ -53,6 +53,7 @@ PARTS_test_driver_crossing = tests/unit/driver/test_driver_crossing.c $(DRIVER_R
 PARTS_test_driver_derived  = tests/unit/driver/test_driver_derived.c $(DRIVER_RIG)
 PARTS_test_driver_fault    = tests/unit/driver/test_driver_fault.c $(DRIVER_RIG)
 PARTS_test_driver_grants   = tests/unit/driver/test_driver_grants.c $(DRIVER_RIG)
+PARTS_test_driver_held     = tests/unit/driver/test_driver_held.c $(DRIVER_RIG)
 PARTS_test_driver_journal  = tests/unit/driver/test_driver_journal.c $(DRIVER_RIG)
 PARTS_test_driver_loop     = tests/unit/driver/test_driver_loop.c $(DRIVER_RIG)
 PARTS_test_driver_mailbox  = tests/unit/driver/test_driver_mailbox.c $(DRIVER_RIG)

@@ -107,4 +107,21 @@ MUTATIONS = (
 		return err;
 """, """	err = unic_ctl_batch(ctx, rec, n, "allocate tokens");
 """, "token: what nothing is known of is cancelled", "test_libunic_event"),
+    (CORE + "region/region_reg.c", "		if (unic_region_hold(req))\n			return;\n", "",
+     "region: under way counts as waiting", "test_driver_held"),
+    (CORE + "region/region_held.c", "	if (!proc->held && unic_region", "	if (unic_region",
+     "region: a registration overtakes those that are held", "test_driver_held"),
+    (CORE + "region/region_held.c", "	    (proc->asked && !unic_region_has_wait_place(host, proc)))",
+     "	    !unic_region_has_wait_place(host, proc))",
+     "region: held ones stay held when all places are taken", "test_driver_held"),
+    (CORE + "region/region_held.c", "			first = req;", "			first = first ? first : req;",
+     "region: the last that was held goes on first", "test_driver_held"),
+    (CORE + "region/region_held.c", "req->held && req->slot == slot && req->seq == seq",
+     "req->held && req->slot == slot",
+     "region: a cancel ends any that is held", "test_driver_held"),
+    (CORE + "region/region_reg.c", "		if (host->ready && req->client && unic_req_proc(req))",
+     "		if (req->client)", "region: held ones go to a NIC that is lost",
+     "test_driver_held"),
+    (CORE + "region/region_reg.c", "	unic_region_asked(req, false);\n", "",
+     "region: an answer does not count", "test_driver_held"),
 )
