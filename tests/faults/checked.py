@@ -110,6 +110,9 @@ def scenarios(kind, path):
         ("remote files", ["tests/qemu/test_kio.py", "--board", "soft", "sizes",
                           "loss", "paths", "bad_clients", "hogs"]),)
     return (("unicd", ["tests/qemu/test_unicd.py", "--board", "soft"]),
+            ("unicd slots", ["tests/qemu/test_unicd_slots.py", "--board", "soft"]),
+            ("unicd notices", ["tests/qemu/test_unicd_notice.py", "--board", "soft"]),
+            ("unicd restarts", ["tests/qemu/test_unicd_restart.py", "--board", "soft"]),
             ("threads, children", ["tests/qemu/test_process.py", "--board", "soft"]),
             ("unicd faults", ["tests/qemu/test_faults.py", "--board", "soft"]),
             ("demo", ["tests/qemu/demo.py", "--board", "soft", "--file",

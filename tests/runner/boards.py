@@ -40,16 +40,23 @@ UNIT = {"soft": ("build/unit/bin/test_*", None),
         "virt": ("build/target/bin/test_*.elf", None),
         "mps2-an385": ("build/m3/bin/test_*.elf", None),
         "lm3s6965evb": ("build/lm3s/bin/test_*.elf", 0x2000e000)}
+
+
+def unicd(board):
+    return [f"tests/qemu/test_unicd{part}.py --board {board}"
+            for part in ("", "_slots", "_notice", "_restart")]
+
+
 SYSTEM = {
-    "soft": ["tests/qemu/test_unicd.py --board soft",
+    "soft": [*unicd("soft"),
              "tests/qemu/test_forms.py", "tests/qemu/test_holders.py",
              "tests/qemu/demo.py --board soft"],
     "virt": ["tests/qemu/hal_selftest.py",
-             "tests/qemu/test_unicd.py --board virt",
+             *unicd("virt"),
              "tests/qemu/test_forms.py --board virt",
              "tests/qemu/demo.py --board virt"],
     "mps2-an385": ["tests/qemu/test_mps2.py",
-                   "tests/qemu/test_unicd.py --board mps2-an385",
+                   *unicd("mps2-an385"),
                    "tests/qemu/test_forms.py --board mps2-an385",
                    "tests/qemu/test_holders.py --board mps2-an385",
                    "tests/qemu/demo.py --board mps2-an385"],

@@ -17,6 +17,18 @@ def unicd(test):
     return f"test_unicd.py --only {test}"
 
 
+def slots(test):
+    return f"test_unicd_slots.py --only {test}"
+
+
+def notice(test):
+    return f"test_unicd_notice.py --only {test}"
+
+
+def restart(test):
+    return f"test_unicd_restart.py --only {test}"
+
+
 MUTATIONS = (
     # --- run directories
     (DAEMON + "run_dir.c", "O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC",
@@ -106,10 +118,10 @@ MUTATIONS = (
      "bus: a NIC cannot be ended", "test_bus.py --only has_its_nics_ended"),
     # --- the soft NIC
     ("hal/soft/soft_attach.c", "	ivshmem_client_mapped(&port->bus);\n", "",
-     "soft NIC: it does not say that it has other memory", unicd("parked")),
+     "soft NIC: it does not say that it has other memory", slots("parked")),
     ("hal/soft/soft_attach.c", "	base = mmap(old, (size_t)st.st_size,",
      "	base = old ? old : mmap(old, (size_t)st.st_size,",
-     "soft NIC: it writes to memory of before", unicd("new_memory_waits")),
+     "soft NIC: it writes to memory of before", slots("new_memory_waits")),
     # --- unicd: clients
     (UNICD + "clients.c",
      "	if (n < 0 && is_retryable_error(errno))",
@@ -120,31 +132,31 @@ MUTATIONS = (
     (UNICD + "slots.c", "		release_slot(os, slot);\n		return;\n	}\n	if (asked && fd < 0)",
      "		release_slot(os, slot);\n		return;\n	}\n	if (0)",
      "unicd: memory that cannot be exchanged is nobody's",
-     unicd("kept_for_their_user")),
+     slots("kept_for_their_user")),
     (UNICD + "slots.c", "asked && fd >= 0 && !unicd_board_exchange(os, slot, fd)",
-     "asked && fd >= 0", "unicd: it has memory of before", unicd("parked")),
+     "asked && fd >= 0", "unicd: it has memory of before", slots("parked")),
     (UNICD + "slots.c", "		keep_slot(os, slot);\n", "		release_slot(os, slot);\n",
-     "unicd: memory that was kept is anybody's", unicd("kept_for_their_user")),
+     "unicd: memory that was kept is anybody's", slots("kept_for_their_user")),
     (UNICD + "slots.c", "	os->slot_state[slot] = UNICD_SLOT_LEFT;\n	unicd_wakes_end",
      "	unic_host_slot_free(os->host, slot);\n	unicd_wakes_end",
-     "unicd: memory that was left is anybody's", unicd("parked")),
+     "unicd: memory that was left is anybody's", slots("parked")),
     (UNICD + "slots.c", "		if (os->slot_state[i] == UNICD_SLOT_KEPT)\n			os->slot_state[i] = UNICD_SLOT_LEFT;\n",
      "		;\n", "unicd: what was kept is kept for ever",
-     unicd("kept_for_their_user")),
+     slots("kept_for_their_user")),
     (UNICD + "slots.c", "O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC", "O_RDWR | O_CREAT | O_CLOEXEC",
      "unicd: its records may be links", LINKS),
     (UNICD + "slots.c", "	store_slot_owner(os, slot,\n			 (struct owner)", "	(void)((struct owner)",
      "unicd: the next one does not know whose a slot is",
-     unicd("driver_killed_kept")),
+     restart("driver_killed_kept")),
     (UNICD + "slots.c", "	unic_host_slot_ended(os->host, slot);\n	epoll_ctl",
      "	epoll_ctl", "unicd: the end of one that is away is not seen",
-     unicd("away_ends")),
+     restart("away_ends")),
     (UNICD + "unicd_main.c", "	return os->slots > rest ? os->slots - rest : 1;",
      "	return os->slots;", "unicd: one user has all slots", SLOTS),
     (UNICD + "unicd_main.c", "	if (os->opt.user_slots)\n		return os->opt.user_slots;\n",
      "", "unicd: --user-slots says nothing", SLOTS),
     (UNICD + "unicd_main.c", "		.slots_of_users = true,\n", "",
-     "unicd: slots belong to processes", unicd("kept_for_their_user")),
+     "unicd: slots belong to processes", slots("kept_for_their_user")),
     # --- unicd: clients
     (UNICD + "clients.c", "		same < UNICD_CLIENTS_USER);", "		1);",
      "unicd: one user has all connections", unicd("connections_per_user")),
@@ -153,7 +165,7 @@ MUTATIONS = (
     ("host_driver/core/dispatch.c", "unic_admin_reset, PLAIN, OP_PRIV }",
      "unic_admin_reset, PLAIN, 0 }", "unicd: anybody resets the NIC", unicd("admin")),
     (UNICD + "clients.c", "	unicd_refuse_fds(os->listen_fd);\n", "",
-     "unicd: it takes descriptors that linger", unicd("lingers")),
+     "unicd: it takes descriptors that linger", slots("lingers")),
     (UNICD + "clients.c", "	return !err || err == -EAGAIN || err == -EPERM;",
      "	return !err;", "unicd: the socket of one that is stopped is taken",
      unicd("duplicate_start_of_stopped")),
@@ -165,12 +177,12 @@ MUTATIONS = (
      "mode_t mode = 0666;", "unicd: all memory for anybody",
      "test_host.py --only joint_memory"),
     (UNICD + "clients.c", "		os->client[i].dead = true;\n}", "		;\n}",
-     "unicd: a child keeps the connection", unicd("child_keeps")),
+     "unicd: a child keeps the connection", slots("child_keeps")),
     (UNICD + "clients.c", "		.events = c->head ? EPOLLOUT : EPOLLIN,",
      "		.events = EPOLLIN | (c->head ? EPOLLOUT : 0),",
      "unicd: it spins for who takes no replies", unicd("flood")),
     (UNICD + "unicd_os.c", "	if (w->ours < 0 || (!ioctl(w->ours, SIOCOUTQ, &unread) && unread))\n		return; /* readable already */\n",
-     "", "unicd: each upcall is a wake-up", unicd("storm")),
+     "", "unicd: each upcall is a wake-up", notice("storm")),
     # --- unicd: remote files
     (UNICD + "kio.c", "	return c->core.privileged || !os->opt.kio_users;",
      "	return true;", "unicd: --kio-user says nothing", "test_kio.py limits"),

@@ -2,7 +2,7 @@
 /*
  * test_recover.c - unic_recover() against a driver that is played by the test: the
  * NIC is reset, the driver ends and comes back, with what the process had or
- * without. (With the real ones: test_unicd.py, survivor.)
+ * without. (With the real ones: test_unicd_restart.py, survivor.)
  */
 #define _GNU_SOURCE
 #include <errno.h>
