@@ -93,24 +93,30 @@ unic_window_show(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t len,
 	return true;
 }
 
+/* Bytes of a region, by address: @len of them, not 0. */
+struct unic_range {
+	uint64_t iova;
+	uint32_t len;
+};
+
 /**
- * unic_window_open() - the access check of unic_access() for @len (not 0) bytes
- * at @iova; @w then has all bytes around them in the same page. @mr:
- * unic_window_mr(). Returns 0; an error of unic_access(), counted; or
- * -UNIC_EAGAIN: the bytes lie in two pages, or the port has no window at present:
- * take the slow path.
+ * unic_window_open() - the access check of unic_access() for @bytes; @w then has
+ * all bytes around them in the same page. @mr: unic_window_mr(). Returns 0; an
+ * error of unic_access(), counted; or -UNIC_EAGAIN: the bytes lie in two pages, or
+ * the port has no window at present: take the slow path.
  */
 static inline __attribute__((always_inline)) int
 unic_window_open(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t stag,
-		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
+		 uint16_t pd, uint32_t need, struct unic_range bytes,
 		 struct unic_window *w)
 {
-	int r = unic_window_turn(nic, mr, stag, pd, need, iova, len);
+	int r = unic_window_turn(nic, mr, stag, pd, need, bytes.iova,
+				 bytes.len);
 
 	if (r)
 		return r;
 	w->stag = stag;
-	return unic_window_show(nic, mr, len, w) ? 0 : -UNIC_EAGAIN;
+	return unic_window_show(nic, mr, bytes.len, w) ? 0 : -UNIC_EAGAIN;
 }
 
 /** unic_window_has() - true if @w has the bytes at @iova, as many as it was

@@ -232,6 +232,7 @@ static enum unic_fastpath write_only(struct unic_transport *nic,
 	struct unic_rsp *rsp = &qp->rsp;
 	uint32_t apsn = rsp->psn, done;
 	uint64_t va = remote_va(w);
+	struct unic_range bytes;
 	struct unic_window win;
 	struct burst b;
 	int r;
@@ -245,8 +246,9 @@ static enum unic_fastpath write_only(struct unic_transport *nic,
 				       va, e->len) &&
 		     !unic_fastpath_expect_headers(rx, e)))
 		return UNIC_FASTPATH_NOT;
+	bytes = (struct unic_range){ .iova = va, .len = e->len };
 	r = unic_window_open(&nic->memory, mr, stag, qp->pd,
-			     UNIC_MR_REMOTE_WRITE, va, e->len, &win);
+			     UNIC_MR_REMOTE_WRITE, bytes, &win);
 	if (unlikely(r))
 		return r == -UNIC_EAGAIN
 			       ? UNIC_FASTPATH_NOT

@@ -264,13 +264,15 @@ static enum unic_fastpath send_run(struct unic_transport *nic,
 	const struct unic_ready *y = &sq->ready;
 	uint32_t at = sq->next % UNIC_QP_WINDOW, stag, cost, n;
 	const struct unic_sq_slot *slot = &sq->win[at];
+	struct unic_range bytes;
 	struct run run;
 	int r;
 
 	stag = unic_from_le32(slot->sge[0].lkey);
+	bytes.iova = unic_from_le64(slot->sge[0].iova);
+	bytes.len = y->wr.len;
 	r = unic_window_open(&nic->memory, unic_window_mr(&nic->memory, stag),
-			     stag, qp->pd, 0, unic_from_le64(slot->sge[0].iova),
-			     y->wr.len, &run.win);
+			     stag, qp->pd, 0, bytes, &run.win);
 	if (unlikely(r)) {
 		if (r == -UNIC_EAGAIN || r == -UNIC_EMISS)
 			return UNIC_FASTPATH_NOT;

@@ -82,18 +82,19 @@ unic_window_show(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t len,
 		 struct unic_window *w);
 
 /*@ requires \valid(nic) && region_ok(nic, stag >> 24) && pd < UNIC_PDS &&
-    len > 0 && chains_ok(&nic->tlb) && mr == &nic->mrs.mr[stag >> 24];
+    bytes.len > 0 && chains_ok(&nic->tlb) && mr == &nic->mrs.mr[stag >> 24];
   requires \valid(w) && \separated(w, nic);
   assigns *w, *nic;
   ensures region: region_ok(nic, stag >> 24);
-  ensures grant: \result == 0 ==> granted(mr, stag, pd, need, iova, len);
+  ensures grant: \result == 0 ==>
+    granted(mr, stag, pd, need, bytes.iova, bytes.len);
   ensures whose: \result == 0 ==> w->mr == mr && w->stag == stag &&
-    w->hi == iova / 0x100000000;
-  ensures shown: \result == 0 ==> shows(w, len);
+    w->hi == bytes.iova / 0x100000000;
+  ensures shown: \result == 0 ==> shows(w, bytes.len);
   ensures first: \result == 0 ==>
-    (uint32_t)(w->last - iova % 0x100000000) <= w->places;
+    (uint32_t)(w->last - bytes.iova % 0x100000000) <= w->places;
 */
 static inline __attribute__((always_inline)) int
 unic_window_open(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t stag,
-		 uint16_t pd, uint32_t need, uint64_t iova, uint32_t len,
+		 uint16_t pd, uint32_t need, struct unic_range bytes,
 		 struct unic_window *w);
