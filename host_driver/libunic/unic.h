@@ -9,19 +9,19 @@
  *  - Objects belong to the caller from alloc/create/reg until free/destroy/
  *    dereg, and go in reverse order of creation.
  *  - All functions are thread-safe. Queues have a lock each; the data path
- *    (post, poll) makes no system call while the NIC is awake. Calls to the driver
- *    of more threads than it serves at once take turns, in the order they came;
- *    those that wait for memory do not keep out the others.
- *  - Addresses of work requests (IOVAs) are the virtual addresses of the
- *    region, unless it was registered zero-based or with a random base.
+ *    (post, poll) makes no system call while the NIC is awake. When more threads
+ *    call the driver than it serves at once, their calls take turns in order of
+ *    arrival; calls that wait for memory do not hold up others.
+ *  - Addresses in work requests are IOVAs: mr->iova and the offset in the region
+ *    (unic_sg_of()). They are addresses of the process only with UNIC_MR_VA_BASE.
  *
- * errno of failed calls: ENOMEM a NIC table is full (unic_usage says whose
- * fault it is), EDQUOT the hard quota, E2BIG can never fit, EOWNERDEAD the
- * region was evicted, ETIME a deadline passed, ECANCELED cancelled, EBUSY
- * something must go first, ENOTCONN the driver is gone or the NIC was reset, or
- * the context is of the process that forked this one, EAGAIN the turn of the call
- * did not come within seconds, EPROTO the driver or the NIC answered nonsense,
- * EINVAL/EACCES/ENOENT/ERANGE arguments.
+ * errno of failed calls: ENOMEM a NIC table is full (unic_usage names the largest
+ * holders), EDQUOT the hard quota is reached, E2BIG the request can never fit,
+ * EOWNERDEAD the region was evicted, ETIME a deadline passed, ECANCELED the request
+ * was cancelled, EBUSY something uses the object, ENOTCONN the driver is gone or the
+ * NIC was reset, or the context belongs to the process that forked this one, EAGAIN
+ * the turn of the call did not come within seconds, EPROTO the driver or the NIC
+ * answered against the protocol, EINVAL/EACCES/ENOENT/ERANGE an argument is wrong.
  */
 #ifndef UNIC_H
 #define UNIC_H
@@ -60,49 +60,46 @@ struct unic_attr {
 	uint64_t slot_bytes; /* memory unic_alloc() can hand out, in all */
 };
 
-/**
- * unic_open() - attach to the driver at @socket (NULL: $UNIC_SOCKET, else
+/** unic_open() - attach to the driver at @socket (NULL: $UNIC_SOCKET, else
  * /run/unic/unicd.sock). The context is the caller's until unic_close().
  * -ENOENT/-ECONNREFUSED no driver there, -ENOTCONN it does not answer (within
  * seconds), -EAGAIN all process slots taken, -EPROTO another ABI version, -EBUSY
- * memory is in the slot of another context of this process whose driver or NIC
- * is gone: close that one first, or its memory would be lost.
+ * memory is in the slot of another context of this process whose driver or NIC is
+ * gone: close that one first, or its memory would be lost.
  *
- * The child of a fork() has no part in the attachment. It has the memory, of
- * unic_alloc(), and what was moved in, as it was when fork() began, at the same
- * addresses and for itself alone; of memory that others write meanwhile, each page
- * is what it was at some moment of the call. (What the application mapped, or
- * unmapped, in another thread at that moment may be missing, and so is all of it
- * when there is neither memory nor a descriptor left for the copies.) On contexts of
- * the parent each call answers -ENOTCONN and says so, but those that give something
- * back: they free the child's copy. A child may open contexts of its own.
+ * The child of a fork() has no part in the attachment. It gets private copies of the
+ * memory of unic_alloc() and of memory that was moved in, at the same addresses and
+ * as they were when fork() began; of memory that is written meanwhile, each page has
+ * the contents of some moment of the call. (Copies of memory that another thread maps
+ * or unmaps at that moment may be missing, and all copies are when there is neither
+ * memory nor a descriptor for them.) On contexts of the parent each call fails with
+ * -ENOTCONN, except those that give something back, which free the child's copy. A
+ * child may open contexts of its own.
  *
- * That is the work of handlers (pthread_atfork()), the first of the process. A
- * fork() in a signal handler may wait for ever; _Fork() and clone() run none, and
- * their child has no such memory. vfork() and posix_spawn() run none and need none.
- */
+ * The copies are made by pthread_atfork() handlers, registered before any other of
+ * the process. A fork() in a signal handler may deadlock. _Fork() and clone() run no
+ * handlers, and their child has no such memory. vfork() and posix_spawn() run none
+ * and need none. */
 int unic_open(const char *socket, struct unic_ctx **out);
 
-/**
- * unic_open_kept() - as unic_open(), and what is made in the context outlives a
- * reset of the NIC and a restart of the driver: see unic_recover().
- */
+/** unic_open_kept() - as unic_open(), and the objects of the context outlive a reset
+ * of the NIC and a restart of the driver: see unic_recover(). */
 int unic_open_kept(const char *socket, struct unic_ctx **out);
 
 /**
  * unic_recover() - after UNIC_EV_RESET, or -ENOTCONN of any call: wait until NIC
  * and driver are back and go on. No other thread uses the context meanwhile.
  *
- * Protection domains, regions and memory are as they were, with the same STags;
- * a region that could not be had again, and a REGISTER_WAIT that ended, are told
- * by an event. Queue pairs are in state RESET with new numbers, and each is told
- * by UNIC_EV_QP_ERROR: connect again. All that was posted and not completed
- * completes with UNIC_WC_WR_FLUSH_ERR, once; whether it was done nobody knows.
+ * Protection domains, regions and memory are as they were, with the same STags; an
+ * event names each region that could not be restored and each REGISTER_WAIT that
+ * ended. Queue pairs are in state RESET with new numbers, and each has an event
+ * UNIC_EV_QP_ERROR: connect again. Each request that was posted and not completed
+ * completes with UNIC_WC_WR_FLUSH_ERR, once; it may or may not have been carried out.
  * Completion queues are to be armed again. Tokens have ended.
  *
- * Returns 0, also if nothing was the matter; -ETIME: not within @timeout_ms,
+ * Returns 0, also if there was nothing to recover; -ETIME: not within @timeout_ms,
  * try again; -ENOTCONN: nothing is left, close the context; -ENOMEM: try again;
- * -EINVAL: not made by unic_open_kept().
+ * -EINVAL: the context was not made by unic_open_kept().
  */
 int unic_recover(struct unic_ctx *ctx, int timeout_ms);
 
@@ -112,11 +109,11 @@ int unic_recover(struct unic_ctx *ctx, int timeout_ms);
  */
 void unic_close(struct unic_ctx *ctx);
 
-/** unic_query() - facts. Never fails. */
+/** unic_query() - copy the facts about @ctx to *@out. Never fails. */
 void unic_query(const struct unic_ctx *ctx, struct unic_attr *out);
 
-/** unic_ctx_lost() - true once the NIC was reset or the driver went away:
- * everything of this context is void; close it and open again. */
+/** unic_ctx_lost() - true once the NIC was reset or the driver has ended: all objects
+ * of @ctx are void. Close it and open again, or unic_recover(). */
 bool unic_ctx_lost(const struct unic_ctx *ctx);
 
 /** unic_last_error() - the last error of this thread in words. Never NULL,
@@ -156,7 +153,7 @@ struct unic_usage {
 	} top[3]; /* largest holders */
 };
 
-/* One thing that we have at the driver. */
+/* One object of this context at the driver. */
 struct unic_object {
 	uint32_t id;	/* host-wide */
 	uint32_t type;	/* enum unic_ctl_object_type */
@@ -164,32 +161,34 @@ struct unic_object {
 	uint32_t number, of, detail;
 };
 
-/** unic_list_objects() - all of them, as the driver has them now: domains,
- * regions and forms, requests that wait, queues, tokens, listeners,
- * connections. At most @max are written. Returns how many there are, or
+/** unic_list_objects() - list the objects of @ctx as the driver has them: domains,
+ * regions and derived regions, requests that wait, queues, tokens, listeners,
+ * connections. At most @max are written to @out. Returns how many there are, or
  * -errno. */
 int unic_list_objects(struct unic_ctx *ctx, struct unic_object *out, int max);
 
-/** unic_query_usage() - what we hold, and who holds most. */
+/** unic_query_usage() - the entries that this process holds, and the largest holders.
+ */
 int unic_query_usage(struct unic_ctx *ctx, struct unic_usage *out);
 
-/** unic_last_usage() - why the last registration of this thread failed for
- * want of room. False if it did not. */
+/** unic_last_usage() - the usage of the table that had no room for the last
+ * registration of this thread. False, with *@out as it was: it did not fail for want
+ * of room. */
 bool unic_last_usage(struct unic_usage *out);
 
 /* --------------------------------------------------------------- memory */
 
 /**
- * unic_alloc() - memory that regions can be registered on: page frames of our
- * slot, at contiguous virtual addresses.
+ * unic_alloc() - allocate memory for regions: page frames of the process slot, at
+ * contiguous virtual addresses.
  * @page_bytes: 4096, 65536 or 2 MiB: frames lie together (and are aligned) in
  *              runs of that size, so that one TLB entry can map each.
  * Zeroed. Returns NULL with errno: ENOMEM, EINVAL.
  */
 void *unic_alloc(struct unic_ctx *ctx, size_t bytes, size_t page_bytes);
 
-/** unic_free() - @mem from unic_alloc(), or NULL. -EBUSY while a region is
- * registered on it, -EINVAL if it is not ours. */
+/** unic_free() - free @mem of unic_alloc(), or do nothing if it is NULL. -EBUSY: a
+ * region is registered on it; -EINVAL: it is not of unic_alloc(). */
 int unic_free(struct unic_ctx *ctx, void *mem);
 
 /* -------------------------------------------------- protection and memory */
@@ -198,26 +197,26 @@ int unic_free(struct unic_ctx *ctx, void *mem);
  * and what the access check compares (IBTA 10.2.3). *@out is the caller's until
  * unic_free_pd(); on error it is as it was. -ENOMEM, -EDQUOT, -ENOTCONN. */
 int unic_alloc_pd(struct unic_ctx *ctx, struct unic_pd **out);
-/** unic_free_pd() - -EBUSY while regions or queues use it. */
+/** unic_free_pd() - free @pd. -EBUSY: regions or queues use it, and it stays. */
 int unic_free_pd(struct unic_pd *pd);
 
 #define UNIC_MR_WAIT  (1u << 0) /* REGISTER_WAIT: queue when it does not fit */
 #define UNIC_MR_ASYNC (1u << 1) /* with WAIT: do not block, an event follows */
 /*
- * The base of a region: the IOVA of its first byte, which is how work requests and
- * peers call it. Without one of the first two the driver draws it anew for each
- * registration: 42 bits are random, the low 21 those of the buffer's address. An
- * address in the process is none then, neither in a work request (unic_sg_of()
- * translates) nor for a peer, who is told mr->iova and offset. So who guesses an
- * STag must guess an address, too, and learns nothing of where the process has its
- * memory. At most one of them, else -EINVAL. unic_rereg_mr() goes on in the same
- * way.
+ * The base of a region: the IOVA of its first byte, by which work requests and peers
+ * name it. Without ZERO_BASED or VA_BASE the driver draws the base anew for each
+ * registration: 42 bits are random, the low 21 are those of the buffer's address.
+ * Then no address of the process is valid in a work request (unic_sg_of() translates)
+ * or for a peer, which gets mr->iova and offsets. So an attacker who guesses an STag
+ * must guess the address, too, and learns nothing of the address space of the
+ * process. At most one of these flags, else -EINVAL. unic_rereg_mr() keeps the kind
+ * of base.
  */
 #define UNIC_MR_ZERO_BASED (1u << 2) /* offset in the first page */
-/* The buffer's own address, for programs that cannot tell their peers another one.
- * Predictable: of a guessed STag nothing is left to guess. */
+/* The buffer's own address, for programs that cannot give their peers another one. It
+ * is predictable: a guessed STag alone suffices then. */
 #define UNIC_MR_VA_BASE	    (1u << 4)
-#define UNIC_MR_RANDOM_BASE (1u << 3) /* the default by name: changes nothing */
+#define UNIC_MR_RANDOM_BASE (1u << 3) /* the default, by name */
 
 struct unic_mr_attr {
 	void *addr;
@@ -229,10 +228,10 @@ struct unic_mr_attr {
 	unsigned int importance; /* 0..255: higher = keep longer */
 	uint32_t timeout_us;	 /* WAIT: give up after; 0 = never */
 	unsigned int key;	 /* low 8 bits of the STag */
-	/* enum unic_residency. DEMAND and TABLE: no entries are held, so it never
-	 * waits (WAIT is ignored), nor is it asked back for them; entries come
-	 * when an operation needs them. Where the device has no such thing it is
-	 * RESIDENT. */
+	/* enum unic_residency. DEMAND and TABLE: the region holds no entries, so
+	 * it never waits (WAIT is ignored) and is not asked back for entries; they
+	 * come when an operation needs them. A device without them makes the
+	 * region RESIDENT. */
 	unsigned int residency;
 	void *user; /* returned in events */
 };
@@ -254,25 +253,23 @@ enum unic_mr_life {
 	UNIC_MR_WAITING = 1, /* ASYNC: not granted yet */
 	UNIC_MR_LIVE = 2,
 	UNIC_MR_ASKED = 3, /* a notice is open */
-	UNIC_MR_GONE = 4,  /* evicted, refused or reset: only dereg is left */
+	UNIC_MR_GONE = 4,  /* evicted, refused or reset: unic_dereg_mr() it */
 };
 
-/**
- * unic_reg_mr() - register memory (S1; S0 for WAIT).
- * Memory that did not come from unic_alloc() is moved into the slot first: the
- * pages stay at their addresses, other threads of the process are parked
- * meanwhile, a child of fork() gets copies (unic_open()). Only private anonymous
- * memory can be moved; file and shared mappings and the stacks of threads are
- * -EACCES. Unmapped and mapped again, or moved by realloc(), it is moved anew
- * by the next registration; -EBUSY while a region of before is on it still.
+/** unic_reg_mr() - register memory (S1; S0 for WAIT). Memory that is not of
+ * unic_alloc() is moved into the slot first: the pages stay at their addresses, other
+ * threads of the process stop meanwhile, a child of fork() gets copies (unic_open()).
+ * Only private anonymous memory can be moved; for file and shared mappings and the
+ * stacks of threads -EACCES. Memory that was unmapped and mapped again, or moved by
+ * realloc(), is moved by the next registration; -EBUSY while an earlier region is
+ * still registered on it.
  *
- * Without WAIT it succeeds or fails at once. With WAIT it blocks until
- * granted; -ETIME after timeout_us, -ECANCELED by unic_cancel_reg(). With WAIT
- * and ASYNC it returns 0 at once, unic_mr_life() is WAITING or LIVE, and in
- * the first case UNIC_EV_GRANTED or UNIC_EV_WAIT_ENDED follows.
+ * Without WAIT it succeeds or fails at once. With WAIT it blocks until granted;
+ * -ETIME after timeout_us, -ECANCELED by unic_cancel_reg(). With WAIT and ASYNC it
+ * returns 0 at once, unic_mr_life() is WAITING or LIVE, and in the first case
+ * UNIC_EV_GRANTED or UNIC_EV_WAIT_ENDED follows.
  *
- * -ENOMEM a table is full, -EDQUOT, -E2BIG: unic_last_usage() has the figures.
- */
+ * -ENOMEM a table is full, -EDQUOT, -E2BIG: unic_last_usage() has the figures. */
 int unic_reg_mr(struct unic_pd *pd, const struct unic_mr_attr *attr,
 		struct unic_mr **out);
 
@@ -293,11 +290,11 @@ int unic_dereg_mr_batch(struct unic_ctx *ctx, struct unic_mr **mr,
 struct unic_sg;
 
 /**
- * unic_sg_of() - what a work request or a list calls [@at, @at + @len) of @mr.
- * *@out: the IOVA and the STag of now, so after unic_rereg_mr() and whatever changes
- * a form's STag it is to be asked for anew. Cheap, no system call. @mr: one of
- * unic_reg_mr() or unic_reg_sub() that is granted; other forms have no addresses of
- * ours, their bytes are form->iova and offset.
+ * unic_sg_of() - the name of [@at, @at + @len) of @mr in a work request or a list.
+ * *@out has the IOVA and STag that are valid at the call, so it is to be made again
+ * after unic_rereg_mr() and whatever changes the STag of a derived region. Cheap, no
+ * system call. @mr: granted, and of unic_reg_mr() or unic_reg_sub(); other derived
+ * regions have no addresses in the process, their bytes are at mr->iova and offset.
  * 0, or -ERANGE with *@out as it was: not all of it lies in the region.
  */
 int unic_sg_of(const struct unic_mr *mr, const void *at, size_t len,
@@ -312,29 +309,26 @@ struct unic_use {
 	unsigned int rate;     /* decayed bytes per entry, half-life 134 ms */
 };
 
-/** unic_query_use() - 0 with *@out. -EAGAIN: nothing is shown of it yet (or it is
- * gone); -EOPNOTSUPP: no NIC. */
+/** unic_query_use() - copy the use of @mr to *@out. 0; -EAGAIN: the NIC has not shown
+ * it yet, or the region is gone; -EOPNOTSUPP: no NIC. */
 int unic_query_use(struct unic_mr *mr, struct unic_use *out);
 
-/**
- * unic_report_use() - this region was used. For a NIC that is told not to go by
- * its own count (`unicctl params --uses reported`): the process's policy then
- * knows nothing but this, and chooses by chance until the first report. Costs one
- * atomic addition; any thread.
- */
+/** unic_report_use() - report one use of @mr. For a NIC that does not use its own
+ * count (`unicctl params --uses reported`): the victim policy of the process then
+ * knows only these reports, and chooses at random until the first one. Costs one
+ * atomic addition; any thread. */
 void unic_report_use(struct unic_mr *mr);
 
-/**
- * unic_advise_mr() - bytes [@offset, @offset + @length) of @mr will be needed
- * soon, or not (@advice: enum unic_advice). A hint: of a RESIDENT region nothing
- * comes of it. -EINVAL (out of the region), -ENOENT (it is gone), -EBUSY (in use,
- * so its entries stay).
- */
+/** unic_advise_mr() - advise the NIC that bytes [@offset, @offset + @length) of @mr
+ * will be needed soon, or will not (@advice). A hint, without effect on a RESIDENT
+ * region. -EINVAL (out of the region), -ENOENT (the region is gone), -EBUSY (in use:
+ * its entries stay). */
 int unic_advise_mr(struct unic_mr *mr, uint64_t offset, uint64_t length,
 		   enum unic_advice advice);
 
-/** unic_cancel_reg() - cancel the waiting registration of @mr (ASYNC). 0: it
- * will never be granted, only dereg is left; -ENOENT: too late. */
+/** unic_cancel_reg() - cancel the waiting registration of @mr (ASYNC). 0: it will
+ * never be granted, and unic_dereg_mr() is to end @mr; -ENOENT: it was granted or has
+ * ended. */
 int unic_cancel_reg(struct unic_mr *mr);
 
 /**
@@ -370,32 +364,34 @@ int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 /* -------------------------------------------------------------- forms */
 
 /*
- * Regions made of regions (docs/DESIGN.md section 6.3). Each is a struct unic_mr,
- * ends by unic_dereg_mr(), and also when a region ends that it is made of:
- * UNIC_EV_EVICTED of its own. iova and stag are those of now; length and addr
- * are not kept.
+ * Regions made of regions (docs/DESIGN.md section 6.3), here called forms. Each is a
+ * struct unic_mr and ends by unic_dereg_mr(). It also ends when a region ends that it
+ * is made of, with an UNIC_EV_EVICTED of its own. iova and stag are the valid ones;
+ * length and addr are not kept.
  */
 
-/** unic_inc_rkey() - the same STag with the next low byte, which is ours. */
+/** unic_inc_rkey() - @stag with the next value of its low byte, which is the
+ * consumer's. */
 static inline uint32_t unic_inc_rkey(uint32_t stag)
 {
 	return (stag & ~0xffu) | ((stag + 1) & 0xffu);
 }
 
-/** unic_reg_sub() - [@addr, @addr + @length) of @mr under an STag of its own with
- * some of its @rights; bytes have the IOVA that they have in @mr. It holds no
- * entries. Of a form that has no addr, @addr is the offset (unic_bind_mw() and
- * unic_post_bind_mw(), too). */
+/** unic_reg_sub() - register [@addr, @addr + @length) of @mr under an STag of its
+ * own, with @rights, which @mr must have; bytes keep the IOVA that they have in @mr.
+ * It holds no entries. If @mr is a form without addr, @addr is the offset in it
+ * (unic_bind_mw() and unic_post_bind_mw(), too). */
 int unic_reg_sub(struct unic_mr *mr, void *addr, size_t length,
 		 unsigned int rights, struct unic_mr **out);
 
-/** unic_alloc_mw() - a memory window of @type 1 or 2, not bound. -ENOMEM. */
+/** unic_alloc_mw() - allocate a memory window of @type 1 or 2, not bound.
+ * -ENOMEM. */
 int unic_alloc_mw(struct unic_pd *pd, unsigned int type, struct unic_mr **out);
 
-/** unic_bind_mw() - bind a window by a call, under the next STag; type 1 also
- * anew. @rights: of UNIC_MR_REMOTE_*. @mr: with UNIC_MR_MW_BIND, and LOCAL_WRITE
- * for remote write. @length 0: unbind. -EACCES, -ERANGE, -EBUSY, -ESTALE (bound;
- * not a window). */
+/** unic_bind_mw() - bind window @mw by a call, under its next STag; one of type 1 may
+ * be bound already. @rights: of UNIC_MR_REMOTE_*. @mr: with UNIC_MR_MW_BIND, and
+ * LOCAL_WRITE for remote write. @length 0: unbind. -EACCES, -ERANGE, -EBUSY, -ESTALE
+ * (bound; not a window). */
 int unic_bind_mw(struct unic_mr *mw, struct unic_mr *mr, void *addr,
 		 size_t length, unsigned int rights);
 
@@ -407,8 +403,8 @@ struct unic_mw_bind {
 	unsigned int rights; /* of UNIC_MR_REMOTE_* */
 };
 
-/** unic_alloc_fast_mr() - entries for @pages pages of @page_bytes, for
- * unic_post_reg_mr(). */
+/** unic_alloc_fast_mr() - allocate a region with entries for @pages pages of
+ * @page_bytes (0: 4096), which unic_post_reg_mr() makes valid. -EINVAL, -ENOMEM. */
 int unic_alloc_fast_mr(struct unic_pd *pd, unsigned int pages,
 		       unsigned int page_bytes, struct unic_mr **out);
 
@@ -423,26 +419,26 @@ struct unic_list {
 	uint64_t iova;		 /* that its first byte shall have */
 };
 
-/** unic_alloc_indirect() - room for a list of @elements, 1 to
- * UNIC_FORM_ELEMENTS. */
+/** unic_alloc_indirect() - allocate a region with room for a list of @elements, 1 to
+ * UNIC_FORM_ELEMENTS; not valid. -EINVAL, -ENOMEM. */
 int unic_alloc_indirect(struct unic_pd *pd, unsigned int elements,
 			struct unic_mr **out);
 
-/** unic_reg_indirect() - allocate and make valid at once. An element may be any
- * byte range of any region of @pd but a window. */
+/** unic_reg_indirect() - allocate a region and make it valid with @list. An element
+ * may be any byte range of any region of @pd that is not a window. */
 int unic_reg_indirect(struct unic_pd *pd, const struct unic_list *list,
 		      struct unic_mr **out);
 
-/** unic_invalidate() - by a call what unic_post_local_inv() does by a request.
- * -EBUSY: nobody gets in any more, but something uses it still: call again. */
+/** unic_invalidate() - make @form not valid by a call, as unic_post_local_inv() by a
+ * request. -EBUSY: no new access is let in, but one is under way: call again. */
 int unic_invalidate(struct unic_mr *form);
 
-/** unic_mr_life() - where it stands; cheap, no system call. */
+/** unic_mr_life() - the state of @mr; cheap, no system call. */
 enum unic_mr_life unic_mr_life(const struct unic_mr *mr);
 
-/** unic_mr_usable() - may a new operation that takes @expected_us be started
- * on it? False when it is gone or when the time left of an open notice is
- * shorter. The check to do before each use. */
+/** unic_mr_usable() - true if an operation that takes @expected_us may be started on
+ * @mr: the region is there, and an open notice, if any, leaves that time. To be
+ * checked before each use. */
 bool unic_mr_usable(const struct unic_mr *mr, uint32_t expected_us);
 
 /* ------------------------------------------------------ upcalls and events */
@@ -451,8 +447,8 @@ enum unic_ev_type {
 	UNIC_EV_NOTICE = 1,	/* the NIC asks mr back, by deadline_ns */
 	UNIC_EV_EVICTED = 2,	/* mr is gone */
 	UNIC_EV_GRANTED = 3,	/* mr is LIVE */
-	UNIC_EV_WAIT_ENDED = 4, /* mr will not come: status, NO_WAIT: how its
-				 * wait ended was lost */
+	UNIC_EV_WAIT_ENDED = 4, /* mr will not be granted: status; NO_WAIT: the
+				 * upcall with its status was lost */
 	UNIC_EV_QP_ERROR = 5,
 	UNIC_EV_CQ_ERROR = 6,
 	UNIC_EV_TOKEN_END = 7, /* token ended other than by use */
@@ -460,7 +456,7 @@ enum unic_ev_type {
 	UNIC_EV_CONNECTED = 9,
 	UNIC_EV_REJECTED = 10,
 	UNIC_EV_DISCONNECTED = 11,
-	UNIC_EV_RESET = 12,    /* NIC reset or driver gone: all is void */
+	UNIC_EV_RESET = 12,    /* NIC reset or driver gone: unic_ctx_lost() */
 	UNIC_EV_DB_ERROR = 13, /* the doorbell page was written over: status is
 				* a word that named nothing */
 	UNIC_EV_RESYNC = 14,   /* upcalls came faster than they were read, and
@@ -468,7 +464,7 @@ enum unic_ev_type {
 				* say what they would have said of regions,
 				* queues and connections; of tokens nothing:
 				* those not in unic_list_objects() have ended */
-	UNIC_EV_INVALIDATE = 15, /* the peer of qp takes back what it gave us:
+	UNIC_EV_INVALIDATE = 15, /* the peer of qp takes back what it granted:
 				  * finish with it, then unic_invalidated().
 				  * May come more than once */
 };
@@ -497,8 +493,8 @@ struct unic_event {
 	unsigned int private_len;
 };
 
-/** unic_event_fd() - readable (poll, epoll) while an event may be waiting. The
- * fd is the library's: only poll it. */
+/** unic_event_fd() - a descriptor that is readable (poll, epoll) while an event may
+ * be waiting. It is the library's: only poll it. */
 int unic_event_fd(struct unic_ctx *ctx);
 
 /** unic_get_event() - the next event; -EAGAIN if there is none. Never blocks.
@@ -506,8 +502,8 @@ int unic_event_fd(struct unic_ctx *ctx);
 int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev);
 void unic_ack_event(struct unic_event *ev);
 
-/** unic_release() - answer a notice: give @mr back. As unic_dereg_mr(), but @mr
- * stays a (GONE) object, to be ended by unic_dereg_mr() later. */
+/** unic_release() - answer the notice on @mr: give the region back. As
+ * unic_dereg_mr(), but @mr stays, as GONE, until unic_dereg_mr(). */
 int unic_release(struct unic_mr *mr);
 
 /** unic_offer() - answer the notice on @mr: take @instead, of at least as many
@@ -517,8 +513,8 @@ int unic_release(struct unic_mr *mr);
 int unic_offer(struct unic_mr *mr, struct unic_mr *instead,
 	       unsigned int *refusal);
 
-/** unic_extend() - answer the notice on @mr: @us longer, please. -EPERM
- * refused, as above. On success *deadline_ns (may be NULL) is the new one. */
+/** unic_extend() - answer the notice on @mr: ask for @us more. -EPERM: refused, as
+ * above. On success *deadline_ns (may be NULL) is the new one. */
 int unic_extend(struct unic_mr *mr, uint32_t us, unsigned int *refusal,
 		uint64_t *deadline_ns);
 
