@@ -54,14 +54,16 @@ UNIC_TRACE_NICS(X)
 #define UNIC_UPCALL_NAME(name) { UNIC_UP_##name, #name },
 #define UNIC_NIC_NAME(name)    { UNIC_CTL_NIC_##name, #name },
 
+/* Of a request and of its reply: whose it is, and which. */
+#undef UNIC_MSG_FIELDS
+#define UNIC_MSG_FIELDS \
+	__field(u32, nic) __field(u32, pid) __field(u32, op) __field(u32, seq)
+
 TRACE_EVENT(unic_request,
 	TP_PROTO(const struct unic_os *os, u32 pid, const void *msg, u32 bytes),
 	TP_ARGS(os, pid, msg, bytes),
 	TP_STRUCT__entry(
-		__field(u32, nic)
-		__field(u32, pid)
-		__field(u32, op)
-		__field(u32, seq)
+		UNIC_MSG_FIELDS
 		__field(u32, bytes)
 	),
 	TP_fast_assign(
@@ -85,10 +87,7 @@ TRACE_EVENT(unic_reply,
 	TP_PROTO(const struct unic_os *os, u32 pid, const void *msg, u32 bytes),
 	TP_ARGS(os, pid, msg, bytes),
 	TP_STRUCT__entry(
-		__field(u32, nic)
-		__field(u32, pid)
-		__field(u32, op)
-		__field(u32, seq)
+		UNIC_MSG_FIELDS
 		__field(u32, status)
 		__field(u32, bytes)
 	),
@@ -169,28 +168,22 @@ DECLARE_EVENT_CLASS(unic_pages,
 		  __entry->write ? "rw" : "ro", __entry->counted)
 );
 
-/* counted: pages that no other pin of the process covers */
-DEFINE_EVENT(unic_pages, unic_pin,
-	TP_PROTO(const struct unic_os *os, u32 pid, unsigned long first,
-		 unsigned long last, bool write, u64 counted),
-	TP_ARGS(os, pid, first, last, write, counted));
+#undef DEFINE_UNIC_PAGES
+#define DEFINE_UNIC_PAGES(name) \
+	DEFINE_EVENT(unic_pages, name, \
+		TP_PROTO(const struct unic_os *os, u32 pid, unsigned long first, \
+			 unsigned long last, bool write, u64 counted), \
+		TP_ARGS(os, pid, first, last, write, counted))
 
-DEFINE_EVENT(unic_pages, unic_unpin,
-	TP_PROTO(const struct unic_os *os, u32 pid, unsigned long first,
-		 unsigned long last, bool write, u64 counted),
-	TP_ARGS(os, pid, first, last, write, counted));
+/* counted: pages that no other pin of the process covers */
+DEFINE_UNIC_PAGES(unic_pin);
+DEFINE_UNIC_PAGES(unic_unpin);
 
 /* A missed page that takes time: fetched by a worker. */
-DEFINE_EVENT(unic_pages, unic_later,
-	TP_PROTO(const struct unic_os *os, u32 pid, unsigned long first,
-		 unsigned long last, bool write, u64 counted),
-	TP_ARGS(os, pid, first, last, write, counted));
+DEFINE_UNIC_PAGES(unic_later);
 
 /* Its owner unmapped or exchanged what is pinned. */
-DEFINE_EVENT(unic_pages, unic_unmapped,
-	TP_PROTO(const struct unic_os *os, u32 pid, unsigned long first,
-		 unsigned long last, bool write, u64 counted),
-	TP_ARGS(os, pid, first, last, write, counted));
+DEFINE_UNIC_PAGES(unic_unmapped);
 
 DECLARE_EVENT_CLASS(unic_vector,
 	TP_PROTO(const struct unic_os *os, u32 vector),
