@@ -91,7 +91,7 @@ static bool range_ok(const struct unic_mem *mem, uint64_t va, uint64_t length,
 	return *last - *first < UNIC_PIN_PAGES;
 }
 
-/* What the request brought along of this range; not NULL: it is the caller's. */
+/* The pin of this range that the request brought along, still in its list; or NULL. */
 static struct unic_pin *find_ready(const struct unic_frame_tables *t,
 				   unsigned long first, unsigned long last)
 {
@@ -107,7 +107,7 @@ static struct unic_pin *find_ready(const struct unic_frame_tables *t,
 
 /* ---------------------------------------------------------------- translation */
 
-/* Do the pages lie together, in pieces of 2^@shift? */
+/* Is every aligned piece of 2^@shift bytes contiguous on the bus? */
 static bool is_bus_contiguous(const struct unic_pin *p, u32 shift)
 {
 	unsigned long per = 1ul << (shift - PAGE_SHIFT), i;
@@ -226,8 +226,8 @@ void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length)
 		release_pin(f->t, p);
 }
 
-/* After a reset: what regions are kept for is pinned again at once, so it is not
- * let go of before that was seen, in unic_pins_poll(). */
+/* After a reset the core pins kept regions again at once: so pins are only loosened, and
+ * unic_pins_poll() ends those that were not claimed. */
 void unic_frames_unpin_all(struct unic_frames *f)
 {
 	if (f->t->mem)
@@ -284,8 +284,8 @@ void unic_pins_ready(struct unic_frame_tables *t, struct list_head *pins)
 	t->ready = pins;
 }
 
-/* The core is told of each stale pin, and again, more and more seldom, while one
- * is left. */
+/* Tells the core of each stale pin, and repeats it at growing intervals while one is
+ * left. */
 u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot)
 {
 	u64 now = ktime_get_ns(), take = U64_MAX;

@@ -18,12 +18,12 @@
 #include "unic_ioctl.h"
 #include "unic_trace.h"
 
-/* Requests under way and replies that nobody fetched; of who has said HELLO. */
+/* Requests under way and replies not fetched: without a slot, and with one. */
 #define STRANGER_MAX 2
 #define REPLIES_MAX  (2 * UNIC_CTL_OPEN_MAX)
 
-/* A place for the reply to a request: who asks makes it, before the lock and at his
- * own expense, so that the answer finds it. */
+/* A place for the reply to a request. The caller allocates it before the lock is taken,
+ * charged to its own memory cgroup. */
 struct unic_reply {
 	struct list_head node;
 	u32 seq, room, bytes;
@@ -120,7 +120,7 @@ void unic_call_wake(struct unic_file *f)
 
 /* -------------------------------------------------------------------- a call */
 
-/* Its reply, if it is there: it is the caller's. */
+/* Takes the reply to request @seq off the list, for the caller to free; NULL: none. */
 static struct unic_reply *dequeue_reply(struct unic_file *f, u32 seq)
 {
 	struct unic_reply *r = find_reply(&f->replies, seq);
@@ -181,7 +181,7 @@ static int issue_request(struct awaited *a, const void *msg, u32 bytes,
 	return 0;
 }
 
-/* Who asks polls, so the NIC does not ring. */
+/* The caller polls for its reply, so the NIC does not ring. */
 static int issue_and_spin(struct awaited *a, const void *msg, u32 bytes,
 			  struct list_head *pins)
 {
@@ -255,8 +255,8 @@ static bool poll_reply(struct awaited *a)
 	return over;
 }
 
-/* Looks again whenever anybody is answered; sleeps with its state set before it
- * looks, so that no reply is slept through. */
+/* Checks for the reply after every reply to this file. woken_wake_function() records a
+ * wake-up that comes between the check and the sleep. */
 static int wait_reply(struct awaited *a, u64 until_ns)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);

@@ -36,7 +36,7 @@ static uint user_slots;
 module_param(user_slots, uint, 0444);
 MODULE_PARM_DESC(user_slots, "process slots of one user; 0: all but a quarter");
 
-/* Of those that the NIC and its vectors make. */
+/* The limit of one user: a quarter of the slots is kept for others by default. */
 static u32 max_user_slots(const struct unic_os *os)
 {
 	const struct unic_info *info = os->bar + UNIC_BAR_INFO_OFF;

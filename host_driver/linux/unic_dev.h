@@ -66,17 +66,15 @@ struct unic_kslot {
 /* A user of the device that is part of the kernel; called under unic_os.lock. */
 struct unic_kclient {
 	struct unic_client core;
-	/** reply() - what unic_os_reply() says to it. */
+	/** reply() - take a reply of the core. */
 	void (*reply)(struct unic_kclient *kc, const void *msg, u32 bytes);
 	/** poll() - after each unic_host_poll(). Returns when to call again. */
 	u64 (*poll)(struct unic_kclient *kc);
-	/** leave() - the driver is about to leave the device: nothing is begun any
-	 * more. */
+	/** leave() - begin nothing more: the driver is about to leave the device. */
 	void (*leave)(struct unic_kclient *kc);
-	/** gone() - the device is, and reaches no memory: nothing is called any
-	 * more. */
+	/** gone() - the last call: the device reaches no memory. */
 	void (*gone)(struct unic_kclient *kc);
-	/** pages() - that the NIC may use. */
+	/** pages() - count the pages that the NIC may use. */
 	u64 (*pages)(struct unic_kclient *kc);
 };
 
@@ -89,7 +87,7 @@ struct unic_os {
 		node;	   /* of those that are bound, or leave quarantine */
 	struct mutex lock; /* around every call of the core */
 	struct unic_host *host; /* NULL: gone */
-	bool leaving;		/* no process comes any more */
+	bool leaving;		/* no process becomes a client */
 	struct unic_kclient *kclient;
 	struct list_head orphans; /* unic_resident.c's */
 	struct unic_ask ask;
@@ -107,13 +105,13 @@ struct unic_os {
 	atomic_t kicked;
 	u64 wakes_ns; /* its next turn, unless it is kicked; 0: at once */
 	bool plugged;
-	bool fenced; /* the NIC is kept off, or is to be: it is not looked for */
-	u32 nic;     /* enum unic_ctl_nic, as it was told to who traces */
+	bool fenced; /* the NIC is kept from memory, or about to be: no detection */
+	u32 nic;     /* enum unic_ctl_nic, as last traced */
 
-	/* in quarantine: nobody's device any more */
+	/* in quarantine, without a driver */
 	struct list_head kept;
 	struct delayed_work quarantine;
-	bool held; /* the module, too */
+	bool held; /* the quarantine has a reference to the module */
 
 	u32 slots;
 	struct unic_kslot slot[UNIC_HOST_SLOTS_MAX];
@@ -121,9 +119,9 @@ struct unic_os {
 };
 
 /*
- * unic_lock() - what holds off the core. Who holds it may be what a page waits for
- * that the system writes out to get memory (a disk may be behind the NIC), so
- * memory that is allocated meanwhile must not wait for I/O.
+ * unic_lock() - take the lock of the core. The system may be writing out a page through a
+ * disk behind this NIC, which needs the lock: so no allocation under it waits for I/O.
+ * Returns flags for unic_unlock().
  */
 static inline unsigned int unic_lock(struct unic_os *os)
 {
@@ -133,7 +131,7 @@ static inline unsigned int unic_lock(struct unic_os *os)
 	return flags;
 }
 
-/** unic_unlock() - @flags: of unic_lock(). */
+/** unic_unlock() - release the lock. @flags: what unic_lock() returned. */
 static inline void unic_unlock(struct unic_os *os, unsigned int flags)
 {
 	mutex_unlock(&os->lock);

@@ -24,7 +24,7 @@ void unic_dev_kick(struct unic_os *os)
 	wake_up(&os->wake);
 }
 
-/* Nobody tells a machine that its NIC joined or left, but the magic does. */
+/* No event says that a NIC joined or left; its magic does. */
 static void detect_nic(struct unic_os *os)
 {
 	const struct unic_info *info = os->bar + UNIC_BAR_INFO_OFF;
@@ -38,8 +38,8 @@ static void detect_nic(struct unic_os *os)
 	unic_host_plug(os->host, there);
 }
 
-/* The NIC, which does not ring while it is polled, may rest again; the engine is
- * woken if that is not all. */
+/* Lets the NIC ring again, which it does not while it is polled; wakes the engine if
+ * there is something left to do. */
 static void end_poll_mode(struct unic_os *os, u64 next)
 {
 	if (!unic_host_rest(os->host, true) || os->kclient ||

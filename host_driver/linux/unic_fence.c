@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * unic_fence.c - how a NIC is kept from memory, and what becomes of memory while it is
- * not.
+ * unic_fence.c - how a NIC is kept from memory, and where memory is until it is.
  *
- * Secret: what makes sure of it. Bus mastering does not: the NIC has a way of its own
- * to the machine's memory. It is asked by a word in its BAR, which it looks at before
- * it touches anything, and answers. If it does not answer, its bus is asked to end it.
- * Until one of the two is so, nothing that it may write to goes back: its device is in
- * quarantine, with all pins, mappings and pages, and outlives the driver.
+ * Secret: what proves that the NIC does not write. Bus mastering does not: the NIC has a
+ * path of its own to the machine's memory. The driver writes a word in the BAR, which
+ * the NIC reads before it touches memory, and answers. If the NIC does not answer, the
+ * driver asks the bus to end it. Until one of the two has happened, no memory that the
+ * NIC may write to is freed: the device is in quarantine, with all pins, mappings and
+ * pages, and outlives the driver.
  */
 #include <linux/delay.h>
 #include <linux/io.h>
@@ -23,11 +23,11 @@
 #include "unic_slot.h"
 #include "unic_vector.h"
 
-#define ANSWER_MS 2000u /* a NIC that is well answers within, a bus as well */
+#define ANSWER_MS 2000u /* a working NIC answers within, and a working bus */
 #define LOOK_MS	  200u
 #define LAST_MS	  10000u /* before memory is given up for good */
 
-/* Devices whose NIC did not let go; of one that is bound, nothing. */
+/* Devices whose NIC did not answer; no bound device is among them. */
 static LIST_HEAD(kept);
 static DEFINE_MUTEX(kept_lock);
 static struct workqueue_struct *keeper;
@@ -55,7 +55,7 @@ static bool wait_fenced(struct unic_os *os)
 	return true;
 }
 
-/* It does not touch anything any more: all of it goes back. */
+/* The NIC is kept off: the core releases all memory that it had. */
 static void unplug_nic(struct unic_os *os)
 {
 	unsigned int noio = unic_lock(os);
@@ -108,7 +108,7 @@ static void free_quarantined(struct unic_os *os)
 	put_device(&os->dev);
 }
 
-/* A place in the bus that is not there any more may be somebody else's. */
+/* A removed PCI address may belong to another device: its BAR is not read. */
 static bool can_poll_nic(struct unic_os *os)
 {
 	return device_is_registered(&os->pdev->dev);
@@ -157,7 +157,7 @@ static bool same_pci_addr(const struct pci_dev *a, const struct pci_dev *b)
 	       a->bus->number == b->bus->number && a->devfn == b->devfn;
 }
 
-/* With the BAR as it is found now, by the words themselves. */
+/* Fences through the BAR that a new probe has mapped: no core runs on it yet. */
 static bool fence_via_bar(void *bar, void __iomem *regs)
 {
 	struct unic_driver_page *page = bar + UNIC_BAR_DRIVER_OFF;
@@ -254,7 +254,7 @@ int unic_fence_init(void)
 	return err;
 }
 
-/* Only control pages: who had anything else would have kept the module. */
+/* Only control pages are left: a device with pins holds a reference to the module. */
 static void end_quarantine(struct unic_os *os)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(LAST_MS);

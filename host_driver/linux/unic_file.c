@@ -50,8 +50,8 @@ static void mem_ended(struct unic_mem *mem)
 	unic_unlock(f->os, noio);
 }
 
-/* Whose limits count: the ids that a user made up in a namespace of his own are that
- * user's. */
+/* The user whose limits count: the ids inside a user namespace count for the user that
+ * created it. */
 static u32 accounting_uid(void)
 {
 	struct user_namespace *ns = current_user_ns();
@@ -73,7 +73,7 @@ static struct unic_file *file_new(struct unic_os *os)
 	f->core.slot = UNIC_OS_NO_SLOT;
 	f->core.pid = task_tgid_nr(current);
 	f->core.uid = accounting_uid();
-	/* it is no offence not to be privileged */
+	/* a process without the capability is no event for the audit log */
 	f->core.privileged = ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
 	unic_wake_init(f);
 	unic_call_init(f);
@@ -138,7 +138,7 @@ static int unic_release(struct inode *inode, struct file *file)
 
 /* ---------------------------------------------------------- requests and slot */
 
-/* It is for the process that opened it. */
+/* Only the process that opened the file may use it. */
 static bool is_owner_mm(const struct unic_file *f)
 {
 	return current->mm == f->mem->mm;

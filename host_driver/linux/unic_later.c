@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * unic_later.c - what of a process's memory takes time, done by workers: pages that
- * are not there at once, looks whether pinned pages are those that are mapped, and
- * dropping many pages.
+ * unic_later.c - what of a process's memory takes time, done by workers: fetching pages
+ * that are not present, comparing pinned pages with those that are mapped, and freeing
+ * large pins.
  *
- * Secret: who may be kept waiting. A page that is fetched may come from a server
- * that never answers: who waits for it holds no lock, and shares his queue with
- * nothing but other fetches. A look waits for nobody.
+ * Secret: what may wait for what. A page may come from a server that never answers: its
+ * worker holds no lock, and its queue has only fetches. A comparison waits for nothing.
  */
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -47,8 +46,8 @@ void unic_later_exit(void)
 /* ----------------------------------------------------------------- fetching */
 
 /*
- * A page that never comes keeps its worker, also when the process that wanted it is
- * gone. So one user has a part of the workers at most, whatever processes it makes.
+ * A page that never comes occupies its worker, even after the process has exited. So one
+ * user gets a part of the workers at most, however many processes it starts.
  */
 #define USERS 64u
 
@@ -143,7 +142,7 @@ static bool is_fetch_of(const struct unic_fetch *f, unsigned long first,
 	       f->write >= write;
 }
 
-/* The one of this range; or a free one; or one that was done longest ago; or NULL. */
+/* The fetch of this range; else a free one; else the one done longest ago; or NULL. */
 static struct unic_fetch *find_fetch(struct unic_mem *mem, unsigned long first,
 				     unsigned long last, bool write)
 {
@@ -199,7 +198,7 @@ struct unic_pin *unic_pin_later(struct unic_mem *mem, unsigned long first,
 	return p ? p : ERR_PTR(-EAGAIN);
 }
 
-/* One that is done, and for long enough; it is the caller's. */
+/* A pin that was fetched at least @jiffies_ago ago; it is the caller's. NULL: none. */
 static struct unic_pin *take_done_pin(struct unic_mem *mem,
 				      unsigned long jiffies_ago)
 {
@@ -241,7 +240,7 @@ bool unic_pin_untaken(struct unic_mem *mem)
 
 /* ------------------------------------------------------------------ looking */
 
-/* Of all those looks that could not say: one says at last. */
+/* After LOOKS comparisons that could not tell, a page counts as exchanged. */
 static bool recheck_pages(struct unic_mem *mem, unsigned long page,
 			  unsigned long last)
 {
@@ -286,7 +285,7 @@ void unic_mem_doubt(struct unic_mem *mem, unsigned long first,
 		    unsigned long last)
 {
 	if (mem->left)
-		return; /* nor would anybody wait for a look that is due later */
+		return; /* unic_later_end() waits for no look that begins afterwards */
 	unic_span_add(&mem->doubt, first, last);
 	/* somebody has a reference, or we were not called */
 	if (mod_delayed_work(keepers, &mem->look, 0))

@@ -25,8 +25,7 @@ struct unic_mem {
 	u32 pid, uid;
 	u64 max; /* pages that may be pinned */
 	void *owner;
-	void (*ended)(
-		struct unic_mem *mem); /* its process has no memory more */
+	void (*ended)(struct unic_mem *mem); /* its address space has ended */
 	struct mmu_notifier notifier;
 	spinlock_t lock; /* of all below, against the notifier */
 	struct rb_root_cached live, coming;
@@ -34,27 +33,28 @@ struct unic_mem {
 	u32 stale, loose;	 /* live pins that are */
 	/* unic_later.c's */
 	struct unic_span doubt, looking; /* are those pages mapped still? */
-	u32 looks;			 /* that could not say */
+	u32 looks;			 /* in a row that could not tell */
 	struct delayed_work look;
 	struct list_head dropped;
-	bool dropping; /* the worker has some of them, or will */
+	bool dropping; /* the worker frees some of them, or will */
 	struct work_struct drop;
 	struct unic_fetch fetch[UNIC_FETCHES];
-	bool bound; /* somebody takes what is fetched */
-	bool left;  /* nobody looks any more */
+	bool bound; /* a slot takes what is fetched */
+	bool left;  /* no look begins */
 };
 
-/** unic_mem_new() - the memory of the caller, to be given to a device; @ended is
- * called once, perhaps at once, in a context that may sleep. @uid: whose limits
- * count. Or ERR_PTR. */
+/** unic_mem_new() - watch the memory of the calling process, whose limits count for user
+ * @uid. @ended is called once, in a context that may sleep, when the address space ends,
+ * perhaps before this returns. Returns it with one reference, or ERR_PTR: -EINVAL, a
+ * thread of the kernel; -ENOMEM; -EINTR. */
 struct unic_mem *unic_mem_new(struct unic_os *os, void *owner, u32 uid,
 			      void (*ended)(struct unic_mem *mem));
 
-/** unic_mem_leave() - @ended is not called any more; drops the reference of
- * unic_mem_new(). */
+/** unic_mem_leave() - drop the reference of unic_mem_new(). When it returns, @ended does
+ * not run. May sleep; the caller holds no lock. */
 void unic_mem_leave(struct unic_mem *mem);
 
-/** unic_mem_limit() - @mem has the RLIMIT_MEMLOCK of the caller from now on. */
+/** unic_mem_limit() - limit the pins of @mem by the RLIMIT_MEMLOCK of the caller. */
 void unic_mem_limit(struct unic_mem *mem);
 
 /** unic_mem_get() - take a reference to @mem. Any context. */
@@ -63,8 +63,9 @@ void unic_mem_get(struct unic_mem *mem);
 /** unic_mem_put() - drop a reference to @mem; the last one frees it. */
 void unic_mem_put(struct unic_mem *mem);
 
-/** unic_mem_settle() - wait, a second at most, until nothing in [@first, @last] is
- * stale, or in doubt. 0 or -ERESTARTSYS. */
+/** unic_mem_settle() - wait until nothing in [@first, @last] is stale or in doubt, a
+ * second at most; the caller does not hold unic_os.lock. Returns 0, also after that
+ * second, or -ERESTARTSYS. */
 int unic_mem_settle(struct unic_mem *mem, unsigned long first,
 		    unsigned long last);
 

@@ -43,8 +43,8 @@ MODULE_PARM_DESC(nic, "PCI addresses of NICs; also those whose driver_override "
 
 /* ----------------------------------------------------------------------- probe */
 
-/* Its number is that of any shared memory, and what lies in that can be forged by who
- * shares it: who has the machine says which one is a NIC. */
+/* Any shared memory has this PCI ID, and its peers can forge the contents: so the
+ * administrator says which function is a NIC. */
 static bool is_named(const struct pci_dev *pdev)
 {
 	const char *name = pci_name(pdev);
@@ -59,7 +59,7 @@ static bool is_named(const struct pci_dev *pdev)
 	return false;
 }
 
-/* One that does not run yet shows nothing. */
+/* A NIC shows its magic once it runs. */
 static int wait_magic(const void *bar)
 {
 	const struct unic_info *info = bar + UNIC_BAR_INFO_OFF;
@@ -73,7 +73,7 @@ static int wait_magic(const void *bar)
 	return 0;
 }
 
-/* What of the function is mapped: of a NIC in quarantine, longer than it is bound. */
+/* The mapped BARs of the function; a NIC in quarantine keeps them after unbind. */
 struct reach {
 	void __iomem *regs;
 	void *bar;
@@ -204,13 +204,12 @@ static struct unic_os *os_new(struct pci_dev *pdev)
 
 /* ----------------------------------------------------------------------- leave */
 
-/* Who is on the way to this list, or from it to quarantine, has the lock: so kexec
- * finds each NIC in one of them. */
+/* The bound NICs. A NIC enters the list, or goes from it to quarantine, under the lock:
+ * so kexec finds each NIC in one of the two. */
 static LIST_HEAD(bound);
 static DEFINE_MUTEX(bound_lock);
 
-/* Nothing new begins, and what the NIC has is taken from it. False: it may still
- * write there. */
+/* Ends all clients and fences the NIC. False: it may still write to their memory. */
 static bool quiesce_nic(struct unic_os *os)
 {
 	unsigned int noio;
@@ -262,7 +261,7 @@ bool unic_pci_leave_all(void)
 	return all;
 }
 
-/* All of it goes, or what the NIC may write to stays in quarantine. */
+/* Frees @os, or leaves it to the quarantine if the NIC may still write to memory. */
 static void unbind_nic(struct unic_os *os)
 {
 	bool let_go = true;
@@ -280,7 +279,7 @@ static void unbind_nic(struct unic_os *os)
 	}
 }
 
-/* Set up, and in the list; or ended. */
+/* Sets @os up and adds it to the list; on error @os is freed. */
 static int bind_nic(struct unic_os *os)
 {
 	int err;

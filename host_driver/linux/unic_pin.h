@@ -2,16 +2,16 @@
 /*
  * unic_pin.h - the pins of a process: ranges of pages that a device may use.
  *
- * What becomes of a pin:
- *   coming  its pages are being got, which may take as long as a disk or a malicious
- *           process likes, so who waits for them does not hold unic_os.lock
- *   live    it has bus addresses, and the NIC may use it
- *   stale   live, but its owner unmapped some of it: nothing new is pinned there
- *           before the NIC has let go of it
- *   loose   live, after a reset of the NIC: claimed again by who restores a region,
- *           or ended
- * Pages are in doubt when what lies there seems to have changed without having been
- * unmapped: until a worker has compared, nothing new is pinned there either.
+ * The states of a pin:
+ *   coming  its pages are being fetched, which takes as long as a disk or a malicious
+ *           process likes; the caller does not hold unic_os.lock meanwhile
+ *   live    its pages have bus addresses, and the NIC may use them
+ *   stale   live, but its process unmapped some of it: no new pin overlaps those pages
+ *           before the NIC has released them
+ *   loose   live after a reset of the NIC: a region that is restored claims the pin, or
+ *           the pin ends
+ * Pages are in doubt when their contents may have changed without an unmap: no new pin
+ * overlaps them before a worker has compared what is pinned with what is mapped.
  */
 #ifndef UNIC_PIN_H
 #define UNIC_PIN_H
@@ -34,15 +34,15 @@ struct unic_span {
 struct unic_pin {
 	struct interval_tree_node range; /* of page numbers */
 	struct list_head
-		node; /* of who fetched it, until it is live; or drops it */
-	u32 n;	      /* pages got */
+		node; /* of the caller that fetched it, or of mem->dropped */
+	u32 n;	      /* pages pinned */
 	u32 mapped;   /* of them with a bus address */
 	u64 charged;  /* pages, until it is live */
-	int err; /* it could not be had: nothing but this and its range counts */
+	int err;      /* the fetch failed: only this and the range are valid */
 	bool write, stale;
-	bool loose;  /* unpinned with all others, and not asked for again yet */
-	bool shaken; /* came while what lies there seemed to change */
-	struct unic_span gone; /* stale: what was unmapped of it */
+	bool loose; /* the core unpinned all, and has not claimed this one again */
+	bool shaken; /* its contents may have changed while it was coming */
+	struct unic_span gone; /* stale: the pages that were unmapped */
 	struct page **page;
 	dma_addr_t bus[];
 };
@@ -53,59 +53,62 @@ static inline struct unic_pin *unic_pin_of(struct interval_tree_node *node)
 }
 
 /**
- * unic_pin_fetch() - get pages [@first, @last], as long as it takes; unic_os.lock is
- * not held.
- * ERR_PTR: -ENOENT (not mapped so), -EDQUOT, -ENOMEM, -EAGAIN (stale pins are
- * there; or they went again and again).
+ * unic_pin_fetch() - pin pages [@first, @last] of the process, writable with @write.
+ * Sleeps, as long as a disk does; the caller does not hold unic_os.lock.
+ * Returns a pin that is coming and is the caller's, or ERR_PTR: -ENOENT, the range is not
+ * mapped so; -EDQUOT; -ENOMEM; -EAGAIN, stale pins overlap, or pages went again and again.
  */
 struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
 				unsigned long last, bool write);
 
-/** unic_pin_failed() - what says that pages cannot be had, for who asks later. NULL:
- * no memory for even that. */
+/** unic_pin_failed() - record that pages [@first, @last] cannot be pinned and why, for
+ * unic_pins_ready(). Returns NULL without memory; unic_pin_drop() frees it. */
 struct unic_pin *unic_pin_failed(unsigned long first, unsigned long last,
 				 int err);
 
-/** unic_pin_map() - bus addresses for all of it; 0 or -EIO. */
+/** unic_pin_map() - map every page of @pin for DMA. Returns 0, or -EIO: then none is
+ * mapped. Does nothing for pages that are mapped. */
 int unic_pin_map(struct unic_mem *mem, struct unic_pin *pin);
 
-/** unic_pin_unmap() - none any more. */
+/** unic_pin_unmap() - end the DMA mappings of @pin; without any, do nothing. */
 void unic_pin_unmap(struct unic_mem *mem, struct unic_pin *pin);
 
-/** unic_pin_drop() - of one that is not live. */
+/** unic_pin_drop() - free a pin that is coming, or records a failure; consumes @pin. */
 void unic_pin_drop(struct unic_mem *mem, struct unic_pin *pin);
 
 /**
- * unic_pin_live() - the device may use it from now on.
- * @added: pages that no other pin covers.
- * -ENOENT: unmapped meanwhile; -EDQUOT. Then it is the caller's still.
+ * unic_pin_live() - make @pin live: the device may use it. The caller holds unic_os.lock.
+ * @added: gets the number of its pages that no other pin covers.
+ * Returns 0, or: -ENOENT, the process unmapped some of it meanwhile; -EDQUOT. On error
+ * @pin is still coming and the caller's.
  */
 int unic_pin_live(struct unic_mem *mem, struct unic_pin *pin, u64 *added);
 
-/** unic_pin_end() - the device does not use it any more: drop it. Returns pages
- * that no pin covers now. */
+/** unic_pin_end() - end a live pin that the device does not use; consumes @pin. The caller
+ * holds unic_os.lock. Returns the number of its pages that no other pin covers. */
 u64 unic_pin_end(struct unic_mem *mem, struct unic_pin *pin);
 
-/** unic_pin_exact() - a live pin of this very range, or NULL; the stale one, if
- * there is one, else the one that is only read. */
+/** unic_pin_exact() - find a live pin of exactly [@first, @last] that is not loose, or
+ * NULL. Of several it prefers a stale one, then one that is only read. */
 struct unic_pin *unic_pin_exact(struct unic_mem *mem, unsigned long first,
 				unsigned long last);
 
-/** unic_pin_loosen() - all live pins are ended, but may be had again. */
+/** unic_pin_loosen() - make every live pin loose. */
 void unic_pin_loosen(struct unic_mem *mem);
 
-/** unic_pin_again() - have a loose pin of this very range again; or NULL. */
+/** unic_pin_again() - claim a loose pin of exactly [@first, @last] that is not stale;
+ * NULL: there is none. */
 struct unic_pin *unic_pin_again(struct unic_mem *mem, unsigned long first,
 				unsigned long last, bool write);
 
-/** unic_pin_at() - a live pin of a page, or NULL. */
+/** unic_pin_at() - find a live pin of @page that is not loose, or NULL. */
 struct unic_pin *unic_pin_at(struct unic_mem *mem, unsigned long page);
 
-/** unic_pin_loose() - some live pin that is loose; or NULL. */
+/** unic_pin_loose() - find some loose pin, or NULL. */
 struct unic_pin *unic_pin_loose(struct unic_mem *mem);
 
-/** unic_pin_stale() - the next pages from @at on that were unmapped of stale pins,
- * or false. */
+/** unic_pin_stale() - find the next range of unmapped pages of stale pins, from page @at
+ * on, and store it in *@first and *@last. Returns false: there is none. */
 bool unic_pin_stale(struct unic_mem *mem, unsigned long at,
 		    unsigned long *first, unsigned long *last);
 

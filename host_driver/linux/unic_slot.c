@@ -3,9 +3,9 @@
  * unic_slot.c - the control pages of processes: doorbells, what the NIC says,
  * upcalls.
  *
- * Secret: when a slot may be given away. Not before the core is done with it,
- * and not before the last reference to the file of its process went, because
- * every mapping of its pages holds one, and there is no other way to them.
+ * Secret: when a slot may go to another process: after the core has finished with it and
+ * the last reference to the file of its process is dropped. Every mapping of its pages
+ * holds such a reference, and there is no other way to them.
  */
 #include <linux/dma-mapping.h>
 #include <linux/version.h>
@@ -167,9 +167,9 @@ bool unic_os_slot_unused(struct unic_os *os, uint32_t slot, uint32_t pid)
 /* ------------------------------------------------------------------- mapping */
 
 /*
- * Mapped by number, not as pages: a reference to a page (vmsplice(), a buffer that
- * is registered elsewhere) would outlive the mapping and the file, and reach into
- * the slot when it is another process's.
+ * The pages are mapped by frame number, without references: a reference (vmsplice(), a
+ * buffer registered elsewhere) would outlive the mapping and the file, and reach into
+ * the slot of another process.
  */
 static void set_flags(struct vm_area_struct *vma, vm_flags_t set,
 		      vm_flags_t clear)

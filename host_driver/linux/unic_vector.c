@@ -80,8 +80,7 @@ static irqreturn_t handle_slot_irq(int irq, void *arg)
 	return IRQ_HANDLED;
 }
 
-/* What the handler of a vector is given: asking the system which vector an
- * interrupt is may sleep. */
+/* The argument of a vector's handler, which says the vector: looking it up may sleep. */
 static void *irq_cookie(struct unic_os *os, u32 vector)
 {
 	if (!vector)

@@ -55,7 +55,7 @@ static struct gendisk *disk_new(struct unicblk *b)
 }
 #endif
 
-/* It has a cache, which a flush empties, and no heads. */
+/* The disk has a write cache, which a flush empties, and does not rotate. */
 static void set_features(struct request_queue *q)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
@@ -165,7 +165,7 @@ static void dead_work(struct work_struct *work)
 	blk_mark_disk_dead(container_of(work, struct unicblk, dead)->disk);
 }
 
-/* Nobody waits for a NIC that is gone, nor has to find out I/O by I/O. */
+/* A disk whose NIC is gone fails at once, rather than I/O by I/O. */
 static void nic_gone(struct unic_resident_watch *watch)
 {
 	queue_work(unicblk_later,

@@ -20,8 +20,8 @@ void unicblk_file_name(const struct unicblk *b, struct unic_kio *io)
 	memcpy(io->name, b->file, io->name_bytes);
 }
 
-/* Who asked may be gone before the answer: then it is the answer's. As long as there is
- * one, the module stays. */
+/* The caller may leave before the answer: then the answer frees the question. Each
+ * question holds a reference to the module. */
 enum question_state {
 	ASKED,
 	ANSWERED,
@@ -51,7 +51,7 @@ static void question_end(struct work_struct *work)
 	question_free(q);
 }
 
-/* A peer's word: not one of our kernel's own, nor none. */
+/* The peer's error number is checked: it must be one that user space knows. */
 static int error_of(u32 remote)
 {
 	return remote && remote <= EHWPOISON ? -(int)remote : -EIO;

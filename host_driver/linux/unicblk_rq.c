@@ -64,7 +64,7 @@ static void unicblk_complete(struct request *rq)
 	blk_mq_end_request(rq, pdu->status);
 }
 
-/* The block layer gives it to us again. */
+/* The block layer queues the request again after UNICBLK_AGAIN_MS. */
 static void retry_or_end(struct request *rq)
 {
 	struct request_queue *q = rq->q;
@@ -80,8 +80,8 @@ static void retry_or_end(struct request *rq)
 	blk_mq_delay_kick_requeue_list(q, UNICBLK_AGAIN_MS);
 }
 
-/* What was answered since the flush before is not there, or not for long: the server
- * was another one in between, or its disk failed. */
+/* Writes answered since the previous flush are lost or will be: the server was restarted
+ * in between, or its disk failed. */
 static void flush_failed(struct request *rq)
 {
 	struct unicblk *b = rq->q->queuedata;
@@ -126,7 +126,7 @@ static int op_of(const struct request *rq)
 	}
 }
 
-/* Once, however often it is begun. */
+/* Fills in the I/O once per request, however often the request is queued. */
 static blk_status_t prepare_rq(struct unicblk *b, struct request *rq)
 {
 	struct unicblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
@@ -174,7 +174,7 @@ static blk_status_t unicblk_queue_rq(struct blk_mq_hw_ctx *hctx,
 	return BLK_STS_OK;
 }
 
-/* It has a deadline of its own, and the NIC has its pages until it ends. */
+/* The I/O has a deadline of its own, and the NIC has its pages until the I/O ends. */
 static enum blk_eh_timer_return unicblk_timeout(struct request *rq)
 {
 	return BLK_EH_RESET_TIMER;
