@@ -332,20 +332,11 @@ void unic_fault_end(struct unic_memory *nic, struct unic_page_fault *m,
 		unic_fault_schedule(nic, nic->now_ns);
 }
 
-uint32_t unic_fault_count_pages(const struct unic_mr_ctx *mr)
-{
-	uint32_t mask = (1u << mr->page_shift) - 1u;
-
-	return (uint32_t)((((uint32_t)mr->iova & mask) + mr->length - 1) >>
-			  mr->page_shift) +
-	       1u;
-}
-
 /* As many of @ahead as there are from @page on, and one miss may ask for. */
 static uint32_t clamp_prefetch(const struct unic_mr_ctx *mr, uint32_t page,
 			       uint32_t ahead)
 {
-	uint32_t left = unic_fault_count_pages(mr) - page;
+	uint32_t left = unic_mr_count_pages(mr) - page;
 
 	ahead = ahead < left ? ahead : left;
 	return ahead < UNIC_FAULT_AHEAD ? ahead : UNIC_FAULT_AHEAD;

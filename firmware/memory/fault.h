@@ -150,9 +150,6 @@ static inline struct unic_page_fault *unic_fault_next(struct unic_faults *ms,
 	return m;
 }
 
-/** unic_fault_count_pages() - of @mr. */
-uint32_t unic_fault_count_pages(const struct unic_mr_ctx *mr);
-
 /** unic_fault_find() - the slot that page @page of region @mr is asked for by, or that
  * remembers that it cannot be had; NULL: none. */
 struct unic_page_fault *unic_fault_find(struct unic_faults *ms, uint16_t mr,

@@ -17,7 +17,7 @@ static int check_cmd_pages(struct unic_memory *nic, uint32_t mr, uint32_t gen,
 		return -UNIC_ENOMR;
 	if (!unic_mr_cached(m) || m->state >= UNIC_MR_DRAINING)
 		return -UNIC_ESTATE;
-	pages = unic_fault_count_pages(m);
+	pages = unic_mr_count_pages(m);
 	if (!count || first >= pages || count > pages - first)
 		return -UNIC_EINVAL;
 	return 0;

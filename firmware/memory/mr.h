@@ -108,6 +108,16 @@ static inline uint64_t unic_mr_bytes(const struct unic_mr_ctx *mr)
 	return (uint64_t)mr->bytes_high << 32 | mr->bytes;
 }
 
+/** unic_mr_count_pages() - how many pages region @mr has bytes in. */
+static inline uint32_t unic_mr_count_pages(const struct unic_mr_ctx *mr)
+{
+	uint32_t mask = (1u << mr->page_shift) - 1u;
+
+	return (uint32_t)((((uint32_t)mr->iova & mask) + mr->length - 1) >>
+			  mr->page_shift) +
+	       1u;
+}
+
 /* A range of a region, in its IOVA space. */
 struct unic_mr_span {
 	uint64_t iova;
