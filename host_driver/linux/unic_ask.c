@@ -4,7 +4,6 @@
 #include <linux/jiffies.h>
 
 #include "unic_dev.h"
-#include "unic_engine.h"
 #include "unic_trace.h"
 
 #define WAIT_MS 5000 /* more than the core gives a NIC to answer */

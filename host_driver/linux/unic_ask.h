@@ -25,7 +25,7 @@ struct unic_ask {
 	struct completion answered;
 };
 
-/** unic_ask_init() - before the first question; @ask is zero. */
+/** unic_ask_init() - prepare @ask, which is zero, for unic_ask(). */
 void unic_ask_init(struct unic_ask *ask);
 
 /**
@@ -38,7 +38,8 @@ void unic_ask_init(struct unic_ask *ask);
  */
 int unic_ask(struct unic_os *os, u32 op, void *rec, void *reply, u32 room);
 
-/** unic_ask_reply() - @msg is an answer to it; unic_os.lock is held. */
+/** unic_ask_reply() - pass @msg to the waiting unic_ask(), if there is one; @msg is
+ * copied. The caller holds unic_os.lock. */
 void unic_ask_reply(struct unic_ask *ask, const void *msg, u32 bytes);
 
 #endif /* UNIC_ASK_H */

@@ -56,7 +56,7 @@ void unic_cdev_cut(struct unic_os *os)
 	unsigned int noio;
 
 	noio = unic_lock(os);
-	os->leaving = true; /* who was opening it just now comes too late */
+	os->leaving = true; /* an open under way fails to become a client */
 	list_for_each_entry_safe(f, next, &os->files, node)
 		unic_file_end(f);
 	unic_unlock(os, noio);
@@ -92,7 +92,7 @@ void unic_dev_put(struct unic_os *os)
 	put_device(&os->dev);
 }
 
-/* What a request may do is decided by who makes it, so all may open it. */
+/* Every user may open the device: the core checks the rights of each request. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 static char *class_devnode(const struct device *dev, umode_t *mode)
 #else

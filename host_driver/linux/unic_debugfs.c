@@ -13,7 +13,6 @@
 #include "unic_ask.h"
 #include "unic_debugfs.h"
 #include "unic_dev.h"
-#include "unic_pm.h"
 #include "unic_stats.h"
 
 #define END (U32_MAX + 1ll) /* behind the last row of any table */
@@ -355,10 +354,17 @@ static const struct file_operations table_fops = {
 
 /* -------------------------------------------------------------------- errors */
 
-/* Not every bus has errors: written to, it is as if there had been one. */
+/* A write runs the handlers of the driver as the bus does after a frozen channel: not
+ * every bus has errors of its own. */
 static int error_set(void *data, u64 value)
 {
-	unic_pm_error(data);
+	struct pci_dev *pdev = ((struct unic_os *)data)->pdev;
+	const struct pci_error_handlers *on = pdev->driver->err_handler;
+
+	if (on->error_detected(pdev, pci_channel_io_frozen) ==
+		    PCI_ERS_RESULT_NEED_RESET &&
+	    on->slot_reset(pdev) == PCI_ERS_RESULT_RECOVERED)
+		on->resume(pdev);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(error_fops, NULL, error_set, "%llu\n");

@@ -138,6 +138,14 @@ static inline void unic_unlock(struct unic_os *os, unsigned int flags)
 	memalloc_noio_restore(flags);
 }
 
+/** unic_dev_kick() - wake the engine's thread, so that the core runs soon. Any context,
+ * any lock. */
+static inline void unic_dev_kick(struct unic_os *os)
+{
+	atomic_set(&os->kicked, 1);
+	wake_up(&os->wake);
+}
+
 /** unic_dev_dma() - the device that DMA mappings of @os are made for. */
 #define unic_dev_dma(os) (&(os)->pdev->dev)
 

@@ -18,12 +18,6 @@ MODULE_PARM_DESC(spin_us, "us that a caller polls the NIC before it sleeps");
 #define SPIN_US_MAX 100000u
 #define LOOK_NS	    250000000ull /* how often a NIC that left is noticed */
 
-void unic_dev_kick(struct unic_os *os)
-{
-	atomic_set(&os->kicked, 1);
-	wake_up(&os->wake);
-}
-
 /* No event says that a NIC joined or left; its magic does. */
 static void detect_nic(struct unic_os *os)
 {

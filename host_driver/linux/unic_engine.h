@@ -24,8 +24,4 @@ void unic_engine_stop(struct unic_os *os);
  */
 void unic_engine_spin(struct unic_os *os, bool (*over)(void *arg), void *arg);
 
-/** unic_dev_kick() - wake the thread, so that the core runs soon. Any context, any
- * lock. */
-void unic_dev_kick(struct unic_os *os);
-
 #endif /* UNIC_ENGINE_H */

@@ -17,7 +17,6 @@
 #include <linux/workqueue.h>
 
 #include "unic_dev.h"
-#include "unic_engine.h"
 #include "unic_fence.h"
 #include "unic_pci.h"
 #include "unic_slot.h"
@@ -199,7 +198,7 @@ int unic_quarantine_settle(struct pci_dev *pdev, void *bar, void __iomem *regs)
 	list_for_each_entry_safe(os, next, &over, node) {
 		cancel_delayed_work_sync(&os->quarantine);
 		free_quarantined(os);
-		module_put(THIS_MODULE); /* who calls has it, too */
+		module_put(THIS_MODULE); /* the caller has a reference, too */
 	}
 	return err;
 }
@@ -219,9 +218,9 @@ u64 unic_quarantined(void)
 /* ------------------------------------------------------------------------ kexec */
 
 /*
- * The next kernel takes all memory for its own. No driver can refuse kexec; but as long
- * as this does not return the machine goes on as it is, and whoever wants the other
- * kernel waits. Any other restart loses the memory anyway: it is only said.
+ * The next kernel uses all memory. No driver can refuse kexec, but the machine goes on
+ * until this notifier returns, so the caller of kexec waits here. Any other restart
+ * loses the memory anyway: unic_pci.c only logs it.
  */
 static int on_reboot(struct notifier_block *nb, unsigned long action, void *cmd)
 {

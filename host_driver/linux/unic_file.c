@@ -13,7 +13,6 @@
 
 #include "unic_call.h"
 #include "unic_dev.h"
-#include "unic_engine.h"
 #include "unic_file.h"
 #include "unic_ioctl.h"
 #include "unic_mem.h"
@@ -106,9 +105,9 @@ static int unic_open(struct inode *inode, struct file *file)
 	return stream_open(inode, file);
 }
 
-/* A descriptor is closed. When its process ends, or is another program now, it is no
- * client any more, though its memory, and with it this file, may be kept by who
- * waits for a page of it. */
+/* A descriptor is closed. The client ends when its process exits or executes another
+ * program, though a worker that waits for a page may keep the old memory, and with it
+ * this file. */
 static int unic_flush(struct file *file, fl_owner_t id)
 {
 	struct unic_file *f = file->private_data;

@@ -11,7 +11,6 @@
 #include <linux/sched/mm.h>
 
 #include "unic_dev.h"
-#include "unic_engine.h"
 #include "unic_gup.h"
 #include "unic_later.h"
 #include "unic_mem.h"

@@ -8,7 +8,6 @@
 #include "unic_ask.h"
 #include "unic_call.h"
 #include "unic_dev.h"
-#include "unic_engine.h"
 #include "unic_file.h"
 #include "unic_slot.h"
 #include "unic_trace.h"

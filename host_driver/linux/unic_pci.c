@@ -238,7 +238,7 @@ void unic_pci_tear_down(struct unic_os *os)
 	noio = unic_lock(os);
 	if (os->kclient)
 		os->kclient->gone(os->kclient);
-	os->kclient = NULL; /* and none comes any more */
+	os->kclient = NULL; /* without a host none is made */
 	os->host = NULL;
 	unic_unlock(os, noio);
 	if (host)

@@ -8,7 +8,6 @@
 #include <linux/slab.h>
 
 #include "unic_dev.h"
-#include "unic_engine.h"
 #include "unic_gup.h"
 #include "unic_later.h"
 #include "unic_mem.h"
@@ -278,7 +277,7 @@ struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
 
 	if (last - first >= min_t(u64, READ_ONCE(mem->max), UNIC_PIN_PAGES))
 		return ERR_PTR(-EDQUOT);
-	/* what is being dropped does not count any more, but is there */
+	/* dropped pins are not charged, but still have their pages */
 	if (READ_ONCE(mem->dropping))
 		flush_work(&mem->drop);
 	p = pin_new(first, last, write);
@@ -295,7 +294,7 @@ struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
 	return ERR_PTR(err);
 }
 
-/* In no tree any more. */
+/* @p is in no tree; consumes it. Large pins are freed by a worker. */
 static void free_or_defer_pin(struct unic_mem *mem, struct unic_pin *p)
 {
 	if (p->n > DROP_MAX || p->loose)

@@ -60,16 +60,6 @@ static void error_resume(struct pci_dev *pdev)
 	unic_unfence(pci_get_drvdata(pdev));
 }
 
-void unic_pm_error(struct unic_os *os)
-{
-	struct pci_dev *pdev = os->pdev;
-
-	if (error_detected(pdev, pci_channel_io_frozen) ==
-		    PCI_ERS_RESULT_NEED_RESET &&
-	    slot_reset(pdev) == PCI_ERS_RESULT_RECOVERED)
-		error_resume(pdev);
-}
-
 const struct pci_error_handlers unic_pm_errors = {
 	.error_detected = error_detected,
 	.slot_reset = slot_reset,

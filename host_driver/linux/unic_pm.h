@@ -6,15 +6,9 @@
 #include <linux/pci.h>
 #include <linux/pm.h>
 
-struct unic_os;
-
 /** unic_pm_ops, unic_pm_errors - for the struct pci_driver, whose driver data is a
  * struct unic_os. */
 extern const struct dev_pm_ops unic_pm_ops;
 extern const struct pci_error_handlers unic_pm_errors;
-
-/** unic_pm_error() - run the error handlers as the bus would after a frozen channel;
- * tests start it through debugfs. May sleep; takes unic_os.lock. */
-void unic_pm_error(struct unic_os *os);
 
 #endif /* UNIC_PM_H */

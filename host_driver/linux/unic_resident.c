@@ -12,12 +12,11 @@
 #include "kio_node.h"
 #include "unic_cdev.h"
 #include "unic_dev.h"
-#include "unic_engine.h"
 
 /*
- * One for each NIC, made for the first who asks and ended with the last. The
- * engine of the NIC runs it, and so does who begins an I/O: so that it is on its
- * way before he returns.
+ * The service of one NIC, from its first user to its last. The engine of the NIC runs
+ * it, and so does a caller that begins an I/O, so that the I/O is under way when the call
+ * returns.
  */
 struct unic_resident {
 	struct unic_kclient kc;
@@ -84,7 +83,7 @@ static u64 resident_pages(struct unic_kclient *kc)
 	return resident_of(kc)->pages + (unic_kio_ring_bytes(0) >> PAGE_SHIFT);
 }
 
-/* No DMA any more. Who has I/Os open gets his pages back now. */
+/* The NIC reaches no memory: open I/Os end, and their owners get the pages back. */
 static void resident_gone(struct unic_kclient *kc)
 {
 	struct unic_resident *r = resident_of(kc);
@@ -145,7 +144,7 @@ static struct unic_resident *create_resident(struct unic_os *os)
 	INIT_LIST_HEAD(&r->watches);
 	noio = unic_lock(os);
 	if (os->leaving) {
-		err = -ENODEV; /* who would be told that it has gone? */
+		err = -ENODEV; /* leave() would not be called */
 	} else if (os->host &&
 		   dma_get_required_mask(unic_dev_dma(os)) > REACH) {
 		err = -EOPNOTSUPP; /* not all memory can be of an I/O */
@@ -216,8 +215,8 @@ void unic_resident_unwatch(struct unic_resident *r,
 }
 EXPORT_SYMBOL_GPL(unic_resident_unwatch);
 
-/* Until the NIC has answered that it is done with the slot it may write to our
- * memory. True: it has, or cannot any more. */
+/* The NIC may write to the service's memory until it has answered that it has finished
+ * with the slot. True: it has answered, or reaches no memory. */
 static bool wait_quiet(struct unic_resident *r)
 {
 	bool quiet = false;
@@ -247,7 +246,8 @@ static void destroy_resident(struct unic_resident *r)
 	bool quiet = wait_quiet(r);
 	unsigned int noio = unic_lock(os);
 
-	quiet |= r->over; /* and nobody looks for orphans any more */
+	quiet |=
+		r->over; /* tearing down frees orphans once: one added late would stay */
 	os->kclient = NULL;
 	if (quiet)
 		free_mem(r);

@@ -20,7 +20,7 @@ struct scatterlist;
 struct unic_os;
 struct unic_resident;
 
-/* The NIC reaches the pages from when it begins until it is done, or the NIC goes. */
+/* The NIC reaches the pages of an I/O from its start until done(). */
 struct unic_resident_io {
 	struct unic_kio io;	/* what and when; not its pieces and done() */
 	struct scatterlist *sg; /* an array: io.len bytes */
@@ -35,20 +35,21 @@ struct unic_resident_io {
 
 /**
  * unic_resident_get() - the service of NIC @number (/dev/unicN), set up if nobody
- * used it so far. May sleep. It lasts until unic_resident_put(); the NIC may go
- * before, then no I/O begins any more.
+ * used it so far. May sleep. It lasts until unic_resident_put(); when the NIC goes
+ * before, no further I/O begins.
  * Returns it, or ERR_PTR(): -ENODEV, no such NIC; -ENOMEM; -EINTR; -EOPNOTSUPP, the
  * machine has memory where an I/O does not reach.
  */
 struct unic_resident *unic_resident_get(unsigned int number);
 
-/** unic_resident_put() - no I/O of the caller is open. May sleep. */
+/** unic_resident_put() - drop the reference of unic_resident_get(); the last one ends the
+ * service. The caller has no I/O open. May sleep. */
 void unic_resident_put(struct unic_resident *r);
 
-/* Who wants to know when the NIC goes. */
+/* A user that is told when the NIC goes. */
 struct unic_resident_watch {
 	struct list_head node;
-	/** gone() - the NIC was taken from its driver: no I/O begins any more. Called
+	/** gone() - the NIC was taken from its driver: no further I/O begins. Called
 	 * once, with a lock of the driver held. */
 	void (*gone)(struct unic_resident_watch *w);
 };

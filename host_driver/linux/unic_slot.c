@@ -12,7 +12,6 @@
 
 #include "frames_user.h"
 #include "unic_dev.h"
-#include "unic_engine.h"
 #include "unic_file.h"
 #include "unic_slot.h"
 #include "unic_wake.h"

@@ -11,7 +11,6 @@
 
 #include "unic_bus.h"
 #include "unic_dev.h"
-#include "unic_engine.h"
 #include "unic_slot.h"
 #include "unic_trace.h"
 #include "unic_vector.h"

@@ -90,8 +90,8 @@ static struct question *question_new(struct unicblk *b, u8 op, u64 offset,
 	return q;
 }
 
-/* -EINTR: somebody does not want to wait any more, for a NIC that is dead perhaps;
- * b->resident is not the caller's then. */
+/* -EINTR: a signal ended the wait. If b->resident is NULL then, the answer, which may
+ * never come, owns it. */
 static int do_file_op_once(struct unicblk *b, u8 op, u64 offset,
 			   u64 deadline_ns, u64 *size)
 {

@@ -50,8 +50,8 @@ static void end_rq(struct request *rq, blk_status_t status)
 	if (status)
 		atomic64_inc(&b->failed);
 	pdu->status = status;
-	/* a lock of the driver is held: so who waits is told as if by an
-	 * interrupt, and begins nothing new in our place */
+	/* unic.ko holds a lock here: with bottom halves off, the waiter is woken by a
+	 * softirq, and no new I/O begins in this call */
 	local_bh_disable();
 	blk_mq_complete_request(rq);
 	local_bh_enable();
