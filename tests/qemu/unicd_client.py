@@ -235,6 +235,7 @@ class Evictor(threading.Thread):
     """An administrator who asks any region of a host back, again and again."""
 
     YOUNG = 64  # ids: of the last ones given one that lives is likely
+    NEXT = 16  # ids that are given while a busy machine lets it look rarely
     ROUNDS = 32  # between two of its own: these push living ones out of that
 
     def __init__(self, path):
@@ -252,7 +253,7 @@ class Evictor(threading.Thread):
                 self.client.obj(PD_FREE, last)
             turn += 1
             for _ in range(8):
-                ident = last - 1 - rng.randrange(self.YOUNG)
+                ident = last + self.NEXT - rng.randrange(self.YOUNG + self.NEXT)
                 self.evicted += self.client.obj(EVICT, ident,
                                                 want=None).status == OK
             time.sleep(0.002)
