@@ -79,7 +79,7 @@ MUTATIONS = (
      "size: a zero-based region begins in its first 4 KiB", "test_sizes"),
     (REGISTER, "if (low & ((1u << m->page_shift) - 1))", "if (low & 4095)",
      "size: other pages of a region may begin anywhere", "test_sizes"),
-    (MISS, "\tuint32_t mask = (1u << mr->page_shift) - 1u;\n\n"
+    ("firmware/memory/mr.h", "\tuint32_t mask = (1u << mr->page_shift) - 1u;\n\n"
      "\treturn (uint32_t)(((", "\tuint32_t mask = 4095u;\n\n"
      "\treturn (uint32_t)(((",
      "size: a region that misses has fewer pages", "test_sizes"),
