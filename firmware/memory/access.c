@@ -49,8 +49,8 @@ unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
 	//@ assert taken == 0 || taken == 1;
 	//@ assert (ours == 0 || ours == 1) && (granted == 0 || granted == 1);
 	int i = 4 * taken + here + ours + granted;
-	//@ assert taken == 0 || here == 0;
-	//@ assert 0 <= i <= 4;
+	//@ assert by_wp: taken == 0 || here == 0;
+	//@ assert by_wp: 0 <= i <= 4;
 
 	unic_count(&nic->counter[UNIC_C_access_stag + i], 1u);
 	return -(UNIC_ESTAG + i);
