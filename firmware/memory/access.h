@@ -14,8 +14,9 @@
 #define UNIC_SPAN32 (UNIC_TLB_ENTRIES <= 1024u)
 
 /**
- * unic_access() - THE access check (MEMORY.md section 2; siw's order): STag
- * valid, PD, rights, bounds - then the translation of as many bytes as are contiguous.
+ * unic_access() - THE access check (MEMORY.md section 2), in the order of Linux's
+ * siw driver: STag valid, PD, rights, bounds - then the translation of as many
+ * bytes as are contiguous.
  * @stag: lkey or rkey.
  * @pd:   the queue's protection domain.
  * @need: enum unic_mr_rights that all must be granted; 0 = local read.

@@ -8,7 +8,7 @@
  * and with the same checks: access, bounds, PSN, integrity.
  * Whatever is different in any way is left to the long way, untouched.
  *
- * The lane is for ports on which DMA is a copy by the CPU (unic_port_window()):
+ * The fast path is for ports on which DMA is a copy by the CPU (unic_port_window()):
  * it copies itself, so nothing of it is ever in flight. On others the long way
  * does it all.
  */
@@ -29,7 +29,7 @@ enum unic_fastpath {
 
 /**
  * unic_fastpath_send() - send posted requests of @qp, which is in RTS, from the
- * next one on, while they fit the lane and *@left is positive; takes the
+ * next one on, while they fit the fast path and *@left is positive; takes the
  * bytes sent off it.
  * Returns DONE: *@left or the ring is used up. NOT: the next request, or
  * the state of the queue pair, is for the long way, or there is no frame buffer

@@ -13,7 +13,7 @@
 
 /*
  * What a packet with this opcode is, and how long its payload, if it has @body
- * bytes behind BTH. False: not for the lane.
+ * bytes behind BTH. False: not for the fast path.
  */
 static bool classify_packet(const struct unic_qp_ctx *qp, uint32_t op,
 			    uint32_t body, struct unic_expect *e)
@@ -52,7 +52,7 @@ static bool classify_packet(const struct unic_qp_ctx *qp, uint32_t op,
 	       e->kind == UNIC_EXPECT_LAST;
 }
 
-/* One that is not like the last of its sort. Is it one of the lane's, of the
+/* One that is not like the last of its sort. Is it one of the fast path's, of the
  * peer of @qp, which may receive? Then others like it are expected now. */
 static bool update_expect(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  struct unic_expect *e, const struct unic_rx *rx)

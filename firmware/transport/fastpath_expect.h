@@ -2,7 +2,7 @@
 /*
  * fastpath_expect.h - frames that are like the last one of their sort.
  *
- * Secret: which frames are for the lane, and which words of a header have to be looked at
+ * Secret: which frames are for the fast path, and which words of a header have to be looked at
  * to know that a frame is like another.
  */
 #ifndef UNIC_FASTPATH_EXPECT_H
@@ -43,7 +43,7 @@ static inline bool unic_fastpath_expect_kind(const struct unic_rx *rx,
 }
 
 /** unic_fastpath_expect_find() - a frame that is not like the one before it. True if it is
- * for the lane: then it is like nic->expected. */
+ * for the fast path: then it is like nic->expected. */
 bool unic_fastpath_expect_find(struct unic_transport *nic,
 			       const struct unic_rx *rx);
 

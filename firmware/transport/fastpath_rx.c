@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* fastpath_rx.c - the lane in, see fastpath.h. */
+/* fastpath_rx.c - the fast path in, see fastpath.h. */
 #include "transport/frame.h"
 #include "transport/fastpath.h"
 #include "transport/fastpath_expect.h"
@@ -283,7 +283,7 @@ static int begin_fast_write(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	return r;
 }
 
-/* Where @len bytes go that lie @off behind the next one; NULL: not the lane's. */
+/* Where @len bytes go that lie @off behind the next one; NULL: not for the fast path. */
 static inline uint8_t *map_target(struct unic_transport *nic,
 				  const struct unic_msg *m, uint32_t off,
 				  uint32_t len)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* fastpath_tx.c - the lane out, see fastpath.h. */
+/* fastpath_tx.c - the fast path out, see fastpath.h. */
 #include "transport/fastpath.h"
 
 #include "transport/frame.h"
@@ -46,7 +46,7 @@ static inline bool may_send(const struct unic_sq *sq)
 		       (int32_t)(UNIC_QP_PACKETS - UNIC_QP_WINDOW);
 }
 
-/* Make sq.ready for requests like this one. False: it is not the lane's. */
+/* Make sq.ready for requests like this one. False: it is not for the fast path. */
 static CALLED bool update_ready(struct unic_qp_ctx *qp,
 				const struct unic_sq_slot *slot)
 {

@@ -427,7 +427,7 @@ static enum unic_turn flush_qp(struct unic_transport *nic,
 	return UNIC_TURN_DONE;
 }
 
-/* One packet, or more of its request. A call: what the lane sends has no use for
+/* One packet, or more of its request. A call: what the fast path sends has no use for
  * its registers. */
 static __attribute__((noinline)) enum unic_turn
 send_next_rc(struct unic_transport *nic, struct unic_qp_ctx *qp, int32_t *left)

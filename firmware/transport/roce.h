@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * roce.h - RoCEv2 frames (IBTA annex A17): building, sending, taking apart.
- *
- * Secret: the layout of a frame, its checksums, and the life of a frame buffer
- * of the link. A queue pair keeps a header template in which only length,
- * checksum, opcode and PSN change from packet to packet. What follows the
- * headers comes from host memory by DMA; on ports that answer "pending" the
- * frame waits here, and its queue pair with it.
+ * roce.h - what the files of this room keep of RoCEv2 frames (IBTA annex A17): the
+ * header template of a queue pair, in which only length, checksum, opcode and PSN
+ * change from packet to packet; what a packet that is like an earlier one looks
+ * like; a frame on its way out; a packet taken apart. frame.h has the words of a
+ * frame, tx.h builds and sends frames, rx.h takes them apart.
  */
 #ifndef UNIC_ROCE_H
 #define UNIC_ROCE_H

@@ -348,7 +348,7 @@ static enum unic_rx_stage redo_frame(struct unic_transport *nic)
 	return begin_frame(nic, &nic->qps.roce.rx);
 }
 
-/* A frame that is not for the lane. True if it is kept. */
+/* A frame that is not for the fast path. True if it is kept. */
 static __attribute__((noinline)) bool take_slow_path(struct unic_transport *nic,
 						     const struct unic_rx *rx)
 {
@@ -415,16 +415,16 @@ static __attribute__((noinline)) void take_frames(struct unic_transport *nic,
 	struct unic_roce *roce = &nic->qps.roce;
 	uint32_t most = nic->sched.work ? BATCH_BESIDE_SENDS : UNIC_RX_BATCH;
 	uint32_t n = 0, bytes = 0, some;
-	enum unic_fastpath lane;
+	enum unic_fastpath fast;
 
 	UNIC_IN_REGISTER(roce);
 
 	do {
 		some = most - n;
-		lane = unic_fastpath_rx(nic, rx, &some);
+		fast = unic_fastpath_rx(nic, rx, &some);
 		n += some;
 		bytes += some * rx->len;
-		if (unlikely(lane != UNIC_FASTPATH_DONE) &&
+		if (unlikely(fast != UNIC_FASTPATH_DONE) &&
 		    take_slow_path(nic, rx))
 			break;
 	} while (n < most && unic_port_rx_next(nic->port, rx));

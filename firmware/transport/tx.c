@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* tx.c - building and sending frames, see roce.h. */
+/* tx.c - see tx.h. */
 #include <string.h>
 
 #include "transport/frame.h"

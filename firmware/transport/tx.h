@@ -31,7 +31,7 @@ void unic_roce_length(const struct unic_roce_tmpl *t, struct unic_headers *h,
 		      uint32_t ip);
 
 /** unic_roce_template() - build @qp's header template from its addresses, and
- * the other way round what the lane expects from them: nothing yet. */
+ * the other way round what the fast path expects from them: nothing yet. */
 void unic_roce_template(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /**
