@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * admin.c - what unicctl asks: the device's own words, passed on as they are,
- * and what the driver knows of its processes.
+ * admin.c - requests of unicctl: records of the device, passed on unchanged, and the
+ * driver's counters of its processes.
  */
 #include "admin.h"
 
@@ -57,7 +57,7 @@ void unic_admin_stats(struct unic_req *req)
 	unic_req_answer(req, UNIC_ST_OK, &r, page->counter, n * 8);
 }
 
-/* Who is not privileged sees rows of his own regions; the others say nothing. */
+/* Zero the rows of regions that are not of the process of @req. */
 static void mask_foreign_rows(const struct unic_req *req,
 			      struct unic_use_row *row, uint32_t first,
 			      uint32_t n)
@@ -224,7 +224,7 @@ void unic_admin_ps(struct unic_req *req)
 
 #define TRACE_MAX (UNIC_TAIL_MAX / 32u)
 
-/* Is event number @n in the ring? If so, copy it. */
+/* Copy trace event number @n to @rec. False: the ring does not hold event @n. */
 static bool trace_get(struct unic_host *host, uint32_t n,
 		      struct unic_trace_rec *rec)
 {
@@ -235,8 +235,9 @@ static bool trace_get(struct unic_host *host, uint32_t n,
 	       unic_from_le32(rec->seq) == n + 1;
 }
 
-/* Events are overwritten in order, so what is left starts at most one ring
- * behind the newest; the record at @from's place says where that is. */
+/* Number of the first event from @from on that is still in the ring. Events are
+ * overwritten in order: the record in the place of @from gives the newest number there,
+ * and the oldest event is one ring behind. */
 static uint32_t trace_first(struct unic_host *host, uint32_t from)
 {
 	struct unic_trace_rec rec;
@@ -250,7 +251,7 @@ static uint32_t trace_first(struct unic_host *host, uint32_t from)
 	if (n == from || (int32_t)(n - from) < 0 ||
 	    n % UNIC_TRACE_ENTRIES != from % UNIC_TRACE_ENTRIES)
 		return from;
-	return n - UNIC_TRACE_ENTRIES + 64; /* leave the writer room */
+	return n - UNIC_TRACE_ENTRIES + 64; /* the NIC goes on writing */
 }
 
 void unic_admin_trace(struct unic_req *req)
@@ -313,7 +314,7 @@ void unic_admin_trace_mask(struct unic_req *req)
 	unic_req_send(req, UNIC_CMD_TRACE_CTL, &cmd, unic_req_done_status);
 }
 
-/* Each flag is about something of its own. */
+/* Merge the flags of @got into @keep: a flag that is not set changes no parameter. */
 static void keep_flags(struct unic_cmd_set_params *keep,
 		       const struct unic_cmd_set_params *got)
 {
@@ -331,7 +332,7 @@ static void keep_flags(struct unic_cmd_set_params *keep,
 	keep->high_entries = got->high_entries;
 }
 
-/* Parameters that were accepted also count after the next reset. */
+/* Keep accepted parameters, for setup after the next reset of the device. */
 static void params_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);

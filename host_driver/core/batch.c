@@ -2,17 +2,18 @@
 /*
  * batch.c - BATCH: several requests in one, and their commands in one.
  *
- * Each record is a request like any other and is run by its own handler. What
- * the handler says to the NIC first is kept until all have spoken and goes there
- * in one command; whatever it says later goes by itself. The reply is sent when
- * the last one is answered.
+ * Each record becomes a request (a member) and is run by its own handler. The first
+ * command of each member is kept; when all members have run, one command of the NIC
+ * carries those kept. Later commands of a member go one by one. The reply is sent when
+ * the last member is answered.
  */
 #include "batch.h"
 
 #include "dispatch.h"
 #include "request.h"
 
-/* Each kept command gets what became of it; or, if none was tried, why. */
+/* Complete the calls of all kept commands: with their completions in the list of @call,
+ * or FAILED if @call failed. */
 static void deliver_completions(struct unic_batch *b,
 				const struct unic_call *call)
 {
@@ -44,7 +45,8 @@ static void batch_done(struct unic_call *call)
 	unic_req_batch_left(b);
 }
 
-/* What was kept, to the NIC; the parent is one of those that are waited for. */
+/* Send the kept commands to the NIC with the call of the parent, which counts in
+ * b->left. */
 static void send_kept(struct unic_batch *b)
 {
 	struct unic_req *parent = b->parent;
@@ -71,7 +73,7 @@ static bool is_batchable_op(const struct unic_ctl_hdr *hdr)
 	       op == UNIC_CTL_TOKEN_CANCEL;
 }
 
-/* Record @nth, as if it had come by itself. */
+/* Run record @nth as a request of its own. */
 static void run_record(struct unic_batch *b, uint32_t nth)
 {
 	struct unic_req *parent = b->parent, *req;

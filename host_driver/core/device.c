@@ -19,8 +19,8 @@ uint32_t unic_device_bound_us(const struct unic_info *info)
 	       unic_from_le32(info->reaper_us) + unic_from_le32(info->drain_us);
 }
 
-/* The pair's NIC time was read after its host time, so the result errs to the
- * early side by one command's way. */
+/* The info page pairs a host time with a NIC time that the NIC read later, when
+ * HOST_TIME arrived: the result is early by the time that the command took. */
 uint64_t unic_device_clock(struct unic_host *host, uint64_t nic_ns)
 {
 	struct unic_info info;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * dispatch.c - the one way in: every request of every process goes through
- * unic_dispatch_message(), which validates it and calls its handler by the table of
- * operations (S4).
+ * dispatch.c - the only entry: each request of a process passes
+ * unic_dispatch_message(), which validates the request and calls its handler from the
+ * table of operations (S4).
  */
 #include "dispatch.h"
 
@@ -25,13 +25,13 @@
 #define OP_NIC	 (1u << 1) /* needs the device */
 #define OP_PRIV	 (1u << 2) /* privileged */
 #define OP_TAIL	 (1u << 3) /* may carry private data */
-#define OP_GIVE	 (1u << 4) /* gives something back: has room of its own */
-#define OP_LIST	 (1u << 5) /* may carry a list, which goes to the NIC */
+#define OP_GIVE	 (1u << 4) /* ends an object: may exceed UNIC_CTL_OPEN_MAX */
+#define OP_LIST	 (1u << 5) /* may carry a list for the NIC */
 
 struct op {
 	const char *name;
 	void (*run)(struct unic_req *req);
-	uint8_t end; /* bytes of the record that mean something */
+	uint8_t end; /* bytes of the record that are defined; the rest is 0 */
 	uint8_t flags;
 };
 
@@ -156,7 +156,7 @@ static uint32_t tail_max(const struct op *op)
 	return op->flags & OP_TAIL ? UNIC_CTL_PRIVATE_MAX : 0;
 }
 
-/* Everything that can be said against a request before its own handler. */
+/* The checks common to all requests. OK, or the status of the answer. */
 static uint32_t check_request(const struct unic_req *req,
 			      const struct unic_ctl_hdr *hdr, size_t bytes)
 {
@@ -185,7 +185,8 @@ static uint32_t check_request(const struct unic_req *req,
 	return UNIC_ST_OK;
 }
 
-/* Lists go straight to where the NIC will read them. */
+/* Copy the tail: a list to the list page of the call, which the NIC reads, other data
+ * to req->tail. False: out of memory. */
 static bool take_tail(struct unic_req *req, const uint8_t *tail)
 {
 	void *to = req->tail;
@@ -200,7 +201,7 @@ static bool take_tail(struct unic_req *req, const uint8_t *tail)
 	return true;
 }
 
-/* Out of memory for even the request: answer by hand. */
+/* There is no memory for a struct unic_req: answer NO_MEMORY without one. */
 static void answer_no_memory(struct unic_host *host, struct unic_client *client,
 			     struct unic_ctl_hdr hdr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * host.c - the life of the device as the access layer sees it: lost, reset,
- * set up, ready; and where its events go.
+ * host.c - states of the device in the access layer: lost, reset, set up, ready; and
+ * the dispatch of its events.
  */
 #include "host.h"
 
@@ -42,7 +42,7 @@ static void setup_cmd_done(struct unic_call *call)
 	unic_req_free(req);
 }
 
-/* False when out of memory. */
+/* Send @cmd as a request of the driver. False: out of memory. */
 static bool send_command(struct unic_host *host, uint8_t opcode,
 			 const void *cmd, void (*done)(struct unic_call *call))
 {
@@ -62,7 +62,7 @@ static bool send_time(struct unic_host *host)
 	return send_command(host, UNIC_CMD_HOST_TIME, &cmd, setup_cmd_done);
 }
 
-/* detail of RESET */
+/* detail of UNIC_UP_RESET */
 enum {
 	NOT_YET = 0,
 	BACK = 1,
@@ -97,7 +97,7 @@ static void setup_done(struct unic_call *call)
 	uint32_t status = unic_call_status(call);
 
 	unic_req_free(req);
-	if (!status) /* not lost again meanwhile */
+	if (!status) /* the device was not lost again */
 		unic_restore(host, restore_done);
 }
 
@@ -122,7 +122,7 @@ static void fail_arps(struct unic_host *host)
 		}
 		req->arp_user = 0;
 		req->then(req, UNIC_CTL_ST_RESET);
-		req = host->reqs; /* the list may have changed */
+		req = host->reqs; /* then() may change the list */
 	}
 }
 
@@ -140,8 +140,8 @@ static void device_lost(struct unic_host *host)
 		upcall_reset_all(host, false);
 }
 
-/* One process cannot take all of a table; one that is not told is the NIC's to
- * guard. */
+/* Entries of a NIC table that one process may have: half. If the info page gives no
+ * number, the NIC alone limits the table. */
 static uint32_t process_share(unic_le32 entries)
 {
 	uint32_t n = unic_from_le32(entries);
@@ -190,7 +190,7 @@ static bool send_entropy(struct unic_host *host)
 	return send_command(host, UNIC_CMD_ENTROPY, &cmd, setup_cmd_done);
 }
 
-/* Then the slots, one a step, and SETUP_LAST behind them. */
+/* Steps of the setup. From SETUP_SLOTS on one step for each slot, then a NOP. */
 enum {
 	SETUP_LEARN,
 	SETUP_PARAMS,
@@ -200,8 +200,8 @@ enum {
 	SETUP_SLOTS,
 };
 
-/* Step @n of what makes a NIC that is ready ours; false when out of memory.
- * Commands are executed in order, so the answer to the last one means: all done. */
+/* Step @n of the setup of a NIC that is READY. The NIC executes commands in order, so
+ * the answer to the NOP means that all steps are done. False: out of memory. */
 static bool setup_step(struct unic_host *host, uint32_t n)
 {
 	const struct unic_cmd_set_params *params = &host->config.params;
@@ -227,7 +227,8 @@ static bool setup_step(struct unic_host *host, uint32_t n)
 	}
 }
 
-/* Out of memory, it goes on where it was after a while. Returns when. */
+/* Run the remaining steps. When out of memory, the same step runs again SETUP_NS later.
+ * Returns the time of the next call. */
 static uint64_t run_setup(struct unic_host *host)
 {
 	uint64_t now = unic_os_now_ns(host->os);
@@ -245,7 +246,7 @@ static uint64_t run_setup(struct unic_host *host)
 void unic_host_state(struct unic_host *host, enum unic_provider_state state,
 		     uint32_t epoch)
 {
-	/* until it is reset, or gone, it may touch memory (INV-14) */
+	/* until its reset, or its end, the device may access memory (INV-14) */
 	host->dark = state == UNIC_PROVIDER_STARTING ||
 		     state == UNIC_PROVIDER_DEAD;
 	device_lost(host);
@@ -365,7 +366,7 @@ void unic_host_mad(struct unic_host *host, const struct unic_mad_rx *mad)
 	unic_grants_step(host);
 }
 
-/* --------------------------------------------------------------- life of it */
+/* --------------------------------------------------------------- the host */
 
 static bool init_procs(struct unic_host *host)
 {

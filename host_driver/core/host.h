@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * host.h - the portable host driver of one NIC: what its user (unicd, a kernel
- * module, a test) calls.
+ * host.h - the portable host driver of one NIC: the calls of its user (unicd, the
+ * kernel module, a test).
  *
- * One instance, one lock held by the user around every call. Nothing waits:
- * the user calls unic_host_poll() when the NIC rings, when a request came, and
- * at the time the last call asked for.
+ * The user has one instance and holds one lock around every call. No call blocks,
+ * except unic_host_soon(): the user calls unic_host_poll() when the NIC rings, when a
+ * request came, and at the time that the last unic_host_poll() returned.
  */
 #ifndef UNIC_HOST_H
 #define UNIC_HOST_H
@@ -15,137 +15,136 @@
 struct unic_host;
 
 /**
- * unic_host_new() - a driver with no process and no device yet.
- * @provider: becomes the host's. Returns NULL when out of memory (then
- * @provider is still the caller's).
+ * unic_host_new() - create a driver without processes and without a device.
+ * @provider: the host owns it. @config: copied; its memory is the caller's and stays.
+ * Returns NULL when out of memory; then @provider is still the caller's.
  */
 struct unic_host *unic_host_new(struct unic_os *os,
 				struct unic_provider *provider,
 				const struct unic_host_config *config);
 
-/** unic_host_delete() - forget everything, @host and its provider too. The NIC
- * is left as it is; whoever starts next resets it. */
+/** unic_host_delete() - free @host, its provider and all objects. The NIC stays as it
+ * is; the next driver resets it. */
 void unic_host_delete(struct unic_host *host);
 
 /** unic_host_plug() - the NIC joined or left the bus. Joined: it is reset. */
 void unic_host_plug(struct unic_host *host, bool there);
 
 /**
- * unic_host_fence() - the device is to keep off all memory, and is asked for nothing
- * any more. What it may still write to stays what it is (INV-14) until
- * unic_host_fenced(): it has answered, or its bus says that it is no more. Then
- * unic_host_plug(), not @there, gives all of it back. With @there instead, whatever it
- * answered, the device is reset.
+ * unic_host_fence() - have the device stop all access to memory; no further command
+ * goes to the device. Memory that the device may still write stays pinned (INV-14)
+ * until unic_host_fenced() is true: the device has answered, or the bus shows none.
+ * Then unic_host_plug() with @there false unpins and frees the memory. With @there
+ * true, unic_host_plug() resets the device instead, answered or not.
  */
 void unic_host_fence(struct unic_host *host);
 bool unic_host_fenced(struct unic_host *host);
 
-/** unic_host_poll() - bounded work. Returns when to call again at the latest
- * (CLOCK_MONOTONIC, ns); a time that is over means at once. */
+/** unic_host_poll() - do bounded work: completions, events, timers. Returns when to
+ * call again at the latest (CLOCK_MONOTONIC, ns); a time in the past means at once. */
 uint64_t unic_host_poll(struct unic_host *host);
 
-/** unic_host_soon() - wait for what a NIC that is awake owes us, for no longer than
- * going to sleep and being woken would take. True: it is there, poll. */
+/** unic_host_soon() - spin for the answers that an awake NIC owes, for no longer than
+ * a sleep and a wake-up would take. True: an answer came, poll. */
 bool unic_host_soon(struct unic_host *host);
 
-/** unic_host_rest() - call with @on before waiting for the NIC's doorbell. False:
- * there is work already. Without @on by who is about to poll, so that the NIC does
- * not ring; any poll says so as well. */
+/** unic_host_rest() - @on: have the NIC ring its doorbell for new work; call before
+ * waiting for the doorbell. False: there is work already, poll. Not @on: the NIC need
+ * not ring, because the caller is about to poll; unic_host_poll() implies the same. */
 bool unic_host_rest(struct unic_host *host, bool on);
 
-/**
- * unic_host_request() - one datagram of a process. Answered now or later by
- * unic_os_reply().
- * Returns false if the connection must be ended (not even a header).
- */
+/** unic_host_request() - handle one datagram of a process. unic_os_reply() sends the
+ * answer, within the call or later. Returns false if the caller must end the
+ * connection: @msg is shorter than a header. */
 bool unic_host_request(struct unic_host *host, struct unic_client *client,
 		       const void *msg, size_t bytes);
 
-/** unic_host_client_gone() - the connection ended; no reply will be sent to
- * @client any more, its objects end. unic_os_slot_quiet() follows. */
+/** unic_host_client_gone() - the connection ended: end the objects of the process. No
+ * reply goes to @client from here on; unic_os_slot_quiet() follows. */
 void unic_host_client_gone(struct unic_host *host, struct unic_client *client);
 
 /**
- * unic_host_slot_hold() - at start, before the first unic_host_plug(): @slot may
- * still be mapped by process @pid of user @uid, which an earlier driver served; 0:
- * that one ended.
- * Returns true if the journal has what it kept: then it is served again, and
- * may come back for it (HELLO_RESUME) within a minute; else it is waited for its
- * end.
+ * unic_host_slot_hold() - at start, before the first unic_host_plug(): process @pid of
+ * user @uid, which an earlier driver served, may still map @slot. @pid 0: the process
+ * has ended.
+ * Returns true if the journal has the objects of the process: the slot is LIVE again,
+ * and the process may come back (HELLO_RESUME) within a minute. False: the slot is HELD
+ * until the process ends.
  */
 bool unic_host_slot_hold(struct unic_host *host, uint32_t slot, uint32_t pid,
 			 uint32_t uid);
 
-/** unic_host_slot_ended() - the process of a slot that is served without a
- * connection, or that was left, ended. */
+/** unic_host_slot_ended() - the process of @slot ended, which is LIVE without a
+ * connection, or HELD. */
 void unic_host_slot_ended(struct unic_host *host, uint32_t slot);
 
-/** unic_host_journal_bytes() - of config.journal. */
+/** unic_host_journal_bytes() - the size that config.journal must have. */
 size_t unic_host_journal_bytes(uint32_t slots, uint64_t slot_bytes);
 
-/** unic_host_slot_free() - nobody that had this quiet slot has its memory: anybody
- * may have it. */
+/** unic_host_slot_free() - no process maps the memory of quiet @slot any more: any
+ * process may get the slot. */
 void unic_host_slot_free(struct unic_host *host, uint32_t slot);
 
-/** unic_host_quiet() - no slot is a process's, nor is the NIC still letting go of
- * one that was: it uses nobody's memory. */
+/** unic_host_quiet() - true if each slot is FREE or HELD: the NIC accesses the memory
+ * of no process. */
 bool unic_host_quiet(const struct unic_host *host);
 
-/** unic_host_slot_leaves() - who had @slot is gone, and the NIC may still use what
- * was theirs. */
+/** unic_host_slot_leaves() - true if the process of @slot is gone, and the NIC may
+ * still access its memory. */
 bool unic_host_slot_leaves(const struct unic_host *host, uint32_t slot);
 
 /**
- * unic_host_unmapped() - the process of @slot has [@va, @va + @length) no longer
- * mapped, or something else there: its regions on that end, of DEMAND ones the
- * pages. To be called again as long as pins are left there: what is in use just
- * now, or has a queue in it, does not go.
+ * unic_host_unmapped() - the process of @slot has unmapped or replaced
+ * [@va, @va + @length): end its regions there; of DEMAND regions, only the pages. A
+ * region that holds a queue, or a page under DMA, stays: call again while frames there
+ * are pinned.
  */
 void unic_host_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
 			uint64_t length);
 
-/** unic_host_region() - where region @id of the process of @client lies. False: it
- * has no such one. */
+/** unic_host_region() - store address and length of region @id of the process of
+ * @client. False: the process has no region @id. */
 bool unic_host_region(struct unic_host *host, const struct unic_client *client,
 		      uint32_t id, uint64_t *va, uint64_t *length);
 
-/** unic_host_notices() - regions asked back from processes so far: how crowded the
- * table is. Free-running. */
+/** unic_host_notices() - notices delivered to processes so far, modulo 2^32: a measure
+ * of how full the NIC's table is. */
 uint32_t unic_host_notices(const struct unic_host *host);
 
-/** unic_host_bound_us() - B = H + T + reaper period + drain bound, of a copy of
- * the device's info page. */
+/** unic_host_bound_us() - B = H + T + reaper period + drain bound, in us, from @info,
+ * a copy of the device's info page. */
 uint32_t unic_host_bound_us(const struct unic_info *info);
 
-/** unic_host_nic() - enum unic_ctl_nic, for messages. */
+/** unic_host_nic() - the state of the device, enum unic_ctl_nic, for messages. */
 uint32_t unic_host_nic(const struct unic_host *host);
 
 /** unic_host_peek() - see struct unic_provider_ops. */
 bool unic_host_peek(struct unic_host *host, uint32_t off, void *buf,
 		    uint32_t bytes);
 
-/* --- what a provider calls; all from poll() or start() only */
+/* --- calls of a provider, from its poll() or start() only */
 
 /** unic_host_state() - the provider changed state. @epoch counts with READY. */
 void unic_host_state(struct unic_host *host, enum unic_provider_state state,
 		     uint32_t epoch);
 
-/** unic_host_done() - @call is executed; its cpl is filled in. */
+/** unic_host_done() - the device has executed @call; call->cpl is the completion. */
 void unic_host_done(struct unic_host *host, struct unic_call *call);
 
-/** unic_host_event() - one 64-byte event, a copy. */
+/** unic_host_event() - handle one 64-byte event; @evt is a copy in host memory. */
 void unic_host_event(struct unic_host *host, const uint64_t *evt);
 
-/** unic_host_drop() - a drop record, a copy. All that the device wrote before an
- * event or completion are told before that is. */
+/** unic_host_drop() - handle one drop record; @drop is a copy in host memory. A
+ * provider passes the drop records that the device wrote before an event or completion
+ * before that event or completion. */
 void unic_host_drop(struct unic_host *host, const struct unic_drop *drop);
 
-/** unic_host_settled() - all events that precede what unic_host_done() was told
- * so far have been passed on. Completions may come before the events that
- * precede them, never after those that follow. */
+/** unic_host_settled() - the provider has passed on all events that precede the
+ * completions passed to unic_host_done() so far. A completion may be passed on before
+ * the events that precede it, never after those that follow it. */
 void unic_host_settled(struct unic_host *host);
 
-/** unic_host_mad() - a management datagram came, a copy. */
+/** unic_host_mad() - handle one management datagram; @mad is a copy in host memory. */
 void unic_host_mad(struct unic_host *host, const struct unic_mad_rx *mad);
 
 #endif /* UNIC_HOST_H */

@@ -28,15 +28,15 @@ struct unic_host_config {
 	uint64_t slots_at;     /* 0: each is a file; else all are one, and there
 				* the first begins, a multiple of 64 KiB */
 	void *const *slot_mem; /* mapping of each slot, for the life of it */
-	/* memory in which this driver finds what an earlier one knew, and leaves
-	 * what a later one needs: unic_host_journal_bytes(), zeros at first; NULL:
-	 * nothing outlives us */
+	/* memory of unic_host_journal_bytes(), zeros at first, with the records
+	 * of an earlier driver, and for a later one (journal.h); NULL: processes
+	 * do not outlive the driver */
 	void *journal;
 	uint64_t board;	     /* which memory the slots are: another one, and the
 			 * journal is about nothing */
 	uint32_t ipv4;	     /* of the NIC, host order */
-	uint32_t pid;	     /* ours, for reports */
-	uint8_t ack_timeout; /* of a connection that says none, 4.096 us * 2^n; 0:
+	uint32_t pid;	     /* of the driver, for reports */
+	uint8_t ack_timeout; /* of a connection that names none, 4.096 us * 2^n; 0:
 			      * 12. For a NIC that takes longer to acknowledge */
 	struct unic_cmd_set_params params; /* header ignored */
 };

@@ -34,13 +34,13 @@ void unic_objects_fini(struct unic_objects *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* Where those who are not told apart are counted, too. */
+/* Row of @owner in `many`; owners outside the table share the last row. */
 static uint32_t row_of(uint32_t owner)
 {
 	return owner < UNIC_OBJ_OWNERS ? owner : UNIC_OBJ_OWNERS - 1;
 }
 
-/* How many of its kind its owner has. */
+/* The number of objects of the type of @obj that its owner has. */
 static uint16_t *owner_count(struct unic_objects *t, const struct unic_obj *obj)
 {
 	return &t->many[row_of(obj->owner)][obj->type];
@@ -79,7 +79,7 @@ void *unic_obj_alloc(struct unic_objects *t, enum unic_obj_type type,
 	return obj;
 }
 
-/* ------------------------------------------------------- beyond our death */
+/* ------------------------------------------------------------- the journal */
 
 void unic_objects_journal(struct unic_objects *t, struct unic_obj_note *note)
 {
@@ -90,7 +90,7 @@ void unic_objects_journal(struct unic_objects *t, struct unic_obj_note *note)
 	for (i = 0; i < UNIC_OBJ_MAX; i++) {
 		t->gen[i] = note[i].id >> UNIC_OBJ_BITS;
 		if (unic_obj_index(note[i].id) != i && note[i].id)
-			note[i].live = t->gen[i] = 0; /* no note of ours */
+			note[i].live = t->gen[i] = 0; /* of no driver */
 		if (!note[i].live && t->gen[i] < GEN_MAX)
 			t->free[t->free_tail++] = (uint16_t)i;
 	}

@@ -27,7 +27,7 @@ enum unic_obj_type {
 	UNIC_OBJ_TYPES
 };
 
-#define UNIC_OBJ_OWNERS 33u /* that are told apart: slots, and all else */
+#define UNIC_OBJ_OWNERS 33u /* rows of `many`: slots, and all else */
 
 /* First member of every object. */
 struct unic_obj {
@@ -45,7 +45,7 @@ struct unic_objects {
 	uint32_t live, end; /* objects; highest index in use ever + 1 */
 	uint16_t many[UNIC_OBJ_OWNERS][UNIC_OBJ_TYPES]; /* objects of each */
 	uint32_t freed[UNIC_OBJ_TYPES]; /* so far: changes at each end */
-	struct unic_obj_note *note; /* by index; NULL: nothing outlives us */
+	struct unic_obj_note *note;	/* by index; NULL: no journal */
 };
 
 /** unic_objects_init() - make an empty table; unic_objects_fini() frees it. 0 or

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * proc.c - the life of a process slot.
+ * proc.c - states of a process slot.
  *
  *   FREE -> ATTACHING -> LIVE -> DETACHING -> HELD -> FREE
  *                                              |  the same process again
  *              ATTACHING <---------------------+
  *
- * DETACHING ends when the NIC says that nothing of the process is left; HELD
- * ends when nobody has the slot's memory any more, or it has other memory. Until
- * then only the same process can have it again (or the same user, see
- * config.slots_of_users), when it does not use the old memory: what is still read
- * is not zeroed.
+ * DETACHING ends when the NIC reports that it has no object of the process. HELD ends
+ * when no process maps the slot's memory, or the slot has got other memory. In HELD
+ * only the same process can get the slot (with config.slots_of_users, any process of
+ * the same user), and only if the old memory is unused: memory that is still mapped and
+ * used is not zeroed.
  */
 #include "proc.h"
 
@@ -58,7 +58,7 @@ static void detach_done(struct unic_call *call)
 	if (proc->state != UNIC_HPROC_DETACHING)
 		return;
 	if (status == UNIC_CTL_ST_RESET)
-		return; /* unic_proc_reset() sees to it */
+		return; /* unic_proc_reset() follows */
 	if (status == UNIC_ST_PENDING)
 		return; /* PROC_GONE follows */
 	if (status != UNIC_ST_OK && status != UNIC_ST_NO_PROC)
@@ -85,7 +85,7 @@ void unic_proc_leave(struct unic_host *host, uint32_t slot)
 
 	proc->client = NULL;
 	if (proc->state != UNIC_HPROC_LIVE)
-		return; /* ATTACHING: hello_done() looks */
+		return; /* ATTACHING: hello_done() calls again */
 	proc->keep = false;
 	unic_journal_proc(host, slot);
 	unic_cm_drop(host, slot, UNIC_CTL_ST_RESET, true);
@@ -93,13 +93,13 @@ void unic_proc_leave(struct unic_host *host, uint32_t slot)
 		send_detach(host, slot);
 	else if (host->state == UNIC_PROVIDER_ABSENT)
 		finish_detach(host, slot);
-	else /* it may still touch memory: wait for its reset */
+	else /* the NIC may access memory until its reset */
 		proc->state = UNIC_HPROC_DETACHING;
 }
 
 void unic_proc_gone(struct unic_host *host, uint32_t slot)
 {
-	/* before the completion: its call is still the provider's */
+	/* PROC_GONE before the completion: the provider has the call still */
 	if (slot >= host->config.slots || host->proc[slot].detach_sent ||
 	    host->proc[slot].state != UNIC_HPROC_DETACHING) {
 		host->audits++;
@@ -163,7 +163,7 @@ bool unic_proc_slot_leaves(const struct unic_host *host, uint32_t slot)
 
 /* ------------------------------------------------------------------- enter */
 
-/* Where the slot begins in its file, in 64 KiB. */
+/* Offset of @slot in its file, in units of 64 KiB. */
 static uint16_t slot_at(const struct unic_host_config *config, uint32_t slot)
 {
 	if (!config->slots_at)
@@ -211,7 +211,7 @@ static void hello_done(struct unic_call *call)
 		return;
 	}
 	proc->state = UNIC_HPROC_LIVE;
-	if (!req->client) { /* it left meanwhile */
+	if (!req->client) { /* the process left */
 		unic_req_free(req);
 		unic_proc_leave(host, slot);
 		return;
@@ -220,7 +220,7 @@ static void hello_done(struct unic_call *call)
 	hello_reply(req);
 }
 
-/* One that is not privileged has one slot at a time. */
+/* True if @client, not privileged, has a slot already: more than one is not allowed. */
 static bool has_live_slot(const struct unic_host *host,
 			  const struct unic_client *client)
 {
@@ -234,8 +234,8 @@ static bool has_live_slot(const struct unic_host *host,
 	return false;
 }
 
-/* Of those that nobody had: it keeps a few that it left but still has mapped, and
- * what its user has with all processes leaves some to others. */
+/* True if @client may have a FREE slot: its process has fewer than half of the slots,
+ * those that are HELD included, and its user fewer than config.user_slots. */
 static bool can_have_slot(const struct unic_host *host,
 			  const struct unic_client *client)
 {
@@ -256,7 +256,7 @@ static bool can_have_slot(const struct unic_host *host,
 	return all < (most ? most : 1);
 }
 
-/* May a slot that somebody left be this one's? */
+/* True if HELD @slot may become that of @client. */
 static bool can_return_to_slot(const struct unic_host *host, uint32_t slot,
 			       const struct unic_client *client)
 {
@@ -270,7 +270,8 @@ static bool can_return_to_slot(const struct unic_host *host, uint32_t slot,
 	return unic_os_slot_unused(host->os, slot, client->pid);
 }
 
-/* Of two that living processes left: its own, then the one that was left first. */
+/* True if HELD slot @a is a better choice for process @pid than @b: the slot that @pid
+ * left, else the one that was left first. */
 static bool is_preferred_slot(const struct unic_hproc *a,
 			      const struct unic_hproc *b, uint32_t pid)
 {
@@ -280,9 +281,9 @@ static bool is_preferred_slot(const struct unic_hproc *a,
 }
 
 /*
- * The slot for a process: one that comes back to it, else a free one. But with
- * slots_of_users one of a process that lives is the last resort: it may still read
- * what was there.
+ * The slot for the process of @client: a HELD one, else a FREE one. With
+ * config.slots_of_users, a slot that a living process left comes last: that process may
+ * still read the memory.
  */
 static uint32_t find_slot(const struct unic_host *host,
 			  const struct unic_client *client)
@@ -338,8 +339,8 @@ static void begin_attach(struct unic_hproc *proc, struct unic_client *client,
 	proc->deliver = proc->answer = (struct unic_delay){ 0 };
 }
 
-/* @slot is served without a connection, and the process that says HELLO is the
- * one that had it: there is no other of its number while it lives. */
+/* True if @slot is LIVE without a connection and @client is its process: while that
+ * process lives, no other has its pid. */
 static bool is_orphaned_slot(const struct unic_host *host, uint32_t slot,
 			     const struct unic_client *client)
 {
@@ -351,7 +352,7 @@ static bool is_orphaned_slot(const struct unic_host *host, uint32_t slot,
 	       proc->uid == client->uid;
 }
 
-/* It wants nothing of what it had. */
+/* The process of @client sent HELLO without RESUME: end its slots without connection. */
 static void leave_orphaned_slots(struct unic_host *host,
 				 const struct unic_client *client)
 {
@@ -406,11 +407,11 @@ void unic_proc_hello(struct unic_req *req)
 		resume_slot(req, unic_from_le32(hello.slot));
 		return;
 	}
-	if (!req->client->privileged) /* one slot at a time */
+	if (!req->client->privileged) /* has one slot at most */
 		leave_orphaned_slots(host, req->client);
 	req->slot = find_slot(host, req->client);
 	if (req->slot == UNIC_OS_NO_SLOT) {
-		leave_orphaned_slots(host, req->client); /* it may ask again */
+		leave_orphaned_slots(host, req->client); /* for a retry */
 		host->away_wanted = true;
 		unic_req_status(req, UNIC_CTL_ST_NO_SLOT);
 		return;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * provider.h - the line between the generic access layer and a device (S4).
+ * provider.h - the interface between the generic access layer and a device (S4).
  *
- * The access layer knows processes, ids, validation, pins and upcalls; a
- * provider executes commands of abi/unic_mbox.h and delivers events of the
- * same header. Two providers: the NIC behind a mailbox (provider_nic.c) and a
- * loop-back in software (provider_loop.c).
+ * The access layer has processes, ids, validation, pins and upcalls; a provider
+ * executes commands of abi/unic_mbox.h and delivers events of the same header. There
+ * are two providers: the NIC behind a mailbox (provider_nic.c) and a loop-back in
+ * software (provider_loop.c).
  *
  * Promises of a provider, audited by the access layer (unic_host.audits):
- *  - a command taken is called back exactly once, never from inside
- *    command(), with the opcode it was given and a known status;
- *  - no event and no callback is of another epoch than the last READY told;
- *  - events come after the callbacks of the commands they follow from.
+ *  - unic_host_done() gets each command taken exactly once, never from inside
+ *    command(), with the opcode of the command and a defined status;
+ *  - events and completions are of the epoch that the last READY named;
+ *  - an event comes after the completion of the command that causes the event.
  */
 #ifndef UNIC_PROVIDER_H
 #define UNIC_PROVIDER_H
@@ -19,7 +19,7 @@
 #include "unic_mbox.h"
 #include "unic_os.h"
 
-struct unic_host; /* what a provider calls of it is in host.h */
+struct unic_host; /* host.h, at its end: the calls of a provider */
 struct unic_provider;
 
 #define UNIC_REC_WORDS 8u /* 64 bytes */
@@ -30,9 +30,9 @@ enum unic_call_state {
 };
 
 /*
- * One command under way. The caller owns the memory and leaves it alone until
- * done(); with list != NULL that is the list page: UNIC_LIST_BYTES, contents
- * in with the command, and for DUMP and batches out with the completion.
+ * One command under way. The caller owns the struct and @list and changes neither
+ * until done(). @list (or NULL) is the list page of UNIC_LIST_BYTES: input of the
+ * command; of DUMP and batches the output, too.
  */
 struct unic_call {
 	struct unic_call *next;		      /* the provider's, while TAKEN */
@@ -41,7 +41,7 @@ struct unic_call {
 	uint64_t cmd[UNIC_REC_WORDS]; /* a struct unic_cmd_* */
 	uint64_t cpl[UNIC_REC_WORDS]; /* a struct unic_cpl_*, at done() */
 	void *list;
-	uint32_t list_bytes; /* of it that count with the command */
+	uint32_t list_bytes; /* of input */
 	uint8_t state;	     /* enum unic_call_state */
 };
 
@@ -54,34 +54,35 @@ enum unic_provider_state {
 
 struct unic_provider_ops {
 	const char *name;
-	/** start() - reset the device; READY or DEAD is told from poll(). Every
-	 * command under way is called back FAILED, now or from poll(). */
+	/** start() - reset the device; poll() reports READY or DEAD. Each command
+	 * under way completes FAILED, from start() or from poll(). */
 	void (*start)(struct unic_provider *p);
 	/** command() - take @call. 0; -ENODEV when not READY. */
 	int (*command)(struct unic_provider *p, struct unic_call *call);
-	/** poll() - bounded work; calls back. @now: CLOCK_MONOTONIC, ns. Returns
-	 * when it wants to be called again, UINT64_MAX: when rung. */
+	/** poll() - do bounded work and pass on completions and events. @now:
+	 * CLOCK_MONOTONIC, ns. Returns when to call again at the latest,
+	 * UINT64_MAX: when the device rings. */
 	uint64_t (*poll)(struct unic_provider *p, uint64_t now);
-	/** soon() - as unic_host_soon(). NULL: there is nothing to wait for. */
+	/** soon() - as unic_host_soon(). NULL: poll() leaves nothing to wait for. */
 	bool (*soon)(struct unic_provider *p);
-	/** rest() - @on: nobody polls now, ring from here on. Returns false if
-	 * there is work already: poll again. Not @on: somebody is about to. */
+	/** rest() - @on: have the device ring for new work. Returns false if there
+	 * is work already: poll again. Not @on: the device need not ring. */
 	bool (*rest)(struct unic_provider *p, bool on);
-	/** peek() - copy of what the device says about itself, by offset in the
-	 * BAR (UNIC_BAR_*). False if it has no such thing. */
+	/** peek() - copy @bytes at offset @off of the BAR (UNIC_BAR_*) to @buf.
+	 * False if the provider has no such page. */
 	bool (*peek)(struct unic_provider *p, uint32_t off, void *buf,
 		     uint32_t bytes);
-	/** tables() - the memory for page tables, UNIC_TABLE_BYTES, that only
-	 * the driver and the device see. NULL: it knows no residency but
-	 * RESIDENT. */
+	/** tables() - the memory for page tables, UNIC_TABLE_BYTES, shared by
+	 * driver and device only. NULL: each region of the device is RESIDENT. */
 	unic_le64 *(*tables)(struct unic_provider *p);
-	/** gone() - the device left the bus, or joined it (@there). */
+	/** plug() - the device left the bus, or joined it (@there). */
 	void (*plug)(struct unic_provider *p, bool there);
-	/** fence(), fenced() - as unic_host_fence(). NULL: it touches nothing but
-	 * when it is polled. */
+	/** fence(), fenced() - as unic_host_fence(). NULL: the device accesses
+	 * memory only within poll(). */
 	void (*fence)(struct unic_provider *p);
 	bool (*fenced)(struct unic_provider *p);
-	/** fini() - free what it allocated, but not @p. NULL: nothing. */
+	/** fini() - free the provider's allocations, except @p. NULL: there are
+	 * none. */
 	void (*fini)(struct unic_provider *p);
 };
 
@@ -90,8 +91,7 @@ struct unic_provider {
 	const struct unic_provider_ops *ops;
 	struct unic_host *host;
 	struct unic_os *os;
-	uint32_t
-		bad_records; /* records and indices of the device refused so far */
+	uint32_t bad_records; /* and indices of the device, refused so far */
 };
 
 #endif /* UNIC_PROVIDER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * queue.c - protection domains, completion queues and queue pairs: ids of the
- * host on this side, table indices of the NIC on the other.
+ * queue.c - protection domains, completion queues and queue pairs: processes use ids of
+ * the host, the NIC uses its table indices.
  */
 #include "queue.h"
 
@@ -15,7 +15,7 @@ static void undo_done(struct unic_call *call)
 	unic_req_status(unic_req_of(call), UNIC_CTL_ST_NO_MEMORY);
 }
 
-/* The NIC made an object that the host cannot keep: have it undone. */
+/* The NIC created object @id, for which the host has no memory: destroy it on the NIC. */
 static void undo_create(struct unic_req *req, uint8_t opcode, uint32_t id)
 {
 	struct unic_cmd_obj cmd = { .proc = unic_to_le32(req->slot),
@@ -64,7 +64,7 @@ void unic_queue_pd_alloc(struct unic_req *req)
 	unic_req_send(req, UNIC_CMD_PD_ALLOC, &cmd, pd_done);
 }
 
-/* done() of every command that ends an object and answers at once. */
+/* call->done of commands that end an object and complete at once. */
 static void end_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
@@ -434,7 +434,7 @@ static void qp_gone(struct unic_host *host, struct unic_hqp *qp)
 	unic_obj_free(&host->objects, &qp->obj);
 	if (waiter->call.state == UNIC_CALL_IDLE)
 		unic_req_status(waiter, UNIC_ST_OK);
-	else /* before the completion: destroy_done() answers */
+	else /* QP_GONE before the completion */
 		host->audits++;
 }
 
@@ -582,7 +582,7 @@ bool unic_queue_recall(struct unic_host *host, const struct unic_obj_note *n)
 		if (pd)
 			pd->pd = UNIC_LOST;
 		return pd;
-	case UNIC_OBJ_TOKEN: /* it ended with the last driver: told at plug() */
+	case UNIC_OBJ_TOKEN: /* ended: unic_queue_token_reset() */
 		t = unic_obj_recall(&host->objects, n, sizeof(*t));
 		if (t) {
 			t->index = n->a;

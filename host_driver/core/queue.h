@@ -46,7 +46,7 @@ void unic_queue_qp_modify(struct unic_req *req);
 void unic_queue_qp_destroy(struct unic_req *req);
 
 /** unic_queue_qp_query() - QP_QUERY: QP number, and the state that the driver last
- * set or heard of; no command is sent. NO_QP. */
+ * set or got in an event; no command is sent. NO_QP. */
 void unic_queue_qp_query(struct unic_req *req);
 
 /** unic_queue_event() - handle @evt of the NIC: QP_ERROR, QP_GONE, CQ_ERROR or

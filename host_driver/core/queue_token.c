@@ -17,8 +17,9 @@ void unic_queue_token_free(struct unic_host *host, struct unic_htoken *t)
 	unic_obj_free(&host->objects, &t->obj);
 }
 
-/* Its end was a completion of the process's own, or is an event that we have not
- * read yet: completions come first. */
+/* The NIC gave the index of @t to another token, so @t has ended: used up by a
+ * completion of the process, or by a TOKEN_END that the provider passes on later
+ * (completions come first). */
 static void token_replace(struct unic_host *host, struct unic_htoken *t)
 {
 	host->replaced += !t->replaced;
@@ -39,7 +40,7 @@ void unic_queue_settled(struct unic_host *host)
 			unic_queue_token_free(host, t);
 }
 
-/* The NIC reuses an index only after its token ended. */
+/* Enter @t as the token of its index. A token that has the index has ended. */
 static void token_index(struct unic_host *host, struct unic_htoken *t)
 {
 	struct unic_htoken *old = unic_obj_get(&host->objects,
@@ -90,8 +91,8 @@ static void token_done(struct unic_call *call)
 	unic_req_answer(req, UNIC_ST_OK, &r, NULL, 0);
 }
 
-/* Pieces have bus addresses: the driver's own, who else's. How many there are; or
- * UNIC_LOST: what was asked cannot be. */
+/* Number of pieces of @r; UNIC_LOST: @r is invalid. Pieces have bus addresses, so only
+ * the driver itself (client->kernel) may name any. */
 static uint32_t token_pieces(const struct unic_req *req,
 			     const struct unic_ctl_token_alloc *r)
 {
@@ -195,7 +196,7 @@ void unic_queue_token_event(struct unic_host *host,
 	};
 
 	if (!t || t->index != unic_from_le32(evt->index))
-		return; /* cancelled meanwhile: that was the answer */
+		return; /* TOKEN_CANCEL has answered */
 	up.hdr.id = unic_to_le32(t->obj.id);
 	up.user = unic_to_le32(t->user);
 	unic_upcall_send(host, t->obj.owner, &up);
@@ -213,8 +214,8 @@ void unic_queue_token_reset(struct unic_host *host, struct unic_obj *obj)
 		.end = unic_to_le32(UNIC_TOKEN_RESET),
 	};
 
-	/* one whose number was not told is ended by the answer, one that was
-	 * replaced was used */
+	/* no upcall for a token whose TOKEN_ALLOC is under way (its answer is
+	 * RESET), nor for one that was replaced (and so was used) */
 	if (unic_journal_keeps(host, obj->owner) && t->index != UINT32_MAX &&
 	    !t->replaced)
 		unic_upcall_send(host, obj->owner, &up);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * recall.c - a process that an earlier driver served is served again, with what it
- * kept: the journal says what there was, and each file makes its own objects of that.
+ * recall.c - a process of an earlier driver becomes LIVE again, with its objects: the
+ * journal lists them, and the file of each type makes them from their notes.
  */
 #include "recall.h"
 
@@ -26,7 +26,8 @@ static bool recall_object(struct unic_host *host, const struct unic_obj_note *n)
 	}
 }
 
-/* The last driver may have been killed between the record and this. */
+/* Number of the next upcall record. The journal may be one behind the ring: the earlier
+ * driver may have been killed after it wrote a record and before it counted that. */
 static uint32_t next_upcall(const struct unic_hproc *proc, uint32_t next)
 {
 	unic_le32 seq;

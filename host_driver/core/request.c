@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * request.c - a request under way: its memory, its commands to the provider, its one
- * answer, which is counted and audited (S4).
+ * request.c - a request under way: its memory, its commands to the provider, its only
+ * answer, which is counted and logged (S4).
  */
 #include "request.h"
 
 /* ----------------------------------------------------------------- batches */
 
-/*
- * What the handler of one of a batch says to the NIC first is kept until all have
- * spoken and goes there in one command; whatever it says later goes by itself. The
- * reply is sent when the last one is answered.
- */
-
-/* Of the requests of a batch, not that batch itself. */
+/* True if @req is a member of a batch (batch.c), and not the batch itself. */
 static bool is_batch_member(const struct unic_req *req)
 {
 	return req->nth != 0;
@@ -92,7 +86,7 @@ void unic_req_batch_left(struct unic_batch *b)
 	unic_os_free(os, b);
 }
 
-/* ------------------------------------------------------------ life of one */
+/* -------------------------------------------------------------- a request */
 
 struct unic_req *unic_req_new(struct unic_host *host, uint32_t slot)
 {
@@ -119,7 +113,7 @@ void unic_req_discard(struct unic_os *os, struct unic_req *req)
 	unic_os_free(os, req);
 }
 
-/* For the next one; all of it but the list is as when it was new. */
+/* Keep the memory of @req for the next unic_req_new(), zeroed except for the list. */
 static void recycle_request(struct unic_host *host, struct unic_req *req)
 {
 	void *list = req->call.list;
@@ -171,7 +165,7 @@ uint32_t unic_req_room(const struct unic_req *req, enum unic_obj_type type)
 	uint32_t n = unic_obj_count(&host->objects, type, req->slot);
 	const struct unic_req *other;
 
-	/* an MR has its object from the start, the others at the completion */
+	/* an MR is an object from its request on, others from their completion on */
 	for (other = host->reqs; other && type != UNIC_OBJ_MR;
 	     other = other->next)
 		n += other != req && other->slot == req->slot &&
@@ -212,7 +206,7 @@ struct unic_hproc *unic_req_proc(const struct unic_req *req)
 	return proc->state == UNIC_HPROC_LIVE ? proc : NULL;
 }
 
-/* Count and log one answered request. */
+/* Count and log @req, which is answered with @status. */
 static void audit_request(struct unic_req *req, uint32_t status)
 {
 	struct unic_hproc *proc = unic_req_proc(req);
@@ -301,7 +295,7 @@ void unic_req_send(struct unic_req *req, uint8_t opcode, const void *cmd,
 	done(call);
 }
 
-/* The audit of the provider: called back once, with what was asked. */
+/* Audits the provider: one completion for each command, with its opcode. */
 void unic_req_done(struct unic_host *host, struct unic_call *call)
 {
 	struct unic_cmd_hdr asked, got;

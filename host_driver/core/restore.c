@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * restore.c - after a reset of the device: what processes keep is made again
- * from our records, before anybody may ask for anything (MEMORY.md section 5).
+ * restore.c - after a reset of the device, the driver makes the objects of processes
+ * that keep them (HELLO_KEEP) again, before it takes requests (docs/MEMORY.md section 5).
  *
- * Secret: what survives, and the order. One command at a time, because each
- * needs numbers from those before: protection domains, regions with the STags
- * that they had, completion queues, queue pairs. Forms are not made again: what
- * work requests made of them is not in our records; they end EVICTED. Regions that wait come last:
- * the device restores no region after one that was made otherwise.
+ * Secret: which objects survive, and the order. Commands go one at a time, because each
+ * needs numbers from earlier ones: protection domains, regions with their STags,
+ * completion queues, queue pairs. Derived regions end EVICTED: the driver has no record
+ * of the work requests that changed them. Regions that wait come last, because the
+ * device restores no region after a registration without UNIC_REG_RESTORE.
  */
 #include "restore.h"
 
@@ -20,9 +20,9 @@
 /* -------------------------------------------------------------------- lost */
 
 /*
- * A registration under way fails; one that was granted and told nobody yet
- * waits again; one that is being given back is. The others are as if nothing
- * happened, but for the device, which knows none of them.
+ * The device has lost region @mr. A registration under way fails. A region that was
+ * granted without an upcall yet waits again. A region under MR_DEREG ends. All others
+ * keep their state, without a number of the NIC.
  */
 static void lose_region(struct unic_host *host, struct unic_region *mr)
 {
@@ -47,10 +47,10 @@ static void lose_region(struct unic_host *host, struct unic_region *mr)
 		unic_region_drop(host, mr, UNIC_CTL_ST_RESET);
 		return;
 	}
-	if (mr->reregs) /* it is answered RESET when its call comes back */
+	if (mr->reregs) /* rereg_done() answers RESET */
 		mr->waiter = NULL;
 	mr->reregs = false;
-	mr->next_bytes = 0; /* pins are counted anew, see below */
+	mr->next_bytes = 0; /* unic_restore_pins() counts pins anew */
 	if (mr->state == R_NOTIFIED)
 		mr->state = R_ACTIVE;
 	mr->mr = UNIC_LOST;
@@ -80,7 +80,7 @@ static void lose_object(struct unic_host *host, struct unic_obj *obj)
 	case UNIC_OBJ_MR:
 		lose_region(host, (struct unic_region *)(void *)obj);
 		return;
-	case UNIC_OBJ_TOKEN: /* its end says that its bytes are final */
+	case UNIC_OBJ_TOKEN: /* TOKEN_END promises that its bytes are final */
 		if (!host->dark)
 			unic_queue_token_reset(host, obj);
 		return;
@@ -105,8 +105,7 @@ void unic_restore_lost(struct unic_host *host)
 	struct unic_obj *obj;
 	uint32_t at = 0;
 
-	host->restore_type =
-		UNIC_OBJ_TYPES; /* one that was under way is over */
+	host->restore_type = UNIC_OBJ_TYPES; /* ends a restore under way */
 	while ((obj = unic_obj_next(&host->objects, &at, 0, UNIC_OBJ_ANYONE)))
 		lose_object(host, obj);
 }
@@ -123,11 +122,11 @@ void unic_restore_pins(struct unic_host *host)
 			continue;
 		mr->pinned = false;
 		(void)unic_region_pin(host,
-				      mr); /* nobody freed them meanwhile */
+				      mr); /* its frames are handed out still */
 	}
 }
 
-/* ------------------------------------------------------- one after the other */
+/* ---------------------------------------------------------- the next object */
 
 static void restore_next(struct unic_host *host);
 
@@ -149,7 +148,8 @@ static void mark_evicted(struct unic_host *host, struct unic_region *mr)
 	unic_region_upcall(host, mr, &evt, UNIC_UP_EVICTED);
 }
 
-/* The process learns it when it asks for the object. */
+/* Object @obj cannot be restored: evict a region, free any other object. The process
+ * gets no event for the latter; requests that name it fail. */
 static void abandon_object(struct unic_host *host, struct unic_obj *obj)
 {
 	struct unic_region *mr = (struct unic_region *)(void *)obj;
@@ -168,7 +168,7 @@ static void abandon_object(struct unic_host *host, struct unic_obj *obj)
 
 static void restore_cmd_done(struct unic_call *call);
 
-/* True: it is on its way to the device. */
+/* Send the next pages of @mr. False: there is no list for the command. */
 static bool send_fill(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_cmd_mr_fill cmd;
@@ -187,7 +187,8 @@ static uint32_t answer_u32(const struct unic_call *call)
 	return unic_from_le32(cpl.id);
 }
 
-/* False: more is to come for this object. */
+/* Store the numbers that the device answered. False: a further command for @obj is under
+ * way. */
 static bool store_answer(struct unic_req *req, struct unic_obj *obj)
 {
 	struct unic_region *mr = (struct unic_region *)(void *)obj;
@@ -227,7 +228,7 @@ static void restore_cmd_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
 	struct unic_host *host = req->host;
-	bool over = req->id2 != host->epoch; /* the device was lost again */
+	bool over = req->id2 != host->epoch; /* the device was lost */
 	struct unic_obj *obj = unic_obj_get(&host->objects, req->id,
 					    (enum unic_obj_type)req->op,
 					    req->slot);
@@ -249,7 +250,7 @@ static bool send_region(struct unic_req *req, struct unic_region *mr)
 	struct unic_cmd_mr_reg cmd;
 
 	if (mr->state != R_ACTIVE)
-		return false; /* evicted, or it waits */
+		return false; /* it was evicted, or waits */
 	if (mr->kind != UNIC_FORM_PLAIN || unic_region_pin(req->host, mr)) {
 		mark_evicted(req->host, mr);
 		return false;
@@ -283,7 +284,7 @@ static bool send_queue(struct unic_req *req, struct unic_obj *obj)
 	return false;
 }
 
-/* True: a command for it is under way; restore_cmd_done() goes on. */
+/* True: a command for @obj is under way; restore_cmd_done() goes on. */
 static bool restore_object(struct unic_host *host, struct unic_obj *obj)
 {
 	struct unic_cmd_pd pd = { .proc = unic_to_le32(obj->owner) };
@@ -334,10 +335,10 @@ void unic_restore(struct unic_host *host, void (*done)(struct unic_host *host))
 	restore_next(host);
 }
 
-/* ------------------------------------------------------------- those away */
+/* ---------------------------------------------------- absent processes */
 
 #define AWAY_NS	       60000000000ull
-#define AWAY_WANTED_NS 1000000000ull /* while others find no slot */
+#define AWAY_WANTED_NS 1000000000ull /* after a HELLO found no slot */
 
 uint64_t unic_restore_away(struct unic_host *host)
 {
@@ -365,7 +366,7 @@ uint64_t unic_restore_away(struct unic_host *host)
 	return any ? end : UINT64_MAX;
 }
 
-/* ------------------------------------------------------------- those who wait */
+/* -------------------------------------------------------- regions that wait */
 
 void unic_restore_waits(struct unic_host *host)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* resync.c - RESYNC: what is true for a process that lost upcalls, object by object. */
+/* resync.c - RESYNC: the state of each object, for a process that lost upcalls. */
 #include "resync.h"
 
 #include "cm/cm.h"
@@ -11,7 +11,7 @@ static void object_row(struct unic_host *host, const struct unic_obj *obj,
 {
 	const struct unic_region *mr = (const void *)obj;
 
-	/* the types have the same numbers */
+	/* enum unic_obj_type and enum unic_ctl_object_type have the same numbers */
 	*row = (struct unic_ctl_object){ .id = unic_to_le32(obj->id),
 					 .type = unic_to_le32(obj->type) };
 	if (obj->type == UNIC_OBJ_LISTENER || obj->type == UNIC_OBJ_CONN) {

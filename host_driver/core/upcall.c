@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * upcall.c - one record on the ring of a process: the sequence number is written last,
- * so that a reader sees a whole record or none.
+ * upcall.c - write one record to the ring of a process. The sequence number is written
+ * last, so that a reader gets a whole record or none.
  */
 #include "upcall.h"
 
@@ -18,7 +18,7 @@ void unic_upcall_send(struct unic_host *host, uint32_t slot, void *rec)
 	memcpy(&hdr, rec, sizeof(hdr));
 	hdr.epoch = unic_to_le32(host->epoch);
 	memcpy(rec, &hdr, sizeof(hdr));
-	/* a reader in the middle of the old record must notice */
+	/* a reader that is copying the old record sees that it is gone */
 	UNIC_STORE(*seq, unic_to_le32(0));
 	unic_os_wmb();
 	memcpy(to + 4, (uint8_t *)rec + 4, 60);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * cm.c - connections: requests of the processes, datagrams of the peers,
- * timers. See cm_conn.h for the states.
+ * cm.c - connections: requests of processes, datagrams of peers, timers. The states are
+ * in cm_conn.h.
  *
- * Datagrams may be lost, doubled, late and forged: a repeated REQ, REP or DREQ is
- * answered by what was answered before. What names no connection of ours with
- * its sender is dropped (DREQ and REP: answered, so that the peer can end); what
- * names one and does not fit it, too, without an answer.
+ * Datagrams may be lost, doubled, late and forged: a repeated REQ, REP or DREQ gets the
+ * same answer again. A datagram that names no connection of this host with its sender is
+ * dropped; a DREQ or REP of that kind is answered, so that the peer can end. A datagram
+ * that names a connection and does not fit it is dropped without an answer.
  */
 #include "cm/cm.h"
 
@@ -18,7 +18,7 @@
 #include "device.h"
 #include "queue.h"
 
-#define ACCEPT_NS  30000000000ull /* a consumer decides within */
+#define ACCEPT_NS  30000000000ull /* for a process to accept or reject */
 #define DREQ_TRIES 6u
 
 /* ------------------------------------------------------------------- active */
@@ -28,8 +28,8 @@ static uint8_t or_default(uint8_t v, uint8_t def, uint8_t max)
 	return v == 0 ? def : v > max ? max : v;
 }
 
-/* Defaults: ack timeout 16.8 ms or what the host's NIC takes, RNR NAK delay 0.64
- * ms (IBTA table 45). */
+/* Set the parameters of @c from @r. Defaults: ack timeout 16.8 ms, or that of the
+ * host's configuration, RNR NAK delay 0.64 ms (IBTA table 45). False: invalid. */
 static bool take_params(struct unic_host *host, struct conn *c,
 			const struct unic_ctl_connect *r)
 {
@@ -94,8 +94,8 @@ static void resolve_done(struct unic_req *req, uint32_t status)
 	unic_conn_send_until(host, c, c->give_up_ns);
 }
 
-/* It has a connection, is being destroyed, or came back from a reset and its
- * process has not said that it knows; or it is connected with nobody. */
+/* True if @qp cannot be connected: it has a connection, is being destroyed, was restored
+ * after a reset and not modified to RESET since, or is of type UD. */
 static bool is_qp_taken(const struct unic_hqp *qp)
 {
 	return qp->conn || qp->waiter || qp->restored ||
@@ -168,7 +168,7 @@ static void on_rep(struct unic_host *host, struct conn *c,
 		   const struct unic_cm_msg *msg)
 {
 	if (c->state == C_ESTABLISHED && c->active) {
-		unic_conn_resend(host, c); /* our RTU was lost */
+		unic_conn_resend(host, c); /* the RTU was lost */
 		return;
 	}
 	if (c->state != C_REQ_SENT)
@@ -202,7 +202,8 @@ static void on_rej(struct unic_host *host, struct conn *c,
 
 /* ------------------------------------------------------------------ passive */
 
-/* The connection that the REQ which @msg is, or is about, already made. */
+/* The connection that a REQ made: @msg is the same REQ again, or refers to it. NULL:
+ * none. */
 static struct conn *conn_of_req(struct unic_host *host,
 				const struct unic_mad_rx *mad,
 				const struct unic_cm_msg *msg)
@@ -234,7 +235,8 @@ static void send_rej(struct unic_host *host, const struct unic_mad_rx *mad,
 	unic_conn_send_cm(host, unic_from_le32(mad->ipv4), mad->mac, &rej);
 }
 
-/* A peer that is unic repeats its REQ as long as it wants the connection. */
+/* Set the deadline of a request that awaits ACCEPT. A unic peer repeats its REQ while it
+ * wants the connection, so without REQs the deadline is QUIET_NS away. */
 static void wait_accept(struct unic_host *host, struct conn *c)
 {
 	uint64_t quiet = unic_os_now_ns(host->os) + QUIET_NS;
@@ -273,8 +275,8 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 	c->service = msg->service;
 	c->tid = msg->tid;
 	c->user = l->user;
-	c->par.timeout = msg->timeout;	  /* how slow the peer is */
-	c->par.max_rd = msg->max_dest_rd; /* what it offers */
+	c->par.timeout = msg->timeout;	  /* ack timeout of the peer */
+	c->par.max_rd = msg->max_dest_rd; /* the reads that the peer takes */
 	c->par.max_dest_rd = msg->max_rd;
 	c->mtu_shift = msg->mtu_shift;
 	c->qp_type = msg->qp_type;
@@ -292,7 +294,7 @@ static void on_rtu(struct unic_host *host, struct conn *c)
 	unic_conn_upcall(host, c, UNIC_UP_ESTABLISHED, 0, 0);
 }
 
-/* What was offered to accept it with does not do. */
+/* Reject @c with @reason and free it: the QP of ACCEPT @req does not fit. */
 static void refuse_accept(struct unic_req *req, struct conn *c, uint16_t reason)
 {
 	unic_conn_reject(req->host, c, reason);
@@ -348,7 +350,7 @@ void unic_cm_accept(struct unic_req *req)
 	qp->conn = c->obj.id;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
 	unic_backlog_limit(host, req->slot);
-	unic_backlog_limit(host, req->slot); /* so that they become fewer */
+	unic_backlog_limit(host, req->slot); /* twice, so that fewer remain */
 	unic_conn_step(req, c, UNIC_QPS_INIT);
 }
 
@@ -407,9 +409,9 @@ void unic_cm_row(struct unic_host *host, const struct unic_obj *obj,
 
 /* ----------------------------------------------------------------- receive */
 
-/* The connection that a message names, by both ids and where it comes from, or
- * NULL. A REJ of who heard nothing from us yet names none of ours; what answers a
- * REQ tells us the peer's. */
+/* The connection that @msg names by both communication ids and its sender; NULL: none.
+ * A REJ of a peer that has received no message of this side has no id of this side. The
+ * answer to a REQ brings the id of the peer. */
 static struct conn *conn_of(struct unic_host *host,
 			    const struct unic_mad_rx *mad,
 			    const struct unic_cm_msg *msg)
@@ -468,9 +470,9 @@ static void conn_expired(struct unic_host *host, struct conn *c, uint64_t now)
 	case C_RESOLVE:
 		if (c->req->call.state != UNIC_CALL_IDLE) {
 			unic_conn_timers(host, c, UINT64_MAX, now + AGAIN_NS);
-			break; /* with the provider: not ours to end */
+			break; /* the provider has the call */
 		}
-		c->req->arp_user = 0; /* a late answer finds nobody */
+		c->req->arp_user = 0; /* ignore a late ARP_RESULT */
 		unic_conn_failed(host, c, UNIC_CTL_ST_UNREACHABLE, 0);
 		break;
 	case C_REQ_SENT:

@@ -42,7 +42,7 @@ void unic_cm_row(struct unic_host *host, const struct unic_obj *obj,
 		 struct unic_ctl_object *row);
 
 /** unic_cm_receive() - handle @mad, a management datagram of a peer. One of the
- * vendor class goes to unic_grants_receive(); one that no connection of ours fits is
+ * vendor class goes to unic_grants_receive(); one that fits no connection is
  * counted (host->cm.strays) and answered only as IBTA 12 asks. */
 void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad);
 

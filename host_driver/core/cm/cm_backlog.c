@@ -6,7 +6,7 @@
 
 #define BACKLOG_MAX 64u
 
-/* The requests that a process has neither accepted nor refused. */
+/* Connections in state REQUESTED: their process has not accepted or rejected them. */
 struct backlog {
 	struct conn *c[BACKLOG_MAX];
 	uint32_t n;
@@ -34,7 +34,7 @@ static uint32_t count_backlog(const struct backlog *b, uint32_t ipv4)
 	return n;
 }
 
-/* Who gives way to one more request of @ipv4: cm_conn.h. */
+/* The request that gives way to one more of address @ipv4: see cm_conn.h. */
 static struct conn *victim_of(const struct backlog *b, uint32_t ipv4)
 {
 	struct conn *victim = NULL;
@@ -68,7 +68,7 @@ void unic_backlog_make_room(struct unic_host *host, uint32_t owner,
 	unic_conn_free(host, victim);
 }
 
-/* No RTU came. */
+/* Close @c, for which no RTU came. */
 void unic_backlog_close(struct unic_host *host, struct conn *c)
 {
 	c->state = C_CLOSED;
@@ -77,8 +77,8 @@ void unic_backlog_close(struct unic_host *host, struct conn *c)
 	unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 1);
 }
 
-/* @owner accepts one more. BACKLOG_MAX - 1 others may still be confirmed, and
- * those that have not had CONFIRM_NS for it; else the oldest is given up. */
+/* If BACKLOG_MAX connections of @owner await RTU, close the oldest, unless it is younger
+ * than CONFIRM_NS. */
 void unic_backlog_limit(struct unic_host *host, uint32_t owner)
 {
 	uint64_t young =

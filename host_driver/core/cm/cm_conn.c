@@ -5,7 +5,7 @@
 #include "queue.h"
 #include "upcall.h"
 
-#define ACK_DELAY 5u /* what a NIC takes to acknowledge: 131 us */
+#define ACK_DELAY 5u /* 131 us: time of a NIC to acknowledge */
 
 void unic_conn_timers(struct unic_host *host, struct conn *c, uint64_t again,
 		      uint64_t give_up)
@@ -34,8 +34,8 @@ struct conn *unic_conn_find(struct unic_host *host, uint32_t comm)
 	return c;
 }
 
-/* 0 is the id of who has none. One that is taken, which is rare, gives its next
- * one: a source of randomness that repeats itself does not stop the driver. */
+/* Draw a communication id: not 0, which means none, and not in use. A drawn id that is in
+ * use is counted up: a source of randomness that repeats does not stop the driver. */
 static uint32_t new_comm(struct unic_host *host)
 {
 	uint32_t comm;
@@ -154,7 +154,7 @@ void unic_conn_send_until(struct unic_host *host, struct conn *c,
 	unic_conn_timers(host, c, unic_os_now_ns(host->os) + AGAIN_NS, give_up);
 }
 
-/* The last message that came. */
+/* The message that a REJ of @c answers: the last one that came. */
 static uint8_t rej_message_type(const struct conn *c)
 {
 	if (!c->active)
@@ -229,7 +229,7 @@ void unic_conn_upcall(struct unic_host *host, const struct conn *c,
 		unic_upcall_send(host, c->obj.owner, &up);
 }
 
-/* The connection never came to be. */
+/* Connection @c failed before it was up: answer its request and free @c. */
 void unic_conn_failed(struct unic_host *host, struct conn *c, uint32_t status,
 		      uint32_t reason)
 {
@@ -248,7 +248,7 @@ static void to_err_done(struct unic_call *call)
 	unic_req_free(unic_req_of(call));
 }
 
-/* The connection is over: what is still posted on its QP is flushed. */
+/* @c has ended: set its QP to ERR, which flushes the requests posted. */
 void unic_conn_qp_err(struct unic_host *host, const struct conn *c)
 {
 	struct unic_cmd_qp_modify cmd = { .state = UNIC_QPS_ERR };
@@ -288,7 +288,7 @@ static void step_done(struct unic_call *call)
 		unic_conn_step(req, c, cmd.state + 1);
 }
 
-/* Nothing is said twice on UC, and nothing is read. */
+/* Clear the parameters that only RC has: UC has no retries and no reads. */
 static void strip_rc_params(struct unic_cmd_qp_modify *cmd)
 {
 	cmd->rights &= UNIC_MR_REMOTE_WRITE;
@@ -332,7 +332,7 @@ void unic_conn_step(struct unic_req *req, struct conn *c, uint8_t state)
 		unic_conn_failed(req->host, c, UNIC_ST_NO_QP, 0);
 }
 
-/* Our QP is in RTS: the passive side says REP, the active one RTU. */
+/* The QP of @c is in RTS: send REP on the passive side, RTU on the active one. */
 static void qp_established(struct unic_req *req, struct conn *c)
 {
 	struct unic_host *host = req->host;

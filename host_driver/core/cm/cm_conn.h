@@ -19,14 +19,14 @@
  * the starting PSN are what a peer must have received from us: a message changes
  * a connection only if unic_conn_fits().
  *
- * Who holds a place, how long, and who gives way (cm_backlog.c). A process has BACKLOG_MAX
- * places for requests that it has neither accepted nor refused:
+ * How long a connection holds a place, and which one gives way (cm_backlog.c). A process
+ * has BACKLOG_MAX places for requests that it has neither accepted nor refused:
  *
  *  REQUESTED  8 s after the last REQ of a peer that is unic, 30 s at most; and
  *             until another REQ needs the place. Then the address with most
  *             requests gives one up, its oldest; of several such addresses, the
- *             oldest of all. The process hears DISCONNECTED, the peer nothing: it
- *             repeats its REQ, which is taken like a new one.
+ *             oldest of all. The process gets DISCONNECTED, the peer nothing: it
+ *             repeats its REQ, which counts as a new one.
  *  REP_SENT   10 s; but only CONFIRM_NS while BACKLOG_MAX of the process wait
  *             for RTU: then one more that is accepted ends the two oldest.
  *
@@ -69,11 +69,11 @@ struct conn {
 	bool active;
 	uint8_t mac[6];
 	uint32_t ipv4, user, qp;    /* id of the QP */
-	uint32_t comm, remote_comm; /* ids on the wire: ours, the peer's */
+	uint32_t comm, remote_comm; /* ids on the wire: this end, peer */
 	struct conn *next;	    /* of the same bucket of host->cm.by_comm */
-	uint32_t qpn, peer_qpn;	    /* of the QPs; ours 0: none yet */
+	uint32_t qpn, peer_qpn;	    /* QP numbers; qpn 0: none yet */
 	uint32_t my_psn;	    /* at which the peer begins to send */
-	uint32_t peer_psn;	    /* at which we begin */
+	uint32_t peer_psn;	    /* at which this end begins to send */
 	uint64_t tid, service;
 	struct unic_ctl_connect par; /* of the consumer, defaults filled in */
 	uint8_t vendor, mtu_shift, priv_bytes;
@@ -140,8 +140,8 @@ void unic_conn_free(struct unic_host *host, struct conn *c);
 struct unic_req *unic_conn_mad_new(struct unic_host *host);
 
 /**
- * unic_conn_mad_send() - one datagram, unreliably: what cannot be sent is sent
- * again or given up by those who wait for an answer. Takes @req.
+ * unic_conn_mad_send() - send one datagram, unreliably: a lost one is repeated or given
+ * up by the timer of its connection. Takes @req.
  */
 void unic_conn_mad_send(struct unic_req *req, uint32_t ipv4,
 			const uint8_t mac[6]);

@@ -7,9 +7,9 @@
 #include "cm/cm_listen.h"
 #include "queue.h"
 
-#define ORPHANS_MAX 256u /* as many as a NIC can have QPs */
+#define ORPHANS_MAX 256u /* the most QPs of a NIC */
 
-/* Say goodbye until the peer answers; then the connection is forgotten. */
+/* Send DREQ until the peer answers; then the connection is freed. */
 static void start_dreq(struct unic_host *host, struct conn *c)
 {
 	unic_conn_message(c, UNIC_CM_DREQ);
@@ -63,7 +63,7 @@ void unic_end_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 	};
 
 	if (c && c->state == C_MODIFY)
-		return; /* it comes again */
+		return; /* the peer repeats it */
 	unic_conn_send_cm(host, unic_from_le32(mad->ipv4), mad->mac, &drep);
 	if (c && c->state == C_DREQ_SENT) {
 		unic_end_finish(host, c);
@@ -75,7 +75,8 @@ void unic_end_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 	}
 }
 
-/* Its consumer is gone; the peer is told as its state demands. */
+/* The process or QP of @c is gone: send REJ or DREQ, as the state demands, and free @c
+ * or make the driver its owner. */
 static void orphan_conn(struct unic_host *host, struct conn *c)
 {
 	bool up = is_up(c);
@@ -91,7 +92,7 @@ static void orphan_conn(struct unic_host *host, struct conn *c)
 	c->qp = 0;
 	if (up)
 		start_dreq(host, c);
-	/* it is said once, or places of all go to those who have no owner */
+	/* beyond ORPHANS_MAX, one DREQ: others need the places */
 	if (unic_obj_count(&host->objects, UNIC_OBJ_CONN, UNIC_NOBODY) >
 	    ORPHANS_MAX)
 		unic_conn_free(host, c);
@@ -107,7 +108,7 @@ static void end_conn_of_qp(struct unic_host *host, uint32_t conn)
 		return;
 	c->req = NULL;
 	orphan_conn(host, c);
-	/* with the provider: its callback finds no connection and answers */
+	/* a request with a call under way is answered by its call->done */
 	if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
 		unic_req_status(req, UNIC_ST_NO_QP);
 }

@@ -29,12 +29,12 @@ void unic_cm_drop(struct unic_host *host, uint32_t owner, uint32_t status,
 void unic_cm_lost(struct unic_host *host);
 
 /** unic_end_dreq() - answer @msg, a DREQ in @mad. @c, the connection that it names,
- * or NULL, is closed, or, if a DREQ of ours is under way, freed. */
+ * or NULL, is closed, or, if it has sent a DREQ itself, freed. */
 void unic_end_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 		   struct conn *c, const struct unic_cm_msg *msg);
 
-/** unic_end_finish() - free @c, whose peer knows of its end or does not answer, and
- * answer its DISCONNECT, if there is one. */
+/** unic_end_finish() - free @c, whose peer has answered DREQ or does not answer at all,
+ * and answer the DISCONNECT of @c, if there is one. */
 void unic_end_finish(struct unic_host *host, struct conn *c);
 
 #endif /* UNIC_CM_END_H */

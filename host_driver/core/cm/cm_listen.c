@@ -6,7 +6,7 @@
 
 #include "request.h"
 
-/* The driver's own services speak to drivers. */
+/* Only privileged processes may listen on the services of drivers. */
 bool unic_listen_allowed(const struct unic_req *req, unic_le64 service)
 {
 	return unic_from_le64(service) >> 8 != UNIC_CTL_SERVICE_OWN ||

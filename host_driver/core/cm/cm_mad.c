@@ -57,7 +57,8 @@ static void put_private(uint8_t *p, const struct unic_cm_msg *msg, bool marked)
 	p[MARK_AT + 5] = msg->priv_bytes;
 }
 
-/* Without our mark nobody says how long the data is: all that fits. */
+/* Without the mark, the message does not give the length of its data: copy all that
+ * fits. */
 static void get_private(const uint8_t *p, struct unic_cm_msg *msg, bool marked)
 {
 	uint32_t bytes = UNIC_CTL_PRIVATE_MAX;

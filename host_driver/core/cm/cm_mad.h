@@ -2,10 +2,10 @@
 /*
  * cm_mad.h - datagrams of the communication manager: building and parsing.
  *
- * Secret: where each field lies (IBTA 12.6 to 12.8, tables 99 to 115; the
- * datagram's header: 13.4.2). Consumer data comes first in the private data of
- * REQ and REP, and at offset 56 a mark of ours says that the sender is unic,
- * so a peer that does not know it sees 56 bytes it can ignore the end of.
+ * Secret: the offset of each field (IBTA 12.6 to 12.8, tables 99 to 115; the
+ * datagram's header: 13.4.2). The private data of REQ and REP begins with 56 bytes of
+ * the consumer. A mark at offset 56 says that the sender is unic; other peers get the
+ * mark as the end of the private data, which they can ignore.
  */
 #ifndef UNIC_CM_MAD_H
 #define UNIC_CM_MAD_H
@@ -40,7 +40,7 @@ enum unic_cm_rejected { /* which message, IBTA 12.6.7 */
 	UNIC_CM_OF_NONE = 2,
 };
 
-/* What unic knows of a message; fields a type does not have are 0. */
+/* The fields of a message that unic uses; those that its type does not have are 0. */
 struct unic_cm_msg {
 	uint16_t type;	     /* enum unic_cm_type */
 	uint64_t tid;	     /* REQ's, repeated by all that belong to it; a
@@ -70,9 +70,9 @@ struct unic_cm_msg {
 void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES]);
 
 /**
- * unic_cm_parse() - false if this is not a datagram of the communication
- * manager, version 2, that we know, or a REQ is not for a connection, reliable or
- * not, over IPv4. Every field of @msg is in range afterwards.
+ * unic_cm_parse() - read @mad into @msg, every field in range. False: @mad is no
+ * datagram of the communication manager, version 2, of an enum unic_cm_type, or it is a
+ * REQ for something else than RC or UC over IPv4.
  */
 bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg);
 

@@ -74,7 +74,8 @@ bool unic_grants_parse(const uint8_t mad[UNIC_MAD_BYTES],
 	       msg->type <= UNIC_HOLDER_DELEGATED;
 }
 
-/* Questions are repeated, answers are given again. */
+/* Send @msg once. A lost datagram is made up for: INVALIDATE and DELEGATE are repeated,
+ * and answered again each time. */
 static void send_grants_msg(struct unic_host *host, const struct conn *c,
 			    struct unic_grants_msg *msg)
 {
@@ -88,7 +89,7 @@ static void send_grants_msg(struct unic_host *host, const struct conn *c,
 	unic_conn_mad_send(req, c->ipv4, c->mac);
 }
 
-/* Up, to a peer that knows what we say. */
+/* True if @c is up, and its peer has the protocol (the CM mark of unic). */
 static bool is_unic_peer_up(const struct conn *c)
 {
 	return c && c->vendor &&
@@ -135,7 +136,8 @@ static struct unic_hold *find_hold(struct unic_host *host, uint32_t conn,
 	return NULL;
 }
 
-/* A process has its part of the table. */
+/* Enter grant @hold of process @owner, if it is new. QUOTA: no place is left, or @owner
+ * has its share of them. */
 static uint32_t hold_new(struct unic_host *host, uint32_t owner,
 			 const struct unic_hold *hold)
 {
@@ -158,8 +160,8 @@ static uint32_t hold_new(struct unic_host *host, uint32_t owner,
 	return UNIC_ST_OK;
 }
 
-/* @h is over. The last one of a region that is asked back: nobody is left who
- * would use it, unless its owner says that he does. */
+/* End grant @h. If it was the last one of a region under notice, no peer uses the region:
+ * release it, unless its owner answered EXTEND. */
 static void end_hold(struct unic_host *host, struct unic_hold *h)
 {
 	struct unic_region *mr = region_of(host, h);
@@ -191,7 +193,7 @@ static void send_invalidate(struct unic_host *host, struct unic_hold *h,
 					      : (uint32_t)(left / 1000),
 	};
 
-	if (!is_unic_peer_up(c)) { /* nobody is there who could use it */
+	if (!is_unic_peer_up(c)) { /* without it the grant is useless */
 		end_hold(host, h);
 		return;
 	}
@@ -224,8 +226,8 @@ static struct conn *conn_to(struct unic_host *host, uint32_t owner,
 	return NULL;
 }
 
-/* A holder hands on what it holds, to somebody who is connected to us, too:
- * nobody else could use it. */
+/* The peer of @c hands its grant on to the peer of another connection of the exporter:
+ * the STag or token is of use only to peers connected to the exporter. */
 static uint32_t delegate_hold(struct unic_host *host, const struct conn *c,
 			      const struct unic_grants_msg *msg)
 {
@@ -312,7 +314,7 @@ static void send_invalidated(struct unic_host *host, const struct conn *c,
 	send_grants_msg(host, c, &msg);
 }
 
-/* What its peer asked and asks again, or a new place for it. */
+/* The place of the INVALIDATE @msg if it came before on @conn, else a new place. */
 static struct unic_asked *find_peer_request(struct unic_host *host,
 					    uint32_t conn,
 					    const struct unic_grants_msg *msg)
@@ -351,7 +353,7 @@ static void on_invalidate(struct unic_host *host, const struct conn *c,
 
 	if (a->done)
 		send_invalidated(host, c, a);
-	else /* again, if it is asked again: the first one may be lost */
+	else /* for each repetition: the process may lose upcalls */
 		unic_upcall_send(host, c->obj.owner, &up);
 }
 
@@ -380,7 +382,7 @@ void unic_grants_answer(struct unic_req *req)
 				 : UNIC_ST_STATE);
 }
 
-/* --- handing on */
+/* --- delegation */
 
 static void send_delegate(struct unic_host *host, struct unic_handing *d,
 			  uint64_t now)
@@ -474,7 +476,7 @@ void unic_grants_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 	on[msg.type](host, c, &msg);
 }
 
-/* Regions were asked back: their holders are asked. */
+/* Send INVALIDATE for all grants of regions that got a notice since the last call. */
 static void ask_holders(struct unic_host *host)
 {
 	uint64_t now = unic_os_now_ns(host->os);
@@ -498,7 +500,7 @@ static bool is_conn(struct unic_host *host, uint32_t id)
 	return conn_get(host, id, UNIC_OBJ_ANYONE);
 }
 
-/* Connections ended: who held by them is no holder, and is not asked any more. */
+/* End the grants, INVALIDATEs and DELEGATEs of connections that have ended. */
 static void end_conns(struct unic_host *host)
 {
 	struct unic_held *held = &host->held;
@@ -516,7 +518,7 @@ static void end_conns(struct unic_host *host)
 			end_handing(&held->handing[i], UNIC_CTL_ST_NO_CONN);
 }
 
-/* Tokens ended: nothing is held by them. */
+/* End the grants of tokens that have ended. */
 static void end_tokens(struct unic_host *host)
 {
 	uint32_t i;
@@ -550,8 +552,8 @@ void unic_grants_step(struct unic_host *host)
 	}
 }
 
-/* Asks again while the region is asked for; its end, or an OFFER that was taken
- * for it, is the end of the question. */
+/* Repeat the INVALIDATE of @h while the notice of its region is open. The end of the
+ * region, or an OFFER that was accepted, ends it. */
 static void poll_hold(struct unic_host *host, struct unic_hold *h, uint64_t now)
 {
 	struct unic_region *mr = region_of(host, h);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * grants.h - who was given an STag or a token, and may end a grace early by
- * saying that he does not use it any more (S0 section 3, "invalidate holders";
- * MEMORY.md section 5, remote side).
+ * grants.h - grants: the peers that were given an STag or a token, each of which can end
+ * its part of a grace early by INVALIDATED (S0 section 3, "invalidate holders";
+ * docs/MEMORY.md section 5, remote side).
  *
  *  exporter: GRANT (or a holder's DELEGATE) -> held
  *            notice on the region: INVALIDATE to every holder, again and again
@@ -10,12 +10,12 @@
  *            the last one: the region is released, before T
  *  holder:   INVALIDATE -> upcall to its process -> INVALIDATED
  *
- * The drivers talk, by datagrams of a vendor class between the two ends of a
- * connection, not the libraries: no process of the exporter has to run for it,
- * and a process cannot answer for another. A holder is a connection; its
- * answer must come from that connection's address, name both its ids, and
- * repeat a number that only that holder was told for this notice. So a lie ends
- * what the liar holds and nothing else, and silence costs T.
+ * The two drivers exchange datagrams of a vendor class between the ends of a connection;
+ * the libraries take no part. So no process of the exporter has to run, and no process
+ * can answer for another. A holder is a connection: its answer must come from the
+ * address of that connection, name both its ids, and repeat the nonce, which the
+ * exporter sent to that holder alone for this notice. So a false answer ends the grants
+ * of its sender and no others, and a missing answer costs T.
  */
 #ifndef UNIC_GRANTS_H
 #define UNIC_GRANTS_H
@@ -32,13 +32,13 @@ enum unic_grants_type { /* attribute ids of the class */
 
 struct unic_grants_msg {
 	uint16_t type;	     /* enum unic_grants_type */
-	uint64_t nonce;	     /* of the question, repeated by the answer */
+	uint64_t nonce;	     /* of a request, repeated by the answer */
 	uint32_t local_comm; /* the sender's id of the connection */
 	uint32_t remote_comm;
 	uint32_t kind; /* enum unic_ctl_held */
 	uint32_t number;
 	uint32_t grace_us;  /* INVALIDATE: what is left */
-	uint32_t ipv4, qpn; /* DELEGATE: the peer and its QP towards us */
+	uint32_t ipv4, qpn; /* DELEGATE: the new holder and its QP */
 	uint32_t status;    /* DELEGATED: enum unic_ctl_status */
 };
 

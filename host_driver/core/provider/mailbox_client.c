@@ -84,7 +84,7 @@ static void put_command(struct unic_mbox_client *m, struct unic_call *call)
 
 static void wake_nic(struct unic_mbox_client *m)
 {
-	unic_os_mb(); /* our index before their flag */
+	unic_os_mb(); /* write cmd_tail before reading `asleep` */
 	if (UNIC_LOAD(nic_page(m)->asleep))
 		unic_os_ring_nic(m->os);
 }
@@ -132,7 +132,8 @@ static void send_waiting(struct unic_mbox_client *m)
 		wake_nic(m);
 }
 
-/* How far @theirs is ahead of @ours; a wild index counts as not at all. */
+/* How far index @theirs of the device is ahead of @ours; 0, counted in *m->bad, if that
+ * is more than @entries. */
 static uint32_t ring_distance(struct unic_mbox_client *m, unic_le32 *theirs,
 			      uint32_t ours, uint32_t entries)
 {
@@ -158,7 +159,7 @@ static bool answers_in_list(uint8_t opcode)
 	       opcode == UNIC_CMD_TOKEN_BATCH;
 }
 
-/* The call that this completion is for; NULL: nobody's, counted. */
+/* The call that completion @rec is for; NULL, and counted in *m->bad: none. */
 static struct unic_call *match_call(struct unic_mbox_client *m,
 				    const uint64_t *rec)
 {
@@ -208,7 +209,7 @@ struct unic_call *unic_mbox_client_reap(struct unic_mbox_client *m)
 		if (call)
 			memcpy(call->cpl, rec, sizeof(rec));
 		m->cpl_head++;
-		unic_os_mb(); /* the copy before the room is given back */
+		unic_os_mb(); /* read the record before freeing its room */
 		UNIC_STORE(driver_page(m)->cpl_head, unic_to_le32(m->cpl_head));
 	}
 	send_waiting(m);
@@ -223,7 +224,7 @@ void unic_mbox_client_fence(struct unic_mbox_client *m)
 
 	m->fence = before + 1 ? before + 1 : 1;
 	UNIC_STORE(driver_page(m)->fence, unic_to_le32(m->fence));
-	unic_os_mb(); /* it is asleep, perhaps */
+	unic_os_mb(); /* write the fence before ringing */
 	unic_os_ring_nic(m->os);
 }
 
@@ -250,7 +251,7 @@ bool unic_mbox_client_event(struct unic_mbox_client *m, uint64_t *evt)
 	if (unic_from_le32(hdr.epoch) == m->epoch)
 		return true;
 	count_bad_record(m);
-	memset(evt, 0, 64); /* type 0: nothing */
+	memset(evt, 0, 64); /* type 0: ignored */
 	return true;
 }
 
@@ -321,7 +322,7 @@ bool unic_mbox_client_irq(struct unic_mbox_client *m, bool on)
 	UNIC_STORE(driver_page(m)->want_irq, unic_to_le32(on));
 	if (!on || !m->epoch)
 		return false;
-	unic_os_mb(); /* the wish before the last look */
+	unic_os_mb(); /* write the flag before reading the indices */
 	return ring_distance(m, &nic->cpl_tail, m->cpl_head, m->open) ||
 	       ring_distance(m, &nic->evt_tail, m->evt_head,
 			     UNIC_EVT_ENTRIES) ||

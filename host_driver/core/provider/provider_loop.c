@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * provider_loop.c - the loop-back provider: which calls wait, the life of the
- * device, datagrams on their way.
+ * provider_loop.c - the loop-back provider: its queue of calls, the states of the
+ * device, datagrams under way.
  */
 #include "provider/provider_loop.h"
 
@@ -64,7 +64,7 @@ static uint64_t loop_poll(struct unic_provider *p, uint64_t now)
 		unic_host_state(p->host, UNIC_PROVIDER_READY, l->epoch);
 		return 0;
 	}
-	/* those taken meanwhile wait for the next round */
+	/* calls taken from here on are executed in the next round */
 	while ((call = take_call(l))) {
 		work = true;
 		loop_execute(l, call);

@@ -3,14 +3,13 @@
  * provider_loop.h - inside the loop-back provider: its tables. provider_loop.c is the
  * device, provider_loop_cmd.c executes commands, provider_loop_data.c moves data.
  *
- * It has one page table per region like the NIC, and no limit that is worth
- * fighting for, so it never evicts; tokens it does not have.
+ * The loop-back has one page table per region like the NIC. Its tables are not shared
+ * by priority: it never evicts, and it has no tokens.
  *
- * STag = index | part | 8 bits of the consumer, as the NIC has it. Index and part
- * are drawn by unic_os_random(): what was seen says nothing of what comes, and no
- * index has a part twice in succession. Nothing rests (an old request is none on a
- * wire that is not there), so an old STag is worth as much as any guess; and who
- * guesses is not held off, but each wrong one costs it its connection.
+ * STag = index | part | 8 bits of the consumer, as on the NIC. unic_os_random() draws
+ * index and part: STags seen so far predict none, and no index gets the same part twice
+ * in succession. A freed STag may be drawn again at once, since no old request can be on
+ * a wire. Wrong STags are not rate-limited; each ends its connection.
  */
 #ifndef UNIC_PROVIDER_LOOP_H
 #define UNIC_PROVIDER_LOOP_H
@@ -33,7 +32,7 @@ _Static_assert(LOOP_MRS == 1u << (32u - LOOP_IDX_SHIFT), "any STag has a row");
 struct loop_mr {
 	uint64_t *page; /* bus addresses; NULL: free */
 	uint64_t iova, length;
-	uint32_t stag; /* whole; while it is free, the last one */
+	uint32_t stag; /* while the region is free: its last one */
 	uint32_t gen, pd, n_pages, filled, user, queues;
 	uint8_t rights, shift;
 };
@@ -77,7 +76,7 @@ struct loop {
 	uint32_t mad_head, mad_tail;
 };
 
-/** loop_mr_of() - the region that has @stag, all of it, and all its pages; NULL:
+/** loop_mr_of() - the region with STag @stag whose pages are all filled in; NULL:
  * none. */
 static inline struct loop_mr *loop_mr_of(struct loop *l, uint32_t stag)
 {
@@ -87,21 +86,21 @@ static inline struct loop_mr *loop_mr_of(struct loop *l, uint32_t stag)
 									 : NULL;
 }
 
-/** loop_execute() - do what @call asks, and complete it. */
+/** loop_execute() - execute the command of @call, and complete it. */
 void loop_execute(struct loop *l, struct unic_call *call);
 
-/** loop_mr_end() - @mr is free; its STag is remembered. */
+/** loop_mr_end() - free @mr; mr->stag stays, for the next choice. */
 void loop_mr_end(struct loop *l, struct loop_mr *mr);
 
-/** loop_data_poll() - bounded data work for all queues. True: there was some. */
+/** loop_data_poll() - execute a bounded number of work requests. True: there was one. */
 bool loop_data_poll(struct loop *l);
 
-/** loop_data_flush() - @qp is in error: complete what is posted, flushed. */
+/** loop_data_flush() - complete all requests posted on @qp, in state ERR, as flushed. */
 void loop_data_flush(struct loop *l, struct loop_qp *qp);
 
 /**
- * unic_loop_provider() - a device in software whose wire leads back to itself.
- * @slot_mem: mapping of each process slot, of @slot_bytes.
+ * unic_loop_provider() - create a device in software that receives what it sends.
+ * @slot_mem: mapping of each process slot, of @slot_bytes, for the life of the provider.
  * Returns NULL when out of memory. Free with unic_os_free().
  */
 struct unic_provider *unic_loop_provider(struct unic_os *os, uint32_t slots,

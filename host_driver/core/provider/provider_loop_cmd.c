@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * provider_loop_cmd.c - the loop-back provider: what each command does to the
- * tables.
+ * provider_loop_cmd.c - the loop-back provider: the commands, which change the tables.
  */
 #include "provider/provider_loop.h"
 
@@ -44,7 +43,8 @@ static uint8_t fill_mr(struct loop_mr *mr, uint32_t first, uint32_t count,
 	return UNIC_ST_OK;
 }
 
-/* All of its next STag but the consumer's byte, not the one that it had last. */
+/* The next STag of region @i without the consumer's byte: of @part, or of the next part
+ * if the last STag had that. */
 static uint32_t next_stag(const struct loop *l, uint32_t i, uint32_t part)
 {
 	uint32_t stag = i << LOOP_IDX_SHIFT | (part & LOOP_PART_MASK);
@@ -52,7 +52,8 @@ static uint32_t next_stag(const struct loop *l, uint32_t i, uint32_t part)
 	return (stag ^ l->mr[i].stag) >> 8 ? stag : stag ^ 0x100u;
 }
 
-/* A free region, and what its STag is made of; LOOP_MRS: none. */
+/* Index of a free region and its new STag, both drawn at random, or, with RESTORE, those
+ * of cmd->stag. LOOP_MRS: none is free. */
 static uint32_t choose_mr(const struct loop *l,
 			  const struct unic_cmd_mr_reg *cmd, uint32_t *stag)
 {
@@ -301,7 +302,7 @@ static uint8_t do_qp(struct loop *l, struct unic_call *call, void *out)
 
 	memcpy(&cmd, call->cmd, sizeof(cmd));
 	if (cmd.type)
-		return UNIC_ST_BAD_OPCODE; /* as the forms: there is none */
+		return UNIC_ST_BAD_OPCODE; /* RC only */
 	qp.pd = unic_from_le32(cmd.pd);
 	qp.sq_slots = unic_from_le16(cmd.sq_slots);
 	qp.rq_slots = unic_from_le16(cmd.rq_slots);
@@ -429,7 +430,7 @@ static uint8_t do_arp(struct loop *l, struct unic_call *call, void *out)
 						   : UNIC_ST_NO_ROUTE;
 }
 
-/* The wire leads back; like any wire, it loses what does not fit. */
+/* Queue the datagram for this host itself; without room it is lost. */
 static uint8_t do_mad(struct loop *l, struct unic_call *call, void *out)
 {
 	struct unic_mad_rx *mad = &l->mad[l->mad_tail % LOOP_MADS];

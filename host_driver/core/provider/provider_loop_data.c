@@ -8,8 +8,8 @@
 
 #define WRS_PER_POLL 64u
 
-/* The host's pointer to @iova of region @mr, and in *len how much lies together
- * there (at most *len). NULL: outside. */
+/* Pointer of the host to @iova of region @mr; *len shrinks to the bytes that are
+ * contiguous there. NULL: outside the region. */
 static uint8_t *find_piece(struct loop *l, const struct loop_mr *mr,
 			   uint64_t iova, uint32_t *len)
 {
@@ -44,7 +44,7 @@ static void send_event_obj(struct loop *l, uint8_t type, uint32_t proc,
 	unic_host_event(l->p.host, rec);
 }
 
-/* A place in a list of SGEs, or in inline data. */
+/* A position in a list of SGEs, or in inline data. */
 struct cursor {
 	struct unic_sge sge[UNIC_SQ_SGE_MAX];
 	uint32_t n, at, off; /* entry, byte in it */
@@ -99,7 +99,8 @@ static bool check_all(struct loop *l, const struct cursor *c, uint8_t *detail)
 	return true;
 }
 
-/* The next bytes that lie together, at most *len; NULL at the end. */
+/* Pointer to the next bytes of @c; *len shrinks to those that are contiguous. NULL: at
+ * the end. */
 static uint8_t *next_piece(struct loop *l, struct cursor *c, uint32_t *len)
 {
 	const struct unic_sge *s = &c->sge[c->at];
@@ -124,7 +125,7 @@ static uint8_t *next_piece(struct loop *l, struct cursor *c, uint32_t *len)
 	return p;
 }
 
-/* Both lists were checked; source and destination may overlap. */
+/* Copy @len bytes. The caller has checked both lists; they may overlap. */
 static void copy_payload(struct loop *l, struct cursor *to, struct cursor *from,
 			 uint64_t len)
 {
@@ -261,12 +262,12 @@ static bool has_ext(const struct unic_sq_slot *s)
 
 struct wr {
 	struct unic_sq_slot slot;
-	struct unic_sq_ext ext; /* right behind: inline data is in one piece */
+	struct unic_sq_ext ext; /* follows `slot`: inline data is contiguous */
 	uint32_t slots;
 	struct cursor local;
 };
 
-/* Copy the request at the head out and check its form. 0 or UNIC_WD_*. */
+/* Copy the request at the head of the SQ to @wr and check its fields. 0 or UNIC_WD_*. */
 static uint8_t fetch_wr(struct loop *l, const struct loop_qp *qp,
 			uint32_t posted, struct wr *wr)
 {
@@ -309,7 +310,7 @@ static uint8_t fetch_wr(struct loop *l, const struct loop_qp *qp,
 _Static_assert(offsetof(struct wr, ext) == sizeof(struct unic_sq_slot),
 	       "inline data runs from the slot into its extension");
 
-/* The peer's next receive. -EAGAIN: none posted. */
+/* Copy out the next receive of @peer. -EAGAIN: none is posted. */
 static int fetch_recv(struct loop *l, struct loop_qp *peer, struct cursor *to,
 		      unic_le64 *wr_id)
 {
@@ -330,7 +331,7 @@ static int fetch_recv(struct loop *l, struct loop_qp *peer, struct cursor *to,
 	return 0;
 }
 
-/* 0, -EAGAIN (receiver not ready), or enum unic_wc_status. */
+/* Execute SEND @wr. 0, -EAGAIN (receiver not ready), or enum unic_wc_status. */
 static int do_send(struct loop *l, struct loop_qp *peer, struct wr *wr,
 		   uint64_t len)
 {
@@ -393,7 +394,7 @@ static void qp_error(struct loop *l, struct loop_qp *qp, uint32_t status)
 	loop_data_flush(l, qp);
 }
 
-/* Execute the request at the head. False: nothing more now. */
+/* Execute the request at the head of the SQ. False: the queue pair must wait. */
 static bool execute_wr(struct loop *l, struct loop_qp *qp, uint32_t posted)
 {
 	struct loop_qp *peer = qp->dest < LOOP_QPS ? &l->qp[qp->dest] : NULL;
@@ -420,7 +421,7 @@ static bool execute_wr(struct loop *l, struct loop_qp *qp, uint32_t posted)
 	else
 		ret = do_rdma(l, peer, &wr, len);
 	if (ret == -EAGAIN)
-		return false; /* RNR: again when the peer rings */
+		return false; /* RNR: tried again at the next poll */
 	qp->sq_head += wr.slots;
 	complete_sq(l, qp, &wr.slot, (uint8_t)ret, 0, len);
 	if (ret)
@@ -467,8 +468,8 @@ static void arm_cqs(struct loop *l, uint32_t proc, uint32_t row)
 	}
 }
 
-/* Words [@at, @seq) of the FIFO. Only arming needs them; posted work is seen in
- * the tails. */
+/* Handle words [@at, @seq) of the doorbell FIFO: those that arm completion queues. The
+ * tails show posted work. */
 static void arm_words(struct loop *l, uint32_t p, uint32_t at, uint32_t seq)
 {
 	const struct unic_db_page *db = l->proc[p].db;
@@ -493,7 +494,7 @@ static void poll_doorbells(struct loop *l, uint32_t p)
 	unic_os_rmb();
 	if (n < UNIC_DB_FIFO) {
 		arm_words(l, p, at, seq);
-		/* the writer may have lapped us while we read (INV-1) */
+		/* the writer may have overwritten words during the read (INV-1) */
 		unic_os_rmb();
 		n = unic_from_le32(UNIC_LOAD(proc->db->fifo_seq)) - at;
 	}

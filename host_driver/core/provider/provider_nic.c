@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * provider_nic.c - the provider behind a mailbox: reset, liveness, and pumping the
- * rings.
+ * provider_nic.c - the provider behind a mailbox: reset, liveness, and the polling of
+ * the rings.
  *
  *   ABSENT -> STARTING -> READY -> DEAD
  *                ^          |        |
  *                +----------+--------+   start(), or a NIC joins
  *
- * Nothing waits: each state has a deadline that poll() checks. What the NIC owed
- * while we did not look ourselves (stopped, or the whole machine was) is not held
- * against it: it may have been away as well.
+ * No call blocks: each state has a deadline that poll() checks. Time between two polls
+ * that are far apart does not count against the NIC: the driver was stopped, or the
+ * whole machine, with the NIC.
  */
 #include "provider/provider_nic.h"
 
@@ -17,9 +17,9 @@
 #include "unic_stats.h"
 
 #define RESET_NS   2000000000ull /* a NIC answers reset_req within this */
-#define COMMAND_NS 3000000000ull /* and a command within this */
-#define ABSENT_NS  1000000000ull /* we look ten times as often */
-#define RETRY_NS   1000000000ull /* how often a dead one is asked again */
+#define COMMAND_NS 3000000000ull /* a NIC answers a command within this */
+#define ABSENT_NS  1000000000ull /* a longer gap between polls is not counted */
+#define RETRY_NS   1000000000ull /* between resets of a dead NIC */
 #define BUDGET	   256u		 /* records per poll */
 
 struct unic_nic_provider {
@@ -30,9 +30,9 @@ struct unic_nic_provider {
 	uint64_t deadline_ns;
 	uint64_t looked_ns; /* the last poll */
 	uint64_t gap_ns;    /* between that and the one before */
-	uint64_t back_ns;   /* when we looked again after an absence */
+	uint64_t back_ns;   /* the first poll after a gap of ABSENT_NS */
 	bool plugged;
-	bool again; /* the last poll ran out of budget */
+	bool again; /* the last poll used up BUDGET */
 };
 
 static struct unic_nic_provider *nic_of(struct unic_provider *p)
@@ -56,7 +56,7 @@ static void set_state(struct unic_nic_provider *n, uint32_t state)
 	unic_host_state(n->p.host, (enum unic_provider_state)state, n->m.epoch);
 }
 
-/* Everything under way is lost with the old epoch: say so, once each. */
+/* Complete each command under way as FAILED: the old epoch is over. */
 static void fail_calls(struct unic_nic_provider *n)
 {
 	struct unic_call *call;
@@ -151,7 +151,8 @@ static void poll_starting(struct unic_nic_provider *n, uint64_t now)
 	set_state(n, UNIC_PROVIDER_READY);
 }
 
-/* Is it still the NIC we started, and does it answer? */
+/* Restart a NIC that has reset itself or is in state FAILED; mark one DEAD that crashed,
+ * does not answer, or writes malformed records. */
 static void check_alive(struct unic_nic_provider *n, uint64_t now)
 {
 	struct unic_info *info = info_page(n);
@@ -172,7 +173,7 @@ static void check_alive(struct unic_nic_provider *n, uint64_t now)
 		mark_dead(n, "a command was not answered within 3 s");
 }
 
-/* What was written before the record that was just read. */
+/* Pass on the drop records that the NIC wrote before the record just read. */
 static void deliver_drops(struct unic_nic_provider *n)
 {
 	struct unic_drop drop;
@@ -289,12 +290,12 @@ static void nic_fence(struct unic_provider *p)
 {
 	struct unic_nic_provider *n = nic_of(p);
 
-	n->plugged = false; /* nor is it asked again */
+	n->plugged = false; /* no further reset */
 	nic_down(n, UNIC_PROVIDER_DEAD);
 	unic_mbox_client_fence(&n->m);
 }
 
-/* What is not there at all reads as ones, and says nothing of the NIC. */
+/* A BAR without a device reads as all ones, which does not count as an answer. */
 static bool nic_fenced(struct unic_provider *p)
 {
 	struct unic_nic_provider *n = nic_of(p);

@@ -44,7 +44,8 @@ void unic_frames_fini(struct unic_frames *f)
 
 /* ------------------------------------------------------------- the journal */
 
-/* At the first frame of a run: page << 8 | log2 of the run's frames << 1 | 1. */
+/* Journal @run at its first frame: page << 8 | log2 of its frames << 1 | 1; 0: no run
+ * begins there. */
 static void note_run(struct unic_frames *f, const struct unic_frame_run *run,
 		     bool there)
 {
@@ -117,9 +118,9 @@ static bool is_run_free(const struct unic_frames *f, uint32_t frame, uint32_t n)
 }
 
 /*
- * A free run of @n frames inside the 2 MiB block @block, or 0. Candidates are
- * tried in an order in which no two neighbours follow each other (the step is
- * odd, hence coprime to the power of two).
+ * A free run of @n frames inside the 2 MiB block @block, or 0. No two neighbours follow
+ * each other in the order of candidates (the step is odd, hence coprime to the power of
+ * two).
  */
 static uint32_t take_in_block(struct unic_frames *f, uint32_t block, uint32_t n,
 			      uint32_t *turn)
@@ -151,7 +152,8 @@ static bool block_touched(const struct unic_frames *f, uint32_t block)
 	return !block; /* block 0 is never whole */
 }
 
-/* Blocks already broken up come first, so that large runs stay possible. */
+/* Take @want runs of @n frames: first from blocks that are in use, so that whole blocks
+ * remain for large runs. */
 static uint32_t take_runs(struct unic_frames *f, uint32_t n, uint32_t want,
 			  uint32_t *list)
 {
@@ -298,7 +300,7 @@ int unic_frames_recall(struct unic_frames *f)
 
 /* ------------------------------------------------------------ translation */
 
-/* The frame behind @page; NULL run: none. */
+/* The run of @page, and its frame in *@frame; NULL: @page has none. */
 static const struct unic_frame_run *run_of(const struct unic_frames *f,
 					   uint64_t page, uint32_t *frame)
 {
@@ -324,7 +326,7 @@ static bool is_range_mapped(const struct unic_frames *f, uint64_t page,
 	return true;
 }
 
-/* Do the frames behind one large page lie together and aligned? */
+/* True if the frames of the @n pages from @page on are contiguous and aligned. */
 static bool can_coalesce(const struct unic_frames *f, uint64_t page, uint32_t n)
 {
 	uint64_t end = page + n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * frames_slot.h - inside frames.c, and for those who check it: the tables of a
- * process whose frames are those of its slot.
+ * frames_slot.h - inside frames.c and its checks: the tables of a process whose frames
+ * are those of its slot.
  */
 #ifndef UNIC_FRAMES_SLOT_H
 #define UNIC_FRAMES_SLOT_H
@@ -16,13 +16,13 @@ struct unic_frame_run {
 };
 
 struct unic_frame_tables {
-	uint8_t *base;	/* of the slot, in our memory */
-	uint32_t first; /* frame that may be handed out first */
+	uint8_t *base;	/* of the slot, as the driver maps it */
+	uint32_t first; /* lowest frame that may be handed out */
 	uint32_t runs;
 	uint8_t *taken;		    /* per frame */
 	uint16_t *pins;		    /* per frame */
 	struct unic_frame_run *run; /* sorted by page */
-	uint64_t *journal; /* per frame, what outlives us; NULL: nothing */
+	uint64_t *journal;	    /* per frame; NULL: no journal */
 };
 
 #endif /* UNIC_FRAMES_SLOT_H */

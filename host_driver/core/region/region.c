@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* region.c - see region.h: what a region is, and the words for it. */
+/* region.c - see region.h: regions, their commands for the NIC and their upcalls. */
 #include "region/region.h"
 
 #include "region/region_pin.h"
@@ -66,13 +66,13 @@ bool unic_region_recall(struct unic_host *host, const struct unic_obj_note *n)
 	mr->stag = n->a;
 	mr->mr = UNIC_LOST;
 	host->proc[n->owner].regions++;
-	/* the NIC that the last driver left may use them still (INV-14) */
+	/* until its reset the NIC may access the frames (INV-14) */
 	return !unic_region_pin(host, mr);
 }
 
-/* ------------------------------------------------------- words for the NIC */
+/* ----------------------------------------------------- commands of the NIC */
 
-/* @n pages from @first on, into the list page of @req. */
+/* Write the addresses of @n pages from @first on to the list of @req. */
 static uint32_t list_pages(struct unic_req *req, const struct unic_region *mr,
 			   uint32_t first, uint32_t n)
 {
@@ -109,15 +109,15 @@ uint32_t unic_region_list(struct unic_req *req, const struct unic_region *mr,
 	return status;
 }
 
-/* Short lists go with the command; long ones, and those of requests that may
- * wait, are filled in afterwards. */
+/* True if MR_REG carries the page list. MR_FILL sends long lists, and those of regions
+ * that may wait. */
 static bool list_inline(struct unic_req *req, const struct unic_region *mr)
 {
 	return mr->n_pages <= UNIC_LIST_MAX && mr->pinned && !mr->residency &&
 	       !list_pages(req, mr, 0, mr->n_pages);
 }
 
-/* The NIC's number of its protection domain. */
+/* The NIC's number of the protection domain of @mr. */
 static uint32_t pd_of(struct unic_host *host, const struct unic_region *mr)
 {
 	const struct unic_hpd *pd = unic_obj_get(&host->objects, mr->pd,
@@ -172,8 +172,8 @@ static void drop_dereg_done(struct unic_call *call)
 	unic_req_free(unic_req_of(call));
 }
 
-/* A region that could not be filled is taken back from the NIC; nobody can
- * have used it, so it goes at once. */
+/* End @mr on the NIC without a request of its process: its fill failed, or the process
+ * has given it up. */
 void unic_region_send_dereg(struct unic_host *host,
 			    const struct unic_region *mr)
 {
@@ -185,7 +185,7 @@ void unic_region_send_dereg(struct unic_host *host,
 		unic_req_send(own, UNIC_CMD_MR_DEREG, &cmd, drop_dereg_done);
 }
 
-/* --------------------------------------------------- words for its process */
+/* ---------------------------------------------------------------- upcalls */
 
 void unic_region_upcall_wait(struct unic_host *host,
 			     const struct unic_region *mr, uint8_t type,

@@ -41,9 +41,9 @@ struct unic_region {
 	uint8_t residency; /* enum unic_residency */
 	bool may_wait, async, pinned;
 	bool waits;    /* is one of proc.waits */
-	bool requeued; /* REGISTERING once more: its id is known */
+	bool requeued; /* REGISTERING again: the process has its id */
 	bool reregs;   /* `waiter` is MR_REREG */
-	bool loads;    /* FILLING, and its frames are on their way */
+	bool loads;    /* FILLING, and its frames are being loaded */
 	bool revoked;  /* the driver ends it: region_unmap.c */
 	uint8_t kind;  /* enum unic_form_kind */
 	uint32_t pd;   /* id */
@@ -61,7 +61,7 @@ struct unic_region {
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	uint32_t *there;      /* DEMAND: bit per page, pinned; region_pin.c */
 	uint32_t table, table_units; /* TABLE */
-	/* MR_REREG under way: what it pinned, 0 bytes: nothing */
+	/* the range that an MR_REREG under way has pinned; 0 bytes: none */
 	uint64_t next_va, next_bytes;
 	struct unic_req
 		*waiter; /* MR_REG that waits, or MR_DEREG that drains */

@@ -15,7 +15,7 @@ static void dereg_done(struct unic_call *call)
 	if (status == UNIC_ST_PENDING && mr->state != R_EVICTED)
 		return; /* EVICTED follows */
 	mr->waiter = NULL;
-	/* NO_MR: its tombstone was recycled; PENDING: it went meanwhile */
+	/* NO_MR: the tombstone was recycled; PENDING: the region has ended since */
 	if (!status || status == UNIC_ST_NO_MR || status == UNIC_ST_PENDING) {
 		unic_region_forget(req->host, mr);
 		status = UNIC_ST_OK;

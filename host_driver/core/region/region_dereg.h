@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* region_dereg.h - inside the core: the NIC is told that a region ends. */
+/* region_dereg.h - inside the core: MR_DEREG of a region that is ACTIVE. */
 #ifndef UNIC_REGION_DEREG_H
 #define UNIC_REGION_DEREG_H
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * region_derived.c - regions made of others, and regions made anew (docs/DESIGN.md section
- * 6.3). The NIC knows what depends on what; here a form is a region that pins
- * nothing, because what it is made of does.
+ * region_derived.c - derived regions, and re-registration (docs/DESIGN.md section 6.3).
+ * The NIC keeps the dependencies; in the driver a derived region pins nothing, because
+ * its sources do.
  */
 #include "region/region_derived.h"
 
 #include "region/region_pin.h"
 #include "unic_queue.h"
 
-/* The region that a request is about, if nothing else is being done to it. */
+/* Store the region @id of the process of @req to *@mr. OK, or the status of the answer:
+ * there is none, or another request is changing it. */
 static uint32_t get_idle_region(struct unic_req *req, uint32_t id,
 				struct unic_region **mr)
 {
@@ -50,7 +51,7 @@ static void alloc_done(struct unic_call *call)
 	uint32_t status = status_of(call);
 	struct unic_cpl_mr_reg cpl;
 
-	if (!mr) { /* the process or the epoch ended */
+	if (!mr) { /* its process or the epoch ended */
 		unic_req_status(req, UNIC_CTL_ST_RESET);
 		return;
 	}
@@ -182,8 +183,7 @@ void unic_region_inval(struct unic_req *req)
 
 /* ---------------------------------------------------------------- MR_REREG */
 
-/* The new range becomes the region's; what was pinned for the old one is not
- * any more. */
+/* Give @mr the new range, and unpin the old one. */
 static void take_range(struct unic_host *host, struct unic_region *mr,
 		       const struct unic_ctl_mr_rereg *r)
 {
@@ -200,7 +200,8 @@ static void take_range(struct unic_host *host, struct unic_region *mr,
 				 (iova >> mr->page_shift) + 1);
 }
 
-/* It is what it would be had it been registered so: restore.c does. */
+/* Change mr->made to the MR_REG that would make the region as it is: restore.c and the
+ * journal register it by that. */
 static void apply_rereg(struct unic_host *host, struct unic_region *mr,
 			const struct unic_ctl_mr_rereg *r)
 {
@@ -230,7 +231,7 @@ static void rereg_done(struct unic_call *call)
 	uint32_t status = status_of(call);
 	struct unic_ctl_mr_rereg r;
 
-	if (!mr || mr->waiter != req) { /* the process or the epoch ended */
+	if (!mr || mr->waiter != req) { /* process or epoch ended */
 		unic_req_status(req, UNIC_CTL_ST_RESET);
 		return;
 	}
@@ -246,7 +247,7 @@ static void rereg_done(struct unic_call *call)
 	answer_region(req, mr);
 }
 
-/* Pins and lists the new range. */
+/* Pin the new range and write its page list for @cmd. OK, or the status of the answer. */
 static uint32_t prepare_rereg(struct unic_req *req, struct unic_region *mr,
 			      const struct unic_ctl_mr_rereg *r,
 			      struct unic_cmd_mr_rereg *cmd)

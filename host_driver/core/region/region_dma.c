@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * region_dma.c - the region of the driver's own process slot (MEMORY.md section 8):
- * its memory by bus address. No frames are handed out there, so nothing is pinned;
- * it takes no entries, so nothing is asked back. It ends with its slot.
+ * region_dma.c - the region of the driver's own process slot (docs/MEMORY.md section 8),
+ * addressed by bus address. The slot hands out no frames, so the region pins none; the
+ * region holds no entries, so the NIC sends no notice. The region ends with the slot.
  */
 #include "region/region_dma.h"
 

@@ -5,7 +5,7 @@
 #include "region/region_pin.h"
 
 #define RETRY_NS   50000ull
-#define GIVE_UP_NS 200000000ull /* longer than any H worth waiting for */
+#define GIVE_UP_NS 200000000ull /* longer than the NIC waits for an answer */
 
 /* ----------------------------------------------------------------- faults */
 
@@ -50,7 +50,7 @@ static void fault_done(struct unic_call *call)
 		       : unic_from_le32(cpl.done);
 	if (req->id2 != f->turn || !f->used || !mr) {
 		unic_req_free(req);
-		return; /* of a region, or an epoch, that is over */
+		return; /* its region, epoch or place has ended */
 	}
 	for (i = done; i < f->sent; i++)
 		if (unic_region_page_there(mr, f->first + i))
@@ -63,8 +63,9 @@ static void fault_done(struct unic_call *call)
 	unic_req_free(req);
 }
 
-/* As many pages from the first on as can be pinned and are not there. @later:
- * there are none because the first one is on its way. */
+/* Pin pages of @f from the first on, up to one that is pinned already or cannot be, and
+ * write their addresses to @list. Returns how many; 0 with *@later: the frame of the
+ * first page is being loaded. */
 static uint32_t pin_run(struct unic_host *host, struct unic_region *mr,
 			const struct unic_hfault *f, uint64_t *list,
 			bool *later)
@@ -82,12 +83,12 @@ static uint32_t pin_run(struct unic_host *host, struct unic_region *mr,
 	if (!n || !unic_frames_list(&proc_of(host, mr)->frames, mr->va,
 				    mr->page_shift, f->first, n, list))
 		return n;
-	for (i = 0; i < n; i++) /* frames were exchanged: other runs now */
+	for (i = 0; i < n; i++) /* the process mapped other frames */
 		unic_region_page_unpin(host, mr, f->first + i);
 	return 0;
 }
 
-/* Is its first page among those of another answer? */
+/* True if the first page of @f is among those of another answer under way. */
 static bool is_page_in_flight(const struct unic_host *host,
 			      const struct unic_hfault *f)
 {
@@ -119,11 +120,11 @@ static void answer_fault(struct unic_host *host, struct unic_hfault *f)
 
 	if (!mr || (unic_region_page_there(mr, f->first) &&
 		    !is_page_in_flight(host, f))) {
-		f->used = false; /* over, or it came by another answer */
+		f->used = false; /* it ended, or the page is there */
 		return;
 	}
 	if (unic_region_page_there(mr, f->first)) {
-		retry_fault(host, f); /* see whether it arrives */
+		retry_fault(host, f); /* the other answer may fail */
 		return;
 	}
 	req = unic_req_new(host, mr->obj.owner);
@@ -164,7 +165,7 @@ static bool is_same_fault(const struct unic_hfault *f,
 
 #define NO_OWNER UINT32_MAX
 
-/* Whose each place is; NO_OWNER, if its region has ended. */
+/* Store the owner of each place: a slot, or NO_OWNER, if the region has ended. */
 static void list_fault_owners(struct unic_host *host,
 			      uint32_t owner[UNIC_REGION_FAULTS])
 {
@@ -177,7 +178,7 @@ static void list_fault_owners(struct unic_host *host,
 	}
 }
 
-/* How many places the owner of place @i has; nobody has more than NO_OWNER. */
+/* How many places the owner of place @i has; for NO_OWNER, more than any owner has. */
 static uint32_t count_owner_faults(const uint32_t owner[UNIC_REGION_FAULTS],
 				   uint32_t i)
 {
@@ -189,9 +190,9 @@ static uint32_t count_owner_faults(const uint32_t owner[UNIC_REGION_FAULTS],
 }
 
 /*
- * All places are taken. The NIC waits for fewer pages than there are places: some of
- * who has most are of misses that it has given up. The oldest of these is one, if
- * its answer is not under way.
+ * The place to reuse when all are taken. The NIC waits for fewer faults than there are
+ * places, so some places of the owner with most are of faults that the NIC has given
+ * up: the oldest of those without an answer under way is one. NULL: there is none.
  */
 static struct unic_hfault *find_victim_fault(struct unic_host *host)
 {
@@ -212,8 +213,8 @@ static struct unic_hfault *find_victim_fault(struct unic_host *host)
 	return found;
 }
 
-/* Where @evt is kept until it is answered: where the same was asked before, an empty
- * place, or that of another. NULL: there is none. */
+/* The place for @evt until its answer: that of an earlier event for the same page, a
+ * free one, or one to reuse. NULL: there is none. */
 static struct unic_hfault *find_fault_slot(struct unic_host *host,
 					   const struct unic_evt_miss *evt)
 {
@@ -240,7 +241,7 @@ void unic_region_fault_miss(struct unic_host *host,
 	struct unic_hfault *f;
 
 	if (!mr)
-		return; /* it ended meanwhile */
+		return; /* the region has ended */
 	if (!count || count > UNIC_LIST_MAX || first >= mr->n_pages ||
 	    count > mr->n_pages - first) {
 		host->audits++;
@@ -248,7 +249,7 @@ void unic_region_fault_miss(struct unic_host *host,
 	}
 	f = find_fault_slot(host, evt);
 	if (!f) {
-		host->audits++; /* the NIC asks for less at a time */
+		host->audits++; /* more faults than the NIC may have open */
 		return;
 	}
 	*f = (struct unic_hfault){
@@ -275,7 +276,7 @@ void unic_region_fault_dropped(struct unic_host *host,
 	uint32_t page = unic_from_le32(drop->page);
 
 	if (!mr)
-		return; /* all of it is unpinned already */
+		return; /* the region has ended: its pages are unpinned */
 	if (page >= mr->n_pages || !unic_region_page_there(mr, page)) {
 		host->audits++;
 		return;
@@ -333,7 +334,7 @@ void unic_region_fault_advise(struct unic_req *req)
 		unic_req_status(req, UNIC_ST_INVALID);
 		return;
 	}
-	if (mr->residency == UNIC_RESIDENT) { /* there, and nothing to do */
+	if (mr->residency == UNIC_RESIDENT) { /* all pages are on the NIC */
 		unic_req_status(req, UNIC_ST_OK);
 		return;
 	}

@@ -16,7 +16,7 @@ bool unic_region_hold(struct unic_req *req)
 
 	if (!proc->asked || proc->resumes)
 		return false;
-	/* nobody overtakes those that are held */
+	/* a request does not overtake held ones */
 	if (!proc->held && unic_region_has_wait_place(req->host, proc))
 		return false;
 	req->held = true;
@@ -49,8 +49,7 @@ struct unic_req *unic_region_next_held(struct unic_host *host, uint32_t slot)
 	if (!proc->held ||
 	    (proc->asked && !unic_region_has_wait_place(host, proc)))
 		return NULL;
-	for (req = host->reqs; req;
-	     req = req->next) /* the newest is the first */
+	for (req = host->reqs; req; req = req->next) /* from the newest on */
 		if (req->held && req->slot == slot)
 			first = req;
 	return release(host, first);

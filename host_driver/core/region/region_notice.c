@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * region_notice.c - regions that the NIC asks back: upcalls, the acknowledgement that
- * starts the grace, answers, evictions, and what is true for who lost upcalls.
+ * starts the grace, answers, evictions, and the rows of RESYNC.
  */
 #include "region/region_notice.h"
 
@@ -22,7 +22,7 @@ static void ack_done(struct unic_call *call)
 	unic_req_free(req);
 }
 
-/* The upcall is on the ring: the NIC may start the grace. */
+/* Acknowledge the notice: its upcall is on the ring, and the NIC starts the grace. */
 static void send_notice_ack(struct unic_host *host,
 			    const struct unic_evt_mr *evt, uint32_t slot,
 			    uint32_t id)
@@ -76,8 +76,8 @@ void unic_region_evicted(struct unic_host *host, struct unic_region *mr,
 	if (waiter && evt->hdr.reason == UNIC_WHY_DEREG) {
 		mr->waiter = NULL;
 		unic_region_forget(host, mr);
-		/* a form that ends with what it is made of may be faster than
-		 * its own MR_DEREG: dereg_done() answers then */
+		/* a derived region may end with its source before its MR_DEREG
+		 * completes: then dereg_done() answers */
 		if (waiter->call.state == UNIC_CALL_IDLE)
 			unic_req_status(waiter, UNIC_ST_OK);
 		return;
@@ -87,7 +87,7 @@ void unic_region_evicted(struct unic_host *host, struct unic_region *mr,
 		proc_of(host, mr)->deadlines++;
 	unic_region_upcall(host, mr, evt, UNIC_UP_EVICTED);
 	if (waiter && waiter->call.state == UNIC_CALL_IDLE) {
-		/* its owner gave it up too: the tombstone is of no use */
+		/* MR_DEREG waited for EVICTED: end the tombstone, too */
 		unic_region_send_dereg(host, mr);
 		mr->waiter = NULL;
 		unic_region_forget(host, mr);
@@ -103,12 +103,12 @@ void unic_region_revoked(struct unic_host *host, struct unic_region *mr)
 	};
 
 	mr->revoked = false;
-	mr->mr = UNIC_LOST; /* it left no tombstone */
+	mr->mr = UNIC_LOST; /* the NIC keeps no tombstone */
 	unic_region_evicted(host, mr, &evt);
 }
 
-/* PENDING: it drains, and EVICTED follows. Anything else: it is ended already,
- * or its owner was faster. */
+/* OK: the region has ended. PENDING: it drains, and EVICTED follows. Any other status:
+ * the region had ended before, or its owner's answer came first. */
 static void release_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
@@ -134,7 +134,7 @@ void unic_region_release(struct unic_host *host, struct unic_region *mr)
 	struct unic_req *req = unic_req_new(host, mr->obj.owner);
 
 	if (!req)
-		return; /* its grace ends later, that is all */
+		return; /* the grace ends at its deadline */
 	req->id = mr->obj.id;
 	unic_req_send(req, UNIC_CMD_NOTICE_ANSWER, &cmd, release_done);
 }
@@ -151,7 +151,7 @@ void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt)
 	if (evt->hdr.type == UNIC_EVT_NOTICE) {
 		if (ours)
 			deliver_notice(host, mr, evt);
-		else /* going already: the NIC must not think us dead */
+		else /* it is ending: without an answer in H the NIC resets */
 			send_notice_ack(host, evt, UNIC_OS_NO_SLOT, 0);
 		return;
 	}
@@ -176,7 +176,7 @@ static void answer_done(struct unic_call *call)
 	deadline = unic_device_clock(host, unic_from_le64(cpl.deadline_ns));
 	if (!status && mr && mr->state == R_NOTIFIED)
 		mr->deadline_ns = deadline;
-	if (!status && mr && offered) { /* the notice is about that one now */
+	if (!status && mr && offered) { /* the notice moves to that one */
 		if (offered->state == R_ACTIVE)
 			offered->state = R_NOTIFIED;
 		offered->notice_seq = mr->notice_seq;

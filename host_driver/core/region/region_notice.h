@@ -24,7 +24,7 @@ void unic_region_evict(struct unic_req *req);
 void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt);
 
 /** unic_region_release() - answer the open notice of @mr with RELEASE in the name of
- * its owner, who gets an EVICTED upcall (reason HOLDERS). Out of memory: nothing is
+ * its owner, which gets an EVICTED upcall (reason HOLDERS). Out of memory: nothing is
  * sent, and the grace runs to its end. */
 void unic_region_release(struct unic_host *host, struct unic_region *mr);
 

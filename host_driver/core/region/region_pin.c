@@ -2,12 +2,12 @@
 /* region_pin.c - see region_pin.h. */
 #include "region/region_pin.h"
 
-#define UNIT_WORDS 64u /* of a page table: what is given out at a time */
+#define UNIT_WORDS 64u /* of a page table, in one unit */
 #define UNITS	   (UNIC_TABLE_BYTES / 8u / UNIT_WORDS)
 
 _Static_assert(UNITS == UNIC_TABLE_UNITS, "size of the map in state.h");
 
-/* Whole pages of the region's size: that is what an entry reaches. */
+/* The range of @mr, extended to whole pages of its page size: entries map whole pages. */
 static void region_span(const struct unic_region *mr, uint64_t *va,
 			uint64_t *length)
 {
@@ -25,8 +25,8 @@ bool unic_region_writable(const struct unic_region *mr)
 	return unic_rights_write(r.rights) || r.mr_class == UNIC_CLASS_CONTROL;
 }
 
-/* Who may write the pages is decided when they are pinned: pin them so, once
- * more. */
+/* Whether the device may write pages is checked when they are pinned: try a pin with
+ * @rights, and undo it. */
 bool unic_region_allows(struct unic_host *host, const struct unic_region *mr,
 			uint8_t rights)
 {
@@ -68,7 +68,6 @@ bool unic_region_page_there(const struct unic_region *mr, uint32_t page)
 	return mr->there[page / 32] >> page % 32 & 1;
 }
 
-/* 0; -EAGAIN: it is on its way; else: it is not mapped (any more). */
 int unic_region_page_pin(struct unic_host *host, struct unic_region *mr,
 			 uint32_t page)
 {
@@ -91,7 +90,7 @@ void unic_region_page_unpin(struct unic_host *host, struct unic_region *mr,
 
 /* ----------------------------------------------------------- TABLE: tables */
 
-/* A process may have half of all, so that others find some. */
+/* True if process @slot may have @n more units: half of all at most. */
 static bool can_have_units(const struct unic_host *host, uint32_t slot,
 			   uint32_t n)
 {
@@ -195,7 +194,7 @@ void unic_region_pages_fini(struct unic_host *host)
 		unic_region_pages_forget(host, mr, false);
 }
 
-/* ---------------------------------------------------------------- the whole */
+/* ----------------------------------------------------------- a whole region */
 
 static uint32_t pin_status(int err)
 {
@@ -220,7 +219,7 @@ uint32_t unic_region_pin(struct unic_host *host, struct unic_region *mr)
 
 	if (mr->pinned)
 		return UNIC_ST_OK;
-	if (mr->residency != UNIC_DEMAND) { /* else page by page, later */
+	if (mr->residency != UNIC_DEMAND) { /* DEMAND pins at faults */
 		region_span(mr, &va, &length);
 		err = unic_frames_pin(&proc_of(host, mr)->frames, va, length,
 				      unic_region_writable(mr));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * region_place.h - what a process asks for in MR_REG, and where its region goes.
+ * region_place.h - checks of MR_REG, and the base and page size of its region.
  *
- * Secret: how an address is chosen that others cannot guess, and how large pages may be.
+ * Secret: how an unguessable base is chosen, and how large pages may be.
  */
 #ifndef UNIC_REGION_PLACE_H
 #define UNIC_REGION_PLACE_H

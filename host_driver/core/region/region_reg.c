@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* region_reg.c - registering, waiting, deregistering, and how each ends: region.h. */
+/* region_reg.c - registration, waiting, deregistration, and the end of each: region.h. */
 #include "region/region_reg.h"
 
 #include "region/region_dereg.h"
@@ -20,7 +20,7 @@ static void end_cancel(struct unic_region *mr, uint32_t status)
 		unic_req_status(cancel, status);
 }
 
-/* The region ended by itself: so it is deregistered. */
+/* Answer the MR_DEREG that waits for @mr, which has ended. */
 static void end_dereg(struct unic_region *mr, uint32_t status)
 {
 	struct unic_req *dereg = mr->dereg;
@@ -45,7 +45,7 @@ static void answer_reg(struct unic_req *req, const struct unic_region *mr,
 	unic_req_answer(req, status, &r, NULL, 0);
 }
 
-/* The registration ended without a region: tell whoever asked, forget it. */
+/* The registration of @mr failed: free @mr and answer @req; NULL: send WAIT_ENDED. */
 void unic_region_failed(struct unic_host *host, struct unic_region *mr,
 			struct unic_req *req, uint32_t status)
 {
@@ -88,7 +88,8 @@ static void fill_done(struct unic_call *call)
 	uint32_t status = unic_call_status(call);
 	struct unic_req *waiter;
 
-	if (!mr || mr->state != R_FILLING) { /* process or epoch ended */
+	if (!mr ||
+	    mr->state != R_FILLING) { /* its process or the epoch ended */
 		unic_req_status(req, UNIC_CTL_ST_RESET);
 		return;
 	}
@@ -125,10 +126,10 @@ static void fill_next(struct unic_req *req, struct unic_region *mr)
 	unic_req_send(req, UNIC_CMD_MR_FILL, &cmd, fill_done);
 }
 
-#define LOAD_NS		100000ull /* between looks for frames on their way */
+#define LOAD_NS		100000ull /* until frames being loaded are tried again */
 #define LOAD_GIVE_UP_NS 1000000000ull
 
-/* False: it was tried for as long as entries may be kept from others. */
+/* Have unic_region_poll() pin @mr again. False: LOAD_GIVE_UP_NS are over. */
 static bool schedule_load(struct unic_host *host, struct unic_region *mr)
 {
 	uint64_t now = unic_os_now_ns(host->os);
@@ -143,8 +144,8 @@ static bool schedule_load(struct unic_host *host, struct unic_region *mr)
 	return true;
 }
 
-/* Its entries were kept from others for long enough, and are given back. Its pages
- * may come yet: as long as its process wants to wait, it does. */
+/* The entries of @mr are given back, for others. The frames may still be loaded: queue
+ * @mr again, for what is left of its waiting time. */
 static void wait_anew(struct unic_host *host, struct unic_region *mr)
 {
 	if (unic_region_has_wait_place(host, proc_of(host, mr)))
@@ -153,8 +154,8 @@ static void wait_anew(struct unic_host *host, struct unic_region *mr)
 		unic_region_failed(host, mr, mr->waiter, UNIC_ST_WAIT_FULL);
 }
 
-/* The NIC has a LOADING region for us: pin, then fill. @req is the request that
- * waits for it, or one of our own. */
+/* The NIC has made @mr in state LOADING: pin its frames, then fill it. @req is
+ * mr->waiter or a request of the driver. */
 static void load_pages(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_host *host = req->host;
@@ -166,7 +167,7 @@ static void load_pages(struct unic_req *req, struct unic_region *mr)
 	if (!status &&
 	    unic_frames_shift(&proc_of(host, mr)->frames, mr->va, mr->iova,
 			      mr->length, mr->page_shift) != mr->page_shift)
-		status = UNIC_CTL_ST_NOT_MAPPED; /* exchanged meanwhile */
+		status = UNIC_CTL_ST_NOT_MAPPED; /* mapped anew since */
 	if (!status) {
 		fill_next(req, mr);
 		return;
@@ -246,7 +247,7 @@ static void reg_queued(struct unic_host *host, struct unic_region *mr)
 	unic_region_waits(host, mr);
 }
 
-/* A refusal explains itself with the NIC's usage record. */
+/* Answer a refused @req with the NIC's usage record, and free @mr. */
 static void reg_refused(struct unic_req *req, struct unic_region *mr,
 			uint32_t status)
 {
@@ -275,7 +276,7 @@ static void reg_answered(struct unic_req *req)
 		load_pages(req, mr);
 }
 
-/* Requests that were held go on. What they have answered leads here once more. */
+/* Send held requests of @slot. A request that fails at once calls this again. */
 static void resume_held(struct unic_host *host, uint32_t slot)
 {
 	struct unic_hproc *proc = &host->proc[slot];
@@ -322,7 +323,7 @@ static void send_reg(struct unic_req *req, struct unic_region *mr)
 	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, mr_reg_done);
 }
 
-/* What the device does not know is loaded whole, which is as good. */
+/* The residency of @r; RESIDENT, if the device does not have that one. */
 static uint8_t residency_of(const struct unic_host *host,
 			    const struct unic_ctl_mr_reg *r)
 {
@@ -456,7 +457,7 @@ static void cancel_done(struct unic_call *call)
 	if (!status && mr && mr->state == R_WAITING)
 		unic_region_failed(req->host, mr, mr->waiter,
 				   UNIC_ST_CANCELLED);
-	else if (!status && mr) /* granted and cancelled: which? */
+	else if (!status && mr) /* both GRANTED and cancelled */
 		req->host->audits++;
 	unic_req_status(req, status);
 }
@@ -485,7 +486,7 @@ void unic_region_cancel(struct unic_req *req)
 			return;
 		}
 		if (mr->state == R_REGISTERING && mr->may_wait && !mr->cancel) {
-			mr->cancel = req; /* when we know its number */
+			mr->cancel = req; /* mr_reg_done() gets mr->wait */
 			return;
 		}
 	}
@@ -508,7 +509,7 @@ void unic_region_granted(struct unic_host *host, struct unic_region *mr)
 	load_pages(req, mr);
 }
 
-/* GRANTED and WAIT_ENDED name the region by the id we gave. */
+/* Handle GRANTED and WAIT_ENDED, whose `user` is the id of the region. */
 void unic_region_wait_event(struct unic_host *host,
 			    const struct unic_evt_wait *evt)
 {
@@ -517,7 +518,7 @@ void unic_region_wait_event(struct unic_host *host,
 					      UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
 
 	if (!mr)
-		return; /* it ended with its process, whose end is heard first */
+		return; /* the region ended with its process */
 	if (mr->state != R_WAITING || mr->wait != unic_from_le32(evt->wait)) {
 		host->audits++;
 		return;
@@ -536,8 +537,7 @@ void unic_region_wait_event(struct unic_host *host,
 
 /* -------------------------------------------------------------- deregister */
 
-/* MR_DEREG of a region that is not there yet: a wait is cancelled, a grant that
- * is under way is deregistered when it has arrived. */
+/* MR_DEREG before ACTIVE: cancel the wait, or deregister as soon as @mr is ACTIVE. */
 static void dereg_early(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_req *own;
@@ -564,7 +564,7 @@ void unic_region_dereg(struct unic_req *req)
 	req->id = unic_from_le32(r.id);
 	mr = mr_get(req, req->id);
 	if (!mr || (mr->state == R_REGISTERING && !mr->requeued))
-		/* its id was not told yet */
+		/* the process has not got its id yet */
 		unic_req_status(req, UNIC_ST_NO_MR);
 	else if (mr->dereg || (mr->state >= R_ACTIVE && mr->waiter))
 		unic_req_status(req, UNIC_ST_BUSY); /* being deregistered */
@@ -584,7 +584,7 @@ void unic_region_drop(struct unic_host *host, struct unic_region *mr,
 	end_cancel(mr, status);
 	end_dereg(mr, status);
 	unic_region_forget(host, mr);
-	/* one that is with the provider is called back by it */
+	/* a call that the provider has ends with its call->done */
 	if (waiter && waiter->call.state == UNIC_CALL_IDLE)
 		unic_req_status(waiter, status);
 }

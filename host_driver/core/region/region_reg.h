@@ -60,7 +60,7 @@ void unic_region_requeue(struct unic_host *host, struct unic_region *mr);
 void unic_region_granted(struct unic_host *host, struct unic_region *mr);
 
 /** unic_region_wait_event() - handle GRANTED or WAIT_ENDED of the NIC. One that fits
- * no wait of ours is counted in host->audits. */
+ * no region that waits is counted in host->audits. */
 void unic_region_wait_event(struct unic_host *host,
 			    const struct unic_evt_wait *evt);
 

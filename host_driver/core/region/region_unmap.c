@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * region_unmap.c - a process unmapped memory on which it has regions, without saying so:
- * they end, as if it had deregistered them, and it is told EVICTED. Of a DEMAND
- * region only the pages go.
+ * region_unmap.c - a process unmapped memory of regions without MR_DEREG: the driver
+ * deregisters the regions and sends EVICTED to the process. Of a DEMAND region only the
+ * pages end.
  *
- * What was unmapped is pinned until the NIC has let go of it, so nobody else gets
- * the frames before that (INV-14).
+ * The unmapped frames stay pinned until the NIC has dropped their entries, so no other
+ * process gets them before (INV-14).
  */
 #include "region/region_unmap.h"
 
@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------ whole regions */
 
-/* BUSY: a queue lives there. PENDING: EVICTED follows. */
+/* OK: the region has ended. BUSY: it holds a queue. PENDING: EVICTED follows. */
 static void revoke_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
@@ -36,7 +36,7 @@ static void revoke_region(struct unic_host *host, struct unic_region *mr)
 	struct unic_req *req = unic_req_new(host, mr->obj.owner);
 
 	if (!req)
-		return; /* we are asked again */
+		return; /* the caller asks again */
 	req->id = mr->obj.id;
 	mr->revoked = true;
 	unic_req_send(req, UNIC_CMD_MR_DEREG, &cmd, revoke_done);
@@ -44,7 +44,7 @@ static void revoke_region(struct unic_host *host, struct unic_region *mr)
 
 /* ------------------------------------------------------------------- pages */
 
-/* BUSY: a DMA is under way. */
+/* BUSY: a DMA uses a page, and the pages stay. */
 static void invalidate_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
@@ -91,7 +91,7 @@ void unic_region_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
 
 	while (host->ready && length &&
 	       (mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR, slot))) {
-		/* last bytes: behind them may be 2^64 */
+		/* inclusive ends: the exclusive ones may be 2^64 */
 		uint64_t of_mr = mr->va + (mr->length - 1);
 		uint64_t last = va + (length - 1);
 		uint64_t from = mr->va > va ? mr->va : va;

@@ -69,7 +69,7 @@ MUTATIONS = (
     (BACKLOG, "c->give_up_ns < oldest->give_up_ns",
      "c->give_up_ns > oldest->give_up_ns",
      "backlog: the latest unconfirmed one gives way", "test_driver_cm_flood"),
-    (CM, "unic_backlog_limit(host, req->slot); /* so that they become fewer */",
+    (CM, "unic_backlog_limit(host, req->slot); /* twice, so that fewer remain */",
      "", "backlog: unconfirmed ones never become fewer", "test_driver_cm_flood"),
     ("host_driver/libunic/event.c", "purge_notes(ctx, NULL, ev->conn);", ";",
      "backlog: a request that has ended is told of", "test_libunic_event"),

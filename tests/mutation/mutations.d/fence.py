@@ -10,7 +10,7 @@ MUTATIONS = (
     ("firmware/nic.c", "\tnic->state = UNIC_NIC_RESET;\n\tif (unic_dma_busy(&nic->transport) || unic_mbox_said",
      "\tif (unic_dma_busy(&nic->transport) || unic_mbox_said",
      "fence: it holds only as long as the word", "test_nic"),
-    ("host_driver/core/provider/provider_nic.c", "\tn->plugged = false; /* nor is it asked again */\n", "",
+    ("host_driver/core/provider/provider_nic.c", "\tn->plugged = false; /* no further reset */\n", "",
      "fence: a NIC that does not answer is reset, and the word with it", "test_driver_region"),
     ("host_driver/core/provider/provider_nic.c", "!unic_from_le32(UNIC_LOAD(info_page(n)->magic));",
      "!has_info_magic(n);",

@@ -58,8 +58,8 @@ MUTATIONS = (
      "kio: files of a connection that ended stay open", "test_kio_write"),
     ("host_driver/kio/kio_server.c", "return !s->ends;", "return true;",
      "kio: a new connection comes before the end of the old", "test_kio_write"),
-    ("host_driver/core/region/region_reg.c", "if (!mr)\n\t\treturn; /* it ended with its",
-     "if (!mr && ++host->audits)\n\t\treturn; /* it ended with its",
+    ("host_driver/core/region/region_reg.c", "if (!mr)\n\t\treturn; /* the region ended with its",
+     "if (!mr && ++host->audits)\n\t\treturn; /* the region ended with its",
      "host: a grant after the end of its process is a broken promise",
      "test_driver_crossing"),
 )

@@ -60,7 +60,7 @@ MUTATIONS = (
      "	if (1)\n", "mailbox: an event of an old epoch", "test_driver_notice"),
     ("host_driver/core/dispatch.c", "if (op->flags & OP_HELLO && epoch && epoch != host->epoch)",
      "if (0)", "driver: a request of an old epoch", "test_driver_request"),
-    ("host_driver/core/region/region_reg.c", "		status = UNIC_CTL_ST_NOT_MAPPED; /* exchanged meanwhile */",
+    ("host_driver/core/region/region_reg.c", "		status = UNIC_CTL_ST_NOT_MAPPED; /* mapped anew since */",
      "		;", "region: frames that were exchanged while it waited",
      "test_driver_crossing"),
     ("host_driver/core/region/region_reg.c", "	if (status == UNIC_ST_BUSY && !mr->dereg)\n",
