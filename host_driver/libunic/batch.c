@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* batch.c - several requests in one: regions. Tokens are in token.c. */
+/* batch.c - several requests in one, for regions. token.c has those for tokens. */
 #include <errno.h>
 
 #include "batch.h"
@@ -32,7 +32,8 @@ int unic_ctl_batch(struct unic_ctx *ctx, void *rec, unsigned int n,
 	return err;
 }
 
-/* What the replies say; regions that were refused are dropped. */
+/* Read the replies into the regions, and free those that were refused. Returns the first
+ * error. */
 static int parse_reg_replies(const union batch_rec *rec,
 			     struct unic_mem_region **r, unsigned int n)
 {
@@ -73,7 +74,7 @@ static int reg_one_batch(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	if (!err)
 		err = unic_ctl_batch(pd->ctx, rec, n, "register memory");
 	else
-		i--; /* the one that is wrong has no region */
+		i--; /* no region was made for that one */
 	if (!err)
 		return parse_reg_replies(rec, r, n);
 	while (i--) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * bufman.c - the life of the buffer manager, its answers to upcalls, and its pool.
+ * bufman.c - opening and closing the buffer manager, its answers to upcalls, its pool.
  *
- * Secret: what is given up when the NIC asks: an idle chunk at once, for a busy one
- * another, and time only when nothing else is left.
+ * Secret: the answer to a notice: release an idle chunk at once; for a busy one, offer an
+ * idle one; extend only if there is none.
  */
 #include "bufman.h"
 
@@ -35,8 +35,8 @@ void unic_bm_query(struct unic_bm *bm, struct unic_bm_stats *out)
 
 /* ---------------------------------------------------------------- upcalls */
 
-/* Somebody uses @c: give an idle chunk instead. True if the NIC took it. The
- * lock is given up meanwhile. */
+/* Offer an idle chunk in place of @c, which is in use. True if the NIC accepted. The lock
+ * is released during the calls. */
 static bool offer_idle_chunk(struct unic_bm *bm, struct unic_chunk *c)
 {
 	struct unic_chunk *v = unic_chunk_idle(bm, c->mr->entries);
@@ -49,7 +49,7 @@ static bool offer_idle_chunk(struct unic_bm *bm, struct unic_chunk *c)
 		return false;
 	entries = v->mr->entries;
 	v->state = CHUNK_ENDING;
-	c->holds++; /* it must not end meanwhile */
+	c->holds++; /* keeps @c during the call */
 	pthread_mutex_unlock(&bm->lock);
 	err = unic_offer(c->mr, v->mr, &refusal);
 	if (!err)
@@ -71,7 +71,7 @@ static bool offer_idle_chunk(struct unic_bm *bm, struct unic_chunk *c)
 	return true;
 }
 
-/* An operation is in flight and nothing else can be given. */
+/* Ask for an extension of the notice on @c, for the operation in flight. */
 static void extend_deadline(struct unic_bm *bm, struct unic_chunk *c)
 {
 	int err;
@@ -105,7 +105,7 @@ static void on_chunk_notice(struct unic_bm *bm, struct unic_chunk *c)
 {
 	bm->stats.notices++;
 	if (c->state != CHUNK_LIVE)
-		return; /* it is on its way already */
+		return; /* it is ending already */
 	if (c->holds && offer_idle_chunk(bm, c))
 		return;
 	if (c->holds && c->state == CHUNK_LIVE) {
@@ -226,7 +226,7 @@ void unic_bm_put(struct unic_bm *bm, void *mem, size_t bytes)
 
 	if (!b || unic_bm_forked(bm)) {
 		free(b);
-		return; /* it stays on the list of all, for close */
+		return; /* unic_bm_close() frees it */
 	}
 	b->mem = mem;
 	pthread_mutex_lock(&bm->lock);
@@ -279,7 +279,7 @@ static void stop_thread(struct unic_bm *bm)
 {
 	uint64_t one = 1;
 
-	/* It cannot fail for long: one count in it is far from full. */
+	/* write() fails only when interrupted: the counter is far from full. */
 	while (write(bm->stop_efd, &one, sizeof(one)) != sizeof(one))
 		;
 	pthread_join(bm->thread, NULL);
@@ -297,7 +297,7 @@ int unic_bm_recover(struct unic_bm *bm, int timeout_ms)
 	while (read(bm->stop_efd, &count, sizeof(count)) != sizeof(count))
 		;
 	no_thread = pthread_create(&bm->thread, NULL, run_event_thread, bm);
-	if (no_thread) /* a manager without one answers nothing */
+	if (no_thread) /* notices would have no answer */
 		abort();
 	return err;
 }
@@ -333,7 +333,7 @@ void unic_bm_close(struct unic_bm *bm)
 	}
 	stop_thread(bm);
 	pthread_mutex_lock(&bm->lock);
-	/* What the driver will not end now ends with the context. */
+	/* A chunk that the driver does not end ends with the context. */
 	while ((c = bm->chunks)) {
 		if (unic_chunk_end(bm, c))
 			unic_chunk_free(bm, c);

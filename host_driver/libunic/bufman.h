@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * bufman.h - the buffer manager (MEMORY.md section 10): lets an application be
- * written as if the NIC TLB were infinite.
+ * bufman.h - the buffer manager (docs/MEMORY.md section 10): with it, an application need
+ * not consider the size of the NIC's TLB.
  *
- * It keeps a cache of registrations in chunks, answers upcalls by itself with a
- * thread of its own (idle chunks are released at once; for a busy one an idle
- * victim is offered; an extension is asked for only while an operation is in
- * flight), registers on demand with REGISTER_WAIT, and repeats what an eviction
- * cut short. Events that are not about its regions go to a callback.
+ * The manager keeps a cache of registrations in chunks and registers on demand with
+ * REGISTER_WAIT. Its thread answers upcalls: it releases an idle chunk at once, offers an
+ * idle victim for a busy chunk, and asks for an extension only while an operation is in
+ * flight. Operations that an eviction cut short are repeated. Events of other regions go
+ * to a callback.
  *
  *   (none) -> REGISTERING -> LIVE -> LEAVING -> ENDING -> (none)
  *                             |  asked back, busy   ^
@@ -28,7 +28,7 @@ struct unic_bm;
 #define UNIC_BM_CHUNK_MAX  64u /* entries */
 #define UNIC_BM_WINDOW_MAX 32u
 
-/* How often what happened; all since unic_bm_open(). */
+/* The counters, all since unic_bm_open(). */
 #define UNIC_BM_COUNTERS(X)                                                   \
 	X(hits, "uses of a chunk that was registered")                        \
 	X(misses, "uses that had to register first")                          \
@@ -65,32 +65,33 @@ struct unic_bm_attr {
 	unsigned int importance;
 	unsigned int residency; /* enum unic_residency, of all of them */
 	uint32_t wait_us;	/* longest REGISTER_WAIT; 0: 10 s */
-	/* Events of the context that are not the manager's; called from its
-	 * thread, must not block. May be NULL. */
+	/* Gets the events of the context that are not of the manager's regions.
+	 * Called from the manager's thread; must not block. May be NULL. */
 	void (*on_event)(void *arg, const struct unic_event *ev);
-	/* What it does, in a line, for a log. May be NULL. */
+	/* Gets a line of text for each step of the manager. May be NULL. */
 	void (*on_note)(void *arg, const char *text);
 	void *arg;
 };
 
-/** unic_bm_open() - a manager for memory of @pd's context, whose events it reads
- * from now on. One per context. */
+/** unic_bm_open() - create the manager for memory of the context of @pd, one per context,
+ * the caller's until unic_bm_close(). The manager reads the events of the context from
+ * here on. 0, -EINVAL, -ENOMEM, or the error of its thread. */
 int unic_bm_open(struct unic_pd *pd, const struct unic_bm_attr *attr,
 		 struct unic_bm **out);
-/** unic_bm_close() - ends its registrations; memory from unic_bm_get() is freed.
- * No operation may be in flight. In a child of fork() the manager is its parent's:
- * nothing of it is ended, and all other calls fail, or do nothing. */
+/** unic_bm_close() - end @bm and its registrations, and free the memory of unic_bm_get().
+ * No operation may be in flight. In a child of fork(), the parent's registrations stay,
+ * and all other calls on @bm fail or do nothing. */
 void unic_bm_close(struct unic_bm *bm);
 
-/** unic_bm_recover() - unic_recover() of its context (unic_open_kept()), during
- * which the manager's thread rests: what it keeps registered is as it was.
- * Nobody else uses the manager or the context meanwhile. Returns as that. */
+/** unic_bm_recover() - unic_recover() of the context (unic_open_kept()), while the
+ * manager's thread is stopped. The registrations are as before. No other thread may use
+ * @bm or the context during the call. Returns as unic_recover(). */
 int unic_bm_recover(struct unic_bm *bm, int timeout_ms);
 
 /**
- * unic_bm_get() - a buffer of at least @bytes out of the pool of its size class
+ * unic_bm_get() - take a buffer of at least @bytes from the pool of its size class
  * (powers of two). Contents undefined. NULL with errno when the slot is full.
- * unic_bm_put() - back to the pool; its registration stays for the next user.
+ * unic_bm_put() - put @mem back into the pool; its registration stays.
  */
 void *unic_bm_get(struct unic_bm *bm, size_t bytes);
 void unic_bm_put(struct unic_bm *bm, void *mem, size_t bytes);
@@ -99,66 +100,66 @@ void unic_bm_put(struct unic_bm *bm, void *mem, size_t bytes);
 struct unic_bm_hold {
 	struct unic_mr *mr;
 	void *addr;
-	uint64_t iova; /* of addr: what work requests and peers call it */
-	size_t len;    /* bytes of what was asked that it covers */
+	uint64_t iova; /* of addr, for work requests and peers */
+	size_t len;    /* bytes from addr on that mr covers */
 	struct unic_chunk *chunk;
 };
 
 /**
  * unic_bm_hold() - make the beginning of [@addr, @addr + @len) usable: find or
- * register its chunk and keep it from being released until unic_bm_drop().
- * @expected_us: how long the operation will take; a chunk that is asked back
- *               before that is replaced first.
- * @nowait:      -EBUSY instead of waiting, be it for operations on a chunk that
- *               leaves or for room: for a caller who must reap operations of his
- *               own first, whose regions he keeps from being given up.
- * -ETIME no room within wait_us, and the errors of unic_reg_mr().
+ * register its chunk, and keep that until unic_bm_drop().
+ * @expected_us: how long the operation will take; a chunk whose notice ends earlier is
+ *               replaced first.
+ * @nowait:      -EBUSY instead of waiting for room, or for operations on a chunk that
+ *               leaves: for a caller with operations in flight, whose chunks cannot
+ *               leave while it waits.
+ * -ETIME: no room within wait_us; and the errors of unic_reg_mr().
  */
 int unic_bm_hold(struct unic_bm *bm, void *addr, size_t len,
 		 uint32_t expected_us, bool nowait, struct unic_bm_hold *out);
 void unic_bm_drop(struct unic_bm *bm, struct unic_bm_hold *hold);
 
-/** unic_bm_hold_whole() - unic_bm_hold() of all of it, for an operation that cannot
- * be split, nor repeated in parts (a SEND, a message for a token). -EMSGSIZE: at
- * the rate measured it takes longer than T, or no chunk covers it: such an
- * operation must not be started (MEMORY.md section 5). With T = 0 nothing is done
- * in time, and nothing is refused for that. */
+/** unic_bm_hold_whole() - unic_bm_hold() of all @len bytes, for an operation that cannot
+ * be split or repeated in parts (a SEND, a message for a token). -EMSGSIZE: at the
+ * measured rate the operation takes longer than T, or no chunk covers all bytes: do not
+ * start it (docs/MEMORY.md section 5). With T = 0 the time is not checked. */
 int unic_bm_hold_whole(struct unic_bm *bm, void *addr, size_t len,
 		       struct unic_bm_hold *out);
 
-/** unic_bm_pace() - how long operations take; for who plans his own. */
+/** unic_bm_pace() - the measured rate of @bm (pace.h), for callers that post operations
+ * themselves. Lives as long as @bm. */
 struct unic_pace *unic_bm_pace(struct unic_bm *bm);
 
 /* A contiguous RDMA transfer. */
 struct unic_bm_xfer {
 	struct unic_qp *qp;
-	struct unic_cq *cq; /* of its sends, used by nobody else meanwhile */
+	struct unic_cq *cq; /* of its sends; no other thread may poll it */
 	uint8_t opcode;	    /* UNIC_WR_WRITE or UNIC_WR_READ */
 	void *local;
 	uint64_t remote; /* IOVA */
 	uint32_t rkey;
 	uint64_t len;
 	unsigned int window; /* pieces in flight, 0: 8 */
-	/* The remote region was evicted: get a new one. May be NULL (then the
-	 * transfer fails). Called from the calling thread, while nothing of the
-	 * transfer is in flight: it may use @qp and @cq. 0 or -errno. */
+	/* Gets the address and key of a new remote region, after the eviction of
+	 * the old one. NULL: the transfer fails then. Runs in the calling thread
+	 * while no piece is in flight: it may use @qp and @cq. 0 or -errno. */
 	int (*refresh)(void *arg, uint64_t *remote, uint32_t *rkey);
 	void *arg;
 	unsigned int status; /* out: enum unic_wc_status that ended it */
 };
 
 /**
- * unic_bm_transfer() - do it: registers, splits, keeps a window in flight,
- * repeats what evictions cut. Blocks until all of it is done or failed; nothing
- * is in flight afterwards.
+ * unic_bm_transfer() - carry out @x: split it into pieces, register their memory, keep a
+ * window of pieces in flight, repeat those that evictions cut. Blocks until the transfer
+ * is done or has failed; no piece is in flight afterwards.
  * -EIO with x->status: the QP is in error. -ETIME: nothing completed for 10 s.
  */
 int unic_bm_transfer(struct unic_bm *bm, struct unic_bm_xfer *x);
 
 /*
- * Receive buffers of a queue pair: regions of class messaging, which the NIC takes
- * without asking. Those that are left serve on, and those that were taken are
- * registered again, when their receives have come back as EVICTED.
+ * Receive buffers of a queue pair, in regions of class messaging, which the NIC evicts
+ * without a notice. The other buffers stay in service; an evicted region is registered
+ * again when all its receives have completed EVICTED.
  */
 struct unic_bm_recv;
 #define UNIC_BM_RECV_MAX 62u
@@ -167,36 +168,39 @@ struct unic_bm_recv_attr {
 	unsigned int count;	/* 2..UNIC_BM_RECV_MAX, even */
 	uint32_t bytes;		/* of each */
 	unsigned int residency; /* enum unic_residency */
-	/* Flow control: so many receives are posted from now on in regions that
-	 * are there. Called with each change: when some were evicted, by the
-	 * manager's thread, when they serve again, by the one that handed them
-	 * in. It must not block, nor call anything of these. May be NULL. */
+	/* Flow control: gets the number of receives that are posted in live
+	 * regions at each change: after an eviction, from the manager's thread;
+	 * after a new registration, from the thread in unic_bm_recv_done(). Must
+	 * not block, nor call a function of bufman.h. May be NULL. */
 	void (*on_credit)(void *arg, unsigned int credits);
 	void *arg;
 };
 
-/** unic_bm_recv_open() - register; waits for room. To be closed before @bm. */
+/** unic_bm_recv_open() - allocate and register receive buffers; waits for room. Close
+ * them before @bm. */
 int unic_bm_recv_open(struct unic_bm *bm, const struct unic_bm_recv_attr *attr,
 		      struct unic_bm_recv **out);
 void unic_bm_recv_close(struct unic_bm_recv *rx);
 
-/** unic_bm_recv_start() - post them all to @qp, a new one with attr->count slots;
- * what is posted to another one does not come back. Their wr_id are theirs. */
+/** unic_bm_recv_start() - post all buffers of @rx to @qp, a new one with attr->count
+ * slots, whose receives are all of @rx: @rx chooses their wr_id. Buffers posted to
+ * an earlier QP count as idle. */
 int unic_bm_recv_start(struct unic_bm_recv *rx, struct unic_qp *qp);
-/** unic_bm_recv_buf() - where the message of completion @wr_id lies. */
+/** unic_bm_recv_buf() - the address of the message of completion @wr_id. */
 void *unic_bm_recv_buf(const struct unic_bm_recv *rx, uint64_t wr_id);
-/** unic_bm_recv_done() - a receive completed, however, and its buffer was read:
- * post it again. May wait for room (REGISTER_WAIT). One thread at a time. */
+/** unic_bm_recv_done() - post the buffer of @wr_id again, after its receive completed
+ * (with any status) and the message was read. May wait for room (REGISTER_WAIT). One
+ * thread at a time. */
 int unic_bm_recv_done(struct unic_bm_recv *rx, uint64_t wr_id);
-/** unic_bm_recv_credits() - how many are posted, as on_credit() would say. */
+/** unic_bm_recv_credits() - the number of receives posted in live regions. */
 unsigned int unic_bm_recv_credits(struct unic_bm_recv *rx);
 
-/** unic_bm_query() - copy the counters of @bm to *@out. They count on meanwhile: each
- * is right by itself, their sums need not be. Never fails. */
+/** unic_bm_query() - copy the counters of @bm to *@out. Each counter is exact, but they
+ * may be of different moments. Never fails. */
 void unic_bm_query(struct unic_bm *bm, struct unic_bm_stats *out);
 
-/** unic_bm_count() - add to a counter (unic_bm_stats member); internal and for
- * applications that post by themselves. */
+/** unic_bm_count() - add @n to counter @name of struct unic_bm_stats: for the library,
+ * and applications that post operations themselves. */
 #define unic_bm_count(bm, name, n) \
 	__atomic_add_fetch(&unic_bm_counters(bm)->name, n, __ATOMIC_RELAXED)
 struct unic_bm_stats *unic_bm_counters(struct unic_bm *bm);

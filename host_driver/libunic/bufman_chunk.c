@@ -12,7 +12,7 @@
 
 #include "fork.h"
 
-#define LATE_NS 1000000000ull /* the end of a wait is told before */
+#define LATE_NS 1000000000ull /* GRANTED or WAIT_ENDED comes earlier */
 
 void unic_bm_note(struct unic_bm *bm, const char *fmt, ...)
 {
@@ -45,7 +45,7 @@ struct unic_chunk *unic_chunk_of_mr(struct unic_bm *bm,
 {
 	struct unic_chunk *c;
 
-	/* One that is just being registered does not know its region yet. */
+	/* A chunk under registration has no c->mr yet: its region names it. */
 	for (c = bm->chunks; c; c = c->next) {
 		if (c->state != CHUNK_ENDING &&
 		    (c->mr == mr || (!c->mr && mr->user == c)))
@@ -54,7 +54,7 @@ struct unic_chunk *unic_chunk_of_mr(struct unic_bm *bm,
 	return c;
 }
 
-/* The least recently used chunk of at least @entries that nobody uses. */
+/* The least recently used chunk of at least @entries without holds; NULL: none. */
 struct unic_chunk *unic_chunk_idle(struct unic_bm *bm, uint32_t entries)
 {
 	struct unic_chunk *best = NULL;
@@ -70,9 +70,9 @@ struct unic_chunk *unic_chunk_idle(struct unic_bm *bm, uint32_t entries)
 }
 
 /*
- * What to register for [*start, *end): of a buffer of the pool always the same
- * chunk, however little of it is used this time, so that the registration serves
- * its next user, too; of other memory what was asked. A chunk is bounded.
+ * Set the range of the chunk for [*@start, *@end), of chunk_entries pages at most. For a
+ * buffer of the pool the range does not depend on how much of the buffer is asked for, so
+ * that the registration serves the next user of the buffer, too.
  */
 static void chunk_range(struct unic_bm *bm, uintptr_t *start, uintptr_t *end)
 {
@@ -92,7 +92,7 @@ static void chunk_range(struct unic_bm *bm, uintptr_t *start, uintptr_t *end)
 		*end = *start + most;
 }
 
-/* A chunk for the memory at @va that none covers yet. */
+/* Create a chunk for the memory at @va, which no chunk covers. NULL: out of memory. */
 static struct unic_chunk *chunk_new(struct unic_bm *bm, uint8_t *va, size_t len)
 {
 	uintptr_t start = (uintptr_t)va & ~(uintptr_t)(UNIC_PAGE - 1);
@@ -127,8 +127,8 @@ void unic_chunk_free(struct unic_bm *bm, struct unic_chunk *c)
 	pthread_cond_broadcast(&bm->cond);
 }
 
-/* Ends an unused chunk; the lock is given up meanwhile. After an error it is
- * still there and leaving: who comes across it next tries again. */
+/* End chunk @c, which has no holds. The lock is released during the call. After an error
+ * @c stays, LEAVING, and the next caller that finds it tries again. */
 int unic_chunk_end(struct unic_bm *bm, struct unic_chunk *c)
 {
 	int err;
@@ -149,9 +149,9 @@ int unic_chunk_end(struct unic_bm *bm, struct unic_chunk *c)
 /* ------------------------------------------------------------ registering */
 
 /*
- * Within the fair share a wait is bounded: give up what lies idle of the excess
- * that @mr would make. It is asked for already, so what is given up goes to it,
- * and not first to a borrower from whom it would have to be asked back.
+ * End idle chunks as long as the process would exceed its fair share with @mr: within
+ * the fair share the wait of @mr is bounded. @mr is queued at the NIC already, so the
+ * entries go to @mr, and not to a process that borrows them.
  */
 static void trim_idle_chunks(struct unic_bm *bm, const struct unic_mr *mr,
 			     uint32_t entries)
@@ -173,7 +173,8 @@ static void trim_idle_chunks(struct unic_bm *bm, const struct unic_mr *mr,
 	pthread_mutex_unlock(&bm->lock);
 }
 
-/* The thread of events wakes us; a little longer than the NIC would wait. */
+/* Wait until @mr is granted or has ended, LATE_NS longer than the NIC lets it wait. The
+ * thread of events signals bm->cond. */
 static int wait_granted(struct unic_bm *bm, const struct unic_mr *mr)
 {
 	uint64_t until = unic_now_ns() + bm->attr.wait_us * 1000ull + LATE_NS;
@@ -185,7 +186,7 @@ static int wait_granted(struct unic_bm *bm, const struct unic_mr *mr)
 	pthread_mutex_unlock(&bm->lock);
 	if (unic_mr_life(mr) == UNIC_MR_WAITING)
 		return unic_fail(-ETIME, "register memory: no answer");
-	/* granted and gone again is the business of who uses it next */
+	/* GONE after GRANTED is no error here: advance_chunk() replaces the chunk */
 	status = unic_mem_region(mr)->wait_status;
 	return unic_fail_status("register memory", (int)status);
 }
@@ -224,7 +225,7 @@ static int register_waiting(struct unic_bm *bm, struct unic_mr_attr *attr,
 	return err;
 }
 
-/* Called and returns with the lock held. On error the chunk is gone. */
+/* Register @c. Called and returns with the lock held. On error @c is freed. */
 static int chunk_register(struct unic_bm *bm, struct unic_chunk *c, bool nowait)
 {
 	struct unic_mr_attr attr = {
@@ -256,7 +257,7 @@ static int chunk_register(struct unic_bm *bm, struct unic_chunk *c, bool nowait)
 	return 0;
 }
 
-/* One step towards a usable chunk. 0: look again; 1: *c is usable. */
+/* One step towards a usable chunk. 0: find the chunk again; 1: @c is usable. */
 static int advance_chunk(struct unic_bm *bm, struct unic_chunk *c,
 			 uint8_t *addr, size_t len, uint32_t expected_us,
 			 bool nowait)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * bufman_recv.c - receive buffers that may be taken away at any time.
+ * bufman_recv.c - receive buffers whose regions the NIC may evict at any time.
  *
- * Secret: they lie in two regions, so that one of them serves while the other
- * one is away. An evicted region is registered again when all receives of it
- * came back, by the thread that hands them in; what is left meanwhile is told as
- * credits, first of all by the thread of events.
+ * Secret: the buffers are in two regions, so that one serves while the other one is
+ * evicted. When all receives of an evicted region have completed, unic_bm_recv_done()
+ * registers the region again. The thread of events reports the fewer credits at once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@
 /* Half of the buffers: one region. */
 struct set {
 	uint8_t *mem;
-	struct unic_mr *mr; /* NULL: none just now */
+	struct unic_mr *mr; /* NULL: not registered */
 	uint32_t idle;	    /* bit per buffer that is not posted */
 };
 
@@ -31,9 +30,9 @@ struct unic_bm_recv {
 	struct unic_bm_recv_attr attr;
 	unsigned int per_set;
 	size_t set_bytes;
-	pthread_mutex_t lock; /* of what report_credits() looks at */
+	pthread_mutex_t lock; /* of the fields that report_credits() reads */
 	struct set set[SETS];
-	unsigned int told; /* credits */
+	unsigned int told; /* credits reported last */
 };
 
 static uint32_t full_set_mask(const struct unic_bm_recv *rx)
@@ -57,7 +56,7 @@ static unsigned int count_credits(const struct unic_bm_recv *rx)
 	return n;
 }
 
-/* With the lock held, so that who listens hears the last word last. */
+/* Report changed credits. Called with the lock held, so that reports stay in order. */
 static void report_credits(struct unic_bm_recv *rx)
 {
 	unsigned int now = count_credits(rx);
@@ -126,7 +125,7 @@ static int register_set(struct unic_bm_recv *rx, struct set *set)
 	return err;
 }
 
-/* An evicted set begins anew when all of it is back. 1: not yet. */
+/* Register evicted @set again when all its receives have completed. 1: not yet. */
 static int renew_set(struct unic_bm_recv *rx, struct set *set)
 {
 	struct unic_mr *old = set->mr;
@@ -159,7 +158,7 @@ void *unic_bm_recv_buf(const struct unic_bm_recv *rx, uint64_t wr_id)
 	       wr_id % rx->per_set * rx->attr.bytes;
 }
 
-/* As unic_post_recv(). */
+/* Post buffer @id of @set. Returns as unic_post_recv(). */
 static int post_buf(struct unic_bm_recv *rx, const struct set *set, uint64_t id)
 {
 	struct unic_sg sg;
@@ -171,9 +170,9 @@ static int post_buf(struct unic_bm_recv *rx, const struct set *set, uint64_t id)
 }
 
 /*
- * Post what lies idle. The ring may have no room although buffers are idle, when
- * a set was evicted out of turn: then others are posted before them, and the
- * rest follows after the next message.
+ * Post the idle buffers of set @s. A full ring is no error: after an eviction it may
+ * hold receives of the other set, and the remaining buffers follow after the next
+ * message.
  */
 static int post_idle(struct unic_bm_recv *rx, unsigned int s)
 {

@@ -2,7 +2,7 @@
 /*
  * bufman_watch.h - watchers of the events that the buffer manager reads.
  *
- * Secret: the order in which watchers get an event, and the lock held meanwhile.
+ * Secret: the order in which watchers get an event, and the lock held during that.
  */
 #ifndef UNIC_LIB_BUFMAN_WATCH_H
 #define UNIC_LIB_BUFMAN_WATCH_H

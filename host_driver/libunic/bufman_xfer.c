@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * bufman_xfer.c - RDMA transfers of any length over registrations that come and
- * go.
+ * bufman_xfer.c - RDMA transfers of any length, whose regions may be evicted.
  *
- * Secret: the window of pieces. What flies is done within T/2, as far as is known,
- * and a piece that an eviction cut is posted again with a new registration.
+ * Secret: the window of pieces. By the measured rate, the pieces in flight complete
+ * within T/2. A piece that an eviction cut is posted again with a new registration.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,9 +13,9 @@
 #include "wait.h"
 
 #define STALL_MS    10000
-#define RETRIES_MAX 10000u /* of one transfer: evictions without an end */
+#define RETRIES_MAX 10000u /* of one transfer */
 #define BATCH	    16
-/* More than fly: rests of pieces that a region's end cut in two. */
+/* Room for pieces in flight, and for rests of pieces that were cut in two. */
 #define PIECES (4u * UNIC_BM_WINDOW_MAX)
 
 enum piece_state {
@@ -37,15 +36,15 @@ struct window {
 	struct unic_pace *pace;
 	struct unic_bm_xfer *x;
 	struct piece piece[PIECES];
-	unsigned int size; /* most that fly */
+	unsigned int size; /* most in flight */
 	unsigned int flying;
-	bool stale; /* the remote region is gone: the key is no good */
+	bool stale; /* the remote region was evicted: get another key */
 	uint64_t flying_bytes;
-	uint64_t next; /* first byte that is in no piece */
+	uint64_t next; /* first byte not in a piece */
 	unsigned int retries;
 	uint64_t mark_ns; /* start of the interval being measured */
 	uint64_t mark_bytes;
-	int err; /* nothing more is posted */
+	int err; /* not 0: post no more */
 };
 
 static struct piece *find_piece(struct window *w, enum piece_state state)
@@ -59,7 +58,7 @@ static struct piece *find_piece(struct window *w, enum piece_state state)
 	return NULL;
 }
 
-/* A piece that waits for its turn: one to be repeated, or the next bytes. */
+/* The next piece to post: one to be repeated, else the next bytes. NULL: none. */
 static struct piece *next_piece(struct window *w)
 {
 	uint64_t left = w->x->len - w->next;
@@ -81,8 +80,8 @@ static struct piece *next_piece(struct window *w)
 }
 
 /*
- * The region ends before the piece does. The rest becomes a piece of its own if
- * there is a place for it; the newest piece simply hands it back.
+ * Cut @p to @len bytes, at the end of its region. The rest becomes a piece of its own;
+ * the newest piece gives it back to w->next. False: there is no place for the rest.
  */
 static bool shorten_piece(struct window *w, struct piece *p, uint32_t len)
 {
@@ -107,7 +106,7 @@ static void drop_piece_hold(struct window *w, struct piece *p)
 	unic_bm_drop(w->bm, &p->hold);
 }
 
-/* 0: posted; -EBUSY: something must complete first; else the end. */
+/* Post @p. 0; -EBUSY: a piece must complete first; else the transfer fails. */
 static int post_piece(struct window *w, struct piece *p)
 {
 	struct unic_bm_xfer *x = w->x;
@@ -126,7 +125,7 @@ static int post_piece(struct window *w, struct piece *p)
 	int ret;
 
 	if (w->flying && w->flying_bytes + p->len > unic_pace_piece(w->pace, 1))
-		return -EBUSY; /* it would not be over within T/2 */
+		return -EBUSY; /* it would take longer than T/2 */
 	ret = unic_bm_hold(w->bm, local, p->len, us, w->flying > 0, &p->hold);
 	if (ret)
 		return ret;
@@ -149,7 +148,8 @@ static int post_piece(struct window *w, struct piece *p)
 	return 0;
 }
 
-/* Another key, asked for when nothing flies: perhaps over the same connection. */
+/* Get another remote key. Called without pieces in flight, because the callback may use
+ * the same connection. */
 static void refresh_rkey(struct window *w)
 {
 	struct unic_bm_xfer *x = w->x;
@@ -214,9 +214,9 @@ static void finish_piece(struct window *w, struct piece *p,
 	}
 	p->state = PIECE_FREE;
 	if (w->err)
-		return; /* the first one says it */
+		return; /* the first error is reported */
 	w->x->status = wc->status;
-	unic_pace_cut(w->pace); /* whoever tries again takes less at a time */
+	unic_pace_cut(w->pace); /* later pieces are shorter */
 	w->err = unic_fail(-EIO, "the transfer failed at byte %llu: %s%s%s",
 			   (unsigned long long)p->off,
 			   unic_wc_status_str(wc->status),
@@ -229,7 +229,7 @@ static void handle_piece_wc(struct window *w, const struct unic_wc *wc)
 	struct piece *p;
 
 	if (wc->wr_id >= PIECES || w->piece[wc->wr_id].state != PIECE_FLYING)
-		return; /* not of this transfer */
+		return; /* of no piece */
 	p = &w->piece[wc->wr_id];
 	drop_piece_hold(w, p);
 	w->flying--;
@@ -248,7 +248,7 @@ static void measure_rate(struct window *w)
 	}
 }
 
-/* At least one completion, or an error after which none will come. */
+/* Handle at least one completion, or set w->err, after which none comes. */
 static int wait_completions(struct window *w)
 {
 	struct unic_wc wc[BATCH];
@@ -268,7 +268,7 @@ static int wait_completions(struct window *w)
 	return 0;
 }
 
-/* The NIC answers no more: regions may go, the QP is of no use anyway. */
+/* The NIC has stopped answering: drop all holds. The QP is unusable. */
 static void abort_window(struct window *w, int err)
 {
 	struct piece *p;

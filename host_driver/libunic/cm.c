@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * cm.c - connections and payload tokens: requests to the driver, in words.
+ * cm.c - connections: requests to the driver, and their errors in words.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ int unic_listen(struct unic_ctx *ctx, uint64_t service,
 
 	if (!l)
 		return unic_fail(-ENOMEM, "out of memory");
-	/* Under the lock: a request may arrive before the reply was read. */
+	/* Under the lock: a CONNECT upcall may be read before the reply. */
 	pthread_mutex_lock(&ctx->evt_lock);
 	err = unic_ctl_simple(ctx, UNIC_CTL_LISTEN, &rec, "listen");
 	if (!err) {

@@ -19,19 +19,19 @@
 #include "wait.h"
 
 #define SLICE_MS  500
-#define CONNECT_S 2 /* a full backlog for so long: the driver is stopped */
-#define NAP_MS	  1 /* until the kernel may have memory again */
+#define CONNECT_S 2 /* until a driver with a full backlog counts as stopped */
+#define NAP_MS	  1 /* between tries, when the kernel has no memory */
 
 struct unic_conn {
 	int sock;
-	bool device;	      /* and no socket */
-	pthread_mutex_t lock; /* nobody sends, reads or sleeps with it held */
+	bool device;	      /* `sock` is the character device */
+	pthread_mutex_t lock; /* released to send, read and sleep */
 	struct unic_turns lane[LANES];
-	struct unic_waiter *waiters; /* a request is, or is to be, sent */
+	struct unic_waiter *waiters; /* whose turn has come */
 	uint32_t seq;		     /* atomic */
-	bool reading;		     /* some thread is at the socket */
+	bool reading;		     /* a thread is in read_one() */
 	bool dead;		     /* atomic */
-	bool forked;		     /* the parent's */
+	bool forked;		     /* of the parent of this process */
 };
 
 static void set_send_timeout(int sock, time_t seconds)
@@ -61,8 +61,8 @@ static int fail_unreachable(const char *path, int err)
 			 device ? "load unic.ko" : "start unicd");
 }
 
-/* The kernel accepts for a driver that is stopped until its backlog is full;
- * then connect() waits as long as it may send. */
+/* connect() succeeds for a stopped driver until its backlog is full; then it waits for
+ * the send time-out of the socket. */
 static int connect_socket(int sock, const struct sockaddr_un *addr)
 {
 	uint64_t until = unic_now_ns() + CONNECT_S * 1000000000ull;
@@ -92,7 +92,7 @@ const char *unic_conn_default(void)
 	return is_device(UNIC_DEVICE) ? UNIC_DEVICE : UNIC_CTL_SOCKET;
 }
 
-/* The socket, or -errno with words. */
+/* Connect to the driver at @path. Returns the descriptor, or -errno with words. */
 static int open_socket(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -114,7 +114,7 @@ static int open_socket(const char *path)
 	return sock;
 }
 
-/* Nobody calls. */
+/* Initialize @conn, without calls. */
 static void init_conn(struct unic_conn *conn)
 {
 	unsigned int i;
@@ -206,7 +206,7 @@ static void close_msg_fds(const int *fds, int n)
 		close(fds[--n]);
 }
 
-/* Descriptors nobody asked for must not leak. */
+/* Pass descriptors of a reply to @call, and close those that it has no room for. */
 static void deliver_fds(struct unic_conn_call *call, const int *fds, int n)
 {
 	int take = n < call->n_fds ? n : call->n_fds;
@@ -235,7 +235,7 @@ static void deliver_reply(struct unic_waiter *w, const uint8_t *msg, size_t len,
 	pthread_cond_signal(&w->cond);
 }
 
-/* A reply for somebody, or nonsense, which ends the connection. */
+/* Pass a reply to the waiter with its number. A malformed one ends the connection. */
 static void dispatch_reply(struct unic_conn *conn, const uint8_t *msg,
 			   size_t len, const int *fds, int n_fds)
 {
@@ -254,7 +254,7 @@ static void dispatch_reply(struct unic_conn *conn, const uint8_t *msg,
 			return;
 		}
 	}
-	close_msg_fds(fds, n_fds); /* of a call that was given up */
+	close_msg_fds(fds, n_fds); /* no waiter: the call was given up */
 }
 
 static int read_fds(struct msghdr *mh, int *fds)
@@ -272,7 +272,7 @@ static int read_fds(struct msghdr *mh, int *fds)
 	return n;
 }
 
-/* Would the same call be answered otherwise a moment later? */
+/* True if a system call that failed with @err may succeed when repeated. */
 static bool is_transient(int err)
 {
 	return err == EAGAIN || err == EINTR || err == ENOBUFS || err == ENOMEM;
@@ -283,7 +283,7 @@ static void sleep_backoff(void)
 	poll(NULL, 0, NAP_MS);
 }
 
-/* Of the time left, at most a slice; 0: it is over. */
+/* The time left until @until_ns, at most a slice, in ms; 0: none is left. */
 static int slice_ms(int64_t until_ns)
 {
 	int64_t left = until_ns < 0 ? INT64_MAX
@@ -300,12 +300,12 @@ static int64_t deadline_after_ms(int ms)
 	return ms < 0 ? -1 : (int64_t)unic_now_ns() + ms * 1000000ll;
 }
 
-/* ------------------------------------------------------------------ reaping */
+/* ------------------------------------------------------------------ replies */
 
 /*
- * Who waits for a reply while nobody reads reads for all, until its own is there.
- * Every request that was sent has its thread here, so while a reply is owed
- * somebody reads, whatever those do who send.
+ * A thread that waits for a reply while no other one reads, reads for all threads until
+ * its own reply is there. Each request sent has its thread in await_reply(), so while a
+ * reply is outstanding, one thread reads, whether or not others block in sending.
  */
 
 static void wake_all(struct unic_conn *conn)
@@ -316,7 +316,8 @@ static void wake_all(struct unic_conn *conn)
 		pthread_cond_signal(&w->cond);
 }
 
-/* Called and returns with the lock held; it is not held while waiting. */
+/* Read one reply, for @ms at most. Called and returns with the lock held, which is
+ * released during the wait. */
 static void read_one(struct unic_conn *conn, int ms)
 {
 	_Alignas(8) uint8_t msg[UNIC_CTL_MSG_MAX];
@@ -356,7 +357,7 @@ static void read_one(struct unic_conn *conn, int ms)
 		wake_all(conn);
 }
 
-/* The next one to read, now that who did has its reply. */
+/* Wake a waiter to read, because the reader has its own reply. */
 static void wake_next_reader(struct unic_conn *conn)
 {
 	struct unic_waiter *w = conn->waiters;
@@ -397,9 +398,9 @@ static int await_reply(struct unic_conn *conn, struct unic_waiter *w,
 
 /* --------------------------------------------------------------- submission */
 
-/* A driver does not read who does not take its replies, or who comes while it
- * is busy: that passes. 0, -ETIMEDOUT, -ENOTCONN, or UNIC_CTL_ST_NO_MEMORY: the
- * kernel never had any, and nothing was sent. */
+/* Send the request of @call. The socket may be full for a while: the driver is busy, or
+ * replies are unread. 0, -ETIMEDOUT, -ENOTCONN, or UNIC_CTL_ST_NO_MEMORY: the kernel had
+ * no memory until the time-out, and nothing was sent. */
 static int transmit_call(struct unic_conn *conn,
 			 const struct unic_conn_call *call)
 {
@@ -440,7 +441,8 @@ static void remove_waiter(struct unic_conn *conn, struct unic_waiter *w)
 	*p = w->next;
 }
 
-/* Called and returns with the lock held, like all that follow. */
+/* Send the call of @w and wait for its reply. Called and returns with the lock held, as
+ * all functions below. */
 static int call_socket(struct unic_conn *conn, struct unic_waiter *w,
 		       int64_t until_ns)
 {
@@ -448,7 +450,7 @@ static int call_socket(struct unic_conn *conn, struct unic_waiter *w,
 
 	w->done = false;
 	w->next = conn->waiters;
-	/* It leaves the list before its caller goes on. */
+	/* @w leaves the list before its caller returns. */
 	/* cppcheck-suppress autoVariables */
 	conn->waiters = w;
 	pthread_mutex_unlock(&conn->lock);
@@ -464,7 +466,7 @@ static int call_socket(struct unic_conn *conn, struct unic_waiter *w,
 	return ret;
 }
 
-/* Each thread waits in a system call of its own. */
+/* As call_socket(), by the device: each call is one ioctl(). */
 static int call_device(struct unic_conn *conn, struct unic_waiter *w,
 		       int64_t until_ns)
 {
@@ -480,8 +482,8 @@ static int call_device(struct unic_conn *conn, struct unic_waiter *w,
 
 /* -------------------------------------------------------------------- turns */
 
-/* It is in the queue. 0; -ENOTCONN; UNIC_CTL_ST_TOO_MANY: its turn did not come
- * before @until_ns. */
+/* Wait for the turn of @w, which is in its queue. 0; -ENOTCONN; UNIC_CTL_ST_TOO_MANY:
+ * the turn did not come before @until_ns. */
 static int wait_turn(struct unic_conn *conn, struct unic_waiter *w,
 		     int64_t until_ns)
 {
@@ -509,7 +511,8 @@ static int call_once(struct unic_conn *conn, struct unic_waiter *w, int ms)
 			    : call_socket(conn, w, deadline_after_ms(ms));
 }
 
-/* The time of the reply begins with the turn. */
+/* Wait for the turn of @w, then call. The time-out @ms of the reply begins with the
+ * turn. */
 static int call_in_turn(struct unic_conn *conn, struct unic_waiter *w, int ms)
 {
 	struct unic_turns *q = &conn->lane[w->lane];

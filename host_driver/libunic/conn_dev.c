@@ -13,7 +13,7 @@
 #include "unic_ioctl.h"
 #include "wait.h"
 
-#define NAP_MS 1 /* until replies may have been fetched */
+#define NAP_MS 1 /* between tries */
 
 int unic_dev_open(const char *path)
 {
@@ -31,8 +31,8 @@ static void close_dup_fds(int *fds, int n)
 		close(fds[n]);
 }
 
-/* Slot memory, doorbell, completions, upcalls: all but the third are the device
- * itself. 0 or -errno. */
+/* Make the descriptors of HELLO: slot memory, doorbell, completions, upcalls. All but the
+ * third are duplicates of device @fd. 0 or -errno. */
 static int hello_fds(int fd, struct unic_conn_call *call)
 {
 	int n;
@@ -54,21 +54,21 @@ static bool is_expired(int64_t until_ns)
 	return until_ns >= 0 && (int64_t)unic_now_ns() >= until_ns;
 }
 
-/* 0, -errno, or what a driver would answer. */
+/* Repeat the ioctl() until it is answered. 0, -errno, or a status of the driver. */
 static int issue_ioc_call(int fd, struct unic_ioc_call *ioc, int64_t until_ns)
 {
 	int err;
 
 	while (ioctl(fd, UNIC_IOC_CALL, ioc) < 0) {
 		err = errno;
-		/* whoever was interrupted waits on: the request is there */
+		/* interrupted: the driver has the request, wait again */
 		if (err == EINTR)
 			continue;
 		if (err == ETIMEDOUT)
 			return -ETIMEDOUT;
 		if (err != EAGAIN && err != ENOMEM && err != ENOBUFS)
 			return -ENOTCONN;
-		/* it did not take the request */
+		/* the driver did not take the request */
 		if (unic_from_le32(ioc->bytes) &&
 		    (err != EAGAIN || is_expired(until_ns)))
 			return err == EAGAIN ? UNIC_CTL_ST_TOO_MANY

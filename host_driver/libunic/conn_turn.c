@@ -50,7 +50,7 @@ void unic_turn_enter(struct unic_turns *q, struct unic_waiter *w)
 	q->end = &w->next;
 }
 
-/* Whoever has waited longest goes first. */
+/* In order of arrival. */
 void unic_turn_grant(struct unic_turns *q)
 {
 	struct unic_waiter *w;
@@ -73,8 +73,8 @@ void unic_turn_end(struct unic_turns *q, enum unic_lane lane)
 	unic_turn_grant(q);
 }
 
-/* The driver has no place for one more that waits, because of calls of ours:
- * it is next when one of them is over. False: it is not for those. */
+/* The driver has no place for one more waiting call. If others of this process hold
+ * places, put @w first, to go when one of them ends. False: there are none. */
 bool unic_turn_again(struct unic_turns *q, struct unic_waiter *w, int status)
 {
 	if (status != UNIC_ST_WAIT_FULL || w->lane != LANE_LONG ||

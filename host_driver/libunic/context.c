@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * context.c - attaching to the driver, and what follows from its going away.
+ * context.c - attaching to the driver, and the state of a context whose driver has ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,9 +91,10 @@ void unic_ctx_init_locks(struct unic_ctx *ctx)
 }
 
 /*
- * A driver that was started again may give this process the slot that it had,
- * zeroed, and memory of the context of before would be zeroed with it. Called
- * when the new driver was reached: the end of the old one is visible by then.
+ * -EBUSY if an earlier context of this process, whose driver has ended, has memory: a new
+ * driver may give the process the same slot, zeroed on attach, and that memory would be
+ * lost. Called when the new driver is connected: by then the end of the old one is
+ * visible.
  */
 static int refuse_stale_areas(void)
 {
@@ -130,7 +131,7 @@ static void read_comm(uint8_t name[16])
 	memcpy(name, text, strnlen(text, 15));
 }
 
-/* What the driver says is checked before anything is built on it. */
+/* Check the HELLO reply @r and its @n_fds descriptors, and store the facts. */
 static int parse_hello(struct unic_ctx *ctx,
 		       const struct unic_ctl_hello_reply *r, int n_fds)
 {
@@ -157,7 +158,7 @@ static int parse_hello(struct unic_ctx *ctx,
 	return 0;
 }
 
-/* They are looked at, never waited in. */
+/* Reads of @fd must not block: threads wait in poll(). */
 static void set_nonblock(int fd)
 {
 	if (fd >= 0)
@@ -221,7 +222,7 @@ static int map_pages(struct unic_ctx *ctx)
 	if (!ctx->db || !ctx->np || !ctx->upcalls)
 		return unic_fail(-ENOMEM, "cannot map the slot: %s",
 				 strerror(errno));
-	/* The page outlives processes; the NIC begins where it stands. */
+	/* The page keeps its FIFO from process to process; the NIC goes on at fifo_seq. */
 	ctx->fifo_seq = unic_load_acquire(&ctx->db->fifo_seq);
 	return 0;
 }
@@ -259,7 +260,7 @@ static struct unic_ctx *ctx_new(void)
 	return ctx;
 }
 
-/* Table sizes are the NIC's, not ours: told for the curious, not needed. */
+/* Query the NIC's table sizes, for unic_query() only. Failure is no error. */
 static void query_info(struct unic_ctx *ctx)
 {
 	struct unic_ctl_plain rec = { 0 };

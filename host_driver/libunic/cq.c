@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * cq.c - completion queues: reading what the NIC wrote, and sleeping for it.
+ * cq.c - completion queues: reading the records of the NIC, and sleeping for them.
  *
- * Secret: the record protocol (record n is valid when seq == n + 1), and that
- * nothing in a record is believed before it is checked against what was posted.
+ * Secret: the record protocol (record n is valid when seq == n + 1), and the checks of
+ * each field of a record against the requests posted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static bool has_cqe(const struct unic_cq *cq)
 	return seq_of(&cq->ring[cq->ci & cq->mask]) == cq->ci + 1;
 }
 
-/* The record is ours alone from here on: it was copied out. */
+/* Copy the next record to @out, and give its place back to the NIC. */
 static void consume_cqe(struct unic_cq *cq, struct unic_cqe *out)
 {
 	memcpy(out, &cq->ring[cq->ci & cq->mask], sizeof(*out));
@@ -49,8 +49,8 @@ bool unic_ring_complete(struct unic_ring *ring, uint64_t pos, bool in_order,
 	if (in_order)
 		done = (uint32_t)pos + s->slots;
 	s->slots = 0;
-	/* Receives may end out of order: the oldest unfinished one is the
-	 * limit of what can be posted again. */
+	/* Receives may complete out of order: slots are free up to the oldest
+	 * receive that has not completed. */
 	while (!in_order && done != posted &&
 	       !ring->shadow[done & ring->mask].slots)
 		done++;
@@ -69,7 +69,7 @@ static struct unic_qp *find_qp(struct unic_cq *cq, uint32_t qpn)
 	return NULL;
 }
 
-/* False: the NIC wrote a record that cannot be. */
+/* Parse @cqe into @wc. False: the record is invalid. */
 static bool parse_cqe(struct unic_cq *cq, const struct unic_cqe *cqe,
 		      struct unic_wc *wc)
 {
@@ -132,8 +132,8 @@ int unic_req_notify(struct unic_cq *cq, bool solicited_only)
 	pthread_mutex_lock(&cq->lock);
 	arm = (cq->ci & 0x7fffffff) | (solicited_only ? 1u << 31 : 0);
 	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
-	/* Armed first, looked second: one written meanwhile is seen here, one
-	 * written later rings. */
+	/* Arm before reading: a record written before the arming is seen here,
+	 * a later one rings. */
 	there = cq->next_left < cq->n_left || has_cqe(cq);
 	pthread_mutex_unlock(&cq->lock);
 	return there;
@@ -175,7 +175,7 @@ void unic_cq_add_qp(struct unic_cq *cq, struct unic_qp *qp)
 	pthread_mutex_unlock(&cq->lock);
 }
 
-/* Unread completions of it are skipped when they are read: they name no QP. */
+/* Take @qp out of @cq. Its unread completions name no QP then, and are skipped. */
 void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp)
 {
 	unsigned int i, kept;
@@ -204,7 +204,7 @@ static uint8_t wc_opcode(const struct unic_ring *ring, uint32_t pos, bool recv)
 	return unic_wc_of_wr(slot[pos & ring->mask].opcode);
 }
 
-/* All requests of @ring that were not completed, in order; it is empty then. */
+/* Complete all open requests of @ring as flushed, in order. The ring is empty then. */
 static void flush_ring(struct unic_cq *cq, struct unic_qp *qp, bool recv)
 {
 	struct unic_ring *ring = recv ? &qp->rq : &qp->sq;
@@ -232,7 +232,7 @@ static void flush_ring(struct unic_cq *cq, struct unic_qp *qp, bool recv)
 
 static uint32_t count_outstanding(const struct unic_cq *cq)
 {
-	uint32_t n = cq->mask + 1, i; /* records there may be */
+	uint32_t n = cq->mask + 1, i; /* the most records */
 
 	for (i = 0; i < cq->n_qp; i++) {
 		const struct unic_qp *qp = cq->qp[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * doorbell.c - telling the NIC, and sleeping until it tells us.
+ * doorbell.c - ringing the NIC, and sleeping until the NIC rings.
  *
  * Secret: the protocol of the doorbell page (abi/unic_queue.h) and how threads
  * that wait for different completion queues share one event fd.
@@ -14,19 +14,19 @@
 #include "context.h"
 #include "doorbell.h"
 
-/* How long one sleep may last before the epoch is looked at again. */
+/* The longest sleep between two checks of the epoch. */
 #define SLICE_MS 500
 
 static void wake_nic(struct unic_ctx *ctx)
 {
 	uint64_t one = 1;
 
-	/* A full counter (EAGAIN) rings just as well. */
+	/* A full counter (EAGAIN) rings, too. */
 	if (ctx->nic_efd >= 0 && write(ctx->nic_efd, &one, sizeof(one)) < 0)
 		ctx->count.ring_failed++;
 }
 
-/* The new tail is in its row already. */
+/* Append @word to the FIFO. The caller has written the new tail to its row. */
 static void append_db_word(struct unic_ctx *ctx, uint32_t word)
 {
 	struct unic_db_page *db = ctx->db;
@@ -34,7 +34,7 @@ static void append_db_word(struct unic_ctx *ctx, uint32_t word)
 
 	unic_store_relaxed(&db->fifo[seq % UNIC_DB_FIFO], word);
 	unic_store_release(&db->fifo_seq, seq + 1);
-	/* Our word before their flag (INV-1: no lost doorbell). */
+	/* Write the word before reading `asleep` (INV-1: no lost doorbell). */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (unic_load_acquire(&ctx->np->asleep))
 		wake_nic(ctx);
@@ -62,7 +62,7 @@ int unic_db_row_get(struct unic_ctx *ctx)
 	if (~ctx->db_rows) {
 		row = __builtin_ctzll(~ctx->db_rows);
 		ctx->db_rows |= 1ull << row;
-		/* A row is reused: the NIC starts a new object at 0. */
+		/* A row may be reused: the NIC begins a new object at 0. */
 		memset(&ctx->db->tail[row], 0, sizeof(ctx->db->tail[row]));
 	}
 	pthread_mutex_unlock(&ctx->db_lock);
@@ -83,7 +83,7 @@ uint32_t unic_wake_seq(struct unic_ctx *ctx)
 	return __atomic_load_n(&ctx->wake_seq, __ATOMIC_ACQUIRE);
 }
 
-/* Bounded: what is left makes the next poll() return at once. */
+/* Reads are bounded: with data left, the next poll() returns at once. */
 bool unic_drain(int fd)
 {
 	unsigned int budget = 64;
@@ -96,7 +96,8 @@ bool unic_drain(int fd)
 	return got != 0;
 }
 
-/* Only one thread sleeps on the event fd; it wakes all the others. */
+/* Sleep on the event fd, as the only thread that does (the leader); then wake the others.
+ */
 static void wait_as_leader(struct unic_ctx *ctx, int ms)
 {
 	struct pollfd pfd[2] = {
@@ -128,7 +129,7 @@ int unic_wake_wait(struct unic_ctx *ctx, uint32_t seq, int64_t until_ns)
 					 : (int)((left + 999999) / 1000000);
 	pthread_mutex_lock(&ctx->wake_lock);
 	if (ctx->wake_seq != seq) {
-		/* it rang since the caller looked: look again */
+		/* the event fd rang after the caller read the CQ: read again */
 	} else if (ctx->wake_leader) {
 		unic_cond_wait_ms(&ctx->wake_cond, &ctx->wake_lock, ms);
 	} else {

@@ -15,7 +15,7 @@
 static __thread char last[512];
 static __thread struct unic_usage last_usage;
 
-/* A status in words, as errno, and what to do about it. */
+/* A status as errno, in words, and advice. */
 static const struct status_text {
 	int err;
 	const char *name;
@@ -179,7 +179,7 @@ static const char *table_name(unsigned int table)
 	return table < COUNT(names) && names[table] ? names[table] : "table";
 }
 
-/* Who holds most TLB entries. */
+/* Append the largest holders of TLB entries to the words. */
 static void append_top_usage(void)
 {
 	size_t n = strlen(last);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * event.c - upcalls: from the ring that the driver writes to events of the
- * application, and the state of regions on the way.
+ * event.c - upcalls: read from the ring that the driver writes, applied to the state of
+ * regions, and queued as events of the application.
  *
- * Secret: the ring protocol (abi/unic_ctl.h). What is done when upcalls were lost
- * is in resync.c.
+ * Secret: the ring protocol (abi/unic_ctl.h). resync.c handles lost upcalls.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +35,7 @@ static void init_lock(struct unic_ctx *ctx)
 {
 	pthread_mutexattr_t attr;
 
-	/* Recursive: answers to upcalls are made under it, too. */
+	/* Recursive: answers to upcalls take the lock, too. */
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&ctx->evt_lock, &attr);
@@ -98,7 +97,7 @@ void unic_event_forked(struct unic_ctx *ctx)
 	if (ctx->event_fd >= 0)
 		close(ctx->event_fd);
 	ctx->note_efd = ctx->event_fd = -1;
-	ctx->notes = NULL; /* a thread may have been at them */
+	ctx->notes = NULL; /* a thread may have been changing the list */
 	ctx->notes_end = &ctx->notes;
 	init_lock(ctx);
 }
@@ -110,7 +109,7 @@ void unic_event_put(struct unic_ctx *ctx, const struct unic_event *ev)
 	uint64_t one = 1;
 
 	if (!n)
-		return; /* the state of the region tells it still */
+		return; /* unic_mr_life() shows the change */
 	n->ev = *ev;
 	if (ev->mr)
 		unic_mem_region(ev->mr)->refs++;
@@ -126,7 +125,7 @@ static bool is_event_of(const struct unic_event *ev, const void *obj)
 	       (const void *)ev->cq == obj || (const void *)ev->listener == obj;
 }
 
-/* Forgets what is about @obj, and the request of connection @conn (0: none). */
+/* Drop the events of @obj, and the CONNECT of connection @conn (0: none). */
 static void purge_notes(struct unic_ctx *ctx, const void *obj, uint32_t conn)
 {
 	struct unic_note **p = &ctx->notes;
@@ -275,7 +274,7 @@ static bool on_obj(struct unic_ctx *ctx, const void *rec, struct unic_event *ev)
 		return true;
 	case UNIC_UP_RESET:
 		unic_ctx_dead(ctx);
-		return false; /* told by put_reset_event(), once */
+		return false; /* put_reset_event() makes the event */
 	default:
 		return false;
 	}
@@ -293,7 +292,7 @@ static bool on_token(struct unic_ctx *ctx, const void *rec,
 	return true;
 }
 
-/* True if it was told of request @conn before. */
+/* True if @l had an event of request @conn before; else remember @conn. */
 static bool test_and_set_request(struct unic_listener *l, uint32_t conn)
 {
 	uint32_t i;
@@ -390,13 +389,13 @@ static uint32_t record_seq(const struct unic_ctx *ctx, uint32_t n)
 	return unic_load_acquire(&hdr->seq);
 }
 
-/* Others look at it without the lock: unic_event_pump(). */
+/* Set upcall_next, which unic_event_pump() reads without the lock. */
 void unic_event_next(struct unic_ctx *ctx, uint32_t n)
 {
 	__atomic_store_n(&ctx->upcall_next, n, __ATOMIC_RELAXED);
 }
 
-/* 1: copied; 0: none there; -1: overrun. */
+/* Copy the next upcall to @out. 1: copied; 0: there is none; -1: upcalls were lost. */
 static int fetch_upcall(const struct unic_ctx *ctx, void *out)
 {
 	uint32_t n = ctx->upcall_next;
@@ -416,7 +415,7 @@ static void put_reset_event(struct unic_ctx *ctx)
 	if (ctx->reset_told || !unic_ctx_lost(ctx))
 		return;
 	ctx->reset_told = true;
-	/* Its end of file would make the event fd readable for ever. */
+	/* The end of file of the socket would keep the event fd readable. */
 	epoll_ctl(ctx->event_fd, EPOLL_CTL_DEL, unic_conn_fd(ctx->conn), NULL);
 	unic_event_put(ctx, &ev);
 }
@@ -441,12 +440,12 @@ static void pump_locked(struct unic_ctx *ctx)
 
 void unic_event_revive(struct unic_ctx *ctx)
 {
-	ctx->reset_told = true; /* by these upcalls, nothing new */
+	ctx->reset_told = true; /* a RESET among these upcalls is old */
 	pump_locked(ctx);
 	__atomic_store_n(&ctx->dead, 0, __ATOMIC_RELEASE);
 	ctx->reset_told = false;
 	unic_resync_regions(ctx);
-	/* put_reset_event() took it off */
+	/* put_reset_event() removed the socket */
 	epoll_add_fd(ctx, unic_conn_fd(ctx->conn), EPOLLRDHUP);
 }
 
@@ -488,7 +487,7 @@ static void check_driver_hangup(struct unic_ctx *ctx)
 	}
 }
 
-/* What did not fit the upcall. */
+/* Query the fields of CONNECT that the upcall has no room for. */
 static void fetch_request(struct unic_ctx *ctx, struct unic_event *ev)
 {
 	union {
@@ -513,7 +512,7 @@ int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev)
 	if (ctx->forked)
 		return unic_fail_forked();
 	pthread_mutex_lock(&ctx->evt_lock);
-	/* Drained first, looked second: what comes later rings again. */
+	/* Drain before reading the ring: a later upcall signals again. */
 	if (!unic_drain(ctx->upcall_efd))
 		unic_ctx_dead(ctx);
 	else if (!ctx->notes)

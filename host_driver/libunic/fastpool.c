@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * fastpool.c - fast registrations kept for use again (S0 section 5).
+ * fastpool.c - fast registrations kept for reuse (S0 section 5).
  *
- * Secret: which one is taken. The one put back last: those below it stay
- * unused, and are the ones to give back.
+ * Secret: the choice. unic_fast_pool_get() takes the registration put back last, so that
+ * those below it stay idle.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static struct unic_mr *pop_idle_mr(struct unic_fast_pool *pool)
 	return mr;
 }
 
-/* One that was asked back while it lay here goes now. */
+/* Registrations that were asked back while idle are deregistered here. */
 int unic_fast_pool_get(struct unic_fast_pool *pool, uint32_t expected_us,
 		       struct unic_mr **out)
 {

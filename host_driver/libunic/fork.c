@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * fork.c - the contexts of the process, and what a child of fork() has of them.
+ * fork.c - the list of contexts of the process, and their state in a child of fork().
  *
- * Memory of the slot is shared with the NIC, so a child does not inherit it. It
- * gets copies of its own, at the same addresses, made while fork() begins; the
- * attachment itself stays the parent's.
+ * The NIC accesses the memory of the slot, so a child does not inherit that memory. The
+ * child gets private copies at the same addresses, made while fork() begins; the
+ * attachment to the driver stays the parent's.
  *
- * Secret: the copies, between the fork and the first instruction of the child
- * that is not ours. Neither vfork() nor posix_spawn() comes here: their child
- * runs in the parent's memory, and then is another program.
+ * Secret: the copies, which are in place before the first handler or instruction of the
+ * application runs in the child. vfork() and posix_spawn() run no handlers: their child
+ * uses the parent's memory until it executes another program.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,9 +21,9 @@
 #include "move.h"
 #include "queue.h"
 
-#define MAPS 256 /* of the slot in a process, to begin with */
+#define MAPS 256 /* first guess at the mappings of a slot */
 
-/* One context's frames as they were: maps[i] follows maps[i - 1] in @copy. */
+/* Copies of the frames of one context: those of map[i] follow map[i - 1] in @copy. */
 struct unic_kept {
 	struct unic_slot_map *map;
 	int maps;
@@ -88,7 +88,8 @@ static void free_kept(struct unic_kept *k)
 	free(k);
 }
 
-/* Where all of the slot is in this process. False: that is not known. */
+/* List all mappings of the slot in this process. False: out of memory, or the list cannot
+ * be read. */
 static bool find_maps(const struct unic_slot *slot, struct unic_kept *k)
 {
 	struct unic_slot_map *map;
@@ -106,7 +107,7 @@ static bool find_maps(const struct unic_slot *slot, struct unic_kept *k)
 	return n >= 0;
 }
 
-/* Read from the file: the mapping may forbid it. */
+/* Copy the frames, from the file: a mapping may forbid reading. False: out of memory. */
 static bool copy_maps(const struct unic_slot *slot, struct unic_kept *k)
 {
 	uint8_t *at;
@@ -131,7 +132,7 @@ static bool copy_maps(const struct unic_slot *slot, struct unic_kept *k)
 	return true;
 }
 
-/* The application may have said otherwise. */
+/* Set again what the application may have changed by MADV_DOFORK. */
 static void set_dontfork(const struct unic_kept *k)
 {
 	int i;
@@ -140,7 +141,7 @@ static void set_dontfork(const struct unic_kept *k)
 		madvise(k->map[i].va, k->map[i].bytes, MADV_DONTFORK);
 }
 
-/* NULL: the child will have none of it. */
+/* Copy the frames of @ctx. NULL: the child gets no copies. */
 static struct unic_kept *copy_slot(const struct unic_ctx *ctx)
 {
 	struct unic_kept *k = calloc(1, sizeof(*k));
@@ -163,7 +164,7 @@ static void atfork_prepare(void)
 	unic_forks_off();
 	for (ctx = all.first; ctx; ctx = ctx->next) {
 		ctx->kept_copy = NULL;
-		/* where the driver takes any memory, it is private anyway */
+		/* with the kernel module, the memory is private and inherited */
 		if (!ctx->forked && ctx->slot.fd >= 0 &&
 		    !unic_conn_kernel(ctx->conn))
 			ctx->kept_copy = copy_slot(ctx);
@@ -204,8 +205,9 @@ static bool reserve_map(const struct unic_slot_map *m, int how)
 	return p == m->va;
 }
 
-/* Not where the parent mapped something else at the last moment. Valgrind does
- * not know what a child does not inherit, nor MAP_FIXED_NOREPLACE. */
+/* Move @copy to @m. False: the parent mapped something else there after the copies were
+ * made. MAP_FIXED after is_hole() is for Valgrind, which does not support
+ * MAP_FIXED_NOREPLACE and takes memory that the child lacks for mapped. */
 static bool place_copy(uint8_t *copy, const struct unic_slot_map *m)
 {
 	if (!reserve_map(m, MAP_FIXED_NOREPLACE) &&
@@ -233,7 +235,8 @@ static bool place_all(const struct unic_kept *k)
 	return good;
 }
 
-/* What is not there must not be unmapped: something else may come there. */
+/* Put the copies in place. If one is missing, forget the areas: the child must not unmap
+ * their addresses, where other memory may be mapped. */
 static void take_copies(struct unic_ctx *ctx)
 {
 	struct unic_kept *k = ctx->kept_copy;
@@ -241,7 +244,7 @@ static void take_copies(struct unic_ctx *ctx)
 	if (!unic_conn_kernel(ctx->conn) && (!k || !place_all(k)))
 		ctx->areas = NULL;
 	if (k) {
-		if (k->copy) /* what could not be placed */
+		if (k->copy) /* copies that were not placed */
 			munmap(k->copy, k->bytes);
 		free(k->map);
 		free(k);
@@ -249,17 +252,17 @@ static void take_copies(struct unic_ctx *ctx)
 	ctx->kept_copy = NULL;
 }
 
-/* The child does not inherit pages of the slot; a look at them finds zeroes. */
+/* Map a page of zeroes at @p, where the parent has a page of the slot. */
 static void blank_page(const void *p)
 {
 	if (p &&
 	    mmap((void *)p, UNIC_PAGE, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-		abort(); /* the child would use what it maps there next */
+		abort(); /* the library would use later mappings */
 }
 
-/* Threads that the child does not have may have held locks. Those of posting no
- * call of a child takes. */
+/* Initialize the locks that threads of the parent may have held. No call in a child takes
+ * those of posting. */
 static void init_locks(struct unic_ctx *ctx)
 {
 	unsigned int i;
@@ -270,8 +273,8 @@ static void init_locks(struct unic_ctx *ctx)
 			pthread_mutex_init(&ctx->cq[i]->lock, NULL);
 }
 
-/* The attachment is the parent's. What the child could hold of it is let go, so
- * that it ends with the parent. */
+/* Mark @ctx as the parent's, and close the child's copies of its descriptors, so that the
+ * attachment ends with the parent. */
 static void detach_ctx(struct unic_ctx *ctx)
 {
 	if (ctx->conn && !ctx->forked)
@@ -299,9 +302,9 @@ static void atfork_child(void)
 	unic_forks_on();
 }
 
-/* Before anything of the application: what its handlers wait for before a fork
- * has happened when the copies are made, and they are there when its handlers in
- * the child begin. */
+/* Register before the application does: prepare handlers run in reverse order, so the
+ * application's have run when the copies are made; child handlers run in order, so the
+ * copies are in place when the application's begin. */
 static __attribute__((constructor)) void watch_forks(void)
 {
 	pthread_atfork(atfork_prepare, atfork_parent, atfork_child);

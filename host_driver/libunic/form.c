@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * form.c - regions made of regions: windows, sub-regions, fast and indirect
- * registrations, by call and by work request; and re-registration.
+ * form.c - derived regions: windows, sub-regions, fast and indirect registrations, by
+ * call and by work request; and re-registration.
  *
- * Secret: how a list lies in a request (abi/unic_queue.h).
+ * Secret: the layout of a list in a request (abi/unic_queue.h).
  */
 #include <errno.h>
 
@@ -45,7 +45,8 @@ static void put_list(uint8_t *to, const struct unic_list *list)
 
 /* ----------------------------------------------------------------- by call */
 
-/* A request with a list, or none; words and figures if it is refused. */
+/* Send request @op with @list (or NULL). If the request is refused, unic_last_error() and
+ * unic_last_usage() say why. */
 static int send_region_request(struct unic_mem_region *r, unsigned int op,
 			       void *rec, const void *list, size_t bytes,
 			       const char *what)
@@ -121,7 +122,7 @@ static int make_derived(struct unic_mr *mr, const struct unic_list *list)
 	return 0;
 }
 
-/* Allocated for this, or not at all. */
+/* Allocate a derived region and make it valid with @list. On error there is none. */
 static int alloc_and_make(struct unic_pd *pd, uint8_t kind, uint32_t n,
 			  const struct unic_list *list, struct unic_mr **out)
 {
@@ -142,8 +143,8 @@ static int alloc_and_make(struct unic_pd *pd, uint8_t kind, uint32_t n,
 	return err;
 }
 
-/* [@addr, @addr + @len) of @mr. A form that has no addresses of ours begins at 0,
- * and the NIC knows its bounds. */
+/* The SGE for [@addr, @addr + @len) of @mr. In a derived region without addr, @addr is an
+ * offset, and the NIC checks the bounds. */
 static int range_of(const struct unic_mr *mr, const void *addr, size_t len,
 		    struct unic_sg *out)
 {
@@ -184,7 +185,7 @@ int unic_alloc_mw(struct unic_pd *pd, unsigned int type, struct unic_mr **out)
 			     0, 0, out);
 }
 
-/* What @bind binds a window to, as a list of at most one element, @sg. */
+/* Make the range of @bind a list of at most one element, @sg. */
 static int list_of_bind(const struct unic_mw_bind *bind, struct unic_sg *sg,
 			struct unic_list *list)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * holder.c - who was given what: requests to the driver, in words. The drivers
- * do the rest (abi/unic_ctl.h, holders).
+ * holder.c - grants: requests to the driver, and their errors in words. The drivers
+ * exchange the messages (abi/unic_ctl.h, holders).
  */
 #include <errno.h>
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * mem.c - memory of the slot at contiguous virtual addresses (MEMORY.md
- * section 9).
+ * mem.c - memory of the slot at contiguous virtual addresses (docs/MEMORY.md section 9).
  *
- * Secret: the list of areas that are made of frames. The driver decides which
- * frames; it remembers which lies behind which address.
+ * Secret: the list of areas that are made of frames. The driver chooses the frames, and
+ * records the address of each.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,16 +17,16 @@
 #include "mr.h"
 
 #define PAGE_SEEN \
-	(1u << 31) /* in unic_area.page: mapped there, says the kernel */
+	(1u << 31) /* in unic_area.page: the kernel has it mapped there */
 #define MAPS 64
 
 struct unic_area {
 	struct unic_area *next;
 	uint8_t *va;
 	size_t bytes;
-	bool moved;	 /* it was the application's own memory before */
+	bool moved;	 /* from memory of the application */
 	bool stale;	 /* moved, and the application has unmapped it since */
-	uint32_t page[]; /* moved: what lies at each page, in the slot file */
+	uint32_t page[]; /* moved: of the slot file, for each page */
 };
 
 int unic_mem_init(struct unic_ctx *ctx)
@@ -55,7 +54,7 @@ static uint8_t *reserve_va(size_t bytes, size_t align)
 	return va;
 }
 
-/* @runs: of a page each, for what is moved in, else NULL. */
+/* A new area. @runs: runs of one page each, for memory that is moved in, else NULL. */
 static struct unic_area *area_new(uint8_t *va, size_t bytes,
 				  const struct unic_run *runs)
 {
@@ -82,7 +81,8 @@ static void add_area(struct unic_ctx *ctx, struct unic_area *a)
 	unic_forks_on();
 }
 
-/* No child gets a copy of what its parent has at these addresses next. */
+/* Unmap @a. During a fork() it waits: the child would get a copy at addresses where the
+ * parent maps other memory next. */
 static void unmap_area(struct unic_area *a)
 {
 	unic_forks_off();
@@ -92,7 +92,7 @@ static void unmap_area(struct unic_area *a)
 
 static int sweep_areas(struct unic_ctx *ctx, bool *strays);
 
-/* Where the driver takes any memory, ours is the process's own. */
+/* With the kernel module, which takes any memory: map private memory at @va. */
 static int map_private(uint8_t *va, size_t bytes, unsigned int shift)
 {
 	if (mprotect(va, bytes, PROT_READ | PROT_WRITE))
@@ -134,8 +134,8 @@ static int alloc_locked(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 	return err;
 }
 
-/* Addresses that the application had moved in and unmapped, or moved away from,
- * are the driver's to it still. */
+/* Allocate frames for [@va, @va + @bytes). -EADDRINUSE: memory was moved in at these
+ * addresses, and the application has unmapped or moved it since: sweep, and try again. */
 static int alloc_frames(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 			unsigned int shift)
 {
@@ -211,7 +211,7 @@ int unic_free(struct unic_ctx *ctx, void *mem)
 		err = unic_frames_put(ctx, a->va, a->bytes);
 	else if (unic_mem_region_within(ctx, a->va, a->bytes))
 		err = unic_fail(-EBUSY, "a region is registered on it");
-	/* After a reset the driver may have forgotten; the mapping is ours. */
+	/* After a reset the driver may have no frames there; unmap anyway. */
 	if (!err || err == -ENOTCONN) {
 		if (a) {
 			*p = a->next;
@@ -233,7 +233,7 @@ static struct unic_area *area_at(struct unic_ctx *ctx, const uint8_t *va)
 	return a;
 }
 
-/* The first address behind @va, at most @end, that an area holds. */
+/* The first address of an area behind @va; @end, if that comes first. */
 static uint8_t *next_area(struct unic_ctx *ctx, uint8_t *va, uint8_t *end)
 {
 	struct unic_area *a;
@@ -245,16 +245,16 @@ static uint8_t *next_area(struct unic_ctx *ctx, uint8_t *va, uint8_t *end)
 	return end;
 }
 
-/* ------------------------------------- memory that its owner unmapped since */
+/* --------------------------- moved memory that the application has unmapped */
 
 /*
- * Memory that was moved in is the application's, who may unmap it, or map other
- * memory there, or have realloc() move it, without telling. What the kernel says
- * is mapped where decides what an area still is.
+ * The application may unmap memory that was moved in, map other memory there, or have
+ * realloc() move it, without a call of this library. /proc/self/maps decides which pages
+ * of an area are still mapped.
  */
 struct sweep {
-	uint8_t *mapped; /* a bit per page of the slot: somewhere in here */
-	bool strays;	 /* frames of the slot at addresses they are not for */
+	uint8_t *mapped; /* a bit per page of the slot: has a mapping */
+	bool strays;	 /* frames are mapped at addresses of no area */
 };
 
 static void mark_page(struct unic_ctx *ctx, struct sweep *s, const uint8_t *va,
@@ -310,7 +310,7 @@ static bool is_page_marked(const struct unic_area *a, size_t i)
 	return a->page[i] & PAGE_SEEN;
 }
 
-/* @a shrinks to its first pages of one kind; the rest becomes a new area. */
+/* Cut @a after its first pages that are all mapped, or all not; the rest is a new area. */
 static int split_area(struct unic_area *a)
 {
 	size_t n = a->bytes / UNIC_PAGE;
@@ -335,7 +335,7 @@ static int split_area(struct unic_area *a)
 	return 0;
 }
 
-/* Is it mapped at other addresses now? Then its frames are in use. */
+/* True if a page of @a is mapped at another address: its frames are in use. */
 static bool is_mapped_elsewhere(const struct unic_area *a,
 				const struct sweep *s)
 {
@@ -348,7 +348,8 @@ static bool is_mapped_elsewhere(const struct unic_area *a,
 	return false;
 }
 
-/* A stale area whose frames cannot be given back yet stays, and is stale. */
+/* Give back the frames of stale areas. An area stays stale while its frames are mapped
+ * elsewhere or the driver refuses. */
 static void drop_stale(struct unic_ctx *ctx, const struct sweep *s)
 {
 	struct unic_area **p = &ctx->areas;
@@ -392,7 +393,7 @@ static int sweep_areas(struct unic_ctx *ctx, bool *strays)
 	return err;
 }
 
-/* Does [@va, @end) need no look: memory of unic_alloc() throughout? */
+/* True if [@va, @end) is all memory of unic_alloc(), which need not be moved. */
 static bool is_range_allocated(struct unic_ctx *ctx, const uint8_t *va,
 			       const uint8_t *end)
 {
@@ -453,8 +454,8 @@ static int cover_next(struct unic_ctx *ctx, uint8_t **va, uint8_t *end)
 	return err;
 }
 
-/* Registered memory that realloc() or mremap() took elsewhere becomes private
- * again, to be moved in as what it is now. */
+/* Frames that realloc() or mremap() moved to [@va, @end) become private memory again, to
+ * be moved in at their new addresses. */
 static int move_out_strays(struct unic_ctx *ctx, const uint8_t *va,
 			   const uint8_t *end)
 {
@@ -504,7 +505,7 @@ void unic_mem_fini(struct unic_ctx *ctx)
 	bool moved = false;
 	struct unic_area *a;
 
-	/* First, what must not be taken for memory of the application. */
+	/* unic_move_out() makes what is mapped private: unmap unic_alloc()'s first */
 	for (a = ctx->areas; a; a = a->next) {
 		moved |= a->moved;
 		if (!a->moved)

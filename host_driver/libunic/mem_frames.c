@@ -10,7 +10,7 @@
 #include "context.h"
 #include "fork.h"
 
-/* The tail of FRAMES_ALLOC: one page number per run, to be distrusted. */
+/* Check and parse the tail of FRAMES_ALLOC: one page number per run. */
 static int parse_runs(struct unic_ctx *ctx, const unic_le32 *tail, size_t n,
 		      uint32_t pages, struct unic_run *runs)
 {
@@ -31,7 +31,7 @@ static int parse_runs(struct unic_ctx *ctx, const unic_le32 *tail, size_t n,
 	return 0;
 }
 
-/* At most UNIC_CTL_FRAMES_MAX runs. */
+/* Request @n_runs runs of frames, at most UNIC_CTL_FRAMES_MAX. */
 static int get_frames(struct unic_ctx *ctx, uint8_t *va, size_t n_runs,
 		      unsigned int shift, struct unic_run *runs)
 {

@@ -2,9 +2,9 @@
 /*
  * mem_frames.h - frames of the slot for a range of addresses.
  *
- * Secret: the driver's words for frames: how many runs a request may ask for, what of
- * its answer is believed, and where a run lies in the slot's file. mem.c knows what
- * the range is for.
+ * Secret: the requests for frames: how many runs a request may ask for, the checks of
+ * its answer, and the offset of a run in the slot's file. mem.c decides the use of the
+ * range.
  */
 #ifndef UNIC_LIB_MEM_FRAMES_H
 #define UNIC_LIB_MEM_FRAMES_H

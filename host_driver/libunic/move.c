@@ -4,9 +4,8 @@
  * addresses, while no other thread of the process runs.
  *
  * Secret: how threads are parked. A real-time signal makes each of them wait in
- * its handler; a thread that blocks the signal makes the move fail. Between
- * park() and unpark() nothing may allocate: a parked thread may hold malloc's
- * lock.
+ * its handler; a thread that blocks the signal makes the move fail. While threads are
+ * parked, no code may allocate: a parked thread may hold the lock of malloc().
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,13 +25,13 @@
 #define PARK_SIGNAL (SIGRTMAX - 2)
 #define PARK_MAX    256
 #define PARK_MS	    1000
-/* The C library keeps a thread's descriptor of about this size on top of its
- * stack; what is mapped above may be anything. */
+/* Size, about, of the thread descriptor that the C library keeps on top of a stack; above
+ * may be other memory. */
 #define DESCRIPTOR_BYTES 0x900
 #define RESTORE_MAPS	 2048
-#define RED_BYTES	 65536 /* below a stack pointer, used by what we call */
+#define RED_BYTES	 65536 /* below a stack pointer, for calls of the mover */
 
-/* Where a thread is: its stack pointer and its descriptor. */
+/* The stack pointer of a thread, and the address of its descriptor. */
 struct place {
 	uintptr_t sp, self;
 };
@@ -43,7 +42,7 @@ static struct {
 	uint32_t round;	 /* odd: park */
 	uint32_t parked; /* threads in the handler */
 	uint32_t places;
-	struct place place[PARK_MAX]; /* the mover's first */
+	struct place place[PARK_MAX]; /* the moving thread first */
 } park; /* lock: all zeroes is its initial value */
 
 static long sys_futex(uint32_t *addr, int op, uint32_t val)
@@ -96,7 +95,7 @@ static int parse_tid(const char *s)
 	return *s ? 0 : n;
 }
 
-/* Thread ids of this process, without allocation. Returns how many. */
+/* Store the thread ids of this process to @tid, without allocation. Returns how many. */
 static int list_threads(int *tid, int max)
 {
 	_Alignas(8) char buf[4096];
@@ -130,7 +129,7 @@ static bool is_known_tid(const int *tid, int n, int t)
 	return false;
 }
 
-/* Signal the threads that were not yet; returns how many others live. */
+/* Signal the threads that are not in @told. Returns how many other threads live. */
 static int signal_new(int *told, int *n_told)
 {
 	int self = (int)syscall(SYS_gettid);
@@ -153,8 +152,8 @@ static int signal_new(int *told, int *n_told)
 	return others;
 }
 
-/* Every other thread is in the handler, or -EBUSY. Repeated, because threads
- * start and end meanwhile. */
+/* Have every other thread enter the handler. The list of threads is read until no new one
+ * appears. -EBUSY: a thread did not come within PARK_MS. */
 static int stop_others(void)
 {
 	uint64_t until = unic_now_ns() + PARK_MS * 1000000ull;
@@ -182,19 +181,19 @@ static void unpark_threads(void)
 
 	__atomic_add_fetch(&park.round, 1, __ATOMIC_RELEASE);
 	sys_futex(&park.round, FUTEX_WAKE, INT32_MAX);
-	/* The next round must not count those of this one. */
+	/* The next round must not count threads of this one. */
 	while (__atomic_load_n(&park.parked, __ATOMIC_ACQUIRE))
 		nanosleep(&nap, NULL);
 }
 
-/* Runs @fn(@arg) while no other thread runs. Returns its answer. */
+/* Run @fn(@arg) while no other thread runs. Returns its result, or -EBUSY. */
 static int run_exclusive(int (*fn)(void *), void *arg)
 {
 	struct sigaction sa = { .sa_handler = on_park, .sa_flags = SA_RESTART };
 	struct sigaction old;
 	int err;
 
-	/* a child has what is mapped now, or what is mapped then */
+	/* a child gets the mappings of before the move, or those of after */
 	unic_forks_off();
 	pthread_mutex_lock(&park.lock);
 	sigfillset(&sa.sa_mask);
@@ -211,7 +210,7 @@ static int run_exclusive(int (*fn)(void *), void *arg)
 	return err;
 }
 
-/* ----------------------------------------------------- what is mapped where */
+/* ------------------------------------------------------------- mappings */
 
 struct map_line {
 	uintptr_t from, to;
@@ -254,7 +253,7 @@ static const char *skip_field(const char *s)
 	return s;
 }
 
-/* "from-to perms offset dev inode   path" */
+/* Parse a line of /proc/self/maps: "from-to perms offset dev inode   path" */
 static void parse_map(const char *s, struct map_line *m)
 {
 	s = parse_hex(s, &m->from);
@@ -280,8 +279,8 @@ static ssize_t read_some(int fd, void *buf, size_t bytes)
 	return n;
 }
 
-/* Calls @fn for each mapping of the process, lowest first, while it says true.
- * Without allocation: a line at a time out of a small buffer. */
+/* Call @fn for each mapping of the process, lowest first, until @fn returns false. Does
+ * not allocate: lines come out of a small buffer, one at a time. */
 static int each_map(bool (*fn)(void *arg, const struct map_line *m), void *arg)
 {
 	struct map_line m;
@@ -312,9 +311,9 @@ static int each_map(bool (*fn)(void *arg, const struct map_line *m), void *arg)
 	return n < 0 ? -EIO : 0;
 }
 
-/* ------------------------------------------------------- what may be moved */
+/* ---------------------------------------------------------- movable memory */
 
-/* Is a byte from @at on, in mapping @m, of a thread's stack? */
+/* True if a byte from @at on, in mapping @m, is of the stack of a thread. */
 static bool is_on_stack(const struct map_line *m, uintptr_t at)
 {
 	uint32_t n = park.places < PARK_MAX ? park.places : PARK_MAX;
@@ -328,14 +327,14 @@ static bool is_on_stack(const struct map_line *m, uintptr_t at)
 			continue;
 		end = (end + UNIC_PAGE - 1) & ~(uintptr_t)(UNIC_PAGE - 1);
 		if (end < sp || end > m->to)
-			end = m->to; /* no such thing there: all of it */
+			end = m->to; /* no descriptor: the whole mapping */
 		if (at < end)
 			return true;
 	}
 	return false;
 }
 
-/* The words for why it cannot be moved, or NULL. */
+/* Why @m cannot be moved, in words; NULL: @m can be moved. */
 static const char *immovable_reason(const struct map_line *m)
 {
 	if (m->perms[3] != 'p')
@@ -384,7 +383,7 @@ static const char *scan_maps(uintptr_t from, uintptr_t to)
 	return s.why;
 }
 
-/* ------------------------------------------------------- the slot in here */
+/* -------------------------------------------------- mappings of the slot */
 
 struct slot_scan {
 	uintptr_t at, end;
@@ -406,7 +405,7 @@ static bool slot_map(void *arg, const struct map_line *m)
 	if (m->from >= s->end)
 		return false;
 	if (page < UNIC_SLOT_FRAMES || page >= s->slot->pages)
-		return true; /* not a frame: pages that the library shares */
+		return true; /* not a frame: pages of the library */
 	s->out[s->n] = (struct unic_slot_map){
 		.va = (uint8_t *)m->from,
 		.bytes = m->to - m->from,
@@ -443,7 +442,7 @@ struct move {
 	const char *why;
 };
 
-/* Undo: whatever was replaced becomes private memory again. */
+/* Undo a replacement: the pages become private memory with the copied contents again. */
 static void undo_replace_pages(struct move *m)
 {
 	if (mmap(m->va, m->bytes, PROT_READ | PROT_WRITE,
@@ -478,8 +477,8 @@ static int replace_pages(void *arg)
 	return 0;
 }
 
-/* One mapping of the slot becomes private memory with the same contents, read
- * from the file: the mapping itself may forbid it. */
+/* Replace mapping @m of the slot by private memory with the same contents, read from the
+ * file: the mapping may forbid reading. */
 static int privatize_map(const struct unic_slot *slot, struct unic_slot_map m)
 {
 	struct map_line line = { .from = (uintptr_t)m.va,
@@ -528,7 +527,7 @@ static int restore_maps(void *arg)
 	return n < 0 ? n : err;
 }
 
-/* Room that is not part of any heap: that may be what is moved. */
+/* Allocate memory outside of any heap: the heap may be the memory that is moved. */
 static void *alloc_scratch(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,

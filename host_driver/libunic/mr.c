@@ -2,8 +2,8 @@
 /*
  * mr.c - registration of memory, and the answers to notices.
  *
- * Secret: the life of a region on this side. Handles (what upcalls name a
- * region by) carry a generation, so a late upcall never hits a new region.
+ * Secret: the state of a region in the library. A handle, by which upcalls name a region,
+ * has a generation, so a late upcall never names a new region.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -129,7 +129,8 @@ static void build_reg(const struct unic_mr_attr *attr,
 	};
 }
 
-/* A GRANTED upcall may have been read before the reply: it is the later one. */
+/* Apply @reply to @r. If GRANTED was read before the reply, its state stays: GRANTED is
+ * the later message. */
 void unic_mem_region_reply(struct unic_mem_region *r,
 			   const struct unic_ctl_mr_reg_reply *reply,
 			   bool pending)
@@ -156,7 +157,8 @@ union reg_rec {
 	struct unic_ctl_mr_reg_reply reply;
 };
 
-/* How long a registration that waits does so for its turn already. */
+/* The time-out of a waiting registration, in ms, for its turn in the queue of calls; 0:
+ * the default. */
 static int patience_ms(const struct unic_mr_attr *attr)
 {
 	uint64_t ms = (attr->timeout_us + 999ull) / 1000;
@@ -193,7 +195,7 @@ static int register_region(struct unic_mem_region *r,
 	return 0;
 }
 
-/* The driver draws a base when it has the request. */
+/* Choose the kind of base of @r. The driver draws a random one with MR_REG. */
 static void set_base(struct unic_mem_region *r, const struct unic_mr_attr *attr)
 {
 	r->page_shift = (uint8_t)page_shift_of(attr->page_bytes);
@@ -295,20 +297,21 @@ int unic_cancel_reg(struct unic_mr *mr)
 			       "cancel a registration");
 }
 
-/* Does the driver know the region no more? Without a driver all is void. */
+/* True if the driver has no such region any more; without a driver all are void. */
 static bool is_dereg_done(int status)
 {
 	return status < 0 || status == UNIC_ST_OK || status == UNIC_ST_NO_MR ||
 	       status == UNIC_CTL_ST_RESET || status == UNIC_ST_STALE_EPOCH;
 }
 
-/* A resync meanwhile must not call it lost. */
+/* While @r->leaving is set, a resync does not end @r as a lost region. */
 static void set_leaving(struct unic_mem_region *r, bool leaving)
 {
 	__atomic_store_n(&r->leaving, leaving, __ATOMIC_RELEASE);
 }
 
-/* The answer to MR_DEREG: the NIC is through with the memory, or not. */
+/* Handle the answer to MR_DEREG. 0: @r is GONE, and the NIC has stopped all access to its
+ * memory; -errno: @r stays. */
 static int finish_dereg(struct unic_mem_region *r, int status)
 {
 	if (!is_dereg_done(status)) {
@@ -322,7 +325,7 @@ static int finish_dereg(struct unic_mem_region *r, int status)
 	return 0;
 }
 
-/* The object of the driver ends. */
+/* End the driver's object of @r. */
 static int dereg_region(struct unic_mem_region *r)
 {
 	struct unic_ctl_obj rec = { .id = unic_to_le32(r->mr.id) };
@@ -467,8 +470,8 @@ static void set_notified(struct unic_mem_region *r, uint32_t seq,
 	__atomic_store_n(&r->life, UNIC_MR_ASKED, __ATOMIC_RELEASE);
 }
 
-/* The notice goes from one region to the other; an upcall may have told of it
- * before the reply was read, or the end of it. */
+/* An accepted offer moves the notice from @mr to @instead. Upcalls that were read before
+ * the reply may have changed their states already. */
 int unic_offer(struct unic_mr *mr, struct unic_mr *instead,
 	       unsigned int *refusal)
 {

@@ -4,7 +4,7 @@
 
 #include "priv.h"
 
-#define FIRST_RATE 32000u     /* before anything was measured */
+#define FIRST_RATE 32000u     /* until a rate is measured */
 #define RATE_MAX   100000000u /* 100 GB/s */
 #define PIECE_MAX  (16u << 20)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * qp.c - queue pairs: making them, and posting work.
+ * qp.c - queue pairs: creating them, and posting work requests.
  *
- * Secret: how a work request lies in the slots of a ring (abi/unic_queue.h).
+ * Secret: the layout of a work request in the slots of a ring (abi/unic_queue.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void record_shadow(struct unic_ring *ring, uint64_t wr_id,
 
 	s->wr_id = wr_id;
 	s->slots = (uint8_t)slots;
-	/* Slots inside of a request begin none. */
+	/* Only the first slot of a request has its size. */
 	if (slots > 1)
 		ring->shadow[(ring->posted + 1) & ring->mask].slots = 0;
 	__atomic_store_n(&ring->posted, ring->posted + slots, __ATOMIC_RELEASE);
@@ -47,7 +47,7 @@ static uint32_t inline_bytes(const struct unic_send_wr *wr)
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* Slots it takes; 0: malformed. */
+/* The slots that @wr needs; 0: @wr is malformed. */
 static unsigned int slots_of(const struct unic_send_wr *wr)
 {
 	if (wr->opcode < UNIC_WR_SEND || wr->opcode > UNIC_WR_SEND_INV ||
@@ -186,7 +186,7 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 	return i || !n ? (int)i : -EAGAIN;
 }
 
-/* --------------------------------------------------------- life of a QP */
+/* ---------------------------------------------------------- queue pairs */
 
 static int ring_init(struct unic_ring *ring, void *slot, unsigned int slots)
 {

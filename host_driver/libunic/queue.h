@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * queue.h - insides of completion queues and queue pairs, shared by those
- * who make, restore and name them.
+ * queue.h - insides of completion queues and queue pairs, for the files that create,
+ * restore and name them.
  *
- * The wr_id that the NIC sees is ours: the number of the first slot of the
- * request. The application's wr_id stays in a shadow array, so a completion
- * that names anything but an outstanding request is recognised and dropped.
+ * The wr_id in a request to the NIC is the number of its first slot. The application's
+ * wr_id stays in a shadow array, so a completion that does not name an outstanding
+ * request is recognised and dropped.
  */
 #ifndef UNIC_LIB_QUEUE_H
 #define UNIC_LIB_QUEUE_H

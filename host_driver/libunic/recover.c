@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * recover.c - going on after a reset of the NIC or a restart of the driver.
+ * recover.c - recovery of a context after a reset of the NIC or a restart of the driver.
  *
- * Secret: how the two are told apart, and in which order our side catches up:
- * the connection, the upcalls written meanwhile, the regions, the queues.
+ * Secret: which of the two happened, and the order of recovery: the connection, the
+ * upcalls written since, the regions, the queues.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -40,8 +40,8 @@ static bool same_file(int a, int b)
 	       x.st_ino == y.st_ino;
 }
 
-/* Of the time until @until_ns, for a call: a driver that is there gets to answer also
- * at its end. */
+/* Time-out of a call, in ms: the time until @until_ns, but CALL_MS at least, so that a
+ * running driver can answer. */
 static int ms_left(uint64_t until_ns)
 {
 	uint64_t now = unic_now_ns();
@@ -52,7 +52,8 @@ static int ms_left(uint64_t until_ns)
 				   : (int)ms;
 }
 
-/* 0; -EAGAIN: not yet; -ESTALE: it knows us no more. */
+/* Connect anew, and resume the slot. 0; -EAGAIN: the driver is not ready; -ESTALE: the
+ * driver gave another slot. */
 static int try_resume(struct unic_ctx *ctx, uint64_t until_ns)
 {
 	struct unic_ctx fresh = { .slot.fd = -1,
@@ -63,7 +64,7 @@ static int try_resume(struct unic_ctx *ctx, uint64_t until_ns)
 				  .attr.proc = ctx->attr.proc };
 	int err;
 
-	/* one that was only too slow still has us at the old one */
+	/* a driver that was only slow serves the old connection still: end it */
 	unic_conn_hang_up(ctx->conn);
 	err = unic_conn_open(ctx->socket, &fresh.conn);
 	if (err)
@@ -93,8 +94,8 @@ static int try_resume(struct unic_ctx *ctx, uint64_t until_ns)
 
 /* -------------------------------------------------------------- catching up */
 
-/* The driver answers requests about objects only when all is restored. 0, or
- * -EAGAIN: it is not yet, or the driver went away again. */
+/* 0: the driver answers RESYNC, so it has restored all objects. -EAGAIN: it has not, or
+ * it has ended again. */
 static int check_restored(struct unic_ctx *ctx, uint64_t until_ns)
 {
 	struct unic_ctl_resync rec = { .after = unic_to_le32(0) };
@@ -171,7 +172,7 @@ static int recover_queues(struct unic_ctx *ctx)
 	return err;
 }
 
-/* What it came back from may happen again at each step. */
+/* Recover @ctx. A further reset or restart may happen at each step: begin again. */
 static int recover_ctx(struct unic_ctx *ctx, uint64_t until_ns)
 {
 	int err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * resync.c - upcalls were lost: what they would have said, worked out from what
- * the driver says is true now. All of it under evt_lock, but unic_list_objects().
+ * resync.c - after lost upcalls: make the missing events from the states that the driver
+ * lists. All functions but unic_list_objects() run under evt_lock.
  */
 #include "context.h"
 #include "event.h"
@@ -10,7 +10,7 @@
 
 /* ------------------------------------------------------------------ regions */
 
-/* What an upcall would have said, from what is true now. */
+/* Bring a region to the state in @row, and queue the event that the change had. */
 static void reconcile_region(struct unic_ctx *ctx,
 			     const struct unic_ctl_region *row)
 {
@@ -52,8 +52,8 @@ static void reconcile_region(struct unic_ctx *ctx,
 
 #define ROWS ((UNIC_CTL_MSG_MAX - UNIC_CTL_BYTES) / 32u)
 
-/* One page of the answer. @after: the id to go on from, 0: no more. False: the
- * driver did not answer. */
+/* Handle one page of the driver's list. @after: in, the id to go on from; out, that of
+ * the next page, or 0: no more. False: the driver did not answer. */
 static bool resync_page(struct unic_ctx *ctx, uint32_t *after)
 {
 	union {
@@ -79,8 +79,8 @@ static bool resync_page(struct unic_ctx *ctx, uint32_t *after)
 	return true;
 }
 
-/* The driver told of every region that it knows, and this is none of them: its
- * wait, or its life, ended in an upcall that was lost. */
+/* @r is not in the driver's list: a lost upcall reported the end of its wait, or its
+ * eviction. */
 static void end_lost_region(struct unic_ctx *ctx, struct unic_mem_region *r)
 {
 	bool waited = r->life == UNIC_MR_WAITING;
@@ -114,7 +114,8 @@ static void end_unlisted_regions(struct unic_ctx *ctx)
 
 /* ------------------------------------------------------------- other objects */
 
-/* A connection that is up, closed, or asked for, and nobody was told. */
+/* The missing event of a connection that is established, closed or requested. False: the
+ * application has had the event, or there is none. */
 static bool build_missed_conn(struct unic_ctx *ctx,
 			      const struct unic_ctl_object *row,
 			      struct unic_event *ev)
@@ -152,7 +153,7 @@ static bool build_missed_event(struct unic_ctx *ctx,
 		return true;
 	case UNIC_CTL_O_QP:
 		ev->type = UNIC_EV_QP_ERROR;
-		ev->status = UNIC_WC_WR_FLUSH_ERR; /* why, nobody knows */
+		ev->status = UNIC_WC_WR_FLUSH_ERR; /* the cause is lost */
 		ev->qp = unic_event_qp(ctx, user, id);
 		if (ev->qp && state != UNIC_QPS_ERR)
 			unic_qp_untold(ev->qp, UNIC_TOLD_ERROR);
@@ -160,12 +161,13 @@ static bool build_missed_event(struct unic_ctx *ctx,
 		       !unic_qp_told(ev->qp, UNIC_TOLD_ERROR);
 	case UNIC_CTL_O_CONN:
 		return build_missed_conn(ctx, row, ev);
-	default: /* regions: reconcile_region(); tokens: whoever has them */
+	default: /* regions: reconcile_region(); tokens: no event */
 		return false;
 	}
 }
 
-/* One page of all objects; @after as in resync_page(). How many, or -errno. */
+/* Get one page of the list of all objects; @after as in resync_page(). Returns how many
+ * rows, or -errno. */
 static int objects_page(struct unic_ctx *ctx, uint32_t *after,
 			struct unic_ctl_object *row, size_t bytes)
 {
@@ -239,7 +241,7 @@ bool unic_resync_regions(struct unic_ctx *ctx)
 	} while (answered && after);
 	if (answered)
 		end_unlisted_regions(ctx);
-	/* No answer: skip the lost one, or this would never end. */
+	/* Without an answer, skip one upcall, so that the caller makes progress. */
 	if (ctx->upcall_next == next)
 		unic_event_next(ctx, next + 1);
 	return answered;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* token.c - payload tokens, one by one and several at once. */
+/* token.c - payload tokens, singly and in batches. */
 #include <errno.h>
 
 #include "batch.h"
@@ -99,7 +99,7 @@ static int alloc_one_batch(struct unic_ctx *ctx,
 		else
 			parse_token_reply(&rec[i], &out[(*got)++]);
 	}
-	/* behind one that was refused, others may have been allocated */
+	/* tokens after a refused one may have been allocated */
 	for (; err && i < n; i++)
 		if (!unic_from_le16(rec[i].hdr.status))
 			parse_token_reply(&rec[i], &out[(*got)++]);

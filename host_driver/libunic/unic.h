@@ -45,9 +45,9 @@ struct unic_listener; /* waits for connections */
 
 /* -------------------------------------------------------------- context */
 
-/* Facts about the NIC and our attachment; fixed while attached. */
+/* Facts about the NIC and the attachment; fixed while attached. */
 struct unic_attr {
-	uint32_t proc;	/* our slot on the NIC */
+	uint32_t proc;	/* number of the process slot */
 	uint32_t id;	/* host-wide id of this attachment */
 	uint32_t epoch; /* boot_epoch of the NIC */
 	uint32_t tlb_entries, mrs, qps, cqs, tokens;
@@ -56,7 +56,7 @@ struct unic_attr {
 	uint32_t bound_us;   /* B = H + T + reaper + drain: a REGISTER_WAIT
 			       * within the fair share is served within it */
 	uint32_t path_mtu;   /* bytes of payload per packet */
-	uint32_t ipv4;	     /* our address, host order */
+	uint32_t ipv4;	     /* of the NIC, host order */
 	uint64_t slot_bytes; /* memory unic_alloc() can hand out, in all */
 };
 
@@ -144,7 +144,7 @@ const char *unic_status_str(unsigned int status);
 struct unic_usage {
 	unsigned int table;   /* enum unic_table that is full; 0 in a query */
 	uint32_t used, limit; /* of that table (query: the TLB) */
-	uint32_t holding, fair_share, borrowed, quota; /* ours, in entries */
+	uint32_t holding, fair_share, borrowed, quota; /* of the process */
 	uint32_t waiters;  /* queued requests of all processes */
 	uint32_t bound_us; /* B */
 	struct {
@@ -295,7 +295,7 @@ struct unic_sg;
  * after unic_rereg_mr() and whatever changes the STag of a derived region. Cheap, no
  * system call. @mr: granted, and of unic_reg_mr() or unic_reg_sub(); other derived
  * regions have no addresses in the process, their bytes are at mr->iova and offset.
- * 0, or -ERANGE with *@out as it was: not all of it lies in the region.
+ * 0, or -ERANGE with *@out as it was: the range is not all in the region.
  */
 int unic_sg_of(const struct unic_mr *mr, const void *at, size_t len,
 	       struct unic_sg *out);
@@ -315,8 +315,8 @@ int unic_query_use(struct unic_mr *mr, struct unic_use *out);
 
 /** unic_report_use() - report one use of @mr. For a NIC that does not use its own
  * count (`unicctl params --uses reported`): the victim policy of the process then
- * knows only these reports, and chooses at random until the first one. Costs one
- * atomic addition; any thread. */
+ * gets only these reports, and chooses at random until the first one. Costs one
+ * atomic addition; any thread may call. */
 void unic_report_use(struct unic_mr *mr);
 
 /** unic_advise_mr() - advise the NIC that bytes [@offset, @offset + @length) of @mr
@@ -332,46 +332,45 @@ int unic_advise_mr(struct unic_mr *mr, uint64_t offset, uint64_t length,
 int unic_cancel_reg(struct unic_mr *mr);
 
 /**
- * unic_dereg_mr() - end a region; also the last step for one that is GONE.
- * Operations that use it finish or complete EVICTED (within T at most). Blocks
- * until the NIC uses its memory no more. @mr is void afterwards, but for
- * references got with events, which stay until unic_ack_event(). After an error
- * (-EBUSY: a queue lives in it; -EAGAIN: too many requests are open) it is still
- * there, and the NIC may use its memory.
+ * unic_dereg_mr() - end region @mr; also the last call for a region that is GONE.
+ * Operations that use @mr finish or complete EVICTED (within T at most). Blocks until
+ * the NIC has stopped all access to its memory. @mr is void afterwards, except for
+ * references of events, which stay until unic_ack_event(). After an error (-EBUSY: @mr
+ * holds a queue; -EAGAIN: too many requests are open) @mr stays, and the NIC may access
+ * its memory.
  */
 int unic_dereg_mr(struct unic_mr *mr);
 
-/* What unic_rereg_mr() shall change: enum of UNIC_REREG_* in `what`. */
+/* The changes for unic_rereg_mr(): UNIC_REREG_* in `what`, and the members they name. */
 struct unic_rereg_attr {
 	unsigned int what;
 	struct unic_pd *pd;  /* REREG_PD */
 	unsigned int rights; /* REREG_RIGHTS */
-	void *addr;	     /* REREG_RANGE: of the page size that it has */
+	void *addr;	     /* REREG_RANGE: the page size stays */
 	size_t length;
 };
 
 /**
- * unic_rereg_mr() - as ibv_rereg_mr(): change a region without losing its STag.
- * A range of its own base (the default) keeps the distance of IOVA and address, so
- * bytes that were in the region before have the IOVA they had.
- * After an error the old region is as it was (*survived, may be NULL, is true),
- * but for -ENOTCONN, after which nothing is. -EBUSY: an operation or a form
- * uses it.
+ * unic_rereg_mr() - as ibv_rereg_mr(): change region @mr without losing its STag. A
+ * region with a random base (the default) keeps the distance of IOVA and address, so
+ * bytes that stay in the region keep their IOVA.
+ * After an error @mr is as it was, and *@survived (may be NULL) is true; after
+ * -ENOTCONN it is false, and all regions are void. -EBUSY: an operation or a derived
+ * region uses @mr.
  */
 int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 		  bool *survived);
 
-/* -------------------------------------------------------------- forms */
+/* ------------------------------------------------------- derived regions */
 
 /*
- * Regions made of regions (docs/DESIGN.md section 6.3), here called forms. Each is a
- * struct unic_mr and ends by unic_dereg_mr(). It also ends when a region ends that it
- * is made of, with an UNIC_EV_EVICTED of its own. iova and stag are the valid ones;
- * length and addr are not kept.
+ * Derived regions are made of other regions, their sources (docs/DESIGN.md section 6.3);
+ * arguments and opcodes call them forms. Each is a struct unic_mr and ends by
+ * unic_dereg_mr(), or with a source: then it has an UNIC_EV_EVICTED of its own. The
+ * members iova and stag are valid; length and addr are not kept.
  */
 
-/** unic_inc_rkey() - @stag with the next value of its low byte, which is the
- * consumer's. */
+/** unic_inc_rkey() - return @stag with its low byte, the consumer's, counted up. */
 static inline uint32_t unic_inc_rkey(uint32_t stag)
 {
 	return (stag & ~0xffu) | ((stag + 1) & 0xffu);
@@ -379,8 +378,8 @@ static inline uint32_t unic_inc_rkey(uint32_t stag)
 
 /** unic_reg_sub() - register [@addr, @addr + @length) of @mr under an STag of its
  * own, with @rights, which @mr must have; bytes keep the IOVA that they have in @mr.
- * It holds no entries. If @mr is a form without addr, @addr is the offset in it
- * (unic_bind_mw() and unic_post_bind_mw(), too). */
+ * The sub-region holds no entries. If @mr is a derived region without addr, @addr is
+ * the offset in @mr (also in unic_bind_mw() and unic_post_bind_mw()). */
 int unic_reg_sub(struct unic_mr *mr, void *addr, size_t length,
 		 unsigned int rights, struct unic_mr **out);
 
@@ -395,7 +394,7 @@ int unic_alloc_mw(struct unic_pd *pd, unsigned int type, struct unic_mr **out);
 int unic_bind_mw(struct unic_mr *mw, struct unic_mr *mr, void *addr,
 		 size_t length, unsigned int rights);
 
-/* What a window is bound to by unic_post_bind_mw(), as struct ibv_mw_bind_info. */
+/* The binding for unic_post_bind_mw(), as struct ibv_mw_bind_info. */
 struct unic_mw_bind {
 	const struct unic_mr *mr; /* as for unic_bind_mw(); length 0: unused */
 	void *addr;
@@ -408,7 +407,7 @@ struct unic_mw_bind {
 int unic_alloc_fast_mr(struct unic_pd *pd, unsigned int pages,
 		       unsigned int page_bytes, struct unic_mr **out);
 
-/* A list: what a form is made of, in order. */
+/* The sources of a derived region, in order. */
 struct unic_list {
 	const struct unic_sg *sg;
 	unsigned int n;
@@ -416,7 +415,7 @@ struct unic_list {
 				  * each element */
 	unsigned int repeat;	 /* 0: once */
 	unsigned int rights;	 /* enum unic_mr_rights */
-	uint64_t iova;		 /* that its first byte shall have */
+	uint64_t iova;		 /* for the first byte */
 };
 
 /** unic_alloc_indirect() - allocate a region with room for a list of @elements, 1 to
@@ -429,16 +428,17 @@ int unic_alloc_indirect(struct unic_pd *pd, unsigned int elements,
 int unic_reg_indirect(struct unic_pd *pd, const struct unic_list *list,
 		      struct unic_mr **out);
 
-/** unic_invalidate() - make @form not valid by a call, as unic_post_local_inv() by a
- * request. -EBUSY: no new access is let in, but one is under way: call again. */
+/** unic_invalidate() - make derived region @form not valid, by a call, as
+ * unic_post_local_inv() does by a work request. -EBUSY: the NIC refuses new accesses,
+ * but one is under way: call again. */
 int unic_invalidate(struct unic_mr *form);
 
 /** unic_mr_life() - the state of @mr; cheap, no system call. */
 enum unic_mr_life unic_mr_life(const struct unic_mr *mr);
 
 /** unic_mr_usable() - true if an operation that takes @expected_us may be started on
- * @mr: the region is there, and an open notice, if any, leaves that time. To be
- * checked before each use. */
+ * @mr: the region is LIVE, or a notice is open whose deadline leaves that time. Check
+ * before each use. */
 bool unic_mr_usable(const struct unic_mr *mr, uint32_t expected_us);
 
 /* ------------------------------------------------------ upcalls and events */
@@ -447,26 +447,26 @@ enum unic_ev_type {
 	UNIC_EV_NOTICE = 1,	/* the NIC asks mr back, by deadline_ns */
 	UNIC_EV_EVICTED = 2,	/* mr is gone */
 	UNIC_EV_GRANTED = 3,	/* mr is LIVE */
-	UNIC_EV_WAIT_ENDED = 4, /* mr will not be granted: status; NO_WAIT: the
-				 * upcall with its status was lost */
+	UNIC_EV_WAIT_ENDED = 4, /* mr is not granted, for status; NO_WAIT:
+				 * the upcall with the status was lost */
 	UNIC_EV_QP_ERROR = 5,
 	UNIC_EV_CQ_ERROR = 6,
-	UNIC_EV_TOKEN_END = 7, /* token ended other than by use */
+	UNIC_EV_TOKEN_END = 7, /* a token ended otherwise than by use */
 	UNIC_EV_CONNECT = 8,   /* on a listener: see unic_accept() */
 	UNIC_EV_CONNECTED = 9,
 	UNIC_EV_REJECTED = 10,
 	UNIC_EV_DISCONNECTED = 11,
-	UNIC_EV_RESET = 12,    /* NIC reset or driver gone: unic_ctx_lost() */
-	UNIC_EV_DB_ERROR = 13, /* the doorbell page was written over: status is
-				* a word that named nothing */
-	UNIC_EV_RESYNC = 14,   /* upcalls came faster than they were read, and
+	UNIC_EV_RESET = 12,	 /* the NIC was reset or the driver ended */
+	UNIC_EV_DB_ERROR = 13,	 /* the doorbell page was overwritten: status is
+				* a word that names no object */
+	UNIC_EV_RESYNC = 14,	 /* upcalls came faster than they were read, and
 				* some were lost. The events before this one
-				* say what they would have said of regions,
-				* queues and connections; of tokens nothing:
-				* those not in unic_list_objects() have ended */
-	UNIC_EV_INVALIDATE = 15, /* the peer of qp takes back what it granted:
-				  * finish with it, then unic_invalidated().
-				  * May come more than once */
+				* replace those of regions, queues and
+				* connections. Tokens that are not in
+				* unic_list_objects() have ended */
+	UNIC_EV_INVALIDATE = 15, /* the peer of qp asks back an STag or token
+				  * that it granted: stop using it, then
+				  * unic_invalidated(). May come repeatedly */
 };
 
 struct unic_event {
@@ -493,28 +493,29 @@ struct unic_event {
 	unsigned int private_len;
 };
 
-/** unic_event_fd() - a descriptor that is readable (poll, epoll) while an event may
- * be waiting. It is the library's: only poll it. */
+/** unic_event_fd() - the descriptor of @ctx that is readable (poll, epoll) while an
+ * event may be waiting. The library owns it: only poll it. */
 int unic_event_fd(struct unic_ctx *ctx);
 
-/** unic_get_event() - the next event; -EAGAIN if there is none. Never blocks.
- * Events with an mr hold a reference on it: unic_ack_event() drops it. */
+/** unic_get_event() - copy the next event to @ev; -EAGAIN if there is none. Never
+ * blocks. An event with an mr holds a reference on it, which unic_ack_event() drops. */
 int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev);
 void unic_ack_event(struct unic_event *ev);
 
-/** unic_release() - answer the notice on @mr: give the region back. As
- * unic_dereg_mr(), but @mr stays, as GONE, until unic_dereg_mr(). */
+/** unic_release() - answer the notice on @mr: give the region back. Ends the region as
+ * unic_dereg_mr() does, with the same errors; the struct stays, GONE, until
+ * unic_dereg_mr(). */
 int unic_release(struct unic_mr *mr);
 
-/** unic_offer() - answer the notice on @mr: take @instead, of at least as many
- * entries. 0: then @mr is LIVE and @instead is asked, with the same deadline.
- * -EPERM refused, *refusal (may be NULL) is an enum unic_refusal. -ESTALE: no
- * open notice. */
+/** unic_offer() - answer the notice on @mr: offer @instead, of at least as many
+ * entries. 0: @mr is LIVE, and @instead is ASKED, with the same deadline. -EPERM: the
+ * NIC refused, *@refusal (may be NULL) is an enum unic_refusal. -ESTALE: no notice is
+ * open on @mr. */
 int unic_offer(struct unic_mr *mr, struct unic_mr *instead,
 	       unsigned int *refusal);
 
-/** unic_extend() - answer the notice on @mr: ask for @us more. -EPERM: refused, as
- * above. On success *deadline_ns (may be NULL) is the new one. */
+/** unic_extend() - answer the notice on @mr: ask for @us more microseconds. 0:
+ * *@deadline_ns (may be NULL) is the new deadline. -EPERM, -ESTALE as unic_offer(). */
 int unic_extend(struct unic_mr *mr, uint32_t us, unsigned int *refusal,
 		uint64_t *deadline_ns);
 
@@ -532,29 +533,31 @@ struct unic_wc {
 	uint8_t detail;	   /* enum unic_wc_detail / unic_token_end */
 };
 
-/** unic_create_cq() - for at least @entries (2..4096) unread completions. */
+/** unic_create_cq() - create a completion queue for at least @entries (2..4096) unread
+ * completions, the caller's until unic_destroy_cq(). -EINVAL, -ENOMEM, and the errors of
+ * unic_reg_mr() for its ring. */
 int unic_create_cq(struct unic_pd *pd, unsigned int entries,
 		   struct unic_cq **out);
-/** unic_destroy_cq() - -EBUSY while a queue pair uses it. */
+/** unic_destroy_cq() - end @cq. -EBUSY: a queue pair uses @cq, which stays. */
 int unic_destroy_cq(struct unic_cq *cq);
 
-/** unic_poll_cq() - up to @n completions. Returns how many; -EPROTO when the
- * NIC wrote a record that cannot be (it is skipped and counted); -ENOTCONN in a
- * child of who made it. */
+/** unic_poll_cq() - read up to @n completions into @wc. Returns how many; -EPROTO: the
+ * NIC wrote an invalid record (skipped and counted); -ENOTCONN: this process is a child
+ * of the one that created @cq. */
 int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc);
 
-/** unic_req_notify() - make unic_cq_fd() readable at the next completion (or
- * solicited one). Returns 1 if one is there already: poll before sleeping;
- * -ENOTCONN in a child of who made it. */
+/** unic_req_notify() - arm @cq: its next completion (or solicited one) makes
+ * unic_cq_fd() readable. Returns 1 if @cq holds one already: poll before sleeping;
+ * -ENOTCONN as unic_poll_cq(). */
 int unic_req_notify(struct unic_cq *cq, bool solicited_only);
 
-/** unic_cq_fd() - readable when an armed CQ of the context got a completion.
- * Read it until EAGAIN (it does not block) before polling the CQs. One reader;
- * or unic_wait_cq(). */
+/** unic_cq_fd() - the descriptor that is readable when an armed CQ of @ctx got a
+ * completion. Read until EAGAIN (reads do not block) before polling the CQs. One thread
+ * may read it, unless threads use unic_wait_cq(). The library owns it. */
 int unic_cq_fd(struct unic_ctx *ctx);
 
-/** unic_wait_cq() - block until @cq has a completion. Any number of threads, on
- * any CQs. -1 ms: for ever. Returns 0, -ETIME, -ENOTCONN. */
+/** unic_wait_cq() - block until @cq has a completion, for @timeout_ms at most (-1: no
+ * limit). Any number of threads may wait, on any CQs. Returns 0, -ETIME, -ENOTCONN. */
 int unic_wait_cq(struct unic_cq *cq, int timeout_ms);
 
 /* ----------------------------------------------------------- queue pairs */
@@ -570,12 +573,13 @@ struct unic_qp_attr {
 };
 
 /**
- * unic_create_qp() - state RESET. RC and UC are connected by unic_connect() and
- * unic_accept(), or by unic_modify_qp(); UD goes from INIT (qkey) to RTR
- * (mtu_shift) to RTS (sq_psn) by itself, and each of its requests says where it
- * goes: wr.remote = UNIC_UD_TO(ipv4, qkey), wr.rkey = QP number. Its receives
- * begin with UNIC_GRH_BYTES that are not payload.
- * -EOPNOTSUPP: not this type with this provider.
+ * unic_create_qp() - create a queue pair in state RESET, the caller's until
+ * unic_destroy_qp(). RC and UC are connected by unic_connect() and unic_accept(), or by
+ * unic_modify_qp(). UD needs no peer: unic_modify_qp() to INIT (qkey), RTR (mtu_shift)
+ * and RTS (sq_psn). Each UD request names its destination: wr.remote =
+ * UNIC_UD_TO(ipv4, qkey), wr.rkey = QP number. A UD receive begins with UNIC_GRH_BYTES
+ * that are not payload.
+ * -EOPNOTSUPP: the provider does not have the type.
  */
 int unic_create_qp(struct unic_pd *pd, const struct unic_qp_attr *attr,
 		   struct unic_qp **out);
@@ -593,7 +597,8 @@ struct unic_qp_mod {
 	uint32_t qkey;				       /* INIT, UD */
 };
 
-/** unic_modify_qp() - -EINVAL: attribute or transition (IBTA 11.2.5.2). */
+/** unic_modify_qp() - change the state of @qp. -EINVAL: an attribute or the transition
+ * is not allowed (IBTA 11.2.5.2). */
 int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod);
 uint32_t unic_qp_num(const struct unic_qp *qp);
 void unic_qp_set_user(struct unic_qp *qp, void *user);
@@ -614,7 +619,7 @@ struct unic_send_wr {
 	uint64_t remote;	  /* WRITE/READ: IOVA; TOKEN: key */
 	uint32_t rkey;		  /* WRITE/READ: STag; TOKEN: index */
 	uint32_t ctrl_len;	  /* TOKEN */
-	const struct unic_sg *sg; /* with INLINE: copied now, lkey unused */
+	const struct unic_sg *sg; /* INLINE: copied by the call, lkey unused */
 };
 
 struct unic_recv_wr {
@@ -624,11 +629,11 @@ struct unic_recv_wr {
 };
 
 /**
- * unic_post_send() - post up to @n requests, one doorbell for all.
- * Returns how many were posted (fewer than @n: the queue is full, poll first);
- * -EAGAIN if none for that reason; -EINVAL for a malformed one (none of the
- * batch is posted). Requests may be read again after return; buffers belong to
- * the NIC until completion (INLINE: at once free).
+ * unic_post_send() - post up to @n requests with one doorbell. Returns how many were
+ * posted (fewer than @n: the queue is full, poll first); -EAGAIN: none, because the
+ * queue is full; -EINVAL: a request is malformed, and none is posted. After the return
+ * the caller may reuse @wr. Buffers belong to the NIC until completion; those of INLINE
+ * requests are free after the return.
  */
 int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
 		   unsigned int n);
@@ -636,12 +641,12 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 		   unsigned int n);
 
 /*
- * Requests about forms, in the order of the queue: what is posted behind one can
- * use what it makes. They complete like others (UNIC_WC_BIND_MW, _REG_MR,
- * _LOCAL_INV). form->stag is the new STag at once; if the request completes with
- * an error, unic_post_undo() puts the old one back. @flags: UNIC_WR_*. Return 0,
- * -EAGAIN (queue full), -EINVAL, -ERANGE (not in @mr).
- * The peer closes one of ours by UNIC_WR_SEND_INV with its STag in rkey; the
+ * Requests that change derived regions, executed in the order of the queue: a later
+ * request can use the region that an earlier one makes valid. They complete like others
+ * (UNIC_WC_BIND_MW, _REG_MR, _LOCAL_INV). form->stag is the new STag after the call; if
+ * the request completes with an error, unic_post_undo() puts the old one back. @flags:
+ * UNIC_WR_*. They return 0, -EAGAIN (queue full), -EINVAL, -ERANGE (not in @mr).
+ * A peer invalidates a derived region by UNIC_WR_SEND_INV with its STag in rkey; the
  * receive completes with UNIC_WC_WITH_INV and that STag.
  */
 /** unic_post_bind_mw() - bind window @mw, of type 2, as unic_bind_mw() with the
@@ -650,14 +655,15 @@ int unic_post_bind_mw(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
 		      struct unic_mr *mw, const struct unic_mw_bind *bind);
 int unic_post_local_inv(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
 			struct unic_mr *form);
-/** unic_post_reg_mr() - @list: at most UNIC_FAST_RUNS runs of whole pages; only
- * the first may begin and only the last end within one. */
+/** unic_post_reg_mr() - make fast registration @form valid with @list: at most
+ * UNIC_FAST_RUNS runs of whole pages; only the first run may begin, and only the last
+ * may end, within a page. */
 int unic_post_reg_mr(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
 		     struct unic_mr *form, const struct unic_list *list);
-/** unic_post_reg_indirect() - lists of up to UNIC_SQ_INLINE_MAX bytes (6
- * elements, 4 with strides) go with the request; for longer ones @mem is memory
- * of region @mr, of 20 bytes an element, that the NIC reads before completion.
- * -EINVAL: it is NULL; -ERANGE: it is not all in @mr. */
+/** unic_post_reg_indirect() - make indirect region @form valid with @list. A list of
+ * up to UNIC_SQ_INLINE_MAX bytes (6 elements, 4 with strides) goes with the request. A
+ * longer one is written to @mem, memory of region @mr of 20 bytes an element, which the
+ * NIC reads before completion. -EINVAL: @mem is NULL; -ERANGE: @mem is not all in @mr. */
 int unic_post_reg_indirect(struct unic_qp *qp, uint64_t wr_id,
 			   unsigned int flags, struct unic_mr *form,
 			   const struct unic_list *list,
@@ -665,22 +671,23 @@ int unic_post_reg_indirect(struct unic_qp *qp, uint64_t wr_id,
 void unic_post_undo(struct unic_mr *form);
 
 /**
- * A pool of fast registrations, allocated early and used again and again (S0
- * section 5). It grows as they are wanted; one that was asked back meanwhile
- * is replaced when it is taken, not when it is used.
+ * A pool of fast registrations, allocated early and reused (S0 section 5). The pool
+ * grows on demand. unic_fast_pool_get() replaces a registration that was asked back
+ * while it was idle.
  */
 struct unic_fast_pool;
 int unic_fast_pool_create(struct unic_pd *pd, unsigned int pages,
 			  unsigned int page_bytes, struct unic_fast_pool **out);
-/** unic_fast_pool_get() - one that is good for @expected_us, not valid. */
+/** unic_fast_pool_get() - take a registration that is usable for @expected_us
+ * (unic_mr_usable()) and not valid: unic_post_reg_mr() makes it so. */
 int unic_fast_pool_get(struct unic_fast_pool *pool, uint32_t expected_us,
 		       struct unic_mr **out);
-/** unic_fast_pool_put() - it was invalidated. */
+/** unic_fast_pool_put() - put @mr back, which was invalidated. */
 void unic_fast_pool_put(struct unic_fast_pool *pool, struct unic_mr *mr);
-/** unic_fast_pool_trim() - give back all that lie idle: the answer to a notice
+/** unic_fast_pool_trim() - deregister all idle registrations: the answer to a notice
  * on one of them. Returns how many. */
 unsigned int unic_fast_pool_trim(struct unic_fast_pool *pool);
-/** unic_fast_pool_destroy() - all were put back. */
+/** unic_fast_pool_destroy() - end @pool. All registrations must have been put back. */
 void unic_fast_pool_destroy(struct unic_fast_pool *pool);
 
 /* ----------------------------------------------------------- connections */
@@ -692,67 +699,70 @@ struct unic_conn_param {
 	unsigned int private_len;     /* 0..UNIC_PRIVATE_MAX */
 	uint8_t max_rd;		      /* READs outstanding each way, 0: 4 */
 	uint8_t retry_cnt, rnr_retry; /* 0: 7, 7 */
-	/* 4.096 us * 2^n, at least as long as the NIC of the peer takes (the peer
-	 * says so); 0: 12 (17 ms), or what the own one needs */
+	/* 4.096 us * 2^n, raised to the time that the peer's NIC needs, which the
+	 * peer announces; 0: 12 (17 ms), or the time that the own NIC needs */
 	uint8_t timeout;
 	uint8_t rights; /* remote rights the QP grants; 0: all */
 	/* UC has no READs, time-outs, repetitions, nor the right to read */
 };
 
-/** unic_listen() - take connections to @service. -EADDRINUSE. */
+/** unic_listen() - listen for connections to @service: each one is an
+ * UNIC_EV_CONNECT. -EADDRINUSE: another listener has @service. */
 int unic_listen(struct unic_ctx *ctx, uint64_t service,
 		struct unic_listener **out);
 int unic_unlisten(struct unic_listener *l);
 
 /**
  * unic_connect() - connect @qp (state RESET) to @service at @ipv4 and wait.
- * @reply: private data of the answer, *reply_len in: room, out: bytes; both may
+ * @reply: private data of the answer, *@reply_len in: room, out: bytes; both may
  *         be NULL. Post receives first.
- * 0: the QP is in RTS. -ETIME nobody answers, -ECONNREFUSED rejected (*reply is
- * filled), -EHOSTUNREACH no such address, -EINVAL no @param, or private data that
- * is too long or not there.
+ * 0: the QP is in RTS. -ETIME: no answer came; -ECONNREFUSED: the peer rejected (*@reply
+ * is filled); -EHOSTUNREACH: @ipv4 does not resolve; -EINVAL: @param is NULL, or its
+ * private data is too long or NULL.
  */
 int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
 		 const struct unic_conn_param *param, int timeout_ms,
 		 void *reply, unsigned int *reply_len);
 
 /** unic_accept() - accept the request @conn of a UNIC_EV_CONNECT with @qp (state
- * RESET) and wait until the QP is in RTS. -EINVAL as unic_connect(); -ECONNREFUSED
- * not the type that was asked for (ev.qp_type), which the peer is told; -ENOENT
- * the request has ended: its peer gave it up, or its place was needed. */
+ * RESET) and wait until the QP is in RTS. -EINVAL as unic_connect(); -ECONNREFUSED: @qp
+ * is not of the requested type (ev.qp_type), and the peer gets a REJ; -ENOENT: the
+ * request has ended: its peer gave it up, or its place was needed. */
 int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
 		const struct unic_conn_param *param);
 int unic_reject(struct unic_ctx *ctx, uint32_t conn, const void *private_data,
 		unsigned int private_len);
-/** unic_disconnect() - tell the peer; both QPs go to error and flush. */
+/** unic_disconnect() - end the connection of @qp, also for the peer; both QPs go to
+ * state ERR and flush their requests. */
 int unic_disconnect(struct unic_qp *qp);
 
-/** unic_parse_ipv4() - dotted quad to host order. 0 or -EINVAL. */
+/** unic_parse_ipv4() - parse dotted quad @text to *@ipv4 in host order. 0 or -EINVAL. */
 int unic_parse_ipv4(const char *text, uint32_t *ipv4);
 
-/* ---------------------------------------------------------------- holders */
+/* ----------------------------------------------------------------- grants */
 
 /**
- * unic_grant() - the peer of @qp is about to be given @mr's STag. When the NIC
- * asks @mr back, each peer recorded so is asked (UNIC_EV_INVALIDATE there), and
- * when all have answered, or are gone, @mr is EVICTED (reason UNIC_WHY_HOLDERS)
- * without waiting for the rest of its grace. So grant to all to whom the STag is
- * given, or to none, and only what is not used locally, or asked for longer while
- * it is (unic_extend() keeps the grace). A peer that is silent costs nothing but
- * the grace.
- * -ENOTCONN; -EOPNOTSUPP the peer is not unic; -EBUSY it is asked back already.
+ * unic_grant() - record the peer of @qp as a holder of the STag of @mr; call this before
+ * giving the STag to the peer. When the NIC asks @mr back, each holder gets an
+ * UNIC_EV_INVALIDATE. When all holders have answered, or their connections have ended,
+ * @mr is EVICTED (reason UNIC_WHY_HOLDERS) before its grace is over. So grant to all
+ * peers that get the STag, or to none. While @mr is in local use, unic_extend() keeps the
+ * grace. A holder that does not answer costs the rest of the grace.
+ * -ENOTCONN; -EOPNOTSUPP: the peer is not unic; -EBUSY: a notice is open on @mr.
  * S0 section 3.
  */
 int unic_grant(struct unic_mr *mr, struct unic_qp *qp);
 
-/** unic_delegate() - what the peer of @qp gave us (@kind, @number: as in the
- * event) is about to be handed on to the process that is connected to that same
- * peer from @ipv4 by its queue pair @qpn. Blocks until the peer has recorded it;
- * an error means that it has not. */
+/** unic_delegate() - have the peer of @qp record another holder of an STag or token that
+ * the peer granted to this process (@kind, @number: as in the event): the process that
+ * is connected to the same peer from @ipv4 by its queue pair @qpn. Call this before
+ * handing the STag or token on. Blocks until the peer has answered; on error it has
+ * recorded nothing. */
 int unic_delegate(struct unic_qp *qp, uint32_t kind, uint32_t number,
 		  uint32_t ipv4, uint32_t qpn);
 
-/** unic_invalidated() - the answer to a UNIC_EV_INVALIDATE: we use it no more. */
+/** unic_invalidated() - answer the UNIC_EV_INVALIDATE @ev: this process has stopped
+ * using the STag or token. */
 int unic_invalidated(struct unic_ctx *ctx, const struct unic_event *ev);
 
 /* -------------------------------------------------------- payload tokens */
@@ -768,41 +778,42 @@ struct unic_pay_attr {
 	void *addr;
 	uint32_t length;      /* longest payload, not 0 */
 	uint32_t ttl_us;      /* 0: until cancelled */
-	uint32_t sender_ipv4; /* 0: anybody */
+	uint32_t sender_ipv4; /* 0: any */
 	uint32_t sender_qpn;  /* 0: any QP there */
 	uint32_t flags;	      /* UNIC_TOKEN_F_MULTI: any number of messages */
 };
 
-/** unic_alloc_token() - a single-use right to place one payload (S3), at the
- * offset that the sender says in `imm` of its request. Send
- * index and key to whoever shall use it. -ENOMEM table full, -EOWNERDEAD. */
+/** unic_alloc_token() - allocate a token: the right to place one payload (S3), at the
+ * offset in `imm` of the sender's request. Give index and key to the sender. -ENOMEM:
+ * the table is full; -EOWNERDEAD: the region was evicted. */
 int unic_alloc_token(struct unic_pd *pd, const struct unic_pay_attr *attr,
 		     struct unic_pay_token *out);
 
-/** unic_grant_token() - as unic_grant(), of a token of @mr. It is not held any
- * more when the token ends. */
+/** unic_grant_token() - as unic_grant(), for @token of @mr. The grant ends with the
+ * token. */
 int unic_grant_token(struct unic_mr *mr, const struct unic_pay_token *token,
 		     struct unic_qp *qp);
 
-/** unic_cancel_token() - 0 with *end (enum unic_token_end: the end it had or
- * got) and *placed (both may be NULL); -EBUSY while a message is arriving. */
+/** unic_cancel_token() - end @token. 0: *@end (enum unic_token_end) says how it ended,
+ * by this call or before, *@placed how many bytes were placed (both may be NULL).
+ * -EBUSY: a message is arriving, and the token stays. */
 int unic_cancel_token(struct unic_ctx *ctx, const struct unic_pay_token *token,
 		      unsigned int *end, uint32_t *placed);
 
-/** unic_alloc_tokens() - @n of them at once (one command to the NIC for each 64),
- * all or none: on error, which is that of the first one refused, those that were
- * allocated are cancelled again. */
+/** unic_alloc_tokens() - allocate @n tokens (one command to the NIC for each 64), all or
+ * none: after an error, that of the first token refused, those allocated are cancelled.
+ */
 int unic_alloc_tokens(struct unic_pd *pd, const struct unic_pay_attr *attr,
 		      unsigned int n, struct unic_pay_token *out);
 
 struct unic_pay_end {
-	int err;	  /* of unic_cancel_token() for this one */
+	int err;	  /* as of unic_cancel_token() */
 	unsigned int end; /* enum unic_token_end */
 	uint32_t placed;
 };
 
-/** unic_cancel_tokens() - @n of them at once. 0 when all were tried, and each of
- * @end, which may be NULL, says what became of its token. */
+/** unic_cancel_tokens() - end @n tokens. 0: all were tried, and @end[i] (@end may be
+ * NULL) has the result of @token[i]. */
 int unic_cancel_tokens(struct unic_ctx *ctx, const struct unic_pay_token *token,
 		       unsigned int n, struct unic_pay_end *end);
 

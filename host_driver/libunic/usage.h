@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* usage.h - the NIC's account of who holds what, in host byte order. */
+/* usage.h - the NIC's usage record, converted to host byte order. */
 #ifndef UNIC_LIB_USAGE_H
 #define UNIC_LIB_USAGE_H
 

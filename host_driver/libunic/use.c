@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* use.c - what regions are used for: as the NIC sees it, and as we report it. */
+/* use.c - the usage of regions: as the NIC counts it, and as the process reports it. */
 #include <errno.h>
 
 #include "context.h"
 #include "unic_stats.h"
 
-/* Of the region in the NIC's table, which has a power of two; UINT32_MAX: there
- * is no such table. */
+/* Index of the region in the NIC's table, whose size must be a power of two; UINT32_MAX:
+ * it is not. */
 static uint32_t index_of(const struct unic_mr *mr)
 {
 	uint32_t mrs = mr->ctx->attr.mrs;

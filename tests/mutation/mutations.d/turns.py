@@ -37,8 +37,8 @@ MUTATIONS = (
 	memcpy(to + 4, (uint8_t *)rec + 4, 60);
 """, "upcall: there before it is written", "test_driver_notice"),
     (LIB + "cq.c", """	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
-	/* Armed first, looked second: one written meanwhile is seen here, one
-	 * written later rings. */
+	/* Arm before reading: a record written before the arming is seen here,
+	 * a later one rings. */
 	there = cq->next_left < cq->n_left || has_cqe(cq);
 """, """	there = cq->next_left < cq->n_left || has_cqe(cq);
 	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
