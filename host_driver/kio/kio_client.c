@@ -2,8 +2,8 @@
 /* kio_client.c - see kio_client.h. */
 #include "kio_client.h"
 
-/* An id is the slot and which of its I/Os: an answer to an earlier one that was
- * given up fits nothing. */
+/* An id has the slot in its low part and a turn above: an answer to an earlier I/O of
+ * the slot fits no I/O. */
 #define SLOT_OF(id) ((id) % UNIC_KIO_WINDOW)
 
 void unic_kio_client_init(struct unic_kio_client *c,
@@ -14,7 +14,7 @@ void unic_kio_client_init(struct unic_kio_client *c,
 	c->window = UNIC_KIO_WINDOW;
 }
 
-/* Bytes come to it. */
+/* True if the answer to @io brings bytes. */
 static bool needs_token(const struct unic_kio *io)
 {
 	return io->op == UNIC_KIO_READ || io->op == UNIC_KIO_LIST;
@@ -57,7 +57,7 @@ static void fill_window(struct unic_kio_client *c)
 	}
 }
 
-/* Its slot is used again by the next fill_window(). */
+/* End the I/O of slot @at. The next fill_window() uses the slot again. */
 static void end_io(struct unic_kio_client *c, uint32_t at, int status,
 		   uint32_t bytes)
 {
@@ -70,7 +70,8 @@ static void end_io(struct unic_kio_client *c, uint32_t at, int status,
 	io->done(io, status, bytes);
 }
 
-/* The NIC may still use its pages: it ends when that is over. */
+/* Give up the I/O of slot @at with status @why. It ends when the NIC has stopped using
+ * its pages. */
 static void cancel_io(struct unic_kio_client *c, uint32_t at, int why)
 {
 	struct unic_kio *io = c->slot[at];
@@ -84,7 +85,7 @@ static void cancel_io(struct unic_kio_client *c, uint32_t at, int why)
 		c->link->cancel(c, at, io);
 	else if (state == UNIC_KIO_ASKED)
 		end_io(c, at, why, io->moved);
-	/* a token on its way is cancelled when it comes; data lands first */
+	/* TOKEN: unic_kio_token() cancels; FLYING: unic_kio_sent() ends the I/O */
 }
 
 void unic_kio_window(struct unic_kio_client *c, uint32_t n)
@@ -191,7 +192,7 @@ void unic_kio_ended(struct unic_kio_client *c, uint32_t at)
 		end_io(c, at, io->why, 0);
 	else if (io->state == UNIC_KIO_ASKED)
 		end_io(c, at, -EIO,
-		       0); /* evicted, aborted: nobody answers it */
+		       0); /* evicted or aborted: no answer comes */
 	fill_window(c);
 }
 
@@ -208,7 +209,8 @@ void unic_kio_sent(struct unic_kio_client *c, uint32_t at)
 	fill_window(c);
 }
 
-/* Server @boot did what was asked for. Returns 0, or why it is worth nothing. */
+/* Server @boot has executed @io: update the record of its file. Returns 0, or EIO:
+ * writes before this SYNC were lost with an earlier server. */
 static uint32_t update_file_state(const struct unic_kio *io, uint64_t boot)
 {
 	struct unic_kio_file *f = io->file;
@@ -225,11 +227,12 @@ static uint32_t update_file_state(const struct unic_kio *io, uint64_t boot)
 		return 0;
 	lost = f->lost;
 	f->lost = false;
-	f->synced = io->wrote; /* what came later is for the next one */
+	f->synced = io->wrote; /* later ones are for the next SYNC */
 	return lost ? EIO : 0;
 }
 
-/* The server's token ended before our data was there: it did nothing. */
+/* True if the server's token ended before the data of WRITE @io arrived: the server has
+ * not executed the WRITE. */
 static bool is_token_timeout(const struct unic_kio *io, uint32_t status)
 {
 	return io->op == UNIC_KIO_WRITE && status == ETIMEDOUT;
@@ -246,7 +249,7 @@ static void handle_answer(struct unic_kio_client *c, uint32_t at,
 	io->size = unic_from_le64(msg->size);
 	io->remote = status < 4096 ? status : EIO;
 	if (needs_token(io) && payload && token == io->token) {
-		/* placed is the NIC's word: and then the token is used up */
+		/* the NIC reports payload placed, so the token is used up */
 		end_io(c, at, status ? -EIO : 0, payload);
 		return;
 	}
@@ -257,7 +260,7 @@ static void handle_answer(struct unic_kio_client *c, uint32_t at,
 	if (!status && io->given && len <= io->len)
 		io->moved = len;
 	else if (!status && (len || io->op == UNIC_KIO_WRITE))
-		status = io->remote = EIO; /* a payload refused, or none sent */
+		status = io->remote = EIO; /* no payload was placed */
 	if (!status)
 		status = io->remote =
 			update_file_state(io, unic_from_le64(msg->key));
@@ -325,7 +328,7 @@ void unic_kio_lost(struct unic_kio_client *c, int status)
 			end_io(c, at, status, 0);
 }
 
-/* Those that wait for a slot, or for a link, have deadlines, too. */
+/* End late I/Os that wait for a slot or for the link. Returns the next deadline. */
 static uint64_t expire_queued(struct unic_kio_client *c, uint64_t now_ns,
 			      int status)
 {
@@ -345,7 +348,7 @@ static uint64_t expire_queued(struct unic_kio_client *c, uint64_t now_ns,
 		c->tail = io;
 		at = &io->next;
 	}
-	while ((io = late)) { /* done() may queue again */
+	while ((io = late)) { /* done() may start @io again */
 		late = io->next;
 		io->state = UNIC_KIO_DONE;
 		io->done(io, status, 0);

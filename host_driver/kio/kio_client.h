@@ -2,15 +2,15 @@
 /*
  * kio_client.h - the client of the kernel-resident page service.
  *
- * An I/O has its bytes in pieces, each a range of bus addresses. A link is what
- * carries it to one other host: a connection, made again when it ends. The window
- * has sixteen slots; an I/O under way has one of them, the others wait.
+ * The bytes of an I/O are in pieces, each a range of bus addresses. A link is the
+ * connection to one other host, which is made again when it ends. The window has
+ * sixteen slots; an I/O under way has one of them, the others wait.
  *
- * Secret: the life of an I/O: it holds a payload token from the time it is asked
- * for until it is answered, or borrows one of the server's, and nothing of the NIC
- * otherwise. Its pages are given back to the caller only when the NIC has done
- * with them: the token has ended, the data has left. And it ends at its deadline,
- * or UNIC_KIO_LATE_NS later with its connection, whatever the peer does.
+ * Secret: the states of an I/O. A READ holds a payload token from its request to its
+ * answer, a WRITE uses a token of the server; no other resource of the NIC is held. The
+ * caller gets the pages back (done()) only when the NIC has stopped using them: the
+ * token has ended, or the data has left. An I/O ends at its deadline, or
+ * UNIC_KIO_LATE_NS later together with its connection, whatever the peer does.
  *
  *   READ, LIST    QUEUED -> TOKEN -> ASKED -> done
  *                             |        +-> CANCEL -> done (late, refused, no link)
@@ -41,83 +41,86 @@ enum unic_kio_state {
 };
 
 /*
- * What is known of a file that somebody writes, and flushes: the caller's, zeroed
- * at first, for as long as it uses the file.
+ * The record of a file that is written and flushed. The caller owns it, zeroes it at
+ * first, and keeps it while the file is in use.
  */
 struct unic_kio_file {
-	uint64_t boot; /* of the server that has what was written */
+	uint64_t boot; /* of the server of the last WRITE or CUT */
 	uint32_t wrote,
 		synced; /* WRITEs and CUTs answered; ... before a SYNC */
 	bool lost;	/* the server changed in between */
 };
 
 struct unic_kio {
-	/* filled in by the caller, who leaves all of it alone until done() */
+	/* filled in by the caller, which leaves the struct alone until done() */
 	uint8_t op;	    /* of a request */
 	uint8_t name_bytes; /* 0: the export itself (LIST) */
 	char name[UNIC_KIO_NAME_MAX];
 	uint32_t len;	 /* READ, WRITE, LIST: 1..UNIC_KIO_MAX; else 0 */
 	uint64_t offset; /* see struct unic_kio_msg */
-	/* where the bytes are, or go; their sum is len */
+	/* where the bytes are, or go; the lengths add up to len */
 	struct unic_token_piece piece[UNIC_TOKEN_PIECES];
 	uint32_t pieces;
 	uint64_t deadline_ns;
-	/* of WRITE, CUT and SYNC, or NULL: a SYNC ends with `remote` EIO when the
-	 * server that has what was written since the last one is no more */
+	/* of WRITE, CUT and SYNC, or NULL. A SYNC ends with `remote` EIO when the
+	 * server has restarted since a WRITE or CUT after the last SYNC */
 	struct unic_kio_file *file;
 	/*
-	 * @status: 0, and @bytes were moved; -EREMOTEIO (the server says
-	 * `remote`), -ENOLINK (the connection ended under it), -ENOBUFS (no
-	 * token, or that of the server ended before our data was there), -EIO
-	 * (what came is no answer), -ETIMEDOUT, or what unic_kio_refuse() said.
-	 * Of a WRITE or CUT with an error it is not known whether it was done.
+	 * @status: 0, and @bytes were moved; -EREMOTEIO (the server answered
+	 * `remote`), -ENOLINK (the connection ended), -ENOBUFS (no token, or
+	 * that of the server ended before the data arrived), -EIO (the answer
+	 * is malformed), -ETIMEDOUT, or the status of unic_kio_refuse(). After
+	 * an error, a WRITE or CUT may have been executed or not.
 	 */
 	void (*done)(struct unic_kio *io, int status, uint32_t bytes);
-	/* the answer's */
+	/* set by the answer */
 	uint32_t remote; /* errno at the server */
 	uint64_t size;	 /* of the file */
-	/* the client's */
+	/* of the client */
 	struct unic_kio *next;
 	uint32_t id, token;
 	uint64_t key;
-	uint32_t form; /* the link's; 0: none */
+	uint32_t form; /* of the link; 0: none */
 	uint32_t moved;
-	uint32_t wrote; /* SYNC: what had been answered when it was asked for */
-	int why;	/* CANCEL: what to say */
+	uint32_t wrote; /* SYNC: file->wrote when it was sent */
+	int why;	/* CANCEL: the status for done() */
 	uint8_t state;
-	bool given; /* WRITE: its data is on its way, or there */
+	bool given; /* WRITE: its data has been posted */
 };
 
 struct unic_kio_client;
 
-/* What carries it. Each call is answered later, never from within. */
+/* The functions of a link. Answers come later, never from within a call. */
 struct unic_kio_link {
-	/** prepare() - take what @io needs of the link for as long as it has a
-	 * slot. False: there is none left, unic_kio_client_poll() asks again.
-	 * Called by nobody but the first of those that wait. */
+	/** prepare() - reserve what @io needs of the link while it has a slot.
+	 * False: nothing is left, unic_kio_client_poll() calls again. Called only
+	 * for the first I/O that waits. */
 	bool (*prepare)(struct unic_kio_client *c, struct unic_kio *io);
-	/** release() - it is over. */
+	/** release() - undo prepare(): @io has ended. */
 	void (*release)(struct unic_kio_client *c, struct unic_kio *io);
-	/** send() - @msg, and behind it the name of @io, to the server. False: the
-	 * link is down. */
+	/** send() - send @msg, and behind it the name of @io, to the server.
+	 * False: the link is down. */
 	bool (*send)(struct unic_kio_client *c, const struct unic_kio_msg *msg,
 		     const struct unic_kio *io);
-	/** data() - the bytes of slot @at to the server's token that is in @io,
-	 * with @msg as control part; unic_kio_sent() when its pages are read. */
+	/** data() - send the bytes of slot @at to the server's token in @io, with
+	 * @msg as control part; unic_kio_sent() follows when the NIC has read the
+	 * pages. */
 	bool (*data)(struct unic_kio_client *c, uint32_t at,
 		     const struct unic_kio_msg *msg, const struct unic_kio *io);
-	/** token() - for the pieces of slot @at; unic_kio_token() answers. */
+	/** token() - allocate a token for the pieces of slot @at;
+	 * unic_kio_token() answers. */
 	void (*token)(struct unic_kio_client *c, uint32_t at,
 		      const struct unic_kio *io);
-	/** cancel() - unic_kio_ended() answers when the token of slot @at has
-	 * ended, however; a message that is arriving ends first. */
+	/** cancel() - end the token of slot @at. unic_kio_ended() answers when it
+	 * has ended, by this call or before; a message that is arriving is
+	 * received first. */
 	void (*cancel)(struct unic_kio_client *c, uint32_t at,
 		       const struct unic_kio *io);
 };
 
 struct unic_kio_client {
 	const struct unic_kio_link *link;
-	void *of; /* the link's own */
+	void *of; /* of the link */
 	struct unic_kio *slot[UNIC_KIO_WINDOW];
 	struct unic_kio *head, *tail; /* waiting for a slot */
 	uint32_t window;	      /* slots that may be used */
@@ -127,17 +130,17 @@ struct unic_kio_client {
 	bool up;
 };
 
-/** unic_kio_client_init() - no link yet: I/Os wait for unic_kio_up(). */
+/** unic_kio_client_init() - set @c up, not connected: I/Os wait for unic_kio_up().
+ * @link lives as long as @c. */
 void unic_kio_client_init(struct unic_kio_client *c,
 			  const struct unic_kio_link *link);
 
-/** unic_kio_up() - connected, or no more. What was asked for over the old
- * connection ends -ENOLINK, what was not waits for the next. */
+/** unic_kio_up() - the link is connected (@up), or its connection ended: I/Os that were
+ * sent end with -ENOLINK, the others wait for the next connection. */
 void unic_kio_up(struct unic_kio_client *c, bool up);
 
-/** unic_kio_lost() - the NIC was reset, or is gone: no answer to token(), cancel()
- * or data() will come, and none is needed. As unic_kio_up(false), but all that is
- * under way ends at once, with @status. */
+/** unic_kio_lost() - the NIC was reset, or is gone: token(), cancel() and data() get no
+ * answer. As unic_kio_up(false), but all I/Os under way end at once, with @status. */
 void unic_kio_lost(struct unic_kio_client *c, int status);
 
 /** unic_kio_start() - begin @io, or queue it. 0, and done() follows; or -EINVAL. */
@@ -147,34 +150,35 @@ int unic_kio_start(struct unic_kio_client *c, struct unic_kio *io);
 void unic_kio_token(struct unic_kio_client *c, uint32_t at, bool ok,
 		    uint32_t token, uint64_t key);
 
-/** unic_kio_ended() - the token of slot @at is no more. */
+/** unic_kio_ended() - the token of slot @at has ended. */
 void unic_kio_ended(struct unic_kio_client *c, uint32_t at);
 
-/** unic_kio_sent() - the NIC reads the bytes of slot @at no more. */
+/** unic_kio_sent() - the NIC has finished reading the bytes of slot @at. */
 void unic_kio_sent(struct unic_kio_client *c, uint32_t at);
 
-/** unic_kio_message() - a copy of what came from the server, with @payload bytes
- * placed in token @token (0 bytes: none). What fits no I/O is ignored. */
+/** unic_kio_message() - handle @msg, a copy of a message of the server, with @payload
+ * bytes placed by token @token (0 bytes: none). A message that fits no I/O is
+ * ignored. */
 void unic_kio_message(struct unic_kio_client *c, const struct unic_kio_msg *msg,
 		      uint32_t token, uint32_t payload);
 
-/** unic_kio_refuse() - what waits for a connection ends with @status. */
+/** unic_kio_refuse() - end the I/Os that wait for a connection with @status. */
 void unic_kio_refuse(struct unic_kio_client *c, int status);
 
-/** unic_kio_window() - at most @n I/Os under way from now on, 1 at least: what
- * the driver answers to a notice. Those under way go on. */
+/** unic_kio_window() - allow @n I/Os under way, 1 at least and UNIC_KIO_WINDOW at most.
+ * Those under way go on. */
 void unic_kio_window(struct unic_kio_client *c, uint32_t n);
 
-/** unic_kio_demand() - bytes of buffer that it would use: window x mean I/O. */
+/** unic_kio_demand() - the bytes of buffer that @c can use: window x mean I/O. */
 uint64_t unic_kio_demand(const struct unic_kio_client *c);
 
-/** unic_kio_stuck_ns() - when the connection is to be ended for the sake of an I/O
- * that is over for its caller, but whose pages the NIC has still: a peer may hold up
- * what is sent to it for ever. UINT64_MAX: there is none. */
+/** unic_kio_stuck_ns() - when the caller must end the connection, because the deadline
+ * of an I/O is over whose pages the NIC still uses: a peer may hold up data for ever.
+ * UINT64_MAX: there is none. */
 uint64_t unic_kio_stuck_ns(const struct unic_kio_client *c);
 
-/** unic_kio_client_poll() - end what is late at @now_ns. Returns the next
- * deadline, UINT64_MAX: none. */
+/** unic_kio_client_poll() - end the I/Os whose deadline is over at @now_ns. Returns the
+ * next deadline, UINT64_MAX: none. */
 uint64_t unic_kio_client_poll(struct unic_kio_client *c, uint64_t now_ns);
 
 #endif /* UNIC_KIO_CLIENT_H */

@@ -6,7 +6,7 @@
 
 /* ------------------------------------------------------- for the client */
 
-/* Data in more pieces than a work request has room for. */
+/* Take a form, if @io has more pieces than a work request. False: none is free. */
 static bool client_prepare(struct unic_kio_client *k, struct unic_kio *io)
 {
 	const struct unic_kio_conn *c = k->of;
@@ -137,7 +137,7 @@ static void server_cancel(struct unic_kio_server *s, uint32_t at)
 	c->want_cancel |= 1u << at;
 }
 
-/* Those that our own users may need are not given away. */
+/* Take a buffer for a job, unless the users of this host need those that are left. */
 static void *server_buf_get(struct unic_kio_server *s)
 {
 	const struct unic_kio_conn *c = s->of;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * kio_conn.h - inside the page service: what a client or server has its connection
- * do.
+ * kio_conn.h - inside the page service: the link functions of clients and servers.
  *
- * Secret: which end of an I/O a connection is, and how what that end sends becomes
- * work requests of its queues. Tokens are noted, for kio_link.c to ask for.
+ * Secret: which connections have a client and which a server, and the work requests for
+ * their messages. Requests for tokens are recorded; kio_link.c sends them.
  */
 #ifndef UNIC_KIO_CONN_H
 #define UNIC_KIO_CONN_H
@@ -17,27 +16,28 @@ static inline uint32_t unic_kio_conn_link(const struct unic_kio_conn *c)
 	return (uint32_t)(c - c->node->conn);
 }
 
-/** unic_kio_conn_outgoing() - of @c this host is the client. */
+/** unic_kio_conn_outgoing() - true if this host is the client of @c. */
 static inline bool unic_kio_conn_outgoing(const struct unic_kio_conn *c)
 {
 	return unic_kio_conn_link(c) < UNIC_KIO_OUT;
 }
 
-/** unic_kio_conn_client() - the client of an outgoing one. */
+/** unic_kio_conn_client() - the client of outgoing @c. */
 static inline struct unic_kio_client *
 unic_kio_conn_client(struct unic_kio_conn *c)
 {
 	return &c->node->client[unic_kio_conn_link(c)];
 }
 
-/** unic_kio_conn_server() - the server of one of theirs. */
+/** unic_kio_conn_server() - the server of @c, which is not outgoing. */
 static inline struct unic_kio_server *
 unic_kio_conn_server(struct unic_kio_conn *c)
 {
 	return &c->node->server[unic_kio_conn_link(c) - UNIC_KIO_OUT];
 }
 
-/** unic_kio_conn_init() - all are free, and each has its client or server. */
+/** unic_kio_conn_init() - make all connections of @n free, each with its client or
+ * server. */
 void unic_kio_conn_init(struct unic_kio_node *n);
 
 #endif /* UNIC_KIO_CONN_H */

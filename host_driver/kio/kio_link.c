@@ -4,12 +4,12 @@
 
 #include "kio_conn.h"
 
-#define SILENT_NS   2000000000ull /* I/Os are open, and nothing is heard */
+#define SILENT_NS   2000000000ull /* without a message while I/Os are open */
 #define CONNECT_US  2000000u
-#define BACK_NS	    20000000ull /* before the first attempt anew, then twice ... */
-#define BACK_MAX    6u		/* ... so often: 1.3 s */
-#define REFUSED_MAX 5u /* failed connections, then nobody waits for one */
-#define AGAIN_NS    5000000ull /* a token that is in use is cancelled again */
+#define BACK_NS	    20000000ull /* until the next attempt; doubles each time */
+#define BACK_MAX    6u		/* doublings: 1.3 s */
+#define REFUSED_MAX 5u /* failed connections until waiting I/Os are refused */
+#define AGAIN_NS    5000000ull /* until a refused request is sent again */
 
 /* ----------------------------------------------------------- up and down */
 
@@ -32,12 +32,12 @@ static void back_off(struct unic_kio_conn *c)
 		unic_kio_refuse(unic_kio_conn_client(c), -ECONNREFUSED);
 }
 
-/* It ended, for whatever reason: begin to take it down. */
+/* Take @c down, for any reason. */
 static void begin_teardown(struct unic_kio_conn *c)
 {
 	if (c->state == UNIC_KIO_C_DOWN)
 		return;
-	if (c->asked) { /* for its queue pair, or connection: when we know */
+	if (c->asked) { /* wait for the id of its queue pair or connection */
 		c->gone = true;
 		return;
 	}
@@ -50,7 +50,7 @@ static void begin_teardown(struct unic_kio_conn *c)
 		unic_kio_server_stop(unic_kio_conn_server(c));
 }
 
-/* No completion of it will come. */
+/* The queue pair of @c is destroyed: no completion comes from here on. */
 static void destroy_done(struct unic_kio_conn *c)
 {
 	uint32_t at;
@@ -116,7 +116,8 @@ static bool send_qp_destroy(struct unic_kio_conn *c)
 			    unic_kio_conn_link(c), 0);
 }
 
-/* A range has no list; the others have theirs behind the request. */
+/* Fill in the pieces of a TOKEN_ALLOC: one contiguous range goes into the request, more
+ * pieces follow behind it. */
 static void token_request(struct unic_kio_conn *c, uint32_t at,
 			  struct unic_ctl_token_alloc *r,
 			  struct unic_token_piece *tail, uint32_t *pieces)
@@ -198,7 +199,7 @@ static void connect_done(struct unic_kio_conn *c, uint32_t status,
 	memcpy(&r, rec, sizeof(r));
 	c->asked = false;
 	if (!status && !r.vendor)
-		status = UNIC_CTL_ST_UNSUPPORTED; /* it has no tokens */
+		status = UNIC_CTL_ST_UNSUPPORTED; /* the peer is not unic */
 	c->refused = status;
 	if (unic_kio_conn_outgoing(c) && !status)
 		c->id = unic_from_le32(r.id);
@@ -224,8 +225,8 @@ static void token_done(struct unic_kio_conn *c, uint32_t at, uint32_t status,
 				      unic_from_le64(r.key));
 }
 
-/* Refused (no memory for it, or the NIC is being reset), it is still there, and the
- * NIC may use what it names: it is asked for again. */
+/* QP_DESTROY was refused (no memory, or the NIC is being reset): the queue pair is
+ * there still, and the NIC may use its buffers. Send the request again later. */
 static void destroy_failed(struct unic_kio_conn *c)
 {
 	c->asked = false;
@@ -276,7 +277,7 @@ void unic_kio_link_reply(struct unic_kio_node *n,
 	}
 }
 
-/* ------------------------------------------------------------ who is there */
+/* ----------------------------------------------------------- other hosts */
 
 static bool is_idle(struct unic_kio_conn *c)
 {
@@ -301,7 +302,7 @@ int unic_kio_link_of(struct unic_kio_node *n, uint32_t ipv4)
 		enter_state(spare, UNIC_KIO_C_WAIT);
 		return (int)unic_kio_conn_link(spare);
 	}
-	/* an idle one makes room, for the next who asks */
+	/* take an idle connection down, for the next call */
 	for (c = n->conn; c < n->conn + UNIC_KIO_OUT; c++)
 		if (c->state == UNIC_KIO_C_UP && is_idle(c)) {
 			begin_teardown(c);
@@ -314,10 +315,10 @@ static void reject_conn(struct unic_kio_node *n, uint32_t id)
 {
 	struct unic_ctl_reject r = { .conn = unic_to_le32(id) };
 
-	unic_kio_ask(n, UNIC_CTL_REJECT, &r, 0, 0, 0); /* else: it times out */
+	unic_kio_ask(n, UNIC_CTL_REJECT, &r, 0, 0, 0); /* or it times out */
 }
 
-/* Of theirs, the one that was silent longest. */
+/* The incoming connection without a message for the longest time; NULL: none. */
 static struct unic_kio_conn *find_silent_conn(struct unic_kio_node *n)
 {
 	struct unic_kio_conn *c, *found = NULL;
@@ -343,9 +344,10 @@ static bool may_connect(const struct unic_kio_node *n, uint32_t ipv4)
 }
 
 /*
- * A host has one connection; one that comes again has given up the one before,
- * perhaps without a word, and what it asked for there must not be done after what it
- * asks for here. If all places are taken, there is one for who asks again.
+ * A host has one incoming connection. A new request means that the host has given up
+ * the old one, with or without a DREQ: requests of the old connection must not be
+ * executed after those of the new one. If all places are taken, one is freed for a
+ * later request.
  */
 void unic_kio_link_request(struct unic_kio_node *n,
 			   const struct unic_upcall_conn *up)
@@ -397,7 +399,7 @@ static void handle_message(struct unic_kio_conn *c,
 	struct unic_kio_msg msg;
 
 	if (bytes > sizeof(copy))
-		bytes = 0;	     /* no message of ours is so long */
+		bytes = 0;	     /* longer than any message */
 	memcpy(copy, d->msg, bytes); /* once: INV-12 */
 	unic_kio_ring_repost(&c->node->ring, unic_kio_conn_link(c));
 	c->heard_ns = c->node->now_ns;
@@ -481,14 +483,14 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* One of ours that is in use ends then. */
+/* When outgoing @c, in use, is taken down: after silence, or for a stuck I/O. */
 static uint64_t conn_deadline_ns(struct unic_kio_conn *c)
 {
 	return min_ns(c->heard_ns + SILENT_NS + 1,
 		      unic_kio_stuck_ns(unic_kio_conn_client(c)));
 }
 
-/* What its state says is to be asked for. */
+/* Send the request of the state of @c. */
 static void step_conn(struct unic_kio_conn *c)
 {
 	switch (c->state) {
@@ -522,7 +524,7 @@ static void step_conn(struct unic_kio_conn *c)
 	}
 }
 
-/* When there is something to do again. */
+/* When @c is to be polled next. @ends: the next deadline of its I/Os. */
 static uint64_t next_deadline_ns(struct unic_kio_conn *c, uint64_t ends)
 {
 	uint64_t now = c->node->now_ns;

@@ -7,9 +7,9 @@
 
 #define RETRY_NS      100000000ull /* between two attempts to set up */
 #define GROW_NS	      100000000ull /* without a notice: the window grows by one */
-#define SHRINK_NS     10000000ull /* between two times that it is halved */
+#define SHRINK_NS     10000000ull		 /* between two halvings */
 #define BUFFERS_LEAST (UNIC_KIO_USERS + 1u)	 /* one for a peer */
-#define SLOT_MEM      (UNIC_SLOT_FRAMES * 4096u) /* pages of a slot that are known */
+#define SLOT_MEM      (UNIC_SLOT_FRAMES * 4096u) /* pages with a fixed use */
 
 void unic_kio_node_init(struct unic_kio_node *n,
 			const struct unic_kio_config *config)
@@ -35,7 +35,8 @@ void unic_kio_node_fini(struct unic_kio_node *n)
 	n->wanted = false;
 }
 
-/* As many as there is room for behind the queues, if those lie in the slot. */
+/* The number of buffers that fit behind the queues, if those are in the slot; else
+ * 0. */
 static uint32_t buffers_of(const struct unic_kio_config *c)
 {
 	uint64_t queues = SLOT_MEM + unic_kio_ring_bytes(0), room;
@@ -46,7 +47,8 @@ static uint32_t buffers_of(const struct unic_kio_config *c)
 	return room < UNIC_KIO_BUFFERS ? (uint32_t)room : UNIC_KIO_BUFFERS;
 }
 
-/* Not with this device. Said once, but asked again: another may come. */
+/* True if the device or slot does not suffice. Logged once, but checked again: the
+ * device may be replaced. */
 static bool is_unsupported(struct unic_kio_node *n)
 {
 	uint64_t need = SLOT_MEM + unic_kio_ring_bytes(BUFFERS_LEAST);
@@ -109,12 +111,13 @@ bool unic_kio_ask(struct unic_kio_node *n, uint16_t op, void *rec,
 				 UNIC_CTL_BYTES + tail);
 }
 
-/* Called by the driver in the middle of something: looked at later. */
+/* Only stores the answer: the driver calls within its own work. take_reply() handles
+ * it. */
 void unic_kio_node_reply(struct unic_kio_node *n, const void *msg,
 			 uint32_t bytes)
 {
 	if (bytes < UNIC_CTL_BYTES || n->replies - n->taken >= UNIC_KIO_REPLIES)
-		return; /* no more can be open than there are asks */
+		return; /* never: UNIC_KIO_ASKS are fewer */
 	memcpy(n->reply[n->replies++ % UNIC_KIO_REPLIES].rec, msg,
 	       UNIC_CTL_BYTES);
 }
@@ -163,7 +166,7 @@ static bool send_mr_reg(struct unic_kio_node *n)
 	return unic_kio_ask(n, UNIC_CTL_MR_REG, &r, 0, 0, 0);
 }
 
-/* All at once: after a reset I/Os wait for this. */
+/* Send all MR_ALLOCs at once: after a reset, I/Os wait for them. */
 static bool send_mr_allocs(struct unic_kio_node *n)
 {
 	struct unic_ctl_mr_alloc r = {
@@ -211,7 +214,7 @@ static void set_up(struct unic_kio_node *n)
 		return;
 	}
 	if (n->step == STEP_FORMS && !n->config.mem)
-		n->step = STEP_CQ; /* data lies in one piece, in a buffer */
+		n->step = STEP_CQ; /* buffers are contiguous: no forms */
 	if (n->step == STEP_LISTEN && !n->config.store)
 		n->step = STEP_UP;
 	if (n->step == STEP_UP) {
@@ -226,7 +229,7 @@ static void set_up(struct unic_kio_node *n)
 	n->asked = steps[n->step](n);
 }
 
-/* The queues lie where the user says, else behind the pages of the slot. */
+/* Put the queues into config.mem, else behind the fixed pages of the slot. */
 static void init_ring(struct unic_kio_node *n)
 {
 	const struct unic_kio_config *c = &n->config;
@@ -251,13 +254,13 @@ static void set_up_failed(struct unic_kio_node *n, uint32_t status)
 			    n->step, status);
 	n->why = status;
 	n->retry_ns = n->now_ns + RETRY_NS;
-	/* what there is ends with the slot, or goes on from there */
+	/* objects made so far stay; the set-up goes on, or the slot ends them */
 }
 
 static void set_up_done(struct unic_kio_node *n, uint32_t status,
 			const uint64_t *rec)
 {
-	struct unic_ctl_mr_reg_reply r; /* all have the id there */
+	struct unic_ctl_mr_reg_reply r; /* `id` is first in all */
 
 	n->asked = false;
 	memcpy(&r, rec, sizeof(r));
@@ -285,7 +288,7 @@ static void set_up_done(struct unic_kio_node *n, uint32_t status,
 	n->step++;
 }
 
-/* With fewer than all, fewer I/Os are under way. */
+/* Fewer forms than UNIC_KIO_FORMS suffice: fewer I/Os are under way then. */
 static void mr_alloc_done(struct unic_kio_node *n, uint32_t status,
 			  const uint64_t *rec)
 {
@@ -303,9 +306,10 @@ static void mr_alloc_done(struct unic_kio_node *n, uint32_t status,
 		set_up_failed(n, status);
 }
 
-/* Pages of others stay the NIC's until it was reset, or is gone, or has let go of
- * the slot that we left (INV-14). Buffers of our own nobody gets before we are up
- * again. */
+/* False if I/Os of before a reset can end: the NIC does not use their pages any more.
+ * With config.mem the pages are of others, and the NIC may use them until it was reset,
+ * is gone, or has finished detaching the slot (INV-14). Without, the buffers are in the
+ * slot, and none is given out before the set-up is done again. */
 static bool can_end_lost(const struct unic_kio_node *n)
 {
 	uint32_t nic = unic_host_nic(n->config.host);
@@ -326,7 +330,7 @@ static void end_lost(struct unic_kio_node *n)
 	unic_kio_link_lost(n, -ENOLINK);
 }
 
-/* All that we had is gone; the slot is not. */
+/* All objects have ended, but the slot is there: set up again. */
 static void reset_node(struct unic_kio_node *n)
 {
 	uint32_t i;
@@ -343,7 +347,8 @@ static void reset_node(struct unic_kio_node *n)
 	end_lost(n);
 }
 
-/* We know not any more what became of what: another slot. */
+/* Answers were lost, so the state of objects is unknown: give the slot up, and set up
+ * another. */
 static void restart_node(struct unic_kio_node *n)
 {
 	unic_os_log(n->config.os, UNIC_LOG_ERROR,
@@ -370,7 +375,7 @@ static bool take_reply(struct unic_kio_node *n)
 	for (i = 0; n->ask[i].op != unic_from_le16(hdr.op) ||
 		    n->ask[i].seq != unic_from_le32(hdr.seq);)
 		if (++i == UNIC_KIO_ASKS)
-			return true; /* asked before the reset */
+			return true; /* to a request from before the reset */
 	ask = n->ask[i];
 	n->ask[i].op = 0;
 	switch (ask.op) {
@@ -416,12 +421,13 @@ static void handle_upcall(struct unic_kio_node *n, const uint64_t *rec)
 	case UNIC_UP_DB_ERROR:
 		restart_node(n);
 		break;
-	default: /* tokens are asked about, regions are never asked back */
+	default: /* tokens end by TOKEN_CANCEL; regions get no notices */
 		break;
 	}
 }
 
-/* We share no thread with who writes the ring: a record is whole or old. */
+/* Record @number of the upcalls. The core writes the ring under the lock that is held
+ * here, so a record is never half written. */
 static const void *upcall_at(const struct unic_kio_node *n, uint32_t number)
 {
 	const uint8_t *page = n->config.slot_mem[n->core.slot];
@@ -454,9 +460,9 @@ static bool take_upcall(struct unic_kio_node *n)
 /* --------------------------------------------------------------- the window */
 
 /*
- * We hold no entry that could be asked for. But a process that is asked gives up
- * buffers for lack of entries, and so do we: each notice to anybody halves the
- * window, each while without one lets it grow.
+ * The service holds no entries, so it gets no notices. But a process that gets one
+ * gives up buffers, because entries are short, and the service does its part: notices
+ * to any process halve the window, GROW_NS without one let it grow by one.
  */
 static void adjust_window(struct unic_kio_node *n)
 {
@@ -525,7 +531,7 @@ static void take_stored(struct unic_kio_node *n)
 		unic_kio_server_stored(&task);
 }
 
-/* I/Os that wait for us to come up have deadlines, too. When the next one is. */
+/* End late I/Os, also before the set-up is done. Returns the next deadline. */
 static uint64_t poll_clients(struct unic_kio_node *n)
 {
 	uint64_t next = UINT64_MAX, ends;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * kio_os.h - what the page service asks of its surroundings besides unic_os.h.
+ * kio_os.h - the function of its environment that the page service calls besides those
+ * of unic_os.h.
  *
  * unicd, the Linux module and the unit tests define it; it is bound at link time.
  */

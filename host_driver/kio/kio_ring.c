@@ -25,8 +25,8 @@ _Static_assert(UNIC_TOKEN_PIECES * sizeof(struct unic_sge) <= MSG_BYTES,
 	       "and so does the list of a form");
 _Static_assert(UNIC_KIO_FORMS <= 32, "a bit of a word for each form");
 
-/* wr_id: 7:0 tag, 15:8 place in a window, 31:16 link, 63:32 which of all that the ring
- * was ever given */
+/* wr_id: 7:0 tag, 15:8 place in a window, 31:16 link, 63:32 number of the slot, counted
+ * over all slots posted on the ring */
 static uint64_t make_wr_id(uint32_t tag, uint32_t at, uint32_t link,
 			   uint32_t pos)
 {
@@ -107,7 +107,7 @@ static struct unic_db_tail *db_row(const struct unic_kio_ring *r, uint32_t n)
 	return &db->tail[n];
 }
 
-/* The word's value is in its row already. */
+/* Append a doorbell word. The caller has written the value to the row. */
 static void ring_doorbell(struct unic_kio_ring *r, enum unic_db_kind kind,
 			  uint32_t n, uint32_t value)
 {
@@ -156,8 +156,8 @@ static struct unic_sge make_sge(const struct unic_kio_ring *r, const void *p,
 	};
 }
 
-/* The message buffer that goes with the slot is its own: they complete in turn, so it
- * is free when the slot is. */
+/* Post a receive. Each slot has a message buffer of its own; receives complete in
+ * order, so the buffer is free when the slot is. */
 static void post_recv(struct unic_kio_ring *r, uint32_t link)
 {
 	uint32_t n = r->link[link].receives++, at = n % UNIC_KIO_SLOTS;
@@ -168,7 +168,7 @@ static void post_recv(struct unic_kio_ring *r, uint32_t link)
 			make_wr_id(UNIC_KIO_TAG_RECV, at, link, n)),
 		.sge = { make_sge(r, msg_in(r, link, at), MSG_BYTES) },
 	};
-	unic_os_wmb(); /* what was read of it, and the slot, before its tail */
+	unic_os_wmb(); /* reads of the buffer, and the slot, before the tail */
 	UNIC_STORE(db_row(r, QP_ROW(link))->rq, unic_to_le32(n + 1));
 	ring_doorbell(r, UNIC_DB_RQ, QP_ROW(link), n + 1);
 }
@@ -196,7 +196,7 @@ void unic_kio_ring_repost(struct unic_kio_ring *r, uint32_t link)
 
 /* --------------------------------------------------------------------- posts */
 
-/* A request of so many SGEs takes so many slots. */
+/* The slots that a request of @sges SGEs needs. */
 static uint32_t slots_of(uint32_t sges)
 {
 	return sges > UNIC_SQ_SGE_BASE ? 2 : 1;
@@ -210,7 +210,7 @@ static bool has_room(const struct unic_kio_ring *r, uint32_t link,
 		       UNIC_KIO_SLOTS;
 }
 
-/* The next send slot with its message filled in, for @sges in all. */
+/* The next send slot, with @msg filled in, for a request of @sges SGEs. */
 static struct unic_sq_slot *slot_get(struct unic_kio_ring *r, uint32_t link,
 				     const struct unic_kio_msg *msg,
 				     uint32_t sges)
@@ -226,7 +226,7 @@ static struct unic_sq_slot *slot_get(struct unic_kio_ring *r, uint32_t link,
 	return s;
 }
 
-/* Its completion names the last of its slots. */
+/* Post the request that begins at @s. Its completion names the last of its slots. */
 static void slot_post(struct unic_kio_ring *r, uint32_t link,
 		      struct unic_sq_slot *s, uint32_t tag, uint32_t at)
 {
@@ -267,7 +267,8 @@ static struct unic_sge sge_of(const struct unic_kio_ring *r,
 	};
 }
 
-/* The first lies in the base slot, the others in the one behind it. */
+/* Write the pieces as SGEs: the first into the base slot, the others into the next
+ * slot. */
 static void gather_pieces(const struct unic_kio_ring *r, uint32_t link,
 			  struct unic_sq_slot *s,
 			  const struct unic_kio_data *data)
@@ -281,9 +282,9 @@ static void gather_pieces(const struct unic_kio_ring *r, uint32_t link,
 }
 
 /*
- * The form shall be made of the pieces, whatever it was made of before: its last
- * user has ended. It can be read, by us, and no more. The list lies where the
- * slot's message would. Returns what the pieces are now: all of the form.
+ * Post a request that makes the form of the pieces of @data. The form may be valid
+ * still: its last user has ended. Its only right is local read. The list is in the
+ * message buffer of the slot. Returns an SGE of the whole form.
  */
 static struct unic_sge post_reg_indirect(struct unic_kio_ring *r, uint32_t link,
 					 const struct unic_kio_data *data)
@@ -339,8 +340,9 @@ bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
 
 /* ------------------------------------------------------------- completions */
 
-/* A receive is the next of its link, or those before it were lost, and so is the
- * link. False: it is not posted. */
+/* Check that a receive is the next one of its link; if earlier ones are missing,
+ * out->ok is false, and the link has failed. Returns false if the receive is not
+ * posted. */
 static bool check_recv_order(struct unic_kio_ring *r, uint32_t n,
 			     struct unic_kio_done *out)
 {
@@ -356,7 +358,7 @@ static bool check_recv_order(struct unic_kio_ring *r, uint32_t n,
 	return true;
 }
 
-/* False: a completion of nothing that is posted. */
+/* Parse @cqe into @out. False: no request posted has this completion. */
 static bool parse_cqe(struct unic_kio_ring *r, const struct unic_cqe *cqe,
 		      struct unic_kio_done *out)
 {
@@ -406,7 +408,7 @@ bool unic_kio_ring_poll(struct unic_kio_ring *r, struct unic_kio_done *out)
 		unic_os_rmb();
 		memcpy(&cqe, at, sizeof(cqe));
 		r->cq_ci++;
-		unic_os_mb(); /* the copy before its room is given back */
+		unic_os_mb(); /* read the record before freeing its room */
 		UNIC_STORE(db_row(r, CQ_ROW)->cq_ci, unic_to_le32(r->cq_ci));
 		memset(out, 0, sizeof(*out));
 		if (parse_cqe(r, &cqe, out))

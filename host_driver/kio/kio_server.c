@@ -44,7 +44,7 @@ static struct unic_kio_msg answer_to(const struct unic_kio_job *job, int n,
 	};
 }
 
-/* By itself, and the job is over. */
+/* Answer @job without data, and free it. */
 static void finish_job(struct unic_kio_server *s, struct unic_kio_job *job,
 		       int n, const struct unic_kio_task *task)
 {
@@ -54,7 +54,7 @@ static void finish_job(struct unic_kio_server *s, struct unic_kio_job *job,
 
 	job_free(s, job);
 	if (!mute)
-		s->link->send(s, &msg); /* false: the link ends us */
+		s->link->send(s, &msg); /* false: the link is down */
 }
 
 static void begin_store_task(struct unic_kio_server *s, uint32_t at)
@@ -77,7 +77,7 @@ static void begin_store_task(struct unic_kio_server *s, uint32_t at)
 	s->kept |= job->begun && s->store->end;
 }
 
-/* Its token has ended, or it never got one. */
+/* Answer job @at with its status: its token has ended, or there was none. */
 static void abort_job(struct unic_kio_server *s, uint32_t at)
 {
 	finish_job(s, &s->job[at], s->job[at].status, NULL);
@@ -92,7 +92,7 @@ static void cancel_job(struct unic_kio_server *s, uint32_t at, int why)
 
 /* -------------------------------------------------------------------- serve */
 
-/* The bytes of a READ or LIST are in its buffer. */
+/* Send the bytes of a READ or LIST, which are in the buffer of job @at. */
 static void send_bytes(struct unic_kio_server *s, uint32_t at, uint32_t n,
 		       const struct unic_kio_task *task)
 {
@@ -122,7 +122,7 @@ void unic_kio_server_stored(const struct unic_kio_task *task)
 	send_bytes(s, task->at, (uint32_t)task->n, task);
 }
 
-/* False: there is no buffer for it now. */
+/* Begin job @at. False: no buffer is free. */
 static bool serve_job(struct unic_kio_server *s, uint32_t at)
 {
 	struct unic_kio_job *job = &s->job[at];
@@ -145,13 +145,13 @@ static bool serve_job(struct unic_kio_server *s, uint32_t at)
 	return true;
 }
 
-/* In turns, so that none waits for a buffer for ever. */
+/* Begin waiting jobs, each time from another one on, so that each gets a buffer. */
 static uint64_t serve_all(struct unic_kio_server *s, uint64_t now_ns)
 {
 	uint64_t next = UINT64_MAX;
 	uint32_t i, first = s->next;
 
-	if (s->starved) { /* of tokens: not at once again */
+	if (s->starved) { /* no token was free: try again later */
 		s->starved = false;
 		return now_ns + RETRY_NS;
 	}
@@ -283,8 +283,9 @@ static struct unic_kio_job *find_granted_job(struct unic_kio_server *s,
 	return NULL;
 }
 
-/* The payload of a WRITE. That the peer names our token with another's id must
- * not make old bytes of a buffer new ones of a file. */
+/* Handle the payload of a WRITE. The token must be that of the job: a message that
+ * names another job's token must not have old bytes of the buffer written to the
+ * file. */
 static bool handle_data(struct unic_kio_server *s,
 			const struct unic_kio_msg *msg, uint32_t token,
 			uint32_t payload)
@@ -292,7 +293,7 @@ static bool handle_data(struct unic_kio_server *s,
 	struct unic_kio_job *job = find_granted_job(s, unic_from_le32(msg->id));
 
 	if (!job)
-		return true; /* too late, or to nothing: it says so itself */
+		return true; /* of no job, or its token has ended */
 	if (!payload || token != job->token)
 		cancel_job(s, (uint32_t)(job - s->job), -EIO);
 	else if (payload != unic_from_le32(job->ask.len))

@@ -2,10 +2,10 @@
 /*
  * kio_server.h - the server of the kernel-resident page service: one connection.
  *
- * Secret: what of a request is believed, and how long a buffer is a request's. A
- * request keeps its place in the window until it is answered; a WRITE lends the
- * client a token of ours, for so long and no longer. What waits for a buffer or a
- * token waits here, so nothing is refused for lack of one.
+ * Secret: the checks of a request, and how long a request has a buffer. A request keeps
+ * its place in the window (a job) until it is answered; a WRITE gives the client a
+ * token of the server until the data has come, or a deadline. Jobs wait here for a
+ * buffer or a token, so no request is refused for lack of one.
  *
  *   READ, LIST   WAIT -> STORE -> SENDING -> free
  *   WRITE        WAIT -> TOKEN -> GRANTED -> STORE -> free
@@ -13,8 +13,8 @@
  *                 +--------+ (no token)
  *   the others   WAIT -> STORE -> free
  *
- * Files are slow, perhaps, and a connection may end meanwhile: what comes of a job
- * that is gone is dropped.
+ * The store may be slow, and the connection may end before the store does: results for
+ * jobs that have ended are dropped.
  *
  * Portable: calls its link, its store and memcpy, allocates nothing. One lock.
  */
@@ -26,43 +26,44 @@
 
 struct unic_kio_server;
 
-/* What is to be done to a file, and how it went. */
+/* An operation on a file, and its result. */
 struct unic_kio_task {
 	struct unic_kio_server *server;
-	uint32_t at, turn; /* job, and which of those that it was */
+	uint32_t at, turn; /* the job, and its turn */
 	uint8_t op;	   /* enum unic_kio_op of a request */
 	uint8_t name_bytes;
-	const char *name; /* no NUL in it, and none behind it */
+	const char *name; /* without NULs, not terminated */
 	uint64_t offset;
-	/* @len bytes, 1..UNIC_KIO_MAX: of a WRITE, copied by begin(); of READ and
-	 * LIST, there until next() is called again. Else NULL and 0. */
+	/* @len bytes, 1..UNIC_KIO_MAX: of WRITE, copied by begin(); of READ and
+	 * LIST, valid until next() is called again. Else NULL and 0. */
 	void *buf;
 	uint32_t len;
 	int n; /* bytes moved, fewer than len only at the end; -errno */
 	uint64_t
 		size; /* of the file afterwards; LIST: see struct unic_kio_msg */
-	uint64_t boot; /* the store's boot id then, see abi/unic_kio.h */
+	uint64_t boot; /* boot id of the store, see abi/unic_kio.h */
 };
 
 /*
- * Where the files are. It may take its time, in another thread; so it does not touch
- * our memory. What is begun is done in that order: a WRITE whose connection ended
- * is not done after one that came later over the next.
+ * The store of the files. It may work in another thread, and does not access memory of
+ * the server. The store executes tasks in the order of begin(): a WRITE of a connection
+ * that has ended is not executed after a later one of the next connection.
  */
 struct unic_kio_store {
-	/** begin() - @task is copied. False: no room, try again later. */
+	/** begin() - take @task, which is copied. False: no room, try again later. */
 	bool (*begin)(struct unic_kio_store *s,
 		      const struct unic_kio_task *task);
-	/** next() - one that is done. False: none. */
+	/** next() - return a task that is done in @task. False: none. */
 	bool (*next)(struct unic_kio_store *s, struct unic_kio_task *task);
-	/** end() - behind what was begun of @of: its connection is over, and so
-	 * is what the store keeps for it. False: no room, try again later. NULL:
-	 * it keeps nothing. */
+	/** end() - after all tasks of @of begun so far, drop the store's state for
+	 * @of, whose connection has ended. False: no room, try again later. NULL:
+	 * the store has no such state. */
 	bool (*end)(struct unic_kio_store *s, struct unic_kio_server *of);
 };
 
-/* The data of an answer may not be known to have left when the client, which has
- * it, asks for more; one that is ahead by more than that is disconnected. */
+/* Twice the window: a client that has the data of an answer may send a request before
+ * the completion of that data. A client with more requests than jobs is
+ * disconnected. */
 #define UNIC_KIO_JOBS (2u * UNIC_KIO_WINDOW)
 
 enum unic_kio_job_state {
@@ -77,11 +78,11 @@ enum unic_kio_job_state {
 
 struct unic_kio_job {
 	uint8_t state;
-	bool mute;  /* nobody waits for its answer any more */
-	bool begun; /* STORE: else there was no room in the store */
+	bool mute;  /* no answer is sent */
+	bool begun; /* STORE: the store has taken the task */
 	uint32_t turn;
 	void *buf;  /* NULL: none */
-	int status; /* CANCEL: what to answer */
+	int status; /* CANCEL: of the answer */
 	uint32_t token;
 	uint64_t key;
 	uint64_t deadline_ns; /* GRANTED */
@@ -89,43 +90,45 @@ struct unic_kio_job {
 	char name[UNIC_KIO_NAME_MAX];
 };
 
-/* What carries it. Each call but buf_get() is answered later. */
+/* The functions of a link. Answers come later, except that of buf_get(). */
 struct unic_kio_server_link {
-	/** send() - @msg by itself. False: the link is down. */
+	/** send() - send @msg without data. False: the link is down. */
 	bool (*send)(struct unic_kio_server *s, const struct unic_kio_msg *msg);
-	/** data() - @bytes of the buffer of job @at, to the token it asked with,
-	 * with @msg as control part; unic_kio_server_sent() answers. */
+	/** data() - send @bytes of the buffer of job @at to the token in job->ask,
+	 * with @msg as control part; unic_kio_server_sent() answers. False: the
+	 * link is down. */
 	bool (*data)(struct unic_kio_server *s, uint32_t at,
 		     const struct unic_kio_msg *msg, uint32_t bytes);
-	/** token() - for the buffer of job @at, ask.len bytes. */
+	/** token() - allocate a token for the buffer of job @at, ask.len bytes;
+	 * unic_kio_server_token() answers. */
 	void (*token)(struct unic_kio_server *s, uint32_t at);
-	/** cancel() - of job @at; unic_kio_server_ended() answers. */
+	/** cancel() - end the token of job @at; unic_kio_server_ended() answers. */
 	void (*cancel)(struct unic_kio_server *s, uint32_t at);
-	/** buf_get() - UNIC_KIO_MAX bytes, or NULL: none is free now. */
+	/** buf_get() - take a buffer of UNIC_KIO_MAX bytes; NULL: none is free. */
 	void *(*buf_get)(struct unic_kio_server *s);
 	void (*buf_put)(struct unic_kio_server *s, void *buf);
 };
 
 struct unic_kio_server {
 	const struct unic_kio_server_link *link;
-	void *of;		      /* the link's own */
-	struct unic_kio_store *store; /* NULL: nothing is exported */
+	void *of;		      /* of the link */
+	struct unic_kio_store *store; /* NULL: no file is exported */
 	struct unic_kio_job job[UNIC_KIO_JOBS];
-	uint32_t next; /* who is looked at first */
+	uint32_t next; /* job that serve_all() begins with */
 	bool starved;  /* the last token was refused */
-	bool kept;     /* the store may keep something for this connection, */
-	bool ends;     /* which is over */
+	bool kept;     /* the store may have state for this connection */
+	bool ends;     /* store->end() is to be called */
 };
 
-/** unic_kio_server_init() - no request. */
+/** unic_kio_server_init() - make @s empty. @link and @store live as long as @s. */
 void unic_kio_server_init(struct unic_kio_server *s,
 			  const struct unic_kio_server_link *link,
 			  struct unic_kio_store *store);
 
 /**
- * unic_kio_server_message() - @msg, @bytes of it, came: a copy; with @payload bytes
- * in token @token (0: none). Returns false if the peer is not one of ours: end
- * the connection.
+ * unic_kio_server_message() - handle @msg of @bytes, a copy, with @payload bytes placed
+ * by token @token (0: none). Returns false if the message breaks the protocol: end the
+ * connection.
  */
 bool unic_kio_server_message(struct unic_kio_server *s, const void *msg,
 			     uint32_t bytes, uint32_t token, uint32_t payload);
@@ -135,28 +138,31 @@ bool unic_kio_server_message(struct unic_kio_server *s, const void *msg,
 void unic_kio_server_token(struct unic_kio_server *s, uint32_t at, bool ok,
 			   uint32_t token, uint64_t key);
 
-/** unic_kio_server_ended() - the token of job @at is no more. */
+/** unic_kio_server_ended() - the token of job @at has ended. */
 void unic_kio_server_ended(struct unic_kio_server *s, uint32_t at);
 
-/** unic_kio_server_sent() - the data of job @at has left, or never will. */
+/** unic_kio_server_sent() - the NIC has finished with the data of job @at, sent or
+ * not. */
 void unic_kio_server_sent(struct unic_kio_server *s, uint32_t at);
 
-/** unic_kio_server_stop() - the connection is over for the client: nothing more is
- * begun of what it asked for. */
+/** unic_kio_server_stop() - the connection has ended for the client: begin no more of
+ * its requests. */
 void unic_kio_server_stop(struct unic_kio_server *s);
 
-/** unic_kio_server_down() - the connection is over, and what was posted on it is
- * done. @lost: the NIC was reset, no token() or cancel() will be answered. */
+/** unic_kio_server_down() - the connection has ended, and all its requests have
+ * completed. @lost: the NIC was reset; token() and cancel() get no answer. */
 void unic_kio_server_down(struct unic_kio_server *s, bool lost);
 
-/** unic_kio_server_idle() - nothing is left of any request. */
+/** unic_kio_server_idle() - true if all jobs are free, and no end() of the store is
+ * due. */
 bool unic_kio_server_idle(const struct unic_kio_server *s);
 
-/** unic_kio_server_stored() - what the store did to the file of task->server. */
+/** unic_kio_server_stored() - handle @task, which the store has done, for
+ * task->server. */
 void unic_kio_server_stored(const struct unic_kio_task *task);
 
-/** unic_kio_server_poll() - begin what can be begun, and give up those whose data
- * did not come. Returns when to call again. */
+/** unic_kio_server_poll() - begin jobs that have all they need, and give up WRITEs
+ * whose data did not come in time. Returns when to call again. */
 uint64_t unic_kio_server_poll(struct unic_kio_server *s, uint64_t now_ns);
 
 #endif /* UNIC_KIO_SERVER_H */

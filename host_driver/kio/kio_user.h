@@ -2,16 +2,17 @@
 /*
  * kio_user.h - I/Os of users of the page service, with a buffer for each.
  *
- * Secret: whose the places and buffers are, and what is counted when one is over.
+ * Secret: the owners of places and buffers, and the counters of ended I/Os.
  */
 #ifndef UNIC_KIO_USER_H
 #define UNIC_KIO_USER_H
 
 #include "kio_node.h"
 
-/** unic_kio_user_get() - a place for an I/O with a buffer. NULL: not now. */
+/** unic_kio_user_get() - take a place for an I/O with a buffer, the caller's until
+ * unic_kio_user_put(). NULL: none is free. */
 struct unic_kio_user *unic_kio_user_get(struct unic_kio_node *n);
-/** unic_kio_user_put() - give place and buffer back: the I/O is over, or none began. */
+/** unic_kio_user_put() - give place and buffer back, after the I/O, or without one. */
 void unic_kio_user_put(struct unic_kio_user *user);
 
 /**
