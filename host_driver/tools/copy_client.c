@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * copy_client.c - the asking end of a transfer: it moves the data when the mode
- * is RDMA, and lets both ends send when it is RPC.
+ * copy_client.c - the client end of a transfer: with RDMA, the client moves the data;
+ * with RPC, the end that has the file sends it.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 #define REFUSALS 1000 /* of one block */
 #define MEND_NS	 20000000000ull
-#define MENDS	 100 /* without a block moved */
+#define MENDS	 100 /* reconnections without a block moved */
 
 struct client {
 	struct copy_peer *p;
@@ -26,9 +26,9 @@ struct client {
 	uint64_t seq;
 	uint32_t len; /* of the current block */
 	uint32_t ticket;
-	bool loaded; /* put: buf holds it */
-	bool again;  /* a connection stood before */
-	int mends;   /* since a block was moved */
+	bool loaded; /* put: buf holds the block */
+	bool again;  /* an earlier connection broke */
+	int mends;   /* reconnections since a block was moved */
 	uint64_t start_ns;
 	uint64_t shown_ns;
 };
@@ -76,7 +76,7 @@ static struct copy_msg build_msg(const struct client *c, enum copy_type type)
 
 /* ------------------------------------------------------------------- RDMA */
 
-/* Where block seq is at the server. Also after its region was evicted. */
+/* Request address and key of block seq from the server, also after an eviction. */
 static int request_region(void *arg, uint64_t *remote, uint32_t *rkey)
 {
 	struct client *c = arg;
@@ -131,7 +131,7 @@ static int count_refusal(struct client *c, int *tries, unsigned int reason)
 			 unic_token_end_str(reason));
 }
 
-/* The server gives a token for the block, the block goes there. */
+/* Request a token for the block from the server, and send the block there. */
 static int rpc_put(struct client *c)
 {
 	struct copy_msg msg;
@@ -162,7 +162,7 @@ static int rpc_put(struct client *c)
 	}
 }
 
-/* One request with a token of ours. 0, 1: the answer came without payload. */
+/* Request the block with a token of this end. 0; 1: the answer has no payload. */
 static int rpc_request(struct client *c, const struct unic_bm_hold *hold,
 		       unsigned int *reason)
 {
@@ -215,7 +215,7 @@ static int rpc_get(struct client *c)
 	}
 }
 
-/* --------------------------------------------------------------- the whole */
+/* ---------------------------------------------------------------- transfer */
 
 static int move_block(struct client *c)
 {
@@ -235,14 +235,15 @@ static int move_block(struct client *c)
 
 static int connect_server(struct client *c);
 
-/* -ENODEV: the NIC is being reset, and what is kept is not gone with it. */
+/* True if a new connection may go on after @err. -ENODEV: the NIC is being reset, which
+ * a context with --keep outlives. */
 static bool is_recoverable(const struct client *c, int err)
 {
 	return err == -ENOTCONN || err == -ECONNRESET || err == -EIO ||
 	       err == -ETIME || (c->p->keep && err == -ENODEV);
 }
 
-/* Another connection. Without --keep nothing but the old one may be lost. */
+/* Connect again. Without --keep, that fails if more than the connection was lost. */
 static int reconnect_server(struct client *c)
 {
 	int err = 0;
@@ -255,9 +256,9 @@ static int reconnect_server(struct client *c)
 }
 
 /*
- * The connection broke: an eviction ended it whose grace was over under an
- * operation, or one of the NICs, or a driver, which comes back. The transfer goes
- * on where it was.
+ * The connection broke: the deadline of an eviction cut an operation, or a NIC was
+ * reset, or a driver restarted. Connect again, until MEND_NS are over; the transfer
+ * goes on at the same block.
  */
 static int recover_connection(struct client *c, int err)
 {
@@ -271,7 +272,7 @@ static int recover_connection(struct client *c, int err)
 	snprintf(why, sizeof(why), "%s", unic_last_error());
 	c->again = true;
 	while ((err = reconnect_server(c))) {
-		refused += err == -ECONNREFUSED; /* it is being mended, too */
+		refused += err == -ECONNREFUSED; /* it may recover, too */
 		if (refused == 20 || now_ns() > until ||
 		    (!c->p->keep && err == -ENOTCONN))
 			return err;
@@ -308,7 +309,7 @@ static int move_all(struct client *c)
 	return 0;
 }
 
-/* Both ends must have seen the same bytes. */
+/* Compare the digests of both ends. */
 static int compare_digests(struct client *c)
 {
 	struct copy_msg msg = build_msg(c, COPY_FIN);
@@ -403,7 +404,7 @@ int copy_client(struct copy_peer *p, const struct copy_job *job)
 		if (getrandom(&c.ticket, sizeof(c.ticket), 0) < 0)
 			return copy_fail(-errno, "no random number");
 	err = run_job(&c);
-	/* Hanging up may fail, too, but this is the reason to tell. */
+	/* copy_peer_hangup() may set other words */
 	snprintf(words, sizeof(words), "%s", unic_last_error());
 	copy_file_close(&c.file);
 	copy_peer_hangup(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* copy_client.h - the asking end of a transfer. */
+/* copy_client.h - the client end of a transfer. */
 #ifndef UNIC_COPY_CLIENT_H
 #define UNIC_COPY_CLIENT_H
 
@@ -15,8 +15,8 @@ struct copy_job {
 
 /**
  * copy_client() - connect @p, which copy_peer_open() opened, to the server of @job and
- * move the file; a connection that breaks is made again, and the transfer goes on
- * where it was. Says on stdout how far it is, unless @p is quiet, and the result.
+ * move the file; a connection that breaks is made again, and the transfer goes on at
+ * the same block. Prints the progress on stdout, unless @p is quiet, and the result.
  * @job: the caller's, read during the call only.
  * Returns 0: both ends have seen the same bytes, and a file that was fetched is kept.
  * -errno (unic_last_error()): a file that was fetched in part is not kept. Either way

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * copy_file.h - a file read or written from beginning to end, with its SHA-256
- * on the way.
+ * copy_file.h - a file read or written from beginning to end, and its SHA-256.
  */
 #ifndef UNIC_COPY_FILE_H
 #define UNIC_COPY_FILE_H
@@ -19,19 +18,20 @@ struct copy_file {
 	char path[256];
 };
 
-/** copy_file_read() / copy_file_write() - open @path. 0 or -errno, with words
- * on standard error. A file being written has a temporary name until
- * copy_file_keep(). */
+/** copy_file_read() / copy_file_write() - open @path; copy_file_close() closes it. 0 or
+ * -errno, with words on standard error. A file being written has a temporary name
+ * until copy_file_keep(). */
 int copy_file_read(struct copy_file *f, const char *path);
 int copy_file_write(struct copy_file *f, const char *path, uint64_t size);
-/** copy_file_get() / copy_file_put() - the next @len bytes. 0 or -errno. */
+/** copy_file_get() / copy_file_put() - read or write the next @len bytes. 0 or
+ * -errno. */
 int copy_file_get(struct copy_file *f, void *buf, size_t len);
 int copy_file_put(struct copy_file *f, const void *buf, size_t len);
-/** copy_file_digest() - of all bytes got or put. */
+/** copy_file_digest() - the SHA-256 of all bytes read or written. */
 void copy_file_digest(struct copy_file *f, uint8_t out[COPY_DIGEST]);
-/** copy_file_keep() - the written file is good: give it its name. */
+/** copy_file_keep() - the written file is complete: rename it to @f->path. */
 int copy_file_keep(struct copy_file *f);
-/** copy_file_close() - also removes a written file that was not kept. */
+/** copy_file_close() - close the file, and remove a written one that was not kept. */
 void copy_file_close(struct copy_file *f);
 
 #endif /* UNIC_COPY_FILE_H */

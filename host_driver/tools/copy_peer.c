@@ -2,7 +2,7 @@
 /*
  * copy_peer.c - the connection of a transfer and its messages.
  *
- * Secret: who may send now, and what becomes of a message that an eviction meets.
+ * Secret: which end may send, and the repetition of messages that an eviction cut.
  */
 #define _GNU_SOURCE
 #include "copy_peer.h"
@@ -43,14 +43,14 @@ static void forward_event(void *arg, const struct unic_event *ev)
 {
 	struct copy_peer *p = arg;
 
-	/* A full pipe: nobody serves; the request times out at the peer. */
+	/* The pipe is full, because no session reads: the request times out. */
 	if (write(p->event_pipe[1], ev, sizeof(*ev)) < 0)
 		on_note(arg, "an event was dropped");
 }
 
 /* ----------------------------------------------------------------- buffers */
 
-/* What the peer may count on: the next message tells it. */
+/* Store the credits, which the next message has. */
 static void on_credit(void *arg, unsigned int credits)
 {
 	struct copy_peer *p = arg;
@@ -80,7 +80,7 @@ static int bufs_open(struct copy_peer *p)
 
 /* -------------------------------------------------------------- open, close */
 
-/* A quarter of the NIC's table for a buffer. */
+/* The size of a buffer: a quarter of the NIC's table at most. */
 static uint32_t block_of(const struct unic_ctx *ctx)
 {
 	struct unic_attr attr;
@@ -156,7 +156,7 @@ int copy_peer_qp(struct copy_peer *p)
 	};
 	int err = unic_create_qp(p->pd, &attr, &p->qp);
 
-	p->room = RECEIVES; /* until the peer says something else */
+	p->room = RECEIVES; /* until a message of the peer */
 	return err ? err : unic_bm_recv_start(p->recv, p->qp);
 }
 
@@ -169,7 +169,7 @@ void copy_peer_hangup(struct copy_peer *p)
 	unic_disconnect(p->qp);
 	unic_destroy_qp(p->qp);
 	p->qp = NULL;
-	/* What was not read of it is of no interest any more. */
+	/* Drop unread completions of the queue pair. */
 	while (unic_poll_cq(p->recv_cq, 16, wc) > 0)
 		;
 	while (unic_poll_cq(p->send_cq, 16, wc) > 0)
@@ -191,9 +191,9 @@ int copy_peer_recover(struct copy_peer *p)
 /* ---------------------------------------------------------------- messages */
 
 /*
- * Does the peer's NIC know the connection still? One that was reset after it had
- * acknowledged our request says nothing by itself. A WRITE of nothing which it
- * does not acknowledge ends the queue pair, and so the receive that is waited for.
+ * Check that the peer's NIC has the connection still: a NIC that was reset after its
+ * acknowledgement sends nothing. A WRITE of 0 bytes that is not acknowledged ends the
+ * queue pair, and with it the receive that copy_recv() waits for.
  */
 static void probe_peer(struct copy_peer *p)
 {
@@ -232,9 +232,9 @@ static int fail_wc(const struct unic_wc *wc, const char *what)
 }
 
 /*
- * Our turn: a peer without a receive buffer is given the time to get one. Sent at
- * once the message would be put off by its NIC again and again; it will be, if
- * the time was too short.
+ * Fill in the credits of @msg. If the peer has no receive buffer, wait for the grace
+ * period, in which it registers some. If the wait was too short, the peer's NIC delays
+ * the message (RNR).
  */
 static struct copy_msg prepare_msg(struct copy_peer *p,
 				   const struct copy_msg *msg)
@@ -253,7 +253,7 @@ static struct copy_msg prepare_msg(struct copy_peer *p,
 	return out;
 }
 
-/* Posts @wr and waits for its completion @wc, of whatever status. */
+/* Post @wr and wait for its completion @wc, with any status. */
 static int post_and_wait(struct copy_peer *p, const struct unic_send_wr *wr,
 			 struct unic_wc *wc)
 {
@@ -285,7 +285,7 @@ static void *hold_addr(const struct unic_bm_hold *hold)
 	return (void *)(uintptr_t)hold->iova;
 }
 
-/* Posts it once. 0, or 1: evicted, again. */
+/* Post the tagged message once. 0; 1: an eviction cut it, post it again; -errno. */
 static int post_tagged(struct copy_peer *p, uint32_t index, uint64_t key,
 		       const struct unic_bm_hold *ctrl,
 		       const struct unic_bm_hold *data, uint32_t len)

@@ -3,10 +3,10 @@
  * copy_peer.h - one end of a file transfer: a context with buffer manager, a
  * connection, and small messages over it.
  *
- * Flow control: a side sends a message only in answer to one, and each says how
- * many receive buffers its sender has left (the NIC takes them without asking,
- * the buffer manager registers them again): to a peer that has none nothing is
- * sent for a grace period, in which it gets some.
+ * Flow control: a side sends a message only in answer to one, and each message has the
+ * number of receive buffers that its sender has (the NIC evicts their regions without a
+ * notice, and the buffer manager registers them again). To a peer without receive
+ * buffers, no message is sent for a grace period, in which it registers some.
  */
 #ifndef UNIC_COPY_PEER_H
 #define UNIC_COPY_PEER_H
@@ -15,7 +15,7 @@
 #include "copy_file.h"
 
 #define COPY_SERVICE	0x756e69632d637079ull /* "unic-cpy" */
-#define COPY_BLOCK	(256u * 1024u) /* one chunk of the buffer manager, most */
+#define COPY_BLOCK	(256u * 1024u) /* at most one chunk of the buffer manager */
 #define COPY_RPC_BLOCK	(64u * 1024u)
 #define COPY_TIMEOUT_MS 30000
 
@@ -32,7 +32,7 @@ enum copy_mode {
 struct copy_hello {
 	uint8_t what;  /* enum copy_what */
 	uint8_t mode;  /* enum copy_mode */
-	uint8_t again; /* goes on with what has the same ticket */
+	uint8_t again; /* goes on with the transfer of @ticket */
 	uint8_t rsvd[1];
 	unic_le32 ticket; /* of this transfer, not 0 */
 	unic_le64 size;
@@ -40,12 +40,12 @@ struct copy_hello {
 };
 
 enum copy_type {
-	COPY_ASK = 1,	 /* client: where for / from where is block seq? */
-	COPY_REGION = 2, /* server: here (iova, rkey) */
-	COPY_TOKEN = 3,	 /* server: for this token (index, key) */
+	COPY_ASK = 1,	 /* client: requests the place of block seq */
+	COPY_REGION = 2, /* server: the place is iova, rkey */
+	COPY_TOKEN = 3,	 /* server: the place is a token (index, key) */
 	COPY_DATA = 4,	 /* control part of a tagged message with block seq */
-	COPY_DONE = 5,	 /* client: block seq is moved; server: so it is */
-	COPY_FIN = 6,	 /* both: all moved, digest */
+	COPY_DONE = 5,	 /* client: block seq is moved; server: confirmed */
+	COPY_FIN = 6,	 /* both: all blocks are moved; digest */
 	COPY_ERROR = 7,	 /* server: status */
 };
 
@@ -59,7 +59,7 @@ struct copy_msg {
 	unic_le32 rkey;
 	unic_le32 index;
 	unic_le32 len;
-	unic_le32 credits; /* receive buffers that the sender of this has */
+	unic_le32 credits; /* receive buffers of the sender */
 	unic_le32 rsvd[2];
 	uint8_t digest[COPY_DIGEST];
 };
@@ -69,11 +69,11 @@ _Static_assert(sizeof(struct copy_hello) <= UNIC_PRIVATE_MAX, "the request "
 							      "fits the "
 							      "private data");
 
-/* What came besides the message. */
+/* The payload of a received message. */
 struct copy_got {
 	bool tagged;
 	uint32_t payload;    /* bytes placed */
-	unsigned int reason; /* payload 0: enum unic_token_end why */
+	unsigned int reason; /* payload 0: enum unic_token_end */
 };
 
 struct copy_peer {
@@ -84,45 +84,47 @@ struct copy_peer {
 	struct unic_qp *qp;
 	struct unic_bm_recv *recv;
 	uint8_t *ctrl;	      /* a page: the control part of tagged messages */
-	unsigned int credits; /* receive buffers that are there, atomic */
-	unsigned int room;    /* messages that the peer has room for */
+	unsigned int credits; /* receives in live regions, atomic */
+	unsigned int room;    /* messages that the peer can receive */
 	int event_pipe[2];    /* events of the context, for a server */
 	unsigned int residency; /* enum unic_residency of all its buffers */
 	uint32_t block; /* bytes that one buffer has, COPY_BLOCK at most */
 	bool quiet, keep;
-	/* asked now and then while it waits: true ends the wait, -EINTR */
+	/* called repeatedly while copy_recv() waits: true ends the wait, -EINTR */
 	bool (*disturbed)(void *arg);
 	void *disturbed_arg;
 };
 
-/** copy_peer_open() - attach to the driver; buffers of @residency. @keep: it can be
- * recovered. 0 or -errno (unic_last_error()). */
+/** copy_peer_open() - attach @p to the driver; buffers have @residency. @keep:
+ * copy_peer_recover() is possible. 0 or -errno (unic_last_error()). */
 int copy_peer_open(struct copy_peer *p, const char *socket,
 		   unsigned int residency, bool quiet, bool keep);
-/** copy_peer_recover() - after a failure: the NIC was reset, or the driver is
- * another one, if it was that; the queue pair is gone in any case. 0 or -errno. */
+/** copy_peer_recover() - after a failure: recover @p if the NIC was reset or the driver
+ * restarted. The queue pair is destroyed in any case. 0 or -errno. */
 int copy_peer_recover(struct copy_peer *p);
-/** copy_peer_close() - hang up, and give back all that copy_peer_open() made, in part
- * too. */
+/** copy_peer_close() - disconnect, and free all that copy_peer_open() made, also after
+ * its failure. */
 void copy_peer_close(struct copy_peer *p);
-/** copy_peer_qp() - a fresh queue pair with receives posted, to be connected. */
+/** copy_peer_qp() - create a queue pair with receives posted, to be connected. */
 int copy_peer_qp(struct copy_peer *p);
 /** copy_peer_hangup() - disconnect and destroy the queue pair. */
 void copy_peer_hangup(struct copy_peer *p);
 
-/** copy_send() - one message; waits until it is acknowledged. */
+/** copy_send() - send one message, and wait until it is acknowledged. */
 int copy_send(struct copy_peer *p, const struct copy_msg *msg);
-/** copy_send_tagged() - a message with a payload of @len bytes at @data for the
- * token @index, @key; repeated as long as evictions cut it. */
+/** copy_send_tagged() - send a message with a payload of @len bytes at @data for the
+ * token @index, @key; repeat it as long as evictions cut it. */
 int copy_send_tagged(struct copy_peer *p, const struct copy_msg *msg,
 		     uint32_t index, uint64_t key, void *data, uint32_t len);
-/** copy_recv() - the next message. -ETIME, -ECONNRESET. */
+/** copy_recv() - wait for the next message. -ETIME, -ECONNRESET; -EINTR:
+ * disturbed(). */
 int copy_recv(struct copy_peer *p, struct copy_msg *msg, struct copy_got *got);
-/** copy_expect() - copy_recv(), and it must be a @type about block @seq. */
+/** copy_expect() - copy_recv(); the message must be a @type of block @seq. */
 int copy_expect(struct copy_peer *p, enum copy_type type, uint64_t seq,
 		struct copy_msg *msg, struct copy_got *got);
 
-/** copy_fail() - words for -errno of our own, as unic_last_error() has them. */
+/** copy_fail() - set unic_last_error() to @text for an error of the tool; returns
+ * @err. */
 int copy_fail(int err, const char *text);
 
 #endif /* UNIC_COPY_PEER_H */

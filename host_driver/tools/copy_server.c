@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * copy_server.c - the answering end: one connection at a time, files of one
- * folder.
+ * copy_server.c - the server end: one connection at a time, files of one folder.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,14 +18,14 @@ struct session {
 	struct copy_hello hello;
 	struct copy_file file;
 	void *buf;
-	struct unic_bm_hold hold; /* of the block the client works on */
+	struct unic_bm_hold hold; /* of the block that the client moves */
 	bool held;
 	struct unic_pay_token token;
 	bool token_out;
 	bool loaded; /* get: buf holds block seq */
 	uint64_t seq;
-	uint64_t stored; /* put: blocks that are in the file */
-	bool met;	 /* the connection stood */
+	uint64_t stored; /* put: blocks in the file */
+	bool met;	 /* the connection was accepted */
 	bool over;
 };
 
@@ -35,9 +34,9 @@ struct session {
 struct server {
 	struct copy_peer *p;
 	const char *dir;
-	struct session now;  /* the one that is served */
-	struct session kept; /* one that broke, if its ticket is not 0 */
-	struct unic_event pending[PENDING]; /* came meanwhile */
+	struct session now;  /* being served */
+	struct session kept; /* its connection broke; ticket 0: none */
+	struct unic_event pending[PENDING]; /* came during a session */
 	unsigned int n_pending;
 };
 
@@ -52,7 +51,8 @@ static bool same_ticket(const struct session *s, const struct copy_hello *h)
 	       ticket_of(s) == unic_from_le32(h->ticket);
 }
 
-/* While a session waits: does its own client come again? Others are put off. */
+/* True if the client of the session, which waits, connects again. Requests of other
+ * clients stay in v->pending. */
 static bool is_client_reconnecting(void *arg)
 {
 	struct server *v = arg;
@@ -105,7 +105,8 @@ static int hold_block(struct session *s, uint32_t len)
 				 : 0;
 }
 
-/* A block the client may read; the file is read once however often it asks. */
+/* Read the next block of the file, unless buf holds it: the client may request it more
+ * than once. */
 static int load_block(struct session *s, uint32_t len)
 {
 	int err;
@@ -135,7 +136,7 @@ static int serve_rdma(struct session *s, uint32_t len)
 	return send_reply(s, COPY_REGION, &msg);
 }
 
-/* A token for the next block, for this client only. */
+/* Send a token for the next block, which only this client may use. */
 static int serve_rpc_put(struct session *s, uint32_t len)
 {
 	struct copy_msg msg = { .len = unic_to_le32(len) };
@@ -162,7 +163,7 @@ static int serve_rpc_put(struct session *s, uint32_t len)
 	return send_reply(s, COPY_TOKEN, &msg);
 }
 
-/* The reply is a tagged message into the client's token. */
+/* Reply with a tagged message to the client's token. */
 static int serve_rpc_get(struct session *s, const struct copy_msg *ask,
 			 uint32_t len)
 {
@@ -195,7 +196,8 @@ static int on_block_request(struct session *s, const struct copy_msg *ask)
 					 : serve_rpc_get(s, ask, len);
 }
 
-/* Once, however often it comes: our answer may have been lost. */
+/* Write block @seq to the file, unless that was done: the client repeats a block whose
+ * confirmation was lost. */
 static int store_block(struct session *s, uint64_t seq, uint32_t len)
 {
 	int err;
@@ -209,7 +211,7 @@ static int store_block(struct session *s, uint64_t seq, uint32_t len)
 	return err;
 }
 
-/* RDMA put: the block was written. */
+/* RDMA put: the client has written the block. */
 static int on_done(struct session *s, const struct copy_msg *done)
 {
 	struct copy_msg msg = { .status = unic_to_le32(0) };
@@ -223,7 +225,7 @@ static int on_done(struct session *s, const struct copy_msg *done)
 	return err ? err : send_reply(s, COPY_DONE, &msg);
 }
 
-/* RPC put: a tagged message; without payload when its token had ended. */
+/* RPC put: handle a tagged message; without payload, its token had ended. */
 static int on_data(struct session *s, const struct copy_msg *data,
 		   const struct copy_got *got)
 {
@@ -258,7 +260,7 @@ static int on_fin(struct session *s, const struct copy_msg *fin)
 		err = copy_file_keep(&s->file);
 	if (!err)
 		err = send_reply(s, COPY_FIN, &msg);
-	/* The client hangs up on it, perhaps before its NIC acknowledged. */
+	/* The client disconnects after FIN, perhaps before its NIC acknowledges. */
 	return err == -ECONNRESET ? 0 : err;
 }
 
@@ -286,7 +288,8 @@ static int handle_msg(struct session *s)
 
 /* ------------------------------------------------------------- connections */
 
-/* A name is one component: nobody climbs out of the folder. */
+/* Open the file of the session. A name is one component, so it cannot leave the
+ * folder. */
 static int open_file(struct session *s, const char *dir)
 {
 	char path[200];
@@ -316,13 +319,13 @@ static int accept_client(struct session *s, const struct unic_event *ev)
 	return err;
 }
 
-/* Let the client read the last message and hang up first. */
+/* End the connection, after the client has read the last message and disconnected. */
 static void end_connection(struct session *s, int err)
 {
 	struct copy_msg msg = { .status = unic_to_le32((uint32_t)-err) };
 	struct copy_got got;
 
-	/* Who hung up while we accepted: nothing would ever complete. */
+	/* not to a client that has gone: no request would complete */
 	if (err && err != -ECONNRESET && s->met)
 		send_reply(s, COPY_ERROR, &msg);
 	if (!err)
@@ -337,7 +340,7 @@ static void end_session(struct session *s)
 	*s = (struct session){ .p = s->p, .file = { .fd = -1 } };
 }
 
-/* What @ev asks for: a new session, or the one that broke. */
+/* Begin the session of @ev: a new one, or the kept one. */
 static int begin_session(struct server *v, const struct unic_event *ev)
 {
 	struct session *s = &v->now;
@@ -378,7 +381,7 @@ static void run_session(struct server *v, const struct unic_event *ev)
 	release_block(s);
 	if (err && s->p->keep)
 		copy_peer_recover(s->p);
-	else if (err == -EINTR) /* the client has given this one up */
+	else if (err == -EINTR) /* the client connects again */
 		copy_peer_hangup(s->p);
 	if (s->p->qp)
 		end_connection(s, err);
@@ -401,7 +404,7 @@ static void handle_connect(struct server *v, const struct unic_event *ev)
 	v->now = (struct session){ .file = { .fd = -1 } };
 }
 
-/* The next event: one that was put off, or one that comes within 0.5 s. */
+/* Get the next event: a pending one, or one that comes within 0.5 s. False: none. */
 static bool next_event(struct server *v, struct unic_event *ev)
 {
 	struct pollfd pfd = { .fd = v->p->event_pipe[0], .events = POLLIN };
@@ -436,7 +439,7 @@ int copy_server(struct copy_peer *p, const char *dir, const volatile int *stop)
 	if (err)
 		return err;
 	p->disturbed = is_client_reconnecting;
-	/* taken back below */
+	/* set to NULL below */
 	/* cppcheck-suppress autoVariables */
 	p->disturbed_arg = &v;
 	printf("unic-copy: ready, serving %s\n", dir);

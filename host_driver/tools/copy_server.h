@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* copy_server.h - the answering end of a transfer. */
+/* copy_server.h - the server end of a transfer. */
 #ifndef UNIC_COPY_SERVER_H
 #define UNIC_COPY_SERVER_H
 
@@ -7,7 +7,7 @@
 
 /**
  * copy_server() - serve files of folder @dir to one client after another, until *@stop
- * is not 0, which is looked at twice a second while nobody is connected. A transfer
+ * is not 0, which is checked twice a second while no client is connected. A transfer
  * that breaks is kept for its client, until another one comes. Failed transfers are
  * reported on stderr and end nothing.
  * @p: opened by copy_peer_open(), not connected; stays the caller's to close.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * ctl_fetch.c - asking the driver, and naming what it answers.
+ * ctl_fetch.c - requests to the driver, and names for the fields of its answers.
  */
 #include "ctl_fetch.h"
 
@@ -291,7 +291,7 @@ static struct json_object *row_proc(const void *row)
 	return o;
 }
 
-/* All rows of a table, in as many requests as it takes. */
+/* Fetch all rows of a table, by one request after the other. */
 static struct json_object *
 dump_table(struct unic_conn *conn, enum unic_table table,
 	   struct json_object *(*parse)(const void *))
@@ -322,7 +322,7 @@ dump_table(struct unic_conn *conn, enum unic_table table,
 					      parse(row + i * UNIC_ROW_BYTES));
 		next = unic_from_le32(rec.reply.next);
 		if (next <= first)
-			break; /* also: a driver that goes in circles */
+			break; /* a `next` that does not advance ends, too */
 		first = next;
 	} while (next);
 	return list;
@@ -397,7 +397,7 @@ static void add_missing(struct json_object *o, struct json_object *row)
 	}
 }
 
-/* The NIC's row of the same slot, without what is there already. */
+/* Add the members of the NIC's row of slot @proc that @o does not have. */
 static void merge_proc_row(struct json_object *o, struct json_object *rows,
 			   uint32_t proc)
 {
@@ -457,7 +457,7 @@ struct json_object *ctl_ps(struct unic_conn *conn)
 static const char *const trace_texts[] = { UNIC_TRACES(TEXT) };
 static const char *const trace_names[] = { UNIC_TRACES(TNAME) };
 
-/* "%0" to "%3" decimal, "%x0" to "%x3" in hex. */
+/* Format @text with its arguments: "%0" to "%3" decimal, "%x0" to "%x3" in hex. */
 static void format_trace(const char *text, const uint32_t arg[4], char *out,
 			 size_t room)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * ctl_fetch.h - what the driver says, as JSON objects.
+ * ctl_fetch.h - answers of the driver, as JSON objects.
  *
  * Each function returns a new object, the caller's (json_object_put()), or NULL
  * with words in unic_last_error().

@@ -2,7 +2,7 @@
 /*
  * ctl_json.h - members of JSON objects, of the kinds that a driver's answers have.
  *
- * Secret: how a value is written: addresses, names of numbers, text that may be none.
+ * Secret: the notation of values: addresses, names of numbers, unchecked text.
  */
 #ifndef UNIC_CTL_JSON_H
 #define UNIC_CTL_JSON_H
@@ -20,8 +20,8 @@ void ctl_add_hex(struct json_object *o, const char *key, uint64_t v);
 /** ctl_add_string() - a string; copied. */
 void ctl_add_string(struct json_object *o, const char *key, const char *text);
 
-/** ctl_add_text() - text of a device in @n bytes at @b: perhaps not terminated,
- * perhaps not text. At most 63 characters. */
+/** ctl_add_text() - text of a device in @n bytes at @b, at most 63 characters. The
+ * bytes may be unterminated or no text. */
 void ctl_add_text(struct json_object *o, const char *key, const uint8_t *b,
 		  size_t n);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * ctl_print.c - tables out of JSON, so that both forms show the same.
+ * ctl_print.c - tables made of JSON objects, so that text and JSON show the same.
  */
 #include "ctl_print.h"
 

@@ -10,9 +10,9 @@
 #include "unic_stats.h"
 
 #define PAGE	4096ull
-#define LOOK_NS 5000000 /* the ring holds some reaper periods of references */
+#define LOOK_NS 5000000 /* the ring holds references of some reaper periods */
 
-/* What a NIC records until it is told otherwise (firmware/base/trace.c). */
+/* The default groups of a NIC (firmware/base/trace.c). */
 #define GROUPS (UNIC_TG_MR | UNIC_TG_EVICT | UNIC_TG_TOKEN | UNIC_TG_CMD)
 
 static void add_row_u64(struct json_object *o, const char *key, uint64_t v)
@@ -118,7 +118,7 @@ static int set_ref_mask(struct unic_conn *conn, uint32_t mask)
 				"record references");
 }
 
-/* One fetch; @out NULL: only to learn where the next one begins. */
+/* Fetch references once. @out NULL: only set *@from to the next number. */
 static int fetch_refs(struct unic_conn *conn, FILE *out, uint32_t *from)
 {
 	union {
@@ -149,7 +149,7 @@ int ctl_refs(struct unic_conn *conn, FILE *out, const volatile int *stop)
 
 	if (err)
 		return err;
-	do { /* what is in the ring is of before */
+	do { /* skip the events in the ring: they are older */
 		before = from;
 		err = fetch_refs(conn, NULL, &from);
 	} while (!err && from != before);

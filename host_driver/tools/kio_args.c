@@ -62,7 +62,7 @@ static void parse_kio_arg(struct kio_options *o, char *arg,
 		argp_error(state, "%s: too many arguments", arg);
 }
 
-/* HOST:NAME, in place. */
+/* Split HOST:NAME in place. */
 static void parse_remote(struct kio_options *o, struct argp_state *state)
 {
 	char *colon = o->remote ? strchr(o->remote, ':') : NULL;

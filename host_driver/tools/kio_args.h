@@ -2,7 +2,7 @@
 /*
  * kio_args.h - the command line of unic-kio.
  *
- * Secret: which words and options there are, and what they mean where nothing is said.
+ * Secret: the words and options, and their defaults.
  */
 #ifndef KIO_ARGS_H
 #define KIO_ARGS_H
@@ -19,7 +19,7 @@ struct kio_options {
 
 /** kio_args_parse() - fill in @o, all of which is 0, from the command line and the
  * environment; remote and local point into @argv. Ends the program with words if the
- * line makes no sense. */
+ * line is invalid. */
 void kio_args_parse(struct kio_options *o, int argc, char **argv);
 
 #endif /* KIO_ARGS_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * kio_ask.h - remote files by the page service of the driver (UNIC_CTL_KIO of
- * abi/unic_ctl.h): requests under way, and what their errors mean.
+ * abi/unic_ctl.h): requests under way, and the words for their errors.
  *
- * Secret: the socket. The library is not needed: nothing of the NIC is used here.
+ * Secret: the socket. libunic is not needed, because the process does not use the NIC.
  */
 #ifndef KIO_ASK_H
 #define KIO_ASK_H
@@ -34,28 +34,29 @@ struct kio_call {
 	const void *data; /* WRITE: len bytes */
 };
 
-/** kio_open() - connect to the driver at @peer->socket. 0, or -1: said why. */
+/** kio_open() - connect to the driver at @peer->socket. 0, or -1 with words on
+ * stderr. */
 int kio_open(struct kio_peer *peer);
 
-/** kio_close() - give up what is under way. */
+/** kio_close() - disconnect from the driver; open requests get no reply. */
 void kio_close(struct kio_peer *peer);
 
-/** kio_send() - send one request; at most UNIC_CTL_KIO_OPEN may be open. Its seq, or
- * -1: said why. */
+/** kio_send() - send one request; at most UNIC_CTL_KIO_OPEN may be open. Returns its
+ * seq, or -1 with words on stderr. */
 int64_t kio_send(struct kio_peer *peer, const struct kio_call *call);
 
-/** kio_recv() - the next reply; *@data its tail, until the next call. 0 whatever its
- * status, or -1: the driver is gone, said. */
+/** kio_recv() - wait for the next reply; *@data is its tail, valid until the next call.
+ * 0 with any status in @reply, or -1 with words on stderr: the driver is gone. */
 int kio_recv(struct kio_peer *peer, struct unic_ctl_kio_reply *reply,
 	     const uint8_t **data, uint32_t *bytes);
 
-/** kio_check() - 0 if @reply is OK, else -1 and said: what was done to @name, why it
- * failed, and what to do. */
+/** kio_check() - 0 if @reply is OK, else -1 with words on stderr: @what failed for
+ * @name, why, and advice. */
 int kio_check(const struct kio_peer *peer,
 	      const struct unic_ctl_kio_reply *reply, const char *what,
 	      const char *name);
 
-/** kio_simple() - send, wait, check. 0 or -1. */
+/** kio_simple() - kio_send(), kio_recv() and kio_check(). 0 or -1. */
 int kio_simple(struct kio_peer *peer, const struct kio_call *call,
 	       const char *what, struct unic_ctl_kio_reply *reply,
 	       const uint8_t **data, uint32_t *bytes);

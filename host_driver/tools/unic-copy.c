@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * unic-copy - move a file between two hosts, by RDMA or by remote procedure
- * calls with payload tokens, whatever else the NIC TLB is full of.
+ * unic-copy - move a file between two hosts, by RDMA or by remote procedure calls with
+ * payload tokens, also when other processes fill the NIC TLB.
  */
 #include <argp.h>
 #include <errno.h>

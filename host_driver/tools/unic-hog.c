@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * unic-hog - a greedy process: registers memory until the NIC TLB is full (or it
- * has what it was told to take), and answers upcalls well, or not at all.
+ * unic-hog - a greedy process: it registers memory up to its limit or until the NIC TLB
+ * is full, and answers upcalls correctly, or not at all.
  */
 #include <argp.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ struct chunk {
 	struct unic_mr *mr; /* NULL: not registered */
 	unsigned int entries;
 	bool held;
-	bool late; /* lost, and its region has not ended */
+	bool late; /* unic_dereg_mr() failed: try again */
 };
 
 struct hog {
@@ -37,8 +37,8 @@ struct hog {
 	enum answer answer;
 	unsigned int chunk_entries;
 	unsigned int max; /* entries */
-	bool again;	  /* register again what it lost */
-	bool keep;	  /* hold on over a reset of the NIC */
+	bool again;	  /* register lost chunks again */
+	bool keep;	  /* recover after a reset of the NIC */
 	struct unic_ctx *ctx;
 	struct unic_pd *pd;
 	struct chunk chunk[CHUNKS_MAX];
@@ -103,7 +103,7 @@ static void set_held(struct hog *h, struct chunk *c, bool yes)
 		h->holding -= c->entries;
 }
 
-/* One more chunk; smaller ones when large ones fit no more. */
+/* Allocate and register one more chunk of @entries. */
 static int add_chunk(struct hog *h, unsigned int entries)
 {
 	struct chunk *c = &h->chunk[h->chunks];
@@ -156,8 +156,8 @@ static void queue_chunk(struct hog *h, struct chunk *c)
 		print_line("waits for %u entries", c->entries);
 }
 
-/* Gone or given back: end the object, and queue up for it again if told. A NIC
- * that does not answer has it still. */
+/* Deregister @c, which is evicted or given back, and register it again if h->again. If
+ * the NIC does not answer, @c is late. */
 static void dereg_chunk(struct hog *h, struct chunk *c)
 {
 	set_held(h, c, false);
@@ -196,7 +196,7 @@ static void on_notice(struct hog *h, struct chunk *c,
 static void on_hog_event(struct hog *h, struct unic_event *ev)
 {
 	struct chunk *c = ev->mr ? ev->mr->user : NULL;
-	/* It may be about a region of this chunk that has ended already. */
+	/* The event may be of an earlier region of the chunk. */
 	bool mine = c && c->mr == ev->mr;
 
 	switch (ev->type) {

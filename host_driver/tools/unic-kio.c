@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * unic-kio - files of another host by the page service of the driver: this process
- * never sees the NIC, has no slot, and takes nothing of its tables.
+ * unic-kio - files of another host by the page service of the driver: this process does
+ * not use the NIC, has no slot, and no entries in its tables.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -46,7 +46,7 @@ static void progress_begin(struct progress *p, const struct kio_options *o,
 	p->shown = p->began;
 }
 
-/* Five times a second, from half a second on. */
+/* Count @bytes, and show the progress: five times a second, from half a second on. */
 static void progress_add(struct progress *p, uint32_t bytes)
 {
 	p->done += bytes;
@@ -82,7 +82,7 @@ static int print_error(const char *name, int err, const char *hint)
 
 /* ----------------------------------------------------------------------- get */
 
-/* Bytes go where they belong, in whatever order they come. */
+/* Write the bytes at their offset, in any order; to a stream, in order. */
 static int put_local(int fd, const char *name, const uint8_t *data,
 		     uint32_t bytes, uint64_t offset, bool stream)
 {
@@ -102,8 +102,7 @@ static int put_local(int fd, const char *name, const uint8_t *data,
 	return 0;
 }
 
-/* What was asked for and is not answered. One that is tried again and again may
- * be overtaken by any number of others. */
+/* A request without an answer. Answers come in any order. */
 struct part {
 	uint32_t seq; /* 0: none */
 	uint32_t len;
@@ -124,7 +123,7 @@ static struct part *part_of(struct window *w, uint32_t seq)
 	return NULL;
 }
 
-/* Ask for one part more; there is room for it. */
+/* Request one more part. The caller has checked that @w has room. */
 static int request_part(struct kio_options *o, struct window *w,
 			struct kio_call *call)
 {
@@ -138,7 +137,7 @@ static int request_part(struct kio_options *o, struct window *w,
 	return 0;
 }
 
-/* The answer to one of them, which is open no more: *@part. */
+/* Wait for an answer. Its request leaves @w and is stored to *@part. */
 static int recv_part(struct kio_options *o, struct window *w, const char *what,
 		     struct unic_ctl_kio_reply *r, const uint8_t **data,
 		     uint32_t *bytes, struct part *part)
@@ -180,7 +179,7 @@ static int get_part(struct kio_options *o, struct window *w, int fd,
 	return 0;
 }
 
-/* To a stream one after the other, else several at once. */
+/* Get all parts: for a stream one after the other, else several at once. */
 static int get_parts(struct kio_options *o, int fd, uint64_t size,
 		     struct progress *p, bool stream)
 {
@@ -227,7 +226,7 @@ static int get_to_fd(struct kio_options *o, int fd, bool stream)
 	return err;
 }
 
-/* Under another name until it is whole. */
+/* Get a file, under a temporary name until it is complete. */
 static int do_get(struct kio_options *o)
 {
 	char *part;
@@ -331,7 +330,7 @@ static int put_from_fd(struct kio_options *o, int fd, uint64_t size)
 	return err;
 }
 
-/* HOST: and HOST:FOLDER/ mean: as it is called here. */
+/* For HOST: and HOST:FOLDER/, append the name of the local file. */
 static int put_name(struct kio_options *o)
 {
 	size_t n = strlen(o->remote);
@@ -341,7 +340,7 @@ static int put_name(struct kio_options *o)
 		return 0;
 	if (asprintf(&name, "%s%s", o->remote, kio_base_name(o->local)) < 0)
 		return print_error(o->local, ENOMEM, "");
-	o->remote = name; /* until the end */
+	o->remote = name; /* never freed */
 	return strlen(name) > UNIC_CTL_KIO_NAME_MAX
 		       ? print_error(name, ENAMETOOLONG, "")
 		       : 0;
@@ -368,7 +367,7 @@ static int do_put(struct kio_options *o)
 
 /* ------------------------------------------------------------------------ ls */
 
-/* A name from elsewhere: nothing that a terminal would obey. */
+/* Print a name of another host, without control characters. */
 static void print_name(const uint8_t *name, uint32_t n, bool dir)
 {
 	uint32_t i;
@@ -468,7 +467,7 @@ static int run_command(struct kio_options *o)
 
 int main(int argc, char **argv)
 {
-	static struct kio_options o; /* has a buffer in it */
+	static struct kio_options o; /* too large for the stack */
 
 	kio_args_parse(&o, argc, argv);
 	if (run_command(&o))

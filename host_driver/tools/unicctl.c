@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * unicctl - look at a NIC and its driver, and turn its knobs.
+ * unicctl - show the state of a NIC and its driver, and set parameters.
  */
 #include <argp.h>
 #include <errno.h>
@@ -24,8 +24,8 @@ struct ctl_options {
 	const char *args[ARGS_MAX];
 	int n_args;
 	bool json, follow, all, refs;
-	int weight, quota, policy; /* -1: as it is */
-	int groups;		   /* trace: mask to record, -1: as it is */
+	int weight, quota, policy; /* -1: unchanged */
+	int groups;		   /* trace: mask to record, -1: unchanged */
 	uint32_t uses;		   /* params: UNIC_PARAM_USES_*, or 0 */
 };
 
@@ -88,7 +88,7 @@ static int parse_policy(const char *name)
 	return -1;
 }
 
-/* "mr,evict" as a mask of UNIC_TG_*; -1 if a word is unknown. */
+/* Parse a list as "mr,evict" to a mask of UNIC_TG_*; -1: a word is unknown. */
 static int parse_groups(const char *list)
 {
 	static const struct {
@@ -422,7 +422,7 @@ static int do_policy(struct unic_conn *conn, const struct ctl_options *o)
 static const struct command {
 	const char *name;
 	int (*run)(struct unic_conn *conn, const struct ctl_options *o);
-	bool acts; /* has nothing to show */
+	bool acts; /* prints no object */
 } commands[] = {
 	{ "info", do_info, false },   { "stats", do_stats, false },
 	{ "ps", do_ps, false },	      { "mr", do_mr, false },
