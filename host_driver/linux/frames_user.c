@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * frames_user.c - frames.h where frames are any memory of a process: it is
- * pinned where it is (unic_mem.c).
+ * frames_user.c - frames.h where frames are any memory of a process: it is pinned
+ * where it is (unic_mem.c).
  *
- * Secret: where pins come from while the lock is held. What a request is about to
- * register was fetched before the lock was taken; other pages (missed, granted later,
- * of a region that is restored) are fetched by a worker, and asked for again.
+ * Secret: where pins come from while the lock is held. The pins that a request is
+ * about to register were fetched before the lock was taken. A worker fetches
+ * other pages (missed, granted later, of a region that is restored), and the core
+ * asks for them again.
  */
 #include <linux/slab.h>
 
@@ -16,15 +17,17 @@
 #include "unic_mem.h"
 #include "unic_pin.h"
 
-#define AGAIN_NS 1000000ull /* until unmapped memory is looked at again */
+/* interval between reports of stale pins: at first, and at most */
+#define AGAIN_NS 1000000ull
 #define REST_NS	 250000000ull
-#define TAKE_NS	 1000000000ull /* until what was fetched is dropped */
+#define TAKE_NS	 1000000000ull /* age at which a fetched pin is dropped */
 
 struct unic_frame_tables {
-	struct unic_frames *f;	 /* whose `pinned` is kept */
-	struct unic_mem *mem;	 /* NULL: nobody's */
-	struct list_head *ready; /* of the request that runs; NULL: none */
-	u64 look_ns, wait_ns; /* when to look at what is stale; how long next */
+	struct unic_frames *f; /* f->pinned counts pinned pages */
+	struct unic_mem *mem;  /* NULL: no process */
+	/* pins fetched for the request that runs; NULL: none */
+	struct list_head *ready;
+	u64 look_ns, wait_ns; /* next report of stale pins; interval after it */
 };
 
 int unic_frames_init(struct unic_frames *f, struct unic_os *os, void *base,
@@ -64,13 +67,14 @@ void unic_frames_journal(struct unic_frames *f, uint64_t *journal)
 
 int unic_frames_recall(struct unic_frames *f)
 {
-	return -EINVAL; /* nothing outlives a module */
+	/* pins end with the module: there is nothing to recall */
+	return -EINVAL;
 }
 
 int unic_frames_alloc(struct unic_frames *f, uint64_t va, uint32_t pages,
 		      uint32_t shift, uint32_t *list)
 {
-	return -EOPNOTSUPP; /* the process has memory */
+	return -EOPNOTSUPP; /* a process registers memory that it has */
 }
 
 int unic_frames_free(struct unic_frames *f, uint64_t va, uint32_t pages)
@@ -292,7 +296,8 @@ u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot)
 	unsigned long at = 0, first, last;
 
 	if (t->mem) {
-		/* a fence is no end: what is pinned is had again */
+		/* while the NIC is fenced no region is restored, so none claims
+		 * its pins */
 		if (!t->f->os->fenced)
 			release_orphaned_pins(t);
 		if (unic_pin_untaken(t->mem))

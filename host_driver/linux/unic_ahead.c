@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * unic_ahead.c - what a request is about to register is fetched before the lock
- * is taken, in the process's own time.
+ * unic_ahead.c - fetches the pages that a request is about to register, before
+ * the lock is taken and in the process's own time.
  *
- * Nothing is checked here but what fetching needs: what the request means is for
- * the core, which finds the pages it asks for ready, or not.
+ * Checks nothing but what fetching needs: the core checks the request, and finds
+ * the pages that it asks for ready, or not.
  */
 #include "unic_ahead.h"
 #include "unic_dev.h"
 #include "unic_mem.h"
 #include "unic_pin.h"
 
-/* Of one request; the core sees the rest missing. */
+/* Requests of one batch that are looked at; the core has the pages of the rest
+ * fetched by a worker. */
 #define BATCH_MAX (UNIC_LIST_BYTES / UNIC_CTL_BYTES)
 
 static bool has_write_right(u8 rights)
@@ -34,7 +35,7 @@ static int prefetch_pin(struct unic_mem *mem, u64 va, u64 length, bool write,
 	if (err)
 		return err;
 	p = unic_pin_fetch(mem, first, last, write);
-	if (IS_ERR(p)) /* the core is told why, when it asks */
+	if (IS_ERR(p)) /* unic_frames_pin() returns the error to the core */
 		p = unic_pin_failed(first, last, PTR_ERR(p));
 	if (p)
 		list_add_tail(&p->node, pins);
@@ -48,14 +49,14 @@ static int prefetch_reg(struct unic_mem *mem, const void *msg,
 
 	memcpy(&r, msg, sizeof(r));
 	if (r.residency == UNIC_DEMAND)
-		return 0; /* page by page, when they are missed */
+		return 0; /* pages are fetched one by one, by faults */
 	return prefetch_pin(mem, unic_from_le64(r.va), unic_from_le64(r.length),
 			    has_write_right(r.rights) ||
 				    r.mr_class == UNIC_CLASS_CONTROL,
 			    pins);
 }
 
-/* Pages that could only be read are to be written. */
+/* Fetches the pages of a region that gains write rights, for writing. */
 static int prefetch_rights(struct unic_mem *mem, struct unic_client *client,
 			   const struct unic_ctl_mr_rereg *r,
 			   struct list_head *pins)

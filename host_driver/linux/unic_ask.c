@@ -6,7 +6,7 @@
 #include "unic_dev.h"
 #include "unic_trace.h"
 
-#define WAIT_MS 5000 /* more than the core gives a NIC to answer */
+#define WAIT_MS 5000 /* longer than the core waits for a NIC */
 
 void unic_ask_init(struct unic_ask *ask)
 {
@@ -52,7 +52,7 @@ static int send_self_request(struct unic_os *os, u32 op, void *rec, void *reply,
 	return err;
 }
 
-/* Whatever comes from now on is no answer. */
+/* Ends the request: a reply that comes later is dropped. */
 static void cancel_self_request(struct unic_os *os)
 {
 	unsigned int noio;

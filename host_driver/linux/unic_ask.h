@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * unic_ask.h - the driver as a client of its own core: what is shown in sysfs and
- * debugfs is what anybody may ask through /dev/unicN.
+ * unic_ask.h - the driver as a client of its own core: sysfs and debugfs show
+ * what any process may ask through /dev/unicN.
  *
- * Secret: that answers come later, from the engine's thread.
+ * Secret: that replies come later, from the engine's thread.
  */
 #ifndef UNIC_ASK_H
 #define UNIC_ASK_H
@@ -16,11 +16,11 @@
 struct unic_os;
 
 struct unic_ask {
-	struct mutex turn; /* one question at a time */
+	struct mutex turn; /* one request at a time */
 	struct unic_client client;
 	/* under unic_os.lock */
 	u32 seq;
-	void *reply; /* NULL: nobody waits */
+	void *reply; /* NULL: no request waits */
 	u32 room, got;
 	struct completion answered;
 };

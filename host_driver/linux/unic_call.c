@@ -27,7 +27,7 @@
 struct unic_reply {
 	struct list_head node;
 	u32 seq, room, bytes;
-	u8 *msg; /* room for as much as is asked for, a record at least */
+	u8 *msg; /* unic_reply.room bytes, at least a record */
 };
 
 /* --------------------------------------------------------- places for replies */
@@ -49,7 +49,8 @@ void unic_call_reply(struct unic_file *f, const void *msg, u32 bytes)
 
 	memcpy(&hdr, msg, sizeof(hdr));
 	r = find_reply(&f->open, unic_from_le32(hdr.seq));
-	if (WARN_ON_ONCE(!r)) /* each request brings its place */
+	/* issue_request() adds a place for each request */
+	if (WARN_ON_ONCE(!r))
 		return;
 	r->bytes = min(bytes, r->room);
 	memcpy(r->msg, msg, r->bytes);
@@ -65,13 +66,13 @@ static void reply_discard(struct unic_reply *r)
 	kfree(r);
 }
 
-/* The next one may use it. */
+/* Keeps @r for the next request of @f, and frees the place that was kept. */
 static void reply_free(struct unic_file *f, struct unic_reply *r)
 {
 	reply_discard(r ? xchg(&f->spare, r) : NULL);
 }
 
-/* For a reply of @room bytes at most; no lock is held. */
+/* A place for a reply of @room bytes; the caller holds no lock. NULL: no memory. */
 static struct unic_reply *reply_new(struct unic_file *f, u32 room)
 {
 	struct unic_reply *r = xchg(&f->spare, NULL);
@@ -83,7 +84,7 @@ static struct unic_reply *reply_new(struct unic_file *f, u32 room)
 	if (!r)
 		return NULL;
 	r->room = room;
-	/* most make room for the longest, which is whole pages */
+	/* most callers ask for the longest reply, which is whole pages */
 	r->msg = alloc_pages_exact(room, GFP_KERNEL_ACCOUNT);
 	if (r->msg)
 		return r;
@@ -135,9 +136,10 @@ static struct unic_reply *dequeue_reply(struct unic_file *f, u32 seq)
 struct awaited {
 	struct unic_file *f;
 	u32 seq;
-	struct unic_reply *place; /* for the reply, until it is asked */
+	/* of the reply; NULL: the request was issued */
+	struct unic_reply *place;
 	struct unic_reply *reply;
-	int err; /* it was not asked */
+	int err; /* 0, or why the request was not issued */
 };
 
 static bool is_call_done(void *arg)
@@ -155,7 +157,8 @@ static bool is_full(const struct unic_file *f)
 						: REPLIES_MAX);
 }
 
-/* @pins: what was fetched for it; what is left of them stays there. */
+/* @pins: fetched for the request; those that the core did not use stay in the
+ * list. */
 static int issue_request(struct awaited *a, const void *msg, u32 bytes,
 			 struct list_head *pins)
 {
@@ -174,7 +177,7 @@ static int issue_request(struct awaited *a, const void *msg, u32 bytes,
 	f->places++;
 	list_add_tail(&r->node, &f->open);
 	trace_unic_request(os, f->core.pid, msg, bytes);
-	/* a record is there, so it is answered */
+	/* @msg is a whole record, so the core replies */
 	unic_host_request(os->host, &f->core, msg, bytes);
 	if (t)
 		unic_pins_ready(t, NULL);
@@ -199,7 +202,8 @@ static int issue_and_spin(struct awaited *a, const void *msg, u32 bytes,
 	return a->err;
 }
 
-/* With a place for the reply, and what is to be registered, at hand. */
+/* Allocates the place for the reply and fetches the pages that @msg registers,
+ * then issues the request. */
 static int submit_msg(struct awaited *a, const void *msg, u32 bytes, u32 room)
 {
 	struct unic_ctl_hdr hdr;
@@ -207,7 +211,7 @@ static int submit_msg(struct awaited *a, const void *msg, u32 bytes, u32 room)
 	int err;
 
 	if (is_full(a->f))
-		return -EAGAIN; /* nor is memory taken for it */
+		return -EAGAIN; /* before memory is allocated */
 	a->place = reply_new(a->f, room);
 	if (!a->place)
 		return -ENOMEM;
@@ -282,7 +286,7 @@ static int wait_reply(struct awaited *a, u64 until_ns)
 	return err ? err : -ENODEV;
 }
 
-/* The record, and of the tail what there is room for. */
+/* Copies the record, and as much of its tail as call->room allows. */
 static int copy_reply_to_user(const struct unic_reply *r,
 			      struct unic_ioc_call *call)
 {

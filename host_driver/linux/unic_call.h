@@ -25,8 +25,8 @@ void unic_call_free(struct unic_file *f);
  */
 long unic_call(struct unic_file *f, struct unic_ioc_call __user *arg);
 
-/** unic_call_reply() - put @msg into the place that its request brought, and wake who
- * waits for it. @msg is copied. The caller holds unic_os.lock. */
+/** unic_call_reply() - copy @msg into the place that its request brought, and
+ * wake the callers that wait for it. The caller holds unic_os.lock. */
 void unic_call_reply(struct unic_file *f, const void *msg, u32 bytes);
 
 /** unic_call_wake() - wake every waiter, after f->ended was set. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * unic_cdev.c - /dev/unicN as a device: its number, its class, and how long it lasts.
+ * unic_cdev.c - /dev/unicN as a device: its number, its class, and how long it
+ * lasts.
  *
- * Secret: who still has a reference to a device whose NIC is gone.
+ * Secret: what holds references to a device whose NIC is gone.
  */
 #include <linux/idr.h>
 #include <linux/slab.h>
@@ -66,7 +67,7 @@ int unic_cdev_add(struct unic_os *os)
 {
 	int err = cdev_device_add(&os->cdev, &os->dev);
 
-	if (err) /* somebody may have found it in between */
+	if (err) /* a process may have opened the device in between */
 		unic_cdev_cut(os);
 	return err;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * unic_debugfs.c - debugfs, unic/unicN: the tables of the NIC and its driver, as
- * text, a row a line. See docs/LINUX.md.
+ * unic_debugfs.c - debugfs, unic/unicN: the tables of the NIC and its driver as
+ * text, one row per line. See docs/LINUX.md.
  *
- * A table is fetched piece by piece, while it is read: no lock is held from one
- * piece to the next, so rows may come and go meanwhile.
+ * A read fetches the table piece by piece, and no lock is held between two
+ * pieces: rows may appear and disappear meanwhile.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -15,9 +15,10 @@
 #include "unic_dev.h"
 #include "unic_stats.h"
 
-#define END (U32_MAX + 1ll) /* behind the last row of any table */
+#define END (U32_MAX + 1ll) /* position after the last row of any table */
 
-/* A field of a row: 1, 2, 4 or 8 bytes, little-endian; or more: text. */
+/* A field of a row: 1, 2, 4 or 8 bytes are a little-endian number, more are
+ * text. */
 struct column {
 	const char *name;
 	u16 at, bytes;
@@ -26,7 +27,7 @@ struct column {
 
 struct table {
 	const char *name;
-	u16 op;	       /* enum unic_ctl_op that fetches it */
+	u16 op;	       /* enum unic_ctl_op, which fetches the table */
 	u16 number;    /* DUMP: enum unic_table */
 	u16 row_bytes; /* 0: see show_counters() */
 	const struct column *column;
@@ -187,14 +188,14 @@ static const struct table tables[] = {
 	{ "crash", UNIC_CTL_CRASH, 0, sizeof(struct unic_crash), crash },
 };
 
-static struct dentry *root; /* of all devices */
+static struct dentry *root; /* the folder of all NICs */
 
-/* One open file. */
+/* An open file. */
 struct reading {
-	struct unic_os *os; /* not after the file was removed */
+	struct unic_os *os; /* valid until debugfs_remove() of the file */
 	const struct table *table;
-	u32 first; /* row that the reply begins with */
-	u32 bytes; /* of the reply */
+	u32 first; /* number of the first row of the reply */
+	u32 bytes; /* length of the reply */
 	u8 reply[UNIC_CTL_MSG_MAX] __aligned(8);
 };
 
@@ -227,7 +228,7 @@ static void show_row(struct seq_file *s, const struct column *c, const u8 *row)
 
 	for (; c->name; c++) {
 		at = row + c->at;
-		if (c->bytes > sizeof(u64)) /* perhaps not terminated */
+		if (c->bytes > sizeof(u64)) /* text may lack its terminator */
 			seq_printf(s, "%*pE", (int)strnlen(at, c->bytes), at);
 		else
 			seq_printf(s, c->hex ? "%#llx" : "%llu",
@@ -302,7 +303,8 @@ static void *piece_next(struct seq_file *s, void *v, loff_t *pos)
 	memcpy(&head, r->reply, sizeof(head));
 	if (r->table->op == UNIC_CTL_DUMP)
 		next = unic_from_le32(head.next);
-	*pos = next > r->first ? next : END; /* a NIC may go in circles */
+	/* a NIC may name a row again: then the table ends */
+	*pos = next > r->first ? next : END;
 	return piece_start(s, pos);
 }
 
@@ -386,7 +388,7 @@ void unic_debugfs_add(struct unic_os *os)
 	u32 i;
 
 	os->debugfs = debugfs_create_dir(dev_name(&os->dev), root);
-	if (IS_ERR(os->debugfs)) /* a kernel without it, for one */
+	if (IS_ERR(os->debugfs)) /* for example a kernel without debugfs */
 		return;
 	d_inode(os->debugfs)->i_private = os;
 	for (i = 0; i < ARRAY_SIZE(tables); i++)

@@ -56,11 +56,11 @@ struct unic_kslot {
 	struct unic_os *os;
 	struct page *pages; /* UNIC_SLOT_PAGES of them, one after the other */
 	dma_addr_t bus;
-	struct unic_frame_tables *frames; /* frames_user.c's */
-	spinlock_t lock;	/* of file, which is used by interrupts */
-	struct unic_file *file; /* whose it is; NULL: nobody's */
-	bool kernel;		/* it is unic_os.kclient's */
-	bool quiet;		/* the core is done with it */
+	struct unic_frame_tables *frames; /* of frames_user.c */
+	spinlock_t lock;	/* of file, which interrupt handlers read */
+	struct unic_file *file; /* the owner; NULL: none */
+	bool kernel;		/* the owner is unic_os.kclient */
+	bool quiet;		/* the core has finished with the slot */
 };
 
 /* A user of the device that is part of the kernel; called under unic_os.lock. */
@@ -78,23 +78,23 @@ struct unic_kclient {
 	u64 (*pages)(struct unic_kclient *kc);
 };
 
-/* One NIC: what the core is given as its surroundings. */
+/* One NIC: the struct unic_os of the core. */
 struct unic_os {
-	struct device dev; /* unicN; its end frees this */
+	struct device dev; /* unicN; its release frees the unic_os */
 	struct cdev cdev;
-	struct pci_dev *pdev; /* has a reference; bound, or in quarantine */
+	struct pci_dev *pdev; /* holds a reference; bound, or in quarantine */
 	struct list_head
 		node;	   /* of those that are bound, or leave quarantine */
 	struct mutex lock; /* around every call of the core */
 	struct unic_host *host; /* NULL: gone */
 	bool leaving;		/* no process becomes a client */
 	struct unic_kclient *kclient;
-	struct list_head orphans; /* unic_resident.c's */
+	struct list_head orphans; /* of unic_resident.c */
 	struct unic_ask ask;
 	struct dentry *debugfs;
 	struct list_head files;
 
-	spinlock_t ring_lock; /* of regs, which interrupts use */
+	spinlock_t ring_lock; /* of regs, which interrupt handlers use */
 	void __iomem *regs;   /* NULL: gone */
 	void *bar;
 	u32 vectors;
@@ -103,7 +103,8 @@ struct unic_os {
 	struct task_struct *thread;
 	wait_queue_head_t wake;
 	atomic_t kicked;
-	u64 wakes_ns; /* its next turn, unless it is kicked; 0: at once */
+	/* the engine's next turn, unless it is kicked; 0: at once */
+	u64 wakes_ns;
 	bool plugged;
 	bool fenced; /* the NIC is kept from memory, or about to be: no detection */
 	u32 nic;     /* enum unic_ctl_nic, as last traced */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * unic_engine.c - the thread that runs the core: when the NIC rang, when
- * somebody asked for it, and at the time the core named.
+ * unic_engine.c - the thread that runs the core: after the NIC rang, after
+ * unic_dev_kick(), and at the time that the core named.
  */
 #include <linux/kthread.h>
 #include <linux/sched/mm.h>
@@ -16,7 +16,7 @@ module_param(spin_us, uint, 0644);
 MODULE_PARM_DESC(spin_us, "us that a caller polls the NIC before it sleeps");
 
 #define SPIN_US_MAX 100000u
-#define LOOK_NS	    250000000ull /* how often a NIC that left is noticed */
+#define LOOK_NS	    250000000ull /* interval of detect_nic() */
 
 /* No event says that a NIC joined or left; its magic does. */
 static void detect_nic(struct unic_os *os)
@@ -73,7 +73,7 @@ static void trace_nic(struct unic_os *os)
 	os->nic = now;
 }
 
-/* Returns when to run again; 0: now. */
+/* Runs the core once. Returns when to run it again; 0: at once. */
 static u64 run_engine_once(struct unic_os *os)
 {
 	u64 next, other, now;

@@ -88,7 +88,8 @@ void unic_unfence(struct unic_os *os)
 {
 	unsigned int noio = unic_lock(os);
 
-	os->fenced = false; /* and it is found again, and reset */
+	/* detect_nic() plugs the NIC again, and the core resets it */
+	os->fenced = false;
 	os->plugged = false;
 	unic_unlock(os, noio);
 	unic_dev_kick(os);
@@ -130,8 +131,8 @@ static void quarantine_work(struct work_struct *work)
 	if (!over)
 		return;
 	free_quarantined(os);
-	module_put(
-		THIS_MODULE); /* for our last steps unic_fence_exit() waits */
+	/* unic_fence_exit() waits until this function has returned */
+	module_put(THIS_MODULE);
 }
 
 void unic_quarantine(struct unic_os *os)
@@ -144,7 +145,8 @@ void unic_quarantine(struct unic_os *os)
 	mutex_lock(&kept_lock);
 	list_add(&os->kept, &kept);
 	os->held = try_module_get(THIS_MODULE);
-	if (os->held) /* else it is about to be unloaded: unic_fence_exit() */
+	/* else the module is being unloaded: unic_fence_exit() polls the NIC */
+	if (os->held)
 		queue_delayed_work(keeper, &os->quarantine,
 				   msecs_to_jiffies(LOOK_MS));
 	mutex_unlock(&kept_lock);
@@ -190,7 +192,7 @@ int unic_quarantine_settle(struct pci_dev *pdev, void *bar, void __iomem *regs)
 		err = err ?: fence_via_bar(bar, regs) ? 0 : -EBUSY;
 		if (err)
 			continue;
-		/* so that quarantine_work() does not release it, either */
+		/* quarantine_work() leaves a device alone that is not in `kept` */
 		list_del_init(&os->kept);
 		list_add(&os->node, &over);
 	}
@@ -198,7 +200,8 @@ int unic_quarantine_settle(struct pci_dev *pdev, void *bar, void __iomem *regs)
 	list_for_each_entry_safe(os, next, &over, node) {
 		cancel_delayed_work_sync(&os->quarantine);
 		free_quarantined(os);
-		module_put(THIS_MODULE); /* the caller has a reference, too */
+		/* not the last reference: the caller has one */
+		module_put(THIS_MODULE);
 	}
 	return err;
 }

@@ -18,17 +18,17 @@ struct unic_file {
 	struct unic_os *os;
 	struct list_head node; /* of os->files, while it is a client */
 	struct unic_mem *mem;
-	bool ended; /* it is no client any more; written under unic_os.lock */
-	u32 slot;   /* the slot it has or had, not one it asked for */
+	bool ended; /* the client has ended; written under unic_os.lock */
+	u32 slot;   /* the slot that the client has or had */
 
-	/* unic_wake.c's */
+	/* of unic_wake.c */
 	wait_queue_head_t wait;
 	struct fasync_struct *fasync;
-	bool upcalls, cqs; /* there is something to read */
+	bool upcalls, cqs; /* the flags that a read clears */
 
-	/* unic_call.c's; the lists and places are under unic_os.lock */
+	/* of unic_call.c; the lists and `places` are under unic_os.lock */
 	wait_queue_head_t answered;
-	struct list_head open, replies; /* places: to be filled, to be read */
+	struct list_head open, replies; /* places without and with a reply */
 	u32 places;
 	struct unic_reply *spare;
 };

@@ -2,9 +2,9 @@
 /*
  * unic_gup.c - how the kernel is asked for the pages of a process.
  *
- * Secret: which flags of get_user_pages() a kernel needs, and that no page is waited for
- * while the address space is locked: a page that takes time is touched first, without
- * the lock, and pinned afterwards.
+ * Secret: which flags of get_user_pages() a kernel needs, and that mmap_lock is
+ * not held while a page is waited for: unic_gup_touch() faults the page in
+ * without the lock, and the page is pinned afterwards.
  */
 #include <linux/backing-dev.h>
 #include <linux/mm.h>
@@ -15,12 +15,14 @@
 #include "unic_gup.h"
 #include "unic_pin.h"
 
-#define TRIES 100u /* to get pages that go again before we have them */
+/* attempts to pin pages that are reclaimed between touch and pin */
+#define TRIES 100u
 
 /* -------------------------------------------------------------------- pinning */
 
-/* A file system that wants to know of each page before it is written would not be
- * asked; later kernels refuse such themselves. */
+/* A file system that tracks writes is not notified of writes by the NIC: such
+ * pages are not pinned for writing. Newer kernels refuse FOLL_LONGTERM there
+ * themselves. */
 static bool is_tracked(const struct vm_area_struct *vma)
 {
 	const vm_flags_t shared = VM_WRITE | VM_SHARED;
@@ -31,7 +33,7 @@ static bool is_tracked(const struct vm_area_struct *vma)
 		 mapping_can_writeback(vma->vm_file->f_mapping)));
 }
 
-/* FOLL_NOWAIT always: the lock of the address space is held. */
+/* FOLL_NOWAIT, because mmap_lock is held. */
 static unsigned int gup_flags(const struct vm_area_struct *vma, bool write)
 {
 	unsigned int flags = FOLL_LONGTERM | FOLL_NOWAIT;
@@ -39,8 +41,8 @@ static unsigned int gup_flags(const struct vm_area_struct *vma, bool write)
 	if (write)
 		return flags | FOLL_WRITE;
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
-	/* A page that is only read must not be exchanged for a copy when its
-	 * owner writes: have the copy made now. */
+	/* A pin for reading of a private page: FOLL_WRITE makes the private copy
+	 * at once, as the owner's next write would replace the pinned page. */
 	if ((vma->vm_flags & (VM_SHARED | VM_MAYWRITE | VM_READ)) ==
 	    (VM_MAYWRITE | VM_READ))
 		return flags | FOLL_WRITE | FOLL_FORCE;
@@ -59,8 +61,8 @@ static long pin_user_remote(struct mm_struct *mm, unsigned long va,
 #endif
 }
 
-/* The rest of them: 0 or -errno; p->n is what was got. The address space is
- * locked. */
+/* Pins pages p->n and following, and counts them in p->n. Returns 0 or -errno.
+ * The caller holds mmap_lock. */
 static int pin_range_locked(struct mm_struct *mm, struct unic_pin *p)
 {
 	unsigned long page = p->range.start + p->n;
@@ -76,7 +78,7 @@ static int pin_range_locked(struct mm_struct *mm, struct unic_pin *p)
 			p->range.last - page + 1);
 		got = pin_user_remote(mm, va, n, gup_flags(vma, p->write),
 				      p->page + p->n);
-		if (got <= 0) /* 0: it takes time */
+		if (got <= 0) /* 0: the page is not present */
 			return !got || got == -EBUSY ? -EAGAIN
 			       : got == -ENOMEM	     ? -ENOMEM
 						     : -ENOENT;
@@ -121,8 +123,8 @@ void unic_gup_touch(struct mm_struct *mm, unsigned long first,
 		mmap_read_unlock(mm);
 }
 
-/* Waits for the lock in its turn: with many threads of a process at their memory it
- * is hardly ever free. */
+/* Blocks on mmap_lock instead of trying it: with many threads that fault, the
+ * lock is rarely free. */
 static int pin_range(struct mm_struct *mm, struct unic_pin *p)
 {
 	int err;
@@ -145,7 +147,7 @@ int unic_gup_pin(struct mm_struct *mm, struct unic_pin *p)
 	       !fatal_signal_pending(current))
 		unic_gup_touch(mm, p->range.start + p->n, p->range.last,
 			       p->write);
-	/* the end of it comes to us again: not from here */
+	/* the last mmput() calls on_release(), whose locks the caller may hold */
 	mmput_async(mm);
 	return err;
 }
@@ -164,7 +166,7 @@ int unic_gup_is_mapped(struct mm_struct *mm, unsigned long page,
 	long n = 0;
 
 	if (!mmget_not_zero(mm))
-		return 1; /* its end is told by the notifier's release */
+		return 1; /* on_release() ends the pins */
 	if (mmap_read_trylock(mm)) {
 		n = gup_remote(mm, page << PAGE_SHIFT, 1, FOLL_NOWAIT, &got,
 			       NULL);

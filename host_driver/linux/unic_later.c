@@ -17,10 +17,10 @@
 #include "unic_pin.h"
 #include "unic_trace.h"
 
-#define LOOK_JIFFIES \
-	(HZ / 100 + 1) /* until one that did not tell is repeated */
-#define LOOKS	    100
-#define WORKERS_MAX WQ_MAX_ACTIVE
+/* interval between comparisons that cannot tell */
+#define LOOK_JIFFIES (HZ / 100 + 1)
+#define LOOKS	     100
+#define WORKERS_MAX  WQ_MAX_ACTIVE
 
 static struct workqueue_struct *fetchers, *keepers;
 
@@ -57,7 +57,7 @@ MODULE_PARM_DESC(user_fetches, "workers that may wait for pages of one user's "
 
 static DEFINE_SPINLOCK(users_lock);
 static struct {
-	u32 uid, n; /* 0: nobody's */
+	u32 uid, n; /* n: fetches under way; 0: the entry is free */
 } users[USERS];
 
 static bool user_get(u32 uid)
@@ -130,8 +130,8 @@ static void fetch_work(struct work_struct *work)
 	drop_pin(mem, p);
 	unic_dev_kick(mem->os);
 	unic_mem_put(mem);
-	module_put(
-		THIS_MODULE); /* for our last steps unic_later_exit() waits */
+	/* unic_later_exit() waits until this function has returned */
+	module_put(THIS_MODULE);
 }
 
 static bool is_fetch_of(const struct unic_fetch *f, unsigned long first,
@@ -189,7 +189,8 @@ struct unic_pin *unic_pin_later(struct unic_mem *mem, unsigned long first,
 	else if (f)
 		swap(f->pin, untaken);
 	if (!IS_ERR_OR_NULL(p) && p->stale)
-		swap(p, untaken); /* other pages may be there by now */
+		/* an unmapped page may have been replaced: fetch again */
+		swap(p, untaken);
 	if (f && !f->mem && (!p || p == ERR_PTR(-EAGAIN)))
 		start_fetch(mem, f, first, last, write);
 	spin_unlock(&mem->lock);
@@ -237,7 +238,7 @@ bool unic_pin_untaken(struct unic_mem *mem)
 	return any;
 }
 
-/* ------------------------------------------------------------------ looking */
+/* ---------------------------------------------------------------- comparing */
 
 /* After LOOKS comparisons that could not tell, a page counts as exchanged. */
 static bool recheck_pages(struct unic_mem *mem, unsigned long page,
@@ -286,7 +287,8 @@ void unic_mem_doubt(struct unic_mem *mem, unsigned long first,
 	if (mem->left)
 		return; /* unic_later_end() waits for no look that begins afterwards */
 	unic_span_add(&mem->doubt, first, last);
-	/* somebody has a reference, or we were not called */
+	/* The caller has a reference, so the worker's may be taken after the work
+	 * is queued; work that was queued already has one. */
 	if (mod_delayed_work(keepers, &mem->look, 0))
 		return;
 	unic_mem_get(mem);

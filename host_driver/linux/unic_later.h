@@ -17,10 +17,11 @@ struct unic_pin;
  * running, or done until the caller takes them. */
 struct unic_fetch {
 	struct work_struct work;
-	struct unic_mem *mem; /* NULL: not running */
-	struct unic_pin *pin; /* NULL: not done; or ERR_PTR */
+	struct unic_mem *mem; /* NULL: no worker runs */
+	/* the result, until it is taken: a pin, ERR_PTR, or NULL */
+	struct unic_pin *pin;
 	unsigned long first, last;
-	unsigned long since; /* done: jiffies */
+	unsigned long since; /* jiffies when the fetch ended */
 	bool write;
 };
 

@@ -15,7 +15,7 @@
 
 /* -------------------------------------------------------------------- notifier */
 
-/* Unmapped or moved: stale at once. */
+/* Makes pins of pages that are unmapped or moved stale. */
 static int on_invalidate(struct mmu_notifier *n,
 			 const struct mmu_notifier_range *range)
 {
@@ -30,10 +30,10 @@ static int on_invalidate(struct mmu_notifier *n,
 }
 
 /*
- * Cleared: its contents were given up (MADV_DONTNEED, a file was cut), or the
- * kernel tried to move the page, which it cannot as long as it is pinned: a look,
- * now that it is done, will tell. Whatever else happens to a page does not happen
- * to one that is pinned.
+ * MMU_NOTIFY_CLEAR: either the contents of the range were discarded
+ * (MADV_DONTNEED, a truncated file), or the kernel tried to migrate a page and
+ * could not, because the page is pinned. A comparison tells which. No other event
+ * changes which page is mapped where one is pinned.
  */
 static void on_invalidated(struct mmu_notifier *n,
 			   const struct mmu_notifier_range *range)
@@ -69,7 +69,7 @@ int unic_mem_settle(struct unic_mem *mem, unsigned long first,
 	return min(left, 0l);
 }
 
-/* ----------------------------------------------------------------- life of it */
+/* ------------------------------------------------------------------ lifetime */
 
 void unic_mem_limit(struct unic_mem *mem)
 {
@@ -84,7 +84,7 @@ struct unic_mem *unic_mem_new(struct unic_os *os, void *owner, u32 uid,
 	struct unic_mem *mem;
 	int err;
 
-	if (!current->mm) /* a thread of the kernel */
+	if (!current->mm) /* a kernel thread */
 		return ERR_PTR(-EINVAL);
 	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
 	if (!mem)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * unic_mem.h - the memory of one process, and what its address space tells of it.
- */
+/* unic_mem.h - the memory of one process, and the events of its address space. */
 #ifndef UNIC_MEM_H
 #define UNIC_MEM_H
 
@@ -27,20 +25,22 @@ struct unic_mem {
 	void *owner;
 	void (*ended)(struct unic_mem *mem); /* its address space has ended */
 	struct mmu_notifier notifier;
-	spinlock_t lock; /* of all below, against the notifier */
+	spinlock_t lock; /* of all fields below, which the notifier uses, too */
 	struct rb_root_cached live, coming;
-	wait_queue_head_t fresh; /* less is stale, or in doubt, than before */
-	u32 stale, loose;	 /* live pins that are */
-	/* unic_later.c's */
+	/* woken when fewer pages are stale or in doubt */
+	wait_queue_head_t fresh;
+	u32 stale, loose; /* number of live pins that are stale, loose */
+	/* of unic_later.c */
 	struct unic_span doubt, looking; /* are those pages mapped still? */
-	u32 looks;			 /* in a row that could not tell */
+	/* comparisons in a row that could not tell */
+	u32 looks;
 	struct delayed_work look;
 	struct list_head dropped;
-	bool dropping; /* the worker frees some of them, or will */
+	bool dropping; /* a worker frees pins of `dropped`, or is queued */
 	struct work_struct drop;
 	struct unic_fetch fetch[UNIC_FETCHES];
-	bool bound; /* a slot takes what is fetched */
-	bool left;  /* no look begins */
+	bool bound; /* a slot takes fetched pins */
+	bool left;  /* no comparison begins */
 };
 
 /** unic_mem_new() - watch the memory of the calling process, whose limits count for user

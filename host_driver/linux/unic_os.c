@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* unic_os.c - the services of unic_os.h and kio_os.h, as a kernel has them. */
+/* unic_os.c - the services of unic_os.h and kio_os.h in a kernel. */
 #include <linux/ktime.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -25,8 +25,9 @@ uint64_t unic_os_now_ns(struct unic_os *os)
 
 void *unic_os_alloc(struct unic_os *os, size_t bytes)
 {
-	/* not by way of a disk that hangs on this NIC; and the lock is held, so what
-	 * is small fails rather than wait for somebody to be killed */
+	/* GFP_NOIO: the disk that would be written to may be behind this NIC. A
+	 * small allocation fails rather than start the OOM killer, because the
+	 * lock is held. */
 	if (bytes > PAGE_SIZE)
 		return kvzalloc(bytes, GFP_NOIO);
 	return kzalloc(bytes, GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);

@@ -51,7 +51,8 @@ static bool is_named(const struct pci_dev *pdev)
 	int i;
 
 	if (pdev->driver_override)
-		return true; /* or we would not be asked */
+		/* the administrator has bound this driver to the function */
+		return true;
 	for (i = 0; i < nics; i++)
 		if (!strcmp(nic[i], name) ||
 		    (!pci_domain_nr(pdev->bus) && !strcmp(nic[i], name + 5)))
@@ -105,7 +106,7 @@ static int check_nic(struct pci_dev *pdev, const struct reach *r)
 	if (err)
 		return err;
 	if (!unic_vector_is_host(r->regs))
-		return -ENODEV; /* the NIC would ring somebody else */
+		return -ENODEV; /* BAR 0 would ring another peer */
 	err = unic_quarantine_settle(pdev, r->bar, r->regs);
 	if (err) {
 		pci_err(pdev, "its NIC has memory still, and does not "
@@ -238,7 +239,8 @@ void unic_pci_tear_down(struct unic_os *os)
 	noio = unic_lock(os);
 	if (os->kclient)
 		os->kclient->gone(os->kclient);
-	os->kclient = NULL; /* without a host none is made */
+	/* os->host is NULL, so no resident is attached again */
+	os->kclient = NULL;
 	os->host = NULL;
 	unic_unlock(os, noio);
 	if (host)
@@ -311,7 +313,8 @@ static int unic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	os->bar = r.bar;
 	unic_vector_set_regs(os, r.regs);
 	pci_set_drvdata(pdev, os);
-	pci_save_state(pdev); /* an error may take it */
+	/* pci_restore_state() after a bus error needs a saved state */
+	pci_save_state(pdev);
 	err = bind_nic(os);
 	if (!err)
 		dev_info(&os->dev, "%u process slots\n", os->slots);
@@ -402,7 +405,8 @@ static void __exit unic_exit(void)
 {
 	pci_unregister_driver(&driver);
 	unic_fence_exit();
-	unic_later_exit(); /* what is being fetched has a device */
+	/* a fetch under way holds a reference to its device */
+	unic_later_exit();
 	unic_debugfs_exit();
 	unic_cdev_exit();
 }

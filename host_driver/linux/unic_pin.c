@@ -14,7 +14,8 @@
 #include "unic_pin.h"
 #include "unic_trace.h"
 
-/* Of one pin; more are dropped by a worker than while others wait for the lock. */
+/* Pages of a pin that is freed at once; a larger one is freed by a worker, as
+ * other processes wait for the lock meanwhile. */
 #define DROP_MAX 512u
 
 void unic_span_add(struct unic_span *span, unsigned long first,
@@ -31,9 +32,9 @@ static bool in_span(const struct unic_span *span, unsigned long first,
 	return span->is && span->first <= last && first <= span->last;
 }
 
-/* ------------------------------------------------------------- what is where */
+/* ------------------------------------------------------------------- lookup */
 
-/* Is anything there stale, or perhaps so? */
+/* Is a live pin in the range stale, or are pages of the range in doubt? */
 static bool has_invalidated_pins(struct unic_mem *mem, unsigned long first,
 				 unsigned long last)
 {
@@ -51,7 +52,7 @@ static bool has_invalidated_pins(struct unic_mem *mem, unsigned long first,
 	return false;
 }
 
-/* How many pages of the range some live pin covers. */
+/* Counts the pages of the range that a live pin covers. */
 static u64 count_pinned_pages(struct unic_mem *mem, unsigned long first,
 			      unsigned long last)
 {
@@ -131,7 +132,7 @@ struct unic_pin *unic_pin_again(struct unic_mem *mem, unsigned long first,
 	return found;
 }
 
-/* The first one that is, or is not, loose. */
+/* The first live pin in the range whose `loose` is @loose; NULL: none. */
 static struct unic_pin *find_first_pin(struct unic_mem *mem,
 				       unsigned long first, unsigned long last,
 				       bool loose)
@@ -177,7 +178,7 @@ bool unic_pin_stale(struct unic_mem *mem, unsigned long at,
 		*first = max(found->gone.first, at);
 		*last = found->gone.last;
 	}
-	/* those behind it, one at the other, are told as one */
+	/* extend the range by stale pins that overlap it or follow at once */
 	for (node = found ? &found->range : NULL; node;
 	     node = interval_tree_iter_next(node, at, ULONG_MAX)) {
 		p = unic_pin_of(node);
@@ -234,7 +235,7 @@ void unic_pin_free(struct unic_mem *mem, struct unic_pin *p)
 	kvfree(p);
 }
 
-/* As the system counts pages that are pinned; those under way count, too. */
+/* Charges @n pages to mm->pinned_vm, where pins that are coming count, too. */
 static int charge_pinned(struct unic_mem *mem, u64 n)
 {
 	if (atomic64_add_return(n, &mem->mm->pinned_vm) <= mem->max)
@@ -243,7 +244,8 @@ static int charge_pinned(struct unic_mem *mem, u64 n)
 	return -EDQUOT;
 }
 
-/* Before its pages are got it enters the tree `coming`, for the notifier. */
+/* Charges @p and adds it to the tree `coming`, where the notifier finds it,
+ * before its pages are got. */
 static int add_pending_pin(struct unic_mem *mem, struct unic_pin *p)
 {
 	unsigned long first = p->range.start, last = p->range.last;
@@ -277,7 +279,7 @@ struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
 
 	if (last - first >= min_t(u64, READ_ONCE(mem->max), UNIC_PIN_PAGES))
 		return ERR_PTR(-EDQUOT);
-	/* dropped pins are not charged, but still have their pages */
+	/* pins in mem->dropped are not charged, but still have their pages */
 	if (READ_ONCE(mem->dropping))
 		flush_work(&mem->drop);
 	p = pin_new(first, last, write);
@@ -328,14 +330,16 @@ void unic_pin_drop(struct unic_mem *mem, struct unic_pin *pin)
 
 /* ------------------------------------------------------------- for the device */
 
-/* Nothing is ever synced (see below), and pins may overlap. */
+/* Skips the sync for the CPU: the mapping is coherent (see reject_noncoherent()),
+ * and another pin may have the same page mapped. */
 static void unmap_one(struct device *dev, dma_addr_t bus)
 {
 	dma_unmap_page_attrs(dev, bus, PAGE_SIZE, DMA_BIDIRECTIONAL,
 			     DMA_ATTR_SKIP_CPU_SYNC);
 }
 
-/* A bounce buffer: nobody would sync it for the device. */
+/* Unmaps @bus and returns true if the mapping needs syncs, as with a bounce
+ * buffer: no sync is ever done for the NIC. */
 static bool reject_noncoherent(struct device *dev, dma_addr_t bus)
 {
 	if (!dma_need_sync(dev, bus))
@@ -380,7 +384,8 @@ int unic_pin_live(struct unic_mem *mem, struct unic_pin *pin, u64 *added)
 	*added = last - first + 1 - count_pinned_pages(mem, first, last);
 	if (pin->stale || has_invalidated_pins(mem, first, last))
 		err = -ENOENT;
-	else if (*added > pin->charged) /* what covered it has ended since */
+	/* pins that covered some of these pages have ended */
+	else if (*added > pin->charged)
 		err = charge_pinned(mem, *added - pin->charged);
 	else
 		atomic64_sub(pin->charged - *added, &mem->mm->pinned_vm);

@@ -28,20 +28,20 @@ struct unic_mem;
 
 struct unic_span {
 	unsigned long first, last; /* pages */
-	bool is;		   /* it is one */
+	bool is;		   /* the span is not empty */
 };
 
 struct unic_pin {
 	struct interval_tree_node range; /* of page numbers */
-	struct list_head
-		node; /* of the caller that fetched it, or of mem->dropped */
-	u32 n;	      /* pages pinned */
-	u32 mapped;   /* of them with a bus address */
-	u64 charged;  /* pages, until it is live */
-	int err;      /* the fetch failed: only this and the range are valid */
+	struct list_head node; /* in a list of the caller, or in mem->dropped */
+	u32 n;		       /* pages pinned */
+	u32 mapped;	       /* pages with a bus address */
+	u64 charged;	       /* pages charged, until the pin is live */
+	int err; /* the fetch failed: only this and the range are valid */
 	bool write, stale;
 	bool loose; /* the core unpinned all, and has not claimed this one again */
-	bool shaken; /* its contents may have changed while it was coming */
+	/* its contents may have changed while the pin was coming */
+	bool shaken;
 	struct unic_span gone; /* stale: the pages that were unmapped */
 	struct page **page;
 	dma_addr_t bus[];

@@ -11,7 +11,8 @@
 #include "unic_fence.h"
 #include "unic_pm.h"
 
-/* A NIC would write to memory that sleeps. Processes keep their regions. */
+/* Fences the NIC, which would write to suspended memory. Processes keep their
+ * regions. */
 static int unic_suspend(struct device *dev)
 {
 	struct unic_os *os = dev_get_drvdata(dev);
@@ -25,14 +26,16 @@ static int unic_suspend(struct device *dev)
 
 static int unic_resume(struct device *dev)
 {
-	pci_save_state(to_pci_dev(dev)); /* what was saved before was used */
+	/* the PCI core restored the saved state, which ends it */
+	pci_save_state(to_pci_dev(dev));
 	unic_unfence(dev_get_drvdata(dev));
 	return 0;
 }
 
 DEFINE_SIMPLE_DEV_PM_OPS(unic_pm_ops, unic_suspend, unic_resume);
 
-/* The function may not be reachable: nothing is waited for, nothing goes back. */
+/* The function may be unreachable: nothing waits for an answer, and no memory is
+ * released. */
 static pci_ers_result_t error_detected(struct pci_dev *pdev,
 				       pci_channel_state_t state)
 {
@@ -50,7 +53,7 @@ static pci_ers_result_t error_detected(struct pci_dev *pdev,
 static pci_ers_result_t slot_reset(struct pci_dev *pdev)
 {
 	pci_restore_state(pdev);
-	pci_save_state(pdev); /* for the next time */
+	pci_save_state(pdev); /* for the next error */
 	pci_set_master(pdev);
 	return PCI_ERS_RESULT_RECOVERED;
 }

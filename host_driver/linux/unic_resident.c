@@ -24,20 +24,20 @@ struct unic_resident {
 	struct unic_os *os;
 	struct device *dma;
 	unsigned int users;
-	bool gone; /* the NIC, or it is about to go */
-	bool over; /* it is gone */
-	u64 pages; /* of I/Os that it has */
+	bool gone; /* resident_leave() was called: no I/O begins */
+	bool over; /* resident_gone() was called: the NIC reaches no memory */
+	u64 pages; /* pages of open I/Os */
 	struct list_head watches;
-	struct list_head
-		orphan; /* of unic_os: nobody's, but the NIC's perhaps */
-	void *mem;	/* of the queues */
+	/* in unic_os.orphans: no user, but the NIC may reach mem */
+	struct list_head orphan;
+	void *mem; /* memory of the queues */
 	dma_addr_t bus;
 };
 
 static DEFINE_MUTEX(users_lock);
 
-#define REACH	 U32_MAX /* bus addresses below can be of an I/O */
-#define QUIET_MS 5000u	 /* for the NIC to have done with our slot */
+#define REACH	 U32_MAX /* highest bus address of an I/O */
+#define QUIET_MS 5000u	 /* until the NIC has finished with the slot */
 
 static struct unic_resident *resident_of(struct unic_kclient *kc)
 {
@@ -56,7 +56,7 @@ static u64 resident_poll(struct unic_kclient *kc)
 	return unic_kio_node_poll(resident_of(kc)->node);
 }
 
-/* While the device has its driver: the lock is held. */
+/* The caller holds unic_os.lock; the device has its driver. */
 static void free_mem(struct unic_resident *r)
 {
 	if (r->mem)
@@ -65,7 +65,7 @@ static void free_mem(struct unic_resident *r)
 	r->mem = NULL;
 }
 
-/* I/Os that are open wait for the NIC: it has their pages. */
+/* Begins no more I/O. Open I/Os stay open, because the NIC has their pages. */
 static void resident_leave(struct unic_kclient *kc)
 {
 	struct unic_resident *r = resident_of(kc);
@@ -94,9 +94,10 @@ static void resident_gone(struct unic_kclient *kc)
 	free_mem(r);
 }
 
-/* -------------------------------------------------------------- life of one */
+/* ----------------------------------------------------------------- lifetime */
 
-/* All that it needs is there: the service of this NIC begins. The lock is held. */
+/* Starts the service of @r, which has all its memory. The caller holds
+ * unic_os.lock. */
 static void attach_kclient(struct unic_resident *r)
 {
 	struct unic_os *os = r->os;
@@ -108,7 +109,7 @@ static void attach_kclient(struct unic_resident *r)
 		.mem = r->mem,
 		.bus = r->bus,
 		.bus_first = 0,
-		.bus_bytes = REACH, /* that much a region can be */
+		.bus_bytes = REACH, /* the size of a region at most */
 	};
 
 	unic_kio_node_init(r->node, &config);
@@ -129,7 +130,8 @@ static void free_resident(struct unic_resident *r)
 	kfree(r);
 }
 
-/* With its memory, and begun. It has @os's reference from then on. */
+/* Allocates and starts a service, which takes over the reference to @os. Returns
+ * it with one user, or ERR_PTR(); then the reference stays the caller's. */
 static struct unic_resident *create_resident(struct unic_os *os)
 {
 	struct unic_resident *r = kzalloc(sizeof(*r), GFP_KERNEL);
@@ -144,10 +146,11 @@ static struct unic_resident *create_resident(struct unic_os *os)
 	INIT_LIST_HEAD(&r->watches);
 	noio = unic_lock(os);
 	if (os->leaving) {
-		err = -ENODEV; /* leave() would not be called */
+		err = -ENODEV; /* kc.leave() would not be called */
 	} else if (os->host &&
 		   dma_get_required_mask(unic_dev_dma(os)) > REACH) {
-		err = -EOPNOTSUPP; /* not all memory can be of an I/O */
+		/* some memory is above the reach of an I/O */
+		err = -EOPNOTSUPP;
 	} else if (os->host) {
 		r->dma = get_device(unic_dev_dma(os));
 		r->mem = dma_alloc_coherent(r->dma, unic_kio_ring_bytes(0),
@@ -184,7 +187,7 @@ struct unic_resident *unic_resident_get(unsigned int number)
 	} else {
 		r = create_resident(os);
 	}
-	if (kc || IS_ERR(r)) /* one that was made keeps it */
+	if (kc || IS_ERR(r)) /* the new service keeps the reference */
 		unic_dev_put(os);
 	mutex_unlock(&users_lock);
 	return r;
@@ -246,8 +249,8 @@ static void destroy_resident(struct unic_resident *r)
 	bool quiet = wait_quiet(r);
 	unsigned int noio = unic_lock(os);
 
-	quiet |=
-		r->over; /* tearing down frees orphans once: one added late would stay */
+	/* unic_pci_tear_down() frees orphans once: one added later would stay */
+	quiet |= r->over;
 	os->kclient = NULL;
 	if (quiet)
 		free_mem(r);
@@ -301,7 +304,7 @@ static void unmap_io(struct unic_resident_io *io)
 	dma_unmap_sg(io->of->dma, io->sg, io->elements, io->dir);
 }
 
-/* The bus addresses of its pages. */
+/* Maps the pages of @io for DMA. */
 static int map_io(struct unic_resident_io *io)
 {
 	int i, n = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * unic_slot.c - the control pages of processes: doorbells, what the NIC says,
+ * unic_slot.c - the control pages of processes: doorbells, the NIC's page,
  * upcalls.
  *
- * Secret: when a slot may go to another process: after the core has finished with it and
- * the last reference to the file of its process is dropped. Every mapping of its pages
- * holds such a reference, and there is no other way to them.
+ * Secret: when a slot may go to another process: after the core has finished with
+ * it and the last reference to the file of its process is dropped. Every mapping
+ * of its pages holds such a reference, and there is no other way to them.
  */
 #include <linux/dma-mapping.h>
 #include <linux/version.h>
@@ -85,7 +85,7 @@ u64 unic_pages(struct unic_os *os)
 	return pages;
 }
 
-/* ---------------------------------------------------------------- its owner */
+/* ----------------------------------------------------------------- ownership */
 
 static void set_file(struct unic_kslot *s, struct unic_file *file)
 {
@@ -102,7 +102,7 @@ void unic_slot_take(struct unic_os *os, u32 slot, struct unic_file *file)
 
 	s->quiet = false;
 	if (s->file == file)
-		return; /* HELLO again */
+		return; /* a repeated HELLO */
 	unic_pins_bind(s->frames, file->mem);
 	set_file(s, file);
 	WRITE_ONCE(file->slot, slot);
@@ -145,7 +145,7 @@ void unic_slot_wake(struct unic_os *os, u32 slot)
 		unic_dev_kick(os);
 }
 
-/* --------------------------------------------- what the core asks about them */
+/* --------------------------------------------------------- services of the core */
 
 void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 {
@@ -183,7 +183,7 @@ static void set_flags(struct vm_area_struct *vma, vm_flags_t set,
 int unic_slot_map(struct unic_os *os, u32 slot, struct vm_area_struct *vma)
 {
 	unsigned long n = vma_pages(vma);
-	bool write = !vma->vm_pgoff && n == 1; /* doorbells */
+	bool write = !vma->vm_pgoff && n == 1; /* the page of doorbells */
 
 	if (vma->vm_pgoff >= UNIC_SLOT_PAGES ||
 	    n > UNIC_SLOT_PAGES - vma->vm_pgoff)

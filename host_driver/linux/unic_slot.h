@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * unic_slot.h - the control pages of processes, and whose they are.
- */
+/* unic_slot.h - the control pages of processes, and their owners. */
 #ifndef UNIC_SLOT_H
 #define UNIC_SLOT_H
 

@@ -15,10 +15,10 @@ static struct unic_os *os_of(struct device *dev)
 	return container_of(dev, struct unic_os, dev);
 }
 
-/* What the device and its driver say of themselves. */
+/* The reply to UNIC_CTL_INFO, with what the NIC says as its tail. */
 struct info {
 	struct unic_ctl_info_reply driver;
-	struct unic_info nic; /* zeros: there is none */
+	struct unic_info nic; /* all zero: no NIC */
 };
 
 static int get_info(struct device *dev, struct info *info)
@@ -40,7 +40,7 @@ static ssize_t show_u32(struct device *dev, char *buf,
 	return err ? err : sysfs_emit(buf, "%u\n", of(&info));
 }
 
-/* A file with a number of struct info. */
+/* Defines a file that shows a number of struct info. */
 #define SHOW_U32(name, value)                                                \
 	static u32 name##_of(const struct info *info)                        \
 	{                                                                    \
@@ -88,7 +88,7 @@ static ssize_t ip_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(ip);
 
-/* Text of the device: perhaps not terminated, perhaps not text. */
+/* Shows text of the NIC, which may lack its terminator and hold any bytes. */
 static ssize_t firmware_show(struct device *dev, struct device_attribute *attr,
 			     char *buf)
 {

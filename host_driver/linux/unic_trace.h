@@ -36,7 +36,7 @@
 #define UNIC_TRACE_NICS(X) X(ABSENT) X(STARTING) X(READY) X(DEAD)
 #endif
 
-/* Who reads the formats knows numbers only: they are told the names. */
+/* A program that reads the formats sees numbers only: these give it the names. */
 #define X(name) TRACE_DEFINE_ENUM(UNIC_CTL_##name);
 UNIC_TRACE_OPS(X)
 #undef X
@@ -54,7 +54,7 @@ UNIC_TRACE_NICS(X)
 #define UNIC_UPCALL_NAME(name) { UNIC_UP_##name, #name },
 #define UNIC_NIC_NAME(name)    { UNIC_CTL_NIC_##name, #name },
 
-/* Of a request and of its reply: whose it is, and which. */
+/* Fields of a request and of its reply: the process, and which request. */
 #undef UNIC_MSG_FIELDS
 #define UNIC_MSG_FIELDS \
 	__field(u32, nic) __field(u32, pid) __field(u32, op) __field(u32, seq)
@@ -179,10 +179,10 @@ DECLARE_EVENT_CLASS(unic_pages,
 DEFINE_UNIC_PAGES(unic_pin);
 DEFINE_UNIC_PAGES(unic_unpin);
 
-/* A missed page that takes time: fetched by a worker. */
+/* A worker fetches a missed page that is not present. */
 DEFINE_UNIC_PAGES(unic_later);
 
-/* Its owner unmapped or exchanged what is pinned. */
+/* The owner unmapped or exchanged pinned pages. */
 DEFINE_UNIC_PAGES(unic_unmapped);
 
 DECLARE_EVENT_CLASS(unic_vector,
@@ -199,17 +199,17 @@ DECLARE_EVENT_CLASS(unic_vector,
 	TP_printk("unic%u vector=%u", __entry->nic, __entry->vector)
 );
 
-/* The driver, or a process, rings the NIC. */
+/* The driver or a process rings the NIC. */
 DEFINE_EVENT(unic_vector, unic_ring,
 	TP_PROTO(const struct unic_os *os, u32 vector),
 	TP_ARGS(os, vector));
 
-/* The NIC interrupts. */
+/* The NIC interrupts the host. */
 DEFINE_EVENT(unic_vector, unic_rang,
 	TP_PROTO(const struct unic_os *os, u32 vector),
 	TP_ARGS(os, vector));
 
-/* It came, left, is being reset, or died. */
+/* The NIC joined, left, is being reset, or died. */
 TRACE_EVENT(unic_nic,
 	TP_PROTO(const struct unic_os *os, u32 state),
 	TP_ARGS(os, state),

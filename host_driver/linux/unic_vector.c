@@ -15,7 +15,7 @@
 #include "unic_trace.h"
 #include "unic_vector.h"
 
-#define REG_ID	 0x08 /* our number among the peers */
+#define REG_ID	 0x08 /* number of this peer */
 #define REG_RING 0x0c
 
 /* ------------------------------------------------------------------- doorbells */

@@ -9,8 +9,8 @@
 
 struct unic_os;
 
-/** unic_vector_set_regs() - use @regs for doorbells, NULL: none. When it returns, nobody
- * uses the registers before. Takes os->ring_lock. */
+/** unic_vector_set_regs() - use @regs for doorbells; NULL: none. When it returns,
+ * no caller uses the registers of before. Takes os->ring_lock. */
 void unic_vector_set_regs(struct unic_os *os, void __iomem *regs);
 
 /** unic_vector_ring() - ring doorbell vector @vector of the NIC; does nothing without

@@ -2,8 +2,8 @@
 /*
  * unic_wake.c - what wakes the process of an open file: upcalls and completions.
  *
- * Secret: that an event is one flag, which a read clears, so that none is lost between
- * a look at the rings and the wait.
+ * Secret: that an event is one flag, which a read clears: no event is lost
+ * between reading the rings and the wait.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>

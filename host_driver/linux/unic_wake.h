@@ -11,12 +11,12 @@ struct unic_file;
 /** unic_wake_init() - @f has nothing to read; its fields are zero. */
 void unic_wake_init(struct unic_file *f);
 
-/** unic_wake_upcall() - make the file readable and wake who waits for upcalls. Any
- * context. */
+/** unic_wake_upcall() - make the file readable and wake the callers that wait for
+ * upcalls. Any context. */
 void unic_wake_upcall(struct unic_file *f);
 
-/** unic_wake_cq() - make the completion descriptors readable and wake who waits for
- * them. Any context. */
+/** unic_wake_cq() - make the completion descriptors readable and wake the callers
+ * that wait for them. Any context. */
 void unic_wake_cq(struct unic_file *f);
 
 /** unic_wake_all() - wake every waiter, after f->ended was set. */

@@ -17,7 +17,7 @@
 
 #include "unic_resident.h"
 
-#define UNICBLK_AGAIN_MS 10u /* until what failed for now is begun again */
+#define UNICBLK_AGAIN_MS 10u /* pause before a failed I/O begins again */
 
 struct unicblk {
 	unsigned int number;
@@ -28,15 +28,18 @@ struct unicblk {
 	u32 nic, ipv4, timeout_ms;
 	u64 bytes;
 	bool read_only;
-	atomic64_t again, failed; /* begun again; ended in error */
-	atomic64_t lost;	  /* flushes of what the other host has lost */
+	/* I/Os begun again; requests ended in error */
+	atomic64_t again, failed;
+	/* flushes of writes that the other host has lost */
+	atomic64_t lost;
 	struct unic_resident_watch watch;
 	struct work_struct dead;
 	char file[UNIC_KIO_NAME_MAX + 1];
 	struct unic_kio_file written; /* under the lock of the service */
 };
 
-/* Runs what nobody waits for; destroyed at unload, before the module's code goes. */
+/* Runs work that no caller waits for; destroyed at unload, before the module's
+ * code goes. */
 extern struct workqueue_struct *unicblk_later;
 
 #endif /* UNICBLK_H */

@@ -6,7 +6,7 @@
  *   echo nic=0 addr=10.0.0.2 file=disk.img size=64M > /sys/class/unicblk/add
  *   echo 0 > /sys/class/unicblk/remove
  *
- * Secret: how an administrator names a disk, and which disks there are.
+ * Secret: the words that name a disk, and which disks there are.
  */
 #include <linux/blkdev.h>
 #include <linux/inet.h>
@@ -26,7 +26,7 @@ struct workqueue_struct *unicblk_later;
 static DEFINE_MUTEX(disks_lock);
 static LIST_HEAD(disks);
 
-/* ----------------------------------------------------------- what a disk is named */
+/* ------------------------------------------------------------ words of a disk */
 
 /* What follows "@key=" in @word, or NULL. */
 static const char *value_of(const char *word, const char *key)
@@ -85,7 +85,7 @@ static int parse_disk_spec(struct unicblk *b, char *text)
 
 /* ------------------------------------------------------ add and remove files */
 
-/* @b, its file known, becomes a disk, or is freed. */
+/* Makes @b a disk, after the size of its file is read; on error frees @b. */
 static int add_or_free_disk(struct unicblk *b)
 {
 	int err = unicblk_disk_add(b);
@@ -102,7 +102,8 @@ static int add_or_free_disk(struct unicblk *b)
 	return 0;
 }
 
-/* A number, the service, and the file: what unicblk_disk_add() wants. */
+/* Gives @b its number, its page service and the size of its file, for
+ * unicblk_disk_add(). */
 static int acquire_source(struct unicblk *b)
 {
 	int err = unicblk_disk_reserve(b);

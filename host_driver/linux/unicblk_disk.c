@@ -121,7 +121,7 @@ static const struct attribute_group disk_group = { .name = "unicblk",
 						   .attrs = disk_attrs };
 static const struct attribute_group *disk_groups[] = { &disk_group, NULL };
 
-/* ---------------------------------------------------------------- life of one */
+/* ----------------------------------------------------------------- lifetime */
 
 static void unicblk_free(struct gendisk *disk)
 {
@@ -136,7 +136,7 @@ static const struct block_device_operations disk_ops = {
 	.free_disk = unicblk_free,
 };
 
-/* The disk has @b from then on, for as long as somebody has the disk. */
+/* Makes the disk of @b, which frees @b with the last reference to the disk. */
 static int make_disk(struct unicblk *b)
 {
 	struct gendisk *disk;
@@ -165,7 +165,7 @@ static void dead_work(struct work_struct *work)
 	blk_mark_disk_dead(container_of(work, struct unicblk, dead)->disk);
 }
 
-/* A disk whose NIC is gone fails at once, rather than I/O by I/O. */
+/* Marks the disk dead, so that all its I/O fails at once. */
 static void nic_gone(struct unic_resident_watch *watch)
 {
 	queue_work(unicblk_later,
@@ -189,7 +189,7 @@ int unicblk_disk_add(struct unicblk *b)
 	if (err)
 		return err;
 	err = device_add_disk(NULL, b->disk, disk_groups);
-	if (err) { /* then nobody calls unicblk_free() */
+	if (err) { /* free_disk() is not called for a disk that was not added */
 		put_disk(b->disk);
 		blk_mq_free_tag_set(&b->tags);
 		return err;

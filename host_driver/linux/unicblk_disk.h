@@ -8,7 +8,7 @@ struct unicblk;
 /** unicblk_disk_reserve() - give @b a number. Returns 0 or -errno. */
 int unicblk_disk_reserve(struct unicblk *b);
 
-/** unicblk_disk_release() - give the number of @b back, which has no disk. */
+/** unicblk_disk_release() - free the number of @b, which has no disk. */
 void unicblk_disk_release(struct unicblk *b);
 
 /** unicblk_disk_add() - make /dev/unicblkN appear for @b, which has a number, a page
@@ -20,7 +20,7 @@ int unicblk_disk_add(struct unicblk *b);
  * that are open; @b may be freed on return. */
 void unicblk_disk_remove(struct unicblk *b);
 
-/** unicblk_disk_exit() - no disk is left, and none comes: the module is unloaded. */
+/** unicblk_disk_exit() - free the numbers at unload, when no disk is left. */
 void unicblk_disk_exit(void);
 
 #endif /* UNICBLK_DISK_H */

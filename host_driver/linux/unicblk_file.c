@@ -2,7 +2,7 @@
 /*
  * unicblk_file.c - the file on the other host, before it is a disk.
  *
- * Secret: who owns a question when the caller has gone before its answer.
+ * Secret: what frees a question whose caller has left before the answer.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -20,7 +20,7 @@ void unicblk_file_name(const struct unicblk *b, struct unic_kio *io)
 	memcpy(io->name, b->file, io->name_bytes);
 }
 
-/* The caller may leave before the answer: then the answer frees the question. Each
+/* LEFT: the caller has left before the answer, which frees the question. Each
  * question holds a reference to the module. */
 enum question_state {
 	ASKED,
@@ -33,14 +33,15 @@ struct question {
 	struct completion over;
 	atomic_t state;
 	int status;
-	struct unic_resident *of; /* LEFT: its, too */
+	struct unic_resident *of; /* LEFT: the question has the reference */
 	struct work_struct end;
 };
 
 static void question_free(struct question *q)
 {
 	kfree(q);
-	module_put(THIS_MODULE); /* for our last steps unicblk_exit() waits */
+	/* unicblk_exit() waits until this function has returned */
+	module_put(THIS_MODULE);
 }
 
 static void question_end(struct work_struct *work)
@@ -51,7 +52,7 @@ static void question_end(struct work_struct *work)
 	question_free(q);
 }
 
-/* The peer's error number is checked: it must be one that user space knows. */
+/* The errno of the peer, or -EIO for a number that user space does not know. */
 static int error_of(u32 remote)
 {
 	return remote && remote <= EHWPOISON ? -(int)remote : -EIO;
@@ -90,8 +91,8 @@ static struct question *question_new(struct unicblk *b, u8 op, u64 offset,
 	return q;
 }
 
-/* -EINTR: a signal ended the wait. If b->resident is NULL then, the answer, which may
- * never come, owns it. */
+/* Asks the other host once. -EINTR: a signal ended the wait; if b->resident is
+ * NULL then, its reference belongs to the answer, which may never come. */
 static int do_file_op_once(struct unicblk *b, u8 op, u64 offset,
 			   u64 deadline_ns, u64 *size)
 {
@@ -106,7 +107,7 @@ static int do_file_op_once(struct unicblk *b, u8 op, u64 offset,
 			b->resident = NULL;
 			return -EINTR;
 		}
-		wait_for_completion(&q->over); /* it is being answered */
+		wait_for_completion(&q->over); /* question_done() has begun */
 	}
 	if (!err)
 		err = q->status;
@@ -115,7 +116,7 @@ static int do_file_op_once(struct unicblk *b, u8 op, u64 offset,
 	return err;
 }
 
-/* STAT or CUT, asked again until SET_UP_MS are over. 0 or a negative errno. */
+/* Repeats STAT or CUT until SET_UP_MS are over. Returns 0 or a negative errno. */
 static int do_file_op(struct unicblk *b, u8 op, u64 offset, u64 *size)
 {
 	u64 deadline = ktime_get_ns() + (u64)SET_UP_MS * NSEC_PER_MSEC;
@@ -143,7 +144,8 @@ int unicblk_file_open(struct unicblk *b)
 	}
 	if (!err && (!b->bytes || size < b->bytes))
 		b->bytes = size;
-	/* a peer's word, too: what the system counts bytes of a disk with is signed */
+	/* the size is the peer's word, and the block layer counts bytes in a
+	 * signed number */
 	if (!err && (b->bytes < PAGE_SIZE || b->bytes > S64_MAX))
 		err = -EINVAL;
 	return err;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * unicblk_rq.c - how a request of the block layer becomes an I/O of the page service.
+ * unicblk_rq.c - how a request of the block layer becomes an I/O of the page
+ * service.
  *
- * Secret: when a request fails. Its pages are moved where they are, all at once: to them
- * by a payload token that names them, from them by a derived region that is made of them.
+ * Secret: when a request fails. The NIC moves all pages of a request in one I/O:
+ * a read through a payload token that names them, a write from a derived region
+ * made of them.
  *
- * What the service could not do for now (no token, no connection, the NIC was
- * reset) is begun again until the request's time is over: then, and only then, or
- * when the other host says so, it fails. Each I/O may be done twice.
+ * An I/O that the service could not do (no token, no connection, the NIC was
+ * reset) begins again until the deadline of its request; the request fails then,
+ * or when the other host refuses. Each I/O may be done twice.
  */
 #include <linux/ktime.h>
 #include <linux/scatterlist.h>
@@ -17,9 +19,9 @@
 #include "unicblk_file.h"
 #include "unicblk_rq.h"
 
-#define DEPTH 64u /* requests open; the service takes what it can */
+#define DEPTH 64u /* open requests of a disk */
 
-/* Behind each request. */
+/* The driver's part of a request, after struct request. */
 struct unicblk_pdu {
 	struct unic_resident_io io;
 	blk_status_t status;
@@ -35,7 +37,7 @@ struct unicblk_pdu {
 #endif
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
-#define MERGE 0 /* always */
+#define MERGE 0 /* always on */
 #else
 #define MERGE BLK_MQ_F_SHOULD_MERGE
 #endif
@@ -97,11 +99,12 @@ static void rq_io_done(struct unic_resident_io *io, int status, u32 bytes)
 	struct unicblk_pdu *pdu = container_of(io, struct unicblk_pdu, io);
 	struct request *rq = blk_mq_rq_from_pdu(pdu);
 
-	if (!status) /* else the file has become shorter */
+	if (!status) /* fewer bytes: the file has become shorter */
 		end_rq(rq, bytes == io->io.len ? BLK_STS_OK : BLK_STS_IOERR);
 	else if (status == -EREMOTEIO && io->io.op == UNIC_KIO_SYNC)
 		flush_failed(rq);
-	else if (status == -EREMOTEIO) /* its word means nothing else to us */
+	/* another error number of the peer is -EIO */
+	else if (status == -EREMOTEIO)
 		end_rq(rq,
 		       io->io.remote == ENOSPC ? BLK_STS_NOSPC : BLK_STS_IOERR);
 	else if (status == -ENODEV)

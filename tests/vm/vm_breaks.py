@@ -126,17 +126,17 @@ BREAKS = (
 	mutex_unlock(&bound_lock);""", """	list_del(&os->node);
 	mutex_unlock(&bound_lock);
 	unbind_nic(os);""", "test_kexec_meets_unbind"),  # it is in no list
-    ("unic_pci.c", "	pci_save_state(pdev); /* an", "	/* an",
+    ("unic_pci.c", "	pci_save_state(pdev);", "	",
      "test_error_loses_state"),
-    ("unic_pm.c", "	pci_save_state(pdev); /* for the", "	/* for the",
+    ("unic_pm.c", "	pci_save_state(pdev); /* for", "	/* for",
      "test_error_loses_state"),
-    ("unic_pm.c", "	pci_save_state(to_pci_dev(dev)); /* what", "	/* what",
+    ("unic_pm.c", "	pci_save_state(to_pci_dev(dev));", "	",
      "test_error_loses_state"),
     ("unic_resident.c", "	if (os->leaving) {", "	if (false) {", "test_add_too_late"),
     ("unicblk_file.c", "if (!q || !try_module_get(THIS_MODULE)) {",
      "if (!q || (__module_get(THIS_MODULE), module_put(THIS_MODULE), false)) {",
      "test_asked_and_unloaded"),  # it goes before the answer
-    ("unicblk_file.c", "	module_put(THIS_MODULE); /* for", "	/* for",
+    ("unicblk_file.c", "	module_put(THIS_MODULE);", "	",
      "test_asked_and_unloaded"),  # it never goes
     ("unic_later.c", "	if (!try_module_get(THIS_MODULE)) {", "	if (false) {",
      "test_hostage"),  # it goes before its worker
