@@ -6,12 +6,13 @@
 
 #include "unic_port.h"
 
-#define LIST_STEP 64u /* a list page is compared in pieces of that */
+#define LIST_STEP 64u /* bytes of a list page that are compared at a time */
 
 /* The rings that the NIC writes, by enum unic_serial_ring. */
 static const struct {
 	uint32_t records, bytes, places;
-	uint32_t tail, head; /* words: of the NIC's page, of the driver's */
+	/* offsets: in the NIC's page, in the driver's page */
+	uint32_t tail, head;
 } rings[UNIC_SERIAL_RINGS] = {
 	[UNIC_SERIAL_CPL] = { UNIC_BAR_CPL_OFF, 64, UNIC_CPL_ENTRIES,
 			      offsetof(struct unic_nic_idx, cpl_tail),
@@ -51,7 +52,8 @@ static uint32_t load_driver_word(const struct far *f, uint32_t off)
 	return bar_load(f, UNIC_BAR_DRIVER_OFF + off);
 }
 
-/* Where [@bus, @bus + @len) is, or NULL. */
+/* The memory of bus range [@bus, @bus + @len), or NULL if it is not inside one
+ * window. */
 static uint8_t *memory_at(const struct far *f, uint64_t bus, uint32_t len)
 {
 	uint64_t off = UNIC_BUS_OFFSET(bus);
@@ -62,7 +64,7 @@ static uint8_t *memory_at(const struct far *f, uint64_t bus, uint32_t len)
 	return (uint8_t *)f->config.window[w] + off;
 }
 
-/* The NIC has no rings yet; the driver always has to ring after a write. */
+/* Clears what is kept of the NIC's rings. The driver always rings after a write. */
 static void clear_rings(struct far *f)
 {
 	uint32_t i;
@@ -105,7 +107,8 @@ void far_silent(struct far *f)
 
 /* ----------------------------------------------------------- from the NIC */
 
-/* Another NIC, or the same from its beginning. */
+/* Forgets the rings and pages of a NIC that has restarted, or that another NIC
+ * has replaced. */
 static void nic_restarted(struct far *f)
 {
 	const struct unic_serial_syn *syn = &f->stream.theirs;
@@ -128,7 +131,8 @@ static void nic_restarted(struct far *f)
 	clear_rings(f);
 }
 
-/* The magic is written last: a reader that sees it sees the rest, and READY with it. */
+/* Stores the magic last: a reader that sees the magic sees the rest of the info
+ * page, and READY. */
 static bool take_info(struct far *f, const struct stream_msg *m)
 {
 	const uint32_t ack_at = offsetof(struct unic_info, reset_ack);
@@ -155,13 +159,15 @@ static bool take_info(struct far *f, const struct stream_msg *m)
 	return true;
 }
 
-/* 1: taken; 0: makes no sense; -1: there is no room now. */
+/* Returns 1: the record is stored; 0: the message is invalid; -1: the ring is
+ * full. */
 static int take_ring(struct far *f, const struct stream_msg *m)
 {
 	uint32_t r = m->a & 0xffff, off = m->a >> 16;
 	uint32_t n = r < UNIC_SERIAL_RINGS ? f->got[r] : 0;
 
-	/* the driver has zeroed its heads and asked for a reset: of the old life */
+	/* a reset is requested and the driver has zeroed its heads: the record is
+	 * from before it */
 	if (load_driver_word(f, offsetof(struct unic_driver_page, reset_req)) !=
 	    f->reset_ack)
 		return 1;
@@ -195,7 +201,7 @@ static bool take_nic_list(struct far *f, const struct stream_msg *m)
 	return true;
 }
 
-/* Bytes of an area of the mailbox memory that only humans read: counters, trace, uses. */
+/* Stores bytes of an area that only people read: counters, trace, usage. */
 static bool take_bytes(struct far *f, const struct stream_msg *m, uint32_t off,
 		       uint64_t at, uint32_t room)
 {
@@ -214,7 +220,7 @@ static bool take_crash(struct far *f, const struct stream_msg *m)
 	return true;
 }
 
-/* The last word after the rest, as any port does. */
+/* Stores a DMA write, its last word after the rest, as each port does. */
 static bool take_write(struct far *f, const struct stream_msg *m)
 {
 	uint64_t bus = (uint64_t)m->b << 32 | m->a;
@@ -249,7 +255,7 @@ static int take_read(struct far *f, const struct stream_msg *m)
 	memcpy(&req, m->bytes, sizeof(req));
 	len = unic_from_le16(req.len);
 	if (!memory_at(f, bus, len) || !len)
-		return 0; /* it knows the windows: it will not ask for that */
+		return 0; /* invalid: a NIC only reads inside the windows */
 	f->read[f->read_tail++ % FAR_READS] =
 		(struct far_read){ .from = memory_at(f, bus, len),
 				   .len = len,
@@ -272,7 +278,7 @@ static bool take_watch(struct far *f, const struct stream_msg *m)
 	memset(p, 0, sizeof(*p));
 	p->at = at;
 	p->whole = true;
-	/* a process always has to ring: this end, not the NIC, reads the doorbell */
+	/* a process must always ring: this end reads the doorbell, not the NIC */
 	UNIC_WRITE_ONCE(((struct unic_nic_page *)(void *)(at + 4096))->asleep,
 			unic_to_le32(1));
 	return true;
@@ -351,7 +357,8 @@ void far_input(struct far *f, const uint8_t *bytes, uint32_t len,
 
 /* -------------------------------------------------------------- to the NIC */
 
-/* A message of @len bytes that are ready in the buffer of its turn. */
+/* The buffer of the next message, at most UNIC_SERIAL_DATA bytes, kept until it
+ * is acknowledged. */
 static uint8_t *message_buffer(struct far *f)
 {
 	return f->own[f->stream.next % UNIC_SERIAL_WINDOW];
@@ -380,7 +387,8 @@ static void send_reset(struct far *f)
 	put_to_nic(f, UNIC_SERIAL_RESET, 0, req, NULL, 0);
 }
 
-/* What of the list page of command @n the NIC has not as it is. True: all. */
+/* Sends the next bytes of the list page of command @n that differ from the NIC's
+ * copy. True: the copies are equal. */
 static bool send_cmd_list(struct far *f, uint32_t n)
 {
 	const uint8_t *list = far_bar(f) + UNIC_BAR_LIST_OFF +
@@ -432,8 +440,8 @@ static void send_commands(struct far *f)
 	}
 }
 
-/* Rows that changed, as many as fit. Returns how many; false in *@all: there are
- * more. */
+/* Copies to @to the rows that differ from the NIC's, as many as fit, and returns
+ * their number; *@all: there are no more. */
 static uint32_t changed_rows(struct far *f, struct far_page *p, uint8_t *to,
 			     bool *all)
 {
@@ -471,8 +479,9 @@ _Static_assert(UNIC_DB_FIFO >= 2u * UNIC_SERIAL_DATA / 4u, "a lap is an "
 							   "overrun of the "
 							   "near FIFO");
 
-/* Words of the FIFO from p->seq on, if there is room for all; the NIC looks at all
- * rows when it sees that some are missing. */
+/* Copies the words of the FIFO from p->seq to @seq and returns their number; 0:
+ * they overrun the NIC's FIFO, after which the NIC scans all rows, or @room is
+ * too small. */
 static uint32_t new_words(struct far *f, struct far_page *p, uint32_t seq,
 			  uint8_t *to, uint32_t room)
 {
@@ -489,7 +498,8 @@ static uint32_t new_words(struct far *f, struct far_page *p, uint32_t seq,
 	return n;
 }
 
-/* What is left out of the FIFO must look like an overrun. */
+/* The FIFO index to send: @seq with its words, or without them for an overrun;
+ * else the index stays, and the words go with a later message. */
 static uint32_t seq_for(const struct far *f, const struct far_page *p,
 			uint32_t seq, uint32_t words)
 {

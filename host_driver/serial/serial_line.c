@@ -14,12 +14,12 @@
 
 #include "run_dir.h"
 
-#define BURST_NS 4000000ull /* of the line, at most at a time */
-#define TICK_NS	 1000000ull /* bytes are moved in as many as that makes */
+#define BURST_NS 4000000ull /* line time of a burst at most */
+#define TICK_NS	 1000000ull /* line time of the bytes that are moved at once */
 
 /* -------------------------------------------------------------------- pace */
 
-/* Bytes that may go now; none before they are worth it. */
+/* Bytes that the pace allows; 0 while they are fewer than a tick's. */
 static uint32_t paced_bytes(const struct serial_line *l, struct serial_pace *p,
 			    uint64_t now)
 {

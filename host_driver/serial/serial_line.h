@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * serial_line.h - the host's end of the serial host link on a system with files: what
- * far.h says and hears goes over a terminal, or over the socket of an emulator.
+ * serial_line.h - the host's end of the serial host link on a system with files:
+ * the bytes of far.h go over a terminal, or over the socket of an emulator.
  *
- * Secret: what is at the end of the path, and the pace. An emulator knows no speed, so
- * both directions are held to that of the line here.
+ * Secret: what is at the end of the path, and the pace. An emulator has no line
+ * speed, so both directions are limited to that of a line here.
  *
  * Never waits, logs nothing. @now_ns is CLOCK_MONOTONIC.
  */
@@ -13,9 +13,9 @@
 
 #include "far.h"
 
-/* How far the line has come in one direction. */
+/* The time that the bytes of one direction have taken on the line. */
 struct serial_pace {
-	uint64_t until_ns; /* busy until then */
+	uint64_t until_ns; /* the line is busy until then */
 };
 
 struct serial_line {
@@ -23,7 +23,7 @@ struct serial_line {
 	int fd; /* -1: not open */
 	uint64_t ns_per_byte;
 	struct serial_pace in, out;
-	uint8_t rest[512]; /* of what is to be written */
+	uint8_t rest[512]; /* bytes to be written */
 	uint32_t rest_len;
 };
 
@@ -32,24 +32,26 @@ struct serial_line {
 void serial_line_init(struct serial_line *l, const struct far_config *config);
 
 /**
- * serial_line_open() - open @path for a line that is not open: a terminal, which gets
- * the speed of the line, or a Unix socket of this user or of root.
- * Returns 0; -EINVAL: no such speed; -ENOTTY: neither of both; -EPERM: the socket is
- * somebody else's; -ENAMETOOLONG; -errno. After an error the line is not open.
+ * serial_line_open() - open @path for a line that is not open: a terminal, which
+ * gets the speed of the line, or a Unix socket of this user or of root. Returns
+ * 0; -EINVAL: no such speed; -ENOTTY: neither a terminal nor a socket; -EPERM:
+ * the socket belongs to another user; -ENAMETOOLONG; -errno. After an error the
+ * line is not open.
  */
 int serial_line_open(struct serial_line *l, const char *path);
 
-/** serial_line_close() - close it; bytes that were to be written are dropped. The
- * link itself (far) does not hear of it: it goes on when the line is open again. */
+/** serial_line_close() - close the line and drop bytes to be written. The link
+ * (far) is not told, and continues when the line is open again. */
 void serial_line_close(struct serial_line *l);
 
-/** serial_line_may_read() - the pace lets serial_line_read() take bytes. */
+/** serial_line_may_read() - does the pace allow serial_line_read() to take
+ * bytes? */
 bool serial_line_may_read(struct serial_line *l, uint64_t now_ns);
 
 /**
- * serial_line_read() - give far_input() what has come, at most 512 bytes and what the
- * pace allows. The line is open.
- * Returns 0; -ENODATA: the other end hung up; -errno. The line stays open.
+ * serial_line_read() - read bytes into far_input(), at most 512 bytes and what
+ * the pace allows. The line is open. Returns 0; -ENODATA: the other end hung up;
+ * -errno. The line stays open.
  */
 int serial_line_read(struct serial_line *l, uint64_t now_ns);
 
@@ -60,7 +62,7 @@ int serial_line_read(struct serial_line *l, uint64_t now_ns);
  */
 int serial_line_write(struct serial_line *l, uint64_t now_ns);
 
-/** serial_line_has_bytes() - there is something to write. */
+/** serial_line_has_bytes() - are there bytes to write? */
 bool serial_line_has_bytes(const struct serial_line *l, uint64_t now_ns);
 
 #endif /* SERIAL_LINE_H */

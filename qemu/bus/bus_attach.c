@@ -116,7 +116,7 @@ int bus_attach_accept(struct bus_attach *at)
 		close(fd);
 		return err;
 	}
-	/* The old driver may be dead already and its end not reported yet. */
+	/* The previous driver may have ended without a report of it yet. */
 	if (at->driver_fd >= 0)
 		(void)bus_attach_check(at);
 	if (at->driver_fd >= 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * bus_attach.h - the driver's socket of unic-bus (abi/unic_bus.h): one driver
- * at a time, which may die at any moment.
+ * bus_attach.h - the driver's socket of unic-bus (abi/unic_bus.h): one driver at
+ * a time, whose process may end at any moment.
  */
 #ifndef BUS_ATTACH_H
 #define BUS_ATTACH_H
@@ -20,17 +20,16 @@ struct bus_attach {
 };
 
 /**
- * bus_attach_init() - @listen_fd: a listening, non-blocking SEQPACKET socket,
- * now ours. @mem and @srv must outlive @at.
+ * bus_attach_init() - set up @at, which takes over @listen_fd: a listening,
+ * non-blocking SEQPACKET socket. @mem and @srv must outlive @at.
  */
 void bus_attach_init(struct bus_attach *at, int listen_fd,
 		     const struct bus_memory *mem,
 		     const struct ivshmem_server *srv);
 
 /**
- * bus_attach_accept() - take one connection. The first is the driver, which is
- * greeted with the memory, the event fds and the NICs there are; further ones are
- * refused.
+ * bus_attach_accept() - take one connection. The first is the driver, which gets
+ * the memory, the event fds and the list of NICs; further ones are refused.
  * Returns the driver's descriptor to watch for its end, or -errno; -EBUSY: there
  * is one already; -EPERM: it is another user's.
  */

@@ -38,9 +38,9 @@ int bus_memory_init(struct bus_memory *mem, int slots, uint64_t slot_bytes,
 int bus_memory_renew(struct bus_memory *mem, int slot);
 
 /**
- * bus_memory_nic_gone() - the NIC died without saying so: its info page loses
- * its magic, so that no driver takes it for alive. The rest (crash record,
- * trace) stays readable.
+ * bus_memory_nic_gone() - clear the magic of the info page of a NIC that ended
+ * without doing so, so that no driver takes the NIC for present. The rest (crash
+ * record, trace) stays readable.
  */
 void bus_memory_nic_gone(struct bus_memory *mem);
 

@@ -31,7 +31,7 @@ static bool send_one(int to, int64_t value, int fd)
 	return send_fds(to, &le, sizeof(le), &fd, fd >= 0);
 }
 
-/* To peer @to, unless it has them. */
+/* Sends peer @to the doorbells of peer @about, unless @to has them. */
 static bool send_doorbells(struct ivshmem_server *srv, int to, int about)
 {
 	int v;
@@ -57,7 +57,8 @@ static void close_doorbells(struct ivshmem_peer *peer)
 	}
 }
 
-/* Never waits, though that it does not is a flag that its holders share. */
+/* Never waits, by RWF_NOWAIT: the holders of the doorbell share O_NONBLOCK, and
+ * may clear it. */
 static void drain_eventfd(int fd)
 {
 	eventfd_t junk;
@@ -67,7 +68,7 @@ static void drain_eventfd(int fd)
 		(void)eventfd_read(fd, &junk); /* Linux before 5.8 */
 }
 
-/* Doorbells that a former holder of the number did not read are not for the next one. */
+/* Drains doorbells that a former holder of the number did not read. */
 static void quiet_doorbells(const struct ivshmem_server *srv, int p)
 {
 	int v;
@@ -96,10 +97,11 @@ static int make_doorbells(struct ivshmem_server *srv, int p)
 	return 0;
 }
 
-/* What is watched. A client that left is searched for, so its number is not needed. */
+/* What epoll watches. A client that left is searched for, so its number is not
+ * needed. */
 enum watched {
 	WATCHED_LISTEN,
-	WATCHED_HOST, /* listens for peer 0 */
+	WATCHED_HOST, /* listener of peer 0 */
 	WATCHED_MAPPING,
 	WATCHED_CLIENT,
 };
@@ -267,8 +269,8 @@ static int listen_fd_of(const struct ivshmem_server *srv, enum watched door)
 }
 
 /*
- * Returns the new peer's number, or -1. Another peer whose socket has no room for
- * the news is shut down here; its end is reported when epoll shows it.
+ * Returns the new peer's number, or -1. Shuts down another peer whose socket has
+ * no room for the announcement; epoll reports its end.
  */
 static int accept_peer(struct ivshmem_server *srv, enum watched door)
 {
@@ -301,7 +303,7 @@ static int accept_peer(struct ivshmem_server *srv, enum watched door)
 	return p;
 }
 
-/* It mapped a window. */
+/* Records that the peer has mapped a window. */
 static void handle_mapped(struct ivshmem_server *srv, int p, int64_t le)
 {
 	int64_t w = UNIC_BUS_WINDOW - (int64_t)le64toh((uint64_t)le);
@@ -328,7 +330,8 @@ static bool has_peer_left(struct ivshmem_server *srv, int p)
 	return !n || n % (ssize_t)sizeof(said[0]);
 }
 
-/* A client that left, whether or not its end was reported yet; -1: none. */
+/* The number of a client that left, whether or not epoll has reported its end;
+ * -1: none. */
 static int find_left_peer(struct ivshmem_server *srv)
 {
 	int p;
@@ -362,8 +365,9 @@ bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt)
 		evt->type = IVSHMEM_MAPPED;
 		return true;
 	}
-	/* A client that said nothing of use, or cannot be read or let in for want of
-	 * memory, does not hold the caller: its event is still there. */
+	/* A client that sent nothing useful, or cannot be read or admitted
+	 * without memory, does not hold the caller up: its event stays
+	 * pending. */
 	if (ev.data.u32 == WATCHED_CLIENT)
 		return false;
 	p = accept_peer(srv, ev.data.u32);

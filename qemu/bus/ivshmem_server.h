@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * ivshmem_server.h - the server side of QEMU's ivshmem protocol, version 0
- * (QEMU docs/specs/ivshmem-spec, "Client-Server protocol").
+ * ivshmem_server.h - the server side of QEMU's ivshmem protocol, version 0 (QEMU
+ * docs/specs/ivshmem-spec, "Client-Server protocol").
  *
- * The server itself is peer 0: a virtual peer with doorbells of its own, so that
- * clients can ring the program that runs the server. Clients get the lowest free
- * number from 1 on. With a second socket the server leaves number 0 to whoever
+ * The server itself is peer 0: a virtual peer with doorbells, so that clients can
+ * ring the program that runs the server. Clients get the lowest free number from
+ * 1 on. With a second socket the server leaves number 0 to the client that
  * connects there: a host that is a machine of its own.
  *
- * The doorbells belong to the number, not to its holder: they are made once,
- * each client is told of them once, and who gets the number next is rung by the
- * same ones. Nobody is told that a peer left. QEMU (7.2) frees
- * the doorbells of a peer that left and writes into what it freed when that
- * number joins again (hw/misc/ivshmem.c: close_peer_eventfds() frees,
- * resize_peers() allocates, for numbers above all seen so far), which damages its
- * heap. QEMU's own server hardly ever gives a number twice; our numbers are
- * ports.
+ * The doorbells belong to the number, not to its holder: they are made once, each
+ * client gets them once, and the next holder of the number is rung by the same
+ * ones. No client gets a message that a peer left. QEMU (7.2) frees the doorbells
+ * of a peer that left and writes into the freed memory when that number joins
+ * again (hw/misc/ivshmem.c: close_peer_eventfds() frees, resize_peers()
+ * allocates, for numbers above all seen so far), which damages its heap. QEMU's
+ * server hardly ever gives a number twice; here the numbers are ports.
  *
  * A third socket is for peers that exchange memory (UNIC_BUS_WINDOW in
  * abi/unic_bus.h): "mapping" peers.
@@ -38,7 +37,7 @@ struct ivshmem_server {
 	int map_fd;  /* listens for mapping peers, -1: there are none */
 	const int *window_fd;
 	int windows;
-	bool mapped; /* to be told */
+	bool mapped; /* to be reported */
 	int epoll_fd;
 	int shm_fd;
 	int vectors;
@@ -46,22 +45,24 @@ struct ivshmem_server {
 	int extra; /* a number with doorbells that only peer 0 has; 0: none */
 	struct ivshmem_peer {
 		int fd;	       /* connection, -1: no peer */
-		int process;   /* pidfd of the client, negative: unknown */
-		uint32_t told; /* bit q: it has the doorbells of peer q */
+		int process;   /* pidfd of the client; negative: none */
+		uint32_t told; /* bit q: the peer has the doorbells of peer q */
 		bool maps;
-		/* windows sent that it has not mapped yet */
+		/* windows sent that the peer has not mapped yet */
 		uint8_t owes[IVSHMEM_WINDOWS_MAX];
 		int event[IVSHMEM_VECTORS_MAX]; /* -1: no holder yet */
 	} peer[IVSHMEM_PEERS_MAX];
-	uint32_t refused;  /* connections that could not be served, ... */
-	int refused_errno; /* the last of them: why; EUSERS: no number free,
-			    * EPERM: of another user */
+	uint32_t refused; /* connections that were refused, ... */
+	/* the reason of the last: EUSERS: no number free, EPERM: another
+	 * user */
+	int refused_errno;
 };
 
 enum ivshmem_event_type {
 	IVSHMEM_JOINED = 1,
 	IVSHMEM_LEFT = 2,
-	IVSHMEM_MAPPED = 3, /* some peer did: see ivshmem_server_owed() */
+	/* a peer mapped a window: see ivshmem_server_owed() */
+	IVSHMEM_MAPPED = 3,
 };
 
 struct ivshmem_event {
@@ -98,19 +99,19 @@ int ivshmem_server_admit_host(struct ivshmem_server *srv, int listen_fd);
 int ivshmem_server_admit_mapping(struct ivshmem_server *srv, int listen_fd,
 				 const int *window_fd, int windows);
 
-/** ivshmem_server_all_map() - all peers there are can map other files. */
+/** ivshmem_server_all_map() - can every peer map other files? */
 bool ivshmem_server_all_map(const struct ivshmem_server *srv);
 
-/** ivshmem_server_expel() - hang up all peers that cannot; ivshmem_server_next()
- * reports their end. */
+/** ivshmem_server_expel() - hang up all peers that are not mapping peers;
+ * ivshmem_server_next() reports their end. */
 void ivshmem_server_expel(struct ivshmem_server *srv);
 
 /** ivshmem_server_window() - window @w is another file: send it to all mapping
  * peers. A peer whose socket has no room for it is hung up. */
 void ivshmem_server_window(struct ivshmem_server *srv, int w);
 
-/** ivshmem_server_owed() - a peer has not answered yet that it maps the latest
- * file of window @w and no other. */
+/** ivshmem_server_owed() - is there a mapping peer that has not yet answered that
+ * it maps the latest file of window @w and no other? */
 bool ivshmem_server_owed(const struct ivshmem_server *srv, int w);
 
 /**
@@ -128,11 +129,10 @@ int ivshmem_server_end(struct ivshmem_server *srv);
 int ivshmem_server_fd(const struct ivshmem_server *srv);
 
 /**
- * ivshmem_server_next() - carry out one step of what is pending.
- * Never blocks: a client that does not read counts as one that left.
- * To ring a peer that LEFT does nothing; doorbells of a number without a peer are
- * drained before the next one joins.
- * Returns false if the step brought no event; what is left then keeps
+ * ivshmem_server_next() - carry out one pending step. Never blocks: a client that
+ * does not read counts as one that left. Ringing a peer that LEFT does nothing;
+ * doorbells of a number without a peer are drained before the next one joins.
+ * Returns false if the step brought no event; further steps keep
  * ivshmem_server_fd() readable.
  */
 bool ivshmem_server_next(struct ivshmem_server *srv, struct ivshmem_event *evt);

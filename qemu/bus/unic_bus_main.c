@@ -2,14 +2,14 @@
 /*
  * unic-bus - the motherboard of one host.
  *
- * Owns what must survive a driver: the mailbox memory, the process slots and
- * the doorbells. NICs attach by the ivshmem protocol (DIR/ivshmem, or DIR/nic if
- * they can exchange memory), the driver by abi/unic_bus.h (DIR/attach).
- * DIR/bus.json says where everything is.
+ * Owns what must survive a driver: the mailbox memory, the process slots and the
+ * doorbells. NICs attach by the ivshmem protocol (DIR/ivshmem, or DIR/nic if they
+ * can exchange memory), the driver by abi/unic_bus.h (DIR/attach). DIR/bus.json
+ * says where everything is.
  *
  * A host that is a machine of its own, a QEMU with Linux, takes the place of the
- * driver as peer 0 of the ivshmem protocol (DIR/guest). Its RAM is ours too: the
- * one DMA window of the NIC.
+ * driver as peer 0 of the ivshmem protocol (DIR/guest). Its RAM belongs to the
+ * bus, too, and is the one DMA window of the NIC.
  */
 #define _GNU_SOURCE
 #include <argp.h>
@@ -35,7 +35,8 @@ struct bus_options {
 	uint64_t slots;
 	uint64_t slot_bytes;
 	uint64_t bar_bytes;
-	uint64_t guest_bytes; /* 0: the host is a driver in user mode */
+	/* bytes of RAM; 0: the host is a driver in user mode */
+	uint64_t guest_bytes;
 	bool joint;
 };
 
@@ -53,11 +54,11 @@ struct bus {
 	struct ivshmem_server srv;
 	struct bus_attach at;
 	int epoll_fd;
-	int end_fd; /* a machine wants its NICs to end */
+	int end_fd; /* readable: the guest wants its NICs to end */
 	int nics;
 	int slots;
 	bool guest;
-	uint32_t renewing; /* slots whose RENEW is not answered */
+	uint32_t renewing; /* bit per slot with an unanswered RENEW */
 };
 
 /* --------------------------------------------------------------- options */
@@ -185,7 +186,7 @@ static int watch_signals(struct bus *bus)
 	return fd < 0 ? -errno : watch_bus_fd(bus, fd, WATCH_SIGNAL);
 }
 
-/* Where the host comes in: a driver, or a machine. */
+/* Opens the socket of the host: a driver, or a guest. */
 static int open_host(struct bus *bus)
 {
 	int fd = bus->guest
@@ -208,7 +209,7 @@ static int open_host(struct bus *bus)
 	return watch_bus_fd(bus, fd, WATCH_ATTACH);
 }
 
-/* For NICs that can have other memory while they run. */
+/* Opens the socket of NICs that can exchange memory while they run. */
 static int open_mapping(struct bus *bus)
 {
 	int fd;
@@ -325,7 +326,7 @@ static void nic_event(struct bus *bus, int peer, bool joined)
 	err = bus_attach_nic(&bus->at, peer, joined);
 	if (err)
 		report_error("the driver is cut off", NULL, err);
-	/* A guest gets no message about NICs: a doorbell makes it look. */
+	/* a guest gets no message about NICs: a doorbell has it check the magic */
 	if (bus->guest)
 		ivshmem_server_ring(&bus->srv, 1u << UNIC_BUS_PEER_HOST);
 	say(STDOUT_FILENO, "unic-bus: NIC %d %s", peer,
@@ -376,7 +377,8 @@ static void accept_driver(struct bus *bus)
 	int fd = bus_attach_accept(&bus->at), err;
 
 	if (fd >= 0)
-		bus->renewing = 0; /* of a driver whose end was not seen */
+		/* requests of a previous driver, whose end was not reported */
+		bus->renewing = 0;
 	if (fd < 0 && fd != -EBUSY && fd != -EAGAIN)
 		report_error("a driver is turned away", NULL, fd);
 	if (fd < 0)
@@ -437,12 +439,12 @@ static void handle_driver(struct bus *bus)
 			handle_renew(bus, slot);
 		return;
 	}
-	bus->renewing = 0; /* the next one asks for itself */
+	bus->renewing = 0; /* the next driver sends its own requests */
 	say(STDOUT_FILENO, "unic-bus: driver left");
 }
 
-/* The driver of a guest gives its NIC up: a NIC that does not answer may be in the
- * middle of a write, and only when it ended is it sure to write no more. */
+/* The guest gives up its NIC. A NIC that does not answer may be in the middle of
+ * a write: it certainly writes no more only after its process has ended. */
 static void end_nics(struct bus *bus)
 {
 	uint64_t rung;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * unic-uart - the doorbells of a NIC whose machine has no PCI: bytes on a serial
- * port.
+ * unic-uart - the doorbells of a NIC whose machine has no PCI: bytes on a serial port.
  *
  *	unic-uart --bus SOCKET -- QEMU ARGUMENTS ...
  *
- * becomes that QEMU, so its pid is the NIC's, with a socket as descriptor 3 for
- * the chardev of the port. A child of it is the NIC on the bus (ivshmem): a byte v
- * from the NIC rings vector v of the host, and doorbell v of the NIC becomes a
- * byte v. It ends when the NIC does.
+ * becomes that QEMU, so the pid of QEMU is the NIC's, with a socket as descriptor
+ * 3 for the chardev of the port. A child process is the NIC on the bus (ivshmem):
+ * a byte v from the NIC rings vector v of the host, and doorbell v of the NIC
+ * becomes a byte v. The child ends when the NIC does.
  */
 #define _GNU_SOURCE
 #include <argp.h>
@@ -28,8 +27,9 @@
 #define HOST_PEER   0u
 
 /*
- * What the NIC has not read yet is few bytes, however often the host rings: each
- * takes some hundred bytes of this, and what is rung meanwhile is one.
+ * Bounds the bytes that the NIC has not read, however often the host rings: each
+ * takes some hundred bytes of the buffer. Doorbells rung while it is full become
+ * one.
  */
 #define SOCKET_BYTES 2048
 
@@ -42,7 +42,7 @@ enum {
 struct bridge {
 	struct ivshmem_client bus;
 	int nic;
-	uint32_t due; /* bit v: doorbell v is to be sent */
+	uint32_t due; /* bit v: doorbell v is not yet sent */
 	struct pollfd poll[POLL_BELL + IVSHMEM_CLIENT_VECTORS];
 };
 
@@ -54,7 +54,7 @@ static int report_error(const char *what, const char *which, int err)
 
 /* ----------------------------------------------------------------- bridge */
 
-/* False: the NIC is gone. */
+/* Returns false: the NIC has ended. */
 static bool forward_from_nic(struct bridge *b)
 {
 	uint8_t byte[64];
@@ -74,7 +74,9 @@ static void forward_to_nic(struct bridge *b)
 		uint8_t byte = (uint8_t)__builtin_ctz(b->due);
 
 		if (send(b->nic, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-			return; /* full: when it is not; gone: forward_from_nic() */
+			/* full: tried again when the NIC has read; ended: seen
+			 * in forward_from_nic() */
+			return;
 		b->due &= b->due - 1;
 	}
 }
@@ -163,7 +165,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Returns in the child, which is the bridge; the parent is the NIC. */
+/* Returns in the child, which is the bridge; the parent becomes the NIC. */
 static int fork_bridge(struct bridge *b, char **command)
 {
 	int pair[2], bytes = SOCKET_BYTES;
@@ -177,12 +179,14 @@ static int fork_bridge(struct bridge *b, char **command)
 		return report_error("fork", "", -errno);
 	case 0:
 		close(pair[1]);
-		/* ends with the NIC, and not with a key that is meant for it */
+		/* ends with the NIC, and not by a key that is meant for the NIC */
 		setsid();
 		return 0;
 	default:
 		if (dup2(pair[1], NIC_FD) == NIC_FD &&
-		    !fcntl(NIC_FD, F_SETFD, 0)) /* it may have been that one */
+		    /* pair[1] may be NIC_FD: then dup2() leaves FD_CLOEXEC
+		     * set */
+		    !fcntl(NIC_FD, F_SETFD, 0))
 			execvp(command[0], command);
 		report_error("cannot run", command[0], -errno);
 		_exit(EXIT_FAILURE);

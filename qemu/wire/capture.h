@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* capture.h - a pcap file (nanoseconds) of what comes into the switch. */
+/* capture.h - a pcap file (nanoseconds) of the frames that come into the switch. */
 #ifndef CAPTURE_H
 #define CAPTURE_H
 
@@ -8,23 +8,23 @@
 struct capture {
 	void *pcap; /* NULL: no capture */
 	void *dump;
-	bool dirty; /* something is not in the file yet */
+	bool dirty; /* frames are buffered and not in the file */
 	uint64_t frames;
 };
 
 /**
- * capture_open() - start a capture into @path, which is overwritten.
- * Returns NULL, or why it cannot (libpcap's text, valid until the next call).
+ * capture_open() - start a capture into @path, which is overwritten. Returns
+ * NULL, or the reason (libpcap's text, valid until the next call).
  */
 const char *capture_open(struct capture *c, const char *path);
 
-/** capture_frame() - one frame, as its sender meant it: its ICRC is filled. */
+/** capture_frame() - add one frame, with the ICRC that its sender meant. */
 void capture_frame(struct capture *c, struct frame *f);
 
-/** capture_flush() - bring the file up to date. */
+/** capture_flush() - write the buffered frames. */
 void capture_flush(struct capture *c);
 
-/** capture_close() - write what is left and close the file. */
+/** capture_close() - write the buffered frames and close the file. */
 void capture_close(struct capture *c);
 
 #endif /* CAPTURE_H */

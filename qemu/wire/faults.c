@@ -64,7 +64,7 @@ static void enqueue_frame(struct faults *f, struct waiting *w, uint64_t now_ns)
 	f->queued++;
 }
 
-/* A frame that was held back goes behind the one that overtook it. */
+/* Puts a frame that was held back behind the frame that overtook it. */
 static void release_held(struct faults *f, uint64_t now_ns)
 {
 	if (f->held)
@@ -72,7 +72,7 @@ static void release_held(struct faults *f, uint64_t now_ns)
 	f->held = NULL;
 }
 
-/* Returns false if the frame is not to arrive at all. */
+/* Flips a bit. Returns false if the frame must be dropped instead. */
 static bool corrupt_frame(struct faults *f, struct frame *frame, uint64_t where)
 {
 	uint32_t bit;
@@ -86,7 +86,7 @@ static bool corrupt_frame(struct faults *f, struct frame *frame, uint64_t where)
 	return true;
 }
 
-/* Five draws for each frame, whatever happens to it. */
+/* Draws five numbers for each frame, whatever happens to it. */
 void faults_push(struct faults *f, struct frame *frame, uint64_t now_ns)
 {
 	bool lose = draw_fault(f, f->rates.loss);

@@ -30,7 +30,7 @@ struct faults_count {
 	uint64_t duplicated;
 	uint64_t reordered;
 	uint64_t corrupted;
-	uint64_t overflowed; /* dropped: too many frames in delay */
+	uint64_t overflowed; /* dropped because too many frames are delayed */
 };
 
 struct waiting {
@@ -46,28 +46,30 @@ struct faults {
 	struct waiting *first;
 	struct waiting **last;
 	uint32_t queued;
-	struct waiting *held; /* to be overtaken */
+	struct waiting *held; /* waits until the next frame has passed */
 };
 
-/** faults_init() - no rates; @seed and @port give the random sequence. */
+/** faults_init() - set no rates; @seed and @port select the random sequence. */
 void faults_init(struct faults *f, uint64_t seed, int port);
 
-/** faults_active() - is there anything to do for frames of this direction? */
+/** faults_active() - is any rate of this direction set? */
 bool faults_active(const struct faults *f);
 
-/** faults_push() - a frame comes in. @frame may be changed (ICRC, corruption). */
+/** faults_push() - take a frame that came in, and change @frame (ICRC,
+ * corruption). */
 void faults_push(struct faults *f, struct frame *frame, uint64_t now_ns);
 
 /**
- * faults_pop() - next frame that is due at @now_ns.
- * @out: a copy. Returns false if there is none.
+ * faults_pop() - copy the next frame that is due at @now_ns to @out. Returns
+ * false if there is none.
  */
 bool faults_pop(struct faults *f, uint64_t now_ns, struct frame *out);
 
-/** faults_due() - when faults_pop() should be called; UINT64_MAX: not at all. */
+/** faults_due() - the next time at which faults_pop() has a frame; UINT64_MAX:
+ * never. */
 uint64_t faults_due(const struct faults *f);
 
-/** faults_fini() - frames still waiting are lost. */
+/** faults_fini() - drop the frames that are waiting. */
 void faults_fini(struct faults *f);
 
 #endif /* FAULTS_H */

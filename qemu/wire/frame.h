@@ -18,8 +18,8 @@
 #define WIRE_FRAME_MIN	 14u
 
 struct frame {
-	int from;     /* port it came in at */
-	uint32_t len; /* bytes, from the Ethernet header on */
+	int from;     /* port at which the frame came in */
+	uint32_t len; /* length, from the Ethernet header on */
 	bool no_icrc; /* the four ICRC bytes are not filled */
 	uint8_t data[WIRE_FRAME_BYTES];
 };

@@ -10,7 +10,7 @@
 /* Header bytes that need masking: IPv4 with all options, UDP, BTH. */
 #define MASKED_MAX (60 + UNIC_UDP_BYTES + UNIC_BTH_BYTES)
 
-/* Where things are in a frame, from its start. */
+/* Offsets in a frame. */
 struct layout {
 	uint32_t udp;
 	uint32_t bth;
@@ -32,7 +32,8 @@ static bool parse_layout(const uint8_t *f, uint32_t len, struct layout *at)
 		return false;
 	ihl = (ip[0] & 15u) * 4;
 	total = get_be16(ip + 2);
-	/* More fragments, or not the first one: no transport header here. */
+	/* A fragment: only the first has a transport header, and none has the
+	 * whole payload. */
 	if (ihl < UNIC_IP_BYTES || ip[9] != 17 || get_be16(ip + 6) & 0x3fff ||
 	    total > len - UNIC_ETH_BYTES ||
 	    total < ihl + UNIC_UDP_BYTES + UNIC_BTH_BYTES + UNIC_ICRC_BYTES)

@@ -14,9 +14,8 @@ struct frame;
 
 /**
  * icrc_fill() - compute and store the ICRC of an Ethernet frame, if it is an
- * unfragmented RoCEv2 frame over IPv4.
- * @frame: from the Ethernet header on; @len: bytes there are.
- * Returns false, with nothing written, if it is something else.
+ * unfragmented RoCEv2 frame over IPv4. @frame: from the Ethernet header on; @len:
+ * its length. Returns false, with nothing written, for any other frame.
  */
 bool icrc_fill(uint8_t *frame, uint32_t len);
 
@@ -24,9 +23,9 @@ bool icrc_fill(uint8_t *frame, uint32_t len);
 bool icrc_covers(const uint8_t *frame, uint32_t len);
 
 /**
- * icrc_finish() - fill in the ICRC of @f, if its sender left that to the switch
- * (frame.h, no_icrc), and clear the mark: a second call does nothing. A frame that
- * icrc_fill() does not cover stays as it is.
+ * icrc_finish() - fill in the ICRC of @f, if the sender left the ICRC to the
+ * switch (frame.h, no_icrc), and clear the mark: a second call does nothing. A
+ * frame that icrc_fill() does not cover stays as it is.
  */
 void icrc_finish(struct frame *f);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* mac_table.h - at which port a frame of a station came in last. */
+/* mac_table.h - the port at which the last frame of each station came in. */
 #ifndef MAC_TABLE_H
 #define MAC_TABLE_H
 
@@ -14,7 +14,7 @@ struct mac_entry {
 };
 
 struct mac_table {
-	uint64_t age_ns; /* an entry older than this is forgotten */
+	uint64_t age_ns; /* an older entry is not used */
 	struct mac_entry entry[MAC_TABLE_ENTRIES];
 };
 

@@ -19,17 +19,18 @@ struct wire_options {
 	struct link_shape shape;
 	struct socket_option sock[WIRE_SOCKS];
 	int socks;
-	struct faults_rates rates[WIRE_PORTS]; /* by port frames come from */
-	bool faults;			       /* any rate was given */
+	/* by the port that frames come from */
+	struct faults_rates rates[WIRE_PORTS];
+	bool faults; /* any rate was given */
 	uint64_t seed;
 	uint64_t age_s;
 	uint64_t spin_us;
 };
 
 /**
- * wire_options_parse() - the command line @argv of @argc words, and defaults, into
- * @o, whose texts point into @argv. Ends the process, with a message, on anything
- * that makes no sense.
+ * wire_options_parse() - the command line @argv of @argc words, and defaults,
+ * into @o, whose texts point into @argv. Ends the process, with a message, on an
+ * invalid option.
  */
 void wire_options_parse(struct wire_options *o, int argc, char **argv);
 

@@ -9,7 +9,7 @@
 
 #define PREFIX 4u
 
-/* How often a stream that could not take all of its frames is tried again. */
+/* Interval at which a stream that did not take all of its frames is tried again. */
 #define DRAIN_NS 1000000u
 
 #define LAN_NS_PER_BYTE 80u  /* 100 Mbit/s */
@@ -28,7 +28,7 @@ int socket_port_dgram(struct socket_port *sp, struct run_dir *rd,
 	sp->fd = run_dir_listen(rd, local, SOCK_DGRAM);
 	if (sp->fd < 0)
 		return sp->fd;
-	/* QEMU makes the remote one; a stale one is removed before it does. */
+	/* QEMU makes the remote socket; a stale one is removed before. */
 	err = run_dir_reserve(rd, remote, path);
 	if (err)
 		return err;
@@ -177,7 +177,7 @@ enum socket_port_result socket_port_receive(struct socket_port *sp,
 
 /* --------------------------------------------------------------- sending */
 
-/* The first @bytes that wait. False: none went. */
+/* Sends the first @bytes of the queue. False: none were sent. */
 static bool send_first(struct socket_port *sp, uint32_t bytes)
 {
 	ssize_t n = send(sp->fd, sp->out, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -190,7 +190,7 @@ static bool send_first(struct socket_port *sp, uint32_t bytes)
 	return true;
 }
 
-/* The frame whose turn it is, or what is left of it. False: not now. */
+/* Sends the frame whose turn it is, or the rest of it. False: not at present. */
 static bool send_paced(struct socket_port *sp, uint64_t now_ns)
 {
 	uint32_t bytes = sp->begun;

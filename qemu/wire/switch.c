@@ -23,7 +23,8 @@ static void send_to(struct wire_switch *sw, int port, struct frame *f)
 	sw->count[port].tx_bytes += f->len;
 }
 
-/* The link first: its frames may go without an ICRC, the others may not. */
+/* Sends to the link first: its frames may go without an ICRC, those of sockets
+ * may not. */
 static void flood_frame(struct wire_switch *sw, struct frame *f)
 {
 	int p;
@@ -57,7 +58,8 @@ static void receive_frame(struct wire_switch *sw, struct frame *f,
 	struct faults *faults = &sw->faults[f->from];
 
 	if (!f->len)
-		return; /* a buffer given back, or a slot of bad length */
+		/* the sender gave the buffer back, or the length is invalid */
+		return;
 	if (f->len < WIRE_FRAME_MIN) {
 		count->rx_bad++;
 		return;

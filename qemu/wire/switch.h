@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * switch.h - the learning switch: from a port through capture and faults to the
- * port at which a frame of the destination came in last, or to all others.
+ * port where the last frame of the destination came in, or to all others.
  */
 #ifndef SWITCH_H
 #define SWITCH_H
@@ -15,10 +15,10 @@
 struct port_count {
 	uint64_t rx_frames;
 	uint64_t rx_bytes;
-	uint64_t rx_bad; /* refused for their length */
+	uint64_t rx_bad; /* frames of a bad length */
 	uint64_t tx_frames;
 	uint64_t tx_bytes;
-	uint64_t tx_dropped; /* no peer there, no room, or too long */
+	uint64_t tx_dropped; /* no peer, no room, or too long */
 };
 
 struct wire_switch {
@@ -30,25 +30,26 @@ struct wire_switch {
 	struct capture capture;
 	struct port_count count[WIRE_PORTS];
 	uint64_t flooded;
-	struct frame frame; /* the one being worked on */
+	struct frame frame; /* the frame being forwarded */
 };
 
 /**
- * switch_link() - take up to @budget frames from the shared-memory link, NICs
- * in turn. Returns how many there were.
+ * switch_link() - take up to @budget frames from the shared-memory link, NICs in
+ * turn. Returns the number of frames.
  */
 int switch_link(struct wire_switch *sw, int budget, uint64_t now_ns);
 
-/** switch_socket() - the same for socket port number @s (0..socks-1). */
+/** switch_socket() - as switch_link(), for socket port number @s (0..socks-1). */
 int switch_socket(struct wire_switch *sw, int s, int budget, uint64_t now_ns);
 
 /**
- * switch_delayed() - forward what has waited long enough, and what streams could
- * not take before. Returns how many frames were forwarded.
+ * switch_delayed() - forward frames whose delay is over, and frames that a stream
+ * could not take before. Returns the number of frames forwarded.
  */
 int switch_delayed(struct wire_switch *sw, uint64_t now_ns);
 
-/** switch_due() - when switch_delayed() has work next; UINT64_MAX: never. */
+/** switch_due() - the next time at which switch_delayed() has work; UINT64_MAX:
+ * never. */
 uint64_t switch_due(const struct wire_switch *sw, uint64_t now_ns);
 
 /**

@@ -31,7 +31,8 @@ static struct json_object *port_json(const struct wire_switch *sw, int p)
 	return o;
 }
 
-/* Ports that exist: those of the link by its size, and the sockets. */
+/* Does the port exist? The ports of the link do by its size, and those of
+ * sockets. */
 static bool is_port_present(const struct wire_switch *sw, int p)
 {
 	return p < WIRE_FIRST_SOCK ? p < (int)sw->link.ring.ports

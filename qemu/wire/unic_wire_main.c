@@ -261,7 +261,8 @@ static int serve_events(struct wire *w, int timeout_ms)
 
 /* ------------------------------------------------------------------ loop */
 
-/* Moves the frames of the link, and delayed ones that are due, once. */
+/* Forwards frames of the link, and delayed ones that are due, once. Returns their
+ * number. */
 static int poll_switch(struct wire *w)
 {
 	uint64_t now = now_ns();
@@ -284,8 +285,7 @@ static void set_alarm(struct wire *w)
 	(void)timerfd_settime(w->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* Nothing to do: NICs have to ring from here on; the link is checked once more,
- * and then waited for. */
+/* Asks the NICs to ring, checks the link once more, and waits. */
 static void sleep_until_event(struct wire *w)
 {
 	link_side_sleep(&w->sw->link, true);
