@@ -1,41 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * usual.h - what a board.h has to say about sizes that only a board without room
- * has an opinion on. All others include this.
+ * usual.h - default sizes and the usual mailbox; a board with little memory
+ * defines its own before. Every other board.h includes this.
  */
 #ifndef UNIC_USUAL_H
 #define UNIC_USUAL_H
 
 #ifndef UNIC_QP_WINDOW
-#define UNIC_QP_WINDOW	   32u	 /* send slots kept by the NIC, per QP */
-#define UNIC_RQ_WINDOW	   8u	 /* receive slots kept by the NIC, per QP */
-#define UNIC_QP_SLOTS	   1024u /* of a ring, at most */
-#define UNIC_DMA_JOBS	   64u	 /* pieces in flight; power of two */
-#define UNIC_DMA_MR_LISTS  32u	 /* tokens of pieces, at a time; 32 at most */
-#define UNIC_LIST_ELEMENTS UNIC_FORM_ELEMENTS /* of an indirect region */
-#define UNIC_MTU	   4096u /* longest payload of a frame that is kept */
+#define UNIC_QP_WINDOW 32u   /* send slots that the NIC keeps per QP */
+#define UNIC_RQ_WINDOW 8u    /* receive slots that the NIC keeps per QP */
+#define UNIC_QP_SLOTS  1024u /* slots of a ring, at most */
+#define UNIC_DMA_JOBS  64u   /* DMA pieces in flight; a power of two */
+/* tokens made of pieces, at a time; at most 32 */
+#define UNIC_DMA_MR_LISTS 32u
+/* elements of an indirect region */
+#define UNIC_LIST_ELEMENTS UNIC_FORM_ELEMENTS
+#define UNIC_MTU	   4096u /* longest payload of a parked frame */
 #endif
 
-/* Frames of UC and UD that are kept for a page at a time. */
+/* Frames of UC and UD that are parked for a page at a time. */
 #ifndef UNIC_PARKED_FRAMES
 #define UNIC_PARKED_FRAMES 4u
 #endif
 
-/* Queues that a link may have, each with room of its own: see unic_port_path(). */
+/* Queues of a link, each with room of its own, at most: see unic_port_path(). */
 #ifndef UNIC_PATHS
 #define UNIC_PATHS 8u
 #endif
 
-/* See firmware/base/mailbox.h; a board for which it is 1 says so before. */
+/* See firmware/base/mailbox.h; a board that needs 1 defines it before. */
 #ifndef UNIC_ALWAYS_RING
 #define UNIC_ALWAYS_RING 0
 #endif
 
 /*
- * The mailbox and the doorbell pages as the core sees them, in the memory that
- * unic_port_bar() and unic_port_doorbells() return: where the host sees them, and
- * all of them. Indices run freely and count the same on both sides, so a port may
- * show a ring of fewer places, if it keeps what does not fit.
+ * Layout of the mailbox and the doorbell pages as the core sees them, in the
+ * memory of unic_port_bar() and unic_port_doorbells(): here the same as for the
+ * host. Indices run freely and count the same on both sides, so a port may give
+ * the core a ring of fewer places, if it keeps the records that do not fit.
  */
 #define UNIC_BOX_INFO	UNIC_BAR_INFO_OFF
 #define UNIC_BOX_NIC	UNIC_BAR_NIC_OFF

@@ -17,7 +17,7 @@
 #define UNIC_PROCS	 16
 #define UNIC_GHOSTS	 32
 
-/* One thread: nobody writes between two looks. */
+/* One thread: nothing writes between two looks. */
 #define UNIC_SPIN_LOOKS 2u
 
 #endif /* UNIC_BOARD_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Table sizes of the evaluation: a TLB of 1,024 entries shared by sixteen
- * processes. The experiment on scale gives its own by -D.
+ * processes. The experiment on scale sets other sizes by -D.
  */
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * board.h - table sizes of the LM3S6965: what fits 64 KiB of RAM beside the
- * stack, two Ethernet frames and the serial link. Says itself what usual.h says
+ * stack, two Ethernet frames and the serial link. Defines itself what usual.h has
  * for boards with room; the mailbox here is the near copy of hal/serial.
  */
 #ifndef UNIC_BOARD_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* tables.h - table sizes of the LM3S6965, for its own mailbox (board.h) and for one of
- * the usual size (boards/tiny). */
+/* tables.h - table sizes of the LM3S6965, for its mailbox (board.h) and for one
+ * of the usual size (boards/tiny). */
 #ifndef UNIC_TABLES_H
 #define UNIC_TABLES_H
 

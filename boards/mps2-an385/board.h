@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * board.h - table sizes of Arm's MPS2 with AN385: those of QEMU's `virt`, but for
- * as many processes as slots of 2 MiB fit 16 MiB beside the mailbox, and no more
- * entries than half of the pages of a slot. ld/mps2-an385.ld is the budget they
- * must fit; the memory map is in hal/mps2/memlayout.h.
+ * board.h - table sizes of Arm's MPS2 with AN385: those of QEMU's `virt`, but
+ * with as many processes as slots of 2 MiB fit 16 MiB beside the mailbox, and no
+ * more entries than half of the pages of a slot. ld/mps2-an385.ld is the budget
+ * that they must fit; the memory map is in hal/mps2/memlayout.h.
  */
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Not a NIC: tenants of a database and their connections (tests/pool). It names
- * no translation entry and no region, so that share.c and notice.c do not compile
- * for it once they know of any.
+ * Not a NIC: tenants of a database and their connections (tests/pool). Defines no
+ * size of the TLB or of the region table, so share.c and notice.c would not
+ * compile for it if they used one.
  */
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Table sizes of the simulator: those of the unit tests, and so few slots of misses
- * that two queue pairs can have all of them (firmware/memory/fault.h).
+ * Table sizes of the simulator: those of the unit tests, with so few fault slots
+ * that two queue pairs can take all of them (firmware/memory/fault.h).
  */
 #ifndef UNIC_BOARD_SMALL_H
 #define UNIC_BOARD_SMALL_H

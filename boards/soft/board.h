@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* board.h - table sizes of the soft NIC: those of the emulated board, so that
- * one test fits both. */
+/* board.h - table sizes of the soft NIC: those of the emulated board, so that the
+ * same tests fit both. */
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Table sizes of the LM3S6965 behind a mailbox that is all there, for the simulator and
- * the fuzzers. */
+/* Table sizes of the LM3S6965 with a mailbox of the usual size, for the simulator
+ * and the fuzzers. */
 #ifndef UNIC_BOARD_TINY_H
 #define UNIC_BOARD_TINY_H
 
@@ -8,7 +8,7 @@
 
 #include "../usual.h"
 
-/* One thread: nobody writes between two looks. */
+/* One thread: nothing writes between two looks. */
 #define UNIC_SPIN_LOOKS 2u
 
 #endif /* UNIC_BOARD_TINY_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * board.h - table sizes of QEMU's `virt`. All state of a NIC is one struct of
- * these sizes; ld/virt.ld is the budget they must fit. The memory map is in
+ * these sizes; ld/virt.ld is the budget that they must fit. The memory map is in
  * hal/virt/memlayout.h, the queue sizes of the links in their drivers.
  */
 #ifndef UNIC_BOARD_H

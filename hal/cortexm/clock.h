@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * clock.h - NIC time from SysTick: 24 bits that count down at the processor's
- * clock, extended to 64 here. Sleep is the board's: SysTick, started again as an
- * alarm, would lose time, and in QEMU a write to it waits for the thread that also
- * takes the bytes of a line.
+ * clock, extended to 64 here. The board sleeps by another timer: SysTick, started
+ * again as an alarm, would lose time, and in QEMU a write to it waits for the
+ * thread that also takes the bytes of a line.
  *
- * So the clock must be read before the 24 bits wrap: every 335 ms at 50 MHz. A NIC
- * that polls, or sleeps until its next heartbeat, does that.
+ * The clock must be read before the 24 bits wrap: every 335 ms at 50 MHz. A NIC
+ * that polls, or sleeps until its next heartbeat, reads it often enough.
  */
 #ifndef CORTEXM_CLOCK_H
 #define CORTEXM_CLOCK_H
@@ -22,13 +22,13 @@
 #define CORTEXM_NS_SHIFT 24u
 
 struct cortexm_clock {
-	uint64_t ticks; /* until `last` was read */
+	uint64_t ticks; /* time when `last` was read */
 	uint32_t last;
 	uint32_t ns_mult;   /* ns = ticks * ns_mult >> 24 */
 	uint32_t tick_mult; /* ticks = ns * tick_mult >> 32 */
 };
 
-/** cortexm_clock_init() - time begins. @hz: of the processor, 4 MHz or more. */
+/** cortexm_clock_init() - start the time. @hz: of the processor, 4 MHz or more. */
 static inline void cortexm_clock_init(struct cortexm_clock *clock, uint32_t hz)
 {
 	clock->ns_mult = (uint32_t)((1000000000ull << CORTEXM_NS_SHIFT) / hz);
@@ -40,7 +40,7 @@ static inline void cortexm_clock_init(struct cortexm_clock *clock, uint32_t hz)
 	clock->last = CORTEXM_REG(SYSTICK_CVR);
 }
 
-/** cortexm_clock_ns() - nanoseconds since then. */
+/** cortexm_clock_ns() - nanoseconds since cortexm_clock_init(). */
 static inline uint64_t cortexm_clock_ns(struct cortexm_clock *clock)
 {
 	uint32_t now = CORTEXM_REG(SYSTICK_CVR);

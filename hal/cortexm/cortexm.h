@@ -24,7 +24,8 @@ static inline void cortexm_irq_enable(uint32_t irq)
 	CORTEXM_REG(CORTEXM_ISER + irq / 32 * 4) = 1u << irq % 32;
 }
 
-/** cortexm_irq_clear() - @irq is not pending, unless its line is still high. */
+/** cortexm_irq_clear() - clear pending @irq, which pends again while its line is
+ * high. */
 static inline void cortexm_irq_clear(uint32_t irq)
 {
 	CORTEXM_REG(CORTEXM_ICPR + irq / 32 * 4) = 1u << irq % 32;
@@ -36,13 +37,14 @@ static inline void cortexm_irqs_on(void)
 	__asm__ volatile("cpsie i" ::: "memory");
 }
 
-/** cortexm_irqs_off() - set it: none runs, but what is pending ends a WFI. */
+/** cortexm_irqs_off() - set PRIMASK: no handler runs, but a pending interrupt
+ * ends a WFI. */
 static inline void cortexm_irqs_off(void)
 {
 	__asm__ volatile("cpsid i" ::: "memory");
 }
 
-/** cortexm_reset() - the machine begins anew. */
+/** cortexm_reset() - reset the machine. */
 static inline void __attribute__((noreturn)) cortexm_reset(void)
 {
 	__asm__ volatile("dsb" ::: "memory");

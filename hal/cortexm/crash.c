@@ -30,7 +30,7 @@ static uint32_t kind_of(uint32_t exception, uint32_t cfsr)
 							    : UNIC_CRASH_OTHER;
 }
 
-/* Status and address of the fault, before anything else can fault. */
+/* Reads status and address of the fault, before anything else can fault. */
 static void crash_status(uint32_t exception, const uint32_t *stacked)
 {
 	uint32_t cfsr = CORTEXM_REG(CORTEXM_CFSR);
@@ -54,7 +54,8 @@ void crash_exception(const uint32_t *high, const uint32_t *stacked,
 		crash_set_regs(0, stacked, 4);
 		crash_set_regs(12, stacked + 4, 1);
 		crash_set_regs(14, stacked + 5, 3);
-		sp += 32 + (stacked[7] >> 9 & 1) * 4; /* it was aligned */
+		/* bit 9: the processor aligned the stack */
+		sp += 32 + (stacked[7] >> 9 & 1) * 4;
 	}
 	crash_set_regs(13, &sp, 1);
 	crash_end();

@@ -7,8 +7,8 @@
 
 #include "crash_record.h"
 
-/** crash_exception() - called by the vectors. @high: r4 to r11; @stacked: r0-r3,
- * r12, lr, pc, xpsr, if the processor could write them. */
+/** crash_exception() - record the fault; called by the vectors. @high: r4 to r11;
+ * @stacked: r0-r3, r12, lr, pc, xpsr, if the processor could write them. */
 void crash_exception(const uint32_t *high, const uint32_t *stacked,
 		     uint32_t exception) __attribute__((noreturn));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The firmware of a board with a Cortex-M: the core and its board, together.
- * Nothing else sees both.
+ * The firmware of a board with a Cortex-M: the core and its board. No other file
+ * includes both.
  */
 #include "crash.h"
 #include "machine.h"

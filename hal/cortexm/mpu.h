@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What may be done in a region of memory, and how it is cached. */
+/* The accesses that a region of memory allows, and its caching. */
 enum cortexm_access {
 	CORTEXM_CODE,	/* read, execute */
 	CORTEXM_DATA,	/* read, write */
-	CORTEXM_SHARED, /* ... by others, too */
+	CORTEXM_SHARED, /* read, write; other devices write, too */
 	CORTEXM_DEVICE, /* read, write, in order */
 	CORTEXM_GUARD,	/* nothing */
 };

@@ -20,8 +20,8 @@ static struct near *near_of(struct unic_port *port)
 	return &host_of(port)->near;
 }
 
-/* Not 0, and another one in each life, as long as the power was on: the host knows
- * a restart by it. */
+/* Not 0, and different in each life, as long as the power was on: the host
+ * detects a restart by it. */
 static uint32_t make_nonce(void)
 {
 	uint32_t n = ++kept.lives * 2654435761u ^ CORTEXM_REG(SYSTICK_CVR);
@@ -36,9 +36,9 @@ void serial_host_start(struct serial_host *host, uint32_t baud)
 		host->near.crash = &kept.record;
 }
 
-/* The link needs a main loop, so the next life sends the record to the host. A
- * board whose link is not up might crash and reset for ever: it stops, after the
- * line on the console. */
+/* Resets: the link needs a main loop, so the next life sends the record to the
+ * host. A board whose link is not up might crash and reset for ever: it stops,
+ * after a line on the console. */
 void machine_crashed(struct unic_port *port, const struct unic_crash *record)
 {
 	kept.record = *record;
@@ -72,7 +72,7 @@ bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
 	return near_dma_poll(near_of(port), tag, status);
 }
 
-/* No memory of the host's is seen here. */
+/* Host memory is not mapped. */
 void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len)
 {
 	(void)port;
@@ -86,7 +86,7 @@ void unic_port_ring(struct unic_port *port, uint32_t vector)
 	near_ring(near_of(port), vector);
 }
 
-/* There is none: the driver gives some. */
+/* No source of entropy: the driver sends some. */
 uint32_t unic_port_entropy(struct unic_port *port, void *buf, uint32_t len)
 {
 	(void)port;

@@ -7,7 +7,7 @@
 /* Polls for frames between two scans of the port table. */
 #define LOOKS_PER_REFRESH 64u
 
-/* Out of the way of the code that runs for every frame. */
+/* Kept apart from the code that runs for every frame. */
 #define SELDOM __attribute__((noinline, cold))
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -23,8 +23,8 @@ static struct unic_link_slot *slot_at(const struct link_ring *lr, uint8_t *ring,
 						 lr->slot_bytes);
 }
 
-/* Length and flags of a slot are one word for us, so that they are read, and
- * written, at once. */
+/* Length and flags of a slot as one word, so that they are read, and written, at
+ * once. */
 static unic_le32 *slot_len_flags(struct unic_link_slot *slot)
 {
 	_Static_assert(offsetof(struct unic_link_slot, flags) ==
@@ -33,7 +33,7 @@ static unic_le32 *slot_len_flags(struct unic_link_slot *slot)
 	return (unic_le32 *)(void *)&slot->len;
 }
 
-/* Slots lie behind the ring's own header. */
+/* The header of the ring, which its slots follow. */
 static struct unic_link_ring *ring_of(uint8_t *first)
 {
 	return (struct unic_link_ring *)(first - UNIC_LINK_SLOT0);
@@ -41,7 +41,7 @@ static struct unic_link_ring *ring_of(uint8_t *first)
 
 /* ----------------------------------------------------------- attachment */
 
-/* First number from @n on that is not published. */
+/* The first number from @n on that is not published. */
 static uint32_t skip_published(struct link_ring *lr, uint8_t *ring, uint32_t n)
 {
 	uint32_t i;
@@ -52,7 +52,8 @@ static uint32_t skip_published(struct link_ring *lr, uint8_t *ring, uint32_t n)
 	return n;
 }
 
-/* Frames for a former owner of the port are dropped. */
+/* Begins behind the published frames, which were for a former owner of the port:
+ * drops them. */
 static void adopt_rx(struct link_ring *lr, struct link_ring_rx *rx,
 		     uint8_t *ring)
 {
@@ -66,9 +67,9 @@ static void adopt_rx(struct link_ring *lr, struct link_ring_rx *rx,
 }
 
 /*
- * Go on behind the last published frame. A former owner may have published
- * out of order behind a buffer it never put: those get the number of the lap
- * before, which no consumer waits for.
+ * Begins behind the last published frame. A former owner may have published out
+ * of order behind a buffer that it never put: those slots get the number of the
+ * lap before, which no consumer waits for.
  */
 static void adopt_tx(struct link_ring *lr, struct link_ring_tx *tx,
 		     uint8_t *ring)
@@ -91,7 +92,7 @@ bool link_ring_there(const struct link_ring *lr, uint32_t p)
 					UNIC_LINK_PORT_ATTACHED;
 }
 
-/* Can the ring (p -> us) hold frames? */
+/* Can the ring (p -> this port) hold frames? */
 static bool is_source(const struct link_ring *lr, uint32_t p)
 {
 	if (p == lr->port)
@@ -103,15 +104,15 @@ static bool is_source(const struct link_ring *lr, uint32_t p)
 	       link_ring_there(lr, p);
 }
 
-/* Are there frames of this ring that were taken and are not done with? */
+/* Were frames of this ring taken and not yet done with? */
 static inline bool in_burst(const struct link_ring_rx *rx)
 {
 	return rx->seq != rx->head + 1;
 }
 
-/* A newcomer is noticed after some looks, and always before we sleep. The
- * rings worth reading form a circle; it is never empty, and always has the one
- * whose turn it is. */
+/* Links the rings worth reading into a circle, which is never empty and always
+ * has lr->turn. Finds a new port after LOOKS_PER_REFRESH looks, and always before
+ * a sleep. */
 static SELDOM void refresh_sources(struct link_ring *lr)
 {
 	struct link_ring_rx *first = NULL, *last = NULL, *rx;
@@ -221,7 +222,7 @@ uint32_t link_ring_path(struct link_ring *lr, const uint8_t mac[6])
 
 /* --------------------------------------------------------------- sending */
 
-/* Room or the lap is over: how far has the consumer come? */
+/* At the end of the room or of the lap: reads how far the consumer has come. */
 static bool tx_refresh_room(const struct link_ring *lr, struct link_ring_tx *tx)
 {
 	uint32_t n = tx->seq - 1, at = n & (lr->slots - 1);
@@ -238,7 +239,7 @@ static bool tx_refresh_room(const struct link_ring *lr, struct link_ring_tx *tx)
 	return room != 0;
 }
 
-/* The buffer got last is got by put, or by another get. */
+/* The buffer lr->got is finished, by a put or by another get. */
 static inline void tx_advance(struct link_ring_tx *tx)
 {
 	tx->frame += tx->step;
@@ -267,7 +268,7 @@ static uint8_t *tx_take_full(struct link_ring *lr, struct link_ring_tx *tx)
 							      : NULL;
 }
 
-/* Another buffer while one is in hand, or one from a ring that looks full. */
+/* A buffer while another one is held, or from a ring that seems full. */
 static SELDOM uint8_t *tx_get_any(struct link_ring *lr, struct link_ring_tx *tx)
 {
 	struct link_ring_held *held = &lr->held[lr->held_n];
@@ -309,7 +310,7 @@ static inline void publish_slot(uint8_t *frame, uint32_t seq, uint32_t len,
 	link_write_le32(&slot->seq, seq);
 }
 
-/* Not the one got last. */
+/* Publishes a buffer that is not the last one got. */
 static SELDOM void tx_put_any(struct link_ring *lr, uint8_t *frame,
 			      uint32_t len, uint32_t flags)
 {
@@ -373,7 +374,7 @@ inline void link_ring_tx_run_put(struct link_ring *lr, uint32_t n, uint32_t len,
 	for (at = slot; at != end; at += step)
 		link_write_le32(slot_len_flags((struct unic_link_slot *)at),
 				form);
-	unic_wmb(); /* one for all of them */
+	unic_wmb(); /* one barrier for all frames of the run */
 	for (at = slot; at != end; at += step)
 		link_write_le32(&((struct unic_link_slot *)at)->seq, seq++);
 }
@@ -385,7 +386,7 @@ uint32_t link_ring_flush(struct link_ring *lr)
 	lr->dirty = 0;
 	if (!left)
 		return 0;
-	/* Our seq words before their asleep flag; see link_ring_sleep(). */
+	/* the seq words before the receivers' asleep flags: link_ring_sleep() */
 	unic_mb();
 	for (; left; left &= left - 1) {
 		p = (uint32_t)__builtin_ctz(left);
@@ -397,11 +398,11 @@ uint32_t link_ring_flush(struct link_ring *lr)
 
 /* ------------------------------------------------------------- receiving */
 
-/* All frames of the ring taken so far are done with. */
+/* Gives all frames taken from the ring back. */
 static inline void rx_release(struct link_ring_rx *rx)
 {
 	rx->head = rx->seq - 1;
-	/* What was read of the slots before the producer may write them. */
+	/* reads of the slots before the producer may write them */
 	unic_wmb();
 	link_write_le32(&ring_of(rx->first)->head, rx->head);
 }
@@ -413,7 +414,7 @@ static inline bool rx_has_frame(const struct link_ring_rx *rx)
 	return link_read_le32(&slot->seq) == rx->seq;
 }
 
-/* The ring whose turn it is, of those that have a frame; NULL: none has. */
+/* The ring that is read next, if it has a frame; NULL: none has. */
 static inline struct link_ring_rx *rx_ready(const struct link_ring *lr)
 {
 	struct link_ring_rx *first = lr->turn, *rx = first;
@@ -432,7 +433,7 @@ static SELDOM uint32_t rx_count_bad(struct link_ring *lr)
 	return 0;
 }
 
-/* The frame that is there; one whose length is impossible has none. */
+/* Takes the next slot. A slot with an impossible length has no frame. */
 static inline void rx_take(struct link_ring *lr, struct link_ring_rx *rx,
 			   struct unic_rx *out)
 {
@@ -463,7 +464,7 @@ static SELDOM struct link_ring_rx *rx_refreshed(struct link_ring *lr)
 	return rx;
 }
 
-/* Nothing is in the ring whose turn it is: whose turn is it then? */
+/* The ring that is read after an empty one. */
 static inline struct link_ring_rx *rx_next_ring(struct link_ring *lr)
 {
 	struct link_ring_rx *rx = lr->turn;
@@ -499,8 +500,8 @@ inline bool link_ring_rx_next(struct link_ring *lr, struct unic_rx *rx)
 	return true;
 }
 
-/* How many slots from @slot on, up to @end, are published one behind another?
- * @max at most, not 0. */
+/* Counts the slots from @slot to @end that are published one behind another, at
+ * most @max, which is not 0. */
 static inline uint32_t rx_published(const struct link_ring *lr,
 				    const struct link_ring_rx *rx, uint32_t max)
 {
@@ -526,10 +527,11 @@ inline uint32_t link_ring_rx_run(struct link_ring *lr, const struct unic_rx *rx,
 	uint32_t n, left;
 
 	*stride = step;
-	if (unlikely(slot == ring->first || !max)) /* not behind the last one */
+	/* the slot is not behind the last one */
+	if (unlikely(slot == ring->first || !max))
 		return 0;
 	n = left = rx_published(lr, ring, max);
-	unic_rmb(); /* their numbers before what they guard */
+	unic_rmb(); /* the seq words before the slots that they guard */
 	while (left && link_read_le32(slot_len_flags(
 			       (struct unic_link_slot *)slot)) == form) {
 		slot += step;
@@ -565,7 +567,7 @@ void link_ring_sleep(struct link_ring *lr, bool on)
 	link_write_le32(&lr->port_table[lr->port].asleep, on);
 	if (!on)
 		return;
-	/* Our flag before their seq words; see link_ring_flush(). */
+	/* the asleep flag before the senders' seq words: link_ring_flush() */
 	unic_mb();
 	refresh_sources(lr);
 }

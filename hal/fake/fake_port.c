@@ -108,7 +108,7 @@ int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 	return UNIC_PORT_PENDING;
 }
 
-/* Not while transfers are late, or one of them is to fail or to wait. */
+/* NULL while transfers are late, or one of them is to fail or to be delayed. */
 void *unic_port_window(struct unic_port *port, uint64_t bus, uint32_t len)
 {
 	if (port->late_dma || port->n_transfers || port->fail_call ||
@@ -295,7 +295,7 @@ void unic_port_rx_done(struct unic_port *port)
 	struct fake_frame *f;
 
 	for (; port->rx_done != port->rx_head; port->rx_done++) {
-		/* poison: a frame given back must not be looked at again */
+		/* poison: the core must not read a frame that it gave back */
 		f = &port->rx[port->rx_done % FAKE_FRAMES];
 		memset(f->bytes, 0xdb, f->len);
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * boot.c - the boot stub: the image whose record is whole, whose bytes are as the
- * record says, and that came last. It changes nothing but the clocks of UART 1, and
- * keeps to the top of RAM: what a crash left elsewhere is for the firmware.
+ * boot.c - the boot stub: starts the image with the latest record that is whole
+ * and whose bytes match the record. Changes nothing but the clocks of UART 1, and
+ * uses the top of RAM only: the firmware finds the rest as a crash left it.
  *
- * Without any image it says so and stops: the flash is written by JTAG.
+ * Without an image it prints a line and stops: the flash is written by JTAG.
  */
 #include "boot.h"
 
@@ -12,7 +12,7 @@
 #include "lm3s.h"
 #include "pl011.h"
 
-#define RESET_HZ    12500000u /* internal oscillator, about that */
+#define RESET_HZ    12500000u /* internal oscillator, roughly */
 #define CONSOLE	    115200u
 #define RCGC1	    0x104u
 #define RCGC2	    0x108u
@@ -20,7 +20,7 @@
 #define RCGC2_PORTD 0x8u
 #define GPIO_AFSEL  0x420u
 #define GPIO_DEN    0x51cu
-#define LEAST	    64u /* vectors */
+#define LEAST	    64u /* bytes of an image at least: its vectors */
 
 void boot_main(void);
 void boot_fault(void);
@@ -70,7 +70,7 @@ static bool is_good(uint32_t slot)
 		       unic_from_le32(record_of_slot(slot)->crc);
 }
 
-/* The slot to look at first. */
+/* The slot whose whole record has the greater number. */
 static uint32_t latest_slot(void)
 {
 	return is_whole(1) &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * boot.h - how the flash of an LM3S6965 is divided, and what says which image is
- * to run. Both slots hold the firmware, linked for that place; an update writes
- * the one that does not run, and then its record. Until that is whole the other
- * image boots, so power may fail at any time.
+ * boot.h - how the flash of an LM3S6965 is divided, and the records that select
+ * the image to run. Both slots hold the firmware, linked for that place; an
+ * update writes the slot that does not run, and then its record. Until the record
+ * is whole the other image boots, so power may fail at any time.
  *
  *	00000000  boot stub, 8 KiB
  *	00002000  slot A, 112 KiB
@@ -24,9 +24,9 @@
 
 struct boot_record {
 	unic_le32 magic;
-	unic_le32 number; /* of the update; the later one boots */
-	unic_le32 bytes;  /* of the image */
-	unic_le32 crc;	  /* CRC-32 of them */
+	unic_le32 number; /* number of the update; the greater boots */
+	unic_le32 bytes;  /* length of the image */
+	unic_le32 crc;	  /* CRC-32 of the image */
 	unic_le32 check;  /* CRC-32 of the words before */
 };
 

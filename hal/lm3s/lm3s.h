@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * lm3s.h - where things are on an LM3S6965 (Stellaris LM3S6965 data sheet). What
- * is not listed here is not mapped: a wild pointer faults.
+ * lm3s.h - the memory map of the LM3S6965 (Stellaris LM3S6965 data sheet). Other
+ * addresses are not mapped: a wild pointer faults.
  */
 #ifndef LM3S_H
 #define LM3S_H

@@ -32,7 +32,8 @@
 #define GPIO_DEN    0x51cu
 
 #define STACK_GUARD 4096u
-#define LONGEST_NS  100000000u /* the clock wraps after three times that */
+/* longest sleep: the clock wraps after three times that */
+#define LONGEST_NS 100000000u
 
 static struct unic_port the_port;
 
@@ -90,14 +91,15 @@ static bool start_mpu(void)
 	return cortexm_mpu(map, sizeof(map) / sizeof(map[0]));
 }
 
-/* Two words of flash that the board's maker wrote, three bytes each. */
+/* The MAC address is in two words of flash that the board's maker wrote, three
+ * bytes each. */
 static void start_net(struct unic_port *port)
 {
 	uint32_t low = read_sys(USER0), high = read_sys(USER1);
 	uint8_t mac[6] = { (uint8_t)low,	 (uint8_t)(low >> 8),
 			   (uint8_t)(low >> 16), (uint8_t)high,
 			   (uint8_t)(high >> 8), (uint8_t)(high >> 16) };
-	bool none = !(low | high) || mac[0] & 1; /* not written */
+	bool none = !(low | high) || mac[0] & 1; /* the words are not written */
 	static const uint8_t ours[6] = { 0x02, 'u', 'n', 'i', 'c', 1 };
 
 	stellaris_enet_init(&port->net, LM3S_ETH, none ? ours : mac);
@@ -155,7 +157,8 @@ static void line_send(struct lm3s_line *line)
 	line->tx_head = head;
 }
 
-/* With the ring full, bytes wait in the UART and are lost there. */
+/* While the ring is full its interrupts are off: bytes wait in the UART and are
+ * lost there. */
 static void line_interrupts(struct lm3s_line *line)
 {
 	uint32_t mask = 0;
@@ -184,7 +187,8 @@ void machine_irq(uint32_t irq)
 	}
 }
 
-/* Bytes out of the ring to the link, and from the link into the other one. */
+/* Gives bytes of the receive ring to the link, and bytes of the link to the
+ * transmit ring. */
 void machine_turn(struct unic_port *port)
 {
 	struct lm3s_line *line = &port->line;
@@ -217,7 +221,7 @@ void machine_turn(struct unic_port *port)
 	}
 }
 
-/* With interrupts off: what is pending makes WFI a no-operation. */
+/* Called with interrupts off: a pending interrupt makes WFI a no-operation. */
 static void wait_for_irq(struct unic_port *port, uint64_t ns)
 {
 	if (ns > LONGEST_NS)
@@ -236,8 +240,8 @@ void machine_sleep(struct unic_port *port, uint64_t until_ns)
 	if (due < until_ns)
 		until_ns = due;
 	cortexm_irqs_off();
-	/* what came since the last look has had its interrupt already, and what
-	 * the turn brought the core has not seen */
+	/* checked before WFI: bytes that came earlier have had their interrupt,
+	 * and the core has not seen what machine_turn() brought */
 	if (until_ns > now && !port->host.near.news &&
 	    port->line.rx_head == port->line.rx_tail &&
 	    !stream_wants(&port->host.near.stream, now) &&
@@ -278,7 +282,7 @@ void unic_port_tx_flush(struct unic_port *port)
 
 bool unic_port_rx_ready(struct unic_port *port)
 {
-	/* for a NIC that spins: let it come back to its line, too */
+	/* bytes of the line also end the spin of the main loop */
 	return stellaris_enet_rx_ready(&port->net) ||
 	       port->line.rx_head != port->line.rx_tail;
 }
@@ -293,7 +297,7 @@ void unic_port_rx_done(struct unic_port *port)
 	stellaris_enet_rx_done(&port->net);
 }
 
-/* Always. */
+/* The Ethernet interrupt is always armed. */
 void unic_port_rx_arm(struct unic_port *port, bool on)
 {
 	(void)port;

@@ -13,9 +13,10 @@
 #define LM3S_TX_RING 64u
 
 struct lm3s_line {
-	volatile uint32_t rx_tail, tx_head; /* the handler's */
-	volatile uint32_t rx_head, tx_tail; /* the main loop's */
-	uint32_t mask;			    /* interrupts that are on */
+	/* written by the interrupt handler */
+	volatile uint32_t rx_tail, tx_head;
+	volatile uint32_t rx_head, tx_tail; /* written by the main loop */
+	uint32_t mask;			    /* enabled interrupts */
 	uint8_t rx[LM3S_RX_RING];
 	uint8_t tx[LM3S_TX_RING];
 };

@@ -2,7 +2,7 @@
 /* frame.c - see frame.h. COBS: Cheshire and Baker, SIGCOMM 1997. */
 #include "frame.h"
 
-#define BLOCK 255u /* code of 254 bytes without a zero behind them */
+#define BLOCK 255u /* code of 254 bytes that no zero follows */
 
 static const uint32_t crc_table[16] = {
 	0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
@@ -50,7 +50,7 @@ static void put_byte(struct frame_in *in, uint8_t byte)
 		in->bytes[2 + in->len++] = byte;
 }
 
-/* The delimiter came: is it the end of a whole frame? */
+/* At the delimiter: returns the bytes of a frame that is whole. */
 static uint32_t end_frame(struct frame_in *in)
 {
 	const uint8_t *frame = frame_at(in);

@@ -2,8 +2,8 @@
 /*
  * frame.h - frames on a line that flips bits and loses bytes.
  *
- * Secret: how a frame looks on the line (COBS, CRC-32), and how its beginning is
- * found again. Nothing that was damaged comes out, but for one in 2^32.
+ * Secret: the form of a frame on the line (COBS, CRC-32), and how the decoder
+ * finds the next beginning. A damaged frame is dropped, but for one in 2^32.
  */
 #ifndef SERIAL_FRAME_H
 #define SERIAL_FRAME_H
@@ -24,7 +24,7 @@
 struct frame_in {
 	uint16_t len;
 	uint8_t left; /* bytes until the next code */
-	uint8_t code; /* the last one; 0: none in this frame yet */
+	uint8_t code; /* last code; 0: none in this frame */
 	bool bad;     /* too long: skip to the delimiter */
 	uint32_t errors;
 	_Alignas(4) uint8_t bytes[2 + FRAME_ALL]; /* from 2 on: body aligned */
@@ -34,15 +34,15 @@ struct frame_in {
 uint32_t frame_crc(const uint8_t *bytes, uint32_t len);
 
 /**
- * frame_encode() - @frame, @len bytes (at most FRAME_BYTES), to @line, which has
- * FRAME_LINE; the CRC is put behind @frame, where there is room for it. Returns
- * the bytes on the line. It begins with a delimiter, too: what noise left in the
- * other's decoder is not taken for its beginning.
+ * frame_encode() - encode @frame, @len bytes (at most FRAME_BYTES), into @line,
+ * which has FRAME_LINE; the CRC goes behind @frame, where there is room for it.
+ * Returns the bytes on the line. They begin with a delimiter, too, which ends
+ * what noise left in the other decoder.
  */
 uint32_t frame_encode(uint8_t *frame, uint32_t len, uint8_t *line);
 
 /**
- * frame_decode() - the next byte of the line. Returns the bytes of a frame,
+ * frame_decode() - take the next byte of the line. Returns the bytes of a frame,
  * without CRC, that begins at frame_at() and is valid until the next call; 0:
  * none yet.
  */

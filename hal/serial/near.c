@@ -71,7 +71,7 @@ static bool is_on_bus(const struct near *n, uint64_t bus, uint32_t len)
 	       off + len <= unic_from_le32(syn->window_bytes);
 }
 
-/* A window has one pair of pages: it is a process's. */
+/* A window has one pair of doorbell pages, of its process. */
 void *near_doorbells(struct near *n, uint64_t bus)
 {
 	uint32_t i, at = UNIC_PROCS;
@@ -148,9 +148,9 @@ static uint32_t load_le32(const uint8_t *p)
 	return unic_from_le32(v);
 }
 
-/* The other side is another one: what was under way failed, what it does not
- * know of us it is told. A driver that starts asks for a reset, so records that
- * did not come through are nobody's. */
+/* The host has restarted: DMA under way fails, and all state of the NIC is sent
+ * anew. A driver that starts asks for a reset, so records that did not arrive are
+ * dropped. */
 static void host_restarted(struct near *n)
 {
 	uint32_t i;
@@ -203,7 +203,7 @@ static bool take_cmd_list(struct near *n, const struct stream_msg *m)
 	return true;
 }
 
-/* The driver zeroed its page before it asked (unic_driver_page). */
+/* The driver zeroes its page before it asks for a reset (unic_driver_page). */
 static void take_reset(struct near *n, uint32_t req)
 {
 	uint32_t i;
@@ -284,8 +284,8 @@ static bool take_from_host(struct near *n, const struct stream_msg *m)
 	}
 }
 
-/* What makes no sense is not refused but forgotten: it would come again, and
- * make no more sense. */
+/* An invalid message is dropped, not refused: the stream would repeat it
+ * unchanged. */
 void near_input(struct near *n, const uint8_t *bytes, uint32_t len,
 		uint64_t now_ns)
 {

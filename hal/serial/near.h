@@ -4,16 +4,15 @@
  * that looks like the mailbox, doorbell pages and host memory of a NIC that
  * shares them (abi/unic_serial.h).
  *
- * Secret: how the near copies are kept as the host's are. Each word of them is
- * written by one side alone, so a copy is right when the other side's writes come
- * in order. Commands, doorbells and reset requests come; records, the words of
- * NIC pages and the info page are noticed here, between two rounds of the core,
- * and go. DMA is a message of its own, answered later. The core's rings have few
- * places: their heads, which the driver would write, are moved on when the host
- * has the records.
+ * Secret: how the near copies follow the host's. One side alone writes each word,
+ * so a copy is right when the other side's writes come in order. Commands,
+ * doorbells and reset requests arrive as messages; between two rounds of the core
+ * this end finds new records, words of NIC pages and the info page, and sends
+ * them. A DMA transfer is a message of its own, answered later. The core's rings
+ * have few places: this end advances their heads, which the driver would write,
+ * when the host has the records.
  *
- * What does not hurry - counters, trace, uses - goes when nothing else does, and
- * may be lost.
+ * Counters, trace and usage are sent when nothing else is, and may be lost.
  */
 #ifndef SERIAL_NEAR_H
 #define SERIAL_NEAR_H
@@ -24,9 +23,9 @@
 #include "unic_port.h"
 #include "unic_stats.h"
 
-#define NEAR_CHUNKS 8u /* of counters and uses */
+#define NEAR_CHUNKS 8u /* pieces of counters and usage */
 
-/* A transfer; also after it was reported, until those before it are. */
+/* A transfer. It stays after its report until those before it are reported. */
 struct near_job {
 	uint8_t *local;
 	uint64_t bus;
@@ -56,7 +55,7 @@ struct near_watch {
 
 struct near_ring {
 	uint32_t sent; /* records */
-	uint16_t part; /* bytes of the next one */
+	uint16_t part; /* bytes of the next record that are sent */
 };
 
 struct near {
@@ -65,7 +64,7 @@ struct near {
 	uint32_t bells;
 	bool resetting;
 	bool info_due;
-	bool news; /* for the core, since the port cleared it: do not sleep */
+	bool news; /* work for the core since the port cleared it: no sleep */
 	uint32_t info_seen[4];
 	struct near_ring ring[UNIC_SERIAL_RINGS];
 	uint32_t list_crc[UNIC_BOX_CMDS];
@@ -80,7 +79,7 @@ struct near {
 	_Alignas(8) uint8_t box[UNIC_BOX_BYTES];
 };
 
-/** near_init() - nothing known of a host. @nonce, @baud: as of stream_init(). */
+/** near_init() - a link without a host. @nonce, @baud: as of stream_init(). */
 void near_init(struct near *n, uint32_t nonce, uint32_t baud);
 
 /** near_doorbells() - as unic_port_doorbells(). */
@@ -96,11 +95,12 @@ bool near_dma_poll(struct near *n, uint32_t *tag, int *status);
 /** near_ring() - as unic_port_ring(). */
 void near_ring(struct near *n, uint32_t vector);
 
-/** near_input() - bytes of the line. */
+/** near_input() - take @len bytes from the line. */
 void near_input(struct near *n, const uint8_t *bytes, uint32_t len,
 		uint64_t now_ns);
 
-/** near_output() - of near_out.c, as stream_output(): looks first for what the core did. */
+/** near_output() - of near_out.c: as stream_output(), after adding messages for
+ * what the core did. */
 uint32_t near_output(struct near *n, uint64_t now_ns, uint8_t *bytes,
 		     uint32_t max);
 

@@ -9,12 +9,13 @@
 
 #include "near.h"
 
-#define NEAR_STATS_CHUNKS 4u /* of UNIC_SERIAL_DATA bytes, then the uses */
+#define NEAR_STATS_CHUNKS 4u /* of UNIC_SERIAL_DATA bytes, before the usage */
 
-/* Where a ring lies, and its indices. */
+/* Offset of a ring, and of its indices. */
 struct near_place {
 	uint16_t records, bytes, places;
-	uint16_t tail, head; /* words: of the NIC's page, of the driver's */
+	/* offsets: in the NIC's page, in the driver's page */
+	uint16_t tail, head;
 };
 
 /* The rings that the core writes, by enum unic_serial_ring. */
@@ -32,7 +33,7 @@ static inline uint32_t near_nic_word(struct near *n, uint32_t off)
 	return unic_from_le32(*near_word_at(n, UNIC_BOX_NIC + off));
 }
 
-/** near_set_driver_word() - of the driver's page, which is written here. */
+/** near_set_driver_word() - of the driver's page, which this end writes. */
 static inline void near_set_driver_word(struct near *n, uint32_t off,
 					uint32_t v)
 {

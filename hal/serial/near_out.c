@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * near_out.c - what the core did, for the host: found between two rounds by comparing
- * the near copies with what was sent.
+ * near_out.c - what the core did, for the host: found between two rounds by
+ * comparing the near copies with what was sent.
  *
- * Secret: in which order it goes, and how much of it when.
+ * Secret: in which order messages are sent, and how many at a time.
  */
 #include "near.h"
 
@@ -27,7 +27,7 @@ static bool put_to_host(struct near *n, uint8_t type, uint32_t a, uint32_t b,
 	return true;
 }
 
-/* What the host has now. */
+/* Records what the host has acknowledged. */
 static void take_done(struct near *n)
 {
 	struct stream_item item;
@@ -52,7 +52,7 @@ static void take_done(struct near *n)
 	}
 }
 
-/* The core's reset is over: rings begin anew. */
+/* After the core's reset: rings begin anew. */
 static void end_reset(struct near *n)
 {
 	uint32_t i;
@@ -66,11 +66,13 @@ static void end_reset(struct near *n)
 	n->life++;
 	memset(n->ring, 0, sizeof(n->ring));
 	n->list_sent = 0;
-	for (i = 0; i < UNIC_SERIAL_RINGS; i++) /* acknowledged meanwhile */
+	/* acknowledgements since the reset have advanced them */
+	for (i = 0; i < UNIC_SERIAL_RINGS; i++)
 		near_set_driver_word(n, near_rings[i].head, 0);
 }
 
-/* The list page of command @k, if the core has written it. True: through. */
+/* Sends the list page of command @k, if the core has written it. True: all is
+ * sent. */
 static bool send_cpl_list(struct near *n, uint32_t k)
 {
 	uint32_t at = k % UNIC_BOX_CMDS, len = UNIC_SERIAL_DATA;
@@ -164,8 +166,8 @@ static bool send_watch(struct near *n, uint32_t i)
 	return true;
 }
 
-/* The words of its NIC page that the core has written, but for `asleep`: the
- * host's end is always to be rung. */
+/* Sends the words of a NIC page that the core has written, except `asleep`: a
+ * process must always ring the host's end. */
 static bool send_words(struct near *n, uint32_t i)
 {
 	unic_le32 *sent = (unic_le32 *)&n->watch[i].sent;
@@ -175,7 +177,7 @@ static bool send_words(struct near *n, uint32_t i)
 	for (w = 1; w < sizeof(UNIC_BOX_NIC_PAGE) / 4; w++) {
 		if (sent[w] == now[w])
 			continue;
-		/* the rows begin elsewhere in the host's page */
+		/* rows begin at another offset in the host's page */
 		if (!put_to_host(
 			    n, UNIC_SERIAL_WORD,
 			    i << 16 |
@@ -247,7 +249,7 @@ static bool send_write(struct near *n, struct near_job *job, uint32_t at)
 	return true;
 }
 
-/* In the order in which they were submitted. */
+/* Sends transfers in the order in which they were submitted. */
 static bool send_jobs(struct near *n)
 {
 	for (; n->job_send != n->job_tail; n->job_send++) {
@@ -271,11 +273,11 @@ static void send_trace(struct near *n)
 
 	if (seq <= n->trace_sent)
 		return;
-	n->trace_sent = seq; /* those before it are lost, if there were any */
+	n->trace_sent = seq; /* the ring has overwritten earlier records */
 	(void)put_to_host(n, UNIC_SERIAL_TRACE, 0, seq - 1, r, sizeof(*r), 0);
 }
 
-/* One piece of the counters or of the uses each heartbeat. */
+/* Sends one piece of the counters or of the usage each heartbeat. */
 static void send_chunk(struct near *n)
 {
 	uint32_t beat = unic_from_le32(near_info(n)->heartbeat), crc;
@@ -306,9 +308,9 @@ static void send_chunk(struct near *n)
 }
 
 /*
- * The mailbox first, for its deadlines are short and its messages few; what
- * rings a process last, behind what it is to look at. A reset waits for the DMA
- * that is under way.
+ * The mailbox goes first, because its deadlines are short and its messages few;
+ * doorbells of processes go last, behind the records that they announce. A reset
+ * waits for the DMA that is under way.
  */
 static void send_news(struct near *n)
 {

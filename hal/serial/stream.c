@@ -4,12 +4,14 @@
 
 #include <string.h>
 
-#define HDR	    sizeof(struct unic_serial_hdr)
-#define WORDS	    sizeof(struct unic_serial_words)
-#define SYN_NS	    100000000u /* between two, until the other side answers */
-#define PATIENCE_NS 100000000u /* beyond what the line takes */
+#define HDR   sizeof(struct unic_serial_hdr)
+#define WORDS sizeof(struct unic_serial_words)
+/* between two SYN, until the other side answers */
+#define SYN_NS 100000000u
+/* time for an answer, beyond the time on the line */
+#define PATIENCE_NS 100000000u
 #define BACKOFF_MAX 5u
-#define AGAIN_NS    1000000000u /* but never longer than that */
+#define AGAIN_NS    1000000000u /* longest time until a frame is repeated */
 
 void stream_init(struct stream *s, uint32_t nonce, uint32_t baud,
 		 const struct unic_serial_syn *ours)
@@ -23,9 +25,9 @@ void stream_init(struct stream *s, uint32_t nonce, uint32_t baud,
 }
 
 /*
- * How long the other side may take for an acknowledgement. Both windows may be full
- * of the longest frames; and a side that shares its processor may take as long as
- * it did before, and more.
+ * How long the other side may take for an acknowledgement. Both windows may be
+ * full of the longest frames; and a side that shares its processor may take
+ * longer than it did before.
  */
 static uint64_t ack_timeout_ns(const struct stream *s)
 {
@@ -36,7 +38,7 @@ static uint64_t ack_timeout_ns(const struct stream *s)
 	return ns < AGAIN_NS ? ns : AGAIN_NS;
 }
 
-/* Frame @seq is sent; is it for the first time? */
+/* Times the trip of frame @seq if it is sent for the first time. */
 static void time_frame(struct stream *s, uint8_t seq, uint64_t now_ns)
 {
 	if (seq != s->fresh)
@@ -49,7 +51,7 @@ static void time_frame(struct stream *s, uint8_t seq, uint64_t now_ns)
 	s->timed_ns = now_ns;
 }
 
-/* All frames before @ack came. The trip is measured by frames that were sent once. */
+/* All frames before @ack have arrived. Only a frame that was sent once is timed. */
 static void time_ack(struct stream *s, uint8_t ack, uint64_t now_ns)
 {
 	uint64_t us = (now_ns - s->timed_ns) / 1000;
@@ -89,7 +91,7 @@ bool stream_done(struct stream *s, struct stream_item *item)
 	return true;
 }
 
-/* A frame of @type; its body has @len bytes, in place already. */
+/* Builds a frame of @type, whose body of @len bytes is in place. */
 static void build_frame(struct stream *s, uint8_t type, uint8_t flags,
 			uint8_t seq, uint32_t len)
 {
@@ -137,7 +139,7 @@ static void send_item(struct stream *s, uint64_t now_ns)
 	s->sent++;
 }
 
-/* The next frame, if there is one to send. */
+/* Builds the next frame, if there is one to send. */
 static bool next_frame(struct stream *s, uint64_t now_ns)
 {
 	if (is_retry_due(s, now_ns)) {
@@ -192,7 +194,7 @@ uint64_t stream_due(const struct stream *s)
 
 /* --------------------------------------------------------------- receiving */
 
-/* Another life of the other side: nothing of before counts. */
+/* The other side has restarted: begins with empty windows. */
 static void begin_session(struct stream *s, uint32_t peer)
 {
 	uint32_t mixed = s->nonce ^ peer;
@@ -224,7 +226,7 @@ static void take_syn(struct stream *s, const uint8_t *body, uint32_t len,
 	ours = unic_from_le32(syn.w.b);
 	if (unic_from_le16(syn.magic) != UNIC_SERIAL_MAGIC ||
 	    unic_from_le16(syn.version) != UNIC_SERIAL_VERSION || !theirs ||
-	    theirs == s->nonce) { /* own SYN: the line echoes */
+	    theirs == s->nonce) { /* its own SYN: the line echoes */
 		s->counts.dropped++;
 		return;
 	}
@@ -250,7 +252,8 @@ static void take_ack(struct stream *s, const struct unic_serial_hdr *hdr,
 	}
 	if (moved) {
 		if ((uint8_t)(s->sent - s->una) < moved)
-			s->sent = hdr->ack; /* what we would send again came */
+			/* frames to be sent again have arrived */
+			s->sent = hdr->ack;
 		time_ack(s, hdr->ack, now_ns);
 		s->una = hdr->ack;
 		s->backoff = 0;
@@ -263,7 +266,7 @@ static void take_ack(struct stream *s, const struct unic_serial_hdr *hdr,
 	}
 }
 
-/* Is it the next one? */
+/* Takes frame @seq if it is the next one. */
 static bool in_order(struct stream *s, uint8_t seq)
 {
 	s->ack_due = true;
@@ -273,7 +276,7 @@ static bool in_order(struct stream *s, uint8_t seq)
 		s->counts.received++;
 		return true;
 	}
-	/* later than expected: say so, once until it comes */
+	/* a frame is missing: say so, once until it arrives */
 	if ((uint8_t)(seq - s->expect) < UNIC_SERIAL_WINDOW && !s->gap_told) {
 		s->gap_due = true;
 		s->gap_told = true;
@@ -313,7 +316,7 @@ static bool take_frame(struct stream *s, uint32_t bytes, uint64_t now_ns,
 		return false;
 	}
 	s->heard_ns = now_ns;
-	s->up = true; /* it could not know the session otherwise */
+	s->up = true; /* the peer has the session from a SYN of this side */
 	take_ack(s, &hdr, now_ns);
 	if (hdr.type < UNIC_SERIAL_FIRST || !in_order(s, hdr.seq))
 		return false;

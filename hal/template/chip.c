@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* chip.c - see chip.h. What is not written says so, and the NIC stops. */
+/* chip.c - see chip.h. A function that is not written panics with its name, and
+ * the NIC stops. */
 #include "chip.h"
 
 #include "machine.h"
 #include "semihost.h"
 
-/* The crash record and the console have the name of the function. */
+/* The crash record and the console get the name of the function. */
 #define NOT_WRITTEN() not_written(__func__, __LINE__)
 
 static void not_written(const char *name, uint32_t line)

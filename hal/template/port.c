@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * port.c - what machine.h and unic_port.h ask of a board beside the host's half of
- * it (hal/cortexm/serial_host.c), over chip.h.
+ * port.c - the functions of machine.h and unic_port.h that
+ * hal/cortexm/serial_host.c does not have, by way of chip.h.
  *
- * It is whole as it is: a NIC with a host and without a wire. What is said at each
- * function is what it must do, and what the core relies on, when you change it.
+ * Complete as it is: a NIC with a host and without a wire. The comment at each
+ * function says what the function must do, and what the core relies on, for when
+ * you change it.
  */
 #include "port.h"
 
@@ -17,7 +18,7 @@
 #include "mpu.h"
 
 #define STACK_GUARD 4096u
-#define TURN_BYTES  64u /* of the line, each way, between two rounds */
+#define TURN_BYTES  64u /* bytes of the line, each way, between two rounds */
 
 static struct unic_port the_port;
 
@@ -36,8 +37,8 @@ static bool start_mpu(void)
 	return cortexm_mpu(map, sizeof(map) / sizeof(map[0]));
 }
 
-/* Everything that must be there before the first round, in this order: clocks,
- * time, crash records, MPU, then the host. */
+/* Starts what the first round needs, in this order: clocks, time, crash records,
+ * MPU, then the host. */
 struct unic_port *machine_start(const char **why)
 {
 	struct unic_port *port = &the_port;
@@ -53,8 +54,9 @@ struct unic_port *machine_start(const char **why)
 	return port;
 }
 
-/* Between two rounds: bytes of the line to the link, and back. What the UART
- * loses meanwhile is sent again, which is slow: see machine_irq(). */
+/* Called between two rounds: moves bytes from the line to the link, and back. The
+ * link repeats bytes that the UART loses meanwhile, which is slow: see
+ * machine_irq(). */
 void machine_turn(struct unic_port *port)
 {
 	uint64_t now = cortexm_clock_ns(&port->host.clock);
@@ -70,9 +72,10 @@ void machine_turn(struct unic_port *port)
 	}
 }
 
-/* It may return early, so this is right, and warm. To sleep, enable the
- * interrupts of line, wire and a timer, look once more whether there is something
- * to do (near.news: what the turn brought), and do WFI: machine_sleep() of hal/lm3s/port.c. */
+/* May return early, so returning at once is correct, but uses power. To sleep,
+ * enable the interrupts of line, wire and a timer, check once more for work
+ * (near.news: the turn brought some), and do WFI: machine_sleep() of
+ * hal/lm3s/port.c. */
 void machine_sleep(struct unic_port *port, uint64_t until_ns)
 {
 	(void)port;
@@ -84,8 +87,9 @@ void machine_puts(const char *text)
 	chip_puts(text);
 }
 
-/* None is taken as long as PRIMASK is set. A line of more than 115,200 baud wants
- * one, with a ring of bytes between it and machine_turn(): hal/lm3s/port.c. */
+/* Never called while PRIMASK is set. A line of more than 115,200 baud needs an
+ * interrupt handler, with a ring of bytes between it and machine_turn():
+ * hal/lm3s/port.c. */
 void machine_irq(uint32_t irq)
 {
 	(void)irq;
@@ -94,9 +98,9 @@ void machine_irq(uint32_t irq)
 /* ------------------------------------------------------ unic_port.h: the wire */
 
 /*
- * A cable that is out, until you have a driver (hal/drivers/lan9118.c, and
- * stellaris_enet.c for a controller without DMA): the address, `up`, and the
- * longest frame that it takes.
+ * A link without a cable, until you have a driver (hal/drivers/lan9118.c, and
+ * stellaris_enet.c for a controller without DMA), which fills in the address,
+ * `up`, and its longest frame.
  */
 void unic_port_link(struct unic_port *port, struct unic_link *out)
 {
@@ -107,8 +111,8 @@ void unic_port_link(struct unic_port *port, struct unic_link *out)
 	memcpy(out->mac, mac, sizeof(mac));
 }
 
-/* A buffer of max_frame bytes at an address of 2 modulo 4, UNIC_TX_BUFS of them at
- * a time; NULL: no room now. Given only when tx_put() can send it at once. */
+/* A buffer of max_frame bytes at an address of 2 modulo 4, UNIC_TX_BUFS of them
+ * at a time; NULL: no room. Only returned when tx_put() can send it at once. */
 uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)
 {
 	(void)port;
@@ -116,30 +120,33 @@ uint8_t *unic_port_tx_get(struct unic_port *port, uint32_t path)
 	return NULL;
 }
 
-/* Sends it, without FCS and padding, or (@len 0) takes it back. Cannot fail. */
+/* Sends the frame, without FCS and padding, or (@len 0) frees the buffer. Cannot
+ * fail. */
 void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
 		      uint32_t flags)
 {
 	(void)frame;
 	(void)len;
 	(void)flags;
-	unic_port_panic(port, __func__, __LINE__); /* of a buffer never given */
+	/* tx_get() has returned no buffer */
+	unic_port_panic(port, __func__, __LINE__);
 }
 
-/* For a controller that is told once for many frames. */
+/* For a controller that needs one register write for many frames. */
 void unic_port_tx_flush(struct unic_port *port)
 {
 	(void)port;
 }
 
-/* True may be a mistake, false is not. */
+/* True may be wrong, false is not. */
 bool unic_port_rx_ready(struct unic_port *port)
 {
 	(void)port;
 	return false;
 }
 
-/* The oldest frame, at an address of 2 modulo 4. It stays until rx_done(). */
+/* The oldest frame, at an address of 2 modulo 4. Its memory stays until
+ * rx_done(). */
 bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 {
 	(void)port;
@@ -147,13 +154,13 @@ bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 	return false;
 }
 
-/* The memory of all frames taken is the driver's again. */
+/* Returns the memory of all frames taken to the driver. */
 void unic_port_rx_done(struct unic_port *port)
 {
 	(void)port;
 }
 
-/* @on: the next frame ends a sleep, also one that is there already. */
+/* @on: the next frame ends a sleep; so does a frame that is there already. */
 void unic_port_rx_arm(struct unic_port *port, bool on)
 {
 	(void)port;

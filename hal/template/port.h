@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* port.h - the port of the board to copy: host memory at the other end of a UART
- * (hal/serial), no wire yet. */
+/* port.h - the port of the board to copy for a new one: host memory at the other
+ * end of a UART (hal/serial), no wire yet. */
 #ifndef TEMPLATE_PORT_H
 #define TEMPLATE_PORT_H
 
