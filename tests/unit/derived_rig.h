@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * derived_rig.h - what the tests of derived regions (sub-regions, windows, fast
- * and indirect registrations) stand on: NIC @rb makes them over three regions,
- * NIC @ra reads and writes through them over a connection.
+ * derived_rig.h - the set-up of the tests of derived regions (sub-regions,
+ * windows, fast and indirect registrations): NIC @rb makes them over three
+ * regions, NIC @ra reads and writes through them over a connection.
  */
 #ifndef DERIVED_RIG_H
 #define DERIVED_RIG_H
@@ -10,8 +10,8 @@
 #include "pair.h"
 
 /*
- * Bytes of a page, ns of a ms, and rights of regions: with RWB windows and
- * others may be made of one.
+ * Bytes of a page, ns of a ms, and rights of regions. Windows and other derived
+ * regions may be made of a region with RWB.
  */
 #define PAGE 4096u
 #define MS   1000000ull
@@ -28,14 +28,14 @@ extern struct rig_mr form_mb[3];
 uint8_t form_rights_of(struct rig *r, const struct rig_mr *mr, uint8_t rights);
 
 /*
- * Set-up of a test: two NICs, connected, with a region of four pages, @ma, of
+ * Set-up of a test: two connected NICs, with a region of four pages, @ma, of
  * known bytes on @ra, and form_mb on @rb.
  */
 int form_up(void **state);
 
 /*
- * MR_ALLOC of @rb in domain @pd: an object of @kind for @n elements or pages.
- * Returns the status.
+ * MR_ALLOC of @rb in domain @pd: a derived region of @kind for @n elements or
+ * pages. Returns the status.
  */
 uint8_t form_alloc_in(uint32_t pd, uint8_t kind, uint32_t n,
 		      struct rig_mr *out);
@@ -43,15 +43,15 @@ uint8_t form_alloc_in(uint32_t pd, uint8_t kind, uint32_t n,
 /* MR_ALLOC in the domain of @rb. Returns the status. */
 uint8_t form_alloc(uint8_t kind, uint32_t n, struct rig_mr *out);
 
-/* MR_ALLOC in the domain of @rb, which must be possible. */
+/* MR_ALLOC in the domain of @rb, which must succeed. */
 void form_alloc_ok(uint8_t kind, uint32_t n, struct rig_mr *out);
 
-/* @len bytes from @off on of region @mr, as an element. */
+/* An element of @len bytes of region @mr, from @off on. */
 struct unic_sge form_piece(const struct rig_mr *mr, uint64_t off, uint32_t len);
 
 /*
- * What an object shall be made of: elements, and how often; @stride, or NULL:
- * bytes between them.
+ * The elements of a derived region, and how often they repeat; @stride: bytes
+ * between them, or NULL.
  */
 struct form_plan {
 	struct unic_sge sge[UNIC_FORM_ELEMENTS + 1];
@@ -61,14 +61,11 @@ struct form_plan {
 	uint8_t rights, key;
 };
 
-/*
- * MR_MAKE of @mr as @p says. Returns the status; the STag of @mr is the new
- * one.
- */
+/* MR_MAKE of @mr by plan @p, which sets the STag of @mr. Returns the status. */
 uint8_t form_make(struct rig_mr *mr, const struct form_plan *p);
 
 /*
- * MR_MAKE of @mr of one piece of region @of, under that piece's own address.
+ * MR_MAKE of @mr of one piece of region @of, under the address of that piece.
  * Returns the status.
  */
 uint8_t form_make_one(struct rig_mr *mr, const struct rig_mr *of, uint64_t off,
@@ -78,39 +75,39 @@ uint8_t form_make_one(struct rig_mr *mr, const struct rig_mr *of, uint64_t off,
 uint8_t form_inval(const struct rig_mr *mr);
 
 /*
- * The access check of @rb for @len bytes at @off of @mr. Returns its verdict;
+ * The access check of @rb for @len bytes at @off of @mr. Returns its result;
  * @out: the pieces.
  */
 int form_access_b(const struct rig_mr *mr, uint32_t need, uint64_t off,
 		  uint32_t len, struct unic_xlate *out);
 
-/* The bytes of @mr, as its pieces say, are those that @expect says of each. */
+/* The bytes of @mr, found by its pieces, must be those that @expect returns. */
 void form_assert_bytes(const struct rig_mr *mr, uint32_t len,
 		       const uint8_t *(*expect)(uint32_t off));
 
 /* The next completion of @q of @r. */
 struct unic_cqe form_done(struct rig *r, struct rig_qp *q);
 
-/* Posts @s, with its list @list or NULL, on @q of @r; the completion. */
+/* Posts @s, with its list @list or NULL, on @q of @r. Returns the completion. */
 struct unic_cqe form_post(struct rig *r, struct rig_qp *q,
 			  struct unic_sq_slot s, const void *list);
 
 /*
- * A work request @opcode about @stag: key, rights, address and bytes of what
- * is made.
+ * A work request @opcode for @stag: key, rights, address and bytes of the derived
+ * region.
  */
 struct unic_sq_slot form_memop(uint8_t opcode, uint32_t stag, uint8_t key,
 			       uint8_t rights, uint64_t iova, uint32_t bytes);
 
 /*
- * Posts on @rb that @mr is made by @opcode of @n elements @list; the
- * completion.
+ * Posts on @rb a work request @opcode that makes @mr of @n elements @list.
+ * Returns the completion.
  */
 struct unic_cqe form_post_make(uint8_t opcode, struct rig_mr *mr, uint8_t key,
 			       uint8_t rights, uint64_t iova,
 			       const struct unic_sge *list, uint32_t n);
 
-/* Posts LOCAL_INV of @stag on @rb; the completion. */
+/* Posts LOCAL_INV of @stag on @rb. Returns the completion. */
 struct unic_cqe form_local_inv(uint32_t stag);
 
 /*
@@ -119,21 +116,21 @@ struct unic_cqe form_local_inv(uint32_t stag);
  */
 uint8_t form_write_to(const struct rig_mr *mr, uint64_t off, uint32_t len);
 
-/* Connects the queue pairs anew, after an error. */
+/* Connects the queue pairs again, after an error. */
 void form_again(void);
 
-/* Where byte @off is of an object that form_make_three() made. */
+/* The memory of byte @off of the region of form_make_three(). */
 const uint8_t *form_three(uint32_t off);
 
-/* The plan of an object over parts of all three of form_mb. */
+/* The plan of a derived region over parts of all three of form_mb. */
 void form_list_three(struct form_plan *p);
 
-/* An object over parts of all three of form_mb. */
+/* Makes a derived region over parts of all three of form_mb. */
 void form_make_three(struct rig_mr *mr);
 
 /*
- * Work request @s of @rb, with its list or NULL, fails with @detail; the
- * connection is made anew.
+ * Work request @s of @rb, with its list or NULL, must fail with @detail; then
+ * connects again.
  */
 void form_refused(struct unic_sq_slot s, const void *list, uint8_t detail);
 

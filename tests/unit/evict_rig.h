@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * evict_rig.h - what the tests of admission, choice of victims and eviction stand
- * on: one NIC of three processes, each with a domain.
+ * evict_rig.h - the set-up of the tests of admission, choice of victims and
+ * eviction: one NIC with three processes, each with a domain.
  */
 #ifndef EVICT_RIG_H
 #define EVICT_RIG_H
 
 #include "rig.h"
 
-/* The grace, the time a region is spared, and entries of the NIC. */
+/* The grace, the minimum residence of a region, and the entries of the NIC. */
 #define T_NS	     20000000ull
 #define RESIDENCE_NS 5000000ull
 #define N	     UNIC_TLB_ENTRIES
@@ -19,24 +19,25 @@ extern struct rig er;
 /* The domain of each process. */
 extern uint32_t er_pd[3];
 
-/* Watermarks: the reaper begins below @low free entries and ends at @high. */
+/* Watermarks: reclaim begins below @low free entries and ends at @high. */
 void evict_params(uint32_t low, uint32_t high);
 
 /*
- * Set-up of a test: the NIC with processes 0 to 2 of weight 1, no watermarks,
- * and time to spare.
+ * Set-up of a test: the NIC with processes 0 to 2 of weight 1, without
+ * watermarks, after the minimum residence.
  */
 int evict_up(void **state);
 
-/* A region of @pages pages of @proc, without wait. Returns the status. */
+/* Registers a region of @pages pages of @proc, without waiting. Returns the
+ * status. */
 uint8_t evict_reg(uint32_t proc, uint32_t pages, struct rig_mr *mr);
 
-/* A region of @pages pages of @proc, which must be possible. */
+/* Registers a region of @pages pages of @proc, which must succeed. */
 void evict_reg_ok(uint32_t proc, uint32_t pages, struct rig_mr *mr);
 
 /*
- * A request of @proc for @pages pages, which must wait. Returns the number of
- * the wait.
+ * Requests a region of @pages pages for @proc, which must wait. Returns the
+ * number of the wait.
  */
 uint32_t evict_wait_for(uint32_t proc, uint32_t pages, uint32_t timeout_us);
 
@@ -47,18 +48,18 @@ uint8_t evict_cancel(uint32_t wait);
 void evict_set_proc(uint32_t proc, uint32_t weight, uint32_t quota,
 		    uint32_t policy);
 
-/* @n regions of @pages pages each of @proc. */
+/* Registers @n regions of @pages pages each for @proc. */
 void evict_hoard(uint32_t proc, uint32_t n, uint32_t pages, struct rig_mr *mrs);
 
-/* There is no event. */
+/* There must be no event. */
 void evict_none(void);
 
-/* The next event grants @wait. */
+/* The next event must grant @wait. */
 void evict_granted(uint32_t wait);
 
 /*
  * Takes all events, which must be notices to @proc for reason @why, and
- * acknowledges them. Returns how many entries they name.
+ * acknowledges them. Returns the number of entries that they name.
  */
 uint32_t evict_noticed(uint32_t proc, uint8_t why);
 

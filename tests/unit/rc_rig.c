@@ -22,7 +22,8 @@ void rc_on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 	fake_deliver(port->peer, frame, len, flags);
 	if (n == rc_wire.twice)
 		fake_deliver(port->peer, frame, len, flags);
-	if (port->user && rc_wire.held_len) { /* behind the next of its way */
+	/* behind the next frame of its direction */
+	if (port->user && rc_wire.held_len) {
 		fake_deliver(port->peer, rc_wire.held, rc_wire.held_len,
 			     rc_wire.held_flags);
 		rc_wire.held_len = 0;

@@ -4,8 +4,9 @@
 
 #include "unit.h"
 
-#define POLLS	   100000u
-#define FIRST_PAGE 4u /* of a window: doorbell, NIC and upcall pages before */
+#define POLLS 100000u
+/* of a window: the doorbell, NIC and upcall pages are before it */
+#define FIRST_PAGE 4u
 
 static struct unic_driver_page *driver_page(struct rig *r)
 {
@@ -31,7 +32,7 @@ uint64_t rig_poll(struct rig *r)
 
 		if (until)
 			return until;
-		if (!r->nic.armed) /* let its spin time pass at once */
+		if (!r->nic.armed) /* ends the spin time */
 			r->nic.idle_since_ns = 0;
 	}
 	fail_msg("the NIC never comes to rest");
@@ -58,7 +59,8 @@ void rig_run2(struct rig *a, struct rig *b, uint64_t ns)
 
 	b->port.now_ns = a->port.now_ns;
 	for (;;) {
-		/* frames bounce until both rest at this instant */
+		/* frames go to and fro until both NICs have no work at this
+		 * instant */
 		for (i = 0; i < POLLS; i++) {
 			uint64_t ua = rig_poll(a), ub = rig_poll(b);
 
@@ -181,7 +183,8 @@ static uint64_t *list_page(struct rig *r)
 			    r->cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES);
 }
 
-/* Fresh pages of the window; when it is used up, from the start again. */
+/* Takes pages of the window that were not used; after the last one it begins at
+ * the first again. */
 static uint8_t *take_pages(struct rig *r, uint32_t proc, uint32_t pages)
 {
 	uint64_t *list = list_page(r);

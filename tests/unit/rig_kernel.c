@@ -46,7 +46,7 @@ void rig_reg_physical(struct rig *r, uint32_t pd, struct rig_mr *out)
 	};
 }
 
-/* Rings in pages 0 to 2 of the physical region. */
+/* The rings are in pages 0 to 2 of the physical region. */
 void rig_physical_qp(struct rig *r, uint32_t pd, const struct rig_mr *mr,
 		     struct rig_qp *qp)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* rig_port.h - the machine under the rig: here the fake port. The benchmarks
- * put another one in its place (tests/bench/rig_port.h). */
+/* rig_port.h - the machine under the rig: the fake port. The benchmarks use
+ * another one (tests/bench/rig_port.h). */
 #ifndef RIG_PORT_H
 #define RIG_PORT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * sched_rig.h - what the tests of the send scheduler stand on: NIC A, whose
- * processes send to NICs B and C, each over queue pairs of its own.
+ * sched_rig.h - the set-up of the tests of the send scheduler: NIC A, whose
+ * processes send to NICs B and C, each over its own queue pairs.
  */
 #ifndef SCHED_RIG_H
 #define SCHED_RIG_H
@@ -30,7 +30,7 @@ extern struct rig_mr sched_ma[SCHED_PROCS], sched_mb[SCHED_PROCS],
 extern uint32_t sched_pa[SCHED_PROCS], sched_pb[SCHED_PROCS],
 	sched_pc[SCHED_PROCS];
 
-/* B receives nothing. */
+/* B takes no frames. */
 extern bool sched_deaf;
 
 /* How many of sched_qa are connected. */
@@ -42,12 +42,12 @@ extern uint8_t sched_order[16384];
 /* Frames that A sent, in all and by process. */
 extern uint32_t sched_frames, sched_sent[SCHED_PROCS];
 
-/* What happens to each frame of A: it is counted, and delivered. */
+/* The wire's on_frame: counts each frame of A, and delivers it. */
 void sched_on_frame(struct unic_port *port, const uint8_t *f, uint32_t len,
 		    uint32_t flags);
 
 /*
- * All three NICs anew, with processes of the weights @w0, @w1 and @w2, and no
+ * Sets up all three NICs, with processes of the weights @w0, @w1 and @w2, and no
  * queue pair.
  */
 void sched_up(uint32_t w0, uint32_t w1, uint32_t w2);
@@ -65,17 +65,17 @@ void sched_write(uint32_t q, uint32_t len);
 void sched_round(void);
 
 /*
- * Takes the completions of queue pair @q, which must be good. Returns how
- * many.
+ * Takes the completions of queue pair @q, which must be successes. Returns their
+ * number.
  */
 uint32_t sched_completed(uint32_t q);
 
-/* Queue pair @q has @most requests under way, or more. */
+/* Are at least @most requests of queue pair @q under way? */
 bool sched_is_busy(uint32_t q, uint32_t most);
 
 /*
- * Polls, and keeps the queue pairs of @busy (a bit each) supplied with WRITEs
- * of @len bytes, until A has sent @n frames more.
+ * Polls, and keeps the queue pairs of @busy (a bit each) supplied with WRITEs of
+ * @len bytes, until A has sent @n more frames.
  */
 void sched_stream(uint32_t busy, uint32_t len, uint32_t n);
 

@@ -2,25 +2,25 @@
 /*
  * unit.h - what every unit test includes.
  *
- * A test is a program about one module: static functions of type
- * void (void **state), a table, a main(). The same file runs on the host
- * (cmocka, AddressSanitizer, UndefinedBehaviorSanitizer) and on a Cortex-A15
- * in QEMU (newlib and target/cmocka.h, which has the part of cmocka that the
- * tests use). It therefore uses the C library for printf, string and stdlib
- * functions only: no files, threads, signals or clocks.
+ * A test program covers one module: static functions of type void (void **state),
+ * a table, a main(). The same file runs on the host (cmocka, AddressSanitizer,
+ * UndefinedBehaviorSanitizer) and on a Cortex-A15 in QEMU (newlib and
+ * target/cmocka.h, which has the part of cmocka that the tests use). It therefore
+ * uses the C library for printf, string and stdlib functions only: no files,
+ * threads, signals or clocks.
  *
- *	static void adds(void **state)
- *	{
- *		(void)state;
- *		assert_int_equal(1 + 1, 2);
- *	}
+ * 	static void adds(void **state)
+ * 	{
+ * 		(void)state;
+ * 		assert_int_equal(1 + 1, 2);
+ * 	}
  *
- *	int main(void)
- *	{
- *		const struct CMUnitTest tests[] = { cmocka_unit_test(adds) };
+ * 	int main(void)
+ * 	{
+ * 		const struct CMUnitTest tests[] = { cmocka_unit_test(adds) };
  *
- *		return cmocka_run_group_tests(tests, NULL, NULL);
- *	}
+ * 		return cmocka_run_group_tests(tests, NULL, NULL);
+ * 	}
  */
 #ifndef UNIT_H
 #define UNIT_H

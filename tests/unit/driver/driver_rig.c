@@ -146,7 +146,7 @@ void nic_run(struct fake *f)
 		info(f)->reset_ack = driver(f)->reset_req;
 		return;
 	}
-	/* a tail out of range is a driver about to reset us */
+	/* a tail out of range: the driver is about to reset the NIC */
 	while (unic_from_le32(driver(f)->cmd_tail) - f->cmd_head - 1 < 64) {
 		struct unic_cmd_hdr hdr;
 		uint64_t rec[8];
@@ -172,8 +172,8 @@ void nic_run(struct fake *f)
 	}
 }
 
-/* Each process's count of requests that wait, or may come to, is that of the
- * regions which say so. */
+/* Each process's count of requests that wait, or may come to wait, must be that
+ * of its regions. */
 static void check_waits(struct fake *f)
 {
 	uint32_t n[SLOTS] = { 0 }, at = 0, i;
@@ -686,7 +686,7 @@ struct unic_cm_msg to_answer(struct fake *f, uint16_t type)
 
 	m.type = type;
 	if (type == UNIC_CM_REJ) {
-		m.local_comm = 0; /* it made no connection */
+		m.local_comm = 0; /* the client made no connection */
 		m.reason = UNIC_CM_CONSUMER;
 	}
 	return m;

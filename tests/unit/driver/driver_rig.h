@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * driver_rig.h - what the tests of the portable host driver stand on: the driver
- * against a device that is a piece of memory, whose NIC the test plays, well or
- * badly; and its peers' side of connections. One process, whose client is
- * @client. Host only.
+ * driver_rig.h - the set-up of the tests of the portable host driver: the driver
+ * over a device that is a piece of memory, whose NIC and whose peers the test
+ * plays, correctly or not. One process, whose client is @client. Host only.
  */
 #ifndef DRIVER_RIG_H
 #define DRIVER_RIG_H
@@ -17,28 +16,25 @@
 #define REPLIES	   64u
 
 /*
- * The OS under the driver: what it says, and counts of the calls of its
- * functions.
+ * The OS under the driver: its results, and counts of the calls of its functions.
  */
 struct unic_os {
 	uint64_t now_ns;
 	uint32_t rings, upcalls, quiet, replies, fail_alloc, audited, randoms;
-	uint32_t same_randoms; /* so many are as the one before */
-	uint64_t all_random;   /* not 0: 8 bytes are drawn from it */
-	char audit[128];       /* the last line of the log of calls */
-	bool mapped;	       /* a process has its old slot mapped */
-	long live;	       /* allocations */
-	uint32_t *hide;	       /* becomes 0 when so many bytes are allocated */
+	uint32_t same_randoms; /* draws to come that repeat the one before */
+	uint64_t all_random;   /* not 0: seed of draws of 8 bytes */
+	char audit[128];       /* the last line of the audit log */
+	bool mapped;	       /* a process maps its old slot */
+	long live;	       /* allocations that are not freed */
+	uint32_t *hide;	       /* set to 0 when so many bytes are allocated */
 	size_t hide_at;
-	void (*on_ring)(void); /* somebody else at work */
+	/* runs in the middle of a ring, as another CPU */
+	void (*on_ring)(void);
 	uint64_t reply[REPLIES][UNIC_CTL_MSG_MAX / 8];
 	uint32_t reply_bytes[REPLIES];
 };
 
-/*
- * A device: its memory, the NIC's own copies of its indices, and the driver
- * over it.
- */
+/* A device: its memory, the NIC's copies of its indices, and the driver over it. */
 struct fake {
 	struct unic_os os;
 	struct unic_host *host;
@@ -51,14 +47,14 @@ struct fake {
 	uint64_t last[64][8];	 /* last command by opcode */
 	uint32_t given[64];	 /* commands by opcode */
 	uint64_t modified[8][8]; /* last QP_MODIFY by state */
-	bool lists;		 /* `listed` is the answer in a list page */
+	bool lists;		 /* the answer in a list page is `listed` */
 	uint8_t listed[UNIC_LIST_BYTES];
 };
 
-/* What the NIC says of itself, in the device's memory. */
+/* The info page of the device. */
 struct unic_info *info(struct fake *f);
 
-/* The NIC's indices, in the device's memory. */
+/* The indices that the NIC writes, in the device's memory. */
 struct unic_nic_idx *idx(struct fake *f);
 
 /* The page of the device that the driver writes. */
@@ -68,23 +64,24 @@ struct unic_driver_page *driver(struct fake *f);
 void complete(struct fake *f, const uint64_t *rec);
 
 /*
- * The NIC executes what the driver asked, with the answers of the tables of
- * @f; or it resets.
+ * Executes the commands of the driver, with the answers in the tables of @f; or
+ * resets the NIC.
  */
 void nic_run(struct fake *f);
 
-/* Lets NIC and driver run until neither has anything to do. */
+/* Runs NIC and driver until both have no work. */
 void settle(struct fake *f);
 
 /*
- * A new driver over the device and the journal of @f; @f->host and @f->client.
+ * Starts a driver over the device and the journal of @f; sets @f->host and
+ * @f->client.
  */
 void start_driver(struct fake *f);
 
-/* A device that is ready, and a driver for it. End it with fake_delete(). */
+/* A device that is ready, with a driver. fake_delete() ends it. */
 struct fake *fake_new(void);
 
-/* Ends driver and device; all that the driver allocated must be free. */
+/* Ends driver and device; the driver must have freed all memory. */
 void fake_delete(struct fake *f);
 
 /*
@@ -102,185 +99,181 @@ extern uint32_t hello_flags;
 /* HELLO of the client, with hello_flags. */
 void hello(struct fake *f);
 
-/* Where the process's memory is. */
+/* Address of the process's memory. */
 #define VA 0x100000ull
 
 /* Residency mode of the next region. */
 extern uint8_t residency;
 
 /*
- * A PD, 8 frames at VA, and a region over the first @pages of them, after a
- * HELLO. Returns its id.
+ * HELLO, a PD, 8 frames at VA, and a region over the first @pages of them.
+ * Returns its id.
  */
 uint32_t region(struct fake *f, uint32_t pages);
 
-/* Pages of the client's process that are pinned. */
+/* The number of pinned pages of the client's process. */
 uint32_t pinned(struct fake *f);
 
-/* Puts @evt, 64 bytes, as the next event; nobody runs. */
+/* Puts @evt, 64 bytes, as the next event, without running the driver. */
 void put_event(struct fake *f, const void *evt);
 
-/* The NIC says event @evt, 64 bytes, as it is. */
+/* Puts event @evt, 64 bytes, unchanged, and runs the driver. */
 void nic_says(struct fake *f, const void *evt);
 
-/* The NIC says @evt, in its present epoch. */
+/* Puts @evt, in the NIC's epoch, and runs the driver. */
 void event(struct fake *f, void *evt);
 
 /*
- * An event of @type about the region with the driver's @id, as the NIC would
- * say it: region 3, sequence 77.
+ * An event of @type about the region with the driver's @id, as a NIC sends it:
+ * region 3, sequence 77.
  */
 struct unic_evt_mr notice(uint32_t id, uint8_t type);
 
 /* The @n-th upcall of the client's process, from 0. */
 const uint8_t *upcall(struct fake *f, uint32_t n);
 
-/* The next request needs memory: what the driver keeps to spare is gone. */
+/* Frees the driver's spare memory, so that the next request must allocate. */
 void no_spare(struct fake *f);
 
-/* The address of the peer. */
+/* Address of the peer. */
 #define PEER 0x0a000002u
 
 /*
  * Puts @msg as a datagram from address @ipv4 and the MAC address that ends in
- * @mac; nobody runs.
+ * @mac, without running the driver.
  */
 void put_mad(struct fake *f, uint32_t ipv4, uint8_t mac,
 	     const struct unic_cm_msg *msg);
 
-/* @msg comes from address @ipv4 and the MAC address that ends in @mac. */
+/* Puts @msg from address @ipv4 and the MAC address that ends in @mac, and runs
+ * the driver. */
 void mad_from_mac(struct fake *f, uint32_t ipv4, uint8_t mac,
 		  const struct unic_cm_msg *msg);
 
-/* @msg comes from address @ipv4. */
+/* Puts @msg from address @ipv4, and runs the driver. */
 void mad_from(struct fake *f, uint32_t ipv4, const struct unic_cm_msg *msg);
 
-/* The bytes of the datagram that the driver sent last. */
+/* The bytes of the last datagram of the driver. */
 const uint8_t *bytes_sent(struct fake *f);
 
-/* What the driver sent last, which must be a datagram. */
+/* The last message of the driver, which must be a datagram. */
 struct unic_cm_msg mad_sent(struct fake *f);
 
 /* The type of the @n-th upcall, 0 if there is none yet. */
 uint8_t upcall_type(struct fake *f, uint32_t n);
 
 /*
- * A device with a REQ of PEER, @req, for a listener of ours, that waits to be
- * accepted.
+ * A device with a REQ of PEER, @req, for a listener of the client, which has not
+ * accepted it.
  */
 struct fake *requested(struct unic_cm_msg *req);
 
-/* @ms milliseconds pass. */
+/* Lets @ms milliseconds pass. */
 void pass(struct fake *f, uint64_t ms);
 
-/* Hands a request to the driver while the NIC does not look. */
+/* Hands a request to the driver without running the NIC. */
 void ask(struct fake *f, uint16_t op, void *rec);
 
 /* The status of the only reply. */
 uint32_t reply_status(struct fake *f);
 
 /*
- * An asynchronous wait of one page that the NIC queued as wait 4. Returns the
- * id of the region.
+ * An asynchronous registration of one page, which the NIC queued as wait 4.
+ * Returns the id of the region.
  */
 uint32_t waiting(struct fake *f);
 
-/*
- * The event by which the NIC grants wait 4 for the region with the driver's
- * @id.
- */
+/* The event that grants wait 4 for the region with the driver's @id. */
 struct unic_evt_wait granted(uint32_t id);
 
 /*
- * Asks for a token of region @mr: the NIC's index 6, with @key; not settled
- * yet.
+ * Requests a token of region @mr: the NIC's index 6, with @key; without running
+ * the NIC.
  */
 void ask_token(struct fake *f, uint32_t mr, uint64_t key);
 
-/* Set-up of a test: each HELLO asks that the process be kept. */
+/* Set-up of a test: each HELLO has the flag that keeps the process. */
 int keep(void **state);
 
-/* Tear-down of a test: HELLOs ask for nothing. */
+/* Tear-down of a test: HELLOs have no flags. */
 int no_keep(void **state);
 
-/* The NIC fails and is not reset yet; MR_REG has answers of a new life. */
+/* The NIC fails and is not reset; MR_REG has the answers of a new life. */
 void fail_nic(struct fake *f);
 
-/* The latest MR_REG that the NIC was given. */
+/* The last MR_REG of the driver. */
 struct unic_cmd_mr_reg last_reg(struct fake *f);
 
-/* The state of region @id; UINT32_MAX if there is none. */
+/* The state of region @id; UINT32_MAX: there is none. */
 uint32_t region_state(struct fake *f, uint32_t id);
 
 /*
- * A CQ and a QP as @qp says in region @mr, both number 5 of the NIC. Returns
- * the status.
+ * Creates a CQ and a QP as @qp says in region @mr, both number 5 of the NIC.
+ * Returns the status.
  */
 uint8_t queues_as(struct fake *f, uint32_t mr, struct unic_ctl_qp_create qp);
 
 /*
- * A CQ and a QP of 16 slots in region @mr, both number 5 of the NIC. Returns
- * the QP's id.
+ * Creates a CQ and a QP of 16 slots in region @mr, both number 5 of the NIC.
+ * Returns the QP's id.
  */
 uint32_t queues(struct fake *f, uint32_t mr);
 
-/* The far end of a connection. */
+/* The peer's end of a connection. */
 struct peer {
-	uint32_t ipv4, comm; /* its id of the connection */
-	uint32_t conn;	     /* ours, as our process knows it */
-	uint32_t ours;	     /* ours on the wire */
-	uint32_t qpn;	     /* of our QP */
+	uint32_t ipv4, comm; /* the peer's id of the connection */
+	uint32_t conn;	     /* the connection's id at the process */
+	uint32_t ours;	     /* the driver's id on the wire */
+	uint32_t qpn;	     /* number of the driver's QP */
 };
 
-/* A connection of @p, of which @ipv4 and @comm are set, to our listener, up. */
+/* Connects @p, of which @ipv4 and @comm are set, to a listener of the client. */
 void peer_connects(struct fake *f, struct peer *p, uint32_t mr);
 
-/*
- * The driver's connection with address @ipv4, of any process; NULL if there is
- * none.
- */
+/* The driver's connection with address @ipv4, of any process; NULL: none. */
 struct conn *conn_with(struct fake *f, uint32_t ipv4);
 
-/* One of our processes asks for a connection to PEER; the REQ. */
+/* A process requests a connection to PEER. Returns the REQ. */
 struct unic_cm_msg connecting(struct fake *f);
 
-/* The REP that PEER answers @req. */
+/* The REP of PEER to @req. */
 struct unic_cm_msg reply_of(const struct unic_cm_msg *req);
 
-/* The client has a region, @mr, and listens at service 4711. */
+/* The client makes a region, @mr, and listens at service 4711. */
 void listens(struct fake *f, uint32_t *mr);
 
-/* Leads to a connection that PEER asked for and we accepted; the REP. */
+/* Leads to a connection that PEER requested and the client accepted. Returns the
+ * REP. */
 struct unic_cm_msg accepted(struct fake *f);
 
-/* A message of PEER about the connection that @ours, of ours, is of. */
+/* A message of PEER about the connection of the driver's message @ours. */
 struct unic_cm_msg message(uint16_t type, const struct unic_cm_msg *ours);
 
 /*
- * Leads to a connection that PEER asked for and we accepted; the message of
- * @type that fits it.
+ * Leads to a connection that PEER requested and the client accepted. Returns the
+ * message of @type that fits it.
  */
 struct unic_cm_msg to_confirm(struct fake *f, uint16_t type);
 
 /*
- * Leads to a connection that we asked PEER for; the message of @type that
- * answers it.
+ * Leads to a connection that the client requested from PEER. Returns the message
+ * of @type that answers it.
  */
 struct unic_cm_msg to_answer(struct fake *f, uint16_t type);
 
 /*
- * Leads to a connection that PEER asked for and that is up; the message of
- * @type that fits it.
+ * Leads to a connection that PEER requested and that is up. Returns the message
+ * of @type that fits it.
  */
 struct unic_cm_msg to_end(struct fake *f, uint16_t type);
 
 /*
- * Leads to a connection that was up and that we end; the message of @type that
- * fits it.
+ * Leads to a connection that was up and that the client ends. Returns the message
+ * of @type that fits it.
  */
 struct unic_cm_msg to_part(struct fake *f, uint16_t type);
 
-/* The latest message of @type that was sent to @p; false if none was. */
+/* The last message of @type that was sent to @p; false: none. */
 bool told(struct fake *f, const struct peer *p, uint16_t type,
 	  struct unic_grants_msg *msg);
 

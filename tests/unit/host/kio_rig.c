@@ -5,17 +5,17 @@
 #include "kio_os.h"
 #include "kio_server.h"
 
-#define MESSAGES 16u /* receives posted, one a page */
+#define MESSAGES 16u /* receives posted, one per page */
 
-#define RECVS AT(4) /* the pages of the physical region */
+#define RECVS AT(4) /* pages of the physical region */
 
-#define SENDS AT(20) /* messages on their way out */
+#define SENDS AT(20) /* messages to be sent */
 
-#define BUFFER AT(40) /* the server's data */
+#define BUFFER AT(40) /* buffers of the server */
 
 #define BUFFERS 4u
 
-#define DATA_OF(at) (1000ull + (at)) /* a wr_id */
+#define DATA_OF(at) (1000ull + (at)) /* wr_id of data */
 
 struct rig ra, rb;
 
@@ -37,7 +37,7 @@ struct unic_kio_server server;
 
 uint8_t written[1 << 20];
 
-static uint32_t form; /* of the client's NIC; there is one */
+static uint32_t form; /* the one derived region of the client's NIC */
 
 bool form_taken;
 
@@ -58,7 +58,7 @@ uint8_t content(uint32_t object, uint64_t at)
 	return (uint8_t)(object * 31 + at * 7 + at / 256);
 }
 
-/* A file is its first letter; of those that are written there is one. */
+/* The first letter of a name is the file; one file is written. */
 static int run_task(struct unic_kio_task *t, uint8_t *p)
 {
 	uint32_t i;
@@ -84,7 +84,7 @@ static int run_task(struct unic_kio_task *t, uint8_t *p)
 	return (int)t->len;
 }
 
-/* As a thread would: in memory of its own, and later. */
+/* Tasks of the store with copies of name and bytes, which run later. */
 static struct {
 	struct unic_kio_task task;
 	uint8_t buf[PAYLOAD];
@@ -148,8 +148,8 @@ static struct unic_kio_store store = { .begin = store_begin,
 				       .next = store_next,
 				       .end = store_end };
 
-/* There is a slot. Who names wrong tokens is made to wait by the other NIC, so
- * then all sends are counted until they complete. */
+/* Is there a slot? With @rough, sends count until they complete: the other NIC
+ * delays a peer that names wrong tokens. */
 static bool room(const struct rig *r)
 {
 	if (posts[r == &rb] == (rough ? 4 : RIG_SLOTS))
@@ -174,7 +174,7 @@ static bool post(struct rig *r, struct rig_qp *qp, const struct rig_mr *mr,
 	rig_send(r, qp, UNIC_WR_SEND, id, mr, at, (uint32_t)sizeof(*msg) + name,
 		 0, 0);
 	if (!id && !rough)
-		s->flags = 0; /* the CQ has room for answers only */
+		s->flags = 0; /* unsignaled: the CQ has room for answers only */
 	return true;
 }
 
@@ -290,7 +290,7 @@ static void link_release(struct unic_kio_client *c, struct unic_kio *i)
 		form_taken = false;
 }
 
-/* What the form is made of, by a request that says nothing if it is done. */
+/* Makes the derived region by an unsignaled request. */
 static bool post_form(const struct unic_kio *i)
 {
 	struct unic_sq_slot *s = &qa.sq[qa.sq_tail % RIG_SLOTS];
@@ -406,7 +406,7 @@ static void cancel(struct rig *r, uint32_t token, uint64_t key)
 
 	int err = rig_cmd(r, UNIC_CMD_TOKEN_CANCEL, &cmd, NULL);
 
-	/* used by a message of which its owner was told lies */
+	/* used up by a message whose completion a lying peer misreported */
 	assert_true(!err || (rough && err == UNIC_ST_NO_TOKEN));
 }
 
@@ -582,7 +582,7 @@ void start(uint32_t i, uint8_t op, uint32_t name, uint64_t offset, uint32_t len,
 	for (k = 0; k < n; k++) {
 		uint32_t part = k == n - 1 ? left : len / n;
 
-		/* the last piece lies first */
+		/* pieces in reverse order */
 		io[i].piece[k].bus =
 			unic_to_le64(RIG_KERNEL_BUS + at + left - part);
 		io[i].piece[k].len = unic_to_le32(part);
@@ -625,7 +625,8 @@ void run(uint32_t n)
 void nothing_left(void)
 {
 	assert_int_equal(client.busy, 0);
-	unic_kio_server_poll(&server, rb.nic.now_ns); /* the store is told */
+	/* reports the end to the store */
+	unic_kio_server_poll(&server, rb.nic.now_ns);
 	assert_true(unic_kio_server_idle(&server));
 	assert_int_equal(buffers_used, 0);
 	assert_false(form_taken);

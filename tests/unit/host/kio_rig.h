@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * kio_rig.h - what the tests of the kernel-resident page service stand on: its
- * client on NIC @ra, its server on NIC @rb, both real, with all of their memory
- * named by bus addresses; and a store of files that the rig plays. Host only.
+ * kio_rig.h - the set-up of the tests of the kernel-resident page service: its
+ * client on NIC @ra and its server on NIC @rb, both whole cores, with all of
+ * their memory named by bus addresses; and a store of files that the rig plays.
+ * Host only.
  */
 #ifndef KIO_RIG_H
 #define KIO_RIG_H
@@ -14,16 +15,16 @@
 #define OTHER 1u
 
 /*
- * Where the client's pages are; bytes of an I/O at most, and of each file; ns
- * of a ms; tasks that the store has room for.
+ * Offset of the client's pages; bytes of an I/O at most, and of each file; ns of
+ * a ms; tasks that the store has room for.
  */
-#define PAGES	 AT(40) /* the client's */
-#define PAYLOAD	 16384u /* of an I/O, at most, here */
+#define PAGES	 AT(40) /* the client's pages */
+#define PAYLOAD	 16384u /* bytes of an I/O, at most */
 #define FILE_END 1000000u
 #define MS	 1000000ull
 #define PLACES	 3u
 
-/* A message that came: its completion, its head, and its bytes. */
+/* A message that arrived: its completion, its head, and its bytes. */
 struct message {
 	struct unic_cqe cqe;
 	struct unic_kio_msg msg;
@@ -46,95 +47,92 @@ extern struct unic_kio_client client;
 /* The I/Os of the client. */
 extern struct unic_kio io[40];
 
-/* What each I/O ended with. */
+/* The status of each I/O at its end. */
 extern int status[40];
 
 /*
- * Bytes of each I/O, I/Os that ended, I/Os under way at most; tokens that the
- * client wants made and cancelled, a bit each.
+ * Bytes of each I/O, I/Os that ended, I/Os under way at most; bit per I/O whose
+ * token the client wants made, and cancelled.
  */
 extern uint32_t got[40], finished, most, tokens_wanted, cancels_wanted;
 
 /*
- * Work requests of each end in this step; tokens that the server wants made
- * and cancelled, its buffers in use, a bit each; tasks that the store ran.
+ * Work requests of each end in this step; bit per job whose token the server
+ * wants made, and cancelled; bit per buffer in use; tasks that the store ran.
  */
 extern uint32_t posts[2], server_wants, server_cancels, buffers_used, runs;
 
 /* The server of the service. */
 extern struct unic_kio_server server;
 
-/* The file that is written. */
+/* The contents of the file that is written. */
 extern uint8_t written[1 << 20];
 
 /*
- * Whether the one object of the client's NIC by which scattered pages become
- * one is in use.
+ * Is the one derived region of the client's NIC, which joins scattered pages, in
+ * use?
  */
 extern bool form_taken;
 
-/* The server is not called. */
+/* The server is not polled. */
 extern bool deaf;
 
-/* The client's host is not called. */
+/* The client's host is not polled. */
 extern bool still;
 
-/* Peers lie; what each end posts counts until it completes, four at most. */
+/* Peers lie; each end has at most four sends that are not complete. */
 extern bool rough;
 
 /* Bytes that a WRITE does not send. */
 extern uint32_t short_by;
 
-/* Bytes that the answer to a WRITE says too much. */
+/* Bytes by which the answer to a WRITE is too long. */
 extern uint32_t claims;
 
-/* A file, and the one that the next I/Os are of. */
+/* A file, and the file of the next I/Os. */
 extern struct unic_kio_file file, *file_of_it;
 
 /* Byte @at of the file @object. */
 uint8_t content(uint32_t object, uint64_t at);
 
-/* Tasks that the store was given, and that it gave back. */
+/* Tasks that the store was given, and that it has finished. */
 extern uint32_t begun, taken;
 
-/* The store does nothing. */
+/* The store runs no tasks. */
 extern bool slow;
 
 /* The id of the store, new after each start. */
 extern uint64_t boot;
 
-/* Connections of whose end the store was told. */
+/* Ends of connections that were reported to the store. */
 extern uint32_t ends;
 
-/* The store cannot take the end of a connection. */
+/* The store refuses the end of a connection. */
 extern bool no_room;
 
 /* @len bytes at @iova under @lkey. */
 struct unic_sge sge(uint32_t lkey, uint64_t iova, uint32_t len);
 
-/* Has the tokens made and cancelled that both ends want. */
+/* Runs the commands for the tokens that both ends want made and cancelled. */
 void commands(void);
 
 /*
- * Takes the next message that came to @qp, and posts its receive again; false:
- * there is none.
+ * Takes the next message of @qp, and posts its receive again; false: there is
+ * none.
  */
 bool message(struct rig *r, struct rig_qp *qp, const struct rig_mr *mr,
 	     struct message *m);
 
-/* The server handles message @m, which it takes for well made. */
+/* Gives message @m to the server, which must accept its form. */
 void serve(const struct message *m);
 
-/* Lets a tenth of a ms pass: both NICs, both ends and the store run. */
+/* Lets a tenth of a ms pass: runs both NICs, both ends and the store. */
 void step(void);
 
-/*
- * Set-up of a test: both NICs, connected, and both ends, with nothing under
- * way.
- */
+/* Set-up of a test: both NICs, connected, and both ends, without I/Os. */
 int up(void **state);
 
-/* What the client calls at the end of an I/O. */
+/* The client's done(). */
 void done(struct unic_kio *i, int why, uint32_t bytes);
 
 /*
@@ -145,18 +143,18 @@ void start(uint32_t i, uint8_t op, uint32_t name, uint64_t offset, uint32_t len,
 
 /*
  * Begins I/O @i: reads @len bytes from @offset on of file @name, in @n pieces,
- * of which the last takes the rest.
+ * the last of which is the longest.
  */
 void read_at(uint32_t i, uint32_t name, uint64_t offset, uint32_t len,
 	     uint32_t n);
 
-/* The pages of I/O @i have what the file has. */
+/* The pages of I/O @i must have the bytes of the file. */
 void expect_content(uint32_t i);
 
-/* Steps until @n I/Os have ended, which they must. */
+/* Steps until @n I/Os have ended; fails if they do not. */
 void run(uint32_t n);
 
-/* Nothing is held by either end or NIC. */
+/* Neither end nor NIC may hold anything. */
 void nothing_left(void);
 
 #endif /* KIO_RIG_H */

@@ -39,7 +39,7 @@ static size_t frames_reply(const void *req, uint8_t *out)
 	return n * sizeof(*tail);
 }
 
-/* As the driver does it. */
+/* The base as the driver chooses it. */
 static uint64_t base_of(const struct unic_ctl_mr_reg *r)
 {
 	uint64_t below = (1ull << 21) - 1;
@@ -126,7 +126,7 @@ static size_t answer_reply(const void *req, uint8_t *out)
 	return 0;
 }
 
-/* The registration that waits is granted, or ends with drv.wait_end. */
+/* Ends the registration that waits: grants it, or answers drv.wait_end. */
 static void end_wait(void)
 {
 	struct unic_upcall_wait up = {
@@ -313,7 +313,7 @@ int driver_up(void **state)
 int driver_down(void **state)
 {
 	(void)state;
-	shutdown(drv.sock, SHUT_RDWR); /* a test that failed left it open */
+	shutdown(drv.sock, SHUT_RDWR); /* left open by a test that failed */
 	pthread_join(drv.thread, NULL);
 	munmap(drv.slot, SLOT_PAGES * PAGE);
 	close(drv.sock);

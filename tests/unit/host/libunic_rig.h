@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * libunic_rig.h - what the tests of the library stand on: a driver that the rig
- * plays in a thread of its own, and a NIC that is the test's to play, in the
- * memory of the one slot. Host only.
+ * libunic_rig.h - the set-up of the tests of the library: a driver that the rig
+ * plays in a thread, and a NIC that the test plays, in the memory of the one
+ * slot. Host only.
  */
 #ifndef LIBUNIC_RIG_H
 #define LIBUNIC_RIG_H
@@ -14,7 +14,7 @@
 #define PAGE	   4096u
 #define SLOT_PAGES 512u
 
-/* The driver that the rig plays: what it answers, and what it was asked. */
+/* The driver that the rig plays: its answers, and the requests that it had. */
 struct driver {
 	char path[64];
 	int listener, sock;
@@ -25,29 +25,34 @@ struct driver {
 	uint32_t next_id;
 	uint32_t next_frame; /* handed out from the end: never contiguous */
 	uint32_t upcalls;
-	/* what to answer, and what was asked */
+	/* answers, and requests */
 	uint16_t reg_status;
 	uint32_t bad_frame;
 	uint32_t last_user, last_mr, deregs, offers, resyncs, extends;
 	uint16_t offer_status, dereg_status;
-	uint32_t freed; /* frames given back */
-	bool taken;	/* the addresses of the next are, until then */
+	uint32_t freed; /* frames that were freed */
+	/* the addresses of the next frames are in use, for as long as this is
+	 * set */
+	bool taken;
 	uint32_t region_state;
 	struct unic_ctl_object object[4]; /* in the answer to RESYNC */
 	uint32_t objects;
-	/* full: registrations wait, for a deregistration or this end */
+	/* full: registrations wait, for a deregistration or for wait_end */
 	bool full;
 	uint16_t wait_end;
-	uint32_t waiting; /* user of the one that does */
-	/* the last requests, the last base drawn, and how often */
+	uint32_t waiting; /* user word of the waiting registration */
+	/* last requests, last base drawn, and number of draws */
 	struct unic_ctl_mr_reg reg;
 	struct unic_ctl_mr_rereg rereg;
 	uint64_t base;
 	uint32_t regs, drawn;
-	uint32_t batches;	    /* whose answers are missing, unless ... */
-	bool in_batches;	    /* tokens are allocated, but the third */
-	uint32_t tokens, cancelled; /* the last two that were, 4 bits each */
-	struct unic_use_row uses;   /* of the region that is asked for */
+	/* batches left without an answer, unless ... */
+	uint32_t batches;
+	/* ... tokens are allocated, except the third */
+	bool in_batches;
+	/* tokens made and cancelled last, 4 bits each */
+	uint32_t tokens, cancelled;
+	struct unic_use_row uses; /* usage of the region that is requested */
 	uint32_t uses_asked, uses_rows;
 };
 
@@ -60,25 +65,25 @@ struct unic_db_page *db(void);
 /* The page of the slot that the NIC writes. */
 struct unic_nic_page *np(void);
 
-/* Set-up of a test: a driver at drv.path, with one slot. Returns 0, or not. */
+/* Set-up of a test: a driver at drv.path, with one slot. Returns 0 or an error. */
 int driver_up(void **state);
 
-/* Tear-down of a test: the driver is gone, with its slot. */
+/* Tear-down of a test: ends the driver, and its slot. */
 int driver_down(void **state);
 
 /*
- * The driver writes record @rec, 64 bytes, as the next upcall of @type, and
- * wakes the process.
+ * Writes record @rec, 64 bytes, as the next upcall of @type, and wakes the
+ * process.
  */
 void upcall(void *rec, uint8_t type);
 
 /*
- * An upcall of @type about the region whose owner knows it as @user: notice 5,
- * 4 entries, and a deadline in ns.
+ * Writes an upcall of @type about the region with user word @user: notice 5, 4
+ * entries, and a deadline in ns.
  */
 void upcall_mr(uint8_t type, uint32_t user, uint64_t deadline_ns);
 
-/* A context of the driver, and one of each object in it. */
+/* A context of the driver, and one object of each kind in it. */
 struct rig {
 	struct unic_ctx *ctx;
 	struct unic_pd *pd;
@@ -86,7 +91,7 @@ struct rig {
 	struct unic_qp *qp;
 };
 
-/* Opens @r: a CQ of 8 entries, and a QP of 4 slots on each side, number 77. */
+/* Opens @r: a CQ of 8 entries, and QP number 77 of 4 slots on each side. */
 void rig_up(struct rig *r);
 
 /* Ends all of @r. */
@@ -101,24 +106,24 @@ struct unic_cqe *cq_ring(void);
 /* The send ring of the QP. */
 struct unic_sq_slot *sq_ring(void);
 
-/* The NIC writes entry @n of the CQ, from 0, of queue pair @qpn. */
+/* Writes entry @n of the CQ, from 0, as the NIC does, for queue pair @qpn. */
 void complete(uint32_t n, uint32_t qpn, uint8_t opcode, uint64_t wr_id);
 
-/* A region over @len bytes at @mem. */
+/* Registers @len bytes at @mem. */
 struct unic_mr *reg(struct rig *r, void *mem, size_t len);
 
 /*
- * @n pages that are not of a slot, at @at or, if that is NULL, anywhere. The
- * caller's to unmap.
+ * Maps @n pages that are not of a slot, at @at or, if that is NULL, anywhere; the
+ * caller unmaps them.
  */
 uint8_t *own_pages(void *at, size_t n);
 
-/* Registered once, so that its pages are the slot's. */
+/* Registers @mem once, so that its pages become the slot's. */
 void move_in(struct rig *r, void *mem, size_t n);
 
 /*
- * Whether @err, negative, is what the library answers a child that has only
- * copies of its parent's objects.
+ * Is @err, negative, the library's answer to a child that has copies of its
+ * parent's objects?
  */
 bool is_parents(int err);
 
