@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_admission.c - who waits for entries, who is granted them first, and who
- * is denied.
+ * test_admission.c - which requests wait for entries, which is granted first, and
+ * which is denied.
  */
 #include "unit.h"
 
@@ -49,7 +49,7 @@ static void fifo_inside_a_process(void **state)
 	w[0] = evict_wait_for(0, 4, 0);
 	w[1] = evict_wait_for(0, 1, 0);
 	w[2] = evict_wait_for(0, 2, 0);
-	/* neither a later request nor a plain one passes the first */
+	/* neither a later request nor one without wait passes the first */
 	assert_int_equal(evict_reg(0, 1, &m), UNIC_ST_TLB_FULL);
 	evict_drop_events(UNIC_EVT_NOTICE);
 	assert_int_equal(rig_dereg(&er, &small), UNIC_ST_OK);
@@ -70,15 +70,16 @@ static void borrower_with_least_for_its_weight_is_first(void **state)
 	evict_reg_ok(0, 6, &a);
 	evict_reg_ok(1, 40, &b); /* 10 for each unit of its weight */
 	evict_reg_ok(2, N - 46, &c);
-	w0 = evict_wait_for(0, 10, 0); /* would have 16, its share is 10 */
-	w1 = evict_wait_for(1, 12, 0); /* would have 13 a unit */
+	/* with it 16 per unit of weight; its share is 10 */
+	w0 = evict_wait_for(0, 10, 0);
+	w1 = evict_wait_for(1, 12, 0); /* with it 13 per unit of weight */
 	evict_drop_events(UNIC_EVT_NOTICE);
 	assert_int_equal(rig_dereg(&er, &c), UNIC_ST_OK);
 	rig_poll(&er);
 	evict_granted(w1);
 	evict_none(); /* 6 are left, and the first in the order has them */
 	assert_int_equal(evict_reg(2, 6, &m),
-			 UNIC_ST_OK); /* but for the entitled */
+			 UNIC_ST_OK); /* a request within its share passes it */
 	assert_int_equal(evict_cancel(w0), UNIC_ST_OK);
 }
 
@@ -107,7 +108,7 @@ static void entitled_come_first_and_oldest_first(void **state)
 	evict_granted(greedy);
 }
 
-/* What was freed for a waiter is not for passers-by. */
+/* Entries freed for a waiter are not given to a request that comes in between. */
 static void freed_entries_are_reserved(void **state)
 {
 	struct rig_mr m[8], x;
@@ -128,7 +129,7 @@ static void freed_entries_are_reserved(void **state)
 	evict_reg_ok(2, 1, &x);
 }
 
-/* A borrower's entries are safe, its wishes are not. */
+/* A borrower's entries are reserved for it, entries that it hopes for are not. */
 static void borrower_reserves_only_what_was_freed_for_it(void **state)
 {
 	struct rig_mr m[8], x;
@@ -138,7 +139,8 @@ static void borrower_reserves_only_what_was_freed_for_it(void **state)
 	(void)state;
 	evict_hoard(0, 7, 8, m);
 	rig_run(&er, RESIDENCE_NS);
-	w = evict_wait_for(0, 24, 0); /* more than its share: from its own */
+	/* above its share: from its own regions */
+	w = evict_wait_for(0, 24, 0);
 	rig_poll(&er);
 	for (i = 0; rig_event(&er, &evt); i++) {
 		assert_int_equal(unic_from_le16(evt.hdr.proc), 0);
@@ -147,7 +149,7 @@ static void borrower_reserves_only_what_was_freed_for_it(void **state)
 		m[7].gen = unic_from_le32(evt.gen);
 	}
 	assert_int_equal(i, 2);
-	/* 8 entries nobody freed for anybody */
+	/* 8 entries that were not freed for a waiter */
 	evict_reg_ok(1, 8, &x);
 	assert_int_equal(rig_dereg(&er, &m[7]), UNIC_ST_OK);
 	assert_int_equal(er.nic.tlb.free, 8);
@@ -158,7 +160,8 @@ static void borrower_reserves_only_what_was_freed_for_it(void **state)
 
 /* ------------------------------------------------------------- denials */
 
-/* S0: a newcomer that only asks must not starve beside one that has it all. */
+/* S0: a process that only asks, and does not wait, must not starve beside one
+ * that holds all entries. */
 static void denied_register_asks_the_hog(void **state)
 {
 	struct rig_mr hog[8], x;
@@ -168,18 +171,20 @@ static void denied_register_asks_the_hog(void **state)
 	rig_run(&er, RESIDENCE_NS);
 	assert_int_equal(evict_reg(1, N / 8 + 1, &x), UNIC_ST_TLB_FULL);
 	assert_int_equal(evict_noticed(0, UNIC_WHY_FAIR_SHARE), N / 4);
-	rig_run(&er, T_NS); /* the hog is silent, and takes what it can */
+	/* process 0 does not answer, and registers what it can */
+	rig_run(&er, T_NS);
 	evict_drop_events(UNIC_EVT_EVICTED);
 	assert_int_equal(er.nic.tlb.free, N / 4);
 	assert_int_equal(evict_reg(0, N / 8, &x), UNIC_ST_TLB_FULL);
-	evict_reg_ok(0, N / 8 - 1, &x); /* what is left over is not kept */
+	/* entries beyond the request are not reserved */
+	evict_reg_ok(0, N / 8 - 1, &x);
 	evict_reg_ok(1, N / 8 + 1, &x);
 	assert_int_equal(er.nic.admission.denials.of[1].n, 0);
 	assert_false(unic_bitset_any(&er.nic.promises.waiters));
 	assert_int_equal(er.nic.share.owner[1].wanted, 0);
 }
 
-/* B for its entries to come, T to come for them, and no longer. */
+/* The reservation lasts B until the entries come, and T after, no longer. */
 static void denied_is_forgotten(void **state)
 {
 	const uint64_t keep = 50000000 + 2 * T_NS + 1000000 + 1000000;
@@ -203,7 +208,7 @@ static void denied_is_forgotten(void **state)
 	assert_int_equal(unic_share_fair(&er.nic.share, 0), N);
 }
 
-/* Each at its own time, though nothing else happens then. */
+/* Each reservation ends at its own time, without another event. */
 static void denied_are_forgotten_one_by_one(void **state)
 {
 	const uint64_t keep = 50000000 + 2 * T_NS + 1000000 + 1000000;
@@ -225,7 +230,7 @@ static void denied_are_forgotten_one_by_one(void **state)
 	assert_false(unic_bitset_any(&er.nic.promises.waiters));
 }
 
-/* Neither it nor who waits takes from the other. */
+/* Neither the denied process nor the waiter takes entries from the other. */
 static void denied_beside_a_waiter(void **state)
 {
 	struct rig_mr hog[8], x;
@@ -241,14 +246,15 @@ static void denied_beside_a_waiter(void **state)
 	assert_int_equal(evict_reg(1, N / 8, &x), UNIC_ST_TLB_FULL);
 	assert_int_equal(rig_dereg(&er, &hog[0]), UNIC_ST_OK);
 	rig_poll(&er);
-	evict_none(); /* kept for the one that came first */
+	evict_none(); /* reserved for the earlier request */
 	assert_int_equal(rig_dereg(&er, &hog[1]), UNIC_ST_OK);
 	rig_poll(&er);
 	evict_granted(w);
 	evict_reg_ok(1, N / 8, &x);
 }
 
-/* More than its share is nobody's due, and waiting takes the place of it. */
+/* A request beyond the share reserves nothing, and a wait replaces a
+ * reservation. */
 static void denied_beyond_the_share_reserves_nothing(void **state)
 {
 	struct rig_mr hog, part, x;
@@ -272,7 +278,7 @@ static void denied_beyond_the_share_reserves_nothing(void **state)
 	assert_false(unic_bitset_any(&er.nic.promises.waiters));
 }
 
-/* Nothing is left of it when its process goes. */
+/* A reservation ends with its process. */
 static void denied_goes_with_its_process(void **state)
 {
 	struct unic_cmd_proc_detach c = { .proc = unic_to_le32(1) };
@@ -317,7 +323,7 @@ static void quota_recalls_from_its_own_process(void **state)
 	assert_int_equal(evict_reg(0, 1, &x), UNIC_ST_QUOTA);
 	w = evict_wait_for(0, 8, 0);
 	assert_int_equal(evict_noticed(0, UNIC_WHY_QUOTA), 8);
-	/* it does not hold up others meanwhile */
+	/* the denied request holds up no other meanwhile */
 	evict_reg_ok(1, N - 24, &x);
 	rig_run(&er, T_NS);
 	{
@@ -335,7 +341,7 @@ static void control_class_is_capped(void **state)
 
 	(void)state;
 	evict_reg_ok(1, 1, &m);
-	/* the share is 32: a quarter is 8, but 16 are everybody's */
+	/* the share is 32: a quarter is 8, but each process may have 16 */
 	assert_int_equal(rig_reg(&er, 0, er_pd[0], 17, UNIC_CLASS_CONTROL,
 				 UNIC_REG_LIST, 0, &big),
 			 UNIC_ST_CTRL_CAP);
@@ -362,7 +368,8 @@ static uint32_t control_regions(uint32_t proc, struct rig_mr *m)
 	return n;
 }
 
-/* They are never victims: whoever is alone at first must leave indices. */
+/* Regions of class control are never victims: a process that is alone at first
+ * must leave indices. */
 static void control_class_leaves_indices(void **state)
 {
 	uint32_t i, n, left = UNIC_MRS;
@@ -393,7 +400,7 @@ static void time_out_to_the_nanosecond(void **state)
 	w = evict_wait_for(0, 8, 1000);
 	evict_drop_events(UNIC_EVT_NOTICE);
 	rig_run(&er, 1000000 - 1);
-	unic_evict_kick(&er.nic.revoke); /* whatever wakes it */
+	unic_evict_kick(&er.nic.revoke); /* any kick of the eviction step */
 	rig_poll(&er);
 	evict_none();
 	rig_run(&er, 1);
@@ -425,7 +432,7 @@ static void cancelled_is_never_granted(void **state)
 	evict_reg_ok(1, N - 4, &x);
 }
 
-/* INV-8: nobody takes the slots of the others. */
+/* INV-8: no process takes the slots of another. */
 static void slots_are_shared_by_weight(void **state)
 {
 	struct rig_mr m;
@@ -446,7 +453,7 @@ static void slots_are_shared_by_weight(void **state)
 			 UNIC_ST_WAIT_FULL);
 }
 
-/* However light a process is. */
+/* However small the weight of a process is. */
 static void a_slot_is_left_for_everybody(void **state)
 {
 	struct rig_mr m;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_ahead.c - receives whose pages are brought before their messages come
+ * test_ahead.c - receives whose pages are fetched before their messages arrive
  * (MEMORY.md section 1: "free-queue buffers are pre-translated").
  */
 #include "unit.h"
@@ -10,9 +10,9 @@
 #define US	1000ull
 #define MS	1000000ull
 #define PAGES	16u
-#define B_FIRST 80u /* page of the window behind the region's first one */
+#define B_FIRST 80u /* page of the window, behind the region's first one */
 
-static struct rig_mr mc; /* of rb, residency as the test says */
+static struct rig_mr mc; /* of rb, residency set by the test */
 
 static int up(uint8_t residency)
 {
@@ -46,8 +46,8 @@ static int down(void **state)
 	return 0;
 }
 
-/* Answer all misses that are told. Returns how many, and the pages they asked
- * for in all. */
+/* Answers all DEMAND events. Returns their number, and in all the pages that they
+ * asked for. */
 static uint32_t serve(uint32_t *pages)
 {
 	struct unic_evt_miss evt;
@@ -71,8 +71,8 @@ static void send(uint64_t wr_id, uint32_t len)
 	rig_send(&ra, &qa, UNIC_WR_SEND, wr_id, &ma, 0, len, 0, 0);
 }
 
-/* The page is asked for when the receive is posted, and there when its first
- * message comes. */
+/* The page is requested when the receive is posted, and present when the first
+ * message arrives. */
 static void first_message_is_not_put_off(void **state)
 {
 	uint32_t i, pages;
@@ -108,7 +108,7 @@ static void table_pages_are_read_ahead(void **state)
 	assert_int_equal(rig_count(&rb, misses), 0);
 }
 
-/* Of a long receive the first pages only. */
+/* For a long receive only the first pages are requested. */
 static void long_receive_is_bounded(void **state)
 {
 	uint32_t pages;
@@ -120,7 +120,8 @@ static void long_receive_is_bounded(void **state)
 	assert_int_equal(pages, UNIC_FAULT_BEFORE);
 }
 
-/* A window of receives, then more as they are used up; nobody posts anew. */
+/* A window of receives is looked at, then more as they are used up, without
+ * another post. */
 static void the_window_moves_on(void **state)
 {
 	uint32_t i, pages;
@@ -140,8 +141,8 @@ static void the_window_moves_on(void **state)
 	assert_int_equal(rig_count(&rb, miss_put_off), 0);
 }
 
-/* Receives of several queues never take more than half of the misses; those that
- * had to stand back come when there is room. */
+/* Receives of several queues take at most half of the fault slots; receives that
+ * found none get one when there is room. */
 static void half_of_the_misses_are_left(void **state)
 {
 	struct rig_qp mine, other;
@@ -161,8 +162,8 @@ static void half_of_the_misses_are_left(void **state)
 	assert_int_equal(rig_count(&rb, rq_ahead), UNIC_FAULTS);
 }
 
-/* Nothing is asked for that its message would be refused: other rights, bounds,
- * PDs, and regions that are gone. */
+/* No page is requested whose message would be refused: other rights, bounds, PDs,
+ * and regions that are gone. */
 static void nonsense_is_not_asked_for(void **state)
 {
 	struct rig_mr m = mc;
@@ -186,7 +187,7 @@ static void nonsense_is_not_asked_for(void **state)
 	assert_int_equal(rig_count(&rb, access_bounds), 0);
 }
 
-/* Posted before there is a connection, and with a port whose DMA ends later. */
+/* Receives posted before the connection, and on a port whose DMA is late. */
 static void posted_before_and_late(void **state)
 {
 	struct rig_qp mine, other;
@@ -198,7 +199,8 @@ static void posted_before_and_late(void **state)
 	for (i = 0; i < 2; i++)
 		rig_recv(&rb, &other, i, &mc, i * 4096, 100);
 	rig_poll(&rb);
-	assert_int_equal(rig_count(&rb, rq_ahead), 0); /* RESET: may change */
+	/* in state RESET, where attributes may change */
+	assert_int_equal(rig_count(&rb, rq_ahead), 0);
 	rig_qp(&ra, 0, qa.pd, 4, &mine);
 	rig_connect(&ra, &mine, &rb, &other);
 	for (i = 0; i < 4; i++) {

@@ -2,7 +2,8 @@
 /*
  * test_anew.c - a queue pair goes to RESET and is connected again: nothing of its
  * last connection takes effect in the next (INV-18), on ports whose DMA takes
- * time. Whatever was on its way is dropped, and what it occupied is free at once.
+ * time. Frames and requests under way are dropped, and their resources are free
+ * at once.
  */
 #include "unit.h"
 
@@ -21,7 +22,7 @@ static struct unic_qp_ctx *core(struct rig *r, const struct rig_qp *qp)
 	return &r->nic.qps.qp[qp->qpn & 0xff];
 }
 
-/* The process counts from 0 again. */
+/* Sets the tails to 0, as a process that connects again. */
 static void forget_tails(struct rig *r, struct rig_qp *qp)
 {
 	struct unic_db_page *db = (void *)r->port.window[qp->proc];
@@ -73,8 +74,8 @@ static void put_command(struct rig *r, struct unic_cmd_qp_modify *cmd)
 	       cmd, 64);
 }
 
-/* A driver that is quick: @qp goes to state RESET and back to RTS, against @to,
- * between two looks of the NIC at the frame in hand. */
+/* Moves @qp to RESET and back to RTS, connected to @to, between two looks of the
+ * NIC at the frame in hand. */
 static void anew_at_once(struct rig *r, struct rig_qp *qp, struct rig *peer,
 			 const struct rig_qp *to)
 {
@@ -97,7 +98,7 @@ static void anew_at_once(struct rig *r, struct rig_qp *qp, struct rig *peer,
 	assert_int_equal(core(r, qp)->state, UNIC_QPS_RTS);
 }
 
-/* Both ends are connected anew; B's driver is quick. */
+/* Connects both ends again, B between two looks of its NIC. */
 static void connect_anew(void)
 {
 	anew_at_once(&ra, &qa, &rb, &qb);
@@ -129,14 +130,15 @@ static int down(void **state)
 	return 0;
 }
 
-/* Some rounds of both, while B can move nothing and so comes to no rest. */
+/* Runs poll rounds of both NICs, while B's DMA is stopped and B has no idle
+ * instant. */
 static void rounds(void)
 {
 	pair_rounds(&ra, 20);
 	pair_rounds(&rb, 20);
 }
 
-/* Bring each page that is asked for. */
+/* Answers each DEMAND event with its page. */
 static void serve(void)
 {
 	struct unic_evt_miss evt;
@@ -154,7 +156,7 @@ static void serve(void)
 	}
 }
 
-/* A message of the new connection arrives, and nothing else does. */
+/* A message of the new connection must arrive, and nothing else. */
 static void works(uint64_t wr_id)
 {
 	rig_recv(&rb, &qb, wr_id, &mb, 4096, 100);
@@ -189,8 +191,8 @@ static void a_frame_whose_completion_waits(void **state)
 	works(3);
 }
 
-/* B waits for the receive that the message in hand is to get. In the new connection
- * it would be the packet expected next. */
+/* B waits for the receive of the message in hand, whose PSN is also the next one
+ * of the new connection. */
 static void a_frame_that_is_to_be_looked_at_again(void **state)
 {
 	(void)state;
@@ -212,7 +214,8 @@ static void a_frame_that_is_to_be_looked_at_again(void **state)
 	works(3);
 }
 
-/* A datagram is kept until a page is there; no PSN says which connection it is of. */
+/* A datagram is parked until a page is there; no PSN tells which connection it
+ * belongs to. */
 static void a_frame_that_was_kept(void **state)
 {
 	struct rig_qp da, db;
@@ -236,15 +239,16 @@ static void a_frame_that_was_kept(void **state)
 	serve();
 	pair_run(1 * MS);
 	pair_expect_none(&rb, &db);
-	/* and it may keep another */
+	/* the queue pair may park another frame */
 	rig_send(&ra, &da, UNIC_WR_SEND, 2, &ma, 0, 90,
 		 UNIC_UD_TO(rb.nic.ipv4, 0x1234), db.qpn);
 	pair_run(1 * MS);
 	pair_expect(&rb, &db, 2, 0, GRH + 90);
 }
 
-/* ... and is in hand again, its completion waiting, when the queue pair goes to
- * RESET. The end of that frame is not the end of the one kept meanwhile. */
+/* The parked frame is in hand again, its completion waiting, when the queue pair
+ * goes to RESET. The end of that frame does not end the frame parked
+ * meanwhile. */
 static void a_frame_that_was_kept_and_is_in_hand(void **state)
 {
 	struct rig_qp da, db;
@@ -266,7 +270,7 @@ static void a_frame_that_was_kept_and_is_in_hand(void **state)
 	assert_true(rb.nic.qps.roce.rx_again);
 	assert_int_not_equal(rb.nic.qps.roce.rx_stage, UNIC_RX_IDLE);
 	if (rb.nic.qps.roce.rx_stage == UNIC_RX_PLACE) {
-		/* nothing is on its way yet, but counts as if it were */
+		/* DMA that the port has not taken yet counts, too */
 		assert_int_equal(core(&rb, &db)->dmas, 1);
 		rb.port.no_dma = false;
 		rb.port.again_call = rb.port.calls + 2; /* the completion */
@@ -289,7 +293,7 @@ static void a_frame_that_was_kept_and_is_in_hand(void **state)
 	pair_expect(&rb, &db, 2, 0, GRH + 90);
 }
 
-/* What waits for a page waits no more, for whichever half it was. */
+/* The wait for a page ends, of the requester and of the responder. */
 static void a_wait_for_a_page(void **state)
 {
 	uint16_t idx = qb.qpn & 0xff;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* test_arp.c - questions, answers, and silence. */
+/* test_arp.c - ARP requests, replies, and peers that do not reply. */
 #include "unit.h"
 
 #include "rig.h"
@@ -57,12 +57,12 @@ static void answered(void **state)
 	assert_int_equal(resolve(PEER, 78, &cpl), UNIC_ST_OK);
 	assert_memory_equal(cpl.mac, rb.port.mac, 6);
 	assert_false(rig_event(&ra, &evt));
-	/* old knowledge is asked for again */
+	/* an entry that has expired is asked for again */
 	rig_run2(&ra, &rb, UNIC_ARP_AGE_NS);
 	assert_int_equal(resolve(PEER, 79, &cpl), UNIC_ST_PENDING);
 }
 
-/* An answer is good for its time, and not a moment longer. */
+/* A reply is valid for its time, and not a moment longer. */
 static void known_until(void **state)
 {
 	struct unic_evt_arp evt;
@@ -123,8 +123,8 @@ static void table_full(void **state)
 	assert_int_equal(resolve(PEER, 1, NULL), UNIC_ST_PENDING);
 }
 
-/* Queue pairs ask without an event, once for each address, and leave half of the
- * table to others. */
+/* Queue pairs send requests without an event, one for each address, and leave
+ * half of the table to others. */
 static void questions_of_queue_pairs(void **state)
 {
 	struct unic_evt_arp evt;
@@ -145,7 +145,7 @@ static void questions_of_queue_pairs(void **state)
 				 UNIC_ST_PENDING);
 	assert_int_equal(resolve(PEER + 100 + i, i, NULL), UNIC_ST_BUSY);
 	assert_int_equal(unic_arp_find(&ra.nic.transport, PEER + 100, mac),
-			 -UNIC_EPENDING); /* it is asked for already */
+			 -UNIC_EPENDING); /* a request is pending */
 	rig_run(&ra, UNIC_ARP_GIVE_UP_NS);
 	for (i = 0; i < UNIC_ARP_ENTRIES / 2; i++)
 		rig_expect(&ra, UNIC_EVT_ARP_RESULT, &evt);
@@ -164,7 +164,7 @@ struct reply {
 	struct unic_arp arp;
 };
 
-/* To us: 10.0.0.@host has an address that is not true. */
+/* A reply to the NIC with a false MAC address of 10.0.0.@host. */
 static struct reply reply_of(uint8_t host)
 {
 	return (struct reply){
@@ -186,8 +186,7 @@ static void arrives(struct reply *f)
 	rig_poll(&ra);
 }
 
-/* An answer that nobody asked for changes nothing of what is known, and its time
- * is no longer for it. */
+/* An unsolicited reply neither changes a known address nor extends its time. */
 static void known_is_not_overwritten(void **state)
 {
 	struct reply f = reply_of(2);
@@ -207,7 +206,7 @@ static void known_is_not_overwritten(void **state)
 	assert_int_equal(resolve(PEER, 79, NULL), UNIC_ST_PENDING);
 }
 
-/* PEER + @i answers. */
+/* PEER + @i replies. */
 static void ask_and_hear(uint8_t i)
 {
 	struct reply f = reply_of((uint8_t)(2 + i));
@@ -219,7 +218,7 @@ static void ask_and_hear(uint8_t i)
 	rig_run(&ra, MS);
 }
 
-/* A new question takes the place of the answer that is oldest, and of no other. */
+/* A new request replaces the oldest reply, and no other entry. */
 static void oldest_gives_way(void **state)
 {
 	uint8_t i;
@@ -233,7 +232,7 @@ static void oldest_gives_way(void **state)
 	assert_int_equal(resolve(PEER + 1, 1, NULL), UNIC_ST_PENDING);
 }
 
-/* An answer about another address, or to another, is none. */
+/* A reply about another address, or to another host, is dropped. */
 static void answers_of_others(void **state)
 {
 	struct reply f = reply_of(3);
@@ -256,7 +255,7 @@ static void answers_of_others(void **state)
 	assert_memory_equal(evt.mac, f.arp.sha, 6);
 }
 
-/* Answers that nobody asked for change nothing; damaged ones neither. */
+/* Unsolicited replies change nothing; nor do damaged ones. */
 static void forged(void **state)
 {
 	struct reply f = reply_of(9);
@@ -271,7 +270,7 @@ static void forged(void **state)
 		fake_deliver(&ra.port, (uint8_t *)&f, n, 0), rig_poll(&ra);
 	assert_int_equal(rig_count(&ra, rx_short), sizeof(f));
 	assert_int_equal(ra.nic.arps.entry[0].state, UNIC_ARP_ASKED);
-	f.arp.sha[0] = 0xff; /* nobody's address is a group's */
+	f.arp.sha[0] = 0xff; /* a group address belongs to no host */
 	arrives(&f);
 	assert_int_equal(ra.nic.arps.entry[0].state, UNIC_ARP_ASKED);
 }

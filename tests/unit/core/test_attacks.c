@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_attacks.c - a third party on the wire that forges frames, ICRC included:
- * what it reaches when it knows all but one field, and what when it knows all.
+ * what it can do with all fields right but one, and with all fields right.
  * docs/SECURITY.md names each of these tests, and the odds that they compute.
  *
- * A and B have two connections: qa to qb of process 0, oa to ob of process 1.
- * The third party needs no NIC.
+ * A and B have two connections: qa to qb of process 0, oa to ob of process 1. The
+ * third party needs no NIC.
  */
 #include "unit.h"
 
@@ -14,17 +14,17 @@
 #include "pair.h"
 
 #define MS	  1000000ull
-#define BYTES	  8u /* that a forged WRITE would place */
+#define BYTES	  8u /* bytes that a forged WRITE would place */
 #define UNTOUCHED 0x11
 #define FORGED	  0x77
 #define A_IP	  0x0a000001u
 #define B_IP	  0x0a000002u
 #define STRANGER  0x0a000003u
 #define PSNS	  (UNIC_PSN_MASK + 1u)
-#define PLACE	  4096u /* where true WRITEs go, in B's region */
+#define PLACE	  4096u /* offset of genuine WRITEs in B's region */
 
 static struct rig_qp oa, ob;
-static struct rig_mr na, nb; /* of processes 1 */
+static struct rig_mr na, nb; /* regions of processes 1 */
 
 static int up(void **state)
 {
@@ -55,12 +55,12 @@ static int down(void **state)
 
 /* ------------------------------------------------------------ the forger */
 
-/* What a forged frame says. */
+/* Fields of a forged frame. */
 struct forged {
 	uint32_t src, qpn, psn;
 	uint8_t op;
-	uint8_t body[64]; /* behind BTH */
-	uint32_t len;	  /* of it, a multiple of four */
+	uint8_t body[64]; /* the bytes behind BTH */
+	uint32_t len;	  /* length of body, a multiple of four */
 };
 
 static void put32(uint8_t *at, uint32_t v)
@@ -80,7 +80,7 @@ static struct unic_qp_ctx *at_b(void)
 	return unic_qp_by_number(&rb.nic.transport, qb.qpn);
 }
 
-/* The checksum of an IPv4 header is right. */
+/* Sets the checksum of an IPv4 header. */
 static void put_checksum(uint32_t *w)
 {
 	const uint8_t *ip = (const uint8_t *)w - 2 + UNIC_ETH_BYTES;
@@ -95,8 +95,8 @@ static void put_checksum(uint32_t *w)
 		      UNIC_IP_TTL_UDP << 16 | (~sum & 0xffff));
 }
 
-/* @f is on the wire to @to. Ethernet header, UDP port and all else that @f does
- * not say are those of the true peer's frames. */
+/* Sends @f on the wire to @to. The Ethernet header, the UDP port and all that is
+ * not in @f are those of the peer's frames. */
 static void put_on_wire(struct rig *to, const struct forged *f)
 {
 	const struct unic_headers *true_ones =
@@ -127,8 +127,8 @@ static void forge(struct rig *to, const struct forged *f)
 	rig_poll(to);
 }
 
-/* To B in A's name, right in everything. Whatever the opcode, it has address,
- * key and length where a WRITE or READ has them. */
+/* A request to B in A's name with every field right. Address, key and length are
+ * where a WRITE or READ has them, whatever the opcode. */
 static struct forged request(uint8_t op)
 {
 	struct forged f = { .src = A_IP,
@@ -147,7 +147,7 @@ static struct forged request(uint8_t op)
 	return f;
 }
 
-/* To A in B's name. */
+/* An answer to A in B's name. */
 static struct forged answer(uint8_t op, uint8_t syndrome, uint32_t psn)
 {
 	struct forged f = { .src = B_IP,
@@ -163,7 +163,7 @@ static struct forged answer(uint8_t op, uint8_t syndrome, uint32_t psn)
 	return f;
 }
 
-static uint32_t answers; /* frames of B */
+static uint32_t answers; /* frames that B has sent */
 
 static void count(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		  uint32_t flags)
@@ -189,7 +189,7 @@ static void nothing_placed(void)
 		assert_int_equal(mb.mem[i], UNTOUCHED);
 }
 
-/* A WRITE of @len true bytes arrives. */
+/* A WRITE of @len genuine bytes arrives. */
 static void write_arrives(uint32_t len)
 {
 	rig_send(&ra, &qa, UNIC_WR_WRITE, len, &ma, 0, len, mb.iova + PLACE,
@@ -200,7 +200,7 @@ static void write_arrives(uint32_t len)
 	memset(mb.mem + PLACE, UNTOUCHED, len);
 }
 
-/* ... and on the other connection. */
+/* The other connection still carries a WRITE. */
 static void other_lives(void)
 {
 	rig_send(&ra, &oa, UNIC_WR_WRITE, 77, &na, 0, 100, nb.iova, nb.stag);
@@ -210,7 +210,7 @@ static void other_lives(void)
 
 /* -------------------------------------------- all is known but one field */
 
-/* Another address than that of the peer: no opcode reaches anything. */
+/* From an address that is not the peer's, no opcode reaches anything. */
 static void stranger_reaches_nobody(void **state)
 {
 	uint32_t psn = at_b()->rsp.psn, round, op;
@@ -226,7 +226,8 @@ static void stranger_reaches_nobody(void **state)
 		assert_int_equal(rig_count(&rb, rx_no_qp), round * 256);
 		assert_int_equal(at_b()->rsp.psn, psn);
 		nothing_placed();
-		write_arrives(3000); /* with headers known by heart from here */
+		/* both ends have cached headers from here on */
+		write_arrives(3000);
 		psn = at_b()->rsp.psn;
 	}
 	other_lives();
@@ -255,8 +256,8 @@ static void wrong_number_reaches_nobody(void **state)
 	other_lives();
 }
 
-/* Of B's queue pair nothing changes, whatever is asked for at @psn. At most one
- * frame says so, to A: a forger gets no more out of it than it puts in. */
+/* A request at @psn changes nothing of B's queue pair. B sends at most one frame
+ * for it, to A: a forger gets no more frames than it sends. */
 static void not_at(uint32_t psn)
 {
 	static const uint8_t ops[] = { UNIC_OP_WRITE_ONLY, UNIC_OP_SEND_ONLY,
@@ -300,7 +301,7 @@ static void wrong_psn_changes_nothing(void **state)
 	other_lives();
 }
 
-/* Packets of A are under way, and nobody answers. */
+/* Packets of A are under way, without an answer. */
 static uint32_t in_flight(uint32_t len)
 {
 	ra.port.on_frame = lose;
@@ -321,7 +322,7 @@ static const uint8_t said[][2] = {
 	{ UNIC_OP_READ_RESP_ONLY, 0 },
 };
 
-/* It changes nothing of A's queue pair, whose oldest packet is @psn. */
+/* @f changes nothing of A's queue pair, whose oldest packet is @psn. */
 static void unheard(const struct forged *f, uint32_t psn)
 {
 	forge(&ra, f);
@@ -353,15 +354,15 @@ static void wrong_answers_change_nothing(void **state)
 	}
 	pair_expect_none(&ra, &qa);
 	ra.port.on_frame = NULL;
-	pair_run(20 * MS); /* they are sent again, and answered */
+	pair_run(20 * MS); /* A sends the packets again, and B answers */
 	pair_expect(&ra, &qa, 5, UNIC_WC_SUCCESS, 4096);
 	assert_memory_equal(mb.mem + PLACE, ma.mem, 4096);
 }
 
 /*
- * Requests ahead of the right PSN make B ask for what it misses, so A sends
- * that again. It costs time and frames; the retries of A are not used up by it,
- * because each such question proves that B has what was before.
+ * Requests ahead of the right PSN make B ask for the missing packets, so A sends
+ * them again. That costs time and frames, but no retries of A, because each such
+ * NAK proves that B has the packets before.
  */
 static void forged_ahead_costs_only_time(void **state)
 {
@@ -389,22 +390,23 @@ static void forged_ahead_costs_only_time(void **state)
 
 #define RATE 1000000ull /* frames in a second */
 
-/* Milliseconds until one of @all is hit, each tried once, in the mean. */
+/* Mean time in ms until one value of @all is found, each tried once. */
 static uint64_t mean_ms(uint64_t all)
 {
 	return all * 1000 / 2 / RATE;
 }
 
 /*
- * What a blind forger has to hit. It knows both addresses and the index of the
- * queue pair (there are few). Then the rest of the number is one of 2^16, where
- * no number of this index was ever heard, and the PSN one of 2^24 for a request,
- * one of those under way for an answer. UC has no PSN, UD a Q_Key.
+ * The values that a blind forger has to find, with both addresses and the index
+ * of the queue pair known (there are few). The rest of the number is one of 2^16,
+ * if no number of this index was seen, and the PSN one of 2^24 for a request, one
+ * of those under way for an answer. UC has no PSN, UD a Q_Key.
  */
 static void odds_of_a_blind_frame(void **state)
 {
 	const uint64_t numbers = (UNIC_QPN_MASK + 1ull) / 256u;
-	const uint64_t qkeys = 1ull << 31; /* a process has those below */
+	/* a process may use the Q_Keys below */
+	const uint64_t qkeys = 1ull << 31;
 	uint32_t psn, i, hits = 0;
 	struct forged f;
 
@@ -417,7 +419,7 @@ static void odds_of_a_blind_frame(void **state)
 	assert_int_equal(mean_ms(PSNS / UNIC_QP_PACKETS), 32);
 	assert_int_equal(mean_ms(numbers), 32);
 	assert_int_equal((mean_ms(qkeys) + 30000) / 60000, 18); /* minutes */
-	/* ... which are as many as the window has, and no more */
+	/* answers within the window are taken, and no others */
 	for (i = 0; i < 12; i++) {
 		up(NULL);
 		psn = in_flight(4096) - 4 + i;
@@ -432,9 +434,9 @@ static void odds_of_a_blind_frame(void **state)
 
 /* --------------------------------------------- all is known: what remains */
 
-/* Whoever knows addresses, number, PSN and key is the peer: RoCEv2 has nothing
- * that tells them apart. The true peer's next packet then counts as carried out,
- * and its bytes are lost without a word. */
+/* A third party with addresses, number, PSN and key right is taken for the peer:
+ * RoCEv2 has nothing that tells them apart. The peer's next packet then counts as
+ * carried out, and its bytes are lost silently. */
 static void one_that_knows_all_can_write(void **state)
 {
 	struct forged f = request(UNIC_OP_WRITE_ONLY);
@@ -451,8 +453,8 @@ static void one_that_knows_all_can_write(void **state)
 	assert_int_equal(mb.mem[PLACE], UNTOUCHED);
 }
 
-/* A request without a right key, in the peer's name, ends the connection, and
- * nothing else: no byte is placed, both ends are told, it is counted. */
+/* A request with a wrong key in the peer's name ends the connection, and nothing
+ * else: no byte is placed, both ends get an error, and it is counted. */
 static void one_wrong_key_ends_its_connection(void **state)
 {
 	struct forged f = request(UNIC_OP_WRITE_ONLY);
@@ -473,7 +475,7 @@ static void one_wrong_key_ends_its_connection(void **state)
 	other_lives();
 }
 
-/* So does one refusal in the peer's name. */
+/* One NAK in the peer's name ends the connection, too. */
 static void one_refusal_ends_its_connection(void **state)
 {
 	uint32_t psn = in_flight(100);
@@ -487,8 +489,8 @@ static void one_refusal_ends_its_connection(void **state)
 	other_lives();
 }
 
-/* A connection that has ended still has a word for its peer, so many times, and
- * none for a stranger: to him it is silent, and the peer's words are not used up. */
+/* A connection that has ended still answers its peer, a limited number of times.
+ * A stranger gets no answer, and uses none of them up. */
 static void last_words_are_for_the_peer(void **state)
 {
 	struct forged f = request(UNIC_OP_WRITE_ONLY);
@@ -526,9 +528,9 @@ static void last_words_are_for_the_peer(void **state)
 	other_lives();
 }
 
-/* Nothing is said of what its peer asks out of its turn, though it could be heard;
- * and what is owed already is said first. */
-static uint32_t words[4]; /* syndrome and PSN of what B answers */
+/* Requests of the peer out of order get no answer after the end; a NAK that is
+ * owed already is sent first. */
+static uint32_t words[4]; /* syndromes and PSNs of B's answers */
 static uint32_t n_words;
 
 static void note_words(struct unic_port *port, const uint8_t *frame,
@@ -553,10 +555,10 @@ static void last_words_are_in_order(void **state)
 	put32(f.body + 8, mb.stag ^ 0x1000);
 	n_words = 0;
 	rb.port.on_frame = note_words;
-	rb.port.tx_held = (1u << UNIC_TX_BUFS) - 1; /* nothing can be sent */
+	rb.port.tx_held = (1u << UNIC_TX_BUFS) - 1; /* no buffer to send with */
 	forge(&rb, &f);
 	assert_int_equal(at_b()->state, UNIC_QPS_ERR);
-	forge(&rb, &read); /* is older: not now */
+	forge(&rb, &read); /* older than the NAK that is owed: no answer */
 	assert_int_equal(n_words, 0);
 	rb.port.tx_held = 0;
 	rig_poll(&rb);
@@ -569,7 +571,7 @@ static void last_words_are_in_order(void **state)
 	assert_int_equal(n_words, 1);
 }
 
-/* All packets of a message but the first have bytes. */
+/* All packets of a message but the first must carry bytes. */
 static void message_ends_with_bytes(void **state)
 {
 	struct forged f;
@@ -581,7 +583,7 @@ static void message_ends_with_bytes(void **state)
 	ra.port.on_frame = NULL;
 	ra.port.peer = &rb.port;
 	rig_poll(&ra);
-	rb.port.rx_tail--; /* its last packet is lost */
+	rb.port.rx_tail--; /* the last packet is lost */
 	rb.port.on_frame = lose;
 	rig_poll(&rb);
 	f = request(UNIC_OP_SEND_LAST);
@@ -594,8 +596,8 @@ static void message_ends_with_bytes(void **state)
 	pair_run(200 * MS);
 }
 
-/* Answers that lack what they are about, or that such a peer cannot give, are none:
- * nothing is taken for acknowledged, nor to be done otherwise. */
+/* Answers that do not fit the request, or that such a peer cannot send, are
+ * dropped: they acknowledge nothing and cause nothing. */
 static void answers_that_are_none(void **state)
 {
 	uint32_t psn = in_flight(100);
@@ -622,7 +624,7 @@ static void answers_that_are_none(void **state)
 	pair_expect(&ra, &qa, 5, UNIC_WC_SUCCESS, 100);
 }
 
-/* What was heard on the wire once is not carried out a second time; a READ is
+/* Frames recorded on the wire and sent again are not carried out twice; a READ is
  * answered once more, to its peer (INV-16). */
 static void replayed_frames_do_nothing(void **state)
 {
@@ -651,8 +653,8 @@ static void replayed_frames_do_nothing(void **state)
 
 /* ------------------------------------------------------ unreliable queues */
 
-/* UC and UD have no PSN that must be right: of UC the number alone decides, of
- * UD number and Q_Key. A WRITE needs its key as ever. */
+/* UC and UD have no PSN that must be right: for UC the number is enough, for UD
+ * number and Q_Key. A WRITE needs its key as on RC. */
 static void unreliable_ones_have_no_psn(void **state)
 {
 	struct rig_qp ua, ub, db;
@@ -695,8 +697,8 @@ static void unreliable_ones_have_no_psn(void **state)
 
 /* ------------------------------------------------------- peers, not forgers */
 
-/* A peer reaches regions of the domain that its queue pair is of, and no others
- * of the same process, with the whole right STag of one. */
+/* A peer reaches regions in the domain of its queue pair, and no others of the
+ * same process, even with a right STag. */
 static void peer_reaches_its_domain_only(void **state)
 {
 	struct rig_mr mr;
@@ -711,7 +713,7 @@ static void peer_reaches_its_domain_only(void **state)
 	pair_expect(&ra, &qa, 1, UNIC_WC_REM_ACCESS_ERR, 0);
 	assert_int_equal(rig_count(&rb, access_pd), 1);
 	assert_int_equal(mr.mem[0], UNTOUCHED);
-	/* nor those of another process */
+	/* nor regions of another process */
 	rig_send(&ra, &oa, UNIC_WR_WRITE, 2, &na, 0, 8, mb.iova, mb.stag);
 	pair_run(MS);
 	pair_expect(&ra, &oa, 2, UNIC_WC_REM_ACCESS_ERR, 0);
@@ -720,8 +722,8 @@ static void peer_reaches_its_domain_only(void **state)
 	nothing_placed();
 }
 
-/* A's queue pair @qp is to send to B's @to from @psn on: what a process may say of
- * its own queue pairs, without B. */
+/* Points A's queue pair @qp to B's @to from @psn on: the attributes that a
+ * process can set without B. */
 static void point_at(const struct rig_qp *qp, const struct rig_qp *to,
 		     uint32_t psn)
 {
@@ -746,9 +748,9 @@ static void point_at(const struct rig_qp *qp, const struct rig_qp *to,
 	}
 }
 
-/* A packet names no queue pair that it comes from. So another process of the
- * peer's host, whose address is right, has number, PSN and key to guess, and is
- * the peer if it knows them. */
+/* A packet does not name the queue pair that sent it. Another process of the
+ * peer's host, whose address is right, has to guess number, PSN and key; with all
+ * three right it is taken for the peer. */
 static void other_process_of_the_host_must_guess(void **state)
 {
 	struct rig_qp xa[2];
@@ -772,7 +774,7 @@ static void other_process_of_the_host_must_guess(void **state)
 
 static uint32_t misses(struct rig *r)
 {
-	uint8_t evt[64]; /* its type comes first */
+	uint8_t evt[64]; /* its first byte is the type */
 	uint32_t n = 0;
 
 	while (rig_event(r, evt))
@@ -843,8 +845,8 @@ static void reads_leave_turns(void **state)
 	assert_in_range(worst, 0, 64);
 }
 
-/* Frames for nobody before and behind a true one, as many as the link holds: they
- * are dropped and counted, the true one is not. */
+/* As many frames for other hosts as the link holds, before and behind a genuine
+ * one: they are dropped and counted, the genuine one is not. */
 static void frames_for_nobody_pass_by(void **state)
 {
 	uint64_t before = rig_count(&rb, rx_no_qp);
@@ -876,8 +878,8 @@ static void frames_for_nobody_pass_by(void **state)
 
 #define LIVES 64u
 
-/* Numbers of queue pairs and tokens' keys of one life of a NIC say nothing of
- * those of the next: each bit is drawn anew. */
+/* Numbers of queue pairs and token keys of one life of a NIC do not predict those
+ * of the next: each bit is drawn again. */
 static void lives_have_nothing_in_common(void **state)
 {
 	uint32_t i, ones = 0, zeros = 0;
@@ -932,7 +934,7 @@ static uint32_t number_of_a_life(void)
 	return qp.qpn;
 }
 
-/* Whoever heard a queue pair's number does not know the next one of its index. */
+/* A queue pair's number does not predict the next number of its index. */
 static void numbers_do_not_count_up(void **state)
 {
 	uint32_t i, qpn, last = 0, followed = 0;
@@ -946,7 +948,7 @@ static void numbers_do_not_count_up(void **state)
 	assert_in_range(followed, 0, 2);
 }
 
-/* Nor do all that an index can have, heard in a row: the next row is another. */
+/* All numbers of an index, in a row, do not repeat: the next row is another. */
 static void numbers_have_no_period(void **state)
 {
 	uint32_t i, qpn, first[8], again = 0;
@@ -954,7 +956,7 @@ static void numbers_have_no_period(void **state)
 	(void)state;
 	for (i = 0; i < 65535 + 8; i++) {
 		qpn = number_of_a_life();
-		assert_true(qpn >> 8); /* 0 and 1 are not for connections */
+		assert_true(qpn >> 8); /* 0 and 1 are reserved */
 		if (i < 8)
 			first[i] = qpn;
 		else if (i >= 65535)
@@ -963,7 +965,7 @@ static void numbers_have_no_period(void **state)
 	assert_in_range(again, 0, 1);
 }
 
-/* Nor that of another index: the first one of each says nothing of the others. */
+/* The first number of one index does not predict that of another. */
 static void numbers_of_indices_differ(void **state)
 {
 	uint32_t i, k, alike = 0;

@@ -38,7 +38,8 @@ static int up(void **state)
 	return modify(to(UNIC_QPS_INIT));
 }
 
-/* Returns what is said to INIT -> RTR (RTR -> RTS) with @byte at @off. */
+/* Modifies INIT to RTR (RTR to RTS) with @byte at offset @off. Returns the
+ * status. */
 static uint8_t with(uint8_t state, uint32_t off, uint8_t byte)
 {
 	struct unic_cmd_qp_modify cmd = to(state);
@@ -71,7 +72,7 @@ static void each_of_rtr(void **state)
 				 UNIC_ST_INVALID);
 	cmd.dest_ipv4 = unic_to_le32(0);
 	assert_int_equal(modify(cmd), UNIC_ST_INVALID);
-	a.nic.ipv4 = 0; /* and who has no address goes nowhere */
+	a.nic.ipv4 = 0; /* a NIC without an address sends nothing */
 	assert_int_equal(modify(to(UNIC_QPS_RTR)), UNIC_ST_NO_ROUTE);
 	a.nic.ipv4 = 0x0a000001;
 	assert_int_equal(with(UNIC_QPS_RTR, AT(rnr_timer), 31), UNIC_ST_OK);

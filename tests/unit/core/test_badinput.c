@@ -164,7 +164,7 @@ static void keep_nak(struct unic_port *port, const uint8_t *frame, uint32_t len,
 	fake_deliver(port->peer, frame, len, UNIC_FRAME_NO_ICRC);
 }
 
-/* There, to the last byte of the answer, nobody can tell which step it was. */
+/* The peer's answers are equal to the last byte, whichever step failed. */
 static void a_peer_is_told_nothing(void **state)
 {
 	uint32_t step, len = 0;
@@ -192,8 +192,8 @@ static void a_peer_is_told_nothing(void **state)
 	}
 }
 
-/* A peer that does not speak our opcodes is refused a region that is gone as any
- * other; who does is told that it was taken back, and the connection lives on. */
+/* A peer without the vendor opcodes gets the same NAK for an evicted region as
+ * for any; a peer with them gets EVICTED, and the connection goes on. */
 static void a_peer_is_told_of_an_eviction(void **state)
 {
 	uint32_t vendor;
@@ -220,7 +220,7 @@ static void a_peer_is_told_of_an_eviction(void **state)
 	}
 }
 
-/* Here it is said. */
+/* The process itself gets the step that failed. */
 static void each_step_is_told_here(void **state)
 {
 	struct unic_cqe cqe;
@@ -373,7 +373,7 @@ static void expect_evicted(const struct unic_evt_mr *n)
 	none(&ra);
 }
 
-/* The deadline is what it was, whatever was said. */
+/* Answers change no deadline. */
 static void answers_of_another_time(void **state)
 {
 	struct rig_mr mr, other;
@@ -401,7 +401,7 @@ static void answers_of_another_time(void **state)
 	BAD(mr, mr.mr + 0x10000, NO_MR);
 	BAD(mr, UINT32_MAX, NO_MR);
 #undef BAD
-	bad = n; /* a region of its own that nobody has asked for */
+	bad = n; /* a region of the process, without a notice */
 	bad.mr = unic_to_le32(other.mr);
 	bad.gen = unic_to_le32(other.gen);
 	refused_all(&bad, &mr, UNIC_ST_STATE);
@@ -423,7 +423,7 @@ static void answers_of_another_time(void **state)
 	expect_evicted(&n);
 }
 
-/* At the deadline, after it, and when the index is somebody else's. */
+/* An answer at the deadline, after it, and when the index has another owner. */
 static void answers_that_come_too_late(void **state)
 {
 	struct rig_mr mr, other, next;
@@ -461,7 +461,7 @@ static void answers_that_come_too_late(void **state)
 	none(&ra);
 }
 
-/* What was said before a reset is of a life that is over. */
+/* An answer from before a reset belongs to a life that is over. */
 static void answers_of_another_life(void **state)
 {
 	struct unic_cmd_notice_answer cmd = { .hdr = { 0 } };
@@ -509,10 +509,11 @@ static void released_twice(void **state)
 	refused_all(&n, &mr, UNIC_ST_NO_MR);
 	assert_int_equal(rig_dereg(&ra, &mr), UNIC_ST_NO_MR);
 	check_books(&ra, free);
-	none(&ra); /* who released knows */
+	none(&ra); /* the owner released the region itself: no event */
 }
 
-/* The same while an operation holds it: told once, when it is over. */
+/* The same while an operation holds the region: one event, when the operation
+ * ends. */
 static void released_twice_in_use(void **state)
 {
 	struct unic_evt_mr n;
@@ -592,7 +593,8 @@ static void cancels_of_no_token(void **state)
 	assert_int_equal(ra.nic.tokens.used, 1);
 	assert_int_equal(rig_count(&ra, tokens_cancelled), 0);
 	assert_int_equal(cancel(0, at, key), 0);
-	assert_int_equal(cancel(0, at, key), 0); /* says what it was */
+	/* with the end that the token had */
+	assert_int_equal(cancel(0, at, key), 0);
 	assert_int_equal(rig_count(&ra, tokens_cancelled), 1);
 	for (i = 0; i < UNIC_TOKENS; i++) { /* the index again, another key */
 		assert_int_equal(token(&u), 0);

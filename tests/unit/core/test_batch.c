@@ -140,7 +140,8 @@ static void take_many(void)
 	assert_int_equal(r.nic.tokens.used, MANY);
 }
 
-/* Each end that the driver can read now is one that it has not read before. */
+/* Each TOKEN_END that the driver can read must be one that it has not read
+ * before. */
 static uint32_t read_ends(bool told[MANY])
 {
 	struct unic_evt_token evt;
@@ -166,7 +167,8 @@ static void expire_together(void)
 	r.port.now_ns += TTL_US * 1000u; /* the last of them, too */
 }
 
-/* @reads: the driver reads after each round, else when the NIC has said all it can. */
+/* @reads: the driver reads after each round, else when the NIC has no room for
+ * more. */
 static void all_expire(bool reads)
 {
 	bool told[MANY] = { false };
@@ -204,7 +206,7 @@ static void many_expire_and_nobody_reads(void **state)
 	all_expire(false);
 }
 
-/* One that is wrong is answered by itself, and is no reason for the others. */
+/* A wrong command gets its own status, and changes none of the others. */
 static void each_is_answered_by_itself(void **state)
 {
 	struct unic_cmd_token_alloc a = alloc_of(0);
@@ -232,7 +234,7 @@ static void each_is_answered_by_itself(void **state)
 	assert_int_equal(got[4][1], UNIC_ST_INVALID);
 	memcpy(&hdr, got[3], sizeof(hdr));
 	assert_int_equal(hdr.opcode, UNIC_CMD_MR_REG);
-	/* twice in one batch: it ends once, and says so twice */
+	/* twice in one batch: one end, two answers */
 	c = cancel_of(got[0]);
 	put(0, &c);
 	c.key = unic_to_le64(unic_from_le64(c.key) ^ 1);
@@ -396,7 +398,7 @@ static void list_behind_the_page(void **state)
 	assert_int_equal(batch(UNIC_CMD_MR_BATCH, 2, got), 1);
 	assert_int_equal(got[0][1], UNIC_ST_INVALID);
 	assert_int_equal(got[1][1], UNIC_ST_OK);
-	/* and one that is longer than any list */
+	/* and a command whose list is too long */
 	reg = reg_of(2, UNIC_LIST_MAX + 1, UNIC_REG_LIST);
 	put(0, &reg);
 	reg = reg_of(3, 1, UNIC_REG_WAIT);

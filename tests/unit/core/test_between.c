@@ -14,12 +14,12 @@
 #define PSN   51u
 #define TRIES 3u /* of each kind: rig_connect() */
 
-/* What the wire does to the frames of both directions. */
+/* The wire's treatment of frames of both directions. */
 static struct {
 	uint32_t of[256];   /* frames by opcode */
 	int32_t keep;	    /* frames of this opcode, from now on; -1: none */
-	bool swallow;	    /* what is kept does not arrive, */
-	uint32_t with;	    /* nor so many behind it */
+	bool swallow;	    /* the kept frame does not arrive, */
+	uint32_t with;	    /* nor do so many behind it */
 	uint32_t lose;	    /* so many more do not arrive */
 	uint32_t lose_of_a; /* frames of A that do not: bit 0 is the next */
 	uint32_t n;
@@ -123,7 +123,7 @@ static void fenced(uint8_t opcode, uint64_t wr_id, uint32_t off, uint32_t len,
 	s->flags |= UNIC_WR_FENCE;
 }
 
-/* READs of 100 bytes, whose answers are on the way. */
+/* Sends READs of 100 bytes, whose answers are under way. */
 static void reads_are_slow(uint32_t n)
 {
 	uint32_t i;
@@ -137,7 +137,7 @@ static void reads_are_slow(uint32_t n)
 	wire.keep = -1;
 }
 
-/* What the READ brings is what the request behind it sends. */
+/* The SEND behind a fenced READ sends the bytes that the READ brought. */
 static void fence_waits_for_a_read(void **state)
 {
 	static const struct {
@@ -213,7 +213,8 @@ static void only_a_fence_waits_and_only_for_reads(void **state)
 		 mb.stag);
 	pair_at_once();
 	assert_memory_equal(mb.mem + 4096, ma.mem + 4096, 8);
-	pair_run(20 * MS); /* that one's acknowledgement: asked for again */
+	/* its acknowledgement was lost: A asks for it again */
+	pair_run(20 * MS);
 	pair_expect(&ra, &qa, 1, 0, 100);
 	pair_expect(&ra, &qa, 3, 0, 8);
 }
@@ -248,7 +249,7 @@ static void not_ready(uint64_t wr_id, uint32_t times)
 	pair_run(MS);
 }
 
-/* Each request may be told "not ready" as often as the one before it. */
+/* Each request may get "not ready" as often as the one before it. */
 static void each_request_may_find_no_receive(void **state)
 {
 	uint64_t i;
@@ -264,7 +265,7 @@ static void each_request_may_find_no_receive(void **state)
 	pair_expect(&ra, &qa, i, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
 }
 
-/* ... and each may be lost as often. */
+/* Each request may be lost as often as the one before it. */
 static void each_request_may_be_lost(void **state)
 {
 	uint64_t i;
@@ -280,8 +281,8 @@ static void each_request_may_be_lost(void **state)
 	assert_int_equal(rig_count(&ra, timeouts), 4 * TRIES + TRIES + 1);
 }
 
-/* To be lost is not to be told "not ready", nor the other way round: both are
- * counted to their end, one between two others. */
+/* Losses and "not ready" are counted apart, each to its limit, for one request
+ * between two others. */
 static void two_kinds_of_patience(void **state)
 {
 	uint32_t i, us;
@@ -319,7 +320,7 @@ static void seven_is_for_ever(void **state)
 	pair_expect(&ra, &qa, 3, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
 }
 
-/* The peer says @n times when to come again for the packet that is under way. */
+/* The peer answers RNR NAK @n times for the packet that is under way. */
 static void put_off(uint32_t n)
 {
 	struct unic_qp_ctx *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
@@ -355,8 +356,8 @@ static void each_packet_may_be_put_off(void **state)
 	}
 }
 
-/* What the peer says when it is not ready is heard once: a copy of it neither
- * counts nor begins the silence anew. */
+/* An RNR NAK counts once: a copy of it neither counts nor starts the pause
+ * again. */
 static void not_ready_is_heard_once(void **state)
 {
 	uint32_t i;
@@ -381,8 +382,7 @@ static void not_ready_is_heard_once(void **state)
 	pair_expect(&rb, &qb, 1, 0, 100);
 }
 
-/* What is said of a request behind a READ whose answer is missing counts when the
- * READ has its answer. */
+/* A NAK for a request behind a READ takes effect when the READ has its answer. */
 static void refusal_waits_for_a_read(void **state)
 {
 	(void)state;
@@ -399,7 +399,7 @@ static void refusal_waits_for_a_read(void **state)
 	assert_int_equal(sq()->retries, TRIES);
 	keep(UNIC_OP_READ_RESP_ONLY, true);
 	rig_poll(&rb);
-	rig_poll(&ra); /* "that one is missing": not before the READ */
+	rig_poll(&ra); /* the NAK asks for the SEND: not before the READ */
 	assert_int_equal(sq()->retries, TRIES);
 	pair_expect_none(&ra, &qa);
 	wire.keep = -1;
@@ -411,8 +411,7 @@ static void refusal_waits_for_a_read(void **state)
 	pair_expect(&ra, &qa, 3, 0, 100);
 }
 
-/* However soon or late a peer says that it is to come again: not before 10 us, and
- * after a second. */
+/* The pause of an RNR NAK is at least 10 us and at most a second. */
 static void silence_has_bounds(void **state)
 {
 	static const struct {
@@ -447,8 +446,8 @@ static void silence_has_bounds(void **state)
 	}
 }
 
-/* A gap is told once, and each gap: what comes after the first one was closed, by a
- * message or by a READ, may have gaps again. Nobody waits for time to pass. */
+/* Each gap gets one NAK: after a first gap was closed, by a message or by a READ,
+ * the next ones get theirs, without a timeout. */
 static void each_gap_is_told(void **state)
 {
 	static const uint32_t lost[] = { 0x01, 0x05, 0x11, 0x13 };
@@ -477,8 +476,8 @@ static void each_gap_is_told(void **state)
 			}
 }
 
-/* A READ whose answer is lost is asked for again at once, once; and once more after
- * its time has passed. */
+/* A READ whose answer is lost is requested again at once, once; and again after
+ * each timeout. */
 static void each_time_has_its_question(void **state)
 {
 	uint32_t i;
@@ -529,8 +528,8 @@ static void messages_are_counted(void **state)
 	}
 }
 
-/* A packet is gathered once more when the answer to its first copy comes: that its
- * bytes cannot be read any more is nobody's matter. */
+/* A packet is gathered again when the answer to its first copy arrives: that its
+ * bytes cannot be read then has no effect. */
 static void gathered_for_nothing(void **state)
 {
 	uint32_t k, i, met = 0;
@@ -693,8 +692,8 @@ static void response_of_another_place(void **state)
 	}
 }
 
-/* The answer to a READ whose place WRITEs of nothing have taken: its region may be
- * somebody else's by then. */
+/* A response to a READ that has ended and whose slot has WRITEs of no bytes: its
+ * region may have another owner by then. */
 static void response_to_one_that_is_over(void **state)
 {
 	struct unic_qp_ctx *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
@@ -718,7 +717,7 @@ static void response_to_one_that_is_over(void **state)
 	pair_expect(&ra, &qa, 1, UNIC_WC_REM_EVICTED, 0);
 }
 
-#define RETH_IOVA (EXT + 4u) /* its low half */
+#define RETH_IOVA (EXT + 4u) /* low half of the address */
 #define RETH_RKEY (EXT + 8u)
 #define RETH_LEN  (EXT + 12u)
 

@@ -67,7 +67,7 @@ static int down(void **state)
 	return 0;
 }
 
-/* Bring @most pages of the next miss, or say that they cannot be had. False:
+/* Answers the next DEMAND with at most @most pages, or with a failure. False:
  * there is none. */
 static bool serve_one(bool can, uint32_t most)
 {
@@ -160,8 +160,8 @@ static void dropped_midway(void **state)
 	assert_memory_equal(mc.mem, ma.mem, 100);
 }
 
-/* The first whose pages are there and that reaches the class; what stood back is
- * the next again when its pages have come. */
+/* The first receive whose pages are there and that is long enough is taken; a
+ * receive that was passed over is next again when its pages are there. */
 static void another_receive_is_taken(void **state)
 {
 	(void)state;
@@ -253,7 +253,7 @@ static void kept_midway(void **state)
 	pair_run(100 * US);
 	serve(true);
 	drop_pages(2, 1);
-	message(2, 7, 2048); /* its last packet is the one */
+	message(2, 7, 2048); /* its last packet is parked */
 	assert_int_equal(rig_count(&rb, miss_bounced), 2);
 	serve(true);
 	pair_run(100 * US);
@@ -262,7 +262,7 @@ static void kept_midway(void **state)
 	assert_int_equal(rig_count(&rb, miss_dropped), 0);
 }
 
-/* What comes behind a frame of UC that is kept does not overtake it. */
+/* A frame of UC does not overtake a parked one before it. */
 static void nothing_overtakes(void **state)
 {
 	(void)state;
@@ -326,7 +326,7 @@ static void no_more_than_there_are(void **state)
 	pair_expect_none(&rb, &more);
 }
 
-/* Its page cannot be had: that is the receive's end, as on RC. */
+/* The host has no such page: the receive fails, as on RC. */
 static void kept_for_a_page_that_never_comes(void **state)
 {
 	struct unic_cqe cqe;
@@ -352,7 +352,7 @@ static void kept_for_a_page_that_never_comes(void **state)
 	pair_expect(&rb, &ub, 21, 0, 100);
 }
 
-/* Nobody answers, and the queue pair is destroyed, or the NIC reset. */
+/* No answer comes, and the queue pair is destroyed, or the NIC reset. */
 static void kept_for_a_queue_pair_that_goes(void **state)
 {
 	struct unic_cmd_obj cmd = { 0 };
@@ -393,10 +393,10 @@ static void kept_for_a_page_that_never_stays(void **state)
 	datagram(2, 2, 500);
 	pair_expect(&rb, &db, 11, 0, GRH + 500);
 	pair_run(10 * MS);
-	assert_false(rb.nic.chores); /* so it may sleep */
+	assert_false(rb.nic.chores); /* the NIC may sleep */
 }
 
-/* On a port whose DMA ends later, while other frames come. */
+/* On a port whose DMA is late, while other frames arrive. */
 static void kept_and_late(void **state)
 {
 	uint32_t k;

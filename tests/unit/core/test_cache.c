@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_cache.c - regions of residency TABLE and DEMAND in the pool: what they
- * hold, who gives way, what is said of it. Accesses are made as the transport
- * makes them, by unic_access() and unic_xlate().
+ * test_cache.c - regions of residency TABLE and DEMAND in the pool: the entries
+ * they hold, which entries are replaced, and the events for it. Accesses are made
+ * as the transport makes them, by unic_access() and unic_xlate().
  */
 #include "memory/cache.h"
 #include "rig.h"
@@ -152,7 +152,7 @@ static void used_entries_get_a_second_chance(void **state)
 			 0);
 	for (i = 0; i < UNIC_TLB_ENTRIES; i++)
 		assert_int_equal(touch(&mr, pd0, i, 8, &p), 0);
-	for (; i < 2 * UNIC_TLB_ENTRIES; i++) { /* one round of the hand */
+	for (; i < 2 * UNIC_TLB_ENTRIES; i++) { /* one lap of the hand */
 		assert_int_equal(touch(&mr, pd0, i, 8, &p), 0);
 		assert_int_equal(touch(&mr, pd0, 1, 8, &p), 0);
 	}
@@ -172,7 +172,8 @@ static void bad_table_words(void **state)
 
 	(void)state;
 	words[0] = unic_to_le64(0);
-	words[1] = unic_to_le64(UNIC_BUS(0, 0x8000)); /* not VALID */
+	/* without the VALID bit */
+	words[1] = unic_to_le64(UNIC_BUS(0, 0x8000));
 	words[2] = unic_to_le64(UNIC_BUS(0, 0x8008) | UNIC_TABLE_VALID);
 	words[3] = unic_to_le64(UNIC_BUS(0, 0x8000) | UNIC_TABLE_VALID);
 	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 0, &mr), 0);
@@ -180,7 +181,8 @@ static void bad_table_words(void **state)
 	assert_int_equal(touch(&mr, pd0, 1, 1, &p), -UNIC_ENOPAGE);
 	assert_int_equal(touch(&mr, pd0, 2, 1, &p), -UNIC_ENOPAGE);
 	assert_int_equal(touch(&mr, pd0, 3, 1, &p), 0);
-	words[0] = words[3]; /* it appears later: no entry was kept */
+	/* the word is set later: no entry was kept for it */
+	words[0] = words[3];
 	assert_int_equal(touch(&mr, pd0, 0, 1, &p), 0);
 }
 
@@ -243,7 +245,7 @@ static void regions_are_capped(void **state)
 	(void)state;
 	while (!rig_reg_cached(&a, pd0, 1, UNIC_DEMAND, 0, &mr))
 		n++;
-	/* nobody else holds anything: half of all */
+	/* no other process has regions: half of the table */
 	assert_int_equal(n, UNIC_MRS / 2);
 	assert_int_equal(rig_reg_cached(&a, pd0, 1, UNIC_DEMAND, 0, &mr),
 			 UNIC_ST_MR_FULL);
@@ -272,7 +274,7 @@ static void registration_displaces_cached(void **state)
 			 0);
 	assert_int_equal(a.nic.cache.entries[0], UNIC_TLB_ENTRIES - 24);
 	assert_false(rig_event(&a, &evt));
-	/* it is at home in its share; the other comes back within its own */
+	/* its use stays within its share; the other gets entries up to its own */
 	for (i = 0; i < UNIC_TLB_ENTRIES; i++)
 		assert_int_equal(touch(&cached, pd0, i, 8, &p), 0);
 	assert_int_equal(a.nic.share.owner[1].held, 24);
@@ -331,8 +333,8 @@ static void quota_holds_for_cached(void **state)
 	}
 }
 
-/* Who goes on registering at its quota does not take the place of a page that it
- * misses; when the page is there it may register again. */
+/* A process that keeps registering at its quota does not take the entry for a
+ * page that it misses; when the page is there it may register again. */
 static void missing_page_goes_before_a_registration(void **state)
 {
 	struct unic_cmd_proc_set set = {
@@ -357,8 +359,8 @@ static void missing_page_goes_before_a_registration(void **state)
 	assert_int_equal(rig_reg(&a, 0, pd0, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &own[0]),
 			 UNIC_ST_QUOTA);
-	/* one that has no entries, or a process without a quota, is not in its
-	 * way */
+	/* a region without entries, or a process without a quota, needs no entry
+	 * of it */
 	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 0, &more), 0);
 	assert_int_equal(rig_reg(&a, 1, pd1, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &own[0]),
@@ -389,8 +391,8 @@ static void no_room_is_a_miss(void **state)
 	assert_int_equal(touch(&mr, pd0, 0, 8, &p), 0);
 }
 
-/* A missing page comes after those who wait: for both as many regions go as they
- * need together. */
+/* A missing page is served after the waiting requests: as many regions are asked
+ * for as both need together. */
 static void a_miss_beside_a_waiter(void **state)
 {
 	const uint32_t part = UNIC_TLB_ENTRIES / 4;
@@ -448,8 +450,8 @@ static void room_is_waited_for_page_by_page(void **state)
 	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_ENOPAGE);
 }
 
-/* For a watermark nobody who is alone is asked, for his own miss he is; and
- * for that of somebody who has nothing yet. */
+/* For a watermark a process that is alone is not asked, for its own missing page
+ * it is; and for that of a process that has nothing yet. */
 static void a_miss_is_asked_for(uint32_t victim, uint32_t proc, uint32_t pd)
 {
 	struct rig_mr mr, all[8];
@@ -501,7 +503,7 @@ static void invalidated_pages_are_read_again(void **state)
 	assert_int_equal(touch(&mr, pd0, 2, 8, &p), 0);
 	rig_table(&a, 2, 0, FIRST + 40);
 	assert_int_equal(touch(&mr, pd0, 2, 8, &p), 0);
-	is_page(&p, 2); /* the old one, until told */
+	is_page(&p, 2); /* the old page, until MR_INVALIDATE */
 	assert_int_equal(rig_pages(&a, &mr, 0, 8, 0, &done), 0);
 	assert_int_equal(done, 1);
 	assert_int_equal(touch(&mr, pd0, 2, 8, &p), 0);
@@ -607,7 +609,7 @@ static void dropped_pages_are_recorded(void **state)
 	for (i = 0; rig_dropped(&a, &d); i++)
 		;
 	assert_int_equal(i, n);
-	/* what an invalidation takes its asker knows */
+	/* the driver has the pages that an invalidation ends */
 	assert_int_equal(rig_fault(&a, &mr, 0, 8, 0, 0, FIRST, &done), 0);
 	assert_int_equal(rig_pages(&a, &mr, 0, 64, 0, &n), 0);
 	assert_int_equal(n, 8);
@@ -763,7 +765,7 @@ static void silent_driver_is_not_waited_for(void **state)
 	assert_int_equal(rig_count(&a, miss_timeouts), 1);
 }
 
-/* All slots are taken: whoever comes then is told to wait, and gets one. */
+/* All fault slots are taken: a new fault has to wait, and gets one. */
 static void more_misses_than_slots(void **state)
 {
 	struct unic_evt_miss evt;
@@ -820,7 +822,8 @@ static void wanted_entries_are_spared(void **state)
 	assert_int_equal(rig_fault(&a, &mr, 0, 16, 0, 0, FIRST, &done), 0);
 	assert_int_equal(done, 16);
 	assert_int_equal(unic_cache_take(&a.nic.memory, 0, 64), 0);
-	assert_int_equal(touch(&mr, pd0, 0, 8, &p), 0); /* its first use */
+	/* first use of the entry */
+	assert_int_equal(touch(&mr, pd0, 0, 8, &p), 0);
 	n = unic_cache_take(&a.nic.memory, 0, 64);
 	assert_int_equal(n, 1);
 	rig_run(&a, SPARED_NS);
@@ -958,7 +961,7 @@ static void window_ends_with_its_entry(void **state)
 	assert_int_equal(a.nic.mrs.mr[mr.mr].win_bytes, 0);
 }
 
-/* ... also if there is one byte of it. */
+/* A window of one byte. */
 static void window_of_a_byte(void **state)
 {
 	struct unic_xlate p;
@@ -981,7 +984,7 @@ static void reset_forgets_them(void **state)
 	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_DEMAND, 0, &mr), 0);
 	assert_int_equal(rig_fault(&a, &mr, 0, 8, 0, 0, FIRST, NULL), 0);
 	assert_int_equal(rig_reg(&a, 0, pd0, 8, UNIC_CLASS_RDMA, 0, 0, &mr), 0);
-	assert_true(a.nic.tlb.reserved > 0); /* it is being filled */
+	assert_true(a.nic.tlb.reserved > 0); /* the region is being filled */
 	rig_reset(&a);
 	assert_int_equal(a.nic.cache.demand, 0);
 	assert_int_equal(unic_mbox_drop_room(&a.nic.base), UNIC_DROP_ENTRIES);

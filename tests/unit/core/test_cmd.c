@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* test_cmd.c - what commands set and tell: bounds of every parameter, facts
- * about the NIC, rows of its tables. */
+/* test_cmd.c - the effects and the answers of commands: bounds of every
+ * parameter, fields of the info page, rows of tables. */
 #include "unit.h"
 
 #include "rig.h"
@@ -58,7 +58,7 @@ static void lost_interrupts(void **state)
 	d->want_irq = unic_to_le32(1);
 	rig_run(&r, 1000);
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_FAULT, &cmd, NULL), UNIC_ST_OK);
-	rig_run(&r, 1000); /* its own completion is the first */
+	rig_run(&r, 1000); /* its completion is the first */
 	before = r.port.rung[0];
 	for (i = 0; i < 4; i++) {
 		memset(nop, 0, sizeof(nop));
@@ -149,8 +149,8 @@ static void addresses_of_hosts_only(void **state)
 	assert_int_equal(unic_from_le32(info()->ipv4), 0x7effffff);
 }
 
-/* A command may end in the middle of a word: what is behind it must be zero,
- * and nothing else. */
+/* A command may end in the middle of a word: the bytes behind it must be zero,
+ * and no others. */
 static void only_the_rest_is_zero(void **state)
 {
 	const struct unic_cmd_mad_send good = {
@@ -176,7 +176,8 @@ static void only_the_rest_is_zero(void **state)
 	}
 }
 
-/* What a list page holds can be asked for, if it is more than there is, too. */
+/* A list may have as many pages as a list page holds, even more than the NIC has
+ * entries. */
 static void longest_list(void **state)
 {
 	struct unic_cmd_mr_reg good = {
@@ -219,7 +220,7 @@ static void facts(void **state)
 	assert_int_equal(unic_from_le32(i->waits), UNIC_WAITS);
 	assert_int_equal(unic_from_le32(i->state), UNIC_NIC_READY);
 	assert_int_equal(unic_from_le32(i->boot_epoch), r.nic.epoch);
-	/* T, H and the reaper's period, before a driver says otherwise */
+	/* T, H and the reaper's period, before SET_PARAMS */
 	assert_int_equal(unic_from_le32(i->grace_us), 20000);
 	assert_int_equal(unic_from_le32(i->deliver_us), 50000);
 	assert_int_equal(unic_from_le32(i->reaper_us), 1000);
@@ -229,7 +230,7 @@ static void facts(void **state)
 	assert_int_equal(unic_from_le64(i->pair_nic_ns), r.port.now_ns);
 }
 
-/* It lives: time goes on, and is told. */
+/* The heartbeat advances with time. */
 static void heartbeat(void **state)
 {
 	uint32_t before;
@@ -246,7 +247,7 @@ static void heartbeat(void **state)
 
 /* ----------------------------------------------------------------------- rows */
 
-/* Rows of @table from @first on; *next as the NIC says. */
+/* Rows of @table from @first on; *next is the NIC's answer. */
 static uint32_t dump(uint32_t table, uint32_t first, const void **rows,
 		     uint32_t *next)
 {

@@ -66,7 +66,8 @@ static void full_is_an_error(void **state)
 	(void)state;
 	for (i = 0; i < RIG_SLOTS; i++)
 		assert_true(post(i, 0));
-	row()->cq_ci = unic_to_le32(1); /* one was taken: one fits */
+	/* one record was taken: one more fits */
+	row()->cq_ci = unic_to_le32(1);
 	assert_true(post(i, 0));
 	assert_int_equal(rig_count(&r, cq_overflows), 0);
 	assert_true(post(i, 0));
@@ -74,7 +75,7 @@ static void full_is_an_error(void **state)
 	rig_expect(&r, UNIC_EVT_CQ_ERROR, &evt);
 	assert_int_equal(unic_from_le32(evt.detail), UNIC_CQ_OVERFLOW);
 	assert_int_equal(unic_from_le64(qp.cqe[1].wr_id), 1); /* kept */
-	assert_true(post(99, 0)); /* dropped, said once */
+	assert_true(post(99, 0)); /* dropped, with one event */
 	assert_int_equal(rig_count(&r, cq_overflows), 1);
 }
 
@@ -137,15 +138,15 @@ static void ends_its_queue_pairs(void **state)
 		for (n = 0; n < 2; n++)
 			post_to(id[2 * i], qpn[i]);
 		assert_int_equal(state_of(qpn[i]), UNIC_QPS_INIT);
-		post_to(id[2 * i], qpn[i]); /* one too many */
+		post_to(id[2 * i], qpn[i]); /* one record too many */
 		assert_int_equal(state_of(qpn[i]), UNIC_QPS_ERR);
 	}
 	assert_int_equal(rig_count(&r, cq_overflows), 2);
 	assert_int_equal(r.nic.qps.qp[qp.qpn & 0xff].state, UNIC_QPS_RESET);
 }
 
-/* Who sleeps is woken when its queue fails, and who arms a queue that has failed is
- * told at once. */
+/* A sleeping process is woken when its queue fails; arming a queue that has
+ * failed wakes at once. */
 static void failure_wakes(void **state)
 {
 	uint32_t i, before = announced(), rung = r.port.rung[1];
@@ -163,7 +164,7 @@ static void failure_wakes(void **state)
 	assert_int_equal(r.port.rung[1], rung + 2);
 }
 
-/* Nothing is told of a queue that is gone by then. */
+/* The event of a failure is dropped with its queue. */
 static void untold_failure_goes_with_it(void **state)
 {
 	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_PROC_GONE };
@@ -208,7 +209,7 @@ static void told_once_per_arming(void **state)
 	(void)state;
 	post(0, 0);
 	assert_int_equal(announced(), 0);
-	arm(1); /* tell me of record 1 */
+	arm(1); /* arms for record 1 */
 	assert_int_equal(announced(), 0);
 	post(1, 0);
 	post(2, 0);
@@ -238,7 +239,7 @@ static void solicited_only(void **state)
 	assert_int_equal(announced(), 2);
 }
 
-/* Never told of a record that cannot be seen yet. */
+/* No doorbell for a record that is not visible yet. */
 static void told_after_late_dma(void **state)
 {
 	(void)state;
@@ -299,7 +300,7 @@ static void as_many_as_there_are(void **state)
 	uint32_t i;
 
 	(void)state;
-	for (i = 1; i < UNIC_CQS; i++) { /* one is there */
+	for (i = 1; i < UNIC_CQS; i++) { /* one record is posted */
 		cmd = good, cmd.db_index = unic_to_le32(i + 10);
 		assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_CREATE, &cmd, NULL),
 				 UNIC_ST_OK);
@@ -374,7 +375,7 @@ static void no_window_while_late(void **state)
 	post(1, 0);
 	assert_int_equal(post_run(2, 3), 0);
 	r.port.late_dma = false;
-	assert_int_equal(post_run(2, 3), 0); /* one is still on its way */
+	assert_int_equal(post_run(2, 3), 0); /* one record is still under way */
 	fake_dma_run(&r.port, 1);
 	rig_poll(&r);
 	take(1, 1);
@@ -382,8 +383,7 @@ static void no_window_while_late(void **state)
 	take(2, 3);
 }
 
-/* A consumer that takes back what it had said has not read it: nothing is
- * written over. */
+/* A consumer index that goes back counts as unread: no record is overwritten. */
 static void consumer_goes_back(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_cut.c - a region is taken back at its deadline while requests of a peer
- * use it: what the peer is told, what it is told when that is lost, and which
- * queue pairs are left alone.
+ * use it: the NAK of the peer, its repetition after a loss, and which queue pairs
+ * are not affected.
  */
 #include "unit.h"
 
@@ -16,7 +16,7 @@
 #define RETRIES	   7u
 #define SOON	   (5 * MS)
 
-static uint32_t pass; /* so many frames of A get through; then none */
+static uint32_t pass; /* frames of A that still get through */
 static uint32_t answered, lose_from, lose_to; /* frames of B; these are lost */
 static uint8_t answers[64];		      /* opcodes */
 
@@ -209,7 +209,7 @@ static void lost_end_is_repeated(void **state)
 	expect(2, UNIC_WC_WR_FLUSH_ERR, 0);
 }
 
-/* A QP that is dead says so some times, not for ever. */
+/* A QP in the error state repeats its NAK a limited number of times. */
 static void repetition_is_bounded(void **state)
 {
 	uint32_t i;
@@ -228,7 +228,7 @@ static void repetition_is_bounded(void **state)
 	assert_in_range(answered, RETRIES + 1, 64);
 }
 
-/* A refusal that is lost is repeated, too: it is the same last word. */
+/* A refusal that is lost is repeated in the same way. */
 static void refusal_is_repeated(void **state)
 {
 	(void)state;
@@ -242,7 +242,7 @@ static void refusal_is_repeated(void **state)
 	assert_int_equal(rig_count(&ra, timeouts), 1);
 }
 
-/* A peer that had nothing under way hears of it when it asks. */
+/* A peer without requests under way gets the NAK for its next request. */
 static void next_request_is_answered(void **state)
 {
 	struct unic_cqe cqe;
@@ -260,7 +260,8 @@ static void next_request_is_answered(void **state)
 	take_back(&rb, &mb);
 	assert_true(rig_cqe(&rb, &qb, &cqe));
 	assert_int_equal(cqe.status, UNIC_WC_EVICTED);
-	assert_int_equal(answered, 0); /* it is nothing of the peer's */
+	/* the region is not of the peer: no answer */
+	assert_int_equal(answered, 0);
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova, mb.stag);
 	run(SOON);
 	expect(2, UNIC_WC_REM_OP_ERR, 0);
@@ -341,12 +342,13 @@ static void reader_of_nothing_is_told(void **state)
 	assert_int_equal(rig_count(&ra, timeouts), 0);
 }
 
-/* A WRITE whose acknowledgement was lost when the QP died: it was executed. */
+/* A WRITE that was executed before the QP failed, and whose acknowledgement was
+ * lost, is acknowledged. */
 static void executed_is_acknowledged(void **state)
 {
 	(void)state;
 	set_up(true);
-	lose(0, 2); /* its acknowledgement, and that of the cut */
+	lose(0, 2); /* its acknowledgement, and the NAK of the cut */
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 8, mb.iova, mb.stag);
 	run(1000);
 	pass = 2;
@@ -477,7 +479,7 @@ static void cut_lets_others_through(void **state)
 	assert_int_equal(unic_mr_check(&ra.nic.memory, ma.stag, (uint16_t)qa.pd,
 				       0, ma.iova, 8),
 			 -UNIC_EEVICTED);
-	/* no more of it in this round, whoever asks */
+	/* no more of the search in this round */
 	ra.nic.polls--;
 	assert_false(unic_cut_run(&ra.nic.transport));
 	ra.nic.polls++;
@@ -502,7 +504,7 @@ static void cut_lets_others_through(void **state)
 	expect_none();
 }
 
-/* A round in which nobody was found is not the last. */
+/* The search goes on after a round that found no operation. */
 static void cut_goes_on_by_itself(void **state)
 {
 	(void)state;
@@ -519,8 +521,8 @@ static void cut_goes_on_by_itself(void **state)
 	assert_int_equal(ra.nic.cut_lap.left, 0);
 }
 
-/* Regions whose time is over together are looked for together. One that has ended
- * is looked for no more: its index may be another's. */
+/* Regions whose time ends together share one search. A region that has ended is
+ * not searched for: its index may have another owner. */
 static void one_look_for_all(void **state)
 {
 	struct unic_cut_lap *lap = &ra.nic.cut_lap;
@@ -543,7 +545,7 @@ static void one_look_for_all(void **state)
 	assert_int_equal(rig_count(&ra, evicted_regions), 1);
 	assert_true(lap->left);
 	assert_false(unic_cuts_has(c, other.mr));
-	/* one that comes meanwhile has a whole lap, and no more than one */
+	/* a region that joins meanwhile gets a whole lap, and no more than one */
 	little_is_left();
 	unic_cuts_mark(&ra.nic.memory, (uint16_t)ma.mr);
 	unic_cut_run(&ra.nic.transport);
@@ -580,8 +582,8 @@ static void waiting_for(const struct rig_mr *mr, uint32_t pages)
 	rig_poll(&ra);
 }
 
-/* Who waits for a region in use has its entries in the round in which the
- * operations are cut (INV-8). */
+/* A waiter gets the entries of a busy region in the round in which the operations
+ * are cut (INV-8). */
 static void waiter_is_served_in_the_round_of_the_cut(void **state)
 {
 	uint8_t evt[64];
@@ -600,7 +602,7 @@ static void waiter_is_served_in_the_round_of_the_cut(void **state)
 	rig_expect(&ra, UNIC_EVT_GRANTED, evt);
 }
 
-/* A region whose last user dies by its own timer ends in that round, too. */
+/* A region whose last operation ends by its own timer ends in that round, too. */
 static void ends_in_the_round_of_the_last_retry(void **state)
 {
 	struct unic_qp_ctx *qp;

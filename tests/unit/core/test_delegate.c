@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_delegate.c - a token that is handed on (S3): host A lets bytes come to
- * its buffer, B is told how, and gives it to C, which A need not have asked.
- * And the race of a message with the cancel of its token.
+ * test_delegate.c - a token that is handed on (S3): host A makes a token of its
+ * buffer, and sends it to B, which sends it to C; A need not know C. And the race
+ * of a message with the cancel of its token.
  */
 #include "rig.h"
 #include "unit.h"
@@ -19,7 +19,7 @@ enum {
 	C
 };
 
-/* What is handed from host to host, as an application would write it. */
+/* A token as one host sends it to another. */
 struct note {
 	unic_le64 key;
 	unic_le32 index, length;
@@ -109,7 +109,7 @@ static void expect(uint32_t host, uint32_t peer, uint8_t opcode,
 	assert_int_equal(cqe->opcode, opcode);
 }
 
-/* @host tells @to, byte by byte through both NICs. */
+/* @host sends @note to @to, through both NICs. */
 static struct note tell(uint32_t host, uint32_t to, struct note note)
 {
 	struct unic_cqe cqe;
@@ -127,7 +127,8 @@ static struct note tell(uint32_t host, uint32_t to, struct note note)
 	return heard;
 }
 
-/* For a message of C, B or anybody; 0: any number of that host. */
+/* A token for messages of one sender, or of any; @qpn 0: any number of that
+ * host. */
 static struct note token(uint32_t ipv4, uint32_t qpn)
 {
 	struct unic_cmd_token_alloc cmd = {
@@ -144,7 +145,7 @@ static struct note token(uint32_t ipv4, uint32_t qpn)
 	return (struct note){ cpl.key, cpl.index, unic_to_le32(BYTES) };
 }
 
-/* A tagged message of @from to A, and what A hears of it. */
+/* A tagged message of @from to A, and its answer. */
 static void tagged(uint32_t from, struct note n, uint8_t refused)
 {
 	struct unic_sq_slot *s =
@@ -176,7 +177,7 @@ static uint32_t ip(uint32_t host)
 	return rig[host].nic.ipv4;
 }
 
-/* A -> B -> C, bound to nobody: whoever has it may use it, once. */
+/* A to B to C, not bound to a sender: usable once, by any of them. */
 static void handed_on(void **state)
 {
 	struct note n;
@@ -189,17 +190,18 @@ static void handed_on(void **state)
 	assert_int_equal(rig_count(&rig[A], tokens_used), 1);
 }
 
-/* A knew that B would give it to C. */
+/* A bound the token to C, to which B sends it. */
 static void bound_to_the_third(void **state)
 {
 	struct note n;
 
 	(void)state;
 	n = tell(B, C, tell(A, B, token(ip(C), 0)));
-	tagged(B, n, UNIC_TOKEN_WRONG_SENDER); /* who handed it on may not */
+	/* B, which sent it on, may not use it */
+	tagged(B, n, UNIC_TOKEN_WRONG_SENDER);
 	assert_int_equal(rig_count(&rig[A], token_wrong_sender), 1);
 	tagged(C, n, 0);
-	/* its very queue pair */
+	/* bound to one queue pair of C */
 	n = tell(B, C, tell(A, B, token(ip(C), qp[C][A].qpn)));
 	tagged(C, n, 0);
 	n = tell(B, C, tell(A, B, token(ip(C), qp[C][A].qpn + 1)));
@@ -207,7 +209,7 @@ static void bound_to_the_third(void **state)
 	assert_int_equal(rig_count(&rig[A], token_wrong_sender), 2);
 }
 
-/* B may not give away what was meant for it, and loses nothing by trying. */
+/* B may not send on a token that is bound to B, and does not lose it by trying. */
 static void bound_to_the_second(void **state)
 {
 	struct note n, at_b;
@@ -222,7 +224,7 @@ static void bound_to_the_second(void **state)
 	assert_int_equal(rig_count(&rig[A], tokens_used), 1);
 }
 
-/* A takes it back while it is with C. */
+/* A cancels the token while C has it. */
 static void taken_back_from_the_third(void **state)
 {
 	struct note n = token(0, 0);
@@ -242,7 +244,7 @@ static void taken_back_from_the_third(void **state)
 
 /* --------------------------------------------------------------- the race */
 
-/* Poll rounds of all, one by one: a message is somewhere on its way. */
+/* Runs poll rounds of all NICs, one by one, while a message is under way. */
 static void rounds(uint32_t n)
 {
 	uint32_t i;
@@ -252,7 +254,7 @@ static void rounds(uint32_t n)
 			unic_nic_poll(&rig[i].nic);
 }
 
-/* Cancelled after @n rounds: answers whether the message had it. */
+/* Cancels after @n rounds. Returns whether the message had used the token. */
 static bool raced(uint32_t n, uint32_t *busy)
 {
 	struct note t = token(0, 0);
@@ -275,14 +277,15 @@ static bool raced(uint32_t n, uint32_t *busy)
 	status = rig_cmd(&rig[A], UNIC_CMD_TOKEN_CANCEL, &cmd, &cpl);
 	assert_true(status == UNIC_ST_OK || status == UNIC_ST_BUSY);
 	if (!status && unic_from_le32(cpl.end) == UNIC_TOKEN_CANCELLED)
-		memset(mem[A].mem + PAGE, 0xdd, BYTES); /* it is ours again */
+		/* A may write to the buffer again */
+		memset(mem[A].mem + PAGE, 0xdd, BYTES);
 	run(MS);
 	expect(C, A, UNIC_WC_TOKEN, &cqe);
 	expect(A, C, UNIC_WC_RECV_TOKEN, &cqe);
 	used = unic_from_le32(cqe.imm) != 0;
 	if (status == UNIC_ST_BUSY) {
 		(*busy)++;
-		assert_true(used); /* the message goes on: BUSY is no end */
+		assert_true(used); /* after BUSY the message goes on */
 		assert_int_equal(
 			rig_cmd(&rig[A], UNIC_CMD_TOKEN_CANCEL, &cmd, &cpl), 0);
 	}
@@ -293,7 +296,8 @@ static bool raced(uint32_t n, uint32_t *busy)
 		assert_memory_equal(mem[A].mem + PAGE, mem[C].mem + 16, BYTES);
 	else
 		assert_int_equal(mem[A].mem[PAGE], 0xdd);
-	assert_false(rig_event(&rig[A], evt)); /* both were told otherwise */
+	/* no TOKEN_END: the completion and the answer have reported the end */
+	assert_false(rig_event(&rig[A], evt));
 	return used;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_derived.c - derived regions by command: allocation, sub-regions, re-
- * registration, and how they end with what they are made of.
+ * registration, and their end with the regions below them.
  */
 #include "unit.h"
 
@@ -32,7 +32,7 @@ static void sub_region_is_a_range(void **state)
 				     (uint16_t)rig_pd(&rb, 0), 0, s.iova, 1,
 				     &p),
 			 -UNIC_EPD);
-	/* it has no entries of its own, and can be made once */
+	/* without entries; a sub-region is made once */
 	assert_int_equal(rb.nic.mrs.mr[s.mr].n_pages, 0);
 	assert_int_equal(form_make_one(&s, &form_mb[0], 0, 1, RW, 0),
 			 UNIC_ST_STATE);
@@ -116,7 +116,7 @@ static void allocations_that_cannot_be(void **state)
 	c.pd = unic_to_le32(UNIC_PDS);
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_ALLOC, &c, NULL),
 			 UNIC_ST_NO_PD);
-	/* a quarter of the elements, and the refusal says so */
+	/* a quarter of the elements; the status is that of the quota */
 	c.pd = unic_to_le32(form_pb);
 	c.page_shift = 12; /* of FAST only */
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_ALLOC, &c, NULL),
@@ -157,7 +157,7 @@ static void evict_step(void)
 		unic_evict_poll(&rb.nic.revoke);
 }
 
-/* A region that takes many forms along has a round to itself. */
+/* A region with many derived regions ends in a round without other ends. */
 static void deadline_of_many_forms_is_a_round(void **state)
 {
 	const struct unic_mr_ctx *light, *heavy;
@@ -174,20 +174,21 @@ static void deadline_of_many_forms_is_a_round(void **state)
 		form_alloc_ok(UNIC_FORM_SUB, 0, &form);
 		assert_int_equal(form_make(&form, &p), UNIC_ST_OK);
 	}
-	asked_back(&form_mb[0]); /* the last one is found first */
+	asked_back(&form_mb[0]); /* the last one is due first */
 	asked_back(&form_mb[1]);
 	rb.nic.now_ns += 20 * MS;
 	evict_step();
 	assert_true(heavy->state >= UNIC_MR_DRAINING);
 	assert_int_equal(light->state, UNIC_MR_NOTIFIED);
-	assert_int_equal(rb.nic.timers_ns, 0); /* in the next one */
+	/* the others end in the next round */
+	assert_int_equal(rb.nic.timers_ns, 0);
 	evict_step();
 	assert_true(light->state >= UNIC_MR_DRAINING);
 }
 
 /* -------------------------------------------------------------------- ends */
 
-/* Ask for @mr back; its notice. */
+/* Asks for @mr back. Returns its notice. */
 static struct unic_evt_mr notice_of(const struct rig_mr *mr)
 {
 	struct unic_cmd_mr c = { .mr = unic_to_le32(mr->mr),
@@ -218,8 +219,7 @@ static void dependents_end_with_their_region(void **state)
 	form_make_three(&x);
 	form_alloc_ok(UNIC_FORM_INDIRECT, 1, &y);
 	assert_int_equal(form_make_one(&y, &x, 0, 4000, RW, 0), 0);
-	assert_int_equal(form_access_b(&w, 0, 0, 1, &p),
-			 0); /* has a window now */
+	assert_int_equal(form_access_b(&w, 0, 0, 1, &p), 0); /* has a window */
 	n = notice_of(&form_mb[1]);
 	assert_int_equal(unic_from_le32(n.dependents), 4);
 	rig_run(&rb, 19 * MS);
@@ -230,7 +230,7 @@ static void dependents_end_with_their_region(void **state)
 		seen++;
 	}
 	assert_int_equal(unic_from_le32(evt.mr),
-			 form_mb[1].mr); /* it comes last */
+			 form_mb[1].mr); /* its event comes last */
 	assert_int_equal(seen, 5);
 	assert_int_equal(form_access_b(&w, 0, 0, 1, &p), -UNIC_EEVICTED);
 	assert_int_equal(form_access_b(&s, RW, 0, 1, &p), -UNIC_EEVICTED);
@@ -257,7 +257,7 @@ static void held_dependent_keeps_its_region(void **state)
 	assert_int_equal(rig_dereg(&rb, &form_mb[1]), UNIC_ST_PENDING);
 	assert_int_equal(form_access_b(&x, RW, 0, 1, &p), -UNIC_EEVICTED);
 	assert_int_equal(form_access_b(&form_mb[0], RW, 0, 1, &p), 0);
-	/* what is on its way is still translated (INV-3) */
+	/* operations under way are still translated (INV-3) */
 	assert_int_equal(unic_xlate(&rb.nic.memory, (uint16_t)x.mr,
 				    x.iova + 200, 9, &p),
 			 0);
@@ -381,15 +381,15 @@ static void elements_that_overlap(void **state)
 	assert_memory_equal(form_mb[0].mem + 11, ma.mem + PAGE, PAGE);
 	assert_int_equal(form_mb[0].mem[9], 0);
 	assert_int_equal(form_mb[0].mem[11 + PAGE], 0);
-	/* the same range twice is two dependents of one region, once counted */
+	/* the same range twice makes two dependents of one region, counted once */
 	assert_int_equal(rb.nic.mrs.mr[form_mb[0].mr].deps, 2);
 	assert_int_equal(unic_dependents_count(&rb.nic.memory,
 					       (uint16_t)form_mb[0].mr),
 			 1);
 }
 
-/* A posted request that names form_mb[1] is refused. That a region was taken back is
- * nobody's mistake, and the queue pair goes on; else it has ended. */
+/* A posted request that names form_mb[1] is refused. After an eviction the queue
+ * pair goes on; else it ends. */
 static void expect_refused(const struct unic_cqe *cqe, uint8_t status,
 			   uint8_t wc)
 {
@@ -404,8 +404,8 @@ static void expect_refused(const struct unic_cqe *cqe, uint8_t status,
 	form_again();
 }
 
-/* What can be made of form_mb[1] now: @status of the commands, and the same refusal
- * of the posted ones. */
+/* Tries to make regions of form_mb[1]: @status for commands, and the same refusal
+ * for posted requests. */
 static void nothing_is_made(uint8_t status)
 {
 	static const uint8_t kinds[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW1,
@@ -420,7 +420,7 @@ static void nothing_is_made(uint8_t status)
 		assert_int_equal(form_make_one(&f, &form_mb[1], 0, PAGE,
 					       UNIC_MR_REMOTE_READ, 1),
 				 status);
-		/* no harm done: it is as good as new */
+		/* the refusal has no effect on the region */
 		assert_int_equal(form_make_one(&f, &form_mb[2], 0, PAGE,
 					       UNIC_MR_REMOTE_READ, 1),
 				 0);
@@ -439,8 +439,8 @@ static void nothing_is_made(uint8_t status)
 	assert_int_equal(rb.nic.mrs.mr[form_mb[1].mr].deps, 0);
 }
 
-/* Windows and the like over a region that is being taken back, was taken back,
- * was given up, and whose place somebody else has. */
+/* Derived regions over a region under notice, evicted, released, and whose index
+ * has another owner. */
 static void forms_over_regions_that_go(void **state)
 {
 	struct unic_evt_mr n;
@@ -450,7 +450,7 @@ static void forms_over_regions_that_go(void **state)
 	uint8_t rec[64];
 
 	(void)state;
-	/* asked back: until its deadline it is as good as any */
+	/* under notice: as any region, until its deadline */
 	n = notice_of(&form_mb[1]);
 	form_alloc_ok(UNIC_FORM_WINDOW1, 0, &w);
 	assert_int_equal(form_make_one(&w, &form_mb[1], 0, PAGE,
@@ -558,7 +558,7 @@ static void reregister(void **state)
 	assert_int_equal(form_access_b(&form_mb[0], RW, 3 * PAGE + 1, 9, &p),
 			 0);
 	assert_int_equal((uint32_t)p.bus, 65 * PAGE + 1);
-	/* one that cannot fit leaves it as it was */
+	/* a refused one leaves the region unchanged */
 	c.length = unic_to_le64((uint64_t)UNIC_TLB_ENTRIES * PAGE);
 	c.n_pages = unic_to_le32(UNIC_TLB_ENTRIES);
 	memset(&LIST(0), 0, UNIC_TLB_ENTRIES * 8);
@@ -571,7 +571,7 @@ static void reregister(void **state)
 #undef LIST
 }
 
-/* A list of more than there can be, and of neither kind. */
+/* A list of too many elements, and one of neither kind. */
 static void wrong_lists_of_a_command(void **state)
 {
 	struct unic_cmd_mr_make c, good = { .n = unic_to_le32(1),

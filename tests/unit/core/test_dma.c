@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* test_dma.c - cutting transfers, and pieces that end later. */
+/* test_dma.c - splitting transfers, and pieces that complete later. */
 #include "unit.h"
 
 #include "rig.h"
@@ -93,7 +93,7 @@ static void pieces_in_flight(void **state)
 	assert_memory_equal(buf, mr.mem, 12288);
 }
 
-/* No job left: nothing is lost, the rest goes later. */
+/* Without a free job no piece is lost; the rest is moved later. */
 static void jobs_run_out(void **state)
 {
 	static const uint32_t at[][2] = { { 0, 4 } };

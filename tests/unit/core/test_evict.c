@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_evict.c - how a region ends: the module's own promises. test_revoke.c
- * has the conversation about one region.
+ * test_evict.c - how a region ends. test_revoke.c has the notice, answers and
+ * deadlines of one region.
  */
 #include "unit.h"
 
@@ -93,7 +93,7 @@ static void busy_region_is_drained(void **state)
 	rig_run(&er, 1);
 	assert_int_equal(er.nic.mrs.mr[i].state, UNIC_MR_DRAINING);
 	assert_int_equal(look(&m), -UNIC_EEVICTED);
-	/* who holds it can still translate */
+	/* an operation that holds the region can still translate */
 	assert_int_equal(unic_xlate(&er.nic.memory, i, m.iova, 1, &p), 0);
 	evict_none();
 	unic_mr_unhold(&er.nic.memory, i);
@@ -133,7 +133,7 @@ static void dereg_of_a_held_region_is_pending(void **state)
 	assert_int_equal(unic_from_le32(evt.flags), 0);
 	assert_int_equal(er.nic.mrs.free, UNIC_MRS);
 	assert_int_equal(rig_count(&er, evicted_regions), 0);
-	/* one that outlives T is cut */
+	/* a region still held at T is cut */
 	evict_reg_ok(0, 4, &m);
 	unic_mr_hold(&er.nic.memory, (uint16_t)m.mr);
 	assert_int_equal(rig_dereg(&er, &m), UNIC_ST_PENDING);
@@ -144,8 +144,8 @@ static void dereg_of_a_held_region_is_pending(void **state)
 	assert_int_equal(unic_from_le32(evt.flags), UNIC_EVICTED_WAS_BUSY);
 }
 
-/* A command finds nothing half done: the entries of a region that was let go of in the
- * same round are free. */
+/* The next command finds the entries free of a region that was released in the
+ * same round. */
 static void next_command_finds_the_entries(void **state)
 {
 	struct unic_evt_mr evt;
@@ -161,7 +161,8 @@ static void next_command_finds_the_entries(void **state)
 	rig_expect(&er, UNIC_EVT_EVICTED, &evt);
 }
 
-/* What is let go of before its deadline is handled was not busy at it. */
+/* A region whose last operation ends before its deadline is handled was not busy
+ * at the deadline. */
 static void idle_at_its_deadline_is_not_cut(void **state)
 {
 	struct unic_evt_mr evt;
@@ -180,8 +181,8 @@ static void idle_at_its_deadline_is_not_cut(void **state)
 	assert_int_equal(unic_from_le32(evt.flags), 0);
 }
 
-/* In the round in which its driver has failed a NIC says nothing else: not even that
- * a wait is over at this very instant. */
+/* In the round in which the driver's failure is found the NIC sends no other
+ * event: not even a wait that ends at this instant. */
 static void failing_says_nothing_else(void **state)
 {
 	struct unic_evt_mr evt;
@@ -198,8 +199,8 @@ static void failing_says_nothing_else(void **state)
 	evict_none();
 }
 
-/* However often it is said that nothing uses a region, it ends once, and so do those
- * that were named in between. */
+/* Reporting a region idle several times ends it once, and so does it the regions
+ * reported in between. */
 static void idle_is_noted_once(void **state)
 {
 	struct unic_evt_mr evt;
@@ -224,7 +225,7 @@ static void idle_is_noted_once(void **state)
 	assert_int_equal(er.nic.tlb.free, N);
 }
 
-/* Nothing that was noted of regions is of their indices after a reset. */
+/* A reset drops the idle marks of all indices. */
 static void reset_forgets_what_was_noted(void **state)
 {
 	uint16_t i;
@@ -243,7 +244,7 @@ static void reset_forgets_what_was_noted(void **state)
 	assert_int_equal(er.nic.tlb.free, N);
 }
 
-/* A NIC whose driver has failed still says what has ended. */
+/* A NIC whose driver has failed still reports regions that have ended. */
 static void region_ends_on_a_failed_nic(void **state)
 {
 	struct unic_evt_mr evt;
@@ -411,7 +412,8 @@ static void offered_region_can_be_asked_for_again(void **state)
 	assert_int_equal(er.nic.tlb.free, N);
 }
 
-/* And the one it stood in for is there for the next who needs its entries. */
+/* The region that was spared is asked for by the next process that needs its
+ * entries. */
 static void spared_region_is_next(void **state)
 {
 	struct unic_evt_mr evt;
@@ -436,7 +438,7 @@ static void spared_region_is_next(void **state)
 	assert_int_equal(unic_from_le32(evt.mr), m.mr);
 }
 
-/* Also of a notice that was sent before the waiter came. */
+/* The same for a notice that was sent before the waiter came. */
 static void nobody_extends_while_the_entitled_wait(void **state)
 {
 	struct unic_evt_mr evt;
@@ -449,7 +451,7 @@ static void nobody_extends_while_the_entitled_wait(void **state)
 	rig_expect(&er, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(rig_ack(&er, &evt), 0);
 	w = evict_wait_for(1, N / 8, 0);
-	evict_none(); /* it is on its way already */
+	evict_none(); /* its entries count already */
 	assert_int_equal(rig_answer(&er, &evt, UNIC_ANSWER_EXTEND, NULL, 1000,
 				    &why),
 			 UNIC_ST_REFUSED);
@@ -466,8 +468,9 @@ static void extend(const struct unic_evt_mr *evt, uint32_t us)
 		rig_answer(&er, evt, UNIC_ANSWER_EXTEND, NULL, us, NULL), 0);
 }
 
-/* It is no supply until then, but it does go: its owner is not brought below
- * his share for a watermark, nor for one who borrows (INV-5). */
+/* An extended region is no supply until its deadline, but its entries will come:
+ * the owner is not brought below its share for a watermark, nor for a borrower
+ * (INV-5). */
 static void extended_is_as_good_as_gone(void **state)
 {
 	struct unic_evt_mr evt, second;
@@ -495,7 +498,7 @@ static void extended_is_as_good_as_gone(void **state)
 	assert_int_equal(unic_from_le16(second.hdr.proc), 0);
 }
 
-/* The offered region has the extended grace, and is counted so. */
+/* The offered region gets the extended grace, and counts as extended. */
 static void offer_after_extend(void **state)
 {
 	struct unic_evt_mr evt;
@@ -520,7 +523,7 @@ static void offer_after_extend(void **state)
 	assert_int_equal(er.nic.tlb.free, N - 4);
 }
 
-/* INV-8: who extends is not what an entitled waiter has to wait for. */
+/* INV-8: an entitled waiter does not wait for an extended grace. */
 static void extended_grace_does_not_delay_the_entitled(void **state)
 {
 	struct unic_evt_mr evt, second;
@@ -592,7 +595,7 @@ static void events_are_held_back_not_lost(void **state)
 	rig_run(&er, 1000000);
 	assert_int_equal(look(&m[1]), -UNIC_EEVICTED);
 	assert_int_equal(er.nic.evict.evts_due, 2);
-	/* entries do not wait for the host to read (INV-11) */
+	/* entries are freed before the host reads the event (INV-11) */
 	assert_int_equal(er.nic.admission.waiting, 0);
 	assert_int_equal(er.nic.tlb.reserved, 4);
 	empty_ring(n);
@@ -624,7 +627,7 @@ static void dereg_before_its_evicted_is_told(void **state)
 	assert_int_equal(er.nic.mrs.tombstones, 0);
 }
 
-/* Nor is its slot another's before. */
+/* The event that the process is gone comes after its EVICTED. */
 static void exit_before_its_evicted_is_told(void **state)
 {
 	struct unic_cmd_proc_detach c = { .proc = 0 };

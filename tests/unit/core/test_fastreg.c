@@ -74,13 +74,13 @@ static void each_wrong_fast_registration(void **state)
 	list[1].lkey = unic_to_le32(form_mb[2].stag ^ 1);
 	BAD(0x7000, STAG, 1);
 	list[1].len = unic_to_le32(PAGE + 1);
-	BAD(0x7000, LENGTH, 0); /* a page more than it has */
+	BAD(0x7000, LENGTH, 0); /* one page too many */
 #undef BAD
 	cqe = form_post_make(UNIC_WR_REG_MR, &f, 1, RW, 0x7000, good, 2);
 	assert_int_equal(cqe.status, 0);
 }
 
-/* Region @mr of three pages, moved to where its last byte is the last there is. */
+/* Moves region @mr of three pages so that its last byte is at 2^64 - 1. */
 static void move_to_the_end(struct rig_mr *mr)
 {
 	uint64_t *list = (uint64_t *)(void *)(rb.port.bar + UNIC_BAR_LIST_OFF) +
@@ -106,7 +106,7 @@ static const uint8_t *last_then_first(uint32_t off)
 			      : form_mb[0].mem + off - 2 * PAGE;
 }
 
-/* The end of a run is 0 there, which is before its beginning. */
+/* The end of a run there is 0, which is less than its beginning. */
 static void runs_that_end_at_2_to_the_64(void **state)
 {
 	struct unic_sge list[2];
@@ -129,14 +129,14 @@ static void runs_that_end_at_2_to_the_64(void **state)
 			 -UNIC_EBOUNDS);
 	assert_int_equal(form_write_to(&f, 0, 2 * PAGE + 100), UNIC_WC_SUCCESS);
 	assert_memory_equal(form_mb[1].mem + PAGE, ma.mem, 2 * PAGE);
-	/* the form may end there as well */
+	/* the derived region may end there, too */
 	assert_int_equal(form_local_inv(f.stag).status, 0);
 	assert_int_equal(form_post_make(UNIC_WR_REG_MR, &f, 2, RW,
 					0 - 2ull * PAGE, list, 1)
 				 .status,
 			 0);
 	form_assert_bytes(&f, 2 * PAGE, last_then_first);
-	/* ... and nothing goes on behind it */
+	/* no element may follow behind it */
 	list[0] = form_piece(&form_mb[1], PAGE, 2 * PAGE + 1);
 	assert_int_equal(form_local_inv(f.stag).status, 0);
 	assert_int_equal(form_post_make(UNIC_WR_REG_MR, &f, 3, RW, 0x7000, list,
@@ -144,7 +144,7 @@ static void runs_that_end_at_2_to_the_64(void **state)
 				 .detail,
 			 UNIC_WD_BOUNDS);
 	form_again();
-	/* the other forms of the same bytes */
+	/* the other kinds of derived regions over the same bytes */
 	form_alloc_ok(UNIC_FORM_SUB, 0, &sub);
 	assert_int_equal(
 		form_make_one(&sub, &form_mb[1], PAGE, 2 * PAGE, RW, 0), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Defects of the memory side that reading it found, each with the shortest way
- * to it: who waits, whom it is taken from, and what a slot leaves behind.
+ * Defects of the memory side that were found by reading, each with the shortest
+ * way to it: waits, victims, and what a process slot leaves to the next process.
  */
 #include "revoke/register.h"
 #include "rig.h"
@@ -89,7 +89,8 @@ static uint8_t detach(uint32_t proc)
 	return rig_cmd(&r, UNIC_CMD_PROC_DETACH, &c, NULL);
 }
 
-/* A driver that acknowledges; has request @wait ended with @status? */
+/* Acknowledges all notices. Returns whether request @wait has ended with
+ * @status. */
 static bool ended(uint32_t wait, uint8_t status)
 {
 	union {
@@ -200,7 +201,7 @@ static void indices_are_recalled_to_the_share(void **state)
 	assert_int_equal(held(1), UNIC_MRS / 2);
 }
 
-/* Many entries to spare, but no index: who has too many of these borrows. */
+/* Many entries are free, but no index: a process with too many indices borrows. */
 static void beyond_the_share_of_indices_is_borrowing(void **state)
 {
 	struct unic_evt_mr evt;
@@ -236,7 +237,7 @@ static void demand_counts_indices(void **state)
 	assert_int_equal(d.entitled, 1);
 }
 
-/* What was taken back for a waiter is not for who asks first. */
+/* An index freed for a waiter is not given to another request. */
 static void freed_index_is_for_the_waiter(void **state)
 {
 	struct rig_mr m[UNIC_MRS], x;
@@ -269,8 +270,8 @@ static void slots_are_left_for_others(void **state)
 /* ---------------------------------------------------------------- quotas */
 
 /*
- * A process that only its own quota stops, and that has nothing to give for it,
- * stops nobody else.
+ * A process that waits for its own quota, and has nothing to give for it, holds
+ * up no other process.
  */
 static void capped_process_stops_nobody(void **state)
 {
@@ -287,7 +288,7 @@ static void capped_process_stops_nobody(void **state)
 	reg_ok(0, 12, &m);
 	wait_for(2, 8);
 	rig_run(&r, 10 * MS);
-	w = wait_for(1, 24); /* a borrower, smaller than the hoarder */
+	w = wait_for(1, 24); /* a borrower with fewer entries than process 0 */
 	assert_true(granted_within(w, 200));
 }
 
@@ -301,8 +302,9 @@ static void lowered_quota_ends_requests(void **state)
 	for (i = 0; i < 3; i++)
 		reg_ok(0, 4, &m);
 	rig_run(&r, 10 * MS);
-	w = wait_for(0, 24); /* one of its own must go */
-	set_quota(0, 16);    /* and now all of them would not do */
+	w = wait_for(0, 24); /* one of its own regions must go */
+	/* with the smaller quota all of its regions would not be enough */
+	set_quota(0, 16);
 	rig_poll(&r);
 	assert_true(ended(w, UNIC_ST_TOO_LARGE));
 	assert_int_equal(r.nic.admission.waiting, 0);
@@ -312,7 +314,7 @@ static void lowered_quota_ends_requests(void **state)
 
 /* ---------------------------------------------------------------- grace */
 
-/* An EXTEND was granted before the request came that cannot wait for its end. */
+/* An EXTEND is granted before a request comes that cannot wait until its end. */
 static void extended_then_wanted(uint32_t deliver_us, uint32_t extend_us,
 				 struct unic_evt_mr *evt)
 {
@@ -347,7 +349,7 @@ static void extension_keeps_a_short_bound(void **state)
 	extended_then_wanted(10000, 40000, &evt);
 }
 
-/* Whoever is asked next can extend as much as the one before him. */
+/* The next victim can extend as long as the one before. */
 static void extension_is_each_notices_own(void **state)
 {
 	struct unic_evt_mr evt;
@@ -368,7 +370,8 @@ static void extension_is_each_notices_own(void **state)
 	}
 }
 
-/* One that ends just then is soon enough: nobody is asked again. */
+/* An extension that ends at the bound is soon enough: no other region is asked
+ * for. */
 static void extension_that_is_short_enough(void **state)
 {
 	struct unic_notices *ns = &r.nic.notices;
@@ -397,7 +400,7 @@ static void extension_that_is_short_enough(void **state)
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 }
 
-/* Its owner hears of it, has T from then, and cannot extend once more. */
+/* The owner gets a new notice, has T from then on, and cannot extend again. */
 static void shortened_grace_is_announced(void **state)
 {
 	struct unic_evt_mr first, again;
@@ -433,7 +436,7 @@ static void shortened_grace_is_announced(void **state)
 
 /* ------------------------------------------------------ full event ring */
 
-/* Nobody can answer what is not published yet. */
+/* A notice cannot be answered before it is published. */
 static void unpublished_notice_has_no_answer(void **state)
 {
 	struct unic_evt_mr evt = { 0 };
@@ -459,7 +462,7 @@ static void unpublished_notice_has_no_answer(void **state)
 	assert_int_equal(r.nic.evict.evts_due, 0);
 }
 
-/* A region that was given up is not asked back. */
+/* A released region gets no notice. */
 static void no_notice_after_release(void **state)
 {
 	struct unic_evt_mr evt;
@@ -494,7 +497,8 @@ static int token(uint32_t proc, const struct rig_mr *mr, uint32_t ttl_us)
 	return unic_token_alloc(&r.nic.memory, &t, &key);
 }
 
-/* A token is taken from one only to be given to another. */
+/* A process loses a token only if another one gets it: with a full event ring
+ * neither happens. */
 static void refused_recall_costs_nothing(void **state)
 {
 	struct rig_mr m[2];
@@ -526,7 +530,7 @@ static void next_process_hears_no_token_end(void **state)
 	reg_ok(1, 1, &m);
 	assert_true(token(1, &m, 1000) >= 0);
 	n = fill_ring();
-	rig_run(&r, 2 * MS); /* it expires, and there is no room to say so */
+	rig_run(&r, 2 * MS); /* the token expires, and the event ring is full */
 	assert_int_equal(r.nic.tokens.evts_due, 1);
 	assert_int_equal(detach(1), UNIC_ST_OK);
 	rig_attach(&r, 1, 1);
@@ -558,7 +562,8 @@ static void next_process_has_clean_accounts(void **state)
 	assert_int_equal(r.nic.admission.longest_us[1], 0);
 }
 
-/* Entries taken back for one who left are not its successor's. */
+/* Entries freed for a process that has left are not reserved for the next one of
+ * its slot. */
 static void next_process_inherits_no_promise(void **state)
 {
 	struct rig_mr m;
@@ -579,7 +584,7 @@ static void next_process_inherits_no_promise(void **state)
 
 /* ------------------------------------------------------------- entropy */
 
-/* Two NICs alike but for what the host gave them: the STags they make. */
+/* STags of two NICs that differ only in the host's entropy. */
 static uint32_t stag_after(uint8_t gift)
 {
 	struct unic_cmd_entropy e;
@@ -605,7 +610,7 @@ static void entropy_of_the_host_reaches_stags(void **state)
 	assert_int_not_equal(stag_after(1), stag_after(2));
 }
 
-/* The permutation of an index in use must be walked to its end. */
+/* The permutation of an index in use must be used to its end. */
 static void no_new_key_while_stags_are_out(void **state)
 {
 	struct rig_mr m;
@@ -619,7 +624,7 @@ static void no_new_key_while_stags_are_out(void **state)
 	assert_true(r.nic.stags.key[0] == key);
 }
 
-/* Where nobody gave any, STags are made, but no secret is. */
+/* Without entropy STags are made, but no token. */
 static void no_secret_without_entropy(void **state)
 {
 	struct rig_mr m;
@@ -646,7 +651,7 @@ static void reset_keeps_entropy(void **state)
 	rig_attach(&r, 0, 1);
 	pd[0] = rig_pd(&r, 0);
 	reg_ok(0, 1, &m);
-	assert_true(token(0, &m, 0) >= 0); /* a secret may be made */
+	assert_true(token(0, &m, 0) >= 0); /* tokens can be made */
 }
 
 /* -------------------------------------------------------------- tokens */

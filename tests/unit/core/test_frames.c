@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_frames.c - what is on the wire: every frame of every length is looked at
- * by somebody who knows the protocol and not the NIC, whatever its buffer held
- * before; and the counters of both ends agree with what the wire saw.
+ * test_frames.c - the bytes on the wire: a parser of the protocol that shares no
+ * code with the NIC checks every frame of every length, whatever its buffer held
+ * before; and the counters of both ends agree with the wire.
  */
 #include "unit.h"
 
@@ -18,7 +18,7 @@ static struct seen {
 	uint32_t frames, bytes;
 	uint32_t of[256]; /* by opcode */
 	uint32_t solicited;
-	uint32_t vack[2]; /* what the last one says */
+	uint32_t vack[2]; /* of the last vendor acknowledgement */
 	uint32_t last_len;
 	uint8_t last[FAKE_FRAME_BYTES];
 } from_a, from_b;
@@ -117,8 +117,7 @@ static int up_icrc(void **state)
 	return 0;
 }
 
-/* No frame goes the short way: the port has no windows, as one has none whose
- * transfers may fail. */
+/* Without the fast path: a port without windows has none, as transfers may fail. */
 static int up_long_way(void **state)
 {
 	(void)state;
@@ -137,7 +136,7 @@ static void done(struct rig *r, struct rig_qp *qp, uint64_t wr_id, uint32_t len)
 	assert_int_equal(unic_from_le32(cqe.byte_len), len);
 }
 
-/* What both ends count is what went by. */
+/* The counters of both ends must equal the frames on the wire. */
 static void counters_agree(void)
 {
 	rig_run2(&ra, &rb, MS);
@@ -152,7 +151,7 @@ static void counters_agree(void)
 	assert_int_equal(ra.port.tx_held | rb.port.tx_held, 0);
 }
 
-/* One message of @len bytes from @off of A's memory to B's. */
+/* Moves one message of @len bytes from @off of A's memory to B's. */
 static void move(uint8_t opcode, uint32_t off, uint32_t len)
 {
 	uint32_t i;
@@ -222,8 +221,7 @@ static void reads(void **state)
 	counters_agree();
 }
 
-/* Many in a row, of several lengths: what is alike goes by ready-made words,
- * what is not must not. */
+/* Runs of several lengths: only messages like the one before take the fast path. */
 static void mixed(void **state)
 {
 	uint32_t i, k, round;
@@ -249,8 +247,8 @@ static void mixed(void **state)
 	counters_agree();
 }
 
-/* The solicited bit is in the last packet, when it was asked for, and wakes
- * whoever waits for nothing else. */
+/* The solicited bit is in the last packet, if it was requested, and wakes a
+ * process that is armed for solicited completions only. */
 static void solicited(void **state)
 {
 	struct unic_db_page *db = (void *)rb.port.window[0];
@@ -279,8 +277,8 @@ static void solicited(void **state)
 	}
 }
 
-/* A QP waits with its frame for a late payload: one more QP than the link has
- * buffers. Each buffer is used and comes back, nobody is forgotten. */
+/* Each QP waits with a frame for late payload: one QP more than the link has
+ * buffers. Each buffer is used and comes back, and each QP is served. */
 #define MANY (UNIC_TX_BUFS + 1u)
 
 static void every_buffer(void **state)
@@ -323,8 +321,8 @@ static void every_buffer(void **state)
 	counters_agree();
 }
 
-/* Addresses are asked for in frames of the least length there is, padded with
- * zeros; asker and asked are named in full. */
+/* ARP frames have the minimum length, padded with zeros, and name both hosts in
+ * full. */
 static void questions(void **state)
 {
 	static const uint8_t all[6] = { 255, 255, 255, 255, 255, 255 },
@@ -367,8 +365,8 @@ static void sum_only(struct unic_port *port, const uint8_t *f, uint32_t len,
 	sums_seen++;
 }
 
-/* The header's sum is folded until nothing is left to carry: the addresses for
- * which that is seldom the case at once are tried. */
+/* The header checksum is folded until no carry is left: tried with addresses that
+ * need a second fold. */
 static void sums_that_carry(void **state)
 {
 	struct unic_cmd_mad_send cmd = { .mac = { 2 } };
@@ -389,7 +387,7 @@ static void sums_that_carry(void **state)
 	assert_int_equal(sums_seen, 64);
 }
 
-/* Who writes to a region that was taken back is told so, in so many words. */
+/* A WRITE to an evicted region gets the status EVICTED. */
 static void evicted_is_told(void **state)
 {
 	struct unic_cmd_mr evict = { 0 };
@@ -418,7 +416,7 @@ static void evicted_is_told(void **state)
 	move(UNIC_WR_WRITE, 0, 64);
 }
 
-/* Nothing is lost when the link has no buffer, and that is counted. */
+/* With no buffer on the link no message is lost, and the wait is counted. */
 static void full_link(void **state)
 {
 	uint32_t i;

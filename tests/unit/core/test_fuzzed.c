@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* test_fuzzed.c - what the fuzzers (tests/fuzz) found, each as small as it
- * gets. */
+/* test_fuzzed.c - defects found by the fuzzers (tests/fuzz), each in its smallest
+ * form. */
 #include "rig.h"
 #include "unit.h"
 
 static struct rig a;
 
 /*
- * A doorbell page that is another slot's NIC page: the NIC's own `asleep` word
- * was a doorbell, so it woke itself each time it went to sleep.
+ * A doorbell page that is another slot's NIC page: the `asleep` word of the NIC
+ * was a doorbell, so the NIC woke itself each time it went to sleep.
  */
 static void doorbells_of_others_are_refused(void **state)
 {
@@ -43,8 +43,8 @@ static uint32_t promised(void)
 }
 
 /*
- * A waiter that only its quota stops has one entry back, promised to it, and
- * does not keep others from taking it; the promise stayed.
+ * A waiter at its quota has one entry back, promised to it, and other requests
+ * may take that entry; the promise was left.
  */
 static void promises_end_with_what_they_promise(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_guess.c - peers and processes that guess STags and token keys are held
- * off, each for itself, and only for a while.
+ * off, each by itself, and for a limited time.
  */
 #include "revoke/register.h"
 #include "unit.h"
@@ -11,7 +11,7 @@
 #include "memory/access.h"
 
 #define MS    1000000ull
-#define OTHER 0x0a000063u /* a peer that guesses nothing */
+#define OTHER 0x0a000063u /* a peer that sends no wrong keys */
 
 static struct rig ra, rb;
 static struct rig_qp qa, qb;
@@ -54,7 +54,7 @@ static void reset(struct rig *r, struct rig_qp *qp)
 	qp->sq_tail = qp->rq_tail = 0;
 }
 
-/* As rig_connect() does for @qp, to RTR only; returns the answer. */
+/* Moves @qp to RTR as rig_connect() does. Returns the status. */
 static uint8_t to_rtr(struct rig *r, struct rig_qp *qp, uint32_t ipv4)
 {
 	struct unic_cmd_qp_modify init = { .proc = unic_to_le32(qp->proc),
@@ -72,7 +72,7 @@ static uint8_t to_rtr(struct rig *r, struct rig_qp *qp, uint32_t ipv4)
 	return rig_cmd(r, UNIC_CMD_QP_MODIFY, &rtr, NULL);
 }
 
-/* One connection, one WRITE with a wrong rkey, and it is over. */
+/* One connection, whose only WRITE has a wrong rkey and ends it. */
 static void guess_stag(uint32_t i, uint32_t rkey)
 {
 	struct unic_cqe cqe;
@@ -102,7 +102,8 @@ static void stags(void **state)
 	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_OK);
 }
 
-/* As guess_stag(), of @mr; @vendor: the peer understands what is gone. */
+/* As guess_stag(), with the key of @mr; @vendor: the peer has the vendor
+ * opcodes. */
 static void name(const struct rig_mr *mr, uint32_t len, uint8_t opcode,
 		 bool vendor)
 {
@@ -119,8 +120,8 @@ static void name(const struct rig_mr *mr, uint32_t len, uint8_t opcode,
 			 vendor ? UNIC_WC_REM_EVICTED : UNIC_WC_REM_ACCESS_ERR);
 }
 
-/* A key is wrong that opens nothing for this queue pair, whatever the reason: each
- * of them tells as much to who tries. */
+/* Each key that opens nothing for this queue pair counts as wrong, whatever the
+ * reason: any of the reasons would tell a guesser something. */
 static void each_wrong_key_is_a_guess(void **state)
 {
 	uint32_t kind, i, ip = ra.nic.ipv4, pd;
@@ -152,7 +153,8 @@ static void each_wrong_key_is_a_guess(void **state)
 	}
 }
 
-/* A key that was right once is none, whether the peer can be told so or not. */
+/* A key of an evicted region does not count as wrong, whether the peer has the
+ * vendor opcodes or not. */
 static void key_of_what_was_taken_back(void **state)
 {
 	struct rig_mr m;
@@ -170,7 +172,7 @@ static void key_of_what_was_taken_back(void **state)
 	assert_int_equal(to_rtr(&rb, &qb, ra.nic.ipv4), UNIC_ST_OK);
 }
 
-/* Wrong ones that do not come at once hold nobody off. */
+/* Wrong keys at long intervals hold no peer off. */
 static void now_and_then(void **state)
 {
 	uint32_t i;
@@ -213,7 +215,7 @@ static bool tagged(uint32_t index, uint64_t key, uint64_t ns)
 	return true;
 }
 
-/* The right key behind too many wrong ones waits, and the connection lives. */
+/* The right key waits behind too many wrong ones, and the connection lives. */
 static void keys(void **state)
 {
 	struct unic_cqe cqe;
@@ -233,12 +235,12 @@ static void keys(void **state)
 	assert_true(rig_cqe(&rb, &qb, &cqe));
 	assert_int_equal(cqe.detail, 0);
 	assert_int_equal(rig_count(&rb, tokens_used), 1);
-	/* what is free is free again */
+	/* after that time keys are free again */
 	assert_true(tagged(index, key, MS));
 }
 
-/* Many queue pairs, connected while none is held off, and all used up at once:
- * on an average no more than the others get. */
+/* Many queue pairs, connected before the peer is held off, and used at once: on
+ * average they get no more guesses than others. */
 static void hoarded(void **state)
 {
 	uint32_t i, ms, total = 0;
@@ -255,8 +257,7 @@ static void hoarded(void **state)
 	assert_in_range(total, 160, 2 * 160 + 64);
 }
 
-/* What a peer, or one process in its name, does to one process is nothing to
- * the others. */
+/* A peer, or a process in its name, is held off from one process only. */
 static void of_one_process(void **state)
 {
 	uint32_t i, ip = ra.nic.ipv4, pb1;
@@ -270,11 +271,12 @@ static void of_one_process(void **state)
 		guess_stag(i, mb.stag ^ (i + 1) << 12);
 	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
 	assert_int_equal(to_rtr(&rb, &qb1, ip), UNIC_ST_OK);
-	/* who comes into its slot is held off as it was */
+	/* the next process of the slot holds the peer off, too */
 	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
 }
 
-/* Wrong ones of address @ipv4, as many as are let through. */
+/* Sends wrong keys from address @ipv4, until it is held off. Returns their
+ * number. */
 static uint32_t guess_all(uint32_t ipv4, uint32_t proc)
 {
 	uint32_t n = 0;
@@ -285,8 +287,8 @@ static uint32_t guess_all(uint32_t ipv4, uint32_t proc)
 	return n;
 }
 
-/* Many addresses share what is free, take no place from one that is held off, and
- * hold nobody off for longer than they are themselves. */
+/* Many addresses share the free guesses, take no place from an address that is
+ * held off, and hold no other address off for longer than themselves. */
 static void many_addresses(void **state)
 {
 	const uint32_t each = UNIC_KEY_GUARD_FREE;
@@ -316,7 +318,7 @@ static void many_addresses(void **state)
 
 /* ------------------------------------------------- a process of its own NIC */
 
-/* A list of one element, by command: the answer. */
+/* Makes a region of one element, by command. Returns the status. */
 static uint8_t make_of(uint32_t pd, uint32_t lkey)
 {
 	static struct unic_mr_result form;
@@ -340,7 +342,7 @@ static uint8_t make_of(uint32_t pd, uint32_t lkey)
 	return status;
 }
 
-/* Regions of process 0 in its states: there, taken back, given back. */
+/* STags of process 0: of a region, of an evicted one, of a deregistered one. */
 static void others(uint32_t stag[3])
 {
 	struct rig_mr m;
@@ -364,7 +366,8 @@ static void others(uint32_t stag[3])
 			 UNIC_MR_EVICTED);
 }
 
-/* There, in another domain, taken back, never there: it is told one thing. */
+/* The status is the same for a region of another domain, an evicted one and
+ * none. */
 static void one_answer_for_what_others_have(void **state)
 {
 	const uint8_t none = UNIC_ST_NO_MR;
@@ -388,13 +391,13 @@ static void one_answer_for_what_others_have(void **state)
 	assert_int_equal(make_of(pb1, stag[0] ^ 0x100), none);
 	assert_int_equal(rig_count(&rb, access_pd), 0);
 	assert_int_equal(rig_count(&rb, access_evicted), 0);
-	/* of its own it learns all */
+	/* of its own domain the process gets the exact status */
 	assert_int_equal(make_of(pb2, stag[0]), UNIC_ST_NO_PD);
 	assert_int_equal(make_of(pb2, stag[1]), UNIC_ST_EVICTED);
 	assert_int_equal(make_of(pb2, stag[2]), none);
 }
 
-/* As a peer is. */
+/* A process that guesses is held off as a peer is. */
 static void guesser_of_its_own_nic(void **state)
 {
 	uint32_t i, pb1, ip = ra.nic.ipv4;
@@ -411,7 +414,7 @@ static void guesser_of_its_own_nic(void **state)
 	for (i = 0; i < UNIC_KEY_GUARD_FREE; i++)
 		assert_int_equal(make_of(pb1, mb.stag + (i << 8)),
 				 UNIC_ST_NO_MR);
-	/* not even a right one is looked at */
+	/* while it is held off a right key is refused, too */
 	assert_int_equal(make_of(pb1, m1.stag), UNIC_ST_BUSY);
 	assert_int_equal(to_rtr(&rb, &qb1, OTHER), UNIC_ST_BUSY);
 	assert_int_equal(make_of(pb, mb.stag + 0x100), UNIC_ST_NO_MR);
@@ -421,7 +424,7 @@ static void guesser_of_its_own_nic(void **state)
 	assert_int_equal(to_rtr(&rb, &qb1, OTHER), UNIC_ST_OK);
 }
 
-/* Its work requests that name such, each of which ends a queue pair. */
+/* Work requests with wrong keys: each ends a queue pair. */
 static void guesser_that_posts(void **state)
 {
 	struct rig_mr bad = mb;
@@ -454,8 +457,8 @@ static void guesser_that_posts(void **state)
 
 /* ------------------------------------------------------------------ the odds */
 
-/* Seconds until one of @good of 2^@bits is met in the mean, at what @places that
- * are counted apart have free. */
+/* Mean time in seconds until one of @good of 2^@bits values is found, at @places
+ * that are counted separately. */
 static uint64_t seconds(uint32_t bits, uint64_t good, uint32_t places)
 {
 	const uint64_t a_second = UNIC_KEY_GUARD_FREE * 1000000000ull /
@@ -478,7 +481,7 @@ static void odds(void **state)
 	/* 42 bits of a base are random; 2^22 of the 2^42 here, the rest below */
 	assert_in_range((seconds(stag + 22, 1, 1) << 20) / year / 1000000, 7000,
 			7500);
-	/* one in 2^24, and the part of an index that was seen is gone */
+	/* one in 2^24: the bits of the index that were seen do not count */
 	assert_int_equal(32 - 8, stag);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_hostile.c - a host that lies: every command with every field wrong, ring
- * indices and doorbells with garbage, a process that writes random bytes over
- * its queues, a driver that never reads. The NIC answers precisely, counts, and
- * nobody else notices.
+ * indices and doorbells with garbage, a process that writes random bytes over its
+ * queues, a driver that never reads. The NIC answers with the exact status,
+ * counts, and other processes are not affected.
  */
 #include "command/cmd.h"
 #include "command/proc.h"
@@ -22,7 +22,7 @@ static uint64_t rnd(void) /* splitmix64 */
 	return z ^ z >> 31;
 }
 
-/* The pool's books balance: free + reserved + used = all of it. */
+/* The sums of the pool agree: free + reserved + used = all entries. */
 static void check_books(const struct rig *r)
 {
 	uint32_t i, used = 0, held = 0, owned = 0;
@@ -119,7 +119,7 @@ static void other_epochs_are_refused(void **state)
 	rig_up(&a, 1);
 	for (i = 0; i < OPCODES; i++) {
 		memset(&rec, 0, sizeof(rec));
-		a.nic.epoch++; /* rig_cmd() writes this one ... */
+		a.nic.epoch++; /* rig_cmd() writes the epoch ... */
 		memcpy(a.port.bar + UNIC_BAR_CMD_OFF +
 			       a.cmd_tail % UNIC_CMD_ENTRIES * 64,
 		       &rec, sizeof(rec));
@@ -133,8 +133,7 @@ static void other_epochs_are_refused(void **state)
 	}
 }
 
-/* A world in which most commands could succeed, so that one wrong field is
- * what makes them fail, or not. */
+/* A set-up in which most commands succeed, so that one wrong field decides. */
 static void world_up(struct rig_qp *qp, struct rig_mr *mr, uint32_t *pd)
 {
 	rig_up(&a, 1);
@@ -151,7 +150,7 @@ static const uint32_t wrong[] = { 1,	      2,	 0x7f,	     0x80,
 				  0xffff,     0x10000,	 0x7fffffff, 0x80000000,
 				  0xfffffffe, 0xffffffff };
 
-/* Every 16-bit and 32-bit place of every command takes every wrong value. */
+/* Each 16-bit and 32-bit word of every command takes every wrong value. */
 static void every_field_wrong(void **state)
 {
 	struct unic_info *info = (struct unic_info *)a.port.bar;
@@ -176,7 +175,8 @@ static void every_field_wrong(void **state)
 	}
 }
 
-/* Random commands around plausible values: nothing but answers. */
+/* Random commands around plausible values: each is answered, and nothing else
+ * happens. */
 static void random_commands(void **state)
 {
 	struct rig_qp qp;
@@ -230,7 +230,7 @@ static void wild_ring_indices(void **state)
 	still_alive(&a);
 }
 
-/* A driver that takes no completion stops commands and nothing else. */
+/* A driver that reads no completion stops commands and nothing else. */
 static void completions_never_read(void **state)
 {
 	struct unic_driver_page *d =
@@ -259,9 +259,9 @@ static void completions_never_read(void **state)
 }
 
 /*
- * A process scribbles over its doorbell page and its rings while another one
- * moves data: the other's data and queues are as they should be, and nothing
- * outside the offender's window was written.
+ * A process writes random bytes over its doorbell page and its rings while
+ * another one moves data: the other's data and queues stay correct, and nothing
+ * outside the first one's window is written.
  */
 static void scribbling_process_hurts_only_itself(void **state)
 {
@@ -294,7 +294,7 @@ static void scribbling_process_hurts_only_itself(void **state)
 	rig_reg(&a, 1, qa, 2, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &ma);
 	rig_reg(&b, 1, qb, 2, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &mb);
 	for (i = 0; i < 300; i++) {
-		/* whatever the offender's window says, page by page */
+		/* random pages of the window */
 		for (k = 0; k < 200; k++)
 			a.port.window[0][rnd() % (16 * 4096)] = (uint8_t)rnd();
 		for (k = 0; k < 8192; k++)
@@ -317,7 +317,7 @@ static void scribbling_process_hurts_only_itself(void **state)
 	still_alive(&a);
 }
 
-/* Events are never lost to a driver that reads late (INV-11). */
+/* Events are not lost when the driver reads late (INV-11). */
 static void events_never_read_do_not_stop_evictions(void **state)
 {
 	struct unic_cmd_set_params params = {
@@ -333,7 +333,8 @@ static void events_never_read_do_not_stop_evictions(void **state)
 	assert_int_equal(rig_cmd(&a, UNIC_CMD_SET_PARAMS, &params, NULL), 0);
 	rig_attach(&a, 0, 1);
 	pd = rig_pd(&a, 0);
-	/* messaging regions go without a word from anybody: twice the ring */
+	/* messaging regions end without a notice: twice as many as the ring
+	 * holds */
 	for (i = 0; i < 2 * UNIC_EVT_ENTRIES; i++) {
 		uint32_t room =
 			UNIC_EVT_ENTRIES + UNIC_MRS - a.nic.stags.resting;
@@ -361,8 +362,8 @@ static void events_never_read_do_not_stop_evictions(void **state)
 	check_books(&a);
 }
 
-/* All other news leave room in the ring for those of evictions, so that nobody has
- * to read for one to be told. */
+/* All other events leave room in the ring for those of evictions, which the NIC
+ * can send without a read by the driver. */
 static void news_leave_room_for_evictions(void **state)
 {
 	struct unic_evt_obj news = { .hdr.type = UNIC_EVT_DB_ERROR };
@@ -396,8 +397,8 @@ static void news_leave_room_for_evictions(void **state)
 }
 
 /*
- * The reserved credit: a driver that never reads its completion ring, so that
- * no command is answered any more, does not stop an eviction by the reaper.
+ * The reserved credit: a driver that never reads its completion ring, so that no
+ * command is answered, does not stop an eviction by the reaper.
  */
 static void completions_never_read_do_not_stop_evictions(void **state)
 {
@@ -421,7 +422,7 @@ static void completions_never_read_do_not_stop_evictions(void **state)
 	pd = rig_pd(&a, 0);
 	assert_int_equal(rig_reg(&a, 1, rig_pd(&a, 1), 4, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &mr),
-			 UNIC_ST_OK); /* so the share of 0 is a half */
+			 UNIC_ST_OK); /* the share of 0 is a half */
 	while (rig_reg(&a, 0, pd, 4, UNIC_CLASS_MESSAGING, UNIC_REG_LIST, 0,
 		       &mr) == UNIC_ST_OK)
 		;
@@ -463,7 +464,7 @@ static uint8_t db_ack(uint32_t proc)
 	return rig_cmd(&a, UNIC_CMD_DB_ACK, &ack, NULL);
 }
 
-/* A word for a row that no queue has; returns how many events came of it. */
+/* Rings for a row that no queue has. Returns the number of events for it. */
 static uint32_t ring_nothing(uint32_t proc, uint32_t row, uint64_t ns)
 {
 	struct unic_evt_obj evt;
@@ -492,18 +493,19 @@ static void bad_doorbells_are_told_once(void **state)
 	assert_int_equal(ring_nothing(0, 9, MS), 1);
 	for (i = 0; i < 2000; i++)
 		assert_int_equal(ring_nothing(0, 10, MS), 0);
-	assert_int_equal(ring_nothing(1, 11, MS), 1); /* of another */
+	assert_int_equal(ring_nothing(1, 11, MS), 1); /* of another process */
 	assert_int_equal(rig_count(&a, db_bad), 2002);
 	assert_int_equal(db_ack(2), UNIC_ST_NO_PROC);
 	assert_int_equal(db_ack(0), UNIC_ST_OK);
 	assert_int_equal(ring_nothing(0, 12, MS), 1);
-	assert_int_equal(db_ack(0), UNIC_ST_OK); /* at once again: not yet */
+	/* too soon after the last: no event yet */
+	assert_int_equal(db_ack(0), UNIC_ST_OK);
 	assert_int_equal(ring_nothing(0, 13, 990 * MS), 0);
 	assert_int_equal(ring_nothing(0, 13, 20 * MS), 1);
 }
 
-/* fifo_seq moved when the NIC looked, and is back when it reads: no word, and
- * not 2^32 of them. */
+/* fifo_seq was ahead when the NIC looked, and is back when the NIC reads: no word
+ * is taken, and not 2^32 of them. */
 static void doorbell_count_that_goes_back(void **state)
 {
 	(void)state;
@@ -518,15 +520,16 @@ static void doorbell_count_that_goes_back(void **state)
 /* -------------------------------------------- a writer that laps the reader */
 
 static struct rig_qp bells;
-static uint32_t to_append; /* words, while the NIC takes others */
-static bool half_way;	   /* and one more that is not published yet */
+/* words that the process appends while the NIC takes others */
+static uint32_t to_append;
+static bool half_way; /* and one more word that is not published */
 
 static struct unic_db_page *bell_page(void)
 {
 	return (void *)a.port.window[0];
 }
 
-/* The first half of a ring: the word is there, its number is not published. */
+/* The first half of a ring: stores the word, without publishing its number. */
 static void store_word(enum unic_db_kind kind)
 {
 	bell_page()->fifo[a.fifo_seq[0] % UNIC_DB_FIFO] =
@@ -577,8 +580,8 @@ static void bells_up(void)
 	bell_page()->tail[bells.row].arm = unic_to_le32(0x7fffffff);
 }
 
-/* The NIC looks while its process has stored the next word, over the oldest that
- * the NIC did not take, and has not published it. */
+/* The NIC looks while its process has stored the next word over the oldest one
+ * that the NIC has not taken, and has not published it. */
 static void a_doorbell_under_the_next_word(void **state)
 {
 	uint32_t behind, at;
@@ -602,7 +605,7 @@ static void a_doorbell_under_the_next_word(void **state)
 	assert_int_equal(rig_count(&a, db_bad), 0);
 }
 
-/* The process rings on while the NIC takes words: any number of them, and half of
+/* The process rings while the NIC takes words: any number of words, and half of
  * one more. */
 static void a_doorbell_while_words_are_taken(void **state)
 {
@@ -648,7 +651,7 @@ static void bad_doorbell_waits_for_a_full_ring(void **state)
 	while (rig_event(&a, &evt))
 		told += evt.hdr.type == UNIC_EVT_DB_ERROR;
 	assert_int_equal(told, 1);
-	/* and one that is due when its process ends goes with it */
+	/* a doorbell due when its process ends is dropped */
 	assert_int_equal(db_ack(0), UNIC_ST_OK);
 	rig_ring(&a, 0, UNIC_DB_SQ, 50, 1);
 	rig_run(&a, MS);

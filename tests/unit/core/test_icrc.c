@@ -75,7 +75,7 @@ static void frames(void **state)
 		assert_int_equal(unic_icrc(frame, len), slow_icrc(frame, len));
 }
 
-/* What routers may change does not matter, all else does. */
+/* Bytes that routers may change do not count, all others do. */
 static void masks(void **state)
 {
 	static uint8_t store[2 + 100] __attribute__((aligned(4)));

@@ -30,7 +30,7 @@ static void indirect_over_three_regions(void **state)
 	assert_int_equal(form_access_b(&x, RW, 8192, 1, &p), -UNIC_EBOUNDS);
 	assert_int_equal(form_access_b(&x, RW, (uint64_t)-1, 1, &p),
 			 -UNIC_EBOUNDS);
-	/* what lies 2^32 off is not seen through the window */
+	/* bytes 2^32 away are not reached through the window */
 	assert_int_equal(form_access_b(&x, RW, 0, 1, &p), 0);
 	assert_int_equal(form_access_b(&x, RW, 1ull << 32, 1, &p),
 			 -UNIC_EBOUNDS);
@@ -45,7 +45,8 @@ static void indirect_over_three_regions(void **state)
 		assert_int_equal(rb.nic.mrs.mr[form_mb[i].mr].deps, 0);
 }
 
-/* A form over whole page 1 of form_mb[0], whose byte 2048 lies at 2^32. */
+/* Makes a region over the whole of page 1 of form_mb[0], whose byte 2048 is at
+ * 2^32. */
 static void make_straddling(struct rig_mr *x)
 {
 	struct form_plan p = { .n = 1,
@@ -62,8 +63,8 @@ static const uint8_t *straddling(uint32_t off)
 	return form_mb[0].mem + PAGE + off;
 }
 
-/* What lies together on both sides of a multiple of 2^32 is two pieces, each in
- * the window that it leaves, whoever asks first. */
+/* Bytes that are contiguous across a multiple of 2^32 are two pieces, each in its
+ * window, in any order of access. */
 static void addresses_that_cross_4_gib(void **state)
 {
 	static const uint32_t first[] = { 0, 1024, 2047, 2048, 2049, 4095 };
@@ -86,7 +87,7 @@ static void addresses_that_cross_4_gib(void **state)
 			assert_int_equal(p.len, left);
 			assert_true(unic_mr_in_window(
 				mr, (uint32_t)(x.iova + j), p.len));
-			/* what is below 4 GiB is not there 4 GiB above */
+			/* bytes below 4 GiB are not found 4 GiB above */
 			assert_int_equal(form_access_b(&x, RW,
 						       (1ull << 32) + j % 2048,
 						       1, &p),
@@ -163,8 +164,8 @@ static void lists_with_every_element_wrong(void **state)
 	form_assert_bytes(&x, 8192, form_three);
 }
 
-/* A window has no local key: whoever has its STag has no element by it, though it
- * is bound and has the rights. */
+/* A window has no local key: its STag makes no element, though the window is
+ * bound and has the rights. */
 static void windows_are_no_elements(void **state)
 {
 	static const uint8_t kind[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW1,
@@ -260,7 +261,7 @@ static void nested_to_a_depth(void **state)
 	form_alloc_ok(UNIC_FORM_INDIRECT, 1, &x[i]);
 	p.sge[0] = form_piece(&below, 0, 1);
 	assert_int_equal(form_make(&x[i], &p), UNIC_ST_TOO_LARGE);
-	/* what others are made of cannot be invalidated, but deregistered */
+	/* a region with dependents cannot be invalidated, but deregistered */
 	assert_int_equal(form_inval(&x[0]), UNIC_ST_BUSY);
 	assert_int_equal(form_access_b(&x[0], RW, 0, 100, &out), 0);
 	assert_int_equal(rig_dereg(&rb, &form_mb[0]), UNIC_ST_OK);
@@ -370,7 +371,7 @@ static void lists_that_are_none(void **state)
 	s = form_memop(UNIC_WR_REG_INDIRECT, x.stag, 1, RW, 0, 0);
 	s.num_sge = 1;
 	s.sge[0] = form_piece(&form_mb[2], 0, 16);
-	memcpy(form_mb[2].mem, &e, 16); /* it would be one, but for ... */
+	memcpy(form_mb[2].mem, &e, 16); /* a valid element, but for one field */
 	s.inline_len = 1;
 	form_refused(s, NULL, UNIC_WD_SGE);
 	s.inline_len = 0;
@@ -381,7 +382,7 @@ static void lists_that_are_none(void **state)
 	assert_int_equal(form_post(&rb, &qb, good, &e).status, 0);
 }
 
-/* Two queue pairs, one reader, and DMA that ends late. */
+/* Two queue pairs, one reader of lists, and late DMA. */
 static void lists_are_read_in_turn(void **state)
 {
 	struct unic_sge e = form_piece(&form_mb[1], 5, 100);
@@ -437,8 +438,8 @@ static void post_a_list(struct rig_qp *q, struct rig_mr *x)
 	rig_ring(&rb, 0, UNIC_DB_SQ, q->row, ++q->sq_tail);
 }
 
-/* A queue pair ends with its list on the way: what comes late is not taken for the
- * list of the next one. */
+/* A queue pair ends while its list is read: the list is not taken for that of the
+ * next queue pair. */
 static void late_list_is_nobodys(void **state)
 {
 	struct unic_cmd_qp_modify err = { .qpn = unic_to_le32(qb.qpn),
@@ -480,8 +481,8 @@ static void late_list_is_nobodys(void **state)
 	assert_int_equal(rb.nic.list_reader.sgl.pending, 0);
 }
 
-/* Indirect region @x is to be made of a list of one element in form_mb[2], of which the
- * port has read nothing yet; it moves nothing until it may. */
+/* Posts that indirect region @x is made of a list of one element in form_mb[2].
+ * The port moves nothing of the list until the test lets it. */
 static void begin_a_list(struct rig_mr *x)
 {
 	struct unic_sge e = form_piece(&form_mb[1], 5, 100);
@@ -509,8 +510,9 @@ static struct unic_cqe end_of_the_list(void)
 	return form_done(&rb, &qb);
 }
 
-/* As many commands of one round: regions of one page for process 1 at the address
- * of @like, all of them page @page of its window, until one has that index. */
+/* Registers regions of one page for process 1 at the address of @like, all of
+ * them page @page of its window, until one has the index of @like; in one
+ * round. */
 static void take_its_index(const struct rig_mr *like, uint32_t pd,
 			   uint32_t page)
 {
@@ -533,8 +535,8 @@ static void take_its_index(const struct rig_mr *like, uint32_t pd,
 	} while (y.mr != like->mr);
 }
 
-/* Its region ends while the list is read, and the index is given to another process,
- * which has such a list at the same address. */
+/* The region with the list ends while the list is read, and another process gets
+ * its index, with such a list at the same address. */
 static void list_of_another_process(void **state)
 {
 	struct unic_sge e = form_piece(&form_mb[1], 5, 100);
@@ -559,8 +561,8 @@ static void list_of_another_process(void **state)
 	assert_int_equal(rb.nic.list_reader.qpn, 0);
 }
 
-/* It is registered anew, under its STag and with its generation, and not for this
- * queue pair. */
+/* The region is registered again, with its STag and generation, in a domain that
+ * is not the queue pair's. */
 static void list_that_is_not_ours_any_more(void **state)
 {
 	struct unic_cmd_mr_rereg c = { .mr = unic_to_le32(form_mb[2].mr),
@@ -579,7 +581,7 @@ static void list_that_is_not_ours_any_more(void **state)
 	assert_int_equal(rb.nic.derived.form[x.mr].used, 0);
 }
 
-/* It stays, and so the list is read when the port moves something again. */
+/* The region stays, and the list is read when the port moves data again. */
 static void list_that_had_to_wait(void **state)
 {
 	struct unic_cqe cqe;

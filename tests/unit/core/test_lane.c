@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_lane.c - frames that come in a row and are placed in one go: one of them
- * is lost, damaged, for somebody else, or asks for what it may not have.
+ * test_lane.c - frames that arrive in a row and are placed in one run: one of
+ * them is lost, damaged, for another queue pair, or refused.
  */
 #include "unit.h"
 
@@ -15,12 +15,14 @@
 #define MTU   1024u
 #define APSN  50u /* bytes of a frame before the last word of its BTH */
 
-/* What happens to one frame of A, by number from 1 on. */
+/* The wire's treatment of one frame of A, by number from 1 on. */
 static struct {
 	uint32_t seen, victim;
-	uint32_t at;	     /* this byte of it is turned over; 0: it is lost */
+	/* the byte that is inverted; 0: the frame is lost */
+	uint32_t at;
 	uint8_t apsn[64][4]; /* of each */
-	uint8_t end[64][4];  /* and its last bytes, where the ICRC would be */
+	/* the last bytes of each, at the place of the ICRC */
+	uint8_t end[64][4];
 } wire;
 
 static struct rig ra, rb;
@@ -78,7 +80,7 @@ static void bring_up(bool icrc)
 	bring_up_at(icrc, 0x1000);
 }
 
-/* All of A's frames come to B before B looks. */
+/* All of A's frames arrive at B before B polls. */
 static void at_once(void)
 {
 	rig_poll(&ra);
@@ -101,9 +103,9 @@ static void write_at(uint64_t id, uint32_t off, uint32_t len)
 }
 
 /*
- * Four WRITEs of @len bytes side by side, of which the third is lost, or byte
- * @at of it is turned over: the first two are there at once, the others are not
- * before they were sent again.
+ * Four WRITEs of @len bytes side by side. The third is lost, or its byte @at is
+ * inverted: the first two are placed at once, the others after A has sent them
+ * again.
  */
 static void third_of_four(uint32_t len, uint32_t at)
 {
@@ -138,7 +140,7 @@ static void one_is_lost(void **state)
 	}
 }
 
-/* Where the sum says so: in the payload, in BTH and in the address. */
+/* Damage that the ICRC finds: in the payload, in BTH and in the address. */
 static void one_is_damaged(void **state)
 {
 	static const uint32_t at[] = { 47, 51, 54 + 7, 54 + 16, ~0u };
@@ -152,7 +154,7 @@ static void one_is_damaged(void **state)
 	}
 }
 
-/* Not eight bytes, and beyond the page that the others are in. */
+/* A WRITE of another length, and one beyond the page of the others. */
 static void one_is_elsewhere(void **state)
 {
 	uint32_t i;
@@ -171,8 +173,8 @@ static void one_is_elsewhere(void **state)
 }
 
 /*
- * A long WRITE, of which the packets look alike but for one: byte @at of packet
- * @victim is turned over, or it is lost. What comes before it is placed, nothing
+ * A long WRITE, whose packets are alike but for one: byte @at of packet @victim
+ * is inverted, or the packet is lost. The packets before it are placed, none
  * behind it.
  */
 static void of_a_long_one(uint32_t victim, uint32_t at)
@@ -193,7 +195,7 @@ static void of_a_long_one(uint32_t victim, uint32_t at)
 	assert_memory_equal(mb.mem + BYTES - 100, nothing, 100);
 }
 
-/* Of its peer's address, the port, and the queue pair it is for. */
+/* Byte of the peer's address, of the port, and of the queue pair number. */
 static void one_packet_is_not_alike(void **state)
 {
 	static const uint32_t at[] = { 0, 12, 22, 29, 37, 49 };
@@ -206,7 +208,7 @@ static void one_packet_is_not_alike(void **state)
 			of_a_long_one(victim[i], at[k]);
 }
 
-/* An acknowledgement from elsewhere acknowledges nothing. */
+/* An acknowledgement from another address acknowledges nothing. */
 static void acknowledgement_of_a_stranger(void **state)
 {
 	uint32_t k;
@@ -214,9 +216,9 @@ static void acknowledgement_of_a_stranger(void **state)
 	(void)state;
 	bring_up(false);
 	rb.port.on_frame = on_frame;
-	for (k = 0; k < 3; k++) { /* the first one teaches */
+	for (k = 0; k < 3; k++) { /* the first frame fills the cache */
 		wire.seen = 0;
-		wire.victim = k ? 2 : 0; /* A's WRITE is 1 */
+		wire.victim = k ? 2 : 0; /* frame 1 is A's WRITE */
 		wire.at = k == 1 ? 29 : 9;
 		write_at(k, k * 8, 8);
 		rig_run2(&ra, &rb, MS);
@@ -231,7 +233,7 @@ static void acknowledgement_of_a_stranger(void **state)
 	assert_int_equal(rig_count(&ra, retransmits), 1);
 }
 
-/* Numbers go round in the middle of requests that are sent in one go. */
+/* PSNs wrap in the middle of requests that are sent in one run. */
 static void numbers_go_round(void **state)
 {
 	uint32_t i, psn, n = 10;
@@ -274,7 +276,8 @@ static void asks_now_and_then(void **state)
 				 i % 12 == 11 || i == UNIC_ACK_EVERY);
 }
 
-/* Where a link leaves the ICRC out there are zeros, not what the buffer held. */
+/* On a link that leaves the ICRC out its bytes are zeros, not the old contents of
+ * the buffer. */
 static void no_sum_is_zero(void **state)
 {
 	static const uint8_t zero[4];
@@ -296,7 +299,7 @@ static void no_sum_is_zero(void **state)
 		expect(i, 0);
 		assert_memory_equal(wire.end[i], zero, 4);
 	}
-	for (k = 0; k < 4; k++) { /* and behind the parts of a long one */
+	for (k = 0; k < 4; k++) { /* and behind the parts of a long message */
 		wire.seen = 0;
 		write_at(k, 0, BYTES - 100 * k);
 		rig_run2(&ra, &rb, MS);
@@ -306,7 +309,7 @@ static void no_sum_is_zero(void **state)
 	}
 }
 
-/* A refusal in a frame that is not like the others is one all the same. */
+/* A NAK in a frame that is not like the one before is taken. */
 static void refusal_by_another_way(void **state)
 {
 	struct unic_cqe cqe;
@@ -314,7 +317,7 @@ static void refusal_by_another_way(void **state)
 	(void)state;
 	bring_up(false);
 	rb.port.on_frame = on_frame;
-	wire.victim = 2; /* what B answers, from another router */
+	wire.victim = 2; /* B's answer, through another router */
 	wire.at = 9;
 	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 100, 0, 0);
 	at_once();
@@ -328,7 +331,7 @@ static void refusal_by_another_way(void **state)
 	assert_memory_equal(mb.mem, ma.mem, 100);
 }
 
-/* A region that was read a moment ago may not be written because of that. */
+/* A read of a region a moment ago does not allow a write. */
 static void read_only(void **state)
 {
 	struct unic_cmd_mr_reg cmd = {
@@ -354,7 +357,7 @@ static void read_only(void **state)
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REG, &cmd, &cpl), 0);
 	ro.stag = unic_from_le32(cpl.stag);
 	memset(page, 0x77, 4096);
-	for (i = 0; i < 2; i++) { /* its pages are looked at, for B itself */
+	for (i = 0; i < 2; i++) { /* B accesses its pages itself */
 		struct unic_cqe cqe;
 
 		rig_send(&rb, &qb, UNIC_WR_WRITE, i, &ro, 0, 8, ma.iova,
@@ -389,7 +392,7 @@ static void traced(const struct unic_trace_rec *last[], uint32_t n)
 	assert_true(found >= n);
 }
 
-/* What the trace says of frames that are placed in one go is in them. */
+/* The trace has a record for each of the frames that are placed in one run. */
 static void traced_one_by_one(void **state)
 {
 	const struct unic_trace_rec *t[4] = { 0 };
@@ -413,7 +416,7 @@ static void traced_one_by_one(void **state)
 	}
 }
 
-/* One that is refused is in the trace like any other. */
+/* A refused frame is in the trace, too. */
 static void refusal_is_traced(void **state)
 {
 	const struct unic_trace_rec *t[2] = { 0 };
@@ -432,7 +435,7 @@ static void refusal_is_traced(void **state)
 	expect(2, UNIC_WC_REM_ACCESS_ERR);
 }
 
-/* However many there are in a row, one turn takes so many and no more. */
+/* A turn takes a bounded number of frames, however many there are. */
 static void a_turn_has_an_end(void **state)
 {
 	uint32_t i, before;
@@ -507,7 +510,7 @@ static void each_use_counts_once(void **state)
 	}
 }
 
-/* ... and of messages side by side, which go in one run. */
+/* The uses of messages side by side, which are placed in one run. */
 static void a_run_counts_each_use(void **state)
 {
 	uint32_t i, k;

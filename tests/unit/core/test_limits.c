@@ -90,7 +90,7 @@ static void domains(void **state)
 			 UNIC_ST_NO_PD);
 	assert_int_equal(pd_cmd(UNIC_CMD_PD_FREE, UINT32_MAX, pd + 1),
 			 UNIC_ST_NO_PD);
-	/* what marks a free one is no process */
+	/* the number that marks a free domain is no process */
 	assert_int_equal(pd_cmd(UNIC_CMD_PD_FREE, 0xffff, pd + 1),
 			 UNIC_ST_NO_PD);
 	assert_int_equal(pd_cmd(UNIC_CMD_PD_FREE, 0, UNIC_PDS), UNIC_ST_NO_PD);
@@ -273,7 +273,7 @@ static void usage(void **state)
 	assert_int_equal(unic_from_le32(u.top_held[0]), 5);
 	assert_int_equal(unic_from_le32(u.top_held[1]), 3);
 	assert_int_equal(unic_from_le32(u.top_held[2]), 0);
-	/* B = H + T + reaper period + drain bound; and everybody may read it */
+	/* B = H + T + reaper period + drain bound; readable by every process */
 	assert_int_equal(unic_from_le32(u.bound_us),
 			 35700 + unic_from_le32(info->drain_us));
 	assert_int_equal(before, 71000 + unic_from_le32(info->drain_us));
@@ -290,8 +290,8 @@ static void usage(void **state)
 	assert_int_equal(unic_from_le16(u.top_proc[1]), 1);
 }
 
-/* A registration that is refused answers with the accounts: which table, what
- * is in it, who has it, who waits. */
+/* A refused registration answers with the usage: the table that is full, its
+ * contents, its owners, the waits. */
 static void refusal_says_why(void **state)
 {
 	const uint32_t n = UNIC_TLB_ENTRIES;
@@ -401,8 +401,8 @@ static void trace_of_a_release(void **state)
 			 unic_from_le32(notice.grace_us) - 5000);
 }
 
-/* A NIC that failed answers who asks whether it is there, and shows its
- * tables; all else is refused. */
+/* A failed NIC answers queries and dumps its tables; it refuses all other
+ * commands. */
 static void failed_nic_answers(void **state)
 {
 	struct unic_cmd_dump dump = { .table = unic_to_le32(UNIC_TABLE_MR) };
@@ -457,7 +457,7 @@ static void questions_are_regular(void **state)
 		assert_int_equal(asked_at[i], start + i * UNIC_ARP_RETRY_NS);
 }
 
-/* An answer that finds the event ring full is told when there is room, soon. */
+/* An answer that finds the event ring full is sent soon after there is room. */
 static void answer_waits_for_room(void **state)
 {
 	struct unic_evt_obj fill = { .hdr.type = UNIC_EVT_QP_ERROR };
@@ -527,7 +527,7 @@ static void tokens_end_in_time(void **state)
 	}
 }
 
-/* A second bad doorbell is told a second after the first, not sooner. */
+/* The event of a second bad doorbell comes a second after the first, not sooner. */
 static void bad_doorbells_are_told_in_time(void **state)
 {
 	struct unic_cmd_db_ack ack = { .proc = 0 };
@@ -671,8 +671,7 @@ static void take_down(const struct rig_qp *q)
 	memset(&db->tail[q->row], 0, sizeof(db->tail[0]));
 }
 
-/* Queues in the places of others know nothing of them: they begin at the first
- * record, and nobody has armed them. */
+/* New queues in the places of others begin at the first record and unarmed. */
 static void queues_are_new(void **state)
 {
 	struct unic_cqe cqe;
@@ -704,7 +703,7 @@ static void queues_are_new(void **state)
 	}
 }
 
-/* One life: queues that carry messages, and one that is armed at its end. */
+/* One life: queues that carry messages, and a queue that is armed at its end. */
 static void live_once(struct rig *a, struct rig *b)
 {
 	struct unic_cqe cqe;

@@ -198,8 +198,8 @@ static void keeps_order_when_put_out_of_order(void **state)
 		assert_int_equal(receive(2), i);
 }
 
-/* A slot without a frame is a frame of no bytes: the order stays, and whoever
- * reads counts it. */
+/* A slot without a frame is a frame of no bytes: the order stays, and the reader
+ * counts it. */
 static void shows_buffers_given_back(void **state)
 {
 	struct unic_rx rx;
@@ -254,7 +254,7 @@ static void frees_a_burst_at_once(void **state)
 	assert_int_equal(receive(2), 9);
 }
 
-/* The source of a burst leaves, and the sources are looked at again. */
+/* The source of a burst leaves, and the port table is scanned again. */
 static void ends_a_burst_whose_source_has_left(void **state)
 {
 	struct unic_rx rx;
@@ -369,7 +369,7 @@ static void successor_starts_clean(void **state)
 	f = link_ring_tx_get(&port[1], 2);
 	f[0] = 99;
 	link_ring_tx_put(&port[1], f, 60, 0);
-	/* port 1 dies here, with a buffer in its hands */
+	/* port 1 ends here, with buffers that it has not put */
 	assert_int_equal(attach(1), 0);
 	assert_int_equal(receive(1), -1);
 	assert_int_equal(receive(2), 1);
@@ -466,8 +466,8 @@ static void drops_impossible_lengths(void **state)
 	assert_int_equal(port[2].rx_bad, 2);
 }
 
-/* Each slot looked at is one that the reader may count: a call takes one, and
- * a burst of them is given back as any other is. */
+/* Each slot counts for the reader: a call takes one, and a burst of them is given
+ * back as any other. */
 static void bad_lengths_count_against_the_burst(void **state)
 {
 	static const uint16_t lens[] = { 0, MAX_FRAME + 1, 0xffff };
@@ -522,7 +522,7 @@ static void wild_head_is_a_full_ring(void **state)
 	assert_true(send_byte(1, 2, 0));
 }
 
-/* Every slot always looks published: the number of each next lap. */
+/* Every slot always seems published, with the number of each next lap. */
 static void endless_empty_frames_are_bounded(void **state)
 {
 	struct unic_rx rx;

@@ -56,7 +56,7 @@ static void make_of_memory(uint32_t q, const struct rig_mr *form)
 	post(q, s);
 }
 
-/* A LOCAL_INV waits for a region that somebody uses; others send meanwhile. */
+/* A LOCAL_INV waits for a region in use; other queue pairs send meanwhile. */
 static void a_waiting_invalidation_holds_up_nobody(void **state)
 {
 	uint32_t q[4], i, rounds, start, served = 0;
@@ -84,7 +84,7 @@ static void a_waiting_invalidation_holds_up_nobody(void **state)
 		sched_round();
 	assert_int_equal(sched_completed(q[3]), 1);
 	assert_int_equal(sched_completed(q[0]), 0);
-	for (i = 0; i < 12; i++) /* and they take none of its time */
+	for (i = 0; i < 12; i++) /* and the waiting ones use none of its time */
 		sched_write(q[3], SCHED_LONG);
 	start = sched_frames;
 	unic_nic_poll(&sched_a.nic);
@@ -110,8 +110,8 @@ static void form_in_use(uint32_t q, struct rig_mr *form)
 	unic_mr_hold(&sched_a.nic.memory, (uint16_t)form->mr);
 }
 
-/* Five queue pairs wait, and one of another process, for a region of its own. That
- * one looks again as soon as if they did not. */
+/* Five queue pairs wait, and one of another process, for a region of that
+ * process, which polls as soon as without them. */
 static void who_waits_does_not_wait_for_others(void **state)
 {
 	uint32_t i, phase, rounds, worst = 0;
@@ -167,18 +167,18 @@ static void who_waits_can_go(void **state)
 	for (i = 0; i < 5; i++)
 		unic_nic_poll(&sched_a.nic);
 	assert_int_equal(sched_a.nic.order.waits, 2);
-	reset(&sched_qa[q[1]]); /* it waits */
+	reset(&sched_qa[q[1]]); /* its operation waits */
 	for (i = 0; i < 5; i++)
 		unic_nic_poll(&sched_a.nic);
 	assert_int_equal(sched_a.nic.sched.work, 1);
 	fake_room(&sched_a.port, fake_path(2), 0);
-	sched_write(q[2], SCHED_LONG); /* so that nobody is alone */
+	sched_write(q[2], SCHED_LONG); /* the queue pair is not alone */
 	unic_nic_poll(&sched_a.nic);
 	unic_mr_unhold(&sched_a.nic.memory, (uint16_t)x.mr);
 	for (i = 0; i < 5; i++)
 		unic_nic_poll(&sched_a.nic);
 	assert_int_equal(sched_completed(q[0]), 1);
-	reset(&sched_qa[q[0]]); /* it has waited */
+	reset(&sched_qa[q[0]]); /* its operation has waited */
 	assert_int_equal(sched_a.nic.sched.work, 1);
 	fake_room(&sched_a.port, fake_path(2), FAKE_NEVER_FULL);
 	for (i = 0; i < 5; i++)
@@ -202,7 +202,7 @@ static void until_reading(uint32_t q)
 	assert_int_equal(sched_a.nic.list_reader.qpn, sched_qa[q].qpn);
 }
 
-/* What was sent before is lost, and is to be sent again. */
+/* The requests sent before are lost, and have to be sent again. */
 static void time_out(uint32_t q)
 {
 	sched_a.nic.qps.qp[sched_qa[q].qpn & 0xff].sq.timer_ns =
@@ -213,7 +213,7 @@ static void time_out(uint32_t q)
 	assert_int_equal(rig_count(&sched_a, timeouts), 1);
 }
 
-/* A queue pair that its peer tells to be silent gives the reader of lists up. */
+/* A queue pair in an RNR pause gives up the reader of lists. */
 static void a_silent_queue_pair_reads_no_list(void **state)
 {
 	uint32_t a, b, i;
@@ -229,7 +229,7 @@ static void a_silent_queue_pair_reads_no_list(void **state)
 		 0);
 	make_of_memory(a, &x[0]);
 	until_reading(a);
-	rig_poll(&sched_b); /* it has no receive: RNR NAK */
+	rig_poll(&sched_b); /* without a receive: RNR NAK */
 	for (i = 0; i < 20; i++) {
 		rig_poll(&sched_a);
 		fake_dma_run(&sched_a.port, FAKE_PENDING);
@@ -243,7 +243,8 @@ static void a_silent_queue_pair_reads_no_list(void **state)
 	assert_int_equal(sched_completed(b), 1);
 }
 
-/* So does one that is to send again what C has no room for. */
+/* A queue pair that has to send again, and for which C has no room, gives it up,
+ * too. */
 static void a_blocked_queue_pair_reads_no_list(void **state)
 {
 	struct rig_mr x[2];
@@ -326,8 +327,8 @@ static void lists_are_read_for_all_processes(void **state)
 	assert_true(before <= 1);
 }
 
-/* Three ask for the reader of lists while another has it. The first is of the same
- * process, and gives way to one of another process, who gives way to nobody. */
+/* Three queue pairs want the reader of lists while another has it. The first, of
+ * the same process, comes after one of another process, which is next. */
 static void another_process_reads_next(void **state)
 {
 	static const uint32_t proc[] = { 0, 0, 1, 2 }, next[] = { 0, 1, 2, 2 };
@@ -344,7 +345,7 @@ static void another_process_reads_next(void **state)
 		make_of_memory(q[i], &x[i]);
 	until_reading(q[0]);
 	for (i = 1; i < 4; i++) {
-		fake_dma_run(&sched_a.port, 1); /* its request */
+		fake_dma_run(&sched_a.port, 1); /* DMA of its request */
 		for (k = 0; k < 4; k++)
 			unic_nic_poll(&sched_a.nic);
 		assert_int_equal(sched_a.nic.list_reader.next_qpn,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_miss.c - operations that meet pages which are not on the NIC, on either
- * side of a wire: what waits, what goes on, what the peer is told.
+ * test_miss.c - operations on pages that are not on the NIC, on either side of a
+ * wire: which wait, which go on, and the answers to the peer.
  */
 #include "unit.h"
 
@@ -18,7 +18,7 @@
 
 static struct rig ra, rb;
 static struct rig_qp qa, qb, qa2, qb2;
-static struct rig_mr ma, mb;	   /* residency as the test says */
+static struct rig_mr ma, mb;	   /* residency set by the test */
 static struct rig_mr ra_mr, rb_mr; /* RESIDENT */
 static uint32_t pa, pb;
 static bool late; /* DMA of both answers PENDING */
@@ -103,7 +103,7 @@ static int down(void **state)
 		assert_int_equal(ra.nic.mrs.mr[i].dmas, 0);
 		assert_int_equal(rb.nic.mrs.mr[i].dmas, 0);
 	}
-	/* nor is anybody left to be woken, or does the loop look for one for ever */
+	/* no waiter is left to wake, and the poll loop does not look for one */
 	assert_false(ra.nic.faults.any_woken || ra.nic.faults.ended);
 	assert_false(rb.nic.faults.any_woken || rb.nic.faults.ended);
 	return 0;
@@ -148,7 +148,7 @@ static bool serve(struct rig *r, const struct rig_mr *mr, uint32_t first_page,
 	return true;
 }
 
-/* Let @ns pass with drivers that answer every miss 20 us later. */
+/* Lets @ns pass; drivers answer every DEMAND after 20 us. */
 static void run_served(uint64_t ns, uint32_t most)
 {
 	uint64_t end = ra.port.now_ns + ns;
@@ -226,7 +226,7 @@ static void requester_waits_midway(void **state)
 	assert_int_equal(ra.nic.counter[UNIC_C_miss_events], PAGES);
 }
 
-/* What the message will want besides is asked for in the same breath. */
+/* Further pages of the message are requested in the same event. */
 static void asks_for_what_is_left(void **state)
 {
 	struct unic_evt_miss evt;
@@ -271,8 +271,8 @@ static void served_exactly(struct rig *r, const struct rig_mr *mr,
 	assert_false(rig_event(r, &evt));
 }
 
-/* No page is asked for that the message does not touch, on whichever side it is
- * missing; nor is one forgotten. */
+/* Only pages that the message touches are requested, on either side, and all of
+ * them. */
 static void asks_for_no_page_too_many(void **state)
 {
 	(void)state;
@@ -297,8 +297,7 @@ static void asks_for_no_page_too_many(void **state)
 	expect(&ra, &qa, 4, 0, 0);
 }
 
-/* As many pages are asked for as can be at a time: who wants another waits until
- * one of them is there. */
+/* With all fault slots taken a requester waits until one is free. */
 static void requester_waits_for_its_turn(void **state)
 {
 	struct unic_xlate p;
@@ -358,7 +357,7 @@ static void lost_pages_are_brought_again_for_retransmission(void **state)
 	assert_int_equal(ra.nic.counter[UNIC_C_timeouts], 1);
 }
 
-/* Peers that speak our opcodes are told when; no retry is used. */
+/* A peer with the vendor opcodes gets RETRY_AFTER; no retry is used. */
 static void responder_says_when(void **state)
 {
 	(void)state;
@@ -622,8 +621,8 @@ static void driver_that_never_answers(void **state)
 	assert_int_equal(ra.nic.counter[UNIC_C_miss_timeouts], 1);
 }
 
-/* Who waits for a page is told to be silent by the peer, for a request before: the
- * page ends no silence. */
+/* A request that waits for a page gets an RNR NAK for an earlier one: the page
+ * does not end the pause. */
 static void page_ends_no_silence(void **state)
 {
 	struct unic_qp_ctx *qp = &ra.nic.qps.qp[qa.qpn & 0xff];
@@ -717,7 +716,7 @@ static void each_page_has_its_time(void **state)
 	same(rb_mr.mem, ma.mem, BYTES);
 }
 
-/* A peer that says RETRY_AFTER for ever is not listened to for ever. */
+/* A peer that always answers RETRY_AFTER is followed for a bounded time. */
 static void endless_retry_after(void **state)
 {
 	struct unic_qp_ctx *qp = &ra.nic.qps.qp[qa.qpn & 0xff];

@@ -17,7 +17,7 @@
 #define MAX_PAGES 12u
 #define OLD	  64u
 
-/* What the reference knows of a region: all of it, kept flat. */
+/* A region of the reference model, with all of its fields. */
 struct ref {
 	struct unic_mr_result id;
 	uint64_t iova;
@@ -382,7 +382,7 @@ static void take_events(void)
 	}
 }
 
-/* Regions whose grace ends at this poll stop being accessible in it. */
+/* Regions whose grace ends at this poll stop being accessible in this poll. */
 static void note_state(void)
 {
 	uint32_t i;

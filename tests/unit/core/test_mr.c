@@ -191,7 +191,7 @@ static void bounds_do_not_wrap(void **state)
 	assert_int_equal(p.len, 1);
 	assert_int_equal(unic_xlate(&r.nic.memory, p.mr, edge, 1, &p), 0);
 	assert_true(p.bus == list(2)[1]);
-	/* ... and the low halves alone decide nothing */
+	/* equal low halves alone decide nothing */
 	assert_int_equal(access_of(low.stag, 0, PAGE / 2, 1, &p),
 			 -UNIC_EBOUNDS);
 	assert_int_equal(access_of(low.stag, 0, edge - 1, 0xffffffff, &p),
@@ -259,7 +259,7 @@ static void pieces_cover_the_region(void **state)
 	}
 }
 
-/* What the check must answer, by the first and the last byte. */
+/* The check must answer this for the first and the last byte. */
 static void expect(const struct unic_mr_args *a, uint32_t stag, uint64_t iova,
 		   uint32_t len)
 {
@@ -495,8 +495,8 @@ static void next_walk_is_another(void **state)
 	assert_int_equal(same, 0);
 }
 
-/* Who sees some of them learns nothing of the others: neither which comes next
- * nor that one which was given back comes again at once. */
+/* Some indices do not predict the others: neither the next one, nor that a freed
+ * one comes again at once. */
 static void indices_come_in_no_order(void **state)
 {
 	struct unic_mr_result m[16], again;
@@ -757,7 +757,7 @@ static int restore_demand(uint32_t stag, uint64_t length,
 	return unic_mr_restore(&r.nic.revoke, &a, stag, NULL, out);
 }
 
-/* It is not the next region's, and can be asked for again. */
+/* The STag is not that of the next region, and can be restored again. */
 static void refused_restore_leaves_no_stag(void **state)
 {
 	const uint64_t too_many = (UNIC_CACHED_PAGES + 1ull) * PAGE;

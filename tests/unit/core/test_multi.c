@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_multi.c - tokens for many messages: each payload at the offset that its
- * sender says, as long as the token lives.
+ * test_multi.c - tokens for many messages: each payload goes to the offset in its
+ * message, as long as the token lives.
  */
 #include "unit.h"
 
@@ -122,7 +122,7 @@ static void outside_of_the_buffer_is_refused(void **state)
 	for (i = 0; i < PAGES * 4096; i++)
 		assert_int_equal(mb.mem[i], 0xee);
 	assert_int_equal(rb.nic.mrs.mr[mb.mr].holds, 0);
-	assert_int_equal(move(0, 0, LEN), LEN); /* it is none the worse */
+	assert_int_equal(move(0, 0, LEN), LEN); /* the token is unchanged */
 }
 
 static void lives_until_it_is_ended(void **state)
@@ -135,7 +135,7 @@ static void lives_until_it_is_ended(void **state)
 	assert_int_equal(cancel(&end), 0);
 	assert_int_equal(end, UNIC_TOKEN_CANCELLED);
 	assert_int_equal(move(0, 0, 100), REFUSED(CANCELLED));
-	assert_int_equal(cancel(&end), 0); /* it ended once */
+	assert_int_equal(cancel(&end), 0); /* it ends once */
 	assert_int_equal(end, UNIC_TOKEN_CANCELLED);
 	assert_int_equal(rig_count(&rb, tokens_cancelled), 1);
 }
@@ -150,7 +150,7 @@ static void single_use_with_an_offset(void **state)
 	assert_int_equal(move(0, 0, 1), REFUSED(USED));
 }
 
-/* Delegation: the token names another sender than the one who has it. */
+/* A token that is bound to another sender than the one that has it. */
 static void named_sender_and_no_other(void **state)
 {
 	(void)state;
@@ -161,8 +161,8 @@ static void named_sender_and_no_other(void **state)
 	assert_int_equal(move(0, 0, 100), 100);
 }
 
-/* INV-4: at T the queue pair in the middle of a message dies, the token ends
- * EVICTED, and not a byte comes later. */
+/* INV-4: at T the queue pair in the middle of a message ends, the token ends
+ * EVICTED, and no byte is placed later. */
 static void eviction_in_the_middle_of_a_message(void **state)
 {
 	struct unic_cmd_mr evict = { .mr = unic_to_le32(mb.mr),

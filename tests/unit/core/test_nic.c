@@ -63,7 +63,7 @@ static void reset_ends_under_traffic(void **state)
 	assert_int_equal(ra.port.tx_held, 0);
 }
 
-/* What was rung for in the round that finds the request is not begun. */
+/* Doorbells of the round that finds the reset request have no effect. */
 static void reset_begins_nothing(void **state)
 {
 	uint32_t req, waiting;
@@ -119,8 +119,8 @@ static void fence_begins_nothing(void **state)
 	assert_int_equal(unic_from_le32(nic_idx()->fenced), 7);
 }
 
-/* Nor after it, though the fence is gone: before a reset there is nothing that the
- * NIC would know. */
+/* A fence ends the NIC's state: after the fence the NIC does nothing before a
+ * reset. */
 static void fence_forgets(void **state)
 {
 	uint32_t req, epoch;
@@ -133,7 +133,7 @@ static void fence_forgets(void **state)
 	assert_int_equal(unic_from_le32(nic_idx()->fenced), 9);
 	assert_int_not_equal(unic_from_le32(info(&ra)->boot_epoch), epoch);
 	epoch = unic_from_le32(info(&ra)->boot_epoch);
-	rig_poll(&ra); /* it is answered once */
+	rig_poll(&ra); /* one answer */
 	assert_int_equal(ra.nic.epoch, epoch);
 	driver_page(&ra)->fence = unic_to_le32(0);
 	rig_send(&rb, &qb, UNIC_WR_WRITE, 1, &mb, 0, 64, ma.iova, ma.stag);
@@ -147,8 +147,8 @@ static void fence_forgets(void **state)
 	assert_int_equal(unic_from_le32(nic_idx()->fenced), 0);
 }
 
-/* A reset that is asked for behind a fence, even while DMA is under way, opens
- * nothing; another word is answered for itself. */
+/* A reset request behind a fence, even while DMA is under way, does not end the
+ * fence; another fence word gets its own answer. */
 static void fence_outlives_a_reset(void **state)
 {
 	uint32_t req, waiting, i;
@@ -179,14 +179,15 @@ static void fence_outlives_a_reset(void **state)
 	assert_int_equal(fake_dma_waiting(&ra.port), 0);
 }
 
-/* Nor does the first reset open one that was there before the NIC. */
+/* The first reset does not end a fence that was set before the NIC started. */
 static void fence_is_there_first(void **state)
 {
 	(void)state;
 	rig_up(&ra, 1);
 	driver_page(&ra)->fence = unic_to_le32(5);
 	unic_nic_init(&ra.nic, &ra.port);
-	unic_nic_poll(&ra.nic); /* it finds the request for a reset, too */
+	/* the same poll finds the request for a reset */
+	unic_nic_poll(&ra.nic);
 	unic_nic_poll(&ra.nic);
 	assert_int_equal(ra.nic.state, UNIC_NIC_RESET);
 	assert_int_equal(unic_from_le32(nic_idx()->fenced), 5);
@@ -340,8 +341,8 @@ static uint32_t all_regions(uint32_t pd, struct rig_mr *mr)
 	return n;
 }
 
-/* A process with all it can have leaves in rounds, and each of these serves others:
- * their frames and commands. What is half gone opens nothing, and says so. */
+/* A process with full tables leaves in rounds, and each round also serves frames
+ * and commands of others. Objects that are half gone are refused. */
 static void detach_lets_others_through(void **state)
 {
 	struct unic_cmd_proc_attach attach = {
@@ -363,7 +364,7 @@ static void detach_lets_others_through(void **state)
 	pair_at_once();
 	assert_int_equal(unic_proc_detach(&ra.nic.command, 1), -UNIC_EPENDING);
 	assert_true(p->mrs && p->mrs < n);
-	/* no more of it in this round, whoever asks */
+	/* no further step in this round */
 	assert_int_equal(unic_proc_detach(&ra.nic.command, 1), -UNIC_ENOPROC);
 	assert_int_equal(unic_proc_attach(&ra.nic.command, &attach),
 			 -UNIC_EBUSY);
@@ -423,9 +424,9 @@ static void queue_pairs_leave_before_regions(void **state)
 	assert_int_equal(p->qps + p->cqs + p->mrs, 0);
 }
 
-/* A process leaves while a notice of its region is not acknowledged, and something
- * keeps its queue pair. The driver answers in time, but what is half gone has no name:
- * no reason to say that the driver has failed. */
+/* A process leaves while a notice of its region is not acknowledged, and its
+ * queue pair is held. The driver acknowledges in time, but the region is half
+ * gone: that is no failure of the driver. */
 static void notice_of_one_who_leaves(void **state)
 {
 	struct unic_cmd_proc_detach cmd = { .proc = unic_to_le32(1) };
@@ -515,8 +516,8 @@ static uint32_t dropped(uint32_t rounds)
 	return (uint32_t)(rig_count(&ra, rx_fault_dropped) - before);
 }
 
-/* FAULT: a round loses no more frames than it would take, of those that come
- * as fast as it looks, too; none that comes after the last is lost. */
+/* FAULT: a round loses as many frames as it would take, even if frames arrive as
+ * fast as they are polled; it loses none that arrives after the last. */
 static void frames_are_lost_by_the_burst(void **state)
 {
 	struct unic_cmd_fault cmd = {
@@ -548,7 +549,7 @@ static uint64_t published(enum unic_counter c)
 	return unic_from_le64(s->counter[c]);
 }
 
-/* One WRITE in one frame is sent in this round. */
+/* One WRITE in one frame must be sent in this round. */
 static void send_in_this_round(uint32_t n)
 {
 	rig_send(&ra, &qa, UNIC_WR_WRITE, n, &ma, 0, 64, mb.iova, mb.stag);
@@ -556,8 +557,8 @@ static void send_in_this_round(uint32_t n)
 	unic_nic_poll(&ra.nic);
 }
 
-/* A heartbeat says what was sent in its very round; so does one of a NIC that
- * has failed, of what it sent last. */
+/* A heartbeat counts the frames sent in its round; so does that of a NIC that has
+ * failed. */
 static void heartbeat_counts_its_own_round(void **state)
 {
 	uint64_t frames, bytes, polls;
@@ -583,7 +584,7 @@ static void heartbeat_counts_its_own_round(void **state)
 	assert_int_equal(published(UNIC_C_tx_frames), frames + 2);
 }
 
-/* What is no frame at all is one for the burst and for the counters. */
+/* Slots without a frame count for the burst and for the counters. */
 static void frames_of_no_bytes_count(void **state)
 {
 	uint64_t frames, bad;

@@ -12,7 +12,7 @@
 #define BTH 42u
 #define ALL ((1u << UNIC_TX_BUFS) - 1) /* no buffer of the link is free */
 
-/* What the wire does to the frames of both directions, counted together. */
+/* The wire's treatment of frames of both directions, counted together. */
 static struct {
 	uint32_t seen;
 	uint32_t lose; /* number of that frame, from 1; 0: none */
@@ -34,7 +34,7 @@ static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		fake_deliver(port->peer, frame, len, flags);
 }
 
-/* The frame that was kept, once more. */
+/* Delivers the frame that was kept, once more. */
 static void again(struct rig *to)
 {
 	assert_int_not_equal(wire.kept_len, 0);
@@ -89,9 +89,8 @@ static void several_check(void)
 }
 
 /*
- * Any transfer of A has to be asked for twice, and any frame is lost meanwhile:
- * requests that are acknowledged and cannot complete yet stand before the one
- * that is sent again.
+ * Any DMA of A is delayed once, and any frame is lost meanwhile: requests that
+ * are acknowledged and cannot complete yet are before the one that is sent again.
  */
 static void lost_while_completions_wait(void **state)
 {
@@ -99,7 +98,7 @@ static void lost_while_completions_wait(void **state)
 
 	bring_up();
 	calls = ra.port.calls;
-	ra.port.again_call = ~0u; /* the same ways, but nothing waits */
+	ra.port.again_call = ~0u; /* the same steps without a delay */
 	several();
 	pair_run(50 * MS);
 	several_check();
@@ -114,13 +113,13 @@ static void lost_while_completions_wait(void **state)
 			several();
 			pair_run(50 * MS);
 			several_check();
-			if (!n) /* waiting is no reason to send again */
+			if (!n) /* a delay causes no repetition */
 				assert_int_equal(rig_count(&ra, retransmits),
 						 0);
 		}
 }
 
-/* The same when the last request is refused: it is, not the one before it. */
+/* With a NAK for the last request: that one fails, not the one before it. */
 static void refused_while_completions_wait(void **state)
 {
 	uint32_t k;
@@ -146,7 +145,7 @@ static void refused_while_completions_wait(void **state)
 	}
 }
 
-/* And when a region was taken back, there or here, which ends that one alone. */
+/* With an evicted region, on either side: that request alone fails. */
 static void evicted_while_completions_wait(void **state)
 {
 	struct rig_mr gone;
@@ -180,7 +179,7 @@ static void evicted_while_completions_wait(void **state)
 	}
 }
 
-/* To the end of the grace of A's regions, while no completion gets through. */
+/* Lets the grace of A's regions pass, while no completion can be written. */
 static void pass_grace(void)
 {
 	uint32_t i;
@@ -194,8 +193,8 @@ static void pass_grace(void)
 	rb.port.now_ns = ra.port.now_ns;
 }
 
-/* A region is cut off when one request that used it is acknowledged, though its
- * completion has to wait, and another is not: only that one was evicted. */
+/* A region is cut while one request that used it is acknowledged, though its
+ * completion waits, and another is not: only the second one ends EVICTED. */
 static void cut_off_while_completions_wait(void **state)
 {
 	struct unic_cmd_mr evict = { .mr = unic_to_le32(ma.mr),
@@ -229,8 +228,9 @@ static void cut_off_while_completions_wait(void **state)
 	pair_quiet();
 }
 
-/* All that used the region is acknowledged, and only completions wait: it is
- * not used, ends at once when its owner lets go, and cuts nobody off. */
+/* All requests that used the region are acknowledged, and only completions wait:
+ * the region is not in use, ends at once when its owner releases it, and cuts no
+ * request. */
 static void spared_while_completions_wait(void **state)
 {
 	(void)state;
@@ -255,8 +255,8 @@ static void spared_while_completions_wait(void **state)
 	pair_expect_none(&ra, &qa);
 }
 
-/* A SEND that was told to wait arrives once more and is taken: the sender goes
- * on at once, though the time it was to wait is not over. */
+/* A SEND that got an RNR NAK arrives once more and is taken: the sender goes on
+ * at once, before the pause is over. */
 static void taken_before_the_wait_is_over(void **state)
 {
 	(void)state;
@@ -279,8 +279,8 @@ static void taken_before_the_wait_is_over(void **state)
 	pair_quiet();
 }
 
-/* The acknowledgement comes when all was to be sent again and the link had no
- * room for it: it is not sent any more. */
+/* The acknowledgement arrives when all requests were to be sent again and the
+ * link had no room: they are not sent again. */
 static void acknowledged_before_it_is_sent_again(void **state)
 {
 	uint32_t i;
@@ -349,8 +349,8 @@ static void read_from(uint64_t id, const struct rig_mr *to, uint32_t off)
 		 to->iova + off, to->stag);
 }
 
-/* A READ waits for its answer. Of the payload of the WRITE behind it, in two
- * pages, half can be read: it is the WRITE that failed. */
+/* A READ waits for its answer. Half of the payload of the WRITE behind it, in two
+ * pages, cannot be read: the WRITE fails, not the READ. */
 static void write_fails_behind_a_read(void **state)
 {
 	struct unic_cqe cqe;
@@ -379,8 +379,8 @@ static void write_fails_behind_a_read(void **state)
 	assert_true(failed > 0);
 }
 
-/* As many READs as were agreed, and one before them that is answered again: the
- * new one takes the place of the old one. */
+/* As many READs as were agreed, and an earlier one that is answered again: the
+ * new one takes its place. */
 static void read_that_needs_room(void **state)
 {
 	uint32_t i;
@@ -407,8 +407,8 @@ static void read_that_needs_room(void **state)
 	pair_quiet();
 }
 
-/* The payload of a response lies in two pages, and any transfer for it has to be
- * asked for twice: it is gathered again, and nobody notices. */
+/* The payload of a response is in two pages, and any DMA of it is delayed once:
+ * the response is gathered again, without another effect. */
 static void response_gathered_twice(void **state)
 {
 	uint32_t k, i;
@@ -434,7 +434,7 @@ static void response_gathered_twice(void **state)
 /*
  * A region is cut off at the end of its grace while a READ of it is answered.
  * Another queue pair, which has written to that region and answers a READ of
- * another one, has nothing to do with it.
+ * another one, is not affected.
  */
 static void cut_off_beside(void **state)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_physical.c - memory that is named by its bus address: who may, what it
- * costs (no entry of the TLB), and that nobody else gets at it.
+ * test_physical.c - memory that is named by its bus address: which processes may,
+ * at what cost (no entry of the TLB), and that no other process reaches it.
  */
 #include "rig_kernel.h"
 #include "unit.h"
 
-#define OTHER 1u /* a process; 0 is the driver's own */
+#define OTHER 1u /* a process; 0 is the driver's slot */
 
 static struct rig ra, rb;
-static struct rig_mr pa, pb; /* physical regions, not handed out page by page */
+/* physical regions, in pages that rig_reg() does not give out */
+static struct rig_mr pa, pb;
 static struct rig_qp qa, qb;
 
 /* ----------------------------------------------------------------- setup */
@@ -69,7 +70,8 @@ static void messages_take_no_entry(void **state)
 	assert_int_equal(rb.nic.share.owner[0].held, 0);
 }
 
-/* Each access is checked against the whole range, wherever the last one was. */
+/* Each access is checked against the whole range, wherever the access before it
+ * was. */
 static void nothing_outside_the_range(void **state)
 {
 	(void)state;
@@ -82,7 +84,7 @@ static void nothing_outside_the_range(void **state)
 	assert_int_equal(sent(), UNIC_WC_LOC_PROT_ERR);
 }
 
-/* The right STag, but in the domain of a process: no queue, no token. */
+/* The right STag in the domain of a process makes no queue and no token. */
 static void not_for_processes(void **state)
 {
 	uint32_t pd = rig_pd(&rb, OTHER);
@@ -136,7 +138,7 @@ static void only_in_a_physical_domain(void **state)
 	assert_int_equal(reg_status(&rb, rig_physical_cmd(pd)), UNIC_ST_NO_PD);
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_PD_ALLOC, &bad, NULL),
 			 UNIC_ST_INVALID);
-	/* the number of a physical domain that was freed means nothing */
+	/* the number of a freed physical domain is refused */
 	assert_int_equal(reg_status(&rb, rig_physical_cmd(qb.pd)), 0);
 	bad.pd = unic_to_le32(rig_physical_pd(&rb));
 	bad.flags = unic_to_le32(0);
@@ -184,7 +186,7 @@ static void each_wrong_argument(void **state)
 	assert_int_equal(rb.nic.procs.proc[0].mrs, mrs);
 }
 
-/* The range may be any; what is in no window the port refuses. */
+/* Any range may be registered; the port refuses addresses outside its windows. */
 static void no_memory_behind_it(void **state)
 {
 	struct unic_cmd_mr_reg cmd = rig_physical_cmd(qa.pd);
@@ -200,7 +202,8 @@ static void no_memory_behind_it(void **state)
 	assert_int_not_equal(sent(), UNIC_WC_SUCCESS);
 }
 
-/* Its queues keep it; when they are gone it goes at once, and nothing is left. */
+/* Its queues keep the region; after the last one it ends at once, and releases
+ * everything. */
 static void ends_with_its_queues(void **state)
 {
 	struct unic_cmd_obj qp = { .id = unic_to_le32(qb.qpn) };
@@ -216,7 +219,7 @@ static void ends_with_its_queues(void **state)
 	assert_int_equal(rb.nic.mrs.control[0].mrs, 0);
 }
 
-/* With nothing free and others waiting it is never asked for. */
+/* The region is never asked for, even with no free entry and others waiting. */
 static void never_asked_back(void **state)
 {
 	uint32_t pd = rig_pd(&rb, OTHER), before = rig_count(&rb, notices);
@@ -231,12 +234,13 @@ static void never_asked_back(void **state)
 			 UNIC_ST_PENDING);
 	rig_run(&rb, 1000000);
 	assert_int_equal(rb.nic.mrs.mr[pb.mr].state, UNIC_MR_ACTIVE);
-	assert_true(rig_count(&rb, notices) <= before + 1); /* of OTHER's own */
+	/* a region of OTHER */
+	assert_true(rig_count(&rb, notices) <= before + 1);
 }
 
 /* ------------------------------------------------------------------ forms */
 
-#define LIST	 AT(3) /* of a work request */
+#define LIST	 AT(3) /* of the list of a work request */
 #define ELEMENTS UNIC_TOKEN_PIECES
 #define FORM_VA	 0x7000ull
 #define LOCAL	 UNIC_MR_LOCAL_WRITE
@@ -259,7 +263,7 @@ static void alloc_form(struct rig *r, uint32_t pd, uint8_t kind, uint32_t n,
 				.iova = FORM_VA };
 }
 
-/* MR_MAKE at b of one page of @of. */
+/* MR_MAKE on b of one page of @of. Returns the status. */
 static uint8_t make_status(const struct rig_mr *form, const struct rig_mr *of,
 			   uint8_t rights)
 {
@@ -278,7 +282,8 @@ static uint8_t make_status(const struct rig_mr *form, const struct rig_mr *of,
 	return rig_cmd(&rb, UNIC_CMD_MR_MAKE, &make, NULL);
 }
 
-/* None that has entries, borrows some or is a peer's; and no other domain's. */
+/* Only an indirect region is made of a physical one: none that has entries,
+ * borrows some or is for a peer, and none of another domain. */
 static void only_one_kind_of_form(void **state)
 {
 	static const uint8_t others[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW1,
@@ -330,10 +335,10 @@ static void forms_have_local_rights(void **state)
 }
 
 struct piece {
-	uint32_t at, len; /* in the window */
+	uint32_t at, len; /* offset and length in the window */
 };
 
-/* Post at a: @form is made of these pieces from now on. The list is read once. */
+/* Posts on a that @form is made of these pieces. The list is read once. */
 static void post_form(const struct rig_mr *form, const struct piece *p,
 		      uint32_t n, uint64_t id)
 {
@@ -355,7 +360,8 @@ static void post_form(const struct rig_mr *form, const struct piece *p,
 	s->imm = unic_to_le32((form->stag & 0xff) | LOCAL << 8);
 }
 
-/* The same form for one message behind another, without a word in between. */
+/* The same derived region for one message after another, without a completion in
+ * between. */
 static void scattered_pages_go_in_one_message(void **state)
 {
 	struct piece p[ELEMENTS];
@@ -387,7 +393,8 @@ static void scattered_pages_go_in_one_message(void **state)
 	assert_int_equal(ra.nic.derived.used, 0);
 }
 
-/* How a list is refused whose second piece is @p; the queue pair ends with it. */
+/* A list whose second piece is @p must fail with @detail, which ends the queue
+ * pair. */
 static void assert_refused(struct piece p, uint8_t detail)
 {
 	struct piece both[2] = { { AT(8), 100 }, p };
@@ -417,7 +424,8 @@ static void no_piece_outside_the_region(void **state)
 	assert_refused((struct piece){ AT(8), 0 }, UNIC_WD_SGE);
 }
 
-/* They may: it is only read from, or what is written twice is the writer's. */
+/* Pieces may overlap: they are only read, or the writer chose to write a byte
+ * twice. */
 static void pieces_may_overlap(void **state)
 {
 	static const struct piece p[2] = { { AT(8), 1500 },
@@ -434,8 +442,8 @@ static void pieces_may_overlap(void **state)
 	assert_memory_equal(pb.mem + AT(20) + 1500, pa.mem + AT(8) + 10, 99);
 }
 
-/* The second making of it waits until the first message is acknowledged, however
- * often that is sent. */
+/* Making the region a second time waits until the first message is acknowledged,
+ * however often that message is sent. */
 static void a_form_in_use_is_not_made_anew(void **state)
 {
 	static const struct piece one = { AT(8), 3000 }, two = { AT(30), 3000 };
@@ -451,7 +459,7 @@ static void a_form_in_use_is_not_made_anew(void **state)
 	rig_poll(&ra);
 	post_form(&form, &two, 1, 2);
 	rig_send(&ra, &qa, UNIC_WR_SEND, 3, &form, 0, 3000, 0, 0);
-	rig_run(&ra, 1000000); /* the other one does not run */
+	rig_run(&ra, 1000000); /* the other NIC does not run */
 	assert_int_equal(rig_count(&ra, forms_made), 1);
 	assert_false(rig_cqe(&ra, &qa, &cqe));
 	rig_run2(&ra, &rb, 10000000);
@@ -467,7 +475,7 @@ static void a_form_in_use_is_not_made_anew(void **state)
 	assert_int_equal(rig_count(&ra, forms_refused), 0);
 }
 
-/* ... but not for ever: after T who uses it is cut. */
+/* That wait is bounded: after T the operations that use the region are cut. */
 static void the_wait_for_a_form_is_bounded(void **state)
 {
 	static const struct piece p = { AT(8), 3000 };
@@ -486,7 +494,7 @@ static void the_wait_for_a_form_is_bounded(void **state)
 	assert_int_equal(ra.nic.list_reader.qpn, 0);
 }
 
-/* By command nothing waits; nor is one made anew that tokens lie in. */
+/* A command does not wait; nor does it remake a region with tokens. */
 static void a_form_with_tokens_stays(void **state)
 {
 	struct unic_cmd_token_alloc token = {
@@ -500,7 +508,7 @@ static void a_form_with_tokens_stays(void **state)
 	alloc_form(&rb, qb.pd, UNIC_FORM_INDIRECT, 1, &form);
 	assert_int_equal(make_status(&form, &pb, LOCAL), 0);
 	assert_int_equal(make_status(&form, &pb, LOCAL), 0);
-	/* never of itself */
+	/* not of itself */
 	form.stag = rb.nic.mrs.mr[form.mr].stag;
 	form.iova = AT(1);
 	assert_int_equal(make_status(&form, &form, LOCAL), UNIC_ST_TOO_LARGE);
@@ -514,7 +522,7 @@ static void a_form_with_tokens_stays(void **state)
 	rb.nic.mrs.mr[form.mr].n_tokens++;
 }
 
-/* A process must say LOCAL_INV first. */
+/* A process has to post LOCAL_INV first. */
 static void no_other_form_is_made_anew(void **state)
 {
 	uint32_t pd = rig_pd(&rb, OTHER);
@@ -529,7 +537,7 @@ static void no_other_form_is_made_anew(void **state)
 	assert_int_equal(make_status(&form, &mr, LOCAL), UNIC_ST_STATE);
 }
 
-/* Processes cannot take the elements that the driver's forms need. */
+/* Processes cannot take the elements reserved for the driver. */
 static void elements_are_kept_for_the_driver(void **state)
 {
 	uint32_t pd[UNIC_PROCS], i, k, at;
@@ -550,7 +558,7 @@ static void elements_are_kept_for_the_driver(void **state)
 	assert_int_equal(rb.nic.derived.form[form.mr].first, k);
 }
 
-/* Forms end with their region, those in use, too. */
+/* Derived regions end with their region, also those in use. */
 static void forms_end_with_the_slot(void **state)
 {
 	static const struct piece p = { AT(8), 3000 };
@@ -615,7 +623,7 @@ static uint32_t placed(void)
 	return cqe.detail ? 0 : unic_from_le32(cqe.imm);
 }
 
-/* Not one piece begins or ends where a packet does. */
+/* No piece begins or ends at the bounds of a packet. */
 static void scattered_payload_comes_whole(void **state)
 {
 	static const struct piece p[] = {
@@ -655,7 +663,7 @@ static void shorter_message_and_second_one(void **state)
 	assert_int_equal(placed(), 150);
 	assert_memory_equal(pb.mem + AT(22), pa.mem + AT(4) + 100, 50);
 	assert_int_equal(pb.mem[AT(22) + 50], 0);
-	send_to(&t, 10); /* it is used up */
+	send_to(&t, 10); /* the token is used up */
 	assert_int_equal(placed(), 0);
 	assert_int_equal(rb.nic.dma_mrs.used, 0);
 }
@@ -708,7 +716,7 @@ static void wrong_pieces(void **state)
 	assert_int_equal(rb.nic.tokens.used, 0);
 }
 
-/* Addresses are believed in a physical domain only. */
+/* Addresses are taken in a physical domain only. */
 static void no_pieces_for_processes(void **state)
 {
 	static const struct piece p[] = { { AT(20), 100 } };
@@ -726,7 +734,7 @@ static void no_pieces_for_processes(void **state)
 	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
 }
 
-/* ... and of a physical region: what else the driver has there has entries. */
+/* Pieces are of a physical region: the driver's other regions have entries. */
 static void no_pieces_of_other_regions(void **state)
 {
 	struct unic_cmd_token_alloc cmd;
@@ -745,7 +753,7 @@ static void no_pieces_of_other_regions(void **state)
 	assert_int_equal(rb.nic.dma_mrs.used, 0);
 }
 
-/* The buffer of a token is not an address that a work request could name. */
+/* A work request cannot name the buffer of a token by address. */
 static void lists_are_for_tokens_only(void **state)
 {
 	static const struct piece p[] = { { AT(20), 4096 } };
@@ -771,7 +779,7 @@ static uint8_t alloc_one(uint32_t ttl_us, struct unic_cpl_token *cpl)
 	return alloc(cmd, cpl);
 }
 
-/* Every way to end gives the list back. */
+/* Each end of a token frees its list. */
 static void lists_come_back(void **state)
 {
 	struct unic_cmd_token_cancel cancel = { 0 };

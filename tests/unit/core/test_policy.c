@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* test_policy.c - replacement policies, what is learned, and pain. */
+/* test_policy.c - replacement policies, the reuse predictor, and pain. */
 #include <stddef.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #define TICK	  (1ull << 10)
 #define NOT_THERE 0xffffu
 
-/* A table of one entry an item, and the things that come into it. */
+/* A table of one entry per item, and the things that are put into it. */
 static struct seen {
 	uint64_t last_ns;
 	uint32_t uses;
@@ -85,7 +85,7 @@ static uint16_t take_back(void)
 	return i;
 }
 
-/* True if @thing was there. */
+/* Uses @thing. Returns true if it was in the table. */
 static bool use(uint16_t thing, uint8_t hint)
 {
 	uint16_t i = where[thing];
@@ -140,7 +140,7 @@ static void random_spreads(void **state)
 		assert_in_range(hit[i], 130, 270); /* 200, 5 deviations */
 }
 
-/* Hits of the last of @rounds times round @n things. */
+/* Hits in the last of @rounds laps over @n things. */
 static uint32_t ring(uint16_t n, uint32_t rounds)
 {
 	uint32_t hits = 0;
@@ -203,7 +203,7 @@ static bool remembered(uint16_t thing)
 	return false;
 }
 
-/* There is room for 32 ghosts, four of each residue. */
+/* The ghosts are 32, four of each residue. */
 static void a_scan_does_not_make_it_forget(void **state)
 {
 	uint16_t i, scanned;
@@ -217,7 +217,7 @@ static void a_scan_does_not_make_it_forget(void **state)
 	for (scanned = 4; scanned < THINGS; scanned++)
 		assert_false(use(scanned, 0));
 	assert_true(remembered(0));
-	now += 1000 * TICK; /* until it was used in this way long ago */
+	now += 1000 * TICK; /* until this use of it is long ago */
 	for (scanned = 4; scanned < THINGS; scanned++)
 		use(scanned, 0);
 	assert_false(remembered(0));
@@ -238,8 +238,8 @@ static void s3fifo_gets_rid_of_what_is_used_once(void **state)
 		assert_true(use(i, 0));
 }
 
-/* How many things come and are used twice before thing 0 goes, which was used
- * @uses times in the main list. */
+/* The number of things that come and are used twice before thing 0 is replaced,
+ * which was used @uses times in the main list. */
 static uint32_t fifo_lasts(uint32_t uses)
 {
 	uint32_t n;
@@ -250,7 +250,7 @@ static uint32_t fifo_lasts(uint32_t uses)
 	for (n = 0; n < 2; n++)
 		for (i = 0; i < ITEMS; i++)
 			use(i, 0);
-	for (i = 16; i < 18; i++) /* all of them are in the main list now */
+	for (i = 16; i < 18; i++) /* all of them are in the main list */
 		use(i, 0);
 	while (uses--)
 		use(0, 0);
@@ -263,7 +263,7 @@ static uint32_t fifo_lasts(uint32_t uses)
 	return n;
 }
 
-/* Once more for each use, three at most. */
+/* One more lap for each use, at most three. */
 static void s3fifo_counts_to_three(void **state)
 {
 	uint32_t three = fifo_lasts(3);
@@ -275,7 +275,8 @@ static void s3fifo_counts_to_three(void **state)
 	assert_int_equal(fifo_lasts(9), three);
 }
 
-/* What its owner says matters is no newcomer, even if nobody knows it. */
+/* An item that its owner marks as important is no newcomer, even if it is
+ * unknown. */
 static void app_lets_in_what_matters(void **state)
 {
 	(void)state;
@@ -308,7 +309,7 @@ static void app_heeds_importance(void **state)
 	assert_int_equal(gone, 0);
 }
 
-/* A newcomer that nobody knows yet goes if it matters less than who would. */
+/* An unknown newcomer is replaced if it is less important than the victim. */
 static void app_does_not_spare_newcomers(void **state)
 {
 	uint16_t i;
@@ -317,21 +318,21 @@ static void app_does_not_spare_newcomers(void **state)
 	begin(UNIC_POLICY_APP);
 	for (i = 0; i < ITEMS; i++)
 		use(i, 200);
-	for (i = 0; i < 2 * ITEMS; i++) /* all are known */
+	for (i = 0; i < 2 * ITEMS; i++) /* all things are known */
 		use(i % ITEMS, 200);
-	use(ITEMS, 1); /* takes somebody's place */
+	use(ITEMS, 1); /* replaces another item */
 	use(ITEMS + 1, 200);
 	assert_int_equal(where[ITEMS], NOT_THERE);
 }
 
-/* An entry wanted counts; the others of a large item do not. */
+/* An entry asked for counts; the others of a large item do not. */
 static void larger_items_give_more(void **state)
 {
 	uint32_t n, odd, large;
 	uint16_t i;
 
 	(void)state;
-	for (odd = 0; odd < 2; odd++) { /* whichever of the ring they are */
+	for (odd = 0; odd < 2; odd++) { /* for both halves of the ring */
 		begin(UNIC_POLICY_DEFAULT);
 		for (n = 0; n < 40; n++)
 			for (i = 0; i < ITEMS + 4; i++)
@@ -373,7 +374,7 @@ static void young_items_are_spared(void **state)
 	}
 }
 
-/* Whatever is done in whatever order: each item is chosen once, none is lost. */
+/* With any order of calls each item is chosen once, and none is lost. */
 static void policies_change_at_any_time(void **state)
 {
 	uint32_t n, k, chosen = 0;
@@ -432,7 +433,8 @@ static void habits_are_means(void **state)
 		h = unic_interval_add(h, 500, 1);
 	assert_int_equal(unic_interval_known(h), UNIC_INTERVAL_MANY);
 	assert_in_range(unic_interval_mean(h), unic_lg(480), unic_lg(520));
-	h = unic_interval_add(h, 100000, 100); /* many at once: those only */
+	/* UNIC_INTERVAL_MANY at once replace the history */
+	h = unic_interval_add(h, 100000, 100);
 	assert_int_equal(unic_interval_mean(h), unic_lg(1000));
 	for (i = 0; i < 20; i++)
 		h = unic_interval_add(h, UINT32_MAX, 1);
@@ -447,7 +449,7 @@ static void steps(struct unic_reuse *l)
 		unic_reuse_step(l);
 }
 
-/* Of a ring, what was used last is used again last of all. */
+/* In a ring, the item that was used last is used again last. */
 static void a_ring_is_worth_more_with_age(void **state)
 {
 	uint16_t h = unic_interval_add(0, 3000, 3);
@@ -465,7 +467,7 @@ static void a_ring_is_worth_more_with_age(void **state)
 		    unic_reuse_benefit(&l, h, 4000));
 }
 
-/* Of a scan nothing comes back; of others, soon or never. */
+/* Items of a scan do not come back; other items soon, or never. */
 static void what_never_returns_is_worth_nothing(void **state)
 {
 	struct unic_reuse l;
@@ -488,8 +490,8 @@ static void what_never_returns_is_worth_nothing(void **state)
 		    unic_reuse_benefit(&l, 0, 5000) + 6 * UNIC_LG_ONE);
 }
 
-/* Beyond what was counted a habit fades and then is over; one that was seen to
- * end there is worth less at once. */
+/* Beyond the longest counted interval the benefit fades and then ends; for an
+ * item whose intervals end there it is less at once. */
 static void a_habit_fades(void **state)
 {
 	uint16_t h = unic_interval_add(0, 8000, 8);
@@ -518,8 +520,8 @@ static void a_habit_fades(void **state)
 	assert_false(unic_interval_lasts(0, 1));
 }
 
-/* Hits per time: what always comes back after so long is worth one in that, to
- * the width of a bin. */
+/* Hits per time: an item that always comes back after an interval is worth one
+ * per interval, to the width of a bin. */
 static void worth_is_a_rate(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_port.c - what hal/fake promises about room: each destination has its own,
- * and one that takes nothing is nobody else's loss.
+ * test_port.c - the contract of hal/fake for room: each destination has its own,
+ * and one that takes no frames does not affect others.
  */
 #include "unit.h"
 
@@ -56,7 +56,8 @@ static void never_full_unless_told(void **state)
 	assert_int_equal(a.tx_full, 0);
 }
 
-/* Sent, or given back unsent: room is gone, and comes back when a test says. */
+/* A buffer takes room, whether it is sent or given back, until the test frees the
+ * room. */
 static void a_full_path_is_full_alone(void **state)
 {
 	uint32_t round, i;
@@ -88,7 +89,7 @@ static void room_is_the_senders(void **state)
 	assert_non_null(unic_port_tx_get(&b, fake_path(3)));
 }
 
-/* A run is as long as there is room, and what was not put was not taken. */
+/* A run is as long as the room, and buffers that were not put take none. */
 static void runs_end_with_the_room(void **state)
 {
 	struct unic_tx_run run;

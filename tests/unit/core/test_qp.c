@@ -53,7 +53,7 @@ static const struct unic_qp_ctx *core_qp(void)
 	return &r.nic.qps.qp[qp.qpn & 0xff];
 }
 
-/* @ok is taken and @bad is not, by a queue pair in the state before. */
+/* A queue pair in the state before takes @ok and refuses @bad. */
 #define BOUND(next, field, ok, bad)                                  \
 	do {                                                         \
 		struct unic_cmd_qp_modify c = to(next);              \
@@ -111,7 +111,7 @@ static void bounds_of_rts(void **state)
 	      unic_to_le32(0x1000000));
 }
 
-/* A path that is wider than the link is no path. */
+/* A path MTU above that of the link is refused. */
 static void mtu_of_the_link(void **state)
 {
 	struct unic_cmd_qp_modify c = to(UNIC_QPS_RTR);
@@ -182,7 +182,7 @@ static const struct unic_row_qp *row(void)
 	return rows;
 }
 
-/* Posted and done, to a peer that is not there. */
+/* Requests that are posted and complete, to a peer that does not exist. */
 static void row_tells(void **state)
 {
 	const struct unic_row_qp *q;
@@ -216,7 +216,7 @@ static void row_tells(void **state)
 	assert_int_equal(unic_from_le32(q->retries), 0);
 }
 
-/* What was posted comes back flushed, once each, and nothing after. */
+/* Posted requests come back flushed, once each, and no completion follows. */
 static void error_flushes(void **state)
 {
 	struct unic_cqe cqe;
@@ -233,7 +233,8 @@ static void error_flushes(void **state)
 	rig_recv(&r, &qp, 2, &mr, 0, 8);
 	rig_poll(&r);
 	assert_int_equal(enter(UNIC_QPS_ERR), UNIC_ST_OK);
-	rig_recv(&r, &qp, 3, &mr, 0, 8); /* posted to the dead */
+	/* posted to a queue pair in the error state */
+	rig_recv(&r, &qp, 3, &mr, 0, 8);
 	rig_poll(&r);
 	while (rig_cqe(&r, &qp, &cqe)) {
 		assert_int_equal(cqe.status, UNIC_WC_WR_FLUSH_ERR);
@@ -254,8 +255,7 @@ static void count(struct unic_port *port, const uint8_t *frame, uint32_t len,
 	frames++;
 }
 
-/* What was posted before it may be sent is sent when it may, without another
- * doorbell. */
+/* Requests posted before RTS are sent at RTS, without another doorbell. */
 static void posted_before_rts(void **state)
 {
 	struct rig_mr mr;
@@ -285,8 +285,8 @@ static uint8_t destroy(uint32_t proc)
 	return rig_cmd(&r, UNIC_CMD_QP_DESTROY, &cmd, NULL);
 }
 
-/* As long as DMA of it is under way it can neither begin anew nor be gone; it is
- * destroyed once, by its owner, and told gone once. */
+/* While its DMA is under way a queue pair can neither be reset nor be gone; its
+ * owner destroys it once, and one event reports it gone. */
 static void in_flight(void **state)
 {
 	struct unic_evt_obj evt;
@@ -325,8 +325,8 @@ static void in_flight(void **state)
 	assert_int_equal(destroy(0), UNIC_ST_NO_QP);
 }
 
-/* An error that could not be told before the connection ended is not told of the
- * next one. */
+/* An error event that was not sent before the connection ended is not sent for
+ * the next one. */
 static void error_is_of_its_connection(void **state)
 {
 	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_PROC_GONE };

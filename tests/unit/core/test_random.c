@@ -49,7 +49,7 @@ static void keys_are_erased(void **state)
 	}
 }
 
-/* Every byte of what is mixed in counts, and so does the key of before. */
+/* Every byte of the entropy counts, and so does the key before. */
 static void mixing_counts(void **state)
 {
 	static const uint32_t zero[4];
@@ -81,7 +81,7 @@ static void siphash_vector(void **state)
 	(void)state;
 	assert_true(unic_siphash(key, 0x06050403020100u) ==
 		    0xab0200f58b01d137u);
-	/* bytes behind the seventh are none of it */
+	/* bytes behind the seventh do not count */
 	assert_true(unic_siphash(key, 0xff06050403020100u) ==
 		    0xab0200f58b01d137u);
 	assert_true(unic_siphash(key, 0x07050403020100u) !=

@@ -167,7 +167,7 @@ static void inline_and_lists(void **state)
 	rc_quiet();
 }
 
-/* A mixture of everything; what each must have done is checked. */
+/* A mixture of all operations, with a check of each effect. */
 static void mixture(void)
 {
 	rig_recv(&rb, &qb, 100, &mb, 0, 4096);
@@ -342,7 +342,7 @@ static void retries_exhausted(void **state)
 	rc_expect(&ra, &qa, UNIC_WC_RECV, 50, UNIC_WC_WR_FLUSH_ERR, 0);
 	pair_expect_none(&ra, &qa);
 	assert_int_equal(rig_count(&ra, timeouts), 4);
-	/* what is posted to a dead QP is flushed as well */
+	/* a request posted to a failed QP is flushed, too */
 	rig_send(&ra, &qa, UNIC_WR_SEND, 60, &ma, 0, 1, 0, 0);
 	pair_run(MS);
 	rc_expect(&ra, &qa, 0, 60, UNIC_WC_WR_FLUSH_ERR, 0);
@@ -391,8 +391,8 @@ static void local_refusals(void **state)
 
 /*
  * Four WRITEs that go out and come in as one run, but for the third: its address
- * or its STag is not what the first one's check was about. It alone is refused,
- * and nothing of it is written.
+ * or its STag differs from the one that was checked. Only the third is refused,
+ * and none of it is written.
  */
 static void one_wrong_of_a_run(void **state)
 {
@@ -400,7 +400,7 @@ static void one_wrong_of_a_run(void **state)
 		int64_t off;
 		uint32_t stag;
 	} wrong[] = {
-		{ 4096 - 4, 0 }, /* into the next page: not in the region */
+		{ 4096 - 4, 0 }, /* into the next page, outside the region */
 		{ -4, 0 },	     { -8, 0 }, { 1ll << 32, 0 },
 		{ -(1ll << 32), 0 }, { 16, 1 }, { 16, 0x100 },
 	};
@@ -492,7 +492,7 @@ static void garbage_work(void **state)
 			((uint8_t *)qa.sq)[i] = (uint8_t)(rand() >> 7);
 			((uint8_t *)qa.rq)[i] = (uint8_t)(rand() >> 7);
 		}
-		if (k & 1) /* well-formed for a moment */
+		if (k & 1) /* valid for a moment */
 			qa.sq[0].opcode = UNIC_WR_WRITE, qa.sq[0].flags = 0;
 		rig_ring(&ra, 0, UNIC_DB_RQ, qa.row, 8);
 		rig_ring(&ra, 0, UNIC_DB_SQ, qa.row, 8);
@@ -515,7 +515,8 @@ static void wild_doorbells(void **state)
 	rc_quiet();
 }
 
-/* Any single bit wrong on the wire: not delivered wrongly, and made good. */
+/* Any single bit inverted on the wire: the message is not delivered wrongly, and
+ * is sent again. */
 static void damaged(void **state)
 {
 	uint8_t frame[FAKE_FRAME_BYTES];
@@ -523,7 +524,7 @@ static void damaged(void **state)
 
 	(void)state;
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 50, mb.iova, mb.stag);
-	rc_wire.swap = 1; /* take the frame away */
+	rc_wire.swap = 1; /* keep the frame back */
 	pair_run(1000);
 	len = rc_wire.held_len;
 	memcpy(frame, rc_wire.held, len);
@@ -549,7 +550,7 @@ static void damaged(void **state)
 	assert_memory_equal(mb.mem, ma.mem, 50);
 }
 
-/* Every length from nothing to whole, with and without a right ICRC. */
+/* Frames cut to every length, with and without a right ICRC. */
 static void truncated(void **state)
 {
 	uint8_t frame[FAKE_FRAME_BYTES];
@@ -574,8 +575,8 @@ static void truncated(void **state)
 	rc_quiet();
 }
 
-/* The k-th call of the machine fails, for every k: nothing hangs, leaks or
- * completes twice (INV-10). */
+/* The k-th call of the port fails, for every k: nothing hangs, leaks or completes
+ * twice (INV-10). */
 static void each_call_fails(void **state)
 {
 	uint32_t k, calls, n;
@@ -597,15 +598,15 @@ static void each_call_fails(void **state)
 		pair_run(100 * MS);
 		for (n = 0, seen = 0; rig_cqe(&ra, &qa, &cqe); n++) {
 			seen |= 1u << unic_from_le64(cqe.wr_id);
-			/* nobody has taken anything back */
+			/* no region was evicted */
 			assert_int_not_equal(cqe.status, UNIC_WC_EVICTED);
 			assert_int_not_equal(cqe.status, UNIC_WC_REM_EVICTED);
 		}
 		if (ra.nic.cqs.cq[qa.cq].error)
-			continue; /* its completions had nowhere to go */
+			continue; /* completions could not be written */
 		assert_int_equal(n, 5);
 		assert_int_equal(seen, 0x3e);
-		/* the other side may wait for the rest of a message */
+		/* the peer may wait for the rest of a message */
 		rc_quiet_of(&ra);
 	}
 }
@@ -650,12 +651,12 @@ static void armed_once(void **state)
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova, mb.stag);
 	pair_run(MS);
 	assert_int_equal(ra.port.rung[1], before + 1);
-	/* armed for what is there already: at once */
+	/* armed for a record that is there: interrupts at once */
 	db->tail[row].arm = unic_to_le32(1);
 	rig_ring(&ra, 0, UNIC_DB_ARM, row, 1);
 	pair_run(MS);
 	assert_int_equal(ra.port.rung[1], before + 2);
-	/* armed for what is not: not yet; solicited only: not by a WRITE */
+	/* armed for a later record: not yet; solicited only: not by a WRITE */
 	db->tail[row].arm = unic_to_le32(0x80000002);
 	rig_ring(&ra, 0, UNIC_DB_ARM, row, 0x80000002);
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &ma, 0, 8, mb.iova, mb.stag);
@@ -681,7 +682,7 @@ static void fair_by_weight(void **state)
 	assert_int_equal(rig_reg(&ra, 1, pd2, PAIR_PAGES, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &m2),
 			 0);
-	rc_wire.cut = true; /* count what is sent, whoever gets it */
+	rc_wire.cut = true; /* count frames, which nobody receives */
 	for (i = 0; i < 8; i++) {
 		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, BYTES, mb.iova,
 			 mb.stag);

@@ -9,7 +9,7 @@
 
 #define MTU 1024u
 
-/* The remote region was taken back: that request alone fails. */
+/* The remote region was evicted: that request alone fails. */
 static void remote_evicted(void **state)
 {
 	struct rig_mr other;
@@ -71,7 +71,8 @@ static void evict(struct rig *r, const struct rig_mr *mr)
 	assert_int_equal(rig_cmd(r, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
 }
 
-/* Posted receives of an evicted region come back; the next one serves. */
+/* Posted receives of an evicted region come back; the message takes the next
+ * one. */
 static void messaging_evicted(void **state)
 {
 	struct rig_mr msg;
@@ -99,7 +100,7 @@ static void messaging_evicted(void **state)
 		rc_expect(&rb, &qb, UNIC_WC_RECV, 3 * i + 1, 0, 100);
 		assert_memory_equal(mb.mem + (3 * i + 1) * 100, ma.mem, 100);
 	}
-	/* posted after the eviction: the message meets it */
+	/* posted after the eviction: the message takes it */
 	rig_recv(&rb, &qb, 20, &msg, 0, 100);
 	rig_recv(&rb, &qb, 21, &mb, 0, 100);
 	rig_send(&ra, &qa, UNIC_WR_SEND, 5, &ma, 0, 100, 0, 0);
@@ -112,7 +113,7 @@ static void messaging_evicted(void **state)
 	rc_quiet();
 }
 
-/* Time passes while both sides' DMA is slow. */
+/* Lets time pass while the DMA of both sides is slow. */
 static void run_late(uint32_t rounds)
 {
 	for (; rounds; rounds--) {
@@ -126,9 +127,9 @@ static void run_late(uint32_t rounds)
 }
 
 /*
- * Of fourteen posted receives only the last has the queue's buffer class, and
- * the one that the message would have taken is gone: the message takes that
- * last one, beyond all that the NIC keeps of the ring.
+ * Of fourteen posted receives only the last has the queue's buffer class, and the
+ * receive of the message is gone: the message takes the last one, beyond the
+ * receives that the NIC keeps of the ring.
  */
 static void far_substitute(bool late)
 {
@@ -173,7 +174,8 @@ static void messaging_evicted_far(void **state)
 	far_substitute(false);
 }
 
-/* Frames that wait for their payload keep their order: no NAK, no repetition. */
+/* Frames that wait for their payload keep their order, without NAK or
+ * repetition. */
 static void late_in_order(void **state)
 {
 	uint32_t i;
@@ -197,7 +199,7 @@ static void late_in_order(void **state)
 	rc_quiet();
 }
 
-/* Delivers the next frame with byte wire.swap turned over, once. */
+/* Delivers the next frame with byte wire.swap inverted, once. */
 static void turned_over(struct unic_port *port, const uint8_t *frame,
 			uint32_t len, uint32_t flags)
 {
@@ -210,10 +212,9 @@ static void turned_over(struct unic_port *port, const uint8_t *frame,
 }
 
 /*
- * A frame just like the one before it, but for one byte of its headers, is not
- * taken for it. (Left out: what is nobody's business, which is the sender's
- * Ethernet address, UDP source port and checksum, what BTH reserves, and the
- * opcode.)
+ * A frame that differs from the one before it in one byte of its headers is not
+ * treated as alike. (Left out: the sender's Ethernet address, UDP source port and
+ * checksum, reserved bits of BTH, and the opcode.)
  */
 static void alike_but_one_byte(void **state)
 {
@@ -246,7 +247,7 @@ static void alike_but_one_byte(void **state)
 	rc_quiet();
 }
 
-/* A WRITE whose data are at hand does not overtake one that waits for its. */
+/* A WRITE whose data are there does not overtake one that waits for its data. */
 static void not_overtaken(uint32_t len)
 {
 	struct unic_sq_slot *s = &qa.sq[(qa.sq_tail + 1) % RIG_SLOTS];
@@ -264,7 +265,7 @@ static void not_overtaken(uint32_t len)
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, len, mb.iova, mb.stag);
 	qa.sq_tail++;
 	rig_ring(&ra, 0, UNIC_DB_SQ, qa.row, qa.sq_tail);
-	for (i = 0; i < 60; i++) { /* rung while it waits, whatever for */
+	for (i = 0; i < 60; i++) { /* doorbells while it waits, of any kind */
 		rig_poll(&ra);
 		rig_ring(&ra, 0, UNIC_DB_SQ, qa.row, qa.sq_tail);
 		run_late(1);
@@ -295,7 +296,7 @@ static void messaging_evicted_far_late(void **state)
 	far_substitute(true);
 }
 
-/* None of the class is left: the message is told "not ready", and comes again
+/* No receive of the class is left: the message gets RNR NAK, and is sent again
  * when one is posted. */
 static void messaging_evicted_none(void **state)
 {
@@ -323,7 +324,7 @@ static void messaging_evicted_none(void **state)
 	moved = rig_count(&rb, dma_bytes);
 	assert_true(refused > 0);
 	pair_expect_none(&rb, &qb);
-	/* looked through once: nothing was posted since */
+	/* the ring is searched once: no receive was posted since */
 	pair_run(3 * MS);
 	assert_true(rig_count(&rb, tx_rnr_naks) > refused);
 	assert_int_equal(rig_count(&rb, dma_bytes), moved);
@@ -334,7 +335,7 @@ static void messaging_evicted_none(void **state)
 	assert_memory_equal(mb.mem + 12000, ma.mem, 1000);
 }
 
-/* Nothing sent: that request alone completes EVICTED, in order. */
+/* Not sent yet: that request alone completes EVICTED, in order. */
 static void send_side_evicted(void **state)
 {
 	struct rig_mr msg;
@@ -371,8 +372,7 @@ static void cut_at_deadline(void **state)
 	pair_run(1000);
 	rig_expect(&ra, UNIC_EVT_NOTICE, &notice);
 	ra.nic.qps.qp[unic_qp_by_number(&ra.nic.transport, qa.qpn)->qpn & 0xff]
-		.timeout_ns = 4096ull
-			      << 20; /* its own retries shall not end it */
+		.timeout_ns = 4096ull << 20; /* its retries must not end it */
 	ra.nic.qps.qp[qa.qpn & 0xff].sq.timer_ns = UNIC_NEVER;
 	assert_int_equal(rig_ack(&ra, &notice), 0);
 	pair_run(19 * MS);

@@ -68,7 +68,8 @@ static void tokens(void **state)
 		assert_memory_equal(mb.mem, ma.mem, ctrl);
 		assert_memory_equal(mb.mem + 4096, ma.mem + ctrl, len[i]);
 		assert_int_equal(mb.mem[4096 + len[i]], 0xee);
-		/* single use: the same again places nothing and lives on */
+		/* single use: the same message again places nothing, and the
+		 * connection lives */
 		memset(mb.mem, 0xee, BYTES);
 		rig_recv(&rb, &qb, i, &mb, 0, 128);
 		tagged(i, ctrl, len[i], index, key);
@@ -81,8 +82,8 @@ static void tokens(void **state)
 	rc_quiet();
 }
 
-/* Part of the message goes to the receive: not more than there is of it, and not
- * more than may be. */
+/* A part of the message goes to the receive: at most the whole message, and at
+ * most the maximum. */
 static void control_part_has_bounds(void **state)
 {
 	static const uint32_t ctrl[] = { 11, UNIC_TOKEN_CTRL_MAX + 1 };
@@ -105,7 +106,7 @@ static void control_part_has_bounds(void **state)
 	}
 }
 
-/* INV-4 for tokens: its owner may use the buffer again after TOKEN_END. */
+/* INV-4 for tokens: after TOKEN_END the owner may use the buffer again. */
 static void token_ends_after_its_last_byte(void **state)
 {
 	struct unic_cmd_qp_modify dead = { .proc = unic_to_le32(qb.proc),
@@ -156,7 +157,7 @@ static void token_refusals(void **state)
 	tagged(3, 8, 10, UNIC_TOKENS, key);
 	pair_run(MS);
 	assert_int_equal(mb.mem[4096], 0xee);
-	tagged(4, 8, 3000, index, key); /* still good */
+	tagged(4, 8, 3000, index, key); /* the token is unchanged */
 	pair_run(MS);
 	expect_tagged(1, 8, 0, index, UNIC_TOKEN_BAD_KEY);
 	expect_tagged(2, 8, 0, index, UNIC_TOKEN_TOO_LONG);
@@ -165,7 +166,7 @@ static void token_refusals(void **state)
 	rc_quiet();
 }
 
-/* INV-9: whatever is lost or doubled, the token ends once, USED. */
+/* INV-9: whichever frame is lost or doubled, the token ends once, USED. */
 static void tokens_on_a_bad_wire(void **state)
 {
 	uint32_t k, index;
@@ -183,7 +184,7 @@ static void tokens_on_a_bad_wire(void **state)
 			rig_recv(&rb, &qb, 1, &mb, 0, 128);
 		tagged(1, 100, 3000, index, key);
 		pair_run(5000);
-		if (!(k % 3)) /* was not ready at first */
+		if (!(k % 3)) /* without a receive at first */
 			rig_recv(&rb, &qb, 1, &mb, 0, 128);
 		pair_run(50 * MS);
 		rc_expect(&ra, &qa, UNIC_WC_TOKEN, 1, 0, 3100);

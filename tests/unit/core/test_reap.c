@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_reap.c - who is asked, and how soon: `random` among regions of which some
- * are too young, and the next one after an extension; what the trace says of it.
+ * test_reap.c - the choice of victims, and its time: `random` among regions of
+ * which some are too young, and another one after an extension; the trace records
+ * of it.
  */
 #include "memory/access.h"
 #include "revoke/reclaim.h"
@@ -56,8 +57,8 @@ static void policy_of(uint32_t proc, uint32_t policy)
 }
 
 /*
- * Two regions are old enough for somebody who only borrows, three between them
- * are not: each of the two is taken half of the time, the young ones never.
+ * Two regions are old enough for a borrower's request, three between them are
+ * not: each of the two is chosen half of the time, the young ones never.
  */
 static void random_among_the_old(void **state)
 {
@@ -89,8 +90,8 @@ static void random_among_the_old(void **state)
 	assert_in_range(hits[4], ROUNDS * 2 / 5, ROUNDS * 3 / 5);
 }
 
-/* A waiter asks for one region; its owner is given more time. The waiter does
- * not wait for that: another one is asked in the same moment. */
+/* A waiter's region gets an extension. The waiter does not wait for it: another
+ * region is asked for in the same round. */
 static void next_one_after_an_extension(void **state)
 {
 	struct unic_evt_mr evt, next;
@@ -98,11 +99,12 @@ static void next_one_after_an_extension(void **state)
 
 	(void)state;
 	set_up();
-	reg(1, N / 2 - 1, &mine); /* and one more is within its share ... */
+	/* a request for one more stays within the share ... */
+	reg(1, N / 2 - 1, &mine);
 	reg(0, N / 4, &m[0]);
 	reg(0, N - N / 2 + 1 - N / 4, &m[1]);
 	rig_run(&r, 2 * RESIDENCE_NS);
-	wait_for(1, N / 4); /* ... but this is not: it borrows */
+	wait_for(1, N / 4); /* ... this one exceeds it: it borrows */
 	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(rig_ack(&r, &evt), UNIC_ST_OK);
@@ -115,7 +117,7 @@ static void next_one_after_an_extension(void **state)
 	assert_int_not_equal(unic_from_le32(next.mr), unic_from_le32(evt.mr));
 }
 
-/* What was taken back is known when it comes again, as the same range. */
+/* An evicted range is recognised when it is registered again. */
 static void taken_back_is_known_again(void **state)
 {
 	struct unic_evt_mr evt;
@@ -160,8 +162,9 @@ static uint32_t traced(uint32_t code, const struct unic_trace_rec **last)
 	return n;
 }
 
-/* Each choice with the pain of it: bytes for each entry, which fade. And that
- * somebody was spared, because he was asked just now for the same one. */
+/* Each choice has a record with the pain: bytes per entry, which decay. A process
+ * that is spared, because it was asked just before for the same waiter, has one,
+ * too. */
 static void choices_are_traced(void **state)
 {
 	const struct unic_trace_rec *t = NULL;
@@ -187,8 +190,8 @@ static void choices_are_traced(void **state)
 	assert_int_equal(traced(UNIC_T_SPARED, &t), 0);
 }
 
-/* Two borrowers: the second time within the minimum residence nobody is asked
- * for the other, and the trace has it. */
+/* Two borrowers: the second time within the minimum residence no region is asked
+ * for, and the trace has a record of it. */
 static void sparing_is_traced(void **state)
 {
 	const struct unic_trace_rec *t = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_reasons.c - what an application is told: the status and the detail of
- * each way to fail, and that a success is one to the last byte, whichever call
- * of the machine failed and however late its DMA was.
+ * test_reasons.c - completions of an application: status and detail of each
+ * failure, and that a success is complete to the last byte, whichever call of the
+ * port failed and however late its DMA was.
  */
 #include "unit.h"
 
@@ -14,7 +14,7 @@
 #define PAGES 3u
 #define BYTES (PAGES * 4096u)
 
-static struct rig_mr other; /* @other: of A, another domain */
+static struct rig_mr other; /* @other: of A, in another domain */
 
 static int up(void **state)
 {
@@ -46,7 +46,7 @@ static struct unic_sq_slot write_slot(void)
 	return s;
 }
 
-/* What comes of it, on queues that are new. */
+/* Posts @s on new queues, which must complete with @status and detail. */
 static void tell(const struct unic_sq_slot *s, uint8_t status, uint8_t detail)
 {
 	uint32_t qpn = qa.qpn & 0xff;
@@ -105,8 +105,8 @@ static void malformed(void **state)
 	tell(&s, UNIC_WC_LOC_QP_OP_ERR, UNIC_WD_FLAGS);
 }
 
-/* A receive that met a message and is of no use says why; the sender hears
- * that the fault was not its own. */
+/* A receive that a message cannot use completes with its detail; the sender gets
+ * an error of the remote side. */
 static void receive_tells(const struct unic_rq_slot *s, uint8_t status,
 			  uint8_t detail)
 {
@@ -153,7 +153,7 @@ static void malformed_receives(void **state)
 
 /* ------------------------------------------------------------ calls that fail */
 
-/* One message across pages; @two: gathered from two pieces. */
+/* Posts one message across pages; @two: gathered from two pieces. */
 static void post(uint8_t opcode, bool two)
 {
 	struct unic_sq_slot *s = &qa.sq[qa.sq_tail % RIG_SLOTS];
@@ -187,7 +187,8 @@ static void settle(struct rig *late)
 	}
 }
 
-/* Nobody took anything back, so nobody may say so; a success is one. */
+/* No region was evicted, so no completion says so; a success has placed all
+ * bytes. */
 static void check_end(const uint8_t *from, const uint8_t *to)
 {
 	struct unic_cqe cqe;
@@ -239,7 +240,7 @@ static void success_is_whole(void **state)
 		}
 }
 
-/* What the NIC cannot read of a payload is a fault of the bus. */
+/* Payload that the NIC cannot read is a bus error. */
 static void bus_error(void **state)
 {
 	uint32_t k, found = 0;
@@ -260,7 +261,8 @@ static void bus_error(void **state)
 	assert_true(found >= 2);
 }
 
-/* What it cannot write is its own fault, and the peer hears that. */
+/* Payload that the peer cannot write is an error of the peer, and both ends get
+ * it. */
 static void bus_error_there(void **state)
 {
 	struct unic_cqe cqe;
@@ -293,7 +295,7 @@ static void count(struct unic_port *port, const uint8_t *f, uint32_t len,
 	passed++;
 }
 
-/* What a failed NIC had begun to gather is not sent. */
+/* A failed NIC sends nothing of the payload that it was gathering. */
 static void failed_nic_sends_nothing(void **state)
 {
 	uint32_t i;
@@ -323,7 +325,7 @@ static void full_ring(void)
 		evt.hdr.type = UNIC_EVT_PROC_GONE;
 }
 
-/* The completion queue of @q overflows while the event ring is full. */
+/* Overflows the completion queue of @q while the event ring is full. */
 static void overflow_untold(struct rig_qp *q)
 {
 	uint32_t i;
@@ -336,7 +338,7 @@ static void overflow_untold(struct rig_qp *q)
 	assert_int_equal(rig_count(&ra, cq_overflows), 1);
 }
 
-/* How often it is told now that @q and its queue failed. */
+/* Counts the events for the failure of @q and of its CQ. */
 static void told(const struct rig_qp *q, uint32_t *cq, uint32_t *qp)
 {
 	struct unic_evt_obj evt;
@@ -354,8 +356,8 @@ static void told(const struct rig_qp *q, uint32_t *cq, uint32_t *qp)
 	}
 }
 
-/* News of queues that failed wait for room in the event ring, whichever queue
- * it is. */
+/* Events of failed queues wait for room in the event ring, whichever queue it
+ * is. */
 static void errors_wait_for_room(void **state)
 {
 	struct rig_qp a2, b2, *q;
@@ -375,7 +377,8 @@ static void errors_wait_for_room(void **state)
 	}
 }
 
-/* News of what was destroyed meanwhile are none, and the NIC comes to rest. */
+/* Events of a queue that was destroyed meanwhile are dropped, and the NIC goes
+ * idle. */
 static void errors_of_what_is_gone(void **state)
 {
 	struct unic_cmd_obj cmd = { .id = unic_to_le32(qa.qpn) };
@@ -392,10 +395,10 @@ static void errors_of_what_is_gone(void **state)
 	assert_int_equal(cq, 0);
 	assert_int_equal(qp, 0);
 	assert_true(rig_poll(&ra) > ra.port.now_ns);
-	assert_false(ra.nic.chores); /* it looks no more */
+	assert_false(ra.nic.chores); /* the poll loop has no work */
 }
 
-/* Nor are there any of what is being destroyed, while transfers of it go on. */
+/* A queue that is being destroyed has no such event, while its transfers go on. */
 static void errors_of_what_is_going(void **state)
 {
 	struct unic_cmd_obj cmd = { .id = unic_to_le32(qa.qpn) };
@@ -423,8 +426,8 @@ static void errors_of_what_is_going(void **state)
 	assert_int_equal(unic_from_le32(evt.id), qa.qpn);
 }
 
-/* Receives in a messaging region that is taken back are told, each, and at
- * once: nobody has to send for it. */
+/* Each receive in an evicted messaging region completes at once, without a
+ * message. */
 static void receives_are_swept(void **state)
 {
 	struct unic_cmd_mr evict;
@@ -456,7 +459,7 @@ static void receives_are_swept(void **state)
 	}
 }
 
-/* A message lands where it belongs, whatever the one before it was. */
+/* Each message is placed by its own address, whatever the one before was. */
 static void nothing_is_remembered(void **state)
 {
 	struct unic_cqe cqe;
@@ -481,7 +484,7 @@ static void nothing_is_remembered(void **state)
 	}
 }
 
-/* A datagram that finds the link full is not sent, and that is said. */
+/* A datagram that finds the link full is not sent, and is counted. */
 static void datagram_without_room(void **state)
 {
 	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(0x0a000002) };
@@ -496,7 +499,7 @@ static void datagram_without_room(void **state)
 	assert_int_equal(unic_mad_send(&ra.nic.transport, &cmd, data), 0);
 }
 
-/* A region that was taken back has no entries and is a row all the same. */
+/* An evicted region has no entries, and has a row. */
 static void evicted_row(void **state)
 {
 	const struct unic_row_mr *row;
@@ -520,7 +523,7 @@ static void evicted_row(void **state)
 	assert_int_equal(unic_from_le32(row->entries), 0);
 }
 
-/* A tag may name any number; only those of tokens are looked at. */
+/* A tag may be any number; only those of tokens are used. */
 static void wild_tags(void **state)
 {
 	static const uint32_t index[] = { UNIC_TOKENS, UNIC_TOKENS + 1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_receives.c - receives in pieces, of no use, far behind, in a ring that is
- * long; what a message was placed in is not where the next one goes; doorbells
- * of a kind that was not rung, and a NIC that fails while it receives.
+ * test_receives.c - receives in pieces, useless, far behind, in a long ring; each
+ * message has its own place; doorbells of a kind that was not rung, and a NIC
+ * that fails while it receives.
  */
 #include "unit.h"
 
@@ -51,7 +51,7 @@ static void receive_in_pieces(void **state)
 			assert_memory_equal(mb.mem, ma.mem, 100);
 			assert_memory_equal(other.mem + 50, ma.mem + 100, 300);
 			assert_int_equal(other.mem[350], 0xee);
-		} else { /* a byte too long; no right to the last piece */
+		} else { /* one byte too long; no right to the last piece */
 			pair_expect(&rb, &qb, 7,
 				    k == 2 ? UNIC_WC_LOC_LEN_ERR
 					   : UNIC_WC_LOC_PROT_ERR,
@@ -62,8 +62,8 @@ static void receive_in_pieces(void **state)
 	}
 }
 
-/* What stands behind the pieces of a receive is none of them: it need not be
- * allowed, and no region is held for it. */
+/* Elements behind the pieces of a receive do not count: they may be invalid, and
+ * hold no region. */
 static void behind_its_pieces(void **state)
 {
 	struct rig_mr other;
@@ -73,7 +73,7 @@ static void behind_its_pieces(void **state)
 	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &other),
 			 0);
-	for (i = 0; i < 2; i++) { /* the first one has a place in @other */
+	for (i = 0; i < 2; i++) { /* a piece of the first one is in @other */
 		struct unic_rq_slot *s = &qb.rq[qb.rq_tail % RIG_SLOTS];
 
 		rig_recv(&rb, &qb, i, &mb, 0, 100);
@@ -99,8 +99,8 @@ static void behind_its_pieces(void **state)
 	pair_quiet();
 }
 
-/* What a SEND was placed in is not where the WRITE behind it goes, whichever
- * way both take. */
+/* A WRITE behind a SEND goes to its own address, not to the receive, with or
+ * without the fast path. */
 static void write_behind_a_send(void **state)
 {
 	uint32_t k, i;
@@ -136,7 +136,7 @@ static void write_behind_a_send(void **state)
 	}
 }
 
-/* Nor where a SEND was to go that the bus refused, of another queue pair. */
+/* The same behind a SEND of another queue pair that the bus refused. */
 static void write_behind_a_failed_send(void **state)
 {
 	struct rig_qp a2, b2;
@@ -160,7 +160,7 @@ static void write_behind_a_failed_send(void **state)
 			 mb.iova + 4096, mb.stag);
 		pair_run(20 * MS);
 		if (rb.nic.cqs.cq[b2.cq].error)
-			continue; /* that was what the bus refused */
+			continue; /* the bus refused another transfer */
 		for (i = 0; i < 100; i++)
 			assert_int_equal(mb.mem[i], 0xee);
 		if (rig_cqe(&ra, &a2, &cqe) && !cqe.status)
@@ -170,10 +170,9 @@ static void write_behind_a_failed_send(void **state)
 }
 
 /*
- * Receives that were posted to a region that is gone: the one the message meets
- * first, and one behind all that the NIC keeps of the ring; between them nine
- * that are too short to stand in for it. The last one does. The ring has turned
- * a little before.
+ * Receives in a region that is gone: the first one, and one beyond those that the
+ * NIC keeps of the ring; between them nine that are too short. The message takes
+ * the last one. The ring has wrapped before.
  */
 static void far_behind(const struct rig_mr *gone, uint32_t again_call)
 {
@@ -233,8 +232,8 @@ static uint32_t far_calls(uint32_t again_call)
 	return calls;
 }
 
-/* Any transfer may have to be asked for twice: each receive completes once, in
- * the same order, and what was fetched is not fetched again. */
+/* Any DMA may be delayed once: each receive completes once, in the same order,
+ * and is fetched once. */
 static void useless_receives(void **state)
 {
 	uint32_t k, once = far_calls(0);
@@ -246,7 +245,7 @@ static void useless_receives(void **state)
 
 static uint32_t passed;
 
-/* The first frame arrives, the others are lost. */
+/* Delivers the first frame and loses the others. */
 static void first_frame(struct unic_port *port, const uint8_t *frame,
 			uint32_t len, uint32_t flags)
 {
@@ -254,8 +253,8 @@ static void first_frame(struct unic_port *port, const uint8_t *frame,
 		fake_deliver(port->peer, frame, len, flags);
 }
 
-/* A message in its receive is cut at T: that receive says so, and not the one
- * before it, which was too small and was passed over. */
+/* A message is cut at T: the receive that it was placed in completes, not the
+ * small one before it, which was passed over. */
 static void cut_behind_a_small_one(void **state)
 {
 	struct unic_cmd_mr evict = { 0 };
@@ -324,7 +323,7 @@ static void long_ring(void **state)
 			.sge[0].lkey = unic_to_le32(mb.stag),
 		};
 		if (i % 8 != 7)
-			continue; /* eight at a time */
+			continue; /* the NIC takes eight at a time */
 		rig_ring(&rb, 0, UNIC_DB_RQ, 7, i + 1);
 		pair_run(1000);
 		for (a2.rq_tail = i - 7; a2.rq_tail <= i; a2.rq_tail++)
@@ -342,7 +341,8 @@ static void long_ring(void **state)
 
 /* ---------------------------------------------------------------- doorbells */
 
-/* A bell says which of a row's words was written: the others are not looked at. */
+/* A doorbell names the word of the row that was written: the NIC does not read
+ * the others. */
 static void bell_of_another_kind(void **state)
 {
 	struct unic_db_page *db = (void *)rb.port.window[0];
@@ -372,8 +372,8 @@ static uint8_t state_in_dump(uint32_t qpn)
 	return row.state;
 }
 
-/* What arrives while the NIC fails is not reported as if it had not, and who
- * looks at its tables sees that its queues are of no use any more. */
+/* Messages that arrive while the NIC fails do not complete as errors, and a dump
+ * of its tables shows the queues in error. */
 static void fails_while_receiving(void **state)
 {
 	uint32_t i;
@@ -382,8 +382,7 @@ static void fails_while_receiving(void **state)
 	rig_recv(&rb, &qb, 1, &mb, 0, 100);
 	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 90, 0, 0);
 	pair_run(MS / 10);
-	pair_expect(&rb, &qb, 1, 0,
-		    90); /* the next receive is fetched by now */
+	pair_expect(&rb, &qb, 1, 0, 90); /* the next receive is fetched */
 	rig_recv(&rb, &qb, 2, &mb, 0, 100);
 	rig_recv(&rb, &qb, 3, &mb, 100, 100);
 	rig_send(&ra, &qa, UNIC_WR_SEND, 2, &ma, 0, 90, 0, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_reclaim.c - who gives entries: the share, the policy of a process, and
- * the reaper.
+ * test_reclaim.c - which process gives entries: the share, the policy of a
+ * process, and the reaper.
  */
 #include "unit.h"
 
@@ -71,7 +71,7 @@ static void lru_gives_the_longest_unused(void **state)
 	assert_int_equal(unic_from_le32(evt.mr), m[1].mr);
 }
 
-/* More regions than are looked at: a ring of buffers, used in order. */
+/* More regions than a sample: a ring of buffers, used in order. */
 static void lru_holds_for_many_regions(void **state)
 {
 	struct unic_evt_mr evt;
@@ -90,7 +90,7 @@ static void lru_holds_for_many_regions(void **state)
 					     1, &p),
 				 0);
 	}
-	/* 24 to 39 were the last uses: of regions 8 to 15, then 0 to 7 */
+	/* uses 24 to 39 were the last: of regions 8 to 15, then 0 to 7 */
 	for (i = 0; i < 8; i++) {
 		if (i % 4 == 0)
 			evict_wait_for(1, N / 4, 0);
@@ -134,7 +134,7 @@ static void young_regions_are_spared_for_borrowers_only(void **state)
 
 	(void)state;
 	evict_hoard(0, 2, N / 2, m);
-	w = evict_wait_for(0, 1, 0); /* a borrower, from itself */
+	w = evict_wait_for(0, 1, 0); /* a borrower: from its own regions */
 	rig_run(&er, RESIDENCE_NS - 1);
 	evict_none();
 	rig_run(&er, 1000000);
@@ -153,7 +153,7 @@ static void borrowers_do_not_thrash(void **state)
 	struct unic_evt_mr evt;
 
 	(void)state;
-	evict_hoard(0, 8, 5, a); /* shares are 21: these two are above */
+	evict_hoard(0, 8, 5, a); /* the shares are 21: these two are above */
 	evict_hoard(1, 2, 11, b);
 	evict_reg_ok(2, 2, &c);
 	rig_run(&er, RESIDENCE_NS);
@@ -164,7 +164,7 @@ static void borrowers_do_not_thrash(void **state)
 		rig_answer(&er, &evt, UNIC_ANSWER_RELEASE, NULL, 0, NULL), 0);
 	rig_poll(&er);
 	evict_drop_events(UNIC_EVT_GRANTED);
-	/* the larger borrower was asked just now: this one's own */
+	/* the larger borrower was asked just before: from its own regions */
 	evict_wait_for(1, 5, 0);
 	rig_expect(&er, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(unic_from_le16(evt.hdr.proc), 1);
@@ -172,12 +172,12 @@ static void borrowers_do_not_thrash(void **state)
 		rig_answer(&er, &evt, UNIC_ANSWER_RELEASE, NULL, 0, NULL), 0);
 	rig_run(&er, RESIDENCE_NS);
 	evict_drop_events(UNIC_EVT_GRANTED);
-	evict_wait_for(1, 12, 0); /* and now it may be asked again */
+	evict_wait_for(1, 12, 0); /* it may be asked again */
 	rig_expect(&er, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(unic_from_le16(evt.hdr.proc), 0);
 }
 
-/* Alone: all of the table is its fair share. */
+/* A process that is alone has all of the table as its share. */
 static void reaper_spares_who_is_alone(void **state)
 {
 	struct rig_mr m[16];
@@ -191,8 +191,8 @@ static void reaper_spares_who_is_alone(void **state)
 	assert_int_equal(er.nic.tlb.free, 0);
 }
 
-/* What a silent borrower has under notice counts as gone, so the shares are
- * equal and the meek one is not asked in its place. */
+/* Entries under notice count as gone, so the shares are equal, and no region of
+ * process 1 is asked for. */
 static void reaper_spares_who_is_at_his_share(void **state)
 {
 	struct rig_mr m[16], meek[4];
@@ -213,7 +213,7 @@ static void reaper_keeps_entries_free(void **state)
 
 	(void)state;
 	evict_hoard(0, 13, 4, m);
-	evict_reg_ok(1, 4, &other); /* so the share of 0 is a half */
+	evict_reg_ok(1, 4, &other); /* the share of 0 is a half */
 	rig_run(&er, RESIDENCE_NS);
 	evict_params(8, 16);
 	assert_int_equal(evict_noticed(0, UNIC_WHY_REAPER), 0); /* 8 are free */
@@ -245,9 +245,9 @@ static void ranks_follow_the_order_of_want(void **state)
 /* ------------------------------------------------- a ring of buffers */
 
 #define BUFFERS 20u
-#define BUFFER	4u /* pages; N / 4 of them fit */
+#define BUFFER	4u /* pages; N / 4 buffers fit */
 
-static struct rig_mr buffer[BUFFERS]; /* wait 1: it is registered */
+static struct rig_mr buffer[BUFFERS]; /* wait 1: the buffer is registered */
 
 static uint32_t buffer_of(const struct unic_evt_mr *evt)
 {
@@ -261,8 +261,8 @@ static uint32_t buffer_of(const struct unic_evt_mr *evt)
 	return i;
 }
 
-/* As a library that pins what it is told to send: whatever is asked for is
- * given at once. */
+/* Registers a buffer as a library does that registers each buffer it sends from,
+ * and releases every region that is asked for. */
 static void register_buffer(uint32_t i)
 {
 	struct unic_cpl_mr_reg cpl;
@@ -307,7 +307,7 @@ static void register_buffer(uint32_t i)
 	buffer[i].wait = 1;
 }
 
-/* Buffers that were there in the last of ten laps. */
+/* The number of buffers that were registered in the last of ten laps. */
 static uint32_t laps(uint32_t policy)
 {
 	uint32_t lap, i, there = 0;

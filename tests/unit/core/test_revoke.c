@@ -30,7 +30,7 @@ struct scene {
 	struct unic_evt_mr notice;
 };
 
-/* One greedy process holds everything, a meek one waits for 8 entries. */
+/* Process 0 holds all entries, process 1 waits for 8. */
 static void scene_up(struct scene *s)
 {
 	struct unic_cmd_set_params params = {
@@ -103,7 +103,7 @@ static void silent_process_loses_at_deadline_not_before(void **state)
 
 	(void)state;
 	scene_up(&s);
-	rig_run(&a, 3 * REAPER_NS); /* the driver takes its time, within H */
+	rig_run(&a, 3 * REAPER_NS); /* the driver acknowledges late, within H */
 	assert_int_equal(rig_ack(&a, &s.notice), UNIC_ST_OK);
 	rig_run(&a, T_NS - 1);
 	assert_false(rig_event(&a, &evt));
@@ -165,7 +165,7 @@ static void offer_is_taken_with_the_same_deadline(void **state)
 	rig_expect(&a, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.mr), other->mr);
 	expect_grant(&s);
-	/* the region first asked for lives on */
+	/* the region asked for first stays */
 	assert_int_equal(a.nic.mrs.mr[victim(&s)->mr].state, UNIC_MR_ACTIVE);
 }
 
@@ -182,7 +182,7 @@ static void offer_is_refused_with_a_reason(void **state)
 				    victim(&s), 0, &why),
 			 UNIC_ST_REFUSED);
 	assert_int_equal(why, UNIC_REFUSED_SAME);
-	/* make room for a smaller region of the hog */
+	/* free entries from a smaller region of process 0 */
 	assert_int_equal(rig_dereg(&a, victim(&s) == &s.hog[0] ? &s.hog[1]
 							       : &s.hog[0]),
 			 UNIC_ST_OK);
@@ -207,7 +207,7 @@ static void extend_is_refused_while_an_entitled_waiter_waits(void **state)
 	assert_int_equal(why, UNIC_REFUSED_WAITER);
 }
 
-/* An administrator asks for a region, and its owner for 4 ms more. */
+/* An administrator asks for a region, and its owner extends by 4 ms. */
 static void scene_extended(struct scene *s)
 {
 	struct unic_cmd_wait_cancel cancel;
@@ -326,7 +326,7 @@ static void stale_answers_are_refused(void **state)
 
 /* --------------------------------------------------- with frames, two NICs */
 
-/* Reads all events; returns how many were EVICTED. */
+/* Reads all events. Returns the number of EVICTED. */
 static uint32_t evicted_events(struct rig *r)
 {
 	uint32_t n = 0;
@@ -397,7 +397,7 @@ static void one_write_arrives(void **state)
 	assert_int_equal(a.nic.mrs.mr[p.ma.mr].holds, 0);
 }
 
-/* No byte is written after EVICTED, and the peer learns why. */
+/* No byte is written after EVICTED, and the peer gets the reason. */
 static void nothing_is_written_after_evicted(void **state)
 {
 	struct unic_evt_mr evt;
@@ -410,7 +410,7 @@ static void nothing_is_written_after_evicted(void **state)
 	rig_run2(&a, &b, 1);
 	rig_expect(&b, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(rig_ack(&b, &evt), UNIC_ST_OK);
-	/* inside the grace it still works */
+	/* within the grace requests succeed */
 	rig_send(&a, &p.qa, UNIC_WR_WRITE, 1, &p.ma, 0, 64, p.mb.iova,
 		 p.mb.stag);
 	assert_int_equal(run_one(&p, T_NS / 2, &cqe), UNIC_WC_SUCCESS);
@@ -421,7 +421,7 @@ static void nothing_is_written_after_evicted(void **state)
 		 p.mb.stag);
 	assert_int_equal(run_one(&p, 1000, &cqe), UNIC_WC_REM_EVICTED);
 	assert_int_equal(p.mb.mem[0], 0);
-	/* and the connection lives on */
+	/* and the connection goes on */
 	rig_recv(&b, &p.qb, 9, &p.mb, 0, 0);
 	rig_send(&a, &p.qa, UNIC_WR_SEND, 3, &p.ma, 0, 0, 0, 0);
 	assert_int_equal(run_one(&p, 1000, &cqe), UNIC_WC_SUCCESS);
@@ -449,7 +449,7 @@ static void unsent_request_of_an_evicted_region_completes_evicted(void **state)
 	assert_int_equal(a.nic.qps.qp[0].state, UNIC_QPS_RTS);
 }
 
-/* Frames vanish: the request stays unacknowledged and holds its region. */
+/* All frames are lost: the request stays unacknowledged and holds its region. */
 static void vanish(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		   uint32_t flags)
 {
@@ -547,7 +547,7 @@ static void posted_receive_is_substituted_without_loss(void **state)
 	rig_run2(&a, &b, 1000);
 	evict(&b, &p.mb);
 	rig_run2(&a, &b, 1000);
-	/* taken out at once, without grace and without a notice */
+	/* evicted at once, without grace and without a notice */
 	rig_expect(&b, UNIC_EVT_EVICTED, &evt);
 	assert_true(rig_cqe(&b, &p.qb, &cqe));
 	assert_int_equal(unic_from_le64(cqe.wr_id), 1);
@@ -562,8 +562,8 @@ static void posted_receive_is_substituted_without_loss(void **state)
 	assert_int_equal(rig_count(&b, tx_rnr_naks), 0);
 }
 
-/* All sixteen posted receives are of the region that goes; then sixteen more are
- * posted: the queue is as good as new. */
+/* All sixteen posted receives are in the evicted region; sixteen posted
+ * afterwards work as in a new queue. */
 static void whole_receive_queue_is_swept(void **state)
 {
 	struct unic_cqe cqe;
@@ -596,7 +596,7 @@ static void whole_receive_queue_is_swept(void **state)
 	assert_int_equal(b.nic.qps.qp[0].state, UNIC_QPS_RTS);
 }
 
-/* A second eviction while the receives are still being read for the first. */
+/* A second eviction while the receives are still searched for the first. */
 static void sweep_that_starts_over_takes_the_right_ones(void **state)
 {
 	struct rig_mr keep, gone, other;
@@ -660,8 +660,8 @@ static void record_on_its_way(struct pair *p)
 	assert_false(rig_cqe(&b, &p->qb, &cqe));
 }
 
-/* It belongs to its queue pair: that is gone when it is there, and before that
- * nobody can destroy the queue or begin anew. */
+/* A queue pair is gone after its last record is written; until then it cannot be
+ * reset, nor its CQ be destroyed. */
 static void gone_when_its_last_record_is_written(void **state)
 {
 	struct unic_cmd_qp_modify reset = { .state = UNIC_QPS_RESET };
@@ -690,7 +690,7 @@ static void gone_when_its_last_record_is_written(void **state)
 	assert_int_equal(rig_cmd(&b, UNIC_CMD_CQ_DESTROY, &cq, NULL), 0);
 }
 
-/* So does a process that leaves. */
+/* The same when the process leaves. */
 static void left_when_the_last_record_is_written(void **state)
 {
 	struct unic_cmd_proc_detach cmd = { 0 };

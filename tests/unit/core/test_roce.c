@@ -127,7 +127,7 @@ static void each_field(void **state)
 	refused(23, 1, UNIC_C_rx_not_ours);	 /* not UDP */
 	refused(24, 1, UNIC_C_rx_bad_ip);	 /* checksum */
 	refused(29, 8, UNIC_C_rx_no_qp);	 /* sender is not the peer */
-	refused(33, 8, UNIC_C_rx_not_ours);	 /* to somebody else */
+	refused(33, 8, UNIC_C_rx_not_ours);	 /* for another host */
 	refused(37, 1, UNIC_C_rx_not_ours);	 /* another port */
 	refused(39, 4, UNIC_C_rx_bad_ip);	 /* UDP length */
 	refused(43, 1, UNIC_C_rx_bad_opcode);	 /* BTH version */
@@ -181,7 +181,7 @@ static void put(uint32_t i, uint32_t off, uint32_t bytes, uint32_t v)
 	}
 }
 
-/* Its ICRC made right, packet @i arrives. */
+/* Packet @i arrives, with a right ICRC. */
 static void arrive(uint32_t i)
 {
 	uint8_t *f = packet[i].bytes + 2;
@@ -247,7 +247,7 @@ static void long_message_lies(void **state)
 		arrive(0);
 		died(0);
 	}
-	capture(2500); /* it ends too early */
+	capture(2500); /* ends too early */
 	arrive(0);
 	put(2, OFF_PSN, 3, 0x1001);
 	arrive(2);
@@ -263,7 +263,7 @@ static void long_message_lies(void **state)
 	arrive(1);
 	arrive(2);
 	died(2048);
-	capture(2500); /* it does not end */
+	capture(2500); /* does not end */
 	arrive(0);
 	arrive(1);
 	put(1, OFF_PSN, 3, 0x1002);
@@ -325,7 +325,7 @@ static void short_within_a_message(void **state)
 	shorten(1, 8);
 	arrive(1);
 	died(1024);
-	capture(2500); /* and the last is of what is left */
+	capture(2500); /* the last packet has the rest */
 	arrive(0);
 	arrive(1);
 	shorten(2, 8);
@@ -368,18 +368,18 @@ static void tagged_message_lies(void **state)
 	assert_int_equal(rig_count(&rb, tokens_used), 1);
 	assert_memory_equal(mb.mem, ma.mem, 2500);
 	untouched_from(2500);
-	capture_tagged(2500); /* it ends too early */
+	capture_tagged(2500); /* ends too early */
 	arrive(0);
 	put(2, OFF_PSN, 3, 0x1001);
 	arrive(2);
 	died(1024);
-	capture_tagged(2500); /* it does not end: its middle comes twice */
+	capture_tagged(2500); /* does not end: its middle packet comes twice */
 	arrive(0);
 	arrive(1);
 	put(1, OFF_PSN, 3, 0x1002);
 	arrive(1);
 	died(2048);
-	capture_tagged(2500); /* it goes on as a WRITE */
+	capture_tagged(2500); /* goes on as a WRITE */
 	arrive(0);
 	put(1, OFF_OPCODE, 1, UNIC_OP_WRITE_MIDDLE);
 	arrive(1);
@@ -432,8 +432,8 @@ static void tagged_sizes_lie(void **state)
 	}
 }
 
-/* What a forger may try. It is all the same to the connection, and nothing is
- * placed; the token is there for the one who has it. */
+/* Forged tagged messages have no effect on the connection, place nothing, and
+ * leave the token to its owner. */
 static void tagged_message_forged(void **state)
 {
 	static const struct {
@@ -571,7 +571,7 @@ static void timer_starts_again(void **state)
 	assert_true(rig_cqe(&ra, &qa, &cqe) && !cqe.status);
 }
 
-/* A queue pair hears its peer from RTR on, until it fails. */
+/* A queue pair takes packets of its peer from RTR on, until it fails. */
 static void states_that_listen(void **state)
 {
 	struct unic_cmd_qp_modify cmd = { .state = UNIC_QPS_ERR };

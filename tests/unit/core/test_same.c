@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_same.c - the same script gives the same bytes on every machine: two NICs
- * under contention on a wire that loses, for a few seconds of their time. What
- * they trace, send, answer and complete goes into one CRC, which
+ * under contention on a wire that loses, for a few seconds of their time. Their
+ * trace records, frames, answers and completions go into one CRC, which
  * tests/test_same.py compares between a host and the processors of the boards.
  */
 #include "pair.h"
@@ -11,12 +11,12 @@
 #define STEPS	4000u
 #define REGIONS 12u
 #define PAGES	8u
-#define LAST	100u /* page of a window from which it begins again */
+#define LAST	100u /* last page of a window before the first is taken again */
 
 static struct same {
 	uint64_t random;
 	uint32_t crc;
-	uint32_t traced; /* records of both */
+	uint32_t traced; /* trace records of both NICs */
 	uint32_t seen[2];
 	uint32_t frames, lost, sent, got;
 	uint32_t pd;
@@ -52,7 +52,7 @@ static void add_word(uint32_t word)
 	add(&le, sizeof(le));
 }
 
-/* Every 50th is lost. */
+/* Loses every 50th frame. */
 static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		     uint32_t flags)
 {
@@ -64,7 +64,8 @@ static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		fake_deliver(port->peer, frame, len, flags);
 }
 
-/* What was traced since the last time; the ring has room for a step. */
+/* Adds the trace records since the last call; the ring has room for those of a
+ * step. */
 static void take_trace(struct rig *r, uint32_t which)
 {
 	const uint8_t *ring = r->port.bar + UNIC_BAR_TRACE_OFF;
@@ -87,8 +88,8 @@ static struct rig_mr *region_of(const struct unic_evt_mr *e)
 	return NULL;
 }
 
-/* A notice is answered, ignored, or its region given up; what is granted is
- * filled. */
+/* Answers or ignores a notice, or releases its region; fills a region that is
+ * granted. */
 static void take_event(const struct unic_evt_mr *e)
 {
 	uint32_t what = next(3);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_sched.c - who sends next when not everybody can: destinations without
- * room, shares of the link and of a round, replies to a peer (INV-21).
+ * test_sched.c - which queue pair sends next when not all can: destinations
+ * without room, shares of the link and of a round, replies to a peer (INV-21).
  */
 #include "unit.h"
 
 #include "sched_rig.h"
 
-/* C stands still: what goes to B arrives, of whatever process; and what goes to C
- * when it goes on. */
+/* While C takes no frames, those to B of any process arrive; those to C arrive
+ * when C takes frames again. */
 static void a_full_destination_holds_up_nobody(void **state)
 {
 	uint32_t q[4], i;
@@ -35,7 +35,8 @@ static void a_full_destination_holds_up_nobody(void **state)
 	assert_int_equal(rig_count(&sched_a, retransmits), 0);
 }
 
-/* Queue pair @q, towards C which is full, is told to flush, and does. */
+/* Queue pair @q, towards C which is full, is moved to the error state, and
+ * flushes. */
 static void flushes(uint32_t q)
 {
 	struct unic_cqe cqe;
@@ -48,8 +49,8 @@ static void flushes(uint32_t q)
 	assert_int_equal(cqe.status, UNIC_WC_WR_FLUSH_ERR);
 }
 
-/* A process waits for room at C, and is the first there. What another one has
- * to do that needs no room is done. */
+/* A process waits for room at C, and is the first there. Work of another one that
+ * needs no room is done. */
 static void who_needs_no_room_goes_on(void **state)
 {
 	uint32_t a, b;
@@ -66,7 +67,7 @@ static void who_needs_no_room_goes_on(void **state)
 	flushes(b);
 }
 
-/* The same, while the process owes C an acknowledgement. */
+/* As above, while the process owes C an acknowledgement. */
 static void a_reply_without_room_holds_up_no_flush(void **state)
 {
 	uint32_t a, b, i;
@@ -85,7 +86,7 @@ static void a_reply_without_room_holds_up_no_flush(void **state)
 	flushes(b);
 }
 
-/* What a process waits to send to C takes nothing from what it sends to B. */
+/* Messages that wait for room at C do not reduce what their process sends to B. */
 static void a_full_destination_costs_nothing(void **state)
 {
 	uint32_t c, q[2];
@@ -100,7 +101,7 @@ static void a_full_destination_costs_nothing(void **state)
 	assert_in_range(sched_sent[0], 180, 220);
 }
 
-/* While C takes no frame its processes save nothing up: when it does, the others
+/* While C takes no frame its processes gain no credit: afterwards the others
  * still have their share. */
 static void a_full_destination_is_no_credit(void **state)
 {
@@ -121,8 +122,8 @@ static void a_full_destination_is_no_credit(void **state)
 			40, 60);
 }
 
-/* Two processes wait for the little room that C has, while a third one sends to
- * B as much as it can: they divide it by their weights. */
+/* Two processes wait for room at C, which has little, while a third one sends as
+ * much as it can to B: the two divide the room by their weights. */
 static void scarce_room_goes_by_weight(void **state)
 {
 	uint32_t heavy, light, other, i;
@@ -142,9 +143,9 @@ static void scarce_room_goes_by_weight(void **state)
 	assert_in_range(sched_sent[0] * 10 / sched_sent[1], 24, 36);
 }
 
-/* Two share the little room of C, one of them with one frame at a time. What
- * somebody else sends to B meanwhile, a lot or nothing, is no matter; nor is what
- * the link is short of, for their frames are of one length. */
+/* Two processes share the little room of C, one of them with one frame at a time.
+ * Frames of a third one to B make no difference; nor does the resource that the
+ * link lacks, as all frames have one length. */
 static void one_at_a_time_gets_its_room_back(void **state)
 {
 	uint32_t q, with, i, got[4];
@@ -176,8 +177,8 @@ static void one_at_a_time_gets_its_room_back(void **state)
 		assert_true(got[i] >= 180 && got[i + 1] >= got[i] * 9 / 10);
 }
 
-/* Two share the little room of C, one of them with small messages and one with
- * long ones. Returns which part of the frames, in per cent, is the latter's. */
+/* Two processes share the little room of C, one with small messages and one with
+ * long ones. Returns the share of frames of the second, in per cent. */
 static uint32_t long_beside_small(bool slots)
 {
 	uint32_t q, i;
@@ -203,8 +204,8 @@ static uint32_t long_beside_small(bool slots)
 	return sched_sent[1] * 100 / (sched_sent[0] + sched_sent[1]);
 }
 
-/* Of slots each gets half; of a wire each gets half of the time, and a small
- * frame takes a tenth of that of a long one. */
+/* Each process gets half of the slots; of the time on a wire each gets half, and
+ * a small frame takes a tenth of that of a long one. */
 static void small_frames_take_no_room(void **state)
 {
 	(void)state;
@@ -212,7 +213,7 @@ static void small_frames_take_no_room(void **state)
 	assert_in_range(long_beside_small(false), 7, 12);
 }
 
-/* Who had nothing to send while others did gets its share when it has, no more. */
+/* A process that had nothing to send gets its share afterwards, and no more. */
 static void idleness_is_no_credit(void **state)
 {
 	uint32_t q[3], before, start, i;
@@ -254,7 +255,7 @@ static void note_first(struct unic_port *port, const uint8_t *f, uint32_t len,
 	sched_on_frame(port, f, len, flags);
 }
 
-/* What is owed to a peer comes before what a process sends, in one turn. */
+/* Replies to a peer are sent before a process's requests, in one turn. */
 static void replies_come_first(void **state)
 {
 	uint32_t q[2];
@@ -285,7 +286,8 @@ static void note_some(struct unic_port *port, const uint8_t *f, uint32_t len,
 	sched_on_frame(port, f, len, flags);
 }
 
-/* All of it, though a process has more to send between any two. */
+/* All replies are sent first, though a process has more requests between any
+ * two. */
 static void all_replies_come_first(void **state)
 {
 	uint32_t q[3], i;
@@ -309,7 +311,7 @@ static void all_replies_come_first(void **state)
 	assert_int_equal(opcodes[2], UNIC_OP_WRITE_FIRST);
 }
 
-/* ... when nothing is under way. */
+/* Sets the weight of a process while nothing is under way. */
 static void set_weight(uint32_t proc, uint32_t weight)
 {
 	struct unic_cmd_proc_set cmd = { .proc = unic_to_le32(proc),
@@ -320,7 +322,7 @@ static void set_weight(uint32_t proc, uint32_t weight)
 	assert_int_equal(rig_cmd(&sched_a, UNIC_CMD_PROC_SET, &cmd, NULL), 0);
 }
 
-/* A weight that is changed counts from then on, up and down. */
+/* A changed weight takes effect at once, up and down. */
 static void weights_change(void **state)
 {
 	uint32_t q[2];
@@ -342,7 +344,7 @@ static void weights_change(void **state)
 	assert_in_range(sched_sent[1] * 10 / sched_sent[0], 30, 50);
 }
 
-/* Weights are what they are, however large. */
+/* Weights have no upper bound. */
 static void weights_have_no_bound(void **state)
 {
 	uint32_t q[2];
@@ -355,7 +357,7 @@ static void weights_have_no_bound(void **state)
 	assert_in_range(sched_sent[0] / sched_sent[1], 8, 12);
 }
 
-/* The time at which a process comes to a slot is that of each path, which may have
+/* A process that takes a slot starts at the time of each path, which may have
  * stood still. */
 static void a_slot_comes_at_the_time_of_its_path(void **state)
 {
@@ -373,8 +375,8 @@ static void a_slot_comes_at_the_time_of_its_path(void **state)
 	assert_true(s->path[0].pair[2].tag == 2000);
 }
 
-/* Frames come in without end; while there is something to send they take half of
- * a round's burst. */
+/* Frames arrive without end; while there are requests to send they take half of a
+ * round's burst. */
 static void receiving_leaves_time_to_send(void **state)
 {
 	static const uint8_t nothing[60] = { 2, 0, 0, 0, 0, 1 };
@@ -400,7 +402,7 @@ static void receiving_leaves_time_to_send(void **state)
 	assert_int_equal(taken[1], UNIC_RX_BATCH / 2);
 }
 
-/* That one destination has no room says nothing of another, for which DMA is
+/* A destination without room does not mark another one, for which DMA is
  * missing. */
 static void want_of_room_is_forgotten(void **state)
 {
@@ -457,7 +459,7 @@ static void shortage_closes_no_destination(void **state)
 			fake_dma_run(&sched_a.port, 1);
 	}
 	sched_a.port.no_dma =
-		true; /* what is left of the messages cannot be read */
+		true; /* the rest of the messages cannot be read */
 	for (i = 0; i < 8; i++) {
 		unic_nic_poll(&sched_a.nic);
 		seen |= sched_a.nic.order.full;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_sched_charge.c - what the send scheduler charges a process for: READs,
- * of its own and of a peer, small frames, flushes, acknowledgements and turns
- * for nothing; what is given back, and what a process owes at most.
+ * test_sched_charge.c - what the send scheduler charges a process for: READs, of
+ * its own and of a peer, small frames, flushes, acknowledgements and turns for
+ * nothing; credit for READs that fail, and the bound of a process's debt.
  */
 #include "unit.h"
 
@@ -13,7 +13,7 @@
 
 #define MS 1000000ull
 
-/* A peer that reads over four queue pairs gets what its process is due, not all
+/* A peer that reads over four queue pairs gets the share of its process, not all
  * of the link. */
 static void reads_of_a_peer_are_charged(void **state)
 {
@@ -28,7 +28,8 @@ static void reads_of_a_peer_are_charged(void **state)
 		struct unic_cqe cqe;
 
 		if (sched_frames < 100)
-			sched_sent[0] = sched_sent[1] = 0; /* not yet both */
+			/* before both send */
+			sched_sent[0] = sched_sent[1] = 0;
 
 		for (i = 0; i < 4; i++) {
 			struct rig_qp *b = &sched_far[q[i]];
@@ -57,7 +58,7 @@ static void reads_of_a_peer_are_charged(void **state)
 			45, 55);
 }
 
-/* A process that is read from also sends, and both go on. */
+/* A process whose memory is read also sends, and both go on. */
 static void reads_leave_its_own_process_half(void **state)
 {
 	uint32_t q, w, i, seen[2] = { 0 };
@@ -82,8 +83,8 @@ static void reads_leave_its_own_process_half(void **state)
 	assert_true(seen[0] && seen[1]);
 }
 
-/* A flood of small messages, while there is room for all, takes the processor as
- * long as its share, not its bytes, allows. */
+/* A flood of small messages, with room for all, takes the processor for as long
+ * as its share allows, not its bytes. */
 static void small_frames_cost_what_they_take(void **state)
 {
 	uint32_t q[3], i, k, n[2] = { 0 };
@@ -106,8 +107,8 @@ static void small_frames_cost_what_they_take(void **state)
 	assert_true(n[1] >= 5);
 }
 
-/* The same beside a destination that is full, and stays so: who sends the small
- * messages may have seen to that. */
+/* The same beside a destination that is full, and stays so: the sender of the
+ * small messages may have caused that. */
 static void a_full_destination_makes_nothing_cheap(void **state)
 {
 	uint32_t c, q[3], i, k, n[2] = { 0 };
@@ -133,8 +134,8 @@ static void a_full_destination_makes_nothing_cheap(void **state)
 	assert_true(n[1] >= 16);
 }
 
-/* A READ is paid for by the process that asks: the bytes come by another way, but
- * it is its processor's time. */
+/* A READ is charged to the process that posts it: its bytes take another path,
+ * but the time is its processor's. */
 static void reads_cost_what_they_ask_for(void **state)
 {
 	uint32_t q[3], i, k, reads = 0, others = 0;
@@ -161,8 +162,8 @@ static void reads_cost_what_they_ask_for(void **state)
 	assert_true(others >= 40);
 }
 
-/* A peer answers no READ, which is asked for again and again. Frames of another
- * process before the next one that its requester sends. */
+/* Repeats a READ that the peer does not answer @again times. Returns the frames
+ * of another process before the next one of its requester. */
 static uint32_t behind_a_read(uint32_t again)
 {
 	uint32_t w[2], q[2], i, k;
@@ -205,8 +206,8 @@ static void reads_are_paid_for_once(void **state)
 	assert_true(behind_a_read(3) <= once);
 }
 
-/* A READ is refused: its key is wrong. Its process had been charged for what it
- * asked for, but has its share of what follows: that it hears of it, first. */
+/* A READ with a wrong key is refused. Its process was charged for the whole READ,
+ * but gets its share afterwards, beginning with the NAK. */
 static void a_refused_read_is_not_owed(void **state)
 {
 	struct unic_cqe cqe;
@@ -257,7 +258,8 @@ static void lose_of_second(struct unic_port *port, const uint8_t *f,
 		sched_on_frame(port, f, len, flags);
 }
 
-/* Process 1 owes B's path for long READs, all of which came while it was alone. */
+/* Process 1 is charged at B's path for long READs, whose answers all arrive while it is
+ * alone. */
 static void owes_reads(void)
 {
 	struct rig_mr big, far;
@@ -283,7 +285,7 @@ static void owes_reads(void)
 	}
 }
 
-/* Whose slot it was, and what that process owed, is nothing to the next one. */
+/* The debt of a process is not that of the next one in its slot. */
 static void a_slot_comes_without_debt(void **state)
 {
 	(void)state;
@@ -304,8 +306,8 @@ static struct unic_qp_ctx *qp_of(uint32_t q)
 	return &sched_a.nic.qps.qp[sched_qa[q].qpn & 0xff];
 }
 
-/* Process 1 has just sent a READ of 64 packets beside another process, and was
- * charged for them. */
+/* Process 1 has sent a READ of 64 packets beside another process, and was charged
+ * for it. */
 static struct unic_sched_pair *charged_for_a_read(void)
 {
 	struct rig_mr big;
@@ -325,7 +327,8 @@ static struct unic_sched_pair *charged_for_a_read(void)
 	return &sched_a.nic.order.path[fake_path(2)].pair[1];
 }
 
-/* What did not come of a READ is given back, once, and no more than is owed. */
+/* The charge for missing packets of a READ is given back, once, and at most the
+ * debt. */
 static void what_comes_of_a_read_is_owed(void **state)
 {
 	uint64_t packet = UNIC_COST_CPU + 1024, scale, tag;
@@ -347,14 +350,14 @@ static void what_comes_of_a_read_is_owed(void **state)
 	wr->slots |= UNIC_WR_PAID;
 	unic_sched_unread(&sched_a.nic.transport, qp, wr);
 	assert_true(pair->tag == sched_a.nic.order.now);
-	pair->tag = sched_a.nic.order.now -
-		    8; /* nothing is owed: nothing is saved */
+	pair->tag =
+		sched_a.nic.order.now - 8; /* without debt there is no credit */
 	wr->slots |= UNIC_WR_PAID;
 	unic_sched_unread(&sched_a.nic.transport, qp, wr);
 	assert_true(pair->tag == sched_a.nic.order.now - 8);
 }
 
-/* Who owes no more has its place again, ahead of those who owe less than it did. */
+/* A process without debt is ahead of one with a smaller debt than the first had. */
 static void who_is_given_back_has_its_turn(void **state)
 {
 	struct unic_sched_pair *pair = charged_for_a_read();
@@ -380,7 +383,8 @@ static void who_is_given_back_has_its_turn(void **state)
 	assert_int_equal(*above, 1);
 }
 
-/* Nor is a READ owed whose region is gone, though its queue pair lives on. */
+/* The charge for a READ of an evicted region is given back, too, though its queue
+ * pair lives on. */
 static void an_evicted_read_is_not_owed(void **state)
 {
 	struct unic_sched_pair *pair = charged_for_a_read();
@@ -394,7 +398,7 @@ static void an_evicted_read_is_not_owed(void **state)
 		    64ull * 1024 * sched_a.nic.order.scale[1]);
 }
 
-/* What a process owes when it comes back is bounded. */
+/* The debt of a process is bounded. */
 static void debts_have_a_bound(void **state)
 {
 	struct unic_sched_path *path = &sched_a.nic.order.path[fake_path(2)];
@@ -417,7 +421,7 @@ static void debts_have_a_bound(void **state)
 		    sched_a.nic.order.now - path->offset + most);
 }
 
-/* So is what one READ costs, and what is given back of it. */
+/* The charge of one READ is bounded, and so is the part given back. */
 static void a_read_has_a_bound(void **state)
 {
 	struct unic_sched_path *path = &sched_a.nic.order.path[fake_path(2)];
@@ -438,7 +442,7 @@ static void a_read_has_a_bound(void **state)
 		 SCHED_LONG, sched_mb[0].iova, sched_mb[0].stag);
 	unic_nic_poll(&sched_a.nic);
 	assert_int_equal(wr->npkt, SCHED_LONG / 1024);
-	wr->npkt = 1u << 16; /* as if there were memory for it */
+	wr->npkt = 1u << 16; /* as with memory for that many packets */
 	fake_room(&sched_a.port, fake_path(2), FAKE_NEVER_FULL);
 	sched_a.nic.sched.cost = UNIC_COST_CPU;
 	unic_requester_send(&sched_a.nic.transport,
@@ -452,7 +456,7 @@ static void a_read_has_a_bound(void **state)
 	assert_true(tag - path->pair[0].tag == most);
 }
 
-/* A batch of completions of a queue pair that died is a turn. */
+/* A batch of flushed completions of a queue pair is a turn. */
 static void a_flush_costs_a_turn(void **state)
 {
 	int32_t left = 3 * UNIC_SCHED_TURN;
@@ -484,7 +488,7 @@ static void an_acknowledgement_costs_a_frame(void **state)
 			 UNIC_SCHED_TURN - (int32_t)sched_a.nic.sched.cost);
 }
 
-/* Queue pairs whose turns come to nothing use up their process's share, too. */
+/* Turns without any frame are charged to the process, too. */
 static void turns_for_nothing_are_charged(void **state)
 {
 	const struct unic_sched_pair *pair;

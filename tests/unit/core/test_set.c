@@ -116,7 +116,7 @@ static uint32_t least(void)
 	return best;
 }
 
-/* Several change before they are played: what is first is right behind that. */
+/* Several members change before they are played: the first is right afterwards. */
 static void first_is_the_least(void **state)
 {
 	uint32_t step, i, k, changed[3];

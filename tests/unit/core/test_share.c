@@ -55,7 +55,7 @@ static void share_counts_who_holds_or_wants(void **state)
 	assert_int_equal(unic_share_fair(&s, 0), 0);
 }
 
-/* The same owners share something else by the same weights. */
+/* Another pool of the same owners is shared by the same weights. */
 static void part_of_another_pool(void **state)
 {
 	(void)state;
@@ -96,7 +96,7 @@ static void entitled_up_to_the_share_exactly(void **state)
 	assert_false(unic_share_entitled(&s, 2, 21));
 	assert_true(unic_share_entitled(&s, 0, 0));
 	assert_false(unic_share_entitled(&s, 0, 1));
-	/* what is on its way back is no excess, but it is still held */
+	/* units on their way back are no excess, but are still held */
 	unic_share_coming(&s, 1, 15);
 	assert_false(unic_share_entitled(&s, 1, 1));
 	assert_int_equal(unic_share_excess(&s, 1), -5);
@@ -113,7 +113,7 @@ static void victim_has_most_for_its_weight(void **state)
 	assert_int_equal(unic_share_victim(&s, 2, 5), 1);
 	unic_share_weigh(&s, 1, 2); /* shares 15 and 30 */
 	assert_int_equal(unic_share_victim(&s, 2, 5), 0);
-	/* and on, when that one has nothing to give */
+	/* and the next one, if the first has nothing to give */
 	unic_share_skip(&s, 0);
 	assert_int_equal(unic_share_victim(&s, 2, 5), 1);
 	unic_share_skip(&s, 1);
@@ -133,11 +133,12 @@ static void nobody_at_or_below_its_share(void **state)
 	assert_int_equal(unic_share_victim(&s, 2, 5), NIL);
 	assert_int_equal(unic_share_victim(&s, NIL, 0), NIL);
 	unic_share_unskip(&s);
-	unic_share_coming(&s, 1, 20); /* enough is coming: all at their share */
+	/* enough units are coming: all owners are at their share */
+	unic_share_coming(&s, 1, 20);
 	assert_int_equal(unic_share_victim(&s, 2, 5), NIL);
 }
 
-/* A watermark is nobody's due: who is not above his share keeps what he has. */
+/* For a watermark only owners above their share give units. */
 static void low_water_takes_from_who_is_above(void **state)
 {
 	(void)state;
@@ -145,7 +146,7 @@ static void low_water_takes_from_who_is_above(void **state)
 	assert_int_equal(unic_share_victim(&s, NIL, 0), NIL);
 	hold(29, 31, 0);
 	assert_int_equal(unic_share_victim(&s, NIL, 0), 1);
-	unic_share_coming(&s, 1, 1); /* is as good as gone */
+	unic_share_coming(&s, 1, 1); /* counts as given */
 	assert_int_equal(unic_share_victim(&s, NIL, 0), NIL);
 	unic_share_not_coming(&s, 1, 1);
 	hold(30, 30, 0);
@@ -160,7 +161,8 @@ static void borrower_takes_from_larger_borrower_or_itself(void **state)
 	hold(22, 38, 0);
 	want(0, 10);
 	assert_int_equal(unic_share_victim(&s, 0, 10), 1);
-	hold(30, 30, 0); /* both at their share: its own for its own */
+	/* both at their share: each gives its own units for its own request */
+	hold(30, 30, 0);
 	assert_int_equal(unic_share_victim(&s, 0, 10), 0);
 	hold(60, 0, 0); /* alone */
 	assert_int_equal(unic_share_victim(&s, 0, 10), 0);
@@ -177,7 +179,7 @@ static void products_do_not_wrap(void **state)
 	want(0, 40000);
 	assert_int_equal(unic_share_fair(&s, 0), 32768);
 	assert_int_equal(unic_share_victim(&s, 0, 40000), 0);
-	hold(20000, 40000, 0); /* no more than all counts of what it wants */
+	hold(20000, 40000, 0); /* a request counts for the whole pool at most */
 	assert_int_equal(unic_share_victim(&s, 0, 60000), 0);
 	hold(40000, 20000, 0);
 	unic_share_weigh(&s, 1, 1); /* its share is 1 */
@@ -202,7 +204,7 @@ static void ties_go_to_the_least_pain(void **state)
 	assert_int_equal(unic_share_victim(&s, 2, 5), 0);
 }
 
-/* Whoever wants no more than its share is served by others' excess. */
+/* A request within the share is served from the excess of others. */
 static void entitled_demand_can_always_be_met(void **state)
 {
 	uint32_t a, b, fair;
@@ -243,7 +245,7 @@ static uint32_t plain_weights(void)
 	return sum;
 }
 
-/* Everybody is looked at: most units for the weight, then least pain. */
+/* Compares all owners: most units per weight, then least pain. */
 static uint32_t plain_victim(uint32_t wanter, uint32_t n, uint32_t skip)
 {
 	uint32_t i, best = NIL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_sizes.c - regions with pages of 4 KiB, 64 KiB and 2 MiB side by side in one
- * NIC: what is registered, reached, missed, lent and made of them, to the last
- * byte and one beyond.
+ * test_sizes.c - regions with pages of 4 KiB, 64 KiB and 2 MiB side by side in
+ * one NIC: registration, accesses, faults, tokens and derived regions, to the
+ * last byte and one beyond.
  *
- * Pages lie apart and in no order, so that whoever takes two for neighbours, or
- * counts them in another size, is somewhere else.
+ * Pages are apart and in no order, so that an access that takes two for
+ * neighbours, or counts them in another size, reaches another place.
  */
 #include "unit.h"
 
@@ -20,7 +20,7 @@
 #define SIZES 3u
 #define PAGES 3u  /* of each region */
 #define TAIL  50u /* bytes in the last of them */
-#define HEAD  24u /* ... and in the first */
+#define HEAD  24u /* bytes in the first of them */
 
 /* A multiple of all sizes; all regions are at the same one. */
 #define BASE 0x7f00000000ull
@@ -41,8 +41,8 @@ static uint64_t size_of(const struct region *g)
 	return 1ull << g->shift;
 }
 
-/* A region of three pages that has bytes of the first and the last only, HEAD and
- * TAIL of them; its pages are those of @window from the second size on. */
+/* A region of three pages with HEAD bytes of the first and TAIL bytes of the
+ * last; its pages are those of @window, from the second size on. */
 static struct unic_cmd_mr_reg reg_of(const struct region *g, uint8_t residency)
 {
 	return (struct unic_cmd_mr_reg){
@@ -112,7 +112,7 @@ static int access_of(const struct region *g, uint64_t off, uint32_t len,
 			   g->mr.iova + off, len, p);
 }
 
-/* Where byte @off of a region is. */
+/* The bus address of byte @off of a region. */
 static uint64_t bus_of(const struct region *g, uint64_t off)
 {
 	uint64_t at = size_of(g) - HEAD + off;
@@ -139,7 +139,7 @@ static uint8_t reg_as(const struct region *g, uint64_t iova, uint64_t length,
 	return status;
 }
 
-/* Pages are counted in their own size, from the one that the first byte is in. */
+/* Pages are counted in their size, from the page of the first byte. */
 static void pages_follow_from_the_range(void **state)
 {
 	uint32_t i;
@@ -166,7 +166,8 @@ static void pages_follow_from_the_range(void **state)
 		PAGES_ARE(BASE + size - 1, 2, 2);
 		PAGES_ARE(BASE + size - 1, size + 1, 2);
 		PAGES_ARE(BASE + size - 1, size + 2, 3);
-		PAGES_ARE(0 - size, size, 1); /* to the end of all */
+		/* to the end of the address space */
+		PAGES_ARE(0 - size, size, 1);
 		PAGES_ARE(0 - size - 1, size + 1, 2);
 #undef PAGES_ARE
 		assert_int_equal(reg_as(g, size - 1, 2, 2, UNIC_REG_ZERO_BASED),
@@ -176,7 +177,7 @@ static void pages_follow_from_the_range(void **state)
 	}
 }
 
-/* Each page begins where one of its size can begin. */
+/* Each page must be aligned to its size. */
 static void pages_are_aligned_to_their_size(void **state)
 {
 	uint32_t i, k, free = rb.nic.tlb.free;
@@ -200,7 +201,7 @@ static void pages_are_aligned_to_their_size(void **state)
 	assert_int_equal(rb.nic.tlb.free, free);
 }
 
-/* The same of a region that is filled afterwards, page by page. */
+/* So must each page of a region that is filled afterwards. */
 static void filled_pages_are_aligned(void **state)
 {
 	struct unic_cmd_mr_fill fill = { .count = unic_to_le32(1) };
@@ -246,7 +247,7 @@ static void filled_pages_are_aligned(void **state)
 
 /* ------------------------------------------------------------------- access */
 
-/* @len bytes from @off on: how many of them are in one piece, and where. */
+/* From @off on, @len bytes must be in one piece, at the address of the host. */
 static void reaches(const struct region *g, uint64_t off, uint32_t len,
 		    uint64_t want)
 {
@@ -268,7 +269,7 @@ static void reaches_not(const struct region *g, uint64_t off, uint32_t len)
 	assert_int_equal(access_of(g, off, len, &p), -UNIC_EBOUNDS);
 }
 
-/* All edges of a region: its own, and those of its pages. */
+/* The edges of a region, and those of its pages. */
 static void edges_of(const struct region *g)
 {
 	uint64_t size = size_of(g), end = g->length;
@@ -286,13 +287,14 @@ static void edges_of(const struct region *g)
 	reaches_not(g, 0, (uint32_t)end + 1);
 	reaches_not(g, (uint64_t)-1, 1);
 	reaches_not(g, (uint64_t)-1, 2);
-	/* bytes of its pages, but not its own */
+	/* bytes of its pages outside the region */
 	reaches_not(g, (uint64_t)-1 - (size - HEAD), 1);
 	reaches_not(g, HEAD + 2 * size - 1, 1);
 	reaches_not(g, HEAD + 2 * size, 1);
 }
 
-/* Whatever the size of the page that was used last, here or there. */
+/* Each byte is found, whatever the size of the page that was used last, in this
+ * region or another. */
 static void each_byte_is_where_its_page_is(void **state)
 {
 	uint32_t i, k;
@@ -309,13 +311,13 @@ static void each_byte_is_where_its_page_is(void **state)
 			reaches(g, g->length - 1, 1, 1);
 			reaches_not(g, g->length, 1);
 		}
-	/* what is in the largest is not in the others */
+	/* bytes of the largest region are not in the others */
 	reaches(&region[2], region[1].length, 1, 1);
 	reaches_not(&region[1], region[1].length, 1);
 	reaches_not(&region[0], region[1].length - 1, 1);
 }
 
-/* ... and the others stay where they are when one goes. */
+/* The other regions stay in place when one goes. */
 static void one_size_goes(void **state)
 {
 	uint32_t i, k;
@@ -331,7 +333,7 @@ static void one_size_goes(void **state)
 	}
 }
 
-/* Other pages for a region that is there are of its size, too. */
+/* New pages of a region have its size, too. */
 static void other_pages_have_their_size(void **state)
 {
 	uint32_t i;
@@ -377,7 +379,7 @@ static void other_pages_have_their_size(void **state)
 
 /* ------------------------------------------------------------------- misses */
 
-/* Page @page of a region of the driver's is where the region's is. */
+/* MR_FAULT with page @page of region @g, in the driver's memory. */
 static uint8_t fault(const struct region *g, uint32_t page, uint64_t wrong)
 {
 	struct unic_cmd_mr_fault cmd = {
@@ -420,8 +422,8 @@ static void missed(const struct region *g, uint64_t off, uint32_t page,
 	assert_int_equal(unic_from_le32(evt.count), count);
 }
 
-/* A page that is missed is asked for by its number, in its own size; one that is
- * there has all of its bytes, and none of the next. */
+/* A missing page is requested by its number, in its size; a page that is there
+ * has all of its bytes, and none of the next. */
 static void missing_pages_have_their_size(void **state)
 {
 	struct region all[SIZES];
@@ -450,7 +452,8 @@ static void missing_pages_have_their_size(void **state)
 	}
 }
 
-/* What comes behind is asked for with it: to the page of the last byte. */
+/* Pages behind a missing one are requested with it: to the page of the last
+ * byte. */
 static void pages_ahead_have_their_size(void **state)
 {
 	struct region g;
@@ -462,7 +465,7 @@ static void pages_ahead_have_their_size(void **state)
 		missed(&g, 0, 0, 2);
 		assert_int_equal(rig_dereg(&rb, &g.mr), 0);
 		register_as(&g, i, UNIC_DEMAND);
-		missed(&g, HEAD - 1, 0, 3); /* of which it has three */
+		missed(&g, HEAD - 1, 0, 3); /* three pages */
 		assert_int_equal(rig_dereg(&rb, &g.mr), 0);
 		register_as(&g, i, UNIC_DEMAND);
 		missed(&g, HEAD + size_of(&g) - 1, 1, 2);
@@ -470,7 +473,7 @@ static void pages_ahead_have_their_size(void **state)
 	}
 }
 
-/* A receive's pages before its message. */
+/* The pages of a receive are requested before its message. */
 static void pages_of_a_receive(uint32_t which, uint32_t off, uint32_t len,
 			       uint32_t first, uint32_t count)
 {
@@ -504,8 +507,8 @@ static void pages_of_a_receive_have_their_size(void **state)
 	}
 }
 
-/* An invalidated page goes from the NIC, and from the window if it is shown there;
- * its neighbours stay. */
+/* An invalidated page leaves the NIC, and the window that shows it; its
+ * neighbours stay. */
 static void invalidated_pages_have_their_size(void **state)
 {
 	struct unic_cmd_mr_pages cmd = { .first = unic_to_le32(1),
@@ -539,7 +542,7 @@ static void invalidated_pages_have_their_size(void **state)
 	}
 }
 
-/* Words of a page table are as good as pages of a list. */
+/* Pages of a page table have the same rules as pages of a list. */
 static void table_pages_have_their_size(void **state)
 {
 	unic_le64 *words = (unic_le64 *)(rb.port.bar + UNIC_BAR_TABLE_OFF);
@@ -655,8 +658,8 @@ static int access_form(const struct rig_mr *mr, uint64_t off, uint32_t len,
 			   UNIC_MR_REMOTE_WRITE, mr->iova + off, len, p);
 }
 
-/* Byte @off of a form is byte @of of @g; also to who does not know the page that
- * was used last. */
+/* Byte @off of derived region @mr must be byte @of of @g; also for a queue pair
+ * without a cached page. */
 static void is_byte(const struct rig_mr *mr, uint64_t off,
 		    const struct region *g, uint64_t of)
 {
@@ -670,7 +673,7 @@ static void is_byte(const struct rig_mr *mr, uint64_t off,
 	assert_true(p.bus == bus_of(g, of));
 }
 
-/* @mr is bytes @of to @of + @len of @g, and no others. */
+/* @mr must be bytes @of to @of + @len of @g, and no others. */
 static void is_range(const struct rig_mr *mr, const struct region *g,
 		     uint64_t of, uint32_t len)
 {
@@ -687,8 +690,8 @@ static void is_range(const struct rig_mr *mr, const struct region *g,
 	assert_int_equal(access_form(mr, 0, len + 1, &p), -UNIC_EBOUNDS);
 }
 
-/* A sub-region and a window are found under the entries of their region: an
- * address of theirs lies in its page as that of the region does. */
+/* A sub-region and a window use the entries of their region: their addresses lie
+ * in its pages as those of the region do. */
 static void forms_of_a_range(void **state)
 {
 	static const uint8_t kind[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW2 };
@@ -774,8 +777,9 @@ static void fast_registration_of_larger_pages(void **state)
 	}
 }
 
-/* ... and never be larger than the region's, though all of them begins where a
- * larger one could: what lies behind a page is of somebody else. */
+/* Pages of a fast registration may not be larger than those of the region, even
+ * if all of them begin at a multiple of the larger size: bytes behind a page
+ * belong to another owner. */
 static void fast_registration_of_smaller_pages(void **state)
 {
 	uint32_t f, i;
@@ -807,7 +811,7 @@ static void fast_registration_of_smaller_pages(void **state)
 	}
 }
 
-/* It may begin and end in the midst of a page, and there it does. */
+/* A fast registration may begin and end within a page. */
 static void fast_registration_to_the_last_byte(void **state)
 {
 	uint32_t i;
@@ -838,7 +842,7 @@ static void fast_registration_to_the_last_byte(void **state)
 	}
 }
 
-/* In the midst of a large page: each of its bytes is where it is. */
+/* Within a large page each byte of it is at its place. */
 static void fast_registration_from_the_midst(void **state)
 {
 	uint32_t i;
@@ -857,7 +861,7 @@ static void fast_registration_from_the_midst(void **state)
 	}
 }
 
-/* Where two runs meet, both are at the edge of a page of the form. */
+/* Where two runs meet, both end at the edge of a page of the derived region. */
 static void runs_meet_at_edges(void **state)
 {
 	uint32_t i;
@@ -893,8 +897,8 @@ static void runs_meet_at_edges(void **state)
 	}
 }
 
-/* Runs of regions with pages of different sizes, side by side in one form: the
- * form's pages are the smallest of all. */
+/* Runs of regions with pages of different sizes, side by side in one derived
+ * region: its pages are the smallest of all. */
 static void fast_registration_of_a_mixture(void **state)
 {
 	struct unic_sge e[SIZES];
@@ -914,7 +918,7 @@ static void fast_registration_of_a_mixture(void **state)
 			is_byte(&m, at + size - 1, &region[i], HEAD + size - 1);
 		}
 		assert_int_equal(rig_dereg(&rb, &m), 0);
-		/* one whose pages are smaller is one too many */
+		/* an element with smaller pages is one too many */
 		e[0] = piece(&region[2], HEAD, size);
 		e[1] = piece(&region[f], HEAD, size);
 		assert_int_equal(alloc(UNIC_FORM_FAST, shift_of[f + 1], 3, &m),
@@ -929,7 +933,7 @@ static void fast_registration_of_a_mixture(void **state)
 /* ------------------------------------------------------------- bytes that move */
 
 /* Two pages of 64 KiB that are not neighbours, and the beginning of one of 2 MiB,
- * which is all of a window. */
+ * which is a whole window. */
 static struct region moved[2];
 
 static uint8_t *byte_of(const struct region *g, uint64_t off)
@@ -961,7 +965,7 @@ static void real_pages(void)
 	memset(rb.port.window[2], 0xee, sizeof(rb.port.window[2]));
 }
 
-/* @len bytes of ma came to @off, and nothing came beside them. */
+/* @len bytes of ma must be at @off, and no others may have changed. */
 static void has_come(const struct region *g, uint64_t off, uint32_t len)
 {
 	uint32_t i, k, n = 0;
@@ -1022,8 +1026,8 @@ static void writes_and_reads(void **state)
 	pair_quiet();
 }
 
-/* The first @len bytes of the region with small pages, some over the end of a page
- * and the last. */
+/* An offset for @len bytes in the region with small pages, some over the end of a
+ * page and the last. */
 static uint64_t off_of(uint32_t i, uint32_t len)
 {
 	uint64_t end = moved[0].length - len;
@@ -1060,7 +1064,7 @@ static void sends(void **state)
 	pair_quiet();
 }
 
-/* The payload of a token goes over the end of a page. */
+/* The payload of a token crosses the end of a page. */
 static void tagged_messages(void **state)
 {
 	static const uint32_t len = 3000;
@@ -1084,7 +1088,7 @@ static void tagged_messages(void **state)
 	pair_quiet();
 }
 
-/* One list of pieces of all sizes is one region to the peer. */
+/* A list of pieces of all sizes is one region for the peer. */
 static void list_of_a_mixture(void **state)
 {
 	struct unic_sge e[3];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_slots.c - who has the slots of misses: pages that are only advised give way
- * to those that operations wait for, and no process has more than its share of the
- * slots while another finds none (INV-20).
+ * test_slots.c - the fault slots: pages that are only advised give way to those
+ * that operations wait for, and no process has more than its share of the slots
+ * while another finds none (INV-20).
  */
 #include "unit.h"
 
@@ -12,8 +12,8 @@
 #define US    1000ull
 #define MS    1000000ull
 #define PAGES 512u /* of the hoarder's region */
-#define SPAN  16u  /* pages of one miss */
-#define FIRST 100u /* page of the window behind the others' regions */
+#define SPAN  16u  /* pages of one fault */
+#define FIRST 100u /* page of the window, behind the others' regions */
 #define HALF  (UNIC_FAULTS / 2u)
 
 static struct rig_mr mine, theirs; /* of ra, DEMAND: of process 0 and 1 */
@@ -60,8 +60,7 @@ static void advise(void)
 	rig_pages(&ra, &theirs, 0, PAGES, UNIC_ADVISE_WILL_NEED, NULL);
 }
 
-/* The next miss of @mr that the driver is told of, if it is told of one now; others
- * stay unanswered. */
+/* The next DEMAND event for @mr, if there is one; it stays unanswered. */
 static bool told(const struct rig_mr *mr, struct unic_evt_miss *evt)
 {
 	while (rig_event(&ra, evt))
@@ -80,7 +79,7 @@ static void answer(const struct rig_mr *mr, const struct unic_evt_miss *evt)
 			 0);
 }
 
-/* A WRITE of process 0 whose page is not there; the driver needs 50 us for a page. */
+/* A WRITE of process 0 whose page is missing; the driver needs 50 us for a page. */
 static void write_in_time(uint32_t page)
 {
 	struct unic_evt_miss evt;
@@ -96,8 +95,8 @@ static void write_in_time(uint32_t page)
 	rig_pages(&ra, &mine, page, 1, UNIC_ADVISE_DONT_NEED, NULL);
 }
 
-/* Somebody asks for pages ahead, over and over, and the driver brings none of them:
- * they are slow. */
+/* A process advises pages over and over, and the driver, which is slow, brings
+ * none of them. */
 static void advice_delays_nobody(void **state)
 {
 	uint32_t i;
@@ -111,7 +110,7 @@ static void advice_delays_nobody(void **state)
 	}
 }
 
-/* Half of the slots are what advice may have, of all processes together. */
+/* Advice has at most half of the slots, of all processes together. */
 static void advice_has_half(void **state)
 {
 	(void)state;
@@ -121,7 +120,7 @@ static void advice_has_half(void **state)
 	miss(&mine, 0, HALF);
 	assert_int_equal(slots_of(&mine), HALF);
 	assert_int_equal(slots_of(&theirs), HALF);
-	/* and that only as long as nobody else needs them */
+	/* and only as long as no operation needs them */
 	miss(&mine, 8, 4);
 	assert_int_equal(slots_of(&mine), HALF + 4);
 	assert_int_equal(slots_of(&theirs), HALF - 4);
@@ -129,7 +128,7 @@ static void advice_has_half(void **state)
 	assert_int_equal(slots_of(&theirs), HALF - 4);
 }
 
-/* What an operation has joined is not advice any more. */
+/* A page that an operation waits for is not advice. */
 static void advice_that_is_needed(void **state)
 {
 	(void)state;
@@ -141,12 +140,12 @@ static void advice_that_is_needed(void **state)
 	miss(&mine, 0, HALF);
 	assert_int_equal(slots_of(&mine), HALF);
 	assert_int_equal(slots_of(&theirs), HALF);
-	miss(&mine, 8, 1); /* it has its share, and they have no more */
+	miss(&mine, 8, 1); /* each has its share */
 	assert_int_equal(slots_of(&mine), HALF);
 	assert_int_equal(slots_of(&theirs), HALF);
 }
 
-/* One asks ahead for what another would ask ahead for, too. */
+/* Two processes advise the same page. */
 static void advice_is_shared(void **state)
 {
 	(void)state;
@@ -158,7 +157,7 @@ static void advice_is_shared(void **state)
 	assert_int_equal(slots_of(&mine), HALF / 2);
 }
 
-/* Operations of one process wait for pages that do not come, in all of the slots. */
+/* Operations of one process wait in all of the slots for pages that do not come. */
 static void hoarder_delays_nobody(void **state)
 {
 	uint32_t i;
@@ -174,8 +173,8 @@ static void hoarder_delays_nobody(void **state)
 	}
 }
 
-/* The first who finds none takes one; then one is left for the next who comes, so
- * that slots are not taken back again and again. */
+/* The first operation without a slot takes one back; then one is left for the
+ * next, so that slots are not taken back again and again. */
 static void taken_back_once(void **state)
 {
 	struct unic_evt_miss evt;
@@ -195,7 +194,7 @@ static void taken_back_once(void **state)
 		;
 }
 
-/* With nobody else there all slots are one's own, whatever was. */
+/* A process that is alone may have all slots again. */
 static void alone_again(void **state)
 {
 	(void)state;
@@ -207,7 +206,7 @@ static void alone_again(void **state)
 	assert_int_equal(slots_of(&theirs), UNIC_FAULTS);
 }
 
-/* Who has no more than its share keeps it. */
+/* A process keeps the slots of its share. */
 static void share_is_kept(void **state)
 {
 	(void)state;
@@ -220,8 +219,8 @@ static void share_is_kept(void **state)
 	assert_int_equal(slots_of(&theirs), HALF);
 }
 
-/* A slot that was taken back is asked for again when there is one; and if its page
- * comes without, that will do. */
+/* A fault whose slot was taken back is requested again when there is a slot; if
+ * its page comes before, the operation goes on. */
 static void who_lost_a_slot_goes_on(void **state)
 {
 	struct unic_evt_miss evt, again;
@@ -236,7 +235,7 @@ static void who_lost_a_slot_goes_on(void **state)
 	pair_run(1 * US);
 	assert_true(told(&mine, &evt));
 	assert_int_equal(slots_of(&mine), 1);
-	miss(&theirs, 0, 1); /* the youngest of who has most */
+	miss(&theirs, 0, 1); /* the youngest of the process with most slots */
 	assert_int_equal(slots_of(&mine), 0);
 	answer(&mine, &evt);
 	pair_run(200 * US);
@@ -263,7 +262,7 @@ static void who_lost_a_slot_goes_on(void **state)
 	pair_expect(&ra, &qa, 78, 0, 64);
 }
 
-/* So many pages of a table are looked at, there or not. */
+/* A bounded number of pages of a table is looked at, present or not. */
 static void advice_on_a_table_is_bounded(void **state)
 {
 	struct rig_mr table;
@@ -298,7 +297,7 @@ static void slots_by_weight(void **state)
 	assert_int_equal(slots_of(&theirs), UNIC_FAULTS * 3 / 4);
 }
 
-/* Nor does it wait for a slot in its next connection. */
+/* A queue pair does not wait for a slot in its next connection. */
 static void who_finds_no_slot_can_go(void **state)
 {
 	struct unic_cmd_qp_modify cmd = { .proc = unic_to_le32(qa.proc),

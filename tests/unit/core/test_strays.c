@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_strays.c - frames that nobody sends, for queue pairs of UC and UD: every
- * length and opcode, from whoever. Each is dropped or is a message, nothing is
- * answered, nothing is written beside a receive, and the queue pair lives.
+ * test_strays.c - frames that no peer sends, for queue pairs of UC and UD: every
+ * length and opcode, from any address. Each is dropped or is a message, none is
+ * answered, no byte is written outside a receive, and the queue pair lives.
  */
 #include "unit.h"
 
@@ -51,11 +51,11 @@ static int down(void **state)
 	return 0;
 }
 
-/* What a frame says. */
+/* Fields of a frame. */
 struct stray {
 	uint32_t src, qpn, psn;
 	uint8_t op;
-	uint8_t body[2048]; /* behind BTH */
+	uint8_t body[2048]; /* the bytes behind BTH */
 	uint32_t len;
 };
 
@@ -178,7 +178,7 @@ static void every_opcode_and_length(void **state)
 	rig_poll(&rb);
 }
 
-/* Lengths that lie: each is dropped, with what it began. */
+/* Wrong lengths: the frame is dropped, with its message. */
 static void uc_sizes_lie(void **state)
 {
 	const struct {
@@ -205,23 +205,24 @@ static void uc_sizes_lie(void **state)
 		assert_int_equal(rig_count(&rb, rx_bad_opcode), i + 1);
 		assert_int_equal(mb.mem[0], 0x11);
 	}
-	/* middle and last of a WRITE that is well begun */
+	/* middle and last of a WRITE that has begun */
 	s = write_of(UNIC_OP_UC_WRITE_FIRST, 2 * MTU + 8, MTU);
 	deliver(&s);
 	assert_int_equal(mb.mem[0], 0x77);
-	s = uc(UNIC_OP_UC_WRITE_LAST, 8); /* a middle one is due */
+	s = uc(UNIC_OP_UC_WRITE_LAST, 8); /* a middle one is expected */
 	deliver(&s);
 	assert_int_equal(mb.mem[MTU], 0x11);
 	assert_int_equal(rig_count(&rb, rx_bad_opcode), i + 1);
 	s = uc(UNIC_OP_UC_WRITE_LAST, 8);
 	deliver(&s);
 	assert_int_equal(rig_count(&rb, uc_skipped), 1);
-	s = write_of(UNIC_OP_UC_WRITE_ONLY, 1, 1); /* and it goes on */
+	/* and the connection goes on */
+	s = write_of(UNIC_OP_UC_WRITE_ONLY, 1, 1);
 	deliver(&s);
 	assert_int_equal(rig_count(&rb, rx_bad_opcode), i + 1);
 }
 
-/* A packet of the other sort, and a beginning in the middle. */
+/* A packet of the other opcode, and a first packet in the middle. */
 static void uc_out_of_place(void **state)
 {
 	struct stray s;
@@ -235,7 +236,7 @@ static void uc_out_of_place(void **state)
 	assert_int_equal(rig_count(&rb, uc_skipped), 1);
 	s = uc(UNIC_OP_UC_SEND_FIRST, MTU);
 	deliver(&s);
-	s = uc(UNIC_OP_UC_SEND_FIRST, MTU); /* the one before has no end */
+	s = uc(UNIC_OP_UC_SEND_FIRST, MTU); /* the message before has no end */
 	deliver(&s);
 	assert_int_equal(rig_count(&rb, uc_broken), 1);
 	s = uc(UNIC_OP_UC_SEND_FIRST + 2, 10);
@@ -244,7 +245,7 @@ static void uc_out_of_place(void **state)
 	pair_expect_none(&rb, &ub);
 }
 
-/* Not the peer; and rights that the queue pair does not give. */
+/* Another address than the peer's; and rights that the queue pair does not have. */
 static void uc_of_a_stranger(void **state)
 {
 	struct stray s;
@@ -262,8 +263,8 @@ static void uc_of_a_stranger(void **state)
 	assert_int_equal(mb.mem[0], 0x11);
 }
 
-/* Datagrams below their headers and above what the queue pair takes, and an opcode
- * that only looks like one. */
+/* Datagrams shorter than their headers and longer than the queue pair allows, and
+ * an opcode that is no datagram's. */
 static void limits_of_datagrams(void **state)
 {
 	struct stray d = uc(UNIC_OP_UD_SEND_ONLY, 7), s;
@@ -291,7 +292,7 @@ static void limits_of_datagrams(void **state)
 	assert_int_equal(rig_count(&rb, rx_bad_opcode), 2);
 }
 
-/* A queue pair that ended has no last word. */
+/* A queue pair in the error state answers nothing. */
 static void no_last_word(void **state)
 {
 	struct stray s = write_of(UNIC_OP_WRITE_ONLY, 8, 8);
@@ -319,7 +320,7 @@ static void no_last_word(void **state)
 	pair_expect(&rb, &ub, 1, UNIC_WC_EVICTED, 0);
 }
 
-/* The wrong key of a region that is gone is no guess. */
+/* The wrong key of an evicted region does not count as a guess. */
 static void uc_evicted_is_no_guess(void **state)
 {
 	struct rig_mr gone;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_sweep.c - receive queues of the largest size beside regions that are taken
- * back: each receive completes once, a round of work looks at a few of them, and
- * no message is lost.
+ * test_sweep.c - receive queues of the largest size with evicted regions: each
+ * receive completes once, a round looks at a few receives, and no message is
+ * lost.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +17,17 @@
 #define CQES   (2u * UNIC_QP_SLOTS)
 #define GONE   20u /* more regions than the sweep has places for */
 #define WINDOW UNIC_RQ_WINDOW
-/* A lap and what is around it, in rounds of work. */
+/* Rounds of work of a lap. */
 #define LAP (UNIC_QPS + 2u + SLOTS / WINDOW + SLOTS * 64u / 4096u)
 
-/* A queue pair of NIC B whose receive ring is as large as it can be. */
+/* A queue pair of NIC B with a receive ring of the largest size. */
 static struct rig_qp from, big;
 static struct unic_rq_slot *ring;
 static const struct unic_cqe *cqes;
 static struct rig_mr gone[GONE];
 static uint32_t posted, taken;
-/* By the number of the receive: how often it completed, how, and what it named. */
+/* By the number of the receive: how often it completed, with
+ * which status, and the STag of it. */
 static struct {
 	uint8_t seen, status;
 	uint32_t stag;
@@ -53,7 +54,7 @@ static void big_cq(const struct rig_mr *mr, uint32_t off, uint32_t row)
 	cqes = (const void *)(mr->mem + off);
 }
 
-/* @n pages of 4 KiB as few large ones: there are not many entries for queues. */
+/* Registers @n pages of 4 KiB as few large ones, because entries are few. */
 static void reg_rings(uint32_t n, struct rig_mr *out)
 {
 	uint32_t i, first = (rb.next_page[0] + 15u) & ~15u,
@@ -85,7 +86,7 @@ static void reg_rings(uint32_t n, struct rig_mr *out)
 				.mem = rb.port.window[0] + first * 4096 };
 }
 
-/* Its ring and its completions, as large as they can be; connected to @from. */
+/* Creates @big with the largest rings, connected to @from. */
 static void make_big(uint32_t row)
 {
 	struct unic_cmd_qp_create create = {
@@ -160,7 +161,7 @@ static void evict(const struct rig_mr *mr)
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
 }
 
-/* Take the completions that came since the last call. Returns how many. */
+/* Takes the completions since the last call. Returns their number. */
 static uint32_t take(void)
 {
 	struct unic_db_page *db = (void *)rb.port.window[0];
@@ -179,8 +180,8 @@ static uint32_t take(void)
 	return n;
 }
 
-/* Those from @first on, before @end, completed EVICTED, each once; of the others
- * none did. */
+/* Receives @first to @end - 1 must have completed EVICTED, each once, and no
+ * others. */
 static void evicted(uint32_t first, uint32_t end)
 {
 	uint32_t i;
@@ -194,7 +195,7 @@ static void evicted(uint32_t first, uint32_t end)
 	}
 }
 
-/* Rounds until there is nothing to sweep; none completes more than a window. */
+/* Counts rounds until the sweep is over; each completes a window at most. */
 static uint32_t sweep_by_rounds(void)
 {
 	uint32_t n;
@@ -206,8 +207,8 @@ static uint32_t sweep_by_rounds(void)
 	return n;
 }
 
-/* More regions go in one step than the sweep has places for: the step looks at
- * no receive, each round at a few, and none is forgotten. */
+/* More regions end in one step than the sweep has places for: the step looks at
+ * no receive, each round at a few, and all are found. */
 static void a_round_looks_at_a_few(void **state)
 {
 	uint32_t i;
@@ -217,7 +218,7 @@ static void a_round_looks_at_a_few(void **state)
 	for (i = 0; i < SLOTS; i++)
 		post(&gone[i % GONE], 64);
 	ring_bell();
-	rb.port.late_dma = true; /* nothing of the ring can be read */
+	rb.port.late_dma = true; /* the ring cannot be read */
 	for (i = 0; i < GONE; i++)
 		evict(&gone[i]);
 	assert_in_range(take(), 0, WINDOW);
@@ -230,7 +231,7 @@ static void a_round_looks_at_a_few(void **state)
 	assert_false(rb.nic.chores);
 }
 
-/* The step itself, with all receives readable at once. */
+/* The step alone, with all receives readable at once. */
 static void naming_one_more_sweeps_nothing(void **state)
 {
 	uint32_t i;
@@ -247,8 +248,8 @@ static void naming_one_more_sweeps_nothing(void **state)
 	assert_int_equal(rb.nic.qps.qp[big.qpn & 0xff].rq.head, 0);
 }
 
-/* Regions that go one behind another do not begin the sweep anew: what the first
- * one's receives wait for is a lap. */
+/* Regions that end one after another do not restart the sweep: receives of the
+ * first complete within a lap. */
 static void evictions_do_not_start_it_over(void **state)
 {
 	uint32_t i, done = 0;
@@ -268,8 +269,8 @@ static void evictions_do_not_start_it_over(void **state)
 	evicted(SLOTS / 2, SLOTS);
 }
 
-/* The queue moves while it is swept: messages take what is good, the process
- * posts behind it, a bit of it to a region that goes, too. */
+/* The queue moves during the sweep: messages take valid receives, the process
+ * posts behind them, some in a region that ends, too. */
 static void the_queue_moves_meanwhile(void **state)
 {
 	uint32_t i, round, good = 0, bad = 0;
@@ -319,8 +320,8 @@ static void the_queue_moves_meanwhile(void **state)
 	pair_quiet();
 }
 
-/* All but the last are of a region that is gone, and were posted when the sweep
- * was over: the message passes over them, a few in a round, and arrives. */
+/* All but the last receive are in a region that is gone, and were posted after
+ * the sweep: the message passes over them, a few per round, and arrives. */
 static void a_message_passes_over_a_few(void **state)
 {
 	uint32_t i, n = 0;
@@ -347,7 +348,7 @@ static void a_message_passes_over_a_few(void **state)
 	assert_int_equal(rig_count(&rb, tx_rnr_naks), 0);
 }
 
-/* The one that stands in is the last of the ring; those between are too short,
+/* The substitute is the last of the ring; the receives in between are too short,
  * and stay. */
 static void a_substitute_is_far_away(void **state)
 {
@@ -379,8 +380,8 @@ static void a_substitute_is_far_away(void **state)
 	assert_memory_equal(mb.mem, ma.mem, 1000);
 }
 
-/* A region that its owner gave up has no name any more; a message that comes
- * before the sweep does takes the next receive all the same. */
+/* A region that its owner released is unknown; a message that arrives before the
+ * sweep takes the next receive nevertheless. */
 static void a_name_that_is_gone_is_known_for_a_lap(void **state)
 {
 	uint32_t i, k;
@@ -416,8 +417,8 @@ static void a_name_that_is_gone_is_known_for_a_lap(void **state)
 	}
 }
 
-/* What names another region, or one with another byte of its owner, is not what
- * the sweep is after, however many it lost count of. */
+/* Receives in another region, or with another key byte of its owner, are not
+ * swept, however many places the sweep has lost. */
 static void others_are_left_alone(void **state)
 {
 	struct rig_mr later = mb;
@@ -444,8 +445,8 @@ static void others_are_left_alone(void **state)
 	assert_false(rb.nic.revoked.lost);
 }
 
-/* A queue pair leaves while a piece of its ring is read for the sweep; the sweep
- * goes on with the others, and what arrives is nobody's. */
+/* A queue pair is destroyed while a piece of its ring is read for the sweep; the
+ * sweep goes on with the others, and the piece is dropped. */
 static void its_queue_leaves(void **state)
 {
 	struct unic_cmd_obj cmd = { .proc = unic_to_le32(0) };
@@ -474,8 +475,8 @@ static void its_queue_leaves(void **state)
 	assert_false(rb.nic.qps.qp[big.qpn & 0xff].used);
 }
 
-/* Receives are looked at ahead of their messages a few queue pairs in a round,
- * each of them in turn. */
+/* Receives are looked at ahead of their messages for a few queue pairs per round,
+ * each in turn. */
 static void few_are_looked_at_ahead(void **state)
 {
 	struct unic_qps *qps = &rb.nic.qps;

@@ -82,7 +82,7 @@ static void expect_end(uint32_t i, uint32_t end, uint32_t placed)
 	assert_false(rig_event(&r, &evt));
 }
 
-/* An end that found the event ring full is told as soon as there is room. */
+/* A TOKEN_END that finds the event ring full is sent as soon as there is room. */
 static void end_is_told_when_there_is_room(void **state)
 {
 	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_PROC_GONE };
@@ -103,8 +103,8 @@ static void end_is_told_when_there_is_room(void **state)
 	expect_end(i, UNIC_TOKEN_ABORTED, 4);
 }
 
-/* A region with all tokens there are ends at once, and all of them with it; what is
- * told of them is told in rounds, once each, and no index is taken again before. */
+/* A region with all tokens ends at once, and all of them with it; their
+ * TOKEN_ENDs are sent in rounds, once each, and no index is used again before. */
 static void all_end_at_once_and_are_told_in_rounds(void **state)
 {
 	uint32_t i, told = 0, most = 0, rounds = 0, n, seen = 0;
@@ -118,7 +118,7 @@ static void all_end_at_once_and_are_told_in_rounds(void **state)
 	rig_poll(&r);
 	assert_int_equal(unic_mr_dereg(&r.nic.revoke, mr.mr, mr.gen),
 			 -UNIC_EPENDING);
-	assert_int_equal(r.nic.tokens.used, 1); /* its message goes on */
+	assert_int_equal(r.nic.tokens.used, 1); /* the message goes on */
 	assert_int_equal(r.nic.tokens.held[0], 1);
 	assert_int_equal(r.nic.mrs.mr[mr.mr].n_tokens, 1);
 	assert_int_equal(r.nic.mrs.mr[mr.mr].tokens, 2);
@@ -155,7 +155,7 @@ static void all_end_at_once_and_are_told_in_rounds(void **state)
 		alloc(0, &key[i]);
 }
 
-/* No index behind the table is one, whatever may lie there. */
+/* An index behind the table is refused, whatever the memory there holds. */
 static void index_behind_the_table(void **state)
 {
 	struct unic_tokens *ts = &r.nic.tokens;
@@ -271,8 +271,8 @@ static void each_refusal_changes_nothing(void **state)
 	assert_int_equal(rig_count(&r, token_busy), 1);
 }
 
-/* Where a message ends in the memory of a token is a whole number, whatever its
- * first packet says. */
+/* The end of a message in the memory of a token is compared without wrapping,
+ * whatever its first packet says. */
 static void end_behind_4_gib_is_too_long(void **state)
 {
 	static const uint32_t most[][2] = {
@@ -339,7 +339,7 @@ static void lives_to_the_nanosecond(void **state)
 	assert_int_equal(rig_count(&r, tokens_expired), 1);
 }
 
-/* A message may come before the expiry is noticed. */
+/* A message may arrive before the expiry is handled. */
 static void late_claim_expires_it(void **state)
 {
 	uint64_t key;
@@ -414,8 +414,8 @@ static void ends_with_its_region(void **state)
 	}
 }
 
-/* A claim that is taken back while the region drains was the last use of it:
- * nothing else would look at the region before its time is over. */
+/* A claim released while the region drains was the last use of it: no other event
+ * ends the region before its deadline. */
 static void unclaimed_ends_with_its_region(void **state)
 {
 	struct unic_evt_token end;
@@ -454,7 +454,8 @@ static void notice_counts_dependents(void **state)
 	assert_int_equal(unic_from_le32(evt.dependents), 2);
 }
 
-/* With a full event ring the index is not reused before its end was told. */
+/* With a full event ring the index is not used again before its TOKEN_END is
+ * sent. */
 static void end_is_told_even_if_late(void **state)
 {
 	uint64_t key;

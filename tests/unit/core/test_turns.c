@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_turns.c - who sends next: turns of queue pairs and of processes, and a
- * queue pair that dies while it stands in line.
+ * test_turns.c - which queue pair sends next: turns of queue pairs and of
+ * processes, and a queue pair that fails while it waits for its turn.
  */
 #include "unit.h"
 
@@ -19,7 +19,7 @@ static struct rig ra, rb;
 static struct rig_qp qa[QPS], qb[QPS];
 static struct rig_mr ma[3], mb[3]; /* by process */
 
-/* Whose frames went by: process of A in order; bytes each. */
+/* The process of each of A's frames in order; bytes of each process. */
 static uint8_t order[4096];
 static uint32_t frames, bytes[3], in_poll;
 
@@ -38,7 +38,7 @@ static void watch(struct unic_port *port, const uint8_t *f, uint32_t len,
 	in_poll += len;
 }
 
-/* Queue pairs of @procs processes in turn; @weight: of each. */
+/* Queue pairs of @procs processes in turn; @weight: of each process. */
 static void set_up(uint32_t procs, const uint32_t *weight)
 {
 	uint32_t pa[3], pb[3], i;
@@ -105,8 +105,8 @@ static void well(uint32_t q, uint64_t id)
 	assert_int_equal(unic_from_le64(cqe.wr_id), id);
 }
 
-/* Three stand in line to send when the link is full; any of them dies, and one
- * more comes. The others are sent, none is sent again. */
+/* Three wait to send when the link is full; any of them fails, and one more
+ * comes. The others send, none twice. */
 static void dies_before_it_sends(void **state)
 {
 	static const uint32_t one = 1;
@@ -134,7 +134,7 @@ static void dies_before_it_sends(void **state)
 			if (i != d)
 				well(i, i);
 		assert_int_equal(rig_count(&ra, retransmits), 0);
-		/* and it comes to rest */
+		/* and the NIC goes idle */
 		assert_true(rig_poll(&ra) > ra.port.now_ns);
 		assert_int_equal(ra.nic.sched.work, 0);
 	}
@@ -181,7 +181,8 @@ static void backlog(uint32_t procs)
 			write_by(q, i, 8192);
 }
 
-/* One poll sends so much and not more: the rest of the NIC has its turn. */
+/* One poll sends a bounded number of frames: the other steps of the round have
+ * their turn. */
 static void send_at_least(uint32_t n)
 {
 	uint32_t polls;
@@ -194,8 +195,8 @@ static void send_at_least(uint32_t n)
 	assert_true(frames >= n);
 }
 
-/* Processes of the same weight alternate: in any stretch that is long enough
- * for a turn of each, each has sent. */
+/* Processes of the same weight alternate: in any stretch as long as a turn of
+ * each, each has sent. */
 static void alike_take_turns(void **state)
 {
 	static const uint32_t weight[3] = { 1, 1, 1 };
@@ -218,7 +219,7 @@ static void alike_take_turns(void **state)
 				bytes[(k + 1) % 3] * 5 / 4);
 }
 
-/* Weights count as they are, up to a bound. */
+/* Turns are as long as weights, up to a bound. */
 static void turns_are_as_long_as_weights(void **state)
 {
 	static const uint32_t weight[3] = { 1, 2, 4 };
@@ -231,7 +232,7 @@ static void turns_are_as_long_as_weights(void **state)
 	assert_in_range(bytes[2] * 10 / bytes[1], 13, 30);
 }
 
-/* Whoever had nothing to send has saved nothing for it. */
+/* A process that had nothing to send has no credit. */
 static void idleness_is_no_credit(void **state)
 {
 	static const uint32_t weight[3] = { 1, 1, 1 };
@@ -239,7 +240,7 @@ static void idleness_is_no_credit(void **state)
 
 	(void)state;
 	set_up(3, weight);
-	for (i = 0; i < 40; i++) { /* two are busy, with pauses */
+	for (i = 0; i < 40; i++) { /* two send, with pauses */
 		write_by(0, i, 100);
 		write_by(1, i, 100);
 		rig_run2(&ra, &rb, 20 * US);
@@ -255,7 +256,7 @@ static void idleness_is_no_credit(void **state)
 		assert_in_range(n[k], 5, 15);
 }
 
-/* A turn of queue pair @q, of the only process, with so much to use up. */
+/* A turn of queue pair @q, of the only process, with the deficit @deficit. */
 static void turn_of(uint32_t q, int32_t deficit)
 {
 	unic_proc_take(&ra.nic.command, 0);
@@ -263,7 +264,8 @@ static void turn_of(uint32_t q, int32_t deficit)
 			    &deficit);
 }
 
-/* Of a long message goes what the turn pays for, the last packet on credit. */
+/* A turn sends the part of a long message that it pays for, the last packet on
+ * credit. */
 static void a_turn_ends_within_a_message(void **state)
 {
 	static const uint32_t weight[1] = { 1 };
@@ -277,8 +279,8 @@ static void a_turn_ends_within_a_message(void **state)
 	well(0, 1);
 }
 
-/* Requests that end before they are sent cost a turn as packets do, on either way
- * that a request may take. */
+/* Requests that end before they are sent cost a turn as packets do, with or
+ * without the fast path. */
 static void completions_cost_a_turn(void **state)
 {
 	static const uint8_t ops[] = { UNIC_WR_WRITE, UNIC_WR_WRITE_IMM };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_unrel.c - unreliable connections and datagrams, between two NICs on a wire
- * that loses what the test says.
+ * that loses the frames that the test selects.
  */
 #include "unit.h"
 
@@ -18,11 +18,11 @@
 static struct rig_qp ua, ub; /* UC */
 static struct rig_qp da, db; /* UD */
 static uint32_t seen;	     /* frames of RoCEv2 to rb so far */
-static uint64_t lost;	     /* bit per frame of them */
+static uint64_t lost;	     /* bit per frame that is lost */
 static uint32_t answers;     /* frames of RoCEv2 from rb */
 
 static bool deaf;	     /* ARP of ra is lost */
-static uint8_t to[6], to_ip; /* where the last frame of ra goes */
+static uint8_t to[6], to_ip; /* destination of the last frame of ra */
 
 static bool is_roce(const uint8_t *frame)
 {
@@ -47,7 +47,7 @@ static void wire(struct unic_port *port, const uint8_t *frame, uint32_t len,
 
 static void datagrams(struct rig *r, struct rig_qp *qp)
 {
-	rig_connect(r, qp, r, qp); /* with nobody */
+	rig_connect(r, qp, r, qp); /* to itself */
 }
 
 static int up(void **state)
@@ -72,7 +72,7 @@ static int down(void **state)
 {
 	(void)state;
 	pair_run(1 * MS);
-	assert_int_equal(answers, 0); /* nothing is ever answered */
+	assert_int_equal(answers, 0); /* UC is never answered */
 	pair_quiet();
 	return 0;
 }
@@ -102,8 +102,8 @@ static void uc_write(uint8_t op, uint64_t wr_id, uint32_t off, uint32_t len)
 	rig_send(&ra, &ua, op, wr_id, &ma, off, len, mb.iova + off, mb.stag);
 }
 
-/* Messages of one packet and of many, and of none. A request ends when its last
- * packet is on its way. */
+/* Messages of one packet, of many, and of no bytes. A request ends when its last
+ * packet is sent. */
 static void uc_messages_arrive(void **state)
 {
 	struct unic_cqe cqe;
@@ -158,8 +158,8 @@ static void uc_writes_arrive(void **state)
 	same(12000, 12000, 3000);
 }
 
-/* One packet of five lost, whichever: that message does not come, the one behind
- * it does, in the receive that the first was to have (IBTA 9.8.3). */
+/* One packet of five is lost, any of them: its message does not arrive, the next
+ * one does, in the receive of the first (IBTA 9.8.3). */
 static void uc_lost_packet_loses_its_message(void **state)
 {
 	struct unic_cqe cqe;
@@ -184,8 +184,8 @@ static void uc_lost_packet_loses_its_message(void **state)
 	assert_int_equal(rig_count(&rb, tx_naks), 0);
 }
 
-/* The last one, and then nothing for long: nothing is held for ever. A region
- * under it is asked back, and the queue pair goes on. */
+/* The last packet is lost, and no other follows for long: nothing is held for
+ * ever. A region of the receive is asked for, and the queue pair goes on. */
 static void uc_half_a_message_holds_nothing_up(void **state)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mb.mr),
@@ -216,9 +216,9 @@ static void uc_half_a_message_holds_nothing_up(void **state)
 	assert_memory_equal(other.mem, ma.mem, 100);
 }
 
-/* The region is taken back in the one instant when all of the message is placed,
- * and its completion could not be written yet: it has none, and the receive is the
- * next one's. */
+/* The region is evicted at the instant when all of the message is placed, and its
+ * completion is not written yet: the message has none, and the receive is used
+ * for the next one. */
 static void uc_cut_before_its_completion(void **state)
 {
 	struct unic_qps *qps = &rb.nic.qps;
@@ -256,8 +256,8 @@ static void uc_cut_before_its_completion(void **state)
 	assert_int_equal(unic_from_le32(cqe.byte_len), 100);
 }
 
-/* No receive, too short a receive, a region that the key does not open: dropped,
- * and the next one comes. */
+/* No receive, too short a receive, a key that does not open a region: the message
+ * is dropped, and the next one arrives. */
 static void uc_what_does_not_fit_is_dropped(void **state)
 {
 	struct unic_cqe cqe;
@@ -282,14 +282,15 @@ static void uc_what_does_not_fit_is_dropped(void **state)
 	pair_run(1 * MS);
 	for (i = 1; i <= 6; i++)
 		get(&ra, &ua, i, &cqe);
-	get(&rb, &ub, 11, &cqe); /* of the WRITE: it takes any */
+	get(&rb, &ub, 11, &cqe); /* of the WRITE, which takes any */
 	assert_int_equal(cqe.opcode, UNIC_WC_RECV_WRITE_IMM);
 	pair_expect_none(&rb, &ub);
 	assert_int_equal(rig_count(&rb, unrel_no_receive), 2);
 	assert_int_equal(rig_count(&rb, uc_skipped), 2 + 2 + 2 + 1);
 }
 
-/* Who guesses keys is held off, though nobody tells him that they were wrong. */
+/* A peer that guesses keys is held off, though it gets no answer for a wrong
+ * one. */
 static void uc_guesses_are_held_off(void **state)
 {
 	uint32_t i;
@@ -314,7 +315,7 @@ static void uc_guesses_are_held_off(void **state)
 
 /* ----------------------------------------------------------- bad requests */
 
-/* What only RC can, and what is no address, ends the queue pair. */
+/* Operations of RC only, and an invalid address, end the queue pair. */
 static void wrong_requests(void **state)
 {
 	static const struct {
@@ -355,7 +356,7 @@ static void wrong_requests(void **state)
 		assert_int_equal(cqe.detail, bad[i].detail);
 		assert_true(rig_cqe(&ra, qp, &cqe));
 		assert_int_equal(cqe.status, UNIC_WC_WR_FLUSH_ERR);
-		assert_int_equal(seen, 0); /* nothing was sent */
+		assert_int_equal(seen, 0); /* no frame was sent */
 		pair_quiet();
 	}
 }
@@ -437,7 +438,8 @@ static void ud_send(uint8_t op, uint64_t wr_id, uint32_t off, uint32_t len,
 		 qpn);
 }
 
-/* What a turn of @qp used up, of a frame's 1000 and a last frame's 3000. */
+/* The deficit that a turn of @qp uses, where a frame costs 1000 and a last frame
+ * 3000. */
 static int32_t turn_costs(const struct rig_qp *qp)
 {
 	int32_t left = 1 << 20;
@@ -450,7 +452,8 @@ static int32_t turn_costs(const struct rig_qp *qp)
 	return (1 << 20) - left;
 }
 
-/* Its bytes, and a frame; what is left of a message makes the last frame. */
+/* The charge is its bytes and a price per frame; the rest of a message makes the
+ * last frame. */
 static void frames_have_a_price(void **state)
 {
 	struct unic_cqe cqe;
@@ -458,7 +461,7 @@ static void frames_have_a_price(void **state)
 	(void)state;
 	rig_recv(&rb, &db, 11, &mb, 0, GRH + 1024);
 	ud_send(UNIC_WR_SEND, 1, 0, 8, IP(2), db.qpn, 0x1234);
-	pair_run(1 * MS); /* ARP knows now */
+	pair_run(1 * MS); /* ARP has the address */
 	get(&ra, &da, 1, &cqe);
 	get(&rb, &db, 11, &cqe);
 	ud_send(UNIC_WR_SEND, 2, 0, 100, IP(2), db.qpn, 0x1234);
@@ -472,8 +475,8 @@ static void frames_have_a_price(void **state)
 	get(&ra, &ua, 4, &cqe);
 }
 
-/* The first one waits for ARP. The receive begins with the IPv4 header, and the
- * completion says whom to answer. */
+/* The first datagram waits for ARP. The receive begins with the IPv4 header, and
+ * the completion names the sender. */
 static void ud_datagrams_arrive(void **state)
 {
 	struct unic_cqe cqe;
@@ -505,7 +508,7 @@ static void ud_datagrams_arrive(void **state)
 	assert_int_equal(mb.mem[39], 2);
 }
 
-/* One queue pair, several places; one of them is itself. */
+/* One queue pair sends to several destinations; one of them is itself. */
 static void ud_goes_anywhere(void **state)
 {
 	struct rig_qp other;
@@ -530,7 +533,7 @@ static void ud_goes_anywhere(void **state)
 	}
 }
 
-/* Each is dropped, counted, and the receive waits for the next. */
+/* Each is dropped and counted, and the receive is used for the next one. */
 static void ud_what_does_not_fit_is_dropped(void **state)
 {
 	struct unic_cqe cqe;
@@ -557,8 +560,8 @@ static void ud_what_does_not_fit_is_dropped(void **state)
 	same(GRH, 3, 8);
 }
 
-/* Nobody has the address: it is as if the wire had lost it, after a second; the
- * driver is not told of what it did not ask. */
+/* No host has the address: the datagram is lost after a second; the driver gets
+ * no event, as it made no ARP request. */
 static void ud_to_nobody(void **state)
 {
 	struct unic_cqe cqe;
@@ -578,7 +581,7 @@ static void ud_to_nobody(void **state)
 	assert_false(rig_event(&ra, evt));
 }
 
-/* Payload in the slots, and in several pieces. */
+/* Inline payload, and payload in several pieces. */
 static void ud_inline_and_pieces(void **state)
 {
 	struct unic_sq_slot *s = &da.sq[0];
@@ -605,8 +608,8 @@ static void ud_inline_and_pieces(void **state)
 	same(108 + GRH, 0, 12);
 }
 
-/* What is known of an address is forgotten after a minute. Whoever must wait then
- * waits a second anew, and goes by what he hears. */
+/* An address expires after a minute. A datagram that waits then waits a second at
+ * most, and is sent to the new address. */
 static void ud_address_is_asked_for_again(void **state)
 {
 	struct unic_cqe cqe;
@@ -644,7 +647,7 @@ static void ud_address_is_asked_for_again(void **state)
 	}
 }
 
-/* A request that comes while the packet before it waits for its payload. */
+/* A request that is posted while the packet before it waits for its payload. */
 static void one_packet_at_a_time(void **state)
 {
 	uint32_t i;
@@ -673,7 +676,7 @@ static void one_packet_at_a_time(void **state)
 	same(0, 0, 200);
 }
 
-/* Any of the transfers of a message finds no room at first. */
+/* Any DMA of a message is delayed once. */
 static void any_transfer_comes_again(void **state)
 {
 	struct unic_cqe cqe;
@@ -692,8 +695,8 @@ static void any_transfer_comes_again(void **state)
 	}
 }
 
-/* The source of a request that has not begun was taken back: that one ends, the
- * queue goes on. One that invalidates something waits for nothing on the wire. */
+/* The source of a request that has not begun was evicted: that request ends, the
+ * queue goes on. An invalidation waits for no frame. */
 static void requests_that_end_here(void **state)
 {
 	struct unic_cqe cqe;
@@ -716,7 +719,7 @@ static void requests_that_end_here(void **state)
 	pair_expect(&ra, &ua, 3, UNIC_WC_MEM_OP_ERR, 0);
 }
 
-/* A receive whose region is cut under half a message completes at once. */
+/* A receive whose region is cut in the middle of a message completes at once. */
 static void uc_cut_receive_is_told(void **state)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mb.mr),
@@ -738,7 +741,7 @@ static void uc_cut_receive_is_told(void **state)
 		unic_qp_receives(unic_qp_by_number(&rb.nic.transport, ub.qpn)));
 }
 
-/* All of it on a port whose DMA ends later. */
+/* The tests above on a port whose DMA is late. */
 static void all_of_it_late(void **state)
 {
 	uint32_t i, k;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_use.c - what counts as a use of a region: uses of forms, what processes
- * report, what the host and the trace are shown; and what indices forms may hold.
+ * test_use.c - the uses of a region: of derived regions, as processes report
+ * them, in the tables and the trace; and the indices that derived regions may
+ * hold.
  */
 #include "revoke/reclaim.h"
 #include "rig.h"
@@ -71,7 +72,7 @@ static void use(const struct rig_mr *m, uint32_t off, uint32_t len)
 			 0);
 }
 
-/* Who would go now? */
+/* The next victim. */
 static uint16_t pick(void)
 {
 	uint16_t found = unic_reclaim_pick(&r.nic.revoke, 0, 1, false);
@@ -98,7 +99,7 @@ static uint8_t alloc(uint32_t of, uint8_t kind, uint32_t n, struct rig_mr *out)
 	return status;
 }
 
-/* A form of the first @n regions, @bytes of each. */
+/* A derived region of @bytes each of the first @n regions. */
 static void form(uint8_t kind, const struct rig_mr *of, uint32_t n,
 		 uint32_t bytes, struct rig_mr *out)
 {
@@ -125,7 +126,7 @@ static void form(uint8_t kind, const struct rig_mr *of, uint32_t n,
 	out->stag = unic_from_le32(cpl.stag);
 }
 
-/* The region that would go does not, because its sub-region was used. */
+/* The victim is spared because its sub-region was used. */
 static void form_keeps_its_region(void **state)
 {
 	struct rig_mr sub;
@@ -138,7 +139,7 @@ static void form_keeps_its_region(void **state)
 	bytes = nic_mr(&mr[0])->bytes;
 	use(&sub, 0, 100);
 	use(&sub, 100, 200);
-	assert_int_equal(nic_mr(&mr[0])->uses, 0); /* nobody has asked yet */
+	assert_int_equal(nic_mr(&mr[0])->uses, 0); /* before the first sweep */
 	assert_int_equal(pick(), mr[1].mr);
 	assert_int_equal(nic_mr(&mr[0])->uses, 2);
 	assert_int_equal(nic_mr(&mr[0])->bytes - bytes, 300);
@@ -148,7 +149,7 @@ static void form_keeps_its_region(void **state)
 	assert_int_equal(nic_mr(&mr[0])->uses, 2);
 }
 
-/* A form that was used before its region makes that no older. */
+/* A use of a derived region before a use of its region does not make that older. */
 static void form_was_used_before(void **state)
 {
 	struct rig_mr sub;
@@ -183,8 +184,8 @@ static void nested_forms_keep_theirs(void **state)
 	assert_true(nic_mr(&mr[0])->last_use_ns == r.nic.now_ns);
 }
 
-/* What a form was used for is not forgotten when it is unmade, nor counted
- * again when it is made anew. */
+/* Uses of a derived region still count after it is closed, and once only after it
+ * is made again. */
 static void unmade_form_was_used(void **state)
 {
 	struct rig_mr list;
@@ -207,7 +208,8 @@ static void unmade_form_was_used(void **state)
 	assert_int_equal(nic_mr(&mr[0])->uses, 3);
 }
 
-/* All forms of a region used: some are looked at, then one goes anyhow. */
+/* All derived regions of all regions were used: some are looked at, then one
+ * region is chosen. */
 static void everybody_was_used(void **state)
 {
 	struct rig_mr sub[N];
@@ -222,9 +224,9 @@ static void everybody_was_used(void **state)
 	assert_in_range(pick(), 0, UNIC_MRS - 1);
 }
 
-/* Forms that are allocated and left alone hold indices that nobody can ask back:
- * half of the table is for all of them, whoever comes first, so that others find
- * indices; and some of these forms everybody may have. */
+/* Derived regions that are allocated and not used hold indices that cannot be
+ * asked for: together they have half of the table, so that others find indices;
+ * and every process may have some of them. */
 static void indices_are_not_hoarded(void **state)
 {
 	uint32_t other, third, got = 0, most = UNIC_MRS / 4, i;
@@ -249,11 +251,12 @@ static void indices_are_not_hoarded(void **state)
 	status = rig_cmd(&r, UNIC_CMD_MR_ALLOC, &c, &u);
 	assert_int_equal(status, UNIC_ST_MR_FULL);
 	assert_int_equal(unic_from_le32(u.table), UNIC_TABLE_MR);
-	/* what can be asked back is not meant, what cannot is one with them */
+	/* regions that can be asked for do not count, derived ones that cannot
+	 * do */
 	assert_int_equal(alloc(pd, UNIC_FORM_FAST, 1, &x), UNIC_ST_OK);
 	assert_int_equal(rig_reg_cached(&r, pd, 4, UNIC_DEMAND, 0, &x),
 			 UNIC_ST_MR_FULL);
-	/* the next ones have theirs, and room for regions beside them */
+	/* the others have their part, and room for regions */
 	for (i = 0; i < most; i++)
 		assert_int_equal(alloc(other, UNIC_FORM_WINDOW2, 0, &x), 0);
 	for (i = 0; i < UNIC_MRS / UNIC_PROCS / 4; i++)
@@ -268,7 +271,7 @@ static void indices_are_not_hoarded(void **state)
 	assert_int_equal(r.nic.derived.bare[0], 0);
 }
 
-/* What `unicctl mr` shows of a region and what is made of it. */
+/* Rows of a region and of its derived regions, as `unicctl mr` shows them. */
 static void rows_say_kind_and_dependents(void **state)
 {
 	struct unic_cmd_dump c = { .table = unic_to_le32(UNIC_TABLE_MR) };
@@ -319,7 +322,7 @@ static void reported_uses_decide(void **state)
 	uint32_t i;
 
 	(void)state;
-	report(&mr[3]); /* before anybody listens: it is no use */
+	report(&mr[3]); /* before uses are counted: without effect */
 	set_params(UNIC_PARAM_USES_REPORTED);
 	assert_int_equal(r.nic.candidates.chooser[0].kind, UNIC_POLICY_RANDOM);
 	rig_run(&r, 2 * MS);
@@ -328,7 +331,7 @@ static void reported_uses_decide(void **state)
 		report(&mr[(i + 2) % N]);
 		rig_run(&r, 4 * MS);
 	}
-	/* now it is `lru` again, and what the NIC sees counts for nothing */
+	/* policy `lru` again, and uses that the NIC sees do not count */
 	assert_int_equal(r.nic.candidates.chooser[0].kind, UNIC_POLICY_LRU);
 	use(&mr[2], 0, 100);
 	assert_int_equal(pick(), mr[2].mr);
@@ -342,12 +345,10 @@ static void reported_uses_decide(void **state)
 	assert_int_equal(pick(), mr[0].mr);
 }
 
-/* Regions that come while it is off are in it; the next process of the slot has
- * reported nothing. */
 /*
- * He says of all his regions, and of those of another, that they are used all the
- * time, in numbers that jump and go back. It saves him nothing: who is within his
- * share is served in time, out of the liar's regions alone.
+ * Process 0 reports all of its regions, and those of another, as used all the
+ * time, in numbers that jump and go back. It gains nothing: a request within the
+ * share is served in time, out of its regions alone.
  */
 static void lies_hurt_nobody_else(void **state)
 {
@@ -395,6 +396,8 @@ static void lies_hurt_nobody_else(void **state)
 	assert_int_equal(r.nic.share.owner[1].held, 16);
 }
 
+/* Regions made while reports do not count are included afterwards; the next process of
+ * the slot has reported nothing. */
 static void reports_begin_and_end(void **state)
 {
 	struct unic_cmd_proc_detach c = { 0 };
@@ -408,7 +411,7 @@ static void reports_begin_and_end(void **state)
 	assert_int_equal(rig_reg(&r, 0, pd, 3, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &late),
 			 0);
-	/* nobody has met it: as young as can be */
+	/* not in the sample yet: as young as possible */
 	assert_int_not_equal(unic_reclaim_pick(&r.nic.revoke, 0, 1, true),
 			     late.mr);
 	rig_run(&r, 4 * MS);
@@ -422,8 +425,8 @@ static void reports_begin_and_end(void **state)
 	assert_false(r.nic.usages.off);
 }
 
-/* While processes report, the next look is a reaper period later; else it is the
- * heartbeat's. */
+/* While processes report, the next look is a reaper period later; else at the
+ * heartbeat. */
 static void sweeps_keep_their_interval(void **state)
 {
 	uint64_t period = r.nic.candidates.reaper_us * 1000ull;
@@ -497,7 +500,7 @@ static void host_is_shown(void **state)
 	assert_int_equal(unic_from_le32(row(mr[0].mr)->stag), mr[0].stag);
 }
 
-/* The uses of each region since it was looked at, and how long ago. */
+/* The uses of each region since its last record, and how long ago. */
 static void trace_of_uses(void **state)
 {
 	struct unic_cmd_trace_ctl c = { .mask = unic_to_le32(UNIC_TG_REF) };
@@ -520,7 +523,7 @@ static void trace_of_uses(void **state)
 	assert_int_equal(unic_from_le32(t->arg[1]), 2);
 	assert_int_equal(unic_from_le32(t->arg[2]), 2);
 	assert_in_range(unic_from_le32(t->arg[3]), 0, 2 * MS);
-	/* the last ones of a region that ends are not lost */
+	/* the last uses of a region that ends are recorded */
 	use(&mr[2], 0, 4);
 	assert_int_equal(rig_dereg(&r, &mr[2]), 0);
 	assert_int_equal(r.nic.trace.seq, from + 2);

@@ -90,8 +90,8 @@ static void each_wrong_bind(void **state)
 	assert_int_equal(cqe.detail, UNIC_WD_STATE); /* no window */
 }
 
-/* A form of another domain is none for a queue pair, though both are of one process:
- * nobody makes it or closes it that way. */
+/* A derived region of another domain is refused for a queue pair, though both are
+ * of one process: the queue pair can neither make nor close it. */
 static void forms_of_another_domain(void **state)
 {
 	uint32_t other = rig_pd(&rb, 0);
@@ -150,7 +150,7 @@ static void type_1_is_bound_by_command(void **state)
 	assert_int_equal(form_access_b(&w, UNIC_MR_REMOTE_READ, 0, PAGE, &p),
 			 0);
 	assert_int_not_equal(old, w.stag);
-	/* in use: not now */
+	/* in use: refused for the present */
 	unic_mr_hold(&rb.nic.memory, (uint16_t)w.mr);
 	assert_int_equal(form_make(&w, &none), UNIC_ST_BUSY);
 	unic_mr_unhold(&rb.nic.memory, (uint16_t)w.mr);
@@ -211,10 +211,11 @@ static void peer_invalidates_what_is_used(void **state)
 	unic_mr_hold(&rb.nic.memory, (uint16_t)w.mr);
 	send_inv(w.stag, 10);
 	rig_run2(&ra, &rb, 10000);
-	assert_false(rig_cqe(&rb, &qb, &cqe)); /* told to come again */
+	/* the peer gets RNR NAK */
+	assert_false(rig_cqe(&rb, &qb, &cqe));
 	assert_true(rig_count(&rb, tx_rnr_naks) > 0);
 	assert_int_equal(form_access_b(&w, 0, 0, 1, &p), -UNIC_ESTAG);
-	/* nor does who closed another one of that index finish this one */
+	/* closing another region of that index does not finish this one */
 	assert_false(unic_derived_unmake(&rb.nic.memory,
 					 rb.nic.mrs.mr[w.mr].stag ^ 0x100));
 	unic_mr_unhold(&rb.nic.memory, (uint16_t)w.mr);
@@ -252,14 +253,14 @@ static void peer_may_not_invalidate(void **state)
 					 (UNIC_MR_F_SHUT | UNIC_MR_F_INVAL),
 				 0);
 	}
-	/* an STag that is wrong is the peer's guess, not the process's */
+	/* a wrong STag is a guess of the peer, not of the process */
 	send_inv(form_mb[1].stag ^ 0x100, 10);
 	assert_int_equal(form_done(&ra, &qa).status, UNIC_WC_REM_ACCESS_ERR);
 	assert_int_equal(rb.nic.key_guards.of[0].peer[0].wrong, 1);
 	assert_int_equal(rb.nic.key_guards.of[0].local.wrong, 0);
 }
 
-/* What is granted of a form does not keep it from being invalidated. */
+/* A token of a derived region does not keep it from being invalidated. */
 static void invalidation_ends_tokens(void **state)
 {
 	struct unic_cmd_token_alloc token = {
@@ -299,9 +300,9 @@ static void local_inv_waits_and_cuts(void **state)
 	unic_mr_unhold(&rb.nic.memory, (uint16_t)w.mr);
 	cqe = form_done(&rb, &qb);
 	assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
-	/* the next one has all of T again */
+	/* the next one has the whole T again */
 	assert_true(!rb.nic.qps.qp[qb.qpn & 0xff].sq.inval_ns);
-	/* not valid: an error; so is what cannot be invalidated */
+	/* an invalid region is an error; so is one that cannot be invalidated */
 	cqe = form_local_inv(w.stag);
 	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
 	assert_int_equal(cqe.detail, UNIC_WD_STATE);
@@ -314,7 +315,8 @@ static void local_inv_waits_and_cuts(void **state)
 	assert_int_equal(cqe.detail, UNIC_WD_STAG);
 }
 
-/* Who uses it is looked for once T is over, and then not at each turn. */
+/* Operations that use the region are searched for once after T, not at each
+ * turn. */
 static void local_inv_cuts_once(void **state)
 {
 	struct unic_cut_lap *lap = &rb.nic.cut_lap;
@@ -340,12 +342,12 @@ static void local_inv_cuts_once(void **state)
 	rig_ring(&rb, 0, UNIC_DB_SQ, qb.row, qb.sq_tail);
 	unic_nic_poll(&rb.nic);
 	assert_int_equal(lap->ration.round, 0);
-	rig_run2(&ra, &rb, 2 * MS); /* something holds it yet */
+	rig_run2(&ra, &rb, 2 * MS); /* an operation still holds it */
 	assert_int_not_equal(lap->ration.round, 0);
 	unic_mr_unhold(&rb.nic.memory, (uint16_t)w.mr);
 }
 
-/* A form that is made anew while others are still looked for is nobody's to cut. */
+/* A derived region that is made again during the search is not cut. */
 static void made_anew_is_not_cut(void **state)
 {
 	struct unic_sge e = form_piece(&form_mb[1], 0, PAGE);
@@ -368,7 +370,7 @@ static void made_anew_is_not_cut(void **state)
 
 /* ------------------------------------------- work requests, field by field */
 
-/* Whatever is not its rkey is not for LOCAL_INV. */
+/* LOCAL_INV with another field than its rkey is refused. */
 static void local_inv_has_no_other_field(void **state)
 {
 	struct unic_sq_slot s, good;

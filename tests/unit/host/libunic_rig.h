@@ -31,8 +31,7 @@ struct driver {
 	uint32_t last_user, last_mr, deregs, offers, resyncs, extends;
 	uint16_t offer_status, dereg_status;
 	uint32_t freed; /* frames that were freed */
-	/* the addresses of the next frames are in use, for as long as this is
-	 * set */
+	/* until FRAMES_FREE: the addresses asked for are in use */
 	bool taken;
 	uint32_t region_state;
 	struct unic_ctl_object object[4]; /* in the answer to RESYNC */
