@@ -116,7 +116,7 @@ static void a_batch_is_one_command(void **state)
 	fake_delete(f);
 }
 
-/* A NIC that knows no batches is told one by one. */
+/* A NIC without batches gets the commands one by one. */
 static void a_batch_for_an_old_nic(void **state)
 {
 	struct fake *f = fake_new();
@@ -158,7 +158,7 @@ static void each_wrong_batch(void **state)
 	fake_delete(f);
 }
 
-/* Whatever there is no memory for, each has an answer, and none a tail. */
+/* Without memory for any step each request has an answer, and none has a tail. */
 static void a_batch_without_memory(void **state)
 {
 	struct fake *f = fake_new();
@@ -219,7 +219,7 @@ static void a_batch_that_is_cut(void **state)
 	}
 }
 
-/* Who asked is gone before the answer: nobody is told, nothing is left. */
+/* The client is gone before the answer: no reply is sent, and nothing is left. */
 static void a_batch_of_somebody_who_left(void **state)
 {
 	struct fake *f = fake_new();

@@ -101,7 +101,7 @@ static void silent_peer_has_given_up(void **state)
 	}
 	pass(f, 6000); /* 29.7 s */
 	assert_int_equal(upcall_type(f, 1), 0);
-	pass(f, 400); /* its consumer's time is up */
+	pass(f, 400); /* the time of the process to answer is over */
 	assert_int_equal(upcall_type(f, 1), UNIC_UP_DISCONNECTED);
 	fake_delete(f);
 	f = requested(&req);
@@ -139,7 +139,7 @@ static void request_of_another_is_another(void **state)
 	fake_delete(f);
 }
 
-/* A process that accepts nothing fills its own queue, and nobody else's. */
+/* A process that accepts nothing fills its own queue, and no other. */
 static void queue_of_requests_is_ones_own(void **state)
 {
 	struct unic_client other = { .pid = 8, .slot = UNIC_OS_NO_SLOT };
@@ -238,7 +238,7 @@ static uint32_t uc_queues(struct fake *f, uint32_t mr)
 	return reply_u32(f, 16);
 }
 
-/* The NIC is told nothing of what its type has not. */
+/* The NIC gets no attribute that UC does not have. */
 static void modified_as_uc(struct fake *f, uint32_t state)
 {
 	struct unic_cmd_qp_modify m;
@@ -274,7 +274,8 @@ static void unreliable_connects(void **state)
 	fake_delete(f);
 }
 
-/* Which type it is the peer says; another one is refused, and he is told. */
+/* The peer's REQ names the type; a queue pair of another type is refused, and the
+ * client gets the error. */
 static void unreliable_is_accepted(void **state)
 {
 	struct unic_ctl_listen l = { .service = unic_to_le64(4711) };
@@ -318,8 +319,7 @@ static void unreliable_is_accepted(void **state)
 	fake_delete(f);
 }
 
-/* A peer whose NIC is slow says how slow, and so do we: the longer of what the two
- * need is waited for, at either end. */
+/* Each end names the delay of its NIC: both wait for the longer of the two. */
 static void slow_nics_say_so(void **state)
 {
 	static const uint8_t said[] = { 5, 17 }, waited[] = { 12, 17 };
@@ -353,7 +353,7 @@ static void slow_nics_say_so(void **state)
 	fake_delete(f);
 }
 
-/* What the peer offered is not forgotten when an ACCEPT is refused. */
+/* A refused ACCEPT leaves the offer of the peer in place. */
 static void refused_accept_keeps_the_offer(void **state)
 {
 	struct unic_cm_msg req = { .type = UNIC_CM_REQ,
@@ -434,13 +434,13 @@ static void forged_messages_change_nothing(void **state)
 		uint8_t then;	/* enum conn_state, or GONE */
 		uint32_t fixed; /* enum forgery: what the peer cannot vary */
 	} t[] = {
-		/* who refuses a REQ need not have an id of its own */
+		/* a REJ of a REQ may have no id of the sender */
 		{ to_answer, UNIC_CM_REP, C_ESTABLISHED,
 		  ANY & ~(OTHER_QPN | NO_LOCAL | OTHER_LOCAL) },
 		{ to_answer, UNIC_CM_REJ, GONE,
 		  ANY & ~(OTHER_QPN | NO_LOCAL | OTHER_LOCAL) },
 		{ to_confirm, UNIC_CM_RTU, C_ESTABLISHED, ANY & ~OTHER_QPN },
-		/* who did not hear of us names no id of ours */
+		/* a REJ after a lost message may have no id of the receiver */
 		{ to_confirm, UNIC_CM_REJ, C_CLOSED,
 		  ANY & ~(OTHER_QPN | NO_REMOTE) },
 		{ to_confirm, UNIC_CM_DREQ, C_CLOSED, ANY },
@@ -475,8 +475,8 @@ static void forged_messages_change_nothing(void **state)
 	}
 }
 
-/* The peer that answered REP ends the connection before our QP is ready: it
- * repeats its DREQ, which is answered once there is something to end. */
+/* The peer ends the connection after its REP, before the client's QP is ready: it
+ * repeats its DREQ, which gets an answer when the connection can end. */
 static void dreq_before_the_qp_is_ready(void **state)
 {
 	struct fake *f = fake_new();
@@ -531,7 +531,7 @@ static void guessed_dreqs_end_nothing(void **state)
 		mad_from(f, PEER, &m);
 		assert_int_equal(conn_with(f, PEER)->state, C_ESTABLISHED);
 	}
-	/* nobody knows it: so it has ended, and the peer need not go on */
+	/* an unknown connection has ended, and the peer may stop */
 	assert_int_equal(mad_sent(f).type, UNIC_CM_DREP);
 	mad_from(f, PEER, &right);
 	assert_int_equal(conn_with(f, PEER)->state, C_CLOSED);
@@ -539,8 +539,8 @@ static void guessed_dreqs_end_nothing(void **state)
 	fake_delete(f);
 }
 
-/* An id is as random as the system's random numbers, and of one living connection;
- * what our process calls it, or the next one's, says nothing of it. */
+/* An id on the wire is as random as the system's numbers, and unique among open
+ * connections; the id that a process sees does not predict it. */
 static void ids_on_the_wire_are_random(void **state)
 {
 	struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER) };
@@ -630,7 +630,7 @@ static void starting_psn_is_the_other_sides(void **state)
 	fake_delete(f);
 }
 
-/* A REJ says which message is refused, and with the ids of both sides. */
+/* A REJ names the message that it refuses, and the ids of both sides. */
 static void rej_names_what_it_refuses(void **state)
 {
 	struct unic_cm_msg req, rep = { .type = UNIC_CM_REP,

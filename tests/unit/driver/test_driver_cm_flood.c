@@ -12,7 +12,7 @@
 
 /* ------------------------------------------------------------ floods of REQs */
 
-/* @n REQs that nobody means, 1 us apart. */
+/* @n REQs without a peer behind them, 1 us apart. */
 static void flood(struct fake *f, uint32_t n, uint32_t ipv4, uint32_t step)
 {
 	static uint32_t tid = 1000000;
@@ -65,7 +65,8 @@ static void flood_of_one_address_is_its_own_harm(void **state)
 	id = c->obj.id;
 	flood(f, 1000, PEER + 1, 0);
 	mad_from(f, PEER, &meant); /* repeated: the same request */
-	flood(f, 30, PEER + 2, 0); /* one that asks less than the most */
+	/* an address with fewer requests than the others */
+	flood(f, 30, PEER + 2, 0);
 	assert_int_equal(c->obj.id, id);
 	assert_int_equal(n_conns(f, C_REQUESTED), 64);
 	a.conn = unic_to_le32(id);
@@ -118,7 +119,7 @@ static void flood_of_many_addresses_leaves_time(void **state)
 	memcpy(&up, upcall(f, f->host->proc[0].upcall_next - 2), sizeof(up));
 	assert_int_equal(up.type, UNIC_UP_DISCONNECTED);
 	assert_int_equal(unic_from_le32(up.id), id);
-	/* the peer is told nothing, so it repeats its REQ */
+	/* the peer gets no answer, so it repeats its REQ */
 	mad_from(f, PEER, &meant);
 	assert_int_not_equal(conn_with(f, PEER)->obj.id, id);
 	assert_int_equal(n_conns(f, C_REQUESTED), 64);
@@ -135,8 +136,8 @@ static void accepts(struct fake *f, uint32_t mr, uint32_t ipv4)
 	assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a), 0);
 }
 
-/* An application that accepts everybody has its QPs back after a second if more
- * than 64 peers do not confirm, else after 10. */
+/* An application that accepts every request gets its QPs back after a second if
+ * more than 64 peers do not confirm, else after 10. */
 static void unconfirmed_ones_give_way(void **state)
 {
 	struct fake *f = fake_new();
@@ -177,7 +178,8 @@ static void is_silent(struct fake *f)
 	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n);
 }
 
-/* What was answered is not said again, nor is a connection that is up given up. */
+/* An answer is not repeated on its own, and a connection that is up is not given
+ * up. */
 static void who_was_answered_is_silent(void **state)
 {
 	struct unic_cm_msg m;
@@ -206,7 +208,7 @@ static void who_was_answered_is_silent(void **state)
 	fake_delete(f);
 }
 
-/* Of a REQ or REP that comes again, what was answered is said again at once. */
+/* A repeated REQ or REP gets the same answer again at once. */
 static void who_asks_again_is_answered_again(void **state)
 {
 	struct unic_cm_msg rep, m;
@@ -244,7 +246,7 @@ static void rejects(struct fake *f, uint16_t reason)
 	assert_null(conn_with(f, PEER));
 }
 
-/* Who waits no longer tells the other side, with all that it knows. */
+/* An end that stops waiting sends the peer a message with all ids that it has. */
 static void who_gives_up_says_so(void **state)
 {
 	struct unic_cm_msg req;
@@ -263,7 +265,7 @@ static void who_gives_up_says_so(void **state)
 	fake_delete(f);
 }
 
-/* A process ends while its QP is being made ready for PEER, which has said REP. */
+/* A process ends while its QP is being connected to PEER, which has sent REP. */
 static void who_ends_too_early_says_so(void **state)
 {
 	struct fake *f = fake_new();
@@ -282,7 +284,7 @@ static void who_ends_too_early_says_so(void **state)
 	fake_delete(f);
 }
 
-/* However a connection ends that was up at our end, what is posted is flushed. */
+/* However a connection ends that was up here, posted requests are flushed. */
 static void ends_flush(void **state)
 {
 	static const uint16_t types[] = { 0, UNIC_CM_REJ, UNIC_CM_DREQ };
@@ -304,7 +306,7 @@ static void ends_flush(void **state)
 	}
 }
 
-/* A peer that is gone is told six times that we go. */
+/* A peer that does not answer gets DREQ six times. */
 static void goodbye_is_said_six_times(void **state)
 {
 	struct fake *f = fake_new();
@@ -330,9 +332,9 @@ static uint32_t the_cq(struct fake *f)
 	return cq->id;
 }
 
-/* A process makes one connection after the other with a peer that never answers
- * DREQ, and destroys the queue pair under each: nobody's connections do not fill
- * the table of all, and each is told of once at least. */
+/* A process makes one connection after another with a peer that never answers
+ * DREQ, and destroys the queue pair under each: its connections do not fill the
+ * table of all processes, and each sends DREQ once at least. */
 static void goodbyes_are_bounded(void **state)
 {
 	struct fake *f = fake_new();

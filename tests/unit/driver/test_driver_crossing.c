@@ -31,7 +31,7 @@ static void eviction_before_the_completion(void **state)
 	ask(f, UNIC_CTL_MR_DEREG, &r);
 	evt.hdr.reason = UNIC_WHY_DEREG;
 	event_first(f, &evt);
-	assert_int_equal(f->os.replies, 0); /* its call is not back yet */
+	assert_int_equal(f->os.replies, 0); /* the client has no reply yet */
 	settle(f);
 	assert_int_equal(reply_status(f), 0);
 	assert_int_equal(f->host->objects.live, 1); /* the PD */
@@ -63,8 +63,8 @@ static void qp_gone_before_the_completion(void **state)
 }
 
 /*
- * A process that connects a queue pair which it is destroying got a connection
- * whose request was freed under it (found by fuzz_driver).
+ * A process that connects a queue pair which is being destroyed got a connection
+ * whose request was freed (found by fuzz_driver).
  */
 static void connect_of_a_dying_qp_is_refused(void **state)
 {
@@ -129,8 +129,9 @@ static void dereg_crosses_the_grant(void **state)
 	fake_delete(f);
 }
 
-/* The NIC granted it in the round in which its process left: completions are heard
- * before events, so the region is gone. No reason to doubt the NIC. */
+/* The NIC grants the wait in the round in which the process leaves: the driver
+ * reads completions before events, so the region is gone. That is no fault of the
+ * NIC. */
 static void grant_is_heard_after_the_end(void **state)
 {
 	struct fake *f = fake_new();
@@ -146,8 +147,8 @@ static void grant_is_heard_after_the_end(void **state)
 	fake_delete(f);
 }
 
-/* Its pages lay together when it was asked for; they do not when it is granted, and
- * the NIC would write to what lies between. */
+/* The pages were contiguous at the request, and are not at the grant: the NIC
+ * would write to the pages between. */
 static void frames_are_exchanged_under_a_wait(void **state)
 {
 	struct fake *f = fake_new();
@@ -221,7 +222,7 @@ static void cancelled_and_granted(void **state)
 	fake_delete(f);
 }
 
-/* MR_ALLOC never waits: there is nothing to cancel, and that is said. */
+/* MR_ALLOC never waits: a cancel of it is refused. */
 static void cancel_of_what_cannot_wait(void **state)
 {
 	struct fake *f = fake_new();

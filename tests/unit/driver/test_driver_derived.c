@@ -10,7 +10,7 @@
 #include "host.h"
 #include "unic_queue.h"
 
-/* One request with a list behind it. */
+/* Sends one request with a list behind it. Returns its status. */
 static int request_list(struct fake *f, uint16_t op, void *rec, uint32_t tail)
 {
 	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op),
@@ -75,7 +75,7 @@ static void lists_of_forms_are_passed_on(void **state)
 	assert_int_equal(request_list(f, UNIC_CTL_MR_MAKE, &msg, 16),
 			 UNIC_ST_INVALID);
 	msg = good;
-	msg.m.strided = 1; /* its strides are missing */
+	msg.m.strided = 1; /* without strides */
 	assert_int_equal(request_list(f, UNIC_CTL_MR_MAKE, &msg, 16),
 			 UNIC_ST_INVALID);
 	msg = good;
@@ -97,7 +97,8 @@ static void lists_of_forms_are_passed_on(void **state)
 	fake_delete(f);
 }
 
-/* A device that does not know forms; a process that asks for what it has not. */
+/* A device without derived regions; a process that names objects that it does not
+ * have. */
 static void forms_of_an_old_device(void **state)
 {
 	struct fake *f = fake_new();
@@ -121,7 +122,7 @@ static void forms_of_an_old_device(void **state)
 	fake_delete(f);
 }
 
-/* A window pins nothing; its end is told as that of any region. */
+/* A window pins nothing; its end is an event as of any region. */
 static void forms_pin_nothing(void **state)
 {
 	struct fake *f = fake_new();

@@ -107,13 +107,15 @@ static void demand_pages_are_pinned_one_by_one(void **state)
 	assert_int_equal(unic_from_le32(cmd.seq), 5);
 	assert_int_equal(unic_from_le32(cmd.cannot), 0);
 	assert_int_equal(pinned(f), 3);
-	/* what is there is not sent again: only as far as the first of it */
+	/* pages that the NIC has are not sent again: the answer ends before the
+	 * first of them */
 	fault_answer(f, 0, 2);
 	miss(f, id, 0, 8);
 	cmd = last_fault(f);
 	assert_int_equal(unic_from_le32(cmd.count), 2);
 	assert_int_equal(pinned(f), 5);
-	/* dropped pages are unpinned; told before the miss of the same page */
+	/* dropped pages are unpinned; the drop record comes before the DEMAND of
+	 * the same page */
 	dropped(f, id, 3);
 	fault_answer(f, 0, 1);
 	miss(f, id, 3, 1);
@@ -159,7 +161,7 @@ static void faults_without_room_are_tried_again(void **state)
 	settle(f);
 	assert_int_equal(pinned(f), 6);
 	fault_answer(f, UNIC_ST_STALE,
-		     0); /* asked again by the NIC, not by us */
+		     0); /* the NIC asks again, the driver does not */
 	miss(f, id, 6, 2);
 	before = f->commands;
 	assert_int_equal(pinned(f), 6);
@@ -252,7 +254,7 @@ static void tables_run_out(void **state)
 	for (i = 0; i < UNIC_TABLE_UNITS / 2 - 1; i++)
 		f->host->table_unit[2 * i + 2] = 1;
 	assert_int_equal(register_table(f), UNIC_CTL_ST_NO_MEMORY);
-	/* somebody else's: room for one here and there, not for two */
+	/* taken by others: room for one unit here and there, not for two */
 	for (i = 0; i < UNIC_TABLE_UNITS; i++)
 		f->host->table_unit[i] = i & 1 ? 2 : 0;
 	assert_int_equal(register_table(f), UNIC_ST_OK);
@@ -287,7 +289,7 @@ static void misses_without_number(void **state)
 	miss(f, id, 8, 1);
 	miss(f, id, 0, UNIC_LIST_MAX + 1);
 	assert_int_equal(f->host->audits, audits + 3);
-	/* given up at last: the NIC has long forgotten */
+	/* given up at last: the NIC has dropped the fault */
 	for (i = 0; i < 10; i++) {
 		f->os.now_ns += 30000000;
 		settle(f);
@@ -367,7 +369,7 @@ static void slow_pages_of_another(void **state)
 		assert_int_equal(faults_of(f, id), i + 1);
 	}
 	assert_int_equal(faults_of(f, slow), UNIC_REGION_FAULTS - 8);
-	/* and who has few keeps them; the oldest of who has most go */
+	/* a process with few keeps them; the oldest of the process with most go */
 	miss(f, slow, 0, 1);
 	assert_int_equal(faults_of(f, id), 8);
 	assert_int_equal(f->host->audits, audits);

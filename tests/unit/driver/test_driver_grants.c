@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_driver_grants.c - who holds a region, by grant or by token, and what it
- * is asked when the region is to go. Host only.
+ * test_driver_grants.c - which peers and processes hold a region, by grant or by
+ * token, and what they are asked when the region is to go. Host only.
  */
 
 #include "unit.h"
@@ -11,7 +11,7 @@
 #include "host.h"
 #include "unic_queue.h"
 
-/* The NIC says that token @id has ended, before anything else it will say. */
+/* Puts TOKEN_END of token @id as the next event of the NIC. */
 static void token_ends(struct fake *f, uint32_t id)
 {
 	struct unic_evt_token evt = {
@@ -48,7 +48,7 @@ static void end_of_a_token_whose_index_is_used_again(void **state)
 	fake_delete(f);
 }
 
-/* The same, for a cancel that finds the index in other hands. */
+/* As above, after a cancel that finds the index with another token. */
 static void end_of_a_token_that_a_cancel_did_not_find(void **state)
 {
 	struct fake *f = fake_new();
@@ -83,7 +83,7 @@ static void tokens_leave_no_object(void **state)
 		settle(f);
 		assert_int_equal(f->host->objects.live, 3);
 		r.id = unic_to_le32(reply_u32(f, 24));
-		if (i == 0) /* it expires */
+		if (i == 0) /* the token expires */
 			token_ends(f, unic_from_le32(r.id));
 		else if (i == 1) /* used: the NIC gives its index again */
 			continue;
@@ -192,9 +192,9 @@ static void holders_end_a_grace(void **state)
 
 	(void)state;
 	assert_int_equal(grant(f, mr, &a), 0);
-	assert_int_equal(grant(f, mr, &a), 0); /* said twice, held once */
+	assert_int_equal(grant(f, mr, &a), 0); /* two grants, one hold */
 	assert_int_equal(grant(f, mr, &b), 0);
-	answers(f, &a, 0); /* nobody was asked */
+	answers(f, &a, 0); /* no holder was asked */
 	notice_of(f, mr);
 	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &qa));
 	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &qb));
@@ -243,8 +243,8 @@ static void ask_extension(struct fake *f, uint32_t mr)
 	assert_int_equal(request(f, UNIC_CTL_NOTICE_ANSWER, &r), 0);
 }
 
-/* The grant was the owner's consent; who then asks for more time uses it himself,
- * and has his grace whatever the others say. */
+/* The grant was the consent of the owner; an owner that extends uses the time
+ * itself, and has its grace whatever the holders answer. */
 static void owner_who_extends_keeps_his_grace(void **state)
 {
 	struct unic_grants_msg q;
@@ -264,7 +264,7 @@ static void owner_who_extends_keeps_his_grace(void **state)
 	fake_delete(f);
 }
 
-/* ... of that notice: what he asked for then is over when the next one comes. */
+/* An EXTEND counts for its notice: with the next notice it is over. */
 static void owner_who_extended_once(void **state)
 {
 	struct unic_grants_msg q;
@@ -308,7 +308,7 @@ static void silent_holder_costs_the_grace(void **state)
 	fake_delete(f);
 }
 
-/* Nobody is left who could use it. */
+/* No peer is left that could use the region. */
 static void holder_whose_connection_ends(void **state)
 {
 	struct unic_cm_msg dreq = { .type = UNIC_CM_DREQ };
@@ -374,8 +374,8 @@ static void delegation_is_recorded(void **state)
 	fake_delete(f);
 }
 
-/* The other side: its process is told until it answers, the peer as often as it
- * asks. */
+/* The other side: the driver repeats the upcall until its process answers, and
+ * answers the peer as often as it asks. */
 static void holder_is_told_and_answers(void **state)
 {
 	struct unic_grants_msg q = { .type = UNIC_HOLDER_INVALIDATE,
@@ -437,7 +437,7 @@ static void delegate_waits_for_the_exporter(void **state)
 	q.type = UNIC_HOLDER_DELEGATED;
 	q.local_comm = q.remote_comm = 0;
 	q.status = UNIC_ST_NO_MR;
-	says(f, &b, q); /* not asked */
+	says(f, &b, q); /* an answer without a question */
 	assert_int_equal(f->os.replies, 0);
 	says(f, &a, q);
 	assert_int_equal(f->os.replies, 1);
@@ -480,8 +480,8 @@ static void offer_for(struct fake *f, uint32_t mr, uint32_t other)
 	assert_int_equal(request(f, UNIC_CTL_NOTICE_ANSWER, &r), 0);
 }
 
-/* Who holds what is offered is asked for that, and who holds what is not asked for
- * any more, or has been asked already, is not asked. */
+/* Holders of an offered region are asked; holders of a region that is no longer
+ * asked for, and those that were asked already, are not. */
 static void holders_of_an_offer_are_asked(void **state)
 {
 	struct unic_evt_mr evt;
@@ -511,7 +511,7 @@ static void holders_of_an_offer_are_asked(void **state)
 	event(f, &evt);
 	assert_false(told(f, &b, UNIC_HOLDER_INVALIDATE, &again));
 	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
-	/* that @mr is asked for is no new question to @a */
+	/* a notice for @mr is no second question to @a */
 	notice_as(f, mr, 9);
 	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &again));
 	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &again));
@@ -519,7 +519,7 @@ static void holders_of_an_offer_are_asked(void **state)
 	fake_delete(f);
 }
 
-/* The end of a token is the end of who holds by it, and of nobody else. */
+/* The end of a token ends its hold, and no other. */
 static void holder_whose_token_ends(void **state)
 {
 	struct unic_ctl_grant r = { 0 };
@@ -548,7 +548,7 @@ static void holder_whose_token_ends(void **state)
 	assert_true(released(f));
 	assert_int_equal(f->host->held.refused, 0);
 	fake_delete(f);
-	/* it is the last one */
+	/* the last one */
 	f = exporter(&a, &b, &mr);
 	ask_token(f, mr, 1001);
 	settle(f);
@@ -605,7 +605,7 @@ static void delegate_over_a_connection_that_ends(void **state)
 	fake_delete(f);
 }
 
-/* A queue pair of another process is nobody's, and its connection stays. */
+/* A queue pair of another process is no holder, and its connection stays. */
 static void connections_of_others_do_not_end(void **state)
 {
 	struct unic_client other = { .pid = 8, .slot = UNIC_OS_NO_SLOT };

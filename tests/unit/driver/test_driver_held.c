@@ -86,8 +86,8 @@ static void none_waits(void **state)
 	fake_delete(f);
 }
 
-/* Those that are answered PENDING keep their places: who comes after them is refused,
- * also who was held. */
+/* Requests with the answer PENDING keep their places: later ones are refused,
+ * also those that were held. */
 static void those_with_places_wait(void **state)
 {
 	struct fake *f = with_places();
@@ -108,7 +108,7 @@ static void those_with_places_wait(void **state)
 	fake_delete(f);
 }
 
-/* One that may not wait needs no place; and none overtakes those that are held. */
+/* A request that may not wait needs no place; and none overtakes the held ones. */
 static void only_what_may_wait_is_held(void **state)
 {
 	struct fake *f = with_places();
@@ -132,8 +132,8 @@ static void only_what_may_wait_is_held(void **state)
 	fake_delete(f);
 }
 
-/* A wait ends while others are under way: its place is for who is held, not for who
- * comes next. */
+/* A wait ends while others are under way: a held request gets its place, not a
+ * later one. */
 static void place_is_for_who_is_held(void **state)
 {
 	struct fake *f = with_places();
@@ -187,7 +187,7 @@ static void held_one_is_cancelled(void **state)
 	fake_delete(f);
 }
 
-/* The process ends: who is held is answered to nobody, and never reaches the NIC. */
+/* The process ends: held requests get no reply, and never reach the NIC. */
 static void process_of_held_ones_ends(void **state)
 {
 	struct fake *f = with_places();
@@ -205,7 +205,7 @@ static void process_of_held_ones_ends(void **state)
 	fake_delete(f);
 }
 
-/* The NIC is reset: who is held hears of it as those that it was asked for do. */
+/* The NIC is reset: held requests fail as those do that the NIC has. */
 static void nic_of_held_ones_is_reset(void **state)
 {
 	struct fake *f = with_places();

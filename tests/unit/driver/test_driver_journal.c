@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_driver_journal.c - slots of processes, and the journal by which the
- * next host driver knows them. Host only.
+ * test_driver_journal.c - slots of processes, and the journal from which the next
+ * host driver restores them. Host only.
  */
 
 #include "unit.h"
@@ -36,7 +36,7 @@ static void restart_driver(struct fake *f, uint32_t pid)
 				       .gen = unic_to_le32(1),
 				       .stag = unic_to_le32(0xabcd00) };
 
-	unic_host_delete(f->host); /* tells nobody */
+	unic_host_delete(f->host); /* sends no upcall */
 	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
 	memset(f->last, 0, sizeof(f->last));
 	start_driver(f);
@@ -89,7 +89,7 @@ static void driver_that_was_killed_leaves_its_records(void **state)
 	fake_delete(f);
 }
 
-/* What ended before the driver did does not come back. */
+/* Objects that ended before the driver did are not restored. */
 static void ended_objects_stay_ended(void **state)
 {
 	struct fake *f = fake_new();
@@ -120,7 +120,7 @@ static void stranger_gets_nothing_of_the_dead(void **state)
 
 	(void)state;
 	region(f, 4);
-	restart_driver(f, 8); /* pid 7 is no more: what unicd says of it */
+	restart_driver(f, 8); /* unicd reports that process 7 has ended */
 	assert_int_equal(f->host->objects.live, 0);
 	assert_int_equal(f->host->proc[0].frames.used, 0);
 	assert_int_equal(f->host->proc[0].state, UNIC_HPROC_HELD);
@@ -132,7 +132,7 @@ static void stranger_gets_nothing_of_the_dead(void **state)
 	fake_delete(f);
 }
 
-/* What it may have was set by an administrator, and outlives the driver. */
+/* The weight and quota that an administrator set outlive the driver. */
 static void kept_process_has_the_share_that_was_set(void **state)
 {
 	struct fake *f = fake_new();
@@ -157,8 +157,8 @@ static void kept_process_has_the_share_that_was_set(void **state)
 	fake_delete(f);
 }
 
-/* Its HELLO without RESUME frees what was kept at once, not after AWAY_NS. Of two
- * slots it may have one, which is that one when it is empty. */
+/* A HELLO without RESUME frees the kept objects at once, not after AWAY_NS. The
+ * user may have one of two slots: the same one, once it is empty. */
 static void one_that_starts_over_has_nothing_kept(void **state)
 {
 	struct fake *f = fake_new();
@@ -221,8 +221,8 @@ static void leave(struct fake *f)
 	assert_int_equal(f->host->proc[slot].state, UNIC_HPROC_HELD);
 }
 
-/* Memory that cannot be exchanged: what a user left is his, whether he asks with
- * the same process or another, and nobody else's. */
+/* Memory that cannot be exchanged: a slot goes back to its user, with the same
+ * process or another, and to no other user. */
 static void slot_goes_back_to_its_user(void **state)
 {
 	struct fake *f = fake_new();
@@ -240,13 +240,14 @@ static void slot_goes_back_to_its_user(void **state)
 	f->os.mapped = true;
 	assert_int_equal(hello_as(f, 8, 5), UNIC_CTL_ST_NO_SLOT);
 	f->os.mapped = false;
-	assert_int_equal(hello_as(f, 9, 5), 0); /* its own, not another's */
+	/* its own slot, not another user's */
+	assert_int_equal(hello_as(f, 9, 5), 0);
 	assert_int_equal(f->client.slot, 1);
 	leave(f);
 	assert_int_equal(hello_as(f, 14, 5), 0); /* the first that was left */
 	assert_int_equal(f->client.slot, 0);
 	leave(f);
-	assert_int_equal(hello_as(f, 8, 5), 0); /* and now 1 is */
+	assert_int_equal(hello_as(f, 8, 5), 0); /* slot 1 is that of the user */
 	assert_int_equal(f->client.slot, 1);
 	leave(f);
 	unic_host_slot_ended(f->host, 1);
@@ -256,14 +257,14 @@ static void slot_goes_back_to_its_user(void **state)
 	unic_host_slot_free(f->host, 1);
 	unic_host_slot_ended(f->host, 0);
 	assert_int_equal(hello_as(f, 12, 5), 0);
-	assert_int_equal(f->client.slot, 0); /* and 1 is for others */
+	assert_int_equal(f->client.slot, 0); /* and slot 1 is for others */
 	leave(f);
 	assert_int_equal(hello_as(f, 13, 6), 0);
 	assert_int_equal(f->client.slot, 1);
 	fake_delete(f);
 }
 
-/* What was left counts as its user's, also after a restart of the driver. */
+/* A held slot counts for its user, also after a restart of the driver. */
 static void held_slot_is_of_its_user(void **state)
 {
 	struct fake *f = fake_new();
@@ -309,8 +310,8 @@ static void one_slot_at_a_time(void **state)
 	fake_delete(f);
 }
 
-/* It may have several, of which each comes back by itself: a new one takes
- * nothing from the others. */
+/* A privileged client may have several slots, and gets each back by its process:
+ * a new one takes none from the others. */
 static void privileged_one_keeps_what_others_of_it_had(void **state)
 {
 	struct fake *f = fake_new();
@@ -326,7 +327,7 @@ static void privileged_one_keeps_what_others_of_it_had(void **state)
 	fake_delete(f);
 }
 
-/* After a second it has no slot that somebody else asks for in vain. */
+/* After a second a process that is away loses a slot that another one needs. */
 static void one_that_is_away_leaves_its_slot_to_others(void **state)
 {
 	struct fake *f = fake_new();
@@ -336,7 +337,7 @@ static void one_that_is_away_leaves_its_slot_to_others(void **state)
 	(void)state;
 	region(f, 4);
 	restart_driver(f, 7);
-	f->host->proc[1].state = UNIC_HPROC_HELD; /* of somebody else */
+	f->host->proc[1].state = UNIC_HPROC_HELD; /* of another user */
 	f->client.pid = 8;
 	for (i = 0; i < 3; i++) { /* at 0, 0.6 and 1.2 s */
 		assert_int_equal(f->host->proc[0].state, UNIC_HPROC_LIVE);
@@ -374,14 +375,14 @@ static void journal_of_another_board_is_nothing(void **state)
 
 	(void)state;
 	region(f, 4);
-	((uint32_t *)f->journal)[1]++; /* its version */
+	((uint32_t *)f->journal)[1]++; /* version of the journal */
 	restart_driver(f, 7);
 	assert_int_equal(f->host->objects.live, 0);
 	fake_delete(f);
 }
 
-/* Killed in the middle of anything: any prefix of the stores. Here: any word of
- * it is wrong; the driver must not come to harm. */
+/* A driver that is killed leaves any prefix of its stores. Here any word of the
+ * journal is wrong; the driver must refuse or restore it. */
 static void any_word_of_the_journal_is_wrong(void **state)
 {
 	size_t words = unic_host_journal_bytes(SLOTS, SLOT_BYTES) / 4, i;

@@ -19,9 +19,9 @@ static struct unic_db_page looped_db;
 
 static struct unic_nic_page looped_np;
 
-static uint32_t looped_more; /* words that come while others are read */
+static uint32_t looped_more; /* words that are appended while others are read */
 
-static bool looped_half; /* and one more that is not published yet */
+static bool looped_half; /* and one more word that is not published */
 
 static void looped_store(enum unic_db_kind kind, uint32_t row)
 {
@@ -68,8 +68,8 @@ static void looped_up(struct unic_os *os)
 		};
 }
 
-/* However far the process rings on while the words are read, and if it is in the
- * midst of one: no arming is lost. */
+/* However many words the process rings while others are read, and with a word
+ * half rung: no arming is lost. */
 static void loop_back_loses_no_arming(void **state)
 {
 	struct unic_os os = { 0 };
@@ -91,7 +91,7 @@ static void loop_back_loses_no_arming(void **state)
 	}
 }
 
-/* Nor one that is the oldest of a full FIFO, while the next word is stored. */
+/* The oldest arming of a full FIFO is not lost while the next word is stored. */
 static void loop_back_and_the_next_word(void **state)
 {
 	struct unic_os os = { 0 };
@@ -118,7 +118,7 @@ static void looped_done(struct unic_call *call)
 	(void)call;
 }
 
-/* One command of it, carried out. Its completion. */
+/* Executes one request. Returns its completion. */
 static const void *looped_call(struct loop *l, struct unic_call *call,
 			       uint8_t opcode, const void *cmd)
 {

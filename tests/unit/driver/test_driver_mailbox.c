@@ -25,7 +25,7 @@ static void wild_indices_are_ignored(void **state)
 	idx(f)->cpl_tail = unic_to_le32(f->cpl_tail);
 	idx(f)->evt_tail = unic_to_le32(f->evt_tail);
 	idx(f)->mad_tail = unic_to_le32(0);
-	hello(f); /* it still works */
+	hello(f); /* requests still work */
 	fake_delete(f);
 }
 
@@ -42,7 +42,7 @@ static void answers_that_are_due_come_without_interrupt(void **state)
 	idx(f)->asleep = unic_to_le32(1);
 	assert_true(unic_host_rest(f->host, true));
 	assert_int_equal(unic_from_le32(driver(f)->want_irq), 1);
-	unic_host_rest(f->host, false); /* we poll */
+	unic_host_rest(f->host, false); /* the driver polls */
 	assert_int_equal(unic_from_le32(driver(f)->want_irq), 0);
 	unic_host_poll(f->host);
 	idx(f)->asleep = unic_to_le32(0);
@@ -91,7 +91,7 @@ static void foreign_completions_are_ignored(void **state)
 	complete(f, rec);
 	unic_host_poll(f->host);
 	assert_int_equal(f->os.replies, 1);
-	complete(f, rec); /* the same again: nobody's */
+	complete(f, rec); /* the same completion again belongs to no command */
 	unic_host_poll(f->host);
 	assert_int_equal(f->os.replies, 1);
 	fake_delete(f);
@@ -121,7 +121,7 @@ static void random_device_memory(void **state)
 	fake_delete(f);
 }
 
-/* The driver looks every 100 ms. */
+/* Lets the driver poll every 100 ms, for @ms. */
 static void look_for(struct fake *f, uint32_t ms)
 {
 	uint32_t i;
@@ -219,7 +219,7 @@ static void setup_goes_on_when_there_is_memory(void **state)
 
 	(void)state;
 	for (k = 1; k < 12; k++) {
-		unic_host_delete(f->host); /* tells nobody */
+		unic_host_delete(f->host); /* sends no upcall */
 		memset(f->last, 0, sizeof(f->last));
 		start_driver(f);
 		f->os.fail_alloc = k;

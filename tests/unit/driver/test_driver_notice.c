@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_driver_notice.c - notices of the NIC, and the ring of upcalls that the
- * host driver tells a process by. Host only.
+ * test_driver_notice.c - notices of the NIC, and the ring through which the host
+ * driver sends upcalls to a process. Host only.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -38,11 +38,11 @@ static void notice_is_told_then_acknowledged(void **state)
 	assert_int_equal(unic_from_le32(up.pain), 123);
 	memcpy(&ack, f->last[UNIC_CMD_NOTICE_ACK], 64);
 	assert_int_equal(unic_from_le32(ack.seq), 77);
-	/* late duplicate: acknowledged again, not told again */
+	/* late duplicate: acknowledged again, without another upcall */
 	told = f->host->upcalls;
 	event(f, &evt);
 	assert_int_equal(f->host->upcalls, told);
-	/* EVICTED unpins; a second one says nothing */
+	/* EVICTED unpins; a second one has no effect */
 	evt = notice(id, UNIC_EVT_EVICTED);
 	event(f, &evt);
 	assert_int_equal(pinned(f), 0);
@@ -64,8 +64,8 @@ static void pace_of_the_conversation_is_kept(void **state)
 
 	(void)state;
 	info(f)->pair_host_ns = unic_to_le64(f->os.now_ns - 500000);
-	event(f, &evt); /* decided at NIC time 0: 500 us ago */
-	event(f, &evt); /* told and counted once */
+	event(f, &evt); /* decided at NIC time 0, 500 us ago */
+	event(f, &evt); /* one upcall, one count */
 	f->os.now_ns += 3000000;
 	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &dereg), 0);
 	assert_int_equal(request(f, UNIC_CTL_PS, &ps), 0);
@@ -86,7 +86,7 @@ static void notice_of_another_life(void **state)
 	struct unic_evt_mr evt = notice(id, UNIC_EVT_EVICTED);
 
 	(void)state;
-	/* said before the last reset */
+	/* from before the last reset */
 	evt.hdr.epoch = unic_to_le32(f->epoch - 1);
 	nic_says(f, &evt);
 	assert_int_equal(f->host->provider->bad_records, 1);
@@ -189,7 +189,7 @@ static void bad_doorbell_is_told_and_acknowledged(void **state)
 	struct unic_cmd_db_ack ack;
 
 	(void)state;
-	event(f, &evt); /* of nobody */
+	event(f, &evt); /* of no process */
 	evt.hdr.proc = unic_to_le16(SLOTS);
 	event(f, &evt);
 	memcpy(&ack, f->last[UNIC_CMD_DB_ACK], sizeof(ack));

@@ -36,8 +36,8 @@ static void ids_never_come_back(void **state)
 	assert_int_equal(os.live, 0);
 }
 
-/* What an earlier driver used up stays so, whether its object was there at its end
- * or not. */
+/* Ids that an earlier driver used are not used again, whether their objects
+ * existed at its end or not. */
 static void ids_that_were_used_up_do_not_come_back(void **state)
 {
 	const uint32_t last = UINT32_MAX << UNIC_OBJ_BITS;

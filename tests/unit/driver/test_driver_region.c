@@ -39,8 +39,8 @@ static void list_has_our_frames(void **state)
 	fake_delete(f);
 }
 
-/* A list that has memory, but whose pages cannot be named, does not go with the
- * command: the region is filled in before it is called good. */
+/* The list is allocated, but its runs are gone when it is written: the command has no
+ * list, and the region is filled before the reply. */
 static void list_without_names_is_filled_in(void **state)
 {
 	struct fake *f = fake_new();
@@ -91,7 +91,8 @@ static void unmapped_regions_end(void **state)
 	(void)state;
 	unic_host_unmapped(f->host, slot, VA + 8 * 4096, 4096);
 	settle(f);
-	assert_int_equal(pinned(f), 8);		     /* it ends before that */
+	/* the region ends before */
+	assert_int_equal(pinned(f), 8);
 	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_BUSY; /* a queue */
 	unic_host_unmapped(f->host, slot, VA + 7 * 4096, 8192);
 	settle(f);
@@ -111,7 +112,7 @@ static void unmapped_regions_end(void **state)
 	fake_delete(f);
 }
 
-/* What is behind the last byte is 0 there. */
+/* The unmapped range ends at the last byte there is, whose end is 0. */
 static void unmapped_up_to_2_to_the_64(void **state)
 {
 	struct fake *f = fake_new();
@@ -130,8 +131,8 @@ static void unmapped_up_to_2_to_the_64(void **state)
 	fake_delete(f);
 }
 
-/* Memory of a NIC that is to keep off stays what it is until it has said that it
- * does, or its bus that it is no more; meanwhile it is asked for nothing. */
+/* Pages of a fenced NIC stay pinned until the NIC has acknowledged the fence, or
+ * the bus has ended the NIC; meanwhile the NIC gets no commands. */
 static void fenced_memory_goes_back_with_the_answer(void **state)
 {
 	uint32_t how;
@@ -209,7 +210,7 @@ static void dereg_waits_for_the_drain(void **state)
 	fake_delete(f);
 }
 
-/* It ends with something else, before its MR_DEREG is looked at. */
+/* The region ends by an event before its MR_DEREG is read. */
 static void dereg_of_one_that_ends_just_now(void **state)
 {
 	struct fake *f = fake_new();
@@ -291,7 +292,8 @@ static void late_frames_give_entries_back(void **state)
 	fake_delete(f);
 }
 
-/* It is deregistered while its entries are on their way back: all of it ends. */
+/* The region is deregistered while the frames for its entries are being fetched:
+ * all of it ends. */
 static void late_frames_are_not_wanted(void **state)
 {
 	struct fake *f = fake_new();
@@ -336,7 +338,7 @@ static int late_request(struct fake *f, uint32_t timeout_us)
 	return f->os.replies ? (int)reply_status(f) : -1;
 }
 
-/* The time of who waits is what ends the wait, not that frames are late. */
+/* The timeout of a wait ends it, not frames that are late. */
 static void late_frames_and_the_time(void **state)
 {
 	struct fake *f = fake_new();
@@ -352,7 +354,7 @@ static void late_frames_and_the_time(void **state)
 	assert_int_equal(late_request(f, 1500000), -1);
 	memcpy(&again, f->last[UNIC_CMD_MR_REG], sizeof(again));
 	assert_in_range(unic_from_le32(again.timeout_us), 1, 500001);
-	f->os.now_ns += 1000000; /* when frames are looked for next */
+	f->os.now_ns += 1000000; /* next time at which frames are looked for */
 	settle(f);
 	assert_int_equal(reply_status(f), 0);
 	assert_int_equal(pinned(f), 1);
@@ -384,7 +386,7 @@ static void late_frames_find_no_place_to_wait(void **state)
 	fake_delete(f);
 }
 
-/* Its base is nobody's to guess, and stays what it was. */
+/* The base of a region is random, and does not change. */
 static void base_is_random(void **state)
 {
 	struct fake *f = fake_new();
@@ -452,8 +454,8 @@ static void bases_differ_in_all_their_bits(void **state)
 	fake_delete(f);
 }
 
-/* A new range is pinned before the old one is let go, and whatever the NIC says
- * nothing stays pinned that no region has. */
+/* The new range is pinned before the old one is released, and whatever the NIC
+ * answers no page stays pinned without a region. */
 static void rereg_pins_first(void **state)
 {
 	struct fake *f = fake_new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_driver_request.c - who may ask the host driver for what, how much of
- * it, and what comes of an answer that nobody waits for. Host only.
+ * test_driver_request.c - which client may request what from the host driver, and
+ * how much; answers without a client. Host only.
  */
 
 #include "unit.h"
@@ -28,7 +28,7 @@ static void too_many_requests(void **state)
 	fake_delete(f);
 }
 
-/* Whatever was asked, by whom, about what, and how it was answered. */
+/* The log has a line for each request, with client, object and status. */
 static void each_call_is_logged(void **state)
 {
 	struct fake *f = fake_new();
@@ -51,7 +51,7 @@ static void each_call_is_logged(void **state)
 	fake_delete(f);
 }
 
-/* Who does not know of the reset yet does nothing to what there is now. */
+/* A client that has not seen the reset changes nothing of the state after it. */
 static void request_of_another_life(void **state)
 {
 	struct fake *f = fake_new();
@@ -61,7 +61,7 @@ static void request_of_another_life(void **state)
 
 	(void)state;
 	hello(f);
-	for (k = 0; k < 3; k++) { /* of before; of now; not said */
+	for (k = 0; k < 3; k++) { /* epoch of before; of now; none */
 		hdr.epoch = unic_to_le32(k < 2 ? f->epoch - 1 + k : 0);
 		memcpy(&r, &hdr, sizeof(hdr));
 		f->os.replies = 0;
@@ -181,8 +181,8 @@ static void bus_addresses_are_the_drivers_alone(void **state)
 	fake_delete(f);
 }
 
-/* Who poses as the driver's own service would be asked for its files; who connects
- * to it would not be asked who he is. */
+/* A process may not listen as a service of the driver: peers would ask it for
+ * files; nor connect to one, which would not ask for its identity. */
 static void own_services_are_the_drivers(void **state)
 {
 	struct unic_ctl_listen l = { .service = unic_to_le64(
@@ -208,7 +208,8 @@ static void own_services_are_the_drivers(void **state)
 	fake_delete(f);
 }
 
-/* Addresses, STags and bus addresses of everybody are not for anybody. */
+/* Tables with addresses, STags and bus addresses of all processes are for
+ * administrators only. */
 static void tables_are_for_the_administrator(void **state)
 {
 	static const uint8_t ops[] = { UNIC_CTL_DUMP, UNIC_CTL_TRACE,
@@ -227,7 +228,7 @@ static void tables_are_for_the_administrator(void **state)
 	fake_delete(f);
 }
 
-/* ... but who has a region may know how it is used. */
+/* An owner may read the usage of its regions. */
 static void uses_of_ones_own_regions(void **state)
 {
 	struct unic_ctl_uses u = { .first = unic_to_le32(2),
@@ -269,7 +270,7 @@ static const struct {
 	{ UNIC_CTL_QP_CREATE, offsetof(struct unic_ctl_qp_create, mr) },
 };
 
-/* What the driver answers @other, who names region @id in request @i. */
+/* The status for @other, which names region @id in request @i. */
 static uint32_t told_of(struct fake *f, struct unic_client *other, uint32_t i,
 			uint32_t id)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_driver_restore.c - what the host driver restores after a reset of the
- * NIC, and what it says to who missed upcalls. Host only.
+ * test_driver_restore.c - what the host driver restores after a reset of the NIC,
+ * and the upcalls to a process that missed some. Host only.
  */
 
 #include "unit.h"
@@ -70,7 +70,7 @@ static void notice_is_void_after_a_reset(void **state)
 	assert_int_equal(region_state(f, id), R_NOTIFIED);
 	reset_nic(f);
 	assert_int_equal(region_state(f, id), R_ACTIVE);
-	/* words of the life before are about nothing */
+	/* events from before the reset are dropped */
 	evt = notice(id, UNIC_EVT_NOTICE);
 	event(f, &evt); /* generation 9 */
 	assert_int_equal(region_state(f, id), R_ACTIVE);
@@ -289,7 +289,8 @@ static struct unic_ctl_object row_of(struct fake *f, uint32_t type)
 	return found;
 }
 
-/* A storm in which nobody reads: 1,000 records, and what is true after it. */
+/* 1,000 records while the process reads none, and the state that RESYNC reports
+ * afterwards. */
 static void resync_tells_of_everything(void **state)
 {
 	struct unic_evt_obj storm = { .hdr = { .type = UNIC_EVT_DB_ERROR } };
