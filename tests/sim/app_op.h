@@ -2,10 +2,10 @@
 /*
  * app_op.h - inside the operations of an application:
  *
- *   app_op.c     what the script says is posted
- *   app_open.c   what was posted and not completed
+ *   app_op.c     posts the operations of the script
+ *   app_open.c   operations posted and not completed
  *   app_token.c  tokens, and messages that name one
- *   app_lie.c    what must not succeed
+ *   app_lie.c    operations that must not succeed
  *   app_done.c   completions
  */
 #ifndef SIM_APP_OP_H
@@ -15,76 +15,76 @@
 
 #define NOTHING UINT32_MAX
 #define RECEIVE SCN_OP_KINDS
-#define MEMOP	(SCN_OP_KINDS + 1) /* it changes a form */
+#define MEMOP	(SCN_OP_KINDS + 1) /* changes a derived region */
 
 /* ---------------------------------------------------------------- app_open.c */
 
-/** op_id() - a number no operation had before: application, life, count. */
+/** op_id() - an unused number: application, life, count. */
 uint64_t op_id(struct app *a);
-/** op_free() - a place for one; NULL: too many are open. */
+/** op_free() - a place for an operation; NULL: too many are open. */
 struct op *op_free(struct app *a);
-/** op_find() - the open one with this number, or NULL. */
+/** op_find() - the open operation with this number, or NULL. */
 struct op *op_find(struct app *a, uint64_t id);
-/** op_queue() - the send queue of @q in its present life, for once.c. */
+/** op_queue() - number of the send queue of @q in its present life, for once.c. */
 uint64_t op_queue(const struct qp *q);
-/** op_local_alive(), op_remote_alive() - is it still the region that it was
- * posted with? op_..._revoked(): gone or asked back. */
+/** op_local_alive(), op_remote_alive() - is the region the one that the operation
+ * was posted with? op_..._revoked(): gone or under notice. */
 bool op_local_alive(const struct op *o);
 bool op_remote_alive(const struct op *o);
 bool op_local_revoked(const struct op *o);
 bool op_remote_revoked(const struct op *o);
-/** op_let_go() - the bytes it used at both ends are free again. */
+/** op_let_go() - free the bytes of the operation at both ends. */
 void op_let_go(struct op *o);
-/** op_reliable() - has it arrived when it completes? */
+/** op_reliable() - does its completion prove that it has arrived? */
 bool op_reliable(const struct op *o);
-/** op_is_write() - does it write memory of the peer? */
+/** op_is_write() - does the operation write memory of the peer? */
 bool op_is_write(const struct op *o);
-/** op_quiet_open() - is one open whose success is not told? */
+/** op_quiet_open() - is an unsignaled operation open? */
 bool op_quiet_open(const struct app *a);
 
 /* ------------------------------------------------------------------ app_op.c */
 
-/** op_some_qp() - one on which something can be sent, or NULL. */
+/** op_some_qp() - a queue pair that can send, or NULL. */
 struct qp *op_some_qp(struct app *a, uint64_t r);
-/** op_some_region() - an active one with these rights, or NULL. */
+/** op_some_region() - an active region with these rights, or NULL. */
 struct region *op_some_region(struct app *a, uint64_t r, uint32_t rights);
-/** op_iova() - address that the NIC knows byte @at of @r by. */
+/** op_iova() - IOVA of byte @at of @r. */
 uint64_t op_iova(const struct region *r, uint32_t at);
-/** op_fill_source() - the data of @o. */
+/** op_fill_source() - write the data of @o. */
 void op_fill_source(struct app *a, const struct op *o);
-/** op_put_wr() - the work request of @o, in two elements if it is long enough;
- * remote and rkey are still to be set. */
+/** op_put_wr() - write the work request of @o, in two elements if it is long
+ * enough, without remote address and rkey. */
 struct unic_sq_slot *op_put_wr(struct app *a, struct op *o);
-/** op_set_remote() - @o is about region @r of @peer. */
+/** op_set_remote() - have @o use region @r of @peer. */
 void op_set_remote(struct op *o, struct app *peer, struct region *r);
-/** op_post() - ring. */
+/** op_post() - ring the doorbell. */
 void op_post(struct app *a, struct op *o);
 
 /* --------------------------------------------------------------- app_token.c */
 
-/** op_token_alloc() - ask for token @i. */
+/** op_token_alloc() - request token @i. */
 void op_token_alloc(struct app *a, uint32_t i, uint64_t r);
-/** op_token_cancel() - cancel one. */
+/** op_token_cancel() - cancel a token. */
 void op_token_cancel(struct app *a, uint64_t r);
-/** op_token_post() - a tagged message. False: no token there now. */
+/** op_token_post() - post a tagged message. False: there is no token. */
 bool op_token_post(struct app *a, struct op *o, uint64_t r);
-/** op_token_used() - a tagged message arrived: the end of its token, if it named
- * a good one. */
+/** op_token_used() - a tagged message arrived: end its token, if it named a valid
+ * one. */
 void op_token_used(struct app *a, uint64_t id, const struct unic_cqe *c);
 
 /* ----------------------------------------------------------------- app_lie.c */
 
-/** op_lie() - an operation that must not succeed, and touch nothing that is not
+/** op_lie() - post an operation that must not succeed, and touches no memory but
  * its own. */
 bool op_lie(struct app *a, struct op *o, uint64_t r);
-/** op_ring_wildly() - bells for nothing, many or few. */
+/** op_ring_wildly() - ring for nothing, few or many times. */
 void op_ring_wildly(struct app *a, uint64_t r);
-/** op_ask_wildly() - a request that names things at random. */
+/** op_ask_wildly() - send a request with random ids. */
 void op_ask_wildly(struct app *a, uint64_t r);
 
 /* ---------------------------------------------------------------- app_done.c */
 
-/** op_end() - it completed with @status. */
+/** op_end() - the operation completed with @status. */
 void op_end(struct app *a, struct op *o, uint8_t status);
 
 #endif /* SIM_APP_OP_H */

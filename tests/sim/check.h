@@ -21,33 +21,35 @@
 
 /* ------------------------------------------------------ from the world */
 
-/** check_node() - a NIC appeared. */
+/** check_node() - a NIC was added. */
 void check_node(struct node *n);
-/** check_before_poll(), check_after_poll() - a NIC is polled. */
+/** check_before_poll(), check_after_poll() - around a poll of a NIC. */
 void check_before_poll(struct node *n);
 void check_after_poll(struct node *n);
-/** check_after_host() - a driver was polled. */
+/** check_after_host() - after a poll of a driver. */
 void check_after_host(struct node *n);
-/** check_moved() - bytes moved by DMA, just now; @host: the memory. */
+/** check_moved() - DMA has moved bytes; @host: the memory. */
 void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
 		 const void *host, uint32_t len);
-/** check_shown() - a window opens: its bytes may be read from now on. */
+/** check_shown() - a window opens: its bytes may be read from then on. */
 void check_shown(struct node *n, uint64_t bus, const void *host, uint32_t len);
 /**
- * check_window_written() - bytes the NIC wrote through a window, a moment ago: what its
- * mailbox says by now may be newer, so they are held against what it had said
- * when the window was opened. Bytes that were written as they were are missing.
+ * check_window_written() - bytes that the NIC wrote through a window before the
+ * call. Its mailbox may be newer, so the bytes are checked against the mailbox as
+ * it was when the window was opened. Bytes that were overwritten with the same
+ * value are missing.
  */
 void check_window_written(struct node *n, uint64_t bus, const void *host,
 			  uint32_t len);
-/** check_took() - its core looks at a frame, perhaps once more. check_sent() - it
- * sends one. */
+/** check_took() - the core reads a frame, perhaps again. check_sent() - the core
+ * sends a frame. */
 void check_took(struct node *n, const uint8_t *frame, uint32_t len);
 void check_sent(struct node *n, const uint8_t *frame, uint32_t len);
-/** check_driver_gone() - about to be killed. check_power_cut() - the same. */
+/** check_driver_gone(), check_power_cut() - before the driver is killed, before
+ * the power is cut. */
 void check_driver_gone(struct node *n);
 void check_power_cut(struct node *n);
-/** check_model() - of a node. */
+/** check_model() - the model of a node. */
 struct model *check_model(const struct node *n);
 
 /* ------------------------------------------------------- to the checkers */
@@ -63,9 +65,10 @@ void oracle_written(struct node *n, const struct model *m, uint64_t bus,
 		    const void *host, uint32_t len);
 
 void pins_moved(struct node *n, uint64_t bus, uint32_t len);
-/** pins_epoch() - the NIC was reset: the driver that asked keeps the ledger. */
+/** pins_epoch() - the NIC was reset: the driver that requested it keeps the
+ * ledger. */
 void pins_epoch(struct node *n);
-/** pins_settled() - nothing is under way: pinned is what regions need. */
+/** pins_settled() - nothing is under way: only pages of regions may be pinned. */
 void pins_settled(struct node *n, const struct model *m);
 void pins_driver_gone(struct node *n);
 void pins_reset(void);
@@ -73,13 +76,13 @@ void pins_reset(void);
 void bounds_done(struct node *n, struct model *m, const struct tap_cmd *c,
 		 const void *cpl);
 void bounds_event(struct node *n, struct model *m, const void *evt);
-/** bounds_too_early() - is an operation that names @stag of @n told EVICTED
+/** bounds_too_early() - does an operation that names @stag of @n complete EVICTED
  * while the region is there or in its grace? */
 bool bounds_too_early(const struct node *n, uint32_t stag);
 void bounds_tick(struct node *n, struct model *m);
 
-/** slots_tick() - whoever has less than its share of the slots of misses gets one
- * for each page that an operation of it waits for (INV-20). */
+/** slots_tick() - check that a process with less than its share of fault slots
+ * gets one for each page that an operation of it waits for (INV-20). */
 void slots_tick(struct node *n, const struct model *m);
 /** slots_read() - a transfer read these bytes. */
 void slots_read(const struct node *n, const void *host, uint32_t len);
@@ -88,9 +91,10 @@ void conserve_reset(void);
 void conserve_command(struct node *n, const void *cpl);
 void conserve_done(struct node *n, const void *cpl);
 void conserve_event(struct node *n, const void *evt);
-/** conserve_end() - all processes have left and nothing moves. */
+/** conserve_end() - check the counters: all processes have left and nothing
+ * moves. */
 void conserve_end(struct node *n, const struct model *m);
-/** conserve_wire() - nothing flies any more. */
+/** conserve_wire() - check the wire: no frame is under way. */
 void conserve_wire(void);
 
 #endif /* SIM_CHECK_H */

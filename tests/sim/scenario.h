@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * scenario.h - what a seed says will be done: a list that can be printed, and
- * of which parts can be left out while the rest stays as it is (shrink.c).
+ * scenario.h - the script of a seed: a list that can be printed, and of which
+ * parts can be left out while the rest stays as it is (shrink.c).
  */
 #ifndef SIM_SCENARIO_H
 #define SIM_SCENARIO_H
@@ -22,28 +22,29 @@ enum scn_op_kind {
 	SCN_SEND,
 	SCN_SEND_IMM,
 	SCN_TOKEN,
-	SCN_REREG, /* give a region back and register another */
+	SCN_REREG, /* release a region and register another */
 	SCN_PAUSE,
-	SCN_CANCEL, /* a token */
-	SCN_LIE,    /* something forbidden */
-	SCN_POLICY, /* an admin changes its weight and quota */
+	SCN_CANCEL, /* cancel a token */
+	SCN_LIE,    /* a forbidden operation */
+	SCN_POLICY, /* an administrator changes weight and quota of a process */
 	SCN_OP_KINDS,
 };
 
 enum scn_fault_kind {
-	SCN_KILL_APP,	 /* and start it anew */
-	SCN_KILL_DRIVER, /* and start the next one */
+	SCN_KILL_APP,	 /* ... and start it again */
+	SCN_KILL_DRIVER, /* ... and start the next one */
 	SCN_POWER_CUT,
 	SCN_RESET,
-	SCN_EVICT_STORM, /* an admin asks for every region back */
-	SCN_BREAK, /* an application ends its connections, makes new ones */
-	SCN_DRAWN, /* the others are not drawn for every scenario */
-	SCN_STAND =
-		SCN_DRAWN, /* a NIC stands still until it is told to go on */
-	SCN_STALL, /* the bus takes no transfer while a message is in hand, and its
-		    * queue pair is connected anew before the NIC next looks */
-	SCN_LIST, /* the bus is busy while a list is to be read, and an application
-		   * gives back the region that it is in */
+	SCN_EVICT_STORM, /* an administrator evicts every region */
+	SCN_BREAK, /* an application ends its connections and makes new ones */
+	SCN_DRAWN, /* the kinds below are not drawn for every scenario */
+	SCN_STAND = SCN_DRAWN, /* a NIC stands still until world_go() */
+	/* the bus takes no transfer while a message is in hand, and its queue
+	 * pair is connected again before the next poll of the NIC */
+	SCN_STALL,
+	/* the bus is busy while a list is to be read, and an application
+	 * releases the region of the list */
+	SCN_LIST,
 	SCN_SLEEP, /* a driver does not run for a while, less than H */
 	SCN_FAULT_KINDS,
 };
@@ -68,20 +69,23 @@ struct scn_op {
 struct scn_fault {
 	uint8_t kind, target;
 	bool off;
-	bool waits; /* for a moment at which bytes are on their way, a while */
+	/* waits a while, for a moment at which bytes are under way */
+	bool waits;
 	uint64_t at_ns, for_ns;
-	uint32_t
-		room; /* STAND: frames that it still takes, of each other NIC */
+	/* STAND: frames that the NIC still takes, of each other NIC */
+	uint32_t room;
 };
 
 struct scenario {
 	uint64_t seed;
 	uint32_t nodes, apps, links, ops, faults;
 	bool icrc;
-	bool sleeps;	   /* drivers do not run now and then */
-	uint8_t residency; /* of all regions, + 1; 0: mixed */
-	bool odds_off;	   /* the shrinker took the wire's faults away */
-	bool beside; /* of scenario_stand(): some must finish while a NIC stands */
+	bool sleeps;	   /* drivers pause at times */
+	uint8_t residency; /* residency of all regions, + 1; 0: mixed */
+	bool odds_off;	   /* the shrinker removed the wire's faults */
+	/* of scenario_stand(): some applications must finish while a NIC
+	 * stands */
+	bool beside;
 	struct unic_cmd_set_params params;
 	struct world_odds odds;
 	uint64_t odds_until_ns;
@@ -92,23 +96,23 @@ struct scenario {
 	struct scn_fault fault[SCN_FAULTS];
 };
 
-/** scenario_make() - from a seed. */
+/** scenario_make() - make the scenario of a seed. */
 void scenario_make(struct scenario *s, uint64_t seed);
 /**
- * scenario_stand() - another, of three nodes: applications of the first have to do
- * with the second, or with the third, whose NIC stands still in the middle, and
- * stays so until those have finished who have nothing to do with it.
+ * scenario_stand() - make another one, of three nodes: applications of the first
+ * are connected to the second, or to the third, whose NIC stands still in the
+ * middle, until the applications that are not connected to it have finished.
  */
 void scenario_stand(struct scenario *s, uint64_t seed);
-/** scenario_print() - for a human; what is off is left out. */
+/** scenario_print() - print it, without the parts that are off. */
 void scenario_print(const struct scenario *s, FILE *f);
-/** scenario_calm() - nothing goes wrong by itself in it: no fault, but for an
- * admin who asks regions back, and the wire is perfect. */
+/** scenario_calm() - has it no faults: a perfect wire, and nothing but evictions
+ * by an administrator? */
 bool scenario_calm(const struct scenario *s);
 /** scenario_apart() - has application @app, and all it is connected with, directly
  * or not, no connection to @node? */
 bool scenario_apart(const struct scenario *s, uint32_t app, uint32_t node);
-/** scenario_run() - from power-on to the last checker (run.c). */
+/** scenario_run() - run it from power-on to the last checker (run.c). */
 void scenario_run(const struct scenario *s, bool trace,
 		  struct sim_verdict *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * seed.h - one seed, on NICs and drivers of one size of tables. The program has a
- * simulator of each size in it (sources.mk), of which this is all that is seen.
+ * simulator of each size (sources.mk), and this is its only interface.
  */
 #ifndef SIM_SEED_H
 #define SIM_SEED_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/time.h>
 
-#define SEED_SECONDS 30 /* of the processor, for one run of a scenario */
+#define SEED_SECONDS 30 /* of processor time, for one run of a scenario */
 
 struct seed_how {
 	bool trace, twice, stand, shrink;
@@ -23,14 +23,14 @@ struct seed_how {
 #define SEED_DECLARE(size) \
 	bool SEED_NAME(size)(uint64_t seed, const struct seed_how *how);
 
-/** seed_run_<size>() - run it, and say how one that failed can be had again. False:
- * it failed. */
+/** seed_run_<size>() - run the seed, and print how to repeat a failure. False: it
+ * failed. */
 SEED_DECLARE(small)
 SEED_DECLARE(tiny)
 SEED_DECLARE(mps2)
 SEED_DECLARE(virt)
 
-/** seed_watch() - SIGPROF comes unless the run that begins now ends in time. */
+/** seed_watch() - send SIGPROF unless the run that begins ends in time. */
 static inline void seed_watch(void)
 {
 	static const struct itimerval limit = { .it_value.tv_sec =

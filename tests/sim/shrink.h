@@ -5,8 +5,8 @@
 
 #include "scenario.h"
 
-/** shrink() - leave out of *s what is not needed for *v's checker to object;
- * *v: what it says now. Bounded work. */
+/** shrink() - leave out the parts of *s that are not needed for a failure of *v's
+ * checker; *v: the verdict of the smaller scenario. Bounded work. */
 void shrink(struct scenario *s, struct sim_verdict *v);
 
 #endif /* SIM_SHRINK_H */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * stags.h - an STag of the past opens nothing (INV-26), and nobody learns of those
- * of others (INV-27).
+ * stags.h - an STag of the past opens nothing (INV-26), and no process learns
+ * which STags others have (INV-27).
  *
- * Secret: which STags each NIC gave, to whom, and until when, as its mailbox says.
+ * Secret: which STags each NIC gave, to which process, and until when, from its
+ * mailbox.
  */
 #ifndef SIM_STAGS_H
 #define SIM_STAGS_H
@@ -12,29 +13,28 @@
 #include "unic_queue.h"
 
 void stags_reset(void);
-/** stags_begin() - region or form @stag of @proc begins. stags_end() - it is over.
- * stags_epoch() - all are: their numbers may come again. */
+/** stags_begin() - region or derived region @stag of @proc begins. stags_end() -
+ * it ends. stags_epoch() - all end: their numbers may come again. */
 void stags_begin(const struct model *m, uint32_t stag, uint32_t proc);
 void stags_end(const struct model *m, uint32_t stag);
 void stags_epoch(const struct model *m);
 
 /**
- * stags_wrong() - an STag that opens nothing to @proc: one of the past whose index
- * is used again, one of another process, or nobody's, as @r says. *iova: an address
- * that it might open. 0: there is none of that kind.
+ * stags_wrong() - an STag that opens nothing for @proc: one of the past whose
+ * index is used again, one of another process, or an unused one, chosen by @r.
+ * *iova: an address that it might open. 0: there is none of that kind.
  */
 uint32_t stags_wrong(const struct model *m, uint32_t proc, uint64_t r,
 		     uint64_t *iova);
-/** stags_live() - has a region of this NIC that is there now the name @stag, whatever
- * its key? */
+/** stags_live() - does a region of this NIC have @stag, without its key byte? */
 bool stags_live(const struct model *m, uint32_t stag);
 
-/** stags_status() - MR_MAKE of elements that named such a one for @proc is answered with
- * @status. */
+/** stags_status() - MR_MAKE of elements with an STag of stags_wrong() for @proc
+ * has completed with @status. */
 void stags_status(const struct model *m, uint32_t stag, uint32_t proc,
 		  uint32_t status);
-/** stags_answer() - a request that named such a one for @proc is answered with @c.
- * @refused: the status of one that nobody has. */
+/** stags_answer() - a request with an STag of stags_wrong() for @proc has
+ * completed with @c. @refused: the status for an unused STag. */
 void stags_answer(const struct model *m, uint32_t stag, uint32_t proc,
 		  uint8_t refused, const struct unic_cqe *c);
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * view.h - what a core with a window into host memory does there: the writes of
- * a CPU, found afterwards.
+ * view.h - the writes of a core through a window into host memory.
  *
- * Secret: how they are found. Pages that a window touches are copied when it is
- * opened and compared when its use is over; a byte that has become another one
- * was written. It must lie in a window still open. What is written again as it
- * was goes unseen.
+ * Secret: how they are found. Pages of a window are copied when it is opened and
+ * compared when its use is over; a byte that differs was written. It must lie in
+ * a window that is still open. A byte that was overwritten with the same value is
+ * not found.
  */
 #ifndef SIM_VIEW_H
 #define SIM_VIEW_H
@@ -22,7 +21,7 @@ struct view_page {
 	uint8_t was[4096];
 };
 
-/* All zeroes: nothing is open, nothing watched. */
+/* All zeroes: no window is open, no page is watched. */
 struct view {
 	uint32_t windows, pages;
 	struct {
@@ -32,27 +31,27 @@ struct view {
 	struct view_page page[VIEW_PAGES];
 };
 
-/** view_open() - the core sees [@bus, @bus + @len), which is at @host.
- * False: too much is open already, nothing happened. */
+/** view_open() - the core sees [@bus, @bus + @len), which is at @host. False: too
+ * many windows are open, and nothing happened. */
 bool view_open(struct view *v, uint64_t bus, uint8_t *host, uint32_t len);
 
 /**
- * view_written() - what the core wrote since it was asked last.
- * @tell: told of each run of bytes that one window shows.
- * The checker "port" objects to bytes that none does.
+ * view_written() - find the writes of the core since the last call. @tell: called
+ * for each run of bytes that one window shows. The checker "port" fails for bytes
+ * outside all windows.
  */
 void view_written(struct view *v,
 		  void (*tell)(void *ctx, uint64_t bus, const void *host,
 			       uint32_t len),
 		  void *ctx);
 
-/** view_close() - no window may be used any more; pages are watched still. */
+/** view_close() - close all windows; their pages are still watched. */
 void view_close(struct view *v);
 
-/** view_moved() - somebody else wrote [@bus, @bus + @len), just now. */
+/** view_moved() - another writer than the core has written [@bus, @bus + @len). */
 void view_moved(struct view *v, uint64_t bus, uint32_t len);
 
-/** view_end() - nothing need be watched any more. */
+/** view_end() - watch no page. */
 void view_end(struct view *v);
 
 #endif /* SIM_VIEW_H */
