@@ -63,8 +63,8 @@ static const struct unic_upcall_ring *upcalls(struct app *a)
 /* --------------------------------------------------------------------- life */
 
 /*
- * Whatever it had on the NIC is gone (@safe), or will be: then its memory may
- * still be written until the driver says that the slot is quiet.
+ * Drops what the application has on the NIC: it is gone (@safe), or will be; then
+ * the NIC may still write its memory until the driver has finished with the slot.
  */
 static void forget(struct app *a, bool safe)
 {
@@ -100,8 +100,8 @@ static void on_hangup(struct world_client *c)
 	if (a->state == APP_DOWN || a->state == APP_LEFT)
 		return;
 	sim_log("app %u: the driver hung up", a->index);
-	/* whether a request that was not answered did anything is not known:
-	 * this one does not find out */
+	/* whether a request without a reply had an effect is unknown, and this
+	 * application does not find out */
 	if (a->keep && a->state >= APP_RUNS && !app_uncertain(a)) {
 		a->was = a->state;
 		a->resume = a->reset = true;
@@ -341,7 +341,7 @@ static void hello_done(struct app *a, uint32_t arg, uint32_t status,
 	a->fifo = 0;
 	if (!a->fresh) {
 		forget(a, true);
-		/* what the ring says so far is about the time before */
+		/* records on the ring belong to the time before */
 		a->upcall_next = unic_from_le32(upcalls(a)->next);
 		a->fifo = unic_from_le32(app_db(a)->fifo_seq);
 		ask_pd(a);
@@ -389,7 +389,8 @@ static void was_reset(struct app *a, uint32_t detail)
 	if (a->reset)
 		return;
 	sim_log("app %u: its NIC was reset", a->index);
-	a->reset = true; /* its memory is its own again after the next HELLO */
+	/* after the next HELLO the memory has no other owner */
+	a->reset = true;
 }
 
 /* All of it was restored but what was under way, and that ends now. */
@@ -397,7 +398,7 @@ static void go_on(struct app *a)
 {
 	sim_log("app %u: all is restored", a->index);
 	while (app_op_reap(a))
-		; /* what was completed before */
+		; /* operations that completed before */
 	app_op_forget(a, true);
 	app_token_restore(a);
 	app_qp_restore(a);
@@ -448,7 +449,7 @@ static void upcall(struct app *a, const uint64_t *rec)
 	}
 }
 
-/* One that lost upcalls would RESYNC; this one starts anew. */
+/* A process that lost upcalls would RESYNC; this one starts again. */
 void app_read_upcalls(struct app *a)
 {
 	const struct unic_upcall_ring *ring = upcalls(a);

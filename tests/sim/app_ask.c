@@ -12,7 +12,8 @@ static bool can_batch(uint16_t op, const void *rec)
 	struct unic_ctl_mr_reg reg;
 
 	memcpy(&reg, rec, sizeof(reg));
-	if (op == UNIC_CTL_MR_REG) /* who waits keeps all of them waiting */
+	/* a request that waits makes the whole BATCH wait */
+	if (op == UNIC_CTL_MR_REG)
 		return !(reg.flags & UNIC_CTL_REG_WAIT);
 	return op == UNIC_CTL_MR_ALLOC || op == UNIC_CTL_MR_DEREG ||
 	       op == UNIC_CTL_TOKEN_ALLOC || op == UNIC_CTL_TOKEN_CANCEL;

@@ -33,7 +33,7 @@ static void check_read(struct app *a, const struct op *o)
 				 *app_mem(o->peer, o->remote_at + i));
 }
 
-/* Acknowledged means there, as long as nobody took the memory away. */
+/* An acknowledged WRITE is in memory, unless the memory was taken back. */
 static void check_written(struct app *a, const struct op *o)
 {
 	uint32_t i;
@@ -67,8 +67,7 @@ static void succeeded(struct app *a, struct op *o)
 
 /* The doorbell that tells the driver of a missing page was lost or late, or the
  * driver did not run: with H as short as some seeds have it, the page is given up
- * before the driver next looks. Only if the NIC did wait H: one that gives up
- * earlier is wrong. */
+ * before the driver's next poll. Only an error after H is excused. */
 static bool unheard(const struct app *a, const struct region *r)
 {
 	return (a->scn->odds.bell_lost || a->scn->odds.bell_late ||
@@ -76,7 +75,7 @@ static bool unheard(const struct app *a, const struct region *r)
 	       model_unheard(check_model(world->node[a->node]), r->stag);
 }
 
-/* It sends nothing, so nobody else can be the reason. */
+/* It sends no frame, so no peer can be the reason. */
 static bool memop_excused(struct app *a, const struct op *o, uint8_t status)
 {
 	bool refused = status == UNIC_WC_MW_BIND_ERR ||
@@ -92,21 +91,22 @@ static bool through_form(const struct op *o)
 	return o->through && op_remote_revoked(o);
 }
 
-/* It was a fast registration, which the NIC took back. */
+/* A fast registration, which the NIC evicted. */
 static bool form_taken(const struct op *o)
 {
 	return o->through &&
 	       !bounds_too_early(world->node[o->peer->node], o->through);
 }
 
-/* What came before the NIC was reset is told after it, when its region may be
- * there again. */
+/* A completion from before a reset of the NIC is read after it, when its region
+ * may be there again. */
 static bool reset_since(const struct app *a, uint32_t resets)
 {
 	return world->node[a->node]->resets != resets;
 }
 
-/* Is this error one that may be? Who lies may release what it still uses. */
+/* May the operation end with this error? A liar may release a region that it
+ * uses. */
 static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 {
 	const struct node *n = world->node[a->node];
@@ -129,7 +129,7 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 		       form_taken(o) ||
 		       !bounds_too_early(world->node[o->peer->node],
 					 o->remote->stag);
-	case UNIC_WC_WR_FLUSH_ERR: /* its QP_ERROR must follow */
+	case UNIC_WC_WR_FLUSH_ERR: /* QP_ERROR must follow */
 		o->qp->unexplained |= !o->qp->failed && o->gen == o->link->gen;
 		return true;
 	case UNIC_WC_RNR_RETRY_EXC_ERR: /* the peer waits for memory */
@@ -142,7 +142,8 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 		       (c->detail == UNIC_WD_PAGE && unheard(a, o->local));
 	case UNIC_WC_REM_OP_ERR: /* the receive was evicted while filled */
 		return true;
-	case UNIC_WC_RETRY_EXC_ERR: /* whose region was cut says so */
+	/* the error of the end whose region was cut */
+	case UNIC_WC_RETRY_EXC_ERR:
 		return !apps_calm ||
 		       (o->link->failed >= o->gen && o->link->cut != o->gen);
 	default:
@@ -196,7 +197,7 @@ static bool find_sent(struct link *l, uint32_t from, uint64_t id, uint32_t *at)
 	return false;
 }
 
-/* What a datagram begins with: who sent it. */
+/* The header of a datagram: its sender. */
 static void check_grh(struct app *a, const struct op *o,
 		      const struct unic_cqe *c)
 {

@@ -55,15 +55,16 @@ static void dereg(struct app *a, uint32_t i)
 {
 	struct unic_ctl_obj req = { .id = unic_to_le32(a->form[i].id) };
 
-	a->region[i].revoked = true; /* what goes through it may fail */
+	a->region[i].revoked = true; /* accesses through it may fail */
 	if (app_ask(a, UNIC_CTL_MR_DEREG, &req, i, dereg_done))
 		a->form[i].state = FORM_LEAVING;
 }
 
 /* --------------------------------------------------------------------- make */
 
-/* May the form itself, whose STag is @own, be the reason of @status? A fast
- * registration has entries that are asked back; a reset of the NIC ends all forms. */
+/* May the derived region itself, whose STag is @own, be the reason of @status?
+ * The NIC asks for the entries of a fast registration; a reset of the NIC ends
+ * all derived regions. */
 static bool taken_back(const struct app *a, const struct form *f, uint32_t own,
 		       uint32_t status)
 {
@@ -100,7 +101,7 @@ static void make_done(struct app *a, uint32_t arg, uint32_t status,
 	     status == UNIC_ST_BOUNDS || status == UNIC_ST_RIGHTS))
 		sim_fail("once", "app %u: MR_MAKE of kind %u answers %u",
 			 a->index, f->kind, status);
-	f->evicted = true; /* its region went meanwhile */
+	f->evicted = true; /* its region ended meanwhile */
 }
 
 static void put(struct unic_sge *sge, const struct region *r, uint32_t from,
@@ -142,7 +143,8 @@ static void spoil(struct app *a, const struct region *r, const struct form *f,
 		last->len = unic_to_le32(unic_from_le32(last->len) + 1);
 }
 
-/* A liar names an STag of the past, of another process or of nobody. */
+/* Replaces an STag in @sge by one of the past, of another process or by an unused
+ * one. */
 static void lie(struct app *a, struct form *f, struct unic_sge *sge)
 {
 	uint64_t iova = unic_from_le64(sge->iova);
@@ -265,7 +267,8 @@ static bool post_make(struct app *a, uint32_t i)
 	put(&s->sge[0], r, 0, cut ? cut : r->bytes);
 	if (cut)
 		put(&s->sge[1], r, cut, r->bytes);
-	f->wrong = !sim_below(&a->rng, 12); /* it costs the queue pair */
+	/* the refusal ends the queue pair */
+	f->wrong = !sim_below(&a->rng, 12);
 	if (f->wrong)
 		spoil(a, r, f, &s->sge[!!cut], &rights);
 	f->key = (uint8_t)sim_below(&a->rng, 256);
@@ -285,7 +288,7 @@ static void post_inval(struct app *a, uint32_t i)
 
 	if (!o)
 		return;
-	a->region[i].revoked = true; /* what goes through it may fail */
+	a->region[i].revoked = true; /* accesses through it may fail */
 	a->form[i].state = FORM_POSTED;
 	op_post(a, o);
 }
@@ -307,7 +310,7 @@ static bool post_list(struct app *a, struct region *m, const void **slot)
 		m->open[PART_SOURCE]--;
 		return false;
 	}
-	o->form_id = ~0u; /* whatever that form is */
+	o->form_id = ~0u; /* no derived region of the application */
 	o->refused = true;
 	o->local = m;
 	o->local_life = m->life;
@@ -343,12 +346,12 @@ bool app_form_lie(struct app *a, uint64_t r)
 	o = request(a, i, UNIC_WR_LOCAL_INV, &s);
 	if (!o)
 		return false;
-	o->form_id = ~0u; /* whatever that form is */
+	o->form_id = ~0u; /* no derived region of the application */
 	o->refused = true;
 	o->lie = stag;
 	o->lie_is_local = true;
 	s->rkey = unic_to_le32(stag);
-	if (r >> 4 & 1) { /* to be made of what nobody has */
+	if (r >> 4 & 1) { /* made of an unused STag */
 		s->opcode = UNIC_WR_REG_INDIRECT;
 		s->flags |= UNIC_WR_INLINE;
 		s->inline_len = sizeof(s->sge[0]);
@@ -549,7 +552,7 @@ void app_form_noticed(struct app *a, uint32_t id)
 				 "app %u: a form of kind %u is asked "
 				 "back",
 				 a->index, f->kind);
-		a->region[i].revoked = true; /* what goes through it may fail */
+		a->region[i].revoked = true; /* accesses through it may fail */
 		if (f->state == FORM_MADE && sim_below(&a->rng, 2))
 			f->evicted = true;
 	}

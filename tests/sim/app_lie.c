@@ -13,7 +13,7 @@ static void lie_remote(struct op *o, struct unic_sq_slot *s, uint64_t r)
 	const struct form *f = &o->peer->form[m - o->peer->region];
 	uint64_t end = m->iova + m->bytes;
 
-	if (f->gone) { /* what was invalidated */
+	if (f->gone) { /* the STag was invalidated */
 		s->remote = unic_to_le64(f->iova);
 		s->rkey = unic_to_le32(f->stag);
 		return;
@@ -42,7 +42,7 @@ static void lie_local(struct app *a, struct unic_sq_slot *s, uint64_t r)
 {
 	struct app *other = apps[(r >> 8) % apps_count];
 
-	if (r % 2) { /* a region of somebody else */
+	if (r % 2) { /* a region of another process */
 		struct region *m = op_some_region(other, r >> 16, 0);
 
 		if (other != a && m && other->node == a->node) {
@@ -54,8 +54,8 @@ static void lie_local(struct app *a, struct unic_sq_slot *s, uint64_t r)
 	s->sge[0].lkey = unic_to_le32((uint32_t)(r >> 8) | 0xff000000u);
 }
 
-/* An STag of the past, of another process or of nobody, in place of one of its own
- * or of the peer's. False: there is none now. */
+/* Replaces an STag of @s by one of the past, of another process or by an unused
+ * one. False: there is none. */
 static bool name_wrong(struct app *a, struct op *o, struct unic_sq_slot *s,
 		       uint64_t r, bool local)
 {
@@ -77,7 +77,7 @@ static bool name_wrong(struct app *a, struct op *o, struct unic_sq_slot *s,
 	return true;
 }
 
-/* It must not succeed, and touch nothing that is not its own. */
+/* The operation must not succeed, and touches no memory but its own. */
 bool op_lie(struct app *a, struct op *o, uint64_t r)
 {
 	struct app *peer = o->qp->link->qp[!o->qp->end]->app;
@@ -109,7 +109,7 @@ bool op_lie(struct app *a, struct op *o, uint64_t r)
 		;
 	} else if (!(private->rights & UNIC_MR_REMOTE_WRITE) &&
 		   o->kind == SCN_WRITE) {
-		op_set_remote(o, peer, private); /* whose end is its excuse */
+		op_set_remote(o, peer, private); /* its end excuses the error */
 		s->remote = unic_to_le64(private->iova);
 		s->rkey = unic_to_le32(private->stag);
 	} else {
@@ -119,7 +119,7 @@ bool op_lie(struct app *a, struct op *o, uint64_t r)
 	return true;
 }
 
-/* Bells for nothing: unknown rows, the same word many times. */
+/* Doorbells for nothing: unknown rows, the same word many times. */
 void op_ring_wildly(struct app *a, uint64_t r)
 {
 	uint32_t i, n = r & 7 ? 3 : 400;

@@ -25,7 +25,8 @@ struct region *app_region(struct app *a, uint32_t id)
 	return NULL;
 }
 
-/* What is in the EXPORT part of a region: nobody writes it while it lives. */
+/* Fills the EXPORT part of a region, which nothing writes while the region
+ * lives. */
 static void fill_export(struct app *a, struct region *r)
 {
 	uint64_t op = 1ull << 63 | (uint64_t)a->index << 32 | index_of(a, r);
@@ -135,7 +136,7 @@ static void reg(struct app *a, uint32_t i, const struct region *like)
 				   a->how->max_pages);
 	r->mr_class = i ? UNIC_CLASS_RDMA : UNIC_CLASS_MESSAGING;
 	r->rights = i ? some_rights(a) : UNIC_MR_LOCAL_WRITE;
-	if (i) { /* neither end on a page */
+	if (i) { /* both ends lie within a page */
 		first = sim_below(&a->rng, 4096 - 256);
 		last = r->n > 1 ? sim_below(&a->rng, 4096) : 0;
 	}
@@ -144,7 +145,7 @@ static void reg(struct app *a, uint32_t i, const struct region *like)
 	r->shift = like ? 12 : some_shift(a);
 	in_page = app_va(a, r->at) & ((1ull << r->shift) - 1);
 	r->entries = (uint32_t)((in_page + r->bytes - 1) >> r->shift) + 1;
-	/* many start at the same address: only the STag tells them apart */
+	/* many regions start at the same address: only the STag tells them apart */
 	r->iova = in_page;
 	if (sim_below(&a->rng, 2))
 		r->iova += sim_u64(&a->rng) >> r->shift << r->shift & INT64_MAX;
@@ -177,7 +178,8 @@ static void reg(struct app *a, uint32_t i, const struct region *like)
 		oracle_name(a->node, a->slot, r->at, r->bytes / PARTS);
 }
 
-/* It was granted or ended meanwhile, or it ends now: MR_REG is answered. */
+/* The wait was granted or has ended meanwhile, or ends with this reply to
+ * MR_REG. */
 static void cancel_done(struct app *a, uint32_t arg, uint32_t status,
 			const void *rec, uint32_t bytes)
 {
@@ -337,8 +339,8 @@ static void answer(struct app *a, struct region *r)
 	r->notice_seq = 0;
 }
 
-/* The end of an asynchronous wait. Its upcall may overtake the reply, so the
- * request's number says which region it is about. */
+/* The end of an asynchronous wait. Its upcall may overtake the reply, so the seq
+ * of the request identifies the region. */
 static void wait_upcall(struct app *a, const void *rec, bool granted)
 {
 	struct unic_upcall_wait up;
@@ -358,8 +360,8 @@ static void wait_upcall(struct app *a, const void *rec, bool granted)
 	}
 }
 
-/* An upcall may overtake the reply that has the id; `user` says which region it
- * is about, and the key which life of it. */
+/* An upcall may overtake the reply with the id; `user` identifies the region, and
+ * the key its life. */
 static struct region *region_told(struct app *a,
 				  const struct unic_upcall_mr *up)
 {
@@ -482,7 +484,8 @@ void app_mem_forget(struct app *a)
 	}
 }
 
-/* The NIC has a region of ours with this STag, or had one and took it back. */
+/* Does the NIC have a region of this process with this STag, or a tombstone of
+ * it? */
 static bool there(const struct app *a, const struct region *r)
 {
 	const struct model *m = check_model(world->node[a->node]);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * app_op.c - operations of an application: what the script says is posted.
- */
+/* app_op.c - operations of an application: posts those of the script. */
 #include "app_op.h"
 #include "lives.h"
 #include "oracle.h"
@@ -268,7 +266,7 @@ static uint32_t most(const struct op *o)
 						: APP_CHUNK - UNIC_GRH_BYTES;
 }
 
-/* It takes a form of its peer away, if there is one. */
+/* Has the SEND invalidate a derived region of the peer, if there is one. */
 static void invalidate(const struct op *o, struct unic_sq_slot *s, uint64_t r)
 {
 	struct app *peer = o->qp->link->qp[!o->qp->end]->app;
@@ -340,7 +338,7 @@ static bool post_rdma(struct app *a, struct op *o, uint64_t r)
 
 /* ------------------------------------------------------------------- script */
 
-/* What the script asks for, or what there is of that on @l. */
+/* The kind of the script, or the nearest one that @l allows. */
 static uint8_t fit(const struct link *l, uint8_t kind)
 {
 	if (l->type == UNIC_QPT_RC || kind == SCN_LIE)
@@ -353,8 +351,7 @@ static uint8_t fit(const struct link *l, uint8_t kind)
 							     : SCN_SEND;
 }
 
-/* Nobody says when a WRITE of UC has arrived, or that it never will, until the
- * queue pair is gone. */
+/* Whether a WRITE of UC has arrived is unknown until the queue pair is gone. */
 static bool too_many_linger(const struct app *a, const struct link *l)
 {
 	uint32_t i, n = 0;

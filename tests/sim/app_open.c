@@ -148,7 +148,7 @@ void app_op_forget(struct app *a, bool safe)
 		if (!safe && !op_is_write(o))
 			o->grant = 0;
 		if (o->state == OP_POSTED && op_is_write(o))
-			o->state = OP_LINGERS; /* it may still arrive there */
+			o->state = OP_LINGERS; /* its bytes may still arrive */
 		else if (o->state == OP_POSTED)
 			op_let_go(o);
 	}

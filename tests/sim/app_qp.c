@@ -12,7 +12,8 @@
 #define RQ_OFF 1024u
 #define CQ_OFF 2048u
 
-/* All retries of a NIC that hears nothing, with the parameters below, and some. */
+/* All retries of a NIC without an answer, with the parameters below, and a
+ * margin. */
 #define LINK_SILENCE_NS (12 * MS)
 
 struct link *links;
@@ -23,7 +24,7 @@ void app_link_break(struct link *l)
 	uint32_t i;
 
 	if (l->qp[0]->gen != l->gen && l->qp[1]->gen != l->gen)
-		return; /* it is being made anew already */
+		return; /* it is being connected again already */
 	l->gen++;
 	for (i = 0; i < 2; i++)
 		app_kick(l->qp[i]->app, sim_now() + 10 * US);
@@ -373,8 +374,9 @@ static void build(struct qp *q)
 	}
 }
 
-/* Every other time the same queue pair is connected again. Not one of UC or UD: what
- * was on the wire when it ended is a message for whoever has its number. */
+/* Every other time the same queue pair is connected again. Not one of UC or UD:
+ * frames on the wire at its end are messages for the next queue pair of its
+ * number. */
 static bool is_kept(const struct qp *q)
 {
 	return q->app->state == APP_RUNS && q->link->type == UNIC_QPT_RC &&
@@ -388,8 +390,8 @@ static bool is_at_once(const struct qp *q)
 	       (q->gen / 2 + (uint32_t)(q->link - links) + q->end) % 2;
 }
 
-/* To ERR, wait until all has been flushed, destroy, or RESET; or RESET at once, and
- * nobody says what became of the operations. */
+/* Moves @q to ERR, waits for all flushed completions, and destroys or resets it;
+ * or resets it at once, and its operations end without completions. */
 static void tear_down(struct qp *q)
 {
 	bool over = q->state == QP_DEAD || q->state == QP_ENDED;

@@ -23,7 +23,7 @@ static void token_done(struct app *a, uint32_t arg, uint32_t status,
 	t->id = unic_from_le32(r.id);
 	t->index = unic_from_le32(r.index);
 	t->key = unic_from_le64(r.key);
-	if (t->early_id == t->id) /* its end overtook this reply */
+	if (t->early_id == t->id) /* its TOKEN_END came before this reply */
 		token_over(a, t, t->early_end);
 }
 
@@ -56,7 +56,7 @@ void op_token_alloc(struct app *a, uint32_t i, uint64_t r)
 		t->there = false;
 }
 
-/* Nobody writes there any more. */
+/* No sender writes there any more: frees the bytes. */
 static void let_go(struct app *a, struct token *t)
 {
 	struct region *m = &a->region[t->region];
@@ -98,7 +98,7 @@ void app_token_restore(struct app *a)
 			token_over(a, &a->token[i], UNIC_TOKEN_USED);
 }
 
-/* NO_TOKEN: it was told, or it was used and the completion says so. */
+/* NO_TOKEN: its end was reported, or the completion of its use reports it. */
 static void cancel_done(struct app *a, uint32_t arg, uint32_t status,
 			const void *rec, uint32_t bytes)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * bounds.c - a grace never ends early (INV-6), a request within its share is
- * served within B (INV-8), nobody at or below his share is a victim while
- * somebody else is above (INV-5).
+ * served within B (INV-8), a process at or below its share is no victim while
+ * another one is above (INV-5).
  */
 #include "check.h"
 
 #include <string.h>
 
-/* Interrupts, poll rounds and the way of commands, on top of B. */
+/* Time of interrupts, poll rounds and commands, on top of B. */
 #define SLACK_NS      (400 * US)
 #define SLACK_BELL_NS (110 * MS) /* a lost doorbell costs a heartbeat or poll */
 
@@ -92,14 +92,15 @@ static uint32_t net(const struct model *m, uint32_t proc)
 	return m->proc[proc].held - m->proc[proc].coming;
 }
 
-/* Is @proc above its share, or could it be, with what nobody hears of? */
+/* Is @proc above its share, or could it be, with entries that the mailbox does
+ * not show? */
 static bool may_be_above(const struct model *m, uint32_t proc)
 {
 	return net(m, proc) + model_cached(m, proc) >
 	       model_fair(m, proc, false);
 }
 
-/* Somebody above his share who has something that could be taken. */
+/* Is another process above its share, with a region that can be taken? */
 static bool another_above(const struct model *m, uint32_t victim)
 {
 	uint32_t i;
@@ -146,7 +147,7 @@ static void noticed(struct node *n, struct model *m,
 	if (!r || r->state != MODEL_ACTIVE || e->hdr.reason < UNIC_WHY_REAPER ||
 	    e->hdr.reason > UNIC_WHY_FAIR_SHARE)
 		return;
-	/* nobody waits: whoever else is above or not */
+	/* without a waiter: whether another process is above or not */
 	if (e->hdr.reason == UNIC_WHY_REAPER && !may_be_above(m, r->proc))
 		sim_fail("bounds",
 			 "nic %u: process %u holds %u of its %u entries and is "
@@ -154,7 +155,7 @@ static void noticed(struct node *n, struct model *m,
 			 n->id, r->proc, net(m, r->proc),
 			 model_fair(m, r->proc, false));
 	if (m->proc[r->proc].wanted || many_regions(m))
-		return; /* it takes from itself, or indices are short */
+		return; /* its own request, or indices are short */
 	if (!may_be_above(m, r->proc) && another_above(m, r->proc))
 		sim_fail("bounds",
 			 "nic %u: process %u holds %u of its %u entries and is "
@@ -176,8 +177,8 @@ void bounds_event(struct node *n, struct model *m, const void *evt)
 
 /* -------------------------------------------------------------------- waits */
 
-/* Within the share even if everybody on the NIC wanted his, and with all that
- * the process waits for. */
+/* Is the process within its share even if every process wants its own, with all
+ * that it waits for? */
 static bool entitled(const struct model *m, uint32_t proc)
 {
 	const struct model_proc *p = &m->proc[proc];
@@ -212,7 +213,7 @@ static bool asked_entries(const struct tap_cmd *c)
 	       !(reg.flags & UNIC_REG_WAIT);
 }
 
-/* Who is refused counts as one that wants, for a while. As long as it may. */
+/* A denied request counts as a wait for as long as the NIC may count it. */
 static void answered(struct model *m, const struct tap_cmd *c, uint8_t status)
 {
 	struct unic_cmd_mr_reg cmd; /* `pd` is at the same place in both */
@@ -243,8 +244,7 @@ static bool ready(const struct node *n)
 	return unic_from_le32(info->state) == UNIC_NIC_READY;
 }
 
-/* Is there too little for it, all on its way counted, and one who is above his
- * share? */
+/* Are entries short, those under way counted, and is a process above its share? */
 static bool hungry(const struct model *m, uint32_t proc)
 {
 	uint32_t i, left = m->capacity;

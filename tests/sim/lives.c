@@ -10,14 +10,14 @@
 #define QUEUES	 64u /* of all NICs, in use or not */
 #define MESSAGES 1024u
 
-/* One that answers: where its PSN may be. */
+/* The life of a queue pair that answers: the range of its PSN. */
 struct life {
 	uint32_t dest_qpn, dest_node, psn, mtu_shift;
 };
 
 struct queue {
 	bool used;
-	bool live;   /* `now` says something */
+	bool live;   /* `now` is valid */
 	bool coming; /* QP_MODIFY to RTR is on the ring: `next` will be `now` */
 	uint32_t node, qpn;
 	struct life now, next;
@@ -54,7 +54,7 @@ static struct queue *find_queue(uint32_t node, uint32_t qpn)
 	return NULL;
 }
 
-/* One whose number nobody has any more makes room, the oldest first. */
+/* Adds a queue; one whose number is not in use makes room, the oldest first. */
 static struct queue *add_queue(uint32_t node, uint32_t qpn)
 {
 	struct queue *q = &queues[last_queue++ % QUEUES];
@@ -200,7 +200,7 @@ static bool is_of(const struct life *l, uint32_t qpn, uint32_t to)
 	return l->dest_qpn == qpn && l->dest_node == to;
 }
 
-/* Whoever is connected with that one may say it, or nobody is. */
+/* The peer that is connected with that life may send this, or no peer is. */
 void lives_sent(const struct node *n, const uint8_t *frame, uint32_t len)
 {
 	const struct queue *of = NULL, *q;
@@ -245,7 +245,7 @@ void lives_post(const struct link *l, uint32_t gen, uint32_t from, uint64_t id)
 	struct message *m = find_message(0);
 
 	if (l->type != UNIC_QPT_RC)
-		return; /* nobody says what became of it */
+		return; /* without a completion */
 	if (!m && high_message == MESSAGES)
 		sim_fail("sim", "more than %u messages", MESSAGES);
 	if (!m)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* main.c - runs seeds, and says how each that failed can be had again. */
+/* main.c - runs seeds, and prints how to repeat each that failed. */
 #include <getopt.h>
 #include <malloc.h>
 #include <signal.h>
@@ -27,8 +27,8 @@ static const char usage[] = "usage: unic-sim [--from N] [--seeds N] [--seed N] "
 static bool first;
 static struct seed_how how = { .shrink = true };
 
-/* What no checker can say: the code under test never came back. Of this
- * process's own time: that others use the machine proves nothing. */
+/* A failure that no checker reports: the code under test does not return.
+ * Measured in processor time of this process, as others may use the machine. */
 static char last_words[120];
 
 static void died(int sig)
@@ -65,7 +65,7 @@ static const struct size {
 };
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-static const struct size *forced; /* or NULL: as the seed says */
+static const struct size *forced; /* NULL: the size of the seed */
 
 static const struct size *size_of(uint64_t seed)
 {

@@ -33,7 +33,7 @@ uint32_t model_cached(const struct model *m, uint32_t proc)
 	return n < m->capacity - held ? n : m->capacity - held;
 }
 
-/* Nobody hears of it. */
+/* May @proc have a share? The mailbox does not show it. */
 static bool may_share(const struct model *m, uint32_t proc)
 {
 	return sim_now() < m->proc[proc].denied_until_ns ||
@@ -88,7 +88,7 @@ static struct model_mr *begin(struct model *m, const struct unic_cmd_mr_reg *c,
 		sim_fail("model", "region index %u is out of range", mr);
 	r = &m->mr[mr];
 	if (r->state == MODEL_LEAVING && m->proc[r->proc].leaving)
-		gone(m, r); /* of a process that leaves: nobody is told */
+		gone(m, r); /* of a process that leaves: without an event */
 	if (r->state != MODEL_GONE) { /* its EVICTED is in this round */
 		m->owed_mr = mr;
 		m->owed_gen = r->gen;
@@ -204,7 +204,7 @@ void model_dropped(struct model *m, const struct unic_drop *drop)
 	uint32_t page = unic_from_le32(drop->page);
 
 	if (!r)
-		return; /* it ended in this round */
+		return; /* ended in this round */
 	if (page >= r->n_pages || !r->bus[page])
 		sim_fail("once", "page %u of region %u was dropped twice", page,
 			 r->mr);
@@ -212,8 +212,8 @@ void model_dropped(struct model *m, const struct unic_drop *drop)
 	r->moved_ns[page] = sim_now();
 }
 
-/* A form ends with its regions. It holds nothing and is asked for by nobody, but
- * for a fast registration; whose pages it has, the NIC is told by others. */
+/* A derived region ends with its regions. It holds no entries and gets no
+ * notices, except a fast registration, whose pages come by a work request. */
 static void done_alloc(struct model *m, const struct tap_cmd *c,
 		       const void *rec)
 {
@@ -364,8 +364,8 @@ static void done_params(struct model *m, const struct tap_cmd *c)
 		m->reaper_ns = unic_from_le32(cmd.reaper_us) * US;
 }
 
-/* The tap hears a MISS a bit after the NIC began to wait, when its ring had been
- * full or its poll came late. */
+/* The tap reads a DEMAND a bit after the NIC began to wait, if its ring was full
+ * or its poll came late. */
 #define MISS_SLACK (100 * US)
 
 static bool too_late(const struct model *m, const struct model_miss *miss,
@@ -453,8 +453,8 @@ static bool ended_now(const struct model_mr *r, uint32_t gen)
 }
 
 /*
- * Completions and events of one poll round are heard in this order, not in the
- * true one: EVICTED was published, then the tombstone was deregistered.
+ * Completions and events of one poll round are read in this order, not in that of
+ * publication: EVICTED was published, then the tombstone was deregistered.
  */
 static bool same_round(struct model *m, const struct unic_evt_mr *e)
 {

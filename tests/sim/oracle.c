@@ -160,7 +160,7 @@ static void check_write(const struct node *n, uint32_t slot, uint64_t off,
 	}
 }
 
-/* Each byte was named, by somebody who may: see oracle_name(). */
+/* Each byte must be named by an operation that may: see oracle_name(). */
 static void check_read(const struct node *n, uint32_t slot, uint64_t off,
 		       uint32_t len)
 {

@@ -56,8 +56,7 @@ void unic_os_ring_nic(struct unic_os *os)
 	world_kick_nic(os->node, at);
 }
 
-/* A doorbell that comes twice is heard twice: the second one is a call for
- * nothing. */
+/* A doorbell that arrives twice is handled twice: the second time without work. */
 static void tell(void *ctx, uint64_t arg)
 {
 	struct world_client *c = ctx;
@@ -139,8 +138,8 @@ void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 	os->node->zeroed[slot] = true;
 }
 
-/* Its process has nothing mapped there: it lives in another slot, or ended before
- * HELLO was answered. */
+/* The process maps nothing of the slot: it has another slot, or ended before the
+ * reply to HELLO. */
 static bool unmapped(const struct node *n, uint32_t slot)
 {
 	uint32_t i, pid = n->owner_pid[slot];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * pins.c - the pin ledger: MEMORY.md section 1 and 9. The ledger of a driver
- * that was killed stands until the NIC has been reset: nobody else unpins.
+ * pins.c - the pin ledger: MEMORY.md section 1 and 9. The ledger of a driver that
+ * was killed is valid until the NIC has been reset: nothing is unpinned
+ * before.
  */
 #include "check.h"
 #include "core.h"

@@ -110,7 +110,7 @@ static void written(void *ctx, uint64_t bus, const void *host, uint32_t len)
 	p->written(p, bus, host, len);
 }
 
-/* The core is through with the windows it has. */
+/* The core has finished with its windows. */
 static void looked(struct unic_port *p)
 {
 	view_written(&p->view, written, p);
@@ -380,7 +380,7 @@ static bool full(struct unic_port *p, uint32_t path)
 	}
 	if (!sim_chance(&p->rng, p->odds.full_ppm))
 		return false;
-	p->wake(p); /* room comes by itself, and says so */
+	p->wake(p); /* room comes with time, and wakes the core */
 	return true;
 }
 
@@ -558,7 +558,7 @@ void unic_port_rx_done(struct unic_port *p)
 	for (; p->rx_done != p->rx_head; p->rx_done++) {
 		struct port_frame *f = &p->rx[p->rx_done % PORT_RX];
 
-		/* poison: a frame given back must not be looked at again */
+		/* poison: the core must not read a frame that it gave back */
 		memset(f->bytes, 0xdb, f->len);
 		if (p->link.byte_ps)
 			p->taken(p, f->from);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * probe.c - after everybody has left: the NIC itself, asked through the driver
- * for each of its tables (DUMP), has nothing in them.
+ * probe.c - after all processes have left: the tables of the NIC, which the
+ * driver dumps (DUMP), must be empty.
  */
 #include "probe.h"
 
@@ -16,7 +16,7 @@ static const char *const name[] = {
 	[UNIC_TABLE_PROC] = "processes",  [UNIC_TABLE_WAIT] = "waits",
 };
 
-/* Ended tokens are remembered for who cancels late. */
+/* Ended tokens stay for late cancels. */
 static uint32_t alive(uint32_t table, const uint8_t *row, uint32_t rows)
 {
 	struct unic_row_token t;

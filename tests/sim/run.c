@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * run.c - one scenario from power-on to the end, and the liveness checker: when
- * the faults are over everything finishes, everybody leaves, nothing is left.
+ * run.c - one scenario from power-on to the end, and the liveness checker: after
+ * the faults every operation finishes, every process leaves, and nothing is left.
  */
 #include "app.h"
 #include "check.h"
@@ -15,19 +15,19 @@
 #define FINISH_NS     (3000 * MS) /* after the last fault */
 #define LEAVE_NS      (1500 * MS)
 #define BESIDE_NS     (500 * MS) /* a lost doorbell costs 100 */
-#define PATIENCE      (400 * US) /* of a fault that waits for its moment */
+#define PATIENCE      (400 * US) /* wait of a fault for its moment */
 #define FEW_OPS	      3u
-#define DROP_NS	      (30 * US) /* a driver passes its processes' advice on */
-#define CORE_BUSY_NS  (40 * US) /* four requests are through */
+#define DROP_NS	      (30 * US) /* time in which a driver passes advice on */
+#define CORE_BUSY_NS  (40 * US) /* time of four requests */
 #define LONG_PATIENCE (4 * MS)	/* ... for a token's */
 
 static struct scenario scn;
-/* One that the NIC is to read, of each application; and in place of its region
- * another one comes. */
+/* A list of each application that the NIC is to read; its region is replaced by
+ * another one. */
 static struct list {
 	struct region *region, *other;
 	uint32_t life;
-	bool busy; /* one at a time */
+	bool busy; /* one list at a time */
 } list_of[SCN_APPS];
 
 static void set_up(void)
@@ -89,7 +89,7 @@ static bool moving(uint32_t node)
 	return p->kind == PORT_COPYING || p->xfers;
 }
 
-/* One to whose token for one message bytes may be on their way, or NULL. */
+/* An application to whose single-use token bytes may be under way, or NULL. */
 static struct app *being_filled(void)
 {
 	uint32_t i, k;
@@ -105,7 +105,7 @@ static struct app *being_filled(void)
 	return NULL;
 }
 
-/* The queue pair whose message the NIC is at, or NULL. */
+/* The queue pair whose message the NIC handles, or NULL. */
 static struct qp *in_hand(uint32_t node)
 {
 	const struct unic_port *p = &world->node[node]->port;
@@ -179,7 +179,7 @@ static void go_on(void *ctx, uint64_t arg)
 	world_go((uint32_t)arg);
 }
 
-/* Its payload is there, and there is no room on the bus for its completion. */
+/* The payload is there, and the bus has no room for its completion. */
 static void connect_anew(void *ctx, uint64_t arg)
 {
 	const struct scn_fault *f = ctx;
@@ -197,7 +197,7 @@ static void connect_anew(void *ctx, uint64_t arg)
 	}
 }
 
-/* Its driver knows it, and it knows of no reset. */
+/* The driver has the application, and the application has seen the last reset. */
 static bool is_there(const struct app *a)
 {
 	return a->state == APP_RUNS && !a->reset && !a->stopping;
@@ -405,7 +405,8 @@ static bool all_apart_finished(void *ctx)
 	return true;
 }
 
-/* While a NIC stands still, whoever has nothing to do with it is not held up. */
+/* While a NIC stands still, applications that are not connected to it must
+ * finish. */
 static void must_finish_beside(void)
 {
 	const struct scn_fault *f = &scn.fault[0];
@@ -444,8 +445,8 @@ static uint64_t frames_sent(void)
 	return n;
 }
 
-/* Counters are published now and then, and a NIC may still ask who has an
- * address that nobody needs any more. */
+/* Counters are published at intervals, and a NIC may still send ARP requests that
+ * are not needed. */
 static void be_published(void)
 {
 	uint64_t before;

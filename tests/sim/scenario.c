@@ -39,9 +39,9 @@ static void make_odds(struct scenario *s, struct sim_rng *r)
 	o->port.bus_ppm = sim_below(r, 8) ? 0 : sim_below(r, 2000);
 }
 
-/* One of three ports copies; half take time, which is what every ending has to
- * wait for; the others do now this, now that. A stream of its own: scenarios are
- * what they were before there was a choice. */
+/* One of three ports copies; half are late, so that every end has to wait; the
+ * others change between both. A separate stream of random numbers: other choices
+ * do not depend on it. */
 static void make_ports(struct scenario *s)
 {
 	static const uint8_t kinds[] = {
@@ -106,8 +106,8 @@ static void make_links(struct scenario *s, struct sim_rng *r)
 		}
 }
 
-/* One of eight connections is unreliable, and one is for datagrams. A stream of its
- * own, as above. */
+/* One of eight connections is unreliable, and one is for datagrams. A separate
+ * stream, as above. */
 static void make_types(struct scenario *s)
 {
 	static const uint8_t types[] = { UNIC_QPT_UC, UNIC_QPT_UD };
@@ -162,7 +162,8 @@ static void make_faults(struct scenario *s, struct sim_rng *r)
 	}
 }
 
-/* One of three scenarios has those of one kind, half have the others. A stream of its own, as above. */
+/* One of three scenarios has stalls of one kind, half have those of the other. A
+ * separate stream, as above. */
 static void make_stalls(struct scenario *s)
 {
 	struct sim_rng r;
@@ -189,8 +190,8 @@ static void make_stalls(struct scenario *s)
 		};
 }
 
-/* A driver does not run now and then, in the middle of operations whose pages have to
- * be brought; all have the same share of the slots. A stream of its own, as above. */
+/* A driver pauses at times, in the middle of operations whose pages are missing;
+ * all processes have the same share of the slots. A separate stream, as above. */
 static void make_sleeps(struct scenario *s)
 {
 	struct sim_rng r;
@@ -215,8 +216,8 @@ static void make_sleeps(struct scenario *s)
 		};
 }
 
-/* One of six scenarios has drivers that do not run now and then: then many
- * processes share the slots of misses of few NICs. */
+/* One of six scenarios has drivers that pause at times: then many processes share
+ * the fault slots of few NICs. */
 static uint32_t some_nodes(struct scenario *s, struct sim_rng *r)
 {
 	uint32_t n = sim_below(r, 8) ? 2 : (uint32_t)sim_range(r, 2, 8);
@@ -254,10 +255,11 @@ bool scenario_calm(const struct scenario *s)
 	const struct world_odds *o = &s->odds;
 	uint32_t i;
 
-	for (i = 0; i < s->faults; i++) /* who asks regions back says so */
+	/* an eviction by an administrator has a status of its own */
+	for (i = 0; i < s->faults; i++)
 		if (!s->fault[i].off && s->fault[i].kind != SCN_EVICT_STORM)
 			return false;
-	for (i = 0; i < s->apps; i++) /* what is lied to may suffer */
+	for (i = 0; i < s->apps; i++) /* the victims of lies may fail */
 		if (!s->app[i].off && behaviours[s->app[i].behaviour].lies)
 			return false;
 	return s->odds_off ||

@@ -15,8 +15,8 @@
 #include "check.h"
 #include "core.h"
 
-/* Poll rounds, and four transfers that are late: the NIC has been polled since the
- * first look, so it knows of the operation. */
+/* Poll rounds, and four late transfers: the NIC has been polled since the first
+ * check, so it has the operation. */
 #define SLACK_NS (200 * US)
 
 static bool is_open(const struct model *m, const struct model_miss *miss)
@@ -56,7 +56,7 @@ static uint32_t slots_of(const struct model *m, uint32_t proc)
 	return n;
 }
 
-/* Its share of the slots, at least: all who are there may have some. */
+/* The share of the slots, at least: every process that is there may have some. */
 static uint32_t share_of(const struct model *m, uint32_t proc)
 {
 	uint32_t i, weights = 0;
@@ -91,7 +91,7 @@ static const struct model_mr *region_of(const struct model *m,
 	return NULL;
 }
 
-/* The oldest operation of @q. One whose success is not told may be over. */
+/* The oldest operation of @q. An unsignaled one may have ended. */
 static struct op *oldest(struct app *a, const struct qp *q)
 {
 	struct op *o = NULL;
@@ -117,16 +117,16 @@ static bool can_send(const struct qp *q)
 	       !world->node[peer->app->node]->stands;
 }
 
-/* May it have read the page already? What goes through a window is not heard, so there
- * the page must have been missing since it was posted. */
+/* May the operation have read the page? Reads through a window are not reported,
+ * so there the page must have been missing since the post. */
 static bool may_have_read(const struct node *n, const struct op *o,
 			  uint64_t moved_ns)
 {
 	return n->port.kind == PORT_LATE ? o->read : moved_ns >= o->posted_ns;
 }
 
-/* Is it known that it waits for a page of its own process, and that nothing else is
- * in its way? */
+/* Does the operation wait for a page of its process, for certain, and for nothing
+ * else? */
 static bool lacks(const struct node *n, const struct model *m, struct app *a,
 		  const struct op *o)
 {
@@ -192,7 +192,7 @@ void slots_read(const struct node *n, const void *host, uint32_t len)
 				apps[i]->op[k].read = true;
 }
 
-/* Somebody has a slot. */
+/* Has any process a slot? */
 static bool any(const struct model *m)
 {
 	uint32_t i;

@@ -10,13 +10,13 @@
 
 /* Round and round, the oldest goes. */
 struct given {
-	const struct model *m; /* whose NIC; NULL: none */
+	const struct model *m; /* the NIC's model; NULL: none */
 	uint32_t stag, proc;
 	uint64_t end_ns; /* UINT64_MAX: it is there */
 };
 
 static struct given *book;
-static uint32_t *names; /* of the same, without keys: what is looked for */
+static uint32_t *names; /* STags of `book` without key bytes */
 static uint32_t entries;
 
 void stags_reset(void)
@@ -87,7 +87,7 @@ static uint32_t past(const struct model *m, uint64_t r, uint64_t *iova)
 	uint32_t n = entries < STAGS ? entries : STAGS, i;
 
 	if (!m->mrs)
-		return 0; /* it is being reset */
+		return 0; /* the NIC is being reset */
 	for (i = 0; i < n; i++) {
 		const struct given *g = &book[(r + i) % n];
 		const struct model_mr *at =
@@ -139,7 +139,7 @@ bool stags_live(const struct model *m, uint32_t stag)
 	return false;
 }
 
-/* It had one of that name: it may be told that this one was taken back. */
+/* Did the process have a region of that name, so that EVICTED is right? */
 static bool had(const struct model *m, uint32_t stag, uint32_t proc)
 {
 	const struct given *g;
@@ -169,7 +169,7 @@ void stags_answer(const struct model *m, uint32_t stag, uint32_t proc,
 			 stag, proc, c->status, c->detail, refused, detail);
 }
 
-/* What the form that is to be made, its process or the driver can be the reason of. */
+/* May the derived region, its process or the driver be the reason of @status? */
 static bool says_nothing(uint32_t status)
 {
 	return status == UNIC_ST_NO_MR || status == UNIC_ST_BUSY ||

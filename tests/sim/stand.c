@@ -42,7 +42,7 @@ static void add_link(struct scenario *s, uint8_t a, uint8_t b)
 	l->app[1] = b;
 }
 
-/* One pair to the one that stands and one beside it, and a third one of either
+/* One pair with the node that stands and one beside it, and a third one of either
  * kind. Some pairs have two connections. */
 static void make_pairs(struct scenario *s, struct sim_rng *r)
 {

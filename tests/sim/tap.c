@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * tap.c - listens on each mailbox and tells the checkers what was said, in the
- * order in which it was published: before a NIC is polled what the driver
- * wrote, after it and before each DMA what the NIC wrote.
+ * tap.c - reads each mailbox and calls the checkers for its records, in the order
+ * of publication: before a poll of the NIC those of the driver, after it and
+ * before each DMA those of the NIC.
  */
 #include "check.h"
 #include "core.h"
@@ -66,8 +66,8 @@ static bool has_list(const uint64_t *rec)
 	       (reg.hdr.opcode == UNIC_CMD_MR_REG && reg.flags & UNIC_REG_LIST);
 }
 
-/* The page table of a TABLE region, as it is when the NIC hears of it; nobody
- * changes one later. NULL: it is none, or not in its place. */
+/* The page table of a TABLE region, as at the command; it does not change later.
+ * NULL: none, or outside the tables. */
 static uint64_t *hear_table(const struct node *n, const uint64_t *rec)
 {
 	struct unic_cmd_mr_reg reg;
@@ -274,7 +274,7 @@ void check_after_poll(struct node *n)
 	slots_tick(n, check_model(n));
 }
 
-/* Everything that was said has been heard, by both. */
+/* All records have been read, by both sides. */
 static bool agreed(const struct node *n, const struct tap *t)
 {
 	uint32_t i;

@@ -10,7 +10,7 @@ struct world *world;
 
 /* ------------------------------------------------------------- who runs when */
 
-/* Doorbell words that this poll will take. */
+/* Charges the doorbell words that this poll takes. */
 static void spend_bells(struct node *n)
 {
 	uint32_t i, seq, words;
@@ -68,7 +68,7 @@ static void poll_nic(void *ctx, uint64_t due)
 	uint32_t head;
 
 	if (n->nic_due != due)
-		return; /* it was moved */
+		return; /* the poll was moved */
 	n->nic_due = UINT64_MAX;
 	if (n->stands)
 		return;
@@ -306,7 +306,7 @@ void world_kill_driver(uint32_t node)
 		return;
 	sim_log("host %u: the driver is killed", node);
 	check_driver_gone(n);
-	n->host = NULL; /* it had no time to clean up */
+	n->host = NULL; /* the driver was killed: it freed nothing */
 	n->host_due = UINT64_MAX;
 	n->driver_deaths++;
 	for (i = 0; i < WORLD_SLOTS; i++)
@@ -334,7 +334,8 @@ void world_power_cut(uint32_t node)
 	n->power_cuts++;
 	n->nic_due = UINT64_MAX;
 	world_kick_nic(n, sim_now() + 10 * US);
-	world_kick_host(n, sim_now() + 20 * US); /* the bus tells it */
+	/* the bus reports it to the driver */
+	world_kick_host(n, sim_now() + 20 * US);
 	if (n->host)
 		unic_host_plug(n->host, true);
 }
@@ -446,7 +447,7 @@ void world_send(struct world_client *c, const void *msg, uint32_t bytes)
 	sim_at(at, serve, r, 0);
 }
 
-/* Its doorbell eventfd. */
+/* Writes the doorbell eventfd of a process. */
 static void ring(struct world_client *c)
 {
 	uint64_t at;
