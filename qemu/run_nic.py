@@ -65,12 +65,12 @@ def read_json(directory, name, daemon):
 
 
 def bus_info(directory):
-    """What unic-bus says about itself: bus.json."""
+    """Read bus.json of unic-bus."""
     return read_json(directory, "bus.json", "unic-bus")
 
 
 def wire_info(directory):
-    """What unic-wire says about itself: wire.json."""
+    """Read wire.json of unic-wire."""
     return read_json(directory, "wire.json", "unic-wire")
 
 
@@ -87,7 +87,7 @@ def links(board):
 
 
 def bus_options(board):
-    """What unic-bus must be told for such a NIC."""
+    """Options of unic-bus for such a NIC."""
     if board == "lm3s6965evb":
         return ["--slots", "2"]
     if board != "mps2-an385":
@@ -103,7 +103,7 @@ def uart(directory):
 
 
 def driver_options(board, directory):
-    """What unicd must be told for such a NIC, beside its bus."""
+    """Options of unicd for such a NIC, beside its bus."""
     return (["--link", uart(directory)] if board == "lm3s6965evb" else [])
 
 

@@ -132,7 +132,7 @@ class Demo(Hosts):
                           f"'{self.o.policy}'")
 
     def pids(self):
-        """Who is who on host 0."""
+        """The names of the processes on host 0, by pid."""
         return {p.child.pid: p.who for p in self.running}
 
     def show_ps(self):
@@ -149,7 +149,7 @@ class Demo(Hosts):
     # ------------------------------------------------------------ transfers
 
     def wait_slot(self):
-        """The slot of the one before is looked at before another gets it."""
+        """Wait until a process slot of host 0 is free."""
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
             info = self.ctl(0, "info")
@@ -201,7 +201,7 @@ class Demo(Hosts):
                           "back")
 
     def kinds(self):
-        """Counters of what the hogs do."""
+        """Names of the counters that the hogs raise."""
         return ("released", "deadlines")[:self.hogs]
 
     def see_both(self):
@@ -271,7 +271,7 @@ class Demo(Hosts):
         self.report(info, trace.waits, delays)
 
     def post_mortem(self):
-        """What the parts that are not on the timeline said last."""
+        """Print the last lines of the parts that are not on the timeline."""
         for p in self.running:
             if not p.show and not isinstance(p, Trace):
                 for text in p.lines[-3:]:

@@ -73,7 +73,7 @@ class Memory:
 
 
 class IvshmemServer(threading.Thread):
-    """Protocol version 0 for one client: peer 1. Peer 0 is us."""
+    """Protocol version 0 for one client: peer 1. Peer 0 is this script."""
 
     def __init__(self, path, memory, vectors):
         super().__init__(daemon=True)
@@ -293,7 +293,7 @@ class Machine:
             return f.read()
 
     def says(self, name, text):
-        """Before long."""
+        """Does the image print this line before long?"""
         until = time.monotonic() + PATIENCE
         while text not in self.said(name):
             if time.monotonic() > until:
@@ -318,7 +318,7 @@ class Machine:
 
 
 def report(prefix, output):
-    """Count what the image said."""
+    """Count the verdicts of the image."""
     for line in output.splitlines():
         word, _, rest = line.partition(' ')
         if word in ('ok', 'FAIL'):

@@ -27,7 +27,7 @@ IP = ("10.0.0.1", "10.0.0.2", "10.0.0.3")
 
 
 class Failure(Exception):
-    """Why the demo did not work, in words."""
+    """The reason of a failure, in words."""
 
 
 class Timeline:
@@ -44,7 +44,7 @@ class Timeline:
 
 
 def plain(text):
-    """Without who says it."""
+    """The line without the name of its process."""
     return re.sub(r"^(unic-\w+|hog \d+): ", "", text)
 
 
@@ -142,7 +142,7 @@ class Process:
             self.timeline.say(self.who, plain(text))
 
     def expect(self, pattern, seconds=PATIENCE_S):
-        """The next line that matches; Failure when none comes."""
+        """Wait for the next line that matches; raises Failure when none comes."""
         until = time.monotonic() + seconds
         while True:
             try:
@@ -236,7 +236,7 @@ class Hosts:
         self.nics.append(self.plug_nic(host, show))
 
     def plug_nic(self, host, show=True):
-        """A NIC on a bus that is there."""
+        """Start a NIC on a bus that runs."""
         bus = self.path(f"bus{host}")
         how = {"link": self.links[host],
                "image": None if host else self.image,

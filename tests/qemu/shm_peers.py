@@ -51,13 +51,13 @@ class IvshmemClient:
             self.peers.setdefault(peer, []).append(fd)
 
     def news(self):
-        """Take in what has come; returns the numbers of peers seen."""
+        """Read the messages that have come; returns the numbers of peers in them."""
         while select.select([self.sock], [], [], 0)[0]:
             self.take(*self.receive())
         return sorted(self.peers)
 
     def hears(self, peers, timeout=PATIENCE_S):
-        """True once those, and no others, are there."""
+        """True once those peers, and no others, have joined."""
         until = time.monotonic() + timeout
         while self.news() != peers:
             if time.monotonic() > until:
@@ -69,7 +69,7 @@ class IvshmemClient:
         os.write(self.peers[peer][vector], struct.pack("=Q", 1))
 
     def wait(self, vector=0, timeout=PATIENCE_S):
-        """True if our doorbell rings in time."""
+        """True if the doorbell of this peer rings in time."""
         fd = self.peers[self.id][vector]
         if not select.select([fd], [], [], timeout)[0]:
             return False
@@ -277,7 +277,7 @@ class Daemon:
         self.ready = dict(f.split("=") for f in ready.split() if "=" in f)
 
     def stop(self):
-        """Returns the exit code."""
+        """Stop the daemon; returns the exit code."""
         self.process.terminate()
         code = self.process.wait(PATIENCE_S)
         self.process.stdout.close()
@@ -324,7 +324,8 @@ def psn_of(frame):
 
 
 def last_line(e):
-    """Of the test itself, not of what it called."""
+    """The line number of the test itself in the traceback, not of a function that it
+    called."""
     tb = e.__traceback__
     while tb.tb_next and "test_" in tb.tb_next.tb_frame.f_code.co_name:
         tb = tb.tb_next

@@ -136,7 +136,7 @@ class Lane:
 
 
 class Plan:
-    """What happens in a round."""
+    """The transfers and kills of a round."""
 
     def __init__(self, seed, number):
         r = random.Random(f"{seed}/{number}")
@@ -245,7 +245,7 @@ class Soak(Hosts):
     # --------------------------------------------------------------- kills
 
     def kill(self, kind, side, lanes, servers):
-        """Once, with -9. What is under way then has an excuse."""
+        """Kill it once, with -9. Transfers under way then may fail."""
         hit = [x for x in lanes if x.now]
         if kind == "client":
             hit = [x for x in hit if x.host == side]
@@ -334,7 +334,7 @@ class Soak(Hosts):
             self.running.remove(p)
 
     def left(self):
-        """Whatever is in a table although nobody is there."""
+        """Rows of tables after all processes have left."""
         found = {}
         for host in (0, 1):
             ps = self.ctl(host, "ps")
@@ -350,7 +350,7 @@ class Soak(Hosts):
         return found
 
     def expect_never_reset(self):
-        """The NIC and the driver of host 0 live on, whatever others do."""
+        """Check that the NIC and the driver of host 0 were never reset."""
         info, stats = (self.ctl(0, what) for what in ("info", "stats"))
         if info["resets"] != 1:
             raise Failure(f"NIC 0 was reset {info['resets'] - 1} times; "

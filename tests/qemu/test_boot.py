@@ -21,7 +21,7 @@ PATIENCE_S = 60
 
 
 def boot(flash):
-    """What the console says until the firmware runs, or the stub gave up."""
+    """The console until the firmware runs, or the stub stops."""
     with tempfile.TemporaryDirectory(prefix="unic-boot-") as tmp:
         image, console = os.path.join(tmp, "flash"), os.path.join(tmp, "out")
         with open(image, "wb") as f:

@@ -73,7 +73,7 @@ def doomed_driver(path):
 
 
 def settled(left):
-    """What is left before long: nothing, if all is well."""
+    """Return what is left after a while: nothing, if all is well."""
     until = time.monotonic() + PATIENCE_S
     while (what := left()) and time.monotonic() < until:
         time.sleep(0.01)
@@ -149,7 +149,8 @@ def test_many_drivers_in_turn():
 
 
 def test_driver_that_died_before_its_end_is_told():
-    """The next one knocks first, and is let in."""
+    """The next driver connects before the end of the first is reported, and is
+    admitted."""
     with Bus() as bus:
         pid = doomed_driver(f"{bus.dir}/attach")
         os.kill(bus.bus.process.pid, signal.SIGSTOP)
@@ -244,8 +245,8 @@ def maps(pid, name, timeout=PATIENCE_S):
 
 
 def test_nic_whose_doorbell_blocks():
-    """All who hold a doorbell share its flags. One that left it so that a read of
-    it waits does not keep out the next NIC."""
+    """All holders of a doorbell share its flags. A NIC that cleared O_NONBLOCK before
+    it left does not keep out the next one."""
     with Bus() as bus:
         driver, nic = bus.driver(), bus.nic()
         assert driver.news() == ("joined", 1)
@@ -344,7 +345,7 @@ def same(a, b):
 
 
 def said_file(bus, slot):
-    """What whoever comes now opens for the slot."""
+    """The file that a NIC which connects at present opens for the slot."""
     said = run_nic.bus_info(bus.dir)
     return os.open(run_nic.windows(said)[slot], os.O_RDWR)
 
@@ -374,7 +375,8 @@ def test_memory_is_exchanged():
 
 
 def test_nic_that_does_not_answer_holds_memory_up():
-    """Until it says so, or ends; a driver that came meanwhile asks for itself."""
+    """Until the NIC answers or ends; a driver that came meanwhile sends its own
+    request."""
     with Bus() as bus:
         driver, nic = bus.driver(), bus.mapping_nic(answers=False)
         for k in range(SLOTS):
@@ -414,7 +416,7 @@ def test_nic_that_does_not_answer_holds_memory_up():
 
 
 def test_nic_that_says_nonsense():
-    """About windows that there are not, and half of a word."""
+    """Messages about windows that do not exist, and half of a message."""
     with Bus() as bus:
         nic = bus.mapping_nic()
         for w in range(-300, 300):
@@ -448,7 +450,7 @@ def test_who_cannot_exchange_memory_keeps_it():
 
 
 def test_attaches_while_memory_is_exchanged():
-    """Whoever opened the old file under its name is told to come again."""
+    """A NIC that opened the old file under its name is hung up, to connect again."""
     with Bus() as bus:
         driver = bus.driver()
         for k in range(12):

@@ -117,7 +117,7 @@ def asked_back(rig, host):
 
 
 def hog_holds_on(rig):
-    """What a hog has, it has after the reset, too."""
+    """A hog has the same regions after the reset."""
     hog = rig.start("hog", "unic-hog", "--keep", "--max", "256", "--socket",
                     rig.socket(0), show=False)
     hog.expect("holds 256")

@@ -61,8 +61,8 @@ def until(what, condition):
 
 
 def test_lost_interrupts():
-    """The driver looks by itself: an answer or an upcall may be late, never
-    lost, and never so late that the NIC gives the driver up (H)."""
+    """The driver polls by itself: an answer or an upcall may be late, never lost, and
+    never later than H, after which the NIC counts the driver as failed."""
     for _ in range(TRIES):
         wrong, away_us = interrupts_lost()
         if not wrong or away_us < H_US / 2:
@@ -78,7 +78,8 @@ def given_up(w):
 
 
 def interrupts_lost():
-    """What went wrong, and for how long who could help it did not run."""
+    """Return the failure, and for how long the processes that could prevent it did not
+    run."""
     with World("--deliver-us", str(H_US)) as w:
         delays = hosts.Delays(*(p.child.pid for p in w.running
                                 if p.who in ("nic 0", "unicd 0")))
@@ -96,7 +97,7 @@ def interrupts_lost():
 
 
 def test_firmware_crash():
-    """The host says where the firmware died, and that it did."""
+    """The host prints where the firmware failed."""
     with World() as w:
         try:
             w.ctl(0, "fault", "crash")
@@ -132,7 +133,7 @@ def crash_of(w, what):
 
 
 def test_signals():
-    """A soft NIC that dies of a signal says so, and dies of it."""
+    """A soft NIC that ends by a signal prints its name, and ends by that signal."""
     if BOARD != "soft" or os.uname().machine != "x86_64":
         return
     for code, sig, kind in ((b"\x0f\x0b", signal.SIGILL,
@@ -162,7 +163,8 @@ def test_signals():
 
 
 def test_the_bus_is_gone():
-    """A soft NIC ends with an error, and says so; told to end, it does not."""
+    """A soft NIC without its bus ends with an error and a message; after SIGTERM it
+    ends without."""
     if BOARD != "soft":
         return
     with World() as w:

@@ -81,7 +81,7 @@ class Place:
 
 
 def refused(*args):
-    """What a program says that ends at once."""
+    """The message of a program that ends at once."""
     r = subprocess.run(args, capture_output=True, text=True,
                        timeout=20, check=False)
     assert r.returncode, f"{args} did not fail: {r.stdout}"
@@ -186,7 +186,7 @@ def test_links_in_the_directory():
 
 
 def takes(path, kind=socket.SOCK_STREAM):
-    """Does somebody there speak to us?"""
+    """Does a server at that socket accept this process?"""
     s = socket.socket(socket.AF_UNIX, kind)
     s.settimeout(5)
     try:
@@ -298,7 +298,7 @@ def test_server_of_another_user():
 # ------------------------------------------------------------ unicd's socket
 
 def test_socket_is_a_file():
-    """What is no socket is not removed for one."""
+    """A file that is no socket is not removed for one."""
     with Place() as p:
         name = p.path("u.sock")
         with open(name, "w", encoding="ascii") as f:
@@ -327,7 +327,7 @@ def test_socket_is_a_file():
 
 
 def test_socket_of_another_user():
-    """One that another user serves is not taken away: who is it that serves?"""
+    """A socket that another user serves is not replaced."""
     with Place() as p:
         folder = p.path("open")
         os.mkdir(folder)
@@ -354,7 +354,8 @@ def test_socket_of_another_user():
 
 
 def test_joint_memory_is_our_own():
-    """Where who has a slot has all memory, nobody else may connect."""
+    """With joint memory a process with a slot has all of it, so no other user may
+    connect."""
     with Place() as p:
         p.bus("bus", "--joint", "--slots", "2")
         os.chmod(p.path("bus"), 0o755)

@@ -145,7 +145,7 @@ class Get:
         self.p = caught(rig.argv(*more, "get", f"{SERVER}:big", self.to))
 
     def end(self, seconds):
-        """Exit status and words; what there is then is whole or not there."""
+        """Return exit status and message; the file must be whole or missing."""
         _, err = self.p.communicate(timeout=seconds)
         assert os.listdir(os.path.dirname(self.to)).count("got") == \
             (not self.p.returncode), err
@@ -157,8 +157,8 @@ class Get:
 
 
 def end_of_killed(rig, host, *more):
-    """What a process says that was at it when a driver was killed. 9 s: it has
-    10 s for each I/O if it is told of nothing."""
+    """The message of a process with an I/O under way when a driver was killed. 9 s: an
+    I/O takes 10 s if no event ends it."""
     for _ in range(TRIES):
         get = Get(rig, *more)
         rig.kill(host)
@@ -186,7 +186,7 @@ def test_server_killed_and_back(board, tmp):
 
 
 def test_server_killed(board, tmp):
-    """An error, within the time that it has."""
+    """The client gets an error within its time."""
     rig = Rig(board, tmp, loss="5%")
     try:
         err = end_of_killed(rig, 1, "--timeout", "3")
@@ -227,7 +227,7 @@ def test_put_while_server_is_killed(board, tmp):
 
 
 def test_nic_reset(board, tmp):
-    """Of either host, in the middle: it goes on."""
+    """A reset of either NIC in the middle: the transfer goes on."""
     rig = Rig(board, tmp, loss="5%")
     try:
         for host in (0, 1):
@@ -242,7 +242,7 @@ def test_nic_reset(board, tmp):
 
 
 def test_hogs(board, tmp):
-    """No I/O fails while others have the whole table, and none of it is ours."""
+    """No I/O fails while other processes have the whole table."""
     rig = Rig(board, tmp)
     try:
         hogs = [subprocess.Popen(
@@ -541,8 +541,7 @@ def test_one_user_has_a_part(board, tmp):
 
 
 def test_overtaken(_board, tmp):
-    """A part that is answered after all others, which were asked for later, goes
-    where it belongs."""
+    """A part that is answered after all later ones goes to its own place."""
     data = random.Random(1).randbytes(20 * 65536 + 5)
     path, got = os.path.join(tmp, "driver"), os.path.join(tmp, "got")
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -571,7 +570,7 @@ def said_ok(p):
 
 
 def test_lying_client(board, tmp):
-    """A peer that asks for anything in any way leaves nothing of it behind."""
+    """A peer with random requests leaves nothing behind."""
     rig = Rig(board, tmp)
     try:
         rig.file("f", 100000)
@@ -586,7 +585,7 @@ def test_lying_client(board, tmp):
 
 
 def there_and_back_as(rig, size):
-    """Of files that the liar does not know."""
+    """Copy files whose names the liar does not have."""
     want = rig.file("good", size, size)
     rig.good("get", f"{SERVER}:good", rig.path("got"))
     assert digest(rig.path("got")) == want
@@ -595,8 +594,8 @@ def there_and_back_as(rig, size):
 
 
 def test_lying_server(board, tmp):
-    """Whatever it answers: an end in bounded time, and nobody sees bytes of
-    another I/O that were left in a buffer."""
+    """Whatever the server answers, the I/O ends in bounded time, and no process gets
+    bytes of another I/O from a buffer."""
     rig = Rig(board, tmp)
     secret = b"of another process "
     try:

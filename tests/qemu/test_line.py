@@ -215,7 +215,8 @@ def need(good, what):
 
 
 def test_attach(rig):
-    """The driver finds the NIC, whoever comes first, and shows its tables."""
+    """The driver finds the NIC, whichever of them starts first, and dumps its
+    tables."""
     rig.start_driver()
     info = rig.ctl("info")
     need(info["tlb_entries"] == 64 and info["path_mtu"] == 1024, info)
@@ -260,7 +261,7 @@ def test_unplug(rig):
 
 
 def test_hang_up(rig):
-    """The line ends while unicd has something to say and something to read."""
+    """The line ends while unicd has bytes to write and to read."""
     rig.start_driver()
     for _ in range(3):
         os.kill(rig.driver.child.pid, signal.SIGSTOP)
@@ -288,7 +289,7 @@ def test_noise(rig):
 
 
 def test_crash(rig):
-    """A broken promise on the board: the next life tells what it was."""
+    """A failed assertion on the board: the next life sends the crash record."""
     rig.start_driver()
     with contextlib.suppress(Failure):  # it is reset before it answers
         rig.ctl("fault", "crash")

@@ -17,7 +17,7 @@ import hosts
 
 
 class Program:
-    """build/bin/memory; its lines, and ours to it."""
+    """build/bin/memory, with its lines and its input."""
 
     def __init__(self, rig, what):
         self.child = subprocess.Popen(
@@ -87,7 +87,7 @@ def small(rig):
 
 
 def none_left(rig, pid):
-    """Nothing of it, on the NIC and in the driver, before long."""
+    """Wait until the NIC and the driver have nothing of the process."""
     before_long(lambda: not (left := ps(rig, pid)) or
                 (left["state"] == "held" and left["pinned"] == 0))
     left = ps(rig, pid)
@@ -165,7 +165,7 @@ def test_uses(rig, program):
 
 
 def often(refs):
-    """What the recorder wrote of regions that were used five times."""
+    """Records of regions that were used five times."""
     with open(refs, encoding="ascii") as f:
         lines = f.read().rpartition("\n")[0].splitlines()[1:]
     rows = [line.split(",") for line in lines]

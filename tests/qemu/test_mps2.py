@@ -85,7 +85,7 @@ class Machine:
             return f.read()
 
     def says(self, text):
-        """Before long."""
+        """Does the image print this line before long?"""
         until = time.monotonic() + PATIENCE_S
         while text not in self.said():
             if time.monotonic() > until:

@@ -38,7 +38,7 @@ PATIENT = ("--timeout", "60")
 
 
 def write_file(path, size):
-    """Bytes that are nowhere else in it; returns their digest."""
+    """Write bytes that do not repeat; returns their digest."""
     part, sha = os.urandom(1 << 20), hashlib.sha256()
     with open(path, "wb") as f:
         for at in range(0, size, 1 << 20):
@@ -54,7 +54,7 @@ def digest(path):
 
 
 class Link:
-    """What the memory of the link says; no port of it."""
+    """The memory of the link, read without a port."""
 
     def __init__(self, rig):
         self.peer = shm_peers.IvshmemClient(rig.path("wire", "ivshmem"), 1)
@@ -133,7 +133,7 @@ class Rig(hosts.Hosts):
             ran / (ran + waited)
 
     def serves_c(self):
-        """As if nothing had been."""
+        """Check that C serves as before."""
         to = self.path("c", "whole")
         self.kio(C, "get", f"{hosts.IP[A]}:moved", to).finish(
             2 * hosts.PATIENCE_S)
@@ -176,8 +176,8 @@ class Transfer:
         return all(p.child.poll() is None for p in self.begun)
 
     def end(self):
-        """How many went well; the others must say what was the matter, and
-        leave nothing."""
+        """Return the number of successes; the others must print an error, and leave
+        nothing."""
         well = 0
         for p, name in zip(self.begun, self.to):
             try:
@@ -246,7 +246,7 @@ class Rates:
         return True
 
     def catch(self, transfer):
-        """Stop C when much is on its way. False: it was through before."""
+        """Stop C when many bytes are under way. False: the transfer was over before."""
         moves = transfer.under_way()
         while moves:
             self.rig.signal(C, signal.SIGSTOP)
@@ -323,7 +323,7 @@ def test_asks(rig):
 
 
 def test_given_up(rig):
-    """C stays away for longer than anybody tries."""
+    """C stops for longer than any peer retries."""
     rates = Rates(rig, kio_get, fills=True)
     for _ in range(TRIES):
         rates.pair(4 * FETCHES, GIVES_UP_S)

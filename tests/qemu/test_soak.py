@@ -12,7 +12,7 @@ FLAT = {"nic": (24900, 40), "unicd": (900, 36), "bus": (108, 38),
 
 
 def run(more):
-    """Who grows in a run where round k finds FLAT and more(k, name)."""
+    """The names that grow in a run where round k finds FLAT and more(k, name)."""
     samples = [(k * SECONDS / ROUNDS,
                 {who: tuple(a + b for a, b in zip(have, more(k, who)))
                  for who, have in FLAT.items()}) for k in range(ROUNDS)]

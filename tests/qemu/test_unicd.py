@@ -126,8 +126,8 @@ def test_garbage(rig):
 
 
 def test_flood(rig):
-    """A process that never reads replies blocks itself and nobody else: it is not
-    read, and nothing is done for it meanwhile. Its replies come in order."""
+    """A process that never reads replies blocks no other: unicd neither reads nor
+    executes its requests meanwhile. Its replies come in order."""
     c = rig.client()
     c.sock.setblocking(False)
     sent = []
@@ -278,7 +278,7 @@ def test_refused_connections(rig):
 
 
 def test_no_datagrams(rig):
-    """The loop provider has queue pairs of RC only, and says so."""
+    """The loop provider has queue pairs of RC only, and refuses others."""
     a = rig.client()
     pd = a.pd()
     mr, cq, _, _ = queues(a, pd)
@@ -346,7 +346,7 @@ def blocking_events(pid):
 
 
 def flood(fd):
-    """As much as the other side of a doorbell takes."""
+    """Write as much as the other side of a doorbell takes."""
     os.set_blocking(fd, False)
     for n in range(10000):
         try:
@@ -385,7 +385,7 @@ def test_doorbell_is_ones_own(rig):
 
 
 def test_bad_doorbell(rig):
-    """A doorbell that names no queue is told to its process, others not."""
+    """A doorbell that names no queue is reported to its process, and to no other."""
     c, other = rig.client(), rig.client()
     for _ in range(100):
         ring(c, 1, 1, 4)
@@ -405,7 +405,7 @@ def test_bad_doorbell(rig):
 
 
 def test_broken_descriptors(rig):
-    """What a process does to its descriptors is nobody else's trouble."""
+    """Changes of a process to its descriptors do not affect other processes."""
     c = rig.client()
     qa = queues(c, c.pd())
     c.call(u.QP_MODIFY, struct.pack("<IB11xIII", qa[2], 1, 0, 0, 0))

@@ -19,8 +19,8 @@ GRACE_US, NOTICE_US, LONG_US = 20_000, 2_000_000, 10_000_000
 
 
 def test_cancel_races_grant(rig):
-    """WAIT_CANCEL, then MR_DEREG, while the grant is on its way: nothing is
-    left behind, whoever wins."""
+    """WAIT_CANCEL, then MR_DEREG, while the grant is under way: nothing is left behind,
+    whichever comes first."""
     hog, c = rig.client(name=b"hog"), rig.client(name=b"meek")
     rig_params(rig, grace=LONG_US)
     try:
@@ -76,7 +76,8 @@ def test_waits_are_shared(rig):
 
 
 def test_notice_and_deadline(rig):
-    """What is asked of it between is within T, however slow the machine is."""
+    """Requests between notice and deadline are within T, however slow the machine
+    is."""
     c = rig.client()
     rig_params(rig, grace=NOTICE_US)
     pd = c.pd()
@@ -104,8 +105,8 @@ def test_notice_and_deadline(rig):
 
 
 def test_storm_of_notices(rig):
-    """1,000 notices while the process reads nothing: one wake-up is there, the
-    ring holds the last, the gap shows, RESYNC says what is true."""
+    """1,000 notices while the process reads nothing: one wake-up is pending, the ring
+    holds the last notices, the gap is visible, and RESYNC returns the present state."""
     c = rig.client()
     pd = c.pd()
     c.frames(8)

@@ -98,8 +98,8 @@ def test_driver_killed(rig):
 
 
 def test_driver_killed_kept(rig):
-    """Regions, frames and a listener outlive kill -9 of the driver; nobody but
-    their process gets them."""
+    """Regions, frames and a listener outlive kill -9 of the driver; only their process
+    gets them."""
     c = rig.client(flags=u.KEEP)
     plain = rig.client()
     pd = c.pd()

@@ -23,8 +23,8 @@ LINGER_S = 30
 
 
 def left(rig, c, slot):
-    """Has nobody the slot any more? Where memory cannot be exchanged it is held
-    for its user (state 4)."""
+    """Is the slot free? Where memory cannot be exchanged it is held for its user (state
+    4)."""
     row = ps(c).get(slot)
     return not row if rig.renews else not row or row["state"] == 4
 
@@ -158,8 +158,8 @@ def parked(rig, uid):
 
 
 def test_parked_descriptor(rig):
-    """What a process kept of a slot, where nobody can see it, is not what the
-    next user of that slot has."""
+    """A descriptor of a slot that a process has hidden does not reach the memory of the
+    slot's next user."""
     me = rig.client(hello=False)
     slot, sock = parked(rig, 65534)
     until("slot left", lambda: left(rig, me, slot))
@@ -190,8 +190,8 @@ def test_parked_descriptor(rig):
 
 
 def test_new_memory_waits_for_the_nic(rig):
-    """A slot is nobody's before the NIC has let its old memory go: a NIC that
-    stands still, a driver that is killed meanwhile."""
+    """A slot is not given out before the NIC has released its old memory: with a NIC
+    that stands still, and a driver that is killed meanwhile."""
     me = rig.client(hello=False)
     pid = child(rig, lambda c: c.frames(1))
     slot = [p for p, r in ps(me).items() if r["pid"] == pid][0]
@@ -266,7 +266,7 @@ def test_slots_kept_for_their_user(rig):
 
 
 def test_slots_go_back_when_the_nic_left(rig):
-    """What QEMU kept for a user is anybody's when it was started again."""
+    """A slot held for its user because of QEMU is free for all after QEMU has ended."""
     me = rig.client(hello=False)
     slot, sock = parked(rig, 65534)
     until("slot left", lambda: left(rig, me, slot))
@@ -377,7 +377,7 @@ def test_descriptor_that_lingers(rig):
 
 
 def test_joint_is_our_own(rig):
-    """Slots are apart in one file; who may have it all is our own user only."""
+    """Slots are parts of one file; only processes of the same user may have it."""
     def body():
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:

@@ -37,7 +37,7 @@ class Net:
         return self
 
     def stop(self):
-        """Returns the counters."""
+        """Stop unic-wire; returns the counters."""
         for nic in self.nic:
             nic.close()
         self.nic = []
@@ -53,7 +53,7 @@ class Net:
         shutil.rmtree(self.dir)
 
     def learn(self):
-        """Every NIC is heard once, and hears the others."""
+        """Every NIC sends one frame, and receives those of the others."""
         for a in self.nic:
             a.send(roce(a.mac, ALL, 0))
             for b in self.nic:
@@ -310,8 +310,8 @@ def drained(connection):
 
 
 def test_stopped_socket_is_nobody_elses():
-    """The same of a QEMU that reads nothing: what it may lag is bounded, what it
-    gets is whole frames in order."""
+    """A QEMU that reads nothing: the bytes that it may lag are bounded, and it gets
+    whole frames in order."""
     with Net("--stream", "s.wire", "--dgram", "d.wire,d.qemu") as net:
         a, b = net.nic
         far = {b"\x02strea": socket.socket(socket.AF_UNIX),

@@ -66,7 +66,7 @@ class Client:
         self.mem = None
 
     def resume(self, path):
-        """The driver was started again: have the slot again as it is."""
+        """After a restart of the driver: get the slot back as it is."""
         self.sock.close()
         self.early = {}
         mem, n, page, slot = self.mem, self.n, self.page, self.proc
@@ -222,7 +222,7 @@ class Client:
             out.append((kind, reason, ident, rec))
 
     def upcall_of(self, kind, timeout=PATIENCE_S, match=lambda up: True):
-        """The first that matches; those read with it are lost."""
+        """Return the first upcall that matches; others read with it are dropped."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             for up in self.upcalls(end - time.monotonic()):
