@@ -29,7 +29,7 @@ struct member {
 static unsigned int rounds;
 static pthread_barrier_t start;
 
-/* For threads: the first to fail says where. */
+/* For threads: the first that fails prints where. */
 static void must(const struct member *m, int err, const char *what)
 {
 	if (!err)

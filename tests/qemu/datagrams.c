@@ -27,7 +27,7 @@
 #define OUT	0u /* parts of the region: datagrams out, in, ... */
 #define IN	256u
 
-/* What a datagram says. */
+/* The contents of a datagram. */
 struct word {
 	uint32_t qpn; /* of UC */
 	uint32_t stag;
@@ -153,7 +153,7 @@ static void say(uint32_t ipv4, uint32_t qpn)
 	next(UNIC_WC_SEND); /* before there can be an answer */
 }
 
-/* A datagram, and who it is from. */
+/* Receives a datagram, with the address and number of its sender. */
 static struct word hear(uint32_t *ipv4, uint32_t *qpn)
 {
 	struct unic_wc wc = next(UNIC_WC_RECV);
@@ -231,7 +231,7 @@ static void fill(uint8_t *at, uint32_t seed)
 		at[i] = (uint8_t)(i * seed + (i >> 8));
 }
 
-/* Two messages of several packets each: a SEND, and a WRITE that says so. */
+/* Two messages of several packets each: a SEND, and a WRITE with immediate data. */
 static void send_over_uc(const struct word *peer)
 {
 	struct unic_sg sg;

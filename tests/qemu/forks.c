@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-/* Registered memory of both kinds: the library's, and ours moved in. */
+/* Registered memory of both kinds: allocated by the library, and moved in. */
 static struct held {
 	uint8_t *at;
 	struct unic_mr *mr;
@@ -183,7 +183,8 @@ static void writes_stay_apart(int inherited)
 	close(go[1]);
 }
 
-/* What was moved in, and then elsewhere by its owner, is where that is. */
+/* Memory that was moved in, and then moved elsewhere by its owner, is found
+ * there. */
 static void moved_elsewhere(void)
 {
 	uint8_t *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
@@ -273,7 +274,7 @@ static void unlock_pair(void)
 	pthread_mutex_unlock(&pair_lock);
 }
 
-/* The first and the last word are equal whenever nobody has the lock. */
+/* The first and the last word are equal whenever no thread has the lock. */
 static void *count(void *arg)
 {
 	uint32_t *first = arg, *last = first + BYTES / sizeof(*last) - 1;
@@ -317,7 +318,7 @@ static void beside_threads(void)
 		child = fork();
 		IS(child >= 0);
 		if (!child) {
-			/* what threads had in hand is lost, as it must be */
+			/* work of other threads is lost in the child */
 			const char *how = *first == *last ? "true" : "false";
 
 			execlp(how, how, NULL);

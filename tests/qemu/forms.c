@@ -194,7 +194,7 @@ static void indirect(void)
 	OK(unic_dereg_mr(x));
 }
 
-/* A form ends with its region, and its owner is told. */
+/* A derived region ends with its region, and its owner gets an event. */
 static void ends(void)
 {
 	struct timespec nap = { 0, 1000000 };

@@ -29,7 +29,7 @@ enum mode {
 	MODE_PREFETCH = 12,
 	MODE_DATA = 13,
 	MODE_STACK = 14,
-	MODE_TEXT = 15, /* a write to our own code */
+	MODE_TEXT = 15, /* a write to the image's code */
 };
 
 struct talk {
@@ -187,7 +187,7 @@ static void test_doorbells(void)
 	check("doorbell: each vector wakes", count == 1 + UNIC_PROCS);
 	check("doorbell: none lost", !timed_out);
 
-	/* the host rings at random instants around our falling asleep */
+	/* the host rings at random instants around the NIC's falling asleep */
 	step(3);
 	timed_out = false;
 	for (count = 0; count < 3000 && !timed_out; count++) {
@@ -388,7 +388,7 @@ static void test_link(void)
 	check("link: nothing more", !unic_port_rx_next(&port, &rx));
 }
 
-/* A burst larger than the rings: the link says no and recovers. */
+/* A burst larger than the rings: the link refuses frames and recovers. */
 static void test_burst(void)
 {
 	struct unic_link link;
@@ -435,7 +435,7 @@ static void count_instructions(void)
 			 "r"(0), "r"(8), "r"(1));
 }
 
-/* As a caller who knows the length sees it. */
+/* Inlined, for callers with a constant length. */
 static inline __attribute__((always_inline)) uint32_t
 count_dma(enum unic_port_dma_dir dir, uint32_t len)
 {

@@ -100,7 +100,7 @@ static struct unic_event wait_for(enum unic_ev_type type)
 
 /* --------------------------------------------------------------- exporter */
 
-/* Not before it is recorded: the peer may do anything with it at once. */
+/* Called after the grant is recorded: the peer may use the region at once. */
 static void tell(struct unic_qp *qp)
 {
 	struct given g = { .iova = mr->iova, .stag = mr->stag };

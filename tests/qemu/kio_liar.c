@@ -33,7 +33,7 @@ static struct unic_mr *mr;
 static uint8_t *mem;
 static const struct unic_conn_param plain;
 static uint64_t seed;
-static uint8_t last[MSG_SIZE]; /* that came */
+static uint8_t last[MSG_SIZE]; /* the last message that arrived */
 
 static uint32_t rnd(uint32_t n)
 {
@@ -70,7 +70,7 @@ static void post_recv(uint32_t at)
 	struct unic_recv_wr wr = { .wr_id = at, .sg = &sg, .num_sge = 1 };
 
 	check(unic_sg_of(mr, mem + at * MSG, MSG, &sg), "address");
-	(void)unic_post_recv(qp, &wr, 1); /* it may be over */
+	(void)unic_post_recv(qp, &wr, 1); /* the connection may have ended */
 }
 
 static void new_qp(void)
@@ -87,8 +87,8 @@ static void new_qp(void)
 		post_recv(i);
 }
 
-/* What came is remembered: lies are better with some truth in them. False: the
- * connection is over. */
+/* Keeps the messages that arrive, for lies that are partly true. False: the
+ * connection has ended. */
 static bool reap(int *got)
 {
 	struct unic_wc wc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * litmus_guest.c - the NIC's half of going to sleep: say so, full barrier, look
- * once more (INV-1). See litmus_host.c.
+ * litmus_guest.c - the NIC's half of going to sleep: store the flag, full
+ * barrier, load once more (INV-1). See litmus_host.c.
  */
 #include "litmus_shared.h"
 #include "unic_port.h"

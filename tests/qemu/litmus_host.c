@@ -29,7 +29,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Gives up on a guest that died: exit code 2. */
+/* Waits for a word; gives up on a guest that has ended: exit code 2. */
 static void wait_for(volatile uint32_t *word, uint32_t value)
 {
 	uint64_t until = 0;

@@ -123,7 +123,7 @@ static void read_only(void)
 	uint8_t *p = foreign(4);
 	struct unic_mr *mr;
 
-	/* what would have to be moved is refused, and nothing of it stays */
+	/* pages that would have to be moved are refused, and nothing stays */
 	OK(mprotect(p, 4 * PAGE, PROT_READ));
 	a.addr = p;
 	IS(unic_reg_mr(pd, &a, &mr) == -EACCES);
@@ -135,7 +135,8 @@ static void read_only(void)
 	OK(mprotect(p, 4 * PAGE, PROT_READ));
 	mr = reg(p, 4 * PAGE, UNIC_MR_REMOTE_READ);
 	pinned(4, "read-only");
-	copy(src_mr, 0, p, mr, 4 * PAGE); /* the NIC reads what we may read */
+	/* the NIC reads memory that the process may read */
+	copy(src_mr, 0, p, mr, 4 * PAGE);
 	IS(!memcmp(src, p, 4 * PAGE));
 	OK(unic_dereg_mr(mr));
 	pinned(0, "read-only ended");
@@ -163,7 +164,8 @@ static void copy_on_write(void)
 	mr = reg(p, 4 * PAGE, RW);
 	pinned(4, "copy on write");
 	copy(mr, 0, src, src_mr, 4 * PAGE);
-	IS(!memcmp(p, src, 4 * PAGE)); /* what the NIC wrote is ours */
+	/* the bytes that the NIC wrote are in the process's memory */
+	IS(!memcmp(p, src, 4 * PAGE));
 	close(go[1]);
 	IS(waitpid(child, &status, 0) == child && !status);
 	pinned(4, "the child ended");
@@ -191,7 +193,7 @@ static void fork_afterwards(void)
 	OK(munmap(p, 2 * PAGE));
 }
 
-/* Shared with a file: not ours to pin. */
+/* Shared with a file: such pages are not pinned. */
 static void file_mapping(void)
 {
 	struct unic_mr_attr a = { .length = PAGE, .rights = RW };
@@ -206,7 +208,7 @@ static void file_mapping(void)
 	close(fd);
 }
 
-/* Its frames are the NIC's until it is deregistered, mapped or not. */
+/* The NIC has its frames until the region is deregistered, mapped or not. */
 static void unmapped(void)
 {
 	uint8_t *p = foreign(4);
@@ -372,7 +374,8 @@ static void bases_differ(uint8_t *p)
 	}
 }
 
-/* The address in the process is none for the NIC: ours, and what a peer says. */
+/* Addresses in the process mean nothing to the NIC, neither in its own requests
+ * nor in a peer's. */
 static void pointers_are_none(uint8_t *p)
 {
 	struct unic_mr *mr = reg(p, PAGE, RW);
@@ -389,7 +392,7 @@ static void pointers_are_none(uint8_t *p)
 	OK(unic_dereg_mr(mr));
 }
 
-/* ... but where the process wants it so. */
+/* Addresses in the process are IOVAs where the process asks for it. */
 static void pointers_are_addresses(uint8_t *p)
 {
 	struct unic_mr_attr a = { .addr = p,
@@ -457,7 +460,7 @@ static void use(void)
 	}
 	IS(u.uses == 3 && u.bytes == 3000);
 	IS(u.reported == 0);
-	say("ready"); /* now reports count */
+	say("ready"); /* reports count from here on */
 	for (i = 0; i < 7; i++)
 		unic_report_use(mr);
 	for (i = 0; i < 400 && u.reported < 7; i++) {

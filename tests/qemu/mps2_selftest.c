@@ -20,7 +20,7 @@
 #define FRAMES	 200u
 #define PATIENCE 10000000000u /* ns, for what takes milliseconds at most */
 
-/* Words that only one side writes. */
+/* Words that one side writes. */
 struct talk {
 	uint32_t rings; /* host: doorbells rung, written before each */
 	uint32_t step;	/* NIC: what it does now */
@@ -128,7 +128,7 @@ static bool all(const uint8_t *p, uint32_t n, uint8_t byte)
 	return true;
 }
 
-/* mem.S, at all lengths and alignments that it tells apart. */
+/* mem.S, at all lengths and alignments that its code distinguishes. */
 static bool mem_right(uint32_t to, uint32_t from, uint32_t n)
 {
 	static uint8_t a[200], b[200];
@@ -152,7 +152,7 @@ static bool mem_right(uint32_t to, uint32_t from, uint32_t n)
 	if (!all(b + to, n, 0x5a) || !all(b, to, 0xee) ||
 	    !all(b + to + n, sizeof(b) - to - n, 0xee))
 		return false;
-	memmove(a + to, a + from, n); /* they overlap */
+	memmove(a + to, a + from, n); /* the ranges overlap */
 	for (uint32_t i = 0; i < n; i++)
 		if (a[to + i] != (uint8_t)((from + i) * 11 + 3))
 			return false;
@@ -215,7 +215,7 @@ static void test_doorbells(void)
 	step(2);
 	for (uint32_t v = 0; v <= UNIC_PROCS; v++)
 		unic_port_ring(port, v);
-	unic_port_ring(port, UNIC_PROCS + 1); /* nobody */
+	unic_port_ring(port, UNIC_PROCS + 1); /* no such vector */
 	for (uint32_t i = 0; i < 100; i++)
 		machine_turn(port);
 }
@@ -306,7 +306,7 @@ static __attribute__((noinline)) uint32_t deeper(uint32_t n)
 
 int main(void);
 
-/* Not where the compiler could see that it is nobody's memory. */
+/* Not inlined: the compiler would see that the address is not memory. */
 static __attribute__((noinline)) void poke(uintptr_t at)
 {
 	*(volatile uint32_t *)at = 1;

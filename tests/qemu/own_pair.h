@@ -114,7 +114,7 @@ static inline struct unic_sg sg_of(const struct unic_mr *mr, const void *at,
 	return sg;
 }
 
-/** numbered() - bytes of our own that differ everywhere. */
+/** numbered() - bytes of this process that differ everywhere. */
 static inline uint8_t *numbered(uint32_t bytes)
 {
 	uint8_t *at = unic_alloc(ctx, bytes, PAGE);

@@ -164,7 +164,8 @@ static void move_bytes(void)
 	expect(!memcmp(mem, mem + 8192, 64), "SEND did not arrive");
 }
 
-/* And then some receives that nothing comes for. */
+/* Connects the pair, moves bytes if @move is set, and posts receives that no message
+ * takes. */
 static void use(uint32_t round, bool move)
 {
 	uint32_t i;
@@ -178,7 +179,7 @@ static void use(uint32_t round, bool move)
 		post_recv(qp[i & 1], 100 + i, 16384 + 64 * i);
 }
 
-/* What was posted completes once, with an error, in its queue's order. */
+/* Posted requests complete once, with an error, in the order of their queue. */
 static void collect(void)
 {
 	uint32_t seen = 0;

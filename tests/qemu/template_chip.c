@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * template_chip.c - hal/template/chip.h as somebody would write it who ports to an
- * LM3S6965 by docs/PORTING.md: test_template.py sees whether that is enough.
+ * template_chip.c - hal/template/chip.h as a port to an LM3S6965 by
+ * docs/PORTING.md would have it: test_template.py shows whether that is enough.
  */
 #include "chip.h"
 
