@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * cpu_dma.h - the DMA engine of a board whose CPU is that: host memory is mapped,
- * so a transfer is a copy, and is over when the call returns. How this processor
- * copies is in the board's cpu_copy.h.
+ * cpu_dma.h - DMA by the CPU: host memory is mapped, so a transfer is a copy, and
+ * is over when the call returns. The board's cpu_copy.h has the copy.
  *
  * Inline: every message takes several transfers of 8 to 64 bytes.
  */

@@ -49,8 +49,8 @@ void crash_to_mailbox(uint8_t *bar, const struct unic_crash *record);
 /* ----------------------------------------------------- defined by the others */
 
 /**
- * crash_details() - what only the program knows: epoch, trace_seq, table_sum.
- * Defined by the main program, called once, with interrupts and hope gone.
+ * crash_details() - fill in the fields that the core has: epoch, trace_seq,
+ * table_sum. Defined by the main program, called once, with interrupts off.
  */
 void crash_details(struct unic_crash *record);
 

@@ -27,12 +27,12 @@ struct ivshmem_client {
 	int vectors; /* of each peer */
 	int have;    /* bytes of a message cut in two */
 	int64_t part;
-	int count[IVSHMEM_CLIENT_PEERS]; /* doorbells known of each peer */
+	int count[IVSHMEM_CLIENT_PEERS]; /* number of doorbells of each peer */
 	int event[IVSHMEM_CLIENT_PEERS][IVSHMEM_CLIENT_VECTORS];
 	uint32_t fresh; /* windows that came and were not taken; their files */
 	int window_fd[IVSHMEM_CLIENT_WINDOWS];
-	uint8_t due
-		[IVSHMEM_CLIENT_WINDOWS]; /* that the server does not know of yet */
+	/* windows not yet confirmed to the server */
+	uint8_t due[IVSHMEM_CLIENT_WINDOWS];
 };
 
 /**

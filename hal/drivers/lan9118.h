@@ -17,7 +17,7 @@
 enum lan9118_status {
 	LAN9118_OK = 0,
 	LAN9118_ENODEV = -1, /* no such controller at this address */
-	LAN9118_ETIME = -2,  /* it does not come out of reset */
+	LAN9118_ETIME = -2,  /* it stays in reset */
 };
 
 struct lan9118 {

@@ -2,8 +2,8 @@
 /*
  * link_layout.h - how the memory of a link is laid out (abi/unic_link.h).
  *
- * Secret: which sizes fit, where the rings lie, and which words of a header, which
- * any peer may have written, are believed.
+ * Secret: which sizes fit, where the rings lie, and which words of a header are
+ * used, as any peer may have written them.
  */
 #ifndef LINK_LAYOUT_H
 #define LINK_LAYOUT_H
@@ -35,13 +35,13 @@ int link_layout_format(void *mem, uint64_t size, uint32_t ports, uint32_t slots,
 int link_layout_read(struct link_ring *lr, uint64_t size, uint32_t *ring_off,
 		     uint32_t *ring_bytes);
 
-/** link_read_le32() - a word of the link, read once. */
+/** link_read_le32() - read a word of the link once. */
 static inline uint32_t link_read_le32(const unic_le32 *p)
 {
 	return unic_from_le32(UNIC_READ_ONCE(*p));
 }
 
-/** link_write_le32() - a word of the link, written once. */
+/** link_write_le32() - write a word of the link once. */
 static inline void link_write_le32(unic_le32 *p, uint32_t v)
 {
 	UNIC_WRITE_ONCE(*p, unic_to_le32(v));

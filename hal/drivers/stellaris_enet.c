@@ -148,8 +148,9 @@ static bool has_frame(struct stellaris_enet *net)
 	return true;
 }
 
-/* Take a frame out of the FIFO; its length is in its first two bytes, which it
- * counts. One that is none for us has no bytes (unic_port_rx_next()). */
+/* Takes a frame out of the FIFO; its first two bytes are its length, which
+ * includes them. A frame that is not for this NIC has no bytes
+ * (unic_port_rx_next()). */
 static void receive_frame(struct stellaris_enet *net, struct stellaris_frame *f)
 {
 	uint32_t word = *enet_reg(net, MACDATA), all = word & 0xffff, at;

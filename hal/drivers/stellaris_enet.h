@@ -6,8 +6,8 @@
  * Both FIFOs begin with two bytes of length, so a frame stands at 2 modulo 4 in
  * the words that are copied.
  *
- * Whether a frame came is known by its interrupt: a look at the controller is much
- * dearer than one at memory, and a NIC looks all the time.
+ * The interrupt records in memory that a frame has come: reading the controller
+ * takes much longer, and a NIC polls all the time.
  */
 #ifndef STELLARIS_ENET_H
 #define STELLARIS_ENET_H

@@ -142,7 +142,7 @@ void virtq_kick(struct virtq *q)
 {
 	unic_wmb();
 	UNIC_WRITE_ONCE(q->avail.idx, unic_to_le16(q->posted));
-	unic_mb(); /* our index before their flag */
+	unic_mb(); /* the index before the device's flag */
 	if (unic_from_le16(UNIC_READ_ONCE(q->used.flags)) & USED_NO_NOTIFY)
 		return;
 	*mmio_reg(q->regs, REG_QUEUE_NOTIFY) = q->number;
@@ -172,5 +172,5 @@ void virtq_interrupt(struct virtq *q, bool on)
 {
 	UNIC_WRITE_ONCE(q->avail.flags,
 			unic_to_le16(on ? 0 : AVAIL_NO_INTERRUPT));
-	unic_mb(); /* our flag before the caller's last look */
+	unic_mb(); /* the flag before the caller's last poll */
 }

@@ -3,8 +3,8 @@
  * virtio_net.h - the link to the outside world: a modern virtio network device
  * without any offload, one receive and one transmit queue.
  *
- * Frames stand at 2 modulo 4 behind the 12-byte virtio header, in buffers of
- * our own: the device reads and writes nothing else.
+ * Frames stand at 2 modulo 4 behind the 12-byte virtio header, in buffers of the
+ * driver: the device reads and writes nothing else.
  */
 #ifndef VIRTIO_NET_H
 #define VIRTIO_NET_H

@@ -17,8 +17,8 @@
 int crash_arm(struct unic_port *port);
 
 /**
- * crash_details() - what only the program knows: epoch, trace_seq, table_sum.
- * Defined by the main program; must be async-signal-safe.
+ * crash_details() - fill in the fields that the core has: epoch, trace_seq,
+ * table_sum. Defined by the main program; must be async-signal-safe.
  */
 void crash_details(struct unic_crash *record);
 

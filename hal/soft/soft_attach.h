@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * soft_attach.h - how the soft NIC comes to its bus and its wire, sleeps, and leaves.
- * Errors are said on stderr, by the function that meets them.
+ * soft_attach.h - how the soft NIC attaches to its bus and its wire, sleeps, and
+ * leaves. The function that meets an error prints it on stderr.
  */
 #ifndef SOFT_ATTACH_H
 #define SOFT_ATTACH_H
