@@ -13,11 +13,11 @@
 #include "region/frames.h"
 #include "frames_user.h"
 #include "unic_dev.h"
-#include "unic_later.h"
+#include "unic_pin_work.h"
 #include "unic_mem.h"
 #include "unic_pin.h"
 
-/* interval between reports of stale pins: at first, and at most */
+/* interval between reports of invalidated pins: at first, and at most */
 #define AGAIN_NS 1000000ull
 #define REST_NS	 250000000ull
 #define TAKE_NS	 1000000000ull /* age at which a fetched pin is dropped */
@@ -27,7 +27,8 @@ struct unic_frame_tables {
 	struct unic_mem *mem;  /* NULL: no process */
 	/* pins fetched for the request that runs; NULL: none */
 	struct list_head *ready;
-	u64 look_ns, wait_ns; /* next report of stale pins; interval after it */
+	u64 look_ns,
+		wait_ns; /* next report of invalidated pins; interval after it */
 };
 
 int unic_frames_init(struct unic_frames *f, struct unic_os *os, void *base,
@@ -184,7 +185,7 @@ static struct unic_pin *get_fetched_pin(struct unic_frame_tables *t,
 		list_del_init(&p->node);
 		return p;
 	}
-	return unic_pin_later(t->mem, first, last, write);
+	return unic_pin_fetch_async(t->mem, first, last, write);
 }
 
 int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
@@ -205,7 +206,7 @@ int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
 		return PTR_ERR(p);
 	err = unic_pin_map(t->mem, p);
 	if (!err)
-		err = unic_pin_live(t->mem, p, &added);
+		err = unic_pin_activate(t->mem, p, &added);
 	if (err)
 		unic_pin_drop(t->mem, p);
 	else
@@ -230,19 +231,19 @@ void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length)
 		release_pin(f->t, p);
 }
 
-/* After a reset the core pins kept regions again at once: so pins are only loosened, and
- * unic_pins_poll() ends those that were not claimed. */
+/* After a reset the core pins kept regions again at once: so pins are only
+ * orphaned, and unic_pins_poll() ends those that were not claimed. */
 void unic_frames_unpin_all(struct unic_frames *f)
 {
 	if (f->t->mem)
-		unic_pin_loosen(f->t->mem);
+		unic_pin_orphan_all(f->t->mem);
 }
 
 static void release_orphaned_pins(struct unic_frame_tables *t)
 {
 	struct unic_pin *p;
 
-	while ((p = unic_pin_loose(t->mem)))
+	while ((p = unic_pin_find_orphaned(t->mem)))
 		release_pin(t, p);
 }
 
@@ -288,8 +289,8 @@ void unic_pins_ready(struct unic_frame_tables *t, struct list_head *pins)
 	t->ready = pins;
 }
 
-/* Tells the core of each stale pin, and repeats it at growing intervals while one is
- * left. */
+/* Tells the core of each invalidated pin, and repeats it at growing intervals
+ * while one is left. */
 u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot)
 {
 	u64 now = ktime_get_ns(), take = U64_MAX;
@@ -303,14 +304,15 @@ u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot)
 		if (unic_pin_untaken(t->mem))
 			take = now + TAKE_NS;
 	}
-	if (!t->mem || !READ_ONCE(t->mem->stale)) {
+	if (!t->mem || !READ_ONCE(t->mem->invalidated)) {
 		t->look_ns = 0;
 		t->wait_ns = AGAIN_NS;
 		return take;
 	}
 	if (now < t->look_ns)
 		return min(t->look_ns, take);
-	for (; unic_pin_stale(t->mem, at, &first, &last); at = last + 1)
+	for (; unic_pin_next_invalidated(t->mem, at, &first, &last);
+	     at = last + 1)
 		unic_host_unmapped(t->f->os->host, slot,
 				   (u64)first << PAGE_SHIFT,
 				   (u64)(last - first + 1) << PAGE_SHIFT);

@@ -10,7 +10,7 @@
 #include <linux/uaccess.h>
 
 #include "frames_user.h"
-#include "unic_ahead.h"
+#include "unic_prefetch.h"
 #include "unic_call.h"
 #include "unic_dev.h"
 #include "unic_engine.h"
@@ -217,10 +217,10 @@ static int submit_msg(struct awaited *a, const void *msg, u32 bytes, u32 room)
 		return -ENOMEM;
 	memcpy(&hdr, msg, sizeof(hdr));
 	a->place->seq = unic_from_le32(hdr.seq);
-	err = unic_ahead(a->f->mem, &a->f->core, msg, bytes, &pins);
+	err = unic_prefetch(a->f->mem, &a->f->core, msg, bytes, &pins);
 	if (!err)
 		err = issue_and_spin(a, msg, bytes, &pins);
-	unic_ahead_drop(a->f->mem, &pins);
+	unic_prefetch_drop(a->f->mem, &pins);
 	reply_free(a->f, a->place);
 	return err;
 }

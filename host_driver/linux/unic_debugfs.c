@@ -10,7 +10,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
-#include "unic_ask.h"
+#include "unic_self_client.h"
 #include "unic_debugfs.h"
 #include "unic_dev.h"
 #include "unic_stats.h"
@@ -277,7 +277,8 @@ static int fetch_rows(struct reading *r)
 		req.table = unic_to_le32(r->table->number);
 		req.first = unic_to_le32(r->first);
 	}
-	got = unic_ask(r->os, r->table->op, &req, r->reply, sizeof(r->reply));
+	got = unic_self_client_ask(r->os, r->table->op, &req, r->reply,
+				   sizeof(r->reply));
 	r->bytes = max(got, 0);
 	return min(got, 0);
 }

@@ -18,7 +18,7 @@ void unic_debugfs_exit(void);
 void unic_debugfs_add(struct unic_os *os);
 
 /** unic_debugfs_del() - remove the folder of @os. Waits for readers, as long as
- * unic_ask() may take; the caller holds no lock. */
+ * unic_self_client_ask() may take; the caller holds no lock. */
 void unic_debugfs_del(struct unic_os *os);
 
 #endif /* UNIC_DEBUGFS_H */

@@ -17,10 +17,10 @@
  *   unic_mem.c     the memory of a process, and what its address space tells
  *   unic_pin.c     ... its pins
  *   unic_gup.c     ... how pages are got for them
- *   unic_later.c   ... what of it takes time
+ *   unic_pin_work.c   ... what of it takes time
  *   frames_user.c  ... as the core sees it
- *   unic_ahead.c   what a request is about to register, before the lock
- *   unic_ask.c     the driver as a client of its own core
+ *   unic_prefetch.c   what a request is about to register, before the lock
+ *   unic_self_client.c     the driver as a client of its own core
  *   unic_sysfs.c   what is seen of a NIC in sysfs
  *   unic_debugfs.c ... and in debugfs
  */
@@ -41,7 +41,7 @@
 
 #include "region/frames.h"
 #include "host.h"
-#include "unic_ask.h"
+#include "unic_self_client.h"
 
 #define UNIC_SLOT_PAGES 3u /* UNIC_SLOT_FRAMES: doorbell, NIC, upcalls */
 /* offsets for mmap, and the pages that the NIC translates, are of 4 KiB */
@@ -90,7 +90,7 @@ struct unic_os {
 	bool leaving;		/* no process becomes a client */
 	struct unic_kclient *kclient;
 	struct list_head orphans; /* of unic_resident.c */
-	struct unic_ask ask;
+	struct unic_self_client ask;
 	struct dentry *debugfs;
 	struct list_head files;
 

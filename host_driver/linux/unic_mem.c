@@ -2,20 +2,20 @@
 /*
  * unic_mem.c - the memory of one process: see unic_mem.h.
  *
- * Secret: which events of an address space make a pin stale, and which only cast doubt
+ * Secret: which events of an address space make a pin invalidated, and which only cast doubt
  * on it.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "unic_dev.h"
-#include "unic_later.h"
+#include "unic_pin_work.h"
 #include "unic_mem.h"
 #include "unic_pin.h"
 
 /* -------------------------------------------------------------------- notifier */
 
-/* Makes pins of pages that are unmapped or moved stale. */
+/* Makes pins of pages that are unmapped or moved invalidated. */
 static int on_invalidate(struct mmu_notifier *n,
 			 const struct mmu_notifier_range *range)
 {
@@ -98,11 +98,11 @@ struct unic_mem *unic_mem_new(struct unic_os *os, void *owner, u32 uid,
 	mem->owner = owner;
 	mem->ended = ended;
 	mem->notifier.ops = &notifier_ops;
-	mem->live = RB_ROOT_CACHED;
-	mem->coming = RB_ROOT_CACHED;
+	mem->active = RB_ROOT_CACHED;
+	mem->pending = RB_ROOT_CACHED;
 	spin_lock_init(&mem->lock);
 	init_waitqueue_head(&mem->fresh);
-	unic_later_new(mem);
+	unic_pin_work_new(mem);
 	err = mmu_notifier_register(&mem->notifier, mem->mm);
 	if (err) {
 		kfree(mem);
@@ -116,7 +116,7 @@ struct unic_mem *unic_mem_new(struct unic_os *os, void *owner, u32 uid,
 void unic_mem_leave(struct unic_mem *mem)
 {
 	mmu_notifier_unregister(&mem->notifier, mem->mm);
-	unic_later_end(mem);
+	unic_pin_work_end(mem);
 	unic_mem_put(mem);
 }
 

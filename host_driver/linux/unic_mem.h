@@ -11,7 +11,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "unic_later.h"
+#include "unic_pin_work.h"
 #include "unic_pin.h"
 
 struct unic_os;
@@ -26,12 +26,13 @@ struct unic_mem {
 	void (*ended)(struct unic_mem *mem); /* its address space has ended */
 	struct mmu_notifier notifier;
 	spinlock_t lock; /* of all fields below, which the notifier uses, too */
-	struct rb_root_cached live, coming;
-	/* woken when fewer pages are stale or in doubt */
+	struct rb_root_cached active, pending;
+	/* woken when fewer pages are invalidated or in doubt */
 	wait_queue_head_t fresh;
-	u32 stale, loose; /* number of live pins that are stale, loose */
-	/* of unic_later.c */
-	struct unic_span doubt, looking; /* are those pages mapped still? */
+	u32 invalidated,
+		orphaned; /* number of active pins that are invalidated, orphaned */
+	/* of unic_pin_work.c */
+	struct unic_span recheck, looking; /* are those pages mapped still? */
 	/* comparisons in a row that could not tell */
 	u32 looks;
 	struct delayed_work look;
@@ -43,15 +44,15 @@ struct unic_mem {
 	bool left;  /* no comparison begins */
 };
 
-/** unic_mem_new() - watch the memory of the calling process, whose limits count for user
- * @uid. @ended is called once, in a context that may sleep, when the address space ends,
- * perhaps before this returns. Returns it with one reference, or ERR_PTR: -EINVAL, a
- * thread of the kernel; -ENOMEM; -EINTR. */
+/** unic_mem_new() - watch the memory of the calling process, whose limits count
+ * for user @uid. @ended is called once, in a context that may sleep, when the
+ * address space ends, perhaps before this returns. Returns it with one reference,
+ * or ERR_PTR: -EINVAL, a thread of the kernel; -ENOMEM; -EINTR. */
 struct unic_mem *unic_mem_new(struct unic_os *os, void *owner, u32 uid,
 			      void (*ended)(struct unic_mem *mem));
 
-/** unic_mem_leave() - drop the reference of unic_mem_new(). When it returns, @ended does
- * not run. May sleep; the caller holds no lock. */
+/** unic_mem_leave() - drop the reference of unic_mem_new(). When it returns,
+ * @ended does not run. May sleep; the caller holds no lock. */
 void unic_mem_leave(struct unic_mem *mem);
 
 /** unic_mem_limit() - limit the pins of @mem by the RLIMIT_MEMLOCK of the caller. */
@@ -63,9 +64,9 @@ void unic_mem_get(struct unic_mem *mem);
 /** unic_mem_put() - drop a reference to @mem; the last one frees it. */
 void unic_mem_put(struct unic_mem *mem);
 
-/** unic_mem_settle() - wait until nothing in [@first, @last] is stale or in doubt, a
- * second at most; the caller does not hold unic_os.lock. Returns 0, also after that
- * second, or -ERESTARTSYS. */
+/** unic_mem_settle() - wait until nothing in [@first, @last] is invalidated or in
+ * doubt, a second at most; the caller does not hold unic_os.lock. Returns 0, also
+ * after that second, or -ERESTARTSYS. */
 int unic_mem_settle(struct unic_mem *mem, unsigned long first,
 		    unsigned long last);
 

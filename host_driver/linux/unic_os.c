@@ -5,7 +5,7 @@
 #include <linux/slab.h>
 
 #include "kio_os.h"
-#include "unic_ask.h"
+#include "unic_self_client.h"
 #include "unic_call.h"
 #include "unic_dev.h"
 #include "unic_file.h"
@@ -91,7 +91,7 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 {
 	trace_unic_reply(os, client->pid, msg, bytes);
 	if (client == &os->ask.client) {
-		unic_ask_reply(&os->ask, msg, bytes);
+		unic_self_client_reply(&os->ask, msg, bytes);
 		return;
 	}
 	if (client->kernel) {

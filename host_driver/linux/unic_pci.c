@@ -13,14 +13,14 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 
-#include "unic_ask.h"
+#include "unic_self_client.h"
 #include "unic_cdev.h"
 #include "unic_config.h"
 #include "unic_debugfs.h"
 #include "unic_dev.h"
 #include "unic_engine.h"
 #include "unic_fence.h"
-#include "unic_later.h"
+#include "unic_pin_work.h"
 #include "unic_pci.h"
 #include "unic_pm.h"
 #include "unic_resident.h"
@@ -190,7 +190,7 @@ static struct unic_os *os_new(struct pci_dev *pdev)
 		return ERR_PTR(-ENOMEM);
 	os->pdev = pci_dev_get(pdev);
 	mutex_init(&os->lock);
-	unic_ask_init(&os->ask);
+	unic_self_client_init(&os->ask);
 	spin_lock_init(&os->ring_lock);
 	init_waitqueue_head(&os->wake);
 	INIT_LIST_HEAD(&os->files);
@@ -246,7 +246,7 @@ void unic_pci_tear_down(struct unic_os *os)
 	if (host)
 		unic_host_delete(host);
 	unic_resident_free_orphans(os);
-	unic_later_flush();
+	unic_pin_work_flush();
 	unic_slots_unmap(os);
 	unmap_bars(&r);
 }
@@ -377,7 +377,7 @@ static struct pci_driver driver = {
 
 static int __init unic_init(void)
 {
-	int err = unic_later_init();
+	int err = unic_pin_work_init();
 
 	if (err)
 		return err;
@@ -396,7 +396,7 @@ static int __init unic_init(void)
 no_cdev:
 	unic_fence_exit();
 no_fence:
-	unic_later_exit();
+	unic_pin_work_exit();
 	return err;
 }
 module_init(unic_init);
@@ -406,7 +406,7 @@ static void __exit unic_exit(void)
 	pci_unregister_driver(&driver);
 	unic_fence_exit();
 	/* a fetch under way holds a reference to its device */
-	unic_later_exit();
+	unic_pin_work_exit();
 	unic_debugfs_exit();
 	unic_cdev_exit();
 }

@@ -9,7 +9,7 @@
 
 #include "unic_dev.h"
 #include "unic_gup.h"
-#include "unic_later.h"
+#include "unic_pin_work.h"
 #include "unic_mem.h"
 #include "unic_pin.h"
 #include "unic_trace.h"
@@ -34,25 +34,25 @@ static bool in_span(const struct unic_span *span, unsigned long first,
 
 /* ------------------------------------------------------------------- lookup */
 
-/* Is a live pin in the range stale, or are pages of the range in doubt? */
+/* Is an active pin in the range invalidated, or are pages of the range in doubt? */
 static bool has_invalidated_pins(struct unic_mem *mem, unsigned long first,
 				 unsigned long last)
 {
 	struct interval_tree_node *node;
 
-	if (in_span(&mem->doubt, first, last) ||
+	if (in_span(&mem->recheck, first, last) ||
 	    in_span(&mem->looking, first, last))
 		return true;
-	if (!mem->stale)
+	if (!mem->invalidated)
 		return false;
-	for (node = interval_tree_iter_first(&mem->live, first, last); node;
+	for (node = interval_tree_iter_first(&mem->active, first, last); node;
 	     node = interval_tree_iter_next(node, first, last))
-		if (unic_pin_of(node)->stale)
+		if (unic_pin_of(node)->invalidated)
 			return true;
 	return false;
 }
 
-/* Counts the pages of the range that a live pin covers. */
+/* Counts the pages of the range that an active pin covers. */
 static u64 count_pinned_pages(struct unic_mem *mem, unsigned long first,
 			      unsigned long last)
 {
@@ -60,7 +60,7 @@ static u64 count_pinned_pages(struct unic_mem *mem, unsigned long first,
 	unsigned long at = first;
 	u64 n = 0;
 
-	for (node = interval_tree_iter_first(&mem->live, first, last); node;
+	for (node = interval_tree_iter_first(&mem->active, first, last); node;
 	     node = interval_tree_iter_next(node, first, last)) {
 		unsigned long from = max(node->start, at);
 		unsigned long to = min(node->last, last);
@@ -80,28 +80,29 @@ struct unic_pin *unic_pin_exact(struct unic_mem *mem, unsigned long first,
 	struct unic_pin *found = NULL;
 
 	spin_lock(&mem->lock);
-	for (node = interval_tree_iter_first(&mem->live, first, last); node;
+	for (node = interval_tree_iter_first(&mem->active, first, last); node;
 	     node = interval_tree_iter_next(node, first, last)) {
 		struct unic_pin *p = unic_pin_of(node);
 
-		if (node->start != first || node->last != last || p->loose)
+		if (node->start != first || node->last != last || p->orphaned)
 			continue;
-		if (!found || p->stale || (!found->stale && !p->write))
+		if (!found || p->invalidated ||
+		    (!found->invalidated && !p->write))
 			found = p;
 	}
 	spin_unlock(&mem->lock);
 	return found;
 }
 
-void unic_pin_loosen(struct unic_mem *mem)
+void unic_pin_orphan_all(struct unic_mem *mem)
 {
 	struct interval_tree_node *node;
 
 	spin_lock(&mem->lock);
-	for (node = interval_tree_iter_first(&mem->live, 0, ULONG_MAX); node;
+	for (node = interval_tree_iter_first(&mem->active, 0, ULONG_MAX); node;
 	     node = interval_tree_iter_next(node, 0, ULONG_MAX)) {
-		mem->loose += !unic_pin_of(node)->loose;
-		unic_pin_of(node)->loose = true;
+		mem->orphaned += !unic_pin_of(node)->orphaned;
+		unic_pin_of(node)->orphaned = true;
 	}
 	spin_unlock(&mem->lock);
 }
@@ -112,38 +113,38 @@ struct unic_pin *unic_pin_again(struct unic_mem *mem, unsigned long first,
 	struct interval_tree_node *node;
 	struct unic_pin *found = NULL;
 
-	if (!READ_ONCE(mem->loose))
+	if (!READ_ONCE(mem->orphaned))
 		return NULL;
 	spin_lock(&mem->lock);
-	for (node = interval_tree_iter_first(&mem->live, first, last);
+	for (node = interval_tree_iter_first(&mem->active, first, last);
 	     node && !found;
 	     node = interval_tree_iter_next(node, first, last)) {
 		struct unic_pin *p = unic_pin_of(node);
 
-		if (node->start == first && node->last == last && p->loose &&
-		    !p->stale && p->write >= write)
+		if (node->start == first && node->last == last && p->orphaned &&
+		    !p->invalidated && p->write >= write)
 			found = p;
 	}
 	if (found) {
-		found->loose = false;
-		mem->loose--;
+		found->orphaned = false;
+		mem->orphaned--;
 	}
 	spin_unlock(&mem->lock);
 	return found;
 }
 
-/* The first live pin in the range whose `loose` is @loose; NULL: none. */
+/* The first active pin in the range whose `orphaned` is @orphaned; NULL: none. */
 static struct unic_pin *find_first_pin(struct unic_mem *mem,
 				       unsigned long first, unsigned long last,
-				       bool loose)
+				       bool orphaned)
 {
 	struct interval_tree_node *node;
 	struct unic_pin *found = NULL;
 
 	spin_lock(&mem->lock);
-	for (node = interval_tree_iter_first(&mem->live, first, last);
+	for (node = interval_tree_iter_first(&mem->active, first, last);
 	     node && !found; node = interval_tree_iter_next(node, first, last))
-		if (unic_pin_of(node)->loose == loose)
+		if (unic_pin_of(node)->orphaned == orphaned)
 			found = unic_pin_of(node);
 	spin_unlock(&mem->lock);
 	return found;
@@ -154,23 +155,24 @@ struct unic_pin *unic_pin_at(struct unic_mem *mem, unsigned long page)
 	return find_first_pin(mem, page, page, false);
 }
 
-struct unic_pin *unic_pin_loose(struct unic_mem *mem)
+struct unic_pin *unic_pin_find_orphaned(struct unic_mem *mem)
 {
-	return READ_ONCE(mem->loose) ? find_first_pin(mem, 0, ULONG_MAX, true)
-				     : NULL;
+	return READ_ONCE(mem->orphaned)
+		       ? find_first_pin(mem, 0, ULONG_MAX, true)
+		       : NULL;
 }
 
-bool unic_pin_stale(struct unic_mem *mem, unsigned long at,
-		    unsigned long *first, unsigned long *last)
+bool unic_pin_next_invalidated(struct unic_mem *mem, unsigned long at,
+			       unsigned long *first, unsigned long *last)
 {
 	struct interval_tree_node *node;
 	struct unic_pin *p, *found = NULL;
 
 	spin_lock(&mem->lock);
-	for (node = interval_tree_iter_first(&mem->live, at, ULONG_MAX); node;
+	for (node = interval_tree_iter_first(&mem->active, at, ULONG_MAX); node;
 	     node = interval_tree_iter_next(node, at, ULONG_MAX)) {
 		p = unic_pin_of(node);
-		if (p->stale && p->gone.last >= at &&
+		if (p->invalidated && p->gone.last >= at &&
 		    (!found || p->gone.first < found->gone.first))
 			found = p;
 	}
@@ -178,11 +180,11 @@ bool unic_pin_stale(struct unic_mem *mem, unsigned long at,
 		*first = max(found->gone.first, at);
 		*last = found->gone.last;
 	}
-	/* extend the range by stale pins that overlap it or follow at once */
+	/* extend the range by invalidated pins that overlap it or follow at once */
 	for (node = found ? &found->range : NULL; node;
 	     node = interval_tree_iter_next(node, at, ULONG_MAX)) {
 		p = unic_pin_of(node);
-		if (p->stale && p->gone.first >= *first &&
+		if (p->invalidated && p->gone.first >= *first &&
 		    p->gone.first <= *last + 1)
 			*last = max(*last, p->gone.last);
 	}
@@ -199,7 +201,7 @@ struct page *unic_pin_next_page(struct unic_mem *mem, unsigned long *page,
 	if (*page > last)
 		return NULL;
 	spin_lock(&mem->lock);
-	p = unic_pin_of(interval_tree_iter_first(&mem->live, *page, last));
+	p = unic_pin_of(interval_tree_iter_first(&mem->active, *page, last));
 	if (p) {
 		*page = max(*page, p->range.start);
 		want = p->page[*page - p->range.start];
@@ -235,7 +237,7 @@ void unic_pin_free(struct unic_mem *mem, struct unic_pin *p)
 	kvfree(p);
 }
 
-/* Charges @n pages to mm->pinned_vm, where pins that are coming count, too. */
+/* Charges @n pages to mm->pinned_vm, where pins that are pending count, too. */
 static int charge_pinned(struct unic_mem *mem, u64 n)
 {
 	if (atomic64_add_return(n, &mem->mm->pinned_vm) <= mem->max)
@@ -244,7 +246,7 @@ static int charge_pinned(struct unic_mem *mem, u64 n)
 	return -EDQUOT;
 }
 
-/* Charges @p and adds it to the tree `coming`, where the notifier finds it,
+/* Charges @p and adds it to the tree `pending`, where the notifier finds it,
  * before its pages are got. */
 static int add_pending_pin(struct unic_mem *mem, struct unic_pin *p)
 {
@@ -258,7 +260,7 @@ static int add_pending_pin(struct unic_mem *mem, struct unic_pin *p)
 		err = charge_pinned(mem, p->charged);
 	}
 	if (!err)
-		interval_tree_insert(&p->range, &mem->coming);
+		interval_tree_insert(&p->range, &mem->pending);
 	spin_unlock(&mem->lock);
 	return err;
 }
@@ -266,7 +268,7 @@ static int add_pending_pin(struct unic_mem *mem, struct unic_pin *p)
 static void remove_pending_pin(struct unic_mem *mem, struct unic_pin *p)
 {
 	spin_lock(&mem->lock);
-	interval_tree_remove(&p->range, &mem->coming);
+	interval_tree_remove(&p->range, &mem->pending);
 	spin_unlock(&mem->lock);
 	atomic64_sub(p->charged, &mem->mm->pinned_vm);
 }
@@ -299,8 +301,8 @@ struct unic_pin *unic_pin_fetch(struct unic_mem *mem, unsigned long first,
 /* @p is in no tree; consumes it. Large pins are freed by a worker. */
 static void free_or_defer_pin(struct unic_mem *mem, struct unic_pin *p)
 {
-	if (p->n > DROP_MAX || p->loose)
-		unic_pin_free_later(mem, p);
+	if (p->n > DROP_MAX || p->orphaned)
+		unic_pin_free_async(mem, p);
 	else
 		unic_pin_free(mem, p);
 }
@@ -375,14 +377,14 @@ void unic_pin_unmap(struct unic_mem *mem, struct unic_pin *pin)
 		unmap_one(unic_dev_dma(mem->os), pin->bus[--pin->mapped]);
 }
 
-int unic_pin_live(struct unic_mem *mem, struct unic_pin *pin, u64 *added)
+int unic_pin_activate(struct unic_mem *mem, struct unic_pin *pin, u64 *added)
 {
 	unsigned long first = pin->range.start, last = pin->range.last;
 	int err = 0;
 
 	spin_lock(&mem->lock);
 	*added = last - first + 1 - count_pinned_pages(mem, first, last);
-	if (pin->stale || has_invalidated_pins(mem, first, last))
+	if (pin->invalidated || has_invalidated_pins(mem, first, last))
 		err = -ENOENT;
 	/* pins that covered some of these pages have ended */
 	else if (*added > pin->charged)
@@ -390,12 +392,12 @@ int unic_pin_live(struct unic_mem *mem, struct unic_pin *pin, u64 *added)
 	else
 		atomic64_sub(pin->charged - *added, &mem->mm->pinned_vm);
 	if (!err) {
-		interval_tree_remove(&pin->range, &mem->coming);
-		interval_tree_insert(&pin->range, &mem->live);
+		interval_tree_remove(&pin->range, &mem->pending);
+		interval_tree_insert(&pin->range, &mem->active);
 		trace_unic_pin(mem->os, mem->pid, first, last, pin->write,
 			       *added);
-		if (pin->shaken)
-			unic_mem_doubt(mem, first, last);
+		if (pin->recheck)
+			unic_mem_recheck(mem, first, last);
 	}
 	spin_unlock(&mem->lock);
 	return err;
@@ -404,20 +406,20 @@ int unic_pin_live(struct unic_mem *mem, struct unic_pin *pin, u64 *added)
 u64 unic_pin_end(struct unic_mem *mem, struct unic_pin *pin)
 {
 	unsigned long first = pin->range.start, last = pin->range.last;
-	bool stale;
+	bool invalidated;
 	u64 n;
 
 	spin_lock(&mem->lock);
-	interval_tree_remove(&pin->range, &mem->live);
-	stale = pin->stale;
-	mem->stale -= stale;
-	mem->loose -= pin->loose;
+	interval_tree_remove(&pin->range, &mem->active);
+	invalidated = pin->invalidated;
+	mem->invalidated -= invalidated;
+	mem->orphaned -= pin->orphaned;
 	n = last - first + 1 - count_pinned_pages(mem, first, last);
 	spin_unlock(&mem->lock);
 	atomic64_sub(n, &mem->mm->pinned_vm);
 	trace_unic_unpin(mem->os, mem->pid, first, last, pin->write, n);
 	free_or_defer_pin(mem, pin);
-	if (stale)
+	if (invalidated)
 		wake_up_all(&mem->fresh);
 	return n;
 }
@@ -425,7 +427,8 @@ u64 unic_pin_end(struct unic_mem *mem, struct unic_pin *pin)
 /* --------------------------------------------------------------- invalidation */
 
 static void mark_invalidated(struct unic_mem *mem, struct rb_root_cached *pins,
-			     unsigned long first, unsigned long last, bool live)
+			     unsigned long first, unsigned long last,
+			     bool active)
 {
 	struct interval_tree_node *node;
 
@@ -436,9 +439,9 @@ static void mark_invalidated(struct unic_mem *mem, struct rb_root_cached *pins,
 		unsigned long to = min(last, node->last);
 
 		unic_span_add(&p->gone, from, to);
-		mem->stale += live && !p->stale;
+		mem->invalidated += active && !p->invalidated;
 		trace_unic_unmapped(mem->os, mem->pid, from, to, p->write, 0);
-		p->stale = true;
+		p->invalidated = true;
 	}
 }
 
@@ -448,9 +451,9 @@ void unic_pin_exchanged(struct unic_mem *mem, unsigned long page,
 	struct unic_pin *p;
 
 	spin_lock(&mem->lock);
-	p = unic_pin_of(interval_tree_iter_first(&mem->live, page, page));
+	p = unic_pin_of(interval_tree_iter_first(&mem->active, page, page));
 	if (p && p->page[page - p->range.start] == was)
-		mark_invalidated(mem, &mem->live, page, page, true);
+		mark_invalidated(mem, &mem->active, page, page, true);
 	spin_unlock(&mem->lock);
 	unic_dev_kick(mem->os);
 }
@@ -461,11 +464,11 @@ void unic_pin_recheck(struct unic_mem *mem, unsigned long first,
 	struct interval_tree_node *node;
 
 	spin_lock(&mem->lock);
-	if (interval_tree_iter_first(&mem->live, first, last))
-		unic_mem_doubt(mem, first, last);
-	for (node = interval_tree_iter_first(&mem->coming, first, last); node;
+	if (interval_tree_iter_first(&mem->active, first, last))
+		unic_mem_recheck(mem, first, last);
+	for (node = interval_tree_iter_first(&mem->pending, first, last); node;
 	     node = interval_tree_iter_next(node, first, last))
-		unic_pin_of(node)->shaken = true;
+		unic_pin_of(node)->recheck = true;
 	spin_unlock(&mem->lock);
 }
 
@@ -475,10 +478,10 @@ void unic_pin_invalidate(struct unic_mem *mem, unsigned long first,
 	u32 before;
 
 	spin_lock(&mem->lock);
-	before = mem->stale;
-	mark_invalidated(mem, &mem->live, first, last, true);
-	mark_invalidated(mem, &mem->coming, first, last, false);
-	if (mem->stale != before)
+	before = mem->invalidated;
+	mark_invalidated(mem, &mem->active, first, last, true);
+	mark_invalidated(mem, &mem->pending, first, last, false);
+	if (mem->invalidated != before)
 		unic_dev_kick(mem->os);
 	spin_unlock(&mem->lock);
 }

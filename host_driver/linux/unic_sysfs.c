@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
-#include "unic_ask.h"
+#include "unic_self_client.h"
 #include "unic_dev.h"
 #include "unic_sysfs.h"
 
@@ -27,7 +27,8 @@ static int get_info(struct device *dev, struct info *info)
 	int got;
 
 	memset(info, 0, sizeof(*info));
-	got = unic_ask(os_of(dev), UNIC_CTL_INFO, rec, info, sizeof(*info));
+	got = unic_self_client_ask(os_of(dev), UNIC_CTL_INFO, rec, info,
+				   sizeof(*info));
 	return min(got, 0);
 }
 
@@ -115,7 +116,8 @@ static ssize_t pinned_pages_show(struct device *dev,
 
 	if (!ps)
 		return -ENOMEM;
-	got = unic_ask(os_of(dev), UNIC_CTL_PS, rec, ps, sizeof(*ps));
+	got = unic_self_client_ask(os_of(dev), UNIC_CTL_PS, rec, ps,
+				   sizeof(*ps));
 	for (i = 0; i < UNIC_HOST_SLOTS_MAX; i++)
 		pinned += unic_from_le32(ps->proc[i].pinned);
 	kfree(ps);
@@ -132,7 +134,8 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr,
 
 	if (err || !yes)
 		return -EINVAL;
-	err = unic_ask(os_of(dev), UNIC_CTL_RESET, rec, reply, sizeof(reply));
+	err = unic_self_client_ask(os_of(dev), UNIC_CTL_RESET, rec, reply,
+				   sizeof(reply));
 	return err < 0 ? err : (ssize_t)bytes;
 }
 static DEVICE_ATTR_WO(reset);

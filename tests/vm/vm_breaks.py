@@ -44,7 +44,7 @@ LIBUNIC = "host_driver/libunic"
 BREAKS = (
     ("unic_pin.c", "*added = last - first + 1 - count_pinned_pages(mem, first, last);",
      "*added = last - first + 1;", "test_pins"),  # overlaps count twice
-    ("unic_pin.c", "mark_invalidated(mem, &mem->live, first, last, true);", "",
+    ("unic_pin.c", "mark_invalidated(mem, &mem->active, first, last, true);", "",
      "test_pins"),  # what is unmapped stays registered
     ("unic_mem.c", "rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT", "U32_MAX",
      "test_memlock"),
@@ -52,7 +52,7 @@ BREAKS = (
      "", "test_forms"),  # leaked
     ("unic_pin.c", "p->charged =\n			last - first + 1 - count_pinned_pages(mem, first, last);",
      "p->charged = 0;", "test_memlock"),  # what is under way does not count
-    ("unic_pin.c", "in_span(&mem->doubt, first, last) ||", "",
+    ("unic_pin.c", "in_span(&mem->recheck, first, last) ||", "",
      "test_pins"),  # what was dropped an instant ago
     ("unic_gup.c", "return !got || got == -EBUSY ? -EAGAIN",
      "return got == -EBUSY ? -EAGAIN", "test_pins"),  # nobody waits for a page
@@ -62,7 +62,7 @@ BREAKS = (
     ("unic_gup.c", " || (p->write && is_tracked(vma))", "", "test_file"),
     ("unic_file.c", "	.flush = unic_flush,", "",
      "test_hostage"),  # a process that is gone keeps its pins
-    ("unic_later.c", "	if (f && !f->mem && (!p ||", "	if (f && !f->mem && first == last && (!p ||",
+    ("unic_pin_work.c", "	if (f && !f->mem && (!p ||", "	if (f && !f->mem && first == last && (!p ||",
      "test_pins"),  # a granted region's pages are nobody's to fetch
     ("unic_file.c", "	unic_mem_leave(f->mem);",
      "	unic_mem_leave(f->mem); schedule_timeout_uninterruptible(2 * HZ);",
@@ -138,7 +138,7 @@ BREAKS = (
      "test_asked_and_unloaded"),  # it goes before the answer
     ("unicblk_file.c", "	module_put(THIS_MODULE);", "	",
      "test_asked_and_unloaded"),  # it never goes
-    ("unic_later.c", "	if (!try_module_get(THIS_MODULE)) {", "	if (false) {",
+    ("unic_pin_work.c", "	if (!try_module_get(THIS_MODULE)) {", "	if (false) {",
      "test_hostage"),  # it goes before its worker
     ("unic_call.c", "	r = find_reply(&f->open, unic_from_le32(hdr.seq));",
      """	if (f->core.slot != UNIC_OS_NO_SLOT)
@@ -152,8 +152,8 @@ BREAKS = (
      "(wait_for_completion(&q->over), false)", "test_add_interrupted"),
     ("unic_file.c", """	for (; ns != &init_user_ns; ns = ns->parent)
 		uid = ns->owner;""", "", "test_ids"),
-    ("unic_later.c", "users[i].n >= READ_ONCE(user_fetches)", "false", "test_starved"),
-    ("frames_user.c", "	return unic_pin_later(t->mem, first, last, write);",
+    ("unic_pin_work.c", "users[i].n >= READ_ONCE(user_fetches)", "false", "test_starved"),
+    ("frames_user.c", "	return unic_pin_fetch_async(t->mem, first, last, write);",
      """	p = unic_pin_fetch(t->mem, first, last, write);
 	return p;""", "test_not_pinned_in_a_lock"),
     ("unic_pci.c", "int err = is_named(pdev) ? claim_pci_function(pdev, &r) : -ENODEV;",

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * unic_ahead.c - fetches the pages that a request is about to register, before
+ * unic_prefetch.c - fetches the pages that a request is about to register, before
  * the lock is taken and in the process's own time.
  *
  * Checks nothing but what fetching needs: the core checks the request, and finds
  * the pages that it asks for ready, or not.
  */
-#include "unic_ahead.h"
+#include "unic_prefetch.h"
 #include "unic_dev.h"
 #include "unic_mem.h"
 #include "unic_pin.h"
@@ -106,8 +106,8 @@ static int prefetch_record(struct unic_mem *mem, struct unic_client *client,
 	}
 }
 
-int unic_ahead(struct unic_mem *mem, struct unic_client *client,
-	       const void *msg, u32 bytes, struct list_head *pins)
+int unic_prefetch(struct unic_mem *mem, struct unic_client *client,
+		  const void *msg, u32 bytes, struct list_head *pins)
 {
 	struct unic_ctl_hdr hdr;
 	u32 at, n = 0;
@@ -129,7 +129,7 @@ int unic_ahead(struct unic_mem *mem, struct unic_client *client,
 	return 0;
 }
 
-void unic_ahead_drop(struct unic_mem *mem, struct list_head *pins)
+void unic_prefetch_drop(struct unic_mem *mem, struct list_head *pins)
 {
 	struct unic_pin *p, *next;
 

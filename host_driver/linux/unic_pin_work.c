@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * unic_later.c - what of a process's memory takes time, done by workers: fetching pages
+ * unic_pin_work.c - what of a process's memory takes time, done by workers: fetching pages
  * that are not present, comparing pinned pages with those that are mapped, and freeing
  * large pins.
  *
@@ -12,7 +12,7 @@
 
 #include "unic_dev.h"
 #include "unic_gup.h"
-#include "unic_later.h"
+#include "unic_pin_work.h"
 #include "unic_mem.h"
 #include "unic_pin.h"
 #include "unic_trace.h"
@@ -24,17 +24,17 @@
 
 static struct workqueue_struct *fetchers, *keepers;
 
-int unic_later_init(void)
+int unic_pin_work_init(void)
 {
 	fetchers = alloc_workqueue("unic_fetch", WQ_UNBOUND, WORKERS_MAX);
 	keepers = alloc_workqueue("unic_keep", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (fetchers && keepers)
 		return 0;
-	unic_later_exit();
+	unic_pin_work_exit();
 	return -ENOMEM;
 }
 
-void unic_later_exit(void)
+void unic_pin_work_exit(void)
 {
 	if (fetchers)
 		destroy_workqueue(fetchers);
@@ -130,7 +130,7 @@ static void fetch_work(struct work_struct *work)
 	drop_pin(mem, p);
 	unic_dev_kick(mem->os);
 	unic_mem_put(mem);
-	/* unic_later_exit() waits until this function has returned */
+	/* unic_pin_work_exit() waits until this function has returned */
 	module_put(THIS_MODULE);
 }
 
@@ -176,8 +176,8 @@ static void start_fetch(struct unic_mem *mem, struct unic_fetch *f,
 	trace_unic_later(mem->os, mem->pid, first, last, write, 0);
 }
 
-struct unic_pin *unic_pin_later(struct unic_mem *mem, unsigned long first,
-				unsigned long last, bool write)
+struct unic_pin *unic_pin_fetch_async(struct unic_mem *mem, unsigned long first,
+				      unsigned long last, bool write)
 {
 	struct unic_pin *p = NULL, *untaken = NULL;
 	struct unic_fetch *f;
@@ -188,7 +188,7 @@ struct unic_pin *unic_pin_later(struct unic_mem *mem, unsigned long first,
 		swap(f->pin, p);
 	else if (f)
 		swap(f->pin, untaken);
-	if (!IS_ERR_OR_NULL(p) && p->stale)
+	if (!IS_ERR_OR_NULL(p) && p->invalidated)
 		/* an unmapped page may have been replaced: fetch again */
 		swap(p, untaken);
 	if (f && !f->mem && (!p || p == ERR_PTR(-EAGAIN)))
@@ -265,9 +265,10 @@ static void recheck_work(struct work_struct *work)
 	bool sure, again;
 
 	spin_lock(&mem->lock);
-	if (mem->doubt.is)
-		unic_span_add(&mem->looking, mem->doubt.first, mem->doubt.last);
-	mem->doubt.is = false;
+	if (mem->recheck.is)
+		unic_span_add(&mem->looking, mem->recheck.first,
+			      mem->recheck.last);
+	mem->recheck.is = false;
 	spin_unlock(&mem->lock);
 	sure = recheck_pages(mem, mem->looking.first, mem->looking.last);
 	spin_lock(&mem->lock);
@@ -281,12 +282,12 @@ static void recheck_work(struct work_struct *work)
 		unic_mem_put(mem);
 }
 
-void unic_mem_doubt(struct unic_mem *mem, unsigned long first,
-		    unsigned long last)
+void unic_mem_recheck(struct unic_mem *mem, unsigned long first,
+		      unsigned long last)
 {
 	if (mem->left)
-		return; /* unic_later_end() waits for no look that begins afterwards */
-	unic_span_add(&mem->doubt, first, last);
+		return; /* unic_pin_work_end() waits for no look that begins afterwards */
+	unic_span_add(&mem->recheck, first, last);
 	/* The caller has a reference, so the worker's may be taken after the work
 	 * is queued; work that was queued already has one. */
 	if (mod_delayed_work(keepers, &mem->look, 0))
@@ -315,7 +316,7 @@ static void drop_work(struct work_struct *work)
 	unic_mem_put(mem);
 }
 
-void unic_pin_free_later(struct unic_mem *mem, struct unic_pin *p)
+void unic_pin_free_async(struct unic_mem *mem, struct unic_pin *p)
 {
 	spin_lock(&mem->lock);
 	list_add(&p->node, &mem->dropped);
@@ -325,12 +326,12 @@ void unic_pin_free_later(struct unic_mem *mem, struct unic_pin *p)
 	spin_unlock(&mem->lock);
 }
 
-void unic_later_flush(void)
+void unic_pin_work_flush(void)
 {
 	flush_workqueue(keepers);
 }
 
-void unic_later_new(struct unic_mem *mem)
+void unic_pin_work_new(struct unic_mem *mem)
 {
 	u32 i;
 
@@ -341,7 +342,7 @@ void unic_later_new(struct unic_mem *mem)
 		INIT_WORK(&mem->fetch[i].work, fetch_work);
 }
 
-void unic_later_end(struct unic_mem *mem)
+void unic_pin_work_end(struct unic_mem *mem)
 {
 	spin_lock(&mem->lock);
 	mem->left = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include "unic_ask.h"
+#include "unic_self_client.h"
 
 #include <linux/jiffies.h>
 
@@ -8,7 +8,7 @@
 
 #define WAIT_MS 5000 /* longer than the core waits for a NIC */
 
-void unic_ask_init(struct unic_ask *ask)
+void unic_self_client_init(struct unic_self_client *ask)
 {
 	mutex_init(&ask->turn);
 	init_completion(&ask->answered);
@@ -16,7 +16,8 @@ void unic_ask_init(struct unic_ask *ask)
 	ask->client.slot = UNIC_OS_NO_SLOT;
 }
 
-void unic_ask_reply(struct unic_ask *ask, const void *msg, u32 bytes)
+void unic_self_client_reply(struct unic_self_client *ask, const void *msg,
+			    u32 bytes)
 {
 	if (!ask->reply)
 		return;
@@ -29,7 +30,7 @@ void unic_ask_reply(struct unic_ask *ask, const void *msg, u32 bytes)
 static int send_self_request(struct unic_os *os, u32 op, void *rec, void *reply,
 			     u32 room)
 {
-	struct unic_ask *ask = &os->ask;
+	struct unic_self_client *ask = &os->ask;
 	struct unic_ctl_hdr hdr = {
 		.op = unic_to_le16(op),
 		.seq = unic_to_le32(++ask->seq),
@@ -81,9 +82,10 @@ static int status_of(const void *reply, u32 got)
 	}
 }
 
-int unic_ask(struct unic_os *os, u32 op, void *rec, void *reply, u32 room)
+int unic_self_client_ask(struct unic_os *os, u32 op, void *rec, void *reply,
+			 u32 room)
 {
-	struct unic_ask *ask = &os->ask;
+	struct unic_self_client *ask = &os->ask;
 	long left;
 	int err;
 
