@@ -132,9 +132,10 @@ class Client:
         body = struct.pack("<II16sIII", 1, 0, self.name, 0, self.flags,
                            self.proc if self.flags & RESUME else 0)
         r = self.call(HELLO, body, want=None)
-        # A slot comes free a while after its process left it.
+        # A slot comes free a while after its process left it; a driver that did not
+        # get to run within H resets its NIC.
         until = time.monotonic() + PATIENCE_S
-        while (want == OK and r.status == NO_SLOT and
+        while (want == OK and r.status in (NO_SLOT, NO_NIC) and
                time.monotonic() < until):
             time.sleep(0.01)
             r = self.call(HELLO, body, want=None)
