@@ -32,7 +32,8 @@ void unic_region_asked(struct unic_req *req, bool asked)
 	req->asked = asked;
 }
 
-static struct unic_req *release(struct unic_host *host, struct unic_req *req)
+static struct unic_req *release_held(struct unic_host *host,
+				     struct unic_req *req)
 {
 	if (req) {
 		req->held = false;
@@ -52,7 +53,7 @@ struct unic_req *unic_region_next_held(struct unic_host *host, uint32_t slot)
 	for (req = host->reqs; req; req = req->next) /* from the newest on */
 		if (req->held && req->slot == slot)
 			first = req;
-	return release(host, first);
+	return release_held(host, first);
 }
 
 struct unic_req *unic_region_unhold(struct unic_host *host, uint32_t slot,
@@ -65,5 +66,5 @@ struct unic_req *unic_region_unhold(struct unic_host *host, uint32_t slot,
 	for (req = host->reqs; req; req = req->next)
 		if (req->held && req->slot == slot && req->seq == seq)
 			break;
-	return release(host, req);
+	return release_held(host, req);
 }
