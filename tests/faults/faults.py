@@ -24,6 +24,7 @@ import argparse
 import collections
 import contextlib
 import errno
+import glob
 import os
 import random
 import re
@@ -155,6 +156,17 @@ class Program:
                                     os.readlink(f"{folder}/{n}")))
         return sorted(found)
 
+    def threads(self):
+        """State and place in the kernel of each of its threads."""
+        found = []
+        for task in glob.glob(f"/proc/{self.p.pid}/task/*"):
+            with contextlib.suppress(OSError), \
+                    open(task + "/stat", encoding="utf-8") as stat, \
+                    open(task + "/wchan", encoding="utf-8") as wchan:
+                found.append(f"{stat.read().rpartition(')')[2].split()[0]} "
+                             f"{wchan.read()}")
+        return ", ".join(found)
+
     def end(self):
         """Ends it; Bad when it does not end well."""
         if self.p.poll() is None:
@@ -162,9 +174,11 @@ class Program:
             try:
                 self.p.wait(5)
             except subprocess.TimeoutExpired:
+                where = self.threads()
                 self.p.kill()
                 self.p.wait()
-                raise Bad(f"{self.name}: did not end in 5 s") from None
+                raise Bad(f"{self.name}: did not end in 5 s, its threads: "
+                          f"{where}") from None
             if self.p.returncode:
                 raise Bad(f"{self.name}: exit {self.p.returncode} at its end")
 

@@ -28,7 +28,7 @@ KEPT = 0.9  # of the rate
 FETCHES, STOPS = 4, 3
 SLOW_S = 20  # no more of them then
 STUCK_S = 5
-FETCHED = {"soft": 16 << 20, "virt": 2 << 20}
+FETCHED = 16 << 20  # some tens of milliseconds: many turns of a scheduler
 MOVED = {"soft": 16 << 20, "virt": 2 << 20}  # a file of C's
 FILLS_S = 0.02  # a ring that is not full then will not be
 GIVES_UP_S = 7  # a NIC tries again for half of it
@@ -77,7 +77,7 @@ class Rig(hosts.Hosts):
         self.link, self.want = None, {}
         for folder in ("c", "files0", "files1", "files2"):
             os.mkdir(self.path(folder))
-        for name, size in (("fetched", FETCHED[board]),
+        for name, size in (("fetched", FETCHED),
                            ("moved", MOVED[board])):
             path = self.path(f"files{A}", name)
             self.want[name] = write_file(path, size)
