@@ -203,7 +203,7 @@ static uint32_t counter_of(uint8_t end);
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
-  assigns nic->counter[0 .. UNIC_C_COUNT - 1], nic->trace.seq;
+  assigns nic->counter[0 .. UNIC_C_COUNT - 1], nic->base.trace.seq;
   ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
 */
@@ -279,7 +279,7 @@ static void report_end(struct unic_memory *nic, uint16_t i, bool tell);
     nic->mrs.mr[nic->tokens.token[i].mr].n_tokens,
     nic->dma_mrs.used, nic->counter[0 .. UNIC_C_COUNT - 1],
     nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
-    nic->trace.seq, nic->timers_ns,
+    nic->base.trace.seq, nic->timers_ns,
     (&nic->tokens.told)[0 .. (tell ? 0 : -1)];
   ensures \old(life(&nic->tokens.token[i])) != UNIC_TOKEN_S_FREE;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
@@ -303,7 +303,7 @@ void unic_token_end(struct unic_memory *nic, uint16_t i, uint8_t end,
     nic->tokens.free_tail, nic->dma_mrs.used,
     nic->counter[UNIC_C_evt_stalls], nic->counter[UNIC_C_mbox_bad_index],
     nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
-    nic->trace.seq, nic->tokens.told;
+    nic->base.trace.seq, nic->tokens.told;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end;
   ensures others_same{Pre, Here}(nic, i) && TABLE_OK(nic);
@@ -327,7 +327,7 @@ void unic_idle_note(struct unic_memory *nic, uint16_t mr);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
   assigns nic->tokens, nic->mrs, nic->idle, nic->evict_due, nic->mbox,
     nic->dma_mrs.used, nic->counter[0 .. UNIC_C_COUNT - 1],
-    nic->trace.seq, nic->timers_ns, nic->tokens.told;
+    nic->base.trace.seq, nic->timers_ns, nic->tokens.told;
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end;
   ensures nic->tokens.token[i].placed == \old(nic->tokens.token[i].placed);
@@ -379,7 +379,7 @@ void unic_token_abort(struct unic_memory *nic, uint16_t index, uint32_t placed);
 void unic_token_unclaim(struct unic_memory *nic, uint16_t index);
 
 /*@ requires \valid(nic) && TABLE_OK(nic);
-  assigns nic->counter[0 .. UNIC_C_COUNT - 1], nic->trace.seq;
+  assigns nic->counter[0 .. UNIC_C_COUNT - 1], nic->base.trace.seq;
   ensures \result == reason;
   ensures TABLE_OK(nic) && others_same{Pre, Here}(nic, UNIC_TOKENS);
   exits \false;
@@ -550,7 +550,7 @@ static uint32_t recall_victim(const struct unic_memory *nic, uint32_t proc);
     nic->mrs.mr[0 .. UNIC_MRS - 1].n_tokens,
     nic->dma_mrs.used, nic->counter[0 .. UNIC_C_COUNT - 1],
     nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
-    nic->trace.seq, nic->timers_ns;
+    nic->base.trace.seq, nic->timers_ns;
   ensures TABLE_OK(nic);
   ensures \result != 0 ==> nic->tokens.free_head < UNIC_TOKENS &&
     others_same{Pre, Here}(nic, nic->tokens.free_head);
@@ -575,7 +575,7 @@ static bool recall_token(struct unic_memory *nic, uint32_t proc);
     nic->mrs.mr[0 .. UNIC_MRS - 1].n_tokens,
     nic->dma_mrs.used, nic->counter[0 .. UNIC_C_COUNT - 1],
     nic->mbox.evt_tail, nic->mbox.evt_head, nic->mbox.irq_due,
-    nic->trace.seq, nic->timers_ns;
+    nic->base.trace.seq, nic->timers_ns;
   ensures TABLE_OK(nic);
   ensures \result != 0 ==> nic->tokens.free_head < UNIC_TOKENS;
   ensures \result != 0 ==>
@@ -666,7 +666,7 @@ static uint64_t place_of(struct unic_memory *nic, uint16_t mr,
     nic->tokens.token[i].length, nic->tokens.token[i].sender,
     nic->tokens.token[i].user, nic->tokens.token[i].mr,
     nic->tokens.token[i].placed, nic->tokens.token[i].end,
-    nic->random, nic->dma_mrs;
+    nic->base.random, nic->dma_mrs;
   ensures nic->tokens.token[i].length == args->length;
   ensures sender_is(&nic->tokens.token[i], args);
   ensures nic->tokens.token[i].mr == mr;
@@ -702,7 +702,7 @@ static void activate_token(struct unic_memory *nic, uint16_t i, uint16_t proc,
     nic->tokens.token[i].user, nic->tokens.token[i].mr,
     nic->tokens.token[i].proc, nic->tokens.token[i].placed,
     nic->tokens.token[i].end, nic->tokens.token[i].evt_due,
-    nic->tokens.token[i].lock, nic->random, nic->dma_mrs;
+    nic->tokens.token[i].lock, nic->base.random, nic->dma_mrs;
   ensures domain(&nic->tokens.token[i]) == args->pd &&
     sender_is(&nic->tokens.token[i], args) && MADE(&nic->tokens.token[i], args) &&
     nic->tokens.token[i].mr == mr && nic->tokens.token[i].proc == proc;
@@ -716,7 +716,7 @@ static void fill_token(struct unic_memory *nic, uint16_t i, uint16_t proc,
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires nic->tokens.token[i].proc < UNIC_PROCS;
   assigns nic->tokens.used, nic->tokens.held[nic->tokens.token[i].proc],
-    nic->counter[UNIC_C_tokens_allocated], nic->trace.seq;
+    nic->counter[UNIC_C_tokens_allocated], nic->base.trace.seq;
   ensures TABLE_OK(nic);
   ensures others_same{Pre, Here}(nic, UNIC_TOKENS);
   ensures terms_same{Pre, Here}(&nic->tokens.token[i]);
@@ -728,8 +728,8 @@ static void count_token_alloc(struct unic_memory *nic, uint16_t i);
     \valid_read(args) && \separated(args, nic) && TABLE_OK(nic);
   requires nic->tokens.free_head < UNIC_TOKENS;
   assigns nic->tokens, nic->mrs.mr[0 .. UNIC_MRS - 1].tokens,
-    nic->mrs.mr[0 .. UNIC_MRS - 1].n_tokens, nic->random, nic->dma_mrs,
-    nic->counter[0 .. UNIC_C_COUNT - 1], nic->trace.seq, nic->timers_ns;
+    nic->mrs.mr[0 .. UNIC_MRS - 1].n_tokens, nic->base.random, nic->dma_mrs,
+    nic->counter[0 .. UNIC_C_COUNT - 1], nic->base.trace.seq, nic->timers_ns;
   ensures \result == \old(nic->tokens.free_head);
   ensures \old(life(&nic->tokens.token[nic->tokens.free_head])) ==
     UNIC_TOKEN_S_FREE;
