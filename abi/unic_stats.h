@@ -149,7 +149,8 @@ struct unic_trace_rec {
 #define UNIC_TG_REF \
 	(1u << 6) /* uses of regions; looked at every reaper period */
 
-/* X(name, group, text; %0..%3 are the arguments in decimal, %x0.. in hex) */
+/* Trace events, X(name, group, text). In a text %0..%3 stand for the arguments in
+ * decimal, %x0..%x3 in hexadecimal. */
 #define UNIC_TRACES(X)                                                         \
 	X(RESET, UNIC_TG_CMD, "reset, epoch %0")                               \
 	X(CMD, UNIC_TG_CMD, "command %0 cookie %1 status %2")                  \

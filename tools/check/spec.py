@@ -4,12 +4,13 @@
 
 What stands in docs/SPEC.md between `<!-- abi FILE -->` and `<!-- end -->` is
 made here: the whole of abi/FILE in its order, comments as text, structs as
-field tables, enums, constants and X-macro lists as tables; inline functions are
-left out. Offsets and sizes are those of the golden layout dumps
-(tools/check/check_abi.py), so they are the compiler's and not a second opinion.
+field tables, enums and constants as tables. Enumerators that an X-macro list
+makes have the texts of the list. Offsets and sizes are those of the golden
+layout dumps (tools/check/check_abi.py), so they are the compiler's and not a
+second opinion. check_spec.py compares the result with the compiler.
 
 Without --rewrite: exit code 1 when the file is not what it should be, or when
-a header of abi/, or a struct of one, is nowhere in it.
+a header of abi/ is nowhere in it.
 """
 import difflib
 import glob
@@ -17,24 +18,15 @@ import os
 import re
 import sys
 
+import abi_items
+
 SPEC = "docs/SPEC.md"
 NO_TABLES = {"unic_types.h"}
 MARKER = re.compile(r"^<!-- abi (\S+) -->\n.*?^<!-- end -->\n", re.M | re.S)
-
-COMMENT = r"/\*(?:(?!\*/).)*\*/"
-ITEM = re.compile(
-    r"^/\* -+ (?P<section>[^-*]+?) (?:-+ )?\*/"
-    r"|^(?P<comment>" + COMMENT + r")"
-    r"|^struct (?P<struct>\w+) \{(?P<fields>.*?)^\}[^;]*;"
-    r"|^enum (?P<enum>\w+) \{(?P<values>.*?)\};"
-    r"|^static inline (?P<function>[^(;]+)\([^;]*?\)\n\{.*?^\}"
-    r"|^#define (?P<list>\w+)\(X\)(?P<rows>(?:[^\n]*\\\n)*[^\n]*\n)"
-    r"|^#define (?P<macro>\w+)\((?:[^\n]*\\\n)*[^\n]*\n"
-    r"|^#define (?P<name>\w+)[ \t]+(?P<value>(?:\\\n|(?!/\*|\n).)+)"
-    r"(?P<note>" + COMMENT + r")?", re.M | re.S)
+DUMP = re.compile(r"^/\* offset .*type = struct (\w+) \{\n", re.M)
 FIELD = re.compile(r"/\* +(\d+) +\| +(\d+) \*/ +(.+?) (\w+(?:\[\d+\])*);$")
-NAMED = re.compile(r"(\w+)(?:\[[^\]]*\])*(?: = [^,;/]*)?[,;]?[ \t]*"
-                   r"(" + COMMENT + r")?[ \t]*$", re.M | re.S)
+NESTED = re.compile(r"/\* +(\d+) +\| +(\d+) \*/ +struct (\w+) \{")
+CLOSED = re.compile(r" +\} (\w+(?:\[\d+\])*);")
 
 
 def read(path):
@@ -43,25 +35,26 @@ def read(path):
 
 
 def paragraphs(comment):
-    """A C comment as Markdown paragraphs; indented parts stay as they are."""
+    """A C comment as Markdown paragraphs; what is indented is fenced."""
     inner = re.sub(r"^/\*+|\*/$", "", comment.strip())
     lines = [re.sub(r"^\s*\* ?", "", l).rstrip() for l in inner.split("\n")]
-    blocks = "\n".join(lines).strip().split("\n\n")
-    return "\n\n".join(block if "\t" in block or re.search(r"^  ", block, re.M)
-                       and block.startswith(" ")
-                       else "\n".join(escape(l.strip())
-                                      for l in block.split("\n"))
-                       for block in blocks)
+    blocks = "\n".join(lines).strip("\n").split("\n\n")
+    return "\n\n".join(
+        f"```\n{block}\n```" if block.startswith("  ") or "\t" in block
+        else "\n".join(escape(l.strip()) for l in block.split("\n"))
+        for block in blocks)
 
 
 def escape(text):
     return re.sub(r"([*<])", r"\\\1", text)
 
 
-def cell(comment):
-    inner = re.sub(r"^/\*+|\*/$", "", (comment or "").strip())
-    inner = re.sub(r"\s*\n\s*\*?\s*", " ", inner)
-    return escape(inner.strip()).replace("|", "\\|")
+def cell(text):
+    return escape(text).replace("|", "\\|")
+
+
+def code(text):
+    return f"`{text}`".replace("|", "\\|")
 
 
 def table(head, rows):
@@ -69,22 +62,25 @@ def table(head, rows):
     return "\n".join(lines + ["| " + " | ".join(r) + " |" for r in rows])
 
 
+def group_row(head, note):
+    return ("",) * (len(head) - 1) + (f"*{cell(note)}*",)
+
+
 def layouts(header):
     """{struct: [(offset, size, type, name)]} from the golden dump."""
     path = "abi/golden/" + header[:-2] + ".txt"
     if not os.path.exists(path):
         return {}
-    parts = [p for p in read(path).split("\n\n") if "type = struct" in p]
-    return {re.search(r"type = struct (\w+)", p)[1]: outer_fields(p)
-            for p in parts}
+    parts = DUMP.split(read(path))[1:]
+    return {name: outer_fields(part)
+            for name, part in zip(parts[::2], parts[1::2])}
 
 
 def outer_fields(part):
     """Fields of a dump; a nested struct is one field."""
     fields, opened = [], []
-    for line in part.split("\n")[1:]:
-        nested = re.match(r"/\* +(\d+) +\| +(\d+) \*/ +struct (\w+) \{", line)
-        closed = re.match(r" +\} (\w+(?:\[\d+\])*);", line)
+    for line in part.split("\n"):
+        nested, closed = NESTED.match(line), CLOSED.match(line)
         field = FIELD.match(line)
         if nested:
             opened.append(nested.groups())
@@ -97,94 +93,110 @@ def outer_fields(part):
     return fields
 
 
-def notes(body):
-    """{name: comment} of fields or enumerators."""
-    above = re.compile(r"^\s*(" + COMMENT + r")\s*\n(?:[^;,]*\s)?(\w+)"
-                       r"(?:\[[^\]]*\])*(?: = \w+)?[;,]", re.M | re.S)
-    own_lines = re.compile(r"^\s*" + COMMENT + r"\s*\n", re.M | re.S)
-    found = {m[1]: cell(m[2])
-             for m in NAMED.finditer(own_lines.sub("", body))}
-    for match in above.finditer(body):
-        found[match[2]] = found.get(match[2]) or cell(match[1])
-    return found
-
-
 def struct_text(item, layout):
-    said = notes(item["fields"])
-    rows = [(at, size, f"`{kind}`", f"`{name}`",
-             said.get(name.split("[")[0], ""))
-            for at, size, kind, name in layout[item["struct"]]]
-    return table(("offset", "bytes", "type", "field", "meaning"), rows)
+    head = ("offset", "bytes", "type", "field", "meaning")
+    left, rows = list(layout.get(item.name, [])), []
+    for member in item.members:
+        if not member.text:
+            rows.append(group_row(head, member.note))
+        for name in re.findall(r"(\w+)(?:\[[^\]]*\])*(?:,|$)", member.text):
+            at, size, kind, named = left.pop(0) if left else (None,) * 4
+            if named is None or named.split("[")[0] != name:
+                sys.exit(f"struct {item.name}: {name} is not in abi/golden/: "
+                         "run make check-abi")
+            rows.append((at, size, f"`{kind}`", f"`{named}`",
+                         cell(member.note)))
+    return table(head, rows)
 
 
-def enum_text(item):
-    if " = " not in item["values"]:
+def made_by_list(member, seen):
+    """(rows of the list, prefix of their names, enumerators that follow) of an
+    enum whose body calls an X-macro list, else None."""
+    call = re.match(r"(\w+)\((\w+)\)(.*)", member.text)
+    if not call or call[1] not in seen:
         return None
-    said = notes(item["values"])
-    rows = [(f"`{value}`", f"`{name}`", said.get(name, ""))
-            for name, value in re.findall(r"^\s*(\w+) = ([^,\n]+?),",
-                                          item["values"], re.M)]
-    return table(("value", "name", "meaning"), rows)
+    return (abi_items.list_rows(seen[call[1]]),
+            seen[call[2]].text.split("##")[0].strip(), call[3].split())
 
 
-def list_text(item):
-    rows = [(str(n), f"`{name}`", escape(text).replace("|", "\\|"))
-            for n, (name, text) in enumerate(re.findall(
-                r'X\((\w+),[^"]*"([^"]*)"\)', item["rows"]))]
-    return table(("number", "name", "meaning"), rows)
+def enum_text(item, seen):
+    made = made_by_list(item.members[0], seen)
+    if made:
+        return listed_text(*made)
+    head = ("value", "name", "meaning")
+    rows, value = [], "-1"
+    for member in item.members:
+        if not member.text:
+            rows.append(group_row(head, member.note))
+            continue
+        name, _, given = member.text.partition(" =")
+        value = given.strip() or str(int(value, 0) + 1)
+        rows.append((code(value), f"`{name}`", cell(member.note)))
+    return table(head, rows)
 
 
-def value(item):
-    return re.sub(r"\\\n\s*", "", item["value"]).strip()
+def listed_text(listed, prefix, following):
+    rows = [(f"`{n}`", f"`{prefix}{name}`", code(group), cell(text))
+            for n, (name, group, text) in enumerate(listed)]
+    rows += [(f"`{n}`", f"`{name}`", "``", "how many there are")
+             for n, name in enumerate(following, len(rows))]
+    if not any(group for _, group, _ in listed):
+        return table(("value", "name", "meaning"),
+                     [(v, name, text) for v, name, _, text in rows])
+    return table(("value", "name", "group", "meaning"),
+                 [(v, name, group.replace("``", ""), text)
+                  for v, name, group, text in rows])
+
+
+def is_constant(item):
+    """Not an include guard, and no part of an X-macro list."""
+    return item.kind == "macro" and item.text and "##" not in item.text
 
 
 def item_texts(header):
-    """Yields the Markdown blocks of a header in order."""
-    layout = layouts(header)
+    """Yields the Markdown blocks of a header in order. A comment waits in `held`
+    for what it stands above: the heading of a struct or enum comes before it."""
+    layout, seen = layouts(header), {}
     held, constants = [], []
-    for item in ITEM.finditer(read("abi/" + header)):
-        if item["name"]:
-            constants.append((f"`{item['name']}`", f"`{value(item)}`",
-                              cell(item["note"])))
+    for item in abi_items.items(read("abi/" + header)):
+        seen[item.name.split("(")[0]] = item
+        if is_constant(item):
+            constants.append((code(item.name), code(item.text),
+                              cell(item.note)))
             continue
         if constants:
             yield from held
             yield table(("constant", "value", "meaning"), constants)
             held, constants = [], []
-        if item["comment"]:
+        if item.kind == "comment":
             yield from held
-            held = [] if "SPDX" in item[0] else [paragraphs(item[0])]
-            continue
-        yield from item_text(item, layout, held)
-        held = []
+            held = [] if "SPDX" in item.text else [paragraphs(item.text)]
+            if re.match(r"/\*\s*\*? ?" + re.escape(header), item.text):
+                yield from held
+                held = []
+        elif item.kind not in ("macro", "list"):
+            yield from item_text(item, layout, seen, held)
+            held = []
     if constants:
+        yield from held
         yield table(("constant", "value", "meaning"), constants)
+    else:
+        yield from held
+
+
+def item_text(item, layout, seen, held):
+    if item.kind == "section":
+        yield from held
+        yield f"### {item.name[0].upper()}{item.name[1:]}"
+        return
+    if item.kind == "function":
+        yield from held
+        yield f"```c\n{item.text}\n```"
+        return
+    yield f"#### `{item.kind} {item.name}`"
     yield from held
-
-
-def item_text(item, layout, held):
-    if item["section"]:
-        yield from held
-        title = item["section"].strip()
-        yield f"### {title[0].upper()}{title[1:]}"
-    elif item["struct"]:
-        yield f"#### `struct {item['struct']}`"
-        yield from held
-        yield struct_text(item, layout)
-    elif item["enum"] and enum_text(item):
-        yield f"#### `enum {item['enum']}`"
-        yield from held
-        yield enum_text(item)
-    elif item["list"]:
-        yield f"#### `{item['list']}`"
-        yield from held
-        yield list_text(item)
-
-
-def left_out_of(header, text):
-    """Structs of a header that its text does not show."""
-    return [name for name in layouts(header)
-            if f"#### `struct {name}`" not in text]
+    yield (struct_text(item, layout) if item.kind == "struct"
+           else enum_text(item, seen))
 
 
 def fill(match):
@@ -199,10 +211,6 @@ def main():
     left_out = headers - set(re.findall(r"^<!-- abi (\S+) -->", was, re.M))
     for name in sorted(left_out):
         print(f"{SPEC} does not show abi/{name}")
-    for match in MARKER.finditer(now):
-        for name in left_out_of(match[1], match[0]):
-            print(f"{SPEC} does not show struct {name} of abi/{match[1]}")
-            left_out.add(name)
     if sys.argv[1:] == ["--rewrite"]:
         with open(SPEC, "w", encoding="utf-8") as file:
             file.write(now)
