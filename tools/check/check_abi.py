@@ -5,11 +5,13 @@
 Compiles tests/abi/layout.c with -Wpadded for each machine below, takes the
 layout of each struct out of the debug information (gdb's ptype /o) and
 compares it with abi/golden/<header>.txt: one dump for all, because the layout
-must be the same on all. i386 lays out {u32; u64} in 12 bytes without a padding
-warning, so asserts and warnings alone would not do.
+must be the same on all. A dump without a header that has structs is an error.
+i386 lays out {u32; u64} in 12 bytes without a padding warning, so asserts and
+warnings alone would not do.
 
---rewrite makes the golden dumps anew from x86-64. Do that for an addition
-behind a feature bit; for anything else the major version must change.
+--rewrite makes the golden dumps anew from x86-64 and removes the others. Do that
+for an addition behind a feature bit; for anything else the major version must
+change.
 """
 import difflib
 import glob
@@ -83,8 +85,22 @@ def read(path):
         return file.read()
 
 
+def left_over(headers):
+    """{golden file: why it should not be there}"""
+    found = {}
+    for path in sorted(glob.glob(os.path.join(GOLDEN, "*.txt"))):
+        header = f"abi/{os.path.basename(path)[:-4]}.h"
+        if header not in headers:
+            found[path] = f"there is no {header}"
+        elif not structs_of(header):
+            found[path] = f"{header} has no struct"
+    return found
+
+
 def rewrite(headers):
     os.makedirs(GOLDEN, exist_ok=True)
+    for path in left_over(headers):
+        os.remove(path)
     for path, text in texts(headers, MACHINES["x86-64"]).items():
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
@@ -113,10 +129,13 @@ def main():
         sys.exit(f"{CHECK_FILE} does not include {', '.join(forgotten)}")
     if sys.argv[1:] == ["--rewrite"]:
         return rewrite(headers)
-    bad = [compare(machine, headers) for machine in MACHINES]
+    stale = left_over(headers)
+    for path, why in stale.items():
+        print(f"{path}: {why}")
+    bad = len(stale) + sum(compare(machine, headers) for machine in MACHINES)
     print(f"{len(MACHINES)} machines, {len(headers)} headers, "
-          f"{sum(bad)} differences")
-    return 1 if sum(bad) else 0
+          f"{bad} differences")
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":
