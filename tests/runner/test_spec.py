@@ -30,15 +30,23 @@ def check(path, edit):
             f.write(now)
         r = subprocess.run([sys.executable, CHECK], cwd=tree, text=True,
                            capture_output=True, timeout=60, check=False)
-    return r.returncode, r.stdout, was != now
+    return r.returncode, r.stdout + r.stderr, was != now
 
 
-def expect(words, pattern, by, path=SPEC):
-    """check_spec.py says these words when `by` takes the place of the pattern."""
+def plant(pattern, by, path=SPEC):
+    """What check_spec.py complains of when `by` takes the place of the first
+    match of the pattern in a file."""
     code, said, changed = check(
         path, lambda text: re.sub(pattern, by, text, count=1, flags=re.M))
     assert changed, f"{pattern!r} is nowhere in {path}"
-    assert code == 1 and words in said.split("\n"), (words, said)
+    assert code == 1 and "Traceback" not in said, said
+    return said
+
+
+def expect(words, pattern, by, path=SPEC):
+    """One of the complaints is these words."""
+    said = plant(pattern, by, path)
+    assert words in said.split("\n"), (words, said)
     return said
 
 
@@ -145,14 +153,14 @@ def test_macro_of_nobody():
 def test_empty_table():
     said = expect(f"{SPEC}: struct unic_cmd_nop: data is not shown",
                   r"(?<=Echoes data.)((?:\n.*){3}\n)(?:\|.*\n)*", r"\1")
-    assert re.search(r":\d+: an empty table, in `struct unic_cmd_nop`", said)
+    assert re.search(r"SPEC.md:\d+: an empty table\n", said), said
 
 
 def test_table_with_a_group_and_no_row():
     said = expect(f"{SPEC}: struct unic_cmd_nop: data is not shown",
                   r"(?<=Echoes data.)((?:\n.*){3}\n)(?:\|.*\n)*",
                   r"\1|  |  |  |  | *a group* |\n")
-    assert "an empty table, in `struct unic_cmd_nop`" in said, said
+    assert re.search(r"SPEC.md:\d+: an empty table\n", said), said
 
 
 def test_new_struct():
@@ -167,6 +175,203 @@ def test_new_macro_and_enumerator():
            r"^\tUNIC_EV_RETRY_AFTER = 2,$",
            "\tUNIC_EV_RETRY_AFTER = 2,\n\tUNIC_EV_NEW =\n\t\t3, /* new */",
            "abi/unic_wire.h")
+
+
+def test_wrong_row_before_the_right_one():
+    expect(f"{SPEC}: struct unic_cqe: imm is ('12', '4', 'unic_le32'), "
+           "('16', '4', 'unic_le32') is shown",
+           r"^(?=\| 12 \| 4 \| `unic_le32` \| `imm`)",
+           "| 16 | 4 | `unic_le32` | `imm` | a value |\n")
+
+
+def test_row_twice():
+    expect(f"{SPEC}: struct unic_cqe: imm is shown twice",
+           r"^(\| 12 \| 4 \| `unic_le32` \| `imm`.*\n)", r"\1\1")
+    expect(f"{SPEC}: enum unic_wc_status: UNIC_WC_EVICTED is shown twice",
+           r"^(.*`UNIC_WC_EVICTED`.*\n)", r"\1\1")
+    expect(f"{SPEC}: macro UNIC_WR_SIGNALED is shown twice",
+           r"^(\| `UNIC_WR_SIGNALED`.*\n)", r"\1\1")
+
+
+def test_rows_exchanged():
+    expect(f"{SPEC}: struct unic_reth: len is shown where rkey belongs",
+           r"^(\| 8 .*`rkey`.*\n)(\| 12 .*`len`.*\n)", r"\2\1")
+    expect(f"{SPEC}: enum unic_nic_state: UNIC_NIC_READY is shown where "
+           "UNIC_NIC_RESET belongs",
+           r"^(.*`UNIC_NIC_RESET`.*\n)(.*`UNIC_NIC_READY`.*\n)", r"\2\1")
+    expect(f"{SPEC}: macro UNIC_ABI_MINOR is shown where "
+           "macro UNIC_ABI_MAJOR belongs",
+           r"^(.*`UNIC_ABI_MAJOR`.*\n)(.*`UNIC_ABI_MINOR`.*\n)", r"\2\1")
+
+
+def test_offsets_exchanged():
+    said = expect(f"{SPEC}: struct unic_reth: rkey is ('8', '4', 'unic_be32'), "
+                  "('12', '4', 'unic_be32') is shown",
+                  r"^\| 8 (.*`rkey`.*\n)\| 12 ", r"| 12 \1| 8 ")
+    assert ", 2 complaints" in said, said
+
+
+def test_type_of_the_right_size():
+    expect(f"{SPEC}: struct unic_reth: rkey is ('8', '4', 'unic_be32'), "
+           "('8', '4', 'unic_le32') is shown",
+           r"`unic_be32`(?= \| `rkey`)", "`unic_le32`")
+    expect(f"{SPEC}: struct unic_cmd_nop: hdr is "
+           "('0', '8', 'struct unic_cmd_hdr'), "
+           "('0', '8', 'struct unic_evt_hdr') is shown",
+           r"(?<=Echoes data.)((?:\n.*){3}\n.*)`struct unic_cmd_hdr`",
+           r"\1`struct unic_evt_hdr`")
+
+
+def test_second_heading():
+    wrong = ("#### `struct unic_reth`\n\n"
+             "| offset | bytes | type | field | meaning |\n"
+             "| --- | --- | --- | --- | --- |\n"
+             "| 4 | 4 | `unic_be32` | `va_hi` | an address |\n\n")
+    for place in ("#### `struct unic_reth`$", "^## Bus$"):
+        said = expect(f"{SPEC}: struct unic_reth is shown twice",
+                      f"({place})", wrong + r"\1")
+        assert "va_hi is ('0', '4', 'unic_be32'), ('4'," in said, said
+
+
+def test_second_table_below_a_heading():
+    said = plant(r"(?<=#### `struct unic_reth`\n)((?:.*\n)*?)(?=\n#)",
+                 r"\1\n| offset | bytes | type | field | meaning |\n"
+                 "| --- | --- | --- | --- | --- |\n"
+                 "| 4 | 4 | `unic_be32` | `va_hi` | an address |\n")
+    assert ": a table of no struct, enum or macro" in said, said
+
+
+def test_heading_of_another_form():
+    for other in ("### `struct unic_reth`", "##### `struct unic_reth`",
+                  "#### struct unic_reth", "#### `struct unic_reth`:"):
+        said = plant("^#### `struct unic_reth`$", other)
+        assert "a heading of struct unic_reth that is not" in said, said
+    said = plant("^#### (`struct unic_reth`)$", r"\1\n----")
+    assert "a heading of struct unic_reth that is not" in said, said
+
+
+def test_table_below_a_heading_of_another_kind():
+    said = expect(f"{SPEC}: enum unic_reth is shown, abi/ has none",
+                  "`struct unic_reth`$", "`enum unic_reth`")
+    assert ": a table of no struct, enum or macro" in said, said
+
+
+def test_enumerator_in_the_table_of_another_enum():
+    said = expect(f"{SPEC}: enum unic_nic_state: UNIC_ST_OK is shown, "
+                  "abi/ has none",
+                  r"^(.*`UNIC_NIC_CRASHED`.*\n)", r"\1| `0` | `UNIC_ST_OK` | x |\n")
+    assert ", 1 complaints" in said, said
+
+
+def test_enumerator_in_a_table_of_constants():
+    expect(f"{SPEC}: macro UNIC_ST_OK is shown, abi/ has none",
+           r"^(\| `UNIC_WR_SIGNALED`.*\n)", r"\1| `UNIC_ST_OK` | `0` | x |\n")
+
+
+def test_macro_under_another_header():
+    row = "| `UNIC_ROCE_PORT` | `4791u` | UDP |\n"
+    said = expect(f"{SPEC}: macro UNIC_ROCE_PORT is shown under "
+                  "abi/unic_mbox.h, abi/unic_wire.h declares it",
+                  r"^(\| `UNIC_MAGIC`.*\n)", r"\1" + row)
+    assert "macro UNIC_ROCE_PORT is shown twice" in said, said
+
+
+def test_struct_under_another_header():
+    def move(text):
+        shown = re.search(r"#### `struct unic_reth`\n(?:.*\n)*?(?=#)", text)[0]
+        return text.replace(shown, "").replace(
+            "#### `struct unic_eth`", shown + "#### `struct unic_eth`").replace(
+                "#### `struct unic_kio_msg`", shown + "#### `struct unic_kio_msg`")
+
+    def out(text):
+        shown = re.search(r"#### `struct unic_reth`\n(?:.*\n)*?(?=#)", text)[0]
+        return text.replace(shown, "").replace("## Bus\n", shown + "## Bus\n")
+
+    _, said, _ = check(SPEC, move)
+    assert (f"{SPEC}: struct unic_reth is shown under abi/unic_kio.h, "
+            "abi/unic_wire.h declares it") in said, said
+    _, said, _ = check(SPEC, out)
+    assert "struct unic_reth is shown under no header, abi/" in said, said
+    assert ": a table as those of abi/, but in no section" in said, said
+
+
+def test_struct_in_another_order():
+    expect(f"{SPEC}: struct unic_aeth is shown where struct unic_reth belongs",
+           r"(#### `struct unic_reth`\n(?:.*\n)*?)"
+           r"(#### `struct unic_aeth`\n(?:.*\n)*?)(?=#)", r"\2\1")
+
+
+def test_section_without_end():
+    said = plant(r"(?<=\n)<!-- end -->\n(?=\n## Bus)", "")
+    assert ": a section in a section, or an end alone" in said, said
+
+
+def test_enumerator_in_another_base():
+    expect(f"{SPEC}: enum unic_wc_status: UNIC_WC_EVICTED is 10, None is shown",
+           r"`10` \| `UNIC_WC_EVICTED`", "`012` | `UNIC_WC_EVICTED`")
+    expect(f"{SPEC}: enum unic_wc_status: UNIC_WC_EVICTED is 10, 16 is shown",
+           r"`10` \| `UNIC_WC_EVICTED`", "`0x10` | `UNIC_WC_EVICTED`")
+    expect(f"{SPEC}: enum unic_mr_rights: UNIC_MR_REMOTE_READ is 2, 3 is shown",
+           "`1u << 1`", "`3u << 0`")
+
+
+def test_list_without_its_last_row():
+    expect(f"{SPEC}: enum unic_counter: UNIC_C_COUNT is not shown",
+           r"^.*`UNIC_C_COUNT`.*\n", "")
+    expect(f"{SPEC}: enum unic_trace_code: UNIC_T_COUNT is not shown",
+           r"^.*`UNIC_T_COUNT`.*\n", "")
+
+
+def test_macro_with_the_same_letters():
+    expect(f"{SPEC}: macro UNIC_ROCE_PORT is 4791u, 47 91u is shown",
+           "`4791u`", "`47 91u`")
+    expect(f"{SPEC}: macro UNIC_MAGIC is 0x43494e55u, 0x43494E55u is shown",
+           "`0x43494e55u`", "`0x43494E55u`")
+
+
+def test_hidden_table():
+    place = r"(?<=\n)(#### `struct unic_reth`\n(?:.*\n)*?)(?=#)"
+    said = expect(f"{SPEC}: struct unic_reth is not shown",
+                  place, r"```\n\1```\n")
+    assert ", 1 complaints" in said, said
+    for before, after in (("<!--\n", "-->\n"), ("<pre>\n", "</pre>\n")):
+        said = plant(place, rf"{before}\1{after}")
+        assert ": a comment of several lines, or HTML" in said, said
+    said = plant(place, r"```\n\1")
+    assert "struct unic_aeth is not shown" in said, said
+
+
+def test_table_of_another_form():
+    for row in ("> | a | b |\n> | --- | --- |\n", "a | b\n--- | ---\n1 | 2\n"):
+        said = plant(r"(?<=\n)(#### `struct unic_reth`\n)", row + r"\n\1")
+        assert ": a table of another form" in said, said
+    said = plant("^## Bus$", "## Bus\n\n* | value | name | meaning |\n"
+                 "  | --- | --- | --- |\n  | 1 | `UNIC_NIC_RESET` | x |\n")
+    assert ": a table of another form" in said, said
+    said = plant(r"^(\| 8 .*`rkey`.*) \|$", r"\1 | or `lkey` |")
+    assert ": a row that has not 5 cells" in said, said
+    said = plant(r"^(\| 8 .*`rkey`.*\n)", r"\1or `lkey`\n")
+    assert ": a row that has not 5 cells" in said, said
+    said = plant(r"^(\| 8 .*`rkey`.*\n)", r"\1|  |  |  |  |  |\n")
+    assert ": a row that says nothing" in said, said
+    said = plant(r"^## Bus$", "## Bus\n\n| a | b |\n| --- | --- |\n")
+    assert ": an empty table" in said, said
+
+
+def test_tables_of_the_chapters_are_free():
+    code, said, _ = check(SPEC, lambda text: text.replace(
+        "\n## Bus\n", "\n## Bus\n\n---\n\n* | code | ms |\n  | --- | --- |\n"
+        "  | 0 | 655.36 |\n\n| offset | bytes | field |\n| --- | --- | --- |\n"
+        "| 0 | 2 | MAD, `a\\|b` |\n\n<!-- note -->\n\n```mermaid\n"
+        "sequenceDiagram\n# no heading\n| --- | --- |\n```\n"))
+    assert code == 0, said
+
+
+def test_type_that_cannot_be_shown():
+    with_union = "union unic_new {\n\tuint8_t one;\n};\n"
+    for text in (with_union, "enum { UNIC_NEW = 1 };\n"):
+        code, said, _ = check("abi/unic_wire.h", lambda was: was + text)
+        assert code == 1 and ": a union, or a type without a name" in said, said
 
 
 def main():

@@ -2,7 +2,8 @@
 """What the compiler makes of abi/, for check_spec.py.
 
 compiled() compiles one file that includes every header of abi/ and reads
-structs, enums and macros out of its debug information (readelf).
+structs, enums and macros out of its debug information (readelf), each with the
+header and the line that declare it.
 
 Left out are macros without a definition (include guards), those that make up
 X-macro lists (their enumerators are there), and those with parameters of
@@ -23,7 +24,7 @@ DIE = re.compile(r" <(\d+)><(\w+)>: Abbrev Number: \d+ \(DW_TAG_(\w+)\)")
 ATTRIBUTE = re.compile(r"    <\w+> +DW_AT_(\w+) *: (?:\(.*?\) ?)*:? ?(.*)")
 FILE = re.compile(r"  (\d+)\t(?:\d+\t){3}(.+)$")
 MACRO = re.compile(r" DW_MACINFO_(define|undef|start_file|end_file)"
-                   r"(?: - lineno ?: \d+ (?:macro : (\w+)(?:\(([^)]*)\))? ?(.*)"
+                   r"(?: - lineno ?: (\d+) (?:macro : (\w+)(?:\(([^)]*)\))? ?(.*)"
                    r"|filenum: (\d+)))?")
 
 
@@ -36,12 +37,15 @@ class Die(NamedTuple):
         return int(self.says[attribute], 0)
 
 
-class Abi(NamedTuple):
-    """What there is of each kind. structs: {name: {field: (offset, bytes,
-    type)}}; enums: {name: {enumerator: value}}; macros: {name: definition}"""
-    structs: dict
-    enums: dict
-    macros: dict
+class Item(NamedTuple):
+    """A struct has a row (field, (offset, bytes, type)) for each field, an enum
+    a row (enumerator, value) for each enumerator, a macro one (name,
+    definition)."""
+    kind: str
+    name: str
+    header: str
+    line: int
+    rows: list
 
 
 def readelf(what, obj):
@@ -88,31 +92,36 @@ def kind_and_size(found, die):
 
 
 def fields(found, struct):
-    shown = {}
+    rows = []
     for member in struct.children:
         kind, counts, size = kind_and_size(found, member)
-        shown[member.says["name"] + counts] = (
-            str(member.number("data_member_location")), str(size), kind)
-    return shown
+        rows.append((member.says["name"] + counts, (
+            str(member.number("data_member_location")), str(size), kind)))
+    return rows
+
+
+def enumerators(_, enum):
+    return [(c.says["name"], c.number("const_value")) for c in enum.children]
 
 
 def macros_of(lines, files):
-    """{name: definition} of what the headers of abi/ define and keep."""
+    """The Items of what the headers of abi/ define and keep."""
     shown, nest = {}, []
     for line in lines:
-        what, name, parameters, value, number = (
-            m.groups() if (m := MACRO.match(line)) else (None,) * 5)
+        what, at, name, parameters, value, number = (
+            m.groups() if (m := MACRO.match(line)) else (None,) * 6)
         if what == "start_file":
             nest.append(files[number])
         elif what == "end_file":
             nest.pop()
         elif what == "undef":
-            shown.pop(line.split(" macro : ")[-1].strip(), None)
+            shown.pop(name, None)
         elif what == "define" and nest and is_shown(
                 nest[-1], parameters, value):
-            shown[name if parameters is None else
-                  f"{name}({parameters})"] = value.strip()
-    return shown
+            full = name if parameters is None else f"{name}({parameters})"
+            shown[name] = Item("macro", full, nest[-1], int(at),
+                               [(full, value.strip())])
+    return list(shown.values())
 
 
 def of_abi(header):
@@ -126,15 +135,33 @@ def is_shown(header, parameters, value):
         parameters == "X" or "##" in value or header == FOR_C_ALONE)
 
 
-def named(found, tag, files):
-    """The Dies of a kind that a header of abi/ declares by name."""
-    return [d for d in found.values()
-            if d.tag == tag and "name" in d.says and
-            of_abi(files[d.says["decl_file"].split()[-1]])]
+def declared(found, files):
+    """(header, Die) of each struct, union and enum of abi/."""
+    for die in found.values():
+        if die.tag in ("structure_type", "union_type", "enumeration_type"):
+            header = files[die.says["decl_file"].split()[-1]]
+            if of_abi(header):
+                yield header, die
+
+
+def types_of(found, files):
+    """The Items of structs and enums. A type of another kind and one without a
+    name cannot be shown: it is an error."""
+    reads = {"structure_type": ("struct", fields),
+             "enumeration_type": ("enum", enumerators)}
+    items = []
+    for header, die in declared(found, files):
+        line = die.number("decl_line")
+        if die.tag not in reads or "name" not in die.says:
+            sys.exit(f"abi/{header}:{line}: a union, or a type without a name")
+        kind, rows = reads[die.tag]
+        items.append(Item(kind, die.says["name"], header, line,
+                          rows(found, die)))
+    return items
 
 
 def compiled():
-    """The Abi that the compiler knows."""
+    """The Items that the compiler knows, in the order of each header."""
     source = "".join(f'#include "{os.path.basename(p)}"\n'
                      for p in sorted(glob.glob("abi/*.h")))
     with tempfile.TemporaryDirectory() as tmp:
@@ -146,9 +173,5 @@ def compiled():
         found = dies(readelf("info", obj))
         files = {m[1]: m[2] for l in readelf("rawline", obj)
                  if (m := FILE.match(l))}
-        macros = macros_of(readelf("macro", obj), files)
-    return Abi({d.says["name"]: fields(found, d)
-                for d in named(found, "structure_type", files)},
-               {d.says["name"]: {c.says["name"]: c.number("const_value")
-                                 for c in d.children}
-                for d in named(found, "enumeration_type", files)}, macros)
+        items = types_of(found, files) + macros_of(readelf("macro", obj), files)
+    return sorted(items, key=lambda item: (item.header, item.line))
