@@ -19,9 +19,11 @@ SPEC = "docs/SPEC.md"
 def check(path, edit):
     """(exit code, what was said) when edit() has changed the text of a file."""
     with tempfile.TemporaryDirectory() as tree:
-        shutil.copytree(os.path.join(ROOT, "abi"), os.path.join(tree, "abi"))
-        os.mkdir(os.path.join(tree, "docs"))
-        shutil.copy(os.path.join(ROOT, SPEC), os.path.join(tree, SPEC))
+        copied = ("abi", "docs")
+        for name in copied:
+            shutil.copytree(os.path.join(ROOT, name), os.path.join(tree, name))
+        for name in set(os.listdir(ROOT)) - {*copied, "build", ".git"}:
+            os.symlink(os.path.join(ROOT, name), os.path.join(tree, name))
         with open(os.path.join(tree, path), "r+", encoding="utf-8") as f:
             was = f.read()
             now = edit(was)
@@ -364,6 +366,26 @@ def test_tables_of_the_chapters_are_free():
         "  | 0 | 655.36 |\n\n| offset | bytes | field |\n| --- | --- | --- |\n"
         "| 0 | 2 | MAD, `a\\|b` |\n\n<!-- note -->\n\n```mermaid\n"
         "sequenceDiagram\n# no heading\n| --- | --- |\n```\n"))
+    assert code == 0, said
+
+
+def test_file_that_is_not_there():
+    for name in ("unic_old.h", "see docs/seed/DOORBELL.md for it",
+                 "`abi/unic_old_*.h`", "(unic_wire.c)", "/usr/include/errno.h",
+                 "`firmwares/queue/`", "`tests/vectors/ack.hex`",
+                 "[more](OLD.md)", "firmware/old/unic_port.h"):
+        said = plant(r"^## Bus$", rf"## Bus\n\n{name}\n")
+        assert "is not a file of the repository" in said and \
+            ", 1 complaints" in said, (name, said)
+
+
+def test_files_that_are_there():
+    code, said, _ = check(SPEC, lambda text: text.replace(
+        "\n## Bus\n", "\n## Bus\n\nunic_wire.h, `abi/unic_cmd_*.h`, [all]("
+        "../abi/README.md), DESIGN.md section 5, tests/runner/run.py. "
+        "`unic_le16/32/64` of `/dev/unicN`, `\"/run/unic/unicd.sock\"`, "
+        "`ACK/NAK`, <stdint.h>, `<linux/types.h>`, hdr.cookie, 1.2/3.4, "
+        "https://example.org/a.md, `abi/golden/`.\n"))
     assert code == 0, said
 
 

@@ -8,7 +8,7 @@ offset, size, type and name of each field, each enumerator with its value, each
 macro with its definition. Each is shown once, in the section of the header that
 declares it, in the order of the header, and so is each row of a table; none may
 be missing, and none may be there that abi/ does not have. No table of the file
-may be empty.
+may be empty, and no file be named that is not there (spec_files.py).
 
 Nothing is shared with spec.py, which writes the tables. The compiler does not
 know what a field is for: that a meaning is the one of the header's comment, and
@@ -18,6 +18,7 @@ import re
 import sys
 
 from abi_debug import compiled
+from spec_files import missing_files
 from spec_tables import shown
 
 SPEC = "docs/SPEC.md"
@@ -98,6 +99,8 @@ def main():
     abi = compiled()
     items = shown(lines, lambda line, words: complaints.append(
         f"{SPEC}:{line}: {words}"))
+    complaints += [f"{SPEC}:{line}: {words}"
+                   for line, words in missing_files(lines)]
     complaints += [f"{SPEC}: {words}" for words in (
         *compare(items, abi), *compare_headers(items, abi))]
     print("\n".join(complaints + [", ".join(

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The files that docs/SPEC.md names, for check_spec.py.
+
+A word that ends as a source or document does is the name of a file; in
+backticks so is one with a slash that ends with one, or as another file of the
+repository. It names what is there when a path of the repository ends with it;
+`*` stands for anything. Links, and paths in backticks that begin with a folder
+of the repository, are looked at by check_docs.py.
+"""
+import fnmatch
+import os
+import re
+
+SOURCE = r"(?:h|c|py|md)"
+OTHER = r"(?:S|hex|json|ld|mk|pml|sh|txt)"
+WORD = re.compile(rf"[\w.*/-]*[\w*-]\.{SOURCE}(?![\w/-]|\.\w)")
+QUOTED = re.compile(rf"`([\w.*-]+/[\w.*/-]*(?:/|\.{OTHER}))`")
+ELSEWHERE = re.compile(r"\w+://\S+|\\?<[\w/.-]+>")  # URLs, headers of a system
+MADE = ("build", ".git", "__pycache__")
+
+
+def repository():
+    """The paths of all files and folders, a folder with a slash at its end."""
+    paths = []
+    for top, folders, files in os.walk(".", followlinks=True):
+        folders[:] = [f for f in folders if f not in MADE]
+        paths += [os.path.normpath(os.path.join(top, f)) for f in files]
+        paths += [os.path.normpath(os.path.join(top, f)) + "/"
+                  for f in folders]
+    return paths
+
+
+def is_there(name, paths):
+    if os.path.isabs(name):
+        return False
+    name = re.sub(r"^(?:\.\.?/)+", "", name)
+    return bool(fnmatch.filter(paths, name) or
+                fnmatch.filter(paths, "*/" + name))
+
+
+def names(lines):
+    """Yields (line, name) of each file that is named."""
+    for number, line in enumerate(lines, 1):
+        rest = ELSEWHERE.sub("", line)
+        for name in WORD.findall(rest) + QUOTED.findall(rest):
+            if name.split("/")[0] != "build":
+                yield number, name
+
+
+def missing_files(lines):
+    """Yields (line, words) for each name of a file that is not there."""
+    paths = repository()
+    for number, name in names(lines):
+        if not is_there(name, paths):
+            yield number, f"{name} is not a file of the repository"
