@@ -17,7 +17,7 @@ import sys
 LIST = "packages.txt"
 # Called by the Makefile, by tools/, tests/ and qemu/.
 PROGRAMS = ["make", "gcc", "ar", "git", "python3", "clang-14", "clang-format",
-            "cppcheck", "sparse", "spin", "gdb-multiarch", "valgrind", "gcov",
+            "readelf", "cppcheck", "sparse", "spin", "gdb-multiarch", "valgrind", "gcov",
             "objdump", "qemu-system-arm", "openocd", "tshark",
             "arm-none-eabi-gcc", "arm-none-eabi-ar", "arm-none-eabi-nm",
             "arm-none-eabi-size", "qemu-system-x86_64", "busybox", "cpio",
