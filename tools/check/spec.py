@@ -93,6 +93,13 @@ def outer_fields(part):
     return fields
 
 
+def unsaid(field):
+    """The meaning of a field that needs no comment in its header."""
+    if field.startswith("rsvd"):
+        return "0"
+    return "common header" if field == "hdr" else ""
+
+
 def struct_text(item, layout):
     head = ("offset", "bytes", "type", "field", "meaning")
     left, rows = list(layout.get(item.name, [])), []
@@ -105,7 +112,7 @@ def struct_text(item, layout):
                 sys.exit(f"struct {item.name}: {name} is not in abi/golden/: "
                          "run make check-abi")
             rows.append((at, size, f"`{kind}`", f"`{named}`",
-                         cell(member.note)))
+                         cell(member.note or unsaid(name))))
     return table(head, rows)
 
 
