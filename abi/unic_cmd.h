@@ -8,85 +8,148 @@
 
 #include "unic_types.h"
 
+/*
+ * The struct of each command, and of its completion where one is named behind
+ * "answer". Any other completion is the header with zeros behind it, and so is
+ * a refusal of which nothing else is said.
+ */
 enum unic_cmd_opcode {
-	UNIC_CMD_NOP = 1,
-	UNIC_CMD_SET_PARAMS = 2,
-	UNIC_CMD_HOST_TIME = 3,
-	UNIC_CMD_SET_ADDR = 4,
-	UNIC_CMD_ENTROPY = 5,
-	UNIC_CMD_PROC_ATTACH = 8,
-	UNIC_CMD_PROC_DETACH = 9,
-	UNIC_CMD_PROC_SET = 10,
-	UNIC_CMD_DB_ACK = 11,
-	UNIC_CMD_PD_ALLOC = 12,
-	UNIC_CMD_PD_FREE = 13,
-	UNIC_CMD_MR_REG = 16,
-	UNIC_CMD_MR_FILL = 17,
-	UNIC_CMD_MR_DEREG = 18,
-	UNIC_CMD_WAIT_CANCEL = 19,
-	UNIC_CMD_NOTICE_ACK = 20,
-	UNIC_CMD_NOTICE_ANSWER = 21,
-	UNIC_CMD_MR_EVICT = 22,
-	UNIC_CMD_MR_FAULT = 48,
-	UNIC_CMD_MR_INVALIDATE = 49,
-	UNIC_CMD_MR_ADVISE = 50,
-	UNIC_CMD_TOKEN_ALLOC = 24,
-	UNIC_CMD_TOKEN_CANCEL = 25,
-	UNIC_CMD_TOKEN_BATCH = 26,
-	UNIC_CMD_CQ_CREATE = 28,
-	UNIC_CMD_CQ_DESTROY = 29,
-	UNIC_CMD_QP_CREATE = 32,
-	UNIC_CMD_QP_MODIFY = 33,
-	UNIC_CMD_QP_DESTROY = 34,
-	UNIC_CMD_ARP_RESOLVE = 40,
-	UNIC_CMD_MAD_SEND = 41,
-	UNIC_CMD_QUERY_USAGE = 44,
-	UNIC_CMD_DUMP = 45,
-	UNIC_CMD_TRACE_CTL = 46,
-	UNIC_CMD_FAULT = 47,
-	UNIC_CMD_MR_ALLOC = 56,
-	UNIC_CMD_MR_MAKE = 57,
-	UNIC_CMD_MR_INVAL = 58,
-	UNIC_CMD_MR_REREG = 59,
-	UNIC_CMD_MR_BATCH = 60,
+	UNIC_CMD_NOP = 1,	     /* echo: struct unic_cmd_nop in both
+				      * directions */
+	UNIC_CMD_SET_PARAMS = 2,     /* times, watermarks: struct
+				      * unic_cmd_set_params */
+	UNIC_CMD_HOST_TIME = 3,	     /* clock pair: struct unic_cmd_host_time */
+	UNIC_CMD_SET_ADDR = 4,	     /* IPv4 address: struct
+				      * unic_cmd_set_addr */
+	UNIC_CMD_ENTROPY = 5,	     /* random bytes: struct unic_cmd_entropy */
+	UNIC_CMD_PROC_ATTACH = 8,    /* a slot begins: struct
+				      * unic_cmd_proc_attach */
+	UNIC_CMD_PROC_DETACH = 9,    /* a slot ends: struct
+				      * unic_cmd_proc_detach */
+	UNIC_CMD_PROC_SET = 10,	     /* shares of a slot: struct
+				      * unic_cmd_proc_set */
+	UNIC_CMD_DB_ACK = 11,	     /* DB_ERROR was told: struct
+				      * unic_cmd_db_ack */
+	UNIC_CMD_PD_ALLOC = 12,	     /* struct unic_cmd_pd; answer
+				      * unic_cpl_pd */
+	UNIC_CMD_PD_FREE = 13,	     /* struct unic_cmd_pd */
+	UNIC_CMD_MR_REG = 16,	     /* struct unic_cmd_mr_reg; answer
+				      * unic_cpl_mr_reg, or unic_cpl_usage */
+	UNIC_CMD_MR_FILL = 17,	     /* pages of a region: struct
+				      * unic_cmd_mr_fill */
+	UNIC_CMD_MR_DEREG = 18,	     /* a region ends: struct unic_cmd_mr */
+	UNIC_CMD_WAIT_CANCEL = 19,   /* struct unic_cmd_wait_cancel */
+	UNIC_CMD_NOTICE_ACK = 20,    /* struct unic_cmd_notice_ack; answer
+				      * unic_cpl_notice */
+	UNIC_CMD_NOTICE_ANSWER = 21, /* struct unic_cmd_notice_answer; answer
+				      * unic_cpl_notice */
+	UNIC_CMD_MR_EVICT = 22,	     /* take an ACTIVE region back, reason
+				      * ADMIN: struct unic_cmd_mr; INVALID if of
+				      * class control or without entries, STATE
+				      * if not ACTIVE */
+	UNIC_CMD_MR_FAULT = 48,	     /* struct unic_cmd_mr_fault; answer
+				      * unic_cpl_mr_pages */
+	UNIC_CMD_MR_INVALIDATE = 49, /* struct unic_cmd_mr_pages; answer
+				      * unic_cpl_mr_pages */
+	UNIC_CMD_MR_ADVISE = 50,     /* struct unic_cmd_mr_pages; answer
+				      * unic_cpl_mr_pages */
+	UNIC_CMD_TOKEN_ALLOC = 24,   /* struct unic_cmd_token_alloc; answer
+				      * unic_cpl_token */
+	UNIC_CMD_TOKEN_CANCEL = 25,  /* struct unic_cmd_token_cancel; answer
+				      * unic_cpl_token */
+	UNIC_CMD_TOKEN_BATCH = 26,   /* struct unic_cmd_batch; answer
+				      * unic_cpl_batch */
+	UNIC_CMD_CQ_CREATE = 28,     /* struct unic_cmd_cq_create; answer
+				      * unic_cpl_obj */
+	UNIC_CMD_CQ_DESTROY = 29,    /* struct unic_cmd_obj */
+	UNIC_CMD_QP_CREATE = 32,     /* struct unic_cmd_qp_create; answer
+				      * unic_cpl_obj */
+	UNIC_CMD_QP_MODIFY = 33,     /* state of a QP: struct
+				      * unic_cmd_qp_modify */
+	UNIC_CMD_QP_DESTROY = 34,    /* struct unic_cmd_obj */
+	UNIC_CMD_ARP_RESOLVE = 40,   /* struct unic_cmd_arp; answer
+				      * unic_cpl_arp */
+	UNIC_CMD_MAD_SEND = 41,	     /* struct unic_cmd_mad_send */
+	UNIC_CMD_QUERY_USAGE = 44,   /* struct unic_cmd_obj, slot in `id`,
+				      * `proc` 0; answer unic_cpl_usage */
+	UNIC_CMD_DUMP = 45,	     /* rows of a table: struct unic_cmd_dump;
+				      * answer unic_cpl_dump */
+	UNIC_CMD_TRACE_CTL = 46,     /* groups of events: struct
+				      * unic_cmd_trace_ctl */
+	UNIC_CMD_FAULT = 47,	     /* a fault, for tests: struct
+				      * unic_cmd_fault */
+	UNIC_CMD_MR_ALLOC = 56,	     /* a form: struct unic_cmd_mr_alloc; answer
+				      * unic_cpl_mr_reg, or unic_cpl_usage */
+	UNIC_CMD_MR_MAKE = 57,	     /* a form becomes valid: struct
+				      * unic_cmd_mr_make; answer
+				      * unic_cpl_mr_reg */
+	UNIC_CMD_MR_INVAL = 58,	     /* a form becomes invalid: struct
+				      * unic_cmd_mr */
+	UNIC_CMD_MR_REREG = 59,	     /* struct unic_cmd_mr_rereg; refused for
+				      * lack of room: unic_cpl_usage */
+	UNIC_CMD_MR_BATCH = 60,	     /* struct unic_cmd_batch; answer
+				      * unic_cpl_batch */
 };
 
 enum unic_status {
-	UNIC_ST_OK = 0,
-	UNIC_ST_PENDING = 1, /* MR_REG: queued; MR_DEREG: draining */
-	UNIC_ST_BAD_OPCODE = 2,
-	UNIC_ST_STALE_EPOCH = 3, /* header epoch is not boot_epoch */
-	UNIC_ST_INVALID = 4,	 /* a field is out of range; see bad_field */
-	UNIC_ST_NO_PROC = 5,
-	UNIC_ST_NO_PD = 6,
-	UNIC_ST_NO_MR = 7, /* no such region, or another generation */
-	UNIC_ST_NO_CQ = 8,
-	UNIC_ST_NO_QP = 9,
-	UNIC_ST_NO_TOKEN = 10,
-	UNIC_ST_NO_WAIT = 11,
-	UNIC_ST_BUSY = 12, /* in use by something that must go first */
-	UNIC_ST_TLB_FULL = 13,
-	UNIC_ST_MR_FULL = 14,
-	UNIC_ST_TOKEN_FULL = 15,
-	UNIC_ST_QP_FULL = 16,
-	UNIC_ST_CQ_FULL = 17,
-	UNIC_ST_PD_FULL = 18,
-	UNIC_ST_WAIT_FULL = 19,
-	UNIC_ST_QUOTA = 20,	/* hard quota of the process */
-	UNIC_ST_TOO_LARGE = 21, /* can never fit */
-	UNIC_ST_STATE = 22,	/* not in this state */
-	UNIC_ST_RIGHTS = 23,
-	UNIC_ST_BOUNDS = 24,
-	UNIC_ST_EVICTED = 25,
-	UNIC_ST_BUS = 26, /* not inside a DMA window */
-	UNIC_ST_NO_ENTROPY = 27,
-	UNIC_ST_CANCELLED = 28,
-	UNIC_ST_TIMEOUT = 29,
-	UNIC_ST_REFUSED = 30,  /* OFFER/EXTEND not granted, see detail */
-	UNIC_ST_FAILED = 31,   /* NIC state is not READY */
-	UNIC_ST_CTRL_CAP = 32, /* class control: a quarter of the
-				   * share, in entries or in regions */
-	UNIC_ST_NO_ROUTE = 33,
+	UNIC_ST_OK = 0,		   /* executed */
+	UNIC_ST_PENDING = 1,	   /* accepted, an event says how it ends:
+				    * MR_REG, MR_DEREG, NOTICE_ANSWER,
+				    * QP_DESTROY, PROC_DETACH, ARP_RESOLVE */
+	UNIC_ST_BAD_OPCODE = 2,	   /* no such command, or none for this batch */
+	UNIC_ST_STALE_EPOCH = 3,   /* header epoch is not boot_epoch */
+	UNIC_ST_INVALID = 4,	   /* a field is out of range; a rsvd field, or
+				    * the status of the command, is not 0 */
+	UNIC_ST_NO_PROC = 5,	   /* nobody is attached to the slot, or it
+				    * detaches */
+	UNIC_ST_NO_PD = 6,	   /* no such PD of this process, or an object
+				    * of another PD is named */
+	UNIC_ST_NO_MR = 7,	   /* no such region, or another generation, or
+				    * an STag that opens nothing */
+	UNIC_ST_NO_CQ = 8,	   /* no such completion queue of this
+				    * process */
+	UNIC_ST_NO_QP = 9,	   /* no such queue pair of this process, or it
+				    * is being destroyed */
+	UNIC_ST_NO_TOKEN = 10,	   /* slot, index and key name no token that the
+				    * NIC remembers */
+	UNIC_ST_NO_WAIT = 11,	   /* no request waits under this number */
+	UNIC_ST_BUSY = 12,	   /* in use by something that must go first, or
+				    * no room just now: try again */
+	UNIC_ST_TLB_FULL = 13,	   /* too few free entries, or they are kept for
+				    * those who wait */
+	UNIC_ST_MR_FULL = 14,	   /* no free region index, or this process's
+				    * part is used up */
+	UNIC_ST_TOKEN_FULL = 15,   /* no free token, and none to take back; no
+				    * free list of pieces */
+	UNIC_ST_QP_FULL = 16,	   /* unic_info.qps exist */
+	UNIC_ST_CQ_FULL = 17,	   /* unic_info.cqs exist */
+	UNIC_ST_PD_FULL = 18,	   /* unic_info.pds exist */
+	UNIC_ST_WAIT_FULL = 19,	   /* this process's part of unic_info.waits is
+				    * used up */
+	UNIC_ST_QUOTA = 20,	   /* with what it holds, above the hard quota
+				    * of the process */
+	UNIC_ST_TOO_LARGE = 21,	   /* can never fit: more than table, quota or
+				    * form may have */
+	UNIC_ST_STATE = 22,	   /* not in the state that the object is in */
+	UNIC_ST_RIGHTS = 23,	   /* the region does not grant what is asked */
+	UNIC_ST_BOUNDS = 24,	   /* not inside the region */
+	UNIC_ST_EVICTED = 25,	   /* the region was taken back, or is closed
+				    * for it */
+	UNIC_ST_BUS = 26,	   /* not inside a DMA window; MR_REG, MR_FILL,
+				    * MR_FAULT, MR_REREG: not aligned to the
+				    * page */
+	UNIC_ST_NO_ENTROPY = 27,   /* TOKEN_ALLOC without any random source:
+				    * ENTROPY first */
+	UNIC_ST_CANCELLED = 28,	   /* in no record; in trace event WAIT_END: by
+				    * WAIT_CANCEL */
+	UNIC_ST_TIMEOUT = 29,	   /* event WAIT_ENDED: timeout_us are over */
+	UNIC_ST_REFUSED = 30,	   /* OFFER/EXTEND not granted, see detail */
+	UNIC_ST_FAILED = 31,	   /* NIC state is not READY; all but NOP and
+				    * DUMP */
+	UNIC_ST_CTRL_CAP = 32,	   /* class control: a quarter of the share, in
+				    * entries or in regions */
+	UNIC_ST_NO_ROUTE = 33,	   /* no SET_ADDR before, or ARP for an address
+				    * that is not unicast */
 	UNIC_ST_STALE = 64,	   /* MR_FAULT: older than an invalidation */
 	UNIC_ST_ELEMENT_FULL = 40, /* elements of forms: the pool, or the
 				    * process's quarter of it */
@@ -97,77 +160,92 @@ enum unic_status {
 struct unic_cmd_hdr {
 	uint8_t opcode;	  /* enum unic_cmd_opcode */
 	uint8_t status;	  /* 0 in commands; enum unic_status in completions */
-	unic_le16 cookie; /* the driver's own, returned */
-	unic_le32 epoch;  /* boot_epoch */
+	unic_le16 cookie; /* the driver's own, returned in the completion */
+	unic_le32 epoch;  /* boot_epoch; STALE_EPOCH if another */
 };
 
 /* NOP. Echoes data. */
 struct unic_cmd_nop {
 	struct unic_cmd_hdr hdr;
-	unic_le64 data;
+	unic_le64 data; /* anything; returned */
 	unic_le32 rsvd[12];
 };
 
 /* SET_PARAMS. 0 in a field leaves that parameter as it is. */
 struct unic_cmd_set_params {
 	struct unic_cmd_hdr hdr;
-	unic_le32 grace_us;    /* 1 .. 10^7 */
-	unic_le32 deliver_us;  /* 1 .. 10^7 */
-	unic_le32 reaper_us;   /* 100 .. 10^6 */
-	unic_le32 low_entries; /* watermarks, low <= high <= capacity */
-	unic_le32 high_entries;
-	unic_le32 residence_us; /* minimum residence of an entry */
-	unic_le32 extend_us;	/* EXTEND in total per notice, at most */
+	unic_le32 grace_us;	/* T, 1 .. 10^7; 20000 after a reset */
+	unic_le32 deliver_us;	/* H, 1 .. 10^7; 50000 after a reset */
+	unic_le32 reaper_us;	/* reaper period, 100 .. 10^6; 1000 after a
+				 * reset */
+	unic_le32 low_entries;	/* with PARAM_WATERMARKS, else 0: fewer free
+				 * entries make the NIC take some back;
+				 * tlb_entries / 64 after a reset */
+	unic_le32 high_entries; /* likewise: it goes on until so many are free;
+				 * low <= high <= tlb_entries; tlb_entries / 32
+				 * after a reset */
+	unic_le32 residence_us; /* minimum residence of an entry, at most 10^7;
+				 * 5000 after a reset */
+	unic_le32 extend_us;	/* EXTEND in total per notice, at most; up to
+				 * 10^7; 40000 after a reset */
 	unic_le32 flags;	/* UNIC_PARAM_* */
 	unic_le32 rsvd[6];
 };
-#define UNIC_PARAM_WATERMARKS (1u << 0) /* low/high are meant even if 0 */
-/* Policies know the uses that processes report (struct unic_db_page), and choose
- * by chance among the regions of one that reports none; or again those that the
- * NIC counts, as after a reset. */
-#define UNIC_PARAM_USES_REPORTED (1u << 1)
-#define UNIC_PARAM_USES_COUNTED	 (1u << 2)
+#define UNIC_PARAM_WATERMARKS (1u << 0) /* low and high are meant, even if 0 */
+/* Policies know the uses that processes report (struct unic_db_page), and
+ * choose by chance among the regions of one that reports none; or again those
+ * that the NIC counts, as after a reset. */
+#define UNIC_PARAM_USES_REPORTED \
+	(1u << 1) /* policies read what processes report */
+#define UNIC_PARAM_USES_COUNTED \
+	(1u << 2) /* what the NIC counts; both: INVALID */
 
 /* HOST_TIME. Publishes the pair (NIC time now, host_ns). */
 struct unic_cmd_host_time {
 	struct unic_cmd_hdr hdr;
-	unic_le64 host_ns; /* CLOCK_MONOTONIC */
+	unic_le64 host_ns; /* CLOCK_MONOTONIC; becomes unic_info.pair_host_ns */
 	unic_le32 rsvd[12];
 };
 
 /* SET_ADDR. Our IPv4 address; not while a QP is past INIT (BUSY). */
 struct unic_cmd_set_addr {
 	struct unic_cmd_hdr hdr;
-	unic_le32 ipv4; /* host order, unicast */
+	unic_le32 ipv4; /* host order; INVALID: 0, 127.x, 224.x and above */
 	unic_le32 rsvd[13];
 };
 
 /* ENTROPY. 32 bytes from the host's random source, mixed into the pool. */
 struct unic_cmd_entropy {
 	struct unic_cmd_hdr hdr;
-	uint8_t bytes[32];
+	uint8_t bytes[32]; /* unpredictable; mixed into what the NIC has */
 	unic_le32 rsvd[6];
 };
 
 /* PROC_ATTACH. Process slot `proc` begins. */
 struct unic_cmd_proc_attach {
 	struct unic_cmd_hdr hdr;
-	unic_le32 proc;	    /* slot, 0..procs-1 */
-	unic_le32 weight;   /* 1..65535 */
-	unic_le64 doorbell; /* bus address of its doorbell and NIC pages */
-	unic_le32 quota;    /* hard limit in entries, 0 = none */
+	unic_le32 proc;	    /* slot, 0..procs-1; BUSY if attached */
+	unic_le32 weight;   /* 1..65535: its part in fair shares */
+	unic_le64 doorbell; /* bus address of its doorbell page, the NIC page
+			     * behind it; a multiple of 4096; BUSY if they
+			     * overlap those of another slot */
+	unic_le32 quota;    /* hard limit in entries, at most tlb_entries; 0 =
+			     * none */
 	unic_le32 policy;   /* enum unic_policy */
-	unic_le32 host_pid; /* for reports only */
+	unic_le32 host_pid; /* for reports only: DUMP, trace */
 	unic_le32 rsvd[7];
 };
 
 enum unic_policy {
-	UNIC_POLICY_DEFAULT = 0,
-	UNIC_POLICY_RANDOM = 1,
-	UNIC_POLICY_LRU = 2,
-	UNIC_POLICY_S3FIFO = 3,
-	UNIC_POLICY_APP = 4, /* hints of importance first, then as DEFAULT */
-	UNIC_POLICIES = 5,
+	UNIC_POLICY_DEFAULT = 0, /* the least expected benefit, learned from
+				  * intervals between uses */
+	UNIC_POLICY_RANDOM = 1,	 /* any region, by chance */
+	UNIC_POLICY_LRU = 2,	 /* the one used longest ago */
+	UNIC_POLICY_S3FIFO = 3,	 /* two queues, S3-FIFO: new ones, and those
+				  * used again */
+	UNIC_POLICY_APP = 4,	 /* hints of importance first, then as
+				  * DEFAULT */
+	UNIC_POLICIES = 5,	 /* how many there are; INVALID from here on */
 };
 
 /*
@@ -178,42 +256,43 @@ enum unic_policy {
  */
 struct unic_cmd_proc_detach {
 	struct unic_cmd_hdr hdr;
-	unic_le32 proc;
+	unic_le32 proc; /* slot; NO_PROC if not attached, or detaching */
 	unic_le32 rsvd[13];
 };
 
 /* DB_ACK. Process `proc` was told of a DB_ERROR: it may be told again. */
 struct unic_cmd_db_ack {
 	struct unic_cmd_hdr hdr;
-	unic_le32 proc;
+	unic_le32 proc; /* slot; NO_PROC if not attached, or detaching */
 	unic_le32 rsvd[13];
 };
 
 /* PROC_SET. Weight, quota and policy of a live process. */
 struct unic_cmd_proc_set {
 	struct unic_cmd_hdr hdr;
-	unic_le32 proc;
-	unic_le32 weight;
-	unic_le32 quota;
-	unic_le32 policy;
+	unic_le32 proc;	  /* slot; NO_PROC if not attached, or detaching */
+	unic_le32 weight; /* 1..65535 */
+	unic_le32 quota;  /* entries; 0 = none; requests that wait for more end
+			   * TOO_LARGE */
+	unic_le32 policy; /* enum unic_policy */
 	unic_le32 rsvd[10];
 };
 
 /* PD_ALLOC / PD_FREE. PD_FREE answers BUSY while regions or QPs use it. */
 struct unic_cmd_pd {
 	struct unic_cmd_hdr hdr;
-	unic_le32 proc;
+	unic_le32 proc;	 /* slot whose PD it is */
 	unic_le32 pd;	 /* PD_FREE: which; PD_ALLOC: 0 */
 	unic_le32 flags; /* PD_ALLOC: UNIC_PD_*; PD_FREE: 0 */
 	unic_le32 rsvd[11];
 };
-/* Regions of residency PHYSICAL are possible in it, so what the driver makes in it
- * is its own and never for a process. */
-#define UNIC_PD_PHYSICAL  (1u << 0)
-#define UNIC_PD_FLAGS_ALL 0x01u
+/* Regions of residency PHYSICAL are possible in it, so what the driver makes in
+ * it is its own and never for a process. */
+#define UNIC_PD_PHYSICAL  (1u << 0) /* may have regions of residency PHYSICAL */
+#define UNIC_PD_FLAGS_ALL 0x01u	    /* with any other bit: INVALID */
 struct unic_cpl_pd {
 	struct unic_cmd_hdr hdr;
-	unic_le32 pd;
+	unic_le32 pd; /* index, 0..pds-1, for commands that name a PD */
 	unic_le32 rsvd[13];
 };
 
