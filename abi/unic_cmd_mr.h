@@ -9,12 +9,14 @@
 #include "unic_cmd.h"
 
 enum unic_mr_rights {
-	UNIC_MR_LOCAL_WRITE = 1u << 0,
-	UNIC_MR_REMOTE_READ = 1u << 1,
-	UNIC_MR_REMOTE_WRITE = 1u << 2,
-	UNIC_MR_MW_BIND = 1u << 3,
+	UNIC_MR_LOCAL_WRITE = 1u << 0,	/* the NIC may write into it: receives,
+					 * tokens, READ */
+	UNIC_MR_REMOTE_READ = 1u << 1,	/* a peer may READ it */
+	UNIC_MR_REMOTE_WRITE = 1u << 2, /* a peer may WRITE it; INVALID without
+					 * LOCAL_WRITE */
+	UNIC_MR_MW_BIND = 1u << 3,	/* memory windows may be bound to it */
 };
-#define UNIC_MR_RIGHTS_ALL 0x0fu
+#define UNIC_MR_RIGHTS_ALL 0x0fu /* with any other bit: INVALID */
 
 enum unic_mr_class {
 	UNIC_CLASS_RDMA = 0,	  /* notice, grace T, then removal */
@@ -30,11 +32,12 @@ enum unic_residency {
 };
 
 /* flags of MR_REG */
-#define UNIC_REG_WAIT	    (1u << 0) /* REGISTER_WAIT: queue when it does not fit */
-#define UNIC_REG_LIST	    (1u << 1) /* the list page holds all page addresses */
-#define UNIC_REG_ZERO_BASED (1u << 2) /* iova must be first_offset */
-#define UNIC_REG_RESTORE    (1u << 3) /* with the STag of before a reset */
-#define UNIC_REG_FLAGS_ALL  0x0fu
+#define UNIC_REG_WAIT (1u << 0) /* REGISTER_WAIT: queue when it does not fit */
+#define UNIC_REG_LIST (1u << 1) /* the list page holds all page addresses */
+#define UNIC_REG_ZERO_BASED \
+	(1u << 2) /* iova is below the page size, else INVALID */
+#define UNIC_REG_RESTORE   (1u << 3) /* with the STag of before a reset */
+#define UNIC_REG_FLAGS_ALL 0x0fu     /* with any other bit: INVALID */
 
 /*
  * MR_REG. Reserves n_pages TLB entries for a new region, or none at all.
@@ -69,7 +72,7 @@ enum unic_residency {
  */
 struct unic_cmd_mr_reg {
 	struct unic_cmd_hdr hdr;
-	unic_le32 pd;
+	unic_le32 pd;	    /* index of the PD; its process owns the region */
 	uint8_t rights;	    /* enum unic_mr_rights; remote write needs local */
 	uint8_t mr_class;   /* enum unic_mr_class */
 	uint8_t residency;  /* enum unic_residency */
@@ -90,14 +93,15 @@ struct unic_cmd_mr_reg {
 };
 /* A word of a page table: bus address of the page, or'ed with this; without it
  * the page does not exist. Read by the NIC at a miss, in one access. */
-#define UNIC_TABLE_VALID  1ull
+#define UNIC_TABLE_VALID  1ull	 /* the page exists */
 #define UNIC_CACHED_PAGES 65536u /* of a DEMAND or TABLE region, at most */
 
 struct unic_cpl_mr_reg {
 	struct unic_cmd_hdr hdr;
-	unic_le32 mr;  /* table index */
-	unic_le32 gen; /* generation of this registration */
-	unic_le32 stag;
+	unic_le32 mr;	/* table index, 0..mrs-1, for commands about it */
+	unic_le32 gen;	/* generation of this registration, 1..65535 */
+	unic_le32 stag; /* what work requests and peers name it by: lkey and
+			 * rkey */
 	unic_le32 wait; /* PENDING: id for WAIT_CANCEL */
 	unic_le32 rsvd[10];
 };
@@ -105,29 +109,38 @@ struct unic_cpl_mr_reg {
 /* Why a registration failed, and QUERY_USAGE's answer. */
 struct unic_cpl_usage {
 	struct unic_cmd_hdr hdr;
-	unic_le32 table; /* enum unic_table that is full; 0 in a query */
-	unic_le32 used;
-	unic_le32 limit;
-	unic_le32 holding;     /* of this process */
-	unic_le32 fair_share;  /* of this process, now */
+	unic_le32 table;       /* enum unic_table that is full; 0 in a query */
+	unic_le32 used;	       /* units of that table in use, by all processes;
+				* of the TLB in a query */
+	unic_le32 limit;       /* units that the table has */
+	unic_le32 holding;     /* of this process: entries, or elements if table
+				* is ELEMENT */
+	unic_le32 fair_share;  /* of this process, just now, in the same unit;
+				* elements: the quarter of the pool that is its
+				* limit */
 	unic_le32 waiters;     /* queued requests, all processes */
-	unic_le32 borrowed;    /* of this process, above its fair share */
-	unic_le16 top_proc[3]; /* largest holders; 0xffff: none */
+	unic_le32 borrowed;    /* entries of this process above its fair
+				* share */
+	unic_le16 top_proc[3]; /* slots that hold most entries; 0xffff: none */
 	unic_le16 rsvd0;
-	unic_le32 top_held[3];
-	unic_le32 quota;
-	unic_le32 bound_us; /* B */
+	unic_le32 top_held[3]; /* entries that each of them holds; 0: none */
+	unic_le32 quota;       /* of this process, entries; 0: none */
+	unic_le32 bound_us;    /* B, the longest time until entries within a
+				* fair share are there */
 };
 
 enum unic_table {
-	UNIC_TABLE_TLB = 1,
-	UNIC_TABLE_MR = 2,
-	UNIC_TABLE_TOKEN = 3,
-	UNIC_TABLE_QP = 4,
-	UNIC_TABLE_CQ = 5,
-	UNIC_TABLE_PROC = 6,
-	UNIC_TABLE_WAIT = 7,
-	UNIC_TABLE_ELEMENT = 16,
+	UNIC_TABLE_TLB = 1,	 /* TLB entries; rows struct unic_row_tlb */
+	UNIC_TABLE_MR = 2,	 /* regions; rows struct unic_row_mr */
+	UNIC_TABLE_TOKEN = 3,	 /* payload tokens; rows struct
+				  * unic_row_token */
+	UNIC_TABLE_QP = 4,	 /* queue pairs; rows struct unic_row_qp */
+	UNIC_TABLE_CQ = 5,	 /* completion queues; rows struct
+				  * unic_row_cq */
+	UNIC_TABLE_PROC = 6,	 /* process slots; rows struct unic_row_proc */
+	UNIC_TABLE_WAIT = 7,	 /* REGISTER_WAIT requests; rows struct
+				  * unic_row_wait */
+	UNIC_TABLE_ELEMENT = 16, /* elements of forms; DUMP: INVALID */
 };
 
 /* MR_FILL. Pages [first, first+count) of a LOADING region from the list page;
@@ -136,10 +149,11 @@ enum unic_table {
  */
 struct unic_cmd_mr_fill {
 	struct unic_cmd_hdr hdr;
-	unic_le32 mr;
-	unic_le32 gen;
-	unic_le32 first;
-	unic_le32 count; /* 1..UNIC_LIST_MAX */
+	unic_le32 mr;	 /* region: index as in unic_cpl_mr_reg */
+	unic_le32 gen;	 /* its generation; NO_MR if another */
+	unic_le32 first; /* page of the region, 0 is the one that iova lies
+			  * in */
+	unic_le32 count; /* 1..UNIC_LIST_MAX, none behind the last page */
 	unic_le32 rsvd[10];
 };
 
@@ -158,18 +172,21 @@ struct unic_cmd_mr_fill {
  */
 struct unic_cmd_mr_fault {
 	struct unic_cmd_hdr hdr;
-	unic_le32 mr;
-	unic_le32 gen;
-	unic_le32 first;  /* page of the region */
+	unic_le32 mr;	  /* region: index as in unic_cpl_mr_reg */
+	unic_le32 gen;	  /* its generation; NO_MR if another */
+	unic_le32 first;  /* page of the region, 0 is the one that iova lies
+			   * in */
 	unic_le32 count;  /* 1..UNIC_LIST_MAX */
 	unic_le32 seq;	  /* of the MISS; that of the last MR_INVALIDATE */
-	unic_le32 cannot; /* 0 or 1 */
+	unic_le32 cannot; /* 1: there are none, the list page is not read; else
+			   * 0 */
 	unic_le32 rsvd[8];
 };
 struct unic_cpl_mr_pages {
 	struct unic_cmd_hdr hdr;
-	unic_le32 done; /* pages */
-	unic_le32 seq;	/* of the region, now */
+	unic_le32 done; /* how many pages were brought, dropped, read or asked
+			 * for */
+	unic_le32 seq;	/* MR_INVALIDATEs of the region so far; 0 with NO_MR */
 	unic_le32 rsvd[12];
 };
 
@@ -188,16 +205,18 @@ struct unic_cpl_mr_pages {
  */
 struct unic_cmd_mr_pages {
 	struct unic_cmd_hdr hdr;
-	unic_le32 mr;
-	unic_le32 gen;
-	unic_le32 first;
-	unic_le32 count;
+	unic_le32 mr;	  /* region: index as in unic_cpl_mr_reg */
+	unic_le32 gen;	  /* its generation; NO_MR if another */
+	unic_le32 first;  /* page of the region, 0 is the one that iova lies
+			   * in */
+	unic_le32 count;  /* pages, not 0, none behind the last */
 	unic_le32 advice; /* MR_ADVISE: enum unic_advice; else 0 */
 	unic_le32 rsvd[9];
 };
 enum unic_advice {
-	UNIC_ADVISE_WILL_NEED = 1,
-	UNIC_ADVISE_DONT_NEED = 2,
+	UNIC_ADVISE_WILL_NEED = 1, /* bring entries ahead of their use */
+	UNIC_ADVISE_DONT_NEED = 2, /* drop entries now; BUSY while DMA uses the
+				    * region */
 };
 
 /*
@@ -207,9 +226,9 @@ enum unic_advice {
  * never waits for the host (INV-11).
  */
 struct unic_drop {
-	unic_le32 mr;
-	unic_le32 gen;
-	unic_le32 page;
+	unic_le32 mr;	/* index of the region */
+	unic_le32 gen;	/* its generation when the entry was given up */
+	unic_le32 page; /* of the region, from 0 on */
 	unic_le32 user; /* as given at MR_REG */
 };
 
@@ -221,8 +240,8 @@ struct unic_drop {
  */
 struct unic_cmd_mr {
 	struct unic_cmd_hdr hdr;
-	unic_le32 mr;
-	unic_le32 gen;
+	unic_le32 mr;  /* region: index as in unic_cpl_mr_reg */
+	unic_le32 gen; /* its generation; NO_MR if another */
 	unic_le32 rsvd[12];
 };
 
@@ -249,14 +268,14 @@ enum unic_form_kind {
  * unic_cpl_usage). */
 struct unic_cmd_mr_alloc {
 	struct unic_cmd_hdr hdr;
-	unic_le32 pd;
+	unic_le32 pd;	    /* index of the PD; its process owns the form */
 	uint8_t kind;	    /* enum unic_form_kind, not PLAIN */
 	uint8_t page_shift; /* FAST: 12, 16 or 21; else 0 */
 	uint8_t key;	    /* low 8 bits of the STag */
-	uint8_t importance;
-	unic_le32 n; /* FAST: entries, 1..UNIC_FAST_PAGES; INDIRECT: elements,
-		      * 1..UNIC_FORM_ELEMENTS; else 0 */
-	unic_le32 user;
+	uint8_t importance; /* hint for FAST, 0..255, higher = keep */
+	unic_le32 n;	    /* FAST: entries, 1..UNIC_FAST_PAGES; INDIRECT:
+			     * elements, 1..UNIC_FORM_ELEMENTS; else 0 */
+	unic_le32 user;	    /* the driver's own id, returned in events */
 	unic_le32 rsvd[10];
 };
 
@@ -271,14 +290,18 @@ struct unic_cmd_mr_alloc {
  */
 struct unic_cmd_mr_make {
 	struct unic_cmd_hdr hdr;
-	unic_le32 mr;
-	unic_le32 gen;
+	unic_le32 mr;	  /* form: index as in unic_cpl_mr_reg */
+	unic_le32 gen;	  /* its generation; NO_MR if another */
 	unic_le64 iova;	  /* of the first byte */
-	unic_le32 n;	  /* elements in the list page */
-	unic_le32 repeat; /* INDIRECT: 0 = once */
-	uint8_t rights;
-	uint8_t key;
-	uint8_t strided; /* 1: n le32 strides follow the elements */
+	unic_le32 n;	  /* elements in the list page, struct unic_sge each; a
+			   * window: 0 unbinds it */
+	unic_le32 repeat; /* INDIRECT: times that the list is run through, 0 =
+			   * once; else 0 or 1 */
+	uint8_t rights;	  /* enum unic_mr_rights; a window: REMOTE_* alone
+			   * (RIGHTS) */
+	uint8_t key;	  /* becomes the low 8 bits of the STag */
+	uint8_t strided;  /* 1: n le32 strides follow the elements, INDIRECT
+			   * alone; else 0 */
 	uint8_t rsvd0[5];
 	unic_le32 rsvd[6];
 };
@@ -295,21 +318,21 @@ struct unic_cmd_mr_make {
  */
 struct unic_cmd_mr_rereg {
 	struct unic_cmd_hdr hdr;
-	unic_le32 mr;
-	unic_le32 gen;
-	unic_le32 pd;	/* REREG_PD, else 0 */
-	uint8_t what;	/* UNIC_REREG_* */
+	unic_le32 mr;	/* region: index as in unic_cpl_mr_reg */
+	unic_le32 gen;	/* its generation; NO_MR if another */
+	unic_le32 pd;	/* REREG_PD, of the same process, else 0 */
+	uint8_t what;	/* UNIC_REREG_*, not 0 */
 	uint8_t rights; /* REREG_RIGHTS, else 0 */
 	uint8_t rsvd0[2];
-	unic_le64 iova; /* REREG_RANGE, else 0, as the next two */
-	unic_le64 length;
-	unic_le32 n_pages;
+	unic_le64 iova;	   /* REREG_RANGE, else 0, as the next two */
+	unic_le64 length;  /* bytes */
+	unic_le32 n_pages; /* must follow from iova, length and page size */
 	unic_le32 rsvd[5];
 };
-#define UNIC_REREG_RIGHTS (1u << 0)
-#define UNIC_REREG_PD	  (1u << 1)
-#define UNIC_REREG_RANGE  (1u << 2)
-#define UNIC_REREG_ALL	  0x07u
+#define UNIC_REREG_RIGHTS (1u << 0) /* exchange the rights */
+#define UNIC_REREG_PD	  (1u << 1) /* exchange the PD */
+#define UNIC_REREG_RANGE  (1u << 2) /* exchange range and pages */
+#define UNIC_REREG_ALL	  0x07u	    /* with any other bit, or none: INVALID */
 
 /*
  * MR_BATCH, TOKEN_BATCH. Several commands in one: the list page has `count`
@@ -324,66 +347,77 @@ struct unic_cmd_mr_rereg {
  */
 struct unic_cmd_batch {
 	struct unic_cmd_hdr hdr;
-	unic_le32 count; /* 1..UNIC_BATCH_MAX */
+	unic_le32 count; /* records in the list page, 1..UNIC_BATCH_MAX */
 	unic_le32 rsvd[13];
 };
 struct unic_cpl_batch {
 	struct unic_cmd_hdr hdr;
-	unic_le32 done; /* of them: OK or PENDING */
+	unic_le32 done; /* records that were answered OK or PENDING */
 	unic_le32 rsvd[13];
 };
-#define UNIC_BATCH_MAX 64u
+#define UNIC_BATCH_MAX 64u /* records in a list page, at most */
 
 /* WAIT_CANCEL. OK: it will never be granted, no event follows. NO_WAIT: it was
  * granted or ended already, and its event says so.
  */
 struct unic_cmd_wait_cancel {
 	struct unic_cmd_hdr hdr;
-	unic_le32 wait;
+	unic_le32 wait; /* as in unic_cpl_mr_reg; 0: NO_WAIT */
 	unic_le32 rsvd[13];
 };
 
 /* NOTICE_ACK: the upcall is on the process's event ring; T starts now. */
 struct unic_cmd_notice_ack {
 	struct unic_cmd_hdr hdr;
-	unic_le32 mr;
-	unic_le32 gen;
-	unic_le32 seq; /* of the notice */
+	unic_le32 mr;  /* region of the NOTICE */
+	unic_le32 gen; /* its generation; NO_MR if another */
+	unic_le32 seq; /* of the NOTICE; INVALID if another, STATE if
+			* acknowledged before */
 	unic_le32 rsvd[11];
 };
 struct unic_cpl_notice {
 	struct unic_cmd_hdr hdr;
-	unic_le64 deadline_ns; /* NIC time */
+	unic_le64 deadline_ns; /* NIC time at which the grace ends; 0 unless OK,
+				* PENDING or REFUSED */
 	unic_le32 detail;      /* REFUSED: enum unic_refusal */
 	unic_le32 rsvd[11];
 };
 
 enum unic_answer {
-	UNIC_ANSWER_RELEASE = 1,
-	UNIC_ANSWER_OFFER = 2,
-	UNIC_ANSWER_EXTEND = 3,
+	UNIC_ANSWER_RELEASE = 1, /* the region ends; PENDING while operations
+				  * use it */
+	UNIC_ANSWER_OFFER = 2,	 /* another region of the process takes its
+				  * place */
+	UNIC_ANSWER_EXTEND = 3,	 /* the grace is to last extend_us longer */
 };
 enum unic_refusal {
-	UNIC_REFUSED_NONE = 0,
-	UNIC_REFUSED_SMALLER = 1, /* the offered region holds fewer entries */
-	UNIC_REFUSED_NOT_YOURS = 2,
-	UNIC_REFUSED_NOT_ACTIVE = 3,
-	UNIC_REFUSED_SAME = 4,
-	UNIC_REFUSED_WAITER = 5, /* a process below its share is waiting */
-	UNIC_REFUSED_BUDGET = 6, /* extend budget of this notice used up */
-	UNIC_REFUSED_CLASS = 7,	 /* control regions cannot be offered */
+	UNIC_REFUSED_NONE = 0,	     /* not refused, or not by one of these */
+	UNIC_REFUSED_SMALLER = 1,    /* the offered region holds fewer
+				      * entries */
+	UNIC_REFUSED_NOT_YOURS = 2,  /* the offered region is of another
+				      * process */
+	UNIC_REFUSED_NOT_ACTIVE = 3, /* no such region, or not in state
+				      * ACTIVE */
+	UNIC_REFUSED_SAME = 4,	     /* the offered region is the one of the
+				      * notice */
+	UNIC_REFUSED_WAITER = 5,     /* no extension: a request within its share
+				      * waits, or the notice is for one */
+	UNIC_REFUSED_BUDGET = 6,     /* no extension: more than extend_us of
+				      * SET_PARAMS in all */
+	UNIC_REFUSED_CLASS = 7,	     /* regions of class control, DEMAND and
+				      * TABLE cannot be offered */
 };
 
 /* NOTICE_ANSWER. */
 struct unic_cmd_notice_answer {
 	struct unic_cmd_hdr hdr;
-	unic_le32 mr;
-	unic_le32 gen;
-	unic_le32 seq;
-	unic_le32 answer;   /* enum unic_answer */
-	unic_le32 offer_mr; /* OFFER: the region to take instead */
-	unic_le32 offer_gen;
-	unic_le32 extend_us; /* EXTEND: how much longer */
+	unic_le32 mr;	     /* region of the NOTICE */
+	unic_le32 gen;	     /* its generation; NO_MR if another */
+	unic_le32 seq;	     /* of the NOTICE; INVALID if another */
+	unic_le32 answer;    /* enum unic_answer */
+	unic_le32 offer_mr;  /* OFFER: index of the region to take instead */
+	unic_le32 offer_gen; /* OFFER: its generation */
+	unic_le32 extend_us; /* EXTEND: how much longer, not 0 */
 	unic_le32 rsvd[7];
 };
 
