@@ -10,99 +10,108 @@
 
 /* QUERY_USAGE: proc in `id`; completion struct unic_cpl_usage. */
 
-/* DUMP. Writes rows [first, first+count) of a table into the list page as
- * struct unic_row_*; completion says how many and where to go on. */
+/* DUMP. Writes the rows of a table that are in use, from `first` on, into the
+ * list page as struct unic_row_*, as many as fit; completion says how many and
+ * where to go on. */
 struct unic_cmd_dump {
 	struct unic_cmd_hdr hdr;
-	unic_le32 table; /* enum unic_table */
-	unic_le32 first;
+	unic_le32 table; /* enum unic_table, but for ELEMENT */
+	unic_le32 first; /* row to begin with; INVALID behind the last of the
+			  * table */
 	unic_le32 rsvd[12];
 };
 struct unic_cpl_dump {
 	struct unic_cmd_hdr hdr;
-	unic_le32 rows; /* written */
+	unic_le32 rows; /* written, at most 64 */
 	unic_le32 next; /* first row of the next call; 0 = no more */
 	unic_le32 rsvd[12];
 };
-#define UNIC_ROW_BYTES 64u
+#define UNIC_ROW_BYTES 64u /* of each struct unic_row_* */
 
 struct unic_row_mr {
-	unic_le32 index;
-	unic_le32 gen;
-	unic_le32 stag;
-	unic_le16 proc;
+	unic_le32 index;      /* of the region, 0..mrs-1 */
+	unic_le32 gen;	      /* its generation */
+	unic_le32 stag;	      /* whole, with the low 8 bits that its owner
+			       * chose */
+	unic_le16 proc;	      /* slot of its owner */
 	unic_le16 dependents; /* tokens and forms that end with it */
-	unic_le16 pd;
-	uint8_t kind; /* enum unic_form_kind */
+	unic_le16 pd;	      /* index of its PD */
+	uint8_t kind;	      /* enum unic_form_kind */
 	uint8_t rsvd;
-	uint8_t state; /* enum unic_mr_state */
-	uint8_t rights;
-	uint8_t mr_class; /* 3:0 enum unic_mr_class, 7:4 enum unic_residency */
-	uint8_t page_shift;
-	unic_le64 iova;
-	unic_le64 length;
-	unic_le32 entries; /* held */
-	unic_le16 holds;   /* operations that need it translatable */
-	unic_le16 dmas;	   /* DMA pieces in flight */
-	unic_le32 misses;  /* DEMAND, TABLE: so far */
-	unic_le32 uses;
-	unic_le64 bytes;
+	uint8_t state;	    /* enum unic_mr_state */
+	uint8_t rights;	    /* enum unic_mr_rights */
+	uint8_t mr_class;   /* 3:0 enum unic_mr_class, 7:4 enum
+			     * unic_residency */
+	uint8_t page_shift; /* log2 of the page size; 31: it has no pages of its
+			     * own */
+	unic_le64 iova;	    /* of its first byte */
+	unic_le64 length;   /* bytes; a form that is not valid: 0 */
+	unic_le32 entries;  /* TLB entries that it holds, filled or reserved */
+	unic_le16 holds;    /* operations that need it translatable */
+	unic_le16 dmas;	    /* DMA pieces in flight */
+	unic_le32 misses;   /* DEMAND, TABLE: so far */
+	unic_le32 uses;	    /* accesses so far, modulo 2^32 */
+	unic_le64 bytes;    /* of these accesses */
 };
 enum unic_mr_state {
-	UNIC_MR_FREE = 0,
-	UNIC_MR_LOADING = 1,
-	UNIC_MR_ACTIVE = 2,
-	UNIC_MR_NOTIFIED = 3,
-	UNIC_MR_DRAINING = 4,
-	UNIC_MR_EVICTED = 5, /* tombstone: holds nothing, answers EVICTED */
+	UNIC_MR_FREE = 0,     /* no region, has no row */
+	UNIC_MR_LOADING = 1,  /* has its entries, MR_FILL still to come */
+	UNIC_MR_ACTIVE = 2,   /* may be used; a form: once it is valid */
+	UNIC_MR_NOTIFIED = 3, /* as ACTIVE, but a notice is open */
+	UNIC_MR_DRAINING = 4, /* closed; what used it before ends */
+	UNIC_MR_EVICTED = 5,  /* tombstone: holds nothing, answers EVICTED */
 };
 struct unic_row_tlb {
-	unic_le32 index;
-	unic_le32 mr;
-	unic_le32 page;
-	unic_le32 page_shift;
-	unic_le64 bus;
+	unic_le32 index;      /* of the entry, 0..tlb_entries-1 */
+	unic_le32 mr;	      /* index of the region it is of */
+	unic_le32 page;	      /* of this region, from 0 on */
+	unic_le32 page_shift; /* log2 of the page size */
+	unic_le64 bus;	      /* bus address of the page */
 	unic_le32 rsvd[10];
 };
 struct unic_row_token {
-	unic_le32 index;
-	unic_le32 proc;
-	unic_le32 mr;
-	unic_le32 length;
-	unic_le64 iova;
-	unic_le64 expires_ns;
-	unic_le32 state; /* 0 live, 1 claimed, 2 ended, 3 live, multi-use */
-	unic_le32 end;	 /* enum unic_token_end */
-	unic_le32 sender_ipv4;
-	unic_le32 sender_qpn;
-	unic_le32 placed;
+	unic_le32 index;       /* as messages name it, 0..tokens-1 */
+	unic_le32 proc;	       /* slot of its owner */
+	unic_le32 mr;	       /* index of the region it lies in */
+	unic_le32 length;      /* bytes of the buffer */
+	unic_le64 iova;	       /* of its first byte; not an address if it has
+				* pieces */
+	unic_le64 expires_ns;  /* NIC time; 2^64 - 1: never */
+	unic_le32 state;       /* 0 live, 1 claimed by a message, 3 live,
+				* multi-use */
+	unic_le32 end;	       /* 0: a token that has ended has no row */
+	unic_le32 sender_ipv4; /* host order, 0 = anybody */
+	unic_le32 sender_qpn;  /* QP number there, 0 = any */
+	unic_le32 placed;      /* 0: known when it ends */
 	unic_le32 rsvd[3];
 };
 struct unic_row_qp {
-	unic_le32 qpn;
-	unic_le32 proc;
-	unic_le32 pd;
-	unic_le32 state;
-	unic_le32 dest_qpn;
-	unic_le32 dest_ipv4;
-	unic_le32 sq_psn;  /* next to send */
-	unic_le32 una_psn; /* oldest unacknowledged */
-	unic_le32 rq_psn;  /* next expected */
-	unic_le32 sq_posted;
-	unic_le32 sq_done;
-	unic_le32 rq_posted;
-	unic_le32 rq_done;
-	unic_le32 retries;
-	unic_le32 rnrs;
-	unic_le32 type; /* enum unic_qp_type */
+	unic_le32 qpn;	     /* as commands, events and peers name it */
+	unic_le32 proc;	     /* slot of its owner */
+	unic_le32 pd;	     /* index of its PD */
+	unic_le32 state;     /* enum unic_qp_state */
+	unic_le32 dest_qpn;  /* the peer's; 0 before RTR, and UD */
+	unic_le32 dest_ipv4; /* host order; 0 before RTR, and UD */
+	unic_le32 sq_psn;    /* next to send */
+	unic_le32 una_psn;   /* oldest unacknowledged */
+	unic_le32 rq_psn;    /* next expected */
+	unic_le32 sq_posted; /* send slots so far: last tail that was rung */
+	unic_le32 sq_done;   /* of them completed */
+	unic_le32 rq_posted; /* receive slots so far: last tail that was rung */
+	unic_le32 rq_done;   /* of them completed, up to the first that is
+			      * not */
+	unic_le32 retries;   /* times it went back and sent again, so far */
+	unic_le32 rnrs;	     /* times a peer had it wait (RNR NAK, vendor
+			      * acknowledgement) */
+	unic_le32 type;	     /* enum unic_qp_type */
 };
 struct unic_row_cq {
-	unic_le32 index;
-	unic_le32 proc;
-	unic_le32 pd;
-	unic_le32 mr;	/* control region of its ring */
-	unic_le64 iova; /* of record 0 */
-	unic_le32 entries;
+	unic_le32 index;   /* 0..cqs-1 */
+	unic_le32 proc;	   /* slot of its owner */
+	unic_le32 pd;	   /* index of its PD */
+	unic_le32 mr;	   /* control region of its ring */
+	unic_le64 iova;	   /* of record 0 */
+	unic_le32 entries; /* records of the ring */
 	unic_le32 written; /* records so far */
 	unic_le32 read;	   /* of them by the process, as last seen */
 	unic_le32 events;  /* notifications so far */
@@ -110,40 +119,44 @@ struct unic_row_cq {
 	unic_le32 users;   /* send and receive queues that complete here */
 	uint8_t armed;	   /* 1: a notification is owed */
 	uint8_t error;	   /* 1 overflow, 2 bus */
-	uint8_t db_index;
+	uint8_t db_index;  /* its row in the doorbell page */
 	uint8_t rsvd0;
 	unic_le32 rsvd[3];
 };
 struct unic_row_proc {
-	unic_le32 proc;
-	unic_le32 host_pid;
-	unic_le32 weight;
-	unic_le32 quota;
-	unic_le32 held; /* TLB entries */
-	unic_le32 fair_share;
-	unic_le32 wanted;  /* entries its queued requests ask for */
-	unic_le32 control; /* of held: class control */
-	unic_le32 mrs;
-	unic_le32 qps;
-	unic_le32 tokens;
-	unic_le32 notices;   /* open */
-	unic_le32 evictions; /* so far */
-	unic_le32 policy;
-	unic_le32 longest_wait_us;
-	unic_le32 late; /* evictions by deadline so far */
+	unic_le32 proc;		   /* slot */
+	unic_le32 host_pid;	   /* as given at PROC_ATTACH */
+	unic_le32 weight;	   /* its part in fair shares */
+	unic_le32 quota;	   /* hard limit in entries, 0 = none */
+	unic_le32 held;		   /* TLB entries */
+	unic_le32 fair_share;	   /* entries, just now */
+	unic_le32 wanted;	   /* entries its queued requests ask for */
+	unic_le32 control;	   /* of held: class control */
+	unic_le32 mrs;		   /* regions, those that drain included */
+	unic_le32 qps;		   /* queue pairs, those being destroyed
+				    * included */
+	unic_le32 tokens;	   /* live or claimed */
+	unic_le32 notices;	   /* open */
+	unic_le32 evictions;	   /* so far */
+	unic_le32 policy;	   /* enum unic_policy */
+	unic_le32 longest_wait_us; /* of its granted requests since
+				    * PROC_ATTACH */
+	unic_le32 late;		   /* evictions by deadline so far */
 };
 struct unic_row_wait {
-	unic_le32 wait;
-	unic_le32 proc;
-	unic_le32 entries;
-	unic_le32 age_us;
+	unic_le32 wait;	   /* as in unic_cpl_mr_reg */
+	unic_le32 proc;	   /* slot that waits */
+	unic_le32 entries; /* that it asks for */
+	unic_le32 age_us;  /* since it was queued */
 	unic_le32 rsvd[12];
 };
 
 /* TRACE_CTL. Which groups are recorded; bit per UNIC_TG_*. */
 struct unic_cmd_trace_ctl {
 	struct unic_cmd_hdr hdr;
-	unic_le32 mask;
+	unic_le32 mask; /* UNIC_TG_*, those of the others are not recorded;
+			 * after power-on MR, EVICT, TOKEN, CMD; stays at a
+			 * reset */
 	unic_le32 rsvd[13];
 };
 
@@ -156,7 +169,7 @@ enum unic_fault {
 struct unic_cmd_fault {
 	struct unic_cmd_hdr hdr;
 	unic_le32 fault; /* enum unic_fault */
-	unic_le32 arg;
+	unic_le32 arg;	 /* how many; 0 ends it; CRASH: of no meaning */
 	unic_le32 rsvd[12];
 };
 
