@@ -12,36 +12,39 @@
 /* TOKEN_ALLOC (S3): a payload buffer for one tagged message. */
 struct unic_cmd_token_alloc {
 	struct unic_cmd_hdr hdr;
-	unic_le32 pd;
-	unic_le32 stag; /* region of the same PD, with LOCAL_WRITE */
-	unic_le64 iova;
+	unic_le32 pd;	       /* index of the PD; its process owns the token */
+	unic_le32 stag;	       /* region of the same PD, with LOCAL_WRITE */
+	unic_le64 iova;	       /* of the first byte of the buffer; F_PIECES:
+				* 0 */
 	unic_le32 length;      /* bytes, 1..UNIC_MSG_MAX */
-	unic_le32 ttl_us;      /* 0 = until cancelled */
+	unic_le32 ttl_us;      /* ends EXPIRED after; 0 = until cancelled */
 	unic_le32 sender_ipv4; /* 0 = anybody; else this address ... */
-	unic_le32 sender_qpn;  /* ... and this QP number there, 0 = any */
+	unic_le32 sender_qpn;  /* ... and this QP number there, 0 = any; with
+				* sender_ipv4 0: 0 */
 	unic_le32 flags;       /* UNIC_TOKEN_F_* */
-	unic_le32 user;	       /* the driver's own */
+	unic_le32 user;	       /* the driver's own id, returned in TOKEN_END */
 	unic_le32 pieces;      /* F_PIECES: how many; else 0 */
 	unic_le32 rsvd[3];
 };
 /* Any number of messages, each to its own offset; ends otherwise only. */
-#define UNIC_TOKEN_F_MULTI (1u << 0)
+#define UNIC_TOKEN_F_MULTI (1u << 0) /* for more than one message */
 /* The buffer is not one range but the pieces that the list page has, in order: each
  * lies in the region `stag` of residency PHYSICAL, `iova` is 0, `length` their
  * sum. Not with MULTI. TOKEN_FULL, too, when 32 tokens have pieces. */
-#define UNIC_TOKEN_F_PIECES    (1u << 1)
-#define UNIC_TOKEN_F_FLAGS_ALL 0x03u
-#define UNIC_TOKEN_PIECES      16u
+#define UNIC_TOKEN_F_PIECES    (1u << 1) /* the list page has the buffer */
+#define UNIC_TOKEN_F_FLAGS_ALL 0x03u	 /* with any other bit: INVALID */
+#define UNIC_TOKEN_PIECES      16u	 /* pieces of a token, at most */
 struct unic_token_piece {
-	unic_le64 bus;
-	unic_le32 len; /* not 0 */
+	unic_le64 bus; /* bus address of the piece */
+	unic_le32 len; /* bytes, not 0 */
 	unic_le32 rsvd;
 };
 struct unic_cpl_token {
 	struct unic_cmd_hdr hdr;
-	unic_le32 index;
-	unic_le32 end; /* CANCEL: enum unic_token_end it had or got */
-	unic_le64 key;
+	unic_le32 index;  /* 0..tokens-1, for messages and TOKEN_CANCEL */
+	unic_le32 end;	  /* CANCEL: enum unic_token_end it had or got */
+	unic_le64 key;	  /* 64 random bits, without which no message gets at
+			   * the buffer; CANCEL: 0 */
 	unic_le32 placed; /* CANCEL: bytes placed, for USED and ABORTED */
 	unic_le32 rsvd[9];
 };
@@ -51,20 +54,23 @@ struct unic_cpl_token {
  */
 struct unic_cmd_token_cancel {
 	struct unic_cmd_hdr hdr;
-	unic_le32 proc;
-	unic_le32 index;
-	unic_le64 key;
+	unic_le32 proc;	 /* slot whose token it is */
+	unic_le32 index; /* as in unic_cpl_token */
+	unic_le64 key;	 /* as in unic_cpl_token */
 	unic_le32 rsvd[10];
 };
 
 /* CQ_CREATE. The ring is a range of a control region. */
 struct unic_cmd_cq_create {
 	struct unic_cmd_hdr hdr;
-	unic_le32 pd;
-	unic_le32 stag;	    /* class control, LOCAL_WRITE */
-	unic_le64 iova;	    /* 64-aligned */
-	unic_le32 entries;  /* a power of two, 2..4096 */
-	unic_le32 db_index; /* its row in the doorbell page */
+	unic_le32 pd;	    /* index of the PD; its process owns the queue */
+	unic_le32 stag;	    /* region of the ring: same PD, class control,
+			     * LOCAL_WRITE */
+	unic_le64 iova;	    /* of record 0, 64-aligned */
+	unic_le32 entries;  /* records of 32 bytes, a power of two, 2..4096 */
+	unic_le32 db_index; /* its row in the doorbell page,
+			     * 0..UNIC_DB_OBJECTS-1; BUSY if another CQ has
+			     * it */
 	unic_le32 rsvd[8];
 };
 struct unic_cpl_obj {
@@ -77,27 +83,30 @@ struct unic_cpl_obj {
  * any more, so nothing is written to a CQ that is destroyed. */
 struct unic_cmd_obj {
 	struct unic_cmd_hdr hdr;
-	unic_le32 proc;
-	unic_le32 id;
+	unic_le32 proc; /* slot of the owner; QUERY_USAGE: 0 */
+	unic_le32 id;	/* as in unic_cpl_obj; QUERY_USAGE: the slot */
 	unic_le32 rsvd[12];
 };
 
 /* QP_CREATE. State RESET afterwards. Rings are ranges of control regions. */
 struct unic_cmd_qp_create {
 	struct unic_cmd_hdr hdr;
-	unic_le32 pd;
-	unic_le32 stag; /* class control */
-	unic_le32 send_cq;
-	unic_le32 recv_cq;
-	unic_le64 sq_iova;  /* 64-aligned */
-	unic_le64 rq_iova;  /* 64-aligned */
-	unic_le16 sq_slots; /* a power of two, 2..1024 */
-	unic_le16 rq_slots; /* a power of two, 2..1024 */
+	unic_le32 pd;	    /* index of the PD; its process owns the queue
+			     * pair */
+	unic_le32 stag;	    /* region of both rings: same PD, class control */
+	unic_le32 send_cq;  /* CQ of the same process, for what it sends */
+	unic_le32 recv_cq;  /* for what it receives, may be the same */
+	unic_le64 sq_iova;  /* of send slot 0, 64-aligned */
+	unic_le64 rq_iova;  /* of receive slot 0, 64-aligned */
+	unic_le16 sq_slots; /* of 64 bytes, a power of two, 2..1024 */
+	unic_le16 rq_slots; /* of 64 bytes, a power of two, 2..1024 */
 	unic_le32 rq_class; /* buffer class: a receive substituted for an
-			       * evicted one must be at least this long */
-	unic_le32 db_index;
-	uint8_t type; /* enum unic_qp_type */
-	uint8_t miss; /* enum unic_qp_miss; RC: 0 */
+			     * evicted one must be at least this long */
+	unic_le32 db_index; /* its row in the doorbell page,
+			     * 0..UNIC_DB_OBJECTS-1; BUSY if another QP has
+			     * it */
+	uint8_t type;	    /* enum unic_qp_type */
+	uint8_t miss;	    /* enum unic_qp_miss; RC: 0 */
 	uint8_t rsvd0[2];
 	unic_le32 rsvd[2];
 };
@@ -120,12 +129,12 @@ enum unic_qp_miss {
 };
 
 enum unic_qp_state {
-	UNIC_QPS_RESET = 0,
-	UNIC_QPS_INIT = 1,
-	UNIC_QPS_RTR = 2,
-	UNIC_QPS_RTS = 3,
-	UNIC_QPS_SQE = 4,
-	UNIC_QPS_ERR = 5,
+	UNIC_QPS_RESET = 0, /* as created: rings empty, all frames dropped */
+	UNIC_QPS_INIT = 1,  /* receives may be posted, frames are dropped */
+	UNIC_QPS_RTR = 2,   /* receives from its peer; UD from anybody */
+	UNIC_QPS_RTS = 3,   /* sends, too */
+	UNIC_QPS_SQE = 4,   /* not used: no queue pair enters it */
+	UNIC_QPS_ERR = 5,   /* work requests are flushed, frames are dropped */
 };
 
 /* QP_MODIFY. The attributes a transition needs (IBTA 11.2.5.2) are taken from
@@ -139,23 +148,27 @@ enum unic_qp_state {
  */
 struct unic_cmd_qp_modify {
 	struct unic_cmd_hdr hdr;
-	unic_le32 proc;
-	unic_le32 qpn;
+	unic_le32 proc;	     /* slot of the owner */
+	unic_le32 qpn;	     /* as in unic_cpl_obj */
 	uint8_t state;	     /* enum unic_qp_state to enter */
-	uint8_t mtu_shift;   /* RTR: 8..12 = 256..4096 bytes */
+	uint8_t mtu_shift;   /* RTR: log2 of the path MTU, 8..12, that max_frame
+			      * has room for */
 	uint8_t rnr_timer;   /* RTR: code of our RNR NAKs, IBTA table 45 */
 	uint8_t max_dest_rd; /* RTR: READs accepted at a time, 0..4 */
 	uint8_t max_rd;	     /* RTS: READs outstanding, 0..4 */
 	uint8_t timeout;     /* RTS: 4.096 us * 2^timeout, 1..31 */
-	uint8_t retry_cnt;   /* RTS: 0..7 */
-	uint8_t rnr_retry;   /* RTS: 0..7, 7 = for ever */
-	unic_le32 dest_qpn;  /* RTR */
-	unic_le32 rq_psn;    /* RTR: first PSN expected */
-	unic_le32 dest_ipv4; /* RTR, host order */
-	uint8_t dest_mac[6]; /* RTR */
-	uint8_t rights;	     /* INIT: remote rights this QP grants */
+	uint8_t retry_cnt;   /* RTS: 0..7, repeats without any progress until it
+			      * fails */
+	uint8_t rnr_retry;   /* RTS: 0..7, likewise after RNR NAKs, 7 = for
+			      * ever */
+	unic_le32 dest_qpn;  /* RTR: the peer's, 2..2^24-1; UD: 0 */
+	unic_le32 rq_psn;    /* RTR: first PSN expected, 24 bits */
+	unic_le32 dest_ipv4; /* RTR: the peer's, host order; UD: 0 */
+	uint8_t dest_mac[6]; /* RTR: of the next hop, not a group; UD: 0 */
+	uint8_t rights;	     /* INIT: enum unic_mr_rights that it grants its
+			      * peer: RC REMOTE_*, UC REMOTE_WRITE, UD 0 */
 	uint8_t vendor;	     /* RTR: 1 = the peer speaks our vendor opcodes */
-	unic_le32 sq_psn;    /* RTS: first PSN sent */
+	unic_le32 sq_psn;    /* RTS: first PSN sent, 24 bits */
 	unic_le32 qkey;	     /* INIT, UD: Q_Key of datagrams to it; bit 31: 0 */
 	unic_le32 rsvd[3];
 };
@@ -164,13 +177,13 @@ struct unic_cmd_qp_modify {
  * follows within 1 s. */
 struct unic_cmd_arp {
 	struct unic_cmd_hdr hdr;
-	unic_le32 ipv4;
-	unic_le32 user;
+	unic_le32 ipv4; /* host order; NO_ROUTE if not unicast */
+	unic_le32 user; /* the driver's own id, returned in ARP_RESULT */
 	unic_le32 rsvd[12];
 };
 struct unic_cpl_arp {
 	struct unic_cmd_hdr hdr;
-	uint8_t mac[6];
+	uint8_t mac[6]; /* of the address, its own too; PENDING: 0 */
 	uint8_t rsvd0[2];
 	unic_le32 rsvd[12];
 };
@@ -178,19 +191,19 @@ struct unic_cpl_arp {
 /* MAD_SEND. A 256-byte datagram, in the list page, to QP 1 of a peer. */
 struct unic_cmd_mad_send {
 	struct unic_cmd_hdr hdr;
-	unic_le32 ipv4;
-	uint8_t mac[6];
+	unic_le32 ipv4; /* of the peer, host order, not 0 */
+	uint8_t mac[6]; /* of the peer: ARP_RESOLVE's answer; not a group */
 	uint8_t rsvd0[2];
 	unic_le32 rsvd[11];
 };
 
 /* A record of the management ring. */
 struct unic_mad_rx {
-	unic_le32 ipv4; /* sender */
-	uint8_t mac[6];
+	unic_le32 ipv4; /* of the sender, host order */
+	uint8_t mac[6]; /* of the sender */
 	uint8_t rsvd0[2];
-	unic_le32 qpn; /* sender's */
-	uint8_t data[256];
+	unic_le32 qpn;	   /* of the sender */
+	uint8_t data[256]; /* the datagram, as MAD_SEND takes it */
 	uint8_t rsvd1[240];
 };
 
