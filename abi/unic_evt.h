@@ -8,43 +8,53 @@
 #include "unic_types.h"
 
 enum unic_evt_type {
-	UNIC_EVT_NOTICE = 1,
-	UNIC_EVT_EVICTED = 2,
-	UNIC_EVT_GRANTED = 3,
-	UNIC_EVT_WAIT_ENDED = 4,
-	UNIC_EVT_PROC_GONE = 5,
-	UNIC_EVT_QP_ERROR = 6,
-	UNIC_EVT_QP_GONE = 7,
-	UNIC_EVT_CQ_ERROR = 8,
-	UNIC_EVT_TOKEN_END = 9,
-	UNIC_EVT_ARP_RESULT = 10,
-	UNIC_EVT_DB_ERROR = 11,
-	UNIC_EVT_MISS = 12,
+	UNIC_EVT_NOTICE = 1,	  /* give this region back: struct
+				   * unic_evt_mr */
+	UNIC_EVT_EVICTED = 2,	  /* this region holds nothing any more:
+				   * unic_evt_mr */
+	UNIC_EVT_GRANTED = 3,	  /* a request that waited has its region:
+				   * unic_evt_wait */
+	UNIC_EVT_WAIT_ENDED = 4,  /* a request that waited gets none:
+				   * unic_evt_wait */
+	UNIC_EVT_PROC_GONE = 5,	  /* a detach that was PENDING is over:
+				   * unic_evt_obj */
+	UNIC_EVT_QP_ERROR = 6,	  /* a queue pair went to ERR by itself:
+				   * unic_evt_obj */
+	UNIC_EVT_QP_GONE = 7,	  /* a QP_DESTROY that was PENDING is over:
+				   * unic_evt_obj */
+	UNIC_EVT_CQ_ERROR = 8,	  /* a completion queue takes no records any
+				   * more: unic_evt_obj */
+	UNIC_EVT_TOKEN_END = 9,	  /* a token ended by itself: unic_evt_token */
+	UNIC_EVT_ARP_RESULT = 10, /* an ARP_RESOLVE that was PENDING is over:
+				   * unic_evt_arp */
+	UNIC_EVT_DB_ERROR = 11,	  /* a doorbell word was wrong: unic_evt_obj */
+	UNIC_EVT_MISS = 12,	  /* a page is wanted: unic_evt_miss */
 };
 
 enum unic_reason {
 	UNIC_WHY_REAPER = 1,	 /* above fair share, few entries are free */
 	UNIC_WHY_WAITER = 2,	 /* a request waits, or a page is missed */
 	UNIC_WHY_FAIR_SHARE = 3, /* above fair share, somebody is below */
-	UNIC_WHY_QUOTA = 4,
-	UNIC_WHY_ADMIN = 5,	/* MR_EVICT */
-	UNIC_WHY_OFFERED = 6,	/* offered by its owner for another */
-	UNIC_WHY_DEREG = 7,	/* EVICTED: end of a pending MR_DEREG */
-	UNIC_WHY_EXIT = 8,	/* EVICTED: process detached */
-	UNIC_WHY_RESET = 9,	/* upcall EVICTED: the driver could not restore
-			       * it after a reset; the NIC never says this */
-	UNIC_WHY_HOLDERS = 10,	/* upcall EVICTED: all who were given it have
-				* said that they do not use it any more; the
-				* NIC never says this */
-	UNIC_WHY_UNMAPPED = 11, /* upcall EVICTED: its owner unmapped memory
-				 * under it; the NIC never says this */
+	UNIC_WHY_QUOTA = 4,	 /* its process waits for entries that its quota
+				  * stops */
+	UNIC_WHY_ADMIN = 5,	 /* MR_EVICT */
+	UNIC_WHY_OFFERED = 6,	 /* offered by its owner for another */
+	UNIC_WHY_DEREG = 7,	 /* EVICTED: end of a pending MR_DEREG */
+	UNIC_WHY_EXIT = 8,	 /* EVICTED: process detached */
+	UNIC_WHY_RESET = 9,	 /* upcall EVICTED: the driver could not restore
+				  * it after a reset; the NIC never says this */
+	UNIC_WHY_HOLDERS = 10,	 /* upcall EVICTED: all who were given it have
+				  * said that they do not use it any more; the
+				  * NIC never says this */
+	UNIC_WHY_UNMAPPED = 11,	 /* upcall EVICTED: its owner unmapped memory
+				  * under it; the NIC never says this */
 };
 
 struct unic_evt_hdr {
-	uint8_t type;	/* enum unic_evt_type */
-	uint8_t reason; /* NOTICE, EVICTED: enum unic_reason */
-	unic_le16 proc; /* 0xffff: none */
-	unic_le32 epoch;
+	uint8_t type;	 /* enum unic_evt_type */
+	uint8_t reason;	 /* NOTICE, EVICTED: enum unic_reason */
+	unic_le16 proc;	 /* slot that it is about; 0xffff: none */
+	unic_le32 epoch; /* boot_epoch; a driver ignores a record of another */
 };
 
 /* NOTICE: please give this region back. A region whose grace was extended may
@@ -54,18 +64,21 @@ struct unic_evt_hdr {
  */
 struct unic_evt_mr {
 	struct unic_evt_hdr hdr;
-	unic_le32 mr;
-	unic_le32 gen;
-	unic_le32 stag;
-	unic_le32 user; /* as given at MR_REG */
-	unic_le32 seq;	/* of the notice; EVICTED: of its notice, or 0 */
-	unic_le32 entries;
+	unic_le32 mr;	      /* region: index as in unic_cpl_mr_reg */
+	unic_le32 gen;	      /* its generation */
+	unic_le32 stag;	      /* its STag, whole */
+	unic_le32 user;	      /* as given at MR_REG */
+	unic_le32 seq;	      /* of the notice; EVICTED: of its notice, or 0 */
+	unic_le32 entries;    /* NOTICE: that it holds; EVICTED: that are
+			       * free */
 	unic_le32 dependents; /* tokens and forms that will end with it */
 	unic_le32 rank;	      /* NOTICE: 0 = most wanted by the NIC just now */
 	unic_le32 flags;      /* EVICTED: UNIC_EVICTED_* */
 	unic_le32 grace_us;   /* NOTICE: T, counted from NOTICE_ACK */
-	unic_le64 time_ns;    /* NIC time of the decision */
-	unic_le32 pain;	      /* NOTICE: of this region when it was chosen */
+	unic_le64 time_ns;    /* NIC time of the decision; EVICTED: of its
+			       * end */
+	unic_le32 pain;	      /* NOTICE: its decayed bytes per entry
+			       * (unic_use_row) when it was chosen */
 	unic_le32 rsvd;
 };
 #define UNIC_EVICTED_WAS_BUSY (1u << 0) /* operations were cut off */
@@ -74,17 +87,17 @@ struct unic_evt_mr {
 	(1u << 2) /* STag answers EVICTED till MR_DEREG */
 
 /* GRANTED: the region exists and is LOADING. WAIT_ENDED: status says why not
- * (TIMEOUT; TOO_LARGE after its quota was lowered).
+ * (TIMEOUT; TOO_LARGE after its quota was lowered; CTRL_CAP when its turn came).
  */
 struct unic_evt_wait {
 	struct unic_evt_hdr hdr;
-	unic_le32 wait;
-	unic_le32 user;
-	unic_le32 mr;
-	unic_le32 gen;
-	unic_le32 stag;
-	unic_le32 status; /* enum unic_status */
-	unic_le32 waited_us;
+	unic_le32 wait;	     /* as in unic_cpl_mr_reg */
+	unic_le32 user;	     /* as given at MR_REG */
+	unic_le32 mr;	     /* GRANTED: index of the region, else 0 */
+	unic_le32 gen;	     /* GRANTED: its generation, else 0 */
+	unic_le32 stag;	     /* GRANTED: its STag, else 0 */
+	unic_le32 status;    /* enum unic_status; GRANTED: OK */
+	unic_le32 waited_us; /* since MR_REG, at most 2^32 - 1 */
 	unic_le32 rsvd[7];
 };
 
@@ -96,14 +109,15 @@ struct unic_evt_wait {
  */
 struct unic_evt_obj {
 	struct unic_evt_hdr hdr;
-	unic_le32 id; /* proc, QP number, CQ index, doorbell word (the first) */
-	unic_le32
-		detail; /* QP_ERROR: enum unic_wc_status; CQ_ERROR: 1 overflow,
-			       * 2 bus */
+	unic_le32 id;	  /* slot, QP number, CQ index; DB_ERROR: the first
+			   * wrong doorbell word, its bits 9:0 at least */
+	unic_le32 detail; /* QP_ERROR: enum unic_wc_status; CQ_ERROR: 1
+			   * overflow, 2 bus; else 0 */
 	unic_le32 rsvd[12];
 };
 
-#define UNIC_DB_ERROR_US 1000000u
+#define UNIC_DB_ERROR_US \
+	1000000u /* between two DB_ERROR of a process, at least */
 
 /*
  * MISS: an operation needs page `first` of a DEMAND region, and the count - 1
@@ -112,10 +126,11 @@ struct unic_evt_obj {
  */
 struct unic_evt_miss {
 	struct unic_evt_hdr hdr;
-	unic_le32 mr;
-	unic_le32 gen;
-	unic_le32 user; /* as given at MR_REG */
-	unic_le32 first;
+	unic_le32 mr;	 /* region: index as in unic_cpl_mr_reg */
+	unic_le32 gen;	 /* its generation */
+	unic_le32 user;	 /* as given at MR_REG */
+	unic_le32 first; /* page of the region, 0 is the one that iova lies
+			  * in */
 	unic_le32 count; /* 1..16 */
 	unic_le32 seq;	 /* MR_INVALIDATEs of the region so far */
 	unic_le32 rsvd[8];
@@ -124,19 +139,19 @@ struct unic_evt_miss {
 /* TOKEN_END: ends other than USED and an answered CANCEL. */
 struct unic_evt_token {
 	struct unic_evt_hdr hdr;
-	unic_le32 index;
-	unic_le32 user;
-	unic_le32 end; /* enum unic_token_end */
-	unic_le32 placed;
+	unic_le32 index;  /* as in unic_cpl_token */
+	unic_le32 user;	  /* as given at TOKEN_ALLOC */
+	unic_le32 end;	  /* enum unic_token_end */
+	unic_le32 placed; /* ABORTED: bytes placed before, else 0 */
 	unic_le32 rsvd[10];
 };
 
 struct unic_evt_arp {
 	struct unic_evt_hdr hdr;
-	unic_le32 ipv4;
-	unic_le32 user;
-	uint8_t mac[6];
-	uint8_t ok; /* 0: nobody answered */
+	unic_le32 ipv4; /* the address that was asked for, host order */
+	unic_le32 user; /* as given at ARP_RESOLVE */
+	uint8_t mac[6]; /* its MAC address; 0 if not `ok` */
+	uint8_t ok;	/* 1; 0: nobody answered within 1 s */
 	uint8_t rsvd0;
 	unic_le32 rsvd[10];
 };
