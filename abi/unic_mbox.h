@@ -24,14 +24,14 @@
 #include "unic_types.h"
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
-#define UNIC_ABI_MAJOR 1u
-#define UNIC_ABI_MINOR 3u
+#define UNIC_ABI_MAJOR 1u	   /* a driver refuses a NIC of another */
+#define UNIC_ABI_MINOR 3u /* raised by additions, see unic_info.features */
 
 /* ------------------------------------------------------- layout of BAR2 */
 
-#define UNIC_BAR_BYTES	    0x200000u
-#define UNIC_BAR_INFO_OFF   0x0000u /* struct unic_info, NIC writes */
-#define UNIC_BAR_NIC_OFF    0x1000u /* struct unic_nic_idx, NIC writes */
+#define UNIC_BAR_BYTES	    0x200000u /* of the BAR, at least; a power of two */
+#define UNIC_BAR_INFO_OFF   0x0000u   /* struct unic_info, NIC writes */
+#define UNIC_BAR_NIC_OFF    0x1000u   /* struct unic_nic_idx, NIC writes */
 #define UNIC_BAR_DRIVER_OFF 0x2000u /* struct unic_driver_page, driver writes */
 #define UNIC_BAR_CMD_OFF    0x4000u /* 64 command records */
 #define UNIC_BAR_CPL_OFF    0x5000u /* 64 completion records */
@@ -47,35 +47,37 @@
 	0x120000u /* struct unic_use_row by region, NIC writes */
 #define UNIC_BAR_TABLE_OFF 0x140000u /* page tables, driver writes */
 
-#define UNIC_CMD_ENTRIES    64u
-#define UNIC_CPL_ENTRIES    64u
-#define UNIC_EVT_ENTRIES    512u
-#define UNIC_MAD_RX_ENTRIES 64u
-#define UNIC_DROP_ENTRIES   8192u
+#define UNIC_CMD_ENTRIES 64u /* places of the command ring, and list pages */
+#define UNIC_CPL_ENTRIES 64u /* places of the completion ring */
+#define UNIC_EVT_ENTRIES \
+	512u /* places of the event ring, 1/4 kept for NOTICE, EVICTED */
+#define UNIC_MAD_RX_ENTRIES 64u	     /* places of the management ring */
+#define UNIC_DROP_ENTRIES   8192u    /* places of the ring of drop records */
 #define UNIC_TABLE_BYTES    0xc0000u /* 8 for each page of a TABLE region */
-#define UNIC_LIST_BYTES	    4096u
+#define UNIC_LIST_BYTES	    4096u    /* of the list page of a command slot */
 #define UNIC_LIST_MAX \
 	(UNIC_LIST_BYTES / 8u) /* bus addresses of one list page */
 
 enum unic_nic_state {
-	UNIC_NIC_RESET = 0, /* resetting: nothing is accepted or sent */
-	UNIC_NIC_READY = 1,
+	UNIC_NIC_RESET = 0,   /* resetting: nothing is accepted or sent */
+	UNIC_NIC_READY = 1,   /* commands are executed, frames sent and
+			       * received */
 	UNIC_NIC_FAILED = 2,  /* the driver did not answer within H: quiesced,
 			       * waiting for reset_req */
 	UNIC_NIC_CRASHED = 3, /* see struct unic_crash */
 };
 
-#define UNIC_FEAT_TOKENS	(1ull << 0)
-#define UNIC_FEAT_REGISTER_WAIT (1ull << 1)
-#define UNIC_FEAT_NOTICE	(1ull << 2)
-#define UNIC_FEAT_STATS		(1ull << 3)
-#define UNIC_FEAT_ICRC_OFFLOAD	(1ull << 4)
+#define UNIC_FEAT_TOKENS	(1ull << 0)  /* TOKEN_ALLOC, tagged messages */
+#define UNIC_FEAT_REGISTER_WAIT (1ull << 1)  /* UNIC_REG_WAIT */
+#define UNIC_FEAT_NOTICE	(1ull << 2)  /* NOTICE, and answers to it */
+#define UNIC_FEAT_STATS		(1ull << 3)  /* counters, trace, crash */
+#define UNIC_FEAT_ICRC_OFFLOAD	(1ull << 4)  /* icrc_offload is 1 */
 #define UNIC_FEAT_RESTORE	(1ull << 5)  /* UNIC_REG_RESTORE */
 #define UNIC_FEAT_DEMAND	(1ull << 6)  /* regions of residency DEMAND */
 #define UNIC_FEAT_TABLE		(1ull << 7)  /* ... and of residency TABLE */
 #define UNIC_FEAT_WINDOWS	(1ull << 16) /* sub-regions and memory windows */
-#define UNIC_FEAT_FAST_REG	(1ull << 17)
-#define UNIC_FEAT_INDIRECT	(1ull << 18)
+#define UNIC_FEAT_FAST_REG	(1ull << 17) /* forms of kind FAST */
+#define UNIC_FEAT_INDIRECT	(1ull << 18) /* forms of kind INDIRECT */
 #define UNIC_FEAT_PHYSICAL	(1ull << 19) /* residency PHYSICAL, TOKEN_F_PIECES */
 #define UNIC_FEAT_BATCH		(1ull << 20) /* TOKEN_BATCH, lists in batches */
 
@@ -83,39 +85,44 @@ enum unic_nic_state {
  * line.
  */
 struct unic_info {
-	unic_le32 magic;
-	unic_le16 abi_major; /* another major: the driver refuses */
-	unic_le16 abi_minor;
-	unic_le64 features; /* UNIC_FEAT_* */
-	unic_le32 tlb_entries;
-	unic_le32 mrs;
-	unic_le32 qps;
-	unic_le32 cqs;
-	unic_le32 tokens;
-	unic_le32 procs;
-	unic_le32 pds;
-	unic_le32 waits;     /* REGISTER_WAIT requests that may be queued */
-	unic_le32 max_frame; /* of the link, bytes */
-	unic_le32 path_mtu;  /* largest payload per packet it allows */
-	uint8_t mac[6];
-	uint8_t link_up;
-	uint8_t icrc_offload;
-	uint8_t build_id[32]; /* text, zero-padded */
-	unic_le32 nic_bytes;  /* sizeof(struct unic_nic) */
+	unic_le32 magic;       /* UNIC_MAGIC; 0: there is no NIC */
+	unic_le16 abi_major;   /* another major: the driver refuses */
+	unic_le16 abi_minor;   /* a driver goes by features, not by this */
+	unic_le64 features;    /* UNIC_FEAT_* */
+	unic_le32 tlb_entries; /* TLB entries, for all processes together */
+	unic_le32 mrs;	       /* regions, at most, forms included */
+	unic_le32 qps;	       /* queue pairs, at most */
+	unic_le32 cqs;	       /* completion queues, at most */
+	unic_le32 tokens;      /* payload tokens at a time */
+	unic_le32 procs;       /* process slots, numbered from 0 on */
+	unic_le32 pds;	       /* protection domains, at most */
+	unic_le32 waits;       /* REGISTER_WAIT requests that may be queued */
+	unic_le32 max_frame;   /* of the link, bytes */
+	unic_le32 path_mtu;    /* largest payload per packet it allows */
+	uint8_t mac[6];	       /* Ethernet address of the NIC */
+	uint8_t link_up;       /* 1 if it was up at power-on, else 0 */
+	uint8_t icrc_offload;  /* 1: the link lets NICs leave the ICRC out; else
+				* 0 */
+	uint8_t build_id[32];  /* of the firmware, text, zero-padded */
+	unic_le32 nic_bytes;   /* sizeof(struct unic_nic), the state of the
+				* firmware */
 	unic_le32 rsvd0[3];
 	/* ---- may change while running */
 	unic_le32 boot_epoch;	/* +1 at each reset; starts random, never 0 */
 	unic_le32 state;	/* enum unic_nic_state */
 	unic_le32 reset_ack;	/* = reset_req when that reset is complete */
-	unic_le32 heartbeat;	/* +1 at least every 100 ms while awake or
-				   * woken by a doorbell */
+	unic_le32 heartbeat;	/* +1 at least every 100 ms while awake or woken
+				 * by a doorbell */
 	unic_le64 clock_ns;	/* NIC time at the last heartbeat */
 	unic_le64 pair_nic_ns;	/* NIC time at which ... */
 	unic_le64 pair_host_ns; /* ... the host's CLOCK_MONOTONIC was this */
-	unic_le32 grace_us;	/* T */
-	unic_le32 deliver_us;	/* H */
-	unic_le32 reaper_us;	/* reaper period */
-	unic_le32 drain_us;	/* drain bound; B = H + T + reaper + drain */
+	unic_le32 grace_us;	/* T: an owner has so long from NOTICE_ACK on */
+	unic_le32 deliver_us;	/* H: the driver has so long for NOTICE_ACK,
+				 * MR_FAULT */
+	unic_le32 reaper_us;	/* reaper period: the NIC tries again after
+				 * it */
+	unic_le32 drain_us;	/* drain bound: DMA that is cut off ends in it;
+				 * B = H + T + reaper + drain */
 	unic_le32 ipv4;		/* our address, host order; 0: none yet */
 	unic_le32 rsvd1[3];
 };
