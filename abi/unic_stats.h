@@ -8,7 +8,7 @@
 
 #include "unic_types.h"
 
-#define UNIC_TRACE_ENTRIES 4096u
+#define UNIC_TRACE_ENTRIES 4096u       /* records of the trace ring */
 #define UNIC_CRASH_MAGIC   0x43494e55u /* "UNIC" */
 
 /*
@@ -125,27 +125,28 @@ enum unic_counter {
 };
 
 struct unic_stats_page {
-	unic_le32 version;  /* 1 */
-	unic_le32 counters; /* how many follow */
-	unic_le64 time_ns;  /* NIC time of this copy */
-	unic_le64 counter[510];
+	unic_le32 version;	/* 1 */
+	unic_le32 counters;	/* how many follow */
+	unic_le64 time_ns;	/* NIC time of this copy */
+	unic_le64 counter[510]; /* by enum unic_counter; those from `counters`
+				 * on mean nothing */
 };
 
 /* A trace event. The record of event n is at n % UNIC_TRACE_ENTRIES. */
 struct unic_trace_rec {
-	unic_le64 time_ns;
-	unic_le32 seq;	/* n + 1; 0: never written */
-	unic_le16 code; /* enum unic_trace_code */
-	unic_le16 proc;
-	unic_le32 arg[4];
+	unic_le64 time_ns; /* NIC time of its poll round */
+	unic_le32 seq;	   /* n + 1; 0: never written, or being written */
+	unic_le16 code;	   /* enum unic_trace_code */
+	unic_le16 proc;	   /* slot that it is about; 0xffff: none */
+	unic_le32 arg[4];  /* %0 to %3 of its text in UNIC_TRACES */
 };
 
-#define UNIC_TG_MR    (1u << 0)
-#define UNIC_TG_EVICT (1u << 1)
-#define UNIC_TG_TOKEN (1u << 2)
-#define UNIC_TG_QP    (1u << 3)
-#define UNIC_TG_WIRE  (1u << 4)
-#define UNIC_TG_CMD   (1u << 5)
+#define UNIC_TG_MR    (1u << 0) /* processes, regions, misses */
+#define UNIC_TG_EVICT (1u << 1) /* waits, notices, evictions */
+#define UNIC_TG_TOKEN (1u << 2) /* payload tokens */
+#define UNIC_TG_QP    (1u << 3) /* states, repeats of queue pairs */
+#define UNIC_TG_WIRE  (1u << 4) /* frames, work completions */
+#define UNIC_TG_CMD   (1u << 5) /* resets, commands */
 #define UNIC_TG_REF \
 	(1u << 6) /* uses of regions; looked at every reaper period */
 
@@ -203,39 +204,47 @@ enum unic_trace_code {
  */
 struct unic_use_row {
 	unic_le64 last_use_ns; /* NIC time */
-	unic_le64 bytes;
-	unic_le32 uses;
-	unic_le32 reported; /* uses, by its process; UNIC_PARAM_USES_REPORTED */
-	unic_le32
-		rate; /* decayed bytes per entry, half-life 134 ms: its pain */
-	unic_le32 stag;
+	unic_le64 bytes;       /* accessed so far */
+	unic_le32 uses;	       /* accesses so far, modulo 2^32 */
+	unic_le32 reported;    /* uses, by its process;
+				* UNIC_PARAM_USES_REPORTED */
+	unic_le32 rate;	       /* decayed bytes per entry, half-life 134 ms: its
+				* pain */
+	unic_le32 stag;	       /* of the region; 0: there is none, or the row is
+				* being written */
 };
-#define UNIC_USE_ROWS 4096u
+#define UNIC_USE_ROWS 4096u /* that there is room for; unic_info.mrs are used */
 
 enum unic_crash_kind {
-	UNIC_CRASH_NONE = 0,
-	UNIC_CRASH_ASSERT = 1,
-	UNIC_CRASH_UNDEF = 2,
-	UNIC_CRASH_PREFETCH = 3,
-	UNIC_CRASH_DATA = 4,
-	UNIC_CRASH_STACK = 5,
-	UNIC_CRASH_OTHER = 6,
+	UNIC_CRASH_NONE = 0,	 /* not known: a second crash came before it
+				  * was */
+	UNIC_CRASH_ASSERT = 1,	 /* the firmware found a promise of its own
+				  * broken */
+	UNIC_CRASH_UNDEF = 2,	 /* undefined instruction */
+	UNIC_CRASH_PREFETCH = 3, /* fetch of an instruction refused */
+	UNIC_CRASH_DATA = 4,	 /* access to data refused */
+	UNIC_CRASH_STACK = 5,	 /* as DATA, at the end of the stack */
+	UNIC_CRASH_OTHER = 6,	 /* any other exception or signal */
 };
 
 /* Written once, `magic` last, by a dying firmware. */
 struct unic_crash {
-	unic_le32 magic; /* UNIC_CRASH_MAGIC */
-	unic_le32 kind;	 /* enum unic_crash_kind */
-	unic_le32 line;
-	unic_le32 epoch;
-	unic_le64 time_ns;
-	uint8_t file[56];  /* text, zero-padded; or signal and place */
-	unic_le32 reg[17]; /* r0-r15, cpsr (or the host's nearest) */
-	unic_le32 fault_status;
-	unic_le32 fault_addr;
+	unic_le32 magic;	/* UNIC_CRASH_MAGIC */
+	unic_le32 kind;		/* enum unic_crash_kind */
+	unic_le32 line;		/* ASSERT: line of `file`, else 0 */
+	unic_le32 epoch;	/* boot_epoch when it crashed */
+	unic_le64 time_ns;	/* NIC time of the crash */
+	uint8_t file[56];	/* text, zero-padded; or signal and place */
+	unic_le32 reg[17];	/* r0-r15, cpsr (or the host's nearest) */
+	unic_le32 fault_status; /* the processor's word on it (Arm: IFSR, DFSR,
+				 * CFSR); a signal: its si_code */
+	unic_le32 fault_addr;	/* address that was refused, its low 32 bits;
+				 * Cortex-M without one: of the saved registers;
+				 * else 0 */
 	unic_le32 trace_seq;	/* trace events written so far */
-	unic_le32 table_sum[8]; /* CRC-32 of TLB, MR, token, QP, CQ, process,
-				 * wait table, notice table; 0 if not known */
+	unic_le32 table_sum[8]; /* CRC-32 of TLB, regions, tokens, QPs, CQs,
+				 * processes, evictions, as they lie in memory;
+				 * the last: 0 */
 	unic_le32 rsvd[16];
 };
 
