@@ -24,39 +24,45 @@
 #include "unic_types.h"
 
 #define UNIC_SERIAL_MAGIC   0x4c53u /* "SL" */
-#define UNIC_SERIAL_VERSION 1u
-#define UNIC_SERIAL_BODY    264u
+#define UNIC_SERIAL_VERSION 1u	    /* a SYN of another is dropped */
+#define UNIC_SERIAL_BODY    264u    /* bytes of a body, at most */
 #define UNIC_SERIAL_DATA    256u /* of them behind struct unic_serial_words */
-#define UNIC_SERIAL_WINDOW  8u
+#define UNIC_SERIAL_WINDOW  8u	 /* frames that are not acknowledged, at most */
 
 struct unic_serial_hdr {
-	uint8_t type;  /* enum unic_serial_type */
-	uint8_t flags; /* UNIC_SERIAL_F_* */
-	uint8_t seq;   /* SYN, ACK: 0 */
-	uint8_t ack;   /* next sequence number expected */
-	unic_le16 session;
+	uint8_t type;	   /* enum unic_serial_type */
+	uint8_t flags;	   /* UNIC_SERIAL_F_* */
+	uint8_t seq;	   /* of this frame, modulo 256, from 0 on; SYN, ACK:
+			    * 0 */
+	uint8_t ack;	   /* next sequence number expected */
+	unic_le16 session; /* xor of both nonces, its upper half xor its lower;
+			    * SYN: not looked at */
 };
 
 /* `ack` was expected and something later came: send again at once. */
-#define UNIC_SERIAL_F_GAP (1u << 0)
+#define UNIC_SERIAL_F_GAP \
+	(1u << 0) /* a frame before one that came is missing */
 /* SYN: the sender has heard its own nonce. */
-#define UNIC_SERIAL_F_UP (1u << 1)
+#define UNIC_SERIAL_F_UP (1u << 1) /* SYN: no answer to it is needed */
 
 /* Every body begins with two words; what they say depends on the type. */
 struct unic_serial_words {
-	unic_le32 a, b;
+	unic_le32 a, b; /* by type, see enum unic_serial_type */
 };
 
 /* SYN. a: own nonce, not 0; b: the other's, 0: not known. */
 struct unic_serial_syn {
-	struct unic_serial_words w;
-	unic_le16 magic;
-	unic_le16 version;
+	struct unic_serial_words w; /* a: own nonce, not 0; b: the other's, 0:
+				     * not known */
+	unic_le16 magic;	    /* UNIC_SERIAL_MAGIC, else dropped */
+	unic_le16 version;	    /* UNIC_SERIAL_VERSION, else dropped */
 	/* the host's side: bus addresses that exist */
-	unic_le32 windows;
+	unic_le32 windows;	/* DMA windows; the NIC's side: 0, as the
+				 * next */
 	unic_le32 window_bytes; /* of each */
 	/* the NIC's side: places in its memory */
-	unic_le16 cmds;	      /* commands without completion */
+	unic_le16 cmds;	      /* commands that it takes ahead of completions;
+			       * the host's side: 0, as the next four */
 	unic_le16 list_bytes; /* of a command's list page */
 	unic_le16 pages;      /* doorbell pages watched */
 	unic_le16 rows;	      /* of them, places in the table of tails */
@@ -65,17 +71,19 @@ struct unic_serial_syn {
 };
 
 enum unic_serial_type {
-	UNIC_SERIAL_SYN = 1,
-	UNIC_SERIAL_ACK = 2,
-	UNIC_SERIAL_FIRST = 16,
+	UNIC_SERIAL_SYN = 1,	/* struct unic_serial_syn; every 100 ms until it
+				 * is heard */
+	UNIC_SERIAL_ACK = 2,	/* for `ack` alone; a, b mean nothing */
+	UNIC_SERIAL_FIRST = 16, /* types from here on have sequence numbers */
 	/* from the NIC */
-	UNIC_SERIAL_INFO = 16,	/* a: offset in struct unic_info; bytes */
-	UNIC_SERIAL_RING = 17,	/* a: enum unic_serial_ring; b: number of the
-				 * first record; records */
+	UNIC_SERIAL_INFO = 16,	/* a: 0; struct unic_info */
+	UNIC_SERIAL_RING = 17,	/* a: 15:0 enum unic_serial_ring, 31:16 offset
+				 * in the record; b: its number; bytes of it */
 	UNIC_SERIAL_LIST = 18,	/* a: offset; b: command number; bytes of its
 				 * list page, before its completion */
 	UNIC_SERIAL_STATS = 19, /* a: offset in struct unic_stats_page; bytes */
-	UNIC_SERIAL_TRACE = 20, /* b: number of the record; records */
+	UNIC_SERIAL_TRACE = 20, /* b: number of the record; struct
+				 * unic_trace_rec */
 	UNIC_SERIAL_USE = 21,	/* a: row; rows */
 	UNIC_SERIAL_CRASH = 22, /* struct unic_crash */
 	UNIC_SERIAL_WRITE = 23, /* b, a: bus address; bytes */
@@ -90,29 +98,30 @@ enum unic_serial_type {
 	UNIC_SERIAL_CMD_LIST = 33, /* a: offset; b: command number; bytes of its
 				    * list page, before it */
 	UNIC_SERIAL_RESET = 34,	   /* b: reset_req */
-	UNIC_SERIAL_DOORBELL = 35, /* a: page number, 15:8 rows, 31:16 words;
-				    * b: fifo_seq; rows, words */
+	UNIC_SERIAL_DOORBELL = 35, /* a: 7:0 page number, 15:8 rows, 31:16
+				    * words; b: fifo_seq behind them; rows,
+				    * words */
 	UNIC_SERIAL_ANSWER = 36,   /* a: 15:0 tag, 31:16 offset; bytes */
 };
 
 enum unic_serial_ring {
-	UNIC_SERIAL_CPL = 0,
-	UNIC_SERIAL_EVT = 1,
-	UNIC_SERIAL_MAD = 2,
-	UNIC_SERIAL_DROP = 3,
-	UNIC_SERIAL_RINGS = 4,
+	UNIC_SERIAL_CPL = 0,   /* completions, 64 bytes */
+	UNIC_SERIAL_EVT = 1,   /* events, 64 bytes */
+	UNIC_SERIAL_MAD = 2,   /* struct unic_mad_rx */
+	UNIC_SERIAL_DROP = 3,  /* struct unic_drop */
+	UNIC_SERIAL_RINGS = 4, /* how many there are */
 };
 
 /* READ: answered by ANSWERs of the same tag, bytes in order. */
 struct unic_serial_read {
-	unic_le16 tag;
-	unic_le16 len; /* 1..8192 */
+	unic_le16 tag; /* the NIC's, returned */
+	unic_le16 len; /* bytes, 1..8192 */
 };
 
 /* DOORBELL: a row of the table of tails that changed. The rows of a doorbell come
  * before its words, in the same frame or an earlier one. */
 struct unic_serial_row {
-	unic_le32 row;
+	unic_le32 row;		      /* its number, below rows of SYN */
 	unic_le32 sq, rq, cq_ci, arm; /* struct unic_db_tail */
 };
 
