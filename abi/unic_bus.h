@@ -35,20 +35,27 @@
 
 #include "unic_types.h"
 
-#define UNIC_BUS_VERSION   2u
+#define UNIC_BUS_VERSION \
+	2u /* the driver leaves at another, the bus ignores it */
 #define UNIC_BUS_SLOTS_MAX 24u /* each is a PCI function of the NIC's machine */
-#define UNIC_BUS_PEER_HOST 0u
-#define UNIC_BUS_PEER_NIC  1u
-#define UNIC_BUS_WINDOW	   (-2)
-#define UNIC_BUS_PEER_END  7u /* nobody: see below */
+#define UNIC_BUS_PEER_HOST 0u  /* ivshmem number of the host */
+#define UNIC_BUS_PEER_NIC  1u  /* of the first NIC */
+#define UNIC_BUS_WINDOW	   (-2) /* minus p: memory of slot p, on DIR/nic */
+#define UNIC_BUS_PEER_END  7u	/* nobody: rung by a guest to end the NICs */
 
 enum unic_bus_type {
-	UNIC_BUS_HELLO = 1,
-	UNIC_BUS_REFUSED = 2,
-	UNIC_BUS_NIC_JOINED = 3,
-	UNIC_BUS_NIC_LEFT = 4,
-	UNIC_BUS_RENEW = 5, /* of the driver */
-	UNIC_BUS_RENEWED = 6,
+	UNIC_BUS_HELLO = 1,	 /* to the driver, first: struct
+				  * unic_bus_hello */
+	UNIC_BUS_REFUSED = 2,	 /* to a driver, first and last: struct
+				  * unic_bus_refused */
+	UNIC_BUS_NIC_JOINED = 3, /* to the driver, a NIC is there: struct
+				  * unic_bus_nic */
+	UNIC_BUS_NIC_LEFT = 4,	 /* to the driver, a NIC is gone: struct
+				  * unic_bus_nic */
+	UNIC_BUS_RENEW = 5,	 /* of the driver: struct unic_bus_slot; all
+				  * else from it is ignored */
+	UNIC_BUS_RENEWED = 6,	 /* to the driver, for each RENEW: struct
+				  * unic_bus_slot */
 };
 
 /* First 8 bytes of every message. */
@@ -69,11 +76,12 @@ struct unic_bus_hdr {
  */
 struct unic_bus_hello {
 	struct unic_bus_hdr hdr;
-	unic_le32 slots;
-	unic_le32 bar_bytes;  /* of the mailbox memory */
-	unic_le64 slot_bytes; /* of each slot */
-	unic_le32 bus_pid;
-	unic_le32 joint; /* 0 or 1 */
+	unic_le32 slots;      /* N, 1..UNIC_BUS_SLOTS_MAX */
+	unic_le32 bar_bytes;  /* of the mailbox memory, a power of two,
+			       * UNIC_BAR_BYTES at least */
+	unic_le64 slot_bytes; /* of each slot, a power of two, 65536 at least */
+	unic_le32 bus_pid;    /* process number of the bus, for reports */
+	unic_le32 joint;      /* 1: all memory is one file; else 0 */
 };
 
 /* REFUSED. No descriptors. */
@@ -97,7 +105,7 @@ enum unic_bus_refusal {
  */
 struct unic_bus_nic {
 	struct unic_bus_hdr hdr;
-	unic_le32 peer;
+	unic_le32 peer; /* ivshmem number of the NIC, 1..6 */
 	unic_le32 rsvd[5];
 };
 
@@ -112,7 +120,7 @@ struct unic_bus_nic {
  */
 struct unic_bus_slot {
 	struct unic_bus_hdr hdr;
-	unic_le32 slot;
+	unic_le32 slot; /* 0..N-1; a RENEW of another is ignored */
 	unic_le32 rsvd[5];
 };
 
