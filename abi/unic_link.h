@@ -24,9 +24,9 @@
 #include "unic_types.h"
 
 #define UNIC_LINK_MAGIC	      0x4b4e4c55u /* "ULNK" */
-#define UNIC_LINK_VERSION     1u
-#define UNIC_LINK_PORTS_MAX   8u
-#define UNIC_LINK_PORT_SWITCH 0u
+#define UNIC_LINK_VERSION     1u	  /* a NIC does not attach to another */
+#define UNIC_LINK_PORTS_MAX   8u	  /* the switch and at most 7 NICs */
+#define UNIC_LINK_PORT_SWITCH 0u	  /* port of the wire switch */
 #define UNIC_LINK_FRAME_OFF   18u /* in a slot; 2 modulo 4, see unic_port.h */
 
 /* flags of struct unic_link_header */
@@ -40,8 +40,9 @@ struct unic_link_header {
 	unic_le32 magic;      /* UNIC_LINK_MAGIC, written last */
 	unic_le32 version;    /* UNIC_LINK_VERSION */
 	unic_le32 ports;      /* 2..UNIC_LINK_PORTS_MAX, switch included */
-	unic_le32 slots;      /* per ring, a power of two */
-	unic_le32 slot_bytes; /* a multiple of 64, frame offset included */
+	unic_le32 slots;      /* per ring, a power of two, 2..65536 */
+	unic_le32 slot_bytes; /* a multiple of 64, at most 16384, frame offset
+			       * included */
 	unic_le32 flags;      /* UNIC_LINK_* */
 	unic_le32 port_off;   /* of struct unic_link_port[ports] */
 	unic_le32 ring_off;   /* of the ring 0 -> 0; ring (from -> to) is number
@@ -62,8 +63,9 @@ struct unic_link_port {
 };
 
 enum unic_link_port_state {
-	UNIC_LINK_PORT_EMPTY = 0,
-	UNIC_LINK_PORT_ATTACHED = 1,
+	UNIC_LINK_PORT_EMPTY = 0,    /* nobody: frames for it go to the
+				      * switch */
+	UNIC_LINK_PORT_ATTACHED = 1, /* `mac` is valid, its rings are read */
 };
 
 /* At the start of each ring; slots follow at UNIC_LINK_SLOT0. */
@@ -71,14 +73,14 @@ struct unic_link_ring {
 	unic_le32 head; /* consumer: frames taken so far */
 	unic_le32 rsvd[31];
 };
-#define UNIC_LINK_SLOT0 128u
+#define UNIC_LINK_SLOT0 128u /* bytes from a ring to its first slot */
 
 struct unic_link_slot {
 	unic_le32 seq;	 /* producer, last: frame number + 1 */
 	unic_le16 len;	 /* of the frame, bytes */
 	unic_le16 flags; /* UNIC_LINK_SLOT_* */
 	unic_le32 rsvd[2];
-	uint8_t pad[2];
+	uint8_t pad[2];	  /* brings the frame to offset 18; not looked at */
 	uint8_t frame[2]; /* len bytes from here */
 };
 
