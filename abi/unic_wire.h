@@ -13,42 +13,53 @@
 
 #include "unic_types.h"
 
-#define UNIC_ETH_BYTES	14u
-#define UNIC_IP_BYTES	20u
-#define UNIC_UDP_BYTES	8u
-#define UNIC_BTH_BYTES	12u
-#define UNIC_ICRC_BYTES 4u
-#define UNIC_BTH_OFF	(UNIC_ETH_BYTES + UNIC_IP_BYTES + UNIC_UDP_BYTES)
-#define UNIC_EXT_OFF	(UNIC_BTH_OFF + UNIC_BTH_BYTES)
+#define UNIC_ETH_BYTES	14u /* of struct unic_eth; there is no VLAN tag */
+#define UNIC_IP_BYTES	20u /* of struct unic_ip; there are no options */
+#define UNIC_UDP_BYTES	8u  /* of struct unic_udp */
+#define UNIC_BTH_BYTES	12u /* of struct unic_bth */
+#define UNIC_ICRC_BYTES 4u  /* the last bytes, least significant first */
 
-#define UNIC_ETHERTYPE_IP  0x0800u
-#define UNIC_ETHERTYPE_ARP 0x0806u
-#define UNIC_ROCE_PORT	   4791u
+/* Bytes from the start of a frame to BTH, and to what is behind it. */
+#define UNIC_BTH_OFF (UNIC_ETH_BYTES + UNIC_IP_BYTES + UNIC_UDP_BYTES) /* 42 */
+#define UNIC_EXT_OFF (UNIC_BTH_OFF + UNIC_BTH_BYTES)		       /* 54 */
+
+#define UNIC_ETHERTYPE_IP  0x0800u /* all but these two: dropped, rx_not_ours */
+#define UNIC_ETHERTYPE_ARP 0x0806u /* struct unic_arp follows */
+#define UNIC_ROCE_PORT	   4791u   /* UDP, destination; others: rx_not_ours */
 
 struct unic_eth {
-	uint8_t dst[6];
-	uint8_t src[6];
-	unic_be16 type;
+	uint8_t dst[6]; /* the NIC's, else dropped (rx_not_ours); ARP: any
+			 * taken, and a request is sent to all ones */
+	uint8_t src[6]; /* link address of the sender; QP 1: the driver gets
+			 * it, else not looked at */
+	unic_be16 type; /* UNIC_ETHERTYPE_* */
 };
 
 struct unic_ip {
 	uint8_t ver_ihl; /* 0x45 */
-	uint8_t tos;
-	unic_be16 len;
-	unic_be16 id;
-	unic_be16 frag; /* DF */
-	uint8_t ttl;
-	uint8_t proto; /* 17 */
-	unic_be16 csum;
-	unic_be32 src;
-	unic_be32 dst;
+	uint8_t tos;	 /* DSCP and ECN; sent 0, any taken */
+	unic_be16 len;	 /* bytes from ver_ihl to ICRC: a multiple of 4 (else
+			  * rx_bad_ip), 44 at least and within the frame
+			  * (else rx_short); what is behind them is ignored */
+	unic_be16 id;	 /* sent 0, any taken */
+	unic_be16 frag;	 /* sent 0x4000 (DF); more fragments or an offset:
+			  * dropped (rx_bad_ip) */
+	uint8_t ttl;	 /* sent 64, any taken */
+	uint8_t proto;	 /* 17; others: dropped (rx_not_ours) */
+	unic_be16 csum;	 /* of these 20 bytes (RFC 1071); wrong: dropped
+			  * (rx_bad_ip) */
+	unic_be32 src;	 /* sender; RC, UC: the peer's, else dropped
+			  * (rx_no_qp) */
+	unic_be32 dst;	 /* the NIC's, else dropped (rx_not_ours), as is all
+			  * while it has none */
 };
 
 struct unic_udp {
-	unic_be16 sport; /* 0xc000 | hash of the QP pair, constant per QP */
+	unic_be16 sport; /* 0xc000 | hash of the QP pair, constant per QP;
+			  * any taken */
 	unic_be16 dport; /* UNIC_ROCE_PORT */
-	unic_be16 len;
-	unic_be16 csum; /* 0 */
+	unic_be16 len;	 /* IPv4 length - 20, else dropped (rx_bad_ip) */
+	unic_be16 csum;	 /* sent 0, any taken */
 };
 
 struct unic_bth {
@@ -59,19 +70,23 @@ struct unic_bth {
 	unic_be32 apsn; /* 31: acknowledge request, 23:0 PSN */
 };
 
-#define UNIC_BTH_SOLICITED 0x80u
-#define UNIC_BTH_PAD_SHIFT 4u
-#define UNIC_BTH_PAD_MASK  0x30u
-#define UNIC_BTH_ACKREQ	   0x80000000u
-#define UNIC_PSN_MASK	   0xffffffu
-#define UNIC_QPN_MASK	   0xffffffu
+/* SOLICITED is sent in the last packet of a message, ACKREQ in the last one of
+ * a request and in those whose PSN is 31 modulo 32. */
+#define UNIC_BTH_SOLICITED 0x80u       /* flags: completes with WC_SOLICITED */
+#define UNIC_BTH_PAD_SHIFT 4u	       /* flags: where the pad count is */
+#define UNIC_BTH_PAD_MASK  0x30u       /* 0..3 bytes; sent 0, any taken */
+#define UNIC_BTH_ACKREQ	   0x80000000u /* apsn: acknowledge when executed */
+#define UNIC_PSN_MASK	   0xffffffu   /* PSNs count modulo 2^24 */
+#define UNIC_QPN_MASK	   0xffffffu   /* 0 and 1 are no QP of a process */
 
 /* RDMA extended transport header: first/only WRITE, READ request. */
 struct unic_reth {
-	unic_be32 va_hi;
-	unic_be32 va_lo;
-	unic_be32 rkey;
-	unic_be32 len;
+	unic_be32 va_hi; /* upper half of the first byte's IOVA in region
+			  * rkey */
+	unic_be32 va_lo; /* lower half */
+	unic_be32 rkey;	 /* STag; not looked at when len is 0 */
+	unic_be32 len;	 /* bytes of the message, 0..UNIC_MSG_MAX; more: RC
+			  * answers NAK_INV_REQ, UC drops it (rx_bad_opcode) */
 };
 
 /* ACK extended transport header: acknowledgements and READ responses. */
@@ -79,61 +94,79 @@ struct unic_aeth {
 	unic_be32 syn_msn; /* 31:24 syndrome, 23:0 message sequence number */
 };
 
+/*
+ * Syndromes. After a NAK both queue pairs are in error and the request has
+ * completed: INV_REQ as REM_INV_REQ_ERR, REM_ACCESS as REM_ACCESS_ERR, REM_OP
+ * as REM_OP_ERR. Not so PSN_SEQ, which costs one of the retries (RETRY_EXC_ERR
+ * when none is left). All but ACK acknowledge what is before their PSN; one of
+ * the reserved type 0x40 does nothing else.
+ */
 #define UNIC_AETH_ACK	       0x00u /* 4:0 credit count; 0x1f: not used */
-#define UNIC_AETH_ACK_NOCREDIT 0x1fu
+#define UNIC_AETH_ACK_NOCREDIT 0x1fu /* sent always; any count is taken */
 #define UNIC_AETH_RNR	       0x20u /* 4:0 RNR timer code */
-#define UNIC_AETH_NAK	       0x60u
-#define UNIC_AETH_TYPE_MASK    0x60u
-#define UNIC_NAK_PSN_SEQ       0x60u
-#define UNIC_NAK_INV_REQ       0x61u
-#define UNIC_NAK_REM_ACCESS    0x62u
-#define UNIC_NAK_REM_OP	       0x63u
+#define UNIC_AETH_NAK	       0x60u /* 4:0 code; above 3: rx_bad_opcode */
+#define UNIC_AETH_TYPE_MASK    0x60u /* which type; 0x40 is reserved */
+#define UNIC_NAK_PSN_SEQ       0x60u /* send again from its PSN on */
+#define UNIC_NAK_INV_REQ       0x61u /* wrong opcode, order or length */
+#define UNIC_NAK_REM_ACCESS    0x62u /* STag, rights or bounds refused */
+#define UNIC_NAK_REM_OP	       0x63u /* the responder itself has failed */
 
 /* Datagram extended transport header: UD, and management to QP 1. */
 struct unic_deth {
-	unic_be32 qkey;
-	unic_be32 sqpn; /* 23:0 */
+	unic_be32 qkey; /* Q_Key of the receiver, else dropped (ud_bad_qkey;
+			 * to QP 1: rx_no_qp) */
+	unic_be32 sqpn; /* 23:0 sender's QP number; 31:24 ignored */
 };
-#define UNIC_QKEY_GSI  0x80010000u
-#define UNIC_MAD_BYTES 256u
+#define UNIC_QKEY_GSI  0x80010000u /* of QP 1, both ways */
+#define UNIC_MAD_BYTES 256u	   /* payload to QP 1; others: rx_short */
 
 enum unic_bth_opcode {
-	UNIC_OP_SEND_FIRST = 0x00,
-	UNIC_OP_SEND_MIDDLE = 0x01,
-	UNIC_OP_SEND_LAST = 0x02,
-	UNIC_OP_SEND_LAST_IMM = 0x03,
-	UNIC_OP_SEND_ONLY = 0x04,
-	UNIC_OP_SEND_ONLY_IMM = 0x05,
-	UNIC_OP_WRITE_FIRST = 0x06,
-	UNIC_OP_WRITE_MIDDLE = 0x07,
-	UNIC_OP_WRITE_LAST = 0x08,
-	UNIC_OP_WRITE_LAST_IMM = 0x09,
-	UNIC_OP_WRITE_ONLY = 0x0a,
-	UNIC_OP_WRITE_ONLY_IMM = 0x0b,
-	UNIC_OP_READ_REQUEST = 0x0c,
-	UNIC_OP_READ_RESP_FIRST = 0x0d,
-	UNIC_OP_READ_RESP_MIDDLE = 0x0e,
-	UNIC_OP_READ_RESP_LAST = 0x0f,
-	UNIC_OP_READ_RESP_ONLY = 0x10,
-	UNIC_OP_ACK = 0x11,
-	UNIC_OP_SEND_LAST_INV = 0x16, /* IETH */
-	UNIC_OP_SEND_ONLY_INV = 0x17, /* IETH */
+	UNIC_OP_SEND_FIRST = 0x00,	 /* MTU bytes; takes a receive */
+	UNIC_OP_SEND_MIDDLE = 0x01,	 /* MTU bytes */
+	UNIC_OP_SEND_LAST = 0x02,	 /* 1..MTU bytes */
+	UNIC_OP_SEND_LAST_IMM = 0x03,	 /* ImmDt, 1..MTU bytes */
+	UNIC_OP_SEND_ONLY = 0x04,	 /* 0..MTU bytes; takes a receive */
+	UNIC_OP_SEND_ONLY_IMM = 0x05,	 /* ImmDt, 0..MTU bytes; takes a
+					  * receive */
+	UNIC_OP_WRITE_FIRST = 0x06,	 /* RETH, MTU bytes */
+	UNIC_OP_WRITE_MIDDLE = 0x07,	 /* MTU bytes */
+	UNIC_OP_WRITE_LAST = 0x08,	 /* 1..MTU bytes */
+	UNIC_OP_WRITE_LAST_IMM = 0x09,	 /* ImmDt, 1..MTU bytes; takes a
+					  * receive */
+	UNIC_OP_WRITE_ONLY = 0x0a,	 /* RETH, 0..MTU bytes */
+	UNIC_OP_WRITE_ONLY_IMM = 0x0b,	 /* RETH, ImmDt, 0..MTU bytes; takes
+					  * a receive */
+	UNIC_OP_READ_REQUEST = 0x0c,	 /* RETH; takes as many PSNs as
+					  * responses come */
+	UNIC_OP_READ_RESP_FIRST = 0x0d,	 /* AETH, MTU bytes */
+	UNIC_OP_READ_RESP_MIDDLE = 0x0e, /* MTU bytes, no AETH */
+	UNIC_OP_READ_RESP_LAST = 0x0f,	 /* AETH, 1..MTU bytes */
+	UNIC_OP_READ_RESP_ONLY = 0x10,	 /* AETH, 0..MTU bytes */
+	UNIC_OP_ACK = 0x11,		 /* AETH: ACK, NAK or RNR NAK */
+	UNIC_OP_SEND_LAST_INV = 0x16,	 /* IETH (STag to invalidate),
+					  * 1..MTU bytes */
+	UNIC_OP_SEND_ONLY_INV = 0x17,	 /* IETH, 0..MTU bytes; takes a
+					  * receive */
 	/* unreliable connection: as above, 0x20 added */
-	UNIC_OP_UC_SEND_FIRST = 0x20,
-	UNIC_OP_UC_SEND_ONLY = 0x24,
-	UNIC_OP_UC_WRITE_FIRST = 0x26,
-	UNIC_OP_UC_WRITE_LAST = 0x28,
-	UNIC_OP_UC_WRITE_ONLY = 0x2a,
-	UNIC_OP_UC_WRITE_ONLY_IMM = 0x2b,
-	UNIC_OP_UD_SEND_ONLY = 0x64,
-	UNIC_OP_UD_SEND_ONLY_IMM = 0x65,
+	UNIC_OP_UC_SEND_FIRST = 0x20,	  /* 0x21 MIDDLE, 0x22 LAST, 0x23
+					   * LAST_IMM */
+	UNIC_OP_UC_SEND_ONLY = 0x24,	  /* 0x25: with ImmDt */
+	UNIC_OP_UC_WRITE_FIRST = 0x26,	  /* RETH; 0x27 MIDDLE */
+	UNIC_OP_UC_WRITE_LAST = 0x28,	  /* 0x29: with ImmDt */
+	UNIC_OP_UC_WRITE_ONLY = 0x2a,	  /* RETH */
+	UNIC_OP_UC_WRITE_ONLY_IMM = 0x2b, /* RETH, ImmDt; takes a receive */
+	UNIC_OP_UD_SEND_ONLY = 0x64,	  /* DETH, 0..MTU bytes */
+	UNIC_OP_UD_SEND_ONLY_IMM = 0x65,  /* DETH, ImmDt, 0..MTU bytes */
 	/* manufacturer-specific, reliable connection: tagged messages (S3) */
-	UNIC_OP_TOKEN_FIRST = 0xc0, /* TKETH */
-	UNIC_OP_TOKEN_MIDDLE = 0xc1,
-	UNIC_OP_TOKEN_LAST = 0xc2,
-	UNIC_OP_TOKEN_ONLY = 0xc3, /* TKETH */
+	UNIC_OP_TOKEN_FIRST = 0xc0,  /* TKETH, MTU bytes; takes a
+				      * receive */
+	UNIC_OP_TOKEN_MIDDLE = 0xc1, /* MTU bytes of payload */
+	UNIC_OP_TOKEN_LAST = 0xc2,   /* 1..MTU bytes of payload */
+	UNIC_OP_TOKEN_ONLY = 0xc3,   /* TKETH, 0..MTU bytes; takes a
+				      * receive */
 	/* vendor acknowledgement: EVTH; not fatal, consumes no PSN */
-	UNIC_OP_VACK = 0xd0,
+	UNIC_OP_VACK = 0xd0, /* RC to unic; has the PSN of the
+			      * request */
 };
 
 /*
@@ -141,12 +174,15 @@ enum unic_bth_opcode {
  * it in the first packet) followed by payload_len bytes.
  */
 struct unic_tketh {
-	unic_be32 index; /* of the token */
-	unic_be32 key_hi;
-	unic_be32 key_lo;
-	unic_be32 payload_len;
-	unic_be32 ctrl_len; /* 15:0, at most UNIC_TOKEN_CTRL_MAX */
-	unic_be32 offset;   /* of the payload in the token's buffer */
+	unic_be32 index;       /* of the token; none there: refused BAD_KEY */
+	unic_be32 key_hi;      /* upper half of its key; wrong: refused
+				* BAD_KEY */
+	unic_be32 key_lo;      /* lower half */
+	unic_be32 payload_len; /* bytes, 0..UNIC_MSG_MAX; more: NAK_INV_REQ;
+				* behind the end of the token's buffer:
+				* refused TOO_LONG */
+	unic_be32 ctrl_len;    /* 15:0, at most UNIC_TOKEN_CTRL_MAX */
+	unic_be32 offset;      /* of the payload in the token's buffer */
 };
 
 /*
@@ -158,24 +194,31 @@ struct unic_tketh {
  */
 struct unic_evth {
 	unic_be32 reason;   /* enum unic_ev_reason */
-	unic_be32 delay_us; /* RETRY_AFTER: not before */
+	unic_be32 delay_us; /* RETRY_AFTER: not before; sent 50, taken as 10
+			     * at least and 10^6 at most */
 };
 
 enum unic_ev_reason {
-	UNIC_EV_EVICTED = 1,
-	UNIC_EV_RETRY_AFTER = 2,
+	UNIC_EV_EVICTED = 1,	 /* the region was taken back; delay_us is 0;
+				  * any other reason is taken as this one */
+	UNIC_EV_RETRY_AFTER = 2, /* a page is not there yet: send again from
+				  * this PSN on; no retry is counted, but the
+				  * 4097th for one PSN ends the queue pair
+				  * (RNR_RETRY_EXC_ERR) */
 };
 
 struct unic_arp {
-	unic_be16 htype; /* 1 */
+	unic_be16 htype; /* 1; another value of this or the next three:
+			  * dropped (rx_not_ours) */
 	unic_be16 ptype; /* 0x0800 */
 	uint8_t hlen;	 /* 6 */
 	uint8_t plen;	 /* 4 */
-	unic_be16 op;	 /* 1 request, 2 reply */
-	uint8_t sha[6];
-	uint8_t spa[4];
-	uint8_t tha[6];
-	uint8_t tpa[4];
+	unic_be16 op;	 /* 1 request, 2 reply; others: dropped (rx_not_ours) */
+	uint8_t sha[6];	 /* link address of the sender; multicast: dropped */
+	uint8_t spa[4];	 /* IPv4 of the sender */
+	uint8_t tha[6];	 /* request: 0, any taken; reply: of who asked */
+	uint8_t tpa[4];	 /* request: address asked for, reply: of who asked;
+			  * the NIC's, else dropped (rx_not_ours) */
 };
 
 UNIC_ABI_SIZE(unic_eth, 14);
