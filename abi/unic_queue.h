@@ -20,11 +20,11 @@
  * than 32 bytes of inline data. Slots of one request are consecutive modulo
  * the ring.
  */
-#define UNIC_SLOT_BYTES	    64u
-#define UNIC_SQ_SGE_BASE    2u
-#define UNIC_SQ_SGE_MAX	    6u
-#define UNIC_SQ_INLINE_BASE 32u
-#define UNIC_SQ_INLINE_MAX  96u
+#define UNIC_SLOT_BYTES	    64u /* of a slot, here and in the receive queue */
+#define UNIC_SQ_SGE_BASE    2u	/* SGEs in the base slot */
+#define UNIC_SQ_SGE_MAX	    6u	/* SGEs of a request, at most */
+#define UNIC_SQ_INLINE_BASE 32u /* inline bytes in the base slot */
+#define UNIC_SQ_INLINE_MAX  96u /* inline bytes of a request, at most */
 
 struct unic_sge {
 	unic_le64 iova; /* address in the region's IOVA space */
@@ -39,7 +39,7 @@ struct unic_sq_slot {
 	uint8_t num_sge;    /* 0..UNIC_SQ_SGE_MAX; 0 with INLINE */
 	uint8_t inline_len; /* 0..UNIC_SQ_INLINE_MAX; 0 without INLINE */
 	unic_le32 imm;	    /* *_IMM: immediate, passed as it is; TOKEN: offset
-			       * of the payload in the token's buffer */
+			     * of the payload in the token's buffer */
 	unic_le64 wr_id;    /* returned in the completion */
 	unic_le64 remote;   /* WRITE/READ: IOVA; TOKEN: key of the token;
 			     * UD: UNIC_UD_TO(), where it goes */
@@ -47,7 +47,7 @@ struct unic_sq_slot {
 			     * SEND_INV: STag to invalidate; UD: 23:0 QP
 			     * number there, not 0 or 1 */
 	unic_le32 ctrl_len; /* TOKEN: the first ctrl_len bytes are control part,
-			       * 0..UNIC_TOKEN_CTRL_MAX; 0 for all others */
+			     * 0..UNIC_TOKEN_CTRL_MAX; 0 for all others */
 	struct unic_sge sge[UNIC_SQ_SGE_BASE]; /* or inline bytes 0..31 */
 };
 
@@ -56,19 +56,28 @@ struct unic_sq_ext {
 };
 
 enum unic_wr_opcode {
-	UNIC_WR_SEND = 1,
-	UNIC_WR_SEND_IMM = 2,
-	UNIC_WR_WRITE = 3,
-	UNIC_WR_WRITE_IMM = 4,
-	UNIC_WR_READ = 5,
-	UNIC_WR_TOKEN = 6, /* tagged message: control part + payload (S3) */
+	UNIC_WR_SEND = 1,      /* RC, UC, UD: the message takes a receive */
+	UNIC_WR_SEND_IMM = 2,  /* likewise, with the immediate `imm` */
+	UNIC_WR_WRITE = 3,     /* RC, UC: to `remote` in region `rkey`;
+				* the peer is told nothing */
+	UNIC_WR_WRITE_IMM = 4, /* RC, UC: takes a receive, too, and gives
+				* it `imm`; nothing is placed in its
+				* buffers */
+	UNIC_WR_READ = 5,      /* RC: from `remote` in region `rkey`;
+				* needs max_rd of the QP, else refused
+				* (detail OPCODE) */
+	UNIC_WR_TOKEN = 6,     /* RC to a peer that is unic (else detail
+				* OPCODE): tagged message, control part +
+				* payload (S3) */
 	/* these send nothing: they change a region, see below */
-	UNIC_WR_BIND_MW = 7,
-	UNIC_WR_LOCAL_INV = 8,
-	UNIC_WR_REG_MR = 9,
-	UNIC_WR_REG_INDIRECT = 10,
+	UNIC_WR_BIND_MW = 7,	   /* a window of type 2, to a range or to
+				    * none */
+	UNIC_WR_LOCAL_INV = 8,	   /* makes a form invalid (not SUB, WINDOW1) */
+	UNIC_WR_REG_MR = 9,	   /* a fast region, of runs of pages */
+	UNIC_WR_REG_INDIRECT = 10, /* an indirect region, of any list */
 	/* a SEND that takes the peer's region `rkey` away from us (IBTA 9.4.1.1) */
-	UNIC_WR_SEND_INV = 11,
+	UNIC_WR_SEND_INV = 11, /* RC; the peer refuses a wrong `rkey`:
+				* REM_ACCESS_ERR */
 };
 
 /*
@@ -100,21 +109,21 @@ enum unic_wr_opcode {
  * LOCAL_INV: rkey alone. Waits for all requests before it, then for whatever
  * else uses the region; what still does after T is cut.
  */
-#define UNIC_WR_IMM_KEY(imm)	((imm)&0xffu)
-#define UNIC_WR_IMM_RIGHTS(imm) ((imm) >> 8 & 0xffu)
-#define UNIC_WR_IMM_STRIDED	(1u << 16)
-#define UNIC_FAST_RUNS		4u
+#define UNIC_WR_IMM_KEY(imm)	((imm)&0xffu) /* low byte of the new STag */
+#define UNIC_WR_IMM_RIGHTS(imm) ((imm) >> 8 & 0xffu) /* enum unic_mr_rights */
+#define UNIC_WR_IMM_STRIDED	(1u << 16) /* strides follow the elements */
+#define UNIC_FAST_RUNS		4u   /* in the list of a REG_MR, at most */
 #define UNIC_FAST_PAGES		256u /* of a fast registration, at most */
 #define UNIC_FORM_ELEMENTS	128u /* of an indirect region, at most */
 #define UNIC_FORM_DEPTH		4u   /* forms of forms, at most */
 
-#define UNIC_WR_SIGNALED  (1u << 0)
-#define UNIC_WR_SOLICITED (1u << 1)
+#define UNIC_WR_SIGNALED  (1u << 0) /* else a record only if it fails */
+#define UNIC_WR_SOLICITED (1u << 1) /* the peer's record says so */
 #define UNIC_WR_FENCE	  (1u << 2) /* not before all earlier READs are done */
 #define UNIC_WR_INLINE	  (1u << 3) /* data in the slots; not for READ */
-#define UNIC_WR_FLAGS_ALL 0x0fu
+#define UNIC_WR_FLAGS_ALL 0x0fu	    /* others: detail FLAGS; forms: SGE */
 
-#define UNIC_TOKEN_CTRL_MAX 128u
+#define UNIC_TOKEN_CTRL_MAX 128u       /* of a control part; more: LENGTH */
 #define UNIC_MSG_MAX	    (1u << 30) /* bytes of one message */
 
 /*
@@ -123,15 +132,16 @@ enum unic_wr_opcode {
  * The NIC asks for the link address; if nobody knows it within a second, the
  * datagram is dropped (ud_no_route). It completes like one that was sent.
  */
-#define UNIC_UD_TO(ipv4, qkey) ((uint64_t)(qkey) << 32 | (uint32_t)(ipv4))
+#define UNIC_UD_TO(ipv4, qkey) \
+	((uint64_t)(qkey) << 32 | (uint32_t)(ipv4)) /* unic_sq_slot.remote */
 
 /* --------------------------------------------------- receive work queue */
 
-#define UNIC_RQ_SGE_MAX 3u
+#define UNIC_RQ_SGE_MAX 3u /* more: LOC_QP_OP_ERR, detail SGE */
 
 /* What a receive of UD begins with: 20 bytes of 0 and the IPv4 header (IBTA annex
  * A17.4.5.2), in the place of a Global Route Header. */
-#define UNIC_GRH_BYTES 40u
+#define UNIC_GRH_BYTES 40u /* counted in unic_cqe.byte_len */
 
 /*
  * Process writes before the doorbell, NIC reads. One slot per receive. Receives
@@ -141,8 +151,11 @@ enum unic_wr_opcode {
 struct unic_rq_slot {
 	uint8_t num_sge; /* 0..UNIC_RQ_SGE_MAX */
 	uint8_t rsvd0[7];
-	unic_le64 wr_id;
-	struct unic_sge sge[UNIC_RQ_SGE_MAX];
+	unic_le64 wr_id;		      /* returned in the completion */
+	struct unic_sge sge[UNIC_RQ_SGE_MAX]; /* buffers, filled in this
+					       * order; the region needs
+					       * LOCAL_WRITE; those from
+					       * num_sge on are not looked at */
 };
 
 /* ----------------------------------------------------- completion queue */
@@ -162,31 +175,37 @@ struct unic_rq_slot {
 struct unic_cqe {
 	unic_le64 wr_id;    /* as posted; 0: the slot could not be read */
 	unic_le32 byte_len; /* receive: bytes placed (RECV_TOKEN: control part);
-			       * READ: bytes read; others: bytes sent */
-	unic_le32 imm;	    /* *_IMM; RECV_TOKEN: payload bytes placed; UD
-			     * without an immediate: IPv4 address of its sender */
+			     * READ: bytes read; others: bytes sent */
+	unic_le32 imm;	    /* *_IMM: the immediate; with WC_WITH_INV: STag;
+			     * RECV_TOKEN: payload bytes placed; UD without
+			     * an immediate: IPv4 address of its sender */
 	unic_le32 qpn;	    /* 23:0 QP number */
 	uint8_t opcode;	    /* enum unic_wc_opcode */
 	uint8_t status;	    /* enum unic_wc_status */
 	uint8_t flags;	    /* UNIC_WC_* */
 	uint8_t detail;	    /* what exactly: enum unic_wc_detail, or for
-			       * RECV_TOKEN enum unic_token_end of a refusal */
+			     * RECV_TOKEN enum unic_token_end of a refusal */
 	unic_le32 token;    /* RECV_TOKEN: index of the token named; UD: 23:0 QP
 			     * number of the sender */
 	unic_le32 seq;	    /* record number + 1, visible last */
 };
 
 enum unic_wc_opcode {
-	UNIC_WC_SEND = 1,
-	UNIC_WC_WRITE = 2,
-	UNIC_WC_READ = 3,
-	UNIC_WC_TOKEN = 4,
-	UNIC_WC_BIND_MW = 5,
-	UNIC_WC_LOCAL_INV = 6,
-	UNIC_WC_REG_MR = 7, /* REG_INDIRECT, too */
-	UNIC_WC_RECV = 128,
-	UNIC_WC_RECV_WRITE_IMM = 129,
-	UNIC_WC_RECV_TOKEN = 130,
+	UNIC_WC_SEND = 1,	      /* SEND, SEND_IMM, SEND_INV; also what
+				       * has no such opcode */
+	UNIC_WC_WRITE = 2,	      /* WRITE, WRITE_IMM */
+	UNIC_WC_READ = 3,	      /* READ: the bytes have been placed */
+	UNIC_WC_TOKEN = 4,	      /* TOKEN; a refusal by the peer is a
+				       * success here */
+	UNIC_WC_BIND_MW = 5,	      /* BIND_MW */
+	UNIC_WC_LOCAL_INV = 6,	      /* LOCAL_INV */
+	UNIC_WC_REG_MR = 7,	      /* REG_INDIRECT, too */
+	UNIC_WC_RECV = 128,	      /* receive: of a SEND; also of one that
+				       * has failed */
+	UNIC_WC_RECV_WRITE_IMM = 129, /* receive: the peer's WRITE_IMM is in
+				       * memory */
+	UNIC_WC_RECV_TOKEN = 130,     /* receive: a tagged message, or, with
+				       * a detail, its control part alone */
 };
 
 /* The opcode of the completion of a request, by the opcode of the request. The SENDs,
@@ -208,7 +227,8 @@ static inline uint8_t unic_wc_of_wr(uint8_t wr)
 }
 
 enum unic_wc_status {
-	UNIC_WC_SUCCESS = 0,
+	UNIC_WC_SUCCESS = 0,	     /* acknowledged (RC), sent (UC, UD),
+				      * received, made */
 	UNIC_WC_LOC_LEN_ERR = 1,     /* message longer than the buffer */
 	UNIC_WC_LOC_QP_OP_ERR = 2,   /* work request malformed, see detail */
 	UNIC_WC_LOC_PROT_ERR = 3,    /* local access check failed, see detail */
@@ -228,15 +248,21 @@ enum unic_wc_status {
 
 /* Which step of the access check (or of decoding) refused; local side only. */
 enum unic_wc_detail {
-	UNIC_WD_NONE = 0,
-	UNIC_WD_STAG = 1,
-	UNIC_WD_PD = 2,
-	UNIC_WD_RIGHTS = 3,
-	UNIC_WD_BOUNDS = 4,
-	UNIC_WD_OPCODE = 5,
-	UNIC_WD_FLAGS = 6,
-	UNIC_WD_SGE = 7,
-	UNIC_WD_LENGTH = 8,
+	UNIC_WD_NONE = 0,   /* nothing more to say */
+	UNIC_WD_STAG = 1,   /* no such STag of this process, or not valid */
+	UNIC_WD_PD = 2,	    /* region of another protection domain */
+	UNIC_WD_RIGHTS = 3, /* the region does not grant this access */
+	UNIC_WD_BOUNDS = 4, /* not all bytes lie in the region */
+	UNIC_WD_OPCODE = 5, /* none, or not of this queue pair (type,
+			     * max_rd, peer) */
+	UNIC_WD_FLAGS = 6,  /* not in UNIC_WR_FLAGS_ALL; READ with INLINE;
+			     * receive: rsvd0 is not 0 */
+	UNIC_WD_SGE = 7,    /* too many; SGEs with INLINE, inline_len
+			     * without; second slot not posted; forms:
+			     * anything but what follows */
+	UNIC_WD_LENGTH = 8, /* above UNIC_MSG_MAX; ctrl_len above its limit
+			     * or the length; UD: above the MTU; forms: too
+			     * many or too deep */
 	UNIC_WD_BUSY = 9,   /* EVICTED, REM_EVICTED: bytes had been moved
 			     * already; forms: in use by something that must go
 			     * first */
@@ -247,25 +273,34 @@ enum unic_wc_detail {
 	UNIC_WD_ADDRESS = 13, /* UD: no such place to send to */
 };
 
-#define UNIC_WC_WITH_IMM  (1u << 0)
-#define UNIC_WC_SOLICITED (1u << 1)
+#define UNIC_WC_WITH_IMM  (1u << 0) /* `imm` is the sender's immediate */
+#define UNIC_WC_SOLICITED (1u << 1) /* the sender set UNIC_WR_SOLICITED */
 #define UNIC_WC_WITH_INV  (1u << 2) /* the peer invalidated STag `imm` of ours */
 #define UNIC_WC_GRH	  (1u << 3) /* UD: byte_len counts UNIC_GRH_BYTES, too */
 
 /* How a payload token ended (MEMORY.md section 7); each token ends once. */
 enum unic_token_end {
-	UNIC_TOKEN_LIVE = 0,
-	UNIC_TOKEN_USED = 1,
-	UNIC_TOKEN_CANCELLED = 2,
-	UNIC_TOKEN_EXPIRED = 3,
-	UNIC_TOKEN_EVICTED = 4,
-	UNIC_TOKEN_ABORTED = 5,
-	UNIC_TOKEN_RESET = 6,
+	UNIC_TOKEN_LIVE = 0,	  /* not ended; in RECV_TOKEN: not
+				   * refused */
+	UNIC_TOKEN_USED = 1,	  /* by its message, which is placed */
+	UNIC_TOKEN_CANCELLED = 2, /* by TOKEN_CANCEL, or its process has
+				   * left */
+	UNIC_TOKEN_EXPIRED = 3,	  /* ttl_us are over */
+	UNIC_TOKEN_EVICTED = 4,	  /* its region was taken back, or its
+				   * place, for a process below its share
+				   * of tokens */
+	UNIC_TOKEN_ABORTED = 5,	  /* its message broke off, because the
+				   * queue pair that received it ended;
+				   * `placed` bytes are in the buffer */
+	UNIC_TOKEN_RESET = 6,	  /* by a reset of the NIC; the driver
+				   * alone says so */
 	/* reasons a message is refused without ending anything: */
-	UNIC_TOKEN_BAD_KEY = 16, /* also: no such index, already ended */
-	UNIC_TOKEN_TOO_LONG = 17,
-	UNIC_TOKEN_WRONG_SENDER = 18,
-	UNIC_TOKEN_BUSY = 19, /* claimed by another message */
+	UNIC_TOKEN_BAD_KEY = 16,      /* also: no such index, already ended */
+	UNIC_TOKEN_TOO_LONG = 17,     /* payload does not lie in the token's
+				       * buffer */
+	UNIC_TOKEN_WRONG_SENDER = 18, /* not the address or QP that it was
+				       * made for */
+	UNIC_TOKEN_BUSY = 19,	      /* claimed by another message */
 };
 
 /* -------------------------------------------------------- doorbell page */
@@ -282,12 +317,13 @@ enum unic_token_end {
  * stored before it is published, so of a full FIFO the oldest may be another one
  * already. Writers of one process serialise among themselves.
  */
-#define UNIC_DB_FIFO	256u
-#define UNIC_DB_OBJECTS 64u /* queue objects of one process, at most */
+#define UNIC_DB_FIFO	256u /* words */
+#define UNIC_DB_OBJECTS 64u  /* queue objects of one process, at most */
 
 /* A fifo word: 7:0 object (UNIC_DB_OBJECTS), 9:8 kind, 31:16 index low bits */
-#define UNIC_DB_WORD(kind, obj, idx) \
-	((uint32_t)(obj) | (uint32_t)(kind) << 8 | (uint32_t)(idx) << 16)
+#define UNIC_DB_WORD(kind, obj, idx)               \
+	((uint32_t)(obj) | (uint32_t)(kind) << 8 | \
+	 (uint32_t)(idx) << 16) /* unic_db_page.fifo */
 
 /*
  * Uses that the process reports: used[index] counts, free-running, those of the
@@ -296,7 +332,7 @@ enum unic_token_end {
  * go by these (UNIC_PARAM_USES_REPORTED). They count for nothing but the choice
  * among the regions of this process.
  */
-#define UNIC_DB_USED 496u
+#define UNIC_DB_USED 496u /* regions whose uses can be reported */
 
 enum unic_db_kind {
 	UNIC_DB_SQ = 0,	 /* tail[obj].sq: slots posted so far */
@@ -309,14 +345,15 @@ struct unic_db_tail {
 	unic_le32 rq;	 /* QP object: receives posted, free-running */
 	unic_le32 cq_ci; /* CQ object: records consumed, free-running */
 	unic_le32 arm;	 /* CQ object: 30:0 = number n of the record to be told
-			   * of: notify as soon as more than n were written;
-			   * 31: solicited only. Written before an ARM word. */
+			  * of: notify as soon as more than n were written;
+			  * 31: solicited only. Written before an ARM word. */
 };
 
 struct unic_db_page {
 	unic_le32 fifo_seq; /* words appended so far */
 	unic_le32 rsvd[15];
-	unic_le32 fifo[UNIC_DB_FIFO];
+	unic_le32 fifo[UNIC_DB_FIFO]; /* UNIC_DB_WORD(); word n at n %
+				       * UNIC_DB_FIFO */
 	struct unic_db_tail
 		tail[UNIC_DB_OBJECTS]; /* by db_index of the object */
 	unic_le32 used[UNIC_DB_USED];  /* see there */
