@@ -35,12 +35,12 @@
 #include "unic_types.h"
 #include "unic_upcall.h"
 
-#define UNIC_CTL_VERSION 1u
+#define UNIC_CTL_VERSION 1u    /* in HELLO; another: INVALID */
 #define UNIC_CTL_BYTES	 64u   /* of a record */
 #define UNIC_CTL_MSG_MAX 8192u /* record and tail */
 /* Requests without reply, per process; as many more of those that give
  * something back: MR_DEREG, WAIT_CANCEL, NOTICE_ANSWER. */
-#define UNIC_CTL_OPEN_MAX    32u
+#define UNIC_CTL_OPEN_MAX    32u   /* one more: TOO_MANY */
 #define UNIC_CTL_PRIVATE_MAX 56u   /* bytes of private data of a connection */
 #define UNIC_CTL_FRAMES_MAX  1024u /* runs of one FRAMES_ALLOC */
 #define UNIC_CTL_SOCKET	     "/run/unic/unicd.sock" /* unless told otherwise */

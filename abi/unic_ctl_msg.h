@@ -10,60 +10,89 @@
 
 enum unic_ctl_op {
 	/* process */
-	UNIC_CTL_HELLO = 1,
-	UNIC_CTL_FRAMES_ALLOC = 2,
-	UNIC_CTL_FRAMES_FREE = 3,
-	UNIC_CTL_PD_ALLOC = 4,
-	UNIC_CTL_PD_FREE = 5,
-	UNIC_CTL_MR_REG = 8,
-	UNIC_CTL_MR_DEREG = 9,
-	UNIC_CTL_WAIT_CANCEL = 10,
-	UNIC_CTL_NOTICE_ANSWER = 11,
-	UNIC_CTL_RESYNC = 12,
-	UNIC_CTL_USAGE = 13,
-	UNIC_CTL_MR_ADVISE = 14,
-	UNIC_CTL_TOKEN_ALLOC = 16,
-	UNIC_CTL_TOKEN_CANCEL = 17,
-	UNIC_CTL_CQ_CREATE = 20,
-	UNIC_CTL_CQ_DESTROY = 21,
-	UNIC_CTL_QP_CREATE = 22,
-	UNIC_CTL_QP_MODIFY = 23,
-	UNIC_CTL_QP_DESTROY = 24,
-	UNIC_CTL_QP_QUERY = 25,
-	UNIC_CTL_LISTEN = 28,
-	UNIC_CTL_UNLISTEN = 29,
-	UNIC_CTL_CONNECT = 30,
-	UNIC_CTL_ACCEPT = 31,
-	UNIC_CTL_REJECT = 32,
-	UNIC_CTL_DISCONNECT = 33,
-	UNIC_CTL_CONN_QUERY = 34,
-	UNIC_CTL_GRANT = 35,
-	UNIC_CTL_DELEGATE = 36,
-	UNIC_CTL_INVALIDATED = 37,
-	UNIC_CTL_MR_ALLOC = 48,
-	UNIC_CTL_MR_MAKE = 49,
-	UNIC_CTL_MR_INVAL = 50,
-	UNIC_CTL_MR_REREG = 51,
-	UNIC_CTL_BATCH = 52,
+	UNIC_CTL_HELLO = 1,	     /* unic_ctl_hello: get a slot, first of
+				      * all; repeated: the same answer */
+	UNIC_CTL_FRAMES_ALLOC = 2,   /* unic_ctl_frames: memory behind a
+				      * range of addresses */
+	UNIC_CTL_FRAMES_FREE = 3,    /* unic_ctl_frames: give it back */
+	UNIC_CTL_PD_ALLOC = 4,	     /* unic_ctl_plain: a protection domain */
+	UNIC_CTL_PD_FREE = 5,	     /* unic_ctl_obj; BUSY: something is in
+				      * it */
+	UNIC_CTL_MR_REG = 8,	     /* unic_ctl_mr_reg: a region */
+	UNIC_CTL_MR_DEREG = 9,	     /* unic_ctl_obj: end a region, a form or
+				      * a wait */
+	UNIC_CTL_WAIT_CANCEL = 10,   /* unic_ctl_wait_cancel: end a wait */
+	UNIC_CTL_NOTICE_ANSWER = 11, /* unic_ctl_notice_answer: release,
+				      * offer another region, or ask for time */
+	UNIC_CTL_RESYNC = 12,	     /* unic_ctl_resync: what there is, after
+				      * lost upcalls */
+	UNIC_CTL_USAGE = 13,	     /* unic_ctl_plain: how much there is */
+	UNIC_CTL_MR_ADVISE = 14,     /* unic_ctl_mr_advise: pages will be
+				      * needed, or not */
+	UNIC_CTL_TOKEN_ALLOC = 16,   /* unic_ctl_token_alloc: a token for a
+				      * range of a region */
+	UNIC_CTL_TOKEN_CANCEL = 17,  /* unic_ctl_obj: end it unused */
+	UNIC_CTL_CQ_CREATE = 20,     /* unic_ctl_cq_create: a completion
+				      * queue */
+	UNIC_CTL_CQ_DESTROY = 21,    /* unic_ctl_obj; BUSY: a QP uses it */
+	UNIC_CTL_QP_CREATE = 22,     /* unic_ctl_qp_create: a queue pair, in
+				      * RESET */
+	UNIC_CTL_QP_MODIFY = 23,     /* unic_ctl_qp_modify: change its state;
+				      * STATE: it has a connection */
+	UNIC_CTL_QP_DESTROY = 24,    /* unic_ctl_obj; its connection ends,
+				      * too */
+	UNIC_CTL_QP_QUERY = 25,	     /* unic_ctl_obj: its number and state */
+	UNIC_CTL_LISTEN = 28,	     /* unic_ctl_listen: take requests for a
+				      * service */
+	UNIC_CTL_UNLISTEN = 29,	     /* unic_ctl_obj: no more of them */
+	UNIC_CTL_CONNECT = 30,	     /* unic_ctl_connect: to a service of
+				      * another host */
+	UNIC_CTL_ACCEPT = 31,	     /* unic_ctl_connect: with this queue
+				      * pair */
+	UNIC_CTL_REJECT = 32,	     /* unic_ctl_reject: end a request with
+				      * REJ */
+	UNIC_CTL_DISCONNECT = 33,    /* unic_ctl_obj: end a connection; its
+				      * id is gone then */
+	UNIC_CTL_CONN_QUERY = 34,    /* unic_ctl_obj: its state, peer and
+				      * private data */
+	UNIC_CTL_GRANT = 35,	     /* unic_ctl_grant: a peer is given an
+				      * STag or token */
+	UNIC_CTL_DELEGATE = 36,	     /* unic_ctl_held_by: it is handed on */
+	UNIC_CTL_INVALIDATED = 37,   /* unic_ctl_held_by: it is used no more */
+	UNIC_CTL_MR_ALLOC = 48,	     /* unic_ctl_mr_alloc: a form, not valid
+				      * yet */
+	UNIC_CTL_MR_MAKE = 49,	     /* unic_ctl_mr_make: make it valid */
+	UNIC_CTL_MR_INVAL = 50,	     /* unic_ctl_obj: make it invalid */
+	UNIC_CTL_MR_REREG = 51,	     /* unic_ctl_mr_rereg: change a region */
+	UNIC_CTL_BATCH = 52,	     /* unic_ctl_batch: several requests in
+				      * one */
 	/* anybody who may open the socket; no HELLO needed. DUMP, TRACE, CRASH tell
 	 * addresses and STags of all processes: root, or the user the driver runs
 	 * as */
-	UNIC_CTL_INFO = 64,
-	UNIC_CTL_STATS = 65,
-	UNIC_CTL_DUMP = 66,
-	UNIC_CTL_PS = 67,
-	UNIC_CTL_TRACE = 68,
-	UNIC_CTL_CRASH = 69,
-	UNIC_CTL_USES = 70,
+	UNIC_CTL_INFO = 64,  /* unic_ctl_plain: driver, NIC's info
+			      * page */
+	UNIC_CTL_STATS = 65, /* unic_ctl_plain: counters of both */
+	UNIC_CTL_DUMP = 66,  /* unic_ctl_dump: a table of the NIC */
+	UNIC_CTL_PS = 67,    /* unic_ctl_plain: the processes */
+	UNIC_CTL_TRACE = 68, /* unic_ctl_trace: events of the NIC */
+	UNIC_CTL_CRASH = 69, /* unic_ctl_plain: its crash record */
+	UNIC_CTL_USES = 70,  /* unic_ctl_uses: uses of regions */
 	/* anybody, too; served by the driver itself */
-	UNIC_CTL_KIO = 72,
+	UNIC_CTL_KIO = 72, /* unic_ctl_kio; of unicd alone, in a
+			    * kernel BAD_OPCODE; PERMISSION: not
+			    * among the users that unicd was given */
 	/* root, or the user the driver runs as */
-	UNIC_CTL_FAULT = 80,
-	UNIC_CTL_PARAMS = 81,
-	UNIC_CTL_POLICY = 82,
-	UNIC_CTL_EVICT = 83,
-	UNIC_CTL_TRACE_MASK = 84,
-	UNIC_CTL_RESET = 85,
+	UNIC_CTL_FAULT = 80,	  /* unic_ctl_fault: provoke what should
+				   * not happen */
+	UNIC_CTL_PARAMS = 81,	  /* unic_ctl_params: times and watermarks */
+	UNIC_CTL_POLICY = 82,	  /* unic_ctl_policy: share of a process */
+	UNIC_CTL_EVICT = 83,	  /* unic_ctl_obj: ask a region back;
+				   * INVALID: class control, or it has no
+				   * entries; STATE: not active */
+	UNIC_CTL_TRACE_MASK = 84, /* unic_ctl_fault: which events are
+				   * recorded */
+	UNIC_CTL_RESET = 85,	  /* unic_ctl_plain: of the NIC; OK: it
+				   * has begun */
 };
 
 /*
@@ -98,13 +127,14 @@ enum unic_ctl_status {
 
 /* First 16 bytes of every message. */
 struct unic_ctl_hdr {
-	unic_le16 op;	  /* enum unic_ctl_op */
-	unic_le16 status; /* 0 in requests */
-	unic_le32 seq;	  /* the process's own, returned */
-	unic_le32 epoch;  /* requests that name an object: the epoch it was
+	unic_le16 op;	      /* enum unic_ctl_op */
+	unic_le16 status;     /* 0 in requests */
+	unic_le32 seq;	      /* the process's own, returned */
+	unic_le32 epoch;      /* requests that name an object: the epoch it was
 			       * made in (0: do not check), else STALE_EPOCH;
 			       * replies: boot_epoch now */
-	unic_le32 tail_bytes;
+	unic_le32 tail_bytes; /* behind the record; other than there are, or
+			       * more than the op takes: INVALID */
 };
 
 /* Requests without fields: INFO, STATS, PS, CRASH, RESET, USAGE, PD_ALLOC.
@@ -119,7 +149,8 @@ struct unic_ctl_plain {
  * EVICT (any region of the host). */
 struct unic_ctl_obj {
 	struct unic_ctl_hdr hdr;
-	unic_le32 id;
+	unic_le32 id; /* as given when it was made; none of this
+		       * process's: NO_PD, NO_MR, ... NO_CONN */
 	unic_le32 rsvd[11];
 };
 
@@ -145,7 +176,7 @@ struct unic_ctl_hello {
 	struct unic_ctl_hdr hdr;
 	unic_le32 version; /* UNIC_CTL_VERSION */
 	unic_le32 weight;  /* share of entries asked for, 0 = 1; more than
-			       * 1 needs privilege */
+			    * 1 needs privilege */
 	uint8_t name[16];  /* for reports; text, zero-padded */
 	unic_le32 policy;  /* enum unic_policy */
 	unic_le32 flags;   /* UNIC_CTL_HELLO_* */
@@ -166,7 +197,7 @@ struct unic_ctl_hello {
  * completion for was not or not wholly done. A request that the reset met is
  * answered RESET or NO_NIC, and did nothing.
  */
-#define UNIC_CTL_HELLO_KEEP (1u << 0)
+#define UNIC_CTL_HELLO_KEEP (1u << 0) /* objects outlast a reset */
 /*
  * The driver was started again: a process with HELLO_KEEP that connects anew
  * within a minute, of which only the first second is certain when others find no
@@ -177,23 +208,24 @@ struct unic_ctl_hello {
  * that was not granted ended with the connection. HELLO without RESUME gives up
  * what there was, for a process with privilege only when there is no other slot.
  */
-#define UNIC_CTL_HELLO_RESUME	 (1u << 1)
-#define UNIC_CTL_HELLO_FLAGS_ALL 0x03u
+#define UNIC_CTL_HELLO_RESUME	 (1u << 1) /* `slot`'s, again */
+#define UNIC_CTL_HELLO_FLAGS_ALL 0x03u	   /* others: INVALID */
 struct unic_ctl_hello_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le64 slot_bytes;
-	unic_le32 proc;	      /* number of the slot */
-	unic_le32 grace_us;   /* T */
-	unic_le32 deliver_us; /* H */
-	unic_le32 bound_us;   /* B */
-	unic_le32 tlb_entries;
-	unic_le32 ipv4;	    /* of this host's NIC, host order */
-	unic_le32 path_mtu; /* bytes */
-	unic_le32 frames;   /* 4 KiB frames it may have in all */
-	unic_le32 host_id;  /* random, the same for all processes of the host */
-	uint8_t nic;	    /* 1: a NIC; 0: loop-back in software */
-	uint8_t resumed;    /* 1: see UNIC_CTL_HELLO_RESUME */
-	unic_le16 slot_at;  /* where in its file the slot begins, in 64 KiB */
+	unic_le64 slot_bytes;  /* of the memory of the slot, from
+				* UNIC_SLOT_DB_PAGE on */
+	unic_le32 proc;	       /* number of the slot */
+	unic_le32 grace_us;    /* T */
+	unic_le32 deliver_us;  /* H */
+	unic_le32 bound_us;    /* B */
+	unic_le32 tlb_entries; /* of the NIC, for all processes */
+	unic_le32 ipv4;	       /* of this host's NIC, host order */
+	unic_le32 path_mtu;    /* bytes */
+	unic_le32 frames;      /* 4 KiB frames it may have in all */
+	unic_le32 host_id; /* random, the same for all processes of the host */
+	uint8_t nic;	   /* 1: a NIC; 0: loop-back in software */
+	uint8_t resumed;   /* 1: see UNIC_CTL_HELLO_RESUME */
+	unic_le16 slot_at; /* where in its file the slot begins, in 64 KiB */
 };
 
 /*
@@ -209,7 +241,7 @@ struct unic_ctl_hello_reply {
  */
 struct unic_ctl_frames {
 	struct unic_ctl_hdr hdr;
-	unic_le64 va;
+	unic_le64 va;	    /* multiple of 2^page_shift; FREE: of 4096 */
 	unic_le32 pages;    /* of 4 KiB; <= UNIC_CTL_FRAMES_MAX runs */
 	uint8_t page_shift; /* 12, 16 or 21; FRAMES_FREE: 0 */
 	uint8_t rsvd0[3];
@@ -219,7 +251,7 @@ struct unic_ctl_frames {
 /* PD_ALLOC is a unic_ctl_plain. Its reply, and LISTEN's: the new object. */
 struct unic_ctl_id_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le32 id;
+	unic_le32 id; /* of the object, for later requests */
 	unic_le32 rsvd[11];
 };
 
