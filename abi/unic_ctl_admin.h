@@ -11,27 +11,28 @@
 /* INFO. Tail: struct unic_info, as the NIC shows it. */
 struct unic_ctl_info_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le64 driver_ns; /* CLOCK_MONOTONIC when the driver started */
-	unic_le32 driver_pid;
-	unic_le32 slots;
-	unic_le32 slots_used;
-	unic_le32 resets;    /* of the NIC by this driver */
-	unic_le32 nic_there; /* enum unic_ctl_nic */
-	unic_le32 host_id;
+	unic_le64 driver_ns;  /* CLOCK_MONOTONIC when the driver started */
+	unic_le32 driver_pid; /* process of unicd; in a kernel 0 */
+	unic_le32 slots;      /* process slots that there are */
+	unic_le32 slots_used; /* of them not free; UNIC_CTL_P_HELD counts,
+			       * too */
+	unic_le32 resets;     /* of the NIC by this driver */
+	unic_le32 nic_there;  /* enum unic_ctl_nic */
+	unic_le32 host_id;    /* as in the reply of HELLO */
 	uint8_t provider[16]; /* "nic" or "loop" */
 };
 enum unic_ctl_nic {
-	UNIC_CTL_NIC_ABSENT = 0,
-	UNIC_CTL_NIC_STARTING = 1,
-	UNIC_CTL_NIC_READY = 2,
-	UNIC_CTL_NIC_DEAD = 3, /* does not answer, or crashed: see CRASH */
+	UNIC_CTL_NIC_ABSENT = 0,   /* no device, or no way to it */
+	UNIC_CTL_NIC_STARTING = 1, /* being reset or set up; requests: NO_NIC */
+	UNIC_CTL_NIC_READY = 2,	   /* serves requests */
+	UNIC_CTL_NIC_DEAD = 3,	   /* does not answer, or crashed: see CRASH */
 };
 
 /* STATS. Tail: unic_le64 per counter, in the order of UNIC_COUNTERS. */
 struct unic_ctl_stats_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le64 time_ns; /* NIC time of the copy */
-	unic_le32 counters;
+	unic_le64 time_ns;     /* NIC time of the copy */
+	unic_le32 counters;    /* words in the tail; 0 without a NIC */
 	unic_le32 commands;    /* driver: commands sent to the NIC */
 	unic_le32 timeouts;    /* driver: commands not answered */
 	unic_le32 bad_records; /* driver: records of the NIC refused */
@@ -46,12 +47,13 @@ struct unic_ctl_stats_reply {
 struct unic_ctl_dump {
 	struct unic_ctl_hdr hdr;
 	unic_le32 table; /* enum unic_table */
-	unic_le32 first;
+	unic_le32 first; /* row of the table to begin with, from 0;
+			  * behind its end: INVALID */
 	unic_le32 rsvd[10];
 };
 struct unic_ctl_dump_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le32 rows;
+	unic_le32 rows; /* in the tail */
 	unic_le32 next; /* first of the next request; 0 = no more */
 	unic_le32 rsvd[10];
 };
@@ -60,41 +62,42 @@ struct unic_ctl_dump_reply {
  * the same slot is a struct unic_row_proc of DUMP. */
 struct unic_ctl_ps_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le32 procs;
+	unic_le32 procs; /* records in the tail */
 	unic_le32 rsvd[11];
 };
 struct unic_ctl_proc {
-	unic_le32 proc; /* slot */
-	unic_le32 pid;
-	unic_le32 uid;
-	unic_le32 state; /* enum unic_ctl_proc_state */
-	uint8_t name[16];
-	unic_le32 frames;
-	unic_le32 pinned;
-	unic_le32 regions;
+	unic_le32 proc;	     /* slot */
+	unic_le32 pid;	     /* that said HELLO; 0: it has ended */
+	unic_le32 uid;	     /* its user */
+	unic_le32 state;     /* enum unic_ctl_proc_state */
+	uint8_t name[16];    /* of HELLO; the last byte is 0 */
+	unic_le32 frames;    /* of 4 KiB, allocated */
+	unic_le32 pinned;    /* of them, under at least one region */
+	unic_le32 regions;   /* forms, those that wait and those
+			      * evicted but not forgotten, too */
 	unic_le32 waits;     /* REGISTER_WAITs open */
 	unic_le32 upcalls;   /* written */
 	unic_le32 notices;   /* of them: notices */
 	unic_le32 evictions; /* of them: EVICTED */
-	unic_le32 weight;
-	unic_le32 quota;
-	unic_le32 policy;
-	unic_le32 requests;
-	unic_le32 refused; /* requests not answered OK or PENDING */
+	unic_le32 weight;    /* share of entries, 1..65535 */
+	unic_le32 quota;     /* entries at most; 0: no limit */
+	unic_le32 policy;    /* enum unic_policy */
+	unic_le32 requests;  /* answered since HELLO */
+	unic_le32 refused;   /* requests not answered OK or PENDING */
 	/* notices, from the NIC's decision to the upcall, microseconds */
-	unic_le32 deliver_mean_us;
-	unic_le32 deliver_max_us;
+	unic_le32 deliver_mean_us; /* of all of them since HELLO; 0: none */
+	unic_le32 deliver_max_us;  /* the longest */
 	/* from the upcall to the first answer of the process */
-	unic_le32 answers;
-	unic_le32 answer_mean_us;
-	unic_le32 answer_max_us;
+	unic_le32 answers;	  /* notices answered since HELLO */
+	unic_le32 answer_mean_us; /* of them; 0: none */
+	unic_le32 answer_max_us;  /* the longest */
 	unic_le32 deadlines; /* regions it let go to the end of their grace */
 };
 enum unic_ctl_proc_state {
-	UNIC_CTL_P_ATTACHING = 1,
-	UNIC_CTL_P_LIVE = 2,
-	UNIC_CTL_P_DETACHING = 3,
-	UNIC_CTL_P_HELD = 4, /* left, but its memory may still be mapped */
+	UNIC_CTL_P_ATTACHING = 1, /* said HELLO; the NIC has not answered yet */
+	UNIC_CTL_P_LIVE = 2,	  /* has its slot */
+	UNIC_CTL_P_DETACHING = 3, /* left; the NIC still has objects of it */
+	UNIC_CTL_P_HELD = 4,	  /* left, but its memory may still be mapped */
 };
 
 /* TRACE. Events from number `from` on. Tail: struct unic_trace_rec; `first` is
@@ -102,14 +105,15 @@ enum unic_ctl_proc_state {
  * overwritten). */
 struct unic_ctl_trace {
 	struct unic_ctl_hdr hdr;
-	unic_le32 from;
+	unic_le32 from; /* number of the first event wanted; they
+			 * count from 0 at each reset */
 	unic_le32 rsvd[11];
 };
 struct unic_ctl_trace_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le32 first;
-	unic_le32 records;
-	unic_le32 next; /* what to ask for next */
+	unic_le32 first;   /* number of the first one in the tail */
+	unic_le32 records; /* in the tail; 0: none from there on yet */
+	unic_le32 next;	   /* what to ask for next */
 	unic_le32 rsvd0;
 	unic_le64 pair_nic_ns;	/* NIC time at which ... */
 	unic_le64 pair_host_ns; /* ... CLOCK_MONOTONIC was this */
@@ -121,11 +125,12 @@ struct unic_ctl_trace_reply {
  * or the user the driver runs as who asks. UNSUPPORTED: it shows none. */
 struct unic_ctl_uses {
 	struct unic_ctl_hdr hdr;
-	unic_le32 first;
+	unic_le32 first; /* index in the table, from 0; behind its
+			  * end: no rows, or, far behind, UNSUPPORTED */
 	unic_le32 count; /* 1..UNIC_CTL_USES_MAX */
 	unic_le32 rsvd[10];
 };
-#define UNIC_CTL_USES_MAX 128u
+#define UNIC_CTL_USES_MAX 128u /* rows of a reply; more: INVALID */
 struct unic_ctl_uses_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le64 time_ns; /* NIC time, not later than now */
@@ -139,38 +144,46 @@ struct unic_ctl_uses_reply {
 /* FAULT: enum unic_fault. TRACE_MASK: arg = mask of UNIC_TG_*. */
 struct unic_ctl_fault {
 	struct unic_ctl_hdr hdr;
-	unic_le32 fault;
-	unic_le32 arg;
+	unic_le32 fault; /* FAULT: enum unic_fault; TRACE_MASK: 0;
+			  * else INVALID */
+	unic_le32 arg;	 /* FAULT: frames or interrupts; TRACE_MASK:
+			  * the mask, 0: record nothing */
 	unic_le32 rsvd[10];
 };
 
 /* PARAMS. Fields as in struct unic_cmd_set_params. */
 struct unic_ctl_params {
 	struct unic_ctl_hdr hdr;
-	unic_le32 grace_us;
-	unic_le32 deliver_us;
-	unic_le32 reaper_us;
-	unic_le32 low_entries;
-	unic_le32 high_entries;
-	unic_le32 residence_us;
-	unic_le32 extend_us;
-	unic_le32 flags;
+	unic_le32 grace_us;	/* T; 1..10^7, else INVALID; 0, here and
+				 * below: as it is */
+	unic_le32 deliver_us;	/* H; 1..10^7 */
+	unic_le32 reaper_us;	/* 100..10^6 */
+	unic_le32 low_entries;	/* entries free or coming, below which the
+				 * reaper begins; 0 without
+				 * UNIC_PARAM_WATERMARKS, else INVALID */
+	unic_le32 high_entries; /* and at which it ends: low..tlb_entries */
+	unic_le32 residence_us; /* minimum residence, ..10^7 */
+	unic_le32 extend_us;	/* EXTEND of a notice in all, ..10^7 */
+	unic_le32 flags;	/* UNIC_PARAM_*; USES_REPORTED and
+				 * USES_COUNTED together: INVALID */
 	unic_le32 rsvd[4];
 };
 
 /* POLICY. Of the process in slot `proc`. */
 struct unic_ctl_policy {
 	struct unic_ctl_hdr hdr;
-	unic_le32 proc;
-	unic_le32 weight; /* 0: as it is */
-	unic_le32 quota;  /* with UNIC_CTL_POLICY_QUOTA */
+	unic_le32 proc;	  /* none that is live: NO_PROC */
+	unic_le32 weight; /* 1..65535, else INVALID; 0: as it is */
+	unic_le32 quota;  /* with UNIC_CTL_POLICY_QUOTA: entries at
+			   * most, 0 = no limit; more than the NIC
+			   * has: INVALID */
 	unic_le32 policy; /* with UNIC_CTL_POLICY_POLICY: enum unic_policy */
-	unic_le32 flags;
+	unic_le32 flags;  /* UNIC_CTL_POLICY_* */
 	unic_le32 rsvd[7];
 };
-#define UNIC_CTL_POLICY_QUOTA	  (1u << 0)
-#define UNIC_CTL_POLICY_POLICY	  (1u << 1)
-#define UNIC_CTL_POLICY_FLAGS_ALL 0x03u
+#define UNIC_CTL_POLICY_QUOTA	  (1u << 0) /* `quota` counts; else it stays */
+#define UNIC_CTL_POLICY_POLICY	  (1u << 1) /* `policy` counts; else it stays */
+#define UNIC_CTL_POLICY_FLAGS_ALL 0x03u	    /* others: INVALID */
 
 UNIC_ABI_SIZE(unic_ctl_uses, 64);
 UNIC_ABI_SIZE(unic_ctl_uses_reply, 64);
