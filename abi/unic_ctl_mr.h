@@ -22,34 +22,36 @@
  */
 struct unic_ctl_mr_reg {
 	struct unic_ctl_hdr hdr;
-	unic_le64 va;
-	unic_le64 iova;	  /* address that the NIC knows it by, congruent to
+	unic_le64 va;	      /* of the first byte; a page without a
+			       * frame: NOT_MAPPED */
+	unic_le64 iova;	      /* address that the NIC knows it by, congruent to
 			       * va modulo the page size */
-	unic_le64 length; /* bytes */
-	unic_le32 pd;
+	unic_le64 length;     /* bytes; 0, or iova + length wraps: INVALID */
+	unic_le32 pd;	      /* id */
 	unic_le32 timeout_us; /* REG_WAIT: 0 = never */
 	unic_le32 user;	      /* the process's own, returned in upcalls */
 	uint8_t rights;	      /* enum unic_mr_rights */
 	uint8_t mr_class;     /* enum unic_mr_class */
 	uint8_t page_shift; /* 12, 16, 21; 0: the largest that the frames allow */
 	uint8_t key;	    /* low 8 bits of the STag */
-	uint8_t importance;
-	uint8_t flags;	   /* UNIC_CTL_REG_* */
-	uint8_t residency; /* enum unic_residency; one that the device has not
-			    * is RESIDENT */
+	uint8_t importance; /* 0..255, higher = keep; for
+			     * UNIC_POLICY_APP */
+	uint8_t flags;	    /* UNIC_CTL_REG_* */
+	uint8_t residency;  /* enum unic_residency; one that the device has not
+			     * is RESIDENT */
 	uint8_t rsvd[5];
 };
-#define UNIC_CTL_REG_WAIT      (1u << 0)
-#define UNIC_CTL_REG_ASYNC     (1u << 1)
-#define UNIC_CTL_REG_RANDOM    (1u << 2)
-#define UNIC_CTL_REG_FLAGS_ALL 0x07u
+#define UNIC_CTL_REG_WAIT      (1u << 0) /* wait for entries (RESIDENT only) */
+#define UNIC_CTL_REG_ASYNC     (1u << 1) /* PENDING at once; needs WAIT */
+#define UNIC_CTL_REG_RANDOM    (1u << 2) /* iova by chance; given as 0 */
+#define UNIC_CTL_REG_FLAGS_ALL 0x07u	 /* others: INVALID */
 struct unic_ctl_mr_reg_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le32 id;
-	unic_le32 stag;	   /* 0 when PENDING */
-	unic_le32 entries; /* it holds */
-	unic_le32 waited_us;
-	uint8_t page_shift; /* that was used */
+	unic_le32 id;	     /* of the region or form; PENDING: too */
+	unic_le32 stag;	     /* 0 when PENDING */
+	unic_le32 entries;   /* it holds */
+	unic_le32 waited_us; /* for entries; MR_REG with REG_WAIT */
+	uint8_t page_shift;  /* that was used */
 	uint8_t rsvd0[7];
 	unic_le64 iova; /* MR_REG: of va */
 	unic_le32 rsvd1[4];
@@ -60,9 +62,10 @@ struct unic_ctl_mr_reg_reply {
  * use). */
 struct unic_ctl_mr_advise {
 	struct unic_ctl_hdr hdr;
-	unic_le64 offset;
+	unic_le64 offset; /* bytes from its first one; INVALID: the
+			   * range does not lie in it */
 	unic_le64 length; /* bytes, not 0 */
-	unic_le32 id;
+	unic_le32 id;	  /* of the region */
 	unic_le32 advice; /* enum unic_advice */
 	unic_le32 rsvd[6];
 };
@@ -83,11 +86,16 @@ struct unic_ctl_mr_alloc {
 	struct unic_ctl_hdr hdr;
 	unic_le32 pd;	    /* id */
 	uint8_t kind;	    /* enum unic_form_kind */
-	uint8_t page_shift; /* FAST */
-	uint8_t key;
-	uint8_t importance;
-	unic_le32 n; /* FAST: pages; INDIRECT: elements */
-	unic_le32 user;
+	uint8_t page_shift; /* FAST: 12, 16 or 21; others: 0; otherwise
+			     * INVALID */
+	uint8_t key;	    /* low 8 bits of the STag */
+	uint8_t importance; /* as in MR_REG; FAST alone has entries to
+			     * keep */
+	unic_le32 n;	    /* FAST: pages, 1..UNIC_FAST_PAGES;
+			     * INDIRECT: elements,
+			     * 1..UNIC_FORM_ELEMENTS; others: 0;
+			     * otherwise INVALID */
+	unic_le32 user;	    /* the process's own, returned in upcalls */
 	unic_le32 rsvd[8];
 };
 
@@ -96,13 +104,20 @@ struct unic_ctl_mr_alloc {
  * new STag. */
 struct unic_ctl_mr_make {
 	struct unic_ctl_hdr hdr;
-	unic_le64 iova;
-	unic_le32 id;
-	unic_le32 n;
-	unic_le32 repeat;
-	uint8_t rights;
-	uint8_t key;
-	uint8_t strided;
+	unic_le64 iova;	  /* address that the form's first byte shall
+			   * have */
+	unic_le32 id;	  /* of the form; a region that is none: STATE */
+	unic_le32 n;	  /* elements in the tail; 0: unbind a window;
+			   * another tail, or above
+			   * UNIC_FORM_ELEMENTS: INVALID; more than
+			   * allocated: TOO_LARGE */
+	unic_le32 repeat; /* INDIRECT: how often the list is repeated;
+			   * 0, 1: once; others: 0 or 1 */
+	uint8_t rights;	  /* enum unic_mr_rights; windows:
+			   * UNIC_MR_REMOTE_* alone, else RIGHTS */
+	uint8_t key;	  /* low 8 bits of the new STag */
+	uint8_t strided;  /* INDIRECT: 1: the strides follow; else 0;
+			   * more: INVALID */
 	uint8_t rsvd0;
 	unic_le32 rsvd[6];
 };
@@ -117,13 +132,19 @@ struct unic_ctl_mr_make {
  */
 struct unic_ctl_mr_rereg {
 	struct unic_ctl_hdr hdr;
-	unic_le64 va;
-	unic_le64 iova;
-	unic_le64 length;
-	unic_le32 id;
-	unic_le32 pd; /* id */
-	uint8_t what; /* UNIC_REREG_* */
-	uint8_t rights;
+	unic_le64 va;	  /* REREG_RANGE: of the first byte; no such
+			   * pages behind it: NOT_ALIGNED; not looked
+			   * at without, as the next two */
+	unic_le64 iova;	  /* congruent to va modulo the page size,
+			   * else NOT_ALIGNED */
+	unic_le64 length; /* bytes; 0: INVALID */
+	unic_le32 id;	  /* of the region; a form, or not RESIDENT:
+			   * STATE */
+	unic_le32 pd;	  /* REREG_PD: id; none of this process's:
+			   * NO_PD */
+	uint8_t what;	  /* UNIC_REREG_*; none, others, or a region
+			   * of class control: INVALID */
+	uint8_t rights;	  /* REREG_RIGHTS: enum unic_mr_rights */
 	uint8_t rsvd0[2];
 	unic_le32 rsvd[3];
 };
@@ -146,7 +167,8 @@ struct unic_ctl_batch {
  * be) answered CANCELLED; NO_WAIT: it was granted or ended already. */
 struct unic_ctl_wait_cancel {
 	struct unic_ctl_hdr hdr;
-	unic_le32 wait_seq;
+	unic_le32 wait_seq; /* hdr.seq of that request; none waits:
+			     * NO_WAIT */
 	unic_le32 rsvd[11];
 };
 
