@@ -17,21 +17,25 @@
  */
 struct unic_ctl_token_alloc {
 	struct unic_ctl_hdr hdr;
-	unic_le64 iova;
-	unic_le32 mr; /* id */
-	unic_le32 length;
+	unic_le64 iova;	       /* of the first byte of the buffer, in
+				* region mr */
+	unic_le32 mr;	       /* id; it needs LOCAL_WRITE, else RIGHTS */
+	unic_le32 length;      /* bytes, 1..UNIC_MSG_MAX, else INVALID; not
+				* in the region: BOUNDS */
 	unic_le32 ttl_us;      /* 0 = until cancelled */
 	unic_le32 sender_ipv4; /* 0 = anybody */
 	unic_le32 sender_qpn;  /* 0 = any QP there */
-	unic_le32 user;
-	unic_le32 flags; /* UNIC_TOKEN_F_* */
+	unic_le32 user;	       /* returned in TOKEN_END */
+	unic_le32 flags;       /* UNIC_TOKEN_F_* */
 	unic_le32 rsvd[3];
 };
 struct unic_ctl_token_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le64 key;
-	unic_le32 id;
-	unic_le32 index;
+	unic_le64 key;	  /* random; who sends to the token names it;
+			   * CANCEL: 0 */
+	unic_le32 id;	  /* for TOKEN_CANCEL and upcalls */
+	unic_le32 index;  /* on the wire, with the key, and in
+			   * unic_cqe.token */
 	unic_le32 end;	  /* CANCEL: enum unic_token_end */
 	unic_le32 placed; /* CANCEL: bytes */
 	unic_le32 rsvd[6];
@@ -50,8 +54,9 @@ struct unic_ctl_cq_create {
 /* Reply of CQ_CREATE, QP_CREATE and QP_QUERY. */
 struct unic_ctl_queue_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le32 id;
-	unic_le32 number; /* QP: its QP number, as in unic_cqe.qpn */
+	unic_le32 id;	  /* of the queue */
+	unic_le32 number; /* QP: its QP number, as in unic_cqe.qpn;
+			   * CQ: its index in the NIC's table */
 	unic_le32 state;  /* QP_QUERY: enum unic_qp_state, as the driver
 			   * knows it */
 	unic_le32 rsvd[9];
@@ -62,17 +67,19 @@ struct unic_ctl_queue_reply {
  * posted and not completed by then never complete. */
 struct unic_ctl_qp_create {
 	struct unic_ctl_hdr hdr;
-	unic_le64 sq_iova; /* 64-aligned, in region mr */
-	unic_le64 rq_iova;
+	unic_le64 sq_iova;  /* 64-aligned, in region mr */
+	unic_le64 rq_iova;  /* likewise */
 	unic_le32 mr;	    /* id; class control */
 	unic_le32 send_cq;  /* id */
 	unic_le32 recv_cq;  /* id */
-	unic_le16 sq_slots; /* powers of two, 2..1024 */
-	unic_le16 rq_slots;
+	unic_le16 sq_slots; /* a power of two, 2..1024, else INVALID */
+	unic_le16 rq_slots; /* likewise */
 	unic_le32 rq_class; /* buffer class, bytes */
-	uint8_t db_index;
-	uint8_t type; /* enum unic_qp_type */
-	uint8_t miss; /* enum unic_qp_miss */
+	uint8_t db_index;   /* row of the doorbell page, <
+			     * UNIC_DB_OBJECTS, else INVALID; another QP
+			     * has it: BUSY */
+	uint8_t type;	    /* enum unic_qp_type */
+	uint8_t miss;	    /* enum unic_qp_miss */
 	uint8_t rsvd0;
 	unic_le32 user; /* returned in QP_ERROR and CONN upcalls */
 	unic_le32 pd;	/* id; of the region too */
@@ -82,23 +89,33 @@ struct unic_ctl_qp_create {
  * this by themselves. A destination MAC of zeros is resolved by ARP. */
 struct unic_ctl_qp_modify {
 	struct unic_ctl_hdr hdr;
-	unic_le32 id;
-	uint8_t state; /* enum unic_qp_state to enter */
-	uint8_t mtu_shift;
-	uint8_t rnr_timer;
-	uint8_t max_dest_rd;
-	uint8_t max_rd;
-	uint8_t timeout;
-	uint8_t retry_cnt;
-	uint8_t rnr_retry;
-	unic_le32 dest_qpn;
-	unic_le32 rq_psn;
-	unic_le32 dest_ipv4;
-	uint8_t dest_mac[6];
-	uint8_t rights;
-	uint8_t vendor;
-	unic_le32 sq_psn;
-	unic_le32 qkey;
+	unic_le32 id;	     /* of the QP */
+	uint8_t state;	     /* enum unic_qp_state to enter */
+	uint8_t mtu_shift;   /* RTR: packets of 2^mtu_shift bytes, 8..12
+			      * and as long as the link takes, else
+			      * INVALID */
+	uint8_t rnr_timer;   /* RTR, RC: code of its RNR NAKs, 0..31
+			      * (IBTA table 45); UC, UD: 0 */
+	uint8_t max_dest_rd; /* RTR, RC: READs of the peer at a time,
+			      * 0..4 */
+	uint8_t max_rd;	     /* RTS, RC: own READs at a time, 0..4; 0:
+			      * none may be posted */
+	uint8_t timeout;     /* RTS, RC: 4.096 us * 2^timeout, 1..31 */
+	uint8_t retry_cnt;   /* RTS, RC: how often a packet is sent
+			      * again, 0..7; then RETRY_EXC_ERR */
+	uint8_t rnr_retry;   /* RTS, RC: RNR NAKs in a row, 0..6; one
+			      * more: RNR_RETRY_EXC_ERR; 7 = any number */
+	unic_le32 dest_qpn;  /* RTR: the peer's, 2..2^24 - 1; UD: 0 */
+	unic_le32 rq_psn;    /* RTR: first PSN expected; UD: 0 */
+	unic_le32 dest_ipv4; /* RTR: of the peer, host order; UD: 0 */
+	uint8_t dest_mac[6]; /* RTR: of the peer; 0: by ARP; multicast:
+			      * INVALID; UD: 0 */
+	uint8_t rights;	     /* INIT: UNIC_MR_REMOTE_* that the peer
+			      * gets; UC: not READ; UD: 0; else INVALID */
+	uint8_t vendor;	     /* RTR, RC: 1: the peer is unic */
+	unic_le32 sq_psn;    /* RTS: first PSN sent */
+	unic_le32 qkey;	     /* INIT, UD: Q_Key of datagrams to it; bit
+			      * 31: 0; RC, UC: 0 */
 	unic_le32 rsvd[2];
 };
 
