@@ -47,13 +47,15 @@
  * after their REP.
  */
 
-/* LISTEN. IN_USE: another process of the host listens there. PERMISSION (CONNECT,
- * too): services whose upper 56 bits are UNIC_CTL_SERVICE_OWN are the driver's own. */
-#define UNIC_CTL_SERVICE_OWN 0x756e69636b696full
+/* LISTEN. IN_USE: a process of the host listens there, perhaps this one.
+ * PERMISSION (CONNECT, too): services whose upper 56 bits are
+ * UNIC_CTL_SERVICE_OWN are the driver's own. */
+#define UNIC_CTL_SERVICE_OWN 0x756e69636b696full /* "unickio" */
 struct unic_ctl_listen {
 	struct unic_ctl_hdr hdr;
-	unic_le64 service;
-	unic_le32 user; /* returned in CONN_REQUEST */
+	unic_le64 service; /* service id, as in REQ; one listener for
+			    * it on a host */
+	unic_le32 user;	   /* returned in CONN_REQUEST */
 	unic_le32 rsvd[9];
 };
 
@@ -67,20 +69,26 @@ struct unic_ctl_connect {
 	unic_le32 qp;	      /* id */
 	unic_le32 timeout_us; /* CONNECT: in all; 0 = 10 s */
 	uint8_t rights;	      /* UNIC_MR_REMOTE_*: remote rights of the QP */
-	uint8_t rnr_timer;
-	uint8_t max_dest_rd; /* 1..4 */
-	uint8_t max_rd;	     /* 1..4 */
-	uint8_t timeout;
-	uint8_t retry_cnt; /* 0 = 7 */
-	uint8_t rnr_retry; /* 0 = 7 */
-	uint8_t mtu_shift; /* 0 = the path's */
+	uint8_t rnr_timer;    /* IBTA table 45; 0 = 12 (0.64 ms), above
+			       * 31: 31 */
+	uint8_t max_dest_rd;  /* READs of the peer at a time, 1..4; 0,
+			       * above: 4 */
+	uint8_t max_rd;	      /* own READs at a time, 1..4; 0, above: 4 */
+	uint8_t timeout;      /* 4.096 us * 2^timeout, 1..31, above: 31; 0
+			       * = as the driver was told, or 12 (16.8
+			       * ms); the peer's if longer */
+	uint8_t retry_cnt;    /* 0, above 7: 7 */
+	uint8_t rnr_retry;    /* 0, above 7: 7 (any number) */
+	uint8_t mtu_shift;    /* 0, or above it = the path's; 1..7:
+			       * INVALID; ACCEPT: below the peer's:
+			       * REJECTED to both (reason 26) */
 	unic_le32 rsvd[4];
 };
 
 /* REJECT. Tail: private data. */
 struct unic_ctl_reject {
 	struct unic_ctl_hdr hdr;
-	unic_le32 conn;
+	unic_le32 conn; /* id from the CONN_REQUEST upcall */
 	unic_le32 rsvd[11];
 };
 
@@ -88,29 +96,32 @@ struct unic_ctl_reject {
  * peer's latest private data. */
 struct unic_ctl_conn_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le32 id;
-	unic_le32 state; /* enum unic_ctl_conn_state */
-	unic_le32 peer_ipv4;
-	unic_le32 peer_qpn;
-	unic_le64 service;
-	unic_le32 reason; /* REJECTED: IBTA table 108; 28 = the consumer */
-	uint8_t vendor;	  /* the peer is unic too: tokens, EVICTED */
-	uint8_t max_rd;	  /* as negotiated */
-	uint8_t max_dest_rd;
-	uint8_t mtu_shift;
-	unic_le32 qp;	 /* id */
-	uint8_t qp_type; /* enum unic_qp_type */
+	unic_le32 id;	     /* of the connection */
+	unic_le32 state;     /* enum unic_ctl_conn_state */
+	unic_le32 peer_ipv4; /* host order */
+	unic_le32 peer_qpn;  /* 0: not known yet */
+	unic_le64 service;   /* service id that was asked for */
+	unic_le32 reason;    /* REJECTED: IBTA table 108; 28 = the consumer */
+	uint8_t vendor;	     /* the peer is unic too: tokens, EVICTED */
+	uint8_t max_rd;	     /* as negotiated */
+	uint8_t max_dest_rd; /* likewise */
+	uint8_t mtu_shift;   /* packets of 2^mtu_shift bytes */
+	unic_le32 qp;	     /* id */
+	uint8_t qp_type;     /* enum unic_qp_type */
 	uint8_t rsvd0[3];
 	unic_le32 rsvd[2];
 };
 enum unic_ctl_conn_state {
-	UNIC_CTL_CONN_CONNECTING = 1,
-	UNIC_CTL_CONN_REQUESTED = 2, /* passive: ACCEPT or REJECT */
-	UNIC_CTL_CONN_ACCEPTED = 3,  /* passive: not confirmed yet */
-	UNIC_CTL_CONN_ESTABLISHED = 4,
-	UNIC_CTL_CONN_CLOSING = 5,
-	UNIC_CTL_CONN_CLOSED = 6,
-	UNIC_CTL_CONN_REJECTED = 7,
+	UNIC_CTL_CONN_CONNECTING = 1,  /* not answered yet; or its QP is
+					* being brought up */
+	UNIC_CTL_CONN_REQUESTED = 2,   /* passive: ACCEPT or REJECT */
+	UNIC_CTL_CONN_ACCEPTED = 3,    /* passive: not confirmed yet */
+	UNIC_CTL_CONN_ESTABLISHED = 4, /* active: RTU sent; passive: RTU came */
+	UNIC_CTL_CONN_CLOSING = 5,     /* DISCONNECT; DREP has not come yet */
+	UNIC_CTL_CONN_CLOSED = 6,      /* by the peer; DISCONNECT frees its
+					* id */
+	UNIC_CTL_CONN_REJECTED = 7,    /* in the answer to CONNECT; its id is
+					* gone */
 };
 
 /* ---------------------------------------------------------------- holders */
@@ -128,7 +139,7 @@ enum unic_ctl_conn_state {
  * must be unic.
  */
 enum unic_ctl_held {
-	UNIC_CTL_HELD_STAG = 1,
+	UNIC_CTL_HELD_STAG = 1,	 /* `number` is an STag */
 	UNIC_CTL_HELD_TOKEN = 2, /* its index */
 };
 
@@ -136,8 +147,8 @@ enum unic_ctl_held {
  * UNSUPPORTED: the peer is not unic; QUOTA: too many are recorded. */
 struct unic_ctl_grant {
 	struct unic_ctl_hdr hdr;
-	unic_le32 mr; /* id */
-	unic_le32 conn;
+	unic_le32 mr;	 /* id of the region, of this process */
+	unic_le32 conn;	 /* id: to whom */
 	unic_le32 token; /* id: a token of that region; 0: its STag */
 	unic_le32 rsvd[9];
 };
@@ -150,11 +161,12 @@ struct unic_ctl_grant {
  */
 struct unic_ctl_held_by {
 	struct unic_ctl_hdr hdr;
-	unic_le32 conn; /* to the exporter */
-	unic_le32 kind; /* enum unic_ctl_held */
-	unic_le32 number;
-	unic_le32 ipv4; /* DELEGATE; else 0 */
-	unic_le32 qpn;
+	unic_le32 conn;	  /* to the exporter */
+	unic_le32 kind;	  /* enum unic_ctl_held */
+	unic_le32 number; /* STag or index, as `kind` says */
+	unic_le32 ipv4;	  /* DELEGATE; else 0 */
+	unic_le32 qpn;	  /* DELEGATE: the peer's QP number there;
+			   * else 0 */
 	unic_le32 rsvd[7];
 };
 
