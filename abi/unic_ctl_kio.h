@@ -20,28 +20,35 @@
  * REMOTE; NO_NIC, NO_SLOT (for the driver itself); UNSUPPORTED (slots too small, or
  * not by this provider); TOO_MANY.
  */
-#define UNIC_CTL_KIO_BYTES	 65536u /* of one READ, WRITE, LIST */
-#define UNIC_CTL_KIO_NAME_MAX	 255u
-#define UNIC_CTL_KIO_MSG_MAX	 (64u + 256u + UNIC_CTL_KIO_BYTES)
-#define UNIC_CTL_KIO_OPEN	 4u
-#define UNIC_CTL_KIO_TIMEOUT_MS	 10000u
-#define UNIC_CTL_KIO_TIMEOUT_MAX 60000u
+#define UNIC_CTL_KIO_BYTES    65536u /* of one READ, WRITE, LIST */
+#define UNIC_CTL_KIO_NAME_MAX 255u   /* bytes of a name; no 0 in or behind it */
+
+#define UNIC_CTL_KIO_MSG_MAX (64u + 256u + UNIC_CTL_KIO_BYTES) /* in bytes */
+
+#define UNIC_CTL_KIO_OPEN	 4u	/* of a connection; more: TOO_MANY */
+#define UNIC_CTL_KIO_TIMEOUT_MS	 10000u /* of a request that says 0 */
+#define UNIC_CTL_KIO_TIMEOUT_MAX 60000u /* more: INVALID */
 
 enum unic_ctl_kio_what {
-	UNIC_CTL_KIO_READ = 1,
-	UNIC_CTL_KIO_WRITE = 2,
-	UNIC_CTL_KIO_LIST = 3, /* struct unic_kio_entry; offset: how many to
-				* leave out */
-	UNIC_CTL_KIO_STAT = 4,
+	UNIC_CTL_KIO_READ = 1,	/* `len` bytes from `offset` on */
+	UNIC_CTL_KIO_WRITE = 2, /* likewise; beyond the end it grows; REMOTE:
+				 * EROFS, EFBIG as the other driver was told */
+	UNIC_CTL_KIO_LIST = 3,	/* struct unic_kio_entry; offset: how many to
+				 * leave out */
+	UNIC_CTL_KIO_STAT = 4,	/* `size` of the reply alone */
 	UNIC_CTL_KIO_CUT = 5, /* make the file `offset` bytes long, and exist */
 	UNIC_CTL_KIO_STATE = 6, /* of the service here; no name, no address */
 };
 
 struct unic_ctl_kio {
 	struct unic_ctl_hdr hdr;
-	unic_le64 offset;
+	unic_le64 offset;     /* READ, WRITE: of the first byte; LIST,
+			       * CUT: see there; offset + len above 2^63 -
+			       * 1: INVALID */
 	unic_le32 ipv4;	      /* of the other host, host order */
-	unic_le32 len;	      /* READ, LIST: room, WRITE: bytes; else 0 */
+	unic_le32 len;	      /* READ, LIST: room, WRITE: bytes;
+			       * 1..UNIC_CTL_KIO_BYTES; else 0; otherwise
+			       * INVALID */
 	unic_le32 timeout_ms; /* 0: UNIC_CTL_KIO_TIMEOUT_MS */
 	uint8_t what;	      /* enum unic_ctl_kio_what */
 	uint8_t name_bytes;   /* with / between folders; none at either end */

@@ -33,20 +33,21 @@
 #define UNIC_KIO_SERVICE \
 	0x756e69636b696f02ull		/* of the connection: unickio 2 */
 #define UNIC_KIO_MAX	  (64u * 1024u) /* bytes of one transfer */
-#define UNIC_KIO_NAME_MAX 255u
+#define UNIC_KIO_NAME_MAX 255u		/* bytes of a name; no 0 in it */
 #define UNIC_KIO_WINDOW	  16u /* requests open on a connection, at most */
 
 enum unic_kio_op {
-	UNIC_KIO_READ = 1,
-	UNIC_KIO_WRITE = 2,
-	UNIC_KIO_LIST = 3, /* struct unic_kio_entry of a directory */
-	UNIC_KIO_STAT = 4, /* the file's size */
-	UNIC_KIO_CUT = 5,  /* make it so long, and exist */
-	UNIC_KIO_SYNC = 6, /* what was answered before is kept for good */
-	UNIC_KIO_OPS = 7,
-	UNIC_KIO_ANSWER = 16,
-	UNIC_KIO_GRANT = 17,
-	UNIC_KIO_DATA = 18,
+	UNIC_KIO_READ = 1,    /* `len` bytes from `offset` on, into the token */
+	UNIC_KIO_WRITE = 2,   /* likewise, out of the DATA that follows a
+			       * GRANT */
+	UNIC_KIO_LIST = 3,    /* struct unic_kio_entry of a directory */
+	UNIC_KIO_STAT = 4,    /* the file's size */
+	UNIC_KIO_CUT = 5,     /* make it so long, and exist */
+	UNIC_KIO_SYNC = 6,    /* what was answered before is kept for good */
+	UNIC_KIO_OPS = 7,     /* from here on there are no requests */
+	UNIC_KIO_ANSWER = 16, /* to a request, which has ended then */
+	UNIC_KIO_GRANT = 17,  /* to a WRITE: where its DATA may go */
+	UNIC_KIO_DATA = 18,   /* of a WRITE; another length than its: EIO */
 };
 
 struct unic_kio_msg {
@@ -67,10 +68,10 @@ struct unic_kio_msg {
 
 /* One file of a LIST; the next begins behind its name, without a gap. */
 struct unic_kio_entry {
-	unic_le64 size;
-	uint8_t dir; /* 1: a folder */
-	uint8_t name_bytes;
-	uint8_t name[6]; /* name_bytes of them, in truth */
+	unic_le64 size;	    /* bytes; of a folder 0 */
+	uint8_t dir;	    /* 1: a folder */
+	uint8_t name_bytes; /* 1..UNIC_KIO_NAME_MAX */
+	uint8_t name[6];    /* name_bytes of them, in truth */
 };
 #define UNIC_KIO_ENTRY_BYTES 10u /* without the name */
 
