@@ -34,16 +34,18 @@
  * or no room for one.
  */
 struct unic_ioc_call {
-	unic_le64 msg;	 /* address of the request: record and tail */
-	unic_le64 reply; /* address for record and tail of the reply */
-	unic_le64 until_ns;
-	unic_le32 bytes; /* of the request; 0: it was sent */
-	unic_le32 room;	 /* at `reply`; what does not fit is lost */
-	unic_le32 seq;	 /* of the request */
-	unic_le32 got;	 /* out: bytes at `reply` */
+	unic_le64 msg;	    /* address of the request: record and tail */
+	unic_le64 reply;    /* address for record and tail of the reply */
+	unic_le64 until_ns; /* CLOCK_MONOTONIC, then ETIMEDOUT; 0: never; the
+			     * reply can be waited for again */
+	unic_le32 bytes;    /* of the request; 0: it was sent */
+	unic_le32 room;	    /* at `reply`; what does not fit is lost */
+	unic_le32 seq;	    /* of the request */
+	unic_le32 got;	    /* out: bytes at `reply` */
 };
-#define UNIC_IOC_CALL  _IOWR('u', 0xc0, struct unic_ioc_call)
-#define UNIC_IOC_CQ_FD _IO('u', 0xc1)
+#define UNIC_IOC_CALL _IOWR('u', 0xc0, struct unic_ioc_call) /* 0 or errno */
+/* Open a descriptor for completion events; each call opens another one. */
+#define UNIC_IOC_CQ_FD _IO('u', 0xc1) /* no argument; returns it */
 
 UNIC_ABI_AT(unic_ioc_call, bytes, 24);
 UNIC_ABI_SIZE(unic_ioc_call, 40);

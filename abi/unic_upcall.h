@@ -22,7 +22,7 @@
  * that nobody can have read usefully are not repeated: a second NOTICE for an
  * open notice is not written.
  */
-#define UNIC_UPCALLS 63u
+#define UNIC_UPCALLS 63u /* records of the ring */
 
 enum unic_upcall_type {
 	UNIC_UP_NOTICE = 1,	   /* unic_upcall_mr: please give it back */
@@ -51,62 +51,72 @@ struct unic_upcall_hdr {
 	uint8_t type;	/* enum unic_upcall_type */
 	uint8_t reason; /* NOTICE, EVICTED: enum unic_reason */
 	uint8_t rsvd[2];
-	unic_le32 epoch;
-	unic_le32 id; /* of the object */
+	unic_le32 epoch; /* boot_epoch when it was written */
+	unic_le32 id;	 /* of the object; RESET, DB_ERROR: 0 */
 };
 
 struct unic_upcall_mr {
 	struct unic_upcall_hdr hdr;
-	unic_le32 user;
-	unic_le32 stag;
-	unic_le32 notice_seq;
-	unic_le32 entries;
-	unic_le32 dependents; /* tokens that end with it */
-	unic_le32 rank;	      /* 0 = most wanted */
-	unic_le32 flags;      /* EVICTED: UNIC_EVICTED_* */
-	unic_le32 grace_us;
+	unic_le32 user;	       /* of MR_REG or MR_ALLOC */
+	unic_le32 stag;	       /* of the region */
+	unic_le32 notice_seq;  /* NOTICE: names it in NOTICE_ANSWER;
+				* EVICTED: of its notice, or 0 */
+	unic_le32 entries;     /* of the region: NOTICE: asked back,
+				* EVICTED: given back */
+	unic_le32 dependents;  /* NOTICE: tokens and forms that end with
+				* it */
+	unic_le32 rank;	       /* NOTICE: 0 = most wanted; EVICTED: 0 */
+	unic_le32 flags;       /* EVICTED: UNIC_EVICTED_* */
+	unic_le32 grace_us;    /* NOTICE: T; EVICTED: 0 */
 	unic_le64 deadline_ns; /* NOTICE: CLOCK_MONOTONIC; not later than the
 				* NIC's */
-	unic_le32 pain;
+	unic_le32 pain;	       /* NOTICE: bytes per entry moved lately,
+				* when it was chosen (half-life 134 ms);
+				* EVICTED: 0 */
 	unic_le32 rsvd;
 };
 
 struct unic_upcall_wait {
 	struct unic_upcall_hdr hdr;
-	unic_le32 user;
-	unic_le32 stag;
-	unic_le32 status; /* GRANTED: 0; else enum unic_(ctl_)status */
-	unic_le32 waited_us;
-	unic_le32 entries;
-	unic_le32 wait_seq; /* seq of the request */
+	unic_le32 user;	     /* of MR_REG */
+	unic_le32 stag;	     /* GRANTED: of the region; WAIT_ENDED:
+			      * means nothing */
+	unic_le32 status;    /* GRANTED: 0; else enum unic_(ctl_)status */
+	unic_le32 waited_us; /* for entries, microseconds */
+	unic_le32 entries;   /* asked for; GRANTED: it holds them */
+	unic_le32 wait_seq;  /* seq of the request */
 	unic_le32 rsvd[6];
 };
 
 struct unic_upcall_obj {
 	struct unic_upcall_hdr hdr;
-	unic_le32 user;
-	unic_le32 detail; /* as in struct unic_evt_obj */
+	unic_le32 user;	  /* of the request that made it; RESET,
+			   * DB_ERROR: 0 */
+	unic_le32 detail; /* QP_ERROR: enum unic_wc_status;
+			   * CQ_ERROR: 1 overflow, 2 bus; RESET,
+			   * DB_ERROR: see there */
 	unic_le32 rsvd[10];
 };
 
 struct unic_upcall_token {
 	struct unic_upcall_hdr hdr;
-	unic_le32 user;
-	unic_le32 index;
-	unic_le32 end; /* enum unic_token_end */
-	unic_le32 placed;
+	unic_le32 user;	  /* of TOKEN_ALLOC */
+	unic_le32 index;  /* of the token */
+	unic_le32 end;	  /* enum unic_token_end */
+	unic_le32 placed; /* ABORTED: bytes that are in its buffer;
+			   * else 0 */
 	unic_le32 rsvd[8];
 };
 
 struct unic_upcall_conn {
 	struct unic_upcall_hdr hdr;
-	unic_le32 user;	    /* CONN_REQUEST: of the listener; else of the QP */
-	unic_le32 listener; /* CONN_REQUEST: id */
-	unic_le32 peer_ipv4;
-	unic_le32 peer_qpn;
-	unic_le32 qp;		 /* id; CONN_REQUEST: 0 */
-	unic_le32 reason;	 /* DISCONNECTED: 0 asked, 1 peer silent, 2 its
-				  * place in the queue of requests was needed */
+	unic_le32 user;	     /* CONN_REQUEST: of the listener; else of the QP */
+	unic_le32 listener;  /* CONN_REQUEST: id */
+	unic_le32 peer_ipv4; /* host order */
+	unic_le32 peer_qpn;  /* the peer's QP number */
+	unic_le32 qp;	     /* id; CONN_REQUEST: 0 */
+	unic_le32 reason;    /* DISCONNECTED: 0 asked, 1 peer silent, 2 its
+			      * place in the queue of requests was needed */
 	unic_le32 private_bytes; /* CONN_QUERY has them */
 	unic_le32 rsvd[5];
 };
@@ -116,8 +126,8 @@ struct unic_upcall_held {
 	unic_le32 user;		    /* of the QP */
 	unic_le32 qp;		    /* id */
 	unic_le32 kind;		    /* enum unic_ctl_held */
-	unic_le32 number;
-	unic_le32 grace_us;
+	unic_le32 number;	    /* STag or index, as `kind` says */
+	unic_le32 grace_us;	    /* left when the exporter sent it */
 	unic_le32 rsvd0;
 	unic_le64 deadline_ns; /* CLOCK_MONOTONIC; about */
 	unic_le32 rsvd[4];
