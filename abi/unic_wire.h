@@ -36,7 +36,7 @@ struct unic_eth {
 };
 
 struct unic_ip {
-	uint8_t ver_ihl; /* 0x45 */
+	uint8_t ver_ihl; /* 0x45; others: dropped (rx_bad_ip) */
 	uint8_t tos;	 /* DSCP and ECN; sent 0, any taken */
 	unic_be16 len;	 /* bytes from ver_ihl to ICRC: a multiple of 4 (else
 			  * rx_bad_ip), 44 at least and within the frame
@@ -64,9 +64,14 @@ struct unic_udp {
 
 struct unic_bth {
 	uint8_t opcode; /* enum unic_bth_opcode */
-	uint8_t flags;	/* 7: solicited, 6: migration, 5:4 pad, 3:0 version */
-	unic_be16 pkey; /* 0xffff */
-	unic_be32 dqpn; /* 31:24 reserved (FECN/BECN), 23:0 destination QP */
+	uint8_t flags;	/* 7: solicited; 6: migration, sent 0, any taken; 5:4
+			 * pad; 3:0 version, 0, others: dropped
+			 * (rx_bad_opcode) */
+	unic_be16 pkey; /* 0xffff; taken with bit 15 clear, too; others:
+			 * dropped (rx_bad_opcode) */
+	unic_be32 dqpn; /* 23:0 destination QP, none such: dropped
+			 * (rx_no_qp); 31:24 FECN, BECN, reserved: sent 0,
+			 * any taken */
 	unic_be32 apsn; /* 31: acknowledge request, 23:0 PSN */
 };
 
@@ -91,7 +96,9 @@ struct unic_reth {
 
 /* ACK extended transport header: acknowledgements and READ responses. */
 struct unic_aeth {
-	unic_be32 syn_msn; /* 31:24 syndrome, 23:0 message sequence number */
+	unic_be32 syn_msn; /* 31:24 syndrome, not looked at in READ
+			    * responses; 23:0 message sequence number
+			    * (messages executed so far), not looked at */
 };
 
 /*
@@ -181,8 +188,11 @@ struct unic_tketh {
 	unic_be32 payload_len; /* bytes, 0..UNIC_MSG_MAX; more: NAK_INV_REQ;
 				* behind the end of the token's buffer:
 				* refused TOO_LONG */
-	unic_be32 ctrl_len;    /* 15:0, at most UNIC_TOKEN_CTRL_MAX */
-	unic_be32 offset;      /* of the payload in the token's buffer */
+	unic_be32 ctrl_len;    /* bytes, ..UNIC_TOKEN_CTRL_MAX; more, or more
+				* than follow in this packet or fit the
+				* receive: NAK_INV_REQ */
+	unic_be32 offset;      /* of the payload in the token's buffer; above
+				* UNIC_MSG_MAX: NAK_INV_REQ */
 };
 
 /*
