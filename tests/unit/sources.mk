@@ -30,6 +30,8 @@ PARTS_test_serial     = tests/unit/host/test_serial.c $(SERIAL) $(NEAR) $(FAR)
 PARTS_test_stags      = tests/unit/host/test_stags.c rig.a
 # The switch, but for its way to the link and what needs libraries.
 PARTS_test_switch     = tests/unit/host/test_switch.c $(addprefix qemu/wire/,faults.c mac_table.c socket_port.c switch.c)
+# Each file of abi/vectors, by what the NIC, the driver and the serial link make of it.
+PARTS_test_vectors    = tests/unit/host/test_vectors.c tests/unit/vector.c $(SERIAL) $(FAR) rig.a
 # Client and server of the page service over two NICs ...
 KIO_RIG    := tests/unit/host/kio_rig.c $(KIO_ENDS) host_driver/kio/kio_ring.c
 PARTS_test_kio       = tests/unit/host/test_kio.c $(KIO_RIG) driver.a rig.a
@@ -64,6 +66,7 @@ PARTS_test_driver_region   = tests/unit/driver/test_driver_region.c $(DRIVER_RIG
 WRAP_test_driver_region    := --for-linker=--wrap=unic_frames_pin
 PARTS_test_driver_request  = tests/unit/driver/test_driver_request.c $(DRIVER_RIG)
 PARTS_test_driver_restore  = tests/unit/driver/test_driver_restore.c $(DRIVER_RIG)
+PARTS_test_driver_vectors  = tests/unit/driver/test_driver_vectors.c tests/unit/vector.c $(DRIVER_RIG)
 UNIT_HOST := $(sort $(patsubst PARTS_%,%,$(filter PARTS_test_%,$(.VARIABLES))))
 
 # STags in full, of a board whose STags have parts of 16 bits; fast, without checks.
@@ -105,3 +108,4 @@ INC_tests/unit/host/test_policysim.c = -Itests/unit -Itests/eval
 INC_tests/unit/host/test_serial.c    = -Itests/unit -Ihal/serial -Ihost_driver/serial -Ihal -Iboards/lm3s6965evb
 INC_tests/unit/host/test_stags.c     = $(INC_tests/unit)
 INC_tests/unit/host/test_switch.c    = -Itests/unit $(INC_qemu/wire)
+INC_tests/unit/host/test_vectors.c   = $(INC_tests/unit) -Ihal/serial -Ihost_driver/serial
