@@ -4,8 +4,8 @@
  *
  * Everything that two parties share (firmware and driver, driver and library,
  * NIC and wire) is written with these types only: fixed width, fixed byte
- * order, checked by sparse when __CHECKER__ is set. See docs/SPEC.md,
- * "Rules of the ABI".
+ * order, checked by sparse when __CHECKER__ is set. See abi/README.md,
+ * "Rules for a header".
  */
 #ifndef UNIC_TYPES_H
 #define UNIC_TYPES_H

@@ -304,7 +304,7 @@ def test_struct_in_another_order():
 
 
 def test_section_without_end():
-    said = plant(r"(?<=\n)<!-- end -->\n(?=\n## Bus)", "")
+    said = plant(r"(?<=\n)<!-- end -->\n(?=\n### Link)", "")
     assert ": a section in a section, or an end alone" in said, said
 
 
