@@ -35,11 +35,13 @@ def check(path, edit):
     return r.returncode, r.stdout + r.stderr, was != now
 
 
-def plant(pattern, by, path=SPEC):
+def plant(pattern, by, path=SPEC, behind=""):
     """What check_spec.py complains of when `by` takes the place of the first
-    match of the pattern in a file."""
-    code, said, changed = check(
-        path, lambda text: re.sub(pattern, by, text, count=1, flags=re.M))
+    match of the pattern in a file, behind the first place of a text."""
+    def edit(text):
+        at = text.index(behind)
+        return text[:at] + re.sub(pattern, by, text[at:], count=1, flags=re.M)
+    code, said, changed = check(path, edit)
     assert changed, f"{pattern!r} is nowhere in {path}"
     assert code == 1 and "Traceback" not in said, said
     return said
@@ -387,6 +389,24 @@ def test_files_that_are_there():
         "`ACK/NAK`, <stdint.h>, `<linux/types.h>`, hdr.cookie, 1.2/3.4, "
         "https://example.org/a.md, `abi/golden/`.\n"))
     assert code == 0, said
+
+
+def test_meaning_missing():
+    for row in ("`imm`", "`UNIC_ST_PENDING`", "`rsvd0[15]`", "`hdr`",
+                r"`UNIC_T_CMD` \| `UNIC_TG_CMD`",
+                r"`UNIC_BAR_INFO_OFF` \| `0x0000u`"):
+        name = re.match("`([^`]+)`", row)[1]
+        pattern = row.replace("[", r"\[").replace("]", r"\]")
+        for meaning in (" ", " - "):
+            said = plant(rf"^(\|.*{pattern} \|).*", rf"\1{meaning}|",
+                         behind="\n## Reference\n")
+            assert f": {name} has no meaning\n" in said and \
+                ", 1 complaints" in said, (name, said)
+
+
+def test_reserved_field_that_is_not_0():
+    said = plant(r"^(\|.*`rsvd0\[15\]` \|).*", r"\1 spare |")
+    assert ": rsvd0[15] has no meaning" in said, said
 
 
 def test_type_that_cannot_be_shown():

@@ -7,8 +7,9 @@ with those that docs/SPEC.md shows (spec_tables.py): each struct with the
 offset, size, type and name of each field, each enumerator with its value, each
 macro with its definition. Each is shown once, in the section of the header that
 declares it, in the order of the header, and so is each row of a table; none may
-be missing, and none may be there that abi/ does not have. No table of the file
-may be empty, and no file be named that is not there (spec_files.py).
+be missing, and none may be there that abi/ does not have. Each row has a
+meaning, that of a field rsvd says that it is 0. No table of the file may be
+empty, and no file be named that is not there (spec_files.py).
 
 Nothing is shared with spec.py, which writes the tables. The compiler does not
 know what a field is for: that a meaning is the one of the header's comment, and

@@ -141,12 +141,22 @@ def row_of(kind, row):
     return plain(row[0]), plain(row[1])
 
 
+def meaning_is_missing(key, meaning):
+    """Whether a row does not say what its field, enumerator or macro is for."""
+    if key.startswith("rsvd"):
+        return not re.search(r"\b0\b", meaning)
+    return not re.search(r"\w", meaning)
+
+
 def rows_of(kind, block, complain):
     """(line, key, value) of each row but those that head a group."""
     found = []
     for line, row in block.rows:
         if any(row[:-1]):
-            found.append((line, *row_of(kind, row)))
+            key, value = row_of(kind, row)
+            found.append((line, key, value))
+            if meaning_is_missing(key, row[-1]):
+                complain(line, f"{key} has no meaning")
         elif not re.fullmatch(r"\*.+\*", row[-1]):
             complain(line, "a row that says nothing")
     return found
