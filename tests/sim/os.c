@@ -108,6 +108,17 @@ static void arrive(void *ctx, uint64_t arg)
 	sim_free(r);
 }
 
+/* The process of @pid has got @slot, and maps no slot that it left before. */
+static void unmap_left_slots(struct node *n, uint32_t slot, uint32_t pid)
+{
+	uint32_t i;
+
+	for (i = 0; i < WORLD_SLOTS; i++)
+		if (i != slot && n->quiet[i] && !n->owner[i] && !n->ended[i] &&
+		    n->owner_pid[i] == pid)
+			world_reap(n, i);
+}
+
 void unic_os_reply(struct unic_os *os, struct unic_client *client,
 		   const void *msg, uint32_t bytes, uint32_t hello_slot)
 {
@@ -126,6 +137,7 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 		os->node->owner[hello_slot] = c;
 		os->node->owner_pid[hello_slot] = client->pid;
 		os->node->quiet[hello_slot] = false;
+		unmap_left_slots(os->node, hello_slot, client->pid);
 	}
 	sim_at(at, arrive, r, 0);
 }
