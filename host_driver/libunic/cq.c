@@ -17,6 +17,10 @@
 #include "mr.h"
 #include "queue.h"
 
+/* Queue pair number of a record whose queue pair is destroyed or was reset. The NIC gives
+ * none to it. */
+#define QPN_DROPPED UINT32_MAX
+
 static uint32_t seq_of(const struct unic_cqe *cqe)
 {
 	return unic_load_acquire(&cqe->seq);
@@ -107,7 +111,7 @@ int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
 		consume_cqe(cq, &cqe);
 		if (parse_cqe(cq, &cqe, &wc[got]))
 			got++;
-		else
+		else if (unic_from_le32(cqe.qpn) != QPN_DROPPED)
 			bad++;
 	}
 	pthread_mutex_unlock(&cq->lock);
@@ -175,10 +179,29 @@ void unic_cq_add_qp(struct unic_cq *cq, struct unic_qp *qp)
 	pthread_mutex_unlock(&cq->lock);
 }
 
-/* Take @qp out of @cq. Its unread completions name no QP then, and are skipped. */
+/* Unread completions of @qp, for which the NIC writes no more, are skipped. */
+static void drop_completions(struct unic_cq *cq, const struct unic_qp *qp)
+{
+	uint32_t pos = cq->ci;
+	unsigned int i, kept;
+
+	for (i = kept = cq->next_left; i < cq->n_left; i++)
+		if (cq->left[i].qp != qp)
+			cq->left[kept++] = cq->left[i];
+	cq->n_left = kept;
+	for (; pos - cq->ci <= cq->mask; pos++) {
+		struct unic_cqe *cqe = &cq->ring[pos & cq->mask];
+
+		if (seq_of(cqe) != pos + 1)
+			return;
+		if ((unic_from_le32(cqe->qpn) & 0xffffff) == qp->qpn)
+			cqe->qpn = unic_to_le32(QPN_DROPPED);
+	}
+}
+
 void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp)
 {
-	unsigned int i, kept;
+	unsigned int i;
 
 	pthread_mutex_lock(&cq->lock);
 	cq->users--;
@@ -186,10 +209,31 @@ void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp)
 		if (cq->qp[i] == qp)
 			cq->qp[i--] = cq->qp[--cq->n_qp];
 	}
-	for (i = kept = cq->next_left; i < cq->n_left; i++)
-		if (cq->left[i].qp != qp)
-			cq->left[kept++] = cq->left[i];
-	cq->n_left = kept;
+	drop_completions(cq, qp);
+	pthread_mutex_unlock(&cq->lock);
+}
+
+/* No request is on @ring, whose tail is @tail. */
+static void empty_ring(struct unic_ring *ring, unic_le32 *tail)
+{
+	pthread_mutex_lock(&ring->lock);
+	memset(ring->shadow, 0, (ring->mask + 1) * sizeof(*ring->shadow));
+	ring->posted = 0;
+	__atomic_store_n(&ring->done, 0, __ATOMIC_RELEASE);
+	unic_store_release(tail, 0);
+	pthread_mutex_unlock(&ring->lock);
+}
+
+void unic_cq_reset_qp(struct unic_cq *cq, struct unic_qp *qp)
+{
+	struct unic_db_tail *tail = &qp->ctx->db->tail[qp->db];
+
+	pthread_mutex_lock(&cq->lock);
+	drop_completions(cq, qp);
+	if (qp->send_cq == cq)
+		empty_ring(&qp->sq, &tail->sq);
+	if (qp->recv_cq == cq)
+		empty_ring(&qp->rq, &tail->rq);
 	pthread_mutex_unlock(&cq->lock);
 }
 

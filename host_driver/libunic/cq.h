@@ -10,6 +10,10 @@
 void unic_cq_add_qp(struct unic_cq *cq, struct unic_qp *qp);
 void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp);
 
+/** unic_cq_reset_qp() - @qp is in RESET, and @cq takes completions of it: its requests
+ * and unread completions are dropped, and its rings begin at slot 0 again. */
+void unic_cq_reset_qp(struct unic_cq *cq, struct unic_qp *qp);
+
 /** unic_cq_recover() - after a reset of the NIC, which writes nothing to @cq: keep
  * the completions written before, flush all outstanding requests, and count records
  * from 0 again. evt_lock held. 0; -ENOMEM: nothing happened. */

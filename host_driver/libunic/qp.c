@@ -349,12 +349,19 @@ int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod)
 		.sq_psn = unic_to_le32(mod->sq_psn),
 		.qkey = unic_to_le32(mod->qkey),
 	};
+	int err;
 
 	memcpy(rec.dest_mac, mod->dest_mac, sizeof(rec.dest_mac));
 	if (mod->state == UNIC_QPS_RESET)
 		unic_qp_untold(qp, UNIC_TOLD_ERROR);
-	return unic_ctl_simple(qp->ctx, UNIC_CTL_QP_MODIFY, &rec,
-			       "modify a queue pair");
+	err = unic_ctl_simple(qp->ctx, UNIC_CTL_QP_MODIFY, &rec,
+			      "modify a queue pair");
+	if (err || mod->state != UNIC_QPS_RESET)
+		return err;
+	unic_cq_reset_qp(qp->send_cq, qp);
+	if (qp->recv_cq != qp->send_cq)
+		unic_cq_reset_qp(qp->recv_cq, qp);
+	return 0;
 }
 
 uint32_t unic_qp_num(const struct unic_qp *qp)

@@ -597,8 +597,9 @@ struct unic_qp_mod {
 	uint32_t qkey;				       /* INIT, UD */
 };
 
-/** unic_modify_qp() - change the state of @qp. -EINVAL: an attribute or the transition
- * is not allowed (IBTA 11.2.5.2). */
+/** unic_modify_qp() - change the state of @qp. RESET drops what is posted and completions
+ * that were not polled. -EINVAL: an attribute or the transition is not allowed (IBTA
+ * 11.2.5.2). */
 int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod);
 uint32_t unic_qp_num(const struct unic_qp *qp);
 void unic_qp_set_user(struct unic_qp *qp, void *user);

@@ -122,6 +122,40 @@ static void completions_are_not_believed(void **state)
 	rig_down(&r);
 }
 
+/* The NIC begins at slot 0 again: what stood there before must not run once more, and
+ * an old completion must not end a new request. */
+static void reset_empties_the_rings(void **state)
+{
+	struct unic_send_wr wr = { .wr_id = 42, .opcode = UNIC_WR_SEND };
+	struct unic_recv_wr recv = { .wr_id = 43 };
+	struct unic_qp_mod reset = { .state = UNIC_QPS_RESET };
+	struct unic_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	assert_int_equal(unic_post_recv(r.qp, &recv, 1), 1);
+	complete(0, 77, UNIC_WC_SEND, 0);
+	assert_int_equal(unic_modify_qp(r.qp, &reset), 0);
+	assert_int_equal(unic_from_le32(db()->tail[1].sq), 0);
+	assert_int_equal(unic_from_le32(db()->tail[1].rq), 0);
+	wr.wr_id = 44;
+	recv.wr_id = 45;
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	assert_int_equal(unic_post_recv(r.qp, &recv, 1), 1);
+	assert_int_equal(unic_from_le32(db()->tail[1].sq), 1);
+	assert_int_equal(unic_from_le32(db()->tail[1].rq), 1);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 0);
+	complete(1, 77, UNIC_WC_SEND, 0);
+	complete(2, 77, UNIC_WC_RECV, 0);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 2);
+	assert_int_equal(wc[0].wr_id, 44);
+	assert_int_equal(wc[1].wr_id, 45);
+	rig_down(&r);
+}
+
 static void receives_end_in_any_order(void **state)
 {
 	struct unic_recv_wr wr[4] = {
@@ -293,6 +327,7 @@ int main(void)
 		WITH_DRIVER(connections_say_what_is_missing),
 		WITH_DRIVER(inline_data_is_copied),
 		WITH_DRIVER(completions_are_not_believed),
+		WITH_DRIVER(reset_empties_the_rings),
 		WITH_DRIVER(receives_end_in_any_order),
 		WITH_DRIVER(no_wake_up_is_lost),
 		WITH_DRIVER(a_wake_up_is_for_all),
