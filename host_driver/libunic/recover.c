@@ -150,9 +150,20 @@ static int query_qpn(struct unic_qp *qp)
 	return err;
 }
 
+/* Move @qp to RESET. Other than by unic_modify_qp(), its flushed requests stay to be
+ * polled: its rings are empty already. */
+static int reset_qp(struct unic_qp *qp)
+{
+	struct unic_ctl_qp_modify rec = { .id = unic_to_le32(qp->id),
+					  .state = UNIC_QPS_RESET };
+
+	unic_qp_untold(qp, UNIC_TOLD_ERROR | UNIC_TOLD_END);
+	return unic_ctl_simple(qp->ctx, UNIC_CTL_QP_MODIFY, &rec,
+			       "reset a queue pair");
+}
+
 static int recover_queues(struct unic_ctx *ctx)
 {
-	struct unic_qp_mod to_reset = { .state = UNIC_QPS_RESET };
 	unsigned int i;
 	int err = 0;
 
@@ -167,7 +178,7 @@ static int recover_queues(struct unic_ctx *ctx)
 		unic_qp_recover(qp);
 		err = query_qpn(qp);
 		if (!err)
-			err = unic_modify_qp(qp, &to_reset);
+			err = reset_qp(qp);
 	}
 	return err;
 }
