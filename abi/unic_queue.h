@@ -316,6 +316,9 @@ enum unic_token_end {
  * scans `tail` instead, so an overrun costs time and loses nothing: a word is
  * stored before it is published, so of a full FIFO the oldest may be another one
  * already. Writers of one process serialise among themselves.
+ *
+ * In RESET a queue pair has no tails: the NIC takes those of `tail` when it leaves
+ * RESET. A process stores 0 there before, and what it posts in RESET counts then.
  */
 #define UNIC_DB_FIFO	256u /* words */
 #define UNIC_DB_OBJECTS 64u  /* queue objects of one process, at most */

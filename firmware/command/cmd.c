@@ -268,9 +268,16 @@ static int do_qp_create(struct unic_command *nic, const void *rec, void *out,
 static int do_qp_modify(struct unic_command *nic, const void *rec, void *out,
 			uint8_t *list)
 {
+	const struct unic_cmd_qp_modify *cmd = rec;
+	int r = unic_qp_modify(&nic->transport, cmd);
+
 	(void)out;
 	(void)list;
-	return unic_qp_modify(&nic->transport, rec);
+	if (!r && cmd->state == UNIC_QPS_INIT)
+		unic_proc_ring_qp(nic,
+				  unic_qp_by_number(&nic->transport,
+						    unic_from_le32(cmd->qpn)));
+	return r;
 }
 
 static int do_qp_destroy(struct unic_command *nic, const void *rec, void *out,

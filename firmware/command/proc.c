@@ -257,6 +257,12 @@ static void ring_row(struct unic_command *nic, struct unic_proc *p,
 			    unic_from_le32(UNIC_READ_ONCE(t->arm)));
 }
 
+void unic_proc_ring_qp(struct unic_command *nic, const struct unic_qp_ctx *qp)
+{
+	ring_row(nic, &nic->procs.proc[qp->proc], qp->db_index,
+		 1u << UNIC_DB_SQ | 1u << UNIC_DB_RQ);
+}
+
 /* Rings the object @what: index and kind, the low bits of a word. */
 static void ring_object(struct unic_command *nic, struct unic_proc *p,
 			uint32_t what)

@@ -14,6 +14,7 @@
 #include "unic_mbox.h"
 
 struct unic_command;
+struct unic_qp_ctx;
 
 /** unic_proc_attach() - PROC_ATTACH. Returns 0, -UNIC_EINVAL, -UNIC_EBUSY (slot
  * in use, or pages of another slot), -UNIC_EBUS (doorbell pages not in a
@@ -32,6 +33,10 @@ int unic_proc_set(struct unic_command *nic,
 /** unic_proc_take() - takes the doorbells of watch[@i]: fewer than
  * UNIC_BOX_DB_FIFO words, or the tails of all its queues. */
 void unic_proc_take(struct unic_command *nic, uint32_t i);
+
+/** unic_proc_ring_qp() - takes the tails of @qp that its process stored while it was in
+ * RESET. */
+void unic_proc_ring_qp(struct unic_command *nic, const struct unic_qp_ctx *qp);
 
 /** unic_proc_detaching() - continues the detaches, as much as a round allows.
  * Returns when to call again, UINT64_MAX: no slot detaches. */

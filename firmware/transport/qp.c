@@ -348,6 +348,12 @@ static bool publish_due(struct unic_transport *nic)
 
 /* ------------------------------------------------------------ doorbells */
 
+/* In RESET the rings are empty: a tail that the row still has is of the time before. */
+static inline bool takes_doorbells(const struct unic_qp_ctx *qp)
+{
+	return qp->used && !qp->dying && qp->state != UNIC_QPS_RESET;
+}
+
 /* Tails only grow, and stay within the ring (INV-1: the newest one counts). */
 static bool tail_ok(uint32_t tail, uint32_t old, uint32_t head, uint32_t mask)
 {
@@ -370,7 +376,7 @@ void unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
 
 	UNIC_IN_REGISTER(qp);
 	UNIC_IN_REGISTER(sq);
-	if (idx >= UNIC_QPS || !qp->used || qp->dying)
+	if (idx >= UNIC_QPS || !takes_doorbells(qp))
 		return;
 	if (unlikely(!tail_ok(tail, sq->tail, sq->una, sq->mask))) {
 		bad_doorbell(nic, qp, UNIC_DB_SQ, tail);
@@ -390,7 +396,7 @@ void unic_qp_doorbell_rq(struct unic_transport *nic, uint32_t idx,
 	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 	struct unic_rq *rq = &qp->rq;
 
-	if (idx >= UNIC_QPS || !qp->used || qp->dying)
+	if (idx >= UNIC_QPS || !takes_doorbells(qp))
 		return;
 	if (!tail_ok(tail, rq->tail, rq->head, rq->mask)) {
 		bad_doorbell(nic, qp, UNIC_DB_RQ, tail);

@@ -395,6 +395,14 @@ void rig_ring(struct rig *r, uint32_t proc, enum unic_db_kind kind,
 	db->fifo_seq = unic_to_le32(seq + 1);
 }
 
+void rig_empty_row(struct rig *r, struct rig_qp *qp)
+{
+	struct unic_db_tail *tail = &db_page(r, qp->proc)->tail[qp->row];
+
+	tail->sq = tail->rq = unic_to_le32(0);
+	qp->sq_tail = qp->rq_tail = 0;
+}
+
 void rig_qp(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 	    struct rig_qp *qp)
 {
@@ -426,6 +434,7 @@ void rig_qp_of(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 	qp->psn = 0x1000;
 	qp->type = type;
 	qp->qkey = 0x1234;
+	rig_empty_row(r, qp);
 	assert_int_equal(rig_reg(r, proc, pd, 3, UNIC_CLASS_CONTROL,
 				 UNIC_REG_LIST, 0, &qp->rings),
 			 0);

@@ -125,6 +125,10 @@ struct rig_qp {
 };
 #define RIG_SLOTS 16u
 
+/** rig_empty_row() - store 0 in the tails of a queue pair, as its process does before the
+ * NIC takes any: when it is made, and in RESET. @qp counts from 0 again. */
+void rig_empty_row(struct rig *r, struct rig_qp *qp);
+
 /** rig_qp() - create @qp, in state RESET, with doorbell row @row for QP and CQ. */
 void rig_qp(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 	    struct rig_qp *qp);

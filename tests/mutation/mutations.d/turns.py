@@ -124,4 +124,12 @@ MUTATIONS = (
      "test_driver_held"),
     (CORE + "region/region_reg.c", "	unic_region_asked(req, false);\n", "",
      "region: an answer does not count", "test_driver_held"),
+    ("firmware/transport/qp.c",
+     "qp->used && !qp->dying && qp->state != UNIC_QPS_RESET",
+     "qp->used && !qp->dying",
+     "qp: tails of before a RESET count", "test_qp"),
+    ("firmware/command/cmd.c",
+     "if (!r && cmd->state == UNIC_QPS_INIT)",
+     "if (!r && cmd->state == UNIC_QPS_ERR)",
+     "qp: what is posted in RESET is forgotten", "test_qp"),
 )

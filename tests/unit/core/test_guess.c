@@ -51,7 +51,7 @@ static void reset(struct rig *r, struct rig_qp *qp)
 					  .state = UNIC_QPS_RESET };
 
 	assert_int_equal(rig_cmd(r, UNIC_CMD_QP_MODIFY, &cmd, NULL), 0);
-	qp->sq_tail = qp->rq_tail = 0;
+	rig_empty_row(r, qp);
 }
 
 /* Moves @qp to RTR as rig_connect() does. Returns the status. */

@@ -573,11 +573,16 @@ static void take_all(void)
 
 static void bells_up(void)
 {
+	struct unic_cmd_qp_modify init = { .state = UNIC_QPS_INIT };
+
 	rig_up(&a, 1);
 	rig_attach(&a, 0, 1);
 	rig_qp(&a, 0, rig_pd(&a, 0), 3, &bells);
 	/* every arming is due at once */
 	bell_page()->tail[bells.row].arm = unic_to_le32(0x7fffffff);
+	init.qpn = unic_to_le32(bells.qpn); /* in RESET no doorbell counts */
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_QP_MODIFY, &init, NULL),
+			 UNIC_ST_OK);
 }
 
 /* The NIC looks while its process has stored the next word over the oldest one

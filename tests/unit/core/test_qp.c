@@ -287,6 +287,53 @@ static uint8_t destroy(uint32_t proc)
 
 /* While its DMA is under way a queue pair can neither be reset nor be gone; its
  * owner destroys it once, and one event reports it gone. */
+static uint32_t posted(bool recv)
+{
+	return recv ? core_qp()->rq.tail : core_qp()->sq.tail;
+}
+
+/* A row of the doorbell page still has the tails of before, when a doorbell, or an
+ * overrun, makes the NIC look at it. In RESET they do not count. */
+static void tails_of_before_a_reset(void **state)
+{
+	uint32_t n;
+
+	(void)state;
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
+	rig_ring(&r, 0, UNIC_DB_RQ, 0, 3);
+	rig_ring(&r, 0, UNIC_DB_SQ, 0, 2);
+	rig_poll(&r);
+	assert_int_equal(posted(true), 3);
+	assert_int_equal(enter(UNIC_QPS_ERR), UNIC_ST_OK);
+	assert_int_equal(enter(UNIC_QPS_RESET), UNIC_ST_OK);
+	rig_ring(&r, 0, UNIC_DB_RQ, 0, 3);
+	rig_ring(&r, 0, UNIC_DB_SQ, 0, 2);
+	rig_poll(&r);
+	for (n = 0; n < UNIC_DB_FIFO + 1; n++)
+		rig_ring(&r, 0, UNIC_DB_ARM, 1, 0);
+	rig_poll(&r);
+	assert_int_equal(posted(true), 0);
+	assert_int_equal(posted(false), 0);
+	rig_ring(&r, 0, UNIC_DB_RQ, 0, 0);
+	rig_ring(&r, 0, UNIC_DB_SQ, 0, 0);
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
+	assert_int_equal(posted(true), 0);
+	assert_int_equal(posted(false), 0);
+}
+
+/* What is posted in RESET counts from INIT on, without another doorbell. */
+static void posted_in_reset(void **state)
+{
+	(void)state;
+	rig_ring(&r, 0, UNIC_DB_RQ, 0, 2);
+	rig_ring(&r, 0, UNIC_DB_SQ, 0, 1);
+	rig_poll(&r);
+	assert_int_equal(posted(true), 0);
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
+	assert_int_equal(posted(true), 2);
+	assert_int_equal(posted(false), 1);
+}
+
 static void in_flight(void **state)
 {
 	struct unic_evt_obj evt;
@@ -360,6 +407,8 @@ int main(void)
 		cmocka_unit_test_setup(row_tells, up),
 		cmocka_unit_test_setup(error_flushes, up),
 		cmocka_unit_test_setup(posted_before_rts, up),
+		cmocka_unit_test_setup(tails_of_before_a_reset, up),
+		cmocka_unit_test_setup(posted_in_reset, up),
 		cmocka_unit_test_setup(in_flight, up),
 		cmocka_unit_test_setup(error_is_of_its_connection, up),
 	};
