@@ -150,6 +150,9 @@ enum unic_bth_opcode {
 	UNIC_OP_READ_RESP_LAST = 0x0f,	 /* AETH, 1..MTU bytes */
 	UNIC_OP_READ_RESP_ONLY = 0x10,	 /* AETH, 0..MTU bytes */
 	UNIC_OP_ACK = 0x11,		 /* AETH: ACK, NAK or RNR NAK */
+	UNIC_OP_ATOMIC_ACK = 0x12,	 /* ignored: no unic asks for it */
+	UNIC_OP_COMPARE_SWAP = 0x13,	 /* not executed: NAK INV_REQ */
+	UNIC_OP_FETCH_ADD = 0x14,	 /* not executed: NAK INV_REQ */
 	UNIC_OP_SEND_LAST_INV = 0x16,	 /* IETH (STag to invalidate),
 					  * 1..MTU bytes */
 	UNIC_OP_SEND_ONLY_INV = 0x17,	 /* IETH, 0..MTU bytes; takes a

@@ -384,16 +384,20 @@ static int duplicate_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
 
 /* ------------------------------------------------------------- one packet */
 
+/* Packets are missing before the one in hand. */
+static int ask_for_missing(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	UNIC_COUNT(nic, rx_out_of_seq);
+	if (!qp->rsp.nak_sent)
+		unic_responder_owe_nak(nic, qp, qp->rsp.psn, UNIC_NAK_PSN_SEQ);
+	return 0;
+}
+
 static int out_of_order(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			struct request *q)
 {
-	if (unic_psn_diff(q->psn, qp->rsp.psn) > 0) {
-		UNIC_COUNT(nic, rx_out_of_seq);
-		if (!qp->rsp.nak_sent)
-			unic_responder_owe_nak(nic, qp, qp->rsp.psn,
-					       UNIC_NAK_PSN_SEQ);
-		return 0;
-	}
+	if (unic_psn_diff(q->psn, qp->rsp.psn) > 0)
+		return ask_for_missing(nic, qp);
 	UNIC_COUNT(nic, rx_duplicate);
 	if (q->kind == UNIC_MSG_NONE)
 		return duplicate_read(nic, qp, q);
@@ -461,6 +465,21 @@ static uint32_t header_bytes(const struct request *q)
 	if (q->kind == UNIC_MSG_TOKEN)
 		return n + (uint32_t)sizeof(struct unic_tketh);
 	return n;
+}
+
+bool unic_responder_unsupported(struct unic_transport *nic,
+				struct unic_qp_ctx *qp,
+				const struct unic_pkt *pkt)
+{
+	int32_t ahead = unic_psn_diff(pkt->psn, qp->rsp.psn);
+
+	if (ahead < 0)
+		return false;
+	if (ahead)
+		ask_for_missing(nic, qp);
+	else
+		bad_request(nic, qp, pkt->psn);
+	return true;
 }
 
 int unic_responder_request(struct unic_transport *nic, struct unic_qp_ctx *qp,

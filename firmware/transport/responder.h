@@ -28,6 +28,17 @@ struct unic_transport;
 int unic_responder_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   const struct unic_pkt *pkt);
 
+/**
+ * unic_responder_unsupported() - a packet for @qp whose opcode asks for something
+ * that no responder here does. When its PSN is the expected one, it is NAKed
+ * "invalid request" and @qp is in error (IBTA 9.7.4.1, 9.9.3: responder class C); when
+ * packets before it are missing, they are asked for. False: its PSN is of an earlier
+ * request, which it cannot repeat; nothing happened.
+ */
+bool unic_responder_unsupported(struct unic_transport *nic,
+				struct unic_qp_ctx *qp,
+				const struct unic_pkt *pkt);
+
 /** unic_responder_reply() - send what QP @idx owes; READ responses while *@left
  * is positive. Takes off it what that costs, as unic_requester_send() does. */
 enum unic_turn unic_responder_reply(struct unic_transport *nic, uint16_t idx,

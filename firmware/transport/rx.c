@@ -148,6 +148,16 @@ static inline bool is_request(const struct unic_pkt *pkt)
 	       (pkt->opcode | 1) == UNIC_OP_SEND_ONLY_INV;
 }
 
+/* Of all that is no answer on a reliable connection, what is_request() leaves:
+ * atomic operations, reserved opcodes, and the manufacturer's but tokens. */
+static inline bool is_unsupported(const struct unic_pkt *pkt)
+{
+	return pkt->opcode >= UNIC_OP_TOKEN_FIRST
+		       ? pkt->opcode != UNIC_OP_VACK
+		       : pkt->opcode > UNIC_OP_ATOMIC_ACK &&
+				 pkt->opcode < UNIC_OP_UC_SEND_FIRST;
+}
+
 static inline void set_rx_qp(struct unic_transport *nic,
 			     const struct unic_qp_ctx *qp,
 			     const struct unic_pkt *pkt)
@@ -158,6 +168,16 @@ static inline void set_rx_qp(struct unic_transport *nic,
 	nic->qps.roce.rx_response = false;
 }
 
+/* Neither a request that the responder executes nor an answer. */
+static __attribute__((noinline, cold)) int to_nobody(struct unic_transport *nic,
+						     struct unic_qp_ctx *qp,
+						     const struct unic_pkt *pkt)
+{
+	if (is_unsupported(pkt) && unic_responder_unsupported(nic, qp, pkt))
+		return 0;
+	return drop_frame(nic, UNIC_C_rx_bad_opcode);
+}
+
 static int to_qp(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		 const struct unic_pkt *pkt)
 {
@@ -166,7 +186,7 @@ static int to_qp(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		return unic_responder_request(nic, qp, pkt);
 	if (pkt->opcode <= UNIC_OP_ACK || pkt->opcode == UNIC_OP_VACK)
 		return to_requester(nic, qp, pkt);
-	return drop_frame(nic, UNIC_C_rx_bad_opcode);
+	return to_nobody(nic, qp, pkt);
 }
 
 /* There is no such reliable connection, or it is over. */
@@ -181,7 +201,8 @@ static __attribute__((noinline, cold)) int to_other(struct unic_transport *nic,
 		return unic_ud_uc_packet(nic, qp, pkt, frame);
 	}
 	if (qp && qp->dest_ipv4 == pkt->ipv4 && qp->state == UNIC_QPS_ERR &&
-	    is_request(pkt) && unic_responder_asked_again(nic, qp, pkt))
+	    (is_request(pkt) || is_unsupported(pkt)) &&
+	    unic_responder_asked_again(nic, qp, pkt))
 		return 0;
 	return drop_frame(nic, UNIC_C_rx_no_qp);
 }

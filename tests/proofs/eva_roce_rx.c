@@ -43,6 +43,15 @@ bool unic_responder_asked_again(struct unic_transport *n,
 	return below(2);
 }
 
+bool unic_responder_unsupported(struct unic_transport *n,
+				struct unic_qp_ctx *qp,
+				const struct unic_pkt *pkt)
+{
+	(void)n, (void)qp;
+	read_all(pkt);
+	return below(2);
+}
+
 int unic_requester_response(struct unic_transport *n, struct unic_qp_ctx *qp,
 			    const struct unic_pkt *pkt)
 {

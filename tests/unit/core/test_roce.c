@@ -132,7 +132,7 @@ static void each_field(void **state)
 	refused(39, 4, UNIC_C_rx_bad_ip);	 /* UDP length */
 	refused(43, 1, UNIC_C_rx_bad_opcode);	 /* BTH version */
 	refused(45, 2, UNIC_C_rx_bad_opcode);	 /* partition */
-	refused(42, 0xe0, UNIC_C_rx_bad_opcode); /* opcode 0xea */
+	refused(42, 0x80, UNIC_C_rx_bad_opcode); /* opcode 0x8a: no service */
 	refused(47, 1, UNIC_C_rx_no_qp); /* QP numbers: generation, ... */
 	refused(49, 1, UNIC_C_rx_no_qp); /* ... index */
 	refused(53, 1, UNIC_C_rx_out_of_seq);
