@@ -127,6 +127,74 @@ struct unic_deth {
 #define UNIC_QKEY_GSI  0x80010000u /* of QP 1, both ways */
 #define UNIC_MAD_BYTES 256u	   /* payload to QP 1; others: rx_short */
 
+/* Head of a management datagram (IBTA 13.4.2), which is UNIC_MAD_BYTES long. */
+struct unic_mad_hdr {
+	uint8_t base_version;  /* 1 */
+	uint8_t mgmt_class;    /* UNIC_MAD_CLASS_* */
+	uint8_t class_version; /* CM: 2; HOLDER: 1 */
+	uint8_t method;	       /* UNIC_MAD_SEND */
+	unic_be16 status;      /* 0; not looked at */
+	unic_be16 specific;    /* 0; not looked at */
+	unic_be64 tid;	       /* transaction; HOLDER: the nonce */
+	unic_be16 attribute;   /* CM: the message, IBTA table 98; HOLDER: enum
+				* unic_holder_type */
+	unic_be16 rsvd;	       /* 0; not looked at */
+	unic_be32 modifier;    /* 0; not looked at */
+};
+#define UNIC_MAD_SEND	  0x03u /* the only method */
+#define UNIC_MAD_CLASS_CM 0x07u /* communication management */
+#define UNIC_MAD_CLASS_HOLDER \
+	0x0au /* a vendor class without an OUI, IBTA 16.5 */
+
+/*
+ * Mark of a unic in REQ, REP and REJ of the communication manager: bytes 56 to 61 of
+ * the private data, behind those of the consumer. Another peer takes it for the end of
+ * the private data. What differs in `mark` or `version`, or has more than
+ * UNIC_CM_MARK_AT bytes of the consumer, is no mark: the peer is a conventional one,
+ * all 56 bytes are its consumer's, and it is sent no vendor opcode and no datagram of
+ * class HOLDER.
+ */
+struct unic_cm_mark {
+	uint8_t mark[4];    /* "UNIC" */
+	uint8_t version;    /* UNIC_CM_MARK_VERSION */
+	uint8_t priv_bytes; /* of the consumer, 0..UNIC_CM_MARK_AT */
+};
+#define UNIC_CM_MARK_AT	     56u /* offset in the private data */
+#define UNIC_CM_MARK_VERSION 1u	 /* another: no mark */
+
+/*
+ * Datagrams between the drivers at the two ends of a connection, each of which had the
+ * mark from the other. INVALIDATE asks the peer to end its use of an STag or a token
+ * that it was granted, INVALIDATED says that it has; DELEGATE asks for another peer of
+ * the exporter to be entered as a holder, DELEGATED answers. An answer repeats nonce,
+ * kind and number. A datagram may be lost: INVALIDATE is sent again every 4 ms while
+ * the exporter's notice is open, DELEGATE up to 7 times; a repetition is answered as
+ * the first one is.
+ */
+enum unic_holder_type {
+	UNIC_HOLDER_INVALIDATE = 1,  /* of the exporter: end your use of it */
+	UNIC_HOLDER_INVALIDATED = 2, /* of the holder: it is ended */
+	UNIC_HOLDER_DELEGATE = 3,    /* of the holder: that peer holds it,
+				      * too */
+	UNIC_HOLDER_DELEGATED = 4,   /* of the exporter: whether that peer is
+				      * entered */
+};
+
+/* Fields that a type does not have are 0. */
+struct unic_holder_mad {
+	struct unic_mad_hdr hdr;
+	uint8_t mark[4];       /* "UNIC" */
+	unic_be32 local_comm;  /* the sender's id of the connection (CM) */
+	unic_be32 remote_comm; /* the receiver's */
+	unic_be32 kind;	       /* enum unic_ctl_held */
+	unic_be32 number;      /* the STag, or the index of the token */
+	unic_be32 grace_us;    /* INVALIDATE: what is left of the grace */
+	unic_be32 ipv4;	       /* DELEGATE: address of the new holder */
+	unic_be32 qpn;	       /* DELEGATE: number of its queue pair */
+	unic_be32 status;  /* DELEGATED: enum unic_status, unic_ctl_status */
+	uint8_t rsvd[196]; /* 0; not looked at */
+};
+
 enum unic_bth_opcode {
 	UNIC_OP_SEND_FIRST = 0x00,	 /* MTU bytes; takes a receive */
 	UNIC_OP_SEND_MIDDLE = 0x01,	 /* MTU bytes */
@@ -244,6 +312,15 @@ UNIC_ABI_SIZE(unic_bth, 12);
 UNIC_ABI_SIZE(unic_reth, 16);
 UNIC_ABI_SIZE(unic_aeth, 4);
 UNIC_ABI_SIZE(unic_deth, 8);
+UNIC_ABI_AT(unic_mad_hdr, tid, 8);
+UNIC_ABI_AT(unic_mad_hdr, attribute, 16);
+UNIC_ABI_SIZE(unic_mad_hdr, 24);
+UNIC_ABI_AT(unic_cm_mark, version, 4);
+UNIC_ABI_SIZE(unic_cm_mark, 6);
+UNIC_ABI_AT(unic_holder_mad, mark, 24);
+UNIC_ABI_AT(unic_holder_mad, local_comm, 28);
+UNIC_ABI_AT(unic_holder_mad, status, 56);
+UNIC_ABI_SIZE(unic_holder_mad, UNIC_MAD_BYTES);
 UNIC_ABI_SIZE(unic_tketh, 24);
 UNIC_ABI_SIZE(unic_evth, 8);
 UNIC_ABI_AT(unic_arp, sha, 8);

@@ -59,6 +59,7 @@ PARTS_test_driver_grants   = tests/unit/driver/test_driver_grants.c $(DRIVER_RIG
 PARTS_test_driver_held     = tests/unit/driver/test_driver_held.c $(DRIVER_RIG)
 PARTS_test_driver_journal  = tests/unit/driver/test_driver_journal.c $(DRIVER_RIG)
 PARTS_test_driver_loop     = tests/unit/driver/test_driver_loop.c $(DRIVER_RIG)
+PARTS_test_driver_mad      = tests/unit/driver/test_driver_mad.c $(DRIVER_RIG)
 PARTS_test_driver_mailbox  = tests/unit/driver/test_driver_mailbox.c $(DRIVER_RIG)
 PARTS_test_driver_notice   = tests/unit/driver/test_driver_notice.c $(DRIVER_RIG)
 PARTS_test_driver_objects  = tests/unit/driver/test_driver_objects.c $(DRIVER_RIG)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 #include "cm/cm_mad.h"
 
-#define HDR 24u /* of the datagram; attribute data follows */
+#define HDR ((uint32_t)sizeof(struct unic_mad_hdr)) /* attribute data follows */
 
 /* Offset and room of the private data, by message (from the datagram's start;
  * IBTA tables 99, 108, 110, 111, 112, 113). */
@@ -9,10 +9,10 @@ enum {
 	REQ_PRIV = HDR + 140,
 	REJ_PRIV = HDR + 84,
 	REP_PRIV = HDR + 36,
-	MARK_AT = UNIC_CTL_PRIVATE_MAX, /* in the private data */
 };
+_Static_assert(UNIC_CM_MARK_AT == UNIC_CTL_PRIVATE_MAX, "no overlap");
 
-static const uint8_t mark[4] = { 'U', 'N', 'I', 'C' };
+static const uint8_t mark_text[4] = { 'U', 'N', 'I', 'C' };
 
 static void mad_put_be(uint8_t *p, uint64_t v, uint32_t bytes)
 {
@@ -47,26 +47,34 @@ static bool get_gid(const uint8_t *p, uint32_t *ipv4)
 	return !memcmp(p, prefix, sizeof(prefix));
 }
 
-static void put_private(uint8_t *p, const struct unic_cm_msg *msg, bool marked)
+static void put_private(uint8_t *p, const struct unic_cm_msg *msg)
 {
+	struct unic_cm_mark mark = { .version = UNIC_CM_MARK_VERSION,
+				     .priv_bytes = msg->priv_bytes };
+
 	memcpy(p, msg->priv, msg->priv_bytes);
-	if (!marked)
-		return;
-	memcpy(p + MARK_AT, mark, sizeof(mark));
-	p[MARK_AT + 4] = 1; /* version of the mark */
-	p[MARK_AT + 5] = msg->priv_bytes;
+	memcpy(mark.mark, mark_text, sizeof(mark_text));
+	memcpy(p + UNIC_CM_MARK_AT, &mark, sizeof(mark));
+}
+
+static bool is_unic_mark(const struct unic_cm_mark *mark)
+{
+	return !memcmp(mark->mark, mark_text, sizeof(mark_text)) &&
+	       mark->version == UNIC_CM_MARK_VERSION &&
+	       mark->priv_bytes <= UNIC_CTL_PRIVATE_MAX;
 }
 
 /* Without the mark, the message does not give the length of its data: copy all that
  * fits. */
-static void get_private(const uint8_t *p, struct unic_cm_msg *msg, bool marked)
+static void get_private(const uint8_t *p, struct unic_cm_msg *msg)
 {
 	uint32_t bytes = UNIC_CTL_PRIVATE_MAX;
+	struct unic_cm_mark mark;
 
-	if (marked && !memcmp(p + MARK_AT, mark, sizeof(mark)) &&
-	    p[MARK_AT + 4] == 1 && p[MARK_AT + 5] <= UNIC_CTL_PRIVATE_MAX) {
+	memcpy(&mark, p + UNIC_CM_MARK_AT, sizeof(mark));
+	if (is_unic_mark(&mark)) {
 		msg->vendor = 1;
-		bytes = p[MARK_AT + 5];
+		bytes = mark.priv_bytes;
 	}
 	msg->priv_bytes = (uint8_t)bytes;
 	memcpy(msg->priv, p, bytes);
@@ -95,7 +103,7 @@ static void build_req(const struct unic_cm_msg *msg, uint8_t *m)
 	put_gid(m + HDR + 72, msg->dst_ipv4);
 	m[HDR + 93] = 64; /* hop limit */
 	m[HDR + 95] = (uint8_t)(msg->timeout << 3);
-	put_private(m + REQ_PRIV, msg, true);
+	put_private(m + REQ_PRIV, msg);
 }
 
 static bool parse_req(const uint8_t *m, struct unic_cm_msg *msg)
@@ -112,7 +120,7 @@ static bool parse_req(const uint8_t *m, struct unic_cm_msg *msg)
 	msg->rnr_retry = m[HDR + 50] & 7;
 	msg->timeout = m[HDR + 95] >> 3;
 	msg->mtu_shift = (uint8_t)(mtu + 7);
-	get_private(m + REQ_PRIV, msg, true);
+	get_private(m + REQ_PRIV, msg);
 	msg->qp_type = m[HDR + 43] >> 1 & 3; /* as IBTA numbers them */
 	return msg->qp_type <= UNIC_QPT_UC && mtu >= 1 && mtu <= 5 &&
 	       get_gid(m + HDR + 56, &msg->src_ipv4) &&
@@ -129,7 +137,7 @@ static void build_rep(const struct unic_cm_msg *msg, uint8_t *m)
 	m[HDR + 26] = (uint8_t)(msg->timeout << 3); /* target ACK delay */
 	m[HDR + 27] = (uint8_t)(msg->rnr_retry << 5);
 	mad_put_be(m + HDR + 28, msg->guid, 8);
-	put_private(m + REP_PRIV, msg, true);
+	put_private(m + REP_PRIV, msg);
 }
 
 static void parse_rep(const uint8_t *m, struct unic_cm_msg *msg)
@@ -141,18 +149,22 @@ static void parse_rep(const uint8_t *m, struct unic_cm_msg *msg)
 	msg->timeout = m[HDR + 26] >> 3;
 	msg->rnr_retry = m[HDR + 27] >> 5;
 	msg->guid = mad_get_be(m + HDR + 28, 8);
-	get_private(m + REP_PRIV, msg, true);
+	get_private(m + REP_PRIV, msg);
 }
 
 void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES])
 {
+	const struct unic_mad_hdr hdr = {
+		.base_version = 1,
+		.mgmt_class = UNIC_MAD_CLASS_CM,
+		.class_version = 2,
+		.method = UNIC_MAD_SEND,
+		.tid = unic_to_be64(msg->tid),
+		.attribute = unic_to_be16(msg->type),
+	};
+
 	memset(mad, 0, UNIC_MAD_BYTES);
-	mad[0] = 1;    /* base version */
-	mad[1] = 0x07; /* class: communication management */
-	mad[2] = 2;    /* class version */
-	mad[3] = 0x03; /* method: Send */
-	mad_put_be(mad + 8, msg->tid, 8);
-	mad_put_be(mad + 16, msg->type, 2);
+	memcpy(mad, &hdr, sizeof(hdr));
 	mad_put_be(mad + HDR, msg->local_comm, 4);
 	if (msg->type != UNIC_CM_REQ)
 		mad_put_be(mad + HDR + 4, msg->remote_comm, 4);
@@ -166,7 +178,7 @@ void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES])
 	case UNIC_CM_REJ:
 		mad[HDR + 8] = (uint8_t)(msg->rejected << 6);
 		mad_put_be(mad + HDR + 10, msg->reason, 2);
-		put_private(mad + REJ_PRIV, msg, true);
+		put_private(mad + REJ_PRIV, msg);
 		break;
 	case UNIC_CM_DREQ:
 		mad_put_be(mad + HDR + 8, msg->qpn, 3);
@@ -178,11 +190,15 @@ void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES])
 
 bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg)
 {
+	struct unic_mad_hdr hdr;
+
 	memset(msg, 0, sizeof(*msg));
-	if (mad[0] != 1 || mad[1] != 0x07 || mad[2] != 2 || mad[3] != 0x03)
+	memcpy(&hdr, mad, sizeof(hdr));
+	if (hdr.base_version != 1 || hdr.mgmt_class != UNIC_MAD_CLASS_CM ||
+	    hdr.class_version != 2 || hdr.method != UNIC_MAD_SEND)
 		return false;
-	msg->tid = mad_get_be(mad + 8, 8);
-	msg->type = (uint16_t)mad_get_be(mad + 16, 2);
+	msg->tid = unic_from_be64(hdr.tid);
+	msg->type = unic_from_be16(hdr.attribute);
 	msg->local_comm = (uint32_t)mad_get_be(mad + HDR, 4);
 	if (msg->type != UNIC_CM_REQ)
 		msg->remote_comm = (uint32_t)mad_get_be(mad + HDR + 4, 4);
@@ -196,7 +212,7 @@ bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg)
 		msg->rejected = mad[HDR + 8] >> 6;
 		msg->reason =
 			clamp_u8((uint32_t)mad_get_be(mad + HDR + 10, 2), 255);
-		get_private(mad + REJ_PRIV, msg, true);
+		get_private(mad + REJ_PRIV, msg);
 		return true;
 	case UNIC_CM_DREQ:
 		msg->qpn = (uint32_t)mad_get_be(mad + HDR + 8, 3);

@@ -6,69 +6,59 @@
 #include "region/region_notice.h"
 #include "upcall.h"
 
-#define HDR	     24u
 #define ASK_AGAIN_NS 4000000ull /* a datagram may be lost */
 #define HAND_TRIES   8u
-#define CLASS	     0x0au /* vendor class without an OUI, IBTA 16.5 */
 
 /* ---------------------------------------------------------------- datagrams */
 
-static void grants_put_be(uint8_t *p, uint64_t v, uint32_t bytes)
-{
-	while (bytes--) {
-		p[bytes] = (uint8_t)v;
-		v >>= 8;
-	}
-}
-
-static uint64_t grants_get_be(const uint8_t *p, uint32_t bytes)
-{
-	uint64_t v = 0;
-
-	while (bytes--)
-		v = v << 8 | *p++;
-	return v;
-}
+static const uint8_t mark[4] = { 'U', 'N', 'I', 'C' };
 
 void unic_grants_build(const struct unic_grants_msg *msg,
 		       uint8_t mad[UNIC_MAD_BYTES])
 {
-	const uint32_t w[] = { msg->local_comm, msg->remote_comm, msg->kind,
-			       msg->number,	msg->grace_us,	  msg->ipv4,
-			       msg->qpn,	msg->status };
-	uint32_t i;
+	struct unic_holder_mad m = {
+		.hdr = { .base_version = 1,
+			 .mgmt_class = UNIC_MAD_CLASS_HOLDER,
+			 .class_version = 1,
+			 .method = UNIC_MAD_SEND,
+			 .tid = unic_to_be64(msg->nonce),
+			 .attribute = unic_to_be16(msg->type) },
+		.local_comm = unic_to_be32(msg->local_comm),
+		.remote_comm = unic_to_be32(msg->remote_comm),
+		.kind = unic_to_be32(msg->kind),
+		.number = unic_to_be32(msg->number),
+		.grace_us = unic_to_be32(msg->grace_us),
+		.ipv4 = unic_to_be32(msg->ipv4),
+		.qpn = unic_to_be32(msg->qpn),
+		.status = unic_to_be32(msg->status),
+	};
 
-	memset(mad, 0, UNIC_MAD_BYTES);
-	mad[0] = 1; /* base version */
-	mad[1] = CLASS;
-	mad[2] = 1;    /* class version */
-	mad[3] = 0x03; /* method: Send */
-	grants_put_be(mad + 8, msg->nonce, 8);
-	grants_put_be(mad + 16, msg->type, 2);
-	memcpy(mad + HDR, "UNIC", 4);
-	for (i = 0; i < sizeof(w) / sizeof(w[0]); i++)
-		grants_put_be(mad + HDR + 4 + 4 * i, w[i], 4);
+	memcpy(m.mark, mark, sizeof(mark));
+	memcpy(mad, &m, sizeof(m));
 }
 
 bool unic_grants_parse(const uint8_t mad[UNIC_MAD_BYTES],
 		       struct unic_grants_msg *msg)
 {
-	const uint8_t *p = mad + HDR + 4;
+	struct unic_holder_mad m;
 
-	if (mad[0] != 1 || mad[1] != CLASS || mad[2] != 1 || mad[3] != 0x03 ||
-	    memcmp(mad + HDR, "UNIC", 4))
+	memcpy(&m, mad, sizeof(m));
+	if (m.hdr.base_version != 1 ||
+	    m.hdr.mgmt_class != UNIC_MAD_CLASS_HOLDER ||
+	    m.hdr.class_version != 1 || m.hdr.method != UNIC_MAD_SEND ||
+	    memcmp(m.mark, mark, sizeof(mark)))
 		return false;
 	*msg = (struct unic_grants_msg){
-		.type = (uint16_t)grants_get_be(mad + 16, 2),
-		.nonce = grants_get_be(mad + 8, 8),
-		.local_comm = (uint32_t)grants_get_be(p, 4),
-		.remote_comm = (uint32_t)grants_get_be(p + 4, 4),
-		.kind = (uint32_t)grants_get_be(p + 8, 4),
-		.number = (uint32_t)grants_get_be(p + 12, 4),
-		.grace_us = (uint32_t)grants_get_be(p + 16, 4),
-		.ipv4 = (uint32_t)grants_get_be(p + 20, 4),
-		.qpn = (uint32_t)grants_get_be(p + 24, 4),
-		.status = (uint32_t)grants_get_be(p + 28, 4),
+		.type = unic_from_be16(m.hdr.attribute),
+		.nonce = unic_from_be64(m.hdr.tid),
+		.local_comm = unic_from_be32(m.local_comm),
+		.remote_comm = unic_from_be32(m.remote_comm),
+		.kind = unic_from_be32(m.kind),
+		.number = unic_from_be32(m.number),
+		.grace_us = unic_from_be32(m.grace_us),
+		.ipv4 = unic_from_be32(m.ipv4),
+		.qpn = unic_from_be32(m.qpn),
+		.status = unic_from_be32(m.status),
 	};
 	return msg->type >= UNIC_HOLDER_INVALIDATE &&
 	       msg->type <= UNIC_HOLDER_DELEGATED;

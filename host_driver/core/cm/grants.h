@@ -23,15 +23,9 @@
 #include "region/region.h"
 #include "unic_wire.h"
 
-enum unic_grants_type { /* attribute ids of the class */
-	UNIC_HOLDER_INVALIDATE = 1,
-	UNIC_HOLDER_INVALIDATED = 2,
-	UNIC_HOLDER_DELEGATE = 3,
-	UNIC_HOLDER_DELEGATED = 4,
-};
-
+/* The fields of struct unic_holder_mad, in the byte order of this machine. */
 struct unic_grants_msg {
-	uint16_t type;	     /* enum unic_grants_type */
+	uint16_t type;	     /* enum unic_holder_type */
 	uint64_t nonce;	     /* of a request, repeated by the answer */
 	uint32_t local_comm; /* the sender's id of the connection */
 	uint32_t remote_comm;
@@ -42,8 +36,8 @@ struct unic_grants_msg {
 	uint32_t status;    /* DELEGATED: enum unic_ctl_status */
 };
 
-/** unic_grants_build() - write @msg as the vendor datagram @mad, in wire order (IBTA
- * 16.5). */
+/** unic_grants_build() - write @msg as @mad, a struct unic_holder_mad at any
+ * address. */
 void unic_grants_build(const struct unic_grants_msg *msg,
 		       uint8_t mad[UNIC_MAD_BYTES]);
 
