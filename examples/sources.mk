@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# Compiled by test_example.py, with the command in README.md.
-EXAMPLES := examples/polite.c
+# Compiled by test_example.py and test_driver.py, with the commands in the READMEs.
+EXAMPLES := examples/polite.c examples/driver.c
 
 INC_examples = -Ihost_driver/libunic

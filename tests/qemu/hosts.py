@@ -230,9 +230,12 @@ class Hosts:
     def bus_options(self, host):
         return run_nic.bus_options(self.boards[host])
 
-    def start_nic(self, host, show=True):
+    def start_bus(self, host):
         self.start(f"bus {host}", "unic-bus", "--dir", self.path(f"bus{host}"),
                    *self.bus_options(host), show=False).expect("ready")
+
+    def start_nic(self, host, show=True):
+        self.start_bus(host)
         self.nics.append(self.plug_nic(host, show))
 
     def plug_nic(self, host, show=True):

@@ -37,6 +37,7 @@ RULES = [
                              r"hal/serial/(stream|frame)\.h"]),
     (r"host_driver/libunic/", []),
     (r"host_driver/tools/", [r"host_driver/libunic/"]),
+    (r"examples/driver\.c", []),
     (r"examples/", [r"host_driver/libunic/unic\.h"]),
     (r"qemu/", [PORT, r"hal/drivers/(link_layout|link_ring|ivshmem_client)\.h",
                 r"qemu/bus/ivshmem_server\.h", r"host_driver/daemon/"]),
