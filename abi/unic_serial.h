@@ -73,7 +73,7 @@ struct unic_serial_syn {
 enum unic_serial_type {
 	UNIC_SERIAL_SYN = 1,	/* struct unic_serial_syn; every 100 ms until it
 				 * is heard */
-	UNIC_SERIAL_ACK = 2,	/* for `ack` alone; a, b mean nothing */
+	UNIC_SERIAL_ACK = 2,	/* for `ack` alone; a, b are 0 */
 	UNIC_SERIAL_FIRST = 16, /* types from here on have sequence numbers */
 	/* from the NIC */
 	UNIC_SERIAL_INFO = 16,	/* a: 0; struct unic_info */

@@ -123,6 +123,13 @@ static void send_syn(struct stream *s, uint64_t now_ns)
 		    sizeof(syn));
 }
 
+/* The body: words that mean nothing, so 0. */
+static void send_ack(struct stream *s)
+{
+	memset(s->frame + 2 + HDR, 0, WORDS);
+	build_frame(s, UNIC_SERIAL_ACK, 0, 0, WORDS);
+}
+
 static void send_item(struct stream *s, uint64_t now_ns)
 {
 	const struct stream_item *i = &s->window[s->sent % UNIC_SERIAL_WINDOW];
@@ -154,7 +161,7 @@ static bool next_frame(struct stream *s, uint64_t now_ns)
 	else if (s->up && s->sent != s->next)
 		send_item(s, now_ns);
 	else if (s->up && (s->ack_due || s->gap_due))
-		build_frame(s, UNIC_SERIAL_ACK, 0, 0, WORDS);
+		send_ack(s);
 	else
 		return false;
 	return true;

@@ -414,4 +414,6 @@ MUTATIONS = (
     ("hal/serial/stream.c", "\ts->gap_due = false;\n}\n\nstatic void send_syn",
      "}\n\nstatic void send_syn", "slip: a gap is said again and again",
      "test_serial"),
+    ("hal/serial/stream.c", "\tmemset(s->frame + 2 + HDR, 0, WORDS);\n", "",
+     "slip: an ACK carries bytes of the last frame", "test_serial"),
 )

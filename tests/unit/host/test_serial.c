@@ -826,6 +826,26 @@ static void gap_is_said_once(void **state)
 	assert_int_equal(left.counts.gaps, 1);
 }
 
+/* An ACK has 0 for its words, whatever the last frame carried. */
+static void an_ack_carries_nothing(void **state)
+{
+	static const uint8_t none[sizeof(struct unic_serial_words)];
+	struct stream_item item = { .a = 0x11223344,
+				    .b = 0x55667788,
+				    .type = UNIC_SERIAL_FIRST };
+	const struct unic_serial_hdr *hdr = (const void *)(right.frame + 2);
+	uint8_t line[FRAME_LINE];
+
+	(void)state;
+	two_ends(1);
+	stream_put(&right, &item);
+	assert_true(passes(&right, &left));
+	assert_true(passes(&left, &right));
+	assert_true(next_frame_of(&right, line) > 0);
+	assert_int_equal(hdr->type, UNIC_SERIAL_ACK);
+	assert_memory_equal(hdr + 1, none, sizeof(none));
+}
+
 /* -------------------------------------------------------------- liars */
 
 /* Any message at all, in frames that are right. */
@@ -937,6 +957,7 @@ int main(void)
 		cmocka_unit_test_setup(a_datagram_comes_whole, set_up),
 		cmocka_unit_test(more_is_acknowledged_than_there_is),
 		cmocka_unit_test(gap_is_said_once),
+		cmocka_unit_test(an_ack_carries_nothing),
 		cmocka_unit_test_setup(memory_is_moved_both_ways, set_up),
 		cmocka_unit_test_setup(a_wild_address_is_refused, set_up),
 		cmocka_unit_test_setup(noise_costs_time_only, set_up),
