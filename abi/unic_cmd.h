@@ -149,7 +149,8 @@ enum unic_status {
 	UNIC_ST_CTRL_CAP = 32,	   /* class control: a quarter of the share, in
 				    * entries or in regions */
 	UNIC_ST_NO_ROUTE = 33,	   /* no SET_ADDR before, or ARP for an address
-				    * that is not unicast */
+				    * that is not unicast; QP_MODIFY to RTR: or
+				    * no link */
 	UNIC_ST_STALE = 64,	   /* MR_FAULT: older than an invalidation */
 	UNIC_ST_ELEMENT_FULL = 40, /* elements of forms: the pool, or the
 				    * process's quarter of it */

@@ -220,7 +220,7 @@ struct unic_ctl_hello_reply {
 	unic_le32 bound_us;    /* B */
 	unic_le32 tlb_entries; /* of the NIC, for all processes */
 	unic_le32 ipv4;	       /* of this host's NIC, host order */
-	unic_le32 path_mtu;    /* bytes */
+	unic_le32 path_mtu;    /* bytes; 0: the NIC has no link */
 	unic_le32 frames;      /* 4 KiB frames it may have in all */
 	unic_le32 host_id; /* random, the same for all processes of the host */
 	uint8_t nic;	   /* 1: a NIC; 0: loop-back in software */

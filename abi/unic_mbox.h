@@ -97,8 +97,10 @@ struct unic_info {
 	unic_le32 procs;       /* process slots, numbered from 0 on */
 	unic_le32 pds;	       /* protection domains, at most */
 	unic_le32 waits;       /* REGISTER_WAIT requests that may be queued */
-	unic_le32 max_frame;   /* of the link, bytes */
-	unic_le32 path_mtu;    /* largest payload per packet it allows */
+	unic_le32 max_frame;   /* of the link, bytes; 0: there is no link */
+	unic_le32 path_mtu;    /* largest payload per packet it allows, 256 to
+				* 4096; 0: there is no link, or one with no room
+				* for 256 */
 	uint8_t mac[6];	       /* Ethernet address of the NIC */
 	uint8_t link_up;       /* 1 if it was up at power-on, else 0 */
 	uint8_t icrc_offload;  /* 1: the link lets NICs leave the ICRC out; else

@@ -157,7 +157,7 @@ struct unic_link {
 	bool slots; /* what a path is short of when it has no room: places of
 		     * frames, each as good for a long frame as for a short one;
 		     * false: time on a wire, by bytes */
-	uint32_t max_frame; /* bytes from Ethernet header to ICRC */
+	uint32_t max_frame; /* bytes from Ethernet header to ICRC; 0: no link */
 };
 
 struct unic_rx {

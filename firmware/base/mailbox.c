@@ -63,15 +63,17 @@ void unic_mbox_publish(struct unic_base *nic, const struct unic_mbox_times *t)
 	UNIC_WRITE_ONCE(i->reset_ack, unic_to_le32(nic->mbox.reset_ack));
 }
 
+/* Returns 0 if no path MTU fits: there is no link. */
 static uint32_t path_mtu(const struct unic_link *link)
 {
-	uint32_t room = link->max_frame - UNIC_EXT_OFF - UNIC_ICRC_BYTES -
-			sizeof(struct unic_tketh),
-		 mtu = 4096;
+	const uint32_t overhead = UNIC_EXT_OFF + UNIC_ICRC_BYTES +
+				  (uint32_t)sizeof(struct unic_tketh);
+	uint32_t mtu;
 
-	while (mtu > room)
-		mtu >>= 1;
-	return mtu;
+	for (mtu = 4096; mtu >= 256; mtu >>= 1)
+		if (mtu + overhead <= link->max_frame)
+			return mtu;
+	return 0;
 }
 
 static void publish_constants(struct unic_base *nic, uint32_t nic_bytes)

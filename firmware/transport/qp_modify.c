@@ -168,6 +168,13 @@ static int to_init(struct unic_qp_ctx *qp, const struct unic_cmd_qp_modify *cmd)
 	return 0;
 }
 
+/* Frames of the least path MTU can be sent, from an address. */
+static bool has_way(const struct unic_transport *nic)
+{
+	return nic->ipv4 && (1u << MTU_SHIFT_MIN) + UNIC_FRAME_OVERHEAD <=
+				    nic->link.max_frame;
+}
+
 static bool mtu_ok(const struct unic_transport *nic,
 		   const struct unic_qp_ctx *qp, uint32_t shift)
 {
@@ -198,7 +205,7 @@ static int to_rtr(struct unic_transport *nic, struct unic_qp_ctx *qp,
 {
 	uint32_t psn = unic_from_le32(cmd->rq_psn);
 
-	if (!nic->ipv4)
+	if (!has_way(nic))
 		return -UNIC_ENOROUTE;
 	if (!mtu_ok(nic, qp, cmd->mtu_shift) || !peer_ok(qp, cmd) ||
 	    psn > UNIC_PSN_MASK)

@@ -23,8 +23,8 @@ int unic_qp_create(struct unic_transport *nic,
  * takes effect any more, and what it occupied is free (INV-18).
  *
  * Returns 0; -UNIC_ENOQP; -UNIC_ESTATE (no such transition); -UNIC_EINVAL
- * (attribute); -UNIC_ENOROUTE (we have no address); -UNIC_EBUSY (to RESET while
- * DMA is in flight: ask again).
+ * (attribute); -UNIC_ENOROUTE (to RTR: we have no address or no link);
+ * -UNIC_EBUSY (to RESET while DMA is in flight: ask again).
  */
 int unic_qp_modify(struct unic_transport *nic,
 		   const struct unic_cmd_qp_modify *cmd);

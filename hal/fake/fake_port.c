@@ -160,6 +160,8 @@ bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
 void unic_port_link(struct unic_port *port, struct unic_link *out)
 {
 	memset(out, 0, sizeof(*out));
+	if (port->no_link)
+		return;
 	memcpy(out->mac, port->mac, sizeof(out->mac));
 	out->up = true;
 	out->icrc_offload = !port->icrc;

@@ -47,6 +47,7 @@ struct unic_port {
 	bool no_entropy;
 	bool icrc;	    /* no ICRC offload: compute and check */
 	uint32_t max_frame; /* 0: FAKE_FRAME_BYTES - 16 */
+	bool no_link;	    /* unic_port_link() says nothing but zeros */
 	/* the call of dma, tx_get or entropy that fails, counted from 1; 0:
 	 * none */
 	uint32_t fail_call;

@@ -416,4 +416,14 @@ MUTATIONS = (
      "test_serial"),
     ("hal/serial/stream.c", "\tmemset(s->frame + 2 + HDR, 0, WORDS);\n", "",
      "slip: an ACK carries bytes of the last frame", "test_serial"),
+    ("firmware/base/mailbox.c", "\tfor (mtu = 4096; mtu >= 256; mtu >>= 1)\n",
+     "\tfor (mtu = 4096; mtu >= 128; mtu >>= 1)\n",
+     "slip: a path MTU that no connection may have", "test_limits"),
+    ("firmware/base/mailbox.c", "\t\tif (mtu + overhead <= link->max_frame)\n",
+     "\t\tif (mtu <= link->max_frame - overhead)\n",
+     "slip: a path MTU without a link", "test_limits"),
+    ("firmware/transport/qp_modify.c", "\treturn nic->ipv4 && (1u << MTU_SHIFT_MIN)"
+     " + UNIC_FRAME_OVERHEAD <=\n\t\t\t\t    nic->link.max_frame;\n",
+     "\treturn nic->ipv4;\n",
+     "slip: a NIC without a link blames the path MTU", "test_qp"),
 )

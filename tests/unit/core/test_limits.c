@@ -233,11 +233,27 @@ static void mtu_of_a_link(void **state)
 	(void)state;
 	for (mtu = 256; mtu < 4096; mtu *= 2) {
 		assert_int_equal(path_mtu(mtu + 82), mtu);
-		assert_int_equal(path_mtu(mtu + 81), mtu / 2);
+		assert_int_equal(path_mtu(mtu + 81), mtu > 256 ? mtu / 2 : 0);
 		assert_int_equal(path_mtu(2 * mtu + 81), mtu);
 	}
 	assert_int_equal(path_mtu(4096 + 82), 4096);
 	assert_int_equal(path_mtu(9000), 4096);
+}
+
+/* Without a link, or with one too short for 256 bytes, there is no path MTU. */
+static void no_mtu_without_a_link(void **state)
+{
+	static const uint32_t too_short[] = { 1, 81, 82, 128 + 82, 255 + 82 };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(too_short) / sizeof(too_short[0]); i++)
+		assert_int_equal(path_mtu(too_short[i]), 0);
+	fake_port_init(&r.port, 1);
+	r.port.no_link = true;
+	unic_nic_init(&r.nic, &r.port);
+	assert_int_equal(unic_from_le32(info()->max_frame), 0);
+	assert_int_equal(unic_from_le32(info()->path_mtu), 0);
 }
 
 static void usage(void **state)
@@ -768,6 +784,7 @@ int main(void)
 		cmocka_unit_test_setup(doorbell_pages, up),
 		cmocka_unit_test(doorbell_pages_before_others),
 		cmocka_unit_test(mtu_of_a_link),
+		cmocka_unit_test(no_mtu_without_a_link),
 		cmocka_unit_test_setup(usage, up),
 		cmocka_unit_test_setup(refusal_says_why, up),
 		cmocka_unit_test_setup(trace_records, up),

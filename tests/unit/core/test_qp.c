@@ -128,6 +128,26 @@ static void mtu_of_the_link(void **state)
 	assert_int_equal(modify(c), UNIC_ST_OK);
 }
 
+/* Without a link there is no way to any peer, whatever the path MTU. */
+static void no_route_without_a_link(void **state)
+{
+	static const uint32_t too_short[] = { 0, 255 + UNIC_FRAME_OVERHEAD };
+	struct unic_cmd_qp_modify c = to(UNIC_QPS_RTR);
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(enter(UNIC_QPS_INIT), UNIC_ST_OK);
+	for (i = 0; i < sizeof(too_short) / sizeof(too_short[0]); i++) {
+		r.nic.link.max_frame = too_short[i];
+		for (c.mtu_shift = 8; c.mtu_shift <= 12; c.mtu_shift++)
+			assert_int_equal(modify(c), UNIC_ST_NO_ROUTE);
+	}
+	assert_int_equal(core_qp()->state, UNIC_QPS_INIT);
+	r.nic.link.max_frame = 256 + UNIC_FRAME_OVERHEAD;
+	c.mtu_shift = 8;
+	assert_int_equal(modify(c), UNIC_ST_OK);
+}
+
 /* RESET, INIT, RTR, RTS and no other way; ERR from all but RESET. */
 static void order_of_states(void **state)
 {
@@ -402,6 +422,7 @@ int main(void)
 		cmocka_unit_test_setup(bounds_of_rtr, up),
 		cmocka_unit_test_setup(bounds_of_rts, up),
 		cmocka_unit_test_setup(mtu_of_the_link, up),
+		cmocka_unit_test_setup(no_route_without_a_link, up),
 		cmocka_unit_test_setup(order_of_states, up),
 		cmocka_unit_test_setup(of_the_owner_only, up),
 		cmocka_unit_test_setup(row_tells, up),
