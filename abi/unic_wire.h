@@ -274,14 +274,15 @@ struct unic_tketh {
  * not executed NAK "remote operational error".
  */
 struct unic_evth {
-	unic_be32 reason;   /* enum unic_ev_reason */
+	unic_be32 reason;   /* enum unic_ev_reason; another one is ignored, but
+			     * for the packets before, which any acknowledges
+			     * (rx_bad_opcode) */
 	unic_be32 delay_us; /* RETRY_AFTER: not before; sent 50, taken as 10
 			     * at least and 10^6 at most */
 };
 
 enum unic_ev_reason {
-	UNIC_EV_EVICTED = 1,	 /* the region was taken back; delay_us is 0;
-				  * any other reason is taken as this one */
+	UNIC_EV_EVICTED = 1,	 /* the region was taken back; delay_us is 0 */
 	UNIC_EV_RETRY_AFTER = 2, /* a page is not there yet: send again from
 				  * this PSN on; no retry is counted, but the
 				  * 4097th for one PSN ends the queue pair

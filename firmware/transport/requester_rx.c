@@ -212,6 +212,19 @@ static void nullify_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	unic_requester_go_back(nic, qp, psn, 4);
 }
 
+static void handle_evicted(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			   uint32_t psn)
+{
+	struct unic_sq *sq = &qp->sq;
+
+	unic_requester_seek(sq, psn);
+	if (sq->cur != sq->next &&
+	    unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_SENT)
+		nullify_request(nic, qp, sq->cur, psn);
+	else /* a second one for the same */
+		unic_requester_go_back(nic, qp, psn, 4);
+}
+
 /*
  * The peer brings a page and says when to come again, or earlier than it can:
  * no retry is counted, but so many times for one packet are too many.
@@ -237,23 +250,17 @@ static void retry_after(struct unic_transport *nic, struct unic_qp_ctx *qp,
 void unic_requester_vack(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 uint32_t psn, uint32_t reason, uint32_t delay_us)
 {
-	struct unic_sq *sq = &qp->sq;
-
-	if (!is_psn_in_flight(nic, sq, psn))
+	if (!is_psn_in_flight(nic, &qp->sq, psn))
 		return;
 	ack_up_to(nic, qp, psn);
-	if (qp->state != UNIC_QPS_RTS || psn != sq->psn_una)
+	if (qp->state != UNIC_QPS_RTS || psn != qp->sq.psn_una)
 		return;
-	unic_requester_seek(sq, psn);
-	if (reason == UNIC_EV_RETRY_AFTER) {
+	if (reason == UNIC_EV_RETRY_AFTER)
 		retry_after(nic, qp, psn, delay_us);
-	} else if (sq->cur != sq->next &&
-		   unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_SENT) {
-		nullify_request(nic, qp, sq->cur, psn);
-	} else {
-		unic_requester_go_back(nic, qp, psn,
-				       4); /* a second one for the same */
-	}
+	else if (reason == UNIC_EV_EVICTED)
+		handle_evicted(nic, qp, psn);
+	else
+		UNIC_COUNT(nic, rx_bad_opcode); /* of a later version */
 }
 
 /* --------------------------------------------------------- READ responses */

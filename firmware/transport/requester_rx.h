@@ -18,7 +18,9 @@ struct unic_transport;
 void unic_requester_ack(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			uint32_t psn, uint8_t syn);
 
-/** unic_requester_vack() - a vendor acknowledgement: @reason, @delay_us. */
+/** unic_requester_vack() - a vendor acknowledgement: @reason, @delay_us. A reason
+ * that is not known acknowledges what is before @psn, and nothing follows from it:
+ * the timer goes on. */
 void unic_requester_vack(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 uint32_t psn, uint32_t reason, uint32_t delay_us);
 

@@ -24,6 +24,11 @@ MUTATIONS = (
      "wire: answers to what was never sent count", "test_attacks"),
     ("firmware/transport/requester_rx.c", "\tsq->retries = qp->retry_cnt;\n", "",
      "wire: progress does not give the retries back", "test_attacks"),
+    ("firmware/transport/requester_rx.c", "\telse if (reason == UNIC_EV_EVICTED)\n",
+     "\telse if (reason)\n", "wire: a reason that is not known is an eviction", "test_attacks"),
+    ("firmware/transport/requester_rx.c", "\tif (reason == UNIC_EV_RETRY_AFTER)\n",
+     "\tunic_requester_seek(&qp->sq, psn);\n\tif (reason == UNIC_EV_RETRY_AFTER)\n",
+     "wire: a reason that is not known has a request sent again", "test_attacks"),
     ("firmware/transport/responder_nak.c",
      "\tunic_responder_fail(nic, qp, psn, UNIC_NAK_REM_ACCESS,\n"
      "\t\t\t    UNIC_WC_REM_ACCESS_ERR);\n}",

@@ -624,6 +624,39 @@ static void answers_that_are_none(void **state)
 	pair_expect(&ra, &qa, 5, UNIC_WC_SUCCESS, 100);
 }
 
+/* A vendor acknowledgement with a reason that is not known acknowledges what is
+ * before it, as any does, and is nothing else: the request goes on. */
+static void reasons_of_later_versions(void **state)
+{
+	static const uint32_t reasons[] = { 0, 3, 4, 0x101, UINT32_MAX };
+	uint32_t psn = in_flight(100), i;
+	struct forged f = answer(UNIC_OP_VACK, 0, psn);
+	uint64_t timer_ns = at_a()->sq.timer_ns;
+
+	(void)state;
+	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		put32(f.body, reasons[i]);
+		forge(&ra, &f);
+		assert_int_equal(rig_count(&ra, rx_bad_opcode), i + 1);
+		assert_int_equal(at_a()->sq.psn_una, psn);
+		assert_int_equal(at_a()->sq.psn, psn + 1);
+		assert_int_equal(at_a()->sq.timer_ns, timer_ns);
+		assert_int_equal(at_a()->rnr_total, 0);
+		pair_expect_none(&ra, &qa);
+	}
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 6, &ma, 0, 100, mb.iova + PLACE,
+		 mb.stag);
+	rig_poll(&ra);
+	f.psn = unic_psn_add(psn, 1);
+	forge(&ra, &f);
+	pair_expect(&ra, &qa, 5, UNIC_WC_SUCCESS, 100);
+	pair_expect_none(&ra, &qa);
+	assert_int_equal(rig_count(&ra, rx_bad_opcode), i + 1);
+	ra.port.on_frame = NULL;
+	pair_run(20 * MS); /* the peer never got the first one */
+	pair_expect(&ra, &qa, 6, UNIC_WC_RETRY_EXC_ERR, 0);
+}
+
 /* Frames recorded on the wire and sent again are not carried out twice; a READ is
  * answered once more, to its peer (INV-16). */
 static void replayed_frames_do_nothing(void **state)
@@ -1024,6 +1057,7 @@ int main(void)
 		TEST(last_words_are_in_order),
 		TEST(message_ends_with_bytes),
 		TEST(answers_that_are_none),
+		TEST(reasons_of_later_versions),
 		TEST(replayed_frames_do_nothing),
 		TEST(unreliable_ones_have_no_psn),
 		TEST(peer_reaches_its_domain_only),
