@@ -138,7 +138,7 @@ enum unic_qp_state {
 };
 
 /* QP_MODIFY. The attributes a transition needs (IBTA 11.2.5.2) are taken from
- * the record; others must be 0.
+ * the record; the others are 0, else INVALID.
  * RESET->INIT: nothing. INIT->RTR: from dest_qpn on the first line group.
  * RTR->RTS: second group. any->ERR, any->RESET: nothing.
  * UC: rnr_timer, max_dest_rd, vendor, and in RTS all but sq_psn are 0. UD: so is

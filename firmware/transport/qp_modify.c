@@ -168,6 +168,30 @@ static int to_init(struct unic_qp_ctx *qp, const struct unic_cmd_qp_modify *cmd)
 	return 0;
 }
 
+/* True if an attribute of RTR beside the path MTU is not 0: they are about whom
+ * the queue pair is connected with. */
+static bool names_peer(const struct unic_cmd_qp_modify *cmd)
+{
+	static const uint8_t none[sizeof(cmd->dest_mac)];
+
+	return cmd->dest_qpn || cmd->rq_psn || cmd->dest_ipv4 ||
+	       memcmp(cmd->dest_mac, none, sizeof(none)) || cmd->rnr_timer ||
+	       cmd->max_dest_rd || cmd->vendor;
+}
+
+/* True if each attribute of a transition to another state than @cmd's is 0. */
+static bool others_are_0(const struct unic_cmd_qp_modify *cmd)
+{
+	bool init = cmd->rights || cmd->qkey;
+	bool rtr = cmd->mtu_shift || names_peer(cmd);
+	bool rts = cmd->max_rd || cmd->timeout || cmd->retry_cnt ||
+		   cmd->rnr_retry || cmd->sq_psn;
+
+	return (!init || cmd->state == UNIC_QPS_INIT) &&
+	       (!rtr || cmd->state == UNIC_QPS_RTR) &&
+	       (!rts || cmd->state == UNIC_QPS_RTS);
+}
+
 /* Frames of the least path MTU can be sent, from an address. */
 static bool has_way(const struct unic_transport *nic)
 {
@@ -191,9 +215,7 @@ static bool peer_ok(const struct unic_qp_ctx *qp,
 	bool reliable = !qp->type;
 
 	if (qp->type == UNIC_QPT_UD) /* with nobody */
-		return !(dest | cmd->dest_mac[0]) && !cmd->dest_ipv4 &&
-		       !cmd->rq_psn && !cmd->rnr_timer && !cmd->max_dest_rd &&
-		       !cmd->vendor;
+		return !names_peer(cmd);
 	return cmd->rnr_timer <= 31u * reliable &&
 	       cmd->max_dest_rd <= UNIC_QP_READS * reliable &&
 	       cmd->vendor <= reliable && dest >= 2 && dest <= UNIC_QPN_MASK &&
@@ -290,6 +312,8 @@ int unic_qp_modify(struct unic_transport *nic,
 
 	if (!qp || qp->proc != unic_from_le32(cmd->proc) || qp->dying)
 		return -UNIC_ENOQP;
+	if (!others_are_0(cmd))
+		return -UNIC_EINVAL;
 	switch (cmd->state) {
 	case UNIC_QPS_RESET:
 		return to_reset(nic, qp);

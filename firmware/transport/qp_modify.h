@@ -22,8 +22,8 @@ int unic_qp_create(struct unic_transport *nic,
  * unic_qp_modify() - QP_MODIFY. After RESET nothing of the connection that was
  * takes effect any more, and what it occupied is free (INV-18).
  *
- * Returns 0; -UNIC_ENOQP; -UNIC_ESTATE (no such transition); -UNIC_EINVAL
- * (attribute); -UNIC_ENOROUTE (to RTR: we have no address or no link);
+ * Returns 0; -UNIC_ENOQP; -UNIC_EINVAL (attribute, or one of another transition
+ * that is not 0); -UNIC_ESTATE (no such transition); -UNIC_ENOROUTE (to RTR: we have no address or no link);
  * -UNIC_EBUSY (to RESET while DMA is in flight: ask again).
  */
 int unic_qp_modify(struct unic_transport *nic,

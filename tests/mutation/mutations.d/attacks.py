@@ -29,6 +29,11 @@ MUTATIONS = (
     ("firmware/transport/requester_rx.c", "\tif (reason == UNIC_EV_RETRY_AFTER)\n",
      "\tunic_requester_seek(&qp->sq, psn);\n\tif (reason == UNIC_EV_RETRY_AFTER)\n",
      "wire: a reason that is not known has a request sent again", "test_attacks"),
+    ("firmware/transport/qp_modify.c", "\tif (!others_are_0(cmd))\n\t\treturn -UNIC_EINVAL;\n", "",
+     "RTR: attributes of other transitions are not looked at", "test_attributes"),
+    ("firmware/transport/qp_modify.c", "memcmp(cmd->dest_mac, none, sizeof(none))",
+     "cmd->dest_mac[0]",
+     "RTR: a datagram queue pair has a link address", "test_attributes"),
     ("firmware/transport/responder_nak.c",
      "\tunic_responder_fail(nic, qp, psn, UNIC_NAK_REM_ACCESS,\n"
      "\t\t\t    UNIC_WC_REM_ACCESS_ERR);\n}",

@@ -760,12 +760,15 @@ static void peer_reaches_its_domain_only(void **state)
 static void point_at(const struct rig_qp *qp, const struct rig_qp *to,
 		     uint32_t psn)
 {
-	struct unic_cmd_qp_modify cmd = { .proc = unic_to_le32(qp->proc),
-					  .qpn = unic_to_le32(qp->qpn) };
 	uint8_t state;
 
 	for (state = UNIC_QPS_INIT; state <= UNIC_QPS_RTS; state++) {
-		cmd.state = state;
+		struct unic_cmd_qp_modify cmd = {
+			.proc = unic_to_le32(qp->proc),
+			.qpn = unic_to_le32(qp->qpn),
+			.state = state,
+		};
+
 		if (state == UNIC_QPS_RTR) {
 			cmd.mtu_shift = qp->mtu_shift;
 			cmd.dest_qpn = unic_to_le32(to->qpn);

@@ -99,11 +99,98 @@ static void each_of_rts(void **state)
 	assert_int_equal(with(UNIC_QPS_RTS, AT(timeout), 31), UNIC_ST_OK);
 }
 
+#define HAS(field, state)                                                   \
+	{                                                                   \
+		AT(field), sizeof(((struct unic_cmd_qp_modify *)0)->field), \
+			state                                               \
+	}
+
+/* Which transition takes which attribute. */
+static const struct {
+	uint32_t off, bytes;
+	uint8_t state;
+} attributes[] = {
+	HAS(mtu_shift, UNIC_QPS_RTR),	HAS(rnr_timer, UNIC_QPS_RTR),
+	HAS(max_dest_rd, UNIC_QPS_RTR), HAS(dest_qpn, UNIC_QPS_RTR),
+	HAS(rq_psn, UNIC_QPS_RTR),	HAS(dest_ipv4, UNIC_QPS_RTR),
+	HAS(dest_mac, UNIC_QPS_RTR),	HAS(vendor, UNIC_QPS_RTR),
+	HAS(max_rd, UNIC_QPS_RTS),	HAS(timeout, UNIC_QPS_RTS),
+	HAS(retry_cnt, UNIC_QPS_RTS),	HAS(rnr_retry, UNIC_QPS_RTS),
+	HAS(sq_psn, UNIC_QPS_RTS),	HAS(rights, UNIC_QPS_INIT),
+	HAS(qkey, UNIC_QPS_INIT),
+};
+
+static uint8_t state_of(void)
+{
+	return a.nic.qps.qp[qp.qpn & 0xff].state;
+}
+
+/* Each byte of what transition @cmd does not take makes it INVALID. */
+static void refuses_others(const struct unic_cmd_qp_modify *cmd)
+{
+	uint8_t before = state_of();
+	uint32_t i, k;
+
+	for (i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		if (attributes[i].state == cmd->state)
+			continue;
+		for (k = 0; k < attributes[i].bytes; k++) {
+			struct unic_cmd_qp_modify c = *cmd;
+
+			((uint8_t *)&c)[attributes[i].off + k] = 1;
+			assert_int_equal(modify(c), UNIC_ST_INVALID);
+			assert_int_equal(state_of(), before);
+		}
+	}
+	assert_int_equal(modify(*cmd), UNIC_ST_OK);
+	assert_int_equal(state_of(), cmd->state);
+}
+
+static void those_of_other_transitions(void **state)
+{
+	static const uint8_t way[] = { UNIC_QPS_RESET, UNIC_QPS_INIT,
+				       UNIC_QPS_RTR,   UNIC_QPS_RTS,
+				       UNIC_QPS_ERR,   UNIC_QPS_RESET };
+	struct unic_cmd_qp_modify cmd;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(way); i++) {
+		cmd = to(way[i]);
+		refuses_others(&cmd);
+	}
+}
+
+/* UD is connected with nobody: RTR takes the path MTU and nothing else. */
+static void peer_of_a_datagram(void **state)
+{
+	struct unic_cmd_qp_modify cmd = { .state = UNIC_QPS_RTR,
+					  .mtu_shift = 10 };
+	uint32_t i, k;
+
+	(void)state;
+	rig_qp_of(&a, 0, qp.pd, 1, UNIC_QPT_UD, 0, 0, &qp);
+	assert_int_equal(modify(to(UNIC_QPS_INIT)), UNIC_ST_OK);
+	cmd.qpn = unic_to_le32(qp.qpn);
+	for (i = 1; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		for (k = 0; k < attributes[i].bytes; k++) {
+			struct unic_cmd_qp_modify c = cmd;
+
+			((uint8_t *)&c)[attributes[i].off + k] = 1;
+			assert_int_equal(modify(c), UNIC_ST_INVALID);
+			assert_int_equal(state_of(), UNIC_QPS_INIT);
+		}
+	}
+	assert_int_equal(modify(cmd), UNIC_ST_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_of_rtr, up),
 		cmocka_unit_test_setup(each_of_rts, up),
+		cmocka_unit_test_setup(those_of_other_transitions, up),
+		cmocka_unit_test_setup(peer_of_a_datagram, up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
