@@ -32,6 +32,8 @@ enum unic_err {
 	UNIC_ECTRLCAP,
 	UNIC_ETOOLARGE, /* larger than the table will ever allow */
 	UNIC_ESTATE,	/* not allowed in the object's state */
+	/* as ESTAG: the STag was right, in all bits, until its region ended */
+	UNIC_ERELEASED,
 	/* ESTAG to EEVICTED: steps of the access check, in order */
 	UNIC_ESTAG,
 	UNIC_EPD,

@@ -27,8 +27,10 @@
  * the others. Counts a use and @len bytes; counts each refusal. Returns 0, or
  * -UNIC_ESTAG, -UNIC_EPD (of another domain of the same process; a region of
  * another process gives -UNIC_ESTAG), -UNIC_ERIGHTS, -UNIC_EBOUNDS,
- * -UNIC_EEVICTED (only when all 32 bits match a region taken back); on error *out
- * is untouched. Regions of residency DEMAND and TABLE also have -UNIC_EMISS (all
+ * -UNIC_EEVICTED (only when all 32 bits match a region taken back),
+ * -UNIC_ERELEASED (instead of -UNIC_ESTAG, when all 32 bits match a region of this
+ * process that has ended, and whose STag its index still has); on error *out is
+ * untouched. Regions of residency DEMAND and TABLE also have -UNIC_EMISS (all
  * checks passed, a fault is open for the first page, out->mr is the region, and
  * nothing is counted) and -UNIC_ENOPAGE. Budget: 45 instructions on Cortex-A15
  * with a TLB hit.

@@ -111,6 +111,20 @@ void unic_derived_build(struct unic_memory *nic,
 
 /* ------------------------------------------------------------------ checks */
 
+/* Refusal @err of a peer that wanted @stag closed: the transport answers it and
+ * counts the wrong key. */
+static int __attribute__((noinline, cold))
+refuse_peer(struct unic_memory *nic, uint32_t stag, uint16_t pd, int err)
+{
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[stag >> UNIC_MR_IDX_SHIFT];
+
+	UNIC_COUNT(nic, forms_refused);
+	return mr->stag == stag && (mr->flags & UNIC_MR_F_GONE) &&
+			       mr->proc == nic->mrs.pd[pd].proc
+		       ? -UNIC_ERELEASED
+		       : err;
+}
+
 /* Returns the index of the derived region of @stag and @pd, or the error. A
  * region of another process counts as missing. */
 static int find_derived(const struct unic_memory *nic, uint32_t stag,
@@ -513,10 +527,8 @@ int unic_derived_close(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 
 	if (err && !remote)
 		return refuse_derived(nic, pd, err);
-	if (err) { /* the transport answers the peer and counts the wrong key */
-		UNIC_COUNT(nic, forms_refused);
-		return err;
-	}
+	if (err)
+		return refuse_peer(nic, stag, pd, err);
 	unic_mr_close(nic, idx);
 	nic->mrs.mr[idx].flags |= UNIC_MR_F_INVAL;
 	unic_token_mr_gone(nic, idx);

@@ -18,6 +18,12 @@
  * wrong keys than one address has, and until its window ends other addresses
  * without a place wait with them.
  *
+ * A key that was right until its region was taken back does not count, nor one
+ * that was right until its region was released, while the region's index still has
+ * its STag: until the index is among the next to be used. Whoever names it tells
+ * what is known already, and gets the answer of any wrong key. It must be right in
+ * all 32 bits, and of a region of this process.
+ *
  * 16 in 100 ms are 160 a second. A region has one of 2^24 STags (its low 8 bits
  * are the consumer's), so one address hits a given region after 14.6 hours in the
  * mean, and one of 256 regions of a process after 3.4 minutes; with any number of
@@ -33,6 +39,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "board.h"
 
 struct unic_memory;
@@ -61,6 +68,14 @@ struct unic_key_guards {
 
 /** unic_key_guard_init() - no wrong key is counted. */
 void unic_key_guard_init(struct unic_memory *nic);
+
+/** unic_key_guard_counts() - true if refusal @err of an access by a peer is that of a
+ * wrong key. */
+static inline bool unic_key_guard_counts(int err)
+{
+	return err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE &&
+	       err != -UNIC_ERELEASED;
+}
 
 /** unic_key_guard_wrong() - counts a wrong key that peer @ipv4 (host order), or
  * @proc itself (UNIC_KEY_GUARD_LOCAL), named to @proc. */

@@ -41,6 +41,7 @@ draw_stag(struct unic_memory *nic, uint16_t idx)
 	uint32_t random;
 
 	mr->stag = unic_stag_next(nic, idx, &random);
+	mr->flags = 0;
 	mr->tlb_base = UNIC_TLB_BASE(idx, random);
 	mr->drawn = true;
 }
@@ -87,8 +88,7 @@ static void prepare_index(struct unic_memory *nic, uint16_t idx)
 	mr->notice = UNIC_NOTICE_NIL;
 	mr->why = mr->evt_flags = mr->evt_due = 0;
 	mr->n_tokens = 0; /* not `queues`: its queues may count it down later */
-	mr->for_proc = UNIC_OWNER_NIL;
-	mr->flags = 0;
+	mr->for_proc = UNIC_OWNER_NIL; /* `flags`: with the next STag */
 	mr->seq = 0;
 	mr->deps = 0;
 	nic->candidates.pain[idx] = (struct unic_pain){ 0 };
@@ -123,13 +123,13 @@ static void index_put(struct unic_memory *nic, uint16_t idx)
 	uint32_t random = unic_random_u32(&nic->base);
 
 	mr->state = UNIC_MR_FREE;
+	mr->flags = UNIC_MR_F_GONE;
 	if (!unic_stag_used(nic, idx, mr->proc, random)) {
 		push_free_index(nic, idx, random);
 		return;
 	}
 	/* at rest, closed like a free one */
 	mr->lock = no_lock(idx);
-	mr->flags = UNIC_MR_F_GONE;
 	nic->candidates.pain[idx] = (struct unic_pain){ 0 };
 	unic_usage_end(nic, idx);
 }

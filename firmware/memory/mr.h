@@ -128,7 +128,9 @@ struct unic_mr_span {
 };
 
 /* flags of struct unic_mr_ctx */
-#define UNIC_MR_F_GONE	   (1u << 0) /* deregistered: answers ESTAG */
+/* deregistered: answers ESTAG. Free or resting index: `stag` is that of its last
+ * region, and no secret */
+#define UNIC_MR_F_GONE	   (1u << 0)
 #define UNIC_MR_F_COMING   (1u << 1) /* counted in the share's `coming` */
 #define UNIC_MR_F_QUIET	   (1u << 2) /* freed inside the call: no event follows */
 #define UNIC_MR_F_RING	   (1u << 3) /* a candidate of its process's policy */

@@ -60,6 +60,7 @@ struct unic_qp_ctx *unic_qp_by_number(struct unic_transport *nic, uint32_t qpn)
 uint8_t unic_qp_detail(int err)
 {
 	switch (-err) {
+	case UNIC_ERELEASED:
 	case UNIC_ESTAG:
 		return UNIC_WD_STAG;
 	case UNIC_EPD:

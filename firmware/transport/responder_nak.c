@@ -73,7 +73,7 @@ void unic_responder_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		unic_responder_owe_retry(nic, qp, psn);
 		return;
 	}
-	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)
+	if (unic_key_guard_counts(err))
 		unic_key_guard_wrong(&nic->memory, qp->dest_ipv4, qp->proc);
 	unic_responder_fail(nic, qp, psn, UNIC_NAK_REM_ACCESS,
 			    UNIC_WC_REM_ACCESS_ERR);

@@ -87,7 +87,7 @@ static int check_receive(struct unic_transport *nic, struct unic_qp_ctx *qp,
 				unic_from_le64(slot->sge[i].iova), len, &piece);
 		/* what its index is now says nothing of a receive that the
 		 * sweep would have found before */
-		if (r == -UNIC_ESTAG &&
+		if ((r == -UNIC_ESTAG || r == -UNIC_ERELEASED) &&
 		    unic_revoked_has(&nic->memory,
 				     unic_from_le32(slot->sge[i].lkey)))
 			r = -UNIC_EEVICTED;

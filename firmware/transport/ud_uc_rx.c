@@ -285,7 +285,7 @@ static int write_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		return handle_page_miss(nic, qp);
 	if (err == -UNIC_EINVAL)
 		return drop_message(nic, qp, UNIC_C_rx_bad_opcode);
-	if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE) {
+	if (unic_key_guard_counts(err)) {
 		unic_key_guard_wrong(&nic->memory, p->ipv4, qp->proc);
 		qp->rsp.guessed = true;
 	}

@@ -12,7 +12,7 @@ MUTATIONS = (
     ('firmware/memory/revoked.c', '\t\tr->lost = true;\n',
      '',
      'regions beyond the places of the sweep are forgotten', 'test_sweep'),
-    ('firmware/transport/rq.c', '\t\tif (r == -UNIC_ESTAG &&\n',
+    ('firmware/transport/rq.c', '\t\tif ((r == -UNIC_ESTAG || r == -UNIC_ERELEASED) &&\n',
      '\t\tif (!r &&\n',
      'a receive of a region that is gone kills its queue pair', 'test_sweep'),
     ('firmware/transport/rq_sweep.c', 'qps->sweep_stale = qps->sweep_fetching;',

@@ -5,6 +5,7 @@ REQUESTER_RX = "firmware/transport/requester_rx.c"
 RESPONDER = "firmware/transport/responder.c"
 RESPONDER_DONE = "firmware/transport/responder_done.c"
 RESPONDER_NAK = "firmware/transport/responder_nak.c"
+KEY_GUARD = "firmware/memory/key_guard.h"
 ARP = "firmware/transport/arp.c"
 CM = "host_driver/core/cm/cm.c"
 FAULTS = "qemu/wire/faults.c"
@@ -180,20 +181,26 @@ MUTATIONS = (
     ("firmware/transport/rx.c", "if (qp && qp->dest_ipv4 == pkt->ipv4 &&"
      " qp->state == UNIC_QPS_ERR &&", "if (qp && qp->state == UNIC_QPS_ERR &&",
      "slip: a dead queue pair has words for any address", "test_attacks"),
-    (RESPONDER_NAK, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
-     "if (err != -UNIC_EPD && err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
+    (KEY_GUARD, "err != -UNIC_EEVICTED &&", "err != -UNIC_EPD && err != -UNIC_EEVICTED &&",
      "slip: the key of another domain is no guess", "test_guess"),
-    (RESPONDER_NAK, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
-     "if (err != -UNIC_ERIGHTS && err != -UNIC_EEVICTED &&"
-     " err != -UNIC_ENOPAGE)",
+    (KEY_GUARD, "err != -UNIC_EEVICTED &&", "err != -UNIC_ERIGHTS && err != -UNIC_EEVICTED &&",
      "slip: a key without the rights is no guess", "test_guess"),
-    (RESPONDER_NAK, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
-     "if (err != -UNIC_EBOUNDS && err != -UNIC_EEVICTED &&"
-     " err != -UNIC_ENOPAGE)",
+    (KEY_GUARD, "err != -UNIC_EEVICTED &&", "err != -UNIC_EBOUNDS && err != -UNIC_EEVICTED &&",
      "slip: an address out of bounds is no guess", "test_guess"),
-    (RESPONDER_NAK, "if (err != -UNIC_EEVICTED && err != -UNIC_ENOPAGE)",
-     "if (err != -UNIC_ENOPAGE)",
+    (KEY_GUARD, "err != -UNIC_EEVICTED && ", "",
      "slip: the key of what was taken back is a guess", "test_guess"),
+    (KEY_GUARD, " &&\n\t       err != -UNIC_ERELEASED;", ";",
+     "slip: the key of what was released is a guess", "test_guess"),
+    ("firmware/memory/access.c", " * (mr->flags & UNIC_MR_F_GONE);", " * (mr->state == UNIC_MR_FREE);",
+     "slip: the next STag of an index is no guess", "test_guess"),
+    ("firmware/memory/access.c", "int ended = same *", "int ended = !(mr->stag ^ stag) *",
+     "slip: what another process released is no guess", "test_guess"),
+    ("firmware/memory/mr.c", "\tmr->state = UNIC_MR_FREE;\n\tmr->flags = UNIC_MR_F_GONE;\n",
+     "\tmr->state = UNIC_MR_FREE;\n\tmr->flags = 0;\n",
+     "slip: an index forgets its last STag at once", "test_guess"),
+    (FORM, "return mr->stag == stag && (mr->flags & UNIC_MR_F_GONE) &&",
+     "return mr->stag == stag + 1 && (mr->flags & UNIC_MR_F_GONE) &&",
+     "slip: the key of a form that was released is a guess", "test_guess"),
     (CM, "\t\tif (!c->active && unic_conn_is_peer(c, mad) &&\n",
      "\t\tif (!c->active &&\n",
      "slip: a connection request of any address is the one before",

@@ -113,7 +113,7 @@ static void table_miss_is_served_at_once(void **state)
 	assert_int_equal(touch(&mr, pd1, 3, 1, &p), -UNIC_ESTAG);
 	assert_int_equal(rig_dereg(&a, &mr), 0);
 	assert_int_equal(a.nic.tlb.free, UNIC_TLB_ENTRIES);
-	assert_int_equal(touch(&mr, pd0, 3, 8, &p), -UNIC_ESTAG);
+	assert_int_equal(touch(&mr, pd0, 3, 8, &p), -UNIC_ERELEASED);
 }
 
 static void table_larger_than_the_pool(void **state)

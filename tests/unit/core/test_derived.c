@@ -42,7 +42,7 @@ static void sub_region_is_a_range(void **state)
 	assert_int_equal(rig_dereg(&rb, &s), UNIC_ST_OK);
 	assert_int_equal(rb.nic.mrs.mr[form_mb[0].mr].deps, 0);
 	assert_int_equal(rb.nic.derived.used, 0);
-	assert_int_equal(form_access_b(&s, 0, 0, 1, &p), -UNIC_ESTAG);
+	assert_int_equal(form_access_b(&s, 0, 0, 1, &p), -UNIC_ERELEASED);
 }
 
 static void each_wrong_sub_region(void **state)

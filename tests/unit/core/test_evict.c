@@ -63,7 +63,7 @@ static void tombstone_answers_evicted(void **state)
 	assert_int_equal(look(&m[0]), -UNIC_ESTAG);
 	assert_int_equal(look(&m[1]), -UNIC_EEVICTED);
 	assert_int_equal(rig_dereg(&er, &m[1]), UNIC_ST_OK);
-	assert_int_equal(look(&m[1]), -UNIC_ESTAG);
+	assert_int_equal(look(&m[1]), -UNIC_ERELEASED);
 	assert_int_equal(rig_dereg(&er, &m[1]), UNIC_ST_NO_MR);
 	evict_reg_ok(0, 1, &x);
 	assert_int_equal(evict_reg(0, 1, &x), UNIC_ST_MR_FULL);
@@ -122,7 +122,7 @@ static void dereg_of_a_held_region_is_pending(void **state)
 	evict_reg_ok(0, 4, &m);
 	unic_mr_hold(&er.nic.memory, (uint16_t)m.mr);
 	assert_int_equal(rig_dereg(&er, &m), UNIC_ST_PENDING);
-	assert_int_equal(look(&m), -UNIC_ESTAG);
+	assert_int_equal(look(&m), -UNIC_ERELEASED);
 	assert_int_equal(rig_dereg(&er, &m), UNIC_ST_NO_MR);
 	rig_run(&er, T_NS / 2);
 	evict_none();
@@ -670,7 +670,7 @@ static void exit_drains_and_forgets(void **state)
 	assert_int_equal(rig_cmd(&er, UNIC_CMD_PROC_DETACH, &c, NULL),
 			 UNIC_ST_PENDING);
 	rig_run(&er, T_NS);
-	assert_int_equal(look(&m[1]), -UNIC_ESTAG);
+	assert_int_equal(look(&m[1]), -UNIC_ERELEASED);
 	evict_none();
 	unic_mr_dma_put(&er.nic.memory, (uint16_t)m[1].mr);
 	unic_nic_poll(&er.nic); /* in one round */

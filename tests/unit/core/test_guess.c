@@ -172,6 +172,117 @@ static void key_of_what_was_taken_back(void **state)
 	assert_int_equal(to_rtr(&rb, &qb, ra.nic.ipv4), UNIC_ST_OK);
 }
 
+/* A region of process @proc that has been released, and whose index will not be
+ * used soon: the next STags of the next indices are drawn. */
+static void release_one(uint32_t proc, uint32_t pd, struct rig_mr *m)
+{
+	do {
+		assert_int_equal(rig_reg(&rb, proc, pd, 1, UNIC_CLASS_RDMA,
+					 UNIC_REG_LIST, 0, m),
+				 0);
+		assert_int_equal(rig_dereg(&rb, m), 0);
+		run(MS);
+	} while (rb.nic.mrs.mr[m->mr].drawn);
+}
+
+static uint32_t counted(void)
+{
+	return rb.nic.key_guards.of[0].peer[0].wrong;
+}
+
+/* A peer that was not told of the release names what was right a moment ago. It
+ * is answered as one that guesses, and is none. */
+static void key_of_what_was_released(void **state)
+{
+	struct rig_mr m;
+	uint32_t i;
+
+	(void)state;
+	release_one(0, pb, &m);
+	for (i = 0; i < 2 * UNIC_KEY_GUARD_FREE; i++)
+		name(&m, 8, i % 2 ? UNIC_WR_READ : UNIC_WR_WRITE, false);
+	assert_int_equal(rig_count(&rb, access_stag), 2 * UNIC_KEY_GUARD_FREE);
+	assert_int_equal(counted(), 0);
+	assert_int_equal(to_rtr(&rb, &qb, ra.nic.ipv4), UNIC_ST_OK);
+}
+
+/* ... nor while operations use the region, or its index rests. */
+static void key_of_what_ends_and_rests(void **state)
+{
+	struct rig_mr m;
+
+	(void)state;
+	assert_int_equal(rig_reg(&rb, 0, pb, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
+				 0, &m),
+			 0);
+	unic_mr_hold(&rb.nic.memory, (uint16_t)m.mr);
+	assert_int_equal(rig_dereg(&rb, &m), UNIC_ST_PENDING);
+	assert_int_equal(rb.nic.mrs.mr[m.mr].state, UNIC_MR_DRAINING);
+	name(&m, 8, UNIC_WR_WRITE, false);
+	rb.nic.stags.of[m.mr].step = UNIC_STAG_STEPS - 1; /* its last one */
+	unic_mr_unhold(&rb.nic.memory, (uint16_t)m.mr);
+	run(MS);
+	assert_int_equal(rb.nic.mrs.mr[m.mr].state, UNIC_MR_FREE);
+	assert_int_equal(rb.nic.stags.resting, 1);
+	name(&m, 8, UNIC_WR_WRITE, false);
+	assert_int_equal(counted(), 0);
+}
+
+/* ... nor a form that the peer is to invalidate. */
+static void key_of_a_form_that_was_released(void **state)
+{
+	struct unic_derived_alloc alloc = { .pd = (uint16_t)pb,
+					    .kind = UNIC_FORM_INDIRECT,
+					    .n = 1 };
+	struct unic_mr_result form;
+	struct unic_cqe cqe;
+
+	(void)state;
+	do {
+		assert_int_equal(
+			unic_derived_alloc(&rb.nic.revoke, &alloc, &form), 0);
+		assert_int_equal(
+			unic_mr_dereg(&rb.nic.revoke, form.mr, form.gen), 0);
+		run(MS);
+	} while (rb.nic.mrs.mr[form.mr].drawn);
+	rig_connect(&ra, &qa, &rb, &qb);
+	rig_recv(&rb, &qb, 1, &mb, 0, 64);
+	rig_send(&ra, &qa, UNIC_WR_SEND_INV, 1, &ma, 0, 8, 0, form.stag);
+	run(MS);
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(cqe.status, UNIC_WC_REM_ACCESS_ERR);
+	assert_int_equal(rig_count(&rb, forms_refused), 1);
+	assert_int_equal(counted(), 0);
+}
+
+/* The STag must be right in all bits and of this process; and what the next region
+ * of the index will have is a secret like any other. */
+static void key_like_what_was_released(void **state)
+{
+	struct rig_mr m, other;
+	uint32_t i;
+
+	(void)state;
+	release_one(0, pb, &m);
+	for (i = 0; i < UNIC_MR_IDX_SHIFT; i++) {
+		other = m;
+		other.stag ^= 1u << i;
+		name(&other, 8, UNIC_WR_WRITE, false);
+		assert_int_equal(counted(), 1);
+		run(UNIC_KEY_GUARD_NS);
+	}
+	rig_attach(&rb, 1, 1);
+	release_one(1, rig_pd(&rb, 1), &other);
+	name(&other, 8, UNIC_WR_WRITE, false);
+	assert_int_equal(counted(), 1);
+	other.mr = rb.nic.mrs.order[rb.nic.mrs.free - 1u];
+	assert_true(rb.nic.mrs.mr[other.mr].drawn);
+	other.stag = rb.nic.mrs.mr[other.mr].stag;
+	rb.nic.mrs.mr[other.mr].proc = 0;
+	name(&other, 8, UNIC_WR_WRITE, false);
+	assert_int_equal(counted(), 2);
+}
+
 /* Wrong keys at long intervals hold no peer off. */
 static void now_and_then(void **state)
 {
@@ -491,6 +602,10 @@ int main(void)
 		cmocka_unit_test_setup(stags, up),
 		cmocka_unit_test_setup(each_wrong_key_is_a_guess, up),
 		cmocka_unit_test_setup(key_of_what_was_taken_back, up),
+		cmocka_unit_test_setup(key_of_what_was_released, up),
+		cmocka_unit_test_setup(key_of_what_ends_and_rests, up),
+		cmocka_unit_test_setup(key_of_a_form_that_was_released, up),
+		cmocka_unit_test_setup(key_like_what_was_released, up),
 		cmocka_unit_test_setup(now_and_then, up),
 		cmocka_unit_test_setup(keys, up),
 		cmocka_unit_test_setup(hoarded, up),

@@ -132,8 +132,9 @@ static void step_access(void)
 	err = unic_access(&r.nic.memory, f->id.stag, (uint16_t)pd[f->proc], 0,
 			  f->iova + off, len, &p);
 	if (!f->live) {
-		assert_int_equal(err, f->gone || f->loading ? -UNIC_ESTAG
-							    : -UNIC_EEVICTED);
+		assert_int_equal(err, f->gone	   ? -UNIC_ERELEASED
+				      : f->loading ? -UNIC_ESTAG
+						   : -UNIC_EEVICTED);
 		return;
 	}
 	if (off + len > f->n * 4096ull - 64) {
@@ -158,7 +159,8 @@ static void step_access_old(void)
 		return;
 	err = unic_access(&r.nic.memory, f->id.stag, (uint16_t)pd[f->proc], 0,
 			  f->iova, 1, &p);
-	assert_true(err == -UNIC_ESTAG || err == -UNIC_EEVICTED);
+	assert_true(err == -UNIC_ESTAG || err == -UNIC_ERELEASED ||
+		    err == -UNIC_EEVICTED);
 }
 
 static void step_refs(void)

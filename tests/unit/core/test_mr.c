@@ -320,7 +320,8 @@ static void window_ends_with_its_region(void **state)
 	(void)state;
 	assert_int_equal(access_of(m.stag, RW, 0x20000, 8, &p), 0);
 	unic_mr_dereg(&r.nic.revoke, m.mr, m.gen);
-	assert_int_equal(access_of(m.stag, RW, 0x20000, 8, &p), -UNIC_ESTAG);
+	assert_int_equal(access_of(m.stag, RW, 0x20000, 8, &p),
+			 -UNIC_ERELEASED);
 	r.nic.mrs.order[r.nic.mrs.free - 1] = (uint16_t)m.mr;
 	assert_int_equal(unic_mr_reg(&r.nic.revoke, &a, &bus, &n), 0);
 	assert_int_equal(n.mr, m.mr);
@@ -393,7 +394,7 @@ static void deregistered_stag_is_dead_and_changes(void **state)
 	assert_int_equal(unic_mr_dereg(&r.nic.revoke, m.mr, m.gen), 0);
 	assert_int_equal(unic_mr_dereg(&r.nic.revoke, m.mr, m.gen),
 			 -UNIC_ENOMR);
-	assert_int_equal(access_of(m.stag, 0, 0x20000, 1, &p), -UNIC_ESTAG);
+	assert_int_equal(access_of(m.stag, 0, 0x20000, 1, &p), -UNIC_ERELEASED);
 	for (i = 0; i < 8 * UNIC_MRS; i++) {
 		again = reg_ok(0x20000, PAGE);
 		same_index += again.mr == m.mr;

@@ -327,7 +327,8 @@ static void one_size_goes(void **state)
 		struct unic_xlate p;
 
 		assert_int_equal(rig_dereg(&rb, &region[i].mr), 0);
-		assert_int_equal(access_of(&region[i], 0, 1, &p), -UNIC_ESTAG);
+		assert_in_range(-access_of(&region[i], 0, 1, &p),
+				UNIC_ERELEASED, UNIC_ESTAG);
 		for (k = i + 1; k < SIZES; k++)
 			edges_of(&region[k]);
 	}
