@@ -140,8 +140,9 @@ enum unic_status {
 				    * page */
 	UNIC_ST_NO_ENTROPY = 27,   /* TOKEN_ALLOC without any random source:
 				    * ENTROPY first */
-	UNIC_ST_CANCELLED = 28,	   /* in no record; in trace event WAIT_END: by
-				    * WAIT_CANCEL */
+	UNIC_ST_CANCELLED = 28,	   /* by WAIT_CANCEL: the driver's reply to the
+				    * MR_REG that waited; the NIC has it in
+				    * trace event WAIT_END alone */
 	UNIC_ST_TIMEOUT = 29,	   /* event WAIT_ENDED: timeout_us are over */
 	UNIC_ST_REFUSED = 30,	   /* OFFER/EXTEND not granted, see detail */
 	UNIC_ST_FAILED = 31,	   /* NIC state is not READY; all but NOP and
