@@ -11,6 +11,8 @@ from collections import deque
 
 import frame as fr
 
+BARRIER_IP = fr.ipv4("10.0.0.254")
+
 
 class Port:
     """The stream: frames in, frames out."""
@@ -29,6 +31,7 @@ class Port:
                     raise
                 time.sleep(0.01)
         self.buffer = b""
+        self.sent = 0
 
     def close(self):
         """Ends the connection; the port of the wire falls silent."""
@@ -36,6 +39,7 @@ class Port:
 
     def send(self, frame):
         """One frame to the wire."""
+        self.sent += 1
         self.sock.sendall(struct.pack(">I", len(frame)) + frame)
 
     def _take(self):
@@ -81,6 +85,7 @@ class Station:
         self.arps = deque(maxlen=256)
         self.aliases = {}
         self.faults = []
+        self.barriers = 0
 
     def open(self, qpn):
         """From now on frames to queue pair `qpn` are kept for recv()."""
@@ -102,6 +107,9 @@ class Station:
         self.port.send(self.packet(**fields).build())
 
     def _arp(self, got):
+        if got.op == 2 and got.tpa == BARRIER_IP:
+            self.barriers += 1
+            return
         self.arps.append(got)
         known = {self.ip: self.mac, **self.aliases}
         if got.op == 1 and self.answers_arp and got.tpa in known:
@@ -152,6 +160,17 @@ class Station:
                     self.nic_mac = last.sha
                     return True
         return False
+
+    def barrier(self, timeout=5.0):
+        """Waits until the NIC has taken all frames that were sent before: it
+        answers an ARP request, and frames keep their order. False if it does
+        not."""
+        before = self.barriers
+        self.ask(self.nic_ip, spa=BARRIER_IP)
+        end = time.monotonic() + timeout
+        while self.barriers == before and time.monotonic() < end:
+            self.poll(0.01)
+        return self.barriers != before
 
     def ask(self, ip, **fields):
         """Sends an ARP request for `ip`; `fields` change what it says."""

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Cases with names, and a runner that says which failed."""
+
+import argparse
+import sys
+import time
+import traceback
+
+import rig
+
+
+class Failed(AssertionError):
+    """A case did not see what SPEC.md says."""
+
+
+class Skipped(Exception):
+    """A case cannot be played here, and why."""
+
+
+def check(good, text):
+    """Fails the case with `text` unless `good`."""
+    if not good:
+        raise Failed(text)
+
+
+def same(what, got, want):
+    """Fails the case unless both are equal."""
+    if got != want:
+        def show(value):
+            return "%#x" % value if type(value) is int else str(value)
+        raise Failed("%s: %s, not %s" % (what, show(got), show(want)))
+
+
+class Suite:
+    """A list of cases: functions that take a world."""
+
+    def __init__(self):
+        self.cases = []
+
+    def case(self, name):
+        """Decorator: this function is a case."""
+        def add(function):
+            self.cases.append((name, function))
+            return function
+        return add
+
+    def rows(self, prefix, table):
+        """Decorator: the function is called as f(world, *row) for each row
+        of {name: row}."""
+        def add(function):
+            for name, row in table.items():
+                def run(world, row=row):
+                    function(world, *row)
+                run.__doc__ = function.__doc__
+                self.cases.append((prefix + ": " + name, run))
+            return function
+        return add
+
+
+def wait_for(test, timeout=1.0, step=0.002):
+    """Calls test() until it is true or the time is over; its last answer."""
+    end = time.monotonic() + timeout
+    while True:
+        got = test()
+        if got or time.monotonic() > end:
+            return got
+        time.sleep(step)
+
+
+def options(description):
+    """The options that all programs of cases have."""
+    parser = argparse.ArgumentParser(description=description)
+    rig.add_arguments(parser)
+    parser.add_argument("--list", action="store_true",
+                        help="names of the cases, and no more")
+    parser.add_argument("--only", metavar="TEXT", default="",
+                        help="cases with TEXT in their name")
+    parser.add_argument("--verbose", action="store_true",
+                        help="each case with its time; traces of failures")
+    return parser
+
+
+def run_cases(cases, world, verbose=False):
+    """Runs cases one after the other; (passed, failed, skipped). After a
+    failure the world is asked to mend what the case may have left."""
+    passed = failed = skipped = 0
+    for name, function in cases:
+        begin = time.monotonic()
+        try:
+            function(world)
+            world.after_case()
+            passed += 1
+            word = "passed"
+        except Skipped as why:
+            skipped += 1
+            word = "skipped: %s" % why
+            print("skipped  %s: %s" % (name, why))
+            world.mend()
+        except Exception as error:
+            failed += 1
+            word = "failed"
+            kind = "" if isinstance(error, Failed) else "%s: " % type(
+                error).__name__
+            print("FAILED   %s: %s%s" % (name, kind, error), flush=True)
+            if verbose:
+                traceback.print_exc()
+            world.mend()
+        if verbose:
+            print("%7.3f s %s: %s" % (time.monotonic() - begin, name, word),
+                  flush=True)
+    return passed, failed, skipped
+
+
+def main(suite, make_world, description):
+    """The program: picks cases, runs them, says how many passed."""
+    arguments = options(description).parse_args()
+    cases = [(name, function) for name, function in suite.cases
+             if arguments.only in name]
+    if arguments.list:
+        print("\n".join(name for name, _ in cases))
+        return 0
+    begin = time.monotonic()
+    world = make_world(rig.from_arguments(arguments))
+    try:
+        passed, failed, skipped = run_cases(cases, world, arguments.verbose)
+    finally:
+        world.close()
+    print("%.1f s" % (time.monotonic() - begin), end="")
+    print(", %d skipped" % skipped if skipped else "")
+    print("%d passed, %d failed" % (passed, failed))
+    sys.stdout.flush()
+    return 1 if failed else 0

@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Plays the other end of the wire to a NIC: the sequences of SPEC "A life in
+messages", and each row of its tables of odd packets."""
+
+import sys
+
+import check
+import wire_frames
+import wire_requests
+from world import World
+
+SUITES = (wire_frames.SUITE, wire_requests.SUITE)
+
+
+def main():
+    """All cases, in the order of the chapters."""
+    suite = check.Suite()
+    for one in SUITES:
+        suite.cases += one.cases
+    return check.main(suite, World, __doc__)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
