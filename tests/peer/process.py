@@ -5,6 +5,8 @@ socket (SPEC "Control") with its memory and queues (SPEC "Queues")."""
 import os
 import socket
 import struct
+import subprocess
+import sys
 import time
 
 import records
@@ -159,19 +161,23 @@ class Rings:
 class Process:
     """One connection to the control socket, and what was made over it."""
 
-    def __init__(self, path, uid=None, timeout=5.0):
-        """Connects. With `uid`, as that user: the driver looks at the
-        credentials of the moment of connect(2)."""
+    def __init__(self, path, uid=None, apart=True, timeout=5.0):
+        """Connects. With `uid`, as another user: the driver looks at the
+        credentials of the moment of connect(2). `apart`: as another process,
+        too, which HELLO needs."""
         self.path, self.timeout = path, timeout
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        own = os.geteuid()
-        try:
-            if uid is not None:
-                os.seteuid(uid)
+        self.child = None
+        if uid is None:
             self.socket.connect(path)
-        finally:
-            if uid is not None:
-                os.seteuid(own)
+        elif apart:
+            self._connect_as(uid)
+        else:
+            os.seteuid(uid)
+            try:
+                self.socket.connect(path)
+            finally:
+                os.seteuid(0)
         self.next_seq = 0
         self.replies = {}
         self.slot = self.hello_reply = None
@@ -185,9 +191,29 @@ class Process:
     def __exit__(self, *_):
         self.close()
 
+    def _connect_as(self, uid):
+        """A process of that user connects our socket, and lives as long as
+        we use it: the slot is that of the process that connected."""
+        code = ('import os, socket, sys; n, uid = map(int, sys.argv[1:3]); '
+                's = socket.socket(fileno=n); os.setgroups([]); '
+                'os.setresgid(uid, uid, uid); os.setresuid(uid, uid, uid); '
+                's.connect(sys.argv[3]); print(flush=True); s.close(); '
+                'sys.stdin.read()')
+        number = self.socket.fileno()
+        self.child = subprocess.Popen(
+            [sys.executable, '-I', '-S', '-c', code, str(number), str(uid),
+             self.path], pass_fds=[number], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if not self.child.stdout.readline():
+            self.close()
+            raise ConnectionRefusedError(f'uid {uid} cannot connect')
+
     def close(self):
         """Ends the connection: all objects end. Unmaps the slot."""
         self.socket.close()
+        if self.child:
+            self.child.communicate()
+            self.child = None
         if self.slot:
             self.slot.close()
             self.slot = None

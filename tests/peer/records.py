@@ -108,7 +108,7 @@ REQUESTS = {
                                'B:rights'),
     Op.BATCH: behind_header('I:count'),
     Op.DUMP: behind_header('I:table I:first'),
-    Op.TRACE: behind_header(''),
+    Op.TRACE: behind_header('I:from_'),
     Op.USES: behind_header('I:first I:count'),
     Op.FAULT: FAULT,
     Op.TRACE_MASK: FAULT,
@@ -155,6 +155,8 @@ REPLIES = {
                             'I:bad_records I:upcalls I:refused I:audits'),
     Op.DUMP: behind_header('I:rows I:next'),
     Op.PS: behind_header('I:procs'),
+    Op.TRACE: behind_header('I:first I:records I:next 4x Q:pair_nic_ns '
+                            'Q:pair_host_ns'),
     Op.USES: behind_header('Q:time_ns I:rows I:mrs'),
 }
 

@@ -1,0 +1,17 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""A process against the driver and the NIC: the sequences of SPEC "A life in
+messages" that a process plays, and odd requests."""
+
+import sys
+
+import control_odd
+from check import Suite, main
+from control_world import ControlWorld
+
+ALL = Suite()
+for part in (control_odd,):
+    ALL.cases += part.suite.cases
+
+if __name__ == '__main__':
+    sys.exit(main(ALL, ControlWorld, __doc__))
