@@ -7,10 +7,11 @@ import sys
 
 import check
 import wire_frames
+import wire_regions
 import wire_requests
 from world import World
 
-SUITES = (wire_frames.SUITE, wire_requests.SUITE)
+SUITES = (wire_frames.SUITE, wire_requests.SUITE, wire_regions.SUITE)
 
 
 def main():

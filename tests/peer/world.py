@@ -178,6 +178,9 @@ class World:
         self.next_qpn = 0x1000
         self.conns = []
         self.regions = []
+        self.orphans = []
+        self.forms = []
+        self.other_pd = self.process.pd()
         self.snapshot = None
         self.before = {}
         self.data = self.process.region(64 << 10)
@@ -213,15 +216,23 @@ class World:
         check(self.process.upcall(Up.EVICTED, id=region.id),
               "no upcall EVICTED")
 
+    def _all(self, name):
+        """Takes all of a list, newest first."""
+        found = getattr(self, name)
+        setattr(self, name, [])
+        return reversed(found)
+
     def after_case(self):
         """Ends what the case made, and looks for frames of the NIC that are
         not as SPEC "A frame" says."""
-        conns, self.conns = self.conns, []
-        regions, self.regions = self.regions, []
-        for conn in conns:
+        for conn in self._all("conns"):
             conn.close()
-        for region in regions:
+        for form in self._all("forms"):
+            self.process.call(Op.MR_DEREG, id=form)
+        for region in self._all("regions"):
             region.dereg()
+        for region in self._all("orphans"):
+            region.dereg(free=False)
         while self.station.poll(0):
             pass
         self.station.arps.clear()
