@@ -20,11 +20,12 @@ class ControlWorld:
         self.rig = rig.__enter__()
         self.slow = rig.image != 'soft'
         self.patience = 5.0
-        self.open = []
+        self.open, self.changed = [], {}
         with rig.process(hello=False) as process:
             dump = process.call(Op.DUMP, table=Table.PROC)
             self.privileged = dump.status != St.PERMISSION
-            self.nic = process.info().nic
+            info = process.info()
+            self.nic, self.now = info.nic, info.now
 
     def process(self, hello=True, **more):
         """A process of our user."""
@@ -50,6 +51,11 @@ class ControlWorld:
             raise Skipped('needs privilege')
         return self.process(hello=False)
 
+    def parameters(self, **members):
+        """PARAMS, for this case."""
+        self.changed.update((name, self.now[name]) for name in members)
+        self.admin().must(Op.PARAMS, **members)
+
     def close(self):
         """Ends everything."""
         self.after_case()
@@ -58,6 +64,9 @@ class ControlWorld:
     def after_case(self):
         """Ends the processes, and waits until their slots are free: what
         they held is there again for the next case."""
+        if self.changed:
+            self.admin().must(Op.PARAMS, **self.changed)
+            self.changed = {}
         done, self.open = self.open, []
         for process in done:
             process.close()

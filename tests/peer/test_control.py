@@ -5,12 +5,14 @@ messages" that a process plays, and odd requests."""
 
 import sys
 
+import control_memory
 import control_odd
+import control_wait
 from check import Suite, main
 from control_world import ControlWorld
 
 ALL = Suite()
-for part in (control_odd,):
+for part in (control_odd, control_memory, control_wait):
     ALL.cases += part.suite.cases
 
 if __name__ == '__main__':
