@@ -37,9 +37,11 @@ class Suite:
     def __init__(self):
         self.cases = []
 
-    def case(self, name):
-        """Decorator: this function is a case."""
+    def case(self, name, long=False):
+        """Decorator: this function is a case; a long one runs only if asked
+        for."""
         def add(function):
+            function.long = long
             self.cases.append((name, function))
             return function
         return add
@@ -75,6 +77,8 @@ def options(description):
                         help="names of the cases, and no more")
     parser.add_argument("--only", metavar="TEXT", default="",
                         help="cases with TEXT in their name")
+    parser.add_argument("--long", action="store_true",
+                        help="also the cases that take many seconds")
     parser.add_argument("--verbose", action="store_true",
                         help="each case with its time; traces of failures")
     return parser
@@ -115,7 +119,8 @@ def main(suite, make_world, description):
     """The program: picks cases, runs them, says how many passed."""
     arguments = options(description).parse_args()
     cases = [(name, function) for name, function in suite.cases
-             if arguments.only in name]
+             if arguments.only in name
+             and (arguments.long or not getattr(function, "long", False))]
     if arguments.list:
         print("\n".join(name for name, _ in cases))
         return 0

@@ -28,12 +28,14 @@ class Conn:
     def __init__(self, world, vendor=True, qpt=Qpt.RC, *, recvs=0,
                  rights=Rights.REMOTE, state=Qps.RTS, rq_class=0,
                  recv_size=RECEIVE, recv_region=None, miss=0, dest_mac=None,
-                 psn=0x100, epsn=0x200, mtu=MTU, qkey=0, **wishes):
+                 psn=0x100, epsn=0x200, mtu=MTU, qkey=0, slots=16,
+                 **wishes):
         self.world = world
         process = world.process
         self.buffers = recv_region or world.buffers
         self.posted = 0
-        self.qp = process.qp(qpt, rq_class=rq_class, miss=miss)
+        self.qp = process.qp(qpt, rq_class=rq_class, miss=miss,
+                             rq_slots=slots)
         world.conns.append(self)
         self.peer = rc.Peer(world.station, world.new_qpn(), mtu, psn, epsn,
                             vendor=vendor)
@@ -221,6 +223,10 @@ class World:
         found = getattr(self, name)
         setattr(self, name, [])
         return reversed(found)
+
+    def guess_rest(self):
+        """Wrong keys are forgiven after 100 ms, and 6.25 ms for each."""
+        time.sleep(0.35)
 
     def after_case(self):
         """Ends what the case made, and looks for frames of the NIC that are
