@@ -302,6 +302,8 @@ ODD_RESPONSES = {
     "first too short": (0, fr.READ_FIRST, AETH + FULL[:-4]),
     "first too long": (0, fr.READ_FIRST, AETH + FULL + b"abcd"),
     "first of 0 bytes": (0, fr.READ_FIRST, AETH),
+    "first without AETH": (0, fr.READ_FIRST, b""),
+    "last with half an AETH": (2, fr.READ_LAST, b"\x1f\0"),
     "only in place of first": (0, fr.READ_ONLY, AETH + FULL),
     "last in place of first": (0, fr.READ_LAST, AETH + FULL),
     "middle too short": (1, fr.READ_MIDDLE, FULL[:-1]),
@@ -391,17 +393,16 @@ def ack_of_read(world):
 
 @SUITE.rows("answer shorter than its header", {
     "ACK": (fr.ACK, b""), "ACK of 3 bytes": (fr.ACK, b"\x1f\0\0"),
-    "READ response": (fr.READ_ONLY, b""),
     "vendor acknowledgement": (fr.VACK, b"\0\0\0\1")})
 def short_answer(world, opcode, body):
     """Ignored, rx_short."""
     conn = patient(world)
-    reads(world, conn, 1)
+    sends(conn, 1)
     with world.counts(rx_short=1):
         conn.peer.raw(opcode, body, psn=FIRST)
     conn.silent(0)
     conn.no_completion()
-    conn.peer.respond(FIRST, FULL)
+    conn.peer.ack(FIRST)
     conn.completion(status=Wcs.SUCCESS)
 
 
