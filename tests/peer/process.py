@@ -132,9 +132,9 @@ class Frames:
 
 
 class Rings:
-    """A region of class control that is handed out in pieces of 1 KiB."""
+    """A region of class control that is handed out in pieces of 256."""
 
-    PIECE = 1024
+    PIECE = 256
 
     def __init__(self, process, length):
         self.region = process.region(length, Rights.LOCAL_WRITE,

@@ -7,12 +7,13 @@ import sys
 
 import control_memory
 import control_odd
+import control_queue
 import control_wait
 from check import Suite, main
 from control_world import ControlWorld
 
 ALL = Suite()
-for part in (control_odd, control_memory, control_wait):
+for part in (control_odd, control_memory, control_wait, control_queue):
     ALL.cases += part.suite.cases
 
 if __name__ == '__main__':
