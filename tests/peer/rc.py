@@ -246,7 +246,7 @@ class Requester(Bare):
 
     def _finish(self, status):
         request = self.pending.pop(0)
-        request.status = status
+        request.status = request.status or status
         self.una = next_psn(request.last)
         self.rounds = 0
 

@@ -6,12 +6,18 @@ messages", and each row of its tables of odd packets."""
 import sys
 
 import check
+import wire_dgram
 import wire_frames
+import wire_life
 import wire_regions
+import wire_requester
 import wire_requests
+import wire_tokens
 from world import World
 
-SUITES = (wire_frames.SUITE, wire_requests.SUITE, wire_regions.SUITE)
+SUITES = (wire_life.SUITE, wire_frames.SUITE, wire_requests.SUITE,
+          wire_regions.SUITE, wire_tokens.SUITE, wire_requester.SUITE,
+          wire_dgram.SUITE)
 
 
 def main():
