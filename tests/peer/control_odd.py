@@ -5,7 +5,7 @@
 import records
 from check import Skipped, Suite
 from control_world import (Op, St, Up, answered, check, gone, refused, same,
-                           wait_for)
+                           unsettled, wait_for)
 from process import Gone, Refused
 
 suite = Suite()
@@ -76,6 +76,16 @@ def reserved_set(world):
         if op not in BETWEEN:
             for at in range(max(layout.end, 16), 64):
                 reserved(attached, op, at)
+
+
+@suite.rows('rsvd behind the last named field, no HELLO', {
+    'FRAMES_ALLOC byte 29': (Op.FRAMES_ALLOC, 29),
+    'MR_MAKE byte 39': (Op.MR_MAKE, 39),
+    'MR_REREG byte 50': (Op.MR_REREG, 50)})
+@unsettled('a rsvd in front of the last one is looked at later')
+def reserved_between(world, op, at):
+    """INVALID goes before NO_HELLO."""
+    reserved(world.process(hello=False), op, at)
 
 
 def reserved(process, op, at):
@@ -357,6 +367,19 @@ def too_many(world):
         same('the listener ends', (reply.status, reply.reason),
              (St.REJECTED, 28))
     process.pd()
+
+
+@suite.case('32 CONNECTs to one host that is not there')
+@unsettled('each asks by ARP anew; above 16 questions they are BUSY')
+def connect_crowd(world):
+    """UNREACHABLE, all of them."""
+    process = world.process()
+    queue = process.cq(64)
+    nobody = world.rig.ip ^ 0x7f
+    waiting = [process.connect_later(SERVICE, nobody, process.qp(
+        send_cq=queue, sq_slots=2, rq_slots=2)) for _ in range(20)]
+    found = {process.wait(seq, 5).status.name for seq in waiting}
+    same('CONNECT', found, {'UNREACHABLE'})
 
 
 @suite.rows('admin refused', {

@@ -10,7 +10,8 @@ import struct
 import records
 from check import Suite
 from control_world import (Op, Qps, Rights, St, Up, check, completion,
-                           no_upcall, pair, refused, same, upcall, wait_for)
+                           no_upcall, pair, refused, same, unsettled, upcall,
+                           wait_for)
 from names import (DB_ARM, DB_RQ, DB_SQ, PAGE, Class, Qpt, Wc, Wcs, Wd, Wr,
                    WrFlag)
 from queues import SGE, ring, send_slots
@@ -271,8 +272,7 @@ def work(world):
 @suite.case('a used token')
 def used_token(world):
     """Another message to it delivers its control part alone, and the detail
-    says how the token ended ("Tagged messages"). TOKEN_CANCEL may be told
-    the same once; then it is NO_TOKEN."""
+    says how the token ended ("Tagged messages")."""
     one, two = world.process(), world.process()
     source, sink = one.region(PAGE), two.region(PAGE)
     qp, peer = pair(world, one, two)
@@ -283,12 +283,21 @@ def used_token(world):
         completion(qp, status=0)
         completion(peer, opcode=Wc.RECV_TOKEN, byte_len=8, detail=wanted,
                    imm=0 if wanted else 32)
-    reply = two.call(Op.TOKEN_CANCEL, id=token.id)
-    if reply.status == St.OK:
-        same('how it ended', (reply.end, reply.placed), (USED, 32))
-        reply = two.call(Op.TOKEN_CANCEL, id=token.id)
-    same('TOKEN_CANCEL', reply.status, St.NO_TOKEN)
     no_upcall(two, Up.TOKEN_END)
+
+
+@suite.case('TOKEN_CANCEL of a used token')
+@unsettled('the first one is OK and says how it ended')
+def cancel_used(world):
+    """NO_TOKEN: it was used."""
+    one, two = world.process(), world.process()
+    sink = two.region(PAGE)
+    qp, peer = pair(world, one, two)
+    token = two.token_alloc(sink, 0, 64)
+    peer.post_recv([sink.sge(1024, 128)])
+    qp.tagged(token.index, token.key, 0, [one.region(PAGE).sge(0, 40)])
+    completion(peer, opcode=Wc.RECV_TOKEN, imm=40)
+    refused(two, St.NO_TOKEN, Op.TOKEN_CANCEL, id=token.id)
 
 
 @suite.case('inline data, lists, unsignaled')

@@ -5,6 +5,7 @@ messages" that a process plays, and odd requests."""
 
 import sys
 
+import control_conn
 import control_memory
 import control_odd
 import control_queue
@@ -13,7 +14,8 @@ from check import Suite, main
 from control_world import ControlWorld
 
 ALL = Suite()
-for part in (control_odd, control_memory, control_wait, control_queue):
+for part in (control_odd, control_memory, control_wait, control_queue,
+             control_conn):
     ALL.cases += part.suite.cases
 
 if __name__ == '__main__':
