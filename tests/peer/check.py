@@ -2,6 +2,7 @@
 """Cases with names, and a runner that says which failed."""
 
 import argparse
+import subprocess
 import sys
 import time
 import traceback
@@ -79,6 +80,9 @@ def options(description):
                         help="cases with TEXT in their name")
     parser.add_argument("--long", action="store_true",
                         help="also the cases that take many seconds")
+    parser.add_argument("--jobs", type=int, default=0, metavar="N",
+                        help="NICs side by side (4; 2 if not soft)")
+    parser.add_argument("--part", help=argparse.SUPPRESS)
     parser.add_argument("--verbose", action="store_true",
                         help="each case with its time; traces of failures")
     return parser
@@ -115,6 +119,44 @@ def run_cases(cases, world, verbose=False):
     return passed, failed, skipped
 
 
+def parts(arguments, count):
+    """How many rigs of our own work side by side: most of a case is waiting
+    for silence, or for counters, which the NIC writes every 50 ms."""
+    if arguments.control or count < 40:
+        return 1
+    if arguments.jobs:
+        return arguments.jobs
+    return 4 if arguments.image == "soft" else 2
+
+
+def run_parts(arguments, count):
+    """Runs this program once for each part of the cases; what they print,
+    and their numbers in one line. Exit code 1 if any failed."""
+    begin = time.monotonic()
+    command = [sys.executable] + sys.argv + ["--part"]
+    jobs = [subprocess.Popen(command + ["%d/%d" % (at, count)],
+                             stdout=subprocess.PIPE, text=True)
+            for at in range(count)]
+    sums, code = [0, 0, 0], 0
+    for job in jobs:
+        *lines, last = job.communicate()[0].splitlines() or [""]
+        print("\n".join(lines + [""] * bool(lines)), end="")
+        numbers = [int(word) for word in last.split() if word.isdigit()]
+        if len(numbers) != 3:
+            print(last)
+            numbers = [0, 1, 0]
+        sums = [a + b for a, b in zip(sums, numbers)]
+        code |= job.returncode != 0
+    summary(time.monotonic() - begin, *sums)
+    return int(code)
+
+
+def summary(seconds, passed, failed, skipped):
+    """The last line or two."""
+    print("%.1f s%s" % (seconds, ", %d skipped" % skipped if skipped else ""))
+    print("%d passed, %d failed" % (passed, failed), flush=True)
+
+
 def main(suite, make_world, description):
     """The program: picks cases, runs them, says how many passed."""
     arguments = options(description).parse_args()
@@ -124,14 +166,20 @@ def main(suite, make_world, description):
     if arguments.list:
         print("\n".join(name for name, _ in cases))
         return 0
+    jobs = parts(arguments, len(cases))
+    if jobs > 1 and not arguments.part:
+        return run_parts(arguments, jobs)
+    if arguments.part:
+        at, count = (int(word) for word in arguments.part.split("/"))
+        cases = cases[at::count]
     begin = time.monotonic()
     world = make_world(rig.from_arguments(arguments))
     try:
-        passed, failed, skipped = run_cases(cases, world, arguments.verbose)
+        numbers = run_cases(cases, world, arguments.verbose)
     finally:
         world.close()
-    print("%.1f s" % (time.monotonic() - begin), end="")
-    print(", %d skipped" % skipped if skipped else "")
-    print("%d passed, %d failed" % (passed, failed))
-    sys.stdout.flush()
-    return 1 if failed else 0
+    if arguments.part:
+        print("%d %d %d" % numbers, flush=True)
+    else:
+        summary(time.monotonic() - begin, *numbers)
+    return 1 if numbers[1] else 0

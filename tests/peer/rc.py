@@ -186,7 +186,7 @@ class Requester(Bare):
         self.vendor = vendor
         self.pending = []
         self.una = self.psn
-        self.retry_s = 0.1
+        self.retry_s = 1.0
         self.retries = 7
         self.rounds = 0
         self.rnrs = 0

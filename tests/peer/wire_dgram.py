@@ -290,6 +290,7 @@ def uc_evicted(world):
     with world.counts(uc_broken=1):
         conn.peer.put(UC + fr.WRITE_FIRST, fr.pack(
             "reth", region.iova, region.stag, 3 * MTU) + FULL)
+        world.station.barrier()
         world.evict(region)
         conn.peer.put(UC + fr.WRITE_MIDDLE, FULL)
         conn.peer.put(UC + fr.WRITE_LAST, FULL)

@@ -183,10 +183,11 @@ def notice(world):
     PSNs, ACK; the connection goes on, and MR_DEREG ends the tombstone."""
     conn = world.conn(psn=PSN)
     region = world.process.region(16384)
-    world.process.evict(region.id)
-    check(world.process.upcall(Up.NOTICE, id=region.id), "no NOTICE")
-    request = conn.peer.write(region.iova, region.stag, b"in time")
-    same("WRITE", conn.peer.finish(request), "ok")
+    with world.long_grace():
+        world.process.evict(region.id)
+        check(world.process.upcall(Up.NOTICE, id=region.id), "no NOTICE")
+        request = conn.peer.write(region.iova, region.stag, b"in time")
+        same("WRITE", conn.peer.finish(request), "ok")
     ended = world.process.upcall(Up.EVICTED, id=region.id)
     same("flags", ended.flags, 6)
     same("bytes", region.bytes(0, 7), b"in time")

@@ -185,10 +185,11 @@ def under_notice(world, action, vendor):
     """Between NOTICE and the end of T a region is as before."""
     conn = world.conn(vendor)
     region = world.region(4096)
-    world.process.evict(region.id)
-    action(conn, region.iova, region.stag)
-    first = conn.recv()
-    check(world.process.upcall(Up.NOTICE, id=region.id), "no NOTICE")
+    with world.long_grace():
+        world.process.evict(region.id)
+        check(world.process.upcall(Up.NOTICE, id=region.id), "no NOTICE")
+        action(conn, region.iova, region.stag)
+        first = conn.recv()
     if action is write:
         same("syndrome", first.syndrome, rc.ACK)
     else:
@@ -255,10 +256,7 @@ def cut_write(world, vendor, nak):
         else:
             conn.nak(nak)
     conn.dead()
-    while conn.peer.recv(world.silence):
-        pass
-    conn.peer.raw(fr.WRITE_ONLY, fr.pack("reth", 0, 0, 0), ackreq=True)
-    conn.nak(rc.NAK_OP)
+    conn.dead_nak()
     conn.peer.raw(fr.WRITE_ONLY, fr.pack("reth", 0, 0, 0), ackreq=True,
                   psn=conn.peer.psn - 1)
     conn.ack()

@@ -633,7 +633,7 @@ def timeout(world, retries):
 @SUITE.case("time-out of a READ asks for the rest")
 def timeout_read(world):
     """Two of four responses came: PSN, address and length of the rest."""
-    conn = world.conn(timeout=12)
+    conn = world.conn(timeout=16)
     reads(world, conn, 4)
     conn.peer.raw(fr.READ_FIRST, AETH + FULL, psn=FIRST)
     conn.peer.raw(fr.READ_MIDDLE, FULL, psn=FIRST + 1)

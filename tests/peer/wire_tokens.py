@@ -7,7 +7,7 @@ import time
 import frame as fr
 import rc
 from check import Suite, check, same
-from names import Op, Up, Wc, Wcs
+from names import Op, Qpt, Up, Wc, Wcs
 from world import MTU, OTHER_IP, PEER_IP, RECEIVE
 
 SUITE = Suite()
@@ -266,10 +266,7 @@ def cut(world):
     conn.peer.raw(fr.TOKEN_MIDDLE, FULL, ackreq=True)
     conn.vack(rc.EVICTED)
     conn.dead()
-    while conn.peer.recv(world.silence):
-        pass
-    conn.peer.raw(fr.WRITE_ONLY, fr.pack("reth", 0, 0, 0))
-    conn.nak(rc.NAK_OP)
+    conn.dead_nak()
 
 
 def wrong_keys(world, conn, count):
@@ -280,7 +277,7 @@ def wrong_keys(world, conn, count):
     for _ in range(count):
         conn.peer.put(fr.TOKEN_ONLY, fr.pack("tketh", 0, 0xbad, 0, 0, 0),
                       ackreq=True)
-    last = None
+    last = conn.recv()
     while True:
         packet = conn.peer.recv(world.silence)
         if packet is None:
@@ -328,10 +325,14 @@ def guessing(world):
 
 @SUITE.case("wrong keys: QP_MODIFY to RTR is BUSY")
 def guessing_modify(world):
-    """For up to 100 ms nobody gets a connection with that address."""
+    """Nobody gets a connection with that address until the time is over:
+    6.25 ms for each of 80 wrong keys."""
     world.guess_rest()
-    conn = world.conn(slots=64)
-    wrong_keys(world, conn, 24)
+    conn = world.conn(False, Qpt.UC)
+    body = fr.pack("reth", world.data.iova, world.data.stag ^ 0x5500, 1)
+    for _ in range(80):
+        conn.peer.put(fr.UC + fr.WRITE_ONLY, body + b"x")
+    world.station.barrier()
     late = world.conn(state=1)
     reply = world.process.call(
         Op.QP_MODIFY, id=late.qp.id, state=2, mtu_shift=10, max_dest_rd=4,

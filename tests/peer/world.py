@@ -119,6 +119,18 @@ class Conn:
         delay = 50 if reason == rc.RETRY_AFTER else 0
         return self.expect(fr.VACK, psn, fr.pack("evth", reason, delay))
 
+    def dead_nak(self):
+        """An empty WRITE at the PSN of the last word is answered NAK 63. A
+        last word that was said before may come first."""
+        while self.peer.recv(self.world.silence):
+            pass
+        self.peer.raw(fr.WRITE_ONLY, fr.pack("reth", 0, 0, 0), ackreq=True)
+        packet = self.recv()
+        while packet.opcode == fr.VACK or packet.syndrome != rc.NAK_OP:
+            same("PSN of %s" % packet, packet.psn, self.peer.psn)
+            packet = self.recv()
+        same("PSN of %s" % packet, packet.psn, self.peer.psn)
+
     def silent(self, seconds=None):
         """The NIC sends nothing for a while."""
         packet = self.peer.recv(self.world.silence if seconds is None
@@ -223,6 +235,14 @@ class World:
         found = getattr(self, name)
         setattr(self, name, [])
         return reversed(found)
+
+    @contextmanager
+    def long_grace(self):
+        """T is 0.4 s in here, so that there is time to do something between
+        a notice and the end of the region."""
+        self.process.must(Op.PARAMS, grace_us=400000)
+        yield
+        self.process.must(Op.PARAMS, grace_us=20000)
 
     def guess_rest(self):
         """Wrong keys are forgiven after 100 ms, and 6.25 ms for each."""
