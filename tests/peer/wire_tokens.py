@@ -6,7 +6,7 @@ import time
 
 import frame as fr
 import rc
-from check import Suite, check, same
+from check import Skipped, Suite, check, same
 from names import Op, Qpt, Up, Wc, Wcs
 from world import MTU, OTHER_IP, PEER_IP, RECEIVE
 
@@ -299,14 +299,16 @@ def guessing(world):
     check(16 <= named <= 18, "after %d wrong keys" % named)
     conn.peer.psn = packet.psn
     token = world.process.token_alloc(world.data, 0, 64)
+    conn.peer.raw(fr.TOKEN_ONLY, fr.pack("tketh", token.index, token.key, 0,
+                                         0, 0), ackreq=True)
+    packet = conn.recv()
+    if packet.syndrome == rc.ACK and time.monotonic() > begin + 0.1:
+        raise Skipped("the machine is too slow to see it")
+    same("syndrome for a good key", packet.syndrome, rc.RNR | 27)
     done = deliver(world, other, token.index, token.key, b"x")
     same("detail at another queue pair", done.detail, 0)
     token = world.process.token_alloc(world.data, 0, 64)
-    conn.peer.raw(fr.TOKEN_ONLY, fr.pack("tketh", token.index, token.key, 0,
-                                         0, 0), ackreq=True)
-    conn.rnr(code=27)
-    write = fr.pack("reth", 0, 0, 0)
-    conn.peer.put(fr.WRITE_ONLY, write, ackreq=True)
+    conn.peer.put(fr.WRITE_ONLY, fr.pack("reth", 0, 0, 0), ackreq=True)
     conn.ack()
     while time.monotonic() < begin + 1:
         world.station.poll(0.005)
