@@ -73,7 +73,11 @@ class ControlWorld:
         if any(process.hello_reply for process in done):
             self._slots_free()
 
-    mend = after_case
+    def mend(self):
+        """After a failure: the same, when the NIC serves again."""
+        with self.rig.process(hello=False) as process:
+            wait_for(lambda: process.info().nic_there == 2, self.patience)
+        self.after_case()
 
     def _slots_free(self):
         """Waits until nobody has a slot. Where memory cannot be exchanged

@@ -132,13 +132,14 @@ class Frames:
 
 
 class Rings:
-    """A region of class control that is handed out in pieces of 256."""
+    """A region of class control that is handed out in pieces."""
 
-    PIECE = 256
+    PIECE = 256             # bytes
 
     def __init__(self, process, length):
-        self.region = process.region(length, Rights.LOCAL_WRITE,
-                                     Class.CONTROL, flags=Reg.WAIT | Reg.RANDOM)
+        self.region = process.region(
+            length, Rights.LOCAL_WRITE, Class.CONTROL,
+            flags=Reg.WAIT | Reg.RANDOM)
         self.free = [True] * (length // self.PIECE)
 
     def take(self, length):

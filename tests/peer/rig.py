@@ -23,6 +23,7 @@ NIC_IP = '10.0.0.1'
 NIC_MAC = '52:55:00:00:00:01'
 START_S = 20.0              # until a NIC is set up (QEMU on a busy machine)
 END_S = 5.0                 # from SIGTERM to the end
+DELIVER_US = 1_000_000      # H: a busy machine is no dead driver
 
 
 class RigError(Exception):
@@ -138,9 +139,24 @@ class Rig:
             self._program('nic', ROOT / 'qemu' / 'run_nic.py', '--bus', bus,
                           '--wire', wire, '--board', self.image,
                           '--mac', NIC_MAC)
-        self._program('unicd', bins / 'unicd', '--bus', bus, '--ip', NIC_IP,
-                      '--socket', self.control, *self.driver_args,
+        self._start_driver()
+
+    def _start_driver(self):
+        """The driver, which serves when its socket is there."""
+        self._program('unicd', ROOT / 'build' / 'bin' / 'unicd', '--bus',
+                      Path(self.directory) / 'bus', '--ip', NIC_IP,
+                      '--socket', self.control, '--deliver-us', DELIVER_US,
+                      *self.driver_args,
                       ready=self.control)
+
+    def restart_driver(self):
+        """Kills the driver and starts it again: its sockets end. (One that
+        ends by SIGTERM gives up what processes had.)"""
+        driver = self.programs.pop()
+        driver.process.kill()
+        driver.process.wait()
+        Path(self.control).unlink(missing_ok=True)
+        self._start_driver()
 
     def _await_ready(self):
         """Waits until INFO says that the NIC serves requests, and takes its

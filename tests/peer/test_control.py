@@ -6,16 +6,18 @@ messages" that a process plays, and odd requests."""
 import sys
 
 import control_conn
+import control_end
 import control_memory
 import control_odd
 import control_queue
 import control_wait
+import control_work
 from check import Suite, main
 from control_world import ControlWorld
 
 ALL = Suite()
 for part in (control_odd, control_memory, control_wait, control_queue,
-             control_conn):
+             control_work, control_conn, control_end):
     ALL.cases += part.suite.cases
 
 if __name__ == '__main__':
