@@ -261,8 +261,14 @@ def share_of_regions(world):
     """A process has half of the region table, then QUOTA without a tail."""
     process = world.process()
     memory = process.frames(PAGE)
-    for _ in range((world.nic['mrs'] + 1) // 2):
-        process.register(memory, 0, 64)
+    record = records.request(Op.MR_REG, 1, va=memory.va, length=64,
+                             pd=process.domain, flags=Reg.RANDOM)
+    left = (world.nic['mrs'] + 1) // 2
+    while left:
+        part = min(left, 64)
+        same('registered', process.must(Op.BATCH, tail=part * record,
+                                        count=part).count, part)
+        left -= part
     reply = refused(process, St.QUOTA, Op.MR_REG, va=memory.va, length=64,
                     pd=process.domain, flags=Reg.RANDOM)
     same('tail', reply.tail, b'')

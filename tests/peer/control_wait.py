@@ -4,6 +4,7 @@ notice that nobody answers", "Answers to a notice", "Upcalls"."""
 
 import time
 
+import records
 from check import Suite
 from control_world import (Class, Op, Reg, St, Up, check, hog, no_upcall,
                            refused, same, upcall, wait_for)
@@ -13,7 +14,7 @@ suite = Suite()
 
 DEADLINE, TOMBSTONE = 2, 4              # UNIC_EVICTED_*
 WAITING, ACTIVE, NOTIFIED, EVICTED = 1, 2, 3, 4     # unic_ctl_region_state
-PAGES = 32                              # of each region of a hog
+PAGES = 128                             # of each region of a hog
 # Somebody waits who is below its share: SPEC names one or the other reason.
 ASKED = (Why.WAITER, Why.FAIR_SHARE)
 LONG_US = 1_000_000                     # a grace in which a wait stays one
@@ -389,24 +390,23 @@ def messaging(world):
 
 @suite.case('lost upcalls')
 def lost_upcalls(world):
-    """70 upcalls that nobody reads: the reader sees that some are lost, and
-    RESYNC says what is true and where to go on."""
-    process, admin = world.process(), world.admin()
-    for _ in range(70):
-        region = process.region(PAGE, mr_class=Class.MESSAGING)
-        admin.evict(region.id)
-        check(wait_for(lambda: row_of(process, region.id)['state']
-                       == EVICTED, 2.0), 'not evicted')
-        process.must(Op.MR_DEREG, id=region.id)
-        region.memory.free()
-    written = process.must(Op.USAGE).upcalls
-    same('upcalls of USAGE', written, 70)
-    same('next_seq', process.resync().next_seq, written + 1)
+    """128 upcalls that nobody reads, of tokens that expire: the reader sees
+    that some are lost, and RESYNC says where to go on."""
+    process = world.process()
+    region = process.region(PAGE)
+    tokens = b''.join(records.request(
+        Op.TOKEN_ALLOC, n, mr=region.id, iova=region.iova, length=1,
+        ttl_us=1) for n in range(64))
+    for _ in range(2):
+        process.must(Op.BATCH, tail=tokens, count=64)
+    check(wait_for(lambda: process.must(Op.USAGE).upcalls >= 128, 5.0),
+          'not 128 upcalls')
+    same('upcalls', process.must(Op.USAGE).upcalls, 128)
+    same('next_seq', process.resync().next_seq, 129)
     same('read', process.upcalls(), [])
     same('times lost', process.lost, 1)
-    region = process.region(PAGE, mr_class=Class.MESSAGING)
-    admin.evict(region.id)
-    upcall(process, Up.EVICTED, id=region.id)
+    token = process.token_alloc(region, ttl_us=1)
+    upcall(process, Up.TOKEN_END, id=token.id)
 
 
 @suite.case('RESYNC')

@@ -151,7 +151,7 @@ def no_upcall(process, kind, seconds=0.05):
     check(not found, f'upcall {found}')
 
 
-def hog(process, entries, pages=32):
+def hog(process, entries, pages=128):
     """Registers regions of `pages` pages until `entries` are held."""
     found = []
     while entries > 0:
