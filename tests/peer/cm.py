@@ -84,15 +84,15 @@ def gid(ip):
     return bytes(10) + b"\xff\xff" + ip.to_bytes(4, "big")
 
 
-def build(attr, vendor=False, **fields):
+def build(which, vendor=False, **fields):
     """A datagram of 256 bytes. `fields` by the names above."""
     values = {"base": 1, "mad_class": 0x0a if vendor else 7,
-              "class_version": 1 if vendor else 2, "method": 3, "attr": attr}
+              "class_version": 1 if vendor else 2, "method": 3, "attr": which}
     if vendor:
         values["magic"] = 0x554e4943
     values.update(fields)
     data = bytearray(SIZE)
-    places = layout_of(attr, vendor)
+    places = layout_of(which, vendor)
     for name, value in values.items():
         put_field(data, places[name], value)
     return bytes(data)
@@ -231,7 +231,7 @@ class Side:
             "pkey": 0xffff, "mtu": 3, "rnr_retries": 7, "cm_retries": 15,
             "local_gid": gid(self.station.ip),
             "remote_gid": gid(self.station.nic_ip), "hop_limit": 64,
-            "ack_timeout": 12,
+            "ack_timeout": 18,
             "private": private(self.consumer, self.vendor), **self.wishes}
         values.update(fields)
         data = build(REQ, **values)
@@ -291,12 +291,12 @@ class Side:
         values.update(fields)
         self.manager.send(build(REJ, **values), **(frame or {}))
 
-    def vendor_datagram(self, attr, nonce, frame=None, **fields):
+    def vendor_datagram(self, which, nonce, frame=None, **fields):
         """INVALIDATE, INVALIDATED, DELEGATE or DELEGATED."""
         values = {"tid": nonce, "local_id": self.local_id,
                   "remote_id": self.remote_id}
         values.update(fields)
-        self.manager.send(build(attr, True, **values), **(frame or {}))
+        self.manager.send(build(which, True, **values), **(frame or {}))
 
     def recv(self, attr, timeout=1.0, **more):
         """The next datagram of our transaction with this attribute."""

@@ -185,6 +185,7 @@ class World:
         slow = rig.image != "soft"
         self.patience = 3.0 if slow else 1.0
         self.silence = 0.1 if slow else 0.02
+        self.grace = 1.0
         self.process = rig.process()
         self.station = Station(Port(rig.wire), PEER_MAC, PEER_IP,
                                nic_ip=rig.ip)
@@ -238,11 +239,13 @@ class World:
 
     @contextmanager
     def long_grace(self):
-        """T is 0.4 s in here, so that there is time to do something between
-        a notice and the end of the region."""
-        self.process.must(Op.PARAMS, grace_us=400000)
-        yield
-        self.process.must(Op.PARAMS, grace_us=20000)
+        """T is a second in here, so that there is time to do something
+        between a notice and the end of the region."""
+        self.process.must(Op.PARAMS, grace_us=int(self.grace * 1e6))
+        try:
+            yield
+        finally:
+            self.process.must(Op.PARAMS, grace_us=20000)
 
     def guess_rest(self):
         """Wrong keys are forgiven after 100 ms, and 6.25 ms for each."""
