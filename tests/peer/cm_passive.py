@@ -4,7 +4,7 @@
 import time
 
 import cm
-from check import Suite, check, same
+from check import Failed, Suite, check, same
 from names import Conn, Qpt, Up
 from world import OTHER_IP, OTHER_MAC
 
@@ -464,7 +464,6 @@ def unreliable(world):
 @SUITE.case("REJ 3: a guesser gets no connection")
 def guesser(world):
     """After too many wrong keys ACCEPT cannot move its queue pair."""
-    from world import MTU
     for _ in range(5):
         world.guess_rest()
         side, upcall = world.request()
@@ -489,10 +488,15 @@ def guesser(world):
 @SUITE.case("64 REQs wait for ACCEPT; one more ends the oldest")
 def full(world):
     """The oldest of the address that has most ends DISCONNECTED, reason 2,
-    and its peer is told nothing."""
+    and its peer is told nothing; an older one of another address stays."""
     service = world.listen()
+    data = world.side().req(service, send=False)
+    world.manager.send(data, src_ip=OTHER_IP)
+    upcall = world.process.upcall(Up.CONN_REQUEST, peer_ipv4=OTHER_IP)
+    check(upcall, "no CONN_REQUEST")
+    world.open.append(upcall.id)
     ids, sides = [], []
-    for _ in range(65):
+    for _ in range(64):
         side = world.side()
         sides.append(side)
         side.req(service)
@@ -500,7 +504,10 @@ def full(world):
         check(upcall, "no CONN_REQUEST")
         ids.append(upcall.id)
     world.disconnected(ids[0], 2)
-    check(not world.process.upcall(Up.DISCONNECTED, 0.02), "another one")
+    more = world.process.upcall(Up.DISCONNECTED, 0.02)
+    if more:
+        raise Failed("DISCONNECTED %d of REQ %d, too" % (
+            more.reason, ids.index(more.id)))
     same("REJ", sides[0].quiet(0.05), None)
     for conn in ids[1:]:
         world.process.reject(conn)
@@ -514,6 +521,22 @@ def accept_late(world):
     rej = side.recv(cm.REJ, 10)
     check(rej, "no REJ")
     check(7.5 < time.monotonic() - begin < 9, "after %.1f s" % (
+        time.monotonic() - begin))
+    same("reason, message", (rej.reason, rej.rejected), (4, 0))
+    world.disconnected(upcall.id, 1)
+
+
+@SUITE.case("REQ without ACCEPT: 30 s for a conventional peer", long=True)
+def accept_late_conventional(world):
+    """REJ 4, DISCONNECTED (1); REQs again prolong nothing."""
+    side, upcall = world.request(world.side(False))
+    begin = time.monotonic()
+    rej = None
+    while rej is None and time.monotonic() < begin + 35:
+        rej = side.recv(cm.REJ, 5)
+        side.req(world.service)
+    check(rej, "no REJ")
+    check(29 < time.monotonic() - begin < 32, "after %.1f s" % (
         time.monotonic() - begin))
     same("reason, message", (rej.reason, rej.rejected), (4, 0))
     world.disconnected(upcall.id, 1)

@@ -165,6 +165,8 @@ class CmWorld(World):
             self.process.unlisten(listener)
         seqs = []
         for conn in self._all("open"):
+            if self.process.call(Op.REJECT, conn=conn).status.name == "OK":
+                continue
             seqs.append(self.process.disconnect_later(conn))
         for side in self._all("sides"):
             if seqs:

@@ -506,6 +506,27 @@ def ud_no_route(world):
           % len(world.station.arps))
 
 
+@SUITE.rows("UD: page of a receive is missing", {
+    "drop": (DROP, ("miss_dropped", "rq_ahead")),
+    "bounce": (BOUNCE, ("miss_bounced", "rq_ahead"))})
+def ud_missing(world, miss, counters):
+    """Dropped, or kept until the page is there; or it was asked for when the
+    receive was posted (rq_ahead)."""
+    region = world.demand()
+    before = world.fresh()
+    conn = ud(world, miss=miss, recv_region=region)
+    datagram(conn)
+    done = conn.qp.wait(1, 0.1)
+    while miss == DROP and not done:
+        datagram(conn)
+        done = conn.qp.wait(1, 0.1)
+    check(done, "no completion record")
+    same("byte_len", done[0].byte_len, 45)
+    after = world.fresh()
+    check(any(after[name] > before[name] for name in counters),
+          "none of %s" % (counters,))
+
+
 # Management
 
 GOOD = bytes(256)       # base version 0: taken by the NIC, not by the driver
@@ -534,3 +555,14 @@ def management(world, fields, counter):
     with world.counts(**{counter: 1}):
         manager.send(values.pop("data", GOOD), **values)
     same("answer", world.station.recv(1, 0), None)
+
+
+@SUITE.case("management: the driver has not read the last 64")
+def management_full(world):
+    """mad_rx_dropped; the driver is stopped meanwhile."""
+    manager = cm.Manager(world.station)
+    with world.counts(mad_rx_dropped=6):
+        with world.driver_stopped():
+            for _ in range(70):
+                manager.send(GOOD)
+            world.station.barrier()

@@ -6,6 +6,7 @@ import time
 import frame as fr
 from check import Suite, check, same
 from names import Op, Qps, St
+from port import Port
 from world import OTHER_IP, OTHER_MAC, PEER_IP, PEER_MAC
 
 SUITE = Suite()
@@ -209,6 +210,54 @@ def err(world):
                       psn=conn.peer.psn - 1)
         conn.peer.ack(conn.peer.epsn)
     conn.silent(0)
+
+
+# SPEC "Ports of unic-wire"
+
+@SUITE.rows("port", {"a frame of %d bytes" % n: (n,)
+                     for n in (0, 13, 16385, 0xffffffff)})
+def port_length(world, size):
+    """A length out of range closes the connection; a new one works."""
+    station = world.station
+    station.port.sock.sendall(size.to_bytes(4, "big"))
+    try:
+        while station.poll(world.patience):
+            pass
+        closed = False
+    except ConnectionError:
+        closed = True
+    station.port.close()
+    station.port = Port(world.rig.wire)
+    world.snapshot = None
+    check(closed, "the port stays open")
+    world.conn().alive()
+
+
+@SUITE.case("port: a new connection takes the place of the old one")
+def port_replaced(world):
+    """The old one ends; frames come to the new one."""
+    station, old = world.station, world.station.port
+    station.port = Port(world.rig.wire)
+    world.snapshot = None
+    world.conn().alive()
+    try:
+        check(old.recv(world.patience) is None, "a frame to the old one")
+        closed = False
+    except ConnectionError:
+        closed = True
+    old.close()
+    check(closed, "the old one stays open")
+
+
+@SUITE.case("port: frames of 16384 bytes pass")
+def port_longest(world):
+    """The longest; the NIC ignores what is behind the IPv4 packet, or the
+    link has no room for it. The port stays open."""
+    conn = world.conn()
+    packet = world.station.packet(opcode=fr.WRITE_ONLY, body=PROBE,
+                                  dqpn=conn.peer.dqpn, psn=conn.peer.psn)
+    world.station.port.send(packet.build().ljust(16384, b"\0"))
+    conn.alive()
 
 
 # SPEC "ARP"

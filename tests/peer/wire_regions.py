@@ -4,10 +4,11 @@ acknowledgements" with the NIC as responder. Where two answers stand in the
 table, each case is played by a unic and by a conventional peer."""
 
 import struct
+import time
 
 import frame as fr
 import rc
-from check import Suite, check, same
+from check import Skipped, Suite, check, same
 from names import Class, Op, Rights, St, Up, Wc, Wcs, Wd, WcFlag
 from world import MTU, RECEIVE
 
@@ -331,6 +332,29 @@ def no_page(world, action, vendor):
     conn.dead()
 
 
+@SUITE.case("page missing: no answer within H: 0x62")
+def missing_late(world):
+    """The driver is stopped: RETRY_AFTER until H is over, then NAK 62 when
+    it comes again."""
+    conn = world.conn()
+    region = world.demand()
+    with world.counts(miss_timeouts=1):
+        with world.driver_stopped():
+            begin = time.monotonic()
+            write(conn, region.iova, region.stag)
+            conn.vack(rc.RETRY_AFTER)
+            while time.monotonic() < begin + 5:
+                time.sleep(0.005)
+                write(conn, region.iova, region.stag)
+                got = conn.recv()
+                if got.opcode != fr.VACK:
+                    break
+            took = time.monotonic() - begin
+    same("syndrome", got.syndrome, rc.NAK_ACCESS)
+    late = world.process.info().now["deliver_us"] / 1e6
+    check(late <= took < late + 1, "after %.3f s" % took)
+
+
 @SUITE.case("page missing while a READ is answered")
 def missing_midway(world):
     """Silence until it is there, then the rest comes; no error."""
@@ -620,6 +644,31 @@ def invalidate_evicted(world, vendor):
         conn.alive()
     else:
         conn.dead()
+
+
+@SUITE.case("SEND with invalidate of a form in use")
+def invalidate_in_use(world):
+    """RNR while a READ of it is answered; it is closed already, so another
+    READ is refused; then the SEND is executed."""
+    base = world.region(1 << 20)
+    _, key = form(world, INDIRECT, Rights.ALL, base=base,
+                  tail=base.sge(0, base.length))
+    reader, late = world.conn(), world.conn()
+    conn = world.conn(recvs=1)
+    read(reader, base.iova, key, base.length)
+    send_inv(conn, key)
+    got = conn.recv()
+    if got.syndrome == rc.ACK:
+        raise Skipped("the READ was answered before the SEND came")
+    same("syndrome", got.syndrome, rc.RNR | 12)
+    read(late, base.iova, key)
+    late.nak(rc.NAK_ACCESS)
+    while got.syndrome != rc.ACK:
+        send_inv(conn, key)
+        got = conn.recv()
+    conn.completion(status=Wcs.SUCCESS, flags=WcFlag.WITH_INV, imm=key)
+    while reader.peer.recv(world.silence):
+        pass
 
 
 # READ again

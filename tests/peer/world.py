@@ -2,12 +2,14 @@
 """What cases of the wire work with: a NIC with its driver, a process of that
 host, and a station on the wire that plays the other host."""
 
+import os
+import signal
 import time
 from contextlib import contextmanager
 
 import frame as fr
 import rc
-from check import Failed, check, same, wait_for
+from check import Failed, Skipped, check, same, wait_for
 from names import Op, Qps, Qpt, Residency, Rights, Up
 from port import Port, Station
 from process import Refused
@@ -246,6 +248,19 @@ class World:
             yield
         finally:
             self.process.must(Op.PARAMS, grace_us=20000)
+
+    @contextmanager
+    def driver_stopped(self):
+        """The driver does nothing in here (SIGSTOP)."""
+        pids = [program.process.pid for program in self.rig.programs
+                if program.name == "unicd"]
+        if not pids:
+            raise Skipped("the driver is not ours to stop")
+        os.kill(pids[0], signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pids[0], signal.SIGCONT)
 
     def guess_rest(self):
         """Wrong keys are forgiven after 100 ms, and 6.25 ms for each."""
