@@ -7,17 +7,19 @@ import sys
 
 import check
 import wire_dgram
+import wire_forms
 import wire_frames
 import wire_life
 import wire_regions
 import wire_requester
 import wire_requests
+import wire_sends
 import wire_tokens
 from world import World
 
-SUITES = (wire_life.SUITE, wire_frames.SUITE, wire_requests.SUITE,
-          wire_regions.SUITE, wire_tokens.SUITE, wire_requester.SUITE,
-          wire_dgram.SUITE)
+SUITES = tuple(module.SUITE for module in (
+    wire_life, wire_frames, wire_requests, wire_regions, wire_forms,
+    wire_tokens, wire_requester, wire_sends, wire_dgram))
 
 
 def main():

@@ -4,7 +4,7 @@ word". The NIC is the responder."""
 
 import frame as fr
 import rc
-from check import Suite, check, same
+from check import Suite, same
 from names import Wc, Wcs
 from world import MTU, RECEIVE
 
