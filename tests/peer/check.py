@@ -2,6 +2,8 @@
 """Cases with names, and a runner that says which failed."""
 
 import argparse
+import functools
+import signal
 import subprocess
 import sys
 import time
@@ -30,6 +32,20 @@ def same(what, got, want):
         def show(value):
             return "%#x" % value if type(value) is int else str(value)
         raise Failed("%s: %s, not %s" % (what, show(got), show(want)))
+
+
+def unsettled(why):
+    """Decorator of a case in which our NIC or driver and SPEC.md differ, and
+    it is not settled which is right: a failure is shown, and not counted."""
+    def wrap(function):
+        @functools.wraps(function)
+        def case(world, *row):
+            try:
+                function(world, *row)
+            except Failed as error:
+                raise Skipped("unsettled: %s (%s)" % (why, error)) from None
+        return case
+    return wrap
 
 
 class Suite:
@@ -152,8 +168,10 @@ def run_parts(arguments, count):
 
 
 def summary(seconds, passed, failed, skipped):
-    """The last line or two."""
-    print("%.1f s%s" % (seconds, ", %d skipped" % skipped if skipped else ""))
+    """The last lines."""
+    print("%.1f s" % seconds)
+    if skipped:
+        print("skipped: %d cases" % skipped)
     print("%d passed, %d failed" % (passed, failed), flush=True)
 
 
@@ -170,6 +188,7 @@ def main(suite, make_world, description):
     if jobs > 1 and not arguments.part:
         return run_parts(arguments, jobs)
     if arguments.part:
+        rig.end_with_parent(signal.SIGTERM)
         at, count = (int(word) for word in arguments.part.split("/"))
         cases = cases[at::count]
     begin = time.monotonic()

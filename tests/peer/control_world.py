@@ -2,11 +2,10 @@
 """What the cases of the control socket share: a NIC with its driver, the
 processes that a case starts, and how it says what it expects."""
 
-import functools
 import os
 import time
 
-from check import Failed, Skipped, check, same, wait_for
+from check import Skipped, check, same, unsettled, wait_for
 from names import Class, Op, Qps, Reg, Rights, St, Table, Up
 from process import Gone, Late
 
@@ -57,7 +56,8 @@ class ControlWorld:
 
     def close(self):
         """Ends everything."""
-        self.after_case()
+        for process in self.open:
+            process.close()
         self.rig.close()
 
     def after_case(self):
@@ -88,20 +88,6 @@ class ControlWorld:
                 self.keeps = True
             wait_for(lambda: all(row['state'] == HELD
                                  for row in process.ps()), self.patience)
-
-
-def unsettled(why):
-    """Decorator of a case in which our driver and SPEC.md differ, and it is
-    not settled which is right: a failure is shown, and not counted."""
-    def wrap(function):
-        @functools.wraps(function)
-        def case(world, *row):
-            try:
-                function(world, *row)
-            except Failed as error:
-                raise Skipped(f'unsettled: {why} ({error})') from None
-        return case
-    return wrap
 
 
 def refused(process, status, op, **members):

@@ -7,6 +7,8 @@ own and ended again, or others that run already (--control, --wire): then
 nothing of this repository runs but the tests."""
 
 import argparse
+import atexit
+import ctypes
 import os
 import shutil
 import signal
@@ -46,6 +48,17 @@ def mac_bytes(text):
     return data
 
 
+def end_with_parent(number=signal.SIGKILL):
+    """This process gets a signal when the one that started it ends (Linux's
+    PR_SET_PDEATHSIG), so that nothing outlives a test that is killed."""
+    ctypes.CDLL(None).prctl(1, int(number), 0, 0, 0)
+
+
+def leave(*_):
+    """SIGTERM ends a test as an exception does, and the rig with it."""
+    raise SystemExit('ended by a signal')
+
+
 class Program:
     """One program of the rig; what it says goes to a file."""
 
@@ -55,7 +68,7 @@ class Program:
             self.process = subprocess.Popen(
                 [str(part) for part in command], stdin=subprocess.DEVNULL,
                 stdout=out, stderr=subprocess.STDOUT, cwd=directory,
-                start_new_session=True)
+                start_new_session=True, preexec_fn=end_with_parent)
 
     def check(self):
         """RigError with its last words, if it has ended."""
@@ -96,6 +109,8 @@ class Rig:
         self.programs, self.directory = [], None
 
     def __enter__(self):
+        signal.signal(signal.SIGTERM, leave)
+        atexit.register(self.close)
         try:
             if self.own:
                 self._start()
