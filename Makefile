@@ -30,10 +30,10 @@ PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-copy unic-k
 programs: $(call bin,$(PROGRAMS))
 
 # An ELF for bare metal, or a process when BOARD=soft.
-IMAGE := $(if $(BOARD_LDSCRIPT),$(B)/$(BOARD)/unic.elf,$(B)/bin/unic-nic)
-image: $(IMAGE)
+BOARD_IMAGE := $(if $(BOARD_LDSCRIPT),$(B)/$(BOARD)/unic.elf,$(B)/bin/unic-nic)
+image: $(BOARD_IMAGE)
 size: image ## build: memory of the image: text, data, bss [BOARD=]
-	@$(BOARD_CC_PREFIX)size $(IMAGE)
+	@$(BOARD_CC_PREFIX)size $(BOARD_IMAGE)
 	@echo "size: ok"
 
 bench_elf = $(addprefix $(B)/$(if $(filter virt,$1),bench,bench-$1)/,insn.elf steps.elf steps_qp.elf)

@@ -56,3 +56,9 @@ check-sources: ## source: every source file is in a list of a sources.mk
 		$(foreach b,$(BOARDS),$(shell $(MAKE) -s BOARD=$b board-sources))) && echo "$@: ok"
 board-sources:
 	@echo $(BOARD_BOOT_SRCS) $(BOARD_SRCS) $(BOARD_MAIN_SRCS) $(BOARD_TEST_SRCS)
+
+# A peer that was written from docs/SPEC.md and nothing else.
+PEER_IMAGE := $(or $(IMAGE),soft)
+conformance: programs ## test: a peer written from docs/SPEC.md alone, against a NIC and its driver [IMAGE=soft|virt]
+	@$(MAKE) --no-print-directory BOARD=$(PEER_IMAGE) image
+	@tests/runner/levels.py --name $@ conformance-$(PEER_IMAGE)

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """A process against the driver and the NIC: the sequences of SPEC "A life in
-messages" that a process plays, and odd requests."""
+messages" that a process plays, and odd requests.
+
+    test_control.py [--image soft]
+    test_control.py --control PATH [--wire PATH] [--ip A.B.C.D] [--mac MAC]
+"""
 
 import sys
 

@@ -34,6 +34,11 @@ def qemu(*scripts):
     return [f"tests/qemu/{s}" for s in scripts]
 
 
+def peer(image):
+    return [f"tests/peer/test_{part}.py --image {image}"
+            for part in ("control", "wire", "cm")]
+
+
 # group: its levels.
 GROUPS = {
     "build": [
@@ -144,6 +149,10 @@ GROUPS = {
             by_exit=True),
         level("flash, by OpenOCD over a model", "tests/flash/test_flash.py"),
         level("the wire, seen by strangers", "tests/qemu/test_pcap.py")],
+    "conformance-soft": [
+        level("a peer written from SPEC.md alone", *peer("soft"))],
+    "conformance-virt": [
+        level("that peer again, NIC in QEMU", *peer("virt"), apart=AGAIN)],
     "vm": [
         level("Linux in a guest", "tests/vm/vm_check.py",
               "tests/vm/vm_look.py", "tests/vm/vm_blk.py",
@@ -160,9 +169,10 @@ GROUPS = {
 # In this order: what is quick and what others stand on comes first.
 CHECK = ("build", "static", "unit", "corpora", "unit-target", "unit-m3",
          "insn", "sim", "policies", "pool", "crowd", "stags-again", "eval",
-         "fair", "models", "proofs", "litmus", "e2e", "vm", "faults")
+         "fair", "models", "proofs", "litmus", "e2e", "conformance-soft",
+         "conformance-virt", "vm", "faults")
 # All that start processes of which each waits for others.
-STEADY = ("litmus", "e2e", "vm")
+STEADY = ("litmus", "e2e", "conformance-soft", "conformance-virt", "vm")
 
 
 def made(command, lists):
