@@ -10,6 +10,7 @@ import wire_dgram
 import wire_forms
 import wire_frames
 import wire_life
+import wire_mads
 import wire_regions
 import wire_requester
 import wire_requests
@@ -19,7 +20,8 @@ from world import World
 
 SUITES = tuple(module.SUITE for module in (
     wire_life, wire_frames, wire_requests, wire_regions, wire_forms,
-    wire_tokens, wire_requester, wire_sends, wire_dgram))
+    wire_tokens, wire_requester, wire_sends, wire_dgram,
+    wire_mads))
 
 
 def main():

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Cases: SPEC "UC", "UD", "Odd packets: UC", "Odd packets: UD and
-management". Nothing of these is answered."""
+"""Cases: SPEC "UC", "UD", "Odd packets: UC", and of "Odd packets: UD and
+management" the rows of UD. Nothing of these is answered."""
 
 import time
 
-import cm
 import frame as fr
 import rc
 from check import Suite, check, same
-from names import Qpt, Rights, Wc, WcFlag, Wcs, Wd
+from names import Qps, Qpt, Rights, Wc, WcFlag, Wcs, Wd
 from world import MTU, OTHER_MAC, PEER_IP, PEER_MAC, RECEIVE
 
 SUITE = Suite()
@@ -339,6 +338,48 @@ def uc_substitute(world):
         conn.completion(status=Wcs.SUCCESS, byte_len=5)
 
 
+@SUITE.rows("UC: the NIC sends", {"SEND": (fr.SEND_FIRST,),
+                                  "WRITE": (fr.WRITE_FIRST,)})
+def uc_out(world, first):
+    """Opcodes of UC with PSNs one by one, no acknowledge request, no limit on
+    what is sent; it completes as sent."""
+    conn = uc(world)
+    region = world.region(300 * MTU)
+    if first == fr.SEND_FIRST:
+        conn.qp.send([region.sge()])
+    else:
+        conn.qp.write(1 << 40, 77, [region.sge()])
+    got = [conn.recv() for _ in range(300)]
+    same("PSNs", [p.psn for p in got],
+         [conn.peer.epsn + n for n in range(300)])
+    same("opcodes", [p.opcode - UC - first for p in got],
+         [0] + [1] * 298 + [2])
+    same("ACK requested", any(p.ackreq for p in got), False)
+    same("bytes", sum(len(p.payload) for p in got), 300 * MTU)
+    conn.completion(status=Wcs.SUCCESS, byte_len=300 * MTU)
+
+
+@SUITE.rows("UC and UD by state", {
+    "UC, INIT": (Qpt.UC, Qps.INIT), "UC, RTR": (Qpt.UC, Qps.RTR),
+    "UC, ERR": (Qpt.UC, Qps.ERR), "UD, INIT": (Qpt.UD, Qps.INIT),
+    "UD, RTR": (Qpt.UD, Qps.RTR), "UD, ERR": (Qpt.UD, Qps.ERR)})
+def by_state(world, qpt, state):
+    """Delivered from RTR on; before it and in ERR rx_no_qp."""
+    conn = world.conn(False, qpt, qkey=QKEY * (qpt == Qpt.UD),
+                      state=min(state, Qps.RTS))
+    if state == Qps.ERR:
+        conn.qp.error()
+    elif state == Qps.RTR:
+        conn.post_recv()
+    with world.counts(rx_no_qp=int(state != Qps.RTR)):
+        if qpt == Qpt.UC:
+            conn.peer.put(UC + fr.SEND_ONLY, b"hello")
+        else:
+            datagram(conn)
+    if state == Qps.RTR:
+        conn.completion(status=Wcs.SUCCESS)
+
+
 # UD
 
 def ud(world, **more):
@@ -525,44 +566,3 @@ def ud_missing(world, miss, counters):
     after = world.fresh()
     check(any(after[name] > before[name] for name in counters),
           "none of %s" % (counters,))
-
-
-# Management
-
-GOOD = bytes(256)       # base version 0: taken by the NIC, not by the driver
-
-
-@SUITE.rows("management", {
-    "opcode 65": (dict(opcode=fr.UD_SEND_IMM), "rx_bad_opcode"),
-    "opcode 04": (dict(opcode=fr.SEND_ONLY), "rx_bad_opcode"),
-    "opcode 24": (dict(opcode=0x24), "rx_bad_opcode"),
-    "252 bytes": (dict(data=bytes(252)), "rx_short"),
-    "260 bytes": (dict(data=bytes(260)), "rx_short"),
-    "0 bytes": (dict(data=b""), "rx_short"),
-    "nothing behind BTH": (dict(body=b""), "rx_short"),
-    "Q_Key 0": (dict(qkey=0), "rx_no_qp"),
-    "Q_Key 80010001": (dict(qkey=0x80010001), "rx_no_qp"),
-    "to queue pair 0": (dict(dqpn=0), "rx_no_qp"),
-    "as it should be": ({}, "mad_rx"),
-    "source queue pair 5": (dict(sqpn=5), "mad_rx"),
-    "PSN 77": (dict(psn=77), "mad_rx"),
-    "from an unknown address": (dict(src_ip=0x0a0000fe), "mad_rx")})
-def management(world, fields, counter):
-    """Datagrams to queue pair 1; nothing is answered to any of these."""
-    manager = cm.Manager(world.station)
-    manager.forget()
-    values = dict(fields)
-    with world.counts(**{counter: 1}):
-        manager.send(values.pop("data", GOOD), **values)
-    same("answer", world.station.recv(1, 0), None)
-
-
-@SUITE.case("management: the driver has not read the last 64")
-def management_full(world):
-    """mad_rx_dropped; the driver is stopped meanwhile."""
-    manager = cm.Manager(world.station)
-    with world.counts(mad_rx_dropped=6):
-        with world.driver_stopped():
-            for _ in range(70):
-                manager.send(GOOD)
-            world.station.barrier()

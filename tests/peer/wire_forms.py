@@ -201,7 +201,8 @@ def read_ignored(world, count, psn, va, packets, key):
 
 @SUITE.rows("READ again, evicted since", BOTH)
 def read_again_evicted(world, vendor):
-    """As for the first time, with the PSN asked for."""
+    """As for the first time, with the PSN asked for. Where the queue pair
+    died of it, the expected PSN is answered NAK 63."""
     region = world.region(4096)
     conn = world.conn(vendor)
     psn = conn.peer.psn
@@ -214,6 +215,11 @@ def read_again_evicted(world, vendor):
             conn.vack(rc.EVICTED, psn + 1)
         else:
             conn.nak(rc.NAK_ACCESS, psn + 1)
+    if vendor:
+        conn.alive()
+    else:
+        conn.peer.raw(fr.SEND_ONLY, b"x")
+        conn.nak(rc.NAK_OP)
 
 
 @SUITE.case("READ again, released since: 0x62")

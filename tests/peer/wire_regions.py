@@ -261,6 +261,26 @@ def cut_write(world, vendor, nak):
     conn.ack()
 
 
+@SUITE.rows("time ends during a SEND", BOTH)
+def cut_send(world, vendor):
+    """The region of the receive: EVICTED or NAK 63 for the first packet that
+    was not placed, again when asked again; then NAK 63."""
+    region = world.region(8192)
+    conn = world.conn(vendor, recvs=1, recv_region=region)
+    conn.peer.put(fr.SEND_FIRST, FULL, ackreq=True)
+    conn.ack()
+    world.evict(region)
+    for _ in range(2):
+        conn.peer.raw(fr.SEND_MIDDLE, FULL, ackreq=True)
+        if vendor:
+            conn.vack(rc.EVICTED)
+        else:
+            conn.nak(rc.NAK_OP)
+    conn.dead()
+    conn.dead_nak()
+    conn.completion(status=Wcs.EVICTED)
+
+
 # Missing pages
 
 def again(world, conn, action, region):
@@ -309,11 +329,12 @@ def missing_ahead(world):
     same("syndrome", got.syndrome, rc.ACK)
 
 
-def without_frames(world, length=16384):
-    """A DEMAND region under which there is nothing any more."""
+def without_frames(world, length=16384, first=0):
+    """A DEMAND region under which there is nothing any more from `first`
+    on."""
     region = world.demand(length)
-    world.process.must(Op.FRAMES_FREE, va=region.memory.va,
-                       pages=length // 4096)
+    world.process.must(Op.FRAMES_FREE, va=region.memory.va + first,
+                       pages=(length - first) // 4096)
     world.regions.remove(region)
     world.orphans.append(region)
     return region
@@ -365,6 +386,28 @@ def missing_midway(world):
     check(conn.peer.put_off > 0, "it was not put off")
     same("bytes", request.data == data, True)
     same("rounds of the requester", conn.peer.rounds, 0)
+
+
+@SUITE.rows("page of a READ under way cannot be had: 0x63", BOTH)
+def no_page_midway(world, vendor):
+    """The first pages are there: their responses come, then NAK 63."""
+    region = without_frames(world, 256 << 10, 128 << 10)
+    conn = world.conn(vendor)
+    request = conn.peer.read(region.iova, region.stag, region.length)
+    same("READ", conn.peer.finish(request, 3), "nak 63")
+    check(len(request.data) > 0, "no response before it")
+    conn.dead()
+
+
+@SUITE.case("page of a tagged message that cannot be had: 0x62")
+def no_page_token(world):
+    """As a WRITE."""
+    region = without_frames(world)
+    token = world.process.token_alloc(region)
+    conn = world.conn(recvs=1)
+    request = conn.peer.tagged(token.index, token.key, b"c", b"payload")
+    same("message", conn.peer.finish(request, 3), "nak 62")
+    conn.dead()
 
 
 @SUITE.rows("page missing of a receive", BOTH)
