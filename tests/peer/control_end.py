@@ -162,7 +162,6 @@ def reset_requests(world):
     check(wait_for(lambda: greedy.must(Op.USAGE).usage['waiters'] == 2),
           'not two that wait')
     reset(world, greedy, meek, kept)
-    world.changed = {}      # a reset does that, too
     same('MR_REG', meek.wait(waits).status, St.RESET)
     region = kept.granted(stays, memory, PAGE)
     check(region.stag, 'no STag')
@@ -222,7 +221,6 @@ def reset_notice(world):
     world.admin().evict(region.id)
     notice = upcall(process, Up.NOTICE, id=region.id)
     reset(world, process)
-    world.changed = {}
     row = [r for r in process.resync().rows if r['id'] == region.id][0]
     same('state', row['state'], 2)
     same('EXTEND', process.answer(notice, 3, extend_us=5).status, St.STATE)
@@ -231,8 +229,8 @@ def reset_notice(world):
 
 @suite.case('reset: parameters')
 def reset_parameters(world):
-    """"all parameters to their defaults" is of the NIC: what the driver was
-    told by PARAMS is gone with the reset, or is set anew; one of both."""
+    """The NIC forgets them ("States, reset, epoch"). What an administrator
+    said by PARAMS is set anew by the driver, or not: SPEC does not say."""
     admin = world.admin()
     before = admin.info().now['grace_us']
     admin.must(Op.PARAMS, grace_us=before + 1000)
