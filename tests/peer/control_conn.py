@@ -416,6 +416,34 @@ def grant_token(world):
     upcall(pair.passive, Up.EVICTED, 0.8, id=region.id)
 
 
+@suite.case('DELEGATE')
+def delegate(world):
+    """A holder hands the STag on to another peer of the exporter: both are
+    asked then, and both must answer. NO_CONN: the exporter has no such
+    peer; NO_MR: we do not hold it."""
+    pair, connected, region = granted(world)
+    third = world.process()
+    qp = third.qp()
+    seq = third.connect_later(SERVICE, world.rig.ip, qp)
+    pair.conn = upcall(pair.passive, Up.CONN_REQUEST).id
+    same('ACCEPT', pair.accept().status, St.OK)
+    other = third.wait(seq)
+    good = {'conn': connected.id, 'kind': STAG, 'number': region.stag,
+            'ipv4': world.rig.ip, 'qpn': qp.number}
+    refused(pair.active, St.NO_CONN, Op.DELEGATE,
+            **{**good, 'qpn': qp.number ^ 0x100})
+    refused(third, St.NO_MR, Op.DELEGATE, **{**good, 'conn': other.id})
+    pair.active.must(Op.DELEGATE, **good)
+    world.admin().evict(region.id)
+    for process, conn in ((pair.active, connected), (third, other)):
+        upcall(process, Up.INVALIDATE, id=conn.id, number=region.stag)
+    pair.active.invalidated(connected.id, STAG, region.stag)
+    no_upcall(pair.passive, Up.EVICTED)
+    third.invalidated(other.id, STAG, region.stag)
+    ended = upcall(pair.passive, Up.EVICTED, 0.8, id=region.id)
+    same('reason', ended.reason, Why.HOLDERS)
+
+
 @suite.case('GRANT refused')
 def grant_refused(world):
     """NO_MR, NO_CONN, NO_TOKEN; STATE before the connection is up and when
