@@ -35,7 +35,7 @@
 #include "unic_types.h"
 #include "unic_upcall.h"
 
-#define UNIC_CTL_VERSION 1u    /* in HELLO; another: INVALID */
+#define UNIC_CTL_VERSION 1u    /* in HELLO; another: VERSION */
 #define UNIC_CTL_BYTES	 64u   /* of a record */
 #define UNIC_CTL_MSG_MAX 8192u /* record and tail */
 /* Requests without reply, per process; as many more of those that give

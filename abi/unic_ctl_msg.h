@@ -123,6 +123,8 @@ enum unic_ctl_status {
 	UNIC_CTL_ST_UNSUPPORTED = 78, /* not by this provider */
 	UNIC_CTL_ST_NONE = 79,	      /* CRASH: there is no record */
 	UNIC_CTL_ST_REMOTE = 80,      /* KIO: the other host says `error` */
+	UNIC_CTL_ST_VERSION = 81,     /* HELLO: `version` is not the driver's;
+				       * the reply is unic_ctl_hello_version */
 };
 
 /* First 16 bytes of every message. */
@@ -174,7 +176,8 @@ struct unic_ctl_obj {
  */
 struct unic_ctl_hello {
 	struct unic_ctl_hdr hdr;
-	unic_le32 version; /* UNIC_CTL_VERSION */
+	unic_le32 version; /* UNIC_CTL_VERSION; looked at before all other
+			    * fields: another is answered VERSION */
 	unic_le32 weight;  /* share of entries asked for, 0 = 1; more than
 			    * 1 needs privilege */
 	uint8_t name[16];  /* for reports; text, zero-padded */
@@ -228,6 +231,14 @@ struct unic_ctl_hello_reply {
 	unic_le16 slot_at; /* where in its file the slot begins, in 64 KiB */
 };
 
+/* HELLO answered VERSION: no slot and no descriptors. The process may say HELLO again
+ * with this version, if it has it. */
+struct unic_ctl_hello_version {
+	struct unic_ctl_hdr hdr;
+	unic_le32 version; /* UNIC_CTL_VERSION of the driver */
+	unic_le32 rsvd[11];
+};
+
 /*
  * FRAMES_ALLOC. Frames for pages * 4 KiB of the process's addresses from `va`
  * on, in runs of 2^page_shift bytes that lie together and aligned; runs lie
@@ -265,6 +276,8 @@ UNIC_ABI_SIZE(unic_ctl_hello, 64);
 UNIC_ABI_AT(unic_ctl_hello_reply, slot_bytes, 16);
 UNIC_ABI_AT(unic_ctl_hello_reply, host_id, 56);
 UNIC_ABI_SIZE(unic_ctl_hello_reply, 64);
+UNIC_ABI_AT(unic_ctl_hello_version, version, 16);
+UNIC_ABI_SIZE(unic_ctl_hello_version, 64);
 UNIC_ABI_AT(unic_ctl_frames, page_shift, 28);
 UNIC_ABI_SIZE(unic_ctl_frames, 64);
 UNIC_ABI_SIZE(unic_ctl_id_reply, 64);

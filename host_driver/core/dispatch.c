@@ -156,6 +156,17 @@ static uint32_t tail_max(const struct op *op)
 	return op->flags & OP_TAIL ? UNIC_CTL_PRIVATE_MAX : 0;
 }
 
+/* True if @req is HELLO in another version of these messages, whose other fields may
+ * mean anything. */
+static bool is_other_version(const struct unic_req *req)
+{
+	struct unic_ctl_hello hello;
+
+	memcpy(&hello, req->rec, sizeof(hello));
+	return req->op == UNIC_CTL_HELLO &&
+	       unic_from_le32(hello.version) != UNIC_CTL_VERSION;
+}
+
 /* The checks common to all requests. OK, or the status of the answer. */
 static uint32_t check_request(const struct unic_req *req,
 			      const struct unic_ctl_hdr *hdr, size_t bytes)
@@ -168,8 +179,12 @@ static uint32_t check_request(const struct unic_req *req,
 	if (req->op >= OPS || !ops[req->op].run)
 		return UNIC_ST_BAD_OPCODE;
 	op = &ops[req->op];
-	if (bytes < UNIC_CTL_BYTES || tail != bytes - UNIC_CTL_BYTES ||
-	    hdr->status || tail > tail_max(op) || !zero_from(req->rec, op->end))
+	if (bytes < UNIC_CTL_BYTES)
+		return UNIC_ST_INVALID;
+	if (is_other_version(req))
+		return UNIC_CTL_ST_VERSION;
+	if (tail != bytes - UNIC_CTL_BYTES || hdr->status ||
+	    tail > tail_max(op) || !zero_from(req->rec, op->end))
 		return UNIC_ST_INVALID;
 	if (req->client->open >
 	    (op->flags & OP_GIVE ? 2 * UNIC_CTL_OPEN_MAX : UNIC_CTL_OPEN_MAX))
@@ -214,13 +229,23 @@ static void answer_no_memory(struct unic_host *host, struct unic_client *client,
 	unic_os_reply(host->os, client, msg, sizeof(msg), UNIC_OS_NO_SLOT);
 }
 
+/* Answer @status, which is not OK, and VERSION with the version of the driver. */
+static void refuse(struct unic_req *req, uint32_t status)
+{
+	struct unic_ctl_hello_version r = { 0 };
+
+	if (status == UNIC_CTL_ST_VERSION)
+		r.version = unic_to_le32(UNIC_CTL_VERSION);
+	unic_req_answer(req, status, &r, NULL, 0);
+}
+
 void unic_dispatch_run(struct unic_req *req, const struct unic_ctl_hdr *hdr)
 {
 	uint32_t status =
 		check_request(req, hdr, UNIC_CTL_BYTES + req->tail_bytes);
 
 	if (status)
-		unic_req_status(req, status);
+		refuse(req, status);
 	else
 		ops[req->op].run(req);
 }
@@ -248,7 +273,7 @@ bool unic_dispatch_message(struct unic_host *host, struct unic_client *client,
 	memcpy(req->rec, msg, bytes < UNIC_CTL_BYTES ? bytes : UNIC_CTL_BYTES);
 	status = check_request(req, &hdr, bytes);
 	if (status) {
-		unic_req_status(req, status);
+		refuse(req, status);
 		return true;
 	}
 	req->tail_bytes = (uint32_t)(bytes - UNIC_CTL_BYTES);

@@ -382,8 +382,7 @@ void unic_proc_hello(struct unic_req *req)
 	struct unic_hproc *proc;
 
 	memcpy(&hello, req->rec, sizeof(hello));
-	if (unic_from_le32(hello.version) != UNIC_CTL_VERSION ||
-	    unic_from_le32(hello.policy) >= UNIC_POLICIES ||
+	if (unic_from_le32(hello.policy) >= UNIC_POLICIES ||
 	    unic_from_le32(hello.flags) & ~UNIC_CTL_HELLO_FLAGS_ALL ||
 	    (hello.slot &&
 	     !(unic_from_le32(hello.flags) & UNIC_CTL_HELLO_RESUME)) ||

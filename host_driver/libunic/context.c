@@ -165,11 +165,21 @@ static void set_nonblock(int fd)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
+/* Say what the driver's answer VERSION, @r, means. */
+static int fail_version(const struct unic_ctl_hello_version *r)
+{
+	return unic_fail(-EPROTO,
+			 "attach: the driver speaks version %u, this program "
+			 "version %u; take both of one release",
+			 unic_from_le32(r->version), UNIC_CTL_VERSION);
+}
+
 int unic_hello(struct unic_ctx *ctx, bool resume, int timeout_ms)
 {
 	union {
 		struct unic_ctl_hello req;
 		struct unic_ctl_hello_reply reply;
+		struct unic_ctl_hello_version other;
 	} rec = { .req = { .version = unic_to_le32(UNIC_CTL_VERSION) } };
 	struct unic_conn_call call = { .rec = &rec,
 				       .n_fds = 4,
@@ -185,7 +195,9 @@ int unic_hello(struct unic_ctx *ctx, bool resume, int timeout_ms)
 	if (resume)
 		rec.req.slot = unic_to_le32(ctx->attr.proc);
 	status = unic_conn_call(ctx->conn, UNIC_CTL_HELLO, &call);
-	err = unic_fail_status("attach", status);
+	err = status == UNIC_CTL_ST_VERSION
+		      ? fail_version(&rec.other)
+		      : unic_fail_status("attach", status);
 	if (status < 0)
 		return err;
 	ctx->slot.fd = call.n_fds > 0 ? call.fds[0] : -1;

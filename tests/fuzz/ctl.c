@@ -498,7 +498,7 @@ static void learn_batch(struct ctl *c, const uint8_t *msg, uint32_t bytes)
 	must((unic_from_le16(r.hdr.status) == UNIC_ST_OK) == (bytes != 0));
 	for (i = 1; i <= bytes / UNIC_CTL_BYTES; i++) {
 		memcpy(&hdr, msg + i * UNIC_CTL_BYTES, sizeof(hdr));
-		must(unic_from_le16(hdr.status) <= UNIC_CTL_ST_REMOTE);
+		must(unic_from_le16(hdr.status) <= UNIC_CTL_ST_VERSION);
 		must(!hdr.tail_bytes);
 		if (unic_from_le16(hdr.status) > UNIC_ST_PENDING)
 			continue;
@@ -524,7 +524,7 @@ void ctl_answer(struct ctl *c, const void *msg, uint32_t bytes)
 	c->open[seq / 64] &= ~(1ull << seq % 64);
 	c->answered++;
 	status = unic_from_le16(hdr.status);
-	must(status <= UNIC_CTL_ST_REMOTE);
+	must(status <= UNIC_CTL_ST_VERSION);
 	if (status <= UNIC_ST_PENDING)
 		learn(c, unic_from_le16(hdr.op), msg);
 	if (unic_from_le16(hdr.op) == UNIC_CTL_BATCH)

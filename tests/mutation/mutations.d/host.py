@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 CORE = "test_driver_journal"
 MUTATIONS = (
+    ("host_driver/core/dispatch.c", "	if (is_other_version(req))\n", "	if (0)\n",
+     "host: HELLO in another version is taken for one's own",
+     "test_driver_request"),
+    ("host_driver/core/dispatch.c",
+     "		r.version = unic_to_le32(UNIC_CTL_VERSION);\n", "		;\n",
+     "host: VERSION does not say which", "test_driver_request"),
+    ("host_driver/libunic/context.c", "? fail_version(&rec.other)",
+     "? unic_fail_status(\"attach\", status)",
+     "libunic: nobody is told which version the driver speaks",
+     "test_libunic_context"),
     ("host_driver/core/proc.c",
      "host->config.slots_of_users ? proc->uid != client->uid",
      "host->config.slots_of_users ? false",

@@ -388,6 +388,32 @@ static void pieces_are_for_the_driver(void **state)
 	fake_delete(f);
 }
 
+/* HELLO in another version is answered by that word and the driver's version, whatever
+ * the rest of the message holds; the same connection can try again. */
+static void another_version_is_told(void **state)
+{
+	struct unic_ctl_hello r = { .version = unic_to_le32(2),
+				    .policy = unic_to_le32(99),
+				    .rsvd = { [2] = unic_to_le32(5) } };
+	struct unic_ctl_hdr cut = { .op = unic_to_le16(UNIC_CTL_HELLO) };
+	struct fake *f = fake_new();
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_HELLO, &r), UNIC_CTL_ST_VERSION);
+	assert_int_equal(reply_u32(f, 16), UNIC_CTL_VERSION);
+	assert_int_equal(reply_u32(f, 20), 0);
+	assert_int_equal(f->client.slot, UNIC_OS_NO_SLOT);
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, &f->client, &cut, sizeof(cut)));
+	assert_int_equal(reply_status(f), UNIC_ST_INVALID);
+	r = (struct unic_ctl_hello){ .version = unic_to_le32(1),
+				     .policy = unic_to_le32(99) };
+	assert_int_equal(request(f, UNIC_CTL_HELLO, &r), UNIC_ST_INVALID);
+	assert_int_equal(reply_u32(f, 16), 0);
+	hello(f);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +430,7 @@ int main(void)
 		cmocka_unit_test(giving_back_has_its_own_room),
 		cmocka_unit_test(shares_are_kept),
 		cmocka_unit_test(pieces_are_for_the_driver),
+		cmocka_unit_test(another_version_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

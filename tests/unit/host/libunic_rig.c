@@ -176,19 +176,29 @@ static size_t uses_reply(const void *req, uint8_t *out)
 	return drv.uses_rows * sizeof(drv.uses);
 }
 
+static size_t hello_reply(uint8_t *out)
+{
+	struct unic_ctl_hello_reply *h = (void *)out;
+	struct unic_ctl_hello_version *v = (void *)out;
+
+	if (drv.version) {
+		v->hdr.status = unic_to_le16(UNIC_CTL_ST_VERSION);
+		v->version = unic_to_le32(drv.version);
+		return 0;
+	}
+	h->slot_bytes = unic_to_le64((uint64_t)SLOT_PAGES * PAGE);
+	h->grace_us = unic_to_le32(20000);
+	h->tlb_entries = unic_to_le32(1024);
+	return 0;
+}
+
 static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 {
 	struct unic_ctl_queue_reply *q = (void *)out;
 
 	switch (op) {
-	case UNIC_CTL_HELLO: {
-		struct unic_ctl_hello_reply *h = (void *)out;
-
-		h->slot_bytes = unic_to_le64((uint64_t)SLOT_PAGES * PAGE);
-		h->grace_us = unic_to_le32(20000);
-		h->tlb_entries = unic_to_le32(1024);
-		return 0;
-	}
+	case UNIC_CTL_HELLO:
+		return hello_reply(out);
 	case UNIC_CTL_FRAMES_ALLOC:
 		if (!drv.taken)
 			return frames_reply(req, out);
@@ -276,7 +286,7 @@ static void *drive(void *arg)
 		tail = reply_to(op, in, out);
 		hdr->tail_bytes = unic_to_le32((uint32_t)tail);
 		send_reply(drv.sock, out, UNIC_CTL_BYTES + tail,
-			   op == UNIC_CTL_HELLO);
+			   op == UNIC_CTL_HELLO && !hdr->status);
 		pthread_mutex_unlock(&drv.lock);
 	}
 	return NULL;

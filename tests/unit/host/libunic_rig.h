@@ -26,6 +26,7 @@ struct driver {
 	uint32_t next_frame; /* handed out from the end: never contiguous */
 	uint32_t upcalls;
 	/* answers, and requests */
+	uint32_t version; /* not 0: the driver's, and not the library's */
 	uint16_t reg_status;
 	uint32_t bad_frame;
 	uint32_t last_user, last_mr, deregs, offers, resyncs, extends;

@@ -35,12 +35,25 @@ static void every_status_has_words(void **state)
 									  "stat"
 									  "us");
 	}
-	for (s = UNIC_CTL_ST_NO_HELLO; s <= UNIC_CTL_ST_REMOTE; s++)
+	for (s = UNIC_CTL_ST_NO_HELLO; s <= UNIC_CTL_ST_VERSION; s++)
 		assert_string_not_equal(unic_status_str((unsigned int)s), "unkn"
 									  "own "
 									  "stat"
 									  "us");
 	assert_int_equal(unic_fail_status("x", 4711), -EPROTO);
+}
+
+/* A driver of another version: the process is told which, and what to do. */
+static void another_version_is_said(void **state)
+{
+	struct unic_ctx *ctx;
+
+	(void)state;
+	drv.version = 7;
+	assert_int_equal(unic_open(drv.path, &ctx), -EPROTO);
+	assert_non_null(strstr(unic_last_error(), "driver speaks version 7"));
+	assert_non_null(strstr(unic_last_error(), "this program version 1"));
+	assert_non_null(strstr(unic_last_error(), "take both of one release"));
 }
 
 /* What a child can do with what it has of its parent; the memory is its own. */
@@ -198,6 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_driver_is_said),
 		cmocka_unit_test(every_status_has_words),
+		WITH_DRIVER(another_version_is_said),
 		WITH_DRIVER(a_child_has_no_part_in_it),
 		cmocka_unit_test(a_stopped_driver_is_not_waited_for),
 		WITH_DRIVER(leftovers_are_not_given_to_a_new_driver),
