@@ -30,7 +30,7 @@ void unic_mbox_client_init(struct unic_mbox_client *m, struct unic_os *os,
 	m->bad = refused;
 }
 
-void unic_mbox_client_reset(struct unic_mbox_client *m)
+void unic_mbox_client_zero(struct unic_mbox_client *m)
 {
 	struct unic_driver_page *page = driver_page(m);
 
@@ -41,6 +41,10 @@ void unic_mbox_client_reset(struct unic_mbox_client *m)
 	UNIC_STORE(page->drop_head, unic_to_le32(0));
 	UNIC_STORE(page->want_irq, unic_to_le32(1));
 	UNIC_STORE(page->fence, unic_to_le32(0));
+}
+
+void unic_mbox_client_reset(struct unic_mbox_client *m)
+{
 	m->cmd_tail = 0;
 	m->cpl_head = 0;
 	m->evt_head = 0;

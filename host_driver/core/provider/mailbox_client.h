@@ -37,9 +37,12 @@ struct unic_mbox_client {
 void unic_mbox_client_init(struct unic_mbox_client *m, struct unic_os *os,
 			   void *bar, uint32_t *refused);
 
-/** unic_mbox_client_reset() - zero the driver page and all indices; call this before
- * writing reset_req. Commands under way are lost: unic_mbox_client_drop() them first. */
+/** unic_mbox_client_reset() - zero the own copies of all indices; the device's memory is
+ * not written. Commands under way are left for unic_mbox_client_drop(). */
 void unic_mbox_client_reset(struct unic_mbox_client *m);
+
+/** unic_mbox_client_zero() - zero the driver page; call this before writing reset_req. */
+void unic_mbox_client_zero(struct unic_mbox_client *m);
 
 /** unic_mbox_client_fence() - have the NIC stop all access to memory. */
 void unic_mbox_client_fence(struct unic_mbox_client *m);

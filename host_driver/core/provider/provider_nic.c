@@ -22,11 +22,20 @@
 #define RETRY_NS   1000000000ull /* between resets of a dead NIC */
 #define BUDGET	   256u		 /* records per poll */
 
+/* What the driver knows of the mailbox of the NIC that is there. It writes to an OURS
+ * only: the driver page is another one in another major version. */
+enum nic_abi {
+	ABI_UNSEEN = 0, /* there was no magic yet */
+	ABI_OURS = 1,
+	ABI_OTHER = 2,
+};
+
 struct unic_nic_provider {
 	struct unic_provider p;
 	struct unic_mbox_client m;
 	uint32_t state; /* enum unic_provider_state */
-	uint32_t reset_req;
+	enum nic_abi abi;
+	uint32_t reset_req; /* STARTING, and OURS */
 	uint64_t deadline_ns;
 	uint64_t looked_ns; /* the last poll */
 	uint64_t gap_ns;    /* between that and the one before */
@@ -76,36 +85,75 @@ static void nic_down(struct unic_nic_provider *n, uint32_t state)
 {
 	n->deadline_ns = unic_os_now_ns(n->p.os) + RETRY_NS;
 	unic_mbox_client_reset(&n->m);
+	if (n->abi == ABI_OURS)
+		unic_mbox_client_zero(&n->m);
 	set_state(n, state);
 	fail_calls(n);
 }
 
-static bool abi_fits(struct unic_nic_provider *n)
+/* Read the version of a NIC that has the magic. */
+static void read_abi(struct unic_nic_provider *n)
 {
-	uint32_t major = unic_from_le16(info_page(n)->abi_major);
+	uint32_t major;
 
-	if (major == UNIC_ABI_MAJOR)
-		return true;
-	unic_os_log(n->p.os, UNIC_LOG_ERROR,
-		    "the NIC speaks mailbox version %u, this driver %u: update "
-		    "the older one",
-		    major, UNIC_ABI_MAJOR);
-	return false;
+	unic_os_rmb();
+	major = unic_from_le16(UNIC_LOAD(info_page(n)->abi_major));
+	n->abi = major == UNIC_ABI_MAJOR ? ABI_OURS : ABI_OTHER;
+	if (n->abi == ABI_OTHER)
+		unic_os_log(n->p.os, UNIC_LOG_ERROR,
+			    "the NIC speaks mailbox version %u, this driver "
+			    "%u: it is left alone; update the older one",
+			    major, UNIC_ABI_MAJOR);
+}
+
+/* The number of a reset that the NIC has neither done nor been asked for: a NIC that has
+ * just been powered on may be about to answer what an earlier driver asked. */
+static uint32_t next_reset(struct unic_nic_provider *n,
+			   struct unic_driver_page *page)
+{
+	uint32_t next = unic_from_le32(UNIC_LOAD(info_page(n)->reset_ack)) + 1;
+
+	return next + (next == unic_from_le32(UNIC_LOAD(page->reset_req)));
+}
+
+static void ask_reset(struct unic_nic_provider *n)
+{
+	struct unic_driver_page *page =
+		(void *)(n->m.bar + UNIC_BAR_DRIVER_OFF);
+
+	unic_mbox_client_zero(&n->m);
+	n->reset_req = next_reset(n, page);
+	unic_os_wmb();
+	UNIC_STORE(page->reset_req, unic_to_le32(n->reset_req));
+	unic_os_mb();
+	unic_os_ring_nic(n->p.os);
+	n->deadline_ns = unic_os_now_ns(n->p.os) + RESET_NS;
+}
+
+/* Look at the NIC before anything of it is written: ask one of this major version for a
+ * reset, and leave another one alone until a NIC joins. One without a magic has not been
+ * powered on yet. */
+static void look_at_nic(struct unic_nic_provider *n)
+{
+	if (!has_info_magic(n))
+		return;
+	read_abi(n);
+	if (n->abi == ABI_OURS) {
+		ask_reset(n);
+		return;
+	}
+	nic_down(n, UNIC_PROVIDER_DEAD);
+	n->deadline_ns = UINT64_MAX;
 }
 
 static void nic_start(struct unic_provider *p)
 {
 	struct unic_nic_provider *n = nic_of(p);
-	struct unic_driver_page *page =
-		(void *)(n->m.bar + UNIC_BAR_DRIVER_OFF);
 
+	n->abi = ABI_UNSEEN;
 	nic_down(n, UNIC_PROVIDER_STARTING);
-	n->reset_req = unic_from_le32(UNIC_LOAD(info_page(n)->reset_ack)) + 1;
-	unic_os_wmb();
-	UNIC_STORE(page->reset_req, unic_to_le32(n->reset_req));
-	unic_os_mb();
-	unic_os_ring_nic(p->os);
 	n->deadline_ns = unic_os_now_ns(p->os) + RESET_NS;
+	look_at_nic(n);
 }
 
 static void mark_dead(struct unic_nic_provider *n, const char *why)
@@ -124,24 +172,33 @@ static void restart_nic(struct unic_nic_provider *n, const char *why)
 	nic_start(&n->p);
 }
 
+/* True if the NIC has done the reset that it was asked for. */
+static bool has_reset(struct unic_nic_provider *n)
+{
+	struct unic_info *info = info_page(n);
+
+	return n->abi == ABI_OURS && has_info_magic(n) &&
+	       unic_from_le32(UNIC_LOAD(info->reset_ack)) == n->reset_req &&
+	       unic_from_le32(UNIC_LOAD(info->state)) == UNIC_NIC_READY;
+}
+
 static void poll_starting(struct unic_nic_provider *n, uint64_t now)
 {
 	struct unic_info *info = info_page(n);
 	uint32_t epoch;
 
-	if (!has_info_magic(n) ||
-	    unic_from_le32(UNIC_LOAD(info->reset_ack)) != n->reset_req ||
-	    unic_from_le32(UNIC_LOAD(info->state)) != UNIC_NIC_READY) {
+	if (n->abi == ABI_UNSEEN)
+		look_at_nic(n);
+	if (n->state != UNIC_PROVIDER_STARTING)
+		return;
+	if (!has_reset(n)) {
 		if (now >= n->deadline_ns)
-			mark_dead(n, "no answer to reset");
+			mark_dead(n, n->abi == ABI_OURS ? "no answer to reset"
+							: "no firmware on it "
+							  "has started");
 		return;
 	}
 	unic_os_rmb();
-	if (!abi_fits(n)) {
-		nic_down(n, UNIC_PROVIDER_DEAD);
-		n->deadline_ns = UINT64_MAX;
-		return;
-	}
 	epoch = unic_from_le32(UNIC_LOAD(info->boot_epoch));
 	if (!epoch) {
 		mark_dead(n, "boot epoch 0");
@@ -221,7 +278,8 @@ static uint64_t nic_poll(struct unic_provider *p, uint64_t now)
 	struct unic_nic_provider *n = nic_of(p);
 
 	update_poll_gap(n, now);
-	unic_mbox_client_irq(&n->m, false);
+	if (n->abi == ABI_OURS)
+		unic_mbox_client_irq(&n->m, false);
 	switch (n->state) {
 	case UNIC_PROVIDER_STARTING:
 		poll_starting(n, now);
@@ -241,7 +299,9 @@ static uint64_t nic_poll(struct unic_provider *p, uint64_t now)
 
 static bool nic_rest(struct unic_provider *p, bool on)
 {
-	return !unic_mbox_client_irq(&nic_of(p)->m, on);
+	struct unic_nic_provider *n = nic_of(p);
+
+	return n->abi != ABI_OURS || !unic_mbox_client_irq(&n->m, on);
 }
 
 static bool nic_soon(struct unic_provider *p)
@@ -292,15 +352,16 @@ static void nic_fence(struct unic_provider *p)
 
 	n->plugged = false; /* no further reset */
 	nic_down(n, UNIC_PROVIDER_DEAD);
-	unic_mbox_client_fence(&n->m);
+	if (n->abi != ABI_OTHER)
+		unic_mbox_client_fence(&n->m);
 }
 
-/* A BAR without a device reads as all ones, which does not count as an answer. */
+/* A NIC of another version was never told of memory. A BAR without a device reads as all ones, which does not count as an answer. */
 static bool nic_fenced(struct unic_provider *p)
 {
 	struct unic_nic_provider *n = nic_of(p);
 
-	return unic_mbox_client_fenced(&n->m) ||
+	return n->abi == ABI_OTHER || unic_mbox_client_fenced(&n->m) ||
 	       !unic_from_le32(UNIC_LOAD(info_page(n)->magic));
 }
 

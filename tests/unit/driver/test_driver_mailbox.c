@@ -239,6 +239,63 @@ static void setup_goes_on_when_there_is_memory(void **state)
 	fake_delete(f);
 }
 
+/* A NIC whose mailbox has another major version is looked at and not written to, nor
+ * rung, whatever happens; one that joins in its place is served. */
+static void nic_of_another_version_is_left_alone(void **state)
+{
+	struct fake *f = fake_new();
+	uint8_t *before = malloc(UNIC_BAR_BYTES);
+	uint32_t rings;
+
+	(void)state;
+	hello(f);
+	unic_host_plug(f->host, false);
+	memset(f->bar, 0x77, UNIC_BAR_BYTES);
+	info(f)->magic = unic_to_le32(0); /* not powered on yet */
+	info(f)->abi_major = unic_to_le16(UNIC_ABI_MAJOR + 1);
+	memcpy(before, f->bar, UNIC_BAR_BYTES);
+	rings = f->os.rings;
+	unic_host_plug(f->host, true);
+	look_for(f, 1000);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_STARTING);
+	assert_memory_equal(before, f->bar, UNIC_BAR_BYTES);
+	info(f)->magic = unic_to_le32(UNIC_MAGIC);
+	memcpy(before, f->bar, UNIC_BAR_BYTES);
+	look_for(f, 10000);
+	unic_host_rest(f->host, true);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_DEAD);
+	unic_host_fence(f->host);
+	assert_true(unic_host_fenced(f->host));
+	assert_memory_equal(before, f->bar, UNIC_BAR_BYTES);
+	assert_int_equal(f->os.rings, rings);
+	unic_host_plug(f->host, false);
+	memset(f->bar, 0, UNIC_BAR_BYTES);
+	free(before);
+	info(f)->magic = unic_to_le32(UNIC_MAGIC);
+	info(f)->abi_major = unic_to_le16(UNIC_ABI_MAJOR);
+	info(f)->procs = unic_to_le32(SLOTS);
+	unic_host_plug(f->host, true);
+	settle(f);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
+	fake_delete(f);
+}
+
+/* The number of a reset is another than the NIC may still have to answer. */
+static void reset_is_not_an_earlier_drivers(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t ack = unic_from_le32(info(f)->reset_ack);
+
+	(void)state;
+	unic_host_plug(f->host, false);
+	driver(f)->reset_req = unic_to_le32(ack + 1);
+	unic_host_plug(f->host, true);
+	assert_int_equal(unic_from_le32(driver(f)->reset_req), ack + 2);
+	settle(f);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +307,8 @@ int main(void)
 		cmocka_unit_test(absence_of_the_driver_is_no_silence),
 		cmocka_unit_test(more_commands_than_slots),
 		cmocka_unit_test(setup_goes_on_when_there_is_memory),
+		cmocka_unit_test(nic_of_another_version_is_left_alone),
+		cmocka_unit_test(reset_is_not_an_earlier_drivers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
