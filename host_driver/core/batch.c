@@ -13,14 +13,17 @@
 #include "request.h"
 
 /* Complete the calls of all kept commands: with their completions in the list of @call,
- * or FAILED if @call failed. */
+ * or with the status of @call, which did nothing then. */
 static void deliver_completions(struct unic_batch *b,
 				const struct unic_call *call)
 {
-	uint32_t status = unic_call_status(call), i;
 	const uint8_t *cpl = call->list;
 	struct unic_cmd_hdr hdr;
+	uint8_t status;
+	uint32_t i;
 
+	memcpy(&hdr, call->cpl, sizeof(hdr));
+	status = hdr.status;
 	for (i = 0; i < b->kept; i++) {
 		struct unic_call *c = &b->of[i]->call;
 
@@ -30,7 +33,7 @@ static void deliver_completions(struct unic_batch *b,
 			       UNIC_CTL_BYTES);
 		} else {
 			memcpy(&hdr, c->cmd, sizeof(hdr));
-			hdr.status = UNIC_ST_FAILED;
+			hdr.status = status;
 			memcpy(c->cpl, &hdr, sizeof(hdr));
 		}
 		unic_req_done(b->parent->host, c);

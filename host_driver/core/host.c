@@ -396,6 +396,7 @@ struct unic_host *unic_host_new(struct unic_os *os,
 		return NULL;
 	host->os = os;
 	host->config = *config;
+	host->list_bytes = UNIC_LIST_BYTES;
 	host->start_ns = unic_os_now_ns(os);
 	unic_os_random(os, &host->host_id, sizeof(host->host_id));
 	if (unic_objects_init(&host->objects, os) || !init_procs(host)) {
@@ -425,6 +426,11 @@ void unic_host_delete(struct unic_host *host)
 		host->provider->ops->fini(host->provider);
 	unic_os_free(os, host->provider);
 	unic_os_free(os, host);
+}
+
+void unic_host_list_bytes(struct unic_host *host, uint32_t bytes)
+{
+	host->list_bytes = bytes < UNIC_LIST_BYTES ? bytes : UNIC_LIST_BYTES;
 }
 
 void unic_host_plug(struct unic_host *host, bool there)

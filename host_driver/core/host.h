@@ -27,6 +27,10 @@ struct unic_host *unic_host_new(struct unic_os *os,
  * is; the next driver resets it. */
 void unic_host_delete(struct unic_host *host);
 
+/** unic_host_list_bytes() - the list pages of the NIC that joins next have @bytes, 64 at
+ * least; more than UNIC_LIST_BYTES counts as that, which is what they have by default. */
+void unic_host_list_bytes(struct unic_host *host, uint32_t bytes);
+
 /** unic_host_plug() - the NIC joined or left the bus. Joined: it is reset. */
 void unic_host_plug(struct unic_host *host, bool there);
 

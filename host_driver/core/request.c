@@ -48,7 +48,7 @@ static bool batch_keep(struct unic_req *req)
 
 	if (!b->open || !of || has_wait_flag(call) ||
 	    b->cmd_bytes + UNIC_CTL_BYTES + b->list_bytes + list >
-		    UNIC_LIST_BYTES ||
+		    req->host->list_bytes ||
 	    (b->kept && of != unic_req_batch_opcode(b->cmd)))
 		return false;
 	memcpy(b->cmd + b->cmd_bytes, call->cmd, UNIC_CTL_BYTES);

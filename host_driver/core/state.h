@@ -206,6 +206,7 @@ struct unic_host {
 	uint32_t share[UNIC_OBJ_TYPES]; /* objects one process may have */
 	uint64_t features;		/* UNIC_FEAT_* of the device */
 	uint32_t waits;			/* admission places of the NIC */
+	uint32_t list_bytes;		/* of a list page of the device */
 	uint8_t table_unit
 		[UNIC_TABLE_UNITS]; /* 1 + slot; 0: free; region_pin.c */
 	struct unic_hfault fault[UNIC_REGION_FAULTS];

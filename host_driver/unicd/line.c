@@ -134,6 +134,7 @@ static void deliver_far_events(struct unic_os *os)
 	if (f->joined) {
 		f->joined = false;
 		unicd_say("NIC joined");
+		unic_host_list_bytes(os->host, f->list_bytes);
 		unic_host_plug(os->host, true);
 	}
 	for (p = 0; p < os->slots; p++)

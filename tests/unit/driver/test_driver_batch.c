@@ -134,6 +134,38 @@ static void a_batch_for_an_old_nic(void **state)
 	fake_delete(f);
 }
 
+/* A NIC whose list pages are small gets in one command what fits, lists included, and
+ * the rest one by one. */
+static void a_batch_for_a_small_list_page(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t pd = pd_of_region(f, region(f, 1)), i, before, kept;
+	struct unic_ctl_mr_reg recs[12];
+	struct unic_cmd_batch cmd;
+
+	(void)state;
+	nic_batches(f);
+	unic_host_list_bytes(f->host, 512);
+	for (i = 0; i < 12; i++)
+		recs[i] = batch_reg(pd, i % 7 + 1);
+	for (i = 0; i < 8; i++) {
+		struct unic_cpl_mr_reg cpl = { .hdr.opcode = UNIC_CMD_MR_REG };
+
+		memcpy(f->listed + 64 * i, &cpl, 64);
+	}
+	f->lists = true;
+	before = f->commands;
+	assert_int_equal(batch(f, 12, recs), UNIC_ST_OK);
+	memcpy(&cmd, f->last[UNIC_CMD_MR_BATCH], 64);
+	kept = unic_from_le32(cmd.count);
+	assert_in_range(kept, 2, 7); /* of 64 bytes and a list of 8 */
+	assert_int_equal(f->commands, before + 1 + 12 - kept);
+	assert_int_equal(reply_u32(f, 16), 12);
+	unic_host_list_bytes(f->host, UNIC_LIST_BYTES + 1);
+	assert_int_equal(f->host->list_bytes, UNIC_LIST_BYTES);
+	fake_delete(f);
+}
+
 static void each_wrong_batch(void **state)
 {
 	struct fake *f = fake_new();
@@ -213,7 +245,8 @@ static void a_batch_that_is_cut(void **state)
 		assert_int_equal(reply_u32(f, 16), 0);
 		for (k = 0; k < 2; k++)
 			assert_int_equal(status_of_nth(f, k),
-					 UNIC_CTL_ST_RESET);
+					 i ? UNIC_ST_INVALID
+					   : UNIC_CTL_ST_RESET);
 		assert_int_equal(pinned(f), 1);
 		fake_delete(f);
 	}
@@ -250,6 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_batch_is_one_command),
 		cmocka_unit_test(a_batch_for_an_old_nic),
+		cmocka_unit_test(a_batch_for_a_small_list_page),
 		cmocka_unit_test(each_wrong_batch),
 		cmocka_unit_test(a_batch_without_memory),
 		cmocka_unit_test(a_batch_that_is_cut),
