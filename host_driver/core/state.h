@@ -183,9 +183,10 @@ struct unic_held {
 
 struct unic_cm {
 	struct conn *by_comm[UNIC_COMM_BUCKETS]; /* cm_conn.c */
-	uint32_t strays;  /* messages that fit no connection */
-	uint32_t crowded; /* half-open connections that gave way */
-	uint64_t next_ns; /* earliest timer of a connection */
+	uint32_t strays;     /* messages that fit no connection */
+	uint32_t crowded;    /* half-open connections that gave way */
+	uint32_t impossible; /* REQs that no queue pair here can serve */
+	uint64_t next_ns;    /* earliest timer of a connection */
 };
 
 struct unic_host {

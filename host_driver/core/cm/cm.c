@@ -182,6 +182,14 @@ static void on_rep(struct unic_host *host, struct conn *c,
 	unic_conn_step(c->req, c, UNIC_QPS_INIT);
 }
 
+/* True if the REJ @msg says that the peer got no RTU of @c, which is up on this side
+ * only. */
+static bool is_unconfirmed(const struct conn *c, const struct unic_cm_msg *msg)
+{
+	return c->state == C_ESTABLISHED && c->active &&
+	       msg->reason == UNIC_CM_TIMEOUT;
+}
+
 static void on_rej(struct unic_host *host, struct conn *c,
 		   const struct unic_cm_msg *msg)
 {
@@ -189,7 +197,7 @@ static void on_rej(struct unic_host *host, struct conn *c,
 		c->priv_bytes = msg->priv_bytes;
 		memcpy(c->priv, msg->priv, msg->priv_bytes);
 		unic_conn_failed(host, c, UNIC_CTL_ST_REJECTED, msg->reason);
-	} else if (c->state == C_REP_SENT) {
+	} else if (c->state == C_REP_SENT || is_unconfirmed(c, msg)) {
 		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
 		c->state = C_CLOSED;
 		unic_conn_qp_err(host, c);
@@ -436,6 +444,11 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 
 	if (!unic_cm_parse(mad->data, &msg)) {
 		unic_grants_receive(host, mad);
+		return;
+	}
+	if (msg.type == UNIC_CM_REQ && msg.reason) {
+		host->cm.impossible++;
+		send_rej(host, mad, &msg, msg.reason);
 		return;
 	}
 	if (msg.type == UNIC_CM_REQ) {

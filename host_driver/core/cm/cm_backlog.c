@@ -68,9 +68,10 @@ void unic_backlog_make_room(struct unic_host *host, uint32_t owner,
 	unic_conn_free(host, victim);
 }
 
-/* Close @c, for which no RTU came. */
+/* Close @c, for which no RTU came. The peer, which may take it for up, is told. */
 void unic_backlog_close(struct unic_host *host, struct conn *c)
 {
+	unic_conn_reject(host, c, UNIC_CM_TIMEOUT);
 	c->state = C_CLOSED;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
 	unic_conn_qp_err(host, c);

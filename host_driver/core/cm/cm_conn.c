@@ -154,11 +154,13 @@ void unic_conn_send_until(struct unic_host *host, struct conn *c,
 	unic_conn_timers(host, c, unic_os_now_ns(host->os) + AGAIN_NS, give_up);
 }
 
-/* The message that a REJ of @c answers: the last one that came. */
+/* The message that a REJ of @c answers: the last one that came. NONE: the one that was
+ * waited for did not come. */
 static uint8_t rej_message_type(const struct conn *c)
 {
 	if (!c->active)
-		return UNIC_CM_OF_REQ;
+		return c->state == C_REP_SENT ? UNIC_CM_OF_NONE
+					      : UNIC_CM_OF_REQ;
 	return c->state == C_MODIFY ? UNIC_CM_OF_REP : UNIC_CM_OF_NONE;
 }
 
@@ -167,6 +169,7 @@ void unic_conn_reject(struct unic_host *host, struct conn *c, uint16_t reason)
 	unic_conn_message(c, UNIC_CM_REJ);
 	c->sent.reason = reason;
 	c->sent.rejected = rej_message_type(c);
+	c->sent.guid = host->host_id;
 	unic_conn_resend(host, c);
 }
 

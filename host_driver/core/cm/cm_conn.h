@@ -11,7 +11,8 @@
  * How long it may take to end, if the peer falls silent: the active side ends
  * with CONNECT's time-out. It says so (REJ), and it does not repeat its REQ any
  * more, so the passive side ends at once or QUIET_NS later. A REP that comes
- * too late is answered REJ; if nothing comes, REP_SENT ends after CONNECT_US.
+ * too late is answered REJ; if nothing comes, REP_SENT ends after CONNECT_US, and
+ * says so (REJ) to an active side whose RTU was lost.
  *
  * On the wire a connection has a communication id of its own, 32 random bits
  * (unic_os_random()) that no other living one has; a process knows it by

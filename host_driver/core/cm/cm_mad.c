@@ -106,10 +106,24 @@ static void build_req(const struct unic_cm_msg *msg, uint8_t *m)
 	put_private(m + REQ_PRIV, msg);
 }
 
-static bool parse_req(const uint8_t *m, struct unic_cm_msg *msg)
+/* What a REQ is to be rejected for: no queue pair has its transport, MTU or path. 0:
+ * nothing. */
+static uint16_t req_refusal(const uint8_t *m, struct unic_cm_msg *msg)
 {
 	uint32_t mtu = m[HDR + 50] >> 4;
 
+	if (msg->qp_type > UNIC_QPT_UC)
+		return UNIC_CM_BAD_TYPE;
+	if (mtu < 1 || mtu > 5)
+		return UNIC_CM_BAD_MTU;
+	if (!get_gid(m + HDR + 56, &msg->src_ipv4) ||
+	    !get_gid(m + HDR + 72, &msg->dst_ipv4))
+		return UNIC_CM_BAD_GID;
+	return 0;
+}
+
+static void parse_req(const uint8_t *m, struct unic_cm_msg *msg)
+{
 	msg->service = mad_get_be(m + HDR + 8, 8);
 	msg->guid = mad_get_be(m + HDR + 16, 8);
 	msg->qpn = (uint32_t)mad_get_be(m + HDR + 32, 3);
@@ -119,12 +133,10 @@ static bool parse_req(const uint8_t *m, struct unic_cm_msg *msg)
 	msg->retry_cnt = m[HDR + 47] & 7;
 	msg->rnr_retry = m[HDR + 50] & 7;
 	msg->timeout = m[HDR + 95] >> 3;
-	msg->mtu_shift = (uint8_t)(mtu + 7);
+	msg->mtu_shift = (uint8_t)((m[HDR + 50] >> 4) + 7);
 	get_private(m + REQ_PRIV, msg);
 	msg->qp_type = m[HDR + 43] >> 1 & 3; /* as IBTA numbers them */
-	return msg->qp_type <= UNIC_QPT_UC && mtu >= 1 && mtu <= 5 &&
-	       get_gid(m + HDR + 56, &msg->src_ipv4) &&
-	       get_gid(m + HDR + 72, &msg->dst_ipv4);
+	msg->reason = req_refusal(m, msg);
 }
 
 /* IBTA table 110. */
@@ -152,6 +164,19 @@ static void parse_rep(const uint8_t *m, struct unic_cm_msg *msg)
 	get_private(m + REP_PRIV, msg);
 }
 
+/* IBTA table 108: a REJ for a time-out says whose it is, for a receiver that may not know
+ * the ids, in the additional reject information. */
+static void build_rej(const struct unic_cm_msg *msg, uint8_t *m)
+{
+	m[HDR + 8] = (uint8_t)(msg->rejected << 6);
+	mad_put_be(m + HDR + 10, msg->reason, 2);
+	if (msg->reason == UNIC_CM_TIMEOUT) {
+		m[HDR + 9] = 8 << 1; /* bytes of it */
+		mad_put_be(m + HDR + 12, msg->guid, 8);
+	}
+	put_private(m + REJ_PRIV, msg);
+}
+
 void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES])
 {
 	const struct unic_mad_hdr hdr = {
@@ -176,9 +201,7 @@ void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES])
 		build_rep(msg, mad);
 		break;
 	case UNIC_CM_REJ:
-		mad[HDR + 8] = (uint8_t)(msg->rejected << 6);
-		mad_put_be(mad + HDR + 10, msg->reason, 2);
-		put_private(mad + REJ_PRIV, msg);
+		build_rej(msg, mad);
 		break;
 	case UNIC_CM_DREQ:
 		mad_put_be(mad + HDR + 8, msg->qpn, 3);
@@ -204,7 +227,8 @@ bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg)
 		msg->remote_comm = (uint32_t)mad_get_be(mad + HDR + 4, 4);
 	switch (msg->type) {
 	case UNIC_CM_REQ:
-		return parse_req(mad, msg);
+		parse_req(mad, msg);
+		return true;
 	case UNIC_CM_REP:
 		parse_rep(mad, msg);
 		return true;

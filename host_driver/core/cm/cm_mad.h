@@ -30,6 +30,7 @@ enum unic_cm_reject { /* IBTA table 108 */
 	UNIC_CM_NO_COMM = 6, /* invalid communication id */
 	UNIC_CM_NO_SERVICE = 8,
 	UNIC_CM_BAD_TYPE = 9, /* invalid transport service type */
+	UNIC_CM_BAD_GID = 12,
 	UNIC_CM_BAD_MTU = 26,
 	UNIC_CM_CONSUMER = 28,
 };
@@ -47,16 +48,17 @@ struct unic_cm_msg {
 			      * DREQ may have its own */
 	uint32_t local_comm; /* the sender's id of the connection */
 	uint32_t remote_comm;
-	uint64_t service;	     /* REQ */
-	uint64_t guid;		     /* REQ, REP: of the sender's device */
-	uint32_t qpn;		     /* REQ, REP: sender's; DREQ: receiver's */
-	uint32_t psn;		     /* REQ, REP: first the receiver will send
+	uint64_t service; /* REQ */
+	uint64_t guid;	  /* of the sender: REQ, REP, REJ (TIMEOUT) */
+	uint32_t qpn;	  /* REQ, REP: sender's; DREQ: receiver's */
+	uint32_t psn;	  /* REQ, REP: first the receiver will send
 				      * (IBTA 12.7, Starting PSN) */
 	uint32_t src_ipv4, dst_ipv4; /* REQ: of the path */
-	uint16_t reason;	     /* REJ */
-	uint8_t rejected;	     /* REJ: enum unic_cm_rejected */
-	uint8_t max_dest_rd;	     /* REQ, REP: responder resources */
-	uint8_t max_rd;		     /* REQ, REP: initiator depth */
+	uint16_t reason;     /* REJ; REQ that was parsed: what it is to be
+			      * rejected for, or 0 */
+	uint8_t rejected;    /* REJ: enum unic_cm_rejected */
+	uint8_t max_dest_rd; /* REQ, REP: responder resources */
+	uint8_t max_rd;	     /* REQ, REP: initiator depth */
 	uint8_t retry_cnt, rnr_retry;
 	uint8_t timeout;   /* REQ, REP: the sender's NIC answers within */
 	uint8_t mtu_shift; /* REQ: 8..12 */
@@ -71,8 +73,9 @@ void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES]);
 
 /**
  * unic_cm_parse() - read @mad into @msg, every field in range. False: @mad is no
- * datagram of the communication manager, version 2, of an enum unic_cm_type, or it is a
- * REQ for something else than RC or UC over IPv4.
+ * datagram of the communication manager, version 2, of an enum unic_cm_type. A REQ for
+ * something else than RC or UC over IPv4, or with an MTU that there is not, has a reason:
+ * its qp_type and mtu_shift may be out of range.
  */
 bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg);
 

@@ -1,9 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 CM = "host_driver/core/cm/cm.c"
 CONN = "host_driver/core/cm/cm_conn.c"
+MAD = "host_driver/core/cm/cm_mad.c"
 END = "host_driver/core/cm/cm_end.c"
 BACKLOG = "host_driver/core/cm/cm_backlog.c"
 MUTATIONS = (
+    (MAD, "	if (mtu < 1 || mtu > 5)\n		return UNIC_CM_BAD_MTU;\n", "",
+     "cm: a REQ with an MTU that there is not is taken", "test_driver_cm"),
+    (MAD, "		return UNIC_CM_BAD_GID;\n", "		return 0;\n",
+     "cm: a REQ of a path that is not IPv4 is taken", "test_driver_cm"),
+    (CM, "		send_rej(host, mad, &msg, msg.reason);\n", "",
+     "cm: an impossible REQ gets no answer", "test_driver_cm"),
+    (BACKLOG, "	unic_conn_reject(host, c, UNIC_CM_TIMEOUT);\n", "",
+     "cm: nobody is told that no RTU came", "test_driver_cm_flood"),
+    (MAD, "		mad_put_be(m + HDR + 12, msg->guid, 8);\n", "",
+     "cm: a REJ for a time-out does not say whose it is",
+     "test_driver_cm_flood"),
+    (CM, "c->state == C_REP_SENT || is_unconfirmed(c, msg)",
+     "c->state == C_REP_SENT",
+     "cm: a connection of which the peer got no RTU stays up",
+     "test_driver_cm_flood"),
     (CONN, "unic_os_random(host->os, &comm, sizeof(comm));",
      "comm = 0x2000 + ++host->cm.strays;", "cm: ids on the wire count up",
      "test_driver_cm"),

@@ -196,6 +196,15 @@ static void late_rep_is_told_so(void **state)
 	fake_delete(f);
 }
 
+/* The place of the datagram that put_mad() puts next. */
+static struct unic_mad_rx *next_mad(struct fake *f)
+{
+	uint32_t n = unic_from_le32(idx(f)->mad_tail);
+
+	return (void *)(f->bar + UNIC_BAR_MAD_RX_OFF +
+			n % UNIC_MAD_RX_ENTRIES * sizeof(struct unic_mad_rx));
+}
+
 static void cm_garbage_is_refused(void **state)
 {
 	struct unic_cm_msg msg = { .type = UNIC_CM_REQ, .mtu_shift = 10 };
@@ -209,15 +218,6 @@ static void cm_garbage_is_refused(void **state)
 		bad[i]++;
 		assert_false(unic_cm_parse(bad, &msg));
 	}
-	memcpy(bad, mad, 256);
-	bad[24 + 50] = 7 << 4; /* no such MTU */
-	assert_false(unic_cm_parse(bad, &msg));
-	memcpy(bad, mad, 256);
-	bad[24 + 43] |= 2 << 1; /* reliable datagram: no such thing */
-	assert_false(unic_cm_parse(bad, &msg));
-	memcpy(bad, mad, 256);
-	bad[24 + 56] = 0xfe; /* not an IPv4 path */
-	assert_false(unic_cm_parse(bad, &msg));
 	for (i = 0; i < 20000; i++) {
 		memcpy(bad, mad, 256);
 		for (k = 0; k < 8; k++) {
@@ -227,6 +227,51 @@ static void cm_garbage_is_refused(void **state)
 		if (unic_cm_parse(bad, &msg))
 			assert_true(msg.priv_bytes <= UNIC_CTL_PRIVATE_MAX);
 	}
+}
+
+/* A REQ that is well formed and impossible is answered by what is wrong with it, whether
+ * anybody listens or not, and no connection is made. */
+static void impossible_requests_are_rejected(void **state)
+{
+	static const struct {
+		uint8_t at, v;
+		uint16_t reason;
+	} t[] = {
+		{ 67, 20 << 3 | 2 << 1, UNIC_CM_BAD_TYPE }, /* RD */
+		{ 67, 20 << 3 | 3 << 1, UNIC_CM_BAD_TYPE }, /* XRC */
+		{ 74, 0 << 4, UNIC_CM_BAD_MTU },
+		{ 74, 6 << 4, UNIC_CM_BAD_MTU },
+		{ 80, 0xfe, UNIC_CM_BAD_GID },
+		{ 106, 0, UNIC_CM_BAD_GID },
+	};
+	struct unic_cm_msg req = { .type = UNIC_CM_REQ,
+				   .tid = 77,
+				   .local_comm = 0x55,
+				   .service = 4711,
+				   .qpn = 6,
+				   .mtu_shift = 10 };
+	struct fake *f = fake_new();
+	uint32_t mr, i;
+
+	(void)state;
+	listens(f, &mr);
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		uint32_t n = f->given[UNIC_CMD_MAD_SEND];
+		struct unic_mad_rx *rx = next_mad(f);
+
+		put_mad(f, PEER, 0, &req);
+		rx->data[t[i].at] = t[i].v;
+		settle(f);
+		assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n + 1);
+		assert_int_equal(mad_sent(f).type, UNIC_CM_REJ);
+		assert_int_equal(mad_sent(f).reason, t[i].reason);
+		assert_int_equal(mad_sent(f).rejected, UNIC_CM_OF_REQ);
+		assert_int_equal(mad_sent(f).remote_comm, 0x55);
+		assert_int_equal(mad_sent(f).tid, 77);
+		assert_null(conn_with(f, PEER));
+	}
+	assert_int_equal(f->host->cm.impossible, i);
+	fake_delete(f);
 }
 
 static uint32_t uc_queues(struct fake *f, uint32_t mr)
@@ -659,6 +704,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cm_messages_survive_the_wire),
 		cmocka_unit_test(cm_garbage_is_refused),
+		cmocka_unit_test(impossible_requests_are_rejected),
 		cmocka_unit_test(peer_gives_up_before_it_heard_of_us),
 		cmocka_unit_test(silent_peer_has_given_up),
 		cmocka_unit_test(request_of_another_is_another),

@@ -265,6 +265,60 @@ static void who_gives_up_says_so(void **state)
 	fake_delete(f);
 }
 
+/* The last REJ that was sent to PEER, as bytes; NULL: none. */
+static const uint8_t *last_rej(struct fake *f)
+{
+	const uint8_t *at, *last = NULL;
+	struct unic_cm_msg msg;
+	uint32_t i;
+
+	for (i = 64; i; i--) {
+		at = f->bar + UNIC_BAR_LIST_OFF +
+		     (f->cmd_head - i) % 64 * UNIC_LIST_BYTES;
+		if (unic_cm_parse(at, &msg) && msg.type == UNIC_CM_REJ)
+			last = at;
+	}
+	return last;
+}
+
+/* A side that got no RTU says so when it gives up: REJ for a time-out names the device, and
+ * refuses no message. The other side, which takes the connection for up, ends it. */
+static void who_got_no_rtu_says_so(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cm_msg rep, m;
+	const uint8_t *rej;
+
+	(void)state;
+	rep = accepted(f);
+	pass(f, CONNECT_US / 1000 + 1);
+	assert_int_equal(conn_with(f, PEER)->state, C_CLOSED);
+	rej = last_rej(f);
+	assert_non_null(rej);
+	assert_true(unic_cm_parse(rej, &m));
+	assert_int_equal(m.reason, UNIC_CM_TIMEOUT);
+	assert_int_equal(m.rejected, UNIC_CM_OF_NONE);
+	assert_true(m.tid == rep.tid);
+	assert_int_equal(m.local_comm, rep.local_comm);
+	assert_int_equal(m.remote_comm, rep.remote_comm);
+	assert_int_equal(rej[33], 8 << 1);
+	assert_int_equal(rej[40] << 24 | rej[41] << 16 | rej[42] << 8 | rej[43],
+			 (int)f->host->host_id);
+	fake_delete(f);
+	f = fake_new();
+	m = to_answer(f, UNIC_CM_REP);
+	mad_from(f, PEER, &m);
+	m.type = UNIC_CM_REJ;
+	m.reason = UNIC_CM_CONSUMER;
+	mad_from(f, PEER, &m); /* of a connection that is up: nonsense */
+	assert_int_equal(conn_with(f, PEER)->state, C_ESTABLISHED);
+	m.reason = UNIC_CM_TIMEOUT;
+	mad_from(f, PEER, &m);
+	assert_int_equal(conn_with(f, PEER)->state, C_CLOSED);
+	assert_true(f->modified[UNIC_QPS_ERR][0]);
+	fake_delete(f);
+}
+
 /* A process ends while its QP is being connected to PEER, which has sent REP. */
 static void who_ends_too_early_says_so(void **state)
 {
@@ -389,6 +443,7 @@ int main(void)
 		cmocka_unit_test(who_was_answered_is_silent),
 		cmocka_unit_test(who_asks_again_is_answered_again),
 		cmocka_unit_test(who_gives_up_says_so),
+		cmocka_unit_test(who_got_no_rtu_says_so),
 		cmocka_unit_test(who_ends_too_early_says_so),
 		cmocka_unit_test(ends_flush),
 		cmocka_unit_test(goodbye_is_said_six_times),
