@@ -149,7 +149,9 @@ struct unic_ctl_grant {
 	struct unic_ctl_hdr hdr;
 	unic_le32 mr;	 /* id of the region, of this process */
 	unic_le32 conn;	 /* id: to whom */
-	unic_le32 token; /* id: a token of that region; 0: its STag */
+	unic_le32 token; /* id of a token; 0: the region's STag. The
+			  * driver does not check that the token is
+			  * of that region */
 	unic_le32 rsvd[9];
 };
 

@@ -24,11 +24,13 @@ struct unic_ctl_mr_reg {
 	struct unic_ctl_hdr hdr;
 	unic_le64 va;	      /* of the first byte; a page without a
 			       * frame: NOT_MAPPED */
-	unic_le64 iova;	      /* address that the NIC knows it by, congruent to
-			       * va modulo the page size */
+	unic_le64 iova;	      /* address that the NIC knows it by; not
+			       * congruent to va modulo 4096: NOT_MAPPED,
+			       * modulo page_shift's size: NOT_ALIGNED */
 	unic_le64 length;     /* bytes; 0, or iova + length wraps: INVALID */
 	unic_le32 pd;	      /* id */
-	unic_le32 timeout_us; /* REG_WAIT: 0 = never */
+	unic_le32 timeout_us; /* REG_WAIT: 0 = never; not looked at
+			       * without, nor with DEMAND or TABLE */
 	unic_le32 user;	      /* the process's own, returned in upcalls */
 	uint8_t rights;	      /* enum unic_mr_rights */
 	uint8_t mr_class;     /* enum unic_mr_class */
@@ -41,7 +43,7 @@ struct unic_ctl_mr_reg {
 			     * is RESIDENT */
 	uint8_t rsvd[5];
 };
-#define UNIC_CTL_REG_WAIT      (1u << 0) /* wait for entries (RESIDENT only) */
+#define UNIC_CTL_REG_WAIT      (1u << 0) /* wait for entries, if RESIDENT */
 #define UNIC_CTL_REG_ASYNC     (1u << 1) /* PENDING at once; needs WAIT */
 #define UNIC_CTL_REG_RANDOM    (1u << 2) /* iova by chance; given as 0 */
 #define UNIC_CTL_REG_FLAGS_ALL 0x07u	 /* others: INVALID */
@@ -172,8 +174,8 @@ struct unic_ctl_wait_cancel {
 	unic_le32 rsvd[11];
 };
 
-/* NOTICE_ANSWER. RELEASE is MR_DEREG. Reply: when the grace ends now; REFUSED:
- * `detail` says why. STATE: no such notice is open (any more). */
+/* NOTICE_ANSWER. RELEASE is MR_DEREG, and answered as that. OK: the reply says
+ * when the grace ends; REFUSED: `detail` says why. STATE: no such notice is open. */
 struct unic_ctl_notice_answer {
 	struct unic_ctl_hdr hdr;
 	unic_le32 id;	      /* the region asked back */
@@ -185,8 +187,9 @@ struct unic_ctl_notice_answer {
 };
 struct unic_ctl_notice_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le64 deadline_ns; /* CLOCK_MONOTONIC */
-	unic_le32 detail;      /* enum unic_refusal */
+	unic_le64 deadline_ns; /* OK: end of the grace, CLOCK_MONOTONIC;
+				* else 0, for REFUSED too */
+	unic_le32 detail;      /* REFUSED: enum unic_refusal */
 	unic_le32 rsvd[9];
 };
 

@@ -111,7 +111,8 @@ enum unic_ctl_status {
 	UNIC_CTL_ST_RESET = 67, /* the NIC was reset meanwhile; all is gone */
 	UNIC_CTL_ST_NO_FRAMES = 68, /* not enough free frames in such runs */
 	UNIC_CTL_ST_NOT_MAPPED =
-		69, /* a page of the range was never allocated */
+		69, /* a page of the range has no frame, or iova does not fit
+		     * va */
 	UNIC_CTL_ST_NOT_ALIGNED = 70, /* frames do not make up such pages */
 	UNIC_CTL_ST_TOO_MANY = 71,    /* UNIC_CTL_OPEN_MAX requests are open */
 	UNIC_CTL_ST_NO_MEMORY = 72,   /* of the driver itself */
@@ -157,8 +158,8 @@ struct unic_ctl_obj {
 };
 
 /*
- * HELLO. Gives the process a slot; may be repeated (after a RESET upcall, for
- * a fresh doorbell), with the same slot as answer. The reply brings four
+ * HELLO. Gives the process a slot; may be repeated, with the same slot and
+ * descriptors of the same files as answer. The reply brings four
  * descriptors, now the process's, in this order:
  *   the slot's memory file; the doorbell, to write 8 bytes to when
  *   unic_nic_page.asleep is set (EAGAIN: it rings already); one that is
@@ -247,8 +248,9 @@ struct unic_ctl_hello_version {
  * them at `va` (which it has reserved before); the driver remembers which frame
  * is behind which address. NO_FRAMES, IN_USE (overlaps frames it has), INVALID
  * (va not aligned to 2^page_shift, pages not a multiple).
- * FRAMES_FREE. The same range; any sub-range of runs. BUSY while a region pins
- * one of them, NOT_MAPPED.
+ * FRAMES_FREE. The same range; any sub-range of runs. The lowest run that is not as
+ * it should be decides: NOT_MAPPED, it is not there, or only a part of it is in the
+ * range; BUSY, a region pins it.
  */
 struct unic_ctl_frames {
 	struct unic_ctl_hdr hdr;

@@ -11,8 +11,11 @@
 /*
  * TOKEN_ALLOC (S3). The id lives until TOKEN_CANCEL, or the TOKEN_END upcall,
  * or its use (the completion RECV_TOKEN names its index): nothing needs to be
- * called for a used token. TOKEN_CANCEL: BUSY while a message is arriving
- * (TOKEN_END follows); NO_TOKEN: it ended, that was told or it was used.
+ * called for a used token. TOKEN_CANCEL: OK: `end` says how it ended: CANCELLED,
+ * EXPIRED if ttl_us are over, USED if a message came first, or an end that the NIC
+ * is about to tell (TOKEN_END may come, too). BUSY while a message is arriving
+ * (TOKEN_END or RECV_TOKEN follows). NO_TOKEN: there is no such id: TOKEN_END or a
+ * TOKEN_CANCEL told its end, or another token has its index.
  * F_PIECES is for the driver itself; the tail is its struct unic_token_piece.
  */
 struct unic_ctl_token_alloc {
@@ -37,7 +40,7 @@ struct unic_ctl_token_reply {
 	unic_le32 index;  /* on the wire, with the key, and in
 			   * unic_cqe.token */
 	unic_le32 end;	  /* CANCEL: enum unic_token_end */
-	unic_le32 placed; /* CANCEL: bytes */
+	unic_le32 placed; /* CANCEL: bytes of payload in its buffer */
 	unic_le32 rsvd[6];
 };
 
@@ -86,7 +89,9 @@ struct unic_ctl_qp_create {
 };
 
 /* QP_MODIFY. Fields as in struct unic_cmd_qp_modify. CONNECT and ACCEPT do
- * this by themselves. A destination MAC of zeros is resolved by ARP. */
+ * this by themselves. RTR of RC or UC with a destination MAC of zeros is resolved by
+ * ARP before the NIC looks at state and fields: NO_ROUTE (dest_ipv4 is not
+ * unicast), BUSY (the NIC is asking for 16 addresses), UNREACHABLE (no answer). */
 struct unic_ctl_qp_modify {
 	struct unic_ctl_hdr hdr;
 	unic_le32 id;	     /* of the QP */

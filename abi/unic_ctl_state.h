@@ -60,7 +60,9 @@ enum unic_ctl_object_type {
 	UNIC_CTL_O_CQ = 3, /* state 1: overrun; number: its index in
 			    * the NIC's table */
 	UNIC_CTL_O_QP = 4, /* state enum unic_qp_state; number QPN; of CONN */
-	UNIC_CTL_O_TOKEN = 5,	 /* it lives; number index */
+	UNIC_CTL_O_TOKEN = 5, /* number index. It has not ended, or it was used:
+			       * then its row stays until TOKEN_CANCEL, or
+			       * until another token has its index */
 	UNIC_CTL_O_LISTENER = 6, /* detail: low 32 bits of the service */
 	UNIC_CTL_O_CONN = 7,	 /* state enum unic_ctl_conn_state; number
 				  * QPN of the peer; of QP, or, if REQUESTED,

@@ -32,9 +32,14 @@ enum unic_evt_type {
 };
 
 enum unic_reason {
-	UNIC_WHY_REAPER = 1,	 /* above fair share, few entries are free */
-	UNIC_WHY_WAITER = 2,	 /* a request waits, or a page is missed */
-	UNIC_WHY_FAIR_SHARE = 3, /* above fair share, somebody is below */
+	/* 1 to 3: the region's process has more than its fair share of entries or
+	 * of regions, what it waits for itself included */
+	UNIC_WHY_REAPER = 1,	 /* few entries are free */
+	UNIC_WHY_WAITER = 2,	 /* a request waits that goes beyond the fair
+				  * share of its process, perhaps of this one;
+				  * or a page is missed */
+	UNIC_WHY_FAIR_SHARE = 3, /* a request waits that is within the fair
+				  * share of its process */
 	UNIC_WHY_QUOTA = 4,	 /* its process waits for entries that its quota
 				  * stops */
 	UNIC_WHY_ADMIN = 5,	 /* MR_EVICT */

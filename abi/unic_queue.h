@@ -38,8 +38,9 @@ struct unic_sq_slot {
 	uint8_t flags;	    /* UNIC_WR_* */
 	uint8_t num_sge;    /* 0..UNIC_SQ_SGE_MAX; 0 with INLINE */
 	uint8_t inline_len; /* 0..UNIC_SQ_INLINE_MAX; 0 without INLINE */
-	unic_le32 imm;	    /* *_IMM: immediate, passed as it is; TOKEN: offset
-			     * of the payload in the token's buffer */
+	unic_le32 imm;	    /* *_IMM: immediate, a number: big-endian on the
+			     * wire, the same number in unic_cqe.imm; TOKEN:
+			     * offset of the payload in the token's buffer */
 	unic_le64 wr_id;    /* returned in the completion */
 	unic_le64 remote;   /* WRITE/READ: IOVA; TOKEN: key of the token;
 			     * UD: UNIC_UD_TO(), where it goes */
@@ -295,7 +296,8 @@ enum unic_token_end {
 	UNIC_TOKEN_RESET = 6,	  /* by a reset of the NIC; the driver
 				   * alone says so */
 	/* reasons a message is refused without ending anything: */
-	UNIC_TOKEN_BAD_KEY = 16,      /* also: no such index, already ended */
+	UNIC_TOKEN_BAD_KEY = 16,      /* also: no such index, or a token of
+				       * another protection domain */
 	UNIC_TOKEN_TOO_LONG = 17,     /* payload does not lie in the token's
 				       * buffer */
 	UNIC_TOKEN_WRONG_SENDER = 18, /* not the address or QP that it was

@@ -37,9 +37,10 @@ enum unic_upcall_type {
 	UNIC_UP_DISCONNECTED = 10, /* unic_upcall_conn */
 	UNIC_UP_RESET = 11,	   /* unic_upcall_obj. detail = 0: the NIC is
 				    * being reset, all objects are gone (frames
-				    * are not), wait; 1: it is back, HELLO
-				    * again; 2: it is back, and so are the
-				    * objects, see UNIC_CTL_HELLO_KEEP */
+				    * are not), wait; 1: it is back, the slot is
+				    * attached, no HELLO is needed; 2: it is
+				    * back, and so are the objects, see
+				    * UNIC_CTL_HELLO_KEEP */
 	UNIC_UP_DB_ERROR = 12,	   /* unic_upcall_obj: a doorbell named nothing;
 				    * detail = its word */
 	UNIC_UP_INVALIDATE = 13,   /* unic_upcall_held: stop using it, then
@@ -68,8 +69,10 @@ struct unic_upcall_mr {
 	unic_le32 rank;	       /* NOTICE: 0 = most wanted; EVICTED: 0 */
 	unic_le32 flags;       /* EVICTED: UNIC_EVICTED_* */
 	unic_le32 grace_us;    /* NOTICE: T; EVICTED: 0 */
-	unic_le64 deadline_ns; /* NOTICE: CLOCK_MONOTONIC; not later than the
-				* NIC's */
+	unic_le64 deadline_ns; /* CLOCK_MONOTONIC. NOTICE: not later than the
+				* NIC's; EVICTED: of the region's last
+				* notice, as the driver knew it, 0 without
+				* one */
 	unic_le32 pain;	       /* NOTICE: bytes per entry moved lately,
 				* when it was chosen (half-life 134 ms);
 				* EVICTED: 0 */
