@@ -362,6 +362,10 @@ static void done_params(struct model *m, const struct tap_cmd *c)
 		m->deliver_ns = unic_from_le32(cmd.deliver_us) * US;
 	if (unic_from_le32(cmd.reaper_us))
 		m->reaper_ns = unic_from_le32(cmd.reaper_us) * US;
+	if (unic_from_le32(cmd.residence_us))
+		m->residence_ns = unic_from_le32(cmd.residence_us) * US;
+	if (unic_from_le32(cmd.extend_us))
+		m->extend_ns = unic_from_le32(cmd.extend_us) * US;
 }
 
 /* The tap reads a DEMAND a bit after the NIC began to wait, if its ring was full
@@ -374,6 +378,22 @@ static bool too_late(const struct model *m, const struct model_miss *miss,
 	return at_ns - miss->at_ns + MISS_SLACK >= m->deliver_ns;
 }
 
+/* There was no room for the pages behind @done: the NIC waits longer for them. */
+static void answered_short(struct model *m, const struct unic_cmd_mr_fault *cmd,
+			   uint32_t done)
+{
+	uint32_t first = unic_from_le32(cmd->first) + done, i;
+
+	for (i = 0; i < MODEL_MISSES; i++) {
+		struct model_miss *miss = &m->miss[i];
+
+		if (miss->at_ns && miss->mr == unic_from_le32(cmd->mr) &&
+		    miss->gen == unic_from_le32(cmd->gen) &&
+		    miss->first - first < unic_from_le32(cmd->count) - done)
+			miss->short_of = true;
+	}
+}
+
 static void answered(struct model *m, const struct tap_cmd *c, const void *rec)
 {
 	struct unic_cmd_mr_fault cmd;
@@ -384,6 +404,8 @@ static void answered(struct model *m, const struct tap_cmd *c, const void *rec)
 	memcpy(&cmd, c->rec, sizeof(cmd));
 	memcpy(&cpl, rec, sizeof(cpl));
 	done_fault(m, c, rec);
+	if (cpl.hdr.status == UNIC_ST_BUSY)
+		answered_short(m, &cmd, unic_from_le32(cpl.done));
 	if (cpl.hdr.status == UNIC_ST_BUSY && !unic_from_le32(cpl.done))
 		return; /* the driver comes again with it */
 	r = model_find(m, unic_from_le32(cmd.mr), unic_from_le32(cmd.gen));
@@ -410,8 +432,11 @@ static void event_miss(struct model *m, const struct unic_evt_miss *e)
 		if (m->miss[i].at_ns < m->miss[at].at_ns)
 			at = i;
 	m->miss[at] = (struct model_miss){
-		unic_from_le32(e->mr), unic_from_le32(e->gen),
-		unic_from_le32(e->first), unic_from_le32(e->count), sim_now()
+		.mr = unic_from_le32(e->mr),
+		.gen = unic_from_le32(e->gen),
+		.first = unic_from_le32(e->first),
+		.count = unic_from_le32(e->count),
+		.at_ns = sim_now(),
 	};
 }
 
@@ -582,6 +607,10 @@ void model_round(const struct model *m)
 		sim_fail("model", "region index %u is given twice", m->owed_mr);
 }
 
+/* After a reset (SET_PARAMS); the info page does not have them. */
+#define RESIDENCE_NS (5 * MS)
+#define EXTEND_NS    (40 * MS)
+
 void model_epoch(struct model *m, const struct unic_info *info)
 {
 	memset(m, 0, sizeof(*m));
@@ -598,6 +627,8 @@ void model_epoch(struct model *m, const struct unic_info *info)
 	m->deliver_ns = unic_from_le32(info->deliver_us) * US;
 	m->reaper_ns = unic_from_le32(info->reaper_us) * US;
 	m->drain_ns = unic_from_le32(info->drain_us) * US;
+	m->residence_ns = RESIDENCE_NS;
+	m->extend_ns = EXTEND_NS;
 }
 
 /* ------------------------------------------------------------------ queries */

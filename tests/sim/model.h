@@ -68,11 +68,13 @@ struct model_proc {
 struct model_miss {
 	uint32_t mr, gen, first, count;
 	uint64_t at_ns; /* 0: none */
+	bool short_of; /* the driver brought it, but there was no room (BUSY) */
 };
 
 struct model {
 	uint32_t epoch, capacity, mrs;
 	uint64_t grace_ns, deliver_ns, reaper_ns, drain_ns;
+	uint64_t extend_ns, residence_ns;
 	struct model_mr mr[MODEL_MRS];
 	struct model_wait wait[MODEL_WAITS];
 	struct model_proc proc[MODEL_PROCS];

@@ -19,9 +19,19 @@
  * check, so it has the operation. */
 #define SLACK_NS (200 * US)
 
+/* How long the NIC keeps the slot of @miss: H; but B and H, and an EXTEND and a
+ * residence, if there was no room for the page and a region must go first. */
+static uint64_t kept_ns(const struct model *m, const struct model_miss *miss)
+{
+	if (!miss->short_of)
+		return m->deliver_ns;
+	return 2 * m->deliver_ns + m->grace_ns + m->extend_ns +
+	       m->residence_ns + m->reaper_ns + m->drain_ns;
+}
+
 static bool is_open(const struct model *m, const struct model_miss *miss)
 {
-	return miss->at_ns && sim_now() - miss->at_ns < m->deliver_ns;
+	return miss->at_ns && sim_now() - miss->at_ns < kept_ns(m, miss);
 }
 
 static bool covers(const struct model_miss *miss, const struct model_mr *r,
