@@ -28,7 +28,7 @@ INCLUDES = {
     "tests/sim": ["-Itests/sim", "-Ihost_driver/core"],
 }
 SECONDS = 240
-ELSEWHERE = ("loop", "icrc_small")  # another provider, other boards
+ELSEWHERE = ("provider_loop", "icrc_small")  # another provider, other boards
 
 # Checkers that may find it ("assert": of the firmware; "hang", "crash"), file, what stands
 # there, what shall stand there, in words.
@@ -340,9 +340,6 @@ def main():
     shutil.rmtree(WORK, ignore_errors=True)
     for part in PARTS:
         shutil.copytree(os.path.join(ROOT, part), os.path.join(WORK, part))
-    for f in ("loop.c", "loop_data.c"):
-        os.rename(os.path.join(WORK, "host_driver/core", f),
-                  os.path.join(WORK, f))
     built = {s: compile_one(s) for s in sources()}
     link(built.values())
     clean = run(200)
