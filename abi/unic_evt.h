@@ -127,7 +127,9 @@ struct unic_evt_obj {
 /*
  * MISS: an operation needs page `first` of a DEMAND region, and the count - 1
  * behind it next. Answered by MR_FAULT with this seq within deliver_us, or the
- * operation fails. One for each page at a time.
+ * operation fails. If that is answered BUSY, the NIC waits for another one, for
+ * B + deliver_us + extend_us + residence_us from the MISS on in all. One for
+ * each page at a time.
  */
 struct unic_evt_miss {
 	struct unic_evt_hdr hdr;

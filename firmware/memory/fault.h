@@ -126,8 +126,8 @@ bool unic_fault_take_ended(struct unic_memory *nic);
 /** unic_fault_mr_gone() - region @mr ends. */
 void unic_fault_mr_gone(struct unic_memory *nic, uint16_t mr);
 
-/** unic_fault_bound_ns() - how long a page may take for which a region of somebody
- * else must be taken back first: B and H more. */
+/** unic_fault_bound_ns() - how long a page may take for which a region must be taken
+ * back first: B and H, and the longest EXTEND and the minimum residence. */
 uint64_t unic_fault_bound_ns(const struct unic_memory *nic);
 
 /** unic_fault_poll() - events that are due, misses that were not answered, those
