@@ -111,7 +111,7 @@ struct unic_hqp {
 	struct unic_obj obj;
 	uint32_t qpn; /* of the NIC, or UNIC_LOST */
 	uint32_t user;
-	uint32_t state;		 /* enum unic_qp_state, by answers and events */
+	uint32_t state;		 /* enum unic_qp_state, by moves and events */
 	uint32_t conn;		 /* id, 0: none */
 	bool restored;		 /* only QP_MODIFY to RESET is allowed */
 	struct unic_req *waiter; /* QP_DESTROY waits for QP_GONE */

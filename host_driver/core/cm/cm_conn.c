@@ -251,15 +251,18 @@ static void to_err_done(struct unic_call *call)
 	unic_req_free(unic_req_of(call));
 }
 
-/* @c has ended: set its QP to ERR, which flushes the requests posted. */
+/* @c has ended: set its QP to ERR, which flushes the requests posted. The NIC refuses ERR
+ * only from RESET, so it is noted before the NIC answers. */
 void unic_conn_qp_err(struct unic_host *host, const struct conn *c)
 {
 	struct unic_cmd_qp_modify cmd = { .state = UNIC_QPS_ERR };
 	struct unic_hqp *qp = qp_get(host, c);
 	struct unic_req *req = qp ? unic_req_new(host, c->obj.owner) : NULL;
 
-	if (req)
-		unic_queue_modify(req, qp, &cmd, to_err_done);
+	if (!req)
+		return;
+	qp->state = UNIC_QPS_ERR;
+	unic_queue_modify(req, qp, &cmd, to_err_done);
 }
 
 static void qp_established(struct unic_req *req, struct conn *c);

@@ -699,6 +699,64 @@ static void rej_names_what_it_refuses(void **state)
 	fake_delete(f);
 }
 
+/* What QP_QUERY answers about queue pair @id; the NIC is not run. */
+static uint32_t qp_state(struct fake *f, uint32_t id)
+{
+	struct unic_ctl_obj r = { .id = unic_to_le32(id) };
+
+	ask(f, UNIC_CTL_QP_QUERY, &r);
+	assert_int_equal(reply_status(f), UNIC_ST_OK);
+	return reply_u32(f, 24);
+}
+
+/* At the upcall that says that a connection has ended, QP_QUERY says ERR: the driver
+ * moves the queue pair itself. DISCONNECT, a DREQ or REJ of the peer, and the time-out of
+ * REP do it. */
+static void ended_connection_leaves_err(void **state)
+{
+	static const struct {
+		struct unic_cm_msg (*begin)(struct fake *f, uint16_t type);
+		uint16_t type; /* 0: of no message */
+	} t[] = {
+		{ to_end, UNIC_CM_DREQ },
+		{ to_end_ours, UNIC_CM_DREQ },
+		{ to_confirm, UNIC_CM_DREQ },
+		{ to_confirm, UNIC_CM_REJ },
+		{ to_confirm, 0 },
+	};
+	struct unic_ctl_obj r = { 0 };
+	uint32_t i, qp, upcalls;
+	struct fake *f;
+
+	(void)state;
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct unic_cm_msg m;
+
+		f = fake_new();
+		m = t[i].begin(f, t[i].type);
+		qp = conn_with(f, PEER)->qp;
+		assert_int_equal(qp_state(f, qp), UNIC_QPS_RTS);
+		upcalls = f->host->upcalls;
+		if (t[i].type)
+			put_mad(f, PEER, 0, &m);
+		else
+			f->os.now_ns += CONNECT_US * 1000ull;
+		unic_host_poll(f->host);
+		assert_int_equal(f->host->upcalls, upcalls + 1);
+		assert_int_equal(qp_state(f, qp), UNIC_QPS_ERR);
+		settle(f);
+		assert_int_equal(qp_state(f, qp), UNIC_QPS_ERR);
+		fake_delete(f);
+	}
+	f = fake_new();
+	to_end(f, UNIC_CM_DREQ);
+	qp = conn_with(f, PEER)->qp;
+	r.id = unic_to_le32(conn_with(f, PEER)->obj.id);
+	assert_int_equal(request(f, UNIC_CTL_DISCONNECT, &r), -1);
+	assert_int_equal(qp_state(f, qp), UNIC_QPS_ERR);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -722,6 +780,7 @@ int main(void)
 		cmocka_unit_test(refused_accept_keeps_the_offer),
 		cmocka_unit_test(slow_nics_say_so),
 		cmocka_unit_test(unreliable_is_accepted),
+		cmocka_unit_test(ended_connection_leaves_err),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
