@@ -94,11 +94,11 @@ static void resolve_done(struct unic_req *req, uint32_t status)
 	unic_conn_send_until(host, c, c->give_up_ns);
 }
 
-/* True if @qp cannot be connected: it has a connection, is being destroyed, was restored
- * after a reset and not modified to RESET since, or is of type UD. */
+/* True if @qp cannot be connected: it is not in RESET, has a connection, is being
+ * destroyed, or is of type UD. */
 static bool is_qp_taken(const struct unic_hqp *qp)
 {
-	return qp->conn || qp->waiter || qp->restored ||
+	return qp->state != UNIC_QPS_RESET || qp->conn || qp->waiter ||
 	       unic_queue_qp_type(qp) == UNIC_QPT_UD;
 }
 

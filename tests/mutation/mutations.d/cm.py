@@ -135,6 +135,8 @@ MUTATIONS = (
     (CM, '\t\tunic_conn_qp_err(host, c);\n\t\tunic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);\n\t} else if',
      '\t\tunic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);\n\t} else if',
      'cm: REJ, and no flush', "test_driver_cm_flood"),
+    (CM, "qp->state != UNIC_QPS_RESET || ", "",
+     "cm: a queue pair in any state is connected", "test_driver_cm"),
     (CONN, "\tqp->state = UNIC_QPS_ERR;\n", "",
      "cm: the driver forgets that it moved a queue pair to ERR", "test_driver_cm"),
     (END, "UNIC_NOBODY) >\n\t    ORPHANS_MAX", "UNIC_NOBODY) >\n\t    UNIC_OBJ_MAX",

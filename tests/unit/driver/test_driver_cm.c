@@ -757,6 +757,98 @@ static void ended_connection_leaves_err(void **state)
 	fake_delete(f);
 }
 
+/* Moves queue pair @id to @to, from RESET on, or to RESET. */
+static void move_qp(struct fake *f, uint32_t id, uint8_t to)
+{
+	struct unic_ctl_qp_modify r = { .id = unic_to_le32(id),
+					.dest_mac = { 2 },
+					.state = to };
+
+	if (to)
+		move_qp(f, id, to - 1);
+	assert_int_equal(request(f, UNIC_CTL_QP_MODIFY, &r), 0);
+	assert_int_equal(qp_state(f, id), to);
+}
+
+/* CONNECT of a queue pair that is in another state than RESET sends nothing: neither
+ * the NIC nor the peer gets a message. */
+static void connect_wants_reset(void **state)
+{
+	struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER) };
+	struct fake *f = fake_new();
+	uint32_t qp = queues(f, region(f, 4)), n;
+	uint8_t to;
+
+	(void)state;
+	r.qp = unic_to_le32(qp);
+	for (to = UNIC_QPS_INIT; to <= UNIC_QPS_ERR; to++) {
+		move_qp(f, qp, to);
+		n = f->commands;
+		assert_int_equal(request(f, UNIC_CTL_CONNECT, &r),
+				 UNIC_ST_STATE);
+		assert_int_equal(f->commands, n);
+		assert_null(conn_with(f, PEER));
+	}
+	move_qp(f, qp, UNIC_QPS_RESET);
+	assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_REQ);
+	fake_delete(f);
+}
+
+/* ACCEPT with a queue pair of UD, or in another state than RESET, leaves the request of
+ * the peer as it is, with its times: the process accepts with another queue pair, or
+ * rejects. */
+static void accept_wants_reset(void **state)
+{
+	struct unic_cm_msg req = { .type = UNIC_CM_REQ,
+				   .local_comm = 0x99,
+				   .service = 4711,
+				   .qpn = 6,
+				   .mtu_shift = 10,
+				   .vendor = 1 };
+	struct unic_ctl_connect a = { 0 };
+	struct unic_ctl_reject r = { 0 };
+	struct fake *f = fake_new();
+	struct unic_ctl_qp_create ud = { .sq_slots = unic_to_le16(16),
+					 .type = UNIC_QPT_UD };
+	uint32_t mr, qp, commands, i;
+	struct conn *c, before;
+	uint8_t to;
+
+	(void)state;
+	listens(f, &mr);
+	for (i = 0; i < 2; i++) {
+		req.tid = i;
+		mad_from(f, PEER + i, &req);
+		c = conn_with(f, PEER + i);
+		before = *c;
+		a.conn = r.conn = unic_to_le32(c->obj.id);
+		assert_int_equal(queues_as(f, mr, ud), 0);
+		a.qp = unic_to_le32(reply_u32(f, 16));
+		assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a),
+				 UNIC_ST_STATE);
+		qp = queues(f, mr);
+		a.qp = unic_to_le32(qp);
+		for (to = UNIC_QPS_INIT; to <= UNIC_QPS_ERR; to++) {
+			move_qp(f, qp, to);
+			commands = f->commands;
+			assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a),
+					 UNIC_ST_STATE);
+			assert_int_equal(f->commands, commands);
+			assert_ptr_equal(conn_with(f, PEER + i), c);
+			assert_memory_equal(c, &before, sizeof(before));
+		}
+		a.qp = unic_to_le32(queues(f, mr));
+		if (i)
+			assert_int_equal(request(f, UNIC_CTL_REJECT, &r), 0);
+		else
+			assert_int_equal(request(f, UNIC_CTL_ACCEPT, &a), 0);
+		assert_int_equal(mad_sent(f).type,
+				 i ? UNIC_CM_REJ : UNIC_CM_REP);
+	}
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -781,6 +873,8 @@ int main(void)
 		cmocka_unit_test(slow_nics_say_so),
 		cmocka_unit_test(unreliable_is_accepted),
 		cmocka_unit_test(ended_connection_leaves_err),
+		cmocka_unit_test(connect_wants_reset),
+		cmocka_unit_test(accept_wants_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
