@@ -128,7 +128,7 @@ int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
 
 	if (err)
 		return err;
-	unic_qp_untold(qp, UNIC_TOLD_DOWN | UNIC_TOLD_ERROR);
+	unic_qp_untold(qp, UNIC_TOLD_DOWN | UNIC_TOLD_ERROR | UNIC_TOLD_END);
 	unic_qp_told(qp, UNIC_TOLD_UP);
 	status = unic_ctl(qp->ctx, UNIC_CTL_CONNECT, &call);
 	if (reply_len)
@@ -150,7 +150,8 @@ int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
 
 	if (err)
 		return err;
-	unic_qp_untold(qp, UNIC_TOLD_UP | UNIC_TOLD_DOWN | UNIC_TOLD_ERROR);
+	unic_qp_untold(qp, UNIC_TOLD_UP | UNIC_TOLD_DOWN | UNIC_TOLD_ERROR |
+				   UNIC_TOLD_END);
 	err = unic_fail_status("accept", unic_ctl(ctx, UNIC_CTL_ACCEPT, &call));
 	if (!err)
 		qp->conn = conn;
@@ -177,5 +178,6 @@ int unic_disconnect(struct unic_qp *qp)
 	if (!conn)
 		return unic_fail(-ENOENT, "not connected");
 	qp->conn = 0;
+	unic_qp_told(qp, UNIC_TOLD_END);
 	return unic_ctl_obj(qp->ctx, UNIC_CTL_DISCONNECT, conn, "disconnect");
 }

@@ -316,6 +316,17 @@ bool unic_event_request(struct unic_ctx *ctx, uint32_t listener, uint32_t conn,
 	return l && !test_and_set_request(l, conn);
 }
 
+bool unic_event_conn(const struct unic_event *ev)
+{
+	bool is_up = ev->type == UNIC_EV_CONNECTED;
+
+	if (!ev->qp)
+		return false;
+	if (!is_up)
+		unic_qp_told(ev->qp, UNIC_TOLD_END);
+	return !unic_qp_told(ev->qp, is_up ? UNIC_TOLD_UP : UNIC_TOLD_DOWN);
+}
+
 static bool on_conn(struct unic_ctx *ctx, const void *rec,
 		    struct unic_event *ev)
 {
@@ -332,8 +343,7 @@ static bool on_conn(struct unic_ctx *ctx, const void *rec,
 			       unic_from_le32(up->qp));
 	if (!ev->qp && !is_up)
 		purge_notes(ctx, NULL, ev->conn); /* a request that has ended */
-	return ev->qp &&
-	       !unic_qp_told(ev->qp, is_up ? UNIC_TOLD_UP : UNIC_TOLD_DOWN);
+	return unic_event_conn(ev);
 }
 
 static bool on_invalidate(struct unic_ctx *ctx, const void *rec,

@@ -46,6 +46,10 @@ void unic_event_life(struct unic_mem_region *r, enum unic_mr_life life);
 bool unic_event_request(struct unic_ctx *ctx, uint32_t listener, uint32_t conn,
 			struct unic_event *ev);
 
+/** unic_event_conn() - note that *@ev, CONNECTED or DISCONNECTED, is delivered. False:
+ * its queue pair is gone, or it was delivered before. */
+bool unic_event_conn(const struct unic_event *ev);
+
 /** unic_qp_recover() - queue a QP_ERROR event about @qp, whose rings are empty after
  * a reset. evt_lock held. */
 void unic_qp_recover(struct unic_qp *qp);

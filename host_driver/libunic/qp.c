@@ -353,7 +353,7 @@ int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod)
 
 	memcpy(rec.dest_mac, mod->dest_mac, sizeof(rec.dest_mac));
 	if (mod->state == UNIC_QPS_RESET)
-		unic_qp_untold(qp, UNIC_TOLD_ERROR);
+		unic_qp_untold(qp, UNIC_TOLD_ERROR | UNIC_TOLD_END);
 	err = unic_ctl_simple(qp->ctx, UNIC_CTL_QP_MODIFY, &rec,
 			      "modify a queue pair");
 	if (err || mod->state != UNIC_QPS_RESET)

@@ -65,12 +65,20 @@ struct unic_qp {
 #define UNIC_TOLD_UP	1u /* CONNECTED, or unic_connect() returned */
 #define UNIC_TOLD_DOWN	2u /* DISCONNECTED */
 #define UNIC_TOLD_ERROR 4u /* QP_ERROR */
+/* DISCONNECTED, or unic_disconnect() was called: ERR is the end of the connection. */
+#define UNIC_TOLD_END 8u
 
 /** unic_qp_told() - record that events @what of @qp are delivered. True: one of them
  * was before. */
 static inline bool unic_qp_told(struct unic_qp *qp, uint8_t what)
 {
 	return __atomic_fetch_or(&qp->told, what, __ATOMIC_RELAXED) & what;
+}
+
+/** unic_qp_knows() - true if one of the events @what of @qp is delivered. */
+static inline bool unic_qp_knows(struct unic_qp *qp, uint8_t what)
+{
+	return __atomic_load_n(&qp->told, __ATOMIC_RELAXED) & what;
 }
 
 /** unic_qp_untold() - events @what may be delivered again: @qp has a new connection,

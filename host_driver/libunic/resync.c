@@ -132,8 +132,7 @@ static bool build_missed_conn(struct unic_ctx *ctx,
 		return false;
 	ev->qp = unic_event_qp(ctx, unic_from_le32(row->user), of);
 	ev->type = is_up ? UNIC_EV_CONNECTED : UNIC_EV_DISCONNECTED;
-	return ev->qp &&
-	       !unic_qp_told(ev->qp, is_up ? UNIC_TOLD_UP : UNIC_TOLD_DOWN);
+	return unic_event_conn(ev);
 }
 
 static bool build_missed_event(struct unic_ctx *ctx,
@@ -158,6 +157,7 @@ static bool build_missed_event(struct unic_ctx *ctx,
 		if (ev->qp && state != UNIC_QPS_ERR)
 			unic_qp_untold(ev->qp, UNIC_TOLD_ERROR);
 		return ev->qp && state == UNIC_QPS_ERR &&
+		       !unic_qp_knows(ev->qp, UNIC_TOLD_END) &&
 		       !unic_qp_told(ev->qp, UNIC_TOLD_ERROR);
 	case UNIC_CTL_O_CONN:
 		return build_missed_conn(ctx, row, ev);

@@ -329,6 +329,51 @@ static void a_storm_is_survived(void **state)
 	rig_down(&r);
 }
 
+/* Loses upcalls, so that the library asks for all objects: @of_type as events(). */
+static void lose_upcalls(struct rig *r, unsigned int *of_type)
+{
+	struct unic_upcall_obj up = { .detail = unic_to_le32(0) };
+	unsigned int i;
+
+	for (i = 0; i < 2 * UNIC_UPCALLS; i++)
+		upcall(&up, UP_UNKNOWN);
+	events(r, of_type);
+	assert_int_equal(of_type[UNIC_EV_RESYNC], 1);
+}
+
+/* A queue pair whose connection has ended is in ERR, of which there is no QP_ERROR. One
+ * that is in ERR after a RESET has failed. */
+static void end_of_a_connection_is_no_error(void **state)
+{
+	struct unic_upcall_conn up = { .hdr.id = unic_to_le32(901) };
+	struct unic_qp_mod to_reset = { .state = UNIC_QPS_RESET };
+	unsigned int of_type[16], i;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	up.user = unic_to_le32(r.qp->db);
+	up.qp = unic_to_le32(r.qp->id);
+	has_object(UNIC_CTL_O_QP, r.qp->id, r.qp->db, UNIC_QPS_ERR, 0);
+	for (i = 0; i < 2; i++) {
+		if (i) {
+			r.qp->conn = 901;
+			assert_int_equal(unic_disconnect(r.qp), 0);
+		} else {
+			upcall(&up, UNIC_UP_DISCONNECTED);
+			events(&r, of_type);
+			assert_int_equal(of_type[UNIC_EV_DISCONNECTED], 1);
+		}
+		lose_upcalls(&r, of_type);
+		assert_int_equal(of_type[UNIC_EV_QP_ERROR], 0);
+		assert_int_equal(unic_modify_qp(r.qp, &to_reset), 0);
+		lose_upcalls(&r, of_type);
+		assert_int_equal(of_type[UNIC_EV_QP_ERROR], 1);
+		assert_int_equal(unic_modify_qp(r.qp, &to_reset), 0);
+	}
+	rig_down(&r);
+}
+
 /* A request that ended before anybody looked is not told of: a peer that asks and
  * asks fills no list. */
 static void requests_that_ended_are_not_told(void **state)
@@ -445,6 +490,7 @@ int main(void)
 		WITH_DRIVER(torn_upcalls_are_not_believed),
 		WITH_DRIVER(lost_upcalls_are_made_good),
 		WITH_DRIVER(a_storm_is_survived),
+		WITH_DRIVER(end_of_a_connection_is_no_error),
 		WITH_DRIVER(requests_that_ended_are_not_told),
 		WITH_DRIVER(the_upcall_after_a_resync_is_read),
 		WITH_DRIVER(lost_ends_are_told),
