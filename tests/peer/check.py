@@ -2,7 +2,6 @@
 """Cases with names, and a runner that says which failed."""
 
 import argparse
-import functools
 import signal
 import subprocess
 import sys
@@ -32,20 +31,6 @@ def same(what, got, want):
         def show(value):
             return "%#x" % value if type(value) is int else str(value)
         raise Failed("%s: %s, not %s" % (what, show(got), show(want)))
-
-
-def unsettled(why):
-    """Decorator of a case in which our NIC or driver and SPEC.md differ, and
-    it is not settled which is right: a failure is shown, and not counted."""
-    def wrap(function):
-        @functools.wraps(function)
-        def case(world, *row):
-            try:
-                function(world, *row)
-            except Failed as error:
-                raise Skipped("unsettled: %s (%s)" % (why, error)) from None
-        return case
-    return wrap
 
 
 class Suite:

@@ -5,7 +5,7 @@ import time
 
 import cm
 import frame as fr
-from check import Suite, check, same, unsettled
+from check import Suite, check, same
 from names import Conn, Qps, Wcs, Wd
 from world import OTHER_IP, OTHER_MAC
 
@@ -306,7 +306,6 @@ def dreq_times(world):
 
 
 @SUITE.case("QP_QUERY says ERR after the DREQ of a peer")
-@unsettled("our driver says RTS, the NIC's table ERR")
 def query_after_dreq(world):
     """As the NIC has it."""
     side, conn, qp = world.active()

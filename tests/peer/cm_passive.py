@@ -65,20 +65,34 @@ IGNORED = {
     "base version 2": dict(base=2), "class 8": dict(mad_class=8),
     "class version 1": dict(class_version=1), "method 1": dict(method=1),
     "method 81": dict(method=0x81),
-    "transport RD": dict(transport=2), "transport XRC": dict(transport=3),
-    "MTU 0": dict(mtu=0), "MTU 6": dict(mtu=6), "MTU 15": dict(mtu=15),
-    "local GID of IPv6": dict(local_gid=b"\xfe\x80" + bytes(14)),
-    "remote GID of IPv6": dict(remote_gid=b"\xfe\x80" + bytes(14)),
-    "local GID without ffff": dict(local_gid=bytes(16)),
 }
 
 
 @SUITE.rows("REQ ignored", {n: (row,) for n, row in IGNORED.items()})
 def req_ignored(world, fields):
-    """A must of the datagram or of the REQ fails: no answer, no upcall."""
+    """A must of the datagram fails: no answer, no upcall."""
     side = world.side()
     side.req(world.listen(), **fields)
     same("answer", side.quiet(0.08), None)
+    check(not world.process.upcall(Up.CONN_REQUEST, 0), "CONN_REQUEST came")
+
+
+@SUITE.rows("REQ that cannot be served", {
+    "transport RD": (dict(transport=2), 9),
+    "transport XRC": (dict(transport=3), 9),
+    "MTU 0": (dict(mtu=0), 26), "MTU 6": (dict(mtu=6), 26),
+    "MTU 15": (dict(mtu=15), 26),
+    "local GID of IPv6": (dict(local_gid=b"\xfe\x80" + bytes(14)), 12),
+    "remote GID of IPv6": (dict(remote_gid=b"\xfe\x80" + bytes(14)), 12),
+    "local GID without ffff": (dict(local_gid=bytes(16)), 12)})
+def req_refused(world, fields, reason):
+    """REJ with the reason; no upcall."""
+    side = world.side()
+    side.req(world.listen(), **fields)
+    rej = side.recv(cm.REJ)
+    check(rej, "no REJ")
+    same("REJ", (rej.tid, rej.reason, rej.rejected, rej.local_id,
+                 rej.remote_id), (side.tid, reason, 0, 0, side.local_id))
     check(not world.process.upcall(Up.CONN_REQUEST, 0), "CONN_REQUEST came")
 
 

@@ -5,7 +5,7 @@ processes that a case starts, and how it says what it expects."""
 import os
 import time
 
-from check import Skipped, check, same, unsettled, wait_for
+from check import Skipped, check, same, wait_for
 from names import Class, Op, Qps, Reg, Rights, St, Table, Up
 from process import Gone, Late
 
@@ -177,4 +177,4 @@ def completion(queue, timeout=2.0, **fields):
 __all__ = ['Class', 'ControlWorld', 'NOBODY', 'Op', 'Qps', 'Reg', 'Rights',
            'Skipped', 'St', 'Up', 'answered', 'check', 'completion',
            'free_entries', 'gone', 'hog', 'no_upcall', 'pair', 'refused',
-           'same', 'time', 'unsettled', 'upcall', 'wait_for']
+           'same', 'time', 'upcall', 'wait_for']

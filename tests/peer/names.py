@@ -118,6 +118,7 @@ class St(IntEnum):
     UNSUPPORTED = 78
     NONE = 79
     REMOTE = 80
+    VERSION = 81
 
 
 class Up(IntEnum):

@@ -4,7 +4,7 @@ word". The NIC is the responder."""
 
 import frame as fr
 import rc
-from check import Suite, same, unsettled
+from check import Suite, same
 from names import Wc, Wcs
 from world import MTU, RECEIVE
 
@@ -189,7 +189,6 @@ def invalid(world, before, opcode, body):
 
 
 @SUITE.rows("0x61: opcode", OPCODES)
-@unsettled("our NIC ignores unknown opcodes of RC, and counts them")
 def unknown_opcode(world, before, opcode, body):
     """Any length: as any invalid request."""
     invalid(world, before, opcode, body)

@@ -72,11 +72,10 @@ def blanks(conn, first, count):
 
 
 @SUITE.rows("EVICTED of a WRITE", {
-    "reason 1, first packet": (1, 0, Wd.NONE),
-    "reason 1, second packet": (1, 1, Wd.BUSY),
-    "reason 1, last packet": (1, 2, Wd.BUSY),
-    "reason 0": (0, 0, Wd.NONE), "reason 7": (7, 0, Wd.NONE)})
-def evicted_write(world, reason, at, detail):
+    "first packet": (0, Wd.NONE),
+    "second packet": (1, Wd.BUSY),
+    "last packet": (2, Wd.BUSY)})
+def evicted_write(world, at, detail):
     """REM_EVICTED; its PSNs from there on come as empty WRITEs, then the
     requests behind it with theirs. No retry is used; the queue goes on."""
     conn = patient(world, retry_cnt=0)
@@ -84,13 +83,26 @@ def evicted_write(world, reason, at, detail):
     conn.qp.send(inline=b"data", wr_id=9)
     conn.expect(fr.SEND_ONLY, FIRST + 3)
     for _ in range(2):
-        conn.peer.vack(FIRST + at, reason)
+        conn.peer.vack(FIRST + at, rc.EVICTED)
         blanks(conn, FIRST + at, 3 - at)
         conn.expect(fr.SEND_ONLY, FIRST + 3, b"data")
     conn.silent()
     conn.peer.ack(FIRST + 3)
     conn.completion(wr_id=0, status=Wcs.REM_EVICTED, detail=detail)
     conn.completion(wr_id=9, status=Wcs.SUCCESS)
+
+
+@SUITE.rows("vendor acknowledgement of reason", {
+    str(n): (n,) for n in (0, 3, 7, 0xffffffff)})
+def unknown_reason(world, reason):
+    """Ignored, but for what it acknowledges; the time-out sends again."""
+    conn = patient(world)
+    writes(world, conn, 3)
+    with world.counts(rx_bad_opcode=1):
+        conn.peer.vack(FIRST + 1, reason)
+        conn.silent(0.02)
+    conn.peer.ack(FIRST + 2)
+    conn.completion(wr_id=0, status=Wcs.SUCCESS)
 
 
 @SUITE.rows("EVICTED of a READ", {"no response": (0, Wd.NONE),
