@@ -126,7 +126,7 @@ struct unic_ctl_trace_reply {
 struct unic_ctl_uses {
 	struct unic_ctl_hdr hdr;
 	unic_le32 first; /* index in the table, from 0; behind its
-			  * end: no rows, or, far behind, UNSUPPORTED */
+			  * end: no rows */
 	unic_le32 count; /* 1..UNIC_CTL_USES_MAX */
 	unic_le32 rsvd[10];
 };

@@ -134,9 +134,10 @@ struct unic_ctl_mr_make {
  */
 struct unic_ctl_mr_rereg {
 	struct unic_ctl_hdr hdr;
-	unic_le64 va;	  /* REREG_RANGE: of the first byte; no such
-			   * pages behind it: NOT_ALIGNED; not looked
-			   * at without, as the next two */
+	unic_le64 va;	  /* REREG_RANGE: of the first byte; a page
+			   * without a frame: NOT_MAPPED, frames that
+			   * make up no such pages: NOT_ALIGNED; not
+			   * looked at without, as the next two */
 	unic_le64 iova;	  /* congruent to va modulo the page size,
 			   * else NOT_ALIGNED */
 	unic_le64 length; /* bytes; 0: INVALID */

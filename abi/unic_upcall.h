@@ -69,10 +69,8 @@ struct unic_upcall_mr {
 	unic_le32 rank;	       /* NOTICE: 0 = most wanted; EVICTED: 0 */
 	unic_le32 flags;       /* EVICTED: UNIC_EVICTED_* */
 	unic_le32 grace_us;    /* NOTICE: T; EVICTED: 0 */
-	unic_le64 deadline_ns; /* CLOCK_MONOTONIC. NOTICE: not later than the
-				* NIC's; EVICTED: of the region's last
-				* notice, as the driver knew it, 0 without
-				* one */
+	unic_le64 deadline_ns; /* NOTICE: CLOCK_MONOTONIC; not later than the
+				* NIC's; EVICTED: 0 */
 	unic_le32 pain;	       /* NOTICE: bytes per entry moved lately,
 				* when it was chosen (half-life 134 ms);
 				* EVICTED: 0 */
@@ -82,8 +80,7 @@ struct unic_upcall_mr {
 struct unic_upcall_wait {
 	struct unic_upcall_hdr hdr;
 	unic_le32 user;	     /* of MR_REG */
-	unic_le32 stag;	     /* GRANTED: of the region; WAIT_ENDED:
-			      * means nothing */
+	unic_le32 stag;	     /* GRANTED: of the region; WAIT_ENDED: 0 */
 	unic_le32 status;    /* GRANTED: 0; else enum unic_(ctl_)status */
 	unic_le32 waited_us; /* for entries, microseconds */
 	unic_le32 entries;   /* asked for; GRANTED: it holds them */

@@ -97,7 +97,10 @@ void unic_admin_uses(struct unic_req *req)
 		unic_req_status(req, UNIC_ST_INVALID);
 		return;
 	}
-	n = first >= mrs ? 0 : n < mrs - first ? n : mrs - first;
+	if (first > mrs)
+		first = mrs;
+	if (n > mrs - first)
+		n = mrs - first;
 	if (!unic_device_peek(req->host,
 			      UNIC_BAR_USE_OFF + first * sizeof(row[0]), row,
 			      n * (uint32_t)sizeof(row[0]))) {

@@ -194,7 +194,7 @@ void unic_region_upcall_wait(struct unic_host *host,
 	struct unic_upcall_wait up = {
 		.hdr = { .type = type, .id = unic_to_le32(mr->obj.id) },
 		.user = unic_to_le32(mr->user),
-		.stag = unic_to_le32(mr->stag),
+		.stag = unic_to_le32(type == UNIC_UP_GRANTED ? mr->stag : 0),
 		.status = unic_to_le32(status),
 		.waited_us = unic_to_le32(mr->waited_us),
 		.entries = unic_to_le32(mr->n_pages),
@@ -240,7 +240,8 @@ void unic_region_upcall(struct unic_host *host, const struct unic_region *mr,
 		.rank = evt->rank,
 		.flags = evt->flags,
 		.grace_us = evt->grace_us,
-		.deadline_ns = unic_to_le64(mr->deadline_ns),
+		.deadline_ns = unic_to_le64(
+			type == UNIC_UP_NOTICE ? mr->deadline_ns : 0),
 		.pain = evt->pain,
 	};
 

@@ -256,12 +256,16 @@ static uint32_t prepare_rereg(struct unic_req *req, struct unic_region *mr,
 	uint64_t va = unic_from_le64(r->va), iova = unic_from_le64(r->iova);
 	uint64_t length = unic_from_le64(r->length), n, i, mask;
 	uint64_t *list;
+	uint32_t shift;
 
 	if (!length || iova + (length - 1) < iova || va + (length - 1) < va)
 		return UNIC_ST_INVALID;
-	if (unic_frames_shift(f, va, iova, length, mr->page_shift) !=
-	    mr->page_shift)
+	mask = (1ull << mr->page_shift) - 1;
+	if ((va ^ iova) & mask)
 		return UNIC_CTL_ST_NOT_ALIGNED;
+	shift = unic_frames_shift(f, va, iova, length, mr->page_shift);
+	if (shift != mr->page_shift)
+		return shift ? UNIC_CTL_ST_NOT_ALIGNED : UNIC_CTL_ST_NOT_MAPPED;
 	n = ((iova + length - 1) >> mr->page_shift) - (iova >> mr->page_shift) +
 	    1;
 	if (n > UNIC_LIST_MAX)
@@ -269,7 +273,6 @@ static uint32_t prepare_rereg(struct unic_req *req, struct unic_region *mr,
 	list = unic_req_list(req, (uint32_t)n * 8);
 	if (!list)
 		return UNIC_CTL_ST_NO_MEMORY;
-	mask = (1ull << mr->page_shift) - 1;
 	if (unic_frames_pin(f, va & ~mask, n << mr->page_shift,
 			    r->what & UNIC_REREG_RIGHTS
 				    ? unic_rights_write(r->rights)

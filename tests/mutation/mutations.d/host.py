@@ -1,6 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 CORE = "test_driver_journal"
 MUTATIONS = (
+    ("host_driver/core/region/region_derived.c",
+     "return shift ? UNIC_CTL_ST_NOT_ALIGNED : UNIC_CTL_ST_NOT_MAPPED;",
+     "return UNIC_CTL_ST_NOT_ALIGNED;",
+     "host: MR_REREG of memory that is not there is called unaligned",
+     "test_driver_region"),
+    ("host_driver/core/region/region_derived.c", "	if ((va ^ iova) & mask)\n", "	if (0)\n",
+     "host: MR_REREG to an iova that does not fit is called unmapped",
+     "test_driver_region"),
+    ("host_driver/core/admin.c", "	if (first > mrs)\n		first = mrs;\n", "",
+     "host: USES behind the table reads what is there",
+     "test_driver_request"),
+    ("host_driver/core/region/region.c",
+     "type == UNIC_UP_NOTICE ? mr->deadline_ns : 0", "mr->deadline_ns",
+     "host: EVICTED has the deadline of a notice", "test_driver_notice"),
+    ("host_driver/core/region/region.c",
+     "type == UNIC_UP_GRANTED ? mr->stag : 0", "mr->stag",
+     "host: a wait that ended has an STag", "test_driver_region"),
     ("host_driver/core/dispatch.c", "	if (is_other_version(req))\n", "	if (0)\n",
      "host: HELLO in another version is taken for one's own",
      "test_driver_request"),

@@ -20,6 +20,7 @@ static void notice_is_told_then_acknowledged(void **state)
 	struct unic_upcall_mr up;
 
 	(void)state;
+	info(f)->pair_host_ns = unic_to_le64(f->os.now_ns);
 	event(f, &evt);
 	memcpy(&up, upcall(f, 0), sizeof(up));
 	assert_int_equal(unic_from_le32(up.hdr.seq), 1);
@@ -46,7 +47,9 @@ static void notice_is_told_then_acknowledged(void **state)
 	evt = notice(id, UNIC_EVT_EVICTED);
 	event(f, &evt);
 	assert_int_equal(pinned(f), 0);
-	assert_int_equal(upcall(f, 1)[4], UNIC_UP_EVICTED);
+	memcpy(&up, upcall(f, 1), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_EVICTED);
+	assert_int_equal(unic_from_le64(up.deadline_ns), 0);
 	told = f->host->upcalls;
 	event(f, &evt);
 	assert_int_equal(f->host->upcalls, told);

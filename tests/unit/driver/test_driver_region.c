@@ -370,6 +370,7 @@ static void late_frames_find_no_place_to_wait(void **state)
 	struct unic_evt_wait evt = granted(id);
 
 	(void)state;
+	evt.stag = unic_to_le32(0x1207);
 	frames_under_way = true;
 	event(f, &evt);
 	f->host->proc[0].waits += 4;
@@ -381,6 +382,7 @@ static void late_frames_find_no_place_to_wait(void **state)
 	frames_under_way = false;
 	memcpy(&up, upcall(f, 0), sizeof(up));
 	assert_int_equal(up.hdr.type, UNIC_UP_WAIT_ENDED);
+	assert_int_equal(unic_from_le32(up.stag), 0);
 	assert_int_equal(unic_from_le32(up.status), UNIC_ST_WAIT_FULL);
 	assert_int_equal(f->host->proc[0].regions, 0);
 	fake_delete(f);
@@ -483,6 +485,10 @@ static void rereg_pins_first(void **state)
 	f->answer[UNIC_CMD_MR_REREG] = UNIC_ST_OK;
 	r = good;
 	r.length = unic_to_le64(7 * 4096); /* a frame it has not */
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r),
+			 UNIC_CTL_ST_NOT_MAPPED);
+	r = good;
+	r.iova = unic_to_le64(VA + 2 * 4096 + 8); /* not congruent to va */
 	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r),
 			 UNIC_CTL_ST_NOT_ALIGNED);
 	r = good;

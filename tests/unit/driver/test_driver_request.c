@@ -253,6 +253,11 @@ static void uses_of_ones_own_regions(void **state)
 		if (i != 3)
 			assert_memory_equal(got + (i - 2) * sizeof(*row), row,
 					    sizeof(*row));
+	for (i = 6; i < 32; i++) { /* behind the table, near and far */
+		u.first = unic_to_le32(1u << i);
+		assert_int_equal(request(f, UNIC_CTL_USES, &u), 0);
+		assert_int_equal(reply_u32(f, 12), 0);
+	}
 	fake_delete(f);
 }
 
