@@ -8,8 +8,9 @@
  * descriptors travel with it (SCM_RIGHTS). The first message is HELLO or
  * REFUSED; after REFUSED the bus closes the socket. After HELLO comes one
  * NIC_JOINED per NIC that is there, then NIC_JOINED and NIC_LEFT as they happen.
- * The driver sends RENEW only; each is answered by one RENEWED. A driver that
- * does not read its messages is cut off. End of file means that the bus is gone.
+ * The driver sends RENEW only; each is answered by one RENEWED, any other message
+ * by REFUSED. A driver that does not read its messages is cut off. End of file
+ * means that the bus is gone.
  *
  * The NIC's side is the ivshmem protocol, version 0 (QEMU,
  * docs/specs/ivshmem-spec), on DIR/ivshmem. The host is peer 0 there for ever,
@@ -36,7 +37,8 @@
 #include "unic_types.h"
 
 #define UNIC_BUS_VERSION \
-	2u /* the driver leaves at another, the bus ignores it */
+	2u /* of each message. The receiver of another version reports both
+	    * numbers and ends the connection */
 #define UNIC_BUS_SLOTS_MAX 24u /* each is a PCI function of the NIC's machine */
 #define UNIC_BUS_PEER_HOST 0u  /* ivshmem number of the host */
 #define UNIC_BUS_PEER_NIC  1u  /* of the first NIC */
@@ -46,14 +48,14 @@
 enum unic_bus_type {
 	UNIC_BUS_HELLO = 1,	 /* to the driver, first: struct
 				  * unic_bus_hello */
-	UNIC_BUS_REFUSED = 2,	 /* to a driver, first and last: struct
+	UNIC_BUS_REFUSED = 2,	 /* to the driver, the last message: struct
 				  * unic_bus_refused */
 	UNIC_BUS_NIC_JOINED = 3, /* to the driver, a NIC is there: struct
 				  * unic_bus_nic */
 	UNIC_BUS_NIC_LEFT = 4,	 /* to the driver, a NIC is gone: struct
 				  * unic_bus_nic */
-	UNIC_BUS_RENEW = 5,	 /* of the driver: struct unic_bus_slot; all
-				  * else from it is ignored */
+	UNIC_BUS_RENEW = 5,	 /* of the driver: struct unic_bus_slot; any
+				  * other message from it is answered REFUSED */
 	UNIC_BUS_RENEWED = 6,	 /* to the driver, for each RENEW: struct
 				  * unic_bus_slot */
 };
@@ -61,7 +63,7 @@ enum unic_bus_type {
 /* First 8 bytes of every message. */
 struct unic_bus_hdr {
 	unic_le16 type;	   /* enum unic_bus_type */
-	unic_le16 version; /* UNIC_BUS_VERSION */
+	unic_le16 version; /* UNIC_BUS_VERSION of its sender */
 	unic_le32 fds;	   /* descriptors that came along */
 };
 
@@ -88,12 +90,16 @@ struct unic_bus_hello {
 struct unic_bus_refused {
 	struct unic_bus_hdr hdr;
 	unic_le32 reason;     /* enum unic_bus_refusal */
-	unic_le32 holder_pid; /* BUSY: the driver that is attached */
+	unic_le32 holder_pid; /* BUSY: the driver that is attached; else 0 */
 	unic_le32 rsvd[4];
 };
 
 enum unic_bus_refusal {
-	UNIC_BUS_BUSY = 1, /* one driver at a time */
+	UNIC_BUS_BUSY = 1,	    /* one driver at a time */
+	UNIC_BUS_OTHER_VERSION = 2, /* the driver sent a message of another
+				     * version than this answer has */
+	UNIC_BUS_MALFORMED = 3,	    /* the driver sent a message of another type
+				     * than RENEW, or not of 32 bytes */
 };
 
 /*
@@ -120,7 +126,7 @@ struct unic_bus_nic {
  */
 struct unic_bus_slot {
 	struct unic_bus_hdr hdr;
-	unic_le32 slot; /* 0..N-1; a RENEW of another is ignored */
+	unic_le32 slot; /* 0..N-1; RENEWED of another has no descriptor */
 	unic_le32 rsvd[5];
 };
 

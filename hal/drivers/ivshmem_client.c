@@ -14,8 +14,7 @@
 #include "ivshmem_client.h"
 #include "unic_bus.h"
 
-#define IVSHMEM_PROTOCOL 0
-#define IVSHMEM_SHM	 (-1)
+#define IVSHMEM_SHM (-1)
 
 struct news {
 	int64_t value;
@@ -187,6 +186,9 @@ static int read_greeting(struct ivshmem_client *c, const struct timespec *end)
 	got = await_message(c, &version, end);
 	if (got < 0)
 		return got;
+	c->version = version.value;
+	if (c->version != IVSHMEM_CLIENT_VERSION)
+		return -EPROTONOSUPPORT;
 	got = await_message(c, &id, end);
 	if (got < 0)
 		return got;
@@ -194,9 +196,8 @@ static int read_greeting(struct ivshmem_client *c, const struct timespec *end)
 	if (got < 0)
 		return got;
 	c->shm_fd = shm.fd;
-	if (version.value != IVSHMEM_PROTOCOL || id.value < 0 ||
-	    id.value >= IVSHMEM_CLIENT_PEERS || shm.value != IVSHMEM_SHM ||
-	    shm.fd < 0 || fstat(shm.fd, &st))
+	if (id.value < 0 || id.value >= IVSHMEM_CLIENT_PEERS ||
+	    shm.value != IVSHMEM_SHM || shm.fd < 0 || fstat(shm.fd, &st))
 		return -EPROTO;
 	c->id = (int)id.value;
 	c->shm_bytes = (uint64_t)st.st_size;

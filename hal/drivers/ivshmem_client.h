@@ -18,6 +18,7 @@
 #define IVSHMEM_CLIENT_PEERS   8
 #define IVSHMEM_CLIENT_VECTORS 32
 #define IVSHMEM_CLIENT_WINDOWS 24
+#define IVSHMEM_CLIENT_VERSION 0 /* of the protocol */
 
 struct ivshmem_client {
 	int fd; /* connection; readable when there is news */
@@ -27,6 +28,7 @@ struct ivshmem_client {
 	int vectors; /* of each peer */
 	int have;    /* bytes of a message cut in two */
 	int64_t part;
+	int64_t version;		 /* of the server's protocol */
 	int count[IVSHMEM_CLIENT_PEERS]; /* number of doorbells of each peer */
 	int event[IVSHMEM_CLIENT_PEERS][IVSHMEM_CLIENT_VECTORS];
 	uint32_t fresh; /* windows that came and were not taken; their files */
@@ -40,8 +42,9 @@ struct ivshmem_client {
  * until @vectors doorbells of this client have come.
  * @timeout_ms: how long to wait for the server's greeting.
  * Returns 0 or -errno (-EPROTO: not an ivshmem server, or fewer vectors;
- * -EPERM: it is another user's; -ETIMEDOUT: it is silent, -ECONNRESET: it has no
- * number left); on an error nothing is left open.
+ * -EPROTONOSUPPORT: its protocol is of version @c->version, not of
+ * IVSHMEM_CLIENT_VERSION; -EPERM: it is another user's; -ETIMEDOUT: it is silent;
+ * -ECONNRESET: it has no number left); on an error nothing is left open.
  */
 int ivshmem_client_connect(struct ivshmem_client *c, const char *path,
 			   int vectors, int timeout_ms);

@@ -33,10 +33,24 @@ static void *map_shared(int fd, uint64_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* Connect @c to the server @what at @path; print both versions if its is another. */
+static int connect_server(struct ivshmem_client *c, const char *what,
+			  const char *path, int vectors)
+{
+	int err = ivshmem_client_connect(c, path, vectors, GREETING_MS);
+
+	if (err == -EPROTONOSUPPORT)
+		fprintf(stderr,
+			"unic-nic: the %s at %s speaks version %lld, this "
+			"program %d; take both of one release\n",
+			what, path, (long long)c->version,
+			IVSHMEM_CLIENT_VERSION);
+	return err;
+}
+
 static int attach_bus(struct unic_port *port, const char *path)
 {
-	int err = ivshmem_client_connect(&port->bus, path, 1 + UNIC_PROCS,
-					 GREETING_MS);
+	int err = connect_server(&port->bus, "bus", path, 1 + UNIC_PROCS);
 
 	if (err == -EPROTO) {
 		fprintf(stderr,
@@ -101,7 +115,7 @@ static int attach_wire(struct unic_port *port, const char *path,
 	void *mem;
 	int err;
 
-	err = ivshmem_client_connect(&port->wire, path, 1, GREETING_MS);
+	err = connect_server(&port->wire, "wire", path, 1);
 	if (err)
 		return report_error("cannot attach to the wire at", path, err);
 	mem = map_shared(port->wire.shm_fd, port->wire.shm_bytes);

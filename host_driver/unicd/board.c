@@ -35,8 +35,31 @@ static void close_all(const int *fd, uint32_t n)
 		close(fd[n]);
 }
 
-/* Receives one message of the bus with its descriptors. 0; -EPIPE: the bus is gone, or
- * is none; -EMFILE: its descriptors found no room; -errno. */
+/* Check the @n bytes of @msg, received with @flags. 0, or an error of
+ * receive_bus_msg(). */
+static int check_bus_msg(const struct bus_msg *msg, ssize_t n, int flags)
+{
+	uint32_t version;
+
+	if (!n)
+		return -EPIPE;
+	version = unic_from_le16(msg->u.hdr.version);
+	if (n >= (ssize_t)sizeof(msg->u.hdr) && version != UNIC_BUS_VERSION) {
+		unicd_say("unic-bus speaks version %u, this unicd %u: take "
+			  "both of one release",
+			  version, UNIC_BUS_VERSION);
+		return -EPROTONOSUPPORT;
+	}
+	if (flags & MSG_CTRUNC)
+		return -EMFILE;
+	return n == sizeof(msg->u) && unic_from_le32(msg->u.hdr.fds) == msg->fds
+		       ? 0
+		       : -EPROTO;
+}
+
+/* Receives one message of the bus with its descriptors. 0; -EPIPE: the bus is gone;
+ * -EPROTONOSUPPORT: the message is of another version, and both versions are logged;
+ * -EPROTO: it is malformed; -EMFILE: its descriptors found no room; -errno. */
 static int receive_bus_msg(int from, struct bus_msg *msg, int flags)
 {
 	union {
@@ -50,6 +73,7 @@ static int receive_bus_msg(int from, struct bus_msg *msg, int flags)
 			    .msg_controllen = sizeof(ctl.buf) };
 	struct cmsghdr *c;
 	ssize_t n = recvmsg(from, &m, flags | MSG_CMSG_CLOEXEC);
+	int err;
 
 	msg->fds = 0;
 	if (n < 0)
@@ -60,12 +84,10 @@ static int receive_bus_msg(int from, struct bus_msg *msg, int flags)
 			(uint32_t)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 		memcpy(msg->fd, CMSG_DATA(c), msg->fds * sizeof(int));
 	}
-	if (n == sizeof(msg->u) && !(m.msg_flags & MSG_CTRUNC) &&
-	    unic_from_le16(msg->u.hdr.version) == UNIC_BUS_VERSION &&
-	    unic_from_le32(msg->u.hdr.fds) == msg->fds)
-		return 0;
-	close_all(msg->fd, msg->fds);
-	return m.msg_flags & MSG_CTRUNC ? -EMFILE : -EPIPE;
+	err = check_bus_msg(msg, n, m.msg_flags);
+	if (err)
+		close_all(msg->fd, msg->fds);
+	return err;
 }
 
 static void *map_shared(int fd, uint64_t bytes, uint64_t at)
@@ -181,10 +203,10 @@ int unicd_board_attach(struct unic_os *os)
 	do { /* SIGSTOP and SIGCONT interrupt it, too */
 		err = receive_bus_msg(os->bus_fd, &msg, 0);
 	} while (err == -EINTR);
-	if (err) {
+	if (err && err != -EPROTONOSUPPORT)
 		unicd_say("unic-bus does not answer: %s", strerror(-err));
+	if (err)
 		return err;
-	}
 	if (unic_from_le16(msg.u.hdr.type) == UNIC_BUS_REFUSED) {
 		unicd_say("another driver (process %u) serves %s: end it first",
 			  unic_from_le32(msg.u.refused.holder_pid),
@@ -242,6 +264,13 @@ static void slot_renewed(struct unic_os *os, const struct bus_msg *msg)
 		close_all(msg->fd, msg->fds);
 }
 
+/* True if the connection is of no use after error @err of receive_bus_msg(). */
+static bool is_end(int err)
+{
+	return err == -EPIPE || err == -EMFILE || err == -EPROTO ||
+	       err == -EPROTONOSUPPORT;
+}
+
 int unicd_board_event(struct unic_os *os)
 {
 	struct bus_msg msg;
@@ -253,8 +282,10 @@ int unicd_board_event(struct unic_os *os)
 			  strerror(EMFILE));
 	if (err == -EPIPE)
 		unicd_say("unic-bus is gone");
+	if (err == -EPROTO)
+		unicd_say("unic-bus sent a malformed message");
 	if (err)
-		return err == -EPIPE || err == -EMFILE ? err : 0;
+		return is_end(err) ? err : 0;
 	switch (unic_from_le16(msg.u.hdr.type)) {
 	case UNIC_BUS_NIC_JOINED:
 		nic_joined(os, &msg);
@@ -272,6 +303,10 @@ int unicd_board_event(struct unic_os *os)
 	case UNIC_BUS_RENEWED:
 		slot_renewed(os, &msg);
 		return 0;
+	case UNIC_BUS_REFUSED:
+		unicd_say("unic-bus ends the connection, reason %u",
+			  unic_from_le32(msg.u.refused.reason));
+		return -EPIPE;
 	default:
 		close_all(msg.fd, msg.fds);
 		return 0;

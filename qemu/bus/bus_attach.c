@@ -67,12 +67,12 @@ static bool send_nic(const struct bus_attach *at, int to, int peer, bool joined)
 	return send_fds(to, &nic, sizeof(nic), fd, n);
 }
 
-static void send_refused(const struct bus_attach *at, int to)
+static void send_refused(int to, enum unic_bus_refusal reason, pid_t holder)
 {
 	struct unic_bus_refused msg = {
 		.hdr = make_header(UNIC_BUS_REFUSED, 0),
-		.reason = unic_to_le32(UNIC_BUS_BUSY),
-		.holder_pid = unic_to_le32((uint32_t)at->driver_pid),
+		.reason = unic_to_le32(reason),
+		.holder_pid = unic_to_le32((uint32_t)holder),
 	};
 
 	(void)send_fds(to, &msg, sizeof(msg), NULL, 0);
@@ -120,7 +120,7 @@ int bus_attach_accept(struct bus_attach *at)
 	if (at->driver_fd >= 0)
 		(void)bus_attach_check(at);
 	if (at->driver_fd >= 0) {
-		send_refused(at, fd);
+		send_refused(fd, UNIC_BUS_BUSY, at->driver_pid);
 		close(fd);
 		return -EBUSY;
 	}
@@ -149,30 +149,40 @@ bool bus_attach_check(struct bus_attach *at)
 	return true;
 }
 
-int bus_attach_receive(struct bus_attach *at)
+int bus_attach_receive(struct bus_attach *at, uint32_t *value)
 {
-	struct unic_bus_slot msg;
+	struct unic_bus_slot msg = { 0 };
 	ssize_t n = recv(at->driver_fd, &msg, sizeof(msg),
 			 MSG_DONTWAIT | MSG_TRUNC);
-	uint32_t slot = unic_from_le32(msg.slot);
 
-	if (n != sizeof(msg) ||
-	    unic_from_le16(msg.hdr.version) != UNIC_BUS_VERSION ||
-	    unic_from_le16(msg.hdr.type) != UNIC_BUS_RENEW ||
-	    slot >= (uint32_t)at->mem->slots)
-		return -1;
-	return (int)slot;
+	if (n < 0)
+		return -EAGAIN;
+	*value = unic_from_le16(msg.hdr.version);
+	if (n >= (ssize_t)sizeof(msg.hdr) && *value != UNIC_BUS_VERSION)
+		return -EPROTONOSUPPORT;
+	*value = unic_from_le32(msg.slot);
+	return n == sizeof(msg) &&
+			       unic_from_le16(msg.hdr.type) == UNIC_BUS_RENEW
+		       ? 0
+		       : -EPROTO;
 }
 
-void bus_attach_renewed(struct bus_attach *at, int slot, bool done)
+void bus_attach_cut(struct bus_attach *at, enum unic_bus_refusal reason)
+{
+	send_refused(at->driver_fd, reason, 0);
+	shutdown(at->driver_fd, SHUT_RDWR);
+}
+
+void bus_attach_renewed(struct bus_attach *at, uint32_t slot, bool done)
 {
 	struct unic_bus_slot msg = {
 		.hdr = make_header(UNIC_BUS_RENEWED, done),
-		.slot = unic_to_le32((uint32_t)slot),
+		.slot = unic_to_le32(slot),
 	};
+	const int *fd = done ? &at->mem->slot_fd[slot] : NULL;
 
-	if (at->driver_fd >= 0 && !send_fds(at->driver_fd, &msg, sizeof(msg),
-					    &at->mem->slot_fd[slot], done))
+	if (at->driver_fd >= 0 &&
+	    !send_fds(at->driver_fd, &msg, sizeof(msg), fd, done))
 		shutdown(at->driver_fd, SHUT_RDWR);
 }
 

@@ -41,13 +41,21 @@ int bus_attach_accept(struct bus_attach *at);
  */
 bool bus_attach_check(struct bus_attach *at);
 
-/** bus_attach_receive() - the next slot that the driver wants renewed, or -1: no
- * such request has come. */
-int bus_attach_receive(struct bus_attach *at);
+/**
+ * bus_attach_receive() - read a message of the driver.
+ *
+ * Returns 0: RENEW of slot *@value, which may be out of range; -EPROTONOSUPPORT: a message
+ * of version *@value; -EPROTO: a malformed message; -EAGAIN: there is none.
+ */
+int bus_attach_receive(struct bus_attach *at, uint32_t *value);
+
+/** bus_attach_cut() - send the driver REFUSED with @reason and end its connection;
+ * the next bus_attach_check() returns true. */
+void bus_attach_cut(struct bus_attach *at, enum unic_bus_refusal reason);
 
 /** bus_attach_renewed() - answer the driver, if any: @slot has other memory, or
  * (@done false) has not. A driver that does not read is cut off. */
-void bus_attach_renewed(struct bus_attach *at, int slot, bool done);
+void bus_attach_renewed(struct bus_attach *at, uint32_t slot, bool done);
 
 /**
  * bus_attach_nic() - tell the driver, if any, that NIC @peer joined or left.

@@ -344,7 +344,7 @@ static void answer_renewed(struct bus *bus)
 		if (ivshmem_server_owed(&bus->srv, s))
 			continue;
 		bus->renewing &= ~(1u << s);
-		bus_attach_renewed(&bus->at, s, true);
+		bus_attach_renewed(&bus->at, (uint32_t)s, true);
 	}
 }
 
@@ -415,9 +415,10 @@ static int renew_slot(struct bus *bus, int slot)
 	return 0;
 }
 
-static void handle_renew(struct bus *bus, int slot)
+static void handle_renew(struct bus *bus, uint32_t slot)
 {
-	int err = renew_slot(bus, slot);
+	int err = slot < (uint32_t)bus->mem.slots ? renew_slot(bus, (int)slot)
+						  : -EOPNOTSUPP;
 
 	if (err) {
 		if (err != -EBUSY && err != -EOPNOTSUPP)
@@ -429,14 +430,37 @@ static void handle_renew(struct bus *bus, int slot)
 	answer_renewed(bus);
 }
 
+static void handle_message(struct bus *bus)
+{
+	uint32_t value = 0; /* slot or version */
+
+	switch (bus_attach_receive(&bus->at, &value)) {
+	case 0:
+		handle_renew(bus, value);
+		return;
+	case -EPROTONOSUPPORT:
+		say(STDERR_FILENO,
+		    "unic-bus: driver %d speaks version %u, this program %u: "
+		    "take both of one release",
+		    bus->at.driver_pid, value, UNIC_BUS_VERSION);
+		bus_attach_cut(&bus->at, UNIC_BUS_OTHER_VERSION);
+		return;
+	case -EPROTO:
+		say(STDERR_FILENO,
+		    "unic-bus: driver %d sent a malformed message: it is "
+		    "cut off",
+		    bus->at.driver_pid);
+		bus_attach_cut(&bus->at, UNIC_BUS_MALFORMED);
+		return;
+	default:
+		return;
+	}
+}
+
 static void handle_driver(struct bus *bus)
 {
-	int slot;
-
 	if (!bus_attach_check(&bus->at)) {
-		slot = bus_attach_receive(&bus->at);
-		if (slot >= 0)
-			handle_renew(bus, slot);
+		handle_message(bus);
 		return;
 	}
 	bus->renewing = 0; /* the next driver sends its own requests */

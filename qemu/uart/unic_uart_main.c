@@ -210,6 +210,12 @@ int main(int argc, char **argv)
 	if (err)
 		return EXIT_FAILURE;
 	err = ivshmem_client_connect(&b.bus, o.bus, o.vectors, GREETING_MS);
+	if (err == -EPROTONOSUPPORT)
+		fprintf(stderr,
+			"unic-uart: the bus at %s speaks version %lld, this "
+			"program %d; take both of one release\n",
+			o.bus, (long long)b.bus.version,
+			IVSHMEM_CLIENT_VERSION);
 	if (err) {
 		report_error("cannot attach to the bus at", o.bus, err);
 		return EXIT_FAILURE;

@@ -228,6 +228,12 @@ class Driver:
         assert version == 2 and count == len(fds)
         return kind, data, fds
 
+    def close(self):
+        self.sock.close()
+        self.bar.close()
+        for fd in self.memory + self.events + sum(self.doorbells.values(), []):
+            os.close(fd)
+
     def news(self, timeout=PATIENCE_S):
         """The next notice: ("joined" or "left", peer), or None."""
         if not select.select([self.sock], [], [], timeout)[0]:

@@ -449,6 +449,30 @@ def test_who_cannot_exchange_memory_keeps_it():
         assert driver.renewed() == (1, None)
 
 
+def test_driver_of_another_version_is_told():
+    """A message of another version, or none at all, ends the connection with a reason
+    that says the bus's version; the next driver is served."""
+    renew = struct.pack("<HHII", Driver.RENEW, 2, 0, 0).ljust(32, b"\0")
+    odd = ((renew[:2] + b"\3" + renew[3:], 2), (renew[:2] + b"\1\0" * 30, 2),
+           (renew + b"\0", 3), (renew[:31], 3), (b"\6" + renew[1:], 3),
+           (b"\5", 3))
+    with Bus() as bus:
+        for message, reason in odd:
+            driver = bus.driver()
+            driver.sock.send(message)
+            kind, data, fds = driver.receive()
+            assert kind == Driver.REFUSED and not fds, (message, kind)
+            assert struct.unpack_from("<II", data, 8) == (reason, 0), message
+            assert not driver.sock.recv(32), "the connection stays"
+            driver.close()
+        driver = bus.driver()
+        for slot in (SLOTS, 1 << 31, (1 << 32) - 1):
+            driver.renew(slot)  # each is answered
+            assert driver.renewed() == (slot, None)
+        driver.renew(0)
+        assert driver.renewed()[1] is not None
+
+
 def test_attaches_while_memory_is_exchanged():
     """A NIC that opened the old file under its name is hung up, to connect again."""
     with Bus() as bus:

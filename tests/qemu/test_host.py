@@ -295,6 +295,39 @@ def test_server_of_another_user():
             os.waitpid(pid, 0)
 
 
+def test_server_of_another_version():
+    """unicd, unic-nic and unic-uart say both versions when the bus has another one."""
+    with Place() as p:
+        folder = p.path("fake")
+        os.mkdir(folder, 0o755)
+        attach, nic = [
+            socket.socket(socket.AF_UNIX, kind) for kind in (
+                socket.SOCK_SEQPACKET, socket.SOCK_STREAM)]
+        for s, name in ((attach, "attach"), (nic, "nic")):
+            s.bind(os.path.join(folder, name))
+            s.listen()
+        for s, first, args, words in (
+                (attach, struct.pack("<HHI", 1, 3, 0).ljust(32, b"\0"),
+                 [f"{BIN}/unicd", "--bus", folder, "--socket", p.path("s")],
+                 "unic-bus speaks version 3, this unicd 2"),
+                (nic, struct.pack("<q", 1),
+                 [f"{BIN}/unic-nic", "--bus", folder + "/nic"],
+                 "unic-nic: the bus at " + folder +
+                 "/nic speaks version 1, this program 0"),
+                (nic, struct.pack("<q", 2),
+                 [f"{BIN}/unic-uart", "--bus", folder + "/nic", "true"],
+                 "unic-uart: the bus at " + folder +
+                 "/nic speaks version 2, this program 0")):
+            program = p.start(*args, stderr=subprocess.PIPE)
+            s.settimeout(hosts.PATIENCE_S)
+            peer, _ = s.accept()
+            peer.send(first)
+            said = program.stderr.read().decode()
+            assert program.wait(hosts.PATIENCE_S), said
+            assert words in said and "take both of one release" in said, said
+            peer.close()
+
+
 # ------------------------------------------------------------ unicd's socket
 
 def test_socket_is_a_file():
@@ -504,6 +537,7 @@ def main():
 
 
 ALONE = (test_directory_is_a_link, test_links_in_the_directory,
+         test_server_of_another_version,
          test_socket_is_a_file, test_log_that_nobody_reads, test_log_of_the_bus)
 
 if __name__ == "__main__":
