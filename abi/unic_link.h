@@ -79,8 +79,8 @@ struct unic_link_slot {
 	unic_le32 seq;	 /* producer, last: frame number + 1 */
 	unic_le16 len;	 /* of the frame, bytes */
 	unic_le16 flags; /* UNIC_LINK_SLOT_* */
-	unic_le32 rsvd[2];
-	uint8_t pad[2];	  /* brings the frame to offset 18; not looked at */
+	unic_le32 rsvd0[2];
+	uint8_t rsvd1[2]; /* 0; brings the frame to offset 18; not looked at */
 	uint8_t frame[2]; /* len bytes from here */
 };
 
