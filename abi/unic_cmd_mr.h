@@ -366,7 +366,7 @@ struct unic_cmd_wait_cancel {
 	unic_le32 rsvd[13];
 };
 
-/* NOTICE_ACK: the upcall is on the process's event ring; T starts now. */
+/* NOTICE_ACK: the upcall is in the process's upcall ring; T starts now. */
 struct unic_cmd_notice_ack {
 	struct unic_cmd_hdr hdr;
 	unic_le32 mr;  /* region of the NOTICE */

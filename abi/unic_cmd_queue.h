@@ -138,13 +138,12 @@ enum unic_qp_state {
 };
 
 /* QP_MODIFY. The attributes a transition needs (IBTA 11.2.5.2) are taken from
- * the record; the others are 0, else INVALID.
- * RESET->INIT: nothing. INIT->RTR: from dest_qpn on the first line group.
- * RTR->RTS: second group. any->ERR, any->RESET: nothing.
+ * the record; the others are 0, else INVALID. Which these are each field says;
+ * ERR and RESET need none.
  * UC: rnr_timer, max_dest_rd, vendor, and in RTS all but sq_psn are 0. UD: so is
  * all of RTR but mtu_shift, which bounds its messages; INIT wants qkey.
  * INIT->RTR is BUSY for up to 100 ms while that peer names wrong STags or
- * token keys, more than 16 in that time; 6.25 ms more for each further one.
+ * token keys, from the 16th in that time on; 6.25 ms more for each further one.
  */
 struct unic_cmd_qp_modify {
 	struct unic_cmd_hdr hdr;

@@ -14,7 +14,8 @@
  * A message that is not well-formed (size, tail, unknown op, rsvd not 0) is
  * answered INVALID or BAD_OPCODE; one shorter than a header ends the
  * connection. End of file means that the driver is gone: connect again, HELLO
- * again, everything is to be made anew.
+ * again. Everything is to be made anew, unless the process has HELLO_KEEP and
+ * its slot is resumed.
  *
  * Objects (protection domains, regions, queues, tokens, connections,
  * listeners) have ids that are unique on the host and never reused while the
@@ -38,8 +39,8 @@
 #define UNIC_CTL_VERSION 1u    /* in HELLO; another: VERSION */
 #define UNIC_CTL_BYTES	 64u   /* of a record */
 #define UNIC_CTL_MSG_MAX 8192u /* record and tail */
-/* Requests without reply, per process; as many more of those that give
- * something back: MR_DEREG, WAIT_CANCEL, NOTICE_ANSWER. */
+/* Requests without reply, per connection; as many more of those that give
+ * something back: MR_DEREG, WAIT_CANCEL, NOTICE_ANSWER, INVALIDATED. */
 #define UNIC_CTL_OPEN_MAX    32u   /* one more: TOO_MANY */
 #define UNIC_CTL_PRIVATE_MAX 56u   /* bytes of private data of a connection */
 #define UNIC_CTL_FRAMES_MAX  1024u /* runs of one FRAMES_ALLOC */

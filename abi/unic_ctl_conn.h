@@ -63,12 +63,16 @@ struct unic_ctl_listen {
  * of the one-byte fields: a sensible default. */
 struct unic_ctl_connect {
 	struct unic_ctl_hdr hdr;
-	unic_le64 service;    /* CONNECT */
-	unic_le32 ipv4;	      /* CONNECT: peer, host order */
-	unic_le32 conn;	      /* ACCEPT: id from the CONN_REQUEST upcall */
+	unic_le64 service;    /* CONNECT; ACCEPT: 0, else INVALID */
+	unic_le32 ipv4;	      /* CONNECT: peer, host order, 0: INVALID;
+			       * ACCEPT: 0, else INVALID */
+	unic_le32 conn;	      /* ACCEPT: id from the CONN_REQUEST upcall;
+			       * CONNECT: 0, else INVALID */
 	unic_le32 qp;	      /* id */
-	unic_le32 timeout_us; /* CONNECT: in all; 0 = 10 s */
-	uint8_t rights;	      /* UNIC_MR_REMOTE_*: remote rights of the QP */
+	unic_le32 timeout_us; /* CONNECT: in all; 0 = 10 s; ACCEPT: not
+			       * looked at */
+	uint8_t rights;	      /* UNIC_MR_REMOTE_*: remote rights of the QP;
+			       * others: INVALID */
 	uint8_t rnr_timer;    /* IBTA table 45; 0 = 12 (0.64 ms), above
 			       * 31: 31 */
 	uint8_t max_dest_rd;  /* READs of the peer at a time, 1..4; 0,

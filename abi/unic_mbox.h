@@ -113,8 +113,7 @@ struct unic_info {
 	unic_le32 boot_epoch;	/* +1 at each reset; starts random, never 0 */
 	unic_le32 state;	/* enum unic_nic_state */
 	unic_le32 reset_ack;	/* = reset_req when that reset is complete */
-	unic_le32 heartbeat;	/* +1 at least every 100 ms while awake or woken
-				 * by a doorbell */
+	unic_le32 heartbeat;	/* +1 every 50 ms, also while the NIC sleeps */
 	unic_le64 clock_ns;	/* NIC time at the last heartbeat */
 	unic_le64 pair_nic_ns;	/* NIC time at which ... */
 	unic_le64 pair_host_ns; /* ... the host's CLOCK_MONOTONIC was this */

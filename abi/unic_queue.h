@@ -319,8 +319,9 @@ enum unic_token_end {
  * stored before it is published, so of a full FIFO the oldest may be another one
  * already. Writers of one process serialise among themselves.
  *
- * In RESET a queue pair has no tails: the NIC takes those of `tail` when it leaves
- * RESET. A process stores 0 there before, and what it posts in RESET counts then.
+ * In RESET a queue pair has empty rings, and its words are ignored. When it goes to
+ * INIT, both rings begin at slot 0, and the NIC takes sq and rq of its row as what is
+ * posted. So a process stores 0 in both in RESET, before it posts.
  */
 #define UNIC_DB_FIFO	256u /* words */
 #define UNIC_DB_OBJECTS 64u  /* queue objects of one process, at most */
@@ -332,10 +333,11 @@ enum unic_token_end {
 
 /*
  * Uses that the process reports: used[index] counts, free-running, those of the
- * region of this index of the NIC's table (STag 31:32-i; an index behind the last
- * word has none). The NIC looks every reaper period or so, and only while told to
- * go by these (UNIC_PARAM_USES_REPORTED). They count for nothing but the choice
- * among the regions of this process.
+ * region of this index of the NIC's table; an index behind the last word has none.
+ * The index is the upper log2(unic_info.mrs) bits of the STag; if mrs is no power
+ * of two, uses cannot be reported. The NIC looks every reaper period or so, and
+ * only while told to go by these (UNIC_PARAM_USES_REPORTED). They count for nothing
+ * but the choice among the regions of this process.
  */
 #define UNIC_DB_USED 496u /* regions whose uses can be reported */
 

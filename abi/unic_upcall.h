@@ -10,9 +10,10 @@
 
 /*
  * The driver writes, the process only reads; the driver reads nothing of it,
- * so a process cannot hurt anybody with it. Upcall number n (free-running from
- * 0 at HELLO, which empties the ring) is at n % UNIC_UPCALLS and is there when
- * its seq is n + 1. Reading number n:
+ * so a process cannot hurt anybody with it. Upcall number n is at
+ * n % UNIC_UPCALLS and is there when its seq is n + 1. Numbers begin at 0 with
+ * the HELLO that gives a new slot; after another HELLO, RESUME or a reset of the
+ * NIC they run on. Reading number n:
  *
  *   s = seq (acquire); s != n + 1: not there yet, or, if s - (n + 1) as a
  *   signed number is > 0, overrun: upcalls were lost, RESYNC;
@@ -115,7 +116,8 @@ struct unic_upcall_conn {
 	unic_le32 peer_ipv4; /* host order */
 	unic_le32 peer_qpn;  /* the peer's QP number */
 	unic_le32 qp;	     /* id; CONN_REQUEST: 0 */
-	unic_le32 reason;    /* DISCONNECTED: 0 asked, 1 peer silent, 2 its
+	unic_le32 reason;    /* DISCONNECTED: 0 by DREQ or REJ of the peer;
+			      * 1 a time is over: of the RTU, or of ACCEPT; 2 its
 			      * place in the queue of requests was needed */
 	unic_le32 private_bytes; /* CONN_QUERY has them */
 	unic_le32 rsvd[5];
