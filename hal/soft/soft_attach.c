@@ -16,6 +16,7 @@
 #include "unic_mbox.h"
 
 #define GREETING_MS 5000
+#define FIRST_NIC   1 /* UNIC_BUS_PEER_NIC: the number of the mailbox's NIC */
 
 /* Ethernet address on a link, locally administered; the last byte is the port. */
 static const uint8_t mac_prefix[5] = { 0x02, 'u', 'n', 'i', 'c' };
@@ -62,6 +63,13 @@ static int attach_bus(struct unic_port *port, const char *path)
 	}
 	if (err)
 		return report_error("cannot attach to the bus at", path, err);
+	if (port->bus.id != FIRST_NIC) {
+		fprintf(stderr,
+			"unic-nic: the bus at %s has a NIC; end it, or start "
+			"another bus\n",
+			path);
+		return -1;
+	}
 	if (port->bus.shm_bytes < UNIC_BAR_BYTES)
 		return report_error("mailbox memory too small at", path,
 				    -EINVAL);

@@ -295,6 +295,15 @@ def test_server_of_another_user():
             os.waitpid(pid, 0)
 
 
+def test_second_nic_of_a_bus():
+    """It would write into the mailbox of the first one."""
+    with Place() as p:
+        p.bus()
+        args = f"{BIN}/unic-nic", "--bus", p.path("bus", "nic")
+        p.ready(*args)
+        assert "has a NIC; end it" in refused(*args)
+
+
 def test_server_of_another_version():
     """unicd, unic-nic and unic-uart say both versions when the bus has another one."""
     with Place() as p:
@@ -537,7 +546,7 @@ def main():
 
 
 ALONE = (test_directory_is_a_link, test_links_in_the_directory,
-         test_server_of_another_version,
+         test_second_nic_of_a_bus, test_server_of_another_version,
          test_socket_is_a_file, test_log_that_nobody_reads, test_log_of_the_bus)
 
 if __name__ == "__main__":

@@ -135,6 +135,10 @@ MUTATIONS = (
     (BUS + "ivshmem_server.c", "	srv->peer[p].process = peer_pidfd(fd);\n", "",
      "bus: a NIC cannot be ended", "test_bus.py --only has_its_nics_ended"),
     # --- the soft NIC
+    ("hal/soft/soft_attach.c", "	if (port->bus.id != FIRST_NIC) {",
+     "	if (port->bus.id < FIRST_NIC) {",
+     "soft NIC: two NICs write into one mailbox",
+     "test_host.py --only second_nic_of_a_bus"),
     ("hal/soft/soft_attach.c", "	ivshmem_client_mapped(&port->bus);\n", "",
      "soft NIC: it does not say that it has other memory", slots("parked")),
     ("hal/soft/soft_attach.c", "	base = mmap(old, (size_t)st.st_size,",
