@@ -409,6 +409,54 @@ def test_reserved_field_that_is_not_0():
     assert ": rsvd0[15] has no meaning" in said, said
 
 
+def test_number_of_a_chapter():
+    for row, by, words in (
+            (r"^\| 35 GRANT", "| 38 GRANT", "GRANT is not 38"),
+            (r"^\| 7 TOKEN_END", "| 8 TOKEN_END", "TOKEN_END is not 8"),
+            (r"ACCEPT(?= \| H N \| 56)", "ACCEPT, 38 REJECT",
+             "REJECT is not 38"),
+            ("BAD_KEY 16;", "BAD_KEY 15;", "BAD_KEY is not 15"),
+            ("18 INDIRECT", "21 INDIRECT", "INDIRECT is not 21")):
+        said = plant(row, by)
+        assert f": {words}\n" in said and ", 1 complaints" in said, said
+
+
+def test_counter_of_a_chapter():
+    said = plant(r"`rx_duplicate`(?= \| lives)", "`rx_doubled`")
+    assert ": rx_doubled is not a counter\n" in said, said
+
+
+def test_opcode_of_a_chapter():
+    for row, by, words in (
+            (r"^\| 0b \| 2b", "| 0b | 2c", "WRITE only with immediate of UC "
+             "is not 2c"),
+            (r"^\| 0c (?=.*READ request)", "| 0d ", "READ request of RC is not 0d"),
+            (r"^\| 65 \| SEND", "| 66 | SEND",
+             "SEND only with immediate of UD is not 66"),
+            (r"^\| 0f .*READ.*\n", "", "opcode 0f is not in the table"),
+            (r"^\| c2 (.*\n)\| c3 ", r"| c3 \1| c2 ",
+             "tagged last of RC is not c3")):
+        said = plant(row, by)
+        assert f": {words}\n" in said, (words, said)
+
+
+def test_offset_of_a_chapter():
+    for row, by, words in (
+            (r"^\| 44 \| 2 \| P_Key", "| 45 | 2 | P_Key",
+             "offset 46 is below 47"),
+            (r"^\| 36 \| 4 \| kind", "| 34 | 4 | kind", "offset 34 is below 36"),
+            (r"^\| 8 \| 8 \| transaction", "| 8 | 12 | transaction",
+             "offset 16 is below 20")):
+        said = plant(row, by)
+        assert f": {words}\n" in said, (words, said)
+
+
+def test_place_in_bar2_of_a_chapter():
+    said = plant(r"^\| `0x008000` \| 512", "| `0x009000` | 512")
+    for at in ("0x008000", "0x009000"):
+        assert f": {at} is in abi/ or in the table, not in both\n" in said, said
+
+
 def test_type_that_cannot_be_shown():
     with_union = "union unic_new {\n\tuint8_t one;\n};\n"
     for text in (with_union, "enum { UNIC_NEW = 1 };\n"):

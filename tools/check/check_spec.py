@@ -9,7 +9,8 @@ macro with its definition. Each is shown once, in the section of the header that
 declares it, in the order of the header, and so is each row of a table; none may
 be missing, and none may be there that abi/ does not have. Each row has a
 meaning, that of a field rsvd says that it is 0. No table of the file may be
-empty, and no file be named that is not there (spec_files.py).
+empty, and no file be named that is not there (spec_files.py). The numbers that
+the chapters repeat are those of abi/ (spec_numbers.py).
 
 Nothing is shared with spec.py, which writes the tables. The compiler does not
 know what a field is for: that a meaning is the one of the header's comment, and
@@ -20,6 +21,7 @@ import sys
 
 from abi_debug import compiled
 from spec_files import missing_files
+from spec_numbers import wrong_numbers
 from spec_tables import shown
 
 SPEC = "docs/SPEC.md"
@@ -101,7 +103,8 @@ def main():
     items = shown(lines, lambda line, words: complaints.append(
         f"{SPEC}:{line}: {words}"))
     complaints += [f"{SPEC}:{line}: {words}"
-                   for line, words in missing_files(lines)]
+                   for line, words in (*missing_files(lines),
+                                       *wrong_numbers(lines, abi))]
     complaints += [f"{SPEC}: {words}" for words in (
         *compare(items, abi), *compare_headers(items, abi))]
     print("\n".join(complaints + [", ".join(
