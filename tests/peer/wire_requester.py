@@ -190,6 +190,20 @@ def retries_restored(world):
         conn.completion(wr_id=at, status=Wcs.SUCCESS)
 
 
+@SUITE.case("an acknowledgement restores the RNR retries")
+def rnr_retries_restored(world):
+    """rnr_retry 1: progress between two RNR NAKs."""
+    conn = patient(world, rnr_retry=1)
+    sends(conn, 3)
+    for psn in (FIRST, FIRST + 1):
+        conn.peer.ack(psn, rc.RNR | 1)
+        for at in range(psn, FIRST + 3):
+            conn.expect(fr.SEND_ONLY, at)
+    conn.peer.ack(FIRST + 2)
+    for at in range(3):
+        conn.completion(wr_id=at, status=Wcs.SUCCESS)
+
+
 @SUITE.rows("ignored, but for what it acknowledges", {
     "%02x" % syndrome: (syndrome, counted) for syndrome, counted in (
         (0x64, 1), (0x65, 1), (0x7f, 1), (0xe0, 1), (0xe1, 1), (0xff, 1),
@@ -210,18 +224,21 @@ def odd_syndrome(world, syndrome, counted):
 # RNR NAK
 
 @SUITE.rows("RNR NAK: silent for the time of its code", {
-    "11 (0.48 ms)": (11,), "20 (10.24 ms)": (20,), "24 (40.96 ms)": (24,)})
-def rnr(world, code):
-    """Then it sends again from that PSN; what is before is acknowledged."""
+    "%d (%.2f ms)" % row: row for row in enumerate(rc.RNR_MS)})
+def rnr(world, code, want):
+    """Then it sends again from that PSN; what is before is acknowledged. On
+    a machine that is busy it may come late, but not each time."""
     conn = patient(world)
     sends(conn, 2)
-    begin = time.monotonic()
-    conn.peer.ack(FIRST + 1, rc.RNR | code)
-    conn.expect(fr.SEND_ONLY, FIRST + 1, b"data")
-    took = (time.monotonic() - begin) * 1000
-    want = rc.RNR_MS[code]
-    check(took >= want, "after %.3f ms" % took)
-    check(took < want + 250, "after %.3f ms" % took)
+    for _ in range(10):
+        begin = time.monotonic()
+        conn.peer.ack(FIRST + 1, rc.RNR | code)
+        conn.expect(fr.SEND_ONLY, FIRST + 1, b"data")
+        took = (time.monotonic() - begin) * 1000
+        check(took >= want, "after %.3f ms" % took)
+        if took < want * 1.25 + 20:
+            break
+    check(took < want * 1.25 + 20, "after %.3f ms" % took)
     conn.peer.ack(FIRST + 1)
     conn.completion(wr_id=0)
     conn.completion(wr_id=1)

@@ -311,6 +311,18 @@ def ahead(world):
         conn.alive()
 
 
+@SUITE.case("ahead: a READ closes the gap, too")
+def ahead_read(world):
+    """The next gap is answered by a NAK 60 of its own."""
+    conn = world.conn()
+    for _ in range(2):
+        conn.peer.raw(fr.SEND_ONLY, b"x", psn=conn.peer.psn + 1)
+        conn.nak(rc.NAK_SEQ)
+        conn.peer.put_read(world.data.iova, world.data.stag, 1)
+        conn.expect(fr.READ_ONLY, conn.peer.psn - 1)
+    conn.alive()
+
+
 @SUITE.rows("ahead", {"%02x" % op: (op, body) for op, body in (
     (fr.READ_REQUEST, bytes(16)), (fr.WRITE_ONLY, bytes(4)),
     (fr.TOKEN_ONLY, bytes(24)))})

@@ -226,6 +226,29 @@ def timeout(world, retries):
     conn.dead()
 
 
+@SUITE.rows("time-out is counted", {
+    "from the first packet, not from later ones": (False, 0),
+    "anew from what moves the oldest": (True, 0.3)})
+def timeout_from(world, acks, since):
+    """Time-out 17 is 537 ms; 300 ms after the first packet another one goes
+    out, or the first is acknowledged."""
+    conn = world.conn(timeout=17)
+    begin = time.monotonic()
+    sends(conn, 2)
+    world.station.poll(0.3)
+    sent = time.monotonic()
+    if acks:
+        conn.peer.ack(FIRST)
+    else:
+        conn.qp.send(inline=b"data")
+        conn.expect(fr.SEND_ONLY, FIRST + 2)
+    conn.expect(fr.SEND_ONLY, FIRST + acks)
+    again = time.monotonic()
+    check(again - begin >= 0.536 + since, "after %.3f s" % (again - begin))
+    check(acks or again - sent < 0.536, "%.3f s after the last" % (
+        again - sent))
+
+
 @SUITE.case("time-out of a READ asks for the rest")
 def timeout_read(world):
     """Two of four responses came: PSN, address and length of the rest."""
