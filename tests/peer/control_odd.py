@@ -2,6 +2,8 @@
 """Odd requests: what SPEC "Connection", "Requests", "HELLO and the slot" and
 "Versions" say of messages that are not as they should be."""
 
+import struct
+
 import records
 from check import Skipped, Suite
 from control_world import (Op, St, Up, answered, check, gone, refused, same,
@@ -171,6 +173,34 @@ def anybody(world):
     reply = process.call(Op.USES, first=0, count=4)
     check(reply.status in (St.OK, St.UNSUPPORTED), f'USES: {reply.status}')
     check(not any(reply.tail), 'USES shows rows of others')
+
+
+@suite.case('rows of USES')
+def uses(world):
+    """An administrator sees the row of any region; another its own, and 0 in
+    the place of others."""
+    admin, other = world.admin(), world.nobody()
+    regions = [world.process().region(8192), other.region(8192)]
+
+    def row_of(process, region):
+        """Its place in the table; None: no row has its STag."""
+        for first in range(0, process.call(Op.USES, count=1).mrs, 128):
+            tail = process.must(Op.USES, first=first, count=128).tail
+            stags = [row[0] for row in struct.iter_unpack('<28xI', tail)]
+            if region.stag in stags:
+                return first + stags.index(region.stag)
+        return None
+
+    if admin.call(Op.USES, first=0, count=1).status == St.UNSUPPORTED:
+        raise Skipped('the NIC shows none')
+    check(wait_for(lambda: None not in [row_of(admin, r) for r in regions],
+                   5.0), 'no row')
+    check(wait_for(lambda: row_of(other, regions[1]) is not None, 5.0),
+          'no row of its own')
+    same('STag of another', row_of(other, regions[0]), None)
+    at = row_of(admin, regions[0])
+    same('row of another', other.must(Op.USES, first=at, count=1).tail,
+         bytes(32))
 
 
 @suite.case('permission')
