@@ -6,6 +6,7 @@ import os
 import time
 
 import frame as fr
+from check import same
 
 REQ, MRA, REJ, REP, RTU, DREQ, DREP = range(0x10, 0x17)
 LAP = 0x19
@@ -109,6 +110,13 @@ def mark_of(data):
     """(is there a mark, private data of the consumer) of a REQ, REP, REJ."""
     marked = data[56:61] == MARK and data[61] <= CONSUMER
     return marked, data[:data[61] if marked else CONSUMER]
+
+
+def names_sender(rej, guid):
+    """A REJ with reason 4 has the CA GUID of its sender as additional
+    information, 8 bytes of it (SPEC "RTU, DREQ, DREP, REJ")."""
+    same("length of the information", rej.info_bytes, 0x10)
+    same("information", rej.info, guid.to_bytes(8, "big").ljust(72, b"\0"))
 
 
 class Message:

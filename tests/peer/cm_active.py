@@ -108,6 +108,7 @@ def req_again(world):
     check(rej, "no REJ")
     same("reason, message", (rej.reason, rej.rejected), (4, 2))
     same("ids", (rej.local_id, rej.remote_id), (first.local_id, 0))
+    cm.names_sender(rej, first.guid)
     same("status", world.result(seq).status.name, "UNREACHABLE")
 
 

@@ -4,6 +4,8 @@
 import time
 
 import cm
+import frame as fr
+import rc
 from check import Failed, Suite, check, same
 from names import Conn, Qpt, Up
 from world import OTHER_IP, OTHER_MAC
@@ -454,6 +456,20 @@ def source(world):
     check(side.recv(cm.DREP), "no DREP")
 
 
+@SUITE.rows("agreed: RNR timer code", {"default": ({}, 12),
+                                       "wish": ({"rnr_timer": 20}, 20)})
+def rnr_code(world, wish, code):
+    """Our SEND finds no receive: RNR with the code of ACCEPT, or 12."""
+    side, upcall = world.request()
+    world.accept(side, upcall, **wish)
+    side.rtu()
+    peer = world.peer(side)
+    peer.raw(fr.SEND_ONLY, b"data", ackreq=True)
+    packet = peer.recv(world.patience)
+    check(packet, "no answer")
+    same("syndrome", packet.syndrome, rc.RNR | code)
+
+
 @SUITE.case("UC: REQ with transport 1")
 def unreliable(world):
     """ACCEPT with a queue pair of UC; a SEND passes."""
@@ -558,19 +574,25 @@ def accept_late_conventional(world):
 
 @SUITE.case("REP without RTU: 10 s", long=True)
 def rtu_late(world):
-    """REP after 0.1, 0.2, 0.4, 0.8, 1.6, 3.2 ... s; then queue pair to ERR,
-    DISCONNECTED (1), and the peer is told nothing."""
+    """REP after 0.1, 0.2, 0.4, 0.8, 1.6, 3.2 ... s; then REJ 4 once, queue
+    pair to ERR, DISCONNECTED (1)."""
     side, upcall = world.request()
     first, qp, _ = world.accept(side, upcall)
-    times = []
-    while time.monotonic() < first.when + 12:
-        got = side.quiet(first.when + 12 - time.monotonic())
-        if got:
-            same("message", got.name, "REP")
-            times.append(got.when - first.when)
-    want = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 4.8, 6.4, 8.0, 9.6]
+    times, got = [], None
+    while not got or got.attr == cm.REP:
+        got = side.quiet(3)
+        check(got, "no REJ")
+        times.append(got.when - first.when)
+    rej = got
+    same("message", rej.name, "REJ")
+    same("reason, message", (rej.reason, rej.rejected), (4, 2))
+    same("ids", (rej.local_id, rej.remote_id),
+         (first.local_id, side.local_id))
+    cm.names_sender(rej, first.guid)
+    same("second REJ", side.quiet(1.0), None)
+    want = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 4.8, 6.4, 8.0, 9.6, 10.0]
     check(len(times) == len(want) and all(
         abs(a - b) < 0.2 for a, b in zip(times, want)),
-        "REPs after %s" % ["%.2f" % t for t in times])
+        "REPs and REJ after %s" % ["%.2f" % t for t in times])
     world.disconnected(upcall.id, 1)
     world.in_error(qp)

@@ -296,8 +296,10 @@ def delegate_out(world, status, name):
 
 @SUITE.case("DELEGATE of the process: nobody answers")
 def delegate_silent(world):
-    """Eight times at intervals of 8, 16, ... ms; UNREACHABLE."""
+    """Eight times at intervals of 8, 16, ... ms; UNREACHABLE 1024 ms after
+    the last."""
     side, conn, _ = world.active()
+    begin = time.monotonic()
     seq = world.process.send(Op.DELEGATE, conn=conn, kind=STAG,
                              number=0xabcd00, ipv4=OTHER_IP, qpn=0x77)
     times = []
@@ -308,3 +310,7 @@ def delegate_silent(world):
         check(len(times) < 20, "no end")
     same("answer", world.process.wait(seq).status.name, "UNREACHABLE")
     same("DELEGATEs", len(times), 8)
+    times.append(time.monotonic())
+    took = [one - begin for one in times]
+    check(all(got >= 0.008 * (2 ** at - 1) for at, got in enumerate(took)),
+          "after %s s" % ["%.3f" % one for one in took])
