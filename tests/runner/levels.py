@@ -35,7 +35,8 @@ def qemu(*scripts):
 
 
 def peer(image):
-    return [f"tests/peer/test_{part}.py --image {image}"
+    long = " --long" if image == "soft" else ""
+    return [f"tests/peer/test_{part}.py --image {image}{long}"
             for part in ("control", "wire", "cm")]
 
 
