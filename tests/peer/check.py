@@ -166,6 +166,8 @@ def main(suite, make_world, description):
     cases = [(name, function) for name, function in suite.cases
              if arguments.only in name
              and (arguments.long or not getattr(function, "long", False))]
+    if not cases:
+        sys.exit("no case has %r in its name" % arguments.only)
     if arguments.list:
         print("\n".join(name for name, _ in cases))
         return 0
@@ -177,7 +179,10 @@ def main(suite, make_world, description):
         at, count = (int(word) for word in arguments.part.split("/"))
         cases = cases[at::count]
     begin = time.monotonic()
-    world = make_world(rig.from_arguments(arguments))
+    try:
+        world = make_world(rig.from_arguments(arguments))
+    except (rig.RigError, Failed, OSError) as error:
+        sys.exit("no NIC to test: %s" % error)
     try:
         numbers = run_cases(cases, world, arguments.verbose)
     finally:

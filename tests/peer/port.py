@@ -25,10 +25,11 @@ class Port:
             try:
                 self.sock.connect(path)
                 break
-            except OSError:
+            except OSError as error:
                 self.sock.close()
                 if time.monotonic() > end:
-                    raise
+                    raise OSError(error.errno, error.strerror,
+                                  path) from None
                 time.sleep(0.01)
         self.buffer = b""
         self.sent = 0

@@ -125,7 +125,10 @@ class Rig:
 
     def _program(self, name, *command, ready=None):
         """Starts a program, and waits for a file that says it is there."""
-        program = Program(self.directory, name, command)
+        try:
+            program = Program(self.directory, name, command)
+        except OSError as error:
+            raise RigError(f'{name}: {error}') from None
         self.programs.append(program)
         end = time.monotonic() + START_S
         while ready and not Path(ready).exists():
@@ -175,8 +178,9 @@ class Rig:
 
     def _await_ready(self):
         """Waits until INFO says that the NIC serves requests, and takes its
-        addresses from there where none were given."""
-        end = time.monotonic() + START_S
+        addresses from there where none were given. A driver that is said
+        to run already is not waited for if nobody listens."""
+        end, last = time.monotonic() + START_S, 'INFO has none'
         while True:
             self.check()
             try:
@@ -184,11 +188,14 @@ class Rig:
                     info = process.info()
                 if info.nic_there == 2:
                     break
-            except (OSError, Gone, Late, Refused):
-                pass
-            if time.monotonic() > end:
-                raise RigError('no NIC is ready: ' + '; '.join(
-                    f'{p.name}: {p.words()}' for p in self.programs))
+            except (OSError, Gone, Late, Refused) as error:
+                last = error
+            nobody = not self.own and isinstance(last, (
+                FileNotFoundError, ConnectionRefusedError, PermissionError))
+            if nobody or time.monotonic() > end:
+                raise RigError('; '.join(
+                    [f'no NIC is ready at {self.control}: {last}']
+                    + self.words()))
             time.sleep(0.01)
         self.control, self.wire = str(self.control), str(self.wire or '')
         self.ip = self.ip or info.now['ipv4']
@@ -246,6 +253,8 @@ def add_arguments(parser):
 
 def from_arguments(args, **more):
     """The Rig that the options name."""
+    if args.wire and not args.control:
+        sys.exit('--wire is the port of a NIC whose driver --control names')
     return Rig(args.image, args.control, args.wire, args.ip, args.mac, **more)
 
 

@@ -184,6 +184,7 @@ class World:
     def __init__(self, rig):
         self.image = rig.image
         self.rig = rig.__enter__()
+        check(rig.wire, "these cases need --wire, too")
         slow = rig.image != "soft"
         self.patience = 3.0 if slow else 1.0
         self.silence = 0.1 if slow else 0.02

@@ -48,7 +48,8 @@ GROUPS = {
     "static": [
         level("static checks", "tests/runner/test_run.py", "tests/runner/test_layers.py",
               "tests/runner/test_style.py", "tests/runner/test_spec.py",
-              "tests/runner/test_abi.py", "tests/abi/test_vectors.py",
+              "tests/runner/test_abi.py", "tests/runner/test_peer.py",
+              "tests/abi/test_vectors.py",
               *(f"make -s {t}" for t in STATIC), jobs=2)],
     "unit": [level("unit host", "$(UNIT_PROGS)", jobs=2)],
     "corpora": [
