@@ -12,8 +12,8 @@
  * by REFUSED. A driver that does not read its messages is cut off. End of file
  * means that the bus is gone.
  *
- * The NIC's side is the ivshmem protocol, version 0 (QEMU,
- * docs/specs/ivshmem-spec), on DIR/ivshmem. The host is peer 0 there for ever,
+ * The NIC's side is QEMU's ivshmem protocol, version 0, on
+ * DIR/ivshmem. The host is peer 0 there for ever,
  * whether a driver is attached or not; a NIC is peer 1 (a second one 2, ...).
  * Vectors of both: 0 = the mailbox, 1 + p = process slot p.
  *

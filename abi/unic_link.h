@@ -27,7 +27,7 @@
 #define UNIC_LINK_VERSION     1u	  /* a NIC does not attach to another */
 #define UNIC_LINK_PORTS_MAX   8u	  /* the switch and at most 7 NICs */
 #define UNIC_LINK_PORT_SWITCH 0u	  /* port of the wire switch */
-#define UNIC_LINK_FRAME_OFF   18u /* in a slot; 2 modulo 4, see unic_port.h */
+#define UNIC_LINK_FRAME_OFF   18u /* in a slot; 2 modulo 4, so IPv4 is aligned */
 
 /* flags of struct unic_link_header */
 #define UNIC_LINK_DIRECT  (1u << 0) /* rings between NICs may be used */
