@@ -62,4 +62,4 @@ PEER_IMAGE := $(or $(IMAGE),soft)
 conformance: programs ## test: a peer written from docs/SPEC.md alone, against a NIC and its driver [IMAGE=soft|virt]
 	$(if $(filter soft virt,$(PEER_IMAGE)),,$(error IMAGE is soft or virt, not $(PEER_IMAGE)))
 	@$(MAKE) --no-print-directory BOARD=$(PEER_IMAGE) image
-	@tests/runner/levels.py --name $@ conformance-$(PEER_IMAGE)
+	@tests/runner/levels.py --name $@ conformance-$(PEER_IMAGE)-long

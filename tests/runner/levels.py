@@ -34,9 +34,8 @@ def qemu(*scripts):
     return [f"tests/qemu/{s}" for s in scripts]
 
 
-def peer(image):
-    long = " --long" if image == "soft" else ""
-    return [f"tests/peer/test_{part}.py --image {image}{long}"
+def peer(image, more=""):
+    return [f"tests/peer/test_{part}.py --image {image}{more}"
             for part in ("control", "wire", "cm")]
 
 
@@ -155,6 +154,9 @@ GROUPS = {
         level("a peer written from SPEC.md alone", *peer("soft"))],
     "conformance-virt": [
         level("that peer again, NIC in QEMU", *peer("virt"), apart=AGAIN)],
+    **{f"conformance-{image}-long": [
+        level("a peer written from SPEC.md alone", *peer(image, " --long"))]
+       for image in ("soft", "virt")},
     "vm": [
         level("Linux in a guest", "tests/vm/vm_check.py",
               "tests/vm/vm_look.py", "tests/vm/vm_blk.py",

@@ -39,6 +39,7 @@ RUNS = {
     "proofs": "make proofs",
     **{f"fuzz-{name}": f"make fuzz FUZZER={name} RUNS=1000000"
        for name in FUZZ},
+    "conformance": "make conformance",
     "stags": "make stags",
     "mutations": "make mutations",
     "sim-mutants": "make sim-mutants",

@@ -225,7 +225,9 @@ def test_table_of_levels():
         "build/unit/bin/fuzz_nothing tests/fuzz/corpus/nothing",
         "build/large/bin/fuzz_x tests/fuzz/corpus/x"]
     assert levels.words(["unit-target"], lists)[-2:] == ["--jobs", "2"]
-    assert set(levels.CHECK) | {"stags", "vm-debug"} == set(levels.GROUPS)
+    assert set(levels.CHECK) | {
+        "stags", "vm-debug", "conformance-soft-long",
+        "conformance-virt-long"} == set(levels.GROUPS)
     assert set(levels.STEADY) < set(levels.CHECK)
 
 
