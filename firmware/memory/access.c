@@ -47,15 +47,15 @@ unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
 	int taken = past * !(mr->flags & UNIC_MR_F_GONE);
 	int ours = here * (own == pd);
 	int granted = ours * !(need & ~(uint32_t)mr->rights);
-	int ended = same * (mr->flags & UNIC_MR_F_GONE);
 	//@ assert same == 0 || same == 1;
-	//@ assert ended == 0 || ended == 1;
 	//@ assert (past == 0 || past == 1) && (here == 0 || here == 1);
 	//@ assert taken == 0 || taken == 1;
 	//@ assert (ours == 0 || ours == 1) && (granted == 0 || granted == 1);
 	int i = 4 * taken + here + ours + granted;
 	//@ assert by_wp: taken == 0 || here == 0;
 	//@ assert by_wp: 0 <= i <= 4;
+	int ended = same * (mr->flags & UNIC_MR_F_GONE);
+	//@ assert ended == 0 || ended == 1;
 
 	unic_count(&nic->counter[UNIC_C_access_stag + i], 1u);
 	return -(UNIC_ESTAG + i - ended);
