@@ -7,9 +7,9 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
 import boards
+import functions
 import levels
 
 RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run.py")
@@ -239,18 +239,5 @@ def test_failed_build_ends_the_run():
                "--level", "rest", "$" + GOOD)[1] == (6, 0, 0)
 
 
-def main():
-    tests = [f for name, f in globals().items() if name.startswith("test_")]
-    failed = 0
-    for test in tests:
-        try:
-            test()
-        except Exception:  # whatever it is
-            failed += 1
-            print(f"FAILED {test.__name__}: {traceback.format_exc()}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return bool(failed)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(functions.run_all(globals()))

@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import tempfile
-import traceback
+
+import functions
 
 CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir,
                      os.pardir, "tools", "check", "check_style.py")
@@ -99,21 +100,5 @@ def test_known_may_only_shrink():
     expect("no more so", tools__check__check_style_known=line)
 
 
-def main():
-    failed = 0
-    tests = [(n, f) for n, f in sorted(globals().items())
-             if n.startswith("test_")]
-    for name, function in tests:
-        try:
-            function()
-            print(f"ok {name}")
-        except Exception:  # pylint: disable=broad-except
-            failed += 1
-            print(f"not ok {name}")
-            traceback.print_exc()
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(functions.run_all(globals()))
