@@ -77,12 +77,11 @@ class IvshmemClient:
         return True
 
     def close(self):
+        """Again: nothing happens."""
         self.sock.close()
-        for fds in self.peers.values():
-            for fd in fds:
-                os.close(fd)
-        self.peers = {}
-        os.close(self.shm_fd)
+        for fd in sum(self.peers.values(), [self.shm_fd]):
+            os.close(fd)
+        self.peers, self.close = {}, lambda: None
 
 
 class MappingNic(IvshmemClient):
@@ -105,6 +104,11 @@ class MappingNic(IvshmemClient):
 
     def mapped(self, window):
         self.sock.send(struct.pack("<q", -2 - window))
+
+    def close(self):
+        for fd in self.windows.values():
+            os.close(fd)
+        super().close()
 
 
 class LinkPort(IvshmemClient):
@@ -206,7 +210,7 @@ class Driver:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.sock.connect(path)
         self.sock.settimeout(PATIENCE_S)
-        self.doorbells = {}
+        self.doorbells, self.memory, self.events = {}, [], []
         kind, data, fds = self.receive()
         self.refused_by = None
         if kind == self.REFUSED:
@@ -229,10 +233,11 @@ class Driver:
         return kind, data, fds
 
     def close(self):
+        """Again: nothing happens."""
         self.sock.close()
-        self.bar.close()
-        for fd in self.memory + self.events + sum(self.doorbells.values(), []):
+        for fd in sum(self.doorbells.values(), self.memory + self.events):
             os.close(fd)
+        self.close = lambda: None
 
     def news(self, timeout=PATIENCE_S):
         """The next notice: ("joined" or "left", peer), or None."""

@@ -38,6 +38,7 @@ class Bus:
     def __init__(self, *args):
         self.dir = tempfile.mkdtemp(prefix="unic-bus-test-")
         self.bus = Daemon(BUS, "--dir", self.dir, *args)
+        self.peers = []
 
     def __enter__(self):
         return self
@@ -45,15 +46,25 @@ class Bus:
     def __exit__(self, kind, value, trace):
         self.bus.stop()
         shutil.rmtree(self.dir)
+        for peer in self.peers:
+            peer.close()
+
+    def keep(self, peer):
+        """Its descriptors are closed at the end: select() has room for 1,024."""
+        self.peers.append(peer)
+        return peer
 
     def driver(self):
-        return Driver(f"{self.dir}/attach")
+        return self.keep(Driver(f"{self.dir}/attach"))
 
     def mapping_nic(self, answers=True):
-        return MappingNic(f"{self.dir}/nic", VECTORS, answers)
+        return self.keep(MappingNic(f"{self.dir}/nic", VECTORS, answers))
 
     def nic(self, vectors=VECTORS):
-        return IvshmemClient(f"{self.dir}/ivshmem", vectors)
+        return self.keep(IvshmemClient(f"{self.dir}/ivshmem", vectors))
+
+    def guest(self):
+        return self.keep(IvshmemClient(f"{self.dir}/guest", VECTORS))
 
 
 def doomed_driver(path):
@@ -510,10 +521,6 @@ def refused(*args):
     return done.stderr
 
 
-def guest_of(bus):
-    return IvshmemClient(f"{bus.dir}/guest", VECTORS)
-
-
 def test_a_guest_is_the_host():
     with Bus("--guest", "256M") as bus:
         said = run_nic.bus_info(bus.dir)
@@ -521,7 +528,7 @@ def test_a_guest_is_the_host():
         assert said["vectors"] == VECTORS and "attach" not in said
         assert not os.path.exists(f"{bus.dir}/attach")
         nic = bus.nic()
-        guest = guest_of(bus)
+        guest = bus.guest()
         assert (nic.id, guest.id, guest.bytes) == (1, 0, BAR_BYTES)
         assert guest.hears([0, 1, PEER_END]) and nic.hears([0, 1])
         for v in range(VECTORS):
@@ -531,19 +538,19 @@ def test_a_guest_is_the_host():
             assert guest.wait(v)
         # one machine at a time; its place is free when it ends
         try:
-            guest_of(bus)
+            bus.guest()
             raise AssertionError("two guests")
         except ConnectionError:
             pass
         guest.close()
         nic.ring(0)  # nobody is there
-        guest = guest_of(bus)
+        guest = bus.guest()
         assert guest.id == 0 and not guest.wait(0, 0.05)
 
 
 def test_a_guest_is_made_to_look_when_a_nic_comes_and_goes():
     with Bus("--guest", "16M") as bus:
-        guest = guest_of(bus)
+        guest = bus.guest()
         assert guest.hears([0, PEER_END])
         for _ in range(2):  # the second time its doorbells are known
             nic = bus.nic()
@@ -555,13 +562,13 @@ def test_a_guest_is_made_to_look_when_a_nic_comes_and_goes():
 
 def test_a_guest_has_its_nics_ended():
     with Bus("--guest", "16M") as bus:
-        guest = guest_of(bus)
+        guest = bus.guest()
         ready, told = os.pipe()
         pid = os.fork()
         if not pid:
             nic = bus.nic()
             os.write(told, b"x")
-            signal.pause()
+            time.sleep(PATIENCE_S)  # longer than it lives
             os._exit(nic.id)
         os.read(ready, 1)
         assert guest.wait(0) and guest.hears([0, 1, PEER_END])
