@@ -351,20 +351,28 @@ def user_slots(world):
 
 @suite.case('no slot left')
 def no_slot(world):
-    """All slots taken: NO_SLOT; when one is given back it comes free."""
+    """All slots taken: NO_SLOT; when one is given back it comes free, after a
+    moment in which its memory may be exchanged."""
+    def taken():
+        process = world.process(hello=False)
+        check(wait_for(lambda: said_hello(process), 3.0), 'no slot is free')
+        return process
+
     slots = world.process(hello=False).info().slots
-    taken = [world.process() for _ in range(slots)]
+    first = [taken() for _ in range(slots)][0]
     late = world.process(hello=False)
     refused(late, St.NO_SLOT, Op.HELLO, version=1)
-    taken[0].close()
-
-    def again():
-        try:
-            return late.hello()
-        except Refused:
-            return None
-    check(wait_for(again, 3.0), 'no slot comes free')
+    first.close()
+    check(wait_for(lambda: said_hello(late), 3.0), 'no slot comes free')
     same('frames are 0', any(late.frames(65536).view), False)
+
+
+def said_hello(process):
+    """The reply to HELLO, or None: it was refused."""
+    try:
+        return process.hello()
+    except Refused:
+        return None
 
 
 @suite.case('RESUME of nothing')
