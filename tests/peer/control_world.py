@@ -20,7 +20,7 @@ class ControlWorld:
         self.rig = rig.__enter__()
         self.slow = rig.image != 'soft'
         self.patience = 5.0
-        self.open, self.changed, self.keeps = [], {}, False
+        self.open, self.changed, self.keeps = [], {}, None
         with rig.process(hello=False) as process:
             dump = process.call(Op.DUMP, table=Table.PROC)
             self.privileged = dump.status != St.PERMISSION
@@ -39,9 +39,17 @@ class ControlWorld:
         slot leaves it to the user that had it ("The end of a process")."""
         if os.geteuid():
             raise Skipped('needs root, to be another user')
-        if hello and self.keeps:
+        if hello and self._keeps():
             raise Skipped('slots are kept for one user here')
         return self.process(hello, uid=NOBODY, apart=apart)
+
+    def _keeps(self):
+        """True if a slot is kept for the user that had it; a process of ours
+        finds out, before another user has one for ever."""
+        if self.keeps is None:
+            self.rig.process().close()
+            self._slots_free()
+        return self.keeps
 
     def admin(self):
         """A connection that may ask what only administrators may."""
@@ -83,9 +91,9 @@ class ControlWorld:
         """Waits until nobody has a slot. Where memory cannot be exchanged
         the slots are kept for us, which is as good."""
         with self.rig.process(hello=False) as process:
-            if not self.keeps and not wait_for(
-                    lambda: not process.info().slots_used, 2.0):
-                self.keeps = True
+            if not self.keeps:
+                self.keeps = not wait_for(
+                    lambda: not process.info().slots_used, 2.0)
             wait_for(lambda: all(row['state'] == HELD
                                  for row in process.ps()), self.patience)
 
