@@ -3,6 +3,7 @@
 
 In both directions each frame follows its length, four bytes, big-endian."""
 
+import contextlib
 import select
 import socket
 import struct
@@ -32,7 +33,7 @@ class Port:
                                   path) from None
                 time.sleep(0.01)
         self.buffer = b""
-        self.sent = 0
+        self.sent, self.held = 0, None
 
     def close(self):
         """Ends the connection; the port of the wire falls silent."""
@@ -41,7 +42,19 @@ class Port:
     def send(self, frame):
         """One frame to the wire."""
         self.sent += 1
-        self.sock.sendall(struct.pack(">I", len(frame)) + frame)
+        data = struct.pack(">I", len(frame)) + frame
+        if self.held is None:
+            self.sock.sendall(data)
+        else:
+            self.held += data
+
+    @contextlib.contextmanager
+    def at_once(self):
+        """What is sent in this context leaves at its end, in one call."""
+        self.held = b""
+        yield
+        held, self.held = self.held, None
+        self.sock.sendall(held)
 
     def _take(self):
         if len(self.buffer) < 4:

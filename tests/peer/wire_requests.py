@@ -236,9 +236,10 @@ def many_reads(world, limit):
     region = world.region(1 << 20)
     conn = world.conn(max_dest_rd=limit)
     body = fr.pack("reth", region.iova, region.stag, region.length)
-    for _ in range(limit + 1):
-        conn.peer.raw(fr.READ_REQUEST, body, ackreq=True)
-        conn.peer.psn = rc.next_psn(conn.peer.psn, 1024)
+    with conn.peer.station.port.at_once():
+        for _ in range(limit + 1):
+            conn.peer.raw(fr.READ_REQUEST, body, ackreq=True)
+            conn.peer.psn = rc.next_psn(conn.peer.psn, 1024)
     last = None
     while last is None or last.opcode != fr.ACK:
         last = conn.recv()
