@@ -30,9 +30,9 @@ int unicd_board_own(struct unic_os *os);
  * unicd_board_event() - take one message of the bus, if there is one: a NIC came or
  * left, which plugs or unplugs it in the core, or a slot has other memory, which
  * unicd_slots_renewed() is told.
- * Returns 0; -EPIPE: the bus is gone; -EPROTO: it sent a malformed message;
- * -EPROTONOSUPPORT: it sent a message of another version; -EMFILE: a NIC came whose doorbells found no
- * room among the descriptors of this process.
+ * Returns 0; -EPIPE: the bus is gone, or ended the connection; -EPROTO: it sent a
+ * malformed message; -EPROTONOSUPPORT: it sent a message of another version; -EMFILE: a
+ * NIC came whose doorbells found no room among the descriptors of this process.
  */
 int unicd_board_event(struct unic_os *os);
 
