@@ -37,6 +37,23 @@ static void *windows[WINDOWS] = { host.slot[0], host.slot[1] };
 static uint64_t now_ns;
 static uint32_t open_jobs; /* bit per tag */
 
+static unic_le32 *box_word(uint32_t off)
+{
+	return (unic_le32 *)(void *)(near.box + off);
+}
+
+static uint32_t cmd_head(void)
+{
+	return unic_from_le32(*box_word(
+		UNIC_BOX_NIC + offsetof(struct unic_nic_idx, cmd_head)));
+}
+
+static uint32_t cmd_tail(void)
+{
+	return unic_from_le32(*box_word(
+		UNIC_BOX_DRIVER + offsetof(struct unic_driver_page, cmd_tail)));
+}
+
 /* What they write to us, as a stream of theirs would. */
 struct liar {
 	uint32_t nonce;
@@ -102,6 +119,19 @@ static uint32_t message(struct liar *l, struct input *in, uint8_t *line)
 		      sizeof(w) + len, line);
 }
 
+/* The command that comes next. */
+static uint32_t command(struct liar *l, struct input *in, uint8_t *line)
+{
+	struct {
+		struct unic_serial_words w;
+		uint8_t bytes[64];
+	} body = { .w.b = unic_to_le32(cmd_tail()) };
+
+	body.bytes[0] = in_u8(in);
+	return framed(l, UNIC_SERIAL_CMD, (const uint8_t *)&body, sizeof(body),
+		      line);
+}
+
 static uint32_t junk(struct input *in, uint8_t *line)
 {
 	uint32_t n = in_below(in, 64), i;
@@ -118,15 +148,52 @@ static uint32_t lie(struct liar *l, struct input *in, uint8_t *line)
 		return greeting(l, in, line);
 	case 1:
 		return junk(in, line);
+	case 2:
+		return command(l, in, line);
 	default:
 		return message(l, in, line);
 	}
 }
 
-/* The core asks for memory, rings, looks at what came; all within its rights. */
+/* Answers a reset once no transfer is open, some rounds later, and begins its
+ * indices anew. True: none is asked for. A driver may take its request back: its
+ * commands then begin at 0, and the core's do not. */
+static bool core_reset(struct input *in)
+{
+	unic_le32 req = *box_word(UNIC_BOX_DRIVER +
+				  offsetof(struct unic_driver_page, reset_req));
+	unic_le32 *ack =
+		box_word(UNIC_BOX_INFO + offsetof(struct unic_info, reset_ack));
+
+	if (unic_from_le32(req) == unic_from_le32(*ack))
+		return true;
+	if (open_jobs || !in_odd(in))
+		return false;
+	memset(near.box + UNIC_BOX_NIC, 0, sizeof(struct unic_nic_idx));
+	*ack = req;
+	return true;
+}
+
+/* Completes a command, if the input says so. The core takes none from a ring whose
+ * tail is wild. */
+static void core_command(struct input *in)
+{
+	uint32_t cmds = cmd_tail() - cmd_head();
+	unic_le32 head = unic_to_le32(cmd_head() + 1);
+
+	if (!cmds || cmds > UNIC_BOX_CMDS || !in_odd(in))
+		return;
+	*box_word(UNIC_BOX_NIC + offsetof(struct unic_nic_idx, cmd_head)) =
+		head;
+	*box_word(UNIC_BOX_NIC + offsetof(struct unic_nic_idx, cpl_tail)) =
+		head;
+}
+
+/* The core asks for memory, rings, looks at what came; all within its rights. While
+ * a reset is due it takes no command. */
 static void core(struct input *in)
 {
-	uint32_t tag = in_below(in, UNIC_DMA_JOBS), cmds;
+	uint32_t tag = in_below(in, UNIC_DMA_JOBS);
 	int status;
 
 	if (!(open_jobs & 1u << tag) &&
@@ -139,17 +206,22 @@ static void core(struct input *in)
 		must(tag < UNIC_DMA_JOBS && open_jobs & 1u << tag);
 		open_jobs &= ~(1u << tag);
 	}
-	cmds = unic_from_le32(
-		       *(unic_le32 *)(void *)(near.box + UNIC_BOX_DRIVER)) -
-	       unic_from_le32(*(unic_le32 *)(void *)(near.box + UNIC_BOX_NIC));
-	must(cmds <= UNIC_BOX_CMDS);
-	if (cmds && in_odd(in)) {
-		unic_le32 *head = (void *)(near.box + UNIC_BOX_NIC);
-		unic_le32 *tail = head + 16;
+	if (core_reset(in))
+		core_command(in);
+}
 
-		*head = unic_to_le32(unic_from_le32(*head) + 1);
-		*tail = *head;
-	}
+/* The near end gets a line that has at most one message. */
+static void to_nic_end(const uint8_t *line, uint32_t n)
+{
+	uint32_t tail = cmd_tail();
+
+	near_input(&near, line, n, now_ns);
+	if (cmd_tail() == tail)
+		return;
+	if (cmd_tail() == tail + 1)
+		must(tail - cmd_head() < UNIC_BOX_CMDS);
+	else
+		must(!cmd_tail() && near.resetting);
 }
 
 /* So does the driver, and a process. */
@@ -206,7 +278,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (step = 0; step < STEPS && in.left; step++) {
 		now_ns += 1000000;
 		n = lie(&to_nic, &in, line);
-		near_input(&near, line, n, now_ns);
+		to_nic_end(line, n);
 		core(&in);
 		(void)near_output(&near, now_ns, line, sizeof(line));
 		n = lie(&to_host, &in, line);

@@ -900,6 +900,29 @@ static void a_lying_host_stays_in_its_box(void **state)
 	assert_true(near.stream.counts.dropped > 100);
 }
 
+/* One command more than the near ring has places, before the core takes any. */
+static void a_command_needs_a_place(void **state)
+{
+	static const uint8_t record[64];
+	static uint8_t line[(UNIC_BOX_CMDS + 1) * FRAME_LINE];
+	struct stream_item cmd = { .from = record,
+				   .len = sizeof(record),
+				   .type = UNIC_SERIAL_CMD };
+	uint32_t n;
+
+	(void)state;
+	begin();
+	steps(50);
+	for (; cmd.b <= UNIC_BOX_CMDS; cmd.b++) {
+		assert_true(stream_room(&far.stream));
+		stream_put(&far.stream, &cmd);
+	}
+	n = far_output(&far, now_ns, line, sizeof(line));
+	near_input(&near, line, n, now_ns);
+	assert_int_equal(unic_from_le32(near_drv()->cmd_tail), UNIC_BOX_CMDS);
+	assert_int_equal(near.stream.counts.dropped, 1);
+}
+
 /* ----------------------------------------------------------------- speed */
 
 static void the_line_is_used(void **state)
@@ -970,6 +993,7 @@ int main(void)
 		cmocka_unit_test_setup(a_lying_nic_stays_in_its_windows,
 				       set_up),
 		cmocka_unit_test_setup(a_lying_host_stays_in_its_box, set_up),
+		cmocka_unit_test_setup(a_command_needs_a_place, set_up),
 		cmocka_unit_test_setup(the_line_is_used, set_up),
 		cmocka_unit_test_setup(a_core_that_waits_is_told, set_up),
 	};
