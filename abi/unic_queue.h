@@ -240,7 +240,7 @@ enum unic_wc_status {
 	UNIC_WC_RETRY_EXC_ERR = 8,   /* no acknowledgement after all retries */
 	UNIC_WC_RNR_RETRY_EXC_ERR =
 		9,		  /* receiver not ready after all retries */
-	UNIC_WC_EVICTED = 10,	  /* local region taken back (MEMORY.md 5) */
+	UNIC_WC_EVICTED = 10,	  /* local region taken back */
 	UNIC_WC_REM_EVICTED = 11, /* remote region taken back: re-request */
 	UNIC_WC_LOC_BUS_ERR = 12, /* DMA failed */
 	UNIC_WC_MW_BIND_ERR = 13, /* BIND_MW refused, see detail */
@@ -279,7 +279,7 @@ enum unic_wc_detail {
 #define UNIC_WC_WITH_INV  (1u << 2) /* the peer invalidated STag `imm` of ours */
 #define UNIC_WC_GRH	  (1u << 3) /* UD: byte_len counts UNIC_GRH_BYTES, too */
 
-/* How a payload token ended (MEMORY.md section 7); each token ends once. */
+/* How a payload token ended; each token ends once. */
 enum unic_token_end {
 	UNIC_TOKEN_LIVE = 0,	  /* not ended; in RECV_TOKEN: not
 				   * refused */
