@@ -306,11 +306,11 @@ static void mr_alloc_done(struct unic_kio_node *n, uint32_t status,
 		set_up_failed(n, status);
 }
 
-/* False if I/Os of before a reset can end: the NIC does not use their pages any more.
- * With config.mem the pages are of others, and the NIC may use them until it was reset,
- * is gone, or has finished detaching the slot (INV-14). Without, the buffers are in the
- * slot, and none is given out before the set-up is done again. */
-static bool can_end_lost(const struct unic_kio_node *n)
+/* True while the NIC may still use the pages of I/Os from before a reset, which must not
+ * end then. With config.mem the pages are of others, and the NIC may use them until it
+ * was reset, is gone, or has finished detaching the slot (INV-14). Without, the buffers
+ * are in the slot, and none is given out before the set-up is done again. */
+static bool may_touch_lost(const struct unic_kio_node *n)
 {
 	uint32_t nic = unic_host_nic(n->config.host);
 
@@ -323,7 +323,7 @@ static bool can_end_lost(const struct unic_kio_node *n)
 
 static void end_lost(struct unic_kio_node *n)
 {
-	if (!n->lost || can_end_lost(n))
+	if (!n->lost || may_touch_lost(n))
 		return;
 	n->lost = false;
 	n->left = UNIC_OS_NO_SLOT;

@@ -104,7 +104,7 @@ struct unic_kio_node {
 	void (*done)(struct unic_kio_user *user, int status, uint32_t bytes);
 	struct unic_client core; /* the service, for the core */
 	bool wanted, up;
-	bool lost;  /* I/Os of before a reset are left: can_end_lost() */
+	bool lost;  /* I/Os of before a reset are left: may_touch_lost() */
 	bool asked; /* the request of `step` is sent */
 	uint8_t step;
 	uint32_t why; /* enum unic_ctl_status of the last set-up that failed */
