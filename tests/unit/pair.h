@@ -38,7 +38,7 @@ void pair_expect_none(struct rig *r, struct rig_qp *qp);
 /** pair_quiet() - every hold must be released. */
 void pair_quiet(void);
 
-/** pair_gone_region() - make a region whose STag is of an evicted one. */
+/** pair_gone_region() - register a region and evict it; *@mr keeps its STag. */
 void pair_gone_region(struct rig *r, uint32_t pd, struct rig_mr *mr);
 
 #endif /* PAIR_H */

@@ -58,7 +58,10 @@ uint8_t content(uint32_t object, uint64_t at)
 	return (uint8_t)(object * 31 + at * 7 + at / 256);
 }
 
-/* The first letter of a name is the file; one file is written. */
+/*
+ * Executes a task. The first letter of a name selects the content of the file;
+ * all writes go to `written`.
+ */
 static int run_task(struct unic_kio_task *t, uint8_t *p)
 {
 	uint32_t i;
@@ -84,7 +87,7 @@ static int run_task(struct unic_kio_task *t, uint8_t *p)
 	return (int)t->len;
 }
 
-/* Tasks of the store with copies of name and bytes, which run later. */
+/* The store's queued tasks, each with its own copy of name and bytes. */
 static struct {
 	struct unic_kio_task task;
 	uint8_t buf[PAYLOAD];
@@ -148,8 +151,8 @@ static struct unic_kio_store store = { .begin = store_begin,
 				       .next = store_next,
 				       .end = store_end };
 
-/* Is there a slot? With @rough, sends count until they complete: the other NIC
- * delays a peer that names wrong tokens. */
+/* Takes a send slot, if there is one. With `rough`, a send holds its slot until
+ * it completes: the other NIC delays a peer that names wrong tokens. */
 static bool room(const struct rig *r)
 {
 	if (posts[r == &rb] == (rough ? 4 : RIG_SLOTS))
@@ -406,7 +409,7 @@ static void cancel(struct rig *r, uint32_t token, uint64_t key)
 
 	int err = rig_cmd(r, UNIC_CMD_TOKEN_CANCEL, &cmd, NULL);
 
-	/* used up by a message whose completion a lying peer misreported */
+	/* a message may have used up the token; the peer's answer was false */
 	assert_true(!err || (rough && err == UNIC_ST_NO_TOKEN));
 }
 

@@ -2,8 +2,7 @@
 /*
  * kio_rig.h - the set-up of the tests of the kernel-resident page service: its
  * client on NIC @ra and its server on NIC @rb, both whole cores, with all of
- * their memory named by bus addresses; and a store of files that the rig plays.
- * Host only.
+ * their memory named by bus addresses; and a fake store of files. Host only.
  */
 #ifndef KIO_RIG_H
 #define KIO_RIG_H
@@ -11,7 +10,7 @@
 #include "kio_client.h"
 #include "rig_kernel.h"
 
-/* The first of the processes that hoard. */
+/* The first of the processes that register as much as they can. */
 #define OTHER 1u
 
 /*
@@ -74,19 +73,19 @@ extern uint8_t written[1 << 20];
  */
 extern bool form_taken;
 
-/* The server is not polled. */
+/* The server drops each message that arrives. */
 extern bool deaf;
 
-/* The client's host is not polled. */
+/* The client takes no messages and is not polled. */
 extern bool still;
 
-/* Peers lie; each end has at most four sends that are not complete. */
+/* Messages are random; each end has at most four sends under way. */
 extern bool rough;
 
 /* Bytes that a WRITE does not send. */
 extern uint32_t short_by;
 
-/* Bytes by which the answer to a WRITE is too long. */
+/* Added to the length in each message to the client. */
 extern uint32_t claims;
 
 /* A file, and the file of the next I/Os. */

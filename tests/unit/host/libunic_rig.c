@@ -126,7 +126,7 @@ static size_t answer_reply(const void *req, uint8_t *out)
 	return 0;
 }
 
-/* Ends the registration that waits: grants it, or answers drv.wait_end. */
+/* Ends the waiting registration: grants it, or ends it with drv.wait_end. */
 static void end_wait(void)
 {
 	struct unic_upcall_wait up = {

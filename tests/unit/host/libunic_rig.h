@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * libunic_rig.h - the set-up of the tests of the library: a driver that the rig
- * plays in a thread, and a NIC that the test plays, in the memory of the one
- * slot. Host only.
+ * libunic_rig.h - the set-up of the tests of the library: a fake driver in a
+ * thread, and a NIC that the test emulates, in the memory of the one slot. Host
+ * only.
  */
 #ifndef LIBUNIC_RIG_H
 #define LIBUNIC_RIG_H
@@ -14,7 +14,7 @@
 #define PAGE	   4096u
 #define SLOT_PAGES 512u
 
-/* The driver that the rig plays: its answers, and the requests that it had. */
+/* The fake driver: its answers, and the requests that it received. */
 struct driver {
 	char path[64];
 	int listener, sock;
@@ -26,7 +26,7 @@ struct driver {
 	uint32_t next_frame; /* handed out from the end: never contiguous */
 	uint32_t upcalls;
 	/* answers, and requests */
-	uint32_t version; /* not 0: the driver's, and not the library's */
+	uint32_t version; /* not 0: HELLO fails, the driver has this version */
 	uint16_t reg_status;
 	uint32_t bad_frame;
 	uint32_t last_user, last_mr, deregs, offers, resyncs, extends;
@@ -46,13 +46,13 @@ struct driver {
 	struct unic_ctl_mr_rereg rereg;
 	uint64_t base;
 	uint32_t regs, drawn;
-	/* batches left without an answer, unless ... */
+	/* BATCH requests; their answer is empty, unless in_batches */
 	uint32_t batches;
-	/* ... tokens are allocated, except the third */
+	/* BATCH allocates each token but the third */
 	bool in_batches;
-	/* tokens made and cancelled last, 4 bits each */
+	/* tokens allocated; ids of the cancelled ones, 4 bits each */
 	uint32_t tokens, cancelled;
-	struct unic_use_row uses; /* usage of the region that is requested */
+	struct unic_use_row uses; /* the row in the answer to USES */
 	uint32_t uses_asked, uses_rows;
 };
 
@@ -113,7 +113,7 @@ void complete(uint32_t n, uint32_t qpn, uint8_t opcode, uint64_t wr_id);
 struct unic_mr *reg(struct rig *r, void *mem, size_t len);
 
 /*
- * Maps @n pages that are not of a slot, at @at or, if that is NULL, anywhere; the
+ * Maps @n pages that belong to no slot, at @at, or anywhere if @at is NULL; the
  * caller unmaps them.
  */
 uint8_t *own_pages(void *at, size_t n);
@@ -122,8 +122,8 @@ uint8_t *own_pages(void *at, size_t n);
 void move_in(struct rig *r, void *mem, size_t n);
 
 /*
- * Is @err, negative, the library's answer to a child that has copies of its
- * parent's objects?
+ * True if @err and unic_last_error() say that the object belongs to the parent
+ * of this process.
  */
 bool is_parents(int err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_conn.c - requests and replies of many threads, with a driver that is played:
- * one that does not read who does not take its replies, as unicd, and a device
- * that has no room for a moment.
+ * test_conn.c - requests and replies of many threads, against a fake driver
+ * that, like unicd, reads no request before its last reply is taken, and
+ * against a fake device whose ioctl() fails for a moment.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,7 +27,7 @@
 
 /* ---------------------------------------------------- calls that the test fails */
 
-/* The next calls, each with the errno of its place; 0 goes through. */
+/* The errno of each of the next calls; 0: the call goes through. */
 struct fails {
 	int err[8];
 	unsigned int n, next;
@@ -75,7 +75,7 @@ ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 	return next(fd, m, flags);
 }
 
-/* The device: what it is asked it answers with 0. */
+/* The ioctl() of the device: UNIC_IOC_CALL succeeds, the record unchanged. */
 int ioctl(int fd, unsigned long what, ...)
 {
 	struct unic_ioc_call *call;
@@ -102,13 +102,13 @@ struct driver {
 	struct sockaddr_un addr;
 	int listener, sock;
 	pthread_t thread;
-	bool holds; /* what is MR_REG is never answered */
-	/* MR_REG: answered ten milliseconds later, to so many at once */
+	bool holds; /* MR_REG is never answered */
+	/* up to `places` MR_REG wait; the oldest is answered after 10 ms */
 	unsigned int places, waiting, refused;
 	uint64_t kept[4][UNIC_CTL_BYTES / 8];
 };
 
-/* A reply; nothing is read before it is taken. */
+/* Sends a reply; reads no request until the socket takes it. */
 static void say(const struct driver *d, const void *msg)
 {
 	struct pollfd pfd = { .fd = d->sock, .events = POLLOUT };
@@ -210,7 +210,7 @@ static int call_for(struct unic_conn *conn, unsigned int op, int ms)
 	struct unic_conn_call call = { .rec = rec, .timeout_ms = ms };
 	int ret = unic_conn_call(conn, op, &call);
 
-	/* what was asked, even if not at once */
+	/* the reply is to this request, also after a retry */
 	if (!ret && !unic_conn_kernel(conn))
 		assert_int_equal(rec[2], 0xa5c);
 	return ret;
@@ -285,7 +285,8 @@ static void *large_calls(void *arg)
 	return NULL;
 }
 
-/* There is room for two requests on their way, and for six replies. */
+/* The sockets hold two requests and six replies. A thread that waits to send
+ * does not keep the others from reading replies. */
 static void who_sends_keeps_nobody_from_reading(void **state)
 {
 	static struct member m[UNIC_CTL_OPEN_MAX];
@@ -295,7 +296,7 @@ static void who_sends_keeps_nobody_from_reading(void **state)
 	unsigned int i;
 
 	(void)state;
-	assert_int_equal(call_for(conn, OP, 0), 0); /* it was accepted */
+	assert_int_equal(call_for(conn, OP, 0), 0); /* d.sock is set */
 	setsockopt(d.sock, SOL_SOCKET, SO_SNDBUF, &little, sizeof(little));
 	setsockopt(unic_conn_fd(conn), SOL_SOCKET, SO_SNDBUF, &some,
 		   sizeof(some));
@@ -309,7 +310,8 @@ static void who_sends_keeps_nobody_from_reading(void **state)
 	close_socket(&d, conn);
 }
 
-/* The one that reads is answered first, ten milliseconds before the next. */
+/* The thread that reads the socket gets its own reply, 10 ms before the next
+ * one is sent: another thread takes over reading at once. */
 static void another_reads_at_once(void **state)
 {
 	static struct member m[3];
@@ -327,7 +329,7 @@ static void another_reads_at_once(void **state)
 		for (i = 0; i < 3; i++)
 			pthread_join(m[i].thread, NULL);
 	}
-	/* a look now and then takes half a second each time */
+	/* a thread that only polled would lose half a second each time */
 	assert_in_range(unic_now_ns() - from, 0, ROUNDS * 500000000ull);
 	close_socket(&d, conn);
 }
@@ -349,7 +351,7 @@ static void what_passes_is_waited_for(void **state)
 	close_socket(&d, conn);
 }
 
-/* Whoever waits for memory, and there are many. */
+/* Calls without a time-out, however many, do not delay short calls. */
 static void long_calls_stand_in_nobodys_way(void **state)
 {
 	static struct member m[2 * UNIC_CTL_OPEN_MAX];
@@ -373,7 +375,8 @@ static void long_calls_stand_in_nobodys_way(void **state)
 	close_socket(&d, conn);
 }
 
-/* One that does not get its turn is told so, and nothing has happened. */
+/* A call that does not get its turn within its patience returns TOO_MANY;
+ * nothing was sent. */
 static void a_turn_is_not_waited_for_longer_than_told(void **state)
 {
 	static struct member m[UNIC_CTL_OPEN_MAX / 2];
@@ -401,8 +404,8 @@ static void a_turn_is_not_waited_for_longer_than_told(void **state)
 	close_socket(&d, conn);
 }
 
-/* Those that wait come to the driver as it has places for them, each with what it
- * asked for. */
+/* The connection learns how many calls may wait in the driver; a call that was
+ * refused for want of a place is sent again, unchanged. */
 static void places_to_wait_are_found_out(void **state)
 {
 	static struct member m[UNIC_CTL_OPEN_MAX];
@@ -424,7 +427,8 @@ static void places_to_wait_are_found_out(void **state)
 	close_socket(&d, conn);
 }
 
-/* Whose place is taken by none of our own calls does not wait for those. */
+/* WAIT_FULL is returned if no other call of this process holds a place: none of
+ * them would free one. */
 static void without_a_place_is_told(void **state)
 {
 	struct driver d;

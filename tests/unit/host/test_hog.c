@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_hog.c - unic-hog with a library that is played: what it does with a region
- * that does not end when it is told to.
+ * test_hog.c - unic-hog with a fake library: a region whose deregistration
+ * fails is deregistered later.
  */
 #include "unit.h"
 
@@ -42,7 +42,7 @@ static enum unic_mr_life played_life(const struct unic_mr *mr)
 
 static struct hog hog;
 
-/* One chunk of eight entries, and nothing happened yet. */
+/* Resets the hog to one chunk of eight entries. */
 static struct chunk *begin(bool again)
 {
 	struct chunk *c = &hog.chunk[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_kio.c - reads of the kernel-resident page service, its deadlines and
- * its window, beside processes that hoard.
+ * test_kio.c - reads of the kernel-resident page service, its deadlines and its
+ * window, beside processes that register as much as they can.
  */
 #include "unit.h"
 
@@ -45,8 +45,8 @@ static void ends_of_files_and_errors(void **state)
 	nothing_left();
 }
 
-/* Nobody answers: it ends at its deadline, and when the answer comes after all
- * not a byte of it is written. */
+/* A READ without an answer ends at its deadline; an answer after that writes no
+ * byte. */
 static void late_answer_writes_nothing(void **state)
 {
 	struct message m;
@@ -96,8 +96,7 @@ static void window_shrinks_and_grows(void **state)
 	assert_int_equal(unic_kio_demand(&client), 3 * 4096);
 	run(20);
 	assert_int_equal(most, 3);
-	unic_kio_window(&client,
-			0); /* one goes on: none would be a standstill */
+	unic_kio_window(&client, 0); /* one I/O at a time still goes on */
 	for (i = 20; i < 25; i++)
 		read_at(i, 1, i, 4096, 2);
 	most = 0;
@@ -112,8 +111,8 @@ static void window_shrinks_and_grows(void **state)
 		assert_int_equal(status[i], 0);
 }
 
-/* All others take what they can get, a bit each in turn, and give nothing back before
- * it is taken. */
+/* The other processes register four pages each in turn until all are refused.
+ * They acknowledge notices, but release nothing. */
 static void hoard(const uint32_t *pd)
 {
 	struct unic_evt_mr evt;
@@ -132,7 +131,8 @@ static void hoard(const uint32_t *pd)
 	} while (got_one);
 }
 
-/* Two of them with the sizes of the unit tests, 15 with those of boards/crowd. */
+/* With two such processes in the sizes of the unit tests, 15 in those of
+ * boards/crowd, all I/Os succeed in time. */
 static void nothing_fails_beside_hoarders(void **state)
 {
 	uint32_t i, pd[UNIC_PROCS], starved = 0;
@@ -152,14 +152,15 @@ static void nothing_fails_beside_hoarders(void **state)
 		starved += !ra.nic.tlb.free;
 		step();
 	}
-	assert_true(starved == i); /* there never was an entry */
+	assert_true(starved == i); /* no entry was ever free */
 	assert_true(ra.nic.now_ns - from < 100 * MS);
 	for (i = 0; i < 40; i++)
 		assert_int_equal(status[i], 0);
 	nothing_left();
 }
 
-/* What was asked for over a connection ends with it; what was not waits. */
+/* An I/O that was requested ends with its connection; a queued one waits for
+ * the next connection. */
 static void link_goes_and_comes(void **state)
 {
 	uint32_t i, asked;
@@ -189,7 +190,7 @@ static void token_that_comes_too_late(void **state)
 	(void)state;
 	read_at(0, 1, 0, 100, 1);
 	unic_kio_up(&client, false);
-	assert_int_equal(finished, 0); /* its pages are not free yet */
+	assert_int_equal(finished, 0); /* the NIC may still use the pages */
 	run(1);
 	assert_int_equal(status[0], -ENOLINK);
 	nothing_left();

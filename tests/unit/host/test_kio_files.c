@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_kio_files.c - the files that the page service exports, on a file system whose
- * fsync() fails when the test wants it to: what a client may take for durable is what
- * the boot id says. (Names and limits: test_kio.py.)
+ * test_kio_files.c - the files that the page service exports, with an fsync()
+ * that the test makes fail: the boot id changes if written bytes may be lost
+ * and no SYNC reports it. (Names and limits: test_kio.py.)
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@
 static char folder[64];
 static struct unicd_files *files;
 static struct unic_kio_server *server, *second;
-static bool broken; /* the disk */
+static bool broken; /* fsync() fails */
 static uint32_t syncs;
 
 int fsync(int fd)
@@ -75,7 +75,7 @@ static int down(void **state)
 	return rmdir(folder);
 }
 
-/* The boot id of the answer; *@n: what came of it. */
+/* Runs a task. Returns the boot id of its answer; *@n: its result. */
 static uint64_t run(struct unic_kio_server *of, uint8_t op, const char *name,
 		    int *n)
 {
@@ -113,7 +113,8 @@ static uint64_t boot_now(void)
 	return good(second, UNIC_KIO_CUT, "h");
 }
 
-/* What was written is in no file that has a name. */
+/* SYNC of a name whose file was replaced or unlinked after a write changes the
+ * boot id. */
 static void written_to_a_file_that_went(void **state)
 {
 	char from[128], to[128];
@@ -135,7 +136,7 @@ static void written_to_a_file_that_went(void **state)
 	assert_int_equal(n, -ENOENT);
 }
 
-/* The end of a connection writes what it left; if that fails all hear of it. */
+/* The end of a connection syncs its files; an error changes the boot id. */
 static void left_unwritten(void **state)
 {
 	uint64_t boot;
@@ -154,11 +155,11 @@ static void left_unwritten(void **state)
 	assert_int_not_equal(boot_now(), boot);
 	broken = false;
 	boot = boot_now();
-	good(server, 0, ""); /* there is nothing left of it */
+	good(server, 0, ""); /* its files are closed already */
 	assert_int_equal(boot_now(), boot);
 }
 
-/* One that was told of by SYNC is not told of again. */
+/* An fsync() error that SYNC has reported does not change the boot id. */
 static void told_once(void **state)
 {
 	uint64_t boot;
@@ -174,7 +175,8 @@ static void told_once(void **state)
 	assert_int_equal(boot_now(), boot);
 }
 
-/* Those that make room for others are written, too. */
+/* A file that is closed to make room for another is synced; if fsync() fails,
+ * the boot id changes. */
 static void makes_room(void **state)
 {
 	char name[8], path[128];
@@ -186,7 +188,7 @@ static void makes_room(void **state)
 	make_dirty(server, "f");
 	boot = boot_now();
 	broken = true;
-	for (i = 0; i < 8; i++) { /* so many stay open */
+	for (i = 0; i < 8; i++) { /* as many as stay open */
 		snprintf(name, sizeof(name), "n%u", i);
 		path_of(path, name);
 		n = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);

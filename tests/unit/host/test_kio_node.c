@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_kio_node.c - the kernel-resident page service of one host against a driver
- * and a NIC that do not do what they are asked: an I/O whose pages the NIC may still
- * use is not over, whatever the driver, the peer or the clock says.
+ * test_kio_node.c - the kernel-resident page service of one host against a
+ * driver that refuses requests and a NIC that does not answer: an I/O does not
+ * end while the NIC may still use its pages.
  */
 #include "kio_node.h"
 #include "kio_os.h"
@@ -16,7 +16,7 @@
 #define MS    1000000ull
 #define OPS   64u
 #define WHEN  (1000 * MS) /* the deadline of an I/O */
-#define LATER (10 * MS)	  /* what was refused is asked for again within */
+#define LATER (10 * MS)	  /* a refused request is repeated within */
 
 struct unic_os {
 	uint64_t now_ns;
@@ -120,7 +120,7 @@ static void answer(uint16_t op, uint64_t *rec)
 		memcpy(rec, &mr, sizeof(mr));
 }
 
-/* The driver: says at once that all is done, or what `refuse` says. */
+/* The driver: answers at once, with the status in `refuse`. */
 bool unic_host_request(struct unic_host *host, struct unic_client *client,
 		       const void *msg, size_t bytes)
 {
@@ -260,7 +260,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A READ that its server has the token of. */
+/* Starts a READ and sends its token to the server. */
 static void start_read(void)
 {
 	start(&io, UNIC_KIO_READ);
@@ -268,7 +268,7 @@ static void start_read(void)
 	assert_int_equal(asked[UNIC_CTL_TOKEN_ALLOC], 1);
 }
 
-/* A WRITE that the NIC sends, without an end. */
+/* Starts a WRITE whose data the NIC sends, without a completion. */
 static void start_write(void)
 {
 	struct unic_kio_msg grant = { .op = UNIC_KIO_GRANT };
@@ -281,7 +281,7 @@ static void start_write(void)
 	assert_int_equal(io.state, UNIC_KIO_FLYING);
 }
 
-/* Not over; and then it is, with status @want. */
+/* not_yet(): @io has not ended; now_over(): it has, with status @want. */
 static void not_yet(void)
 {
 	poll(0);
@@ -297,7 +297,8 @@ static void now_over(int want)
 
 /* ---------------------------------------------------------------- the tests */
 
-/* The driver has no memory to cancel the token with: the peer may still use it. */
+/* The driver refuses to cancel the token, which the peer may still use: the I/O
+ * ends when the token is gone. */
 static void cancel_refused(void **state)
 {
 	static const uint16_t all[] = { UNIC_CTL_ST_NO_MEMORY, UNIC_ST_BUSY,
@@ -319,7 +320,8 @@ static void cancel_refused(void **state)
 	now_over(-ETIMEDOUT);
 }
 
-/* ... to destroy the queue pair with: the NIC may still send the data. */
+/* The driver refuses to destroy the queue pair, from which the NIC may still
+ * send the data: the I/O ends when the queue pair is gone. */
 static void destroy_refused(void **state)
 {
 	static const uint16_t all[] = { UNIC_CTL_ST_NO_MEMORY,
@@ -341,8 +343,8 @@ static void destroy_refused(void **state)
 	now_over(-ENOLINK);
 }
 
-/* The NIC wrote a completion where we had read one that it had not written: what comes
- * next says so, and nobody waits for what will not come. */
+/* A receive that completes before an earlier one shows that a message was lost:
+ * the link fails, and its I/Os end. */
 static void message_lost(void **state)
 {
 	struct unic_kio_msg next = { .op = UNIC_KIO_GRANT };
@@ -356,7 +358,8 @@ static void message_lost(void **state)
 	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 1);
 }
 
-/* A peer that talks, but takes no data: RNR NAKs go on for ever. */
+/* A peer sends messages but takes no data (endless RNR NAKs): half a second
+ * after the deadline, the queue pair is destroyed and the I/O ends. */
 static void data_held_up(void **state)
 {
 	struct unic_kio_msg nothing = { .op = UNIC_KIO_ANSWER,
@@ -377,8 +380,8 @@ static void data_held_up(void **state)
 	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 1);
 }
 
-/* The NIC does not answer, which is not to say that it does nothing. What it has
- * not seen ends in time. */
+/* The NIC does not answer, but may still write: an I/O that it knows does not
+ * end. An I/O that was not passed to the NIC ends in time. */
 static void nic_hangs(void **state)
 {
 	static const uint32_t states[] = { UNIC_CTL_NIC_STARTING,
@@ -424,7 +427,8 @@ static void nic_is_removed(void **state)
 	now_over(-ENODEV);
 }
 
-/* Upcalls were missed, so all is given up; that takes the NIC a while. */
+/* Upcalls were lost, so the service gives up its slot; the I/O ends when the
+ * NIC has released the slot. */
 static void begins_anew(void **state)
 {
 	(void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_kio_peer.c - peers of the kernel-resident page service that lie.
+ * test_kio_peer.c - malformed and false messages to the client and the server
+ * of the kernel-resident page service.
  */
 #include "unit.h"
 
@@ -18,7 +19,7 @@ static void strange_answers(void **state)
 	deaf = true;
 	read_at(0, 'r', 0, 100, 1);
 	commands();
-	msg.id = unic_to_le32(io[0].id + UNIC_KIO_WINDOW); /* another turn */
+	msg.id = unic_to_le32(io[0].id + UNIC_KIO_WINDOW); /* a later one */
 	unic_kio_message(&client, &msg, io[0].token, 10);
 	assert_int_equal(finished, 0);
 	msg.id = unic_to_le32(io[0].id);
@@ -27,13 +28,13 @@ static void strange_answers(void **state)
 	msg.op = UNIC_KIO_GRANT; /* of a READ */
 	unic_kio_message(&client, &msg, 0, 0);
 	assert_int_equal(io[0].state, UNIC_KIO_ASKED);
-	/* the bytes are in another I/O's pages: these are old ones */
+	/* by another token: the pages of this I/O have old bytes */
 	msg.op = UNIC_KIO_ANSWER;
 	msg.len = unic_to_le32(100);
 	unic_kio_message(&client, &msg, io[0].token + 1, 100);
 	run(1);
 	assert_int_equal(status[0], -EREMOTEIO);
-	/* a WRITE of more than there was, by an errno that is none */
+	/* more bytes than the WRITE had, and a status that is no errno */
 	start(1, UNIC_KIO_WRITE, 'w', 0, 100, 1);
 	msg.id = unic_to_le32(io[1].id);
 	msg.len = unic_to_le32(101);
@@ -44,7 +45,7 @@ static void strange_answers(void **state)
 	assert_int_equal(got[1], 0);
 }
 
-/* "Written", before a byte has left. */
+/* A WRITE that is answered before its data was sent fails. */
 static void answered_without_data(void **state)
 {
 	struct unic_kio_msg msg = { .op = UNIC_KIO_ANSWER };
@@ -90,7 +91,7 @@ static void strange_requests(void **state)
 	assert_false(says(&msg, name, sizeof(msg) + 4, 0));
 	msg.op = UNIC_KIO_ANSWER;
 	assert_false(says(&msg, name, sizeof(msg) + 4, 0));
-	msg.op = UNIC_KIO_DATA; /* to nothing */
+	msg.op = UNIC_KIO_DATA; /* for no WRITE */
 	assert_false(says(&msg, name, sizeof(msg) + 4, 0));
 	msg.name_bytes = 0;
 	assert_true(says(&msg, name, sizeof(msg), 10));
@@ -120,8 +121,8 @@ static void strange_requests(void **state)
 	assert_int_equal(runs, 0);
 }
 
-/* Data for one WRITE in the token of another would make a file of what is left
- * in a buffer. */
+/* Data of one WRITE that arrives by the token of another is not written: the
+ * buffer of the first WRITE has old bytes. */
 static void data_in_the_wrong_token(void **state)
 {
 	struct unic_kio_msg msg = { .op = UNIC_KIO_WRITE,
@@ -143,15 +144,15 @@ static void data_in_the_wrong_token(void **state)
 	assert_true(unic_kio_server_message(&server, &msg, sizeof(msg),
 					    server.job[1].token, 100));
 	assert_int_equal(server.job[0].state, UNIC_KIO_JOB_CANCEL);
-	/* fewer than it said: nothing is written either */
+	/* fewer bytes than the request named: nothing is written either */
 	msg.id = unic_to_le32(1);
 	assert_true(unic_kio_server_message(&server, &msg, sizeof(msg),
 					    server.job[1].token, 99));
 	assert_int_equal(runs, 0);
 }
 
-/* One that asks more than its window has is no client of ours; what it asked for
- * is forgotten with the connection. */
+/* A request for which the server has no job is refused; the end of the
+ * connection drops all its requests. */
 static void too_many_requests(void **state)
 {
 	struct unic_kio_msg msg = { .op = UNIC_KIO_READ,
@@ -174,8 +175,8 @@ static uint32_t rnd(uint32_t *seed)
 	return *seed >> 8;
 }
 
-/* Whatever either side says, in whatever order: nothing outside of buffers is
- * touched (the sanitizers look), and all comes to an end. */
+/* Random messages to both ends, in any order: no access leaves a buffer (the
+ * sanitizers check), and each I/O ends. */
 static void random_messages(void **state)
 {
 	static const uint8_t ops[] = { 0, 1, 2, 3, 4, 5, 6, 16, 17, 18, 255 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_kio_queue.c - the queue pairs of the kernel-resident page service:
- * completions, receives in turn, and data in pieces or by a form.
+ * completions, receives in turn, and data in pieces or by a derived region.
  */
 #include "unit.h"
 
 #include "kio_rig.h"
 #include "kio_ring.h"
 
-/* What is sent from @pieces pieces: @at is the slot it begins in. */
+/* Sends data from @pieces pieces, which must be in the slots from @at on. */
 static void expect_gathered(struct unic_kio_ring *r, uint32_t at,
 			    uint32_t pieces)
 {
@@ -43,7 +43,7 @@ static void expect_gathered(struct unic_kio_ring *r, uint32_t at,
 	}
 }
 
-/* The NIC says that the request that ended with slot @last is done. */
+/* Writes completion @n, of request @wr_id, and polls it. */
 static void complete(struct unic_kio_ring *r, uint32_t n, uint64_t wr_id)
 {
 	struct unic_ctl_cq_create where = { 0 };
@@ -71,8 +71,8 @@ static struct unic_cqe *next_cqe(struct unic_kio_ring *r)
 	return &cqe[r->cq_ci];
 }
 
-/* A completion that is of no queue pair that is there, or of nothing that is posted,
- * is counted and none; a message is not longer than its buffer, whatever is said. */
+/* A completion of no live queue pair, or of no posted request, is dropped and
+ * counted; a message is never longer than its buffer, whatever its byte_len. */
 static void completions_that_are_none(void **state)
 {
 	static _Alignas(64) uint8_t slot[3 * 4096];
@@ -93,7 +93,7 @@ static void completions_that_are_none(void **state)
 	};
 	for (i = 0; i < 6; i++)
 		wrong[i] = good;
-	wrong[0].qpn = unic_to_le32(4); /* the link's last one */
+	wrong[0].qpn = unic_to_le32(4); /* an earlier number of the link */
 	wrong[1].wr_id = unic_to_le64(UNIC_KIO_TAG_RECV | 0u << 8 | 0u << 16);
 	wrong[2].wr_id = unic_to_le64(UNIC_KIO_TAG_RECV | 64u << 8 | 1u << 16);
 	wrong[3].wr_id = unic_to_le64(0u << 8 | 1u << 16);
@@ -125,7 +125,7 @@ enum turn {
 	LOST
 };
 
-/* A receive of link 1 completes, by its number and message buffer. */
+/* Completes receive @n of link 1, in message buffer @at, and polls it. */
 static void receives(struct unic_kio_ring *r, uint64_t n, uint32_t at,
 		     enum turn want)
 {
@@ -147,9 +147,9 @@ static void receives(struct unic_kio_ring *r, uint64_t n, uint32_t at,
 	assert_int_equal(done.ok, want == GOOD);
 }
 
-/* Messages come in the order in which there was room for them, each once: else a
- * buffer would be posted twice, and a message lie where another was. One that is not
- * the next says that another one was lost. */
+/* Receives complete in the order in which they were posted, each once:
+ * otherwise a buffer would be posted twice, and one message would overwrite
+ * another. A receive that is not the next one shows that a message was lost. */
 static void receives_complete_in_turn(void **state)
 {
 	static _Alignas(64) uint8_t slot[3 * 4096];
@@ -160,7 +160,7 @@ static void receives_complete_in_turn(void **state)
 	(void)state;
 	unic_kio_ring_init(&r, NULL, slot, 2, mem, 1ull << 20, false);
 	unic_kio_ring_up(&r, 1, 5);
-	receives(&r, 0, 1, NONE); /* another's buffer */
+	receives(&r, 0, 1, NONE); /* the buffer of another receive */
 	receives(&r, 0, 0, GOOD);
 	receives(&r, 0, 0, NONE);	       /* again */
 	receives(&r, UNIC_KIO_SLOTS, 0, NONE); /* not posted yet */
@@ -170,14 +170,14 @@ static void receives_complete_in_turn(void **state)
 	receives(&r, 2, 2, LOST);
 	receives(&r, UNIC_KIO_SLOTS, 0, LOST);
 	receives(&r, UNIC_KIO_SLOTS + 1, 1, NONE);
-	receives(&r, 1, 1, GOOD); /* it was a lie */
+	receives(&r, 1, 1, GOOD); /* the next one */
 	unic_kio_ring_up(&r, 1, 5);
 	receives(&r, 0, 0, GOOD);
 	test_free(mem);
 }
 
-/* Data in more pieces than a slot names take a slot more, over the end of the
- * ring, too; and both are free again with the one completion. */
+/* Data in more pieces than a slot names takes a second slot, also across the
+ * end of the ring; one completion frees both. */
 static void data_in_pieces(void **state)
 {
 	static _Alignas(64) uint8_t slot[3 * 4096];
@@ -212,7 +212,8 @@ static void data_in_pieces(void **state)
 
 #define FORM 0x1234578u
 
-/* One list, one message that names the form; @at is the slot of the first. */
+/* Sends data by a derived region: the slots from @at on must be one request
+ * that makes the region of a list, and one message from the region. */
 static void expect_form(struct unic_kio_ring *r, uint32_t at)
 {
 	struct unic_token_piece piece[UNIC_TOKEN_PIECES];
@@ -258,7 +259,7 @@ static void expect_form(struct unic_kio_ring *r, uint32_t at)
 	assert_int_equal(unic_from_le32(token->sge[1].lkey), FORM);
 }
 
-/* The form first, then the message; both or, if there is no room, none. */
+/* Data by a derived region takes two slots; without room for both, none. */
 static void data_by_a_form(void **state)
 {
 	static _Alignas(64) uint8_t slot[3 * 4096];
@@ -304,7 +305,7 @@ static void forms_are_lent_once(void **state)
 	}
 	assert_int_equal(unic_kio_ring_form(&r), 0);
 	unic_kio_ring_form_put(&r, got_form[5]);
-	unic_kio_ring_form_put(&r, 0x77); /* of another NIC's life */
+	unic_kio_ring_form_put(&r, 0x77); /* unknown: of before a reset */
 	assert_int_equal(unic_kio_ring_form(&r), got_form[5]);
 	assert_int_equal(unic_kio_ring_form(&r), 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_kio_write.c - writes of the kernel-resident page service, flushes, and
- * what becomes of them when an end goes.
+ * test_kio_write.c - writes and flushes of the kernel-resident page service,
+ * and how they end when the client, the server or the connection fails.
  */
 #include "unit.h"
 
@@ -49,8 +49,8 @@ static void writes_arrive_whole(void **state)
 	nothing_left();
 }
 
-/* However scattered: one request, one message with all of the data. They are begun
- * together, and share the form. */
+/* A WRITE of any number of pieces is one request, and one message with all of
+ * the data. Four at a time share the one derived region. */
 static void scattered_writes_are_one_io(void **state)
 {
 	uint64_t messages = rig_count(&ra, tx_frames);
@@ -74,17 +74,17 @@ static void scattered_writes_are_one_io(void **state)
 	assert_int_equal(rig_count(&rb, tokens_used), 40);
 	assert_int_equal(rig_count(&ra, forms_made), 40);
 	assert_int_equal(rig_count(&ra, forms_refused), 0);
-	/* WRITE, 17 packets of data at 1024 bytes each, what acknowledges */
+	/* the request, 17 packets of data of 1024 bytes, acknowledgements */
 	assert_in_range(rig_count(&ra, tx_frames) - messages, 40 * 17, 40 * 22);
 	nothing_left();
 }
 
-/* What needs the form waits for it, and what is behind that, too: until its time
- * is over. */
+/* An I/O that needs the derived region, and those queued behind it, wait for it
+ * until their deadlines. */
 static void one_that_waits_for_a_form_ends_in_time(void **state)
 {
 	(void)state;
-	form_taken = true; /* by nobody who will ever end */
+	form_taken = true; /* and no I/O releases it */
 	start(0, UNIC_KIO_WRITE, 'w', 0, 1000, 2);
 	start(1, UNIC_KIO_READ, 'r', 0, 1000, 1);
 	run(2);
@@ -97,7 +97,7 @@ static void one_that_waits_for_a_form_ends_in_time(void **state)
 	nothing_left();
 }
 
-/* More at once than the server has buffers: they wait. */
+/* I/Os for which the server has no buffer wait. */
 static void many_at_once(void **state)
 {
 	uint32_t i;
@@ -134,7 +134,7 @@ static void others_have_no_bytes(void **state)
 	nothing_left();
 }
 
-/* One more of file `w', and to its end. */
+/* Runs one more I/O of file `w' to its end. Returns its status. */
 static int one_of_file(uint8_t op)
 {
 	uint32_t i = finished;
@@ -146,7 +146,7 @@ static int one_of_file(uint8_t op)
 	return status[i];
 }
 
-/* What was written before it may be lost: that is told, once. */
+/* A restart of the server may lose written bytes: the next SYNC fails, once. */
 static void flush_after_another_life_of_the_server_fails(void **state)
 {
 	static const uint8_t writes[] = { UNIC_KIO_WRITE, UNIC_KIO_CUT };
@@ -157,7 +157,7 @@ static void flush_after_another_life_of_the_server_fails(void **state)
 		file = (struct unic_kio_file){ 0 };
 		assert_int_equal(one_of_file(writes[k]), 0);
 		assert_int_equal(one_of_file(UNIC_KIO_SYNC), 0);
-		boot++; /* nothing of ours is to be lost */
+		boot++; /* all writes are synced */
 		assert_int_equal(one_of_file(UNIC_KIO_SYNC), 0);
 		assert_int_equal(one_of_file(writes[k]), 0);
 		boot++;
@@ -165,7 +165,7 @@ static void flush_after_another_life_of_the_server_fails(void **state)
 		assert_int_equal(io[finished - 1].remote, EIO);
 		assert_int_equal(one_of_file(UNIC_KIO_SYNC), 0);
 		assert_int_equal(one_of_file(writes[k]), 0);
-		boot++; /* a later write goes to the next life */
+		boot++; /* a later write goes to the new server */
 		assert_int_equal(one_of_file(writes[k]), 0);
 		assert_int_equal(one_of_file(UNIC_KIO_SYNC), -EREMOTEIO);
 		assert_int_equal(one_of_file(UNIC_KIO_SYNC), 0);
@@ -173,7 +173,7 @@ static void flush_after_another_life_of_the_server_fails(void **state)
 	nothing_left();
 }
 
-/* One that is answered while a SYNC is under way is for the next SYNC. */
+/* A WRITE answered while a SYNC is under way counts for the next SYNC. */
 static void write_behind_a_flush_is_not_in_it(void **state)
 {
 	(void)state;
@@ -181,7 +181,7 @@ static void write_behind_a_flush_is_not_in_it(void **state)
 	assert_int_equal(one_of_file(UNIC_KIO_WRITE), 0);
 	slow = true;
 	start(1, UNIC_KIO_SYNC, 'w', 0, 0, 0);
-	file.wrote++; /* one that is answered meanwhile */
+	file.wrote++; /* a WRITE that is answered meanwhile */
 	slow = false;
 	run(2);
 	assert_int_equal(status[1], 0);
@@ -190,7 +190,8 @@ static void write_behind_a_flush_is_not_in_it(void **state)
 	nothing_left();
 }
 
-/* The store hears of the end behind all that it began, also when it had no room. */
+/* The end of a connection reaches the store after its tasks; it is passed again
+ * if the store had no room. */
 static void store_hears_of_the_end(void **state)
 {
 	(void)state;
@@ -209,12 +210,12 @@ static void store_hears_of_the_end(void **state)
 	assert_true(unic_kio_server_idle(&server));
 	unic_kio_server_down(&server, false);
 	step();
-	assert_int_equal(ends, 1); /* it keeps nothing */
+	assert_int_equal(ends, 1); /* no task since the last end */
 	nothing_left();
 }
 
-/* The client dies between asking and sending: the server's token and buffer are
- * free again after a while. */
+/* The client fails between its request and its data: the server's token and
+ * buffer are free again after a while. */
 static void granted_to_nobody(void **state)
 {
 	struct message m;
@@ -233,9 +234,10 @@ static void granted_to_nobody(void **state)
 	nothing_left();
 }
 
-/* A host stands still for longer than the server keeps a token for the data of a
- * WRITE, and reads all that came meanwhile at once; or the first of it was lost. Nothing
- * was done, which is no word about the file: the WRITE can be begun again. */
+/* A client stalls for longer than the server keeps the token of a WRITE, then
+ * reads all its messages at once; in the second round the grant is lost. The
+ * server has executed nothing, so the status is -ENOBUFS: the WRITE can be
+ * started again. */
 static void data_that_comes_too_late(void **state)
 {
 	struct message m;
@@ -267,9 +269,9 @@ static void data_that_comes_too_late(void **state)
 	}
 }
 
-/* A disk that does nothing for a while: what waits, waits; a connection that ends
- * meanwhile leaves nothing, and what was begun for it is done before what comes
- * over the next. */
+/* The store runs no tasks for a while: I/Os wait. A connection that ends
+ * meanwhile leaves nothing in the server; its tasks run before those of the
+ * next one. */
 static void slow_files(void **state)
 {
 	uint32_t i;
@@ -288,7 +290,7 @@ static void slow_files(void **state)
 	unic_kio_up(&client, false);
 	deaf = true;
 	unic_kio_server_stop(&server);
-	taken++; /* there is room, and nobody to use it */
+	taken++; /* the store has room, but the server is stopped */
 	step();
 	assert_int_equal(begun, PLACES);
 	taken--;
@@ -313,8 +315,8 @@ static void slow_files(void **state)
 	nothing_left();
 }
 
-/* What the store did for a request of the old connection is no answer to the one of
- * the new that has its place. */
+/* The result of a task of the old connection does not answer the request of the
+ * new one that has the same job. */
 static void answers_of_an_earlier_turn(void **state)
 {
 	uint32_t i;
@@ -333,7 +335,7 @@ static void answers_of_an_earlier_turn(void **state)
 	for (i = 0; i < 20; i++)
 		step();
 	assert_int_equal(begun, 2);
-	assert_true(server.job[0].begun); /* the same place */
+	assert_true(server.job[0].begun); /* the same job */
 	slow = false;
 	run(2);
 	assert_int_equal(status[1], 0);
@@ -342,7 +344,7 @@ static void answers_of_an_earlier_turn(void **state)
 	nothing_left();
 }
 
-/* An answer to a WRITE cannot have moved more than there was. */
+/* A WRITE fails if its answer reports more bytes than the WRITE had. */
 static void server_that_claims_more(void **state)
 {
 	(void)state;
@@ -356,7 +358,7 @@ static void server_that_claims_more(void **state)
 	nothing_left();
 }
 
-/* Nor does a WRITE whose data is short take the rest from what the buffer had. */
+/* A WRITE with short data fails; old bytes of the buffer are not written. */
 static void data_that_is_short(void **state)
 {
 	(void)state;

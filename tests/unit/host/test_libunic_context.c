@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_libunic_context.c - contexts of the library: no driver, one that is
- * stopped or dies, and processes that fork.
+ * test_libunic_context.c - contexts of the library: drivers that are missing,
+ * stopped or end, and processes that fork.
  */
 #include <errno.h>
 #include <poll.h>
@@ -43,7 +43,7 @@ static void every_status_has_words(void **state)
 	assert_int_equal(unic_fail_status("x", 4711), -EPROTO);
 }
 
-/* A driver of another version: the process is told which, and what to do. */
+/* With a driver of another version, the error names both and a remedy. */
 static void another_version_is_said(void **state)
 {
 	struct unic_ctx *ctx;
@@ -56,7 +56,7 @@ static void another_version_is_said(void **state)
 	assert_non_null(strstr(unic_last_error(), "take both of one release"));
 }
 
-/* What a child can do with what it has of its parent; the memory is its own. */
+/* In a child, the calls on its parent's objects fail, and @mem is a copy. */
 static bool child_is_alone(struct rig *r, uint8_t *mem)
 {
 	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND };
@@ -87,7 +87,7 @@ static void *hang_up(void *listener)
 	return NULL;
 }
 
-/* It gets to the driver, who hangs up; not -EBUSY. */
+/* unic_open() in a child is not -EBUSY: it reaches a driver, which hangs up. */
 static bool child_may_open(void)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -141,7 +141,7 @@ static void a_child_has_no_part_in_it(void **state)
 	rig_down(&r);
 }
 
-/* Its backlog is full and it accepts nobody. */
+/* A driver that accepts no connection, and whose backlog is full. */
 static void a_stopped_driver_is_not_waited_for(void **state)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -178,7 +178,7 @@ static void leftovers_are_not_given_to_a_new_driver(void **state)
 	mem[0] = 6;
 	move_in(&r, mem, 1);
 	shutdown(drv.sock, SHUT_RDWR);
-	/* Nobody has looked yet; the listener is there, as if started again. */
+	/* No call has seen the end yet; the listener is as after a restart. */
 	assert_int_equal(unic_open(drv.path, &again), -EBUSY);
 	assert_non_null(strstr(unic_last_error(), "close that context"));
 	assert_int_equal(mem[0], 6);
@@ -200,7 +200,7 @@ static void a_dead_driver_is_seen(void **state)
 	assert_int_equal(poll(&pfd, 1, 10000), 1);
 	assert_int_equal(unic_get_event(r.ctx, &ev), 0);
 	assert_int_equal(ev.type, UNIC_EV_RESET);
-	assert_int_equal(poll(&pfd, 1, 0), 0); /* told once */
+	assert_int_equal(poll(&pfd, 1, 0), 0); /* reported once */
 	assert_true(unic_ctx_lost(r.ctx));
 	assert_int_equal(unic_wait_cq(r.cq, 1000), -ENOTCONN);
 	rig_down(&r);

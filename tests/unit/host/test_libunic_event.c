@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_libunic_event.c - upcalls that the library reads, and what it asks for
- * when some are lost.
+ * test_libunic_event.c - upcalls that the library reads, and its resync after
+ * some were lost.
  */
 #include <errno.h>
 #include <poll.h>
@@ -36,13 +36,13 @@ static void upcalls_change_regions(void **state)
 	assert_int_equal(unic_get_event(r.ctx, &ev), -EAGAIN); /* stale */
 	upcall_mr(UNIC_UP_EVICTED, drv.last_user, 0);
 	assert_false(unic_mr_usable(mr, 0));
-	/* The event keeps the object alive, dereg forgets queued ones. */
+	/* unic_dereg_mr() drops the queued event. */
 	assert_int_equal(unic_dereg_mr(mr), 0);
 	assert_int_equal(unic_get_event(r.ctx, &ev), -EAGAIN);
 	rig_down(&r);
 }
 
-/* An upcall of a later driver: taken, and nothing is said. */
+/* An upcall of a later driver: the library reads and ignores it. */
 #define UP_UNKNOWN 200
 
 static void bad_doorbell_is_told(void **state)
@@ -61,7 +61,8 @@ static void bad_doorbell_is_told(void **state)
 	rig_down(&r);
 }
 
-/* Where nothing is known of any, none is cancelled: the numbers would be others'. */
+/* Without the ids of its tokens, a batch that failed cancels none: an id could
+ * be that of another token. */
 static void tokens_that_are_not_known(void **state)
 {
 	struct unic_pay_attr attr[2];
@@ -81,7 +82,8 @@ static void tokens_that_are_not_known(void **state)
 	rig_down(&r);
 }
 
-/* One that is refused is the end of all of them, of those behind it, too. */
+/* If one allocation of a batch is refused, all its tokens are cancelled, also
+ * those allocated after the refusal. */
 static void tokens_of_a_batch_go_together(void **state)
 {
 	struct unic_pay_attr attr[4];
@@ -109,7 +111,7 @@ static void tokens_of_a_batch_go_together(void **state)
 	rig_down(&r);
 }
 
-/* What is readable says that there is an event, as long as there is one. */
+/* The event descriptor is readable as long as there is an event. */
 static void queued_events_keep_it_readable(void **state)
 {
 	struct unic_upcall_obj up = { .detail = unic_to_le32(0) };
@@ -157,8 +159,9 @@ static void tear(uint32_t seq, uint32_t mark)
 	__atomic_store_n((uint32_t *)at, unic_to_le32(seq), __ATOMIC_RELEASE);
 }
 
-/* A driver that laps the reader at the record that he is at, sooner or later. No
- * number comes again, as from a driver: what is read between two laps is whole. */
+/* A driver that overwrites the record at which the reader is, after a varying
+ * delay. As with a real driver, no sequence number is used twice: a record that
+ * is read between two laps is whole. */
 static void *write_over(void *arg)
 {
 	uint32_t n, last = 0, wait;
@@ -179,7 +182,7 @@ static void *write_over(void *arg)
 	return NULL;
 }
 
-/* Whatever comes until the record is read or found to be lapped. */
+/* Takes events until record @n is read, or found to be overwritten. */
 static void read_one(struct rig *r, uint32_t n)
 {
 	struct unic_event ev;
@@ -282,8 +285,9 @@ static unsigned int events(struct rig *r, unsigned int *of_type)
 }
 
 /*
- * A thousand notices while nobody reads, and among them the only word about a
- * queue pair, a completion queue, connections. After it all is known, once.
+ * A thousand notices overrun the upcall ring. The resync then reports a notice,
+ * the errors of a queue pair and a completion queue, and two connections, once
+ * each.
  */
 static void a_storm_is_survived(void **state)
 {
@@ -318,7 +322,7 @@ static void a_storm_is_survived(void **state)
 	assert_int_equal(unic_list_objects(r.ctx, list, 8), 4);
 	assert_int_equal(list[2].id, 900);
 	assert_int_equal(list[3].of, r.qp->id);
-	/* another one: nothing is told again */
+	/* a second overrun: no state is reported again */
 	for (i = 0; i < 1000; i++)
 		upcall(&up, UP_UNKNOWN);
 	assert_int_equal(events(&r, of_type), 1);
@@ -341,8 +345,8 @@ static void lose_upcalls(struct rig *r, unsigned int *of_type)
 	assert_int_equal(of_type[UNIC_EV_RESYNC], 1);
 }
 
-/* A queue pair whose connection has ended is in ERR, of which there is no QP_ERROR. One
- * that is in ERR after a RESET has failed. */
+/* A queue pair that is in ERR because its connection ended gives no QP_ERROR;
+ * one that is in ERR after a RESET does. */
 static void end_of_a_connection_is_no_error(void **state)
 {
 	struct unic_upcall_conn up = { .hdr.id = unic_to_le32(901) };
@@ -374,8 +378,8 @@ static void end_of_a_connection_is_no_error(void **state)
 	rig_down(&r);
 }
 
-/* A request that ended before anybody looked is not told of: a peer that asks and
- * asks fills no list. */
+/* A connection request that ended before the process read it gives no event: a
+ * peer cannot fill the list of events. */
 static void requests_that_ended_are_not_told(void **state)
 {
 	struct unic_upcall_conn up = { 0 };
@@ -422,7 +426,7 @@ static void the_upcall_after_a_resync_is_read(void **state)
 	drv.region_state = UNIC_CTL_R_ACTIVE;
 	for (i = 0; i < UNIC_UPCALLS + 7; i++)
 		upcall(&up, UP_UNKNOWN);
-	/* The played driver told of this region only, not of the queues'. */
+	/* The fake driver reports this region only, not those of the queues. */
 	while (!unic_get_event(r.ctx, &ev)) {
 		assert_ptr_not_equal(ev.mr, mr);
 		unic_ack_event(&ev);
@@ -437,7 +441,7 @@ static void the_upcall_after_a_resync_is_read(void **state)
 	rig_down(&r);
 }
 
-/* The driver tells of no region: what waited waits no more. */
+/* A resync that reports no region ends each waiting registration. */
 static void lost_ends_are_told(void **state)
 {
 	struct unic_upcall_obj up = { .detail = unic_to_le32(0) };
@@ -459,7 +463,7 @@ static void lost_ends_are_told(void **state)
 	drv.region_state = 0;
 	for (i = 0; i < UNIC_UPCALLS + 7; i++)
 		upcall(&up, UP_UNKNOWN);
-	/* And the regions of both queues. */
+	/* The regions of both queues are evicted, too. */
 	for (i = 0; !unic_get_event(r.ctx, &ev); i++) {
 		if (ev.type == UNIC_EV_RESYNC)
 			break; /* the last one */

@@ -86,7 +86,7 @@ static void manager_offers_for_what_is_busy(void **state)
 	upcall_mr(UNIC_UP_NOTICE, user, UINT64_MAX / 2);
 	wait_until(&drv.deregs, 1);
 	assert_int_equal(drv.offers, 1);
-	/* Asked again with nothing to offer: extend, and release when done. */
+	/* A second notice with nothing to offer: extend, release when done. */
 	upcall_mr(UNIC_UP_NOTICE, user, UINT64_MAX / 2);
 	wait_until(&drv.extends, 1);
 	assert_int_equal(unic_bm_hold(bm, a, PAGE, 0, true, &idle), -EBUSY);
@@ -124,7 +124,7 @@ static void manager_reaps_before_it_waits(void **state)
 	rig_down(&r);
 }
 
-/* Two idle chunks of one page, then the table is full. */
+/* Makes two idle chunks of one page; then the TLB is full. */
 static void two_idle(struct unic_bm *bm)
 {
 	struct unic_bm_hold h[2];
@@ -139,7 +139,7 @@ static void two_idle(struct unic_bm *bm)
 	drv.full = true;
 }
 
-/* The request is there before an idle chunk is given up, and only one is. */
+/* The manager gives up an idle chunk after it has asked, and only one. */
 static void manager_asks_before_it_gives(void **state)
 {
 	struct unic_bm_stats s;
@@ -186,7 +186,8 @@ static void manager_tells_why_a_wait_ended(void **state)
 	rig_down(&r);
 }
 
-/* Who has a lock of the manager, or its thread, is not in the child. */
+/* A child has no thread of the manager, and no thread that holds its locks:
+ * calls on the manager fail. */
 static void a_child_has_no_part_in_a_manager(void **state)
 {
 	struct unic_bm_hold h;
@@ -214,7 +215,7 @@ static void a_child_has_no_part_in_a_manager(void **state)
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	/* its thread goes on: it answers a notice, and another */
+	/* the manager's thread in the parent still answers notices */
 	for (i = 1; i < 3; i++) {
 		assert_int_equal(unic_bm_hold(bm, mem, PAGE, 0, false, &h), 0);
 		unic_bm_drop(bm, &h);
@@ -243,7 +244,7 @@ static void manager_keeps_what_does_not_end(void **state)
 	drv.dereg_status = UNIC_CTL_ST_TOO_MANY;
 	upcall_mr(UNIC_UP_NOTICE, user, UINT64_MAX / 2);
 	wait_until(&drv.deregs, 1);
-	/* busy: the manager has not read its answer yet */
+	/* -EBUSY: the manager has not read the reply to DEREG yet */
 	do {
 		err = unic_bm_hold(bm, mem, PAGE, 0, true, &h);
 	} while (err == -EBUSY && --tries && !usleep(1000));
@@ -264,7 +265,7 @@ static void manager_respects_deadlines(void **state)
 
 	(void)state;
 	manager_up(&r, &bm);
-	/* T is 20 ms: at 1 byte per microsecond two pages in half of it. */
+	/* T is 20 ms: at 1 byte per microsecond, two pages take T/2. */
 	unic_pace_measured(unic_bm_pace(bm), 1000, 1000000);
 	assert_int_equal(unic_pace_piece(unic_bm_pace(bm), 1), 2 * PAGE);
 	assert_int_equal(unic_pace_piece(unic_bm_pace(bm), 2), PAGE);
@@ -278,7 +279,7 @@ static void manager_respects_deadlines(void **state)
 	rig_down(&r);
 }
 
-/* What has to go in one must be done within T, and lie in one region. */
+/* Bytes that cannot be split must be sent within T, and lie in one region. */
 static void manager_refuses_what_cannot_be_split(void **state)
 {
 	struct unic_bm_hold h;
@@ -291,7 +292,7 @@ static void manager_refuses_what_cannot_be_split(void **state)
 	manager_up(&r, &bm);
 	mem = unic_bm_get(bm, 65 * PAGE);
 	unic_pace_measured(unic_bm_pace(bm), 1000,
-			   1000000); /* T is 20,000 bytes */
+			   1000000); /* 20,000 bytes in T */
 	assert_int_equal(unic_bm_hold_whole(bm, mem, 20000, &h), 0);
 	assert_int_equal(h.len, 20000);
 	unic_bm_drop(bm, &h);
@@ -304,7 +305,7 @@ static void manager_refuses_what_cannot_be_split(void **state)
 	assert_int_equal(unic_bm_hold_whole(bm, mem, 64 * PAGE + 1, &h),
 			 -EMSGSIZE);
 	assert_non_null(strstr(unic_last_error(), "64 entries"));
-	/* and holds nothing: it goes at once when it is asked for */
+	/* the refused hold keeps nothing: a notice releases the chunk */
 	deregs = drv.deregs;
 	upcall_mr(UNIC_UP_NOTICE, drv.last_user, UINT64_MAX / 2);
 	wait_until(&drv.deregs, deregs + 1);
@@ -317,8 +318,8 @@ static void on_credit(void *arg, unsigned int credits)
 	__atomic_store_n((uint32_t *)arg, credits, __ATOMIC_RELEASE);
 }
 
-/* Half of the receives are evicted: that is told at once, and undone when the
- * last of them has come back. */
+/* Half of the receives are evicted: the credits drop at once, and rise again
+ * when the last of these receives has completed. */
 static void receives_come_back(void **state)
 {
 	uint32_t credits = 0, user;
@@ -368,14 +369,14 @@ static void receives_come_back(void **state)
 	rig_down(&r);
 }
 
-/* A NIC that answers work requests as it is told. */
+/* A NIC that completes work requests with the statuses in @say. */
 #define NIC_MAX 32u
 
 static struct {
 	pthread_t thread;
 	const uint8_t *say; /* statuses, success behind the last one */
 	uint32_t says, done, stop;
-	uint32_t nap_us; /* after each */
+	uint32_t nap_us; /* after each completion */
 	struct unic_sq_slot seen[NIC_MAX];
 } nic;
 
@@ -434,7 +435,7 @@ static int new_key(void *arg, uint64_t *remote, uint32_t *rkey)
 	return 0;
 }
 
-/* What was posted and taken, as parts of the transfer: each page once. */
+/* The requests that succeeded must cover each page of the transfer once. */
 static void check_parts(uint32_t pages)
 {
 	uint32_t i, at, n, taken[8] = { 0 };
@@ -456,8 +457,8 @@ static void check_parts(uint32_t pages)
 		assert_int_equal(taken[i], 1);
 }
 
-/* An eviction here is repeated, one there asks for a new key first; what was
- * done is not done again. */
+/* A part is repeated after a local eviction, and with a new key after a remote
+ * one; completed parts are not repeated. */
 static void manager_repeats_what_was_evicted(void **state)
 {
 	static const uint8_t say[] = { UNIC_WC_EVICTED, 0, UNIC_WC_REM_EVICTED,
@@ -476,7 +477,7 @@ static void manager_repeats_what_was_evicted(void **state)
 	(void)state;
 	manager_up(&r, &bm);
 	unic_pace_measured(unic_bm_pace(bm), 1000,
-			   1000000); /* so pieces are of two pages */
+			   1000000); /* pieces of two pages */
 	x.qp = r.qp;
 	x.cq = r.cq;
 	x.local = unic_bm_get(bm, 6 * PAGE);
@@ -498,8 +499,8 @@ static void manager_repeats_what_was_evicted(void **state)
 	rig_down(&r);
 }
 
-/* A new key is asked for over the same connection, so nothing of the transfer may
- * complete meanwhile: who asks would take it for an answer. */
+/* Asks for a new key over the same connection: no part of the transfer may
+ * complete meanwhile, or its completion would be taken for the answer. */
 static int key_over_the_same_queue(void *arg, uint64_t *remote, uint32_t *rkey)
 {
 	struct unic_bm_xfer *x = arg;
@@ -529,7 +530,7 @@ static void manager_asks_when_nothing_flies(void **state)
 	(void)state;
 	manager_up(&r, &bm);
 	unic_pace_measured(unic_bm_pace(bm), 3000,
-			   1000000); /* so pieces are of two pages */
+			   1000000); /* pieces of two pages */
 	x.qp = r.qp;
 	x.cq = r.cq;
 	x.local = unic_bm_get(bm, 8 * PAGE);
@@ -546,8 +547,8 @@ static void manager_asks_when_nothing_flies(void **state)
 	rig_down(&r);
 }
 
-/* As much flies as is over within T/2. Who was too slow all the same, and lost his
- * connection for it, tries it with less. */
+/* The manager keeps as many bytes under way as it expects to end within T/2;
+ * after its connection was cut, fewer. */
 static void manager_takes_less_after_a_cut(void **state)
 {
 	static const uint8_t say[] = { 0, UNIC_WC_WR_FLUSH_ERR };
@@ -568,7 +569,7 @@ static void manager_takes_less_after_a_cut(void **state)
 	nic.nap_us = 20000;
 	assert_int_equal(unic_bm_transfer(bm, &x), -EIO);
 	nic_down();
-	assert_int_equal(nic.done, 3); /* two flew, a third when one was done */
+	assert_int_equal(nic.done, 3); /* two at once, one after the first */
 	for (i = 0; i < 3; i++)
 		assert_true(unic_from_le64(nic.seen[i].sge[0].iova) ==
 			    drv.base + unic_from_le64(nic.seen[i].remote));
@@ -581,7 +582,7 @@ static void manager_takes_less_after_a_cut(void **state)
 	rig_down(&r);
 }
 
-/* With nobody to ask it ends, and says why. */
+/* Without @refresh, a remote eviction ends the transfer with an error. */
 static void manager_has_nobody_to_ask(void **state)
 {
 	static const uint8_t say[] = { UNIC_WC_REM_EVICTED };

@@ -75,18 +75,18 @@ static void foreign_memory_is_moved(void **state)
 	mr = reg(&r, mem + PAGE + 8, PAGE + 16);
 	assert_int_equal(mem[PAGE], 0x5a);
 	mem[PAGE] = 1;
-	/* It is the slot's memory now, and the other thread writes there. */
+	/* The pages are the slot's now, and the other thread writes to them. */
 	assert_int_equal(drv.slot[drv.next_frame * PAGE + PAGE], 1);
 	written = (void *)(drv.slot + drv.next_frame * PAGE);
 	before = *written;
 	for (i = 0; i < 10000 && *written == before; i++)
-		usleep(1000); /* it gets to run some time */
+		usleep(1000); /* until the thread runs */
 	assert_int_not_equal(*written, before);
 	spin_stop = 1;
 	pthread_join(other, NULL);
 	assert_int_equal(unic_dereg_mr(mr), 0);
 	rig_down(&r);
-	assert_int_equal(mem[PAGE], 1); /* and the process's own again */
+	assert_int_equal(mem[PAGE], 1); /* private memory again */
 	munmap(mem, 4 * PAGE);
 }
 
@@ -113,8 +113,9 @@ static void files_and_stacks_are_not(void **state)
 	rig_down(&r);
 }
 
-/* The driver has memory at addresses that the application unmapped, and the kernel
- * gives those again. */
+/* The driver still has frames at addresses that the application has unmapped
+ * and the kernel hands out again: the library frees the frames and asks
+ * again. */
 static void addresses_that_came_back_can_be_had(void **state)
 {
 	uint8_t *mem = own_pages(NULL, 1), *other;
@@ -129,7 +130,7 @@ static void addresses_that_came_back_can_be_had(void **state)
 	assert_non_null(other);
 	assert_int_equal(drv.freed, 1);
 	assert_int_equal(unic_free(r.ctx, other), 0);
-	/* nothing of it is ours to give back */
+	/* here the library has no frames to free */
 	drv.taken = true;
 	assert_null(unic_alloc(r.ctx, PAGE, PAGE));
 	assert_int_equal(errno, EADDRINUSE);
@@ -149,7 +150,7 @@ static void memory_that_came_back_is_new(void **state)
 	own_pages(mem + PAGE, 2);
 	memset(mem, 0x77, 4 * PAGE);
 	move_in(&r, mem, 4);
-	/* Two pages were moved anew, the frames of before given back. */
+	/* Two pages were moved again, their former frames freed. */
 	assert_int_equal(drv.freed, 2);
 	assert_int_equal(drv.slot[drv.next_frame * PAGE], 0x77);
 	mem[2 * PAGE] = 0x78;
@@ -184,7 +185,7 @@ static void memory_that_went_elsewhere_is_found(void **state)
 	there[PAGE] = 3;
 	assert_int_equal(drv.slot[drv.next_frame * PAGE], 3);
 	assert_int_equal(unic_dereg_mr(mr), 0);
-	/* Elsewhere again when the context ends. */
+	/* Moved again before the context ends. */
 	mem = own_pages(mem, 2);
 	assert_ptr_equal(mremap(there, 2 * PAGE, 2 * PAGE,
 				MREMAP_MAYMOVE | MREMAP_FIXED, mem),
@@ -210,7 +211,7 @@ static void close_leaves_foreign_memory_alone(void **state)
 	ro = mmap(mem, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 		  -1, 0);
 	assert_ptr_equal(ro, mem);
-	/* Its page in the slot stays readable for close, whatever it is here. */
+	/* unic_close() reads the page in the slot, whatever its rights here. */
 	mprotect(mem + 2 * PAGE, PAGE, PROT_NONE);
 	rig_down(&r);
 	assert_int_equal(mem[0], 0);
@@ -220,7 +221,7 @@ static void close_leaves_foreign_memory_alone(void **state)
 	munmap(mem + 2 * PAGE, PAGE);
 }
 
-/* The library's own lists lie in the heap that is moved. */
+/* The heap that is moved to the slot holds the library's own lists. */
 static void a_heap_is_moved(void **state)
 {
 	uint8_t *top = sbrk(0);
@@ -272,7 +273,7 @@ static void *sleep_until_stop(void *arg)
 	return arg;
 }
 
-/* Below its stack pointer, too: it will be there later. */
+/* A thread's stack is refused, also below its pointer: it may grow there. */
 static void stacks_of_threads_are_not(void **state)
 {
 	struct rig r;
@@ -293,7 +294,7 @@ static void stacks_of_threads_are_not(void **state)
 	assert_int_equal(pthread_create(&t, &attr, sleep_until_stop, NULL), 0);
 	assert_int_equal(reg_deep(&r, stack + 4 * PAGE, PAGE), -EACCES);
 	assert_non_null(strstr(unic_last_error(), "stack"));
-	/* One mapping with it, and yet no part of it. */
+	/* in one mapping with the stack, but no part of it */
 	move_in(&r, stack + len + PAGE, 2);
 	spin_stop = 1;
 	pthread_join(t, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_libunic_queue.c - what the library writes into rings and doorbell page,
- * completions that are not believed, and wake-ups.
+ * test_libunic_queue.c - rings and doorbell page as the library writes them,
+ * false completions, and wake-ups.
  */
 #include <errno.h>
 #include <poll.h>
@@ -41,7 +41,7 @@ static void posts_reach_the_ring(void **state)
 	assert_int_equal(unic_from_le32(db()->fifo[0]),
 			 UNIC_DB_WORD(UNIC_DB_SQ, 1, 2));
 	assert_int_equal(unic_from_le32(db()->fifo_seq), 1);
-	assert_int_equal(read(drv.db_efd, &n, 8), -1); /* it was awake */
+	assert_int_equal(read(drv.db_efd, &n, 8), -1); /* the NIC is awake */
 	np()->asleep = unic_to_le32(1);
 	assert_int_equal(unic_post_send(r.qp, wr, 2), 1); /* room for one */
 	assert_int_equal(read(drv.db_efd, &n, 8), 8);
@@ -51,7 +51,7 @@ static void posts_reach_the_ring(void **state)
 	rig_down(&r);
 }
 
-/* What a caller forgot is said before anything is dereferenced or sent. */
+/* A missing parameter is refused before anything is dereferenced or sent. */
 static void connections_say_what_is_missing(void **state)
 {
 	static const uint8_t bytes[UNIC_PRIVATE_MAX + 1];
@@ -122,8 +122,8 @@ static void completions_are_not_believed(void **state)
 	rig_down(&r);
 }
 
-/* The NIC begins at slot 0 again: what stood there before must not run once more, and
- * an old completion must not end a new request. */
+/* After a reset the NIC begins at slot 0: an old request must not run again,
+ * and an old completion must not end a new request. */
 static void reset_empties_the_rings(void **state)
 {
 	struct unic_send_wr wr = { .wr_id = 42, .opcode = UNIC_WR_SEND };
@@ -189,7 +189,7 @@ static void no_wake_up_is_lost(void **state)
 	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
 	assert_int_equal(unic_wait_cq(r.cq, 10), -ETIME);
 	assert_int_equal(unic_from_le32(db()->tail[0].arm), 0);
-	/* Written, but rung before anybody slept. */
+	/* A completion that was written before the wait ends it at once. */
 	complete(0, 77, UNIC_WC_SEND, 0);
 	assert_int_equal(unic_wait_cq(r.cq, 1000), 0);
 	assert_int_equal(unic_req_notify(r.cq, false), 1);
@@ -198,7 +198,8 @@ static void no_wake_up_is_lost(void **state)
 	rig_down(&r);
 }
 
-/* Between two looks of a thread another one was woken for both: it looks again. */
+/* A thread with an old wake-up number does not sleep: another thread took the
+ * wake-up of both. */
 static void a_wake_up_is_for_all(void **state)
 {
 	uint64_t one = 1, from;
@@ -215,10 +216,10 @@ static void a_wake_up_is_for_all(void **state)
 	assert_int_equal(unic_wake_seq(r.ctx), seq + 1);
 	from = unic_now_ns();
 	assert_int_equal(unic_wake_wait(r.ctx, seq, -1), 0);
-	/* without a sleep, whose end counts */
+	/* it did not sleep: the end of a sleep counts */
 	assert_int_equal(unic_wake_seq(r.ctx), seq + 1);
 	assert_true(unic_now_ns() - from < 10000000000ull);
-	/* and who sleeps next does so at the descriptor */
+	/* a thread with the current number sleeps at the descriptor */
 	assert_int_equal(write(drv.evt_efd, &one, 8), 8);
 	assert_int_equal(unic_wake_wait(r.ctx, seq + 1, -1), 0);
 	assert_int_equal(poll(&pfd, 1, 0), 0);
@@ -242,7 +243,7 @@ static void *sleep_once(void *arg)
 	return NULL;
 }
 
-/* Of the threads that sleep one is at the descriptor, and all are woken. */
+/* One of the sleeping threads waits at the descriptor; all are woken. */
 static void all_that_sleep_wake(void **state)
 {
 	struct sleeper s[3];
@@ -253,8 +254,8 @@ static void all_that_sleep_wake(void **state)
 
 	(void)state;
 	rig_up(&r);
-	/* the best of some: a busy machine may be late, one that forgets always
-	 * is, by half a second */
+	/* the best of ten: a busy machine may be late, but a library that
+	 * forgets a thread always is, by half a second */
 	for (try = 0; try < 10 && best > 200000000; try++) {
 		for (i = 0; i < 3; i++) {
 			s[i] = (struct sleeper){ .ctx = r.ctx,
@@ -279,7 +280,7 @@ static void all_that_sleep_wake(void **state)
 }
 
 static bool
-	completes_before_arming; /* entry 0 of the CQ, when a doorbell arms it */
+	completes_before_arming; /* write CQ entry 0 when a doorbell arms it */
 
 void __real_unic_db_ring(struct unic_ctx *ctx, enum unic_db_kind kind,
 			 unsigned int obj, uint32_t value);
@@ -291,13 +292,14 @@ void __wrap_unic_db_ring(struct unic_ctx *ctx, enum unic_db_kind kind,
 {
 	if (kind == UNIC_DB_ARM && completes_before_arming) {
 		completes_before_arming = false;
-		complete(0, 77, UNIC_WC_SEND, 0); /* not armed: rings nobody */
+		complete(0, 77, UNIC_WC_SEND, 0); /* not armed: no wake-up */
 	}
 	__real_unic_db_ring(ctx, kind, obj, value);
 }
 
-/* The NIC rings only for a completion that it writes after the queue is armed: one
- * that it writes just before must be seen by who arms the queue. */
+/* The NIC wakes the process only for a completion that it writes after the
+ * queue is armed: the call that arms the queue must see one that is written
+ * just before. */
 static void a_completion_meets_the_arming(void **state)
 {
 	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND };

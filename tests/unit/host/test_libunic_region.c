@@ -59,7 +59,7 @@ static struct unic_mr *reg_based(struct rig *r, void *mem, unsigned int flags)
 	return mr;
 }
 
-/* Nobody asked for it. Rings are regions, too. */
+/* By default the driver draws the base of each region, also of the rings. */
 static void bases_are_drawn(void **state)
 {
 	static const unsigned int flags[] = { 0, 0, UNIC_MR_RANDOM_BASE,
@@ -126,7 +126,7 @@ static void bases_can_be_had_otherwise(void **state)
 	rig_down(&r);
 }
 
-/* The request has what the region then says. */
+/* Moves @mr to @to: the base must be @iova, in the request and in @mr. */
 static void move(struct unic_mr *mr, uint8_t *to, uint64_t iova)
 {
 	struct unic_rereg_attr attr = { .what = UNIC_REREG_RANGE,
@@ -164,7 +164,7 @@ static void bases_stay_what_they_were(void **state)
 	rig_down(&r);
 }
 
-/* What a request calls them; nothing outside has a name. */
+/* unic_sg_of() gives the I/O address of bytes in a region; others fail. */
 static void bytes_have_an_address(void **state)
 {
 	const struct unic_sg none = { (void *)1, 2, 3 };
@@ -193,7 +193,7 @@ static void bytes_have_an_address(void **state)
 	big = *mr;
 	big.length = 1ull << 33;
 	assert_int_equal(unic_sg_of(&big, mem + PAGE, 1ull << 32, &sg),
-			 -ERANGE); /* more than an SGE counts */
+			 -ERANGE); /* longer than an SGE can be */
 	assert_non_null(strstr(unic_last_error(), "not in the region"));
 	assert_memory_equal(&sg, &none, sizeof(sg));
 	assert_int_equal(unic_sg_of(mr, mem + PAGE, 2 * PAGE, &sg), 0);
@@ -208,7 +208,7 @@ static void bytes_have_an_address(void **state)
 	rig_down(&r);
 }
 
-/* Forms are made of what is in the region, and called so. */
+/* A derived region takes only bytes of its region, by their I/O addresses. */
 static void forms_stay_inside(void **state)
 {
 	struct unic_sg sg[20];
@@ -258,7 +258,7 @@ static void forms_stay_inside(void **state)
 	rig_down(&r);
 }
 
-/* A row of the table is of the region that has the index now. */
+/* A row of the usage table counts only if it has the STag of the region. */
 static void uses_are_those_of_the_region(void **state)
 {
 	struct unic_use use;
@@ -288,7 +288,7 @@ static void uses_are_those_of_the_region(void **state)
 	assert_int_equal(use.bytes, 70000);
 	assert_int_equal(use.rate, 9);
 	assert_int_equal(use.idle_ns, 600);
-	drv.uses.stag = unic_to_le32(0x00c01134); /* one of before */
+	drv.uses.stag = unic_to_le32(0x00c01134); /* an earlier one */
 	assert_int_equal(unic_query_use(mr, &use), -EAGAIN);
 	unic_report_use(mr);
 	unic_report_use(mr);

@@ -63,7 +63,7 @@ static void csv_has_a_header_or_not(void **state)
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(read_string(&r, REFS_CSV, text[i]), 0);
 		assert_int_equal(r.n, 2);
-		/* of another process it is another thing */
+		/* the key of another process is another thing */
 		assert_int_equal(r.n_things, 2);
 		assert_int_equal(r.thing[0].entries, 2);
 		assert_int_equal(r.thing[0].bytes, 4097);
@@ -133,7 +133,7 @@ static void bad_traces_are_refused(void **state)
 			 -1);
 }
 
-/* Many things, so that the numbers are hashed anew a few times. */
+/* So many things that the hash table grows a few times. */
 static void many_things_keep_their_numbers(void **state)
 {
 	char *text = malloc(2 * 20000 * 8), *at = text;
@@ -151,7 +151,7 @@ static void many_things_keep_their_numbers(void **state)
 	free(text);
 }
 
-/* Belady's own example of three frames. */
+/* The usual textbook example: three frames, 20 references, 9 faults. */
 static void min_is_minimal(void **state)
 {
 	struct replay_result res;
@@ -168,7 +168,8 @@ static void min_is_minimal(void **state)
 	refs_free(&r);
 }
 
-/* No policy is better than MIN, and all hit everything that fits. */
+/* No policy has more hits than MIN; with room for all things, a policy misses
+ * each thing once. */
 static void no_policy_beats_min(void **state)
 {
 	static char text[60000];

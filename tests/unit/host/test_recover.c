@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_recover.c - unic_recover() against a driver that is played by the test: the
- * NIC is reset, the driver ends and comes back, with what the process had or
- * without. (With the real ones: test_unicd_restart.py, survivor.)
+ * test_recover.c - unic_recover() against a fake driver: the NIC is reset, the
+ * driver ends and comes back, with or without the state of the process. (With
+ * real drivers: test_unicd_restart.py, survivor.)
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,16 +35,15 @@ static struct {
 	int slot_fd, other_fd, efd[3];
 	uint8_t *slot;
 	pthread_t thread;
-	pthread_mutex_t lock; /* what follows */
-	bool over, away;      /* away: nobody is let in */
+	pthread_mutex_t lock; /* of all fields below */
+	bool over, away;      /* away: no connection is accepted */
 	bool forgot, elsewhere;
 	uint32_t epoch, next_id, next_frame, qpn, upcalls;
 	uint32_t behind; /* answers of the old epoch before those of @epoch */
-	uint16_t hang_up_at,
-		silent_at; /* the next request of this op is met so */
+	uint16_t hang_up_at, silent_at; /* ops: hang up, no reply; 0: none */
 	struct region region[REGIONS];
 	uint32_t regions;
-	/* what was asked */
+	/* requests received */
 	uint32_t hellos, resumes, resyncs, queries, resets, stale;
 } drv;
 
@@ -53,7 +52,7 @@ static struct unic_pd *pd;
 static struct unic_cq *cq;
 static struct unic_qp *qp;
 
-/* ------------------------------------------------------- the played driver */
+/* --------------------------------------------------------- the fake driver */
 
 static struct unic_db_page *db(void)
 {
@@ -180,7 +179,7 @@ static void send_reply(const uint8_t *out, size_t len, bool fds)
 	sendmsg(drv.sock, &mh, MSG_NOSIGNAL);
 }
 
-/* One request, answered; its words of the epoch are checked as the driver does. */
+/* Answers one request; counts it in @stale if its epoch is an old one. */
 static void answer(const uint8_t *in)
 {
 	_Alignas(8) uint8_t out[UNIC_CTL_MSG_MAX];
@@ -240,7 +239,7 @@ static void *drive(void *arg)
 	return NULL;
 }
 
-/* Its end, and that of the NIC's life: the next driver resets it. */
+/* Ends the driver, and with it the epoch: the next driver resets the NIC. */
 static void driver_ends(void)
 {
 	pthread_mutex_lock(&drv.lock);
@@ -389,7 +388,8 @@ static bool readable(void)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* A NIC that was reset: where it begins again, the library does, too. */
+/* After a reset of the NIC, the library begins at slot 0 of each ring, as the
+ * NIC does; the queue pair has number @number. */
 static void goes_on(uint32_t number)
 {
 	struct unic_wc wc[8];
@@ -461,8 +461,8 @@ static void flushed_requests_keep_their_opcodes(void **state)
 	end_queues();
 }
 
-/* What was completed stays so, all else is flushed, once; and the driver is asked in
- * the new epoch, which it has after a while. */
+/* Completed requests stay completed, all others are flushed once. The library
+ * asks until the driver answers in the new epoch. */
 static void reset_of_the_nic(void **state)
 {
 	struct unic_wc wc[8];
@@ -472,7 +472,7 @@ static void reset_of_the_nic(void **state)
 	make_queues(true);
 	post(10, 4);
 	complete(0, 0);
-	cq->overrun = true; /* it was told */
+	cq->overrun = true; /* reported already */
 	nic_is_reset();
 	assert_int_equal(events_of(UNIC_EV_RESET), 1);
 	drv.behind = 3;
@@ -482,8 +482,8 @@ static void reset_of_the_nic(void **state)
 	assert_int_equal(drv.stale, 0);
 	assert_int_equal(drv.hellos, 1);
 	assert_int_equal(drv.resets, 1);
-	assert_false(cq->overrun); /* the next one is to be */
-	assert_int_equal(unic_req_notify(cq, false), 1); /* they are there */
+	assert_false(cq->overrun); /* a next one is reported */
+	assert_int_equal(unic_req_notify(cq, false), 1); /* flushed requests */
 	assert_int_equal(unic_wait_cq(cq, 1000), 0);
 	assert_int_equal(unic_poll_cq(cq, 8, wc), 4);
 	for (i = 0; i < 4; i++) {
@@ -495,19 +495,20 @@ static void reset_of_the_nic(void **state)
 	assert_int_equal(events_of(UNIC_EV_QP_ERROR), 1);
 	goes_on(78);
 	assert_false(readable());
-	nic_is_reset(); /* the next one is told, too */
+	nic_is_reset(); /* a second reset is reported, too */
 	assert_int_equal(events_of(UNIC_EV_RESET), 1);
 	assert_int_equal(unic_recover(ctx, 60000), 0);
 	assert_int_equal(unic_poll_cq(cq, 8, wc), 3);
 	assert_int_equal(wc[0].wr_id, 51);
 	goes_on(79);
-	driver_ends(); /* a reset does not hide that */
+	driver_ends(); /* a reset does not hide this end */
 	assert_true(readable());
 	assert_int_equal(events_of(UNIC_EV_RESET), 1);
 	end_queues();
 }
 
-/* A region that could not be had again, and a notice that is void. */
+/* After a reset, a region that the driver could not register again is gone, and
+ * an earlier notice is void. */
 static void regions_after_a_reset(void **state)
 {
 	struct unic_mr_attr attr = { .length = PAGE };
@@ -551,12 +552,12 @@ static void driver_that_comes_back(void **state)
 	assert_true(unic_ctx_lost(ctx));
 	driver_comes();
 	assert_int_equal(unic_recover(ctx, 60000), 0);
-	assert_in_range(drv.resumes, 1, 2); /* of one that gave up, too */
+	assert_in_range(drv.resumes, 1, 2); /* the call that gave up, too */
 	assert_int_equal(drv.stale, 0);
 	assert_int_equal(events_of(UNIC_EV_QP_ERROR), 1);
 	assert_int_equal(events_of(UNIC_EV_RESET), 0);
 	assert_false(readable());
-	driver_ends(); /* of this one, too, its end is seen */
+	driver_ends(); /* the end of this driver is seen, too */
 	while (!readable())
 		usleep(1000);
 	assert_int_equal(events_of(UNIC_EV_RESET), 1);
@@ -569,7 +570,7 @@ static void driver_that_comes_back(void **state)
 	end_queues();
 }
 
-/* It is started and ends again at each step: that is not the end. */
+/* A new driver that ends at any step of unic_recover() does not fail it. */
 static void driver_that_goes_again(void **state)
 {
 	static const uint16_t at[] = { UNIC_CTL_HELLO, UNIC_CTL_RESYNC,
@@ -589,7 +590,7 @@ static void driver_that_goes_again(void **state)
 	end_queues();
 }
 
-/* One that is stopped is not waited for beyond the time. */
+/* unic_recover() ends in time if a driver does not answer. */
 static void driver_that_does_not_answer(void **state)
 {
 	static const uint16_t at[] = { UNIC_CTL_HELLO, UNIC_CTL_RESYNC };
@@ -612,7 +613,8 @@ static void driver_that_does_not_answer(void **state)
 	end_queues();
 }
 
-/* Nothing is left: the process must not go on in memory of another. */
+/* unic_recover() fails if the driver has forgotten the process, or passes it
+ * other memory, which may be that of another process. */
 static void driver_that_forgot(void **state)
 {
 	(void)state;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * test_serial.c - the serial host link, both ends, over a line that the test
- * spoils under a seed: hal/serial, host_driver/serial.
+ * test_serial.c - the serial host link, both ends, over a line on which the
+ * test flips bits, from a seed: hal/serial, host_driver/serial.
  *
- * The core is played here, at the near end: it answers commands, says events,
- * moves memory. So is the driver, at the far end.
+ * The test emulates the core at the near end (it answers commands, sends
+ * events, moves memory) and the driver at the far end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 #define WINDOW_BYTES 0x40000u
 #define BAUD	     921600u
 #define STEP_NS	     1000000u
-#define STEP_BYTES   92u /* of the line, in a step */
+#define STEP_BYTES   92u /* that the line carries in a step */
 #define PIPE_BYTES   4096u
 #define DOORBELLS    UNIC_BUS(1, 0x10000)
 
@@ -121,8 +121,8 @@ static void core_reset(uint32_t req)
 	near_info()->magic = unic_to_le32(UNIC_MAGIC);
 }
 
-/* A command: its record comes back with status 1; every third has a list, which
- * comes back upside down. */
+/* Completes a command: its record comes back with status 1 and, for every third
+ * kind, its list with all bits inverted. */
 static void core_command(void)
 {
 	uint32_t at = core.cmd_head % UNIC_BOX_CMDS, i;
@@ -172,7 +172,7 @@ static void core_turn(void)
 		core_command();
 }
 
-/* The core sleeps unless there is news for it. */
+/* One step of the line; the core runs only if the near end has news for it. */
 static void step(void)
 {
 	uint8_t bytes[STEP_BYTES];
@@ -288,7 +288,7 @@ static void begin(void)
 	drv_reset();
 }
 
-/* One command of @kind with a list full of @fill. */
+/* Posts a command of @kind with a list full of @fill. */
 static void drv_command(uint8_t kind, uint8_t fill)
 {
 	uint32_t at = drv.cmd_tail % UNIC_CMD_ENTRIES;
@@ -307,7 +307,7 @@ static bool all_answered(void)
 	return nic_page()->cpl_tail == drv_page()->cmd_tail;
 }
 
-/* Completions since the last look: each of them once, in order, its list too. */
+/* Checks the new completions: each comes once, in order, with its list. */
 static void check_answers(uint8_t fill)
 {
 	for (; drv.cpl_head != unic_from_le32(nic_page()->cpl_tail);
@@ -429,8 +429,8 @@ static void events_are_not_lost(void **state)
 	assert_true(said >= 500);
 }
 
-/* A driver that does not look fills its ring of 512, then the near one of 16; the
- * line goes on. When it looks again all of them are there. */
+/* A driver that takes no events fills its own ring, then the near one; the line
+ * still works. When it takes events again, none is missing. */
 static void events_wait_for_room(void **state)
 {
 	uint32_t seen = 0;
@@ -465,7 +465,7 @@ static void events_wait_for_room(void **state)
 	commands(3);
 }
 
-/* Records of 512 bytes go in two pieces. */
+/* A record of 512 bytes is sent in two pieces. */
 static void a_datagram_comes_whole(void **state)
 {
 	uint8_t *mad = near.box + UNIC_BOX_MAD;
@@ -488,7 +488,8 @@ static bool all_moved(void)
 	return near.job_head == near.job_tail;
 }
 
-/* Reads and writes of every length and alignment, some at a time. */
+/* Moves memory both ways, with random lengths and offsets, in UNIC_DMA_JOBS
+ * transfers at a time. */
 static void move_memory(uint32_t n)
 {
 	static uint8_t local[UNIC_DMA_JOBS][8192];
@@ -557,7 +558,7 @@ static void a_wild_address_is_refused(void **state)
 	assert_null(near_doorbells(&near, UNIC_BUS(0, 4095)));
 }
 
-/* ... with noise of 1 bit in 10^4, ten times what is asked. */
+/* No transfer fails with one of 10^4 bits flipped, ten times what is asked. */
 static void noise_costs_time_only(void **state)
 {
 	(void)state;
@@ -605,7 +606,7 @@ static void doorbells_come_through(void **state)
 		1);
 	post(3, UNIC_DB_SQ, 7);
 	post(5, UNIC_DB_ARM, 9);
-	db()->tail[3].cq_ci = unic_to_le32(77); /* without ringing */
+	db()->tail[3].cq_ci = unic_to_le32(77); /* without a doorbell */
 	steps(20);
 	assert_int_equal(unic_from_le32(pages->db.fifo_seq), 2);
 	assert_int_equal(unic_from_le32(pages->db.tail[3].sq), 7);
@@ -630,7 +631,7 @@ static void doorbells_come_through(void **state)
 		assert_int_equal(unic_from_le32(pages->db.fifo_seq),
 				 unic_from_le32(db()->fifo_seq));
 	}
-	/* and back */
+	/* the NIC's page goes the other way */
 	pages->np.epoch = unic_to_le32(4);
 	pages->np.cq_events[5] = unic_to_le32(6);
 	near_ring(&near, 2);
@@ -670,8 +671,8 @@ static void an_unplugged_line_goes_on(void **state)
 	commands(5);
 }
 
-/* More completions than the ring has places, then a reset in the middle of some:
- * what the old life still says has no room in a ring whose heads are 0 again. */
+/* More completions than the ring has places, then a reset while some are under
+ * way: none of these may enter a ring whose heads are 0 again. */
 static void a_reset_comes_through(void **state)
 {
 	uint32_t i, k;
@@ -687,7 +688,7 @@ static void a_reset_comes_through(void **state)
 	}
 }
 
-/* The core ends its DMA before it answers. */
+/* The core acknowledges a reset only after its DMA has ended. */
 static void a_reset_waits_for_memory(void **state)
 {
 	static uint8_t local[8192];
@@ -702,7 +703,7 @@ static void a_reset_waits_for_memory(void **state)
 	commands(3);
 }
 
-/* The driver begins anew: what was under way fails, and it asks for a reset. */
+/* A new far end fails a transfer under way; its driver resets the NIC. */
 static void a_new_driver_begins_anew(void **state)
 {
 	static uint8_t local[1024];
@@ -743,7 +744,7 @@ static void a_new_nic_is_told_of(void **state)
 
 static struct stream left, right;
 
-/* The next frame of @s. Returns its bytes; 0: it has nothing to say. */
+/* The next frame of @s. Returns its bytes; 0: there is none. */
 static uint32_t next_frame_of(struct stream *s, uint8_t *line)
 {
 	uint32_t n = stream_output(s, 0, line, 1);
@@ -753,7 +754,7 @@ static uint32_t next_frame_of(struct stream *s, uint8_t *line)
 	return n;
 }
 
-/* One frame from one end to the other. Returns whether it was a message. */
+/* Carries one frame from one end to the other. True if it was a message. */
 static bool passes(struct stream *from, struct stream *to)
 {
 	uint8_t line[FRAME_LINE];
@@ -789,8 +790,8 @@ static void two_ends(uint32_t items)
 		stream_put(&left, &item);
 }
 
-/* What was not sent was not received, whatever is said: an acknowledgement of it is
- * dropped, and the message stays. */
+/* An acknowledgement of a message that was not sent is dropped; the messages
+ * that were sent stay queued. */
 static void more_is_acknowledged_than_there_is(void **state)
 {
 	struct stream_item item;
@@ -811,7 +812,8 @@ static void more_is_acknowledged_than_there_is(void **state)
 	assert_false(stream_done(&left, &item));
 }
 
-/* That one is missing is said once: what is acknowledged later is no other gap. */
+/* A gap is counted once: while the same message is missing, a later
+ * acknowledgement reports no other gap. */
 static void gap_is_said_once(void **state)
 {
 	(void)state;
@@ -846,9 +848,9 @@ static void an_ack_carries_nothing(void **state)
 	assert_memory_equal(hdr + 1, none, sizeof(none));
 }
 
-/* -------------------------------------------------------------- liars */
+/* ---------------------------------------------------- hostile ends */
 
-/* Any message at all, in frames that are right. */
+/* Queues a random message, of one of the types @first; its frame is valid. */
 static void lie(struct stream *s, const uint8_t *first, uint32_t types)
 {
 	static uint8_t junk[UNIC_SERIAL_DATA];
@@ -900,7 +902,7 @@ static void a_lying_host_stays_in_its_box(void **state)
 	assert_true(near.stream.counts.dropped > 100);
 }
 
-/* One command more than the near ring has places, before the core takes any. */
+/* A command for which the near ring has no place is dropped. */
 static void a_command_needs_a_place(void **state)
 {
 	static const uint8_t record[64];
@@ -944,7 +946,7 @@ static void the_line_is_used(void **state)
 	assert_true(moved * 100 >= 85 * 1000 * STEP_BYTES);
 }
 
-/* One read at a time takes what the line takes, and not until the next heartbeat. */
+/* A single read takes as long as the line needs, not until a heartbeat. */
 static void a_core_that_waits_is_told(void **state)
 {
 	static uint8_t local[1024];

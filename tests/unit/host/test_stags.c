@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_stags.c - what the STags of one process say of those of another, and what
- * it costs the others when one uses them up. Compiled a second time without
- * sanitizers, for another board and in full size (make stags).
+ * test_stags.c - the STags of one process do not predict those of another, and
+ * a process that uses up STags takes none from the others. Compiled a second
+ * time without sanitizers, for another board and in full size (make stags).
  */
 #include "revoke/register.h"
 #include "rig.h"
 #include "unit.h"
 
 #ifdef __SANITIZE_ADDRESS__
-#define PAIRS (1u << 19) /* of the one who churns */
+#define PAIRS (1u << 19) /* of MR_REG and MR_DEREG by process 0 */
 #define SEEN  20000u	 /* STags recorded */
 #define FULL  0
 #else
@@ -72,20 +72,20 @@ static int pair(uint32_t proc)
 
 /* ------------------------------------------------------------- using them up */
 
-/* When the first rest ends. */
+/* The time at which the rest of the first index ends. */
 static uint64_t first_rest_ends(void)
 {
 	assert_int_not_equal(r.nic.stags.head, UNIC_MR_NIL);
 	return r.nic.mrs.mr[r.nic.stags.head].since_ns;
 }
 
-/* Of a process of the other's weight: of half of the table, half. */
+/* The share of one of two equal processes: half of half of the table. */
 #define PART (UNIC_MRS / 4u)
 
 /*
- * One process makes pairs as fast as it can, a microsecond each, and comes again as
- * soon as it may. Beside it another one makes one every millisecond, which never
- * fails, and every second has as many regions as its share of the table.
+ * Process 0 registers and deregisters a region each microsecond and, after a
+ * refusal, again when the first rest ends. Process 1 does so each millisecond,
+ * and each second registers half of the table: it is never refused.
  */
 static void one_uses_up_what_it_can(void **state)
 {
@@ -117,7 +117,7 @@ static void one_uses_up_what_it_can(void **state)
 		if (r.nic.stags.resting > most)
 			most = r.nic.stags.resting;
 	}
-	/* what the second one uses up is its own */
+	/* process 1 is charged for what it uses up */
 	assert_in_range(most, 1, PART + PART / 2);
 	assert_in_range(r.nic.stags.charged[1], 0, PART / 4);
 	if (PAIRS > 4 * UNIC_STAG_STEPS * PART)
@@ -127,7 +127,8 @@ static void one_uses_up_what_it_can(void **state)
 		      n, refused, most, UNIC_MRS);
 }
 
-/* Until @proc may not go on: each region that it gives back was the last of a walk. */
+/* Registers and deregisters, each time at the last step of a walk, until @proc
+ * is refused. */
 static void use_up(uint32_t proc)
 {
 	struct unic_mr_result m;
@@ -139,8 +140,8 @@ static void use_up(uint32_t proc)
 	assert_true(unic_stag_shut(&r.nic.memory, proc));
 }
 
-/* Its requests wait for that, nobody waits for them, and nothing is asked back
- * for them. */
+/* A process that has used up its STags waits for the rests to end; the other
+ * one is served meanwhile, and no notice is sent. */
 static void waiter_that_used_them_up(void **state)
 {
 	struct rig_mr a, b;
@@ -178,7 +179,7 @@ static void leave(uint32_t proc)
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_DETACH, &cmd, NULL), 0);
 }
 
-/* Nobody else has its window: there are fewer of them than slots. */
+/* Attaches @proc with one of two windows, which no other process has then. */
 static void come(uint32_t proc)
 {
 	struct unic_cmd_proc_attach cmd = {
@@ -191,7 +192,8 @@ static void come(uint32_t proc)
 	pd[proc] = (uint16_t)rig_pd(&r, proc);
 }
 
-/* Whoever comes into the slot of one that is gone has its rests to wait for. */
+/* A process that attaches in the slot of another one waits for the rests of its
+ * predecessor. */
 static void leaving_pays_nothing(void **state)
 {
 	(void)state;
@@ -206,7 +208,8 @@ static void leaving_pays_nothing(void **state)
 	assert_int_equal(pair(0), 0);
 }
 
-/* Nor does one get more that comes again in one slot after the other. */
+/* A process that attaches in one slot after the other leaves a quarter of the
+ * table free for the next one. */
 static void each_slot_in_turn(void **state)
 {
 	uint32_t i;
@@ -224,7 +227,7 @@ static void each_slot_in_turn(void **state)
 	assert_int_equal(pair(UNIC_PROCS - 1u), 0);
 }
 
-/* While a quarter of the table does not rest, nobody is held to his part. */
+/* Until a quarter of the table is at rest, no process is held to its share. */
 static void nobody_is_held_to_his_part_before(void **state)
 {
 	struct unic_cmd_proc_set light = { .proc = unic_to_le32(0),
@@ -252,7 +255,8 @@ static void nobody_is_held_to_his_part_before(void **state)
 		assert_int_equal(r.nic.stags.charged[i], UNIC_MRS / 4);
 }
 
-/* Whoever makes more steps ends more walks, whatever is done in between. */
+/* A process that makes more steps is charged for more walks, however the steps
+ * of both processes alternate. */
 static void steps_are_charged_by_lot(void **state)
 {
 	uint32_t i, of[2] = { 0, 0 }, before[2], k;
@@ -273,8 +277,7 @@ static void steps_are_charged_by_lot(void **state)
 
 /* ----------------------------------------------------------------- the solver */
 
-/* What an STag shows, and which step of its index it was: whoever records them is
- * given that, too. */
+/* All that the solver is given: index, walk, step and part of an STag. */
 struct shown {
 	uint32_t idx, walk, x, part;
 };
@@ -292,11 +295,11 @@ static struct shown show(const struct unic_mr_result *m)
 	};
 }
 
-/* Indices that are free: the fewer, the more is seen of each. */
+/* Free indices: the fewer, the more STags are seen of each. */
 #define FREE 16u
 
-/* One process, which has most of the table, records its STags; of another, in
- * between, they are to be said. */
+/* Process 0, which has most of the table, records its STags in @seen. Those
+ * that process 1 gets in between, in @hidden, are to be predicted. */
 static void record(void)
 {
 	struct unic_mr_result m;
@@ -321,14 +324,13 @@ static void record(void)
 }
 
 /*
- * A specimen of what is not to be: four rounds of a product of which the high bits
- * are taken, by two words of key of an index. The other of the two functions that
- * the solver is tried on.
+ * A weak function, to show that the solver works: four Feistel rounds, each the
+ * high bits of a product, with two words of key for an index.
  */
 #define WIDTH	 16u
 #define HALF	 8u
 #define PRODUCT	 0x85ebca77u
-#define TABLE(k) ((k) << 13) /* what is visible of a key, times the product */
+#define TABLE(k) ((k) << 13) /* a round key; its low bits hardly matter */
 #define TABLES	 (1u << 19)
 
 static uint32_t mixed(uint32_t v)
@@ -354,7 +356,7 @@ static uint32_t weak(const uint32_t key[2], uint32_t idx, uint32_t x)
 	return l << HALF | q;
 }
 
-/* The same records, as the specimen would have made them. */
+/* Replaces the parts of all records by those of the weak function. */
 static void make_weak(void)
 {
 	const uint32_t key[2] = { 0x3c6ef372, 0xa54ff53a };
@@ -370,7 +372,7 @@ static void make_weak(void)
 	}
 }
 
-/* Of one walk: what was seen of it, and two of these whose left halves agree. */
+/* The records of one walk, and pairs of them that end in the same left half. */
 #define OF_WALK 4096u
 #define TWOS	4096u
 static struct {
@@ -407,8 +409,7 @@ static void gather(uint32_t idx, uint32_t walk)
 	}
 }
 
-/* Of @n that should, @bad do not: a table that is nearly right is wrong now and
- * then. */
+/* True if @bad of @n is too many: a table that is nearly right has a few. */
 static bool is_off(uint32_t bad, uint32_t n)
 {
 	return bad > 1u + n / 8u;
@@ -434,7 +435,9 @@ static bool second_fits(uint32_t k0, uint32_t k1)
 	return !is_off(bad, i);
 }
 
-/* Where the first round brings two records together, the second does not matter. */
+/* Two records with the same left half after the first round get the same from
+ * the second, so with the right table the difference of their right halves is
+ * the same at the start and at the end. */
 static bool first_fits(uint32_t k0)
 {
 	uint32_t i, a, b, n = 0, bad = 0;
@@ -514,8 +517,8 @@ static uint32_t by_tables(const uint32_t k[4], uint32_t x)
 	return l << HALF | q;
 }
 
-/* How many hidden ones of the walk that has most of them are said rightly, of all
- * these; @n: how many they are. */
+/* Predicts the hidden parts of the walk of hidden[0]. Returns how many
+ * predictions are right; @n: how many there are. */
 static uint32_t by_search(uint32_t *n)
 {
 	uint32_t k[4], i, right = 0, idx = hidden[0].idx;
@@ -534,7 +537,7 @@ static uint32_t by_search(uint32_t *n)
 	return right;
 }
 
-/* The last one seen of the same walk before @h, and the one before that. */
+/* The last two records seen of the walk of @h before it, last one first. */
 static bool before(const struct shown *h, const struct shown *s[2])
 {
 	uint32_t i, n = 0;
@@ -546,7 +549,7 @@ static bool before(const struct shown *h, const struct shown *s[2])
 	return n == 2;
 }
 
-/* One for each step that was seen often: of all walks at that step. */
+/* A record of another index at the step of @h; NULL: none. */
 static const struct shown *same_step(const struct shown *h)
 {
 	uint32_t i;
@@ -558,9 +561,9 @@ static const struct shown *same_step(const struct shown *h)
 }
 
 /*
- * What a part could follow from by a linear rule: the one before, the difference of
- * the two before, by xor and by sum, a counter, what another index had at the same
- * step.
+ * Predicts @tries hidden parts by simple rules: the part before, the difference
+ * of the two before, by sum and by xor, a counter, the part of another index at
+ * the same step. Returns how many predictions are right.
  */
 #define RULES 6u
 static uint32_t by_rules(uint32_t tries, uint32_t mask)
@@ -588,9 +591,9 @@ static uint32_t by_rules(uint32_t tries, uint32_t mask)
 
 /*
  * Each bit of a part as a sum, mod 2, of bits of the step, of the index, and of
- * the part before: by Gaussian elimination over what was seen, then tried on
- * what was not. @bits: how many bits have such a sum that is right more often
- * than @limit of @tries. Returns the most that one had.
+ * the part before: solve_bit() finds the sum by Gaussian elimination over
+ * @seen, by_sums() tries it on @hidden and returns how often the best bit is
+ * right.
  */
 #define COLUMNS 64u
 static uint64_t row_of(const struct shown *h, const struct shown *last)
@@ -650,7 +653,7 @@ static uint32_t by_sums(uint32_t width, uint32_t *tries)
 	return most;
 }
 
-/* Bits that are 1, in @n parts: as far from half of them as chance is. */
+/* Each bit must differ in half of all consecutive parts, but for chance. */
 static void bits_are_even(uint32_t width)
 {
 	uint32_t bit, i, ones, dev;
@@ -664,26 +667,26 @@ static void bits_are_even(uint32_t width)
 	}
 }
 
-/* Parts of one index that were recorded teach nothing of those that were not. */
+/* The parts that were recorded do not predict those that were not. */
 static void solver(void **state)
 {
 	uint32_t n, right, tries = 200, mask = (1u << UNIC_STAG_PART_BITS) - 1u;
 
 	(void)state;
 	if (!FULL)
-		return; /* too few for it */
+		return; /* too few records */
 	record();
 	bits_are_even(UNIC_STAG_PART_BITS);
 	assert_in_range(by_rules(tries, mask), 0, 3);
 	right = by_sums(UNIC_STAG_PART_BITS, &n);
-	/* a coin, and five times its deviation */
+	/* no better than a coin, within five deviations */
 	assert_true(right < n / 2 ||
 		    (uint64_t)(right - n / 2) * (right - n / 2) * 4 <=
 			    25ull * n);
 	print_message("sums: a bit of %u of %u\n", right, n);
 	if (UNIC_STAG_PART_BITS == WIDTH)
 		assert_int_equal(by_search(&n), 0);
-	/* the same solver, on the specimen */
+	/* the same solver, on the weak function */
 	make_weak();
 	right = by_search(&n);
 	print_message("search: %u of %u, of the specimen\n", right, n);
@@ -691,7 +694,7 @@ static void solver(void **state)
 	assert_true(right >= n - n / 4);
 }
 
-/* Of the index: what is given back comes again as often as any that is free. */
+/* A deregistered index is chosen again as often as any other free one. */
 static void indices_say_nothing(void **state)
 {
 	struct unic_mr_result m, last = { 0 };

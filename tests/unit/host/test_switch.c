@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_switch.c - the switch between NICs: where it forwards, what it forgets and
- * when, what it holds back and that nothing of it is lost. Time is the test's; its
- * ports to the link are those below, its sockets are pairs of the system.
+ * test_switch.c - the switch between NICs: how it forwards, when it forgets an
+ * address, and that frames which it delays or queues are not lost. The test
+ * sets the time; functions below replace the link, socket pairs the sockets.
  */
 #include "unit.h"
 
@@ -16,7 +16,7 @@
 
 #define MS  1000000ull
 #define S   (1000 * MS)
-#define ALL 0xff /* everybody's address */
+#define ALL 0xff /* the broadcast address */
 
 static struct wire_switch sw;
 static struct frame in[8]; /* from the link, oldest first */
@@ -27,7 +27,7 @@ static struct {
 } out[4096]; /* to the link, oldest first */
 static uint32_t n_out;
 
-/* ------------------------------------------------------- what is around it */
+/* ----------------------------------------- functions that the switch calls */
 
 bool link_side_there(const struct link_side *ls, int port)
 {
@@ -140,7 +140,7 @@ static struct frame frame_of(int from, uint8_t src, uint8_t dst, uint32_t psn)
 	return f;
 }
 
-/* Station @src, at @port, sends one to @dst at @now. */
+/* Station @src, at @port, sends a frame to @dst at @now. */
 static void sends(int port, uint8_t src, uint8_t dst, uint32_t psn,
 		  uint64_t now)
 {
@@ -148,7 +148,7 @@ static void sends(int port, uint8_t src, uint8_t dst, uint32_t psn,
 	assert_int_equal(switch_link(&sw, 8, now), 1);
 }
 
-/* Frame @psn came out at @port, next. */
+/* The next frame out must be @psn, at @port. */
 static void came(int port, uint32_t psn)
 {
 	assert_true(n_out > 0);
@@ -157,7 +157,7 @@ static void came(int port, uint32_t psn)
 	memmove(out, out + 1, --n_out * sizeof(out[0]));
 }
 
-/* ... and at nobody else's. */
+/* As came(), and it must be the last frame out. */
 static void came_to(int port, uint32_t psn)
 {
 	came(port, psn);
@@ -169,15 +169,15 @@ static void came_to(int port, uint32_t psn)
 static void goes_where_it_was_heard(void **state)
 {
 	(void)state;
-	sends(1, 11, 22, 1, 0); /* not known: to all others */
+	sends(1, 11, 22, 1, 0); /* unknown: to all other ports */
 	came(2, 1);
 	came_to(3, 1);
 	sends(2, 22, 11, 2, 1);
 	came_to(1, 2);
 	sends(1, 11, 22, 3, 2);
 	came_to(2, 3);
-	sends(1, 11, 11, 4, 2); /* to itself: to nobody */
-	sends(1, 12, 11, 5, 2); /* nor to who is at the same port */
+	sends(1, 11, 11, 4, 2); /* to itself: dropped */
+	sends(1, 12, 11, 5, 2); /* to a station at the same port: dropped */
 	assert_int_equal(n_out, 0);
 	sends(3, 33, ALL, 6, 2);
 	came(1, 6);
@@ -185,7 +185,7 @@ static void goes_where_it_was_heard(void **state)
 	assert_int_equal(sw.flooded, 2);
 }
 
-/* An address is known for its time, and not a moment longer. */
+/* An address is known for age_ns after its last frame, and no longer. */
 static void addresses_age(void **state)
 {
 	(void)state;
@@ -196,7 +196,7 @@ static void addresses_age(void **state)
 	sends(1, 11, 22, 3, 305 * S);
 	came(2, 3);
 	came_to(3, 3);
-	/* whoever is heard again is known for all of it again */
+	/* a station that sends again is known for all of age_ns again */
 	sends(2, 22, 11, 4, 305 * S);
 	came_to(1, 4);
 	sends(2, 22, 11, 5, 600 * S);
@@ -209,7 +209,7 @@ static void addresses_age(void **state)
 	assert_int_equal(sw.flooded, 3);
 }
 
-/* Who moves is at its new port from its first frame there on. */
+/* A station that moves is at its new port from its first frame there on. */
 static void stations_move(void **state)
 {
 	(void)state;
@@ -223,12 +223,12 @@ static void stations_move(void **state)
 	sends(1, 11, 22, 4, 3);
 	came(2, 4);
 	came_to(3, 4);
-	/* and nobody else was forgotten */
+	/* no station of another port was forgotten */
 	sends(2, 23, 11, 5, 4);
 	came_to(1, 5);
 }
 
-/* A group's address is nobody's, whoever says that it is his. */
+/* A group address is not learned from the source of a frame. */
 static void groups_are_nobodys(void **state)
 {
 	uint32_t i;
@@ -241,11 +241,11 @@ static void groups_are_nobodys(void **state)
 	sends(1, 11, ALL, 2, 1);
 	came(2, 2);
 	came_to(3, 2);
-	for (i = 0; i < MAC_TABLE_ENTRIES; i++) /* it takes no place, either */
+	for (i = 0; i < MAC_TABLE_ENTRIES; i++) /* nor does it take a place */
 		assert_false(sw.macs.entry[i].mac[0] & 1);
 }
 
-/* Where four are known in one place, the fifth takes that of who was silent for
+/* In a bucket of four stations, a fifth replaces the one that was silent for
  * longest. */
 static void the_silent_give_way(void **state)
 {
@@ -261,7 +261,7 @@ static void the_silent_give_way(void **state)
 		mac_table_learn(&t, mac, 1, i);
 		assert_int_equal(mac_table_find(&t, mac, i), 1);
 	}
-	/* the last of them is there; of those in its bucket, the oldest goes */
+	/* six stations of one bucket: the oldest entry is replaced */
 	for (i = 0; i < 100000 && n < 6; i++) {
 		struct mac_table one = { .age_ns = 300 * S };
 
@@ -279,20 +279,20 @@ static void the_silent_give_way(void **state)
 	for (i = 0; i < 4; i++)
 		mac_table_learn(&t, bucket[i], 1, 10 + i);
 	mac_table_learn(&t, bucket[0], 2, 20); /* heard again */
-	mac_table_learn(&t, bucket[4], 3, 21); /* for bucket[1] */
+	mac_table_learn(&t, bucket[4], 3, 21); /* replaces bucket[1] */
 	assert_int_equal(mac_table_find(&t, bucket[1], 22), 0);
 	assert_int_equal(mac_table_find(&t, bucket[0], 22), 2);
 	assert_int_equal(mac_table_find(&t, bucket[2], 22), 1);
 	assert_int_equal(mac_table_find(&t, bucket[3], 22), 1);
 	assert_int_equal(mac_table_find(&t, bucket[4], 22), 3);
-	mac_table_learn(&t, bucket[5], 3, 23); /* for bucket[2] */
+	mac_table_learn(&t, bucket[5], 3, 23); /* replaces bucket[2] */
 	assert_int_equal(mac_table_find(&t, bucket[2], 24), 0);
 	assert_int_equal(mac_table_find(&t, bucket[0], 24), 2);
 }
 
 /* --------------------------------------------------------------- held frames */
 
-/* Everything that is due until @now goes out; when there is more. */
+/* Sends all frames that are due until @now. Returns when the next is due. */
 static uint64_t until(uint64_t now)
 {
 	uint64_t due;
@@ -302,8 +302,8 @@ static uint64_t until(uint64_t now)
 	return due;
 }
 
-/* One that is held back for the next goes without one, too, a millisecond later;
- * the switch wakes for it. */
+/* A frame that is held back for the next one goes without one after
+ * FAULTS_HOLD_NS; switch_due() returns this time. */
 static void held_frame_goes_by_itself(void **state)
 {
 	(void)state;
@@ -320,7 +320,8 @@ static void held_frame_goes_by_itself(void **state)
 	assert_int_equal(sw.faults[1].count.reordered, 1);
 }
 
-/* ... and behind the one that overtakes it otherwise; one at a time. */
+/* A held frame goes behind the next frame of its direction; one frame is held
+ * at a time. */
 static void held_frame_is_overtaken(void **state)
 {
 	(void)state;
@@ -328,7 +329,7 @@ static void held_frame_is_overtaken(void **state)
 	sends(1, 11, ALL, 1, 0);
 	sends(1, 11, ALL, 2, 10);
 	sends(1, 11, ALL, 3, 20);
-	sends(2, 22, 11, 4, 30); /* another direction: it waits for nobody */
+	sends(2, 22, 11, 4, 30); /* another direction: not held */
 	came_to(1, 4);
 	assert_true(until(30) == 20 + FAULTS_HOLD_NS);
 	came(2, 2);
@@ -341,7 +342,7 @@ static void held_frame_is_overtaken(void **state)
 	assert_int_equal(sw.faults[1].count.reordered, 2);
 }
 
-/* What is delayed comes in order, each at its time, and all of it. */
+/* Delayed frames come in order, each at its time, and none is lost. */
 static void delayed_frames_come_in_order(void **state)
 {
 	uint32_t i, k;
@@ -369,8 +370,8 @@ static void delayed_frames_come_in_order(void **state)
 	}
 }
 
-/* A delay has a thousand places; a frame that finds none is counted, and when they
- * are free again there are as many. */
+/* A delay queue has FAULTS_QUEUE places; a frame without a place is dropped and
+ * counted. All places can be used again. */
 static void delay_has_an_end(void **state)
 {
 	uint32_t i, k;
@@ -390,7 +391,7 @@ static void delay_has_an_end(void **state)
 	}
 }
 
-/* Twice is two of one, side by side, and what is lost is lost. */
+/* A duplicated frame comes twice in a row; a lost one does not come. */
 static void twice_and_never(void **state)
 {
 	(void)state;
@@ -411,7 +412,7 @@ static void twice_and_never(void **state)
 
 /* ------------------------------------------------------------------- sockets */
 
-/* A port that is a stream; the other end, which reads when the test does. */
+/* Adds a stream port. Returns the other end of its socket, for the test. */
 static int stream(bool lan)
 {
 	struct socket_port *sp = &sw.sock[sw.socks++];
@@ -430,7 +431,7 @@ static int stream(bool lan)
 	return fd[1];
 }
 
-/* The next frame that came to @fd; its number. */
+/* Reads the next frame from @fd. Returns its number. */
 static uint32_t read_one(int fd)
 {
 	uint8_t buf[4 + 60];
@@ -447,8 +448,8 @@ static bool has_more(int fd)
 	return recv(fd, &byte, 1, MSG_PEEK) == 1;
 }
 
-/* What a stream does not take waits, whole and in order, and the switch comes back
- * for it; what it lags beyond that is dropped and counted. */
+/* Frames that a stream does not take are queued, whole and in order, and sent
+ * later; beyond the room of the queue, frames are dropped and counted. */
 static void slow_stream_loses_nothing_that_waits(void **state)
 {
 	uint32_t i, sent, next = 0;
@@ -473,7 +474,7 @@ static void slow_stream_loses_nothing_that_waits(void **state)
 		assert_int_equal(read_one(fd), next++);
 	assert_int_equal(next, sent);
 	n_out = 0;
-	sends(1, 11, ALL, 77, now); /* and it takes more */
+	sends(1, 11, ALL, 77, now); /* the queue is empty again */
 	assert_int_equal(read_one(fd), 77);
 	close(fd);
 }
@@ -505,8 +506,8 @@ static void paced_stream_has_a_line(void **state)
 	close(fd);
 }
 
-/* Long ones go in parts, as the system takes them, and a part waits for no turn:
- * what arrives is whole frames, in order. */
+/* A long frame is sent in parts, as the socket takes them; the pace does not
+ * delay its later parts. Whole frames arrive, in order. */
 static void paced_stream_goes_in_parts(void **state)
 {
 	static uint8_t got[8 * 10004];
@@ -518,7 +519,7 @@ static void paced_stream_goes_in_parts(void **state)
 	(void)state;
 	for (i = 0; i < 8; i++) {
 		in[n_in] = frame_of(1, 11, ALL, i);
-		memset(in[n_in].data + 16, 1, 10000 - 16); /* no length */
+		memset(in[n_in].data + 16, 1, 10000 - 16); /* no valid length */
 		in[n_in++].len = 10000;
 		assert_int_equal(switch_link(&sw, 8, now), 1);
 	}
@@ -544,7 +545,7 @@ static void paced_stream_goes_in_parts(void **state)
 	close(fd);
 }
 
-/* What a stream may lag has an end, to the byte. */
+/* The queue of a stream takes whole frames up to SOCKET_PORT_QUEUE bytes. */
 static void stream_lags_so_far(void **state)
 {
 	uint32_t i, len;
@@ -570,7 +571,8 @@ static void stream_lags_so_far(void **state)
 	}
 }
 
-/* Who hangs up leaves nothing for who comes next. */
+/* A peer that hangs up leaves no part of a frame, in either direction, for the
+ * next peer. */
 static void next_one_begins_with_a_whole_frame(void **state)
 {
 	struct socket_port *sp = &sw.sock[0];
@@ -589,7 +591,7 @@ static void next_one_begins_with_a_whole_frame(void **state)
 	(void)switch_socket(&sw, 0, 8, 0);
 	assert_int_equal(sp->fd, -1);
 	assert_true(switch_due(&sw, 0) == UINT64_MAX);
-	sends(1, 11, ALL, 1, 0); /* nobody is there */
+	sends(1, 11, ALL, 1, 0); /* no peer: dropped */
 	assert_int_equal(sw.count[8].tx_dropped, 2);
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
@@ -610,8 +612,8 @@ static void next_one_begins_with_a_whole_frame(void **state)
 	close(pair[1]);
 }
 
-/* A frame is two addresses and a type at least; what is none goes nowhere, and is
- * counted where it came in. */
+/* A frame that is shorter than two addresses and a type is dropped and counted
+ * at its port. */
 static void frames_of_each_length(void **state)
 {
 	struct frame f = frame_of(1, 11, ALL, 0);

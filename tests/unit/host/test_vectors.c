@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_vectors.c - abi/vectors and the firmware, and the serial link: the parser
- * takes the bytes of each file and finds the fields that the file names, and the
- * builder makes the same bytes of these fields.
+ * test_vectors.c - abi/vectors against the firmware and the serial link: the
+ * parser takes the bytes of each file and finds the fields that the file names,
+ * and the builder makes the same bytes of these fields.
  *
- * The two ends of abi/vectors/README.md are two NICs, A and B, that hear nothing
- * but what the test gives them. What a NIC draws at random has the value of the
- * vectors: QP numbers, an STag, the key of a token.
+ * The two ends of abi/vectors/README.md are two NICs, A and B, which receive
+ * only the frames that the test delivers. Values that a NIC draws at random are
+ * set to those of the vectors: QP numbers, an STag, the key of a token.
  */
 #include "unit.h"
 
@@ -32,7 +32,7 @@
 #define MAD_AT (UNIC_EXT_OFF + (uint32_t)sizeof(struct unic_deth))
 #define FRAMES 8u
 
-/* What a NIC has sent, and what of it the test has looked at. */
+/* The frames that a NIC has sent; those before @head are checked. */
 struct said {
 	uint32_t head, tail;
 	uint32_t len[FRAMES];
@@ -51,7 +51,7 @@ static void keep(struct unic_port *port, const uint8_t *frame, uint32_t len,
 	struct said *s = port == &ra.port ? &by_a : &by_b;
 
 	assert_true(s->tail - s->head < FRAMES && len <= VECTOR_BYTES);
-	assert_int_equal(flags, 0); /* it has its ICRC */
+	assert_int_equal(flags, 0); /* the frame has its ICRC */
 	memcpy(s->bytes[s->tail % FRAMES], frame, len);
 	s->len[s->tail++ % FRAMES] = len;
 }
@@ -61,7 +61,7 @@ static struct said *said_by(struct rig *r)
 	return r == &ra ? &by_a : &by_b;
 }
 
-/* The next frame of @r is vector @name. */
+/* The next frame that @r sends must be vector @name. */
 static void says(struct rig *r, const char *name)
 {
 	uint32_t len = vector_read(name, vector), at;
@@ -100,8 +100,8 @@ static void set_number(struct rig *r, struct rig_qp *qp, uint32_t qpn)
 	qp->qpn = qpn;
 }
 
-/* The next region of @r has the STag and the address of the vectors, but for what
- * set_stag() sets. */
+/* Gives the next region of @r the index and the address of the vectors;
+ * set_stag() sets the rest of the STag. */
 static void choose_place(struct rig *r)
 {
 	struct unic_mrs *m = &r->nic.mrs;
@@ -146,7 +146,7 @@ static void ends_up(struct rig *r, uint32_t row, struct rig_qp *qp,
 	uqp->psn = 0x0d0d0d;
 }
 
-/* Both ends without the region of B; memory of A begins with @text. */
+/* Sets up both ends, B without a region; the region of A begins with @text. */
 static void without_region(const char *text)
 {
 	memset(&by_a, 0, sizeof(by_a));
@@ -225,7 +225,7 @@ static void acknowledged(uint8_t opcode, uint32_t len)
 
 /* --------------------------------------------------------------------- ARP */
 
-/* A asks, B answers, A knows. */
+/* A asks for the MAC address of B, B answers, and A reports the address. */
 static void resolved(void)
 {
 	struct unic_cmd_arp cmd = { .ipv4 = unic_to_le32(IPV4_B) };
@@ -314,7 +314,7 @@ static void write_only(void **state)
 	acknowledged(UNIC_WC_WRITE, 6);
 }
 
-/* The record that it completes is another vector. */
+/* The completion record of B is the vector "cqe". */
 static void write_with_immediate(void **state)
 {
 	(void)state;
@@ -425,7 +425,7 @@ static void token_first_and_last(void **state)
 	assert_int_equal(mb.mem[0x210 + 260], 0xdd);
 }
 
-/* ------------------------------------------------- what says no, or not now */
+/* ------------------------------------------------------ NAKs, RNR and VACKs */
 
 /* A's request @opcode is refused by @name, and completes with @status. */
 static void refused(uint8_t opcode, const char *name, uint8_t status)
@@ -440,7 +440,7 @@ static void refused(uint8_t opcode, const char *name, uint8_t status)
 		  status);
 }
 
-/* A's request @request is put off by @name, and goes out again after @ns. */
+/* A's request @request is delayed by @name, and sent again after @ns. */
 static void put_off(uint8_t opcode, const char *request, const char *name,
 		    uint64_t ns)
 {
@@ -564,8 +564,8 @@ static void datagram(void **state)
 	says_no_more(&rb);
 }
 
-/* @from sends the management datagram of vector @name, @to receives it. What it
- * says is for the driver: test_driver_vectors.c. */
+/* @from sends the management datagram of vector @name, @to receives it.
+ * test_driver_vectors.c checks its fields, which only the driver reads. */
 static void management(struct rig *from, struct rig *to, const char *name)
 {
 	const struct unic_nic_idx *idx =
@@ -608,7 +608,7 @@ static void management_datagrams(void **state)
 
 /* ------------------------------------------------------------ flipped bytes */
 
-/* B takes a SEND with byte @at changed. */
+/* True if B takes a SEND with byte @at changed. */
 static bool taken_with(uint32_t at)
 {
 	uint32_t len = vector_read("send-only-pad1", vector);
@@ -620,9 +620,9 @@ static bool taken_with(uint32_t at)
 	return rig_cqe(&rb, &qb, &cqe);
 }
 
-/* No byte can change without B's notice but the sender's MAC address, the UDP
- * checksum and what BTH reserves for routers: IBTA leaves them out of the ICRC,
- * and nothing else checks them. */
+/* B drops a SEND if any byte is changed, except in the sender's MAC address,
+ * the UDP checksum and the byte that BTH reserves for routers: IBTA leaves
+ * these out of the ICRC, and nothing else checks them. */
 static void each_byte_is_checked(void **state)
 {
 	static const uint32_t unseen[] = { 6, 7, 8, 9, 10, 11, 40, 41, 46 };
@@ -668,8 +668,8 @@ static void mailbox_nop(void **state)
 	assert_memory_equal(&cpl, vector, sizeof(cpl));
 }
 
-/* The word that is appended for the first receive of B, and what the NIC does when
- * it finds it in the FIFO. */
+/* The doorbell word of B's first receive is the vector; a NIC that finds this
+ * word in the FIFO takes the new tail. */
 static void doorbell_word(void **state)
 {
 	struct unic_db_page *db = (void *)rb.port.window[0];
@@ -694,7 +694,8 @@ static void doorbell_word(void **state)
 static struct far far;
 static struct stream near;
 
-/* A NIC's end takes the bytes in `vector`; the nonce that it knows then, or 0. */
+/* Gives the bytes in `vector` to the NIC's end of a link. Returns the nonce of
+ * its peer, or 0. */
 static uint32_t nonce_heard(uint32_t len)
 {
 	const struct unic_serial_syn none = { 0 };
