@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * changes.c - regions that change while others use them: forms and pages that
- * come and go (forms, residency DEMAND), and what a driver does about them.
+ * changes.c - regions that change while they are used: derived regions, pages
+ * of residency DEMAND, and the commands of a driver for both.
  */
 #include "world.h"
 
@@ -47,7 +47,7 @@ static void build_form(struct rig *r, uint32_t i, uint8_t kind, uint32_t n)
 	};
 }
 
-/* Over the first @n pieces of @bytes each of @mr, 600 bytes apart. */
+/* Makes derived region @i: @n pieces of @mr of @bytes each, 600 bytes apart. */
 static void build_made(struct rig *r, uint32_t i, const struct rig_mr *mr,
 		       uint32_t n, uint32_t bytes)
 {
@@ -107,7 +107,7 @@ void world_build_changes(struct rig *r)
 
 /* ------------------------------------------------------------- what changes */
 
-/* An answer to the miss in slot @i, or to none; now and then a wrong one. */
+/* Answers the fault in a random slot, or none that exists; rarely wrongly. */
 static void serve(struct input *in)
 {
 	uint32_t i = in_below(in, UNIC_FAULTS), how = in_u8(in), k;
@@ -160,7 +160,7 @@ static void take_pages(struct input *in)
 	world_cmd(&cmd);
 }
 
-/* Away with a form or a region of pages, or its region asked back. */
+/* Deregisters, evicts or invalidates a derived region or a DEMAND region. */
 static void end_one(struct input *in)
 {
 	uint32_t how = in_u8(in);

@@ -20,7 +20,7 @@ static const uint8_t ops[] = {
 	UNIC_CTL_PD_ALLOC,    UNIC_CTL_HELLO,
 };
 
-/* Less often: forms of regions, and advice. */
+/* Less often: requests for derived regions, MR_REREG and advice. */
 static const uint8_t more_ops[] = {
 	UNIC_CTL_MR_ALLOC, UNIC_CTL_MR_MAKE,  UNIC_CTL_MR_MAKE,
 	UNIC_CTL_MR_INVAL, UNIC_CTL_MR_REREG, UNIC_CTL_MR_ADVISE,
@@ -164,8 +164,7 @@ static void make_alloc(struct input *in, const struct ctl *c,
 		r->n = unic_to_le32(in_below(in, 8));
 }
 
-/* Returns the bytes of its list. What the elements name is the device's to
- * judge. */
+/* Returns the bytes of its list. The device checks what the elements name. */
 static uint32_t make_form(struct input *in, const struct ctl *c,
 			  struct unic_ctl_mr_make *r)
 {
@@ -289,7 +288,7 @@ static void make_rest(struct input *in, struct ctl *c, uint8_t *rec,
 	}
 }
 
-/* Returns the bytes of the tail that belongs to it. */
+/* Returns the bytes of the request's tail. */
 static uint32_t make(struct input *in, struct ctl *c, uint8_t *rec, uint32_t op)
 {
 	switch (op) {
@@ -486,7 +485,7 @@ static void learn(struct ctl *c, uint32_t op, const uint8_t *rec)
 	}
 }
 
-/* Each of its requests has an answer, in its place. */
+/* Each request of a batch has a reply, in the same place. */
 static void learn_batch(struct ctl *c, const uint8_t *msg, uint32_t bytes)
 {
 	struct unic_ctl_batch r;

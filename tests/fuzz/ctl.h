@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * ctl.h - requests of a hostile process to its driver (abi/unic_ctl.h), by a
- * grammar that learns the ids of what lives from the answers.
+ * grammar that learns the ids of live objects from the replies.
  */
 #ifndef FUZZ_CTL_H
 #define FUZZ_CTL_H
@@ -9,7 +9,7 @@
 #include "input.h"
 #include "unic_ctl.h"
 
-#define CTL_IDS 4u /* remembered of each kind */
+#define CTL_IDS 4u /* ids remembered of each kind */
 
 enum ctl_kind {
 	CTL_PD = 0,
@@ -25,7 +25,7 @@ enum ctl_kind {
 
 struct ctl {
 	uint32_t id[CTL_KINDS][CTL_IDS];
-	uint32_t number[CTL_KINDS][CTL_IDS]; /* of queue pairs: QP number */
+	uint32_t number[CTL_KINDS][CTL_IDS]; /* queue pairs: QP number */
 	uint32_t made[CTL_KINDS];
 	uint32_t seq;	  /* of the last request */
 	uint8_t mr_class; /* of the last MR_REG */
@@ -38,20 +38,21 @@ struct ctl {
 uint32_t ctl_request(struct input *in, struct ctl *c, void *msg);
 
 /**
- * ctl_script() - request @n of a decent start: slot, frames, a region for rings
- * and one for data, completion queue, two queue pairs, a listener at service 1.
- * Each after the answer to the one before. Returns its bytes; 0: no more.
+ * ctl_script() - request @n of the start of a well-behaved process: slot,
+ * frames, a region for rings and one for data, completion queue, two queue
+ * pairs, a listener at service 1. Each needs the reply to the one before.
+ * Returns its bytes; 0: no more.
  */
 uint32_t ctl_script(struct ctl *c, uint32_t n, void *msg);
 #define CTL_VA	  0x40000000ull /* of its 12 pages */
 #define CTL_RINGS 4u /* pages for rings: CQ, SQ, RQ; the others are data */
 #define CTL_SLOTS 16u
 
-/** ctl_answer() - an answer came: it is well-formed, and the first to an open
- * request. Learns ids. */
+/** ctl_answer() - check that a reply is well-formed, and the first to an open
+ * request; learn its ids. */
 void ctl_answer(struct ctl *c, const void *msg, uint32_t bytes);
 
-/** ctl_learn() - an id that the driver told by itself (an upcall). */
+/** ctl_learn() - remember an id, from a reply or an upcall. */
 void ctl_learn(struct ctl *c, enum ctl_kind kind, uint32_t id);
 
 #endif /* FUZZ_CTL_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * fuzz_driver.c - a hostile device: a piece of memory that answers commands
- * well, badly, twice or never, makes up events and datagrams, and writes what it
- * likes over its indices and its info page, while two processes send requests
- * to the driver.
+ * fuzz_driver.c - a hostile device: it answers commands correctly, wrongly,
+ * twice or never, sends invented events and datagrams, and writes random bytes
+ * over its indices and its info page, while two processes send requests to the
+ * driver.
  *
  * Checked: each request is answered at most once, and all of them when the
- * device is gone; a process's books of frames balance; in a process's memory
- * only its upcall page and frames handed out are written; nothing is leaked.
+ * device is gone; the frame tables of a process agree; the driver does not
+ * write the doorbell page and the NIC page of a slot; nothing is leaked.
  */
 #include "state.h"
 #include "host.h"
@@ -35,7 +35,7 @@ struct guest {
 	bool there;
 };
 
-/* What the device was asked to register, newest last, for events about it. */
+/* A region that the device was asked to register, for events about it. */
 struct asked {
 	uint32_t user, mr, gen;
 };
@@ -174,7 +174,7 @@ static void device_reset(void)
 	info()->reset_ack = driver()->reset_req;
 }
 
-/* What a NIC would say to a command, with numbers of its own. */
+/* Fills in a reply to a command, with random numbers. */
 static void fill_answer(struct input *in, const uint64_t *cmd, uint8_t *rec)
 {
 	struct unic_cmd_hdr hdr;
@@ -214,7 +214,7 @@ static void fill_answer(struct input *in, const uint64_t *cmd, uint8_t *rec)
 	}
 }
 
-/* What a peer would learn from a datagram. */
+/* Remembers a datagram of the driver, for replies of its peer. */
 static void overhear(const uint64_t *cmd)
 {
 	struct unic_cm_msg msg;
@@ -236,7 +236,7 @@ static void complete(const uint8_t *rec)
 	idx()->cpl_tail = unic_to_le32(++dev.cpl_tail);
 }
 
-/* @n commands, or a reset; mostly answered OK. */
+/* Executes a reset that is due, and up to @n commands; most are answered OK. */
 static void device_run(struct input *in, uint32_t n)
 {
 	uint64_t words[8], cmd[8];
@@ -274,7 +274,7 @@ static void device_run(struct input *in, uint32_t n)
 	}
 }
 
-/* Small calls that any NIC answers at once, so that something gets going. */
+/* Answers all commands correctly, so that a sequence of them can complete. */
 static void settle(void)
 {
 	struct input zeros = { NULL, 0 };
@@ -329,7 +329,7 @@ static void event(struct input *in)
 	idx()->evt_tail = unic_to_le32(++dev.evt_tail);
 }
 
-/* The page of a region is not the device's any more, it says. */
+/* Writes a drop record: the device claims that it dropped a page. */
 static void drop(struct input *in)
 {
 	uint32_t known = dev.asked < REGIONS ? dev.asked : REGIONS;
@@ -383,7 +383,7 @@ static void datagram(struct input *in)
 	idx()->mad_tail = unic_to_le32(++dev.mad_tail);
 }
 
-/* Bytes of its own pages that mean something, or anything at all. */
+/* Writes random bytes over a field of the pages that the device writes. */
 static void scribble(struct input *in)
 {
 	static const uint32_t at[] = {
@@ -419,7 +419,7 @@ static void send_request(struct guest *g, const void *msg, uint32_t bytes)
 	come(g);
 	if (bytes >= sizeof(struct unic_ctl_hdr)) {
 		if (g->ctl.open[seq / 64] >> seq % 64 & 1)
-			return; /* one by that number is still open */
+			return; /* a request of this number is open */
 		g->ctl.open[seq / 64] |= 1ull << seq % 64;
 		g->ctl.sent++;
 	}
@@ -427,7 +427,7 @@ static void send_request(struct guest *g, const void *msg, uint32_t bytes)
 	     (bytes >= sizeof(struct unic_ctl_hdr)));
 }
 
-/* The start of a decent process, while the device behaves. */
+/* The start of a well-behaved process; the device answers correctly. */
 static void prologue(struct guest *g)
 {
 	uint64_t msg[UNIC_REC_WORDS];
@@ -541,7 +541,7 @@ static void begin(void)
 	memset(guest, 0, sizeof(guest));
 	memset(bar, 0, UNIC_BAR_LIST_OFF);
 	memset(slot, 0, sizeof(slot));
-	for (i = 0; i < 8; i++) /* it has traced a little */
+	for (i = 0; i < 8; i++) /* some trace records */
 		((struct unic_trace_rec *)(void *)(bar + UNIC_BAR_TRACE_OFF))[i]
 			.seq = unic_to_le32(i + 1);
 	os.now_ns = 1000000000;
@@ -574,7 +574,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step(&in);
 	check();
 	os.fail_alloc = 0;
-	unic_host_plug(host, false); /* nobody waits for what is gone */
+	unic_host_plug(host, false); /* ends all open requests */
 	unic_host_poll(host);
 	for (i = 0; i < SLOTS; i++)
 		must(!guest[i].there ||

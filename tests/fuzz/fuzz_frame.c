@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * fuzz_frame.c - a hostile peer: frames made by a small grammar that knows what
- * lives (STags, tokens, QP numbers, the PSN expected next and those not yet
- * acknowledged), with every checksum right unless the input says otherwise.
+ * fuzz_frame.c - a hostile peer: frames made by a small grammar that knows the
+ * live STags, tokens and QP numbers, the PSN expected next and those not yet
+ * acknowledged, with every checksum right unless the input says otherwise.
  *
- * The processes behave here, so more is checked: each work request completes
- * exactly once (INV-10), a region that nobody was given is as it was, and the
- * NIC sends a bounded number of frames for each that it gets.
+ * The processes behave well here, so more is checked: each work request
+ * completes exactly once (INV-10), a region without rights is unchanged, and
+ * the NIC comes to rest.
  */
 #include "base/icrc.h"
 #include "world.h"
@@ -15,7 +15,7 @@
 #define WORKS	 256u
 #define BODY_MAX 1100u
 #define QPS	 4u
-#define UC	 2u /* of them, and with itself */
+#define UC	 2u /* index of the UC queue pair, connected to itself */
 #define UD	 3u
 
 enum {
@@ -33,7 +33,7 @@ static struct {
 	bool open[WORKS];
 	uint32_t posted, done;
 	uint32_t busy[QPS]; /* of queue pairs 2 to 5: open, both directions */
-	uint8_t slot[QPS][RIG_SLOTS]; /* whose each receive slot is */
+	uint8_t slot[QPS][RIG_SLOTS]; /* wr_id in each receive slot */
 	uint32_t head[QPS]; /* first receive slot that is not free again */
 } work;
 
@@ -211,7 +211,7 @@ static void put_ip(uint32_t from, uint32_t len)
 	put(OFF_UDP + 6, 2, 0);
 }
 
-/* The connection's own source port and addresses: what the fast lane knows. */
+/* As the fast path expects: addresses and source port of the connection. */
 static void put_headers(uint32_t i, uint32_t len)
 {
 	const struct unic_roce_tmpl *t = &near_qp(i)->tmpl;
@@ -229,12 +229,13 @@ static uint32_t payload_bytes(struct input *in, uint8_t op)
 		return how >= 250 ? in_u8(in) : 0;
 	if (op == UNIC_OP_UD_SEND_ONLY)
 		return how >= 240 ? in_u16(in) % BODY_MAX : UNIC_MAD_BYTES;
-	if (op % 3 == 0 || how >= 128) /* what comes first is mostly full */
+	if (op % 3 == 0 || how >= 128) /* a first packet is mostly full */
 		return how & 1 ? in_u16(in) % BODY_MAX : 1024;
 	return how;
 }
 
-/* A reader asks for more than it carries. */
+/* The length in an extension header: a READ or a first packet names more bytes
+ * than the packet carries. */
 static uint32_t claimed_bytes(struct input *in, uint8_t op, uint32_t payload)
 {
 	if (op == UNIC_OP_READ_REQUEST || op == UNIC_OP_WRITE_FIRST ||
@@ -256,7 +257,7 @@ static uint32_t make_roce(struct input *in)
 	uint8_t op = ops[how % sizeof(ops)];
 	uint32_t flags = in_u8(in), payload, ext, body, pad, dqpn;
 
-	if (how >= 208) { /* for one of UC, or of UD */
+	if (how >= 208) { /* to the queue pair of UC, or of UD */
 		i = how % 4 ? UC : UD;
 		op = i == UD ? UNIC_OP_UD_SEND_ONLY + (flags >> 2 & 1)
 			     : UNIC_OP_UC_SEND_FIRST + in_below(in, 12);
@@ -267,7 +268,7 @@ static uint32_t make_roce(struct input *in)
 	in_bytes(in, frame + OFF_EXT + ext, payload < 8 ? payload : 8);
 	body = (ext + payload + 3) & ~3u;
 	pad = flags & 16 && in_odd(in) ? 3 : body - ext - payload;
-	if (flags & 64 && in_odd(in)) /* ends within its own headers */
+	if (flags & 64 && in_odd(in)) /* the frame ends within its headers */
 		body = 4 * in_below(in, 7);
 	if ((op == UNIC_OP_UD_SEND_ONLY && i != UD) ||
 	    (flags & 32 && in_odd(in)))
@@ -293,7 +294,7 @@ static uint32_t make_arp(struct input *in)
 	memcpy(frame + 22, world.peer_mac, 6);
 	put(28, 4, WORLD_PEER_IP + in_below(in, 3));
 	put(38, 4, 0x0a000001);
-	if (in_odd(in)) /* one of its fields is another */
+	if (in_odd(in)) /* one wrong field */
 		frame[14 + in_below(in, 28)] ^= (uint8_t)(1 + in_u8(in));
 	return 60;
 }
@@ -305,7 +306,7 @@ static void seal(uint32_t len)
 	memcpy(frame + len - UNIC_ICRC_BYTES, &icrc, 4);
 }
 
-/* One frame, wrong in at most one more place. */
+/* Delivers one frame, with at most one more fault. */
 static void receive(struct input *in)
 {
 	uint32_t how = in_u8(in), flags = 0, len, at;
@@ -313,7 +314,7 @@ static void receive(struct input *in)
 	memset(frame, 0xee, OFF_EXT + BODY_MAX + 32);
 	len = how == 255 ? make_arp(in) : make_roce(in);
 	at = in_u16(in) % len;
-	if (how >= 224 && how < 248) /* a header field, sealed with it */
+	if (how >= 224 && how < 248) /* a wrong header, with a right ICRC */
 		frame[at % 80] ^= (uint8_t)(1u << in_below(in, 8));
 	if (how != 255 && how < 252)
 		seal(len);
@@ -335,7 +336,7 @@ static void take_completions(void)
 	uint64_t id;
 
 	for (i = 0; i < QPS; i++) {
-		world_dirty(proc_of(i), 0, 4096); /* where it says how far */
+		world_dirty(proc_of(i), 0, 4096); /* rig_cqe() writes cq_ci */
 		while (rig_cqe(&world.rig, &world.qp[2 + i], &cqe)) {
 			id = unic_from_le64(cqe.wr_id);
 			must(id < WORKS && work.open[id]);
@@ -397,9 +398,9 @@ static void post(struct input *in)
 		proc_of(i),
 		(uint64_t)(q->rings.mem - world.rig.port.window[proc_of(i)]),
 		8192);
-	if (in_u8(in) & 1) /* its pages may not be there */
+	if (in_u8(in) & 1) /* its pages may not be on the NIC */
 		mr = &world.paged[proc_of(i)];
-	if (i == UD) { /* to itself, or to somebody who has to be asked for */
+	if (i == UD) { /* to itself, or to an address that needs ARP */
 		remote = UNIC_UD_TO(0x0a000001 + (how & 6), 1u << 31);
 		rkey = q->qpn;
 	}
@@ -422,8 +423,7 @@ static void acknowledge(const struct rig_mr *m)
 	world_cmd(&c);
 }
 
-/* Somebody wants a region back, the driver has passed it on, its owner gives
- * it up. */
+/* Evicts a region, acknowledges its notice, or deregisters it. */
 static void command(struct input *in)
 {
 	const struct rig_mr *m = &world.mr[in_below(in, 4)];
@@ -475,8 +475,8 @@ static void step(struct input *in)
 
 /* ---------------------------------------------------------------- the end */
 
-/* The NIC gave the driver up, or could not write to a completion queue, which
- * its process is told once and for all (CQ_ERROR). */
+/* True if completions may be missing: the NIC has failed, or a completion queue
+ * is in error (CQ_ERROR). */
 static bool excused(void)
 {
 	const struct unic_nic *nic = &world.rig.nic;
@@ -488,7 +488,7 @@ static bool excused(void)
 	       nic->cqs.cq[near_qp(UD)->send_cq].error;
 }
 
-/* All queue pairs die; all that was posted must come back. */
+/* Sets all queue pairs to the error state; each request must complete. */
 static void end_queues(void)
 {
 	uint32_t i;
@@ -523,7 +523,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	world_begin(true);
 	memset(&work, 0, sizeof(work));
-	for (i = 0; i < 4 * QPS; i++) { /* those the world comes with */
+	for (i = 0; i < 4 * QPS; i++) { /* receives that the world posted */
 		work.open[i] = true;
 		work.busy[i / 4]++;
 		work.slot[i / 4][i % 4] = (uint8_t)i;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * fuzz_line.c - a hostile party at the other end of a UART: to the NIC a driver
- * that lies, to the driver a NIC that does (near.h, far.h). It frames what
- * it likes as it should be framed, in order and with the right session, so that all
- * of it is looked at; or writes bytes that are no frames.
+ * fuzz_line.c - a hostile party at the other end of a UART: a false driver for
+ * the NIC's end (near.h), a false NIC for the driver's end (far.h). It sends
+ * random messages in valid frames, in order and with the right session, so that
+ * they are parsed; or bytes that are no frames.
  *
  * Checked: nothing is written outside the near box and pages, the memory of a
- * transfer that is open, the host's mailbox and windows; a transfer ends once; a
- * command is taken only where there is room.
+ * transfer that is open, the host's mailbox and windows; a transfer ends once;
+ * a command is taken only where there is room.
  */
 #include "far.h"
 #include "input.h"
@@ -54,7 +54,7 @@ static uint32_t cmd_tail(void)
 		UNIC_BOX_DRIVER + offsetof(struct unic_driver_page, cmd_tail)));
 }
 
-/* What they write to us, as a stream of theirs would. */
+/* A hostile party with nonce @nonce, which writes to stream @to. */
 struct liar {
 	uint32_t nonce;
 	const struct stream *to;
@@ -93,7 +93,7 @@ static uint32_t greeting(struct liar *l, struct input *in, uint8_t *line)
 		.fifo = unic_to_le16(16),
 	};
 
-	if (in_odd(in)) { /* a NIC that is like none */
+	if (in_odd(in)) { /* sizes that no NIC has */
 		syn.cmds = unic_to_le16((uint16_t)in_u32(in));
 		syn.list_bytes = unic_to_le16((uint16_t)in_u32(in));
 		syn.pages = unic_to_le16((uint16_t)in_u32(in));
@@ -119,7 +119,7 @@ static uint32_t message(struct liar *l, struct input *in, uint8_t *line)
 		      sizeof(w) + len, line);
 }
 
-/* The command that comes next. */
+/* A command with the number that the NIC's end expects. */
 static uint32_t command(struct liar *l, struct input *in, uint8_t *line)
 {
 	struct {
@@ -155,9 +155,10 @@ static uint32_t lie(struct liar *l, struct input *in, uint8_t *line)
 	}
 }
 
-/* Answers a reset once no transfer is open, some rounds later, and begins its
- * indices anew. True: none is asked for. A driver may take its request back: its
- * commands then begin at 0, and the core's do not. */
+/* Acknowledges a reset, some rounds later and once no transfer is open, and
+ * sets the core's indices to 0. True: no reset is pending. A driver may
+ * withdraw its request: its command indices then begin at 0, the core's do
+ * not. */
 static bool core_reset(struct input *in)
 {
 	unic_le32 req = *box_word(UNIC_BOX_DRIVER +
@@ -174,8 +175,8 @@ static bool core_reset(struct input *in)
 	return true;
 }
 
-/* Completes a command, if the input says so. The core takes none from a ring whose
- * tail is wild. */
+/* Completes a command, if the input says so. The core takes none from a ring
+ * with an impossible tail. */
 static void core_command(struct input *in)
 {
 	uint32_t cmds = cmd_tail() - cmd_head();
@@ -189,8 +190,8 @@ static void core_command(struct input *in)
 		head;
 }
 
-/* The core asks for memory, rings, looks at what came; all within its rights. While
- * a reset is due it takes no command. */
+/* The core starts a transfer, maps doorbell pages, and takes the transfers that
+ * have ended. While a reset is due it takes no command. */
 static void core(struct input *in)
 {
 	uint32_t tag = in_below(in, UNIC_DMA_JOBS);
@@ -210,7 +211,8 @@ static void core(struct input *in)
 		core_command(in);
 }
 
-/* The near end gets a line that has at most one message. */
+/* Gives the near end bytes with at most one message; it takes a command only if
+ * its ring has room. */
 static void to_nic_end(const uint8_t *line, uint32_t n)
 {
 	uint32_t tail = cmd_tail();
@@ -224,7 +226,7 @@ static void to_nic_end(const uint8_t *line, uint32_t n)
 		must(!cmd_tail() && near.resetting);
 }
 
-/* So does the driver, and a process. */
+/* The driver or a process writes a random value to its page. */
 static void driver(struct input *in)
 {
 	struct unic_driver_page *page =

@@ -27,7 +27,7 @@ static struct unic_driver_page *driver_page(void)
 	return (void *)(world.rig.port.bar + UNIC_BAR_DRIVER_OFF);
 }
 
-/* A region, mostly one that lives, with its generation. */
+/* Names a random region index, with its current generation. */
 static void name_region(struct input *in, unic_le32 *mr, unic_le32 *gen)
 {
 	uint32_t i = in_below(in, UNIC_MRS);
@@ -41,7 +41,7 @@ static uint64_t wild_bus(struct input *in)
 	return UNIC_BUS(in_below(in, 4), 4096ull * in_u8(in));
 }
 
-/* Bus addresses in the list page, some of them crooked. */
+/* Bus addresses in the list page; rarely, one of them is random. */
 static void fill_list(struct input *in)
 {
 	uint64_t *list = (void *)(world.rig.port.bar + UNIC_BAR_LIST_OFF +
@@ -56,7 +56,7 @@ static void fill_list(struct input *in)
 		list[in_below(in, 72)] = in_u64(in);
 }
 
-/* As a region before a reset could have had. */
+/* An STag that a region could have had before a reset. */
 static uint32_t old_stag(struct input *in)
 {
 	uint32_t i = in_u8(in);
@@ -64,7 +64,7 @@ static uint32_t old_stag(struct input *in)
 	return (i % UNIC_MRS) << UNIC_MR_IDX_SHIFT | in_u16(in) << 8 | i;
 }
 
-/* All of a range of the driver's memory, in a domain for that if there is one. */
+/* A region of residency PHYSICAL, in a physical domain if there is one. */
 static void make_physical(struct unic_cmd_mr_reg *c)
 {
 	uint32_t pages = unic_from_le32(c->n_pages), i;
@@ -97,14 +97,14 @@ static void make_reg(struct input *in, void *rec)
 	c->key = in_u8(in);
 	if (c->flags & UNIC_REG_WAIT)
 		c->timeout_us = unic_to_le32(in_u16(in));
-	if (odd < 0x60) { /* its entries come later */
+	if (odd < 0x60) { /* its entries are loaded later */
 		c->residency = 1 + (odd & 1);
 		c->flags &= (uint8_t) ~(UNIC_REG_LIST | UNIC_REG_WAIT);
 		c->timeout_us = unic_to_le32(0);
 	}
 	if (c->residency == UNIC_TABLE)
 		c->table = unic_to_le32(in_u16(in) * 16u);
-	if (c->flags & UNIC_REG_RESTORE) { /* mostly one that is free */
+	if (c->flags & UNIC_REG_RESTORE) { /* mostly a free index */
 		c->flags &= (uint8_t)~UNIC_REG_WAIT;
 		c->stag = unic_to_le32(old_stag(in));
 		c->key = (uint8_t)unic_from_le32(c->stag);
@@ -157,7 +157,7 @@ static uint32_t some_qpn(struct input *in)
 	return world.rig.nic.qps.qp[in_below(in, UNIC_QPS)].qpn;
 }
 
-/* What a queue pair of UC or UD has none of. */
+/* Clears the fields that a queue pair of UC or UD does not have. */
 static void make_unreliable(struct unic_cmd_qp_modify *c, uint8_t type)
 {
 	c->rnr_timer = c->max_dest_rd = c->vendor = 0;
@@ -204,8 +204,8 @@ static void make_modify(struct input *in, void *rec)
 			make_unreliable(c, world.rig.nic.qps.qp[i].type);
 }
 
-/* A buffer of pieces of a region of residency PHYSICAL, if there is one: behind
- * each other, the last longer than what is left of it at times. */
+/* Makes the buffer one of pieces of a PHYSICAL region, if there is one. The
+ * pieces are adjacent; they may end beyond the region. */
 static void make_pieces(struct unic_cmd_token_alloc *c)
 {
 	uint32_t at = world.rig.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
@@ -310,7 +310,7 @@ static void make_params(struct input *in, void *rec)
 	c->flags = unic_to_le32(in_below(in, 3));
 }
 
-/* The rest: small numbers at the places of 32 bits. */
+/* MR_FAULT, MR_INVALIDATE and MR_ADVISE, for pages of a random region. */
 static void make_pages(struct input *in, uint8_t *rec)
 {
 	struct unic_cmd_mr_pages *c = (void *)rec;
@@ -331,7 +331,7 @@ static void make_pages(struct input *in, uint8_t *rec)
 	fill_list(in);
 }
 
-/* What the driver writes besides its rings: page tables. */
+/* Writes words of the page tables. */
 static void scribble(struct input *in)
 {
 	uint64_t *table = (void *)(world.rig.port.bar + UNIC_BAR_TABLE_OFF);
@@ -342,6 +342,7 @@ static void scribble(struct input *in)
 		table[at + i] = first + 4096ull * i;
 }
 
+/* All other commands: small numbers in the first fields of 32 bits. */
 static void make_plain(struct input *in, uint8_t *rec)
 {
 	unic_le32 *w = (void *)rec;
@@ -358,12 +359,12 @@ static void make_plain(struct input *in, uint8_t *rec)
 	if (rec[0] == UNIC_CMD_ARP_RESOLVE || rec[0] == UNIC_CMD_MAD_SEND)
 		w[2] = unic_to_le32(0x0a000001u + in_below(in, 4));
 	if (rec[0] == UNIC_CMD_FAULT && w[2] == unic_to_le32(UNIC_FAULT_CRASH))
-		w[2] = 0; /* what it asks for is an assertion */
+		w[2] = 0; /* CRASH is a failed assertion by request */
 	if (rec[0] == UNIC_CMD_ENTROPY)
 		in_bytes(in, rec + 8, 32);
 }
 
-/* A record of a batch; rarely one of tokens, and then all should be. */
+/* A record of a batch; a token record, which is rare, makes it TOKEN_BATCH. */
 static void make_record(struct input *in, uint8_t *rec, uint8_t *batch)
 {
 	uint32_t how = in_u8(in), pages = 1 + (how & 3);
@@ -390,7 +391,7 @@ static void make_record(struct input *in, uint8_t *rec, uint8_t *batch)
 		reg->n_pages = unic_to_le32(pages);
 		reg->length = unic_to_le64(4096ull * pages);
 	}
-	if (how >= 250) /* one byte is not what it should be, or which it is */
+	if (how >= 250) /* a random opcode, or any random byte */
 		rec[how == 252 ? in_below(in, 64) : 0] = in_u8(in);
 }
 
@@ -411,7 +412,7 @@ static void make_batch(struct input *in, uint8_t *rec)
 	b->count = unic_to_le32(n);
 }
 
-/* Forms of regions that live. */
+/* Commands for derived regions, MR_REREG, and batches. */
 static void make_form(struct input *in, uint8_t *rec)
 {
 	static const uint8_t what[] = { UNIC_CMD_MR_ALLOC, UNIC_CMD_MR_MAKE,
@@ -463,7 +464,7 @@ static void make_form(struct input *in, uint8_t *rec)
 static void make(struct input *in, uint8_t *rec)
 {
 	switch (rec[0]) {
-	case UNIC_CMD_NOP: /* of little use by itself */
+	case UNIC_CMD_NOP: /* stands for the commands of make_form() */
 		make_form(in, rec);
 		break;
 	case UNIC_CMD_MR_REG:
@@ -521,7 +522,7 @@ static void command(struct input *in)
 
 	rec[0] = opcodes[in_below(in, sizeof(opcodes))];
 	make(in, rec);
-	if (wrong < 16) /* one place more is not what it should be */
+	if (wrong < 16) /* one random byte */
 		rec[8 + in_below(in, 56)] = in_u8(in);
 	else if (wrong < 20)
 		rec[0] = in_u8(in);
@@ -529,7 +530,8 @@ static void command(struct input *in)
 		world_cmd(rec);
 }
 
-/* Ring indices that cannot be; put right again, or the rest is never seen. */
+/* Sets an index in the driver's page to any value, polls, and restores the
+ * page: otherwise the NIC would take no further commands. */
 static void wild_index(struct input *in)
 {
 	struct unic_driver_page *d = driver_page();

@@ -19,7 +19,7 @@ static struct unic_db_page *doorbells(void)
 	return (void *)window();
 }
 
-/* One of its own: mostly of RC. */
+/* A queue pair of process 0, mostly of RC. */
 static struct rig_qp *some_qp(struct input *in)
 {
 	uint32_t how = in_u8(in);
@@ -27,7 +27,7 @@ static struct rig_qp *some_qp(struct input *in)
 	return &world.qp[how < 208 ? how % 3 : 4 + how % 2];
 }
 
-/* A range that is mostly inside of a region that is mostly its own. */
+/* A range that is mostly within its region, mostly a region of process 0. */
 static void make_sge(struct input *in, struct unic_sge *sge)
 {
 	static const uint8_t mine[] = { W_FOUR, W_FOUR, W_MESSAGES };
@@ -63,7 +63,8 @@ static void make_target(struct input *in, struct unic_sq_slot *s)
 	}
 }
 
-/* To itself, or to one that takes none; by its own key or another. */
+/* A datagram to the UD queue pair itself or to another one, with the Q_Key of
+ * the target, that of the sender, or a random one. */
 static void make_datagram(struct input *in, struct unic_sq_slot *s)
 {
 	uint32_t how = in_u8(in);
@@ -122,7 +123,7 @@ static uint32_t put_list(struct input *in, struct unic_sq_slot *s,
 
 	for (i = 0; i < n; i++) {
 		make_sge(in, &sge[i]);
-		if (how >= 64) /* what it may be made of */
+		if (how >= 64) /* a region with the right to bind */
 			sge[i].lkey = unic_to_le32(of->stag);
 		if (form == &world.form[F_FAST] && how >= 32) {
 			sge[i].iova =
@@ -146,7 +147,7 @@ static uint32_t put_list(struct input *in, struct unic_sq_slot *s,
 	return 2;
 }
 
-/* Windows, fast and indirect registration, and their ends. */
+/* Posts a bind, a fast or an indirect registration, or an invalidation. */
 static void post_memop(struct input *in)
 {
 	static const uint8_t op_of[] = { UNIC_WR_BIND_MW, UNIC_WR_REG_MR,
@@ -182,7 +183,7 @@ static void post_memop(struct input *in)
 	rig_ring(&world.rig, 0, UNIC_DB_SQ, q->row, ++q->sq_tail);
 }
 
-/* The process writes a list where the NIC shall read it. */
+/* Writes a list of elements that an indirect registration may read. */
 static void write_list(struct input *in)
 {
 	struct unic_sge *sge = (void *)world.mr[W_FOUR].mem;
@@ -221,7 +222,7 @@ static void doorbell(struct input *in)
 			 in_odd(in) ? v : q->sq_tail + (v & 15));
 		return;
 	}
-	if (kind == 3) { /* it has taken what there is */
+	if (kind == 3) { /* all completions are taken */
 		const struct unic_cqe *c = &q->cqe[q->cq_ci % RIG_SLOTS];
 
 		while (unic_from_le32(c->seq) == q->cq_ci + 1)
@@ -238,15 +239,15 @@ static void scribble(struct input *in)
 
 	off = in_u16(in) % bytes[in_below(in, 3)];
 	if (off >= 4096 && off < 8192)
-		return; /* the NIC's page: it gets what it asked for */
+		return; /* the NIC page: the process would harm only itself */
 	in_bytes(in, window() + off, n);
 	world_dirty(0, off, n);
-	if (off < 4096) /* all of it is noticed */
+	if (off < 4096) /* the NIC reads the changed FIFO */
 		doorbells()->fifo_seq = unic_to_le32(
 			unic_from_le32(doorbells()->fifo_seq) + in_u8(in));
 }
 
-/* The driver goes on with its work meanwhile. */
+/* A command of the driver, meanwhile. */
 static void command(struct input *in)
 {
 	static const uint8_t what[] = {

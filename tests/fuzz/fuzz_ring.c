@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * fuzz_ring.c - a hostile neighbour on the shared-memory link: it writes
- * whatever it likes over the header, the port table, the heads and the slots,
- * before we attach and while we send and receive.
+ * fuzz_ring.c - a hostile neighbour on the shared-memory link: it writes random
+ * bytes over the header, the port table, the heads and the slots, before we
+ * attach and while we send and receive.
  *
- * Checked: frames handed out lie wholly in a slot of the link, calls come back
- * in bounded time (libFuzzer's clock), and nothing outside of what is ours to
- * write changes.
+ * Checked: frames handed out lie wholly in the memory of the link, calls return
+ * in bounded time (libFuzzer's clock), and nothing around it is written.
  */
 #include "input.h"
 #include "link_layout.h"
@@ -91,7 +90,7 @@ static struct unic_link_ring *ring(uint32_t from, uint32_t to)
 	return (void *)(shared.mem + 4096 + (from * PORTS + to) * 4096);
 }
 
-/* Words that matter, near to what is right. */
+/* Writes a word of a ring or a slot, mostly close to its right value. */
 static void lie(struct input *in)
 {
 	struct unic_link_ring *r =
@@ -123,7 +122,7 @@ static void scribble(struct input *in)
 	in_bytes(in, shared.mem + off, 1 + in_below(in, 32));
 }
 
-/* The neighbour also knows how to behave. */
+/* The neighbour sends a correct frame. */
 static void send_to_us(struct input *in)
 {
 	uint8_t *f = link_ring_tx_get(&them, US);
@@ -172,7 +171,7 @@ static void step(struct input *in)
 	}
 }
 
-/* A header that is not what the switch wrote, at most in a few places. */
+/* Changes up to three words of the header that the switch wrote. */
 static void spoil_header(struct input *in)
 {
 	unic_le32 *w = (void *)shared.mem;
@@ -205,7 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (us.ports != PORTS || us.slot_bytes != SLOT_BYTES ||
 	    us.slots != SLOTS)
-		memset(&them, 0, sizeof(them)); /* it would not see us */
+		memset(&them, 0, sizeof(them)); /* its rings are not ours */
 	else
 		link_ring_path(&us, mac[US]);
 	for (i = 0; i < STEPS && in.left; i++)

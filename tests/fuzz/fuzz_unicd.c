@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * fuzz_unicd.c - hostile processes at the socket of unicd: datagrams of every
- * size, descriptors sent along, answers not taken, connections that end at any
- * moment, and rubbish in the memory they share with it. In one process: the
- * socket layer (clients.c), the access layer and the loop-back provider, which
- * also reads the processes' queues.
+ * size, descriptors sent along, replies that are not read, connections that end
+ * at any moment, and random bytes in the memory shared with unicd. In one
+ * process: the socket layer (clients.c), the access layer and the loop-back
+ * provider, which also reads the processes' queues.
  *
- * Not here: who may still have a slot mapped (slots.c), since there is one
- * process only; tests/qemu/test_unicd.py is about that.
+ * Not covered: which processes may still have a slot mapped (slots.c), since
+ * there is one process only; tests/qemu/test_unicd.py tests that.
  *
- * Checked: answers are well-formed and one per request, descriptors come with
- * HELLO and nothing else, none is leaked, nor memory; nobody's slot is written
- * by the doings of others.
+ * Checked: replies are well-formed and at most one per request, descriptors
+ * come with HELLO and nothing else, and neither descriptors nor memory are
+ * leaked.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -33,7 +33,7 @@
 #include "unic_queue.h"
 
 #define SLOTS	   2u
-#define GUESTS	   3u /* the last one never says HELLO first */
+#define GUESTS	   3u /* the last one has no prologue */
 #define PAGES	   48u
 #define SLOT_BYTES (PAGES * 4096u)
 #define STEPS	   64u
@@ -47,7 +47,7 @@ void __real_unic_os_upcall(struct unic_os *o, uint32_t s);
 void __wrap_unic_os_upcall(struct unic_os *o, uint32_t s);
 
 struct guest {
-	int fd; /* its end; -1: not connected */
+	int fd; /* the process's end of the socket; -1: not connected */
 	struct ctl ctl;
 	uint32_t sq_tail[2], rq_tail[2];
 };
@@ -85,14 +85,14 @@ void __wrap_unicd_say(const char *fmt, ...)
 	(void)fmt;
 }
 
-/* A hole in the file would be zero, too, but slow. */
+/* To punch a hole in the file would be slow. */
 void unic_os_slot_zero(struct unic_os *o, uint32_t s)
 {
 	(void)o;
 	memset(slot_mem[s], 0, SLOT_BYTES);
 }
 
-/* Connections become known by upcalls. */
+/* The grammar learns the ids of connections from upcalls. */
 void __wrap_unic_os_upcall(struct unic_os *o, uint32_t s)
 {
 	const struct unic_upcall_ring *ring = (void *)(slot_mem[s] + 2 * 4096);
@@ -119,7 +119,7 @@ void unicd_slots_own(struct unic_os *o, uint32_t s,
 		     const struct unicd_client *client)
 {
 	o->slot_state[s] = UNICD_SLOT_OWNED;
-	o->slot_pidfd[s] = 0; /* somebody */
+	o->slot_pidfd[s] = 0; /* any process */
 	must(client->core.slot == s);
 }
 
@@ -129,7 +129,7 @@ void unic_os_slot_quiet(struct unic_os *o, uint32_t s)
 	unicd_wakes_end(o, s);
 }
 
-/* Some slots are kept for their users. */
+/* With some pids, a slot stays in use. */
 bool unic_os_slot_unused(struct unic_os *o, uint32_t s, uint32_t pid)
 {
 	return pid % 3 && o->slot_state[s] == UNICD_SLOT_LEFT;
@@ -143,7 +143,7 @@ static void connect_guest(uint32_t i)
 	int fd[2];
 
 	if (guest[i].fd >= 0 || os.client[i].fd >= 0)
-		return; /* the one before is not reaped yet */
+		return; /* its last connection is not reaped yet */
 	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 			 0, fd));
 	memset(c, 0, sizeof(*c));
@@ -158,7 +158,7 @@ static void connect_guest(uint32_t i)
 	guest[i].fd = fd[1];
 }
 
-/* One answer; false: none there. */
+/* Takes one reply; false: there is none. */
 static bool take(struct guest *g)
 {
 	uint64_t msg[UNIC_CTL_MSG_MAX / 8];
@@ -218,15 +218,15 @@ static void send_with_fds(int to, const void *msg, size_t bytes, uint32_t fds)
 		memcpy(CMSG_DATA(&ctl.hdr), fd, fds * sizeof(int));
 	}
 	if (sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
-	    errno == EPERM) { /* it takes none: unicd_refuse_fds() */
+	    errno == EPERM) { /* no descriptors: unicd_refuse_fds() */
 		m.msg_control = NULL;
 		m.msg_controllen = 0;
 		(void)!sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 	}
 }
 
-/* A request with the number of one that is still open would not be told from
- * it, so it is not sent. */
+/* Sends a request, unless one with the same number is open: the replies to the
+ * two could not be told apart. */
 static void send_request(struct guest *g, const void *msg, size_t bytes,
 			 uint32_t fds)
 {
@@ -244,7 +244,7 @@ static void request(struct input *in, struct guest *g)
 	static uint64_t msg[UNIC_CTL_KIO_MSG_MAX / 8 + 2];
 	uint32_t how = in_u8(in), bytes;
 
-	memset(msg, 0, UNIC_CTL_MSG_MAX); /* behind it nobody writes */
+	memset(msg, 0, UNIC_CTL_MSG_MAX); /* the rest is always 0 */
 	bytes = ctl_request(in, &g->ctl, msg);
 	if (how == 255)
 		bytes = UNIC_CTL_KIO_MSG_MAX + 8; /* more than unicd takes */
@@ -289,7 +289,7 @@ static void turns(uint32_t n)
 		turn();
 }
 
-/* ------------------------------------------- the memory that they share with us */
+/* -------------------------------------------------------- the shared memory */
 
 /* Where page @page of the prologue's frames is in slot @s. */
 static uint8_t *frame_at(uint32_t s, uint32_t page)
@@ -300,7 +300,7 @@ static uint8_t *frame_at(uint32_t s, uint32_t page)
 	for (i = 0; f && i < f->runs; i++)
 		if (f->run[i].page == (CTL_VA >> 12) + page)
 			return slot_mem[s] + f->run[i].frame * 4096ull;
-	return slot_mem[s]; /* not there any more: the doorbell page will do */
+	return slot_mem[s]; /* freed: the doorbell page instead */
 }
 
 static void ring(uint32_t s, enum unic_db_kind kind, uint32_t row, uint32_t v)
@@ -320,7 +320,7 @@ static void ring(uint32_t s, enum unic_db_kind kind, uint32_t row, uint32_t v)
 
 static uint32_t some_stag(struct input *in, uint32_t s)
 {
-	/* as loop.c makes them: generation, index, the consumer's byte */
+	/* generation, index, consumer's byte: not as in provider_loop.h */
 	uint32_t i = in_odd(in) ? in_below(in, 6) : 2 * s + in_below(in, 2);
 
 	return (1u + !!in_odd(in)) << 20 | i << 8;
@@ -374,7 +374,7 @@ static void scribble(struct input *in, uint32_t s)
 		unic_to_le32(unic_from_le32(db->fifo_seq) + in_below(in, 4));
 }
 
-/* ------------------------------------------------------------ a decent start */
+/* ---------------------------------------------------------- a regular start */
 
 static void ask(struct guest *g, uint16_t op, void *rec)
 {
@@ -388,7 +388,7 @@ static void ask(struct guest *g, uint16_t op, void *rec)
 		;
 }
 
-/* Its two queue pairs, to each other. */
+/* Connects the two queue pairs of @g to each other. */
 static void connect_pair(struct guest *g)
 {
 	uint32_t i, state;
@@ -430,7 +430,7 @@ static void prologue(struct guest *g, bool pair)
 		connect_pair(g);
 }
 
-/* The second process connects to the first, which has heard of it. */
+/* The second process connects to the first, which learns it from an upcall. */
 static void call_first(void)
 {
 	struct unic_ctl_connect c = {
@@ -553,7 +553,7 @@ static void end(void)
 	for (i = 0; i < GUESTS; i++) {
 		leave(i);
 		for (; os.client[i].fd >= 0; n++) {
-			must(n < 1000); /* all that was sent is read */
+			must(n < 1000); /* unicd reads all requests first */
 			turn();
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * input.h - the bytes of one fuzz input, taken from the front. What is asked
- * for beyond the end is 0, so that every prefix of an input is an input.
+ * input.h - the bytes of one fuzz input, taken from the front. Bytes beyond the
+ * end are 0, so that every prefix of an input is an input.
  */
 #ifndef FUZZ_INPUT_H
 #define FUZZ_INPUT_H
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** must() - what holds after every input; libFuzzer and the replay see an
- * abort and keep the input. */
+/** must() - abort unless @cond; libFuzzer and the replay see an abort and keep
+ * the input. */
 #define must(cond)                                                       \
 	do {                                                             \
 		if (!(cond)) {                                           \

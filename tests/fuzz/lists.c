@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * lists.c - the part of sane() that walks lists: misses and who waits for them,
- * regions and what is made of them, the orders of the policies. Each member is
- * on the list that it says it is on, and on no other.
+ * lists.c - the part of sane() that walks lists: faults and the queue pairs
+ * that wait for them, regions and their derived regions, the orders of the
+ * policies. Each member is on the list that it names, and on no other.
  */
 #include "memory/access.h"
 #include "world.h"
@@ -27,7 +27,7 @@ static void check_cached_regions(const struct unic_nic *nic)
 		must(regions[i] == nic->cache.regions[i]);
 }
 
-/* No page is asked for twice; nobody waits for what is over. */
+/* No two faults begin at one page; no queue pair waits for an ended fault. */
 static void check_miss(const struct unic_nic *nic,
 		       const struct unic_page_fault *m)
 {
@@ -69,9 +69,10 @@ static void check_misses(const struct unic_nic *nic)
 	must(ms->last <= UNIC_FAULT_NONE);
 }
 
-/* ------------------------------------------------------------------- forms */
+/* --------------------------------------------------------- derived regions */
 
-/* The list of region @mr: elements of forms, linked both ways. */
+/* The list of region @mr: elements of derived regions, linked both ways.
+ * Returns their number. */
 static uint32_t check_dependents(const struct unic_nic *nic, uint16_t mr)
 {
 	const struct unic_derived_regions *f = &nic->derived;
@@ -139,7 +140,8 @@ static uint32_t check_order(const struct unic_nic *nic, uint32_t proc,
 	return n;
 }
 
-/* Those who may be taken back are on a list; candidates are in order. */
+/* Each region that may be evicted is on a list of its process; the pool of
+ * candidates is sorted. */
 static void check_policies(const struct unic_nic *nic)
 {
 	bool on[UNIC_MRS] = { false };

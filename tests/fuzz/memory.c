@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * memory.c - stands between the NIC and the fake port (the linker's --wrap) and
- * judges what passes: DMA may touch pages of live regions only (INV-4), and a
+ * memory.c - wraps the calls of the NIC to the fake port (the linker's --wrap)
+ * and checks them: DMA may touch pages of live regions only (INV-4), and a
  * frame may not be read beyond its end.
  */
 #include "world.h"
@@ -65,7 +65,7 @@ static uint32_t physical(const struct unic_nic *nic, uint64_t bus, uint32_t len)
 	return 0;
 }
 
-/* ... in one page of any region that is not gone; 0: not even the first. */
+/* Bytes of [bus, bus + len) in one page of a live region; 0: none. */
 static uint32_t reachable(const struct unic_nic *nic, uint64_t bus,
 			  uint32_t len)
 {
@@ -130,7 +130,7 @@ bool __wrap_unic_port_dma_poll(struct unic_port *port, uint32_t *tag,
 	return true;
 }
 
-/* What the NIC may see it may read and write. */
+/* The NIC may read and write all of the memory that it maps. */
 void *__wrap_unic_port_window(struct unic_port *port, uint64_t bus,
 			      uint32_t len)
 {
@@ -147,7 +147,7 @@ void *__wrap_unic_port_doorbells(struct unic_port *port, uint64_t bus)
 {
 	void *pages = __real_unic_port_doorbells(port, bus);
 
-	if (pages) /* the second of them is the NIC's to write */
+	if (pages) /* the NIC writes the second one */
 		world_dirty(UNIC_BUS_WINDOW(bus), UNIC_BUS_OFFSET(bus) + 4096,
 			    4096);
 	return pages;

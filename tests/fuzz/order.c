@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * order.c - the part of sane() that asks who of those who wait is first and what
- * all of them want, works it out from the queues as MEMORY.md section 3 defines
- * it, and compares. What the core keeps of it must not be out of date.
+ * order.c - the part of sane() about processes that wait: computes, from the
+ * queues and as MEMORY.md section 3 defines it, which process is first and what
+ * all of them want, and compares the result with the totals of the core.
  */
 #include "world.h"
 
-/* One process, as it is now. */
+/* The demand of one process. */
 struct want {
 	uint32_t proc, n, seq, net;
 	bool waits, entitled;
@@ -51,7 +51,7 @@ static bool capped(const struct unic_nic *nic, uint32_t proc, uint32_t held,
 		       quota;
 }
 
-/* Of the requests in its queue: those that fit its share one after the other. */
+/* Adds the requests at the head of the queue that fit the share together. */
 static void add_queue(const struct unic_nic *nic, struct want *w)
 {
 	uint32_t held = nic->share.owner[w->proc].held;
@@ -90,7 +90,7 @@ static bool wants(const struct unic_nic *nic, uint32_t proc, struct want *w)
 	return w->waits || w->entitled;
 }
 
-/* @a before @b, which is of the same kind. */
+/* True if @a comes before @b; both are entitled, or neither is. */
 static bool first(const struct unic_nic *nic, const struct want *a,
 		  const struct want *b)
 {
@@ -105,7 +105,7 @@ static bool first(const struct unic_nic *nic, const struct want *a,
 	return (int32_t)(a->seq - b->seq) < 0;
 }
 
-/* What @w keeps from another process, which is entitled or not. */
+/* What must stay free for @w; @entitled: the process that must leave it is. */
 static struct unic_need kept(const struct unic_nic *nic, const struct want *w,
 			     bool entitled)
 {

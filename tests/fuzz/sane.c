@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * sane.c - walks every table of a NIC and asserts that they agree with each
- * other. Each count is made afresh from the things counted, so that no update
- * that was forgotten can hide. Between two polls all of it must hold.
+ * other. Each count is computed again from the objects that it counts, which
+ * finds a forgotten update. All of it must hold between two polls.
  */
 #include "world.h"
 #include "memory/access.h"
 #include "transport/sq.h"
 
-/* What is counted of one region by those who use it. */
+/* The uses of one region, counted at its users. */
 struct uses {
 	uint32_t entries, tokens, holds, dmas, queues, notices, deps;
 };
@@ -23,7 +23,7 @@ struct books {
 	uint32_t wanted[UNIC_PROCS], tokens[UNIC_PROCS], waits[UNIC_PROCS];
 };
 
-/* It has entries, promised or filled. */
+/* True if @mr has entries, reserved or filled. */
 static bool holds_entries(const struct unic_mr_ctx *mr)
 {
 	return mr->state >= UNIC_MR_LOADING && mr->state <= UNIC_MR_DRAINING;
@@ -50,8 +50,8 @@ static void check_entry(const struct unic_nic *nic,
 	     (uint32_t)(e - nic->tlb.entry));
 }
 
-/* Entries that come and go: each on its process's ring, each of a DEMAND region
- * with a place in the drop ring (INV-17), none behind a window that is gone. */
+/* Entries of cached regions: each is on the ring of its process, and each one
+ * of a DEMAND region has a place in the drop ring (INV-17). */
 static void check_cache(const struct unic_nic *nic)
 {
 	uint32_t demand = 0, all = 0, proc, n, i;
@@ -106,9 +106,9 @@ static void count_tlb(const struct unic_nic *nic, struct books *b)
 	must(spare + used == UNIC_TLB_ENTRIES);
 }
 
-/* ------------------------------------------------------- who uses a region */
+/* ------------------------------------------------------ users of a region */
 
-/* Each queue pair that is within a tagged message has a token of its own. */
+/* Counts the queue pairs amid a tagged message: each has claimed a token. */
 static uint32_t count_claims(const struct unic_nic *nic)
 {
 	uint32_t i, n = 0;
@@ -127,8 +127,8 @@ static uint32_t count_claims(const struct unic_nic *nic)
 	return n;
 }
 
-/* Each list is that of one token: its IOVA is outside of its region, which lies
- * below 2^63 (dma_mr.h). */
+/* Each list of pieces belongs to one token: the IOVA of such a token is above
+ * 2^63, and regions lie below (dma_mr.h). */
 static void count_pieces(const struct unic_nic *nic)
 {
 	uint32_t i, n = 0, lists = 0;
@@ -309,7 +309,7 @@ static void count_queues(const struct unic_nic *nic, struct books *b)
 	}
 }
 
-/* Elements in use are those of forms, and on the list of their region. */
+/* Counts the elements of derived regions, by owner and by region. */
 static void count_forms(const struct unic_nic *nic, struct books *b)
 {
 	const struct unic_derived_regions *f = &nic->derived;

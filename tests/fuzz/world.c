@@ -11,7 +11,7 @@
 struct world world;
 struct world_knobs world_knobs;
 
-/* What it looked like when it was built. */
+/* The world as it was built. */
 static struct world built;
 static struct rig peer;
 static bool ready;
@@ -42,7 +42,7 @@ static void on_panic(struct unic_port *port, const char *file, uint32_t line)
 	abort();
 }
 
-/* To ourselves it comes back; all else is lost. */
+/* Delivers frames that the NIC sends to itself; all others are lost. */
 static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		     uint32_t flags)
 {
@@ -73,8 +73,8 @@ static void build_regions(struct rig *r)
 			memset(world.mr[i].mem, 0x11 * (int)(i + 1),
 			       make[i].pages * 4096u);
 	}
-	/* no command makes a region without rights that can be filled in one,
-	 * and none is needed: this is what the check would have stored */
+	/* no single command fills a region and leaves it without rights; this
+	 * is what the check of the rights would have stored */
 	r->nic.mrs.mr[world.mr[W_SAFE].mr].rights = 0;
 }
 
@@ -99,7 +99,7 @@ static void build_token(struct rig *r, uint32_t i, uint32_t pd,
 	world.token[i].key = unic_from_le64(cpl.key);
 }
 
-/* The other end, for as long as it takes to connect. */
+/* The NIC at the other end, which is used only to connect. */
 static void build_peer(struct rig *r)
 {
 	struct rig_qp far[2];
@@ -129,7 +129,8 @@ static void build_receives(struct rig *r)
 	}
 }
 
-/* Their receives: the first may have to wait for its pages. */
+/* The queue pairs of UC and UD, with receives: the first is in a DEMAND region,
+ * so its message may have to wait for a page. */
 static void build_unreliable(struct rig *r)
 {
 	uint32_t i, k;
@@ -220,8 +221,7 @@ static void restore_windows(void)
 	world_dirty(1, 4096, 4096);
 }
 
-/* Events, datagrams and lists that the last input got; the rest of the BAR is
- * never read. */
+/* Restores the head of the BAR; clears the lists of command slots 0 to 3. */
 static void restore_bar(void)
 {
 	uint8_t *bar = world.rig.port.bar, *from = built.rig.port.bar;
@@ -256,7 +256,7 @@ void world_mode(uint8_t mode)
 	if (mode & 1)
 		r->nic.trace.mask = ~0u;
 	world_knobs.deaf = (mode & 6) == 6;
-	if ((mode & 24) == 24) /* a driver that took nothing for long */
+	if ((mode & 24) == 24) /* the event ring is almost full */
 		r->nic.mbox.evt_tail = r->nic.mbox.evt_head + UNIC_EVT_ENTRIES -
 				       UNIC_EVT_RESERVED - 1;
 	if ((mode & 0xe0) == 0xe0)
@@ -307,7 +307,7 @@ bool world_cmd(const void *rec)
 	return true;
 }
 
-/* Take everything, as a driver does; answers must be known statuses. */
+/* Takes all records, as a driver does; each status must be a known one. */
 static void take_records(void)
 {
 	struct rig *r = &world.rig;
@@ -382,6 +382,6 @@ void world_settle(uint64_t ns)
 		if (!world.rig.nic.armed)
 			world.rig.nic.idle_since_ns = 0;
 	}
-	must(i < ROUNDS_MAX); /* it comes to rest */
+	must(i < ROUNDS_MAX); /* the NIC comes to rest */
 	take_records();
 }
