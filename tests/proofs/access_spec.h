@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * access_spec.h - the access check (firmware/access.[ch]): its contracts, and
- * what they rest on. Whole numbers are meant: nothing below wraps.
+ * access_spec.h - the access check (firmware/memory/access.[ch]): its
+ * contracts, and the predicates they need. Arithmetic is on integers: nothing
+ * below wraps.
  */
 #ifndef PROOFS_ACCESS_SPEC_H
 #define PROOFS_ACCESS_SPEC_H
@@ -9,8 +10,8 @@
 #include "bits.h"
 #include "nic.h"
 
-/* What an access does not change: as one predicate where it is used; where it is
- * proved, written out (wp_access.c), which is easier there. */
+/* The fields that an access does not change: one predicate where a contract is
+ * used; a list of the fields in wp_access.c, where that is easier to prove. */
 #ifndef SAME_REGION
 #define SAME_REGION(m) same_region{ Pre, Here }(m)
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * answers.h - the other modules, as the mailbox sees them: they may answer
- * anything, and read all that they are given.
+ * answers.h - stubs of the modules that the commands call: each reads both ends
+ * of its arguments and returns any result.
  */
 #ifndef PROOFS_ANSWERS_H
 #define PROOFS_ANSWERS_H
@@ -53,7 +53,8 @@ int unic_mr_fill(struct unic_memory *n, uint32_t mr, uint32_t gen,
 	return any_answer(pages, count * sizeof(*pages));
 }
 
-/* No process has the domain: said before all else, see check_args(). */
+/* -UNIC_ENOPD before any other error if no process owns the domain, as in
+ * check_args() of register.c. */
 static int for_pd(const struct unic_memory *n, uint16_t pd, const void *arg,
 		  size_t bytes)
 {
@@ -174,7 +175,7 @@ int unic_token_cancel(struct unic_memory *n, uint32_t proc, uint32_t index,
 	return any_answer(&key, sizeof(key));
 }
 
-/* No such region: said before all else, too, see check_cmd_pages() of fault.c. */
+/* -UNIC_ENOMR if there is no such region, as in fault_answer.c. */
 static int for_mr(uint32_t mr, const void *arg, size_t bytes, uint32_t *done)
 {
 	int err = any_answer(arg, bytes);

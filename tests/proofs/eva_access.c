@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * eva_access.c - the memory of the access check: any STag and range against any
- * table whose chains stay in the pool (INV-2, INV-3 keep them so), with any answer
- * for forms and cached entries. What a grant means is wp_access.c's matter.
+ * eva_access.c - the memory safety of the access check: any STag and range
+ * against any table whose chains stay in the pool (INV-2, INV-3 keep them so),
+ * with any result for derived regions and cached entries. wp_access.c proves
+ * what a grant means.
  */
 #include "hostile.h"
 #include "nic.h"
@@ -24,7 +25,7 @@ void unic_idle_note(struct unic_memory *n, uint16_t mr)
 	(void)n, (void)mr;
 }
 
-/* A miss, or any entry. */
+/* A fault, or any entry. */
 int unic_cache_entry(struct unic_memory *n, uint16_t mr, uint32_t page,
 		     uint32_t ahead, const struct unic_tlb_entry **out)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * eva_cmd.c - the decoding of every command (firmware/command/cmd.c, cmd_mr.c,
- * cmd_derived.c, cmd_batch.c): each opcode with any other bytes in its record, any
- * list page that changes all the time, any state. What a handler calls in another module
- * takes anything and answers anything (answers.h).
+ * cmd_derived.c, cmd_batch.c): each opcode with any other bytes in its record,
+ * any list page that changes all the time, any state. Functions of other
+ * modules take any arguments and return any result (answers.h).
  *
- * Eva does not relate two reads of one place, so what is related is a case each:
- * the region named is in the table or not, and protection domains are owned or
- * not (a command looks at one).
+ * Eva does not relate two reads of one place, so related values are separate
+ * cases: the region named is in the table or not, and protection domains are
+ * owned or not (a command looks at one).
  */
 #include <string.h>
 
@@ -63,7 +63,7 @@ static void one_command(uint8_t opcode, bool in_table)
 		in_table ? below(UNIC_MRS)
 			 : Frama_C_unsigned_int_interval(UNIC_MRS, UINT32_MAX));
 	unic_cmd_execute(&nic.command, rec, out, bar + UNIC_BAR_LIST_OFF);
-	nic = begin; /* one state, not one for each way through */
+	nic = begin; /* one state, not one for each path */
 }
 
 static bool is_batch(uint32_t opcode)

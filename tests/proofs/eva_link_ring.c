@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * eva_link_ring.c - a port of the link whose memory all others write at any
- * time, for some layouts; whether a layout fits is link_layout_read()'s matter.
+ * time, for some layouts; link_layout_read() checks that a layout fits.
  *
- * One block with addresses that can be compared, so not hostile(): every read of
- * it is volatile in the source, which is any value to Eva too.
+ * The memory is one block, not hostile(), since the source compares addresses
+ * in it. The source reads it as volatile, so each read is any value to Eva.
  *
- * Each call is made from every state that the invariant of the rings allows, and
- * must leave one; so nothing goes wrong after any number of calls.
+ * Each call is made from every state that the invariant of the rings allows,
+ * and must leave one; so nothing goes wrong after any number of calls.
  */
 #include <string.h>
 
@@ -53,7 +53,7 @@ static void lay_out(struct link_ring *lr, const struct layout *l)
 
 static uint8_t touched;
 
-/* All of the frame is there, if there is one. */
+/* Reads both ends of a frame, if there is one. */
 static void look(const struct unic_rx *rx)
 {
 	if (!rx->len)
@@ -123,7 +123,7 @@ static void one_call(struct link_ring *lr, uint32_t call)
 	}
 }
 
-/* It is the turn of ring @turn; each is wherever it can be. */
+/* A call with ring @turn next, and each ring at any place. */
 static void receive_from(const struct layout *l, uint32_t turn, uint32_t call)
 {
 	struct link_ring lr;
@@ -159,10 +159,10 @@ static void receive(const struct layout *l)
 			receive_from(l, turn, call);
 }
 
-/* The number the run begins with: no wrap in it, and each place of one. */
+/* Numbers at which a run begins: without a wrap, and with one at each place. */
 static const uint32_t numbers[] = { 1, 0, -1u, -2u, -3u };
 
-/* A frame was taken, of any length: it and its like behind it. */
+/* After a frame of any length was taken: a run of like frames. */
 static void run_from(struct link_ring *lr, uint32_t at, uint32_t seq,
 		     uint32_t max)
 {
@@ -235,7 +235,7 @@ static void set_tx(const struct link_ring *lr, struct link_ring_tx *tx,
 	tx->seq = lap + at + 1;
 	tx->stop = tx->seq + room;
 	tx->frame = tx->first + UNIC_LINK_FRAME_OFF + at * lr->slot_bytes;
-	if (!at && !room) /* the lap is over, and nobody has looked since */
+	if (!at && !room) /* the lap is over: @frame is reset or not yet */
 		tx->frame += below(2) * lr->slots * lr->slot_bytes;
 }
 
@@ -245,7 +245,7 @@ static void fill(const struct link_ring *lr, uint8_t *frame)
 	frame[lr->max_frame - 1] = any8();
 }
 
-/* Get from the ring whose state was set, with what else may be in hand. */
+/* Gets a frame of ring @path, and puts it or one that is held. */
 static void get_put(struct link_ring *lr, uint32_t path)
 {
 	uint8_t *frame = link_ring_tx_get(lr, path);
@@ -261,7 +261,7 @@ static void get_put(struct link_ring *lr, uint32_t path)
 	check_tx(lr, &lr->tx[path]);
 }
 
-/* A run, and the first @n of it at most. */
+/* Gets a run of frames and, if it has @n, puts the first @n. */
 static void run_put(struct link_ring *lr, uint32_t path, uint32_t n)
 {
 	struct unic_tx_run run;
@@ -322,7 +322,7 @@ static void send_from(const struct layout *l, uint32_t lap, uint32_t at,
 		get_put(&lr, l->ports - 1);
 		if (!room)
 			continue;
-		/* one more while one is in hand */
+		/* a second frame while one is taken */
 		ready(&lr, l, lap, at, room);
 		hold(&lr, n);
 		lr.from = &lr.tx[0];
@@ -342,8 +342,9 @@ static void send(const struct layout *l, uint32_t lap)
 
 /* ------------------------------------------------------------- attaching */
 
-/* What was attached is as the calls above begin. That the number of a frame to
- * send fits its slot is not seen here: both are computed of one any number. */
+/* An attached ring is in a state from which the calls above begin. Not checked:
+ * that the number of a frame to send fits its slot, since Eva does not relate
+ * the two values computed from one unknown number. */
 static void check_attached(const struct link_ring *lr)
 {
 	uint32_t p, off;
@@ -362,13 +363,13 @@ static void check_attached(const struct link_ring *lr)
 	}
 }
 
-/* A header of this layout, which just fits; all else is anything. */
+/* A header of this layout, which just fits; all other bytes are any. */
 static void attach(const struct layout *l)
 {
 	uint64_t size = link_layout_bytes(l->ports, l->slots, l->slot_bytes);
 	uint8_t mac[6] = { any8(), any8(), any8(), any8(), any8(), any8() };
 	uint8_t *mem =
-		link_memory + MEM_BYTES - size; /* nothing is behind it */
+		link_memory + MEM_BYTES - size; /* at the end of the block */
 	struct link_ring lr;
 	uint32_t port;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * eva_mbox.c - the rings of the mailbox, from any indices, with any BAR. What a
- * command is, is eva_cmd.c's matter.
+ * eva_mbox.c - the rings of the mailbox, from any indices, with any BAR. The
+ * decoding of commands is in eva_cmd.c.
  */
 #include <string.h>
 
@@ -13,8 +13,8 @@
 
 static struct unic_nic nic;
 
-/* As nic.c does it; whoever executes a command reads all of it and of its list
- * page, and writes an answer. */
+/* Polls as nic.c does. In place of the execution of a command, reads both ends
+ * of its list page and writes a completion. */
 static void poll_commands(void)
 {
 	uint32_t n, ready = unic_mbox_ready(&nic.base);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * eva_roce_rx.c - taking frames apart (firmware/transport/rx.c, mad.c, frame.h): any
- * bytes, any length the port may give, in memory that changes all the time.
- * Whoever gets a packet reads all that it was told is there.
+ * eva_roce_rx.c - the parsing of frames (firmware/transport/rx.c, mad.c,
+ * frame.h): any bytes, any length the port may give, in memory that changes all
+ * the time. Each stub that gets a packet reads both ends of its bytes.
  */
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * hostile.h - memory that somebody else writes at any time, for Eva.
+ * hostile.h - memory that another party writes at any time, for Eva.
  *
  * Such memory is one weak block (-eva-alloc-builtin fresh_weak): a write to it
  * may have been overwritten at once, and no comparison with what was read of it
  * says anything about the next read. So a value checked and then fetched again
- * is any value again, and what is done with it is an alarm: a double fetch is
- * found by the access it makes unsafe.
+ * is any value again, and an unsafe use of it is an alarm: a double fetch is
+ * found by the access that it makes unsafe.
  */
 #ifndef PROOFS_HOSTILE_H
 #define PROOFS_HOSTILE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * prelude.h - read before every file that Frama-C analyses: what it does not
- * know of the compiler, in terms of what it does know.
+ * prelude.h - read before every file that Frama-C analyses: features of the
+ * compiler that Frama-C does not know, in terms of those that it knows.
  */
 #ifndef PROOFS_PRELUDE_H
 #define PROOFS_PRELUDE_H
@@ -9,17 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Alignment changes where things lie in a struct, not what they mean. */
+/* Alignment changes the offsets in a struct, not the meaning of its fields. */
 #define _Alignas(n)
 
-/* The 32-bit machine known aligns 64-bit integers to 4, an Arm to 8: sizes that
+/* Frama-C's 32-bit machine aligns 64-bit integers to 4, an Arm to 8: sizes that
  * the compilers of the tree check do not hold here. */
 #define _Static_assert(cond, why)
 
 /* The core's assembly is empty: it only pins a value to a register. */
 #define __asm__(...) ((void)0)
 
-/* One thread: what others write is any value at each read, see hostile.h. */
+/* One thread: what others write is any value at each read (hostile.h). */
 #define __atomic_thread_fence(order) ((void)0)
 
 #define __builtin_expect(x, likely)    (x)
@@ -32,8 +32,8 @@
 	((uint64_t)__builtin_bswap32((uint32_t)((uint64_t)(v) >> 32)) | \
 	 (uint64_t)__builtin_bswap32((uint32_t)(v)) << 32)
 
-/* Vectors are known in name only, and no proof goes through one: frame.h has them
- * for frames that are sent, and the lane for headers it looks at. */
+/* Vectors are known in name only, and no proof goes through one: frame.h uses
+ * them for frames that are sent, and the fast path to check headers. */
 #define vector_size(n)			may_alias
 #define __builtin_shufflevector(v, ...) (v)
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * token_spec.h - the payload table (firmware/memory/token.c, token_alloc.c): its contracts.
+ * token_spec.h - the payload table (firmware/memory/token.c, token_alloc.c):
+ * its contracts.
  *
- * INV-9 is read off the states: the only functions that make a token FREE are
- * unic_token_end() and end_region_token(), they demand that it was not, and between an end and
- * the next one of the same index lies an unic_token_alloc().
+ * INV-9 follows from the states: the only functions that make a token FREE are
+ * unic_token_end() and end_region_token(), both require that it was not, and
+ * between an end and the next one of the same index lies an unic_token_alloc().
  */
 #ifndef PROOFS_TOKEN_SPEC_H
 #define PROOFS_TOKEN_SPEC_H
@@ -74,8 +75,8 @@ predicate free_ok(struct unic_memory *nic) =
     nic->tokens.free_tail < UNIC_TOKENS);
 */
 
-/* What indices are used for is in range. Each function needs it and leaves it so.
- * A macro, so that each of them is a goal. */
+/* Each index in the table is in range. Each function requires and ensures it. A
+ * macro, so that each predicate is a goal. */
 #define TABLE_OK(nic)                                                         \
 	prevs_ok(nic) && nexts_ok(nic) && regions_ok(nic) && lives_ok(nic) && \
 		owners_ok(nic) && dues_ok(nic) && heads_ok(nic) &&            \
@@ -247,8 +248,8 @@ static void defer_end_event(struct unic_memory *nic, uint16_t i);
 */
 static void finish_end_event(struct unic_memory *nic, uint16_t i);
 
-/* The ration of a round is spent only if there is somebody to @tell: else that
- * place is an empty range, which a caller's own assigns need not have. */
+/* The ration of a round is spent only if @tell; otherwise its location is an
+ * empty range, which the assigns of a caller need not name. */
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   assigns nic->tokens.token[0 .. UNIC_TOKENS - 1].next,
@@ -624,7 +625,7 @@ predicate uses_are(struct unic_token *t, struct unic_token_args *a) =
     life(t) == UNIC_TOKEN_S_MULTI;
 */
 
-/* What the token lets through is what was asked for: bytes and uses. */
+/* The token allows the bytes and the uses that were requested. */
 #define MADE(t, a) ((t)->length == (a)->length && uses_are(t, a))
 
 /*@ requires \valid(nic) && \valid_read(a) && \separated(a, nic);

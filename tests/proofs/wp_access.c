@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * wp_access.c - what a granted access means. The contracts stand on declarations
- * in front of the sources themselves, which are included below.
+ * wp_access.c - what a granted access means. The contracts are on declarations
+ * around the sources, which are included below.
  */
 #include "nic.h"
 
@@ -30,8 +30,8 @@ static inline bool is_in_bounds(const struct unic_mr_ctx *mr, uint64_t iova,
 */
 static inline uint32_t page_of(const struct unic_mr_ctx *mr, uint64_t iova);
 
-/* Not proved, taken for granted: where a byte of a form lies, the bytes around it
- * are the form's, too. */
+/* Assumed, not proved: the translation of one byte of a derived region covers
+ * only bytes of that region. */
 /*@ requires \valid_read(nic) && mr < UNIC_MRS && \valid(out);
   requires inside(&nic->mrs.mr[mr], iova, 1);
   assigns *out;
@@ -43,8 +43,8 @@ static inline uint32_t page_of(const struct unic_mr_ctx *mr, uint64_t iova);
 bool unic_xlate_run(const struct unic_memory *nic, uint16_t mr, uint64_t iova,
 		    struct unic_xlate *out);
 
-/* Not proved, taken for granted: what was checked of a cached region stays so
- * while an entry of it is brought in. */
+/* Assumed, not proved: what was checked of a cached region still holds after
+ * one of its entries was loaded. */
 /*@ requires \valid(nic) && mr == &nic->mrs.mr[mr->stag >> 24] &&
     mr->stag >> 24 < UNIC_MRS && is_open(mr) &&
     lock_ok(mr, mr->stag >> 24) && window_ok(mr) && chains_ok(&nic->tlb) &&
@@ -94,7 +94,7 @@ static int access_zero_len(struct unic_memory *nic, struct unic_mr_ctx *mr,
 
 #include "memory/access.c"
 
-/* Of what only access.c knows. */
+/* Contracts of further functions of access.c. */
 
 /*@
 // A page lies on one side of 2^32: @before bytes and @len from the low IOVA on.

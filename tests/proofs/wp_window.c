@@ -21,7 +21,7 @@ static inline bool unic_window_near(const struct unic_mr_ctx *mr, uint32_t stag,
 				    uint32_t len);
 
 /* unic_port_window(), of bytes: WP does not follow a pointer through void. That
- * the CPU may use what it returns is the port's word (unic_port.h). */
+ * the CPU may use the memory returned is assumed: unic_port.h promises it. */
 /*@ requires len > 0;
   assigns \nothing;
   ensures \result == \null || \valid(\result + (0 .. len - 1));
