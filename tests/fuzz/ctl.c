@@ -459,6 +459,8 @@ static void learn(struct ctl *c, uint32_t op, const uint8_t *rec)
 		ctl_learn(c, CTL_MR, id);
 		break;
 	case UNIC_CTL_MR_REG:
+		c->number[CTL_MR][c->made[CTL_MR] % CTL_IDS] =
+			unic_from_le32(w[1]);
 		ctl_learn(c, CTL_MR, id);
 		if (c->mr_class == UNIC_CLASS_CONTROL)
 			ctl_learn(c, CTL_CONTROL_MR, id);

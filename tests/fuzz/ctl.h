@@ -25,7 +25,7 @@ enum ctl_kind {
 
 struct ctl {
 	uint32_t id[CTL_KINDS][CTL_IDS];
-	uint32_t number[CTL_KINDS][CTL_IDS]; /* queue pairs: QP number */
+	uint32_t number[CTL_KINDS][CTL_IDS]; /* QP number, STag */
 	uint32_t made[CTL_KINDS];
 	uint32_t seq;	  /* of the last request */
 	uint8_t mr_class; /* of the last MR_REG */

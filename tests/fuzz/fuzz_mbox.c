@@ -5,7 +5,8 @@
  */
 #include "world.h"
 
-#define STEPS 48u
+#define STEPS	  48u
+#define SCRIBBLED 96u /* page table entries at a time */
 
 static const uint8_t opcodes[] = {
 	UNIC_CMD_NOP,		UNIC_CMD_SET_PARAMS,	UNIC_CMD_HOST_TIME,
@@ -334,12 +335,12 @@ static void make_pages(struct input *in, uint8_t *rec)
 /* Writes words of the page tables. */
 static void scribble(struct input *in)
 {
-	uint64_t *table = (void *)(world.rig.port.bar + UNIC_BAR_TABLE_OFF);
-	uint32_t at = in_u16(in), i;
+	uint64_t *table = world_table(in_u16(in), SCRIBBLED);
 	uint64_t first = wild_bus(in) | in_odd(in);
+	uint32_t i;
 
-	for (i = 0; i < 96; i++)
-		table[at + i] = first + 4096ull * i;
+	for (i = 0; i < SCRIBBLED; i++)
+		table[i] = first + 4096ull * i;
 }
 
 /* All other commands: small numbers in the first fields of 32 bits. */

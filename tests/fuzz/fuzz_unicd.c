@@ -318,12 +318,14 @@ static void ring(uint32_t s, enum unic_db_kind kind, uint32_t row, uint32_t v)
 	db->fifo_seq = unic_to_le32(seq + 1);
 }
 
+/* An STag of a region of the process in slot @s, rarely of any process; rarely with one
+ * bit inverted. */
 static uint32_t some_stag(struct input *in, uint32_t s)
 {
-	/* generation, index, consumer's byte: not as in provider_loop.h */
-	uint32_t i = in_odd(in) ? in_below(in, 6) : 2 * s + in_below(in, 2);
+	const struct ctl *c = &guest[in_odd(in) ? in_below(in, GUESTS) : s].ctl;
+	uint32_t stag = c->number[CTL_MR][in_below(in, CTL_IDS)];
 
-	return (1u + !!in_odd(in)) << 20 | i << 8;
+	return in_odd(in) ? stag ^ 1u << in_below(in, 32) : stag;
 }
 
 static void post(struct input *in, uint32_t s)

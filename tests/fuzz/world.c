@@ -17,6 +17,8 @@ static struct rig peer;
 static bool ready;
 static uint32_t inputs;
 static uint64_t dirty[FAKE_WINDOWS][WORLD_PAGES / 64];
+static uint32_t table_first = UINT32_MAX,
+		table_end;	       /* written by the harness */
 static struct unic_driver_page driver; /* as the driver left it */
 
 #define PORT_HEAD offsetof(struct unic_port, rx)
@@ -221,13 +223,40 @@ static void restore_windows(void)
 	world_dirty(1, 4096, 4096);
 }
 
-/* Restores the head of the BAR; clears the lists of command slots 0 to 3. */
+uint64_t *world_table(uint32_t at, uint32_t n)
+{
+	uint64_t *table = (void *)(world.rig.port.bar + UNIC_BAR_TABLE_OFF);
+
+	if (at < table_first)
+		table_first = at;
+	if (at + n > table_end)
+		table_end = at + n;
+	return table + at;
+}
+
+static void restore_from_built(uint64_t off, uint64_t bytes)
+{
+	memcpy(world.rig.port.bar + off, built.rig.port.bar + off, bytes);
+}
+
+/* Restores what the NIC reads of the BAR: its head, the list pages of the commands of
+ * the last input and of the next one, which may be half written, and the page table
+ * entries that the harness wrote. */
 static void restore_bar(void)
 {
-	uint8_t *bar = world.rig.port.bar, *from = built.rig.port.bar;
+	uint32_t n = world.rig.cmd_tail - built.rig.cmd_tail + 1, i;
 
-	memcpy(bar, from, HEAD_BYTES);
-	memset(bar + UNIC_BAR_LIST_OFF, 0, UNIC_LIST_BYTES * 4);
+	restore_from_built(0, HEAD_BYTES);
+	for (i = 0; i < n && i < UNIC_CMD_ENTRIES; i++)
+		restore_from_built(UNIC_BAR_LIST_OFF + (built.rig.cmd_tail +
+							i) % UNIC_CMD_ENTRIES *
+							       UNIC_LIST_BYTES,
+				   UNIC_LIST_BYTES);
+	if (table_first < table_end)
+		restore_from_built(UNIC_BAR_TABLE_OFF + table_first * 8ull,
+				   (table_end - table_first) * 8ull);
+	table_first = UINT32_MAX;
+	table_end = 0;
 }
 
 void world_begin(bool icrc)
@@ -237,11 +266,11 @@ void world_begin(bool icrc)
 		memcpy(&built, &world, sizeof(world));
 		ready = true;
 	} else {
+		restore_bar();
 		memcpy(&world.rig.port, &built.rig.port, PORT_HEAD);
 		memcpy(&world.rig.nic, &built.rig.nic, NIC_TAIL);
 		memcpy(&world.pd, &built.pd,
 		       sizeof(world) - offsetof(struct world, pd));
-		restore_bar();
 	}
 	restore_windows();
 	memset(&world_knobs, 0, sizeof(world_knobs));

@@ -89,6 +89,7 @@ static void one_that_waits_for_a_form_ends_in_time(void **state)
 	start(1, UNIC_KIO_READ, 'r', 0, 1000, 1);
 	run(2);
 	assert_int_equal(status[0], -ETIMEDOUT);
+	assert_int_equal(status[1], -ETIMEDOUT);
 	assert_int_equal(client.busy, 0);
 	form_taken = false;
 	start(2, UNIC_KIO_WRITE, 'w', 0, 1000, 2);
