@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_admission.c - which requests wait for entries, which is granted first, and
- * which is denied.
+ * test_admission.c - which requests wait for entries, which is granted first,
+ * and which is denied.
  */
 #include "unit.h"
 
@@ -9,7 +9,7 @@
 
 /* ------------------------------------------------------------- waiting */
 
-/* INV-7 */
+/* INV-7: a request is granted whole; while it waits it holds no entry. */
 static void granted_whole_or_not_at_all(void **state)
 {
 	struct rig_mr m[8];
@@ -43,13 +43,13 @@ static void fifo_inside_a_process(void **state)
 	uint32_t w[3];
 
 	(void)state;
-	evict_set_proc(0, 2, 0, 0); /* half of the slots are for it */
+	evict_set_proc(0, 2, 0, 0); /* process 0 gets half of the wait slots */
 	evict_reg_ok(0, N - 8, &big);
 	evict_reg_ok(0, 6, &small);
 	w[0] = evict_wait_for(0, 4, 0);
 	w[1] = evict_wait_for(0, 1, 0);
 	w[2] = evict_wait_for(0, 2, 0);
-	/* neither a later request nor one without wait passes the first */
+	/* neither a later request nor one without wait overtakes the first */
 	assert_int_equal(evict_reg(0, 1, &m), UNIC_ST_TLB_FULL);
 	evict_drop_events(UNIC_EVT_NOTICE);
 	assert_int_equal(rig_dereg(&er, &small), UNIC_ST_OK);
@@ -68,18 +68,18 @@ static void borrower_with_least_for_its_weight_is_first(void **state)
 	(void)state;
 	evict_set_proc(1, 4, 0, 0);
 	evict_reg_ok(0, 6, &a);
-	evict_reg_ok(1, 40, &b); /* 10 for each unit of its weight */
+	evict_reg_ok(1, 40, &b); /* 10 per unit of weight */
 	evict_reg_ok(2, N - 46, &c);
-	/* with it 16 per unit of weight; its share is 10 */
+	/* when granted 16 per unit of weight; the share is 10 */
 	w0 = evict_wait_for(0, 10, 0);
-	w1 = evict_wait_for(1, 12, 0); /* with it 13 per unit of weight */
+	w1 = evict_wait_for(1, 12, 0); /* when granted 13 per unit */
 	evict_drop_events(UNIC_EVT_NOTICE);
 	assert_int_equal(rig_dereg(&er, &c), UNIC_ST_OK);
 	rig_poll(&er);
 	evict_granted(w1);
-	evict_none(); /* 6 are left, and the first in the order has them */
+	evict_none(); /* 6 are left, reserved for the first request */
 	assert_int_equal(evict_reg(2, 6, &m),
-			 UNIC_ST_OK); /* a request within its share passes it */
+			 UNIC_ST_OK); /* within its share: overtakes */
 	assert_int_equal(evict_cancel(w0), UNIC_ST_OK);
 }
 
@@ -108,7 +108,8 @@ static void entitled_come_first_and_oldest_first(void **state)
 	evict_granted(greedy);
 }
 
-/* Entries freed for a waiter are not given to a request that comes in between. */
+/* Entries freed for a waiter are not given to a request that comes
+ * meanwhile. */
 static void freed_entries_are_reserved(void **state)
 {
 	struct rig_mr m[8], x;
@@ -129,7 +130,8 @@ static void freed_entries_are_reserved(void **state)
 	evict_reg_ok(2, 1, &x);
 }
 
-/* A borrower's entries are reserved for it, entries that it hopes for are not. */
+/* Entries freed for a borrower are reserved for it; other free entries are
+ * not. */
 static void borrower_reserves_only_what_was_freed_for_it(void **state)
 {
 	struct rig_mr m[8], x;
@@ -139,7 +141,7 @@ static void borrower_reserves_only_what_was_freed_for_it(void **state)
 	(void)state;
 	evict_hoard(0, 7, 8, m);
 	rig_run(&er, RESIDENCE_NS);
-	/* above its share: from its own regions */
+	/* beyond its share: the regions asked for are its own */
 	w = evict_wait_for(0, 24, 0);
 	rig_poll(&er);
 	for (i = 0; rig_event(&er, &evt); i++) {
@@ -184,7 +186,8 @@ static void denied_register_asks_the_hog(void **state)
 	assert_int_equal(er.nic.share.owner[1].wanted, 0);
 }
 
-/* The reservation lasts B until the entries come, and T after, no longer. */
+/* The reservation of a denied request ends after B (until the entries come) and
+ * T. */
 static void denied_is_forgotten(void **state)
 {
 	const uint64_t keep = 50000000 + 2 * T_NS + 1000000 + 1000000;
@@ -323,7 +326,7 @@ static void quota_recalls_from_its_own_process(void **state)
 	assert_int_equal(evict_reg(0, 1, &x), UNIC_ST_QUOTA);
 	w = evict_wait_for(0, 8, 0);
 	assert_int_equal(evict_noticed(0, UNIC_WHY_QUOTA), 8);
-	/* the denied request holds up no other meanwhile */
+	/* neither request holds up another process */
 	evict_reg_ok(1, N - 24, &x);
 	rig_run(&er, T_NS);
 	{
@@ -368,8 +371,8 @@ static uint32_t control_regions(uint32_t proc, struct rig_mr *m)
 	return n;
 }
 
-/* Regions of class control are never victims: a process that is alone at first
- * must leave indices. */
+/* Regions of class control are never victims: even a process that is alone must
+ * leave indices for others. */
 static void control_class_leaves_indices(void **state)
 {
 	uint32_t i, n, left = UNIC_MRS;
@@ -432,7 +435,8 @@ static void cancelled_is_never_granted(void **state)
 	evict_reg_ok(1, N - 4, &x);
 }
 
-/* INV-8: no process takes the slots of another. */
+/* INV-8: wait slots are shared by weight, so no process takes those of
+ * another. */
 static void slots_are_shared_by_weight(void **state)
 {
 	struct rig_mr m;
@@ -453,7 +457,7 @@ static void slots_are_shared_by_weight(void **state)
 			 UNIC_ST_WAIT_FULL);
 }
 
-/* However small the weight of a process is. */
+/* Each process can get a wait slot, however small its weight. */
 static void a_slot_is_left_for_everybody(void **state)
 {
 	struct rig_mr m;

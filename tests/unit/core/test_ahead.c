@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_ahead.c - receives whose pages are fetched before their messages arrive
- * (MEMORY.md section 1: "free-queue buffers are pre-translated").
+ * (MEMORY-TESTS.md 1.18: "free-queue buffers are pre-translated").
  */
 #include "unit.h"
 
@@ -46,8 +46,8 @@ static int down(void **state)
 	return 0;
 }
 
-/* Answers all DEMAND events. Returns their number, and in all the pages that they
- * asked for. */
+/* Answers all DEMAND events. Returns their number; *@pages is the number of
+ * pages that they asked for. */
 static uint32_t serve(uint32_t *pages)
 {
 	struct unic_evt_miss evt;
@@ -120,8 +120,8 @@ static void long_receive_is_bounded(void **state)
 	assert_int_equal(pages, UNIC_FAULT_BEFORE);
 }
 
-/* A window of receives is looked at, then more as they are used up, without
- * another post. */
+/* The NIC requests the pages of UNIC_RQ_WINDOW receives, and of further ones as
+ * receives are used up, without another post. */
 static void the_window_moves_on(void **state)
 {
 	uint32_t i, pages;
@@ -141,8 +141,8 @@ static void the_window_moves_on(void **state)
 	assert_int_equal(rig_count(&rb, miss_put_off), 0);
 }
 
-/* Receives of several queues take at most half of the fault slots; receives that
- * found none get one when there is room. */
+/* Receives of several queues take at most half of the fault slots; a receive
+ * that found no free slot gets one later. */
 static void half_of_the_misses_are_left(void **state)
 {
 	struct rig_qp mine, other;
@@ -162,8 +162,8 @@ static void half_of_the_misses_are_left(void **state)
 	assert_int_equal(rig_count(&rb, rq_ahead), UNIC_FAULTS);
 }
 
-/* No page is requested whose message would be refused: other rights, bounds, PDs,
- * and regions that are gone. */
+/* No page is requested for a receive that would be refused (bounds, STag,
+ * rights), nor for one in a resident region. */
 static void nonsense_is_not_asked_for(void **state)
 {
 	struct rig_mr m = mc;
@@ -187,7 +187,8 @@ static void nonsense_is_not_asked_for(void **state)
 	assert_int_equal(rig_count(&rb, access_bounds), 0);
 }
 
-/* Receives posted before the connection, and on a port whose DMA is late. */
+/* Pages of receives that were posted in RESET are requested when the queue pair
+ * is connected, with DMA that completes late. */
 static void posted_before_and_late(void **state)
 {
 	struct rig_qp mine, other;

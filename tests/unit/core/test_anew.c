@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_anew.c - a queue pair goes to RESET and is connected again: nothing of its
- * last connection takes effect in the next (INV-18), on ports whose DMA takes
- * time. Frames and requests under way are dropped, and their resources are free
- * at once.
+ * test_anew.c - a queue pair goes to RESET and is connected again: nothing of
+ * its last connection takes effect in the next (INV-18), on ports whose DMA
+ * takes time. Frames and requests under way are dropped, and their resources
+ * are free at once.
  */
 #include "unit.h"
 
@@ -74,8 +74,8 @@ static void put_command(struct rig *r, struct unic_cmd_qp_modify *cmd)
 	       cmd, 64);
 }
 
-/* Moves @qp to RESET and back to RTS, connected to @to, between two looks of the
- * NIC at the frame in hand. */
+/* Moves @qp to RESET and back to RTS, connected to @to, between two looks of
+ * the NIC at the frame in hand. */
 static void anew_at_once(struct rig *r, struct rig_qp *qp, struct rig *peer,
 			 const struct rig_qp *to)
 {
@@ -98,7 +98,7 @@ static void anew_at_once(struct rig *r, struct rig_qp *qp, struct rig *peer,
 	assert_int_equal(core(r, qp)->state, UNIC_QPS_RTS);
 }
 
-/* Connects both ends again, B between two looks of its NIC. */
+/* Connects both ends again, each between two looks of its NIC. */
 static void connect_anew(void)
 {
 	anew_at_once(&ra, &qa, &rb, &qb);
@@ -169,7 +169,8 @@ static void works(uint64_t wr_id)
 	pair_expect_none(&rb, &qb);
 }
 
-/* B has placed the message in hand and cannot write its completion. */
+/* B has placed the message in hand and cannot write its completion when it is
+ * connected again: the completion is dropped. */
 static void a_frame_whose_completion_waits(void **state)
 {
 	(void)state;
@@ -191,8 +192,8 @@ static void a_frame_whose_completion_waits(void **state)
 	works(3);
 }
 
-/* B waits for the receive of the message in hand, whose PSN is also the next one
- * of the new connection. */
+/* B waits to fetch the receive of the message in hand, whose PSN is also the
+ * next one of the new connection: the message is dropped. */
 static void a_frame_that_is_to_be_looked_at_again(void **state)
 {
 	(void)state;
@@ -214,8 +215,8 @@ static void a_frame_that_is_to_be_looked_at_again(void **state)
 	works(3);
 }
 
-/* A datagram is parked until a page is there; no PSN tells which connection it
- * belongs to. */
+/* A datagram is parked until its page is there. RESET drops it, though no PSN
+ * tells which connection it belongs to. */
 static void a_frame_that_was_kept(void **state)
 {
 	struct rig_qp da, db;
@@ -246,9 +247,9 @@ static void a_frame_that_was_kept(void **state)
 	pair_expect(&rb, &db, 2, 0, GRH + 90);
 }
 
-/* The parked frame is in hand again, its completion waiting, when the queue pair
- * goes to RESET. The end of that frame does not end the frame parked
- * meanwhile. */
+/* A parked frame is in hand again and its completion waits when the queue pair
+ * goes to RESET. The end of that frame does not end the one that is parked
+ * next. */
 static void a_frame_that_was_kept_and_is_in_hand(void **state)
 {
 	struct rig_qp da, db;
@@ -270,7 +271,7 @@ static void a_frame_that_was_kept_and_is_in_hand(void **state)
 	assert_true(rb.nic.qps.roce.rx_again);
 	assert_int_not_equal(rb.nic.qps.roce.rx_stage, UNIC_RX_IDLE);
 	if (rb.nic.qps.roce.rx_stage == UNIC_RX_PLACE) {
-		/* DMA that the port has not taken yet counts, too */
+		/* a transfer that the port has not taken yet counts, too */
 		assert_int_equal(core(&rb, &db)->dmas, 1);
 		rb.port.no_dma = false;
 		rb.port.again_call = rb.port.calls + 2; /* the completion */
@@ -293,7 +294,7 @@ static void a_frame_that_was_kept_and_is_in_hand(void **state)
 	pair_expect(&rb, &db, 2, 0, GRH + 90);
 }
 
-/* The wait for a page ends, of the requester and of the responder. */
+/* RESET ends a requester's wait for a page. */
 static void a_wait_for_a_page(void **state)
 {
 	uint16_t idx = qb.qpn & 0xff;

@@ -57,7 +57,7 @@ static void answered(void **state)
 	assert_int_equal(resolve(PEER, 78, &cpl), UNIC_ST_OK);
 	assert_memory_equal(cpl.mac, rb.port.mac, 6);
 	assert_false(rig_event(&ra, &evt));
-	/* an entry that has expired is asked for again */
+	/* an expired entry is requested again */
 	rig_run2(&ra, &rb, UNIC_ARP_AGE_NS);
 	assert_int_equal(resolve(PEER, 79, &cpl), UNIC_ST_PENDING);
 }
@@ -123,8 +123,8 @@ static void table_full(void **state)
 	assert_int_equal(resolve(PEER, 1, NULL), UNIC_ST_PENDING);
 }
 
-/* Queue pairs send requests without an event, one for each address, and leave
- * half of the table to others. */
+/* Lookups by queue pairs send one request for each address, get no event, and
+ * leave half of the table to others. */
 static void questions_of_queue_pairs(void **state)
 {
 	struct unic_evt_arp evt;
@@ -206,7 +206,7 @@ static void known_is_not_overwritten(void **state)
 	assert_int_equal(resolve(PEER, 79, NULL), UNIC_ST_PENDING);
 }
 
-/* PEER + @i replies. */
+/* Resolves PEER + @i, which replies. */
 static void ask_and_hear(uint8_t i)
 {
 	struct reply f = reply_of((uint8_t)(2 + i));

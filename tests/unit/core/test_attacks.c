@@ -2,10 +2,10 @@
 /*
  * test_attacks.c - a third party on the wire that forges frames, ICRC included:
  * what it can do with all fields right but one, and with all fields right.
- * docs/SECURITY.md names each of these tests, and the odds that they compute.
+ * docs/SECURITY.md names most of these tests, and the odds that they compute.
  *
- * A and B have two connections: qa to qb of process 0, oa to ob of process 1. The
- * third party needs no NIC.
+ * A and B have two connections: qa to qb of process 0, oa to ob of process 1.
+ * The third party needs no NIC.
  */
 #include "unit.h"
 
@@ -24,7 +24,7 @@
 #define PLACE	  4096u /* offset of genuine WRITEs in B's region */
 
 static struct rig_qp oa, ob;
-static struct rig_mr na, nb; /* regions of processes 1 */
+static struct rig_mr na, nb; /* regions of process 1 of A and B */
 
 static int up(void **state)
 {
@@ -95,8 +95,8 @@ static void put_checksum(uint32_t *w)
 		      UNIC_IP_TTL_UDP << 16 | (~sum & 0xffff));
 }
 
-/* Sends @f on the wire to @to. The Ethernet header, the UDP port and all that is
- * not in @f are those of the peer's frames. */
+/* Sends @f on the wire to @to. The Ethernet header, the UDP port and all fields
+ * that are not in @f are those of the peer's frames. */
 static void put_on_wire(struct rig *to, const struct forged *f)
 {
 	const struct unic_headers *true_ones =
@@ -127,8 +127,8 @@ static void forge(struct rig *to, const struct forged *f)
 	rig_poll(to);
 }
 
-/* A request to B in A's name with every field right. Address, key and length are
- * where a WRITE or READ has them, whatever the opcode. */
+/* A request to B in A's name with every field right. Address, key and length
+ * are where a WRITE or READ has them, for every opcode. */
 static struct forged request(uint8_t op)
 {
 	struct forged f = { .src = A_IP,
@@ -208,9 +208,10 @@ static void other_lives(void)
 	pair_expect(&ra, &oa, 77, UNIC_WC_SUCCESS, 100);
 }
 
-/* -------------------------------------------- all is known but one field */
+/* ---------------------------------------------- all fields right but one */
 
-/* From an address that is not the peer's, no opcode reaches anything. */
+/* A request from an address other than the peer's is dropped, whatever its
+ * opcode. */
 static void stranger_reaches_nobody(void **state)
 {
 	uint32_t psn = at_b()->rsp.psn, round, op;
@@ -233,7 +234,8 @@ static void stranger_reaches_nobody(void **state)
 	other_lives();
 }
 
-/* Another queue pair number: each bit wrong, and a sample of all others. */
+/* A request with a wrong queue pair number is dropped: each number that differs
+ * in one bit, and a sample of the others. */
 static void wrong_number_reaches_nobody(void **state)
 {
 	uint32_t psn = at_b()->rsp.psn, sent = 0, i, n;
@@ -256,8 +258,8 @@ static void wrong_number_reaches_nobody(void **state)
 	other_lives();
 }
 
-/* A request at @psn changes nothing of B's queue pair. B sends at most one frame
- * for it, to A: a forger gets no more frames than it sends. */
+/* Requests at @psn change nothing in B's queue pair. B sends at most one frame
+ * for each, to A: a forger gets no more frames than it sends. */
 static void not_at(uint32_t psn)
 {
 	static const uint8_t ops[] = { UNIC_OP_WRITE_ONLY, UNIC_OP_SEND_ONLY,
@@ -276,7 +278,8 @@ static void not_at(uint32_t psn)
 	rig_poll(&ra);
 }
 
-/* Of all PSNs, those around the right one and a sample of the others. */
+/* A request with a wrong PSN changes nothing: the PSNs around the right one,
+ * and a sample of the others. */
 static void wrong_psn_changes_nothing(void **state)
 {
 	uint32_t i, psn;
@@ -301,7 +304,8 @@ static void wrong_psn_changes_nothing(void **state)
 	other_lives();
 }
 
-/* Packets of A are under way, without an answer. */
+/* Sends a WRITE of @len bytes whose packets are all lost. Returns the first
+ * PSN. */
 static uint32_t in_flight(uint32_t len)
 {
 	ra.port.on_frame = lose;
@@ -322,7 +326,7 @@ static const uint8_t said[][2] = {
 	{ UNIC_OP_READ_RESP_ONLY, 0 },
 };
 
-/* @f changes nothing of A's queue pair, whose oldest packet is @psn. */
+/* @f changes nothing in A's queue pair, whose oldest packet is @psn. */
 static void unheard(const struct forged *f, uint32_t psn)
 {
 	forge(&ra, f);
@@ -331,7 +335,8 @@ static void unheard(const struct forged *f, uint32_t psn)
 	assert_false(at_a()->sq.rnr_wait);
 }
 
-/* Answers from a stranger, and those to other packets than are under way. */
+/* Answers from a stranger, and answers to packets that are not under way, are
+ * dropped. */
 static void wrong_answers_change_nothing(void **state)
 {
 	uint32_t psn = in_flight(4096), i, k;
@@ -360,9 +365,9 @@ static void wrong_answers_change_nothing(void **state)
 }
 
 /*
- * Requests ahead of the right PSN make B ask for the missing packets, so A sends
- * them again. That costs time and frames, but no retries of A, because each such
- * NAK proves that B has the packets before.
+ * Requests ahead of the right PSN make B request the missing packets, so A
+ * sends them again. That costs time and frames, but no retries of A, because
+ * each such NAK proves that B has the packets before.
  */
 static void forged_ahead_costs_only_time(void **state)
 {
@@ -397,10 +402,11 @@ static uint64_t mean_ms(uint64_t all)
 }
 
 /*
- * The values that a blind forger has to find, with both addresses and the index
- * of the queue pair known (there are few). The rest of the number is one of 2^16,
- * if no number of this index was seen, and the PSN one of 2^24 for a request, one
- * of those under way for an answer. UC has no PSN, UD a Q_Key.
+ * The values that a blind forger has to find, if both addresses and the index
+ * of the queue pair are known (there are few). The rest of the number is one of
+ * 2^16, if no number of this index was seen. The PSN is one of 2^24 for a
+ * request, and one of those under way for an answer. UC has no PSN to guess, UD
+ * has a Q_Key.
  */
 static void odds_of_a_blind_frame(void **state)
 {
@@ -432,11 +438,11 @@ static void odds_of_a_blind_frame(void **state)
 	assert_int_equal(hits, 4);
 }
 
-/* --------------------------------------------- all is known: what remains */
+/* ------------------------------------------------------- all fields right */
 
-/* A third party with addresses, number, PSN and key right is taken for the peer:
- * RoCEv2 has nothing that tells them apart. The peer's next packet then counts as
- * carried out, and its bytes are lost silently. */
+/* A third party with addresses, number, PSN and key right is taken for the
+ * peer: RoCEv2 has nothing to tell them apart. The peer's next packet then
+ * counts as executed, and its bytes are lost silently. */
 static void one_that_knows_all_can_write(void **state)
 {
 	struct forged f = request(UNIC_OP_WRITE_ONLY);
@@ -453,8 +459,9 @@ static void one_that_knows_all_can_write(void **state)
 	assert_int_equal(mb.mem[PLACE], UNTOUCHED);
 }
 
-/* A request with a wrong key in the peer's name ends the connection, and nothing
- * else: no byte is placed, both ends get an error, and it is counted. */
+/* A request with a wrong key in the peer's name ends the connection and has no
+ * other effect: no byte is placed, both ends get an error, and it is
+ * counted. */
 static void one_wrong_key_ends_its_connection(void **state)
 {
 	struct forged f = request(UNIC_OP_WRITE_ONLY);
@@ -489,8 +496,9 @@ static void one_refusal_ends_its_connection(void **state)
 	other_lives();
 }
 
-/* A connection that has ended still answers its peer, a limited number of times.
- * A stranger gets no answer, and uses none of them up. */
+/* A connection that has ended still answers its peer, a limited number of
+ * times. A stranger gets no answer, and its frames do not count towards the
+ * limit. */
 static void last_words_are_for_the_peer(void **state)
 {
 	struct forged f = request(UNIC_OP_WRITE_ONLY);
@@ -528,8 +536,8 @@ static void last_words_are_for_the_peer(void **state)
 	other_lives();
 }
 
-/* Requests of the peer out of order get no answer after the end; a NAK that is
- * owed already is sent first. */
+/* After the connection has ended B does not answer out-of-order requests of the
+ * peer; a NAK that is due already is sent first. */
 static uint32_t words[4]; /* syndromes and PSNs of B's answers */
 static uint32_t n_words;
 
@@ -558,7 +566,7 @@ static void last_words_are_in_order(void **state)
 	rb.port.tx_held = (1u << UNIC_TX_BUFS) - 1; /* no buffer to send with */
 	forge(&rb, &f);
 	assert_int_equal(at_b()->state, UNIC_QPS_ERR);
-	forge(&rb, &read); /* older than the NAK that is owed: no answer */
+	forge(&rb, &read); /* older than the NAK that is due: no answer */
 	assert_int_equal(n_words, 0);
 	rb.port.tx_held = 0;
 	rig_poll(&rb);
@@ -571,7 +579,8 @@ static void last_words_are_in_order(void **state)
 	assert_int_equal(n_words, 1);
 }
 
-/* All packets of a message but the first must carry bytes. */
+/* A packet behind the first of a message must carry bytes: an empty SEND_LAST
+ * ends the connection. */
 static void message_ends_with_bytes(void **state)
 {
 	struct forged f;
@@ -596,8 +605,8 @@ static void message_ends_with_bytes(void **state)
 	pair_run(200 * MS);
 }
 
-/* Answers that do not fit the request, or that such a peer cannot send, are
- * dropped: they acknowledge nothing and cause nothing. */
+/* Answers that are too short, or that the peer cannot send, are dropped: they
+ * acknowledge nothing and have no effect. */
 static void answers_that_are_none(void **state)
 {
 	uint32_t psn = in_flight(100);
@@ -624,8 +633,9 @@ static void answers_that_are_none(void **state)
 	pair_expect(&ra, &qa, 5, UNIC_WC_SUCCESS, 100);
 }
 
-/* A vendor acknowledgement with a reason that is not known acknowledges what is
- * before it, as any does, and is nothing else: the request goes on. */
+/* A vendor acknowledgement with an unknown reason acknowledges the packets
+ * before its PSN, as all of them do, and has no other effect: the request goes
+ * on. */
 static void reasons_of_later_versions(void **state)
 {
 	static const uint32_t reasons[] = { 0, 3, 4, 0x101, UINT32_MAX };
@@ -653,11 +663,11 @@ static void reasons_of_later_versions(void **state)
 	pair_expect_none(&ra, &qa);
 	assert_int_equal(rig_count(&ra, rx_bad_opcode), i + 1);
 	ra.port.on_frame = NULL;
-	pair_run(20 * MS); /* the peer never got the first one */
+	pair_run(20 * MS); /* B never got the first WRITE */
 	pair_expect(&ra, &qa, 6, UNIC_WC_RETRY_EXC_ERR, 0);
 }
 
-/* Frames recorded on the wire and sent again are not carried out twice; a READ is
+/* Frames recorded on the wire and sent again are not executed twice; a READ is
  * answered once more, to its peer (INV-16). */
 static void replayed_frames_do_nothing(void **state)
 {
@@ -686,8 +696,8 @@ static void replayed_frames_do_nothing(void **state)
 
 /* ------------------------------------------------------ unreliable queues */
 
-/* UC and UD have no PSN that must be right: for UC the number is enough, for UD
- * number and Q_Key. A WRITE needs its key as on RC. */
+/* UC and UD check no PSN: for UC the number is enough, for UD number and Q_Key.
+ * A WRITE needs its key as on RC. */
 static void unreliable_ones_have_no_psn(void **state)
 {
 	struct rig_qp ua, ub, db;
@@ -785,8 +795,8 @@ static void point_at(const struct rig_qp *qp, const struct rig_qp *to,
 }
 
 /* A packet does not name the queue pair that sent it. Another process of the
- * peer's host, whose address is right, has to guess number, PSN and key; with all
- * three right it is taken for the peer. */
+ * peer's host, whose address is right, has to guess number, PSN and key; with
+ * all three right it is taken for the peer. */
 static void other_process_of_the_host_must_guess(void **state)
 {
 	struct rig_qp xa[2];
@@ -818,8 +828,8 @@ static uint32_t misses(struct rig *r)
 	return n;
 }
 
-/* Pages that come when they are used are those of one region, of bounded length:
- * no peer makes the driver bring any other page. */
+/* A peer can make the driver bring pages of a DEMAND region only within the
+ * region, whose length is bounded. */
 static void pages_on_demand_are_of_one_region(void **state)
 {
 	struct unic_cmd_mr_reg cmd = { .pd = unic_to_le32(qb.pd),
@@ -846,8 +856,8 @@ static void pages_on_demand_are_of_one_region(void **state)
 
 /* ------------------------------------------------------------------ floods */
 
-/* B answers READs of one process without end, and its other process sends: within
- * so many frames, whatever the READs ask for. */
+/* While B answers READs of one process without end, a WRITE of its other
+ * process completes within 64 frames of B. */
 static void reads_leave_turns(void **state)
 {
 	uint32_t i, worst = 0;
@@ -881,7 +891,7 @@ static void reads_leave_turns(void **state)
 	assert_in_range(worst, 0, 64);
 }
 
-/* As many frames for other hosts as the link holds, before and behind a genuine
+/* As many frames from strangers as the link holds, before and behind a genuine
  * one: they are dropped and counted, the genuine one is not. */
 static void frames_for_nobody_pass_by(void **state)
 {
@@ -914,8 +924,8 @@ static void frames_for_nobody_pass_by(void **state)
 
 #define LIVES 64u
 
-/* Numbers of queue pairs and token keys of one life of a NIC do not predict those
- * of the next: each bit is drawn again. */
+/* Queue pair numbers and token keys before a reset do not predict those after
+ * it: each bit is drawn again. */
 static void lives_have_nothing_in_common(void **state)
 {
 	uint32_t i, ones = 0, zeros = 0;
@@ -954,7 +964,7 @@ static void lives_have_nothing_in_common(void **state)
 	assert_true(ones64 == UINT64_MAX && zeros64 == UINT64_MAX);
 }
 
-/* The number of a queue pair that is made and destroyed. */
+/* Creates and destroys a queue pair. Returns its number. */
 static uint32_t number_of_a_life(void)
 {
 	struct unic_cmd_obj cmd = { 0 };
@@ -984,7 +994,8 @@ static void numbers_do_not_count_up(void **state)
 	assert_in_range(followed, 0, 2);
 }
 
-/* All numbers of an index, in a row, do not repeat: the next row is another. */
+/* After all numbers of an index have been used the next ones come in another
+ * order. */
 static void numbers_have_no_period(void **state)
 {
 	uint32_t i, qpn, first[8], again = 0;
@@ -1018,7 +1029,8 @@ static void numbers_of_indices_differ(void **state)
 	assert_int_equal(alike, 0);
 }
 
-/* A board without a source of randomness has numbers of what its driver gives. */
+/* On a board without a source of randomness the driver's entropy determines the
+ * queue pair numbers. */
 static void drivers_entropy_makes_numbers(void **state)
 {
 	struct unic_cmd_entropy cmd = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* test_attributes.c - QP_MODIFY: each attribute wrong by itself, all others
- * right, is refused and changes nothing; its bounds are taken. */
+/* test_attributes.c - QP_MODIFY refuses each wrong attribute by itself, all
+ * others being right, and changes nothing; it takes the limits of each. */
 #include "rig.h"
 #include "unit.h"
 
@@ -105,7 +105,7 @@ static void each_of_rts(void **state)
 			state                                               \
 	}
 
-/* Which transition takes which attribute. */
+/* The transition that takes each attribute. */
 static const struct {
 	uint32_t off, bytes;
 	uint8_t state;
@@ -125,7 +125,8 @@ static uint8_t state_of(void)
 	return a.nic.qps.qp[qp.qpn & 0xff].state;
 }
 
-/* Each byte of what transition @cmd does not take makes it INVALID. */
+/* Each byte of an attribute that transition @cmd does not take makes @cmd
+ * INVALID. */
 static void refuses_others(const struct unic_cmd_qp_modify *cmd)
 {
 	uint8_t before = state_of();
@@ -161,7 +162,8 @@ static void those_of_other_transitions(void **state)
 	}
 }
 
-/* UD is connected with nobody: RTR takes the path MTU and nothing else. */
+/* A UD queue pair has no peer: RTR takes the path MTU and no other
+ * attribute. */
 static void peer_of_a_datagram(void **state)
 {
 	struct unic_cmd_qp_modify cmd = { .state = UNIC_QPS_RTR,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_badinput.c - lengths that are none, answers of another time, things given
- * back twice, cancels of what is not there. Each wrong one is refused for its own
- * reason, and what was right before is right afterwards.
+ * test_badinput.c - wrong lengths, wrong and late answers to notices, regions
+ * released twice, cancels of unknown tokens and waits. Each wrong request is
+ * refused for its own reason, and changes nothing.
  *
  * The same for registrations is in test_mr, for lists in test_indirect, for
- * windows in test_window, for offers in test_evict, for pages in test_cache, for
- * frames in test_roce.
+ * windows in test_window, for offers in test_evict, for pages in test_cache,
+ * for frames in test_roce.
  */
 #include "memory/access.h"
 #include "command/cmd.h"
@@ -17,7 +17,7 @@
 #define T_NS (20 * MS)
 #define NO   UINT32_MAX
 
-/* Entries as they were, and every one of them counted once. */
+/* @free entries must be free, and every entry counted once. */
 static void check_books(const struct rig *r, uint32_t free)
 {
 	uint32_t i, used = 0;
@@ -43,15 +43,15 @@ static void none(struct rig *r)
 
 static const struct work {
 	uint8_t opcode;
-	uint32_t len[2]; /* of its SGEs, NO: there is no second one */
-	uint64_t at;	 /* added to where the first begins */
-	uint64_t remote; /* added to where it goes */
+	uint32_t len[2]; /* of its SGEs; NO: one SGE only */
+	uint64_t at;	 /* added to the address of the first */
+	uint64_t remote; /* added to the remote address */
 	uint8_t status, detail;
 } works[] = {
 	{ UNIC_WR_WRITE, { 0, NO }, 0, 0, 0, 0 },
 	{ UNIC_WR_WRITE, { 0, 0 }, UINT64_MAX, UINT64_MAX, 0, 0 },
 	{ UNIC_WR_READ, { 0, NO }, 0, 0, 0, 0 },
-	/* minus one; minus 2^31; just one byte more than a message may have */
+	/* minus two; minus 2^31; one more than a message may have; as many */
 	{ UNIC_WR_WRITE, { UINT32_MAX - 1, NO }, 0, 0, 2, UNIC_WD_LENGTH },
 	{ UNIC_WR_READ, { UINT32_MAX - 1, NO }, 0, 0, 2, UNIC_WD_LENGTH },
 	{ UNIC_WR_SEND, { UINT32_MAX - 1, NO }, 0, 0, 2, UNIC_WD_LENGTH },
@@ -59,18 +59,18 @@ static const struct work {
 	{ UNIC_WR_WRITE, { HALF, NO }, 0, 0, 2, UNIC_WD_LENGTH },
 	{ UNIC_WR_WRITE, { UNIC_MSG_MAX + 1, NO }, 0, 0, 2, UNIC_WD_LENGTH },
 	{ UNIC_WR_WRITE, { UNIC_MSG_MAX, NO }, 0, 0, 3, UNIC_WD_BOUNDS },
-	/* together 2^32 and a little */
+	/* together 2^32, or a little more */
 	{ UNIC_WR_WRITE, { HALF, HALF }, 0, 0, 2, UNIC_WD_LENGTH },
 	{ UNIC_WR_WRITE, { HALF, HALF + 8 }, 0, 0, 2, UNIC_WD_LENGTH },
 	{ UNIC_WR_SEND, { 9, UINT32_MAX - 1 }, 0, 0, 2, UNIC_WD_LENGTH },
 	{ UNIC_WR_READ, { UINT32_MAX - 1, 10 }, 0, 0, 2, UNIC_WD_LENGTH },
-	/* here: before it, over its end, around 2^64 and 2^32 */
+	/* local: a byte before the region, over its end, 2^32 and 2^63 away */
 	{ UNIC_WR_WRITE, { 8, NO }, -1ull, 0, 3, UNIC_WD_BOUNDS },
 	{ UNIC_WR_READ, { 8, NO }, BYTES - 7, 0, 3, UNIC_WD_BOUNDS },
 	{ UNIC_WR_SEND, { 8, NO }, 1ull << 32, 0, 3, UNIC_WD_BOUNDS },
 	{ UNIC_WR_SEND, { 8, NO }, 1ull << 63, 0, 3, UNIC_WD_BOUNDS },
 	{ UNIC_WR_READ, { 1, UINT32_MAX / 8 }, 0, 0, 3, UNIC_WD_BOUNDS },
-	/* and there */
+	/* remote: the same */
 	{ UNIC_WR_WRITE, { 8, NO }, 0, -1ull, 6, 0 },
 	{ UNIC_WR_WRITE, { 8, NO }, 0, BYTES - 7, 6, 0 },
 	{ UNIC_WR_READ, { 8, NO }, 0, BYTES - 7, 6, 0 },
@@ -119,10 +119,10 @@ static void lengths_of_work(void **state)
 	}
 }
 
-/* ------------------------------------------ what each side is told of it */
+/* ------------------------------------------------- what each side learns */
 
-/* A region of B that each step of the check refuses to the peer's WRITE, or
- * READ, of 8 bytes at its beginning. */
+/* A region of B where step @step of the access check refuses a request *@opcode
+ * of the peer for 8 bytes at its beginning. */
 static struct rig_mr refused_by(uint32_t step, uint8_t *opcode)
 {
 	struct unic_cmd_mr_rereg c = { .what = UNIC_REREG_RIGHTS };
@@ -164,7 +164,7 @@ static void keep_nak(struct unic_port *port, const uint8_t *frame, uint32_t len,
 	fake_deliver(port->peer, frame, len, UNIC_FRAME_NO_ICRC);
 }
 
-/* The peer's answers are equal to the last byte, whichever step failed. */
+/* The NAK to the peer is the same to the last byte, whichever step failed. */
 static void a_peer_is_told_nothing(void **state)
 {
 	uint32_t step, len = 0;
@@ -193,7 +193,8 @@ static void a_peer_is_told_nothing(void **state)
 }
 
 /* A peer without the vendor opcodes gets the same NAK for an evicted region as
- * for any; a peer with them gets EVICTED, and the connection goes on. */
+ * for any wrong access; a peer with them gets EVICTED, and the connection goes
+ * on. */
 static void a_peer_is_told_of_an_eviction(void **state)
 {
 	uint32_t vendor;
@@ -220,7 +221,7 @@ static void a_peer_is_told_of_an_eviction(void **state)
 	}
 }
 
-/* The process itself gets the step that failed. */
+/* A local access that is refused reports the step that failed. */
 static void each_step_is_told_here(void **state)
 {
 	struct unic_cqe cqe;
@@ -231,7 +232,7 @@ static void each_step_is_told_here(void **state)
 	(void)state;
 	for (step = UNIC_WD_STAG; step <= UNIC_WD_BOUNDS; step++) {
 		pair_up();
-		if (step == UNIC_WD_RIGHTS) { /* a sink that is read-only */
+		if (step == UNIC_WD_RIGHTS) { /* a READ needs LOCAL_WRITE */
 			struct unic_cmd_mr_rereg c = {
 				.mr = unic_to_le32(mb.mr),
 				.gen = unic_to_le32(mb.gen),
@@ -254,13 +255,13 @@ static void each_step_is_told_here(void **state)
 	}
 }
 
-/* ---------------------------------------------------- places that overlap */
+/* ------------------------------------------------------ SGEs that overlap */
 
 #define LEN 600u
 
-/* Bytes [from, from + 2 x LEN) of @mem got @src through two places of LEN bytes
- * each that begin @apart from one another: each byte is one that may be there,
- * and all others are as they were. */
+/* @src was placed in @mem through two SGEs of LEN bytes, at @from and at @from
+ * + @apart: each byte there comes from one of the SGEs that cover it, and all
+ * other bytes are as @before. */
 static void check_overlapped(const uint8_t *mem, const uint8_t *before,
 			     const uint8_t *src, uint32_t from, uint32_t apart)
 {
@@ -293,7 +294,7 @@ static void places_that_overlap(void **state)
 	static const uint32_t apart[] = { 0, 1, LEN / 2, LEN - 1, LEN };
 	static uint8_t before[BYTES];
 	struct unic_sq_slot *s;
-	uint32_t i, from = 4096 - LEN / 2; /* over the end of a page */
+	uint32_t i, from = 4096 - LEN / 2; /* across the end of a page */
 
 	(void)state;
 	for (i = 0; i < sizeof(apart) / sizeof(apart[0]); i++) {
@@ -321,7 +322,7 @@ static void places_that_overlap(void **state)
 	}
 }
 
-/* ------------------------------------------------- answers of another time */
+/* ------------------------------------------------ wrong answers to notices */
 
 static struct unic_evt_mr notice_of(struct rig *r, const struct rig_mr *mr)
 {
@@ -354,7 +355,7 @@ static uint8_t answer(const struct unic_evt_mr *n, uint32_t how,
 	return rig_answer(&ra, n, how, offer, us, &why);
 }
 
-/* All three, and one that is none. */
+/* Each of the three answers to @n must get @status. */
 static void refused_all(const struct unic_evt_mr *n, const struct rig_mr *offer,
 			uint8_t status)
 {
@@ -373,7 +374,7 @@ static void expect_evicted(const struct unic_evt_mr *n)
 	none(&ra);
 }
 
-/* Answers change no deadline. */
+/* Wrong answers are refused and change no deadline. */
 static void answers_of_another_time(void **state)
 {
 	struct rig_mr mr, other;
@@ -423,7 +424,8 @@ static void answers_of_another_time(void **state)
 	expect_evicted(&n);
 }
 
-/* An answer at the deadline, after it, and when the index has another owner. */
+/* Answers are refused at the deadline, after it, and when the index has another
+ * region. */
 static void answers_that_come_too_late(void **state)
 {
 	struct rig_mr mr, other, next;
@@ -461,7 +463,7 @@ static void answers_that_come_too_late(void **state)
 	none(&ra);
 }
 
-/* An answer from before a reset belongs to a life that is over. */
+/* An answer to a notice from before a reset is refused. */
 static void answers_of_another_life(void **state)
 {
 	struct unic_cmd_notice_answer cmd = { .hdr = { 0 } };
@@ -489,7 +491,7 @@ static void answers_of_another_life(void **state)
 	check_books(&ra, UNIC_TLB_ENTRIES);
 }
 
-/* --------------------------------------------------------- given back twice */
+/* ----------------------------------------------------------- released twice */
 
 static void released_twice(void **state)
 {
@@ -512,8 +514,8 @@ static void released_twice(void **state)
 	none(&ra); /* the owner released the region itself: no event */
 }
 
-/* The same while an operation holds the region: one event, when the operation
- * ends. */
+/* A region is released twice while an operation holds it: one event, when the
+ * operation ends. */
 static void released_twice_in_use(void **state)
 {
 	struct unic_evt_mr n;
@@ -542,7 +544,7 @@ static void released_twice_in_use(void **state)
 	none(&ra);
 }
 
-/* --------------------------------------------------- cancels of the unknown */
+/* ----------------------------------------------- cancels of unknown objects */
 
 static uint8_t token(struct unic_cpl_token *out)
 {
@@ -579,7 +581,7 @@ static void cancels_of_no_token(void **state)
 	key = unic_from_le64(t.key);
 	for (i = 0; i < 4; i++)
 		assert_int_equal(cancel(0, index[i], key), UNIC_ST_NO_TOKEN);
-	for (i = 0; i < UNIC_TOKENS; i++) { /* ... with no key at all */
+	for (i = 0; i < UNIC_TOKENS; i++) { /* key 0 is that of no token */
 		assert_int_equal(cancel(0, i, 0), UNIC_ST_NO_TOKEN);
 		if (i != at)
 			assert_int_equal(cancel(0, i, key), UNIC_ST_NO_TOKEN);
@@ -593,10 +595,10 @@ static void cancels_of_no_token(void **state)
 	assert_int_equal(ra.nic.tokens.used, 1);
 	assert_int_equal(rig_count(&ra, tokens_cancelled), 0);
 	assert_int_equal(cancel(0, at, key), 0);
-	/* with the end that the token had */
+	/* a second cancel finds the cancelled token */
 	assert_int_equal(cancel(0, at, key), 0);
 	assert_int_equal(rig_count(&ra, tokens_cancelled), 1);
-	for (i = 0; i < UNIC_TOKENS; i++) { /* the index again, another key */
+	for (i = 0; i < UNIC_TOKENS; i++) { /* reuse the index */
 		assert_int_equal(token(&u), 0);
 		if (unic_from_le32(u.index) == at)
 			break;

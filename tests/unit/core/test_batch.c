@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* test_batch.c - several commands in one: tokens, and regions with their pages. */
+/* test_batch.c - several commands in one: tokens, and regions with their
+ * pages. */
 #include "rig.h"
 #include "unit.h"
 #include "memory/access.h"
@@ -36,7 +37,8 @@ static void put(uint32_t i, const void *rec)
 	memcpy(list() + 64 * i, rec, 64);
 }
 
-/* Run the @n records; their answers are put to @out. Returns how many did. */
+/* Runs the @n records and copies their answers to @out. Returns how many
+ * succeeded. */
 static uint32_t batch(uint8_t opcode, uint32_t n, uint8_t out[][64])
 {
 	struct unic_cmd_batch c = { .count = unic_to_le32(n) };
@@ -117,10 +119,10 @@ static void tokens_by_the_dozen(void **state)
 }
 
 #define TTL_US 500u
-/* More than batches of which a round ends one. */
+/* More tokens than a round ends, if the board has them. */
 #define MANY (UNIC_TOKENS < 150u ? UNIC_TOKENS : 150u)
 
-/* Tokens by batches, all of which expire at the same time. */
+/* Allocates MANY tokens in batches; all of them expire at the same time. */
 static void take_many(void)
 {
 	static uint8_t got[UNIC_BATCH_MAX][64];
@@ -158,17 +160,17 @@ static uint32_t read_ends(bool told[MANY])
 	return n;
 }
 
-/* None before its time, then all of them in one instant. */
+/* No token ends before its time; then the clock passes the times of all. */
 static void expire_together(void)
 {
 	r.port.now_ns = r.nic.tokens.next_expiry_ns - 1;
 	unic_nic_poll(&r.nic);
 	assert_int_equal(r.nic.tokens.used, MANY);
-	r.port.now_ns += TTL_US * 1000u; /* the last of them, too */
+	r.port.now_ns += TTL_US * 1000u; /* the time of the last one, too */
 }
 
-/* @reads: the driver reads after each round, else when the NIC has no room for
- * more. */
+/* @reads: the driver reads its events after each round, else after each
+ * 100th. */
 static void all_expire(bool reads)
 {
 	bool told[MANY] = { false };
@@ -206,7 +208,8 @@ static void many_expire_and_nobody_reads(void **state)
 	all_expire(false);
 }
 
-/* A wrong command gets its own status, and changes none of the others. */
+/* A wrong command of a batch gets its own status and does not affect the
+ * others. */
 static void each_is_answered_by_itself(void **state)
 {
 	struct unic_cmd_token_alloc a = alloc_of(0);
@@ -234,7 +237,7 @@ static void each_is_answered_by_itself(void **state)
 	assert_int_equal(got[4][1], UNIC_ST_INVALID);
 	memcpy(&hdr, got[3], sizeof(hdr));
 	assert_int_equal(hdr.opcode, UNIC_CMD_MR_REG);
-	/* twice in one batch: one end, two answers */
+	/* a cancel, and one with a wrong key: each gets its own status */
 	c = cancel_of(got[0]);
 	put(0, &c);
 	c.key = unic_to_le64(unic_from_le64(c.key) ^ 1);
@@ -242,7 +245,7 @@ static void each_is_answered_by_itself(void **state)
 	assert_int_equal(batch(UNIC_CMD_TOKEN_BATCH, 2, again), 1);
 	assert_int_equal(again[0][1], UNIC_ST_OK);
 	assert_int_equal(again[1][1], UNIC_ST_NO_TOKEN);
-	/* tokens are not made by MR_BATCH */
+	/* MR_BATCH refuses TOKEN_ALLOC */
 	a = alloc_of(0);
 	put(0, &a);
 	assert_int_equal(batch(UNIC_CMD_MR_BATCH, 1, got), 0);
@@ -253,7 +256,7 @@ static void wrong_counts(void **state)
 {
 	static const uint32_t wrong[] = {
 		0, UNIC_BATCH_MAX + 1, UINT32_MAX,
-		1u << 26, /* their bytes are 0, in 32 bits */
+		1u << 26, /* times 64 bytes: 0 in 32 bits */
 	};
 	struct unic_cmd_batch c;
 	uint32_t i;
@@ -268,7 +271,8 @@ static void wrong_counts(void **state)
 	}
 }
 
-/* The whole page of them, more than there is room for. */
+/* A batch of TOKEN_ALLOCs that fills the page: those for which the NIC has no
+ * token get TOKEN_FULL. */
 static void more_than_there_are(void **state)
 {
 	static uint8_t got[UNIC_BATCH_MAX][64];
@@ -286,7 +290,7 @@ static void more_than_there_are(void **state)
 	assert_int_equal(got[n - 1][1], last);
 }
 
-/* No token before there is entropy, one by one or together (S3). */
+/* TOKEN_ALLOC fails while the NIC has no entropy, alone and in a batch (S3). */
 static void none_before_seeding(void **state)
 {
 	struct unic_cmd_entropy e = { .bytes = { 1, 2, 3 } };
@@ -324,7 +328,7 @@ static struct unic_cmd_mr_reg reg_of(uint32_t i, uint32_t pages, uint8_t flags)
 	};
 }
 
-/* Addresses behind the records, each region's behind those before. */
+/* The page addresses follow the records, region by region. */
 static void with_their_pages(void **state)
 {
 	static const uint32_t pages[] = { 2, 0, 3, 1 };
@@ -335,7 +339,7 @@ static void with_their_pages(void **state)
 
 	(void)state;
 	for (i = 0; i < 4; i++) {
-		/* the second one has no list, and takes none of it */
+		/* the second region has no list and uses no address */
 		reg = reg_of(i, pages[i] ? pages[i] : 1,
 			     pages[i] ? UNIC_REG_LIST : 0);
 		put(i, &reg);
@@ -364,7 +368,7 @@ static void with_their_pages(void **state)
 	}
 }
 
-/* A region that is in use ends later, which is no failure. */
+/* The deregistration of a region in use is PENDING, and counts as done. */
 static void one_that_ends_later_is_done(void **state)
 {
 	struct unic_cmd_mr c = { .hdr = { .opcode = UNIC_CMD_MR_DEREG },
@@ -398,7 +402,7 @@ static void list_behind_the_page(void **state)
 	assert_int_equal(batch(UNIC_CMD_MR_BATCH, 2, got), 1);
 	assert_int_equal(got[0][1], UNIC_ST_INVALID);
 	assert_int_equal(got[1][1], UNIC_ST_OK);
-	/* and a command whose list is too long */
+	/* a list that is too long, and a flag that a batch refuses */
 	reg = reg_of(2, UNIC_LIST_MAX + 1, UNIC_REG_LIST);
 	put(0, &reg);
 	reg = reg_of(3, 1, UNIC_REG_WAIT);
@@ -408,7 +412,8 @@ static void list_behind_the_page(void **state)
 	assert_int_equal(got[1][1], UNIC_ST_INVALID);
 }
 
-/* ... takes no place: the list of the next one is where it would be. */
+/* A command whose list is too long takes no address: the list of the next
+ * command begins where its own would have. */
 static void list_behind_one_too_long(void **state)
 {
 	struct unic_cmd_mr_reg reg =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_between.c - what one request has to do with another: fences, how often each
- * may be tried, answers and questions that are those of another.
+ * test_between.c - how requests of one queue pair affect each other: fences,
+ * retry counts, responses and repeated requests that do not match.
  */
 #include "unit.h"
 
@@ -12,16 +12,16 @@
 #define BTH   42u
 #define EXT   54u
 #define PSN   51u
-#define TRIES 3u /* of each kind: rig_connect() */
+#define TRIES 3u /* retries of each kind, as rig_connect() sets */
 
 /* The wire's treatment of frames of both directions. */
 static struct {
 	uint32_t of[256];   /* frames by opcode */
-	int32_t keep;	    /* frames of this opcode, from now on; -1: none */
-	bool swallow;	    /* the kept frame does not arrive, */
-	uint32_t with;	    /* nor do so many behind it */
-	uint32_t lose;	    /* so many more do not arrive */
-	uint32_t lose_of_a; /* frames of A that do not: bit 0 is the next */
+	int32_t keep;	    /* opcode of the frames to keep; -1: none */
+	bool swallow;	    /* each kept frame is lost */
+	uint32_t with;	    /* and this many frames behind it */
+	uint32_t lose;	    /* frames still to be lost */
+	uint32_t lose_of_a; /* frames of A to lose: bit 0 is the next */
 	uint32_t n;
 	struct {
 		uint8_t bytes[FAKE_FRAME_BYTES];
@@ -113,7 +113,7 @@ static struct unic_sq *sq(void)
 
 /* ------------------------------------------------------------------- fences */
 
-/* As rig_send(), behind a fence. */
+/* As rig_send(), from region ma, with a fence. */
 static void fenced(uint8_t opcode, uint64_t wr_id, uint32_t off, uint32_t len,
 		   uint64_t remote)
 {
@@ -123,7 +123,7 @@ static void fenced(uint8_t opcode, uint64_t wr_id, uint32_t off, uint32_t len,
 	s->flags |= UNIC_WR_FENCE;
 }
 
-/* Sends READs of 100 bytes, whose answers are under way. */
+/* Sends @n READs of 100 bytes, whose responses the wire keeps. */
 static void reads_are_slow(uint32_t n)
 {
 	uint32_t i;
@@ -137,7 +137,8 @@ static void reads_are_slow(uint32_t n)
 	wire.keep = -1;
 }
 
-/* The SEND behind a fenced READ sends the bytes that the READ brought. */
+/* A fenced request behind a READ waits for the READ's response, and sends the
+ * bytes that the READ brought. */
 static void fence_waits_for_a_read(void **state)
 {
 	static const struct {
@@ -163,7 +164,7 @@ static void fence_waits_for_a_read(void **state)
 		assert_int_equal(wire.of[kind[i].op], before);
 		assert_memory_not_equal(mb.mem + 4096, ma.mem + 4096, 8);
 		pair_expect_none(&ra, &qa);
-		arrive(&ra, 0); /* nothing else wakes it */
+		arrive(&ra, 0); /* nothing else wakes the fenced one */
 		pair_expect(&ra, &qa, 1, 0, 100);
 		pair_expect(&ra, &qa, 2, 0, kind[i].len);
 		pair_expect(&ra, &qa, 3, 0, 8);
@@ -175,7 +176,7 @@ static void fence_waits_for_a_read(void **state)
 	}
 }
 
-/* All READs before it, not the first or the last. */
+/* A fence waits for all READs before it, not just the first or the last. */
 static void fence_waits_for_each_read(void **state)
 {
 	(void)state;
@@ -193,7 +194,8 @@ static void fence_waits_for_each_read(void **state)
 	assert_memory_equal(mb.mem, mb.mem + 8192, 300);
 }
 
-/* Without the flag nothing waits; with it, nothing but READs is waited for. */
+/* A request without a fence waits for nothing, and a fence waits for READs
+ * only. */
 static void only_a_fence_waits_and_only_for_reads(void **state)
 {
 	(void)state;
@@ -213,13 +215,13 @@ static void only_a_fence_waits_and_only_for_reads(void **state)
 		 mb.stag);
 	pair_at_once();
 	assert_memory_equal(mb.mem + 4096, ma.mem + 4096, 8);
-	/* its acknowledgement was lost: A asks for it again */
+	/* the READ's response was lost: A requests it again */
 	pair_run(20 * MS);
 	pair_expect(&ra, &qa, 1, 0, 100);
 	pair_expect(&ra, &qa, 3, 0, 8);
 }
 
-/* A READ that is refused is done, too. */
+/* A fence does not wait for a READ that was refused. */
 static void fence_waits_for_no_read_that_was_refused(void **state)
 {
 	struct rig_mr gone;
@@ -234,9 +236,9 @@ static void fence_waits_for_no_read_that_was_refused(void **state)
 	assert_int_equal(sq()->reads, 0);
 }
 
-/* ------------------------------------------------------------------ patience */
+/* ------------------------------------------------------------------ retries */
 
-/* SEND @wr_id: there is no receive for it @times times, then one. */
+/* Sends SEND @wr_id: B has no receive for it @times times, then one. */
 static void not_ready(uint64_t wr_id, uint32_t times)
 {
 	uint32_t i, want = wire.of[UNIC_OP_SEND_ONLY] + times;
@@ -249,7 +251,8 @@ static void not_ready(uint64_t wr_id, uint32_t times)
 	pair_run(MS);
 }
 
-/* Each request may get "not ready" as often as the one before it. */
+/* Each request begins with its full number of RNR retries, however many the one
+ * before it used. */
 static void each_request_may_find_no_receive(void **state)
 {
 	uint64_t i;
@@ -265,7 +268,8 @@ static void each_request_may_find_no_receive(void **state)
 	pair_expect(&ra, &qa, i, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
 }
 
-/* Each request may be lost as often as the one before it. */
+/* Each request begins with its full number of retries, however many the one
+ * before it used. */
 static void each_request_may_be_lost(void **state)
 {
 	uint64_t i;
@@ -281,8 +285,8 @@ static void each_request_may_be_lost(void **state)
 	assert_int_equal(rig_count(&ra, timeouts), 4 * TRIES + TRIES + 1);
 }
 
-/* Losses and "not ready" are counted apart, each to its limit, for one request
- * between two others. */
+/* Losses and RNR NAKs of a request are counted separately, each to its
+ * limit. */
 static void two_kinds_of_patience(void **state)
 {
 	uint32_t i, us;
@@ -303,7 +307,7 @@ static void two_kinds_of_patience(void **state)
 	assert_int_equal(rig_count(&rb, tx_rnr_naks), TRIES + 1);
 }
 
-/* Seven is for ever, and six is not. */
+/* rnr_retry 7 is no limit, 6 is one. */
 static void seven_is_for_ever(void **state)
 {
 	struct unic_qp_ctx *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
@@ -314,13 +318,13 @@ static void seven_is_for_ever(void **state)
 	not_ready(1, 30);
 	pair_expect(&ra, &qa, 1, 0, 100);
 	qp->rnr_retry = 6;
-	not_ready(2, 1); /* counted as before */
+	not_ready(2, 1); /* still counted from 7 */
 	pair_expect(&ra, &qa, 2, 0, 100);
 	not_ready(3, 7);
 	pair_expect(&ra, &qa, 3, UNIC_WC_RNR_RETRY_EXC_ERR, 0);
 }
 
-/* The peer answers RNR NAK @n times for the packet that is under way. */
+/* A gets @n RETRY_AFTERs for its oldest packet. */
 static void put_off(uint32_t n)
 {
 	struct unic_qp_ctx *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
@@ -333,8 +337,8 @@ static void put_off(uint32_t n)
 	}
 }
 
-/* How often one packet was put off is nothing to the next; nor are the other two
- * kinds of patience used up by it. */
+/* RETRY_AFTERs are counted for each packet by itself, and use up neither
+ * retries nor RNR retries. */
 static void each_packet_may_be_put_off(void **state)
 {
 	uint64_t i;
@@ -382,7 +386,8 @@ static void not_ready_is_heard_once(void **state)
 	pair_expect(&rb, &qb, 1, 0, 100);
 }
 
-/* A NAK for a request behind a READ takes effect when the READ has its answer. */
+/* A NAK for a request behind a READ takes effect when the READ has its
+ * answer. */
 static void refusal_waits_for_a_read(void **state)
 {
 	(void)state;
@@ -399,7 +404,7 @@ static void refusal_waits_for_a_read(void **state)
 	assert_int_equal(sq()->retries, TRIES);
 	keep(UNIC_OP_READ_RESP_ONLY, true);
 	rig_poll(&rb);
-	rig_poll(&ra); /* the NAK asks for the SEND: not before the READ */
+	rig_poll(&ra); /* the NAK is for the SEND: no effect before the READ */
 	assert_int_equal(sq()->retries, TRIES);
 	pair_expect_none(&ra, &qa);
 	wire.keep = -1;
@@ -411,7 +416,7 @@ static void refusal_waits_for_a_read(void **state)
 	pair_expect(&ra, &qa, 3, 0, 100);
 }
 
-/* The pause of an RNR NAK is at least 10 us and at most a second. */
+/* The pause after RETRY_AFTER is at least 10 us and at most a second. */
 static void silence_has_bounds(void **state)
 {
 	static const struct {
@@ -446,8 +451,8 @@ static void silence_has_bounds(void **state)
 	}
 }
 
-/* Each gap gets one NAK: after a first gap was closed, by a message or by a READ,
- * the next ones get theirs, without a timeout. */
+/* Each gap gets one NAK: after a first gap was closed, by a message or by a
+ * READ, the next ones get theirs, without a timeout. */
 static void each_gap_is_told(void **state)
 {
 	static const uint32_t lost[] = { 0x01, 0x05, 0x11, 0x13 };
@@ -476,8 +481,8 @@ static void each_gap_is_told(void **state)
 			}
 }
 
-/* A READ whose answer is lost is requested again at once, once; and again after
- * each timeout. */
+/* A READ whose response is lost is repeated at once, but only once, and again
+ * after each timeout. */
 static void each_time_has_its_question(void **state)
 {
 	uint32_t i;
@@ -499,8 +504,8 @@ static void each_time_has_its_question(void **state)
 	pair_expect(&ra, &qa, 2, 0, 100);
 }
 
-/* Each message of however many packets, and each READ, is one more for the peer
- * that counts them (IBTA 9.7.5.1.5). */
+/* The responder's message sequence number grows by one for each message,
+ * however many packets it has, and for each READ (IBTA 9.7.5.1.5). */
 static void messages_are_counted(void **state)
 {
 	uint32_t way, i;
@@ -528,8 +533,8 @@ static void messages_are_counted(void **state)
 	}
 }
 
-/* A packet is gathered again when the answer to its first copy arrives: that its
- * bytes cannot be read then has no effect. */
+/* A packet is gathered for a second time when the ACK of its first copy
+ * arrives: an error of that DMA then has no effect. */
 static void gathered_for_nothing(void **state)
 {
 	uint32_t k, i, met = 0;
@@ -571,7 +576,7 @@ static void gathered_for_nothing(void **state)
 	assert_true(met > 0);
 }
 
-static uint32_t asked[32]; /* packets of a message that want an answer */
+static uint32_t asked[32]; /* packets that request an ACK */
 static uint32_t n_asked, n_packets;
 
 static void note_asked(struct unic_port *port, const uint8_t *frame,
@@ -583,8 +588,8 @@ static void note_asked(struct unic_port *port, const uint8_t *frame,
 	fake_deliver(port->peer, frame, len, flags);
 }
 
-/* A message asks for an answer with its last packet, and with each 32nd: whichever
- * way it goes. */
+/* A message requests an ACK with its last packet, and with each packet whose
+ * PSN is 31 modulo 32, on the fast path and off it. */
 static void long_messages_ask_on_the_way(void **state)
 {
 	uint32_t way;
@@ -611,9 +616,10 @@ static void long_messages_ask_on_the_way(void **state)
 	}
 }
 
-/* -------------------------------------------------------------- of another */
+/* -------------------------------------------------------------- mismatches */
 
-/* The response of READ 1, of @len bytes at @off, in the place of READ 2's. */
+/* The response to READ 1, of @len bytes, arrives with the PSN of READ 2, of
+ * @want bytes, whose own response is kept. */
 static void response_for(uint32_t len, uint32_t want)
 {
 	uint8_t last[3];
@@ -626,7 +632,7 @@ static void response_for(uint32_t len, uint32_t want)
 	pair_expect(&ra, &qa, 1, 0, len);
 	keep(UNIC_OP_READ_RESP_ONLY, true);
 	memset(ma.mem, 0x5a, 2048);
-	wire.n = 1; /* behind it */
+	wire.n = 1; /* the next one is kept as number 1 */
 	rig_send(&ra, &qa, UNIC_WR_READ, 2, &ma, 0, want, mb.iova, mb.stag);
 	pair_at_once();
 	assert_int_equal(wire.n, 2);
@@ -638,7 +644,7 @@ static void response_for(uint32_t len, uint32_t want)
 		assert_int_equal(ma.mem[i], 0x5a);
 }
 
-/* An answer has the length that was asked for: none longer, none shorter. */
+/* A READ response that is longer or shorter than requested is dropped. */
 static void response_of_another_length(void **state)
 {
 	static const uint32_t len[] = { 1, 96, 99, 101, 104, 1024 };
@@ -656,7 +662,8 @@ static void response_of_another_length(void **state)
 	}
 }
 
-/* The first, a middle and the last of three packets in each other's place. */
+/* A packet of a READ response whose opcode is that of another place is
+ * dropped. */
 static void response_of_another_place(void **state)
 {
 	static const uint8_t op[] = { UNIC_OP_READ_RESP_FIRST,
@@ -667,7 +674,7 @@ static void response_of_another_place(void **state)
 
 	for (i = 0; i < 3; i++) {
 		for (k = 0; k < 4; k++) {
-			if (i == k || i + k == 5) /* the last is the only one */
+			if (i == k || i + k == 5) /* ONLY passes for LAST */
 				continue;
 			up(state);
 			keep(op[i], true);
@@ -692,8 +699,8 @@ static void response_of_another_place(void **state)
 	}
 }
 
-/* A response to a READ that has ended and whose slot has WRITEs of no bytes: its
- * region may have another owner by then. */
+/* A response to a READ that was refused meanwhile is dropped: the READ no
+ * longer holds its region, which may have another owner by then. */
 static void response_to_one_that_is_over(void **state)
 {
 	struct unic_qp_ctx *qp = unic_qp_by_number(&ra.nic.transport, qa.qpn);
@@ -721,7 +728,7 @@ static void response_to_one_that_is_over(void **state)
 #define RETH_RKEY (EXT + 8u)
 #define RETH_LEN  (EXT + 12u)
 
-/* How many responses the peer sends to what was kept. */
+/* The kept request arrives at B. Returns how many frames B sends. */
 static uint32_t answers(void)
 {
 	uint32_t before = rig_count(&rb, tx_frames);
@@ -741,8 +748,8 @@ static void question_with(uint32_t off, uint32_t v)
 	put(0, off, was);
 }
 
-/* A READ that comes again asks for what it asked for before, or for the rest of it,
- * and nothing else. */
+/* B answers a repeated READ only if it requests the same bytes as before, or
+ * the rest of them. */
 static void question_that_is_another(void **state)
 {
 	struct rig_mr other;
@@ -764,7 +771,7 @@ static void question_that_is_another(void **state)
 	question_with(RETH_LEN, 3000 - 1024);
 	question_with(RETH_IOVA, (uint32_t)mb.iova + 1);
 	question_with(RETH_IOVA, (uint32_t)mb.iova + 1024);
-	question_with(RETH_RKEY, other.stag); /* as good a key, at that time */
+	question_with(RETH_RKEY, other.stag); /* a right key, too */
 	assert_int_equal(answers(), 3);
 	/* the rest of it */
 	wire.kept[0].bytes[PSN + 2]++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_bounce.c - packets of UC and UD that meet pages which are not on the NIC:
- * dropped, put in another receive, or kept until the page is there (MEMORY.md
- * section 1).
+ * test_bounce.c - packets of UC and UD for pages that are not on the NIC:
+ * dropped, placed in another receive, or parked until the page is there
+ * (MEMORY.md section 1).
  */
 #include "unit.h"
 
@@ -67,8 +67,8 @@ static int down(void **state)
 	return 0;
 }
 
-/* Answers the next DEMAND with at most @most pages, or with a failure. False:
- * there is none. */
+/* Answers the next DEMAND event with at most @most pages, or, unless @can, with
+ * a failure. False: there is no event. */
 static bool serve_one(bool can, uint32_t most)
 {
 	struct unic_evt_miss evt;
@@ -134,7 +134,8 @@ static void dropped_and_the_next_one_comes(void **state)
 	assert_memory_equal(mc.mem + 4096, ma.mem + 7, 4000);
 }
 
-/* In the middle of a message, too; what is asked for is there for the next. */
+/* A UC message is dropped at a missing page in its middle; the page is there
+ * for the next message. A WRITE is dropped in the same way. */
 static void dropped_midway(void **state)
 {
 	(void)state;
@@ -179,7 +180,7 @@ static void another_receive_is_taken(void **state)
 	assert_memory_equal(mb.mem + 8192, ma.mem + 3, 3000);
 	assert_int_equal(rig_count(&rb, miss_substituted), 2);
 	assert_int_equal(rig_count(&rb, miss_dropped), 0);
-	datagram(2, 1, 200); /* there is no other */
+	datagram(2, 1, 200); /* no other receive is free */
 	message(2, 3, 3000);
 	assert_int_equal(rig_count(&rb, miss_dropped), 2);
 	serve(true);
@@ -209,8 +210,8 @@ static void substitute_of_a_lost_message(void **state)
 	pair_expect(&rb, &ub, 22, 0, 2000);
 }
 
-/* Kept until the page is there: nothing is lost, but what comes meanwhile and
- * cannot be placed either. */
+/* A frame is parked until its page is there, then placed. A frame that comes
+ * meanwhile and cannot be placed either is dropped. */
 static void kept_until_the_page_is_there(void **state)
 {
 	(void)state;
@@ -238,7 +239,8 @@ static void kept_until_the_page_is_there(void **state)
 	assert_int_equal(rig_count(&rb, miss_put_off), 0);
 }
 
-/* A WRITE, and a packet in the middle of a message, which then goes on. */
+/* A WRITE is parked, and so is the last packet of a message, which then
+ * completes. */
 static void kept_midway(void **state)
 {
 	(void)state;
@@ -281,7 +283,8 @@ static void nothing_overtakes(void **state)
 	assert_memory_equal(mb.mem, ma.mem + 9, 100);
 }
 
-/* The first page is there, the second cannot be had. */
+/* A datagram's first page is there, the second cannot be had: the receive
+ * fails. */
 static void second_page_cannot_be_had(void **state)
 {
 	struct unic_cqe cqe;
@@ -300,7 +303,8 @@ static void second_page_cannot_be_had(void **state)
 		unic_qp_receives(unic_qp_by_number(&rb.nic.transport, db.qpn)));
 }
 
-/* There are few for all. */
+/* All queue pairs share UNIC_PARKED_FRAMES parked frames; further ones are
+ * dropped. */
 static void no_more_than_there_are(void **state)
 {
 	struct rig_qp more;
@@ -339,7 +343,7 @@ static void kept_for_a_page_that_never_comes(void **state)
 	assert_true(rig_cqe(&rb, &db, &cqe));
 	assert_int_equal(cqe.status, UNIC_WC_LOC_PROT_ERR);
 	assert_int_equal(cqe.detail, UNIC_WD_PAGE);
-	/* of a WRITE: the WRITE's */
+	/* a WRITE is refused, and uses up no receive */
 	rig_send(&ra, &ua, UNIC_WR_WRITE, 2, &ma, 0, 100, mc.iova + 4096,
 		 mc.stag);
 	pair_run(100 * US);
@@ -352,7 +356,8 @@ static void kept_for_a_page_that_never_comes(void **state)
 	pair_expect(&rb, &ub, 21, 0, 100);
 }
 
-/* No answer comes, and the queue pair is destroyed, or the NIC reset. */
+/* A parked frame is dropped when its queue pair is destroyed, or the NIC
+ * reset. */
 static void kept_for_a_queue_pair_that_goes(void **state)
 {
 	struct unic_cmd_obj cmd = { 0 };
@@ -372,7 +377,8 @@ static void kept_for_a_queue_pair_that_goes(void **state)
 	rig_reset(&rb);
 }
 
-/* The page goes each time before the frame is given again: not for ever. */
+/* A page of a parked frame is dropped each time before the frame is placed: in
+ * the end the frame is dropped. */
 static void kept_for_a_page_that_never_stays(void **state)
 {
 	uint32_t i;
@@ -396,7 +402,8 @@ static void kept_for_a_page_that_never_stays(void **state)
 	assert_false(rb.nic.chores); /* the NIC may sleep */
 }
 
-/* On a port whose DMA is late, while other frames arrive. */
+/* Parked frames are placed while other frames arrive, with DMA that completes
+ * late. */
 static void kept_and_late(void **state)
 {
 	uint32_t k;

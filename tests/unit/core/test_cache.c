@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_cache.c - regions of residency TABLE and DEMAND in the pool: the entries
- * they hold, which entries are replaced, and the events for it. Accesses are made
- * as the transport makes them, by unic_access() and unic_xlate().
+ * they hold, which entries are replaced, and the events for it. Accesses are
+ * made as the transport makes them, by unic_access() and unic_xlate().
  */
 #include "memory/cache.h"
 #include "rig.h"
@@ -137,7 +137,7 @@ static void table_larger_than_the_pool(void **state)
 	check_books();
 }
 
-/* The pages that are used between any two others stay. */
+/* A page that is used between any two misses is not replaced. */
 static void used_entries_get_a_second_chance(void **state)
 {
 	struct unic_xlate p;
@@ -181,7 +181,7 @@ static void bad_table_words(void **state)
 	assert_int_equal(touch(&mr, pd0, 1, 1, &p), -UNIC_ENOPAGE);
 	assert_int_equal(touch(&mr, pd0, 2, 1, &p), -UNIC_ENOPAGE);
 	assert_int_equal(touch(&mr, pd0, 3, 1, &p), 0);
-	/* the word is set later: no entry was kept for it */
+	/* a word that is set later takes effect: no entry was kept */
 	words[0] = words[3];
 	assert_int_equal(touch(&mr, pd0, 0, 1, &p), 0);
 }
@@ -254,7 +254,7 @@ static void regions_are_capped(void **state)
 			 0);
 }
 
-/* A registration takes the place of cached entries, at once and silently. */
+/* A registration displaces cached entries, at once and silently. */
 static void registration_displaces_cached(void **state)
 {
 	struct unic_evt_mr evt;
@@ -274,7 +274,8 @@ static void registration_displaces_cached(void **state)
 			 0);
 	assert_int_equal(a.nic.cache.entries[0], UNIC_TLB_ENTRIES - 24);
 	assert_false(rig_event(&a, &evt));
-	/* its use stays within its share; the other gets entries up to its own */
+	/* misses of process 0 take no registered entry; a registration of
+	 * process 0 displaces its own cached entries */
 	for (i = 0; i < UNIC_TLB_ENTRIES; i++)
 		assert_int_equal(touch(&cached, pd0, i, 8, &p), 0);
 	assert_int_equal(a.nic.share.owner[1].held, 24);
@@ -284,7 +285,7 @@ static void registration_displaces_cached(void **state)
 	check_books();
 }
 
-/* Two processes miss: each ends with what its share gives it. */
+/* Two processes miss: each ends with its share of the entries. */
 static void misses_keep_to_shares(void **state)
 {
 	struct rig_mr mr[2];
@@ -334,7 +335,7 @@ static void quota_holds_for_cached(void **state)
 }
 
 /* A process that keeps registering at its quota does not take the entry for a
- * page that it misses; when the page is there it may register again. */
+ * page that it misses; once the page is there it may register again. */
 static void missing_page_goes_before_a_registration(void **state)
 {
 	struct unic_cmd_proc_set set = {
@@ -359,8 +360,8 @@ static void missing_page_goes_before_a_registration(void **state)
 	assert_int_equal(rig_reg(&a, 0, pd0, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &own[0]),
 			 UNIC_ST_QUOTA);
-	/* a region without entries, or a process without a quota, needs no entry
-	 * of it */
+	/* a region without entries, and a process without a quota, need no
+	 * entry of the quota */
 	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 0, &more), 0);
 	assert_int_equal(rig_reg(&a, 1, pd1, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &own[0]),
@@ -373,7 +374,8 @@ static void missing_page_goes_before_a_registration(void **state)
 	assert_int_equal(a.nic.share.owner[0].held, 3);
 }
 
-/* Others hold everything by registration: a miss has to wait for the reaper. */
+/* Registered regions of another process hold all entries: a miss finds no room
+ * until one of them ends. */
 static void no_room_is_a_miss(void **state)
 {
 	struct rig_mr hog, mr;
@@ -391,8 +393,8 @@ static void no_room_is_a_miss(void **state)
 	assert_int_equal(touch(&mr, pd0, 0, 8, &p), 0);
 }
 
-/* A missing page is served after the waiting requests: as many regions are asked
- * for as both need together. */
+/* A missing page is served after the waiting requests: as many regions are
+ * asked for as both need together. */
 static void a_miss_beside_a_waiter(void **state)
 {
 	const uint32_t part = UNIC_TLB_ENTRIES / 4;
@@ -422,8 +424,8 @@ static void a_miss_beside_a_waiter(void **state)
 	assert_false(rig_event(&a, &evt));
 }
 
-/* The page behind one that found no room is not that one: its driver is late
- * after H, whatever becomes of the other. */
+/* Each missing page has its own time-out: after H the page that the driver has
+ * not answered fails, the one for which there was no room still waits. */
 static void room_is_waited_for_page_by_page(void **state)
 {
 	struct unic_evt_miss evt[2];
@@ -450,8 +452,8 @@ static void room_is_waited_for_page_by_page(void **state)
 	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_ENOPAGE);
 }
 
-/* For a watermark a process that is alone is not asked, for its own missing page
- * it is; and for that of a process that has nothing yet. */
+/* Process @victim holds all entries. A miss of process @proc, which may be the
+ * victim itself, asks it for a region. */
 static void a_miss_is_asked_for(uint32_t victim, uint32_t proc, uint32_t pd)
 {
 	struct rig_mr mr, all[8];
@@ -562,7 +564,7 @@ static void demand_miss_is_told_and_filled(void **state)
 	assert_int_equal(unic_from_le32(evt.count), 3);
 	assert_int_equal(unic_from_le32(evt.seq), 0);
 	assert_int_equal(unic_from_le32(evt.user), 0x77);
-	assert_false(rig_event(&a, &evt)); /* those joined it */
+	assert_false(rig_event(&a, &evt)); /* the others joined it */
 	assert_int_equal(rig_fault(&a, &mr, 3, 3, 0, 0, FIRST + 3, &done), 0);
 	assert_int_equal(done, 3);
 	assert_int_equal(touch(&mr, pd0, 4, 8, &p), 0);
@@ -573,7 +575,7 @@ static void demand_miss_is_told_and_filled(void **state)
 	rig_poll(&a);
 	rig_expect(&a, UNIC_EVT_MISS, &evt);
 	assert_int_equal(unic_from_le32(evt.count), UNIC_FAULT_AHEAD);
-	/* pages that are there are left alone */
+	/* present pages stay as they are */
 	assert_int_equal(rig_fault(&a, &mr, 2, 4, 0, 0, FIRST + 50, &done), 0);
 	assert_int_equal(done, 4);
 	assert_int_equal(touch(&mr, pd0, 3, 8, &p), 0);
@@ -609,14 +611,14 @@ static void dropped_pages_are_recorded(void **state)
 	for (i = 0; rig_dropped(&a, &d); i++)
 		;
 	assert_int_equal(i, n);
-	/* the driver has the pages that an invalidation ends */
+	/* an invalidation records no drops: the driver knows the pages */
 	assert_int_equal(rig_fault(&a, &mr, 0, 8, 0, 0, FIRST, &done), 0);
 	assert_int_equal(rig_pages(&a, &mr, 0, 64, 0, &n), 0);
 	assert_int_equal(n, 8);
 	assert_false(rig_dropped(&a, &d));
 }
 
-/* INV-17: what is on the NIC has a place in the drop ring. */
+/* INV-17: the drop ring has room for each DEMAND entry on the NIC. */
 static void no_fill_without_a_place_to_drop(void **state)
 {
 	uint32_t done, i, filled = 0;
@@ -742,7 +744,7 @@ static void pages_that_cannot_be_had(void **state)
 	assert_int_equal(rig_count(&a, miss_refused), 1);
 	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_ENOPAGE);
 	assert_int_equal(touch(&mr, pd0, 2, 8, &p), -UNIC_EMISS);
-	/* for a while only, and a page that comes after all is taken */
+	/* a refusal is kept for H, and a page that comes after one is taken */
 	rig_run(&a, H_NS + 1000000);
 	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_EMISS);
 	assert_int_equal(rig_fault(&a, &mr, 1, 1, 0, FAKE_WINDOWS, 0, NULL), 0);
@@ -765,7 +767,7 @@ static void silent_driver_is_not_waited_for(void **state)
 	assert_int_equal(rig_count(&a, miss_timeouts), 1);
 }
 
-/* All fault slots are taken: a new fault has to wait, and gets one. */
+/* All fault slots are taken: a new fault waits, and gets the next free slot. */
 static void more_misses_than_slots(void **state)
 {
 	struct unic_evt_miss evt;
@@ -788,7 +790,7 @@ static void more_misses_than_slots(void **state)
 	assert_int_equal(unic_from_le32(evt.first), 2 * UNIC_FAULTS);
 }
 
-/* INV-11: the event is due until its ring has room. */
+/* INV-11: the event is due until the event ring has room. */
 static void full_event_ring_delays_a_miss(void **state)
 {
 	struct unic_evt_miss evt;
@@ -809,7 +811,9 @@ static void full_event_ring_delays_a_miss(void **state)
 	assert_int_equal(a.nic.faults.fault[0].state, UNIC_FAULT_SENT);
 }
 
-/* Progress under thrash: what an operation waits for is not taken first. */
+/* Entries that an operation waits for are spared until their first use, or for
+ * SPARED_NS, so that the operation makes progress when all entries are in
+ * demand. */
 static void wanted_entries_are_spared(void **state)
 {
 	uint32_t done, n;
@@ -855,10 +859,10 @@ static void reaper_takes_cached_first(void **state)
 			 0);
 	assert_int_equal(rig_reg(&a, 1, pd1, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &other),
-			 0); /* half of it all is the share of each */
+			 0); /* the share of each is a half */
 	for (i = 0; i < 47; i++)
 		assert_int_equal(touch(&mr, pd0, i, 8, &p), 0);
-	rig_run(&a, SPARED_NS); /* their first use is over anyway */
+	rig_run(&a, SPARED_NS); /* no entry is spared any more */
 	assert_int_equal(rig_cmd(&a, UNIC_CMD_SET_PARAMS, &params, NULL), 0);
 	rig_run(&a, 10000000);
 	assert_false(rig_event(&a, &evt));
@@ -866,7 +870,7 @@ static void reaper_takes_cached_first(void **state)
 	assert_int_equal(a.nic.mrs.mr[resident.mr].state, UNIC_MR_ACTIVE);
 }
 
-/* @bytes from @iova on. */
+/* Registers @bytes bytes from @iova on, in @pages pages. */
 static void reg_bytes(uint8_t residency, uint64_t iova, uint32_t bytes,
 		      uint32_t pages, struct rig_mr *mr)
 {
@@ -888,7 +892,7 @@ static void reg_bytes(uint8_t residency, uint64_t iova, uint32_t bytes,
 			       .iova = iova };
 }
 
-/* Two pages from an odd one on are two pages. */
+/* A region of two pages that begins at an odd page has two pages, not three. */
 static void pages_end_with_the_region(void **state)
 {
 	struct rig_mr mr;
@@ -903,7 +907,8 @@ static void pages_end_with_the_region(void **state)
 	assert_int_equal(done, 2);
 }
 
-/* An answer is for its own pages: the next one is still asked for, once. */
+/* An answer ends the fault of its own pages only: the next page is still due
+ * from the driver, without a second event. */
 static void answer_ends_where_it_ends(void **state)
 {
 	struct unic_evt_miss evt;
@@ -924,7 +929,8 @@ static void answer_ends_where_it_ends(void **state)
 	assert_false(rig_event(&a, &evt));
 }
 
-/* A frame that waits for the DMA engine has places in these regions only. */
+/* A frame that waits for the DMA engine keeps the regions of its own spans
+ * busy, and no others. */
 static void places_of_a_waiting_frame(void **state)
 {
 	struct rig_mr in, other;
@@ -934,7 +940,7 @@ static void places_of_a_waiting_frame(void **state)
 	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 0, &in), 0);
 	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_TABLE, 4, &other), 0);
 	spans[0].mr = (uint16_t)in.mr;
-	spans[1].mr = (uint16_t)other.mr; /* of a frame before */
+	spans[1].mr = (uint16_t)other.mr; /* left by an earlier frame */
 	assert_false(unic_cache_busy(&a.nic.memory, (uint16_t)in.mr));
 	unic_cache_hold(&a.nic.memory, spans, 1);
 	assert_true(unic_cache_busy(&a.nic.memory, (uint16_t)in.mr));
@@ -943,7 +949,8 @@ static void places_of_a_waiting_frame(void **state)
 	assert_false(unic_cache_busy(&a.nic.memory, (uint16_t)in.mr));
 }
 
-/* A window shows one page of the region; it ends with the entry. */
+/* A window shows one page of the region, and ends with the entry of that
+ * page. */
 static void window_ends_with_its_entry(void **state)
 {
 	struct unic_xlate p;
@@ -961,7 +968,7 @@ static void window_ends_with_its_entry(void **state)
 	assert_int_equal(a.nic.mrs.mr[mr.mr].win_bytes, 0);
 }
 
-/* A window of one byte. */
+/* A window of one byte ends with its entry, too. */
 static void window_of_a_byte(void **state)
 {
 	struct unic_xlate p;

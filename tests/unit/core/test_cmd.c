@@ -21,9 +21,9 @@ static const struct unic_info *info(void)
 	return (const struct unic_info *)(r.port.bar + UNIC_BAR_INFO_OFF);
 }
 
-/* ----------------------------------------------------------------- the mailbox */
+/* -------------------------------------------------------------- the mailbox */
 
-/* A tail that cannot be is counted, but not each time that it is seen. */
+/* An impossible tail of the command ring is counted once, not at each poll. */
 static void wild_tail_is_counted_once(void **state)
 {
 	struct unic_driver_page *d =
@@ -42,7 +42,7 @@ static void wild_tail_is_counted_once(void **state)
 	d->cmd_tail = unic_to_le32(r.cmd_tail);
 }
 
-/* FAULT: that many interrupts are lost, no more. */
+/* FAULT DROP_EVENTS: the next @arg interrupts are lost, and no more. */
 static void lost_interrupts(void **state)
 {
 	struct unic_driver_page *d =
@@ -58,7 +58,7 @@ static void lost_interrupts(void **state)
 	d->want_irq = unic_to_le32(1);
 	rig_run(&r, 1000);
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_FAULT, &cmd, NULL), UNIC_ST_OK);
-	rig_run(&r, 1000); /* its completion is the first */
+	rig_run(&r, 1000); /* the interrupt of this completion is lost first */
 	before = r.port.rung[0];
 	for (i = 0; i < 4; i++) {
 		memset(nop, 0, sizeof(nop));
@@ -68,7 +68,7 @@ static void lost_interrupts(void **state)
 	}
 }
 
-/* ----------------------------------------------------------------- parameters */
+/* --------------------------------------------------------------- parameters */
 
 static uint8_t params(uint32_t grace, uint32_t deliver, uint32_t reaper)
 {
@@ -93,7 +93,7 @@ static void times_have_bounds(void **state)
 	assert_int_equal(params(0, 10000001, 0), UNIC_ST_INVALID);
 	assert_int_equal(params(0, 0, 1000001), UNIC_ST_INVALID);
 	assert_int_equal(params(0, 0, 99), UNIC_ST_INVALID);
-	/* 0 leaves it; an error changes nothing */
+	/* 0 leaves the value; an error changes nothing */
 	assert_int_equal(params(0, 0, 0), UNIC_ST_OK);
 	assert_int_equal(unic_from_le32(info()->grace_us), 10000000);
 	assert_int_equal(unic_from_le32(info()->deliver_us), 10000000);
@@ -176,8 +176,8 @@ static void only_the_rest_is_zero(void **state)
 	}
 }
 
-/* A list may have as many pages as a list page holds, even more than the NIC has
- * entries. */
+/* A list may have as many pages as a list page holds, even more than the NIC
+ * has entries. */
 static void longest_list(void **state)
 {
 	struct unic_cmd_mr_reg good = {
@@ -200,7 +200,7 @@ static void longest_list(void **state)
 			 UNIC_ST_INVALID);
 }
 
-/* ---------------------------------------------------------------------- facts */
+/* -------------------------------------------------------------------- facts */
 
 static void facts(void **state)
 {
@@ -245,9 +245,10 @@ static void heartbeat(void **state)
 	assert_true(unic_from_le64(info()->clock_ns) <= r.port.now_ns);
 }
 
-/* ----------------------------------------------------------------------- rows */
+/* --------------------------------------------------------------------- rows */
 
-/* Rows of @table from @first on; *next is the NIC's answer. */
+/* Dumps rows of @table from @first on. Returns their number; *@next is where to
+ * go on. */
 static uint32_t dump(uint32_t table, uint32_t first, const void **rows,
 		     uint32_t *next)
 {
@@ -385,7 +386,7 @@ static void rows_of_processes(void **state)
 	assert_int_equal(unic_from_le32(row[1].held), 0);
 	assert_int_equal(unic_from_le32(row[0].fair_share),
 			 unic_share_fair(&r.nic.share, 0));
-	/* from the second on */
+	/* from process 1 on */
 	assert_int_equal(dump(UNIC_TABLE_PROC, 1, (const void **)&row, &next),
 			 1);
 	assert_int_equal(unic_from_le32(row[0].proc), 1);
@@ -397,7 +398,8 @@ static void rows_of_processes(void **state)
 	assert_int_equal(unic_from_le32(row[0].wanted), UNIC_TLB_ENTRIES - 6);
 }
 
-/* More rows than a page takes: @next goes on where it stopped. */
+/* A table with more rows than fit a page: each dump goes on at @next of the one
+ * before. */
 static void pages_of_rows(void **state)
 {
 	const struct unic_row_tlb *row;

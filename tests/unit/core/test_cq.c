@@ -117,7 +117,7 @@ static void ends_its_queue_pairs(void **state)
 		assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_CREATE, &c, &cpl), 0);
 		id[i] = unic_from_le32(cpl.id);
 	}
-	for (i = 0; i < 2; i++) { /* 0 and 1; 1 and 2 */
+	for (i = 0; i < 2; i++) { /* CQs 0 and 1; 1 and 2 */
 		struct unic_cmd_qp_create c = create;
 		struct unic_cmd_qp_modify init;
 
@@ -131,7 +131,7 @@ static void ends_its_queue_pairs(void **state)
 		assert_int_equal(rig_cmd(&r, UNIC_CMD_QP_MODIFY, &init, NULL),
 				 0);
 	}
-	for (i = 0; i < 2; i++) { /* by what it sends, by what it receives */
+	for (i = 0; i < 2; i++) { /* its send CQ; its receive CQ */
 		uint32_t n;
 
 		assert_int_equal(state_of(qpn[i]), UNIC_QPS_INIT);
@@ -152,7 +152,7 @@ static void failure_wakes(void **state)
 	uint32_t i, before = announced(), rung = r.port.rung[1];
 
 	(void)state;
-	arm(RIG_SLOTS + 5); /* nothing that fits will be enough */
+	arm(RIG_SLOTS + 5); /* a record beyond the full ring */
 	for (i = 0; i < RIG_SLOTS; i++)
 		assert_true(post(i, 0));
 	assert_int_equal(announced(), before);
@@ -188,7 +188,7 @@ static void untold_failure_goes_with_it(void **state)
 	assert_false(r.nic.chores);
 }
 
-/* An index beyond what was written is as if it had not moved. */
+/* A consumer index beyond the written records is ignored. */
 static void wild_consumer(void **state)
 {
 	uint32_t i;
@@ -214,7 +214,7 @@ static void told_once_per_arming(void **state)
 	post(1, 0);
 	post(2, 0);
 	assert_int_equal(announced(), 1);
-	arm(2); /* is there already */
+	arm(2); /* record 2 is there already */
 	assert_int_equal(announced(), 2);
 	assert_int_equal(r.port.rung[1], rung + 2);
 	post(3, 0);
@@ -239,7 +239,7 @@ static void solicited_only(void **state)
 	assert_int_equal(announced(), 2);
 }
 
-/* No doorbell for a record that is not visible yet. */
+/* A record is announced when its DMA is done, not before. */
 static void told_after_late_dma(void **state)
 {
 	(void)state;
@@ -300,7 +300,7 @@ static void as_many_as_there_are(void **state)
 	uint32_t i;
 
 	(void)state;
-	for (i = 1; i < UNIC_CQS; i++) { /* one record is posted */
+	for (i = 1; i < UNIC_CQS; i++) { /* CQ 0 is that of the set-up */
 		cmd = good, cmd.db_index = unic_to_le32(i + 10);
 		assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_CREATE, &cmd, NULL),
 				 UNIC_ST_OK);
@@ -315,7 +315,8 @@ static void as_many_as_there_are(void **state)
 			 UNIC_ST_OK);
 }
 
-/* @n records with ids from @id on, in one go. Returns how many there were. */
+/* Posts a run of at most @n records with ids from @id on. Returns its
+ * length. */
 static uint32_t post_run(uint64_t id, uint32_t n)
 {
 	uint32_t i, seq = unic_cq_seq(&r.nic, qp.cq);
@@ -353,21 +354,21 @@ static void runs_go_round(void **state)
 	take(0, 8);
 	arm(10);
 	assert_int_equal(post_run(20, 6), 6);
-	assert_int_equal(announced(), 1); /* once, though it was passed */
+	assert_int_equal(announced(), 1); /* once, for record 10 of 8 to 13 */
 	assert_int_equal(r.port.rung[1], rung + 1);
 	take(20, 6);
-	assert_int_equal(post_run(30, 5), 2); /* the ring ends there */
+	assert_int_equal(post_run(30, 5), 2); /* up to the end of the ring */
 	assert_int_equal(post_run(32, 3), 3);
 	take(30, 5);
 	assert_int_equal(post_run(40, 8), 8);
-	assert_int_equal(post_run(48, 8), 8 - 3); /* as far as the end */
+	assert_int_equal(post_run(48, 8), 8 - 3); /* up to the end */
 	assert_int_equal(post_run(53, 4), 0);	  /* three are free */
 	assert_int_equal(post_run(53, 3), 3);
 	assert_int_equal(rig_count(&r, cq_overflows), 0);
 	take(40, 16);
 }
 
-/* Records that are late, and a run behind them: no window, so one by one. */
+/* While a record's DMA is under way there is no window for a run. */
 static void no_window_while_late(void **state)
 {
 	(void)state;
@@ -383,7 +384,8 @@ static void no_window_while_late(void **state)
 	take(2, 3);
 }
 
-/* A consumer index that goes back counts as unread: no record is overwritten. */
+/* Records behind a consumer index that goes back are unread again: none of them
+ * is overwritten. */
 static void consumer_goes_back(void **state)
 {
 	(void)state;
@@ -391,7 +393,7 @@ static void consumer_goes_back(void **state)
 	take(0, 8);
 	assert_int_equal(post_run(8, 8), 8);
 	assert_int_equal(post_run(16, 3), 3);
-	row()->cq_ci = unic_to_le32(3); /* of 19: the ring is full */
+	row()->cq_ci = unic_to_le32(3); /* 19 were written: the ring is full */
 	assert_int_equal(post_run(19, 6), 0);
 	assert_int_equal(post_run(19, 5), 0);
 	row()->cq_ci = unic_to_le32(8);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_cut.c - a region is taken back at its deadline while requests of a peer
- * use it: the NAK of the peer, its repetition after a loss, and which queue pairs
+ * test_cut.c - a region is evicted at its deadline while requests of a peer use
+ * it: the NAK to the peer, its repetition after a loss, and which queue pairs
  * are not affected.
  */
 #include "unit.h"
@@ -16,8 +16,8 @@
 #define RETRIES	   7u
 #define SOON	   (5 * MS)
 
-static uint32_t pass; /* frames of A that still get through */
-static uint32_t answered, lose_from, lose_to; /* frames of B; these are lost */
+static uint32_t pass; /* frames of A that the wire still delivers */
+static uint32_t answered, lose_from, lose_to; /* B's frames; the lost ones */
 static uint8_t answers[64];		      /* opcodes */
 
 static void from_a(struct unic_port *port, const uint8_t *frame, uint32_t len,
@@ -39,7 +39,7 @@ static void from_b(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		fake_deliver(port->peer, frame, len, flags);
 }
 
-/* Of the frames that B sends from now on, those from @from up to @to. */
+/* The frames @from to @to - 1 that B sends, counted from now, are lost. */
 static void lose(uint32_t from, uint32_t to)
 {
 	answered = 0;
@@ -71,7 +71,7 @@ static void run(uint64_t ns)
 	rig_run2(&ra, &rb, ns);
 }
 
-/* To the deadline of @mr, of @r. */
+/* Evicts region @mr of @r, and runs until it has ended, at its deadline. */
 static void take_back(struct rig *r, const struct rig_mr *mr)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
@@ -109,7 +109,7 @@ static uint8_t state_of(struct rig *r, const struct rig_qp *qp)
 	return unic_qp_by_number(&r->nic.transport, qp->qpn)->state;
 }
 
-/* A WRITE of 8 packets, of which 3 arrive before the region is taken back, and
+/* A WRITE of 8 packets, of which 3 arrive before the region is evicted, and
  * another WRITE behind it. */
 static void cut_write(bool vendor)
 {
@@ -121,7 +121,7 @@ static void cut_write(bool vendor)
 	pass = UINT32_MAX;
 }
 
-/* The peer learns it at once, and that the connection is over. */
+/* The peer gets EVICTED at once, and a NAK that ends the connection. */
 static void peer_is_told(void **state)
 {
 	(void)state;
@@ -166,7 +166,7 @@ static void nothing_arrives_after(void **state)
 	assert_int_equal(mb.mem[8191], 0x11);
 }
 
-/* The @lost first answers are lost: each costs one time-out, not all of them. */
+/* The first @lost answers of B are lost: A has one timeout for each. */
 static void answer_is_repeated(bool vendor, uint32_t lost, uint8_t status,
 			       uint8_t detail)
 {
@@ -192,7 +192,7 @@ static void lost_answers_are_repeated(void **state)
 	}
 }
 
-/* The second half of the answer is lost: that the connection is over. */
+/* B's NAK behind its vendor acknowledgement is lost, and repeated. */
 static void lost_end_is_repeated(void **state)
 {
 	(void)state;
@@ -228,7 +228,7 @@ static void repetition_is_bounded(void **state)
 	assert_in_range(answered, RETRIES + 1, 64);
 }
 
-/* A refusal that is lost is repeated in the same way. */
+/* The NAK of a refused request is lost, and repeated after a timeout. */
 static void refusal_is_repeated(void **state)
 {
 	(void)state;
@@ -260,7 +260,7 @@ static void next_request_is_answered(void **state)
 	take_back(&rb, &mb);
 	assert_true(rig_cqe(&rb, &qb, &cqe));
 	assert_int_equal(cqe.status, UNIC_WC_EVICTED);
-	/* the region is not of the peer: no answer */
+	/* the request that was cut is B's own: no NAK */
 	assert_int_equal(answered, 0);
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova, mb.stag);
 	run(SOON);
@@ -268,8 +268,8 @@ static void next_request_is_answered(void **state)
 	assert_int_equal(rig_count(&ra, timeouts), 0);
 }
 
-/* Responses of a READ are on their way: it ends as the region does, and what is
- * behind it is answered, too. */
+/* The region of a READ is evicted before B can send the responses: the READ
+ * fails with @status, and a request behind it fails, too. */
 static void cut_read(bool vendor, uint8_t status, uint8_t detail)
 {
 	set_up(vendor);
@@ -298,8 +298,8 @@ static void reader_is_told(void **state)
 	cut_read(false, UNIC_WC_REM_OP_ERR, 0);
 }
 
-/* Two READs, and it is the first's region that stays: the answer to the first is
- * what is missing. */
+/* Of two READs only the region of the second is evicted. B has answered
+ * neither, so the NAK is for the first. */
 static void reader_of_two_is_told(void **state)
 {
 	struct rig_mr other;
@@ -322,8 +322,8 @@ static void reader_of_two_is_told(void **state)
 	assert_int_equal(rig_count(&ra, timeouts), 0);
 }
 
-/* Two READs, and the first is of nothing: no region stands for it in what is cut,
- * nor does it hide the second. */
+/* Two READs, the first of no bytes: it has no region to be cut by, and does not
+ * hide the second from the cut. */
 static void reader_of_nothing_is_told(void **state)
 {
 	(void)state;
@@ -348,7 +348,7 @@ static void executed_is_acknowledged(void **state)
 {
 	(void)state;
 	set_up(true);
-	lose(0, 2); /* its acknowledgement, and the NAK of the cut */
+	lose(0, 2); /* the first WRITE's ACK, and the NAK of the cut */
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 8, mb.iova, mb.stag);
 	run(1000);
 	pass = 2;
@@ -365,8 +365,8 @@ static void executed_is_acknowledged(void **state)
 	expect(2, UNIC_WC_REM_EVICTED, UNIC_WD_BUSY);
 }
 
-/* All responses to a READ are lost; its region is gone when it asks again. What
- * follows is not mistaken for packets that the peer has. */
+/* All responses to a READ are lost, and its region is evicted before A repeats
+ * it. The next request is not mistaken for a duplicate. */
 static void reread_is_told(void **state)
 {
 	struct unic_cmd_mr cmd;
@@ -397,11 +397,11 @@ static void reread_is_told(void **state)
 
 #define MANY 3u
 
-static struct rig_qp many[MANY]; /* of A; that of B is the same */
+static struct rig_qp many[MANY]; /* of A, each with a peer of its own */
 static struct rig_mr other;	 /* of A */
 
-/* Queue pairs of A, the first to the last with a WRITE under way: of MA, but the
- * last of `other`. Nothing arrives. */
+/* Each of the MANY queue pairs of A has a WRITE under way, from ma, the last
+ * one from `other`. No frame arrives. */
 static void all_busy(void)
 {
 	uint32_t pd = qa.pd, i;
@@ -436,7 +436,7 @@ static uint32_t dead(void)
 	return n;
 }
 
-/* Others have left room for one look in the round that runs. */
+/* Leaves the search one queue pair to look at in this round. */
 static void little_is_left(void)
 {
 	struct unic_ration *r = &ra.nic.cut_lap.ration;
@@ -445,7 +445,7 @@ static void little_is_left(void)
 	unic_ration_spend(r, UNIC_CUT_ROUND - 1);
 }
 
-/* The time of @mr is over; no round has begun. */
+/* Evicts @mr and moves the clock to its deadline. No round has run yet. */
 static void time_over(const struct rig_mr *mr)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
@@ -460,8 +460,9 @@ static void time_over(const struct rig_mr *mr)
 	ra.nic.stale = UINT8_MAX;
 }
 
-/* A region in use by many: they end in rounds, but the region is closed at once and
- * others are served. It ends with the last of them, once. */
+/* A region that many queue pairs use: they are cut over several rounds, while
+ * the region is closed at once and other requests are served. It ends once,
+ * with the last cut. */
 static void cut_lets_others_through(void **state)
 {
 	struct unic_mr_ctx *mr;
@@ -483,7 +484,7 @@ static void cut_lets_others_through(void **state)
 	ra.nic.polls--;
 	assert_false(unic_cut_run(&ra.nic.transport));
 	ra.nic.polls++;
-	/* another's message comes before the rest */
+	/* a request of B is served before the next cut */
 	rig_send(&rb, &qb, UNIC_WR_WRITE, 7, &mb, 0, 8, other.iova, other.stag);
 	unic_nic_poll(&rb.nic);
 	little_is_left();
@@ -521,7 +522,7 @@ static void cut_goes_on_by_itself(void **state)
 	assert_int_equal(ra.nic.cut_lap.left, 0);
 }
 
-/* Regions whose time ends together share one search. A region that has ended is
+/* Regions with the same deadline share one search. A region that has ended is
  * not searched for: its index may have another owner. */
 static void one_look_for_all(void **state)
 {
@@ -545,7 +546,8 @@ static void one_look_for_all(void **state)
 	assert_int_equal(rig_count(&ra, evicted_regions), 1);
 	assert_true(lap->left);
 	assert_false(unic_cuts_has(c, other.mr));
-	/* a region that joins meanwhile gets a whole lap, and no more than one */
+	/* a region that joins meanwhile gets a whole lap, and no more than
+	 * one */
 	little_is_left();
 	unic_cuts_mark(&ra.nic.memory, (uint16_t)ma.mr);
 	unic_cut_run(&ra.nic.transport);
@@ -556,8 +558,7 @@ static void one_look_for_all(void **state)
 	assert_int_equal(dead(), MANY);
 }
 
-/* All of the table is taken, but for what comes back with @mr, which process 1
- * waits for. */
+/* Takes all entries, evicts @mr, and has process 1 wait for @pages entries. */
 static void waiting_for(const struct rig_mr *mr, uint32_t pages)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
@@ -582,8 +583,8 @@ static void waiting_for(const struct rig_mr *mr, uint32_t pages)
 	rig_poll(&ra);
 }
 
-/* A waiter gets the entries of a busy region in the round in which the operations
- * are cut (INV-8). */
+/* A waiter gets the entries of a busy region in the round in which the
+ * operations are cut (INV-8). */
 static void waiter_is_served_in_the_round_of_the_cut(void **state)
 {
 	uint8_t evt[64];
@@ -602,7 +603,7 @@ static void waiter_is_served_in_the_round_of_the_cut(void **state)
 	rig_expect(&ra, UNIC_EVT_GRANTED, evt);
 }
 
-/* A region whose last operation ends by its own timer ends in that round, too. */
+/* A region whose last operation ends by a timeout ends in the same round. */
 static void ends_in_the_round_of_the_last_retry(void **state)
 {
 	struct unic_qp_ctx *qp;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_delegate.c - a token that is handed on (S3): host A makes a token of its
- * buffer, and sends it to B, which sends it to C; A need not know C. And the race
- * of a message with the cancel of its token.
+ * buffer, and sends it to B, which sends it to C; A need not know C. A message
+ * may race with the cancel of its token.
  */
 #include "rig.h"
 #include "unit.h"
@@ -127,8 +127,8 @@ static struct note tell(uint32_t host, uint32_t to, struct note note)
 	return heard;
 }
 
-/* A token for messages of one sender, or of any; @qpn 0: any number of that
- * host. */
+/* Makes a token for messages of one sender, or of any; @qpn 0: any number of
+ * that host. */
 static struct note token(uint32_t ipv4, uint32_t qpn)
 {
 	struct unic_cmd_token_alloc cmd = {
@@ -145,7 +145,8 @@ static struct note token(uint32_t ipv4, uint32_t qpn)
 	return (struct note){ cpl.key, cpl.index, unic_to_le32(BYTES) };
 }
 
-/* A tagged message of @from to A, and its answer. */
+/* @from sends a tagged message to A, which A refuses for reason @refused, or
+ * places if that is 0. */
 static void tagged(uint32_t from, struct note n, uint8_t refused)
 {
 	struct unic_sq_slot *s =
@@ -177,7 +178,8 @@ static uint32_t ip(uint32_t host)
 	return rig[host].nic.ipv4;
 }
 
-/* A to B to C, not bound to a sender: usable once, by any of them. */
+/* A token that is bound to no sender goes from A to B to C: it is usable once,
+ * by B or C. */
 static void handed_on(void **state)
 {
 	struct note n;
@@ -190,14 +192,14 @@ static void handed_on(void **state)
 	assert_int_equal(rig_count(&rig[A], tokens_used), 1);
 }
 
-/* A bound the token to C, to which B sends it. */
+/* A binds the token to C; B, which sends it on, cannot use it. */
 static void bound_to_the_third(void **state)
 {
 	struct note n;
 
 	(void)state;
 	n = tell(B, C, tell(A, B, token(ip(C), 0)));
-	/* B, which sent it on, may not use it */
+	/* B may not use the token */
 	tagged(B, n, UNIC_TOKEN_WRONG_SENDER);
 	assert_int_equal(rig_count(&rig[A], token_wrong_sender), 1);
 	tagged(C, n, 0);
@@ -209,7 +211,8 @@ static void bound_to_the_third(void **state)
 	assert_int_equal(rig_count(&rig[A], token_wrong_sender), 2);
 }
 
-/* B may not send on a token that is bound to B, and does not lose it by trying. */
+/* A token that is bound to B is refused to C, whose attempts do not use it
+ * up. */
 static void bound_to_the_second(void **state)
 {
 	struct note n, at_b;
@@ -244,7 +247,7 @@ static void taken_back_from_the_third(void **state)
 
 /* --------------------------------------------------------------- the race */
 
-/* Runs poll rounds of all NICs, one by one, while a message is under way. */
+/* Runs @n poll rounds of all NICs, while a message is under way. */
 static void rounds(uint32_t n)
 {
 	uint32_t i;
@@ -254,7 +257,8 @@ static void rounds(uint32_t n)
 			unic_nic_poll(&rig[i].nic);
 }
 
-/* Cancels after @n rounds. Returns whether the message had used the token. */
+/* Sends a message and cancels its token after @n rounds. Returns whether the
+ * message had used the token. */
 static bool raced(uint32_t n, uint32_t *busy)
 {
 	struct note t = token(0, 0);

@@ -87,7 +87,7 @@ static void each_wrong_sub_region(void **state)
 	assert_int_equal(form_rights_of(&rb, &form_mb[0], UNIC_MR_LOCAL_WRITE),
 			 0);
 	assert_int_equal(form_make(&s, &good), UNIC_ST_RIGHTS);
-	/* nothing happened */
+	/* no refusal had an effect */
 	assert_memory_equal(&before, &rb.nic.derived, sizeof(before));
 	assert_int_equal(form_rights_of(&rb, &form_mb[0], RWB), 0);
 	assert_int_equal(form_make(&s, &good), 0);
@@ -116,9 +116,10 @@ static void allocations_that_cannot_be(void **state)
 	c.pd = unic_to_le32(UNIC_PDS);
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_ALLOC, &c, NULL),
 			 UNIC_ST_NO_PD);
-	/* a quarter of the elements; the status is that of the quota */
+	/* a process may have a quarter of the elements; the usage names the
+	 * limit of all */
 	c.pd = unic_to_le32(form_pb);
-	c.page_shift = 12; /* of FAST only */
+	c.page_shift = 12; /* for FAST only */
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_ALLOC, &c, NULL),
 			 UNIC_ST_INVALID);
 	c.page_shift = 0;
@@ -157,7 +158,8 @@ static void evict_step(void)
 		unic_evict_poll(&rb.nic.revoke);
 }
 
-/* A region with many derived regions ends in a round without other ends. */
+/* A region with many derived regions takes a round to end; other regions end in
+ * the next one. */
 static void deadline_of_many_forms_is_a_round(void **state)
 {
 	const struct unic_mr_ctx *light, *heavy;
@@ -174,7 +176,7 @@ static void deadline_of_many_forms_is_a_round(void **state)
 		form_alloc_ok(UNIC_FORM_SUB, 0, &form);
 		assert_int_equal(form_make(&form, &p), UNIC_ST_OK);
 	}
-	asked_back(&form_mb[0]); /* the last one is due first */
+	asked_back(&form_mb[0]); /* the one asked for last ends first */
 	asked_back(&form_mb[1]);
 	rb.nic.now_ns += 20 * MS;
 	evict_step();
@@ -188,7 +190,7 @@ static void deadline_of_many_forms_is_a_round(void **state)
 
 /* -------------------------------------------------------------------- ends */
 
-/* Asks for @mr back. Returns its notice. */
+/* Sends MR_EVICT of @mr. Returns its notice, acknowledged. */
 static struct unic_evt_mr notice_of(const struct rig_mr *mr)
 {
 	struct unic_cmd_mr c = { .mr = unic_to_le32(mr->mr),
@@ -289,7 +291,7 @@ static void write_through_an_evicted_element_is_cut(void **state)
 
 	(void)state;
 	form_make_three(&x);
-	/* one packet of eight arrives, then the wire is cut */
+	/* one packet of eight arrives */
 	ra.port.on_frame = first_frame_only;
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 5, &ma, 0, 8192, x.iova, x.stag);
 	rig_poll(&ra);
@@ -354,7 +356,8 @@ static void all_of_a_process_goes(void **state)
 	assert_int_equal(rb.nic.mrs.free, UNIC_MRS);
 }
 
-/* Each byte of two elements that overlap is where it would be without the other. */
+/* Byte @off of an indirect region over the elements 10 to 4105 and 5000 to 9095
+ * of form_mb[0]. */
 static const uint8_t *overlapped(uint32_t off)
 {
 	return form_mb[0].mem + (off < PAGE ? 10 + off : 5000 - PAGE + off);
@@ -376,20 +379,21 @@ static void elements_that_overlap(void **state)
 	p.sge[1] = form_piece(&form_mb[0], 11, PAGE);
 	assert_int_equal(form_make(&x, &p), 0);
 	assert_int_equal(form_write_to(&x, 0, 2 * PAGE), UNIC_WC_SUCCESS);
-	/* the second comes last; not a byte beside the two */
+	/* the second element is written last; no byte beside the two is
+	 * written */
 	assert_int_equal(form_mb[0].mem[10], ma.mem[0]);
 	assert_memory_equal(form_mb[0].mem + 11, ma.mem + PAGE, PAGE);
 	assert_int_equal(form_mb[0].mem[9], 0);
 	assert_int_equal(form_mb[0].mem[11 + PAGE], 0);
-	/* the same range twice makes two dependents of one region, counted once */
+	/* two elements of one region count twice, but make one dependent */
 	assert_int_equal(rb.nic.mrs.mr[form_mb[0].mr].deps, 2);
 	assert_int_equal(unic_dependents_count(&rb.nic.memory,
 					       (uint16_t)form_mb[0].mr),
 			 1);
 }
 
-/* A posted request that names form_mb[1] is refused. After an eviction the queue
- * pair goes on; else it ends. */
+/* A posted request that names form_mb[1] is refused. After an eviction the
+ * queue pair goes on; else it ends. */
 static void expect_refused(const struct unic_cqe *cqe, uint8_t status,
 			   uint8_t wc)
 {
@@ -404,8 +408,8 @@ static void expect_refused(const struct unic_cqe *cqe, uint8_t status,
 	form_again();
 }
 
-/* Tries to make regions of form_mb[1]: @status for commands, and the same refusal
- * for posted requests. */
+/* Tries to make regions of form_mb[1]: commands get @status, posted requests
+ * the same refusal. */
 static void nothing_is_made(uint8_t status)
 {
 	static const uint8_t kinds[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW1,
@@ -439,8 +443,8 @@ static void nothing_is_made(uint8_t status)
 	assert_int_equal(rb.nic.mrs.mr[form_mb[1].mr].deps, 0);
 }
 
-/* Derived regions over a region under notice, evicted, released, and whose index
- * has another owner. */
+/* Making derived regions over a region under notice, evicted or released, and
+ * over one whose index has another owner. */
 static void forms_over_regions_that_go(void **state)
 {
 	struct unic_evt_mr n;
@@ -450,7 +454,7 @@ static void forms_over_regions_that_go(void **state)
 	uint8_t rec[64];
 
 	(void)state;
-	/* under notice: as any region, until its deadline */
+	/* under notice: allowed until the deadline */
 	n = notice_of(&form_mb[1]);
 	form_alloc_ok(UNIC_FORM_WINDOW1, 0, &w);
 	assert_int_equal(form_make_one(&w, &form_mb[1], 0, PAGE,
@@ -502,13 +506,13 @@ static void reregister(void **state)
 #define LIST(i) \
 	list[rb.cmd_tail % UNIC_CMD_ENTRIES * (UNIC_LIST_BYTES / 8) + (i)]
 	c = good;
-	TRY(INVALID); /* nothing to do */
+	TRY(INVALID); /* no UNIC_REREG_* bit */
 	c.what = UNIC_REREG_ALL + 1;
 	TRY(INVALID);
 	c = good;
 	c.what = UNIC_REREG_RIGHTS;
 	c.pd = unic_to_le32(pd2);
-	TRY(INVALID); /* not meant */
+	TRY(INVALID); /* a PD without UNIC_REREG_PD */
 	c = good;
 	c.what = UNIC_REREG_RIGHTS;
 	c.rights = UNIC_MR_REMOTE_WRITE;
@@ -521,7 +525,7 @@ static void reregister(void **state)
 	TRY(NO_MR);
 	c.gen = good.gen;
 	c.pd = unic_to_le32(pd2);
-	/* not while it is used, or made others of */
+	/* BUSY while the region is in use or has derived regions */
 	unic_mr_hold(&rb.nic.memory, (uint16_t)form_mb[0].mr);
 	TRY(BUSY);
 	unic_mr_unhold(&rb.nic.memory, (uint16_t)form_mb[0].mr);
@@ -571,7 +575,7 @@ static void reregister(void **state)
 #undef LIST
 }
 
-/* A list of too many elements, and one of neither kind. */
+/* MR_MAKE refuses a wrong kind of list, and one of too many elements. */
 static void wrong_lists_of_a_command(void **state)
 {
 	struct unic_cmd_mr_make c, good = { .n = unic_to_le32(1),

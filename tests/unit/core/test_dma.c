@@ -69,7 +69,7 @@ static void scatters(void **state)
 	assert_memory_equal(mr.mem + 100, buf, 8000);
 }
 
-/* A piece in flight keeps exactly its region (INV-3). */
+/* Each piece in flight counts once in its region's dmas (INV-3). */
 static void pieces_in_flight(void **state)
 {
 	static const uint32_t at[][2] = { { 0, 12288 } };

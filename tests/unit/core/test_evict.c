@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_evict.c - how a region ends. test_revoke.c has the notice, answers and
- * deadlines of one region.
+ * test_evict.c - how a region ends. The notice, answers and deadlines of one
+ * region are in test_revoke.c.
  */
 #include "unit.h"
 
@@ -56,7 +56,7 @@ static void tombstone_answers_evicted(void **state)
 	m[0].stag ^= 1; /* only the whole STag */
 	assert_int_equal(look(&m[0]), -UNIC_ESTAG);
 	m[0].stag ^= 1;
-	/* oldest first, and only when no index is free */
+	/* tombstones are reused oldest first, and only when no index is free */
 	evict_hoard(0, UNIC_MRS - 3, 1, m + 3);
 	assert_int_equal(look(&m[0]), -UNIC_EEVICTED);
 	evict_reg_ok(0, 1, &x);
@@ -144,8 +144,8 @@ static void dereg_of_a_held_region_is_pending(void **state)
 	assert_int_equal(unic_from_le32(evt.flags), UNIC_EVICTED_WAS_BUSY);
 }
 
-/* The next command finds the entries free of a region that was released in the
- * same round. */
+/* The entries of a region that was released are free for the next command of
+ * the same round. */
 static void next_command_finds_the_entries(void **state)
 {
 	struct unic_evt_mr evt;
@@ -161,8 +161,8 @@ static void next_command_finds_the_entries(void **state)
 	rig_expect(&er, UNIC_EVT_EVICTED, &evt);
 }
 
-/* A region whose last operation ends before its deadline is handled was not busy
- * at the deadline. */
+/* A region whose last operation ends before its deadline is handled was not
+ * busy at the deadline. */
 static void idle_at_its_deadline_is_not_cut(void **state)
 {
 	struct unic_evt_mr evt;
@@ -181,8 +181,8 @@ static void idle_at_its_deadline_is_not_cut(void **state)
 	assert_int_equal(unic_from_le32(evt.flags), 0);
 }
 
-/* In the round in which the driver's failure is found the NIC sends no other
- * event: not even a wait that ends at this instant. */
+/* In the round in which the NIC finds that its driver has failed it sends no
+ * other event, not even for a wait that ends at this instant. */
 static void failing_says_nothing_else(void **state)
 {
 	struct unic_evt_mr evt;
@@ -199,8 +199,8 @@ static void failing_says_nothing_else(void **state)
 	evict_none();
 }
 
-/* Reporting a region idle several times ends it once, and so does it the regions
- * reported in between. */
+/* A region that is noted as idle several times ends once, as do the regions
+ * noted in between. */
 static void idle_is_noted_once(void **state)
 {
 	struct unic_evt_mr evt;
@@ -266,7 +266,8 @@ static void region_ends_on_a_failed_nic(void **state)
 	assert_int_equal(unic_from_le32(evt.mr), m.mr);
 }
 
-/* A release leaves what is left of the grace, not a new T. */
+/* A region that is released while in use keeps its deadline, and gets no new
+ * T. */
 static void release_keeps_the_deadline(void **state)
 {
 	struct unic_evt_mr evt;
@@ -308,7 +309,7 @@ static void messaging_goes_without_notice(void **state)
 	assert_int_equal(look(&m), -UNIC_EEVICTED);
 	assert_int_equal(rig_count(&er, msg_evicted), 1);
 	assert_int_equal(rig_count(&er, notices), 0);
-	/* a receive that is being filled has until T */
+	/* a receive that is being filled may go on until T */
 	assert_int_equal(rig_reg(&er, 0, er_pd[0], 4, UNIC_CLASS_MESSAGING,
 				 UNIC_REG_LIST, 0, &m),
 			 0);
@@ -412,8 +413,7 @@ static void offered_region_can_be_asked_for_again(void **state)
 	assert_int_equal(er.nic.tlb.free, N);
 }
 
-/* The region that was spared is asked for by the next process that needs its
- * entries. */
+/* A region that was spared by an offer is the next victim. */
 static void spared_region_is_next(void **state)
 {
 	struct unic_evt_mr evt;
@@ -438,7 +438,8 @@ static void spared_region_is_next(void **state)
 	assert_int_equal(unic_from_le32(evt.mr), m.mr);
 }
 
-/* The same for a notice that was sent before the waiter came. */
+/* EXTEND is refused while an entitled request waits, even for a notice that is
+ * older than the request. */
 static void nobody_extends_while_the_entitled_wait(void **state)
 {
 	struct unic_evt_mr evt;
@@ -451,7 +452,7 @@ static void nobody_extends_while_the_entitled_wait(void **state)
 	rig_expect(&er, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(rig_ack(&er, &evt), 0);
 	w = evict_wait_for(1, N / 8, 0);
-	evict_none(); /* its entries count already */
+	evict_none(); /* the entries of m[0] are enough */
 	assert_int_equal(rig_answer(&er, &evt, UNIC_ANSWER_EXTEND, NULL, 1000,
 				    &why),
 			 UNIC_ST_REFUSED);
@@ -468,9 +469,9 @@ static void extend(const struct unic_evt_mr *evt, uint32_t us)
 		rig_answer(&er, evt, UNIC_ANSWER_EXTEND, NULL, us, NULL), 0);
 }
 
-/* An extended region is no supply until its deadline, but its entries will come:
- * the owner is not brought below its share for a watermark, nor for a borrower
- * (INV-5). */
+/* An extended region is no supply until its deadline, but its entries will
+ * come: the owner is not brought below its share for a watermark, nor for a
+ * borrower (INV-5). */
 static void extended_is_as_good_as_gone(void **state)
 {
 	struct unic_evt_mr evt, second;
@@ -498,7 +499,7 @@ static void extended_is_as_good_as_gone(void **state)
 	assert_int_equal(unic_from_le16(second.hdr.proc), 0);
 }
 
-/* The offered region gets the extended grace, and counts as extended. */
+/* An offered region gets the extended grace, and counts as extended. */
 static void offer_after_extend(void **state)
 {
 	struct unic_evt_mr evt;
@@ -627,7 +628,7 @@ static void dereg_before_its_evicted_is_told(void **state)
 	assert_int_equal(er.nic.mrs.tombstones, 0);
 }
 
-/* The event that the process is gone comes after its EVICTED. */
+/* PROC_GONE comes after the EVICTED of the process's region. */
 static void exit_before_its_evicted_is_told(void **state)
 {
 	struct unic_cmd_proc_detach c = { .proc = 0 };

@@ -106,7 +106,8 @@ static const uint8_t *last_then_first(uint32_t off)
 			      : form_mb[0].mem + off - 2 * PAGE;
 }
 
-/* The end of a run there is 0, which is less than its beginning. */
+/* Runs of pages that end at 2^64: the end wraps to 0, less than the
+ * beginning. */
 static void runs_that_end_at_2_to_the_64(void **state)
 {
 	struct unic_sge list[2];
@@ -136,7 +137,7 @@ static void runs_that_end_at_2_to_the_64(void **state)
 				 .status,
 			 0);
 	form_assert_bytes(&f, 2 * PAGE, last_then_first);
-	/* no element may follow behind it */
+	/* no element may reach beyond 2^64 */
 	list[0] = form_piece(&form_mb[1], PAGE, 2 * PAGE + 1);
 	assert_int_equal(form_local_inv(f.stag).status, 0);
 	assert_int_equal(form_post_make(UNIC_WR_REG_MR, &f, 3, RW, 0x7000, list,

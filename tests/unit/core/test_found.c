@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Defects of the memory side that were found by reading, each with the shortest
- * way to it: waits, victims, and what a process slot leaves to the next process.
+ * test_found.c - defects of waits, victims and process slots that were found by
+ * reading the code, each in its shortest form.
  */
 #include "revoke/register.h"
 #include "rig.h"
@@ -18,7 +18,7 @@ static uint32_t pd[3];
 static void params(uint32_t deliver_us, uint32_t extend_us)
 {
 	struct unic_cmd_set_params p = {
-		.flags = unic_to_le32(UNIC_PARAM_WATERMARKS), /* both 0 */
+		.flags = unic_to_le32(UNIC_PARAM_WATERMARKS), /* watermarks 0 */
 		.deliver_us = unic_to_le32(deliver_us),
 		.extend_us = unic_to_le32(extend_us),
 	};
@@ -156,7 +156,7 @@ static uint32_t held(uint32_t proc)
 	return r.nic.share.owner[proc].held;
 }
 
-/* -------------------------------------------- what there is only one of */
+/* ----------------------------------------------- indices and wait slots */
 
 static void hoard_indices(struct rig_mr m[UNIC_MRS])
 {
@@ -167,7 +167,7 @@ static void hoard_indices(struct rig_mr m[UNIC_MRS])
 	assert_true(r.nic.tlb.free);
 }
 
-/* INV-8 is about indices of regions, too. */
+/* INV-8 holds for indices of regions: a waiter within its share gets one. */
 static void indices_are_recalled(void **state)
 {
 	struct rig_mr m[UNIC_MRS];
@@ -182,7 +182,8 @@ static void indices_are_recalled(void **state)
 	assert_int_equal(held(1), 2);
 }
 
-/* Down to the share and no further: the last request is that of a borrower. */
+/* Indices are recalled down to the share and no further: the last request is
+ * that of a borrower. */
 static void indices_are_recalled_to_the_share(void **state)
 {
 	struct rig_mr m[UNIC_MRS];
@@ -201,7 +202,8 @@ static void indices_are_recalled_to_the_share(void **state)
 	assert_int_equal(held(1), UNIC_MRS / 2);
 }
 
-/* Many entries are free, but no index: a process with too many indices borrows. */
+/* Many entries are free, but no index: a process with more indices than its
+ * share is a borrower, and asked for its own region. */
 static void beyond_the_share_of_indices_is_borrowing(void **state)
 {
 	struct unic_evt_mr evt;
@@ -270,8 +272,8 @@ static void slots_are_left_for_others(void **state)
 /* ---------------------------------------------------------------- quotas */
 
 /*
- * A process that waits for its own quota, and has nothing to give for it, holds
- * up no other process.
+ * A process that waits for its own quota, and has no region to give for it,
+ * holds up no other process.
  */
 static void capped_process_stops_nobody(void **state)
 {
@@ -303,7 +305,7 @@ static void lowered_quota_ends_requests(void **state)
 		reg_ok(0, 4, &m);
 	rig_run(&r, 10 * MS);
 	w = wait_for(0, 24); /* one of its own regions must go */
-	/* with the smaller quota all of its regions would not be enough */
+	/* at the smaller quota even all of its regions are too few */
 	set_quota(0, 16);
 	rig_poll(&r);
 	assert_true(ended(w, UNIC_ST_TOO_LARGE));
@@ -314,7 +316,8 @@ static void lowered_quota_ends_requests(void **state)
 
 /* ---------------------------------------------------------------- grace */
 
-/* An EXTEND is granted before a request comes that cannot wait until its end. */
+/* An EXTEND is granted before a request comes that cannot wait until the
+ * extended deadline. */
 static void extended_then_wanted(uint32_t deliver_us, uint32_t extend_us,
 				 struct unic_evt_mr *evt)
 {
@@ -349,7 +352,7 @@ static void extension_keeps_a_short_bound(void **state)
 	extended_then_wanted(10000, 40000, &evt);
 }
 
-/* The next victim can extend as long as the one before. */
+/* Each notice can be extended for the full time, however long others were. */
 static void extension_is_each_notices_own(void **state)
 {
 	struct unic_evt_mr evt;
@@ -400,7 +403,8 @@ static void extension_that_is_short_enough(void **state)
 	rig_expect(&r, UNIC_EVT_EVICTED, &evt);
 }
 
-/* The owner gets a new notice, has T from then on, and cannot extend again. */
+/* A waiter shortens an extended grace: the owner gets a new notice, has T from
+ * then on, and cannot extend it again. */
 static void shortened_grace_is_announced(void **state)
 {
 	struct unic_evt_mr first, again;
@@ -518,7 +522,7 @@ static void refused_recall_costs_nothing(void **state)
 	assert_int_equal(r.nic.tokens.held[0], UNIC_TOKENS - 1);
 }
 
-/* --------------------------------------------------- the next in a slot */
+/* ------------------------------------------- the next process of a slot */
 
 static void next_process_hears_no_token_end(void **state)
 {
@@ -539,7 +543,7 @@ static void next_process_hears_no_token_end(void **state)
 	assert_int_equal(r.nic.tokens.evts_due, 0);
 	pd[1] = rig_pd(&r, 1);
 	reg_ok(1, 1, &m);
-	for (n = 0; n < UNIC_TOKENS; n++) /* no index is lost */
+	for (n = 0; n < UNIC_TOKENS; n++) /* no token index is lost */
 		assert_true(token(1, &m, 0) >= 0);
 }
 
@@ -562,8 +566,8 @@ static void next_process_has_clean_accounts(void **state)
 	assert_int_equal(r.nic.admission.longest_us[1], 0);
 }
 
-/* Entries freed for a process that has left are not reserved for the next one of
- * its slot. */
+/* Entries freed for a process that has left are not reserved for the next one
+ * of its slot. */
 static void next_process_inherits_no_promise(void **state)
 {
 	struct rig_mr m;
@@ -584,7 +588,8 @@ static void next_process_inherits_no_promise(void **state)
 
 /* ------------------------------------------------------------- entropy */
 
-/* STags of two NICs that differ only in the host's entropy. */
+/* The first STag of a NIC without an entropy source, to which the host gave
+ * bytes @gift. */
 static uint32_t stag_after(uint8_t gift)
 {
 	struct unic_cmd_entropy e;
@@ -610,7 +615,8 @@ static void entropy_of_the_host_reaches_stags(void **state)
 	assert_int_not_equal(stag_after(1), stag_after(2));
 }
 
-/* The permutation of an index in use must be used to its end. */
+/* New entropy does not change the key of STags once a region was made: its STag
+ * could come again. */
 static void no_new_key_while_stags_are_out(void **state)
 {
 	struct rig_mr m;
@@ -624,7 +630,7 @@ static void no_new_key_while_stags_are_out(void **state)
 	assert_true(r.nic.stags.key[0] == key);
 }
 
-/* Without entropy STags are made, but no token. */
+/* Without entropy the NIC makes STags, but no tokens. */
 static void no_secret_without_entropy(void **state)
 {
 	struct rig_mr m;

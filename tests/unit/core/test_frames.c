@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_frames.c - the bytes on the wire: a parser of the protocol that shares no
- * code with the NIC checks every frame of every length, whatever its buffer held
- * before; and the counters of both ends agree with the wire.
+ * test_frames.c - the bytes on the wire: a parser of the protocol that shares
+ * no code with the NIC but the ICRC checks every frame, whatever its buffer
+ * held before. And the counters of both ends agree with the wire.
  */
 #include "unit.h"
 
@@ -117,7 +117,7 @@ static int up_icrc(void **state)
 	return 0;
 }
 
-/* Without the fast path: a port without windows has none, as transfers may fail. */
+/* Without the fast path: a port whose transfers may fail has no windows. */
 static int up_long_way(void **state)
 {
 	(void)state;
@@ -178,7 +178,7 @@ static void of_each_length(uint8_t opcode)
 {
 	uint32_t i, n = sizeof(lengths) / sizeof(lengths[0]);
 
-	for (i = 0; i < n; i++) { /* the second goes where the first went */
+	for (i = 0; i < n; i++) { /* one length twice, then another */
 		move(opcode, i, lengths[i]);
 		move(opcode, 4096 - i, lengths[i]);
 		move(opcode, i % 4, lengths[n - 1 - i]);
@@ -221,7 +221,8 @@ static void reads(void **state)
 	counters_agree();
 }
 
-/* Runs of several lengths: only messages like the one before take the fast path. */
+/* Runs of several lengths: only a message like the one before it takes the fast
+ * path. */
 static void mixed(void **state)
 {
 	uint32_t i, k, round;
@@ -365,7 +366,7 @@ static void sum_only(struct unic_port *port, const uint8_t *f, uint32_t len,
 	sums_seen++;
 }
 
-/* The header checksum is folded until no carry is left: tried with addresses that
+/* The header checksum is folded until no carry is left, also for addresses that
  * need a second fold. */
 static void sums_that_carry(void **state)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* test_fuzzed.c - defects found by the fuzzers (tests/fuzz), each in its smallest
- * form. */
+/* test_fuzzed.c - defects found by the fuzzers (tests/fuzz), each in its
+ * smallest form. */
 #include "rig.h"
 #include "unit.h"
 
 static struct rig a;
 
 /*
- * A doorbell page that is another slot's NIC page: the `asleep` word of the NIC
- * was a doorbell, so the NIC woke itself each time it went to sleep.
+ * A doorbell page next to, or equal to, that of another slot is refused: the
+ * page behind a doorbell page is the NIC's page. A NIC page as doorbell page
+ * let the NIC wake itself with its `asleep` word each time it went to sleep.
  */
 static void doorbells_of_others_are_refused(void **state)
 {
@@ -43,8 +44,9 @@ static uint32_t promised(void)
 }
 
 /*
- * A waiter at its quota has one entry back, promised to it, and other requests
- * may take that entry; the promise was left.
+ * A process waits at its quota, and an entry that was released is promised to
+ * it. When another process takes all free entries the promise ends; it used to
+ * stay.
  */
 static void promises_end_with_what_they_promise(void **state)
 {

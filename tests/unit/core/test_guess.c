@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_guess.c - peers and processes that guess STags and token keys are held
- * off, each by itself, and for a limited time.
+ * off, each separately, and for a limited time.
  */
 #include "revoke/register.h"
 #include "unit.h"
@@ -102,8 +102,8 @@ static void stags(void **state)
 	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_OK);
 }
 
-/* As guess_stag(), with the key of @mr; @vendor: the peer has the vendor
- * opcodes. */
+/* As guess_stag(), with a READ or WRITE of @len bytes that names the key of
+ * @mr; @vendor: the peer has the vendor opcodes. */
 static void name(const struct rig_mr *mr, uint32_t len, uint8_t opcode,
 		 bool vendor)
 {
@@ -120,7 +120,7 @@ static void name(const struct rig_mr *mr, uint32_t len, uint8_t opcode,
 			 vendor ? UNIC_WC_REM_EVICTED : UNIC_WC_REM_ACCESS_ERR);
 }
 
-/* Each key that opens nothing for this queue pair counts as wrong, whatever the
+/* Each key that gives this queue pair no access counts as wrong, for whatever
  * reason: any of the reasons would tell a guesser something. */
 static void each_wrong_key_is_a_guess(void **state)
 {
@@ -172,8 +172,8 @@ static void key_of_what_was_taken_back(void **state)
 	assert_int_equal(to_rtr(&rb, &qb, ra.nic.ipv4), UNIC_ST_OK);
 }
 
-/* A region of process @proc that has been released, and whose index will not be
- * used soon: the next STags of the next indices are drawn. */
+/* Makes and releases a region of process @proc whose index will not be used
+ * soon: no STag is drawn yet for the index's next region. */
 static void release_one(uint32_t proc, uint32_t pd, struct rig_mr *m)
 {
 	do {
@@ -190,8 +190,8 @@ static uint32_t counted(void)
 	return rb.nic.key_guards.of[0].peer[0].wrong;
 }
 
-/* A peer that was not told of the release names what was right a moment ago. It
- * is answered as one that guesses, and is none. */
+/* A key that was valid until its region was released gets the answer of a wrong
+ * key, but does not count as one: the peer may not know of the release. */
 static void key_of_what_was_released(void **state)
 {
 	struct rig_mr m;
@@ -206,7 +206,8 @@ static void key_of_what_was_released(void **state)
 	assert_int_equal(to_rtr(&rb, &qb, ra.nic.ipv4), UNIC_ST_OK);
 }
 
-/* ... nor while operations use the region, or its index rests. */
+/* The key of a released region does not count as wrong while operations use the
+ * region, or while its index rests. */
 static void key_of_what_ends_and_rests(void **state)
 {
 	struct rig_mr m;
@@ -219,7 +220,7 @@ static void key_of_what_ends_and_rests(void **state)
 	assert_int_equal(rig_dereg(&rb, &m), UNIC_ST_PENDING);
 	assert_int_equal(rb.nic.mrs.mr[m.mr].state, UNIC_MR_DRAINING);
 	name(&m, 8, UNIC_WR_WRITE, false);
-	rb.nic.stags.of[m.mr].step = UNIC_STAG_STEPS - 1; /* its last one */
+	rb.nic.stags.of[m.mr].step = UNIC_STAG_STEPS - 1; /* its last */
 	unic_mr_unhold(&rb.nic.memory, (uint16_t)m.mr);
 	run(MS);
 	assert_int_equal(rb.nic.mrs.mr[m.mr].state, UNIC_MR_FREE);
@@ -228,7 +229,7 @@ static void key_of_what_ends_and_rests(void **state)
 	assert_int_equal(counted(), 0);
 }
 
-/* ... nor a form that the peer is to invalidate. */
+/* A SEND_INV of the STag of a released form does not count as a wrong key. */
 static void key_of_a_form_that_was_released(void **state)
 {
 	struct unic_derived_alloc alloc = { .pd = (uint16_t)pb,
@@ -255,8 +256,9 @@ static void key_of_a_form_that_was_released(void **state)
 	assert_int_equal(counted(), 0);
 }
 
-/* The STag must be right in all bits and of this process; and what the next region
- * of the index will have is a secret like any other. */
+/* The STag of a released region counts unless it is right in all bits and of
+ * this process. The STag drawn for the next region of an index counts, too: it
+ * is still a secret. */
 static void key_like_what_was_released(void **state)
 {
 	struct rig_mr m, other;
@@ -346,12 +348,12 @@ static void keys(void **state)
 	assert_true(rig_cqe(&rb, &qb, &cqe));
 	assert_int_equal(cqe.detail, 0);
 	assert_int_equal(rig_count(&rb, tokens_used), 1);
-	/* after that time keys are free again */
+	/* after the window wrong keys are free again */
 	assert_true(tagged(index, key, MS));
 }
 
-/* Many queue pairs, connected before the peer is held off, and used at once: on
- * average they get no more guesses than others. */
+/* 64 wrong keys at once, as from many queue pairs that were connected before
+ * the peer was held off: on average they get no more guesses than others. */
 static void hoarded(void **state)
 {
 	uint32_t i, ms, total = 0;
@@ -382,11 +384,11 @@ static void of_one_process(void **state)
 		guess_stag(i, mb.stag ^ (i + 1) << 12);
 	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
 	assert_int_equal(to_rtr(&rb, &qb1, ip), UNIC_ST_OK);
-	/* the next process of the slot holds the peer off, too */
+	/* process 0 still holds the peer off */
 	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
 }
 
-/* Sends wrong keys from address @ipv4, until it is held off. Returns their
+/* Counts wrong keys from address @ipv4 until it is held off. Returns their
  * number. */
 static uint32_t guess_all(uint32_t ipv4, uint32_t proc)
 {
@@ -398,8 +400,9 @@ static uint32_t guess_all(uint32_t ipv4, uint32_t proc)
 	return n;
 }
 
-/* Many addresses share the free guesses, take no place from an address that is
- * held off, and hold no other address off for longer than themselves. */
+/* Addresses without a place of their own share the free guesses of one. They
+ * take no place from an address that is held off, and delay no other
+ * process. */
 static void many_addresses(void **state)
 {
 	const uint32_t each = UNIC_KEY_GUARD_FREE;
@@ -429,7 +432,8 @@ static void many_addresses(void **state)
 
 /* ------------------------------------------------- a process of its own NIC */
 
-/* Makes a region of one element, by command. Returns the status. */
+/* Makes an indirect region of one element, of key @lkey, by command. Returns
+ * the status. */
 static uint8_t make_of(uint32_t pd, uint32_t lkey)
 {
 	static struct unic_mr_result form;
@@ -453,7 +457,8 @@ static uint8_t make_of(uint32_t pd, uint32_t lkey)
 	return status;
 }
 
-/* STags of process 0: of a region, of an evicted one, of a deregistered one. */
+/* STags of process 0: of an active region, an evicted one and a released
+ * one. */
 static void others(uint32_t stag[3])
 {
 	struct rig_mr m;
@@ -477,8 +482,8 @@ static void others(uint32_t stag[3])
 			 UNIC_MR_EVICTED);
 }
 
-/* The status is the same for a region of another domain, an evicted one and
- * none. */
+/* A process gets the same status for STags of other processes: of an active, an
+ * evicted and a released region. */
 static void one_answer_for_what_others_have(void **state)
 {
 	const uint8_t none = UNIC_ST_NO_MR;
@@ -502,13 +507,13 @@ static void one_answer_for_what_others_have(void **state)
 	assert_int_equal(make_of(pb1, stag[0] ^ 0x100), none);
 	assert_int_equal(rig_count(&rb, access_pd), 0);
 	assert_int_equal(rig_count(&rb, access_evicted), 0);
-	/* of its own domain the process gets the exact status */
+	/* of its own regions a process gets the exact status */
 	assert_int_equal(make_of(pb2, stag[0]), UNIC_ST_NO_PD);
 	assert_int_equal(make_of(pb2, stag[1]), UNIC_ST_EVICTED);
 	assert_int_equal(make_of(pb2, stag[2]), none);
 }
 
-/* A process that guesses is held off as a peer is. */
+/* A process that guesses STags of its own NIC is held off as a peer is. */
 static void guesser_of_its_own_nic(void **state)
 {
 	uint32_t i, pb1, ip = ra.nic.ipv4;
@@ -535,7 +540,7 @@ static void guesser_of_its_own_nic(void **state)
 	assert_int_equal(to_rtr(&rb, &qb1, OTHER), UNIC_ST_OK);
 }
 
-/* Work requests with wrong keys: each ends a queue pair. */
+/* Work requests with wrong keys count, too; each of them ends a queue pair. */
 static void guesser_that_posts(void **state)
 {
 	struct rig_mr bad = mb;
@@ -566,10 +571,10 @@ static void guesser_that_posts(void **state)
 	assert_int_equal(to_rtr(&rb, &qb, OTHER), UNIC_ST_OK);
 }
 
-/* ------------------------------------------------------------------ the odds */
+/* ----------------------------------------------------------------- the odds */
 
-/* Mean time in seconds until one of @good of 2^@bits values is found, at @places
- * that are counted separately. */
+/* Mean time in seconds until one of @good of 2^@bits values is found, at
+ * @places that are counted separately. */
 static uint64_t seconds(uint32_t bits, uint64_t good, uint32_t places)
 {
 	const uint64_t a_second = UNIC_KEY_GUARD_FREE * 1000000000ull /
@@ -578,7 +583,7 @@ static uint64_t seconds(uint32_t bits, uint64_t good, uint32_t places)
 	return (1ull << (bits - 1)) / good / a_second;
 }
 
-/* The figures of key_guard.h and docs/STATUS.md. */
+/* The figures of key_guard.h and docs/SECURITY.md. */
 static void odds(void **state)
 {
 	const uint32_t stag = 24, all = UNIC_KEY_GUARD_PEERS + 1;
@@ -589,10 +594,10 @@ static void odds(void **state)
 	assert_int_equal(seconds(stag, 256, 1), 204);		 /* 3.4 min */
 	assert_int_equal(seconds(stag, 1, all) * 10 / hour, 20); /* 2.1 h */
 	assert_int_equal(seconds(stag, 256, all), 29);
-	/* 42 bits of a base are random; 2^22 of the 2^42 here, the rest below */
+	/* 42 bits of a base are random: 22 here, 20 by the shift below */
 	assert_in_range((seconds(stag + 22, 1, 1) << 20) / year / 1000000, 7000,
 			7500);
-	/* one in 2^24: the bits of the index that were seen do not count */
+	/* the 8 bits of the consumer do not count */
 	assert_int_equal(32 - 8, stag);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_hostile.c - a host that lies: every command with every field wrong, ring
- * indices and doorbells with garbage, a process that writes random bytes over its
- * queues, a driver that never reads. The NIC answers with the exact status,
- * counts, and other processes are not affected.
+ * test_hostile.c - a hostile host: every command with every field wrong, wild
+ * ring indices and doorbells, a process that writes random bytes over its
+ * queues, a driver that never reads. The NIC answers with the exact status and
+ * counts the error; other processes are not affected.
  */
 #include "command/cmd.h"
 #include "command/proc.h"
@@ -88,7 +88,7 @@ static void unknown_opcodes_are_refused(void **state)
 	still_alive(&a);
 }
 
-/* The last byte of every record but two is reserved. */
+/* The last byte of every command is reserved, and must be zero. */
 static void reserved_bytes_must_be_zero(void **state)
 {
 	uint8_t rec[64];
@@ -119,7 +119,7 @@ static void other_epochs_are_refused(void **state)
 	rig_up(&a, 1);
 	for (i = 0; i < OPCODES; i++) {
 		memset(&rec, 0, sizeof(rec));
-		a.nic.epoch++; /* rig_cmd() writes the epoch ... */
+		a.nic.epoch++; /* rig_cmd() would set the epoch */
 		memcpy(a.port.bar + UNIC_BAR_CMD_OFF +
 			       a.cmd_tail % UNIC_CMD_ENTRIES * 64,
 		       &rec, sizeof(rec));
@@ -133,7 +133,7 @@ static void other_epochs_are_refused(void **state)
 	}
 }
 
-/* A set-up in which most commands succeed, so that one wrong field decides. */
+/* A process with a queue pair and a region, so that commands find objects. */
 static void world_up(struct rig_qp *qp, struct rig_mr *mr, uint32_t *pd)
 {
 	rig_up(&a, 1);
@@ -150,7 +150,8 @@ static const uint32_t wrong[] = { 1,	      2,	 0x7f,	     0x80,
 				  0xffff,     0x10000,	 0x7fffffff, 0x80000000,
 				  0xfffffffe, 0xffffffff };
 
-/* Each 16-bit and 32-bit word of every command takes every wrong value. */
+/* Every command with one wrong value, at each even offset: the NIC answers, its
+ * accounts agree, and it goes on. */
 static void every_field_wrong(void **state)
 {
 	struct unic_info *info = (struct unic_info *)a.port.bar;
@@ -175,8 +176,8 @@ static void every_field_wrong(void **state)
 	}
 }
 
-/* Random commands around plausible values: each is answered, and nothing else
- * happens. */
+/* Random commands with plausible values: the NIC answers each, its accounts
+ * agree, and it goes on. */
 static void random_commands(void **state)
 {
 	struct rig_qp qp;
@@ -260,8 +261,8 @@ static void completions_never_read(void **state)
 
 /*
  * A process writes random bytes over its doorbell page and its rings while
- * another one moves data: the other's data and queues stay correct, and nothing
- * outside the first one's window is written.
+ * another one moves data: the data and queues of the other one stay correct,
+ * and the NIC accesses nothing outside a window.
  */
 static void scribbling_process_hurts_only_itself(void **state)
 {
@@ -362,8 +363,8 @@ static void events_never_read_do_not_stop_evictions(void **state)
 	check_books(&a);
 }
 
-/* All other events leave room in the ring for those of evictions, which the NIC
- * can send without a read by the driver. */
+/* Other events leave room in the event ring for those of evictions, which the
+ * NIC can send though the driver reads nothing. */
 static void news_leave_room_for_evictions(void **state)
 {
 	struct unic_evt_obj news = { .hdr.type = UNIC_EVT_DB_ERROR };
@@ -397,8 +398,8 @@ static void news_leave_room_for_evictions(void **state)
 }
 
 /*
- * The reserved credit: a driver that never reads its completion ring, so that no
- * command is answered, does not stop an eviction by the reaper.
+ * A driver that never reads its completion ring, so that no further command is
+ * executed, does not stop an eviction by the reaper.
  */
 static void completions_never_read_do_not_stop_evictions(void **state)
 {
@@ -422,7 +423,7 @@ static void completions_never_read_do_not_stop_evictions(void **state)
 	pd = rig_pd(&a, 0);
 	assert_int_equal(rig_reg(&a, 1, rig_pd(&a, 1), 4, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &mr),
-			 UNIC_ST_OK); /* the share of 0 is a half */
+			 UNIC_ST_OK); /* the share of process 0 is a half */
 	while (rig_reg(&a, 0, pd, 4, UNIC_CLASS_MESSAGING, UNIC_REG_LIST, 0,
 		       &mr) == UNIC_ST_OK)
 		;
@@ -493,7 +494,7 @@ static void bad_doorbells_are_told_once(void **state)
 	assert_int_equal(ring_nothing(0, 9, MS), 1);
 	for (i = 0; i < 2000; i++)
 		assert_int_equal(ring_nothing(0, 10, MS), 0);
-	assert_int_equal(ring_nothing(1, 11, MS), 1); /* of another process */
+	assert_int_equal(ring_nothing(1, 11, MS), 1); /* another process */
 	assert_int_equal(rig_count(&a, db_bad), 2002);
 	assert_int_equal(db_ack(2), UNIC_ST_NO_PROC);
 	assert_int_equal(db_ack(0), UNIC_ST_OK);
@@ -504,8 +505,8 @@ static void bad_doorbells_are_told_once(void **state)
 	assert_int_equal(ring_nothing(0, 13, 20 * MS), 1);
 }
 
-/* fifo_seq was ahead when the NIC looked, and is back when the NIC reads: no word
- * is taken, and not 2^32 of them. */
+/* fifo_seq was ahead when the NIC looked, and is back when the NIC reads: the
+ * NIC takes no word, instead of 2^32 of them. */
 static void doorbell_count_that_goes_back(void **state)
 {
 	(void)state;
@@ -517,12 +518,12 @@ static void doorbell_count_that_goes_back(void **state)
 	still_alive(&a);
 }
 
-/* -------------------------------------------- a writer that laps the reader */
+/* --------------------------- a process that rings faster than the NIC reads */
 
 static struct rig_qp bells;
 /* words that the process appends while the NIC takes others */
 static uint32_t to_append;
-static bool half_way; /* and one more word that is not published */
+static bool half_way; /* and one more, not published */
 
 static struct unic_db_page *bell_page(void)
 {
@@ -585,8 +586,8 @@ static void bells_up(void)
 			 UNIC_ST_OK);
 }
 
-/* The NIC looks while its process has stored the next word over the oldest one
- * that the NIC has not taken, and has not published it. */
+/* The NIC looks while a process has stored the next word over the oldest one
+ * that the NIC has not taken, and has not published it: no doorbell is lost. */
 static void a_doorbell_under_the_next_word(void **state)
 {
 	uint32_t behind, at;
@@ -610,8 +611,8 @@ static void a_doorbell_under_the_next_word(void **state)
 	assert_int_equal(rig_count(&a, db_bad), 0);
 }
 
-/* The process rings while the NIC takes words: any number of words, and half of
- * one more. */
+/* The process rings while the NIC takes words, any number of words and half of
+ * one more: no doorbell is lost. */
 static void a_doorbell_while_words_are_taken(void **state)
 {
 	uint32_t n;
@@ -656,7 +657,7 @@ static void bad_doorbell_waits_for_a_full_ring(void **state)
 	while (rig_event(&a, &evt))
 		told += evt.hdr.type == UNIC_EVT_DB_ERROR;
 	assert_int_equal(told, 1);
-	/* a doorbell due when its process ends is dropped */
+	/* a DB_ERROR that is due when its process ends is dropped */
 	assert_int_equal(db_ack(0), UNIC_ST_OK);
 	rig_ring(&a, 0, UNIC_DB_SQ, 50, 1);
 	rig_run(&a, MS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* test_icrc.c - the CRC against its definition, bit by bit. */
+/* test_icrc.c - the CRC and ICRC against a bit-by-bit computation. */
 #include "unit.h"
 
 #include "base/icrc.h"
@@ -75,7 +75,8 @@ static void frames(void **state)
 		assert_int_equal(unic_icrc(frame, len), slow_icrc(frame, len));
 }
 
-/* Bytes that routers may change do not count, all others do. */
+/* The ICRC covers all bytes behind the Ethernet header but those that routers
+ * may change. */
 static void masks(void **state)
 {
 	static uint8_t store[2 + 100] __attribute__((aligned(4)));

@@ -30,7 +30,7 @@ static void indirect_over_three_regions(void **state)
 	assert_int_equal(form_access_b(&x, RW, 8192, 1, &p), -UNIC_EBOUNDS);
 	assert_int_equal(form_access_b(&x, RW, (uint64_t)-1, 1, &p),
 			 -UNIC_EBOUNDS);
-	/* bytes 2^32 away are not reached through the window */
+	/* no access 2^32 away goes through the window */
 	assert_int_equal(form_access_b(&x, RW, 0, 1, &p), 0);
 	assert_int_equal(form_access_b(&x, RW, 1ull << 32, 1, &p),
 			 -UNIC_EBOUNDS);
@@ -63,8 +63,8 @@ static const uint8_t *straddling(uint32_t off)
 	return form_mb[0].mem + PAGE + off;
 }
 
-/* Bytes that are contiguous across a multiple of 2^32 are two pieces, each in its
- * window, in any order of access. */
+/* A range that crosses a multiple of 2^32 is two pieces, each with a window of
+ * its own, in any order of access. */
 static void addresses_that_cross_4_gib(void **state)
 {
 	static const uint32_t first[] = { 0, 1024, 2047, 2048, 2049, 4095 };
@@ -159,13 +159,13 @@ static void lists_with_every_element_wrong(void **state)
 	BAD(rights, UNIC_MR_RIGHTS_ALL + 1, INVALID);
 #undef BAD
 	assert_memory_equal(&before, &rb.nic.derived, sizeof(before));
-	good.iova = UINT64_MAX - 8191; /* ends at the end */
+	good.iova = UINT64_MAX - 8191; /* ends at 2^64 */
 	assert_int_equal(form_make(&x, &good), 0);
 	form_assert_bytes(&x, 8192, form_three);
 }
 
-/* A window has no local key: its STag makes no element, though the window is
- * bound and has the rights. */
+/* A window has no local key: its STag makes no element, even while the window
+ * is bound and has the rights. */
 static void windows_are_no_elements(void **state)
 {
 	static const uint8_t kind[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW1,
@@ -305,7 +305,7 @@ static void posted_lists(void **state)
 	x.stag = (x.stag & ~0xffu) | 6;
 	form_assert_bytes(&x, 8192, form_three);
 	assert_int_equal(form_local_inv(x.stag).status, 0);
-	/* half an element; an element that is wrong, and which */
+	/* half an element; then a wrong element, whose number is in byte_len */
 	s.rkey = unic_to_le32(x.stag);
 	s.sge[0].len = unic_to_le32(40);
 	cqe = form_post(&rb, &qb, s, NULL);
@@ -358,11 +358,11 @@ static void lists_that_are_none(void **state)
 	s.imm = unic_to_le32(1u << 17);
 	form_refused(s, &e, UNIC_WD_SGE);
 	s = form_memop(UNIC_WR_BIND_MW, w.stag, 1, 0, form_mb[1].iova, 0);
-	s.num_sge = 1; /* a window's list is not in memory */
+	s.num_sge = 1; /* BIND_MW takes inline lists only */
 	s.sge[0] = form_piece(&form_mb[2], 0, 16);
 	form_refused(s, NULL, UNIC_WD_SGE);
 	s = form_memop(UNIC_WR_REG_INDIRECT, x.stag, 1, RW, 0, 0);
-	form_refused(s, NULL, UNIC_WD_SGE); /* nowhere at all */
+	form_refused(s, NULL, UNIC_WD_SGE); /* no list */
 	s.num_sge = 1;
 	form_refused(s, NULL, UNIC_WD_SGE); /* no bytes */
 	s.sge[0] = form_piece(&form_mb[2], 0, 16);
@@ -371,7 +371,7 @@ static void lists_that_are_none(void **state)
 	s = form_memop(UNIC_WR_REG_INDIRECT, x.stag, 1, RW, 0, 0);
 	s.num_sge = 1;
 	s.sge[0] = form_piece(&form_mb[2], 0, 16);
-	memcpy(form_mb[2].mem, &e, 16); /* a valid element, but for one field */
+	memcpy(form_mb[2].mem, &e, 16); /* a valid element; the slot is wrong */
 	s.inline_len = 1;
 	form_refused(s, NULL, UNIC_WD_SGE);
 	s.inline_len = 0;
@@ -382,7 +382,8 @@ static void lists_that_are_none(void **state)
 	assert_int_equal(form_post(&rb, &qb, good, &e).status, 0);
 }
 
-/* Two queue pairs, one reader of lists, and late DMA. */
+/* Two queue pairs get the one reader of lists in turn, with DMA that completes
+ * late. */
 static void lists_are_read_in_turn(void **state)
 {
 	struct unic_sge e = form_piece(&form_mb[1], 5, 100);
@@ -424,7 +425,8 @@ static void lists_are_read_in_turn(void **state)
 	assert_int_equal(rb.nic.order.waits, 0);
 }
 
-/* @x, of a list in form_mb[2] that @q posts. */
+/* Posts on @q that a new indirect region @x is made of the list in
+ * form_mb[2]. */
 static void post_a_list(struct rig_qp *q, struct rig_mr *x)
 {
 	struct unic_sq_slot s;
@@ -438,8 +440,8 @@ static void post_a_list(struct rig_qp *q, struct rig_mr *x)
 	rig_ring(&rb, 0, UNIC_DB_SQ, q->row, ++q->sq_tail);
 }
 
-/* A queue pair ends while its list is read: the list is not taken for that of the
- * next queue pair. */
+/* A queue pair fails while its list is read: the list is not taken for that of
+ * the next queue pair. */
 static void late_list_is_nobodys(void **state)
 {
 	struct unic_cmd_qp_modify err = { .qpn = unic_to_le32(qb.qpn),
@@ -496,7 +498,7 @@ static void begin_a_list(struct rig_mr *x)
 	s.sge[0] = form_piece(&form_mb[2], 0, 16);
 	qb.sq[qb.sq_tail % RIG_SLOTS] = s;
 	rig_ring(&rb, 0, UNIC_DB_SQ, qb.row, ++qb.sq_tail);
-	rb.port.again_call = rb.port.calls + 2; /* behind the slot */
+	rb.port.again_call = rb.port.calls + 2; /* the list: call 2 */
 	unic_nic_poll(&rb.nic);
 	assert_int_equal(rb.port.calls, rb.port.again_call);
 	assert_true(rb.nic.list_reader.started);
@@ -510,9 +512,9 @@ static struct unic_cqe end_of_the_list(void)
 	return form_done(&rb, &qb);
 }
 
-/* Registers regions of one page for process 1 at the address of @like, all of
- * them page @page of its window, until one has the index of @like; in one
- * round. */
+/* Registers regions of one page for process 1 at the address of @like, each of
+ * them page @page of its window, until one has the index of @like, all in one
+ * poll round. */
 static void take_its_index(const struct rig_mr *like, uint32_t pd,
 			   uint32_t page)
 {
@@ -535,8 +537,8 @@ static void take_its_index(const struct rig_mr *like, uint32_t pd,
 	} while (y.mr != like->mr);
 }
 
-/* The region with the list ends while the list is read, and another process gets
- * its index, with such a list at the same address. */
+/* The region with the list ends while the list is read, and another process
+ * gets its index, with a list at the same address: the request is refused. */
 static void list_of_another_process(void **state)
 {
 	struct unic_sge e = form_piece(&form_mb[1], 5, 100);
@@ -561,8 +563,8 @@ static void list_of_another_process(void **state)
 	assert_int_equal(rb.nic.list_reader.qpn, 0);
 }
 
-/* The region is registered again, with its STag and generation, in a domain that
- * is not the queue pair's. */
+/* The region with the list moves to another domain, with the same STag and
+ * generation, while the list is read: the request is refused. */
 static void list_that_is_not_ours_any_more(void **state)
 {
 	struct unic_cmd_mr_rereg c = { .mr = unic_to_le32(form_mb[2].mr),
@@ -581,7 +583,7 @@ static void list_that_is_not_ours_any_more(void **state)
 	assert_int_equal(rb.nic.derived.form[x.mr].used, 0);
 }
 
-/* The region stays, and the list is read when the port moves data again. */
+/* A list is read when the port moves data again. */
 static void list_that_had_to_wait(void **state)
 {
 	struct unic_cqe cqe;

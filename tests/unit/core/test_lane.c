@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_lane.c - frames that arrive in a row and are placed in one run: one of
- * them is lost, damaged, for another queue pair, or refused.
+ * test_lane.c - frames that arrive in a row and are placed in one run, of which
+ * one is lost, damaged, for another queue pair, or refused.
  */
 #include "unit.h"
 
@@ -15,13 +15,13 @@
 #define MTU   1024u
 #define APSN  50u /* bytes of a frame before the last word of its BTH */
 
-/* The wire's treatment of one frame of A, by number from 1 on. */
+/* What the wire does to one frame, by number from 1 on. */
 static struct {
 	uint32_t seen, victim;
 	/* the byte that is inverted; 0: the frame is lost */
 	uint32_t at;
-	uint8_t apsn[64][4]; /* of each */
-	/* the last bytes of each, at the place of the ICRC */
+	uint8_t apsn[64][4]; /* of each frame */
+	/* the last bytes of each frame, where the ICRC is */
 	uint8_t end[64][4];
 } wire;
 
@@ -140,7 +140,7 @@ static void one_is_lost(void **state)
 	}
 }
 
-/* Damage that the ICRC finds: in the payload, in BTH and in the address. */
+/* The ICRC finds damage in BTH, in RETH and in the payload. */
 static void one_is_damaged(void **state)
 {
 	static const uint32_t at[] = { 47, 51, 54 + 7, 54 + 16, ~0u };
@@ -154,7 +154,7 @@ static void one_is_damaged(void **state)
 	}
 }
 
-/* A WRITE of another length, and one beyond the page of the others. */
+/* The last of four WRITEs side by side lies in the next page. */
 static void one_is_elsewhere(void **state)
 {
 	uint32_t i;
@@ -173,9 +173,8 @@ static void one_is_elsewhere(void **state)
 }
 
 /*
- * A long WRITE, whose packets are alike but for one: byte @at of packet @victim
- * is inverted, or the packet is lost. The packets before it are placed, none
- * behind it.
+ * A long WRITE: byte @at of packet @victim is inverted, or, if 0, the packet is
+ * lost. The packets before it are placed, none from it on until A repeats it.
  */
 static void of_a_long_one(uint32_t victim, uint32_t at)
 {
@@ -195,7 +194,8 @@ static void of_a_long_one(uint32_t victim, uint32_t at)
 	assert_memory_equal(mb.mem + BYTES - 100, nothing, 100);
 }
 
-/* Byte of the peer's address, of the port, and of the queue pair number. */
+/* The packet is lost, or a byte of its EtherType, TTL, source address, UDP port
+ * or queue pair number is inverted. */
 static void one_packet_is_not_alike(void **state)
 {
 	static const uint32_t at[] = { 0, 12, 22, 29, 37, 49 };
@@ -208,7 +208,8 @@ static void one_packet_is_not_alike(void **state)
 			of_a_long_one(victim[i], at[k]);
 }
 
-/* An acknowledgement from another address acknowledges nothing. */
+/* An acknowledgement from another IP address is dropped; one with another
+ * source MAC address is taken. */
 static void acknowledgement_of_a_stranger(void **state)
 {
 	uint32_t k;
@@ -216,7 +217,7 @@ static void acknowledgement_of_a_stranger(void **state)
 	(void)state;
 	bring_up(false);
 	rb.port.on_frame = on_frame;
-	for (k = 0; k < 3; k++) { /* the first frame fills the cache */
+	for (k = 0; k < 3; k++) { /* the first ACK fills the header cache */
 		wire.seen = 0;
 		wire.victim = k ? 2 : 0; /* frame 1 is A's WRITE */
 		wire.at = k == 1 ? 29 : 9;
@@ -257,8 +258,8 @@ static void numbers_go_round(void **state)
 		expect(i, 0);
 }
 
-/* Three long WRITEs, packets 0x1000 to 0x1023: the last of each asks for an
- * acknowledgement, and one in 32 in between. */
+/* Three long WRITEs, PSNs 0x1000 to 0x1023: the last packet of each requests an
+ * acknowledgement, and the one whose PSN is 31 modulo 32. */
 static void asks_now_and_then(void **state)
 {
 	uint32_t i;
@@ -276,8 +277,8 @@ static void asks_now_and_then(void **state)
 				 i % 12 == 11 || i == UNIC_ACK_EVERY);
 }
 
-/* On a link that leaves the ICRC out its bytes are zeros, not the old contents of
- * the buffer. */
+/* On a link without ICRC its four bytes are zeros, not the old contents of the
+ * buffer. */
 static void no_sum_is_zero(void **state)
 {
 	static const uint8_t zero[4];
@@ -299,7 +300,7 @@ static void no_sum_is_zero(void **state)
 		expect(i, 0);
 		assert_memory_equal(wire.end[i], zero, 4);
 	}
-	for (k = 0; k < 4; k++) { /* and behind the parts of a long message */
+	for (k = 0; k < 4; k++) { /* packets of a long message */
 		wire.seen = 0;
 		write_at(k, 0, BYTES - 100 * k);
 		rig_run2(&ra, &rb, MS);
@@ -309,7 +310,7 @@ static void no_sum_is_zero(void **state)
 	}
 }
 
-/* A NAK in a frame that is not like the one before is taken. */
+/* An RNR NAK in a frame that is not like the one before it is taken. */
 static void refusal_by_another_way(void **state)
 {
 	struct unic_cqe cqe;
@@ -331,7 +332,8 @@ static void refusal_by_another_way(void **state)
 	assert_memory_equal(mb.mem, ma.mem, 100);
 }
 
-/* A read of a region a moment ago does not allow a write. */
+/* A region that its own process has just read still refuses a peer's WRITE
+ * without the right. */
 static void read_only(void **state)
 {
 	struct unic_cmd_mr_reg cmd = {
@@ -373,7 +375,7 @@ static void read_only(void **state)
 		assert_int_equal(page[i], 0x77);
 }
 
-/* The last @n trace records of received frames, the newest last. */
+/* Finds the last @n trace records of received frames, the newest last. */
 static void traced(const struct unic_trace_rec *last[], uint32_t n)
 {
 	const struct unic_trace_rec *ring =
@@ -435,7 +437,7 @@ static void refusal_is_traced(void **state)
 	expect(2, UNIC_WC_REM_ACCESS_ERR);
 }
 
-/* A turn takes a bounded number of frames, however many there are. */
+/* unic_rx_poll() takes at most UNIC_RX_BATCH frames, however many there are. */
 static void a_turn_has_an_end(void **state)
 {
 	uint32_t i, before;
@@ -454,8 +456,8 @@ static void a_turn_has_an_end(void **state)
 		expect(i, 0);
 }
 
-/* A slot of zeros, but for a key and an address that are right, is the first that
- * a queue pair sees: it is malformed, and not like a request of no bytes. */
+/* A slot of zeros, but for a valid key and address, is the first slot of a
+ * queue pair: it is malformed, and not taken for a request of no bytes. */
 static void zeros_are_like_nothing(void **state)
 {
 	struct unic_sq_slot *s;
@@ -481,9 +483,9 @@ static void zeros_are_like_nothing(void **state)
 	}
 }
 
-/* A region counts one use, whichever way a WRITE of one packet goes when its page
- * is not the one used last: it lies in two pages, there is no room for frames in a
- * row, the port shows no memory. */
+/* A region counts one use for a WRITE of one packet, whichever path the WRITE
+ * takes: it lies in two pages, the link has no room for frames in a row, or the
+ * port has no windows. */
 static void each_use_counts_once(void **state)
 {
 	static const uint32_t from[] = { 0, 4092, 4096, 8188 };
@@ -510,7 +512,7 @@ static void each_use_counts_once(void **state)
 	}
 }
 
-/* The uses of messages side by side, which are placed in one run. */
+/* Messages side by side that are placed in one run count one use each. */
 static void a_run_counts_each_use(void **state)
 {
 	uint32_t i, k;

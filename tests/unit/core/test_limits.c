@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_limits.c - the last value that is allowed and the first that is not;
- * times to the nanosecond; numbers that wrap; what a reset leaves behind:
- * nothing.
+ * times to the nanosecond; numbers that wrap; a reset leaves nothing behind.
  */
 #include "unit.h"
 
@@ -32,7 +31,7 @@ static const struct unic_info *info(void)
 	return (const struct unic_info *)(r.port.bar + UNIC_BAR_INFO_OFF);
 }
 
-/* ---------------------------------------------------------------- registration */
+/* ------------------------------------------------------------- registration */
 
 static uint8_t reg(uint64_t iova, uint64_t length, uint8_t residency,
 		   uint8_t rsvd0)
@@ -99,7 +98,7 @@ static void domains(void **state)
 	assert_int_equal(pd_cmd(UNIC_CMD_PD_FREE, 0, pd), UNIC_ST_NO_PD);
 }
 
-/* ----------------------------------------------------------------------- rings */
+/* -------------------------------------------------------------------- rings */
 
 static uint8_t make_cq(const struct rig_mr *mr, uint32_t row, uint32_t entries,
 		       uint32_t *id)
@@ -158,13 +157,13 @@ static void rings(void **state)
 		assert_int_equal(make_qp(&mr, cq, 2, 16, bad[i]),
 				 UNIC_ST_INVALID);
 	}
-	/* the one of receives would begin where the region ends */
+	/* the receive ring would begin where the region ends */
 	assert_int_equal(make_qp(&small, cq, 2, 16, 16), UNIC_ST_BOUNDS);
 	assert_int_equal(make_qp(&mr, cq, 0, 2, 2), UNIC_ST_OK);
 	assert_int_equal(make_qp(&mr, cq, 1, 4, 2), UNIC_ST_OK);
 }
 
-/* ----------------------------------------------------------------- doorbell pages */
+/* ----------------------------------------------------------- doorbell pages */
 
 static uint8_t attach_at(uint32_t proc, uint64_t bus)
 {
@@ -214,7 +213,7 @@ static void doorbell_pages_before_others(void **state)
 	assert_int_equal(attach_at(2, UNIC_BUS(0, 16384)), UNIC_ST_OK);
 }
 
-/* ----------------------------------------------------------------------- facts */
+/* -------------------------------------------------------------------- facts */
 
 static uint32_t path_mtu(uint32_t max_frame)
 {
@@ -298,7 +297,7 @@ static void usage(void **state)
 	assert_int_equal(unic_from_le32(info->reaper_us), 700);
 	cmd.id = unic_to_le32(UNIC_PROCS);
 	assert_int_not_equal(rig_cmd(&r, UNIC_CMD_QUERY_USAGE, &cmd, &u), 0);
-	/* with as many as another, the first is the first */
+	/* of two that hold as many the lower process number is first */
 	rig_reg(&r, 0, pd, 2, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &mr);
 	cmd.id = unic_to_le32(0);
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_QUERY_USAGE, &cmd, &u), 0);
@@ -391,7 +390,7 @@ static void trace_records(void **state)
 	assert_int_equal(unic_from_le32(t->arg[1]), 1);
 }
 
-/* How long the owner might have kept it, in microseconds. */
+/* The trace of a release has the rest of the grace, in microseconds. */
 static void trace_of_a_release(void **state)
 {
 	struct unic_cmd_mr evict = { 0 };
@@ -432,7 +431,7 @@ static void failed_nic_answers(void **state)
 	assert_int_equal(reg(0x1000, 1, 0, 0), UNIC_ST_FAILED);
 }
 
-/* ------------------------------------------------------------------------ time */
+/* --------------------------------------------------------------------- time */
 
 static uint64_t asked_at[16];
 static uint32_t asked;
@@ -454,7 +453,8 @@ static uint8_t resolve(void)
 	return rig_cmd(&r, UNIC_CMD_ARP_RESOLVE, &cmd, NULL);
 }
 
-/* Asked again to the nanosecond: the NIC asks to be woken for it. */
+/* ARP requests are repeated to the nanosecond: rig_poll() returns when the NIC
+ * has to be polled for the next. */
 static void questions_are_regular(void **state)
 {
 	uint64_t start;
@@ -473,7 +473,8 @@ static void questions_are_regular(void **state)
 		assert_int_equal(asked_at[i], start + i * UNIC_ARP_RETRY_NS);
 }
 
-/* An answer that finds the event ring full is sent soon after there is room. */
+/* An ARP result that finds the event ring full is sent soon after there is
+ * room. */
 static void answer_waits_for_room(void **state)
 {
 	struct unic_evt_obj fill = { .hdr.type = UNIC_EVT_QP_ERROR };
@@ -519,7 +520,7 @@ static uint32_t tokens_ended(void)
 	return n;
 }
 
-/* Each token ends at its own time, whichever was there first. */
+/* Each token ends at its own time, in whatever order they were made. */
 static void tokens_end_in_time(void **state)
 {
 	static const uint32_t ttl_us[] = { 3000, 900, 5000, 7000, 4000 };
@@ -543,7 +544,8 @@ static void tokens_end_in_time(void **state)
 	}
 }
 
-/* The event of a second bad doorbell comes a second after the first, not sooner. */
+/* The event of a second bad doorbell comes a second after the first, not
+ * sooner. */
 static void bad_doorbells_are_told_in_time(void **state)
 {
 	struct unic_cmd_db_ack ack = { .proc = 0 };
@@ -563,9 +565,9 @@ static void bad_doorbells_are_told_in_time(void **state)
 			 UNIC_DB_WORD(UNIC_DB_SQ, 8, 0));
 }
 
-/* --------------------------------------------------------------- numbers wrap */
+/* ------------------------------------------------------------- numbers wrap */
 
-/* 0 is no epoch, no notice and no waiting request. */
+/* 0 is no sequence number of a notice, and no number of a wait. */
 static void numbers_skip_zero(void **state)
 {
 	struct unic_cmd_mr evict = { 0 };
@@ -606,7 +608,7 @@ static void epochs(void **state)
 	assert_int_equal(r.nic.epoch, 2);
 }
 
-/* Weights are relative: large ones find the hoarder as small ones do. */
+/* Weights are relative: with large ones the NIC finds the hoarder, too. */
 static void weights_above_all_entries(void **state)
 {
 	static const uint32_t weight[] = { 1, 64, 1000, 65535 };
@@ -633,7 +635,7 @@ static void weights_above_all_entries(void **state)
 	}
 }
 
-/* A waiting process's answer to nothing has no deadline. */
+/* An answer to a notice that does not exist fails, without a deadline. */
 static void no_deadline_of_no_notice(void **state)
 {
 	struct unic_cmd_notice_answer cmd = {
@@ -649,9 +651,9 @@ static void no_deadline_of_no_notice(void **state)
 	assert_int_equal(unic_from_le32(cpl.detail), 0);
 }
 
-/* ----------------------------------------------------------------------- reset */
+/* -------------------------------------------------------------------- reset */
 
-/* Driver that comes second finds what the first one found. */
+/* A reset clears the NIC's address and its ARP table. */
 static void reset_forgets_addresses(void **state)
 {
 	struct unic_cmd_set_addr addr = { .ipv4 = unic_to_le32(0x0a000001) };
@@ -687,7 +689,7 @@ static void take_down(const struct rig_qp *q)
 	memset(&db->tail[q->row], 0, sizeof(db->tail[0]));
 }
 
-/* New queues in the places of others begin at the first record and unarmed. */
+/* New queues in the rows of former ones begin at the first record, unarmed. */
 static void queues_are_new(void **state)
 {
 	struct unic_cqe cqe;
@@ -719,7 +721,7 @@ static void queues_are_new(void **state)
 	}
 }
 
-/* One life: queues that carry messages, and a queue that is armed at its end. */
+/* One life of two NICs: queues carry messages; at the end a queue is armed. */
 static void live_once(struct rig *a, struct rig *b)
 {
 	struct unic_cqe cqe;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* test_link_ring.c - frames through the shared-memory link, fair and foul. */
+/* test_link_ring.c - frames through the shared-memory link: normal use, ports
+ * that come and go, hostile peers. */
 #include "unit.h"
 
 #include "link_layout.h"
@@ -60,7 +61,7 @@ static int set_up(void **state)
 	for (p = 0; p < PORTS; p++)
 		if (attach(p))
 			return -1;
-	/* the first ones were there before the last ones came */
+	/* link_ring_sleep() finds the ports that attached later */
 	for (p = 0; p < PORTS; p++)
 		link_ring_sleep(&port[p], true);
 	for (p = 0; p < PORTS; p++)
@@ -92,7 +93,7 @@ static int receive(uint32_t at)
 	return value;
 }
 
-/* ------------------------------------------------------------ fair weather */
+/* -------------------------------------------------------------- normal use */
 
 static void says_what_it_is(void **state)
 {
@@ -126,8 +127,8 @@ static void passes_a_frame(void **state)
 	assert_false(link_ring_rx_next(&port[2], &rx));
 }
 
-/* Runs of all lengths, round and round: none lost, none twice, none out of
- * order; what is given back comes again. */
+/* Runs of all lengths, over many laps: no frame is lost, doubled or out of
+ * order; frames that are given back arrive again. */
 static void passes_runs(void **state)
 {
 	uint32_t round, i, n, more, stride;
@@ -156,7 +157,7 @@ static void passes_runs(void **state)
 		link_ring_rx_done(&port[2]);
 		assert_int_equal(seen, sent);
 	}
-	/* not beyond another length, nor another flag */
+	/* a run ends where the length of the frames changes */
 	send_byte(1, 2, 1);
 	send_byte(1, 2, 2);
 	link_ring_tx_put(&port[1], link_ring_tx_get(&port[1], 2), 61, 0);
@@ -198,8 +199,8 @@ static void keeps_order_when_put_out_of_order(void **state)
 		assert_int_equal(receive(2), i);
 }
 
-/* A slot without a frame is a frame of no bytes: the order stays, and the reader
- * counts it. */
+/* A buffer that is given back unused arrives as a frame of no bytes, in order,
+ * and does not count as bad. */
 static void shows_buffers_given_back(void **state)
 {
 	struct unic_rx rx;
@@ -254,7 +255,7 @@ static void frees_a_burst_at_once(void **state)
 	assert_int_equal(receive(2), 9);
 }
 
-/* The source of a burst leaves, and the port table is scanned again. */
+/* The source of a burst detaches, and the port table is scanned again. */
 static void ends_a_burst_whose_source_has_left(void **state)
 {
 	struct unic_rx rx;
@@ -324,7 +325,8 @@ static void rings_only_sleepers(void **state)
 	assert_int_equal(link_ring_flush(&port[1]), 0);
 }
 
-/* A sleeper must find a newcomer's frame at its first look. */
+/* A port that goes to sleep finds a frame of a port that attached just
+ * before. */
 static void notices_newcomers_before_sleeping(void **state)
 {
 	(void)state;
@@ -355,7 +357,7 @@ static void numbers_wrap(void **state)
 	assert_int_equal(port[1].tx[2].seq, 3 * SLOTS + 1);
 }
 
-/* ------------------------------------------------------------ coming and going */
+/* -------------------------------------------------------- attach and detach */
 
 static void successor_starts_clean(void **state)
 {
@@ -466,8 +468,8 @@ static void drops_impossible_lengths(void **state)
 	assert_int_equal(port[2].rx_bad, 2);
 }
 
-/* Each slot counts for the reader: a call takes one, and a burst of them is given
- * back as any other. */
+/* A call takes one slot, whatever its length, and a burst of slots with bad
+ * lengths is released like any other. */
 static void bad_lengths_count_against_the_burst(void **state)
 {
 	static const uint16_t lens[] = { 0, MAX_FRAME + 1, 0xffff };
@@ -522,7 +524,8 @@ static void wild_head_is_a_full_ring(void **state)
 	assert_true(send_byte(1, 2, 0));
 }
 
-/* Every slot always seems published, with the number of each next lap. */
+/* A peer publishes each next slot at once, without a frame: a call takes
+ * one. */
 static void endless_empty_frames_are_bounded(void **state)
 {
 	struct unic_rx rx;
@@ -558,17 +561,17 @@ static void wild_callers_do_no_harm(void **state)
 	uint8_t stray[64];
 
 	(void)state;
-	link_ring_rx_done(&port[2]); /* of nothing */
+	link_ring_rx_done(&port[2]); /* no frame was taken */
 	assert_int_equal(receive(2), -1);
 	link_ring_tx_put(&port[1], stray + 32, 10, 0);
 	assert_non_null(link_ring_tx_get(&port[1], 0xffffffffu));
 	assert_ptr_equal(port[1].from, &port[1].tx[UNIC_LINK_PORT_SWITCH]);
 	link_ring_tx_put(&port[1], stray + 32, 10, 0);
-	assert_non_null(link_ring_tx_get(&port[1], PORTS)); /* there is none */
+	assert_non_null(link_ring_tx_get(&port[1], PORTS)); /* no such port */
 	assert_ptr_equal(port[1].from, &port[1].tx[UNIC_LINK_PORT_SWITCH]);
 }
 
-/* Any bytes anywhere in the link: no access outside it, no endless loop. */
+/* Random bytes in the rings: no access outside the link, no endless loop. */
 static void survives_noise(void **state)
 {
 	uint32_t x = 12345, round, i;

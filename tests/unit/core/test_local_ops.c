@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_local_ops.c - queue pairs whose local operation waits, for a region
- * that is in use or for the reader of lists, beside others that send.
+ * test_local_ops.c - queue pairs whose local operation waits, for a region that
+ * is in use or for the reader of lists, beside others that send.
  */
 #include "unit.h"
 
@@ -23,7 +23,7 @@ static void post(uint32_t q, struct unic_sq_slot s)
 		 ++sched_qa[q].sq_tail);
 }
 
-/* A form of process @proc without contents. */
+/* Allocates an empty form of process @proc. */
 static void form_of(uint32_t proc, struct rig_mr *out)
 {
 	struct unic_cmd_mr_alloc cmd = { .pd = unic_to_le32(sched_pa[proc]),
@@ -38,7 +38,8 @@ static void form_of(uint32_t proc, struct rig_mr *out)
 	out->stag = unic_from_le32(cpl.stag);
 }
 
-/* REG_INDIRECT of @form, over a list that is in its process's region. */
+/* Posts REG_INDIRECT of @form on @q, with a list in the region of its
+ * process. */
 static void make_of_memory(uint32_t q, const struct rig_mr *form)
 {
 	struct unic_sq_slot s = local_op(UNIC_WR_REG_INDIRECT, form->stag);
@@ -84,7 +85,7 @@ static void a_waiting_invalidation_holds_up_nobody(void **state)
 		sched_round();
 	assert_int_equal(sched_completed(q[3]), 1);
 	assert_int_equal(sched_completed(q[0]), 0);
-	for (i = 0; i < 12; i++) /* and the waiting ones use none of its time */
+	for (i = 0; i < 12; i++) /* waiting queue pairs take no turns */
 		sched_write(q[3], SCHED_LONG);
 	start = sched_frames;
 	unic_nic_poll(&sched_a.nic);
@@ -92,14 +93,14 @@ static void a_waiting_invalidation_holds_up_nobody(void **state)
 	unic_mr_unhold(&sched_a.nic.memory, (uint16_t)x.mr);
 	for (rounds = 0; rounds < 20; rounds++)
 		sched_round();
-	for (i = 0; i < 3; i++) { /* the first is served, the others are late */
+	for (i = 0; i < 3; i++) { /* one succeeds, the others fail */
 		assert_true(rig_cqe(&sched_a, &sched_qa[q[i]], &cqe));
 		served += !cqe.status;
 	}
 	assert_int_equal(served, 1);
 }
 
-/* A form of process @proc that was made and is in use, by queue pair @q. */
+/* Makes a form through queue pair @q, and holds it as an operation would. */
 static void form_in_use(uint32_t q, struct rig_mr *form)
 {
 	form_of(sched_qa[q].proc, form);
@@ -110,8 +111,8 @@ static void form_in_use(uint32_t q, struct rig_mr *form)
 	unic_mr_hold(&sched_a.nic.memory, (uint16_t)form->mr);
 }
 
-/* Five queue pairs wait, and one of another process, for a region of that
- * process, which polls as soon as without them. */
+/* Five queue pairs wait for a region, and one of another process for a region
+ * of its own: when that is idle its queue pair goes on within two rounds. */
 static void who_waits_does_not_wait_for_others(void **state)
 {
 	uint32_t i, phase, rounds, worst = 0;
@@ -188,7 +189,7 @@ static void who_waits_can_go(void **state)
 	assert_int_equal(sched_a.nic.order.waits, 0);
 }
 
-/* Until queue pair @q reads a list, of which nothing comes yet. */
+/* Polls until queue pair @q reads a list, whose DMA does not complete. */
 static void until_reading(uint32_t q)
 {
 	uint32_t i;
@@ -202,7 +203,7 @@ static void until_reading(uint32_t q)
 	assert_int_equal(sched_a.nic.list_reader.qpn, sched_qa[q].qpn);
 }
 
-/* The requests sent before are lost, and have to be sent again. */
+/* The retransmission timer of @q expires. */
 static void time_out(uint32_t q)
 {
 	sched_a.nic.qps.qp[sched_qa[q].qpn & 0xff].sq.timer_ns =
@@ -243,8 +244,8 @@ static void a_silent_queue_pair_reads_no_list(void **state)
 	assert_int_equal(sched_completed(b), 1);
 }
 
-/* A queue pair that has to send again, and for which C has no room, gives it up,
- * too. */
+/* A queue pair that has to retransmit, and for which C has no room, gives up
+ * the reader of lists. */
 static void a_blocked_queue_pair_reads_no_list(void **state)
 {
 	struct rig_mr x[2];
@@ -270,7 +271,8 @@ static void a_blocked_queue_pair_reads_no_list(void **state)
 	assert_int_equal(sched_completed(b), 1);
 }
 
-/* The next reader of lists may end before its turn; others read then. */
+/* A queue pair that is the next reader of lists may fail before its turn;
+ * others read then. */
 static void the_next_reader_can_go(void **state)
 {
 	uint32_t q[3], i;
@@ -285,7 +287,7 @@ static void the_next_reader_can_go(void **state)
 	make_of_memory(q[0], &x[0]);
 	make_of_memory(q[1], &x[1]);
 	until_reading(q[0]);
-	fake_dma_run(&sched_a.port, 1); /* the other's request */
+	fake_dma_run(&sched_a.port, 1); /* DMA of the other's request */
 	for (i = 0; i < 4; i++)
 		unic_nic_poll(&sched_a.nic);
 	assert_int_equal(sched_a.nic.list_reader.next_qpn, sched_qa[q[1]].qpn);
@@ -298,7 +300,7 @@ static void the_next_reader_can_go(void **state)
 	assert_int_equal(sched_completed(q[2]), 1);
 }
 
-/* The reader of lists goes to another process before it goes to the same. */
+/* The reader of lists goes to a queue pair of another process first. */
 static void lists_are_read_for_all_processes(void **state)
 {
 	uint32_t q[3], i, k, before = 0;
@@ -327,8 +329,9 @@ static void lists_are_read_for_all_processes(void **state)
 	assert_true(before <= 1);
 }
 
-/* Three queue pairs want the reader of lists while another has it. The first, of
- * the same process, comes after one of another process, which is next. */
+/* Three queue pairs want the reader of lists while another has it. The first,
+ * of the same process as the reader, gives way to the second, of another
+ * process; the third does not change the order. */
 static void another_process_reads_next(void **state)
 {
 	static const uint32_t proc[] = { 0, 0, 1, 2 }, next[] = { 0, 1, 2, 2 };

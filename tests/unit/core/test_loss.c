@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_loss.c - reliable delivery over wires that lose, double and delay frames
- * at random (seeded): windows of WRITEs, READs and SENDs, many rounds, every
- * byte compared, one completion each, no retry counter ever used up.
+ * at random (seeded): streams of WRITEs, READs and SENDs, with every byte
+ * compared, one completion each, and no retry counter used up.
  */
 #include "unit.h"
 
@@ -67,7 +67,8 @@ static void post(uint8_t opcode, uint32_t n)
 	rig_send(&ra, &qa, opcode, n, &ma, 0, BYTES, mb.iova, mb.stag);
 }
 
-/* All at A, in order, all good; at B one for each SEND. */
+/* Takes the completions: at A of all requests, in order and successful; at B
+ * one for each SEND. */
 static void reap(uint8_t opcode, uint32_t *done, uint32_t *recv)
 {
 	struct unic_cqe cqe;
@@ -128,7 +129,7 @@ static void writes(void **state)
 	rounds(UNIC_WR_WRITE);
 }
 
-/* A new READ may come while older ones are answered again. */
+/* B may get a new READ while it repeats responses to older ones. */
 static void reads(void **state)
 {
 	(void)state;
