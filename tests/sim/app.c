@@ -28,8 +28,9 @@ uint8_t *app_mem(struct app *a, uint32_t at)
 }
 
 /*
- * Pages are of 4 KiB, one after the other. Or regions are where large ones meet: each
- * where two of 64 KiB do, and one of them where two of 2 MiB do.
+ * With frames of 4 KiB (area 12) regions follow each other. Otherwise a
+ * boundary of 64 KiB is in the middle of each region; with area 21 one of these
+ * is a boundary of 2 MiB, too.
  */
 #define APART (64u * 1024u)
 
@@ -63,15 +64,16 @@ static const struct unic_upcall_ring *upcalls(struct app *a)
 /* --------------------------------------------------------------------- life */
 
 /*
- * Drops what the application has on the NIC: it is gone (@safe), or will be; then
- * the NIC may still write its memory until the driver has finished with the slot.
+ * Drops what the application has on the NIC. @safe: the NIC has dropped it,
+ * too; otherwise the NIC may write the process's memory until the driver has
+ * finished with the slot.
  */
 static void forget(struct app *a, bool safe)
 {
 	uint32_t i;
 
 	for (i = 0; i < APP_ASKS; i++)
-		a->ask[i].done = NULL; /* about things that are no more */
+		a->ask[i].done = NULL; /* their objects are gone */
 	app_op_forget(a, safe);
 	app_qp_forget(a, safe);
 	app_mem_forget(a);
@@ -137,7 +139,7 @@ void app_init(struct app *a, const struct scenario *s, uint32_t index)
 	}
 	sim_rng_init(&rng, sim_seed(), 0x700u + index);
 	a->keep = sim_below(&rng, 4);
-	/* all that there is room for */
+	/* only sizes for which a slot has room */
 	a->area = areas[sim_below(&rng, PORT_SLOT_BYTES < 4u << 21 ? 2 : 3)];
 }
 
@@ -255,7 +257,7 @@ static void ask_pd(struct app *a)
 
 static void ask_frames(struct app *a, bool large);
 
-/* @list: the first frame of each run that lies together, from address @base on. */
+/* @list: the first frame of each run of 1 << @shift bytes, from @base on. */
 static void map(struct app *a, const unic_le32 *list, uint64_t base,
 		uint32_t shift, uint32_t from, uint32_t to)
 {
@@ -293,7 +295,10 @@ static void frames_done(struct app *a, uint32_t large, uint32_t status,
 	ask_pd(a);
 }
 
-/* The memory of queues, and all that is in small pages, or of regions in @large ones. */
+/*
+ * Asks for the frames of queues, and of regions in small pages; @large: for
+ * those of regions in large pages.
+ */
 static void ask_frames(struct app *a, bool large)
 {
 	uint32_t runs = a->area == 16 ? APP_REGIONS + 1 : 2;
@@ -341,7 +346,7 @@ static void hello_done(struct app *a, uint32_t arg, uint32_t status,
 	a->fifo = 0;
 	if (!a->fresh) {
 		forget(a, true);
-		/* records on the ring belong to the time before */
+		/* skip the records of the time before this HELLO */
 		a->upcall_next = unic_from_le32(upcalls(a)->next);
 		a->fifo = unic_from_le32(app_db(a)->fifo_seq);
 		ask_pd(a);
@@ -389,11 +394,11 @@ static void was_reset(struct app *a, uint32_t detail)
 	if (a->reset)
 		return;
 	sim_log("app %u: its NIC was reset", a->index);
-	/* after the next HELLO the memory has no other owner */
+	/* step() sends HELLO again, or waits until all is restored */
 	a->reset = true;
 }
 
-/* All of it was restored but what was under way, and that ends now. */
+/* The driver restored all but the operations and tokens, which end now. */
 static void go_on(struct app *a)
 {
 	sim_log("app %u: all is restored", a->index);
@@ -442,7 +447,7 @@ static void upcall(struct app *a, const uint64_t *rec)
 			sim_fail("once",
 				 "app %u: a completion queue failed: %u",
 				 a->index, unic_from_le32(o.detail));
-		a->giving_up = true; /* completions are lost: no way on */
+		a->giving_up = true; /* completions are lost: start again */
 		return;
 	default:
 		app_mem_upcall(a, rec, o.hdr.type);
@@ -494,7 +499,7 @@ static void pd_freed(struct app *a, uint32_t arg, uint32_t status,
 	left(a);
 }
 
-/* Half of them give everything back, the others just go. */
+/* Processes of even index release everything; the others just exit. */
 static void leave(struct app *a)
 {
 	struct unic_ctl_obj r = { .id = unic_to_le32(a->pd) };

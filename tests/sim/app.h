@@ -130,8 +130,8 @@ struct qp {
 	uint32_t grant;
 	bool has_cq;
 	bool failed;  /* an operation failed: the others may fail, too */
-	bool dying;   /* goes to ERR, or ... */
-	bool at_once; /* ... to RESET */
+	bool dying;   /* is being torn down */
+	bool at_once; /* if dying: by RESET, not by ERR */
 	uint32_t quick_gen;
 	bool quick_failed;
 	/* last generation and PSN sent to the peer */
@@ -153,7 +153,7 @@ struct link {
 	} sent[2][LINK_SENDS];
 	uint32_t sends[2], got[2];
 	uint32_t failed; /* generation that has failed; 0: none */
-	/* ... because a region was evicted under an operation */
+	/* generation that failed by an eviction under an operation; 0: none */
 	uint32_t cut;
 };
 
@@ -178,7 +178,7 @@ struct op {
 	uint32_t local_life, remote_life;
 	struct app *peer;
 	uint32_t peer_life;
-	/* resets of the NICs, when posted */
+	/* number of resets of each NIC when posted */
 	uint32_t local_resets, remote_resets;
 	uint32_t local_at, remote_at, len, ctrl;
 	uint32_t serial; /* of a receive: its number in the queue */
@@ -191,7 +191,7 @@ struct op {
 	bool lie_is_local;
 	uint64_t posted_ns;
 	bool read; /* a transfer has read its first byte */
-	/* since then without a fault slot (slots.c); 0: has one */
+	/* time since which it lacks a fault slot (slots.c); 0: has one */
 	uint64_t short_ns;
 	/* first STag of the derived region at the peer, or 0 */
 	uint32_t through;
@@ -233,20 +233,21 @@ struct app {
 	uint32_t index, node, life, pid, epoch_life;
 	uint8_t state;
 	bool giving_up;
-	bool stopping, fresh; /* fresh: frames are not allocated yet ... */
-	bool large_only;      /* ... except those of small pages */
-	/* after a reset of the NIC: everything is made again, or ... */
+	bool stopping, fresh; /* fresh: frames are not allocated */
+	bool large_only;      /* if fresh: those of small pages are */
+	/* the NIC was reset; without `keep` everything is made again */
 	bool reset;
-	bool keep; /* ... kept where the driver restores it, when it is ... */
+	/* keep: the driver restores the objects after a reset; back: it has */
+	bool keep;
 	bool back;
 	bool resume; /* the driver ended; the next one restores what is kept */
 	bool resumed;
-	uint8_t was; /* state to continue with then */
+	uint8_t was; /* state in which a resumed process continues */
 	struct sim_rng rng;
 	uint64_t due; /* time of the next step */
 	uint64_t knock_ns;
 	uint32_t slot, pd, seq, upcall_next, fifo;
-	uint8_t area; /* log2 of the runs that frames of regions lie in */
+	uint8_t area; /* log2 of the size of the runs of frames of regions */
 	uint32_t frame[APP_PAGES];
 	struct ask ask[APP_ASKS];
 	bool gathers; /* requests are collected for one BATCH */
@@ -318,8 +319,9 @@ bool app_owed_reply(const struct app *a);
 
 void app_mem_step(struct app *a);
 void app_mem_forget(struct app *a);
-/** app_mem_restore() - after a reset the driver has the regions again: check that
- * the NIC has them, too. @resumed: another driver, which has no waiting ones. */
+/** app_mem_restore() - after a reset the driver has the regions again: check
+ * that the NIC has them, too. @resumed: the driver is a new one, which has
+ * dropped registrations that waited. */
 void app_mem_restore(struct app *a, bool resumed);
 bool app_mem_none(const struct app *a);
 void app_mem_upcall(struct app *a, const void *rec, uint8_t type);

@@ -108,7 +108,10 @@ void app_gathered(struct app *a)
 
 static void answer(struct app *a, const uint8_t *msg, uint32_t bytes);
 
-/* Each of them is answered in it, or with it if none was tried. */
+/*
+ * Answers the requests of a BATCH: each by its record in the reply, or all by
+ * @status if the driver tried none.
+ */
 static void answer_batch(struct app *a, const struct ask *was, uint32_t status,
 			 const uint8_t *msg, uint32_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * app_done.c - completions: each is held against what was posted, and the bytes
- * against the pattern of their operation.
+ * app_done.c - completions: checks each against the posted operation, and the
+ * bytes against the pattern of the operation.
  */
 #include "app_op.h"
 #include "check.h"
@@ -18,7 +18,7 @@ static void check_read(struct app *a, const struct op *o)
 		      (uint64_t)(r - o->peer->region);
 	uint32_t i;
 
-	/* given back meanwhile, the sink may be in use for something else */
+	/* a region that was released may be in use for something else */
 	if (!op_local_alive(o) || !op_remote_alive(o))
 		return;
 	for (i = 0; i < o->len; i++)
@@ -65,9 +65,10 @@ static void succeeded(struct app *a, struct op *o)
 	a->ops_ok++;
 }
 
-/* The doorbell that tells the driver of a missing page was lost or late, or the
- * driver did not run: with H as short as some seeds have it, the page is given up
- * before the driver's next poll. Only an error after H is excused. */
+/* The driver did not hear of a missing page in time: the doorbell was lost
+ * or late, or the driver did not run. Some seeds have an H so short that the
+ * NIC gives up the page before the driver's next poll. Only an error after H is
+ * excused. */
 static bool unheard(const struct app *a, const struct region *r)
 {
 	return (a->scn->odds.bell_lost || a->scn->odds.bell_late ||
@@ -75,7 +76,7 @@ static bool unheard(const struct app *a, const struct region *r)
 	       model_unheard(check_model(world->node[a->node]), r->stag);
 }
 
-/* It sends no frame, so no peer can be the reason. */
+/* A memory operation sends no frame, so no peer can cause its error. */
 static bool memop_excused(struct app *a, const struct op *o, uint8_t status)
 {
 	bool refused = status == UNIC_WC_MW_BIND_ERR ||
@@ -85,21 +86,21 @@ static bool memop_excused(struct app *a, const struct op *o, uint8_t status)
 	return refused && app_form_may_fail(a, o);
 }
 
-/* A form of it was taken away by LOCAL_INV, T after it was asked for. */
+/* The operation names a derived region that was released or invalidated. */
 static bool through_form(const struct op *o)
 {
 	return o->through && op_remote_revoked(o);
 }
 
-/* A fast registration, which the NIC evicted. */
+/* The operation names a fast registration that the NIC evicted. */
 static bool form_taken(const struct op *o)
 {
 	return o->through &&
 	       !bounds_too_early(world->node[o->peer->node], o->through);
 }
 
-/* A completion from before a reset of the NIC is read after it, when its region
- * may be there again. */
+/* Was the NIC reset since the operation was posted? When the completion is
+ * read, the region may have been restored. */
 static bool reset_since(const struct app *a, uint32_t resets)
 {
 	return world->node[a->node]->resets != resets;
@@ -121,7 +122,7 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 		       !bounds_too_early(n, o->local->stag) ||
 		       o->local->mr_class == UNIC_CLASS_MESSAGING;
 	case UNIC_WC_REM_EVICTED:
-		/* a tagged message fills a receive, too: that one's region */
+		/* a tagged message fills a receive: the region of that */
 		return !op_remote_alive(o) ||
 		       reset_since(o->peer, o->remote_resets) ||
 		       (c->detail == UNIC_WD_BUSY &&
@@ -142,7 +143,7 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 		       (c->detail == UNIC_WD_PAGE && unheard(a, o->local));
 	case UNIC_WC_REM_OP_ERR: /* the receive was evicted while filled */
 		return true;
-	/* the error of the end whose region was cut */
+	/* a failed peer is silent; one that failed by an eviction is not */
 	case UNIC_WC_RETRY_EXC_ERR:
 		return !apps_calm ||
 		       (o->link->failed >= o->gen && o->link->cut != o->gen);
@@ -182,8 +183,9 @@ static uint64_t message_id(struct app *a, uint32_t at)
 	return id;
 }
 
-/* Which of the messages from end @from @id is, from the first on that may come;
- * NULL: none. Unreliable ones may come twice and in any order. */
+/* Finds message @id of end @from among those that may arrive now. False: not
+ * found, *@at is the number of messages sent. Unreliable messages may arrive
+ * twice and in any order. */
 static bool find_sent(struct link *l, uint32_t from, uint64_t id, uint32_t *at)
 {
 	bool rc = l->type == UNIC_QPT_RC;
@@ -197,7 +199,7 @@ static bool find_sent(struct link *l, uint32_t from, uint64_t id, uint32_t *at)
 	return false;
 }
 
-/* The header of a datagram: its sender. */
+/* Checks that the header of a datagram names its sender. */
 static void check_grh(struct app *a, const struct op *o,
 		      const struct unic_cqe *c)
 {
@@ -235,7 +237,7 @@ static void received(struct app *a, struct op *o, const struct unic_cqe *c)
 		check_grh(a, o, c);
 	if (!find_sent(l, from, id, &at) && !op_reliable(o) &&
 	    l->sends[from] > LINK_SENDS)
-		return; /* an old one */
+		return; /* older than the recorded ones */
 	if (at == l->sends[from])
 		sim_fail("once",
 			 "app %u receives message %llx, which nobody sent, or "
@@ -290,7 +292,7 @@ void op_end(struct app *a, struct op *o, uint8_t status)
 		op_let_go(o);
 }
 
-/* Earlier ones of the queue that were to be quiet succeeded. */
+/* Completes the unsignaled operations of @q before @before: all succeeded. */
 static void end_quiet(struct app *a, const struct qp *q, uint64_t before)
 {
 	uint32_t i;
@@ -328,7 +330,7 @@ static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)
 		a->index, (unsigned long long)id, c->opcode, c->status,
 		c->detail);
 	if (!id && a->scn->odds.port.bus_ppm) {
-		/* a work request that could not be fetched has no name */
+		/* a work request that could not be fetched has no wr_id */
 		a->giving_up = true;
 		return;
 	}

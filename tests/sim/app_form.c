@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * app_form.c - forms of an application: over a region there is now and then a
- * sub-region, a window, a fast registration or an indirect region of three pieces,
- * all of it in the same order, by which peers read and write the region as well. It is made by a
- * command or by a work request, and ends by MR_DEREG, LOCAL_INV or a SEND.
+ * app_form.c - derived regions ("forms") of an application. Some regions have
+ * one: a sub-region, a window, a fast registration or an indirect region of
+ * three pieces. It covers all bytes of the region in their order, and peers
+ * read and write the region by either STag. A command or a work request makes a
+ * form; MR_DEREG, LOCAL_INV or a SEND of a peer ends it.
  */
 #include "app_op.h"
 #include "check.h"
@@ -62,9 +63,9 @@ static void dereg(struct app *a, uint32_t i)
 
 /* --------------------------------------------------------------------- make */
 
-/* May the derived region itself, whose STag is @own, be the reason of @status?
- * The NIC asks for the entries of a fast registration; a reset of the NIC ends
- * all derived regions. */
+/* May the derived region itself, whose STag is @own, be the reason of
+ * @status? The NIC may take back the entries of a fast registration; a reset of
+ * the NIC ends all derived regions. */
 static bool taken_back(const struct app *a, const struct form *f, uint32_t own,
 		       uint32_t status)
 {
@@ -101,7 +102,7 @@ static void make_done(struct app *a, uint32_t arg, uint32_t status,
 	     status == UNIC_ST_BOUNDS || status == UNIC_ST_RIGHTS))
 		sim_fail("once", "app %u: MR_MAKE of kind %u answers %u",
 			 a->index, f->kind, status);
-	f->evicted = true; /* its region ended meanwhile */
+	f->evicted = true; /* unusable: step() releases it */
 }
 
 static void put(struct unic_sge *sge, const struct region *r, uint32_t from,
@@ -112,9 +113,10 @@ static void put(struct unic_sge *sge, const struct region *r, uint32_t from,
 	sge->lkey = unic_to_le32(r->stag);
 }
 
-/* Address of the first byte; @pages: the region's own within a page. If there is
- * a choice half are a few bytes behind the region's own address, so that in a row
- * of WRITEs to both only the STag tells where they go. */
+/* Picks the IOVA of a form. @pages: with the offset of the region's IOVA
+ * within a page. Otherwise half of them lie a few bytes behind the region's
+ * IOVA, so that in a row of WRITEs to both only the STag tells where they go.
+ */
 static uint64_t some_iova(struct app *a, const struct region *r, bool pages)
 {
 	uint64_t iova = sim_u64(&a->rng) >> 8;
@@ -126,8 +128,8 @@ static uint64_t some_iova(struct app *a, const struct region *r, bool pages)
 	return iova & 1 ? iova : r->iova + (iova >> 8) % 64 * 8;
 }
 
-/* One byte too many at the end, or a right that the region has not: a window
- * that is written through needs LOCAL_WRITE. */
+/* Makes a request wrong: one byte too many at the end, or a right that the
+ * region lacks (a window with REMOTE_WRITE needs LOCAL_WRITE of the region). */
 static void spoil(struct app *a, const struct region *r, const struct form *f,
 		  struct unic_sge *last, uint8_t *rights)
 {
@@ -143,8 +145,8 @@ static void spoil(struct app *a, const struct region *r, const struct form *f,
 		last->len = unic_to_le32(unic_from_le32(last->len) + 1);
 }
 
-/* Replaces an STag in @sge by one of the past, of another process or by an unused
- * one. */
+/* Replaces the STag in @sge by a former one, one of another process or an
+ * unused one. */
 static void lie(struct app *a, struct form *f, struct unic_sge *sge)
 {
 	uint64_t iova = unic_from_le64(sge->iova);
@@ -191,7 +193,7 @@ static void make(struct app *a, uint32_t i)
 	if (f->wrong)
 		spoil(a, r, f, &msg.sge[n - 1], &msg.req.rights);
 	if (!app_ask_list(a, UNIC_CTL_MR_MAKE, &msg.req, n * 16, i, make_done))
-		f->evicted = true; /* not now */
+		f->evicted = true; /* too many requests are open */
 }
 
 /* --------------------------------------------------------- by work request */
@@ -210,7 +212,7 @@ static uint8_t opcode_of(const struct form *f)
 					    : UNIC_WR_REG_INDIRECT;
 }
 
-/* A request about form @i, and its slot; NULL: none can be posted now. */
+/* A work request about form @i, and its slot; NULL: none can be posted now. */
 static struct op *request(struct app *a, uint32_t i, uint8_t opcode,
 			  struct unic_sq_slot **slot)
 {
@@ -235,8 +237,8 @@ static struct op *request(struct app *a, uint32_t i, uint8_t opcode,
 	return o;
 }
 
-/* Where the list of a work request is cut in two; 0: it is not. The runs of a fast
- * registration meet at a page. */
+/* Where the list of a work request is cut in two; 0: nowhere. The runs of a
+ * fast registration meet at a page boundary. */
 static uint32_t some_cut(struct app *a, const struct region *r,
 			 const struct form *f)
 {
@@ -267,7 +269,7 @@ static bool post_make(struct app *a, uint32_t i)
 	put(&s->sge[0], r, 0, cut ? cut : r->bytes);
 	if (cut)
 		put(&s->sge[1], r, cut, r->bytes);
-	/* the refusal ends the queue pair */
+	/* rarely, as the refusal ends the queue pair */
 	f->wrong = !sim_below(&a->rng, 12);
 	if (f->wrong)
 		spoil(a, r, f, &s->sge[!!cut], &rights);
@@ -293,7 +295,7 @@ static void post_inval(struct app *a, uint32_t i)
 	op_post(a, o);
 }
 
-/* A list of which nothing is to be made lies in @m, and is read. */
+/* Posts REG_INDIRECT of an unused STag: the NIC reads its list, in @m. */
 static bool post_list(struct app *a, struct region *m, const void **slot)
 {
 	uint32_t i, form = sim_below(&a->rng, APP_REGIONS);
@@ -351,7 +353,7 @@ bool app_form_lie(struct app *a, uint64_t r)
 	o->lie = stag;
 	o->lie_is_local = true;
 	s->rkey = unic_to_le32(stag);
-	if (r >> 4 & 1) { /* made of an unused STag */
+	if (r >> 4 & 1) { /* or REG_INDIRECT */
 		s->opcode = UNIC_WR_REG_INDIRECT;
 		s->flags |= UNIC_WR_INLINE;
 		s->inline_len = sizeof(s->sge[0]);
@@ -361,7 +363,7 @@ bool app_form_lie(struct app *a, uint64_t r)
 	return true;
 }
 
-/* Nothing is under way in it, so it ends as soon as it is given back. */
+/* No operation uses region @i, so that its release completes at once. */
 static bool is_idle(const struct app *a, uint32_t i)
 {
 	const struct region *r = &a->region[i];
@@ -384,7 +386,7 @@ struct region *app_form_list(struct app *a, const void **slot)
 	return NULL;
 }
 
-/* Is @o still about what is there now? */
+/* Is @o about the present derived region, not about an earlier one? */
 static bool concerns(const struct op *o)
 {
 	return o->form->state == FORM_POSTED && o->form->id == o->form_id;
@@ -436,7 +438,8 @@ uint32_t app_form_invalidate(struct app *a, uint64_t r)
 	if (f->state != FORM_MADE || f->evicted || !by_request(f))
 		return 0;
 	a->region[i].revoked = true;
-	f->evicted = true; /* of no use from now on; it may be there yet */
+	/* unused from now on; it ends when the SEND arrives */
+	f->evicted = true;
 	return f->stag;
 }
 
@@ -536,8 +539,8 @@ void app_form_evicted(struct app *a, uint32_t id)
 			a->form[i].evicted = true;
 }
 
-/* Only a fast registration has entries that can be asked back. Half give it up,
- * the others are silent. */
+/* Only a fast registration has entries that the NIC can ask back. Half of
+ * the notices lead to a release, the others get no answer. */
 void app_form_noticed(struct app *a, uint32_t id)
 {
 	uint32_t i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* app_lie.c - what a process may do and must not get away with. */
+/* app_lie.c - misuse by a process, which must not succeed. */
 #include "app_op.h"
 #include "check.h"
 #include "oracle.h"
@@ -54,8 +54,8 @@ static void lie_local(struct app *a, struct unic_sq_slot *s, uint64_t r)
 	s->sge[0].lkey = unic_to_le32((uint32_t)(r >> 8) | 0xff000000u);
 }
 
-/* Replaces an STag of @s by one of the past, of another process or by an unused
- * one. False: there is none. */
+/* Replaces an STag of @s by a former one, one of another process or an
+ * unused one. False: there is none. */
 static bool name_wrong(struct app *a, struct op *o, struct unic_sq_slot *s,
 		       uint64_t r, bool local)
 {
@@ -109,7 +109,8 @@ bool op_lie(struct app *a, struct op *o, uint64_t r)
 		;
 	} else if (!(private->rights & UNIC_MR_REMOTE_WRITE) &&
 		   o->kind == SCN_WRITE) {
-		op_set_remote(o, peer, private); /* its end excuses the error */
+		/* if it ends, the error is excused */
+		op_set_remote(o, peer, private);
 		s->remote = unic_to_le64(private->iova);
 		s->rkey = unic_to_le32(private->stag);
 	} else {
@@ -139,7 +140,7 @@ static void wild_done(struct app *a, uint32_t arg, uint32_t status,
 	(void)bytes;
 }
 
-/* A request that names things at random; none of these gives anything away. */
+/* Sends a request with random fields; any answer is right. */
 void op_ask_wildly(struct app *a, uint64_t r)
 {
 	static const uint16_t op[] = {

@@ -96,8 +96,8 @@ static uint8_t some_rights(struct app *a)
 	return UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
 }
 
-/* Receives are in RESIDENT memory where all other regions are DEMAND: only operations
- * want slots then. */
+/* The scenario may fix the residency. Region 0 is RESIDENT then, so that
+ * only operations want fault slots, not receives. */
 static uint8_t some_residency(struct app *a, uint32_t i)
 {
 	static const uint8_t of[] = { UNIC_RESIDENT, UNIC_RESIDENT, UNIC_DEMAND,
@@ -117,7 +117,10 @@ static uint8_t some_shift(struct app *a)
 							 : 3)];
 }
 
-/* @like: at the address of that one, and at once or not at all; NULL: at any. */
+/*
+ * Registers region @i. @like: at the IOVA of that one, without waiting; NULL:
+ * at any IOVA.
+ */
 static void reg(struct app *a, uint32_t i, const struct region *like)
 {
 	struct region *r = &a->region[i];
@@ -178,8 +181,8 @@ static void reg(struct app *a, uint32_t i, const struct region *like)
 		oracle_name(a->node, a->slot, r->at, r->bytes / PARTS);
 }
 
-/* The wait was granted or has ended meanwhile, or ends with this reply to
- * MR_REG. */
+/* NO_WAIT: the wait was granted or has ended. OK: the reply to MR_REG ends
+ * it. */
 static void cancel_done(struct app *a, uint32_t arg, uint32_t status,
 			const void *rec, uint32_t bytes)
 {
@@ -409,7 +412,7 @@ void app_mem_upcall(struct app *a, const void *rec, uint8_t type)
 
 /* -------------------------------------------------------------------- steps */
 
-/* "Not needed now": its pages go and come again, under whatever uses them. */
+/* Advises DONT_NEED: pages go and come back, also under operations. */
 static void advise(struct app *a, struct region *r)
 {
 	struct unic_ctl_mr_advise req = {
@@ -508,7 +511,7 @@ void app_mem_restore(struct app *a, bool resumed)
 		r->notice_seq = 0;
 		if (resumed && r->state == REGION_ASKED)
 			r->state = REGION_NONE;
-		/* a liar may have given it back without knowing */
+		/* random requests of a liar may have released the region */
 		if (r->state == REGION_ACTIVE && !r->evicted && !a->how->lies &&
 		    !there(a, r))
 			sim_fail("replay",

@@ -4,8 +4,8 @@
 #include "lives.h"
 #include "oracle.h"
 
-#define LINGER 8u  /* WRITEs of UC, then their connection is made anew */
-#define TRIES  60u /* a step that never becomes possible is skipped */
+#define LINGER 8u  /* WRITEs of UC; then their connection is made anew */
+#define TRIES  60u /* attempts at a step before it is skipped */
 
 /* ------------------------------------------------------------------ receives */
 
@@ -115,7 +115,7 @@ struct region *op_some_region(struct app *a, uint64_t r, uint32_t rights)
 	return NULL;
 }
 
-/* Lengths around the edges of packets and pages, and any. */
+/* Lengths around the edges of packets and pages, or any length. */
 static uint32_t some_len(uint64_t r, uint32_t max)
 {
 	static const uint32_t edge[] = { 1,   8,    64,	  255,	256,  257,
@@ -215,7 +215,7 @@ void op_set_remote(struct op *o, struct app *peer, struct region *r)
 	o->remote_was = r->revoked;
 }
 
-/* A chunk at the other end, and leave to write it. */
+/* Takes a chunk of a region at the other end that allows the operation. */
 static bool take_remote(struct op *o, struct app *peer, uint64_t r)
 {
 	bool read = o->kind == SCN_READ;
@@ -238,13 +238,13 @@ uint64_t op_iova(const struct region *r, uint32_t at)
 	return r->iova + (at - r->at);
 }
 
-/* To the other end, now and then with a key that is not its own. */
+/* Addresses a datagram to the other end, one of eight with a wrong Q_Key. */
 static void aim(struct op *o, struct unic_sq_slot *s, uint64_t r)
 {
 	const struct qp *peer = o->qp->link->qp[!o->qp->end];
 	uint32_t key = app_qkey(o->link);
 
-	if (r >> 30 & 1) /* "that of the queue pair" */
+	if (r >> 30 & 1) /* bit 31: "the queue pair's" */
 		key ^= 1u << 31;
 	if (!(r >> 31 & 7)) {
 		key = app_qkey(o->link) ^ 1u << (r >> 34) % 31;
@@ -394,9 +394,9 @@ static bool try_post(struct app *a, const struct scn_op *s)
 	return post_rdma(a, o, s->r);
 }
 
-/* One of four WRITEs has others like it right behind it, side by side at both
- * ends: what a NIC may send, place and complete in one go. In half of these rows
- * every other WRITE is for another region. */
+/* One of four WRITEs is followed by others that are adjacent to it at both
+ * ends: a NIC may send, place and complete them together. In half of these rows
+ * every other WRITE goes to another region. */
 static bool post_writes(struct app *a, const struct scn_op *s)
 {
 	uint32_t more = s->r >> 36 & 3 ? 0 : 1 + (s->r >> 38 & 7);

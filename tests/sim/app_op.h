@@ -57,7 +57,7 @@ void op_fill_source(struct app *a, const struct op *o);
 struct unic_sq_slot *op_put_wr(struct app *a, struct op *o);
 /** op_set_remote() - have @o use region @r of @peer. */
 void op_set_remote(struct op *o, struct app *peer, struct region *r);
-/** op_post() - ring the doorbell. */
+/** op_post() - record @o as posted, and ring the doorbell. */
 void op_post(struct app *a, struct op *o);
 
 /* --------------------------------------------------------------- app_token.c */

@@ -59,7 +59,6 @@ bool op_remote_revoked(const struct op *o)
 	return !op_remote_alive(o) || o->remote->revoked;
 }
 
-/* The bytes it used at both ends are free again. */
 void op_let_go(struct op *o)
 {
 	if (op_local_alive(o) && o->kind != RECEIVE)

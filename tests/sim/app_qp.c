@@ -2,8 +2,9 @@
 /*
  * app_qp.c - queue pairs of applications. One page holds send queue, receive
  * queue and completion queue; two ends find each other through struct link.
- * When either end fails, both flush, and destroy theirs and make another, or take
- * theirs to RESET and connect it again: nothing of the last connection may show.
+ * When either end fails, both ends tear down: each destroys its queue pair and
+ * makes another one, or moves it to RESET and connects it again. Nothing of the
+ * last connection may take effect in the next.
  */
 #include "app.h"
 #include "lives.h"
@@ -117,7 +118,7 @@ static void later(struct qp *q, uint8_t state)
 	app_kick(q->app, sim_now() + 200 * US);
 }
 
-/* States an answer leads to: success, failure. */
+/* States that the reply to a request leads to, by the state it was sent in. */
 static const struct {
 	uint8_t good, bad;
 } leads[] = {
@@ -134,7 +135,7 @@ static const struct {
 	[QP_ENDED] = { QP_CREATED, QP_ENDED },
 };
 
-/* The QP has no bytes under way any more that could be placed. */
+/* @q was destroyed or reset: no bytes can be placed for it any more. */
 static void destroyed(struct qp *q)
 {
 	while (app_op_reap(q->app))
@@ -155,15 +156,18 @@ static void destroyed(struct qp *q)
 	q->unexplained = false;
 }
 
-/* Tails of an earlier connection, or an earlier QP of this row, would be posted
- * again. */
+/* Clears the tails of @q: otherwise those of an earlier connection, or of an
+ * earlier QP of this row, would be posted again. */
 static void forget_tails(struct qp *q)
 {
 	app_db(q->app)->tail[q->index].sq = unic_to_le32(0);
 	app_db(q->app)->tail[q->index].rq = unic_to_le32(0);
 }
 
-/* Far from that of the last connection: what is on the wire still is old. */
+/*
+ * Far from the PSN of the last connection, so that frames still on the wire are
+ * recognised as old.
+ */
 static uint32_t some_psn(struct qp *q)
 {
 	uint32_t psn = (uint32_t)sim_u64(&q->app->rng) & 0xffffff;
@@ -374,9 +378,9 @@ static void build(struct qp *q)
 	}
 }
 
-/* Every other time the same queue pair is connected again. Not one of UC or UD:
- * frames on the wire at its end are messages for the next queue pair of its
- * number. */
+/* In every other generation an RC queue pair is connected again. Queue pairs
+ * of UC and UD are not: frames still on the wire would be valid messages for
+ * the next user of the number. */
 static bool is_kept(const struct qp *q)
 {
 	return q->app->state == APP_RUNS && q->link->type == UNIC_QPT_RC &&
@@ -477,7 +481,7 @@ bool app_qp_anew(struct qp *q)
 	return true;
 }
 
-/* After the QP: its completion queue, then the region that both live in. */
+/* What is left after the QP: its completion queue, then the region of both. */
 static void cq_gone(struct app *a, uint32_t arg, uint32_t status,
 		    const void *rec, uint32_t bytes)
 {
@@ -590,7 +594,7 @@ void app_qp_restore(struct app *a)
 {
 	uint32_t i;
 
-	/* BUSY: its region waits for entries still */
+	/* in QP_BUSY the region still waits for entries */
 	for (i = 0; i < APP_QPS; i++)
 		if (a->qp[i].link && a->qp[i].state >= QP_HAS_CQ)
 			restored(&a->qp[i]);

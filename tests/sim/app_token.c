@@ -70,7 +70,8 @@ static void token_over(struct app *a, struct token *t, uint32_t end)
 {
 	once_token(t->key, end);
 	t->there = false;
-	if (!t->multi || !t->claimed_by) /* else what has begun is placed */
+	/* else the message under way is placed */
+	if (!t->multi || !t->claimed_by)
 		let_go(a, t);
 }
 
@@ -137,9 +138,9 @@ static struct token *some_token(struct app *peer, uint64_t r)
 }
 
 /*
- * Where in the buffer of a token for many messages this one shall lie: anywhere
- * that it fits, or a byte further than the last such place, which is refused
- * (the message arrives without its payload).
+ * Offset of a message in the buffer of a token for many messages: any one at
+ * which it fits, or one byte more than the last of these, which is refused (the
+ * message arrives without its payload).
  */
 static uint32_t some_offset(const struct token *t, uint32_t bytes, uint64_t r)
 {
@@ -181,7 +182,7 @@ bool op_token_post(struct app *a, struct op *o, uint64_t r)
 	return true;
 }
 
-/* All of it is there; the next one may come, if the token has not ended. */
+/* A message is complete. Another one may name the token, unless it ended. */
 static void message_over(struct app *a, struct token *t)
 {
 	if (t->there)
@@ -192,8 +193,8 @@ static void message_over(struct app *a, struct token *t)
 	t->claimed_by = 0;
 }
 
-/* Tagged message @id arrived: its token's end, if it named a good one that is
- * for one message only. */
+/* Tagged message @id arrived: ends its token, if that is valid and for one
+ * message only. */
 void op_token_used(struct app *a, uint64_t id, const struct unic_cqe *c)
 {
 	uint32_t i;

@@ -132,7 +132,7 @@ static uint32_t all_regions(const struct model *m)
 	return n;
 }
 
-/* With more, indices may be what is short. */
+/* With more regions a request may wait for an index instead of entries. */
 static bool many_regions(const struct model *m)
 {
 	return all_regions(m) > m->mrs / 2;
@@ -147,7 +147,7 @@ static void noticed(struct node *n, struct model *m,
 	if (!r || r->state != MODEL_ACTIVE || e->hdr.reason < UNIC_WHY_REAPER ||
 	    e->hdr.reason > UNIC_WHY_FAIR_SHARE)
 		return;
-	/* without a waiter: whether another process is above or not */
+	/* without a waiter the victim must be above its share in any case */
 	if (e->hdr.reason == UNIC_WHY_REAPER && !may_be_above(m, r->proc))
 		sim_fail("bounds",
 			 "nic %u: process %u holds %u of its %u entries and is "
@@ -185,7 +185,7 @@ static bool entitled(const struct model *m, uint32_t proc)
 	uint32_t i, weights = 0;
 
 	if (p->quota && p->held + p->wanted > p->quota)
-		return false; /* it waits for itself */
+		return false; /* it waits for its own quota */
 	for (i = 0; i < MODEL_PROCS; i++)
 		if (m->proc[i].attached)
 			weights += m->proc[i].weight;
@@ -199,7 +199,7 @@ static uint64_t bound_ns(const struct model *m)
 	       wait_slack();
 }
 
-/* Did it ask for entries, at once? */
+/* Did the command ask for entries without waiting for them? */
 static bool asked_entries(const struct tap_cmd *c)
 {
 	struct unic_cmd_mr_reg reg;
@@ -216,7 +216,7 @@ static bool asked_entries(const struct tap_cmd *c)
 /* A denied request counts as a wait for as long as the NIC may count it. */
 static void answered(struct model *m, const struct tap_cmd *c, uint8_t status)
 {
-	struct unic_cmd_mr_reg cmd; /* `pd` is at the same place in both */
+	struct unic_cmd_mr_reg cmd; /* `pd` is at the same place in MR_ALLOC */
 	struct model_proc *p;
 
 	memcpy(&cmd, c->rec, sizeof(cmd));
@@ -254,7 +254,10 @@ static bool hungry(const struct model *m, uint32_t proc)
 	return left < m->proc[proc].wanted && another_above(m, proc);
 }
 
-/* With all it waits for it has no more than its part of them. */
+/*
+ * Do the regions of the process, and those it waits for, fit into its part of
+ * the indices?
+ */
 static bool has_indices(const struct model *m, uint32_t proc)
 {
 	uint32_t i, n = m->proc[proc].regions, weights = 0;
@@ -266,7 +269,10 @@ static bool has_indices(const struct model *m, uint32_t proc)
 	return n * weights <= indices(m) * m->proc[proc].weight;
 }
 
-/* Then that one is asked at the reaper's next round. */
+/*
+ * While a process is hungry, the reaper must ask one above its share in its
+ * next round.
+ */
 static void fed(const struct node *n, const struct model *m,
 		struct model_wait *w)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * check.h - what the world tells the checkers, and the list of them. Each
- * checker is a file of its own and objects by sim_fail(), once.
+ * checker is a file of its own and reports a violation by sim_fail().
  *
  *   oracle.c    every byte moved was permitted at that instant, and right
  *   pins.c      no DMA to a frame that is not pinned; nothing pinned too long
  *   lives.c     nothing of one connection takes effect in another
  *   once.c      one completion per operation, one end per token, one reply
  *   bounds.c    no grace ends early; REGISTER_WAIT in time; fair shares
- *   slots.c     who has few slots of misses gets one
- *   stags.c     an STag of the past opens nothing, one of others is nobody's
+ *   slots.c     a process with few fault slots gets one
+ *   stags.c     a former STag, or one of another process, gives no access
  *   live.c      after the faults everything finishes
  *   conserve.c  counters add up; nothing is left at the end
  */
@@ -76,8 +76,8 @@ void pins_reset(void);
 void bounds_done(struct node *n, struct model *m, const struct tap_cmd *c,
 		 const void *cpl);
 void bounds_event(struct node *n, struct model *m, const void *evt);
-/** bounds_too_early() - does an operation that names @stag of @n complete EVICTED
- * while the region is there or in its grace? */
+/** bounds_too_early() - would EVICTED be too early for an operation that
+ * names @stag of @n: is the region active or in its grace? */
 bool bounds_too_early(const struct node *n, uint32_t stag);
 void bounds_tick(struct node *n, struct model *m);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * conserve.c - what is counted adds up, and nothing is left when all have
- * gone: the counters that a NIC publishes against what its mailbox, its bus and
- * its wire really did.
+ * conserve.c - compares the counters that a NIC publishes with what its
+ * mailbox, its bus and its wire really did, and checks that nothing is left
+ * when all processes have gone.
  */
 #include "check.h"
 #include "core.h"

@@ -17,7 +17,7 @@ struct unic_host;
 struct unic_nic *core_nic_new(struct unic_port *port);
 /** core_nic_again() - power on again, in the same memory. */
 void core_nic_again(struct unic_nic *nic, struct unic_port *port);
-/** core_nic_poll() - as unic_nic_poll(), but skips the rounds of a spin. */
+/** core_nic_poll() - unic_nic_poll(). */
 uint64_t core_nic_poll(struct unic_nic *nic);
 /** core_misses() - fault slots of a NIC. */
 uint32_t core_misses(void);

@@ -10,7 +10,7 @@
 #define QUEUES	 64u /* of all NICs, in use or not */
 #define MESSAGES 1024u
 
-/* The life of a queue pair that answers: the range of its PSN. */
+/* One life of a responding queue pair: its peer and the next PSN it takes. */
 struct life {
 	uint32_t dest_qpn, dest_node, psn, mtu_shift;
 };
@@ -54,7 +54,7 @@ static struct queue *find_queue(uint32_t node, uint32_t qpn)
 	return NULL;
 }
 
-/* Adds a queue; one whose number is not in use makes room, the oldest first. */
+/* Adds a queue in the place of the oldest one. */
 static struct queue *add_queue(uint32_t node, uint32_t qpn)
 {
 	struct queue *q = &queues[last_queue++ % QUEUES];
@@ -69,7 +69,7 @@ static bool modifies(const struct tap_cmd *c, struct unic_cmd_qp_modify *cmd)
 	return cmd->hdr.opcode == UNIC_CMD_QP_MODIFY;
 }
 
-/* From now on it may take frames of that life. */
+/* From QP_MODIFY to RTR on the queue pair may take frames of the new life. */
 void lives_command(const struct node *n, const struct tap_cmd *c)
 {
 	struct unic_cmd_qp_modify cmd;
@@ -119,7 +119,7 @@ static uint32_t word(const uint8_t *f, uint32_t at)
 	       (uint32_t)f[at + 2] << 8 | f[at + 3];
 }
 
-/* A frame between queue pairs, or not: is it whole enough? */
+/* False: no frame between queue pairs, or too short. */
 static bool parse(const uint8_t *f, uint32_t len, uint8_t *opcode,
 		  uint32_t *qpn, uint32_t *psn)
 {
@@ -175,8 +175,8 @@ void lives_took(const struct node *n, const uint8_t *frame, uint32_t len)
 		took(&q->next, frame, len, opcode, psn);
 }
 
-/* Which PSN may an answer name at most: that of a request that was taken, or the
- * one that is asked for. */
+/* May an answer name @psn? At most that of a request that was taken; an
+ * answer that asks for a request may name the next PSN. */
 static bool may_say(const struct life *l, const uint8_t *f, uint8_t opcode,
 		    uint32_t psn)
 {
@@ -193,14 +193,16 @@ static bool is_answer(uint8_t opcode)
 	       opcode == UNIC_OP_VACK;
 }
 
-/* The life of @q in which it is connected with QP @qpn of NIC @to: one that is
- * coming counts as well. */
+/* Is the peer of @l QP @qpn of NIC @to? */
 static bool is_of(const struct life *l, uint32_t qpn, uint32_t to)
 {
 	return l->dest_qpn == qpn && l->dest_node == to;
 }
 
-/* The peer that is connected with that life may send this, or no peer is. */
+/*
+ * An answer must be allowed by a queue pair that is connected with its
+ * destination, if there is any.
+ */
 void lives_sent(const struct node *n, const uint8_t *frame, uint32_t len)
 {
 	const struct queue *of = NULL, *q;
@@ -245,7 +247,7 @@ void lives_post(const struct link *l, uint32_t gen, uint32_t from, uint64_t id)
 	struct message *m = find_message(0);
 
 	if (l->type != UNIC_QPT_RC)
-		return; /* without a completion */
+		return; /* no completion proves arrival */
 	if (!m && high_message == MESSAGES)
 		sim_fail("sim", "more than %u messages", MESSAGES);
 	if (!m)

@@ -41,8 +41,8 @@ void lives_received_imm(const struct link *l, uint32_t gen, uint32_t from,
 			uint32_t low);
 /** lives_over() - all receives of @gen at the other end of @from have completed. */
 void lives_over(const struct link *l, uint32_t gen, uint32_t from);
-/** lives_unknown() - receives of all lives there have ended without a
- * completion. */
+/** lives_unknown() - the receives at the other end of @from have ended
+ * without a completion, in all lives. */
 void lives_unknown(const struct link *l, uint32_t from);
 
 #endif /* SIM_LIVES_H */

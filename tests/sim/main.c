@@ -27,8 +27,9 @@ static const char usage[] = "usage: unic-sim [--from N] [--seeds N] [--seed N] "
 static bool first;
 static struct seed_how how = { .shrink = true };
 
-/* A failure that no checker reports: the code under test does not return.
- * Measured in processor time of this process, as others may use the machine. */
+/* Failures that no checker reports: the code under test crashes or does not
+ * return. The limit is processor time of this process, as others may use the
+ * machine. */
 static char last_words[120];
 
 static void died(int sig)
@@ -98,7 +99,7 @@ static bool force(const char *name)
 	return forced;
 }
 
-/* False: an option that there is not. */
+/* False: an unknown option or size. */
 static bool options(int argc, char **argv, uint64_t *from, uint64_t *n)
 {
 	static const struct option opts[] = { { "from", 1, NULL, 'f' },

@@ -33,7 +33,7 @@ uint32_t model_cached(const struct model *m, uint32_t proc)
 	return n < m->capacity - held ? n : m->capacity - held;
 }
 
-/* May @proc have a share? The mailbox does not show it. */
+/* May @proc take part in the sharing, though the mailbox does not show it? */
 static bool may_share(const struct model *m, uint32_t proc)
 {
 	return sim_now() < m->proc[proc].denied_until_ns ||
@@ -167,7 +167,7 @@ static void done_reg(struct model *m, const struct tap_cmd *c, const void *rec,
 		  unic_from_le32(cpl.stag));
 	if (cmd.flags & UNIC_REG_LIST || r->residency == UNIC_TABLE)
 		fill(r, 0, r->n_pages, c->list);
-	else if (r->residency) /* nothing yet, but ACTIVE */
+	else if (r->residency) /* no page yet, but ACTIVE */
 		fill(r, 0, r->n_pages, NULL);
 }
 
@@ -407,7 +407,7 @@ static void answered(struct model *m, const struct tap_cmd *c, const void *rec)
 	if (cpl.hdr.status == UNIC_ST_BUSY)
 		answered_short(m, &cmd, unic_from_le32(cpl.done));
 	if (cpl.hdr.status == UNIC_ST_BUSY && !unic_from_le32(cpl.done))
-		return; /* the driver comes again with it */
+		return; /* the driver tries again */
 	r = model_find(m, unic_from_le32(cmd.mr), unic_from_le32(cmd.gen));
 	for (i = 0; i < MODEL_MISSES; i++) {
 		struct model_miss *miss = &m->miss[i];
@@ -478,8 +478,9 @@ static bool ended_now(const struct model_mr *r, uint32_t gen)
 }
 
 /*
- * Completions and events of one poll round are read in this order, not in that of
- * publication: EVICTED was published, then the tombstone was deregistered.
+ * Is an event right although its region is gone? Completions and events of one
+ * poll round are read in this order, not in that of publication: EVICTED was
+ * published before the tombstone was deregistered, but is read after it.
  */
 static bool same_round(struct model *m, const struct unic_evt_mr *e)
 {
@@ -488,7 +489,7 @@ static bool same_round(struct model *m, const struct unic_evt_mr *e)
 	if (e->hdr.type == UNIC_EVT_EVICTED && m->owed &&
 	    m->owed_mr == unic_from_le32(e->mr) &&
 	    m->owed_gen == unic_from_le32(e->gen)) {
-		m->owed--; /* ... and its index was used again */
+		m->owed--; /* the index was used again */
 		return true;
 	}
 	if (e->hdr.type == UNIC_EVT_NOTICE) /* the region has ended since */
@@ -516,7 +517,7 @@ static void event_mr(struct model *m, const struct unic_evt_mr *e)
 		gone(m, r);
 		return;
 	}
-	if (r->state == MODEL_LEAVING) { /* in the same round at best */
+	if (r->state == MODEL_LEAVING) { /* right only in the same round */
 		if (r->left_ns != sim_now())
 			sim_fail("once",
 				 "NOTICE of region %u, which was given "
@@ -607,7 +608,7 @@ void model_round(const struct model *m)
 		sim_fail("model", "region index %u is given twice", m->owed_mr);
 }
 
-/* After a reset (SET_PARAMS); the info page does not have them. */
+/* Values after a reset, before SET_PARAMS; the info page does not show them. */
 #define RESIDENCE_NS (5 * MS)
 #define EXTEND_NS    (40 * MS)
 
@@ -656,8 +657,8 @@ bool model_unheard(const struct model *m, uint32_t stag)
 	return false;
 }
 
-/* The first byte of page 0 that belongs to the region, and the last one of all
- * pages: only these may be touched. */
+/* Do all of the bytes belong to the region? The first byte of page 0 and the
+ * last one of the last page may not. */
 static bool inside(const struct model_mr *r, uint32_t page, uint64_t off,
 		   uint32_t len)
 {

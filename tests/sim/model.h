@@ -38,7 +38,7 @@ struct model_mr {
 	bool told;    /* EVICTED was published */
 	bool unheard; /* a DEMAND of it was answered after H */
 	uint64_t active_ns, left_ns, gone_ns;
-	uint32_t before_gen;	 /* generation of the index's region before */
+	uint32_t before_gen;	 /* generation of the index's earlier region */
 	uint64_t before_gone_ns; /* end of that region */
 	uint64_t notice_ns;	 /* when the notice was published */
 	uint64_t ack_ns;	 /* earliest start of T; 0: none */
@@ -53,7 +53,7 @@ struct model_wait {
 	uint32_t proc;
 	struct unic_cmd_mr_reg cmd;
 	uint64_t since_ns;
-	uint64_t fed_ns; /* until then entries were free without a notice */
+	uint64_t fed_ns; /* last time at which no notice was due */
 	bool owed;	 /* within its share all the time, so B holds */
 };
 

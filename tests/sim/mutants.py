@@ -6,9 +6,9 @@ a copy of the tree; for each, seeds are run from 1 on until one fails.
 usage: mutants.py [SEEDS [WORDS]]    at most SEEDS per mutant (default 2000);
                                      only those with WORDS in their description
 
-Prints which checker found it at which seed; ends in "N passed, N failed". A
-mutant that SEEDS seeds do not find has failed, and so has one that another
-checker finds than the one it is there for.
+Prints which checker found a mutant at which seed; ends in "N passed, N failed".
+A mutant has failed if SEEDS seeds do not find it, or a checker that is not in
+its list does.
 """
 import glob
 import os
@@ -30,8 +30,8 @@ INCLUDES = {
 SECONDS = 240
 ELSEWHERE = ("provider_loop", "icrc_small")  # another provider, other boards
 
-# Checkers that may find it ("assert": of the firmware; "hang", "crash"), file, what stands
-# there, what shall stand there, in words.
+# Each has: the checkers that may find it ("assert": of the firmware; "hang",
+# "crash"), file, old text, new text, description.
 MUTANTS = (
     ("oracle", "firmware/memory/access.h",
      "(stag ^ (uint32_t)pd << UNIC_MR_IDX_SHIFT);",
@@ -118,7 +118,7 @@ MUTANTS = (
      "frame + UNIC_EXT_OFF + RETH_BYTES, len);",
      "frame + UNIC_EXT_OFF + RETH_BYTES, len + 1);",
      "lane: a WRITE is placed with the byte behind it"),
-    # only the comparison of what windows show can see it: nobody looks there
+    # only view.c sees this byte: no other checker compares memory there
     ("oracle port", "firmware/transport/fastpath_rx.c",
      "frame + UNIC_EXT_OFF + RETH_BYTES, len);",
      "frame + UNIC_EXT_OFF + RETH_BYTES, len);\n"
@@ -308,7 +308,7 @@ def run(seeds):
 
 
 def check(mutant, built, seeds):
-    """Build with the change and run. True: found by the right one."""
+    """Build with the change and run. True: one of its checkers found it."""
     checkers, path, old, new, words = mutant
     full = os.path.join(WORK, path)
     with open(full, encoding="utf-8") as f:

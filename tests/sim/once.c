@@ -16,7 +16,7 @@ struct posted {
 };
 
 static struct posted *open;
-static uint64_t *ended; /* keys of tokens, round and round */
+static uint64_t *ended; /* keys of ended tokens, a ring */
 static uint32_t high, endings;
 static uint64_t serial;
 

@@ -19,7 +19,8 @@ struct grant {
 
 static struct grant *grants;
 static uint32_t last_grant, high_grant;
-static uint8_t (*named)[WORLD_SLOTS][PAGES * 4096];  /* as grants: by byte */
+/* bytes that oracle_name() lets be read */
+static uint8_t (*named)[WORLD_SLOTS][PAGES * 4096];
 static uint8_t (*page_of)[WORLD_SLOTS][WORLD_PAGES]; /* by frame; 0: none */
 
 void oracle_reset(void)
@@ -133,8 +134,8 @@ static void check_bytes(const struct node *n, struct grant *g, uint32_t at,
 				 off + i, (unsigned long long)g->op);
 }
 
-/* All of one write goes by one grant, if @whole; else it may be several writes
- * side by side. */
+/* @whole: one grant must cover the write to each page; else the bytes may be
+ * of several writes side by side. */
 static void check_write(const struct node *n, uint32_t slot, uint64_t off,
 			const uint8_t *host, uint32_t len, bool whole)
 {
@@ -160,7 +161,7 @@ static void check_write(const struct node *n, uint32_t slot, uint64_t off,
 	}
 }
 
-/* Each byte must be named by an operation that may: see oracle_name(). */
+/* Each byte must have been named by oracle_name(). */
 static void check_read(const struct node *n, uint32_t slot, uint64_t off,
 		       uint32_t len)
 {

@@ -144,7 +144,7 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 
 void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 {
-	if (os->node->zeroed[slot] && /* else it is still new */
+	if (os->node->zeroed[slot] && /* else its memory is new, so zero */
 	    madvise(os->node->slot[slot], PORT_SLOT_BYTES, MADV_DONTNEED))
 		memset(os->node->slot[slot], 0, PORT_SLOT_BYTES);
 	os->node->zeroed[slot] = true;

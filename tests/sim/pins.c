@@ -84,7 +84,7 @@ void pins_settled(struct node *n, const struct model *m)
 	uint32_t slot;
 
 	for (slot = 0; n->host && slot < WORLD_SLOTS; slot++)
-		/* else its regions go one by one, its pins all at the end */
+		/* regions of a leaving process end one by one, its pins last */
 		if (!m->proc[slot].leaving || !m->proc[slot].attached)
 			settled(n, m, slot);
 }

@@ -249,7 +249,7 @@ bool unic_port_dma_poll(struct unic_port *p, uint32_t *tag, int *status)
 	return true;
 }
 
-/* All that it shows may be read from now on, so it is judged as if it was. */
+/* The core may read all that the window shows, so all is judged as read. */
 void *unic_port_window(struct unic_port *p, uint64_t bus, uint32_t len)
 {
 	uint8_t *host = at(p, bus, len);
@@ -258,7 +258,7 @@ void *unic_port_window(struct unic_port *p, uint64_t bus, uint32_t len)
 	    sim_now() < p->stall_ns ||
 	    (p->kind == PORT_MOODY && sim_below(&p->rng, 4) == 0))
 		return NULL;
-	/* judged by what was true until now */
+	/* earlier writes are judged by the state until now */
 	view_written(&p->view, written, p);
 	if (!view_open(&p->view, bus, host, len))
 		return NULL;
@@ -304,7 +304,7 @@ static void take_room(struct unic_port *p, uint32_t path, uint32_t n)
 	p->room[path] -= n;
 }
 
-/* A call about sending, and a run is not put: that must come first. */
+/* No run may be open when the core calls another function for sending. */
 static void no_run(const struct unic_port *p)
 {
 	if (p->tx_ran)

@@ -50,8 +50,8 @@ enum port_kind {
 
 /* Odds in parts per million, times in ns. */
 struct port_odds {
-	uint32_t late_ppm;  /* a transfer answers PENDING ... */
-	uint32_t late_ns;   /* ... for up to this long */
+	uint32_t late_ppm;  /* a transfer answers PENDING */
+	uint32_t late_ns;   /* time of a PENDING transfer, at most */
 	uint32_t again_ppm; /* the transfer answers EAGAIN */
 	uint32_t bus_ppm;   /* the transfer fails on the bus */
 	uint32_t full_ppm;  /* the link has no buffer */
@@ -70,21 +70,21 @@ struct port_cost {
 };
 
 /*
- * A link of some rate. Frames wait in a queue of it, of which there is one for
- * each destination, with a rate of its own, or one for all, and from there on in
- * a ring until the NIC there has taken them; it takes the frames of one ring,
- * then those of the next. byte_ps 0: the link has room.
+ * A link with a rate. It has a queue for each destination, each of this rate,
+ * or one queue for all. From there frames go to a ring at the destination,
+ * which takes the frames of one ring, then those of the next. byte_ps 0: the
+ * link always has room.
  */
 struct port_link {
 	uint32_t byte_ps;     /* time of a byte */
 	uint32_t frame_bytes; /* added to the bytes of each frame */
-	/* bytes that wait at most before another frame is taken */
+	/* a frame is taken while no more bytes than this wait */
 	uint32_t queue_bytes;
 	uint32_t ring; /* frames of a queue that are under way */
 	uint32_t delay_ns;
 	bool one; /* one queue for all destinations */
-	/* destinations take frames at once, so rings fill only when one
-	 * stands */
+	/* destinations take frames at once, so rings fill only when a
+	 * destination stands still */
 	bool prompt;
 };
 
@@ -133,7 +133,7 @@ struct unic_port {
 	uint64_t stall_ns; /* until then the bus takes no transfer */
 	/* until then the link has no room; set by a slow wire */
 	uint64_t busy_ns;
-	bool room_due;	    /* the core is woken then */
+	bool room_due;	    /* the core is woken at busy_ns */
 	uint64_t spent_ps;  /* spent in this poll */
 	bool worked;	    /* this poll had work */
 	uint64_t worked_ns; /* spent in all polls with work */

@@ -16,7 +16,7 @@ static const char *const name[] = {
 	[UNIC_TABLE_PROC] = "processes",  [UNIC_TABLE_WAIT] = "waits",
 };
 
-/* Ended tokens stay for late cancels. */
+/* Rows that must not be left over. Ended tokens stay for late cancels. */
 static uint32_t alive(uint32_t table, const uint8_t *row, uint32_t rows)
 {
 	struct unic_row_token t;

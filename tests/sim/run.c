@@ -14,16 +14,16 @@
 
 #define FINISH_NS     (3000 * MS) /* after the last fault */
 #define LEAVE_NS      (1500 * MS)
-#define BESIDE_NS     (500 * MS) /* a lost doorbell costs 100 */
-#define PATIENCE      (400 * US) /* wait of a fault for its moment */
+#define BESIDE_NS     (500 * MS) /* a lost doorbell costs 100 ms */
+#define PATIENCE      (400 * US) /* a fault waits so long for its moment */
 #define FEW_OPS	      3u
 #define DROP_NS	      (30 * US) /* time in which a driver passes advice on */
 #define CORE_BUSY_NS  (40 * US) /* time of four requests */
-#define LONG_PATIENCE (4 * MS)	/* ... for a token's */
+#define LONG_PATIENCE (4 * MS)	/* the same for a rare moment */
 
 static struct scenario scn;
-/* A list of each application that the NIC is to read; its region is replaced by
- * another one. */
+/* A list of each application that the NIC is to read (SCN_LIST), and the
+ * region that replaces the list's own. */
 static struct list {
 	struct region *region, *other;
 	uint32_t life;
@@ -138,8 +138,8 @@ static bool busy(uint32_t node)
 	return n >= 2;
 }
 
-/* Should it wait? The worst moment is one at which bytes are on their way; for
- * the end of connections, bytes that a token waits for. */
+/* Should the fault wait? The worst moment is one at which DMA is under way;
+ * for SCN_BREAK, DMA into the buffer of a token. */
 static bool too_early(const struct scn_fault *f)
 {
 	bool app = f->kind == SCN_KILL_APP || f->kind == SCN_BREAK ||
@@ -179,7 +179,10 @@ static void go_on(void *ctx, uint64_t arg)
 	world_go((uint32_t)arg);
 }
 
-/* The payload is there, and the bus has no room for its completion. */
+/*
+ * Connects the queue pair of the message in hand anew, once its payload is
+ * written and while the bus refuses its completion.
+ */
 static void connect_anew(void *ctx, uint64_t arg)
 {
 	const struct scn_fault *f = ctx;
@@ -197,14 +200,14 @@ static void connect_anew(void *ctx, uint64_t arg)
 	}
 }
 
-/* The driver has the application, and the application has seen the last reset. */
+/* Does the application run, and has it seen the last reset? */
 static bool is_there(const struct app *a)
 {
 	return a->state == APP_RUNS && !a->reset && !a->stopping;
 }
 
-/* The work request was on its way to the NIC, and its list will not be: the core is
- * busy until the region of the list has been exchanged. */
+/* The NIC has read the work request and not its list: the core stands still
+ * until the region of the list has been exchanged. */
 static void exchange(void *ctx, uint64_t arg)
 {
 	const struct scn_fault *f = ctx;
@@ -233,7 +236,7 @@ static void take_list(void *ctx, uint64_t end_ns)
 		sim_at(sim_now() + f->for_ns / 2, exchange, ctx, 0);
 }
 
-/* First there must be room for another region, then a list. False: later. */
+/* Holds back a region, then posts a list. False: try again later. */
 static bool read_list(struct scn_fault *f)
 {
 	struct list *l = &list_of[f->target];

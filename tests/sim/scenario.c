@@ -54,7 +54,7 @@ static void make_ports(struct scenario *s)
 	sim_rng_init(&r, s->seed, 2);
 	for (i = 0; i < WORLD_NODES; i++)
 		s->port[i] = kinds[sim_below(&r, sizeof(kinds))];
-	/* the NIC's entries run short */
+	/* one of three has RESIDENT regions alone, and few free entries */
 	s->residency = sim_below(&r, 3) ? 0 : UNIC_RESIDENT + 1;
 }
 
@@ -162,7 +162,7 @@ static void make_faults(struct scenario *s, struct sim_rng *r)
 	}
 }
 
-/* One of three scenarios has stalls of one kind, half have those of the other. A
+/* One of three scenarios has faults SCN_STALL, half have SCN_LIST. A
  * separate stream, as above. */
 static void make_stalls(struct scenario *s)
 {

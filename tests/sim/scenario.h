@@ -31,8 +31,8 @@ enum scn_op_kind {
 };
 
 enum scn_fault_kind {
-	SCN_KILL_APP,	 /* ... and start it again */
-	SCN_KILL_DRIVER, /* ... and start the next one */
+	SCN_KILL_APP,	 /* kill one, and start it again */
+	SCN_KILL_DRIVER, /* kill one, and start the next */
 	SCN_POWER_CUT,
 	SCN_RESET,
 	SCN_EVICT_STORM, /* an administrator evicts every region */
@@ -99,9 +99,10 @@ struct scenario {
 /** scenario_make() - make the scenario of a seed. */
 void scenario_make(struct scenario *s, uint64_t seed);
 /**
- * scenario_stand() - make another one, of three nodes: applications of the first
- * are connected to the second, or to the third, whose NIC stands still in the
- * middle, until the applications that are not connected to it have finished.
+ * scenario_stand() - make a scenario of three nodes: applications of the first
+ * are connected to the second or to the third. The NIC of the third stands
+ * still in the middle, until the applications that are not connected to it have
+ * finished.
  */
 void scenario_stand(struct scenario *s, uint64_t seed);
 /** scenario_print() - print it, without the parts that are off. */

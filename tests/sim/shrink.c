@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * shrink.c - drops halves, quarters, ... of operations, then faults,
- * applications and the wire's odds, while the same checker still objects.
+ * shrink.c - drops faults, the wire's odds, applications, then all, halves,
+ * quarters, ... of the operations, while the same checker still fails.
  */
 #include "shrink.h"
 
@@ -28,7 +28,7 @@ static bool still(const struct scenario *s, struct sim_verdict *v)
 	return true;
 }
 
-/* Without operations [@from, @from + @n). */
+/* Tries the scenario without operations [@from, @from + @n). */
 static void drop_ops(struct scenario *s, struct sim_verdict *v, uint32_t from,
 		     uint32_t n)
 {

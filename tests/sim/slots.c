@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * slots.c - no process has more than its share of the slots of misses while an
- * operation of another, within its share, finds none (INV-20).
+ * slots.c - no process has more than its share of the fault slots while an
+ * operation of another process, which is within its share, gets none (INV-20).
  *
- * A page that is asked for has a slot, so the mailbox tells who has how many, and
- * more rather than fewer: it does not tell that one was taken back. Who has fewer
- * than its share, even if all processes had some, has one at once for what it
- * waits for: if all are taken, another is above its share.
+ * Each page that the NIC asks for has a slot, so the mailbox shows how many
+ * slots each process has, or more: it does not show that one was taken back. A
+ * process with fewer than its share, even if all processes had some, gets one
+ * at once for a page that it waits for: if all are taken, another process is
+ * above its share.
  *
- * Of an operation it is known that it waits for a page when it is the oldest of its
- * queue, it begins in that page, and has not read it.
+ * An operation waits for a page for certain if it is the oldest of its queue,
+ * begins in that page, and has not read it.
  */
 #include "app_op.h"
 #include "check.h"
 #include "core.h"
 
-/* Poll rounds, and four late transfers: the NIC has been polled since the first
- * check, so it has the operation. */
+/* Time of poll rounds; four late transfers are added. The NIC was polled
+ * after the first check, so it knows the operation. */
 #define SLACK_NS (200 * US)
 
 /* How long the NIC keeps the slot of @miss: H; but B and H, and an EXTEND and a
@@ -77,8 +78,9 @@ static uint32_t share_of(const struct model *m, uint32_t proc)
 	return weights ? core_misses() * m->proc[proc].weight / weights : 0;
 }
 
-/* With one more it is within its share; and it has not most of them, of which it
- * would have to leave some to others. */
+/* Must the process get another slot? With it the process is within its
+ * share; and it has less than half of all slots, as some are kept for others.
+ */
 static bool is_due_one(const struct model *m, uint32_t proc)
 {
 	uint32_t has = slots_of(m, proc);
@@ -119,7 +121,7 @@ static bool can_send(const struct qp *q)
 	const struct qp *peer;
 
 	if (!q->link || q->link->type == UNIC_QPT_UD)
-		return false; /* the latter may wait for a link address */
+		return false; /* a datagram may wait for a link address */
 	peer = q->link->qp[!q->end];
 	return q->state == QP_RTS && !q->failed && !q->dying &&
 	       q->gen == q->link->gen && peer->state == QP_RTS &&

@@ -5,14 +5,14 @@
 #include "unic_ctl.h"
 
 #define STAGS	 4096u
-#define REST_NS	 (4294ull * MS) /* at least, from the end of its region */
-#define KEY_BITS 8u		/* the consumer's */
+#define REST_NS	 (4294ull * MS) /* least time from the end of its region */
+#define KEY_BITS 8u		/* key byte, set by the consumer */
 
-/* Round and round, the oldest goes. */
+/* The entries are a ring: a new one replaces the oldest. */
 struct given {
 	const struct model *m; /* the NIC's model; NULL: none */
 	uint32_t stag, proc;
-	uint64_t end_ns; /* UINT64_MAX: it is there */
+	uint64_t end_ns; /* UINT64_MAX: it is live */
 };
 
 static struct given *book;

@@ -9,7 +9,7 @@ enum {
 	OTHER,
 	STANDS,
 	NODES
-}; /* what a node is there for */
+}; /* role of each node */
 
 #define ROOM_MAX 8u /* frames that a full ring still took */
 
@@ -88,7 +88,7 @@ bool scenario_apart(const struct scenario *s, uint32_t app, uint32_t node)
 	uint32_t i, e, n;
 
 	reached[app] = true;
-	for (n = 0; n < s->links; n++) /* as far as a path may be long */
+	for (n = 0; n < s->links; n++) /* no path has more links */
 		for (i = 0; i < s->links; i++)
 			for (e = 0; e < 2; e++)
 				if (reached[s->link[i].app[e]])

@@ -137,8 +137,8 @@ static void hear_done(struct node *n, struct tap *t, const struct tap_cmd *c,
 	model_done(&t->model, c, rec);
 }
 
-/* Each of them is answered where it was written, and their lists are behind all of
- * them. */
+/* The NIC writes each answer in the place of its command in the list page;
+ * the lists of the commands follow the last command. */
 static void hear_batch(struct node *n, struct tap *t, const struct tap_cmd *c)
 {
 	uint32_t at = (uint32_t)(c - t->cmd), i, count;
@@ -274,7 +274,7 @@ void check_after_poll(struct node *n)
 	slots_tick(n, check_model(n));
 }
 
-/* All records have been read, by both sides. */
+/* Has each side read all records of the other? */
 static bool agreed(const struct node *n, const struct tap *t)
 {
 	uint32_t i;

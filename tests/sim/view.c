@@ -53,8 +53,8 @@ static uint32_t shown(const struct view *v, uint64_t bus)
 	return most;
 }
 
-/* The next bytes of @p from @at on that were written: where they are, *@len of
- * them, 0 at the end. */
+/* Finds the next written bytes of @p from @at on. Returns their offset,
+ * *@len: how many there are, 0 at the end. */
 static uint32_t next_written(const struct view_page *p, uint32_t at,
 			     uint32_t *len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* wire.c - a switch that loses, repeats, delays, overtakes and damages. */
+/* wire.c - a switch that loses, repeats, delays, reorders, damages frames. */
 #include "world.h"
 
 #include "unic_wire.h"
@@ -11,7 +11,7 @@ struct flying {
 	uint8_t bytes[];
 };
 
-/* With links, each NIC has a ring of each other. */
+/* With links, each NIC has a ring for each other NIC. */
 static void enter(struct flying *f)
 {
 	struct unic_port *p = &world->node[f->to]->port;
@@ -80,7 +80,7 @@ static bool is_guarded(uint32_t at)
 	       at / 2 != udp / 2 + 3 && at != UNIC_BTH_OFF + 4;
 }
 
-/* A frame that is damaged elsewhere may be taken. */
+/* Must the receiver drop the frame? One damaged in other bytes may be taken. */
 static bool is_damaged(const struct flying *f, const uint8_t *was)
 {
 	uint32_t i;
@@ -114,14 +114,14 @@ static void fly(uint32_t from, uint32_t to, const uint8_t *frame, uint32_t len,
 		at = *last;
 	else
 		*last = at;
-	if (world->odds.byte_ns) { /* the next may wait in the port, no more */
+	if (world->odds.byte_ns) { /* one more may wait in the port */
 		world->node[from]->port.busy_ns = *last;
 		*last += (uint64_t)len * world->odds.byte_ns;
 	}
 	sim_at(at, land, f, 0);
 }
 
-/* A link of some rate: nothing is by chance. */
+/* A link with a rate: nothing is by chance. */
 static void leave(uint32_t from, uint32_t to, const uint8_t *frame,
 		  uint32_t len, uint32_t flags)
 {
@@ -176,7 +176,7 @@ void world_wire(uint32_t from, const uint8_t *frame, uint32_t len,
 	uint32_t i;
 	uint8_t mac[6];
 
-	if (frame[0] & 1) { /* broadcast: to all, itself excepted */
+	if (frame[0] & 1) { /* broadcast: to all but the sender */
 		for (i = 0; i < world->nodes; i++)
 			if (i != from)
 				carry(from, i, frame, len, flags);

@@ -8,7 +8,7 @@
 
 struct world *world;
 
-/* ------------------------------------------------------------- who runs when */
+/* -------------------------------------------------------------------- polls */
 
 /* Charges the doorbell words that this poll takes. */
 static void spend_bells(struct node *n)
@@ -98,8 +98,9 @@ void world_kick_nic(struct node *n, uint64_t at_ns)
 
 static void poll_host(void *ctx, uint64_t due);
 
-/* An event at host_due, unless one before it will see to that. Of those far away
- * one is enough: a busy driver names such a time at each of its polls. */
+/* Queues a poll at host_due, unless an event before that will do so. One
+ * event far ahead is enough: a busy driver names such a time at each of its
+ * polls. */
 static void arm_host(struct node *n)
 {
 	if (n->host_far <= n->host_due)
@@ -279,7 +280,7 @@ static void start_driver(struct node *n)
 			n->quiet[i] = !unic_host_slot_hold(
 				n->host, i, n->ended[i] ? 0 : n->owner_pid[i],
 				0);
-			/* true: as soon as the NIC is reset */
+			/* a held slot is quiet once the NIC is reset */
 		}
 	unic_host_plug(n->host, true);
 	n->host_due = UINT64_MAX;
@@ -476,7 +477,7 @@ void world_doorbell(struct world_client *c, struct unic_db_page *db,
 		ring(c);
 }
 
-/* The slot of an ended process is free when the driver is through with it. */
+/* The slot of an ended process is free when the driver has finished with it. */
 static void reap(void *ctx, uint64_t arg)
 {
 	struct node *n = ctx;

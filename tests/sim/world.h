@@ -28,11 +28,11 @@ struct world_odds {
 	struct port_odds port;
 };
 
-/* The wire's treatment of frames for a NIC to which it does not deliver. */
+/* What the wire does with frames for a NIC. */
 enum world_far {
 	WORLD_FAR_TAKES = 0,
-	WORLD_FAR_SILENT, /* they vanish */
-	/* they stay where they are; with links: in the ring */
+	WORLD_FAR_SILENT, /* frames vanish */
+	/* frames stay where they are; with links: in the ring */
 	WORLD_FAR_STANDS,
 };
 
