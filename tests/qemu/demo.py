@@ -25,12 +25,12 @@ from hosts import (BIN, IP, PATIENCE_S, ROOT, Delays, Failure, Hosts, Process,
 
 
 OUT = os.path.join(ROOT, "build", "demo")
-# Bytes of the file, greedy processes (with three beside it, nobody's share would
-# have room for the queues of unic-copy), board of host 1.
+# Bytes of the file, greedy processes (beside three, no share would have room
+# for the queues of unic-copy), board of host 1.
 DEFAULTS = {"lm3s6965evb": (64 << 10, 1, "soft")}
 USUAL = (8 << 20, 3, None)
 ROUNDS = 5
-# H of which the bound B is made: that of a driver that gets to run.
+# H in the bound B: that of a driver which the machine does not delay.
 H_US = {"lm3s6965evb": 1_000_000}
 USUAL_H_US = 50_000
 # What of the NIC's trace is worth a line of the timeline.
@@ -39,8 +39,8 @@ SHOWN = ("WAIT", "GRANT", "WAIT_END", "NOTICE", "ACKED", "RELEASE", "OFFER",
 
 
 class Events:
-    """Lines of unicctl trace: everything into a file, evictions shown.
-    ahead: of our clock, the seconds by which host 0's is."""
+    """Lines of unicctl trace: everything goes to a file, evictions are shown.
+    ahead: seconds by which host 0's clock is ahead of ours."""
 
     def __init__(self, timeline, path, names, ahead=0):
         self.file = open(path, "w", encoding="utf-8")
@@ -205,9 +205,9 @@ class Demo(Hosts):
         return ("released", "deadlines")[:self.hogs]
 
     def see_both(self):
-        """A tiny file needs few entries, and buffers that come on demand make
-        room among themselves: then one more whose buffers must stay, until a
-        release and a deadline were seen."""
+        """Copy more files, with resident buffers, until a release and a
+        deadline were seen: a tiny file needs few entries, and buffers that
+        come on demand make room among themselves."""
         for _ in range(ROUNDS):
             nic = self.ctl(0, "stats")["nic"]
             if all(nic[key] for key in self.kinds()):
@@ -266,7 +266,7 @@ class Demo(Hosts):
         self.start_hogs(info["tlb_entries"])
         self.transfers(path, digest, size)
         self.see_both()
-        trace.shown = False  # how everybody ends is in the file
+        trace.shown = False  # the ends of all processes are in the file
         time.sleep(0.05)  # the trace follows every 10 ms
         self.report(info, trace.waits, delays)
 
@@ -325,8 +325,8 @@ def on_term(_sig, _frame):
 
 
 def tell(name, tmp, story, run, keep):
-    """Run @run, the story of @story, which works in @tmp; the last line says how
-    it went. Returns the exit code."""
+    """Run @run, which uses @story and the folder @tmp; the last line printed
+    is the result. Returns the exit code."""
     reason = None
     try:
         run()

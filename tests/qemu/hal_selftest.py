@@ -38,7 +38,7 @@ CHECK, COUNT, COPY, NOTHING = 1, 2, 3, 4
 MAGIC = 0x43494E55
 (ASSERT, UNDEF, PREFETCH, DATA, STACK, OTHER) = range(1, 7)
 PATIENCE = 60
-# Exact, with the call (about 12): a rise is a regression.
+# Instructions with those of the call (about 12), exact: more is a regression.
 BUDGETS = {'dma_from_host_8': 15, 'dma_from_host_64': 24, 'dma_to_host_8': 17,
            'dma_to_host_32': 36, 'dma_to_host_64': 36, 'now_ns': 16}
 
@@ -130,7 +130,7 @@ class RingEcho:
         self.arguments = ['-chardev', f'socket,path={path},id=link',
                           '-device', 'ivshmem-doorbell,chardev=link,vectors=1']
         self.taken = self.sent = self.rings = 0
-        self.memory.put(self.PORT_OFF + 64, 1)  # we sleep: ring us
+        self.memory.put(self.PORT_OFF + 64, 1)  # this port sleeps: ring it
 
     def slot(self, ring, n):
         return self.RING_OFF + ring * self.RING_BYTES + 128 + \
@@ -185,7 +185,7 @@ class NetEcho:
         while not stop.is_set():
             try:
                 return self.socket.sendto(frame, self.peer)
-            except TimeoutError:  # it is full: QEMU does not get to run
+            except TimeoutError:  # the socket is full: QEMU does not get to run
                 continue
             except OSError:
                 break
@@ -447,7 +447,7 @@ def test_crashes(image):
 
 
 def test_refusals(image):
-    """Machines that cannot be a NIC: a plain reason, no hang."""
+    """On a machine that cannot be a NIC the image says why, and ends."""
     for name, arguments, why in [
             ('no mailbox', {'mailbox': False}, 'there is no mailbox'),
             ('short mailbox', {'bar_bytes': 0x10000}, 'too small'),

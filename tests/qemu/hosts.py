@@ -19,9 +19,9 @@ BIN = os.environ.get("UNIC_BIN", os.path.join(ROOT, "build", "bin"))
 sys.path.insert(0, os.path.join(ROOT, "qemu"))
 import run_nic  # noqa: E402
 
-# For what takes milliseconds: the machine may be put aside, or be slow.
+# For what takes milliseconds: the machine may be busy or slow.
 PATIENCE_S = 60
-# H: not the 50 ms after which a NIC takes its driver for dead.
+# H, in place of the 50 ms after which a NIC takes its driver for dead.
 DELIVER_US = "5000000"
 IP = ("10.0.0.1", "10.0.0.2", "10.0.0.3")
 
@@ -49,8 +49,8 @@ def plain(text):
 
 
 def schedstat(pid, column):
-    """Of each thread of a process: nanoseconds that it ran (0), or waited for a
-    processor (1)."""
+    """For each thread of a process: nanoseconds that it ran (0), or waited for
+    a processor (1)."""
     said = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -67,8 +67,8 @@ def waited_ns(pid):
 
 
 def least_share(pid, slices=5, seconds=0.5):
-    """Of a processor, by a process, in the quietest of some slices of time: one
-    that does not sleep is busy in each, whatever the machine does."""
+    """Share of a processor that a process uses in the quietest of some slices
+    of time: a process that does not sleep is busy in each of them."""
     shares = []
     for _ in range(slices):
         start, ran = time.monotonic_ns(), sum(schedstat(pid, 0).values())
@@ -84,8 +84,7 @@ def delayed_ns(pid):
 
 class Delays(threading.Thread):
     """When processes waited for a processor, and when the whole machine stood
-    still, us included: it may have other things to do, and who does not run is
-    late."""
+    still, this process included: what does not run is late."""
     STEP_S = 0.005
 
     def __init__(self, *pids):
@@ -109,7 +108,7 @@ class Delays(threading.Thread):
             pass  # one is gone
 
     def within_us(self, start, end):
-        """Of the time from @start to @end, and a step more on either side."""
+        """Delay from @start to @end, and in a step more on either side."""
         last = min(len(self.when), len(self.sum_ns)) - 1
         first = max(0, bisect.bisect(self.when, start) - 1)
         until = min(last, bisect.bisect(self.when, end))
@@ -181,8 +180,8 @@ class Process:
 
 
 class Hosts:
-    """At most @n hosts. board: of their NICs, or of the first one's; link: see
-    run_nic.py, None is the usual one of a board."""
+    """At most @n hosts. board: of all NICs, or with @peer of the first one;
+    link: see run_nic.py, None: the usual one of the board."""
 
     def __init__(self, board, link, tmp, peer=None, n=2):
         others = n - 1
@@ -245,8 +244,9 @@ class Hosts:
                "image": None if host else self.image,
                "more": () if host else self.nic_options}
         if self.links[host] != "shm":
-            # a stream, for it may lag by more than a datagram socket's 10 frames
-            # (not an address that a NIC on the shared-memory link gives itself)
+            # a stream, which may lag by more than the 10 frames of a datagram
+            # socket; the address is none that a NIC on the shared-memory link
+            # gives itself
             how |= {"stream": f"nic{host}",
                     "mac": f"02:75:6e:69:63:{host + 0x81:02x}"}
         try:
@@ -258,7 +258,7 @@ class Hosts:
         return nic
 
     def start_driver(self, host, *more):
-        """... with an H of DELIVER_US if it is given no other."""
+        """Start unicd, with an H of DELIVER_US unless @more has another."""
         self.start(f"unicd {host}", "unicd", "--bus", self.path(f"bus{host}"),
                    "--socket", self.socket(host), "--ip", IP[host],
                    "--crash-file", self.path(f"crash{host}"),

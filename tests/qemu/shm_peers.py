@@ -77,7 +77,7 @@ class IvshmemClient:
         return True
 
     def close(self):
-        """Again: nothing happens."""
+        """A second call does nothing."""
         self.sock.close()
         for fd in sum(self.peers.values(), [self.shm_fd]):
             os.close(fd)
@@ -186,7 +186,7 @@ class LinkPort(IvshmemClient):
             time.sleep(0.0002)
 
     def expect_asleep(self, timeout=PATIENCE_S):
-        """The same, but waiting for the doorbell as a sleeping NIC does."""
+        """As expect(), but waits for the doorbell, as a sleeping NIC does."""
         asleep = (self.row(self.id) + 64) // 4
         self.word[asleep] = 1
         got = self.receive_from(0)
@@ -233,7 +233,7 @@ class Driver:
         return kind, data, fds
 
     def close(self):
-        """Again: nothing happens."""
+        """A second call does nothing."""
         self.sock.close()
         for fd in sum(self.doorbells.values(), self.memory + self.events):
             os.close(fd)

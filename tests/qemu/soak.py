@@ -9,8 +9,9 @@ files go both ways, by RDMA and by payload tokens; then everybody leaves.
 
 Nothing lost: a transfer either arrives equal (SHA-256), or it ends with an
 error while a kill that was made explains it. Nothing leaked: after each round
-the tables of both NICs and drivers are empty. Memory flat: of what lived from
-beginning to end, the last round against the first third. Exits with 0 after
+the tables of both NICs and drivers are empty. Memory flat: processes that lived
+from beginning to end have in the last round what they had in the first third,
+but for a margin. Exits with 0 after
 "soak: ok"; the plan of a round follows from seed and number, its timing does
 not.
 """
@@ -38,7 +39,7 @@ TRANSFER_S = 60
 STRANDED_S = 40  # unic-copy waits for 30 s for a peer that says nothing
 QUIET_S = 30
 WARM_ROUNDS = 20  # by then everything has been allocated once
-# Of NIC 0, which is never reset: each token that was given out has one end.
+# Counters of NIC 0, which is never reset: each token has one end.
 TOKEN_ENDS = ("tokens_used", "tokens_cancelled", "tokens_expired",
               "tokens_evicted", "tokens_aborted")
 TABLES = ("mr", "tlb", "qp", "cq", "tokens")
@@ -149,7 +150,7 @@ class Plan:
         self.faults = sorted((r.uniform(.01, .5), r.choice(FAULTS),
                               r.randrange(2))
                              for _ in range(r.randint(1, 3)))
-        self.cut_short = r.random() < .75  # those who wait for a dead peer
+        self.cut_short = r.random() < .75  # clients of a dead peer are killed
         self.rude = r.random() < .5  # everybody leaves by SIGKILL
 
 
@@ -176,8 +177,8 @@ def fds(pid):
 
 
 def growth(samples, began_s, ended_s):
-    """Of what lives throughout: {name: ((most KiB, descriptors) of the first
-    third, (KiB, descriptors) at the end)}, or None: too few samples.
+    """For processes that live throughout: {name: ((most KiB, descriptors) of
+    the first third, (KiB, descriptors) at the end)}, or None: too few samples.
     samples: (seconds, {name: (KiB, descriptors)}), in order."""
     if len(samples) < 2 * WARM_ROUNDS:
         return None
@@ -245,7 +246,7 @@ class Soak(Hosts):
     # --------------------------------------------------------------- kills
 
     def kill(self, kind, side, lanes, servers):
-        """Kill it once, with -9. Transfers under way then may fail."""
+        """SIGKILL to all of this kind. Transfers under way may then fail."""
         hit = [x for x in lanes if x.now]
         if kind == "client":
             hit = [x for x in hit if x.host == side]
@@ -447,7 +448,7 @@ def parse():
     p.add_argument("--loss", metavar="RATE", default="2%")
     p.add_argument("--keep", action="store_true",
                    help="keep the working folder, for debugging")
-    # for the test of the test: a descriptor of unicd more in each round
+    # for the test of this test: one more descriptor of unicd in each round
     p.add_argument("--leak", action="store_true", help=argparse.SUPPRESS)
     return p.parse_args()
 

@@ -30,7 +30,7 @@ SLOTS = 8
 SLOT_BYTES = 16 << 20
 BAR_BYTES = 1 << 21
 VECTORS = 1 + SLOTS
-PEER_END = 7  # nobody: who rings it has the NICs ended
+PEER_END = 7  # no peer: a ring of it ends the NICs
 F_GET_SEALS, SEALS = 1034, 1 | 2 | 4  # seal, shrink, grow
 
 
@@ -50,7 +50,7 @@ class Bus:
             peer.close()
 
     def keep(self, peer):
-        """Its descriptors are closed at the end: select() has room for 1,024."""
+        """Close the descriptors of @peer at the end: select() takes 1,024."""
         self.peers.append(peer)
         return peer
 
@@ -137,7 +137,7 @@ def test_survives_kill_9_of_the_driver():
         nic = bus.nic()
         pid = doomed_driver(f"{bus.dir}/attach")
         kill(pid)
-        nic.ring(0, 3)  # nobody is there to hear it
+        nic.ring(0, 3)  # no driver is there to hear it
         driver = bus.driver()
         assert driver.refused_by is None, "the dead driver still holds the bus"
         assert driver.bar[4096:4101] == b"trace"
@@ -218,18 +218,18 @@ def test_peers_hear_of_each_other():
         a.ring(2, 4)
         assert b.wait(4)
         b.close()
-        a.ring(2, 3)  # at nobody
+        a.ring(2, 3)  # no peer has this number
         for _ in range(5):
             b = bus.nic()
             assert b.id == 2
             assert b.hears([0, 1, 2])
             assert not b.wait(3, 0), "rung before it came"
-            a.ring(2, 4)  # with the doorbells that it has
+            a.ring(2, 4)  # with the doorbells known before
             assert b.wait(4)
             b.ring(1)
             assert a.wait(0)
             b.close()
-        # Told again of a number, QEMU writes into memory that it freed.
+        # QEMU writes into freed memory if it is told of a number twice.
         assert not select.select([a.sock], [], [], .1)[0], "told twice"
 
 
@@ -289,7 +289,7 @@ def test_qemu_survives_its_peers():
     with Bus() as bus:
         driver = bus.driver()
         args = run_nic.command("virt", bus.dir, need_image=False, more=["-S"])
-        # what is freed is overwritten: who uses it is seen at once
+        # freed memory is overwritten, so any use of it is seen at once
         env = os.environ | {"MALLOC_PERTURB_": "165"}
         with subprocess.Popen(args, env=env) as qemu:
             try:
@@ -297,7 +297,7 @@ def test_qemu_survives_its_peers():
                 assert maps(qemu.pid, f"unic-slot-{SLOTS - 1} ")
                 for _ in range(20):
                     IvshmemClient(f"{bus.dir}/ivshmem", VECTORS).close()
-                    time.sleep(0.02)  # let it hear of each
+                    time.sleep(0.02)  # QEMU hears of each peer
                     assert qemu.poll() is None, f"QEMU died: {qemu.poll()}"
             finally:
                 qemu.kill()
@@ -364,7 +364,7 @@ def said_file(bus, slot):
 def test_memory_is_exchanged():
     with Bus() as bus:
         driver = bus.driver()
-        driver.renew(3)  # nobody else has it
+        driver.renew(3)  # no NIC has it
         slot, fd = driver.renewed()
         assert slot == 3 and not same(fd, driver.memory[4])
         assert os.fstat(fd).st_size == SLOT_BYTES
@@ -386,15 +386,15 @@ def test_memory_is_exchanged():
 
 
 def test_nic_that_does_not_answer_holds_memory_up():
-    """Until the NIC answers or ends; a driver that came meanwhile sends its own
-    request."""
+    """The memory of a slot is exchanged when the NIC answers or ends. A driver
+    that comes meanwhile sends its own request."""
     with Bus() as bus:
         driver, nic = bus.driver(), bus.mapping_nic(answers=False)
         for k in range(SLOTS):
             nic.mapped(k)
         driver.renew(1)
         assert driver.renewed(0.2) is None, "it may still write to the old"
-        nic.mapped(2)  # owes nothing there
+        nic.mapped(2)  # no answer is due for this slot
         nic.mapped(99)
         assert driver.renewed(0.2) is None
         nic.mapped(1)
@@ -416,7 +416,7 @@ def test_nic_that_does_not_answer_holds_memory_up():
         slot, fd = driver.renewed()
         assert slot == 5 and same(fd, said_file(bus, 5))
         assert driver.renewed(0.2) is None
-        # the one that has its number next owes nothing of that
+        # the next NIC of this number owes no answer
         nic = bus.mapping_nic()
         driver.renew(5)
         until = time.monotonic() + PATIENCE_S
@@ -427,7 +427,8 @@ def test_nic_that_does_not_answer_holds_memory_up():
 
 
 def test_nic_that_says_nonsense():
-    """Messages about windows that do not exist, and half of a message."""
+    """Messages about unknown windows are dropped; half of a message ends the
+    connection."""
     with Bus() as bus:
         nic = bus.mapping_nic()
         for w in range(-300, 300):
@@ -461,8 +462,8 @@ def test_who_cannot_exchange_memory_keeps_it():
 
 
 def test_driver_of_another_version_is_told():
-    """A message of another version, or none at all, ends the connection with a reason
-    that says the bus's version; the next driver is served."""
+    """A message of another version, or an invalid one, ends the connection
+    with a reason and the bus's version; the next driver is served."""
     renew = struct.pack("<HHII", Driver.RENEW, 2, 0, 0).ljust(32, b"\0")
     odd = ((renew[:2] + b"\3" + renew[3:], 2), (renew[:2] + b"\1\0" * 30, 2),
            (renew + b"\0", 3), (renew[:31], 3), (b"\6" + renew[1:], 3),
@@ -485,7 +486,7 @@ def test_driver_of_another_version_is_told():
 
 
 def test_attaches_while_memory_is_exchanged():
-    """A NIC that opened the old file under its name is hung up, to connect again."""
+    """The bus hangs up on a NIC that opened the old file of a slot."""
     with Bus() as bus:
         driver = bus.driver()
         for k in range(12):

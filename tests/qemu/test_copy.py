@@ -20,7 +20,7 @@ import unicd_client as u
 MIB = 192
 RESETS, TRIES = 2, 5
 TAKEN_MIB = 32
-SHORT_US = 1000  # T, to be outlived by operations
+SHORT_US = 1000  # T; operations take longer
 
 
 def digest(path):
@@ -45,8 +45,8 @@ def moved(rig, how, size):
 
 
 def transfer(rig, how, mode, victim):
-    """One transfer with NIC @victim reset while it runs. If we do not get to
-    run it may be over before: once more then."""
+    """One transfer with NIC @victim reset while it runs; repeated if the
+    transfer ended before the reset."""
     for _ in range(TRIES):
         if reset_in_the_middle(rig, how, mode, victim):
             return
@@ -94,10 +94,10 @@ def there_and_back(rig, src, got):
 
 
 def asked_back(rig, host):
-    """Files there and back while any region of @host is asked back. Operations are
-    cut, and end connections; none is waited for in vain. Receive buffers go
-    without being asked for: who has them says how many are left. If the one who
-    asks does not get to run, a file may be there before: once more then."""
+    """Files go there and back while regions of @host are asked back.
+    Operations are cut, and end connections; each has a completion. Receive
+    buffers are evicted without a notice: their owner says how many are left.
+    Repeated if a file arrived before any eviction."""
     src, got = rig.path("small"), rig.path("got")
     with open(src, "wb") as f:
         f.write(os.urandom(TAKEN_MIB << 20))

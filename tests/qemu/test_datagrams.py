@@ -13,7 +13,7 @@ import hosts
 
 
 def types(rig, host):
-    """Of the queue pairs that the NIC has."""
+    """Types of the queue pairs that the NIC has."""
     return sorted(row["type"] for row in rig.ctl(host, "qp"))
 
 

@@ -70,7 +70,7 @@ class Rig:
         return done.stdout + done.stderr
 
     def debug(self, *commands):
-        """... as `make debug AT=` begins it."""
+        """As gdb(), but started like `make debug AT=`."""
         args = [os.path.join(ROOT, "tools", "debug", "debug.py"),
                 "--board", self.board,
                 "--at", self.stub, "--", "-batch"]
@@ -111,7 +111,7 @@ def check(rig):
             raise Failure(f"region {row[0]} has not {row[3]} entries:\n{text}")
     one = rig.gdb(f"print $nic().mrs.mr[{hoard[0][0]}]")
     need(r"^\$1 = region ACTIVE stag 0x", one)
-    # a function that calls something else `nic`
+    # in a function that has another variable `nic`
     text = rig.gdb("tbreak unic_nic_poll", "continue", "unic")
     need(r"^nic READY epoch \d+", text)
     if rig.board != "virt":  # without a wire it has no link, and no path MTU

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""examples/driver.c, compiled by the command that examples/README.md prints: a driver
-that knows abi/ alone, over a bus and a soft NIC; and what it says when one is missing."""
+"""examples/driver.c, compiled by the command that examples/README.md prints: a
+driver that uses abi/ alone, over a bus and a soft NIC. Without a bus or a NIC
+it says what is missing."""
 import re
 import signal
 import socket
@@ -60,7 +61,7 @@ def play(rig):
         raise hosts.Failure("driver did not wait for a NIC")
     nic = rig.plug_nic(0, show=False)
     finish(early)
-    finish(start(rig))  # nothing of the one before is left
+    finish(start(rig))  # the first run left nothing behind
     nic.child.send_signal(signal.SIGSTOP)
     refused(rig, "nic: no answer in 3 s")
 

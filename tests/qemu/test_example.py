@@ -36,8 +36,8 @@ def asked_back(rig):
     polite.expect("holds 900 entries")
     hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0))
     polite.expect("asked for 900 entries")
-    # 512, if it comes for them in time: it does not wait, and a place is kept
-    # for it no longer than that
+    # 512, if the hog asks for them in time: it does not wait, and its place is
+    # kept for a short time only
     hog.expect(r"holds \d+ entries")
     hog.end()
     polite.expect("holds 900 entries")

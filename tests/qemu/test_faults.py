@@ -85,7 +85,8 @@ def interrupts_lost():
                                 if p.who in ("nic 0", "unicd 0")))
         began = time.monotonic()
         w.ctl(0, "fault", "drop-events", "8")
-        # somebody else is there: who fills the TLB borrows, and is asked
+        # another process is there: one that fills the TLB borrows, and is
+        # asked
         w.hog("other", "--max=32").expect("holds .* entries")
         w.hog("hog", "--answer=release", "--again").expect("holds .* entries")
         until("eight notices delivered, or the driver given up",

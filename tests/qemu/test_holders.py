@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """A region of host 0 is given to processes of host 1, and asked back: its grace
-ends when all have said that they do not use it any more, and not before, and
-whoever is silent costs the grace and no more (tests/qemu/holders.c).
+ends when all have said that they do not use it any more, and not before; after
+the silence of one it ends by its deadline (tests/qemu/holders.c).
 
     test_holders.py [--board soft|virt]
 """
@@ -15,7 +15,7 @@ import hosts
 import unicd_client as u
 
 GRACE_US = 2_000_000
-SLACK_US = 1_500_000  # of a busy machine; another T would be more
+SLACK_US = 1_500_000  # for a busy machine; less than another T
 
 
 class Scene:
@@ -86,7 +86,8 @@ def one_is_killed(scene):
 
 
 def handed_on(scene, *how):
-    """The exporter gave it to the second one, which gave it to the first."""
+    """The exporter gave the region to the second holder, which gave it to the
+    first."""
     exporter = scene.export(2, "last")
     first, qpn = scene.hold(*how)
     second = scene.hold("pass", hosts.IP[1], qpn)[0]

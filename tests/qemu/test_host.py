@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """The host's programs against other users of the machine: run directories,
-sockets, a log that nobody reads, slots. As root, because nobody else can be two
-users; otherwise what needs two is left out.
+sockets, a log that nobody reads, slots. Without root, tests that need a second
+user are left out.
 
     test_host.py [--only WORDS]
 """
@@ -126,8 +126,8 @@ def daemons(place, folder):
 
 
 def test_directory_of_another():
-    """Nobody's directory, or one that others may write to, is no place for
-    root's files."""
+    """A daemon refuses a directory of another user, or one that others may
+    write to."""
     with Place() as p:
         theirs, open_one = p.path("theirs"), p.path("open")
         os.mkdir(theirs, 0o755)
@@ -153,7 +153,7 @@ def test_directory_is_a_link():
 
 
 def test_links_in_the_directory():
-    """A file that a name in the directory leads to is not touched."""
+    """A daemon does not follow links in its directory to other files."""
     with Place() as p:
         victim = p.path("victim")
         with open(victim, "w", encoding="ascii") as f:
@@ -197,7 +197,7 @@ def takes(path, kind=socket.SOCK_STREAM):
 
 
 def test_peers_of_another_user():
-    """Even where the modes of files would let them in."""
+    """A peer of another user is refused even where file modes let it in."""
     with Place() as p:
         p.bus()
         p.ready(f"{BIN}/unic-wire", "--dir", p.path("wire"), "--stream", "nic")
@@ -215,7 +215,8 @@ def test_peers_of_another_user():
             os.chmod(p.path(name), 0o777)
             assert not as_user(NOBODY, lambda n=name, k=kind:
                                takes(p.path(n), k)), name
-        # a port that is a stream says nothing: who is let in stays connected
+        # a stream port sends no greeting: a peer that it accepts stays
+        # connected
         os.chmod(p.path("wire/nic"), 0o777)
 
         def stays():
@@ -296,7 +297,8 @@ def test_server_of_another_user():
 
 
 def test_second_nic_of_a_bus():
-    """It would write into the mailbox of the first one."""
+    """A second NIC is refused: it would write into the mailbox of the first
+    one."""
     with Place() as p:
         p.bus()
         args = f"{BIN}/unic-nic", "--bus", p.path("bus", "nic")
@@ -359,7 +361,7 @@ def test_socket_is_a_file():
         assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o666, oct(mode)
         p.driver.kill()
         p.driver.wait()
-        p.loop()  # one that a dead driver left is taken away
+        p.loop()  # the socket of a dead driver is replaced
         os.unlink(name)
         with open(name, "w", encoding="ascii") as f:
             f.write("precious")
@@ -499,7 +501,7 @@ def hold_slots(sock, want):
             body = struct.pack("<II16sIII", 1, 0, b"many", 0, 0, 0)
             status = c.call(u.HELLO, body, want=None).status
             if status != u.OK and not os.getuid():
-                c.hello()  # slots of those before come free in a while
+                c.hello()  # slots of ended processes come free later
                 status = u.OK
             os.write(w, bytes([status == u.OK]))
             os.read(end_r, 1)

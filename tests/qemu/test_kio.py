@@ -23,7 +23,7 @@ import unicd_client as u
 
 SERVER = hosts.IP[1]
 SIZES = (0, 1, 4096, (8 << 20) + 1)
-PATIENT = ("--timeout", "60")  # for an I/O whose time is not the point
+PATIENT = ("--timeout", "60")  # for I/Os whose time does not matter
 
 
 class Rig(hosts.Hosts):
@@ -120,10 +120,10 @@ def test_loss(board, tmp):
         rig.end()
 
 
-# What unic-kio get does while something happens to it. Slowed down by loss, or it
-# would be over before.
+# The file of Get. The wire loses frames, so that the transfer does not end
+# before it is disturbed.
 BIG = 32 << 20
-TRIES = 5  # at what we do not get to run in time for
+TRIES = 5  # attempts to catch a process in time
 
 
 def caught(argv):
@@ -166,7 +166,7 @@ def end_of_killed(rig, host, *more):
         if code:
             assert code == 1, (code, err)
             return err
-        rig.up(host)  # it was ready before
+        rig.up(host)  # the transfer was over before
         os.unlink(get.to)
     raise AssertionError("over before anything was killed")
 
@@ -198,8 +198,9 @@ def test_server_killed(board, tmp):
 
 
 def test_client_killed_and_back(board, tmp):
-    """Our own driver: the process is told at once, the next one finds it as it
-    was; and the server has nothing left of the one that died."""
+    """The client's own driver is killed: the process is told at once, the next
+    process is served as before, and the server keeps nothing of the dead
+    driver."""
     rig = Rig(board, tmp, loss="5%")
     try:
         err = end_of_killed(rig, 0)
@@ -313,7 +314,7 @@ def test_paths(board, tmp):
 
 
 def test_exports(board, tmp):
-    """One file; for reading only; none."""
+    """One host exports one file, for reading only, the other one nothing."""
     one = os.path.join(tmp, "one")
     with open(one, "wb") as f:
         f.write(b"1" * 70000)
@@ -348,8 +349,8 @@ def kept_open(rig, name):
 
 
 def test_files_stay_open(board, tmp):
-    """... for their connection, eight at most, and only while they are what
-    their name says."""
+    """A file stays open for its connection, eight at most, and only while its
+    name leads to the same file."""
     rig = Rig(board, tmp)
     try:
         want = rig.file("f", 100000)
@@ -376,7 +377,7 @@ def test_files_stay_open(board, tmp):
 
 
 def test_limits(board, tmp):
-    """Hosts, users and sizes."""
+    """The limits of hosts, users and sizes are kept."""
     rig = Rig(board, tmp, drivers=(("--kio-user", "nobody"),
                                    ("--kio-allow", "10.9.0.0/16", "--kio-allow",
                                     "10.0.0.0/30", "--kio-max-bytes", "70000")))
@@ -420,8 +421,8 @@ def ask(what=1, length=10, offset=0, name=b"f", tail=None, seq=1, rsvd=0,
 
 
 def test_bad_clients(board, tmp):
-    """Requests that are none are answered INVALID; a process that floods, or does
-    not take its answers, hurts itself."""
+    """Malformed requests are answered INVALID; a process that floods, or does
+    not read its answers, does not disturb others."""
     rig = Rig(board, tmp)
     try:
         rig.file("f", 100000)
@@ -455,7 +456,7 @@ def test_bad_clients(board, tmp):
         except BlockingIOError:
             pass
         there_and_back(rig, 500000)
-        flood.close()  # with I/Os of its under way
+        flood.close()  # with I/Os of this client under way
         there_and_back(rig, 500000)
     finally:
         rig.end()
@@ -465,7 +466,7 @@ REPLY = struct.Struct("<HHIIIQIIQIIIIII")  # struct unic_ctl_kio_reply
 
 
 def driver_that_dawdles(listener, data):
-    """Answers STAT, and every READ but the first at once; that one at the end."""
+    """Answers STAT and each READ at once, but the first READ at the end."""
     with listener, listener.accept()[0] as s:
         kept, left = None, len(data)
         while left and (msg := s.recv(70000)):
@@ -483,8 +484,8 @@ def driver_that_dawdles(listener, data):
 
 
 def asks_in_vain(path, hosts_):
-    """As many requests as one user can have, to hosts that are not there. They stay
-    until the sockets are closed."""
+    """Send as many requests as one user can have to hosts that do not exist.
+    They stay until the sockets are closed."""
     socks = []
     for k in range(32):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -531,8 +532,8 @@ def others_are_served(board, tmp, dead):
 
 
 def test_one_user_has_a_part(board, tmp):
-    """One who asks for files of a host that does not answer, or of many, with all
-    connections that it may have, does not keep others waiting."""
+    """A user that asks for files of one or many hosts which do not answer,
+    over all connections that it may have, does not keep others waiting."""
     for n in (1, 8) if not os.geteuid() else ():
         folder = os.path.join(tmp, str(n))
         os.mkdir(folder)
@@ -541,7 +542,8 @@ def test_one_user_has_a_part(board, tmp):
 
 
 def test_overtaken(_board, tmp):
-    """A part that is answered after all later ones goes to its own place."""
+    """A part that is answered after all later ones is stored at its own
+    offset."""
     data = random.Random(1).randbytes(20 * 65536 + 5)
     path, got = os.path.join(tmp, "driver"), os.path.join(tmp, "got")
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -26,13 +26,13 @@ sys.path.insert(0, os.path.join(ROOT, "qemu"))
 import run_nic  # noqa: E402
 
 PATIENCE_S = 60
-LINE_H = ("--deliver-us", "5000000")  # H: a line that is dead for a while is no
-# dead driver, and neither is a machine that is
+# A long H: a dead line or a busy machine must not count as a dead driver.
+LINE_H = ("--deliver-us", "5000000")
 IMAGE = os.path.join(ROOT, "build/lm3s6965evb/unic.elf")
 
 
 class Line(threading.Thread):
-    """Between the NIC's socket and the one that unicd opens."""
+    """The line between the NIC's socket and the one that unicd opens."""
 
     def __init__(self, nic, host, seed=1):
         super().__init__(daemon=True)
@@ -225,7 +225,7 @@ def test_attach(rig):
 
 
 def test_nic_restart(rig):
-    """The board loses power: it left, and it joins again."""
+    """The board loses power: the NIC is absent, and joins again."""
     rig.start_driver()
     before = rig.ctl("info")["resets"]
     rig.power_off()
@@ -246,7 +246,7 @@ def test_driver_restart(rig):
 
 
 def test_unplug(rig):
-    """Half a second of silence is nothing; five are a NIC that left."""
+    """Half a second of silence changes nothing; in five the NIC is absent."""
     rig.start_driver()
     before = rig.ctl("info")["resets"]
     rig.uart.cut = True
@@ -261,7 +261,8 @@ def test_unplug(rig):
 
 
 def test_hang_up(rig):
-    """The line ends while unicd has bytes to write and to read."""
+    """The line ends while unicd has bytes to write and to read; the NIC is
+    ready again afterwards."""
     rig.start_driver()
     for _ in range(3):
         os.kill(rig.driver.child.pid, signal.SIGSTOP)

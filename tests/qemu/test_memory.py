@@ -112,7 +112,7 @@ def test_exits(rig, program):
             p.go_on()
         p.child.wait(timeout=hosts.PATIENCE_S)
         none_left(rig, p.child.pid)
-    # and the slot is as good as new
+    # the slot can be used again
     p = program("batch")
     p.finish()
 
@@ -133,13 +133,13 @@ def test_batch(rig, program):
     must(more("tokens_allocated") == 100, "tokens")
     must(more("tokens_used") == 1 and more("tokens_cancelled") == 99, "ends")
     must(more("mr_registered") >= 100, "regions")
-    # set-up, the batches, those that were to fail; one by one it would be 400
+    # set-up, the batches, what must fail; without batches it would be 400
     must(more("commands") < 250, f"{more('commands')} commands")
 
 
 def test_uses(rig, program):
-    """The page that the host maps, reports of the process, and the trace of
-    references, which unic-policysim reads."""
+    """Uses are counted in the page that the host maps, by reports of the
+    process, and in the trace of references, which unic-policysim reads."""
     p = program("use")
     must(p.line() == "ready", "not ready")
     rows = [r for r in rig.ctl(0, "uses") if r["uses"] == 3]
@@ -176,8 +176,8 @@ def check_refs(rig, refs):
     with open(refs, encoding="ascii") as f:
         text = f.read()
     must(text.startswith("time,key,size,process,importance\n"), text[:80])
-    # eight copies 50 ms apart, of two regions each time; what fell on one look
-    # of the NIC, because somebody did not get to run, is one use
+    # eight copies 50 ms apart, of two regions each time; copies between two
+    # looks of a NIC that the machine delayed are one use
     most = often(refs)
     must(len({r[1] for r in most}) == 2, text)
     must({r[2] for r in most} == {"8192", "65536"}, text)
@@ -190,8 +190,8 @@ def check_refs(rig, refs):
 
 
 def test_bases(_rig, program):
-    """The base of a region is drawn, an address in the process is none to the NIC,
-    and what is registered again keeps its base."""
+    """The base of a region is random, an address in the process is invalid on
+    the NIC, and a region that is registered again keeps its base."""
     program("bases").finish()
 
 

@@ -117,7 +117,8 @@ def check(results, name, good, why=""):
 
 
 def ring_all(m):
-    """Ring at once when the last one was seen: while it falls asleep, mostly."""
+    """Ring as soon as the last ring was seen: mostly while the NIC falls
+    asleep."""
     if not m.await_word(TALK + 4, 1):
         return False
     for n in range(1, RINGS + 1):

@@ -23,16 +23,16 @@ import shm_peers
 
 A, B, C = range(3)  # A serves, B fetches, C stops
 KEPT = 0.9  # of the rate
-# Of some fetches, with or without a stop, the fastest counts, and of some stops
-# the median: the machine has other things to do. But none may be stuck.
+# The fastest of some fetches counts, and the median of some stops, as the
+# machine may be busy. But no fetch may be stuck.
 FETCHES, STOPS = 4, 3
-SLOW_S = 20  # no more of them then
+SLOW_S = 20  # no more stops after this time
 STUCK_S = 5
 FETCHED = 16 << 20  # some tens of milliseconds: many turns of a scheduler
-MOVED = {"soft": 16 << 20, "virt": 2 << 20}  # a file of C's
-FILLS_S = 0.02  # a ring that is not full then will not be
-GIVES_UP_S = 7  # a NIC tries again for half of it
-TRIES = 3  # to have a rate then
+MOVED = {"soft": 16 << 20, "virt": 2 << 20}  # a file that C transfers
+FILLS_S = 0.02  # a ring that is not full by then will not fill
+GIVES_UP_S = 7  # a NIC retries for half of this time
+TRIES = 3  # attempts to keep the rate after that
 SLOTS = "32"  # of a ring: less than one RDMA READ or WRITE of unic-copy
 PATIENT = ("--timeout", "60")
 
@@ -89,7 +89,7 @@ class Rig(hosts.Hosts):
             raise
 
     def up(self, direct):
-        # one port more than NICs, for us to look at the rings
+        # one port more than NICs, through which this program sees the rings
         self.start_wire("--nics", "4", "--link-slots", SLOTS,
                         *(["--direct"] if direct else []))
         for host in (A, B, C):
@@ -111,13 +111,13 @@ class Rig(hosts.Hosts):
                           self.socket(host), *args, show=False)
 
     def times(self):
-        """Nanoseconds that those who do a fetch ran, and waited to run."""
+        """Nanoseconds that the processes of a fetch ran, and waited to run."""
         return [sum(sum(hosts.schedstat(p.child.pid, column).values())
                     for p in self.needed) for column in (0, 1)]
 
     def fetch(self, seconds=hosts.PATIENCE_S):
-        """Seconds of a fetch by B. Those who do it may have to share the machine
-        with others: seconds at the processor that they got of what they wanted."""
+        """Seconds of a fetch by B, times the part of the processor time that
+        its processes got of what they wanted: the machine may be shared."""
         to = self.path("fetched")
         began = self.times()
         p = self.kio(B, "get", f"{hosts.IP[A]}:fetched", to)
@@ -148,7 +148,7 @@ class Rig(hosts.Hosts):
 
 
 class Transfer:
-    """What C is in the middle of: @n processes at it at once."""
+    """A transfer of C, by @n processes at once."""
 
     def __init__(self, rig, n, start, folder):
         self.rig, self.folder = rig, folder
@@ -159,7 +159,7 @@ class Transfer:
         return glob.glob(os.path.join(self.folder, f"*{name}*"))
 
     def under_way(self):
-        """Wait until a part of each file has come. False: one is over."""
+        """Wait until a part of each file has come. False: one has ended."""
         until = time.monotonic() + hosts.PATIENCE_S
         left = list(self.to)
         while left:
@@ -229,7 +229,7 @@ def asks(rig):
 
 
 class Rates:
-    """Of fetches while C runs, and while it has stopped in the middle."""
+    """Times of fetches while C runs, and while it is stopped in a transfer."""
 
     def __init__(self, rig, transfer, fills):
         self.rig, self.transfer = rig, transfer
@@ -260,7 +260,7 @@ class Rates:
         return False
 
     def pair(self, fetches=FETCHES, hold_s=0):
-        """The least time of either kind, if C is caught."""
+        """Add the least time of either kind, if C is caught."""
         t = self.transfer(self.rig)
         beside = None
         try:

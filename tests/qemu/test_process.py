@@ -63,13 +63,14 @@ def program(rig, name, *args):
 
 
 def test_crowd(rig, opt):
-    """Four hundred threads, and none waits for another that does not move."""
+    """None of four hundred threads waits for another one that is blocked."""
     program(rig, "crowd", str(opt.threads), str(ROUNDS))
 
 
 def test_forks(rig, _opt):
-    """A child has the memory of its parent as it was, and no part in the rest."""
-    moves = "valgrind" not in BIN  # it has no mremap() of files
+    """A child has the memory of its parent as it was, and no part in the
+    parent's context."""
+    moves = "valgrind" not in BIN  # valgrind has no mremap() of files
     program(rig, "forks", *(["moved"] if moves else []))
 
 

@@ -35,7 +35,7 @@ def test_flat():
 
 
 def test_noise_and_a_peak():
-    """Up and down, and a peak between that is over at the end."""
+    """Noise, and a peak that is over at the end, are no growth."""
     assert run(lambda k, who: (37 * k % 64, 37 * k % 5 if k < 299 else 0)
                ) == set()
     assert run(one("unicd", lambda k: 5000 * (100 < k < 200))) == set()
@@ -47,7 +47,7 @@ def test_warming_up():
 
 
 def test_a_daemon_that_leaks():
-    """2 KiB in each round."""
+    """A leak of 2 KiB in each round is growth."""
     for who in ("unicd", "bus", "wire"):
         assert run(one(who, lambda k: 2 * k)) == {who}
 
@@ -57,7 +57,7 @@ def test_a_nic_that_leaks():
 
 
 def test_a_descriptor():
-    """One, late."""
+    """One descriptor more, late in the run, is growth."""
     for who in FLAT:
         assert run(one(who, 0, lambda k: int(k > 200))) == {who}
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The board to copy (docs/PORTING.md), on QEMU's lm3s6965evb: as it is it names
-what is not written; with its five functions written it is a NIC that joins.
+"""The board to copy (docs/PORTING.md), on QEMU's lm3s6965evb: unchanged it
+names what is not written; with its five functions written it is a NIC that
+joins.
 
     test_template.py
 """

@@ -105,7 +105,7 @@ def test_garbage(rig):
                 op = rnd.choice(list(range(0, 36)) + list(range(64, 70)) +
                                 [80, 81, 82, 83, 84])
                 if op == 80:
-                    continue  # FAULT does what it is told
+                    continue  # FAULT breaks the driver on purpose
                 n = rnd.choice((0, 4, 8, 20, 48))
                 body = bytes(rnd.choice((0, 0, 1, 255, rnd.randrange(256)))
                              for _ in range(n))
@@ -140,7 +140,7 @@ def test_flood(rig):
     other = rig.client()
     other.frames(4)
     other.close()
-    # (a machine with much to do gives one that spins a few percent, too)
+    # on a busy machine even a driver that spins gets a few percent only
     used = [spent(rig.driver.pid, 1)]
     while used[-1] > 0.03 and len(used) < 5:
         used.append(spent(rig.driver.pid, 1))
@@ -152,7 +152,7 @@ def test_flood(rig):
 
 
 def spent(pid, seconds):
-    """Processor time of a process in that while."""
+    """Processor time that a process uses in the next @seconds."""
     def now():
         with open(f"/proc/{pid}/stat", encoding="ascii") as f:
             words = f.read().rsplit(")", 1)[1].split()
@@ -172,7 +172,7 @@ def ring(c, kind, tail, offset):
     try:
         os.write(c.doorbell, struct.pack("<Q", 1))
     except BlockingIOError:
-        pass  # full: it rings
+        pass  # full: it will ring
 
 
 def cqe(c, n):
@@ -271,7 +271,7 @@ def test_refused_connections(rig):
     assert a.wait(seq).status == u.UNREACHABLE
     start = time.monotonic()
     b.upcall_of(u.UP_DISCONNECTED)
-    # by itself it would take 8 s
+    # without a message it would take 8 s
     assert time.monotonic() - start < 4, "it was not told so"
     a.close()
     b.close()
@@ -309,7 +309,7 @@ def test_admin(rig):
     c.close()
 
     def body():
-        """How many of them nobody may."""
+        """The number of these requests that user nobody may send."""
         mine = rig.client()
         mine.call(u.INFO)
         return sum(mine.call(op, want=None).status != u.PERMISSION
@@ -444,7 +444,7 @@ def test_connections_per_user(rig):
         end = time.monotonic() + hosts.PATIENCE_S
         while len(got) - len(ended.poll(0)) > 32 and time.monotonic() < end:
             time.sleep(0.01)
-        time.sleep(0.3)  # are there more?
+        time.sleep(0.3)  # some may end later
         return len(got) - len(ended.poll(0))
 
     if os.geteuid() == 0:
@@ -500,8 +500,8 @@ def test_duplicate_start_of_stopped(rig):
 
 
 TESTS = dict(
-    # test_admin needs a slot for another user: on boards whose slots go back only to
-    # who had them, later tests leave none
+    # test_admin needs a slot for another user: where a slot goes back only to
+    # the user that had it, later tests leave none
     both=[test_frames_and_pins, test_admin, test_large_pages, test_bad_requests,
           test_garbage, test_flood, test_duplicate_start,
           test_broken_descriptors, test_doorbell_is_ones_own,
@@ -509,7 +509,7 @@ TESTS = dict(
           test_duplicate_start_of_stopped],
     loop=[test_connect_and_move, test_refused_connections, test_no_datagrams],
     nic=[test_bad_doorbell],
-    # where slots are small (509 frames), and parts of one file
+    # not where slots are small (509 frames), and parts of one file
     not_joint=[test_large_pages, test_connections_per_user])
 
 

@@ -14,7 +14,7 @@ import time
 from unicd_rig import child, main, ps, until
 import unicd_client as u
 
-# T: the usual one, one to look around within, one that does not end
+# T: the usual one, one with time for requests, one that outlasts the tests
 GRACE_US, NOTICE_US, LONG_US = 20_000, 2_000_000, 10_000_000
 
 
@@ -205,7 +205,6 @@ def test_register_wait(rig):
         up = meek.upcall_of(u.UP_GRANTED)
         assert up[2] == r.get("I")[0]
         assert struct.unpack_from("<I", up[3], 16)[0] == 31
-    # a huge one can never fit
     hog.close()
     meek.close()
 
@@ -258,7 +257,7 @@ TESTS = dict(
          test_release_and_offer, test_register_wait,
          test_wait_cancel_and_timeout, test_kill_mid_notice,
          test_cancel_races_grant, test_waits_are_shared],
-    # where slots are small (509 frames), and parts of one file
+    # not where slots are small (509 frames), and parts of one file
     not_joint=[test_cancel_races_grant])
 
 

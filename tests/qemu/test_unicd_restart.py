@@ -38,7 +38,7 @@ def test_reset(rig):
 
 
 def stags(c):
-    """Of all regions that the NIC has."""
+    """STags of all regions that the NIC has."""
     tail = c.call(u.DUMP, struct.pack("<II", 2, 0)).tail
     return [struct.unpack_from("<I", tail, at + 8)[0]
             for at in range(0, len(tail), 64)]
@@ -172,7 +172,7 @@ def test_survivor(rig):
 
 
 def test_survivor_moves(rig):
-    """And its queues work again."""
+    """The queues of libunic work again after resets."""
     survive(rig, "move", ("reset", "reset"))
 
 
@@ -196,7 +196,7 @@ def test_away_ends_with_its_process(rig):
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     until("its region is gone", lambda: stag not in stags(c))
-    # our own, of a client without KEEP, may still be held: we live
+    # a slot of this process, without KEEP, may still be held
     until("its slot is free",
           lambda: pid not in [p["pid"] for p in ps(c).values()
                               if p["state"] != 4])

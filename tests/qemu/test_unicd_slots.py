@@ -118,7 +118,7 @@ def test_child_keeps_memory(rig):
             c.frames(1)
             c.poke(u.VA0, b"of another")
         os.write(gone, b"x")
-        if rig.renews:  # elsewhere it is the user's
+        if rig.renews:  # else the slot is kept for its user
             assert os.read(seen, 1) == b"\0", "the child sees what others have"
         for c in others:
             c.close()
@@ -226,7 +226,7 @@ def test_new_memory_waits_for_the_nic(rig):
         cs.append(rig.client())
     c = cs[-1]
     assert c.file in nic
-    queues(c, c.pd())  # the NIC and we mean the same memory
+    queues(c, c.pd())  # the NIC has the same memory as this client
     for c in cs:
         c.close()
 
@@ -335,9 +335,9 @@ def test_one_slot_per_process(rig):
 
 
 def test_descriptor_that_lingers(rig):
-    """Nobody stops the driver with a file that takes long to close: a full
-    connection with SO_LINGER, of which the driver would have the last
-    descriptor. Before Linux 6.16 there is no way to refuse it."""
+    """A process cannot stop the driver with a file that takes long to close: a
+    full connection with SO_LINGER, of which the driver would have the last
+    descriptor. Before Linux 6.16 the driver cannot refuse it."""
     if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 16):
         return
     c, other = rig.client(), rig.client()
@@ -348,7 +348,7 @@ def test_descriptor_that_lingers(rig):
             server.bind(("127.0.0.1", 0))
             server.listen(1)
             end = socket.create_connection(server.getsockname())
-            peer = server.accept()[0]  # who reads nothing
+            peer = server.accept()[0]  # reads nothing
         end.setblocking(False)
         try:
             while True:
@@ -360,7 +360,7 @@ def test_descriptor_that_lingers(rig):
         rig.driver.send_signal(signal.SIGSTOP)
         try:
             socket.send_fds(to, [msg.ljust(64, b"\0")], [end.fileno()])
-        except PermissionError:  # it is ours alone: no need to wait
+        except PermissionError:  # not sent: close it without a wait
             end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                            struct.pack("ii", 0, 0))
         finally:
@@ -400,7 +400,7 @@ def test_joint_is_our_own(rig):
 
 
 TESTS = dict(
-    # first what needs slots that nobody had: with QEMU they go back to their user
+    # first the tests of slots that nobody had: QEMU's go back to their user
     both=[test_parked_descriptor, test_one_slot_per_process,
           test_kill_and_reuse, test_stopped_keeps_memory,
           test_same_process_again, test_child_keeps_memory,
@@ -410,7 +410,7 @@ TESTS = dict(
                     test_slots_kept_for_their_user],
           "virt": [test_slots_go_back_when_the_nic_left]},
     joint=[test_joint_is_our_own],
-    # where slots are small (509 frames), and parts of one file
+    # not where slots are small (509 frames), and parts of one file
     not_joint=[test_parked_descriptor, test_one_slot_per_process])
 
 

@@ -220,7 +220,7 @@ def test_socket_ports():
         stream = socket.socket(socket.AF_UNIX)
         stream.connect(f"{net.dir}/s.wire")
         stream.settimeout(shm_peers.PATIENCE_S)
-        # Heard through it, so the wire has taken the stream up.
+        # A frame of the stream arrives, so the wire has accepted the stream.
         data = roce(b"\x02strea", ALL, 2, b"first")
         stream.send(struct.pack(">I", len(data)) + data)
         assert nic.expect() == (data, 0) and dgram.recv(65536) == data
@@ -240,7 +240,8 @@ def test_socket_ports():
             stream.send(data[i:i + 7])
             time.sleep(0.001)
         assert nic.expect() == (back, 0)
-        # A length out of range: hung up, counted, and a new one is welcome.
+        # A length out of range ends the connection, is counted, and a new
+        # connection is accepted.
         stream.send(struct.pack(">I", 1 << 30))
         assert stream.recv(10) == b""
         stream = socket.socket(socket.AF_UNIX)
@@ -262,7 +263,7 @@ def test_full_ring_drops_and_counts():
         for n in range(b.slots + 50):
             a.send(roce(a.mac, b.mac, n))
         a.settle()
-        time.sleep(0.5)  # it has taken them; let it be done with them
+        time.sleep(0.5)  # the wire has taken all, and delivers them
         assert [psn_of(b.expect()[0]) for _ in range(b.slots)] == list(
             range(b.slots))
         assert b.expect(0.05) is None
@@ -310,7 +311,7 @@ def drained(connection):
 
 
 def test_stopped_socket_is_nobody_elses():
-    """A QEMU that reads nothing: the bytes that it may lag are bounded, and it gets
+    """Of a QEMU that reads nothing, the wire keeps a bounded number of bytes,
     whole frames in order."""
     with Net("--stream", "s.wire", "--dgram", "d.wire,d.qemu") as net:
         a, b = net.nic

@@ -235,9 +235,9 @@ class Client:
 class Evictor(threading.Thread):
     """An administrator who asks any region of a host back, again and again."""
 
-    YOUNG = 64  # ids: of the last ones given one that lives is likely
-    NEXT = 16  # ids that are given while a busy machine lets it look rarely
-    ROUNDS = 32  # between two of its own: these push living ones out of that
+    YOUNG = 64  # newest ids: one of a live region is likely
+    NEXT = 16  # ids given before the next look, on a busy machine
+    ROUNDS = 32  # between ids of its own, which push live ones out of YOUNG
 
     def __init__(self, path):
         super().__init__(daemon=True)

@@ -101,7 +101,7 @@ def child(rig, body):
         os.close(r)
         return pid
     try:
-        c = rig.client(name=b"child")  # kept: its end is the socket's
+        c = rig.client(name=b"child")  # kept: the socket would end with it
         body(c)
         os.write(w, b"y")
         parent = os.getppid()
