@@ -133,7 +133,7 @@ SERIAL_ROWS = (
 
 
 def table(rows, results):
-    """Prints it; returns whether a goal is missed."""
+    """Print a table; returns whether a goal is missed."""
     missed = False
     names = list(results)
     print(f"\n{'':52}" + "".join(f"{n:>16}" for n in names) + "   goal")

@@ -16,7 +16,7 @@ static uint32_t empty; /* what counting itself costs */
 
 #if __ARM_ARCH_PROFILE == 'M'
 #define TIMER	    ((volatile uint32_t *)0x40000000)
-#define TICKS_BY_10 256u /* of an instruction */
+#define TICKS_BY_10 256u /* of ten instructions */
 
 static void count_init(void)
 {

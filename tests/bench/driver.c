@@ -26,7 +26,10 @@ void driver_die(const char *what)
 	exit(1);
 }
 
-/* Between two looks; the clock costs as much as a few of them. */
+/*
+ * The limit of a polling loop, which reads the clock once in LOOKS looks: a
+ * reading costs as much as a few looks.
+ */
 struct patience {
 	uint64_t until;
 	uint32_t looks;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * driver.h - the smallest driver there can be: attaches to unic-bus, resets the
- * NIC, sends one command at a time and polls. What a measurement of the NIC alone
- * is made with. Whatever fails ends the program, with words.
+ * driver.h - the smallest driver there can be, for measurements of the NIC
+ * alone: attaches to unic-bus, resets the NIC, sends one command at a time and
+ * polls. Any failure ends the program, with words.
  */
 #ifndef BENCH_DRIVER_H
 #define BENCH_DRIVER_H
@@ -17,7 +17,7 @@ struct driver {
 	uint8_t *slot;	 /* memory of process slot 0, bus address 0 */
 	int wait_fd;	 /* readable: the NIC rang vector 0 */
 	int ring_fd;	 /* to be written: vector 0 of the NIC */
-	int doorbell_fd; /* ... and that of slot 0 */
+	int doorbell_fd; /* to be written: doorbell of slot 0 */
 	uint32_t epoch;
 	uint32_t tail; /* commands sent */
 	uint32_t seen; /* events read */
@@ -26,7 +26,7 @@ struct driver {
 /** driver_die() - end, with @what and errno. */
 void driver_die(const char *what) __attribute__((noreturn));
 
-/** driver_attach() - to unic-bus in @dir, and reset the NIC. */
+/** driver_attach() - attach to unic-bus in @dir, and reset the NIC. */
 void driver_attach(struct driver *d, const char *dir);
 
 /** driver_list() - list page of the command that is sent next. */
@@ -35,11 +35,11 @@ void *driver_list(const struct driver *d);
 /** driver_send() - send 64 bytes at @cmd; header filled in but for the opcode. */
 void driver_send(struct driver *d, const void *cmd);
 
-/** driver_await() - until all that was sent is answered; @blocked: asleep. */
+/** driver_await() - wait until all commands are answered; @blocked: asleep. */
 void driver_await(struct driver *d, bool blocked);
 
-/** driver_command() - both, polled; @cpl, 64 bytes, may be NULL. Any status but
- * OK ends the program. */
+/** driver_command() - send @cmd and poll for its answer; @cpl, 64 bytes, may
+ * be NULL. Any status but OK ends the program. */
 void driver_command(struct driver *d, const void *cmd, void *cpl);
 
 /** driver_event() - copy the next event to @evt, 64 bytes; false: none there. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * evict-bench - what revocation costs those who live with it (P11).
+ * evict-bench - what revocation costs a process (P11).
  *
  *	evict-bench SOCKET notices MAILBOX NS how soon the process has a notice
  *	evict-bench SOCKET waits              what REGISTER_WAIT takes
@@ -8,8 +8,8 @@
  *	                                      none of which may fail
  *
  * Each prints one JSON object. SOCKET is unicd's, MAILBOX the memory file of the
- * mailbox, where the NIC says when it decided; NS (from miss-bench) is to be added
- * to its time for CLOCK_MONOTONIC. For `waits` somebody else hoards.
+ * mailbox, which has the time of each decision; NS (from miss-bench) is
+ * CLOCK_MONOTONIC less NIC time. `waits` needs a hog beside it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +54,7 @@ struct holder {
 	const volatile uint8_t *bar;
 };
 
-/* NIC time of the decision that notice @seq was. */
+/* NIC time of the decision behind notice @seq. */
 static double decided_ns(const struct holder *h, uint32_t seq)
 {
 	uint32_t i;
@@ -129,7 +129,7 @@ static void next_event(struct holder *h, bool blocked, struct unic_event *ev)
 		}
 }
 
-/* Somebody who wants a part of the table, again and again. */
+/* Registers a part of the table, again and again. */
 static void want(const char *socket)
 {
 	struct unic_mr_attr attr = { .length = (size_t)ASKED * PAGE,
@@ -150,8 +150,8 @@ static void want(const char *socket)
 	}
 }
 
-/* From the decision, NIC time, until the process has it; the region is given back at once
- * and taken again. */
+/* Measures from the decision, in NIC time, until the process has the notice.
+ * The process releases the region at once and registers it again. */
 static void notices(struct holder *h, bool blocked, double *v)
 {
 	uint32_t n = 0;
@@ -234,7 +234,7 @@ static int run_waits(const char *socket)
 		check(unic_reg_mr(pd, &attr, &mr), "register");
 		v[i] = (double)(yard_now_ns() - start);
 		check(unic_dereg_mr(mr), "deregister");
-		usleep(1000); /* whoever lost it takes it again */
+		usleep(1000); /* the hog takes the entries again */
 	}
 	printf("{\"grace_ns\": %u000, \"wait_min_ns\": %.0f, "
 	       "\"wait_median_ns\": %.0f, \"wait_p99_ns\": %.0f}\n",
@@ -252,8 +252,8 @@ static int run_waits(const char *socket)
 #define TURN	    64u /* WRITEs with the same regions */
 #define OUTSTANDING 32u
 
-/* One that leaves its registrations to the buffer manager, and has more memory
- * than its half of the table. */
+/* A client that leaves its registrations to the buffer manager, and has more
+ * memory than its half of the table. */
 struct client {
 	struct unic_ctx *ctx;
 	struct unic_pd *pd;
@@ -325,8 +325,8 @@ static void post(struct client *c, const struct unic_bm_hold *from,
 	check(unic_post_send(c->qp, wr, n) == (int)n ? 0 : -1, "post");
 }
 
-/* What was cut short by an eviction is to be done again: that is what the buffer
- * manager does for its own transfers. Anything else is a failure. */
+/* A WRITE that was cut short by an eviction is to be done again, as the
+ * buffer manager does with its own transfers. Any other error is a failure. */
 static uint32_t reap(struct client *c)
 {
 	struct unic_wc wc[OUTSTANDING];

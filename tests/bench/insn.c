@@ -58,7 +58,7 @@ check_inline(struct unic_nic *nic, const struct unic_qp_ctx *qp,
 	return n;
 }
 
-/* By itself, so that what stands around it here does not change what it costs. */
+/* A function of its own, so that the code around does not change its cost. */
 static __attribute__((noipa)) uint32_t
 check_called(struct unic_nic *nic, uint32_t stag, uint16_t pd, uint64_t iova)
 {
@@ -118,7 +118,7 @@ static __attribute__((noipa)) uint32_t refused(struct unic_nic *nic,
 	return n;
 }
 
-/* What a remote side could learn by the clock: each step of the check refuses. */
+/* Each step of the check refuses once: the clock must not tell which did. */
 static __attribute__((noinline)) void refusals(const struct rig_mr *mr)
 {
 	const struct unic_mr_ctx *m = &a.nic.mrs.mr[mr->mr];
@@ -241,7 +241,7 @@ static uint32_t writes(uint32_t batch, uint32_t len)
 	return n;
 }
 
-/* Until the link has noticed that the other port sends. */
+/* Polls until the link has noticed that the other port sends. */
 static void warm(void)
 {
 	uint32_t i;
@@ -252,8 +252,8 @@ static void warm(void)
 	take(1);
 }
 
-/* A long message costs what a short one does, and something for its start; what
- * the packets behind cost each shows between two long ones. */
+/* A message has a cost of its own, and one for its start. The cost of each
+ * packet behind the first is the difference of two long messages. */
 static void paths(uint32_t copy_4096)
 {
 	/* one copy out of the host's memory, one into it */
@@ -290,7 +290,7 @@ static __attribute__((noinline)) uint32_t command_round(void *cmd)
 	return n;
 }
 
-/* As in `make bench`. */
+/* The command that `make bench` measures. */
 static void command(void)
 {
 	struct unic_cmd_nop cmd = { .hdr = { .opcode = UNIC_CMD_NOP } };
@@ -346,8 +346,9 @@ static void form_alloc(uint32_t pd, uint8_t kind, uint32_t n,
 	assert_int_equal(unic_derived_alloc(&a.nic.revoke, &f, out), 0);
 }
 
-/* What BIND_MW and REG_MR and a list come to when their work request is fetched:
- * a form of @n runs of @bytes, each the beginning of region @mr. */
+/* The part of BIND_MW, REG_MR or a list behind the fetch of the work
+ * request: makes a form of @n runs of @bytes, each the beginning of region @mr.
+ */
 static uint32_t make(uint32_t pd, const struct rig_mr *mr, uint32_t n,
 		     uint32_t bytes, struct unic_mr_result *form)
 {
@@ -492,7 +493,7 @@ static void registering(uint32_t pd)
 	report("register_per_page", (many - one + 255) / 256);
 }
 
-/* Whom to ask: the process that holds most for its share, then its region. */
+/* The victim: the process that holds most for its share, then its region. */
 static __attribute__((noipa)) uint16_t decide(struct unic_nic *nic,
 					      uint32_t proc, uint32_t n)
 {
@@ -532,7 +533,7 @@ static void decision(uint32_t pd)
 	report("reaper_idle", n);
 }
 
-/* An access to @page; what it costs. */
+/* Counts an access to @page. */
 static uint32_t touch(const struct rig_mr *mr, uint32_t pd, uint32_t page,
 		      int want)
 {
@@ -586,9 +587,9 @@ static void cached(uint32_t pd)
 	assert_int_equal(rig_dereg(&a, &table), 0);
 }
 
-/* What a WRITE costs whose page is not on the NIC, round by round (`make bench
- * PART=miss`): until it is asked for, and from the answer until the packet is
- * out. */
+/* The rounds of a WRITE whose page is not on the NIC (`make bench
+ * PART=miss`): until the page is asked for, and from the answer until the
+ * packet is out. */
 static __attribute__((noinline)) void missing_round(void)
 {
 	unic_nic_poll(&a.nic);
@@ -608,7 +609,7 @@ static void missing(uint32_t pd)
 	assert_int_equal(rig_reg_cached(&a, pd, 1, UNIC_DEMAND, 0, &demand), 0);
 	rig_poll(&a);
 	while (rig_event(&a, &evt))
-		; /* of regions before */
+		; /* events of earlier regions */
 	rig_send(&a, &qa, UNIC_WR_WRITE, 0, &demand, 0, 8, mb.iova, mb.stag);
 	a.nic.stale = 0;
 	MEASURE(n, missing_round());

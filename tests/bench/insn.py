@@ -59,7 +59,7 @@ def runs(image, qemu, count):
 
 
 def report(counts, small, known, budgets):
-    """@counts of the A15, @small of the M3. Returns what is not as it should."""
+    """@counts of the A15, @small of the M3. Returns those above a limit."""
     bad = []
     print(f"{'operation':28}{'A15':>8}{'recorded':>10}{'budget':>8}"
           f"{'M3':>8}{'recorded':>10}")

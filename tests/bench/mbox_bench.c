@@ -15,8 +15,8 @@
 #define POLLED_N  2000u
 #define BLOCKED_N 200u
 
-/* The median, as that of the yardstick: of trips that nobody else's turn of the
- * processor fell into. */
+/* The median, as for the yardstick, so that trips during which another
+ * process had the processor do not count. */
 static double round_trip_ns(struct driver *d, uint32_t n, bool blocked)
 {
 	struct unic_cmd_nop cmd = { .hdr = { .opcode = UNIC_CMD_NOP } };

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """The parts of `make bench` about memory: misses (P9), registration (P10) and
 eviction (P11), each on one NIC that talks to itself. The NIC has the last core
-for itself and what measures the first, so that no yardstick is the scheduler's.
+for itself and the measuring program the first, so that no figure depends on the
+scheduler.
 """
 import contextlib
 import json
@@ -38,7 +39,7 @@ def keep_to(core, process):
 
 @contextlib.contextmanager
 def one_host(board):
-    """A NIC on its wire, with nobody to drive it yet."""
+    """A NIC on its wire, without a driver."""
     with tempfile.TemporaryDirectory(prefix="unic-bench-") as tmp:
         rig = hosts.Hosts(board, "shm", tmp)
         try:
@@ -80,7 +81,7 @@ def reg(board, _ops):
 
 
 def us(key):
-    """What was measured under this name; 0: it was refused here."""
+    """The figure of this name in us; None where the kernel refused it (0)."""
     return lambda r: r[key] / 1e3 or None
 
 

@@ -245,7 +245,7 @@ static void nop(struct bench *b)
 	driver_command(&b->d, &cmd, NULL);
 }
 
-/* The driver's part of a miss: the only page there is. */
+/* The driver's part of a miss: brings the only page that there is. */
 static void serve(struct bench *b)
 {
 	struct unic_cmd_mr_fault cmd = { .hdr = { .opcode =
@@ -286,13 +286,13 @@ static double write_ns(struct bench *b, const struct region *from, bool miss)
 	return yard_median(v, OPS);
 }
 
-/* What is to be added to NIC time for CLOCK_MONOTONIC: between these. */
+/* CLOCK_MONOTONIC less NIC time is between these. */
 struct clock {
 	double low, high;
 };
 
-/* The NIC reads its clock after we sent the command and before we see the
- * answer. */
+/* The NIC reads its clock after the command was sent and before its answer
+ * is seen. */
 static void pair(struct bench *b, struct clock *c)
 {
 	struct unic_cmd_host_time cmd = {

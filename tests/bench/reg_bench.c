@@ -26,7 +26,7 @@
 
 static const uint32_t sizes[] = { 4096, 65536, BYTES };
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
-/* So many at once, of the 1,024 entries that there are. */
+/* Regions of a batch: all of them fit into 1,024 entries. */
 static const uint32_t batches[SIZES] = { 64, 32, 2 };
 static const uint32_t bursts[SIZES] = { BURST, BURST, 2 };
 
@@ -109,7 +109,7 @@ static void set_up(struct bench *b, const char *socket)
 
 /* ---------------------------------------------------------------- measures */
 
-/* Each does it all once for @bytes (sizes[@s]); ns. */
+/* Each registers and deregisters sizes[@s] bytes once, in its own way; ns. */
 static double pinned_ns(struct bench *b, size_t s)
 {
 	struct iovec iov = { b->mem, sizes[s] };
@@ -205,8 +205,8 @@ static double posted_burst_ns(struct bench *b, size_t s)
 	return posted_ns(b, s, bursts[s]);
 }
 
-/* A call that unicd answers by itself, and one that asks the NIC: each of two
- * calls of a registration is of the second kind. */
+/* A call that unicd answers itself, and one that asks the NIC, as both calls
+ * of a registration do. */
 static double driver_call_ns(struct bench *b, size_t s)
 {
 	uint64_t start = yard_now_ns();
@@ -241,7 +241,7 @@ static const struct {
 
 static double figure[SIZES][WAYS][ROUNDS];
 
-/* What is posted needs its entries; so they are there for that time only. */
+/* Fast registrations hold their entries, so they exist only while measured. */
 static void fast(struct bench *b, size_t s, int on)
 {
 	uint32_t i;

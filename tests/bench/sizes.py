@@ -3,8 +3,8 @@
 """Flash, RAM and deepest stacks of each board's image, beside what they were at the
 commit that tests/bench/sizes.json was recorded at, and what there is.
 
-Fails when an image is larger than its memory, which the link would not do either,
-or a stack can overflow. `--record` keeps today's figures for the next time.
+Fails when an image is larger than its memory (the linker fails then, too), or a
+stack can overflow. `--record` keeps today's figures for the next time.
 """
 import argparse
 import json
@@ -31,8 +31,8 @@ def text_of(*args):
 
 
 def memory(board, elf):
-    """Bytes of what is kept without power (virt has all in RAM, where it was put),
-    and from the first to the last that is written."""
+    """Bytes that are kept without power (of virt, the read-only ones: it has
+    all in RAM), and those from the first to the last that is written."""
     flash, first, end = 0, None, 0
     for _, kind, at, size, flags in SECTION.findall(
             text_of(ARM + "readelf", "-SW", elf)):
@@ -46,7 +46,7 @@ def memory(board, elf):
 
 
 def stacks(board, elf):
-    """Of a Cortex-M: the deepest paths, and the room they have."""
+    """Of a Cortex-M: the deepest paths, and the room that they have."""
     folders = [f"build/{board}/{part}" for part in ("firmware", "hal")]
     if board == "virt":  # its calls are known when it is linked, not before
         return [None, None], [None, None]

@@ -101,7 +101,7 @@ static uint32_t send_to_b(void)
 
 #define REGIONS 20u
 
-/* More regions than the sweep has places for, all of a ring's receives. */
+/* The receives of a ring name more regions than the sweep has places for. */
 static void sweep(void)
 {
 	struct rig_mr gone[REGIONS];
@@ -126,8 +126,8 @@ static void sweep(void)
 	report("receives_sweep", longest(&b, 2 * UNIC_QPS + SLOTS));
 }
 
-/* The message comes behind a ring of receives of a region that is gone, and, if
- * @far, one that is behind a ring of receives which are too short. */
+/* The message passes over a ring of receives of a region that is gone; if
+ * @far, behind one of these, over receives that are too short. */
 static void passed_over(const char *name, bool far)
 {
 	struct unic_cmd_mr cmd = { 0 };
@@ -155,7 +155,7 @@ static void passed_over(const char *name, bool far)
 
 /* ---------------------------------------------------------------- regions */
 
-/* Of one region: all entries that are left, all tokens. */
+/* The end of a region with all entries that are left, or with all tokens. */
 static void largest_region(void)
 {
 	uint32_t pages = a.nic.tlb.free < 250 ? a.nic.tlb.free : 250, i;
@@ -198,8 +198,8 @@ static void largest_region(void)
 	report("all_tokens_expire", longest(&a, 64));
 }
 
-/* As many regions as there are: looked at for their use, at a heartbeat; then
- * their owner goes. */
+/* All regions that there are: a heartbeat looks at their use; then their
+ * owner is detached. */
 static void all_regions(void)
 {
 	struct unic_cmd_obj detach = {
@@ -218,7 +218,7 @@ static void all_regions(void)
 	report("detach_all_regions", commands(&detach, 1));
 }
 
-/* @n registrations of @pages pages, as fast as they can be asked for. */
+/* @n registrations of @pages pages, all asked for at once. */
 static uint32_t registrations(uint32_t n, uint32_t pages)
 {
 	struct unic_cmd_mr_reg cmd[8];
@@ -283,7 +283,7 @@ static uint32_t token_batches(uint32_t n, uint32_t pd, const struct rig_mr *mr)
 	return commands(cmd, n);
 }
 
-/* Tokens of a full table, of which those at the end alone may be taken back. */
+/* Recalls tokens of a full table, of which only the last can be recalled. */
 static uint32_t recalls(void)
 {
 	struct rig_mr other;
@@ -334,7 +334,7 @@ static void batches(void)
 	fresh();
 	report("four_batches_of_64_tokens", token_batches(4, pda, &ma));
 	report("batch_of_64_recalls", recalls());
-	/* an answer that is in the ring is not late: all of it, at the clock */
+	/* H has passed, but answers in the ring are in time: all is taken */
 	fresh();
 	a.port.now_ns += 60000000;
 	report("commands_at_the_clock",
@@ -375,7 +375,7 @@ static void missing_pages(void)
 
 /* --------------------------------------------------------- the rest of it */
 
-/* All regions' ends are known at once by a driver that did not read events. */
+/* All regions end while the driver reads no events; then all come at once. */
 static void held_back(void)
 {
 	struct unic_cmd_proc_detach detach = {

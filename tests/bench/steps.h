@@ -19,13 +19,13 @@ static __attribute__((noinline)) uint32_t one_round(struct rig *r)
 	return n;
 }
 
-/* The longest of @n rounds; the other side has nothing to say to it. */
+/* The longest of @n rounds, without a round of the other NIC. */
 static uint32_t longest(struct rig *r, uint32_t n)
 {
 	uint32_t most = 0, is;
 
 	while (n--) {
-		r->nic.stale = UINT8_MAX; /* and one at the clock */
+		r->nic.stale = UINT8_MAX; /* and a round that reads the clock */
 		r->nic.armed = true; /* no looks beside those of the round */
 		is = one_round(r);
 		most = is > most ? is : most;

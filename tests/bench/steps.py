@@ -22,13 +22,13 @@ IMAGES = "steps.elf", "steps_qp.elf"
 
 
 def counts(where, qemu):
-    """Of all images in build/@where."""
+    """Counts of all images in build/@where."""
     return {name: n for image in IMAGES for name, n in insn.run(
         os.path.join(insn.ROOT, "build", where, image), qemu).items()}
 
 
 def table(bounds):
-    """As docs/evidence/rounds.md has it."""
+    """The table of docs/evidence/rounds.md."""
     lines = ["| step | case | A15 | M3 | grows with |",
              "| --- | --- | --: | --: | --- |"]
     step = None
@@ -40,7 +40,7 @@ def table(bounds):
 
 
 def document(bounds, write):
-    """True: its table says what the bounds are. @write: make it so."""
+    """True: the table of the document has these bounds. @write: make it so."""
     text = open(DOCUMENT).read()
     begin = text.index(BEGIN) + len(BEGIN)
     end = text.index(END)

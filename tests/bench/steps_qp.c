@@ -38,8 +38,8 @@ static void make_rings(uint32_t entries)
 	cq = unic_from_le32(cpl.id);
 }
 
-/* A queue pair at doorbell row @row, to one of itself: nobody answers, because A
- * drops what it receives. */
+/* A queue pair at doorbell row @row, connected with itself: no request is
+ * answered, because A drops what it receives. */
 static bool make_qp(uint32_t row, uint32_t slots)
 {
 	struct unic_cmd_qp_create create = {
@@ -88,7 +88,7 @@ static void request(uint32_t at, const struct rig_mr *one,
 	};
 }
 
-/* As many queue pairs as there are. How many. */
+/* Makes all queue pairs that there are; returns how many. */
 static uint32_t all_qps(uint32_t entries)
 {
 	uint32_t n = 0;
@@ -110,7 +110,7 @@ static void ring_all(uint32_t n, enum unic_db_kind kind, uint32_t tail)
 		rig_ring(&a, 0, kind, row, tail);
 }
 
-/* ... and each with a full window of requests, sent and not acknowledged. */
+/* As all_qps(), each with a full window of requests without an answer. */
 static uint32_t all_busy(uint32_t entries)
 {
 	uint32_t n = all_qps(entries), i;
@@ -173,7 +173,7 @@ static void send_rounds(void)
 	report("send_8_of_all_qps", longest(&a, 400));
 }
 
-/* The time-out of everything; what is sent again goes out in the rounds behind. */
+/* All requests time out; they are sent again in the rounds after that. */
 static void timers(void)
 {
 	uint32_t n = all_busy(CQES), i;
@@ -187,7 +187,7 @@ static void timers(void)
 	report("timers_last_retry", longest(&a, 400));
 }
 
-/* The completion queue of all is full: one flushes, and the others die of it. */
+/* The completion queue of all is full: one flushes, and so the others fail. */
 static void cq_full(void)
 {
 	all_busy(2);
@@ -350,8 +350,9 @@ static void invalidate(uint32_t row, const struct rig_mr *form)
 	longest(&a, 8);
 }
 
-/* T is over for requests that use @forms, each of which a queue pair of its own is to
- * invalidate: @users queue pairs have full windows of them. */
+/* T ends for @forms forms, each of which a queue pair of its own is to
+ * invalidate, while @users queue pairs have full windows of requests that use
+ * them. */
 static void invalidations(const char *name, uint32_t forms, uint32_t users)
 {
 	static struct rig_mr form[LATE];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * two_nics.h - two NICs on one link, each with a process, a protection domain, a
- * region, and a queue pair that is connected with the other's. What instruction
- * counts start from.
+ * region, and a queue pair that is connected with the other's: the start of all
+ * instruction counts.
  */
 #ifndef TWO_NICS_H
 #define TWO_NICS_H
@@ -14,7 +14,7 @@ static struct rig_qp qa, qb;
 static struct rig_mr ma, mb;
 static uint32_t pda, pdb;
 
-/* Anew, with regions of @pages pages. No trace: it is off where speed counts. */
+/* Makes both anew, with regions of @pages pages, and without a trace. */
 static void two_nics_up(uint32_t pages)
 {
 	rig_up(&a, 1);

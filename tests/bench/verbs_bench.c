@@ -159,7 +159,8 @@ static uint32_t reap(struct end *e)
 
 /*
  * ns per operation, with a window of outstanding ones. Two NICs and this
- * process share two cores: after a while without completions it lets them run.
+ * process share two cores: after a while without completions this process lets
+ * the NICs run.
  */
 static double stream_ns(struct end *e, const struct target *t, uint8_t opcode,
 			uint32_t len, uint32_t n)
@@ -185,7 +186,7 @@ static double stream_ns(struct end *e, const struct target *t, uint8_t opcode,
 	return (double)(yard_now_ns() - start) / n;
 }
 
-/* The same, over as many operations as fit one round. */
+/* As stream_ns(), over as many operations as fit into a round. */
 static double timed_stream_ns(struct end *e, const struct target *t,
 			      uint8_t opcode, uint32_t len)
 {

@@ -41,7 +41,10 @@ static void tell(volatile uint64_t *w, uint64_t v)
 	*w = v;
 }
 
-/* The other side of a yardstick: on another core than whoever keeps to one. */
+/*
+ * Forks the other side of a yardstick, which runs on the cores that this
+ * process does not keep to.
+ */
 static pid_t other_side(void)
 {
 	cpu_set_t ours, rest;

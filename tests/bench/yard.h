@@ -13,8 +13,8 @@
 /** yard_now_ns() - CLOCK_MONOTONIC. */
 uint64_t yard_now_ns(void);
 
-/** yard_line_ns() - ns per hop, the median of @rounds round trips (16 at least, and
- * timed so many at once): of those during which both processes ran. */
+/** yard_line_ns() - ns per hop: the median of @rounds round trips (16 at
+ * least, timed 16 at once), hence of those during which both processes ran. */
 double yard_line_ns(uint64_t rounds);
 
 /** yard_shm2_mbs() - MB/s over @chunks of 64 KiB. */

@@ -26,8 +26,8 @@ PROGRAMS = ("unic-bus", "unic-wire", "unicd", "unicctl", "unic-hog",
             "unic-copy", "unic-nic", "survivor", "crowd", "forks")
 FILE_BYTES = 1 << 20
 TIME_S = 1800  # a hang; on a busy machine a scenario has taken more than 300
-# What a program leaves when it ends is not a leak of a daemon; what nobody
-# points at any more is.
+# Memory that a program still points at when it ends is no leak of a daemon;
+# memory without a pointer is.
 VALGRIND = ("valgrind -q --error-exitcode=99 --leak-check=full "
             "--show-leak-kinds=definite --errors-for-leak-kinds=definite "
             "--num-callers=24 --fair-sched=try --vgdb=no")
@@ -37,7 +37,8 @@ export LD_PRELOAD={lib}/pidfd_shim.so PIDFD_BROKER={log}/.broker
 exec {valgrind} --suppressions={supp} --log-file={log}/{name}.%p \\
 	{bin}/{name} {more} "$@"
 """
-# Thirty times as slow a driver does not keep the usual H, nor programs the usual T.
+# A driver under valgrind is too slow for the usual H, and programs for the
+# usual T.
 MORE = {"unicd": "--deliver-us=1000000 --grace-us=200000"}
 
 
@@ -105,7 +106,7 @@ def environment(kind):
 
 
 def scenarios(kind, path):
-    # The page service has a thread in unicd; that is about races.
+    # The page service has a thread in unicd, whose races are looked for.
     more = () if kind == "valgrind" else (
         ("remote files", ["tests/qemu/test_kio.py", "--board", "soft", "sizes",
                           "loss", "paths", "bad_clients", "hogs"]),)

@@ -47,7 +47,7 @@ INJECT = os.path.join(ROOT, "build", "faults", "inject.so")
 LIFE_S = 60  # of the scenario; libunic gives a call up after 10 s
 START_S = 60
 WORD_S = 5  # until a line is in its log
-QUIET_S = 30  # until nothing is left of those who went
+QUIET_S = 30  # until nothing is left of clients that ended
 SLOTS = 4
 NIC_SLOTS = 8  # the NIC wants so many
 K_MAX = 150  # calls of one kind beyond that repeat themselves
@@ -123,7 +123,7 @@ class Program:
         raise Bad(f"{self.name}: neither '{text}' nor an end in {START_S} s")
 
     def check_words(self):
-        """It ended by itself, and said why. Returns the last line."""
+        """Check that it ended by itself and said why. Returns its last line."""
         try:
             self.p.wait(5)
         except subprocess.TimeoutExpired:
@@ -136,7 +136,7 @@ class Program:
         return words[-1]
 
     def check_gave_up(self, how):
-        """... with an error that names @how."""
+        """Check that it gave up with an error that names @how."""
         last = self.check_words()
         if self.p.returncode == 0:
             raise Bad(f"{self.name}: ended as if nothing had been")
@@ -148,7 +148,7 @@ class Program:
                       f"{last}")
 
     def descriptors(self):
-        """What it has open, without names of this life."""
+        """What it has open, without names that differ between lives."""
         folder, found = f"/proc/{self.p.pid}/fd", []
         for n in os.listdir(folder):
             with contextlib.suppress(FileNotFoundError):  # closed meanwhile
@@ -213,7 +213,7 @@ SYSTEMS = {
     "unic-nic": ["unic-bus", "unic-wire", "unic-nic", "unicd"],
 }
 DAEMONS = ("unicd", "unic-bus")
-# Of the driver, and of the loop provider, whose table is memory.
+# Without room: statuses of the driver, and of the loop provider's table.
 NO_ROOM = re.compile(f"status ({u.NO_MEMORY}|{u.TLB_FULL}),")
 FILES_KEPT = {"counts", "unicd.slots", "unicd.journal"}
 
@@ -267,8 +267,8 @@ class System:
             self.start(what, False)
 
     def revive(self):
-        """A neighbour that the fault cost its connection after its start, or the
-        target itself: others may wait for it."""
+        """Start a neighbour again that lost its connection by the fault after
+        its start, or the target itself: others may wait for it."""
         for what, p in list(self.running.items()):
             if p.p.poll() is None:
                 continue
@@ -283,7 +283,8 @@ class System:
             self.start(what, False)
 
     def again(self):
-        """A target that ended after its start: said why? Started again."""
+        """Start a target again that ended after its start; it must have said
+        why."""
         p = self.running[self.target]
         if p.p.poll() is None or self.gave_up or not self.case:
             return False
@@ -312,7 +313,7 @@ class System:
         return r.stdout.splitlines()
 
     def faults(self):
-        """How many there are."""
+        """The number of faults of this case."""
         return int(self.case[2].partition("*")[2] or 1) if self.case else 0
 
     def last_words(self):
@@ -357,13 +358,13 @@ def check_reasons(bad, log, how):
     for _, reason in bad:
         if not re.search(r"\w+: .*\w \w", reason):
             raise Bad(f"no reason given: '{reason}'")
-        # The client cannot know why it was cut off; who cut it says so.
+        # The client cannot know why it was cut off: the other side logs it.
         if "driver is gone" in reason and not log and how != "libunic":
             raise Bad(f"cut off without a word in any log: {reason}")
 
 
 def passes(target, case):
-    """Is it a failure of a message after which the same call does better?"""
+    """Is it a fault of a message that a repetition of the call overcomes?"""
     return (target in DAEMONS and case and case[0] in ("recv", "sendmsg")
             and case[2] in ("ENOMEM", "ENOBUFS", "EINTR"))
 
@@ -403,7 +404,8 @@ def use_all_slots(system):
 
 
 def all_free(system):
-    """No slot is another process's: ours is kept for us while we live."""
+    """No other process has a slot: that of this process is kept while it
+    lives."""
     with system.client() as c:
         tail = c.call(u.PS).tail
     rows = [struct.unpack_from("<4I", tail, at)
@@ -412,7 +414,7 @@ def all_free(system):
 
 
 def bystander(system):
-    """A process that is there all the time, or what happened to it."""
+    """A client that is there all the time."""
     c = system.client()
     c.hello()
     return c
@@ -448,8 +450,8 @@ def rounds(system):
 
 
 def said_more(system, lines):
-    """Did they say more than so many lines? A thread writes them (say.c), which is
-    to have its turn."""
+    """Are there more than @lines lines in the logs? A thread writes them
+    (say.c), so wait for its turn."""
     until = time.monotonic() + WORD_S
     while system.said() <= lines and time.monotonic() < until:
         time.sleep(0.005)
@@ -477,7 +479,7 @@ def live_daemon(system):
     if silent and not said:
         raise Bad(f"a connection was lost without a word in any log: {err}")
     system.again()
-    for _ in range(3):  # the fault, or the last of three, may have come as late
+    for _ in range(3):  # the fault, or the last of three, may come now
         late = rounds(system)
         if not late:
             break
@@ -487,7 +489,7 @@ def live_daemon(system):
         raise Bad(f"afterwards: {bad}")
     lost += system.lost + len(bad)
     if system.gave_up:
-        lost = 0  # all that were there when it ended
+        lost = 0  # all clients that were there when it ended
     if lost > system.faults():
         raise Bad(f"{lost} lost: {err} {bad}")
     state = None if system.gave_up else late_state(system)

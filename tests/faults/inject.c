@@ -125,7 +125,7 @@ __attribute__((constructor)) static void begin(void)
 		strncpy(text, inject, sizeof(text) - 1);
 		parse(text);
 	}
-	/* what it starts is not meant */
+	/* programs that this one starts run without faults */
 	unsetenv("LD_PRELOAD");
 	unsetenv("INJECT");
 	unsetenv("INJECT_COUNTS");
@@ -147,7 +147,7 @@ static int fault(enum call call)
 	return how;
 }
 
-/* The same for calls that can do nothing but fail. */
+/* Does this call fail? For calls that cannot be cut short. */
 static bool fails(enum call call)
 {
 	int h = fault(call);
@@ -270,7 +270,7 @@ WRAP(int, -1, fstatat, (int at, const char *path, struct stat *st, int flags),
      (at, path, st, flags))
 WRAP(int, -1, rename, (const char *from, const char *to), (from, to))
 
-/* It returns its error. */
+/* pthread_create() returns its error. */
 int pthread_create(pthread_t *t, const pthread_attr_t *attr,
 		   void *(*fn)(void *), void *arg)
 {
@@ -308,7 +308,7 @@ WRAP_RW(write, (int fd, const void *p, size_t n), (fd, p, n))
 WRAP_RW(pread, (int fd, void *p, size_t n, off_t at), (fd, p, n, at))
 WRAP_RW(pwrite, (int fd, const void *p, size_t n, off_t at), (fd, p, n, at))
 
-/* Descriptors that do not fit are closed by the kernel. */
+/* Closes descriptors that do not fit, as the kernel does. */
 static void drop_descriptors(struct msghdr *m)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(m);

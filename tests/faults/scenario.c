@@ -201,7 +201,7 @@ static int connect_both(struct life *l)
 	if (err)
 		snprintf(words, sizeof(words), "accept: %s", unic_last_error());
 	pthread_join(l->connector, NULL);
-	/* when both fail it began there, and the other waited in vain */
+	/* when both ends fail, the end that connects failed first */
 	if (err && !l->connected)
 		return fail(l, err, words);
 	return l->connected;
@@ -276,7 +276,7 @@ static int transfer(struct life *l)
 
 /* ------------------------------------------------------------- and its end */
 
-/* What failed once may be asked again. */
+/* A call that failed may be repeated once. */
 #define TWICE(call)             \
 	do {                    \
 		if ((call) < 0) \

@@ -4,10 +4,10 @@
 the same guest, taken in turns: processors are emulated, and the machine drifts, so
 ratios are the figures. Writes build/bench/vm.json and prints a table.
 
-What takes microseconds is measured with the guest's processor on one core, the NIC
-on another, both before all else that runs, if we may. The NIC stays awake for 200 us
-after a command instead of 20, for what a process does between two takes some ten
-times as long on an emulated processor.
+What takes microseconds is measured with the guest's processor on one core, the
+NIC on another, both with real-time priority if it is permitted. The NIC stays
+awake for 200 us after a command instead of 20, because a process on an emulated
+processor takes some ten times as long between two commands.
 
     bench_vm.py [--board soft|virt] [--rounds N] [--only PART ...]
 """
@@ -64,7 +64,7 @@ class Bench(vm_blk.Blk):
             self.nic_options = ("--spin", "200")
 
     def start_nbd(self):
-        """A file of as many bytes in the guest's own memory."""
+        """Start nbd on a file of the same size in the guest's own memory."""
         self.guest.run("ifconfig lo 127.0.0.1 up; modprobe nbd nbds_max=1")
         self.guest.run(f"truncate -s {vm_blk.DISK} /run/nbd.img")
         self.guest.run("nbd-server 127.0.0.1@10809 /run/nbd.img -C /dev/null",
@@ -105,7 +105,8 @@ def disks(b, rounds):
 
 @contextlib.contextmanager
 def undisturbed(b):
-    """Guest and NIC before all others; with one processor each on its core."""
+    """Guest and NIC run before all others; with one guest processor, each of
+    them on a core of its own."""
     cores = sorted(os.sched_getaffinity(0))
     threads = [(int(thread), core)
                for pid, core in ((b.guest.emulator(), cores[0]),
@@ -126,7 +127,7 @@ def undisturbed(b):
                 os.sched_setaffinity(thread, cores)
 
 
-# what `costs` calls it, and we
+# name in the output of `costs`: name in the table
 COSTS = {
     "reg-1": "register + deregister 4 KiB / io_uring fixed buffer",
     "reg-16": "... 64 KiB / the same",
@@ -140,7 +141,7 @@ COSTS = {
 
 
 def medians(b, command):
-    """What a program says in lines of a name and nanoseconds, as us."""
+    """Figures in us of a program that prints lines of name and nanoseconds."""
     return {line.split()[0]: [int(n) / 1000 for n in line.split()[1:]]
             for line in b.guest.run(command, 60).splitlines()
             if line[:6] != "costs:"}

@@ -3,9 +3,9 @@
  * calls target SOCKET	says "ready", and is written to until it is killed
  * calls NODE IPV4	writes there, and counts its own system calls
  *
- * Data moves without the kernel: who posts and polls makes no system call, but one
- * write that wakes a NIC that sleeps. The kernel counts (tracepoints of its own),
- * not we. Says "WHAT: N messages, ..." and "calls: ok". Run by vm_check.py and
+ * Data moves without the kernel: posting and polling make no system call, but
+ * for a write that wakes a NIC that sleeps. Tracepoints of the kernel count the
+ * calls. Prints "WHAT: N messages, ..." and "calls: ok". Run by vm_check.py and
  * bench_vm.py.
  */
 #define _GNU_SOURCE
@@ -95,7 +95,7 @@ static void target(void)
 
 static int all_calls, writes;
 
-/* How often this thread comes by a tracepoint. */
+/* A counter of how often this thread passes a tracepoint. */
 static int counter(const char *event)
 {
 	struct perf_event_attr a = { .type = PERF_TYPE_TRACEPOINT,
@@ -167,14 +167,14 @@ struct tally {
 	uint64_t calls, kicks, least, most;
 };
 
-/* One after the other; what they cost of both. */
+/* Sends @n messages and adds the system calls that they cost to @t. */
 static void tally(struct tally *t, const struct place *there, uint32_t n)
 {
 	uint64_t calls, kicks = value(writes);
 
 	calls = value(all_calls);
 	messages(there, n);
-	calls = value(all_calls) - calls - 1; /* to read is a call */
+	calls = value(all_calls) - calls - 1; /* the read() is one, too */
 	kicks = value(writes) - kicks;
 	OK(calls == kicks);
 	t->calls += calls;

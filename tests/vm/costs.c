@@ -35,7 +35,7 @@
 
 static struct unic_ctx *ctx;
 static struct unic_pd *pd;
-static struct unic_conn *conn; /* another one, of a client without a slot */
+static struct unic_conn *conn; /* a second one, of a client without a slot */
 
 #define OK(x)                                                                 \
 	do {                                                                  \
@@ -97,7 +97,7 @@ static void sparse_table(void)
 		    sizeof(r)));
 }
 
-/* Into the table, or with an empty @iov out of it. */
+/* Puts @iov into the table; an empty one takes the buffer out of it. */
 static void put(struct iovec *iov)
 {
 	struct io_uring_rsrc_update2 u = { .data = (uintptr_t)iov, .nr = 1 };
@@ -106,7 +106,7 @@ static void put(struct iovec *iov)
 		   &u, sizeof(u)) == 1);
 }
 
-/* Not IORING_UNREGISTER_BUFFERS, which waits for all processors to pass by. */
+/* Not IORING_UNREGISTER_BUFFERS, which waits for all processors. */
 static uint64_t fixed_buffers(struct iovec *iov)
 {
 	struct iovec none = { NULL, 0 };
@@ -157,7 +157,10 @@ static void registering(const char *what, unsigned int pages,
 	report(what, ours, theirs);
 }
 
-/* One that the driver answers by itself: who has no slot has no region. */
+/*
+ * A request that the driver refuses itself: a client without a slot has no
+ * region.
+ */
 static void refused(void)
 {
 	struct unic_ctl_obj rec = { .id = unic_to_le32(0) };
@@ -183,8 +186,8 @@ static uint64_t twice(void (*request)(void))
 	return now_ns() - start;
 }
 
-/* What no driver of this form can save: the ways into the kernel and back, and
- * the NIC's. */
+/* The least that such a driver can cost: the ways into the kernel and back,
+ * and to the NIC and back. */
 static void floors(void)
 {
 	static uint64_t kernel[ROUNDS], nic[ROUNDS], theirs[ROUNDS];
@@ -295,7 +298,7 @@ static uint64_t wait_told(uint64_t start)
 	return __atomic_load_n(&told_ns, __ATOMIC_ACQUIRE) - start;
 }
 
-/* Another connection of this process asks for it, as root may. */
+/* The second connection of this process evicts a region, as root may. */
 static uint64_t evict(void *at)
 {
 	struct unic_mr_attr a = { .addr = at, .length = PAGE, .rights = RW };
@@ -331,7 +334,7 @@ static void upcalls(void)
 
 		OK(write(event, &one, 8) == 8);
 		theirs[i] = wait_told(start);
-		usleep(1000); /* it is blocked again */
+		usleep(1000); /* the waiter is blocked again */
 	}
 	OK(!pthread_create(&thread, NULL, waiter, &fd));
 	usleep(10000);

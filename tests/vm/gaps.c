@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * gaps.c - does this machine hang? On each processor a thread that goes before all
- * others and does nothing but look at the clock, and one that asks a driver
- * something over and over. Prints who came too late, and between when and when.
+ * gaps.c - does this machine hang? On each processor a real-time thread reads
+ * the clock at intervals, and another one asks a driver again and again. Prints
+ * which of them was late, and from when to when.
  *
  *   gaps FILE    until it is killed: reads FILE, too
  *   gaps         what the clock says now
@@ -78,7 +78,7 @@ static void ask(const char *path)
 	for (;;) {
 		from = now_us();
 		fd = open(path, O_RDONLY);
-		if (fd >= 0) { /* else it is away */
+		if (fd >= 0) { /* else the driver is away */
 			(void)!read(fd, text, sizeof(text));
 			close(fd);
 		}

@@ -46,7 +46,7 @@ class Guest:
         self.line, theirs = socket.socketpair()
         self.unread = b""
         self.doing = "boot"
-        self.deaf = False  # an answer is owed that nobody waits for any more
+        self.deaf = False  # an answer may come that nobody waits for
         self.tasks = 0
         os.set_inheritable(theirs.fileno(), True)
         self.log = open(self.console + ".qemu", "w+", encoding="utf-8")
@@ -95,7 +95,7 @@ class Guest:
             return int(f.read().split()[0])
 
     def delayed_s(self):
-        """How long its threads waited for a processor."""
+        """How long the threads of QEMU waited for a processor."""
         try:
             return delayed_ns(self.emulator()) / 1e9
         except (OSError, IndexError):  # not yet, or not any more
@@ -144,14 +144,14 @@ class Guest:
         return status, said.decode(errors="replace")
 
     def run(self, command, seconds=30):
-        """What it says; Failure unless its status is 0."""
+        """Output of a command; Failure unless its status is 0."""
         status, said = self.ask(command, seconds)
         if status:
             raise Failure(f"guest: {command}: exit {status}: {said.strip()}")
         return said
 
     def wait_for(self, command, seconds=20):
-        """Until a command succeeds: what it says."""
+        """Repeat a command until it succeeds; returns its output."""
         patience = Patience(self, seconds)
         while True:
             status, said = self.ask(command)
@@ -165,7 +165,7 @@ class Guest:
     # --------------------------------------------------------------- the end
 
     def is_lost(self):
-        """Nothing can be asked of it any more."""
+        """True if the guest cannot be asked anything any more."""
         return self.deaf or self.qemu.poll() is not None
 
     def power_off(self, seconds=20):
@@ -223,7 +223,7 @@ class Task:
         self.seen = 0  # lines that were looked at
         self.say = say or (lambda text: None)
         source = f"{self.file}.in" if stdin else "/dev/null"
-        if stdin:  # somebody has it open for writing until it ends
+        if stdin:  # `sleep` keeps the FIFO open for writing
             guest.run(f"mkfifo {source}; sleep 600 >{source} &")
         guest.run(f"{{ sh -c 'echo $$ >{self.file}.pid; exec \"$@\"' - "
                   f"{shlex.join(args)} >{self.file} 2>&1 <{source}; "
@@ -250,7 +250,7 @@ class Task:
         return self.returncode
 
     def take(self):
-        """What it said since."""
+        """Read what the program has printed since the last call."""
         text = self.guest.run(f"tail -c +{self.said + 1} {self.file}")
         text = text[:text.rfind("\n") + 1]
         self.said += len(text.encode())
@@ -298,7 +298,7 @@ class Task:
 
 
 def interactive(guest):
-    """A shell of sorts, for whoever looks for a fault."""
+    """Run each line of stdin as a command in the guest, to look for a fault."""
     for line in sys.stdin:
         status, said = guest.ask(line.rstrip("\n"), 600)
         print(said + (f"[{status}]" if status else ""), flush=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""How long a guest hung. gaps.c in it tells when it was that nothing went on, by its
-clock, which runs whether the guest does or not. What is the fault of this machine,
-which gave the emulator no processor, is taken off: a time in which one of its
-threads waited for one does not count, nor one in which we were stopped, too."""
+"""How long a guest hung. gaps.c in the guest tells when nothing ran there, by
+the guest's clock, which runs whether the guest does or not. Time in which this
+machine gave no processor to a thread of the emulator, or to this process, does
+not count."""
 import threading
 import time
 
@@ -10,17 +10,18 @@ from guest import Task
 from hosts import Failure, waited_ns
 
 SAMPLE_S = 0.01
-LATE_S = 0.05  # a look that comes so late: this machine stood still
+LATE_S = 0.05  # a look that is so late: this machine stood still
 CLOCK_TRIES = 5
 
 
 class Hangs:
-    """From now on. path: what in the guest is asked over and over, a file."""
+    """Watches a guest from now on. path: a file of the guest that is read over
+    and over."""
 
     def __init__(self, guest, path):
         self.guest, self.pid = guest, guest.emulator()
         self.ahead = min(self._clock() for _ in range(CLOCK_TRIES))[1]
-        self.waits = []  # (from, until) of a thread; it is told when it is over
+        self.waits = []  # (from, until) of a thread, known at its end
         self.over = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
         self.thread.start()

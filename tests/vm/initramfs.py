@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "qemu"))
 from hosts import Failure  # noqa: E402
 
 BUSYBOX = "/bin/busybox"
-LINE = ("virtio_pci", "virtio_console")  # what init talks to us by
+LINE = ("virtio_pci", "virtio_console")  # by which init talks to this program
 FOLDERS = ("bin", "dev", "lib/modules", "proc", "sys", "run", "tmp", "mnt")
 
 

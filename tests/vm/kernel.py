@@ -31,7 +31,7 @@ def modules(release):
 
 
 def newest():
-    """Its release, or None."""
+    """Release of the newest kernel that is usable, or None."""
     prefix = image("")
     found = [path[len(prefix):] for path in glob.glob(image("*-amd64"))]
     usable = [r for r in found if os.path.isdir(modules(r) + "/build")]
@@ -56,9 +56,9 @@ def payload(path):
 
 
 def unpacked(release):
-    """Path of the kernel as an ELF file, made once: to unpack itself takes an
-    emulated processor as long as all the rest of booting. One that is packed in
-    another way is given as it is."""
+    """Path of the kernel as an ELF file, made once: an emulated processor
+    takes as long to unpack it as for all the rest of booting. A kernel that is
+    packed in another way is returned as it is."""
     path = os.path.join(UNPACKED, f"vmlinux-{release}")
     packed = image(release)
     if os.path.exists(path) and \

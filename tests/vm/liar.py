@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""A device that lies: beside a NIC that works, it writes into the mailbox memory,
-the NIC pages of process slots and the driver's own queues what no NIC would, and
-rings for it. Both work on the same rings, so lies come in all states of the driver.
+"""A device that lies: beside a NIC that works, it writes into the mailbox
+memory, the NIC pages of process slots and the driver's own queues what no NIC
+would write, and rings the driver. NIC and liar use the same rings, so lies come
+in all states of the driver.
 
     liar.py --bus DIR [--lies N] [--seed N] [--every LIES_PER_RING]
             [--queues] [--pause SECONDS]
 
---queues: in those alone, and only what a driver can see through. Says "found" when it
-knows where they are, and begins when it is told a line. The last line says how many lies were told, by kind.
+--queues: lies in the driver's own queues alone, and only those that a driver
+can detect. Prints "found" when it knows these queues, and begins after a line
+on stdin. The last line says how many lies were told, by kind.
 """
 import argparse
 import collections
@@ -35,7 +37,7 @@ EVENTS = (0x8000, 64, 512)
 DATAGRAMS = (0x10000, 512, 64)
 DROPS = (0x100000, 16, 8192)
 RINGS = (COMPLETIONS, EVENTS, DATAGRAMS, DROPS)
-# ... and in struct unic_nic_idx, of each ring: cache lines 1, 2, 3 and 5.
+# Tail of each ring in struct unic_nic_idx: cache lines 1, 2, 3 and 5.
 TAILS = {COMPLETIONS: 64, EVENTS: 128, DATAGRAMS: 192, DROPS: 320}
 NIC_PAGE = 4096  # behind the doorbell page
 EDGES = (0, 1, 2, 63, 64, 65, 511, 512, 0x7fffffff, 0x80000000, 0xfffffffe,
@@ -44,7 +46,7 @@ EDGES = (0, 1, 2, 63, 64, 65, 511, 512, 0x7fffffff, 0x80000000, 0xfffffffe,
 
 class Liar:
     def __init__(self, directory, seed, queues=False):
-        """queues: tell no other lies than there."""
+        """queues: lie in the driver's own queues alone."""
         bus = run_nic.bus_info(directory)
         self.peer = IvshmemClient(bus["ivshmem"], bus["vectors"])
         self.bar, self.vectors = self.peer.map, bus["vectors"]
@@ -61,9 +63,9 @@ class Liar:
                 [(self, kind, n) for kind, n in self.KINDS]
 
     def watch(self):
-        """Commands that have come since, and what became of them."""
+        """Look at the commands that have come, and at their completions."""
         tail = self.get(self.bar, COMMAND_TAIL)
-        first = self.seen if self.seen <= tail else 0  # it began anew
+        first = self.seen if self.seen <= tail else 0  # the ring began anew
         for n in range(max(first, tail - COMMAND_ENTRIES), tail):
             at = COMMANDS + n % COMMAND_ENTRIES * COMMAND_BYTES
             self.queues.command(self.bar[at:at + COMMAND_BYTES])
@@ -89,12 +91,12 @@ class Liar:
         return struct.unpack_from("<I", memory, at)[0]
 
     def info(self):
-        """Word 0 is the magic: the NIC is gone."""
+        """A wrong word in the info page; without its magic the NIC is gone."""
         self.put(self.bar, INFO + 4 * self.random.randrange(INFO_BYTES // 4),
                  self.word())
 
     def index(self):
-        """Nearly right is worse than wild."""
+        """A wrong tail, mostly nearly right, which is harder to detect."""
         ring = self.random.choice(RINGS)
         at = INDICES + TAILS[ring]
         step = self.random.choice((1, 1, 1, 2, -1, ring[2], self.word()))
@@ -146,7 +148,7 @@ class Liar:
         return True
 
     def report(self):
-        """Counters, trace, crash record: what is only shown."""
+        """A wrong word in what is only shown: counters, trace, crash record."""
         base = self.random.choice((STATS, TRACE, CRASH))
         self.put(self.bar, base + 4 * self.random.randrange(1024), self.word())
 
@@ -154,7 +156,7 @@ class Liar:
              (made_up, 15), (page, 5), (report, 3))
 
     def find(self):
-        """The driver's own queues."""
+        """Wait until the driver's own queues are known."""
         while not self.queues.known():
             self.watch()
             time.sleep(0.001)
@@ -170,7 +172,7 @@ class Liar:
                 if kind(where) is not False:
                     self.told[kind.__name__] += 1
             self.ring(self.random.randrange(self.vectors))
-            if n % (50 * every) < every:  # let the driver get up, and hit it
+            if n % (50 * every) < every:  # let the driver recover
                 self.bar[INFO:INFO + INFO_STATIC] = self.truth
                 time.sleep(0.01)
             time.sleep(pause)

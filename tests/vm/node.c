@@ -5,14 +5,16 @@
  *   node NODE deadline	nobody answers: each call ends at its time, also if that
  *			comes while the call looks at the clock
  *   node NODE comers	until it is killed: opens the node, and asks until it is
- *			told that the device is gone. Threads that are in no hurry wait
- *			for each other in open(), so that one or another is in the
- *			middle of it when that happens.
- *   node NODE unread N	opens the node N times, asks as often as it may each time, and
- *			reads no answer; then lives on
- *   node NODE ids	how many slots one user gets who makes up users in a namespace
- *   node NODE early	asks for a slot, and something else that is answered before a NIC
- *			that stands still has answered that: there is nothing to map
+ *			told that the device is gone. Threads of low priority
+ *			wait for each other in open(), so that some are there
+ *			when the device goes.
+ *   node NODE unread N	opens the node N times, asks as often as it may each
+ *			time, and reads no answer; then lives on
+ *   node NODE ids	how many slots a user gets by making up users in a
+ *			namespace
+ *   node NODE early	asks for a slot of a NIC that stands still, and for
+ *			something that the driver answers itself: there is no
+ *			slot to map yet
  *   node NODE threads N	N threads ask on one descriptor; each is answered
  *
  * Run by vm_check.py.
@@ -71,8 +73,8 @@ static uint64_t waits(int fd, uint64_t ns)
 	return now_ns() - start;
 }
 
-/* A time that is over when it is looked at ends the call at once, a later one at a
- * tick: between the two lies what this is about, so that is looked for. */
+/* A time that is over when the call looks at the clock ends it at once, a
+ * later one at a tick. The loop searches for the time between the two. */
 static int deadline(const char *path)
 {
 	uint64_t ns = 5000, step = 1000, took;
@@ -96,7 +98,7 @@ static int deadline(const char *path)
 	return 0;
 }
 
-/* Is it done? The device is gone, or not ready yet. */
+/* Sends a request. False: the device is gone, or not ready yet. */
 static bool ask(int fd, uint16_t op)
 {
 	struct unic_ctl_hello rec = { .hdr = { .op = unic_to_le16(op) } };
@@ -114,7 +116,7 @@ static bool ask(int fd, uint16_t op)
 	return !ioctl(fd, UNIC_IOC_CALL, &call) && !unic_from_le16(hdr->status);
 }
 
-/* Who is a client though the node is gone goes on asking. */
+/* A client whose device has lost its node goes on asking. */
 static void *opens(void *path)
 {
 	int fd;
@@ -168,8 +170,8 @@ static int comers(char *path)
 
 #define ASKS 100
 
-/* A request whose answer is left where it is: another one is waited for, until a
- * time that is over. True: it was taken. */
+/* A request whose answer is not read: the call waits for another one, until
+ * a time that is over. True: the driver took the request. */
 static bool ask_only(int fd, uint16_t op, uint32_t seq)
 {
 	struct unic_ctl_hello rec = {
@@ -284,7 +286,7 @@ static int threads(const char *path, uintptr_t n)
 
 #define IDS 16
 
-/* What is written there, or not. */
+/* Writes @text to /proc/@pid/@file. Returns an exit code. */
 static int put(pid_t pid, const char *file, const char *text)
 {
 	char path[64];
@@ -297,7 +299,7 @@ static int put(pid_t pid, const char *file, const char *text)
 	return ok ? 0 : fail(path);
 }
 
-/* Each as somebody else, as far as the namespace goes. */
+/* Each process is another user of the namespace. */
 static int made_up(const char *path)
 {
 	int i, fd, got[2], n = 0;
@@ -345,7 +347,7 @@ static int ids(const char *path)
 		fflush(stdout);
 		_exit(status);
 	}
-	close(made[1]); /* so that its end is heard if it does not get there */
+	close(made[1]); /* so that read() returns if the child ends early */
 	if (read(made[0], &c, 1) != 1 || put(pid, "uid_map", "0 100000 100") ||
 	    write(go[1], &c, 1) != 1 || waitpid(pid, &status, 0) != pid)
 		return fail("namespace");

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * nth NODE STEP - what becomes of a process that uses the NIC when the kernel has no
- * memory for it: a step of a child's life is made to fail in its 1st allocation
- * (or copy from or to the process), then in its 2nd, until there is none left
- * (/proc/self/fail-nth, of a kernel that injects faults). A step may fail; it may not
- * hang; and with the child all of it is gone, so that the next one is served.
+ * nth NODE STEP - what becomes of a process that uses the NIC when the kernel
+ * has no memory for it: a step of a child's life is made to fail in its 1st
+ * allocation (or copy from or to the process), then in its 2nd, until there is
+ * none left (/proc/self/fail-nth, of a kernel that injects faults). A step may
+ * fail, but not hang; and when a child ends, nothing of it is left, so that the
+ * next one is served.
  *
- * nth PATH TEXT UNDO_PATH UNDO - the same of writing TEXT into a file: of sysfs, say.
- * When it succeeds it is undone by writing UNDO.
+ * nth PATH TEXT UNDO_PATH UNDO - the same for a write of TEXT to a file, for
+ * example of sysfs. A write that succeeds is undone by a write of UNDO to
+ * UNDO_PATH.
  *
  * Run by vm_faults.py.
  */
@@ -32,7 +34,7 @@
 #define MISSED	1 /* exit of a child: the step had fewer allocations */
 #define REFUSED 2
 #define WORKED	3
-#define BROKEN	4 /* what was not made to fail did */
+#define BROKEN	4 /* a step failed without a fault */
 
 static const char *node;
 static int nth_fd;
@@ -57,7 +59,10 @@ static void fail_nth(unsigned int n)
 		die("fail-nth");
 }
 
-/* How many there are still to come; then none is. It may be this that fails. */
+/*
+ * Returns how many allocations are left before the fault, and removes it. The
+ * fault may hit these calls themselves.
+ */
 static int nth_left(void)
 {
 	char text[16] = "";
@@ -83,7 +88,7 @@ static int step_queues(void)
 	return err ? err : unic_create_cq(pd, 256, &cq);
 }
 
-/* Memory that nobody touched yet. */
+/* Registers memory that was never touched. */
 static int reg(unsigned int rights, unsigned int residency)
 {
 	struct unic_mr_attr a = { .length = PAGES * PAGE,
@@ -174,8 +179,8 @@ static const struct {
 
 /* ------------------------------------------------------------------- a child */
 
-/* What follows a step that failed would fail of it. One that had no memory can be
- * done again. */
+/* Runs the steps to the first that fails; the @n-th allocation of step
+ * @broken does. A step without memory must succeed when it is repeated. */
 static int life(unsigned int broken, unsigned int n)
 {
 	unsigned int i;
@@ -226,7 +231,7 @@ static int write_and_undo(char **argv, unsigned int n)
 	return said;
 }
 
-/* How it ended. */
+/* Returns how the child ended. */
 static int child(unsigned int broken, unsigned int n, char **argv)
 {
 	pid_t pid = fork();
@@ -248,7 +253,7 @@ static int child(unsigned int broken, unsigned int n, char **argv)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : BROKEN;
 }
 
-/* All allocations of one step; whether all ended well. */
+/* Lets each allocation of a step fail in turn. Returns whether all is well. */
 static int try_all(const char *name, unsigned int broken, char **argv)
 {
 	unsigned int n, refused = 0;

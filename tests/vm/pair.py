@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Two hosts on one wire: host 0 is a guest with the Linux module, host 1 unicd
-with a soft NIC. As a program: a shell of sorts in the guest, for whoever looks
-for a fault; what it is told on stdin is done there, line by line. Host 1 exports
-an empty folder for unicblk.
+with a soft NIC. As a program, to look for a fault: runs each line of stdin as a
+command in the guest. Host 1 exports an empty folder for unicblk.
 
     pair.py [--board virt|soft] [--no-load] [--alone]
             [--program FILE ...] [--module NAME ...]
@@ -19,7 +18,7 @@ import tempfile
 import guest
 from hosts import BIN, IP, ROOT, Failure, Hosts, plain, run_nic
 
-# A kernel that looks for faults keeps books of all memory.
+# A debug kernel needs memory to keep account of all memory.
 RAM = (1024 if guest.kernel.SYSTEM else 256) << 20
 MODULES = os.path.join(guest.kernel.BUILT, "kmod", "host_driver", "linux")
 TOOLS = ("unicctl", "unic-hog", "unic-copy")
@@ -56,7 +55,7 @@ class Pair(Hosts):
             super().bus_options(host)
 
     def boot(self, programs=(), modules=(), files=(), **how):
-        """The guest, with our programs and modules in it."""
+        """Boot the guest, with programs and modules of this tree in it."""
         bus = run_nic.bus_info(self.path("bus0"))
         there = f"/lib/modules/{guest.kernel.newest()}/updates/"
         built(MODULES, "unic.ko")
@@ -86,7 +85,7 @@ class Pair(Hosts):
         return super().socket(host) if host else NODE
 
     def start(self, who, program, *args, show=True, stdin=False):
-        """What uses the guest's NIC runs there."""
+        """Programs that use the guest's NIC run in the guest."""
         if NODE not in args:
             return super().start(who, program, *args, show=show)
         self.tasks.append(guest.Task(

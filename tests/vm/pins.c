@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * pins NODE [limit|stuck|hostage|storm SECONDS|file PATH] - memory of any kind, registered where it is, with the Linux
- * module and a NIC that talks to itself: what is counted in VmPin at every step, and
- * whose bytes the NIC reads and writes when the process unmaps, forks, drops or
- * moves what it registered. Run by vm_check.py.
+ * pins NODE [limit|stuck|hostage|storm SECONDS|file PATH] - memory of any kind,
+ * registered where it is, with the Linux module and a NIC that talks to itself:
+ * what is counted in VmPin at every step, and whose bytes the NIC reads and
+ * writes when the process unmaps, forks, drops or moves what it registered. Run
+ * by vm_check.py.
  *
- *	limit	what RLIMIT_MEMLOCK does to somebody who is not root
- *	stuck	memory that nobody provides (userfaultfd) holds up nobody else: says
- *		how long another process took, and the end of this one; see gaps.c
- *	hostage	a page that was missed is never provided, and who could do it is another
- *		process, "held by" which it says
+ *	limit	what RLIMIT_MEMLOCK does to a user that is not root
+ *	stuck	memory that is never provided (userfaultfd) holds up no other
+ *		process: prints how long another process took, and the end of
+ *		the stuck one; see gaps.c
+ *	hostage	a page that was missed is never provided: only another process
+ *		could do so, whose number is printed ("held by")
  *	storm	threads register, unmap, drop, protect and fork at random
  *	file	a file on a disk, 4 pages of it, is not written behind the back of its
  *		file system
@@ -44,7 +46,7 @@ static uint8_t *src; /* 16 pages that differ everywhere */
 static struct unic_mr *src_mr;
 static long base; /* VmPin of queues, src, and nothing else */
 
-/* Of the first line of @path that is like this. */
+/* The number in the first line of @path that matches @line_format. */
 static long number_in(const char *path, const char *line_format)
 {
 	FILE *f = fopen(path, "r");
@@ -60,7 +62,7 @@ static long number_in(const char *path, const char *line_format)
 	return n;
 }
 
-/* Pages, by the kernel's account of us. */
+/* Pages that are pinned by the kernel's account of this process. */
 static long vm_pin(void)
 {
 	return number_in("/proc/self/status", "VmPin: %ld kB") / 4;
@@ -79,7 +81,7 @@ static void pinned(long pages, int at)
 
 #define PINNED(pages) pinned(pages, __LINE__)
 
-/* What is let go of by others. */
+/* As pinned(), of pages that others release a little later. */
 static void soon_pinned(long pages, int at)
 {
 	int i;
@@ -177,7 +179,7 @@ static void overlaps(void)
 	OK(munmap(p, 12 * PAGE));
 }
 
-/* Of the stack, and of what malloc() gave, at any address. */
+/* Memory of the stack and of malloc(), at any address, can be registered. */
 static void anywhere(void)
 {
 	uint8_t here[3 * PAGE], *there = malloc(3 * PAGE);
@@ -198,7 +200,7 @@ static void anywhere(void)
 	free(there);
 }
 
-/* What we may not write the NIC may not either. */
+/* The NIC may not write what the process may not write. */
 static void read_only(void)
 {
 	uint8_t *p = pages_of(4, 2);
@@ -216,13 +218,13 @@ static void read_only(void)
 	IS(all(p, 2, 4 * PAGE));
 	new_pair();
 	OK(unic_dereg_mr(mr));
-	OK(mprotect(p, PAGE, PROT_NONE)); /* nor what we may not read */
+	OK(mprotect(p, PAGE, PROT_NONE)); /* nor what it may not read */
 	IS(try_reg(p, 4 * PAGE, UNIC_MR_REMOTE_READ, &mr) < 0);
 	PINNED(0);
 	OK(munmap(p, 4 * PAGE));
 }
 
-/* Not there at all. */
+/* Memory that is not mapped cannot be registered. */
 static void holes(void)
 {
 	uint8_t *p = pages_of(3, 3);
@@ -262,8 +264,8 @@ static void files(int shared)
 	close(fd);
 }
 
-/* A child, made before or after, has its own bytes, and its parent what the NIC
- * writes. */
+/* A child that was forked before or after the registration has its own
+ * bytes, and its parent has what the NIC writes. */
 static void forks(int before)
 {
 	uint8_t *p = pages_of(4, 5);
@@ -285,7 +287,7 @@ static void forks(int before)
 	if (before)
 		mr = reg(p, 4 * PAGE, RW);
 	PINNED(4);
-	p[0] = 6; /* for the parent to have a copy, if that were still to come */
+	p[0] = 6; /* copies the page for the parent, if that is still due */
 	IS(nic_writes(mr, 0, 4) == UNIC_WC_SUCCESS);
 	IS(!memcmp(p, src, 4 * PAGE));
 	close(go[1]);
@@ -297,8 +299,8 @@ static void forks(int before)
 }
 
 /*
- * What is at an address now is not what was registered there. The NIC may be
- * refused, or write into what nobody sees any more.
+ * The NIC does not write to what was mapped later at the address of a region:
+ * it is refused, or writes to pages that no process sees any more.
  */
 static void gone(uint8_t *p, struct unic_mr *mr, int again)
 {
@@ -315,7 +317,7 @@ static void gone(uint8_t *p, struct unic_mr *mr, int again)
 		IS(all(p, 7, 4 * PAGE));
 	if (status != UNIC_WC_SUCCESS)
 		new_pair();
-	(void)unic_dereg_mr(mr); /* it may have been taken already */
+	(void)unic_dereg_mr(mr); /* may be evicted already */
 	PINNED(0);
 	if (again)
 		OK(munmap(p, 4 * PAGE));
@@ -350,15 +352,16 @@ static void dropped(void)
 	PINNED(0);
 }
 
-/* ... and registered again at once, the old region being there still: whether or
- * not the module has seen it yet, the new one is what is mapped. */
+/* Dropped memory is registered again while the old region still exists:
+ * whether or not the module has seen the drop, the new region has the pages
+ * that are mapped now. */
 static void dropped_again(void)
 {
 	uint8_t *p = pages_of(4, 9);
 	struct unic_mr *mr = reg(p, 4 * PAGE, RW), *now;
 	struct sched_param first = { .sched_priority = 1 }, even = { 0 };
 
-	/* no worker of the module runs before we sleep */
+	/* no worker of the module runs before this process sleeps */
 	OK(sched_setscheduler(0, SCHED_FIFO, &first));
 	OK(madvise(p, 4 * PAGE, MADV_DONTNEED));
 	now = reg(p, 4 * PAGE, RW);
@@ -383,8 +386,8 @@ static void moved(void)
 	OK(munmap(to, 4 * PAGE));
 }
 
-/* Control pages are mapped, and that is all: nobody gets hold of one beyond that,
- * and of the NIC's own words nobody makes writable ones. */
+/* Control pages are mapped, and that is all: no process can pin or register
+ * them, or make the NIC's page writable. */
 static void control(const char *node)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -436,7 +439,7 @@ static void told(struct unic_mr *mr, int at)
 
 #define TOLD(mr) told(mr, __LINE__)
 
-/* Nobody deregisters: it is noticed. */
+/* The module notices that pages of a region were unmapped or dropped. */
 static void noticed(void)
 {
 	int fd = memfd_create("pins", MFD_CLOEXEC);
@@ -462,9 +465,9 @@ static void noticed(void)
 	close(fd);
 }
 
-/* The NIC writes four pages of @p that were never touched, from @at on. What it
- * misses is waited for by a clock, which goes on where a machine stands still: then
- * it is tried further on. */
+/* The NIC writes four untouched pages of @p, from @at on. On a machine that
+ * stands still the wait for a missing page may run out: then the next four are
+ * tried. */
 static void untouched(const struct unic_mr *mr, const uint8_t *p, uint32_t at)
 {
 	uint32_t until = at + 4 * TRIES;
@@ -478,8 +481,8 @@ static void untouched(const struct unic_mr *mr, const uint8_t *p, uint32_t at)
 	IS(!memcmp(p + at * PAGE, src, 4 * PAGE));
 }
 
-/* Memory that was never touched: pages are had when the NIC wants them, and go when
- * they are unmapped. */
+/* Memory that was never touched: its pages are pinned when the NIC needs
+ * them, and unpinned when they are unmapped. */
 static void demand(void)
 {
 	uint8_t *p = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE,
@@ -500,13 +503,12 @@ static void demand(void)
 	untouched(mr, p, 40);
 	OK(munmap(p, 64 * PAGE));
 	SOON_PINNED(0);
-	IS(nic_writes(mr, 0, 1) != UNIC_WC_SUCCESS); /* cannot be had */
+	IS(nic_writes(mr, 0, 1) != UNIC_WC_SUCCESS); /* not there any more */
 	new_pair();
 	OK(unic_dereg_mr(mr));
 }
 
-/* Does the kernel give huge pages to who asks for them? Not where memory is
- * scarce. */
+/* Does the kernel give huge pages on request? Not where memory is scarce. */
 static int huge_pages(void)
 {
 	FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
@@ -541,7 +543,7 @@ static void huge(void)
 	OK(unic_free(ctx, p));
 }
 
-/* Memory whose pages are there when who has the descriptor provides them. */
+/* Memory whose pages are missing until the holder of @fd provides them. */
 static uint8_t *nobodys(int *fd)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -559,7 +561,7 @@ static uint8_t *nobodys(int *fd)
 }
 
 #define SOON_US 10000u
-#define LATE_US 400000u /* four of them keep entries from others for too long */
+#define LATE_US 400000u /* four of these keep entries from others too long */
 static unsigned int page_us = SOON_US;
 
 /* Provides pages, each so long after it was missed. */
@@ -596,8 +598,7 @@ static uint8_t *slow_pages(void)
 	return p;
 }
 
-/* A page that the NIC misses is waited for by a worker. False: not for long
- * enough. */
+/* A worker waits for a page that the NIC misses. False: the wait ran out. */
 static bool late_miss(void)
 {
 	struct unic_mr_attr a = { .addr = slow_pages(),
@@ -620,7 +621,7 @@ static bool late_miss(void)
 	return good;
 }
 
-/* Pages of a region that take time are waited for by who registers it. */
+/* A registration waits for pages that take time to come. */
 static void late(void)
 {
 	uint8_t *p = slow_pages();
@@ -665,7 +666,7 @@ static void granted(unsigned int us)
 	uint8_t *p = pages_of(64 * 64, 1), *late = a.addr;
 	int i, n = 0;
 
-	for (i = 64; i; i /= 2) /* pages of one, until none fits */
+	for (i = 64; i; i /= 2) /* regions of @i pages, until none fits */
 		while (n < 64 &&
 		       !try_reg(p + n * 64 * PAGE, i * PAGE, RW, &filler[n]))
 			n++;
@@ -680,12 +681,12 @@ static void granted(unsigned int us)
 	IS(!memcmp(late, src, PAGE) && all(late + PAGE, 5, 3 * PAGE));
 	OK(unic_dereg_mr(mr));
 	while (n)
-		(void)unic_dereg_mr(filler[--n]); /* some were taken */
+		(void)unic_dereg_mr(filler[--n]); /* some were evicted */
 	PINNED(0);
 	OK(munmap(p, 64 * 64 * PAGE));
 }
 
-/* So many that a worker drops them; what was dropped can be registered at once. */
+/* A region so large that a worker unpins it can be registered again at once. */
 static void many(void)
 {
 	uint8_t *p = unic_alloc(ctx, 8u << 20, 2u << 20);
@@ -696,7 +697,8 @@ static void many(void)
 	memset(p, 1, 8u << 20);
 	for (i = 0; i < 4; i++) {
 		if (try_reg(p, 8u << 20, RW, &mr))
-			break; /* no large pages here: the NIC has not so many */
+			/* no large pages: more entries than the NIC has */
+			break;
 		PINNED(2048);
 		OK(unic_dereg_mr(mr));
 		PINNED(0);
@@ -731,7 +733,7 @@ static void miss(void *p)
 	IS(unic_post_send(qp[0], &wr, 1) == 1);
 }
 
-/* Somebody waits for a page. */
+/* Waits until a page is missed. */
 static void is_missed(int fd)
 {
 	struct uffd_msg msg;
@@ -739,7 +741,7 @@ static void is_missed(int fd)
 	IS(read(fd, &msg, sizeof(msg)) == (ssize_t)sizeof(msg));
 }
 
-/* A child that waits for its pages in a registration and in a miss; says when. */
+/* A child that waits for pages in a registration and a miss; tells @ready. */
 static void victim(const char *node, int ready)
 {
 	pthread_t thread;
@@ -782,7 +784,7 @@ static void hostage(const char *node)
 	pause();
 }
 
-/* Who says how long that was knows when this machine stood still. */
+/* Prints both times: the reader knows when this machine stood still. */
 static void took(const char *what, double start)
 {
 	printf("%s 0 %.0f %.0f\n", what, start * 1e6, now_s() * 1e6);
@@ -828,7 +830,7 @@ static uint32_t any(struct storm *s, uint32_t below)
 	return (uint32_t)rand_r(&s->seed) / 7 % below;
 }
 
-/* Something to [@at, @at + @n) pages that others register just now. */
+/* Changes pages [@at, @at + @n) while other threads register them. */
 static void shake(struct storm *s, uint32_t at, uint32_t n)
 {
 	uint8_t *p = s->arena + at * PAGE;
@@ -853,12 +855,12 @@ static void shake(struct storm *s, uint32_t at, uint32_t n)
 			_exit(0);
 		waitpid(child, NULL, 0);
 		break;
-	default: /* memset() would meet what others protected */
+	default: /* memset() would fault where another thread protects */
 		madvise(p, n * PAGE, MADV_POPULATE_WRITE);
 	}
 }
 
-/* Whatever it is answered. */
+/* Registers and changes memory at random; any answer is right. */
 static void *storms(void *arg)
 {
 	struct storm *s = arg;
@@ -943,14 +945,15 @@ static void on_disk(const char *path)
 	close(fd);
 }
 
-/* Pages that anybody pinned since the start. */
+/* Pages that all processes have pinned since boot. */
 static long acquired(void)
 {
 	return number_in("/proc/vmstat", "nr_foll_pin_acquired %ld");
 }
 
-/* All or nothing, up to the limit, not even for a moment: those of a batch are
- * pinned before any of them counts. */
+/* A registration pins all of its pages or none, and exceeds the limit not
+ * even for a moment, although pages of a batch are pinned before any of them
+ * is counted. */
 static void limit(void)
 {
 	struct rlimit r = { (base + 256) * PAGE, (base + 256) * PAGE };
@@ -975,7 +978,7 @@ static void limit(void)
 	before = acquired();
 	IS(unic_reg_mr_batch(pd, a, 3, many) < 0);
 	PINNED(0);
-	IS(acquired() - before < 512); /* processors add theirs up late */
+	IS(acquired() - before < 512); /* processors update the counter late */
 }
 
 int main(int argc, char **argv)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Lies in the driver's own queues, those of a disk: completions, doorbell page,
-message buffers. They lie in the guest's memory, in no process slot. Where, is told
-by the commands that make them: what belongs to a protection domain with a PHYSICAL
-region is named by bus address, and that is the guest's own.
+message buffers. These queues are in the guest's memory, not in a process slot.
+The commands that make them tell where: objects of a protection domain with a
+PHYSICAL region have bus addresses, which are the guest's own.
 
-What a driver must be able to see through is told by KINDS. TRUE_TO_LIFE is not:
-who believes it reads bytes that nobody sent.
+A driver must be able to detect the lies of KINDS. It cannot detect those of
+TRUE_TO_LIFE: it reads bytes then that nobody sent.
 """
 import struct
 
@@ -23,7 +23,7 @@ READ, WRITE, ANSWER, GRANT = 1, 2, 16, 17
 
 
 class Queues:
-    """liar: whose word() and put() these lies are told with."""
+    """liar: its word() and put() write the lies."""
 
     def __init__(self, liar):
         self.liar, self.ram, self.random = liar, liar.ram, liar.random
@@ -38,7 +38,7 @@ class Queues:
         return 0 < at <= len(self.ram) - size and at % 64 == 0
 
     def command(self, record):
-        """Look at one, in the order of the ring or another."""
+        """Look at a command; commands may come in any order."""
         op, _, cookie, epoch, first = struct.unpack_from("<BBHII", record)
         if op == PROC_ATTACH:
             self.doorbells[first] = struct.unpack_from("<Q", record, 16)[0]
@@ -95,13 +95,14 @@ class Queues:
                       4 * self.random.randrange(CQE_BYTES // 4), self.liar.word())
 
     def cqe_again(self):
-        """One that was believed before."""
+        """A completion that the driver has taken before."""
         n = self._tail(self.cq[2], 2) - 1 - self.random.randrange(64)
         at = self._cqe_at(n)
         self._complete(CQE.unpack(self.ram[at:at + CQE_BYTES])[:-1])
 
     def cqe_of_nothing(self):
-        """Of a request that is posted, or was, with one word wrong."""
+        """A completion of a request that is or was posted, with one wrong
+        word."""
         number, pair = self.random.choice(list(self.pairs.items()))
         sq, sqs, _, _, row = pair
         opcode = self.random.choice((WC_SEND, WC_RECV))
@@ -122,8 +123,8 @@ class Queues:
         return rq + self.random.randrange(rqs) * SLOT_BYTES
 
     def _receive(self, pair):
-        """The next one, mostly: a driver that keeps its ring full has posted it longest
-        ago, where it posts again. Any other is not believed."""
+        """Mostly the oldest receive: in a ring that is always full it is where
+        the driver posts next. The driver rejects completions of any other."""
         _, _, rq, rqs, row = pair
         if self.random.random() < 0.2:
             return self._any_receive(pair)
@@ -182,7 +183,7 @@ class Queues:
                             payload=self.random.choice((-512, 1, 1 << 30)))
 
     def nothing_moved(self):
-        """All went well, but no payload came, and ours was never asked for."""
+        """An answer without an error, but no payload was placed or fetched."""
         return self._answer(WC_RECV)
 
     def error(self):

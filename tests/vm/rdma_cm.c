@@ -19,7 +19,7 @@
 
 #define SERVICE 0x01061d2full /* RDMA_PS_TCP, port 7471 */
 #define BYTES	16u
-#define IN	1024u /* where it is received */
+#define IN	1024u /* offset of the receive buffer */
 
 static struct unic_ctx *ctx;
 static struct unic_cq *cq;

@@ -91,7 +91,7 @@ def boot(root, version, path, wire, own):
 
 
 def follow(rig, guest):
-    """Lets ours do its part when the guest does its own. What the guest said."""
+    """Run our side of each test of the guest; returns what the guest said."""
     ours = rig.start("ours", "rdma-cm", "listen", rig.socket(1), show=False)
     ours.expect("listens")
     said = []

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * scatter - writes to a disk, each from pages that lie nowhere near each other.
+ * scatter - writes to a disk, each from pages that are not adjacent in memory.
  *
  *   scatter DISK WRITES BYTES
  *
- * The pages of its memory are touched in a random order, so that neighbours in its
- * address space are none in the machine's. Each write is read back and compared. Ends
- * in "scatter: ok" and how long a write took, in microseconds: the mean, and half of
- * them at most.
+ * The pages of its memory are touched in a random order, so that pages that are
+ * adjacent in its address space are not in the machine's memory. Each write is
+ * read back and compared. Ends in "scatter: ok" and how long a write took, in
+ * microseconds: mean and median.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static uint8_t *memory(size_t bytes)
 	return p;
 }
 
-/* Each page says which it is. */
+/* Touches the pages in a random order; each holds its number. */
 static void touch(uint8_t *mem)
 {
 	static unsigned long order[PAGES];

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """unicblk in a guest: a disk that is a file of another host (unicd --kio-export).
 What is written is there; loss on the wire, processes that are asked for their
-entries, a NIC that is reset and a server that comes back fail no I/O; one that does
-not come back fails them in time.
+entries, a NIC that is reset and a server that comes back fail no I/O; a server
+that does not come back fails them in time.
 
     vm_blk.py [--board soft|virt] [--cpus 1|2] [--only NAME ...] [--loss LOSS]
 """
@@ -105,7 +105,7 @@ class Blk(vm_check.Check):
         return int(self.guest.run(f"cat {ATTRIBUTES}/{what}"))
 
     def fio(self, options, seconds=60, node=NODE):
-        """Its report of the one job."""
+        """Run fio; returns its report of the one job."""
         status, said = self.guest.ask(
             f"{FIO} --filename={node} --output-format=json {options}",
             seconds)
@@ -126,9 +126,9 @@ class Blk(vm_check.Check):
         return self.tasks[-1]
 
     def verify_on(self):
-        """fio verifies again and again until end_verify(), and has begun to. As it
-        has more to compute than to wait for here, there is a dd, too, which always
-        has an I/O open."""
+        """Start fio, which verifies again and again until end_verify();
+        returns when it has begun. As fio mostly computes here, a dd always has
+        an I/O open, too."""
         writes = "awk '{print $5}' /sys/block/unicblk0/stat"
         before = int(self.guest.run(f"rm -f /run/enough; {writes}"))
         until = "until test -e /run/enough; do"
@@ -154,8 +154,9 @@ class Blk(vm_check.Check):
         self.remove()
 
     def count_maps(self):
-        """From now on, of pages for devices. False: not by this kernel; that of `make
-        debug-kernel` complains itself of what is left mapped."""
+        """Count mappings of pages for devices from now on. False: this kernel
+        cannot; that of `make debug-kernel` itself reports what is left mapped.
+        """
         if self.guest.ask(f"test -e {TRACING}/kprobe_events")[0]:
             return False
         self.guest.run(f"cd {TRACING} && echo 'p:maps dma_map_sg_attrs' "
@@ -170,7 +171,7 @@ class Blk(vm_check.Check):
         return int(hits["maps"]), int(hits["unmaps"])
 
     def end_tasks(self):
-        """What a test that failed has left is of no use to the next."""
+        """Also end what a test that failed has left."""
         super().end_tasks()
         if self.guest.qemu.poll() is None:
             self.guest.ask(f"killall -9 fio; umount /mnt; swapoff {NODE}; "
@@ -211,22 +212,22 @@ def test_checksums(c):
 
 
 def test_scattered(c):
-    """Pages that lie anywhere go in one I/O each, of a form: one for 16, and one for
-    9; what fits into a work request needs none."""
+    """An I/O on 16 or 9 scattered pages takes one form; an I/O that fits into
+    a work request takes none."""
     c.add()
     for pages, forms in ((16, 1), (9, 1), (5, 0)):
         before = c.ctl(0, "stats")["nic"]["forms_made"]
         said = c.guest.run(f"scatter {NODE} 200 {pages * 4096}", 60)
         must(said.startswith("scatter: ok"), said)
         made = c.ctl(0, "stats")["nic"]["forms_made"] - before
-        # two pages happen to lie side by side
+        # two pages may happen to lie side by side
         must(190 * forms <= made <= 200 * forms, f"{pages} pages: {made} forms")
     must(not c.count("failed") and not c.count("again"), "an I/O failed")
     c.remove()
 
 
 def test_reaper_pressure(c):
-    """... beside hogs that have all entries and are asked for them."""
+    """fio verifies beside hogs that have all entries and are asked for them."""
     c.add()
     hogs = [vm_check.hog(c, f"--answer={a}", "--again", "--keep")
             for a in ("release", "ignore")]
@@ -239,8 +240,9 @@ def test_reaper_pressure(c):
 
 
 def test_swap(c):
-    """Pages of a group go there when its memory is short, and come back: who
-    frees memory waits for the disk, and the disk for nobody who does."""
+    """Pages of a group go to the disk when its memory is short, and come back:
+    the reclaim of memory waits for the disk, and the disk never for a reclaim.
+    """
     c.add(size=96 * MIB)
     c.guest.run(f"mkswap {NODE} && swapon {NODE}")
     c.guest.run("mkdir -p /run/cg && mount -t cgroup2 none /run/cg && "
@@ -271,7 +273,8 @@ def test_nic_reset(c):
 
 
 def test_nic_comes_back(c):
-    """It ends in the middle of I/Os, and another one takes its place."""
+    """The NIC ends in the middle of I/Os, and another one takes its place: no
+    I/O fails."""
     def exchange():
         c.nics[0].end()
         time.sleep(0.5)
@@ -297,9 +300,9 @@ def test_server_comes_back(c):
 
 
 def test_guest_stands_still(c):
-    """The guest does nothing, for longer than the server waits for the data of a WRITE:
-    what it has said meanwhile fails no I/O. (The server is stopped first, for as long as
-    it takes until all that is open waits for it.)"""
+    """The guest is stopped for longer than the server waits for the data of a
+    WRITE: what the server has said meanwhile fails no I/O. (The server is
+    stopped first, until all open I/Os wait for it.)"""
     def stand_still():
         must(not c.count("failed"), "an I/O failed")
         emulator = c.guest.emulator()
@@ -318,8 +321,8 @@ def test_guest_stands_still(c):
 
 
 def test_flush_of_lost_writes(c):
-    """The server is another one before what was written is flushed: it may have lost
-    it, so the flush fails, once, and the disk says so."""
+    """The server is restarted after a write and may have lost it, so the next
+    flush fails, once, and the disk counts it."""
     flush = f"dd if=/dev/null of={NODE} conv=fsync,notrunc"
     write = f"dd if=/dev/urandom of={NODE} bs=4k count=1 oflag=direct"
     c.add("timeout_ms=30000")
@@ -336,9 +339,9 @@ def test_flush_of_lost_writes(c):
 
 
 def test_older_copy(c):
-    """The other host loses power: what it has is what was flushed. The next flush fails,
-    though writes of after that are in it, and the disk says so; what was flushed before
-    is there."""
+    """The other host loses power and has only what was flushed. The next flush
+    fails, though it covers later writes, too, and the disk counts it; what was
+    flushed before is there."""
     path, saved = os.path.join(c.export, FILE), c.path("saved")
     flush = f"dd if=/dev/null of={NODE} conv=fsync,notrunc"
     write = f"dd of={NODE} bs=4k count=1 oflag=direct conv=notrunc if=/tmp/"
@@ -366,7 +369,7 @@ def test_older_copy(c):
 
 
 def fails_in_time(c):
-    """A read does, at least one of three that this machine did not keep waiting."""
+    """A read fails in time: one of three at least, as the machine is shared."""
     took = []
     for _ in range(3):
         start = time.monotonic()
@@ -376,7 +379,8 @@ def fails_in_time(c):
 
 
 def test_server_dies(c):
-    """It does not come back: errors, after the time that was given, no hang."""
+    """The server does not come back: I/Os fail after their timeout, none
+    hangs."""
     c.add("timeout_ms=1000")
     task = c.verify_on()
     c.kill_server()
@@ -389,7 +393,7 @@ def test_server_dies(c):
 
 
 def test_nic_dies(c):
-    """No other one comes: errors in time, no hang; until one does."""
+    """The NIC ends: I/Os fail in time, none hangs, until another NIC comes."""
     c.add("timeout_ms=1000")
     task = c.verify_on()
     c.nics[0].end()
@@ -401,8 +405,9 @@ def test_nic_dies(c):
 
 
 def hang(c):
-    """Stop a NIC that has I/Os, for longer than these may take. True: some are still
-    under way then. While their server does nothing, they get as far as the NIC."""
+    """Stop a NIC that has I/Os, for longer than their timeout. True: some are
+    still under way then. Their server is stopped before, so that they stay on
+    the NIC."""
     nic = c.nics[0].child
 
     def under_way():
@@ -425,18 +430,18 @@ def hang(c):
 
 
 def test_nic_hangs(c):
-    """It stands still: the pages that it has of I/Os are its own until it has been
-    reset, because it may still write there. Then those end, too. (On a machine that
-    stands still as well it may not have got one: a few tries.)"""
+    """A NIC that hangs keeps the pages of its I/Os until it has been reset,
+    because it may still write there. Then these I/Os end, too. (On a busy
+    machine the NIC may have no I/O: a few tries.)"""
     c.add("timeout_ms=5000")
     must(any(hang(c) for _ in range(4)), "pages that the NIC had were given back")
     c.remove()
 
 
 def test_nic_removed(c):
-    """The PCI function goes while I/Os are open: they end long before their time,
-    none of their pages is left mapped for it, and the disk is of no use. It comes
-    back: so does a new disk."""
+    """The PCI function is removed while I/Os are open: they end long before
+    their timeout, none of their pages is left mapped, and the disk is dead.
+    When the function comes back, a new disk works."""
     c.add("timeout_ms=600000")
     counted = c.count_maps()
     task = c.verify_on()
@@ -463,7 +468,7 @@ def test_nic_removed(c):
 
 
 def test_add_interrupted(c):
-    """Who adds a disk of a NIC that stands still may be told not to wait for it."""
+    """A process that adds a disk of a NIC that stands still can be killed."""
     c.nics[0].child.send_signal(signal.SIGSTOP)
     try:
         adder = c.task(f"echo 'nic=0 addr={IP[1]} file={FILE} size={DISK}' "
@@ -481,7 +486,7 @@ def test_add_interrupted(c):
 
 
 def test_asked_and_unloaded(c):
-    """The module stays until it has the answer that nobody waits for any more."""
+    """The module stays until the answer to a killed `add` has come."""
     c.nics[0].child.send_signal(signal.SIGSTOP)
     try:
         adder = c.task(f"echo 'nic=0 addr={IP[1]} file={FILE} size={DISK}' "
@@ -500,7 +505,7 @@ def test_asked_and_unloaded(c):
 
 
 def test_bad_words(c):
-    """What is no disk is refused, and leaves nothing behind."""
+    """Invalid parameters are refused, and leave nothing behind."""
     def refused(words):
         must(c.guest.ask(f"echo '{words}' >/sys/class/unicblk/add")[0] != 0,
              f"taken: {words}")
@@ -516,7 +521,8 @@ def test_bad_words(c):
 
 
 def test_unload(c):
-    """Not while the disk is open; then all of it goes, disk and service too."""
+    """The module cannot be unloaded while the disk is open; then all of it
+    goes, disk and service too."""
     c.add()
     task = c.task(f"sleep 100 <{NODE}")
     must(c.guest.ask("rmmod unicblk")[0] != 0, "unloaded while it is open")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Do the tests in the guest notice? A line of the Linux module is broken, the module
-built anew among its links, and the named test must fail; or one of libunic, under a
-program of that test.
+"""Do the tests in the guest notice faults? A line of the Linux module is
+broken, the module is built anew in the folder of its links, and the named test
+must fail; or a line of libunic, under a program of that test.
 
     vm_breaks.py [TEST ...]    only those of these tests
 
@@ -34,13 +34,13 @@ PROGRAMS = {"test_nic_dies": ["vm_blk.py"], "test_nic_hangs": ["vm_blk.py"],
                 "test_flush_of_lost_writes", "test_older_copy",
                 "test_nic_removed", "test_add_interrupted",
                 "test_asked_and_unloaded", "test_guest_stands_still")}}
-# With the lock of the device held.
+# Every 8 s, with the lock of the device held.
 NOW_AND_THEN = ("{ static u64 at; if (ktime_get_ns() > at) "
                 "{ %s; at = ktime_get_ns() + 8000000000; } }")
 SPIN = "for (u64 i = 0; i < 2000000000; i++) barrier()"  # work, not time
 SLEEP = "schedule_timeout_uninterruptible(4 * HZ)"
 LIBUNIC = "host_driver/libunic"
-# file, what stands there, what shall stand there, test that must fail
+# file, old text, new text, test that must fail
 BREAKS = (
     ("unic_pin.c", "*added = last - first + 1 - count_pinned_pages(mem, first, last);",
      "*added = last - first + 1;", "test_pins"),  # overlaps count twice
@@ -63,7 +63,7 @@ BREAKS = (
     ("unic_file.c", "	.flush = unic_flush,", "",
      "test_hostage"),  # a process that is gone keeps its pins
     ("unic_pin_work.c", "	if (f && !f->mem && (!p ||", "	if (f && !f->mem && first == last && (!p ||",
-     "test_pins"),  # a granted region's pages are nobody's to fetch
+     "test_pins"),  # nobody fetches a granted region's pages
     ("unic_file.c", "	unic_mem_leave(f->mem);",
      "	unic_mem_leave(f->mem); schedule_timeout_uninterruptible(2 * HZ);",
      "test_stuck"),  # a process that is killed lives on for a while
@@ -74,9 +74,9 @@ BREAKS = (
      "test_unread"),  # a descriptor has many replies
     ("unic_call.c", "alloc_pages_exact(room, GFP_KERNEL_ACCOUNT)",
      "alloc_pages_exact(room, GFP_KERNEL)",
-     "test_unread"),  # they are nobody's
+     "test_unread"),  # replies are charged to nobody
     ("unic_file.c", "if (!os->leaving)", "if (os->host)",
-     "test_unbind"),  # who was opening it when the device went is a client
+     "test_unbind"),  # an open() that meets the removal makes a client
     ("unic_fence.c", """	if (kept_off)
 		unplug_nic(os);
 	return kept_off;""", """	unplug_nic(os);
@@ -92,7 +92,7 @@ BREAKS = (
 	dev_err(dev""", "test_sleep"),  # the NIC goes on
     ("unic_pci.c", "	return unic_fence(os);", "	return true;", "test_kexec"),
     ("unic_fence.c", "over = !list_empty(&os->kept) && can_poll_nic(os) && is_fenced(os);",
-     "over = !list_empty(&os->kept);", "test_quarantine"),  # let go before it answers
+     "over = !list_empty(&os->kept);", "test_quarantine"),  # released early
     ("unic_fence.c", """	unic_host_fence(os->host);
 	unic_unlock(os, noio);
 	kept_off""", """	unic_unlock(os, noio);
@@ -125,7 +125,7 @@ BREAKS = (
 	unbind_nic(os);
 	mutex_unlock(&bound_lock);""", """	list_del(&os->node);
 	mutex_unlock(&bound_lock);
-	unbind_nic(os);""", "test_kexec_meets_unbind"),  # it is in no list
+	unbind_nic(os);""", "test_kexec_meets_unbind"),  # in no list
     ("unic_pci.c", "	pci_save_state(pdev);", "	",
      "test_error_loses_state"),
     ("unic_pm.c", "	pci_save_state(pdev); /* for", "	/* for",
@@ -135,19 +135,19 @@ BREAKS = (
     ("unic_resident.c", "	if (os->leaving) {", "	if (false) {", "test_add_too_late"),
     ("unicblk_file.c", "if (!q || !try_module_get(THIS_MODULE)) {",
      "if (!q || (__module_get(THIS_MODULE), module_put(THIS_MODULE), false)) {",
-     "test_asked_and_unloaded"),  # it goes before the answer
+     "test_asked_and_unloaded"),  # the module goes before the answer
     ("unicblk_file.c", "	module_put(THIS_MODULE);", "	",
-     "test_asked_and_unloaded"),  # it never goes
+     "test_asked_and_unloaded"),  # the module never goes
     ("unic_pin_work.c", "	if (!try_module_get(THIS_MODULE)) {", "	if (false) {",
-     "test_hostage"),  # it goes before its worker
+     "test_hostage"),  # the module goes before its worker
     ("unic_call.c", "	r = find_reply(&f->open, unic_from_le32(hdr.seq));",
      """	if (f->core.slot != UNIC_OS_NO_SLOT)
 		WRITE_ONCE(f->slot, f->core.slot);
 	r = find_reply(&f->open, unic_from_le32(hdr.seq));""",
-     "test_early"),  # a slot that was asked for is had
+     "test_early"),  # a slot is had when it is asked for
     ("unicblk_rq.c", """		   b->number);
 	end_rq(rq, BLK_STS_IOERR);""", """		   b->number);
-	end_rq(rq, BLK_STS_OK);""", "test_older_copy"),  # flush reports well
+	end_rq(rq, BLK_STS_OK);""", "test_older_copy"),  # flush succeeds
     ("unicblk_file.c", "wait_for_completion_interruptible(&q->over)",
      "(wait_for_completion(&q->over), false)", "test_add_interrupted"),
     ("unic_file.c", """	for (; ns != &init_user_ns; ns = ns->parent)
@@ -161,11 +161,11 @@ BREAKS = (
     (f"{LIBUNIC}/doorbell.c", "if (unic_load_acquire(&ctx->np->asleep))", "",
      "test_calls"),  # each message rings
     ("../kio/kio_node.c", "	if (!n->config.mem)\n", "	if (nic + 1)\n",
-     "test_nic_hangs"),  # pages are given back that a NIC that hangs has
+     "test_nic_hangs"),  # pages of a NIC that hangs are given back
     ("../kio/kio_node.c", "next = poll_clients(n);", "next = UINT64_MAX;",
      "test_nic_dies"),  # I/Os wait for ever
     ("../kio/kio_client.c", "io->op == UNIC_KIO_WRITE && status == ETIMEDOUT", "false",
-     "test_guest_stands_still"),  # a WRITE too late is one that the file refused
+     "test_guest_stands_still"),  # a late WRITE counts as refused
     ("unic_engine.c", "	trace_nic(os);", NOW_AND_THEN % SPIN,
      "test_lies_to_disk"),  # keeps a processor
     ("unic_engine.c", "	trace_nic(os);", NOW_AND_THEN % SLEEP,
@@ -174,7 +174,7 @@ BREAKS = (
 
 
 def build_module():
-    """With what stands in the links' folder, not among the sources."""
+    """Build the module from the links' folder, not from the sources."""
     return subprocess.run(
         ["make", "-s", "-C", f"{kernel.modules(kernel.newest())}/build",
          f"M={MODULES}", "modules"], stdout=subprocess.DEVNULL,
@@ -183,7 +183,7 @@ def build_module():
 
 @contextlib.contextmanager
 def module(link, text):
-    """With this text of a file; does it compile?"""
+    """The module with this text of a file; yields whether it compiles."""
     source = os.path.realpath(link)
     os.unlink(link)
     try:
@@ -193,14 +193,15 @@ def module(link, text):
     finally:
         os.unlink(link)
         os.symlink(source, link)
-        # a link's age is that of its source: what was built is of the break
+        # a link is as old as its source, so make would keep the broken object
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.splitext(link)[0] + ".o")
 
 
 @contextlib.contextmanager
 def library(path, text):
-    """... under `calls`, in a folder of programs that are otherwise as they were."""
+    """libunic with this text of a file, under `calls`, in a folder of programs
+    that are otherwise as they were."""
     with tempfile.TemporaryDirectory(prefix="unic-breaks-") as tmp:
         for name in os.listdir(BIN):
             os.symlink(os.path.join(BIN, name), os.path.join(tmp, name))
@@ -221,7 +222,7 @@ def library(path, text):
 
 
 def red(test):
-    """What it says when it fails, and not the loading before it; or ''."""
+    """What the test says when it fails, not the loading before it; or ''."""
     program, *how = PROGRAMS.get(test, ["vm_check.py"])
     said = subprocess.run(
         [os.path.join(HERE, program), *how, "--only", test],

@@ -26,14 +26,14 @@ STATE = "/sys/class/unic/unic0/state"
 HANG_S = 1.0
 TRACING = "/sys/kernel/tracing"
 COPY_BYTES = 2 << 20
-# What a kernel says that has been hurt. Out-of-tree modules taint; that is none.
+# What a kernel with a fault says. The taint of out-of-tree modules is none.
 HURT = re.compile(r"BUG|WARNING|Oops|Call Trace|general protection|soft lockup|"
                   r"hung task|blocked for more than|Bad page|use-after-free(?! debug)|"
                   r"list_(?:add|del) corruption|refcount_t|memory corruption|"
                   r"Redzone|Poison overwritten|Object padding|UBSAN|ODEBUG|"
                   r"DMA-API: (?!preallocated|debugging enabled)|INFO: |suspicious|"
                   r"kmemleak: (?:\d+ new|.*disabled)|workqueue lockup")
-# Where a kernel says what it lost, if it looks for that.
+# Where a kernel with kmemleak lists what it lost.
 LEAKS = "/sys/kernel/debug/kmemleak"
 # Freed memory, objects and pages, is filled, and looked at before it is used
 # again: what the module or the NIC still writes there is seen.
@@ -59,8 +59,8 @@ class Check(pair.Pair):
                         "-device", "ivshmem-plain,memdev=other"])
 
     def catch_up(self):
-        """In a guest that has begun when some tests had been tried: as they would
-        have left it."""
+        """Bring a new guest into the state that the tests before would have
+        left."""
         if self.guest.ask(f"test -c {pair.NODE}")[0]:
             self.load()
 
@@ -87,14 +87,14 @@ class Check(pair.Pair):
                           "\n".join(log[new[0]:new[0] + 30]))
 
     def forget_log(self, pattern):
-        """The kernel said this, as it must: that it did is no complaint."""
+        """Check that the kernel said this, as it must, and forget its log."""
         log = self.guest.run("dmesg -c")
         must(re.search(pattern, log), f"the kernel does not say '{pattern}'")
         self.complaints = 0
 
     def no_leak(self):
-        """Memory that nobody has a pointer to; young objects are not judged, and
-        what moved meanwhile only if it is not found twice."""
+        """Check that no memory is left without a pointer to it. Young objects
+        are not judged, and others only after two scans."""
         if self.guest.ask(f"test -e {LEAKS}")[0]:
             return
         time.sleep(6)
@@ -124,8 +124,8 @@ def no_hang(hangs, more=()):
 # ---------------------------------------------------------------- the tests
 
 def test_load(c):
-    """It takes the NIC that it is told, and nothing else that shares memory; and has
-    a node."""
+    """The module binds to the NIC that was named, to no other device that
+    shares memory, and makes a node."""
     bound = "ls -d /sys/bus/pci/drivers/unic/0*"
     c.guest.run("modprobe unic")
     must(c.guest.ask(bound)[0], "bound to what nobody named")
@@ -148,8 +148,8 @@ def test_forms(c):
 
 
 def test_crowd(c):
-    """Four hundred threads with one open device, and none is told that its driver
-    is gone."""
+    """Four hundred threads use one open device, and none is told that its
+    driver is gone."""
     must(c.guest.run(f"crowd {pair.NODE} 400 20", 240) == "ok\n", "not ok")
 
 
@@ -188,7 +188,7 @@ def test_pins(c):
 
 
 def test_memlock(c):
-    """RLIMIT_MEMLOCK."""
+    """RLIMIT_MEMLOCK limits what a user can pin."""
     must(c.guest.run(f"pins {pair.NODE} limit", 60) == "pins: ok\n", "not ok")
 
 
@@ -201,8 +201,8 @@ def test_stuck(c):
 
 
 def test_hostage(c):
-    """A worker waits for a page that nobody provides: the process that wanted it is
-    gone, the module says that it is in use, and only until the page comes."""
+    """A worker waits for a page that is not provided: the process that wanted
+    it is gone, and the module is in use only until that wait has ended."""
     user = c.start("user", "pins", pair.NODE, "hostage", show=False)
     holder = user.expect("held by").split()[-1]
     user.kill()
@@ -221,7 +221,7 @@ def test_storm(c):
 
 
 def test_file(c):
-    """A file on a disk."""
+    """A file on a disk is not written behind the back of its file system."""
     c.guest.run("modprobe loop && modprobe ext4 && cd /tmp && "
                 "dd if=/dev/zero of=disk bs=1M count=8 && "
                 "mke2fs -F disk && mkdir disk.d && "
@@ -253,22 +253,22 @@ def test_deadline(c):
 
 
 UNREAD, UNREAD_KIB, GROUP_KIB = 2500, 65536, 24576
-# Of a descriptor: two replies as long as any may be, and less than one more.
+# Of a descriptor: two replies of the largest size, less than one more.
 REPLIES_KIB = 3 * 8 * UNREAD
 GROUPS = "/run/cg"
 
 
 def used_kib(c):
-    """Of all memory, but for what is given back on demand."""
+    """Used memory, without what the kernel gives back on demand."""
     said = c.guest.run("grep -E '^Mem(Total|Available):' /proc/meminfo")
     total, available = map(int, re.findall(r"(\d+) kB", said))
     return total - available
 
 
 def pages_kib(c, group):
-    """What the kernel has taken for a group of processes page by page: a kernel that
-    looks for faults makes each object several times its size, and keeps it when it is
-    freed, but no page."""
+    """Memory that the kernel took for a group of processes page by page.
+    Objects do not count: a debug kernel makes each several times its size, and
+    keeps it when it is freed."""
     said = dict(line.split() for line in
                 c.guest.run(f"cat {GROUPS}/{group}/memory.stat").splitlines())
     return (int(said["kernel"]) - sum(int(said[what]) for what in (
@@ -283,8 +283,9 @@ def start_unread(c, group):
 
 
 def test_unread(c):
-    """Replies that nobody reads are few, and are their reader's: descriptors without
-    end leave the machine its memory, and a group of processes has them counted."""
+    """Unread replies of a descriptor are few, and charged to their process:
+    any number of descriptors leaves memory to the machine, and counts for its
+    group of processes."""
     c.guest.run(f"mkdir -p {GROUPS} && mount -t cgroup2 none {GROUPS} && "
                 f"cd {GROUPS} && echo +memory >cgroup.subtree_control && "
                 f"mkdir all few && echo {GROUP_KIB << 10} >few/memory.max")
@@ -312,7 +313,7 @@ def test_threads(c):
 
 
 def test_datagrams(c):
-    """To a host with unicd and from it."""
+    """Datagrams go to a host with unicd and come from it."""
     answer = c.start("answer", "datagrams", "answer", pair.NODE,
                      show=False)
     qpn = answer.expect("at").split()[-1]
@@ -344,7 +345,7 @@ def test_copy_by_rdma(c):
 
 
 def test_copy_by_calls(c):
-    """... with payload tokens."""
+    """As test_copy_by_rdma(), with payload tokens."""
     copied(c, "rpc")
 
 
@@ -395,15 +396,15 @@ def test_slots(c):
 
 
 def test_ids(c):
-    """Users that a user makes up in a namespace are that user."""
+    """Users of a namespace count as the user that made the namespace."""
     slots = int(c.guest.run("cat /sys/class/unic/unic0/slots"))
     said = c.guest.run(f"node {pair.NODE} ids")
     must(said == f"node: {slots - slots // 4} slots\n", said)
 
 
 def test_starved(c):
-    """Pages that never come keep a part of the workers at most, whoever wants them:
-    another user's come."""
+    """Pages that never come occupy a part of the workers at most: pages of
+    another user come."""
     limit = "/sys/module/unic/parameters/user_fetches"
     c.guest.run("echo 1 >/proc/sys/vm/unprivileged_userfaultfd; mkdir -p /etc; "
                 f"echo user1:x:1:1::/: >/etc/passwd; echo 2 >{limit}")
@@ -437,8 +438,8 @@ def test_not_pinned_in_a_lock(c):
 
 
 def test_early(c):
-    """Who has asked for a process slot has none before it is told so: it may not get
-    it, and then somebody else does."""
+    """A process has no slot before it is told so: the slot that it asked for
+    may be given to another process."""
     c.nics[0].child.send_signal(signal.SIGSTOP)
     try:
         said = c.guest.run(f"node {pair.NODE} early")
@@ -487,8 +488,8 @@ def test_suspend(c):
 
 
 def test_unbind(c):
-    """The driver is taken from its NIC and given it back while others come and go:
-    who comes in that moment is told so. The NIC takes a while to let go."""
+    """A NIC that is slow to stop is unbound and bound again while processes
+    come and go: a process that comes in that moment gets an error."""
     driver = "/sys/bus/pci/drivers/unic"
     address = re.search(r"\d{4}:\d\d:\d\d\.\d",
                         c.guest.run(f"ls {driver}")).group()
@@ -510,7 +511,8 @@ def test_unbind(c):
 
 
 def test_unload(c):
-    """Not while it is used; then nothing is left of it, and it loads again."""
+    """The module cannot be unloaded while it is used; then nothing is left of
+    it, and it loads again."""
     user = hog(c, "--max", "64")
     user.expect("holds")
     must(c.guest.ask("rmmod unic")[0] != 0, "unloaded while it is used")
@@ -562,7 +564,7 @@ def run_in_guest(make, left, again):
         except Failure as e:
             print(f"FAILED  {e}", flush=True)
             if not tried or not c.guest.is_lost():
-                left.clear()  # the rest would fail of the same
+                left.clear()  # the rest would fail for the same reason
             passed = min(passed, max(tried - 1, 0))
         finally:
             c.end()
@@ -578,8 +580,8 @@ def run_all(make, tests):
 
 
 def run(*rounds):
-    """Each: of a Check, made of a folder, and its tests. Returns the exit
-    status."""
+    """Each round: a function that makes a Check of a folder, and its tests.
+    Returns the exit status."""
     # so that what was started is ended, too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("interrupted"))
     wanted = sum(len(tests) for _, tests in rounds)

@@ -21,7 +21,7 @@ import demo
 BYTES = 4 << 20
 DISK = 32  # MiB
 HOGS = 3
-# H of which the bound B is made: that of an emulated driver that gets to run.
+# H in the bound B: that of an emulated driver that the machine does not delay.
 H_US = 1_000_000
 
 
@@ -93,7 +93,7 @@ class VmDemo(pair.Pair, demo.Demo):
         self.start_hogs(info["tlb_entries"])
         self.transfers(path, digest, self.bytes)
         self.see_both()
-        trace.shown = False  # how everybody ends is in the file
+        trace.shown = False  # the ends of all processes are in the file
         self.trace.take()
         self.disk(path)
         self.report(info, trace.waits, delays)
@@ -109,7 +109,7 @@ class VmDemo(pair.Pair, demo.Demo):
         self.guest.run("umount /mnt && echo 0 >/sys/class/unicblk/remove", 60)
 
     def disk(self, path):
-        """The hogs still have the table."""
+        """Make and use the disk while the hogs still have the table."""
         self.guest.run("modprobe unicblk")
         self.attach()
         self.guest.run("mkfs.ext4 -q /dev/unicblk0", 60)

@@ -23,11 +23,11 @@ import vm_check
 from vm_check import STATE, hog, must, no_hang
 
 LOADS, TURNS, LIES, LIES_TO_DISK = 200, 30, 1000000, 4000
-QUICK = 20  # of these, one in so many
+QUICK = 20  # --quick: one in so many of these
 DEVICE = "/sys/bus/pci/devices/0000:00:01.0"
 RESET = "/sys/class/unic/unic0/reset"
 HOW = f"--socket {pair.NODE} --peer {IP[1]} --quiet"
-WRONG = "err=84|verify failed|bad magic|bad header|bad verify"  # says fio
+WRONG = "err=84|verify failed|bad magic|bad header|bad verify"  # words of fio
 # Lost by LOADS loads at most: the slabs of the kernel are never quite the same.
 LOST_KIB = 2048
 
@@ -35,7 +35,7 @@ LOST_KIB = 2048
 class Endure(vm_blk.Blk):
     PROGRAMS = (*vm_blk.Blk.PROGRAMS, os.path.join(BIN, "gaps"))
     COMMAND_LINE = vm_check.CAREFUL
-    OPTIONS = "deliver_us=500000"  # what a lie keeps from the driver
+    OPTIONS = "deliver_us=500000"  # H: a lie hides events for so long
 
     def __init__(self, o, tmp):
         super().__init__(o.board, tmp, o.cpus)
@@ -43,7 +43,7 @@ class Endure(vm_blk.Blk):
         self.part = QUICK if o.quick else 1
 
     def memory_kib(self):
-        """Of the kernel: what a module could lose."""
+        """Memory of the kernel that a module could lose."""
         self.guest.run("echo 3 >/proc/sys/vm/drop_caches")
         said = self.guest.run(
             "grep -E '^(SUnreclaim|Percpu|KernelStack|PageTables|VmallocUsed):' "
@@ -121,14 +121,14 @@ def reset(c):
 
 
 def nobody_left(c):
-    """Who uses a device that went gets errors, and ends; then nobody keeps its
-    number taken."""
+    """Wait until the users of a removed device have got errors and ended, so
+    that its number is free."""
     c.guest.wait_for("! pidof unic-hog")
     c.end_tasks()
 
 
 def remove(c):
-    """... and found again."""
+    """The function is removed and found again."""
     c.guest.run(f"echo 1 >{DEVICE}/remove")
     nobody_left(c)
     c.guest.run("echo 1 >/sys/bus/pci/rescan")
@@ -160,7 +160,7 @@ test_kills = under_load(killed)
 
 
 def liar(c, lies, more, *how):
-    """It lies to a disk that is added with @more, and otherwise as it is told."""
+    """Start liar.py with options @how, and add a disk with options @more."""
     p = Process(c.line, "liar", [
         os.path.join(os.path.dirname(os.path.abspath(__file__)), "liar.py"),
         "--bus", c.path("bus0"), "--seed", str(c.random.getrandbits(31)),
@@ -175,14 +175,14 @@ def liar(c, lies, more, *how):
 
 
 def use_disk(c, options):
-    """Over and over, whatever becomes of it, until /run/enough is there."""
+    """Run fio over and over, whatever it returns, until /run/enough exists."""
     c.guest.run("rm -f /run/enough")
     return c.task(f"until test -e /run/enough; do {vm_blk.FIO} --filename="
                   f"{vm_blk.NODE} {options} --size=4M; done")
 
 
 def disk_is_good(c, task):
-    """I/Os of before have ended, and what is written is there."""
+    """Earlier I/Os have ended, and what is written now is there."""
     c.guest.run("touch /run/enough")
     task.wait(60)
     before = c.count("failed")
@@ -220,8 +220,8 @@ def test_lies(c):
 
 
 def test_lies_to_disk(c):
-    """... in its queues alone, what can be seen through: I/Os fail or are begun
-    again, but none is good that is not."""
+    """Lies in the queues of a disk that a driver can detect: I/Os fail or are
+    begun again, but none with wrong bytes succeeds."""
     hangs = Hangs(c.guest, STATE)
     p = liar(c, LIES_TO_DISK, "timeout_ms=30000", "--queues", "--every", "1",
              "--pause", "0.05")

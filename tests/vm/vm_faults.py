@@ -27,7 +27,8 @@ PERCENT, SECONDS = 5, 20
 
 
 class Faults(vm_blk.Blk):
-    # That it had none to give, and where it had none itself, is no complaint.
+    # Failed allocations, of the module or of the kernel itself, are no
+    # complaint.
     HURT = re.compile(
         vm_check.HURT.pattern.replace("Call Trace|", "")
         .replace("debugging enabled", "debugging enabled|cacheline.*ENOMEM"))
@@ -39,7 +40,7 @@ class Faults(vm_blk.Blk):
         if self.guest.ask(f"test -d {DEBUG}/failslab")[0]:
             raise Failure("this kernel injects no faults: make vm-debug")
         for kind in KINDS:
-            # also those that may wait, and of one page; said without a word
+            # also allocations that may wait, and of one page; without messages
             self.guest.run(f"cd {DEBUG}/{kind} && echo 0 >verbose && "
                            f"echo N >ignore-gfp-wait && echo {FOR_EVER} >times && "
                            "(! test -e min-order || echo 0 >min-order)")
@@ -52,8 +53,8 @@ class Faults(vm_blk.Blk):
         return int(start, 16), int(start, 16) + int(size)
 
     def shortage(self, modules, percent):
-        """So much of what these modules ask for, or have asked for, is not
-        there; 0: all is."""
+        """Let @percent of the allocations fail that these modules make, or
+        that are made for them; 0: none."""
         spans = [self.text_of(m) for m in modules]
         first, last = min(s[0] for s in spans), max(s[1] for s in spans)
         for kind in KINDS:
@@ -73,7 +74,7 @@ class Faults(vm_blk.Blk):
             super().end_tasks()
 
     def nth(self, *args):
-        """All allocations of something fail, one after the other."""
+        """Let the allocations of an action fail, one after the other."""
         status, said = self.guest.ask("nth " + " ".join(f"'{a}'" for a in args),
                                       600)
         print(re.sub("^", "        ", said.rstrip(), flags=re.M), flush=True)
@@ -83,7 +84,7 @@ class Faults(vm_blk.Blk):
 # ---------------------------------------------------------------- the tests
 
 def test_process(c):
-    """What a process asks for, to its end."""
+    """The steps of a process, to its end."""
     for step in ("queues", "register", "read only", "demand", "batch", "fork",
                  "unmap", "deregister", "close"):
         c.nth(pair.NODE, step)
@@ -91,18 +92,18 @@ def test_process(c):
 
 
 def test_open(c):
-    """... and its HELLO."""
+    """The open() of a process, and its HELLO."""
     c.nth(pair.NODE, "open")
 
 
 def test_remove(c):
-    """A NIC goes."""
+    """A NIC is unbound."""
     c.nth(f"{BOUND}/unbind", FUNCTION, f"{BOUND}/bind", FUNCTION)
     c.guest.wait_for(f"test -c {pair.NODE}")
 
 
 def test_disk(c):
-    """A disk is made."""
+    """A disk is added."""
     c.nth("/sys/class/unicblk/add", DISK, "/sys/class/unicblk/remove", "0")
 
 
@@ -127,7 +128,7 @@ def test_load(c):
 
 
 def test_io(c):
-    """A disk goes on: what it has no memory for it begins again."""
+    """A disk begins I/Os again for which there was no memory; none fails."""
     c.add("timeout_ms=60000", 8 * vm_blk.MIB)
     c.guest.run("head -c 4194304 /dev/urandom >/tmp/bytes")
     c.shortage(("unic", "unicblk"), PERCENT)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""A driver leaves its NIC: it is taken away, the machine suspends, restarts, or goes on
-with another kernel. A NIC that stands still in the middle of its work is ended by its
-bus; if that stands still as well, nothing that the NIC may write to is used again
-before it has answered.
+"""A driver leaves its NIC: the NIC is unbound, or the machine suspends,
+restarts, or goes on with another kernel. A NIC that stands still in the middle
+of its work is ended by its bus; if the bus stands still as well, nothing that
+the NIC may write to is used again before the NIC has answered.
 
     vm_leave.py [--board soft|virt] [--cpus 1|2] [--only NAME ...]
 """
@@ -29,7 +29,7 @@ FILL_BYTES = 24 << 20
 
 
 class Leave(vm_blk.Blk):
-    """Beside the disk: what it takes to begin another kernel."""
+    """Blk, with what it takes to begin another kernel."""
     PROGRAMS = (*vm_blk.Blk.PROGRAMS, *(os.path.join(BIN, name)
                                         for name in ("forms", "kexec")))
     MODULES = (*vm_blk.Blk.MODULES, "button")
@@ -47,7 +47,7 @@ class Leave(vm_blk.Blk):
         self.guest.run("modprobe button")
 
     def press_button(self):
-        """That of the machine's power: who sleeps wakes up."""
+        """Press the guest's power button: a guest that sleeps wakes up."""
         with socket.socket(socket.AF_UNIX) as s:
             s.connect(self.path("monitor"))
             s.settimeout(10)
@@ -57,18 +57,18 @@ class Leave(vm_blk.Blk):
                 said += s.recv(1 << 16)
 
     def says(self, what, seconds):
-        """Until its console does."""
+        """Wait until the guest's console says @what."""
         patience = guest.Patience(self.guest, seconds)
         while what not in self.guest.last_words():
             must(not patience.over(), f"the console does not say '{what}'")
             time.sleep(0.1)
 
     def bus(self):
-        """That of the guest."""
+        """The bus of the guest."""
         return next(p for p in self.running if p.who == "bus 0").child
 
     def stop(self, *more):
-        """The NIC stands still, and what else is said."""
+        """Stop the NIC, and the processes @more."""
         for child in (self.nics[0].child, *more):
             child.send_signal(signal.SIGSTOP)
 
@@ -81,7 +81,7 @@ class Leave(vm_blk.Blk):
         return int(self.guest.run(f"cat {QUARANTINE}"))
 
     def end_tasks(self):
-        """A test that failed leaves the next a NIC that is bound."""
+        """End what a test has left, and bind a NIC for the next one."""
         if self.guest.qemu.poll() is not None:
             return
         super().end_tasks()
@@ -117,7 +117,8 @@ class Leave(vm_blk.Blk):
 # ---------------------------------------------------------------- the tests
 
 def receive(c):
-    """The guest's memory is written to by the other host; the task that has it."""
+    """Let the other host write to the guest's memory. Returns the tasks of
+    both ends."""
     served = "/dev/shm/served"
     c.guest.run(f"mkdir -p {served}")
     server = c.start("server", "unic-copy", "serve", "--dir", served, "--socket",
@@ -134,15 +135,17 @@ def receive(c):
 
 
 def fill(c):
-    """What was free has other contents: a file of this text."""
+    """Fill free memory of the guest with a file. Returns the command that
+    prints its text."""
     text = f"yes 'not the NIC' | head -c {FILL_BYTES}"
     c.guest.run(f"rm -rf /dev/shm/served; {text} >/dev/shm/fill", 60)
     return text
 
 
 def late_writes(c, others):
-    """A NIC that stands still while it writes to a process is taken from its driver, and
-    goes on when its memory is used for something else."""
+    """A NIC that stands still while it writes to a process is unbound from its
+    driver, and goes on when its memory is used for something else. Returns the
+    pages in quarantine meanwhile."""
     server, put = receive(c)
     c.stop(*others)
     server.kill()
@@ -169,7 +172,7 @@ def test_ended(c):
 
 
 def test_quarantine(c):
-    """Nobody can end it: its pages are kept until it answers."""
+    """If the bus cannot end the NIC, its pages are kept until it answers."""
     try:
         kept = late_writes(c, (c.bus(),))
         must(int(kept) > 0, "nothing in quarantine")
@@ -177,14 +180,15 @@ def test_quarantine(c):
         c.guest.wait_for(f"grep -qx 0 {QUARANTINE}")
         c.nothing_pinned()
     finally:
-        c.bus().send_signal(signal.SIGCONT)  # and does what it was told
+        c.bus().send_signal(signal.SIGCONT)  # it ends the NIC now
     c.nics[0].child.wait(10)
     c.new_nic()
     c.bind()
 
 
 def test_quarantine_settled(c):
-    """... or until a driver finds one that answers."""
+    """While pages are in quarantine the module stays, and binds to no NIC that
+    does not answer."""
     try:
         server, put = receive(c)
         c.stop(c.bus())
@@ -208,7 +212,8 @@ def test_quarantine_settled(c):
 
 
 def test_quarantine_settled_at_once(c):
-    """... which is just what it is asked for: its memory goes back once."""
+    """The NIC answers while a driver waits to bind to it: its memory goes back
+    once."""
     try:
         server, put = receive(c)
         c.stop(c.bus())
@@ -230,8 +235,8 @@ def test_quarantine_settled_at_once(c):
 
 
 def test_add_too_late(c):
-    """Who waited to add a disk while the NIC was taken away is told so, though its
-    pages are in quarantine."""
+    """A process that waits to add a disk gets an error when the NIC is taken
+    away, though pages are in quarantine."""
     c.add()
     try:
         c.stop(c.bus())
@@ -253,7 +258,8 @@ def test_add_too_late(c):
 
 
 def with_disk(c, others):
-    """... with I/Os under way; the task that does them."""
+    """Unbind a NIC with I/Os of a disk under way; returns the task that does
+    them."""
     c.add("timeout_ms=600000")
     task = c.verify_on()
     c.driver.send_signal(signal.SIGSTOP)
@@ -265,7 +271,7 @@ def with_disk(c, others):
 
 
 def test_disk_ended(c):
-    """I/Os end when the NIC does."""
+    """I/Os end when the bus ends the NIC."""
     task = with_disk(c, ())
     must(task.wait(60) != 0, "fio did not notice")
     c.remove()
@@ -275,8 +281,8 @@ def test_disk_ended(c):
 
 
 def test_disk_quarantine(c):
-    """I/Os that the NIC has do not end before it has answered, and their disk stays;
-    then all of it goes."""
+    """I/Os of a NIC do not end before it has answered, and their disk stays;
+    then it can be removed."""
     try:
         task = with_disk(c, (c.bus(),))
         must(c.quarantined(), "nothing in quarantine")
@@ -310,7 +316,7 @@ def test_file_stays(c):
         c.driver.send_signal(signal.SIGCONT)
         server.kill()
         c.unbind()
-        c.guest.ask("rmmod unic")  # as far as it can be
+        c.guest.ask("rmmod unic")  # may fail
         fill(c)
         before = c.guest.run(f"sha256sum {file}")
         c.go_on()
@@ -330,7 +336,7 @@ def test_file_stays(c):
 
 
 def test_error(c):
-    """The bus tells of an error: the NIC is reset, and processes go on."""
+    """The bus reports an error: the NIC is reset, and processes go on."""
     keeper = hog(c, "--keep", "--max", "64")
     keeper.expect("holds 64")
     c.guest.run("echo 1 >/sys/kernel/debug/unic/unic0/error")
@@ -338,8 +344,8 @@ def test_error(c):
 
 
 def test_error_loses_state(c):
-    """... and what the function was told is lost by the reset of its slot, more than
-    once."""
+    """The reset of its slot makes the function lose its settings, more than
+    once: processes go on."""
     keeper = hog(c, "--keep", "--max", "64")
     keeper.expect("holds 64")
     config = f"/sys/bus/pci/devices/{pair.ADDRESS}/config"
@@ -365,15 +371,15 @@ def test_suspend(c):
 
 
 def arrived(c):
-    """What is in the guest's memory of the file behind its disk."""
+    """Lines of the file behind the disk that are in the guest's memory."""
     bus = pair.run_nic.bus_info(c.path("bus0"))
     with open(f"/proc/{bus['pid']}/fd/{bus['slot_fds'][0]}", "rb") as f:
         return re.findall(rb"on the disk \d{8}\n", f.read())
 
 
 def read_on(c):
-    """A disk whose file is full of lines, and who reads here and there, eight I/Os at a
-    time."""
+    """Add a disk whose file is full of lines, and read it at random, eight
+    I/Os at a time."""
     line, size = b"on the disk %08d\n", 8 << 20
     with open(os.path.join(c.export, vm_blk.FILE), "wb") as f:
         f.write(b"".join(line % n for n in range(size // len(line % 0) + 1)))
@@ -385,9 +391,9 @@ def read_on(c):
 
 
 def test_sleep(c):
-    """The machine sleeps until its button is pressed. Its NIC goes on, and what was
-    asked for comes meanwhile, but nothing of it is written to memory; then processes
-    and a disk go on."""
+    """The machine sleeps until its button is pressed. Its NIC goes on, and
+    answers to reads come meanwhile, but none is written to memory; then
+    processes and a disk go on."""
     keeper = hog(c, "--keep", "--max", "64")
     keeper.expect("holds 64")
     read_on(c)
@@ -417,7 +423,7 @@ def test_sleep(c):
 
 
 def test_suspend_refused(c):
-    """Not with a NIC that does not answer, and that nobody ends."""
+    """A suspend fails while the NIC does not answer and cannot be ended."""
     keeper = hog(c, "--keep", "--max", "64")
     keeper.expect("holds 64")
     c.stop(c.bus())
@@ -433,13 +439,13 @@ def test_suspend_refused(c):
 
 
 def kexec(c):
-    """Asked for, in the background."""
+    """Start kexec, in the background."""
     c.guest.run(f"{{ kexec {KERNEL} {INITRD} '{guest.COMMAND_LINE}' "
                 ">/run/kexec 2>&1; } &")
 
 
 def begun(c):
-    """The other kernel has the NIC."""
+    """Load the module in the other kernel, and wait for the NIC."""
     c.tasks.clear()
     c.complaints = 0
     c.load()
@@ -447,18 +453,18 @@ def begun(c):
 
 
 def booted(c):
-    """The other kernel is there."""
+    """Wait until the other kernel has booted."""
     float(c.guest._read_line(guest.Patience(c.guest, 60)))
 
 
 def test_kexec_waits(c):
-    """Another kernel does not get the memory that a NIC may write to; the machine goes
-    on meanwhile. Then it does."""
+    """kexec waits while a NIC may write to memory, and the machine goes on
+    meanwhile. Then the other kernel begins."""
     receive(c)
     c.stop(c.bus())
     kexec(c)
     c.guest.wait_for("dmesg | grep -q 'kexec waits'", 30)
-    c.guest.run("{ reboot -f; } &")  # nor does this go on
+    c.guest.run("{ reboot -f; } &")  # this waits, too
     time.sleep(3)
     must(c.guest.run("echo here") == "here\n", "it is gone")
     c.go_on()
@@ -471,7 +477,8 @@ def test_kexec_waits(c):
 
 
 def test_kexec_meets_unbind(c):
-    """... also not when the NIC is just being taken away. (In a guest of its own.)"""
+    """kexec waits also for a NIC that is just being unbound. (In a guest of
+    its own.)"""
     receive(c)
     c.tasks.append(guest.Task(
         c.guest, ["kexec", KERNEL, INITRD, guest.COMMAND_LINE], stdin=True))
@@ -491,9 +498,9 @@ def test_kexec_meets_unbind(c):
 
 
 def test_kexec(c):
-    """A NIC that answers holds up nobody and lives on. What was asked for comes when
-    the other kernel has begun, and is not written to its memory. (In a guest of its
-    own: what it has is another kernel.)"""
+    """kexec does not wait for a NIC that answers, nor end it. Answers to reads
+    come when the other kernel has begun, and are not written to its memory.
+    (In a guest of its own, which has another kernel afterwards.)"""
     read_on(c)
     c.driver.send_signal(signal.SIGSTOP)
     try:
@@ -512,8 +519,8 @@ def test_kexec(c):
 
 
 def test_restart(c):
-    """A restart is not held up, but whoever reads the console knows. (The last one: the
-    guest is gone.)"""
+    """A restart does not wait, but the console tells of the NIC. (The last
+    test: the guest is gone.)"""
     c.stop(c.bus())
     c.guest.line.sendall(b"reboot -f\n")
     patience = guest.Patience(c.guest, 30)

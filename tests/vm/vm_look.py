@@ -41,7 +41,7 @@ def holder(c, entries, *args):
 # ---------------------------------------------------------------- the tests
 
 def test_load(c):
-    """With its parameters."""
+    """The module loads with its parameters."""
     c.load("grace_us=30000 low=64 high=128")
     c.guest.run(f"test -e {TRACING}/trace || "
                 f"mount -t tracefs none {TRACING}")
@@ -68,7 +68,7 @@ def test_values(c):
 
 
 def test_rights(c):
-    """Nobody but root resets it, reads tables or sets the parameters."""
+    """Only root resets the NIC, reads tables or sets the parameters."""
     for path in (f"{SYS}/reset", f"{DEBUG}/procs"):
         mode = c.guest.run(f"stat -c %A {path}").strip()
         must(mode[4:] == "------", f"{path}: {mode}")
@@ -102,7 +102,7 @@ def test_tables(c):
 
 
 def test_counters(c):
-    """By name, and they count."""
+    """debugfs has all counters by name, and they count."""
     def read():
         return {k: int(v) for k, v in
                 (line.split() for line in
@@ -206,7 +206,7 @@ def test_removed(c):
 
 
 def test_no_nic(c):
-    """The NIC ends: what needs it says so, the rest goes on."""
+    """The NIC ends: what needs it fails with an error, the rest goes on."""
     c.nics[0].end()
     c.guest.wait_for(f"grep -q absent {SYS}/state")
     must(attr(c, "ip") == "0.0.0.0" and attr(c, "entries") == "0",
