@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_miss.c - operations on pages that are not on the NIC, on either side of a
- * wire: which wait, which go on, and the answers to the peer.
+ * test_miss.c - operations on pages that are missing in the NIC, at the
+ * requester and at the responder: which operations wait, which go on, and the
+ * answers to the peer.
  */
 #include "unit.h"
 
@@ -91,7 +92,7 @@ static int up_table(void **state)
 	return 0;
 }
 
-/* Nothing holds a region when all is quiet. */
+/* After a test no region is held, and no DMA of a region is left. */
 static int down(void **state)
 {
 	uint32_t i;
@@ -128,7 +129,7 @@ static void run(uint64_t ns)
 	ra.port.late_dma = rb.port.late_dma = false;
 }
 
-/* Answer the next miss of @r, up to @most pages. False: there is none. */
+/* Answers the next miss of @r, up to @most pages. False: there is none. */
 static bool serve(struct rig *r, const struct rig_mr *mr, uint32_t first_page,
 		  uint32_t most)
 {
@@ -148,7 +149,7 @@ static bool serve(struct rig *r, const struct rig_mr *mr, uint32_t first_page,
 	return true;
 }
 
-/* Lets @ns pass; drivers answer every DEMAND after 20 us. */
+/* Lets @ns pass; drivers answer misses every 20 us. */
 static void run_served(uint64_t ns, uint32_t most)
 {
 	uint64_t end = ra.port.now_ns + ns;
@@ -185,7 +186,8 @@ static void same(const uint8_t *a, const uint8_t *b, uint32_t len)
 	assert_memory_equal(a, b, len);
 }
 
-/* A WRITE out of missing pages waits, its queue pair alone; no retry is used. */
+/* A WRITE whose source pages are missing waits, and no other queue pair does;
+ * no retry is used. */
 static void requester_waits_for_its_page(void **state)
 {
 	(void)state;
@@ -209,7 +211,7 @@ static void requester_waits_for_its_page(void **state)
 	assert_int_equal(ra.nic.counter[UNIC_C_timeouts], 0);
 }
 
-/* Page by page, in the middle of a message. */
+/* A WRITE and a SEND wait for each of their pages in turn. */
 static void requester_waits_midway(void **state)
 {
 	(void)state;
@@ -254,8 +256,8 @@ static void asks_for_what_is_left(void **state)
 	assert_false(rig_event(&rb, &evt));
 }
 
-/* The next miss of @r begins at @first and asks for @count pages: all of them
- * come, from page @from of the window on. */
+/* Expects a miss of @r for @count pages from @first on, and no other; all of
+ * them are filled, from page @from of the window on. */
 static void served_exactly(struct rig *r, const struct rig_mr *mr,
 			   uint32_t first, uint32_t count, uint32_t from)
 {
@@ -271,8 +273,8 @@ static void served_exactly(struct rig *r, const struct rig_mr *mr,
 	assert_false(rig_event(r, &evt));
 }
 
-/* Only pages that the message touches are requested, on either side, and all of
- * them. */
+/* The pages that the message touches are requested, and no others, at the
+ * requester and at the responder. */
 static void asks_for_no_page_too_many(void **state)
 {
 	(void)state;
@@ -348,7 +350,7 @@ static void lost_pages_are_brought_again_for_retransmission(void **state)
 	assert_true(serve(&ra, &ma, A_FIRST, 16));
 	run(10000);
 	assert_int_equal(rb.nic.rx_fault, 0);
-	/* meanwhile the page goes */
+	/* the page is dropped meanwhile */
 	assert_int_equal(
 		rig_pages(&ra, &ma, 0, PAGES, UNIC_ADVISE_DONT_NEED, NULL), 0);
 	run_served(500 * MS, 16);
@@ -357,7 +359,7 @@ static void lost_pages_are_brought_again_for_retransmission(void **state)
 	assert_int_equal(ra.nic.counter[UNIC_C_timeouts], 1);
 }
 
-/* A peer with the vendor opcodes gets RETRY_AFTER; no retry is used. */
+/* A peer with the vendor opcodes gets RETRY_AFTER; it uses no retry. */
 static void responder_says_when(void **state)
 {
 	(void)state;
@@ -414,7 +416,8 @@ static void read_source_in_missing_pages(void **state)
 	same(ra_mr.mem, mb.mem + 1, 30000);
 }
 
-/* All at once, both ways, page by page, and DMA that ends later. */
+/* SEND, WRITE and READ at once while pages of both NICs are dropped and brought
+ * back one by one. */
 static void all_ways(void)
 {
 	uint32_t i;
@@ -491,7 +494,8 @@ static uint32_t token(uint64_t iova, uint32_t len, uint32_t flags,
 	return unic_from_le32(cpl.index);
 }
 
-/* The claim is given back while the page is brought; used once all the same. */
+/* The claim of a token is released while its page is missing; the token is used
+ * once all the same. */
 static void tagged_message(void)
 {
 	uint32_t index;
@@ -522,8 +526,8 @@ static void token_of_missing_pages_late(void **state)
 	tagged_message();
 }
 
-/* A token for many messages was never claimed, so nothing is given back: it
- * serves the next message, too. */
+/* A message does not claim a token for many messages, so a miss releases no
+ * claim: the token also serves the next message. */
 static void token_for_many_of_missing_pages(void **state)
 {
 	uint32_t index;
@@ -621,8 +625,8 @@ static void driver_that_never_answers(void **state)
 	assert_int_equal(ra.nic.counter[UNIC_C_miss_timeouts], 1);
 }
 
-/* A request that waits for a page gets an RNR NAK for an earlier one: the page
- * does not end the pause. */
+/* A request waits for a page when the request before it gets an RNR NAK: the
+ * arrival of the page does not end the RNR wait. */
 static void page_ends_no_silence(void **state)
 {
 	struct unic_qp_ctx *qp = &ra.nic.qps.qp[qa.qpn & 0xff];
@@ -645,7 +649,7 @@ static void page_ends_no_silence(void **state)
 	expect(&ra, &qa, 2, 0, 0);
 }
 
-/* The page of the next miss of A comes, and goes again before it is used. */
+/* Answers the next miss of A, and drops the page before it is used. */
 static void page_comes_and_goes(void)
 {
 	struct unic_evt_miss evt;
@@ -660,8 +664,8 @@ static void page_comes_and_goes(void)
 	ra.port.tx_held = 0;
 }
 
-/* A page that is there each time it is too late: a packet waits for it for twice as
- * long as one may take, and not for ever. */
+/* The page of a packet is dropped each time before it is used: the packet waits
+ * for twice the bound of a fault, and then fails. */
 static void page_that_never_stays(void **state)
 {
 	uint64_t bound = unic_fault_bound_ns(&ra.nic.memory), step = bound / 4;
@@ -687,7 +691,7 @@ static void page_that_never_stays(void **state)
 	assert_int_equal(rig_count(&ra, miss_timeouts), 1);
 }
 
-/* ... but each packet of a request has that time for its own. */
+/* The bound of the wait is counted for each packet of a request anew. */
 static void each_page_has_its_time(void **state)
 {
 	uint64_t step = unic_fault_bound_ns(&ra.nic.memory) / 4;
@@ -716,7 +720,8 @@ static void each_page_has_its_time(void **state)
 	same(rb_mr.mem, ma.mem, BYTES);
 }
 
-/* A peer that always answers RETRY_AFTER is followed for a bounded time. */
+/* A request whose peer always answers RETRY_AFTER fails after a bounded
+ * time. */
 static void endless_retry_after(void **state)
 {
 	struct unic_qp_ctx *qp = &ra.nic.qps.qp[qa.qpn & 0xff];
@@ -738,7 +743,7 @@ static void endless_retry_after(void **state)
 	rb.nic.rx_fault = 0;
 }
 
-/* The region ends while an operation waits for its page. */
+/* A request whose region ends while it waits for its page completes EVICTED. */
 static void region_that_ends_meanwhile(void **state)
 {
 	struct unic_cqe cqe;

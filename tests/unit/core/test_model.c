@@ -17,7 +17,7 @@
 #define MAX_PAGES 12u
 #define OLD	  64u
 
-/* A region of the reference model, with all of its fields. */
+/* A region in the reference model. */
 struct ref {
 	struct unic_mr_result id;
 	uint64_t iova;
@@ -33,7 +33,7 @@ struct ref {
 
 static struct rig r;
 static struct ref ref[UNIC_MRS];
-static struct ref old[OLD]; /* ended: nothing goes through them any more */
+static struct ref old[OLD];			/* ended regions */
 static uint32_t wants[UNIC_WAITS * 4], n_wants; /* ids queued */
 static uint32_t pd[PROCS], n_old;
 static uint64_t rng;
@@ -148,7 +148,7 @@ static void step_access(void)
 	assert_true(((off + in) & 4095) + p.len <= 4096);
 }
 
-/* INV-4: whatever came after, the STag of a region that ended is dead. */
+/* INV-4: the STag of a region that ended stays invalid. */
 static void step_access_old(void)
 {
 	const struct ref *f = &old[rnd(OLD)];
@@ -304,14 +304,14 @@ static void step_cancel(void)
 
 /* --------------------------------------------------------------- events */
 
-/* INV-5, seen from outside: the shares at the moment of the decision. */
+/* Only a live RDMA region without a notice gets a notice. */
 static void on_notice(const struct unic_evt_mr *e)
 {
 	struct ref *f = &ref[unic_from_le32(e->mr)];
 	uint64_t deadline = 0;
 
 	if (unic_from_le32(e->gen) != f->id.gen)
-		return; /* deregistered before this was read */
+		return; /* deregistered before the event was read */
 	assert_true(f->n && f->live && !f->seq);
 	assert_int_equal(f->mr_class, UNIC_CLASS_RDMA);
 	f->seq = unic_from_le32(e->seq);
@@ -325,7 +325,7 @@ static void on_evicted(const struct unic_evt_mr *e)
 {
 	struct ref *f = &ref[unic_from_le32(e->mr)];
 
-	/* exactly one, and only of what is there (INV-4) */
+	/* one event per region, and only for a live one (INV-4) */
 	assert_int_equal(f->id.gen, unic_from_le32(e->gen));
 	assert_int_equal(f->id.stag, unic_from_le32(e->stag));
 	assert_int_equal(f->holds + f->dmas, 0); /* INV-3 */
@@ -343,7 +343,7 @@ static void drop_want(uint32_t id)
 
 	for (i = 0; i < n_wants && wants[i] != id; i++)
 		;
-	assert_true(i < n_wants); /* each ends once */
+	assert_true(i < n_wants); /* each wait ends once */
 	wants[i] = wants[--n_wants];
 }
 
@@ -384,7 +384,7 @@ static void take_events(void)
 	}
 }
 
-/* Regions whose grace ends at this poll stop being accessible in this poll. */
+/* A poll that ends the grace of a region also ends access to the region. */
 static void note_state(void)
 {
 	uint32_t i;
@@ -501,7 +501,7 @@ static void run(uint64_t seed, uint32_t steps)
 	compare();
 }
 
-/* Worth it only if all of it happens, in each run. */
+/* Each run must have covered all of these cases. */
 static void assert_covered(void)
 {
 	assert_true(rig_count(&r, waits_granted) > 100);

@@ -38,7 +38,7 @@ static struct unic_mr_args args_of(uint64_t iova, uint64_t length)
 	};
 }
 
-/* Pages lie apart in the window, so that a wrong one is seen. */
+/* Pages lie apart in the window, so that a wrong translation is noticed. */
 static const uint64_t *list(uint32_t n)
 {
 	static uint64_t bus[UNIC_TLB_ENTRIES + 1];
@@ -102,7 +102,7 @@ static void each_wrong_argument(void **state)
 	a = args_of(0, 1ull << 63);
 	a.n_pages = UINT32_MAX;
 	assert_int_equal(reg(&a, &res), -UNIC_ETOOLARGE);
-	/* nothing happened */
+	/* the state is unchanged */
 	assert_memory_equal(&before->tlb, &r.nic.tlb, sizeof(r.nic.tlb));
 	assert_memory_equal(&before->mrs, &r.nic.mrs, sizeof(r.nic.mrs));
 	assert_memory_equal(&before->share, &r.nic.share, sizeof(r.nic.share));
@@ -167,7 +167,7 @@ static void each_step_of_the_check(void **state)
 			 -UNIC_EBOUNDS);
 	assert_int_equal(access_of(m.stag, RW, base, (uint32_t)len + 1, &p),
 			 -UNIC_EBOUNDS);
-	/* the order: an earlier step hides a later one */
+	/* the first failing step of the check decides the error */
 	assert_int_equal(unic_access(&r.nic.memory, m.stag, pd2, 0xf, 0, 1, &p),
 			 -UNIC_EPD);
 	assert_int_equal(access_of(m.stag, 0xf, 0, 1, &p), -UNIC_ERIGHTS);
@@ -186,12 +186,12 @@ static void bounds_do_not_wrap(void **state)
 	struct unic_xlate p;
 
 	(void)state;
-	/* over 2^32 it is one region */
+	/* a region across 2^32 */
 	assert_int_equal(access_of(low.stag, 0, edge - 1, 2, &p), 0);
 	assert_int_equal(p.len, 1);
 	assert_int_equal(unic_xlate(&r.nic.memory, p.mr, edge, 1, &p), 0);
 	assert_true(p.bus == list(2)[1]);
-	/* equal low halves alone decide nothing */
+	/* an address that is equal in its low 32 bits only is refused */
 	assert_int_equal(access_of(low.stag, 0, PAGE / 2, 1, &p),
 			 -UNIC_EBOUNDS);
 	assert_int_equal(access_of(low.stag, 0, edge - 1, 0xffffffff, &p),
@@ -222,7 +222,7 @@ static void nothing_checks_all_but_bounds(void **state)
 	assert_int_equal(access_of(m.stag ^ 1, RW, 7, 0, &p), -UNIC_ESTAG);
 }
 
-/* Every byte of an odd region, through pieces of every page size. */
+/* Accesses reach every byte of an unaligned region, for each page size. */
 static void pieces_cover_the_region(void **state)
 {
 	static const uint8_t shift[] = { 12, 16, 21 };
@@ -259,7 +259,8 @@ static void pieces_cover_the_region(void **state)
 	}
 }
 
-/* The check must answer this for the first and the last byte. */
+/* The access check must decide as this comparison of the first and the last
+ * byte does. */
 static void expect(const struct unic_mr_args *a, uint32_t stag, uint64_t iova,
 		   uint32_t len)
 {
@@ -279,7 +280,7 @@ static void expect(const struct unic_mr_args *a, uint32_t stag, uint64_t iova,
 		assert_true(p.bus == list(4)[page] + iova % PAGE);
 }
 
-/* The page used last is remembered: it must never decide differently. */
+/* The cached window of the page used last must decide as the full check. */
 static void window_decides_as_the_region_does(void **state)
 {
 	static const uint64_t base[] = { 0x20000 + 0x7f0, (1ull << 32) - 0x1800,
@@ -309,7 +310,8 @@ static void window_decides_as_the_region_does(void **state)
 	}
 }
 
-/* The next region with the same index and another place. */
+/* A new region with the index of an ended one does not use the window that was
+ * cached for it. */
 static void window_ends_with_its_region(void **state)
 {
 	struct unic_mr_result m = reg_ok(0x20000, PAGE), n;
@@ -406,14 +408,15 @@ static void deregistered_stag_is_dead_and_changes(void **state)
 	assert_int_equal(access_of(m.stag, 0, 0x20000, 1, &p), -UNIC_ESTAG);
 }
 
-/* Only this index is free. */
+/* Makes @idx the only free index. */
 static void leave_free(uint32_t idx)
 {
 	r.nic.mrs.order[0] = (uint16_t)idx;
 	r.nic.mrs.free = 1;
 }
 
-/* Registers until the walk of @idx ends: what came before does not come again. */
+/* Registers until the walk of @idx ends; no STag comes twice. Returns the
+ * number of registrations. */
 static uint32_t walk_to_its_end(uint32_t idx)
 {
 	static uint8_t seen[1u << 24 >> 3];
@@ -445,8 +448,8 @@ static uint32_t longest_walk(uint32_t idx, uint32_t walks)
 	return most;
 }
 
-/* Walks repeat nothing, have an end that differs, and between two of them the
- * index rests. */
+/* A walk repeats no STag and ends after a random number of steps; the index
+ * rests between two walks. */
 static void used_up_index_rests(void **state)
 {
 	struct unic_mr_args a = args_of(0, PAGE);
@@ -469,12 +472,12 @@ static void used_up_index_rests(void **state)
 	unic_mr_dereg(&r.nic.revoke, m.mr, m.gen);
 	most = longest_walk(idx, 12);
 	assert_in_range(most, UNIC_STAG_MEAN, UNIC_STAG_STEPS);
-	/* more than 65535 in all: it counts on, and never from 0 */
+	/* @gen has wrapped, and skips 0 */
 	assert_int_equal(rig_count(&r, stag_rests), 13);
 	assert_int_not_equal(r.nic.mrs.mr[idx].gen, 0);
 }
 
-/* No STag of a walk comes before half of all have, and the next walk is another. */
+/* The first STags of the next walk differ from those of the walk before. */
 static void next_walk_is_another(void **state)
 {
 	struct unic_mr_result m = reg_ok(0, PAGE);
@@ -496,8 +499,8 @@ static void next_walk_is_another(void **state)
 	assert_int_equal(same, 0);
 }
 
-/* Some indices do not predict the others: neither the next one, nor that a freed
- * one comes again at once. */
+/* Earlier indices do not predict the next one: indices seldom follow each
+ * other, and a freed index seldom comes again at once. */
 static void indices_come_in_no_order(void **state)
 {
 	struct unic_mr_result m[16], again;
@@ -595,7 +598,7 @@ static void pds_have_owners_and_users(void **state)
 	assert_int_equal(n, UNIC_PDS);
 }
 
-/* The driver after a reset: processes, PD, nothing else. */
+/* Resets the NIC; attaches the processes and allocates the PD again. */
 static void reset(void)
 {
 	rig_reset(&r);
@@ -636,7 +639,8 @@ static void restored_regions_have_their_stags(void **state)
 	}
 }
 
-/* Under another key a region's STag could come again, whatever its index. */
+/* A region keeps the key from being drawn anew: under another key its STag
+ * could come again. */
 static void one_region_ends_rekeying(void **state)
 {
 	struct unic_mr_result m;
@@ -657,7 +661,7 @@ static void one_region_ends_rekeying(void **state)
 		unic_access(&r.nic.memory, m.stag, pd, RW, 0, 100, &piece), 0);
 }
 
-/* Each bit of the key in which STags are drawn is random, each epoch. */
+/* Each bit of the key of the STags is random in each epoch. */
 static void keys_have_all_their_bits(void **state)
 {
 	uint64_t ones[2] = { 0, 0 }, zeros[2] = { 0, 0 };
@@ -677,7 +681,8 @@ static void keys_have_all_their_bits(void **state)
 	}
 }
 
-/* With the key of the epoch before, its permutation would come by the STag. */
+/* A restored STag is not drawn again, not even under the key of the epoch
+ * before, whose walk would reach it. */
 static void restored_stag_does_not_come_again(void **state)
 {
 	struct unic_mr_result m, res;
@@ -727,7 +732,7 @@ static void wrong_restores_change_nothing(void **state)
 	(void)state;
 	reset();
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_REG, &cmd, NULL),
-			 UNIC_ST_INVALID); /* an STag without the flag */
+			 UNIC_ST_INVALID); /* no UNIC_REG_RESTORE */
 	a.key = (uint8_t)(m.stag + 1);
 	assert_int_equal(unic_mr_restore(&r.nic.revoke, &a, m.stag, list(1),
 					 &res),
@@ -746,7 +751,7 @@ static void wrong_restores_change_nothing(void **state)
 	assert_int_equal(r.nic.mrs.mr[m.mr].stag, m.stag);
 }
 
-/* Of residency DEMAND. */
+/* Restores a region of residency DEMAND. */
 static int restore_demand(uint32_t stag, uint64_t length,
 			  struct unic_mr_result *out)
 {
@@ -758,7 +763,8 @@ static int restore_demand(uint32_t stag, uint64_t length,
 	return unic_mr_restore(&r.nic.revoke, &a, stag, NULL, out);
 }
 
-/* The STag is not that of the next region, and can be restored again. */
+/* A refused restore leaves its STag free to be restored; the next new region
+ * does not get it. */
 static void refused_restore_leaves_no_stag(void **state)
 {
 	const uint64_t too_many = (UNIC_CACHED_PAGES + 1ull) * PAGE;

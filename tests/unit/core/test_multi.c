@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_multi.c - tokens for many messages: each payload goes to the offset in its
- * message, as long as the token lives.
+ * test_multi.c - tokens for many messages: each payload goes to the offset that
+ * its message gives, as long as the token lives.
  */
 #include "unit.h"
 
@@ -48,7 +48,7 @@ static void send_to(uint32_t offset, uint32_t from, uint32_t len)
 	s->imm = unic_to_le32(offset);
 }
 
-/* Bytes placed, or the reason of a refusal | 0x80000000. */
+/* Returns the bytes placed, or the reason of a refusal | 0x80000000. */
 static uint32_t outcome(void)
 {
 	struct unic_cqe cqe;
@@ -135,7 +135,7 @@ static void lives_until_it_is_ended(void **state)
 	assert_int_equal(cancel(&end), 0);
 	assert_int_equal(end, UNIC_TOKEN_CANCELLED);
 	assert_int_equal(move(0, 0, 100), REFUSED(CANCELLED));
-	assert_int_equal(cancel(&end), 0); /* it ends once */
+	assert_int_equal(cancel(&end), 0); /* the token ends once */
 	assert_int_equal(end, UNIC_TOKEN_CANCELLED);
 	assert_int_equal(rig_count(&rb, tokens_cancelled), 1);
 }
@@ -150,7 +150,7 @@ static void single_use_with_an_offset(void **state)
 	assert_int_equal(move(0, 0, 1), REFUSED(USED));
 }
 
-/* A token that is bound to another sender than the one that has it. */
+/* A token that is bound to a sender refuses messages of others. */
 static void named_sender_and_no_other(void **state)
 {
 	(void)state;
@@ -161,7 +161,7 @@ static void named_sender_and_no_other(void **state)
 	assert_int_equal(move(0, 0, 100), 100);
 }
 
-/* INV-4: at T the queue pair in the middle of a message ends, the token ends
+/* INV-4: at T the queue pair that receives a message fails, the token ends
  * EVICTED, and no byte is placed later. */
 static void eviction_in_the_middle_of_a_message(void **state)
 {

@@ -21,7 +21,8 @@ static struct unic_info *info(struct rig *r)
 	return (struct unic_info *)r->port.bar;
 }
 
-/* A peer that sends without end cannot keep a resetting NIC from its reset. */
+/* Frames that keep arriving do not delay a reset: the NIC takes none of
+ * them. */
 static void reset_ends_under_traffic(void **state)
 {
 	uint32_t req, i, rounds, n = 0;
@@ -56,14 +57,14 @@ static void reset_ends_under_traffic(void **state)
 	assert_true(rounds < 100);
 	assert_int_equal(rig_count(&ra, rx_frames), frames);
 	assert_int_equal(ra.nic.state, UNIC_NIC_READY);
-	/* frames held when it came went back to the link */
+	/* the buffers of frames held at the reset are back at the link */
 	ra.port.late_dma = false;
 	rig_poll(&ra);
 	assert_int_equal(ra.port.rx_head - ra.port.rx_done, 0);
 	assert_int_equal(ra.port.tx_held, 0);
 }
 
-/* Doorbells of the round that finds the reset request have no effect. */
+/* Doorbells in the round that finds the reset request have no effect. */
 static void reset_begins_nothing(void **state)
 {
 	uint32_t req, waiting;
@@ -92,8 +93,8 @@ static struct unic_nic_idx *nic_idx(void)
 	return (struct unic_nic_idx *)(ra.port.bar + UNIC_BAR_NIC_OFF);
 }
 
-/* Nothing is begun behind a fence: neither what was rung for nor what came; nor is the
- * answer given before what is under way has ended. */
+/* After a fence no doorbell and no frame starts DMA; the fence is answered when
+ * the DMA under way has ended. */
 static void fence_begins_nothing(void **state)
 {
 	uint32_t waiting;
@@ -119,8 +120,7 @@ static void fence_begins_nothing(void **state)
 	assert_int_equal(unic_from_le32(nic_idx()->fenced), 7);
 }
 
-/* A fence ends the NIC's state: after the fence the NIC does nothing before a
- * reset. */
+/* A fence clears the NIC's state: the NIC does nothing until a reset. */
 static void fence_forgets(void **state)
 {
 	uint32_t req, epoch;
@@ -133,7 +133,7 @@ static void fence_forgets(void **state)
 	assert_int_equal(unic_from_le32(nic_idx()->fenced), 9);
 	assert_int_not_equal(unic_from_le32(info(&ra)->boot_epoch), epoch);
 	epoch = unic_from_le32(info(&ra)->boot_epoch);
-	rig_poll(&ra); /* one answer */
+	rig_poll(&ra); /* the fence is answered once */
 	assert_int_equal(ra.nic.epoch, epoch);
 	driver_page(&ra)->fence = unic_to_le32(0);
 	rig_send(&rb, &qb, UNIC_WR_WRITE, 1, &mb, 0, 64, ma.iova, ma.stag);
@@ -147,8 +147,8 @@ static void fence_forgets(void **state)
 	assert_int_equal(unic_from_le32(nic_idx()->fenced), 0);
 }
 
-/* A reset request behind a fence, even while DMA is under way, does not end the
- * fence; another fence word gets its own answer. */
+/* A reset request does not end a fence that was set before it, even while DMA
+ * is under way; a new fence word gets its own answer. */
 static void fence_outlives_a_reset(void **state)
 {
 	uint32_t req, waiting, i;
@@ -213,7 +213,8 @@ static void ask_back(struct unic_evt_mr *notice)
 	rig_expect(&ra, UNIC_EVT_NOTICE, notice);
 }
 
-/* The clock of an awake NIC is read now and then; a grace starts now. */
+/* An awake NIC reads its clock only now and then, but a grace starts at the
+ * time of the acknowledgement. */
 static void grace_starts_at_the_acknowledgement(void **state)
 {
 	struct unic_cmd_nop nop = { .data = unic_to_le64(0) };
@@ -241,7 +242,7 @@ static void put_command(struct rig *r, const void *rec)
 }
 
 /* A NIC that did not run for longer than H finds the acknowledgement behind
- * four other commands: the driver did not fail. */
+ * four other commands: this is no failure of the driver. */
 static void acknowledgement_in_the_ring_is_in_time(void **state)
 {
 	struct unic_cmd_nop nop;
@@ -296,7 +297,7 @@ static void failed_nic_is_silent_and_says_so(void **state)
 	assert_int_equal(rb.nic.state, UNIC_NIC_READY);
 }
 
-/* A process on its way out that still rings does not keep the NIC awake. */
+/* Doorbells of a detaching process do not keep the NIC awake. */
 static void detaching_process_may_ring(void **state)
 {
 	struct unic_cmd_proc_detach cmd = { .proc = 0 };
@@ -329,7 +330,8 @@ static void detaching_process_may_ring(void **state)
 	} while (gone.hdr.type != UNIC_EVT_PROC_GONE);
 }
 
-/* Process 1 of NIC A, with all regions that it can have. How many. */
+/* Registers as many regions for process 1 of NIC A as it can have. Returns
+ * their number. */
 static uint32_t all_regions(uint32_t pd, struct rig_mr *mr)
 {
 	uint32_t n = 0;
@@ -341,8 +343,8 @@ static uint32_t all_regions(uint32_t pd, struct rig_mr *mr)
 	return n;
 }
 
-/* A process with full tables leaves in rounds, and each round also serves frames
- * and commands of others. Objects that are half gone are refused. */
+/* A process with full tables is detached in several rounds, and each round also
+ * serves frames and commands of others. Its objects are refused meanwhile. */
 static void detach_lets_others_through(void **state)
 {
 	struct unic_cmd_proc_attach attach = {
@@ -364,7 +366,7 @@ static void detach_lets_others_through(void **state)
 	pair_at_once();
 	assert_int_equal(unic_proc_detach(&ra.nic.command, 1), -UNIC_EPENDING);
 	assert_true(p->mrs && p->mrs < n);
-	/* no further step in this round */
+	/* a second detach does nothing in this round */
 	assert_int_equal(unic_proc_detach(&ra.nic.command, 1), -UNIC_ENOPROC);
 	assert_int_equal(unic_proc_attach(&ra.nic.command, &attach),
 			 -UNIC_EBUSY);
@@ -377,7 +379,7 @@ static void detach_lets_others_through(void **state)
 	n = p->mrs;
 	assert_int_equal(unic_proc_detaching(&ra.nic.command), ra.nic.now_ns);
 	assert_int_equal(p->mrs, n);
-	/* the others' turn comes before the rest */
+	/* other processes are served before the rest is freed */
 	rig_send(&rb, &qb, UNIC_WR_WRITE, 1, &mb, 0, 8, ma.iova, ma.stag);
 	unic_nic_poll(&rb.nic);
 	assert_int_equal(rig_cmd(&ra, UNIC_CMD_NOP, &nop, NULL), 0);
@@ -387,7 +389,7 @@ static void detach_lets_others_through(void **state)
 	rig_expect(&ra, UNIC_EVT_PROC_GONE, &gone);
 	assert_false(rig_event(&ra, &gone));
 	assert_int_equal(p->mrs, 0);
-	/* the slot's next process leaves as whole */
+	/* the next process of the slot is detached, too */
 	assert_int_equal(unic_proc_attach(&ra.nic.command, &attach), 0);
 	assert_int_equal(rig_reg(&ra, 1, rig_pd(&ra, 1), 1, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &mr[0]),
@@ -396,7 +398,8 @@ static void detach_lets_others_through(void **state)
 	assert_int_equal(p->mrs, 0);
 }
 
-/* Regions wait until no queue pair is left that could use them. */
+/* A detach frees queue pairs first: regions stay until no queue pair is left
+ * that could use them. */
 static void queue_pairs_leave_before_regions(void **state)
 {
 	const struct unic_proc *p = &ra.nic.procs.proc[1];
@@ -411,7 +414,7 @@ static void queue_pairs_leave_before_regions(void **state)
 	for (n = 0; n < 3; n++)
 		rig_qp(&ra, 1, pd, n, &qp[n]);
 	mrs = p->mrs;
-	/* others that leave have left room for two in this round */
+	/* other detaches left room for two queue pairs in this round */
 	assert_true(unic_slot_ration_left(&ra.nic.base));
 	unic_slot_ration_spend(&ra.nic.base,
 			       UNIC_LEAVE_ROUND - 2 * UNIC_LEAVE_QP);
@@ -424,9 +427,9 @@ static void queue_pairs_leave_before_regions(void **state)
 	assert_int_equal(p->qps + p->cqs + p->mrs, 0);
 }
 
-/* A process leaves while a notice of its region is not acknowledged, and its
- * queue pair is held. The driver acknowledges in time, but the region is half
- * gone: that is no failure of the driver. */
+/* A process is detached while a notice of its region is not acknowledged and
+ * its queue pair is held. The acknowledgement is in time, but the region is no
+ * longer valid: this is no failure of the driver. */
 static void notice_of_one_who_leaves(void **state)
 {
 	struct unic_cmd_proc_detach cmd = { .proc = unic_to_le32(1) };
@@ -468,7 +471,7 @@ static void notice_of_one_who_leaves(void **state)
 	assert_int_equal(ra.nic.tlb.free, UNIC_TLB_ENTRIES);
 }
 
-/* A reset in the middle ends it: nothing of it comes afterwards. */
+/* A reset ends a detach: no event of the detach follows. */
 static void reset_ends_a_detach(void **state)
 {
 	struct rig_mr mr[UNIC_MRS];
@@ -487,7 +490,8 @@ static void reset_ends_a_detach(void **state)
 	assert_true(unic_slot_live(&ra.nic.base, 1));
 }
 
-/* Doorbells, commands and frames that come while it sleeps find it armed. */
+/* A NIC is armed while it sleeps, so that doorbells, commands and frames wake
+ * it; the next poll disarms it. */
 static void sleeping_nic_is_armed(void **state)
 {
 	struct unic_nic_idx *idx =
@@ -516,8 +520,8 @@ static uint32_t dropped(uint32_t rounds)
 	return (uint32_t)(rig_count(&ra, rx_fault_dropped) - before);
 }
 
-/* FAULT: a round loses as many frames as it would take, even if frames arrive as
- * fast as they are polled; it loses none that arrives after the last. */
+/* FAULT: one round drops as many frames as it would take, however fast frames
+ * arrive; frames after the last one to drop arrive. */
 static void frames_are_lost_by_the_burst(void **state)
 {
 	struct unic_cmd_fault cmd = {
@@ -549,7 +553,7 @@ static uint64_t published(enum unic_counter c)
 	return unic_from_le64(s->counter[c]);
 }
 
-/* One WRITE in one frame must be sent in this round. */
+/* Posts one WRITE of one frame, and sends it in this round. */
 static void send_in_this_round(uint32_t n)
 {
 	rig_send(&ra, &qa, UNIC_WR_WRITE, n, &ma, 0, 64, mb.iova, mb.stag);
@@ -557,8 +561,8 @@ static void send_in_this_round(uint32_t n)
 	unic_nic_poll(&ra.nic);
 }
 
-/* A heartbeat counts the frames sent in its round; so does that of a NIC that has
- * failed. */
+/* The counters of a heartbeat include the frames sent in its round, also on a
+ * NIC that has failed. */
 static void heartbeat_counts_its_own_round(void **state)
 {
 	uint64_t frames, bytes, polls;
@@ -584,7 +588,7 @@ static void heartbeat_counts_its_own_round(void **state)
 	assert_int_equal(published(UNIC_C_tx_frames), frames + 2);
 }
 
-/* Slots without a frame count for the burst and for the counters. */
+/* Receive slots of 0 bytes count for the burst and for the counters. */
 static void frames_of_no_bytes_count(void **state)
 {
 	uint64_t frames, bad;

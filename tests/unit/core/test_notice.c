@@ -101,7 +101,7 @@ static void hurry_never_makes_it_later(void **state)
 	unic_notice_delivered(&n, i, n.notice[i].seq, NOW);
 	unic_notice_hurry(&n, i, NOW + T_NS / 2);
 	assert_true(n.notice[i].deadline_ns == NOW + T_NS);
-	unic_notice_hurry(&n, k, NOW + 5); /* from SENT: H plays no part now */
+	unic_notice_hurry(&n, k, NOW + 5); /* from SENT: H no longer counts */
 	assert_true(n.notice[k].deadline_ns == NOW + 5 + T_NS);
 	assert_int_equal(n.notice[k].state, UNIC_NOTICE_GRACE);
 }

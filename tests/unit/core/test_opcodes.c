@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_opcodes.c - packets whose opcode the receiver does not execute, on a reliable
- * connection: every opcode of the byte, from a conventional peer and from a unic, at
- * the expected PSN and around it (IBTA 9.7.4.1, 9.7.5.2 and 9.9.3). A request is
- * answered NAK "invalid request", once its PSN is in turn; all else is ignored.
+ * test_opcodes.c - packets with an opcode that the receiver does not execute,
+ * on a reliable connection: every value of the byte, from a conventional peer
+ * and from a unic, at the expected PSN and around it (IBTA 9.7.4.1, 9.7.5.2 and
+ * 9.9.3). A request gets a NAK "invalid request" when its PSN is expected; all
+ * other packets are dropped.
  */
 #include "unit.h"
 
@@ -13,13 +14,13 @@
 #define OFF_PSN	  (UNIC_BTH_OFF + 8u)
 #define UNTOUCHED 0x11
 
-/* A genuine WRITE of 8 bytes from A to B, that B has not got. */
+/* A valid WRITE of 8 bytes from A to B, which B has not received. */
 static struct {
 	uint8_t frame[FAKE_FRAME_BYTES];
 	uint32_t len, flags, psn;
 } sent;
 
-/* The last answer of B, and how many it has sent. */
+/* The last answer of B, and the number of its answers. */
 static struct {
 	uint32_t n, psn;
 	uint8_t opcode, syndrome;
@@ -60,7 +61,8 @@ static struct unic_qp_ctx *at_b(void)
 	return unic_qp_by_number(&rb.nic.transport, qb.qpn);
 }
 
-/* A connection to B of a unic, or of a @vendor 0; a packet of A is at hand. */
+/* Connects A and B, and keeps a packet of A. @vendor: A has the vendor
+ * opcodes. */
 static void bring_up(uint8_t vendor)
 {
 	pair_up();
@@ -74,7 +76,7 @@ static void bring_up(uint8_t vendor)
 	assert_int_equal(sent.psn, at_b()->rsp.psn);
 }
 
-/* The packet with another opcode, @ahead of the PSN that B expects. */
+/* Delivers the kept packet with @opcode, @ahead of the PSN that B expects. */
 static void arrive(uint32_t opcode, int32_t ahead)
 {
 	uint8_t frame[FAKE_FRAME_BYTES];
@@ -107,7 +109,8 @@ static void nothing_placed(void)
 		assert_int_equal(mb.mem[i], UNTOUCHED);
 }
 
-/* Reserved, atomic, of the manufacturer: it asks for something that B does not do. */
+/* Requests that B does not execute: reserved, atomic, or of the
+ * manufacturer. */
 static bool is_unsupported(uint32_t op)
 {
 	return (op >= UNIC_OP_COMPARE_SWAP && op < UNIC_OP_SEND_LAST_INV) ||
@@ -115,15 +118,16 @@ static bool is_unsupported(uint32_t op)
 	       (op > UNIC_OP_TOKEN_ONLY && op != UNIC_OP_VACK);
 }
 
-/* An answer that nobody asked for, or a packet of another service. */
+/* Answers to no request, and packets of other transport services. */
 static bool is_ignored(uint32_t op)
 {
 	return op == UNIC_OP_ATOMIC_ACK ||
 	       (op >= UNIC_OP_UC_SEND_FIRST && op < UNIC_OP_TOKEN_FIRST);
 }
 
-/* In turn: NAK "invalid request" for its PSN, and the queue pair is in error. The
- * answer is lost, and given again when the packet comes again. */
+/* An unsupported request at the expected PSN gets a NAK "invalid request", and
+ * the queue pair enters the error state. If the NAK is lost, the repeated
+ * request gets it again. */
 static void unsupported_request(void **state)
 {
 	uint32_t op, vendor, n = 0;
@@ -149,7 +153,8 @@ static void unsupported_request(void **state)
 	assert_int_equal(n, 3 + 8 + 59);
 }
 
-/* In the middle of a message, the same: its receive is flushed. */
+/* An unsupported request within a message gets the same NAK, and the receive of
+ * the message is flushed. */
 static void unsupported_in_a_message(void **state)
 {
 	(void)state;
@@ -170,8 +175,8 @@ static void unsupported_in_a_message(void **state)
 	pair_expect(&rb, &qb, 7, UNIC_WC_WR_FLUSH_ERR, 0);
 }
 
-/* Packets before it are missing: they are asked for, once, as for any request, and
- * it is refused in its turn. */
+/* An unsupported request ahead of the expected PSN causes one NAK "PSN sequence
+ * error", as any request; when its PSN is expected, it is refused. */
 static void unsupported_too_early(void **state)
 {
 	(void)state;
@@ -190,7 +195,8 @@ static void unsupported_too_early(void **state)
 	assert_int_equal(at_b()->state, UNIC_QPS_ERR);
 }
 
-/* Its PSN was another request's: it is counted, and changes nothing. */
+/* An unsupported request with the PSN of an earlier request is counted and has
+ * no effect. */
 static void unsupported_duplicate(void **state)
 {
 	uint32_t op, n = 0;
@@ -211,8 +217,8 @@ static void unsupported_duplicate(void **state)
 	answered(1, sent.psn, UNIC_AETH_ACK_NOCREDIT);
 }
 
-/* At any PSN: it is counted, and changes nothing, also when the queue pair is in
- * error and still has a last word. */
+/* A packet that is no request is counted and has no effect at any PSN, not even
+ * on a queue pair in the error state that repeats its NAK. */
 static void no_request(void **state)
 {
 	uint32_t op, n = 0;
@@ -239,7 +245,8 @@ static void no_request(void **state)
 	nothing_placed();
 }
 
-/* The peer's request ends with that status, and its queue pair with it. */
+/* The request of the peer completes with REM_INV_REQ_ERR, and its queue pair
+ * enters the error state. */
 static void the_peer_is_told(void **state)
 {
 	(void)state;

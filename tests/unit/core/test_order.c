@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_order.c - connections when two things come at a bad moment for each
- * other: completions that have to wait while packets are lost, packets that come
- * again while an answer is given, regions that are cut off beside others.
+ * test_order.c - events of a connection in unfavourable orders: completions
+ * that have to wait while packets are lost, packets that are repeated while an
+ * answer is sent, regions that are cut off while others are used.
  */
 #include "unit.h"
 
@@ -12,12 +12,12 @@
 #define BTH 42u
 #define ALL ((1u << UNIC_TX_BUFS) - 1) /* no buffer of the link is free */
 
-/* The wire's treatment of frames of both directions, counted together. */
+/* What the wire does with frames; both directions are counted together. */
 static struct {
 	uint32_t seen;
-	uint32_t lose; /* number of that frame, from 1; 0: none */
+	uint32_t lose; /* number of the frame to lose, from 1; 0: none */
 	bool cut;
-	int32_t keep; /* the first frame with this opcode; -1: none */
+	int32_t keep; /* keep the first frame with this opcode; -1: none */
 	uint8_t kept[FAKE_FRAME_BYTES];
 	uint32_t kept_len, kept_flags;
 } wire;
@@ -34,7 +34,7 @@ static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		fake_deliver(port->peer, frame, len, flags);
 }
 
-/* Delivers the frame that was kept, once more. */
+/* Delivers the kept frame once more. */
 static void again(struct rig *to)
 {
 	assert_int_not_equal(wire.kept_len, 0);
@@ -89,8 +89,9 @@ static void several_check(void)
 }
 
 /*
- * Any DMA of A is delayed once, and any frame is lost meanwhile: requests that
- * are acknowledged and cannot complete yet are before the one that is sent again.
+ * Any one DMA of A is delayed, and any one frame is lost meanwhile:
+ * acknowledged requests that cannot complete yet stand before the request that
+ * is sent again.
  */
 static void lost_while_completions_wait(void **state)
 {
@@ -119,7 +120,8 @@ static void lost_while_completions_wait(void **state)
 		}
 }
 
-/* With a NAK for the last request: that one fails, not the one before it. */
+/* A NAK for the third request arrives while completions wait: the third request
+ * fails, and those before it succeed. */
 static void refused_while_completions_wait(void **state)
 {
 	uint32_t k;
@@ -145,7 +147,8 @@ static void refused_while_completions_wait(void **state)
 	}
 }
 
-/* With an evicted region, on either side: that request alone fails. */
+/* A request of an evicted region, local or remote, fails while completions
+ * wait; the requests around it succeed. */
 static void evicted_while_completions_wait(void **state)
 {
 	struct rig_mr gone;
@@ -193,8 +196,9 @@ static void pass_grace(void)
 	rb.port.now_ns = ra.port.now_ns;
 }
 
-/* A region is cut while one request that used it is acknowledged, though its
- * completion waits, and another is not: only the second one ends EVICTED. */
+/* A region is cut while one request that used it is acknowledged but has no
+ * completion yet, and another one is not acknowledged: only the second one ends
+ * EVICTED. */
 static void cut_off_while_completions_wait(void **state)
 {
 	struct unic_cmd_mr evict = { .mr = unic_to_le32(ma.mr),
@@ -228,9 +232,9 @@ static void cut_off_while_completions_wait(void **state)
 	pair_quiet();
 }
 
-/* All requests that used the region are acknowledged, and only completions wait:
- * the region is not in use, ends at once when its owner releases it, and cuts no
- * request. */
+/* All requests that used a region are acknowledged, and only their completions
+ * wait: the region is not in use, ends at once when its owner deregisters it,
+ * and cuts no request. */
 static void spared_while_completions_wait(void **state)
 {
 	(void)state;
@@ -255,8 +259,8 @@ static void spared_while_completions_wait(void **state)
 	pair_expect_none(&ra, &qa);
 }
 
-/* A SEND that got an RNR NAK arrives once more and is taken: the sender goes on
- * at once, before the pause is over. */
+/* A SEND that got an RNR NAK arrives once more and is taken: the requester goes
+ * on at once, before the RNR wait ends. */
 static void taken_before_the_wait_is_over(void **state)
 {
 	(void)state;
@@ -279,8 +283,8 @@ static void taken_before_the_wait_is_over(void **state)
 	pair_quiet();
 }
 
-/* The acknowledgement arrives when all requests were to be sent again and the
- * link had no room: they are not sent again. */
+/* The acknowledgement arrives after the time-out, while the link has no room
+ * for the repeated requests: they are not sent again. */
 static void acknowledged_before_it_is_sent_again(void **state)
 {
 	uint32_t i;
@@ -314,7 +318,8 @@ static void acknowledged_before_it_is_sent_again(void **state)
 	pair_quiet();
 }
 
-/* A response where no READ is: nothing of it is placed, nothing completes. */
+/* A READ response with the PSN of a WRITE: no byte is placed, and no request
+ * completes. */
 static void response_to_a_write(void **state)
 {
 	(void)state;
@@ -327,7 +332,7 @@ static void response_to_a_write(void **state)
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 4096, 100, mb.iova + 4096,
 		 mb.stag);
 	pair_at_once();
-	wire.kept[BTH + 11]++; /* the PSN that the WRITE has */
+	wire.kept[BTH + 11]++; /* the PSN of the WRITE */
 	again(&ra);
 	pair_at_once();
 	pair_expect_none(&ra, &qa);
@@ -349,8 +354,9 @@ static void read_from(uint64_t id, const struct rig_mr *to, uint32_t off)
 		 to->iova + off, to->stag);
 }
 
-/* A READ waits for its answer. Half of the payload of the WRITE behind it, in two
- * pages, cannot be read: the WRITE fails, not the READ. */
+/* A WRITE of two pages is posted behind a READ that waits for its response. A
+ * part of the WRITE's payload cannot be read: the WRITE gets the bus error, and
+ * the READ is flushed. */
 static void write_fails_behind_a_read(void **state)
 {
 	struct unic_cqe cqe;
@@ -379,8 +385,8 @@ static void write_fails_behind_a_read(void **state)
 	assert_true(failed > 0);
 }
 
-/* As many READs as were agreed, and an earlier one that is answered again: the
- * new one takes its place. */
+/* A READ that is answered again gives up its place when the peer has sent as
+ * many new READs as were agreed. */
 static void read_that_needs_room(void **state)
 {
 	uint32_t i;
@@ -407,8 +413,8 @@ static void read_that_needs_room(void **state)
 	pair_quiet();
 }
 
-/* The payload of a response is in two pages, and any DMA of it is delayed once:
- * the response is gathered again, without another effect. */
+/* The payload of a response is in two pages, and any one DMA of it is delayed:
+ * the response is gathered again, and is sent once. */
 static void response_gathered_twice(void **state)
 {
 	uint32_t k, i;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_physical.c - memory that is named by its bus address: which processes may,
- * at what cost (no entry of the TLB), and that no other process reaches it.
+ * test_physical.c - physical regions, whose memory is named by its bus address:
+ * which processes may register them, that they take no TLB entry, and that no
+ * other process reaches them.
  */
 #include "rig_kernel.h"
 #include "unit.h"
@@ -70,8 +71,8 @@ static void messages_take_no_entry(void **state)
 	assert_int_equal(rb.nic.share.owner[0].held, 0);
 }
 
-/* Each access is checked against the whole range, wherever the access before it
- * was. */
+/* Each access is checked against the whole range, whatever range the access
+ * before it had. */
 static void nothing_outside_the_range(void **state)
 {
 	(void)state;
@@ -84,7 +85,7 @@ static void nothing_outside_the_range(void **state)
 	assert_int_equal(sent(), UNIC_WC_LOC_PROT_ERR);
 }
 
-/* The right STag in the domain of a process makes no queue and no token. */
+/* The STag of a physical region gives a process neither a queue nor a token. */
 static void not_for_processes(void **state)
 {
 	uint32_t pd = rig_pd(&rb, OTHER);
@@ -186,7 +187,8 @@ static void each_wrong_argument(void **state)
 	assert_int_equal(rb.nic.procs.proc[0].mrs, mrs);
 }
 
-/* Any range may be registered; the port refuses addresses outside its windows. */
+/* Any range may be registered; the port refuses addresses outside its
+ * windows. */
 static void no_memory_behind_it(void **state)
 {
 	struct unic_cmd_mr_reg cmd = rig_physical_cmd(qa.pd);
@@ -202,8 +204,8 @@ static void no_memory_behind_it(void **state)
 	assert_int_not_equal(sent(), UNIC_WC_SUCCESS);
 }
 
-/* Its queues keep the region; after the last one it ends at once, and releases
- * everything. */
+/* Queues in a region keep it from being deregistered; after the last one the
+ * region ends at once and its index is free. */
 static void ends_with_its_queues(void **state)
 {
 	struct unic_cmd_obj qp = { .id = unic_to_le32(qb.qpn) };
@@ -219,7 +221,8 @@ static void ends_with_its_queues(void **state)
 	assert_int_equal(rb.nic.mrs.control[0].mrs, 0);
 }
 
-/* The region is never asked for, even with no free entry and others waiting. */
+/* A physical region gets no notice, even when no entry is free and others
+ * wait. */
 static void never_asked_back(void **state)
 {
 	uint32_t pd = rig_pd(&rb, OTHER), before = rig_count(&rb, notices);
@@ -263,7 +266,7 @@ static void alloc_form(struct rig *r, uint32_t pd, uint8_t kind, uint32_t n,
 				.iova = FORM_VA };
 }
 
-/* MR_MAKE on b of one page of @of. Returns the status. */
+/* MR_MAKE on B of one page of @of. Returns the status. */
 static uint8_t make_status(const struct rig_mr *form, const struct rig_mr *of,
 			   uint8_t rights)
 {
@@ -282,8 +285,8 @@ static uint8_t make_status(const struct rig_mr *form, const struct rig_mr *of,
 	return rig_cmd(&rb, UNIC_CMD_MR_MAKE, &make, NULL);
 }
 
-/* Only an indirect region is made of a physical one: none that has entries,
- * borrows some or is for a peer, and none of another domain. */
+/* Only an indirect region may be made of a physical one: no form that has
+ * entries, borrows entries or is for a peer, and none of another domain. */
 static void only_one_kind_of_form(void **state)
 {
 	static const uint8_t others[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW1,
@@ -338,7 +341,8 @@ struct piece {
 	uint32_t at, len; /* offset and length in the window */
 };
 
-/* Posts on a that @form is made of these pieces. The list is read once. */
+/* Posts a work request on A that makes @form of these pieces. The list is read
+ * once. */
 static void post_form(const struct rig_mr *form, const struct piece *p,
 		      uint32_t n, uint64_t id)
 {
@@ -360,8 +364,8 @@ static void post_form(const struct rig_mr *form, const struct piece *p,
 	s->imm = unic_to_le32((form->stag & 0xff) | LOCAL << 8);
 }
 
-/* The same derived region for one message after another, without a completion in
- * between. */
+/* One derived region is made anew for each of several messages, without a
+ * completion in between. */
 static void scattered_pages_go_in_one_message(void **state)
 {
 	struct piece p[ELEMENTS];
@@ -393,8 +397,8 @@ static void scattered_pages_go_in_one_message(void **state)
 	assert_int_equal(ra.nic.derived.used, 0);
 }
 
-/* A list whose second piece is @p must fail with @detail, which ends the queue
- * pair. */
+/* A list with @p as its second piece must fail with @detail, which ends the
+ * queue pair. */
 static void assert_refused(struct piece p, uint8_t detail)
 {
 	struct piece both[2] = { { AT(8), 100 }, p };
@@ -424,8 +428,8 @@ static void no_piece_outside_the_region(void **state)
 	assert_refused((struct piece){ AT(8), 0 }, UNIC_WD_SGE);
 }
 
-/* Pieces may overlap: they are only read, or the writer chose to write a byte
- * twice. */
+/* Pieces may overlap: a sender only reads them, and a receiver that names a
+ * byte twice accepts two writes to it. */
 static void pieces_may_overlap(void **state)
 {
 	static const struct piece p[2] = { { AT(8), 1500 },
@@ -442,8 +446,9 @@ static void pieces_may_overlap(void **state)
 	assert_memory_equal(pb.mem + AT(20) + 1500, pa.mem + AT(8) + 10, 99);
 }
 
-/* Making the region a second time waits until the first message is acknowledged,
- * however often that message is sent. */
+/* A work request that makes a derived region again waits until the first
+ * message from the region is acknowledged, however often that message is
+ * sent. */
 static void a_form_in_use_is_not_made_anew(void **state)
 {
 	static const struct piece one = { AT(8), 3000 }, two = { AT(30), 3000 };
@@ -475,7 +480,8 @@ static void a_form_in_use_is_not_made_anew(void **state)
 	assert_int_equal(rig_count(&ra, forms_refused), 0);
 }
 
-/* That wait is bounded: after T the operations that use the region are cut. */
+/* The wait of such a work request is bounded: after T the operations that use
+ * the region are cut. */
 static void the_wait_for_a_form_is_bounded(void **state)
 {
 	static const struct piece p = { AT(8), 3000 };
@@ -494,7 +500,8 @@ static void the_wait_for_a_form_is_bounded(void **state)
 	assert_int_equal(ra.nic.list_reader.qpn, 0);
 }
 
-/* A command does not wait; nor does it remake a region with tokens. */
+/* MR_MAKE as a command does not wait: a region in use or with tokens is
+ * BUSY. */
 static void a_form_with_tokens_stays(void **state)
 {
 	struct unic_cmd_token_alloc token = {
@@ -508,7 +515,7 @@ static void a_form_with_tokens_stays(void **state)
 	alloc_form(&rb, qb.pd, UNIC_FORM_INDIRECT, 1, &form);
 	assert_int_equal(make_status(&form, &pb, LOCAL), 0);
 	assert_int_equal(make_status(&form, &pb, LOCAL), 0);
-	/* not of itself */
+	/* not made of itself */
 	form.stag = rb.nic.mrs.mr[form.mr].stag;
 	form.iova = AT(1);
 	assert_int_equal(make_status(&form, &form, LOCAL), UNIC_ST_TOO_LARGE);
@@ -522,7 +529,7 @@ static void a_form_with_tokens_stays(void **state)
 	rb.nic.mrs.mr[form.mr].n_tokens++;
 }
 
-/* A process has to post LOCAL_INV first. */
+/* A derived region of a process is not made again without a LOCAL_INV. */
 static void no_other_form_is_made_anew(void **state)
 {
 	uint32_t pd = rig_pd(&rb, OTHER);
@@ -558,7 +565,7 @@ static void elements_are_kept_for_the_driver(void **state)
 	assert_int_equal(rb.nic.derived.form[form.mr].first, k);
 }
 
-/* Derived regions end with their region, also those in use. */
+/* Derived regions end with the slot of their process, even those in use. */
 static void forms_end_with_the_slot(void **state)
 {
 	static const struct piece p = { AT(8), 3000 };
@@ -623,7 +630,7 @@ static uint32_t placed(void)
 	return cqe.detail ? 0 : unic_from_le32(cqe.imm);
 }
 
-/* No piece begins or ends at the bounds of a packet. */
+/* No piece begins or ends at a packet boundary. */
 static void scattered_payload_comes_whole(void **state)
 {
 	static const struct piece p[] = {
@@ -716,7 +723,7 @@ static void wrong_pieces(void **state)
 	assert_int_equal(rb.nic.tokens.used, 0);
 }
 
-/* Addresses are taken in a physical domain only. */
+/* A token by bus addresses is refused outside of a physical domain. */
 static void no_pieces_for_processes(void **state)
 {
 	static const struct piece p[] = { { AT(20), 100 } };
@@ -734,7 +741,8 @@ static void no_pieces_for_processes(void **state)
 	assert_int_equal(alloc(cmd, NULL), UNIC_ST_INVALID);
 }
 
-/* Pieces are of a physical region: the driver's other regions have entries. */
+/* A token by bus addresses is refused for a region with entries, even one of
+ * the driver. */
 static void no_pieces_of_other_regions(void **state)
 {
 	struct unic_cmd_token_alloc cmd;
@@ -753,7 +761,7 @@ static void no_pieces_of_other_regions(void **state)
 	assert_int_equal(rb.nic.dma_mrs.used, 0);
 }
 
-/* A work request cannot name the buffer of a token by address. */
+/* A work request cannot name a token's list of pieces by its address. */
 static void lists_are_for_tokens_only(void **state)
 {
 	static const struct piece p[] = { { AT(20), 4096 } };

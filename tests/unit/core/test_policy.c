@@ -12,7 +12,7 @@
 #define TICK	  (1ull << 10)
 #define NOT_THERE 0xffffu
 
-/* A table of one entry per item, and the things that are put into it. */
+/* A table with one entry per item, and the thing in each item. */
 static struct seen {
 	uint64_t last_ns;
 	uint32_t uses;
@@ -152,7 +152,8 @@ static uint32_t ring(uint16_t n, uint32_t rounds)
 	return hits;
 }
 
-/* P7: a ring of buffers a bit larger than the table, and much larger. */
+/* P7: most of a ring stays in the table, whether the ring is a bit larger than
+ * the table or much larger. */
 static void default_keeps_most_of_a_ring(void **state)
 {
 	(void)state;
@@ -203,7 +204,8 @@ static bool remembered(uint16_t thing)
 	return false;
 }
 
-/* The ghosts are 32, four of each residue. */
+/* A scan does not displace an item that was used lately from the 32 ghosts (8
+ * sets of 4). */
 static void a_scan_does_not_make_it_forget(void **state)
 {
 	uint16_t i, scanned;
@@ -217,7 +219,7 @@ static void a_scan_does_not_make_it_forget(void **state)
 	for (scanned = 4; scanned < THINGS; scanned++)
 		assert_false(use(scanned, 0));
 	assert_true(remembered(0));
-	now += 1000 * TICK; /* until this use of it is long ago */
+	now += 1000 * TICK; /* its last use is long ago now */
 	for (scanned = 4; scanned < THINGS; scanned++)
 		use(scanned, 0);
 	assert_false(remembered(0));
@@ -238,8 +240,8 @@ static void s3fifo_gets_rid_of_what_is_used_once(void **state)
 		assert_true(use(i, 0));
 }
 
-/* The number of things that come and are used twice before thing 0 is replaced,
- * which was used @uses times in the main list. */
+/* Returns the number of things that come and are used twice before thing 0 is
+ * replaced, which was used @uses times in the main list. */
 static uint32_t fifo_lasts(uint32_t uses)
 {
 	uint32_t n;
@@ -263,7 +265,7 @@ static uint32_t fifo_lasts(uint32_t uses)
 	return n;
 }
 
-/* One more lap for each use, at most three. */
+/* Each use in the main list keeps an item for one lap more, at most three. */
 static void s3fifo_counts_to_three(void **state)
 {
 	uint32_t three = fifo_lasts(3);
@@ -275,7 +277,7 @@ static void s3fifo_counts_to_three(void **state)
 	assert_int_equal(fifo_lasts(9), three);
 }
 
-/* An item that its owner marks as important is no newcomer, even if it is
+/* An item with a high importance goes to the main list at once, even if it is
  * unknown. */
 static void app_lets_in_what_matters(void **state)
 {
@@ -292,7 +294,7 @@ static void app_lets_in_what_matters(void **state)
 	assert_int_equal(item[where[0]].main, 0);
 }
 
-/* The least important ones go first, whatever their use. */
+/* Items of low importance are replaced first, however much they are used. */
 static void app_heeds_importance(void **state)
 {
 	uint32_t n, gone = 0;
@@ -325,14 +327,15 @@ static void app_does_not_spare_newcomers(void **state)
 	assert_int_equal(where[ITEMS], NOT_THERE);
 }
 
-/* An entry asked for counts; the others of a large item do not. */
+/* For a request of 64 entries, items of 64 entries are chosen before items of
+ * one. */
 static void larger_items_give_more(void **state)
 {
 	uint32_t n, odd, large;
 	uint16_t i;
 
 	(void)state;
-	for (odd = 0; odd < 2; odd++) { /* for both halves of the ring */
+	for (odd = 0; odd < 2; odd++) { /* for odd items and for even ones */
 		begin(UNIC_POLICY_DEFAULT);
 		for (n = 0; n < 40; n++)
 			for (i = 0; i < ITEMS + 4; i++)
@@ -374,7 +377,7 @@ static void young_items_are_spared(void **state)
 	}
 }
 
-/* With any order of calls each item is chosen once, and none is lost. */
+/* Changes of the policy lose no item, and each item is chosen once. */
 static void policies_change_at_any_time(void **state)
 {
 	uint32_t n, k, chosen = 0;
@@ -449,7 +452,7 @@ static void steps(struct unic_reuse *l)
 		unic_reuse_step(l);
 }
 
-/* In a ring, the item that was used last is used again last. */
+/* In a ring, the item used longest ago is used next: its benefit is larger. */
 static void a_ring_is_worth_more_with_age(void **state)
 {
 	uint16_t h = unic_interval_add(0, 3000, 3);
@@ -467,7 +470,8 @@ static void a_ring_is_worth_more_with_age(void **state)
 		    unic_reuse_benefit(&l, h, 4000));
 }
 
-/* Items of a scan do not come back; other items soon, or never. */
+/* Items that were never used again have no benefit; after some short intervals
+ * the benefit is high for young items only. */
 static void what_never_returns_is_worth_nothing(void **state)
 {
 	struct unic_reuse l;
@@ -490,8 +494,8 @@ static void what_never_returns_is_worth_nothing(void **state)
 		    unic_reuse_benefit(&l, 0, 5000) + 6 * UNIC_LG_ONE);
 }
 
-/* Beyond the longest counted interval the benefit fades and then ends; for an
- * item whose intervals end there it is less at once. */
+/* Beyond the longest counted interval the benefit fades and then ends; an
+ * interval that ended without a use lowers it at once. */
 static void a_habit_fades(void **state)
 {
 	uint16_t h = unic_interval_add(0, 8000, 8);
@@ -520,17 +524,17 @@ static void a_habit_fades(void **state)
 	assert_false(unic_interval_lasts(0, 1));
 }
 
-/* Hits per time: an item that always comes back after an interval is worth one
- * per interval, to the width of a bin. */
+/* The benefit is a rate: an item that is used after each interval is worth one
+ * use per interval, to the width of a bin. */
 static void worth_is_a_rate(void **state)
 {
 	static const struct {
 		uint32_t mean, n, age;
 	} known[] = {
-		{ 0, 100, 2 }, /* by the age itself ... */
+		{ 0, 100, 2 }, /* by the age itself */
 		{ 0, 100, 1000 },
 		{ 0, 200, 1u << 23 }, /* a sum of more than 32 bits */
-		{ 3000, 100, 1500 },  /* ... or by multiples of a mean */
+		{ 3000, 100, 1500 },  /* by multiples of a mean */
 		{ 3000, 100, 9000 },
 	};
 	struct unic_reuse l;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_port.c - the contract of hal/fake for room: each destination has its own,
- * and one that takes no frames does not affect others.
+ * test_port.c - room of the link as hal/fake defines it: each destination has
+ * its own, and a full destination does not affect others.
  */
 #include "unit.h"
 
@@ -56,8 +56,8 @@ static void never_full_unless_told(void **state)
 	assert_int_equal(a.tx_full, 0);
 }
 
-/* A buffer takes room, whether it is sent or given back, until the test frees the
- * room. */
+/* A buffer takes room, whether it is sent or returned unsent, until the test
+ * makes room again. */
 static void a_full_path_is_full_alone(void **state)
 {
 	uint32_t round, i;
@@ -80,7 +80,7 @@ static void a_full_path_is_full_alone(void **state)
 		assert_true(send_one(fake_path(3)));
 }
 
-/* Room of one port is not that of another to the same destination. */
+/* Each port has its own room to a destination. */
 static void room_is_the_senders(void **state)
 {
 	(void)state;
@@ -89,7 +89,8 @@ static void room_is_the_senders(void **state)
 	assert_non_null(unic_port_tx_get(&b, fake_path(3)));
 }
 
-/* A run is as long as the room, and buffers that were not put take none. */
+/* A run has at most as many buffers as there is room, and buffers of it that
+ * were not put take no room. */
 static void runs_end_with_the_room(void **state)
 {
 	struct unic_tx_run run;

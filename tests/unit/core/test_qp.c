@@ -53,7 +53,7 @@ static const struct unic_qp_ctx *core_qp(void)
 	return &r.nic.qps.qp[qp.qpn & 0xff];
 }
 
-/* A queue pair in the state before takes @ok and refuses @bad. */
+/* In the state before @next, QP_MODIFY refuses @bad and takes @ok. */
 #define BOUND(next, field, ok, bad)                                  \
 	do {                                                         \
 		struct unic_cmd_qp_modify c = to(next);              \
@@ -128,7 +128,7 @@ static void mtu_of_the_link(void **state)
 	assert_int_equal(modify(c), UNIC_ST_OK);
 }
 
-/* Without a link there is no way to any peer, whatever the path MTU. */
+/* Without a link no peer can be reached, whatever the path MTU. */
 static void no_route_without_a_link(void **state)
 {
 	static const uint32_t too_short[] = { 0, 255 + UNIC_FRAME_OVERHEAD };
@@ -148,7 +148,8 @@ static void no_route_without_a_link(void **state)
 	assert_int_equal(modify(c), UNIC_ST_OK);
 }
 
-/* RESET, INIT, RTR, RTS and no other way; ERR from all but RESET. */
+/* The states follow in the order RESET, INIT, RTR, RTS; ERR follows on any
+ * state but RESET. */
 static void order_of_states(void **state)
 {
 	uint8_t from, next, s;
@@ -202,7 +203,8 @@ static const struct unic_row_qp *row(void)
 	return rows;
 }
 
-/* Requests that are posted and complete, to a peer that does not exist. */
+/* A row of the dump shows the peer, the PSNs and the posted requests of a queue
+ * pair; none completes, as the peer does not exist. */
 static void row_tells(void **state)
 {
 	const struct unic_row_qp *q;
@@ -236,7 +238,7 @@ static void row_tells(void **state)
 	assert_int_equal(unic_from_le32(q->retries), 0);
 }
 
-/* Posted requests come back flushed, once each, and no completion follows. */
+/* In the error state each posted request completes flushed, once. */
 static void error_flushes(void **state)
 {
 	struct unic_cqe cqe;
@@ -305,15 +307,14 @@ static uint8_t destroy(uint32_t proc)
 	return rig_cmd(&r, UNIC_CMD_QP_DESTROY, &cmd, NULL);
 }
 
-/* While its DMA is under way a queue pair can neither be reset nor be gone; its
- * owner destroys it once, and one event reports it gone. */
 static uint32_t posted(bool recv)
 {
 	return recv ? core_qp()->rq.tail : core_qp()->sq.tail;
 }
 
-/* A row of the doorbell page still has the tails of before, when a doorbell, or an
- * overrun, makes the NIC look at it. In RESET they do not count. */
+/* A doorbell, or an overrun of doorbells, makes the NIC read a row whose
+ * tails are older than a reset of the queue pair. In RESET these tails do
+ * not count. */
 static void tails_of_before_a_reset(void **state)
 {
 	uint32_t n;
@@ -341,7 +342,7 @@ static void tails_of_before_a_reset(void **state)
 	assert_int_equal(posted(false), 0);
 }
 
-/* What is posted in RESET counts from INIT on, without another doorbell. */
+/* Requests posted in RESET count from INIT on, without another doorbell. */
 static void posted_in_reset(void **state)
 {
 	(void)state;
@@ -354,6 +355,8 @@ static void posted_in_reset(void **state)
 	assert_int_equal(posted(false), 1);
 }
 
+/* While its DMA is under way a queue pair can neither be reset nor freed; its
+ * owner destroys it once, and one event reports that it is gone. */
 static void in_flight(void **state)
 {
 	struct unic_evt_obj evt;
@@ -392,8 +395,8 @@ static void in_flight(void **state)
 	assert_int_equal(destroy(0), UNIC_ST_NO_QP);
 }
 
-/* An error event that was not sent before the connection ended is not sent for
- * the next one. */
+/* An error event that was not sent before its connection ended is not sent
+ * during the next one. */
 static void error_is_of_its_connection(void **state)
 {
 	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_PROC_GONE };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* test_random.c - ChaCha20 against RFC 8439, and keys that are erased. */
+/* test_random.c - ChaCha20 against RFC 8439, SipHash, and the erasure of
+ * keys. */
 #include "unit.h"
 
 #include "rig.h"
@@ -27,7 +28,8 @@ static void block_of_the_rfc(void **state)
 	assert_memory_equal(out, want, sizeof(want));
 }
 
-/* Half of a block is the next key, the other half is handed out once. */
+/* Half of a block becomes the next key; each word of the other half is returned
+ * once and erased. */
 static void keys_are_erased(void **state)
 {
 	static const uint32_t zero[4];
@@ -49,7 +51,7 @@ static void keys_are_erased(void **state)
 	}
 }
 
-/* Every byte of the entropy counts, and so does the key before. */
+/* The new key depends on all bytes of the entropy and on the old key. */
 static void mixing_counts(void **state)
 {
 	static const uint32_t zero[4];
@@ -72,8 +74,8 @@ static void mixing_counts(void **state)
 	assert_int_equal(unic_random_u32(&r.nic.base), block[15]);
 }
 
-/* vectors.h of the reference implementation, the message of 7 bytes; the others
- * differ in its length, which is a part of it. */
+/* The vector of a message of 7 bytes, in vectors.h of the reference
+ * implementation; unic_siphash() hashes messages of 7 bytes only. */
 static void siphash_vector(void **state)
 {
 	const uint64_t key[2] = { 0x0706050403020100u, 0x0f0e0d0c0b0a0908u };

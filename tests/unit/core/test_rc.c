@@ -390,9 +390,9 @@ static void local_refusals(void **state)
 }
 
 /*
- * Four WRITEs that go out and come in as one run, but for the third: its address
- * or its STag differs from the one that was checked. Only the third is refused,
- * and none of it is written.
+ * Four WRITEs are sent and received as one run, except that the address or the
+ * STag of the third differs from the one that was checked. Only the third is
+ * refused, and none of its bytes is written.
  */
 static void one_wrong_of_a_run(void **state)
 {
@@ -492,14 +492,14 @@ static void garbage_work(void **state)
 			((uint8_t *)qa.sq)[i] = (uint8_t)(rand() >> 7);
 			((uint8_t *)qa.rq)[i] = (uint8_t)(rand() >> 7);
 		}
-		if (k & 1) /* valid for a moment */
+		if (k & 1) /* a valid opcode without flags */
 			qa.sq[0].opcode = UNIC_WR_WRITE, qa.sq[0].flags = 0;
 		rig_ring(&ra, 0, UNIC_DB_RQ, qa.row, 8);
 		rig_ring(&ra, 0, UNIC_DB_SQ, qa.row, 8);
 		pair_run(30 * MS);
 		for (n = 0; rig_cqe(&ra, &qa, &cqe); n++)
 			assert_int_not_equal(cqe.status, UNIC_WC_SUCCESS);
-		assert_in_range(n, 12, 16); /* some took two slots */
+		assert_in_range(n, 12, 16); /* some requests take two slots */
 		rc_quiet();
 	}
 }
@@ -515,8 +515,8 @@ static void wild_doorbells(void **state)
 	rc_quiet();
 }
 
-/* Any single bit inverted on the wire: the message is not delivered wrongly, and
- * is sent again. */
+/* A frame with any one bit inverted is dropped, and its request is sent
+ * again. */
 static void damaged(void **state)
 {
 	uint8_t frame[FAKE_FRAME_BYTES];
@@ -550,7 +550,7 @@ static void damaged(void **state)
 	assert_memory_equal(mb.mem, ma.mem, 50);
 }
 
-/* Frames cut to every length, with and without a right ICRC. */
+/* A frame cut to any length is dropped and counted as too short. */
 static void truncated(void **state)
 {
 	uint8_t frame[FAKE_FRAME_BYTES];
@@ -575,8 +575,8 @@ static void truncated(void **state)
 	rc_quiet();
 }
 
-/* The k-th call of the port fails, for every k: nothing hangs, leaks or completes
- * twice (INV-10). */
+/* The k-th call of the port fails, for every k: each request completes once,
+ * and nothing stays held (INV-10). */
 static void each_call_fails(void **state)
 {
 	uint32_t k, calls, n;
@@ -651,12 +651,12 @@ static void armed_once(void **state)
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova, mb.stag);
 	pair_run(MS);
 	assert_int_equal(ra.port.rung[1], before + 1);
-	/* armed for a record that is there: interrupts at once */
+	/* armed for a record that is already written: an interrupt at once */
 	db->tail[row].arm = unic_to_le32(1);
 	rig_ring(&ra, 0, UNIC_DB_ARM, row, 1);
 	pair_run(MS);
 	assert_int_equal(ra.port.rung[1], before + 2);
-	/* armed for a later record: not yet; solicited only: not by a WRITE */
+	/* armed for a later, solicited record: a WRITE causes no interrupt */
 	db->tail[row].arm = unic_to_le32(0x80000002);
 	rig_ring(&ra, 0, UNIC_DB_ARM, row, 0x80000002);
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 3, &ma, 0, 8, mb.iova, mb.stag);
@@ -682,7 +682,7 @@ static void fair_by_weight(void **state)
 	assert_int_equal(rig_reg(&ra, 1, pd2, PAIR_PAGES, UNIC_CLASS_RDMA,
 				 UNIC_REG_LIST, 0, &m2),
 			 0);
-	rc_wire.cut = true; /* count frames, which nobody receives */
+	rc_wire.cut = true; /* frames are counted, and lost */
 	for (i = 0; i < 8; i++) {
 		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, BYTES, mb.iova,
 			 mb.stag);

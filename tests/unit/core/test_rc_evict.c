@@ -9,7 +9,7 @@
 
 #define MTU 1024u
 
-/* The remote region was evicted: that request alone fails. */
+/* A request to an evicted remote region fails; the other requests succeed. */
 static void remote_evicted(void **state)
 {
 	struct rig_mr other;
@@ -47,7 +47,7 @@ static void remote_evicted(void **state)
 		rc_expect(&ra, &qa, 0, 3, 0, 3000);
 		rc_expect(&ra, &qa, 0, 4, 0, 4000);
 		assert_memory_equal(mb.mem + 4096, ma.mem, 4000);
-		/* and alone, at the end of the queue */
+		/* also as the last request in the queue */
 		rig_send(&ra, &qa, k & 1 ? UNIC_WR_READ : UNIC_WR_WRITE, 5, &ma,
 			 0, 3000, other.iova, other.stag);
 		pair_run(MS);
@@ -71,8 +71,8 @@ static void evict(struct rig *r, const struct rig_mr *mr)
 	assert_int_equal(rig_cmd(r, UNIC_CMD_MR_EVICT, &cmd, NULL), 0);
 }
 
-/* Posted receives of an evicted region come back; the message takes the next
- * one. */
+/* Posted receives of an evicted region complete EVICTED; a message takes the
+ * next other receive. */
 static void messaging_evicted(void **state)
 {
 	struct rig_mr msg;
@@ -100,7 +100,7 @@ static void messaging_evicted(void **state)
 		rc_expect(&rb, &qb, UNIC_WC_RECV, 3 * i + 1, 0, 100);
 		assert_memory_equal(mb.mem + (3 * i + 1) * 100, ma.mem, 100);
 	}
-	/* posted after the eviction: the message takes it */
+	/* posted after the eviction: completes when a message reaches it */
 	rig_recv(&rb, &qb, 20, &msg, 0, 100);
 	rig_recv(&rb, &qb, 21, &mb, 0, 100);
 	rig_send(&ra, &qa, UNIC_WR_SEND, 5, &ma, 0, 100, 0, 0);
@@ -127,9 +127,9 @@ static void run_late(uint32_t rounds)
 }
 
 /*
- * Of fourteen posted receives only the last has the queue's buffer class, and the
- * receive of the message is gone: the message takes the last one, beyond the
- * receives that the NIC keeps of the ring.
+ * Of fourteen posted receives the first is in an evicted region, and only the
+ * last has the queue's buffer class: the message takes the last one, beyond the
+ * receives of the ring that the NIC keeps.
  */
 static void far_substitute(bool late)
 {
@@ -174,15 +174,15 @@ static void messaging_evicted_far(void **state)
 	far_substitute(false);
 }
 
-/* Frames that wait for their payload keep their order, without NAK or
- * repetition. */
+/* Frames that wait for their payload keep their order; none is NAKed or
+ * repeated. */
 static void late_in_order(void **state)
 {
 	uint32_t i;
 
 	(void)state;
 	ra.port.late_dma = rb.port.late_dma = true;
-	for (i = 0; i < 8; i++) { /* each rings while others are gathered */
+	for (i = 0; i < 8; i++) { /* doorbells during gathering */
 		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, i * 3000,
 			 i & 1 ? 3000 : 8, mb.iova + i * 3000, mb.stag);
 		run_late(3);
@@ -212,9 +212,10 @@ static void turned_over(struct unic_port *port, const uint8_t *frame,
 }
 
 /*
- * A frame that differs from the one before it in one byte of its headers is not
- * treated as alike. (Left out: the sender's Ethernet address, UDP source port and
- * checksum, reserved bits of BTH, and the opcode.)
+ * A frame that differs from the frame before it in one byte of its headers is
+ * not placed by the fast path for frames alike. (Left out: the sender's
+ * Ethernet address, UDP source port and checksum, reserved bits of BTH, and the
+ * opcode.)
  */
 static void alike_but_one_byte(void **state)
 {
@@ -247,7 +248,8 @@ static void alike_but_one_byte(void **state)
 	rc_quiet();
 }
 
-/* A WRITE whose data are there does not overtake one that waits for its data. */
+/* An inline WRITE, which needs no DMA, does not overtake a WRITE that waits for
+ * its payload. */
 static void not_overtaken(uint32_t len)
 {
 	struct unic_sq_slot *s = &qa.sq[(qa.sq_tail + 1) % RIG_SLOTS];
@@ -265,7 +267,7 @@ static void not_overtaken(uint32_t len)
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, len, mb.iova, mb.stag);
 	qa.sq_tail++;
 	rig_ring(&ra, 0, UNIC_DB_SQ, qa.row, qa.sq_tail);
-	for (i = 0; i < 60; i++) { /* doorbells while it waits, of any kind */
+	for (i = 0; i < 60; i++) { /* doorbells while the first WRITE waits */
 		rig_poll(&ra);
 		rig_ring(&ra, 0, UNIC_DB_SQ, qa.row, qa.sq_tail);
 		run_late(1);
@@ -296,8 +298,8 @@ static void messaging_evicted_far_late(void **state)
 	far_substitute(true);
 }
 
-/* No receive of the class is left: the message gets RNR NAK, and is sent again
- * when one is posted. */
+/* No receive of the class is left: the message gets RNR NAKs until one is
+ * posted. */
 static void messaging_evicted_none(void **state)
 {
 	uint64_t refused, moved;
@@ -335,7 +337,8 @@ static void messaging_evicted_none(void **state)
 	assert_memory_equal(mb.mem + 12000, ma.mem, 1000);
 }
 
-/* Not sent yet: that request alone completes EVICTED, in order. */
+/* A request whose source was evicted before it was sent completes EVICTED, in
+ * order; the other requests succeed. */
 static void send_side_evicted(void **state)
 {
 	struct rig_mr msg;
@@ -356,7 +359,8 @@ static void send_side_evicted(void **state)
 	rc_quiet();
 }
 
-/* Sent and not acknowledged: held until T is over, then cut. */
+/* Requests that are sent and not acknowledged hold their region until T ends;
+ * then they are cut. */
 static void cut_at_deadline(void **state)
 {
 	struct unic_evt_mr notice;
@@ -372,7 +376,7 @@ static void cut_at_deadline(void **state)
 	pair_run(1000);
 	rig_expect(&ra, UNIC_EVT_NOTICE, &notice);
 	ra.nic.qps.qp[unic_qp_by_number(&ra.nic.transport, qa.qpn)->qpn & 0xff]
-		.timeout_ns = 4096ull << 20; /* its retries must not end it */
+		.timeout_ns = 4096ull << 20; /* no retry may end the WRITE */
 	ra.nic.qps.qp[qa.qpn & 0xff].sq.timer_ns = UNIC_NEVER;
 	assert_int_equal(rig_ack(&ra, &notice), 0);
 	pair_run(19 * MS);

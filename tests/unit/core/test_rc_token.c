@@ -68,8 +68,8 @@ static void tokens(void **state)
 		assert_memory_equal(mb.mem, ma.mem, ctrl);
 		assert_memory_equal(mb.mem + 4096, ma.mem + ctrl, len[i]);
 		assert_int_equal(mb.mem[4096 + len[i]], 0xee);
-		/* single use: the same message again places nothing, and the
-		 * connection lives */
+		/* a token has a single use: the same message again places
+		 * nothing, and the connection stays up */
 		memset(mb.mem, 0xee, BYTES);
 		rig_recv(&rb, &qb, i, &mb, 0, 128);
 		tagged(i, ctrl, len[i], index, key);
@@ -82,8 +82,8 @@ static void tokens(void **state)
 	rc_quiet();
 }
 
-/* A part of the message goes to the receive: at most the whole message, and at
- * most the maximum. */
+/* The control part of a tagged message, which goes to the receive, is at most
+ * as long as the message, and at most UNIC_TOKEN_CTRL_MAX bytes. */
 static void control_part_has_bounds(void **state)
 {
 	static const uint32_t ctrl[] = { 11, UNIC_TOKEN_CTRL_MAX + 1 };
@@ -184,7 +184,7 @@ static void tokens_on_a_bad_wire(void **state)
 			rig_recv(&rb, &qb, 1, &mb, 0, 128);
 		tagged(1, 100, 3000, index, key);
 		pair_run(5000);
-		if (!(k % 3)) /* without a receive at first */
+		if (!(k % 3)) /* no receive is posted at first */
 			rig_recv(&rb, &qb, 1, &mb, 0, 128);
 		pair_run(50 * MS);
 		rc_expect(&ra, &qa, UNIC_WC_TOKEN, 1, 0, 3100);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_reap.c - the choice of victims, and its time: `random` among regions of
- * which some are too young, and another one after an extension; the trace records
- * of it.
+ * test_reap.c - the choice of victims: `random` among regions of which some are
+ * too young, another victim after an extension, known regions, and the trace
+ * records of choices.
  */
 #include "memory/access.h"
 #include "revoke/reclaim.h"
@@ -57,8 +57,9 @@ static void policy_of(uint32_t proc, uint32_t policy)
 }
 
 /*
- * Two regions are old enough for a borrower's request, three between them are
- * not: each of the two is chosen half of the time, the young ones never.
+ * For the request of a borrower two regions are old enough and the three
+ * between them are not: each of the two is chosen half of the time, the young
+ * ones never.
  */
 static void random_among_the_old(void **state)
 {
@@ -90,8 +91,8 @@ static void random_among_the_old(void **state)
 	assert_in_range(hits[4], ROUNDS * 2 / 5, ROUNDS * 3 / 5);
 }
 
-/* A waiter's region gets an extension. The waiter does not wait for it: another
- * region is asked for in the same round. */
+/* A region that was asked for to serve a waiter gets an extension. The waiter
+ * does not wait for its end: another region is asked for in the same round. */
 static void next_one_after_an_extension(void **state)
 {
 	struct unic_evt_mr evt, next;
@@ -99,12 +100,12 @@ static void next_one_after_an_extension(void **state)
 
 	(void)state;
 	set_up();
-	/* a request for one more stays within the share ... */
+	/* process 1 stays below its share here ... */
 	reg(1, N / 2 - 1, &mine);
 	reg(0, N / 4, &m[0]);
 	reg(0, N - N / 2 + 1 - N / 4, &m[1]);
 	rig_run(&r, 2 * RESIDENCE_NS);
-	wait_for(1, N / 4); /* ... this one exceeds it: it borrows */
+	wait_for(1, N / 4); /* ... and exceeds the share here: it borrows */
 	rig_poll(&r);
 	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(rig_ack(&r, &evt), UNIC_ST_OK);
@@ -146,7 +147,7 @@ static void taken_back_is_known_again(void **state)
 	assert_int_equal(r.nic.candidates.item[mine.mr].main, 1);
 }
 
-/* Trace records of @code, and the last of them. */
+/* Returns the number of trace records of @code, and the last of them. */
 static uint32_t traced(uint32_t code, const struct unic_trace_rec **last)
 {
 	const struct unic_trace_rec *ring =
@@ -162,9 +163,8 @@ static uint32_t traced(uint32_t code, const struct unic_trace_rec **last)
 	return n;
 }
 
-/* Each choice has a record with the pain: bytes per entry, which decay. A process
- * that is spared, because it was asked just before for the same waiter, has one,
- * too. */
+/* A choice has one trace record, with the pain of the process: bytes per entry,
+ * which decay. */
 static void choices_are_traced(void **state)
 {
 	const struct unic_trace_rec *t = NULL;
@@ -190,8 +190,9 @@ static void choices_are_traced(void **state)
 	assert_int_equal(traced(UNIC_T_SPARED, &t), 0);
 }
 
-/* Two borrowers: the second time within the minimum residence no region is asked
- * for, and the trace has a record of it. */
+/* A borrower needs more than one region of another borrower. After the first
+ * notice the victim is spared for the minimum residence, and the trace records
+ * this. */
 static void sparing_is_traced(void **state)
 {
 	const struct unic_trace_rec *t = NULL;

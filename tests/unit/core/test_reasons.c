@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_reasons.c - completions of an application: status and detail of each
- * failure, and that a success is complete to the last byte, whichever call of the
- * port failed and however late its DMA was.
+ * failure; a success is complete to the last byte, whichever call of the port
+ * failed and however late its DMA was.
  */
 #include "unit.h"
 
@@ -14,7 +14,7 @@
 #define PAGES 3u
 #define BYTES (PAGES * 4096u)
 
-static struct rig_mr other; /* @other: of A, in another domain */
+static struct rig_mr other; /* a region of A in another domain */
 
 static int up(void **state)
 {
@@ -27,7 +27,7 @@ static int up(void **state)
 	return 0;
 }
 
-/* ---------------------------------------------------------- malformed requests */
+/* ------------------------------------------------------- malformed requests */
 
 static struct unic_sq_slot write_slot(void)
 {
@@ -46,7 +46,7 @@ static struct unic_sq_slot write_slot(void)
 	return s;
 }
 
-/* Posts @s on new queues, which must complete with @status and detail. */
+/* Posts @s on new queues; it must complete with @status and @detail. */
 static void tell(const struct unic_sq_slot *s, uint8_t status, uint8_t detail)
 {
 	uint32_t qpn = qa.qpn & 0xff;
@@ -105,8 +105,8 @@ static void malformed(void **state)
 	tell(&s, UNIC_WC_LOC_QP_OP_ERR, UNIC_WD_FLAGS);
 }
 
-/* A receive that a message cannot use completes with its detail; the sender gets
- * an error of the remote side. */
+/* A receive that a message cannot use completes with its status and detail, and
+ * the sender gets an error of the remote side. */
 static void receive_tells(const struct unic_rq_slot *s, uint8_t status,
 			  uint8_t detail)
 {
@@ -151,9 +151,9 @@ static void malformed_receives(void **state)
 	RECEIVE(sge[0].len, unic_to_le32(BYTES), SUCCESS, NONE);
 }
 
-/* ------------------------------------------------------------ calls that fail */
+/* ---------------------------------------------------------- calls that fail */
 
-/* Posts one message across pages; @two: gathered from two pieces. */
+/* Posts one message across a page boundary; @two: gathered from two pieces. */
 static void post(uint8_t opcode, bool two)
 {
 	struct unic_sq_slot *s = &qa.sq[qa.sq_tail % RIG_SLOTS];
@@ -187,8 +187,8 @@ static void settle(struct rig *late)
 	}
 }
 
-/* No region was evicted, so no completion says so; a success has placed all
- * bytes. */
+/* No request completes EVICTED, as no region was evicted; a success has placed
+ * all bytes. */
 static void check_end(const uint8_t *from, const uint8_t *to)
 {
 	struct unic_cqe cqe;
@@ -261,8 +261,8 @@ static void bus_error(void **state)
 	assert_true(found >= 2);
 }
 
-/* Payload that the peer cannot write is an error of the peer, and both ends get
- * it. */
+/* Payload that the peer cannot write fails with an error of the remote side,
+ * and the peer counts the DMA error. */
 static void bus_error_there(void **state)
 {
 	struct unic_cqe cqe;
@@ -281,7 +281,7 @@ static void bus_error_there(void **state)
 	}
 }
 
-/* ----------------------------------------------------------- and other endings */
+/* ----------------------------------------------------------- other failures */
 
 static uint32_t passed;
 
@@ -295,7 +295,7 @@ static void count(struct unic_port *port, const uint8_t *f, uint32_t len,
 	passed++;
 }
 
-/* A failed NIC sends nothing of the payload that it was gathering. */
+/* A NIC that fails while it gathers payload sends none of it. */
 static void failed_nic_sends_nothing(void **state)
 {
 	uint32_t i;
@@ -356,8 +356,8 @@ static void told(const struct rig_qp *q, uint32_t *cq, uint32_t *qp)
 	}
 }
 
-/* Events of failed queues wait for room in the event ring, whichever queue it
- * is. */
+/* Events of failed queues wait until the event ring has room, whichever queue
+ * failed. */
 static void errors_wait_for_room(void **state)
 {
 	struct rig_qp a2, b2, *q;
@@ -398,7 +398,7 @@ static void errors_of_what_is_gone(void **state)
 	assert_false(ra.nic.chores); /* the poll loop has no work */
 }
 
-/* A queue that is being destroyed has no such event, while its transfers go on. */
+/* A queue pair that waits for its DMA to be destroyed sends no error event. */
 static void errors_of_what_is_going(void **state)
 {
 	struct unic_cmd_obj cmd = { .id = unic_to_le32(qa.qpn) };
@@ -426,8 +426,8 @@ static void errors_of_what_is_going(void **state)
 	assert_int_equal(unic_from_le32(evt.id), qa.qpn);
 }
 
-/* Each receive in an evicted messaging region completes at once, without a
- * message. */
+/* Each receive in an evicted messaging region completes at once, before any
+ * message arrives. */
 static void receives_are_swept(void **state)
 {
 	struct unic_cmd_mr evict;
@@ -459,7 +459,8 @@ static void receives_are_swept(void **state)
 	}
 }
 
-/* Each message is placed by its own address, whatever the one before was. */
+/* Each message is placed by its own address, whatever the address of the
+ * message before it. */
 static void nothing_is_remembered(void **state)
 {
 	struct unic_cqe cqe;
@@ -484,7 +485,8 @@ static void nothing_is_remembered(void **state)
 	}
 }
 
-/* A datagram that finds the link full is not sent, and is counted. */
+/* A datagram that finds the link full is not sent, and the caller gets
+ * -UNIC_EAGAIN. */
 static void datagram_without_room(void **state)
 {
 	struct unic_cmd_mad_send cmd = { .ipv4 = unic_to_le32(0x0a000002) };
@@ -499,7 +501,7 @@ static void datagram_without_room(void **state)
 	assert_int_equal(unic_mad_send(&ra.nic.transport, &cmd, data), 0);
 }
 
-/* An evicted region has no entries, and has a row. */
+/* The row of an evicted region is still in the dump, without entries. */
 static void evicted_row(void **state)
 {
 	const struct unic_row_mr *row;
@@ -523,7 +525,7 @@ static void evicted_row(void **state)
 	assert_int_equal(unic_from_le32(row->entries), 0);
 }
 
-/* A tag may be any number; only those of tokens are used. */
+/* A tag with any index outside the table is refused as a bad key. */
 static void wild_tags(void **state)
 {
 	static const uint32_t index[] = { UNIC_TOKENS, UNIC_TOKENS + 1,

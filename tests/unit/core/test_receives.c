@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_receives.c - receives in pieces, useless, far behind, in a long ring; each
- * message has its own place; doorbells of a kind that was not rung, and a NIC
- * that fails while it receives.
+ * test_receives.c - receives of several pieces, unusable ones, far ones and
+ * those of a long ring; each message goes to its own place; a doorbell reads
+ * one word only; a NIC that fails while it receives.
  */
 #include "unit.h"
 
@@ -51,7 +51,7 @@ static void receive_in_pieces(void **state)
 			assert_memory_equal(mb.mem, ma.mem, 100);
 			assert_memory_equal(other.mem + 50, ma.mem + 100, 300);
 			assert_int_equal(other.mem[350], 0xee);
-		} else { /* one byte too long; no right to the last piece */
+		} else { /* the message is too long; the last key is wrong */
 			pair_expect(&rb, &qb, 7,
 				    k == 2 ? UNIC_WC_LOC_LEN_ERR
 					   : UNIC_WC_LOC_PROT_ERR,
@@ -62,8 +62,8 @@ static void receive_in_pieces(void **state)
 	}
 }
 
-/* Elements behind the pieces of a receive do not count: they may be invalid, and
- * hold no region. */
+/* Elements behind the last piece of a receive do not count: they may be
+ * invalid, and hold no region. */
 static void behind_its_pieces(void **state)
 {
 	struct rig_mr other;
@@ -136,7 +136,8 @@ static void write_behind_a_send(void **state)
 	}
 }
 
-/* The same behind a SEND of another queue pair that the bus refused. */
+/* A WRITE behind a failed SEND of another queue pair goes to its own
+ * address. */
 static void write_behind_a_failed_send(void **state)
 {
 	struct rig_qp a2, b2;
@@ -170,9 +171,9 @@ static void write_behind_a_failed_send(void **state)
 }
 
 /*
- * Receives in a region that is gone: the first one, and one beyond those that the
- * NIC keeps of the ring; between them nine that are too short. The message takes
- * the last one. The ring has wrapped before.
+ * Two receives are in an evicted region: the first one, and one beyond the
+ * receives of the ring that the NIC keeps; between them are nine that are too
+ * short. The message takes the last receive. The ring has wrapped before.
  */
 static void far_behind(const struct rig_mr *gone, uint32_t again_call)
 {
@@ -222,7 +223,7 @@ static uint32_t far_calls(uint32_t again_call)
 	}
 	rig_send(&ra, &qa, UNIC_WR_SEND, 60, &ma, 0, 100, 0, 0);
 	pair_run(MS / 100);
-	pair_expect_none(&rb, &qb); /* all are used, each once */
+	pair_expect_none(&rb, &qb); /* all receives are used, each once */
 	rig_recv(&rb, &qb, 112, &mb, 20000, 100);
 	pair_run(10 * MS);
 	pair_expect(&ra, &qa, 60, 0, 100);
@@ -232,8 +233,8 @@ static uint32_t far_calls(uint32_t again_call)
 	return calls;
 }
 
-/* Any DMA may be delayed once: each receive completes once, in the same order,
- * and is fetched once. */
+/* Any one DMA is delayed: each receive completes once, in the same order, and
+ * is fetched once. */
 static void useless_receives(void **state)
 {
 	uint32_t k, once = far_calls(0);
@@ -253,8 +254,8 @@ static void first_frame(struct unic_port *port, const uint8_t *frame,
 		fake_deliver(port->peer, frame, len, flags);
 }
 
-/* A message is cut at T: the receive that it was placed in completes, not the
- * small one before it, which was passed over. */
+/* A message is cut at T: the receive that it was placed in completes EVICTED,
+ * not the smaller one that it passed over. */
 static void cut_behind_a_small_one(void **state)
 {
 	struct unic_cmd_mr evict = { 0 };
@@ -284,7 +285,8 @@ static void cut_behind_a_small_one(void **state)
 	pair_expect_none(&rb, &qb);
 }
 
-/* A ring that begins in the middle of a page, and is longer than one. */
+/* Each receive is taken in order from a ring that begins in the middle of a
+ * page and is longer than one page. */
 static void long_ring(void **state)
 {
 	struct unic_cmd_qp_create create = {
@@ -372,8 +374,8 @@ static uint8_t state_in_dump(uint32_t qpn)
 	return row.state;
 }
 
-/* Messages that arrive while the NIC fails do not complete as errors, and a dump
- * of its tables shows the queues in error. */
+/* Messages that arrive while the NIC fails do not complete, not even as errors,
+ * and a dump of the NIC's tables shows the queues in error. */
 static void fails_while_receiving(void **state)
 {
 	uint32_t i;

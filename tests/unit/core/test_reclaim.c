@@ -10,7 +10,7 @@
 
 /* ------------------------------------------------------------- choosing */
 
-/* INV-5: recalled down to the share, and no further. */
+/* INV-5: entries are recalled down to the share, and no further. */
 static void borrowed_entries_are_recalled_to_the_share(void **state)
 {
 	struct rig_mr m[16], x;
@@ -71,7 +71,8 @@ static void lru_gives_the_longest_unused(void **state)
 	assert_int_equal(unic_from_le32(evt.mr), m[1].mr);
 }
 
-/* More regions than a sample: a ring of buffers, used in order. */
+/* LRU with more regions than one sample has: a ring of buffers, used in
+ * order. */
 static void lru_holds_for_many_regions(void **state)
 {
 	struct unic_evt_mr evt;
@@ -90,7 +91,7 @@ static void lru_holds_for_many_regions(void **state)
 					     1, &p),
 				 0);
 	}
-	/* uses 24 to 39 were the last: of regions 8 to 15, then 0 to 7 */
+	/* the last uses, 24 to 39, were of regions 8 to 15, then 0 to 7 */
 	for (i = 0; i < 8; i++) {
 		if (i % 4 == 0)
 			evict_wait_for(1, N / 4, 0);
@@ -134,7 +135,7 @@ static void young_regions_are_spared_for_borrowers_only(void **state)
 
 	(void)state;
 	evict_hoard(0, 2, N / 2, m);
-	w = evict_wait_for(0, 1, 0); /* a borrower: from its own regions */
+	w = evict_wait_for(0, 1, 0); /* a borrower takes from its own regions */
 	rig_run(&er, RESIDENCE_NS - 1);
 	evict_none();
 	rig_run(&er, 1000000);
@@ -143,7 +144,7 @@ static void young_regions_are_spared_for_borrowers_only(void **state)
 
 	evict_up(state);
 	evict_hoard(0, 2, N / 2, m);
-	evict_wait_for(1, 1, 0); /* within its share: at once */
+	evict_wait_for(1, 1, 0); /* within its share: a notice at once */
 	assert_int_equal(evict_noticed(0, UNIC_WHY_FAIR_SHARE), N / 2);
 }
 
@@ -164,7 +165,8 @@ static void borrowers_do_not_thrash(void **state)
 		rig_answer(&er, &evt, UNIC_ANSWER_RELEASE, NULL, 0, NULL), 0);
 	rig_poll(&er);
 	evict_drop_events(UNIC_EVT_GRANTED);
-	/* the larger borrower was asked just before: from its own regions */
+	/* the larger borrower was asked just before, so process 1 must give its
+	 * own regions */
 	evict_wait_for(1, 5, 0);
 	rig_expect(&er, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(unic_from_le16(evt.hdr.proc), 1);
@@ -172,12 +174,13 @@ static void borrowers_do_not_thrash(void **state)
 		rig_answer(&er, &evt, UNIC_ANSWER_RELEASE, NULL, 0, NULL), 0);
 	rig_run(&er, RESIDENCE_NS);
 	evict_drop_events(UNIC_EVT_GRANTED);
-	evict_wait_for(1, 12, 0); /* it may be asked again */
+	evict_wait_for(1, 12, 0); /* process 0 may be asked again */
 	rig_expect(&er, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(unic_from_le16(evt.hdr.proc), 0);
 }
 
-/* A process that is alone has all of the table as its share. */
+/* The reaper takes nothing from a process that is alone, as its share is the
+ * whole table. */
 static void reaper_spares_who_is_alone(void **state)
 {
 	struct rig_mr m[16];
@@ -191,8 +194,8 @@ static void reaper_spares_who_is_alone(void **state)
 	assert_int_equal(er.nic.tlb.free, 0);
 }
 
-/* Entries under notice count as gone, so the shares are equal, and no region of
- * process 1 is asked for. */
+/* The reaper counts entries under notice as returned: then the shares are
+ * equal, and no region of process 1 is asked for. */
 static void reaper_spares_who_is_at_his_share(void **state)
 {
 	struct rig_mr m[16], meek[4];
@@ -261,8 +264,8 @@ static uint32_t buffer_of(const struct unic_evt_mr *evt)
 	return i;
 }
 
-/* Registers a buffer as a library does that registers each buffer it sends from,
- * and releases every region that is asked for. */
+/* Registers buffer @i, as a library does before each transfer, and releases
+ * every region that is asked for. */
 static void register_buffer(uint32_t i)
 {
 	struct unic_cpl_mr_reg cpl;
@@ -307,7 +310,7 @@ static void register_buffer(uint32_t i)
 	buffer[i].wait = 1;
 }
 
-/* The number of buffers that were registered in the last of ten laps. */
+/* Returns how many buffers were still registered in the last of ten laps. */
 static uint32_t laps(uint32_t policy)
 {
 	uint32_t lap, i, there = 0;
@@ -335,7 +338,7 @@ static uint32_t laps(uint32_t policy)
 	return there;
 }
 
-/* P7, from the registration to the notice. */
+/* P7 on a whole NIC: most buffers of a ring stay registered. */
 static void a_ring_of_buffers_stays_mostly(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_revoke.c - the eviction scenarios of S0 on a whole NIC (two where frames
- * are needed), seen from the mailbox and the queues only, in virtual time.
+ * test_revoke.c - the eviction scenarios of S0 on a whole NIC, or on two where
+ * frames are needed, seen from the mailbox and the queues, in virtual time.
  */
 #include "rig.h"
 #include "unit.h"
@@ -69,7 +69,7 @@ static const struct rig_mr *victim(const struct scene *s)
 	return NULL;
 }
 
-/* The waiter is granted, and nothing else happens meanwhile. */
+/* The waiter gets its region, and no other event comes. */
 static void expect_grant(struct scene *s)
 {
 	struct unic_evt_wait grant;
@@ -165,7 +165,7 @@ static void offer_is_taken_with_the_same_deadline(void **state)
 	rig_expect(&a, UNIC_EVT_EVICTED, &evt);
 	assert_int_equal(unic_from_le32(evt.mr), other->mr);
 	expect_grant(&s);
-	/* the region asked for first stays */
+	/* the region that was asked for stays */
 	assert_int_equal(a.nic.mrs.mr[victim(&s)->mr].state, UNIC_MR_ACTIVE);
 }
 
@@ -182,7 +182,7 @@ static void offer_is_refused_with_a_reason(void **state)
 				    victim(&s), 0, &why),
 			 UNIC_ST_REFUSED);
 	assert_int_equal(why, UNIC_REFUSED_SAME);
-	/* free entries from a smaller region of process 0 */
+	/* an offer of the registration that process 1 waits for */
 	assert_int_equal(rig_dereg(&a, victim(&s) == &s.hog[0] ? &s.hog[1]
 							       : &s.hog[0]),
 			 UNIC_ST_OK);
@@ -326,7 +326,7 @@ static void stale_answers_are_refused(void **state)
 
 /* --------------------------------------------------- with frames, two NICs */
 
-/* Reads all events. Returns the number of EVICTED. */
+/* Reads all events. Returns how many were EVICTED. */
 static uint32_t evicted_events(struct rig *r)
 {
 	uint32_t n = 0;
@@ -421,7 +421,7 @@ static void nothing_is_written_after_evicted(void **state)
 		 p.mb.stag);
 	assert_int_equal(run_one(&p, 1000, &cqe), UNIC_WC_REM_EVICTED);
 	assert_int_equal(p.mb.mem[0], 0);
-	/* and the connection goes on */
+	/* the connection stays up */
 	rig_recv(&b, &p.qb, 9, &p.mb, 0, 0);
 	rig_send(&a, &p.qa, UNIC_WR_SEND, 3, &p.ma, 0, 0, 0, 0);
 	assert_int_equal(run_one(&p, 1000, &cqe), UNIC_WC_SUCCESS);
@@ -449,7 +449,7 @@ static void unsent_request_of_an_evicted_region_completes_evicted(void **state)
 	assert_int_equal(a.nic.qps.qp[0].state, UNIC_QPS_RTS);
 }
 
-/* All frames are lost: the request stays unacknowledged and holds its region. */
+/* Loses all frames: the request stays unacknowledged and holds its region. */
 static void vanish(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		   uint32_t flags)
 {
@@ -476,7 +476,7 @@ static void send_side_holds_until_acknowledged(void **state)
 	rig_run2(&a, &b, 1);
 	rig_expect(&a, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(rig_ack(&a, &evt), UNIC_ST_OK);
-	/* the wire heals within the grace: retransmission succeeds */
+	/* within the grace frames arrive again: a retransmission succeeds */
 	rig_run2(&a, &b, T_NS / 4);
 	a.port.on_frame = NULL;
 	assert_int_equal(run_one(&p, T_NS / 2, &cqe), UNIC_WC_SUCCESS);
@@ -496,7 +496,8 @@ static void unacknowledged_at_t_completes_evicted_once(void **state)
 	(void)state;
 	pair_up(&p, UNIC_CLASS_RDMA);
 	a.port.on_frame = vanish;
-	/* three, the retry counter (3 times 4.2 ms) must not run out first */
+	/* sent just before T, or the retry counter (3 times 4.2 ms) would run
+	 * out first */
 	evict(&a, &p.ma);
 	rig_run2(&a, &b, 1);
 	rig_expect(&a, UNIC_EVT_NOTICE, &evt);
@@ -596,7 +597,8 @@ static void whole_receive_queue_is_swept(void **state)
 	assert_int_equal(b.nic.qps.qp[0].state, UNIC_QPS_RTS);
 }
 
-/* A second eviction while the receives are still searched for the first. */
+/* A second region is evicted while the receives are searched for the first: all
+ * receives in the second complete, and no others. */
 static void sweep_that_starts_over_takes_the_right_ones(void **state)
 {
 	struct rig_mr keep, gone, other;
@@ -638,7 +640,7 @@ static void sweep_that_starts_over_takes_the_right_ones(void **state)
 		assert_int_equal(seen[i], i >= 8);
 }
 
-/* A receive completes at B, and its record is on its way. */
+/* A receive completes at B, and the DMA of its completion is under way. */
 static void record_on_its_way(struct pair *p)
 {
 	struct unic_cqe cqe;
@@ -660,8 +662,8 @@ static void record_on_its_way(struct pair *p)
 	assert_false(rig_cqe(&b, &p->qb, &cqe));
 }
 
-/* A queue pair is gone after its last record is written; until then it cannot be
- * reset, nor its CQ be destroyed. */
+/* A queue pair is gone when its last completion is written; until then it
+ * cannot be reset, nor its CQ be destroyed. */
 static void gone_when_its_last_record_is_written(void **state)
 {
 	struct unic_cmd_qp_modify reset = { .state = UNIC_QPS_RESET };
@@ -690,7 +692,7 @@ static void gone_when_its_last_record_is_written(void **state)
 	assert_int_equal(rig_cmd(&b, UNIC_CMD_CQ_DESTROY, &cq, NULL), 0);
 }
 
-/* The same when the process leaves. */
+/* A process, too, is gone when its last completion is written. */
 static void left_when_the_last_record_is_written(void **state)
 {
 	struct unic_cmd_proc_detach cmd = { 0 };
@@ -769,7 +771,7 @@ static void receive_in_progress_is_cut_at_t(void **state)
 	assert_int_equal(b.nic.qps.qp[0].state, UNIC_QPS_ERR);
 }
 
-/* A DMA piece in flight delays the free, exactly until it is home (INV-3). */
+/* DMA in flight delays the end of its region, exactly until it ends (INV-3). */
 static void drain_waits_for_the_dma_in_flight(void **state)
 {
 	struct unic_evt_mr evt;
@@ -783,7 +785,7 @@ static void drain_waits_for_the_dma_in_flight(void **state)
 	assert_int_equal(rig_ack(&b, &evt), UNIC_ST_OK);
 	rig_run2(&a, &b, T_NS - 1000);
 	b.port.late_dma = true;
-	a.port.on_frame = pass_some; /* none behind the one that waits */
+	a.port.on_frame = pass_some; /* no frame behind the one that waits */
 	frames_to_pass = 1;
 	rig_send(&a, &p.qa, UNIC_WR_WRITE, 1, &p.ma, 0, 512, p.mb.iova,
 		 p.mb.stag);

@@ -73,7 +73,7 @@ static void layout(void **state)
 	assert_int_equal(frame[43], 0x10); /* one byte of padding */
 	assert_int_equal(be(44, 2), 0xffff);
 	assert_int_equal(be(46, 4), qb.qpn);
-	assert_int_equal(be(50, 4), 0x80001000); /* acknowledge, please */
+	assert_int_equal(be(50, 4), 0x80001000); /* AckReq is set */
 	assert_int_equal(be(58, 4), (uint32_t)mb.iova);
 	assert_int_equal(be(62, 4), mb.stag);
 	assert_int_equal(be(66, 4), 7);
@@ -83,8 +83,8 @@ static void layout(void **state)
 	assert_int_equal(seen_flags, 0);
 }
 
-/* Change one field of a good frame, make the ICRC right again, and see which
- * counter speaks; nothing is placed and the QP lives. */
+/* Inverts bits of one field of a valid frame and corrects the ICRC: the frame
+ * is dropped and counted by @why; the queue pair stays in RTS. */
 static void refused(uint32_t off, uint8_t xor, enum unic_counter why)
 {
 	uint64_t before = rb.nic.counter[why];
@@ -121,7 +121,7 @@ static void each_field(void **state)
 	refused(14, 0x10, UNIC_C_rx_bad_ip); /* IPv5 */
 	refused(14, 1, UNIC_C_rx_bad_ip);    /* options */
 	refused(16, 0x10, UNIC_C_rx_short);  /* longer than the frame */
-	refused(17, 4, UNIC_C_rx_bad_ip);    /* not what UDP says */
+	refused(17, 4, UNIC_C_rx_bad_ip);    /* not the length in UDP */
 	refused(20, 0x20, UNIC_C_rx_bad_ip); /* a fragment */
 	refused(21, 1, UNIC_C_rx_bad_ip);
 	refused(23, 1, UNIC_C_rx_not_ours);	 /* not UDP */
@@ -133,19 +133,19 @@ static void each_field(void **state)
 	refused(43, 1, UNIC_C_rx_bad_opcode);	 /* BTH version */
 	refused(45, 2, UNIC_C_rx_bad_opcode);	 /* partition */
 	refused(42, 0x80, UNIC_C_rx_bad_opcode); /* opcode 0x8a: no service */
-	refused(47, 1, UNIC_C_rx_no_qp); /* QP numbers: generation, ... */
-	refused(49, 1, UNIC_C_rx_no_qp); /* ... index */
+	refused(47, 1, UNIC_C_rx_no_qp);	 /* QP number: generation */
+	refused(49, 1, UNIC_C_rx_no_qp);	 /* QP number: index */
 	refused(53, 1, UNIC_C_rx_out_of_seq);
 }
 
-/* ------------------------------------------- requests that lie about themselves */
+/* ---------------------------------------------- requests with wrong headers */
 
 #define OFF_OPCODE   42u
 #define OFF_PSN	     51u
 #define OFF_SRC	     26u
 #define OFF_RETH_LEN 66u
 
-/* The packets of one WRITE, as sent. */
+/* The packets of one message, as sent. */
 static struct {
 	uint8_t bytes[2 + FAKE_FRAME_BYTES] __attribute__((aligned(4)));
 	uint32_t len;
@@ -161,7 +161,8 @@ static void keep_all(struct unic_port *port, const uint8_t *f, uint32_t len,
 	packet[packets++].len = len;
 }
 
-/* A WRITE of @len bytes, on its way; the receiver is fresh, its memory 0xee. */
+/* Captures the packets of a WRITE of @len bytes; the receiver is new, and its
+ * memory is 0xee. */
 static void capture(uint32_t len)
 {
 	up(NULL);
@@ -181,7 +182,7 @@ static void put(uint32_t i, uint32_t off, uint32_t bytes, uint32_t v)
 	}
 }
 
-/* Packet @i arrives, with a right ICRC. */
+/* Delivers packet @i with a right ICRC. */
 static void arrive(uint32_t i)
 {
 	uint8_t *f = packet[i].bytes + 2;
@@ -221,7 +222,7 @@ static void one_packet_lies(void **state)
 	rb.nic.qps.qp[qb.qpn & 0xff].rights = UNIC_MR_REMOTE_READ;
 	arrive(0);
 	died(0);
-	capture(7); /* another sender, though the checksum stays the same */
+	capture(7); /* another sender, with the same IPv4 checksum */
 	put(0, OFF_SRC, 4, 0x0a010000);
 	arrive(0);
 	untouched_from(0);
@@ -247,12 +248,12 @@ static void long_message_lies(void **state)
 		arrive(0);
 		died(0);
 	}
-	capture(2500); /* ends too early */
+	capture(2500); /* the last packet comes too early */
 	arrive(0);
 	put(2, OFF_PSN, 3, 0x1001);
 	arrive(2);
 	died(1024);
-	capture(2500); /* ... in the middle of it */
+	capture(2500); /* a middle packet has the last announced bytes */
 	put(0, OFF_RETH_LEN, 4, 2048);
 	arrive(0);
 	arrive(1);
@@ -263,7 +264,7 @@ static void long_message_lies(void **state)
 	arrive(1);
 	arrive(2);
 	died(2048);
-	capture(2500); /* does not end */
+	capture(2500); /* another middle packet instead of the last */
 	arrive(0);
 	arrive(1);
 	put(1, OFF_PSN, 3, 0x1002);
@@ -274,14 +275,14 @@ static void long_message_lies(void **state)
 	put(0, OFF_PSN, 3, 0x1001);
 	arrive(0);
 	died(1024);
-	capture(2500); /* a middle without a first */
+	capture(2500); /* a middle packet without a first one */
 	put(1, OFF_PSN, 3, 0x1000);
 	arrive(1);
 	died(0);
 }
 
-/* Packet @i with its last @n bytes of payload missing or, below 0, with more:
- * all lengths and sums of its headers agree. */
+/* Removes the last @n bytes of payload of packet @i, or adds -@n bytes: all
+ * lengths and sums of its headers agree. */
 static void shorten(uint32_t i, int32_t n)
 {
 	const uint8_t *f = packet[i].bytes + 2;
@@ -296,7 +297,8 @@ static void shorten(uint32_t i, int32_t n)
 	put(i, 24, 2, ~((sum & 0xffff) + (sum >> 16)) & 0xffff);
 }
 
-/* Bytes behind the payload that are no multiple of four: no such packet. */
+/* A frame with more bytes than payload and padding is dropped: by its IP length
+ * if that is no multiple of four, otherwise by its RETH. */
 static void odd_lengths(void **state)
 {
 	int32_t n;
@@ -312,7 +314,8 @@ static void odd_lengths(void **state)
 	}
 }
 
-/* All packets of a message but its last are as long as the path allows. */
+/* A packet of a message, except the last, that is shorter than the path MTU is
+ * an error, as is a last packet without all of the rest. */
 static void short_within_a_message(void **state)
 {
 	(void)state;
@@ -325,7 +328,7 @@ static void short_within_a_message(void **state)
 	shorten(1, 8);
 	arrive(1);
 	died(1024);
-	capture(2500); /* the last packet has the rest */
+	capture(2500); /* a last packet without all of the rest */
 	arrive(0);
 	arrive(1);
 	shorten(2, 8);
@@ -333,7 +336,8 @@ static void short_within_a_message(void **state)
 	died(2048);
 }
 
-/* A tagged message of @len bytes, on its way to a token that takes it. */
+/* Captures the packets of a tagged message of @len bytes, for a token that
+ * takes it. */
 static void capture_tagged(uint32_t len)
 {
 	struct unic_cmd_token_alloc cmd = { .length = unic_to_le32(4096) };
@@ -361,45 +365,45 @@ static void tagged_message_lies(void **state)
 	uint32_t i;
 
 	(void)state;
-	capture_tagged(2500); /* as it is, it is taken */
+	capture_tagged(2500); /* the unchanged message is taken */
 	for (i = 0; i < 3; i++)
 		arrive(i);
 	assert_int_equal(rb.nic.qps.qp[qb.qpn & 0xff].state, UNIC_QPS_RTS);
 	assert_int_equal(rig_count(&rb, tokens_used), 1);
 	assert_memory_equal(mb.mem, ma.mem, 2500);
 	untouched_from(2500);
-	capture_tagged(2500); /* ends too early */
+	capture_tagged(2500); /* the last packet comes too early */
 	arrive(0);
 	put(2, OFF_PSN, 3, 0x1001);
 	arrive(2);
 	died(1024);
-	capture_tagged(2500); /* does not end: its middle packet comes twice */
+	capture_tagged(2500); /* the middle packet comes twice */
 	arrive(0);
 	arrive(1);
 	put(1, OFF_PSN, 3, 0x1002);
 	arrive(1);
 	died(2048);
-	capture_tagged(2500); /* goes on as a WRITE */
+	capture_tagged(2500); /* the message goes on as a WRITE */
 	arrive(0);
 	put(1, OFF_OPCODE, 1, UNIC_OP_WRITE_MIDDLE);
 	arrive(1);
 	died(1024);
-	capture_tagged(2500); /* a middle without a first */
+	capture_tagged(2500); /* a middle packet without a first one */
 	put(1, OFF_PSN, 3, 0x1000);
 	arrive(1);
 	died(0);
 	assert_int_equal(rig_count(&rb, tokens_used), 0);
 }
 
-/* Fields of a tagged message's own header. */
+/* Offsets of the fields in the header of a tagged message. */
 #define OFF_INDEX   54u
 #define OFF_KEY	    58u
 #define OFF_PAYLOAD 66u
 #define OFF_CTRL    70u
 #define OFF_OFFSET  74u
 
-/* Sizes that are none, and that disagree with what the frame has: no such
- * packet, nothing is placed, and the token is not used up. */
+/* A header with sizes out of range, or other than those of the frame, is
+ * refused: no byte is placed, and the token stays unused. */
 static void tagged_sizes_lie(void **state)
 {
 	static const struct {
@@ -471,7 +475,7 @@ static void tagged_message_forged(void **state)
 				 lies[i].reason == UNIC_TOKEN_BAD_KEY);
 		assert_int_equal(rig_count(&rb, token_too_long),
 				 lies[i].reason == UNIC_TOKEN_TOO_LONG);
-		/* sent as it should have been, it is taken */
+		/* the correct message is taken */
 		rig_recv(&rb, &qb, 2, &mb, 4000, 64);
 		put(0, lies[i].off, 4, was);
 		for (k = 0; k < 3; k++) {
@@ -483,7 +487,8 @@ static void tagged_message_forged(void **state)
 	}
 }
 
-/* All of it again, as it was and as a message of its own. */
+/* A tagged message that is replayed places no byte: with its old PSNs it is a
+ * duplicate, with new ones its token is used. */
 static void tagged_message_replayed(void **state)
 {
 	uint32_t i;
@@ -509,7 +514,8 @@ static void tagged_message_replayed(void **state)
 	assert_int_equal(rb.nic.qps.qp[qb.qpn & 0xff].state, UNIC_QPS_RTS);
 }
 
-/* Each packet of it, cut to each length, with sums and lengths that fit. */
+/* Each packet of a tagged message is cut to several lengths, with sums and
+ * lengths that agree: the message is refused. */
 static void tagged_message_truncated(void **state)
 {
 	static const uint32_t step[] = { 4, 24, 28, 900, 1020, 1024, 1044 };
@@ -537,7 +543,7 @@ static void only_within_a_message(void **state)
 	(void)state;
 	capture(2500);
 	arrive(0);
-	/* a whole one, with the PSN expected: shaped from the first packet */
+	/* a WRITE of one packet within the message, with the PSN expected */
 	put(0, OFF_OPCODE, 1, UNIC_OP_WRITE_ONLY);
 	put(0, OFF_PSN, 3, 0x1001);
 	put(0, OFF_RETH_LEN, 4, 1024);
@@ -546,7 +552,7 @@ static void only_within_a_message(void **state)
 	died(1024);
 }
 
-/* An acknowledgement of some starts the time of the others anew. */
+/* An acknowledgement of some requests restarts the timer of the others. */
 static void timer_starts_again(void **state)
 {
 	struct unic_cqe cqe;
@@ -559,7 +565,7 @@ static void timer_starts_again(void **state)
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 8, mb.iova, mb.stag);
 	rig_poll(&ra);
 	assert_int_equal(packets, 2);
-	rig_run(&ra, 4 * MS); /* of 4.19 */
+	rig_run(&ra, 4 * MS); /* of a time-out of 4.19 ms */
 	arrive(0);
 	rig_run(&ra, 4 * MS);
 	assert_int_equal(rig_count(&ra, timeouts), 0);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_same.c - the same script gives the same bytes on every machine: two NICs
- * under contention on a wire that loses, for a few seconds of their time. Their
- * trace records, frames, answers and completions go into one CRC, which
- * tests/test_same.py compares between a host and the processors of the boards.
+ * under contention, on a wire that loses frames, for some seconds of virtual
+ * time. Their trace records, frames, answers and completions go into one CRC,
+ * which tests/test_same.py compares between a host and the processors of the
+ * boards.
  */
 #include "pair.h"
 #include "unit.h"
@@ -52,7 +53,7 @@ static void add_word(uint32_t word)
 	add(&le, sizeof(le));
 }
 
-/* Loses every 50th frame. */
+/* Loses one frame in 50, at random. */
 static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		     uint32_t flags)
 {
@@ -64,8 +65,8 @@ static void on_frame(struct unic_port *port, const uint8_t *frame, uint32_t len,
 		fake_deliver(port->peer, frame, len, flags);
 }
 
-/* Adds the trace records since the last call; the ring has room for those of a
- * step. */
+/* Adds the trace records since the last call; the ring has room for the records
+ * of a step. */
 static void take_trace(struct rig *r, uint32_t which)
 {
 	const uint8_t *ring = r->port.bar + UNIC_BAR_TRACE_OFF;
@@ -88,8 +89,8 @@ static struct rig_mr *region_of(const struct unic_evt_mr *e)
 	return NULL;
 }
 
-/* Answers or ignores a notice, or releases its region; fills a region that is
- * granted. */
+/* Acknowledges a notice, and then releases the region, extends its grace or
+ * does no more; forgets a region that is evicted. */
 static void take_event(const struct unic_evt_mr *e)
 {
 	uint32_t what = next(3);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_sched.c - which queue pair sends next when not all can: destinations
- * without room, shares of the link and of a round, replies to a peer (INV-21).
+ * test_sched.c - which queue pair sends next when not all can send:
+ * destinations without room, shares of the link and of a round, replies to a
+ * peer (INV-21).
  */
 #include "unit.h"
 
 #include "sched_rig.h"
 
-/* While C takes no frames, those to B of any process arrive; those to C arrive
- * when C takes frames again. */
+/* While C takes no frames, frames of any process to B arrive; frames to C
+ * arrive when C takes frames again. */
 static void a_full_destination_holds_up_nobody(void **state)
 {
 	uint32_t q[4], i;
@@ -35,8 +36,8 @@ static void a_full_destination_holds_up_nobody(void **state)
 	assert_int_equal(rig_count(&sched_a, retransmits), 0);
 }
 
-/* Queue pair @q, towards C which is full, is moved to the error state, and
- * flushes. */
+/* Moves queue pair @q, whose destination C is full, to the error state: it
+ * flushes its request. */
 static void flushes(uint32_t q)
 {
 	struct unic_cqe cqe;
@@ -49,8 +50,8 @@ static void flushes(uint32_t q)
 	assert_int_equal(cqe.status, UNIC_WC_WR_FLUSH_ERR);
 }
 
-/* A process waits for room at C, and is the first there. Work of another one that
- * needs no room is done. */
+/* A process that waits for room at C, and is first in line, does not delay a
+ * flush of another process, which needs no room. */
 static void who_needs_no_room_goes_on(void **state)
 {
 	uint32_t a, b;
@@ -67,7 +68,8 @@ static void who_needs_no_room_goes_on(void **state)
 	flushes(b);
 }
 
-/* As above, while the process owes C an acknowledgement. */
+/* A queue pair that owes C an acknowledgement, and has no room for it, does not
+ * delay a flush of another queue pair of its process. */
 static void a_reply_without_room_holds_up_no_flush(void **state)
 {
 	uint32_t a, b, i;
@@ -86,7 +88,8 @@ static void a_reply_without_room_holds_up_no_flush(void **state)
 	flushes(b);
 }
 
-/* Messages that wait for room at C do not reduce what their process sends to B. */
+/* Messages that wait for room at C do not reduce what their process sends
+ * to B. */
 static void a_full_destination_costs_nothing(void **state)
 {
 	uint32_t c, q[2];
@@ -101,8 +104,8 @@ static void a_full_destination_costs_nothing(void **state)
 	assert_in_range(sched_sent[0], 180, 220);
 }
 
-/* While C takes no frame its processes gain no credit: afterwards the others
- * still have their share. */
+/* Processes that send to C gain no credit while C takes no frames: afterwards
+ * the others still have their share. */
 static void a_full_destination_is_no_credit(void **state)
 {
 	uint32_t c, b, before, start;
@@ -122,8 +125,8 @@ static void a_full_destination_is_no_credit(void **state)
 			40, 60);
 }
 
-/* Two processes wait for room at C, which has little, while a third one sends as
- * much as it can to B: the two divide the room by their weights. */
+/* Two processes wait for room at C, which has little, while a third one sends
+ * as much as it can to B: the two share the room by their weights. */
 static void scarce_room_goes_by_weight(void **state)
 {
 	uint32_t heavy, light, other, i;
@@ -143,9 +146,10 @@ static void scarce_room_goes_by_weight(void **state)
 	assert_in_range(sched_sent[0] * 10 / sched_sent[1], 24, 36);
 }
 
-/* Two processes share the little room of C, one of them with one frame at a time.
- * Frames of a third one to B make no difference; nor does the resource that the
- * link lacks, as all frames have one length. */
+/* Two processes share the little room of C, and one of them posts one frame at
+ * a time: it still gets at least 30 % of the room. Frames of a third process to
+ * B make no difference, nor does it matter whether slots or time are scarce, as
+ * all frames have one length. */
 static void one_at_a_time_gets_its_room_back(void **state)
 {
 	uint32_t q, with, i, got[4];
@@ -177,8 +181,8 @@ static void one_at_a_time_gets_its_room_back(void **state)
 		assert_true(got[i] >= 180 && got[i + 1] >= got[i] * 9 / 10);
 }
 
-/* Two processes share the little room of C, one with small messages and one with
- * long ones. Returns the share of frames of the second, in per cent. */
+/* Two processes share the little room of C, one with small messages and one
+ * with long ones. Returns the share of frames of the second, in per cent. */
 static uint32_t long_beside_small(bool slots)
 {
 	uint32_t q, i;
@@ -204,8 +208,9 @@ static uint32_t long_beside_small(bool slots)
 	return sched_sent[1] * 100 / (sched_sent[0] + sched_sent[1]);
 }
 
-/* Each process gets half of the slots; of the time on a wire each gets half, and
- * a small frame takes a tenth of that of a long one. */
+/* Where slots of the link are scarce, each process gets half of them; where
+ * time on the wire is, each gets half of it, and a small frame takes a tenth of
+ * the time of a long one. */
 static void small_frames_take_no_room(void **state)
 {
 	(void)state;
@@ -286,8 +291,7 @@ static void note_some(struct unic_port *port, const uint8_t *f, uint32_t len,
 	sched_on_frame(port, f, len, flags);
 }
 
-/* All replies are sent first, though a process has more requests between any
- * two. */
+/* All replies of a process are sent before its first request. */
 static void all_replies_come_first(void **state)
 {
 	uint32_t q[3], i;
@@ -344,7 +348,7 @@ static void weights_change(void **state)
 	assert_in_range(sched_sent[1] * 10 / sched_sent[0], 30, 50);
 }
 
-/* Weights have no upper bound. */
+/* Weights of any size divide the link in proportion. */
 static void weights_have_no_bound(void **state)
 {
 	uint32_t q[2];
@@ -357,8 +361,8 @@ static void weights_have_no_bound(void **state)
 	assert_in_range(sched_sent[0] / sched_sent[1], 8, 12);
 }
 
-/* A process that takes a slot starts at the time of each path, which may have
- * stood still. */
+/* A process that takes a slot starts at the virtual time of each path, which
+ * stands still while the path is full. */
 static void a_slot_comes_at_the_time_of_its_path(void **state)
 {
 	struct unic_sched_order *s = &sched_a.nic.order;
@@ -375,8 +379,8 @@ static void a_slot_comes_at_the_time_of_its_path(void **state)
 	assert_true(s->path[0].pair[2].tag == 2000);
 }
 
-/* Frames arrive without end; while there are requests to send they take half of a
- * round's burst. */
+/* While there are requests to send, received frames take half of a round's
+ * burst, even if frames arrive without end. */
 static void receiving_leaves_time_to_send(void **state)
 {
 	static const uint8_t nothing[60] = { 2, 0, 0, 0, 0, 1 };
@@ -402,8 +406,8 @@ static void receiving_leaves_time_to_send(void **state)
 	assert_int_equal(taken[1], UNIC_RX_BATCH / 2);
 }
 
-/* A destination without room does not mark another one, for which DMA is
- * missing. */
+/* A destination without room does not mark another destination full that waits
+ * for DMA only. */
 static void want_of_room_is_forgotten(void **state)
 {
 	uint32_t q[3], i, k;

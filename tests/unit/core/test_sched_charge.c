@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_sched_charge.c - what the send scheduler charges a process for: READs, of
- * its own and of a peer, small frames, flushes, acknowledgements and turns for
- * nothing; credit for READs that fail, and the bound of a process's debt.
+ * test_sched_charge.c - what the send scheduler charges a process for: its
+ * READs and those of a peer, small frames, flushes, acknowledgements and turns
+ * without a frame; credit for failed READs, and the bound of a debt.
  */
 #include "unit.h"
 
@@ -13,8 +13,8 @@
 
 #define MS 1000000ull
 
-/* A peer that reads over four queue pairs gets the share of its process, not all
- * of the link. */
+/* A peer that reads over four queue pairs gets the share of the process that it
+ * reads from, not all of the link. */
 static void reads_of_a_peer_are_charged(void **state)
 {
 	uint32_t q[4], w, i, polls;
@@ -58,7 +58,8 @@ static void reads_of_a_peer_are_charged(void **state)
 			45, 55);
 }
 
-/* A process whose memory is read also sends, and both go on. */
+/* A process whose memory is read by a peer sends both READ responses and its
+ * own requests. */
 static void reads_leave_its_own_process_half(void **state)
 {
 	uint32_t q, w, i, seen[2] = { 0 };
@@ -83,8 +84,8 @@ static void reads_leave_its_own_process_half(void **state)
 	assert_true(seen[0] && seen[1]);
 }
 
-/* A flood of small messages, with room for all, takes the processor for as long
- * as its share allows, not its bytes. */
+/* Small messages are charged for the processor time that they take, not for
+ * their bytes: a flood of them gets its share only. */
 static void small_frames_cost_what_they_take(void **state)
 {
 	uint32_t q[3], i, k, n[2] = { 0 };
@@ -107,8 +108,8 @@ static void small_frames_cost_what_they_take(void **state)
 	assert_true(n[1] >= 5);
 }
 
-/* The same beside a destination that is full, and stays so: the sender of the
- * small messages may have caused that. */
+/* Small messages cost as much beside a destination that stays full: their
+ * sender may have filled it. */
 static void a_full_destination_makes_nothing_cheap(void **state)
 {
 	uint32_t c, q[3], i, k, n[2] = { 0 };
@@ -134,8 +135,8 @@ static void a_full_destination_makes_nothing_cheap(void **state)
 	assert_true(n[1] >= 16);
 }
 
-/* A READ is charged to the process that posts it: its bytes take another path,
- * but the time is its processor's. */
+/* A READ is charged to the process that posts it: its payload comes on the
+ * other direction of the link, but takes processor time. */
 static void reads_cost_what_they_ask_for(void **state)
 {
 	uint32_t q[3], i, k, reads = 0, others = 0;
@@ -162,8 +163,8 @@ static void reads_cost_what_they_ask_for(void **state)
 	assert_true(others >= 40);
 }
 
-/* Repeats a READ that the peer does not answer @again times. Returns the frames
- * of another process before the next one of its requester. */
+/* Repeats, @again times, a READ that the peer does not answer. Returns how many
+ * frames of another process are sent before the next frame of the requester. */
 static uint32_t behind_a_read(uint32_t again)
 {
 	uint32_t w[2], q[2], i, k;
@@ -206,8 +207,8 @@ static void reads_are_paid_for_once(void **state)
 	assert_true(behind_a_read(3) <= once);
 }
 
-/* A READ with a wrong key is refused. Its process was charged for the whole READ,
- * but gets its share afterwards, beginning with the NAK. */
+/* A READ with a wrong key is refused. Its process was charged for the whole
+ * READ, and gets its share again from the NAK on. */
 static void a_refused_read_is_not_owed(void **state)
 {
 	struct unic_cqe cqe;
@@ -258,8 +259,8 @@ static void lose_of_second(struct unic_port *port, const uint8_t *f,
 		sched_on_frame(port, f, len, flags);
 }
 
-/* Process 1 is charged at B's path for long READs, whose answers all arrive while it is
- * alone. */
+/* Charges process 1 at the path to B for long READs, whose responses all arrive
+ * while it is alone. */
 static void owes_reads(void)
 {
 	struct rig_mr big, far;
@@ -285,7 +286,7 @@ static void owes_reads(void)
 	}
 }
 
-/* The debt of a process is not that of the next one in its slot. */
+/* The next process in a slot does not inherit the debt. */
 static void a_slot_comes_without_debt(void **state)
 {
 	(void)state;
@@ -306,7 +307,7 @@ static struct unic_qp_ctx *qp_of(uint32_t q)
 	return &sched_a.nic.qps.qp[sched_qa[q].qpn & 0xff];
 }
 
-/* Process 1 has sent a READ of 64 packets beside another process, and was charged
+/* Process 1 sends a READ of 64 packets beside another process, and is charged
  * for it. */
 static struct unic_sched_pair *charged_for_a_read(void)
 {
@@ -327,8 +328,8 @@ static struct unic_sched_pair *charged_for_a_read(void)
 	return &sched_a.nic.order.path[fake_path(2)].pair[1];
 }
 
-/* The charge for missing packets of a READ is given back, once, and at most the
- * debt. */
+/* The charge for packets of a READ that do not come is given back once, and by
+ * no more than the debt. */
 static void what_comes_of_a_read_is_owed(void **state)
 {
 	uint64_t packet = UNIC_COST_CPU + 1024, scale, tag;
@@ -357,7 +358,8 @@ static void what_comes_of_a_read_is_owed(void **state)
 	assert_true(pair->tag == sched_a.nic.order.now - 8);
 }
 
-/* A process without debt is ahead of one with a smaller debt than the first had. */
+/* A process whose charge is given back moves ahead of a process whose debt was
+ * smaller. */
 static void who_is_given_back_has_its_turn(void **state)
 {
 	struct unic_sched_pair *pair = charged_for_a_read();
@@ -383,8 +385,8 @@ static void who_is_given_back_has_its_turn(void **state)
 	assert_int_equal(*above, 1);
 }
 
-/* The charge for a READ of an evicted region is given back, too, though its queue
- * pair lives on. */
+/* The charge for a READ of an evicted region is given back, too, although its
+ * queue pair stays in RTS. */
 static void an_evicted_read_is_not_owed(void **state)
 {
 	struct unic_sched_pair *pair = charged_for_a_read();
@@ -442,7 +444,7 @@ static void a_read_has_a_bound(void **state)
 		 SCHED_LONG, sched_mb[0].iova, sched_mb[0].stag);
 	unic_nic_poll(&sched_a.nic);
 	assert_int_equal(wr->npkt, SCHED_LONG / 1024);
-	wr->npkt = 1u << 16; /* as with memory for that many packets */
+	wr->npkt = 1u << 16; /* as if memory had room for that many packets */
 	fake_room(&sched_a.port, fake_path(2), FAKE_NEVER_FULL);
 	sched_a.nic.sched.cost = UNIC_COST_CPU;
 	unic_requester_send(&sched_a.nic.transport,
@@ -456,7 +458,7 @@ static void a_read_has_a_bound(void **state)
 	assert_true(tag - path->pair[0].tag == most);
 }
 
-/* A batch of flushed completions of a queue pair is a turn. */
+/* A batch of flushed completions is charged as one turn. */
 static void a_flush_costs_a_turn(void **state)
 {
 	int32_t left = 3 * UNIC_SCHED_TURN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_set.c - sets and orders of more processes than this board has: two levels
- * of words, and a number that is no power of two.
+ * test_set.c - bit sets and tournaments of more processes than this board has:
+ * two levels of words, and a number that is no power of two.
  */
 #include "board.h"
 
@@ -37,7 +37,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The least member of @i and above. */
+/* The least member from @i on. */
 static uint32_t next(uint32_t i)
 {
 	while (i < UNIC_PROCS && !member[i])
@@ -116,7 +116,7 @@ static uint32_t least(void)
 	return best;
 }
 
-/* Several members change before they are played: the first is right afterwards. */
+/* Several members change, and then each is played: the first is the least. */
 static void first_is_the_least(void **state)
 {
 	uint32_t step, i, k, changed[3];

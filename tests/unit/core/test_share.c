@@ -96,7 +96,7 @@ static void entitled_up_to_the_share_exactly(void **state)
 	assert_false(unic_share_entitled(&s, 2, 21));
 	assert_true(unic_share_entitled(&s, 0, 0));
 	assert_false(unic_share_entitled(&s, 0, 1));
-	/* units on their way back are no excess, but are still held */
+	/* units on their way back do not count as excess, but are still held */
 	unic_share_coming(&s, 1, 15);
 	assert_false(unic_share_entitled(&s, 1, 1));
 	assert_int_equal(unic_share_excess(&s, 1), -5);
@@ -113,7 +113,7 @@ static void victim_has_most_for_its_weight(void **state)
 	assert_int_equal(unic_share_victim(&s, 2, 5), 1);
 	unic_share_weigh(&s, 1, 2); /* shares 15 and 30 */
 	assert_int_equal(unic_share_victim(&s, 2, 5), 0);
-	/* and the next one, if the first has nothing to give */
+	/* a skipped owner is not chosen */
 	unic_share_skip(&s, 0);
 	assert_int_equal(unic_share_victim(&s, 2, 5), 1);
 	unic_share_skip(&s, 1);
@@ -138,7 +138,7 @@ static void nobody_at_or_below_its_share(void **state)
 	assert_int_equal(unic_share_victim(&s, 2, 5), NIL);
 }
 
-/* For a watermark only owners above their share give units. */
+/* To keep a watermark, only owners above their share give units. */
 static void low_water_takes_from_who_is_above(void **state)
 {
 	(void)state;
@@ -168,7 +168,7 @@ static void borrower_takes_from_larger_borrower_or_itself(void **state)
 	assert_int_equal(unic_share_victim(&s, 0, 10), 0);
 }
 
-/* The largest pool and weights that there are. */
+/* The largest pool and weights are computed without overflow. */
 static void products_do_not_wrap(void **state)
 {
 	(void)state;
@@ -223,7 +223,7 @@ static void entitled_demand_can_always_be_met(void **state)
 		}
 }
 
-/* ------------------------------------------------------- as it is defined */
+/* --------------------------------------------------- against the definition */
 
 static uint64_t rng = 1;
 
@@ -295,7 +295,7 @@ static void change(uint32_t i)
 	}
 }
 
-/* Few values, so that there are ties. */
+/* The answers equal those of the definition; few values, so that ties occur. */
 static void answers_are_those_of_the_definition(void **state)
 {
 	uint32_t step, i, n, skip, sum;

@@ -4,8 +4,9 @@
  * one NIC: registration, accesses, faults, tokens and derived regions, to the
  * last byte and one beyond.
  *
- * Pages are apart and in no order, so that an access that takes two for
- * neighbours, or counts them in another size, reaches another place.
+ * The pages of a region are not neighbours and in no order, so that an access
+ * which takes two pages for neighbours, or counts pages in another size,
+ * reaches a wrong place.
  */
 #include "unit.h"
 
@@ -22,7 +23,7 @@
 #define TAIL  50u /* bytes in the last of them */
 #define HEAD  24u /* bytes in the first of them */
 
-/* A multiple of all sizes; all regions are at the same one. */
+/* A multiple of all page sizes; each region begins near it. */
 #define BASE 0x7f00000000ull
 
 static const uint8_t shift_of[SIZES] = { 12, 16, 21 };
@@ -41,8 +42,7 @@ static uint64_t size_of(const struct region *g)
 	return 1ull << g->shift;
 }
 
-/* A region of three pages with HEAD bytes of the first and TAIL bytes of the
- * last; its pages are those of @window, from the second size on. */
+/* The command that registers @g with @residency. */
 static struct unic_cmd_mr_reg reg_of(const struct region *g, uint8_t residency)
 {
 	return (struct unic_cmd_mr_reg){
@@ -139,7 +139,7 @@ static uint8_t reg_as(const struct region *g, uint64_t iova, uint64_t length,
 	return status;
 }
 
-/* Pages are counted in their size, from the page of the first byte. */
+/* The number of pages follows from the range and the page size. */
 static void pages_follow_from_the_range(void **state)
 {
 	uint32_t i;
@@ -201,7 +201,7 @@ static void pages_are_aligned_to_their_size(void **state)
 	assert_int_equal(rb.nic.tlb.free, free);
 }
 
-/* So must each page of a region that is filled afterwards. */
+/* Each page that is filled afterwards must be aligned to its size, too. */
 static void filled_pages_are_aligned(void **state)
 {
 	struct unic_cmd_mr_fill fill = { .count = unic_to_le32(1) };
@@ -247,7 +247,7 @@ static void filled_pages_are_aligned(void **state)
 
 /* ------------------------------------------------------------------- access */
 
-/* From @off on, @len bytes must be in one piece, at the address of the host. */
+/* The piece at @off must have @want bytes, at the right bus address. */
 static void reaches(const struct region *g, uint64_t off, uint32_t len,
 		    uint64_t want)
 {
@@ -269,7 +269,7 @@ static void reaches_not(const struct region *g, uint64_t off, uint32_t len)
 	assert_int_equal(access_of(g, off, len, &p), -UNIC_EBOUNDS);
 }
 
-/* The edges of a region, and those of its pages. */
+/* Checks accesses at the edges of a region and of its pages. */
 static void edges_of(const struct region *g)
 {
 	uint64_t size = size_of(g), end = g->length;
@@ -317,7 +317,7 @@ static void each_byte_is_where_its_page_is(void **state)
 	reaches_not(&region[0], region[1].length - 1, 1);
 }
 
-/* The other regions stay in place when one goes. */
+/* The other regions are still accessible when one ends. */
 static void one_size_goes(void **state)
 {
 	uint32_t i, k;
@@ -334,7 +334,7 @@ static void one_size_goes(void **state)
 	}
 }
 
-/* New pages of a region have its size, too. */
+/* New pages of a region must be aligned to its page size, too. */
 static void other_pages_have_their_size(void **state)
 {
 	uint32_t i;
@@ -380,7 +380,7 @@ static void other_pages_have_their_size(void **state)
 
 /* ------------------------------------------------------------------- misses */
 
-/* MR_FAULT with page @page of region @g, in the driver's memory. */
+/* MR_FAULT with page @page of @g; @wrong: bits to set in its address. */
 static uint8_t fault(const struct region *g, uint32_t page, uint64_t wrong)
 {
 	struct unic_cmd_mr_fault cmd = {
@@ -423,8 +423,8 @@ static void missed(const struct region *g, uint64_t off, uint32_t page,
 	assert_int_equal(unic_from_le32(evt.count), count);
 }
 
-/* A missing page is requested by its number, in its size; a page that is there
- * has all of its bytes, and none of the next. */
+/* A missing page is requested by its number, counted in its size; a page that
+ * is present gives access to all of its bytes, and none of the next page. */
 static void missing_pages_have_their_size(void **state)
 {
 	struct region all[SIZES];
@@ -453,8 +453,8 @@ static void missing_pages_have_their_size(void **state)
 	}
 }
 
-/* Pages behind a missing one are requested with it: to the page of the last
- * byte. */
+/* The pages behind a missing one, up to the page of the last byte, are
+ * requested with it. */
 static void pages_ahead_have_their_size(void **state)
 {
 	struct region g;
@@ -508,8 +508,8 @@ static void pages_of_a_receive_have_their_size(void **state)
 	}
 }
 
-/* An invalidated page leaves the NIC, and the window that shows it; its
- * neighbours stay. */
+/* An invalidated page is no longer accessible, nor is it cached as a window;
+ * its neighbours stay accessible. */
 static void invalidated_pages_have_their_size(void **state)
 {
 	struct unic_cmd_mr_pages cmd = { .first = unic_to_le32(1),
@@ -543,7 +543,7 @@ static void invalidated_pages_have_their_size(void **state)
 	}
 }
 
-/* Pages of a page table have the same rules as pages of a list. */
+/* Pages of a page table must be aligned as pages of a list. */
 static void table_pages_have_their_size(void **state)
 {
 	unic_le64 *words = (unic_le64 *)(rb.port.bar + UNIC_BAR_TABLE_OFF);
@@ -563,7 +563,7 @@ static void table_pages_have_their_size(void **state)
 	}
 }
 
-/* -------------------------------------------------------------------- tokens */
+/* ------------------------------------------------------------------- tokens */
 
 static uint8_t token_of(const struct region *g, uint64_t off, uint32_t len,
 			struct unic_cpl_token *cpl)
@@ -600,7 +600,7 @@ static void tokens_end_with_the_region(void **state)
 	}
 }
 
-/* --------------------------------------------------------------------- forms */
+/* -------------------------------------------------------------------- forms */
 
 static uint8_t alloc(uint8_t kind, uint8_t shift, uint32_t n,
 		     struct rig_mr *out)
@@ -659,8 +659,8 @@ static int access_form(const struct rig_mr *mr, uint64_t off, uint32_t len,
 			   UNIC_MR_REMOTE_WRITE, mr->iova + off, len, p);
 }
 
-/* Byte @off of derived region @mr must be byte @of of @g; also for a queue pair
- * without a cached page. */
+/* Byte @off of derived region @mr must be byte @of of @g, with the cached
+ * window of unic_access() and without it. */
 static void is_byte(const struct rig_mr *mr, uint64_t off,
 		    const struct region *g, uint64_t of)
 {
@@ -691,8 +691,8 @@ static void is_range(const struct rig_mr *mr, const struct region *g,
 	assert_int_equal(access_form(mr, 0, len + 1, &p), -UNIC_EBOUNDS);
 }
 
-/* A sub-region and a window use the entries of their region: their addresses lie
- * in its pages as those of the region do. */
+/* A sub-region and a window use the entries of their region: their addresses
+ * have the same offsets in its pages. */
 static void forms_of_a_range(void **state)
 {
 	static const uint8_t kind[] = { UNIC_FORM_SUB, UNIC_FORM_WINDOW2 };
@@ -843,7 +843,7 @@ static void fast_registration_to_the_last_byte(void **state)
 	}
 }
 
-/* Within a large page each byte of it is at its place. */
+/* A fast registration within a large page maps each of its bytes. */
 static void fast_registration_from_the_midst(void **state)
 {
 	uint32_t i;
@@ -919,7 +919,7 @@ static void fast_registration_of_a_mixture(void **state)
 			is_byte(&m, at + size - 1, &region[i], HEAD + size - 1);
 		}
 		assert_int_equal(rig_dereg(&rb, &m), 0);
-		/* an element with smaller pages is one too many */
+		/* a piece of a region with smaller pages is refused */
 		e[0] = piece(&region[2], HEAD, size);
 		e[1] = piece(&region[f], HEAD, size);
 		assert_int_equal(alloc(UNIC_FORM_FAST, shift_of[f + 1], 3, &m),
@@ -931,10 +931,10 @@ static void fast_registration_of_a_mixture(void **state)
 	}
 }
 
-/* ------------------------------------------------------------- bytes that move */
+/* ---------------------------------------------------------- bytes that move */
 
-/* Two pages of 64 KiB that are not neighbours, and the beginning of one of 2 MiB,
- * which is a whole window. */
+/* Three pages of 64 KiB that are not neighbours, in window 1; a page of 2 MiB,
+ * of which window 2 is the beginning. */
 static struct region moved[2];
 
 static uint8_t *byte_of(const struct region *g, uint64_t off)
@@ -966,7 +966,8 @@ static void real_pages(void)
 	memset(rb.port.window[2], 0xee, sizeof(rb.port.window[2]));
 }
 
-/* @len bytes of ma must be at @off, and no others may have changed. */
+/* The first @len bytes of ma must be at @off of @g, and no other byte may have
+ * changed. */
 static void has_come(const struct region *g, uint64_t off, uint32_t len)
 {
 	uint32_t i, k, n = 0;
@@ -1027,8 +1028,7 @@ static void writes_and_reads(void **state)
 	pair_quiet();
 }
 
-/* An offset for @len bytes in the region with small pages, some over the end of a
- * page and the last. */
+/* An offset of moved[0] at which @len bytes cross a page boundary. */
 static uint64_t off_of(uint32_t i, uint32_t len)
 {
 	uint64_t end = moved[0].length - len;
@@ -1036,7 +1036,7 @@ static uint64_t off_of(uint32_t i, uint32_t len)
 	return i == 0 ? 0 : end - (i == 1 ? TAIL / 2 : 0);
 }
 
-/* SENDs from such pages into such pages. */
+/* SENDs from and into pages of 64 KiB, over page boundaries. */
 static void sends(void **state)
 {
 	static const uint32_t len = 3000;
@@ -1089,7 +1089,7 @@ static void tagged_messages(void **state)
 	pair_quiet();
 }
 
-/* A list of pieces of all sizes is one region for the peer. */
+/* A peer writes to an indirect region of pieces with all page sizes. */
 static void list_of_a_mixture(void **state)
 {
 	struct unic_sge e[3];

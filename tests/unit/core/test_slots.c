@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_slots.c - the fault slots: pages that are only advised give way to those
+ * test_slots.c - the fault slots: faults for advised pages give way to faults
  * that operations wait for, and no process has more than its share of the slots
  * while another finds none (INV-20).
  */
@@ -43,7 +43,7 @@ static uint32_t slots_of(const struct rig_mr *mr)
 	return n;
 }
 
-/* An operation on the region misses each of @n pages, far from one another. */
+/* An operation on @mr misses @n pages, too far apart to share a fault. */
 static void miss(const struct rig_mr *mr, uint32_t at, uint32_t n)
 {
 	int r;
@@ -79,7 +79,7 @@ static void answer(const struct rig_mr *mr, const struct unic_evt_miss *evt)
 			 0);
 }
 
-/* A WRITE of process 0 whose page is missing; the driver needs 50 us for a page. */
+/* A WRITE of process 0 misses its page; the driver needs 50 us for it. */
 static void write_in_time(uint32_t page)
 {
 	struct unic_evt_miss evt;
@@ -95,8 +95,8 @@ static void write_in_time(uint32_t page)
 	rig_pages(&ra, &mine, page, 1, UNIC_ADVISE_DONT_NEED, NULL);
 }
 
-/* A process advises pages over and over, and the driver, which is slow, brings
- * none of them. */
+/* Advice of a process, repeated while the driver brings none of the pages, does
+ * not delay an operation of another process. */
 static void advice_delays_nobody(void **state)
 {
 	uint32_t i;
@@ -110,7 +110,8 @@ static void advice_delays_nobody(void **state)
 	}
 }
 
-/* Advice has at most half of the slots, of all processes together. */
+/* Advice of all processes together has at most half of the slots, and less when
+ * operations need them. */
 static void advice_has_half(void **state)
 {
 	(void)state;
@@ -120,7 +121,7 @@ static void advice_has_half(void **state)
 	miss(&mine, 0, HALF);
 	assert_int_equal(slots_of(&mine), HALF);
 	assert_int_equal(slots_of(&theirs), HALF);
-	/* and only as long as no operation needs them */
+	/* operations take slots from advice */
 	miss(&mine, 8, 4);
 	assert_int_equal(slots_of(&mine), HALF + 4);
 	assert_int_equal(slots_of(&theirs), HALF - 4);
@@ -128,7 +129,7 @@ static void advice_has_half(void **state)
 	assert_int_equal(slots_of(&theirs), HALF - 4);
 }
 
-/* A page that an operation waits for is not advice. */
+/* An advised page that an operation waits for no longer counts as advice. */
 static void advice_that_is_needed(void **state)
 {
 	(void)state;
@@ -140,12 +141,12 @@ static void advice_that_is_needed(void **state)
 	miss(&mine, 0, HALF);
 	assert_int_equal(slots_of(&mine), HALF);
 	assert_int_equal(slots_of(&theirs), HALF);
-	miss(&mine, 8, 1); /* each has its share */
+	miss(&mine, 8, 1); /* each process has its share */
 	assert_int_equal(slots_of(&mine), HALF);
 	assert_int_equal(slots_of(&theirs), HALF);
 }
 
-/* Two processes advise the same page. */
+/* Two processes that advise pages share the slots of advice. */
 static void advice_is_shared(void **state)
 {
 	(void)state;
@@ -157,7 +158,8 @@ static void advice_is_shared(void **state)
 	assert_int_equal(slots_of(&mine), HALF / 2);
 }
 
-/* Operations of one process wait in all of the slots for pages that do not come. */
+/* Operations of one process that wait in all slots do not delay an operation of
+ * another process. */
 static void hoarder_delays_nobody(void **state)
 {
 	uint32_t i;
@@ -173,8 +175,9 @@ static void hoarder_delays_nobody(void **state)
 	}
 }
 
-/* The first operation without a slot takes one back; then one is left for the
- * next, so that slots are not taken back again and again. */
+/* An operation that finds no slot takes one back from the process above its
+ * share; afterwards one slot stays free for the next such operation, so that
+ * slots are not taken back again and again. */
 static void taken_back_once(void **state)
 {
 	struct unic_evt_miss evt;
@@ -235,16 +238,16 @@ static void who_lost_a_slot_goes_on(void **state)
 	pair_run(1 * US);
 	assert_true(told(&mine, &evt));
 	assert_int_equal(slots_of(&mine), 1);
-	miss(&theirs, 0, 1); /* the youngest of the process with most slots */
+	miss(&theirs, 0, 1); /* takes back the slot of @mine */
 	assert_int_equal(slots_of(&mine), 0);
 	answer(&mine, &evt);
 	pair_run(200 * US);
 	pair_expect(&ra, &qa, 77, 0, 64);
-	/* and once more, without an answer */
+	/* once more, without an answer */
 	rig_pages(&ra, &mine, 0, 1, UNIC_ADVISE_DONT_NEED, NULL);
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 78, &mine, 0, 64, mb.iova, mb.stag);
 	pair_run(100 * US);
-	assert_int_equal(slots_of(&mine), 0); /* others have some: its share */
+	assert_int_equal(slots_of(&mine), 0); /* @more has the whole share */
 	assert_int_equal(slots_of(&more), UNIC_FAULTS - 1);
 	assert_int_equal(
 		unic_fault_refused(&ra.nic.memory,
@@ -262,7 +265,7 @@ static void who_lost_a_slot_goes_on(void **state)
 	pair_expect(&ra, &qa, 78, 0, 64);
 }
 
-/* A bounded number of pages of a table is looked at, present or not. */
+/* Advice on a page table looks at a bounded number of pages, present or not. */
 static void advice_on_a_table_is_bounded(void **state)
 {
 	struct rig_mr table;
@@ -283,7 +286,8 @@ static void advice_on_a_table_is_bounded(void **state)
 	assert_int_equal(done, 16);
 }
 
-/* Weights count: three quarters of the slots for three quarters of the weight. */
+/* A process with three quarters of the weight has three quarters of the
+ * slots. */
 static void slots_by_weight(void **state)
 {
 	struct unic_cmd_proc_set set = { .proc = unic_to_le32(1),
@@ -297,7 +301,7 @@ static void slots_by_weight(void **state)
 	assert_int_equal(slots_of(&theirs), UNIC_FAULTS * 3 / 4);
 }
 
-/* A queue pair does not wait for a slot in its next connection. */
+/* A queue pair that waits for a slot no longer waits after its reset. */
 static void who_finds_no_slot_can_go(void **state)
 {
 	struct unic_cmd_qp_modify cmd = { .proc = unic_to_le32(qa.proc),

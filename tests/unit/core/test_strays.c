@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_strays.c - frames that no peer sends, for queue pairs of UC and UD: every
- * length and opcode, from any address. Each is dropped or is a message, none is
- * answered, no byte is written outside a receive, and the queue pair lives.
+ * test_strays.c - frames that no peer sends, for queue pairs of UC and UD:
+ * every length and opcode, from any address. Each is dropped or taken as a
+ * message; none is answered, no byte is written outside a receive, and the
+ * queue pair stays in RTS.
  */
 #include "unit.h"
 
@@ -127,7 +128,8 @@ static bool alive(const struct rig_qp *qp)
 	return unic_qp_receives(unic_qp_by_number(&rb.nic.transport, qp->qpn));
 }
 
-/* A UC packet with an RETH for @reth bytes at the start of mb, and @len of them. */
+/* A UC packet with an RETH for @reth bytes at the start of mb, and @len
+ * bytes. */
 static struct stray write_of(uint8_t op, uint32_t reth, uint32_t len)
 {
 	struct stray s = uc(op, 16 + len);
@@ -136,7 +138,8 @@ static struct stray write_of(uint8_t op, uint32_t reth, uint32_t len)
 	return s;
 }
 
-/* All opcodes, lengths around each limit, with a receive posted and without. */
+/* Frames of every opcode, with lengths around each limit, write no byte outside
+ * a receive. */
 static void every_opcode_and_length(void **state)
 {
 	static const uint32_t lens[] = { 0,	   1,	     3,	       4,
@@ -178,7 +181,7 @@ static void every_opcode_and_length(void **state)
 	rig_poll(&rb);
 }
 
-/* Wrong lengths: the frame is dropped, with its message. */
+/* A packet of a wrong length is dropped, with the rest of its message. */
 static void uc_sizes_lie(void **state)
 {
 	const struct {
@@ -209,20 +212,21 @@ static void uc_sizes_lie(void **state)
 	s = write_of(UNIC_OP_UC_WRITE_FIRST, 2 * MTU + 8, MTU);
 	deliver(&s);
 	assert_int_equal(mb.mem[0], 0x77);
-	s = uc(UNIC_OP_UC_WRITE_LAST, 8); /* a middle one is expected */
+	s = uc(UNIC_OP_UC_WRITE_LAST, 8); /* a middle packet is expected */
 	deliver(&s);
 	assert_int_equal(mb.mem[MTU], 0x11);
 	assert_int_equal(rig_count(&rb, rx_bad_opcode), i + 1);
 	s = uc(UNIC_OP_UC_WRITE_LAST, 8);
 	deliver(&s);
 	assert_int_equal(rig_count(&rb, uc_skipped), 1);
-	/* and the connection goes on */
+	/* the queue pair takes the next message */
 	s = write_of(UNIC_OP_UC_WRITE_ONLY, 1, 1);
 	deliver(&s);
 	assert_int_equal(rig_count(&rb, rx_bad_opcode), i + 1);
 }
 
-/* A packet of the other opcode, and a first packet in the middle. */
+/* A packet of a WRITE within a SEND is dropped; a first packet ends the message
+ * before it. */
 static void uc_out_of_place(void **state)
 {
 	struct stray s;
@@ -245,7 +249,8 @@ static void uc_out_of_place(void **state)
 	pair_expect_none(&rb, &ub);
 }
 
-/* Another address than the peer's; and rights that the queue pair does not have. */
+/* A WRITE is refused from another address than the peer's, and without the
+ * right to write. */
 static void uc_of_a_stranger(void **state)
 {
 	struct stray s;
@@ -263,8 +268,8 @@ static void uc_of_a_stranger(void **state)
 	assert_int_equal(mb.mem[0], 0x11);
 }
 
-/* Datagrams shorter than their headers and longer than the queue pair allows, and
- * an opcode that is no datagram's. */
+/* Datagrams shorter than their headers or longer than the path MTU, and opcodes
+ * of no service, are dropped. */
 static void limits_of_datagrams(void **state)
 {
 	struct stray d = uc(UNIC_OP_UD_SEND_ONLY, 7), s;
@@ -320,7 +325,7 @@ static void no_last_word(void **state)
 	pair_expect(&rb, &ub, 1, UNIC_WC_EVICTED, 0);
 }
 
-/* The wrong key of an evicted region does not count as a guess. */
+/* A WRITE to an evicted region is refused and does not count as a guess. */
 static void uc_evicted_is_no_guess(void **state)
 {
 	struct rig_mr gone;

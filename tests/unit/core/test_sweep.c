@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_sweep.c - receive queues of the largest size with evicted regions: each
- * receive completes once, a round looks at a few receives, and no message is
- * lost.
+ * test_sweep.c - the sweep of receive queues of the largest size for evicted
+ * regions: each receive completes once, a round looks at a few receives, and no
+ * message is lost.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define CQES   (2u * UNIC_QP_SLOTS)
 #define GONE   20u /* more regions than the sweep has places for */
 #define WINDOW UNIC_RQ_WINDOW
-/* Rounds of work of a lap. */
+/* The rounds that a lap of the sweep takes. */
 #define LAP (UNIC_QPS + 2u + SLOTS / WINDOW + SLOTS * 64u / 4096u)
 
 /* A queue pair of NIC B with a receive ring of the largest size. */
@@ -26,8 +26,7 @@ static struct unic_rq_slot *ring;
 static const struct unic_cqe *cqes;
 static struct rig_mr gone[GONE];
 static uint32_t posted, taken;
-/* By the number of the receive: how often it completed, with
- * which status, and the STag of it. */
+/* Per receive: how often it completed, with which status, and its STag. */
 static struct {
 	uint8_t seen, status;
 	uint32_t stag;
@@ -181,7 +180,7 @@ static uint32_t take(void)
 }
 
 /* Receives @first to @end - 1 must have completed EVICTED, each once, and no
- * others. */
+ * other receive. */
 static void evicted(uint32_t first, uint32_t end)
 {
 	uint32_t i;
@@ -195,7 +194,8 @@ static void evicted(uint32_t first, uint32_t end)
 	}
 }
 
-/* Counts rounds until the sweep is over; each completes a window at most. */
+/* Returns the rounds until the sweep ends; each completes WINDOW receives at
+ * most. */
 static uint32_t sweep_by_rounds(void)
 {
 	uint32_t n;
@@ -207,8 +207,8 @@ static uint32_t sweep_by_rounds(void)
 	return n;
 }
 
-/* More regions end in one step than the sweep has places for: the step looks at
- * no receive, each round at a few, and all are found. */
+/* More regions end in one step than the sweep has places for: the step itself
+ * looks at no receive, each round looks at a few, and all are found. */
 static void a_round_looks_at_a_few(void **state)
 {
 	uint32_t i;
@@ -231,7 +231,8 @@ static void a_round_looks_at_a_few(void **state)
 	assert_false(rb.nic.chores);
 }
 
-/* The step alone, with all receives readable at once. */
+/* unic_revoked_add() itself completes no receive, even when the whole ring can
+ * be read at once. */
 static void naming_one_more_sweeps_nothing(void **state)
 {
 	uint32_t i;
@@ -248,8 +249,8 @@ static void naming_one_more_sweeps_nothing(void **state)
 	assert_int_equal(rb.nic.qps.qp[big.qpn & 0xff].rq.head, 0);
 }
 
-/* Regions that end one after another do not restart the sweep: receives of the
- * first complete within a lap. */
+/* Regions that end one after another do not restart the sweep: the receives of
+ * the first complete within a lap. */
 static void evictions_do_not_start_it_over(void **state)
 {
 	uint32_t i, done = 0;
@@ -269,8 +270,8 @@ static void evictions_do_not_start_it_over(void **state)
 	evicted(SLOTS / 2, SLOTS);
 }
 
-/* The queue moves during the sweep: messages take valid receives, the process
- * posts behind them, some in a region that ends, too. */
+/* The queue moves during the sweep: messages take valid receives, and the
+ * process posts more, some of them in a region that ends later. */
 static void the_queue_moves_meanwhile(void **state)
 {
 	uint32_t i, round, good = 0, bad = 0;
@@ -320,8 +321,8 @@ static void the_queue_moves_meanwhile(void **state)
 	pair_quiet();
 }
 
-/* All but the last receive are in a region that is gone, and were posted after
- * the sweep: the message passes over them, a few per round, and arrives. */
+/* All receives but the last are in a region that ended before they were posted:
+ * the message passes over a few per round, and arrives. */
 static void a_message_passes_over_a_few(void **state)
 {
 	uint32_t i, n = 0;
@@ -348,8 +349,8 @@ static void a_message_passes_over_a_few(void **state)
 	assert_int_equal(rig_count(&rb, tx_rnr_naks), 0);
 }
 
-/* The substitute is the last of the ring; the receives in between are too short,
- * and stay. */
+/* The substitute of an evicted receive is the last of the ring; the receives in
+ * between are too short for the message, and stay posted. */
 static void a_substitute_is_far_away(void **state)
 {
 	struct unic_rq *rq = &rb.nic.qps.qp[big.qpn & 0xff].rq;
@@ -380,19 +381,19 @@ static void a_substitute_is_far_away(void **state)
 	assert_memory_equal(mb.mem, ma.mem, 1000);
 }
 
-/* A region that its owner released is unknown; a message that arrives before the
- * sweep takes the next receive nevertheless. */
+/* A receive whose region was deregistered completes EVICTED when a message
+ * arrives before the sweep does, and the message takes the next receive. */
 static void a_name_that_is_gone_is_known_for_a_lap(void **state)
 {
 	uint32_t i, k;
 
 	for (k = 0; k < 2;
-	     k++) { /* one region, or more than there are places */
+	     k++) { /* one region, or more than the sweep has places for */
 		up(state);
 		message_regions(GONE);
 		for (i = 0; i < SLOTS; i++)
 			post(&mb, 64);
-		ring_bell(); /* a ring that keeps the sweep busy */
+		ring_bell(); /* a ring in which the sweep is busy */
 		make_big(8);
 		post(&gone[0], 64);
 		post(&gone[k ? GONE - 1 : 0], 64);
@@ -417,8 +418,8 @@ static void a_name_that_is_gone_is_known_for_a_lap(void **state)
 	}
 }
 
-/* Receives in another region, or with another key byte of its owner, are not
- * swept, however many places the sweep has lost. */
+/* Receives in another region, or with another key byte, are not swept, even
+ * when the sweep has no places left. */
 static void others_are_left_alone(void **state)
 {
 	struct rig_mr later = mb;
@@ -426,7 +427,7 @@ static void others_are_left_alone(void **state)
 
 	(void)state;
 	message_regions(GONE);
-	later.stag ^= 0x5a; /* as a fast registration yet to come */
+	later.stag ^= 0x5a; /* the key of a later fast registration */
 	post(&mb, 64);
 	post(&later, 64);
 	for (i = 0; i < GONE; i++)
@@ -445,8 +446,8 @@ static void others_are_left_alone(void **state)
 	assert_false(rb.nic.revoked.lost);
 }
 
-/* A queue pair is destroyed while a piece of its ring is read for the sweep; the
- * sweep goes on with the others, and the piece is dropped. */
+/* A queue pair is destroyed while the sweep reads a part of its ring; the part
+ * is dropped, and the sweep goes on with other queue pairs. */
 static void its_queue_leaves(void **state)
 {
 	struct unic_cmd_obj cmd = { .proc = unic_to_le32(0) };
@@ -475,8 +476,7 @@ static void its_queue_leaves(void **state)
 	assert_false(rb.nic.qps.qp[big.qpn & 0xff].used);
 }
 
-/* Receives are looked at ahead of their messages for a few queue pairs per round,
- * each in turn. */
+/* Each round looks ahead at the receives of a few queue pairs, in turn. */
 static void few_are_looked_at_ahead(void **state)
 {
 	struct unic_qps *qps = &rb.nic.qps;
@@ -489,7 +489,7 @@ static void few_are_looked_at_ahead(void **state)
 		unic_rq_ahead(&rb.nic.transport);
 	assert_int_equal(rounds, UNIC_QPS / 4);
 	qps->ahead[0] = 1u << 3 | 1u << 5;
-	qps->ahead_at = 4; /* the second one first */
+	qps->ahead_at = 4; /* begin with the second one */
 	unic_rq_ahead(&rb.nic.transport);
 	assert_false(unic_rq_ahead_due(&rb.nic.transport));
 }

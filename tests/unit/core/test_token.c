@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* test_token.c - payload tokens: every end, every refusal, once. */
+/* test_token.c - payload tokens: every end and every refusal, each once. */
 #include "memory/access.h"
 #include "revoke/register.h"
 #include "rig.h"
@@ -82,7 +82,7 @@ static void expect_end(uint32_t i, uint32_t end, uint32_t placed)
 	assert_false(rig_event(&r, &evt));
 }
 
-/* A TOKEN_END that finds the event ring full is sent as soon as there is room. */
+/* A TOKEN_END that finds the event ring full is sent when there is room. */
 static void end_is_told_when_there_is_room(void **state)
 {
 	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_PROC_GONE };
@@ -103,8 +103,8 @@ static void end_is_told_when_there_is_room(void **state)
 	expect_end(i, UNIC_TOKEN_ABORTED, 4);
 }
 
-/* A region with all tokens ends at once, and all of them with it; their
- * TOKEN_ENDs are sent in rounds, once each, and no index is used again before. */
+/* When a region with all tokens ends, they end at once; their TOKEN_ENDs are
+ * sent over several rounds, once each, and no index is used again before. */
 static void all_end_at_once_and_are_told_in_rounds(void **state)
 {
 	uint32_t i, told = 0, most = 0, rounds = 0, n, seen = 0;
@@ -258,7 +258,7 @@ static void each_refusal_changes_nothing(void **state)
 			 UNIC_TOKEN_WRONG_SENDER);
 	assert_int_equal(claim_from(i, key, 1, IP, QPN + 1),
 			 UNIC_TOKEN_WRONG_SENDER);
-	/* on a queue pair of another protection domain it is unknown */
+	/* a queue pair of another protection domain has no such token */
 	r.nic.qps.qp[3].pd++;
 	assert_int_equal(claim(i, key, 1), UNIC_TOKEN_BAD_KEY);
 	r.nic.qps.qp[3].pd--;
@@ -271,16 +271,16 @@ static void each_refusal_changes_nothing(void **state)
 	assert_int_equal(rig_count(&r, token_busy), 1);
 }
 
-/* The end of a message in the memory of a token is compared without wrapping,
- * whatever its first packet says. */
+/* The end of a message in the buffer of a token is computed without overflow,
+ * whatever sizes its first packet announces. */
 static void end_behind_4_gib_is_too_long(void **state)
 {
 	static const uint32_t most[][2] = {
-		/* of 32 bits: wraps to .. */
+		/* sum in 32 bits */
 		{ UINT32_MAX, 1 },	      /* 0 */
 		{ 1, UINT32_MAX },	      /* 0 */
 		{ 0x80000000u, 0x80000000u }, /* 0 */
-		{ UINT32_MAX, 1001 },	      /* the last byte of it */
+		{ UINT32_MAX, 1001 },	      /* the end of the buffer */
 		{ 1001, UINT32_MAX },
 		{ UNIC_MSG_MAX, UNIC_MSG_MAX },
 		{ UINT32_MAX, UINT32_MAX },
@@ -299,7 +299,7 @@ static void end_behind_4_gib_is_too_long(void **state)
 		tag.index =
 			(uint32_t)unic_token_alloc(&r.nic.memory, &a, &tag.key);
 		t = &r.nic.tokens.token[tag.index];
-		if (round == 2) /* more than the region has */
+		if (round == 2) /* longer than the region */
 			t->length = UNIC_MSG_MAX;
 		for (n = 0; n < sizeof(most) / sizeof(*most); n++) {
 			tag.payload = most[n][0];
@@ -333,13 +333,14 @@ static void lives_to_the_nanosecond(void **state)
 	expect_end(i, UNIC_TOKEN_EXPIRED, 0);
 	assert_int_equal(claim(i, key, 1), UNIC_TOKEN_EXPIRED);
 	assert_int_equal(end_of(i, key), UNIC_TOKEN_EXPIRED);
-	/* a claimed one does not expire */
+	/* a claimed token does not expire */
 	assert_int_equal(claim(k, key2, 1), UNIC_TOKEN_BUSY);
 	unic_token_finish(&r.nic.memory, (uint16_t)k, 1);
 	assert_int_equal(rig_count(&r, tokens_expired), 1);
 }
 
-/* A message may arrive before the expiry is handled. */
+/* A message that arrives after the expiry, before the NIC has handled it, finds
+ * the token EXPIRED. */
 static void late_claim_expires_it(void **state)
 {
 	uint64_t key;
@@ -403,7 +404,7 @@ static void ends_with_its_region(void **state)
 	expect_end(i, UNIC_TOKEN_EVICTED, 0);
 	assert_int_equal(claim(i, key, 1), UNIC_TOKEN_EVICTED);
 	assert_int_equal(rig_count(&r, token_region), 1);
-	/* the claimed one may be finished while the region drains */
+	/* a claimed token may be used while the region drains */
 	unic_token_finish(&r.nic.memory, (uint16_t)k, 10);
 	assert_int_equal(end_of(k, key2), UNIC_TOKEN_USED);
 	{
@@ -414,8 +415,8 @@ static void ends_with_its_region(void **state)
 	}
 }
 
-/* A claim released while the region drains was the last use of it: no other event
- * ends the region before its deadline. */
+/* A claim that is released while its region drains may be the last use of the
+ * region: this ends the token and the region, well before the deadline. */
 static void unclaimed_ends_with_its_region(void **state)
 {
 	struct unic_evt_token end;

@@ -38,7 +38,7 @@ static void watch(struct unic_port *port, const uint8_t *f, uint32_t len,
 	in_poll += len;
 }
 
-/* Queue pairs of @procs processes in turn; @weight: of each process. */
+/* Connects queue pairs of @procs processes; @weight: of each process. */
 static void set_up(uint32_t procs, const uint32_t *weight)
 {
 	uint32_t pa[3], pb[3], i;
@@ -105,8 +105,8 @@ static void well(uint32_t q, uint64_t id)
 	assert_int_equal(unic_from_le64(cqe.wr_id), id);
 }
 
-/* Three wait to send when the link is full; any of them fails, and one more
- * comes. The others send, none twice. */
+/* One of three queue pairs that wait to send on a full link fails or is
+ * destroyed, and a fourth one posts a request. The others send, once each. */
 static void dies_before_it_sends(void **state)
 {
 	static const uint32_t one = 1;
@@ -134,13 +134,14 @@ static void dies_before_it_sends(void **state)
 			if (i != d)
 				well(i, i);
 		assert_int_equal(rig_count(&ra, retransmits), 0);
-		/* and the NIC goes idle */
+		/* the NIC goes idle */
 		assert_true(rig_poll(&ra) > ra.port.now_ns);
 		assert_int_equal(ra.nic.sched.work, 0);
 	}
 }
 
-/* The same for acknowledgements. */
+/* One of three queue pairs that wait to send an acknowledgement on a full link
+ * fails. The others send theirs, once each. */
 static void dies_before_it_answers(void **state)
 {
 	static const uint32_t one = 1;
@@ -181,8 +182,8 @@ static void backlog(uint32_t procs)
 			write_by(q, i, 8192);
 }
 
-/* One poll sends a bounded number of frames: the other steps of the round have
- * their turn. */
+/* Polls until @n frames are sent. One poll sends a bounded number of bytes, so
+ * that the other steps of the round are not delayed. */
 static void send_at_least(uint32_t n)
 {
 	uint32_t polls;
@@ -195,8 +196,8 @@ static void send_at_least(uint32_t n)
 	assert_true(frames >= n);
 }
 
-/* Processes of the same weight alternate: in any stretch as long as a turn of
- * each, each has sent. */
+/* Processes of the same weight alternate: each sends within any stretch of
+ * frames as long as one turn of each process. */
 static void alike_take_turns(void **state)
 {
 	static const uint32_t weight[3] = { 1, 1, 1 };
@@ -219,7 +220,7 @@ static void alike_take_turns(void **state)
 				bytes[(k + 1) % 3] * 5 / 4);
 }
 
-/* Turns are as long as weights, up to a bound. */
+/* Turns, and so the bytes sent, are in proportion to the weights. */
 static void turns_are_as_long_as_weights(void **state)
 {
 	static const uint32_t weight[3] = { 1, 2, 4 };
@@ -232,7 +233,7 @@ static void turns_are_as_long_as_weights(void **state)
 	assert_in_range(bytes[2] * 10 / bytes[1], 13, 30);
 }
 
-/* A process that had nothing to send has no credit. */
+/* A process that had nothing to send has gained no credit. */
 static void idleness_is_no_credit(void **state)
 {
 	static const uint32_t weight[3] = { 1, 1, 1 };
@@ -240,7 +241,7 @@ static void idleness_is_no_credit(void **state)
 
 	(void)state;
 	set_up(3, weight);
-	for (i = 0; i < 40; i++) { /* two send, with pauses */
+	for (i = 0; i < 40; i++) { /* two processes send, with pauses */
 		write_by(0, i, 100);
 		write_by(1, i, 100);
 		rig_run2(&ra, &rb, 20 * US);
@@ -256,7 +257,7 @@ static void idleness_is_no_credit(void **state)
 		assert_in_range(n[k], 5, 15);
 }
 
-/* A turn of queue pair @q, of the only process, with the deficit @deficit. */
+/* Gives queue pair @q, of the only process, a turn with @deficit. */
 static void turn_of(uint32_t q, int32_t deficit)
 {
 	unic_proc_take(&ra.nic.command, 0);
@@ -264,8 +265,8 @@ static void turn_of(uint32_t q, int32_t deficit)
 			    &deficit);
 }
 
-/* A turn sends the part of a long message that it pays for, the last packet on
- * credit. */
+/* A turn sends as much of a long message as its deficit pays for; the last
+ * packet may exceed the deficit. */
 static void a_turn_ends_within_a_message(void **state)
 {
 	static const uint32_t weight[1] = { 1 };
@@ -279,8 +280,8 @@ static void a_turn_ends_within_a_message(void **state)
 	well(0, 1);
 }
 
-/* Requests that end before they are sent cost a turn as packets do, with or
- * without the fast path. */
+/* Requests that complete before they are sent are charged to the turn as
+ * packets are, with or without the fast path. */
 static void completions_cost_a_turn(void **state)
 {
 	static const uint8_t ops[] = { UNIC_WR_WRITE, UNIC_WR_WRITE_IMM };

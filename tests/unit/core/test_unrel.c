@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_unrel.c - unreliable connections and datagrams, between two NICs on a wire
- * that loses the frames that the test selects.
+ * test_unrel.c - unreliable connections and datagrams, between two NICs on a
+ * wire that loses the frames that the test selects.
  */
 #include "unit.h"
 
@@ -102,8 +102,8 @@ static void uc_write(uint8_t op, uint64_t wr_id, uint32_t off, uint32_t len)
 	rig_send(&ra, &ua, op, wr_id, &ma, off, len, mb.iova + off, mb.stag);
 }
 
-/* Messages of one packet, of many, and of no bytes. A request ends when its last
- * packet is sent. */
+/* Messages of one packet, of many, and of no bytes arrive. A request completes
+ * when its last packet is sent. */
 static void uc_messages_arrive(void **state)
 {
 	struct unic_cqe cqe;
@@ -158,8 +158,8 @@ static void uc_writes_arrive(void **state)
 	same(12000, 12000, 3000);
 }
 
-/* One packet of five is lost, any of them: its message does not arrive, the next
- * one does, in the receive of the first (IBTA 9.8.3). */
+/* One packet of five is lost, whichever it is: its message does not arrive, and
+ * the next message takes the receive of the first (IBTA 9.8.3). */
 static void uc_lost_packet_loses_its_message(void **state)
 {
 	struct unic_cqe cqe;
@@ -184,8 +184,8 @@ static void uc_lost_packet_loses_its_message(void **state)
 	assert_int_equal(rig_count(&rb, tx_naks), 0);
 }
 
-/* The last packet is lost, and no other follows for long: nothing is held for
- * ever. A region of the receive is asked for, and the queue pair goes on. */
+/* The last packet of a WRITE is lost, and no other follows: the region of the
+ * WRITE can be evicted, and the queue pair takes the next message. */
 static void uc_half_a_message_holds_nothing_up(void **state)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mb.mr),
@@ -216,9 +216,9 @@ static void uc_half_a_message_holds_nothing_up(void **state)
 	assert_memory_equal(other.mem, ma.mem, 100);
 }
 
-/* The region is evicted at the instant when all of the message is placed, and its
- * completion is not written yet: the message has none, and the receive is used
- * for the next one. */
+/* A region is evicted when a message is placed completely and its completion is
+ * not written yet: no completion follows, and the next message takes the
+ * receive. */
 static void uc_cut_before_its_completion(void **state)
 {
 	struct unic_qps *qps = &rb.nic.qps;
@@ -256,8 +256,8 @@ static void uc_cut_before_its_completion(void **state)
 	assert_int_equal(unic_from_le32(cqe.byte_len), 100);
 }
 
-/* No receive, too short a receive, a key that does not open a region: the message
- * is dropped, and the next one arrives. */
+/* A message without a receive, with too short a receive or with a wrong key is
+ * dropped, and the next one arrives. */
 static void uc_what_does_not_fit_is_dropped(void **state)
 {
 	struct unic_cqe cqe;
@@ -282,15 +282,15 @@ static void uc_what_does_not_fit_is_dropped(void **state)
 	pair_run(1 * MS);
 	for (i = 1; i <= 6; i++)
 		get(&ra, &ua, i, &cqe);
-	get(&rb, &ub, 11, &cqe); /* of the WRITE, which takes any */
+	get(&rb, &ub, 11, &cqe); /* the WRITE's: a receive of any size */
 	assert_int_equal(cqe.opcode, UNIC_WC_RECV_WRITE_IMM);
 	pair_expect_none(&rb, &ub);
 	assert_int_equal(rig_count(&rb, unrel_no_receive), 2);
 	assert_int_equal(rig_count(&rb, uc_skipped), 2 + 2 + 2 + 1);
 }
 
-/* A peer that guesses keys is held off, though it gets no answer for a wrong
- * one. */
+/* A peer that guesses keys is held off, although it gets no answer to a wrong
+ * key. */
 static void uc_guesses_are_held_off(void **state)
 {
 	uint32_t i;
@@ -315,7 +315,8 @@ static void uc_guesses_are_held_off(void **state)
 
 /* ----------------------------------------------------------- bad requests */
 
-/* Operations of RC only, and an invalid address, end the queue pair. */
+/* A request for an operation of RC, or with an invalid address or length, fails
+ * and moves the queue pair to the error state. */
 static void wrong_requests(void **state)
 {
 	static const struct {
@@ -361,7 +362,8 @@ static void wrong_requests(void **state)
 	}
 }
 
-/* Attributes that a type does not have are refused, not ignored. */
+/* Attributes that a type of queue pair does not have are refused, not
+ * ignored. */
 static void attributes_by_type(void **state)
 {
 	struct unic_cmd_qp_create create = {
@@ -438,8 +440,8 @@ static void ud_send(uint8_t op, uint64_t wr_id, uint32_t off, uint32_t len,
 		 qpn);
 }
 
-/* The deficit that a turn of @qp uses, where a frame costs 1000 and a last frame
- * 3000. */
+/* Returns the deficit that a turn of @qp uses, where a frame costs 1000 and a
+ * last frame 3000. */
 static int32_t turn_costs(const struct rig_qp *qp)
 {
 	int32_t left = 1 << 20;
@@ -452,8 +454,8 @@ static int32_t turn_costs(const struct rig_qp *qp)
 	return (1 << 20) - left;
 }
 
-/* The charge is its bytes and a price per frame; the rest of a message makes the
- * last frame. */
+/* A turn is charged for bytes and for each frame; a frame shorter than the path
+ * MTU costs as a last frame. */
 static void frames_have_a_price(void **state)
 {
 	struct unic_cqe cqe;
@@ -461,7 +463,7 @@ static void frames_have_a_price(void **state)
 	(void)state;
 	rig_recv(&rb, &db, 11, &mb, 0, GRH + 1024);
 	ud_send(UNIC_WR_SEND, 1, 0, 8, IP(2), db.qpn, 0x1234);
-	pair_run(1 * MS); /* ARP has the address */
+	pair_run(1 * MS); /* ARP finds the address */
 	get(&ra, &da, 1, &cqe);
 	get(&rb, &db, 11, &cqe);
 	ud_send(UNIC_WR_SEND, 2, 0, 100, IP(2), db.qpn, 0x1234);
@@ -475,8 +477,8 @@ static void frames_have_a_price(void **state)
 	get(&ra, &ua, 4, &cqe);
 }
 
-/* The first datagram waits for ARP. The receive begins with the IPv4 header, and
- * the completion names the sender. */
+/* The first datagram waits for ARP. The receive begins with the IPv4 header,
+ * and the completion has the number and the address of the sender. */
 static void ud_datagrams_arrive(void **state)
 {
 	struct unic_cqe cqe;
@@ -508,7 +510,7 @@ static void ud_datagrams_arrive(void **state)
 	assert_int_equal(mb.mem[39], 2);
 }
 
-/* One queue pair sends to several destinations; one of them is itself. */
+/* One queue pair sends to several queue pairs in turn. */
 static void ud_goes_anywhere(void **state)
 {
 	struct rig_qp other;
@@ -533,7 +535,8 @@ static void ud_goes_anywhere(void **state)
 	}
 }
 
-/* Each is dropped and counted, and the receive is used for the next one. */
+/* A datagram without a receive, or with a wrong key, length or destination, is
+ * dropped and counted, and the receive is used for the next one. */
 static void ud_what_does_not_fit_is_dropped(void **state)
 {
 	struct unic_cqe cqe;
@@ -560,8 +563,8 @@ static void ud_what_does_not_fit_is_dropped(void **state)
 	same(GRH, 3, 8);
 }
 
-/* No host has the address: the datagram is lost after a second; the driver gets
- * no event, as it made no ARP request. */
+/* No host has the address: the datagram is dropped after a second, and the
+ * driver gets no event, as it made no ARP request. */
 static void ud_to_nobody(void **state)
 {
 	struct unic_cqe cqe;
@@ -608,8 +611,8 @@ static void ud_inline_and_pieces(void **state)
 	same(108 + GRH, 0, 12);
 }
 
-/* An address expires after a minute. A datagram that waits then waits a second at
- * most, and is sent to the new address. */
+/* An ARP entry expires after a minute, and the next datagram waits for ARP
+ * again, at most a second. A changed entry is used at once. */
 static void ud_address_is_asked_for_again(void **state)
 {
 	struct unic_cqe cqe;
@@ -647,7 +650,8 @@ static void ud_address_is_asked_for_again(void **state)
 	}
 }
 
-/* A request that is posted while the packet before it waits for its payload. */
+/* A request that is posted while a packet waits for its payload is sent after
+ * that packet. */
 static void one_packet_at_a_time(void **state)
 {
 	uint32_t i;
@@ -676,7 +680,7 @@ static void one_packet_at_a_time(void **state)
 	same(0, 0, 200);
 }
 
-/* Any DMA of a message is delayed once. */
+/* Any one DMA of a message is delayed: the message arrives, once. */
 static void any_transfer_comes_again(void **state)
 {
 	struct unic_cqe cqe;
@@ -695,8 +699,8 @@ static void any_transfer_comes_again(void **state)
 	}
 }
 
-/* The source of a request that has not begun was evicted: that request ends, the
- * queue goes on. An invalidation waits for no frame. */
+/* A request whose source was evicted before it was sent completes EVICTED, and
+ * the queue goes on. LOCAL_INV completes without a frame. */
 static void requests_that_end_here(void **state)
 {
 	struct unic_cqe cqe;
@@ -719,7 +723,8 @@ static void requests_that_end_here(void **state)
 	pair_expect(&ra, &ua, 3, UNIC_WC_MEM_OP_ERR, 0);
 }
 
-/* A receive whose region is cut in the middle of a message completes at once. */
+/* A receive whose region is cut in the middle of a message completes
+ * EVICTED. */
 static void uc_cut_receive_is_told(void **state)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mb.mr),
@@ -741,7 +746,7 @@ static void uc_cut_receive_is_told(void **state)
 		unic_qp_receives(unic_qp_by_number(&rb.nic.transport, ub.qpn)));
 }
 
-/* The tests above on a port whose DMA is late. */
+/* Messages of UC and UD arrive while all DMA is late. */
 static void all_of_it_late(void **state)
 {
 	uint32_t i, k;

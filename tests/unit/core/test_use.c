@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * test_use.c - the uses of a region: of derived regions, as processes report
- * them, in the tables and the trace; and the indices that derived regions may
- * hold.
+ * test_use.c - the uses of a region: through derived regions, as processes
+ * report them, in the tables and the trace; and the indices that derived
+ * regions may hold.
  */
 #include "revoke/reclaim.h"
 #include "rig.h"
@@ -72,7 +72,7 @@ static void use(const struct rig_mr *m, uint32_t off, uint32_t len)
 			 0);
 }
 
-/* The next victim. */
+/* Returns the next victim. */
 static uint16_t pick(void)
 {
 	uint16_t found = unic_reclaim_pick(&r.nic.revoke, 0, 1, false);
@@ -80,7 +80,7 @@ static uint16_t pick(void)
 	return unic_reclaim_beside(&r.nic.revoke, 0, found, 1, false);
 }
 
-/* --------------------------------------------------------------------- forms */
+/* -------------------------------------------------------------------- forms */
 
 static uint8_t alloc(uint32_t of, uint8_t kind, uint32_t n, struct rig_mr *out)
 {
@@ -99,7 +99,7 @@ static uint8_t alloc(uint32_t of, uint8_t kind, uint32_t n, struct rig_mr *out)
 	return status;
 }
 
-/* A derived region of @bytes each of the first @n regions. */
+/* Makes a derived region of @bytes of each of the first @n regions of @of. */
 static void form(uint8_t kind, const struct rig_mr *of, uint32_t n,
 		 uint32_t bytes, struct rig_mr *out)
 {
@@ -126,7 +126,7 @@ static void form(uint8_t kind, const struct rig_mr *of, uint32_t n,
 	out->stag = unic_from_le32(cpl.stag);
 }
 
-/* The victim is spared because its sub-region was used. */
+/* A region is not the victim while its sub-region was used lately. */
 static void form_keeps_its_region(void **state)
 {
 	struct rig_mr sub;
@@ -149,7 +149,8 @@ static void form_keeps_its_region(void **state)
 	assert_int_equal(nic_mr(&mr[0])->uses, 2);
 }
 
-/* A use of a derived region before a use of its region does not make that older. */
+/* A use of a derived region that is older than the last use of its region is
+ * counted, and does not change the time of the last use. */
 static void form_was_used_before(void **state)
 {
 	struct rig_mr sub;
@@ -168,7 +169,8 @@ static void form_was_used_before(void **state)
 	assert_true(nic_mr(&mr[0])->last_use_ns == last_ns);
 }
 
-/* An indirect region of three, and a sub-region of it. */
+/* A use of a sub-region of an indirect region counts for all regions behind
+ * it. */
 static void nested_forms_keep_theirs(void **state)
 {
 	struct rig_mr list, sub;
@@ -184,8 +186,8 @@ static void nested_forms_keep_theirs(void **state)
 	assert_true(nic_mr(&mr[0])->last_use_ns == r.nic.now_ns);
 }
 
-/* Uses of a derived region still count after it is closed, and once only after it
- * is made again. */
+/* Uses of a derived region still count after it is invalidated, and only once
+ * after its index is used again. */
 static void unmade_form_was_used(void **state)
 {
 	struct rig_mr list;
@@ -208,8 +210,8 @@ static void unmade_form_was_used(void **state)
 	assert_int_equal(nic_mr(&mr[0])->uses, 3);
 }
 
-/* All derived regions of all regions were used: some are looked at, then one
- * region is chosen. */
+/* When the derived regions of all regions were used lately, a victim is found
+ * all the same, after a bounded search. */
 static void everybody_was_used(void **state)
 {
 	struct rig_mr sub[N];
@@ -225,8 +227,8 @@ static void everybody_was_used(void **state)
 }
 
 /* Derived regions that are allocated and not used hold indices that cannot be
- * asked for: together they have half of the table, so that others find indices;
- * and every process may have some of them. */
+ * asked back: a process may have some of them, and all processes together half
+ * of the table, so that others find indices. */
 static void indices_are_not_hoarded(void **state)
 {
 	uint32_t other, third, got = 0, most = UNIC_MRS / 4, i;
@@ -251,12 +253,12 @@ static void indices_are_not_hoarded(void **state)
 	status = rig_cmd(&r, UNIC_CMD_MR_ALLOC, &c, &u);
 	assert_int_equal(status, UNIC_ST_MR_FULL);
 	assert_int_equal(unic_from_le32(u.table), UNIC_TABLE_MR);
-	/* regions that can be asked for do not count, derived ones that cannot
-	 * do */
+	/* regions that can be asked back are not limited, those that cannot
+	 * are */
 	assert_int_equal(alloc(pd, UNIC_FORM_FAST, 1, &x), UNIC_ST_OK);
 	assert_int_equal(rig_reg_cached(&r, pd, 4, UNIC_DEMAND, 0, &x),
 			 UNIC_ST_MR_FULL);
-	/* the others have their part, and room for regions */
+	/* the other processes have their part, and room for regions */
 	for (i = 0; i < most; i++)
 		assert_int_equal(alloc(other, UNIC_FORM_WINDOW2, 0, &x), 0);
 	for (i = 0; i < UNIC_MRS / UNIC_PROCS / 4; i++)
@@ -271,7 +273,8 @@ static void indices_are_not_hoarded(void **state)
 	assert_int_equal(r.nic.derived.bare[0], 0);
 }
 
-/* Rows of a region and of its derived regions, as `unicctl mr` shows them. */
+/* The dump of regions shows the kind and the dependents of each, as `unicctl
+ * mr` prints them. */
 static void rows_say_kind_and_dependents(void **state)
 {
 	struct unic_cmd_dump c = { .table = unic_to_le32(UNIC_TABLE_MR) };
@@ -308,7 +311,7 @@ static void rows_say_kind_and_dependents(void **state)
 	assert_int_equal(seen, 4);
 }
 
-/* ------------------------------------------------------------------- reports */
+/* ------------------------------------------------------------------ reports */
 
 static void report(const struct rig_mr *m)
 {
@@ -322,7 +325,7 @@ static void reported_uses_decide(void **state)
 	uint32_t i;
 
 	(void)state;
-	report(&mr[3]); /* before uses are counted: without effect */
+	report(&mr[3]); /* before reports count: without effect */
 	set_params(UNIC_PARAM_USES_REPORTED);
 	assert_int_equal(r.nic.candidates.chooser[0].kind, UNIC_POLICY_RANDOM);
 	rig_run(&r, 2 * MS);
@@ -331,7 +334,7 @@ static void reported_uses_decide(void **state)
 		report(&mr[(i + 2) % N]);
 		rig_run(&r, 4 * MS);
 	}
-	/* policy `lru` again, and uses that the NIC sees do not count */
+	/* policy `lru` again; uses that the NIC sees do not count */
 	assert_int_equal(r.nic.candidates.chooser[0].kind, UNIC_POLICY_LRU);
 	use(&mr[2], 0, 100);
 	assert_int_equal(pick(), mr[2].mr);
@@ -340,15 +343,16 @@ static void reported_uses_decide(void **state)
 	rig_run(&r, 4 * MS);
 	assert_int_equal(r.nic.usages.reported[mr[2].mr].uses, 3);
 	assert_int_equal(pick(), mr[3].mr);
-	/* and back: it was used least recently of all but the last one */
+	/* uses that the NIC sees count again: mr[0] is the oldest */
 	set_params(UNIC_PARAM_USES_COUNTED);
 	assert_int_equal(pick(), mr[0].mr);
 }
 
 /*
- * Process 0 reports all of its regions, and those of another, as used all the
- * time, in numbers that jump and go back. It gains nothing: a request within the
- * share is served in time, out of its regions alone.
+ * Process 0 reports all of its regions, and those of process 1, as used all the
+ * time, with counters that jump and go back. It gains nothing: a request of
+ * process 1 within its share is served in time, out of regions of process 0
+ * alone.
  */
 static void lies_hurt_nobody_else(void **state)
 {
@@ -396,8 +400,8 @@ static void lies_hurt_nobody_else(void **state)
 	assert_int_equal(r.nic.share.owner[1].held, 16);
 }
 
-/* Regions made while reports do not count are included afterwards; the next process of
- * the slot has reported nothing. */
+/* A region made just before a sweep is included by the next one. The next
+ * process of a slot has reported no uses. */
 static void reports_begin_and_end(void **state)
 {
 	struct unic_cmd_proc_detach c = { 0 };
@@ -411,7 +415,7 @@ static void reports_begin_and_end(void **state)
 	assert_int_equal(rig_reg(&r, 0, pd, 3, UNIC_CLASS_RDMA, UNIC_REG_LIST,
 				 0, &late),
 			 0);
-	/* not in the sample yet: as young as possible */
+	/* the new region is not in the sample yet: it counts as young */
 	assert_int_not_equal(unic_reclaim_pick(&r.nic.revoke, 0, 1, true),
 			     late.mr);
 	rig_run(&r, 4 * MS);
@@ -425,8 +429,8 @@ static void reports_begin_and_end(void **state)
 	assert_false(r.nic.usages.off);
 }
 
-/* While processes report, the next look is a reaper period later; else at the
- * heartbeat. */
+/* While processes report uses, the next sweep is due a reaper period later;
+ * otherwise no sweep is due. */
 static void sweeps_keep_their_interval(void **state)
 {
 	uint64_t period = r.nic.candidates.reaper_us * 1000ull;
@@ -500,7 +504,8 @@ static void host_is_shown(void **state)
 	assert_int_equal(unic_from_le32(row(mr[0].mr)->stag), mr[0].stag);
 }
 
-/* The uses of each region since its last record, and how long ago. */
+/* The trace records the uses of a region since its last record, and how long
+ * ago the last use was. */
 static void trace_of_uses(void **state)
 {
 	struct unic_cmd_trace_ctl c = { .mask = unic_to_le32(UNIC_TG_REF) };

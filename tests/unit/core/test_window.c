@@ -28,11 +28,11 @@ static void posted_bind_and_unbind(void **state)
 	assert_memory_equal(form_mb[1].mem + 117, ma.mem, 4983);
 	assert_int_equal(form_access_b(&w, UNIC_MR_REMOTE_READ, 0, 1, &p),
 			 -UNIC_ERIGHTS);
-	/* the old key does not open it */
+	/* an STag with another key is refused */
 	w.stag ^= 1;
 	assert_int_equal(form_access_b(&w, 0, 0, 1, &p), -UNIC_ESTAG);
 	w.stag ^= 1;
-	/* type 2 is bound once, until invalidated */
+	/* a window of type 2 is bound once, until it is invalidated */
 	cqe = form_post_make(UNIC_WR_BIND_MW, &w, 10, UNIC_MR_REMOTE_WRITE,
 			     form_mb[1].iova + 100, &e, 1);
 	assert_int_equal(cqe.status, UNIC_WC_MW_BIND_ERR);
@@ -90,8 +90,8 @@ static void each_wrong_bind(void **state)
 	assert_int_equal(cqe.detail, UNIC_WD_STATE); /* no window */
 }
 
-/* A derived region of another domain is refused for a queue pair, though both are
- * of one process: the queue pair can neither make nor close it. */
+/* A queue pair can neither make nor close a derived region of another domain,
+ * though both are of one process. */
 static void forms_of_another_domain(void **state)
 {
 	uint32_t other = rig_pd(&rb, 0);
@@ -107,7 +107,7 @@ static void forms_of_another_domain(void **state)
 	assert_int_equal(form_rights_of(&rb, &m, RWB), 0);
 	assert_int_equal(form_alloc_in(other, UNIC_FORM_WINDOW2, 0, &w), 0);
 	e = form_piece(&form_mb[1], 0,
-		       PAGE); /* which this queue pair may name */
+		       PAGE); /* a region that this queue pair may use */
 	cqe = form_post_make(UNIC_WR_BIND_MW, &w, 1, UNIC_MR_REMOTE_WRITE,
 			     form_mb[1].iova, &e, 1);
 	assert_int_equal(cqe.status, UNIC_WC_MW_BIND_ERR);
@@ -150,7 +150,7 @@ static void type_1_is_bound_by_command(void **state)
 	assert_int_equal(form_access_b(&w, UNIC_MR_REMOTE_READ, 0, PAGE, &p),
 			 0);
 	assert_int_not_equal(old, w.stag);
-	/* in use: refused for the present */
+	/* in use: BUSY for the present */
 	unic_mr_hold(&rb.nic.memory, (uint16_t)w.mr);
 	assert_int_equal(form_make(&w, &none), UNIC_ST_BUSY);
 	unic_mr_unhold(&rb.nic.memory, (uint16_t)w.mr);
@@ -215,7 +215,7 @@ static void peer_invalidates_what_is_used(void **state)
 	assert_false(rig_cqe(&rb, &qb, &cqe));
 	assert_true(rig_count(&rb, tx_rnr_naks) > 0);
 	assert_int_equal(form_access_b(&w, 0, 0, 1, &p), -UNIC_ESTAG);
-	/* closing another region of that index does not finish this one */
+	/* closing an STag of another generation does not close the window */
 	assert_false(unic_derived_unmake(&rb.nic.memory,
 					 rb.nic.mrs.mr[w.mr].stag ^ 0x100));
 	unic_mr_unhold(&rb.nic.memory, (uint16_t)w.mr);
@@ -260,7 +260,7 @@ static void peer_may_not_invalidate(void **state)
 	assert_int_equal(rb.nic.key_guards.of[0].local.wrong, 0);
 }
 
-/* A token of a derived region does not keep it from being invalidated. */
+/* A derived region with a token can be invalidated, which ends the token. */
 static void invalidation_ends_tokens(void **state)
 {
 	struct unic_cmd_token_alloc token = {
@@ -300,9 +300,10 @@ static void local_inv_waits_and_cuts(void **state)
 	unic_mr_unhold(&rb.nic.memory, (uint16_t)w.mr);
 	cqe = form_done(&rb, &qb);
 	assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
-	/* the next one has the whole T again */
+	/* the next LOCAL_INV has the whole T again */
 	assert_true(!rb.nic.qps.qp[qb.qpn & 0xff].sq.inval_ns);
-	/* an invalid region is an error; so is one that cannot be invalidated */
+	/* refused: a region already invalid, or one that cannot be
+	 * invalidated */
 	cqe = form_local_inv(w.stag);
 	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
 	assert_int_equal(cqe.detail, UNIC_WD_STATE);
@@ -315,8 +316,8 @@ static void local_inv_waits_and_cuts(void **state)
 	assert_int_equal(cqe.detail, UNIC_WD_STAG);
 }
 
-/* Operations that use the region are searched for once after T, not at each
- * turn. */
+/* After T the operations that use the region are searched for once, not at each
+ * turn of the queue pair. */
 static void local_inv_cuts_once(void **state)
 {
 	struct unic_cut_lap *lap = &rb.nic.cut_lap;
@@ -342,12 +343,13 @@ static void local_inv_cuts_once(void **state)
 	rig_ring(&rb, 0, UNIC_DB_SQ, qb.row, qb.sq_tail);
 	unic_nic_poll(&rb.nic);
 	assert_int_equal(lap->ration.round, 0);
-	rig_run2(&ra, &rb, 2 * MS); /* an operation still holds it */
+	rig_run2(&ra, &rb, 2 * MS); /* the region is still held */
 	assert_int_not_equal(lap->ration.round, 0);
 	unic_mr_unhold(&rb.nic.memory, (uint16_t)w.mr);
 }
 
-/* A derived region that is made again during the search is not cut. */
+/* A derived region that is closed leaves the search for operations to cut: it
+ * may be made anew. */
 static void made_anew_is_not_cut(void **state)
 {
 	struct unic_sge e = form_piece(&form_mb[1], 0, PAGE);
@@ -370,7 +372,7 @@ static void made_anew_is_not_cut(void **state)
 
 /* ------------------------------------------- work requests, field by field */
 
-/* LOCAL_INV with another field than its rkey is refused. */
+/* LOCAL_INV with any other field than its rkey set is refused. */
 static void local_inv_has_no_other_field(void **state)
 {
 	struct unic_sq_slot s, good;
