@@ -190,6 +190,7 @@ static void offer_is_refused_with_a_reason(void **state)
 	assert_int_equal(rig_answer(&a, &s.notice, UNIC_ANSWER_OFFER, &small, 0,
 				    &why),
 			 UNIC_ST_REFUSED);
+	assert_int_equal(why, UNIC_REFUSED_NOT_ACTIVE);
 	assert_int_equal(rig_count(&a, offers_refused), 2);
 }
 
