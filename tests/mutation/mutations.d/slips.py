@@ -436,4 +436,10 @@ MUTATIONS = (
      " + UNIC_FRAME_OVERHEAD <=\n\t\t\t\t    nic->link.max_frame;\n",
      "\treturn nic->ipv4;\n",
      "slip: a NIC without a link blames the path MTU", "test_qp"),
+    ("firmware/command/cmd.c", "if (unic_from_le32(hdr->epoch) != nic->epoch)",
+     "if (unic_from_le32(hdr->epoch) < nic->epoch)",
+     "slip: a command of an epoch that is to come is executed", "test_hostile"),
+    ("firmware/command/cmd.c", "if (unic_from_le32(hdr->epoch) != nic->epoch)",
+     "if ((uint16_t)unic_from_le32(hdr->epoch) != (uint16_t)nic->epoch)",
+     "slip: half of a command's epoch is compared", "test_hostile"),
 )
