@@ -442,4 +442,13 @@ MUTATIONS = (
     ("firmware/command/cmd.c", "if (unic_from_le32(hdr->epoch) != nic->epoch)",
      "if ((uint16_t)unic_from_le32(hdr->epoch) != (uint16_t)nic->epoch)",
      "slip: half of a command's epoch is compared", "test_hostile"),
+    ("firmware/command/proc.c", "\tunic_slot_watch(&nic->base, slot);\n",
+     "\tunic_slot_watch(&nic->base, slot);\n"
+     "\tmemset(nic->key_guards.of[slot].peer, 0,\n"
+     "\t       sizeof(nic->key_guards.of[slot].peer));\n",
+     "slip: the next process of a slot forgets who guessed", "test_guess"),
+    ("firmware/command/proc.c", "\tunic_slot_watch(&nic->base, slot);\n",
+     "\tunic_slot_watch(&nic->base, slot);\n"
+     "\tnic->key_guards.of[slot].local.wrong = 0;\n",
+     "slip: who guesses is held off until it attaches again", "test_guess"),
 )

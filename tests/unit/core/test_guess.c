@@ -571,6 +571,46 @@ static void guesser_that_posts(void **state)
 	assert_int_equal(to_rtr(&rb, &qb, OTHER), UNIC_ST_OK);
 }
 
+/* Process 0 of B ends, and another one begins in its slot. */
+static void next_process(void)
+{
+	struct unic_cmd_proc_detach cmd = { .proc = unic_to_le32(0) };
+	struct unic_evt_obj evt;
+
+	if (rig_cmd(&rb, UNIC_CMD_PROC_DETACH, &cmd, NULL)) {
+		rig_poll(&rb);
+		rig_expect(&rb, UNIC_EVT_PROC_GONE, &evt);
+	}
+	rig_attach(&rb, 0, 1);
+	pb = rig_pd(&rb, 0);
+	rig_qp(&rb, 0, pb, 1, &qb);
+}
+
+/* The next process of a slot inherits the guards. So a peer does not get more
+ * wrong keys, nor a process, by an end and a beginning of the process. */
+static void next_process_inherits(void **state)
+{
+	uint32_t i, ip = ra.nic.ipv4;
+
+	(void)state;
+	for (i = 0; i < UNIC_KEY_GUARD_FREE; i++)
+		guess_stag(i, mb.stag ^ (i + 1) << 12);
+	next_process();
+	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_BUSY);
+	assert_int_equal(to_rtr(&rb, &qb, OTHER), UNIC_ST_OK);
+	run(UNIC_KEY_GUARD_NS);
+	assert_int_equal(to_rtr(&rb, &qb, ip), UNIC_ST_OK);
+	for (i = 0; i < UNIC_KEY_GUARD_FREE; i++)
+		assert_int_equal(make_of(pb, mb.stag + (i << 8)),
+				 UNIC_ST_NO_MR);
+	next_process();
+	assert_int_equal(make_of(pb, mb.stag), UNIC_ST_BUSY);
+	assert_int_equal(to_rtr(&rb, &qb, OTHER), UNIC_ST_BUSY);
+	run(UNIC_KEY_GUARD_NS);
+	assert_int_equal(make_of(pb, mb.stag), UNIC_ST_NO_MR);
+	assert_int_equal(to_rtr(&rb, &qb, OTHER), UNIC_ST_OK);
+}
+
 /* ----------------------------------------------------------------- the odds */
 
 /* Mean time in seconds until one of @good of 2^@bits values is found, at
@@ -619,6 +659,7 @@ int main(void)
 		cmocka_unit_test_setup(one_answer_for_what_others_have, up),
 		cmocka_unit_test_setup(guesser_of_its_own_nic, up),
 		cmocka_unit_test_setup(guesser_that_posts, up),
+		cmocka_unit_test_setup(next_process_inherits, up),
 		cmocka_unit_test_setup(odds, up),
 	};
 
