@@ -451,4 +451,7 @@ MUTATIONS = (
      "\tunic_slot_watch(&nic->base, slot);\n"
      "\tnic->key_guards.of[slot].local.wrong = 0;\n",
      "slip: who guesses is held off until it attaches again", "test_guess"),
+    ("firmware/memory/translate.c",
+     "\tout->before = min_u32(out->before, low);\n", "",
+     "slip: what is before an element is shown behind it", "test_derived"),
 )

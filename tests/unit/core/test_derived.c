@@ -356,24 +356,35 @@ static void all_of_a_process_goes(void **state)
 	assert_int_equal(rb.nic.mrs.free, UNIC_MRS);
 }
 
-/* Byte @off of an indirect region over the elements 10 to 4105 and 5000 to 9095
+/* Byte @off of an indirect region over the elements 10 to 4105 and 2000 to 6095
  * of form_mb[0]. */
 static const uint8_t *overlapped(uint32_t off)
 {
-	return form_mb[0].mem + (off < PAGE ? 10 + off : 5000 - PAGE + off);
+	return form_mb[0].mem + (off < PAGE ? 10 + off : 2000 - PAGE + off);
 }
 
+/* Elements of an indirect region may overlap: first they have bytes 2000 to 4105
+ * in common, then all but one. Each offset belongs to one element, and the page
+ * that the NIC remembers of an access ends where the element ends. */
 static void elements_that_overlap(void **state)
 {
+	static const uint32_t at[] = { PAGE, PAGE - 1, PAGE, 1990, PAGE };
 	struct form_plan p = { .n = 2, .rights = RW, .iova = 0x10000 };
+	struct unic_xlate piece;
 	struct rig_mr x;
+	uint32_t i;
 
 	(void)state;
 	form_alloc_ok(UNIC_FORM_INDIRECT, 2, &x);
-	p.sge[0] = form_piece(&form_mb[0], 10, PAGE); /* bytes 10 to 4105 */
-	p.sge[1] = form_piece(&form_mb[0], 5000, PAGE);
+	p.sge[0] = form_piece(&form_mb[0], 10, PAGE);
+	p.sge[1] = form_piece(&form_mb[0], 2000, PAGE);
 	assert_int_equal(form_make(&x, &p), 0);
 	form_assert_bytes(&x, 2 * PAGE, overlapped);
+	for (i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		assert_int_equal(form_access_b(&x, RW, at[i], 1, &piece), 0);
+		assert_ptr_equal(rb.port.window[0] + (uint32_t)piece.bus,
+				 overlapped(at[i]));
+	}
 	assert_int_equal(rig_dereg(&rb, &x), 0);
 	form_alloc_ok(UNIC_FORM_INDIRECT, 2, &x);
 	p.sge[1] = form_piece(&form_mb[0], 11, PAGE);
