@@ -454,4 +454,11 @@ MUTATIONS = (
     ("firmware/memory/translate.c",
      "\tout->before = min_u32(out->before, low);\n", "",
      "slip: what is before an element is shown behind it", "test_derived"),
+    ("hal/drivers/link_ring.c", "uint32_t form = rx->len | rx->flags << 16, step",
+     "uint32_t form = rx->len, step",
+     "slip: no frame with flags has another behind it", "test_link_ring"),
+    ("hal/drivers/link_ring.c",
+     "(struct unic_link_slot *)slot)) == form) {",
+     "(struct unic_link_slot *)slot)) << 16 == form << 16) {",
+     "slip: a run of frames has the flags of its first one", "test_link_ring"),
 )

@@ -157,12 +157,45 @@ static void passes_runs(void **state)
 		link_ring_rx_done(&port[2]);
 		assert_int_equal(seen, sent);
 	}
-	/* a run ends where the length of the frames changes */
-	send_byte(1, 2, 1);
-	send_byte(1, 2, 2);
-	link_ring_tx_put(&port[1], link_ring_tx_get(&port[1], 2), 61, 0);
-	assert_true(link_ring_rx_next(&port[2], &rx));
-	assert_in_range(link_ring_rx_run(&port[2], &rx, SLOTS, &stride), 0, 1);
+}
+
+/* Sends a frame of @len bytes, with @flags, from port 1 to port 2. */
+static void send_form(uint32_t len, uint32_t flags)
+{
+	link_ring_tx_put(&port[1], link_ring_tx_get(&port[1], 2), len, flags);
+}
+
+/* A run ends at the frame whose length or flags are not those of its first one:
+ * a receiver that skips the ICRC of all frames of a run skips none that has
+ * one. */
+static void ends_a_run_at_another_form(void **state)
+{
+	static const struct {
+		uint32_t len, flags;
+	} form[] = { { 60, 0 },
+		     { 61, 0 },
+		     { 61, UNIC_FRAME_NO_ICRC },
+		     { 60, UNIC_FRAME_NO_ICRC },
+		     { 60, 0 } };
+	uint32_t i, stride;
+	struct unic_rx rx;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		send_form(form[i].len, form[i].flags);
+		send_form(form[i].len, form[i].flags);
+		send_form(form[i + 1].len, form[i + 1].flags);
+		assert_true(link_ring_rx_next(&port[2], &rx));
+		assert_int_equal(rx.len, form[i].len);
+		assert_int_equal(rx.flags, form[i].flags);
+		assert_int_equal(
+			link_ring_rx_run(&port[2], &rx, SLOTS, &stride), 1);
+		assert_true(link_ring_rx_next(&port[2], &rx));
+		assert_int_equal(rx.len, form[i + 1].len);
+		assert_int_equal(rx.flags, form[i + 1].flags);
+		link_ring_rx_done(&port[2]);
+		assert_int_equal(set_up(NULL), 0); /* runs end with the ring */
+	}
 }
 
 static void finds_paths(void **state)
@@ -609,6 +642,7 @@ int main(void)
 		TEST(says_what_it_is),
 		TEST(passes_a_frame),
 		TEST(passes_runs),
+		TEST(ends_a_run_at_another_form),
 		TEST(finds_paths),
 		TEST(keeps_order_when_put_out_of_order),
 		TEST(shows_buffers_given_back),
