@@ -461,4 +461,7 @@ MUTATIONS = (
      "(struct unic_link_slot *)slot)) == form) {",
      "(struct unic_link_slot *)slot)) << 16 == form << 16) {",
      "slip: a run of frames has the flags of its first one", "test_link_ring"),
+    ("firmware/memory/token_alloc.c", "\tif (unic_token_waiting(t)) {\n\t\tbool late",
+     "\tif (1) {\n\t\tbool late",
+     "slip: a token that was cancelled is cancelled again", "test_batch"),
 )

@@ -252,6 +252,51 @@ static void each_is_answered_by_itself(void **state)
 	assert_int_equal(got[0][1], UNIC_ST_BAD_OPCODE);
 }
 
+/* Cancels the tokens of @of, @n of them, in one batch: each record is answered
+ * OK and CANCELLED. */
+static void cancel_all(const uint8_t *const of[], uint32_t n)
+{
+	struct unic_cmd_token_cancel c;
+	struct unic_cpl_token cpl;
+	uint8_t ended[3][64];
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		c = cancel_of(of[i]);
+		put(i, &c);
+	}
+	assert_int_equal(batch(UNIC_CMD_TOKEN_BATCH, n, ended), n);
+	for (i = 0; i < n; i++) {
+		memcpy(&cpl, ended[i], sizeof(cpl));
+		assert_int_equal(cpl.hdr.status, UNIC_ST_OK);
+		assert_int_equal(unic_from_le32(cpl.end), UNIC_TOKEN_CANCELLED);
+	}
+}
+
+/* Two records of a batch cancel the same token: the second one is answered as
+ * the first one is, with how the token ended, and does not end it again. */
+static void same_cancel_twice(void **state)
+{
+	struct unic_cmd_token_alloc a;
+	uint8_t got[2][64];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		a = alloc_of(i);
+		put(i, &a);
+	}
+	assert_int_equal(batch(UNIC_CMD_TOKEN_BATCH, 2, got), 2);
+	cancel_all((const uint8_t *const[]){ got[0], got[0] }, 2);
+	assert_int_equal(r.nic.tokens.used, 1);
+	assert_int_equal(rig_count(&r, tokens_cancelled), 1);
+	assert_int_equal(r.nic.mrs.mr[mr.mr].n_tokens, 1);
+	cancel_all((const uint8_t *const[]){ got[0], got[1], got[1] }, 3);
+	assert_int_equal(r.nic.tokens.used, 0);
+	assert_int_equal(rig_count(&r, tokens_cancelled), 2);
+	assert_int_equal(r.nic.mrs.mr[mr.mr].n_tokens, 0);
+}
+
 static void wrong_counts(void **state)
 {
 	static const uint32_t wrong[] = {
@@ -444,6 +489,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(tokens_by_the_dozen),
 		TEST(each_is_answered_by_itself),
+		TEST(same_cancel_twice),
 		TEST(wrong_counts),
 		TEST(more_than_there_are),
 		TEST(many_expire_at_once),
