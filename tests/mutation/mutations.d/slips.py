@@ -464,4 +464,15 @@ MUTATIONS = (
     ("firmware/memory/token_alloc.c", "\tif (unic_token_waiting(t)) {\n\t\tbool late",
      "\tif (1) {\n\t\tbool late",
      "slip: a token that was cancelled is cancelled again", "test_batch"),
+    ("firmware/transport/qp.c",
+     "\tunic_fault_forget(&nic->memory, unic_qp_index(nic, qp));\n",
+     "\tif (!qp->rsp.miss_wait)\n"
+     "\t\tunic_fault_forget(&nic->memory, unic_qp_index(nic, qp));\n",
+     "slip: a page for a READ is waited for after RESET", "test_anew"),
+    ("firmware/transport/qp_modify.c",
+     "\tunic_qp_silence(nic, qp);\n\treset_transport(nic, qp);\n",
+     "\tbool waits = qp->rsp.miss_wait;\n\n"
+     "\tunic_qp_silence(nic, qp);\n\treset_transport(nic, qp);\n"
+     "\tqp->rsp.miss_wait = waits;\n",
+     "slip: a READ waits for the page of one before RESET", "test_anew"),
 )

@@ -314,6 +314,39 @@ static void a_wait_for_a_page(void **state)
 	pair_expect_none(&rb, &qb);
 }
 
+/* RESET ends a responder's wait for a page: the rest of the READ is not sent to
+ * the next connection, whose own READ does not wait for it. */
+static void a_responders_wait_for_a_page(void **state)
+{
+	static uint8_t before[4096];
+	uint16_t idx = qb.qpn & 0xff;
+
+	(void)state;
+	memset(mc.mem, 0x5a, 2 * 4096);
+	memcpy(before, ma.mem + 4096, sizeof(before));
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 100, mc.iova, mc.stag);
+	pair_run(100 * US);
+	serve();
+	pair_run(1 * MS);
+	pair_expect(&ra, &qa, 1, 0, 100);
+	rig_send(&ra, &qa, UNIC_WR_READ, 2, &ma, 0, 8192, mc.iova, mc.stag);
+	pair_run(10 * US);
+	assert_true(core(&rb, &qb)->rsp.miss_wait);
+	assert_true(unic_fault_waits(&rb.nic.memory, idx));
+	to_reset(&ra, &qa);
+	to_reset(&rb, &qb);
+	assert_false(unic_fault_waits(&rb.nic.memory, idx));
+	rig_connect(&ra, &qa, &rb, &qb);
+	assert_false(core(&rb, &qb)->rsp.miss_wait);
+	rig_send(&ra, &qa, UNIC_WR_READ, 3, &ma, 200, 50, mb.iova, mb.stag);
+	pair_run(1 * MS);
+	pair_expect(&ra, &qa, 3, 0, 50);
+	assert_memory_equal(ma.mem + 200, mb.mem, 50);
+	serve();
+	works(4);
+	assert_memory_equal(ma.mem + 4096, before, sizeof(before));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +359,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_frame_that_was_kept_and_is_in_hand, up, down),
 		cmocka_unit_test_setup_teardown(a_wait_for_a_page, up, down),
+		cmocka_unit_test_setup_teardown(a_responders_wait_for_a_page,
+						up, down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
