@@ -475,4 +475,14 @@ MUTATIONS = (
      "\tunic_qp_silence(nic, qp);\n\treset_transport(nic, qp);\n"
      "\tqp->rsp.miss_wait = waits;\n",
      "slip: a READ waits for the page of one before RESET", "test_anew"),
+    ("firmware/transport/fastpath_rx.c", "\tif (e->len == 8)\n",
+     "\tif (e->len <= 8)\n",
+     "slip: a WRITE of less than 8 bytes places its padding", "test_lane"),
+    ("firmware/transport/fastpath_rx.c", "((*reth & but_low.v) ^ want->reth)",
+     "(((*reth & but_low.v) ^ want->reth) &\n"
+     "\t\t\t\t  (union unic_words){ .word = { ~0u, 0, ~0u } }.v)",
+     "slip: the RETH of a run names any length", "test_lane"),
+    ("firmware/transport/fastpath_tx.c", " |\n\t\t (unic_from_le32(slot->sge[0].len)"
+     " ^ y->wr.len));", ");",
+     "slip: WRITEs of a run have the length of the first", "test_lane"),
 )

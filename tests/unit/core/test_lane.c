@@ -172,6 +172,69 @@ static void one_is_elsewhere(void **state)
 	assert_int_equal(rig_count(&ra, retransmits), 0);
 }
 
+/* Four WRITEs of @len bytes with gaps between them, but WRITE @victim, which has
+ * @other bytes: each is placed in its length, and no byte of a gap is written. */
+static void one_of_length(uint32_t len, uint32_t other, uint32_t victim)
+{
+	static uint8_t want[BYTES];
+	uint32_t i, n;
+
+	bring_up(false);
+	memset(want, 0x77, sizeof(want)); /* not what a frame is padded with */
+	memset(mb.mem, 0x77, BYTES);
+	for (i = 0; i < 4; i++) {
+		n = i == victim ? other : len;
+		memcpy(want + i * 64, ma.mem + i * 64, n);
+		write_at(i, i * 64, n);
+	}
+	at_once();
+	assert_memory_equal(mb.mem, want, BYTES);
+	rig_run2(&ra, &rb, MS);
+	for (i = 0; i < 4; i++)
+		expect(i, 0);
+	assert_memory_equal(mb.mem, want, BYTES);
+	assert_int_equal(rb.nic.mrs.mr[mb.mr].bytes, 3 * len + other);
+	assert_int_equal(rig_count(&ra, retransmits), 0);
+}
+
+/* WRITEs of up to three bytes less have frames of the same length, with more
+ * padding. */
+static void one_has_another_length(void **state)
+{
+	static const uint32_t len[][2] = { { 40, 39 }, { 40, 37 }, { 40, 36 },
+					   { 40, 44 }, { 8, 7 },   { 8, 12 },
+					   { 7, 8 },   { 5, 7 } };
+	uint32_t i, k;
+
+	(void)state;
+	for (i = 0; i < sizeof(len) / sizeof(len[0]); i++)
+		for (k = 0; k < 4; k++)
+			one_of_length(len[i][0], len[i][1], k);
+}
+
+/* The RETH of the third of four WRITEs names another length than its frame has:
+ * it and the WRITE behind it are not placed, and the connection ends. */
+static void one_names_another_length(void **state)
+{
+	static const uint8_t nothing[2 * 40];
+	uint32_t i;
+
+	(void)state;
+	bring_up(false);
+	wire.victim = 3;
+	wire.at = 54 + 15;
+	for (i = 0; i < 4; i++)
+		write_at(i, i * 40, 40);
+	at_once();
+	rig_run2(&ra, &rb, MS);
+	assert_memory_equal(mb.mem, ma.mem, 2 * 40);
+	assert_memory_equal(mb.mem + 2 * 40, nothing, 2 * 40);
+	expect(0, 0);
+	expect(1, 0);
+	expect(2, UNIC_WC_REM_INV_REQ_ERR);
+	expect(3, UNIC_WC_WR_FLUSH_ERR);
+}
+
 /*
  * A long WRITE: byte @at of packet @victim is inverted, or, if 0, the packet is
  * lost. The packets before it are placed, none from it on until A repeats it.
@@ -541,6 +604,8 @@ int main(void)
 		cmocka_unit_test(one_is_lost),
 		cmocka_unit_test(one_is_damaged),
 		cmocka_unit_test(one_is_elsewhere),
+		cmocka_unit_test(one_has_another_length),
+		cmocka_unit_test(one_names_another_length),
 		cmocka_unit_test(one_packet_is_not_alike),
 		cmocka_unit_test(acknowledgement_of_a_stranger),
 		cmocka_unit_test(numbers_go_round),
