@@ -464,6 +464,8 @@ MUTATIONS = (
     ("firmware/memory/token_alloc.c", "\tif (unic_token_waiting(t)) {\n\t\tbool late",
      "\tif (1) {\n\t\tbool late",
      "slip: a token that was cancelled is cancelled again", "test_batch"),
+    ("firmware/transport/qp_modify.c", "\tmemset(&qp->rsp, 0, sizeof(qp->rsp));\n", "",
+     "slip: RESET keeps what the responder knew", "test_anew"),
     ("firmware/transport/qp.c",
      "\tunic_fault_forget(&nic->memory, unic_qp_index(nic, qp));\n",
      "\tif (!qp->rsp.miss_wait)\n"

@@ -347,6 +347,27 @@ static void a_responders_wait_for_a_page(void **state)
 	assert_memory_equal(ma.mem + 4096, before, sizeof(before));
 }
 
+/* B has sent its NAK for a gap that is still open when it is connected again: it sends
+ * one for the first gap of the new connection, too. */
+static void a_gap_that_was_told(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 1; i <= 3; i++) {
+		qa.psn = 0x80; /* A begins there, B waits for 0x77 */
+		anew_at_once(&ra, &qa, &rb, &qb);
+		qa.psn = 0x77;
+		anew_at_once(&rb, &qb, &ra, &qa);
+		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, 8, mb.iova,
+			 mb.stag);
+		pair_run(100 * US);
+		assert_int_equal(rig_count(&rb, tx_naks), i);
+	}
+	connect_anew();
+	works(4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +382,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_wait_for_a_page, up, down),
 		cmocka_unit_test_setup_teardown(a_responders_wait_for_a_page,
 						up, down),
+		cmocka_unit_test_setup_teardown(a_gap_that_was_told, up, down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
