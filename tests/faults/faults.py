@@ -282,11 +282,21 @@ class System:
             os.unlink(p.log_path)
             self.start(what, False)
 
+    def ended(self):
+        """Has the target ended? A driver whose socket is gone is about to:
+        wait for it."""
+        p = self.running[self.target]
+        if self.target.startswith("unicd") and \
+                not os.path.exists(os.path.join(self.dir, "sock")):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                p.p.wait(5)
+        return p.p.poll() is not None
+
     def again(self):
         """Start a target again that ended after its start; it must have said
         why."""
         p = self.running[self.target]
-        if p.p.poll() is None or self.gave_up or not self.case:
+        if self.gave_up or not self.case or not self.ended():
             return False
         p.check_words()
         self.gave_up = True
