@@ -336,6 +336,19 @@ static bool take_by_share(struct unic_memory *nic, uint32_t proc, uint32_t n)
 	return unic_cache_take(nic, proc, 1);
 }
 
+void unic_cache_promise(struct unic_memory *nic, uint32_t proc, uint32_t n)
+{
+	struct unic_promises *p = &nic->promises;
+
+	p->all += n - p->to[proc];
+	p->to[proc] = n;
+	if (n)
+		unic_bitset_add(&p->owed, proc);
+	else
+		unic_bitset_del(&p->owed, proc);
+	unic_bitset_add(&nic->share.moved, proc);
+}
+
 /* Free entries that are not promised to other processes. */
 static uint32_t free_entries_for(const struct unic_memory *nic, uint32_t proc)
 {
@@ -363,10 +376,23 @@ bool unic_cache_yield(struct unic_memory *nic, uint32_t proc, uint32_t n)
 	return !more;
 }
 
-/*
- * Makes room for one entry of @proc. At its quota, or as a borrower while others
- * wait, @proc replaces one of its own.
- */
+/* Makes room while processes wait: as a borrower, @proc replaces one entry of its
+ * own; it uses up a promise to itself if all free entries are promised. */
+static bool __attribute__((noinline, cold))
+make_room_beside_waiters(struct unic_memory *nic, uint32_t proc)
+{
+	if (nic->cache.entries[proc] >= MIN_SET &&
+	    !unic_share_entitled(&nic->share, proc, 1) &&
+	    !unic_cache_take(nic, proc, 1))
+		return false;
+	if (!unic_cache_yield(nic, proc, 1))
+		return false;
+	if (nic->promises.all == nic->tlb.free)
+		unic_cache_promise(nic, proc, nic->promises.to[proc] - 1);
+	return true;
+}
+
+/* Makes room for one entry of @proc. At its quota @proc replaces one of its own. */
 static bool make_entry_room(struct unic_memory *nic, uint32_t proc)
 {
 	const struct unic_share_owner *o = &nic->share.owner[proc];
@@ -376,11 +402,8 @@ static bool make_entry_room(struct unic_memory *nic, uint32_t proc)
 		if (o->held >= o->quota)
 			return false;
 	}
-	if (unic_bitset_any(&nic->promises.waiters) &&
-	    nic->cache.entries[proc] >= MIN_SET &&
-	    !unic_share_entitled(&nic->share, proc, 1) &&
-	    !unic_cache_take(nic, proc, 1))
-		return false;
+	if (unic_bitset_any(&nic->promises.waiters))
+		return make_room_beside_waiters(nic, proc);
 	return unic_cache_yield(nic, proc, 1);
 }
 

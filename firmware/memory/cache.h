@@ -45,12 +45,14 @@ struct unic_cached_mr {
  * below. */
 #define UNIC_CACHE_HIDDEN(mr) ((uint32_t)(mr) << 20 | 0xf0000u)
 
-/* The free entries that are promised to waiting requests. revoke/demand.h writes
- * it; the cache leaves these entries alone. */
+/* The free entries that are promised to waiting requests; never more than are
+ * free. revoke/ decides about them; the cache leaves alone those that are promised
+ * to others. */
 struct unic_promises {
 	struct unic_bitset waiters; /* processes with a request or a denial */
 	/* entries freed for a process's requests, and their sum */
 	uint32_t to[UNIC_PROCS], all;
+	struct unic_bitset owed; /* processes with a promise */
 };
 
 struct unic_cache {
@@ -144,6 +146,10 @@ bool unic_cache_busy(const struct unic_memory *nic, uint16_t mr);
 /** unic_cache_take() - drops up to @n entries of @proc, the least used ones.
  * Returns the number dropped. */
 uint32_t unic_cache_take(struct unic_memory *nic, uint32_t proc, uint32_t n);
+
+/** unic_cache_promise() - @n free entries are promised to @proc from now on. A page
+ * that @proc loads when all others are promised uses one of them up. */
+void unic_cache_promise(struct unic_memory *nic, uint32_t proc, uint32_t n);
 
 /**
  * unic_cache_yield() - @proc wants @n free entries: drops cached ones, of the

@@ -468,26 +468,12 @@ struct unic_need unic_demand_kept(struct unic_revoke *nic, uint32_t proc,
 
 /* ------------------------------------------------------------------ promises */
 
-static void set_promised(struct unic_revoke *nic, uint32_t proc, uint32_t n)
-{
-	struct unic_demands *d = &nic->demands;
-	struct unic_promises *p = &nic->promises;
-
-	p->all += n - p->to[proc];
-	p->to[proc] = n;
-	if (n)
-		unic_bitset_add(&d->owed, proc);
-	else
-		unic_bitset_del(&d->owed, proc);
-	unic_bitset_add(&nic->share.moved, proc);
-}
-
 void unic_demand_promise(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	if (n > nic->share.owner[proc].wanted)
 		n = nic->share.owner[proc].wanted;
 	if (n != nic->promises.to[proc])
-		set_promised(nic, proc, n);
+		unic_cache_promise(&nic->memory, proc, n);
 }
 
 void unic_demand_trim(struct unic_revoke *nic, uint32_t left)
@@ -495,10 +481,10 @@ void unic_demand_trim(struct unic_revoke *nic, uint32_t left)
 	const struct unic_promises *p = &nic->promises;
 
 	while (p->all > left) {
-		uint32_t last = unic_bitset_last(&nic->demands.owed);
+		uint32_t last = unic_bitset_last(&p->owed);
 		uint32_t over = p->all - left;
 
-		set_promised(nic, last,
-			     p->to[last] > over ? p->to[last] - over : 0);
+		unic_cache_promise(&nic->memory, last,
+				   p->to[last] > over ? p->to[last] - over : 0);
 	}
 }

@@ -56,7 +56,6 @@ struct unic_demands {
 	uint32_t indices;	   /* to share while scarce, else UINT32_MAX */
 	/* process that lacks a page, or UNIC_OWNER_NIL */
 	uint32_t lacking;
-	struct unic_bitset owed; /* processes with a promise */
 };
 
 /** unic_demand_init() - no process waits, nothing is promised. */

@@ -170,10 +170,12 @@ int unic_mr_restore(struct unic_revoke *nic, const struct unic_mr_args *args,
 	if (err)
 		return err;
 	unic_mr_claim(&nic->memory, stag);
-	if (!cached)
-		return unic_mr_build(&nic->memory, args, pages, out);
-	unic_mr_build_cached(&nic->memory, args, out);
-	return 0;
+	if (cached) {
+		unic_mr_build_cached(&nic->memory, args, out);
+		return 0;
+	}
+	unic_demand_trim(nic, nic->tlb.free - args->n_pages);
+	return unic_mr_build(&nic->memory, args, pages, out);
 }
 
 /* ---------------------------------------------------------------- MR_REREG */

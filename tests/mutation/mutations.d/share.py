@@ -7,4 +7,9 @@ MUTATIONS = (
      "share: for a watermark anybody gives"),
     ("firmware/arbiter/share.c", "if (with > s->capacity)", "if (0)",
      "share: a product of units and weight wraps"),
+    ("firmware/memory/cache.c", "if (nic->promises.all == nic->tlb.free)",
+     "if (0)", "share: a page leaves the promise that it used up", "test_fuzzed"),
+    ("firmware/revoke/register.c",
+     "\tunic_demand_trim(nic, nic->tlb.free - args->n_pages);\n", "",
+     "share: a restored region leaves a promise of its entries", "test_fuzzed"),
 )
