@@ -157,7 +157,6 @@ static void done_reg(struct model *m, const struct tap_cmd *c, const void *rec,
 			m->pd_proc[unic_from_le32(cmd.pd) % MODEL_PDS];
 		m->wait[i].cmd = cmd;
 		m->wait[i].since_ns = m->wait[i].fed_ns = sim_now();
-		m->wait[i].owed = true;
 		m->proc[m->wait[i].proc].wanted += unic_from_le32(cmd.n_pages);
 		return;
 	}

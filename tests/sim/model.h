@@ -54,7 +54,6 @@ struct model_wait {
 	struct unic_cmd_mr_reg cmd;
 	uint64_t since_ns;
 	uint64_t fed_ns; /* last time at which no notice was due */
-	bool owed;	 /* within its share all the time, so B holds */
 };
 
 struct model_proc {
