@@ -376,11 +376,15 @@ bool unic_cache_yield(struct unic_memory *nic, uint32_t proc, uint32_t n)
 	return !more;
 }
 
-/* Makes room while processes wait: as a borrower, @proc replaces one entry of its
- * own; it uses up a promise to itself if all free entries are promised. */
+/* Makes room while processes wait. A borrower that has MIN_SET entries replaces one
+ * of them. If all free entries are promised, one is that of @proc, as yield() counted
+ * one that is not promised to others: this entry ends the promise. A page that no
+ * operation waits for ends none. */
 static bool __attribute__((noinline, cold))
-make_room_beside_waiters(struct unic_memory *nic, uint32_t proc)
+make_room_beside_waiters(struct unic_memory *nic, uint32_t proc, bool wanted)
 {
+	if (!wanted && nic->promises.all == nic->tlb.free)
+		return false;
 	if (nic->cache.entries[proc] >= MIN_SET &&
 	    !unic_share_entitled(&nic->share, proc, 1) &&
 	    !unic_cache_take(nic, proc, 1))
@@ -393,7 +397,7 @@ make_room_beside_waiters(struct unic_memory *nic, uint32_t proc)
 }
 
 /* Makes room for one entry of @proc. At its quota @proc replaces one of its own. */
-static bool make_entry_room(struct unic_memory *nic, uint32_t proc)
+static bool make_entry_room(struct unic_memory *nic, uint32_t proc, bool wanted)
 {
 	const struct unic_share_owner *o = &nic->share.owner[proc];
 
@@ -403,7 +407,7 @@ static bool make_entry_room(struct unic_memory *nic, uint32_t proc)
 			return false;
 	}
 	if (unic_bitset_any(&nic->promises.waiters))
-		return make_room_beside_waiters(nic, proc);
+		return make_room_beside_waiters(nic, proc, wanted);
 	return unic_cache_yield(nic, proc, 1);
 }
 
@@ -448,7 +452,7 @@ int unic_cache_insert(struct unic_memory *nic, uint16_t mr, uint32_t page,
 	if (can_add_page(&nic->mrs.mr[mr]) &&
 	    (!is_demand(nic, mr) ||
 	     unic_mbox_drop_room(&nic->base) > nic->cache.demand) &&
-	    make_entry_room(nic, nic->mrs.mr[mr].proc)) {
+	    make_entry_room(nic, nic->mrs.mr[mr].proc, wanted)) {
 		insert_entry(nic, mr, page, bus, wanted);
 		return 0;
 	}

@@ -147,8 +147,10 @@ bool unic_cache_busy(const struct unic_memory *nic, uint16_t mr);
  * Returns the number dropped. */
 uint32_t unic_cache_take(struct unic_memory *nic, uint32_t proc, uint32_t n);
 
-/** unic_cache_promise() - @n free entries are promised to @proc from now on. A page
- * that @proc loads when all others are promised uses one of them up. */
+/** unic_cache_promise() - @n free entries are promised to @proc from now on, and no
+ * more: the caller keeps the sum at the free entries and @n at what @proc wants. A
+ * page that an operation of @proc waits for uses one of them up if every free entry
+ * is promised. */
 void unic_cache_promise(struct unic_memory *nic, uint32_t proc, uint32_t n);
 
 /**

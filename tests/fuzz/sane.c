@@ -481,6 +481,8 @@ static void check_shares(const struct unic_nic *nic, const struct books *b)
 		must(unic_bitset_has(&nic->promises.waiters, i) ==
 		     !!b->wanted[i]);
 		must(nic->promises.to[i] <= o->wanted);
+		must(unic_bitset_has(&nic->promises.owed, i) ==
+		     !!nic->promises.to[i]);
 		must(!o->quota || o->quota <= UNIC_TLB_ENTRIES);
 		coming += o->coming;
 		put_off += nic->evict.put_off.of[i];

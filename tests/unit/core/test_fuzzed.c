@@ -164,6 +164,20 @@ static void a_page_uses_up_the_promise_to_its_process(void **state)
 	assert_int_equal(a.nic.promises.all, 0);
 }
 
+/* A page that no operation waits for leaves the promise, and finds no room. */
+static void a_prefetched_page_leaves_the_promise(void **state)
+{
+	struct rig_mr demand;
+
+	(void)state;
+	(void)promise_the_only_free_entry(&demand);
+	assert_int_equal(unic_cache_insert(&a.nic.memory, (uint16_t)demand.mr,
+					   0, UNIC_BUS(1, 4096), false),
+			 -UNIC_EAGAIN);
+	assert_int_equal(a.nic.tlb.free, 1);
+	assert_int_equal(promised(), 1);
+}
+
 /* A region that is restored takes the entry that was promised. */
 static void a_restored_region_ends_a_promise(void **state)
 {
@@ -183,6 +197,7 @@ int main(void)
 		cmocka_unit_test(doorbells_of_others_are_refused),
 		cmocka_unit_test(promises_end_with_what_they_promise),
 		cmocka_unit_test(a_page_uses_up_the_promise_to_its_process),
+		cmocka_unit_test(a_prefetched_page_leaves_the_promise),
 		cmocka_unit_test(a_restored_region_ends_a_promise),
 	};
 
