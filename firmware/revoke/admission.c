@@ -361,7 +361,7 @@ static void grant_wait(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 	struct unic_admission *ad = &nic->admission;
 	uint16_t i = ad->wait_head[proc], mr;
 	struct unic_wait *w = &ad->wait[i];
-	uint32_t promised;
+	uint32_t promised = nic->promises.to[proc];
 
 	dequeue_wait(nic, i);
 	if (w->args.mr_class == UNIC_CLASS_CONTROL &&
@@ -370,7 +370,6 @@ static void grant_wait(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 		return;
 	}
 	mr = unic_mr_make(&nic->memory, &w->args);
-	promised = nic->promises.to[proc];
 	unic_demand_promise(nic, proc,
 			    promised - (n < promised ? n : promised));
 	unic_demand_trim(nic, nic->tlb.free);

@@ -476,12 +476,40 @@ void unic_demand_promise(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 		unic_cache_promise(&nic->memory, proc, n);
 }
 
+/* The order in which promises are taken back: first from processes without a place,
+ * then from the last borrower, then from the last entitled process. */
+static bool loses_before(const struct unic_revoke *nic, uint32_t a, uint32_t b)
+{
+	static const uint8_t rank[] = { [UNIC_PLACE_NONE] = 0,
+					[UNIC_PLACE_BORROWER] = 1,
+					[UNIC_PLACE_ENTITLED] = 2 };
+	const struct unic_demands *d = &nic->demands;
+	uint8_t l = rank[d->of[a].kind], r = rank[d->of[b].kind];
+
+	if (l != r)
+		return l < r;
+	return d->of[a].kind == UNIC_PLACE_BORROWER ? has_lower_net(nic, b, a)
+						    : has_lower_seq(nic, b, a);
+}
+
+static uint32_t first_to_lose(const struct unic_revoke *nic)
+{
+	uint32_t first = unic_bitset_next(&nic->promises.owed, 0), i;
+
+	UNIC_BITSET_EACH(i, &nic->promises.owed)
+	if (loses_before(nic, i, first))
+		first = i;
+	return first;
+}
+
 void unic_demand_trim(struct unic_revoke *nic, uint32_t left)
 {
 	const struct unic_promises *p = &nic->promises;
 
+	if (p->all > left)
+		unic_demand_settle(nic);
 	while (p->all > left) {
-		uint32_t last = unic_bitset_last(&p->owed);
+		uint32_t last = first_to_lose(nic);
 		uint32_t over = p->all - left;
 
 		unic_cache_promise(&nic->memory, last,

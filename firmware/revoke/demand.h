@@ -110,8 +110,9 @@ bool unic_demand_over_quota(const struct unic_revoke *nic, uint32_t proc,
 /** unic_demand_promise() - promises @n entries to @proc, at most what it wants. */
 void unic_demand_promise(struct unic_revoke *nic, uint32_t proc, uint32_t n);
 
-/** unic_demand_trim() - reduces the promises to the free entries, @left: the
- * request served first may use all. */
+/** unic_demand_trim() - reduces the promises to @left entries, those that stay
+ * free: what is taken away is first that of processes without a place in the order
+ * (their quota stops them), then that of the last in the order. */
 void unic_demand_trim(struct unic_revoke *nic, uint32_t left);
 
 #endif /* UNIC_DEMAND_H */

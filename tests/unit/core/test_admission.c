@@ -160,6 +160,68 @@ static void borrower_reserves_only_what_was_freed_for_it(void **state)
 	evict_reg_ok(1, 1, &x);
 }
 
+/* @proc gives back a region that it is asked for. */
+static void give_one_back(uint32_t proc)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr m;
+
+	rig_poll(&er);
+	rig_expect(&er, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(unic_from_le16(evt.hdr.proc), proc);
+	m.mr = unic_from_le32(evt.mr);
+	m.gen = unic_from_le32(evt.gen);
+	evict_drop_events(UNIC_EVT_NOTICE);
+	assert_int_equal(rig_dereg(&er, &m), UNIC_ST_OK);
+}
+
+/* Of entries freed for a borrower, those that its first request leaves are reserved
+ * for its second. */
+static void what_a_grant_leaves_stays_reserved(void **state)
+{
+	struct rig_mr m[10], x;
+	uint32_t w[2];
+
+	(void)state;
+	evict_hoard(0, 10, 6, m);
+	evict_reg_ok(1, N - 60, &x);
+	rig_run(&er, RESIDENCE_NS);
+	w[0] = evict_wait_for(0, 4, 0);
+	w[1] = evict_wait_for(0, 4, 0);
+	give_one_back(0);
+	rig_poll(&er);
+	evict_granted(w[0]);
+	assert_int_equal(er.nic.tlb.free, 2);
+	assert_int_equal(er.nic.promises.to[0], 2);
+	assert_int_equal(evict_reg(1, 1, &x), UNIC_ST_TLB_FULL);
+	assert_int_equal(evict_cancel(w[1]), UNIC_ST_OK);
+	evict_reg_ok(1, 1, &x);
+}
+
+/* An entry that only its quota keeps from a process is free for others, and none is
+ * taken from a borrower for which it was freed. */
+static void capped_loses_its_reservation_first(void **state)
+{
+	struct rig_mr own[8], m[13], x;
+
+	(void)state;
+	evict_set_proc(1, 1, 10, 0);
+	evict_hoard(1, 8, 1, own);
+	evict_hoard(2, 13, 4, m);
+	evict_reg_ok(0, N - 60, &x);
+	rig_run(&er, RESIDENCE_NS);
+	evict_wait_for(1, 4, 0);
+	give_one_back(1);
+	assert_int_equal(er.nic.promises.to[1], 1);
+	evict_wait_for(2, 8, 0);
+	give_one_back(2);
+	assert_int_equal(er.nic.promises.to[2], 4);
+	assert_int_equal(er.nic.tlb.free, 5);
+	evict_reg_ok(0, 1, &x);
+	assert_int_equal(er.nic.promises.to[1], 0);
+	assert_int_equal(er.nic.promises.to[2], 4);
+}
+
 /* ------------------------------------------------------------- denials */
 
 /* S0: a process that only asks, and does not wait, must not starve beside one
@@ -483,6 +545,8 @@ int main(void)
 		TEST(entitled_come_first_and_oldest_first),
 		TEST(freed_entries_are_reserved),
 		TEST(borrower_reserves_only_what_was_freed_for_it),
+		TEST(what_a_grant_leaves_stays_reserved),
+		TEST(capped_loses_its_reservation_first),
 		TEST(denied_register_asks_the_hog),
 		TEST(denied_is_forgotten),
 		TEST(denied_are_forgotten_one_by_one),
