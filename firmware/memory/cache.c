@@ -336,17 +336,33 @@ static bool take_by_share(struct unic_memory *nic, uint32_t proc, uint32_t n)
 	return unic_cache_take(nic, proc, 1);
 }
 
+static inline uint32_t claim_of(const struct unic_promises *p, uint32_t proc)
+{
+	return p->to[proc] > p->needed[proc] ? p->to[proc] : p->needed[proc];
+}
+
 void unic_cache_promise(struct unic_memory *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_promises *p = &nic->promises;
 
+	p->claimed -= claim_of(p, proc);
 	p->all += n - p->to[proc];
 	p->to[proc] = n;
+	p->claimed += claim_of(p, proc);
 	if (n)
 		unic_bitset_add(&p->owed, proc);
 	else
 		unic_bitset_del(&p->owed, proc);
 	unic_bitset_add(&nic->share.moved, proc);
+}
+
+void unic_cache_need(struct unic_memory *nic, uint32_t proc, uint32_t n)
+{
+	struct unic_promises *p = &nic->promises;
+
+	p->claimed -= claim_of(p, proc);
+	p->needed[proc] = n;
+	p->claimed += claim_of(p, proc);
 }
 
 /* Free entries that are not promised to other processes. */
@@ -376,24 +392,44 @@ bool unic_cache_yield(struct unic_memory *nic, uint32_t proc, uint32_t n)
 	return !more;
 }
 
-/* Makes room while processes wait. A borrower that has MIN_SET entries replaces one
- * of them. If all free entries are promised, one is that of @proc, as yield() counted
- * one that is not promised to others: this entry ends the promise. A page that no
- * operation waits for ends none. */
+/* True if a free entry is left beside the claims of other processes. */
+static bool has_unclaimed(const struct unic_memory *nic, uint32_t proc)
+{
+	const struct unic_promises *p = &nic->promises;
+
+	return p->claimed - claim_of(p, proc) < nic->tlb.free;
+}
+
+/* Drops one entry for one of @proc, of the owner whose turn it is. */
+static bool replace_by_share(struct unic_memory *nic, uint32_t proc)
+{
+	bool taken;
+
+	unic_share_want(&nic->share, proc, 1);
+	taken = take_by_share(nic, proc, 1);
+	unic_share_want(&nic->share, proc, -1);
+	return taken;
+}
+
+/*
+ * Makes room while processes wait. A borrower that has MIN_SET entries replaces one
+ * of them; others take a free entry that nobody else has a claim to, or replace one.
+ * If all free entries are promised, one of them is so to @proc: this entry ends that
+ * promise. A page that no operation waits for ends none.
+ */
 static bool __attribute__((noinline, cold))
 make_room_beside_waiters(struct unic_memory *nic, uint32_t proc, bool wanted)
 {
-	if (!wanted && nic->promises.all == nic->tlb.free)
-		return false;
 	if (nic->cache.entries[proc] >= MIN_SET &&
-	    !unic_share_entitled(&nic->share, proc, 1) &&
-	    !unic_cache_take(nic, proc, 1))
-		return false;
-	if (!unic_cache_yield(nic, proc, 1))
-		return false;
-	if (nic->promises.all == nic->tlb.free)
+	    !unic_share_entitled(&nic->share, proc, 1))
+		return unic_cache_take(nic, proc, 1);
+	if (!has_unclaimed(nic, proc))
+		return replace_by_share(nic, proc);
+	if (nic->promises.all < nic->tlb.free)
+		return true;
+	if (wanted)
 		unic_cache_promise(nic, proc, nic->promises.to[proc] - 1);
-	return true;
+	return wanted;
 }
 
 /* Makes room for one entry of @proc. At its quota @proc replaces one of its own. */

@@ -45,14 +45,17 @@ struct unic_cached_mr {
  * below. */
 #define UNIC_CACHE_HIDDEN(mr) ((uint32_t)(mr) << 20 | 0xf0000u)
 
-/* The free entries that are promised to waiting requests; never more than are
- * free. revoke/ decides about them; the cache leaves alone those that are promised
- * to others. */
+/* The free entries that requests which wait, or were denied, have a claim to. revoke/
+ * decides about them; the cache leaves alone the claims of others. */
 struct unic_promises {
 	struct unic_bitset waiters; /* processes with a request or a denial */
-	/* entries freed for a process's requests, and their sum */
+	/* entries freed for a process's requests, and their sum, which is never more
+	 * than are free */
 	uint32_t to[UNIC_PROCS], all;
 	struct unic_bitset owed; /* processes with a promise */
+	/* entries of a process's requests within its fair share, free or not */
+	uint32_t needed[UNIC_PROCS];
+	uint32_t claimed; /* sum of the greater of both, of all processes */
 };
 
 struct unic_cache {
@@ -152,6 +155,10 @@ uint32_t unic_cache_take(struct unic_memory *nic, uint32_t proc, uint32_t n);
  * page that an operation of @proc waits for uses one of them up if every free entry
  * is promised. */
 void unic_cache_promise(struct unic_memory *nic, uint32_t proc, uint32_t n);
+
+/** unic_cache_need() - the requests of @proc within its fair share need @n entries
+ * from now on: pages of other processes leave as many free. */
+void unic_cache_need(struct unic_memory *nic, uint32_t proc, uint32_t n);
 
 /**
  * unic_cache_yield() - @proc wants @n free entries: drops cached ones, of the

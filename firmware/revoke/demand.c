@@ -263,6 +263,7 @@ static __attribute__((noinline)) void update_place(struct unic_revoke *nic,
 	sub_need(&d->kept, p->kept);
 	sub_need(&d->borrowed, borrowed_for(p));
 	*p = place_of(nic, proc);
+	unic_cache_need(&nic->memory, proc, p->need.entries);
 	add_need(&d->entitled, p->need);
 	add_need(&d->kept, p->kept);
 	add_need(&d->borrowed, borrowed_for(p));

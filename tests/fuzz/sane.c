@@ -462,7 +462,7 @@ static void count_waits(const struct unic_nic *nic, struct books *b)
 
 static void check_shares(const struct unic_nic *nic, const struct books *b)
 {
-	uint32_t i, coming = 0, promised = 0, put_off = 0;
+	uint32_t i, coming = 0, promised = 0, claimed = 0, put_off = 0;
 	uint32_t slots = 0, without = 0, weights = 0;
 
 	for (i = 0; i < UNIC_PROCS; i++) {
@@ -487,7 +487,13 @@ static void check_shares(const struct unic_nic *nic, const struct books *b)
 		coming += o->coming;
 		put_off += nic->evict.put_off.of[i];
 		promised += nic->promises.to[i];
+		must(nic->promises.needed[i] ==
+		     nic->demands.of[i].need.entries);
+		claimed += nic->promises.to[i] > nic->promises.needed[i]
+				   ? nic->promises.to[i]
+				   : nic->promises.needed[i];
 	}
+	must(claimed == nic->promises.claimed);
 	must(coming == nic->share.coming);
 	must(put_off == nic->evict.put_off.all);
 	must(promised == nic->promises.all);

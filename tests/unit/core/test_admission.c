@@ -3,6 +3,7 @@
  * test_admission.c - which requests wait for entries, which is granted first,
  * and which is denied.
  */
+#include "memory/access.h"
 #include "unit.h"
 
 #include "evict_rig.h"
@@ -220,6 +221,44 @@ static void capped_loses_its_reservation_first(void **state)
 	evict_reg_ok(0, 1, &x);
 	assert_int_equal(er.nic.promises.to[1], 0);
 	assert_int_equal(er.nic.promises.to[2], 4);
+}
+
+/* INV-8: pages that another process loads leave the free entries that a request
+ * within its share needs, so it is served after one grace. */
+static void pages_of_others_do_not_delay_a_request(void **state)
+{
+	struct rig_mr hog[5], table;
+	struct unic_xlate x;
+	uint32_t w, i;
+
+	(void)state;
+	for (i = 0; i < N / 3; i++)
+		rig_table(&er, i, 1, 8 + i);
+	assert_int_equal(rig_reg_cached(&er, er_pd[1], N / 3, UNIC_TABLE, 0,
+					&table),
+			 UNIC_ST_OK);
+	evict_hoard(0, 5, 8, hog);
+	for (i = 0; i < 14; i++)
+		assert_int_equal(unic_access(&er.nic.memory, table.stag,
+					     (uint16_t)er_pd[1], 0,
+					     table.iova + i * 4096ull, 8, &x),
+				 0);
+	assert_int_equal(er.nic.tlb.free, N - 54);
+	w = evict_wait_for(2, 16, 0);
+	assert_int_equal(evict_noticed(0, UNIC_WHY_FAIR_SHARE), 8);
+	for (; i < N / 3; i++)
+		assert_int_equal(unic_access(&er.nic.memory, table.stag,
+					     (uint16_t)er_pd[1], 0,
+					     table.iova + i * 4096ull, 8, &x),
+				 0);
+	assert_int_equal(er.nic.tlb.free, N - 54);
+	rig_run(&er, T_NS);
+	{
+		struct unic_evt_mr evt;
+
+		rig_expect(&er, UNIC_EVT_EVICTED, &evt);
+	}
+	evict_granted(w);
 }
 
 /* ------------------------------------------------------------- denials */
@@ -547,6 +586,7 @@ int main(void)
 		TEST(borrower_reserves_only_what_was_freed_for_it),
 		TEST(what_a_grant_leaves_stays_reserved),
 		TEST(capped_loses_its_reservation_first),
+		TEST(pages_of_others_do_not_delay_a_request),
 		TEST(denied_register_asks_the_hog),
 		TEST(denied_is_forgotten),
 		TEST(denied_are_forgotten_one_by_one),
