@@ -523,10 +523,22 @@ static uint32_t overflow(uint32_t depth)
 	return overflow(depth + 1) + frame[0];
 }
 
+/* The machine hears of the host's doorbells one after the other, while the image runs, and of
+ * its own last: once it has been rung, the host can be. */
+static void await_doorbells(void)
+{
+	uint64_t until = now() + PATIENCE_NS;
+
+	UNIC_WRITE_ONCE(talk->asleep, 1);
+	virt_port_sleep(&port, until);
+	check("crash: woken before", now() < until);
+}
+
 static void die(uint32_t mode)
 {
 	static uint32_t not_code;
 
+	await_doorbells();
 	crash_arm(&port, VIRT_GUARD, VIRT_RAM - VIRT_GUARD);
 	if (mode == MODE_ASSERT)
 		unic_port_panic(&port, "tests/qemu/hal_selftest.c", 42);

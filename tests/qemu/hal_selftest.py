@@ -407,6 +407,8 @@ def test_idle(image):
 def test_crash(image, mode, kind, name, more=lambda m: True):
     m = Machine(image, mode)
     try:
+        m.await_word(6, 1)
+        m.bus.ring(VECTORS - 1)
         rang = m.bus.rung(0, PATIENCE)
         record = struct.unpack_from('<4IQ56s17IIII', m.box.map, CRASH_OFF)
         magic, got, line, epoch = record[:4]
