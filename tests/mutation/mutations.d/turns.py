@@ -132,4 +132,7 @@ MUTATIONS = (
      "if (!r && cmd->state == UNIC_QPS_INIT)",
      "if (!r && cmd->state == UNIC_QPS_ERR)",
      "qp: what is posted in RESET is forgotten", "test_qp"),
+    (CORE + "restore.c", "		if (!host->dark)\n			unic_queue_token_reset",
+     "		unic_queue_token_reset",
+     "token: its end is told while the NIC still runs", "test_driver_restore"),
 )
