@@ -186,14 +186,18 @@ static void *write_over(void *arg)
 	return NULL;
 }
 
-/* Takes events until record @n is read, or found to be overwritten. */
-static void read_one(struct rig *r, uint32_t n)
+/* Takes events until record @n is read, or found to be overwritten. Returns
+ * whether that came, within TEARING_S. */
+static bool read_one(struct rig *r, uint32_t n)
 {
+	time_t until = time(NULL) + TEARING_S;
 	struct unic_event ev;
 	uint32_t tries = 0;
 
 	while (r->ctx->upcall_next == n) {
-		if (++tries % 64 == 0)
+		if (++tries % 64 == 0 && time(NULL) > until)
+			return false;
+		if (tries % 64 == 0)
 			sched_yield();
 		if (unic_get_event(r->ctx, &ev))
 			continue;
@@ -206,6 +210,7 @@ static void read_one(struct rig *r, uint32_t n)
 		}
 		unic_ack_event(&ev);
 	}
+	return true;
 }
 
 static void torn_upcalls_are_not_believed(void **state)
@@ -213,6 +218,7 @@ static void torn_upcalls_are_not_believed(void **state)
 	struct unic_event ev;
 	struct unic_mr *mr;
 	pthread_t thread;
+	bool moved = true;
 	struct rig r;
 	time_t until;
 	uint32_t i;
@@ -227,16 +233,17 @@ static void torn_upcalls_are_not_believed(void **state)
 	tearing.n = 0;
 	pthread_create(&thread, NULL, write_over, NULL);
 	until = time(NULL) + TEARING_S;
-	for (i = 1; i <= TEARS && time(NULL) < until; i++) {
+	for (i = 1; moved && i <= TEARS && time(NULL) < until; i++) {
 		uint32_t n = i * TEAR_STEP;
 
 		r.ctx->upcall_next = n;
 		drv.upcalls = n + 1;
 		__atomic_store_n(&tearing.n, n + 1, __ATOMIC_RELEASE);
-		read_one(&r, n);
+		moved = read_one(&r, n);
 	}
 	__atomic_store_n(&tearing.over, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
+	assert_true(moved);
 	assert_int_equal(unic_dereg_mr(mr), 0);
 	rig_down(&r);
 }
