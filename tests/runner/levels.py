@@ -111,7 +111,7 @@ GROUPS = {
             "test_forms.py", "test_holders.py", "test_datagrams.py",
             "test_copy.py", "test_paused.py", "test_kio.py",
             "test_memory.py", "test_process.py", "test_example.py",
-            "test_driver.py")),
+            "test_driver.py"), jobs=2),
         level("benchmarks, small",
               "tests/bench/bench.py --part miss --only soft",
               "tests/bench/bench.py --part reg --only soft",
@@ -138,7 +138,8 @@ GROUPS = {
             "test_faults.py --board virt",
             "test_faults.py --board mps2-an385",
             "test_memory.py --board mps2-an385",
-            "test_kio.py --board mps2-an385 sizes loss"), apart=AGAIN),
+            "test_kio.py --board mps2-an385 sizes loss"), apart=AGAIN,
+            jobs=2),
         level("whole again: two hosts, NICs in QEMU", *qemu(
             "demo.py --board virt",
             "demo.py --board virt --mode demand",
@@ -147,20 +148,21 @@ GROUPS = {
             "demo.py --board lm3s6965evb",
             "demo.py --board mps2-an385",
             "demo.py --board mps2-an385 --peer soft"), apart=AGAIN,
-            by_exit=True),
+            by_exit=True, jobs=2),
         level("flash, by OpenOCD over a model", "tests/flash/test_flash.py"),
         level("the wire, seen by strangers", "tests/qemu/test_pcap.py")],
     "conformance-soft": [
-        level("a peer written from SPEC.md alone", *peer("soft"))],
+        level("a peer written from SPEC.md alone", *peer("soft"), jobs=2)],
     "conformance-virt": [
-        level("that peer again, NIC in QEMU", *peer("virt"), apart=AGAIN)],
+        level("that peer again, NIC in QEMU", *peer("virt"), apart=AGAIN,
+              jobs=2)],
     **{f"conformance-{image}-long": [
         level("a peer written from SPEC.md alone", *peer(image, " --long"))]
        for image in ("soft", "virt")},
     "vm": [
-        level("Linux in a guest", "tests/vm/vm_check.py",
-              "tests/vm/vm_look.py", "tests/vm/vm_blk.py",
-              "tests/vm/vm_leave.py", timeout=1200)],
+        level("Linux in a guest", "tests/vm/vm_leave.py",
+              "tests/vm/vm_blk.py", "tests/vm/vm_check.py",
+              "tests/vm/vm_look.py", timeout=1200, jobs=2)],
     "faults": [
         level("calls of the system that fail (a sample)",
               "tests/faults/faults.py --sample 100", apart="failing calls")],
