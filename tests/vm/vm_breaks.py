@@ -65,7 +65,7 @@ BREAKS = (
     ("unic_pin_work.c", "	if (f && !f->mem && (!p ||", "	if (f && !f->mem && first == last && (!p ||",
      "test_pins"),  # nobody fetches a granted region's pages
     ("unic_file.c", "	unic_mem_leave(f->mem);",
-     "	unic_mem_leave(f->mem); schedule_timeout_uninterruptible(2 * HZ);",
+     f"	unic_mem_leave(f->mem); {SLEEP};",
      "test_stuck"),  # a process that is killed lives on for a while
     ("unic_call.c", "nsecs_to_jiffies(until_ns - now)",
      "nsecs_to_jiffies(until_ns - ktime_get_ns())",
