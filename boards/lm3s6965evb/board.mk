@@ -12,5 +12,5 @@ BOARD_TEST_SRCS := hal/drivers/semihost.c
 
 # The same image for each slot of the flash, the boot stub, and all of it together.
 BOARD_SLOTS      := a=0x2000 b=0x1e000
-BOARD_BOOT_SRCS  := hal/lm3s/boot.c hal/drivers/pl011.c
+BOARD_BOOT_SRCS  := hal/lm3s/boot.c hal/cortexm/boot_choice.c hal/drivers/pl011.c
 BOARD_BOOT_LD    := ld/lm3s-boot.ld

@@ -28,4 +28,9 @@ void machine_sleep(struct unic_port *port, uint64_t until_ns);
  * on boards that clear PRIMASK. */
 void machine_irq(uint32_t irq);
 
+/** machine_boot() - what the boot stub of a board with two slots does from the
+ * reset on: its clocks, its console, then boot_run() (boot_choice.h). Not in the
+ * firmware. */
+void machine_boot(void) __attribute__((noreturn));
+
 #endif /* CORTEXM_MACHINE_H */
