@@ -6,7 +6,7 @@ BOARD_LDSCRIPT := ld/lm3s6965evb.ld
 
 BOARD_SRCS := $(SERIAL_SRCS) \
 	$(addprefix hal/drivers/,one_frame.c pl011.c stellaris_enet.c) \
-	hal/lm3s/port.c
+	hal/cortexm/pl011_line.c hal/lm3s/port.c
 
 BOARD_TEST_SRCS := hal/drivers/semihost.c
 

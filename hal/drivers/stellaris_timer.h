@@ -45,4 +45,14 @@ static inline void stellaris_timer_quiet(uintptr_t base)
 	*stellaris_timer_reg(base, STELLARIS_TIMER_ICR) = 1;
 }
 
+/** stellaris_timer_sleep() - WFI until @ticks of the processor's clock are over, or
+ * an interrupt is pending. Called with interrupts off, so that one that came after
+ * the caller's last look ends the sleep at once. */
+static inline void stellaris_timer_sleep(uintptr_t base, uint32_t ticks)
+{
+	stellaris_timer_alarm(base, ticks);
+	__asm__ volatile("dsb\n\twfi" ::: "memory");
+	stellaris_timer_quiet(base);
+}
+
 #endif /* STELLARIS_TIMER_H */

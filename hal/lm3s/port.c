@@ -109,10 +109,7 @@ static void start_net(struct unic_port *port)
 static void start_line(struct unic_port *port)
 {
 	serial_host_start(&port->host, BAUD);
-	pl011_start(LM3S_UART0, HZ, BAUD);
-	port->line.mask = PL011_IM_RX;
-	pl011_interrupts(LM3S_UART0, port->line.mask);
-	cortexm_irq_enable(LM3S_UART0_IRQ);
+	pl011_line_start(&port->line, LM3S_UART0, LM3S_UART0_IRQ, HZ, BAUD);
 }
 
 struct unic_port *machine_start(const char **why)
@@ -138,115 +135,36 @@ struct unic_port *machine_start(const char **why)
 
 /* -------------------------------------------------------------------- line */
 
-static void line_receive(struct lm3s_line *line)
-{
-	uint32_t tail = line->rx_tail;
-
-	while (tail - line->rx_head < LM3S_RX_RING &&
-	       pl011_get(LM3S_UART0, &line->rx[tail % LM3S_RX_RING]))
-		tail++;
-	line->rx_tail = tail;
-}
-
-static void line_send(struct lm3s_line *line)
-{
-	uint32_t head = line->tx_head;
-
-	while (head != line->tx_tail && pl011_room(LM3S_UART0))
-		pl011_put(LM3S_UART0, line->tx[head++ % LM3S_TX_RING]);
-	line->tx_head = head;
-}
-
-/* While the ring is full its interrupts are off: bytes wait in the UART and are
- * lost there. */
-static void line_interrupts(struct lm3s_line *line)
-{
-	uint32_t mask = 0;
-
-	if (line->rx_tail - line->rx_head < LM3S_RX_RING)
-		mask |= PL011_IM_RX;
-	if (line->tx_head != line->tx_tail)
-		mask |= PL011_IM_TX;
-	if (mask != line->mask)
-		pl011_interrupts(LM3S_UART0, mask);
-	line->mask = mask;
-}
-
 void machine_irq(uint32_t irq)
 {
 	struct unic_port *port = &the_port;
 
-	if (irq == LM3S_TIMER_IRQ) {
+	if (irq == LM3S_TIMER_IRQ)
 		stellaris_timer_quiet(LM3S_TIMER);
-	} else if (irq == LM3S_ETH_IRQ) {
+	else if (irq == LM3S_ETH_IRQ)
 		stellaris_enet_irq(&port->net);
-	} else if (irq == LM3S_UART0_IRQ) {
-		line_receive(&port->line);
-		line_send(&port->line);
-		line_interrupts(&port->line);
-	}
+	else if (irq == LM3S_UART0_IRQ)
+		pl011_line_irq(&port->line);
 }
 
-/* Gives bytes of the receive ring to the link, and bytes of the link to the
- * transmit ring. */
 void machine_turn(struct unic_port *port)
 {
-	struct lm3s_line *line = &port->line;
-	uint64_t now = cortexm_clock_ns(&port->host.clock);
-	uint32_t at, n;
-
-	port->host.near.news = false;
-	while (line->rx_head != line->rx_tail) {
-		at = line->rx_head % LM3S_RX_RING;
-		n = line->rx_tail - line->rx_head;
-		if (n > LM3S_RX_RING - at)
-			n = LM3S_RX_RING - at;
-		near_input(&port->host.near, line->rx + at, n, now);
-		line->rx_head += n;
-	}
-	for (;;) {
-		at = line->tx_tail % LM3S_TX_RING;
-		n = LM3S_TX_RING - (line->tx_tail - line->tx_head);
-		if (n > LM3S_TX_RING - at)
-			n = LM3S_TX_RING - at;
-		n = n ? near_output(&port->host.near, now, line->tx + at, n)
-		      : 0;
-		if (!n)
-			break;
-		line->tx_tail += n;
-		cortexm_irqs_off();
-		line_send(line);
-		line_interrupts(line);
-		cortexm_irqs_on();
-	}
+	pl011_line_turn(&port->line, &port->host);
 }
 
-/* Called with interrupts off: a pending interrupt makes WFI a no-operation. */
-static void wait_for_irq(struct unic_port *port, uint64_t ns)
-{
-	if (ns > LONGEST_NS)
-		ns = LONGEST_NS;
-	stellaris_timer_alarm(LM3S_TIMER,
-			      cortexm_clock_ticks(&port->host.clock, ns));
-	__asm__ volatile("dsb\n\twfi" ::: "memory");
-	stellaris_timer_quiet(LM3S_TIMER);
-}
-
+/* The looks before WFI have interrupts off: a pending one makes WFI a
+ * no-operation. */
 void machine_sleep(struct unic_port *port, uint64_t until_ns)
 {
-	uint64_t now = cortexm_clock_ns(&port->host.clock);
-	uint64_t due = stream_due(&port->host.near.stream);
+	uint64_t ns;
 
-	if (due < until_ns)
-		until_ns = due;
 	cortexm_irqs_off();
-	/* checked before WFI: bytes that came earlier have had their interrupt,
-	 * and the core has not seen what machine_turn() brought */
-	if (until_ns > now && !port->host.near.news &&
-	    port->line.rx_head == port->line.rx_tail &&
-	    !stream_wants(&port->host.near.stream, now) &&
-	    !stellaris_enet_rx_ready(&port->net))
-		wait_for_irq(port, until_ns - now);
+	ns = pl011_line_sleep_ns(&port->line, &port->host, until_ns);
+	if (ns > LONGEST_NS)
+		ns = LONGEST_NS;
+	if (ns && !stellaris_enet_rx_ready(&port->net))
+		stellaris_timer_sleep(
+			LM3S_TIMER, cortexm_clock_ticks(&port->host.clock, ns));
 	cortexm_irqs_on();
 }
 
@@ -284,7 +202,7 @@ bool unic_port_rx_ready(struct unic_port *port)
 {
 	/* bytes of the line also end the spin of the main loop */
 	return stellaris_enet_rx_ready(&port->net) ||
-	       port->line.rx_head != port->line.rx_tail;
+	       pl011_line_came(&port->line);
 }
 
 bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)

@@ -6,24 +6,12 @@
 #ifndef LM3S_PORT_H
 #define LM3S_PORT_H
 
-#include "serial_host.h"
+#include "pl011_line.h"
 #include "stellaris_enet.h"
-
-#define LM3S_RX_RING 512u /* bytes between interrupt and main loop; 5 ms */
-#define LM3S_TX_RING 64u
-
-struct lm3s_line {
-	/* written by the interrupt handler */
-	volatile uint32_t rx_tail, tx_head;
-	volatile uint32_t rx_head, tx_tail; /* written by the main loop */
-	uint32_t mask;			    /* enabled interrupts */
-	uint8_t rx[LM3S_RX_RING];
-	uint8_t tx[LM3S_TX_RING];
-};
 
 struct unic_port {
 	struct serial_host host; /* first: serial_host.h */
-	struct lm3s_line line;
+	struct pl011_line line;
 	struct stellaris_enet net;
 };
 

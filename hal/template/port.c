@@ -89,7 +89,7 @@ void machine_puts(const char *text)
 
 /* Never called while PRIMASK is set. A line of more than 115,200 baud needs an
  * interrupt handler, with a ring of bytes between it and machine_turn():
- * hal/lm3s/port.c. */
+ * hal/cortexm/pl011_line.c. */
 void machine_irq(uint32_t irq)
 {
 	(void)irq;
