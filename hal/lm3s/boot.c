@@ -1,34 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * boot.c - the boot stub: what is this chip's. Changes nothing but the clocks of
- * UART 1.
+ * boot.c - the boot stub: what is this chip's. Its console needs the crystal: the
+ * internal oscillator, at +-30 %, makes no readable text. Changes nothing else but
+ * the clocks of UART 1.
  */
 #include "boot.h"
 
 #include "boot_choice.h"
-#include "cortexm.h"
 #include "lm3s.h"
+#include "lm3s_clock.h"
 #include "machine.h"
 #include "pl011.h"
 
-#define RESET_HZ    12500000u /* internal oscillator, roughly */
 #define CONSOLE	    115200u
-#define RCGC1	    0x104u
-#define RCGC2	    0x108u
 #define RCGC1_UART1 0x2u
 #define RCGC2_PORTD 0x8u
-#define GPIO_AFSEL  0x420u
-#define GPIO_DEN    0x51cu
 
 static void start_console(void)
 {
-	CORTEXM_REG(LM3S_SYS + RCGC1) |= RCGC1_UART1;
-	CORTEXM_REG(LM3S_SYS + RCGC2) |= RCGC2_PORTD;
-	(void)CORTEXM_REG(LM3S_SYS + RCGC2);
-	(void)CORTEXM_REG(LM3S_SYS + RCGC2);
-	CORTEXM_REG(LM3S_GPIOD + GPIO_AFSEL) |= 0x0c;
-	CORTEXM_REG(LM3S_GPIOD + GPIO_DEN) |= 0x0c;
-	pl011_start(LM3S_UART1, RESET_HZ, CONSOLE);
+	lm3s_clock_on(LM3S_RCGC1, RCGC1_UART1);
+	lm3s_clock_on(LM3S_RCGC2, RCGC2_PORTD);
+	lm3s_use_pins(LM3S_GPIOD, 0x0c);
+	pl011_start(LM3S_UART1, LM3S_CRYSTAL_HZ, CONSOLE);
 }
 
 void machine_boot(void)
@@ -39,6 +32,7 @@ void machine_boot(void)
 		BOOT_SLOT_BYTES,
 	};
 
+	lm3s_use_crystal();
 	start_console();
 	boot_run(&layout, LM3S_UART1);
 }

@@ -5,31 +5,20 @@
 #include "cortexm.h"
 #include "crash.h"
 #include "lm3s.h"
+#include "lm3s_clock.h"
 #include "machine.h"
 #include "mpu.h"
 #include "pl011.h"
 #include "stellaris_timer.h"
 
-#define HZ   50000000u
-#define BAUD 921600u
+#define BAUD	     921600u
+#define SLOW_BAUD    115200u /* what the crystal's clock allows */
+#define CONSOLE_BAUD 115200u
 
-/* System control, LM3S6965 data sheet chapter 5. */
-#define RIS	    0x050u
-#define RCC	    0x060u
-#define RCGC1	    0x104u
-#define RCGC2	    0x108u
-#define USER0	    0x1e0u
-#define USER1	    0x1e4u
-#define RCC_BYPASS  (1u << 11)
-#define RCC_50_MHZ  0x01c00380u /* crystal of 8 MHz, PLL of 200 by 4 */
-#define RIS_PLL	    (1u << 6)
-#define PLL_LOOKS   100000u
 #define RCGC1_UARTS 0x3u
 #define RCGC1_TIMER (1u << 16)
 #define RCGC2_NET   0x50000000u
 #define RCGC2_PORTS 0x29u /* A: UART 0; D: UART 1; F: LEDs of the jack */
-#define GPIO_AFSEL  0x420u
-#define GPIO_DEN    0x51cu
 
 #define STACK_GUARD 4096u
 /* longest sleep: the clock wraps after three times that */
@@ -39,45 +28,15 @@ static struct unic_port the_port;
 
 extern uint32_t __stack_limit[];
 
-static uint32_t read_sys(uint32_t off)
-{
-	return CORTEXM_REG(LM3S_SYS + off);
-}
-
-static void set_sys(uint32_t off, uint32_t v)
-{
-	CORTEXM_REG(LM3S_SYS + off) = v;
-}
-
 /* ---------------------------------------------------------------- start-up */
 
-static void start_clocks(void)
+static void start_devices(void)
 {
-	uint32_t looks;
-
-	set_sys(RCC, read_sys(RCC) | RCC_BYPASS);
-	set_sys(RCC, RCC_50_MHZ | RCC_BYPASS);
-	for (looks = 0; looks < PLL_LOOKS && !(read_sys(RIS) & RIS_PLL);
-	     looks++)
-		;
-	set_sys(RCC, RCC_50_MHZ);
-	set_sys(RCGC1, read_sys(RCGC1) | RCGC1_UARTS | RCGC1_TIMER);
-	set_sys(RCGC2, read_sys(RCGC2) | RCGC2_NET | RCGC2_PORTS);
-	(void)read_sys(RCGC2); /* clocks take three cycles */
-	(void)read_sys(RCGC2);
-}
-
-static void use_pins(uintptr_t gpio, uint32_t pins)
-{
-	CORTEXM_REG(gpio + GPIO_AFSEL) |= pins;
-	CORTEXM_REG(gpio + GPIO_DEN) |= pins;
-}
-
-static void start_pins(void)
-{
-	use_pins(LM3S_GPIOA, 0x03);
-	use_pins(LM3S_GPIOD, 0x0c);
-	use_pins(LM3S_GPIOF, 0x0c);
+	lm3s_clock_on(LM3S_RCGC1, RCGC1_UARTS | RCGC1_TIMER);
+	lm3s_clock_on(LM3S_RCGC2, RCGC2_NET | RCGC2_PORTS);
+	lm3s_use_pins(LM3S_GPIOA, 0x03);
+	lm3s_use_pins(LM3S_GPIOD, 0x0c);
+	lm3s_use_pins(LM3S_GPIOF, 0x0c);
 }
 
 static bool start_mpu(void)
@@ -95,7 +54,7 @@ static bool start_mpu(void)
  * bytes each. */
 static void start_net(struct unic_port *port)
 {
-	uint32_t low = read_sys(USER0), high = read_sys(USER1);
+	uint32_t low = LM3S_REG(LM3S_USER0), high = LM3S_REG(LM3S_USER1);
 	uint8_t mac[6] = { (uint8_t)low,	 (uint8_t)(low >> 8),
 			   (uint8_t)(low >> 16), (uint8_t)high,
 			   (uint8_t)(high >> 8), (uint8_t)(high >> 16) };
@@ -106,29 +65,34 @@ static void start_net(struct unic_port *port)
 	cortexm_irq_enable(LM3S_ETH_IRQ);
 }
 
-static void start_line(struct unic_port *port)
+/* A UART's rate is a sixteenth of its clock at most. */
+static void start_line(struct unic_port *port, uint32_t hz)
 {
-	serial_host_start(&port->host, BAUD);
-	pl011_line_start(&port->line, LM3S_UART0, LM3S_UART0_IRQ, HZ, BAUD);
+	uint32_t baud = hz / 16 < BAUD ? SLOW_BAUD : BAUD;
+
+	if (baud != BAUD)
+		machine_puts("unic: no PLL: 8 MHz, line at 115200 baud\n");
+	serial_host_start(&port->host, baud);
+	pl011_line_start(&port->line, LM3S_UART0, LM3S_UART0_IRQ, hz, baud);
 }
 
 struct unic_port *machine_start(const char **why)
 {
 	struct unic_port *port = &the_port;
+	uint32_t hz = lm3s_use_pll();
 
-	start_clocks();
-	start_pins();
-	cortexm_clock_init(&port->host.clock, HZ);
+	start_devices();
+	cortexm_clock_init(&port->host.clock, hz);
 	stellaris_timer_init(LM3S_TIMER);
 	cortexm_irq_enable(LM3S_TIMER_IRQ);
-	pl011_start(LM3S_UART1, HZ, 115200);
+	pl011_start(LM3S_UART1, hz, CONSOLE_BAUD);
 	crash_arm(port, (uintptr_t)__stack_limit - STACK_GUARD, STACK_GUARD);
 	if (!start_mpu()) {
 		*why = "this processor has no MPU";
 		return NULL;
 	}
 	start_net(port);
-	start_line(port);
+	start_line(port, hz);
 	cortexm_irqs_on();
 	return port;
 }
