@@ -91,5 +91,6 @@ void boot_run(const struct boot_layout *layout, uintptr_t uart)
 	pl011_hex(uart, ", update",
 		  unic_from_le32(record_of_slot(layout, slot)->number));
 	pl011_puts(uart, "\n");
+	pl011_drain(uart);
 	jump_to_image(layout->image[slot]);
 }

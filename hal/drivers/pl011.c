@@ -35,6 +35,13 @@ void pl011_hex(uintptr_t base, const char *name, uint32_t value)
 		pl011_putc(base, "0123456789abcdef"[value >> shift & 15]);
 }
 
+void pl011_drain(uintptr_t base)
+{
+	for (uint32_t i = 0; i < PL011_PATIENCE; i++)
+		if (!(PL011_REG(base, PL011_FR) & PL011_FR_BUSY))
+			return;
+}
+
 /* The divisor has 6 binary places, of 16 times the rate. */
 void pl011_start(uintptr_t base, uint32_t hz, uint32_t baud)
 {

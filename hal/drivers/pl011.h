@@ -18,11 +18,16 @@ void pl011_puts(uintptr_t base, const char *text);
 /** pl011_hex() - write "@name=" and @value as eight hexadecimal digits. */
 void pl011_hex(uintptr_t base, const char *name, uint32_t value);
 
+/** pl011_drain() - wait until what was written has left, for some ms at most:
+ * before the clock of the UART changes, or a reset. */
+void pl011_drain(uintptr_t base);
+
 /* ------------------------------------------------------------ bytes */
 
 #define PL011_DR      0x00u
 #define PL011_FR      0x18u
 #define PL011_IM      0x38u
+#define PL011_FR_BUSY (1u << 3) /* until the last stop bit has left */
 #define PL011_FR_RXFE (1u << 4)
 #define PL011_FR_TXFF (1u << 5)
 #define PL011_IM_RX   (1u << 4 | 1u << 6) /* some, or some for a while */

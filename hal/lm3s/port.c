@@ -132,9 +132,11 @@ void machine_sleep(struct unic_port *port, uint64_t until_ns)
 	cortexm_irqs_on();
 }
 
+/* Waits for the last byte: a reset may be next, which cuts it. */
 void machine_puts(const char *text)
 {
 	pl011_puts(LM3S_UART1, text);
+	pl011_drain(LM3S_UART1);
 }
 
 /* -------------------------------------------------------------- unic_port.h */
