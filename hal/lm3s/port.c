@@ -52,7 +52,7 @@ static bool start_mpu(void)
 
 /* The MAC address is in two words of flash that the board's maker wrote, three
  * bytes each. */
-static void start_net(struct unic_port *port)
+static void start_net(struct unic_port *port, uint32_t hz)
 {
 	uint32_t low = LM3S_REG(LM3S_USER0), high = LM3S_REG(LM3S_USER1);
 	uint8_t mac[6] = { (uint8_t)low,	 (uint8_t)(low >> 8),
@@ -61,7 +61,7 @@ static void start_net(struct unic_port *port)
 	bool none = !(low | high) || mac[0] & 1; /* the words are not written */
 	static const uint8_t ours[6] = { 0x02, 'u', 'n', 'i', 'c', 1 };
 
-	stellaris_enet_init(&port->net, LM3S_ETH, none ? ours : mac);
+	stellaris_enet_init(&port->net, LM3S_ETH, hz, none ? ours : mac);
 	cortexm_irq_enable(LM3S_ETH_IRQ);
 }
 
@@ -91,7 +91,7 @@ struct unic_port *machine_start(const char **why)
 		*why = "this processor has no MPU";
 		return NULL;
 	}
-	start_net(port);
+	start_net(port, hz);
 	start_line(port, hz);
 	cortexm_irqs_on();
 	return port;
@@ -156,12 +156,15 @@ void unic_port_tx_put(struct unic_port *port, uint8_t *frame, uint32_t len,
 		      uint32_t flags)
 {
 	(void)flags;
+	cortexm_irqs_off();
 	stellaris_enet_tx_put(&port->net, frame, len);
+	cortexm_irqs_on();
 }
 
+/* A frame that waits is sent by the interrupt handler. */
 void unic_port_tx_flush(struct unic_port *port)
 {
-	stellaris_enet_flush(&port->net);
+	(void)port;
 }
 
 bool unic_port_rx_ready(struct unic_port *port)
@@ -178,7 +181,11 @@ bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 
 void unic_port_rx_done(struct unic_port *port)
 {
-	stellaris_enet_rx_done(&port->net);
+	if (!stellaris_enet_rx_done(&port->net))
+		return;
+	cortexm_irqs_off();
+	stellaris_enet_irq(&port->net);
+	cortexm_irqs_on();
 }
 
 /* The Ethernet interrupt is always armed. */
