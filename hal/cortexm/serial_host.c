@@ -2,13 +2,27 @@
 /* serial_host.c - see serial_host.h. */
 #include "serial_host.h"
 
+#include <string.h>
+
 #include "machine.h"
 
-/* Kept over a reset: start.S does not clear this section. */
+/*
+ * Kept over a reset: start.S does not clear this section. Bits fall when the power
+ * fails for a moment, so that what is kept has a checksum. `lives` counts from
+ * whatever was there at power-on.
+ */
 static struct {
 	struct unic_crash record;
+	uint32_t told; /* the host has the record */
 	uint32_t lives;
+	uint32_t check; /* of what is before */
 } kept __attribute__((section(".noinit")));
+
+static uint32_t kept_check(void)
+{
+	return frame_crc((const uint8_t *)&kept,
+			 offsetof(__typeof__(kept), check));
+}
 
 static struct serial_host *host_of(struct unic_port *port)
 {
@@ -31,17 +45,53 @@ static uint32_t make_nonce(void)
 
 void serial_host_start(struct serial_host *host, uint32_t baud)
 {
+	if (kept.check != kept_check())
+		kept.told = true;
 	near_init(&host->near, make_nonce(), baud);
-	if (unic_from_le32(kept.record.magic) == UNIC_CRASH_MAGIC)
+	if (!kept.told)
 		host->near.crash = &kept.record;
+	kept.check = kept_check();
+}
+
+void serial_host_was_reset(struct serial_host *host, const char *why,
+			   uint32_t status)
+{
+	if (host->near.crash)
+		return;
+	memset(&kept.record, 0, sizeof(kept.record));
+	kept.record.magic = unic_to_le32(UNIC_CRASH_MAGIC);
+	kept.record.kind = unic_to_le32(UNIC_CRASH_OTHER);
+	kept.record.fault_status = unic_to_le32(status);
+	memcpy(kept.record.file, why, strlen(why));
+	kept.told = false;
+	kept.check = kept_check();
+	host->near.crash = &kept.record;
+}
+
+void serial_host_beat(struct serial_host *host, bool up)
+{
+	struct unic_info *info =
+		(struct unic_info *)(void *)(host->near.box + UNIC_BOX_INFO);
+
+	if (!kept.told && !host->near.crash &&
+	    stream_idle(&host->near.stream)) {
+		kept.told = true;
+		kept.check = kept_check();
+	}
+	if (info->link_up != up) {
+		info->link_up = up;
+		host->near.info_due = true;
+	}
 }
 
 /* Resets: the link needs a main loop, so the next life sends the record to the
  * host. A board whose link is not up might crash and reset for ever: it stops,
- * after a line on the console. */
+ * after a line on the console, until its watchdog resets it, if it has one. */
 void machine_crashed(struct unic_port *port, const struct unic_crash *record)
 {
 	kept.record = *record;
+	kept.told = false;
+	kept.check = kept_check();
 	if (port && near_of(port)->stream.up)
 		cortexm_reset();
 }

@@ -19,8 +19,19 @@ struct serial_host {
 	struct near near;
 };
 
-/** serial_host_start() - start the link, at @baud, with the crash record of the
- * last life, if there is one. The clock runs. */
+/** serial_host_start() - start the link, at @baud, with the crash record of an
+ * earlier life, if there is one that the host has not got. The clock runs. */
 void serial_host_start(struct serial_host *host, uint32_t baud);
+
+/** serial_host_was_reset() - the chip was reset by @why (text of at most 55 bytes;
+ * @status: as the chip says it), not by the firmware: if there is no crash record
+ * for the host, this becomes one. After serial_host_start(). */
+void serial_host_was_reset(struct serial_host *host, const char *why,
+			   uint32_t status);
+
+/** serial_host_beat() - to be called some times a second: remembers over a reset
+ * that the host has got the crash record. @up: whether the wire's link is up, for
+ * the info page. */
+void serial_host_beat(struct serial_host *host, bool up);
 
 #endif /* CORTEXM_SERIAL_HOST_H */
