@@ -12,6 +12,7 @@
 
 #define CORTEXM_ISER  0xe000e100u /* interrupt set-enable */
 #define CORTEXM_ICPR  0xe000e280u /* ... clear-pending */
+#define CORTEXM_IPR   0xe000e400u /* priorities, a byte each */
 #define CORTEXM_ICSR  0xe000ed04u
 #define CORTEXM_AIRCR 0xe000ed0cu
 #define CORTEXM_CFSR  0xe000ed28u
@@ -22,6 +23,14 @@
 static inline void cortexm_irq_enable(uint32_t irq)
 {
 	CORTEXM_REG(CORTEXM_ISER + irq / 32 * 4) = 1u << irq % 32;
+}
+
+/** cortexm_irq_priority() - @level 0 (as after a reset) to 7: the handler of @irq
+ * interrupts those of a greater number. */
+static inline void cortexm_irq_priority(uint32_t irq, uint32_t level)
+{
+	*(volatile uint8_t *)(uintptr_t)(CORTEXM_IPR + irq) =
+		(uint8_t)(level << 5);
 }
 
 /** cortexm_irq_clear() - clear pending @irq, which pends again while its line is

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 #include "crash.h"
 
+#include <string.h>
+
 #include "cortexm.h"
 
 #define HARD_FAULT 3u
@@ -42,6 +44,19 @@ static void crash_status(uint32_t exception, const uint32_t *stacked)
 	crash_set_fault(kind, cfsr, addr);
 }
 
+/* @stacked: as the processor writes it (ARM DDI 0403E B1.5.6). */
+static void crash_set_stacked(const uint32_t *stacked)
+{
+	/* bit 9: the processor aligned the stack */
+	uint32_t sp =
+		(uint32_t)(uintptr_t)stacked + 32 + (stacked[7] >> 9 & 1) * 4;
+
+	crash_set_regs(0, stacked, 4);
+	crash_set_regs(12, stacked + 4, 1);
+	crash_set_regs(13, &sp, 1);
+	crash_set_regs(14, stacked + 5, 3);
+}
+
 void crash_exception(const uint32_t *high, const uint32_t *stacked,
 		     uint32_t exception)
 {
@@ -50,13 +65,21 @@ void crash_exception(const uint32_t *high, const uint32_t *stacked,
 	(void)crash_begin();
 	crash_status(exception, stacked);
 	crash_set_regs(4, high, 8);
-	if (!(CORTEXM_REG(CORTEXM_CFSR) & CFSR_NOT_STACKED)) {
-		crash_set_regs(0, stacked, 4);
-		crash_set_regs(12, stacked + 4, 1);
-		crash_set_regs(14, stacked + 5, 3);
-		/* bit 9: the processor aligned the stack */
-		sp += 32 + (stacked[7] >> 9 & 1) * 4;
-	}
 	crash_set_regs(13, &sp, 1);
+	if (!(CORTEXM_REG(CORTEXM_CFSR) & CFSR_NOT_STACKED))
+		crash_set_stacked(stacked);
+	crash_end();
+}
+
+/* The program has the process stack to itself. */
+void crash_hung(void)
+{
+	struct unic_crash *record = crash_begin();
+	const uint32_t *stacked;
+
+	__asm__ volatile("mrs %0, psp" : "=r"(stacked));
+	crash_set_fault(UNIC_CRASH_OTHER, 0, (uint32_t)(uintptr_t)stacked);
+	memcpy(record->file, "main loop hangs", 16);
+	crash_set_stacked(stacked);
 	crash_end();
 }

@@ -12,4 +12,8 @@
 void crash_exception(const uint32_t *high, const uint32_t *stacked,
 		     uint32_t exception) __attribute__((noreturn));
 
+/** crash_hung() - record that the main program goes on no more, with the registers
+ * that it had when it was interrupted. Called in a handler. */
+void crash_hung(void) __attribute__((noreturn));
+
 #endif /* CORTEXM_CRASH_H */
