@@ -18,14 +18,15 @@
 #define LM3S_DEVICES	   0x40000000u
 #define LM3S_DEVICES_SHIFT 20
 
-#define LM3S_GPIOA 0x40004000u
-#define LM3S_GPIOD 0x40007000u
-#define LM3S_GPIOF 0x40025000u
-#define LM3S_UART0 0x4000c000u
-#define LM3S_UART1 0x4000d000u
-#define LM3S_TIMER 0x40030000u
-#define LM3S_ETH   0x40048000u
-#define LM3S_SYS   0x400fe000u
+#define LM3S_WATCHDOG 0x40000000u
+#define LM3S_GPIOA    0x40004000u
+#define LM3S_GPIOD    0x40007000u
+#define LM3S_GPIOF    0x40025000u
+#define LM3S_UART0    0x4000c000u
+#define LM3S_UART1    0x4000d000u
+#define LM3S_TIMER    0x40030000u
+#define LM3S_ETH      0x40048000u
+#define LM3S_SYS      0x400fe000u
 
 /* System control, data sheet chapter 5. */
 #define LM3S_DID0    (LM3S_SYS + 0x000u)
@@ -45,10 +46,11 @@
 #define LM3S_GPIO_AFSEL 0x420u
 #define LM3S_GPIO_DEN	0x51cu
 
-#define LM3S_UART0_IRQ 5u
-#define LM3S_UART1_IRQ 6u
-#define LM3S_TIMER_IRQ 19u
-#define LM3S_ETH_IRQ   42u
+#define LM3S_UART0_IRQ	  5u
+#define LM3S_UART1_IRQ	  6u
+#define LM3S_WATCHDOG_IRQ 18u
+#define LM3S_TIMER_IRQ	  19u
+#define LM3S_ETH_IRQ	  42u
 
 /** lm3s_clock_on() - of the devices of @bits of RCGC0 to RCGC2. They may be used
  * three cycles later: the reads take longer. */

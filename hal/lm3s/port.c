@@ -10,19 +10,35 @@
 #include "mpu.h"
 #include "pl011.h"
 #include "stellaris_timer.h"
+#include "stellaris_watchdog.h"
 
 #define BAUD	     921600u
 #define SLOW_BAUD    115200u /* what the crystal's clock allows */
 #define CONSOLE_BAUD 115200u
 
-#define RCGC1_UARTS 0x3u
-#define RCGC1_TIMER (1u << 16)
-#define RCGC2_NET   0x50000000u
-#define RCGC2_PORTS 0x29u /* A: UART 0; D: UART 1; F: LEDs of the jack */
+#define RCGC0_WATCHDOG 0x8u
+#define RCGC1_UARTS    0x3u
+#define RCGC1_TIMER    (1u << 16)
+#define RCGC2_NET      0x50000000u
+#define RCGC2_PORTS    0x29u /* A: UART 0; D: UART 1; F: LEDs of the jack */
 
 #define STACK_GUARD 4096u
 /* longest sleep: the clock wraps after three times that */
 #define LONGEST_NS 100000000u
+#define BEAT_SHIFT 22 /* of the processor's cycles: 84 ms */
+/* Without a beat for that long the watchdog interrupts: several sleeps. */
+#define WATCHDOG_NS 2000000000u
+
+/* Causes of a reset (RESC, data sheet 5.5); bits stay until they are cleared. */
+#define RESC_POWER_ON  (1u << 1)
+#define RESC_BROWN_OUT (1u << 2)
+#define RESC_WATCHDOG  (1u << 3)
+#define PBORCTL_RESET  (1u << 1) /* a brown-out resets */
+
+/* Levels of interrupts: what hangs is interrupted by the watchdog, and bytes do not
+ * wait for frames. */
+#define LEVEL_LINE 1u
+#define LEVEL_REST 2u
 
 static struct unic_port the_port;
 
@@ -32,6 +48,7 @@ extern uint32_t __stack_limit[];
 
 static void start_devices(void)
 {
+	lm3s_clock_on(LM3S_RCGC0, RCGC0_WATCHDOG);
 	lm3s_clock_on(LM3S_RCGC1, RCGC1_UARTS | RCGC1_TIMER);
 	lm3s_clock_on(LM3S_RCGC2, RCGC2_NET | RCGC2_PORTS);
 	lm3s_use_pins(LM3S_GPIOA, 0x03);
@@ -62,7 +79,6 @@ static void start_net(struct unic_port *port, uint32_t hz)
 	static const uint8_t ours[6] = { 0x02, 'u', 'n', 'i', 'c', 1 };
 
 	stellaris_enet_init(&port->net, LM3S_ETH, hz, none ? ours : mac);
-	cortexm_irq_enable(LM3S_ETH_IRQ);
 }
 
 /* A UART's rate is a sixteenth of its clock at most. */
@@ -76,6 +92,37 @@ static void start_line(struct unic_port *port, uint32_t hz)
 	pl011_line_start(&port->line, LM3S_UART0, LM3S_UART0_IRQ, hz, baud);
 }
 
+/* A reset that is not the firmware's own has no crash record. */
+static void tell_reset(struct unic_port *port)
+{
+	uint32_t cause = LM3S_REG(LM3S_RESC);
+
+	LM3S_REG(LM3S_RESC) = 0;
+	LM3S_REG(LM3S_PBORCTL) |= PBORCTL_RESET;
+	pl011_hex(LM3S_UART1, "unic: reset, cause", cause);
+	machine_puts("\n");
+	if (cause & RESC_POWER_ON)
+		return;
+	if (cause & RESC_WATCHDOG)
+		serial_host_was_reset(&port->host, "reset: watchdog", cause);
+	else if (cause & RESC_BROWN_OUT)
+		serial_host_was_reset(&port->host, "reset: brown-out", cause);
+}
+
+static void start_interrupts(struct unic_port *port)
+{
+	cortexm_irq_priority(LM3S_UART0_IRQ, LEVEL_LINE);
+	cortexm_irq_priority(LM3S_TIMER_IRQ, LEVEL_REST);
+	cortexm_irq_priority(LM3S_ETH_IRQ, LEVEL_REST);
+	cortexm_irq_enable(LM3S_TIMER_IRQ);
+	cortexm_irq_enable(LM3S_ETH_IRQ);
+	cortexm_irq_enable(LM3S_WATCHDOG_IRQ);
+	stellaris_watchdog_start(LM3S_WATCHDOG,
+				 cortexm_clock_ticks(&port->host.clock,
+						     WATCHDOG_NS));
+	cortexm_irqs_on();
+}
+
 struct unic_port *machine_start(const char **why)
 {
 	struct unic_port *port = &the_port;
@@ -84,7 +131,6 @@ struct unic_port *machine_start(const char **why)
 	start_devices();
 	cortexm_clock_init(&port->host.clock, hz);
 	stellaris_timer_init(LM3S_TIMER);
-	cortexm_irq_enable(LM3S_TIMER_IRQ);
 	pl011_start(LM3S_UART1, hz, CONSOLE_BAUD);
 	crash_arm(port, (uintptr_t)__stack_limit - STACK_GUARD, STACK_GUARD);
 	if (!start_mpu()) {
@@ -93,11 +139,21 @@ struct unic_port *machine_start(const char **why)
 	}
 	start_net(port, hz);
 	start_line(port, hz);
-	cortexm_irqs_on();
+	tell_reset(port);
+	start_interrupts(port);
 	return port;
 }
 
 /* -------------------------------------------------------------------- line */
+
+/* The first time it may be the emulator that was late: there is time for a beat. */
+static void note_hang(struct unic_port *port)
+{
+	stellaris_watchdog_feed(LM3S_WATCHDOG);
+	if (port->late)
+		crash_hung();
+	port->late = true;
+}
 
 void machine_irq(uint32_t irq)
 {
@@ -109,11 +165,23 @@ void machine_irq(uint32_t irq)
 		stellaris_enet_irq(&port->net);
 	else if (irq == LM3S_UART0_IRQ)
 		pl011_line_irq(&port->line);
+	else if (irq == LM3S_WATCHDOG_IRQ)
+		note_hang(port);
 }
 
 void machine_turn(struct unic_port *port)
 {
+	uint32_t beat;
+
 	pl011_line_turn(&port->line, &port->host);
+	beat = (uint32_t)(port->host.clock.ticks >> BEAT_SHIFT);
+	if (beat == port->beat)
+		return;
+	port->beat = beat;
+	port->late = false;
+	stellaris_watchdog_feed(LM3S_WATCHDOG);
+	(void)stellaris_enet_beat(&port->net);
+	serial_host_beat(&port->host, port->net.up);
 }
 
 /* The looks before WFI have interrupts off: a pending one makes WFI a

@@ -13,6 +13,8 @@ struct unic_port {
 	struct serial_host host; /* first: serial_host.h */
 	struct pl011_line line;
 	struct stellaris_enet net;
+	uint32_t beat;
+	volatile bool late; /* no beat since the watchdog's last interrupt */
 };
 
 #endif /* LM3S_PORT_H */
