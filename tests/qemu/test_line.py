@@ -96,6 +96,43 @@ class Line(threading.Thread):
             other.sendall(self.spoil(data))
 
 
+class Gdb:
+    """QEMU's stub of gdb's protocol. The NIC is halted but for run()."""
+
+    def __init__(self, path):
+        self.stub = socket.socket(socket.AF_UNIX)
+        self.stub.settimeout(PATIENCE_S)
+        self.stub.connect(path)
+        self.answer()  # it has stopped
+
+    def send(self, text):
+        self.stub.sendall(f"${text}#{sum(text.encode()) & 255:02x}".encode())
+
+    def answer(self):
+        got = b""
+        while got[-3:-2] != b"#":
+            part = self.stub.recv(512)
+            need(part, f"gdb: {got}")
+            got += part
+        self.stub.sendall(b"+")
+        return got.partition(b"$")[2][:-3].decode()
+
+    def ask(self, text):
+        self.send(text)
+        return self.answer()
+
+    @contextlib.contextmanager
+    def run(self):
+        self.send("c")
+        yield
+        self.stub.sendall(b"\x03")
+        self.answer()
+
+    def end(self):
+        self.ask("D")
+        self.stub.close()
+
+
 class Rig:
     """One board, one host, a line."""
 
@@ -122,11 +159,16 @@ class Rig:
                 "-nodefaults", "-display", "none", "-chardev",
                 f"socket,id=line,path={self.path('uart')},server=on,wait=off",
                 "-serial", "chardev:line", "-serial",
-                f"file:{self.path('console')}", "-kernel", IMAGE]
+                f"file:{self.path('console')}", "-kernel", IMAGE, "-gdb",
+                f"unix:{self.path('gdb')},server=on,wait=off"]
         nic = Process(self.line, "nic", args, False)
         self.running.append(nic)
         wait_for(self.path("uart"))
         return nic
+
+    def console(self):
+        with open(self.path("console"), encoding="utf-8") as f:
+            return f.read()
 
     def power_off(self):
         self.nic.end()
@@ -199,6 +241,14 @@ class Pair:
             self.uart.over = True
             self.uart.join(timeout=PATIENCE_S)
         shutil.rmtree(self.tmp, ignore_errors=True)
+
+
+def symbol(name):
+    """The address of a function of the image."""
+    nm = subprocess.run(["arm-none-eabi-nm", IMAGE], capture_output=True,
+                        text=True, check=True).stdout
+    return next(int(line.split()[0], 16) for line in nm.splitlines()
+                if line.split()[-1] == name) & ~1
 
 
 def wait_for(path):
@@ -295,6 +345,26 @@ def test_crash(rig):
     with contextlib.suppress(Failure):  # it is reset before it answers
         rig.ctl("fault", "crash")
     rig.driver.expect("the NIC had crashed", PATIENCE_S)
+    rig.wait("ready")
+
+
+def test_hang(rig):
+    """The main loop hangs, in a branch to itself: the watchdog interrupts it, and
+    the next life sends where it was."""
+    at = symbol("unic_nic_poll")
+    rig.start_driver()
+    gdb = Gdb(rig.path("gdb"))
+    before = gdb.ask(f"m{at:x},2")
+    gdb.ask(f"M{at:x},2:fee7")
+    with gdb.run():
+        until = time.monotonic() + PATIENCE_S
+        while "crashed" not in rig.console() and time.monotonic() < until:
+            time.sleep(0.1)
+    need(f"kind=00000006 pc={at:08x}" in rig.console(), rig.console())
+    gdb.ask(f"M{at:x},2:{before}")
+    gdb.end()
+    rig.driver.expect("the NIC had crashed", PATIENCE_S)
+    rig.driver.expect("main loop hangs", PATIENCE_S)
     rig.wait("ready")
 
 
