@@ -14,13 +14,17 @@ void pl011_line_start(struct pl011_line *line, uintptr_t uart, uint32_t irq,
 	cortexm_irq_enable(irq);
 }
 
+/* A damaged byte counts as any other: the link above has a checksum. */
 static void line_receive(struct pl011_line *line)
 {
-	uint32_t tail = line->rx_tail;
+	uint32_t tail = line->rx_tail, byte;
 
 	while (tail - line->rx_head < PL011_LINE_RX &&
-	       pl011_get(line->uart, &line->rx[tail % PL011_LINE_RX]))
-		tail++;
+	       pl011_take(line->uart, &byte)) {
+		line->rx[tail++ % PL011_LINE_RX] = (uint8_t)byte;
+		line->overruns += !!(byte & PL011_DR_OE);
+		line->framing += !!(byte & PL011_DR_FE);
+	}
 	line->rx_tail = tail;
 }
 
@@ -33,8 +37,8 @@ static void line_send(struct pl011_line *line)
 	line->tx_head = head;
 }
 
-/* While the ring is full its interrupts are off: bytes wait in the UART and are
- * lost there. */
+/* While the ring is full its interrupts are off: bytes wait in the UART, and are
+ * lost there, until take_bytes() has made room. */
 static void line_interrupts(struct pl011_line *line)
 {
 	uint32_t mask = 0;
@@ -67,6 +71,12 @@ static void take_bytes(struct pl011_line *line, struct near *near, uint64_t now)
 		near_input(near, line->rx + at, n, now);
 		line->rx_head += n;
 	}
+	if (line->mask & PL011_IM_RX)
+		return;
+	/* what waits in the UART may be too little for an interrupt */
+	cortexm_irqs_off();
+	pl011_line_irq(line);
+	cortexm_irqs_on();
 }
 
 void pl011_line_turn(struct pl011_line *line, struct serial_host *host)

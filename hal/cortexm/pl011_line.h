@@ -20,6 +20,8 @@ struct pl011_line {
 	volatile uint32_t rx_tail, tx_head;
 	volatile uint32_t rx_head, tx_tail; /* written by the main loop */
 	uint32_t mask;			    /* enabled interrupts */
+	uint32_t overruns;		    /* times that the UART lost bytes */
+	uint32_t framing; /* bytes without a stop bit: noise, or another rate */
 	uint8_t rx[PL011_LINE_RX];
 	uint8_t tx[PL011_LINE_TX];
 };

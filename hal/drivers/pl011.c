@@ -8,7 +8,7 @@
 #define PL011_IFLS     0x34u
 #define PL011_8_FIFO   0x70u
 #define PL011_ON       0x301u  /* UART, transmitter, receiver */
-#define PL011_IFLS_LOW 0u      /* interrupt at an eighth */
+#define PL011_IFLS_USE 0x11u   /* receive: at a half, send: at a quarter */
 #define PL011_PATIENCE 100000u /* polls, about 10 ms */
 
 static void pl011_putc(uintptr_t base, char c)
@@ -52,6 +52,6 @@ void pl011_start(uintptr_t base, uint32_t hz, uint32_t baud)
 	PL011_REG(base, PL011_IBRD) = divisor >> 6;
 	PL011_REG(base, PL011_FBRD) = divisor & 63;
 	PL011_REG(base, PL011_LCRH) = PL011_8_FIFO;
-	PL011_REG(base, PL011_IFLS) = PL011_IFLS_LOW;
+	PL011_REG(base, PL011_IFLS) = PL011_IFLS_USE;
 	PL011_REG(base, PL011_CTL) = PL011_ON;
 }
