@@ -10,13 +10,16 @@
  * pending and masked, and the main loop acknowledges it. A board that needs a
  * handler clears PRIMASK; then all external interrupts come to machine_irq().
  */
-#define IRQS 64
+#define IRQS 64 /* and 16 exceptions: 320 bytes */
 
 	.syntax	unified
 	.thumb
 
 	.section .vectors, "a"
-	.balign	256
+	.balign	512			@ VTOR: power of two, all in it
+	.if	(16 + IRQS) * 4 > 512
+	.error	"more vectors than their alignment has room for"
+	.endif
 	.global	cortexm_vectors
 cortexm_vectors:
 	.word	__fault_stack_top
@@ -84,12 +87,18 @@ fault:
 	mrs	r2, ipsr
 	b	crash_exception
 
+/* The DSB: while the last store of a handler is under way, its return may vector to
+ * the wrong interrupt (Arm erratum 838469 of the Cortex-M3, 838869 of the M4), and
+ * an interrupt that the store acknowledges may come again. */
 	.thumb_func
 	.type	irq, %function
 irq:
+	push	{r3, lr}
 	mrs	r0, ipsr
 	subs	r0, #16
-	b	machine_irq
+	bl	machine_irq
+	dsb
+	pop	{r3, pc}
 
 /* unic_port_panic(port, file, line): struct crash_frame on the stack in use */
 	.thumb_func
