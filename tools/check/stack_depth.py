@@ -34,6 +34,9 @@ LIBGCC = re.compile(r"__aeabi_\w+|__\w+di\d|__gnu_\w+")
 LIBGCC_BYTES = 64
 # What the processor stacks, on the stack in use: 8 words, and one to align.
 EXCEPTION = 36
+# Levels of interrupts whose handlers may interrupt each other (hal/lm3s/port.c),
+# and what start.S pushes for each.
+LEVELS, HANDLER = 3, 8
 
 NODE = re.compile(r'^node: \{ title: "([^"]+)" label: "([^"]+)"', re.M)
 EDGE = re.compile(r'^edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"',
@@ -178,11 +181,11 @@ def main():
         bytes_, way = graph.depth("main")
         good = judge("stack of main()", bytes_ + EXCEPTION, way, main_room,
                      o.path)
-        # a fault on the way of an interrupt: both, and r4 to r11
+        # a fault on the way of interrupts: all of them, and r4 to r11
         irq = graph.depth("machine_irq")
         crash = graph.depth("crash_exception")
         good &= judge("stack of exceptions",
-                      irq[0] + crash[0] + EXCEPTION + 32,
+                      LEVELS * (irq[0] + EXCEPTION + HANDLER) + crash[0] + 32,
                       irq[1] + ("fault",) + crash[1], fault_room, o.path)
     except Problem as e:
         print(f"stack_depth.py: {e}")
