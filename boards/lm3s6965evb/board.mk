@@ -6,7 +6,8 @@ BOARD_LDSCRIPT := ld/lm3s6965evb.ld
 
 BOARD_SRCS := $(SERIAL_SRCS) \
 	$(addprefix hal/drivers/,one_frame.c pl011.c stellaris_enet.c) \
-	hal/cortexm/pl011_line.c hal/lm3s/lm3s_clock.c hal/lm3s/port.c
+	$(addprefix hal/cortexm/,identity.c pl011_line.c) \
+	$(addprefix hal/lm3s/,lm3s_clock.c port.c)
 
 BOARD_TEST_SRCS := hal/drivers/semihost.c
 

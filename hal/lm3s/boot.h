@@ -8,6 +8,7 @@
  *	0001e000  slot B, 112 KiB
  *	0003a000  record of slot A, a page of 1 KiB (what is erased at a time)
  *	0003a400  record of slot B
+ *	0003a800  identity of the board (hal/cortexm/identity.h)
  */
 #ifndef LM3S_BOOT_H
 #define LM3S_BOOT_H
@@ -15,5 +16,6 @@
 #define BOOT_SLOT_BYTES	  0x1c000u
 #define BOOT_SLOT_BASE(s) (0x2000u + (s)*BOOT_SLOT_BYTES)
 #define BOOT_RECORD(s)	  (0x3a000u + (s)*0x400u)
+#define BOOT_IDENTITY	  0x3a800u
 
 #endif /* LM3S_BOOT_H */

@@ -2,8 +2,12 @@
 /* port.c - see port.h. */
 #include "port.h"
 
+#include <string.h>
+
+#include "boot.h"
 #include "cortexm.h"
 #include "crash.h"
+#include "identity.h"
 #include "lm3s.h"
 #include "lm3s_clock.h"
 #include "machine.h"
@@ -68,17 +72,29 @@ static bool start_mpu(void)
 }
 
 /* The MAC address is in two words of flash that the board's maker wrote, three
- * bytes each. */
+ * bytes each (data sheet 7.3), or in a page that `make flash` wrote. */
+static void read_mac(uint8_t mac[6])
+{
+	uint32_t low = LM3S_REG(LM3S_USER0), high = LM3S_REG(LM3S_USER1), i;
+
+	for (i = 0; i < 3; i++) {
+		mac[i] = (uint8_t)(low >> 8 * i);
+		mac[3 + i] = (uint8_t)(high >> 8 * i);
+	}
+	/* words that are not written are all ones, as a group's address */
+	if ((low | high) && !(mac[0] & 1))
+		return;
+	memcpy(mac, "\x02unic\x01", 6);
+	if (!identity_mac(BOOT_IDENTITY, mac))
+		machine_puts("unic: the MAC address is not unique\n");
+}
+
 static void start_net(struct unic_port *port, uint32_t hz)
 {
-	uint32_t low = LM3S_REG(LM3S_USER0), high = LM3S_REG(LM3S_USER1);
-	uint8_t mac[6] = { (uint8_t)low,	 (uint8_t)(low >> 8),
-			   (uint8_t)(low >> 16), (uint8_t)high,
-			   (uint8_t)(high >> 8), (uint8_t)(high >> 16) };
-	bool none = !(low | high) || mac[0] & 1; /* the words are not written */
-	static const uint8_t ours[6] = { 0x02, 'u', 'n', 'i', 'c', 1 };
+	uint8_t mac[6];
 
-	stellaris_enet_init(&port->net, LM3S_ETH, hz, none ? ours : mac);
+	read_mac(mac);
+	stellaris_enet_init(&port->net, LM3S_ETH, hz, mac);
 }
 
 /* A UART's rate is a sixteenth of its clock at most. */
