@@ -19,11 +19,16 @@
 #define HW_CFG	     0x74u
 #define RX_FIFO_INF  0x7cu
 #define TX_FIFO_INF  0x80u
+#define PMT_CTRL     0x84u
 #define MAC_CSR_CMD  0xa4u
 #define MAC_CSR_DATA 0xa8u
+#define E2P_CMD	     0xb0u
 
 #define BYTE_TEST_VALUE 0x87654321u
 #define HW_CFG_RESET	(1u << 0)
+#define HW_CFG_NO_RESET (1u << 1) /* it did not end: the PHY is off */
+#define PMT_CTRL_READY	(1u << 0)
+#define E2P_CMD_BUSY	(1u << 31)
 #define HW_CFG_FIFOS	(1u << 20 | 5u << 16) /* 5 KiB to send, 10 to receive */
 #define IRQ_CFG_ON	(1u << 8 | 1u << 4 | 1u << 0) /* active high */
 #define INT_FRAME	(1u << 3)		      /* one is in the FIFO */
@@ -52,7 +57,7 @@
 #define HEAD_BYTES 2u /* padding before each frame: its address is 2 modulo 4 */
 #define TX_MARGIN  16u /* the two words before a frame, and what rounds it up */
 #define MIN_FRAME  14u
-#define PATIENCE   100000u /* reads of a register */
+#define PATIENCE   200000u /* reads of a register: 100 ms at 25 MHz */
 
 static volatile uint32_t *lan_reg(const struct lan9118 *lan, uint32_t off)
 {
@@ -111,13 +116,26 @@ static void set_address(struct lan9118 *lan, const uint8_t mac[6])
 	mac_write(lan, MAC_ADDRH, (uint32_t)mac[4] | (uint32_t)mac[5] << 8);
 }
 
+/* After a reset nothing else may be accessed before it is ready (5.3, PMT_CTRL), and
+ * the MAC address is loaded from the EEPROM, if there is one (5.3, E2P_CMD). */
+static bool chip_is_ready(const struct lan9118 *lan)
+{
+	return wait_for(lan, PMT_CTRL, PMT_CTRL_READY, PMT_CTRL_READY) &&
+	       wait_for(lan, E2P_CMD, E2P_CMD_BUSY, 0);
+}
+
 static int reset_chip(const struct lan9118 *lan)
 {
-	if (!wait_for(lan, BYTE_TEST, ~0u, BYTE_TEST_VALUE) ||
-	    !is_known_chip(*lan_reg(lan, ID_REV) >> 16))
+	/* this register alone tells whether there is a chip */
+	if (!wait_for(lan, BYTE_TEST, ~0u, BYTE_TEST_VALUE))
+		return LAN9118_ENODEV;
+	if (!wait_for(lan, PMT_CTRL, PMT_CTRL_READY, PMT_CTRL_READY))
+		return LAN9118_ETIME;
+	if (!is_known_chip(*lan_reg(lan, ID_REV) >> 16))
 		return LAN9118_ENODEV;
 	*lan_reg(lan, HW_CFG) = HW_CFG_RESET;
-	if (!wait_for(lan, HW_CFG, HW_CFG_RESET, 0))
+	if (!wait_for(lan, HW_CFG, HW_CFG_RESET | HW_CFG_NO_RESET, 0) ||
+	    !chip_is_ready(lan))
 		return LAN9118_ETIME;
 	return LAN9118_OK;
 }
