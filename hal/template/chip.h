@@ -11,8 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CHIP_HZ	  50000000u /* clock of the processor, after chip_start() */
-#define CHIP_BAUD 115200u   /* of the line; a faster one needs interrupts */
+#define CHIP_HZ 50000000u /* clock of the processor, after chip_start() */
+/* Of the line. The UART is emptied once a round of the core, which may take 1 ms
+ * (an estimate): 115,200 baud need a FIFO of 16 bytes (1.4 ms). A faster line, and a
+ * UART that holds one byte (0.1 ms), need interrupts (machine_irq() of port.c).
+ * unicd must be told: its --baud is 921,600 if nothing is said. */
+#define CHIP_BAUD 115200u
 
 /* The memory map: every other access faults (MPU). Sizes are powers of two, and a
  * base is a multiple of its size. ld/template.ld has the same numbers. */

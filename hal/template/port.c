@@ -19,6 +19,7 @@
 
 #define STACK_GUARD 4096u
 #define TURN_BYTES  64u /* bytes of the line, each way, between two rounds */
+_Static_assert(CHIP_BAUD <= CHIP_HZ / 16, "what a UART can do with its clock");
 
 static struct unic_port the_port;
 
@@ -87,8 +88,8 @@ void machine_puts(const char *text)
 	chip_puts(text);
 }
 
-/* Never called while PRIMASK is set. A line of more than 115,200 baud needs an
- * interrupt handler, with a ring of bytes between it and machine_turn():
+/* Never called while PRIMASK is set. A line of more than 115,200 baud, or a UART
+ * without a FIFO, needs an interrupt handler, with a ring of bytes between it and machine_turn():
  * hal/cortexm/pl011_line.c. */
 void machine_irq(uint32_t irq)
 {
