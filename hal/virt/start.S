@@ -6,6 +6,11 @@
  * Interrupts stay masked for ever: WFI wakes up on a pending masked interrupt,
  * and the main loop acknowledges it (port.c). So there is no interrupt code at
  * all, and every exception taken is a fault that ends in a crash record.
+ *
+ * For QEMU's `virt` machine only, as all of this folder. A real Cortex-A15 would
+ * also need its data caches invalidated by set and way before the MMU is on, and
+ * SMP mode for its caches to be coherent (ACTLR.SMP, Cortex-A15 TRM): QEMU has
+ * neither.
  */
 #include "memlayout.h"
 
