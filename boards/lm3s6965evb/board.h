@@ -7,8 +7,6 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
-#include "unic_queue.h"
-
 #include "tables.h"
 
 #define UNIC_PATHS	 1u
@@ -38,26 +36,10 @@
 #define UNIC_BOX_LIST_BYTES  512u
 #define UNIC_BOX_TABLE_BYTES 0u
 
-#define UNIC_BOX_DB_PAGE  struct unic_near_db
-#define UNIC_BOX_NIC_PAGE struct unic_near_np
-#define UNIC_BOX_DB_FIFO  16u
-#define UNIC_BOX_DB_ROWS  16u
-#define UNIC_BOX_DB_USED  16u
+#define UNIC_BOX_DB_FIFO 16u
+#define UNIC_BOX_DB_ROWS 16u
+#define UNIC_BOX_DB_USED 16u
 
-/* struct unic_db_page and struct unic_nic_page, of fewer rows. */
-struct unic_near_db {
-	unic_le32 fifo_seq;
-	unic_le32 rsvd[3];
-	unic_le32 fifo[UNIC_BOX_DB_FIFO];
-	struct unic_db_tail tail[UNIC_BOX_DB_ROWS];
-	unic_le32 used[UNIC_BOX_DB_USED];
-};
-
-struct unic_near_np {
-	unic_le32 asleep;
-	unic_le32 epoch;
-	unic_le32 rsvd[2];
-	unic_le32 cq_events[UNIC_BOX_DB_ROWS];
-};
+#include "../near_pages.h"
 
 #endif /* UNIC_BOARD_H */

@@ -20,7 +20,7 @@ import subprocess
 import sys
 
 PORT = "hal/unic_port.h"
-BOARD_H = r"boards/[\w-]+/(\.\./[\w-]+/)*(board|tables|\.\./usual)\.h"
+BOARD_H = r"boards/[\w-]+/(\.\./[\w-]+/)*(board|tables|\.\./usual|\.\./near_pages)\.h"
 
 # (source, what it may include besides its own folder and abi/); first match.
 RULES = [
