@@ -12,7 +12,8 @@ import sys
 
 COMPILERS = ("gcc", "arm-none-eabi-gcc")
 # Folders of build/: what users run, then what tests do.
-KINDS = ("virt", "host", "soft", "lm3s6965evb", "mps2-an385", "unit")
+KINDS = ("virt", "host", "soft", "lm3s6965evb", "ek-tm4c1294xl", "mps2-an385",
+         "unit")
 
 
 def rank(command):

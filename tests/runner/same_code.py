@@ -21,7 +21,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 WORK = os.path.join(ROOT, "build", "same-code")
-BOARDS = ("virt", "mps2-an385", "lm3s6965evb", "template", "soft")
+BOARDS = ("virt", "mps2-an385", "lm3s6965evb", "ek-tm4c1294xl", "template",
+          "soft")
 FLAGS = ("-std=gnu11 -fms-extensions -O2 -w -MMD -MP -ffunction-sections -fdata-sections "
          "-Wno-builtin-macro-redefined -D__LINE__=0 -D__FILE__=0")
 LOADED = re.compile(r"\.(text|rodata|data|bss|boot|vectors|init)")
