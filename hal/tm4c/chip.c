@@ -5,24 +5,28 @@
 #include "pl011.h"
 #include "tm4c.h"
 
-#define RIS	 0x050u
-#define MISC	 0x058u
-#define MOSCCTL	 0x07cu
-#define RSCLKCFG 0x0b0u
-#define MEMTIM0	 0x0c0u
-#define PLLFREQ0 0x160u
-#define PLLFREQ1 0x164u
-#define PLLSTAT	 0x168u
-#define USER0	 0x1e0u
-#define USER1	 0x1e4u
-#define UNIQUE0	 0xf20u
-#define UNIQUE	 4u /* words */
+#define PTBOCTL	    0x038u
+#define RIS	    0x050u
+#define MISC	    0x058u
+#define RESC	    0x05cu
+#define MOSCCTL	    0x07cu
+#define RSCLKCFG    0x0b0u
+#define MEMTIM0	    0x0c0u
+#define PLLFREQ0    0x160u
+#define PLLFREQ1    0x164u
+#define PLLSTAT	    0x168u
+#define RESBEHAVCTL 0x1d8u
+#define USER0	    0x1e0u
+#define USER1	    0x1e4u
+#define UNIQUE0	    0xf20u
+#define UNIQUE	    4u /* words */
 
 /* Registers with a bit for each device of a kind, at the offset of the kind. */
 #define SOFT_RESET(kind) (0x500u + (kind))
 #define RUN_CLOCK(kind)	 (0x600u + (kind))
 #define POWER(kind)	 (0x900u + (kind))
 #define READY(kind)	 (0xa00u + (kind))
+#define WATCHDOGS	 0x00u
 #define TIMERS		 0x04u
 #define GPIOS		 0x08u
 #define UARTS		 0x18u
@@ -57,6 +61,10 @@
 #define MEMTIM_16_MHZ  0x00300030u
 #define MEMTIM_40_MHZ  0x00910091u
 #define MEMTIM_120_MHZ 0x01950195u
+
+/* pin, brown-out, watchdogs: no reset but that at power-on is one of the kind */
+#define RESETS_ARE_SHORT 0xaau
+#define BROWN_OUT_RESETS 0x303u /* of both supplies */
 
 #define EMAC_PC 0xfc4u
 /* of the PHY: speed that it offers, negotiation, crossed cables, hold, external */
@@ -187,9 +195,20 @@ void tm4c_line_start(void)
 	use_pin(TM4C_GPIOA, 1, PCTL_UART);
 }
 
-void tm4c_timer_start(void)
+void tm4c_timers_start(void)
 {
 	(void)start_devices(TIMERS, 1u << 0);
+	(void)start_devices(WATCHDOGS, 1u << 0);
+}
+
+uint32_t tm4c_reset_cause(void)
+{
+	uint32_t cause = *sys_reg(RESC);
+
+	*sys_reg(RESC) = 0;
+	*sys_reg(RESBEHAVCTL) = RESETS_ARE_SHORT;
+	*sys_reg(PTBOCTL) = BROWN_OUT_RESETS;
+	return cause;
 }
 
 /* ---------------------------------------------------------------- Ethernet */

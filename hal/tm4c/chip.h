@@ -30,8 +30,19 @@ void tm4c_console_start(uint32_t hz);
 /** tm4c_line_start() - clock and pins of the line to the host; its UART is off. */
 void tm4c_line_start(void);
 
-/** tm4c_timer_start() - clock of the timer that ends a sleep. */
-void tm4c_timer_start(void);
+/** tm4c_timers_start() - clocks of the watchdog and of the timer that ends a sleep. */
+void tm4c_timers_start(void);
+
+/**
+ * tm4c_reset_cause() - why the chip was reset: TM4C_RESET_* since the last call. From
+ * here on a brown-out is a reset; and each reset but that at power-on leaves the RAM
+ * as it is, where the crash record lies.
+ */
+uint32_t tm4c_reset_cause(void);
+
+#define TM4C_RESET_POWER_ON  (1u << 1)
+#define TM4C_RESET_BROWN_OUT (1u << 2)
+#define TM4C_RESET_WATCHDOG  (1u << 3)
 
 /**
  * tm4c_ethernet_start() - power, clock and reset of the Ethernet controller and its

@@ -9,6 +9,7 @@
 #include "mpu.h"
 #include "pl011.h"
 #include "stellaris_timer.h"
+#include "stellaris_watchdog.h"
 #include "tm4c.h"
 
 /* What the debug probe takes for sure. Faster is a matter of trying, and of
@@ -17,6 +18,14 @@
 #define STACK_GUARD 4096u
 /* longest sleep: the clock wraps after three times that, at 120 MHz */
 #define LONGEST_NS 45000000u
+#define BEAT_NS	   100000000u
+#define WATCHDOG_NS \
+	2000000000u /* without a beat, it interrupts; twice: a reset */
+
+/* Levels of interrupts: the watchdog interrupts what hangs, and bytes of the line do
+ * not wait for frames. */
+#define LINE_LEVEL  1u
+#define OTHER_LEVEL 2u
 
 static struct unic_port the_port;
 
@@ -55,8 +64,6 @@ static void start_net(struct unic_port *port, uint32_t hz)
 	status = emac_init(&port->net, is_there ? TM4C_EMAC : 0, hz, mac);
 	if (status == EMAC_ENODEV)
 		machine_puts("unic: no Ethernet\n");
-	else
-		cortexm_irq_enable(TM4C_EMAC_IRQ);
 	if (status == EMAC_ETIME)
 		machine_puts("unic: the Ethernet controller stays in reset\n");
 }
@@ -68,29 +75,70 @@ static void start_line(struct unic_port *port, uint32_t hz)
 	pl011_line_start(&port->line, TM4C_LINE, TM4C_LINE_IRQ, hz, BAUD);
 }
 
+/* A reset that the firmware did not ask for leaves a record of its own. */
+static void tell_reset(struct unic_port *port)
+{
+	uint32_t cause = tm4c_reset_cause();
+	const char *why = NULL;
+
+	pl011_hex(TM4C_CONSOLE, "unic: reset, cause", cause);
+	machine_puts("\n");
+	if (cause & TM4C_RESET_BROWN_OUT)
+		why = "reset: brown-out";
+	if (cause & TM4C_RESET_WATCHDOG)
+		why = "reset: watchdog";
+	if (why && !(cause & TM4C_RESET_POWER_ON))
+		serial_host_was_reset(&port->host, why, cause);
+}
+
+static void start_interrupts(struct unic_port *port)
+{
+	cortexm_irq_priority(TM4C_LINE_IRQ, LINE_LEVEL);
+	cortexm_irq_priority(TM4C_TIMER_IRQ, OTHER_LEVEL);
+	cortexm_irq_priority(TM4C_EMAC_IRQ, OTHER_LEVEL);
+	cortexm_irq_enable(TM4C_WATCHDOG_IRQ);
+	cortexm_irq_enable(TM4C_TIMER_IRQ);
+	if (port->net.regs)
+		cortexm_irq_enable(TM4C_EMAC_IRQ);
+	stellaris_watchdog_start(TM4C_WATCHDOG,
+				 cortexm_clock_ticks(&port->host.clock,
+						     WATCHDOG_NS));
+	cortexm_irqs_on();
+}
+
 struct unic_port *machine_start(const char **why)
 {
 	struct unic_port *port = &the_port;
 	uint32_t hz = tm4c_clock_start();
 
 	tm4c_console_start(hz);
-	tm4c_timer_start();
+	tm4c_timers_start();
 	tell_clock(hz);
 	cortexm_clock_init(&port->host.clock, hz);
 	stellaris_timer_init(TM4C_TIMER);
-	cortexm_irq_enable(TM4C_TIMER_IRQ);
 	crash_arm(port, (uintptr_t)__stack_limit - STACK_GUARD, STACK_GUARD);
 	if (!start_mpu()) {
 		*why = "this processor has no MPU";
 		return NULL;
 	}
-	start_net(port, hz);
 	start_line(port, hz);
-	cortexm_irqs_on();
+	tell_reset(port);
+	start_net(port, hz);
+	start_interrupts(port);
 	return port;
 }
 
 /* --------------------------------------------------------------- main loop */
+
+/* Its second interrupt without a beat: the main loop hangs. A debugger, or a machine
+ * that emulates this one, may have been in the way of the first. */
+static void watchdog_barks(struct unic_port *port)
+{
+	stellaris_watchdog_feed(TM4C_WATCHDOG);
+	if (port->late)
+		crash_hung();
+	port->late = true;
+}
 
 void machine_irq(uint32_t irq)
 {
@@ -102,6 +150,8 @@ void machine_irq(uint32_t irq)
 		emac_irq(&port->net);
 	else if (irq == TM4C_LINE_IRQ)
 		pl011_line_irq(&port->line);
+	else if (irq == TM4C_WATCHDOG_IRQ)
+		watchdog_barks(port);
 }
 
 static void tell_link(uint32_t state)
@@ -116,14 +166,27 @@ static void tell_link(uint32_t state)
 					    : " Mbit/s, half duplex\n");
 }
 
+static void keep_beat(struct unic_port *port, uint64_t now_ns)
+{
+	if (now_ns < port->beat_ns)
+		return;
+	port->beat_ns = now_ns + BEAT_NS;
+	port->late = false;
+	stellaris_watchdog_feed(TM4C_WATCHDOG);
+	serial_host_beat(&port->host, port->net.link.state != 0);
+}
+
 /* What waits for the link is tried again at once: no sleep before the next round. */
 void machine_turn(struct unic_port *port)
 {
+	uint64_t now_ns = cortexm_clock_ns(&port->host.clock);
+
 	pl011_line_turn(&port->line, &port->host);
-	if (emac_turn(&port->net, cortexm_clock_ns(&port->host.clock))) {
+	if (emac_turn(&port->net, now_ns)) {
 		tell_link(port->net.link.state);
 		port->host.near.news = true;
 	}
+	keep_beat(port, now_ns);
 }
 
 /* Interrupts are off from the looks on: one that is pending makes WFI a

@@ -14,6 +14,8 @@ struct unic_port {
 	struct serial_host host; /* first: serial_host.h */
 	struct pl011_line line;
 	struct emac net;
+	uint64_t beat_ns;   /* when the next one is due */
+	volatile bool late; /* no beat since the watchdog's last interrupt */
 };
 
 #endif /* TM4C_PORT_H */

@@ -13,19 +13,20 @@
 #define TM4C_DEVICES	   0x40000000u
 #define TM4C_DEVICES_SHIFT 20
 
-#define TM4C_WDT0  0x40000000u
-#define TM4C_GPIOA 0x40058000u
-#define TM4C_GPIOF 0x4005d000u
-#define TM4C_GPIOP 0x40065000u
-#define TM4C_UART0 0x4000c000u
-#define TM4C_UART6 0x40012000u
-#define TM4C_TIMER 0x40030000u
-#define TM4C_EMAC  0x400ec000u
-#define TM4C_SYS   0x400fe000u
+#define TM4C_WATCHDOG 0x40000000u
+#define TM4C_GPIOA    0x40058000u
+#define TM4C_GPIOF    0x4005d000u
+#define TM4C_GPIOP    0x40065000u
+#define TM4C_UART0    0x4000c000u
+#define TM4C_UART6    0x40012000u
+#define TM4C_TIMER    0x40030000u
+#define TM4C_EMAC     0x400ec000u
+#define TM4C_SYS      0x400fe000u
 
-#define TM4C_UART0_IRQ 5u
-#define TM4C_TIMER_IRQ 19u
-#define TM4C_EMAC_IRQ  40u
+#define TM4C_UART0_IRQ	  5u
+#define TM4C_WATCHDOG_IRQ 18u
+#define TM4C_TIMER_IRQ	  19u
+#define TM4C_EMAC_IRQ	  40u
 
 /* The line to the host: the debug probe of the board makes it a tty of the host. */
 #define TM4C_LINE     TM4C_UART0
