@@ -221,11 +221,11 @@ $(B)/$(BOARD)/%.elf: $$(call objects,$(BOARD),$$(PARTS_$$*.elf)) $(BOARD_LDSCRIP
 $(B)/$(BOARD)/boot.elf: $$(call objects,$(BOARD),$(PARTS_boot.elf)) $(BOARD_BOOT_LD)
 	$(call say,LINK)
 	$(Q)$(board_link) -T $(BOARD_BOOT_LD) $(PARTS) -o $@ > /dev/null
-$(B)/$(BOARD)/unic-%.elf: $$(call objects,$(BOARD),$$(PARTS_unic.elf)) $(BOARD_LDSCRIPT)
+SLOT_IMAGES := $(foreach s,$(BOARD_SLOTS),$(B)/$(BOARD)/unic-$(firstword $(subst =, ,$s)).elf)
+$(SLOT_IMAGES): $(B)/$(BOARD)/unic-%.elf: $$(call objects,$(BOARD),$$(PARTS_unic.elf)) $(BOARD_LDSCRIPT)
 	$(call say,LINK)
 	$(Q)$(board_link) -Wl,--defsym=SLOT_BASE=$(patsubst $*=%,%,$(filter $*=%,$(BOARD_SLOTS))) \
 		-T $(BOARD_LDSCRIPT) $(PARTS) -o $@ > /dev/null
-SLOT_IMAGES := $(foreach s,$(BOARD_SLOTS),$(B)/$(BOARD)/unic-$(firstword $(subst =, ,$s)).elf)
 $(B)/$(BOARD)/flash.bin: $(B)/$(BOARD)/boot.elf $(SLOT_IMAGES)
 	$(call say,FLASH)
 	$(Q)tools/install/flash_image.py -o $@ --boot $< --a $(B)/$(BOARD)/unic-a.elf \
