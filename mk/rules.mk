@@ -226,9 +226,9 @@ $(SLOT_IMAGES): $(B)/$(BOARD)/unic-%.elf: $$(call objects,$(BOARD),$$(PARTS_unic
 	$(call say,LINK)
 	$(Q)$(board_link) -Wl,--defsym=SLOT_BASE=$(patsubst $*=%,%,$(filter $*=%,$(BOARD_SLOTS))) \
 		-T $(BOARD_LDSCRIPT) $(PARTS) -o $@ > /dev/null
-$(B)/$(BOARD)/flash.bin: $(B)/$(BOARD)/boot.elf $(SLOT_IMAGES)
+$(B)/$(BOARD)/flash.bin: $(B)/$(BOARD)/boot.elf $(SLOT_IMAGES) $(wildcard boards/$(BOARD)/board.toml)
 	$(call say,FLASH)
-	$(Q)tools/install/flash_image.py -o $@ --boot $< --a $(B)/$(BOARD)/unic-a.elf \
-		--b $(B)/$(BOARD)/unic-b.elf
+	$(Q)tools/install/flash_image.py --board $(BOARD) -o $@ --boot $< \
+		--a $(B)/$(BOARD)/unic-a.elf --b $(B)/$(BOARD)/unic-b.elf
 
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

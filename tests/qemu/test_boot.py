@@ -90,9 +90,9 @@ def main():
     check("one image", flash, "a")
     cut_update(check, flash, "b", elf["unic-b"], 2, "a")
     cut_update(check, flash, "a", elf["unic-a"], 3, "b")
-    flash.bytes[flash_image.SLOT["a"] + 5000] ^= 4
+    flash.bytes[flash.layout.slot["a"] + 5000] ^= 4
     check("a byte of the later image is bad", flash, "b")
-    flash.bytes[flash_image.RECORD["b"] + 4] ^= 1
+    flash.bytes[flash.layout.record["b"] + 4] ^= 1
     check("and a byte of the other record", flash, "none")
     flash.update("b", elf["unic-b"], 0xffffffff)
     flash.update("a", elf["unic-a"], 0)

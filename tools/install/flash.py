@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Put the firmware into the flash of an LM3S6965, by OpenOCD: the slot that does not
-boot, verified, and then its record (hal/lm3s/boot.h). If power fails meanwhile the
-old image boots. On a board without boot stub, or with another one, that comes first:
+"""Put the firmware into the flash of a board with two slots, by OpenOCD: the slot that
+does not boot, verified, and then its record. If power fails meanwhile the old image
+boots. On a board without boot stub, or with another one, that comes first:
 then JTAG is the way back.
 
-    flash.py [--folder build/lm3s6965evb] [--config boards/lm3s6965evb/openocd.cfg]
-             [--search DIR] [--setup COMMAND]
+    flash.py [--board lm3s6965evb] [--folder build/BOARD]
+             [--config FILE] [--search DIR] [--setup COMMAND]
 """
 import argparse
 import os
@@ -14,8 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+import board_file
 import flash_image
-from flash_image import PAGE, RECORD, SLOT, binary, record, read_record
+from flash_image import Unfit, make_record, read_record
 
 OPENOCD = "openocd"
 QUIET = "gdb_port disabled; tcl_port disabled; telnet_port disabled"
@@ -30,7 +31,8 @@ class Board:
         self.args = [OPENOCD]
         for folder in options.search:
             self.args += ["-s", folder]
-        self.args += ["-f", options.config]
+        self.args += ["-f", options.config or
+                      f"boards/{options.board}/openocd.cfg"]
         self.setup = [*options.setup, QUIET, "init", "halt"]
 
     def do(self, *commands):
@@ -82,36 +84,39 @@ def choose(records):
     return ("a" if later == "b" else "b"), known[later] + 1 & 0xffffffff
 
 
-def flash(board, folder, tmp):
-    boot = binary(os.path.join(folder, "boot.elf"))
+def flash(board, layout, boot, images, tmp):
     if board.read(tmp, 0, len(boot)) != boot:
         print("flash: boot stub")
         board.do(*write(tmp, "boot", boot, 0))
-    records = {slot: board.read(tmp, at, PAGE) for slot, at in RECORD.items()}
+    records = {slot: board.read(tmp, at, layout.page)
+               for slot, at in layout.record.items()}
     slot, number = choose(records)
-    image = binary(os.path.join(folder, f"unic-{slot}.elf"))
-    if len(image) > flash_image.SLOT_BYTES:
-        raise Problem(f"{len(image)} bytes do not fit a slot")
+    image = images[slot]
     print(f"flash: slot {slot.upper()}, update {number}, {len(image)} bytes")
-    board.do(f"flash erase_address {RECORD[slot]:#x} {PAGE:#x}",
-             *write(tmp, "image", image, SLOT[slot]))
-    board.do(*write(tmp, "record", record(image, number), RECORD[slot]),
-             "reset run")
+    board.do(f"flash erase_address {layout.record[slot]:#x} {layout.page:#x}",
+             *write(tmp, "image", image, layout.slot[slot]))
+    board.do(*write(tmp, "record", make_record(image, number),
+                    layout.record[slot]), "reset run")
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    p.add_argument("--folder", default="build/lm3s6965evb")
-    p.add_argument("--config", default="boards/lm3s6965evb/openocd.cfg")
+    p.add_argument("--board", choices=board_file.boards(),
+                   default=flash_image.BOARD)
+    p.add_argument("--folder", help="of boot.elf, unic-a.elf, unic-b.elf")
+    p.add_argument("--config", help="for OpenOCD")
     p.add_argument("--search", action="append", default=[], metavar="DIR",
                    help="where OpenOCD looks for its scripts first")
     p.add_argument("--setup", action="append", default=[], metavar="COMMAND",
                    help="for OpenOCD, before init")
     o = p.parse_args()
+    layout = board_file.BoardFile(o.board).layout
     try:
+        boot, images = flash_image.images(layout,
+                                          o.folder or f"build/{o.board}")
         with tempfile.TemporaryDirectory(prefix="unic-flash-") as tmp:
-            flash(Board(o), o.folder, tmp)
-    except Problem as e:
+            flash(Board(o), layout, boot, images, tmp)
+    except (Problem, Unfit) as e:
         print(f"flash: failed: {e}", file=sys.stderr)
         return 1
     print("flash: ok")
