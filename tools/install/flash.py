@@ -5,6 +5,12 @@ does not boot, verified, and then its record. If power fails meanwhile the old i
 boots. On a board without boot stub, or with another one, that comes first:
 then JTAG is the way back.
 
+Each time OpenOCD is started the chip is reset and halted before its first instruction.
+A halt alone is not enough: OpenOCD's flash algorithm runs in RAM, from which the
+firmware's MPU forbids to execute; while it runs, the firmware's watchdog counts on,
+although it stands still while the processor does; and an Ethernet with DMA writes into
+that RAM. A reset ends all three.
+
     flash.py [--board lm3s6965evb] [--folder build/BOARD]
              [--config FILE] [--search DIR] [--setup COMMAND]
 """
@@ -27,13 +33,13 @@ class Problem(Exception):
 
 
 class Board:
-    def __init__(self, options):
+    def __init__(self, options, halted):
         self.args = [OPENOCD]
         for folder in options.search:
             self.args += ["-s", folder]
         self.args += ["-f", options.config or
                       f"boards/{options.board}/openocd.cfg"]
-        self.setup = [*options.setup, QUIET, "init", "halt"]
+        self.setup = [*options.setup, QUIET, "init", "reset halt", *halted]
 
     def do(self, *commands):
         """OpenOCD, once. Raises Problem with the last it said."""
@@ -110,12 +116,13 @@ def main():
     p.add_argument("--setup", action="append", default=[], metavar="COMMAND",
                    help="for OpenOCD, before init")
     o = p.parse_args()
-    layout = board_file.BoardFile(o.board).layout
+    known = board_file.BoardFile(o.board)
+    layout = known.layout
     try:
         boot, images = flash_image.images(layout,
                                           o.folder or f"build/{o.board}")
         with tempfile.TemporaryDirectory(prefix="unic-flash-") as tmp:
-            flash(Board(o), layout, boot, images, tmp)
+            flash(Board(o, known.halted), layout, boot, images, tmp)
     except (Problem, Unfit) as e:
         print(f"flash: failed: {e}", file=sys.stderr)
         return 1
