@@ -47,9 +47,10 @@ build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image
 
 OPENOCD_CFG := boards/$(BOARD)/openocd.cfg
-flash: $(if $(BOARD_SLOTS),image $(B)/$(BOARD)/boot.elf $(SLOT_IMAGES)) ## board: write the slot that does not boot, by OpenOCD (BOARD=lm3s6965evb)
+flash: $(if $(BOARD_SLOTS),image $(B)/$(BOARD)/boot.elf $(SLOT_IMAGES)) ## board: write the slot that does not boot, by OpenOCD (BOARD=lm3s6965evb) [ANYWAY=1]
 	@$(if $(BOARD_SLOTS),,echo "flash: $(BOARD) has no flash" && exit 1)
-	@tools/install/flash.py --board $(BOARD) --folder $(B)/$(BOARD) --config $(OPENOCD_CFG)
+	@tools/install/flash.py --board $(BOARD) --folder $(B)/$(BOARD) --config $(OPENOCD_CFG) \
+		$(if $(ANYWAY),--anyway)
 reset: ## board: restart the board, by OpenOCD (BOARD=lm3s6965evb)
 	@openocd -f $(OPENOCD_CFG) -c "init; reset run; shutdown" && echo "$@: ok"
 debug: ## board: gdb on a NIC in QEMU, or a running one, or a board [BOARD=] [AT=host:port | PROBE=1] [ELF=]

@@ -29,6 +29,13 @@ class Layout:
     slot: dict
     record: dict
 
+    def places(self):
+        """(address, length) of all that has one, in order."""
+        places = [(0, self.boot_bytes)]
+        places += [(at, self.slot_bytes) for at in self.slot.values()]
+        places += [(at, self.page) for at in self.record.values()]
+        return sorted(places)
+
 
 @dataclasses.dataclass(frozen=True)
 class Link:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Put the firmware into the flash of a board with two slots, by OpenOCD: the slot that
 does not boot, verified, and then its record. If power fails meanwhile the old image
-boots. On a board without boot stub, or with another one, that comes first:
-then JTAG is the way back.
+boots. On a board without boot stub, or with another one, that comes first: then JTAG
+is the way back.
 
 Each time OpenOCD is started the chip is reset and halted before its first instruction.
 A halt alone is not enough: OpenOCD's flash algorithm runs in RAM, from which the
@@ -11,10 +11,11 @@ firmware's MPU forbids to execute; while it runs, the firmware's watchdog counts
 although it stands still while the processor does; and an Ethernet with DMA writes into
 that RAM. A reset ends all three.
 
-    flash.py [--board lm3s6965evb] [--folder build/BOARD]
+    flash.py [--board lm3s6965evb] [--folder build/BOARD] [--anyway]
              [--config FILE] [--search DIR] [--setup COMMAND]
 """
 import argparse
+import contextlib
 import os
 import subprocess
 import sys
@@ -22,7 +23,9 @@ import tempfile
 
 import board_file
 import flash_image
-from flash_image import Unfit, make_record, read_record
+import flash_slots
+from flash_image import Unfit
+from flash_slots import RECORD_BYTES, SLOTS, Refused, Seen
 
 OPENOCD = "openocd"
 QUIET = "gdb_port disabled; tcl_port disabled; telnet_port disabled"
@@ -33,16 +36,14 @@ class Problem(Exception):
 
 
 class Board:
-    def __init__(self, options, halted):
-        self.args = [OPENOCD]
-        for folder in options.search:
-            self.args += ["-s", folder]
-        self.args += ["-f", options.config or
-                      f"boards/{options.board}/openocd.cfg"]
-        self.setup = [*options.setup, QUIET, "init", "reset halt", *halted]
+    """A board at a debug probe. Each call starts OpenOCD and resets the chip; each
+    raises Problem with the last that OpenOCD said."""
 
-    def do(self, *commands):
-        """OpenOCD, once. Raises Problem with the last it said."""
+    def __init__(self, args, setup, halted, tmp):
+        self.args, self.tmp, self.count = [OPENOCD, *args], tmp, 0
+        self.setup, self.halted = [*setup, QUIET, "init"], halted
+
+    def run(self, *commands):
         script = "; ".join([*self.setup, *commands, "shutdown"])
         try:
             run = subprocess.run([*self.args, "-c", script], text=True,
@@ -52,57 +53,110 @@ class Board:
         except FileNotFoundError:
             raise Problem("OpenOCD is not installed: apt-get install "
                           "openocd") from None
+        except subprocess.TimeoutExpired:
+            raise Problem("OpenOCD did not end within ten minutes") from None
         if run.returncode:
             said = run.stdout.splitlines()
             errors = [line for line in said if line.startswith("Error: ")]
             raise Problem("OpenOCD: " + "\n".join(errors or said[-6:]))
+        return run.stdout
 
-    def read(self, tmp, at, size):
-        path = os.path.join(tmp, "read")
-        self.do(f"dump_image {path} {at:#x} {size:#x}")
-        with open(path, "rb") as f:
-            return f.read()
+    def do(self, *commands):
+        return self.run("reset halt", *self.halted, *commands)
+
+    def file(self, data=b""):
+        self.count += 1
+        path = os.path.join(self.tmp, str(self.count))
+        with open(path, "wb") as f:
+            f.write(data)
+        return path
+
+    def read(self, pieces):
+        """The bytes of (address, length), a list of each."""
+        files = [self.file() for _ in pieces]
+        self.do(*(f"dump_image {path} {at:#x} {size:#x}"
+                  for path, (at, size) in zip(files, pieces)))
+        data = []
+        for path in files:
+            with open(path, "rb") as f:
+                data.append(f.read())
+        return data
+
+    def matches(self, pieces):
+        """For (address, bytes): does the processor read the same there?"""
+        script = [f"if {{[catch {{verify_image_checksum {self.file(data)} "
+                  f"{at:#x} bin}}]}} {{echo \"piece {i} differs\"}}"
+                  for i, (at, data) in enumerate(pieces)]
+        said = self.do(*script).splitlines()
+        return [f"piece {i} differs" not in said for i in range(len(pieces))]
+
+    def erase(self, at, size):
+        self.do(f"flash erase_address {at:#x} {size:#x}")
+
+    def write(self, at, data):
+        """Erase, program and verify."""
+        path = self.file(data + b"\xff" * (-len(data) % 4))
+        self.do(f"flash write_image erase {path} {at:#x} bin",
+                f"verify_image {path} {at:#x} bin")
+
+    def start(self):
+        self.run("reset run")
 
 
-def file_of(tmp, name, data):
-    path = os.path.join(tmp, name)
-    with open(path, "wb") as f:
-        f.write(data)
-    return path
+def read_slots(board, layout):
+    """Two readings of both slots: [{slot: Seen}, {slot: Seen}]."""
+    pages = dict(zip(SLOTS, board.read(
+        [(layout.record[s], RECORD_BYTES) for s in SLOTS])))
+    records = {s: flash_slots.parse_record(pages[s], layout.slot_bytes)
+               for s in SLOTS}
+    whole = [s for s in SLOTS if records[s]]
+    images = dict(zip(whole, board.read(
+        [(layout.slot[s], records[s].bytes) for s in whole]))) if whole else {}
+    first = {s: flash_slots.judge(records[s], images.get(s)) for s in SLOTS}
+    again = board.matches(
+        [(layout.record[s], pages[s]) for s in SLOTS] +
+        [(layout.slot[s], images[s]) for s in whole])
+    same = dict(zip([*SLOTS, *map(str.upper, whole)], again))
+    second = {s: first[s] if same[s] and same.get(s.upper(), True)
+              else Seen(first[s].number, not first[s].good) for s in SLOTS}
+    return [first, second]
 
 
-def write(tmp, name, data, at):
-    """Commands that erase, program and verify."""
-    path = file_of(tmp, name, data + b"\xff" * (-len(data) % 4))
-    return [f"flash write_image erase {path} {at:#x} bin",
-            f"verify_image {path} {at:#x} bin"]
+def has_stub(board, boot):
+    return board.read([(0, len(boot))]) == [boot] and \
+        board.matches([(0, boot)]) == [True]
 
 
-def choose(records):
-    """The slot to write, and the number of the update."""
-    known = {slot: read_record(data) for slot, data in records.items()}
-    a, b = known["a"], known["b"]
-    if a is None:
-        return "a", (b or 0) + 1 & 0xffffffff
-    if b is None:
-        return "b", a + 1 & 0xffffffff
-    later = "b" if 0 < (b - a & 0xffffffff) < 1 << 31 else "a"
-    return ("a" if later == "b" else "b"), known[later] + 1 & 0xffffffff
+def update(board, layout, boot, images, anyway=False):
+    """Raises Problem, Refused. The chip is halted afterwards."""
+    choice = flash_slots.choose(read_slots(board, layout), anyway)
+    print(f"flash: {choice.why}", flush=True)
+    if not has_stub(board, boot):
+        print("flash: boot stub; until it is written nothing boots", flush=True)
+        board.write(0, boot)
+    slot, image = choice.slot, images[choice.slot]
+    print(f"flash: slot {slot.upper()}, update {choice.number}, "
+          f"{len(image)} bytes", flush=True)
+    board.erase(layout.record[slot], layout.page)
+    board.write(layout.slot[slot], image)
+    board.write(layout.record[slot],
+                flash_slots.make_record(image, choice.number))
+    for seen in read_slots(board, layout):
+        if flash_slots.booted(seen) != slot:
+            raise Problem(f"slot {slot.upper()} was written, but the boot "
+                          "stub would not start it")
 
 
-def flash(board, layout, boot, images, tmp):
-    if board.read(tmp, 0, len(boot)) != boot:
-        print("flash: boot stub")
-        board.do(*write(tmp, "boot", boot, 0))
-    records = {slot: board.read(tmp, at, layout.page)
-               for slot, at in layout.record.items()}
-    slot, number = choose(records)
-    image = images[slot]
-    print(f"flash: slot {slot.upper()}, update {number}, {len(image)} bytes")
-    board.do(f"flash erase_address {layout.record[slot]:#x} {layout.page:#x}",
-             *write(tmp, "image", image, layout.slot[slot]))
-    board.do(*write(tmp, "record", make_record(image, number),
-                    layout.record[slot]), "reset run")
+def flash(board, layout, boot, images, anyway=False):
+    """An update, and what is in the flash afterwards starts. Raises Problem,
+    Refused."""
+    try:
+        update(board, layout, boot, images, anyway)
+    except (Problem, Refused):
+        with contextlib.suppress(Problem):
+            board.start()
+        raise
+    board.start()
 
 
 def main():
@@ -115,16 +169,23 @@ def main():
                    help="where OpenOCD looks for its scripts first")
     p.add_argument("--setup", action="append", default=[], metavar="COMMAND",
                    help="for OpenOCD, before init")
+    p.add_argument("--anyway", action="store_true",
+                   help="go on where a power cut could leave nothing to boot")
     o = p.parse_args()
     known = board_file.BoardFile(o.board)
-    layout = known.layout
+    args = [word for folder in o.search for word in ("-s", folder)]
+    args += ["-f", o.config or f"boards/{o.board}/openocd.cfg"]
     try:
-        boot, images = flash_image.images(layout,
+        boot, images = flash_image.images(known.layout,
                                           o.folder or f"build/{o.board}")
         with tempfile.TemporaryDirectory(prefix="unic-flash-") as tmp:
-            flash(Board(o, known.halted), layout, boot, images, tmp)
+            flash(Board(args, o.setup, known.halted, tmp), known.layout, boot,
+                  images, o.anyway)
     except (Problem, Unfit) as e:
         print(f"flash: failed: {e}", file=sys.stderr)
+        return 1
+    except Refused as e:
+        print(f"flash: refused: {e}", file=sys.stderr)
         return 1
     print("flash: ok")
     return 0

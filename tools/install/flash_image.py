@@ -12,12 +12,11 @@ import struct
 import subprocess
 import sys
 import tempfile
-import zlib
 
 import board_file
+from flash_slots import make_record
 
 BOARD = "lm3s6965evb"
-MAGIC = 0x746F6F62
 OBJCOPY = "arm-none-eabi-objcopy"
 
 
@@ -30,17 +29,6 @@ def binary(elf):
     with tempfile.NamedTemporaryFile() as f:
         subprocess.run([OBJCOPY, "-O", "binary", elf, f.name], check=True)
         return f.read()
-
-
-def make_record(image, number):
-    words = struct.pack("<4I", MAGIC, number, len(image), zlib.crc32(image))
-    return words + struct.pack("<I", zlib.crc32(words))
-
-
-def read_record(data):
-    """The number in a record, None if it is not whole."""
-    magic, number, _, _, check = struct.unpack("<5I", data[:20])
-    return number if magic == MAGIC and check == zlib.crc32(data[:16]) else None
 
 
 def check_fit(what, image, at, room):
