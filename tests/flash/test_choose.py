@@ -25,7 +25,7 @@ from flash_slots import Seen  # noqa: E402
 
 LAYOUT = board_file.Layout(0x800, 0x40, 0x100, 0x200,
                            {"a": 0x100, "b": 0x300},
-                           {"a": 0x500, "b": 0x540})
+                           {"a": 0x500, "b": 0x540}, 0x580)
 
 
 class PowerCut(Exception):
@@ -192,6 +192,15 @@ def check_board(check):
     update(chip, image(3))
     check("a boot stub that is there is not written",
           chip.steps - before < LAYOUT.bytes // 4)
+    identity = chip.read(LAYOUT.identity, 16)
+    check("it has a MAC address of no maker and of one station",
+          flash_slots.is_identity(identity) and identity[4] & 3 == 2)
+    update(chip, image(4))
+    check("and keeps it", chip.read(LAYOUT.identity, 16) == identity)
+    chip.weak[LAYOUT.identity + 5] = 0xff
+    update(chip, image(4))
+    check("a torn one is replaced", flash_slots.is_identity(
+        chip.read(LAYOUT.identity, 16)) and not any(chip.weak))
     chip = board_with(image(1), image(2))
     chip.bytes[LAYOUT.slot["b"] + 100] ^= 4
     check("a damaged newer image: the older boots", stub(chip) == image(1))

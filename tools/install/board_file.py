@@ -4,7 +4,8 @@
 
 [flash]  how the flash is divided, in bytes, as the boot stub and the linker have it:
          flash_image.py finds the same in what they made. page is what is erased at
-         a time, boot_bytes the place of the stub, at 0.
+         a time, boot_bytes the place of the stub, at 0; identity the page of a MAC
+         address, if the firmware looks for one in flash.
 [probe]  commands of OpenOCD for a chip that was halted by its reset: stall, so that
          a watchdog does not reset it; clock, for an exact clock of the flash.
 [link]   the serial port on the board that is the link to the host, by its ids on
@@ -28,12 +29,15 @@ class Layout:
     slot_bytes: int
     slot: dict
     record: dict
+    identity: int | None = None
 
     def places(self):
         """(address, length) of all that has one, in order."""
         places = [(0, self.boot_bytes)]
         places += [(at, self.slot_bytes) for at in self.slot.values()]
         places += [(at, self.page) for at in self.record.values()]
+        if self.identity is not None:
+            places.append((self.identity, self.page))
         return sorted(places)
 
 

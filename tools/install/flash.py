@@ -25,7 +25,7 @@ import board_file
 import flash_image
 import flash_slots
 from flash_image import Unfit
-from flash_slots import RECORD_BYTES, SLOTS, Refused, Seen
+from flash_slots import IDENTITY_BYTES, RECORD_BYTES, SLOTS, Refused, Seen
 
 OPENOCD = "openocd"
 QUIET = "gdb_port disabled; tcl_port disabled; telnet_port disabled"
@@ -127,6 +127,21 @@ def has_stub(board, boot):
         board.matches([(0, boot)]) == [True]
 
 
+def give_identity(board, layout):
+    """A MAC address for a board that has none in flash. It has it for ever: no
+    update writes that page again."""
+    if layout.identity is None:
+        return
+    data = board.read([(layout.identity, IDENTITY_BYTES)])[0]
+    if flash_slots.is_identity(data) and \
+            board.matches([(layout.identity, data)]) == [True]:
+        return
+    data = flash_slots.make_identity(os.urandom(6))
+    print("flash: MAC address " + data[4:10].hex(":") +
+          ", if the board's maker gave it none", flush=True)
+    board.write(layout.identity, data)
+
+
 def update(board, layout, boot, images, anyway=False):
     """Raises Problem, Refused. The chip is halted afterwards."""
     choice = flash_slots.choose(read_slots(board, layout), anyway)
@@ -134,6 +149,7 @@ def update(board, layout, boot, images, anyway=False):
     if not has_stub(board, boot):
         print("flash: boot stub; until it is written nothing boots", flush=True)
         board.write(0, boot)
+    give_identity(board, layout)
     slot, image = choice.slot, images[choice.slot]
     print(f"flash: slot {slot.upper()}, update {choice.number}, "
           f"{len(image)} bytes", flush=True)

@@ -15,6 +15,8 @@ import zlib
 MAGIC = 0x746F6F62
 LEAST = 64  # bytes of an image
 RECORD_BYTES = 20
+IDENTITY = 0x63696E75  # "unic"
+IDENTITY_BYTES = 16
 SLOTS = ("a", "b")
 
 
@@ -61,6 +63,20 @@ def parse_record(data, slot_bytes):
             not LEAST <= size <= slot_bytes:
         return None
     return Record(number, size, crc)
+
+
+def make_identity(rnd):
+    """A page with a MAC address that nobody else has (struct boot_identity), from
+    six random bytes: of no maker (bit 1), and of one station (bit 0)."""
+    mac = bytes([rnd[0] & 0xfc | 2]) + rnd[1:6]
+    words = struct.pack("<I6s2x", IDENTITY, mac)
+    return words + struct.pack("<I", zlib.crc32(words))
+
+
+def is_identity(data):
+    """As the firmware asks."""
+    magic, check = struct.unpack("<I8xI", data[:IDENTITY_BYTES])
+    return magic == IDENTITY and check == zlib.crc32(data[:IDENTITY_BYTES - 4])
 
 
 def judge(record, image):
