@@ -57,9 +57,8 @@ debug: ## board: gdb on a NIC in QEMU, or a running one, or a board [BOARD=] [AT
 	@$(MAKE) --no-print-directory $(if $(AT)$(PROBE),,$(call bin,unic-bus unic-uart)) image
 	@tools/debug/debug.py --board $(BOARD) $(if $(AT),--at $(AT)) $(if $(PROBE),--probe) \
 		$(if $(ELF),--image $(ELF))
-TTY ?= /dev/ttyUSB0
-console: ## board: print what the board says on its second UART [TTY=/dev/ttyUSB0]
-	@stty -F $(TTY) 115200 raw -echo && cat $(TTY)
+console: ## board: print what the board says on its second UART [TTY=, if there is more than one serial adapter]
+	@tools/install/console.py $(TTY)
 flash-test: programs build-soft $(call bin,board-model) ## board: make flash without a board: OpenOCD over a model, power cuts, QEMU
 	@$(MAKE) --no-print-directory BOARD=lm3s6965evb $(B)/lm3s6965evb/flash.bin
 	@tests/flash/test_flash.py && echo "$@: ok"
