@@ -150,7 +150,7 @@ GROUPS = {
             "demo.py --board mps2-an385 --peer soft"), apart=AGAIN,
             by_exit=True, jobs=2),
         level("flash, by OpenOCD over a model", "tests/flash/test_choose.py",
-              "tests/flash/test_flash.py"),
+              "tests/flash/test_console.py", "tests/flash/test_flash.py"),
         level("the wire, seen by strangers", "tests/qemu/test_pcap.py")],
     "conformance-soft": [
         level("a peer written from SPEC.md alone", *peer("soft"), jobs=2)],
