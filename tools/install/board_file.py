@@ -7,7 +7,8 @@
          a time, boot_bytes the place of the stub, at 0; identity the page of a MAC
          address, if the firmware looks for one in flash.
 [probe]  commands of OpenOCD for a chip that was halted by its reset: stall, so that
-         a watchdog does not reset it; clock, for an exact clock of the flash.
+         a watchdog does not reset it; clock, before its flash is erased or
+         programmed, so that this is timed right.
 [link]   the serial port on the board that is the link to the host, by its ids on
          USB. `make console` does not open it.
 """
@@ -42,6 +43,13 @@ class Layout:
 
 
 @dataclasses.dataclass(frozen=True)
+class Probe:
+    """Lists of commands for OpenOCD."""
+    stall: list
+    clock: list
+
+
+@dataclasses.dataclass(frozen=True)
 class Link:
     """A serial port: ids on USB, and the number of its interface there."""
     vendor: str
@@ -56,7 +64,7 @@ class BoardFile:
             words = tomllib.load(f)
         self.board = board
         self.layout = Layout(**words["flash"])
-        self.halted = [*words["probe"]["stall"], *words["probe"]["clock"]]
+        self.probe = Probe(**words["probe"])
         self.link = Link(**words["link"])
 
 

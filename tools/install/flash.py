@@ -39,9 +39,9 @@ class Board:
     """A board at a debug probe. Each call starts OpenOCD and resets the chip; each
     raises Problem with the last that OpenOCD said."""
 
-    def __init__(self, args, setup, halted, tmp):
+    def __init__(self, args, setup, probe, tmp):
         self.args, self.tmp, self.count = [OPENOCD, *args], tmp, 0
-        self.setup, self.halted = [*setup, QUIET, "init"], halted
+        self.setup, self.probe = [*setup, QUIET, "init"], probe
 
     def run(self, *commands):
         script = "; ".join([*self.setup, *commands, "shutdown"])
@@ -62,7 +62,7 @@ class Board:
         return run.stdout
 
     def do(self, *commands):
-        return self.run("reset halt", *self.halted, *commands)
+        return self.run("reset halt", *self.probe.stall, *commands)
 
     def file(self, data=b""):
         self.count += 1
@@ -91,12 +91,13 @@ class Board:
         return [f"piece {i} differs" not in said for i in range(len(pieces))]
 
     def erase(self, at, size):
-        self.do(f"flash erase_address {at:#x} {size:#x}")
+        self.do(*self.probe.clock, f"flash erase_address {at:#x} {size:#x}")
 
     def write(self, at, data):
         """Erase, program and verify."""
         path = self.file(data + b"\xff" * (-len(data) % 4))
-        self.do(f"flash write_image erase {path} {at:#x} bin",
+        self.do(*self.probe.clock,
+                f"flash write_image erase {path} {at:#x} bin",
                 f"verify_image {path} {at:#x} bin")
 
     def start(self):
@@ -195,7 +196,7 @@ def main():
         boot, images = flash_image.images(known.layout,
                                           o.folder or f"build/{o.board}")
         with tempfile.TemporaryDirectory(prefix="unic-flash-") as tmp:
-            flash(Board(args, o.setup, known.halted, tmp), known.layout, boot,
+            flash(Board(args, o.setup, known.probe, tmp), known.layout, boot,
                   images, o.anyway)
     except (Problem, Unfit) as e:
         print(f"flash: failed: {e}", file=sys.stderr)
