@@ -4,15 +4,14 @@
 #include "serial_line.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "run_dir.h"
+#include "tty.h"
 
 #define BURST_NS 4000000ull /* line time of a burst at most */
 #define TICK_NS	 1000000ull /* line time of the bytes that are moved at once */
@@ -37,45 +36,6 @@ static void charge_pace(const struct serial_line *l, struct serial_pace *p,
 }
 
 /* ------------------------------------------------------------- open, close */
-
-static const struct {
-	uint32_t baud;
-	speed_t speed;
-} speeds[] = {
-	{ 115200, B115200 },   { 230400, B230400 },   { 460800, B460800 },
-	{ 921600, B921600 },   { 1000000, B1000000 }, { 2000000, B2000000 },
-	{ 3000000, B3000000 },
-};
-
-static int set_terminal(int fd, uint32_t baud)
-{
-	struct termios t;
-	uint32_t i;
-
-	if (tcgetattr(fd, &t))
-		return -errno;
-	for (i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
-		if (speeds[i].baud == baud) {
-			cfmakeraw(&t);
-			t.c_cflag |= CLOCAL | CREAD;
-			cfsetspeed(&t, speeds[i].speed);
-			return tcsetattr(fd, TCSAFLUSH, &t) ? -errno : 0;
-		}
-	return -EINVAL;
-}
-
-static int open_terminal(const char *path, uint32_t baud)
-{
-	int fd = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), err;
-
-	if (fd < 0)
-		return -errno;
-	err = isatty(fd) ? set_terminal(fd, baud) : -ENOTTY;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
-}
 
 static int open_socket(const char *path)
 {
@@ -114,16 +74,19 @@ int serial_line_open(struct serial_line *l, const char *path)
 	if (stat(path, &st))
 		return -errno;
 	fd = S_ISSOCK(st.st_mode) ? open_socket(path)
-				  : open_terminal(path, l->far.config.baud);
+				  : tty_open(path, l->far.config.baud);
 	if (fd < 0)
 		return fd;
 	l->fd = fd;
+	l->is_tty = !S_ISSOCK(st.st_mode);
 	return 0;
 }
 
 void serial_line_close(struct serial_line *l)
 {
-	if (l->fd >= 0)
+	if (l->fd >= 0 && l->is_tty)
+		tty_close(l->fd);
+	else if (l->fd >= 0)
 		close(l->fd);
 	l->fd = -1;
 	l->rest_len = 0;

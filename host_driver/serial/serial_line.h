@@ -21,6 +21,7 @@ struct serial_pace {
 struct serial_line {
 	struct far far;
 	int fd; /* -1: not open */
+	bool is_tty;
 	uint64_t ns_per_byte;
 	struct serial_pace in, out;
 	uint8_t rest[512]; /* bytes to be written */
@@ -32,11 +33,11 @@ struct serial_line {
 void serial_line_init(struct serial_line *l, const struct far_config *config);
 
 /**
- * serial_line_open() - open @path for a line that is not open: a terminal, which
- * gets the speed of the line, or a Unix socket of this user or of root. Returns
- * 0; -EINVAL: no such speed; -ENOTTY: neither a terminal nor a socket; -EPERM:
- * the socket belongs to another user; -ENAMETOOLONG; -errno. After an error the
- * line is not open.
+ * serial_line_open() - open @path for a line that is not open: a terminal, for this
+ * process alone and with the speed of the line (tty.h), or a Unix socket of this user
+ * or of root. Returns 0; -EINVAL: no such speed; -ENOTTY: neither a terminal nor a
+ * socket; -EBUSY: another process has the terminal; -EPERM: the socket belongs to
+ * another user; -ENAMETOOLONG; -errno. After an error the line is not open.
  */
 int serial_line_open(struct serial_line *l, const char *path);
 

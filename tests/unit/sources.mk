@@ -30,6 +30,9 @@ PARTS_test_serial     = tests/unit/host/test_serial.c $(SERIAL) $(NEAR) $(FAR)
 PARTS_test_stags      = tests/unit/host/test_stags.c rig.a
 # The switch, but for its way to the link and what needs libraries.
 PARTS_test_switch     = tests/unit/host/test_switch.c $(addprefix qemu/wire/,faults.c mac_table.c socket_port.c switch.c)
+# A terminal whose driver the test plays.
+PARTS_test_tty        = tests/unit/host/test_tty.c host_driver/serial/tty.c
+WRAP_test_tty        := --for-linker=--wrap=ioctl
 # Each file of abi/vectors, by what the NIC, the driver and the serial link make of it.
 PARTS_test_vectors    = tests/unit/host/test_vectors.c tests/unit/vector.c $(SERIAL) $(FAR) rig.a
 # Client and server of the page service over two NICs ...
@@ -109,4 +112,5 @@ INC_tests/unit/host/test_policysim.c = -Itests/unit -Itests/eval
 INC_tests/unit/host/test_serial.c    = -Itests/unit -Ihal/serial -Ihost_driver/serial -Ihal -Iboards/lm3s6965evb
 INC_tests/unit/host/test_stags.c     = $(INC_tests/unit)
 INC_tests/unit/host/test_switch.c    = -Itests/unit $(INC_qemu/wire)
+INC_tests/unit/host/test_tty.c       = -Itests/unit -Ihost_driver/serial
 INC_tests/unit/host/test_vectors.c   = $(INC_tests/unit) -Ihal/serial -Ihost_driver/serial
