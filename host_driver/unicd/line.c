@@ -10,6 +10,7 @@
 #include "line.h"
 #include "crash_text.h"
 #include "serial_line.h"
+#include "tty.h"
 #include "unicd_os.h"
 
 #define RETRY_NS  1000000000ull /* between two attempts to open the path */
@@ -46,6 +47,35 @@ static int open_line(struct unic_os *os)
 	return err;
 }
 
+static void say_not_open(const struct unic_os *os, int err)
+{
+	struct tty_user user;
+
+	if (err != -EBUSY)
+		unicd_say("%s: %s; trying again every second", os->opt.link,
+			  strerror(-err));
+	else if (tty_find_user(os->opt.link, &user))
+		unicd_say("%s: in use by %s (pid %d); trying again every "
+			  "second",
+			  os->opt.link, user.name, user.pid);
+	else
+		unicd_say("%s: in use by somebody else; trying again every "
+			  "second",
+			  os->opt.link);
+}
+
+/* Whoever opened it before, without a lock, takes bytes that are for the link. */
+static void say_open(const struct unic_os *os)
+{
+	struct tty_user user;
+
+	unicd_say("%s: open, %u baud", os->opt.link, os->opt.baud);
+	if (tty_find_user(os->opt.link, &user))
+		unicd_say("%s: %s (pid %d) has it open, too, and takes bytes "
+			  "of the link",
+			  os->opt.link, user.name, user.pid);
+}
+
 static void try_open(struct unic_os *os, uint64_t now)
 {
 	struct unicd_line *l = os->line;
@@ -58,10 +88,9 @@ static void try_open(struct unic_os *os, uint64_t now)
 	if (!err) {
 		l->deaf = false;
 		l->said = false;
-		unicd_say("%s: open, %u baud", os->opt.link, os->opt.baud);
+		say_open(os);
 	} else if (!l->said) {
-		unicd_say("%s: %s; trying again every second", os->opt.link,
-			  strerror(-err));
+		say_not_open(os, err);
 		l->said = true;
 	}
 }
