@@ -104,7 +104,7 @@ GROUPS = {
     "e2e": [
         level("parts: board, bus, wire, driver", *qemu(
             "hal_selftest.py", "test_cortexm.py", "test_mps2.py",
-            "test_line.py", "test_template.py", "test_debug.py",
+            "test_line.py", "test_tty.py", "test_template.py", "test_debug.py",
             "test_boot.py", "test_bus.py", "test_wire.py", "test_host.py",
             "test_unicd.py", "test_unicd_slots.py", "test_unicd_notice.py",
             "test_unicd_restart.py", "test_faults.py", "test_soak.py",
