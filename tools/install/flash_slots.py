@@ -66,8 +66,9 @@ def parse_record(data, slot_bytes):
 
 
 def make_identity(rnd):
-    """A page with a MAC address that nobody else has (struct boot_identity), from
-    six random bytes: of no maker (bit 1), and of one station (bit 0)."""
+    """A page with a MAC address that nobody else has, from six random bytes: of no
+    maker (bit 1), and of one station (bit 0). struct identity_page
+    (hal/cortexm/identity.h) is the same."""
     mac = bytes([rnd[0] & 0xfc | 2]) + rnd[1:6]
     words = struct.pack("<I6s2x", IDENTITY, mac)
     return words + struct.pack("<I", zlib.crc32(words))
