@@ -52,7 +52,7 @@ flash: $(if $(BOARD_SLOTS),image $(B)/$(BOARD)/boot.elf $(SLOT_IMAGES)) ## board
 	@tools/install/flash.py --board $(BOARD) --folder $(B)/$(BOARD) --config $(OPENOCD_CFG) \
 		$(if $(ANYWAY),--anyway)
 reset: ## board: restart the board, by OpenOCD (BOARD=lm3s6965evb)
-	@openocd -f $(OPENOCD_CFG) -c "init; reset run; shutdown" && echo "$@: ok"
+	@openocd -f $(OPENOCD_CFG) -c "init; reset halt; reset run; shutdown" && echo "$@: ok"
 debug: ## board: gdb on a NIC in QEMU, or a running one, or a board [BOARD=] [AT=host:port | PROBE=1] [ELF=]
 	@$(MAKE) --no-print-directory $(if $(AT)$(PROBE),,$(call bin,unic-bus unic-uart)) image
 	@tools/debug/debug.py --board $(BOARD) $(if $(AT),--at $(AT)) $(if $(PROBE),--probe) \

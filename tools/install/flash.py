@@ -101,7 +101,10 @@ class Board:
                 f"verify_image {path} {at:#x} bin")
 
     def start(self):
-        self.run("reset run")
+        """The processor stands at the breakpoint that ends an algorithm. OpenOCD lets
+        it go before it resets it, it runs into the breakpoint at once, and what
+        is halted comes out of the reset halted: so it is moved away first."""
+        self.run("reset halt", "reset run")
 
 
 def read_slots(board, layout):
