@@ -42,6 +42,7 @@ build-virt:
 build-m3:
 	@$(MAKE) --no-print-directory BOARD=mps2-an385 image $(B)/mps2-an385/mps2_selftest.elf $(call bench_elf,mps2-an385)
 	@$(MAKE) --no-print-directory BOARD=lm3s6965evb image $(addprefix $(B)/lm3s6965evb/,flash.bin cortexm_selftest.elf)
+	@$(MAKE) --no-print-directory BOARD=ek-tm4c1294xl image $(B)/ek-tm4c1294xl/flash.bin
 	@$(MAKE) --no-print-directory BOARD=template image $(B)/template/template_board.elf
 build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image
