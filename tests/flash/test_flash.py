@@ -41,7 +41,7 @@ class Bench:
         Returns its exit code and how many steps there were."""
         socket = os.path.join(self.tmp, "jtag")
         model = subprocess.Popen(
-            [os.path.join(BIN, "board-model"), socket, self.file, str(steps)],
+            [os.path.join(BIN, "flash-model"), socket, self.file, str(steps)],
             text=True, stderr=subprocess.PIPE)
         while not os.path.exists(socket):
             time.sleep(0.01)
@@ -61,7 +61,7 @@ class Bench:
         """gdb on it (make debug PROBE=1): the first words of its flash."""
         socket = os.path.join(self.tmp, "jtag")
         words = os.path.join(self.tmp, "words")
-        model = subprocess.Popen([os.path.join(BIN, "board-model"), socket,
+        model = subprocess.Popen([os.path.join(BIN, "flash-model"), socket,
                                   self.file], stderr=subprocess.DEVNULL)
         while not os.path.exists(socket):
             time.sleep(0.01)
