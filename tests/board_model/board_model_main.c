@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * board_model_main.c - board-model: a board whose connectors are sockets and files.
+ *
+ *	board-model --chip lm3s6965 [--flash FILE] [--jtag SOCKET]
+ *		[--uart0 SOCKET] [--uart1 SOCKET] [--console FILE] [--wire SOCKET]
+ *		[--baud0 BAUD] [--seed N] [--power-cut STEP] [--break WHAT]
+ *		[--oscillator PERMILLE] [--until TEXT] [--for MS] [--free]
+ *
+ * FILE is read at the start, if it is there, and written at the end (SIGTERM, the end
+ * of MS milliseconds, TEXT on the console, a power cut). Virtual time does not run
+ * ahead of the time of the world, but for --free. Exit status 3: a rule was broken.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "board.h"
+#include "connection.h"
+#include "cpu.h"
+#include "debug_port.h"
+#include "uart.h"
+
+#define SLICE_NS     200000u
+#define ATTACHED_NS  20000u /* with an adapter connected */
+#define CONSOLE_BAUD 115200u
+#define LINE_BAUD    921600u
+#define RESET_HZ     12000000u
+
+static volatile sig_atomic_t told_to_end;
+
+struct run {
+	struct board board;
+	struct debug_port *port;
+	const char *until;
+	uint64_t until_ns; /* 0: for ever */
+	bool is_free, seen;
+	size_t matched;
+	struct timespec start;
+	struct connection *console;
+};
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	told_to_end = 1;
+}
+
+static uint64_t wall_ns(const struct run *run)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)((now.tv_sec - run->start.tv_sec) * 1000000000ll +
+			  (now.tv_nsec - run->start.tv_nsec));
+}
+
+/* Looks for the text that ends the run; it does not repeat its own beginning. */
+static void watch_console(struct run *run, uint8_t byte)
+{
+	if (!run->until || run->seen)
+		return;
+	if (byte != (uint8_t)run->until[run->matched])
+		run->matched = 0;
+	if (byte == (uint8_t)run->until[run->matched])
+		run->matched++;
+	run->seen = !run->until[run->matched];
+}
+
+static void take_console_byte(void *arg, uint8_t byte)
+{
+	struct run *run = arg;
+
+	connection_send(run->console, &byte, 1);
+	watch_console(run, byte);
+}
+
+static void wait_for_world(struct run *run)
+{
+	uint64_t now = clock_now_ns(&run->board.clock), wall = wall_ns(run);
+	bool idle = run->board.cpu->halted && debug_port_attached(run->port);
+
+	if (idle)
+		connection_poll(10000);
+	else if (run->is_free || now <= wall)
+		connection_poll(0);
+	else
+		connection_poll((now - wall) / 1000);
+}
+
+static bool is_over(const struct run *run)
+{
+	return told_to_end || run->seen || run->board.power_failed ||
+	       (run->until_ns &&
+		clock_now_ns(&run->board.clock) >= run->until_ns);
+}
+
+static void run_board(struct run *run)
+{
+	struct board *board = &run->board;
+
+	clock_gettime(CLOCK_MONOTONIC, &run->start);
+	while (!is_over(run)) {
+		bool attached = debug_port_attached(run->port);
+
+		if (!attached || !board->cpu->halted)
+			board_run(board,
+				  clock_now_ns(&board->clock) +
+					  (attached ? ATTACHED_NS : SLICE_NS));
+		wait_for_world(run);
+	}
+}
+
+static const struct board_chip *find_chip(const char *name)
+{
+	static const struct board_chip *const chips[] = { &lm3s6965_chip };
+
+	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
+		if (!strcmp(chips[i]->name, name))
+			return chips[i];
+	fprintf(stderr, "board-model: no chip %s\n", name);
+	exit(2);
+}
+
+enum name {
+	CHIP = 1,
+	FLASH,
+	JTAG,
+	UART0,
+	UART1,
+	CONSOLE,
+	WIRE,
+	BAUD0,
+	SEED,
+	POWER_CUT,
+	BREAK,
+	OSCILLATOR,
+	UNTIL,
+	FOR,
+	FREE,
+};
+
+static const struct option names[] = {
+	{ "chip", 1, NULL, CHIP },   { "flash", 1, NULL, FLASH },
+	{ "jtag", 1, NULL, JTAG },   { "uart0", 1, NULL, UART0 },
+	{ "uart1", 1, NULL, UART1 }, { "console", 1, NULL, CONSOLE },
+	{ "wire", 1, NULL, WIRE },   { "baud0", 1, NULL, BAUD0 },
+	{ "seed", 1, NULL, SEED },   { "power-cut", 1, NULL, POWER_CUT },
+	{ "break", 1, NULL, BREAK }, { "oscillator", 1, NULL, OSCILLATOR },
+	{ "until", 1, NULL, UNTIL }, { "for", 1, NULL, FOR },
+	{ "free", 0, NULL, FREE },   { 0 },
+};
+
+static void take_path(struct board_options *o, int option, const char *value)
+{
+	if (option == FLASH)
+		o->flash = value;
+	else if (option == JTAG)
+		o->jtag = value;
+	else if (option == UART0)
+		o->uart[0] = value;
+	else if (option == UART1)
+		o->uart[1] = value;
+	else if (option == CONSOLE)
+		o->console = value;
+	else if (option == WIRE)
+		o->wire = value;
+	else if (option == BREAK)
+		o->broken = value;
+}
+
+static void take_number(struct run *run, int option, const char *value)
+{
+	struct board_options *o = &run->board.options;
+	long n = strtol(value, NULL, 0);
+
+	if (option == BAUD0)
+		o->uart_baud[0] = (uint32_t)n;
+	else if (option == SEED)
+		o->seed = (uint32_t)n;
+	else if (option == POWER_CUT)
+		o->power_cut = (unsigned long)n;
+	else if (option == OSCILLATOR)
+		o->oscillator_permille = (int)n;
+	else if (option == FOR)
+		run->until_ns = (uint64_t)n * 1000000;
+}
+
+static void parse_options(struct run *run, int argc, char **argv)
+{
+	int option;
+
+	run->board.options.uart_baud[0] = LINE_BAUD;
+	run->board.options.uart_baud[1] = CONSOLE_BAUD;
+	run->board.options.uart_baud[2] = CONSOLE_BAUD;
+	run->board.options.seed = 1;
+	while ((option = getopt_long(argc, argv, "", names, NULL)) > 0) {
+		if (option == CHIP)
+			run->board.chip = find_chip(optarg);
+		else if (option == UNTIL)
+			run->until = optarg;
+		else if (option == FREE)
+			run->is_free = true;
+		else
+			take_path(&run->board.options, option, optarg);
+		if (optarg)
+			take_number(run, option, optarg);
+	}
+	if (option == '?' || optind < argc || !run->board.chip) {
+		fprintf(stderr, "usage: board-model --chip NAME ...: see the "
+				"top of board_model_main.c\n");
+		exit(2);
+	}
+}
+
+static void start_board(struct run *run)
+{
+	struct board *board = &run->board;
+
+	board->random = 0x9e3779b97f4a7c15ull * (board->options.seed + 1ull);
+	clock_start(&board->clock, RESET_HZ);
+	board->console_byte = take_console_byte;
+	board->console_arg = run;
+	if (board->options.console)
+		run->console = connection_file(board->options.console);
+	board->chip_state = board->chip->create(board);
+	board->cpu = cpu_new(board);
+	board_reset(board, BOARD_POWER_ON);
+	if (board->options.jtag)
+		run->port = debug_port_serve(board, board->options.jtag);
+}
+
+int main(int argc, char **argv)
+{
+	static struct run run;
+	struct sigaction end = { .sa_handler = on_signal };
+
+	parse_options(&run, argc, argv);
+	sigaction(SIGTERM, &end, NULL);
+	sigaction(SIGINT, &end, NULL);
+	start_board(&run);
+	run_board(&run);
+	run.board.chip->end(run.board.chip_state);
+	connection_close_all();
+	return run.board.faults ? BOARD_FAULT : 0;
+}

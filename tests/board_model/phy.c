@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* phy.c - see phy.h. */
+#include "phy.h"
+
+#define BMCR   0u
+#define BMSR   1u
+#define ANAR   4u
+#define ANLPAR 5u
+#define ANER   6u
+
+#define BMCR_RESET   0x8000u
+#define BMCR_ANEG    0x1000u
+#define BMCR_DOWN    0x0800u
+#define BMCR_RESTART 0x0200u
+#define BMCR_START   0x3100u
+#define BMSR_CAN     0x7849u
+#define BMSR_DONE    0x0020u
+#define BMSR_LINK    0x0004u
+#define AN_100_FULL  0x0100u
+#define AN_100_HALF  0x0080u
+#define AN_ALL	     0x01e1u
+#define AN_ACK	     0x4000u
+#define ANER_PARTNER 0x0001u
+
+#define NEGOTIATE_NS 1500000000ull
+
+static void set_link(struct phy *phy, bool up)
+{
+	if (phy->up == up)
+		return;
+	phy->up = up;
+	phy->was_down |= !up;
+	phy->changed(phy->arg);
+}
+
+static void end_negotiation(void *arg)
+{
+	struct phy *phy = arg;
+
+	phy->negotiated = true;
+	set_link(phy, true);
+}
+
+void phy_stop(struct phy *phy)
+{
+	clock_cancel(&phy->board->clock, end_negotiation, phy);
+	phy->negotiated = false;
+	set_link(phy, false);
+}
+
+static void negotiate(struct phy *phy)
+{
+	struct clock *clock = &phy->board->clock;
+
+	phy_stop(phy);
+	if (phy->plugged && !(phy->control & BMCR_DOWN) &&
+	    phy->control & BMCR_ANEG)
+		clock_at(clock, clock_now_ns(clock) + NEGOTIATE_NS,
+			 end_negotiation, phy);
+}
+
+void phy_start(struct phy *phy)
+{
+	phy->control = BMCR_START;
+	phy->advertised = AN_ALL;
+	phy->was_down = true;
+	negotiate(phy);
+}
+
+bool phy_full_duplex(const struct phy *phy)
+{
+	return phy->negotiated && !phy->half_partner &&
+	       phy->advertised & AN_100_FULL;
+}
+
+uint16_t phy_read(struct phy *phy, uint32_t reg)
+{
+	uint16_t v;
+
+	switch (reg) {
+	case BMCR:
+		return phy->control;
+	case BMSR:
+		v = BMSR_CAN | (phy->negotiated ? BMSR_DONE : 0) |
+		    (phy->up && !phy->was_down ? BMSR_LINK : 0);
+		phy->was_down = !phy->up;
+		return v;
+	case ANAR:
+		return phy->advertised;
+	case ANLPAR:
+		return !phy->negotiated	   ? 0
+		       : phy->half_partner ? AN_ACK | AN_100_HALF | 1
+					   : AN_ACK | AN_ALL;
+	case ANER:
+		return phy->negotiated ? ANER_PARTNER : 0;
+	default:
+		return 0;
+	}
+}
+
+void phy_write(struct phy *phy, uint32_t reg, uint16_t value)
+{
+	if (reg == ANAR)
+		phy->advertised = value;
+	if (reg != BMCR)
+		return;
+	if (value & BMCR_RESET) {
+		phy_start(phy);
+		return;
+	}
+	phy->control = value & (uint16_t)~BMCR_RESTART;
+	if (value & (BMCR_RESTART | BMCR_DOWN))
+		negotiate(phy);
+}
+
+void phy_init(struct phy *phy, struct board *board, bool plugged,
+	      void (*changed)(void *), void *arg)
+{
+	phy->board = board;
+	phy->plugged = plugged && !board_breaks(board, "link");
+	phy->half_partner = board_breaks(board, "half");
+	phy->changed = changed;
+	phy->arg = arg;
+}

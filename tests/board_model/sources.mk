@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# A board as its data sheet says, at the end of JTAG, UARTs and a wire.
+PARTS_board-model := $(addprefix tests/board_model/,board.c board_model_main.c clock.c \
+	connection.c cpu.c debug_port.c engine.c exception.c gpio.c gptimer.c lm3s6965.c lm3s_flash.c \
+	lm3s_sysctl.c mpu.c nor_flash.c nvic.c phy.c regs.c scs.c stellaris_mac.c uart.c \
+	watchdog.c wire.c)
+LIBS_board-model := -lunicorn
+
+# Hidden: Unicorn exports names of its own, such as cpu_reset(), and would call ours.
+INC_tests/board_model = -Itests/board_model -fvisibility=hidden
