@@ -164,6 +164,10 @@ void board_want_reset(struct board *board, enum board_reset cause)
 void board_reset(struct board *board, enum board_reset cause)
 {
 	board->reset_wanted = false;
+	if (cause == BOARD_CORE) {
+		cpu_reset(board->cpu);
+		return;
+	}
 	for (uint32_t i = 0; i < board->device_count; i++) {
 		const struct board_device *d = &board->devices[i];
 

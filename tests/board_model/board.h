@@ -31,6 +31,7 @@ enum board_reset {
 	BOARD_SYSTEM, /* SYSRESETREQ */
 	BOARD_WATCHDOG,
 	BOARD_BROWN_OUT,
+	BOARD_CORE, /* VECTRESET: devices stay as they are */
 };
 
 /* Registers of a device. A word at a time: part of a word is read from the word, and

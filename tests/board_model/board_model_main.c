@@ -25,7 +25,8 @@
 #include "uart.h"
 
 #define SLICE_NS     200000u
-#define ATTACHED_NS  20000u /* with an adapter connected */
+#define LATE_NS	     20000000
+#define HALTED_US    10000u
 #define CONSOLE_BAUD 115200u
 #define LINE_BAUD    921600u
 #define RESET_HZ     12000000u
@@ -40,6 +41,8 @@ struct run {
 	bool is_free, seen;
 	size_t matched;
 	struct timespec start;
+	uint64_t wall_ns; /* when the board was looked at last */
+	int64_t ahead_ns;
 	struct connection *console;
 };
 
@@ -78,17 +81,22 @@ static void take_console_byte(void *arg, uint8_t byte)
 	watch_console(run, byte);
 }
 
-static void wait_for_world(struct run *run)
+/* The board had @ran_ns; if the world had less it gets the rest. A board that is late
+ * does not catch up more than a little, and time of JTAG's clocks is not counted. */
+static void wait_for_world(struct run *run, uint64_t ran_ns)
 {
-	uint64_t now = clock_now_ns(&run->board.clock), wall = wall_ns(run);
-	bool idle = run->board.cpu->halted && debug_port_attached(run->port);
+	uint64_t wall = wall_ns(run);
 
-	if (idle)
-		connection_poll(10000);
-	else if (run->is_free || now <= wall)
+	run->ahead_ns += (int64_t)ran_ns - (int64_t)(wall - run->wall_ns);
+	run->wall_ns = wall;
+	if (run->ahead_ns < -LATE_NS)
+		run->ahead_ns = -LATE_NS;
+	if (debug_port_attached(run->port) && run->board.cpu->halted)
+		connection_poll(HALTED_US);
+	else if (run->is_free || run->ahead_ns < 1000)
 		connection_poll(0);
 	else
-		connection_poll((now - wall) / 1000);
+		connection_poll((uint64_t)run->ahead_ns / 1000);
 }
 
 static bool is_over(const struct run *run)
@@ -101,16 +109,14 @@ static bool is_over(const struct run *run)
 static void run_board(struct run *run)
 {
 	struct board *board = &run->board;
+	uint64_t before;
 
 	clock_gettime(CLOCK_MONOTONIC, &run->start);
 	while (!is_over(run)) {
-		bool attached = debug_port_attached(run->port);
-
-		if (!attached || !board->cpu->halted)
-			board_run(board,
-				  clock_now_ns(&board->clock) +
-					  (attached ? ATTACHED_NS : SLICE_NS));
-		wait_for_world(run);
+		before = clock_now_ns(&board->clock);
+		if (!debug_port_attached(run->port) || !board->cpu->halted)
+			board_run(board, before + SLICE_NS);
+		wait_for_world(run, clock_now_ns(&board->clock) - before);
 	}
 }
 

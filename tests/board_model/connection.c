@@ -105,27 +105,29 @@ static void drop_peer(struct connection *c)
 	c->fd = -1;
 }
 
+/* Returns false: the peer is gone, or does not read. */
+static bool wait_for_room(struct connection *c)
+{
+	struct pollfd p = { .fd = c->fd, .events = POLLOUT };
+
+	return errno == EINTR || (errno == EAGAIN && poll(&p, 1, PATIENCE) > 0);
+}
+
 void connection_send(struct connection *c, const void *bytes, size_t count)
 {
 	const uint8_t *at = bytes;
 	ssize_t n;
 
 	while (c && c->fd >= 0 && count) {
-		struct pollfd p = { .fd = c->fd, .events = POLLOUT };
-
-		if (!c->is_file && poll(&p, 1, PATIENCE) <= 0)
-			return;
 		n = c->is_file ? write(c->fd, at, count)
 			       : send(c->fd, at, count,
 				      MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
+		if (n > 0) {
+			at += n;
+			count -= (size_t)n;
+		} else if (!wait_for_room(c)) {
 			drop_peer(c);
-			return;
 		}
-		at += n;
-		count -= (size_t)n;
 	}
 }
 

@@ -50,10 +50,13 @@ void cpu_nmi(struct cpu *cpu)
 	cpu_look(cpu);
 }
 
-void cpu_changed(struct cpu *cpu)
+void cpu_changed(struct cpu *cpu, uint32_t addr)
 {
-	if (cpu)
-		cpu->code_changed = true;
+	const struct board *board = cpu ? cpu->board : NULL;
+
+	for (uint32_t i = 0; board && i < board->memory_count; i++)
+		if (addr - board->memories[i].base < board->memories[i].bytes)
+			cpu->changed |= 1u << i;
 }
 
 void cpu_bus_error(struct cpu *cpu, uint32_t addr, bool write)
@@ -87,7 +90,6 @@ void cpu_halt(struct cpu *cpu, uint32_t why)
 void cpu_resume(struct cpu *cpu)
 {
 	cpu->halted = false;
-	cpu->code_changed = true;
 }
 
 static void run_instructions(struct cpu *cpu, uint64_t ns);
@@ -95,7 +97,6 @@ static void run_instructions(struct cpu *cpu, uint64_t ns);
 void cpu_step(struct cpu *cpu)
 {
 	cpu->halted = false;
-	cpu->code_changed = true;
 	cpu->asleep = false;
 	cpu->steps = 2;
 	run_instructions(cpu, CLOCK_NEVER);
@@ -266,7 +267,8 @@ void cpu_reset(struct cpu *cpu)
 	memset(&cpu->mpu, 0, sizeof(cpu->mpu));
 	cpu->asleep = cpu->locked_up = false;
 	cpu->fault.exception = 0;
-	cpu->mpu_changed = cpu->code_changed = true;
+	cpu->urgent = false;
+	cpu->mpu_changed = true;
 	regs_set_ipsr(cpu, 0);
 	regs_set_masks(cpu, 0);
 	for (uint32_t i = 0; i < registers; i++)

@@ -51,12 +51,14 @@ struct cpu {
 	uint32_t vtor, ccr, scr, shcsr, cfsr, hfsr, mmfar, bfar, cpacr;
 	/* debug */
 	uint32_t dhcsr, demcr, dfsr, dcrdr, fp_ctrl, fp_comp[8];
+	bool breakpoints; /* there are some */
 	bool halted, was_reset, locked_up, asleep;
 	/* between the hooks of Unicorn and the loop around it */
 	uint64_t due;
 	uint32_t pc, next, steps;
-	bool look, stopped, watch_masks, code_changed, mpu_changed;
-	int interrupt; /* Unicorn's, or -1 */
+	bool look, stopped, watch_masks, mpu_changed, urgent;
+	uint32_t changed; /* memories, a bit each */
+	int interrupt;	  /* Unicorn's, or -1 */
 	struct cpu_fault fault;
 };
 
@@ -92,8 +94,8 @@ void cpu_set_reg(struct cpu *cpu, uint32_t reg, uint32_t value);
 /** cpu_pc() - the address of the instruction that runs. */
 uint32_t cpu_pc(const struct cpu *cpu);
 
-/** cpu_changed() - bytes of memory changed without the processor's doing. */
-void cpu_changed(struct cpu *cpu);
+/** cpu_changed() - bytes at @addr changed without the processor's doing. */
+void cpu_changed(struct cpu *cpu, uint32_t addr);
 
 /** cpu_bus_error() - the access of the instruction that runs failed. */
 void cpu_bus_error(struct cpu *cpu, uint32_t addr, bool write);

@@ -80,7 +80,9 @@ static void write_memory(struct debug_port *port, uint32_t addr, uint32_t v,
 		v &= (1u << 8 * bytes) - 1;
 	if (addr >= CORE)
 		scs_write(port->board->cpu, addr, v);
-	else if (!board_write(port->board, addr, bytes, v))
+	else if (board_write(port->board, addr, bytes, v))
+		cpu_changed(port->board->cpu, addr);
+	else
 		port->error = true;
 }
 

@@ -54,7 +54,7 @@ static void before_instruction(uc_engine *uc, uint64_t addr, uint32_t size,
 	if (cpu->look || cpu->watch_masks || cpu->steps ||
 	    clock->cycles >= cpu->due || clock->cycles >= clock->due)
 		look_around(cpu);
-	if (cpu->fp_ctrl & 1)
+	if (cpu->breakpoints)
 		scs_check_breakpoints(cpu);
 }
 
@@ -169,11 +169,12 @@ void engine_refresh(struct cpu *cpu)
 
 		if (cpu->mpu_changed)
 			protect_memory(cpu, m);
-		if (cpu->code_changed)
+		if (cpu->changed >> i & 1)
 			uc_ctl_remove_cache(cpu->uc, (uint64_t)m->base,
 					    (uint64_t)m->base + m->bytes);
 	}
-	cpu->mpu_changed = cpu->code_changed = false;
+	cpu->mpu_changed = false;
+	cpu->changed = 0;
 }
 
 static void open_uc(struct cpu *cpu)

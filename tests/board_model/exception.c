@@ -21,9 +21,16 @@ static const int stacked_regs[6] = {
 
 bool exception_allows(struct cpu *cpu, uint32_t addr, uint32_t access)
 {
+	return mpu_allowed(&cpu->mpu, addr, cpu->urgent) & access;
+}
+
+/* The MPU may let HardFault and NMI do more. */
+static void note_priority(struct cpu *cpu)
+{
 	bool urgent = nvic_running_priority(&cpu->nvic) <= NVIC_HARD_PRIO;
 
-	return mpu_allowed(&cpu->mpu, addr, urgent) & access;
+	cpu->mpu_changed |= urgent != cpu->urgent;
+	cpu->urgent = urgent;
 }
 
 int exception_priority(const struct cpu *cpu)
@@ -110,8 +117,8 @@ void exception_enter(struct cpu *cpu, uint32_t n, uint32_t pc)
 	regs_set(cpu, UC_ARM_REG_PSP, on_psp ? sp : psp);
 	regs_set(cpu, UC_ARM_REG_LR, RETURN | (!thread ? 1 : on_psp ? 13 : 9));
 	nvic_enter(&cpu->nvic, n);
+	note_priority(cpu);
 	regs_set_pc(cpu, exception_vector(cpu, n));
-	cpu->mpu_changed = true; /* HardFault may do more */
 	cpu->look = true;
 	if (!stacked)
 		exception_fault(cpu, (struct cpu_fault){ .exception = EXC_MEM,
@@ -173,6 +180,7 @@ void exception_leave(struct cpu *cpu, uint32_t how)
 			return;
 		}
 	nvic_leave(&cpu->nvic, n);
+	note_priority(cpu);
 	if (n != EXC_NMI)
 		regs_set(cpu, UC_ARM_REG_FAULTMASK, 0);
 	sp += FRAME_BYTES + (frame[7] & XPSR_ALIGNED ? 4 : 0);
@@ -184,7 +192,6 @@ void exception_leave(struct cpu *cpu, uint32_t how)
 	regs_set(cpu, UC_ARM_REG_MSP, on_psp ? msp : sp);
 	regs_set(cpu, UC_ARM_REG_PSP, on_psp ? sp : psp);
 	pop_regs(cpu, frame);
-	cpu->mpu_changed = true;
 	cpu->look = true;
 	if (thread == !!(frame[7] & 0x1ff))
 		exception_usage(cpu, SCS_INVPC);

@@ -132,7 +132,7 @@ void nor_finish(struct nor_flash *nor)
 	memcpy(nor->data + nor->at, nor->target, nor->size);
 	if (nor->marginal_pages)
 		count_marginal_pages(nor);
-	cpu_changed(nor->board->cpu);
+	cpu_changed(nor->board->cpu, nor->at);
 }
 
 /* How far the step had come is random: of the bits that were to change some have

@@ -254,8 +254,10 @@ static void write_aircr(struct cpu *cpu, uint32_t value)
 	if ((value & PRIGROUP) > 0x400)
 		board_fault(cpu->board, "PRIGROUP=%u is not modelled",
 			    value >> 8 & 7);
-	if (value & (SYSRESETREQ | VECTRESET))
+	if (value & SYSRESETREQ)
 		board_want_reset(cpu->board, BOARD_SYSTEM);
+	else if (value & VECTRESET)
+		board_want_reset(cpu->board, BOARD_CORE);
 }
 
 static uint32_t read_shcsr(const struct cpu *cpu)
@@ -389,6 +391,13 @@ static uint32_t read_debug(struct cpu *cpu, uint32_t addr)
 	}
 }
 
+static void note_breakpoints(struct cpu *cpu)
+{
+	cpu->breakpoints = false;
+	for (uint32_t i = 0; i < FP_COMPARATORS; i++)
+		cpu->breakpoints |= cpu->fp_ctrl & cpu->fp_comp[i] & 1;
+}
+
 static void write_debug(struct cpu *cpu, uint32_t addr, uint32_t value)
 {
 	if (addr == DHCSR)
@@ -405,6 +414,8 @@ static void write_debug(struct cpu *cpu, uint32_t addr, uint32_t value)
 		cpu->fp_ctrl = value & 1;
 	else if (addr >= FP_COMP && addr <= FP_LAST)
 		cpu->fp_comp[(addr - FP_COMP) / 4] = value;
+	if (addr >= FP_CTRL && addr <= FP_LAST)
+		note_breakpoints(cpu);
 }
 
 /* Bits 31:30: the lower, the upper half of the word, or both. */
