@@ -62,9 +62,21 @@ static bool move_word(struct cpu *cpu, uint32_t addr, uint32_t *v, bool write)
 	return true;
 }
 
+uint32_t exception_vector(struct cpu *cpu, uint32_t n)
+{
+	uint32_t v = 0;
+
+	board_read(cpu->board, cpu->vtor + 4 * n, 4, &v);
+	return v;
+}
+
+/* Erased flash has no vectors: a board that is new does that. */
 static void lock_up(struct cpu *cpu, const char *why)
 {
-	board_fault(cpu->board, "the core locks up: %s", why);
+	if (exception_vector(cpu, EXC_HARD) == ~0u)
+		board_say(cpu->board, "the core locks up: no vectors");
+	else
+		board_fault(cpu->board, "the core locks up: %s", why);
 	cpu->locked_up = true;
 }
 
@@ -80,14 +92,6 @@ static bool push_frame(struct cpu *cpu, uint32_t sp, uint32_t pc, uint32_t xpsr)
 	}
 	return move_word(cpu, sp + 24, &pc, true) &&
 	       move_word(cpu, sp + 28, &xpsr, true);
-}
-
-uint32_t exception_vector(struct cpu *cpu, uint32_t n)
-{
-	uint32_t v = 0;
-
-	board_read(cpu->board, cpu->vtor + 4 * n, 4, &v);
-	return v;
 }
 
 /* @pc: where the handler returns to. */
