@@ -87,6 +87,8 @@ struct board_options {
 		power_cut; /* the step of the flash at which power fails */
 	uint32_t seed;
 	int oscillator_permille; /* error of the internal oscillator */
+	uint64_t hang_ns;	 /* when the main program hangs; 0: never */
+	bool logs_frames;	 /* a line for each that is sent */
 };
 
 struct board {

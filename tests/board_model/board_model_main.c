@@ -5,11 +5,12 @@
  *	board-model --chip lm3s6965 [--flash FILE] [--jtag SOCKET]
  *		[--uart0 SOCKET] [--uart1 SOCKET] [--console FILE] [--wire SOCKET]
  *		[--baud0 BAUD] [--seed N] [--power-cut STEP] [--break WHAT]
- *		[--oscillator PERMILLE] [--until TEXT] [--for MS] [--free]
+ *		[--oscillator PERMILLE] [--hang MS] [--log-frames] [--until TEXT] [--for MS] [--free]
  *
  * FILE is read at the start, if it is there, and written at the end (SIGTERM, the end
  * of MS milliseconds, TEXT on the console, a power cut). Virtual time does not run
- * ahead of the time of the world, but for --free. Exit status 3: a rule was broken.
+ * ahead of the time of the world, but for --free. SIGUSR1: the next instruction is
+ * undefined. Exit status 3: a rule was broken.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -31,7 +32,7 @@
 #define LINE_BAUD    921600u
 #define RESET_HZ     12000000u
 
-static volatile sig_atomic_t told_to_end;
+static volatile sig_atomic_t told_to_end, told_to_crash;
 
 struct run {
 	struct board board;
@@ -48,8 +49,10 @@ struct run {
 
 static void on_signal(int sig)
 {
-	(void)sig;
-	told_to_end = 1;
+	if (sig == SIGUSR1)
+		told_to_crash = 1;
+	else
+		told_to_end = 1;
 }
 
 static uint64_t wall_ns(const struct run *run)
@@ -106,6 +109,14 @@ static bool is_over(const struct run *run)
 		clock_now_ns(&run->board.clock) >= run->until_ns);
 }
 
+/* As when a bit of the code has changed. */
+static void crash_core(struct board *board)
+{
+	told_to_crash = 0;
+	board_say(board, "an instruction is undefined");
+	cpu_undefined(board->cpu);
+}
+
 static void run_board(struct run *run)
 {
 	struct board *board = &run->board;
@@ -113,6 +124,8 @@ static void run_board(struct run *run)
 
 	clock_gettime(CLOCK_MONOTONIC, &run->start);
 	while (!is_over(run)) {
+		if (told_to_crash)
+			crash_core(board);
 		before = clock_now_ns(&board->clock);
 		if (!debug_port_attached(run->port) || !board->cpu->halted)
 			board_run(board, before + SLICE_NS);
@@ -146,18 +159,30 @@ enum name {
 	OSCILLATOR,
 	UNTIL,
 	FOR,
+	HANG,
+	LOG_FRAMES,
 	FREE,
 };
 
 static const struct option names[] = {
-	{ "chip", 1, NULL, CHIP },   { "flash", 1, NULL, FLASH },
-	{ "jtag", 1, NULL, JTAG },   { "uart0", 1, NULL, UART0 },
-	{ "uart1", 1, NULL, UART1 }, { "console", 1, NULL, CONSOLE },
-	{ "wire", 1, NULL, WIRE },   { "baud0", 1, NULL, BAUD0 },
-	{ "seed", 1, NULL, SEED },   { "power-cut", 1, NULL, POWER_CUT },
-	{ "break", 1, NULL, BREAK }, { "oscillator", 1, NULL, OSCILLATOR },
-	{ "until", 1, NULL, UNTIL }, { "for", 1, NULL, FOR },
-	{ "free", 0, NULL, FREE },   { 0 },
+	{ "chip", 1, NULL, CHIP },
+	{ "flash", 1, NULL, FLASH },
+	{ "jtag", 1, NULL, JTAG },
+	{ "uart0", 1, NULL, UART0 },
+	{ "uart1", 1, NULL, UART1 },
+	{ "console", 1, NULL, CONSOLE },
+	{ "wire", 1, NULL, WIRE },
+	{ "baud0", 1, NULL, BAUD0 },
+	{ "seed", 1, NULL, SEED },
+	{ "power-cut", 1, NULL, POWER_CUT },
+	{ "break", 1, NULL, BREAK },
+	{ "oscillator", 1, NULL, OSCILLATOR },
+	{ "until", 1, NULL, UNTIL },
+	{ "for", 1, NULL, FOR },
+	{ "log-frames", 0, NULL, LOG_FRAMES },
+	{ "hang", 1, NULL, HANG },
+	{ "free", 0, NULL, FREE },
+	{ 0 },
 };
 
 static void take_path(struct board_options *o, int option, const char *value)
@@ -191,6 +216,8 @@ static void take_number(struct run *run, int option, const char *value)
 		o->power_cut = (unsigned long)n;
 	else if (option == OSCILLATOR)
 		o->oscillator_permille = (int)n;
+	else if (option == HANG)
+		o->hang_ns = (uint64_t)n * 1000000;
 	else if (option == FOR)
 		run->until_ns = (uint64_t)n * 1000000;
 }
@@ -208,6 +235,8 @@ static void parse_options(struct run *run, int argc, char **argv)
 			run->board.chip = find_chip(optarg);
 		else if (option == UNTIL)
 			run->until = optarg;
+		else if (option == LOG_FRAMES)
+			run->board.options.logs_frames = true;
 		else if (option == FREE)
 			run->is_free = true;
 		else
@@ -220,6 +249,16 @@ static void parse_options(struct run *run, int argc, char **argv)
 				"top of board_model_main.c\n");
 		exit(2);
 	}
+}
+
+/* The main program loops; its handlers run. */
+static void hang_core(void *arg)
+{
+	struct board *board = arg;
+
+	board_say(board, "the main program hangs");
+	board->cpu->hung = true;
+	cpu_look(board->cpu);
 }
 
 static void start_board(struct run *run)
@@ -235,6 +274,9 @@ static void start_board(struct run *run)
 	board->chip_state = board->chip->create(board);
 	board->cpu = cpu_new(board);
 	board_reset(board, BOARD_POWER_ON);
+	if (board->options.hang_ns)
+		clock_at(&board->clock, board->options.hang_ns, hang_core,
+			 board);
 	if (board->options.jtag)
 		run->port = debug_port_serve(board, board->options.jtag);
 }
@@ -247,6 +289,7 @@ int main(int argc, char **argv)
 	parse_options(&run, argc, argv);
 	sigaction(SIGTERM, &end, NULL);
 	sigaction(SIGINT, &end, NULL);
+	sigaction(SIGUSR1, &end, NULL);
 	start_board(&run);
 	run_board(&run);
 	run.board.chip->end(run.board.chip_state);

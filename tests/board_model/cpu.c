@@ -50,6 +50,12 @@ void cpu_nmi(struct cpu *cpu)
 	cpu_look(cpu);
 }
 
+void cpu_undefined(struct cpu *cpu)
+{
+	cpu->asleep = false;
+	exception_usage(cpu, SCS_UNDEFINSTR);
+}
+
 void cpu_changed(struct cpu *cpu, uint32_t addr)
 {
 	const struct board *board = cpu ? cpu->board : NULL;
@@ -251,7 +257,7 @@ void cpu_run(struct cpu *cpu, uint64_t ns)
 			continue;
 		}
 		cpu->watch_masks = take_exception(cpu);
-		if (cpu->asleep)
+		if (cpu->asleep || (cpu->hung && !regs_get_ipsr(cpu)))
 			pass_time(cpu, ns);
 		else
 			run_instructions(cpu, ns);
@@ -265,7 +271,7 @@ void cpu_reset(struct cpu *cpu)
 	scs_reset(cpu);
 	nvic_reset(&cpu->nvic, cpu->board->chip->interrupts);
 	memset(&cpu->mpu, 0, sizeof(cpu->mpu));
-	cpu->asleep = cpu->locked_up = false;
+	cpu->asleep = cpu->locked_up = cpu->hung = false;
 	cpu->fault.exception = 0;
 	cpu->urgent = false;
 	cpu->mpu_changed = true;

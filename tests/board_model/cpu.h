@@ -52,6 +52,7 @@ struct cpu {
 	/* debug */
 	uint32_t dhcsr, demcr, dfsr, dcrdr, fp_ctrl, fp_comp[8];
 	bool breakpoints; /* there are some */
+	bool hung;	  /* code outside of handlers makes no progress */
 	bool halted, was_reset, locked_up, asleep;
 	/* between the hooks of Unicorn and the loop around it */
 	uint64_t due;
@@ -78,6 +79,9 @@ void cpu_irq(struct cpu *cpu, uint32_t line, bool level);
 
 /** cpu_nmi() - the NMI comes once. */
 void cpu_nmi(struct cpu *cpu);
+
+/** cpu_undefined() - the next instruction is undefined. */
+void cpu_undefined(struct cpu *cpu);
 
 /** cpu_look() - something changed that the next instruction must not miss. */
 void cpu_look(struct cpu *cpu);

@@ -5,6 +5,8 @@ PARTS_board-model := $(addprefix tests/board_model/,board.c board_model_main.c c
 	lm3s_sysctl.c mpu.c nor_flash.c nvic.c phy.c regs.c scs.c stellaris_mac.c uart.c \
 	watchdog.c wire.c)
 LIBS_board-model := -lunicorn
+# Compiled by test_board_model.py, once for each rule.
+PARTS_breaker.elf := tests/board_model/breaker.c
 
 # Hidden: Unicorn exports names of its own, such as cpu_reset(), and would call ours.
 INC_tests/board_model = -Itests/board_model -fvisibility=hidden

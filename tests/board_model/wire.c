@@ -105,6 +105,8 @@ void wire_send(struct wire *wire, const uint8_t *frame, uint32_t bytes)
 	out[3] = (uint8_t)bytes;
 	memcpy(out + LEN_BYTES, frame, bytes);
 	wire->sent++;
+	if (wire->board->options.logs_frames)
+		board_say(wire->board, "a frame of %u bytes is sent", bytes);
 	connection_send(wire->connection, out, LEN_BYTES + bytes);
 }
 

@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The firmware of the LM3S6965, the bytes that would be flashed, on a board as its
+data sheet has it (board-model): clocks, console, link, frames, hangs. A broken rule
+of the data sheet is a failure of each test.
+
+    test_lm3s.py [--folder build/lm3s6965evb] [TEST ...]
+"""
+import argparse
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+BIN = os.environ.get("UNIC_BIN", os.path.join(ROOT, "build", "bin"))
+PATIENCE_S = 60
+IP, PEER_IP = "10.0.0.1", "10.0.0.9"
+PEER_MAC = bytes.fromhex("020000000009")
+BROADCAST = b"\xff" * 6
+
+
+class Failure(Exception):
+    """What was not as it should be."""
+
+
+class Bench:
+    """A folder with a flash, and the board that has it."""
+
+    def __init__(self, folder):
+        self.tmp = tempfile.mkdtemp(prefix="unic-lm3s-")
+        self.flash = self.path("flash")
+        shutil.copy(os.path.join(folder, "flash.bin"), self.flash)
+        self.processes = []
+
+    def path(self, name):
+        return os.path.join(self.tmp, name)
+
+    def command(self, *options):
+        return [os.path.join(BIN, "board-model"), "--chip", "lm3s6965",
+                "--flash", self.flash, "--console", self.path("console"),
+                *map(str, options)]
+
+    def text(self):
+        with open(self.path("console"), encoding="latin-1") as f:
+            return f.read()
+
+    def run(self, *options, may=()):
+        """To the end, as fast as it can. Returns what the console shows; faults
+        that name none of @may fail."""
+        run = subprocess.run(self.command("--free", *options), text=True,
+                             stderr=subprocess.PIPE, timeout=PATIENCE_S,
+                             check=False)
+        self.judge(run.stderr, may)
+        return self.text()
+
+    def judge(self, said, may=()):
+        self.said = said
+        faults = [line for line in said.splitlines() if "fault:" in line and
+                  not any(word in line for word in may)]
+        if faults:
+            raise Failure("\n".join(faults))
+
+    def start(self, name, *words):
+        with open(self.path(name + ".log"), "w", encoding="utf-8") as log:
+            process = subprocess.Popen(words, stdout=log,
+                                       stderr=subprocess.STDOUT)
+        self.processes.append(process)
+        return process
+
+    def log(self, name):
+        with open(self.path(name + ".log"), encoding="utf-8") as f:
+            return f.read()
+
+    def wait_for(self, what, done):
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until:
+            got = done()
+            if got:
+                return got
+            time.sleep(0.02)
+        raise Failure(f"{what}: not in {PATIENCE_S} s")
+
+    def close(self):
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in self.processes:
+            process.wait()
+        shutil.rmtree(self.tmp)
+
+
+class Wire:
+    """The switch: what the board's jack is connected to."""
+
+    def __init__(self, path):
+        self.server = socket.socket(socket.AF_UNIX)
+        self.server.bind(path)
+        self.server.listen(1)
+        self.peer = None
+        self.bytes = b""
+
+    def accept(self):
+        self.peer, _ = self.server.accept()
+
+    def send(self, *frames):
+        self.peer.sendall(b"".join(struct.pack(">I", len(f)) + f
+                                   for f in frames))
+
+    def receive(self, timeout):
+        """A frame, or None."""
+        until = time.monotonic() + timeout
+        while True:
+            if len(self.bytes) >= 4:
+                size = struct.unpack(">I", self.bytes[:4])[0]
+                if len(self.bytes) >= 4 + size:
+                    frame = self.bytes[4:4 + size]
+                    self.bytes = self.bytes[4 + size:]
+                    return frame
+            left = until - time.monotonic()
+            if left <= 0:
+                return None
+            self.peer.settimeout(left)
+            try:
+                self.bytes += self.peer.recv(65536)
+            except TimeoutError:
+                return None
+
+
+def arp_request(n=0, size=60):
+    arp = struct.pack(">HHBBH6s4s6s4s", 1, 0x800, 6, 4, 1, PEER_MAC,
+                      socket.inet_aton(PEER_IP), bytes(6),
+                      socket.inet_aton(IP))
+    frame = BROADCAST + PEER_MAC + struct.pack(">H", 0x806) + arp
+    return frame + bytes([n & 255]) * (size - len(frame))
+
+
+def is_arp_reply(frame):
+    return frame[12:14] == b"\x08\x06" and frame[20:22] == b"\0\2" and \
+        frame[28:32] == socket.inet_aton(IP)
+
+
+class Desk(Bench):
+    """The board with a host at its UART and a switch at its jack."""
+
+    def __init__(self, folder, *options):
+        super().__init__(folder)
+        self.wire = Wire(self.path("wire"))
+        self.model = self.start("model", *self.command(
+            "--uart0", self.path("uart"), "--wire", self.path("wire"),
+            "--log-frames", *options))
+        self.wire.accept()
+        self.start("bus", os.path.join(BIN, "unic-bus"), "--dir", self.tmp,
+                   "--slots", "2")
+        self.wait_for("the bus", lambda: os.path.exists(self.path("bus.json")))
+        self.start("unicd", os.path.join(BIN, "unicd"), "--bus", self.tmp,
+                   "--link", self.path("uart"), "--ip", IP, "--deliver-us",
+                   "5000000")
+
+    def join(self):
+        self.wait_for("the NIC joins",
+                      lambda: "ready" in self.log("unicd"))
+
+    def ask_arp(self, seconds=PATIENCE_S):
+        """Requests, one a second at most, until one is answered."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.wire.send(arp_request())
+            frame = self.wire.receive(1)
+            while frame:
+                if is_arp_reply(frame):
+                    return frame
+                frame = self.wire.receive(0.2)
+        raise Failure("no answer to ARP")
+
+    def sent_us(self):
+        """When the board sent its frames."""
+        return [int(line.split("t=")[1].split()[0])
+                for line in self.log("model").splitlines()
+                if "is sent, t=" in line]
+
+    def end(self):
+        self.model.terminate()
+        self.model.wait()
+        self.judge(self.log("model"))
+
+
+# ------------------------------------------------------------------- tests
+
+def boots(b):
+    """The console is readable, whatever the internal oscillator is."""
+    for permille in (-300, 0, 300):
+        text = b.run("--until", "ready\n", "--for", 6000, "--oscillator",
+                     permille)
+        if not text.startswith("boot: slot A") or \
+                not text.endswith("unic: ready\n") or not text.isascii():
+            raise Failure(f"oscillator {permille}: {text!r}")
+
+
+def pll(b):
+    """A PLL that never locks: the board says so and works."""
+    text = b.run("--until", "ready\n", "--for", 6000, "--break", "pll")
+    if "PLL" not in text or not text.endswith("unic: ready\n"):
+        raise Failure(repr(text))
+
+
+def hang(b):
+    """A main loop that hangs is ended by the watchdog, and the cause is said."""
+    text = b.run("--for", 9500, "--hang", 3000)
+    if "the watchdog resets the board" not in b.said or \
+            text.count("unic: ready") != 2 or \
+            "cause=00000008" not in text:
+        raise Failure(f"{b.said}{text!r}")
+
+
+def no_link(b):
+    """With nothing plugged in, no frame is sent."""
+    text = b.run("--until", "ready\n", "--for", 6000, "--break", "link")
+    if "unic: ready" not in text:
+        raise Failure(repr(text))
+
+
+def frames(d):
+    """unicd joins over the UART; a frame comes in and one goes out."""
+    d.join()
+    frame = d.ask_arp()
+    if frame[0:6] != PEER_MAC or len(frame) < 42:
+        raise Failure(frame.hex())
+
+
+def two_frames(d):
+    """Two frames of one round leave one after the other."""
+    d.wire.send(arp_request(), arp_request())
+    for _ in range(2):
+        if not d.wire.receive(10):
+            raise Failure("two requests, but not two answers")
+    sent = d.sent_us()
+    if sent[-1] - sent[-2] > 2000:
+        raise Failure(f"the second one leaves {sent[-1] - sent[-2]} us later")
+
+
+def overrun(d):
+    """More frames than the FIFO holds, of all sizes: it recovers."""
+    for size in (60, 1514, 61, 700):
+        d.wire.send(*(arp_request(n, size) for n in range(60)))
+        while d.wire.receive(0.2):
+            pass
+    d.ask_arp(20)
+
+
+def crash(d):
+    """The line of a crash is whole, although the board is reset at once."""
+    d.model.send_signal(signal.SIGUSR1)
+    d.wait_for("the crash", lambda: d.text().count("unic: ready") == 2)
+    line = [line for line in d.text().splitlines() if "crashed" in line]
+    if not line or not d.text().isascii() or " addr=" not in line[0]:
+        raise Failure(repr(d.text()))
+    d.wait_for("the record", lambda: "crash" in d.log("unicd"))
+
+
+def half_duplex(d):
+    """A partner of half duplex: the MAC is set to that before it sends."""
+    d.join()
+    d.ask_arp()
+
+
+def no_fault(d):
+    """And no rule of the data sheet was broken."""
+    d.end()
+
+
+# Tests that share a board, one after the other, and its options.
+PLACES = [
+    (Bench, (), [boots]),
+    (Bench, (), [pll]),
+    (Bench, (), [hang]),
+    (Bench, (), [no_link]),
+    (Desk, (), [frames, two_frames, overrun, crash, no_fault]),
+    (Desk, ("--break", "half"), [half_duplex, no_fault]),
+]
+
+
+def run_test(test, bench):
+    began = time.monotonic()
+    try:
+        test(bench)
+    except (Failure, OSError, subprocess.SubprocessError) as e:
+        print(f"FAIL {test.__name__}: {e}", flush=True)
+        return False
+    print(f"ok {test.__name__}: {test.__doc__} "
+          f"({time.monotonic() - began:.1f} s)", flush=True)
+    return True
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--folder", default="build/lm3s6965evb")
+    p.add_argument("test", nargs="*", help="the first of those on its board")
+    o = p.parse_args()
+    results = []
+    for place, options, tests in PLACES:
+        if o.test and tests[0].__name__ not in o.test:
+            continue
+        bench = place(o.folder, *options)
+        try:
+            results += [run_test(test, bench) for test in tests]
+        finally:
+            bench.close()
+    passed = sum(results)
+    print(f"{passed} passed, {len(results) - passed} failed")
+    return 0 if passed == len(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
