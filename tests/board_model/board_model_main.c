@@ -10,7 +10,7 @@
  * FILE is read at the start, if it is there, and written at the end (SIGTERM, the end
  * of MS milliseconds, TEXT on the console, a power cut). Virtual time does not run
  * ahead of the time of the world, but for --free. SIGUSR1: the next instruction is
- * undefined. Exit status 3: a rule was broken.
+ * undefined. SIGUSR2: its main loop is late by 20 ms. Exit status 3: a rule was broken.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -27,12 +27,13 @@
 
 #define SLICE_NS     200000u
 #define LATE_NS	     20000000
+#define STALL_NS     20000000u
 #define HALTED_US    10000u
 #define CONSOLE_BAUD 115200u
 #define LINE_BAUD    921600u
 #define RESET_HZ     12000000u
 
-static volatile sig_atomic_t told_to_end, told_to_crash;
+static volatile sig_atomic_t told_to_end, told_to_crash, told_to_stall;
 
 struct run {
 	struct board board;
@@ -51,6 +52,8 @@ static void on_signal(int sig)
 {
 	if (sig == SIGUSR1)
 		told_to_crash = 1;
+	else if (sig == SIGUSR2)
+		told_to_stall = 1;
 	else
 		told_to_end = 1;
 }
@@ -117,6 +120,23 @@ static void crash_core(struct board *board)
 	cpu_undefined(board->cpu);
 }
 
+static void end_stall(void *arg)
+{
+	struct board *board = arg;
+
+	board->cpu->hung = false;
+	cpu_look(board->cpu);
+}
+
+/* A round of the main loop that takes long; its handlers run. */
+static void stall_core(struct board *board)
+{
+	told_to_stall = 0;
+	board->cpu->hung = true;
+	clock_at(&board->clock, clock_now_ns(&board->clock) + STALL_NS,
+		 end_stall, board);
+}
+
 static void run_board(struct run *run)
 {
 	struct board *board = &run->board;
@@ -124,6 +144,8 @@ static void run_board(struct run *run)
 
 	clock_gettime(CLOCK_MONOTONIC, &run->start);
 	while (!is_over(run)) {
+		if (told_to_stall)
+			stall_core(board);
 		if (told_to_crash)
 			crash_core(board);
 		before = clock_now_ns(&board->clock);
@@ -290,6 +312,7 @@ int main(int argc, char **argv)
 	sigaction(SIGTERM, &end, NULL);
 	sigaction(SIGINT, &end, NULL);
 	sigaction(SIGUSR1, &end, NULL);
+	sigaction(SIGUSR2, &end, NULL);
 	start_board(&run);
 	run_board(&run);
 	run.board.chip->end(run.board.chip_state);

@@ -215,6 +215,12 @@ static void end_lm3s(void *chip)
 	nor_cut(&lm3s->flash.nor);
 	nor_save(&lm3s->flash.nor);
 	board_say(lm3s->board, "%lu steps of the flash", lm3s->flash.nor.steps);
+	board_say(lm3s->board,
+		  "%lu frames came, %lu went, %lu were lost, %lu overruns",
+		  lm3s->mac.wire.received, lm3s->mac.wire.sent, lm3s->mac.lost,
+		  lm3s->mac.overruns);
+	board_say(lm3s->board, "%lu bytes were lost by UART 0",
+		  lm3s->uart[0].lost);
 }
 
 const struct board_chip lm3s6965_chip = {
