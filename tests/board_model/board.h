@@ -87,6 +87,7 @@ struct board_options {
 		power_cut; /* the step of the flash at which power fails */
 	uint32_t seed;
 	int oscillator_permille; /* error of the internal oscillator */
+	uint32_t wire_errors;	 /* frames of 1,000 that arrive spoiled */
 	uint64_t hang_ns;	 /* when the main program hangs; 0: never */
 	bool logs_frames;	 /* a line for each that is sent */
 };

@@ -5,7 +5,8 @@
  *	board-model --chip lm3s6965 [--flash FILE] [--jtag SOCKET]
  *		[--uart0 SOCKET] [--uart1 SOCKET] [--console FILE] [--wire SOCKET]
  *		[--baud0 BAUD] [--seed N] [--power-cut STEP] [--break WHAT]
- *		[--oscillator PERMILLE] [--hang MS] [--log-frames] [--until TEXT] [--for MS] [--free]
+ *		[--oscillator PERMILLE] [--hang MS] [--log-frames]
+ *		[--wire-errors PERMILLE] [--until TEXT] [--for MS] [--free]
  *
  * FILE is read at the start, if it is there, and written at the end (SIGTERM, the end
  * of MS milliseconds, TEXT on the console, a power cut). Virtual time does not run
@@ -182,6 +183,7 @@ enum name {
 	UNTIL,
 	FOR,
 	HANG,
+	WIRE_ERRORS,
 	LOG_FRAMES,
 	FREE,
 };
@@ -201,6 +203,7 @@ static const struct option names[] = {
 	{ "oscillator", 1, NULL, OSCILLATOR },
 	{ "until", 1, NULL, UNTIL },
 	{ "for", 1, NULL, FOR },
+	{ "wire-errors", 1, NULL, WIRE_ERRORS },
 	{ "log-frames", 0, NULL, LOG_FRAMES },
 	{ "hang", 1, NULL, HANG },
 	{ "free", 0, NULL, FREE },
@@ -238,6 +241,8 @@ static void take_number(struct run *run, int option, const char *value)
 		o->power_cut = (unsigned long)n;
 	else if (option == OSCILLATOR)
 		o->oscillator_permille = (int)n;
+	else if (option == WIRE_ERRORS)
+		o->wire_errors = (uint32_t)n;
 	else if (option == HANG)
 		o->hang_ns = (uint64_t)n * 1000000;
 	else if (option == FOR)

@@ -25,12 +25,14 @@
 #define INT_TXER 0x02u
 #define INT_TXE	 0x04u
 #define INT_FOV	 0x08u
+#define INT_RXER 0x10u
 #define INT_MD	 0x20u
 #define INT_PHY	 0x40u
 
 #define RCTL_ON	   0x01u
 #define RCTL_MULTI 0x02u
 #define RCTL_ALL   0x04u
+#define RCTL_BAD   0x08u
 #define RCTL_RESET 0x10u
 #define TCTL_ON	   0x01u
 #define TCTL_PAD   0x02u
@@ -93,6 +95,12 @@ static void receive_frame(void *arg, const uint8_t *frame, uint32_t bytes)
 
 	if (!(mac->rctl & RCTL_ON) || !mac->phy.up || !is_for_us(mac, frame))
 		return;
+	if (!wire_is_whole(frame, bytes))
+		mac->raw |= INT_RXER;
+	if (!wire_is_whole(frame, bytes) && mac->rctl & RCTL_BAD) {
+		update_irq(mac);
+		return;
+	}
 	if (words > STELLARIS_MAC_FIFO - mac->rx_bytes) {
 		mac->overruns++;
 		mac->raw |= INT_FOV;

@@ -27,6 +27,13 @@ static uint32_t make_fcs(const uint8_t *bytes, uint32_t count)
 	return ~crc;
 }
 
+bool wire_is_whole(const uint8_t *frame, uint32_t bytes)
+{
+	uint32_t fcs = make_fcs(frame, bytes - FCS_BYTES);
+
+	return !memcmp(frame + bytes - FCS_BYTES, &fcs, FCS_BYTES);
+}
+
 static uint32_t first_length(const struct wire *wire)
 {
 	return (uint32_t)wire->in[0] << 24 | (uint32_t)wire->in[1] << 16 |
@@ -48,6 +55,8 @@ static void end_frame(void *arg)
 		all = LEAST;
 	fcs = make_fcs(frame, all);
 	memcpy(frame + all, &fcs, FCS_BYTES);
+	if (board_random(wire->board) % 1000 < wire->board->options.wire_errors)
+		frame[board_random(wire->board) % all] ^= 0x40;
 	wire->received++;
 	wire->arrive(wire->arg, frame, all + FCS_BYTES);
 	begin_frame(wire);

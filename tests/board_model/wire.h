@@ -33,6 +33,9 @@ void wire_init(struct wire *wire, struct board *board, const char *path,
 /** wire_send() - @bytes of @frame, without FCS. */
 void wire_send(struct wire *wire, const uint8_t *frame, uint32_t bytes);
 
+/** wire_is_whole() - the FCS at the end of @frame is right. */
+bool wire_is_whole(const uint8_t *frame, uint32_t bytes);
+
 /** wire_ns() - the time of a frame of @bytes with its FCS at 100 Mbit/s, preamble and
  * gap included. */
 uint64_t wire_ns(uint32_t bytes);

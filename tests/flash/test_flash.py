@@ -166,6 +166,9 @@ def cut_power(b, steps, old):
     erased, a word of the image, a word of the record."""
     rnd = random.Random(1)
     pages = SLOT_BYTES // PAGE
+    if steps < 2 * pages:
+        b.check("there are steps to cut", False, str(steps))
+        return
     cuts = {"the record is erased": 1,
             "the image's pages are erased": rnd.randrange(2, 50),
             "the image is programmed": rnd.randrange(pages + 2, steps - 300),
