@@ -141,6 +141,7 @@ void app_init(struct app *a, const struct scenario *s, uint32_t index)
 	a->keep = sim_below(&rng, 4);
 	/* only sizes for which a slot has room */
 	a->area = areas[sim_below(&rng, PORT_SLOT_BYTES < 4u << 21 ? 2 : 3)];
+	a->wants_second = !sim_below(&rng, 3) && a->how->regions < APP_REGIONS;
 }
 
 void app_start(struct app *a)
@@ -234,9 +235,24 @@ void app_evict_storm(uint32_t node)
 
 /* ------------------------------------------------------------------ knocking */
 
+/* Without a second domain it goes on, too: there may be none left. */
+static void second_pd_done(struct app *a, uint32_t arg, uint32_t status,
+			   const void *rec, uint32_t bytes)
+{
+	struct unic_ctl_id_reply r;
+
+	(void)arg;
+	(void)bytes;
+	memcpy(&r, rec, sizeof(r));
+	a->second_pd = unic_from_le32(r.id);
+	a->has_second = !status;
+	a->state = APP_RUNS;
+}
+
 static void pd_done(struct app *a, uint32_t arg, uint32_t status,
 		    const void *rec, uint32_t bytes)
 {
+	struct unic_ctl_plain plain = { 0 };
 	struct unic_ctl_id_reply r;
 
 	(void)arg;
@@ -245,12 +261,17 @@ static void pd_done(struct app *a, uint32_t arg, uint32_t status,
 	a->pd = unic_from_le32(r.id);
 	a->state = status ? APP_KNOCK : APP_RUNS;
 	a->knock_ns = sim_now() + 200 * US;
+	if (status || !a->wants_second)
+		return;
+	a->state = APP_PD;
+	app_ask(a, UNIC_CTL_PD_ALLOC, &plain, 0, second_pd_done);
 }
 
 static void ask_pd(struct app *a)
 {
 	struct unic_ctl_plain r = { 0 };
 
+	a->has_second = false;
 	a->state = APP_PD;
 	app_ask(a, UNIC_CTL_PD_ALLOC, &r, 0, pd_done);
 }
@@ -486,23 +507,24 @@ static void left(struct app *a)
 	world_kill(&a->c);
 }
 
-static void pd_freed(struct app *a, uint32_t arg, uint32_t status,
+static void pd_freed(struct app *a, uint32_t last, uint32_t status,
 		     const void *rec, uint32_t bytes)
 {
-	(void)arg;
 	(void)rec;
 	(void)bytes;
 	if (status && status != UNIC_CTL_ST_RESET &&
 	    status != UNIC_CTL_ST_NO_NIC)
 		sim_fail("conserve", "app %u: PD_FREE answers %u at the end",
 			 a->index, status);
-	left(a);
+	if (last)
+		left(a);
 }
 
 /* Processes of even index release everything; the others just exit. */
 static void leave(struct app *a)
 {
 	struct unic_ctl_obj r = { .id = unic_to_le32(a->pd) };
+	struct unic_ctl_obj second = { .id = unic_to_le32(a->second_pd) };
 
 	if (a->index & 1) {
 		forget(a, false);
@@ -515,7 +537,9 @@ static void leave(struct app *a)
 	if (!app_qp_none(a) || !app_mem_none(a) || !app_form_none(a) ||
 	    app_asking(a))
 		return;
-	app_ask(a, UNIC_CTL_PD_FREE, &r, 0, pd_freed);
+	if (a->has_second)
+		app_ask(a, UNIC_CTL_PD_FREE, &second, false, pd_freed);
+	app_ask(a, UNIC_CTL_PD_FREE, &r, true, pd_freed);
 }
 
 static void run(struct app *a)

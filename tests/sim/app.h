@@ -94,8 +94,9 @@ struct form {
 	bool wrong;   /* MR_MAKE of it must be refused */
 	bool gone;    /* invalidated by LOCAL_INV: every access must fail */
 	uint32_t id, stag, life;
-	/* STag in MR_MAKE that must be refused (app_lie.c); or 0 */
-	uint32_t lie;
+	/* STag in its list that must be refused (app_lie.c), or 0; the place in
+	 * the list, and the status that it may have besides that of nobody's */
+	uint32_t lie, lie_at, lie_status;
 	uint32_t first_stag; /* STag at MR_ALLOC */
 	uint64_t iova;	     /* IOVA of the region's first byte */
 	uint64_t retry_ns;
@@ -187,7 +188,10 @@ struct op {
 	struct token *token;
 	struct form *form; /* of a MEMOP */
 	uint32_t form_id;
-	uint32_t lie; /* STag that opens nothing for its process, or 0 */
+	/* STag that opens nothing for its process, or 0; the status of one that
+	 * nobody has, and the detail that this one may have instead */
+	uint32_t lie;
+	uint8_t lie_status, lie_detail;
 	bool lie_is_local;
 	uint64_t posted_ns;
 	bool read; /* a transfer has read its first byte */
@@ -247,6 +251,9 @@ struct app {
 	uint64_t due; /* time of the next step */
 	uint64_t knock_ns;
 	uint32_t slot, pd, seq, upcall_next, fifo;
+	/* a second domain, which has one region and no queue pair */
+	bool wants_second, has_second;
+	uint32_t second_pd;
 	uint8_t area; /* log2 of the size of the runs of frames of regions */
 	uint32_t frame[APP_PAGES];
 	struct ask ask[APP_ASKS];
@@ -324,6 +331,10 @@ void app_mem_forget(struct app *a);
  * dropped registrations that waited. */
 void app_mem_restore(struct app *a, bool resumed);
 bool app_mem_none(const struct app *a);
+/** app_regions() - the number of its regions, with that of the second domain. */
+uint32_t app_regions(const struct app *a);
+/** app_is_second() - is @i the region of the second domain? */
+bool app_is_second(const struct app *a, uint32_t i);
 void app_mem_upcall(struct app *a, const void *rec, uint8_t type);
 struct region *app_region(struct app *a, uint32_t id);
 /** app_rereg() - script: release a region, so that another is made. */
@@ -355,8 +366,8 @@ void app_form_noticed(struct app *a, uint32_t id);
  * STag, with a list in memory. Returns the region of the list; NULL: impossible
  * at present. *slot: the work request. */
 struct region *app_form_list(struct app *a, const void **slot);
-/** app_form_lie() - post LOCAL_INV or REG_INDIRECT of another process's STag,
- * chosen by @r. False: impossible at present. */
+/** app_form_lie() - post LOCAL_INV, BIND_MW, REG_MR or REG_INDIRECT of a wrong
+ * STag, chosen by @r. False: impossible at present. */
 bool app_form_lie(struct app *a, uint64_t r);
 /** app_form_done() - a work request about a derived region completed. */
 void app_form_done(struct app *a, struct op *o, uint8_t opcode, uint8_t status);

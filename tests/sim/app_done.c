@@ -245,8 +245,7 @@ static void received(struct app *a, struct op *o, const struct unic_cqe *c)
 			 a->index, (unsigned long long)id);
 	if (!l->sent[from][at % LINK_SENDS].len)
 		sim_fail("oracle",
-			 "app %u receives %llx, sent with another "
-			 "Q_Key",
+			 "app %u receives %llx, which must not arrive",
 			 a->index, (unsigned long long)id);
 	if (l->sent[from][at % LINK_SENDS].len != len)
 		sim_fail("oracle", "app %u: message %llx has %u bytes, not %u",
@@ -313,12 +312,13 @@ static void hear_lie(const struct app *a, const struct op *o,
 		     const struct unic_cqe *c)
 {
 	const struct app *whose = o->lie_is_local ? a : o->peer;
-	uint8_t refused = o->kind == MEMOP  ? UNIC_WC_MEM_OP_ERR
-			  : o->lie_is_local ? UNIC_WC_LOC_PROT_ERR
-					    : UNIC_WC_REM_ACCESS_ERR;
 
+	/* of its own derived region, or of an element before the wrong one */
+	if (c->status == UNIC_WC_EVICTED && o->kind == MEMOP &&
+	    o->form_id != ~0u)
+		return;
 	stags_answer(check_model(world->node[whose->node]), o->lie, whose->slot,
-		     refused, c);
+		     o->lie_status, o->lie_detail, c);
 }
 
 static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)

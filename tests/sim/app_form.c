@@ -86,9 +86,11 @@ static void make_done(struct app *a, uint32_t arg, uint32_t status,
 	memcpy(&rep, rec, sizeof(rep));
 	f->state = FORM_MADE;
 	f->stag = unic_from_le32(rep.stag);
-	if (f->lie && !taken_back(a, f, own, status))
+	/* EVICTED may be what is said of an element in front of the wrong one */
+	if (f->lie && !taken_back(a, f, own, status) &&
+	    (status != UNIC_ST_EVICTED || !f->lie_at))
 		stags_status(check_model(world->node[a->node]), f->lie, a->slot,
-			     status);
+			     f->lie_status, status);
 	if (f->wrong && !status)
 		sim_fail("oracle",
 			 "app %u: a form of kind %u is made of more than its "
@@ -128,40 +130,6 @@ static uint64_t some_iova(struct app *a, const struct region *r, bool pages)
 	return iova & 1 ? iova : r->iova + (iova >> 8) % 64 * 8;
 }
 
-/* Makes a request wrong: one byte too many at the end, or a right that the
- * region lacks (a window with REMOTE_WRITE needs LOCAL_WRITE of the region). */
-static void spoil(struct app *a, const struct region *r, const struct form *f,
-		  struct unic_sge *last, uint8_t *rights)
-{
-	bool window = f->kind == UNIC_FORM_WINDOW1 ||
-		      f->kind == UNIC_FORM_WINDOW2;
-	uint8_t more = (REMOTE | UNIC_MR_LOCAL_WRITE) & ~r->rights;
-
-	if (window)
-		more = more & UNIC_MR_LOCAL_WRITE ? UNIC_MR_REMOTE_WRITE : 0;
-	if (more && sim_below(&a->rng, 2))
-		*rights |= more;
-	else
-		last->len = unic_to_le32(unic_from_le32(last->len) + 1);
-}
-
-/* Replaces the STag in @sge by a former one, one of another process or an
- * unused one. */
-static void lie(struct app *a, struct form *f, struct unic_sge *sge)
-{
-	uint64_t iova = unic_from_le64(sge->iova);
-
-	f->lie = 0;
-	if (!a->how->lies || sim_below(&a->rng, 2))
-		return;
-	f->lie = stags_wrong(check_model(world->node[a->node]), a->slot,
-			     sim_u64(&a->rng), &iova);
-	if (!f->lie)
-		return;
-	sge->lkey = unic_to_le32(f->lie);
-	sge->iova = unic_to_le64(iova);
-}
-
 static void make(struct app *a, uint32_t i)
 {
 	const struct region *r = &a->region[i];
@@ -172,6 +140,7 @@ static void make(struct app *a, uint32_t i)
 	} msg = { 0 };
 	uint32_t n = f->kind == UNIC_FORM_INDIRECT ? 3 : 1;
 	uint32_t third = r->bytes / 3 - sim_below(&a->rng, 64);
+	struct wrong w;
 
 	f->iova = some_iova(a, r, n == 1);
 	if (n == 1) {
@@ -188,10 +157,10 @@ static void make(struct app *a, uint32_t i)
 	msg.req.rights = r->rights;
 	if (f->kind == UNIC_FORM_WINDOW2 || f->kind == UNIC_FORM_WINDOW1)
 		msg.req.rights &= REMOTE;
-	lie(a, f, &msg.sge[0]);
-	f->wrong = !f->lie && !sim_below(&a->rng, 6);
+	f->wrong = !op_lie_list(a, f, msg.sge, n, &msg.req.rights, &w) &&
+		   !sim_below(&a->rng, 6);
 	if (f->wrong)
-		spoil(a, r, f, &msg.sge[n - 1], &msg.req.rights);
+		op_spoil_list(a, r, f, &msg.sge[n - 1], &msg.req.rights);
 	if (!app_ask_list(a, UNIC_CTL_MR_MAKE, &msg.req, n * 16, i, make_done))
 		f->evicted = true; /* too many requests are open */
 }
@@ -210,6 +179,12 @@ static uint8_t opcode_of(const struct form *f)
 		return UNIC_WR_REG_MR;
 	return f->kind == UNIC_FORM_WINDOW2 ? UNIC_WR_BIND_MW
 					    : UNIC_WR_REG_INDIRECT;
+}
+
+static uint8_t refused_with(uint8_t opcode)
+{
+	return opcode == UNIC_WR_BIND_MW ? UNIC_WC_MW_BIND_ERR
+					 : UNIC_WC_MEM_OP_ERR;
 }
 
 /* A work request about form @i, and its slot; NULL: none can be posted now. */
@@ -262,6 +237,7 @@ static bool post_make(struct app *a, uint32_t i)
 	uint32_t cut = some_cut(a, r, f);
 	struct unic_sq_slot *s;
 	struct op *o = request(a, i, opcode_of(f), &s);
+	struct wrong w;
 
 	if (!o)
 		return false;
@@ -269,10 +245,14 @@ static bool post_make(struct app *a, uint32_t i)
 	put(&s->sge[0], r, 0, cut ? cut : r->bytes);
 	if (cut)
 		put(&s->sge[1], r, cut, r->bytes);
+	if (op_lie_list(a, f, s->sge, 1 + !!cut, &rights, &w)) {
+		o->refused = true;
+		op_set_lie(o, &w, refused_with(s->opcode), true);
+	}
 	/* rarely, as the refusal ends the queue pair */
-	f->wrong = !sim_below(&a->rng, 12);
+	f->wrong = !f->lie && !sim_below(&a->rng, 12);
 	if (f->wrong)
-		spoil(a, r, f, &s->sge[!!cut], &rights);
+		op_spoil_list(a, r, f, &s->sge[!!cut], &rights);
 	f->key = (uint8_t)sim_below(&a->rng, 256);
 	s->flags |= UNIC_WR_INLINE;
 	s->inline_len = cut ? 32 : 16;
@@ -335,29 +315,31 @@ static bool post_list(struct app *a, struct region *m, const void **slot)
 
 bool app_form_lie(struct app *a, uint64_t r)
 {
+	static const uint8_t opcodes[] = { UNIC_WR_LOCAL_INV, UNIC_WR_BIND_MW,
+					   UNIC_WR_REG_MR,
+					   UNIC_WR_REG_INDIRECT };
 	uint32_t i = (uint32_t)r % APP_REGIONS;
+	const struct region *m = op_some_region(a, r >> 16, 0);
 	struct unic_sq_slot *s;
-	uint64_t iova;
-	uint32_t stag;
+	struct wrong w;
 	struct op *o;
 
-	stag = stags_wrong(check_model(world->node[a->node]), a->slot, r >> 8,
-			   &iova);
-	if (!stag)
+	if (!m || !op_wrong(a, r >> 8, NAMED_TARGET, &w))
 		return false;
-	o = request(a, i, UNIC_WR_LOCAL_INV, &s);
+	o = request(a, i, opcodes[r >> 4 & 3], &s);
 	if (!o)
 		return false;
 	o->form_id = ~0u; /* no derived region of the application */
 	o->refused = true;
-	o->lie = stag;
-	o->lie_is_local = true;
-	s->rkey = unic_to_le32(stag);
-	if (r >> 4 & 1) { /* or REG_INDIRECT */
-		s->opcode = UNIC_WR_REG_INDIRECT;
+	op_set_lie(o, &w, refused_with(s->opcode), true);
+	s->rkey = unic_to_le32(w.stag);
+	if (s->opcode != UNIC_WR_LOCAL_INV) {
 		s->flags |= UNIC_WR_INLINE;
 		s->inline_len = sizeof(s->sge[0]);
-		s->sge[0].len = unic_to_le32(64);
+		s->imm = unic_to_le32((w.stag & 0xff) | UNIC_MR_REMOTE_READ
+								<< 8);
+		s->remote = unic_to_le64(m->iova);
+		put(&s->sge[0], m, 0, 64);
 	}
 	op_post(a, o);
 	return true;
@@ -435,7 +417,8 @@ uint32_t app_form_invalidate(struct app *a, uint64_t r)
 	uint32_t i = (uint32_t)r % APP_REGIONS;
 	struct form *f = &a->form[i];
 
-	if (f->state != FORM_MADE || f->evicted || !by_request(f))
+	if (f->state != FORM_MADE || f->evicted || !by_request(f) ||
+	    app_is_second(a, i))
 		return 0;
 	a->region[i].revoked = true;
 	/* unused from now on; it ends when the SEND arrives */
@@ -467,7 +450,8 @@ static void alloc_done(struct app *a, uint32_t arg, uint32_t status,
 	if (f->evicted)
 		return;
 	f->stag = f->first_stag = unic_from_le32(rep.stag);
-	if (by_request(f) && a->region[arg].resident && sim_below(&a->rng, 2) &&
+	if (by_request(f) && a->region[arg].resident &&
+	    !app_is_second(a, arg) && sim_below(&a->rng, 2) &&
 	    post_make(a, arg))
 		return;
 	f->state = FORM_ASKED;
@@ -483,7 +467,7 @@ static void alloc(struct app *a, uint32_t i)
 					 UNIC_FORM_FAST };
 	struct form *f = &a->form[i];
 	struct unic_ctl_mr_alloc req = {
-		.pd = unic_to_le32(a->pd),
+		.pd = unic_to_le32(app_is_second(a, i) ? a->second_pd : a->pd),
 		.kind = kinds[sim_below(&a->rng, sizeof(kinds))],
 	};
 
@@ -514,7 +498,8 @@ static void step(struct app *a, uint32_t i)
 	if (f->state == FORM_NONE && good && sim_chance(&a->rng, 100000))
 		alloc(a, i);
 	else if (f->state == FORM_MADE && good && !f->evicted &&
-		 by_request(f) && sim_chance(&a->rng, 5000))
+		 by_request(f) && !app_is_second(a, i) &&
+		 sim_chance(&a->rng, 5000))
 		post_inval(a, i);
 	else if (f->state == FORM_MADE &&
 		 (f->evicted || a->state != APP_RUNS || a->stopping ||
@@ -526,7 +511,7 @@ void app_form_step(struct app *a)
 {
 	uint32_t i;
 
-	for (i = 1; i < a->how->regions; i++)
+	for (i = 1; i < app_regions(a); i++)
 		step(a, i);
 }
 

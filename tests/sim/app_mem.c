@@ -15,6 +15,16 @@ static uint32_t index_of(const struct app *a, const struct region *r)
 	return (uint32_t)(r - a->region);
 }
 
+uint32_t app_regions(const struct app *a)
+{
+	return a->how->regions + a->has_second;
+}
+
+bool app_is_second(const struct app *a, uint32_t i)
+{
+	return a->has_second && i == a->how->regions;
+}
+
 struct region *app_region(struct app *a, uint32_t id)
 {
 	uint32_t i;
@@ -103,6 +113,8 @@ static uint8_t some_residency(struct app *a, uint32_t i)
 	static const uint8_t of[] = { UNIC_RESIDENT, UNIC_RESIDENT, UNIC_DEMAND,
 				      UNIC_TABLE };
 
+	if (app_is_second(a, i))
+		return UNIC_RESIDENT; /* forms are made of it */
 	if (a->scn->residency)
 		return i ? a->scn->residency - 1 : UNIC_RESIDENT;
 	return of[sim_below(&a->rng, 4)];
@@ -127,7 +139,7 @@ static void reg(struct app *a, uint32_t i, const struct region *like)
 	uint32_t life = r->life + 1, first = 0, last = 0;
 	uint64_t in_page;
 	struct unic_ctl_mr_reg req = {
-		.pd = unic_to_le32(a->pd),
+		.pd = unic_to_le32(app_is_second(a, i) ? a->second_pd : a->pd),
 		.user = unic_to_le32(i),
 		.key = (uint8_t)life,
 		.importance = (uint8_t)sim_below(&a->rng, 256),
@@ -137,6 +149,8 @@ static void reg(struct app *a, uint32_t i, const struct region *like)
 	r->life = life;
 	r->n = (uint32_t)sim_range(&a->rng, a->how->min_pages,
 				   a->how->max_pages);
+	if (app_is_second(a, i))
+		r->n = 1;
 	r->mr_class = i ? UNIC_CLASS_RDMA : UNIC_CLASS_MESSAGING;
 	r->rights = i ? some_rights(a) : UNIC_MR_LOCAL_WRITE;
 	if (i) { /* both ends lie within a page */
@@ -373,7 +387,7 @@ static struct region *region_told(struct app *a,
 
 	if (r && r->state != REGION_ASKED)
 		return r;
-	r = i < a->how->regions ? &a->region[i] : NULL;
+	r = i < app_regions(a) ? &a->region[i] : NULL;
 	return r && r->state == REGION_ASKED &&
 			       (uint8_t)r->life ==
 				       (uint8_t)unic_from_le32(up->stag)
@@ -471,7 +485,7 @@ void app_mem_step(struct app *a)
 {
 	uint32_t i;
 
-	for (i = 0; i < a->how->regions; i++)
+	for (i = 0; i < app_regions(a); i++)
 		step(a, i, a->state == APP_RUNS);
 }
 

@@ -74,6 +74,42 @@ void op_token_used(struct app *a, uint64_t id, const struct unic_cqe *c);
 
 /* ----------------------------------------------------------------- app_lie.c */
 
+/* Where a request names an STag. */
+enum named {
+	NAMED_ACCESS,  /* the memory of an operation */
+	NAMED_TARGET,  /* a derived region to be made or invalidated */
+	NAMED_ELEMENT, /* what a derived region is made of */
+};
+
+/* An STag that must be refused, @iova: an address that it might open; what a
+ * completion or reply may say of it instead of what it says of nobody's, or 0. */
+struct wrong {
+	uint32_t stag;
+	uint64_t iova;
+	uint8_t detail, status;
+};
+
+/**
+ * op_wrong() - an STag that queue pairs of @a must not open, chosen by @r: of the
+ * past, of another process or of nobody; of the second domain of @a; of a region
+ * that cannot be invalidated (NAMED_TARGET), or of a window (NAMED_ELEMENT).
+ * False: there is none of that kind.
+ */
+bool op_wrong(struct app *a, uint64_t r, enum named as, struct wrong *out);
+/** op_spoil_list() - make the request for @f over @r wrong: one byte too many at
+ * its end, in @last, or a right that @r lacks (a window with REMOTE_WRITE needs
+ * LOCAL_WRITE of the region). */
+void op_spoil_list(struct app *a, const struct region *r, const struct form *f,
+		   struct unic_sge *last, uint8_t *rights);
+/** op_lie_list() - have one of the @n elements of the list of @f name 64 bytes of
+ * @out, a wrong STag, with few rights, so that only the STag is wrong. False: the
+ * list is as it was. */
+bool op_lie_list(struct app *a, struct form *f, struct unic_sge *sge,
+		 uint32_t n, uint8_t *rights, struct wrong *out);
+/** op_set_lie() - record that @o names @w, refused with @status. */
+void op_set_lie(struct op *o, const struct wrong *w, uint8_t status,
+		bool is_local);
+
 /** op_lie() - post an operation that must not succeed, and touches no memory but
  * its own. */
 bool op_lie(struct app *a, struct op *o, uint64_t r);

@@ -249,6 +249,57 @@ MUTANTS = (
      "(mr->flags & UNIC_MR_F_GONE) || mr->proc != nic->mrs.pd[pd].proc)",
      "(mr->flags & UNIC_MR_F_GONE))",
      "stags: what is to be invalidated is told from what nobody has"),
+    ("oracle stags", "firmware/memory/derived.c",
+     "	if (mr->pd != pd)\n		return -UNIC_EPD;\n", "",
+     "names: a form of another domain is made or invalidated"),
+    ("once", "firmware/memory/derived.c",
+     "	UNIC_COUNT(nic, forms_refused);\n	return mr->stag == stag",
+     "	UNIC_COUNT(nic, forms_refused);\n"
+     "	if (mr->stag == stag && mr->state == UNIC_MR_ACTIVE)\n"
+     "		unic_mr_close(nic, (uint16_t)(stag >> UNIC_MR_IDX_SHIFT));\n"
+     "	return mr->stag == stag",
+     "names: what a peer may not invalidate is closed, though refused"),
+    ("oracle", "firmware/transport/responder.c",
+     "	else if (r)\n		bad_access(nic, qp, q->psn, r);\n	return r;\n}\n\nstatic int on_send",
+     "	else if (r && r != -UNIC_ESTAG)\n		bad_access(nic, qp, q->psn, r);\n"
+     "	return r == -UNIC_ESTAG ? 0 : r;\n}\n\nstatic int on_send",
+     "names: a SEND arrives though nobody has what it is to invalidate"),
+    ("oracle stags", "firmware/memory/derived.c",
+     "	if (!(kind_bit(&nic->derived.form[idx]) & CAN_INVALIDATE) ||\n"
+     "	    (mr->flags & UNIC_MR_F_SHUT))",
+     "	if (mr->flags & UNIC_MR_F_SHUT)",
+     "names: a sub-region is invalidated"),
+    ("oracle stags", "firmware/transport/local_ops.c",
+     "[UNIC_WR_BIND_MW] = UNIC_DERIVED_BIT(UNIC_FORM_WINDOW2),",
+     "[UNIC_WR_BIND_MW] = UNIC_DERIVED_BIT(UNIC_FORM_WINDOW2) |\n"
+     "			    UNIC_DERIVED_BIT(UNIC_FORM_WINDOW1),",
+     "names: BIND_MW binds a window of type 1"),
+    ("oracle stags", "firmware/transport/local_ops.c",
+     "		.pd = qp->pd,\n		.kinds",
+     "		.pd = slot->opcode == UNIC_WR_REG_MR ?\n"
+     "			      nic->mrs.mr[unic_from_le32(slot->rkey) >>\n"
+     "					  UNIC_MR_IDX_SHIFT].pd :\n"
+     "			      qp->pd,\n		.kinds",
+     "names: REG_MR asks for the domain of what it names"),
+    ("oracle stags", "firmware/memory/derived.c",
+     "	if ((kind_bit(of) & WINDOWS) || unic_mr_cached",
+     "	if (unic_mr_cached",
+     "names: a form is made of a window"),
+    ("oracle stags", "firmware/memory/derived.c",
+     "	r = unic_mr_check(nic, unic_from_le32(sge->lkey), p->pd,\n",
+     "	r = unic_mr_check(nic, unic_from_le32(sge->lkey),\n"
+     "			  nic->mrs.mr[unic_from_le32(sge->lkey) >>\n"
+     "				      UNIC_MR_IDX_SHIFT].proc ==\n"
+     "					  nic->mrs.pd[p->pd].proc ?\n"
+     "				  nic->mrs.mr[unic_from_le32(sge->lkey) >>\n"
+     "					      UNIC_MR_IDX_SHIFT].pd :\n"
+     "				  p->pd,\n",
+     "names: an element may be of another domain"),
+    ("oracle stags", "firmware/memory/derived.c",
+     "		r = check_element(nic, form, p, p->wrong);\n		if (r < 0)\n",
+     "		r = check_element(nic, form, p, p->wrong);\n"
+     "		if (r < 0 && !p->wrong)\n",
+     "names: only the first element is checked"),
     ("slots", "firmware/memory/fault.c",
      "	m = find_victim_slot(nic, proc, false);\n	if (!m)\n		return NULL;\n",
      "	return NULL;\n",

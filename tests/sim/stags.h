@@ -21,7 +21,8 @@ void stags_epoch(const struct model *m);
 
 /**
  * stags_wrong() - an STag that opens nothing for @proc: one of the past whose
- * index is used again, one of another process, or an unused one, chosen by @r.
+ * index is used again, one of another process, one that differs by a bit from
+ * that of a region, or an unused one, chosen by @r.
  * *iova: an address that it might open. 0: there is none of that kind.
  */
 uint32_t stags_wrong(const struct model *m, uint32_t proc, uint64_t r,
@@ -29,13 +30,16 @@ uint32_t stags_wrong(const struct model *m, uint32_t proc, uint64_t r,
 /** stags_live() - does a region of this NIC have @stag, without its key byte? */
 bool stags_live(const struct model *m, uint32_t stag);
 
-/** stags_status() - MR_MAKE of elements with an STag of stags_wrong() for @proc
- * has completed with @status. */
+/** stags_status() - MR_MAKE of elements with an STag that opens nothing for @proc
+ * has completed with @status. @or_status: what it may be besides that of an unused
+ * STag; or 0. */
 void stags_status(const struct model *m, uint32_t stag, uint32_t proc,
-		  uint32_t status);
-/** stags_answer() - a request with an STag of stags_wrong() for @proc has
- * completed with @c. @refused: the status for an unused STag. */
+		  uint32_t or_status, uint32_t status);
+/** stags_answer() - a request with an STag that opens nothing for @proc has
+ * completed with @c. @refused: the status for an unused STag. @or_detail: what the
+ * detail may be besides that of an unused STag, if the process's own NIC refuses;
+ * or 0. */
 void stags_answer(const struct model *m, uint32_t stag, uint32_t proc,
-		  uint8_t refused, const struct unic_cqe *c);
+		  uint8_t refused, uint8_t or_detail, const struct unic_cqe *c);
 
 #endif /* SIM_STAGS_H */
