@@ -7,7 +7,7 @@
 #include "app.h"
 #include "unic_wire.h"
 
-#define QUEUES	 64u /* of all NICs, in use or not */
+#define QUEUES	 64u /* of all NICs, from their first RTR to their end */
 #define MESSAGES 1024u
 
 /* One life of a responding queue pair: its peer and the next PSN it takes. */
@@ -19,7 +19,7 @@ struct queue {
 	bool used;
 	bool live;   /* `now` is valid */
 	bool coming; /* QP_MODIFY to RTR is on the ring: `next` will be `now` */
-	uint32_t node, qpn;
+	uint32_t node, qpn, proc;
 	struct life now, next;
 };
 
@@ -32,13 +32,13 @@ struct message {
 
 static struct queue *queues;
 static struct message *messages;
-static uint32_t last_queue, high_message;
+static uint32_t high_message;
 
 void lives_reset(void)
 {
 	queues = sim_alloc(QUEUES * sizeof(*queues));
 	messages = sim_alloc(MESSAGES * sizeof(*messages));
-	last_queue = high_message = 0;
+	high_message = 0;
 }
 
 /* ----------------------------------------------------------------- the wire */
@@ -54,13 +54,36 @@ static struct queue *find_queue(uint32_t node, uint32_t qpn)
 	return NULL;
 }
 
-/* Adds a queue in the place of the oldest one. */
-static struct queue *add_queue(uint32_t node, uint32_t qpn)
+static struct queue *add_queue(uint32_t node, uint32_t qpn, uint32_t proc)
 {
-	struct queue *q = &queues[last_queue++ % QUEUES];
+	uint32_t i;
 
-	*q = (struct queue){ .used = true, .node = node, .qpn = qpn };
-	return q;
+	for (i = 0; i < QUEUES && queues[i].used; i++)
+		;
+	if (i == QUEUES)
+		sim_fail("sim", "more than %u queue pairs live", QUEUES);
+	queues[i] = (struct queue){
+		.used = true, .node = node, .qpn = qpn, .proc = proc
+	};
+	return &queues[i];
+}
+
+/* QP @qpn is no more, so it answers nothing. */
+static void queue_gone(uint32_t node, uint32_t qpn)
+{
+	struct queue *q = find_queue(node, qpn);
+
+	if (q)
+		q->used = false;
+}
+
+static void proc_gone(uint32_t node, uint32_t proc)
+{
+	uint32_t i;
+
+	for (i = 0; i < QUEUES; i++)
+		if (queues[i].node == node && queues[i].proc == proc)
+			queues[i].used = false;
 }
 
 static bool modifies(const struct tap_cmd *c, struct unic_cmd_qp_modify *cmd)
@@ -81,10 +104,35 @@ void lives_command(const struct node *n, const struct tap_cmd *c)
 	qpn = unic_from_le32(cmd.qpn);
 	q = find_queue(n->id, qpn);
 	if (!q)
-		q = add_queue(n->id, qpn);
+		q = add_queue(n->id, qpn, unic_from_le32(cmd.proc));
 	q->coming = true;
 	q->next = (struct life){ unic_from_le32(cmd.dest_qpn), cmd.dest_mac[5],
 				 unic_from_le32(cmd.rq_psn), cmd.mtu_shift };
+}
+
+/* A command that ended objects of @n at once. */
+static void ended(const struct node *n, const struct tap_cmd *c)
+{
+	struct unic_cmd_hdr hdr;
+	struct unic_cmd_obj obj;
+
+	memcpy(&hdr, c->rec, sizeof(hdr));
+	memcpy(&obj, c->rec, sizeof(obj));
+	if (hdr.opcode == UNIC_CMD_QP_DESTROY)
+		queue_gone(n->id, unic_from_le32(obj.id));
+	else if (hdr.opcode == UNIC_CMD_PROC_DETACH)
+		proc_gone(n->id, unic_from_le32(obj.proc));
+}
+
+void lives_event(const struct node *n, const void *evt)
+{
+	struct unic_evt_obj obj;
+
+	memcpy(&obj, evt, sizeof(obj));
+	if (obj.hdr.type == UNIC_EVT_QP_GONE)
+		queue_gone(n->id, unic_from_le32(obj.id));
+	else if (obj.hdr.type == UNIC_EVT_PROC_GONE)
+		proc_gone(n->id, unic_from_le32(obj.id));
 }
 
 void lives_done(const struct node *n, const struct tap_cmd *c, uint8_t status)
@@ -92,6 +140,8 @@ void lives_done(const struct node *n, const struct tap_cmd *c, uint8_t status)
 	struct unic_cmd_qp_modify cmd;
 	struct queue *q;
 
+	if (!status)
+		ended(n, c);
 	if (!modifies(c, &cmd) || cmd.state != UNIC_QPS_RTR)
 		return;
 	q = find_queue(n->id, unic_from_le32(cmd.qpn));

@@ -22,7 +22,8 @@ void lives_reset(void);
  * it. */
 void lives_command(const struct node *n, const struct tap_cmd *c);
 void lives_done(const struct node *n, const struct tap_cmd *c, uint8_t status);
-/** lives_epoch() - the NIC was reset. */
+/** lives_event() - the NIC published an event. lives_epoch() - it was reset. */
+void lives_event(const struct node *n, const void *evt);
 void lives_epoch(const struct node *n);
 /** lives_took() - the NIC reads a frame. lives_sent() - the NIC sends a frame. */
 void lives_took(const struct node *n, const uint8_t *frame, uint32_t len);

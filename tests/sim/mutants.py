@@ -300,6 +300,9 @@ MUTANTS = (
      "		r = check_element(nic, form, p, p->wrong);\n"
      "		if (r < 0 && !p->wrong)\n",
      "names: only the first element is checked"),
+    # not a break of the product: that the table of lives.c says when it is full
+    ("sim", "tests/sim/lives.c", "#define QUEUES	 64u", "#define QUEUES	 12u",
+     "lives: a table too small for the queue pairs that live"),
     ("slots", "firmware/memory/fault.c",
      "	m = find_victim_slot(nic, proc, false);\n	if (!m)\n		return NULL;\n",
      "	return NULL;\n",

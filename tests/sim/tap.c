@@ -200,6 +200,7 @@ static void hear_event(struct node *n, struct tap *t, const uint64_t *rec)
 		w[3], w[4], w[5]);
 	bounds_event(n, &t->model, rec);
 	conserve_event(n, rec);
+	lives_event(n, rec);
 	model_event(&t->model, rec);
 }
 
