@@ -487,4 +487,8 @@ MUTATIONS = (
     ("firmware/transport/fastpath_tx.c", " |\n\t\t (unic_from_le32(slot->sge[0].len)"
      " ^ y->wr.len));", ");",
      "slip: WRITEs of a run have the length of the first", "test_lane"),
+    ("firmware/arbiter/share.c", "\tif ((uint64_t)net * s->weights >\n"
+     "\t    (uint64_t)s->capacity * s->owner[best].weight)\n"
+     "\t\treturn best;\n\treturn UNIC_OWNER_NIL;", "\treturn best;",
+     "slip: the heaviest gives, though it is at its share", "test_model"),
 )

@@ -17,6 +17,9 @@
 #define MAX_PAGES 12u
 #define OLD	  64u
 
+/* How long, at most, a request that was refused counts as waiting: B and T. */
+#define DENIED_NS 92000000ull
+
 /* A region in the reference model. */
 struct ref {
 	struct unic_mr_result id;
@@ -29,12 +32,25 @@ struct ref {
 	bool loading;  /* granted, no page filled */
 	bool draining; /* PENDING or cut: EVICTED must come */
 	bool gone;     /* deregistered by its owner */
+	bool extended; /* under notice, and its grace was extended */
 };
 
 static struct rig r;
 static struct ref ref[UNIC_MRS];
-static struct ref old[OLD];			/* ended regions */
-static uint32_t wants[UNIC_WAITS * 4], n_wants; /* ids queued */
+static struct ref old[OLD]; /* ended regions */
+/* A request that is queued. */
+struct want {
+	uint32_t id, proc, n;
+};
+
+static struct want wants[UNIC_WAITS * 4];
+static uint32_t n_wants;
+
+/* The last request of a process that was refused: it may count as waiting. */
+static struct {
+	uint32_t n;
+	uint64_t until_ns;
+} denied[PROCS];
 static uint32_t pd[PROCS], n_old;
 static uint64_t rng;
 
@@ -96,13 +112,15 @@ static void step_reg(void)
 	f.iova = a.iova;
 	fill_bus(&f);
 	err = unic_mr_reg(&r.nic.revoke, &a, f.bus, &id);
+	denied[f.proc].n = err && err != -UNIC_EPENDING ? f.n : 0;
+	denied[f.proc].until_ns = r.nic.now_ns + DENIED_NS;
 	if (!err) {
 		assert_true(f.n <= free);
 		f.live = true;
 		adopt(&id, &f);
 	} else if (err == -UNIC_EPENDING) {
 		assert_true(wait);
-		wants[n_wants++] = id.wait;
+		wants[n_wants++] = (struct want){ id.wait, f.proc, f.n };
 	} else {
 		assert_true(err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL ||
 			    err == -UNIC_ECTRLCAP || err == -UNIC_EWAITFULL);
@@ -239,6 +257,7 @@ static void answer_extend(struct ref *f, int err, uint8_t refusal, uint32_t us)
 			    refusal == UNIC_REFUSED_BUDGET);
 	else
 		f->grace_ns += us * 1000ull;
+	f->extended |= !err;
 }
 
 static void answer_offer(struct ref *f, struct ref *o, int err, uint8_t refusal)
@@ -251,6 +270,8 @@ static void answer_offer(struct ref *f, struct ref *o, int err, uint8_t refusal)
 		assert_true(refusal);
 		return;
 	}
+	o->extended = f->extended;
+	f->extended = false;
 	o->seq = f->seq;
 	o->grace_ns = f->grace_ns;
 	f->seq = 0;
@@ -298,8 +319,113 @@ static void step_cancel(void)
 	if (!n_wants)
 		return;
 	i = rnd(n_wants);
-	if (unic_admission_cancel(&r.nic.revoke, wants[i]) == 0)
+	if (unic_admission_cancel(&r.nic.revoke, wants[i].id) == 0)
 		wants[i] = wants[--n_wants];
+}
+
+/* --------------------------------------------------------------- shares */
+
+/* What a process has: regions, and those that are not on their way back; of their
+ * entries the latter, and those that come back late. */
+struct has {
+	uint32_t regions, net_regions, net, late;
+};
+
+/* How a process can be above its share. */
+enum above {
+	ABOVE = 1,	/* with what it has */
+	ABOVE_LATE = 2, /* ... and with what comes back late */
+	ABOVE_WANT = 4, /* ... and with what it waits for */
+};
+
+static uint32_t was_above[PROCS]; /* before the last step */
+static uint32_t asked[ABOVE_WANT + 1];
+
+static uint32_t weight_of(uint32_t proc)
+{
+	return proc + 1;
+}
+
+/* Entries that the largest request of @proc wants, or that it was refused; 0: it
+ * waits for none. */
+static uint32_t most_wanted(uint32_t proc)
+{
+	uint32_t i,
+		n = r.nic.now_ns < denied[proc].until_ns ? denied[proc].n : 0;
+
+	for (i = 0; i < n_wants; i++)
+		if (wants[i].proc == proc && wants[i].n > n)
+			n = wants[i].n;
+	return n;
+}
+
+static struct has has_of(uint32_t proc)
+{
+	struct has h = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < UNIC_MRS; i++) {
+		const struct ref *f = &ref[i];
+
+		if (!f->n || f->proc != proc)
+			continue;
+		h.regions++;
+		h.net_regions += !f->seq && !f->draining;
+		h.net += f->seq || f->draining ? 0 : f->n;
+		h.late += f->extended && !f->draining ? f->n : 0;
+	}
+	return h;
+}
+
+/* Entries and regions are shared by weight among those that have or want some, or
+ * were refused. */
+static uint32_t above(uint32_t proc)
+{
+	struct has h = has_of(proc);
+	uint32_t want = most_wanted(proc), part = weight_of(proc);
+	uint32_t i, weights = 0;
+
+	for (i = 0; i < PROCS; i++)
+		if (i == proc || has_of(i).regions || most_wanted(i))
+			weights += weight_of(i);
+	return (h.net * weights > N * part ||
+				h.net_regions * weights > UNIC_MRS * part
+			? ABOVE
+			: 0) |
+	       ((h.net + h.late) * weights > N * part ? ABOVE_LATE : 0) |
+	       ((h.net + h.late + want) * weights > N * part && want
+			? ABOVE_WANT
+			: 0);
+}
+
+static void note_shares(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < PROCS; i++)
+		was_above[i] = above(i);
+}
+
+/*
+ * INV-5: whose region is asked for is above its share. It may be so with what
+ * comes back late only if a request waits that is within its share, and with what
+ * it waits for itself only if it is not asked for a watermark. The step may have
+ * moved the shares before the choice or after it.
+ */
+static void check_victim(const struct ref *f, uint8_t why)
+{
+	uint32_t a = was_above[f->proc] | above(f->proc);
+
+	if (a & ABOVE)
+		asked[ABOVE]++;
+	else if ((a & ABOVE_LATE) && why == UNIC_WHY_FAIR_SHARE)
+		asked[ABOVE_LATE]++;
+	else if ((a & ABOVE_WANT) && why != UNIC_WHY_REAPER)
+		asked[ABOVE_WANT]++;
+	else
+		fail_msg("process %u is at its share, and is asked for more "
+			 "(reason %u)",
+			 (unsigned int)f->proc, (unsigned int)why);
 }
 
 /* --------------------------------------------------------------- events */
@@ -314,6 +440,7 @@ static void on_notice(const struct unic_evt_mr *e)
 		return; /* deregistered before the event was read */
 	assert_true(f->n && f->live && !f->seq);
 	assert_int_equal(f->mr_class, UNIC_CLASS_RDMA);
+	check_victim(f, e->hdr.reason);
 	f->seq = unic_from_le32(e->seq);
 	assert_int_equal(unic_evict_ack(&r.nic.revoke, f->id.mr, f->id.gen,
 					f->seq, &deadline),
@@ -341,7 +468,7 @@ static void drop_want(uint32_t id)
 {
 	uint32_t i;
 
-	for (i = 0; i < n_wants && wants[i] != id; i++)
+	for (i = 0; i < n_wants && wants[i].id != id; i++)
 		;
 	assert_true(i < n_wants); /* each wait ends once */
 	wants[i] = wants[--n_wants];
@@ -476,6 +603,7 @@ static void run(uint64_t seed, uint32_t steps)
 	rng = seed;
 	memset(ref, 0, sizeof(ref));
 	memset(old, 0, sizeof(old));
+	memset(denied, 0, sizeof(denied));
 	n_wants = 0;
 	rig_up(&r, 1);
 	for (i = 0; i < PROCS; i++) {
@@ -483,6 +611,7 @@ static void run(uint64_t seed, uint32_t steps)
 		pd[i] = rig_pd(&r, i);
 	}
 	for (i = 0; i < steps; i++) {
+		note_shares();
 		one_step();
 		note_state();
 		take_events();
@@ -490,6 +619,7 @@ static void run(uint64_t seed, uint32_t steps)
 		if (rnd(4) == 0) {
 			r.port.now_ns += rnd(400000);
 			r.nic.now_ns = r.port.now_ns;
+			note_shares();
 			if (unic_evict_deadlines(&r.nic.revoke))
 				unic_evict_poll(&r.nic.revoke);
 			note_state();
@@ -522,6 +652,9 @@ static void random_steps_match_the_reference(void **state)
 		run(seed * 0x9e3779b97f4a7c15ull, STEPS / 6);
 		assert_covered();
 	}
+	assert_true(asked[ABOVE] > 1000);
+	assert_true(asked[ABOVE_LATE] > 0);
+	assert_true(asked[ABOVE_WANT] > 100);
 }
 
 int main(void)
