@@ -491,4 +491,9 @@ MUTATIONS = (
      "\t    (uint64_t)s->capacity * s->owner[best].weight)\n"
      "\t\treturn best;\n\treturn UNIC_OWNER_NIL;", "\treturn best;",
      "slip: the heaviest gives, though it is at its share", "test_model"),
+    ("firmware/memory/stag.c", "\ts->of[idx].walk = s->walks++;\n"
+     "\ts->of[idx].twist = 0;\n\ts->of[idx].step = 0;",
+     "\ts->of[idx].walk = idx;\n\ts->of[idx].twist = 0;\n"
+     "\ts->of[idx].step = 8 * (s->walks++ & 255);",
+     "slip: the next walk is the last one, from a later step on", "test_mr"),
 )
