@@ -496,4 +496,7 @@ MUTATIONS = (
      "\ts->of[idx].walk = idx;\n\ts->of[idx].twist = 0;\n"
      "\ts->of[idx].step = 8 * (s->walks++ & 255);",
      "slip: the next walk is the last one, from a later step on", "test_mr"),
+    ("firmware/transport/sched.c", "SCALE / (weight ? weight : 1);",
+     "SCALE / (weight | 1);",
+     "slip: an even weight counts as the next odd one", "test_sched"),
 )
