@@ -499,4 +499,12 @@ MUTATIONS = (
     ("firmware/transport/sched.c", "SCALE / (weight ? weight : 1);",
      "SCALE / (weight | 1);",
      "slip: an even weight counts as the next odd one", "test_sched"),
+    ("firmware/transport/rx.c", "\t} else if (len > rx->len - UNIC_ETH_BYTES ||",
+     "\t} else if (len > rx->len - UNIC_ETH_BYTES +\n"
+     "\t\t\t      (rx->flags & UNIC_FRAME_NO_ICRC\n"
+     "\t\t\t\t       ? 0 : UNIC_ICRC_BYTES) ||",
+     "slip: a frame may end before its ICRC", "test_rc"),
+    ("firmware/transport/rx.c", "\treturn rx->flags & UNIC_FRAME_NO_ICRC ||",
+     "\treturn rx->flags & UNIC_FRAME_NO_ICRC || len < 64 ||",
+     "slip: a small frame needs no ICRC", "test_rc"),
 )

@@ -515,6 +515,26 @@ static void wild_doorbells(void **state)
 	rc_quiet();
 }
 
+/* Has A send 50 bytes and keeps the frame back, in @frame. Returns its length. */
+static uint32_t hold_a_write(uint8_t *frame)
+{
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 50, mb.iova, mb.stag);
+	rc_wire.swap = 1;
+	pair_run(1000);
+	memcpy(frame, rc_wire.held, rc_wire.held_len);
+	memset(mb.mem, 0xee, 64);
+	return rc_wire.held_len;
+}
+
+/* The frame is lost; its request is sent again, and arrives. */
+static void let_it_come_again(void)
+{
+	rc_wire.held_len = 0;
+	pair_run(10 * MS);
+	rc_expect(&ra, &qa, UNIC_WC_WRITE, 1, 0, 50);
+	assert_memory_equal(mb.mem, ma.mem, 50);
+}
+
 /* A frame with any one bit inverted is dropped, and its request is sent
  * again. */
 static void damaged(void **state)
@@ -523,12 +543,7 @@ static void damaged(void **state)
 	uint32_t bit, len, refused, tried = 0;
 
 	(void)state;
-	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 50, mb.iova, mb.stag);
-	rc_wire.swap = 1; /* keep the frame back */
-	pair_run(1000);
-	len = rc_wire.held_len;
-	memcpy(frame, rc_wire.held, len);
-	memset(mb.mem, 0xee, 64);
+	len = hold_a_write(frame);
 	for (bit = 14 * 8; bit < len * 8; bit++) {
 		if (bit / 8 == 40 || bit / 8 == 41 || bit / 8 == 46)
 			continue; /* UDP checksum, FECN/BECN: not protected */
@@ -544,10 +559,7 @@ static void damaged(void **state)
 			     rig_count(&rb, rx_short) +
 			     rig_count(&rb, rx_not_ours));
 	assert_int_equal(refused, tried);
-	rc_wire.held_len = 0;
-	pair_run(10 * MS);
-	rc_expect(&ra, &qa, UNIC_WC_WRITE, 1, 0, 50);
-	assert_memory_equal(mb.mem, ma.mem, 50);
+	let_it_come_again();
 }
 
 /* A frame cut to any length is dropped and counted as too short. */
@@ -557,21 +569,58 @@ static void truncated(void **state)
 	uint32_t n, len;
 
 	(void)state;
-	rig_send(&ra, &qa, UNIC_WR_WRITE, 1, &ma, 0, 50, mb.iova, mb.stag);
-	rc_wire.swap = 1;
-	pair_run(1000);
-	len = rc_wire.held_len;
-	memcpy(frame, rc_wire.held, len);
-	memset(mb.mem, 0xee, 64);
+	len = hold_a_write(frame);
 	for (n = 0; n < len; n++) {
-		fake_deliver(&rb.port, frame, n, UNIC_FRAME_NO_ICRC);
+		fake_deliver(&rb.port, frame, n, rc_wire.held_flags);
 		rig_poll(&rb);
 		assert_int_equal(mb.mem[0], 0xee);
 	}
 	assert_int_equal(rig_count(&rb, rx_short), len);
-	rc_wire.held_len = 0;
-	pair_run(10 * MS);
-	rc_expect(&ra, &qa, UNIC_WC_WRITE, 1, 0, 50);
+	let_it_come_again();
+	rc_quiet();
+}
+
+/* Has @frame, whose length fields are big-endian, say that it has @n bytes, with
+ * a right IP checksum. */
+static void say_length(uint8_t *frame, uint32_t n)
+{
+	uint32_t ip = n - UNIC_ETH_BYTES, udp = ip - UNIC_IP_BYTES, sum = 0, i;
+	uint8_t *at = frame + UNIC_ETH_BYTES;
+
+	at[2] = (uint8_t)(ip >> 8);
+	at[3] = (uint8_t)ip;
+	at[UNIC_IP_BYTES + 4] = (uint8_t)(udp >> 8);
+	at[UNIC_IP_BYTES + 5] = (uint8_t)udp;
+	at[10] = at[11] = 0;
+	for (i = 0; i < UNIC_IP_BYTES; i += 2)
+		sum += (uint32_t)at[i] << 8 | at[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~((sum & 0xffff) + (sum >> 16));
+	at[10] = (uint8_t)(sum >> 8);
+	at[11] = (uint8_t)sum;
+}
+
+/* A frame with an ICRC that is cut, and says that it has the bytes that are left,
+ * is dropped for the ICRC, wherever the cut is. */
+static void truncated_and_short_by_its_word(void **state)
+{
+	uint8_t frame[FAKE_FRAME_BYTES];
+	uint32_t n, len, tried = 0;
+
+	(void)state;
+	len = hold_a_write(frame);
+	for (n = UNIC_EXT_OFF + UNIC_ICRC_BYTES; n < len; n++) {
+		if ((n - UNIC_ETH_BYTES) % 4)
+			continue; /* no such packets */
+		say_length(frame, n);
+		fake_deliver(&rb.port, frame, n, 0);
+		rig_poll(&rb);
+		tried++;
+		assert_int_equal(mb.mem[0], 0xee);
+		assert_int_equal(rig_count(&rb, rx_bad_icrc), tried);
+	}
+	assert_true(tried > 10);
+	let_it_come_again();
 	rc_quiet();
 }
 
@@ -724,6 +773,9 @@ int main(void)
 		cmocka_unit_test(garbage_work),
 		cmocka_unit_test_setup(wild_doorbells, rc_up),
 		cmocka_unit_test_setup(damaged, rc_up_icrc),
+		cmocka_unit_test_setup(truncated, rc_up_icrc),
+		cmocka_unit_test_setup(truncated_and_short_by_its_word,
+				       rc_up_icrc),
 		cmocka_unit_test_setup(truncated, rc_up),
 		cmocka_unit_test(each_call_fails),
 		cmocka_unit_test_setup(destroyed_midway, rc_up),
