@@ -78,8 +78,8 @@ void serial_host_beat(struct serial_host *host, bool up)
 		kept.told = true;
 		kept.check = kept_check();
 	}
-	if (info->link_up != up) {
-		info->link_up = up;
+	if (UNIC_READ_ONCE(info->link_up) != up) {
+		UNIC_WRITE_ONCE(info->link_up, up);
 		host->near.info_due = true;
 	}
 }
