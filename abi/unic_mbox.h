@@ -102,7 +102,7 @@ struct unic_info {
 				* 4096; 0: there is no link, or one with no room
 				* for 256 */
 	uint8_t mac[6];	       /* Ethernet address of the NIC */
-	uint8_t link_up;       /* 1 if it was up at power-on, else 0 */
+	uint8_t link_up;       /* 1 if it is up, as far as the board can tell */
 	uint8_t icrc_offload;  /* 1: the link lets NICs leave the ICRC out; else
 				* 0 */
 	uint8_t build_id[32];  /* of the firmware, text, zero-padded */
