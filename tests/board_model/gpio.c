@@ -10,6 +10,7 @@
 #define DEN	 0x51cu
 #define LOCK	 0x520u
 #define CR	 0x524u
+#define PCTL	 0x52cu
 #define KEY	 0x1acce551u
 
 static uint32_t read_gpio(void *device, uint32_t off)
@@ -32,6 +33,11 @@ static void write_committed(struct gpio *gpio, uint32_t off, uint32_t value)
 	if ((result ^ *reg) & gpio->special)
 		board_fault(gpio->board, "pins of JTAG change: port %c, %02x",
 			    gpio->port, result);
+	if ((value ^ *reg) & ~free & gpio->locked)
+		board_fault(gpio->board,
+			    "port %c, register %03x=%02x: a locked pin "
+			    "changes",
+			    gpio->port, off, value);
 	*reg = result & 0xff;
 }
 
@@ -46,6 +52,8 @@ static void write_gpio(void *device, uint32_t off, uint32_t value)
 		write_committed(gpio, off, value);
 	else if (off == LOCK)
 		gpio->reg[off / 4] = value != KEY;
+	else if (off == PCTL)
+		gpio->reg[off / 4] = value;
 	else if (off == CR && !gpio->reg[LOCK / 4])
 		gpio->reg[off / 4] = value & 0xff;
 	else if (off != CR)
@@ -62,7 +70,10 @@ static void reset_gpio(void *device)
 	gpio->reg[DEN / 4] = gpio->special;
 	gpio->reg[PUR / 4] = gpio->special;
 	gpio->reg[LOCK / 4] = 1;
-	gpio->reg[CR / 4] = ~gpio->special & 0xff;
+	gpio->reg[CR / 4] = ~(gpio->special | gpio->locked) & 0xff;
+	/* JTAG is function 1, where pins have functions */
+	for (uint32_t pin = 0; pin < 8; pin++)
+		gpio->reg[PCTL / 4] |= (gpio->special >> pin & 1) << 4 * pin;
 }
 
 const struct device_ops gpio_ops = {
@@ -83,4 +94,10 @@ void gpio_init(struct gpio *gpio, struct board *board, char port,
 bool gpio_carries(const struct gpio *gpio, uint32_t pin)
 {
 	return gpio->reg[AFSEL / 4] >> pin & gpio->reg[DEN / 4] >> pin & 1;
+}
+
+uint32_t gpio_function(const struct gpio *gpio, uint32_t pin)
+{
+	return gpio_carries(gpio, pin) ? gpio->reg[PCTL / 4] >> 4 * pin & 15
+				       : 0;
 }
