@@ -18,6 +18,8 @@
 #define BMSR_LINK    0x0004u
 #define AN_100_FULL  0x0100u
 #define AN_100_HALF  0x0080u
+#define AN_10_FULL   0x0040u
+#define AN_10_HALF   0x0020u
 #define AN_ALL	     0x01e1u
 #define AN_ACK	     0x4000u
 #define ANER_PARTNER 0x0001u
@@ -69,8 +71,17 @@ void phy_start(struct phy *phy)
 
 bool phy_full_duplex(const struct phy *phy)
 {
-	return phy->negotiated && !phy->half_partner &&
-	       phy->advertised & AN_100_FULL;
+	uint32_t both = phy->advertised & phy->partner;
+
+	if (both & (AN_100_FULL | AN_100_HALF))
+		return phy->negotiated && both & AN_100_FULL;
+	return phy->negotiated && both & AN_10_FULL;
+}
+
+bool phy_is_100(const struct phy *phy)
+{
+	return phy->negotiated &&
+	       phy->advertised & phy->partner & (AN_100_FULL | AN_100_HALF);
 }
 
 uint16_t phy_read(struct phy *phy, uint32_t reg)
@@ -88,9 +99,7 @@ uint16_t phy_read(struct phy *phy, uint32_t reg)
 	case ANAR:
 		return phy->advertised;
 	case ANLPAR:
-		return !phy->negotiated	   ? 0
-		       : phy->half_partner ? AN_ACK | AN_100_HALF | 1
-					   : AN_ACK | AN_ALL;
+		return phy->negotiated ? AN_ACK | phy->partner : 0;
 	case ANER:
 		return phy->negotiated ? ANER_PARTNER : 0;
 	default:
@@ -118,7 +127,9 @@ void phy_init(struct phy *phy, struct board *board, bool plugged,
 {
 	phy->board = board;
 	phy->plugged = plugged && !board_breaks(board, "link");
-	phy->half_partner = board_breaks(board, "half");
+	phy->partner = board_breaks(board, "half")  ? AN_100_HALF | 1
+		       : board_breaks(board, "ten") ? AN_10_HALF | 1
+						    : AN_ALL;
 	phy->changed = changed;
 	phy->arg = arg;
 }

@@ -13,8 +13,9 @@
 
 struct phy {
 	struct board *board;
-	bool plugged, up, half_partner;
-	bool was_down; /* since the status was read: the bit is latched */
+	bool plugged, up;
+	uint16_t partner; /* what it advertises */
+	bool was_down;	  /* since the status was read: the bit is latched */
 	bool negotiated;
 	uint16_t control, advertised;
 	void (*changed)(void *arg); /* the link went up or down */
@@ -22,7 +23,7 @@ struct phy {
 };
 
 /** phy_init() - @plugged: there is a partner: with 100BASE-TX, full duplex if
- * --break does not say "half". */
+ * --break does not say "half"; with 10BASE-T, half duplex if it says "ten". */
 void phy_init(struct phy *phy, struct board *board, bool plugged,
 	      void (*changed)(void *), void *arg);
 
@@ -34,6 +35,9 @@ void phy_stop(struct phy *phy);
 
 /** phy_full_duplex() - what was agreed on. */
 bool phy_full_duplex(const struct phy *phy);
+
+/** phy_is_100() - 100 Mbit/s were agreed on, not 10. */
+bool phy_is_100(const struct phy *phy);
 
 /** phy_read(), phy_write() - registers 0 to 6. */
 uint16_t phy_read(struct phy *phy, uint32_t reg);

@@ -79,7 +79,8 @@ static void begin_frame(struct wire *wire)
 		return;
 	clock_at(clock,
 		 clock_now_ns(clock) +
-			 wire_ns((bytes < LEAST ? LEAST : bytes) + FCS_BYTES),
+			 wire_ns((bytes < LEAST ? LEAST : bytes) + FCS_BYTES) *
+				 (wire->slower + 1),
 		 end_frame, wire);
 }
 

@@ -23,6 +23,7 @@ struct wire {
 	void *arg;
 	uint8_t in[WIRE_BUFFER];
 	uint32_t in_bytes;
+	uint32_t slower; /* times slower than 100 Mbit/s, less 1: 9 or 0 */
 	unsigned long sent, received, dropped;
 };
 
