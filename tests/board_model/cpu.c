@@ -84,6 +84,20 @@ void cpu_bus_error(struct cpu *cpu, uint32_t addr, bool write)
 	cpu_look(cpu);
 }
 
+void cpu_watch_stores(struct cpu *cpu, uint32_t base, uint32_t bytes,
+		      void (*see)(void *arg, uint32_t addr, uint32_t value),
+		      void *arg)
+{
+	struct cpu_watch *w = cpu->watches;
+
+	while (w < &cpu->watches[CPU_WATCHES - 1] && w->arg && w->arg != arg)
+		w++;
+	if (w->arg == arg && w->base == base && w->bytes == bytes)
+		return;
+	*w = (struct cpu_watch){ base, bytes, see, arg, w->hook };
+	engine_watch(cpu, w);
+}
+
 /* -------------------------------------------------------------- debugger */
 
 void cpu_halt(struct cpu *cpu, uint32_t why)

@@ -28,6 +28,8 @@
 #define CPU_BKPT   2u
 #define CPU_VCATCH 8u
 
+#define CPU_WATCHES 4u
+
 struct cpu_fault {
 	uint32_t exception, status, addr, pc; /* status: bits of CFSR */
 	bool has_addr;
@@ -37,6 +39,14 @@ struct systick {
 	uint32_t control, reload;
 	uint64_t zero; /* cycles when it was at its reload value */
 	bool counted;
+};
+
+/* Stores of the core that somebody sees before they are done. */
+struct cpu_watch {
+	uint32_t base, bytes;
+	void (*see)(void *arg, uint32_t addr, uint32_t value);
+	void *arg;
+	uint64_t hook; /* Unicorn's, 0: none */
 };
 
 struct cpu {
@@ -61,6 +71,7 @@ struct cpu {
 	uint32_t changed; /* memories, a bit each */
 	int interrupt;	  /* Unicorn's, or -1 */
 	struct cpu_fault fault;
+	struct cpu_watch watches[CPU_WATCHES];
 };
 
 /** cpu_new() - the processor of @board, whose chip and memories are there. */
@@ -85,6 +96,13 @@ void cpu_undefined(struct cpu *cpu);
 
 /** cpu_look() - something changed that the next instruction must not miss. */
 void cpu_look(struct cpu *cpu);
+
+/** cpu_watch_stores() - call @see(@arg) before each store of the core into @bytes at
+ * @base from now on, instead of where this was called for @arg before. Every store
+ * takes longer then. */
+void cpu_watch_stores(struct cpu *cpu, uint32_t base, uint32_t bytes,
+		      void (*see)(void *arg, uint32_t addr, uint32_t value),
+		      void *arg);
 
 /** cpu_halt(), cpu_resume(), cpu_step() - by the debugger. @why: bits of DFSR. */
 void cpu_halt(struct cpu *cpu, uint32_t why);

@@ -212,6 +212,33 @@ static void watch_reads(struct cpu *cpu, const struct board_memory *m)
 		    (uint64_t)m->base, (uint64_t)m->base + m->bytes - 1);
 }
 
+static void on_memory_write(uc_engine *uc, uc_mem_type type, uint64_t addr,
+			    int size, int64_t value, void *arg)
+{
+	const struct cpu_watch *watch = arg;
+
+	(void)uc;
+	(void)type;
+	(void)size;
+	watch->see(watch->arg, (uint32_t)addr, (uint32_t)value);
+}
+
+/* Code that was translated without the hook is forgotten. */
+void engine_watch(struct cpu *cpu, struct cpu_watch *watch)
+{
+	uc_hook hook;
+
+	if (watch->hook)
+		uc_hook_del(cpu->uc, (uc_hook)watch->hook);
+	uc_hook_add(cpu->uc, &hook, UC_HOOK_MEM_WRITE,
+		    CALLBACK(uc_cb_hookmem_t, on_memory_write), watch,
+		    (uint64_t)watch->base,
+		    (uint64_t)watch->base + watch->bytes - 1);
+	watch->hook = hook;
+	cpu->changed = ~0u;
+	cpu_look(cpu);
+}
+
 static void map_uc(struct cpu *cpu)
 {
 	const struct board *board = cpu->board;

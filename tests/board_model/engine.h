@@ -17,6 +17,9 @@ void engine_open(struct cpu *cpu);
 /** engine_refresh() - tell it of changed bytes and of a changed MPU. */
 void engine_refresh(struct cpu *cpu);
 
+/** engine_watch() - see the stores that @watch says. */
+void engine_watch(struct cpu *cpu, struct cpu_watch *watch);
+
 /** engine_stop() - stop before the next instruction. */
 void engine_stop(struct cpu *cpu);
 
