@@ -158,6 +158,6 @@ uint32_t board_random(struct board *board);
 /** board_breaks() - --break names @what. */
 bool board_breaks(const struct board *board, const char *what);
 
-extern const struct board_chip lm3s6965_chip;
+extern const struct board_chip lm3s6965_chip, tm4c1294_chip;
 
 #endif /* BOARD_MODEL_BOARD_H */

@@ -158,7 +158,8 @@ static void run_board(struct run *run)
 
 static const struct board_chip *find_chip(const char *name)
 {
-	static const struct board_chip *const chips[] = { &lm3s6965_chip };
+	static const struct board_chip *const chips[] = { &lm3s6965_chip,
+							  &tm4c1294_chip };
 
 	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
 		if (!strcmp(chips[i]->name, name))
