@@ -27,6 +27,7 @@
 #include "uart.h"
 
 #define SLICE_NS     200000u
+#define LATE_SLICES  10u /* at a time, for a board that is late */
 #define LATE_NS	     20000000
 #define STALL_NS     20000000u
 #define HALTED_US    10000u
@@ -151,7 +152,10 @@ static void run_board(struct run *run)
 			crash_core(board);
 		before = clock_now_ns(&board->clock);
 		if (!debug_port_attached(run->port) || !board->cpu->halted)
-			board_run(board, before + SLICE_NS);
+			board_run(board,
+				  before + (run->ahead_ns < 0 ? LATE_SLICES
+							      : 1) *
+						   SLICE_NS);
 		wait_for_world(run, clock_now_ns(&board->clock) - before);
 	}
 }

@@ -16,6 +16,7 @@
 #define MOST	   8u
 #define PATIENCE   1000 /* ms */
 #define READ_BYTES 65536u
+#define OUT_BYTES  4096u
 
 struct connection {
 	int listener, fd; /* or -1 */
@@ -23,6 +24,8 @@ struct connection {
 	const char *path;
 	connection_input *input;
 	void *arg;
+	uint8_t out[OUT_BYTES]; /* sent with the next connection_poll() */
+	size_t out_bytes;
 };
 
 static struct connection connections[MOST];
@@ -103,6 +106,7 @@ static void drop_peer(struct connection *c)
 {
 	close(c->fd);
 	c->fd = -1;
+	c->out_bytes = 0;
 }
 
 /* Returns false: the peer is gone, or does not read. */
@@ -113,21 +117,40 @@ static bool wait_for_room(struct connection *c)
 	return errno == EINTR || (errno == EAGAIN && poll(&p, 1, PATIENCE) > 0);
 }
 
-void connection_send(struct connection *c, const void *bytes, size_t count)
+static void flush(struct connection *c)
 {
-	const uint8_t *at = bytes;
+	const uint8_t *at = c->out;
 	ssize_t n;
 
-	while (c && c->fd >= 0 && count) {
-		n = c->is_file ? write(c->fd, at, count)
-			       : send(c->fd, at, count,
+	while (c->fd >= 0 && c->out_bytes) {
+		n = c->is_file ? write(c->fd, at, c->out_bytes)
+			       : send(c->fd, at, c->out_bytes,
 				      MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n > 0) {
 			at += n;
-			count -= (size_t)n;
+			c->out_bytes -= (size_t)n;
 		} else if (!wait_for_room(c)) {
 			drop_peer(c);
 		}
+	}
+	c->out_bytes = 0;
+}
+
+void connection_send(struct connection *c, const void *bytes, size_t count)
+{
+	const uint8_t *at = bytes;
+	size_t part;
+
+	while (c && c->fd >= 0 && count) {
+		part = sizeof(c->out) - c->out_bytes;
+		if (part > count)
+			part = count;
+		memcpy(c->out + c->out_bytes, at, part);
+		c->out_bytes += part;
+		at += part;
+		count -= part;
+		if (c->out_bytes == sizeof(c->out))
+			flush(c);
 	}
 }
 
@@ -164,8 +187,9 @@ void connection_poll(uint64_t timeout_us)
 				 (long)(timeout_us % 1000000) * 1000 };
 
 	for (uint32_t i = 0; i < connection_count; i++) {
-		const struct connection *c = &connections[i];
+		struct connection *c = &connections[i];
 
+		flush(c);
 		fds[2 * i] =
 			(struct pollfd){ .fd = c->listener, .events = POLLIN };
 		fds[2 * i + 1] = (struct pollfd){ .fd = c->input ? c->fd : -1,
@@ -184,6 +208,7 @@ void connection_poll(uint64_t timeout_us)
 void connection_close_all(void)
 {
 	for (uint32_t i = 0; i < connection_count; i++) {
+		flush(&connections[i]);
 		if (connections[i].fd >= 0)
 			drop_peer(&connections[i]);
 		if (connections[i].listener >= 0) {

@@ -26,8 +26,9 @@ struct connection *connection_dial(const char *path, connection_input *input,
 /** connection_file() - write to the file @path, which is emptied. */
 struct connection *connection_file(const char *path);
 
-/** connection_send() - @count bytes; waits a second at most for a peer that reads
- * slowly. @connection may be NULL. */
+/** connection_send() - @count bytes, which leave with the next connection_poll() at the
+ * latest; that waits a second at most for a peer that reads slowly. @connection may be
+ * NULL. */
 void connection_send(struct connection *connection, const void *bytes,
 		     size_t count);
 
