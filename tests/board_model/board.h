@@ -102,6 +102,7 @@ struct board {
 	struct board_memory memories[BOARD_MEMORIES];
 	uint32_t device_count, memory_count;
 	unsigned long faults;
+	uint32_t flash_waits; /* cycles that a branch takes longer */
 	uint64_t random;
 	/* what the receiver at the console gets */
 	void (*console_byte)(void *arg, uint8_t byte);

@@ -3,8 +3,8 @@
  * cpu.h - a Cortex-M3 or M4: instructions, exceptions, sleep, MPU, and what a
  * debugger does to it. The registers of its system control space are in scs.h.
  *
- * Secret: when the core stops and goes on. An instruction takes one cycle, a branch three; memory has
- * no wait states. Not modelled: frames with floating point registers, unprivileged
+ * Secret: when the core stops and goes on. An instruction takes one cycle, a branch three and the wait
+ * states of the flash, whose buffers hide them otherwise. Not modelled: frames with floating point registers, unprivileged
  * code, bit-band aliases, protected regions smaller than a page of Unicorn's.
  */
 #ifndef BOARD_MODEL_CPU_H

@@ -48,7 +48,7 @@ static void before_instruction(uc_engine *uc, uint64_t addr, uint32_t size,
 	struct clock *clock = &cpu->board->clock;
 
 	(void)uc;
-	clock->cycles += addr == cpu->next ? 1 : 3;
+	clock->cycles += addr == cpu->next ? 1 : 3 + cpu->board->flash_waits;
 	cpu->pc = (uint32_t)addr;
 	cpu->next = (uint32_t)addr + size;
 	if (cpu->look || cpu->watch_masks || cpu->steps ||

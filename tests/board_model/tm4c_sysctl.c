@@ -329,6 +329,7 @@ static void write_config(struct tm4c_sysctl *sys, uint32_t value)
 				    "MEMTIM0=%08x: bits 4 and 20 must be 1",
 				    sys->memtim);
 		sys->memtim_used = sys->memtim;
+		sys->board->flash_waits = sys->memtim & 15;
 	}
 	sys->rsclkcfg = value & ~(CFG_MEMTIMU | CFG_NEWFREQ);
 	if (value & CFG_NEWFREQ && sys->pllfreq[0] & PLL_POWER)
@@ -586,6 +587,7 @@ static void start_clocks(struct tm4c_sysctl *sys)
 	sys->mosc_stable = sys->locked = false;
 	sys->rsclkcfg = 0;
 	sys->memtim = sys->memtim_used = MEMTIM_RESET;
+	sys->board->flash_waits = 0;
 	memset(sys->pllfreq, 0, sizeof(sys->pllfreq));
 	update_clock(sys);
 }
