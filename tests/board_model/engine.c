@@ -33,9 +33,12 @@ static bool is_masked(const struct cpu *cpu)
 /* Before an instruction, when there is something to look at. */
 static void look_around(struct cpu *cpu)
 {
+	const struct clock *clock = &cpu->board->clock;
+
 	if (cpu->steps && !--cpu->steps)
 		engine_stop(cpu);
-	else if (cpu->look || cpu->board->clock.cycles >= cpu->due)
+	else if (cpu->look || clock->cycles >= cpu->due ||
+		 clock->cycles >= clock->due)
 		engine_stop(cpu);
 	else if (cpu->watch_masks && !is_masked(cpu))
 		engine_stop(cpu);
