@@ -124,7 +124,7 @@ static void check_memory(struct tm4c_sysctl *sys, uint32_t hz)
 	uint32_t eeprom = allowed_mhz(sys->memtim_used >> 16);
 	uint32_t least = flash < eeprom ? flash : eeprom;
 
-	if ((uint64_t)least * 1010000 < hz) /* the oscillator is a bit off */
+	if ((uint64_t)least * 1040000 < hz) /* the internal one is off */
 		board_fault(sys->board,
 			    "the system clock is %u kHz while MEMTIM0=%08x is "
 			    "in effect, which is for %u MHz",
