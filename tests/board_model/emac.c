@@ -5,13 +5,12 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "emac_mdio.h"
 #include "emac_rx.h"
 #include "emac_tx.h"
 
 #define CFG	  0x000u
 #define FRAMEFLTR 0x004u
-#define HASHH	  0x008u
-#define HASHL	  0x00cu
 #define MIIADDR	  0x010u
 #define MIIDATA	  0x014u
 #define FLOWCTL	  0x018u
@@ -59,11 +58,6 @@
 #define FLT_MULTICAST (1u << 4)
 #define FLT_HASH      0x406u
 #define FLT_PROMISC   1u
-
-#define MII_BUSY  1u
-#define MII_WRITE 2u
-#define MDC_MOST  2500000u
-#define MDC_TICKS 64u
 
 #define BUS_RESET 1u
 #define BUS_MODE  0x00020100u /* after a reset */
@@ -208,7 +202,6 @@ static void reset_mac(struct emac *emac)
 	for (uint32_t i = 0; i < EMAC_ADDRESSES; i++)
 		emac->addr_high[i] = i ? 0x0000ffff : 0x8000ffff;
 	memset(emac->mmc_mask, 0, sizeof(emac->mmc_mask));
-	memset(emac->hash, 0, sizeof(emac->hash));
 	emac->dead = false;
 	emac_rx_reset(emac);
 	emac_tx_reset(emac);
@@ -248,55 +241,6 @@ void emac_power(struct emac *emac, bool on, bool stable)
 		clock_at(&emac->board->clock,
 			 clock_now_ns(&emac->board->clock) + SOFT_NS, end_reset,
 			 emac);
-}
-
-/* ------------------------------------------------------------- management */
-
-static void end_management(void *arg)
-{
-	struct emac *emac = arg;
-	uint32_t reg = emac->mii_addr >> 6 & 31, phy = emac->mii_addr >> 11;
-
-	emac->mii_addr &= ~MII_BUSY;
-	if (phy) /* nobody has that number */
-		emac->mii_data = 0xffff;
-	else if (emac->mii_addr & MII_WRITE)
-		ephy_write(&emac->ephy, reg, (uint16_t)emac->mii_data);
-	else
-		emac->mii_data = ephy_read(&emac->ephy, reg);
-}
-
-static void begin_management(struct emac *emac, uint32_t value)
-{
-	static const uint32_t divider[16] = { 42, 62, 16, 26 };
-	struct clock *clock = &emac->board->clock;
-	uint32_t by = divider[value >> 2 & 15], mdc;
-
-	emac->mii_addr = value & 0xffff;
-	if (!(value & MII_BUSY))
-		return;
-	if (!by)
-		board_fault(emac->board,
-			    "MIIADDR=%04x: a divider that is "
-			    "reserved",
-			    value);
-	mdc = clock->hz / (by ? by : 16);
-	if (mdc > MDC_MOST)
-		board_fault(emac->board, "MDC has %u Hz", mdc);
-	clock_at(clock, clock_now_ns(clock) + MDC_TICKS * 1000000000ull / mdc,
-		 end_management, emac);
-}
-
-static bool is_managing(struct emac *emac, uint32_t off)
-{
-	bool busy = emac->mii_addr & MII_BUSY;
-
-	if (busy)
-		board_fault(emac->board,
-			    "Ethernet register %03x is accessed while the "
-			    "management interface is busy",
-			    off);
-	return busy;
 }
 
 /* --------------------------------------------------------------- registers */
@@ -378,14 +322,11 @@ static uint32_t read_mac(struct emac *emac, uint32_t off)
 		return emac->config;
 	case FRAMEFLTR:
 		return emac->filter;
-	case HASHH:
-	case HASHL:
-		return emac->hash[off == HASHL];
 	case MIIADDR:
 		return emac->mii_addr;
 	case MIIDATA:
-		return is_managing(emac, off) ? board_random(emac->board)
-					      : emac->mii_data;
+		return emac_mdio_busy(emac, off) ? board_random(emac->board)
+						 : emac->mii_data;
 	case FLOWCTL:
 		return emac->flow;
 	case STATUS:
@@ -474,16 +415,12 @@ static void write_mac(struct emac *emac, uint32_t off, uint32_t value)
 				    value);
 		emac->filter = value;
 		break;
-	case HASHH:
-	case HASHL:
-		emac->hash[off == HASHL] = value;
-		break;
 	case MIIADDR:
-		if (!is_managing(emac, off))
-			begin_management(emac, value);
+		if (!emac_mdio_busy(emac, off))
+			emac_mdio_write(emac, value);
 		break;
 	case MIIDATA:
-		if (!is_managing(emac, off))
+		if (!emac_mdio_busy(emac, off))
 			emac->mii_data = value & 0xffff;
 		break;
 	case FLOWCTL:
@@ -651,10 +588,10 @@ const struct device_ops emac_ops = {
 void emac_say(const struct emac *emac)
 {
 	board_say(emac->board,
-		  "Ethernet: %lu frames received, %lu with a bad FCS, %u "
-		  "missed, %u overflows, %lu sent, %lu without a link",
-		  emac->rx.frames, emac->rx.with_bad_fcs, emac->rx.missed,
-		  emac->rx.overflows, emac->tx.frames, emac->tx.lost);
+		  "Ethernet: %lu frames received, %lu with a bad FCS, %lu "
+		  "missed, %lu overflows, %lu sent, %lu without a link",
+		  emac->rx.frames, emac->rx.with_bad_fcs, emac->rx.all_missed,
+		  emac->rx.all_overflows, emac->tx.frames, emac->tx.lost);
 }
 
 void emac_init(struct emac *emac, struct board *board, uint32_t irq,

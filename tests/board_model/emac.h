@@ -60,7 +60,7 @@ struct emac_rx {
 	uint32_t missed, overflows; /* of MFBOC */
 	bool at_work;
 	uint32_t status; /* of the frame that was written: RDES0 */
-	unsigned long frames, with_bad_fcs;
+	unsigned long frames, with_bad_fcs, all_missed, all_overflows;
 };
 
 struct emac_sent {
@@ -87,7 +87,7 @@ struct emac {
 	uint32_t addr_high[EMAC_ADDRESSES], addr_low[EMAC_ADDRESSES];
 	uint8_t address[EMAC_ADDRESSES][6]; /* in effect */
 	uint32_t bus_mode, op_mode, dma_raw, dma_mask, mac_mask, mmc_mask[2];
-	uint32_t access_error, rx_watchdog, hash[2];
+	uint32_t access_error, rx_watchdog;
 	uint32_t pc, cc, phy_raw, phy_mask;
 	bool resetting, phy_clocked, had_link;
 	bool dead; /* a bus error: the DMA stands until a reset */

@@ -102,6 +102,7 @@ static uint32_t fill(struct emac *emac, uint32_t addr, uint32_t room,
 		return 0;
 	if (board_breaks(emac->board, "bus") && emac->rx.frames == BUS_FRAME) {
 		emac->rx.frames++;
+		board_say(emac->board, "a bus error");
 		emac_bus_error(emac, addr, AE_DATA);
 		return 0;
 	}
@@ -175,6 +176,7 @@ static void flush_frame(struct emac *emac)
 		return;
 	}
 	emac->rx.missed++;
+	emac->rx.all_missed++;
 	drop_oldest(&emac->rx);
 	go_on(emac);
 }
@@ -254,6 +256,7 @@ void emac_rx_arrive(void *arg, const uint8_t *frame, uint32_t bytes)
 	if (rx->count == EMAC_FRAMES ||
 	    rx->bytes + bytes + STATUS_ROOM > EMAC_FIFO) {
 		rx->overflows++;
+		rx->all_overflows++;
 		emac_raise(emac, EMAC_OVF);
 		return;
 	}

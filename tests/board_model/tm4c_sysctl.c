@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "tm4c_memtim.h"
 
 #define PTBOCTL	    0x038u
 #define RIS	    0x050u
@@ -66,9 +67,6 @@
 #define ETHERNET_NS  20000u /* its ready bits; not verified */
 #define BROWN_OUT_NS 2000000000ull
 
-#define MEMTIM_RESET 0x00300030u
-#define MEMTIM_ONES  0x00100010u
-
 static const uint32_t resc_of[] = {
 	[BOARD_POWER_ON] = CAUSE_POR, [BOARD_PIN] = 1u,
 	[BOARD_SYSTEM] = 16u,	      [BOARD_WATCHDOG] = 8u,
@@ -84,17 +82,6 @@ static const struct {
 	{ UNIQUEID0 + 8, 0x00384e }, { UNIQUEID0 + 12, 0x47c30012 },
 };
 
-/* Timing of flash and EEPROM up to a frequency (table 5-12): wait states, clock high
- * time, clock edge. */
-static const struct {
-	uint32_t mhz, waits, high, edge;
-} timings[] = {
-	{ 16, 0, 0, 1 }, { 40, 1, 2, 0 },  { 60, 2, 3, 0 },
-	{ 80, 3, 4, 0 }, { 100, 4, 5, 0 }, { 120, 5, 6, 0 },
-};
-
-#define TIMINGS (sizeof(timings) / sizeof(timings[0]))
-
 static uint64_t now_ns(const struct tm4c_sysctl *sys)
 {
 	return clock_now_ns(&sys->board->clock);
@@ -107,22 +94,9 @@ static void update_irq(struct tm4c_sysctl *sys)
 
 /* ------------------------------------------------------------------ clocks */
 
-/* The megahertz that memory timing @half (flash: low, EEPROM: high) allows. */
-static uint32_t allowed_mhz(uint32_t half)
-{
-	for (size_t i = 0; i < TIMINGS; i++)
-		if ((half & 15) == timings[i].waits &&
-		    (half >> 6 & 15) == timings[i].high &&
-		    (half >> 5 & 1) == timings[i].edge)
-			return timings[i].mhz;
-	return half == (MEMTIM_RESET & 0xffff) ? 16 : 0;
-}
-
 static void check_memory(struct tm4c_sysctl *sys, uint32_t hz)
 {
-	uint32_t flash = allowed_mhz(sys->memtim_used & 0xffff);
-	uint32_t eeprom = allowed_mhz(sys->memtim_used >> 16);
-	uint32_t least = flash < eeprom ? flash : eeprom;
+	uint32_t least = tm4c_memtim_mhz(sys->memtim_used);
 
 	if ((uint64_t)least * 1040000 < hz) /* the internal one is off */
 		board_fault(sys->board,
@@ -324,7 +298,7 @@ static void write_config(struct tm4c_sysctl *sys, uint32_t value)
 {
 	check_config(sys, value);
 	if (value & CFG_MEMTIMU) {
-		if ((sys->memtim & MEMTIM_ONES) != MEMTIM_ONES)
+		if ((sys->memtim & TM4C_MEMTIM_ONES) != TM4C_MEMTIM_ONES)
 			board_fault(sys->board,
 				    "MEMTIM0=%08x: bits 4 and 20 must be 1",
 				    sys->memtim);
@@ -586,7 +560,7 @@ static void start_clocks(struct tm4c_sysctl *sys)
 	sys->moscctl = MOSC_PWRDN | MOSC_NOXTAL;
 	sys->mosc_stable = sys->locked = false;
 	sys->rsclkcfg = 0;
-	sys->memtim = sys->memtim_used = MEMTIM_RESET;
+	sys->memtim = sys->memtim_used = TM4C_MEMTIM_RESET;
 	sys->board->flash_waits = 0;
 	memset(sys->pllfreq, 0, sizeof(sys->pllfreq));
 	update_clock(sys);
