@@ -260,13 +260,6 @@ static uint32_t read_dma_status(const struct emac *emac)
 	       tx[emac->tx.ring.state] << 20;
 }
 
-static uint32_t read_address(const struct emac *emac, uint32_t off)
-{
-	uint32_t i = (off - ADDR0H) / 8;
-
-	return off & 4 ? emac->addr_low[i] : emac->addr_high[i];
-}
-
 static uint32_t read_wrapper(const struct emac *emac, uint32_t off)
 {
 	switch (off) {
@@ -367,7 +360,8 @@ static uint32_t read_emac(void *device, uint32_t off)
 	if (off >= DMABUSMOD)
 		return read_dma(emac, off);
 	if (off >= ADDR0H && off <= ADDR3L)
-		return read_address(emac, off);
+		return (off & 4 ? emac->addr_low
+				: emac->addr_high)[(off - ADDR0H) / 8];
 	return read_mac(emac, off);
 }
 

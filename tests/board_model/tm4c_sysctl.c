@@ -150,6 +150,7 @@ static uint32_t system_hz(const struct tm4c_sysctl *sys)
 	       ((sys->rsclkcfg >> 10 & 0x3ff) + 1);
 }
 
+/* Without a clock the chip would stand: here it goes on with the one before. */
 static void update_clock(struct tm4c_sysctl *sys)
 {
 	uint32_t hz = system_hz(sys);
@@ -159,7 +160,6 @@ static void update_clock(struct tm4c_sysctl *sys)
 			    "the system clock stops: RSCLKCFG=%08x, "
 			    "MOSCCTL=%02x",
 			    sys->rsclkcfg, sys->moscctl);
-		board_want_reset(sys->board, BOARD_POWER_ON);
 		return;
 	}
 	if (hz > MOST_HZ + MOST_HZ / 100)
