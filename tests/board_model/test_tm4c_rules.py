@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""board-model's TM4C1294 objects to each rule that is broken, and to nothing else: a
+program that is in order, and the same with one rule broken (breaker_tm4c.c).
+
+usage: test_tm4c_rules.py [CASE ...]
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from test_board_model import BIN, CC, ROOT, serve_wire  # noqa: E402
+
+BREAKER = os.path.join(ROOT, "tests/board_model/breaker_tm4c.c")
+NONE = ""
+MAC = 29  # cases from here on have a wire
+
+# Case: what the fault says. Others may follow it.
+RULES = {
+    0: NONE,
+    1: "the main oscillator is used before it is stable",
+    2: "the crystal of 25 MHz needs OSCRNG",
+    3: "the PLL is used before it has locked",
+    4: "while MEMTIM0=00b300b3 is in effect",
+    5: "while MEMTIM0=00300030 is in effect, which is for 16 MHz",
+    6: "the PLL oscillates at 400000 kHz",
+    7: "the PLL in use is set up anew",
+    10: "UART at 40012024 is accessed while it is not ready",
+    11: "UART at 40012024 is accessed while it is not ready",
+    12: "a locked pin changes",
+    13: "pins of JTAG change",
+    14: NONE,
+    15: "FMA=000fc400 is not of 16384 bytes",
+    16: "while the flash is busy",
+    29: NONE,
+    30: "is accessed during a soft reset",
+    31: "is accessed during a soft reset",
+    32: "MDC has 7500000 Hz",
+    33: "while the management interface is busy",
+    34: "the length of a buffer is not a multiple of 4",
+    35: "has a bus error at 10000000",
+    36: "the first descriptor of a frame is given away before",
+    37: "a frame without a first descriptor",
+    38: "software writes word 1 of the transmit descriptor",
+    39: "a frame is sent before the link was ever up",
+    40: "in another speed or duplex",
+    41: "to send without store and forward is not modelled",
+    42: "a descriptor list is written while its DMA runs",
+    43: "software writes word 2 of the receive descriptor",
+}
+
+
+def compile_case(case, tmp):
+    elf, image = (os.path.join(tmp, f"{case}.{end}") for end in ("elf", "bin"))
+    subprocess.run(
+        [CC, "-mcpu=cortex-m4", "-mthumb", "-O1", "-ffreestanding", "-nostdlib",
+         "-Wall", "-Werror", f"-DCASE={case}", "-Wl,--section-start=.vectors=0",
+         "-Wl,-Ttext=0x100", "-Wl,-e,start", BREAKER, "-o", elf], check=True)
+    subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", elf, image],
+                   check=True)
+    return image
+
+
+def run_case(case, tmp):
+    """The exit status, the faults, and the console."""
+    wire, console = (os.path.join(tmp, f"{case}.{end}")
+                     for end in ("wire", "console"))
+    options = []
+    if case >= MAC:
+        serve_wire(wire)
+        options = ["--wire", wire]
+    run = subprocess.run(
+        [os.path.join(BIN, "board-model"), "--chip", "tm4c1294", "--flash",
+         compile_case(case, tmp), "--console", console, "--free", "--for",
+         "4000", "--until", "!", *options], text=True, stderr=subprocess.PIPE,
+        timeout=60, check=False)
+    with open(console, encoding="latin-1") as f:
+        return run.returncode, [line for line in run.stderr.splitlines()
+                                if "fault:" in line], f.read()
+
+
+def judge(case, tmp):
+    """None, or what is wrong."""
+    want = RULES[case]
+    code, faults, text = run_case(case, tmp)
+    if want:
+        good = code == 3 and any(want in line for line in faults)
+        return None if good else f"not objected to: {want}: {faults}"
+    good = code == 0 and not faults and text == "ok\n!"
+    return None if good else f"{code} {faults} {text!r}"
+
+
+def main():
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="unic-model-") as tmp:
+        for case in map(int, sys.argv[1:] or RULES):
+            wrong = judge(case, tmp)
+            passed, failed = passed + (not wrong), failed + bool(wrong)
+            print(f"FAIL {case}: {wrong}" if wrong else
+                  f"ok {RULES[case] or 'a program in order'}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
