@@ -163,8 +163,11 @@ static void mask_mac(const struct emac *emac)
 
 static int start_emac(struct emac *emac)
 {
+	/* the controller owns descriptors until it is reset */
+	bool is_reset = reset_emac(emac);
+
 	make_rings(emac);
-	if (!reset_emac(emac))
+	if (!is_reset)
 		return EMAC_ETIME;
 	*emac_reg(emac, DMABUSMOD) = BUSMOD_ON;
 	mask_mac(emac);
