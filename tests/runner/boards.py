@@ -5,7 +5,8 @@
     boards.py [--board BOARD ...] [--kind unit|system] [--only TEXT]
 
 A row is a board, a test and a runner: `host` is a process, `qemu` the board's own
-machine in stock QEMU. `build-only` is a test that was built for the board and not
+machine in stock QEMU, `model` the board as its data sheet has it
+(tests/board_model). `build-only` is a test that was built for the board and not
 run, and says why. Everything is to be built before (make boards-report). Prints a
 table; build/boards has it as text, JSON and JUnit. No row says anything about
 silicon. Exit 1 if a test failed.
@@ -62,7 +63,9 @@ SYSTEM = {
                    "tests/qemu/demo.py --board mps2-an385"],
     "lm3s6965evb": ["tests/qemu/test_cortexm.py", "tests/qemu/test_line.py",
                     "tests/qemu/test_boot.py",
-                    "tests/qemu/demo.py --board lm3s6965evb"],
+                    "tests/qemu/demo.py --board lm3s6965evb",
+                    "tests/board_model/test_lm3s.py"],
+    "ek-tm4c1294xl": ["tests/board_model/test_tm4c.py"],
 }
 TIMEOUT_S = {"unit": 300, "system": 600}
 
@@ -77,8 +80,8 @@ def end_of(elf):
 
 def rows(board):
     """(kind, test, command or None, why it does not run) of everything."""
-    pattern, limit = UNIT[board]
-    for path in sorted(glob.glob(os.path.join(ROOT, pattern))):
+    pattern, limit = UNIT.get(board, ("", None))
+    for path in sorted(glob.glob(os.path.join(ROOT, pattern)) if pattern else []):
         name = os.path.basename(path).removesuffix(".elf")
         end = end_of(path) if limit else 0
         if limit and end > limit:
@@ -92,7 +95,8 @@ def rows(board):
 
 
 def run(board, kind, test, command, why):
-    how = "host" if board == "soft" else "qemu"
+    how = ("model" if command and "board_model" in command else
+           "host" if board == "soft" else "qemu")
     row = {"board": board, "kind": kind, "test": test, "runner": how,
            "result": "passed", "passed": 0, "failed": 0, "seconds": 0.0,
            "why": why, "same": None, "skipped": []}
@@ -169,14 +173,14 @@ def junit(all_rows):
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)
                                  [0])
-    ap.add_argument("--board", action="append", choices=sorted(UNIT))
+    ap.add_argument("--board", action="append", choices=sorted(SYSTEM))
     ap.add_argument("--kind", choices=sorted(TIMEOUT_S))
     ap.add_argument("--only", default="", metavar="TEXT",
                     help="tests with that in their name")
     o = ap.parse_args()
     os.chdir(ROOT)
     os.makedirs(OUT, exist_ok=True)
-    boards, done = o.board or list(UNIT), []
+    boards, done = o.board or list(SYSTEM), []
     for board in boards:
         for kind, test, command, why in rows(board):
             if o.only in test and o.kind in (None, kind):
