@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Start one NIC: the firmware in stock QEMU (--board virt, mps2-an385 or
-lm3s6965evb), or as a process (--board soft), attached to a running unic-bus and, if wanted, to a
-wire.
+lm3s6965evb), on a model of its board (--board ek-tm4c1294xl, or lm3s6965evb with
+--model), or as a process (--board soft), attached to a running unic-bus and, if
+wanted, to a wire.
 
-    run_nic.py --bus DIR [--wire DIR] [--board virt|mps2-an385|lm3s6965evb|soft]
+    run_nic.py --bus DIR [--wire DIR] [--board BOARD] [--model]
                [--link shm|virtio|lan|none] [--netdev-dgram LOCAL,REMOTE]
                [--netdev-stream PATH] [--mac MAC] [--image FILE] [--icount]
-               [--console FILE] [--dry-run] [-- MORE QEMU ARGUMENTS]
+               [--console FILE] [--dry-run] [-- MORE ARGUMENTS]
 
 The process becomes the NIC (exec): its pid is the NIC's, a signal ends it.
 As a module: command() gives the argument list, start() a running process.
@@ -25,6 +26,10 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(ROOT, "tools", "install"))
+import board_file  # noqa: E402
+import flash_slots  # noqa: E402
+
 QEMU = "qemu-system-arm"
 QEMU_MIN = (7, 2)  # -netdev dgram and stream
 BIN = os.environ.get("UNIC_BIN", "build/bin")
@@ -32,7 +37,11 @@ LINKS = ("shm", "virtio", "lan", "none")
 IMAGES = {"virt": "build/virt/unic.elf",
           "mps2-an385": "build/mps2-an385/unic.elf",
           "lm3s6965evb": "build/lm3s6965evb/unic.elf",
+          "ek-tm4c1294xl": "build/ek-tm4c1294xl/flash.bin",
           "soft": os.path.join(BIN, "unic-nic")}
+# Boards that tests/board_model has: the chip, and the rate of the host link.
+MODELS = {"lm3s6965evb": ("lm3s6965", 921600),
+          "ek-tm4c1294xl": ("tm4c1294", 115200)}
 BOARDS = tuple(sorted(IMAGES))
 # What the mps2-an385 shares with its host is all the RAM that QEMU lets one
 # choose: the mailbox, then the slots (hal/mps2/memlayout.h).
@@ -82,14 +91,14 @@ def windows(bus):
 def links(board):
     """What a board can have for a link, the usual one first."""
     return {"virt": ("shm", "virtio"), "mps2-an385": ("lan",),
-            "lm3s6965evb": ("lan",),
+            "lm3s6965evb": ("lan",), "ek-tm4c1294xl": ("lan",),
             "soft": ("shm",)}[board]
 
 
 def bus_options(board):
     """Options of unic-bus for such a NIC."""
-    if board == "lm3s6965evb":
-        return ["--slots", "2"]
+    if board in MODELS:
+        return ["--slots", "4" if board == "ek-tm4c1294xl" else "2"]
     if board != "mps2-an385":
         return []
     return ["--joint", "--slots", str(MPS2_RAM["vectors"] - 1),
@@ -104,7 +113,8 @@ def uart(directory):
 
 def driver_options(board, directory):
     """Options of unicd for such a NIC, beside its bus."""
-    return (["--link", uart(directory)] if board == "lm3s6965evb" else [])
+    return (["--link", uart(directory), "--baud", str(MODELS[board][1])]
+            if board in MODELS else [])
 
 
 def check_qemu():
@@ -232,6 +242,31 @@ def lm3s_command(bus, wire, link, image, icount, mac, console, dgram, stream):
     return args + (["-kernel", image] if image else [])
 
 
+def own_address(flash, board, mac):
+    """Writes the address into the flash, as make flash gives a board one of its
+    own."""
+    at = board_file.BoardFile(board).layout.identity
+    if mac and at is not None:
+        with open(flash, "r+b") as f:
+            f.seek(at)
+            f.write(flash_slots.make_identity(bytes.fromhex(mac.replace(":", ""))))
+
+
+def model_command(board, bus, wire, link, image, mac, console, stream):
+    """The board as its data sheet has it (tests/board_model), with a copy of the
+    image, because it writes its flash back at its end."""
+    directory = os.path.dirname(bus["ivshmem"])
+    flash = os.path.join(directory, "flash")
+    shutil.copyfile(image, flash)
+    own_address(flash, board, mac)
+    chip, baud = MODELS[board]
+    args = [os.path.join(ROOT, BIN, "board-model"), "--chip", chip, "--flash",
+            flash, "--uart0", uart(directory), "--baud0", str(baud)]
+    if link == "lan":
+        args += ["--wire", inside(wire, stream)]
+    return args + (["--console", console] if console else [])
+
+
 def soft_command(bus, wire, link, image, mac):
     args = [image, "--bus", bus["nic"]]
     if link == "shm":
@@ -241,12 +276,12 @@ def soft_command(bus, wire, link, image, mac):
 
 def command(board, bus_dir, wire_dir=None, link=None, image=None, icount=False,
             mac=None, console=None, dgram=None, stream=None, more=(),
-            need_image=True):
+            need_image=True, model=False):
     """The argument list that starts a NIC. Raises Problem.
 
     link: one of links(board), whose first is the default with a wire, or none.
     need_image=False leaves the image out of a QEMU that is not to run
-    (more=["-S"]).
+    (more=["-S"]). model: on tests/board_model, not in QEMU.
     """
     link = link or (links(board)[0] if wire_dir else "none")
     if link not in links(board) + ("none",):
@@ -254,9 +289,15 @@ def command(board, bus_dir, wire_dir=None, link=None, image=None, icount=False,
     if link == "shm" and not wire_dir:
         raise Problem("--link shm needs --wire DIR")
     bus = bus_info(bus_dir)
+    model = model or board == "ek-tm4c1294xl"
+    if model and not image:
+        image = os.path.join(ROOT, "build", board, "flash.bin")
     path = find_image(board, image) if need_image else None
     if board == "soft":
         args = soft_command(bus, wire_dir, link, path, mac)
+    elif model:
+        args = model_command(board, bus, wire_dir, link, path, mac, console,
+                             stream)
     else:
         qemu = {"mps2-an385": mps2_command, "lm3s6965evb": lm3s_command,
                 "virt": virt_command}[board]
@@ -280,6 +321,8 @@ def parse(argv):
     p.add_argument("--board", choices=BOARDS, default="virt")
     p.add_argument("--bus", required=True, metavar="DIR")
     p.add_argument("--wire", metavar="DIR")
+    p.add_argument("--model", action="store_true",
+                   help="on a model that is as strict as the data sheet")
     p.add_argument("--link", choices=LINKS)
     p.add_argument("--netdev-dgram", metavar="LOCAL,REMOTE", dest="dgram")
     p.add_argument("--netdev-stream", metavar="PATH", dest="stream")
@@ -301,7 +344,8 @@ def main(argv):
     o, more = parse(argv)
     try:
         args = command(o.board, o.bus, o.wire, o.link, o.image, o.icount,
-                       o.mac, o.console, o.dgram, o.stream, more)
+                       o.mac, o.console, o.dgram, o.stream, more,
+                       model=o.model)
     except Problem as e:
         sys.exit(f"run_nic.py: {e}")
     if o.dry_run:

@@ -6,8 +6,8 @@ stopped), and a meek one moves a file to host 1 and back all the same, by RDMA
 and by calls with payload tokens. Prints what happens as it happens. The last
 line is "demo: ok", or the reason why not (exit 1).
 
-    demo.py [--board virt|mps2-an385|lm3s6965evb|soft] [--peer BOARD] [--link shm|virtio]
-            [--file FILE] [--loss 1%] [--keep]
+    demo.py [--board virt|mps2-an385|lm3s6965evb|ek-tm4c1294xl|soft] [--model]
+            [--peer BOARD] [--link shm|virtio] [--file FILE] [--loss 1%] [--keep]
 """
 import argparse
 import hashlib
@@ -27,11 +27,12 @@ from hosts import (BIN, IP, PATIENCE_S, ROOT, Delays, Failure, Hosts, Process,
 OUT = os.path.join(ROOT, "build", "demo")
 # Bytes of the file, greedy processes (beside three, no share would have room
 # for the queues of unic-copy), board of host 1.
-DEFAULTS = {"lm3s6965evb": (64 << 10, 1, "soft")}
+DEFAULTS = {"lm3s6965evb": (64 << 10, 1, "soft"),
+            "ek-tm4c1294xl": (16 << 10, 1, "soft")}
 USUAL = (8 << 20, 3, None)
 ROUNDS = 5
 # H in the bound B: that of a driver which the machine does not delay.
-H_US = {"lm3s6965evb": 1_000_000}
+H_US = {"lm3s6965evb": 1_000_000, "ek-tm4c1294xl": 1_000_000}
 USUAL_H_US = 50_000
 # What of the NIC's trace is worth a line of the timeline.
 SHOWN = ("WAIT", "GRANT", "WAIT_END", "NOTICE", "ACKED", "RELEASE", "OFFER",
@@ -85,7 +86,7 @@ class Demo(Hosts):
         super().__init__(options.board, options.link, tmp,
                          options.peer or peer)
         self.o = options
-        self.image = options.image
+        self.image, self.model = options.image, options.model
         self.names = {}  # slot on host 0 -> name
 
     def start_hosts(self):
@@ -100,6 +101,7 @@ class Demo(Hosts):
             # really full when the meek process comes.
             self.start_driver(host, "--low", "0", "--high", "0")
         info = [self.wait_nic(host) for host in (0, 1)][0]
+        self.wait_link(0)
         return info | {"deliver_us": H_US.get(self.boards[0], USUAL_H_US)}
 
     def start_trace(self):
@@ -303,6 +305,8 @@ def input_file(options, demo):
 def parse():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--board", choices=run_nic.BOARDS, default="virt")
+    p.add_argument("--model", action="store_true",
+                   help="the first board on a model as strict as its data sheet")
     p.add_argument("--peer", choices=run_nic.BOARDS,
                    help="board of host 1 (the same)")
     p.add_argument("--link", choices=("shm", "virtio", "lan"),

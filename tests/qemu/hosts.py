@@ -191,6 +191,7 @@ class Hosts:
                         link or run_nic.links(board)[0]] * others)
         self.tmp = tmp
         self.image = None  # of the first NIC; None: the one that was made
+        self.model = False  # the first NIC's board is not QEMU's
         self.line = Timeline()
         self.running = []
         self.nics = []  # processes, by host
@@ -242,6 +243,7 @@ class Hosts:
         bus = self.path(f"bus{host}")
         how = {"link": self.links[host],
                "image": None if host else self.image,
+               "model": self.model and not host,
                "more": () if host else self.nic_options}
         if self.links[host] != "shm":
             # a stream, which may lag by more than the 10 frames of a datagram
@@ -280,6 +282,14 @@ class Hosts:
             time.sleep(0.05)
         raise Failure(f"the NIC of host {host} is {info['nic']} after "
                       f"{PATIENCE_S} s")
+
+    def wait_link(self, host):
+        """A PHY negotiates for seconds, which CONNECT does not wait for."""
+        until = time.monotonic() + PATIENCE_S
+        while not self.ctl(host, "info")["link_up"]:
+            if time.monotonic() > until:
+                raise Failure(f"the link of host {host} stays down")
+            time.sleep(0.05)
 
     def end(self):
         for p in reversed(self.running):
