@@ -64,6 +64,7 @@ SYSTEM = {
     "lm3s6965evb": ["tests/qemu/test_cortexm.py", "tests/qemu/test_line.py",
                     "tests/qemu/test_boot.py",
                     "tests/qemu/demo.py --board lm3s6965evb",
+                    "tests/qemu/demo.py --board lm3s6965evb --model --loss 1%",
                     "tests/board_model/test_lm3s.py"],
     "ek-tm4c1294xl": ["tests/board_model/test_tm4c.py"],
 }
@@ -95,7 +96,7 @@ def rows(board):
 
 
 def run(board, kind, test, command, why):
-    how = ("model" if command and "board_model" in command else
+    how = ("model" if command and "model" in command else
            "host" if board == "soft" else "qemu")
     row = {"board": board, "kind": kind, "test": test, "runner": how,
            "result": "passed", "passed": 0, "failed": 0, "seconds": 0.0,

@@ -146,6 +146,7 @@ GROUPS = {
             "demo.py --board virt --loss 5%",
             "demo.py --board virt --link virtio --loss 5%",
             "demo.py --board lm3s6965evb",
+            "demo.py --board lm3s6965evb --model --loss 1%",
             "demo.py --board mps2-an385",
             "demo.py --board mps2-an385 --peer soft"), apart=AGAIN,
             by_exit=True, jobs=2),
