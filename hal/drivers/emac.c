@@ -92,7 +92,7 @@ static void finish_writes(void)
 
 static void enable_dma_irqs(struct emac *emac, uint32_t mask)
 {
-	if (mask == emac->mask)
+	if (mask == emac->mask || !emac->regs)
 		return;
 	emac->mask = mask;
 	*emac_reg(emac, DMAIM) = mask;
@@ -285,6 +285,17 @@ static void queue_frame(struct emac *emac, uint32_t id, uint32_t len)
 	*emac_reg(emac, TXPOLLD) = 1;
 }
 
+/* Without a link, or without a controller, no descriptor would come back. */
+static void send_or_lose(struct emac *emac, uint32_t id, uint32_t len)
+{
+	if (emac->link.state) {
+		queue_frame(emac, id, len);
+		return;
+	}
+	emac->tx_free |= (uint8_t)(1u << id);
+	emac->counts.tx_lost++;
+}
+
 void emac_tx_put(struct emac *emac, uint8_t *frame, uint32_t len)
 {
 	uint32_t id = (uint32_t)(frame - emac->tx[0]) / EMAC_STRIDE;
@@ -295,7 +306,7 @@ void emac_tx_put(struct emac *emac, uint8_t *frame, uint32_t len)
 	else if (!memcmp(frame, emac->mac, sizeof(emac->mac)))
 		bring_home(emac, id, len);
 	else
-		queue_frame(emac, id, len);
+		send_or_lose(emac, id, len);
 }
 
 /* ----------------------------------------------------------------- receive */
