@@ -11,6 +11,7 @@
 #define CORTEXM_REG(addr) (*(volatile uint32_t *)(uintptr_t)(addr))
 
 #define CORTEXM_ISER  0xe000e100u /* interrupt set-enable */
+#define CORTEXM_ISPR  0xe000e200u /* ... set-pending */
 #define CORTEXM_ICPR  0xe000e280u /* ... clear-pending */
 #define CORTEXM_IPR   0xe000e400u /* priorities, a byte each */
 #define CORTEXM_ICSR  0xe000ed04u
@@ -31,6 +32,13 @@ static inline void cortexm_irq_priority(uint32_t irq, uint32_t level)
 {
 	*(volatile uint8_t *)(uintptr_t)(CORTEXM_IPR + irq) =
 		(uint8_t)(level << 5);
+}
+
+/** cortexm_irq_pend() - run the handler of @irq as soon as its priority and PRIMASK
+ * allow. */
+static inline void cortexm_irq_pend(uint32_t irq)
+{
+	CORTEXM_REG(CORTEXM_ISPR + irq / 32 * 4) = 1u << irq % 32;
 }
 
 /** cortexm_irq_clear() - clear pending @irq, which pends again while its line is

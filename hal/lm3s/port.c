@@ -263,13 +263,12 @@ bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 	return stellaris_enet_rx_next(&port->net, rx);
 }
 
+/* The handler fetches what waits for room: below the line's, whose bytes do not wait
+ * for frames. */
 void unic_port_rx_done(struct unic_port *port)
 {
-	if (!stellaris_enet_rx_done(&port->net))
-		return;
-	cortexm_irqs_off();
-	stellaris_enet_irq(&port->net);
-	cortexm_irqs_on();
+	if (stellaris_enet_rx_done(&port->net))
+		cortexm_irq_pend(LM3S_ETH_IRQ);
 }
 
 /* The Ethernet interrupt is always armed. */
