@@ -196,7 +196,8 @@ void machine_turn(struct unic_port *port)
 	port->beat = beat;
 	port->late = false;
 	stellaris_watchdog_feed(LM3S_WATCHDOG);
-	(void)stellaris_enet_beat(&port->net);
+	if (stellaris_enet_beat(&port->net))
+		port->host.near.news = true;
 	serial_host_beat(&port->host, port->net.up);
 }
 
