@@ -84,7 +84,7 @@ static void read_mac(uint8_t mac[6])
 	/* words that are not written are all ones, as a group's address */
 	if ((low | high) && !(mac[0] & 1))
 		return;
-	memcpy(mac, "\x02unic\x01", 6);
+	memcpy(mac, "\x02unic\xff", 6);
 	if (!identity_mac(BOOT_IDENTITY, mac))
 		machine_puts("unic: the MAC address is not unique\n");
 }
