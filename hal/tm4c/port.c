@@ -210,6 +210,7 @@ void machine_sleep(struct unic_port *port, uint64_t until_ns)
 void machine_puts(const char *text)
 {
 	pl011_puts(TM4C_CONSOLE, text);
+	pl011_drain(TM4C_CONSOLE); /* a reset may follow */
 }
 
 /* -------------------------------------------------------------- unic_port.h */
