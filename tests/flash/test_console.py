@@ -131,8 +131,9 @@ def check_terminal(check):
     check("and it opens again", b"Ctrl-C" in third.stderr.readline())
     os.close(tty)
     os.close(board)
-    check("an adapter that is pulled out", third.wait(PATIENCE_S) == 1 and
-          b"is gone" in third.stderr.read())
+    code, said = third.wait(PATIENCE_S), third.stderr.read()
+    check("an adapter that is pulled out", code == 1 and b"is gone" in said and
+          b"Traceback" not in said, said)
 
 
 def check_rules(check):

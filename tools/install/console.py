@@ -7,6 +7,7 @@ Without TTY: of the only one on USB that is not the link of a board. The link is
 refused, since unicd reads there, and each byte goes to one reader only.
 """
 import argparse
+import contextlib
 import errno
 import fcntl
 import os
@@ -99,7 +100,8 @@ def main():
     except KeyboardInterrupt:
         return 0
     finally:
-        fcntl.ioctl(fd, termios.TIOCNXCL)
+        with contextlib.suppress(OSError):  # it may be gone
+            fcntl.ioctl(fd, termios.TIOCNXCL)
     return 1
 
 

@@ -172,7 +172,7 @@ def flash(board, layout, boot, images, anyway=False):
     Refused."""
     try:
         update(board, layout, boot, images, anyway)
-    except (Problem, Refused):
+    except BaseException:  # Ctrl-C, too
         with contextlib.suppress(Problem):
             board.start()
         raise
