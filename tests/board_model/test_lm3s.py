@@ -109,6 +109,7 @@ class Wire:
         self.peer, _ = self.server.accept()
 
     def send(self, *frames):
+        self.peer.settimeout(PATIENCE_S)
         self.peer.sendall(b"".join(struct.pack(">I", len(f)) + f
                                    for f in frames))
 
