@@ -273,6 +273,21 @@ def half_duplex(d):
         d.ask_arp()
 
 
+def unplugged(d):
+    """With nothing plugged in, frames to be sent are lost, and the NIC goes on."""
+    d.join()
+    lives = d.text().count("unic: ready")
+    for _ in range(6):  # longer than frames are held for a link
+        run = subprocess.run(
+            [os.path.join(BIN, "unic-copy"), "put", __file__, "--peer", PEER_IP,
+             "--socket", d.path("unicd.sock")], capture_output=True, text=True,
+            timeout=PATIENCE_S, check=False)
+        if "no answer from that host" not in run.stderr:
+            raise Failure(run.stderr)
+    if d.text().count("unic: ready") != lives or "crashed" in d.text():
+        raise Failure(repr(d.text()))
+
+
 def no_fault(d):
     """And no rule of the data sheet was broken."""
     print("\n".join(d.end().splitlines()[-2:]))
@@ -284,6 +299,7 @@ PLACES = [
     (Bench, (), [pll]),
     (Bench, (), [hang]),
     (Bench, (), [no_link]),
+    (Desk, ("--break", "link"), [unplugged, no_fault]),
     (Desk, (), [frames, two_frames, overrun, crash, no_fault]),
     (Desk, ("--break", "half", "--wire-errors", "200"),
      [half_duplex, no_fault]),

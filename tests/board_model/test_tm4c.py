@@ -15,7 +15,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from test_lm3s import (PEER_MAC, ROOT, Bench, Desk, Failure,  # noqa: E402
-                       arp_request, run_test)
+                       arp_request, run_test, unplugged)
 
 CHIP = ["--chip", "tm4c1294", "--baud0", "115200"]
 READY = "unic: ready\n"
@@ -188,6 +188,8 @@ PLACES = [
     (Board, (), [clocks]),
     (Board, (), [resets]),
     (Board, (), [no_link]),
+    (Place, ("--break", "link"), [unplugged, no_fault]),
+    (Place, ("--break", "mosc"), [unplugged, no_fault]),
     (Board, (), [flash]),
     (Place, (), [frames, overrun, crash, all_frames]),
     (Place, ("--break", "bus"), [bus_error, no_fault]),
