@@ -98,8 +98,11 @@ def check_choices(check, tmp):
 
 
 def start(path):
+    # whoever runs this in the background ignores SIGINT, and so would it
     return subprocess.Popen([os.path.join(TOOLS, "console.py"), path],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT,
+                                                             signal.SIG_DFL))
 
 
 def check_terminal(check):
