@@ -4,7 +4,7 @@
 data sheet has it (board-model): clocks, console, link, frames, hangs. A broken rule
 of the data sheet is a failure of each test.
 
-    test_lm3s.py [--folder build/lm3s6965evb] [TEST ...]
+    test_lm3s.py [--folder build/lm3s6965evb] [--only TEST]
 """
 import argparse
 import os
@@ -237,6 +237,8 @@ def frames(d):
 
 def two_frames(d):
     """Two frames of one round leave one after the other."""
+    d.join()
+    d.ask_arp()
     d.wire.send(arp_request(), arp_request())
     for _ in range(2):
         if not d.wire.receive(10):
@@ -248,6 +250,8 @@ def two_frames(d):
 
 def overrun(d):
     """More frames than the FIFO holds, of all sizes: it recovers."""
+    d.join()
+    d.ask_arp()
     for size, count in ((60, 500), (1514, 20), (61, 500), (200, 200)):
         d.model.send_signal(signal.SIGUSR2)  # its main loop is late
         d.wire.send(*(arp_request(n, size) for n in range(count)))
@@ -258,6 +262,7 @@ def overrun(d):
 
 def crash(d):
     """The line of a crash is whole, although the board is reset at once."""
+    d.join()
     d.model.send_signal(signal.SIGUSR1)
     d.wait_for("the crash", lambda: d.text().count("unic: ready") == 2)
     line = [line for line in d.text().splitlines() if "crashed" in line]
@@ -293,7 +298,8 @@ def no_fault(d):
     print("\n".join(d.end().splitlines()[-2:]))
 
 
-# Tests that share a board, one after the other, and its options.
+# Tests that share a board, one after the other, and its options. The last is of the
+# board, whichever others ran on it.
 PLACES = [
     (Bench, (), [boots]),
     (Bench, (), [pll]),
@@ -318,23 +324,34 @@ def run_test(test, bench):
     return True
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    p.add_argument("--folder", default="build/lm3s6965evb")
-    p.add_argument("test", nargs="*", help="the first of those on its board")
-    o = p.parse_args()
+def run_places(places, o):
+    """All tests, or o.only. The exit status."""
     results = []
-    for place, options, tests in PLACES:
-        if o.test and tests[0].__name__ not in o.test:
+    for place, options, tests in places:
+        chosen = [t for t in tests if o.only in (None, t.__name__)]
+        if not chosen:
             continue
+        if tests[-1] not in chosen:
+            chosen.append(tests[-1])
         bench = place(o.folder, *options)
         try:
-            results += [run_test(test, bench) for test in tests]
+            results += [run_test(test, bench) for test in chosen]
         finally:
             bench.close()
     passed = sum(results)
     print(f"{passed} passed, {len(results) - passed} failed")
-    return 0 if passed == len(results) else 1
+    return 0 if results and passed == len(results) else 1
+
+
+def parse(description, folder):
+    p = argparse.ArgumentParser(description=description.split("\n\n")[0])
+    p.add_argument("--folder", default=folder)
+    p.add_argument("--only", metavar="TEST", help="and the last of its board")
+    return p.parse_args()
+
+
+def main():
+    return run_places(PLACES, parse(__doc__, "build/lm3s6965evb"))
 
 
 if __name__ == "__main__":
