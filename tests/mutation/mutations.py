@@ -3,17 +3,19 @@
 """Deliberate breaks of what must not break, in firmware and host driver. Each is
 made in a copy of the tree; tests are built and run there and must go red.
 
-usage: mutations.py [--only WORDS]   prints a table, ends in "N passed, N failed"
+usage: mutations.py [--only WORDS] [--jobs N]
+    prints a table, ends in "N passed, N failed"
 
---only runs those whose description, file or area contains WORDS.
+--only runs those whose description, file or area contains WORDS. --jobs: compilers at
+the same time.
 
 The breaks are in tests/mutation/mutations.d/<area>.py. Each file sets MUTATIONS to a
 sequence of (file, what stands there, what shall stand there, description) or
 (..., program) or (..., (program, program)). The file is named from the root of
 the tree; all places are changed where the text stands. A program is one of
-tests/unit, or a script of tests/qemu or tests/faults with its arguments
-("test_bus.py --only joint"), under which the programs of the host and the soft NIC
-are built; every one that is named must go red. Where none is named, one of TESTS must.
+tests/unit, or a script of SCRIPTS with its arguments ("test_bus.py --only joint"),
+under which the programs of the host and the soft NIC are built, or what NEEDS says;
+every one that is named must go red. Where none is named, one of TESTS must.
 """
 import argparse
 import contextlib
@@ -31,13 +33,29 @@ ENTRIES = os.path.join(ROOT, "tests", "mutation", "mutations.d")
 WORK = os.path.join(ROOT, "build", "mutations")
 BUILT = os.path.join(WORK, "build")
 KEPT = os.path.join(WORK, "kept")  # what BUILT was without any break
-PARTS = ("Makefile", "abi", "boards", "firmware", "hal", "host_driver", "mk",
-         "qemu", "tests")
+PARTS = ("Makefile", "abi", "boards", "firmware", "hal", "host_driver", "ld",
+         "mk", "qemu", "tests", "tools")
 TESTS = ("test_mr", "test_notice", "test_token", "test_share", "test_admission",
          "test_reclaim", "test_evict", "test_revoke", "test_rc", "test_rc_token",
          "test_rc_evict", "test_hostile")
-SCRIPTS = ("tests/qemu", "tests/faults")
-CFLAGS = "-std=gnu11 -fms-extensions -O1 -w -MMD -MP"
+SCRIPTS = ("tests/qemu", "tests/faults", "tests/board_model", "tests/flash")
+HOST = "host"
+FLAGS = "CFLAGS=-std=gnu11 -fms-extensions -O1 -w -MMD -MP"
+LM3S, TM4C = "lm3s6965evb", "ek-tm4c1294xl"
+# What scripts need: {HOST or board: what is made for it}.
+USUAL = {HOST: ("programs", "build-soft", "faults-build")}
+MODEL = "build/bin/board-model"
+DESK = (MODEL, "build/bin/unic-bus", "build/bin/unicd")
+LM3S_FLASH, TM4C_FLASH = f"build/{LM3S}/flash.bin", f"build/{TM4C}/flash.bin"
+NEEDS = {
+    "test_lm3s.py": {HOST: DESK, LM3S: (LM3S_FLASH,)},
+    "test_tm4c.py": {HOST: DESK, TM4C: (TM4C_FLASH,)},
+    "test_flash.py": {HOST: (MODEL,), LM3S: (LM3S_FLASH,)},
+    "test_line.py": {HOST: ("programs",), LM3S: ("image",)},
+    "test_tty.py": {HOST: ("programs",), LM3S: ("image",)},
+    "test_choose.py": {},
+    "test_console.py": {},
+}
 PATIENCE = 20  # times what a program takes without a break ...
 LEAST_S = 20   # ... and at least that, before it is red
 
@@ -68,17 +86,30 @@ def command(program):
     return [f"{folder}/{name}", *args]
 
 
-def make(*programs):
-    """None, or what the compiler says."""
-    targets = [f"build/unit/bin/{p}" for p in programs if not is_script(p)]
-    if any(map(is_script, programs)):
-        targets += ["programs", "build-soft", "faults-build"]
-    r = subprocess.run(
-        ["make", "-s", f"-j{os.cpu_count()}", f"CFLAGS={CFLAGS}",
-         "BUILD_ID=break", *targets],
-        cwd=WORK, env={**os.environ, "MAKEFLAGS": ""}, capture_output=True,
-        text=True, check=False)
-    return r.stderr if r.returncode else None
+def goals(programs):
+    """{HOST or board: what make has to make there}."""
+    wanted = {}
+    for program in programs:
+        needs = {HOST: command(program)}
+        if is_script(program):
+            needs = NEEDS.get(program.split()[0], USUAL)
+        for board, targets in needs.items():
+            wanted.setdefault(board, {}).update(dict.fromkeys(targets))
+    return wanted
+
+
+def make(programs, jobs):
+    """None, or what the compiler says. An image is what would be flashed, but for
+    warnings."""
+    for board, targets in goals(programs).items():
+        flags = (FLAGS,) if board == HOST else ("WARN=-w", f"BOARD={board}")
+        r = subprocess.run(
+            ["make", "-s", f"-j{jobs}", *flags, "BUILD_ID=break", *targets],
+            cwd=WORK, env={**os.environ, "MAKEFLAGS": ""}, capture_output=True,
+            text=True, check=False)
+        if r.returncode:
+            return r.stderr
+    return None
 
 
 def is_red(program, seconds):
@@ -112,11 +143,11 @@ def put_back():
             shutil.copy2(then, now)
 
 
-def judge(programs, limits):
+def judge(programs, limits, jobs):
     """(whether the break is found, by what)"""
     named = programs is not None
     for program in programs or TESTS:
-        error = make(program)
+        error = make([program], jobs)
         if error:
             return False, f"DOES NOT BUILD\n{error}"
         if is_red(program, limits[program]) != named:
@@ -124,8 +155,8 @@ def judge(programs, limits):
     return named, ", ".join(programs or ())
 
 
-def broken(path, old, new, programs, limits):
-    """What judge() says with @old replaced in @path."""
+def broken(path, old, new, programs, how):
+    """What judge() says, as @how, with @old replaced in @path."""
     at = os.path.join(WORK, path)
     dates = os.stat(at)
     with open(at, encoding="utf-8") as f:
@@ -135,7 +166,7 @@ def broken(path, old, new, programs, limits):
     with open(at, "w", encoding="utf-8") as f:
         f.write(text.replace(old, new))
     try:
-        return judge(programs, limits)
+        return judge(programs, *how)
     finally:
         with open(at, "w", encoding="utf-8") as f:
             f.write(text)
@@ -143,7 +174,7 @@ def broken(path, old, new, programs, limits):
         put_back()
 
 
-def prepare(programs):
+def prepare(programs, jobs):
     """Builds and runs @programs unbroken. How long each may take."""
     shutil.rmtree(WORK, ignore_errors=True)
     os.makedirs(WORK)
@@ -153,7 +184,7 @@ def prepare(programs):
             shutil.copytree(source, copy)
         else:
             shutil.copy2(source, copy)
-    error = make(*programs)
+    error = make(programs, jobs)
     if error:
         sys.exit(f"mutations: does not build without any:\n{error}")
     shutil.copytree(BUILT, KEPT)
@@ -170,11 +201,14 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", default="", metavar="WORDS")
-    todo = list(entries(parser.parse_args().only))
-    limits = prepare(sorted({p for e in todo for p in e[4] or TESTS}))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
+    o = parser.parse_args()
+    todo = list(entries(o.only))
+    how = (prepare(sorted({p for e in todo for p in e[4] or TESTS}), o.jobs),
+           o.jobs)
     passed = 0
     for path, old, new, words, programs in todo:
-        good, by = broken(path, old, new, programs, limits)
+        good, by = broken(path, old, new, programs, how)
         passed += good
         if not good:
             by = f"SURVIVED {by}"
