@@ -211,7 +211,8 @@ static void begin_send(struct stellaris_mac *mac)
 	}
 	mac->sending = true;
 	clock_at(clock,
-		 clock_now_ns(clock) + wire_ns(bytes < 60 ? 64 : bytes + 4),
+		 clock_now_ns(clock) + wire_ns(bytes < 60 ? 64 : bytes + 4) *
+					       (mac->wire.slower + 1),
 		 end_send, mac);
 }
 
@@ -246,8 +247,8 @@ static uint16_t read_vendor(struct stellaris_mac *mac, uint32_t reg)
 		return v;
 	}
 	if (reg == MR18 && mac->phy.up)
-		return MR18_100 | MR18_SIGNAL | MR18_LOCK |
-		       (phy_full_duplex(&mac->phy) ? MR18_FULL : 0);
+		return (phy_is_100(&mac->phy) ? MR18_100 : 0) | MR18_SIGNAL |
+		       MR18_LOCK | (phy_full_duplex(&mac->phy) ? MR18_FULL : 0);
 	return phy_read(&mac->phy, reg);
 }
 
@@ -288,6 +289,7 @@ static void hear_of_link(void *arg)
 	struct stellaris_mac *mac = arg;
 
 	mac->had_link |= mac->phy.up;
+	mac->wire.slower = phy_is_100(&mac->phy) ? 0 : 9;
 	mac->phy_raw |= MR17_LINK | (mac->phy.up ? MR17_DONE : 0);
 	if (mac->phy_raw & mac->phy_mask >> 8)
 		mac->raw |= INT_PHY;

@@ -7,7 +7,9 @@ of the data sheet is a failure of each test.
     test_lm3s.py [--folder build/lm3s6965evb] [--only TEST]
 """
 import argparse
+import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -179,6 +181,17 @@ class Desk(Bench):
                 frame = self.wire.receive(0.2)
         raise Failure("no answer to ARP")
 
+    def stats(self):
+        """The counters of the NIC."""
+        run = subprocess.run(
+            [os.path.join(BIN, "unicctl"), "--socket", self.path("unicd.sock"),
+             "--json", "--all", "stats"], stdout=subprocess.PIPE, text=True,
+            timeout=PATIENCE_S, check=True)
+        nic = json.loads(run.stdout)["nic"]
+        if "tx_frames" not in nic:
+            raise Failure(f"no NIC: {self.log('unicd')}")
+        return nic
+
     def sent_us(self):
         """When the board sent its frames."""
         return [int(line.split("t=")[1].split()[0])
@@ -199,8 +212,9 @@ def boots(b):
     for permille in (-300, 0, 300):
         text = b.run("--until", "ready\n", "--for", 6000, "--oscillator",
                      permille)
-        if not text.startswith("boot: slot A") or \
-                not text.endswith("unic: ready\n") or not text.isascii():
+        if not text.startswith("boot: slot A, update=00000002\n") or \
+                not text.endswith("unic: ready\n") or "no PLL" in text or \
+                not text.isascii():
             raise Failure(f"oscillator {permille}: {text!r}")
 
 
@@ -221,10 +235,39 @@ def hang(b):
 
 
 def no_link(b):
-    """With nothing plugged in, no frame is sent."""
-    text = b.run("--until", "ready\n", "--for", 6000, "--break", "link")
-    if "unic: ready" not in text:
+    """With nothing plugged in it runs, and the watchdog has no reason to bark."""
+    text = b.run("--for", 9500, "--break", "link")
+    if text.count("unic: ready") != 1:
         raise Failure(repr(text))
+
+
+def try_copy(d):
+    """To a host that does not answer: requests for its address."""
+    d.start("copy", os.path.join(BIN, "unic-copy"), "put", __file__, "--socket",
+            d.path("unicd.sock"), "--peer", PEER_IP).wait()
+
+
+def first_sends(d):
+    """What is sent before the link is up waits for it. No crash is told."""
+    d.join()
+    until = time.monotonic() + PATIENCE_S
+    while not d.sent_us() and time.monotonic() < until:
+        try_copy(d)
+    told, left = d.stats()["tx_frames"], len(d.sent_us())
+    if not left or told > left:
+        raise Failure(f"{told} frames were sent, {left} left")
+    if "crash" in d.log("unicd"):
+        raise Failure(d.log("unicd"))
+
+
+def no_partner(d):
+    """Nothing is sent to a cable that is not there."""
+    d.join()
+    until = time.monotonic() + PATIENCE_S
+    while not d.stats()["tx_frames"] and time.monotonic() < until:
+        try_copy(d)
+    if d.sent_us():
+        raise Failure(d.log("model"))
 
 
 def frames(d):
@@ -239,6 +282,7 @@ def two_frames(d):
     """Two frames of one round leave one after the other."""
     d.join()
     d.ask_arp()
+    d.model.send_signal(signal.SIGUSR2)  # its main loop is late
     d.wire.send(arp_request(), arp_request())
     for _ in range(2):
         if not d.wire.receive(10):
@@ -266,7 +310,8 @@ def crash(d):
     d.model.send_signal(signal.SIGUSR1)
     d.wait_for("the crash", lambda: d.text().count("unic: ready") == 2)
     line = [line for line in d.text().splitlines() if "crashed" in line]
-    if not line or not d.text().isascii() or " addr=" not in line[0]:
+    if not line or not d.text().isascii() or \
+            not re.search(" addr=[0-9a-f]{8}$", line[0]):
         raise Failure(repr(d.text()))
     d.wait_for("the record", lambda: "crash" in d.log("unicd"))
 
@@ -276,6 +321,8 @@ def half_duplex(d):
     d.join()
     for _ in range(10):
         d.ask_arp()
+    if not d.stats()["rx_short"]:
+        raise Failure("no spoiled frame was counted")
 
 
 def unplugged(d):
@@ -305,8 +352,9 @@ PLACES = [
     (Bench, (), [pll]),
     (Bench, (), [hang]),
     (Bench, (), [no_link]),
-    (Desk, ("--break", "link"), [unplugged, no_fault]),
-    (Desk, (), [frames, two_frames, overrun, crash, no_fault]),
+    (Desk, (), [first_sends, frames, overrun, crash, no_fault]),
+    (Desk, ("--break", "link"), [no_partner, no_fault]),
+    (Desk, ("--break", "ten"), [two_frames, no_fault]),
     (Desk, ("--break", "half", "--wire-errors", "200"),
      [half_duplex, no_fault]),
 ]
