@@ -49,13 +49,20 @@ class Model:
         except FileNotFoundError:
             return ""
 
-    def wait(self, *words):
+    def wait_for(self, done):
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until and self.process.poll() is None:
-            if any(word in self.text() for word in words):
+            if done():
                 return True
             time.sleep(0.05)
         return False
+
+    def wait(self, word):
+        return self.wait_for(lambda: word in self.text())
+
+    def wait_for_boots(self, times):
+        """Starts of the boot stub since the power is on."""
+        return self.wait_for(lambda: self.text().count("boot: slot") >= times)
 
     def end(self):
         """Off; what it complained of, and how many steps the flash did."""
@@ -102,8 +109,9 @@ class Bench:
             time.sleep(0.01)
         code = self.over_jtag(model, "install/flash.py", "--folder", self.folder,
                               "--search", os.path.join(ROOT, "tests/flash/openocd"))
-        if not cut and not code and not model.wait("boot: slot"):
+        if not cut and not code and not model.wait_for_boots(1 + runs):
             self.said += "\nit does not start what was flashed"
+            code = 1
         return code, *model.end()
 
     def flash_well(self, what, **how):
