@@ -190,7 +190,6 @@ PLACES = [
     (Board, (), [clocks]),
     (Board, (), [resets]),
     (Board, (), [no_link]),
-    (Place, ("--break", "link"), [unplugged, no_fault]),
     (Place, ("--break", "mosc"), [unplugged, no_fault]),
     (Board, (), [flash]),
     (Place, (), [frames, overrun, crash, missed, no_fault]),
