@@ -45,13 +45,13 @@ LM3S, TM4C = "lm3s6965evb", "ek-tm4c1294xl"
 # What scripts need: {HOST or board: what is made for it}.
 USUAL = {HOST: ("programs", "build-soft", "faults-build")}
 MODEL = "build/bin/board-model"
-DESK = (MODEL, "build/bin/unic-bus", "build/bin/unicd")
+DESK = (MODEL, "build/bin/unic-bus", "build/bin/unic-copy",
+        "build/bin/unicctl", "build/bin/unicd")
 LM3S_FLASH, TM4C_FLASH = f"build/{LM3S}/flash.bin", f"build/{TM4C}/flash.bin"
 NEEDS = {
     "test_lm3s.py": {HOST: DESK, LM3S: (LM3S_FLASH,)},
     "test_tm4c.py": {HOST: DESK, TM4C: (TM4C_FLASH,)},
     "test_flash.py": {HOST: (MODEL,), LM3S: (LM3S_FLASH,)},
-    "test_line.py": {HOST: ("programs",), LM3S: ("image",)},
     "test_tty.py": {HOST: ("programs",), LM3S: ("image",)},
     "test_choose.py": {},
     "test_console.py": {},
