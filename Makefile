@@ -61,7 +61,7 @@ debug: ## board: gdb on a NIC in QEMU, or a running one, or a board [BOARD=] [AT
 console: ## board: print what the board says on its second UART [TTY=, if there is more than one serial adapter]
 	@tools/install/console.py $(TTY)
 flash-test: programs build-soft $(call bin,board-model) ## board: make flash without a board: OpenOCD over a model, power cuts, QEMU
-	@$(MAKE) --no-print-directory BOARD=lm3s6965evb $(B)/lm3s6965evb/flash.bin
+	@$(MAKE) --no-print-directory BOARD=lm3s6965evb image $(B)/lm3s6965evb/flash.bin
 	@tests/flash/test_flash.py && echo "$@: ok"
 
 # -------------------------------------------------------------------- tests
