@@ -6,10 +6,9 @@
 #ifndef LM3S_H
 #define LM3S_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-#define LM3S_REG(addr) (*(volatile uint32_t *)(uintptr_t)(addr))
+#include "cortexm.h"
 
 #define LM3S_FLASH	   0x00000000u
 #define LM3S_FLASH_SHIFT   18
@@ -56,17 +55,17 @@
  * three cycles later: the reads take longer. */
 static inline void lm3s_clock_on(uintptr_t rcgc, uint32_t bits)
 {
-	LM3S_REG(rcgc) |= bits;
-	(void)LM3S_REG(rcgc);
-	(void)LM3S_REG(rcgc);
+	CORTEXM_REG(rcgc) |= bits;
+	(void)CORTEXM_REG(rcgc);
+	(void)CORTEXM_REG(rcgc);
 }
 
 /** lm3s_use_pins() - @pins of the port at @gpio, whose clock is on, belong to their
  * device. */
 static inline void lm3s_use_pins(uintptr_t gpio, uint32_t pins)
 {
-	LM3S_REG(gpio + LM3S_GPIO_AFSEL) |= pins;
-	LM3S_REG(gpio + LM3S_GPIO_DEN) |= pins;
+	CORTEXM_REG(gpio + LM3S_GPIO_AFSEL) |= pins;
+	CORTEXM_REG(gpio + LM3S_GPIO_DEN) |= pins;
 }
 
 #endif /* LM3S_H */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 #include "lm3s_clock.h"
 
+#include <stdbool.h>
+
 #include "lm3s.h"
 
 /* System control, data sheet 5.5. */
@@ -36,13 +38,13 @@ static void wait_turns(uint32_t turns)
 
 static void set_rcc(uint32_t rcc)
 {
-	LM3S_REG(LM3S_RCC) = rcc;
+	CORTEXM_REG(LM3S_RCC) = rcc;
 	wait_turns(CHANGE_TURNS);
 }
 
 void lm3s_use_crystal(void)
 {
-	uint32_t rcc = LM3S_REG(LM3S_RCC);
+	uint32_t rcc = CORTEXM_REG(LM3S_RCC);
 
 	if ((rcc & (RCC_MOSCDIS | RCC_OSCSRC | RCC_XTAL | RCC_BYPASS)) ==
 	    (RCC_8_MHZ | RCC_BYPASS))
@@ -59,9 +61,9 @@ void lm3s_use_crystal(void)
  * of the LDO): 2.75 V and not 2.5 V before the PLL is on. */
 static void raise_voltage(void)
 {
-	if ((LM3S_REG(LM3S_DID0) & DID0_REVISED) != DID0_A2)
+	if ((CORTEXM_REG(LM3S_DID0) & DID0_REVISED) != DID0_A2)
 		return;
-	LM3S_REG(LM3S_LDOPCTL) = LDO_2_75_V;
+	CORTEXM_REG(LM3S_LDOPCTL) = LDO_2_75_V;
 	wait_turns(LDO_TURNS);
 }
 
@@ -70,7 +72,7 @@ static bool pll_locks(void)
 	uint32_t looks;
 
 	for (looks = 0; looks < LOCK_LOOKS; looks++)
-		if (LM3S_REG(LM3S_RIS) & RIS_PLL_LOCK)
+		if (CORTEXM_REG(LM3S_RIS) & RIS_PLL_LOCK)
 			return true;
 	return false;
 }
@@ -83,8 +85,8 @@ uint32_t lm3s_use_pll(void)
 
 	lm3s_use_crystal();
 	raise_voltage();
-	plain = LM3S_REG(LM3S_RCC);
-	LM3S_REG(LM3S_MISC) = RIS_PLL_LOCK;
+	plain = CORTEXM_REG(LM3S_RCC);
+	CORTEXM_REG(LM3S_MISC) = RIS_PLL_LOCK;
 	rcc = plain & ~RCC_PLL_OFF;
 	set_rcc(rcc);
 	rcc = (rcc & ~RCC_DIV) | RCC_BY_4 | RCC_USE_DIV;

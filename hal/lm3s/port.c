@@ -75,7 +75,8 @@ static bool start_mpu(void)
  * bytes each (data sheet 7.3), or in a page that `make flash` wrote. */
 static void read_mac(uint8_t mac[6])
 {
-	uint32_t low = LM3S_REG(LM3S_USER0), high = LM3S_REG(LM3S_USER1), i;
+	uint32_t low = CORTEXM_REG(LM3S_USER0), high = CORTEXM_REG(LM3S_USER1),
+		 i;
 
 	for (i = 0; i < 3; i++) {
 		mac[i] = (uint8_t)(low >> 8 * i);
@@ -111,10 +112,10 @@ static void start_line(struct unic_port *port, uint32_t hz)
 /* A reset that is not the firmware's own has no crash record. */
 static void tell_reset(struct unic_port *port)
 {
-	uint32_t cause = LM3S_REG(LM3S_RESC);
+	uint32_t cause = CORTEXM_REG(LM3S_RESC);
 
-	LM3S_REG(LM3S_RESC) = 0;
-	LM3S_REG(LM3S_PBORCTL) |= PBORCTL_RESET;
+	CORTEXM_REG(LM3S_RESC) = 0;
+	CORTEXM_REG(LM3S_PBORCTL) |= PBORCTL_RESET;
 	pl011_hex(LM3S_UART1, "unic: reset, cause", cause);
 	machine_puts("\n");
 	if (cause & RESC_POWER_ON)

@@ -106,7 +106,7 @@ HANGS = (
      'test_lm3s.py --only no_link'),
     (LM3S, '\ttell_reset(port);\n', '', 'lm3s: the cause of a reset is not told',
      'test_lm3s.py --only hang'),
-    (LM3S, '\tLM3S_REG(LM3S_RESC) = 0;\n', '',
+    (LM3S, '\tCORTEXM_REG(LM3S_RESC) = 0;\n', '',
      'lm3s: the cause of a reset is not cleared', 'test_lm3s.py --only hang'),
 )
 
