@@ -97,7 +97,7 @@ static inline bool stellaris_enet_rx_ready(const struct stellaris_enet *net)
 bool stellaris_enet_rx_next(struct stellaris_enet *net, struct unic_rx *rx);
 
 /** stellaris_enet_rx_done() - as unic_port_rx_done(). Returns true if frames may
- * wait in the FIFO for the room: the caller calls stellaris_enet_irq(). */
+ * wait in the FIFO for the room: the caller makes its interrupt pending. */
 bool stellaris_enet_rx_done(struct stellaris_enet *net);
 
 #endif /* STELLARIS_ENET_H */
