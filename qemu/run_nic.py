@@ -39,9 +39,11 @@ IMAGES = {"virt": "build/virt/unic.elf",
           "lm3s6965evb": "build/lm3s6965evb/unic.elf",
           "ek-tm4c1294xl": "build/ek-tm4c1294xl/flash.bin",
           "soft": os.path.join(BIN, "unic-nic")}
-# Boards that tests/board_model has: the chip, and the rate of the host link.
-MODELS = {"lm3s6965evb": ("lm3s6965", 921600),
-          "ek-tm4c1294xl": ("tm4c1294", 115200)}
+# Boards that tests/board_model has: the chip, the rate of the host link, and how many
+# processes; QEMU lacks those of ONLY_MODELS.
+MODELS = {"lm3s6965evb": ("lm3s6965", 921600, 2),
+          "ek-tm4c1294xl": ("tm4c1294", 115200, 4)}
+ONLY_MODELS = ("ek-tm4c1294xl",)
 BOARDS = tuple(sorted(IMAGES))
 # What the mps2-an385 shares with its host is all the RAM that QEMU lets one
 # choose: the mailbox, then the slots (hal/mps2/memlayout.h).
@@ -98,7 +100,7 @@ def links(board):
 def bus_options(board):
     """Options of unic-bus for such a NIC."""
     if board in MODELS:
-        return ["--slots", "4" if board == "ek-tm4c1294xl" else "2"]
+        return ["--slots", str(MODELS[board][2])]
     if board != "mps2-an385":
         return []
     return ["--joint", "--slots", str(MPS2_RAM["vectors"] - 1),
@@ -259,7 +261,7 @@ def model_command(board, bus, wire, link, image, mac, console, stream):
     flash = os.path.join(directory, "flash")
     shutil.copyfile(image, flash)
     own_address(flash, board, mac)
-    chip, baud = MODELS[board]
+    chip, baud, _ = MODELS[board]
     args = [os.path.join(ROOT, BIN, "board-model"), "--chip", chip, "--flash",
             flash, "--uart0", uart(directory), "--baud0", str(baud)]
     if link == "lan":
@@ -289,7 +291,7 @@ def command(board, bus_dir, wire_dir=None, link=None, image=None, icount=False,
     if link == "shm" and not wire_dir:
         raise Problem("--link shm needs --wire DIR")
     bus = bus_info(bus_dir)
-    model = model or board == "ek-tm4c1294xl"
+    model = model or board in ONLY_MODELS
     if model and not image:
         image = os.path.join(ROOT, "build", board, "flash.bin")
     path = find_image(board, image) if need_image else None
