@@ -4,9 +4,7 @@
  * sheet, CASE, and is otherwise in order; CASE 0 breaks none. test_board_model.py
  * compiles it once for each.
  */
-#include <stdint.h>
-
-#define REG(addr) (*(volatile uint32_t *)(uintptr_t)(addr))
+#include "breaker.h"
 
 #define SYS	  0x400fe000u
 #define RIS	  (SYS + 0x050u)
@@ -37,26 +35,6 @@
 
 #define FLASH_ERASE 0xa4420002u
 #define FLASH_WORD  0xa4420001u
-
-void start(void);
-void stop(void);
-
-__attribute__((section(".vectors"), used)) static void *const vectors[] = {
-	(void *)0x20001000, (void *)start, (void *)stop, (void *)stop,
-	(void *)stop,	    (void *)stop,  (void *)stop,
-};
-
-void stop(void)
-{
-	for (;;)
-		__asm__ volatile("cpsid i\n\twfi");
-}
-
-static void wait_loops(uint32_t n)
-{
-	while (n--)
-		__asm__ volatile("nop");
-}
 
 static void wait_lock(void)
 {

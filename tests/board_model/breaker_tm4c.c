@@ -4,9 +4,7 @@
  * sheet, CASE, and is otherwise in order; CASE 0, 19 and 29 break none.
  * test_tm4c_rules.py compiles it once for each.
  */
-#include <stdint.h>
-
-#define REG(addr) (*(volatile uint32_t *)(uintptr_t)(addr))
+#include "breaker.h"
 
 #define SYS	  0x400fe000u
 #define RIS	  (SYS + 0x050u)
@@ -52,26 +50,6 @@
 
 #define FAST_MEMORY 0x01950195u /* for 120 MHz */
 #define USE_PLL	    0x93300001u /* with MEMTIMU, crystal, by 2 */
-
-void start(void);
-void stop(void);
-
-__attribute__((section(".vectors"), used)) static void *const vectors[] = {
-	(void *)0x20001000, (void *)start, (void *)stop, (void *)stop,
-	(void *)stop,	    (void *)stop,  (void *)stop,
-};
-
-void stop(void)
-{
-	for (;;)
-		__asm__ volatile("cpsid i\n\twfi");
-}
-
-static void wait_loops(uint32_t n)
-{
-	while (n--)
-		__asm__ volatile("nop");
-}
 
 static void wait_for(uint32_t reg, uint32_t bits)
 {

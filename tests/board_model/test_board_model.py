@@ -16,7 +16,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 BIN = os.environ.get("UNIC_BIN", os.path.join(ROOT, "build", "bin"))
 CC = "arm-none-eabi-gcc"
-BREAKER = os.path.join(ROOT, "tests/board_model/breaker.c")
 NONE = ""
 
 # Case: what the fault says. Others may follow it.
@@ -56,17 +55,6 @@ RULES = {
 }
 
 
-def compile_case(case, tmp):
-    elf, image = (os.path.join(tmp, f"{case}.{end}") for end in ("elf", "bin"))
-    subprocess.run(
-        [CC, "-mcpu=cortex-m3", "-mthumb", "-O1", "-ffreestanding", "-nostdlib",
-         "-Wall", "-Werror", f"-DCASE={case}", "-Wl,--section-start=.vectors=0",
-         "-Wl,-Ttext=0x100", "-Wl,-e,start", BREAKER, "-o", elf], check=True)
-    subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", elf, image],
-                   check=True)
-    return image
-
-
 def serve_wire(path):
     """Somebody at the other end, who says nothing."""
     server = socket.socket(socket.AF_UNIX)
@@ -76,46 +64,67 @@ def serve_wire(path):
                      daemon=True).start()
 
 
-def run_case(case, tmp):
-    """The exit status, the faults, and the console."""
-    wire, console = (os.path.join(tmp, f"{case}.{end}")
-                     for end in ("wire", "console"))
-    options = []
-    if 30 <= case < 40:
-        serve_wire(wire)
-        options = ["--wire", wire]
-    run = subprocess.run(
-        [os.path.join(BIN, "board-model"), "--chip", "lm3s6965", "--flash",
-         compile_case(case, tmp), "--console", console, "--free", "--for",
-         "4000", "--until", "!", *options], text=True, stderr=subprocess.PIPE,
-        timeout=60, check=False)
-    with open(console, encoding="latin-1") as f:
-        return run.returncode, [line for line in run.stderr.splitlines()
-                                if "fault:" in line], f.read()
+class Breaker:
+    """A program of @source for @chip that breaks one of @rules, by its number. The
+    cases of @wired have a wire."""
 
+    def __init__(self, chip, cpu, source, rules, wired):
+        self.chip, self.cpu, self.rules, self.wired = chip, cpu, rules, wired
+        self.source = os.path.join(ROOT, "tests/board_model", source)
 
-def judge(case, tmp):
-    """None, or what is wrong."""
-    want = RULES[case]
-    code, faults, text = run_case(case, tmp)
-    if want:
-        good = code == 3 and any(want in line for line in faults)
-        return None if good else f"not objected to: {want}: {faults}"
-    good = code == 0 and not faults and text == "ok\n!"
-    return None if good else f"{code} {faults} {text!r}"
+    def compile(self, case, tmp):
+        elf, image = (os.path.join(tmp, f"{case}.{end}")
+                      for end in ("elf", "bin"))
+        subprocess.run(
+            [CC, f"-mcpu={self.cpu}", "-mthumb", "-O1", "-ffreestanding",
+             "-nostdlib", "-Wall", "-Werror", f"-DCASE={case}",
+             "-Wl,--section-start=.vectors=0", "-Wl,-Ttext=0x100",
+             "-Wl,-e,start", self.source, "-o", elf], check=True)
+        subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", elf, image],
+                       check=True)
+        return image
 
+    def run(self, case, tmp):
+        """The exit status, the faults, and the console."""
+        wire, console = (os.path.join(tmp, f"{case}.{end}")
+                         for end in ("wire", "console"))
+        options = []
+        if case in self.wired:
+            serve_wire(wire)
+            options = ["--wire", wire]
+        run = subprocess.run(
+            [os.path.join(BIN, "board-model"), "--chip", self.chip, "--flash",
+             self.compile(case, tmp), "--console", console, "--free", "--for",
+             "4000", "--until", "!", *options], text=True,
+            stderr=subprocess.PIPE, timeout=60, check=False)
+        with open(console, encoding="latin-1") as f:
+            return run.returncode, [line for line in run.stderr.splitlines()
+                                    if "fault:" in line], f.read()
 
-def main():
-    passed = failed = 0
-    with tempfile.TemporaryDirectory(prefix="unic-model-") as tmp:
-        for case in map(int, sys.argv[1:] or RULES):
-            wrong = judge(case, tmp)
-            passed, failed = passed + (not wrong), failed + bool(wrong)
-            print(f"FAIL {case}: {wrong}" if wrong else
-                  f"ok {RULES[case] or 'a program in order'}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    def judge(self, case, tmp):
+        """None, or what is wrong."""
+        want = self.rules[case]
+        code, faults, text = self.run(case, tmp)
+        if want:
+            good = code == 3 and any(want in line for line in faults)
+            return None if good else f"not objected to: {want}: {faults}"
+        good = code == 0 and not faults and text == "ok\n!"
+        return None if good else f"{code} {faults} {text!r}"
+
+    def main(self):
+        """All cases, or those of the command line. The exit status."""
+        passed = failed = 0
+        with tempfile.TemporaryDirectory(prefix="unic-model-") as tmp:
+            for case in map(int, sys.argv[1:] or self.rules):
+                wrong = self.judge(case, tmp)
+                passed, failed = passed + (not wrong), failed + bool(wrong)
+                print(f"FAIL {case}: {wrong}" if wrong else
+                      f"ok {self.rules[case] or 'a program in order'}",
+                      flush=True)
+        print(f"{passed} passed, {failed} failed")
+        return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(Breaker("lm3s6965", "cortex-m3", "breaker.c", RULES,
+                     range(30, 40)).main())

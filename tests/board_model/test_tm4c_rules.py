@@ -6,16 +6,10 @@ program that is in order, and the same with one rule broken (breaker_tm4c.c).
 usage: test_tm4c_rules.py [CASE ...]
 """
 import os
-import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from test_board_model import BIN, CC, ROOT, serve_wire  # noqa: E402
-
-BREAKER = os.path.join(ROOT, "tests/board_model/breaker_tm4c.c")
-NONE = ""
-MAC = 29  # cases from here on have a wire
+from test_board_model import NONE, Breaker  # noqa: E402
 
 # Case: what the fault says. Others may follow it.
 RULES = {
@@ -52,57 +46,6 @@ RULES = {
 }
 
 
-def compile_case(case, tmp):
-    elf, image = (os.path.join(tmp, f"{case}.{end}") for end in ("elf", "bin"))
-    subprocess.run(
-        [CC, "-mcpu=cortex-m4", "-mthumb", "-O1", "-ffreestanding", "-nostdlib",
-         "-Wall", "-Werror", f"-DCASE={case}", "-Wl,--section-start=.vectors=0",
-         "-Wl,-Ttext=0x100", "-Wl,-e,start", BREAKER, "-o", elf], check=True)
-    subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", elf, image],
-                   check=True)
-    return image
-
-
-def run_case(case, tmp):
-    """The exit status, the faults, and the console."""
-    wire, console = (os.path.join(tmp, f"{case}.{end}")
-                     for end in ("wire", "console"))
-    options = []
-    if case >= MAC:
-        serve_wire(wire)
-        options = ["--wire", wire]
-    run = subprocess.run(
-        [os.path.join(BIN, "board-model"), "--chip", "tm4c1294", "--flash",
-         compile_case(case, tmp), "--console", console, "--free", "--for",
-         "4000", "--until", "!", *options], text=True, stderr=subprocess.PIPE,
-        timeout=60, check=False)
-    with open(console, encoding="latin-1") as f:
-        return run.returncode, [line for line in run.stderr.splitlines()
-                                if "fault:" in line], f.read()
-
-
-def judge(case, tmp):
-    """None, or what is wrong."""
-    want = RULES[case]
-    code, faults, text = run_case(case, tmp)
-    if want:
-        good = code == 3 and any(want in line for line in faults)
-        return None if good else f"not objected to: {want}: {faults}"
-    good = code == 0 and not faults and text == "ok\n!"
-    return None if good else f"{code} {faults} {text!r}"
-
-
-def main():
-    passed = failed = 0
-    with tempfile.TemporaryDirectory(prefix="unic-model-") as tmp:
-        for case in map(int, sys.argv[1:] or RULES):
-            wrong = judge(case, tmp)
-            passed, failed = passed + (not wrong), failed + bool(wrong)
-            print(f"FAIL {case}: {wrong}" if wrong else
-                  f"ok {RULES[case] or 'a program in order'}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(Breaker("tm4c1294", "cortex-m4", "breaker_tm4c.c", RULES,
+                     range(29, 50)).main())
