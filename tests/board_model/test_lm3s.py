@@ -325,21 +325,6 @@ def half_duplex(d):
         raise Failure("no spoiled frame was counted")
 
 
-def unplugged(d):
-    """Without a controller, frames to be sent are lost, and the NIC goes on."""
-    d.join()
-    lives = d.text().count("unic: ready")
-    for _ in range(2):
-        run = subprocess.run(
-            [os.path.join(BIN, "unic-copy"), "put", __file__, "--peer", PEER_IP,
-             "--socket", d.path("unicd.sock")], capture_output=True, text=True,
-            timeout=PATIENCE_S, check=False)
-        if "no answer from that host" not in run.stderr:
-            raise Failure(run.stderr)
-    if d.text().count("unic: ready") != lives or "crashed" in d.text():
-        raise Failure(repr(d.text()))
-
-
 def no_fault(d):
     """And no rule of the data sheet was broken."""
     print("\n".join(d.end().splitlines()[-2:]))
