@@ -92,10 +92,9 @@ static uint32_t source_hz(const struct lm3s_sysctl *sys)
 
 	switch (sys->rcc >> 4 & 3) {
 	case 0:
-		return sys->rcc & RCC_MOSCDIS || board_breaks(sys->board, "mos"
-									  "c")
-			       ? 0
-			       : MOSC_HZ;
+		if (sys->rcc & RCC_MOSCDIS || board_breaks(sys->board, "mosc"))
+			return 0;
+		return MOSC_HZ;
 	case 1:
 		return iosc;
 	case 2:
