@@ -389,16 +389,19 @@ def test_copy(pair):
     need(pair.hosts.ctl(0, "info")["resets"] == 1, "a reset")
 
 
-def main():
-    tests = {n: f for n, f in globals().items() if n.startswith("test_")}
+def run_tests(module, make):
+    """The tests of @module, or those of the command line, each on a rig that
+    make(name) returns. The exit status."""
+    tests = {n: f for n, f in module.items() if n.startswith("test_")}
     chosen = [f"test_{a.removeprefix('test_')}" for a in sys.argv[1:]]
     passed = failed = 0
     for name in chosen or tests:
-        rig = Pair() if name == "test_copy" else Rig()
+        rig = make(name)
+        begun = time.monotonic()
         try:
             tests[name](rig)
             passed += 1
-            print(f"ok {name}", flush=True)
+            print(f"ok {name} {time.monotonic() - begun:.1f} s", flush=True)
         except Failure as e:
             failed += 1
             print(f"FAIL {name}: {e}", flush=True)
@@ -412,4 +415,5 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals(), lambda name: Pair() if name == "test_copy"
+                       else Rig()))

@@ -15,7 +15,7 @@ import threading
 import time
 
 from hosts import Failure
-from test_line import LINE_H, PATIENCE_S, Rig, need
+from test_line import LINE_H, PATIENCE_S, Rig, need, run_tests
 
 
 class Terminal(threading.Thread):
@@ -103,28 +103,5 @@ def test_reader(rig):
     rig.driver.expect("NIC joined", PATIENCE_S)
 
 
-def main():
-    tests = {n: f for n, f in globals().items() if n.startswith("test_")}
-    chosen = [f"test_{a.removeprefix('test_')}" for a in sys.argv[1:]]
-    passed = failed = 0
-    for name in chosen or tests:
-        rig = TtyRig()
-        begun = time.monotonic()
-        try:
-            tests[name](rig)
-            passed += 1
-            print(f"ok {name} {time.monotonic() - begun:.1f} s", flush=True)
-        except Failure as e:
-            failed += 1
-            print(f"FAIL {name}: {e}", flush=True)
-            for p in rig.running:
-                for text in p.lines[-6:]:
-                    print(f"  {p.who}: {text}")
-        finally:
-            rig.end()
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals(), lambda _: TtyRig()))
