@@ -27,17 +27,21 @@
 
 /*
  * UNIC_IOC_CALL. Send a request and wait for its reply, or just wait: the
- * driver sets `bytes` to 0 before it waits, so who is interrupted calls again
- * with the same record. Any number of threads may wait at once.
- * ETIMEDOUT: `until_ns` (CLOCK_MONOTONIC; 0: never) came first; EAGAIN: too many
- * replies were not fetched, the request was not taken; EINVAL: less than a record,
+ * driver sets `bytes` to 0 before it waits for the reply, so who is interrupted
+ * calls again with the same record. Any number of threads may wait at once. A file has
+ * 2 * UNIC_CTL_OPEN_MAX places for requests whose reply is not fetched, and 2 before
+ * HELLO; a call that finds none waits for one behind those that came before it,
+ * and loses its turn when a signal interrupts it. It has the place from before its
+ * memory is looked at until its reply is fetched.
+ * ETIMEDOUT: `until_ns` (CLOCK_MONOTONIC; 0: never) came first; EAGAIN: it came
+ * before there was a place, the request was not taken; EINVAL: less than a record,
  * or no room for one.
  */
 struct unic_ioc_call {
 	unic_le64 msg;	    /* address of the request: record and tail */
 	unic_le64 reply;    /* address for record and tail of the reply */
-	unic_le64 until_ns; /* CLOCK_MONOTONIC, then ETIMEDOUT; 0: never; the
-			     * reply can be waited for again */
+	unic_le64 until_ns; /* CLOCK_MONOTONIC, then ETIMEDOUT or EAGAIN; 0:
+			     * never; the reply can be waited for again */
 	unic_le32 bytes;    /* of the request; 0: it was sent */
 	unic_le32 room;	    /* at `reply`; what does not fit is lost */
 	unic_le32 seq;	    /* of the request */

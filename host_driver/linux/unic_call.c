@@ -2,8 +2,9 @@
 /*
  * unic_call.c - a request of a process and its reply: UNIC_IOC_CALL.
  *
- * Secret: where a reply waits for its caller. The caller allocates the place for it
- * before the lock is taken, so that the core never has to.
+ * Secret: in which order calls get the few places that a client has, and where a reply
+ * waits for its caller. The caller allocates memory for it before the lock is taken, so
+ * that the core never has to.
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -18,11 +19,12 @@
 #include "unic_ioctl.h"
 #include "unic_trace.h"
 
-/* Requests under way and replies not fetched: without a slot, and with one. */
+/* Places: requests being sent or under way, and replies not fetched; of a client without
+ * a slot, and with one. */
 #define STRANGER_MAX 2
 #define REPLIES_MAX  (2 * UNIC_CTL_OPEN_MAX)
 
-/* A place for the reply to a request. The caller allocates it before the lock is taken,
+/* Memory for the reply to a request. The caller allocates it before the lock is taken,
  * charged to its own memory cgroup. */
 struct unic_reply {
 	struct list_head node;
@@ -30,13 +32,118 @@ struct unic_reply {
 	u8 *msg; /* unic_reply.room bytes, at least a record */
 };
 
-/* --------------------------------------------------------- places for replies */
+/* A call that is under way. */
+struct awaited {
+	struct unic_file *f;
+	u32 seq;
 
-static struct unic_reply *find_reply(struct list_head *places, u32 seq)
+	/* of take_place() */
+	struct list_head node; /* of f->queue, while it waits */
+	struct completion turn;
+	bool has_place;
+
+	/* memory for the reply; NULL: the request was issued */
+	struct unic_reply *blank;
+	struct unic_reply *reply;
+};
+
+/* ---------------------------------------------------------------------- places */
+
+static bool is_full(const struct unic_file *f)
+{
+	return f->places >= (READ_ONCE(f->slot) == UNIC_OS_NO_SLOT
+				     ? STRANGER_MAX
+				     : REPLIES_MAX);
+}
+
+/* Gives free places to the calls that have waited longest. */
+static void grant_places(struct unic_file *f)
+{
+	struct awaited *a;
+
+	lockdep_assert_held(&f->queue_lock);
+	while (!list_empty(&f->queue) && !is_full(f)) {
+		a = list_first_entry(&f->queue, struct awaited, node);
+		list_del_init(&a->node);
+		a->has_place = true;
+		f->places++;
+		complete(&a->turn);
+	}
+}
+
+/* The client may have got its slot, and with it more places. */
+static void grow_places(struct unic_file *f)
+{
+	spin_lock(&f->queue_lock);
+	grant_places(f);
+	spin_unlock(&f->queue_lock);
+}
+
+static void put_place(struct unic_file *f)
+{
+	spin_lock(&f->queue_lock);
+	f->places--;
+	grant_places(f);
+	spin_unlock(&f->queue_lock);
+}
+
+/* Ends the wait of every call, without a place. */
+static void clear_queue(struct unic_file *f)
+{
+	struct awaited *a;
+
+	spin_lock(&f->queue_lock);
+	list_for_each_entry(a, &f->queue, node)
+		complete(&a->turn);
+	spin_unlock(&f->queue_lock);
+}
+
+/* Jiffies until @until_ns; 0: it is over. */
+static long jiffies_until(u64 until_ns)
+{
+	u64 now = ktime_get_ns();
+
+	if (!until_ns)
+		return MAX_SCHEDULE_TIMEOUT;
+	if (now >= until_ns)
+		return 0;
+	return min_t(u64, nsecs_to_jiffies64(until_ns - now) + 1,
+		     MAX_SCHEDULE_TIMEOUT);
+}
+
+/* First come, first served. 0: put_place() gives the place back. */
+static int take_place(struct awaited *a, u64 until_ns)
+{
+	struct unic_file *f = a->f;
+	long left = jiffies_until(until_ns);
+
+	init_completion(&a->turn);
+	spin_lock(&f->queue_lock);
+	list_add_tail(&a->node, &f->queue);
+	grant_places(f);
+	if (READ_ONCE(f->ended))
+		complete(&a->turn);
+	spin_unlock(&f->queue_lock);
+	if (left)
+		left = wait_for_completion_interruptible_timeout(&a->turn,
+								 left);
+	spin_lock(&f->queue_lock);
+	list_del_init(&a->node);
+	spin_unlock(&f->queue_lock);
+	if (a->has_place)
+		return 0;
+	if (READ_ONCE(f->ended))
+		return -ENODEV;
+	return left < 0 ? left : -EAGAIN;
+}
+
+/* --------------------------------------------------------------------- replies */
+
+static struct unic_reply *find_reply(struct list_head *list, u32 seq)
 {
 	struct unic_reply *r;
 
-	list_for_each_entry(r, places, node)
+	list_for_each_entry(r, list, node)
 		if (r->seq == seq)
 			return r;
 	return NULL;
@@ -49,12 +156,13 @@ void unic_call_reply(struct unic_file *f, const void *msg, u32 bytes)
 
 	memcpy(&hdr, msg, sizeof(hdr));
 	r = find_reply(&f->open, unic_from_le32(hdr.seq));
-	/* issue_request() adds a place for each request */
+	/* issue_request() adds memory for each */
 	if (WARN_ON_ONCE(!r))
 		return;
 	r->bytes = min(bytes, r->room);
 	memcpy(r->msg, msg, r->bytes);
 	list_move_tail(&r->node, &f->replies);
+	grow_places(f);
 	if (wq_has_sleeper(&f->answered))
 		wake_up_interruptible_all(&f->answered);
 }
@@ -66,13 +174,13 @@ static void reply_discard(struct unic_reply *r)
 	kfree(r);
 }
 
-/* Keeps @r for the next request of @f, and frees the place that was kept. */
+/* Keeps @r for the next request of @f, and frees what was kept. */
 static void reply_free(struct unic_file *f, struct unic_reply *r)
 {
 	reply_discard(r ? xchg(&f->spare, r) : NULL);
 }
 
-/* A place for a reply of @room bytes; the caller holds no lock. NULL: no memory. */
+/* Memory for a reply of @room bytes; the caller holds no lock. NULL: no memory. */
 static struct unic_reply *reply_new(struct unic_file *f, u32 room)
 {
 	struct unic_reply *r = xchg(&f->spare, NULL);
@@ -92,16 +200,18 @@ static struct unic_reply *reply_new(struct unic_file *f, u32 room)
 	return NULL;
 }
 
-static void discard_all(struct list_head *places)
+static void discard_all(struct list_head *list)
 {
 	struct unic_reply *r, *next;
 
-	list_for_each_entry_safe(r, next, places, node)
+	list_for_each_entry_safe(r, next, list, node)
 		reply_discard(r);
 }
 
 void unic_call_init(struct unic_file *f)
 {
+	spin_lock_init(&f->queue_lock);
+	INIT_LIST_HEAD(&f->queue);
 	init_waitqueue_head(&f->answered);
 	INIT_LIST_HEAD(&f->open);
 	INIT_LIST_HEAD(&f->replies);
@@ -116,6 +226,7 @@ void unic_call_free(struct unic_file *f)
 
 void unic_call_wake(struct unic_file *f)
 {
+	clear_queue(f);
 	wake_up_all(&f->answered);
 }
 
@@ -128,60 +239,40 @@ static struct unic_reply *dequeue_reply(struct unic_file *f, u32 seq)
 
 	if (r) {
 		list_del(&r->node);
-		f->places--;
+		put_place(f);
 	}
 	return r;
 }
-
-struct awaited {
-	struct unic_file *f;
-	u32 seq;
-	/* of the reply; NULL: the request was issued */
-	struct unic_reply *place;
-	struct unic_reply *reply;
-	int err; /* 0, or why the request was not issued */
-};
 
 static bool is_call_done(void *arg)
 {
 	struct awaited *a = arg;
 
 	a->reply = dequeue_reply(a->f, a->seq);
-	return a->reply || a->f->ended || a->err;
-}
-
-static bool is_full(const struct unic_file *f)
-{
-	return READ_ONCE(f->places) >= (READ_ONCE(f->slot) == UNIC_OS_NO_SLOT
-						? STRANGER_MAX
-						: REPLIES_MAX);
+	return a->reply || a->f->ended;
 }
 
 /* @pins: fetched for the request; those that the core did not use stay in the
  * list. */
-static int issue_request(struct awaited *a, const void *msg, u32 bytes,
-			 struct list_head *pins)
+static void issue_request(struct awaited *a, const void *msg, u32 bytes,
+			  struct list_head *pins)
 {
 	struct unic_file *f = a->f;
 	struct unic_os *os = f->os;
 	struct unic_frame_tables *t = NULL;
-	struct unic_reply *r = a->place;
+	struct unic_reply *r = a->blank;
 
-	if (is_full(f))
-		return -EAGAIN;
 	if (f->core.slot != UNIC_OS_NO_SLOT) {
 		t = os->slot[f->core.slot].frames;
 		unic_pins_ready(t, pins);
 	}
-	a->place = NULL;
-	f->places++;
+	a->blank = NULL;
 	list_add_tail(&r->node, &f->open);
 	trace_unic_request(os, f->core.pid, msg, bytes);
 	/* @msg is a whole record, so the core replies */
 	unic_host_request(os->host, &f->core, msg, bytes);
 	if (t)
 		unic_pins_ready(t, NULL);
-	return 0;
 }
 
 /* The caller polls for its reply, so the NIC does not ring. */
@@ -190,54 +281,45 @@ static int issue_and_spin(struct awaited *a, const void *msg, u32 bytes,
 {
 	struct unic_os *os = a->f->os;
 	unsigned int noio = unic_lock(os);
+	int err = a->f->ended ? -ENODEV : 0;
 
-	if (!a->f->ended) {
+	if (!err) {
 		unic_host_rest(os->host, false);
-		a->err = issue_request(a, msg, bytes, pins);
+		issue_request(a, msg, bytes, pins);
 		unic_engine_spin(os, is_call_done, a);
-	} else {
-		a->err = -ENODEV;
 	}
 	unic_unlock(os, noio);
-	return a->err;
+	return err;
 }
 
-/* Allocates the place for the reply and fetches the pages that @msg registers,
- * then issues the request. */
+/* Allocates the memory of the reply and fetches the pages that @msg registers,
+ * then issues the request. The caller has a place. */
 static int submit_msg(struct awaited *a, const void *msg, u32 bytes, u32 room)
 {
 	struct unic_ctl_hdr hdr;
 	LIST_HEAD(pins);
 	int err;
 
-	if (is_full(a->f))
-		return -EAGAIN; /* before memory is allocated */
-	a->place = reply_new(a->f, room);
-	if (!a->place)
+	a->blank = reply_new(a->f, room);
+	if (!a->blank)
 		return -ENOMEM;
 	memcpy(&hdr, msg, sizeof(hdr));
-	a->place->seq = unic_from_le32(hdr.seq);
+	a->blank->seq = unic_from_le32(hdr.seq);
 	err = unic_prefetch(a->f->mem, &a->f->core, msg, bytes, &pins);
 	if (!err)
 		err = issue_and_spin(a, msg, bytes, &pins);
 	unic_prefetch_drop(a->f->mem, &pins);
-	reply_free(a->f, a->place);
+	reply_free(a->f, a->blank);
 	return err;
 }
 
-static int submit_user_msg(struct awaited *a, const struct unic_ioc_call *call)
+static int submit_user_msg(struct awaited *a, const void __user *from,
+			   u32 bytes, u32 room)
 {
-	u32 bytes = unic_from_le32(call->bytes);
-	u32 room = min(unic_from_le32(call->room), UNIC_CTL_MSG_MAX);
-	const void __user *from = u64_to_user_ptr(unic_from_le64(call->msg));
 	u64 record[UNIC_CTL_BYTES / 8];
 	void *msg = record;
 	int err;
 
-	if (bytes < sizeof(record) || room < sizeof(record))
-		return -EINVAL;
-	if (bytes > UNIC_CTL_MSG_MAX)
-		return -EMSGSIZE;
 	if (bytes > sizeof(record))
 		msg = memdup_user(from, bytes);
 	else if (copy_from_user(record, from, sizeof(record)))
@@ -247,6 +329,27 @@ static int submit_user_msg(struct awaited *a, const struct unic_ioc_call *call)
 	err = submit_msg(a, msg, bytes, room);
 	if (msg != record)
 		kfree(msg);
+	return err;
+}
+
+/* Takes a place before any memory, so that calls that wait have none. */
+static int submit_call(struct awaited *a, const struct unic_ioc_call *call)
+{
+	u32 bytes = unic_from_le32(call->bytes);
+	u32 room = min(unic_from_le32(call->room), UNIC_CTL_MSG_MAX);
+	int err;
+
+	if (bytes < UNIC_CTL_BYTES || room < UNIC_CTL_BYTES)
+		return -EINVAL;
+	if (bytes > UNIC_CTL_MSG_MAX)
+		return -EMSGSIZE;
+	err = take_place(a, unic_from_le64(call->until_ns));
+	if (err)
+		return err;
+	err = submit_user_msg(a, u64_to_user_ptr(unic_from_le64(call->msg)),
+			      bytes, room);
+	if (err)
+		put_place(a->f);
 	return err;
 }
 
@@ -264,18 +367,15 @@ static bool poll_reply(struct awaited *a)
 static int wait_reply(struct awaited *a, u64 until_ns)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	long left = MAX_SCHEDULE_TIMEOUT;
 	int err = 0;
 
 	add_wait_queue(&a->f->answered, &wait);
 	while (!poll_reply(a) && !err) {
-		u64 now = ktime_get_ns();
+		long left = jiffies_until(until_ns);
 
-		if (until_ns && now < until_ns)
-			left = nsecs_to_jiffies(until_ns - now) + 1;
 		if (signal_pending(current))
 			err = -ERESTARTSYS;
-		else if (until_ns && now >= until_ns)
+		else if (!left)
 			err = -ETIMEDOUT;
 		else
 			wait_woken(&wait, TASK_INTERRUPTIBLE, left);
@@ -311,7 +411,7 @@ long unic_call(struct unic_file *f, struct unic_ioc_call __user *arg)
 		return -EFAULT;
 	a.seq = unic_from_le32(call.seq);
 	if (call.bytes)
-		err = submit_user_msg(&a, &call);
+		err = submit_call(&a, &call);
 	if (!err && !a.reply)
 		err = put_user(0, (u32 __user *)&arg->bytes);
 	if (!err && !a.reply)

@@ -19,13 +19,13 @@ void unic_call_free(struct unic_file *f);
 /**
  * unic_call() - put a request to the core, wait for a reply, or both, as abi/unic_ioctl.h
  * says. Sleeps; the caller holds no lock.
- * Returns 0, or: -EINVAL, -EMSGSIZE, -EFAULT, -ENOMEM; -EAGAIN, too many replies are not
- * fetched; -ENODEV, the client has ended; -ETIMEDOUT; -ERESTARTSYS. A request that was
+ * Returns 0, or: -EINVAL, -EMSGSIZE, -EFAULT, -ENOMEM; -EAGAIN, no place was free in
+ * time; -ENODEV, the client has ended; -ETIMEDOUT; -ERESTARTSYS. A request that was
  * issued keeps its reply for a later call.
  */
 long unic_call(struct unic_file *f, struct unic_ioc_call __user *arg);
 
-/** unic_call_reply() - copy @msg into the place that its request brought, and
+/** unic_call_reply() - copy @msg into the memory that its request brought, and
  * wake the callers that wait for it. The caller holds unic_os.lock. */
 void unic_call_reply(struct unic_file *f, const void *msg, u32 bytes);
 

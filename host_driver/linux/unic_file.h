@@ -5,6 +5,7 @@
 
 #include <linux/fs.h>
 #include <linux/list.h>
+#include <linux/spinlock.h>
 #include <linux/wait.h>
 
 #include "host.h"
@@ -26,10 +27,13 @@ struct unic_file {
 	struct fasync_struct *fasync;
 	bool upcalls, cqs; /* the flags that a read clears */
 
-	/* of unic_call.c; the lists and `places` are under unic_os.lock */
+	/* of unic_call.c */
+	spinlock_t queue_lock;	/* of the next two */
+	struct list_head queue; /* calls that wait for a place */
+	u32 places;		/* that are taken */
 	wait_queue_head_t answered;
-	struct list_head open, replies; /* places without and with a reply */
-	u32 places;
+	/* memory without and with a reply, under unic_os.lock */
+	struct list_head open, replies;
 	struct unic_reply *spare;
 };
 

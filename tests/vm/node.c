@@ -39,26 +39,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unic_ctl.h"
-#include "unic_ioctl.h"
+#define PROGRAM "node"
+#include "by_hand.h"
 
-#define CALLS	   800
-#define PATIENCE_S 20
-#define OPENERS	   100
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static int fail(const char *what)
-{
-	fprintf(stderr, "node: %s: %s\n", what, strerror(errno));
-	return 1;
-}
+#define CALLS	800
+#define OPENERS 100
 
 /* A call that waits for a reply to nothing, for so long at most. How long it took;
  * 0: it did not end as it must. */
@@ -169,28 +154,6 @@ static int comers(char *path)
 }
 
 #define ASKS 100
-
-/* A request whose answer is not read: the call waits for another one, until
- * a time that is over. True: the driver took the request. */
-static bool ask_only(int fd, uint16_t op, uint32_t seq)
-{
-	struct unic_ctl_hello rec = {
-		.hdr = { .op = unic_to_le16(op), .seq = unic_to_le32(seq) },
-	};
-	_Alignas(8) uint8_t reply[UNIC_CTL_MSG_MAX];
-	struct unic_ioc_call call = {
-		.msg = unic_to_le64((uintptr_t)&rec),
-		.reply = unic_to_le64((uintptr_t)reply),
-		.until_ns = unic_to_le64(1),
-		.bytes = unic_to_le32(sizeof(rec)),
-		.room = unic_to_le32(sizeof(reply)),
-		.seq = unic_to_le32(UINT32_MAX),
-	};
-
-	if (op == UNIC_CTL_HELLO)
-		rec.version = unic_to_le32(UNIC_CTL_VERSION);
-	return ioctl(fd, UNIC_IOC_CALL, &call) && errno == ETIMEDOUT;
-}
 
 static int unread(const char *path, uint32_t n)
 {

@@ -7,10 +7,11 @@ PARTS_kexec   := tests/vm/kexec.c
 PARTS_node    := tests/vm/node.c
 PARTS_nth     := tests/vm/nth.c lib:libunic.a
 PARTS_pins    := tests/vm/pins.c lib:libunic.a
+PARTS_places  := tests/vm/places.c
 PARTS_rdma-cm := tests/vm/rdma_cm.c lib:libunic.a
 PARTS_rxe     := tests/vm/rxe.c
 PARTS_scatter := tests/vm/scatter.c
 LIBS_rxe      := -libverbs
-VM_PROGRAMS := calls costs crowd forks forms gaps kexec memory node pins scatter datagrams survivor
+VM_PROGRAMS := calls costs crowd forks forms gaps kexec memory node pins places scatter datagrams survivor
 
 INC_tests/vm = -Ihost_driver/libunic

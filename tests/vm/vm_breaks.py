@@ -67,14 +67,35 @@ BREAKS = (
     ("unic_file.c", "	unic_mem_leave(f->mem);",
      f"	unic_mem_leave(f->mem); {SLEEP};",
      "test_stuck"),  # a process that is killed lives on for a while
-    ("unic_call.c", "nsecs_to_jiffies(until_ns - now)",
-     "nsecs_to_jiffies(until_ns - ktime_get_ns())",
+    ("unic_call.c", "nsecs_to_jiffies64(until_ns - now)",
+     "nsecs_to_jiffies64(until_ns - ktime_get_ns())",
      "test_deadline"),  # the end of a wait passes between two looks at the clock
     ("unic_call.c", "#define STRANGER_MAX 2", "#define STRANGER_MAX 8",
      "test_unread"),  # a descriptor has many replies
     ("unic_call.c", "alloc_pages_exact(room, GFP_KERNEL_ACCOUNT)",
      "alloc_pages_exact(room, GFP_KERNEL)",
      "test_unread"),  # replies are charged to nobody
+    ("unic_call.c", "	list_add_tail(&a->node, &f->queue);", "	list_add(&a->node, &f->queue);",
+     "test_turns"),  # who came last is first
+    ("unic_call.c", "	list_del_init(&a->node);\n	spin_unlock", "	spin_unlock",
+     "test_turns"),  # who has left is given a place
+    ("unic_call.c", """	if (err)
+		put_place(a->f);""", "", "test_turns"),
+    ("unic_call.c", "	grow_places(f);\n", "",
+     "test_early"),  # who waits does not have the places that a slot brings
+    ("unic_call.c", "	while (!list_empty(&f->queue) &&", "	if (!list_empty(&f->queue) &&",
+     "test_early"),  # ... or one of them
+    ("unic_call.c", "#define REPLIES_MAX  (2 * UNIC_CTL_OPEN_MAX)", "#define REPLIES_MAX  U32_MAX",
+     "test_early"),  # a client with a slot has any number of replies
+    ("unic_call.c", """	if (READ_ONCE(f->ended))
+		complete(&a->turn);
+""", "", "test_unbind"),  # a call that comes after the end waits
+    ("unic_call.c", """	list_for_each_entry(a, &f->queue, node)
+		complete(&a->turn);""", """	a = list_first_entry(&f->queue, struct awaited, node);
+	if (!list_empty(&f->queue))
+		complete(&a->turn);""", "test_unbind"),  # only the first is told
+    ("unic_call.c", "	clear_queue(f);\n", "",
+     "test_unbind"),  # who waits for a place is not told
     ("unic_file.c", "if (!os->leaving)", "if (os->host)",
      "test_unbind"),  # an open() that meets the removal makes a client
     ("unic_fence.c", """	if (kept_off)

@@ -20,7 +20,7 @@ from hangs import Hangs
 from hosts import BIN, IP, Failure
 import test_memory
 
-PROGRAMS = ("calls", "crowd", "forks", "forms", "gaps", "memory", "node", "pins",
+PROGRAMS = ("calls", "crowd", "forks", "forms", "gaps", "memory", "node", "pins", "places",
             "datagrams", "survivor")
 STATE = "/sys/class/unic/unic0/state"
 HANG_S = 1.0
@@ -312,6 +312,12 @@ def test_threads(c):
     must(c.guest.run(f"node {pair.NODE} threads 100", 60) == "node: ok\n", "not ok")
 
 
+def test_turns(c):
+    """Calls of one descriptor get the few places for requests in the order in which
+    they came; one that is interrupted, or too late, leaves the others theirs."""
+    must(c.guest.run(f"places {pair.NODE} turns", 60) == "places: ok\n", "not ok")
+
+
 def test_datagrams(c):
     """Datagrams go to a host with unicd and come from it."""
     answer = c.start("answer", "datagrams", "answer", pair.NODE,
@@ -439,13 +445,17 @@ def test_not_pinned_in_a_lock(c):
 
 def test_early(c):
     """A process has no slot before it is told so: the slot that it asked for
-    may be given to another process."""
+    may be given to another process. Calls that wait meanwhile get the places that come
+    with it."""
     c.nics[0].child.send_signal(signal.SIGSTOP)
     try:
         said = c.guest.run(f"node {pair.NODE} early")
+        grown = c.start("grown", "places", pair.NODE, "grown", show=False)
+        grown.expect("waits")
     finally:
         c.nics[0].child.send_signal(signal.SIGCONT)
     must(said == "node: ok\n", said)
+    grown.expect("places: ok")
     c.guest.wait_for(f"grep -q ready {STATE}")
 
 
@@ -489,10 +499,13 @@ def test_suspend(c):
 
 def test_unbind(c):
     """A NIC that is slow to stop is unbound and bound again while processes
-    come and go: a process that comes in that moment gets an error."""
+    come and go: a process that comes in that moment gets an error, and one that waits
+    for a place is told."""
     driver = "/sys/bus/pci/drivers/unic"
     address = re.search(r"\d{4}:\d\d:\d\d\.\d",
                         c.guest.run(f"ls {driver}")).group()
+    ended = c.start("ended", "places", pair.NODE, "ended", show=False)
+    ended.expect("waits")
     comers = c.start("comers", "node", pair.NODE, "comers", show=False)
     for _ in range(3):
         c.guest.wait_for("! grep -qx 0 /sys/class/unic/unic*/slots_used")
@@ -505,6 +518,7 @@ def test_unbind(c):
         # else it would be found again as unic1
         c.guest.wait_for("grep -qx 0 /sys/module/unic/refcnt")
         c.guest.run(f"echo {address} >{driver}/bind")
+    ended.expect("places: ok")
     must(comers.poll() is None, comers.last())
     comers.kill()
     c.guest.wait_for(f"unicctl --socket {pair.NODE} info | grep 'nic .*ready'")
