@@ -482,25 +482,37 @@ static int call_device(struct unic_conn *conn, struct unic_waiter *w,
 
 /* -------------------------------------------------------------------- turns */
 
+/* How long @w waits for its turn: until @until_ns if it has patience_ms, else until no
+ * call has ended for the @ms of a reply. So a long queue is no error. */
+static int turn_slice_ms(const struct unic_turns *q,
+			 const struct unic_waiter *w, int64_t until_ns, int ms)
+{
+	int64_t moved = (int64_t)q->ended_ns + ms * 1000000ll;
+
+	if (!w->call->patience_ms && until_ns >= 0 && moved > until_ns)
+		until_ns = moved;
+	return slice_ms(until_ns);
+}
+
 /* Wait for the turn of @w, which is in its queue. 0; -ENOTCONN; UNIC_CTL_ST_TOO_MANY:
- * the turn did not come before @until_ns. */
+ * the turn did not come in time. @until_ns, @ms: as for turn_slice_ms(). */
 static int wait_turn(struct unic_conn *conn, struct unic_waiter *w,
-		     int64_t until_ns)
+		     int64_t until_ns, int ms)
 {
 	struct unic_turns *q = &conn->lane[w->lane];
-	int ms = 1;
+	int left = 1;
 
 	unic_turn_grant(q);
 	while (!w->has_turn && !unic_conn_dead(conn)) {
-		ms = slice_ms(until_ns);
-		if (!ms)
+		left = turn_slice_ms(q, w, until_ns, ms);
+		if (!left)
 			break;
-		unic_cond_wait_ms(&w->cond, &conn->lock, ms);
+		unic_cond_wait_ms(&w->cond, &conn->lock, left);
 	}
 	if (w->has_turn)
 		return 0;
 	unic_turn_leave(q, w);
-	return ms ? -ENOTCONN : UNIC_CTL_ST_TOO_MANY;
+	return left ? -ENOTCONN : UNIC_CTL_ST_TOO_MANY;
 }
 
 static int call_once(struct unic_conn *conn, struct unic_waiter *w, int ms)
@@ -523,7 +535,7 @@ static int call_in_turn(struct unic_conn *conn, struct unic_waiter *w, int ms)
 
 	memcpy(request, w->call->rec, sizeof(request));
 	unic_turn_enter(q, w);
-	while (!(ret = wait_turn(conn, w, until))) {
+	while (!(ret = wait_turn(conn, w, until, ms))) {
 		ret = call_once(conn, w, ms);
 		if (!unic_turn_again(q, w, ret)) {
 			unic_turn_end(q, w->lane);

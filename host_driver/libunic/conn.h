@@ -34,7 +34,7 @@ struct unic_conn_call {
 	int fds[UNIC_CONN_FDS]; /* out: descriptors that came along */
 	int n_fds;		/* in: wanted; out: got */
 	int timeout_ms;		/* for the reply; 0: UNIC_CALL_MS */
-	int patience_ms;	/* for its turn; 0: as timeout_ms */
+	int patience_ms;	/* for its turn; 0: timeout_ms without an end */
 	uint32_t seq;		/* out: of the request, set before it is sent */
 };
 
@@ -82,7 +82,7 @@ void unic_conn_hang_up(struct unic_conn *conn);
  * connection is dead), -EOWNERDEAD (the connection is of the process that
  * forked this one). On error rec is unchanged but for its header. Two
  * statuses may be the library's: UNIC_CTL_ST_TOO_MANY, the turn did not come within
- * patience_ms; UNIC_CTL_ST_NO_MEMORY, the kernel has no memory for the request.
+ * patience_ms, or without one, no call ended for timeout_ms; UNIC_CTL_ST_NO_MEMORY, the kernel has no memory for the request.
  * Nothing was sent then, and the connection goes on.
  */
 int unic_conn_call(struct unic_conn *conn, unsigned int op,

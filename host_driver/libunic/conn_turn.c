@@ -4,6 +4,8 @@
  */
 #include "conn_turn.h"
 
+#include "wait.h"
+
 static const unsigned int lane_max[LANES] = {
 	[LANE_SHORT] = UNIC_CTL_OPEN_MAX / 4,
 	[LANE_GIVE] = UNIC_CTL_OPEN_MAX / 4,
@@ -66,6 +68,7 @@ void unic_turn_grant(struct unic_turns *q)
 void unic_turn_end(struct unic_turns *q, enum unic_lane lane)
 {
 	q->under_way--;
+	q->ended_ns = unic_now_ns();
 	if (++q->well >= q->room && q->room < lane_max[lane]) {
 		q->room++;
 		q->well = 0;

@@ -45,6 +45,7 @@ struct unic_waiter {
 struct unic_turns {
 	struct unic_waiter *first, **end; /* in order of arrival */
 	unsigned int under_way, room, well;
+	uint64_t ended_ns; /* when a call last ended */
 };
 
 /** unic_turn_init() - make @q, the queue of @lane, empty. */

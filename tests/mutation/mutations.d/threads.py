@@ -19,6 +19,8 @@ MUTATIONS = (
      "conn: calls that last keep out the others", "test_conn"),
     (TURN, "\t\treturn LANE_GIVE;", "\t\treturn LANE_LONG;",
      "conn: what gives back waits for who waits", "test_conn"),
+    (CONN, "moved > until_ns", "false",
+     "conn: a long queue is an error", "test_conn"),
     (TURN, "q->under_way < q->room", "1",
      "conn: any number of calls is under way", "test_conn"),
     (TURN, "\tunic_turn_grant(q);\n}\n\n/* The driver has no place", "}\n\n/* The driver has no place",

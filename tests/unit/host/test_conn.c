@@ -24,6 +24,7 @@
 #define CALLS  20u
 #define ROUNDS 10u
 #define OP     UNIC_CTL_PD_ALLOC
+#define PLACES (UNIC_CTL_OPEN_MAX / 4) /* of short calls */
 
 /* ---------------------------------------------------- calls that the test fails */
 
@@ -105,7 +106,7 @@ struct driver {
 	bool holds; /* MR_REG is never answered */
 	/* up to `places` MR_REG wait; the oldest is answered after 10 ms */
 	unsigned int places, waiting, refused;
-	uint64_t kept[4][UNIC_CTL_BYTES / 8];
+	uint64_t kept[PLACES][UNIC_CTL_BYTES / 8];
 };
 
 /* Sends a reply; reads no request until the socket takes it. */
@@ -375,6 +376,29 @@ static void long_calls_stand_in_nobodys_way(void **state)
 	close_socket(&d, conn);
 }
 
+#define QUEUE 100u /* calls; the driver answers one in 10 ms */
+
+/* The turn of the last calls comes after their time-out, which is for the reply: calls
+ * before them end, so they wait on. */
+static void a_long_queue_is_no_error(void **state)
+{
+	static struct member m[QUEUE];
+	struct driver d;
+	struct unic_conn *conn = open_socket(&d);
+	unsigned int i;
+
+	(void)state;
+	d.places = PLACES;
+	for (i = 0; i < QUEUE; i++)
+		start(&m[i], conn, UNIC_CTL_MR_REG, (int)QUEUE * 10 / 2,
+		      one_call);
+	for (i = 0; i < QUEUE; i++) {
+		pthread_join(m[i].thread, NULL);
+		assert_int_equal(m[i].ret, 0);
+	}
+	close_socket(&d, conn);
+}
+
 /* A call that does not get its turn within its patience returns TOO_MANY;
  * nothing was sent. */
 static void a_turn_is_not_waited_for_longer_than_told(void **state)
@@ -472,6 +496,7 @@ int main(void)
 		cmocka_unit_test(another_reads_at_once),
 		cmocka_unit_test(what_passes_is_waited_for),
 		cmocka_unit_test(long_calls_stand_in_nobodys_way),
+		cmocka_unit_test(a_long_queue_is_no_error),
 		cmocka_unit_test(a_turn_is_not_waited_for_longer_than_told),
 		cmocka_unit_test(places_to_wait_are_found_out),
 		cmocka_unit_test(without_a_place_is_told),
