@@ -16,6 +16,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#define DEV "/dev/"
+
 /* ---------------------------------------------------------------- settings */
 
 static const struct {
@@ -122,11 +124,22 @@ void tty_close(int fd)
 
 /* ------------------------------------------------------------------- users */
 
+/* Is the descriptor that @path of /proc stands for one of @tty? Looks only at what is
+ * open in /dev: stat() of a file elsewhere waits for its file system, which may hang. */
+static bool is_open_tty(const char *path, dev_t tty)
+{
+	char to[sizeof(DEV) - 1];
+	struct stat st;
+
+	return readlink(path, to, sizeof(to)) == (ssize_t)sizeof(to) &&
+	       !memcmp(to, DEV, sizeof(to)) && !stat(path, &st) &&
+	       S_ISCHR(st.st_mode) && st.st_rdev == tty;
+}
+
 static bool has_open(int pid, dev_t tty)
 {
 	char path[32 + sizeof(((struct dirent *)0)->d_name)];
 	struct dirent *entry;
-	struct stat st;
 	bool found = false;
 	DIR *fds;
 
@@ -137,8 +150,7 @@ static bool has_open(int pid, dev_t tty)
 	while (!found && (entry = readdir(fds)) != NULL) {
 		snprintf(path, sizeof(path), "/proc/%d/fd/%s", pid,
 			 entry->d_name);
-		found = !stat(path, &st) && S_ISCHR(st.st_mode) &&
-			st.st_rdev == tty;
+		found = is_open_tty(path, tty);
 	}
 	closedir(fds);
 	return found;

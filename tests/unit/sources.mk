@@ -32,7 +32,7 @@ PARTS_test_stags      = tests/unit/host/test_stags.c rig.a
 PARTS_test_switch     = tests/unit/host/test_switch.c $(addprefix qemu/wire/,faults.c mac_table.c socket_port.c switch.c)
 # A terminal whose driver the test plays.
 PARTS_test_tty        = tests/unit/host/test_tty.c host_driver/serial/tty.c
-WRAP_test_tty        := --for-linker=--wrap=ioctl
+WRAP_test_tty        := --for-linker=--wrap=ioctl --for-linker=--wrap=stat
 # Each file of abi/vectors, by what the NIC, the driver and the serial link make of it.
 PARTS_test_vectors    = tests/unit/host/test_vectors.c tests/unit/vector.c $(SERIAL) $(FAR) rig.a
 # Client and server of the page service over two NICs ...

@@ -139,6 +139,8 @@ FLASHING = (
 
 PORTS = (
     (TTY, '\tcfmakeraw(t);\n', '', 'unicd: the terminal is not raw', 'test_tty'),
+    (TTY, '!memcmp(to, DEV, sizeof(to)) && ', '',
+     'unicd: looks at files that are no terminals', 'test_tty'),
     (TTY, '(IXOFF | IXANY | INPCK | IGNPAR)', '(INPCK | IGNPAR)',
      'unicd: flow control by bytes stays', 'test_tty'),
     (TTY, '(CSTOPB | CRTSCTS | HUPCL | PARODD)', '(HUPCL | PARODD)',
