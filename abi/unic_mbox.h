@@ -25,7 +25,7 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u	   /* a driver refuses a NIC of another */
-#define UNIC_ABI_MINOR 3u /* raised by additions, see unic_info.features */
+#define UNIC_ABI_MINOR 4u /* raised by additions, see unic_info.features */
 
 /* ------------------------------------------------------- layout of BAR2 */
 
@@ -102,7 +102,8 @@ struct unic_info {
 				* 4096; 0: there is no link, or one with no room
 				* for 256 */
 	uint8_t mac[6];	       /* Ethernet address of the NIC */
-	uint8_t link_up;       /* 1 if it is up, as far as the board can tell */
+	uint8_t link_up;       /* 1 if it is up, as far as the board can tell;
+				* may change, too */
 	uint8_t icrc_offload;  /* 1: the link lets NICs leave the ICRC out; else
 				* 0 */
 	uint8_t build_id[32];  /* of the firmware, text, zero-padded */
@@ -125,7 +126,11 @@ struct unic_info {
 	unic_le32 drain_us;	/* drain bound: DMA that is cut off ends in it;
 				 * B = H + T + reaper + drain */
 	unic_le32 ipv4;		/* our address, host order; 0: none yet */
-	unic_le32 rsvd1[3];
+	unic_le32 bus_lost;	/* times that bytes of a serial line to the host
+				 * were lost or damaged; 0 without one */
+	unic_le32 wire_lost;	/* frames that the board's Ethernet lost, either
+				 * way, as far as the board counts them */
+	unic_le32 rsvd1;
 };
 
 /* NIC writes. One cache line per index. */

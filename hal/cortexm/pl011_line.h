@@ -46,6 +46,12 @@ static inline bool pl011_line_came(const struct pl011_line *line)
 	return line->rx_head != line->rx_tail;
 }
 
+/** pl011_line_lost() - how often bytes from the host were lost or damaged. */
+static inline uint32_t pl011_line_lost(const struct pl011_line *line)
+{
+	return line->overruns + line->framing;
+}
+
 /**
  * pl011_line_sleep_ns() - how long machine_sleep() may sleep, until NIC time
  * @until_ns, for all that line and link know; 0: not at all. Called with

@@ -68,20 +68,25 @@ void serial_host_was_reset(struct serial_host *host, const char *why,
 	host->near.crash = &kept.record;
 }
 
-void serial_host_beat(struct serial_host *host, bool up)
+void serial_host_beat(struct serial_host *host, bool up, uint32_t bus_lost,
+		      uint32_t wire_lost)
 {
 	struct unic_info *info =
 		(struct unic_info *)(void *)(host->near.box + UNIC_BOX_INFO);
+	unic_le32 bus = unic_to_le32(bus_lost), wire = unic_to_le32(wire_lost);
 
 	if (!kept.told && !host->near.crash &&
 	    stream_idle(&host->near.stream)) {
 		kept.told = true;
 		kept.check = kept_check();
 	}
-	if (UNIC_READ_ONCE(info->link_up) != up) {
-		UNIC_WRITE_ONCE(info->link_up, up);
-		host->near.info_due = true;
-	}
+	if (info->link_up == up && info->bus_lost == bus &&
+	    info->wire_lost == wire)
+		return;
+	UNIC_WRITE_ONCE(info->link_up, up);
+	UNIC_WRITE_ONCE(info->bus_lost, bus);
+	UNIC_WRITE_ONCE(info->wire_lost, wire);
+	host->near.info_due = true;
 }
 
 /* Resets: the link needs a main loop, so the next life sends the record to the

@@ -30,8 +30,9 @@ void serial_host_was_reset(struct serial_host *host, const char *why,
 			   uint32_t status);
 
 /** serial_host_beat() - to be called some times a second: remembers over a reset
- * that the host has got the crash record. @up: whether the wire's link is up, for
- * the info page. */
-void serial_host_beat(struct serial_host *host, bool up);
+ * that the host has got the crash record, and tells it by the info page what has
+ * changed: @up: is the wire's link up; @bus_lost, @wire_lost: as in struct unic_info. */
+void serial_host_beat(struct serial_host *host, bool up, uint32_t bus_lost,
+		      uint32_t wire_lost);
 
 #endif /* CORTEXM_SERIAL_HOST_H */

@@ -94,6 +94,14 @@ int emac_init(struct emac *emac, uintptr_t regs, uint32_t hz,
  */
 bool emac_turn(struct emac *emac, uint64_t now_ns);
 
+/** emac_lost() - frames lost since power-on, either way. */
+static inline uint32_t emac_lost(const struct emac *emac)
+{
+	const struct emac_counts *n = &emac->counts;
+
+	return n->rx_bad + n->rx_missed + n->tx_bad + n->tx_lost;
+}
+
 /** emac_irq() - its interrupt was taken. */
 void emac_irq(struct emac *emac);
 

@@ -31,7 +31,7 @@ struct stellaris_frame {
 	_Alignas(4) uint8_t bytes[2 + STELLARIS_ENET_MAX_FRAME + 6];
 };
 
-/* Counted since power-on, for a debugger. */
+/* Counted since power-on. */
 struct stellaris_counts {
 	uint32_t overruns; /* of the receive FIFO */
 	uint32_t errors;   /* reported by the receiver */
@@ -91,6 +91,14 @@ void stellaris_enet_tx_put(struct stellaris_enet *net, const uint8_t *frame,
 static inline bool stellaris_enet_rx_ready(const struct stellaris_enet *net)
 {
 	return net->rx_tail != net->rx_taken || net->rx_bad != net->rx_told;
+}
+
+/** stellaris_enet_lost() - frames lost since power-on, either way. */
+static inline uint32_t stellaris_enet_lost(const struct stellaris_enet *net)
+{
+	const struct stellaris_counts *n = &net->counts;
+
+	return n->overruns + n->errors + n->too_long + n->nonsense + n->tx_lost;
 }
 
 /** stellaris_enet_rx_next() - as unic_port_rx_next(). */

@@ -199,7 +199,9 @@ void machine_turn(struct unic_port *port)
 	stellaris_watchdog_feed(LM3S_WATCHDOG);
 	if (stellaris_enet_beat(&port->net))
 		port->host.near.news = true;
-	serial_host_beat(&port->host, port->net.up);
+	serial_host_beat(&port->host, port->net.up,
+			 pl011_line_lost(&port->line),
+			 stellaris_enet_lost(&port->net));
 }
 
 /* The looks before WFI have interrupts off: a pending one makes WFI a

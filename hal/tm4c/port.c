@@ -173,7 +173,8 @@ static void keep_beat(struct unic_port *port, uint64_t now_ns)
 	port->beat_ns = now_ns + BEAT_NS;
 	port->late = false;
 	stellaris_watchdog_feed(TM4C_WATCHDOG);
-	serial_host_beat(&port->host, port->net.link.state != 0);
+	serial_host_beat(&port->host, port->net.link.state != 0,
+			 pl011_line_lost(&port->line), emac_lost(&port->net));
 }
 
 /* What waits for the link is tried again at once: no sleep before the next round. */

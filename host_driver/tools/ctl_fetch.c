@@ -39,6 +39,8 @@ static void add_nic(struct json_object *o, const struct unic_info *i)
 	ctl_add_u64(o, "epoch", unic_from_le32(i->boot_epoch));
 	ctl_add_u64(o, "heartbeat", unic_from_le32(i->heartbeat));
 	ctl_add_u64(o, "link_up", i->link_up);
+	ctl_add_u64(o, "bus_lost", unic_from_le32(i->bus_lost));
+	ctl_add_u64(o, "wire_lost", unic_from_le32(i->wire_lost));
 	ctl_add_u64(o, "icrc_offload", i->icrc_offload);
 	ctl_add_u64(o, "path_mtu", unic_from_le32(i->path_mtu));
 	ctl_add_u64(o, "tlb_entries", unic_from_le32(i->tlb_entries));
