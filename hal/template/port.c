@@ -74,9 +74,9 @@ void machine_turn(struct unic_port *port)
 }
 
 /* May return early, so returning at once is correct, but uses power. To sleep,
- * enable the interrupts of line, wire and a timer, check once more for work
- * (near.news: the turn brought some), and do WFI: machine_sleep() of
- * hal/lm3s/port.c. */
+ * enable the interrupts of line, wire and a timer (not SysTick: it is the clock),
+ * check once more for work (near.news: the turn brought some), and do WFI:
+ * machine_sleep() of hal/lm3s/port.c. */
 void machine_sleep(struct unic_port *port, uint64_t until_ns)
 {
 	(void)port;
@@ -89,8 +89,8 @@ void machine_puts(const char *text)
 }
 
 /* Never called while PRIMASK is set. A line of more than 115,200 baud, or a UART
- * without a FIFO, needs an interrupt handler, with a ring of bytes between it and machine_turn():
- * hal/cortexm/pl011_line.c. */
+ * without a FIFO, needs an interrupt handler, with a ring of bytes between it and
+ * machine_turn(): hal/cortexm/pl011_line.c. */
 void machine_irq(uint32_t irq)
 {
 	(void)irq;
