@@ -2,7 +2,6 @@
 #include "boot_choice.h"
 
 #include "machine.h"
-#include "pl011.h"
 
 #define LEAST 64u /* bytes of an image at least: its vectors */
 
@@ -77,20 +76,30 @@ static void jump_to_image(uint32_t base)
 	__builtin_unreachable();
 }
 
-void boot_run(const struct boot_layout *layout, uintptr_t uart)
+static void say_slot(void (*say)(const char *text), uint32_t slot,
+		     uint32_t update)
+{
+	char digits[9];
+
+	for (uint32_t i = 0; i < 8; i++)
+		digits[i] = "0123456789abcdef"[update >> (28 - 4 * i) & 15];
+	digits[8] = 0;
+	say(slot ? "boot: slot B, update=" : "boot: slot A, update=");
+	say(digits);
+	say("\n");
+}
+
+void boot_run(const struct boot_layout *layout, void (*say)(const char *text))
 {
 	uint32_t slot = latest_slot(layout);
 
 	if (!is_good(layout, slot))
 		slot = !slot;
 	if (!is_good(layout, slot)) {
-		pl011_puts(uart, "boot: no image\n");
+		say("boot: no image\n");
 		stop_boot();
 	}
-	pl011_puts(uart, slot ? "boot: slot B" : "boot: slot A");
-	pl011_hex(uart, ", update",
-		  unic_from_le32(record_of_slot(layout, slot)->number));
-	pl011_puts(uart, "\n");
-	pl011_drain(uart);
+	say_slot(say, slot,
+		 unic_from_le32(record_of_slot(layout, slot)->number));
 	jump_to_image(layout->image[slot]);
 }

@@ -38,9 +38,9 @@ struct boot_layout {
  * boot_run() - start the image with the latest record that is whole and whose
  * bytes match the record. Says which one, or "boot: no image" and stops: then the
  * flash is written by a debugger.
- * @uart: a PL011 that is on.
+ * @say: writes a text to the console, to the last byte: the image sets clocks anew.
  */
-void boot_run(const struct boot_layout *layout, uintptr_t uart)
+void boot_run(const struct boot_layout *layout, void (*say)(const char *text))
 	__attribute__((noreturn));
 
 #endif /* CORTEXM_BOOT_CHOICE_H */

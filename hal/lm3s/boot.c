@@ -24,6 +24,12 @@ static void start_console(void)
 	pl011_start(LM3S_UART1, LM3S_CRYSTAL_HZ, CONSOLE);
 }
 
+static void say(const char *text)
+{
+	pl011_puts(LM3S_UART1, text);
+	pl011_drain(LM3S_UART1);
+}
+
 void machine_boot(void)
 {
 	static const struct boot_layout layout = {
@@ -34,5 +40,5 @@ void machine_boot(void)
 
 	lm3s_use_crystal();
 	start_console();
-	boot_run(&layout, LM3S_UART1);
+	boot_run(&layout, say);
 }

@@ -15,6 +15,7 @@
 #include "boot_choice.h"
 #include "chip.h"
 #include "machine.h"
+#include "pl011.h"
 #include "tm4c.h"
 
 static const struct boot_layout flash = {
@@ -23,8 +24,14 @@ static const struct boot_layout flash = {
 	.image_bytes = 0x40000,
 };
 
+static void say(const char *text)
+{
+	pl011_puts(TM4C_CONSOLE, text);
+	pl011_drain(TM4C_CONSOLE);
+}
+
 void machine_boot(void)
 {
 	tm4c_console_start(tm4c_clock_start());
-	boot_run(&flash, TM4C_CONSOLE);
+	boot_run(&flash, say);
 }
