@@ -181,13 +181,17 @@ class Desk(Bench):
                 frame = self.wire.receive(0.2)
         raise Failure("no answer to ARP")
 
-    def stats(self):
-        """The counters of the NIC."""
+    def ctl(self, *words):
+        """What unicctl says."""
         run = subprocess.run(
             [os.path.join(BIN, "unicctl"), "--socket", self.path("unicd.sock"),
-             "--json", "--all", "stats"], stdout=subprocess.PIPE, text=True,
+             "--json", *words], stdout=subprocess.PIPE, text=True,
             timeout=PATIENCE_S, check=True)
-        nic = json.loads(run.stdout)["nic"]
+        return json.loads(run.stdout)
+
+    def stats(self):
+        """The counters of the NIC."""
+        nic = self.ctl("--all", "stats")["nic"]
         if "tx_frames" not in nic:
             raise Failure(f"no NIC: {self.log('unicd')}")
         return nic
@@ -293,7 +297,8 @@ def two_frames(d):
 
 
 def overrun(d):
-    """More frames than the FIFO holds, of all sizes: it recovers."""
+    """More frames than the FIFO holds, of all sizes: it recovers, and the host is
+    told."""
     d.join()
     d.ask_arp()
     for size, count in ((60, 500), (1514, 20), (61, 500), (200, 200)):
@@ -302,6 +307,7 @@ def overrun(d):
         while d.wire.receive(0.2):
             pass
     d.ask_arp(20)
+    d.wait_for("what was lost", lambda: d.ctl("info")["wire_lost"])
 
 
 def crash(d):
