@@ -28,7 +28,7 @@ static int shared_fd;
 #define PLACES	  2 /* of a client without a slot */
 #define TURNS	  8
 #define FIRST_SEQ 10 /* of a thread */
-#define IN_TIME	  5000000000ull
+#define IN_TIME	  30000000000ull
 #define SOON	  10000000ull
 
 /* A thread that waits for a place, and what became of its request. */
@@ -99,7 +99,7 @@ static int open_full(const char *path)
 	struct sigaction interrupt = { .sa_handler = nothing };
 	uint32_t i;
 
-	alarm(PATIENCE_S);
+	alarm(2 * PATIENCE_S);
 	shared_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (shared_fd < 0 || sigaction(SIGUSR1, &interrupt, NULL))
 		return fail(path);
@@ -225,7 +225,7 @@ static int grown(const char *path)
 	struct turn turn[WAITING];
 	uint32_t i;
 
-	alarm(PATIENCE_S);
+	alarm(2 * PATIENCE_S);
 	shared_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (shared_fd < 0 || !ask_only(shared_fd, UNIC_CTL_STATS, 1) ||
 	    !ask_only(shared_fd, UNIC_CTL_HELLO, 2))
