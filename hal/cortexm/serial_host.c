@@ -73,20 +73,16 @@ void serial_host_beat(struct serial_host *host, bool up, uint32_t bus_lost,
 {
 	struct unic_info *info =
 		(struct unic_info *)(void *)(host->near.box + UNIC_BOX_INFO);
-	unic_le32 bus = unic_to_le32(bus_lost), wire = unic_to_le32(wire_lost);
 
 	if (!kept.told && !host->near.crash &&
 	    stream_idle(&host->near.stream)) {
 		kept.told = true;
 		kept.check = kept_check();
 	}
-	if (info->link_up == up && info->bus_lost == bus &&
-	    info->wire_lost == wire)
-		return;
+	/* the next heartbeat takes them to the host */
 	UNIC_WRITE_ONCE(info->link_up, up);
-	UNIC_WRITE_ONCE(info->bus_lost, bus);
-	UNIC_WRITE_ONCE(info->wire_lost, wire);
-	host->near.info_due = true;
+	UNIC_WRITE_ONCE(info->bus_lost, unic_to_le32(bus_lost));
+	UNIC_WRITE_ONCE(info->wire_lost, unic_to_le32(wire_lost));
 }
 
 /* Resets: the link needs a main loop, so the next life sends the record to the
