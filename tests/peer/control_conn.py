@@ -278,7 +278,7 @@ def connect_timeout(world):
 
 @suite.case('CONNECT to no host')
 def connect_no_host(world):
-    """Nobody answers ARP: UNREACHABLE after about a second."""
+    """Nobody answers ARP: UNREACHABLE after about three seconds."""
     process = world.process()
     reply = process.wait(process.connect_later(
         SERVICE, world.rig.ip ^ 0x7d, process.qp()))

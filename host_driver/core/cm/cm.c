@@ -69,6 +69,10 @@ static void resolve_done(struct unic_req *req, uint32_t status)
 	}
 	if (status == UNIC_ST_TIMEOUT)
 		status = UNIC_CTL_ST_UNREACHABLE;
+	if (status == UNIC_CTL_ST_UNREACHABLE && ++c->tries < ARP_TRIES) {
+		unic_req_arp(req, c->ipv4, resolve_done);
+		return;
+	}
 	if (status || !qp) {
 		unic_conn_failed(host, c, status ? status : UNIC_ST_NO_QP, 0);
 		return;

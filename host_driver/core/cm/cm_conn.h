@@ -51,6 +51,9 @@
 #define AGAIN_MAX  1600000000ull
 #define QUIET_NS   (5 * AGAIN_MAX) /* a REQ comes again within */
 #define CONNECT_US 10000000u
+/* Questions of a CONNECT to a NIC, each of a second: the link of one that was just
+ * plugged in takes as long, or the other host is slow. */
+#define ARP_TRIES  3u
 #define CONFIRM_NS 1000000000ull /* REP went out four times */
 
 enum conn_state {
@@ -81,9 +84,9 @@ struct conn {
 	uint8_t qp_type;		    /* UNIC_QPT_RC or UNIC_QPT_UC */
 	uint8_t priv[UNIC_CTL_PRIVATE_MAX]; /* the peer's latest */
 	struct unic_cm_msg sent;	    /* what is repeated */
-	uint32_t tries;
-	uint64_t again_ns, give_up_ns; /* UINT64_MAX: not */
-	uint64_t accept_ns;	       /* REQUESTED: its consumer's time */
+	uint32_t tries;			    /* of what is repeated */
+	uint64_t again_ns, give_up_ns;	    /* UINT64_MAX: not */
+	uint64_t accept_ns;		    /* REQUESTED: its consumer's time */
 	struct unic_req *req; /* CONNECT, ACCEPT or DISCONNECT not answered */
 };
 

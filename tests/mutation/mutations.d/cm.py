@@ -5,6 +5,11 @@ MAD = "host_driver/core/cm/cm_mad.c"
 END = "host_driver/core/cm/cm_end.c"
 BACKLOG = "host_driver/core/cm/cm_backlog.c"
 MUTATIONS = (
+    (CM, "++c->tries < ARP_TRIES", "false",
+     "cm: a host that is slow to answer ARP is not there", "test_driver_cm"),
+    (CM, "++c->tries < ARP_TRIES", "true",
+     "cm: a host that is not there is asked for until CONNECT's time is over",
+     "test_driver_cm"),
     (MAD, "	if (mtu < 1 || mtu > 5)\n		return UNIC_CM_BAD_MTU;\n", "",
      "cm: a REQ with an MTU that there is not is taken", "test_driver_cm"),
     (MAD, "		return UNIC_CM_BAD_GID;\n", "		return 0;\n",

@@ -795,6 +795,55 @@ static void connect_wants_reset(void **state)
 	fake_delete(f);
 }
 
+/* The NIC's answer to the latest question of the driver. */
+static void arp_result(struct fake *f, bool ok)
+{
+	struct unic_evt_arp evt = { .hdr = { .type = UNIC_EVT_ARP_RESULT,
+					     .proc = unic_to_le16(0xffff) },
+				    .ipv4 = unic_to_le32(PEER),
+				    .ok = ok };
+	struct unic_cmd_arp asked;
+
+	memcpy(&asked, f->last[UNIC_CMD_ARP_RESOLVE], sizeof(asked));
+	evt.user = asked.user;
+	event(f, &evt);
+}
+
+/* A host that does not answer ARP is asked for three times, unless the time of CONNECT
+ * is over before. */
+static void arp_is_asked_again(void **state)
+{
+	struct unic_ctl_connect r = { .ipv4 = unic_to_le32(PEER) };
+	struct fake *f = fake_new();
+	uint32_t i, good;
+
+	(void)state;
+	f->answer[UNIC_CMD_ARP_RESOLVE] = UNIC_ST_PENDING;
+	r.qp = unic_to_le32(queues(f, region(f, 4)));
+	for (good = 0; good <= ARP_TRIES; good++) {
+		uint32_t before = f->given[UNIC_CMD_ARP_RESOLVE];
+
+		assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+		for (i = 0; i < ARP_TRIES && !f->os.replies && i != good; i++)
+			arp_result(f, false);
+		if (good == ARP_TRIES)
+			break;
+		assert_int_equal(f->os.replies, 0);
+		assert_int_equal(f->given[UNIC_CMD_ARP_RESOLVE] - before,
+				 good + 1);
+		arp_result(f, true);
+		assert_int_equal(mad_sent(f).type, UNIC_CM_REQ);
+		pass(f, CONNECT_US / 1000 + 1);
+		assert_int_equal(reply_status(f), UNIC_CTL_ST_UNREACHABLE);
+	}
+	assert_int_equal(reply_status(f), UNIC_CTL_ST_UNREACHABLE);
+	assert_int_equal(request(f, UNIC_CTL_CONNECT, &r), -1);
+	pass(f, CONNECT_US / 1000 + 1);
+	assert_int_equal(reply_status(f), UNIC_CTL_ST_UNREACHABLE);
+	assert_null(conn_with(f, PEER));
+	fake_delete(f);
+}
+
 /* ACCEPT with a queue pair of UD, or in another state than RESET, leaves the request of
  * the peer as it is, with its times: the process accepts with another queue pair, or
  * rejects. */
@@ -873,6 +922,7 @@ int main(void)
 		cmocka_unit_test(slow_nics_say_so),
 		cmocka_unit_test(unreliable_is_accepted),
 		cmocka_unit_test(ended_connection_leaves_err),
+		cmocka_unit_test(arp_is_asked_again),
 		cmocka_unit_test(connect_wants_reset),
 		cmocka_unit_test(accept_wants_reset),
 	};
