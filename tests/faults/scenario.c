@@ -30,7 +30,7 @@
 #define MOVED	  65536u
 #define WAIT_MS	  3000
 #define SLOTS	  8u
-#define EVENTS_MS 3000
+#define EVENTS_MS 8000 /* also on a machine with much else to do */
 
 struct life {
 	struct unic_ctx *ctx;
