@@ -7,8 +7,9 @@
  *			the order in which they came
  *   places NODE ended	says "waits" when threads wait for a place, and ends well
  *			when all are told that the device is gone
- *   places NODE grown	says "waits" when threads wait beside a HELLO, and ends well
- *			when its answer brings places for all of them
+ *   places NODE grown	says "opened", waits for a line on stdin, says "waits" when
+ *			threads wait beside a HELLO, and ends well when its answer
+ *			brings places for all of them; "no slot" when it brings none
  *
  * Run by vm_check.py.
  */
@@ -28,7 +29,7 @@ static int shared_fd;
 #define PLACES	  2 /* of a client without a slot */
 #define TURNS	  8
 #define FIRST_SEQ 10 /* of a thread */
-#define IN_TIME	  30000000000ull
+#define IN_TIME	  10000000000ull
 #define SOON	  10000000ull
 
 /* A thread that waits for a place, and what became of its request. */
@@ -74,10 +75,11 @@ static void start_turn(struct turn *t, uint32_t seq)
 	sleeping(&t->tid);
 }
 
-/* Fetches the reply to request @seq, for which it waits. */
-static bool fetch(int fd, uint32_t seq)
+/* Fetches the reply to request @seq, for which it waits. Its status; -1: none came. */
+static int fetch_status(int fd, uint32_t seq)
 {
 	_Alignas(8) uint8_t reply[UNIC_CTL_MSG_MAX];
+	const struct unic_ctl_hdr *hdr = (const void *)reply;
 	struct unic_ioc_call call = {
 		.reply = unic_to_le64((uintptr_t)reply),
 		.until_ns = unic_to_le64(now_ns() + IN_TIME),
@@ -85,7 +87,13 @@ static bool fetch(int fd, uint32_t seq)
 		.seq = unic_to_le32(seq),
 	};
 
-	return !ioctl(fd, UNIC_IOC_CALL, &call);
+	return ioctl(fd, UNIC_IOC_CALL, &call) ? -1
+					       : unic_from_le16(hdr->status);
+}
+
+static bool fetch(int fd, uint32_t seq)
+{
+	return fetch_status(fd, seq) >= 0;
 }
 
 static void nothing(int signal)
@@ -219,26 +227,41 @@ static uint32_t takes(uint32_t seq)
 	return n;
 }
 
-/* Calls wait while the answer to HELLO is under way. It brings places for all of them. */
-static int grown(const char *path)
+/* Calls wait while the answer to HELLO is under way. It brings places for all of them;
+ * the last is fetched first, because it must not wait for the others. */
+static bool all_have_places(void)
 {
 	struct turn turn[WAITING];
 	uint32_t i;
 
-	alarm(2 * PATIENCE_S);
-	shared_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (shared_fd < 0 || !ask_only(shared_fd, UNIC_CTL_STATS, 1) ||
-	    !ask_only(shared_fd, UNIC_CTL_HELLO, 2))
-		return fail(path);
 	for (i = 0; i < WAITING; i++)
 		start_turn(&turn[i], FIRST_SEQ + i);
 	say_waits();
-	for (i = WAITING; i-- > 0;) /* the last must not wait for the others */
+	while (i-- > 0)
 		if (!fetch(shared_fd, FIRST_SEQ + i))
-			return fail("no place for all");
-	if (takes(100) != 2 * UNIC_CTL_OPEN_MAX - 2 || errno != EAGAIN)
-		return fail("another number of places");
-	printf("places: ok\n");
+			return false;
+	return true;
+}
+
+static int grown(const char *path)
+{
+	alarm(2 * PATIENCE_S);
+	shared_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (shared_fd < 0 || !ask_only(shared_fd, UNIC_CTL_STATS, 1))
+		return fail(path);
+	printf("opened\n");
+	fflush(stdout);
+	if (getchar() < 0 || !ask_only(shared_fd, UNIC_CTL_HELLO, 2))
+		return fail("HELLO");
+	if (all_have_places()) {
+		if (takes(100) != 2 * UNIC_CTL_OPEN_MAX - 2 || errno != EAGAIN)
+			return fail("another number of places");
+		printf("places: ok\n");
+	} else if (fetch_status(shared_fd, 2) > 0) {
+		printf("places: no slot\n"); /* it took the NIC for dead */
+	} else {
+		return fail("no place for all");
+	}
 	return 0;
 }
 
