@@ -50,16 +50,17 @@ static int check_bus_msg(const struct bus_msg *msg, ssize_t n, int flags)
 			  version, UNIC_BUS_VERSION);
 		return -EPROTONOSUPPORT;
 	}
+	if (n != sizeof(msg->u))
+		return -EPROTO;
 	if (flags & MSG_CTRUNC)
 		return -EMFILE;
-	return n == sizeof(msg->u) && unic_from_le32(msg->u.hdr.fds) == msg->fds
-		       ? 0
-		       : -EPROTO;
+	return unic_from_le32(msg->u.hdr.fds) == msg->fds ? 0 : -EPROTO;
 }
 
 /* Receives one message of the bus with its descriptors. 0; -EPIPE: the bus is gone;
  * -EPROTONOSUPPORT: the message is of another version, and both versions are logged;
- * -EPROTO: it is malformed; -EMFILE: its descriptors found no room; -errno. */
+ * -EPROTO: it is malformed; -EMFILE: its descriptors found no room, and are closed;
+ * -errno. */
 static int receive_bus_msg(int from, struct bus_msg *msg, int flags)
 {
 	union {
@@ -264,6 +265,18 @@ static void slot_renewed(struct unic_os *os, const struct bus_msg *msg)
 		close_all(msg->fd, msg->fds);
 }
 
+/* The bus has exchanged the memory of a slot, and its descriptor found no room here. */
+static bool lost_slot(struct unic_os *os, const struct bus_msg *msg)
+{
+	uint32_t slot = unic_from_le32(msg->u.slot.slot);
+
+	if (unic_from_le16(msg->u.hdr.type) != UNIC_BUS_RENEWED)
+		return false;
+	if (slot < os->slots)
+		unicd_slots_lost(os, slot);
+	return true;
+}
+
 /* True if the connection is of no use after error @err of receive_bus_msg(). */
 static bool is_end(int err)
 {
@@ -276,6 +289,8 @@ int unicd_board_event(struct unic_os *os)
 	struct bus_msg msg;
 	int err = receive_bus_msg(os->bus_fd, &msg, MSG_DONTWAIT);
 
+	if (err == -EMFILE && lost_slot(os, &msg))
+		return 0;
 	/* The NIC's doorbells are lost: the bus does not send them twice. */
 	if (err == -EMFILE)
 		unicd_say("a NIC that joined cannot be had: %s (ulimit -n)",

@@ -236,6 +236,14 @@ void unicd_slots_renewed(struct unic_os *os, uint32_t slot, int fd)
 		close(fd);
 }
 
+void unicd_slots_lost(struct unic_os *os, uint32_t slot)
+{
+	if (os->slot_state[slot] != UNICD_SLOT_ASKED)
+		return;
+	os->slot_state[slot] = UNICD_SLOT_LEFT;
+	os->slots_again_ns = unic_os_now_ns(os) + AGAIN_NS;
+}
+
 void unicd_slots_nic_left(struct unic_os *os)
 {
 	uint32_t i;

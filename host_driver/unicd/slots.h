@@ -46,6 +46,10 @@ uint64_t unicd_slots_check(struct unic_os *os);
  */
 void unicd_slots_renewed(struct unic_os *os, uint32_t slot, int fd);
 
+/** unicd_slots_lost() - the answer to unicd_board_renew() came without the file of @slot,
+ * for which there was no descriptor: unicd_slots_check() asks for another one later. */
+void unicd_slots_lost(struct unic_os *os, uint32_t slot);
+
 /** unicd_slots_nic_left() - a NIC left: slots whose memory could not be exchanged are
  * asked for once more. */
 void unicd_slots_nic_left(struct unic_os *os);

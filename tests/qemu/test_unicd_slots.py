@@ -7,6 +7,7 @@ stop, fork and hand descriptors on (INV-29).
 """
 import mmap
 import os
+import resource
 import signal
 import socket
 import struct
@@ -311,6 +312,26 @@ def test_descriptors_go_with_the_process(rig):
     me.close()
 
 
+def test_no_descriptor_for_new_memory(rig):
+    """The memory of a slot is exchanged while unicd may open nothing: it goes on, and
+    asks for other memory when it may."""
+    me = rig.client(hello=False)
+    pid = child(rig, lambda c: c.frames(1))
+    slot = [p for p, r in ps(me).items() if r["pid"] == pid][0]
+    before = resource.prlimit(rig.driver.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(rig.driver.pid, resource.RLIMIT_NOFILE, (3, before[1]))
+    try:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        if rig.renews:
+            time.sleep(0.5)
+            assert not left(rig, me, slot), "it is free, with the old memory"
+    finally:
+        resource.prlimit(rig.driver.pid, resource.RLIMIT_NOFILE, before)
+    until("slot free", lambda: left(rig, me, slot))
+    me.close()
+
+
 def test_old_memory_is_not_zeroed(rig):
     old = rig.client()
     old.frames(1)
@@ -404,7 +425,8 @@ TESTS = dict(
     both=[test_parked_descriptor, test_one_slot_per_process,
           test_kill_and_reuse, test_stopped_keeps_memory,
           test_same_process_again, test_child_keeps_memory,
-          test_descriptors_go_with_the_process, test_old_memory_is_not_zeroed,
+          test_descriptors_go_with_the_process,
+          test_no_descriptor_for_new_memory, test_old_memory_is_not_zeroed,
           test_descriptor_that_lingers],
     only={"soft": [test_new_memory_waits_for_the_nic,
                     test_slots_kept_for_their_user],
