@@ -161,6 +161,18 @@ void board_want_reset(struct board *board, enum board_reset cause)
 	cpu_look(board->cpu);
 }
 
+/* The power dips at a reset, and the weakest cell does not keep its bit. */
+static void fade_bit(struct board *board)
+{
+	uint32_t addr = board->options.fade;
+	const struct board_memory *m = board_memory_at(board, addr, 1);
+
+	if (!m || !m->writable)
+		return;
+	m->host[addr - m->base] ^= (uint8_t)(1u << board_random(board) % 8);
+	board_say(board, "a bit at %08x fades", addr);
+}
+
 void board_reset(struct board *board, enum board_reset cause)
 {
 	board->reset_wanted = false;
@@ -168,6 +180,8 @@ void board_reset(struct board *board, enum board_reset cause)
 		cpu_reset(board->cpu);
 		return;
 	}
+	if (cause != BOARD_POWER_ON)
+		fade_bit(board);
 	for (uint32_t i = 0; i < board->device_count; i++) {
 		const struct board_device *d = &board->devices[i];
 

@@ -24,6 +24,7 @@
 
 struct board;
 struct cpu;
+struct phy;
 
 enum board_reset {
 	BOARD_POWER_ON,
@@ -76,6 +77,8 @@ struct board_chip {
 	void (*reset)(void *chip, enum board_reset cause);
 	/* the power goes: write files */
 	void (*end)(void *chip);
+	/* the transceiver that the board's jack is connected to */
+	struct phy *(*phy)(void *chip);
 };
 
 /* Connections to the world, by the names of the command line; NULL: none. */
@@ -89,7 +92,10 @@ struct board_options {
 	int oscillator_permille; /* error of the internal oscillator */
 	uint32_t wire_errors;	 /* frames of 1,000 that arrive spoiled */
 	uint64_t hang_ns;	 /* when the main program hangs; 0: never */
-	bool logs_frames;	 /* a line for each that is sent */
+	uint32_t fade;		 /* address of a byte of RAM; 0: none */
+	uint32_t reset_at;	 /* address of an instruction; 0: none */
+	const char *ram;  /* file that gets the bytes of RAM at the end */
+	bool logs_frames; /* a line for each that is sent */
 };
 
 struct board {
@@ -147,7 +153,8 @@ void board_set_hz(struct board *board, uint32_t hz);
 /** board_want_reset() - reset the board before the next instruction. */
 void board_want_reset(struct board *board, enum board_reset cause);
 
-/** board_reset() - reset devices, chip and processor, now. RAM keeps its bytes. */
+/** board_reset() - reset devices, chip and processor, now. RAM keeps its bytes, but
+ * for one bit at --fade. */
 void board_reset(struct board *board, enum board_reset cause);
 
 /** board_run() - run until @ns, through resets. */

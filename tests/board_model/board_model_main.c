@@ -7,11 +7,17 @@
  *		[--baud0 BAUD] [--seed N] [--power-cut STEP] [--break WHAT]
  *		[--oscillator PERMILLE] [--hang MS] [--log-frames]
  *		[--wire-errors PERMILLE] [--until TEXT] [--for MS] [--free]
+ *		[--fade ADDR] [--reset-at ADDR] [--ram FILE]
  *
  * FILE is read at the start, if it is there, and written at the end (SIGTERM, the end
  * of MS milliseconds, TEXT on the console, a power cut). Virtual time does not run
  * ahead of the time of the world, but for --free. SIGUSR1: the next instruction is
- * undefined. SIGUSR2: its main loop is late by 20 ms. Exit status 3: a rule was broken.
+ * undefined. SIGUSR2: its main loop is late by 20 ms. SIGHUP: the network cable is
+ * pulled, or plugged in again. Exit status 3: a rule was broken.
+ *
+ * --fade: one bit of that byte of RAM changes at each reset but power-on. --reset-at:
+ * the reset button is pressed when the processor comes there first. --ram: FILE gets
+ * the bytes of RAM at the end.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -24,6 +30,7 @@
 #include "connection.h"
 #include "cpu.h"
 #include "debug_port.h"
+#include "phy.h"
 #include "uart.h"
 
 #define SLICE_NS     200000u
@@ -35,7 +42,8 @@
 #define LINE_BAUD    921600u
 #define RESET_HZ     12000000u
 
-static volatile sig_atomic_t told_to_end, told_to_crash, told_to_stall;
+static volatile sig_atomic_t told_to_end, told_to_crash, told_to_stall,
+	told_of_cable;
 
 struct run {
 	struct board board;
@@ -56,6 +64,8 @@ static void on_signal(int sig)
 		told_to_crash = 1;
 	else if (sig == SIGUSR2)
 		told_to_stall = 1;
+	else if (sig == SIGHUP)
+		told_of_cable = 1;
 	else
 		told_to_end = 1;
 }
@@ -139,6 +149,26 @@ static void stall_core(struct board *board)
 		 end_stall, board);
 }
 
+static void move_cable(struct board *board)
+{
+	struct phy *phy = board->chip->phy(board->chip_state);
+
+	told_of_cable = 0;
+	phy_plug(phy, !phy->plugged);
+	board_say(board, phy->plugged ? "the cable is plugged in"
+				      : "the cable is pulled");
+}
+
+static void take_signals(struct board *board)
+{
+	if (told_to_stall)
+		stall_core(board);
+	if (told_to_crash)
+		crash_core(board);
+	if (told_of_cable)
+		move_cable(board);
+}
+
 static void run_board(struct run *run)
 {
 	struct board *board = &run->board;
@@ -146,10 +176,7 @@ static void run_board(struct run *run)
 
 	clock_gettime(CLOCK_MONOTONIC, &run->start);
 	while (!is_over(run)) {
-		if (told_to_stall)
-			stall_core(board);
-		if (told_to_crash)
-			crash_core(board);
+		take_signals(board);
 		before = clock_now_ns(&board->clock);
 		if (!debug_port_attached(run->port) || !board->cpu->halted)
 			board_run(board,
@@ -188,6 +215,9 @@ enum name {
 	UNTIL,
 	FOR,
 	HANG,
+	FADE,
+	RESET_AT,
+	RAM,
 	WIRE_ERRORS,
 	LOG_FRAMES,
 	FREE,
@@ -211,6 +241,9 @@ static const struct option names[] = {
 	{ "wire-errors", 1, NULL, WIRE_ERRORS },
 	{ "log-frames", 0, NULL, LOG_FRAMES },
 	{ "hang", 1, NULL, HANG },
+	{ "fade", 1, NULL, FADE },
+	{ "reset-at", 1, NULL, RESET_AT },
+	{ "ram", 1, NULL, RAM },
 	{ "free", 0, NULL, FREE },
 	{ 0 },
 };
@@ -231,6 +264,8 @@ static void take_path(struct board_options *o, int option, const char *value)
 		o->wire = value;
 	else if (option == BREAK)
 		o->broken = value;
+	else if (option == RAM)
+		o->ram = value;
 }
 
 static void take_number(struct run *run, int option, const char *value)
@@ -250,6 +285,10 @@ static void take_number(struct run *run, int option, const char *value)
 		o->wire_errors = (uint32_t)n;
 	else if (option == HANG)
 		o->hang_ns = (uint64_t)n * 1000000;
+	else if (option == FADE)
+		o->fade = (uint32_t)n;
+	else if (option == RESET_AT)
+		o->reset_at = (uint32_t)n;
 	else if (option == FOR)
 		run->until_ns = (uint64_t)n * 1000000;
 }
@@ -313,6 +352,20 @@ static void start_board(struct run *run)
 		run->port = debug_port_serve(board, board->options.jtag);
 }
 
+static void save_ram(const struct board *board)
+{
+	FILE *to = fopen(board->options.ram, "wb");
+
+	for (uint32_t i = 0; to && i < board->memory_count; i++) {
+		const struct board_memory *m = &board->memories[i];
+
+		if (m->writable)
+			fwrite(m->host, 1, m->bytes, to);
+	}
+	if (!to || fclose(to))
+		perror(board->options.ram);
+}
+
 int main(int argc, char **argv)
 {
 	static struct run run;
@@ -323,9 +376,12 @@ int main(int argc, char **argv)
 	sigaction(SIGINT, &end, NULL);
 	sigaction(SIGUSR1, &end, NULL);
 	sigaction(SIGUSR2, &end, NULL);
+	sigaction(SIGHUP, &end, NULL);
 	start_board(&run);
 	run_board(&run);
 	run.board.chip->end(run.board.chip_state);
+	if (run.board.options.ram)
+		save_ram(&run.board);
 	connection_close_all();
 	return run.board.faults ? BOARD_FAULT : 0;
 }

@@ -33,6 +33,7 @@
 
 #define CFG	  (MAC + 0x000u)
 #define MIIADDR	  (MAC + 0x010u)
+#define EMACPC	  (MAC + 0xfc4)
 #define DMABUSMOD (MAC + 0xc00u)
 #define TXPOLLD	  (MAC + 0xc04u)
 #define RXDLADDR  (MAC + 0xc0cu)
@@ -151,6 +152,8 @@ static void start_mac(void)
 	if (CASE == 30)
 		REG(CFG) = 0x8000;
 	start_device(EPHY, 1);
+	if (CASE == 44)
+		REG(EMACPC) = 0x0080040e;
 	REG(DMABUSMOD) |= 1;
 	if (CASE == 31)
 		REG(CFG) = 0x8000;

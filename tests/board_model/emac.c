@@ -237,6 +237,8 @@ void emac_power(struct emac *emac, bool on, bool stable)
 					 "the main oscillator is not stable");
 	emac->phy_clocked = on && stable;
 	ephy_switch(&emac->ephy, emac->phy_clocked, emac->pc);
+	if (!emac->phy_clocked)
+		emac->pc_unread = false;
 	if (emac->resetting && emac->phy_clocked)
 		clock_at(&emac->board->clock,
 			 clock_now_ns(&emac->board->clock) + SOFT_NS, end_reset,
@@ -533,7 +535,9 @@ static void write_wrapper(struct emac *emac, uint32_t off, uint32_t value)
 			board_fault(emac->board, "the board has no transceiver "
 						 "beside the chip's");
 		emac->pc = value;
+		emac->pc_unread = emac->phy_clocked;
 		if (value & PC_RESTART) {
+			emac->pc_unread = false;
 			ephy_switch(&emac->ephy, false, value);
 			ephy_switch(&emac->ephy, emac->phy_clocked, value);
 		}
@@ -586,6 +590,9 @@ void emac_say(const struct emac *emac)
 		  "missed, %lu overflows, %lu sent, %lu without a link",
 		  emac->rx.frames, emac->rx.with_bad_fcs, emac->rx.all_missed,
 		  emac->rx.all_overflows, emac->tx.frames, emac->tx.lost);
+	board_say(emac->board,
+		  "Ethernet: %lu times suspended, %lu woken by a frame",
+		  emac->rx.suspended, emac->rx.woken);
 }
 
 void emac_init(struct emac *emac, struct board *board, uint32_t irq,

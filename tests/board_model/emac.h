@@ -61,6 +61,8 @@ struct emac_rx {
 	bool at_work;
 	uint32_t status; /* of the frame that was written: RDES0 */
 	unsigned long frames, with_bad_fcs, all_missed, all_overflows;
+	/* times that the DMA was suspended, and that a frame ended that */
+	unsigned long suspended, woken;
 };
 
 struct emac_sent {
@@ -90,7 +92,8 @@ struct emac {
 	uint32_t access_error, rx_watchdog;
 	uint32_t pc, cc, phy_raw, phy_mask;
 	bool resetting, phy_clocked, had_link;
-	bool dead; /* a bus error: the DMA stands until a reset */
+	bool pc_unread; /* EMACPC was written since the transceiver read it */
+	bool dead;	/* a bus error: the DMA stands until a reset */
 	struct emac_rx rx;
 	struct emac_tx tx;
 };

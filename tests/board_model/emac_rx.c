@@ -76,8 +76,10 @@ static bool acquire(struct emac *emac)
 	if (!emac_ring_fetch(ring)) {
 		if (emac->dead)
 			return false;
-		if (ring->state != EMAC_SUSPENDED)
+		if (ring->state != EMAC_SUSPENDED) {
+			emac->rx.suspended++;
 			emac_raise(emac, EMAC_RU);
+		}
 		ring->state = EMAC_SUSPENDED;
 		return false;
 	}
@@ -185,6 +187,7 @@ static void work(void *arg)
 {
 	struct emac *emac = arg;
 	struct emac_rx *rx = &emac->rx;
+	bool suspended = rx->ring.state == EMAC_SUSPENDED;
 
 	rx->at_work = false;
 	if (!rx->count || emac->dead || rx->ring.state == EMAC_STOPPED)
@@ -194,6 +197,7 @@ static void work(void *arg)
 			flush_frame(emac);
 		return;
 	}
+	rx->woken += suspended;
 	rx->status = write_frame(emac, length_of(emac, oldest(rx)));
 	if (emac->dead)
 		return;

@@ -47,6 +47,9 @@ static struct emac_sent *oldest(struct emac_tx *tx)
 
 static void check_link(struct emac *emac)
 {
+	if (emac->pc_unread)
+		board_fault(emac->board, "EMACPC was written after the "
+					 "transceiver had read it");
 	if (!emac->had_link)
 		board_fault(emac->board, "a frame is sent before the link was "
 					 "ever up");

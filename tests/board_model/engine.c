@@ -61,6 +61,21 @@ static void before_instruction(uc_engine *uc, uint64_t addr, uint32_t size,
 		scs_check_breakpoints(cpu);
 }
 
+/* The button of --reset-at is pressed once. */
+static void press_reset(uc_engine *uc, uint64_t addr, uint32_t size, void *arg)
+{
+	struct board *board = ((struct cpu *)arg)->board;
+
+	(void)uc;
+	(void)addr;
+	(void)size;
+	if (!board->options.reset_at)
+		return;
+	board->options.reset_at = 0;
+	board_say(board, "the reset button is pressed");
+	board_want_reset(board, BOARD_PIN);
+}
+
 static void on_interrupt(uc_engine *uc, uint32_t number, void *arg)
 {
 	struct cpu *cpu = arg;
@@ -260,6 +275,11 @@ static void map_uc(struct cpu *cpu)
 			watch_reads(cpu, &board->memories[i]);
 	uc_hook_add(uc, &hook, UC_HOOK_CODE,
 		    CALLBACK(uc_cb_hookcode_t, before_instruction), cpu, 1, 0);
+	if (board->options.reset_at)
+		uc_hook_add(uc, &hook, UC_HOOK_CODE,
+			    CALLBACK(uc_cb_hookcode_t, press_reset), cpu,
+			    (uint64_t)board->options.reset_at,
+			    (uint64_t)board->options.reset_at);
 	uc_hook_add(uc, &hook, UC_HOOK_INTR,
 		    CALLBACK(uc_cb_hookintr_t, on_interrupt), cpu, 1, 0);
 	uc_hook_add(uc, &hook, UC_HOOK_MEM_INVALID,

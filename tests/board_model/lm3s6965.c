@@ -208,6 +208,11 @@ static void reset_lm3s(void *chip, enum board_reset cause)
 	lm3s_sysctl_start(&lm3s->sys, cause);
 }
 
+static struct phy *phy_of_lm3s(void *chip)
+{
+	return &((struct lm3s *)chip)->mac.phy;
+}
+
 static void end_lm3s(void *chip)
 {
 	struct lm3s *lm3s = chip;
@@ -219,8 +224,9 @@ static void end_lm3s(void *chip)
 		  "%lu frames came, %lu went, %lu were lost, %lu overruns",
 		  lm3s->mac.wire.received, lm3s->mac.wire.sent, lm3s->mac.lost,
 		  lm3s->mac.overruns);
-	board_say(lm3s->board, "%lu bytes were lost by UART 0",
-		  lm3s->uart[0].lost);
+	board_say(lm3s->board, "%lu lengths of frames were nonsense",
+		  lm3s->mac.nonsense);
+	uart_say(&lm3s->uart[0]);
 }
 
 const struct board_chip lm3s6965_chip = {
@@ -234,4 +240,5 @@ const struct board_chip lm3s6965_chip = {
 	.reaches = is_reached,
 	.reset = reset_lm3s,
 	.end = end_lm3s,
+	.phy = phy_of_lm3s,
 };

@@ -43,6 +43,7 @@
 
 #define CAUSE_POR 2u
 #define BOR_RESET 2u
+#define RIS_BOR	  2u
 
 #define IOSC_HZ	    12000000u
 #define MOSC_HZ	    8000000u /* the crystal of the board */
@@ -50,8 +51,9 @@
 #define PLL_HZ	    200000000u
 #define GATE_CYCLES 3u
 /* A crystal needs some milliseconds; not verified against the data sheet. */
-#define MOSC_NS 5000000u
-#define LOCK_NS 500000u /* T_READY */
+#define MOSC_NS	     5000000u
+#define LOCK_NS	     500000u /* T_READY */
+#define BROWN_OUT_NS 5000000000ull
 
 static const uint32_t resc_of[] = {
 	[BOARD_POWER_ON] = CAUSE_POR, [BOARD_PIN] = 1u,
@@ -237,6 +239,18 @@ static void write_rcc(struct lm3s_sysctl *sys, uint32_t value)
 	update_clock(sys);
 }
 
+/* -------------------------------------------------------------- brown-out */
+
+static void brown_out(void *arg)
+{
+	struct lm3s_sysctl *sys = arg;
+
+	sys->raw |= RIS_BOR;
+	board_say(sys->board, "VDD falls below its threshold");
+	if (sys->bor & BOR_RESET)
+		board_want_reset(sys->board, BOARD_BROWN_OUT);
+}
+
 /* -------------------------------------------------------- gates and resets */
 
 static void write_gate(struct lm3s_sysctl *sys, uint32_t gate, uint32_t value)
@@ -374,6 +388,8 @@ void lm3s_sysctl_init(struct lm3s_sysctl *sys, struct board *board)
 {
 	sys->board = board;
 	sys->user[0] = sys->user[1] = ~0u;
+	if (board_breaks(board, "vdd"))
+		clock_at(&board->clock, BROWN_OUT_NS, brown_out, sys);
 }
 
 /* Power-on sets its bit alone; the other causes gather. */

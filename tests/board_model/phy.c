@@ -43,19 +43,25 @@ static void end_negotiation(void *arg)
 	set_link(phy, true);
 }
 
-void phy_stop(struct phy *phy)
+static void lose_link(struct phy *phy)
 {
 	clock_cancel(&phy->board->clock, end_negotiation, phy);
 	phy->negotiated = false;
 	set_link(phy, false);
 }
 
+void phy_stop(struct phy *phy)
+{
+	phy->on = false;
+	lose_link(phy);
+}
+
 static void negotiate(struct phy *phy)
 {
 	struct clock *clock = &phy->board->clock;
 
-	phy_stop(phy);
-	if (phy->plugged && !(phy->control & BMCR_DOWN) &&
+	lose_link(phy);
+	if (phy->on && phy->plugged && !(phy->control & BMCR_DOWN) &&
 	    phy->control & BMCR_ANEG)
 		clock_at(clock, clock_now_ns(clock) + NEGOTIATE_NS,
 			 end_negotiation, phy);
@@ -63,9 +69,16 @@ static void negotiate(struct phy *phy)
 
 void phy_start(struct phy *phy)
 {
+	phy->on = true;
 	phy->control = BMCR_START;
 	phy->advertised = AN_ALL;
 	phy->was_down = true;
+	negotiate(phy);
+}
+
+void phy_plug(struct phy *phy, bool plugged)
+{
+	phy->plugged = plugged;
 	negotiate(phy);
 }
 

@@ -14,6 +14,7 @@
 struct phy {
 	struct board *board;
 	bool plugged, up;
+	bool on;	  /* it has power */
 	uint16_t partner; /* what it advertises */
 	bool was_down;	  /* since the status was read: the bit is latched */
 	bool negotiated;
@@ -32,6 +33,10 @@ void phy_start(struct phy *phy);
 
 /** phy_stop() - power off. */
 void phy_stop(struct phy *phy);
+
+/** phy_plug() - the cable is pulled: the link is down at once; or plugged in:
+ * negotiation begins. */
+void phy_plug(struct phy *phy, bool plugged);
 
 /** phy_full_duplex() - what was agreed on. */
 bool phy_full_duplex(const struct phy *phy);

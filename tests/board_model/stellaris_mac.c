@@ -55,6 +55,7 @@
 
 #define LEN_BYTES 2u
 #define HDR_BYTES 14u
+#define WRONG_OF  8u /* frames, one has a length that is nonsense */
 #define MDC_MOST  2500000u
 #define MDC_TICKS 64u
 
@@ -85,13 +86,23 @@ static bool is_for_us(const struct stellaris_mac *mac, const uint8_t *frame)
 	return !memcmp(frame, mac->ia, 6);
 }
 
+/* @all, which is right, or what --break length makes of it. */
+static uint32_t length_in_fifo(struct stellaris_mac *mac, uint32_t all)
+{
+	if (!board_breaks(mac->board, "length") ||
+	    mac->wire.received % WRONG_OF)
+		return all;
+	return mac->nonsense++ % 2 ? 4 * STELLARIS_MAC_FIFO : 3;
+}
+
 /* Length, which includes itself, frame with its FCS, padded to a word. */
 static void receive_frame(void *arg, const uint8_t *frame, uint32_t bytes)
 {
 	static const uint8_t pad[4];
 	struct stellaris_mac *mac = arg;
 	uint32_t all = bytes + LEN_BYTES, words = (all + 3) & ~3u;
-	uint8_t length[LEN_BYTES] = { (uint8_t)all, (uint8_t)(all >> 8) };
+	uint8_t length[LEN_BYTES];
+	uint32_t told;
 
 	if (!(mac->rctl & RCTL_ON) || !mac->phy.up || !is_for_us(mac, frame))
 		return;
@@ -109,6 +120,9 @@ static void receive_frame(void *arg, const uint8_t *frame, uint32_t bytes)
 		mac->frames++;
 		mac->raw |= INT_RX;
 	}
+	told = length_in_fifo(mac, all);
+	length[0] = (uint8_t)told;
+	length[1] = (uint8_t)(told >> 8);
 	put_bytes(mac, length, LEN_BYTES);
 	put_bytes(mac, frame, bytes);
 	put_bytes(mac, pad, words - all);

@@ -9,6 +9,9 @@
  * bytes that fitted, so that lengths read after it are nonsense until the FIFO is
  * reset.
  *
+ * --break length: of every eighth frame the length in the FIFO is nonsense, too short or
+ * too long in turn.
+ *
  * Rules: the FIFO is read while it has bytes, and reset while the receiver is off; a
  * frame is written while the transmitter has none, of the length that is in it, with
  * padding and FCS added by the controller; none is sent before the first link, nor in
@@ -37,6 +40,7 @@ struct stellaris_mac {
 	uint32_t tx_bytes;
 	bool sending, had_link;
 	unsigned long overruns, lost; /* lost: sent without a link */
+	unsigned long nonsense;	      /* lengths, by --break length */
 };
 
 extern const struct device_ops stellaris_mac_ops;

@@ -43,6 +43,7 @@ RULES = {
     41: "to send without store and forward is not modelled",
     42: "a descriptor list is written while its DMA runs",
     43: "software writes word 2 of the receive descriptor",
+    44: "EMACPC was written after the transceiver had read it",
 }
 
 

@@ -238,6 +238,11 @@ static void reset_tm4c(void *chip, enum board_reset cause)
 	emac_power(&tm4c->emac, false, false);
 }
 
+static struct phy *phy_of_tm4c(void *chip)
+{
+	return &((struct tm4c *)chip)->emac.ephy.phy;
+}
+
 static void end_tm4c(void *chip)
 {
 	struct tm4c *tm4c = chip;
@@ -245,6 +250,7 @@ static void end_tm4c(void *chip)
 	nor_cut(&tm4c->flash.nor);
 	nor_save(&tm4c->flash.nor);
 	board_say(tm4c->board, "%lu steps of the flash", tm4c->flash.nor.steps);
+	uart_say(&tm4c->uart[LINK]);
 	emac_say(&tm4c->emac);
 }
 
@@ -259,4 +265,5 @@ const struct board_chip tm4c1294_chip = {
 	.reaches = is_reached,
 	.reset = reset_tm4c,
 	.end = end_tm4c,
+	.phy = phy_of_tm4c,
 };

@@ -194,11 +194,14 @@ static void receive_byte(struct uart *uart, uint16_t byte)
 {
 	if (uart->rx.count == depth(uart)) {
 		uart->lost++;
+		uart->overruns += !uart->overrun;
 		uart->overrun = true;
 		uart->raw |= INT_OE;
 	} else {
 		push(&uart->rx, byte);
 	}
+	if (uart->rx.count > uart->most)
+		uart->most = uart->rx.count;
 	if (!(uart->lcrh & LCRH_FIFO) ||
 	    uart->rx.count >= level_of(uart->ifls >> 3))
 		uart->raw |= INT_RX;
@@ -219,6 +222,7 @@ static void end_receive(void *arg)
 	    uart->is_wired(uart->board->chip_state, uart, false)) {
 		if (!is_in_step(uart)) {
 			byte = make_noise(uart) | ERROR_FE << 8;
+			uart->spoiled_bytes++;
 			uart->raw |= INT_FE;
 		}
 		receive_byte(uart, byte);
@@ -426,6 +430,14 @@ const struct device_ops uart_ops = {
 	.reset = reset_uart,
 	.clocked = spoil_send,
 };
+
+void uart_say(const struct uart *uart)
+{
+	board_say(uart->board,
+		  "the line: %lu bytes lost in %lu overruns, %lu spoiled, at "
+		  "most %u waited",
+		  uart->lost, uart->overruns, uart->spoiled_bytes, uart->most);
+}
 
 void uart_init(struct uart *uart, struct board *board, uint32_t irq,
 	       uint32_t baud)

@@ -42,7 +42,10 @@ struct uart {
 	uint8_t shift;
 	uint8_t outside[UART_OUTSIDE];
 	uint32_t outside_first, outside_count;
-	unsigned long lost; /* bytes that found the receive FIFO full */
+	/* bytes that found the receive FIFO full; how often some did since it had
+	 * room; bytes at another rate than ours */
+	unsigned long lost, overruns, spoiled_bytes;
+	uint32_t most; /* bytes that have waited in the receive FIFO */
 };
 
 extern const struct device_ops uart_ops;
@@ -56,5 +59,8 @@ void uart_input(void *arg, const uint8_t *bytes, size_t count);
 
 /** uart_busy() - a byte is being sent, or waits in the FIFO. */
 bool uart_busy(const struct uart *uart);
+
+/** uart_say() - what it received, on stderr. */
+void uart_say(const struct uart *uart);
 
 #endif /* BOARD_MODEL_UART_H */
