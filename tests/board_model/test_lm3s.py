@@ -24,18 +24,30 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
 BIN = os.environ.get("UNIC_BIN", os.path.join(ROOT, "build", "bin"))
 PATIENCE_S = 60
 IP, PEER_IP = "10.0.0.1", "10.0.0.9"
+RAM = 0x20000000
 PEER_MAC = bytes.fromhex("020000000009")
 BROADCAST = b"\xff" * 6
+LONG_FILL = 0xa5
 
 
 class Failure(Exception):
     """What was not as it should be."""
 
 
+def address(folder, what):
+    """Of an object of the firmware in @folder, as a debugger has it."""
+    run = subprocess.run(
+        ["gdb-multiarch", "-batch", "-nx", "-ex", f"print/x (long)&{what}",
+         os.path.join(folder, "unic-a.elf")], stdout=subprocess.PIPE, text=True,
+        check=True)
+    return int(run.stdout.split("=")[1], 16)
+
+
 class Bench:
     """A folder with a flash, and the board that has it."""
 
     def __init__(self, folder):
+        self.folder = folder
         self.tmp = tempfile.mkdtemp(prefix="unic-lm3s-")
         self.flash = self.path("flash")
         shutil.copy(os.path.join(folder, "flash.bin"), self.flash)
@@ -47,7 +59,7 @@ class Bench:
     def command(self, *options):
         return [os.path.join(BIN, "board-model"), "--chip", "lm3s6965",
                 "--flash", self.flash, "--console", self.path("console"),
-                *map(str, options)]
+                "--ram", self.path("ram"), *map(str, options)]
 
     def text(self):
         with open(self.path("console"), encoding="latin-1") as f:
@@ -88,6 +100,28 @@ class Bench:
                 return got
             time.sleep(0.02)
         raise Failure(f"{what}: not in {PATIENCE_S} s")
+
+    def word(self, what):
+        """Of an object of the firmware, when the board ended."""
+        with open(self.path("ram"), "rb") as f:
+            f.seek(address(self.folder, what) - RAM)
+            return struct.unpack("<I", f.read(4))[0]
+
+    def need_word(self, what, want):
+        if self.word(what) != want:
+            raise Failure(f"{what}: {self.word(what)}, not {want}")
+
+    def end(self):
+        """What the model says."""
+        self.model.terminate()
+        self.model.wait()
+        self.judge(self.log("model"))
+        return self.log("model")
+
+    def figures(self, words):
+        """Those of the line of the model's last words that has @words."""
+        line = next(x for x in self.end().splitlines() if words in x)
+        return [int(n) for n in re.findall(r" (\d+)", line)]
 
     def close(self):
         for process in reversed(self.processes):
@@ -202,11 +236,47 @@ class Desk(Bench):
                 for line in self.log("model").splitlines()
                 if "is sent, t=" in line]
 
-    def end(self):
-        self.model.terminate()
-        self.model.wait()
-        self.judge(self.log("model"))
-        return self.log("model")
+    def link_up(self):
+        """As the info page has it."""
+        run = subprocess.run(
+            [os.path.join(BIN, "unicctl"), "--socket", self.path("unicd.sock"),
+             "--json", "info"], stdout=subprocess.PIPE, text=True,
+            timeout=PATIENCE_S, check=True)
+        return json.loads(run.stdout)["link_up"]
+
+
+class Line(Bench):
+    """The board with a UART that the test sends to."""
+
+    def __init__(self, folder, *options):
+        super().__init__(folder)
+        self.model = self.start("model", *self.command(
+            "--uart0", self.path("uart"), *options))
+        self.wait_for("the board", lambda: os.path.exists(
+            self.path("console")) and "unic: ready" in self.text())
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(self.path("uart"))
+
+    def send(self, count):
+        self.socket.sendall(bytes(count))
+        time.sleep(count * 10 / 115200 + 0.2)
+
+    def close(self):
+        self.socket.close()
+        super().close()
+
+
+class Fades:
+    """A board that loses a bit of the crash record at each reset."""
+
+    def __init__(self, folder, *options):
+        super().__init__(folder, "--fade",
+                         hex(address(folder, "kept.record.fault_status")),
+                         *options)
+
+
+class FadedDesk(Fades, Desk):
+    pass
 
 
 # ------------------------------------------------------------------- tests
@@ -236,6 +306,31 @@ def hang(b):
             text.count("unic: ready") != 2 or \
             "cause=00000008" not in text:
         raise Failure(f"{b.said}{text!r}")
+
+
+def button(b, at):
+    """What --reset-at takes."""
+    return "--reset-at", hex(address(b.folder, at))
+
+
+def cut_boot(b):
+    """The reset button as the image starts cuts no line of the boot stub."""
+    text = b.run("--for", 6000, *button(b, "_start"))
+    if "button" not in b.said or not text.isascii() or \
+            text.count("boot: slot A, update=00000002\n") != 2:
+        raise Failure(repr(text))
+
+
+def cut_crash(b):
+    """The reset button as the line of a crash is said does not cut it."""
+    b.model = b.start("model", *b.command(*button(b, "crash_details")))
+    b.wait_for("the firmware", lambda: os.path.exists(b.path("console"))
+               and "unic: ready" in b.text())
+    b.model.send_signal(signal.SIGUSR1)
+    b.wait_for("the next life", lambda: b.text().count("unic: ready") == 2)
+    if "button" not in b.end() or not b.text().isascii() or \
+            not re.search("crashed: .* addr=[0-9a-f]{8}$", b.text(), re.M):
+        raise Failure(repr(b.text()))
 
 
 def no_link(b):
@@ -322,6 +417,120 @@ def crash(d):
     d.wait_for("the record", lambda: "crash" in d.log("unicd"))
 
 
+def faded(d):
+    """A record that has lost a bit is not told, and the board starts as usual."""
+    d.join()
+    d.model.send_signal(signal.SIGUSR1)
+    d.wait_for("the crash", lambda: d.text().count("unic: ready") == 2)
+    d.wait_for("the NIC joins again",
+               lambda: d.log("unicd").count("NIC joined") == 2)
+    d.ask_arp()
+    if "crashed" not in d.text() or "fades" not in d.log("model"):
+        raise Failure(f"{d.text()}{d.log('model')}")
+    if "crash" in d.log("unicd"):
+        raise Failure(d.log("unicd"))
+
+
+def move_cable(d, up):
+    """The cable is pulled, or plugged in, and the info page says so."""
+    d.model.send_signal(signal.SIGHUP)
+    d.wait_for(f"link_up={up}", lambda: d.link_up() == up)
+
+
+def cable(d):
+    """A cable is pulled, also while frames are under way: they wait, and go on."""
+    d.join()
+    d.ask_arp()
+    d.wire.send(*map(arp_request, range(2000)))
+    d.wire.receive(1)
+    move_cable(d, 0)
+    while d.wire.receive(0.2):
+        pass
+    move_cable(d, 1)
+    d.ask_arp()
+    time.sleep(1)  # the host gets the counters
+    before = d.stats()["tx_no_room"]
+    move_cable(d, 0)
+    try_copy(d)
+    d.wait_for("frames wait for the link",
+               lambda: d.stats()["tx_no_room"] > before + 3)
+    move_cable(d, 1)
+    d.ask_arp()
+
+
+def vdd(b):
+    """Low voltage resets the board; the cause is said."""
+    text = b.run("--for", 9500, "--break", "vdd")
+    if text.count("unic: ready") != 2 or "cause=00000004" not in text:
+        raise Failure(f"{b.said}{text!r}")
+
+
+def lengths(d):
+    """Lengths in the FIFO that no frame has: each is counted, and costs no other."""
+    d.join()
+    d.wait_for("the link", d.link_up)
+    answers = 0
+    for n in range(40):
+        d.wire.send(arp_request(n))
+        answers += d.wire.receive(0.5) is not None
+    count, = d.figures("nonsense")
+    if count < 2 or answers != 40 - count:
+        raise Failure(f"{count} lengths were nonsense, {answers} answers")
+    d.need_word("the_port.net.counts.nonsense", count)
+
+
+def long_frames(d):
+    """Frames longer than the core takes are dropped, and stay in the ring."""
+    d.join()
+    for _ in range(100):
+        d.ask_arp()
+        d.wire.send(arp_request(LONG_FILL, 1514))
+    d.ask_arp()
+    d.end()
+    d.need_word("the_port.net.counts.too_long", 100)
+    behind = address(d.folder, "(&the_port.net.ring)[1]") - RAM
+    with open(d.path("ram"), "rb") as f:
+        if bytes([LONG_FILL]) * 8 in f.read()[behind:]:
+            raise Failure("bytes of a frame behind the ring")
+
+
+def spoiled(d):
+    """Frames with a wrong FCS stay outside."""
+    d.join()
+    d.wait_for("the link", d.link_up)
+    d.wire.send(*map(arp_request, range(100)))
+    if d.wire.receive(2):
+        raise Failure("a spoiled frame is answered")
+
+
+def level(d):
+    """The handler of the line begins when half of the FIFO is filled."""
+    d.send(4000)
+    *_, most = d.figures("the line:")
+    if not 8 <= most <= 10:
+        raise Failure(f"{most} bytes waited")
+
+
+def lost_bytes(d):
+    """Each time that the UART loses bytes is counted."""
+    for _ in range(3):
+        d.model.send_signal(signal.SIGUSR2)  # its main loop is late
+        d.send(4000)
+    _, count, *_ = d.figures("the line:")
+    if not count:
+        raise Failure("no byte was lost")
+    d.need_word("the_port.line.overruns", count)
+
+
+def wrong_baud(d):
+    """Bytes of another rate are counted."""
+    d.send(200)
+    *_, count, _ = d.figures("the line:")
+    if not count:
+        raise Failure("no byte was spoiled")
+    d.need_word("the_port.line.framing", count)
+
+
 def half_duplex(d):
     """A partner of half duplex, and frames that arrive spoiled."""
     d.join()
@@ -342,12 +551,23 @@ PLACES = [
     (Bench, (), [boots]),
     (Bench, (), [pll]),
     (Bench, (), [hang]),
+    (Bench, (), [cut_boot]),
+    (Bench, (), [cut_crash]),
     (Bench, (), [no_link]),
+    (Bench, (), [vdd]),
     (Desk, (), [first_sends, frames, overrun, crash, no_fault]),
     (Desk, ("--break", "link"), [no_partner, no_fault]),
     (Desk, ("--break", "ten"), [two_frames, no_fault]),
     (Desk, ("--break", "half", "--wire-errors", "200"),
      [half_duplex, no_fault]),
+    (FadedDesk, (), [faded, no_fault]),
+    (Desk, (), [cable, no_fault]),
+    (Desk, ("--break", "length"), [lengths, no_fault]),
+    (Desk, (), [long_frames, no_fault]),
+    (Desk, ("--wire-errors", "1000"), [spoiled, no_fault]),
+    (Line, (), [level, no_fault]),
+    (Line, (), [lost_bytes, no_fault]),
+    (Line, ("--baud0", "115200"), [wrong_baud, no_fault]),
 ]
 
 
