@@ -11,12 +11,16 @@ SLOTS = 'tools/install/flash_slots.py'
 TTY = 'host_driver/serial/tty.c'
 CONSOLE = 'tools/install/console.py'
 EMAC = 'hal/drivers/emac.c'
+PHY = 'hal/drivers/emac_link.c'
 CHIP = 'hal/tm4c/chip.c'
-
-HOST = 'hal/cortexm/serial_host.c'
+PORT_TM4C = 'hal/tm4c/port.c'
+SERIAL = 'hal/cortexm/serial_host.c'
+LINE_C = 'hal/cortexm/pl011_line.c'
+UART = 'hal/drivers/pl011.c'
+LM3S_CABLE, TM4C_CABLE = 'test_lm3s.py --only cable', 'test_tm4c.py --only cable'
 
 LOST = (
-    (HOST, '\tUNIC_WRITE_ONCE(info->wire_lost, unic_to_le32(wire_lost));\n', '',
+    (SERIAL, '\tUNIC_WRITE_ONCE(info->wire_lost, unic_to_le32(wire_lost));\n', '',
      'lm3s: the host is not told of lost frames', 'test_lm3s.py --only overrun'),
 )
 CLOCKS = (
@@ -210,9 +214,79 @@ DMA = (
      'emac: full duplex, whatever was negotiated', 'test_tm4c.py --only ten'),
     (EMAC, '\t*emac_reg(emac, DMABUSMOD) = BUSMOD_RESET;\n\tfor (looks',
      '\tfor (looks', 'emac: it is not reset', 'test_tm4c.py --only bus_error'),
-    ('hal/drivers/emac_link.c', '\treturn hz < 100000000u ? MII_60_100 : MII_100_150;',
+    (PHY, '\treturn hz < 100000000u ? MII_60_100 : MII_100_150;',
      '\treturn MII_20_35;', 'emac: the clock of the PHY is too fast',
      'test_tm4c.py --only frames'),
 )
 
-MUTATIONS = LOST + CLOCKS + RECEIVE + SEND + HANGS + FLASHING + PORTS + CHIPS + DMA
+KEPT = (
+    (SERIAL, 'if (kept.check != kept_check())', 'if (false)',
+     'serial: a crash record that lost a bit is told',
+     ('test_lm3s.py --only faded', 'test_tm4c.py --only faded')),
+    (SERIAL, 'offsetof(__typeof__(kept), check));', '0);',
+     'serial: the checksum of what is kept covers nothing',
+     'test_lm3s.py --only faded'),
+    (SERIAL, '\tkept.told = false;\n\tkept.check = kept_check();\n\tif (port',
+     '\tkept.told = false;\n\tif (port',
+     'serial: a crash record has no checksum',
+     ('test_lm3s.py --only crash', 'test_tm4c.py --only crash')),
+    (LM3S, '\tpl011_drain(LM3S_UART1);\n', '',
+     'lm3s: a reset cuts what the console says', 'test_lm3s.py --only cut_crash'),
+    (PORT_TM4C, '\tpl011_drain(TM4C_CONSOLE); /* a reset may follow */\n', '',
+     'tm4c: a reset cuts what the console says', 'test_tm4c.py --only cut_crash'),
+    ('hal/lm3s/boot.c', '\tpl011_drain(LM3S_UART1);\n', '',
+     'boot stub: the image cuts what it says', 'test_lm3s.py --only cut_boot'),
+    ('hal/tm4c/boot.c', '\tpl011_drain(TM4C_CONSOLE);\n', '',
+     'tm4c: the image cuts what the boot stub says',
+     'test_tm4c.py --only cut_boot'),
+    (UART, 'if (!(PL011_REG(base, PL011_FR) & PL011_FR_BUSY))',
+     'if (PL011_REG(base, PL011_FR) & 1u << 7)',
+     'pl011: the last byte is not waited for',
+     ('test_lm3s.py --only cut_crash', 'test_tm4c.py --only cut_crash')),
+    (LM3S, '\tCORTEXM_REG(LM3S_PBORCTL) |= PBORCTL_RESET;\n', '',
+     'lm3s: low voltage does not reset', 'test_lm3s.py --only vdd'),
+)
+
+LINK = (
+    (ENET, '\tif (!up)\n\t\tnet->hold = HOLD_BEATS;\n\telse if', '\tif (!up)\n\t\t;\n\telse if',
+     'stellaris: no frame waits for a link that was lost', LM3S_CABLE),
+    (ENET, '\tnet->up = up;\n', '\tnet->up |= up;\n',
+     'stellaris: the link is never lost', LM3S_CABLE),
+    (EMAC, '\t\temac->hold = 0;\n\telse if', '\t\temac->hold = HOLD_LOOKS;\n\telse if',
+     'emac: no frame waits for a link that was lost', TM4C_CABLE),
+    (PHY, '\tlink->state = (uint8_t)state;\n', '\tlink->state |= (uint8_t)state;\n',
+     'emac: the link is never lost', TM4C_CABLE),
+    (SERIAL, '\tUNIC_WRITE_ONCE(info->link_up, up);\n', '',
+     'serial: the host does not hear of the link', (LM3S_CABLE, TM4C_CABLE)),
+    (CHIP, '\tif (!reset_device(PHYS))\n\t\treturn false;\n', '',
+     'tm4c: the PHY does not read what it is to do', 'test_tm4c.py --only frames'),
+)
+
+LINE = (
+    (LINE_C, '\t\tline->overruns += !!(byte & PL011_DR_OE);\n', '',
+     'line: overruns are not counted', 'test_lm3s.py --only lost_bytes'),
+    (LINE_C, '\t\tline->framing += !!(byte & PL011_DR_FE);\n', '',
+     'line: bytes without a stop bit are not counted',
+     'test_lm3s.py --only wrong_baud'),
+    (UART, '#define PL011_IFLS_USE 0x11u', '#define PL011_IFLS_USE 0x21u',
+     'pl011: 14 bytes wait for the handler', 'test_lm3s.py --only level'),
+)
+
+LIMITS = (
+    (ENET, 'all > FIFO_BYTES', 'false', 'stellaris: a length has no upper bound',
+     'test_lm3s.py --only lengths'),
+    (ENET, 'all < LEAST_BYTES || ', '', 'stellaris: a length has no lower bound',
+     'test_lm3s.py --only lengths'),
+    (ENET, 'if (got < STELLARIS_ENET_PLACE)', 'if (true)',
+     'stellaris: a long frame leaves its place', 'test_lm3s.py --only long_frames'),
+    (ENET, '= RCTL_BAD | RCTL_ON;', '= RCTL_ON;',
+     'stellaris: frames with a wrong FCS come in', 'test_lm3s.py --only spoiled'),
+    (EMAC, '\tfinish_writes();\n\t*emac_reg(emac, RXPOLLD) = 1;\n', '\tfinish_writes();\n',
+     'emac: it is not told of buffers', 'test_tm4c.py --only missed'),
+    (EMAC, '(missed & 0xffff) + (missed >> 17 & 0x7ff)', '(missed >> 17 & 0x7ff)',
+     'emac: frames without a buffer are not counted',
+     'test_tm4c.py --only missed'),
+)
+
+MUTATIONS = (LOST + CLOCKS + RECEIVE + SEND + HANGS + FLASHING + PORTS + CHIPS + DMA + KEPT +
+             LINK + LINE + LIMITS)
