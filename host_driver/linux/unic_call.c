@@ -71,8 +71,7 @@ static void grant_places(struct unic_file *f)
 	}
 }
 
-/* The client may have got its slot, and with it more places. */
-static void grow_places(struct unic_file *f)
+void unic_call_grow(struct unic_file *f)
 {
 	spin_lock(&f->queue_lock);
 	grant_places(f);
@@ -162,7 +161,6 @@ void unic_call_reply(struct unic_file *f, const void *msg, u32 bytes)
 	r->bytes = min(bytes, r->room);
 	memcpy(r->msg, msg, r->bytes);
 	list_move_tail(&r->node, &f->replies);
-	grow_places(f);
 	if (wq_has_sleeper(&f->answered))
 		wake_up_interruptible_all(&f->answered);
 }

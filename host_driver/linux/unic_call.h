@@ -25,6 +25,10 @@ void unic_call_free(struct unic_file *f);
  */
 long unic_call(struct unic_file *f, struct unic_ioc_call __user *arg);
 
+/** unic_call_grow() - @f got its slot, and with it more places: give them to the calls
+ * that wait. In process context, with or without unic_os.lock. */
+void unic_call_grow(struct unic_file *f);
+
 /** unic_call_reply() - copy @msg into the memory that its request brought, and
  * wake the callers that wait for it. The caller holds unic_os.lock. */
 void unic_call_reply(struct unic_file *f, const void *msg, u32 bytes);

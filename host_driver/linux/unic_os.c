@@ -100,7 +100,9 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 		os->kclient->reply(os->kclient, msg, bytes);
 		return;
 	}
-	if (hello_slot != UNIC_OS_NO_SLOT)
+	if (hello_slot != UNIC_OS_NO_SLOT) {
 		unic_slot_take(os, hello_slot, unic_file_of(client));
+		unic_call_grow(unic_file_of(client));
+	}
 	unic_call_reply(unic_file_of(client), msg, bytes);
 }

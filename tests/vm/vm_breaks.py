@@ -81,7 +81,7 @@ BREAKS = (
      "test_turns"),  # who has left is given a place
     ("unic_call.c", """	if (err)
 		put_place(a->f);""", "", "test_turns"),
-    ("unic_call.c", "	grow_places(f);\n", "",
+    ("unic_os.c", "		unic_call_grow(unic_file_of(client));\n", "",
      "test_early"),  # who waits has no place that a slot brings
     ("unic_call.c", "#define REPLIES_MAX  (2 * UNIC_CTL_OPEN_MAX)", "#define REPLIES_MAX  U32_MAX",
      "test_early"),  # a client with a slot has any number of replies

@@ -455,6 +455,7 @@ def grown(c):
     finally:
         c.nics[0].child.send_signal(signal.SIGCONT)
     said = c.tasks[-1].expect("places: ")
+    must(said in ("places: ok", "places: no slot"), said)
     c.guest.wait_for(f"grep -q ready {STATE}")
     return said.endswith("ok")
 
