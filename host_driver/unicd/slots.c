@@ -236,12 +236,16 @@ void unicd_slots_renewed(struct unic_os *os, uint32_t slot, int fd)
 		close(fd);
 }
 
-void unicd_slots_lost(struct unic_os *os, uint32_t slot)
+static void ask_later(struct unic_os *os, uint32_t slot)
 {
-	if (os->slot_state[slot] != UNICD_SLOT_ASKED)
-		return;
 	os->slot_state[slot] = UNICD_SLOT_LEFT;
 	os->slots_again_ns = unic_os_now_ns(os) + AGAIN_NS;
+}
+
+void unicd_slots_lost(struct unic_os *os, uint32_t slot)
+{
+	if (os->slot_state[slot] == UNICD_SLOT_ASKED)
+		ask_later(os, slot);
 }
 
 void unicd_slots_nic_left(struct unic_os *os)
@@ -255,10 +259,9 @@ void unicd_slots_nic_left(struct unic_os *os)
 
 uint64_t unicd_slots_check(struct unic_os *os)
 {
-	uint64_t now = unic_os_now_ns(os);
 	uint32_t i;
 
-	if (now < os->slots_again_ns)
+	if (unic_os_now_ns(os) < os->slots_again_ns)
 		return os->slots_again_ns;
 	for (i = 0; i < os->slots; i++) {
 		if (os->slot_state[i] != UNICD_SLOT_LEFT)
@@ -266,8 +269,7 @@ uint64_t unicd_slots_check(struct unic_os *os)
 		os->slot_state[i] = UNICD_SLOT_ASKED;
 		if (!unicd_board_renew(os, i))
 			continue;
-		os->slot_state[i] = UNICD_SLOT_LEFT;
-		os->slots_again_ns = now + AGAIN_NS;
+		ask_later(os, i);
 		return os->slots_again_ns;
 	}
 	return UINT64_MAX;
