@@ -101,6 +101,10 @@ class Bench:
             time.sleep(0.02)
         raise Failure(f"{what}: not in {PATIENCE_S} s")
 
+    def wait_ready(self):
+        self.wait_for("the firmware", lambda: os.path.exists(
+            self.path("console")) and "unic: ready" in self.text())
+
     def word(self, what):
         """Of an object of the firmware, when the board ended."""
         with open(self.path("ram"), "rb") as f:
@@ -238,11 +242,7 @@ class Desk(Bench):
 
     def link_up(self):
         """As the info page has it."""
-        run = subprocess.run(
-            [os.path.join(BIN, "unicctl"), "--socket", self.path("unicd.sock"),
-             "--json", "info"], stdout=subprocess.PIPE, text=True,
-            timeout=PATIENCE_S, check=True)
-        return json.loads(run.stdout)["link_up"]
+        return self.ctl("info")["link_up"]
 
 
 class Line(Bench):
@@ -252,8 +252,7 @@ class Line(Bench):
         super().__init__(folder)
         self.model = self.start("model", *self.command(
             "--uart0", self.path("uart"), *options))
-        self.wait_for("the board", lambda: os.path.exists(
-            self.path("console")) and "unic: ready" in self.text())
+        self.wait_ready()
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(self.path("uart"))
 
@@ -324,8 +323,7 @@ def cut_boot(b):
 def cut_crash(b):
     """The reset button as the line of a crash is said does not cut it."""
     b.model = b.start("model", *b.command(*button(b, "crash_details")))
-    b.wait_for("the firmware", lambda: os.path.exists(b.path("console"))
-               and "unic: ready" in b.text())
+    b.wait_ready()
     b.model.send_signal(signal.SIGUSR1)
     b.wait_for("the next life", lambda: b.text().count("unic: ready") == 2)
     if "button" not in b.end() or not b.text().isascii() or \
