@@ -34,7 +34,7 @@ struct unic_conn_call {
 	int fds[UNIC_CONN_FDS]; /* out: descriptors that came along */
 	int n_fds;		/* in: wanted; out: got */
 	int timeout_ms;		/* for the reply; 0: UNIC_CALL_MS */
-	int patience_ms;	/* for its turn; 0: timeout_ms without an end */
+	int patience_ms;	/* for its turn; 0: see unic_conn_call() */
 	uint32_t seq;		/* out: of the request, set before it is sent */
 };
 

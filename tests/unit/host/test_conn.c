@@ -251,6 +251,17 @@ static void start(struct member *m, struct unic_conn *conn, unsigned int op,
 	assert_int_equal(pthread_create(&m->thread, NULL, what, m), 0);
 }
 
+/* Each of the @n calls at @m returns @want. */
+static void join_all(const struct member *m, unsigned int n, int want)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		pthread_join(m[i].thread, NULL);
+		assert_int_equal(m[i].ret, want);
+	}
+}
+
 static void a_crowd_is_answered(void **state)
 {
 	static struct member m[CROWD];
@@ -261,10 +272,7 @@ static void a_crowd_is_answered(void **state)
 	(void)state;
 	for (i = 0; i < CROWD; i++)
 		start(&m[i], conn, i % 2 ? OP : UNIC_CTL_MR_DEREG, 0, calls);
-	for (i = 0; i < CROWD; i++) {
-		pthread_join(m[i].thread, NULL);
-		assert_int_equal(m[i].ret, 0);
-	}
+	join_all(m, CROWD, 0);
 	assert_false(unic_conn_dead(conn));
 	close_socket(&d, conn);
 }
@@ -304,10 +312,7 @@ static void who_sends_keeps_nobody_from_reading(void **state)
 	for (i = 0; i < UNIC_CTL_OPEN_MAX; i++)
 		start(&m[i], conn, i % 2 ? OP : UNIC_CTL_MR_DEREG, 0,
 		      large_calls);
-	for (i = 0; i < UNIC_CTL_OPEN_MAX; i++) {
-		pthread_join(m[i].thread, NULL);
-		assert_int_equal(m[i].ret, 0);
-	}
+	join_all(m, UNIC_CTL_OPEN_MAX, 0);
 	close_socket(&d, conn);
 }
 
@@ -369,10 +374,7 @@ static void long_calls_stand_in_nobodys_way(void **state)
 	assert_int_equal(call_for(conn, OP, 0), 0);
 	assert_int_equal(call_for(conn, UNIC_CTL_MR_DEREG, 0), 0);
 	shutdown(d.sock, SHUT_RDWR);
-	for (i = 0; i < 2 * UNIC_CTL_OPEN_MAX; i++) {
-		pthread_join(m[i].thread, NULL);
-		assert_int_equal(m[i].ret, -ENOTCONN);
-	}
+	join_all(m, 2 * UNIC_CTL_OPEN_MAX, -ENOTCONN);
 	close_socket(&d, conn);
 }
 
@@ -392,10 +394,7 @@ static void a_long_queue_is_no_error(void **state)
 	for (i = 0; i < QUEUE; i++)
 		start(&m[i], conn, UNIC_CTL_MR_REG, (int)QUEUE * 10 / 2,
 		      one_call);
-	for (i = 0; i < QUEUE; i++) {
-		pthread_join(m[i].thread, NULL);
-		assert_int_equal(m[i].ret, 0);
-	}
+	join_all(m, QUEUE, 0);
 	close_socket(&d, conn);
 }
 
@@ -442,10 +441,7 @@ static void places_to_wait_are_found_out(void **state)
 	for (i = 0; i < UNIC_CTL_OPEN_MAX; i++)
 		start(&m[i], conn, UNIC_CTL_MR_REG, UNIC_CALL_FOREVER,
 		      one_call);
-	for (i = 0; i < UNIC_CTL_OPEN_MAX; i++) {
-		pthread_join(m[i].thread, NULL);
-		assert_int_equal(m[i].ret, 0);
-	}
+	join_all(m, UNIC_CTL_OPEN_MAX, 0);
 	assert_true(d.refused > 0);
 	assert_true(d.refused < 2 * UNIC_CTL_OPEN_MAX);
 	close_socket(&d, conn);
