@@ -145,8 +145,9 @@ class Graph:
                 if len(group) > 1 or v in self.targets(v):
                     for w in group:
                         loops[w] = group
+        # a folder may hold more than this image, a boot stub for one
         for v in list(self.frame):
-            if v not in index:
+            if v not in index and bare(v) in self.image:
                 visit(v)
         return loops
 
