@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -216,13 +217,37 @@ static bool has_client_room(const struct unic_os *os,
 		same < UNICD_CLIENTS_USER);
 }
 
+/*
+ * There are as many clients as one user may have, or more, and some of them have closed
+ * their end: their events may come after that of a process which connects, though they
+ * were closed before it did.
+ */
+static bool is_full_of_closed(const struct unic_os *os)
+{
+	struct pollfd p[UNICD_CLIENTS_MAX];
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNICD_CLIENTS_MAX; i++) {
+		p[i] = (struct pollfd){ .fd = os->client[i].fd };
+		n += p[i].fd >= 0;
+	}
+	if (n < UNICD_CLIENTS_USER || poll(p, UNICD_CLIENTS_MAX, 0) <= 0)
+		return false;
+	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
+		if (p[i].revents & POLLHUP)
+			return true;
+	return false;
+}
+
 void unicd_clients_accept(struct unic_os *os)
 {
-	int fd = accept4(os->listen_fd, NULL, NULL,
-			 SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct unicd_client *c = find_free_client(os);
-	int err;
+	struct unicd_client *c;
+	int fd, err;
 
+	if (is_full_of_closed(os))
+		return; /* epoll reports it again, when they are gone */
+	fd = accept4(os->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	c = find_free_client(os);
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE)
 			reject_caller(os);

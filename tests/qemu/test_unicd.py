@@ -454,6 +454,40 @@ def test_connections_per_user(rig):
         rig.client(hello=False).call(u.INFO)
 
 
+def served(client):
+    """True if unicd answers; False: it has turned the client away."""
+    try:
+        return client.call(u.INFO).status == u.OK
+    except (ConnectionError, u.Gone):
+        return False
+
+
+def test_closed_ones_do_not_count(rig):
+    """Who closes its connections and connects again is served, however late
+    unicd sees that they were closed."""
+    def all_at_once(limit, uid):
+        os.seteuid(uid)
+        clients = [u.Client(rig.sock) for _ in range(limit)]
+        assert all(served(c) for c in clients), "turned away below the limit"
+        os.seteuid(os.getuid())
+        rig.driver.send_signal(signal.SIGSTOP)
+        try:
+            os.seteuid(uid)
+            late = u.Client(rig.sock)
+            for c in clients:
+                c.close()
+        finally:
+            os.seteuid(os.getuid())
+            rig.driver.send_signal(signal.SIGCONT)
+        with late:
+            return served(late)
+
+    assert all_at_once(128, os.geteuid()), "turned away"
+    if os.geteuid() == 0:
+        os.chmod(rig.dir, 0o755)
+        assert all_at_once(32, 65534), "turned away, another user"
+
+
 def test_shares(rig):
     """One process cannot take all of a table."""
     c, other = rig.client(), rig.client()
@@ -505,7 +539,7 @@ TESTS = dict(
     both=[test_frames_and_pins, test_admin, test_large_pages, test_bad_requests,
           test_garbage, test_flood, test_duplicate_start,
           test_broken_descriptors, test_doorbell_is_ones_own,
-          test_connections_per_user, test_shares,
+          test_connections_per_user, test_closed_ones_do_not_count, test_shares,
           test_duplicate_start_of_stopped],
     loop=[test_connect_and_move, test_refused_connections, test_no_datagrams],
     nic=[test_bad_doorbell],

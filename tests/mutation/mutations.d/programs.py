@@ -188,6 +188,9 @@ MUTATIONS = (
     # --- unicd: clients
     (UNICD + "clients.c", "		same < UNICD_CLIENTS_USER);", "		1);",
      "unicd: one user has all connections", unicd("connections_per_user")),
+    (UNICD + "clients.c", "	if (is_full_of_closed(os))\n		return;", "	if (is_full_of_closed(os))\n		;",
+     "unicd: closed connections count until it has heard of them",
+     unicd("closed_ones_do_not_count")),
     (UNICD + "clients.c", "c->core.privileged = !cred.uid || cred.uid == geteuid();",
      "c->core.privileged = true;", "unicd: anybody is privileged", unicd("admin")),
     ("host_driver/core/dispatch.c", "unic_admin_reset, PLAIN, OP_PRIV }",
