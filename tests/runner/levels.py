@@ -18,11 +18,15 @@ import boards
 import run
 
 AGAIN = "tests again on another board"
-STATIC = ("lint-format", "lint-cppcheck", "lint-sparse", "kmod-lint",
-          "check-layers", "check-purity", "check-endian", "check-shared",
+# The long ones first: nothing is left to do beside the last one of a level.
+STATIC = ("kmod-lint", "check-layers", "lint-cppcheck", "lint-format",
+          "lint-sparse", "check-purity", "check-endian", "check-shared",
           "check-abi", "check-spec", "check-sources", "check-packages",
           "check-memory-tests", "check-breaks", "check-docs", "check-style",
           "check-commits")
+# Side by side with the levels before. Programs that mostly wait: more at a time.
+BUSY = {"jobs": 2, "beside": True}
+WAITS = {"jobs": 3, "beside": True}
 
 
 def level(name, *commands, **options):
@@ -45,62 +49,61 @@ GROUPS = {
         level("build", "make -s -k -j2 check-build", needed=True,
               apart="build", timeout=3000)],
     "static": [
-        level("static checks", "tests/runner/test_run.py", "tests/runner/test_layers.py",
-              "tests/runner/test_style.py", "tests/runner/test_spec.py",
+        level("static checks", *(f"make -s {t}" for t in STATIC),
+              "tests/runner/test_spec.py", "tests/runner/test_run.py",
+              "tests/runner/test_layers.py", "tests/runner/test_style.py",
               "tests/runner/test_abi.py", "tests/runner/test_peer.py",
-              "tests/abi/test_vectors.py",
-              *(f"make -s {t}" for t in STATIC), jobs=2)],
-    "unit": [level("unit host", "$(UNIT_PROGS)", jobs=2)],
+              "tests/abi/test_vectors.py", jobs=2)],
+    "unit": [level("unit host", "$(UNIT_PROGS)", **BUSY)],
     "corpora": [
         level("fuzz corpora",
               "build/unit/bin/fuzz_$(FUZZERS) tests/fuzz/corpus/$(FUZZERS) "
               "tests/fuzz/found/$(FUZZERS)",
               "build/large/bin/fuzz_$(FUZZ_LARGE) "
               "tests/fuzz/corpus/$(FUZZ_LARGE) tests/fuzz/found/$(FUZZ_LARGE)",
-              apart="inputs of fuzzers", jobs=2)],
+              apart="inputs of fuzzers", **BUSY)],
     "unit-target": [
-        level("unit host, tables of virt", "$(UNIT_VIRT)", apart=AGAIN),
-        level("unit target (Cortex-A15)", "$(TARGET_ELF)", apart=AGAIN,
-              jobs=2)],
+        level("unit host, tables of virt", "$(UNIT_VIRT)", apart=AGAIN, **BUSY),
+        level("unit target (Cortex-A15)", "$(TARGET_ELF)", apart=AGAIN, **BUSY)],
     "unit-m3": [
         level("unit target (Cortex-M3)",
               "tests/runner/boards.py --board mps2-an385 --kind unit",
               "tests/runner/boards.py --board lm3s6965evb --kind unit",
-              "tests/runner/boards.py --only test_same", apart=AGAIN)],
+              "tests/runner/boards.py --only test_same", apart=AGAIN, **BUSY)],
     "insn": [
         level("instruction counts, sizes", "tests/bench/insn.py --no-budget",
-              "tests/bench/steps.py", "tests/bench/sizes.py", by_exit=True)],
+              "tests/bench/steps.py", "tests/bench/sizes.py", by_exit=True, **BUSY)],
     "sim": [
         level("simulated systems", "build/bin/unic-sim --seeds 1000",
               "build/bin/unic-sim --from 1000001 --seeds 100 --twice",
-              "build/bin/unic-sim --stand --seeds 300", apart="seeds")],
+              "build/bin/unic-sim --stand --seeds 300", apart="seeds", **BUSY)],
     "policies": [
         level("trace simulator", "tests/eval/test_policysim.py",
-              by_exit=True)],
+              by_exit=True, **BUSY)],
     "pool": [
-        level("a pool of connections", "build/bin/unic-pool", by_exit=True)],
+        level("a pool of connections", "build/bin/unic-pool", by_exit=True, **BUSY)],
     "crowd": [
         level("the page service beside 15 hoarders", "build/bin/kio-crowd",
               "build/bin/kio-crowd-peer", "build/bin/kio-crowd-queue",
               "build/bin/kio-crowd-write",
-              apart="tests again beside hoarders")],
+              apart="tests again beside hoarders", **BUSY)],
     "stags": [
         level("STags: 2^25 of them, and a solver", "build/bin/stags")],
     "stags-again": [  # test_stags has counted them
         level("STags: 2^25 of them, and a solver", "build/bin/stags",
-              apart="tests again in full size")],
+              apart="tests again in full size", **BUSY)],
     "eval": [
         level("evaluation, a small one", "tests/eval/eval.py --quick",
-              "tests/eval/test_eval.py")],
+              "tests/eval/test_eval.py", **BUSY)],
     "fair": [
         level("fairness matrix", "tests/eval/test_fair.py",
-              apart="cells of the fairness matrix")],
+              apart="cells of the fairness matrix", **BUSY)],
     "models": [
-        level("models", "tests/models/check.py small", timeout=1200)],
+        level("models", "tests/models/check.py small", timeout=1200, **BUSY)],
     "proofs": [
         level("proofs (a few)", "tests/proofs/proofs.py --if-installed bits "
-              "mailbox access-memory")],
-    "litmus": [level("litmus", "tests/qemu/test_litmus.py")],
+              "mailbox access-memory", **BUSY)],
+    "litmus": [level("litmus", "tests/qemu/test_litmus.py", jobs=3)],
     "e2e": [
         level("parts: board, bus, wire, driver", *qemu(
             "hal_selftest.py", "test_cortexm.py", "test_mps2.py",
@@ -111,17 +114,17 @@ GROUPS = {
             "test_forms.py", "test_holders.py", "test_datagrams.py",
             "test_copy.py", "test_paused.py", "test_kio.py",
             "test_memory.py", "test_process.py", "test_example.py",
-            "test_driver.py"), jobs=2),
+            "test_driver.py"), **WAITS),
         level("benchmarks, small",
               "tests/bench/bench.py --part miss --only soft",
               "tests/bench/bench.py --part reg --only soft",
               "tests/bench/bench.py --part evict --only soft --ops 100000",
-              by_exit=True),
+              by_exit=True, **WAITS),
         level("whole: two hosts, soft NICs", *qemu(
             "demo.py --board soft",
             "demo.py --board soft --loss 5%",
             "demo.py --board soft --mode demand --policy s3fifo",
-            "demo.py --board soft --mode table --loss 5%"), by_exit=True),
+            "demo.py --board soft --mode table --loss 5%"), by_exit=True, **WAITS),
         level("parts again, NICs in QEMU", *qemu(
             "test_forms.py --board virt",
             "test_kio.py --board virt sizes loss",
@@ -138,8 +141,7 @@ GROUPS = {
             "test_faults.py --board virt",
             "test_faults.py --board mps2-an385",
             "test_memory.py --board mps2-an385",
-            "test_kio.py --board mps2-an385 sizes loss"), apart=AGAIN,
-            jobs=2),
+            "test_kio.py --board mps2-an385 sizes loss"), apart=AGAIN, **WAITS),
         level("whole again: two hosts, NICs in QEMU", *qemu(
             "demo.py --board virt",
             "demo.py --board virt --mode demand",
@@ -149,41 +151,41 @@ GROUPS = {
             "demo.py --board lm3s6965evb --model --loss 1%",
             "demo.py --board mps2-an385",
             "demo.py --board mps2-an385 --peer soft"), apart=AGAIN,
-            by_exit=True, jobs=2),
+            by_exit=True, **WAITS),
         level("boards as data sheets have them",
               "tests/board_model/test_board_model.py",
               "tests/board_model/test_lm3s.py",
               "tests/board_model/test_tm4c_rules.py",
-              "tests/board_model/test_tm4c.py", jobs=2),
+              "tests/board_model/test_tm4c.py", **WAITS),
         level("flash, by OpenOCD over a model", "tests/flash/test_choose.py",
-              "tests/flash/test_console.py", "tests/flash/test_flash.py"),
-        level("the wire, seen by strangers", "tests/qemu/test_pcap.py")],
+              "tests/flash/test_console.py", "tests/flash/test_flash.py", **WAITS),
+        level("the wire, seen by strangers", "tests/qemu/test_pcap.py", **WAITS)],
     "conformance-soft": [
-        level("a peer written from SPEC.md alone", *peer("soft"), jobs=2)],
+        level("a peer written from SPEC.md alone", *peer("soft"), **WAITS)],
     "conformance-virt": [
-        level("that peer again, NIC in QEMU", *peer("virt"), apart=AGAIN,
-              jobs=2)],
+        level("that peer again, NIC in QEMU", *peer("virt"), apart=AGAIN, **WAITS)],
     **{f"conformance-{image}-long": [
         level("a peer written from SPEC.md alone", *peer(image, " --long"))]
        for image in ("soft", "virt")},
     "vm": [
         level("Linux in a guest", "tests/vm/vm_leave.py",
               "tests/vm/vm_blk.py", "tests/vm/vm_check.py",
-              "tests/vm/vm_look.py", timeout=1200, jobs=2)],
+              "tests/vm/vm_look.py", timeout=1200, **WAITS)],
     "faults": [
         level("calls of the system that fail (a sample)",
-              "tests/faults/faults.py --sample 100", apart="failing calls")],
+              "tests/faults/faults.py --sample 100", apart="failing calls", **WAITS)],
     "vm-debug": [
         level("Linux in a guest that looks for faults",
               "tests/vm/vm_faults.py", "tests/vm/vm_check.py",
               "tests/vm/vm_blk.py", "tests/vm/vm_endure.py --quick",
               "tests/vm/vm_look.py", timeout=7200, jobs=2)],
 }
-# In this order: what is quick and what others stand on comes first.
+# In this order: what is quick and what others stand on comes first; but guests,
+# which run longest, begin before what waits most of its time.
 CHECK = ("build", "static", "unit", "corpora", "unit-target", "unit-m3",
          "insn", "sim", "policies", "pool", "crowd", "stags-again", "eval",
-         "fair", "models", "proofs", "litmus", "e2e", "conformance-soft",
-         "conformance-virt", "vm", "faults")
+         "fair", "models", "proofs", "litmus", "vm", "e2e", "conformance-soft",
+         "conformance-virt", "faults")
 # All that start processes of which each waits for others.
 STEADY = ("litmus", "e2e", "conformance-soft", "conformance-virt", "vm")
 

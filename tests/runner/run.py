@@ -8,8 +8,9 @@
 A COMMAND is one argument: a program, a .py script, a bare-metal .elf (run under
 the --qemu command, which ends in -kernel) or a command line ("make lint").
 A level's OPTIONS: --timeout S of each command; --jobs N at a time; --apart WHAT:
-its passes are no tests of their own, but WHAT ("seeds"); --needed: if it fails
-nothing else is run; --by-exit: each of its commands is one test, and its exit code
+its passes are no tests of their own, but WHAT ("seeds"); --beside: its commands
+begin while the last ones of the level before run, --jobs of the first such level at
+a time; --needed: if it fails nothing else is run; --by-exit: each of its commands is one test, and its exit code
 says how it went.
 
 A program says how it went by its last "N passed, N failed" line, or by
@@ -62,6 +63,7 @@ class Level:
         self.jobs = 1
         self.apart = None
         self.needed = False
+        self.beside = False
         self.by_exit = False
         self.commands = []
 
@@ -69,10 +71,10 @@ class Level:
 class Result:
     """How one command went. skipped: [(how many, what)]."""
 
-    def __init__(self, command, output, code, seconds, by_exit=False):
+    def __init__(self, command, output, code, start, by_exit=False):
         self.name = (command if " " in command else
                      os.path.basename(command))
-        self.output, self.seconds = output, seconds
+        self.output, self.start, self.end = output, start, time.monotonic()
         self.skipped = [(int(n), what) for n, what in SKIPPED.findall(output)]
         if by_exit or shlex.split(command)[0] == "make":
             self.passed, self.failed = int(code == 0), int(code != 0)
@@ -85,6 +87,10 @@ class Result:
         if ON_CI and prevented:
             self.failed += prevented
             self.output += "FAILED: on CI nothing is left out\n"
+
+    @property
+    def seconds(self):
+        return self.end - self.start
 
     def count(self):
         """(passed, failed) as the program said."""
@@ -144,6 +150,8 @@ def parse(argv):
                 levels[-1].apart = next(args)
             elif arg == "--needed":
                 levels[-1].needed = True
+            elif arg == "--beside":
+                levels[-1].beside = True
             elif arg == "--by-exit":
                 levels[-1].by_exit = True
             else:
@@ -181,7 +189,7 @@ def run(command, qemu, timeout, by_exit=False):
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env=ENVIRONMENT, start_new_session=True)
     except OSError as err:
-        return Result(command, f"cannot start: {err}\n", -1, 0.0)
+        return Result(command, f"cannot start: {err}\n", -1, start)
     try:
         raw, _ = proc.communicate(timeout=timeout)
         note, code = "", proc.returncode
@@ -189,26 +197,44 @@ def run(command, qemu, timeout, by_exit=False):
         os.killpg(proc.pid, signal.SIGKILL)
         raw = last_words(proc)
         note, code = f"killed: not finished after {timeout:.0f} s\n", -1
-    return Result(command, raw.decode(errors="replace") + note, code,
-                  time.monotonic() - start, by_exit)
+    return Result(command, raw.decode(errors="replace") + note, code, start,
+                  by_exit)
 
 
-def run_level(level, qemu):
-    """Returns the results of the level's commands."""
+def show_level(level, jobs):
+    """Returns the results of the level's commands, which run already."""
     print(f"== {level.name}", flush=True)
-    start, results = time.monotonic(), []
-    with concurrent.futures.ThreadPoolExecutor(level.jobs) as pool:
-        for job in [pool.submit(run, c, qemu, level.timeout,
-                                level.by_exit)
-                    for c in level.commands]:
-            results.append(job.result())
-            results[-1].show()
+    results = []
+    for job in jobs:
+        results.append(job.result())
+        results[-1].show()
     passed = sum(r.passed for r in results)
     what = f" {level.apart}" if level.apart else ""
+    seconds = (max(r.end for r in results) - min(r.start for r in results))
     print(f"   {level.name}: {passed}{what} passed, "
-          f"{sum(r.failed for r in results)} failed in "
-          f"{time.monotonic() - start:.0f} s\n", flush=True)
+          f"{sum(r.failed for r in results)} failed in {seconds:.0f} s\n",
+          flush=True)
     return results
+
+
+def run_side_by_side(levels, qemu):
+    """Returns [(level, its results)]."""
+    with concurrent.futures.ThreadPoolExecutor(levels[0].jobs) as pool:
+        begun = [(level, [pool.submit(run, c, qemu, level.timeout,
+                                      level.by_exit)
+                          for c in level.commands]) for level in levels]
+        return [(level, show_level(level, jobs)) for level, jobs in begun]
+
+
+def side_by_side(levels):
+    """The levels, in lists of those that run side by side."""
+    lists = []
+    for level in levels:
+        if level.beside and lists and not lists[-1][-1].needed:
+            lists[-1].append(level)
+        else:
+            lists.append([level])
+    return lists
 
 
 def tell_apart(done):
@@ -229,10 +255,10 @@ def tell_apart(done):
 def main(argv):
     name, qemu, levels = parse(argv)
     start, done = time.monotonic(), []
-    for level in levels:
-        done.append((level, run_level(level, qemu)))
-        if level.needed and any(r.failed for r in done[-1][1]):
-            print(f"{level.name} failed: nothing after it was run\n")
+    for some in side_by_side(levels):
+        done += run_side_by_side(some, qemu)
+        if some[0].needed and any(r.failed for r in done[-1][1]):
+            print(f"{some[0].name} failed: nothing after it was run\n")
             break
     if not done:
         print("nothing to run")

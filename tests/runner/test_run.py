@@ -109,6 +109,28 @@ def test_by_exit():
     assert run("--level", "a", "--by-exit", "$" + BAD)[1] == (1, 0, 0)
 
 
+def test_levels_side_by_side():
+    """A level that may begins before the one before it has ended; counts and
+    words are in order all the same. One that may not waits."""
+    first, second = "$sleep 1; " + GOOD, "$" + BAD
+    begun = time.monotonic()
+    code, counts, said = run("--level", "a", "--jobs", "2", first,
+                             "--level", "b", "--beside", second, first)
+    assert time.monotonic() - begun < 1.9, said
+    assert (code, counts) == (1, (8, 1, 0)), said
+    assert said.index("a: 3 passed") < said.index("b: 5 passed"), said
+    assert said.count("in 1 s") == 2, said
+    begun = time.monotonic()
+    run("--level", "a", "--jobs", "2", first, "--level", "b", first)
+    assert time.monotonic() - begun >= 2
+    begun = time.monotonic()  # one at a time, as the first one says
+    run("--level", "a", first, "--level", "b", "--jobs", "2", "--beside", first)
+    assert time.monotonic() - begun >= 2
+    said = run("--level", "a", "--needed", "$" + BAD,
+               "--level", "b", "--beside", "$" + GOOD)[2]
+    assert "nothing after it was run" in said and "== b" not in said, said
+
+
 def test_death_behind_good_words():
     assert run("--level", "a", "$" + GOOD + "; exit 3")[:2] == (1, (3, 1, 0))
     assert run("--level", "a", "$" + GOOD + "; kill -9 $$"
@@ -219,12 +241,14 @@ def test_table_of_levels():
     lists = {"UNIT_PROGS": ["a", "b"], "TARGET_ELF": [], "UNIT_VIRT": ["v"],
              "FUZZERS": ["mbox", "nothing"], "FUZZ_LARGE": ["x"]}
     found = levels.words(["unit"], lists)
-    assert found[2:] == ["--level", "unit host", "--jobs", "2", "a", "b"], found
+    assert found[2:] == ["--level", "unit host", "--jobs", "2", "--beside",
+                         "a", "b"], found
     assert found[0] == "--qemu" and found[1].endswith("-kernel")
     assert levels.words(["corpora"], lists)[-2:] == [
         "build/unit/bin/fuzz_nothing tests/fuzz/corpus/nothing",
         "build/large/bin/fuzz_x tests/fuzz/corpus/x"]
-    assert levels.words(["unit-target"], lists)[-2:] == ["--jobs", "2"]
+    assert levels.words(["unit-target"], lists)[-3:] == [
+        "--jobs", "2", "--beside"]
     assert set(levels.CHECK) | {
         "stags", "vm-debug", "conformance-soft-long",
         "conformance-virt-long"} == set(levels.GROUPS)
