@@ -106,6 +106,8 @@ static void pause_sending(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	qp->sq.miss_wait = false;
 	qp->rnr_total++;
 	UNIC_TRACE(nic, QP_RETRY, qp->proc, qp->qpn, psn, 2, 0);
+	/* at least so long (IBTA 9.7.5.2.8), and the clock may be some rounds old */
+	nic->now_ns = unic_port_now_ns(nic->port);
 	unic_qp_timer(nic, qp, nic->now_ns + ns);
 }
 

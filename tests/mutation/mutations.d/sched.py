@@ -143,4 +143,8 @@ MUTATIONS = (
      "(uint64_t)owed;\n\tpair_settle(s, qp->path, qp->proc);\n",
      "(uint64_t)owed;\n",
      "sched: who is given back what it paid keeps its place", "test_sched_charge"),
+    ("firmware/transport/requester_rx.c",
+     "	nic->now_ns = unic_port_now_ns(nic->port);\n	unic_qp_timer(nic, qp, nic->now_ns + ns);",
+     "	unic_qp_timer(nic, qp, nic->now_ns + ns);",
+     "sched: the pause of an RNR NAK begins some rounds ago", "test_between"),
 )

@@ -386,6 +386,32 @@ static void not_ready_is_heard_once(void **state)
 	pair_expect(&rb, &qb, 1, 0, 100);
 }
 
+/* The pause begins when the NAK is read, also by a NIC that has not looked at its
+ * clock for some rounds. */
+static void pause_begins_with_its_nak(void **state)
+{
+	(void)state;
+	unic_qp_by_number(&rb.nic.transport, qb.qpn)->rsp.rnr_code =
+		14; /* 1.28 ms */
+	keep(UNIC_OP_ACK, true);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 1, &ma, 0, 100, 0, 0);
+	pair_at_once();
+	wire.keep = -1;
+	ra.nic.stale = 0;
+	ra.port.now_ns += MS;
+	rb.port.now_ns += MS;
+	arrive(&ra, 0);
+	assert_int_equal(sq()->rnrs, TRIES - 1);
+	pair_run(1270000);
+	assert_int_equal(wire.of[UNIC_OP_SEND_ONLY], 1);
+	pair_run(20000);
+	assert_int_equal(wire.of[UNIC_OP_SEND_ONLY], 2);
+	rig_recv(&rb, &qb, 1, &mb, 0, 100);
+	pair_run(2 * MS);
+	pair_expect(&ra, &qa, 1, 0, 100);
+	pair_expect(&rb, &qb, 1, 0, 100);
+}
+
 /* A NAK for a request behind a READ takes effect when the READ has its
  * answer. */
 static void refusal_waits_for_a_read(void **state)
@@ -800,6 +826,7 @@ int main(void)
 		TEST(seven_is_for_ever),
 		TEST(each_packet_may_be_put_off),
 		TEST(not_ready_is_heard_once),
+		TEST(pause_begins_with_its_nak),
 		TEST(refusal_waits_for_a_read),
 		TEST(silence_has_bounds),
 		LOOP(each_gap_is_told),
