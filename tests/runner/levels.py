@@ -93,8 +93,9 @@ GROUPS = {
         level("STags: 2^25 of them, and a solver", "build/bin/stags",
               apart="tests again in full size", **BUSY)],
     "eval": [
-        level("evaluation, a small one", "tests/eval/eval.py --quick",
-              "tests/eval/test_eval.py", **BUSY)],
+        level("evaluation, a small one", "tests/eval/eval.py --quick", **BUSY),
+        # it judges what that one has left
+        level("the evaluation's judge", "tests/eval/test_eval.py", jobs=2)],
     "fair": [
         level("fairness matrix", "tests/eval/test_fair.py",
               apart="cells of the fairness matrix", **BUSY)],
