@@ -117,7 +117,11 @@
 	X(miss_dropped, "UC, UD packets dropped for a page")                 \
 	X(miss_substituted, "UC, UD messages in another receive for a page") \
 	X(miss_bounced, "UC, UD packets kept for a page")                    \
-	X(stag_rests, "indices of regions used up for a while")
+	X(stag_rests, "indices of regions used up for a while")              \
+	X(token_ended_used, "tagged messages refused: token used")           \
+	X(token_ended_cancelled, "tagged messages refused: token cancelled") \
+	X(token_ended_expired, "tagged messages refused: token expired")     \
+	X(token_ended_aborted, "tagged messages refused: token aborted")
 
 #define UNIC_COUNTER_ENUM(name, what) UNIC_C_##name,
 enum unic_counter {

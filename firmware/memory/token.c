@@ -336,23 +336,19 @@ uint64_t unic_token_poll(struct unic_memory *nic)
 static uint8_t __attribute__((noinline, cold))
 refuse_token(struct unic_memory *nic, uint32_t index, uint8_t reason)
 {
-	switch (reason) {
-	case UNIC_TOKEN_TOO_LONG:
-		UNIC_COUNT(nic, token_too_long);
-		break;
-	case UNIC_TOKEN_WRONG_SENDER:
-		UNIC_COUNT(nic, token_wrong_sender);
-		break;
-	case UNIC_TOKEN_BUSY:
-		UNIC_COUNT(nic, token_busy);
-		break;
-	case UNIC_TOKEN_EVICTED:
-		UNIC_COUNT(nic, token_region);
-		break;
-	default:
-		UNIC_COUNT(nic, token_bad_key);
-		break;
-	}
+	static const uint8_t counter[] = {
+		[UNIC_TOKEN_USED] = UNIC_C_token_ended_used,
+		[UNIC_TOKEN_CANCELLED] = UNIC_C_token_ended_cancelled,
+		[UNIC_TOKEN_EXPIRED] = UNIC_C_token_ended_expired,
+		[UNIC_TOKEN_EVICTED] = UNIC_C_token_region,
+		[UNIC_TOKEN_ABORTED] = UNIC_C_token_ended_aborted,
+		[UNIC_TOKEN_BAD_KEY] = UNIC_C_token_bad_key,
+		[UNIC_TOKEN_TOO_LONG] = UNIC_C_token_too_long,
+		[UNIC_TOKEN_WRONG_SENDER] = UNIC_C_token_wrong_sender,
+		[UNIC_TOKEN_BUSY] = UNIC_C_token_busy,
+	};
+
+	nic->counter[counter[reason]]++;
 	UNIC_TRACE(nic, TOKEN_REFUSE, 0xffff, index, reason, 0, 0);
 	return reason;
 }

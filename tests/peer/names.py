@@ -363,5 +363,6 @@ COUNTERS = (
     'forms_invalidated', 'forms_inv_remote', 'forms_refused', 'forms_evicted',
     'rq_ahead', 'unrel_no_receive', 'unrel_too_long', 'unrel_refused',
     'uc_broken', 'uc_skipped', 'ud_bad_qkey', 'ud_no_route', 'miss_dropped',
-    'miss_substituted', 'miss_bounced', 'stag_rests',
+    'miss_substituted', 'miss_bounced', 'stag_rests', 'token_ended_used',
+    'token_ended_cancelled', 'token_ended_expired', 'token_ended_aborted',
 )

@@ -23,4 +23,13 @@ MUTATIONS = (
      'token: what a round does not end never expires', 'batch_virt'),
     ('firmware/memory/token.c', 'uint32_t left = EXPIRIES;', 'uint32_t left = UNIC_TOKENS;',
      'token: all that expire end in one round', 'batch_virt'),
+    ("firmware/memory/token.c", "[UNIC_TOKEN_USED] = UNIC_C_token_ended_used,",
+     "[UNIC_TOKEN_USED] = UNIC_C_token_bad_key,",
+     "token: a message to a used token counts as a wrong key", "test_token"),
+    ("firmware/memory/token.c", "[UNIC_TOKEN_EXPIRED] = UNIC_C_token_ended_expired,",
+     "[UNIC_TOKEN_EXPIRED] = UNIC_C_token_ended_cancelled,",
+     "token: a message to an expired token counts as to a cancelled one", "test_token"),
+    ("firmware/memory/token.c", "nic->counter[counter[reason]]++;",
+     "UNIC_COUNT(nic, token_bad_key);",
+     "token: without counters for each refusal", "test_token"),
 )

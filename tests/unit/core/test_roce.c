@@ -510,7 +510,7 @@ static void tagged_message_replayed(void **state)
 	}
 	untouched_from(0);
 	assert_int_equal(rig_count(&rb, tokens_used), 1);
-	assert_int_equal(rig_count(&rb, token_bad_key), 1);
+	assert_int_equal(rig_count(&rb, token_ended_used), 1);
 	assert_int_equal(rb.nic.qps.qp[qb.qpn & 0xff].state, UNIC_QPS_RTS);
 }
 

@@ -271,6 +271,67 @@ static void each_refusal_changes_nothing(void **state)
 	assert_int_equal(rig_count(&r, token_busy), 1);
 }
 
+/* A token that ended as @end says. */
+static uint32_t ended(uint8_t end, uint64_t *key)
+{
+	uint32_t i = alloc(end == UNIC_TOKEN_EXPIRED ? 1000 : 0, key);
+
+	switch (end) {
+	case UNIC_TOKEN_CANCELLED:
+		end_of(i, *key);
+		break;
+	case UNIC_TOKEN_EXPIRED:
+		rig_run(&r, 2000000);
+		break;
+	case UNIC_TOKEN_EVICTED:
+		rig_dereg(&r, &mr);
+		break;
+	default:
+		assert_int_equal(claim(i, *key, 1000), UNIC_TOKEN_LIVE);
+		if (end == UNIC_TOKEN_USED)
+			unic_token_finish(&r.nic.memory, (uint16_t)i, 1000);
+		else
+			unic_token_abort(&r.nic.memory, (uint16_t)i, 300);
+	}
+	return i;
+}
+
+/* A message to a token that has ended counts as how it ended, and as nothing
+ * else: also if it is the message that finds it expired. */
+static void each_end_has_its_counter(void **state)
+{
+	static const struct {
+		uint8_t end;
+		uint32_t counter;
+	} ends[] = {
+		{ UNIC_TOKEN_USED, UNIC_C_token_ended_used },
+		{ UNIC_TOKEN_CANCELLED, UNIC_C_token_ended_cancelled },
+		{ UNIC_TOKEN_EXPIRED, UNIC_C_token_ended_expired },
+		{ UNIC_TOKEN_ABORTED, UNIC_C_token_ended_aborted },
+		{ UNIC_TOKEN_EVICTED, UNIC_C_token_region },
+	};
+	static const uint32_t all[] = {
+		UNIC_C_token_ended_used,    UNIC_C_token_ended_cancelled,
+		UNIC_C_token_ended_expired, UNIC_C_token_ended_aborted,
+		UNIC_C_token_region,	    UNIC_C_token_bad_key,
+		UNIC_C_token_too_long,	    UNIC_C_token_wrong_sender,
+		UNIC_C_token_busy,
+	};
+	uint64_t key, was[9];
+	uint32_t i, n, k;
+
+	(void)state;
+	for (n = 0; n < 5; n++) {
+		i = ended(ends[n].end, &key);
+		for (k = 0; k < 9; k++)
+			was[k] = r.nic.counter[all[k]];
+		assert_int_equal(claim(i, key, 1), ends[n].end);
+		for (k = 0; k < 9; k++)
+			assert_int_equal(r.nic.counter[all[k]] - was[k],
+					 all[k] == ends[n].counter);
+	}
+}
+
 /* The end of a message in the buffer of a token is computed without overflow,
  * whatever sizes its first packet announces. */
 static void end_behind_4_gib_is_too_long(void **state)
@@ -351,6 +412,7 @@ static void late_claim_expires_it(void **state)
 	i = alloc(1000, &key);
 	r.nic.now_ns += 1000000;
 	assert_int_equal(claim(i, key, 1), UNIC_TOKEN_EXPIRED);
+	assert_int_equal(rig_count(&r, token_ended_expired), 1);
 	expect_end(i, UNIC_TOKEN_EXPIRED, 0);
 }
 
@@ -522,6 +584,7 @@ int main(void)
 		cmocka_unit_test_setup(index_behind_the_table, setup),
 		cmocka_unit_test_setup(used_once, setup),
 		cmocka_unit_test_setup(each_refusal_changes_nothing, setup),
+		cmocka_unit_test_setup(each_end_has_its_counter, setup),
 		cmocka_unit_test_setup(end_behind_4_gib_is_too_long, setup),
 		cmocka_unit_test_setup(lives_to_the_nanosecond, setup),
 		cmocka_unit_test_setup(late_claim_expires_it, setup),
