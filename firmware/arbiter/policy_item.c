@@ -18,6 +18,17 @@ void unic_chooser_unlink(struct unic_chooser *c, uint16_t i)
 		*head = item->next;
 }
 
+void unic_chooser_drop(struct unic_chooser *c, uint16_t i)
+{
+	uint32_t k;
+
+	for (k = 0; k < c->pooled && c->pool[k].item != i; k++)
+		;
+	if (k < c->pooled)
+		for (c->pooled--; k < c->pooled; k++)
+			c->pool[k] = c->pool[k + 1u];
+}
+
 /*
  * `lru` keeps the list in the order of last use, lazily: a head used later than
  * the tail moves to the end, which in a ring is one store. A tail that was never

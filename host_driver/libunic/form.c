@@ -301,6 +301,15 @@ int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 
 /* --------------------------------------------------------- by work request */
 
+/* Of a request that was posted just now, for unic_post_undo(). */
+static void keep_old_name(struct unic_mr *form)
+{
+	struct unic_mem_region *r = unic_mem_region(form);
+
+	r->old_stag = form->stag;
+	r->old_iova = form->iova;
+}
+
 static int post_derived_wr(struct unic_qp *qp, struct unic_send_wr *wr,
 			   struct unic_mr *form, const struct unic_list *list)
 {
@@ -315,7 +324,7 @@ static int post_derived_wr(struct unic_qp *qp, struct unic_send_wr *wr,
 	n = unic_post_send(qp, wr, 1);
 	if (n != 1)
 		return n < 0 ? n : -EAGAIN;
-	unic_mem_region(form)->old_stag = form->stag;
+	keep_old_name(form);
 	form->stag = (form->stag & ~0xffu) | key;
 	form->iova = list->iova;
 	return 0;
@@ -363,8 +372,10 @@ int unic_post_local_inv(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
 	};
 	int n = unic_post_send(qp, &wr, 1);
 
-	unic_mem_region(form)->old_stag = form->stag;
-	return n == 1 ? 0 : n < 0 ? n : -EAGAIN;
+	if (n != 1)
+		return n < 0 ? n : -EAGAIN;
+	keep_old_name(form);
+	return 0;
 }
 
 int unic_post_reg_mr(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
@@ -405,5 +416,8 @@ int unic_post_reg_indirect(struct unic_qp *qp, uint64_t wr_id,
 
 void unic_post_undo(struct unic_mr *form)
 {
-	form->stag = unic_mem_region(form)->old_stag;
+	const struct unic_mem_region *r = unic_mem_region(form);
+
+	form->stag = r->old_stag;
+	form->iova = r->old_iova;
 }

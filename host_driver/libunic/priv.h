@@ -114,12 +114,13 @@ struct unic_mem_region {
 	uint64_t deadline_ns; /* ASKED, atomic */
 	unsigned int refs;    /* under evt_lock */
 	uint32_t resync;      /* number of the last resync whose rows had it */
-	uint32_t old_stag;    /* derived: STag before the last posted request */
-	uint8_t kind;	      /* enum unic_form_kind */
-	bool known;	      /* the driver still has the object */
-	bool leaving;	      /* MR_DEREG is under way; atomic */
-	uint8_t base;	      /* enum unic_mr_base */
-	uint8_t page_shift;   /* 0 for derived regions */
+	uint32_t old_stag;    /* derived: before the last posted request */
+	uint64_t old_iova;
+	uint8_t kind;	    /* enum unic_form_kind */
+	bool known;	    /* the driver still has the object */
+	bool leaving;	    /* MR_DEREG is under way; atomic */
+	uint8_t base;	    /* enum unic_mr_base */
+	uint8_t page_shift; /* 0 for derived regions */
 };
 
 #define UNIC_BACKLOG 64u /* connection requests that the driver keeps waiting */

@@ -669,6 +669,9 @@ int unic_post_reg_indirect(struct unic_qp *qp, uint64_t wr_id,
 			   unsigned int flags, struct unic_mr *form,
 			   const struct unic_list *list,
 			   const struct unic_mr *mr, void *mem);
+/** unic_post_undo() - the last request that was posted for @form completed with an
+ * error: form->stag and form->iova are again those from before it. A request that was
+ * not posted changes nothing. */
 void unic_post_undo(struct unic_mr *form);
 
 /**

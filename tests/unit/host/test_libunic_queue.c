@@ -322,6 +322,42 @@ static void a_completion_meets_the_arming(void **state)
 	rig_down(&r);
 }
 
+/* A request that fails leaves the form with the STag and IOVA from before it, and
+ * one that was not posted is not undone. */
+static void undone_requests_leave_the_old_name(void **state)
+{
+	struct unic_send_wr send = { .opcode = UNIC_WR_SEND };
+	struct unic_mw_bind bind = { .length = 64 };
+	struct unic_mr *mr, *mw, was;
+	struct rig r;
+	int i;
+
+	(void)state;
+	rig_up(&r);
+	bind.addr = unic_alloc(r.ctx, PAGE, PAGE);
+	mr = reg(&r, bind.addr, PAGE);
+	bind.mr = mr;
+	assert_int_equal(unic_alloc_mw(r.pd, 2, &mw), 0);
+	assert_int_equal(unic_post_bind_mw(r.qp, 1, 0, mw, &bind), 0);
+	was = *mw;
+	bind.addr = (uint8_t *)bind.addr + 64;
+	assert_int_equal(unic_post_bind_mw(r.qp, 2, 0, mw, &bind), 0);
+	assert_int_not_equal(mw->stag, was.stag);
+	assert_true(mw->iova == was.iova + 64);
+	while (unic_post_send(r.qp, &send, 1) == 1)
+		;
+	assert_int_equal(unic_post_local_inv(r.qp, 3, 0, mw), -EAGAIN);
+	assert_int_equal(unic_post_bind_mw(r.qp, 4, 0, mw, &bind), -EAGAIN);
+	for (i = 0; i < 2; i++) {
+		unic_post_undo(mw);
+		assert_int_equal(mw->stag, was.stag);
+		assert_true(mw->iova == was.iova);
+	}
+	assert_int_equal(unic_dereg_mr(mw), 0);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +371,7 @@ int main(void)
 		WITH_DRIVER(a_wake_up_is_for_all),
 		WITH_DRIVER(all_that_sleep_wake),
 		WITH_DRIVER(a_completion_meets_the_arming),
+		WITH_DRIVER(undone_requests_leave_the_old_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
