@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * holders export SOCKET N [last] - gives a region to N peers, and says how long its
- *	grace took when it was asked back. "last": records the last one only; the
- *	others have it from that one.
+ * holders export SOCKET N [last | token] - gives a region to N peers, and says how
+ *	long its grace took when it was asked back. "last": records the last one
+ *	only; the others have it from that one. "token": gives each a token of it.
  * holders hold SOCKET IPV4 [silent | pass IPV4 QPN]
  *	has it, writes to it, and answers when it is asked, or does not. "pass":
  *	says that it hands it on to whom is connected from IPV4 by QPN.
@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,9 @@
 #define PEERS	4u
 
 struct given {
-	uint64_t iova;
-	uint32_t stag;
+	uint64_t iova; /* token: its key */
+	uint32_t kind; /* UNIC_CTL_HELD_* */
+	uint32_t number;
 };
 
 static struct unic_ctx *ctx;
@@ -100,10 +102,9 @@ static struct unic_event wait_for(enum unic_ev_type type)
 
 /* --------------------------------------------------------------- exporter */
 
-/* Called after the grant is recorded: the peer may use the region at once. */
-static void tell(struct unic_qp *qp)
+/* Called after the grant is recorded: the peer may use it at once. */
+static void tell(struct unic_qp *qp, struct given g)
 {
-	struct given g = { .iova = mr->iova, .stag = mr->stag };
 	struct unic_sg sg = { .addr = &g, .len = sizeof(g) };
 	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND,
 				   .flags = UNIC_WR_INLINE,
@@ -113,7 +114,33 @@ static void tell(struct unic_qp *qp)
 	IS(unic_post_send(qp, &wr, 1) == 1);
 }
 
-static void export(unsigned int n, int only_last)
+static void give_region(struct unic_qp *qp, bool record)
+{
+	if (record)
+		OK(unic_grant(mr, qp));
+	tell(qp, (struct given){ .iova = mr->iova,
+				 .kind = UNIC_CTL_HELD_STAG,
+				 .number = mr->stag });
+}
+
+static void give_token(struct unic_qp *qp)
+{
+	struct unic_pay_attr a = { .mr = mr,
+				   .addr = mr->addr,
+				   .length = 64,
+				   .flags = UNIC_TOKEN_F_MULTI };
+	struct unic_recv_wr wr = { .wr_id = 1 };
+	struct unic_pay_token t;
+
+	OK(unic_alloc_token(pd, &a, &t));
+	OK(unic_grant_token(mr, &t, qp));
+	IS(unic_post_recv(qp, &wr, 1) == 1);
+	tell(qp, (struct given){ .iova = t.key,
+				 .kind = UNIC_CTL_HELD_TOKEN,
+				 .number = t.index });
+}
+
+static void export(unsigned int n, const char *how)
 {
 	struct unic_conn_param p = { .private_len = 0 };
 	struct unic_qp *qp[PEERS];
@@ -129,9 +156,10 @@ static void export(unsigned int n, int only_last)
 		ev = wait_for(UNIC_EV_CONNECT);
 		qp[i] = new_qp();
 		OK(unic_accept(ctx, ev.conn, qp[i], &p));
-		if (i == n - 1 || !only_last)
-			OK(unic_grant(mr, qp[i]));
-		tell(qp[i]);
+		if (!strcmp(how, "token"))
+			give_token(qp[i]);
+		else
+			give_region(qp[i], i == n - 1 || strcmp(how, "last"));
 	}
 	printf("region %u\n", mr->id);
 	ev = wait_for(UNIC_EV_NOTICE);
@@ -177,12 +205,14 @@ static void hear(struct unic_qp *qp, struct given *g)
 static unsigned int write_it(struct unic_qp *qp, const struct given *g)
 {
 	struct unic_sg sg;
-	struct unic_send_wr wr = { .opcode = UNIC_WR_WRITE,
+	struct unic_send_wr wr = { .opcode = g->kind == UNIC_CTL_HELD_TOKEN
+						     ? UNIC_WR_TOKEN
+						     : UNIC_WR_WRITE,
 				   .flags = UNIC_WR_SIGNALED,
 				   .num_sge = 1,
 				   .sg = &sg,
 				   .remote = g->iova,
-				   .rkey = g->stag };
+				   .rkey = g->number };
 
 	OK(unic_sg_of(mr, mr->addr, 64, &sg));
 	IS(unic_post_send(qp, &wr, 1) == 1);
@@ -204,12 +234,12 @@ static void hold(const char *peer, char **more)
 	printf("holds, qpn %u\n", unic_qp_num(qp));
 	if (*more && !strcmp(*more, "pass")) {
 		OK(unic_parse_ipv4(more[1], &ipv4));
-		OK(unic_delegate(qp, UNIC_CTL_HELD_STAG, g.stag, ipv4,
+		OK(unic_delegate(qp, g.kind, g.number, ipv4,
 				 (uint32_t)strtoul(more[2], NULL, 10)));
 		printf("handed on\n");
 	}
 	ev = wait_for(UNIC_EV_INVALIDATE);
-	IS(ev.qp == qp && ev.kind == UNIC_CTL_HELD_STAG && ev.number == g.stag);
+	IS(ev.qp == qp && ev.kind == g.kind && ev.number == g.number);
 	printf("asked\n");
 	if (!*more || strcmp(*more, "silent"))
 		OK(unic_invalidated(ctx, &ev));
@@ -222,7 +252,7 @@ int main(int argc, char **argv)
 		return 2;
 	set_up(argv[2]);
 	if (!strcmp(argv[1], "export"))
-		export((unsigned int)atoi(argv[3]), argc > 4);
+		export((unsigned int)atoi(argv[3]), argc > 4 ? argv[4] : "");
 	else
 		hold(argv[3], argv + 4);
 	return 0;

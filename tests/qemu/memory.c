@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * memory SOCKET pins|busy|batch|bases|use|hold - a process and its memory, through
+ * memory SOCKET pins|busy|batch|bases|use|waits|advise|hold - a process and its memory, through
  * libunic, a driver and a NIC that talks to itself. Run by test_memory.py.
  *
  *	pins   says "pinned N WHAT": so many frames more than at "base", and waits
@@ -11,9 +11,13 @@
  *	bases  what the NIC calls the bytes of a region
  *	hold   says "held" with two queue pairs that are connected and two tokens
  *	use    what regions are used for; says "ready", waits for lines
+ *	waits  registrations on a full NIC, cancelled before and after their grant
+ *	advise pages of a region that will be needed, or will not: says what it
+ *	       advised, and waits for a line
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -477,6 +481,109 @@ static void use(void)
 	OK(unic_dereg_mr(mr));
 }
 
+/* ------------------------------------------------------------------- waits */
+
+#define FILL_PAGES 64u
+#define FILL_MAX   256u
+
+/* The next event of @mr that ends its wait; others, notices, are not answered. */
+static struct unic_event end_of_wait(const struct unic_mr *mr)
+{
+	struct pollfd fd = { .fd = unic_event_fd(ctx), .events = POLLIN };
+	struct unic_event ev, got;
+
+	for (;;) {
+		while (!unic_get_event(ctx, &ev)) {
+			got = ev;
+			unic_ack_event(&ev);
+			if (got.mr == mr && (got.type == UNIC_EV_GRANTED ||
+					     got.type == UNIC_EV_WAIT_ENDED))
+				return got;
+		}
+		IS(poll(&fd, 1, 10000) == 1);
+	}
+}
+
+static struct unic_mr *wait_for_room(uint8_t *p)
+{
+	struct unic_mr_attr a = { .addr = p,
+				  .length = FILL_PAGES * PAGE,
+				  .rights = RW,
+				  .flags = UNIC_MR_WAIT | UNIC_MR_ASYNC };
+	struct unic_mr *mr;
+
+	OK(unic_reg_mr(pd, &a, &mr));
+	IS(unic_mr_life(mr) == UNIC_MR_WAITING);
+	return mr;
+}
+
+static void waits(void)
+{
+	uint8_t *p = unic_alloc(ctx, FILL_PAGES * PAGE, PAGE);
+	struct unic_mr_attr a = { .addr = p,
+				  .length = FILL_PAGES * PAGE,
+				  .rights = RW };
+	struct unic_mr *mr[FILL_MAX], *waiter;
+	struct unic_event ev;
+	uint32_t n = 0;
+	int err;
+
+	IS(p);
+	while (!(err = unic_reg_mr(pd, &a, &mr[n])))
+		IS(++n < FILL_MAX);
+	IS(n && err == -ENOMEM);
+	waiter = wait_for_room(p);
+	OK(unic_cancel_reg(waiter));
+	ev = end_of_wait(waiter);
+	IS(ev.type == UNIC_EV_WAIT_ENDED && ev.status == UNIC_ST_CANCELLED);
+	IS(unic_mr_life(waiter) == UNIC_MR_GONE);
+	IS(unic_cancel_reg(waiter) == -ENOENT);
+	OK(unic_dereg_mr(waiter));
+	/* what was cancelled takes nothing from who waits next */
+	waiter = wait_for_room(p);
+	OK(unic_dereg_mr(mr[--n]));
+	IS(end_of_wait(waiter).type == UNIC_EV_GRANTED);
+	IS(unic_cancel_reg(waiter) == -ENOENT);
+	copy(waiter, 0, src, src_mr, PAGE);
+	IS(!memcmp(p, src, PAGE));
+	OK(unic_dereg_mr(waiter));
+	while (n)
+		OK(unic_dereg_mr(mr[--n]));
+}
+
+/* ------------------------------------------------------------------ advise */
+
+static void advise(void)
+{
+	uint8_t *p = unic_alloc(ctx, 8 * PAGE, PAGE);
+	struct unic_mr_attr a = { .addr = p,
+				  .length = 8 * PAGE,
+				  .rights = RW,
+				  .residency = UNIC_DEMAND };
+	struct unic_mr *mr;
+
+	IS(p);
+	OK(unic_reg_mr(pd, &a, &mr));
+	say("nothing");
+	/* all of pages 1 and 3, and a byte of pages 0 and 4 */
+	OK(unic_advise_mr(mr, PAGE - 1, 3 * PAGE + 2, UNIC_ADVISE_WILL_NEED));
+	say("needed");
+	OK(unic_advise_mr(mr, 2 * PAGE, 2 * PAGE, UNIC_ADVISE_DONT_NEED));
+	say("not needed");
+	copy(mr, 0, src, src_mr, 8 * PAGE);
+	IS(!memcmp(p, src, 8 * PAGE));
+	IS(unic_advise_mr(mr, 7 * PAGE, PAGE + 1, UNIC_ADVISE_WILL_NEED) ==
+	   -EINVAL);
+	IS(unic_advise_mr(mr, UINT64_MAX, 2, UNIC_ADVISE_WILL_NEED) == -EINVAL);
+	IS(unic_advise_mr(mr, 0, 0, UNIC_ADVISE_WILL_NEED) == -EINVAL);
+	IS(unic_advise_mr(mr, 0, 1, (enum unic_advice)3) == -EINVAL);
+	OK(unic_advise_mr(src_mr, 0, PAGE, UNIC_ADVISE_DONT_NEED));
+	copy(src_mr, PAGE, src, src_mr, 64); /* RESIDENT: no effect */
+	OK(unic_release(mr));
+	IS(unic_advise_mr(mr, 0, PAGE, UNIC_ADVISE_WILL_NEED) == -ENOENT);
+	OK(unic_dereg_mr(mr));
+}
+
 /* -------------------------------------------------------------------- hold */
 
 static void hold(void)
@@ -506,6 +613,10 @@ int main(int argc, char **argv)
 		hold();
 	else if (!strcmp(argv[2], "bases"))
 		bases();
+	else if (!strcmp(argv[2], "waits"))
+		waits();
+	else if (!strcmp(argv[2], "advise"))
+		advise();
 	if (!strcmp(argv[2], "batch")) {
 		regions_in_one();
 		tokens_in_one();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What a process pins, batches, addresses and uses, with libunic, driver and a NIC
+"""What a process pins, batches, addresses, uses, waits for and advises, with libunic, driver and a NIC
 that talks to itself (tests/qemu/memory.c).
 
     test_memory.py [--board soft|virt|mps2-an385] [--only NAME]
@@ -195,7 +195,43 @@ def test_bases(_rig, program):
     program("bases").finish()
 
 
-TESTS = (test_pins, test_exits, test_batch, test_bases, test_uses)
+def test_waits(_rig, program):
+    """A registration that waits is cancelled; one that was granted is not."""
+    program("waits").finish()
+
+
+test_waits.driver = ("--grace-us", "10000000")  # nobody's grace ends meanwhile
+
+
+def test_advise(rig, program):
+    """Pages that will be needed have their entries ahead, and exactly they; of
+    those that will not, the entries go."""
+    p = program("advise")
+
+    def count(name):
+        return rig.ctl(0, "stats")["nic"][name]
+
+    must(p.line() == "nothing", "no region")
+    time.sleep(0.25)  # counters are shown ten times a second
+    filled, dropped = count("miss_filled"), count("cache_dropped")
+    p.go_on()
+    must(p.line() == "needed", "not advised")
+    before_long(lambda: count("miss_filled") >= filled + 5)
+    time.sleep(0.25)
+    must(count("miss_filled") == filled + 5,
+         f"{count('miss_filled') - filled} entries brought, not 5")
+    must(count("cache_dropped") == dropped, "entries dropped")
+    p.go_on()
+    must(p.line() == "not needed", "not advised")
+    before_long(lambda: count("cache_dropped") >= dropped + 2)
+    must(count("cache_dropped") == dropped + 2,
+         f"{count('cache_dropped') - dropped} entries dropped, not 2")
+    p.go_on()
+    p.finish()
+
+
+TESTS = (test_pins, test_exits, test_batch, test_bases, test_uses, test_waits,
+         test_advise)
 
 
 def run(board, test):
@@ -210,7 +246,7 @@ def run(board, test):
         try:
             rig.start_wire(*(["--direct"] if rig.links[0] == "shm" else []))
             rig.start_nic(0, show=False)
-            rig.start_driver(0)
+            rig.start_driver(0, *getattr(test, "driver", ()))
             rig.wait_nic(0)
             test(rig, program)
         finally:

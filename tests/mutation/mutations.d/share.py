@@ -27,4 +27,10 @@ MUTATIONS = (
     ("firmware/revoke/register.c",
      "\tunic_demand_trim(nic, nic->tlb.free - args->n_pages);\n", "",
      "share: a restored region leaves a promise of its entries", "test_fuzzed"),
+    ("firmware/memory/mr.c",
+     "	mr->deps = 0;\n	nic->candidates.pain[idx] = (struct unic_pain){ 0 };\n",
+     "	mr->deps = 0;\n",
+     "share: a region inherits the pain of the last one of its index", "test_reap"),
+    ("firmware/memory/mr.c", "	mr->bytes = mr->bytes_high = mr->uses = 0;\n", "",
+     "share: a region inherits the bytes of the last one of its index", "test_reap"),
 )

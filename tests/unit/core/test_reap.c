@@ -214,6 +214,45 @@ static void sparing_is_traced(void **state)
 	assert_int_equal(unic_from_le16(t->proc), 0);
 }
 
+/* What went through a region does not count for the next one of its index: neither
+ * for its choice, nor in the row that the host reads. */
+static void next_region_of_an_index_has_no_pain(void **state)
+{
+	const struct unic_use_row *row;
+	uint32_t i, idx, tries = 0;
+	struct rig_mr m;
+
+	(void)state;
+	set_up();
+	for (i = 0; i < 2; i++) { /* its index is free, or rests for a while */
+		reg(0, 1, &m);
+		idx = m.mr;
+		r.nic.mrs.mr[idx].bytes = 1u << 20;
+		r.nic.mrs.mr[idx].uses = 9;
+		r.nic.candidates.pain[idx] = (struct unic_pain){
+			.value = 5000, .at = (uint32_t)(r.nic.now_ns >> 16)
+		};
+		if (i)
+			m.gen = r.nic.mrs.mr[idx].gen = UINT16_MAX;
+		assert_int_equal(rig_dereg(&r, &m), UNIC_ST_OK);
+		assert_int_equal(r.nic.candidates.pain[idx].value, 0);
+	}
+	rig_run(&r, 10000000000ull);
+	do {
+		reg(0, 1, &m);
+		if (m.mr != idx)
+			assert_int_equal(rig_dereg(&r, &m), UNIC_ST_OK);
+	} while (m.mr != idx && ++tries < 100 * UNIC_MRS);
+	assert_int_equal(m.mr, idx);
+	assert_int_equal(r.nic.candidates.pain[idx].value, 0);
+	rig_run(&r, 2000000000ull);
+	row = (const void *)(r.port.bar + UNIC_BAR_USE_OFF + 32 * idx);
+	assert_int_equal(unic_from_le32(row->stag), m.stag);
+	assert_int_equal(unic_from_le32(row->rate), 0);
+	assert_int_equal(unic_from_le64(row->bytes), 0);
+	assert_int_equal(unic_from_le32(row->uses), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +261,7 @@ int main(void)
 		cmocka_unit_test(taken_back_is_known_again),
 		cmocka_unit_test(choices_are_traced),
 		cmocka_unit_test(sparing_is_traced),
+		cmocka_unit_test(next_region_of_an_index_has_no_pain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

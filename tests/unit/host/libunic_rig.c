@@ -243,6 +243,7 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 		memset(out + UNIC_CTL_BYTES, 0, sizeof(struct unic_cpl_usage));
 		return sizeof(struct unic_cpl_usage);
 	default:
+		((struct unic_ctl_hdr *)out)->status = unic_to_le16(drv.status);
 		return 0;
 	}
 }
@@ -280,6 +281,7 @@ static void *drive(void *arg)
 	while (recv(drv.sock, in, sizeof(in), 0) >= (ssize_t)UNIC_CTL_BYTES) {
 		pthread_mutex_lock(&drv.lock);
 		memset(out, 0, UNIC_CTL_BYTES);
+		memcpy(drv.last, in, sizeof(drv.last));
 		memcpy(out, in, sizeof(*hdr));
 		hdr->epoch = unic_to_le32(1);
 		op = unic_from_le16(hdr->op);

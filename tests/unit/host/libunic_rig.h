@@ -41,6 +41,9 @@ struct driver {
 	bool full;
 	uint16_t wait_end;
 	uint32_t waiting; /* user word of the waiting registration */
+	/* last request, without its tail, and the answer to one that needs none */
+	_Alignas(8) uint8_t last[UNIC_CTL_BYTES];
+	uint16_t status;
 	/* last requests, last base drawn, and number of draws */
 	struct unic_ctl_mr_reg reg;
 	struct unic_ctl_mr_rereg rereg;

@@ -297,6 +297,60 @@ static void uses_are_those_of_the_region(void **state)
 	rig_down(&r);
 }
 
+/* A cancel names the request that waits, and one that has ended is none. */
+static void registrations_are_cancelled_by_their_request(void **state)
+{
+	const struct unic_ctl_wait_cancel *rec = (void *)drv.last;
+	struct unic_mr *a, *b;
+	uint32_t seq;
+	uint8_t *mem;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mem = unic_alloc(r.ctx, 2 * PAGE, PAGE);
+	drv.full = true;
+	a = reg_based(&r, mem, UNIC_MR_WAIT | UNIC_MR_ASYNC);
+	seq = unic_from_le32(rec->hdr.seq);
+	b = reg_based(&r, mem, UNIC_MR_WAIT | UNIC_MR_ASYNC);
+	assert_int_equal(unic_mr_life(a), UNIC_MR_WAITING);
+	assert_int_equal(unic_cancel_reg(a), 0);
+	assert_int_equal(unic_from_le16(rec->hdr.op), UNIC_CTL_WAIT_CANCEL);
+	assert_int_equal(unic_from_le32(rec->wait_seq), seq);
+	drv.status = UNIC_ST_NO_WAIT;
+	assert_int_equal(unic_cancel_reg(b), -ENOENT);
+	assert_int_not_equal(unic_from_le32(rec->wait_seq), seq);
+	drv.status = UNIC_ST_OK;
+	assert_int_equal(unic_dereg_mr(a), 0);
+	assert_int_equal(unic_dereg_mr(b), 0);
+	rig_down(&r);
+}
+
+static void advice_names_bytes_of_the_region(void **state)
+{
+	const struct unic_ctl_mr_advise *rec = (void *)drv.last;
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, unic_alloc(r.ctx, 2 * PAGE, PAGE), 2 * PAGE);
+	assert_int_equal(unic_advise_mr(mr, 5, (1ull << 40) + 6,
+					UNIC_ADVISE_DONT_NEED),
+			 0);
+	assert_int_equal(unic_from_le16(rec->hdr.op), UNIC_CTL_MR_ADVISE);
+	assert_int_equal(unic_from_le32(rec->id), mr->id);
+	assert_int_equal(unic_from_le64(rec->offset), 5);
+	assert_true(unic_from_le64(rec->length) == (1ull << 40) + 6);
+	assert_int_equal(unic_from_le32(rec->advice), UNIC_ADVISE_DONT_NEED);
+	drv.status = UNIC_ST_BUSY;
+	assert_int_equal(unic_advise_mr(mr, 0, 1, UNIC_ADVISE_WILL_NEED),
+			 -EBUSY);
+	drv.status = UNIC_ST_OK;
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +362,8 @@ int main(void)
 		WITH_DRIVER(bytes_have_an_address),
 		WITH_DRIVER(forms_stay_inside),
 		WITH_DRIVER(uses_are_those_of_the_region),
+		WITH_DRIVER(registrations_are_cancelled_by_their_request),
+		WITH_DRIVER(advice_names_bytes_of_the_region),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
