@@ -315,15 +315,20 @@ struct unic_cmd_mr_make {
  * happened, the old region is as it was; BUSY: an operation or a dependent uses
  * it. With RANGE, n_pages <= UNIC_LIST_MAX and the addresses are in the list
  * page.
+ *
+ * HINT, which no other bit goes with, changes the importance alone: of any region
+ * or form but one of class control (INVALID), in use or not, until it is EVICTED
+ * (STATE).
  */
 struct unic_cmd_mr_rereg {
 	struct unic_cmd_hdr hdr;
-	unic_le32 mr;	/* region: index as in unic_cpl_mr_reg */
-	unic_le32 gen;	/* its generation; NO_MR if another */
-	unic_le32 pd;	/* REREG_PD, of the same process, else 0 */
-	uint8_t what;	/* UNIC_REREG_*, not 0 */
-	uint8_t rights; /* REREG_RIGHTS, else 0 */
-	uint8_t rsvd0[2];
+	unic_le32 mr;	    /* region: index as in unic_cpl_mr_reg */
+	unic_le32 gen;	    /* its generation; NO_MR if another */
+	unic_le32 pd;	    /* REREG_PD, of the same process, else 0 */
+	uint8_t what;	    /* UNIC_REREG_*, not 0 */
+	uint8_t rights;	    /* REREG_RIGHTS, else 0 */
+	uint8_t importance; /* REREG_HINT, else 0 */
+	uint8_t rsvd0;
 	unic_le64 iova;	   /* REREG_RANGE, else 0, as the next two */
 	unic_le64 length;  /* bytes */
 	unic_le32 n_pages; /* must follow from iova, length and page size */
@@ -332,7 +337,10 @@ struct unic_cmd_mr_rereg {
 #define UNIC_REREG_RIGHTS (1u << 0) /* exchange the rights */
 #define UNIC_REREG_PD	  (1u << 1) /* exchange the PD */
 #define UNIC_REREG_RANGE  (1u << 2) /* exchange range and pages */
-#define UNIC_REREG_ALL	  0x07u	    /* with any other bit, or none: INVALID */
+#define UNIC_REREG_ALL	  0x07u	    /* of these three, any together */
+#define UNIC_REREG_HINT \
+	(1u << 3) /* exchange the importance; alone. No bit, or
+				     * others: INVALID */
 
 /*
  * MR_BATCH, TOKEN_BATCH. Several commands in one: the list page has `count`

@@ -130,25 +130,27 @@ struct unic_ctl_mr_make {
  * MR_REREG. As the command of that name. With RANGE the new range is pinned before
  * the old one is let go; it has at most UNIC_LIST_MAX pages, of the same size.
  * Any status but OK (and RESET, which ends everything): the old region is as it
- * was.
+ * was. HINT, also of a form or a region that is in use or asked back, is kept over
+ * a reset; UNSUPPORTED: a NIC without UNIC_FEAT_APP_POLICY.
  */
 struct unic_ctl_mr_rereg {
 	struct unic_ctl_hdr hdr;
-	unic_le64 va;	  /* REREG_RANGE: of the first byte; a page
+	unic_le64 va;	    /* REREG_RANGE: of the first byte; a page
 			   * without a frame: NOT_MAPPED, frames that
 			   * make up no such pages: NOT_ALIGNED; not
 			   * looked at without, as the next two */
-	unic_le64 iova;	  /* congruent to va modulo the page size,
+	unic_le64 iova;	    /* congruent to va modulo the page size,
 			   * else NOT_ALIGNED */
-	unic_le64 length; /* bytes; 0: INVALID */
-	unic_le32 id;	  /* of the region; a form, or not RESIDENT:
+	unic_le64 length;   /* bytes; 0: INVALID */
+	unic_le32 id;	    /* of the region; a form, or not RESIDENT:
 			   * STATE */
-	unic_le32 pd;	  /* REREG_PD: id; none of this process's:
+	unic_le32 pd;	    /* REREG_PD: id; none of this process's:
 			   * NO_PD */
-	uint8_t what;	  /* UNIC_REREG_*; none, others, or a region
+	uint8_t what;	    /* UNIC_REREG_*; none, others, or a region
 			   * of class control: INVALID */
-	uint8_t rights;	  /* REREG_RIGHTS: enum unic_mr_rights */
-	uint8_t rsvd0[2];
+	uint8_t rights;	    /* REREG_RIGHTS: enum unic_mr_rights */
+	uint8_t importance; /* REREG_HINT */
+	uint8_t rsvd0;
 	unic_le32 rsvd[3];
 };
 
@@ -172,6 +174,14 @@ struct unic_ctl_wait_cancel {
 	struct unic_ctl_hdr hdr;
 	unic_le32 wait_seq; /* hdr.seq of that request; none waits:
 			     * NO_WAIT */
+	unic_le32 rsvd[11];
+};
+
+/* OWN_POLICY. The replacement policy among the regions of this process; who has
+ * how much is not changed by it. UNSUPPORTED: a NIC without UNIC_FEAT_APP_POLICY. */
+struct unic_ctl_own_policy {
+	struct unic_ctl_hdr hdr;
+	unic_le32 policy; /* enum unic_policy; none: INVALID */
 	unic_le32 rsvd[11];
 };
 
@@ -207,6 +217,7 @@ UNIC_ABI_SIZE(unic_ctl_mr_rereg, 64);
 UNIC_ABI_SIZE(unic_ctl_mr_reg_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_batch, 64);
 UNIC_ABI_SIZE(unic_ctl_wait_cancel, 64);
+UNIC_ABI_SIZE(unic_ctl_own_policy, 64);
 UNIC_ABI_SIZE(unic_ctl_notice_answer, 64);
 UNIC_ABI_SIZE(unic_ctl_notice_reply, 64);
 

@@ -27,15 +27,9 @@ void unic_policy_add(struct unic_chooser *c, uint16_t i)
 
 void unic_policy_remove(struct unic_chooser *c, uint16_t i)
 {
-	uint32_t k;
-
 	if (c->stranger == i)
 		c->stranger = newcomer_after(c, i);
-	for (k = 0; k < c->pooled && c->pool[k].item != i; k++)
-		;
-	if (k < c->pooled)
-		for (c->pooled--; k < c->pooled; k++)
-			c->pool[k] = c->pool[k + 1u];
+	unic_chooser_drop(c, i);
 	unic_chooser_unlink(c, i);
 }
 

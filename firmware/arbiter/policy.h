@@ -89,6 +89,10 @@ void unic_policy_add(struct unic_chooser *c, uint16_t item);
  * again. */
 void unic_policy_remove(struct unic_chooser *c, uint16_t item);
 
+/** unic_policy_rehint() - the importance of @item, which was added, has changed:
+ * the next choice weighs it anew. */
+void unic_policy_rehint(struct unic_chooser *c, uint16_t item, uint64_t now_ns);
+
 /**
  * unic_policy_victim() - returns the item to take back next, or UNIC_ITEM_NIL if
  * none of those examined is old enough (the next call examines others). The item

@@ -105,6 +105,9 @@ static inline void link_item(struct unic_chooser *c, uint32_t list, uint16_t i)
 /* unic_chooser_unlink() - takes @i out of the list in which it stands. */
 void unic_chooser_unlink(struct unic_chooser *c, uint16_t i);
 
+/* unic_chooser_drop() - @i is no candidate for the next choice. */
+void unic_chooser_drop(struct unic_chooser *c, uint16_t i);
+
 /* The newcomer after @i, or NIL. */
 static inline uint16_t newcomer_after(const struct unic_chooser *c, uint16_t i)
 {

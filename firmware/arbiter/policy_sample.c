@@ -243,6 +243,25 @@ void unic_policy_meet(struct unic_chooser *c, uint32_t id)
 			      since_ns(c->table, item_usage(c->table, i)));
 }
 
+/* Whose importance is said enters the main list without proof, also if it was not
+ * examined yet. */
+void unic_policy_rehint(struct unic_chooser *c, uint16_t i, uint64_t now_ns)
+{
+	struct unic_item *item = item_of(c, i);
+
+	unic_chooser_drop(c, i);
+	if (c->kind != UNIC_POLICY_APP)
+		return;
+	if (c->stranger == i)
+		c->stranger = newcomer_after(c, i);
+	if (is_stranger(item))
+		init_seen(c->table, item, item_usage(c->table, i));
+	if (!item->main)
+		to_main(c, i);
+	if (!is_used(item, item_usage(c->table, i)))
+		add_candidate(c, i, now_ns);
+}
+
 void unic_policy_evicted(struct unic_chooser *c, uint16_t i, uint32_t id,
 			 uint64_t now_ns)
 {

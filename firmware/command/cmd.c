@@ -398,7 +398,7 @@ static const struct {
 	CMD(ENTROPY, do_entropy, unic_cmd_entropy, bytes),
 	CMD(PROC_ATTACH, do_proc_attach, unic_cmd_proc_attach, host_pid),
 	CMD(PROC_DETACH, do_proc_detach, unic_cmd_proc_detach, proc),
-	CMD(PROC_SET, do_proc_set, unic_cmd_proc_set, policy),
+	CMD(PROC_SET, do_proc_set, unic_cmd_proc_set, keep),
 	CMD(DB_ACK, do_db_ack, unic_cmd_db_ack, proc),
 	UNTIMED(PD_ALLOC, do_pd_alloc, unic_cmd_pd, flags),
 	UNTIMED(PD_FREE, do_pd_free, unic_cmd_pd, flags),

@@ -126,6 +126,7 @@ int unic_cmd_mr_rereg(struct unic_command *nic, const void *rec, void *out,
 		.pd = unic_from_le32(cmd->pd),
 		.what = cmd->what,
 		.rights = cmd->rights,
+		.importance = cmd->importance,
 		.iova = unic_from_le64(cmd->iova),
 		.length = unic_from_le64(cmd->length),
 		.n_pages = unic_from_le32(cmd->n_pages),
@@ -134,7 +135,8 @@ int unic_cmd_mr_rereg(struct unic_command *nic, const void *rec, void *out,
 	uint32_t i;
 	int err;
 
-	if (cmd->rsvd0[0] || cmd->rsvd0[1] || r.n_pages > UNIC_BOX_LIST_MAX ||
+	if (cmd->rsvd0 || (r.what != UNIC_REREG_HINT && r.importance) ||
+	    r.n_pages > UNIC_BOX_LIST_MAX ||
 	    (!(r.what & UNIC_REREG_PD) && r.pd) ||
 	    (!(r.what & UNIC_REREG_RIGHTS) && r.rights) ||
 	    (!(r.what & UNIC_REREG_RANGE) && (r.iova || r.length || r.n_pages)))

@@ -25,6 +25,17 @@ static bool share_ok(uint32_t weight, uint32_t quota, uint32_t policy)
 	       policy < UNIC_POLICIES;
 }
 
+/* With @keep *@value becomes @now. False: it is given all the same. */
+static bool keeps(bool keep, uint32_t *value, uint32_t now)
+{
+	if (!keep)
+		return true;
+	if (*value)
+		return false;
+	*value = now;
+	return true;
+}
+
 /* True if the two pages at @pages overlap those of another slot: what the NIC
  * writes for one would be doorbells of the other, without end. */
 static bool pages_taken(const struct unic_procs *ps, const uint8_t *pages)
@@ -88,10 +99,18 @@ int unic_proc_set(struct unic_command *nic, const struct unic_cmd_proc_set *cmd)
 	uint32_t weight = unic_from_le32(cmd->weight);
 	uint32_t quota = unic_from_le32(cmd->quota);
 	uint32_t policy = unic_from_le32(cmd->policy);
+	uint32_t keep = unic_from_le32(cmd->keep);
 
 	if (!unic_slot_live(&nic->base, slot))
 		return -UNIC_ENOPROC;
-	if (!share_ok(weight, quota, policy))
+	if (keep & ~UNIC_PROC_KEEP_ALL ||
+	    !keeps(keep & UNIC_PROC_KEEP_WEIGHT, &weight,
+		   nic->share.owner[slot].weight) ||
+	    !keeps(keep & UNIC_PROC_KEEP_QUOTA, &quota,
+		   nic->share.owner[slot].quota) ||
+	    !keeps(keep & UNIC_PROC_KEEP_POLICY, &policy,
+		   nic->procs.proc[slot].policy) ||
+	    !share_ok(weight, quota, policy))
 		return -UNIC_EINVAL;
 	unic_share_weigh(&nic->share, slot, weight);
 	nic->share.owner[slot].quota = quota;

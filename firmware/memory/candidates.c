@@ -65,6 +65,16 @@ void unic_candidate_remove(struct unic_memory *nic, uint16_t mr)
 	unic_policy_remove(&nic->candidates.chooser[m->proc], mr);
 }
 
+void unic_candidate_rehint(struct unic_memory *nic, uint16_t mr)
+{
+	const struct unic_mr_ctx *m = &nic->mrs.mr[mr];
+
+	nic->usages.reported[mr].importance = m->importance;
+	if (m->flags & UNIC_MR_F_RING)
+		unic_policy_rehint(&nic->candidates.chooser[m->proc], mr,
+				   nic->now_ns);
+}
+
 /*
  * A region that returns after an eviction is a new region of the same process and
  * range. Not secret: a process that chooses ranges that collide confuses its own

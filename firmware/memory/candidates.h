@@ -48,6 +48,10 @@ void unic_candidate_add(struct unic_memory *nic, uint16_t mr);
  * none. */
 void unic_candidate_remove(struct unic_memory *nic, uint16_t mr);
 
+/** unic_candidate_rehint() - the importance of @mr has changed: the choice follows
+ * it at once. No effect if @mr is no candidate. */
+void unic_candidate_rehint(struct unic_memory *nic, uint16_t mr);
+
 /** unic_candidate_identity() - returns a hash of process and range, which a
  * region that returns after an eviction shares with the old one. */
 uint32_t unic_candidate_identity(const struct unic_mr_ctx *m);

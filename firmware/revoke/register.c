@@ -217,6 +217,20 @@ static int admit_more(struct unic_revoke *nic, const struct unic_mr_ctx *m,
 	return unic_admission_admit(nic, m->proc, &a);
 }
 
+/* No access depends on it: REREG_HINT waits for none. */
+static int __attribute__((noinline, cold))
+change_hint(struct unic_revoke *nic, const struct unic_rereg *r,
+	    struct unic_mr_ctx *m)
+{
+	if (m->mr_class == UNIC_CLASS_CONTROL)
+		return -UNIC_EINVAL;
+	if (m->state == UNIC_MR_EVICTED)
+		return -UNIC_ESTATE;
+	m->importance = r->importance;
+	unic_candidate_rehint(&nic->memory, (uint16_t)r->mr);
+	return 0;
+}
+
 int unic_mr_rereg(struct unic_revoke *nic, const struct unic_rereg *r)
 {
 	struct unic_mr_ctx *m = unic_mr_get(&nic->memory, r->mr, r->gen);
@@ -225,6 +239,8 @@ int unic_mr_rereg(struct unic_revoke *nic, const struct unic_rereg *r)
 
 	if (!m || (m->flags & UNIC_MR_F_GONE))
 		return -UNIC_ENOMR;
+	if (r->what == UNIC_REREG_HINT)
+		return change_hint(nic, r, m);
 	if (m->state != UNIC_MR_ACTIVE || nic->derived.form[r->mr].kind ||
 	    unic_mr_cached(m))
 		return -UNIC_ESTATE;

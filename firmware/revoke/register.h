@@ -48,6 +48,7 @@ int unic_mr_dereg(struct unic_revoke *nic, uint32_t mr, uint32_t gen);
 struct unic_rereg {
 	uint32_t mr, gen, pd, n_pages;
 	uint8_t what, rights; /* UNIC_REREG_*, UNIC_MR_* */
+	uint8_t importance;
 	uint64_t iova, length;
 	const uint64_t *pages; /* n_pages addresses, private memory */
 };
@@ -56,7 +57,8 @@ struct unic_rereg {
  * unic_mr_rereg() - MR_REREG (IBTA 11.2.8.8). Returns 0, or an error that changed
  * nothing: -UNIC_ENOMR, -UNIC_ENOPD, -UNIC_EINVAL, -UNIC_ESTATE (not ACTIVE, a
  * derived region, or residency DEMAND or TABLE), -UNIC_EBUSY (in use),
- * -UNIC_EBUS, those of unic_admission_admit().
+ * -UNIC_EBUS, those of unic_admission_admit(). REREG_HINT: of any region that is
+ * not EVICTED (-UNIC_ESTATE), in use or not.
  */
 int unic_mr_rereg(struct unic_revoke *nic, const struct unic_rereg *r);
 

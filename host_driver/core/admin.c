@@ -380,16 +380,42 @@ static void policy_done(struct unic_call *call)
 	struct unic_req *req = unic_req_of(call);
 	struct unic_cmd_proc_set cmd;
 	struct unic_hproc *proc;
+	uint32_t keep;
 
 	memcpy(&cmd, call->cmd, sizeof(cmd));
+	keep = unic_from_le32(cmd.keep);
 	proc = &req->host->proc[req->id];
 	if (!unic_call_status(call) && proc->state == UNIC_HPROC_LIVE) {
-		proc->weight = unic_from_le32(cmd.weight);
-		proc->quota = unic_from_le32(cmd.quota);
-		proc->policy = unic_from_le32(cmd.policy);
+		if (!(keep & UNIC_PROC_KEEP_WEIGHT))
+			proc->weight = unic_from_le32(cmd.weight);
+		if (!(keep & UNIC_PROC_KEEP_QUOTA))
+			proc->quota = unic_from_le32(cmd.quota);
+		if (!(keep & UNIC_PROC_KEEP_POLICY))
+			proc->policy = unic_from_le32(cmd.policy);
 		unic_journal_proc(req->host, req->id);
 	}
 	unic_req_done_status(call);
+}
+
+/*
+ * Make @cmd, which says what it changes and keeps the rest, one for a NIC that knows no
+ * UNIC_PROC_KEEP_*. A NIC that does keeps what it has: two requests that change
+ * different fields at the same time do not undo each other.
+ */
+static void say_all(const struct unic_host *host, struct unic_cmd_proc_set *cmd)
+{
+	const struct unic_hproc *proc = &host->proc[unic_from_le32(cmd->proc)];
+	uint32_t keep = unic_from_le32(cmd->keep);
+
+	if (host->features & UNIC_FEAT_APP_POLICY)
+		return;
+	if (keep & UNIC_PROC_KEEP_WEIGHT)
+		cmd->weight = unic_to_le32(proc->weight);
+	if (keep & UNIC_PROC_KEEP_QUOTA)
+		cmd->quota = unic_to_le32(proc->quota);
+	if (keep & UNIC_PROC_KEEP_POLICY)
+		cmd->policy = unic_to_le32(proc->policy);
+	cmd->keep = unic_to_le32(0);
 }
 
 void unic_admin_policy(struct unic_req *req)
@@ -397,8 +423,7 @@ void unic_admin_policy(struct unic_req *req)
 	struct unic_host *host = req->host;
 	struct unic_cmd_proc_set cmd = { 0 };
 	struct unic_ctl_policy r;
-	struct unic_hproc *proc;
-	uint32_t flags;
+	uint32_t flags, keep = 0;
 
 	memcpy(&r, req->rec, sizeof(r));
 	req->id = unic_from_le32(r.proc);
@@ -412,15 +437,40 @@ void unic_admin_policy(struct unic_req *req)
 		unic_req_status(req, UNIC_ST_INVALID);
 		return;
 	}
-	proc = &host->proc[req->id];
 	cmd.proc = r.proc;
-	cmd.weight = unic_from_le32(r.weight) ? r.weight
-					      : unic_to_le32(proc->weight);
-	cmd.quota = flags & UNIC_CTL_POLICY_QUOTA ? r.quota
-						  : unic_to_le32(proc->quota);
-	cmd.policy = flags & UNIC_CTL_POLICY_POLICY
-			     ? r.policy
-			     : unic_to_le32(proc->policy);
+	if (unic_from_le32(r.weight))
+		cmd.weight = r.weight;
+	else
+		keep |= UNIC_PROC_KEEP_WEIGHT;
+	if (flags & UNIC_CTL_POLICY_QUOTA)
+		cmd.quota = r.quota;
+	else
+		keep |= UNIC_PROC_KEEP_QUOTA;
+	if (flags & UNIC_CTL_POLICY_POLICY)
+		cmd.policy = r.policy;
+	else
+		keep |= UNIC_PROC_KEEP_POLICY;
+	cmd.keep = unic_to_le32(keep);
+	say_all(host, &cmd);
+	unic_req_send(req, UNIC_CMD_PROC_SET, &cmd, policy_done);
+}
+
+void unic_admin_own_policy(struct unic_req *req)
+{
+	struct unic_ctl_own_policy r;
+	struct unic_cmd_proc_set cmd = {
+		.proc = unic_to_le32(req->slot),
+		.keep = unic_to_le32(UNIC_PROC_KEEP_WEIGHT |
+				     UNIC_PROC_KEEP_QUOTA),
+	};
+
+	if (!(req->host->features & UNIC_FEAT_APP_POLICY)) {
+		unic_req_status(req, UNIC_CTL_ST_UNSUPPORTED);
+		return;
+	}
+	memcpy(&r, req->rec, sizeof(r));
+	cmd.policy = r.policy;
+	req->id = req->slot;
 	unic_req_send(req, UNIC_CMD_PROC_SET, &cmd, policy_done);
 }
 

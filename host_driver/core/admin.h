@@ -60,6 +60,11 @@ void unic_admin_params(struct unic_req *req);
  * journal. NO_PROC: no live process has that slot; INVALID: unknown flags. */
 void unic_admin_policy(struct unic_req *req);
 
+/** unic_admin_own_policy() - OWN_POLICY: the victim policy of the process of @req, as
+ * unic_admin_policy() without weight and quota. UNSUPPORTED: the NIC would set these,
+ * too; INVALID: no such policy. */
+void unic_admin_own_policy(struct unic_req *req);
+
 /** unic_admin_trace_mask() - TRACE_MASK: which groups of events (UNIC_TG_*) the NIC
  * records. INVALID: `fault` is not 0. */
 void unic_admin_trace_mask(struct unic_req *req);

@@ -108,6 +108,8 @@ static const struct op ops[] = {
 				END(unic_ctl_mr_rereg, rsvd), PROC },
 	[UNIC_CTL_BATCH] = { "batch", unic_batch_run, END(unic_ctl_batch, rsvd),
 			     PROC | OP_LIST },
+	[UNIC_CTL_OWN_POLICY] = { "own-policy", unic_admin_own_policy,
+				  END(unic_ctl_own_policy, rsvd), PROC },
 	[UNIC_CTL_INFO] = { "info", unic_admin_info, PLAIN, 0 },
 	[UNIC_CTL_STATS] = { "stats", unic_admin_stats, PLAIN, 0 },
 	[UNIC_CTL_DUMP] = { "dump", unic_admin_dump, END(unic_ctl_dump, rsvd),

@@ -343,6 +343,14 @@ void unic_query(const struct unic_ctx *ctx, struct unic_attr *out)
 	*out = ctx->attr;
 }
 
+int unic_set_policy(struct unic_ctx *ctx, enum unic_policy policy)
+{
+	struct unic_ctl_own_policy rec = { .policy = unic_to_le32(policy) };
+
+	return unic_ctl_simple(ctx, UNIC_CTL_OWN_POLICY, &rec,
+			       "set the replacement policy");
+}
+
 int unic_query_usage(struct unic_ctx *ctx, struct unic_usage *out)
 {
 	struct unic_ctl_plain rec = { 0 };

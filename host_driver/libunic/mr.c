@@ -390,6 +390,18 @@ int unic_advise_mr(struct unic_mr *mr, uint64_t offset, uint64_t length,
 	return unic_fail_status("advise", status);
 }
 
+int unic_set_importance(struct unic_mr *mr, unsigned int importance)
+{
+	struct unic_ctl_mr_rereg rec = { .id = unic_to_le32(mr->id),
+					 .what = UNIC_REREG_HINT,
+					 .importance = (uint8_t)importance };
+
+	if (importance > 255)
+		return unic_fail(-EINVAL, "importance is 0 to 255");
+	return unic_ctl_simple(mr->ctx, UNIC_CTL_MR_REREG, &rec,
+			       "set the importance of memory");
+}
+
 int unic_dereg_mr(struct unic_mr *mr)
 {
 	struct unic_mem_region *r = unic_mem_region(mr);

@@ -171,6 +171,12 @@ int unic_list_objects(struct unic_ctx *ctx, struct unic_object *out, int max);
  */
 int unic_query_usage(struct unic_ctx *ctx, struct unic_usage *out);
 
+/** unic_set_policy() - choose how the NIC picks among the regions of this process when
+ * it asks for one back (S0 section 3 c): at any time, without privilege. How much the
+ * process may have is not changed by it. -EINVAL: no such policy, or not on this NIC;
+ * -EOPNOTSUPP: no NIC, or one that cannot do it. */
+int unic_set_policy(struct unic_ctx *ctx, enum unic_policy policy);
+
 /** unic_last_usage() - the usage of the table that had no room for the last
  * registration of this thread. False, with *@out as it was: it did not fail for want
  * of room. */
@@ -325,6 +331,13 @@ void unic_report_use(struct unic_mr *mr);
  * its entries stay). */
 int unic_advise_mr(struct unic_mr *mr, uint64_t offset, uint64_t length,
 		   enum unic_advice advice);
+
+/** unic_set_importance() - change the importance of @mr (unic_mr_attr), also while it is
+ * in use or asked back. It counts for a process with policy UNIC_POLICY_APP: of its
+ * regions the least important one is asked back first. -EINVAL: above 255, or memory of
+ * class control; -EOWNERDEAD: @mr was taken back; -EOPNOTSUPP: no NIC, or one that
+ * cannot do it. */
+int unic_set_importance(struct unic_mr *mr, unsigned int importance);
 
 /** unic_cancel_reg() - cancel the waiting registration of @mr (ASYNC). 0: it will
  * never be granted, and unic_dereg_mr() is to end @mr; -ENOENT: it was granted or has

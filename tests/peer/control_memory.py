@@ -388,7 +388,9 @@ def rereg(world):
     same('rights', process.must(Op.MR_REREG, id=region.id, what=1,
                                 rights=1).stag, region.stag)
     for members, status in (
-            ({'what': 0}, St.INVALID), ({'what': 8}, St.INVALID),
+            ({'what': 0}, St.INVALID), ({'what': 16}, St.INVALID),
+            ({'what': 9, 'rights': 1}, St.INVALID),
+            ({'what': 1, 'rights': 1, 'importance': 1}, St.INVALID),
             ({'what': 1, 'rights': 4}, St.INVALID),
             ({'what': 1, 'rights': 0x10}, St.INVALID),
             ({'what': 2, 'pd': 99}, St.NO_PD),
@@ -396,7 +398,7 @@ def rereg(world):
             ({'what': 1, 'id': 99}, St.NO_MR)):
         refused(process, status, Op.MR_REREG, **{'id': region.id, **members})
     data = bytearray(records.request(Op.MR_REREG, 5, id=region.id, what=1))
-    data[50] = 1
+    data[51] = 1
     process.raw(bytes(data))
     same('rsvd0', process.receive(2).status, St.INVALID)
     control = process.rings.region
@@ -405,6 +407,25 @@ def rereg(world):
     demand_region = process.region(PAGE, residency=Residency.DEMAND)
     refused(process, St.STATE, Op.MR_REREG, id=demand_region.id, what=1,
             rights=1)
+
+
+@suite.case('MR_REREG HINT, OWN_POLICY')
+def importance(world):
+    """What matters to a process is its own to say: with policy `app` the
+    less important of two regions is asked back, whichever it is."""
+    process = world.process()
+    for policy in (1, 2, 3, 0, 4):
+        process.must(Op.OWN_POLICY, policy=policy)
+    refused(process, St.INVALID, Op.OWN_POLICY, policy=1 << 16)
+    regions = [process.region(PAGE), process.region(PAGE, residency=Residency.DEMAND)]
+    for region in regions:
+        for hint in (0, 255):
+            same('stag', process.must(Op.MR_REREG, id=region.id, what=8,
+                                      importance=hint).stag, region.stag)
+    control = process.rings.region
+    refused(process, St.INVALID, Op.MR_REREG, id=control.id, what=8)
+    process.must(Op.MR_DEREG, id=regions[0].id)
+    refused(process, St.NO_MR, Op.MR_REREG, id=regions[0].id, what=8)
 
 
 @suite.case('BATCH')

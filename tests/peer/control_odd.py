@@ -14,7 +14,7 @@ suite = Suite()
 
 SERVICE = 0x7065657200000001
 
-UNKNOWN = (0, 6, 7, 15, 18, 19, 26, 27, 38, 47, 53, 63, 71, 73, 79, 86,
+UNKNOWN = (0, 6, 7, 15, 18, 19, 26, 27, 38, 47, 54, 63, 71, 73, 79, 86,
            0x7fff, 0xffff)
 PRIVILEGED = (Op.DUMP, Op.TRACE, Op.CRASH, Op.FAULT, Op.PARAMS, Op.POLICY,
               Op.EVICT, Op.TRACE_MASK, Op.RESET)
@@ -101,7 +101,7 @@ def all_reserved(process, places):
 @suite.rows('rsvd between named fields, no HELLO', {
     'FRAMES_ALLOC byte 29': (Op.FRAMES_ALLOC, 29),
     'MR_MAKE byte 39': (Op.MR_MAKE, 39),
-    'MR_REREG byte 50': (Op.MR_REREG, 50)})
+    'MR_REREG byte 51': (Op.MR_REREG, 51)})
 def reserved_between(world, op, at):
     """NO_HELLO: the operation looks at it, later."""
     answered(world.process(hello=False), odd_byte(op, at, 77), op, 77,
@@ -242,7 +242,7 @@ def hello_version(world, version):
     """VERSION with the driver's, whatever the rest holds; no slot. HELLO of that
     version is taken."""
     process = world.process(hello=False)
-    for members in ({}, {'flags': 1 << 31, 'policy': 5, 'weight': 65536}):
+    for members in ({}, {'flags': 1 << 31, 'policy': 99, 'weight': 65536}):
         reply = process.call(Op.HELLO, version=version, **members)
         same('status', reply.status, St.VERSION)
         same('record', reply.body[:48], bytes([1]).ljust(48, b'\0'))
@@ -253,7 +253,7 @@ def hello_version(world, version):
 
 @suite.rows('HELLO refused', {
     'flag 4': ({'flags': 4},), 'flag 2^31': ({'flags': 1 << 31},),
-    'policy 5': ({'policy': 5},),
+    'policy 99': ({'policy': 99},),
     'slot without RESUME': ({'slot': 1},),
     'weight 65536': ({'weight': 65536},)})
 def hello_refused(world, members):

@@ -47,6 +47,7 @@ class Op(IntEnum):
     MR_INVAL = 50
     MR_REREG = 51
     BATCH = 52
+    OWN_POLICY = 53
     INFO = 64
     STATS = 65
     DUMP = 66

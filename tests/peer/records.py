@@ -105,8 +105,9 @@ REQUESTS = {
     Op.MR_MAKE: behind_header('Q:iova I:id I:n I:repeat B:rights B:key '
                               'B:strided'),
     Op.MR_REREG: behind_header('Q:va Q:iova Q:length I:id I:pd B:what '
-                               'B:rights'),
+                               'B:rights B:importance'),
     Op.BATCH: behind_header('I:count'),
+    Op.OWN_POLICY: behind_header('I:policy'),
     Op.DUMP: behind_header('I:table I:first'),
     Op.TRACE: behind_header('I:from_'),
     Op.USES: behind_header('I:first I:count'),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * memory SOCKET pins|busy|batch|bases|use|waits|advise|hold - a process and its memory, through
+ * memory SOCKET pins|busy|batch|bases|use|waits|matters|advise|hold - a process and its memory, through
  * libunic, a driver and a NIC that talks to itself. Run by test_memory.py.
  *
  *	pins   says "pinned N WHAT": so many frames more than at "base", and waits
@@ -12,6 +12,8 @@
  *	hold   says "held" with two queue pairs that are connected and two tokens
  *	use    what regions are used for; says "ready", waits for lines
  *	waits  registrations on a full NIC, cancelled before and after their grant
+ *	matters  the region that matters least is asked back, whichever it is; says
+ *	       "full", and waits for a line
  *	advise pages of a region that will be needed, or will not: says what it
  *	       advised, and waits for a line
  */
@@ -551,6 +553,64 @@ static void waits(void)
 		OK(unic_dereg_mr(mr[--n]));
 }
 
+/* ----------------------------------------------------------------- matters */
+
+/* The region that the NIC asks back. */
+static struct unic_mr *asked_back(void)
+{
+	struct pollfd fd = { .fd = unic_event_fd(ctx), .events = POLLIN };
+	struct unic_event ev, got;
+
+	for (;;) {
+		while (!unic_get_event(ctx, &ev)) {
+			got = ev;
+			unic_ack_event(&ev);
+			if (got.type == UNIC_EV_NOTICE)
+				return got.mr;
+		}
+		IS(poll(&fd, 1, 10000) == 1);
+	}
+}
+
+/* Fills the NIC, lets one region after the other be the least important one, and
+ * wants room: it is asked back, and comes back as the most important one. */
+static void matters(void)
+{
+	uint8_t *p = unic_alloc(ctx, FILL_PAGES * PAGE, PAGE);
+	struct unic_mr_attr a = { .addr = p,
+				  .length = FILL_PAGES * PAGE,
+				  .rights = RW,
+				  .importance = 100 };
+	struct timespec nap = { 0, 100000000 };
+	struct unic_mr *mr[FILL_MAX], *waiter;
+	uint32_t n = 0, k, i;
+
+	IS(p);
+	OK(unic_set_policy(ctx, UNIC_POLICY_APP));
+	IS(unic_set_policy(ctx, (enum unic_policy)99) == -EINVAL);
+	OK(unic_set_importance(src_mr, 255));
+	while (!unic_reg_mr(pd, &a, &mr[n]))
+		IS(++n < FILL_MAX);
+	IS(n > 1);
+	say("full");
+	nanosleep(&nap, NULL); /* none is younger than the minimum residence */
+	a.importance = 200;
+	a.flags = UNIC_MR_WAIT | UNIC_MR_ASYNC;
+	for (k = 0; k < n; k++) {
+		i = (k * 7 + 3) % n; /* in no order */
+		IS(unic_mr_life(mr[i]) == UNIC_MR_LIVE);
+		OK(unic_set_importance(mr[i], 1));
+		OK(unic_reg_mr(pd, &a, &waiter));
+		IS(asked_back() == mr[i]);
+		OK(unic_set_importance(mr[i], 2)); /* too late, and no error */
+		OK(unic_dereg_mr(mr[i]));
+		IS(end_of_wait(waiter).type == UNIC_EV_GRANTED);
+		mr[i] = waiter;
+	}
+	while (n)
+		OK(unic_dereg_mr(mr[--n]));
+}
+
 /* ------------------------------------------------------------------ advise */
 
 static void advise(void)
@@ -615,6 +675,8 @@ int main(int argc, char **argv)
 		bases();
 	else if (!strcmp(argv[2], "waits"))
 		waits();
+	else if (!strcmp(argv[2], "matters"))
+		matters();
 	else if (!strcmp(argv[2], "advise"))
 		advise();
 	if (!strcmp(argv[2], "batch")) {

@@ -203,6 +203,20 @@ def test_waits(_rig, program):
 test_waits.driver = ("--grace-us", "10000000")  # nobody's grace ends meanwhile
 
 
+def test_matters(rig, program):
+    """Without privilege a process chooses its policy, and says of a region that
+    is registered how much it matters: what matters least is asked back."""
+    p = program("matters")
+    must(p.line() == "full", "not full")
+    row = ps(rig, p.child.pid)
+    must((row["policy"], row["weight"], row["quota"]) == ("app", 1, 0), f"{row}")
+    p.go_on()
+    p.finish()
+
+
+test_matters.driver = test_waits.driver
+
+
 def test_advise(rig, program):
     """Pages that will be needed have their entries ahead, and exactly they; of
     those that will not, the entries go."""
@@ -231,7 +245,7 @@ def test_advise(rig, program):
 
 
 TESTS = (test_pins, test_exits, test_batch, test_bases, test_uses, test_waits,
-         test_advise)
+         test_matters, test_advise)
 
 
 def run(board, test):

@@ -425,6 +425,24 @@ static void change_policy(struct app *a, uint64_t r)
 	app_ask(a, UNIC_CTL_POLICY, &req, 0, NULL);
 }
 
+/* The process's own part: its policy, and the importance of a region. */
+static void change_own(struct app *a, uint64_t r)
+{
+	struct region *m = op_some_region(a, r >> 48, 0);
+	struct unic_ctl_own_policy policy = {
+		.policy = unic_to_le32((uint32_t)(r >> 16) % UNIC_POLICIES),
+	};
+	struct unic_ctl_mr_rereg hint = { .what = UNIC_REREG_HINT,
+					  .importance = (uint8_t)r };
+
+	if (r >> 24 & 1 || !m) {
+		app_ask(a, UNIC_CTL_OWN_POLICY, &policy, 0, NULL);
+		return;
+	}
+	hint.id = unic_to_le32(m->id);
+	app_ask(a, UNIC_CTL_MR_REREG, &hint, 0, NULL);
+}
+
 static bool do_op(struct app *a, const struct scn_op *s)
 {
 	switch (s->kind) {
@@ -434,7 +452,10 @@ static bool do_op(struct app *a, const struct scn_op *s)
 		app_rereg(a, s->r);
 		return true;
 	case SCN_POLICY:
-		change_policy(a, s->r);
+		if (s->r >> 40 & 1)
+			change_own(a, s->r);
+		else
+			change_policy(a, s->r);
 		return true;
 	case SCN_PAUSE:
 		a->pause_ns = sim_now() + s->r % (2 * MS);

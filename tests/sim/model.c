@@ -303,8 +303,10 @@ static void done_set(struct model *m, const struct tap_cmd *c)
 
 	memcpy(&cmd, c->rec, sizeof(cmd));
 	p = &m->proc[unic_from_le32(cmd.proc) % MODEL_PROCS];
-	p->weight = unic_from_le32(cmd.weight);
-	p->quota = unic_from_le32(cmd.quota);
+	if (!(unic_from_le32(cmd.keep) & UNIC_PROC_KEEP_WEIGHT))
+		p->weight = unic_from_le32(cmd.weight);
+	if (!(unic_from_le32(cmd.keep) & UNIC_PROC_KEEP_QUOTA))
+		p->quota = unic_from_le32(cmd.quota);
 }
 
 /* ------------------------------------------------------------ conversations */

@@ -26,7 +26,8 @@ enum scn_op_kind {
 	SCN_PAUSE,
 	SCN_CANCEL, /* cancel a token */
 	SCN_LIE,    /* a forbidden operation */
-	SCN_POLICY, /* an administrator changes weight and quota of a process */
+	SCN_POLICY, /* an administrator changes weight and quota of a process, or
+		     * it changes its policy and what matters to it */
 	SCN_OP_KINDS,
 };
 

@@ -293,6 +293,51 @@ static uint32_t prepare_rereg(struct unic_req *req, struct unic_region *mr,
 	return UNIC_ST_OK;
 }
 
+static void hint_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_region *mr = mr_get(req, req->id);
+	uint32_t status = status_of(call);
+	struct unic_ctl_mr_rereg r;
+	struct unic_ctl_mr_reg made;
+
+	if (status || !mr) {
+		unic_req_status(req, status ? status : UNIC_CTL_ST_RESET);
+		return;
+	}
+	memcpy(&r, req->rec, sizeof(r));
+	/* restored as it was made, unless it was taken back meanwhile */
+	if (mr->kind == UNIC_FORM_PLAIN && mr->state != R_EVICTED) {
+		memcpy(&made, mr->made, sizeof(made));
+		made.importance = r.importance;
+		memcpy(mr->made, &made, sizeof(made));
+		unic_journal_put(req->host, &mr->obj, mr->made, mr->stag, 0);
+	}
+	answer_region(req, mr);
+}
+
+static void change_hint(struct unic_req *req, const struct unic_ctl_mr_rereg *r)
+{
+	struct unic_cmd_mr_rereg cmd = { .what = UNIC_REREG_HINT,
+					 .importance = r->importance };
+	struct unic_region *mr = mr_get(req, unic_from_le32(r->id));
+
+	if (!mr || mr->state < R_ACTIVE || mr->state == R_EVICTED) {
+		unic_req_status(req, mr && mr->state == R_EVICTED
+					     ? UNIC_ST_EVICTED
+					     : UNIC_ST_NO_MR);
+		return;
+	}
+	if (!(req->host->features & UNIC_FEAT_APP_POLICY)) {
+		unic_req_status(req, UNIC_CTL_ST_UNSUPPORTED);
+		return;
+	}
+	req->id = mr->obj.id;
+	cmd.mr = unic_to_le32(mr->mr);
+	cmd.gen = unic_to_le32(mr->gen);
+	unic_req_send(req, UNIC_CMD_MR_REREG, &cmd, hint_done);
+}
+
 void unic_region_rereg(struct unic_req *req)
 {
 	struct unic_cmd_mr_rereg cmd = { 0 };
@@ -302,8 +347,12 @@ void unic_region_rereg(struct unic_req *req)
 	uint32_t status;
 
 	memcpy(&r, req->rec, sizeof(r));
+	if (r.what == UNIC_REREG_HINT && !r.rsvd0) {
+		change_hint(req, &r);
+		return;
+	}
 	status = get_idle_region(req, unic_from_le32(r.id), &mr);
-	if (!status && (r.what & ~UNIC_REREG_ALL || r.rsvd0[0] || r.rsvd0[1]))
+	if (!status && (r.what & ~UNIC_REREG_ALL || r.rsvd0 || r.importance))
 		status = UNIC_ST_INVALID;
 	if (!status &&
 	    (mr->kind != UNIC_FORM_PLAIN || mr->residency != UNIC_RESIDENT))

@@ -34,7 +34,8 @@ void unic_region_inval(struct unic_req *req);
  * a RESIDENT region, under the same STag, as ibv_rereg_mr(). The new range is pinned
  * before the old one is unpinned, and is in the journal after OK. INVALID; STATE:
  * derived or not RESIDENT; NO_PD; NOT_ALIGNED: not of the region's page size;
- * NOT_MAPPED; TOO_LARGE: more than UNIC_LIST_MAX pages. */
+ * NOT_MAPPED; TOO_LARGE: more than UNIC_LIST_MAX pages. REREG_HINT instead changes the
+ * importance of any region or form; another request may be under way. */
 void unic_region_rereg(struct unic_req *req);
 
 #endif /* UNIC_REGION_DERIVED_H */

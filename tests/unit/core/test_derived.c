@@ -498,6 +498,72 @@ static void forms_over_regions_that_go(void **state)
 
 /* ------------------------------------------------------- re-register, batch */
 
+/* The importance of a region changes in use and asked back, and nothing else of it
+ * does. */
+static void importance_changes_at_any_time(void **state)
+{
+	struct unic_cmd_mr_rereg good = { .mr = unic_to_le32(form_mb[0].mr),
+					  .gen = unic_to_le32(form_mb[0].gen),
+					  .what = UNIC_REREG_HINT,
+					  .importance = 9 },
+				 c;
+	struct unic_mr_ctx *m = &rb.nic.mrs.mr[form_mb[0].mr], was;
+	struct unic_cmd_mr evict = { .mr = good.mr, .gen = good.gen };
+	struct unic_evt_mr evt;
+	struct rig_mr s;
+
+	(void)state;
+#define TRY(status)                                                 \
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REREG, &c, NULL), \
+			 UNIC_ST_##status)
+	c = good;
+	TRY(OK);
+	assert_int_equal(m->importance, 9);
+	unic_mr_hold(&rb.nic.memory, (uint16_t)form_mb[0].mr);
+	form_alloc_ok(UNIC_FORM_SUB, 0, &s);
+	was = *m;
+	c.importance = 200;
+	TRY(OK);
+	was.importance = 200;
+	assert_memory_equal(m, &was, sizeof(was));
+	unic_mr_unhold(&rb.nic.memory, (uint16_t)form_mb[0].mr);
+	c.mr = unic_to_le32(s.mr);
+	c.gen = unic_to_le32(s.gen);
+	TRY(OK); /* a form */
+	assert_int_equal(rb.nic.mrs.mr[s.mr].importance, 200);
+	assert_int_equal(rig_dereg(&rb, &s), 0);
+	TRY(NO_MR);
+	/* alone */
+	c = good;
+	c.what |= UNIC_REREG_RIGHTS;
+	TRY(INVALID);
+	c = good;
+	c.length = unic_to_le64(1);
+	TRY(INVALID);
+	c = good;
+	c.what = UNIC_REREG_RIGHTS;
+	c.rights = RW;
+	TRY(INVALID); /* an importance without UNIC_REREG_HINT */
+	assert_int_equal(m->importance, 200);
+	/* queues are never asked back */
+	c = good;
+	m->mr_class = UNIC_CLASS_CONTROL;
+	TRY(INVALID);
+	m->mr_class = UNIC_CLASS_RDMA;
+	/* asked back, and gone */
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
+	assert_int_equal(m->state, UNIC_MR_NOTIFIED);
+	c = good;
+	TRY(OK);
+	assert_int_equal(m->importance, 9);
+	rig_expect(&rb, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(&rb, &evt), UNIC_ST_OK);
+	rig_run(&rb, 1000000000);
+	assert_int_equal(m->state, UNIC_MR_EVICTED);
+	TRY(STATE);
+#undef TRY
+}
+
 static void reregister(void **state)
 {
 	uint64_t *list;
@@ -518,7 +584,7 @@ static void reregister(void **state)
 	list[rb.cmd_tail % UNIC_CMD_ENTRIES * (UNIC_LIST_BYTES / 8) + (i)]
 	c = good;
 	TRY(INVALID); /* no UNIC_REREG_* bit */
-	c.what = UNIC_REREG_ALL + 1;
+	c.what = UNIC_REREG_HINT << 1;
 	TRY(INVALID);
 	c = good;
 	c.what = UNIC_REREG_RIGHTS;
@@ -668,6 +734,7 @@ int main(void)
 		TEST(all_of_a_process_goes),
 		TEST(elements_that_overlap),
 		TEST(forms_over_regions_that_go),
+		TEST(importance_changes_at_any_time),
 		TEST(reregister),
 		TEST(wrong_lists_of_a_command),
 		TEST(several_in_one_command),

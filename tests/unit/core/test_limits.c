@@ -203,6 +203,71 @@ static void doorbell_pages(void **state)
 	assert_int_equal(unic_from_le32(row->policy), UNIC_POLICY_LRU);
 }
 
+/* PROC_SET changes what it does not keep, and a field that is kept has no value. */
+static void kept_fields_stay(void **state)
+{
+	static const struct {
+		uint32_t weight, quota, policy, keep;
+		uint8_t status;
+		uint32_t is[3]; /* weight, quota, policy afterwards */
+	} steps[] = {
+		{ 5, 20, UNIC_POLICY_LRU, 0, UNIC_ST_OK, { 5, 20, 2 } },
+		{ 0,
+		  0,
+		  UNIC_POLICY_APP,
+		  UNIC_PROC_KEEP_WEIGHT | UNIC_PROC_KEEP_QUOTA,
+		  UNIC_ST_OK,
+		  { 5, 20, 4 } },
+		{ 7,
+		  0,
+		  0,
+		  UNIC_PROC_KEEP_QUOTA | UNIC_PROC_KEEP_POLICY,
+		  UNIC_ST_OK,
+		  { 7, 20, 4 } },
+		{ 0,
+		  0,
+		  0,
+		  UNIC_PROC_KEEP_WEIGHT | UNIC_PROC_KEEP_POLICY,
+		  UNIC_ST_OK,
+		  { 7, 0, 4 } },
+		{ 0, 0, 0, UNIC_PROC_KEEP_ALL, UNIC_ST_OK, { 7, 0, 4 } },
+		{ 0,
+		  0,
+		  0,
+		  UNIC_PROC_KEEP_ALL + 1,
+		  UNIC_ST_INVALID,
+		  { 7, 0, 4 } },
+		{ 1, 0, 0, UNIC_PROC_KEEP_ALL, UNIC_ST_INVALID, { 7, 0, 4 } },
+		{ 0, 1, 0, UNIC_PROC_KEEP_ALL, UNIC_ST_INVALID, { 7, 0, 4 } },
+		{ 0, 0, 1, UNIC_PROC_KEEP_ALL, UNIC_ST_INVALID, { 7, 0, 4 } },
+		{ 0,
+		  0,
+		  UNIC_POLICIES,
+		  UNIC_PROC_KEEP_WEIGHT | UNIC_PROC_KEEP_QUOTA,
+		  UNIC_ST_INVALID,
+		  { 7, 0, 4 } },
+		{ 0, 0, 0, 0, UNIC_ST_INVALID, { 7, 0, 4 } },
+	};
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct unic_cmd_proc_set c = {
+			.proc = unic_to_le32(0),
+			.weight = unic_to_le32(steps[i].weight),
+			.quota = unic_to_le32(steps[i].quota),
+			.policy = unic_to_le32(steps[i].policy),
+			.keep = unic_to_le32(steps[i].keep),
+		};
+
+		assert_int_equal(rig_cmd(&r, UNIC_CMD_PROC_SET, &c, NULL),
+				 steps[i].status);
+		assert_int_equal(r.nic.share.owner[0].weight, steps[i].is[0]);
+		assert_int_equal(r.nic.share.owner[0].quota, steps[i].is[1]);
+		assert_int_equal(r.nic.procs.proc[0].policy, steps[i].is[2]);
+	}
+}
+
 static void doorbell_pages_before_others(void **state)
 {
 	(void)state;
@@ -784,6 +849,7 @@ int main(void)
 		cmocka_unit_test_setup(domains, up),
 		cmocka_unit_test_setup(rings, up),
 		cmocka_unit_test_setup(doorbell_pages, up),
+		cmocka_unit_test_setup(kept_fields_stay, up),
 		cmocka_unit_test(doorbell_pages_before_others),
 		cmocka_unit_test(mtu_of_a_link),
 		cmocka_unit_test(no_mtu_without_a_link),

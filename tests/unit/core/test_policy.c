@@ -327,6 +327,54 @@ static void app_does_not_spare_newcomers(void **state)
 	assert_int_equal(where[ITEMS], NOT_THERE);
 }
 
+/* The importance of an item can change at any time, and the next choice follows it:
+ * of an item that stands in the main list, is a candidate, or was not met yet. */
+static void app_follows_a_change(void **state)
+{
+	uint16_t i, k, at;
+
+	(void)state;
+	for (i = 0; i < ITEMS; i++) {
+		begin(UNIC_POLICY_APP);
+		for (k = 0; k < ITEMS; k++)
+			use(k, 100);
+		meet(ITEMS / 2 + 1); /* the others are strangers */
+		at = where[i];
+		seen[at].hint = 1;
+		unic_policy_rehint(&c, at, now);
+		assert_int_equal(victim(), at);
+		meet(ITEMS);
+		assert_int_equal(victim(), at);
+		/* and back, above all others */
+		seen[at].hint = 255;
+		unic_policy_rehint(&c, at, now);
+		for (k = 0; k < ITEMS - 1; k++)
+			assert_int_not_equal(take_back(), at);
+		assert_int_equal(take_back(), at);
+	}
+}
+
+/* A newcomer that was used once enters the main list with its first importance. */
+static void app_lets_in_what_begins_to_matter(void **state)
+{
+	(void)state;
+	begin(UNIC_POLICY_APP);
+	use(0, 0);
+	meet(1);
+	assert_int_equal(item[where[0]].main, 0);
+	seen[where[0]].hint = 7;
+	unic_policy_rehint(&c, where[0], now);
+	assert_int_equal(item[where[0]].main, 1);
+	assert_int_equal(victim(), where[0]);
+	/* other policies heed none */
+	begin(UNIC_POLICY_DEFAULT);
+	use(0, 0);
+	meet(1);
+	seen[where[0]].hint = 7;
+	unic_policy_rehint(&c, where[0], now);
+	assert_int_equal(item[where[0]].main, 0);
+}
+
 /* For a request of 64 entries, items of 64 entries are chosen before items of
  * one. */
 static void larger_items_give_more(void **state)
@@ -624,6 +672,8 @@ int main(void)
 		cmocka_unit_test(app_lets_in_what_matters),
 		cmocka_unit_test(app_heeds_importance),
 		cmocka_unit_test(app_does_not_spare_newcomers),
+		cmocka_unit_test(app_follows_a_change),
+		cmocka_unit_test(app_lets_in_what_begins_to_matter),
 		cmocka_unit_test(larger_items_give_more),
 		cmocka_unit_test(young_items_are_spared),
 		cmocka_unit_test(policies_change_at_any_time),

@@ -117,7 +117,7 @@ static void forms_of_an_old_device(void **state)
 			 UNIC_CTL_ST_UNSUPPORTED);
 	r.id = unic_to_le32(id); /* a form is not registered anew */
 	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_STATE);
-	r.rsvd0[1] = 1;
+	r.rsvd0 = 1;
 	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_INVALID);
 	fake_delete(f);
 }

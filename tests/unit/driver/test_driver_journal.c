@@ -157,6 +157,115 @@ static void kept_process_has_the_share_that_was_set(void **state)
 	fake_delete(f);
 }
 
+static uint32_t own_policy(struct fake *f, uint32_t policy)
+{
+	struct unic_ctl_own_policy r = { .policy = unic_to_le32(policy) };
+
+	return request(f, UNIC_CTL_OWN_POLICY, &r);
+}
+
+/* A process chooses its policy without privilege, and its weight and quota stay those
+ * that the administrator set, also where both ask at the same time. */
+static void policy_is_the_process_s_own(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_policy share = {
+		.weight = unic_to_le32(3),
+		.quota = unic_to_le32(20),
+		.flags = unic_to_le32(UNIC_CTL_POLICY_QUOTA),
+	};
+	struct unic_cmd_proc_attach attach;
+	struct unic_cmd_proc_set cmd;
+
+	(void)state;
+	region(f, 4);
+	f->client.privileged = false;
+	assert_int_equal(own_policy(f, UNIC_POLICY_APP), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_PROC_SET], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.proc), 0);
+	assert_int_equal(unic_from_le32(cmd.policy), UNIC_POLICY_APP);
+	assert_int_equal(unic_from_le32(cmd.keep),
+			 UNIC_PROC_KEEP_WEIGHT | UNIC_PROC_KEEP_QUOTA);
+	assert_int_equal(unic_from_le32(cmd.weight), 0);
+	assert_int_equal(request(f, UNIC_CTL_POLICY, &share),
+			 UNIC_CTL_ST_PERMISSION);
+	f->client.privileged = true;
+	assert_int_equal(request(f, UNIC_CTL_POLICY, &share), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_PROC_SET], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.keep), UNIC_PROC_KEEP_POLICY);
+	f->client.privileged = false;
+	f->answer[UNIC_CMD_PROC_SET] = UNIC_ST_INVALID;
+	assert_int_equal(own_policy(f, UNIC_POLICIES), UNIC_ST_INVALID);
+	f->answer[UNIC_CMD_PROC_SET] = UNIC_ST_OK;
+	assert_int_equal(f->host->proc[0].weight, 3);
+	assert_int_equal(f->host->proc[0].quota, 20);
+	assert_int_equal(f->host->proc[0].policy, UNIC_POLICY_APP);
+	restart_driver(f, 7);
+	memcpy(&attach, f->last[UNIC_CMD_PROC_ATTACH], sizeof(attach));
+	assert_int_equal(unic_from_le32(attach.weight), 3);
+	assert_int_equal(unic_from_le32(attach.quota), 20);
+	assert_int_equal(unic_from_le32(attach.policy), UNIC_POLICY_APP);
+	fake_delete(f);
+}
+
+/* For a NIC that knows no UNIC_PROC_KEEP_* the driver says all that it knows; a
+ * process's own request is refused there. */
+static void older_nic_is_told_everything(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_policy r = { .weight = unic_to_le32(3) };
+	struct unic_cmd_proc_set cmd;
+
+	(void)state;
+	f->host->features &= ~UNIC_FEAT_APP_POLICY;
+	hello(f);
+	f->client.privileged = true;
+	assert_int_equal(request(f, UNIC_CTL_POLICY, &r), 0);
+	r = (struct unic_ctl_policy){
+		.quota = unic_to_le32(20),
+		.policy = unic_to_le32(UNIC_POLICY_LRU),
+		.flags = unic_to_le32(UNIC_CTL_POLICY_FLAGS_ALL),
+	};
+	assert_int_equal(request(f, UNIC_CTL_POLICY, &r), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_PROC_SET], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.weight), 3);
+	assert_int_equal(unic_from_le32(cmd.quota), 20);
+	assert_int_equal(unic_from_le32(cmd.policy), UNIC_POLICY_LRU);
+	assert_int_equal(unic_from_le32(cmd.keep), 0);
+	assert_int_equal(own_policy(f, UNIC_POLICY_APP),
+			 UNIC_CTL_ST_UNSUPPORTED);
+	fake_delete(f);
+}
+
+/* The importance that a process gave a region is part of how it is restored. */
+static void importance_outlives_the_driver(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_mr_rereg r = { .id = unic_to_le32(region(f, 4)),
+				       .what = UNIC_REREG_HINT,
+				       .importance = 77 };
+	struct unic_cmd_mr_rereg cmd;
+	struct unic_cmd_mr_reg reg;
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_MR_REREG], sizeof(cmd));
+	assert_int_equal(cmd.what, UNIC_REREG_HINT);
+	assert_int_equal(cmd.importance, 77);
+	f->answer[UNIC_CMD_MR_REREG] = UNIC_ST_STATE;
+	r.importance = 78;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_STATE);
+	r.rsvd0 = 1;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_INVALID);
+	r.rsvd0 = 0;
+	r.id = unic_to_le32(unic_from_le32(r.id) + 1);
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_NO_MR);
+	restart_driver(f, 7);
+	memcpy(&reg, f->last[UNIC_CMD_MR_REG], sizeof(reg));
+	assert_int_equal(reg.importance, 77);
+	fake_delete(f);
+}
+
 /* A HELLO without RESUME frees the kept objects at once, not after AWAY_NS. The
  * user may have one of two slots: the same one, once it is empty. */
 static void one_that_starts_over_has_nothing_kept(void **state)
@@ -421,6 +530,11 @@ int main(void)
 			stranger_gets_nothing_of_the_dead, keep, no_keep),
 		cmocka_unit_test_setup_teardown(
 			kept_process_has_the_share_that_was_set, keep, no_keep),
+		cmocka_unit_test_setup_teardown(policy_is_the_process_s_own,
+						keep, no_keep),
+		cmocka_unit_test(older_nic_is_told_everything),
+		cmocka_unit_test_setup_teardown(importance_outlives_the_driver,
+						keep, no_keep),
 		cmocka_unit_test_setup_teardown(
 			one_that_starts_over_has_nothing_kept, keep, no_keep),
 		cmocka_unit_test(one_user_has_not_all_slots),

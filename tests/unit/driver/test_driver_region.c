@@ -498,7 +498,7 @@ static void rereg_pins_first(void **state)
 	r.va = unic_to_le64(UINT64_MAX);
 	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_INVALID);
 	r = good;
-	r.what = 8;
+	r.what = UNIC_REREG_HINT << 1;
 	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_INVALID);
 	r = good;
 	r.what = UNIC_REREG_PD;

@@ -351,6 +351,33 @@ static void advice_names_bytes_of_the_region(void **state)
 	rig_down(&r);
 }
 
+static void importance_and_policy_are_asked_for(void **state)
+{
+	const struct unic_ctl_mr_rereg *hint = (void *)drv.last;
+	const struct unic_ctl_own_policy *policy = (void *)drv.last;
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
+	assert_int_equal(unic_set_importance(mr, 255), 0);
+	assert_int_equal(unic_from_le16(hint->hdr.op), UNIC_CTL_MR_REREG);
+	assert_int_equal(unic_from_le32(hint->id), mr->id);
+	assert_int_equal(hint->what, UNIC_REREG_HINT);
+	assert_int_equal(hint->importance, 255);
+	assert_int_equal(unic_set_policy(r.ctx, UNIC_POLICY_APP), 0);
+	assert_int_equal(unic_from_le16(policy->hdr.op), UNIC_CTL_OWN_POLICY);
+	assert_int_equal(unic_from_le32(policy->policy), UNIC_POLICY_APP);
+	assert_int_equal(unic_set_importance(mr, 256), -EINVAL);
+	assert_int_equal(unic_from_le16(hint->hdr.op), UNIC_CTL_OWN_POLICY);
+	drv.status = UNIC_CTL_ST_UNSUPPORTED;
+	assert_int_equal(unic_set_policy(r.ctx, UNIC_POLICY_APP), -EOPNOTSUPP);
+	drv.status = UNIC_ST_OK;
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +391,7 @@ int main(void)
 		WITH_DRIVER(uses_are_those_of_the_region),
 		WITH_DRIVER(registrations_are_cancelled_by_their_request),
 		WITH_DRIVER(advice_names_bytes_of_the_region),
+		WITH_DRIVER(importance_and_policy_are_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
