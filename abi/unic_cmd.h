@@ -247,7 +247,9 @@ enum unic_policy {
 				  * used again */
 	UNIC_POLICY_APP = 4,	 /* hints of importance first, then as
 				  * DEFAULT */
-	UNIC_POLICIES = 5,	 /* how many there are; INVALID from here on */
+	UNIC_POLICY_LFU = 5,	 /* the one used least often, old uses count
+				  * less; UNIC_FEAT_LFU, else INVALID */
+	UNIC_POLICIES = 6,	 /* how many there are; INVALID from here on */
 };
 
 /*

@@ -25,7 +25,7 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u	   /* a driver refuses a NIC of another */
-#define UNIC_ABI_MINOR 6u /* raised by additions, see unic_info.features */
+#define UNIC_ABI_MINOR 7u /* raised by additions, see unic_info.features */
 
 /* ------------------------------------------------------- layout of BAR2 */
 
@@ -81,6 +81,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_PHYSICAL	(1ull << 19) /* residency PHYSICAL, TOKEN_F_PIECES */
 #define UNIC_FEAT_BATCH		(1ull << 20) /* TOKEN_BATCH, lists in batches */
 #define UNIC_FEAT_APP_POLICY	(1ull << 21) /* REREG_HINT, PROC_KEEP_* */
+#define UNIC_FEAT_LFU		(1ull << 22) /* UNIC_POLICY_LFU */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.

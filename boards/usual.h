@@ -23,6 +23,11 @@
 #define UNIC_PARKED_FRAMES 4u
 #endif
 
+/* Whether there is the policy `lfu`; a board without flash for it defines 0. */
+#ifndef UNIC_LFU
+#define UNIC_LFU 1
+#endif
+
 /* Queues of a link, each with room of its own, at most: see unic_port_path(). */
 #ifndef UNIC_PATHS
 #define UNIC_PATHS 8u

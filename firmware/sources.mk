@@ -3,7 +3,7 @@
 FIRMWARE := \
 	$(addprefix firmware/base/,err.c icrc.c icrc_table.c mailbox.c random.c slots.c \
 		trace.c) \
-	$(addprefix firmware/arbiter/,notice.c policy.c policy_fifo.c policy_item.c policy_sample.c reuse.c \
+	$(addprefix firmware/arbiter/,notice.c frequency.c policy.c policy_fifo.c policy_item.c policy_sample.c reuse.c \
 		share.c) \
 	$(addprefix firmware/memory/,access.c cache.c candidates.c cuts.c dependents.c \
 		derived.c dma_mr.c fault.c fault_answer.c idle.c key_guard.c mr.c pd.c refs.c \
@@ -21,7 +21,7 @@ FIRMWARE := \
 # What a board without room has instead of icrc_table.c.
 ICRC_SMALL := firmware/base/icrc_small.c
 # The replacement policies, for the trace simulator.
-POLICIES := $(addprefix firmware/arbiter/,reuse.c policy.c policy_fifo.c policy_item.c policy_sample.c share.c)
+POLICIES := $(addprefix firmware/arbiter/,frequency.c reuse.c policy.c policy_fifo.c policy_item.c policy_sample.c share.c)
 
 INC_firmware = -Ifirmware -Ihal -Iboards/$(board)
 INC_firmware/base/mailbox.c = $(INC_firmware) -include $(B)/build_id.h

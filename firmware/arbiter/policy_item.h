@@ -9,6 +9,7 @@
 
 #include "arbiter/policy.h"
 #include "base/compiler.h"
+#include "board.h"
 
 static inline struct unic_item *item_of(const struct unic_chooser *c,
 					uint16_t i)
@@ -74,9 +75,17 @@ static inline uint32_t count_new_uses(struct unic_item *item,
 	return more ? more : 1u;
 }
 
-static inline bool has_predictor(const struct unic_chooser *c)
+/* A board without room for it has no policy `lfu`. */
+static inline bool is_lfu(const struct unic_chooser *c)
 {
-	return c->kind == UNIC_POLICY_DEFAULT || c->kind == UNIC_POLICY_APP;
+	return UNIC_LFU && c->kind == UNIC_POLICY_LFU;
+}
+
+/* It looks for candidates between two choices: `default`, `app`, `lfu`. */
+static inline bool has_candidates(const struct unic_chooser *c)
+{
+	return likely(c->kind == UNIC_POLICY_DEFAULT) ||
+	       c->kind >= UNIC_POLICY_APP;
 }
 
 /* The two lists. */

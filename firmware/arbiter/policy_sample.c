@@ -3,6 +3,7 @@
  * policy_sample.c - work between two choices: examine newcomers, notice uses,
  * remember evicted items, find the next candidates.
  */
+#include "arbiter/frequency.h"
 #include "arbiter/policy_item.h"
 
 #define ROUND 4u  /* items of the main list examined each time */
@@ -36,11 +37,13 @@ static struct unic_ghost *ghost_find(const struct unic_chooser *c, uint32_t id)
 
 /* The benefit of keeping a ghost. With a habit: that of having the item. Without:
  * less, and falling with age. */
-static inline int32_t ghost_benefit(const struct unic_reuse *l, uint16_t habit,
-				    uint32_t age)
+static inline int32_t ghost_benefit(const struct unic_chooser *c,
+				    uint16_t habit, uint32_t age)
 {
+	if (is_lfu(c))
+		return unic_frequency_now(habit, age);
 	if (unic_interval_lasts(habit, age))
-		return unic_reuse_benefit(l, habit, age);
+		return unic_reuse_benefit(&c->learn, habit, age);
 	return 2 * UNIC_BENEFIT_NONE - (int32_t)(age >> 2);
 }
 
@@ -55,7 +58,7 @@ static struct unic_ghost *ghost_place(const struct unic_chooser *c, uint32_t id,
 	for (; g < end; g++) {
 		if (!g->tag)
 			return g;
-		worth = ghost_benefit(&c->learn, g->habit, now - g->last);
+		worth = ghost_benefit(c, g->habit, now - g->last);
 		if (worth < least) {
 			least = worth;
 			found = g;
@@ -66,19 +69,39 @@ static struct unic_ghost *ghost_place(const struct unic_chooser *c, uint32_t id,
 
 /* ----------------------------------------------------------- candidates */
 
-/* Adds the uses since the last look to the histograms and to the habit of the
- * item. */
-static void update_interval(struct unic_chooser *c, struct unic_item *item,
-			    const uint8_t *t)
+/* Returns the habit of an item after @uses more, together @span after the last use
+ * before; it was @habit then. `lfu`: its frequency, in the same place. */
+static uint16_t next_habit(struct unic_chooser *c, uint16_t habit,
+			   uint32_t span, uint32_t uses)
 {
-	uint32_t before = item->seen, uses, span;
+	if (is_lfu(c))
+		return unic_frequency_add(habit, span, uses);
+	unic_reuse_hit(&c->learn, habit, span / uses);
+	return unic_interval_add(habit, span, uses);
+}
+
+/* Notices the uses since the last look. */
+static void update_habit(struct unic_chooser *c, struct unic_item *item,
+			 const uint8_t *t)
+{
+	uint32_t before = item->seen, uses;
 
 	if (!is_used(item, t))
 		return;
 	uses = count_new_uses(item, t);
-	span = item->seen - before;
-	unic_reuse_hit(&c->learn, item->habit, span / uses);
-	item->habit = unic_interval_add(item->habit, span, uses) & 0x7fffu;
+	item->habit = next_habit(c, item->habit, item->seen - before, uses) &
+		      0x7fffu;
+}
+
+/* `app`, `lfu`: what the item with usage @t is worth, which is @worth to `default`. */
+static int32_t __attribute__((noinline, cold))
+other_benefit(const struct unic_chooser *c, const uint8_t *t, uint16_t habit,
+	      uint32_t age, int32_t worth)
+{
+	if (is_lfu(c))
+		return unic_frequency_now(habit, age);
+	worth += t[c->table->hint] * HINT_STEP;
+	return worth;
 }
 
 /* The item's benefit for each entry wanted; entries beyond those wanted do not
@@ -90,14 +113,14 @@ static int32_t item_benefit(const struct unic_chooser *c, uint16_t i,
 	const void *entries = t + c->table->size;
 	int32_t worth, size = unic_lg(*(const uint16_t *)entries);
 	uint64_t age = (now_ns - last_ns(t)) >> 10;
+	uint16_t habit = item_of(c, i)->habit;
 
-	worth = unic_reuse_benefit(&c->learn, item_of(c, i)->habit,
-				   age > UINT32_MAX ? UINT32_MAX
-						    : (uint32_t)age);
-	worth -= size < c->wanted ? size : c->wanted;
-	if (c->kind == UNIC_POLICY_APP)
-		worth += t[c->table->hint] * HINT_STEP;
-	return worth;
+	if (age > UINT32_MAX)
+		age = UINT32_MAX;
+	worth = unic_reuse_benefit(&c->learn, habit, (uint32_t)age);
+	if (unlikely(c->kind != UNIC_POLICY_DEFAULT))
+		worth = other_benefit(c, t, habit, (uint32_t)age, worth);
+	return worth - (size < c->wanted ? size : c->wanted);
 }
 
 /* Inserts @i into the sorted candidates, unless all of a full pool are worth
@@ -147,7 +170,7 @@ static void sample_newcomers(struct unic_chooser *c, uint64_t now_ns)
 			return;
 		if (!is_used(item_of(c, i), item_usage(c->table, i)))
 			break;
-		update_interval(c, item_of(c, i), item_usage(c->table, i));
+		update_habit(c, item_of(c, i), item_usage(c->table, i));
 		to_main(c, i);
 	}
 	if (!left)
@@ -164,7 +187,7 @@ void unic_policy_look(struct unic_chooser *c, uint64_t now_ns)
 
 	if (c->kind == UNIC_POLICY_LRU && c->head[NEW] != UNIC_ITEM_NIL)
 		unic_chooser_tidy(c, NEW, TIDY);
-	if (!has_predictor(c))
+	if (!has_candidates(c))
 		return;
 	refresh_candidates(c, now_ns);
 	sample_newcomers(c, now_ns);
@@ -173,10 +196,11 @@ void unic_policy_look(struct unic_chooser *c, uint64_t now_ns)
 		uint16_t i = c->head[MAIN];
 
 		rotate_list(c, MAIN);
-		update_interval(c, item_of(c, i), item_usage(c->table, i));
+		update_habit(c, item_of(c, i), item_usage(c->table, i));
 		add_candidate(c, i, now_ns);
 	}
-	unic_reuse_step(&c->learn);
+	if (!is_lfu(c))
+		unic_reuse_step(&c->learn);
 }
 
 /* ------------------------------------------------------ items come and go */
@@ -224,21 +248,18 @@ void unic_policy_meet(struct unic_chooser *c, uint32_t id)
 	uint16_t i = c->stranger;
 	struct unic_item *item = item_of(c, i);
 	struct unic_ghost *g = ghost_find(c, id);
-	uint32_t span;
 
 	c->stranger = newcomer_after(c, i);
 	init_seen(c->table, item, item_usage(c->table, i));
 	if (!g && !has_hint(c, i))
 		return;
-	if (g && has_predictor(c)) {
-		span = item->seen - g->last;
-		unic_reuse_hit(&c->learn, g->habit, span);
-		item->habit = unic_interval_add(g->habit, span, 1) & 0x7fffu;
-	}
+	if (g && has_candidates(c))
+		item->habit = next_habit(c, g->habit, item->seen - g->last, 1) &
+			      0x7fffu;
 	if (g)
 		g->tag = 0;
 	to_main(c, i);
-	if (has_predictor(c) && !is_used(item, item_usage(c->table, i)))
+	if (has_candidates(c) && !is_used(item, item_usage(c->table, i)))
 		add_candidate(c, i,
 			      since_ns(c->table, item_usage(c->table, i)));
 }
@@ -275,14 +296,14 @@ void unic_policy_evicted(struct unic_chooser *c, uint16_t i, uint32_t id,
 	if (is_stranger(item))
 		init_seen(c->table, item, item_usage(c->table, i));
 	g = ghost_place(c, id, now);
-	if (has_predictor(c)) {
-		update_interval(c, item, item_usage(c->table, i));
-		if (g->tag)
+	if (has_candidates(c)) {
+		update_habit(c, item, item_usage(c->table, i));
+		if (g->tag && !is_lfu(c))
 			unic_reuse_end(&c->learn, g->habit, now - g->last);
 	}
 	g->tag = tag_of(id);
 	g->last = item->seen;
-	g->habit = has_predictor(c) ? item->habit : 0;
+	g->habit = has_candidates(c) ? item->habit : 0;
 }
 
 /* ----------------------------------------------------------------- pain */

@@ -22,7 +22,8 @@
 static bool share_ok(uint32_t weight, uint32_t quota, uint32_t policy)
 {
 	return weight >= 1 && weight <= 65535 && quota <= UNIC_TLB_ENTRIES &&
-	       policy < UNIC_POLICIES;
+	       policy < UNIC_POLICIES &&
+	       (UNIC_LFU || policy != UNIC_POLICY_LFU);
 }
 
 /* With @keep *@value becomes @now. False: it is given all the same. */

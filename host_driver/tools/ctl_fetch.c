@@ -266,7 +266,7 @@ static struct json_object *row_wait(const void *row)
 static struct json_object *row_proc(const void *row)
 {
 	static const char *const policy[] = { "default", "random", "lru",
-					      "s3fifo", "app" };
+					      "s3fifo",	 "app",	   "lfu" };
 	const struct unic_row_proc *r = row;
 	struct json_object *o = json_object_new_object();
 	uint32_t held = unic_from_le32(r->held);

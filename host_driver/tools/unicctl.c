@@ -64,15 +64,15 @@ static const struct argp_option argp_options[] = {
 	{ "all", 'a', NULL, 0, "stats: also counters at 0", 0 },
 	{ "weight", 'w', "N", 0, "policy: weight of the process", 0 },
 	{ "quota", 'q', "ENTRIES", 0, "policy: hard limit, 0 = none", 0 },
-	{ "policy", 'p', "NAME", 0, "policy: default, random, lru, s3fifo, app",
-	  0 },
+	{ "policy", 'p', "NAME", 0,
+	  "policy: default, random, lru, s3fifo, app, lfu", 0 },
 	{ 0 }
 };
 
 static int parse_policy(const char *name)
 {
 	static const char *const names[] = { "default", "random", "lru",
-					     "s3fifo", "app" };
+					     "s3fifo",	"app",	  "lfu" };
 	int i;
 
 	_Static_assert(sizeof(names) / sizeof(*names) == UNIC_POLICIES, "a "

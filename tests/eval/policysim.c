@@ -18,9 +18,13 @@
 #define BELADY	    UNIC_POLICIES
 
 static const char *const policy_name[] = {
-	[UNIC_POLICY_DEFAULT] = "default", [UNIC_POLICY_RANDOM] = "random",
-	[UNIC_POLICY_LRU] = "lru",	   [UNIC_POLICY_S3FIFO] = "s3fifo",
-	[UNIC_POLICY_APP] = "app",	   [BELADY] = "belady",
+	[UNIC_POLICY_DEFAULT] = "default",
+	[UNIC_POLICY_RANDOM] = "random",
+	[UNIC_POLICY_LRU] = "lru",
+	[UNIC_POLICY_S3FIFO] = "s3fifo",
+	[UNIC_POLICY_APP] = "app",
+	[UNIC_POLICY_LFU] = "lfu",
+	[BELADY] = "belady",
 };
 
 struct options {

@@ -12,7 +12,7 @@ import traces
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 SIM = os.path.join(ROOT, "build", "bin", "unic-policysim")
-POLICIES = ["default", "random", "lru", "s3fifo", "app", "belady"]
+POLICIES = ["default", "random", "lru", "s3fifo", "app", "lfu", "belady"]
 
 
 def run(*args, stdin=None):

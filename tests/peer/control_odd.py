@@ -481,7 +481,7 @@ def policy_refused(world):
     proc = world.process().hello_reply.proc
     refused(admin, St.INVALID, Op.POLICY, proc=proc, weight=65536)
     refused(admin, St.INVALID, Op.POLICY, proc=proc, flags=4)
-    refused(admin, St.INVALID, Op.POLICY, proc=proc, flags=2, policy=5)
+    refused(admin, St.INVALID, Op.POLICY, proc=proc, flags=2, policy=99)
     refused(admin, St.INVALID, Op.POLICY, proc=proc, flags=1, quota=1 << 30)
     same('good', admin.call(Op.POLICY, proc=proc, flags=3, policy=2,
                             quota=100, weight=3).status, St.OK)

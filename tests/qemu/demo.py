@@ -314,7 +314,7 @@ def parse():
     p.add_argument("--mode", choices=("resident", "demand", "table"),
                    default="resident", help="residency of the copy's buffers")
     p.add_argument("--policy", choices=("default", "random", "lru", "s3fifo",
-                                        "app"),
+                                        "app", "lfu"),
                    help="which of a hog's regions go first")
     p.add_argument("--file", metavar="FILE", help="what to move")
     p.add_argument("--image", help="of the first NIC, if not the one made last")

@@ -384,7 +384,7 @@ static void knock(struct app *a)
 	struct unic_ctl_hello r = {
 		.version = unic_to_le32(UNIC_CTL_VERSION),
 		.weight = unic_to_le32(a->scn->app[a->index].weight),
-		.policy = unic_to_le32(a->index % UNIC_POLICIES),
+		.policy = unic_to_le32(a->index % UNIC_POLICY_LFU),
 		.name = "sim",
 		.flags = unic_to_le32((a->keep ? UNIC_CTL_HELLO_KEEP : 0) |
 				      (a->resume ? UNIC_CTL_HELLO_RESUME : 0)),

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "arbiter/frequency.h"
 #include "arbiter/policy.h"
 #include "unit.h"
 
@@ -277,6 +278,110 @@ static void s3fifo_counts_to_three(void **state)
 	assert_int_equal(fifo_lasts(9), three);
 }
 
+/* ----------------------------------------------------------- `lfu` */
+
+/* Of each number of uses, right after them, half a life later and lives later. */
+static void frequency_halves(void **state)
+{
+	const uint32_t life = 1u << 20;
+	uint16_t f;
+	uint32_t n;
+
+	(void)state;
+	assert_int_equal(unic_frequency_now(0, 0), 0);
+	for (n = 1; n < 1u << 16; n = n * 3 / 2 + 1) {
+		int32_t lg = unic_lg(1 + n), now_lg;
+
+		f = unic_frequency_add(0, 5, n);
+		now_lg = unic_frequency_now(f, 0);
+		assert_in_range(now_lg, lg - 1, lg + 1);
+		assert_in_range(unic_frequency_now(f, life / 2),
+				now_lg > 33 ? now_lg - 33 : 0,
+				now_lg > 31 ? now_lg - 31 : 0);
+		assert_int_equal(unic_frequency_now(f, UINT32_MAX), 0);
+		/* the same again, and after a life */
+		assert_in_range(unic_frequency_now(unic_frequency_add(f, 0, n),
+						   0),
+				unic_lg(1 + 2 * n) - 2, unic_lg(1 + 2 * n) + 2);
+		assert_in_range(
+			unic_frequency_now(unic_frequency_add(f, life, n), 0),
+			unic_lg(1 + 3 * n) - UNIC_LG_ONE - 4,
+			unic_lg(1 + 3 * n) - UNIC_LG_ONE + 4);
+	}
+	/* one at a time */
+	for (f = 0, n = 1; n <= 500; n++) {
+		f = unic_frequency_add(f, 0, 1);
+		assert_in_range(unic_frequency_now(f, 0), unic_lg(1 + n) - 8,
+				unic_lg(1 + n) + 8);
+	}
+	for (n = 0; n < 100; n++)
+		f = unic_frequency_add(f, 0, UINT32_MAX);
+	assert_int_equal(unic_frequency_now(f, 0), 20 * UNIC_LG_ONE);
+	assert_true(f < UNIC_STRANGER);
+}
+
+/* Of a table whose items are used 1 to 16 times, the least used ones go first. */
+static void lfu_keeps_what_is_used_most(void **state)
+{
+	uint16_t i, k, used;
+
+	(void)state;
+	begin(UNIC_POLICY_LFU);
+	fill();
+	for (used = 0; used < 16; used++)
+		for (i = used; i < ITEMS; i++)
+			for (k = 0; k < 4; k++)
+				use(i, 0);
+	for (k = 0; k < ITEMS; k++)
+		meet(ITEMS);
+	for (i = 0; i < ITEMS; i++) {
+		assert_int_equal(seen[take_back()].thing, i);
+		meet(ITEMS);
+	}
+}
+
+/* What was used often goes before what is used now. */
+static void lfu_forgets(void **state)
+{
+	uint16_t i, k;
+
+	(void)state;
+	begin(UNIC_POLICY_LFU);
+	fill();
+	for (k = 0; k < 200; k++)
+		use(0, 0);
+	for (k = 0; k < ITEMS; k++)
+		meet(ITEMS);
+	now += 12ull << 30; /* a dozen half-lives */
+	for (k = 0; k < 3; k++)
+		for (i = 1; i < ITEMS; i++)
+			use(i, 0);
+	for (k = 0; k < ITEMS; k++)
+		meet(ITEMS);
+	assert_int_equal(seen[take_back()].thing, 0);
+}
+
+/* An item that returns has the uses from before: a scan does not replace it. */
+static void lfu_remembers_who_returns(void **state)
+{
+	uint16_t k, scanned;
+
+	(void)state;
+	begin(UNIC_POLICY_LFU);
+	fill();
+	for (k = 0; k < 100; k++)
+		use(0, 0);
+	for (k = 0; k < ITEMS; k++)
+		meet(ITEMS);
+	unic_policy_evicted(&c, where[0], id_of(0), now);
+	unic_policy_remove(&c, where[0]);
+	seen[where[0]] = (struct seen){ now, 0, 1, 0, now, 0 };
+	unic_policy_add(&c, where[0]);
+	for (scanned = ITEMS; scanned < THINGS; scanned++)
+		assert_false(use(scanned, 0));
+	assert_true(use(0, 0));
+}
+
 /* An item with a high importance goes to the main list at once, even if it is
  * unknown. */
 static void app_lets_in_what_matters(void **state)
@@ -406,9 +511,10 @@ static void larger_items_give_more(void **state)
 
 static void young_items_are_spared(void **state)
 {
-	static const uint8_t kinds[] = { UNIC_POLICY_DEFAULT,
-					 UNIC_POLICY_RANDOM, UNIC_POLICY_LRU,
-					 UNIC_POLICY_S3FIFO, UNIC_POLICY_APP };
+	static const uint8_t kinds[] = {
+		UNIC_POLICY_DEFAULT, UNIC_POLICY_RANDOM, UNIC_POLICY_LRU,
+		UNIC_POLICY_S3FIFO,  UNIC_POLICY_APP,	 UNIC_POLICY_LFU
+	};
 	uint32_t k;
 	uint16_t i;
 
@@ -669,6 +775,10 @@ int main(void)
 		cmocka_unit_test(a_scan_does_not_make_it_forget),
 		cmocka_unit_test(s3fifo_gets_rid_of_what_is_used_once),
 		cmocka_unit_test(s3fifo_counts_to_three),
+		cmocka_unit_test(frequency_halves),
+		cmocka_unit_test(lfu_keeps_what_is_used_most),
+		cmocka_unit_test(lfu_forgets),
+		cmocka_unit_test(lfu_remembers_who_returns),
 		cmocka_unit_test(app_lets_in_what_matters),
 		cmocka_unit_test(app_heeds_importance),
 		cmocka_unit_test(app_does_not_spare_newcomers),
