@@ -176,7 +176,8 @@ struct unic_cmd_nop {
 /* SET_PARAMS. 0 in a field leaves that parameter as it is. */
 struct unic_cmd_set_params {
 	struct unic_cmd_hdr hdr;
-	unic_le32 grace_us;	/* T, 1 .. 10^7; 20000 after a reset */
+	unic_le32 grace_us;	/* T, 1 .. 10^7; 0 with PARAM_GRACE: none at
+				 * all; 20000 after a reset */
 	unic_le32 deliver_us;	/* H, 1 .. 10^7; 50000 after a reset */
 	unic_le32 reaper_us;	/* reaper period, 100 .. 10^6; 1000 after a
 				 * reset */
@@ -194,6 +195,7 @@ struct unic_cmd_set_params {
 	unic_le32 rsvd[6];
 };
 #define UNIC_PARAM_WATERMARKS (1u << 0) /* low and high are meant, even if 0 */
+#define UNIC_PARAM_GRACE      (1u << 3) /* grace_us is meant, even if 0 */
 /* Policies know the uses that processes report (struct unic_db_page), and
  * choose by chance among the regions of one that reports none; or again those
  * that the NIC counts, as after a reset. */

@@ -155,7 +155,8 @@ struct unic_ctl_fault {
 struct unic_ctl_params {
 	struct unic_ctl_hdr hdr;
 	unic_le32 grace_us;	/* T; 1..10^7, else INVALID; 0, here and
-				 * below: as it is */
+				 * below: as it is; but with
+				 * UNIC_PARAM_GRACE: no grace */
 	unic_le32 deliver_us;	/* H; 1..10^7 */
 	unic_le32 reaper_us;	/* 100..10^6 */
 	unic_le32 low_entries;	/* entries free or coming, below which the

@@ -25,7 +25,7 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u	   /* a driver refuses a NIC of another */
-#define UNIC_ABI_MINOR 7u /* raised by additions, see unic_info.features */
+#define UNIC_ABI_MINOR 8u /* raised by additions, see unic_info.features */
 
 /* ------------------------------------------------------- layout of BAR2 */
 

@@ -58,7 +58,8 @@ static bool flags_ok(uint32_t flags, uint32_t low, uint32_t high)
 	const uint32_t uses = UNIC_PARAM_USES_REPORTED |
 			      UNIC_PARAM_USES_COUNTED;
 
-	if (flags & ~(UNIC_PARAM_WATERMARKS | uses) || (flags & uses) == uses)
+	if (flags & ~(UNIC_PARAM_WATERMARKS | UNIC_PARAM_GRACE | uses) ||
+	    (flags & uses) == uses)
 		return false;
 	return flags & UNIC_PARAM_WATERMARKS
 		       ? low <= high && high <= UNIC_TLB_ENTRIES
@@ -84,7 +85,7 @@ static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 	    unic_from_le32(cmd->residence_us) > 10000000 ||
 	    unic_from_le32(cmd->extend_us) > 10000000)
 		return -UNIC_EINVAL;
-	if (grace)
+	if (grace || (flags & UNIC_PARAM_GRACE))
 		n->grace_us = grace;
 	if (deliver)
 		n->deliver_us = deliver;
@@ -99,7 +100,7 @@ static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 			unic_from_le32(cmd->residence_us);
 	if (cmd->extend_us)
 		n->extend_us = unic_from_le32(cmd->extend_us);
-	if (flags & ~UNIC_PARAM_WATERMARKS)
+	if (flags & (UNIC_PARAM_USES_REPORTED | UNIC_PARAM_USES_COUNTED))
 		unic_usage_switch(&nic->memory,
 				  flags & UNIC_PARAM_USES_REPORTED);
 	unic_cmd_publish(nic);

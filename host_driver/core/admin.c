@@ -343,7 +343,8 @@ static void params_done(struct unic_call *call)
 
 	memcpy(&got, call->cmd, sizeof(got));
 	if (!unic_call_status(call)) {
-		if (got.grace_us)
+		if (got.grace_us ||
+		    unic_from_le32(got.flags) & UNIC_PARAM_GRACE)
 			keep->grace_us = got.grace_us;
 		if (got.deliver_us)
 			keep->deliver_us = got.deliver_us;

@@ -16,9 +16,11 @@ static char *ip = "10.0.0.1";
 module_param(ip, charp, 0444);
 MODULE_PARM_DESC(ip, "IPv4 address of the first NIC; those of others follow");
 
-static uint grace_us, deliver_us, reaper_us, residence_us;
-module_param(grace_us, uint, 0444);
-MODULE_PARM_DESC(grace_us, "T, us to give a region back; 0: the NIC's own");
+static int grace_us = -1;
+module_param(grace_us, int, 0444);
+MODULE_PARM_DESC(grace_us, "T, us to give a region back; -1: the NIC's own");
+
+static uint deliver_us, reaper_us, residence_us;
 module_param(deliver_us, uint, 0444);
 MODULE_PARM_DESC(deliver_us, "H, us to deliver an upcall; 0: the NIC's own");
 module_param(reaper_us, uint, 0444);
@@ -54,20 +56,22 @@ int unic_config_host(struct unic_os *os)
 		.slot_bytes = ram + UNIC_SLOT_PAGES * PAGE_SIZE,
 		.slot_mem = os->slot_mem,
 		.params = {
-			.grace_us = unic_to_le32(grace_us),
+			.grace_us = unic_to_le32(max(grace_us, 0)),
 			.deliver_us = unic_to_le32(deliver_us),
 			.reaper_us = unic_to_le32(reaper_us),
 			.residence_us = unic_to_le32(residence_us),
 		},
 	};
+	u32 flags = grace_us ? 0 : UNIC_PARAM_GRACE;
 	struct unic_provider *p;
 	__be32 addr;
 
 	if (low >= 0 || high >= 0) {
-		config.params.flags = unic_to_le32(UNIC_PARAM_WATERMARKS);
+		flags |= UNIC_PARAM_WATERMARKS;
 		config.params.low_entries = unic_to_le32(max(low, 0));
 		config.params.high_entries = unic_to_le32(max3(low, high, 0));
 	}
+	config.params.flags = unic_to_le32(flags);
 	if (!in4_pton(ip, -1, (u8 *)&addr, -1, NULL))
 		return -EINVAL;
 	config.ipv4 = be32_to_cpu(addr) + os->dev.id;

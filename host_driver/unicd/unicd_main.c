@@ -65,8 +65,8 @@ static const struct argp_option options[] = {
 	{ "provider", 'p', "nic|loop", 0,
 	  "the NIC on the bus, or a loop-back in software (default: nic)", 0 },
 	{ "ip", 'i', "ADDRESS", 0, "IPv4 address of the NIC (10.0.0.1)", 0 },
-	{ "grace-us", OPT_GRACE, "T", 0, "grace: time to give a region back",
-	  0 },
+	{ "grace-us", OPT_GRACE, "T", 0,
+	  "grace: time to give a region back; 0: none", 0 },
 	{ "deliver-us", OPT_DELIVER, "H", 0, "longest delivery of an upcall",
 	  0 },
 	{ "reaper-us", OPT_REAPER, "US", 0, "period of the reaper", 0 },
@@ -183,7 +183,7 @@ struct number_option {
 #define FIELD(field) offsetof(struct unicd_options, field)
 
 static const struct number_option numbers[] = {
-	{ OPT_GRACE, 1, 10000000, FIELD(params.grace_us), true },
+	{ OPT_GRACE, 0, 10000000, FIELD(params.grace_us), true },
 	{ OPT_DELIVER, 1, 10000000, FIELD(params.deliver_us), true },
 	{ OPT_REAPER, 100, 1000000, FIELD(params.reaper_us), true },
 	{ OPT_LOW, 0, 1 << 20, FIELD(params.low_entries), true },
@@ -206,6 +206,11 @@ static const struct number_option *find_number(int key)
 	return NULL;
 }
 
+static void set_flag(struct unicd_options *o, uint32_t flag)
+{
+	o->params.flags = unic_to_le32(unic_from_le32(o->params.flags) | flag);
+}
+
 static void set_number(struct argp_state *state, struct unicd_options *o,
 		       const struct number_option *n, const char *arg)
 {
@@ -217,7 +222,9 @@ static void set_number(struct argp_state *state, struct unicd_options *o,
 	else
 		*(uint32_t *)field = v;
 	if (n->key == OPT_LOW || n->key == OPT_HIGH)
-		o->params.flags = unic_to_le32(UNIC_PARAM_WATERMARKS);
+		set_flag(o, UNIC_PARAM_WATERMARKS);
+	if (n->key == OPT_GRACE && !v)
+		set_flag(o, UNIC_PARAM_GRACE);
 }
 
 static void set_provider(struct argp_state *state, struct unicd_options *o,

@@ -21,6 +21,7 @@ MIB = 192
 RESETS, TRIES = 2, 5
 TAKEN_MIB = 32
 SHORT_US = 1000  # T; operations take longer
+GRACE_MEANT = 1 << 3  # UNIC_PARAM_GRACE
 
 
 def digest(path):
@@ -93,7 +94,7 @@ def there_and_back(rig, src, got):
     return said
 
 
-def asked_back(rig, host):
+def asked_back(rig, host, ids=u.Evictor.YOUNG):
     """Files go there and back while regions of @host are asked back.
     Operations are cut, and end connections; each has a completion. Receive
     buffers are evicted without a notice: their owner says how many are left.
@@ -101,7 +102,7 @@ def asked_back(rig, host):
     src, got = rig.path("small"), rig.path("got")
     with open(src, "wb") as f:
         f.write(os.urandom(TAKEN_MIB << 20))
-    evictor = u.Evictor(rig.socket(host))
+    evictor = u.Evictor(rig.socket(host), ids)
     evictor.start()
     said = []
     try:
@@ -177,6 +178,14 @@ def run(board):
                     admin.call(u.PARAMS, struct.pack("<I", SHORT_US))
             for host in (0, 1):
                 tell(f"regions of host {host} taken back", asked_back, host)
+            for host in (0, 1):
+                with u.Client(rig.socket(host)) as admin:
+                    admin.call(u.PARAMS, struct.pack("<8I", 0, 0, 0, 0, 0, 0, 0,
+                                                     GRACE_MEANT))
+                assert rig.ctl(host, "info")["grace_us"] == 0
+            for host in (0, 1):
+                tell(f"regions of host {host} taken back, no grace",
+                     asked_back, host, u.Evictor.OLD)
         finally:
             rig.end()
     failed = results.count(False)

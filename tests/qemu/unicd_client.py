@@ -235,12 +235,14 @@ class Client:
 class Evictor(threading.Thread):
     """An administrator who asks any region of a host back, again and again."""
 
-    YOUNG = 64  # newest ids: one of a live region is likely
+    YOUNG = 64  # newest ids: one of a region that comes and goes is likely
+    OLD = 512  # ... and one of a region that stays
     NEXT = 16  # ids given before the next look, on a busy machine
     ROUNDS = 32  # between ids of its own, which push live ones out of YOUNG
 
-    def __init__(self, path):
+    def __init__(self, path, ids=YOUNG):
         super().__init__(daemon=True)
+        self.ids = ids
         self.client = Client(path, b"evictor")
         self.client.hello()
         self.over, self.evicted = False, 0
@@ -254,7 +256,7 @@ class Evictor(threading.Thread):
                 self.client.obj(PD_FREE, last)
             turn += 1
             for _ in range(8):
-                ident = last + self.NEXT - rng.randrange(self.YOUNG + self.NEXT)
+                ident = last + self.NEXT - rng.randrange(self.ids + self.NEXT)
                 self.evicted += self.client.obj(EVICT, ident,
                                                 want=None).status == OK
             time.sleep(0.002)

@@ -100,6 +100,27 @@ static void times_have_bounds(void **state)
 	assert_int_equal(unic_from_le32(info()->reaper_us), 1000000);
 }
 
+/* With UNIC_PARAM_GRACE 0 is a grace, too; the flag is about nothing else. */
+static void grace_of_nothing(void **state)
+{
+	struct unic_cmd_set_params cmd = {
+		.flags = unic_to_le32(UNIC_PARAM_USES_REPORTED),
+	};
+
+	(void)state;
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_SET_PARAMS, &cmd, NULL), 0);
+	cmd.flags = unic_to_le32(UNIC_PARAM_GRACE);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_SET_PARAMS, &cmd, NULL), 0);
+	assert_int_equal(unic_from_le32(info()->grace_us), 0);
+	assert_int_equal(unic_from_le32(info()->deliver_us), 50000);
+	assert_true(r.nic.usages.off);
+	assert_int_equal(params(0, 7, 0), UNIC_ST_OK);
+	assert_int_equal(unic_from_le32(info()->grace_us), 0);
+	cmd.grace_us = unic_to_le32(5);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_SET_PARAMS, &cmd, NULL), 0);
+	assert_int_equal(unic_from_le32(info()->grace_us), 5);
+}
+
 static uint8_t marks(uint32_t flags, uint32_t low, uint32_t high)
 {
 	struct unic_cmd_set_params cmd = {
@@ -124,7 +145,7 @@ static void watermarks_have_bounds(void **state)
 			 UNIC_ST_INVALID);
 	assert_int_equal(marks(0, 1, 0), UNIC_ST_INVALID);
 	assert_int_equal(marks(0, 0, 1), UNIC_ST_INVALID);
-	assert_int_equal(marks(8, 0, 0), UNIC_ST_INVALID);
+	assert_int_equal(marks(UNIC_PARAM_GRACE << 1, 0, 0), UNIC_ST_INVALID);
 	assert_int_equal(r.nic.reclaim.high, UNIC_TLB_ENTRIES);
 }
 
@@ -441,6 +462,7 @@ int main(void)
 		cmocka_unit_test_setup(wild_tail_is_counted_once, up),
 		cmocka_unit_test_setup(lost_interrupts, up),
 		cmocka_unit_test_setup(times_have_bounds, up),
+		cmocka_unit_test_setup(grace_of_nothing, up),
 		cmocka_unit_test_setup(watermarks_have_bounds, up),
 		cmocka_unit_test_setup(addresses_of_hosts_only, up),
 		cmocka_unit_test_setup(only_the_rest_is_zero, up),

@@ -50,6 +50,27 @@ static void grace_counts_from_delivery(void **state)
 	assert_int_equal(n.notice[i].state, UNIC_NOTICE_GRACE);
 }
 
+/* Without a grace a notice is due in the tick in which it is delivered, and not
+ * before, unless its owner asks for time. */
+static void no_grace_at_all(void **state)
+{
+	uint16_t i = open_one(3), k = open_one(4);
+	uint64_t at = NOW + 5;
+	uint8_t why;
+
+	(void)state;
+	n.grace_us = 0;
+	assert_int_equal(unic_notice_due(&n, at), UNIC_NOTICE_NIL);
+	assert_int_equal(unic_notice_delivered(&n, i, n.notice[i].seq, at), 0);
+	assert_int_equal(unic_notice_due(&n, at), i);
+	unic_notice_close(&n, i);
+	assert_int_equal(unic_notice_due(&n, at), UNIC_NOTICE_NIL);
+	assert_int_equal(unic_notice_delivered(&n, k, n.notice[k].seq, at), 0);
+	assert_int_equal(unic_notice_extend(&n, k, 7, &why), 0);
+	assert_int_equal(unic_notice_due(&n, at + 6999), UNIC_NOTICE_NIL);
+	assert_int_equal(unic_notice_due(&n, at + 7000), k);
+}
+
 static void extend_adds_up_to_its_budget(void **state)
 {
 	uint16_t i = open_one(3);
@@ -160,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(undelivered_is_due_after_h, setup),
 		cmocka_unit_test_setup(grace_counts_from_delivery, setup),
+		cmocka_unit_test_setup(no_grace_at_all, setup),
 		cmocka_unit_test_setup(extend_adds_up_to_its_budget, setup),
 		cmocka_unit_test_setup(urgent_ones_are_not_extended, setup),
 		cmocka_unit_test_setup(replaced_subject_inherits_the_deadline,

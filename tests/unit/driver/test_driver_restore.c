@@ -186,6 +186,42 @@ static void reset_while_restoring_begins_again(void **state)
 	fake_delete(f);
 }
 
+/* What was set, 0 included where it is meant, is set again; what was refused is not. */
+static void parameters_outlive_a_reset(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_params r = {
+		.grace_us = unic_to_le32(0),
+		.residence_us = unic_to_le32(77),
+		.flags = unic_to_le32(UNIC_PARAM_GRACE | UNIC_PARAM_WATERMARKS |
+				      UNIC_PARAM_USES_REPORTED),
+	};
+	struct unic_cmd_set_params cmd;
+
+	(void)state;
+	hello(f);
+	f->client.privileged = true;
+	assert_int_equal(request(f, UNIC_CTL_PARAMS, &r), 0);
+	f->answer[UNIC_CMD_SET_PARAMS] = UNIC_ST_INVALID;
+	r = (struct unic_ctl_params){ .grace_us = unic_to_le32(1u << 30) };
+	assert_int_equal(request(f, UNIC_CTL_PARAMS, &r), UNIC_ST_INVALID);
+	f->answer[UNIC_CMD_SET_PARAMS] = UNIC_ST_OK;
+	r = (struct unic_ctl_params){
+		.deliver_us = unic_to_le32(5),
+		.flags = unic_to_le32(UNIC_PARAM_USES_COUNTED),
+	};
+	assert_int_equal(request(f, UNIC_CTL_PARAMS, &r), 0);
+	reset_nic(f);
+	memcpy(&cmd, f->last[UNIC_CMD_SET_PARAMS], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.grace_us), 0);
+	assert_int_equal(unic_from_le32(cmd.deliver_us), 5);
+	assert_int_equal(unic_from_le32(cmd.residence_us), 77);
+	assert_int_equal(unic_from_le32(cmd.flags),
+			 UNIC_PARAM_GRACE | UNIC_PARAM_WATERMARKS |
+				 UNIC_PARAM_USES_COUNTED);
+	fake_delete(f);
+}
+
 /* Type, miss policy and Q_Key go to the NIC as they are, also after a reset;
  * datagrams are not connected, and their peer is not asked for. */
 static void types_of_queue_pairs(void **state)
@@ -396,6 +432,7 @@ int main(void)
 		cmocka_unit_test(resync_tells_of_waits),
 		cmocka_unit_test_setup_teardown(tokens_end_with_the_reset_once,
 						keep, no_keep),
+		cmocka_unit_test(parameters_outlive_a_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
