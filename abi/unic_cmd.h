@@ -279,7 +279,7 @@ struct unic_cmd_proc_set {
 	unic_le32 proc;	  /* slot; NO_PROC if not attached, or detaching */
 	unic_le32 weight; /* 1..65535 */
 	unic_le32 quota;  /* entries; 0 = none; requests that wait for more end
-			   * TOO_LARGE */
+			   * TOO_LARGE, what is held above it is asked back */
 	unic_le32 policy; /* enum unic_policy */
 	unic_le32 keep;	  /* UNIC_PROC_KEEP_*: what stays as it is; that field
 			   * is 0 then */
@@ -288,7 +288,7 @@ struct unic_cmd_proc_set {
 #define UNIC_PROC_KEEP_WEIGHT (1u << 0) /* `weight` stays */
 #define UNIC_PROC_KEEP_QUOTA  (1u << 1) /* `quota` stays */
 #define UNIC_PROC_KEEP_POLICY (1u << 2) /* `policy` stays */
-#define UNIC_PROC_KEEP_ALL    0x07u /* with any other bit: INVALID */
+#define UNIC_PROC_KEEP_ALL    0x07u	/* with any other bit: INVALID */
 
 /* PD_ALLOC / PD_FREE. PD_FREE answers BUSY while regions or QPs use it. */
 struct unic_cmd_pd {

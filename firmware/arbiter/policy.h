@@ -130,6 +130,12 @@ static inline bool unic_policy_blind(const struct unic_chooser *c)
 	return !c->pooled && unic_policy_stranger(c) != UNIC_ITEM_NIL;
 }
 
+/** unic_policy_items() - how many items there are. */
+static inline uint32_t unic_policy_items(const struct unic_chooser *c)
+{
+	return c->count[0] + (uint32_t)c->count[1];
+}
+
 /** unic_policy_look() - prepares the next choice: examines a few more items. */
 void unic_policy_look(struct unic_chooser *c, uint64_t now_ns);
 

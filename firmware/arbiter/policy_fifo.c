@@ -44,7 +44,7 @@ static uint32_t update_frequency(const struct unic_chooser *c,
  */
 uint16_t unic_chooser_fifo(struct unic_chooser *c, uint64_t young_ns)
 {
-	uint32_t left, all = c->count[NEW] + (uint32_t)c->count[MAIN];
+	uint32_t left, all = unic_policy_items(c);
 
 	for (left = all ? STEPS : 0; left; left--) {
 		bool is_new = !c->count[MAIN] || c->count[NEW] * 10u >= all;

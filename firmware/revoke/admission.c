@@ -487,6 +487,7 @@ void unic_admission_quota_changed(struct unic_revoke *nic, uint32_t proc)
 		dequeue_wait(nic, i);
 		end_wait(nic, i, UNIC_ST_TOO_LARGE, UNIC_MR_NIL);
 	}
+	unic_bitset_add(&nic->reclaim.lowered, proc);
 	unic_evict_kick(nic);
 }
 

@@ -376,6 +376,36 @@ static bool find_fault_want(struct unic_revoke *nic,
 	return supply < need;
 }
 
+/* Entries of @p above its quota when all that was asked back is gone. */
+static uint32_t surplus_of(const struct unic_revoke *nic, uint32_t p)
+{
+	const struct unic_share_owner *o = &nic->share.owner[p];
+	uint32_t left = o->held - o->coming - nic->evict.put_off.of[p];
+
+	return o->quota && left > o->quota ? left - o->quota : 0;
+}
+
+/* The want that follows from a quota that was set below what its process has. */
+static __attribute__((noinline, cold)) bool
+find_surplus(struct unic_revoke *nic, const struct unic_bitset *tried,
+	     struct want *out)
+{
+	uint32_t p;
+
+	UNIC_BITSET_EACH(p, &nic->reclaim.lowered)
+	{
+		*out = (struct want){ .proc = p,
+				      .miss = UNIC_OWNER_NIL,
+				      .n = surplus_of(nic, p),
+				      .why = UNIC_WHY_QUOTA };
+		if (!out->n)
+			unic_bitset_del(&nic->reclaim.lowered, p);
+		else if (!unic_bitset_has(tried, p))
+			return true;
+	}
+	return false;
+}
+
 static bool next_want(struct unic_revoke *nic, const struct unic_bitset *tried,
 		      struct want *out)
 {
@@ -385,11 +415,16 @@ static bool next_want(struct unic_revoke *nic, const struct unic_bitset *tried,
 	if (nic->cache.short_until_ns > nic->now_ns &&
 	    find_fault_want(nic, tried, out))
 		return true;
+	if (unlikely(unic_bitset_any(&nic->reclaim.lowered)) &&
+	    find_surplus(nic, tried, out))
+		return true;
 	*out = (struct want){ .proc = UNIC_OWNER_NIL,
 			      .miss = UNIC_OWNER_NIL,
 			      .why = UNIC_WHY_REAPER };
 	return low_water(nic, nic->tlb.free + nic->share.coming);
 }
+
+#define SURPLUS_US 1000000u /* of regions that are never asked back, say */
 
 /* When to try again after nothing could be taken: if no process waits, only the
  * age of regions changes that. */
@@ -399,6 +434,10 @@ static uint64_t retry_at_ns(const struct unic_revoke *nic, const struct want *w)
 
 	if (w->proc == UNIC_OWNER_NIL && us < nic->candidates.residence_us)
 		us = nic->candidates.residence_us;
+	if (w->why == UNIC_WHY_QUOTA && w->n)
+		us = unic_policy_items(&nic->candidates.chooser[w->proc])
+			     ? nic->candidates.residence_us
+			     : SURPLUS_US;
 	return nic->now_ns + us * 1000ull;
 }
 

@@ -28,6 +28,9 @@ struct unic_reclaim {
 	 * and of regions; not up to date for `stale` processes */
 	struct unic_share after, regions;
 	struct unic_bitset stale;
+	/* processes whose quota was set below what they had, until they have
+	 * given the surplus back */
+	struct unic_bitset lowered;
 	bool refilling; /* until supply reaches the high watermark */
 	uint32_t high;	/* watermark; the low one is in struct unic_mrs */
 	/* last recalls, for damping */

@@ -439,6 +439,78 @@ static void quota_recalls_from_its_own_process(void **state)
 	assert_int_equal(er.nic.share.owner[0].held, 16);
 }
 
+/* What a process has above a quota that is set later is asked back, and no more; of
+ * another process nothing is. */
+static void surplus_is_asked_back(void **state)
+{
+	struct rig_mr m[4], other;
+
+	(void)state;
+	evict_hoard(0, 4, 8, m);
+	evict_reg_ok(1, 8, &other);
+	rig_run(&er, RESIDENCE_NS);
+	evict_set_proc(0, 1, 32, 0);
+	assert_int_equal(evict_noticed(0, UNIC_WHY_QUOTA), 0);
+	evict_set_proc(0, 1, 15, 0);
+	assert_int_equal(evict_noticed(0, UNIC_WHY_QUOTA), 24);
+	rig_run(&er, T_NS);
+	evict_drop_events(UNIC_EVT_EVICTED);
+	assert_int_equal(er.nic.share.owner[0].held, 8);
+	rig_run(&er, 10 * T_NS);
+	evict_none();
+	assert_int_equal(er.nic.share.owner[1].held, 8);
+}
+
+/* A region that is too young is asked for when it is old enough; one whose grace was
+ * extended is not asked for twice, nor another in its place. */
+static void surplus_has_its_time(void **state)
+{
+	struct unic_evt_mr evt;
+	struct rig_mr m[2];
+
+	(void)state;
+	evict_hoard(0, 2, 8, m);
+	evict_set_proc(0, 1, 8, 0);
+	rig_run(&er, RESIDENCE_NS / 2);
+	evict_none();
+	rig_run(&er, 2 * RESIDENCE_NS);
+	rig_expect(&er, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(evt.hdr.reason, UNIC_WHY_QUOTA);
+	assert_int_equal(rig_ack(&er, &evt), UNIC_ST_OK);
+	assert_int_equal(rig_answer(&er, &evt, UNIC_ANSWER_EXTEND, NULL, 30000,
+				    NULL),
+			 UNIC_ST_OK);
+	rig_run(&er, 2 * T_NS);
+	evict_none();
+	rig_run(&er, T_NS);
+	evict_drop_events(UNIC_EVT_EVICTED);
+	assert_int_equal(er.nic.share.owner[0].held, 8);
+}
+
+/* Who has nothing that can be asked back holds up nobody, and the NIC sleeps. */
+static void surplus_that_cannot_be_given(void **state)
+{
+	struct rig_mr queues, other;
+
+	(void)state;
+	assert_int_equal(rig_reg(&er, 0, er_pd[0], 8, UNIC_CLASS_CONTROL,
+				 UNIC_REG_LIST, 0, &queues),
+			 UNIC_ST_OK);
+	evict_hoard(1, 1, 8, &other);
+	rig_run(&er, RESIDENCE_NS);
+	evict_set_proc(0, 1, 4, 0);
+	evict_set_proc(1, 1, 4, 0);
+	assert_int_equal(evict_noticed(1, UNIC_WHY_QUOTA), 8);
+	rig_run(&er, 2 * T_NS);
+	evict_drop_events(UNIC_EVT_EVICTED);
+	rig_run(&er, T_NS);
+	assert_true(unic_reclaim_poll(&er.nic.revoke) >=
+		    er.nic.now_ns + 1000000000);
+	evict_set_proc(0, 1, 0, 0);
+	rig_run(&er, T_NS);
+	assert_false(unic_bitset_any(&er.nic.reclaim.lowered));
+}
+
 static void control_class_is_capped(void **state)
 {
 	struct rig_mr m, big;
@@ -595,6 +667,9 @@ int main(void)
 		TEST(denied_goes_with_its_process),
 		TEST(never_fitting_requests_fail_at_once),
 		TEST(quota_recalls_from_its_own_process),
+		TEST(surplus_is_asked_back),
+		TEST(surplus_has_its_time),
+		TEST(surplus_that_cannot_be_given),
 		TEST(control_class_is_capped),
 		TEST(control_class_leaves_indices),
 		TEST(time_out_to_the_nanosecond),
