@@ -24,6 +24,7 @@ struct options {
 	uint32_t ms;	     /* length */
 	uint32_t rounds;     /* operations, messages, accesses */
 	uint32_t loss;	     /* parts per million of frames */
+	uint32_t posted;     /* message: buffers at a time, 2 or 3 */
 	uint32_t watermarks; /* hoard: 0: none, 1: the NIC's own */
 	bool churn;	     /* hoard: meek processes come and go */
 	bool series;	     /* hoard: shares over time, too */

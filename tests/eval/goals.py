@@ -85,17 +85,28 @@ def message(rows):
     sent = sum(r["sent"] for r in lossy)
     lost = sum(r["lost"] + r["out_of_order"] + r["damaged"] + r["failed"]
                for r in rows)
-    naks = sum(r["rnr_naks"] + r["vacks"] for r in rows)
+    two = [r for r in rows if r["posted"] == 2]
+    rnr = sum(r["rnr_naks"] for r in two)
+    all_of = sum(r["sent"] for r in two)
+    three = sum(r["rnr_naks"] for r in rows if r["posted"] > 2)
+    gone = sum(r["vacks"] for r in rows)
     quiet = sum(r["naks"] for r in rows if not r["loss_ppm"])
+    instead = sum(r["substituted"] for r in lossy)
     evictions = sum(r["evicted_msg"] for r in lossy)
     hit = sum(r["hit"] for r in lossy)
     return [
         goal("message-lost", "no message is lost, doubled, out of order, "
              "damaged or failed", f"{lost} of {sum(r['sent'] for r in rows)}",
              not lost),
-        goal("message-naks", "none is refused: no RNR NAK, no EVICTED; "
-             "without loss no NAK at all", f"{naks}; {quiet}",
-             not naks and not quiet),
+        goal("message-rnr", "none is refused with RNR, with two buffers",
+             f"{rnr} of {all_of}", not rnr, -1000 * rnr / all_of),
+        goal("message-naks", "none is refused as EVICTED; without loss no NAK at "
+             "all; with three buffers no RNR NAK", f"{gone}; {quiet}; {three}",
+             not gone and not quiet and not three),
+        goal("message-buffers", "two buffers are posted and no more, and one "
+             "message in ten comes to the second for the first",
+             f"{max(r['posted'] for r in lossy)}; {instead} of {sent}",
+             max(r["posted"] for r in lossy) == 2 and 10 * instead >= sent),
         goal("message-pressure", "an eviction per 10 messages at least; one "
              "per 10 hits a posted buffer", f"{evictions} and {hit} for "
              f"{sent}", 10 * evictions >= sent and 10 * hit >= sent),

@@ -35,6 +35,7 @@ static struct options opt = {
 	.chunk = 2,
 	.ms = 600,
 	.rounds = 100,
+	.posted = 2,
 	.watermarks = 1,
 };
 
@@ -54,6 +55,7 @@ static const struct {
 	{ "ms", .number = &opt.ms },
 	{ "rounds", .number = &opt.rounds },
 	{ "loss", .number = &opt.loss },
+	{ "posted", .number = &opt.posted },
 	{ "watermarks", .number = &opt.watermarks },
 	{ "churn", .flag = &opt.churn },
 	{ "series", .flag = &opt.series },

@@ -3,10 +3,12 @@
  * message.c - messages into buffers of class messaging, whose regions are taken
  * back all the time and registered again.
  *
- * The receiver's library grants credit so that for every message under way, and
- * for those that an eviction may take out next, another buffer is posted
- * (MEMORY.md section 5 asks for one). Nothing may be lost, sent twice, or
- * refused with RNR.
+ * The receiver has two buffers posted, never more (--posted 3: three), and posts
+ * another as soon as one of them was filled or taken out (MEMORY.md section 5). The
+ * sender knows nothing of that: no credit; it sends when the message before was
+ * acknowledged. Half of the times one of the buffers is asked back while the message
+ * is on its way: the NIC substitutes the next. Nothing may be lost or sent
+ * twice. A message that finds no buffer posted is refused with RNR, and counted.
  */
 #include "eval.h"
 
@@ -14,13 +16,11 @@
 #include "conn.h"
 #include "inside.h"
 
-#define REGIONS	  12u
-#define PER	  1u /* buffers posted in each */
+#define REGIONS	  6u /* a buffer in each; the others are registered again */
+#define MOST	  3u /* posted at a time, at most */
 #define BUFFER	  256u
 #define LENGTH	  64u
-#define WINDOW	  3u
-#define EVICT_PPM 500000u /* at each message received */
-#define NOBODY	  UINT32_MAX
+#define EVICT_PPM 500000u /* at each message sent */
 
 struct buffer {
 	bool posted;
@@ -33,9 +33,9 @@ static struct {
 	struct cache source, sink;
 	struct conn conn;
 	struct sim_rng rng;
-	struct buffer buffer[REGIONS * PER];
+	struct buffer buffer[REGIONS];
 	uint32_t sent, received, acked;
-	uint32_t leaving; /* buffers in regions asked for and not gone yet */
+	uint32_t most; /* buffers posted at a time */
 	bool asked[REGIONS];
 	/* what may not be */
 	uint32_t out_of_order, damaged, failed;
@@ -43,20 +43,31 @@ static struct {
 	uint32_t evictions, hit;
 } run;
 
-/* Buffers that no message under way or eviction under way will need. */
-static int32_t slack(void)
+static uint32_t posted(void)
 {
-	return (int32_t)(run.conn.end[1].rq_open - (run.sent - run.received) -
-			 run.leaving);
+	return run.conn.end[1].rq_open;
 }
 
-static uint32_t posted_in(uint32_t region)
+/* Asks one of the buffers back, if all are posted and none is asked back. */
+static void evict_one(void)
 {
-	uint32_t i, n = 0;
+	uint32_t of[MOST], n = 0, r;
+	struct unic_ctl_obj req = { 0 };
 
-	for (i = 0; i < PER; i++)
-		n += run.buffer[region * PER + i].posted;
-	return n;
+	for (r = 0; r < REGIONS; r++) {
+		if (!run.buffer[r].posted)
+			continue;
+		if (run.asked[r])
+			return;
+		of[n++] = r;
+	}
+	if (n < run.o->posted)
+		return;
+	r = of[sim_below(&run.rng, n)];
+	run.asked[r] = true;
+	run.evictions++;
+	req.id = unic_to_le32(run.sink.chunk[r].id);
+	actor_ask(&run.to, UNIC_CTL_EVICT, &req, NULL, NULL);
 }
 
 /* ------------------------------------------------------------------ the sender */
@@ -84,12 +95,13 @@ static void send(void)
 		m[i] = pattern(run.sent, i);
 	run.sent++;
 	conn_post(e, &wr);
+	if (sim_chance(&run.rng, EVICT_PPM))
+		evict_one();
 }
 
-static void send_all(void)
+static void send_next(void)
 {
-	while (run.sent < run.o->rounds && slack() > 0 &&
-	       run.sent - run.acked < WINDOW)
+	if (run.sent < run.o->rounds && run.sent == run.acked)
 		send();
 }
 
@@ -98,7 +110,7 @@ static void on_sent(struct end *e, const struct unic_cqe *c)
 	(void)e;
 	run.acked++;
 	run.failed += c->status != 0;
-	send_all();
+	send_next();
 }
 
 /* ---------------------------------------------------------------- the receiver */
@@ -108,7 +120,7 @@ static bool slot_free(const struct end *e)
 {
 	uint32_t i;
 
-	for (i = 0; i < REGIONS * PER; i++)
+	for (i = 0; i < REGIONS; i++)
 		if (run.buffer[i].posted &&
 		    e->rq_tail - run.buffer[i].serial >= CONN_SLOTS)
 			return false;
@@ -118,56 +130,41 @@ static bool slot_free(const struct end *e)
 static void post(uint32_t i)
 {
 	struct end *e = &run.conn.end[1];
-	uint32_t region = i / PER;
 	struct conn_wr wr = {
 		.id = i,
-		.iova = cache_iova(&run.sink, region) + i % PER * BUFFER,
-		.lkey = run.sink.chunk[region].stag,
+		.iova = cache_iova(&run.sink, i),
+		.lkey = run.sink.chunk[i].stag,
 		.len = BUFFER,
 	};
 
 	run.buffer[i] = (struct buffer){ true, e->rq_tail };
-	cache_hold(&run.sink, region);
+	cache_hold(&run.sink, i);
 	conn_recv(e, &wr);
+	if (posted() > run.most)
+		run.most = posted();
 }
 
-static void post_all(void)
+static void post_two(void)
 {
 	uint32_t i;
 
-	for (i = 0; i < REGIONS * PER; i++)
-		if (!run.buffer[i].posted && !run.asked[i / PER] &&
-		    run.sink.chunk[i / PER].state == CHUNK_LIVE &&
+	for (i = 0; i < REGIONS && posted() < run.o->posted; i++)
+		if (!run.buffer[i].posted && !run.asked[i] &&
+		    run.sink.chunk[i].state == CHUNK_LIVE &&
 		    slot_free(&run.conn.end[1]))
 			post(i);
-	send_all();
 }
 
 static void on_live(struct cache *c, uint32_t region)
 {
 	(void)c;
 	run.asked[region] = false;
-	post_all();
-}
-
-static void evict_one(void)
-{
-	uint32_t r = sim_below(&run.rng, REGIONS), n = posted_in(r);
-	struct unic_ctl_obj req = { .id = unic_to_le32(run.sink.chunk[r].id) };
-
-	if (run.asked[r] || !n || slack() < (int32_t)n)
-		return;
-	run.asked[r] = true;
-	run.leaving += n;
-	run.evictions++;
-	actor_ask(&run.to, UNIC_CTL_EVICT, &req, NULL, NULL);
+	post_two();
 }
 
 static void check(uint32_t buffer)
 {
-	const uint8_t *m =
-		actor_mem(&run.to, (ACTOR_ENDS + buffer / PER) * 4096 +
-					   buffer % PER * BUFFER);
+	const uint8_t *m = actor_mem(&run.to, (ACTOR_ENDS + buffer) * 4096);
 	uint32_t message, i;
 
 	memcpy(&message, m, 4);
@@ -184,7 +181,6 @@ static void on_received(struct end *e, const struct unic_cqe *c)
 
 	(void)e;
 	run.buffer[i].posted = false;
-	run.leaving -= run.asked[i / PER];
 	if (!c->status) {
 		check(i);
 		run.received++;
@@ -193,10 +189,8 @@ static void on_received(struct end *e, const struct unic_cqe *c)
 	} else {
 		run.failed++;
 	}
-	cache_put(&run.sink, i / PER);
-	post_all();
-	if (!c->status && sim_chance(&run.rng, EVICT_PPM))
-		evict_one();
+	cache_put(&run.sink, i);
+	post_two();
 }
 
 /* -------------------------------------------------------------------- set up */
@@ -250,9 +244,11 @@ static void report(void)
 	const struct node *n = world->node[1];
 
 	printf("kind=messages sent=%u received=%u lost=%u out_of_order=%u "
-	       "damaged=%u failed=%u evictions=%u evicted_msg=%llu hit=%u ",
+	       "damaged=%u failed=%u posted=%u evictions=%u evicted_msg=%llu "
+	       "hit=%u ",
 	       run.sent, run.received, run.sent - run.received,
-	       run.out_of_order, run.damaged, run.failed, run.evictions,
+	       run.out_of_order, run.damaged, run.failed, run.most,
+	       run.evictions,
 	       (unsigned long long)inside_count(n->nic, UNIC_C_msg_evicted),
 	       run.hit);
 	printf("rnr_naks=%llu naks=%llu vacks=%llu substituted=%llu "
@@ -271,10 +267,13 @@ void message(const struct options *o)
 {
 	memset(&run, 0, sizeof(run));
 	run.o = o;
+	if (o->posted > MOST)
+		sim_fail("eval", "--posted is %u at most", MOST);
 	sim_rng_init(&run.rng, o->seed, 0x3000);
 	set_up();
 	run.sink.on_live = on_live;
-	post_all();
+	post_two();
+	send_next();
 	if (!sim_until(sim_now() + o->rounds * 100 * US + 1000 * MS, over,
 		       NULL))
 		run.failed++;

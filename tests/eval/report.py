@@ -237,10 +237,10 @@ def message_facts(t):
     return {
         "message_sent": sum(int(r["sent"]) for r in lossy),
         "message_table": table(
-            ("loss %", "sent", "lost", "out of order", "damaged", "failed",
+            ("posted", "loss %", "sent", "lost", "out of order", "damaged", "failed",
              "RNR NAKs", "EVICTED", "other NAKs", "regions evicted",
              "posted buffers hit", "substituted"),
-            [(f"{int(r['loss_ppm']) / 10000:g}", r["sent"], r["lost"],
+            [(r["posted"], f"{int(r['loss_ppm']) / 10000:g}", r["sent"], r["lost"],
               r["out_of_order"], r["damaged"], r["failed"], r["rnr_naks"],
               r["vacks"], r["naks"], r["evicted_msg"], r["hit"],
               r["substituted"]) for r in rows]),

@@ -93,6 +93,7 @@ def main():
             tempfile.TemporaryDirectory() as two:
         planted(one, "hoard", "no-revocation", "hoard-share")
         planted(one, "grace", "no-manager", "grace-managed")
+        planted(one, "message", "one-buffer", "message-buffers")
         planted(one, "scale", "linear", "scale-lookup-entries")
         planted(one, "residency", "no-table", "residency-table")
         planted(one, "lists", "no-list", "list-exact")
