@@ -4,7 +4,7 @@
  * each 2^20 units of time (1.07 s).
  *
  * Secret: the count is kept as its logarithm, 512 log2(1 + count), so that decay is a
- * subtraction and 15 bits are enough for 2^20 uses. A count above some 700 does not
+ * subtraction and 15 bits are enough for 2^20 uses. A count of 1,023 or more does not
  * grow by one use at a time; uses are noticed many at a time.
  *
  * Times are those of reuse.h: units of 2^10 ns, which wrap.

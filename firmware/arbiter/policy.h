@@ -90,7 +90,7 @@ void unic_policy_add(struct unic_chooser *c, uint16_t item);
 void unic_policy_remove(struct unic_chooser *c, uint16_t item);
 
 /** unic_policy_rehint() - the importance of @item, which was added, has changed:
- * the next choice weighs it anew. */
+ * the next choice by `app` weighs it anew; others heed none. */
 void unic_policy_rehint(struct unic_chooser *c, uint16_t item, uint64_t now_ns);
 
 /**

@@ -15,6 +15,14 @@
 
 /* --------------------------------------------------------------- ghosts */
 
+/* In the habit of a ghost: it is a frequency (`lfu`), an interval to nobody. */
+#define FREQUENCY 0x8000u
+
+static inline bool has_frequency(const struct unic_ghost *g)
+{
+	return UNIC_LFU && g->habit & FREQUENCY;
+}
+
 static inline uint16_t tag_of(uint32_t id)
 {
 	return (uint16_t)(id >> 16 | 1u);
@@ -30,20 +38,18 @@ static struct unic_ghost *ghost_find(const struct unic_chooser *c, uint32_t id)
 	struct unic_ghost *g = ghost_ways(c, id), *end = g + WAYS;
 
 	for (; g < end; g++)
-		if (g->tag == tag_of(id))
+		if (g->tag == tag_of(id) && has_frequency(g) == is_lfu(c))
 			return g;
 	return NULL;
 }
 
-/* The benefit of keeping a ghost. With a habit: that of having the item. Without:
- * less, and falling with age. */
-static inline int32_t ghost_benefit(const struct unic_chooser *c,
-				    uint16_t habit, uint32_t age)
+/* The benefit of keeping a ghost. With a habit: that of having the item. Without, or
+ * with a frequency: less, and falling with age. */
+static inline int32_t ghost_benefit(const struct unic_reuse *l,
+				    const struct unic_ghost *g, uint32_t age)
 {
-	if (is_lfu(c))
-		return unic_frequency_now(habit, age);
-	if (unic_interval_lasts(habit, age))
-		return unic_reuse_benefit(&c->learn, habit, age);
+	if (!has_frequency(g) && unic_interval_lasts(g->habit, age))
+		return unic_reuse_benefit(l, g->habit, age);
 	return 2 * UNIC_BENEFIT_NONE - (int32_t)(age >> 2);
 }
 
@@ -58,7 +64,7 @@ static struct unic_ghost *ghost_place(const struct unic_chooser *c, uint32_t id,
 	for (; g < end; g++) {
 		if (!g->tag)
 			return g;
-		worth = ghost_benefit(c, g->habit, now - g->last);
+		worth = ghost_benefit(&c->learn, g, now - g->last);
 		if (worth < least) {
 			least = worth;
 			found = g;
@@ -254,7 +260,8 @@ void unic_policy_meet(struct unic_chooser *c, uint32_t id)
 	if (!g && !has_hint(c, i))
 		return;
 	if (g && has_candidates(c))
-		item->habit = next_habit(c, g->habit, item->seen - g->last, 1) &
+		item->habit = next_habit(c, g->habit & 0x7fffu,
+					 item->seen - g->last, 1) &
 			      0x7fffu;
 	if (g)
 		g->tag = 0;
@@ -298,12 +305,14 @@ void unic_policy_evicted(struct unic_chooser *c, uint16_t i, uint32_t id,
 	g = ghost_place(c, id, now);
 	if (has_candidates(c)) {
 		update_habit(c, item, item_usage(c->table, i));
-		if (g->tag && !is_lfu(c))
+		if (g->tag && !is_lfu(c) && !has_frequency(g))
 			unic_reuse_end(&c->learn, g->habit, now - g->last);
 	}
 	g->tag = tag_of(id);
 	g->last = item->seen;
 	g->habit = has_candidates(c) ? item->habit : 0;
+	if (is_lfu(c))
+		g->habit |= FREQUENCY;
 }
 
 /* ----------------------------------------------------------------- pain */

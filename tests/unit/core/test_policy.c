@@ -382,6 +382,36 @@ static void lfu_remembers_who_returns(void **state)
 	assert_true(use(0, 0));
 }
 
+/* What another policy remembers of an item means nothing to `lfu`, and the other way
+ * round. */
+static void ghosts_are_of_their_policy(void **state)
+{
+	static const uint8_t kinds[] = { UNIC_POLICY_DEFAULT, UNIC_POLICY_LFU };
+	uint32_t k, n;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		begin(kinds[k]);
+		fill();
+		for (n = 0; n < 8; n++) {
+			now += 100000 * TICK; /* 100 ms */
+			use(0, 0);
+			meet(ITEMS);
+		}
+		unic_policy_evicted(&c, where[0], id_of(0), now);
+		unic_policy_remove(&c, where[0]);
+		assert_true(remembered(0));
+		unic_policy_set(&c, kinds[!k]);
+		now += TICK;
+		seen[where[0]] = (struct seen){ now, 0, 1, 0, now, 0 };
+		unic_policy_add(&c, where[0]);
+		for (n = 0; n < 4; n++)
+			meet(ITEMS);
+		assert_int_equal(item[where[0]].habit, 0);
+		assert_true(remembered(0));
+	}
+}
+
 /* An item with a high importance goes to the main list at once, even if it is
  * unknown. */
 static void app_lets_in_what_matters(void **state)
@@ -779,6 +809,7 @@ int main(void)
 		cmocka_unit_test(lfu_keeps_what_is_used_most),
 		cmocka_unit_test(lfu_forgets),
 		cmocka_unit_test(lfu_remembers_who_returns),
+		cmocka_unit_test(ghosts_are_of_their_policy),
 		cmocka_unit_test(app_lets_in_what_matters),
 		cmocka_unit_test(app_heeds_importance),
 		cmocka_unit_test(app_does_not_spare_newcomers),
