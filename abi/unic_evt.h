@@ -41,7 +41,8 @@ enum unic_reason {
 	UNIC_WHY_FAIR_SHARE = 3, /* a request waits that is within the fair
 				  * share of its process */
 	UNIC_WHY_QUOTA = 4,	 /* its process waits for entries that its quota
-				  * stops */
+				  * stops, or has more than a quota that was
+				  * lowered */
 	UNIC_WHY_ADMIN = 5,	 /* MR_EVICT */
 	UNIC_WHY_OFFERED = 6,	 /* offered by its owner for another */
 	UNIC_WHY_DEREG = 7,	 /* EVICTED: end of a pending MR_DEREG */

@@ -409,14 +409,15 @@ find_surplus(struct unic_revoke *nic, const struct unic_bitset *tried,
 static bool next_want(struct unic_revoke *nic, const struct unic_bitset *tried,
 		      struct want *out)
 {
+	/* first: what comes back is there for those that wait, too */
+	if (unlikely(unic_bitset_any(&nic->reclaim.lowered)) &&
+	    find_surplus(nic, tried, out))
+		return true;
 	if (unic_bitset_any(&nic->promises.waiters) &&
 	    find_waiter_want(nic, tried, out))
 		return true;
 	if (nic->cache.short_until_ns > nic->now_ns &&
 	    find_fault_want(nic, tried, out))
-		return true;
-	if (unlikely(unic_bitset_any(&nic->reclaim.lowered)) &&
-	    find_surplus(nic, tried, out))
 		return true;
 	*out = (struct want){ .proc = UNIC_OWNER_NIL,
 			      .miss = UNIC_OWNER_NIL,
@@ -460,8 +461,11 @@ uint64_t unic_reclaim_poll(struct unic_revoke *nic)
 		} else if (reclaim_from(nic, w.proc, &w)) {
 			left--;
 		} else { /* a quota concerns only its process */
+			uint64_t at_ns = retry_at_ns(nic, &w);
+
 			unic_bitset_add(&tried, w.proc);
-			again = retry_at_ns(nic, &w);
+			if (at_ns < again)
+				again = at_ns;
 		}
 	}
 	return nic->now_ns;

@@ -175,6 +175,9 @@ int unic_mr_restore(struct unic_revoke *nic, const struct unic_mr_args *args,
 		return 0;
 	}
 	unic_demand_trim(nic, nic->tlb.free - args->n_pages);
+	/* what is above a quota comes back now, and is asked for again */
+	unic_bitset_add(&nic->reclaim.lowered, nic->mrs.pd[args->pd].proc);
+	unic_evict_kick(nic);
 	return unic_mr_build(&nic->memory, args, pages, out);
 }
 

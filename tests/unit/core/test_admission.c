@@ -487,6 +487,50 @@ static void surplus_has_its_time(void **state)
 	assert_int_equal(er.nic.share.owner[0].held, 8);
 }
 
+/* A region that a reset brings back above the quota is asked for again. */
+static void surplus_outlives_a_reset(void **state)
+{
+	struct unic_cmd_mr_reg c = {
+		.flags = UNIC_REG_RESTORE,
+		.page_shift = 12,
+		.pd = unic_to_le32(er_pd[0]),
+		.n_pages = unic_to_le32(16),
+		.length = unic_to_le64(16 * 4096),
+		.stag = unic_to_le32(3u << UNIC_MR_IDX_SHIFT),
+	};
+	struct unic_cpl_mr_reg cpl;
+	struct rig_mr m = { 0 };
+	uint32_t i, ms = 0;
+
+	(void)state;
+	evict_set_proc(0, 1, 8, 0);
+	assert_int_equal(rig_cmd(&er, UNIC_CMD_MR_REG, &c, &cpl), UNIC_ST_OK);
+	m.mr = unic_from_le32(cpl.mr);
+	m.gen = unic_from_le32(cpl.gen);
+	assert_int_equal(rig_fill(&er, 0, 16, &m), UNIC_ST_OK);
+	for (i = 0; !i && ms < 1100; ms++) {
+		rig_run(&er, 1000000);
+		i = evict_noticed(0, UNIC_WHY_QUOTA);
+	}
+	assert_int_equal(i, 16);
+}
+
+/* Another process waits, and no region but those above the quota can serve it. */
+static void surplus_serves_who_waits(void **state)
+{
+	struct rig_mr m[2], mine;
+
+	(void)state;
+	evict_hoard(0, 2, 8, m);
+	rig_run(&er, RESIDENCE_NS);
+	evict_reg_ok(1, N - 16, &mine);
+	evict_wait_for(1, 8, 0); /* its own region is too young */
+	rig_poll(&er);
+	evict_none();
+	evict_set_proc(0, 1, 8, 0);
+	assert_int_equal(evict_noticed(0, UNIC_WHY_QUOTA), 8);
+}
+
 /* Who has nothing that can be asked back holds up nobody, and the NIC sleeps. */
 static void surplus_that_cannot_be_given(void **state)
 {
@@ -506,6 +550,12 @@ static void surplus_that_cannot_be_given(void **state)
 	rig_run(&er, T_NS);
 	assert_true(unic_reclaim_poll(&er.nic.revoke) >=
 		    er.nic.now_ns + 1000000000);
+	/* another one that waits at its quota is looked at as soon as ever */
+	evict_set_proc(2, 1, 8, 0);
+	evict_reg_ok(2, 8, &other);
+	evict_wait_for(2, 8, 0);
+	assert_true(unic_reclaim_poll(&er.nic.revoke) <=
+		    er.nic.now_ns + 1000ull * er.nic.candidates.reaper_us);
 	evict_set_proc(0, 1, 0, 0);
 	rig_run(&er, T_NS);
 	assert_false(unic_bitset_any(&er.nic.reclaim.lowered));
@@ -669,6 +719,8 @@ int main(void)
 		TEST(quota_recalls_from_its_own_process),
 		TEST(surplus_is_asked_back),
 		TEST(surplus_has_its_time),
+		TEST(surplus_outlives_a_reset),
+		TEST(surplus_serves_who_waits),
 		TEST(surplus_that_cannot_be_given),
 		TEST(control_class_is_capped),
 		TEST(control_class_leaves_indices),
