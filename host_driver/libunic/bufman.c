@@ -76,6 +76,8 @@ static void extend_deadline(struct unic_bm *bm, struct unic_chunk *c)
 {
 	int err;
 
+	if (bm->pace.grace_us < 2)
+		return; /* there is nothing to extend */
 	c->holds++;
 	pthread_mutex_unlock(&bm->lock);
 	err = unic_extend(c->mr, bm->pace.grace_us / 2, NULL, NULL);

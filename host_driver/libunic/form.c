@@ -66,6 +66,15 @@ static int send_region_request(struct unic_mem_region *r, unsigned int op,
 	return err;
 }
 
+/* unic_post_undo() comes back to this. */
+static void keep_old_name(struct unic_mr *form)
+{
+	struct unic_mem_region *r = unic_mem_region(form);
+
+	r->old_stag = form->stag;
+	r->old_iova = form->iova;
+}
+
 static int alloc_derived(struct unic_pd *pd, uint8_t kind, uint32_t n,
 			 uint8_t shift, struct unic_mr **out)
 {
@@ -90,6 +99,7 @@ static int alloc_derived(struct unic_pd *pd, uint8_t kind, uint32_t n,
 		return err;
 	}
 	unic_mem_region_reply(r, &rec.reply, false);
+	keep_old_name(&r->mr);
 	*out = &r->mr;
 	return 0;
 }
@@ -119,6 +129,7 @@ static int make_derived(struct unic_mr *mr, const struct unic_list *list)
 		return err;
 	mr->stag = unic_from_le32(rec.reply.stag);
 	mr->iova = list->iova;
+	keep_old_name(mr);
 	return 0;
 }
 
@@ -300,15 +311,6 @@ int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 }
 
 /* --------------------------------------------------------- by work request */
-
-/* Of a request that was posted just now, for unic_post_undo(). */
-static void keep_old_name(struct unic_mr *form)
-{
-	struct unic_mem_region *r = unic_mem_region(form);
-
-	r->old_stag = form->stag;
-	r->old_iova = form->iova;
-}
 
 static int post_derived_wr(struct unic_qp *qp, struct unic_send_wr *wr,
 			   struct unic_mr *form, const struct unic_list *list)

@@ -301,6 +301,8 @@ static void hint_done(struct unic_call *call)
 	struct unic_ctl_mr_rereg r;
 	struct unic_ctl_mr_reg made;
 
+	if (status == UNIC_ST_STATE) /* its EVICTED is on the way */
+		status = UNIC_ST_EVICTED;
 	if (status || !mr) {
 		unic_req_status(req, status ? status : UNIC_CTL_ST_RESET);
 		return;

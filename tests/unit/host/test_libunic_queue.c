@@ -338,6 +338,9 @@ static void undone_requests_leave_the_old_name(void **state)
 	mr = reg(&r, bind.addr, PAGE);
 	bind.mr = mr;
 	assert_int_equal(unic_alloc_mw(r.pd, 2, &mw), 0);
+	was = *mw;
+	unic_post_undo(mw); /* there is nothing to undo */
+	assert_int_equal(mw->stag, was.stag);
 	assert_int_equal(unic_post_bind_mw(r.qp, 1, 0, mw, &bind), 0);
 	was = *mw;
 	bind.addr = (uint8_t *)bind.addr + 64;
