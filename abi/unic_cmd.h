@@ -177,7 +177,8 @@ struct unic_cmd_nop {
 struct unic_cmd_set_params {
 	struct unic_cmd_hdr hdr;
 	unic_le32 grace_us;	/* T, 1 .. 10^7; 0 with PARAM_GRACE: none at
-				 * all; 20000 after a reset */
+				 * all, and operations are cut as soon as their
+				 * region is given up; 20000 after a reset */
 	unic_le32 deliver_us;	/* H, 1 .. 10^7; 50000 after a reset */
 	unic_le32 reaper_us;	/* reaper period, 100 .. 10^6; 1000 after a
 				 * reset */

@@ -130,8 +130,8 @@ struct unic_ctl_mr_make {
  * MR_REREG. As the command of that name. With RANGE the new range is pinned before
  * the old one is let go; it has at most UNIC_LIST_MAX pages, of the same size.
  * Any status but OK (and RESET, which ends everything): the old region is as it
- * was. HINT, also of a form or a region that is in use or asked back, is kept over
- * a reset; UNSUPPORTED: a NIC without UNIC_FEAT_APP_POLICY.
+ * was. HINT, also of a form or a region that is in use or asked back; that of a
+ * region is kept over a reset. UNSUPPORTED: a NIC without UNIC_FEAT_APP_POLICY.
  */
 struct unic_ctl_mr_rereg {
 	struct unic_ctl_hdr hdr;
