@@ -254,7 +254,7 @@ static void importance_outlives_the_driver(void **state)
 	assert_int_equal(cmd.importance, 77);
 	f->answer[UNIC_CMD_MR_REREG] = UNIC_ST_STATE;
 	r.importance = 78;
-	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_STATE);
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_EVICTED);
 	r.rsvd0 = 1;
 	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_INVALID);
 	r.rsvd0 = 0;
