@@ -85,7 +85,7 @@ def message(rows):
     sent = sum(r["sent"] for r in lossy)
     lost = sum(r["lost"] + r["out_of_order"] + r["damaged"] + r["failed"]
                for r in rows)
-    two = [r for r in rows if r["posted"] == 2]
+    two = [r for r in rows if r["posted"] <= 2]
     rnr = sum(r["rnr_naks"] for r in two)
     all_of = sum(r["sent"] for r in two)
     three = sum(r["rnr_naks"] for r in rows if r["posted"] > 2)
