@@ -91,7 +91,7 @@ class Demo(Hosts):
 
     def start_hosts(self):
         loss = self.o.loss
-        self.start_wire("--pcap", os.path.join(OUT, self.CAPTURE),
+        self.start_wire("--pcap", self.path(self.CAPTURE),
                         *(["--loss", loss] if loss else []))
         self.line.say("wire", "ready" + (f", losing {loss} of frames"
                                          if loss else ""))
@@ -108,9 +108,18 @@ class Demo(Hosts):
         trace = Trace(
             self.line, [os.path.join(BIN, "unicctl"), "--socket",
                         self.socket(0), "--json", "trace", "--follow"],
-            os.path.join(OUT, self.TRACE), self.names)
+            self.path(self.TRACE), self.names)
         self.running.append(trace)
         return trace
+
+    def end(self):
+        """Keeps what was seen, each file as a whole: another demo may run."""
+        super().end()
+        for name in (self.CAPTURE, self.TRACE):
+            if os.path.exists(self.path(name)):
+                new = os.path.join(OUT, f"{name}.{os.getpid()}")
+                shutil.move(self.path(name), new)
+                os.replace(new, os.path.join(OUT, name))
 
     # ------------------------------------------------------------- the hogs
 
