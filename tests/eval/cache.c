@@ -117,19 +117,26 @@ static bool make_room(struct cache *c)
 	return true;
 }
 
+/* Entries that a region takes. */
+static uint32_t entries_of(const struct cache *c)
+{
+	return c->page_shift ? 1 : c->pages;
+}
+
 /* As bufman_chunk.c: wait within the share only, so give up what lies idle, but ask
  * before: then it comes to us. */
 static void refused_unic(struct cache *c, uint32_t i,
 			 const struct unic_cpl_usage *u)
 {
-	uint32_t would = unic_from_le32(u->holding) + c->pages, v = c->chunks;
+	uint32_t would = unic_from_le32(u->holding) + entries_of(c),
+		 v = c->chunks;
 
 	if (!c->hoard && would > unic_from_le32(u->fair_share)) {
 		if (c->how == CACHE_GIVES && make_room(c))
 			return;
 		v = idle(c);
 	}
-	try_reg(c, i, UNIC_CTL_REG_WAIT, v < c->chunks ? c->pages : 0);
+	try_reg(c, i, UNIC_CTL_REG_WAIT, v < c->chunks ? entries_of(c) : 0);
 	if (v < c->chunks) {
 		c->trimmed++;
 		end(c, v, dereg_done);
@@ -189,7 +196,7 @@ static void reg_done(struct actor *a, void *ctx, uint32_t status,
 		refused_today(c, (uint32_t)(uintptr_t)ctx);
 }
 
-/* @less: pages given up right after. */
+/* @less: entries given up right after. */
 static void try_reg(struct cache *c, uint32_t i, uint8_t flags, uint32_t less)
 {
 	const struct node *n = world->node[c->a->node];
@@ -203,14 +210,14 @@ static void try_reg(struct cache *c, uint32_t i, uint8_t flags, uint32_t less)
 		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ |
 			  UNIC_MR_REMOTE_WRITE,
 		.mr_class = c->mr_class,
-		.page_shift = 12,
+		.page_shift = c->page_shift ? c->page_shift : 12,
 		.flags = flags,
 	};
 
 	if (flags) {
 		k->wait_ns = sim_now();
-		k->entitled =
-			inside_entitled(n->nic, c->a->slot, c->pages - less);
+		k->entitled = inside_entitled(n->nic, c->a->slot,
+					      entries_of(c) - less);
 	}
 	ask(c, i, UNIC_CTL_MR_REG, &r, reg_done);
 }

@@ -52,6 +52,9 @@ struct cache {
 	uint32_t first_page, chunks, pages;
 	uint32_t grace_us; /* T */
 	uint8_t mr_class;  /* enum unic_mr_class */
+	/* 16: a region lies in one page of 64 KiB, and takes one entry; 0: pages of
+	 * 4 KiB */
+	uint8_t page_shift;
 	struct chunk *chunk;
 	/* the one request of its user that is open */
 	cache_got got;

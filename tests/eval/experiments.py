@@ -404,10 +404,12 @@ KIO_MS = 150  # of which the last 30 are measured
 def kio_rows(job, result):
     r = only(result, "kio")[0]
     n = r["ops"]
-    if not n:  # refused what it needs beside its buffers
-        return {"kio": [dict(job.key, users=r["users"], ops=0, failed=0)]}
+    if not n:  # none done, or refused what it needs beside its buffers
+        return {"kio": [dict(job.key, users=r["users"], refused=r["refused"],
+                             ops=0, failed=r["failed"])]}
     return {"kio": [dict(
-        job.key, users=r["users"], ops=r["ops"], failed=r["failed"],
+        job.key, users=r["users"], refused=r["refused"], ops=r["ops"],
+        failed=r["failed"],
         ops_s=f"{n / 0.03:.0f}",
         jain=f"{r['jain_ppm'] / 1e6:.6f}", p50_us=r["p50_us"],
         p99_us=r["p99_us"], max_us=r["max_us"],
@@ -423,9 +425,10 @@ def kio_rows(job, result):
 def kio(quick, plant):
     """The kernel-resident service against user processes with upcalls."""
     jobs = []
-    for entries, hogs in (((256, 0), (256, 11)) if quick else
-                          ((256, 0), (256, 4), (256, 11), (64, 4), (64, 11))):
-        for how in ("kio", "user"):
+    cells = ((256, 1), (64, 15)) if quick else \
+        [(256, 0)] + [(e, h) for e in (64, 256, 1024) for h in (1, 7, 15)]
+    for entries, hogs in cells:
+        for how in ("kio", "user") + ("user-64K",) * (not quick):
             real = "user" if plant == "no-kernel" else how
             ms = KIO_MS // 4 if quick else KIO_MS
             jobs.append(CountedJob(

@@ -24,7 +24,7 @@
 #include "mark.h"
 
 #define USERS	    4u
-#define HOGS	    11u
+#define HOGS	    15u
 #define BUFFERS	    16u /* of a user */
 #define IO_PAGES    4u
 #define IO_BYTES    (IO_PAGES * 4096u)
@@ -34,13 +34,15 @@
 #define RECVS	    16u /* messages and answers at a time */
 #define TIMEOUT	    12u
 #define MTU_SHIFT   12u
-#define MSG_PAGE    ACTOR_ENDS /* a user's messages; the kernel's: */
-#define MSG_AT	    (16 * 4096u)
-#define DATA_AT	    (32 * 4096u) /* the server's, an I/O for each receive */
-#define SENT	    0x100u /* ids of answers; those below are of receives */
-#define HOG_CHUNK   2u
-#define CLIENT_MEM  32u
-#define SERVER_MEM  (32u + RECVS * IO_PAGES)
+#define MSG_PAGE    ACTOR_ENDS	     /* a user's messages; its buffers: */
+#define BUF_PAGE    (MSG_PAGE + 16u) /* where a page of 64 KiB begins, too */
+/* the kernel's messages: */
+#define MSG_AT	   (16 * 4096u)
+#define DATA_AT	   (32 * 4096u) /* the server's, an I/O for each receive */
+#define SENT	   0x100u /* ids of answers; those below are of receives */
+#define HOG_CHUNK  2u
+#define CLIENT_MEM 32u
+#define SERVER_MEM (32u + RECVS * IO_PAGES)
 
 struct buffer {
 	uint32_t stag, token; /* the region that the token is for */
@@ -76,6 +78,7 @@ struct hog {
 static struct {
 	const struct options *o;
 	bool kio;
+	bool large;   /* users have pages of 64 KiB */
 	bool refused; /* user: not even what lies beside its buffers */
 	struct user *user[USERS];
 	struct hog *hog[HOGS];
@@ -142,8 +145,7 @@ static struct unic_kio_store store = { .begin = store_begin,
 
 static uint8_t *buffer_byte(struct user *u, uint32_t at)
 {
-	return actor_mem(&u->a,
-			 (MSG_PAGE + 1 + u->buffer * IO_PAGES) * 4096 + at);
+	return actor_mem(&u->a, (BUF_PAGE + u->buffer * IO_PAGES) * 4096 + at);
 }
 
 static void check_content(struct user *u)
@@ -362,7 +364,7 @@ static void io_done(struct unic_kio *io, int status, uint32_t bytes)
 static void submit(void *ctx, uint64_t arg)
 {
 	struct user *u = ctx;
-	uint32_t i, at = (MSG_PAGE + 1 + u->buffer * IO_PAGES) * 4096;
+	uint32_t i, at = (BUF_PAGE + u->buffer * IO_PAGES) * 4096;
 
 	(void)arg;
 	u->io = (struct unic_kio){
@@ -621,6 +623,7 @@ static void new_user(uint32_t i)
 	u->cache.mr_class = UNIC_CLASS_RDMA;
 	u->cache.grace_us = run.o->grace_us;
 	u->cache.user = u;
+	u->cache.page_shift = u->a.page_shift = run.large ? 16 : 0;
 	u->conn.timeout = TIMEOUT;
 	u->conn.mtu_shift = MTU_SHIFT;
 	u->conn.end[0].user = u;
@@ -628,8 +631,8 @@ static void new_user(uint32_t i)
 	u->conn.end[1].done = on_far;
 	u->conn.end[1].user = &run.desk[i];
 	run.desk[i].e = &u->conn.end[1];
-	actor_start(&u->a, 0, 100 + i, MSG_PAGE + 1 + BUFFERS * IO_PAGES);
-	cache_init(&u->cache, &u->a, MSG_PAGE + 1, BUFFERS, IO_PAGES);
+	actor_start(&u->a, 0, 100 + i, BUF_PAGE + BUFFERS * IO_PAGES);
+	cache_init(&u->cache, &u->a, BUF_PAGE, BUFFERS, IO_PAGES);
 }
 
 static void new_hog(uint32_t i)
@@ -693,7 +696,7 @@ static void reg(struct actor *a, uint32_t page, uint32_t pages, uint8_t cls,
 		.pd = unic_to_le32(a->pd),
 		.rights = UNIC_MR_LOCAL_WRITE,
 		.mr_class = cls,
-		.page_shift = 12,
+		.page_shift = a->page_shift ? a->page_shift : 12,
 	};
 
 	actor_ask(a, UNIC_CTL_MR_REG, &r, stag, registered);
@@ -830,13 +833,14 @@ static void report(const struct tally *from, const struct tally *to)
 		run.kio ? inside_held(world->node[0]->nic, run.client.a.slot)
 			: 0;
 
-	printf("kind=kio users=%u hogs=%u entries=%u ops=%llu failed=%llu "
+	printf("kind=kio users=%u hogs=%u entries=%u refused=%u ops=%llu "
+	       "failed=%llu "
 	       "jain_ppm=%u p50_us=%u p99_us=%u max_us=%u held_milli=%llu "
 	       "hog_held_milli=%llu ",
-	       USERS, run.hogs, inside_entries(), (unsigned long long)all,
-	       (unsigned long long)failed, stage_jain(ops, USERS),
-	       sample_at(&run.us, 500000), sample_at(&run.us, 990000),
-	       sample_at(&run.us, 1000000),
+	       USERS, run.hogs, inside_entries(), run.refused,
+	       (unsigned long long)all, (unsigned long long)failed,
+	       stage_jain(ops, USERS), sample_at(&run.us, 500000),
+	       sample_at(&run.us, 990000), sample_at(&run.us, 1000000),
 	       (unsigned long long)(held * 1000 / run.samples + own * 1000),
 	       (unsigned long long)(run.hog_held * 1000 / run.samples));
 	printf("commands=%llu bytes=%llu crossings=%llu\n",
@@ -854,6 +858,7 @@ void kio(const struct options *o)
 	memset(&run, 0, sizeof(run));
 	run.o = o;
 	run.kio = !strcmp(o->how, "kio");
+	run.large = !strcmp(o->how, "user-64K");
 	run.hogs = o->meek < HOGS ? o->meek : HOGS;
 	set_up();
 	start_ns = sim_now();

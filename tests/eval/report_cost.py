@@ -131,11 +131,14 @@ def list_facts(rows):
 
 # ------------------------------------------------------------------------ kio
 
+KIO_WORDS = {"kio": "(a) kio", "user": "(b) user",
+             "user-64K": "(b) user, 64 KiB"}
+
+
 def kio_row(r):
-    head = [r["entries"], r["hogs"],
-            "(a) kio" if r["how"] == "kio" else "(b) user"]
+    head = [r["entries"], r["hogs"], KIO_WORDS[r["how"]]]
     if not int(r["ops"]):
-        return head + ["refused"] + [""] * 12
+        return head + ["refused" if int(r["refused"]) else "0"] + [""] * 12
     return head + [
         r["ops_s"], r["failed"], f"{num(r, 'jain'):.4f}", r["p50_us"],
         r["p99_us"], r["max_us"], r["held"], short(num(r, "commands")),
@@ -162,7 +165,7 @@ def kio_plot(folder, rows):
                "Latency of an I/O of 16 KiB", "greedy processes", "us",
                [(f"{words}, {name}", [(num(r, "hogs"), num(r, key))
                                       for r in pick(mine, how=how)])
-                for how, words in (("kio", "(a) kio"), ("user", "(b) user"))
+                for how, words in KIO_WORDS.items()
                 for key, name in (("p50_us", "median"), ("p99_us", "99 %"))],
                low=0)
 

@@ -13,8 +13,8 @@ SCALE_QUICK := $(foreach e,64 1024 65536,$e-8-4096) $(foreach p,2 1024,1024-$p-4
 	64-8-64 2048-8-2048
 SCALE_SIZES := $(foreach e,64 256 1024 4096 16384 65536,$e-8-4096) \
 	$(foreach p,2 4 16 32 64 128 256 512 1024,1024-$p-4096) 64-8-64 256-8-256 2048-8-2048
-TLB_QUICK   := 256
-TLB_SIZES   := 64 256
+TLB_QUICK   := 64 256
+TLB_SIZES   := 64 256 1024
 # ... and on the policies of the firmware, as they are.
 REPLAYED  := $(addprefix tests/eval/,refs.c replay.c)
 POLICYSIM := tests/eval/policysim.c $(REPLAYED)
