@@ -488,8 +488,20 @@ static void use(void)
 #define FILL_PAGES 64u
 #define FILL_MAX   256u
 
-/* The next event of @mr that ends its wait; others, notices, are not answered. */
-static struct unic_event end_of_wait(const struct unic_mr *mr)
+static bool ends_wait(const struct unic_event *ev)
+{
+	return ev->type == UNIC_EV_GRANTED || ev->type == UNIC_EV_WAIT_ENDED;
+}
+
+static bool asks_back(const struct unic_event *ev)
+{
+	return ev->type == UNIC_EV_NOTICE;
+}
+
+/* The next event that @wanted says yes to, of @mr, or of any if that is NULL. The
+ * others, notices too, are not answered. */
+static struct unic_event await_event(const struct unic_mr *mr,
+				     bool (*wanted)(const struct unic_event *))
 {
 	struct pollfd fd = { .fd = unic_event_fd(ctx), .events = POLLIN };
 	struct unic_event ev, got;
@@ -498,12 +510,16 @@ static struct unic_event end_of_wait(const struct unic_mr *mr)
 		while (!unic_get_event(ctx, &ev)) {
 			got = ev;
 			unic_ack_event(&ev);
-			if (got.mr == mr && (got.type == UNIC_EV_GRANTED ||
-					     got.type == UNIC_EV_WAIT_ENDED))
+			if ((!mr || got.mr == mr) && wanted(&got))
 				return got;
 		}
 		IS(poll(&fd, 1, 10000) == 1);
 	}
+}
+
+static struct unic_event end_of_wait(const struct unic_mr *mr)
+{
+	return await_event(mr, ends_wait);
 }
 
 static struct unic_mr *wait_for_room(uint8_t *p)
@@ -555,23 +571,6 @@ static void waits(void)
 
 /* ----------------------------------------------------------------- matters */
 
-/* The region that the NIC asks back. */
-static struct unic_mr *asked_back(void)
-{
-	struct pollfd fd = { .fd = unic_event_fd(ctx), .events = POLLIN };
-	struct unic_event ev, got;
-
-	for (;;) {
-		while (!unic_get_event(ctx, &ev)) {
-			got = ev;
-			unic_ack_event(&ev);
-			if (got.type == UNIC_EV_NOTICE)
-				return got.mr;
-		}
-		IS(poll(&fd, 1, 10000) == 1);
-	}
-}
-
 /* Fills the NIC, lets one region after the other be the least important one, and
  * wants room: it is asked back, and comes back as the most important one. */
 static void matters(void)
@@ -601,7 +600,7 @@ static void matters(void)
 		IS(unic_mr_life(mr[i]) == UNIC_MR_LIVE);
 		OK(unic_set_importance(mr[i], 1));
 		OK(unic_reg_mr(pd, &a, &waiter));
-		IS(asked_back() == mr[i]);
+		IS(await_event(NULL, asks_back).mr == mr[i]);
 		OK(unic_set_importance(mr[i], 2)); /* too late, and no error */
 		OK(unic_dereg_mr(mr[i]));
 		IS(end_of_wait(waiter).type == UNIC_EV_GRANTED);
