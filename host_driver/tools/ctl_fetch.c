@@ -263,10 +263,23 @@ static struct json_object *row_wait(const void *row)
 	return o;
 }
 
+static const char *const policies[] = { "default", "random", "lru",
+					"s3fifo",  "app",    "lfu" };
+_Static_assert(COUNT(policies) == UNIC_POLICIES, "a name for each policy");
+
+int ctl_policy_named(const char *name)
+{
+	int i;
+
+	for (i = 0; i < UNIC_POLICIES; i++) {
+		if (!strcmp(policies[i], name))
+			return i;
+	}
+	return -1;
+}
+
 static struct json_object *row_proc(const void *row)
 {
-	static const char *const policy[] = { "default", "random", "lru",
-					      "s3fifo",	 "app",	   "lfu" };
 	const struct unic_row_proc *r = row;
 	struct json_object *o = json_object_new_object();
 	uint32_t held = unic_from_le32(r->held);
@@ -288,7 +301,7 @@ static struct json_object *row_proc(const void *row)
 	ctl_add_u64(o, "longest_wait_us", unic_from_le32(r->longest_wait_us));
 	ctl_add_u64(o, "weight", unic_from_le32(r->weight));
 	ctl_add_u64(o, "quota", unic_from_le32(r->quota));
-	ctl_add_name(o, "policy", policy, COUNT(policy),
+	ctl_add_name(o, "policy", policies, COUNT(policies),
 		     unic_from_le32(r->policy));
 	return o;
 }

@@ -2,8 +2,8 @@
 /*
  * ctl_fetch.h - answers of the driver, as JSON objects.
  *
- * Each function returns a new object, the caller's (json_object_put()), or NULL
- * with words in unic_last_error().
+ * Each function that returns an object returns a new one, the caller's
+ * (json_object_put()), or NULL with words in unic_last_error().
  */
 #ifndef UNIC_CTL_FETCH_H
 #define UNIC_CTL_FETCH_H
@@ -31,6 +31,9 @@ struct json_object *ctl_cq(struct unic_conn *conn);
 /** ctl_ps() - processes: holdings, fair shares, borrowed entries, waits,
  * upcalls; and the queue of waiting requests. */
 struct json_object *ctl_ps(struct unic_conn *conn);
+/** ctl_policy_named() - returns the enum unic_policy that ctl_ps() calls @name, -1: none
+ * is called so. */
+int ctl_policy_named(const char *name);
 /** ctl_trace() - trace events from number *from on; *from becomes the next. */
 struct json_object *ctl_trace(struct unic_conn *conn, uint32_t *from);
 /** ctl_crash() - an object: the firmware's crash record; its kind is "none" if there

@@ -69,25 +69,6 @@ static const struct argp_option argp_options[] = {
 	{ 0 }
 };
 
-static int parse_policy(const char *name)
-{
-	static const char *const names[] = { "default", "random", "lru",
-					     "s3fifo",	"app",	  "lfu" };
-	int i;
-
-	_Static_assert(sizeof(names) / sizeof(*names) == UNIC_POLICIES, "a "
-									"name "
-									"for "
-									"each "
-									"polic"
-									"y");
-	for (i = 0; i < UNIC_POLICIES; i++) {
-		if (!strcmp(names[i], name))
-			return i;
-	}
-	return -1;
-}
-
 /* Parse a list as "mr,evict" to a mask of UNIC_TG_*; -1: a word is unknown. */
 static int parse_groups(const char *list)
 {
@@ -173,7 +154,7 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "%s: unknown trace group", arg);
 		return 0;
 	case 'p':
-		o->policy = parse_policy(arg);
+		o->policy = ctl_policy_named(arg);
 		if (o->policy < 0)
 			argp_error(state, "no policy is called %s", arg);
 		return 0;
