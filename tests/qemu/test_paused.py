@@ -23,10 +23,11 @@ import shm_peers
 
 A, B, C = range(3)  # A serves, B fetches, C stops
 KEPT = 0.9  # of the rate
-# The fastest of some fetches counts, and the median of some stops, as the
-# machine may be busy. But no fetch may be stuck.
+# One fetch may take twice the time of another on two cores, whoever is stopped: the
+# geometric mean of all of them is compared, and where that is not enough, after
+# more stops. But no fetch may be stuck.
 FETCHES, STOPS = 4, 3
-SLOW_S = 20  # no more stops after this time
+SLOW_S = 60  # no more stops after this time
 STUCK_S = 5
 FETCHED = 16 << 20  # some tens of milliseconds: many turns of a scheduler
 MOVED = {"soft": 16 << 20, "virt": 2 << 20}  # a file that C transfers
@@ -235,7 +236,7 @@ class Rates:
         self.rig, self.transfer = rig, transfer
         self.fills = fills and rig.link  # the ring to C, if it has one
         self.free, self.beside = [], []  # seconds
-        self.well = self.begun = 0
+        self.stops = self.well = self.begun = 0
 
     def is_full(self):
         until = time.monotonic() + FILLS_S
@@ -260,28 +261,30 @@ class Rates:
         return False
 
     def pair(self, fetches=FETCHES, hold_s=0):
-        """Add the least time of either kind, if C is caught."""
+        """Add the times of some fetches of either kind, if C is caught."""
         t = self.transfer(self.rig)
-        beside = None
+        beside = []
         try:
             if self.catch(t):
                 time.sleep(hold_s)
-                beside = min(self.rig.fetch(STUCK_S) for _ in range(fetches))
+                beside = [self.rig.fetch(STUCK_S) for _ in range(fetches)]
         finally:
             self.rig.signal(C, signal.SIGCONT)
         self.well += t.end()
         self.begun += len(t.begun)
         if beside:
-            self.beside.append(beside)
-            self.free.append(min(self.rig.fetch() for _ in range(fetches)))
+            self.stops += 1
+            self.beside += beside
+            self.free += [self.rig.fetch() for _ in range(fetches)]
 
     def kept(self):
-        return statistics.median(f / b for b, f in zip(self.beside, self.free))
+        return (statistics.geometric_mean(self.free) /
+                statistics.geometric_mean(self.beside))
 
     def judge(self):
-        assert self.beside, "C was never caught in the middle"
+        assert self.stops, "C was never caught in the middle"
         said = (f"{self.kept():.0%} of the rate is kept ("
-                f"{min(self.free):.3f} s, {len(self.beside)} stops), "
+                f"{min(self.free):.3f} s, {self.stops} stops), "
                 f"{self.well} of {self.begun} transfers of C went well")
         assert self.kept() >= KEPT, said
         return said
@@ -290,7 +293,7 @@ class Rates:
 def keeps_its_rate(rig, transfer, fills=True):
     rates = Rates(rig, transfer, fills)
     until = time.monotonic() + SLOW_S
-    while len(rates.beside) < STOPS or rates.kept() < KEPT:
+    while rates.stops < STOPS or rates.kept() < KEPT:
         rates.pair()
         if time.monotonic() > until:
             break
@@ -327,7 +330,7 @@ def test_given_up(rig):
     rates = Rates(rig, kio_get, fills=True)
     for _ in range(TRIES):
         rates.pair(4 * FETCHES, GIVES_UP_S)
-        if rates.beside and rates.kept() >= KEPT:
+        if rates.stops and rates.kept() >= KEPT:
             break
     rig.serves_c()
     return rates.judge()
