@@ -29,7 +29,9 @@
 #define STACK_GUARD 4096u
 /* longest sleep: the clock wraps after three times that */
 #define LONGEST_NS 100000000u
-#define BEAT_SHIFT 22 /* of the processor's cycles: 84 ms */
+/* A beat is so many cycles of the processor: 84 ms, or 66 ms without the PLL. */
+#define BEAT_SHIFT	22u
+#define SLOW_BEAT_SHIFT 19u
 /* Without a beat for that long the watchdog interrupts: several sleeps. */
 #define WATCHDOG_NS 2000000000u
 
@@ -145,6 +147,7 @@ struct unic_port *machine_start(const char **why)
 	struct unic_port *port = &the_port;
 	uint32_t hz = lm3s_use_pll();
 
+	port->beat_shift = hz == LM3S_PLL_HZ ? BEAT_SHIFT : SLOW_BEAT_SHIFT;
 	start_devices();
 	cortexm_clock_init(&port->host.clock, hz);
 	stellaris_timer_init(LM3S_TIMER);
@@ -191,7 +194,7 @@ void machine_turn(struct unic_port *port)
 	uint32_t beat;
 
 	pl011_line_turn(&port->line, &port->host);
-	beat = (uint32_t)(port->host.clock.ticks >> BEAT_SHIFT);
+	beat = (uint32_t)(port->host.clock.ticks >> port->beat_shift);
 	if (beat == port->beat)
 		return;
 	port->beat = beat;

@@ -14,7 +14,8 @@ struct unic_port {
 	struct pl011_line line;
 	struct stellaris_enet net;
 	uint32_t beat;
-	volatile bool late; /* no beat since the watchdog's last interrupt */
+	uint32_t beat_shift; /* of the processor's cycles */
+	volatile bool late;  /* no beat since the watchdog's last interrupt */
 };
 
 #endif /* LM3S_PORT_H */

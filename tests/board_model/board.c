@@ -215,5 +215,10 @@ uint32_t board_random(struct board *board)
 
 bool board_breaks(const struct board *board, const char *what)
 {
-	return board->options.broken && !strcmp(board->options.broken, what);
+	const char *at = board->options.broken;
+	size_t len = strlen(what);
+
+	while (at && (strncmp(at, what, len) || !strchr(",", at[len])))
+		at = (at = strchr(at, ',')) ? at + 1 : NULL;
+	return at;
 }

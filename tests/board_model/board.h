@@ -84,7 +84,7 @@ struct board_chip {
 /* Connections to the world, by the names of the command line; NULL: none. */
 struct board_options {
 	const char *flash, *jtag, *uart[3], *console, *wire;
-	const char *broken; /* --break: a name of the chip's, such as "pll" */
+	const char *broken;    /* --break: names, such as "pll,link" */
 	uint32_t uart_baud[3]; /* of the receivers and senders outside */
 	unsigned long
 		power_cut; /* the step of the flash at which power fails */

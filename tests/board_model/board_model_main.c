@@ -4,7 +4,7 @@
  *
  *	board-model --chip lm3s6965 [--flash FILE] [--jtag SOCKET]
  *		[--uart0 SOCKET] [--uart1 SOCKET] [--console FILE] [--wire SOCKET]
- *		[--baud0 BAUD] [--seed N] [--power-cut STEP] [--break WHAT]
+ *		[--baud0 BAUD] [--seed N] [--power-cut STEP] [--break NAMES]
  *		[--oscillator PERMILLE] [--hang MS] [--log-frames]
  *		[--wire-errors PERMILLE] [--until TEXT] [--for MS] [--free]
  *		[--fade ADDR] [--reset-at ADDR] [--ram FILE]

@@ -338,6 +338,16 @@ def no_link(b):
         raise Failure(repr(text))
 
 
+def slow_hold(b):
+    """Without the PLL, too, frames wait four seconds for a link."""
+    text = b.run("--for", 5500, "--break", "pll,link")
+    if "PLL" not in text or not text.endswith("unic: ready\n"):
+        raise Failure(repr(text))
+    hold = b.word("the_port.net.hold") & 0xff
+    if hold:
+        raise Failure(f"they wait for {hold} beats more")
+
+
 def try_copy(d):
     """To a host that does not answer: requests for its address."""
     d.start("copy", os.path.join(BIN, "unic-copy"), "put", __file__, "--socket",
@@ -552,6 +562,7 @@ PLACES = [
     (Bench, (), [cut_boot]),
     (Bench, (), [cut_crash]),
     (Bench, (), [no_link]),
+    (Bench, (), [slow_hold]),
     (Bench, (), [vdd]),
     (Desk, (), [first_sends, frames, overrun, crash, no_fault]),
     (Desk, ("--break", "link"), [no_partner, no_fault]),
