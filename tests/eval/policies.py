@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
 OUT = os.path.join(ROOT, "build", "eval")
 SIM = [os.path.join(ROOT, "build", "bin", "unic-policysim")]
 SIZES = (64, 256, 1024, 4096)
-POLICIES = ("default", "s3fifo", "lru", "random")
+POLICIES = ("default", "s3fifo", "lru", "lfu", "random")
 # The odds of its pages stay the same for ever, or for so many references.
 STEADY = {**dict.fromkeys(set(traces.PATTERNS) - {"moving window", "stack"},
                           traces.REFS),

@@ -282,7 +282,7 @@ def scale_table(curves, axis):
 
 # ---------------------------------------------------------------- replacement
 
-POLICIES = ("default", "s3fifo", "lru", "random")
+POLICIES = ("default", "s3fifo", "lru", "lfu", "random")
 
 
 def mean(rows, key):
@@ -322,8 +322,17 @@ def replacement_table(rows):
                  [f"{p}, mean" for p in POLICIES] + ["floor"], out)
 
 
+def better_cells(rows):
+    """Where another policy is better than the default by more than 1 point."""
+    found = [f"{p} by {num(r, 'default') - num(r, p):.1f} in `{r['pattern']}`, "
+             f"{r['entries']} entries" for r in rows for p in POLICIES
+             if num(r, "default") - num(r, p) > 1]
+    return "; ".join(found) or "none"
+
+
 def replacement_facts(t):
     return {
+        "replacement_better": better_cells(t["replacement"]),
         "replacement_cells": len(t["replacement"]),
         "replacement_table": replacement_table(t["replacement"]),
         "replacement_floor": f"{known_floor(t['replacement']):.2f}",
