@@ -233,7 +233,7 @@ def grace_rows(job, result):
 
 def grace(quick, plant):
     """Failed transfers against T, each met by one eviction."""
-    times = (1, 5000) if quick else (1, 100, 1000, 2000, 5000, 10000, 20000,
+    times = (0, 5000) if quick else (0, 1, 100, 1000, 2000, 5000, 10000, 20000,
                                      50000, 100000)
     jobs = []
     for side in ("local", "remote"):

@@ -291,6 +291,7 @@ void grace(const struct options *o)
 {
 	struct unic_cmd_set_params params = {
 		.grace_us = unic_to_le32(o->grace_us),
+		.flags = unic_to_le32(UNIC_PARAM_GRACE),
 	};
 	uint32_t i;
 
