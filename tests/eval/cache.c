@@ -4,8 +4,8 @@
 
 #include "inside.h"
 
-#define RETRY_NS   (500 * US) /* of a library that cannot wait */
-#define HOARD_OPEN 4u	      /* registrations of a hoarder at a time */
+#define RETRY_NS (500 * US) /* of a library that cannot wait */
+#define OPEN_MAX 4u	    /* of either at a time, of who wants many */
 
 /* A request is about a chunk; the process finds its cache by `user`. */
 static struct cache *cache_of(const struct actor *a)
@@ -64,6 +64,7 @@ static void dereg_done(struct actor *a, void *ctx, uint32_t status,
 	(void)bytes;
 	if (status && status != UNIC_ST_NO_MR)
 		sim_fail("eval", "MR_DEREG answers %u", status);
+	cache_of(a)->ending--;
 	chunk_of(a, ctx)->state = CHUNK_NONE;
 	pump(cache_of(a));
 }
@@ -72,6 +73,7 @@ static void end(struct cache *c, uint32_t i, actor_reply done)
 {
 	struct unic_ctl_obj r = { .id = unic_to_le32(c->chunk[i].id) };
 
+	c->ending++;
 	c->chunk[i].state = CHUNK_ENDING;
 	ask(c, i, UNIC_CTL_MR_DEREG, &r, done);
 }
@@ -102,6 +104,7 @@ static void made_room(struct actor *a, void *ctx, uint32_t status,
 	(void)bytes;
 	if (status && status != UNIC_ST_NO_MR)
 		sim_fail("eval", "MR_DEREG answers %u", status);
+	c->ending--;
 	chunk_of(a, ctx)->state = CHUNK_NONE;
 	try_reg(c, c->want, 0, 0);
 }
@@ -164,13 +167,22 @@ static void registered(struct cache *c, uint32_t i,
 	if (k->waits && c->on_wait)
 		c->on_wait(c, now - k->asked_ns,
 			   k->wait_ns ? now - k->wait_ns : 0, k->entitled);
-	if (k->early_evicted == k->id)
+	if (c->away || k->early_evicted == k->id)
 		leave(c, i);
 	else if (k->early_id == k->id)
 		on_notice(c, i, k->early_notice);
 	else if (c->on_live)
 		c->on_live(c, i);
 	pump(c);
+}
+
+/* As many of its requests wait as may: again when one of those is through. */
+static void full(struct cache *c, struct chunk *k)
+{
+	k->state = CHUNK_NONE;
+	c->asking--;
+	if (!c->away)
+		c->fills = c->chunks;
 }
 
 static void reg_done(struct actor *a, void *ctx, uint32_t status,
@@ -184,6 +196,10 @@ static void reg_done(struct actor *a, void *ctx, uint32_t status,
 	if (!status) {
 		memcpy(&r, rec, sizeof(r));
 		registered(c, (uint32_t)(uintptr_t)ctx, &r);
+		return;
+	}
+	if (status == UNIC_ST_WAIT_FULL) {
+		full(c, k);
 		return;
 	}
 	if (bytes < UNIC_CTL_BYTES + sizeof(u))
@@ -255,7 +271,13 @@ static void pump(struct cache *c)
 	} else if (got && k->state == CHUNK_NONE) {
 		reg(c, c->want);
 	}
-	for (n = 0; c->hoard && n < c->chunks && c->asking < HOARD_OPEN; n++) {
+	for (n = 0; c->away && n < c->chunks && c->ending < OPEN_MAX; n++)
+		if (c->chunk[n].state == CHUNK_LIVE)
+			leave(c, n);
+	for (; c->fills && c->asking < OPEN_MAX; c->fills--)
+		if (c->chunk[c->fills - 1].state == CHUNK_NONE)
+			reg(c, c->fills - 1);
+	for (n = 0; c->hoard && n < c->chunks && c->asking < OPEN_MAX; n++) {
 		if (c->chunk[c->next].state == CHUNK_NONE)
 			reg(c, c->next);
 		c->next = (c->next + 1) % c->chunks;
@@ -276,9 +298,23 @@ void cache_put(struct cache *c, uint32_t chunk)
 	k->holds--;
 	k->used_ns = sim_now();
 	if (k->state == CHUNK_LEAVING && !k->holds) {
-		c->late++;
+		c->late += !c->away;
 		end(c, chunk, dereg_done);
 	}
+}
+
+void cache_come(struct cache *c)
+{
+	c->away = false;
+	c->fills = c->chunks;
+	pump(c);
+}
+
+void cache_go(struct cache *c)
+{
+	c->away = true;
+	c->fills = 0;
+	pump(c);
 }
 
 void cache_hoard(struct cache *c)

@@ -49,6 +49,9 @@ struct cache {
 	enum cache_how how;
 	bool deaf;  /* does not answer notices */
 	bool hoard; /* keeps all it has, wants all it has not */
+	bool away;  /* what is granted now is given back */
+	uint32_t
+		fills; /* chunks, from the first on, that are still to register */
 	uint32_t first_page, chunks, pages;
 	uint32_t grace_us; /* T */
 	uint8_t mr_class;  /* enum unic_mr_class */
@@ -60,6 +63,7 @@ struct cache {
 	cache_got got;
 	uint32_t want;
 	uint32_t asking; /* registrations under way */
+	uint32_t ending; /* deregistrations under way */
 	uint32_t next;	 /* hoard: looked at next */
 	void *user;
 	/* hoard: a chunk can be used (again) */
@@ -90,6 +94,12 @@ void cache_put(struct cache *c, uint32_t chunk);
 
 /** cache_hoard() - register all there is, and again what is taken. */
 void cache_hoard(struct cache *c);
+
+/** cache_come() - register all there is at once, as a process that starts. */
+void cache_come(struct cache *c);
+
+/** cache_go() - give all back that nobody uses; the rest follows. */
+void cache_go(struct cache *c);
 
 /** cache_iova() - of the first byte of @chunk. */
 uint64_t cache_iova(const struct cache *c, uint32_t chunk);

@@ -26,6 +26,7 @@ struct options {
 	uint32_t loss;	     /* parts per million of frames */
 	uint32_t posted;     /* message: buffers at a time, 2 or 3 */
 	uint32_t watermarks; /* hoard: 0: none, 1: the NIC's own */
+	uint32_t waits;	     /* hoard: goes on for so many REGISTER_WAIT */
 	bool churn;	     /* hoard: meek processes come and go */
 	bool series;	     /* hoard: shares over time, too */
 	bool manager;	     /* grace: with the buffer manager */

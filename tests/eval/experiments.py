@@ -12,6 +12,7 @@ import subprocess
 
 import counted
 import fairness
+import goals
 import scale
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -205,11 +206,13 @@ def series(quick, plant):
 
 
 def wait(quick, plant):
-    """REGISTER_WAIT against T, meek processes coming and going."""
+    """REGISTER_WAIT against T, meek processes coming and going, until there are
+    enough waits."""
     grace = (1000, 100000) if quick else (1000, 2000, 5000, 10000, 20000,
                                           50000, 100000)
     return [hoard_job("wait", plant, "unic", 7, 100, t,
-                      1500 if quick else 6000, ("churn",)) for t in grace]
+                      1500 if quick else 6000, 
+                      ("churn", f"waits={goals.WAITS}")) for t in grace]
 
 
 # --------------------------------------------------------------------- grace

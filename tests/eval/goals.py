@@ -52,6 +52,15 @@ def bound(rows):
                  n > 0 and not late)]
 
 
+WAITS = 1000  # that a distribution is made of
+
+
+def wait(rows):
+    least = min(int(r["waits"]) for r in unic(rows))
+    return [goal("wait-count", f"at each T, the waits are those of {WAITS} requests or more",
+                 f"{least} at least", least >= WAITS)]
+
+
 def alone(rows):
     out = []
     for r in rows:
@@ -294,7 +303,8 @@ def stream(rows):
     return out
 
 
-JUDGES = (("hoard", hoard), ("alone", alone), ("grace", grace),
+JUDGES = (("hoard", hoard), ("wait", wait), ("alone", alone),
+          ("grace", grace),
           ("message", message), ("scale", scale),
           ("residency", residency), ("lists", lists), ("kio", kio), ("fair", fair),
           ("replacement", replacement), ("hints", hints), ("stream", stream))

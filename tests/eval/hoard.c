@@ -13,14 +13,15 @@
 #include "conn.h"
 #include "inside.h"
 
-#define WORKERS	  16u
-#define START_NS  (20 * MS) /* the greedy one is first by so much */
-#define THINK_NS  (500 * US)
-#define SAMPLE_NS (100 * US)
-#define SERIES_NS (20 * MS)
-#define BUSY_MS	  100u /* churn: mean length of a busy or idle time */
-#define WRITE_LEN 4096u
-#define MTU_SHIFT 12u /* a page is a packet */
+#define WORKERS	   16u
+#define START_NS   (20 * MS) /* the greedy one is first by so much */
+#define THINK_NS   (500 * US)
+#define SAMPLE_NS  (100 * US)
+#define SERIES_NS  (20 * MS)
+#define BUSY_MS	   100u /* churn: mean length of a busy or idle time */
+#define MORE_TIMES 20u	/* its length, for as many waits as are wanted */
+#define WRITE_LEN  4096u
+#define MTU_SHIFT  12u /* a page is a packet */
 
 struct worker {
 	struct actor a;
@@ -124,13 +125,17 @@ static void on_wait(struct cache *c, uint64_t all_ns, uint64_t wait_ns,
 	}
 }
 
-/* Churn: it works for a while, then it does not. */
+/* Churn: it comes with all its regions, works for a while, and goes. */
 static void turn(void *ctx, uint64_t arg)
 {
 	struct worker *w = ctx;
 
 	(void)arg;
 	w->idle = !w->idle;
+	if (w->idle)
+		cache_go(&w->c);
+	else
+		cache_come(&w->c);
 	if (!w->idle && w->asleep) {
 		w->asleep = false;
 		think(w);
@@ -379,5 +384,9 @@ void hoard(const struct options *o)
 			turn(run.w[i], 0);
 	}
 	sim_until(run.end_ns, NULL, NULL);
+	/* where nobody has waited so far, nobody will */
+	for (i = 1; i < MORE_TIMES && run.wait_us.n && run.wait_us.n < o->waits;
+	     i++)
+		sim_until(run.end_ns + i * o->ms * MS, NULL, NULL);
 	report();
 }

@@ -15,8 +15,8 @@ static const char usage[] = "usage: unic-eval "
 			    "N] [--rounds N]\n"
 			    "  [--loss PPM] [--watermarks 0|1] [--chunk PAGES] "
 			    "[--churn] "
-			    "[--series] [--manager]\n"
-			    "  [--remote]\n";
+			    "[--waits N] [--series]\n"
+			    "  [--manager] [--remote]\n";
 
 static const struct {
 	const char *name;
@@ -57,6 +57,7 @@ static const struct {
 	{ "loss", .number = &opt.loss },
 	{ "posted", .number = &opt.posted },
 	{ "watermarks", .number = &opt.watermarks },
+	{ "waits", .number = &opt.waits },
 	{ "churn", .flag = &opt.churn },
 	{ "series", .flag = &opt.series },
 	{ "manager", .flag = &opt.manager },

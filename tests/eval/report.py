@@ -8,6 +8,7 @@ import csv
 import os
 import re
 
+import goals
 import plot
 import report_cost
 import report_fair
@@ -171,6 +172,7 @@ def hoard_facts(t):
             [(int(r["meek"]) + 1, f"{num(r, 'meek_ops') / seconds(r):.0f}")
              for r in pick(rows, how="quota", load_pct=200)
              if r["meek"] in {u["meek"] for u in t["tune"]}]),
+        "wait_least": f"{goals.WAITS:,}",
         "wait_table": table(
             ("T, ms", "waits", "median, ms", "99 %, ms", "longest, ms",
              "B, ms", "within the share", "of them later than B"),

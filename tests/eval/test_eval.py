@@ -92,6 +92,7 @@ def main():
     with tempfile.TemporaryDirectory() as one, \
             tempfile.TemporaryDirectory() as two:
         planted(one, "hoard", "no-revocation", "hoard-share")
+        planted(one, "wait", "no-revocation", "wait-count")
         planted(one, "grace", "no-manager", "grace-managed")
         planted(one, "message", "one-buffer", "message-buffers")
         planted(one, "scale", "linear", "scale-lookup-entries")
