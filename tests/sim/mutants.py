@@ -171,7 +171,7 @@ MUTANTS = (
      "4096,\n				  unic_region_writable(mr));",
      "driver: of a large page only the first frame is pinned"),
     ("pins", "host_driver/core/region/region_fault.c",
-     "for (i = done; i < f->sent; i++)", "for (i = 0; i < f->sent; i++)",
+     "for (i = done; mr && i < f->sent; i++)", "for (i = 0; mr && i < f->sent; i++)",
      "driver: a page is unpinned before its drop is read"),
     ("oracle pins", "firmware/memory/fault_answer.c",
      "r = unic_cache_insert(nic, mr, page, pages[*done],",

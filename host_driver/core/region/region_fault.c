@@ -48,15 +48,15 @@ static void fault_done(struct unic_call *call)
 	done = status && status != UNIC_ST_BUSY && status != UNIC_ST_BUS
 		       ? 0
 		       : unic_from_le32(cpl.done);
-	if (req->id2 != f->turn || !f->used || !mr) {
+	if (req->id2 != f->turn || !f->used) {
 		unic_req_free(req);
-		return; /* its region, epoch or place has ended */
+		return; /* its epoch or place has ended */
 	}
-	for (i = done; i < f->sent; i++)
+	for (i = done; mr && i < f->sent; i++)
 		if (unic_region_page_there(mr, f->first + i))
 			unic_region_page_unpin(host, mr, f->first + i);
 	f->under_way = false;
-	if (status == UNIC_ST_BUSY && !done)
+	if (mr && status == UNIC_ST_BUSY && !done)
 		retry_fault(host, f);
 	else
 		f->used = false;

@@ -379,6 +379,37 @@ static void slow_pages_of_another(void **state)
 	fake_delete(f);
 }
 
+/* The driver reads that a region ended before it reads that the NIC did not take
+ * the answer to its fault: the place of the fault is free again. */
+static void region_ends_before_the_answer(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8);
+	struct unic_evt_miss evt = { .hdr = { .type = UNIC_EVT_MISS,
+					      .epoch = unic_to_le32(f->epoch) },
+				     .mr = unic_to_le32(3),
+				     .gen = unic_to_le32(9),
+				     .user = unic_to_le32(id),
+				     .count = unic_to_le32(1),
+				     .seq = unic_to_le32(5) };
+	struct unic_evt_mr end = notice(id, UNIC_EVT_EVICTED);
+
+	(void)state;
+	put_event(f, &evt);
+	unic_host_poll(f->host);
+	assert_int_equal(faults_of(f, id), 1);
+	assert_int_equal(pinned(f), 1);
+	end.hdr.epoch = unic_to_le32(f->epoch);
+	put_event(f, &end);
+	unic_host_poll(f->host);
+	assert_int_equal(pinned(f), 0);
+	fault_answer(f, UNIC_ST_NO_MR, 0);
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_FAULT], 1);
+	assert_int_equal(faults_of(f, id), 0);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +422,7 @@ int main(void)
 		cmocka_unit_test(page_tables_are_written_and_pinned),
 		cmocka_unit_test(advice_becomes_pages),
 		cmocka_unit_test(slow_pages_of_another),
+		cmocka_unit_test(region_ends_before_the_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
