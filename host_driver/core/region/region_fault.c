@@ -63,17 +63,17 @@ static void fault_done(struct unic_call *call)
 	unic_req_free(req);
 }
 
-/* Pin pages of @f from the first on, up to one that is pinned already or cannot be, and
- * write their addresses to @list. Returns how many; 0 with *@later: the frame of the
- * first page is being loaded. */
+/* Pin pages of @f from the first on, @most or up to one that is pinned already or cannot
+ * be, and write their addresses to @list. Returns how many; 0 with *@later: the frame of
+ * the first page is being loaded. */
 static uint32_t pin_run(struct unic_host *host, struct unic_region *mr,
-			const struct unic_hfault *f, uint64_t *list,
-			bool *later)
+			const struct unic_hfault *f, uint32_t most,
+			uint64_t *list, bool *later)
 {
 	uint32_t n, i;
 	int err = 0;
 
-	for (n = 0; n < f->count && !unic_region_page_there(mr, f->first + n);
+	for (n = 0; n < most && !unic_region_page_there(mr, f->first + n);
 	     n++) {
 		err = unic_region_page_pin(host, mr, f->first + n);
 		if (err)
@@ -88,20 +88,26 @@ static uint32_t pin_run(struct unic_host *host, struct unic_region *mr,
 	return 0;
 }
 
-/* True if the first page of @f is among those of another answer under way. */
-static bool is_page_in_flight(const struct unic_host *host,
-			      const struct unic_hfault *f)
+/* How many pages of @f, from the first on, are not among those of another answer under
+ * way. That answer may fail, and its pages are unpinned then, also one that was unpinned
+ * meanwhile because its process unmapped it, and pinned again. */
+static uint32_t count_pages_to_send(const struct unic_host *host,
+				    const struct unic_hfault *f)
 {
-	uint32_t i;
+	uint32_t n = f->count, i;
 
 	for (i = 0; i < UNIC_REGION_FAULTS; i++) {
 		const struct unic_hfault *o = &host->fault[i];
 
-		if (o->used && o->under_way && o->user == f->user &&
-		    o->mr == f->mr && f->first - o->first < o->sent)
-			return true;
+		if (!o->used || !o->under_way || !o->sent ||
+		    o->user != f->user || o->mr != f->mr)
+			continue;
+		if (f->first - o->first < o->sent)
+			return 0;
+		if (o->first - f->first < n)
+			n = o->first - f->first;
 	}
-	return false;
+	return n;
 }
 
 static void answer_fault(struct unic_host *host, struct unic_hfault *f)
@@ -114,17 +120,16 @@ static void answer_fault(struct unic_host *host, struct unic_hfault *f)
 		.seq = unic_to_le32(f->seq),
 	};
 	struct unic_req *req;
+	uint32_t most = count_pages_to_send(host, f), n, i;
 	uint64_t *list;
-	uint32_t n, i;
 	bool later;
 
-	if (!mr || (unic_region_page_there(mr, f->first) &&
-		    !is_page_in_flight(host, f))) {
+	if (!mr || (most && unic_region_page_there(mr, f->first))) {
 		f->used = false; /* it ended, or the page is there */
 		return;
 	}
-	if (unic_region_page_there(mr, f->first)) {
-		retry_fault(host, f); /* the other answer may fail */
+	if (!most) {
+		retry_fault(host, f);
 		return;
 	}
 	req = unic_req_new(host, mr->obj.owner);
@@ -135,7 +140,7 @@ static void answer_fault(struct unic_host *host, struct unic_hfault *f)
 		retry_fault(host, f);
 		return;
 	}
-	n = pin_run(host, mr, f, list, &later);
+	n = pin_run(host, mr, f, most, list, &later);
 	if (later) {
 		unic_req_free(req);
 		retry_fault(host, f);

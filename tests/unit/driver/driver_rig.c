@@ -134,6 +134,37 @@ static void remember_modify(struct fake *f, const uint64_t *rec)
 	memcpy(f->modified[m.state], rec, 64);
 }
 
+/* A tail out of range: the driver is about to reset the NIC. */
+static bool has_command(struct fake *f)
+{
+	return unic_from_le32(driver(f)->cmd_tail) - f->cmd_head - 1 < 64;
+}
+
+void nic_step(struct fake *f)
+{
+	struct unic_cmd_hdr hdr;
+	uint64_t rec[8];
+
+	assert_true(has_command(f));
+	memcpy(rec, f->bar + UNIC_BAR_CMD_OFF + f->cmd_head % 64 * 64, 64);
+	memcpy(&hdr, rec, sizeof(hdr));
+	assert_true(hdr.opcode < 64);
+	memcpy(f->last[hdr.opcode], rec, 64);
+	f->given[hdr.opcode]++;
+	if (hdr.opcode == UNIC_CMD_QP_MODIFY)
+		remember_modify(f, rec);
+	if (f->lists)
+		memcpy(f->bar + UNIC_BAR_LIST_OFF +
+			       f->cmd_head % 64 * UNIC_LIST_BYTES,
+		       f->listed, UNIC_LIST_BYTES);
+	memcpy(rec, f->cpl[hdr.opcode], 64);
+	hdr.status = f->answer[hdr.opcode];
+	memcpy(rec, &hdr, sizeof(hdr));
+	f->cmd_head++;
+	f->commands++;
+	complete(f, rec);
+}
+
 void nic_run(struct fake *f)
 {
 	if (unic_from_le32(driver(f)->reset_req) !=
@@ -146,30 +177,8 @@ void nic_run(struct fake *f)
 		info(f)->reset_ack = driver(f)->reset_req;
 		return;
 	}
-	/* a tail out of range: the driver is about to reset the NIC */
-	while (unic_from_le32(driver(f)->cmd_tail) - f->cmd_head - 1 < 64) {
-		struct unic_cmd_hdr hdr;
-		uint64_t rec[8];
-
-		memcpy(rec, f->bar + UNIC_BAR_CMD_OFF + f->cmd_head % 64 * 64,
-		       64);
-		memcpy(&hdr, rec, sizeof(hdr));
-		assert_true(hdr.opcode < 64);
-		memcpy(f->last[hdr.opcode], rec, 64);
-		f->given[hdr.opcode]++;
-		if (hdr.opcode == UNIC_CMD_QP_MODIFY)
-			remember_modify(f, rec);
-		if (f->lists)
-			memcpy(f->bar + UNIC_BAR_LIST_OFF +
-				       f->cmd_head % 64 * UNIC_LIST_BYTES,
-			       f->listed, UNIC_LIST_BYTES);
-		memcpy(rec, f->cpl[hdr.opcode], 64);
-		hdr.status = f->answer[hdr.opcode];
-		memcpy(rec, &hdr, sizeof(hdr));
-		f->cmd_head++;
-		f->commands++;
-		complete(f, rec);
-	}
+	while (has_command(f))
+		nic_step(f);
 }
 
 /* Each process's count of requests that wait, or may come to wait, must be that

@@ -69,6 +69,9 @@ void complete(struct fake *f, const uint64_t *rec);
  */
 void nic_run(struct fake *f);
 
+/* Executes one command of the driver, which must be there. */
+void nic_step(struct fake *f);
+
 /* Runs NIC and driver until both have no work. */
 void settle(struct fake *f);
 

@@ -379,24 +379,62 @@ static void slow_pages_of_another(void **state)
 	fake_delete(f);
 }
 
+/* The driver hears of a miss, and the NIC does nothing yet. */
+static void miss_alone(struct fake *f, uint32_t id, uint32_t first,
+		       uint32_t count)
+{
+	struct unic_evt_miss evt = { .hdr = { .type = UNIC_EVT_MISS,
+					      .epoch = unic_to_le32(f->epoch) },
+				     .mr = unic_to_le32(3),
+				     .gen = unic_to_le32(9),
+				     .user = unic_to_le32(id),
+				     .first = unic_to_le32(first),
+				     .count = unic_to_le32(count),
+				     .seq = unic_to_le32(5) };
+
+	put_event(f, &evt);
+	unic_host_poll(f->host);
+}
+
+/*
+ * A page is dropped, missed and unmapped at once. The answer that was sent before the
+ * NIC was told of the unmapping is stale; the page that is missed again is not pinned
+ * before that answer is over, which would unpin it while the NIC has it.
+ */
+static void stale_answer_unpins_its_own_pages(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8);
+
+	(void)state;
+	fault_answer(f, 0, 1);
+	miss(f, id, 2, 1);
+	unic_host_unmapped(f->host, f->client.slot, VA + 2 * 4096, 4096);
+	dropped(f, id, 2);
+	miss_alone(f, id, 1, 2);
+	nic_step(f); /* MR_INVALIDATE */
+	miss_alone(f, id, 2, 1);
+	fault_answer(f, UNIC_ST_STALE, 0);
+	nic_step(f);
+	fault_answer(f, 0, 1);
+	settle(f);
+	f->os.now_ns += 1000000;
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_FAULT], 3);
+	assert_int_equal(pinned(f), 1);
+	fake_delete(f);
+}
+
 /* The driver reads that a region ended before it reads that the NIC did not take
  * the answer to its fault: the place of the fault is free again. */
 static void region_ends_before_the_answer(void **state)
 {
 	struct fake *f = fake_new();
 	uint32_t id = demand_region(f, 8);
-	struct unic_evt_miss evt = { .hdr = { .type = UNIC_EVT_MISS,
-					      .epoch = unic_to_le32(f->epoch) },
-				     .mr = unic_to_le32(3),
-				     .gen = unic_to_le32(9),
-				     .user = unic_to_le32(id),
-				     .count = unic_to_le32(1),
-				     .seq = unic_to_le32(5) };
 	struct unic_evt_mr end = notice(id, UNIC_EVT_EVICTED);
 
 	(void)state;
-	put_event(f, &evt);
-	unic_host_poll(f->host);
+	miss_alone(f, id, 0, 1);
 	assert_int_equal(faults_of(f, id), 1);
 	assert_int_equal(pinned(f), 1);
 	end.hdr.epoch = unic_to_le32(f->epoch);
@@ -423,6 +461,7 @@ int main(void)
 		cmocka_unit_test(advice_becomes_pages),
 		cmocka_unit_test(slow_pages_of_another),
 		cmocka_unit_test(region_ends_before_the_answer),
+		cmocka_unit_test(stale_answer_unpins_its_own_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
