@@ -238,7 +238,7 @@ class Evictor(threading.Thread):
     YOUNG = 64  # newest ids: one of a region that comes and goes is likely
     OLD = 512  # ... and one of a region that stays
     NEXT = 16  # ids given before the next look, on a busy machine
-    ROUNDS = 32  # between ids of its own, which push live ones out of YOUNG
+    LOOK_S = 0.05  # between ids of its own, which push live ones out of YOUNG
 
     def __init__(self, path, ids=YOUNG):
         super().__init__(daemon=True)
@@ -249,12 +249,12 @@ class Evictor(threading.Thread):
 
     def run(self):
         rng = random.Random(1)
-        turn = 0
+        look = 0
         while not self.over:
-            if turn % self.ROUNDS == 0:
+            if time.monotonic() >= look:
                 last = self.client.pd()  # ids are given one after the other
                 self.client.obj(PD_FREE, last)
-            turn += 1
+                look = time.monotonic() + self.LOOK_S
             for _ in range(8):
                 ident = last + self.NEXT - rng.randrange(self.ids + self.NEXT)
                 self.evicted += self.client.obj(EVICT, ident,
