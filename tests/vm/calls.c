@@ -137,11 +137,14 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Posts long messages at once, which the NIC works at for milliseconds. */
+/* Posts long messages at once, which the NIC works at for milliseconds, and waits until
+ * it is awake and through with the first. */
 static void post_long(const struct place *there)
 {
 	struct unic_send_wr wr[WINDOW - 1];
+	uint64_t until = now_ns() + WAIT_NS;
 	struct unic_sg sg;
+	struct unic_wc wc;
 	uint32_t i;
 
 	OK(!unic_sg_of(mr, mr->addr, LONG, &sg));
@@ -151,7 +154,11 @@ static void post_long(const struct place *there)
 					       .sg = &sg,
 					       .remote = there->iova,
 					       .rkey = there->stag };
+	wr[0].flags = UNIC_WR_SIGNALED;
 	OK(unic_post_send(qp, wr, WINDOW - 1) == (int)WINDOW - 1);
+	while (unic_poll_cq(cq, 1, &wc) != 1)
+		OK(now_ns() < until);
+	OK(wc.status == UNIC_WC_SUCCESS);
 }
 
 /* @n messages, WINDOW of them under way. */
