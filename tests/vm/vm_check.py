@@ -318,15 +318,37 @@ def test_turns(c):
     must(c.guest.run(f"places {pair.NODE} turns", 60) == "places: ok\n", "not ok")
 
 
-def test_datagrams(c):
-    """Datagrams go to a host with unicd and come from it."""
+def dropped_for_a_page(c):
+    """Datagrams that met a page which was not there yet, so far: they are lost."""
+    return sum(c.ctl(host, "--all", "stats")["nic"]["miss_dropped"]
+               for host in (0, 1))
+
+
+def talk(c):
     answer = c.start("answer", "datagrams", "answer", pair.NODE,
                      show=False)
     qpn = answer.expect("at").split()[-1]
     ask = c.start("ask", "datagrams", "ask", c.socket(1), IP[0], qpn,
                   show=False)
-    ask.expect("datagrams: ok")
-    answer.expect("datagrams: ok")
+    try:
+        ask.expect("datagrams: ok")
+        answer.expect("datagrams: ok")
+    finally:
+        ask.end()
+        answer.end()
+
+
+def test_datagrams(c):
+    """Datagrams go to a host with unicd and come from it. A slow driver may bring the
+    page of a receive after its datagram: then again, twice at most."""
+    for left in (2, 1, 0):
+        before = dropped_for_a_page(c)
+        try:
+            talk(c)
+            break
+        except Failure:
+            if not left or dropped_for_a_page(c) == before:
+                raise
 
 
 def copied(c, mode):
