@@ -9,17 +9,36 @@
 #include "driver_rig.h"
 #include "host.h"
 
+static struct unic_evt_miss miss_record(struct fake *f, uint32_t id,
+					uint32_t first, uint32_t count)
+{
+	return (struct unic_evt_miss){
+		.hdr = { .type = UNIC_EVT_MISS,
+			 .epoch = unic_to_le32(f->epoch) },
+		.mr = unic_to_le32(3),
+		.gen = unic_to_le32(9),
+		.user = unic_to_le32(id),
+		.first = unic_to_le32(first),
+		.count = unic_to_le32(count),
+		.seq = unic_to_le32(5),
+	};
+}
+
 static void miss(struct fake *f, uint32_t id, uint32_t first, uint32_t count)
 {
-	struct unic_evt_miss evt = { .hdr = { .type = UNIC_EVT_MISS },
-				     .mr = unic_to_le32(3),
-				     .gen = unic_to_le32(9),
-				     .user = unic_to_le32(id),
-				     .first = unic_to_le32(first),
-				     .count = unic_to_le32(count),
-				     .seq = unic_to_le32(5) };
+	struct unic_evt_miss evt = miss_record(f, id, first, count);
 
 	event(f, &evt);
+}
+
+/* The driver reads the event of a miss, and the NIC executes no command yet. */
+static void miss_alone(struct fake *f, uint32_t id, uint32_t first,
+		       uint32_t count)
+{
+	struct unic_evt_miss evt = miss_record(f, id, first, count);
+
+	put_event(f, &evt);
+	unic_host_poll(f->host);
 }
 
 static void dropped(struct fake *f, uint32_t id, uint32_t page)
@@ -377,23 +396,6 @@ static void slow_pages_of_another(void **state)
 	miss(f, id, 3, 1);
 	assert_int_equal(pinned(f), 1);
 	fake_delete(f);
-}
-
-/* The driver hears of a miss, and the NIC does nothing yet. */
-static void miss_alone(struct fake *f, uint32_t id, uint32_t first,
-		       uint32_t count)
-{
-	struct unic_evt_miss evt = { .hdr = { .type = UNIC_EVT_MISS,
-					      .epoch = unic_to_le32(f->epoch) },
-				     .mr = unic_to_le32(3),
-				     .gen = unic_to_le32(9),
-				     .user = unic_to_le32(id),
-				     .first = unic_to_le32(first),
-				     .count = unic_to_le32(count),
-				     .seq = unic_to_le32(5) };
-
-	put_event(f, &evt);
-	unic_host_poll(f->host);
 }
 
 /*
