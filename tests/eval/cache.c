@@ -5,7 +5,7 @@
 #include "inside.h"
 
 #define RETRY_NS (500 * US) /* of a library that cannot wait */
-#define OPEN_MAX 4u	    /* of either at a time, of who wants many */
+#define OPEN_MAX 4u /* requests at a time to register, or to end, many */
 
 /* A request is about a chunk; the process finds its cache by `user`. */
 static struct cache *cache_of(const struct actor *a)
@@ -57,15 +57,21 @@ static uint32_t idle(const struct cache *c)
 
 static void pump(struct cache *c);
 
+/* MR_DEREG of chunk @ctx is answered. */
+static void note_end(struct actor *a, void *ctx, uint32_t status)
+{
+	if (status && status != UNIC_ST_NO_MR)
+		sim_fail("eval", "MR_DEREG answers %u", status);
+	cache_of(a)->ending--;
+	chunk_of(a, ctx)->state = CHUNK_NONE;
+}
+
 static void dereg_done(struct actor *a, void *ctx, uint32_t status,
 		       const void *rec, uint32_t bytes)
 {
 	(void)rec;
 	(void)bytes;
-	if (status && status != UNIC_ST_NO_MR)
-		sim_fail("eval", "MR_DEREG answers %u", status);
-	cache_of(a)->ending--;
-	chunk_of(a, ctx)->state = CHUNK_NONE;
+	note_end(a, ctx, status);
 	pump(cache_of(a));
 }
 
@@ -102,10 +108,7 @@ static void made_room(struct actor *a, void *ctx, uint32_t status,
 
 	(void)rec;
 	(void)bytes;
-	if (status && status != UNIC_ST_NO_MR)
-		sim_fail("eval", "MR_DEREG answers %u", status);
-	c->ending--;
-	chunk_of(a, ctx)->state = CHUNK_NONE;
+	note_end(a, ctx, status);
 	try_reg(c, c->want, 0, 0);
 }
 
