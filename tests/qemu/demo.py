@@ -88,6 +88,7 @@ class Demo(Hosts):
         self.o = options
         self.image, self.model = options.image, options.model
         self.names = {}  # slot on host 0 -> name
+        self.done = False
 
     def start_hosts(self):
         loss = self.o.loss
@@ -113,13 +114,16 @@ class Demo(Hosts):
         return trace
 
     def end(self):
-        """Keeps what was seen, each file as a whole: another demo may run."""
+        """Keeps what was seen, each file as a whole: another demo may run. What a demo
+        that failed has seen is not all there is, and goes elsewhere."""
         super().end()
+        out = OUT if self.done else os.path.join(OUT, "failed")
+        os.makedirs(out, exist_ok=True)
         for name in (self.CAPTURE, self.TRACE):
             if os.path.exists(self.path(name)):
-                new = os.path.join(OUT, f"{name}.{os.getpid()}")
+                new = os.path.join(out, f"{name}.{os.getpid()}")
                 shutil.move(self.path(name), new)
-                os.replace(new, os.path.join(OUT, name))
+                os.replace(new, os.path.join(out, name))
 
     # ------------------------------------------------------------- the hogs
 
@@ -280,6 +284,7 @@ class Demo(Hosts):
         trace.shown = False  # the ends of all processes are in the file
         time.sleep(0.05)  # the trace follows every 10 ms
         self.report(info, trace.waits, delays)
+        self.done = True
 
     def post_mortem(self):
         """Print the last lines of the parts that are not on the timeline."""
