@@ -99,7 +99,7 @@ int run_dir_connect(int fd, int dir, const char *name)
 	return run_dir_peer(fd);
 }
 
-int run_dir_bind(int fd, int dir, const char *name, mode_t mode)
+static int bind_to(int fd, int dir, const char *name, mode_t mode)
 {
 	struct sockaddr_un addr;
 	int err = build_address(&addr, dir, name);
@@ -113,6 +113,26 @@ int run_dir_bind(int fd, int dir, const char *name, mode_t mode)
 	old = umask(0);
 	err = bind(fd, (struct sockaddr *)&addr, sizeof(addr)) ? -errno : 0;
 	umask(old);
+	return err;
+}
+
+int run_dir_offer(int fd, int dir, const char *name, mode_t mode, int backlog)
+{
+	char early[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	int err = snprintf(early, sizeof(early), ".%s.%d", name,
+			   (int)getpid()) < (int)sizeof(early)
+			  ? run_dir_unlink(dir, early)
+			  : -ENAMETOOLONG;
+
+	if (!err)
+		err = bind_to(fd, dir, early, mode);
+	if (err)
+		return err;
+	if ((backlog && listen(fd, backlog)) ||
+	    renameat(dir, early, dir, name)) {
+		err = -errno;
+		unlinkat(dir, early, 0);
+	}
 	return err;
 }
 
@@ -245,15 +265,13 @@ int run_dir_reserve(struct run_dir *rd, const char *name,
 static int listen_to(int fd, int dir, const char *name, int type)
 {
 	const int on = 1;
-	int err = run_dir_bind(fd, dir, name, 0600);
 
-	if (err)
-		return err;
-	if (type == SOCK_DGRAM) /* the receiver asks who sent each */
-		err = setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
-	else
-		err = listen(fd, LISTEN_BACKLOG);
-	return err ? -errno : 0;
+	if (type != SOCK_DGRAM)
+		return run_dir_offer(fd, dir, name, 0600, LISTEN_BACKLOG);
+	/* the receiver asks who sent each */
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
+		return -errno;
+	return run_dir_offer(fd, dir, name, 0600, 0);
 }
 
 int run_dir_listen(struct run_dir *rd, const char *name, int type)

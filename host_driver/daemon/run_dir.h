@@ -45,9 +45,10 @@ int run_dir_peer(int fd);
  * that run_dir_peer() accepts. 0 or -errno. */
 int run_dir_connect(int fd, int dir, const char *name);
 
-/** run_dir_bind() - socket @fd as @name in directory @dir, with @mode from the
- * first moment. 0 or -errno. */
-int run_dir_bind(int fd, int dir, const char *name, mode_t mode);
+/** run_dir_offer() - socket @fd as @name in directory @dir, with @mode from the first
+ * moment. With @backlog, as for listen(), not 0, it listens before the name is there:
+ * who finds the name is not refused. 0 or -errno. */
+int run_dir_offer(int fd, int dir, const char *name, mode_t mode, int backlog);
 
 /** run_dir_unlink() - socket @name in directory @dir, if it is there. 0; -EEXIST:
  * it is, and is no socket; -errno. */

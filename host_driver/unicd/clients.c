@@ -90,9 +90,7 @@ static int listen_at(struct unic_os *os, const char *name)
 
 	if (fd < 0)
 		return -errno;
-	err = run_dir_bind(fd, os->socket_dir, name, mode);
-	if (!err && listen(fd, 64))
-		err = -errno;
+	err = run_dir_offer(fd, os->socket_dir, name, mode, 64);
 	if (err) {
 		close(fd);
 		return err;

@@ -30,6 +30,9 @@ PARTS_test_serial     = tests/unit/host/test_serial.c $(SERIAL) $(NEAR) $(FAR)
 PARTS_test_stags      = tests/unit/host/test_stags.c rig.a
 # The switch, but for its way to the link and what needs libraries.
 PARTS_test_switch     = tests/unit/host/test_switch.c $(addprefix qemu/wire/,faults.c mac_table.c socket_port.c switch.c)
+# Sockets get their name when somebody listens.
+PARTS_test_run_dir    = tests/unit/host/test_run_dir.c host_driver/daemon/run_dir.c
+WRAP_test_run_dir    := --for-linker=--wrap=listen
 # A terminal whose driver the test plays.
 PARTS_test_tty        = tests/unit/host/test_tty.c host_driver/serial/tty.c
 WRAP_test_tty        := --for-linker=--wrap=ioctl --for-linker=--wrap=stat
@@ -112,5 +115,6 @@ INC_tests/unit/host/test_policysim.c = -Itests/unit -Itests/eval
 INC_tests/unit/host/test_serial.c    = -Itests/unit -Ihal/serial -Ihost_driver/serial -Ihal -Iboards/lm3s6965evb
 INC_tests/unit/host/test_stags.c     = $(INC_tests/unit)
 INC_tests/unit/host/test_switch.c    = -Itests/unit $(INC_qemu/wire)
+INC_tests/unit/host/test_run_dir.c   = -Itests/unit -Ihost_driver/daemon
 INC_tests/unit/host/test_tty.c       = -Itests/unit -Ihost_driver/serial
 INC_tests/unit/host/test_vectors.c   = $(INC_tests/unit) -Ihal/serial -Ihost_driver/serial
