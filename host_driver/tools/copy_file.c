@@ -65,6 +65,8 @@ int copy_file_get(struct copy_file *f, void *buf, size_t len)
 {
 	size_t n = 0;
 
+	if (!f->sha)
+		return print_file_error("read behind the end", EPROTO);
 	while (n < len) {
 		ssize_t got = read(f->fd, (char *)buf + n, len - n);
 
@@ -83,6 +85,8 @@ int copy_file_put(struct copy_file *f, const void *buf, size_t len)
 {
 	size_t n = 0;
 
+	if (!f->sha)
+		return print_file_error("written behind the end", EPROTO);
 	while (n < len) {
 		ssize_t put = write(f->fd, (const char *)buf + n, len - n);
 
@@ -99,13 +103,19 @@ int copy_file_put(struct copy_file *f, const void *buf, size_t len)
 
 void copy_file_digest(struct copy_file *f, uint8_t out[COPY_DIGEST])
 {
-	EVP_DigestFinal_ex(f->sha, out, NULL);
+	if (f->sha)
+		EVP_DigestFinal_ex(f->sha, f->digest, NULL);
+	EVP_MD_CTX_free(f->sha);
+	f->sha = NULL;
+	memcpy(out, f->digest, COPY_DIGEST);
 }
 
 int copy_file_keep(struct copy_file *f)
 {
 	char part[sizeof(f->path) + 8];
 
+	if (!f->path[0])
+		return 0;
 	snprintf(part, sizeof(part), "%s.part", f->path);
 	if (rename(part, f->path) < 0)
 		return print_file_error(f->path, errno);

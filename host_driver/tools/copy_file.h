@@ -14,7 +14,8 @@ struct copy_file {
 	int fd;
 	uint64_t size;
 	uint64_t done;
-	void *sha; /* EVP_MD_CTX */
+	void *sha; /* EVP_MD_CTX; NULL: `digest` is there */
+	uint8_t digest[COPY_DIGEST];
 	char path[256];
 };
 
@@ -27,9 +28,11 @@ int copy_file_write(struct copy_file *f, const char *path, uint64_t size);
  * -errno. */
 int copy_file_get(struct copy_file *f, void *buf, size_t len);
 int copy_file_put(struct copy_file *f, const void *buf, size_t len);
-/** copy_file_digest() - the SHA-256 of all bytes read or written. */
+/** copy_file_digest() - the SHA-256 of all bytes read or written. There are no more from
+ * then on; it may be asked for again. */
 void copy_file_digest(struct copy_file *f, uint8_t out[COPY_DIGEST]);
-/** copy_file_keep() - the written file is complete: rename it to @f->path. */
+/** copy_file_keep() - the written file is complete: rename it to @f->path. 0, also if
+ * that was done before. */
 int copy_file_keep(struct copy_file *f);
 /** copy_file_close() - close the file, and remove a written one that was not kept. */
 void copy_file_close(struct copy_file *f);

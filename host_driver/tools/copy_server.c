@@ -27,6 +27,7 @@ struct session {
 	uint64_t stored; /* put: blocks in the file */
 	bool met;	 /* the connection was accepted */
 	bool over;
+	bool unheard; /* FIN was answered, but the client may not know */
 };
 
 #define PENDING 8u
@@ -260,8 +261,10 @@ static int on_fin(struct session *s, const struct copy_msg *fin)
 		err = copy_file_keep(&s->file);
 	if (!err)
 		err = send_reply(s, COPY_FIN, &msg);
-	/* The client disconnects after FIN, perhaps before its NIC acknowledges. */
-	return err == -ECONNRESET ? 0 : err;
+	/* The client disconnects after FIN, perhaps before its NIC acknowledges; or its
+	 * connection broke, and it comes again. */
+	s->unheard = err == -ECONNRESET;
+	return s->unheard ? 0 : err;
 }
 
 static int handle_msg(struct session *s)
@@ -352,7 +355,7 @@ static int begin_session(struct server *v, const struct unic_event *ev)
 	if (same_ticket(&v->kept, &hello)) {
 		*s = v->kept;
 		v->kept = (struct session){ .file = { .fd = -1 } };
-		s->met = s->over = false;
+		s->met = s->over = s->unheard = false;
 		return 0;
 	}
 	if (ticket_of(&v->kept))
@@ -389,7 +392,7 @@ static void run_session(struct server *v, const struct unic_event *ev)
 		printf("unic-copy: served %s, %llu bytes\n", s->hello.name,
 		       (unsigned long long)s->file.done);
 	fflush(stdout);
-	if (err && ticket_of(s))
+	if ((err || s->unheard) && ticket_of(s))
 		v->kept = *s;
 	else
 		end_session(s);

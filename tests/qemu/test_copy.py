@@ -4,7 +4,9 @@
 any transfer when its regions are taken back under it, and the file is the same at
 both ends.
 
-    test_copy.py [--board soft|virt]
+    test_copy.py [--board soft|virt] [--late]
+
+--late: only NICs that are reset after the last block.
 """
 import argparse
 import hashlib
@@ -32,17 +34,19 @@ def digest(path):
     return h.hexdigest()
 
 
-def moved(rig, how, size):
-    """Wait until @size bytes have come to the file that is being written."""
+def has_moved(rig, how, size):
+    """Have @size bytes come to the file that is being written?"""
     where = rig.path("served") if how == "put" else rig.path()
+    return any(e.name not in ("src", "got") and e.is_file() and
+               e.stat().st_size >= size for e in os.scandir(where))
+
+
+def moved(rig, how, size):
     until = time.monotonic() + hosts.PATIENCE_S
-    while time.monotonic() < until:
-        for e in os.scandir(where):
-            if e.name not in ("src", "got") and e.is_file() and \
-                    e.stat().st_size >= size:
-                return
+    while not has_moved(rig, how, size):
+        if time.monotonic() > until:
+            raise hosts.Failure("nothing moves")
         time.sleep(0.001)
-    raise hosts.Failure("nothing moves")
 
 
 def transfer(rig, how, mode, victim):
@@ -131,6 +135,75 @@ def hog_holds_on(rig):
     hog.end()
 
 
+WAY_US = 50000  # of each frame
+
+
+SLOW_BYTES = 5000
+
+
+def begin_slow(rig, how, args):
+    """A transfer of which all blocks are there. The server, whose NIC was reset by the
+    case before, may not be back yet: then it begins again."""
+    until = time.monotonic() + hosts.PATIENCE_S
+    while time.monotonic() < until:
+        p = rig.start("client", "unic-copy", *args, show=False)
+        while p.child.poll() is None:
+            if has_moved(rig, how, SLOW_BYTES):
+                return p
+            time.sleep(0.001)
+        time.sleep(0.1)
+    raise hosts.Failure(f"no transfer begins: {p.lines[-1:]}")
+
+
+def last_question(rig, how, victim, late_s):
+    """All blocks are there, and the ends are about to compare the file: NIC @victim is
+    reset @late_s after that, while the question or its answer is on the way."""
+    src, dst = rig.path("src"), rig.path("served", "copy")
+    for old in (dst, rig.path("got")):
+        if os.path.exists(old):
+            os.unlink(old)
+    more = ["--peer", hosts.IP[1], "--keep", "--socket", rig.socket(0)]
+    if how == "put":
+        args = ["put", src, "--name", "copy", *more]
+    else:
+        dst = rig.path("got")
+        args = ["get", "src", "--output", dst, *more]
+    p = begin_slow(rig, how, args)
+    time.sleep(late_s)
+    with u.Client(rig.socket(victim)) as admin:
+        admin.call(u.RESET)
+    p.expect("at both ends", 120)
+    p.finish(hosts.PATIENCE_S)
+    assert digest(src) == digest(dst), "the file is another one"
+
+
+def run_slow(board, tell):
+    """On a wire on which every frame takes its time."""
+    with tempfile.TemporaryDirectory(prefix="unic-copy-") as tmp:
+        rig = hosts.Hosts(board, None, tmp)
+        os.mkdir(rig.path("served"))
+        with open(rig.path("src"), "wb") as f:
+            f.write(os.urandom(SLOW_BYTES))
+        os.link(rig.path("src"), rig.path("served", "src"))
+        try:
+            rig.start_wire("--delay-us", str(WAY_US))
+            for host in (0, 1):
+                rig.start_nic(host, show=False)
+                rig.start_driver(host)
+            for host in (0, 1):
+                rig.wait_nic(host)
+            server = serve(rig, "--keep")
+            for how in ("put", "get"):
+                for victim in (0, 1):
+                    # a put is told of the last block, and asks then
+                    for ways in (1.5, 2.5) if how == "put" else (0.5, 1.5):
+                        tell(f"{how}, NIC {victim} reset {ways} ways after all",
+                             server, last_question, rig, how, victim,
+                             ways * WAY_US / 1e6)
+        finally:
+            rig.end()
+
+
 def serve(rig, *more):
     p = rig.start("server", "unic-copy", "serve", "--dir", rig.path("served"),
                   "--socket", rig.socket(1), *more, show=False)
@@ -138,19 +211,29 @@ def serve(rig, *more):
     return p
 
 
-def run(board):
+def run(board, late):
     results = []
 
-    def tell(name, test, *args):
+    def tell(name, server, test, *args):
         began = time.monotonic()
         try:
-            test(rig, *args)
+            test(*args)
             results.append(True)
             print(f"ok      {board} {name} ({time.monotonic() - began:.1f} s)")
         except (AssertionError, hosts.Failure) as e:
             results.append(False)
             print(f"FAILED  {board} {name}: {e}; server: {server.lines[-3:]}")
 
+    run_slow(board, tell)
+    if not late:
+        run_large(board, tell)
+    failed = results.count(False)
+    print(f"{len(results) - failed} passed, {failed} failed")
+    return failed
+
+
+def run_large(board, tell):
+    """Much at once."""
     with tempfile.TemporaryDirectory(prefix="unic-copy-") as tmp:
         rig = hosts.Hosts(board, None, tmp)
         os.mkdir(rig.path("served"))
@@ -168,35 +251,35 @@ def run(board):
             server = serve(rig, "--keep")
             for case in (("put", "rdma", 0), ("get", "rdma", 0),
                          ("put", "rdma", 1), ("put", "rpc", 0)):
-                tell(f"{case[0]} {case[1]}, NIC {case[2]} reset",
-                     transfer, *case)
-            tell("hog, NIC 0 reset", hog_holds_on)
+                tell(f"{case[0]} {case[1]}, NIC {case[2]} reset", server,
+                     transfer, rig, *case)
+            tell("hog, NIC 0 reset", server, hog_holds_on, rig)
             server.end()
             server = serve(rig)
             for host in (0, 1):
                 with u.Client(rig.socket(host)) as admin:
                     admin.call(u.PARAMS, struct.pack("<I", SHORT_US))
             for host in (0, 1):
-                tell(f"regions of host {host} taken back", asked_back, host)
+                tell(f"regions of host {host} taken back", server, asked_back,
+                     rig, host)
             for host in (0, 1):
                 with u.Client(rig.socket(host)) as admin:
                     admin.call(u.PARAMS, struct.pack("<8I", 0, 0, 0, 0, 0, 0, 0,
                                                      GRACE_MEANT))
                 assert rig.ctl(host, "info")["grace_us"] == 0
             for host in (0, 1):
-                tell(f"regions of host {host} taken back, no grace",
-                     asked_back, host, u.Evictor.OLD)
+                tell(f"regions of host {host} taken back, no grace", server,
+                     asked_back, rig, host, u.Evictor.OLD)
         finally:
             rig.end()
-    failed = results.count(False)
-    print(f"{len(results) - failed} passed, {failed} failed")
-    return failed
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--board", default="soft")
-    return bool(run(ap.parse_args().board))
+    ap.add_argument("--late", action="store_true")
+    args = ap.parse_args()
+    return bool(run(args.board, args.late))
 
 
 if __name__ == "__main__":

@@ -248,4 +248,9 @@ MUTATIONS = (
      "test_kio.py exports"),
     (UNICD + "kio_files.c", "	if (n < KEPT_EACH && spare)", "	if (spare)",
      "unicd: any number of files stays open", "test_kio.py files_stay_open"),
+    ("host_driver/tools/copy_client.c", "while (err && !(err = recover_connection(c, err)));\n\treturn err;",
+     "while (0);\n\treturn err;", "copy: the last question is asked once", "test_copy.py --late"),
+    ("host_driver/tools/copy_server.c", "if ((err || s->unheard) && ticket_of(s))",
+     "if (err && ticket_of(s))", "copy: who did not hear the last answer gets none",
+     "test_copy.py --late"),
 )
