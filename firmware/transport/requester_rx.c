@@ -336,6 +336,22 @@ void unic_requester_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 
 /* ---------------------------------------------------------------- timers */
 
+/*
+ * A peer that is slower than the timeout expects it to be has more to do with each repeat,
+ * and answers later still: so from the third time on @qp waits longer, four times as long
+ * at most (IBTA 9.7.6.1.3 lets the timer be anything between T and 4 T).
+ */
+static void wait_longer(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	uint32_t repeats = (uint32_t)qp->retry_cnt - qp->sq.retries;
+
+	if (repeats > 1 && unic_qp_sends(qp) &&
+	    unic_requester_has_outstanding(&qp->sq))
+		unic_qp_timer(nic, qp,
+			      nic->now_ns + (qp->timeout_ns
+					     << (repeats > 2 ? 2 : 1)));
+}
+
 void unic_requester_timeout(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -350,5 +366,6 @@ void unic_requester_timeout(struct unic_transport *nic, struct unic_qp_ctx *qp)
 		UNIC_COUNT(nic, timeouts);
 		sq->back_valid = false;
 		retry_or_fail(nic, qp, sq->psn_una, 0);
+		wait_longer(nic, qp);
 	}
 }

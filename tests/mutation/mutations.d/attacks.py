@@ -97,4 +97,8 @@ MUTATIONS = (
      'if (mr->stag != stag || !(mr->flags & UNIC_MR_F_INVAL)',
      'if (!(mr->flags & UNIC_MR_F_INVAL)',
      'form: another one of the index is finished', 'test_window'),
+    ("firmware/transport/requester_rx.c", "\t\twait_longer(nic, qp);\n", "",
+     "rc: a slow peer is asked ever more often", "test_rc"),
+    ("firmware/transport/requester_rx.c", "(repeats > 2 ? 2 : 1)", "repeats",
+     "rc: a dead peer is waited for ever longer", "test_rc"),
 )

@@ -663,7 +663,7 @@ static void reasons_of_later_versions(void **state)
 	pair_expect_none(&ra, &qa);
 	assert_int_equal(rig_count(&ra, rx_bad_opcode), i + 1);
 	ra.port.on_frame = NULL;
-	pair_run(20 * MS); /* B never got the first WRITE */
+	pair_run(40 * MS); /* B never got the first WRITE */
 	pair_expect(&ra, &qa, 6, UNIC_WC_RETRY_EXC_ERR, 0);
 }
 

@@ -173,7 +173,8 @@ static void answer_is_repeated(bool vendor, uint32_t lost, uint8_t status,
 	cut_write(vendor);
 	lose(0, lost);
 	take_back(&rb, &mb);
-	run(lost * TIMEOUT_NS + SOON);
+	/* after T, T, 2 T, 4 T, 4 T ... */
+	run((lost < 3 ? lost : 4 * (lost - 2)) * TIMEOUT_NS + SOON);
 	expect(1, status, detail);
 	expect(2, UNIC_WC_WR_FLUSH_ERR, 0);
 	expect_none();

@@ -333,9 +333,18 @@ static void retries_exhausted(void **state)
 		rig_send(&ra, &qa, UNIC_WR_WRITE, i, &ma, 0, 2000, mb.iova,
 			 mb.stag);
 	rig_recv(&ra, &qa, 50, &ma, 0, 10);
-	pair_run(15 * MS);
-	pair_expect_none(&ra, &qa);
-	pair_run(5 * MS);
+	/* a peer that may only be slow is waited for longer: 1, 1, 2, 4 times T */
+	for (i = 0; i < 4; i++) {
+		static const uint32_t until[] = { 1, 2, 4, 8 };
+		uint64_t t_ns = 4096ull << 10;
+
+		pair_run((until[i] - (i ? until[i - 1] : 0)) * t_ns -
+			 (i ? MS / 5 : MS / 10));
+		assert_int_equal(rig_count(&ra, timeouts), i);
+		pair_expect_none(&ra, &qa);
+		pair_run(MS / 5);
+		assert_int_equal(rig_count(&ra, timeouts), i + 1);
+	}
 	rc_expect(&ra, &qa, 0, 0, UNIC_WC_RETRY_EXC_ERR, 0);
 	for (i = 1; i < 5; i++)
 		rc_expect(&ra, &qa, 0, i, UNIC_WC_WR_FLUSH_ERR, 0);
