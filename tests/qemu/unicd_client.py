@@ -239,6 +239,7 @@ class Evictor(threading.Thread):
     OLD = 512  # ... and one of a region that stays
     NEXT = 16  # ids given before the next look, on a busy machine
     LOOK_S = 0.05  # between ids of its own, which push live ones out of YOUNG
+    QUIET_S = 1  # without a region, before it looks among older ids
 
     def __init__(self, path, ids=YOUNG):
         super().__init__(daemon=True)
@@ -249,16 +250,22 @@ class Evictor(threading.Thread):
 
     def run(self):
         rng = random.Random(1)
-        look = 0
+        look, ids = 0, self.ids
+        quiet = time.monotonic() + self.QUIET_S
         while not self.over:
+            before = self.evicted
             if time.monotonic() >= look:
                 last = self.client.pd()  # ids are given one after the other
                 self.client.obj(PD_FREE, last)
                 look = time.monotonic() + self.LOOK_S
             for _ in range(8):
-                ident = last + self.NEXT - rng.randrange(self.ids + self.NEXT)
+                ident = last + self.NEXT - rng.randrange(ids + self.NEXT)
                 self.evicted += self.client.obj(EVICT, ident,
                                                 want=None).status == OK
+            if self.evicted > before:
+                ids, quiet = self.ids, time.monotonic() + self.QUIET_S
+            elif time.monotonic() > quiet:
+                ids, quiet = 2 * ids, time.monotonic() + self.QUIET_S
             time.sleep(0.002)
 
     def end(self):
