@@ -9,6 +9,7 @@ both ends.
 --late: only NICs that are reset after the last block.
 """
 import argparse
+import contextlib
 import hashlib
 import os
 import struct
@@ -58,18 +59,20 @@ def transfer(rig, how, mode, victim):
     raise hosts.Failure("over before the NIC was reset")
 
 
-def reset_in_the_middle(rig, how, mode, victim):
-    src, dst = rig.path("src"), rig.path("served", "copy")
-    for old in (dst, rig.path("got")):
+def kept_transfer(rig, how, mode="rdma"):
+    """The arguments of unic-copy, and the file that it is to make, which is not there."""
+    made = {"put": rig.path("served", "copy"), "get": rig.path("got")}
+    for old in made.values():
         if os.path.exists(old):
             os.unlink(old)
-    more = ["--peer", hosts.IP[1], "--mode", mode, "--keep",
-            "--socket", rig.socket(0)]
-    if how == "put":
-        args = ["put", src, "--name", "copy", *more]
-    else:
-        args = ["get", "src", "--output", rig.path("got"), *more]
-        dst = rig.path("got")
+    what = {"put": ["put", rig.path("src"), "--name", "copy"],
+            "get": ["get", "src", "--output", made["get"]]}
+    return [*what[how], "--peer", hosts.IP[1], "--mode", mode, "--keep",
+            "--socket", rig.socket(0)], made[how]
+
+
+def reset_in_the_middle(rig, how, mode, victim):
+    args, dst = kept_transfer(rig, how, mode)
     p = rig.start("client", "unic-copy", *args, show=False)
     for k in range(RESETS):
         moved(rig, how, (k + 1) * 8 << 20)
@@ -79,7 +82,7 @@ def reset_in_the_middle(rig, how, mode, victim):
             return False
     p.expect("at both ends", 240)
     p.finish(hosts.PATIENCE_S)
-    assert digest(src) == digest(dst), "the file is another one"
+    assert digest(rig.path("src")) == digest(dst), "the file is another one"
     return True
 
 
@@ -158,50 +161,49 @@ def begin_slow(rig, how, args):
 def last_question(rig, how, victim, late_s):
     """All blocks are there, and the ends are about to compare the file: NIC @victim is
     reset @late_s after that, while the question or its answer is on the way."""
-    src, dst = rig.path("src"), rig.path("served", "copy")
-    for old in (dst, rig.path("got")):
-        if os.path.exists(old):
-            os.unlink(old)
-    more = ["--peer", hosts.IP[1], "--keep", "--socket", rig.socket(0)]
-    if how == "put":
-        args = ["put", src, "--name", "copy", *more]
-    else:
-        dst = rig.path("got")
-        args = ["get", "src", "--output", dst, *more]
+    args, dst = kept_transfer(rig, how)
     p = begin_slow(rig, how, args)
     time.sleep(late_s)
     with u.Client(rig.socket(victim)) as admin:
         admin.call(u.RESET)
     p.expect("at both ends", 120)
     p.finish(hosts.PATIENCE_S)
-    assert digest(src) == digest(dst), "the file is another one"
+    assert digest(rig.path("src")) == digest(dst), "the file is another one"
 
 
-def run_slow(board, tell):
-    """On a wire on which every frame takes its time."""
+@contextlib.contextmanager
+def two_hosts(board, size, *wire):
+    """A rig on a wire with options @wire, with @size random bytes in file src of both."""
     with tempfile.TemporaryDirectory(prefix="unic-copy-") as tmp:
         rig = hosts.Hosts(board, None, tmp)
         os.mkdir(rig.path("served"))
         with open(rig.path("src"), "wb") as f:
-            f.write(os.urandom(SLOW_BYTES))
+            for at in range(0, size, 1 << 20):
+                f.write(os.urandom(min(1 << 20, size - at)))
         os.link(rig.path("src"), rig.path("served", "src"))
         try:
-            rig.start_wire("--delay-us", str(WAY_US))
+            rig.start_wire(*wire)
             for host in (0, 1):
                 rig.start_nic(host, show=False)
                 rig.start_driver(host)
             for host in (0, 1):
                 rig.wait_nic(host)
-            server = serve(rig, "--keep")
-            for how in ("put", "get"):
-                for victim in (0, 1):
-                    # a put is told of the last block, and asks then
-                    for ways in (1.5, 2.5) if how == "put" else (0.5, 1.5):
-                        tell(f"{how}, NIC {victim} reset {ways} ways after all",
-                             server, last_question, rig, how, victim,
-                             ways * WAY_US / 1e6)
+            yield rig
         finally:
             rig.end()
+
+
+def run_slow(board, tell):
+    """On a wire on which every frame takes its time."""
+    with two_hosts(board, SLOW_BYTES, "--delay-us", str(WAY_US)) as rig:
+        server = serve(rig, "--keep")
+        for how in ("put", "get"):
+            for victim in (0, 1):
+                # the client of a put asks one way after its last block is stored
+                for ways in (1.5, 2.5) if how == "put" else (0.5, 1.5):
+                    tell(f"{how}, NIC {victim} reset {ways} ways after all",
+                         server, last_question, rig, how, victim,
+                         ways * WAY_US / 1e6)
 
 
 def serve(rig, *more):
@@ -234,44 +236,29 @@ def run(board, late):
 
 def run_large(board, tell):
     """Much at once."""
-    with tempfile.TemporaryDirectory(prefix="unic-copy-") as tmp:
-        rig = hosts.Hosts(board, None, tmp)
-        os.mkdir(rig.path("served"))
-        with open(rig.path("src"), "wb") as f:
-            for _ in range(MIB):
-                f.write(os.urandom(1 << 20))
-        os.link(rig.path("src"), rig.path("served", "src"))
-        try:
-            rig.start_wire()
-            for host in (0, 1):
-                rig.start_nic(host, show=False)
-                rig.start_driver(host)
-            for host in (0, 1):
-                rig.wait_nic(host)
-            server = serve(rig, "--keep")
-            for case in (("put", "rdma", 0), ("get", "rdma", 0),
-                         ("put", "rdma", 1), ("put", "rpc", 0)):
-                tell(f"{case[0]} {case[1]}, NIC {case[2]} reset", server,
-                     transfer, rig, *case)
-            tell("hog, NIC 0 reset", server, hog_holds_on, rig)
-            server.end()
-            server = serve(rig)
-            for host in (0, 1):
-                with u.Client(rig.socket(host)) as admin:
-                    admin.call(u.PARAMS, struct.pack("<I", SHORT_US))
-            for host in (0, 1):
-                tell(f"regions of host {host} taken back", server, asked_back,
-                     rig, host)
-            for host in (0, 1):
-                with u.Client(rig.socket(host)) as admin:
-                    admin.call(u.PARAMS, struct.pack("<8I", 0, 0, 0, 0, 0, 0, 0,
-                                                     GRACE_MEANT))
-                assert rig.ctl(host, "info")["grace_us"] == 0
-            for host in (0, 1):
-                tell(f"regions of host {host} taken back, no grace", server,
-                     asked_back, rig, host, u.Evictor.OLD)
-        finally:
-            rig.end()
+    with two_hosts(board, MIB << 20) as rig:
+        server = serve(rig, "--keep")
+        for case in (("put", "rdma", 0), ("get", "rdma", 0),
+                     ("put", "rdma", 1), ("put", "rpc", 0)):
+            tell(f"{case[0]} {case[1]}, NIC {case[2]} reset", server,
+                 transfer, rig, *case)
+        tell("hog, NIC 0 reset", server, hog_holds_on, rig)
+        server.end()
+        server = serve(rig)
+        for host in (0, 1):
+            with u.Client(rig.socket(host)) as admin:
+                admin.call(u.PARAMS, struct.pack("<I", SHORT_US))
+        for host in (0, 1):
+            tell(f"regions of host {host} taken back", server, asked_back,
+                 rig, host)
+        for host in (0, 1):
+            with u.Client(rig.socket(host)) as admin:
+                admin.call(u.PARAMS, struct.pack("<8I", 0, 0, 0, 0, 0, 0, 0,
+                                                 GRACE_MEANT))
+            assert rig.ctl(host, "info")["grace_us"] == 0
+        for host in (0, 1):
+            tell(f"regions of host {host} taken back, no grace", server,
+                 asked_back, rig, host, u.Evictor.OLD)
 
 
 def main():
