@@ -265,7 +265,7 @@ class Evictor(threading.Thread):
             if self.evicted > before:
                 ids, quiet = self.ids, time.monotonic() + self.QUIET_S
             elif time.monotonic() > quiet:
-                ids, quiet = 2 * ids, time.monotonic() + self.QUIET_S
+                ids, quiet = min(2 * ids, last), time.monotonic() + self.QUIET_S
             time.sleep(0.002)
 
     def end(self):
