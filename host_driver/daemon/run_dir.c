@@ -119,11 +119,12 @@ static int bind_to(int fd, int dir, const char *name, mode_t mode)
 int run_dir_offer(int fd, int dir, const char *name, mode_t mode, int backlog)
 {
 	char early[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	int err = snprintf(early, sizeof(early), ".%s.%d", name,
-			   (int)getpid()) < (int)sizeof(early)
-			  ? run_dir_unlink(dir, early)
-			  : -ENAMETOOLONG;
+	int n = snprintf(early, sizeof(early), ".%s.%d", name, (int)getpid());
+	int err;
 
+	if (n >= (int)sizeof(early))
+		return -ENAMETOOLONG;
+	err = run_dir_unlink(dir, early);
 	if (!err)
 		err = bind_to(fd, dir, early, mode);
 	if (err)
@@ -265,13 +266,12 @@ int run_dir_reserve(struct run_dir *rd, const char *name,
 static int listen_to(int fd, int dir, const char *name, int type)
 {
 	const int on = 1;
+	bool dgram = type == SOCK_DGRAM;
 
-	if (type != SOCK_DGRAM)
-		return run_dir_offer(fd, dir, name, 0600, LISTEN_BACKLOG);
-	/* the receiver asks who sent each */
-	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
+	/* the receiver of datagrams asks who sent each */
+	if (dgram && setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
 		return -errno;
-	return run_dir_offer(fd, dir, name, 0600, 0);
+	return run_dir_offer(fd, dir, name, 0600, dgram ? 0 : LISTEN_BACKLOG);
 }
 
 int run_dir_listen(struct run_dir *rd, const char *name, int type)
