@@ -16,7 +16,9 @@
 #include "transport/sq.h"
 #include "memory/access.h"
 
-#define BLOCKED_NS 50000u /* the link had no room: look again after */
+#define BLOCKED_NS 50000u /* work that cannot be done: look again after */
+#define BLOCKED_LONG_NS \
+	1000000u /* or after this time, if a link is full for long */
 
 /* What it costs to look through a queue pair for holds, and to end it, beside its
  * window; in units of UNIC_CUT_ROUND. */
@@ -481,6 +483,29 @@ do_chores(struct unic_transport *nic)
 	return worked;
 }
 
+/* What waits cannot be done. A full link is looked at after as long again as it has
+ * been full for, within bounds: a peer that reads slowly waits little for more, and
+ * one that has stopped costs little. */
+static __attribute__((noinline, cold)) void
+look_later(struct unic_transport *nic)
+{
+	struct unic_qps *qps = &nic->qps;
+	uint32_t sent =
+		(uint32_t)nic->counter[UNIC_C_tx_frames] + qps->roce.tx_frames;
+	uint64_t wait = BLOCKED_NS;
+
+	if (sent != qps->blocked_sent) {
+		qps->blocked_sent = sent;
+		qps->blocked_ns = nic->now_ns;
+	}
+	if (nic->order.stuck && nic->now_ns - qps->blocked_ns > wait)
+		wait = nic->now_ns - qps->blocked_ns;
+	if (wait > BLOCKED_LONG_NS)
+		wait = BLOCKED_LONG_NS;
+	if (nic->timers_ns > nic->now_ns + wait)
+		nic->timers_ns = nic->now_ns + wait;
+}
+
 static __attribute__((noinline)) bool run_qp_work(struct unic_transport *nic)
 {
 	bool worked = false;
@@ -489,8 +514,8 @@ static __attribute__((noinline)) bool run_qp_work(struct unic_transport *nic)
 		worked = unic_sched_run(nic);
 	if (unlikely(nic->chores))
 		worked |= do_chores(nic);
-	if (!worked && nic->timers_ns > nic->now_ns + BLOCKED_NS)
-		nic->timers_ns = nic->now_ns + BLOCKED_NS;
+	if (!worked)
+		look_later(nic);
 	return worked;
 }
 

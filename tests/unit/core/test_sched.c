@@ -8,6 +8,8 @@
 
 #include "sched_rig.h"
 
+#define MS 1000000ull
+
 /* Of @all frames a process with @weight of @weights sent @sent: at least 90 % of
  * its share (INV-21). */
 static void assert_share(uint32_t sent, uint32_t all, uint32_t weight,
@@ -103,6 +105,40 @@ static void a_reply_without_room_holds_up_no_flush(void **state)
 	for (i = 0; i < 5; i++)
 		unic_nic_poll(&sched_a.nic);
 	flushes(b);
+}
+
+/* Microseconds until A looks again at what it could not do once @us have passed. */
+static uint32_t looks_after_us(uint32_t us)
+{
+	sched_a.port.now_ns += us * 1000u;
+	return (uint32_t)((rig_poll(&sched_a) - sched_a.port.now_ns) / 1000u);
+}
+
+/* While C takes no frames, A looks at the full link less and less often, and after
+ * 1 ms at the latest; where C takes some, A is back soon. */
+static void a_full_link_is_looked_at_ever_less(void **state)
+{
+	uint64_t before;
+	uint32_t i;
+
+	(void)state;
+	sched_up(1, 1, 1);
+	(void)sched_connect(true, 0);
+	rig_run(&sched_a, 10 * MS);
+	sched_frames = 0;
+	fake_room(&sched_a.port, fake_path(3), 0);
+	for (i = 0; i < 8; i++)
+		sched_write(0, SCHED_LONG);
+	rig_run(&sched_a, 10 * MS);
+	before = rig_count(&sched_a, sleeps);
+	rig_run(&sched_a, 10 * MS);
+	assert_in_range(rig_count(&sched_a, sleeps) - before, 10, 20);
+	assert_in_range(looks_after_us(0), 100, 1000);
+	fake_room(&sched_a.port, fake_path(3), 1);
+	assert_int_equal(looks_after_us(0), 50);
+	assert_int_equal(looks_after_us(60), 60);
+	assert_int_equal(looks_after_us(140), 200);
+	assert_int_equal(sched_frames, 1);
 }
 
 /* Messages that wait for room at C do not reduce what their process sends
@@ -500,6 +536,7 @@ int main(void)
 		cmocka_unit_test(a_full_destination_holds_up_nobody),
 		cmocka_unit_test(who_needs_no_room_goes_on),
 		cmocka_unit_test(a_reply_without_room_holds_up_no_flush),
+		cmocka_unit_test(a_full_link_is_looked_at_ever_less),
 		cmocka_unit_test(a_full_destination_is_no_credit),
 		cmocka_unit_test(scarce_room_goes_by_weight),
 		cmocka_unit_test(one_at_a_time_gets_its_room_back),
