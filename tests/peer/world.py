@@ -64,13 +64,16 @@ class Conn:
         self.qp.destroy()
 
     def post_recv(self, size=RECEIVE, wr_id=None, region=None):
-        """Posts a receive of `size` bytes; its offset in the buffers. Its
-        wr_id is its number."""
+        """Posts a receive of `size` bytes, which the next frame finds there; its
+        offset in the buffers. Its wr_id is its number."""
         region = region or self.buffers
         at = self.posted * RECEIVE % region.length
         wr_id = self.posted if wr_id is None else wr_id
         self.qp.post_recv([region.sge(at, size)], wr_id=wr_id)
         self.posted += 1
+        # A round takes doorbells, then frames, then commands: without this, one that
+        # looked for doorbells just before may take the frame.
+        self.world.process.must(Op.USAGE)
         return at
 
     # what the NIC answers
