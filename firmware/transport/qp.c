@@ -16,9 +16,10 @@
 #include "transport/sq.h"
 #include "memory/access.h"
 
-#define BLOCKED_NS 50000u /* work that cannot be done: look again after */
-#define BLOCKED_LONG_NS \
-	1000000u /* or after this time, if a link is full for long */
+/* Work that cannot be done is looked at again after: the second, if all that waits is
+ * a link that is full for long. */
+#define BLOCKED_NS	50000u
+#define BLOCKED_LONG_NS 1000000u
 
 /* What it costs to look through a queue pair for holds, and to end it, beside its
  * window; in units of UNIC_CUT_ROUND. */
@@ -483,9 +484,9 @@ do_chores(struct unic_transport *nic)
 	return worked;
 }
 
-/* What waits cannot be done. A full link is looked at after as long again as it has
- * been full for, within bounds: a peer that reads slowly waits little for more, and
- * one that has stopped costs little. */
+/* What waits cannot be done. If that is a full link alone, it is looked at after as
+ * long again as nothing was sent, within bounds: a peer that reads slowly waits little
+ * for more, and one that has stopped costs little, and delays no chore. */
 static __attribute__((noinline, cold)) void
 look_later(struct unic_transport *nic)
 {
@@ -498,7 +499,8 @@ look_later(struct unic_transport *nic)
 		qps->blocked_sent = sent;
 		qps->blocked_ns = nic->now_ns;
 	}
-	if (nic->order.stuck && nic->now_ns - qps->blocked_ns > wait)
+	if (nic->order.stuck && !nic->chores &&
+	    nic->now_ns - qps->blocked_ns > wait)
 		wait = nic->now_ns - qps->blocked_ns;
 	if (wait > BLOCKED_LONG_NS)
 		wait = BLOCKED_LONG_NS;

@@ -271,10 +271,11 @@ struct unic_qp_ctx {
 struct unic_qps {
 	struct unic_roce roce;
 	uint64_t timer_ns; /* no QP timer is due before */
-	uint64_t
-		blocked_ns; /* nothing could be sent since; a guess, see qp.c */
-	uint32_t blocked_sent; /* frames sent by then */
-	uint32_t key[8];       /* of the permutations of numbers */
+	/* the first look that found no room since a frame was sent, and how many had
+	 * been by then: look_later() */
+	uint64_t blocked_ns;
+	uint32_t blocked_sent;
+	uint32_t key[8]; /* of the permutations of numbers */
 	uint16_t evts_due;
 	/* receives looked through for evicted regions, see rq.h */
 	bool sweeping;

@@ -75,6 +75,8 @@ MUTATIONS = (
     ("firmware/transport/qp.c", "if (nic->order.stuck &&", "if (0 &&",
      "qp: a link that is full for long costs as much as one that drains",
      "test_sched"),
+    ("firmware/transport/qp.c", "if (nic->order.stuck && !nic->chores &&", "if (nic->order.stuck &&",
+     "qp: a chore waits for a link that is full for long", "test_sched"),
     ("firmware/transport/qp.c", "if (sent != qps->blocked_sent)", "if (0)",
      "qp: a peer that reads slowly is waited for as one that has stopped",
      "test_sched"),

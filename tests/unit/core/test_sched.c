@@ -141,6 +141,29 @@ static void a_full_link_is_looked_at_ever_less(void **state)
 	assert_int_equal(sched_frames, 1);
 }
 
+/* An event that the driver has no room for is looked at again soon, however long the
+ * link to C has been full. */
+static void a_full_link_delays_no_event(void **state)
+{
+	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_QP_ERROR };
+	struct unic_transport *nic = &sched_a.nic.transport;
+	uint32_t dies;
+
+	(void)state;
+	sched_up(1, 1, 1);
+	(void)sched_connect(true, 0);
+	dies = sched_connect(false, 0);
+	fake_room(&sched_a.port, fake_path(3), 0);
+	sched_write(0, SCHED_LONG);
+	rig_run(&sched_a, 10 * MS + MS / 2); /* not when a beat is due */
+	assert_in_range(looks_after_us(0), 100, 1000);
+	while (unic_mbox_event(&sched_a.nic.base, &evt))
+		evt.hdr.type = UNIC_EVT_QP_ERROR;
+	unic_qp_error(nic, &nic->qps.qp[sched_qa[dies].qpn & 0xff],
+		      UNIC_WC_LOC_BUS_ERR);
+	assert_in_range(looks_after_us(0), 1, 50);
+}
+
 /* Messages that wait for room at C do not reduce what their process sends
  * to B. */
 static void a_full_destination_costs_nothing(void **state)
@@ -537,6 +560,7 @@ int main(void)
 		cmocka_unit_test(who_needs_no_room_goes_on),
 		cmocka_unit_test(a_reply_without_room_holds_up_no_flush),
 		cmocka_unit_test(a_full_link_is_looked_at_ever_less),
+		cmocka_unit_test(a_full_link_delays_no_event),
 		cmocka_unit_test(a_full_destination_is_no_credit),
 		cmocka_unit_test(scarce_room_goes_by_weight),
 		cmocka_unit_test(one_at_a_time_gets_its_room_back),
