@@ -12,7 +12,7 @@
  * ROOM entries; DROPS records fit in the drop ring; UNMAPS times a process unmaps
  * a page; LATERS times a frame must be loaded first; TAKES times the NIC drops a
  * page for another process. If BUSYS, it may have no room though it could drop a
- * page. If STOPS, the driver may stop for ever. It may also keep the region for ever.
+ * page. If STOPS, which is for one slot, the driver may stop for ever. It may also keep the region for ever.
  *
  * @bounds small: -DLIVES=2 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=2 -DUNMAPS=1 -DLATERS=0 -DBUSYS=0 -DTAKES=0 -DSTOPS=0
  * @bounds small: -DLIVES=1 -DOPS=1 -DSLOTS=2 -DROOM=1 -DDROPS=2 -DUNMAPS=1 -DLATERS=0 -DBUSYS=0 -DTAKES=0 -DSTOPS=0
@@ -148,14 +148,14 @@ inline access(k)
 	fi
 }
 
-/* drop_entry(): of a page that the driver hears of otherwise, and of one that it does
- * not */
+/* drop_entry(): the driver hears of it otherwise */
 inline drop_page(gone)
 {
 	cached[gone] = 0;
 	used_room--
 }
 
+/* drop_entry(), with a record in the drop ring */
 inline drop_told(gone)
 {
 	drop_page(gone);
@@ -197,7 +197,7 @@ inline strip()
 	p = 0
 }
 
-/* Is there room for page p, or can room be made? Nothing is dropped that was just
+/* Can an entry be dropped to make room for a page? Nothing is dropped that was just
  * brought in (WANTED). */
 #ifdef MUTANT_6
 #define DROP_ROOM true
