@@ -95,7 +95,8 @@ enum unic_status {
 	UNIC_ST_OK = 0,		   /* executed */
 	UNIC_ST_PENDING = 1,	   /* accepted, an event says how it ends:
 				    * MR_REG, MR_DEREG, NOTICE_ANSWER,
-				    * QP_DESTROY, PROC_DETACH, ARP_RESOLVE */
+				    * QP_DESTROY, PROC_DETACH, ARP_RESOLVE,
+				    * TOKEN_CANCEL */
 	UNIC_ST_BAD_OPCODE = 2,	   /* no such command, or none for this batch */
 	UNIC_ST_STALE_EPOCH = 3,   /* header epoch is not boot_epoch */
 	UNIC_ST_INVALID = 4,	   /* a field is out of range; a rsvd field, or

@@ -76,9 +76,11 @@ struct unic_row_token {
 	unic_le32 length;      /* bytes of the buffer */
 	unic_le64 iova;	       /* of its first byte; not an address if it has
 				* pieces */
-	unic_le64 expires_ns;  /* NIC time; 2^64 - 1: never */
+	unic_le64 expires_ns;  /* NIC time; 2^64 - 1: never; state 4: the
+				* message may last until then */
 	unic_le32 state;       /* 0 live, 1 claimed by a message, 3 live,
-				* multi-use */
+				* multi-use, 4 claimed and wanted back, 5 so
+				* for longer than T */
 	unic_le32 end;	       /* 0: a token that has ended has no row */
 	unic_le32 sender_ipv4; /* host order, 0 = anybody */
 	unic_le32 sender_qpn;  /* QP number there, 0 = any */

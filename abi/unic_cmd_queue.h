@@ -42,23 +42,31 @@ struct unic_token_piece {
 struct unic_cpl_token {
 	struct unic_cmd_hdr hdr;
 	unic_le32 index;  /* 0..tokens-1, for messages and TOKEN_CANCEL */
-	unic_le32 end;	  /* CANCEL: enum unic_token_end it had or got */
+	unic_le32 end;	  /* CANCEL: enum unic_token_end it had or got;
+			   * PENDING: 0 */
 	unic_le64 key;	  /* 64 random bits, without which no message gets at
 			   * the buffer; CANCEL: 0 */
-	unic_le32 placed; /* CANCEL: bytes placed, for USED and ABORTED */
+	unic_le32 placed; /* CANCEL: bytes placed: USED, ABORTED, and CANCELLED
+			   * amid a message */
 	unic_le32 rsvd[9];
 };
 
-/* TOKEN_CANCEL. OK with `end`; BUSY while a message is arriving: TOKEN_END
- * follows. NO_TOKEN if index and key name no token the NIC remembers.
+/* TOKEN_CANCEL. OK with `end`. While a message is arriving: PENDING, and TOKEN_END says
+ * how it ended: USED or ABORTED by that message, or CANCELLED, because the message was
+ * not whole when T (unic_info.grace_us) from the first such command on was over; what
+ * is left of it is refused then, and the queue pair lives. Without CANCEL_WAIT: BUSY,
+ * and nothing changes. NO_TOKEN if index and key name no token the NIC remembers.
  */
 struct unic_cmd_token_cancel {
 	struct unic_cmd_hdr hdr;
 	unic_le32 proc;	 /* slot whose token it is */
 	unic_le32 index; /* as in unic_cpl_token */
 	unic_le64 key;	 /* as in unic_cpl_token */
-	unic_le32 rsvd[10];
+	unic_le32 flags; /* UNIC_CANCEL_* */
+	unic_le32 rsvd[9];
 };
+#define UNIC_CANCEL_WAIT \
+	(1u << 0) /* with FEAT_CANCEL_WAIT: PENDING, not BUSY */
 
 /* CQ_CREATE. The ring is a range of a control region. */
 struct unic_cmd_cq_create {

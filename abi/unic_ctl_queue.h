@@ -13,9 +13,11 @@
  * or its use (the completion RECV_TOKEN names its index): nothing needs to be
  * called for a used token. TOKEN_CANCEL: OK: `end` says how it ended: CANCELLED,
  * EXPIRED if ttl_us are over, USED if a message came first, or an end that the NIC
- * is about to tell (TOKEN_END may come, too). BUSY while a message is arriving
- * (TOKEN_END or RECV_TOKEN follows). NO_TOKEN: there is no such id: TOKEN_END or a
- * TOKEN_CANCEL told its end, or another token has its index.
+ * is about to tell (TOKEN_END may come, too). While a message is arriving it is
+ * answered when that has ended: USED or ABORTED, or CANCELLED, if it was not whole
+ * within T of the NIC (grace_us); there is no TOKEN_END then. RESET, too, is an end.
+ * BUSY in place of that with a NIC without FEAT_CANCEL_WAIT. NO_TOKEN: there is no
+ * such id: TOKEN_END or a TOKEN_CANCEL told its end, or another token has its index.
  * F_PIECES is for the driver itself; the tail is its struct unic_token_piece.
  */
 struct unic_ctl_token_alloc {

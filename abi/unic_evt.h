@@ -144,13 +144,16 @@ struct unic_evt_miss {
 	unic_le32 rsvd[8];
 };
 
-/* TOKEN_END: ends other than USED and an answered CANCEL. */
+/* TOKEN_END: ends other than USED and an answered CANCEL; every end of a token whose
+ * CANCEL is PENDING, USED too. */
 struct unic_evt_token {
 	struct unic_evt_hdr hdr;
-	unic_le32 index;  /* as in unic_cpl_token */
-	unic_le32 user;	  /* as given at TOKEN_ALLOC */
-	unic_le32 end;	  /* enum unic_token_end */
-	unic_le32 placed; /* ABORTED: bytes placed before, else 0 */
+	unic_le32 index; /* as in unic_cpl_token */
+	unic_le32 user;	 /* as given at TOKEN_ALLOC */
+	unic_le32 end;	 /* enum unic_token_end */
+	unic_le32
+		placed; /* USED, ABORTED, CANCELLED amid a message: bytes placed;
+			   * else 0 */
 	unic_le32 rsvd[10];
 };
 

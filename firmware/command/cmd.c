@@ -412,7 +412,7 @@ static const struct {
 	    extend_us),
 	CMD(MR_EVICT, unic_cmd_mr_evict, unic_cmd_mr, gen),
 	CMD(TOKEN_ALLOC, unic_cmd_token_alloc, unic_cmd_token_alloc, pieces),
-	CMD(TOKEN_CANCEL, unic_cmd_token_cancel, unic_cmd_token_cancel, key),
+	CMD(TOKEN_CANCEL, unic_cmd_token_cancel, unic_cmd_token_cancel, flags),
 	CMD(CQ_CREATE, do_cq_create, unic_cmd_cq_create, db_index),
 	CMD(CQ_DESTROY, do_cq_destroy, unic_cmd_obj, id),
 	CMD(QP_CREATE, do_qp_create, unic_cmd_qp_create, rsvd0),

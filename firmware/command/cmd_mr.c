@@ -247,12 +247,15 @@ int unic_cmd_token_cancel(struct unic_command *nic, const void *rec, void *out,
 {
 	const struct unic_cmd_token_cancel *cmd = rec;
 	struct unic_cpl_token *cpl = out;
-	uint32_t end = 0, placed = 0;
-	int err = unic_token_cancel(&nic->memory, unic_from_le32(cmd->proc),
-				    unic_from_le32(cmd->index),
-				    unic_from_le64(cmd->key), &end, &placed);
+	uint32_t end = 0, placed = 0, flags = unic_from_le32(cmd->flags);
+	int err;
 
 	(void)list;
+	if (flags & ~UNIC_CANCEL_WAIT)
+		return -UNIC_EINVAL;
+	err = unic_token_cancel(&nic->memory, unic_from_le32(cmd->proc),
+				unic_from_le32(cmd->index),
+				unic_from_le64(cmd->key), flags, &end, &placed);
 	cpl->index = cmd->index;
 	cpl->end = unic_to_le32(end);
 	cpl->placed = unic_to_le32(placed);

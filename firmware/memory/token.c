@@ -197,15 +197,20 @@ static void end_last(struct unic_memory *nic, uint16_t i, uint8_t end,
 	unic_idle_note(nic, mr);
 }
 
+/* Of a use the completion tells, if nobody waits for the end. */
 static void end_claim(struct unic_memory *nic, uint16_t i, uint8_t end,
 		      uint32_t placed)
 {
 	struct unic_token *t = &nic->tokens.token[i];
+	bool tell = end != UNIC_TOKEN_USED;
 
-	UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_CLAIMED);
+	if (unlikely(unic_token_state(t) != UNIC_TOKEN_S_CLAIMED)) {
+		UNIC_ASSERT(nic, unic_token_state(t) >= UNIC_TOKEN_S_WANTED);
+		tell = true;
+	}
 	t->placed = placed;
 	unic_mr_used(nic, &nic->mrs.mr[t->mr], placed);
-	end_last(nic, i, end, end != UNIC_TOKEN_USED);
+	end_last(nic, i, end, tell);
 }
 
 void unic_token_finish(struct unic_memory *nic, uint16_t index, uint32_t placed)
@@ -299,6 +304,27 @@ void unic_token_proc_gone(struct unic_memory *nic, uint32_t proc)
 	}
 }
 
+/* The time of token @i is over. True if that ends it here. */
+static bool expire_token(struct unic_memory *nic, uint16_t i)
+{
+	struct unic_token *t = &nic->tokens.token[i];
+
+	if (!unic_token_waiting(t)) {
+		unic_token_set_state(t, UNIC_TOKEN_S_OVERDUE);
+		nic->token_overdue = true;
+		return false;
+	}
+	unic_token_end(nic, i, UNIC_TOKEN_EXPIRED, true);
+	return true;
+}
+
+/* Has its time a meaning? */
+static inline bool is_timed(const struct unic_token *t)
+{
+	return unic_token_waiting(t) ||
+	       unic_token_state(t) == UNIC_TOKEN_S_WANTED;
+}
+
 uint64_t unic_token_poll(struct unic_memory *nic)
 {
 	struct unic_tokens *ts = &nic->tokens;
@@ -311,15 +337,12 @@ uint64_t unic_token_poll(struct unic_memory *nic)
 		for (i = 0; i < UNIC_TOKENS && left; i++) {
 			const struct unic_token *t = &ts->token[i];
 
-			if (!unic_token_waiting(t))
+			if (!is_timed(t))
 				continue;
-			if (nic->now_ns >= t->expires_ns) {
-				unic_token_end(nic, i, UNIC_TOKEN_EXPIRED,
-					       true);
-				left--;
-			} else if (t->expires_ns < next) {
+			if (nic->now_ns >= t->expires_ns)
+				left -= expire_token(nic, i);
+			else if (t->expires_ns < next)
 				next = t->expires_ns;
-			}
 		}
 		ts->next_expiry_ns = left ? next : nic->now_ns;
 	}
@@ -394,7 +417,7 @@ static uint8_t refusal_reason(const struct unic_memory *nic,
 
 	if (t->key != tag->key)
 		return UNIC_TOKEN_BAD_KEY;
-	if (state == UNIC_TOKEN_S_CLAIMED)
+	if (unic_token_claimed(t))
 		return UNIC_TOKEN_BUSY;
 	/* an index that never had a token has the key 0 and no end */
 	if (!unic_token_waiting(t))
@@ -434,13 +457,23 @@ static inline bool can_open_token(const struct unic_token *t, uint64_t key,
 	return unic_whole(&t->key) == key && t->lock == from->pd;
 }
 
+void unic_token_stop(struct unic_memory *nic, uint16_t index, uint32_t placed)
+{
+	end_claim(nic, index, UNIC_TOKEN_CANCELLED, placed);
+	refuse_token(nic, index, UNIC_TOKEN_CANCELLED);
+}
+
 void unic_token_unclaim(struct unic_memory *nic, uint16_t index)
 {
 	struct unic_token *t = &nic->tokens.token[index];
 
-	UNIC_ASSERT(nic, unic_token_state(t) == UNIC_TOKEN_S_CLAIMED);
+	UNIC_ASSERT(nic, unic_token_claimed(t));
 	if (nic->mrs.mr[t->mr].state >= UNIC_MR_DRAINING) {
 		end_last(nic, index, UNIC_TOKEN_EVICTED, true);
+		return;
+	}
+	if (unic_token_state(t) >= UNIC_TOKEN_S_WANTED) {
+		end_last(nic, index, UNIC_TOKEN_CANCELLED, true);
 		return;
 	}
 	unic_token_set_state(t, UNIC_TOKEN_S_LIVE);

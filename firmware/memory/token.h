@@ -5,6 +5,12 @@
  *
  *   LIVE -> CLAIMED(QP, PSN) -> USED | ABORTED
  *   LIVE, MULTI -> CANCELLED | EXPIRED | EVICTED | RESET
+ *   CLAIMED -> WANTED -> OVERDUE -> CANCELLED
+ *   WANTED, OVERDUE -> USED | ABORTED | EVICTED | CANCELLED
+ *
+ * WANTED: its process wants it back amid a message, and is told its end,
+ * whichever. OVERDUE: T is over since, and transport/ stops the message as soon
+ * as none of its bytes are on their way.
  *
  * A token for many messages (MULTI) is never claimed: each of them holds the
  * region for itself, and those that have begun are finished when it ends.
@@ -28,13 +34,15 @@ enum unic_token_state {
 	UNIC_TOKEN_S_LIVE = 0,
 	UNIC_TOKEN_S_CLAIMED = 1,
 	UNIC_TOKEN_S_FREE = 2,
-	UNIC_TOKEN_S_MULTI = 3, /* as LIVE */
+	UNIC_TOKEN_S_MULTI = 3,	  /* as LIVE */
+	UNIC_TOKEN_S_WANTED = 4,  /* as CLAIMED */
+	UNIC_TOKEN_S_OVERDUE = 5, /* as CLAIMED */
 };
 
 struct unic_token {
 	/* the check reads these */
 	uint64_t key;
-	uint64_t expires_ns; /* UINT64_MAX: never */
+	uint64_t expires_ns; /* UINT64_MAX: never; WANTED: T is over */
 	uint64_t sender;     /* UNIC_TOKEN_SENDER; either part 0: any */
 	uint32_t length;
 	uint32_t lock; /* UNIC_TOKEN_LOCK */
@@ -73,11 +81,19 @@ static inline bool unic_token_waiting(const struct unic_token *t)
 	return state == UNIC_TOKEN_S_LIVE || state == UNIC_TOKEN_S_MULTI;
 }
 
+/** unic_token_claimed() - is a message being placed by @t? Then that ends it. */
+static inline bool unic_token_claimed(const struct unic_token *t)
+{
+	uint32_t state = unic_token_state(t);
+
+	return state == UNIC_TOKEN_S_CLAIMED || state >= UNIC_TOKEN_S_WANTED;
+}
+
 struct unic_tokens {
 	struct unic_token token[UNIC_TOKENS];
 	/* a FIFO, so that an ended token is remembered as long as possible */
 	uint16_t free_head, free_tail;
-	uint16_t used; /* LIVE or CLAIMED */
+	uint16_t used; /* all but FREE ones */
 	uint16_t evts_due;
 	uint32_t held[UNIC_PROCS];
 	uint64_t next_expiry_ns; /* no token expires before this */
@@ -103,11 +119,12 @@ struct unic_token_args {
 int unic_token_alloc(struct unic_memory *nic,
 		     const struct unic_token_args *args, uint64_t *key);
 
-/** unic_token_cancel() - TOKEN_CANCEL. 0 with *end and *placed; -UNIC_EBUSY
- * while CLAIMED; -UNIC_ENOTOKEN if index, key and process do not match a token
- * remembered (the last one of each index is). */
+/** unic_token_cancel() - TOKEN_CANCEL. 0 with *end and *placed; while a message is being
+ * placed -UNIC_EBUSY, or, if its process will @wait, -UNIC_EPENDING: TOKEN_END says how
+ * it ends, T from now on at the latest, but for DMA under way. -UNIC_ENOTOKEN if index,
+ * key and process do not match a token remembered (the last one of each index is). */
 int unic_token_cancel(struct unic_memory *nic, uint32_t proc, uint32_t index,
-		      uint64_t key, uint32_t *end, uint32_t *placed);
+		      uint64_t key, bool wait, uint32_t *end, uint32_t *placed);
 
 /* What a tagged message says of itself, in host order. */
 struct unic_tag {
@@ -151,8 +168,21 @@ void unic_token_finish(struct unic_memory *nic, uint16_t index,
 /** unic_token_abort() - its QP died midway: ABORTED, TOKEN_END event. */
 void unic_token_abort(struct unic_memory *nic, uint16_t index, uint32_t placed);
 
+/** unic_token_overdue() - has its process waited long enough for the end of the message that
+ * claimed token @index? */
+static inline bool unic_token_overdue(const struct unic_tokens *ts,
+				      uint32_t index)
+{
+	return unic_token_state(&ts->token[index]) == UNIC_TOKEN_S_OVERDUE;
+}
+
+/** unic_token_stop() - nothing more of that message will be placed, and nothing is on
+ * its way: CANCELLED, TOKEN_END event. The message counts as refused. */
+void unic_token_stop(struct unic_memory *nic, uint16_t index, uint32_t placed);
+
 /** unic_token_unclaim() - the first packet of its message met a missing page and
- * comes again: the token is as it was, or ends with its region. */
+ * comes again: the token is as it was, or ends with its region, or because its process
+ * waits for that. */
 void unic_token_unclaim(struct unic_memory *nic, uint16_t index);
 
 /** unic_token_mr_gone() - region @mr ends: its tokens end EVICTED at once (claimed
@@ -167,8 +197,8 @@ void unic_token_mr_gone(struct unic_memory *nic, uint16_t mr);
  */
 void unic_token_proc_gone(struct unic_memory *nic, uint32_t proc);
 
-/** unic_token_poll() - expire what is due, a bounded number per call. Returns
- * when to call again (NIC time, UINT64_MAX: no need). */
+/** unic_token_poll() - expire what is due, a bounded number per call, and find what
+ * is overdue (token_overdue). Returns when to call again (NIC time, UINT64_MAX: no need). */
 uint64_t unic_token_poll(struct unic_memory *nic);
 
 /* ---- for token_alloc.c */

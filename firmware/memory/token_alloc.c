@@ -212,8 +212,22 @@ int unic_token_alloc(struct unic_memory *nic,
 	return i;
 }
 
+/* Its process waits for the end of claimed token @i, for T at most. Who asks again
+ * does not prolong that. */
+static void want_back(struct unic_memory *nic, uint32_t i)
+{
+	struct unic_token *t = &nic->tokens.token[i];
+
+	if (unic_token_state(t) != UNIC_TOKEN_S_CLAIMED)
+		return;
+	unic_token_set_state(t, UNIC_TOKEN_S_WANTED);
+	t->expires_ns = nic->now_ns + nic->notices.grace_us * 1000ull;
+	nic->tokens.next_expiry_ns = 0; /* look */
+	nic->timers_ns = 0;
+}
+
 int unic_token_cancel(struct unic_memory *nic, uint32_t proc, uint32_t index,
-		      uint64_t key, uint32_t *end, uint32_t *placed)
+		      uint64_t key, bool wait, uint32_t *end, uint32_t *placed)
 {
 	struct unic_token *t;
 
@@ -223,8 +237,12 @@ int unic_token_cancel(struct unic_memory *nic, uint32_t proc, uint32_t index,
 	t = &nic->tokens.token[index];
 	if (t->proc != proc || t->key != key)
 		return -UNIC_ENOTOKEN;
-	if (unic_token_state(t) == UNIC_TOKEN_S_CLAIMED)
-		return -UNIC_EBUSY;
+	if (unic_token_claimed(t)) {
+		if (!wait)
+			return -UNIC_EBUSY;
+		want_back(nic, index);
+		return -UNIC_EPENDING;
+	}
 	if (unic_token_waiting(t)) {
 		bool late = nic->now_ns >= t->expires_ns;
 

@@ -425,7 +425,7 @@ void unic_qp_timer(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		nic->timers_ns = at_ns;
 }
 
-uint64_t unic_qp_timers(struct unic_transport *nic)
+static uint64_t requester_timers(struct unic_transport *nic)
 {
 	uint64_t next = UNIC_NEVER;
 	uint32_t i;
@@ -446,6 +446,15 @@ uint64_t unic_qp_timers(struct unic_transport *nic)
 	if (nic->qps.timer_ns < next)
 		next = nic->qps.timer_ns;
 	nic->qps.timer_ns = next;
+	return next;
+}
+
+uint64_t unic_qp_timers(struct unic_transport *nic)
+{
+	uint64_t next = requester_timers(nic);
+
+	if (nic->token_overdue && unic_responder_stop(nic))
+		next = nic->now_ns;
 	return next;
 }
 

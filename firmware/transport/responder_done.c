@@ -145,6 +145,46 @@ bool unic_responder_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	return true;
 }
 
+/* ------------------------------------------------------- a token wanted back */
+
+/* Is the frame in hand one of QP @idx, with bytes still on their way? */
+static bool is_placing(const struct unic_transport *nic, uint32_t idx)
+{
+	return nic->qps.roce.rx_stage == UNIC_RX_PLACE &&
+	       nic->qps.roce.rx_qp == idx;
+}
+
+/* Does the message that @qp receives go by a token that is overdue? */
+static bool is_overdue(const struct unic_transport *nic,
+		       const struct unic_qp_ctx *qp)
+{
+	const struct unic_msg *m = &qp->rsp.msg;
+
+	return m->kind == UNIC_MSG_TOKEN && !m->refused && !m->multi &&
+	       unic_token_overdue(&nic->tokens, m->token);
+}
+
+bool unic_responder_stop(struct unic_transport *nic)
+{
+	uint32_t i;
+
+	nic->token_overdue = false;
+	for (i = 0; i < UNIC_QPS; i++) {
+		struct unic_qp_ctx *qp = &nic->qps.qp[i];
+		struct unic_msg *m = &qp->rsp.msg;
+
+		if (!is_overdue(nic, qp))
+			continue;
+		if (is_placing(nic, i)) {
+			nic->token_overdue = true;
+			continue;
+		}
+		m->refused = UNIC_TOKEN_CANCELLED; /* what is left of it */
+		unic_token_stop(&nic->memory, (uint16_t)m->token, m->placed);
+	}
+	return nic->token_overdue;
+}
+
 /* ------------------------------------------------------------------ death */
 
 static uint16_t message_holds(const struct unic_qp_ctx *qp,

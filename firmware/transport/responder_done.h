@@ -3,7 +3,8 @@
  * responder_done.h - a packet of a request has been placed, or its QP dies.
  *
  * Secret: what a message holds while it is placed, and what of it is given up when: at its
- * last packet, at a missing page, when a region is taken back, when the QP dies.
+ * last packet, at a missing page, when a region is taken back, when its token is wanted
+ * back, when the QP dies.
  */
 #ifndef UNIC_RESPONDER_DONE_H
 #define UNIC_RESPONDER_DONE_H
@@ -40,6 +41,11 @@ void unic_responder_part(struct unic_transport *nic, struct unic_qp_ctx *qp,
  * what @cuts has (NULL: nothing), it will complete EVICTED. */
 void unic_responder_abort(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			  const struct unic_cuts *cuts);
+
+/** unic_responder_stop() - messages whose tokens are overdue (token.h) are refused from
+ * where they are, and their tokens end. True if bytes of one are on their way: that one
+ * stays overdue. */
+bool unic_responder_stop(struct unic_transport *nic);
 
 /** unic_responder_dma_end() - of a dead QP: nothing of it moves any more, so a
  * token that it had claimed ends now. */

@@ -529,7 +529,7 @@ void unic_queue_drop(struct unic_host *host, uint32_t owner, uint32_t status)
 	uint32_t at = 0;
 
 	while ((t = unic_obj_next(&host->objects, &at, UNIC_OBJ_TOKEN, owner)))
-		unic_queue_token_free(host, t);
+		unic_queue_token_free(host, t, status);
 	at = 0;
 	while ((qp = unic_obj_next(&host->objects, &at, UNIC_OBJ_QP, owner))) {
 		struct unic_req *waiter = qp->waiter;

@@ -9,12 +9,42 @@
 #include "unic_queue.h"
 #include "upcall.h"
 
-void unic_queue_token_free(struct unic_host *host, struct unic_htoken *t)
+/* A TOKEN_CANCEL that waits for the end of token @id; NULL: none. */
+static struct unic_req *find_waiting(struct unic_host *host, uint32_t id)
 {
+	struct unic_req *req = host->reqs;
+
+	while (req && !(req->waits && req->id == id))
+		req = req->next;
+	return req;
+}
+
+/* Free @t. Each TOKEN_CANCEL that waits for its end is answered: @status, and with OK
+ * how it ended, @r. */
+static void free_token(struct unic_host *host, struct unic_htoken *t,
+		       uint32_t status, const struct unic_ctl_token_reply *r)
+{
+	uint32_t id = t->obj.id, waits = t->waits;
+	struct unic_ctl_token_reply copy = *r;
+	struct unic_req *req;
+
 	if (t->index < host->tokens && host->token_of &&
-	    host->token_of[t->index] == t->obj.id)
+	    host->token_of[t->index] == id)
 		host->token_of[t->index] = 0;
 	unic_obj_free(&host->objects, &t->obj);
+	/* an answer may free other requests: look again after each */
+	while (waits-- && (req = find_waiting(host, id))) {
+		req->waits = false;
+		unic_req_answer(req, status, &copy, NULL, 0);
+	}
+}
+
+void unic_queue_token_free(struct unic_host *host, struct unic_htoken *t,
+			   uint32_t status)
+{
+	struct unic_ctl_token_reply none = { 0 };
+
+	free_token(host, t, status, &none);
 }
 
 /* The NIC gave the index of @t to another token, so @t has ended: used up by a
@@ -37,7 +67,7 @@ void unic_queue_settled(struct unic_host *host)
 	while ((t = unic_obj_next(&host->objects, &at, UNIC_OBJ_TOKEN,
 				  UNIC_OBJ_ANYONE)))
 		if (t->replaced)
-			unic_queue_token_free(host, t);
+			unic_queue_token_free(host, t, UNIC_ST_NO_TOKEN);
 }
 
 /* Enter @t as the token of its index. A token that has the index has ended. */
@@ -153,6 +183,13 @@ static void token_cancel_done(struct unic_call *call)
 	struct unic_ctl_token_reply r = { 0 };
 	struct unic_cpl_token cpl = token_completion(call);
 
+	if (status == UNIC_ST_PENDING && t) {
+		t->waits++;
+		req->waits = true;
+		return; /* TOKEN_END follows */
+	}
+	if (status == UNIC_ST_PENDING) /* its process leaves */
+		status = UNIC_ST_NO_TOKEN;
 	if (!status) {
 		r.id = unic_to_le32(req->id);
 		r.index = cpl.index;
@@ -160,7 +197,7 @@ static void token_cancel_done(struct unic_call *call)
 		r.placed = cpl.placed;
 	}
 	if (t && !status)
-		unic_queue_token_free(req->host, t);
+		free_token(req->host, t, status, &r);
 	else if (t && status == UNIC_ST_NO_TOKEN)
 		token_replace(req->host, t);
 	unic_req_answer(req, status, &r, NULL, 0);
@@ -179,7 +216,27 @@ void unic_queue_token_cancel(struct unic_req *req)
 	}
 	cmd.index = unic_to_le32(t->index);
 	cmd.key = unic_to_le64(t->key);
+	if (req->host->features & UNIC_FEAT_CANCEL_WAIT)
+		cmd.flags = unic_to_le32(UNIC_CANCEL_WAIT);
 	unic_req_send(req, UNIC_CMD_TOKEN_CANCEL, &cmd, token_cancel_done);
+}
+
+/* The process of @t is told how it ended, as @r says: once, by the answer to its
+ * TOKEN_CANCEL, or by an upcall. */
+static void tell_end(struct unic_host *host, struct unic_htoken *t,
+		     const struct unic_ctl_token_reply *r)
+{
+	struct unic_upcall_token up = {
+		.hdr = { .type = UNIC_UP_TOKEN_END, .id = r->id },
+		.user = unic_to_le32(t->user),
+		.index = r->index,
+		.end = r->end,
+		.placed = r->placed,
+	};
+
+	if (!t->waits)
+		unic_upcall_send(host, t->obj.owner, &up);
+	free_token(host, t, UNIC_ST_OK, r);
 }
 
 void unic_queue_token_event(struct unic_host *host,
@@ -188,28 +245,22 @@ void unic_queue_token_event(struct unic_host *host,
 	struct unic_htoken *t = unic_obj_get(&host->objects,
 					     unic_from_le32(evt->user),
 					     UNIC_OBJ_TOKEN, UNIC_OBJ_ANYONE);
-	struct unic_upcall_token up = {
-		.hdr = { .type = UNIC_UP_TOKEN_END },
+	struct unic_ctl_token_reply r = {
+		.id = evt->user,
 		.index = evt->index,
 		.end = evt->end,
 		.placed = evt->placed,
 	};
 
-	if (!t || t->index != unic_from_le32(evt->index))
-		return; /* TOKEN_CANCEL has answered */
-	up.hdr.id = unic_to_le32(t->obj.id);
-	up.user = unic_to_le32(t->user);
-	unic_upcall_send(host, t->obj.owner, &up);
-	unic_queue_token_free(host, t);
+	if (t && t->index == unic_from_le32(evt->index))
+		tell_end(host, t, &r); /* else TOKEN_CANCEL has answered */
 }
 
 void unic_queue_token_reset(struct unic_host *host, struct unic_obj *obj)
 {
 	struct unic_htoken *t = (struct unic_htoken *)(void *)obj;
-	struct unic_upcall_token up = {
-		.hdr = { .type = UNIC_UP_TOKEN_END,
-			 .id = unic_to_le32(obj->id) },
-		.user = unic_to_le32(t->user),
+	struct unic_ctl_token_reply r = {
+		.id = unic_to_le32(obj->id),
 		.index = unic_to_le32(t->index),
 		.end = unic_to_le32(UNIC_TOKEN_RESET),
 	};
@@ -218,6 +269,7 @@ void unic_queue_token_reset(struct unic_host *host, struct unic_obj *obj)
 	 * RESET), nor for one that was replaced (and so was used) */
 	if (unic_journal_keeps(host, obj->owner) && t->index != UINT32_MAX &&
 	    !t->replaced)
-		unic_upcall_send(host, obj->owner, &up);
-	unic_queue_token_free(host, t);
+		tell_end(host, t, &r);
+	else
+		unic_queue_token_free(host, t, UNIC_CTL_ST_RESET);
 }

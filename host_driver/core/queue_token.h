@@ -16,11 +16,13 @@
 void unic_queue_token_alloc(struct unic_req *req);
 
 /** unic_queue_token_cancel() - TOKEN_CANCEL, the handler: answered with how the token
- * ended and the bytes placed. BUSY: a message is arriving; NO_TOKEN: it had ended
- * before. */
+ * ended and the bytes placed; while a message is arriving when that has ended, or T
+ * later. NO_TOKEN: it had ended before. BUSY: a message is arriving, and the NIC has no
+ * FEAT_CANCEL_WAIT. */
 void unic_queue_token_cancel(struct unic_req *req);
 
-/** unic_queue_token_event() - handle TOKEN_END: upcall, and free the token. */
+/** unic_queue_token_event() - handle TOKEN_END: answer the TOKEN_CANCELs that wait for
+ * it, or else an upcall, and free the token. */
 void unic_queue_token_event(struct unic_host *host,
 			    const struct unic_evt_token *evt);
 
@@ -29,10 +31,12 @@ void unic_queue_token_event(struct unic_host *host,
 void unic_queue_settled(struct unic_host *host);
 
 /** unic_queue_token_reset() - token @obj ended with the reset of the device: free it,
- * with a TOKEN_END upcall if its process outlives the reset. */
+ * and tell its process, if that outlives the reset, as unic_queue_token_event() does. */
 void unic_queue_token_reset(struct unic_host *host, struct unic_obj *obj);
 
-/** unic_queue_token_free() - free @t; its index names no token. */
-void unic_queue_token_free(struct unic_host *host, struct unic_htoken *t);
+/** unic_queue_token_free() - free @t; its index names no token. TOKEN_CANCELs that wait
+ * for its end are answered with @status. */
+void unic_queue_token_free(struct unic_host *host, struct unic_htoken *t,
+			   uint32_t status);
 
 #endif /* UNIC_CORE_QUEUE_TOKEN_H */

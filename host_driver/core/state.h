@@ -34,6 +34,7 @@ struct unic_req {
 	 * answered others; sent and not answered */
 	bool held;
 	bool asked;
+	bool waits; /* a TOKEN_CANCEL that TOKEN_END answers */
 	uint8_t mac[6];
 	void (*then)(struct unic_req *req, uint32_t status); /* after ARP */
 	uint64_t rec[UNIC_REC_WORDS];			     /* its record */
@@ -122,7 +123,8 @@ struct unic_htoken {
 	struct unic_obj obj;
 	uint32_t index, user;
 	uint64_t key;
-	bool replaced; /* another token has the index: this one has ended */
+	bool replaced;	/* another token has the index: this one has ended */
+	uint32_t waits; /* requests that its TOKEN_END answers */
 };
 
 #define UNIC_TABLE_UNITS   1536u

@@ -235,7 +235,8 @@ static void destroy_failed(struct unic_kio_conn *c)
 
 static void cancel_done(struct unic_kio_conn *c, uint32_t at, uint32_t status)
 {
-	/* BUSY: a message is arriving; others: see destroy_failed() */
+	/* see destroy_failed(); BUSY: a message is arriving, and the NIC is of
+	 * an earlier version */
 	if (status && status != UNIC_ST_NO_TOKEN) {
 		c->want_cancel |= 1u << at;
 		c->cancel_ns = c->node->now_ns + AGAIN_NS;

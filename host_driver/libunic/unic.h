@@ -812,8 +812,12 @@ int unic_grant_token(struct unic_mr *mr, const struct unic_pay_token *token,
 		     struct unic_qp *qp);
 
 /** unic_cancel_token() - end @token. 0: *@end (enum unic_token_end) says how it ended,
- * by this call or before, *@placed how many bytes were placed (both may be NULL).
- * -EBUSY: a message is arriving, and the token stays. */
+ * by this call or before, *@placed how many bytes were placed (both may be NULL). Never
+ * refused: while a message is arriving it blocks until that has ended, USED or ABORTED,
+ * for T (unic_attr.grace_us) at most. Then the token ends CANCELLED, with what was
+ * placed until then, and the message without its payload. On return nothing writes to the
+ * buffer any more. -EBUSY: a message is arriving, and the NIC is of a version that does
+ * not wait. */
 int unic_cancel_token(struct unic_ctx *ctx, const struct unic_pay_token *token,
 		      unsigned int *end, uint32_t *placed);
 
@@ -829,8 +833,9 @@ struct unic_pay_end {
 	uint32_t placed;
 };
 
-/** unic_cancel_tokens() - end @n tokens. 0: all were tried, and @end[i] (@end may be
- * NULL) has the result of @token[i]. */
+/** unic_cancel_tokens() - end @n tokens, as unic_cancel_token() does; it blocks for the
+ * one that takes longest. 0: all were tried, and @end[i] (@end may be NULL) has the
+ * result of @token[i]. */
 int unic_cancel_tokens(struct unic_ctx *ctx, const struct unic_pay_token *token,
 		       unsigned int n, struct unic_pay_end *end);
 

@@ -182,8 +182,8 @@ static struct json_object *row_tlb(const void *row)
 
 static struct json_object *row_token(const void *row)
 {
-	static const char *const state[] = { "live", "claimed", "ended",
-					     "multi" };
+	static const char *const state[] = { "live",  "claimed", "ended",
+					     "multi", "wanted",	 "overdue" };
 	const struct unic_row_token *r = row;
 	struct json_object *o = json_object_new_object();
 

@@ -120,8 +120,7 @@ static uint32_t count_claims(const struct unic_nic *nic)
 		    m->refused || m->multi)
 			continue;
 		must(m->token < UNIC_TOKENS);
-		must(unic_token_state(&nic->tokens.token[m->token]) ==
-		     UNIC_TOKEN_S_CLAIMED);
+		must(unic_token_claimed(&nic->tokens.token[m->token]));
 		n++;
 	}
 	return n;
@@ -162,7 +161,7 @@ static void count_tokens(const struct unic_nic *nic, struct books *b)
 		b->mr[t->mr].tokens++;
 		b->tokens[t->proc]++;
 		used++;
-		claimed += unic_token_state(t) == UNIC_TOKEN_S_CLAIMED;
+		claimed += unic_token_claimed(t);
 	}
 	must(used == ts->used && due == ts->evts_due);
 	must(claimed == count_claims(nic));

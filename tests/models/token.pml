@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * token.pml - the life of payload tokens: alloc, claim, use, abort, cancel,
+ * token.pml - the life of payload tokens: alloc, claim, use, abort, cancel
+ * (amid a message, too, of a peer that may stop for ever),
  * expiry, recall, the end of their region; what the process is told, and when
  * an index is used again.
  *
@@ -24,6 +25,8 @@
  * @mutant 7: INV-3: a claimed token does not hold its region
  * @mutant 8: INV-9: the answer to a cancel of an ended token says CANCELLED
  * @mutant 9: INV-9: the driver forgets a token when a cancel finds it no more
+ * @mutant 10: INV-9: who waits for the end of a token is not told of its use
+ * @mutant 11: INV-9: a peer that stops holds who cancels for ever
  */
 #define NIL    255
 #define KEYS   4 /* key 0: none */
@@ -44,6 +47,8 @@ typedef token {
 	bit late; /* now_ns >= expires_ns */
 	bit evt_due, listed;
 	bit msg; /* a queue pair is receiving a message into it */
+	bit stopped; /* ... whose sender sends no more */
+	bit wanted; /* claimed, and its process waits for the end */
 }
 token t[N];
 chan free_list = [N] of { byte };
@@ -56,7 +61,7 @@ byte region, holds, revokes = REVOKES;
 #define ALLOC  1
 #define CANCEL 2
 #define OK	 0
-#define BUSY	 1
+#define PENDING	 1
 #define NO_TOKEN 2
 #define FULL	 3
 chan cmd = [OPEN] of { byte, byte, byte };	  /* op, key, index */
@@ -83,12 +88,13 @@ inline end_token(i, why, tell)
 	t[i].st = FREE;
 	t[i].end = why;
 	t[i].late = 0;
+	t[i].stopped = 0;
 	if
-	:: !tell -> free_put(i)
-	:: tell && nfull(evt) ->
+	:: !(tell) -> free_put(i)
+	:: (tell) && nfull(evt) ->
 		evt!t[i].key, i, why;
 		free_put(i)
-	:: tell && full(evt) ->
+	:: (tell) && full(evt) ->
 		t[i].evt_due = 1;
 #ifdef MUTANT_3
 		free_put(i)
@@ -109,7 +115,12 @@ inline end_claim(i, why, tell)
 {
 	assert(t[i].st == CLAIMED); /* INV-9 */
 	t[i].msg = 0;
+#ifdef MUTANT_10
 	end_token(i, why, tell);
+#else
+	end_token(i, why, tell || t[i].wanted);
+#endif
+	t[i].wanted = 0;
 #ifndef MUTANT_7
 	holds--;
 #endif
@@ -154,7 +165,9 @@ inline exec_cancel()
 	if
 	:: t[i].key != key -> status = NO_TOKEN
 #ifndef MUTANT_1
-	:: t[i].key == key && t[i].st == CLAIMED -> status = BUSY
+	:: t[i].key == key && t[i].st == CLAIMED ->
+		t[i].wanted = 1; /* want_back() */
+		status = PENDING
 	:: t[i].key == key && t[i].st == LIVE ->
 #else
 	:: t[i].key == key && t[i].st != FREE ->
@@ -254,15 +267,23 @@ end:	do
 	:: d_step { CLAIMABLE(2) -> claim(i, 2) }
 	:: d_step { CLAIMABLE(3) -> claim(i, 3) }
 
+	/* its sender stops */
+	:: d_step { t[i].msg && !t[i].stopped -> t[i].stopped = 1 }
 	/* its bytes are placed; unic_responder_placed(), unic_token_finish() */
-	:: d_step { t[i].msg ->
+	:: d_step { t[i].msg && !t[i].stopped ->
 		assert(region != GONE); /* INV-3 */
 		told[t[i].key] = 1;	/* the completion of the message */
 		end_claim(i, USED, false) }
 	/* unic_responder_abort(), unic_token_abort(): queue pair died, or cut */
-	:: d_step { t[i].msg ->
+	:: d_step { t[i].msg && (!t[i].stopped || region != ACTIVE) ->
 		assert(region != GONE); /* INV-3 */
 		end_claim(i, ABORTED, true) }
+#ifndef MUTANT_11
+	/* T is over: unic_responder_stop(), unic_token_stop() */
+	:: d_step { t[i].msg && t[i].wanted ->
+		assert(region != GONE); /* INV-3 */
+		end_claim(i, CANCELLED, true) }
+#endif
 
 	/* time passes; unic_token_poll() */
 	:: d_step { t[i].st != FREE && !t[i].late -> t[i].late = 1 }
@@ -293,6 +314,7 @@ end:	do
 #define REPLACED 3 /* its index has another token: used, or its end is near */
 byte obj[KEYS], token_of[N];
 bit cancelling[KEYS];
+bit waiting[KEYS]; /* a cancel is PENDING: struct unic_htoken.waits */
 byte asked, open;
 
 /* token_done(), token_index(), token_cancel_done() */
@@ -314,7 +336,10 @@ inline completion()
 		obj[key] = THERE;
 		token_of[i] = key
 	:: op == ALLOC && status != OK -> obj[key] = NOTHING
-	:: op == CANCEL ->
+	:: op == CANCEL && status == PENDING ->
+		assert(obj[key] == THERE || obj[key] == REPLACED); /* INV-9 */
+		waiting[key] = 1
+	:: op == CANCEL && status != PENDING ->
 		cancelling[key] = 0;
 		if
 		:: status == OK ->
@@ -344,6 +369,7 @@ inline event()
 	:: obj[key] == THERE || obj[key] == REPLACED ->
 		assert(end == ended[key]); /* INV-9 */
 		told[key] = 1;
+		waiting[key] = 0; /* free_token(): answered */
 		obj[key] = NOTHING
 	:: else -> assert(told[key]) /* INV-9: by the answer to a cancel */
 	fi;
@@ -399,7 +425,9 @@ end_driver: do
 			do
 			:: key <= ALLOCS ->
 				if
-				:: obj[key] == REPLACED -> obj[key] = NOTHING
+				:: obj[key] == REPLACED ->
+					assert(!waiting[key]); /* INV-9 */
+					obj[key] = NOTHING
 				:: else
 				fi;
 				key++
@@ -420,6 +448,7 @@ active proctype at_rest()
 	do
 	:: key <= ALLOCS ->
 		assert(!ended[key] || told[key]); /* INV-9: told once it ended */
+		assert(!waiting[key]); /* INV-9: every cancel is answered */
 		key++
 	:: else -> break
 	od

@@ -217,6 +217,58 @@ def refused(world, make, detail, counter, size):
     conn.alive()
 
 
+def begin(world):
+    """A message of three packets, the first of which has arrived, and a
+    TOKEN_CANCEL of its token without a reply yet."""
+    region = world.region(16384)
+    region.fill(b"\xee" * region.length)
+    token = world.process.token_alloc(region)
+    conn = world.conn(recvs=2)
+    conn.peer.put(fr.TOKEN_FIRST, fr.pack(
+        "tketh", token.index, token.key, 3 * MTU, 0, 0) + FULL, ackreq=True)
+    conn.ack()
+    return region, token, conn, world.process.send(Op.TOKEN_CANCEL, id=token.id)
+
+
+@SUITE.case("TOKEN_CANCEL amid a message that goes on")
+def cancel_used(world):
+    """Answered when the message has ended: USED. No upcall tells of it, too."""
+    with world.long_grace():
+        region, token, conn, asked = begin(world)
+        conn.peer.put(fr.TOKEN_MIDDLE, FULL)
+        conn.peer.put(fr.TOKEN_LAST, FULL, ackreq=True)
+        conn.ack()
+        reply = world.process.wait(asked)
+    same("status, end, placed", (reply.status, reply.end, reply.placed),
+         (0, USED, 3 * MTU))
+    done = conn.completion(opcode=Wc.RECV_TOKEN)
+    same("detail, imm", (done.detail, done.imm), (0, 3 * MTU))
+    same("bytes", region.bytes(0, 3 * MTU) == FULL * 3, True)
+    check(not world.process.upcall(Up.TOKEN_END, timeout=0.05, id=token.id),
+          "it was told twice")
+
+
+@SUITE.case("TOKEN_CANCEL amid a message of a peer that stops")
+def cancel_stopped(world):
+    """CANCELLED when T is over, and the rest of the message is refused; the
+    connection lives."""
+    with world.counts(tokens_cancelled=1, token_ended_cancelled=1,
+                      tokens_used=0):
+        since = time.monotonic()
+        region, token, conn, asked = begin(world)
+        reply = world.process.wait(asked)
+    check(time.monotonic() - since >= 0.02, "T was not over")
+    same("status, end, placed", (reply.status, reply.end, reply.placed),
+         (0, CANCELLED, MTU))
+    conn.peer.put(fr.TOKEN_MIDDLE, FULL)
+    conn.peer.put(fr.TOKEN_LAST, FULL, ackreq=True)
+    conn.ack()
+    done = conn.completion(opcode=Wc.RECV_TOKEN)
+    same("detail, imm", (done.detail, done.imm), (CANCELLED, 0))
+    same("bytes", region.bytes(MTU, 2 * MTU), b"\xee" * (2 * MTU))
+    conn.alive()
+
+
 @SUITE.case("a token bound to us is used")
 def bound(world):
     """sender_ipv4 and sender_qpn are those of the connection."""

@@ -167,9 +167,9 @@ int unic_token_alloc(struct unic_memory *n, const struct unic_token_args *a,
 }
 
 int unic_token_cancel(struct unic_memory *n, uint32_t proc, uint32_t index,
-		      uint64_t key, uint32_t *end, uint32_t *placed)
+		      uint64_t key, bool wait, uint32_t *end, uint32_t *placed)
 {
-	(void)n, (void)proc, (void)index;
+	(void)n, (void)proc, (void)index, (void)wait;
 	*end = any32();
 	*placed = any32();
 	return any_answer(&key, sizeof(key));

@@ -28,7 +28,7 @@ logic integer sender_qpn(struct unic_token *t) = t->sender % 0x100000000;
 */
 static inline uint32_t unic_token_state(const struct unic_token *t);
 
-/*@ requires \valid(t) && state <= UNIC_TOKEN_S_MULTI;
+/*@ requires \valid(t) && state <= UNIC_TOKEN_S_OVERDUE;
   assigns t->lock;
   ensures life(t) == state && domain(t) == \old(domain(t));
   exits \false;
@@ -38,6 +38,8 @@ static inline void unic_token_set_state(struct unic_token *t, uint32_t state);
 /*@
 predicate waiting(struct unic_token *t) =
   life(t) == UNIC_TOKEN_S_LIVE || life(t) == UNIC_TOKEN_S_MULTI;
+predicate claimed(struct unic_token *t) =
+  life(t) == UNIC_TOKEN_S_CLAIMED || life(t) >= UNIC_TOKEN_S_WANTED;
 */
 
 /*@ requires \valid_read(t);
@@ -46,6 +48,13 @@ predicate waiting(struct unic_token *t) =
   exits \false;
 */
 static inline bool unic_token_waiting(const struct unic_token *t);
+
+/*@ requires \valid_read(t);
+  assigns \nothing;
+  ensures \result != 0 <==> claimed(t);
+  exits \false;
+*/
+static inline bool unic_token_claimed(const struct unic_token *t);
 
 /*@
 predicate nil_or_token(integer i) = i == UNIC_TOKEN_NIL || 0 <= i < UNIC_TOKENS;
@@ -58,7 +67,7 @@ predicate regions_ok(struct unic_memory *nic) = \forall integer i;
   0 <= i < UNIC_TOKENS ==> nic->tokens.token[i].mr < UNIC_MRS;
 predicate lives_ok(struct unic_memory *nic) = \forall integer i;
   0 <= i < UNIC_TOKENS ==>
-    life(&nic->tokens.token[i]) <= UNIC_TOKEN_S_MULTI;
+    life(&nic->tokens.token[i]) <= UNIC_TOKEN_S_OVERDUE;
 predicate owners_ok(struct unic_memory *nic) = \forall integer i;
   0 <= i < UNIC_TOKENS ==>
     life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE ||
@@ -341,7 +350,7 @@ static void end_last(struct unic_memory *nic, uint16_t i, uint8_t end,
 
 /*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
   requires UNIC_TOKEN_USED <= end <= UNIC_TOKEN_ABORTED;
-  ensures \old(life(&nic->tokens.token[i])) == UNIC_TOKEN_S_CLAIMED;
+  ensures \old(claimed(&nic->tokens.token[i]));
   ensures life(&nic->tokens.token[i]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[i].end == end &&
     nic->tokens.token[i].placed == placed;
@@ -351,7 +360,7 @@ static void end_claim(struct unic_memory *nic, uint16_t i, uint8_t end,
 		      uint32_t placed);
 
 /*@ requires \valid(nic) && index < UNIC_TOKENS && TABLE_OK(nic);
-  ensures \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED;
+  ensures \old(claimed(&nic->tokens.token[index]));
   ensures life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[index].end == UNIC_TOKEN_USED;
   ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
@@ -360,7 +369,7 @@ void unic_token_finish(struct unic_memory *nic, uint16_t index,
 		       uint32_t placed);
 
 /*@ requires \valid(nic) && index < UNIC_TOKENS && TABLE_OK(nic);
-  ensures \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED;
+  ensures \old(claimed(&nic->tokens.token[index]));
   ensures life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE;
   ensures nic->tokens.token[index].end == UNIC_TOKEN_ABORTED;
   ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
@@ -368,12 +377,22 @@ void unic_token_finish(struct unic_memory *nic, uint16_t index,
 void unic_token_abort(struct unic_memory *nic, uint16_t index, uint32_t placed);
 
 /*@ requires \valid(nic) && index < UNIC_TOKENS && TABLE_OK(nic);
-  ensures \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED;
+  ensures \old(claimed(&nic->tokens.token[index]));
+  ensures life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE;
+  ensures nic->tokens.token[index].end == UNIC_TOKEN_CANCELLED;
+  ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
+*/
+void unic_token_stop(struct unic_memory *nic, uint16_t index, uint32_t placed);
+
+/*@ requires \valid(nic) && index < UNIC_TOKENS && TABLE_OK(nic);
+  ensures \old(claimed(&nic->tokens.token[index]));
   ensures life(&nic->tokens.token[index]) == UNIC_TOKEN_S_LIVE &&
     domain(&nic->tokens.token[index]) ==
       \old(domain(&nic->tokens.token[index])) ||
     life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE &&
-    nic->tokens.token[index].end == UNIC_TOKEN_EVICTED;
+    (nic->tokens.token[index].end == UNIC_TOKEN_EVICTED ||
+     \old(life(&nic->tokens.token[index])) >= UNIC_TOKEN_S_WANTED &&
+     nic->tokens.token[index].end == UNIC_TOKEN_CANCELLED);
   ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
   exits \false;
 */
@@ -491,15 +510,34 @@ uint8_t unic_token_claim(struct unic_memory *nic, const struct unic_tag *tag,
   ensures \result == 0 ==> index < UNIC_TOKENS &&
     \old(nic->tokens.token[index].key) == key &&
     \old(nic->tokens.token[index].proc) == proc &&
-    \old(life(&nic->tokens.token[index])) != UNIC_TOKEN_S_CLAIMED &&
+    !\old(claimed(&nic->tokens.token[index])) &&
     life(&nic->tokens.token[index]) == UNIC_TOKEN_S_FREE;
   ensures \result != 0 && index < UNIC_TOKENS ==>
-    nic->tokens.token[index].lock == \old(nic->tokens.token[index].lock);
+    nic->tokens.token[index].lock == \old(nic->tokens.token[index].lock) ||
+    wait && \old(nic->tokens.token[index].key) == key &&
+    \old(nic->tokens.token[index].proc) == proc &&
+    \old(life(&nic->tokens.token[index])) == UNIC_TOKEN_S_CLAIMED &&
+    life(&nic->tokens.token[index]) == UNIC_TOKEN_S_WANTED &&
+    domain(&nic->tokens.token[index]) ==
+      \old(domain(&nic->tokens.token[index]));
   ensures others_same{Pre, Here}(nic, index) && TABLE_OK(nic);
   exits \false;
 */
 int unic_token_cancel(struct unic_memory *nic, uint32_t proc, uint32_t index,
-		      uint64_t key, uint32_t *end, uint32_t *placed);
+		      uint64_t key, bool wait, uint32_t *end, uint32_t *placed);
+
+/*@ requires \valid(nic) && i < UNIC_TOKENS && TABLE_OK(nic);
+  assigns nic->tokens.token[i].lock, nic->tokens.token[i].expires_ns,
+    nic->tokens.next_expiry_ns, nic->timers_ns;
+  ensures \old(life(&nic->tokens.token[i])) == UNIC_TOKEN_S_CLAIMED ?
+    life(&nic->tokens.token[i]) == UNIC_TOKEN_S_WANTED &&
+    domain(&nic->tokens.token[i]) ==
+      \old(domain(&nic->tokens.token[i])) :
+    nic->tokens.token[i].lock == \old(nic->tokens.token[i].lock);
+  ensures others_same{Pre, Here}(nic, i) && TABLE_OK(nic);
+  exits \false;
+*/
+static void want_back(struct unic_memory *nic, uint32_t i);
 
 /* ------------------------------------------------------------------ alloc */
 

@@ -372,7 +372,7 @@ static void row_of_a_token(void **state)
 	assert_int_equal(unic_from_le32(row->state), 1);
 	unic_token_finish(&r.nic.memory, (uint16_t)t, 50);
 	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, (uint32_t)t, key,
-					   &end, &placed),
+					   false, &end, &placed),
 			 0);
 	assert_int_equal(end, UNIC_TOKEN_USED);
 	assert_int_equal(placed, 50);

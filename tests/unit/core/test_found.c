@@ -667,10 +667,10 @@ static void nobody_cancels_what_never_was(void **state)
 	uint32_t end, placed;
 
 	(void)state;
-	assert_int_equal(unic_token_cancel(&r.nic.memory, 0xffff, 0, 0, &end,
-					   &placed),
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 0xffff, 0, 0, false,
+					   &end, &placed),
 			 -UNIC_ENOTOKEN);
-	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, 0, 0, &end,
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, 0, 0, false, &end,
 					   &placed),
 			 -UNIC_ENOTOKEN);
 }

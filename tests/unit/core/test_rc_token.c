@@ -196,6 +196,180 @@ static void tokens_on_a_bad_wire(void **state)
 	}
 }
 
+/* ------------------------------------------------- cancelled amid a message */
+
+#define MANY UINT32_MAX
+
+/* Frames of the sender that still pass. */
+static uint32_t pass;
+
+static void stop_and_go(struct unic_port *port, const uint8_t *frame,
+			uint32_t len, uint32_t flags)
+{
+	if (port == &ra.port && !pass)
+		return;
+	pass -= port == &ra.port && pass != MANY;
+	fake_deliver(port->peer, frame, len, flags);
+}
+
+static uint8_t cancel(uint32_t index, uint64_t key, uint32_t flags,
+		      struct unic_cpl_token *cpl)
+{
+	struct unic_cmd_token_cancel cmd = {
+		.index = unic_to_le32(index),
+		.key = unic_to_le64(key),
+		.flags = unic_to_le32(flags),
+	};
+
+	return rig_cmd(&rb, UNIC_CMD_TOKEN_CANCEL, &cmd, cpl);
+}
+
+/* Of a message of 3000 bytes the first packet has arrived, and its process wants the
+ * token back. */
+static uint64_t begun(uint32_t *index)
+{
+	uint64_t key = token_alloc(&mb, 4096, 3000, index);
+	struct unic_cpl_token cpl;
+
+	memset(mb.mem, 0xee, BYTES);
+	ra.port.on_frame = rb.port.on_frame = stop_and_go;
+	pass = 1;
+	rig_recv(&rb, &qb, 1, &mb, 0, 128);
+	tagged(1, 8, 3000, *index, key);
+	pair_run(MS / 10);
+	assert_int_equal(cancel(*index, key, 0, &cpl), UNIC_ST_BUSY);
+	assert_int_equal(cancel(*index, key, 2, &cpl), UNIC_ST_INVALID);
+	assert_int_equal(cancel(*index, key, UNIC_CANCEL_WAIT, &cpl),
+			 UNIC_ST_PENDING);
+	assert_int_equal(unic_from_le32(cpl.index), *index);
+	assert_int_equal(unic_from_le32(cpl.end), 0);
+	return key;
+}
+
+static void expect_token_end(uint32_t index, uint32_t end, uint32_t placed)
+{
+	struct unic_evt_token evt;
+
+	rig_expect(&rb, UNIC_EVT_TOKEN_END, &evt);
+	assert_int_equal(unic_from_le32(evt.index), index);
+	assert_int_equal(unic_from_le32(evt.end), end);
+	assert_int_equal(unic_from_le32(evt.placed), placed);
+	assert_false(rig_event(&rb, &evt));
+}
+
+static void message_that_goes_on_uses_it(void **state)
+{
+	uint32_t index;
+	uint64_t key = begun(&index);
+	struct unic_cpl_token cpl;
+
+	(void)state;
+	pass = MANY;
+	pair_run(10 * MS);
+	expect_token_end(index, UNIC_TOKEN_USED, 3000);
+	assert_int_equal(cancel(index, key, UNIC_CANCEL_WAIT, &cpl), 0);
+	assert_int_equal(unic_from_le32(cpl.end), UNIC_TOKEN_USED);
+	expect_tagged(1, 8, 3000, index, 0);
+	assert_memory_equal(mb.mem + 4096, ma.mem + 8, 3000);
+	rc_expect(&ra, &qa, UNIC_WC_TOKEN, 1, 0, 3008);
+	rc_quiet();
+}
+
+/* The peer stops: after T the token is its owner's again, and what comes of the
+ * message after all is dropped. The connection lives. */
+static void peer_that_stops_holds_it_for_t(void **state)
+{
+	struct unic_cpl_token cpl;
+	struct unic_evt_token evt;
+	uint32_t index;
+	uint64_t key;
+
+	(void)state;
+	rb.nic.notices.grace_us = 5000; /* before the peer gives up */
+	key = begun(&index);
+	pair_run(5 * MS - MS / 2);
+	assert_false(rig_event(&rb, &evt));
+	pair_run(MS);
+	expect_token_end(index, UNIC_TOKEN_CANCELLED, 1016);
+	assert_int_equal(cancel(index, key, 0, &cpl), 0);
+	assert_int_equal(unic_from_le32(cpl.end), UNIC_TOKEN_CANCELLED);
+	assert_int_equal(unic_from_le32(cpl.placed), 1016);
+	assert_int_equal(rb.nic.mrs.mr[mb.mr].n_tokens, 0);
+	memset(mb.mem + 4096, 0xdd, BYTES - 4096);
+	pass = MANY;
+	pair_run(60 * MS);
+	rc_expect(&ra, &qa, UNIC_WC_TOKEN, 1, 0, 3008);
+	expect_tagged(1, 8, 0, index, UNIC_TOKEN_CANCELLED);
+	assert_memory_equal(mb.mem, ma.mem, 8);
+	assert_int_equal(mb.mem[4096], 0xdd);
+	assert_int_equal(mb.mem[4096 + 1016], 0xdd);
+	assert_int_equal(rig_count(&rb, token_ended_cancelled), 1);
+	assert_int_equal(rig_count(&rb, tokens_cancelled), 1);
+	assert_int_equal(rig_count(&rb, tokens_used), 0);
+	key = token_alloc(&mb, 4096, 500, &index);
+	rig_recv(&rb, &qb, 2, &mb, 0, 128);
+	tagged(2, 0, 500, index, key);
+	pair_run(MS);
+	expect_tagged(2, 0, 500, index, 0);
+	rc_quiet();
+}
+
+/* Without T there is nothing to wait for but DMA under way. */
+static void without_t_it_ends_at_once(void **state)
+{
+	uint32_t index;
+
+	(void)state;
+	rb.nic.notices.grace_us = 0;
+	begun(&index);
+	rig_poll(&rb);
+	rig_poll(&rb);
+	expect_token_end(index, UNIC_TOKEN_CANCELLED, 1016);
+}
+
+/* T is over while bytes are on their way: the end is told behind the last. */
+static void end_is_told_behind_the_last_byte(void **state)
+{
+	struct unic_evt_token evt;
+	uint32_t index, i;
+
+	(void)state;
+	/* both receives are fetched for the first message */
+	rig_recv(&rb, &qb, 8, &mb, 0, 128);
+	rig_recv(&rb, &qb, 9, &mb, 0, 128);
+	rig_send(&ra, &qa, UNIC_WR_SEND, 8, &ma, 0, 8, 0, 0);
+	pair_run(MS);
+	rc_expect(&rb, &qb, UNIC_WC_RECV, 8, 0, 8);
+	rb.nic.notices.grace_us = 0;
+	rb.port.late_dma = true;
+	begun(&index);
+	pair_rounds(&rb, 10);
+	assert_int_equal(fake_dma_waiting(&rb.port), 2); /* control part, too */
+	assert_int_equal(mb.mem[4096], 0xee);
+	assert_false(rig_event(&rb, &evt));
+	for (i = 0; i < 8; i++) {
+		fake_dma_run(&rb.port, 64);
+		rig_poll(&rb);
+	}
+	assert_memory_equal(mb.mem + 4096, ma.mem + 8, 1016);
+	expect_token_end(index, UNIC_TOKEN_CANCELLED, 1016);
+}
+
+static void queue_pair_that_dies_aborts_it(void **state)
+{
+	struct unic_cmd_qp_modify dead = { .proc = unic_to_le32(qb.proc),
+					   .qpn = unic_to_le32(qb.qpn),
+					   .state = UNIC_QPS_ERR };
+	uint32_t index;
+
+	(void)state;
+	begun(&index);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_QP_MODIFY, &dead, NULL), 0);
+	expect_token_end(index, UNIC_TOKEN_ABORTED, 1016);
+	pair_run(40 * MS);
+	assert_int_equal(rig_count(&rb, tokens_cancelled), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +378,11 @@ int main(void)
 		cmocka_unit_test_setup(token_refusals, rc_up),
 		cmocka_unit_test_setup(token_ends_after_its_last_byte, rc_up),
 		cmocka_unit_test(tokens_on_a_bad_wire),
+		cmocka_unit_test_setup(message_that_goes_on_uses_it, rc_up),
+		cmocka_unit_test_setup(peer_that_stops_holds_it_for_t, rc_up),
+		cmocka_unit_test_setup(without_t_it_ends_at_once, rc_up),
+		cmocka_unit_test_setup(end_is_told_behind_the_last_byte, rc_up),
+		cmocka_unit_test_setup(queue_pair_that_dies_aborts_it, rc_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

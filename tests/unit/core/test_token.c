@@ -65,8 +65,9 @@ static uint32_t end_of(uint32_t i, uint64_t key)
 {
 	uint32_t end = 99, placed;
 
-	assert_int_equal(
-		unic_token_cancel(&r.nic.memory, 0, i, key, &end, &placed), 0);
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, i, key, false,
+					   &end, &placed),
+			 0);
 	return end;
 }
 
@@ -214,15 +215,16 @@ static void used_once(void **state)
 	(void)state;
 	assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_LIVE);
 	assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_BUSY);
-	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, i, key, &end,
-					   &placed),
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, i, key, false,
+					   &end, &placed),
 			 -UNIC_EBUSY);
 	assert_false(unic_mr_idle(&r.nic.mrs.mr[mr.mr]));
 	unic_token_finish(&r.nic.memory, (uint16_t)i, 1000);
 	assert_true(unic_mr_idle(&r.nic.mrs.mr[mr.mr]));
 	assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_USED);
-	assert_int_equal(
-		unic_token_cancel(&r.nic.memory, 0, i, key, &end, &placed), 0);
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, i, key, false,
+					   &end, &placed),
+			 0);
 	assert_int_equal(end, UNIC_TOKEN_USED);
 	assert_int_equal(placed, 1000);
 	assert_false(rig_event(&r, &evt));
@@ -269,6 +271,77 @@ static void each_refusal_changes_nothing(void **state)
 	assert_int_equal(claim(i, key, 0), UNIC_TOKEN_LIVE);
 	assert_int_equal(claim(i, key, 1), UNIC_TOKEN_BUSY);
 	assert_int_equal(rig_count(&r, token_busy), 1);
+}
+
+static int want_back(uint32_t i, uint64_t key)
+{
+	uint32_t end = 99, placed = 99;
+	int err = unic_token_cancel(&r.nic.memory, 0, i, key, true, &end,
+				    &placed);
+
+	if (!err)
+		assert_int_equal(end, UNIC_TOKEN_CANCELLED);
+	return err;
+}
+
+/* A process that cannot have its token back yet is told its end, once, also if
+ * that is the use that else the completion tells alone. */
+static void who_waits_is_told_each_end(void **state)
+{
+	uint64_t key;
+	uint32_t i, n;
+
+	(void)state;
+	for (n = 0; n < 3; n++) {
+		i = alloc(1000, &key);
+		assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_LIVE);
+		assert_int_equal(want_back(i, key), -UNIC_EPENDING);
+		assert_int_equal(want_back(i, key), -UNIC_EPENDING);
+		assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_BUSY);
+		if (n == 0) {
+			unic_token_finish(&r.nic.memory, (uint16_t)i, 1000);
+			expect_end(i, UNIC_TOKEN_USED, 1000);
+			assert_int_equal(end_of(i, key), UNIC_TOKEN_USED);
+		} else if (n == 1) {
+			unic_token_abort(&r.nic.memory, (uint16_t)i, 7);
+			expect_end(i, UNIC_TOKEN_ABORTED, 7);
+		} else { /* the first packet is to come again */
+			unic_token_unclaim(&r.nic.memory, (uint16_t)i);
+			expect_end(i, UNIC_TOKEN_CANCELLED, 0);
+			assert_int_equal(claim(i, key, 1),
+					 UNIC_TOKEN_CANCELLED);
+		}
+		assert_true(unic_mr_idle(&r.nic.mrs.mr[mr.mr]));
+		assert_int_equal(r.nic.tokens.used, 0);
+	}
+	i = alloc(0, &key);
+	assert_int_equal(want_back(i, key), 0); /* nothing to wait for */
+	assert_int_equal(want_back(i, key + 1), -UNIC_ENOTOKEN);
+	assert_int_equal(want_back(UNIC_TOKENS, key), -UNIC_ENOTOKEN);
+}
+
+/* T is from the first cancel on, whatever its time to live was. */
+static void overdue_after_t(void **state)
+{
+	uint64_t t_ns = r.nic.notices.grace_us * 1000ull, key;
+	struct unic_evt_token evt;
+	uint32_t i = alloc(1000, &key);
+
+	(void)state;
+	assert_int_equal(claim(i, key, 1000), UNIC_TOKEN_LIVE);
+	rig_run(&r, 2 * t_ns);
+	assert_false(unic_token_overdue(&r.nic.tokens, i));
+	assert_int_equal(want_back(i, key), -UNIC_EPENDING);
+	rig_run(&r, t_ns - 1000000);
+	assert_int_equal(want_back(i, key), -UNIC_EPENDING);
+	assert_false(unic_token_overdue(&r.nic.tokens, i));
+	rig_run(&r, 1000000);
+	assert_true(unic_token_overdue(&r.nic.tokens, i));
+	assert_false(rig_event(&r, &evt));
+	unic_token_stop(&r.nic.memory, (uint16_t)i, 400);
+	expect_end(i, UNIC_TOKEN_CANCELLED, 400);
+	assert_int_equal(rig_count(&r, token_ended_cancelled), 1);
+	assert_int_equal(rig_count(&r, tokens_expired), 0);
 }
 
 /* A token that ended as @end says. */
@@ -424,14 +497,14 @@ static void cancel_names_the_end(void **state)
 
 	(void)state;
 	i = alloc(0, &key);
-	assert_int_equal(unic_token_cancel(&r.nic.memory, 1, i, key, &end,
-					   &placed),
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 1, i, key, false,
+					   &end, &placed),
 			 -UNIC_ENOTOKEN);
-	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, i, key + 1, &end,
-					   &placed),
+	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, i, key + 1, false,
+					   &end, &placed),
 			 -UNIC_ENOTOKEN);
 	assert_int_equal(unic_token_cancel(&r.nic.memory, 0, UNIC_TOKENS, key,
-					   &end, &placed),
+					   false, &end, &placed),
 			 -UNIC_ENOTOKEN);
 	assert_int_equal(end_of(i, key), UNIC_TOKEN_CANCELLED);
 	assert_int_equal(end_of(i, key), UNIC_TOKEN_CANCELLED);
@@ -510,8 +583,8 @@ static void notice_counts_dependents(void **state)
 	alloc(0, &key);
 	i = alloc(0, &key);
 	alloc(0, &key);
-	unic_token_cancel(&r.nic.memory, 0, i, r.nic.tokens.token[i].key, &i,
-			  &i);
+	unic_token_cancel(&r.nic.memory, 0, i, r.nic.tokens.token[i].key, false,
+			  &i, &i);
 	assert_int_equal(unic_evict_admin(&r.nic.revoke, mr.mr, mr.gen), 0);
 	rig_expect(&r, UNIC_EVT_NOTICE, &evt);
 	assert_int_equal(unic_from_le32(evt.dependents), 2);
@@ -583,6 +656,8 @@ int main(void)
 				       setup),
 		cmocka_unit_test_setup(index_behind_the_table, setup),
 		cmocka_unit_test_setup(used_once, setup),
+		cmocka_unit_test_setup(who_waits_is_told_each_end, setup),
+		cmocka_unit_test_setup(overdue_after_t, setup),
 		cmocka_unit_test_setup(each_refusal_changes_nothing, setup),
 		cmocka_unit_test_setup(each_end_has_its_counter, setup),
 		cmocka_unit_test_setup(end_behind_4_gib_is_too_long, setup),

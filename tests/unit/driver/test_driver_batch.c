@@ -8,6 +8,7 @@
 
 #include "driver_rig.h"
 #include "host.h"
+#include "unic_queue.h"
 
 /* BATCH of @n records, which are at @recs. Its status, or -1: none yet. */
 static int batch(struct fake *f, uint32_t n, const void *recs)
@@ -278,6 +279,46 @@ static void a_batch_of_somebody_who_left(void **state)
 	fake_delete(f);
 }
 
+/* A batch is answered when the last of its tokens has ended. */
+static void a_batch_waits_for_a_token_under_way(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cpl_token cpl = {
+		.hdr = { .opcode = UNIC_CMD_TOKEN_CANCEL,
+			 .status = UNIC_ST_PENDING },
+		.index = unic_to_le32(6),
+	};
+	struct unic_ctl_obj recs[2] = {
+		{ .hdr.op = unic_to_le16(UNIC_CTL_TOKEN_CANCEL) },
+		{ .hdr.op = unic_to_le16(UNIC_CTL_TOKEN_CANCEL),
+		  .id = unic_to_le32(1) },
+	};
+	struct unic_evt_token evt = {
+		.hdr = { .type = UNIC_EVT_TOKEN_END },
+		.index = cpl.index,
+		.end = unic_to_le32(UNIC_TOKEN_USED),
+	};
+	struct unic_ctl_token_reply r;
+
+	(void)state;
+	ask_token(f, region(f, 1), 1001);
+	settle(f);
+	recs[0].id = unic_to_le32(reply_u32(f, 24));
+	evt.user = recs[0].id;
+	nic_batches(f);
+	memcpy(f->listed, &cpl, 64);
+	f->lists = true;
+	assert_int_equal(batch(f, 2, recs), -1);
+	event(f, &evt);
+	assert_int_equal(reply_status(f), 0);
+	assert_int_equal(reply_u32(f, 16), 1);
+	memcpy(&r, (uint8_t *)f->os.reply[0] + 64, sizeof(r));
+	assert_int_equal(unic_from_le16(r.hdr.status), 0);
+	assert_int_equal(unic_from_le32(r.end), UNIC_TOKEN_USED);
+	assert_int_equal(status_of_nth(f, 1), UNIC_ST_NO_TOKEN);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,6 +329,7 @@ int main(void)
 		cmocka_unit_test(a_batch_without_memory),
 		cmocka_unit_test(a_batch_that_is_cut),
 		cmocka_unit_test(a_batch_of_somebody_who_left),
+		cmocka_unit_test(a_batch_waits_for_a_token_under_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

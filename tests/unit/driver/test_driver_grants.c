@@ -12,18 +12,25 @@
 #include "unic_queue.h"
 
 /* Puts TOKEN_END of token @id as the next event of the NIC. */
-static void token_ends(struct fake *f, uint32_t id)
+static void token_ends_as(struct fake *f, uint32_t id, uint32_t end,
+			  uint32_t placed)
 {
 	struct unic_evt_token evt = {
 		.hdr = { .type = UNIC_EVT_TOKEN_END,
 			 .epoch = unic_to_le32(f->epoch) },
 		.index = unic_to_le32(6),
 		.user = unic_to_le32(id),
-		.end = unic_to_le32(UNIC_TOKEN_EXPIRED),
+		.end = unic_to_le32(end),
+		.placed = unic_to_le32(placed),
 	};
 
 	memcpy(f->bar + UNIC_BAR_EVT_OFF + f->evt_tail % 512 * 64, &evt, 64);
 	idx(f)->evt_tail = unic_to_le32(++f->evt_tail);
+}
+
+static void token_ends(struct fake *f, uint32_t id)
+{
+	token_ends_as(f, id, UNIC_TOKEN_EXPIRED, 0);
 }
 
 /* Found by tests/models/token.pml: completions are taken before the events that
@@ -67,6 +74,147 @@ static void end_of_a_token_that_a_cancel_did_not_find(void **state)
 	assert_int_equal(reply_status(f), UNIC_ST_NO_TOKEN);
 	assert_int_equal(f->os.upcalls, upcalls + 1);
 	assert_int_equal(f->host->objects.live, 2);
+	fake_delete(f);
+}
+
+/* A token under way that @n requests have cancelled, and none is answered. Returns its
+ * id. */
+static uint32_t cancelled(struct fake *f, uint32_t n, uint32_t *mr)
+{
+	struct unic_ctl_obj r = { 0 };
+
+	f->host->features |= UNIC_FEAT_CANCEL_WAIT;
+	*mr = region(f, 4);
+	ask_token(f, *mr, 1001);
+	settle(f);
+	r.id = unic_to_le32(reply_u32(f, 24));
+	f->answer[UNIC_CMD_TOKEN_CANCEL] = UNIC_ST_PENDING;
+	for (f->os.replies = 0; n; n--) {
+		assert_true(unic_host_request(
+			f->host, &f->client,
+			&(struct unic_ctl_obj){
+				.hdr.op = unic_to_le16(UNIC_CTL_TOKEN_CANCEL),
+				.id = r.id },
+			UNIC_CTL_BYTES));
+		settle(f);
+	}
+	assert_int_equal(f->os.replies, 0);
+	return unic_from_le32(r.id);
+}
+
+static struct unic_ctl_token_reply nth_end(struct fake *f, uint32_t n)
+{
+	struct unic_ctl_token_reply r;
+
+	memcpy(&r, f->os.reply[n], sizeof(r));
+	return r;
+}
+
+/* Whoever cancels a token under way is answered when it has ended, and nobody is told
+ * of that by an upcall, too. */
+static void a_cancel_waits_for_the_end(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr, id = cancelled(f, 2, &mr), upcalls = f->os.upcalls, i;
+	struct unic_cmd_token_cancel cmd;
+
+	(void)state;
+	memcpy(&cmd, f->last[UNIC_CMD_TOKEN_CANCEL], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.flags), UNIC_CANCEL_WAIT);
+	token_ends_as(f, id, UNIC_TOKEN_USED, 64);
+	settle(f);
+	assert_int_equal(f->os.replies, 2);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(unic_from_le16(nth_end(f, i).hdr.status), 0);
+		assert_int_equal(unic_from_le32(nth_end(f, i).id), id);
+		assert_int_equal(unic_from_le32(nth_end(f, i).index), 6);
+		assert_int_equal(unic_from_le32(nth_end(f, i).end),
+				 UNIC_TOKEN_USED);
+		assert_int_equal(unic_from_le32(nth_end(f, i).placed), 64);
+	}
+	assert_int_equal(f->os.upcalls, upcalls);
+	assert_int_equal(f->host->objects.live, 2);
+	fake_delete(f);
+}
+
+/* The index may be seen to be used again before the end is. */
+static void a_cancel_waits_also_if_the_index_is_used_again(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr, id = cancelled(f, 1, &mr);
+
+	(void)state;
+	ask_token(f, mr, 1002);
+	token_ends_as(f, id, UNIC_TOKEN_CANCELLED, 9);
+	settle(f);
+	assert_int_equal(f->os.replies, 2); /* the first: TOKEN_ALLOC's */
+	assert_int_equal(unic_from_le32(nth_end(f, 1).id), id);
+	assert_int_equal(unic_from_le32(nth_end(f, 1).end),
+			 UNIC_TOKEN_CANCELLED);
+	assert_int_equal(f->host->objects.live, 3);
+	fake_delete(f);
+}
+
+/* Of an earlier version: it is not asked to wait, and says that it does not. */
+static void a_nic_that_does_not_wait(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_obj r = { 0 };
+	struct unic_cmd_token_cancel cmd;
+
+	(void)state;
+	ask_token(f, region(f, 4), 1001);
+	settle(f);
+	r.id = unic_to_le32(reply_u32(f, 24));
+	f->answer[UNIC_CMD_TOKEN_CANCEL] = UNIC_ST_BUSY;
+	assert_int_equal(request(f, UNIC_CTL_TOKEN_CANCEL, &r), UNIC_ST_BUSY);
+	memcpy(&cmd, f->last[UNIC_CMD_TOKEN_CANCEL], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.flags), 0);
+	assert_int_equal(f->host->objects.live, 3);
+	fake_delete(f);
+}
+
+/* A reset is an end, for a process that outlives it; else the request has failed. */
+static void a_reset_ends_the_wait(void **state)
+{
+	struct fake *f;
+	uint32_t kept, upcalls, mr;
+
+	(void)state;
+	for (kept = 0; kept < 2; kept++) {
+		hello_flags = kept ? UNIC_CTL_HELLO_KEEP : 0;
+		f = fake_new();
+		cancelled(f, 1, &mr);
+		upcalls = f->host->proc[0].upcall_next;
+		fail_nic(f);
+		assert_int_equal(f->os.replies, 0); /* bytes may arrive */
+		settle(f);
+		assert_int_equal(f->os.replies, 1);
+		assert_int_equal(unic_from_le16(nth_end(f, 0).hdr.status),
+				 kept ? 0 : UNIC_CTL_ST_RESET);
+		assert_int_equal(unic_from_le32(nth_end(f, 0).end),
+				 kept ? UNIC_TOKEN_RESET : 0);
+		for (; upcalls < f->host->proc[0].upcall_next; upcalls++)
+			assert_int_not_equal(upcall_type(f, upcalls),
+					     UNIC_UP_TOKEN_END);
+		fake_delete(f);
+	}
+	hello_flags = 0;
+}
+
+/* A process that leaves is answered nothing, and leaves nothing. */
+static void who_leaves_does_not_wait(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr, id = cancelled(f, 2, &mr);
+
+	(void)state;
+	unic_host_client_gone(f->host, &f->client);
+	settle(f);
+	assert_null(f->host->reqs);
+	token_ends(f, id); /* the NIC was slow */
+	settle(f);
+	assert_int_equal(f->os.replies, 0);
 	fake_delete(f);
 }
 
@@ -659,6 +807,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(end_of_a_token_whose_index_is_used_again),
 		cmocka_unit_test(end_of_a_token_that_a_cancel_did_not_find),
+		cmocka_unit_test(a_cancel_waits_for_the_end),
+		cmocka_unit_test(
+			a_cancel_waits_also_if_the_index_is_used_again),
+		cmocka_unit_test(a_nic_that_does_not_wait),
+		cmocka_unit_test(a_reset_ends_the_wait),
+		cmocka_unit_test(who_leaves_does_not_wait),
 		cmocka_unit_test(tokens_leave_no_object),
 		cmocka_unit_test(holders_end_a_grace),
 		cmocka_unit_test(owner_who_extends_keeps_his_grace),
