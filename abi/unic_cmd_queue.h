@@ -174,11 +174,14 @@ struct unic_cmd_qp_modify {
 	uint8_t dest_mac[6]; /* RTR: of the next hop, not a group; UD: 0 */
 	uint8_t rights;	     /* INIT: enum unic_mr_rights that it grants its
 			      * peer: RC REMOTE_*, UC REMOTE_WRITE, UD 0 */
-	uint8_t vendor;	     /* RTR: 1 = the peer speaks our vendor opcodes */
+	uint8_t vendor;	     /* RTR: UNIC_PEER_*; else 0 */
 	unic_le32 sq_psn;    /* RTS: first PSN sent, 24 bits */
 	unic_le32 qkey;	     /* INIT, UD: Q_Key of datagrams to it; bit 31: 0 */
 	unic_le32 rsvd[3];
 };
+#define UNIC_PEER_UNIC 1u /* it speaks our vendor opcodes */
+#define UNIC_PEER_REFUSED \
+	2u /* with UNIC and FEAT_TELL_REFUSED: and understands REFUSED */
 
 /* ARP_RESOLVE. OK with the address when known, else PENDING, and ARP_RESULT
  * follows within 1 s. */

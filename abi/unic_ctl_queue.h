@@ -119,7 +119,7 @@ struct unic_ctl_qp_modify {
 			      * INVALID; UD: 0 */
 	uint8_t rights;	     /* INIT: UNIC_MR_REMOTE_* that the peer
 			      * gets; UC: not READ; UD: 0; else INVALID */
-	uint8_t vendor;	     /* RTR, RC: 1: the peer is unic */
+	uint8_t vendor;	     /* RTR, RC: UNIC_PEER_*: the peer is unic */
 	unic_le32 sq_psn;    /* RTS: first PSN sent */
 	unic_le32 qkey;	     /* INIT, UD: Q_Key of datagrams to it; bit
 			      * 31: 0; RC, UC: 0 */

@@ -196,8 +196,13 @@ enum unic_wc_opcode {
 				       * has no such opcode */
 	UNIC_WC_WRITE = 2,	      /* WRITE, WRITE_IMM */
 	UNIC_WC_READ = 3,	      /* READ: the bytes have been placed */
-	UNIC_WC_TOKEN = 4,	      /* TOKEN; a refusal by the peer is a
-				       * success here */
+	UNIC_WC_TOKEN = 4,	      /* TOKEN. A success with a detail (enum
+				       * unic_token_end): the peer refused it;
+				       * byte_len is 0, its payload is nowhere,
+				       * its control part was delivered. A peer
+				       * without CM_CAP_REFUSED, or either NIC
+				       * without FEAT_TELL_REFUSED: not told, and
+				       * a success like any other */
 	UNIC_WC_BIND_MW = 5,	      /* BIND_MW */
 	UNIC_WC_LOCAL_INV = 6,	      /* LOCAL_INV */
 	UNIC_WC_REG_MR = 7,	      /* REG_INDIRECT, too */

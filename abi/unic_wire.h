@@ -147,7 +147,7 @@ struct unic_mad_hdr {
 	0x0au /* a vendor class without an OUI, IBTA 16.5 */
 
 /*
- * Mark of a unic in REQ, REP and REJ of the communication manager: bytes 56 to 61 of
+ * Mark of a unic in REQ, REP and REJ of the communication manager: bytes 56 to 63 of
  * the private data, behind those of the consumer. Another peer takes it for the end of
  * the private data. What differs in `mark` or `version`, or has more than
  * UNIC_CM_MARK_AT bytes of the consumer, is no mark: the peer is a conventional one,
@@ -158,9 +158,13 @@ struct unic_cm_mark {
 	uint8_t mark[4];    /* "UNIC" */
 	uint8_t version;    /* UNIC_CM_MARK_VERSION */
 	uint8_t priv_bytes; /* of the consumer, 0..UNIC_CM_MARK_AT */
+	uint8_t caps; /* REQ, REP: UNIC_CM_CAP_*, others are ignored; REJ: not
+			     * looked at */
+	uint8_t rsvd; /* 0; not looked at */
 };
-#define UNIC_CM_MARK_AT	     56u /* offset in the private data */
-#define UNIC_CM_MARK_VERSION 1u	 /* another: no mark */
+#define UNIC_CM_CAP_REFUSED  (1u << 0) /* its NIC understands UNIC_EV_REFUSED */
+#define UNIC_CM_MARK_AT	     56u       /* offset in the private data */
+#define UNIC_CM_MARK_VERSION 1u	       /* another: no mark */
 
 /*
  * Datagrams between the drivers at the two ends of a connection, each of which had the
@@ -278,7 +282,8 @@ struct unic_evth {
 			     * for the packets before, which any acknowledges
 			     * (rx_bad_opcode) */
 	unic_be32 delay_us; /* RETRY_AFTER: not before; sent 50, taken as 10
-			     * at least and 10^6 at most */
+			     * at least and 10^6 at most; REFUSED: why, enum
+			     * unic_token_end */
 };
 
 enum unic_ev_reason {
@@ -287,6 +292,10 @@ enum unic_ev_reason {
 				  * this PSN on; no retry is counted, but the
 				  * 4097th for one PSN ends the queue pair
 				  * (RNR_RETRY_EXC_ERR) */
+	UNIC_EV_REFUSED = 3,	 /* the tagged message that ends with this PSN
+				  * was refused; the PSN comes again as a WRITE
+				  * of 0 bytes, and nothing else of it. Only to
+				  * a peer with CM_CAP_REFUSED */
 };
 
 struct unic_arp {
@@ -317,7 +326,8 @@ UNIC_ABI_AT(unic_mad_hdr, tid, 8);
 UNIC_ABI_AT(unic_mad_hdr, attribute, 16);
 UNIC_ABI_SIZE(unic_mad_hdr, 24);
 UNIC_ABI_AT(unic_cm_mark, version, 4);
-UNIC_ABI_SIZE(unic_cm_mark, 6);
+UNIC_ABI_AT(unic_cm_mark, caps, 6);
+UNIC_ABI_SIZE(unic_cm_mark, 8);
 UNIC_ABI_AT(unic_holder_mad, mark, 24);
 UNIC_ABI_AT(unic_holder_mad, local_comm, 28);
 UNIC_ABI_AT(unic_holder_mad, status, 56);

@@ -28,6 +28,12 @@
 #define UNIC_LFU 1
 #endif
 
+/* Whether a sender is told that its tagged message was refused, and understands it; a
+ * board without flash for it defines 0. */
+#ifndef UNIC_TELL_REFUSED
+#define UNIC_TELL_REFUSED 1
+#endif
+
 /* Queues of a link, each with room of its own, at most: see unic_port_path(). */
 #ifndef UNIC_PATHS
 #define UNIC_PATHS 8u

@@ -17,7 +17,10 @@
 #define UNIC_PDS	 16u
 #define UNIC_WAITS	 16u
 #define UNIC_GHOSTS	 64u
-#define UNIC_LFU	 1
+#define UNIC_LFU	  1
+#define UNIC_TELL_REFUSED 1
+#define UNIC_ASKS	  1
+#define UNIC_ACCOUNTS	  1
 
 #define UNIC_QP_WINDOW	   16u
 #define UNIC_RQ_WINDOW	   8u

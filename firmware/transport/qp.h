@@ -164,6 +164,8 @@ enum unic_msg_kind {
 	UNIC_MSG_SEND = 1,
 	UNIC_MSG_WRITE = 2,
 	UNIC_MSG_TOKEN = 3,
+	UNIC_MSG_TOLD =
+		4, /* TOKEN, refused: the peer is to say that it knows */
 };
 
 /* The message being received. */
@@ -193,9 +195,10 @@ struct unic_msg {
 	uint32_t bytes; /* payload of the packet */
 };
 
-/* No syndromes, but vendor acknowledgements: EVICTED, RETRY_AFTER. */
-#define UNIC_RSP_VACK  0xffu
-#define UNIC_RSP_AFTER 0xfeu
+/* No syndromes, but vendor acknowledgements: EVICTED, RETRY_AFTER, REFUSED. */
+#define UNIC_RSP_VACK	 0xffu
+#define UNIC_RSP_AFTER	 0xfeu
+#define UNIC_RSP_REFUSED 0xfdu
 
 /* Responder. */
 struct unic_rsp {
@@ -226,12 +229,12 @@ struct unic_qp_ctx {
 	uint8_t mtu_shift;
 	uint8_t rights; /* remote rights granted */
 	bool used;
-	bool vendor;
-	bool dying;    /* QP_DESTROY answered PENDING */
-	bool tell;     /* QP_GONE is wanted then */
-	uint8_t evt;   /* UNIC_QP_EVT_* not yet on the event ring */
-	uint8_t error; /* enum unic_wc_status of QP_ERROR */
-	uint8_t on;    /* scheduler lists it is on */
+	uint8_t vendor; /* UNIC_PEER_* */
+	bool dying;	/* QP_DESTROY answered PENDING */
+	bool tell;	/* QP_GONE is wanted then */
+	uint8_t evt;	/* UNIC_QP_EVT_* not yet on the event ring */
+	uint8_t error;	/* enum unic_wc_status of QP_ERROR */
+	uint8_t on;	/* scheduler lists it is on */
 	uint8_t db_index;
 	uint8_t retry_cnt, rnr_retry, max_rd;
 	uint16_t next[2]; /* of the scheduler's lists */

@@ -207,6 +207,14 @@ static bool mtu_ok(const struct unic_transport *nic,
 	       (!qp->type || 1u << shift <= UNIC_MTU);
 }
 
+/* UNIC_PEER_REFUSED is one that is UNIC, too. */
+static bool vendor_ok(uint8_t vendor, bool reliable)
+{
+	if (UNIC_TELL_REFUSED && vendor == (UNIC_PEER_UNIC | UNIC_PEER_REFUSED))
+		return reliable;
+	return vendor <= UNIC_PEER_UNIC * reliable;
+}
+
 /* Whom it is connected with. */
 static bool peer_ok(const struct unic_qp_ctx *qp,
 		    const struct unic_cmd_qp_modify *cmd)
@@ -218,8 +226,9 @@ static bool peer_ok(const struct unic_qp_ctx *qp,
 		return !names_peer(cmd);
 	return cmd->rnr_timer <= 31u * reliable &&
 	       cmd->max_dest_rd <= UNIC_QP_READS * reliable &&
-	       cmd->vendor <= reliable && dest >= 2 && dest <= UNIC_QPN_MASK &&
-	       cmd->dest_ipv4 && !(cmd->dest_mac[0] & 1);
+	       vendor_ok(cmd->vendor, reliable) && dest >= 2 &&
+	       dest <= UNIC_QPN_MASK && cmd->dest_ipv4 &&
+	       !(cmd->dest_mac[0] & 1);
 }
 
 static int to_rtr(struct unic_transport *nic, struct unic_qp_ctx *qp,

@@ -186,13 +186,13 @@ void unic_requester_ack(struct unic_transport *nic, struct unic_qp_ctx *qp,
 /* ------------------------------------------------- vendor acknowledgement */
 
 /*
- * Request @s, at @psn, was refused because its region is gone. The peer still
- * expects @psn; what it already sent of this request goes out again as WRITEs
- * of nothing, what it did not send is never sent. A READ was sent whole: the
+ * Request @s was refused at @psn, and ends with @status, once the peer has that: it
+ * still expects @psn; what was sent of this request from there on goes out again as
+ * WRITEs of nothing, what was not sent is never sent. A READ was sent whole: the
  * peer may have taken all its PSNs and refuse what it is asked again (INV-16).
  */
 static void nullify_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
-			    uint32_t s, uint32_t psn)
+			    uint32_t s, uint32_t psn, uint8_t status)
 {
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, s);
@@ -202,11 +202,9 @@ static void nullify_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	if (unic_psn_diff(end, sq->psn_max) > 0) /* then nothing follows it */
 		end = sq->psn_max;
 	unic_sched_unread(nic, qp, wr);
-	if (psn != wr->psn) /* it had begun */
-		wr->detail = UNIC_WD_BUSY;
 	wr->psn = psn;
 	wr->npkt = unic_psn_add(end, -psn);
-	wr->status = UNIC_WC_REM_EVICTED;
+	wr->status = status;
 	wr->state = UNIC_WRS_NULL;
 	if (is_read)
 		sq->reads--;
@@ -218,13 +216,56 @@ static void handle_evicted(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   uint32_t psn)
 {
 	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr;
 
 	unic_requester_seek(sq, psn);
-	if (sq->cur != sq->next &&
-	    unic_sq_wr(sq, sq->cur)->state == UNIC_WRS_SENT)
-		nullify_request(nic, qp, sq->cur, psn);
-	else /* a second one for the same */
+	wr = unic_sq_wr(sq, sq->cur);
+	if (sq->cur == sq->next || wr->state != UNIC_WRS_SENT) {
+		/* a second one for the same */
 		unic_requester_go_back(nic, qp, psn, 4);
+		return;
+	}
+	if (psn != wr->psn) /* it had begun */
+		wr->detail = UNIC_WD_BUSY;
+	nullify_request(nic, qp, sq->cur, psn, UNIC_WC_REM_EVICTED);
+}
+
+/* The oldest request with PSNs from @psn on; sq.next: none. */
+static inline uint32_t find_request(struct unic_sq *sq, uint32_t psn)
+{
+	uint32_t s;
+
+	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
+		const struct unic_wr *wr = unic_sq_wr(sq, s);
+
+		if (wr->state != UNIC_WRS_DEAD &&
+		    unic_psn_diff(psn, wr->psn + wr->npkt) < 0)
+			break;
+	}
+	return s;
+}
+
+/* The tagged message that ends with @psn was refused, @why. What else the peer may
+ * say is not believed. */
+static void handle_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			   uint32_t psn, uint32_t why)
+{
+	uint32_t s = find_request(&qp->sq, psn);
+	struct unic_wr *wr = unic_sq_wr(&qp->sq, s);
+
+	if (s != qp->sq.next && wr->state == UNIC_WRS_NULL) {
+		/* a second one for the same */
+		unic_requester_go_back(nic, qp, psn, 4);
+	} else if (s == qp->sq.next ||
+		   unic_sq_slot(&qp->sq, s)->opcode != UNIC_WR_TOKEN ||
+		   unic_psn_add(psn, 1) != unic_psn_add(wr->psn, wr->npkt) ||
+		   !why || why > UINT8_MAX) {
+		UNIC_COUNT(nic, rx_bad_opcode);
+	} else {
+		wr->detail = (uint8_t)why;
+		wr->len = 0;
+		nullify_request(nic, qp, s, psn, UNIC_WC_SUCCESS);
+	}
 }
 
 /*
@@ -261,6 +302,8 @@ void unic_requester_vack(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		retry_after(nic, qp, psn, delay_us);
 	else if (reason == UNIC_EV_EVICTED)
 		handle_evicted(nic, qp, psn);
+	else if (UNIC_TELL_REFUSED && reason == UNIC_EV_REFUSED)
+		handle_refused(nic, qp, psn, delay_us);
 	else
 		UNIC_COUNT(nic, rx_bad_opcode); /* of a later version */
 }
@@ -291,12 +334,8 @@ int unic_requester_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		ack_up_to(nic, qp, pkt->psn); /* all before it was executed */
 	if (qp->state != UNIC_QPS_RTS || pkt->psn != sq->psn_una)
 		return 0;
-	for (s = sq->una; s != sq->next; s += unic_sq_slots(sq, s)) {
-		wr = unic_sq_wr(sq, s);
-		if (wr->state != UNIC_WRS_DEAD &&
-		    unic_psn_diff(pkt->psn, wr->psn + wr->npkt) < 0)
-			break;
-	}
+	s = find_request(sq, pkt->psn);
+	wr = unic_sq_wr(sq, s);
 	if (s == sq->next || unic_sq_slot(sq, s)->opcode != UNIC_WR_READ ||
 	    wr->state != UNIC_WRS_SENT) {
 		UNIC_COUNT(nic, rx_stale_ack);

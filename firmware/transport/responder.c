@@ -6,6 +6,7 @@
 #include "memory/derived.h"
 #include "transport/transport.h"
 #include "transport/rd_resources.h"
+#include "transport/responder_done.h"
 #include "transport/responder_nak.h"
 #include "transport/rq.h"
 
@@ -453,6 +454,32 @@ static int dispatch_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	}
 }
 
+/* A refused message is behind all that it may send: the peer, which is told so, does
+ * not know it yet and comes again with the last packet, or says that it knows, by a
+ * WRITE of nothing in the place of that. */
+static int on_told(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		   const struct request *q)
+{
+	if (q->kind == UNIC_MSG_TOKEN && (q->flags & LAST)) {
+		unic_responder_owe_nak(nic, qp, q->psn, UNIC_RSP_REFUSED);
+		return 0;
+	}
+	if (q->kind != UNIC_MSG_WRITE || q->flags != (FIRST | LAST) ||
+	    q->len != sizeof(struct unic_reth))
+		return bad_request(nic, qp, q->psn);
+	return unic_responder_known(nic, qp) ? 0 : -UNIC_EAGAIN;
+}
+
+/* A packet that does not fit the message in progress, or none. */
+static __attribute__((noinline, cold)) int
+out_of_place(struct unic_transport *nic, struct unic_qp_ctx *qp,
+	     const struct request *q)
+{
+	if (UNIC_TELL_REFUSED && qp->rsp.msg.kind == UNIC_MSG_TOLD)
+		return on_told(nic, qp, q);
+	return bad_request(nic, qp, q->psn);
+}
+
 /* Bytes that are not payload. */
 static uint32_t header_bytes(const struct request *q)
 {
@@ -502,7 +529,7 @@ int unic_responder_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	headers = header_bytes(&q);
 	if (!in_order(qp, &q) || q.len < headers ||
 	    !is_rc_size_ok(qp, &q, q.len - headers))
-		return bad_request(nic, qp, q.psn);
+		return out_of_place(nic, qp, &q);
 	r = dispatch_request(nic, qp, &q);
 	if (r != -UNIC_EPENDING)
 		return r;

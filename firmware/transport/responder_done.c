@@ -27,10 +27,32 @@ static void drop_target(struct unic_transport *nic, struct unic_msg *m)
 	}
 }
 
+/* What becomes of a message whose last packet is placed. */
+enum receipt {
+	RECEIPT_DONE = 0, /* it is complete */
+	RECEIPT_AGAIN,	  /* no room for its completion */
+	RECEIPT_LATER,	  /* not complete: nothing more to do here */
+};
+
+/* Message @m was refused: if its peer understands that, it is told first. */
+static __attribute__((noinline, cold)) bool
+tell_refused(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+
+	if (m->kind == UNIC_MSG_TOLD || !(qp->vendor & UNIC_PEER_REFUSED))
+		return false;
+	m->kind = UNIC_MSG_TOLD;
+	unic_responder_owe_nak(nic, qp, qp->rsp.psn, UNIC_RSP_REFUSED);
+	unic_responder_keep(nic, qp);
+	return true;
+}
+
 /* The completion of a message that takes a receive. */
-static bool complete_rc_receive(struct unic_transport *nic,
-				struct unic_qp_ctx *qp,
-				const struct unic_msg *m, uint32_t placed)
+static enum receipt complete_rc_receive(struct unic_transport *nic,
+					struct unic_qp_ctx *qp,
+					const struct unic_msg *m,
+					uint32_t placed)
 {
 	struct unic_cqe cqe = { .opcode = UNIC_WC_RECV };
 
@@ -47,14 +69,21 @@ static bool complete_rc_receive(struct unic_transport *nic,
 	cqe.byte_len = unic_to_le32(placed);
 	if (m->kind == UNIC_MSG_WRITE) {
 		cqe.opcode = UNIC_WC_RECV_WRITE_IMM;
-	} else if (m->kind == UNIC_MSG_TOKEN) {
+	} else if (m->kind >= UNIC_MSG_TOKEN) {
+		if (UNIC_TELL_REFUSED && unlikely(m->refused) &&
+		    tell_refused(nic, qp))
+			return RECEIPT_LATER;
 		cqe.opcode = UNIC_WC_RECV_TOKEN;
 		cqe.byte_len = unic_to_le32(m->ctrl_len);
 		cqe.imm = unic_to_le32(m->refused ? 0 : placed);
 		cqe.token = unic_to_le32(m->token);
 		cqe.detail = m->refused;
 	}
-	return unic_rq_complete(nic, qp, &cqe);
+	if (!unic_rq_complete(nic, qp, &cqe))
+		return RECEIPT_AGAIN;
+	/* its completion queue has failed */
+	return unlikely(qp->state == UNIC_QPS_ERR) ? RECEIPT_LATER
+						   : RECEIPT_DONE;
 }
 
 /* The payload of the packet in hand met a missing page. A message that it was
@@ -125,11 +154,13 @@ bool unic_responder_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 
 	if (unlikely(err))
 		return place_failed(nic, qp, err);
-	if (m->last && (m->kind != UNIC_MSG_WRITE || m->with) &&
-	    !complete_rc_receive(nic, qp, m, m->placed + m->bytes))
-		return false;
-	if (unlikely(qp->state == UNIC_QPS_ERR))
-		return true; /* its completion queue has failed */
+	if (m->last && (m->kind != UNIC_MSG_WRITE || m->with)) {
+		enum receipt r =
+			complete_rc_receive(nic, qp, m, m->placed + m->bytes);
+
+		if (unlikely(r != RECEIPT_DONE))
+			return r == RECEIPT_LATER;
+	}
 	m->placed += m->bytes;
 	m->iova += m->bytes;
 	m->bus += m->bytes;
@@ -142,6 +173,19 @@ bool unic_responder_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		unic_responder_keep(nic, qp);
 	if (m->ackreq)
 		unic_responder_owe_ack(nic, qp);
+	return true;
+}
+
+bool unic_responder_known(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	struct unic_msg *m = &qp->rsp.msg;
+
+	m->bytes = 0; /* of the packet in hand */
+	m->last = m->ackreq = true;
+	if (!unic_responder_placed(nic, qp, 0))
+		return false;
+	if (qp->rsp.nak == UNIC_RSP_REFUSED) /* it need not be said again */
+		qp->rsp.nak = 0;
 	return true;
 }
 

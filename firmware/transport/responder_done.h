@@ -2,9 +2,9 @@
 /*
  * responder_done.h - a packet of a request has been placed, or its QP dies.
  *
- * Secret: what a message holds while it is placed, and what of it is given up when: at its
- * last packet, at a missing page, when a region is taken back, when its token is wanted
- * back, when the QP dies.
+ * Secret: what a message holds while it is placed, and what of it is given up when: at
+ * its last packet or when the peer knows that it was refused, at a missing page, when a
+ * region is taken back, when its token is wanted back, when the QP dies.
  */
 #ifndef UNIC_RESPONDER_DONE_H
 #define UNIC_RESPONDER_DONE_H
@@ -22,6 +22,10 @@ struct unic_transport;
  */
 bool unic_responder_placed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   int err);
+
+/** unic_responder_known() - the peer says that it knows that the message in hand, which is
+ * TOLD, was refused: it completes. False: no room for that, call again. */
+bool unic_responder_known(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_responder_keep() - the message in hand needs its regions beyond this
  * poll. */

@@ -29,7 +29,7 @@ struct unic_transport;
 void unic_responder_owe_ack(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_responder_owe_nak() - @syndrome is due for @psn: a NAK or an RNR NAK, or
- * UNIC_RSP_VACK or UNIC_RSP_AFTER. */
+ * UNIC_RSP_VACK, UNIC_RSP_AFTER or UNIC_RSP_REFUSED. */
 void unic_responder_owe_nak(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    uint32_t psn, uint8_t syndrome);
 

@@ -61,6 +61,9 @@ static bool send_nak(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	} else if (rsp->nak == UNIC_RSP_AFTER) {
 		if (!send_vack(nic, qp, UNIC_EV_RETRY_AFTER, AFTER_US))
 			return false;
+	} else if (UNIC_TELL_REFUSED && rsp->nak == UNIC_RSP_REFUSED) {
+		if (!send_vack(nic, qp, UNIC_EV_REFUSED, rsp->msg.refused))
+			return false;
 	} else {
 		if (!send_aeth(nic, qp, rsp->nak, rsp->nak_psn))
 			return false;

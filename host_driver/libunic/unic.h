@@ -133,7 +133,7 @@ const char *unic_wc_status_str(unsigned int status);
  * request that was refused here. */
 const char *unic_wc_detail_str(unsigned int detail);
 /** unic_token_end_str() - of an enum unic_token_end, as in unic_wc.detail of a TOKEN
- * request, in UNIC_EV_TOKEN_END, and in *end of unic_cancel_token(). */
+ * request or a RECV_TOKEN, in UNIC_EV_TOKEN_END, and in *end of unic_cancel_token(). */
 const char *unic_token_end_str(unsigned int end);
 /** unic_reason_str() - of an enum unic_reason, as in unic_event.reason. */
 const char *unic_reason_str(unsigned int reason);
@@ -537,14 +537,24 @@ int unic_extend(struct unic_mr *mr, uint32_t us, unsigned int *refusal,
 struct unic_wc {
 	uint64_t wr_id;
 	struct unic_qp *qp;
-	uint32_t byte_len; /* as unic_cqe.byte_len */
+	uint32_t byte_len; /* as unic_cqe.byte_len; TOKEN: 0 if refused */
 	uint32_t imm;	   /* as unic_cqe.imm; UD: sender's IPv4 address */
 	uint32_t token;	   /* RECV_TOKEN: index; UD: QP number of the sender */
 	uint8_t opcode;	   /* enum unic_wc_opcode */
 	uint8_t status;	   /* enum unic_wc_status */
 	uint8_t flags;	   /* UNIC_WC_* */
-	uint8_t detail;	   /* enum unic_wc_detail / unic_token_end */
+	uint8_t detail;	   /* enum unic_wc_detail; RECV_TOKEN, and TOKEN with
+			    * status SUCCESS: enum unic_token_end */
 };
+/*
+ * A tagged message that the peer refuses has done no harm: its control part is
+ * delivered, and the queue pair lives. Its payload is nowhere. So a completion of
+ * opcode TOKEN has status SUCCESS, and says it by byte_len 0 and detail, which is why
+ * (unic_token_end_str()); 0 means placed. Requests without SIGNALED have no such record
+ * and learn nothing. A peer of an earlier version, or with a NIC without
+ * UNIC_FEAT_TELL_REFUSED, does not say that it refused: then the record is that of a
+ * message that was placed, and only the peer can tell.
+ */
 
 /** unic_create_cq() - create a completion queue for at least @entries (2..4096) unread
  * completions, the caller's until unic_destroy_cq(). -EINVAL, -ENOMEM, and the errors of
@@ -602,8 +612,9 @@ int unic_destroy_qp(struct unic_qp *qp);
 struct unic_qp_mod {
 	uint8_t state;	/* enum unic_qp_state to enter */
 	uint8_t rights; /* INIT */
-	uint8_t mtu_shift, rnr_timer, max_dest_rd, vendor; /* RTR */
-	uint32_t dest_qpn, rq_psn, dest_ipv4;		   /* RTR */
+	uint8_t mtu_shift, rnr_timer, max_dest_rd,
+		vendor;			      /* RTR; UNIC_PEER_* */
+	uint32_t dest_qpn, rq_psn, dest_ipv4; /* RTR */
 	uint8_t dest_mac[6]; /* RTR; all 0: the driver resolves dest_ipv4 */
 	uint8_t max_rd, timeout, retry_cnt, rnr_retry; /* RTS */
 	uint32_t sq_psn;			       /* RTS */

@@ -204,7 +204,7 @@ def test_bytes():
 def test_tshark_decodes_frames():
     frames = [v for v in vectors() if v.frame]
     data = [v.data for v in frames]
-    assert len(frames) == 32, len(frames)
+    assert len(frames) == 33, len(frames)
     bad = tshark(data, "-Y", "_ws.malformed || _ws.expert.severity == error")
     assert not bad, bad
     wrong = [line for v, seen in zip(frames, fields_of(data, all_names()))
@@ -253,7 +253,7 @@ def test_each_byte_of_headers_matters():
     rows = fields_of([data for _, _, data in unseen], names)
     missed = [f"{v.name}: byte {at}" for (v, at, _), seen in zip(unseen, rows)
               if all(seen[n] == v.fields[n] for n in v.fields if n in names)]
-    assert len({v.name for v, _, _ in changed}) == 30, len(changed)
+    assert len({v.name for v, _, _ in changed}) == 31, len(changed)
     assert not missed, missed
 
 

@@ -190,7 +190,7 @@ static void make_modify(struct input *in, void *rec)
 		c->rq_psn = unic_to_le32(in_u32(in) & UNIC_PSN_MASK);
 		c->dest_ipv4 = unic_to_le32(0x0a000001u + in_below(in, 2));
 		memcpy(c->dest_mac, world.rig.port.mac, 6);
-		c->vendor = (uint8_t)in_below(in, 3);
+		c->vendor = (uint8_t)in_below(in, 4);
 	}
 	if (c->state == UNIC_QPS_RTS) {
 		c->max_rd = (uint8_t)in_below(in, 6);

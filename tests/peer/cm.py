@@ -16,6 +16,7 @@ NAMES = {REQ: "REQ", MRA: "MRA", REJ: "REJ", REP: "REP", RTU: "RTU",
 VENDOR_NAMES = {1: "INVALIDATE", 2: "INVALIDATED", 3: "DELEGATE",
                 4: "DELEGATED"}
 MARK = b"UNIC\1"
+REFUSED = 1             # in the mark: the NIC understands REFUSED
 SIZE = 256
 CONSUMER = 56
 
@@ -99,11 +100,12 @@ def build(which, vendor=False, **fields):
     return bytes(data)
 
 
-def private(consumer=b"", vendor=True):
+def private(consumer=b"", vendor=True, caps=REFUSED):
     """Private data: the consumer's, and behind 56 bytes the vendor mark."""
     if not vendor:
         return consumer
-    return consumer.ljust(CONSUMER, b"\0") + MARK + bytes([len(consumer)])
+    return (consumer.ljust(CONSUMER, b"\0") + MARK + bytes([len(consumer)])
+            + bytes([caps, 0]))
 
 
 def mark_of(data):

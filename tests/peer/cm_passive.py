@@ -148,6 +148,26 @@ def mark(world, at, text, vendor, size):
     same("mark of the REP", cm.mark_of(rep.private), (True, b""))
 
 
+@SUITE.rows("bit of REFUSED in the REQ", {
+    "set": (1, "refused"), "not set": (0, "ok"), "others": (0xfe, "ok"),
+    "all": (0xff, "refused")})
+def told(world, caps, answer):
+    """A peer whose mark has it is told that its tagged message was refused,
+    another one gets an ACK. The REP has it."""
+    side, upcall = world.request(private=cm.private(caps=caps))
+    rep, qp, reply = world.accept(side, upcall)
+    same("vendor", reply.vendor, 1)
+    same("bit in the REP", rep.private[62], cm.REFUSED)
+    side.rtu()
+    check(world.process.upcall(Up.ESTABLISHED, id=upcall.id),
+          "no ESTABLISHED")
+    world.settle()
+    qp.post_recv([])
+    peer = world.peer(side)
+    request = peer.tagged(1 << 20, 1, b"", b"payload")
+    same("answer", peer.finish(request), answer)
+
+
 @SUITE.rows("REJ", {
     "8: nobody listens": (dict(service=0xdead), 8, None),
     "26: MTU above ACCEPT's": (dict(mtu=4), 26, dict(mtu_shift=10)),

@@ -13,7 +13,7 @@ import frame as fr
 
 ACK, RNR, NAK_SEQ, NAK_INV, NAK_ACCESS, NAK_OP = (
     0x1f, 0x20, 0x60, 0x61, 0x62, 0x63)
-EVICTED, RETRY_AFTER = 1, 2
+EVICTED, RETRY_AFTER, REFUSED = 1, 2, 3
 ANSWERS = (fr.READ_FIRST, fr.READ_MIDDLE, fr.READ_LAST, fr.READ_ONLY, fr.ACK,
            fr.ATOMIC_ACK, fr.VACK)
 MSG_MAX = 1 << 30
@@ -168,6 +168,7 @@ class Request:
         self.read = read
         self.data = b""
         self.status = None
+        self.why = 0
         self.count = len(packets)
         if read:
             self.count = read[3]
@@ -312,7 +313,8 @@ class Requester(Bare):
             self._wait(min(max(delay, 10), 1000000) / 1e6)
             return
         request = self.pending[0]
-        request.status = "evicted"
+        request.status = "refused" if reason == REFUSED else "evicted"
+        request.why = delay
         self._blank(request, packet.psn)
         self.go_back()
 

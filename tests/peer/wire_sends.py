@@ -105,6 +105,46 @@ def unknown_reason(world, reason):
     conn.completion(wr_id=0, status=Wcs.SUCCESS)
 
 
+@SUITE.rows("REFUSED of a tagged message", {
+    "one packet": (1,), "three packets": (3,)})
+def refused_tagged(world, count):
+    """SUCCESS with length 0 and why; its last PSN comes as an empty WRITE,
+    then the requests behind it with theirs. No retry is used."""
+    conn = patient(world, retry_cnt=0)
+    conn.qp.tagged(77, 5, 0, [world.data.sge(0, count * MTU - 24)], wr_id=0)
+    last = FIRST + count - 1
+    for at in range(count):
+        same("PSN", conn.recv().psn, FIRST + at)
+    conn.qp.send(inline=b"data", wr_id=9)
+    conn.expect(fr.SEND_ONLY, last + 1)
+    for _ in range(2):
+        conn.peer.vack(last, rc.REFUSED, 17)
+        conn.expect(fr.WRITE_ONLY, last, EMPTY)
+        conn.expect(fr.SEND_ONLY, last + 1, b"data")
+    conn.silent()
+    conn.no_completion()
+    conn.peer.ack(last + 1)
+    done = conn.completion(wr_id=0, opcode=Wc.TOKEN, status=Wcs.SUCCESS)
+    same("byte_len, detail", (done.byte_len, done.detail), (0, 17))
+    conn.completion(wr_id=9, status=Wcs.SUCCESS)
+
+
+@SUITE.rows("REFUSED that is not believed", {
+    "not the last PSN": (1, 17), "no reason": (2, 0), "256": (2, 256)})
+def refused_odd(world, at, why):
+    """Ignored, but for what it acknowledges."""
+    conn = patient(world)
+    conn.qp.tagged(77, 5, 0, [world.data.sge(0, 3 * MTU - 24)], wr_id=0)
+    for _ in range(3):
+        conn.recv()
+    with world.counts(rx_bad_opcode=1):
+        conn.peer.vack(FIRST + at, rc.REFUSED, why)
+        conn.silent(0.02)
+    conn.peer.ack(FIRST + 2)
+    done = conn.completion(wr_id=0, status=Wcs.SUCCESS)
+    same("byte_len, detail", (done.byte_len, done.detail), (3 * MTU - 24, 0))
+
+
 @SUITE.rows("EVICTED of a READ", {"no response": (0, Wd.NONE),
                                   "one response": (1, Wd.BUSY)})
 def evicted_read(world, got, detail):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Cases: SPEC "Tagged messages", with the NIC as responder. A refusal is
-answered by a positive acknowledgement."""
+answered by a positive acknowledgement, or, to a peer that understands it,
+by REFUSED."""
 
 import time
 
@@ -215,6 +216,74 @@ def refused(world, make, detail, counter, size):
     same("control part", world.buffers.bytes(at, len(CONTROL)), CONTROL)
     same("nothing placed", world.data.bytes() == before, True)
     conn.alive()
+
+
+TOLD = 3    # `vendor` of a peer that understands REFUSED
+
+
+@SUITE.rows("told", {"%s, %s" % (n, s): row + (size,)
+                     for n, row in REFUSED.items()
+                     for s, size in SIZES.items()})
+def told(world, make, detail, counter, size):
+    """REFUSED, why, for the last PSN; an empty WRITE with that PSN, and the
+    receive completes as ever, once."""
+    conn = world.conn(vendor=TOLD, recvs=3)
+    index, key, more = make(world, conn)
+    with world.counts(**{counter: 1}):
+        request = conn.peer.tagged(index, key, CONTROL, b"\x5a" * size, **more)
+        same("answer", conn.peer.finish(request), "refused")
+    same("why", request.why, detail)
+    done = conn.completion(opcode=Wc.RECV_TOKEN, status=Wcs.SUCCESS)
+    same("byte_len, imm, token, detail",
+         (done.byte_len, done.imm, done.token, done.detail),
+         (len(CONTROL), 0, index, detail))
+    at = done.wr_id * RECEIVE
+    same("control part", world.buffers.bytes(at, len(CONTROL)), CONTROL)
+    conn.alive()
+    conn.no_completion()
+
+
+def told_once(world):
+    """A refused message of one packet, which was answered REFUSED."""
+    conn = world.conn(vendor=TOLD, recvs=2)
+    index, key, _ = other_key(world, conn)
+    body = fr.pack("tketh", index, key, 4, len(CONTROL), 0) + CONTROL + b"data"
+    conn.peer.raw(fr.TOKEN_ONLY, body, ackreq=True)
+    conn.vack(rc.REFUSED, delay=BAD_KEY)
+    conn.no_completion()
+    return conn, body
+
+
+@SUITE.case("told until the peer knows")
+def told_again(world):
+    """The packet again: REFUSED again. What is ahead is ignored; the empty
+    WRITE is acknowledged, and then the message is complete."""
+    conn, body = told_once(world)
+    conn.peer.raw(fr.SEND_ONLY, b"ahead", psn=conn.peer.psn + 1, ackreq=True)
+    conn.silent()
+    for _ in range(2):
+        conn.peer.raw(fr.TOKEN_ONLY, body, ackreq=True)
+        conn.vack(rc.REFUSED, delay=BAD_KEY)
+    conn.no_completion()
+    conn.peer.put(fr.WRITE_ONLY, fr.pack("reth", 0, 0, 0), ackreq=True)
+    conn.ack()
+    conn.completion(opcode=Wc.RECV_TOKEN, detail=BAD_KEY, imm=0)
+    conn.peer.put(fr.SEND_ONLY, b"behind", ackreq=True)
+    conn.ack()
+    conn.completion(opcode=Wc.RECV, byte_len=6)
+
+
+@SUITE.rows("told, and goes on with", {
+    "a SEND": (fr.SEND_ONLY, b"x"),
+    "a WRITE of a byte": (fr.WRITE_ONLY, fr.pack("reth", 0, 0, 1) + b"x"),
+    "a first packet": (fr.TOKEN_FIRST, fr.pack(
+        "tketh", 0, 0, 3 * MTU, 0, 0) + FULL)})
+def told_odd(world, opcode, body):
+    """NAK 61: only the message again or the empty WRITE has that PSN."""
+    conn, _ = told_once(world)
+    conn.peer.raw(opcode, body, ackreq=True)
+    conn.nak(rc.NAK_INV)
+    conn.dead()
 
 
 def begin(world):

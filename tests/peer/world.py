@@ -118,10 +118,12 @@ class Conn:
         """RNR NAK with the timer code of the queue pair."""
         return self.nak(rc.RNR | code, psn)
 
-    def vack(self, reason, psn=None):
-        """Vendor acknowledgement: EVICTED with delay 0, RETRY_AFTER 50."""
+    def vack(self, reason, psn=None, delay=None):
+        """Vendor acknowledgement: EVICTED with delay 0, RETRY_AFTER 50,
+        REFUSED with the reason in its place."""
         psn = self.peer.psn if psn is None else psn
-        delay = 50 if reason == rc.RETRY_AFTER else 0
+        if delay is None:
+            delay = 50 if reason == rc.RETRY_AFTER else 0
         return self.expect(fr.VACK, psn, fr.pack("evth", reason, delay))
 
     def dead_nak(self):

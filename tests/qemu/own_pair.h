@@ -2,7 +2,7 @@
 /*
  * own_pair.h - a test program that ends where something is not as it must be, and
  * its NIC that talks to itself: two queue pairs, one connected to the other. PROGRAM
- * is its name.
+ * is its name, PEER what both ends understand.
  */
 #ifndef OWN_PAIR_H
 #define OWN_PAIR_H
@@ -14,6 +14,10 @@
 
 #define PAGE 4096u
 #define RW   (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
+
+#ifndef PEER /* of both, UNIC_PEER_* */
+#define PEER UNIC_PEER_UNIC
+#endif
 
 static struct unic_ctx *ctx;
 static struct unic_pd *pd;
@@ -42,7 +46,7 @@ static inline void to_rts(struct unic_qp *q, uint32_t dest, uint32_t ip)
 		  .mtu_shift = 10,
 		  .rnr_timer = 12,
 		  .max_dest_rd = 4,
-		  .vendor = 1,
+		  .vendor = PEER,
 		  .dest_qpn = dest,
 		  .dest_ipv4 = ip },
 		{ .state = UNIC_QPS_RTS,

@@ -8,6 +8,7 @@ PARTS_holders   := tests/qemu/holders.c lib:libunic.a
 PARTS_kio-liar  := tests/qemu/kio_liar.c lib:libunic.a
 PARTS_memory    := tests/qemu/memory.c lib:libunic.a
 PARTS_survivor  := tests/qemu/survivor.c lib:libunic.a
+PARTS_tokens    := tests/qemu/tokens.c lib:libunic.a
 
 # Memory barriers between the host and an emulated core.
 PARTS_litmus-host := tests/qemu/litmus_host.c

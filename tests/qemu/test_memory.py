@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What a process pins, batches, addresses, uses, waits for and advises, with libunic, driver and a NIC
-that talks to itself (tests/qemu/memory.c).
+"""What a process pins, batches, addresses, uses, waits for and advises, and what it hears of tokens, with libunic,
+driver and a NIC that talks to itself (tests/qemu/memory.c, tokens.c).
 
     test_memory.py [--board soft|virt|mps2-an385] [--only NAME]
 """
@@ -17,11 +17,11 @@ import hosts
 
 
 class Program:
-    """build/bin/memory, with its lines and its input."""
+    """build/bin/memory, or another, with its lines and its input."""
 
-    def __init__(self, rig, what):
+    def __init__(self, rig, *what, name="memory"):
         self.child = subprocess.Popen(
-            [f"{hosts.BIN}/memory", rig.socket(0), what], text=True,
+            [f"{hosts.BIN}/{name}", rig.socket(0), *what], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
 
@@ -244,8 +244,27 @@ def test_advise(rig, program):
     p.finish()
 
 
+def test_tokens(rig, program):
+    """The sender of a message that was refused hears why, and a cancel amid a
+    message is answered by how that ended (tests/qemu/tokens.c)."""
+    before = rig.ctl(0, "stats")["nic"]
+    p = program(name="tokens")
+    first = int(p.line().split()[1])
+    p.finish()
+
+    def more(name):
+        return rig.ctl(0, "stats")["nic"][name] - before[name]
+
+    used = first + 1
+    before_long(lambda: more("tokens_used") >= used
+                and more("tokens_cancelled") >= 201 - first)
+    must(more("tokens_used") == used, f"{more('tokens_used')} used")
+    must(more("tokens_cancelled") == 201 - first, "cancelled")
+    must(more("token_ended_cancelled") == 201 - first, "refused")
+
+
 TESTS = (test_pins, test_exits, test_batch, test_bases, test_uses, test_waits,
-         test_matters, test_advise)
+         test_matters, test_advise, test_tokens)
 
 
 def run(board, test):
@@ -253,8 +272,8 @@ def run(board, test):
     with tempfile.TemporaryDirectory(prefix="unic-memory-") as tmp:
         rig = hosts.Hosts(board, None, tmp)
 
-        def program(what):
-            started.append(Program(rig, what))
+        def program(*what, **more):
+            started.append(Program(rig, *what, **more))
             return started[-1]
 
         try:

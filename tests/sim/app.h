@@ -455,6 +455,9 @@ void once_complete(uint64_t id, uint64_t queue, bool ok);
 /** once_forget() - drop the operations whose id has these high bits: their
  * process has ended, or was reset. */
 void once_forget(uint64_t id, uint64_t mask);
+/** once_verdict() - tagged message @id was refused because of @why (0: placed), as its
+ * @sender sees it, or its receiver: both see the same. */
+void once_verdict(uint64_t id, bool sender, uint8_t why);
 /** once_token() - TOKEN_END of @node's token @key. */
 void once_token(uint64_t key, uint32_t end);
 

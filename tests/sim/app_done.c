@@ -5,6 +5,7 @@
  */
 #include "app_op.h"
 #include "check.h"
+#include "core.h"
 #include "lives.h"
 #include "oracle.h"
 #include "stags.h"
@@ -254,6 +255,7 @@ static void received(struct app *a, struct op *o, const struct unic_cqe *c)
 	if (op_reliable(o))
 		l->got[from] = at + 1;
 	if (c->opcode == UNIC_WC_RECV_TOKEN) {
+		once_verdict(id, false, c->detail);
 		op_token_used(a, id, c);
 		return;
 	}
@@ -321,6 +323,22 @@ static void hear_lie(const struct app *a, const struct op *o,
 		     o->lie_status, o->lie_detail, c);
 }
 
+/* Of a tagged message: refused, or placed. */
+static void hear_verdict(const struct app *a, const struct op *o,
+			 const struct unic_cqe *c)
+{
+	uint32_t len = unic_from_le32(c->byte_len);
+
+	if (len != (c->detail ? 0 : o->len))
+		sim_fail("once",
+			 "app %u: tagged message %llx of %u bytes, detail %u, "
+			 "has %u",
+			 a->index, (unsigned long long)o->id, o->len, c->detail,
+			 len);
+	if (core_tells_refused())
+		once_verdict(o->id, true, c->detail);
+}
+
 static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)
 {
 	uint64_t id = unic_from_le64(c->wr_id);
@@ -346,6 +364,8 @@ static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)
 		hear_lie(a, o, c);
 	end_quiet(a, q, id);
 	once_complete(id, op_queue(q), !c->status);
+	if (o->token && !c->status)
+		hear_verdict(a, o, c);
 	if (c->status)
 		failed(a, o, c);
 	else

@@ -7,6 +7,7 @@
  * last connection may take effect in the next.
  */
 #include "app.h"
+#include "core.h"
 #include "lives.h"
 #include "oracle.h"
 
@@ -307,7 +308,9 @@ static struct unic_ctl_qp_modify modify(const struct qp *q, uint8_t state)
 	if (state == UNIC_QPS_RTR && rc) {
 		r.rnr_timer = 10; /* 0.32 ms */
 		r.max_dest_rd = 4;
-		r.vendor = 1;
+		r.vendor = UNIC_PEER_UNIC;
+		if (core_tells_refused())
+			r.vendor |= UNIC_PEER_REFUSED;
 	}
 	if (state == UNIC_QPS_RTR && !ud) {
 		r.dest_qpn = unic_to_le32(peer->qpn);

@@ -21,6 +21,10 @@ void core_nic_again(struct unic_nic *nic, struct unic_port *port);
 uint64_t core_nic_poll(struct unic_nic *nic);
 /** core_misses() - fault slots of a NIC. */
 uint32_t core_misses(void);
+
+/** core_tells_refused() - do its NICs tell the sender of a tagged message that it was
+ * refused? */
+bool core_tells_refused(void);
 /** core_pins() - the number of registrations that cover frame @frame of slot
  * @slot. */
 uint32_t core_pins(const struct unic_host *host, uint32_t slot, uint32_t frame);

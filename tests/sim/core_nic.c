@@ -29,3 +29,8 @@ uint32_t core_misses(void)
 {
 	return UNIC_FAULTS;
 }
+
+bool core_tells_refused(void)
+{
+	return UNIC_TELL_REFUSED;
+}

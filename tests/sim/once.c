@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * once.c - exactly once: an operation completes once (INV-10), those of one
- * send queue in the order posted; a token ends once (INV-9). Keeps its own
- * books, apart from those of the applications.
+ * send queue in the order posted; a token ends once (INV-9); both sides of a
+ * tagged message hear the same of it. Keeps its own books, apart from those of
+ * the applications.
  */
 #include "app.h"
 
 #define OPEN  1024u
 #define ENDED 1024u
+#define HEARD 1024u
 
 struct posted {
 	uint64_t id; /* 0: free */
@@ -15,7 +17,15 @@ struct posted {
 	bool quiet;
 };
 
+struct verdict {
+	uint64_t id; /* of the message; 0: none */
+	bool sender;
+	uint8_t why;
+};
+
 static struct posted *open;
+static struct verdict *heard; /* what one side alone has heard, a ring */
+static uint32_t verdicts;
 static uint64_t *ended; /* keys of ended tokens, a ring */
 static uint32_t high, endings;
 static uint64_t serial;
@@ -24,7 +34,8 @@ void once_reset(void)
 {
 	open = sim_alloc(OPEN * sizeof(*open));
 	ended = sim_alloc(ENDED * sizeof(*ended));
-	high = endings = 0;
+	heard = sim_alloc(HEARD * sizeof(*heard));
+	high = endings = verdicts = 0;
 	serial = 0;
 }
 
@@ -74,6 +85,25 @@ void once_forget(uint64_t id, uint64_t mask)
 	for (i = 0; i < high; i++)
 		if (open[i].id && (open[i].id & mask) == (id & mask))
 			open[i].id = 0;
+}
+
+void once_verdict(uint64_t id, bool sender, uint8_t why)
+{
+	struct verdict *v;
+
+	for (v = heard; v < heard + HEARD; v++) {
+		if (v->id != id || v->sender == sender)
+			continue;
+		if (v->why != why)
+			sim_fail("once",
+				 "message %llx: its sender hears %u, its "
+				 "receiver %u",
+				 (unsigned long long)id, sender ? why : v->why,
+				 sender ? v->why : why);
+		v->id = 0;
+		return;
+	}
+	heard[verdicts++ % HEARD] = (struct verdict){ id, sender, why };
 }
 
 void once_token(uint64_t key, uint32_t end)

@@ -159,6 +159,7 @@ static void take_peer(struct conn *c, const struct unic_cm_msg *msg)
 	c->peer_qpn = msg->qpn;
 	c->peer_psn = msg->psn;
 	c->vendor = msg->vendor;
+	c->caps = msg->caps;
 	c->priv_bytes = msg->priv_bytes;
 	memcpy(c->priv, msg->priv, msg->priv_bytes);
 }

@@ -303,6 +303,17 @@ static void strip_rc_params(struct unic_cmd_qp_modify *cmd)
 	cmd->retry_cnt = cmd->rnr_retry = 0;
 }
 
+/* UNIC_PEER_*, of what both NICs know. */
+static uint8_t peer_kind(const struct unic_host *host, const struct conn *c)
+{
+	if (!c->vendor)
+		return 0;
+	if (!(c->caps & UNIC_CM_CAP_REFUSED) ||
+	    !(host->features & UNIC_FEAT_TELL_REFUSED))
+		return UNIC_PEER_UNIC;
+	return UNIC_PEER_UNIC | UNIC_PEER_REFUSED;
+}
+
 /* One transition of INIT -> RTR -> RTS with what the two sides agreed on. */
 void unic_conn_step(struct unic_req *req, struct conn *c, uint8_t state)
 {
@@ -322,7 +333,7 @@ void unic_conn_step(struct unic_req *req, struct conn *c, uint8_t state)
 		cmd.rq_psn = unic_to_le32(c->my_psn);
 		cmd.dest_ipv4 = unic_to_le32(c->ipv4);
 		memcpy(cmd.dest_mac, c->mac, sizeof(cmd.dest_mac));
-		cmd.vendor = c->vendor;
+		cmd.vendor = peer_kind(req->host, c);
 	} else {
 		cmd.max_rd = c->par.max_rd;
 		cmd.timeout = c->par.timeout;

@@ -81,6 +81,7 @@ struct conn {
 	uint64_t tid, service;
 	struct unic_ctl_connect par; /* of the consumer, defaults filled in */
 	uint8_t vendor, mtu_shift, priv_bytes;
+	uint8_t caps;			    /* the peer's, UNIC_CM_CAP_* */
 	uint8_t qp_type;		    /* UNIC_QPT_RC or UNIC_QPT_UC */
 	uint8_t priv[UNIC_CTL_PRIVATE_MAX]; /* the peer's latest */
 	struct unic_cm_msg sent;	    /* what is repeated */
@@ -102,9 +103,12 @@ static inline struct unic_hqp *qp_get(struct unic_host *host,
 	return unic_obj_get(&host->objects, c->qp, UNIC_OBJ_QP, c->obj.owner);
 }
 
-/* Puts the private data of request @req into the next message of @c. */
+/* Puts the private data of request @req, and what the NIC is capable of, into the next
+ * message of @c: REQ or REP. */
 static inline void add_private(struct conn *c, const struct unic_req *req)
 {
+	if (req->host->features & UNIC_FEAT_TELL_REFUSED)
+		c->sent.caps = UNIC_CM_CAP_REFUSED;
 	c->sent.priv_bytes = (uint8_t)req->tail_bytes;
 	memcpy(c->sent.priv, req->tail, req->tail_bytes);
 }

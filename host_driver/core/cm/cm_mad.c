@@ -50,7 +50,8 @@ static bool get_gid(const uint8_t *p, uint32_t *ipv4)
 static void put_private(uint8_t *p, const struct unic_cm_msg *msg)
 {
 	struct unic_cm_mark mark = { .version = UNIC_CM_MARK_VERSION,
-				     .priv_bytes = msg->priv_bytes };
+				     .priv_bytes = msg->priv_bytes,
+				     .caps = msg->caps };
 
 	memcpy(p, msg->priv, msg->priv_bytes);
 	memcpy(mark.mark, mark_text, sizeof(mark_text));
@@ -74,6 +75,7 @@ static void get_private(const uint8_t *p, struct unic_cm_msg *msg)
 	memcpy(&mark, p + UNIC_CM_MARK_AT, sizeof(mark));
 	if (is_unic_mark(&mark)) {
 		msg->vendor = 1;
+		msg->caps = mark.caps;
 		bytes = mark.priv_bytes;
 	}
 	msg->priv_bytes = (uint8_t)bytes;

@@ -64,6 +64,7 @@ struct unic_cm_msg {
 	uint8_t mtu_shift; /* REQ: 8..12 */
 	uint8_t qp_type;   /* REQ: UNIC_QPT_RC or UNIC_QPT_UC */
 	uint8_t vendor;	   /* REQ, REP: the sender is unic */
+	uint8_t caps;	   /* REQ, REP, if it is: UNIC_CM_CAP_* */
 	uint8_t priv_bytes;
 	uint8_t priv[UNIC_CTL_PRIVATE_MAX];
 };

@@ -6,6 +6,8 @@
 #include "unit.h"
 
 #include "rc_rig.h"
+#include "transport/requester_rx.h"
+#include "transport/transport.h"
 
 static uint64_t token_alloc(const struct rig_mr *mr, uint32_t off, uint32_t len,
 			    uint32_t *index)
@@ -370,6 +372,259 @@ static void queue_pair_that_dies_aborts_it(void **state)
 	assert_int_equal(rig_count(&rb, tokens_cancelled), 0);
 }
 
+/* ------------------------------------------------- told that it was refused */
+
+static struct unic_qp_ctx *qp_of(struct rig *r, const struct rig_qp *qp)
+{
+	return unic_qp_by_number(&r->nic.transport, qp->qpn);
+}
+
+/* Both sides know that the other understands REFUSED. */
+static int told_up(void **state)
+{
+	rc_up(state);
+	qp_of(&ra, &qa)->vendor |= UNIC_PEER_REFUSED;
+	qp_of(&rb, &qb)->vendor |= UNIC_PEER_REFUSED;
+	return 0;
+}
+
+/* The sender's completion: refused because of @why; 0: it was placed. */
+static void expect_told(uint64_t wr_id, uint32_t len, uint8_t why)
+{
+	struct unic_cqe cqe;
+
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(unic_from_le64(cqe.wr_id), wr_id);
+	assert_int_equal(cqe.opcode, UNIC_WC_TOKEN);
+	assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+	assert_int_equal(unic_from_le32(cqe.byte_len), why ? 0 : len);
+	assert_int_equal(cqe.detail, why);
+}
+
+/* Refused messages of one packet and of many, with others between them, all sent at
+ * once: each completes once on either side, in order, as what it was. */
+static void each_sender_is_told(void **state)
+{
+	static const uint32_t len[] = { 0, 16, 896, 897, 3000, 9000 };
+	uint32_t i, index;
+	uint64_t key;
+
+	(void)state;
+	for (i = 0; i < sizeof(len) / sizeof(len[0]); i++) {
+		key = token_alloc(&mb, 4096, 9000, &index);
+		memset(mb.mem, 0xee, BYTES);
+		rig_recv(&rb, &qb, 1, &mb, 0, 128);
+		rig_recv(&rb, &qb, 2, &mb, 128, 128);
+		rig_recv(&rb, &qb, 3, &mb, 256, 128);
+		rig_recv(&rb, &qb, 4, &mb, 384, 128);
+		tagged(1, 8, len[i], index, key ^ 1);
+		tagged(2, 16, 9000, index, key);
+		tagged(3, 32, len[i], index, key);
+		rig_send(&ra, &qa, UNIC_WR_SEND, 4, &ma, 0, 100, 0, 0);
+		pair_run(10 * MS);
+		expect_told(1, 8 + len[i], UNIC_TOKEN_BAD_KEY);
+		expect_told(2, 16 + 9000, 0);
+		expect_told(3, 32 + len[i], UNIC_TOKEN_USED);
+		rc_expect(&ra, &qa, UNIC_WC_SEND, 4, 0, 100);
+		expect_tagged(1, 8, 0, index, UNIC_TOKEN_BAD_KEY);
+		expect_tagged(2, 16, 9000, index, 0);
+		expect_tagged(3, 32, 0, index, UNIC_TOKEN_USED);
+		rc_expect(&rb, &qb, UNIC_WC_RECV, 4, 0, 100);
+		assert_memory_equal(mb.mem, ma.mem, 8);
+		assert_memory_equal(mb.mem + 256, ma.mem, 32);
+		assert_memory_equal(mb.mem + 4096, ma.mem + 16, 9000);
+		pair_expect_none(&rb, &qb);
+		pair_expect_none(&ra, &qa);
+	}
+	rc_quiet();
+}
+
+/* Whichever frame is lost, doubled or late: nobody is told wrong, nor twice. */
+static void told_on_a_bad_wire(void **state)
+{
+	uint32_t k, index;
+	uint64_t key;
+
+	for (k = 1; k < 60; k++) {
+		told_up(state);
+		key = token_alloc(&mb, 4096, 3000, &index);
+		*(k % 3 == 0   ? &rc_wire.lose
+		  : k % 3 == 1 ? &rc_wire.twice
+			       : &rc_wire.swap) = k / 3 + 1;
+		rig_recv(&rb, &qb, 1, &mb, 0, 128);
+		rig_recv(&rb, &qb, 2, &mb, 0, 128);
+		rig_recv(&rb, &qb, 3, &mb, 0, 128);
+		tagged(1, 100, 3000, index, key);
+		tagged(2, 100, k & 1 ? 3000 : 10, index, key);
+		rig_send(&ra, &qa, UNIC_WR_READ, 3, &ma, 8192, 2000,
+			 mb.iova + 4096, mb.stag);
+		tagged(4, 100, 10, index, key + 1);
+		pair_run(60 * MS);
+		expect_told(1, 3100, 0);
+		expect_told(2, 0, UNIC_TOKEN_USED);
+		rc_expect(&ra, &qa, UNIC_WC_READ, 3, 0, 2000);
+		expect_told(4, 0, UNIC_TOKEN_BAD_KEY);
+		expect_tagged(1, 100, 3000, index, 0);
+		expect_tagged(2, 100, 0, index, UNIC_TOKEN_USED);
+		expect_tagged(3, 100, 0, index, UNIC_TOKEN_BAD_KEY);
+		pair_expect_none(&ra, &qa);
+		pair_expect_none(&rb, &qb);
+		rc_quiet();
+	}
+}
+
+/* A message that was stopped because its token was wanted back. */
+static void sender_of_a_stopped_message_is_told(void **state)
+{
+	uint32_t index;
+
+	(void)state;
+	rb.nic.notices.grace_us = 0;
+	begun(&index);
+	rig_poll(&rb);
+	rig_poll(&rb);
+	expect_token_end(index, UNIC_TOKEN_CANCELLED, 1016);
+	pass = MANY;
+	pair_run(20 * MS);
+	expect_told(1, 0, UNIC_TOKEN_CANCELLED);
+	expect_tagged(1, 8, 0, index, UNIC_TOKEN_CANCELLED);
+	rc_quiet();
+}
+
+/* Either side without the bit: as ever. */
+static void who_does_not_understand_is_not_told(void **state)
+{
+	uint32_t index;
+	uint64_t key;
+
+	(void)state;
+	qp_of(&rb, &qb)->vendor = UNIC_PEER_UNIC;
+	key = token_alloc(&mb, 4096, 3000, &index);
+	rig_recv(&rb, &qb, 1, &mb, 0, 128);
+	tagged(1, 8, 3000, index, key + 1);
+	pair_run(MS);
+	expect_told(1, 3008, 0);
+	expect_tagged(1, 8, 0, index, UNIC_TOKEN_BAD_KEY);
+	assert_int_equal(rig_count(&rb, tx_vacks), 0);
+}
+
+/* Without the key: of a token that lives, was used, or never was, one answer. */
+static void who_lacks_the_key_hears_one_answer(void **state)
+{
+	uint32_t live, used, i;
+	uint64_t key;
+
+	(void)state;
+	key = token_alloc(&mb, 4096, 100, &used);
+	for (i = 0; i < 5; i++)
+		rig_recv(&rb, &qb, i, &mb, 0, 128);
+	tagged(0, 0, 100, used, key);
+	pair_run(MS);
+	expect_told(0, 100, 0);
+	key = token_alloc(&mb, 4096, 100, &live);
+	assert_int_not_equal(live, used);
+	tagged(1, 0, 100, live, key ^ 1);
+	tagged(2, 0, 101, live, key ^ 1);
+	tagged(3, 0, 100, used, key);
+	tagged(4, 0, 100, UNIC_TOKENS - 1, 0);
+	pair_run(10 * MS);
+	for (i = 1; i < 5; i++)
+		expect_told(i, 0, UNIC_TOKEN_BAD_KEY);
+}
+
+static bool deaf;
+
+static void deaf_sender(struct unic_port *port, const uint8_t *frame,
+			uint32_t len, uint32_t flags)
+{
+	if (port == &ra.port || !deaf)
+		fake_deliver(port->peer, frame, len, flags);
+}
+
+/* It is the sender's word that the message ends with: who does not give it is told as
+ * often as the packet comes, and holds a receive meanwhile. */
+static void peer_that_does_not_hear(void **state)
+{
+	uint32_t index;
+	uint64_t key;
+
+	(void)state;
+	key = token_alloc(&mb, 4096, 3000, &index);
+	rig_recv(&rb, &qb, 1, &mb, 0, 128);
+	ra.port.on_frame = rb.port.on_frame = deaf_sender;
+	deaf = true;
+	tagged(1, 8, 100, index, key + 1);
+	pair_run(9 * MS); /* two retries */
+	assert_int_equal(rig_count(&rb, tx_vacks), 3);
+	pair_expect_none(&rb, &qb);
+	deaf = false;
+	pair_run(8 * MS); /* the third waits for as long as both */
+	assert_int_equal(rig_count(&rb, tx_vacks), 4);
+	expect_told(1, 0, UNIC_TOKEN_BAD_KEY);
+	expect_tagged(1, 8, 0, index, UNIC_TOKEN_BAD_KEY);
+	rc_quiet();
+}
+
+/* REFUSED for what is no tagged message, not at its end, or for no reason: it is not
+ * believed, and nothing completes. */
+static void lies_about_refusals(void **state)
+{
+	static const struct {
+		uint32_t back, why;
+		uint8_t wr;
+	} lie[] = {
+		{ 0, UNIC_TOKEN_USED, UNIC_WR_SEND },
+		{ 0, UNIC_TOKEN_USED, UNIC_WR_WRITE },
+		{ 1, UNIC_TOKEN_USED, UNIC_WR_TOKEN },
+		{ 0, 0, UNIC_WR_TOKEN },
+		{ 0, 256, UNIC_WR_TOKEN },
+	};
+	struct unic_qp_ctx *qp;
+	uint32_t i;
+
+	for (i = 0; i < sizeof(lie) / sizeof(lie[0]); i++) {
+		told_up(state);
+		rc_wire.cut = true;
+		rig_send(&ra, &qa, lie[i].wr, 1, &ma, 0, 2000, mb.iova,
+			 mb.stag);
+		rig_poll(&ra);
+		qp = qp_of(&ra, &qa);
+		unic_requester_vack(&ra.nic.transport, qp,
+				    unic_psn_add(qp->sq.psn_max,
+						 -1u - lie[i].back),
+				    UNIC_EV_REFUSED, lie[i].why);
+		assert_int_equal(rig_count(&ra, rx_bad_opcode), 1);
+		pair_expect_none(&ra, &qa);
+		assert_int_equal(qp->state, UNIC_QPS_RTS);
+	}
+}
+
+static void peers_that_the_nic_knows(void **state)
+{
+	static const uint8_t kinds[] = { 0, 1, 3, 2, 4, 5, 7, 255 };
+	struct unic_cmd_qp_modify cmd = { .proc = unic_to_le32(qb.proc),
+					  .qpn = unic_to_le32(qb.qpn) };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(kinds); i++) {
+		memset((uint8_t *)&cmd + 16, 0, sizeof(cmd) - 16);
+		cmd.state = UNIC_QPS_RESET;
+		rig_cmd(&rb, UNIC_CMD_QP_MODIFY, &cmd, NULL);
+		cmd.state = UNIC_QPS_INIT;
+		assert_int_equal(rig_cmd(&rb, UNIC_CMD_QP_MODIFY, &cmd, NULL),
+				 0);
+		cmd.state = UNIC_QPS_RTR;
+		cmd.mtu_shift = 10;
+		cmd.dest_qpn = unic_to_le32(qa.qpn);
+		cmd.dest_ipv4 = unic_to_le32(ra.nic.ipv4);
+		cmd.dest_mac[0] = 2;
+		cmd.vendor = kinds[i];
+		assert_int_equal(rig_cmd(&rb, UNIC_CMD_QP_MODIFY, &cmd, NULL),
+				 i < 3 ? UNIC_ST_OK : UNIC_ST_INVALID);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +638,17 @@ int main(void)
 		cmocka_unit_test_setup(without_t_it_ends_at_once, rc_up),
 		cmocka_unit_test_setup(end_is_told_behind_the_last_byte, rc_up),
 		cmocka_unit_test_setup(queue_pair_that_dies_aborts_it, rc_up),
+		cmocka_unit_test_setup(each_sender_is_told, told_up),
+		cmocka_unit_test(told_on_a_bad_wire),
+		cmocka_unit_test_setup(sender_of_a_stopped_message_is_told,
+				       told_up),
+		cmocka_unit_test_setup(who_does_not_understand_is_not_told,
+				       told_up),
+		cmocka_unit_test_setup(who_lacks_the_key_hears_one_answer,
+				       told_up),
+		cmocka_unit_test_setup(peer_that_does_not_hear, told_up),
+		cmocka_unit_test(lies_about_refusals),
+		cmocka_unit_test_setup(peers_that_the_nic_knows, rc_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

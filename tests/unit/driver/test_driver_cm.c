@@ -675,6 +675,46 @@ static void starting_psn_is_the_other_sides(void **state)
 	fake_delete(f);
 }
 
+/* The NIC is told that its peer understands REFUSED if both do, whichever side asks;
+ * the peer is told that of the NIC. */
+static void who_understands_refused(void **state)
+{
+	static const struct {
+		uint64_t feature;
+		uint8_t caps, want;
+	} t[] = {
+		{ UNIC_FEAT_TELL_REFUSED, UNIC_CM_CAP_REFUSED, 3 },
+		{ UNIC_FEAT_TELL_REFUSED, 0xff, 3 },
+		{ UNIC_FEAT_TELL_REFUSED, 0xfe, 1 },
+		{ 0, UNIC_CM_CAP_REFUSED, 1 },
+	};
+	struct unic_cm_msg req, rep;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct fake *f = fake_new();
+
+		f->host->features |= t[i].feature;
+		req = connecting(f);
+		assert_int_equal(req.caps,
+				 t[i].feature ? UNIC_CM_CAP_REFUSED : 0);
+		rep = reply_of(&req);
+		rep.caps = t[i].caps;
+		mad_from(f, PEER, &rep);
+		assert_int_equal(modified_to(f, UNIC_QPS_RTR).vendor,
+				 t[i].want);
+		fake_delete(f);
+		f = fake_new();
+		f->host->features |= t[i].feature;
+		rep = accepted(f);
+		assert_int_equal(rep.caps,
+				 t[i].feature ? UNIC_CM_CAP_REFUSED : 0);
+		assert_int_equal(modified_to(f, UNIC_QPS_RTR).vendor, 1);
+		fake_delete(f);
+	}
+}
+
 /* A REJ names the message that it refuses, and the ids of both sides. */
 static void rej_names_what_it_refuses(void **state)
 {
@@ -916,6 +956,7 @@ int main(void)
 		cmocka_unit_test(ids_on_the_wire_are_random),
 		cmocka_unit_test(starting_psn_is_the_other_sides),
 		cmocka_unit_test(starting_psns_are_drawn),
+		cmocka_unit_test(who_understands_refused),
 		cmocka_unit_test(rej_names_what_it_refuses),
 		cmocka_unit_test(unreliable_connects),
 		cmocka_unit_test(refused_accept_keeps_the_offer),

@@ -94,6 +94,7 @@ static void build(uint16_t type, uint8_t mad[UNIC_MAD_BYTES])
 				   .src_ipv4 = 0x0a000001,
 				   .dst_ipv4 = 0x0a000002,
 				   .mtu_shift = 10,
+				   .caps = UNIC_CM_CAP_REFUSED,
 				   .priv_bytes = 3,
 				   .priv = "abc" };
 
@@ -102,7 +103,7 @@ static void build(uint16_t type, uint8_t mad[UNIC_MAD_BYTES])
 
 static void mark_is_these_bytes(void **state)
 {
-	static const uint8_t mark[] = { 'U', 'N', 'I', 'C', 1, 3 };
+	static const uint8_t mark[] = { 'U', 'N', 'I', 'C', 1, 3, 1, 0 };
 	static const uint8_t zeros[56];
 	uint8_t mad[UNIC_MAD_BYTES];
 	uint32_t i;
@@ -112,7 +113,7 @@ static void mark_is_these_bytes(void **state)
 		build(marked[i].type, mad);
 		assert_memory_equal(mad + marked[i].at, "abc", 3);
 		assert_memory_equal(mad + marked[i].at + 3, zeros, 53);
-		assert_memory_equal(mad + marked[i].at + 56, mark, 6);
+		assert_memory_equal(mad + marked[i].at + 56, mark, 8);
 	}
 }
 
@@ -126,6 +127,7 @@ static void is_no_mark(uint8_t *mad, uint32_t at, uint8_t v)
 	mad[at] = v;
 	assert_true(unic_cm_parse(mad, &msg));
 	assert_int_equal(msg.vendor, 0);
+	assert_int_equal(msg.caps, 0);
 	assert_int_equal(msg.priv_bytes, 56);
 	assert_memory_equal(msg.priv, "abc", 3);
 	mad[at] = was;
@@ -154,6 +156,7 @@ static void another_mark_is_none(void **state)
 		mad[at + 5] = 2;
 		assert_true(unic_cm_parse(mad, &msg));
 		assert_int_equal(msg.vendor, 1);
+		assert_int_equal(msg.caps, UNIC_CM_CAP_REFUSED);
 		assert_int_equal(msg.priv_bytes, 2);
 	}
 }

@@ -17,7 +17,7 @@
 #define DATA_AT	 24u
 #define REQ_PRIV (DATA_AT + 140u)
 #define REP_PRIV (DATA_AT + 36u)
-#define MARK	 6u
+#define MARK	 7u /* looked at */
 
 #define COMM_A 0xa0a1a2a3u
 #define COMM_B 0xb0b1b2b3u
@@ -66,6 +66,7 @@ static const struct unic_cm_msg rep_of_b = {
 	.rnr_retry = 5,
 	.timeout = 17,
 	.vendor = 1,
+	.caps = UNIC_CM_CAP_REFUSED,
 	.priv_bytes = 7,
 	.priv = "welcome",
 };
@@ -91,7 +92,7 @@ static bool same_fields(const struct unic_cm_msg *a,
 	       a->retry_cnt == b->retry_cnt && a->rnr_retry == b->rnr_retry &&
 	       a->timeout == b->timeout && a->mtu_shift == b->mtu_shift &&
 	       a->qp_type == b->qp_type && a->vendor == b->vendor &&
-	       a->priv_bytes == b->priv_bytes &&
+	       a->caps == b->caps && a->priv_bytes == b->priv_bytes &&
 	       !memcmp(a->priv, b->priv, sizeof(a->priv));
 }
 
@@ -136,7 +137,7 @@ static void plain(const char *name, const struct unic_cm_msg *marked,
 	const uint8_t *mad = datagram(name);
 	struct unic_cm_msg msg = *marked;
 
-	msg.vendor = 0;
+	msg.vendor = msg.caps = 0;
 	msg.priv_bytes = UNIC_CTL_PRIVATE_MAX;
 	assert_int_equal(strlen(text), UNIC_CTL_PRIVATE_MAX);
 	memcpy(msg.priv, text, UNIC_CTL_PRIVATE_MAX);

@@ -122,6 +122,28 @@ static void completions_are_not_believed(void **state)
 	rig_down(&r);
 }
 
+/* Of a tagged message that the peer refused: no error, no bytes, and why. */
+static void a_refused_message_says_why(void **state)
+{
+	struct unic_send_wr wr = { .wr_id = 42, .opcode = UNIC_WR_TOKEN };
+	struct unic_wc wc = { 0 };
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	complete(0, 77, UNIC_WC_TOKEN, 0);
+	cq_ring()[0].detail = UNIC_TOKEN_EXPIRED;
+	assert_int_equal(unic_poll_cq(r.cq, 1, &wc), 1);
+	assert_int_equal(wc.wr_id, 42);
+	assert_int_equal(wc.opcode, UNIC_WC_TOKEN);
+	assert_int_equal(wc.status, UNIC_WC_SUCCESS);
+	assert_int_equal(wc.byte_len, 0);
+	assert_int_equal(wc.detail, UNIC_TOKEN_EXPIRED);
+	assert_string_equal(unic_token_end_str(wc.detail), "expired");
+	rig_down(&r);
+}
+
 /* After a reset the NIC begins at slot 0: an old request must not run again,
  * and an old completion must not end a new request. */
 static void reset_empties_the_rings(void **state)
@@ -368,6 +390,7 @@ int main(void)
 		WITH_DRIVER(connections_say_what_is_missing),
 		WITH_DRIVER(inline_data_is_copied),
 		WITH_DRIVER(completions_are_not_believed),
+		WITH_DRIVER(a_refused_message_says_why),
 		WITH_DRIVER(reset_empties_the_rings),
 		WITH_DRIVER(receives_end_in_any_order),
 		WITH_DRIVER(no_wake_up_is_lost),

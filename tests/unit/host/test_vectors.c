@@ -539,6 +539,34 @@ static void vack_retry_after(void **state)
 	put_off(UNIC_WR_WRITE, "write-only", "vack-retry-after", 50000);
 }
 
+static void vack_refused(void **state)
+{
+	struct unic_cqe cqe;
+
+	(void)state;
+	ends("ctrlabcdef");
+	unic_qp_by_number(&ra.nic.transport, QPN_A)->vendor = 3;
+	unic_qp_by_number(&rb.nic.transport, QPN_B)->vendor = 3;
+	token_up();
+	rb.nic.tokens.token[TOKEN].key++;
+	posts_tagged(6);
+	says(&ra, "token-only");
+	rig_recv(&rb, &qb, WR_ID, &mb, 0, 128);
+	hears(&rb, "token-only");
+	says(&rb, "vack-refused");
+	pair_expect_none(&rb, &qb);
+	hears(&ra, "vack-refused");
+	says(&ra, "write-nothing");
+	hears(&rb, "write-nothing");
+	cqe = completed(&rb, &qb, UNIC_WC_RECV_TOKEN, UNIC_WC_SUCCESS);
+	assert_int_equal(cqe.detail, UNIC_TOKEN_BAD_KEY);
+	says(&rb, "ack");
+	hears(&ra, "ack");
+	cqe = completed(&ra, &qa, UNIC_WC_TOKEN, UNIC_WC_SUCCESS);
+	assert_int_equal(cqe.detail, UNIC_TOKEN_BAD_KEY);
+	assert_int_equal(unic_from_le32(cqe.byte_len), 0);
+}
+
 /* --------------------------------------------------------------- datagrams */
 
 static void datagram(void **state)
@@ -750,6 +778,7 @@ int main(void)
 		cmocka_unit_test(nak_rnr),
 		cmocka_unit_test(vack_evicted),
 		cmocka_unit_test(vack_retry_after),
+		cmocka_unit_test(vack_refused),
 		cmocka_unit_test(datagram),
 		cmocka_unit_test(management_datagrams),
 		cmocka_unit_test(each_byte_is_checked),
