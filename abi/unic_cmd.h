@@ -194,10 +194,15 @@ struct unic_cmd_set_params {
 	unic_le32 extend_us;	/* EXTEND in total per notice, at most; up to
 				 * 10^7; 40000 after a reset */
 	unic_le32 flags;	/* UNIC_PARAM_* */
-	unic_le32 rsvd[6];
+	unic_le32 idle_us;	/* UNIC_FEAT_IDLE, else 0: events IDLE ask for
+				 * regions that were not used for so long, 1000
+				 * .. 10^9; 0 with PARAM_IDLE: nothing is asked
+				 * for, as after a reset */
+	unic_le32 rsvd[5];
 };
 #define UNIC_PARAM_WATERMARKS (1u << 0) /* low and high are meant, even if 0 */
 #define UNIC_PARAM_GRACE      (1u << 3) /* grace_us is meant, even if 0 */
+#define UNIC_PARAM_IDLE	      (1u << 4) /* idle_us is meant, even if 0 */
 /* Policies know the uses that processes report (struct unic_db_page), and
  * choose by chance among the regions of one that reports none; or again those
  * that the NIC counts, as after a reset. */

@@ -167,7 +167,11 @@ struct unic_ctl_params {
 	unic_le32 extend_us;	/* EXTEND of a notice in all, ..10^7 */
 	unic_le32 flags;	/* UNIC_PARAM_*; USES_REPORTED and
 				 * USES_COUNTED together: INVALID */
-	unic_le32 rsvd[4];
+	unic_le32 idle_us;	/* 1000..10^9: upcalls IDLE ask for regions
+				 * that were not used for so long; 0 with
+				 * UNIC_PARAM_IDLE: for none. INVALID: a NIC
+				 * without UNIC_FEAT_IDLE */
+	unic_le32 rsvd[3];
 };
 
 /* POLICY. Of the process in slot `proc`. */

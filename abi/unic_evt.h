@@ -29,6 +29,8 @@ enum unic_evt_type {
 				   * unic_evt_arp */
 	UNIC_EVT_DB_ERROR = 11,	  /* a doorbell word was wrong: unic_evt_obj */
 	UNIC_EVT_MISS = 12,	  /* a page is wanted: unic_evt_miss */
+	UNIC_EVT_IDLE = 13,	  /* would its owner give up this region, unused
+				   * for long? unic_evt_mr */
 };
 
 enum unic_reason {
@@ -54,11 +56,13 @@ enum unic_reason {
 				  * NIC never says this */
 	UNIC_WHY_UNMAPPED = 11,	 /* upcall EVICTED: its owner unmapped memory
 				  * under it; the NIC never says this */
+	UNIC_WHY_IDLE = 12,	 /* IDLE: few entries are free, or a request
+				  * waits, and nobody has to give any */
 };
 
 struct unic_evt_hdr {
 	uint8_t type;	 /* enum unic_evt_type */
-	uint8_t reason;	 /* NOTICE, EVICTED: enum unic_reason */
+	uint8_t reason;	 /* NOTICE, EVICTED, IDLE: enum unic_reason */
 	unic_le16 proc;	 /* slot that it is about; 0xffff: none */
 	unic_le32 epoch; /* boot_epoch; a driver ignores a record of another */
 };
@@ -67,6 +71,8 @@ struct unic_evt_hdr {
  * get a second one (new seq, H and T anew, no EXTEND) when a request within its
  * share comes. EVICTED: its entries are free; no byte
  * is read or written through it any more; its pages may be unpinned.
+ * IDLE: a question, which binds nobody. The region stays as it is; its owner gives it
+ * up by MR_DEREG, or does nothing and keeps it. It is not acknowledged.
  */
 struct unic_evt_mr {
 	struct unic_evt_hdr hdr;
@@ -75,15 +81,15 @@ struct unic_evt_mr {
 	unic_le32 stag;	      /* its STag, whole */
 	unic_le32 user;	      /* as given at MR_REG */
 	unic_le32 seq;	      /* of the notice; EVICTED: of its notice, or 0 */
-	unic_le32 entries;    /* NOTICE: that it holds; EVICTED: that are
-			       * free */
+	unic_le32 entries;    /* NOTICE, IDLE: that it holds; EVICTED: that
+			       * are free */
 	unic_le32 dependents; /* tokens and forms that will end with it */
 	unic_le32 rank;	      /* NOTICE: 0 = most wanted by the NIC just now */
 	unic_le32 flags;      /* EVICTED: UNIC_EVICTED_* */
 	unic_le32 grace_us;   /* NOTICE: T, counted from NOTICE_ACK */
 	unic_le64 time_ns;    /* NIC time of the decision; EVICTED: of its
 			       * end */
-	unic_le32 pain;	      /* NOTICE: its decayed bytes per entry
+	unic_le32 pain;	      /* NOTICE, IDLE: its decayed bytes per entry
 			       * (unic_use_row) when it was chosen */
 	unic_le32 rsvd;
 };

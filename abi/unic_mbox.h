@@ -25,7 +25,7 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u	   /* a driver refuses a NIC of another */
-#define UNIC_ABI_MINOR 10u /* raised by additions, see unic_info.features */
+#define UNIC_ABI_MINOR 11u /* raised by additions, see unic_info.features */
 
 /* ------------------------------------------------------- layout of BAR2 */
 
@@ -82,6 +82,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_BATCH		(1ull << 20) /* TOKEN_BATCH, lists in batches */
 #define UNIC_FEAT_APP_POLICY	(1ull << 21) /* REREG_HINT, PROC_KEEP_* */
 #define UNIC_FEAT_LFU		(1ull << 22) /* UNIC_POLICY_LFU */
+#define UNIC_FEAT_IDLE		(1ull << 23) /* idle_us, event IDLE */
 #define UNIC_FEAT_CANCEL_WAIT	(1ull << 24) /* UNIC_CANCEL_WAIT */
 #define UNIC_FEAT_TELL_REFUSED	(1ull << 25) /* UNIC_PEER_REFUSED */
 

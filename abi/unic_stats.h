@@ -121,7 +121,8 @@
 	X(token_ended_used, "tagged messages refused: token used")           \
 	X(token_ended_cancelled, "tagged messages refused: token cancelled") \
 	X(token_ended_expired, "tagged messages refused: token expired")     \
-	X(token_ended_aborted, "tagged messages refused: token aborted")
+	X(token_ended_aborted, "tagged messages refused: token aborted")     \
+	X(idle_asked, "regions asked for because they lay idle")
 
 #define UNIC_COUNTER_ENUM(name, what) UNIC_C_##name,
 enum unic_counter {

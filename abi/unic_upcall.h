@@ -46,12 +46,14 @@ enum unic_upcall_type {
 				    * detail = its word */
 	UNIC_UP_INVALIDATE = 13,   /* unic_upcall_held: stop using it, then
 				    * INVALIDATED; may come more than once */
+	UNIC_UP_IDLE = 14,	   /* unic_upcall_mr: it was not used for long;
+				    * give it up by MR_DEREG, or keep it */
 };
 
 struct unic_upcall_hdr {
 	unic_le32 seq;	/* number + 1, written last */
 	uint8_t type;	/* enum unic_upcall_type */
-	uint8_t reason; /* NOTICE, EVICTED: enum unic_reason */
+	uint8_t reason; /* NOTICE, EVICTED, IDLE: enum unic_reason */
 	uint8_t rsvd[2];
 	unic_le32 epoch; /* boot_epoch when it was written */
 	unic_le32 id;	 /* of the object; RESET, DB_ERROR: 0 */
@@ -63,18 +65,18 @@ struct unic_upcall_mr {
 	unic_le32 stag;	       /* of the region */
 	unic_le32 notice_seq;  /* NOTICE: names it in NOTICE_ANSWER;
 				* EVICTED: of its notice, or 0 */
-	unic_le32 entries;     /* of the region: NOTICE: asked back,
+	unic_le32 entries;     /* of the region: NOTICE, IDLE: asked back,
 				* EVICTED: given back */
-	unic_le32 dependents;  /* NOTICE: tokens and forms that end with
-				* it */
-	unic_le32 rank;	       /* NOTICE: 0 = most wanted; EVICTED: 0 */
+	unic_le32 dependents;  /* NOTICE, IDLE: tokens and forms that end
+				* with it */
+	unic_le32 rank;	       /* NOTICE: 0 = most wanted; else 0 */
 	unic_le32 flags;       /* EVICTED: UNIC_EVICTED_* */
-	unic_le32 grace_us;    /* NOTICE: T; EVICTED: 0 */
+	unic_le32 grace_us;    /* NOTICE: T; else 0 */
 	unic_le64 deadline_ns; /* NOTICE: CLOCK_MONOTONIC; not later than the
-				* NIC's; EVICTED: 0 */
-	unic_le32 pain;	       /* NOTICE: bytes per entry moved lately,
-				* when it was chosen (half-life 134 ms);
-				* EVICTED: 0 */
+				* NIC's; else 0 */
+	unic_le32 pain;	       /* NOTICE, IDLE: bytes per entry moved
+				* lately, when it was chosen (half-life 134
+				* ms); EVICTED: 0 */
 	unic_le32 rsvd;
 };
 

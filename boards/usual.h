@@ -34,6 +34,11 @@
 #define UNIC_TELL_REFUSED 1
 #endif
 
+/* Whether the NIC asks for idle regions (revoke/ask.h); as above. */
+#ifndef UNIC_ASKS
+#define UNIC_ASKS 1
+#endif
+
 /* Queues of a link, each with room of its own, at most: see unic_port_path(). */
 #ifndef UNIC_PATHS
 #define UNIC_PATHS 8u

@@ -58,7 +58,8 @@ static bool flags_ok(uint32_t flags, uint32_t low, uint32_t high)
 	const uint32_t uses = UNIC_PARAM_USES_REPORTED |
 			      UNIC_PARAM_USES_COUNTED;
 
-	if (flags & ~(UNIC_PARAM_WATERMARKS | UNIC_PARAM_GRACE | uses) ||
+	if (flags & ~(UNIC_PARAM_WATERMARKS | UNIC_PARAM_GRACE |
+		      UNIC_PARAM_IDLE | uses) ||
 	    (flags & uses) == uses)
 		return false;
 	return flags & UNIC_PARAM_WATERMARKS
@@ -77,11 +78,13 @@ static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 	uint32_t low = unic_from_le32(cmd->low_entries);
 	uint32_t high = unic_from_le32(cmd->high_entries);
 	uint32_t flags = unic_from_le32(cmd->flags);
+	uint32_t idle = unic_from_le32(cmd->idle_us);
 
 	(void)out;
 	(void)list;
 	if (!in_range(grace, 1, 10000000) || !in_range(deliver, 1, 10000000) ||
 	    !in_range(reaper, 100, 1000000) || !flags_ok(flags, low, high) ||
+	    !in_range(idle, UNIC_ASKS ? 1000 : 1, UNIC_ASKS ? 1000000000 : 0) ||
 	    unic_from_le32(cmd->residence_us) > 10000000 ||
 	    unic_from_le32(cmd->extend_us) > 10000000)
 		return -UNIC_EINVAL;
@@ -100,6 +103,8 @@ static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 			unic_from_le32(cmd->residence_us);
 	if (cmd->extend_us)
 		n->extend_us = unic_from_le32(cmd->extend_us);
+	if (UNIC_ASKS && (idle || (flags & UNIC_PARAM_IDLE)))
+		unic_ask_after(&nic->revoke, idle);
 	if (flags & (UNIC_PARAM_USES_REPORTED | UNIC_PARAM_USES_COUNTED))
 		unic_usage_switch(&nic->memory,
 				  flags & UNIC_PARAM_USES_REPORTED);
@@ -393,7 +398,7 @@ static const struct {
 	bool untimed;
 } commands[] = {
 	UNTIMED(NOP, do_nop, unic_cmd_nop, data),
-	CMD(SET_PARAMS, do_set_params, unic_cmd_set_params, flags),
+	CMD(SET_PARAMS, do_set_params, unic_cmd_set_params, idle_us),
 	CMD(HOST_TIME, do_host_time, unic_cmd_host_time, host_ns),
 	UNTIMED(SET_ADDR, do_set_addr, unic_cmd_set_addr, ipv4),
 	CMD(ENTROPY, do_entropy, unic_cmd_entropy, bytes),

@@ -20,6 +20,7 @@ void unic_evict_init(struct unic_revoke *nic)
 	unic_notice_init(&nic->notices);
 	unic_admission_init(nic);
 	unic_reclaim_init(nic);
+	unic_ask_init(nic);
 	nic->evict.next_ns = UINT64_MAX;
 	nic->evict_due = false;
 }

@@ -4,11 +4,10 @@
 
 #include "revoke/revoke.h"
 
-/* What NOTICE and EVICTED both say of @region, of index @idx: members of an
- * initialiser. */
-#define REGION_MEMBERS(region, idx, evt_type)                        \
+/* What the records all say of @region, of index @idx: members of an initialiser. */
+#define REGION_MEMBERS(region, idx, evt_type, evt_why)               \
 	.hdr = { .type = (evt_type),                                 \
-		 .reason = (region)->why,                            \
+		 .reason = (evt_why),                                \
 		 .proc = unic_to_le16((region)->proc) },             \
 	.mr = unic_to_le32(idx), .gen = unic_to_le32((region)->gen), \
 	.stag = unic_to_le32((region)->stag),                        \
@@ -23,7 +22,7 @@ static bool publish_notice(struct unic_revoke *nic, uint16_t idx)
 	const struct unic_notices *ns = &nic->notices;
 	const struct unic_notice *n = &ns->notice[mr->notice];
 	struct unic_evt_mr evt = {
-		REGION_MEMBERS(mr, idx, UNIC_EVT_NOTICE),
+		REGION_MEMBERS(mr, idx, UNIC_EVT_NOTICE, mr->why),
 		.rank = unic_to_le32(n->rank),
 		.grace_us = unic_to_le32(ns->grace_us),
 		.time_ns = unic_to_le64(n->sent_ns),
@@ -37,12 +36,28 @@ static bool publish_notice(struct unic_revoke *nic, uint16_t idx)
 	return unic_mbox_event(&nic->base, &evt);
 }
 
+__attribute__((cold)) bool unic_evict_events_idle(struct unic_revoke *nic,
+						  uint16_t idx, uint32_t pain)
+{
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
+	struct unic_evt_mr evt = {
+		REGION_MEMBERS(mr, idx, UNIC_EVT_IDLE, UNIC_WHY_IDLE),
+		.time_ns = unic_to_le64(nic->now_ns),
+		.pain = unic_to_le32(pain),
+	};
+
+	if (mr->deps)
+		evt.dependents =
+			unic_to_le32(unic_dependents_count(&nic->memory, idx));
+	return unic_mbox_event(&nic->base, &evt);
+}
+
 static bool publish_evicted(struct unic_revoke *nic, uint16_t idx)
 {
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint32_t flags = mr->evt_flags;
 	struct unic_evt_mr evt = {
-		REGION_MEMBERS(mr, idx, UNIC_EVT_EVICTED),
+		REGION_MEMBERS(mr, idx, UNIC_EVT_EVICTED, mr->why),
 		.time_ns = unic_to_le64(mr->since_ns),
 	};
 

@@ -141,10 +141,16 @@ static void update_pain(struct unic_revoke *nic, uint32_t proc, uint16_t mr)
 	unic_share_hurts(&nic->share, proc, p->value);
 }
 
+static inline uint32_t entries_for(const struct unic_revoke *nic,
+				   const struct want *w)
+{
+	return w->index ? 1 : w->n ? w->n : nic->reclaim.high;
+}
+
 static bool reclaim_from(struct unic_revoke *nic, uint32_t victim,
 			 const struct want *w)
 {
-	uint32_t entries = w->index ? 1 : w->n ? w->n : nic->reclaim.high;
+	uint32_t entries = entries_for(nic, w);
 	uint32_t cached = 0;
 	uint16_t mr;
 
@@ -442,6 +448,15 @@ static uint64_t retry_at_ns(const struct unic_revoke *nic, const struct want *w)
 	return nic->now_ns + us * 1000ull;
 }
 
+/* Nothing could be taken for @w: whoever has what lies idle is asked. */
+static uint64_t ask_for(struct unic_revoke *nic, const struct want *w)
+{
+	uint64_t retry_ns = retry_at_ns(nic, w);
+	uint64_t ask_ns = unic_ask_poll(nic, &nic->asks, entries_for(nic, w));
+
+	return ask_ns < retry_ns ? ask_ns : retry_ns;
+}
+
 uint64_t unic_reclaim_poll(struct unic_revoke *nic)
 {
 	uint64_t again = UINT64_MAX;
@@ -453,10 +468,11 @@ uint64_t unic_reclaim_poll(struct unic_revoke *nic)
 		if (!next_want(nic, &tried, &w))
 			return again;
 		if (w.why != UNIC_WHY_QUOTA) {
-			if (!reclaim_one(nic, &w))
-				return again < retry_at_ns(nic, &w)
-					       ? again
-					       : retry_at_ns(nic, &w);
+			if (!reclaim_one(nic, &w)) {
+				uint64_t at_ns = ask_for(nic, &w);
+
+				return again < at_ns ? again : at_ns;
+			}
 			left--;
 		} else if (reclaim_from(nic, w.proc, &w)) {
 			left--;

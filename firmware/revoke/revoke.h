@@ -8,6 +8,7 @@
 
 #include "memory/memory.h"
 #include "revoke/admission.h"
+#include "revoke/ask.h"
 #include "revoke/demand.h"
 #include "revoke/evict.h"
 #include "revoke/reclaim.h"
@@ -21,6 +22,7 @@ struct unic_revoke {
 	struct unic_reclaim reclaim;
 	struct unic_admission admission;
 	struct unic_demands demands;
+	struct unic_asks asks;
 };
 
 #endif /* UNIC_REVOKE_H */

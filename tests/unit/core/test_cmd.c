@@ -121,6 +121,35 @@ static void grace_of_nothing(void **state)
 	assert_int_equal(unic_from_le32(info()->grace_us), 5);
 }
 
+static uint8_t idle(uint32_t flags, uint32_t us)
+{
+	struct unic_cmd_set_params cmd = {
+		.flags = unic_to_le32(flags),
+		.idle_us = unic_to_le32(us),
+	};
+
+	return rig_cmd(&r, UNIC_CMD_SET_PARAMS, &cmd, NULL);
+}
+
+/* 0 leaves it, with UNIC_PARAM_IDLE it switches the questions off. */
+static void idle_time_has_bounds(void **state)
+{
+	(void)state;
+	assert_true(r.nic.asks.idle_ns == 0);
+	assert_int_equal(idle(0, 999), UNIC_ST_INVALID);
+	assert_int_equal(idle(UNIC_PARAM_IDLE, 1), UNIC_ST_INVALID);
+	assert_int_equal(idle(0, 1000000001), UNIC_ST_INVALID);
+	assert_true(r.nic.asks.idle_ns == 0);
+	assert_int_equal(idle(0, 1000), UNIC_ST_OK);
+	assert_true(r.nic.asks.idle_ns == 1000000);
+	assert_int_equal(idle(UNIC_PARAM_IDLE, 1000000000), UNIC_ST_OK);
+	assert_true(r.nic.asks.idle_ns == 1000000000000);
+	assert_int_equal(idle(0, 0), UNIC_ST_OK);
+	assert_true(r.nic.asks.idle_ns == 1000000000000);
+	assert_int_equal(idle(UNIC_PARAM_IDLE, 0), UNIC_ST_OK);
+	assert_true(r.nic.asks.idle_ns == 0);
+}
+
 static uint8_t marks(uint32_t flags, uint32_t low, uint32_t high)
 {
 	struct unic_cmd_set_params cmd = {
@@ -145,7 +174,7 @@ static void watermarks_have_bounds(void **state)
 			 UNIC_ST_INVALID);
 	assert_int_equal(marks(0, 1, 0), UNIC_ST_INVALID);
 	assert_int_equal(marks(0, 0, 1), UNIC_ST_INVALID);
-	assert_int_equal(marks(UNIC_PARAM_GRACE << 1, 0, 0), UNIC_ST_INVALID);
+	assert_int_equal(marks(UNIC_PARAM_IDLE << 1, 0, 0), UNIC_ST_INVALID);
 	assert_int_equal(r.nic.reclaim.high, UNIC_TLB_ENTRIES);
 }
 
@@ -463,6 +492,7 @@ int main(void)
 		cmocka_unit_test_setup(lost_interrupts, up),
 		cmocka_unit_test_setup(times_have_bounds, up),
 		cmocka_unit_test_setup(grace_of_nothing, up),
+		cmocka_unit_test_setup(idle_time_has_bounds, up),
 		cmocka_unit_test_setup(watermarks_have_bounds, up),
 		cmocka_unit_test_setup(addresses_of_hosts_only, up),
 		cmocka_unit_test_setup(only_the_rest_is_zero, up),

@@ -450,7 +450,7 @@ static void each_wrong_flag(void **state)
 {
 	static const uint32_t wrong[] = {
 		UNIC_PARAM_USES_REPORTED | UNIC_PARAM_USES_COUNTED,
-		UNIC_PARAM_GRACE << 1,
+		UNIC_PARAM_IDLE << 1,
 		UNIC_PARAM_WATERMARKS | 0x80000000u,
 	};
 	struct unic_cmd_set_params p;
