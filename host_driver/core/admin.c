@@ -355,6 +355,8 @@ static void params_done(struct unic_call *call)
 			keep->residence_us = got.residence_us;
 		if (got.extend_us)
 			keep->extend_us = got.extend_us;
+		if (got.idle_us || unic_from_le32(got.flags) & UNIC_PARAM_IDLE)
+			keep->idle_us = got.idle_us;
 	}
 	unic_req_done_status(call);
 }
@@ -373,6 +375,7 @@ void unic_admin_params(struct unic_req *req)
 	cmd.residence_us = r.residence_us;
 	cmd.extend_us = r.extend_us;
 	cmd.flags = r.flags;
+	cmd.idle_us = r.idle_us;
 	unic_req_send(req, UNIC_CMD_SET_PARAMS, &cmd, params_done);
 }
 

@@ -104,7 +104,20 @@ static void setup_done(struct unic_call *call)
 static bool any_param(const struct unic_cmd_set_params *p)
 {
 	return p->grace_us || p->deliver_us || p->reaper_us || p->flags ||
-	       p->residence_us || p->extend_us;
+	       p->residence_us || p->extend_us || p->idle_us;
+}
+
+/* Send the parameters that differ from the NIC's own, but for those it does not know. */
+static bool send_params(struct unic_host *host)
+{
+	struct unic_cmd_set_params cmd = host->config.params;
+
+	if (!(host->features & UNIC_FEAT_IDLE)) {
+		cmd.idle_us = 0;
+		cmd.flags &= unic_to_le32(~UNIC_PARAM_IDLE);
+	}
+	return !any_param(&cmd) ||
+	       send_command(host, UNIC_CMD_SET_PARAMS, &cmd, setup_cmd_done);
 }
 
 /* -------------------------------------------------------------- state changes */
@@ -204,16 +217,13 @@ enum {
  * the answer to the NOP means that all steps are done. False: out of memory. */
 static bool setup_step(struct unic_host *host, uint32_t n)
 {
-	const struct unic_cmd_set_params *params = &host->config.params;
 	struct unic_cmd_nop nop = { 0 };
 
 	switch (n) {
 	case SETUP_LEARN:
 		return load_nic_info(host);
 	case SETUP_PARAMS:
-		return !any_param(params) ||
-		       send_command(host, UNIC_CMD_SET_PARAMS, params,
-				    setup_cmd_done);
+		return send_params(host);
 	case SETUP_TIME:
 		return send_time(host);
 	case SETUP_ADDR:
@@ -324,6 +334,7 @@ static void (*const on_event[])(struct unic_host *, const uint64_t *) = {
 	[UNIC_EVT_QP_GONE] = event_obj,	    [UNIC_EVT_CQ_ERROR] = event_obj,
 	[UNIC_EVT_TOKEN_END] = event_token, [UNIC_EVT_ARP_RESULT] = event_arp,
 	[UNIC_EVT_DB_ERROR] = event_obj,    [UNIC_EVT_MISS] = event_miss,
+	[UNIC_EVT_IDLE] = event_mr,
 };
 
 void unic_host_event(struct unic_host *host, const uint64_t *rec)

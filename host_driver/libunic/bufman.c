@@ -2,7 +2,8 @@
 /*
  * bufman.c - opening and closing the buffer manager, its answers to upcalls, its pool.
  *
- * Secret: the answer to a notice: release an idle chunk at once; for a busy one, offer an
+ * Secret: the answer to a question for an idle chunk: give it up, if it is idle; the
+ * answer to a notice: release an idle chunk at once; for a busy one, offer an
  * idle one; extend only if there is none.
  */
 #include "bufman.h"
@@ -118,6 +119,20 @@ static void on_chunk_notice(struct unic_bm *bm, struct unic_chunk *c)
 		release_chunk(bm, c, true);
 }
 
+/* The NIC asks for @c, but the manager need not give it. */
+static void on_chunk_idle(struct unic_bm *bm, struct unic_chunk *c)
+{
+	if (c->state != CHUNK_LIVE)
+		return;
+	if (c->holds) {
+		bm->stats.declined++;
+		return;
+	}
+	bm->stats.given++;
+	unic_bm_note(bm, "gave up %u idle entries", c->mr->entries);
+	release_chunk(bm, c, false);
+}
+
 static void on_chunk_evicted(struct unic_bm *bm, struct unic_chunk *c)
 {
 	bm->stats.evicted++;
@@ -134,6 +149,8 @@ static void on_event(struct unic_bm *bm, struct unic_event *ev)
 	c = ev->mr ? unic_chunk_of_mr(bm, ev->mr) : NULL;
 	if (c && ev->type == UNIC_EV_NOTICE)
 		on_chunk_notice(bm, c);
+	else if (c && ev->type == UNIC_EV_IDLE)
+		on_chunk_idle(bm, c);
 	else if (c && ev->type == UNIC_EV_EVICTED)
 		on_chunk_evicted(bm, c);
 	else if (c)

@@ -41,6 +41,8 @@ struct unic_bm;
 	X(notices, "notices received")                                        \
 	X(released, "notices answered by releasing an idle chunk")            \
 	X(released_late, "notices answered when the last operation was done") \
+	X(given, "idle chunks given up because the NIC asked for them")       \
+	X(declined, "chunks that the NIC asked for, but that are used")       \
 	X(offers, "notices answered by offering another chunk")               \
 	X(offers_refused, "offers refused")                                   \
 	X(extends, "extensions granted")                                      \

@@ -324,6 +324,7 @@ const char *unic_reason_str(unsigned int reason)
 		[UNIC_WHY_RESET] = "reset",
 		[UNIC_WHY_HOLDERS] = "all holders answered",
 		[UNIC_WHY_UNMAPPED] = "memory unmapped",
+		[UNIC_WHY_IDLE] = "unused for long",
 	};
 
 	return lookup_name(names, COUNT(names), reason);

@@ -168,6 +168,31 @@ void unic_event_life(struct unic_mem_region *r, enum unic_mr_life life)
 	__atomic_store_n(&r->life, (uint32_t)life, __ATOMIC_RELEASE);
 }
 
+/* What NOTICE and IDLE both say of @r. */
+static void copy_wish(struct unic_event *ev, struct unic_mem_region *r,
+		      const struct unic_upcall_mr *up)
+{
+	ev->mr = &r->mr;
+	ev->reason = up->hdr.reason;
+	ev->entries = unic_from_le32(up->entries);
+	ev->dependents = unic_from_le32(up->dependents);
+	ev->pain = unic_from_le32(up->pain);
+}
+
+static bool on_up_idle(struct unic_ctx *ctx, const void *rec,
+		       struct unic_event *ev)
+{
+	const struct unic_upcall_mr *up = rec;
+	struct unic_mem_region *r =
+		unic_event_region(ctx, unic_from_le32(up->user));
+
+	if (!r || r->life != UNIC_MR_LIVE)
+		return false;
+	ev->type = UNIC_EV_IDLE;
+	copy_wish(ev, r, up);
+	return true;
+}
+
 static bool on_up_notice(struct unic_ctx *ctx, const void *rec,
 			 struct unic_event *ev)
 {
@@ -178,13 +203,9 @@ static bool on_up_notice(struct unic_ctx *ctx, const void *rec,
 	if (!r || r->life == UNIC_MR_GONE)
 		return false;
 	ev->type = UNIC_EV_NOTICE;
-	ev->mr = &r->mr;
+	copy_wish(ev, r, up);
 	ev->seq = unic_from_le32(up->notice_seq);
-	ev->reason = up->hdr.reason;
-	ev->entries = unic_from_le32(up->entries);
-	ev->dependents = unic_from_le32(up->dependents);
 	ev->rank = unic_from_le32(up->rank);
-	ev->pain = unic_from_le32(up->pain);
 	ev->deadline_ns = unic_from_le64(up->deadline_ns);
 	r->notice_seq = ev->seq;
 	__atomic_store_n(&r->deadline_ns, ev->deadline_ns, __ATOMIC_RELAXED);
@@ -376,6 +397,7 @@ static bool (*const handlers[])(struct unic_ctx *, const void *,
 	[UNIC_UP_RESET] = on_obj,
 	[UNIC_UP_DB_ERROR] = on_obj,
 	[UNIC_UP_INVALIDATE] = on_invalidate,
+	[UNIC_UP_IDLE] = on_up_idle,
 };
 
 static void deliver_upcall(struct unic_ctx *ctx, const void *rec)

@@ -480,16 +480,19 @@ enum unic_ev_type {
 	UNIC_EV_INVALIDATE = 15, /* the peer of qp asks back an STag or token
 				  * that it granted: stop using it, then
 				  * unic_invalidated(). May come repeatedly */
+	UNIC_EV_IDLE = 16, /* mr was not used for long, and others are short
+				  * of entries: unic_dereg_mr() gives it up. It
+				  * stays LIVE, also if nothing is done */
 };
 
 struct unic_event {
 	enum unic_ev_type type;
-	struct unic_mr *mr; /* NOTICE..WAIT_ENDED; referenced */
+	struct unic_mr *mr; /* NOTICE..WAIT_ENDED, IDLE; referenced */
 	struct unic_qp *qp; /* QP_ERROR, connection events */
 	struct unic_cq *cq;
 	struct unic_listener *listener; /* CONNECT */
 	uint32_t seq;	     /* NOTICE, EVICTED: number of the notice */
-	unsigned int reason; /* NOTICE, EVICTED: enum unic_reason */
+	unsigned int reason; /* NOTICE, EVICTED, IDLE: enum unic_reason */
 	uint32_t entries, dependents, rank, pain;
 	uint64_t deadline_ns; /* NOTICE, INVALIDATE: CLOCK_MONOTONIC */
 	unsigned int flags;   /* EVICTED: UNIC_EVICTED_* */

@@ -28,6 +28,11 @@ MODULE_PARM_DESC(reaper_us, "period of the reaper, us; 0: the NIC's own");
 module_param(residence_us, uint, 0444);
 MODULE_PARM_DESC(residence_us, "minimum residence, us; 0: the NIC's own");
 
+static uint idle_us = 1000000;
+module_param(idle_us, uint, 0444);
+MODULE_PARM_DESC(idle_us, "ask for regions unused for so long, us; 0: for "
+			  "none");
+
 static int low = -1, high = -1;
 module_param(low, int, 0444);
 MODULE_PARM_DESC(low, "reap when fewer entries are free; -1: the NIC's own");
@@ -60,6 +65,7 @@ int unic_config_host(struct unic_os *os)
 			.deliver_us = unic_to_le32(deliver_us),
 			.reaper_us = unic_to_le32(reaper_us),
 			.residence_us = unic_to_le32(residence_us),
+			.idle_us = unic_to_le32(idle_us),
 		},
 	};
 	u32 flags = grace_us ? 0 : UNIC_PARAM_GRACE;

@@ -193,6 +193,15 @@ static void on_notice(struct hog *h, struct chunk *c,
 	print_line("released, holds %u", h->holding);
 }
 
+/* The NIC would like to have an idle region, and takes a no. */
+static void on_idle(struct hog *h, struct chunk *c, const struct unic_event *ev)
+{
+	print_line("asked for %u idle entries: %s", ev->entries,
+		   h->answer == ANSWER_RELEASE ? "gives them" : "keeps them");
+	if (h->answer == ANSWER_RELEASE)
+		dereg_chunk(h, c);
+}
+
 static void on_hog_event(struct hog *h, struct unic_event *ev)
 {
 	struct chunk *c = ev->mr ? ev->mr->user : NULL;
@@ -203,6 +212,10 @@ static void on_hog_event(struct hog *h, struct unic_event *ev)
 	case UNIC_EV_NOTICE:
 		if (mine)
 			on_notice(h, c, ev);
+		break;
+	case UNIC_EV_IDLE:
+		if (mine)
+			on_idle(h, c, ev);
 		break;
 	case UNIC_EV_EVICTED:
 		if (!mine)

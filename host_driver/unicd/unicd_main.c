@@ -32,6 +32,9 @@
  * take some 50 ms of the line. */
 #define LINE_DELIVER_US 1000000u
 
+/* Regions unused for so long are asked for. */
+#define IDLE_US 1000000u
+
 const char *argp_program_version = "unicd 1";
 
 enum {
@@ -42,6 +45,7 @@ enum {
 	OPT_HIGH,
 	OPT_RESIDENCE,
 	OPT_EXTEND,
+	OPT_IDLE,
 	OPT_CRASH,
 	OPT_AUDIT,
 	OPT_SPIN,
@@ -74,6 +78,10 @@ static const struct argp_option options[] = {
 	{ "high", OPT_HIGH, "N", 0, "with --low: until so many are free", 0 },
 	{ "residence-us", OPT_RESIDENCE, "US", 0, "minimum residence", 0 },
 	{ "extend-us", OPT_EXTEND, "US", 0, "most that EXTEND adds to a grace",
+	  0 },
+	{ "idle-us", OPT_IDLE, "US", 0,
+	  "ask for regions unused for so long when entries are short; 0: do "
+	  "not (1000000)",
 	  0 },
 	{ "crash-file", OPT_CRASH, "FILE", 0,
 	  "write the firmware's crash record there", 0 },
@@ -190,6 +198,7 @@ static const struct number_option numbers[] = {
 	{ OPT_HIGH, 0, 1 << 20, FIELD(params.high_entries), true },
 	{ OPT_RESIDENCE, 0, 10000000, FIELD(params.residence_us), true },
 	{ OPT_EXTEND, 0, 10000000, FIELD(params.extend_us), true },
+	{ OPT_IDLE, 0, 1000000000, FIELD(params.idle_us), true },
 	{ OPT_SPIN, 0, 1000000, FIELD(spin_us), false },
 	{ OPT_SLOTS, 1, UNIC_HOST_SLOTS_MAX, FIELD(slots), false },
 	{ OPT_USER_SLOTS, 1, UNIC_HOST_SLOTS_MAX, FIELD(user_slots), false },
@@ -250,6 +259,8 @@ static void check_options(struct argp_state *state, struct unicd_options *o)
 {
 	if (o->link && !unic_from_le32(o->params.deliver_us))
 		o->params.deliver_us = unic_to_le32(LINE_DELIVER_US);
+	if (o->params.idle_us && unic_from_le32(o->params.idle_us) < 1000)
+		argp_error(state, "--idle-us: 0, or 1000 and more");
 	if ((o->kio_allows || o->kio_max_bytes != INT64_MAX) && !o->kio_export)
 		argp_error(state, "--kio-allow and --kio-max-bytes "
 				  "limit an export: --kio-export DIR "
@@ -535,6 +546,7 @@ int main(int argc, char **argv)
 	int err;
 
 	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+	os.opt.params.idle_us = unic_to_le32(IDLE_US);
 	err = argp_parse(&argp, argc, argv, 0, NULL, &os.opt);
 	if (err) {
 		unicd_say("options: %s", strerror(err));

@@ -155,6 +155,12 @@ void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt)
 			send_notice_ack(host, evt, UNIC_OS_NO_SLOT, 0);
 		return;
 	}
+	if (evt->hdr.type == UNIC_EVT_IDLE) {
+		/* under notice, or ending: the question is overtaken */
+		if (ours && mr->state == R_ACTIVE && !mr->waiter)
+			unic_region_upcall(host, mr, evt, UNIC_UP_IDLE);
+		return;
+	}
 	if (ours && mr->revoked && evt->hdr.reason == UNIC_WHY_DEREG)
 		unic_region_revoked(host, mr);
 	else if (ours)

@@ -18,9 +18,10 @@ void unic_region_answer(struct unic_req *req);
  * with the NIC's status, or NO_MR. */
 void unic_region_evict(struct unic_req *req);
 
-/** unic_region_event() - handle NOTICE or EVICTED of the NIC. A NOTICE is
+/** unic_region_event() - handle NOTICE, EVICTED or IDLE of the NIC. A NOTICE is
  * acknowledged even when the region is gone already: without NOTICE_ACK within H the
- * NIC holds the driver for dead. */
+ * NIC holds the driver for dead. IDLE of a region that is under notice or ends is
+ * dropped. */
 void unic_region_event(struct unic_host *host, const struct unic_evt_mr *evt);
 
 /** unic_region_release() - answer the open notice of @mr with RELEASE in the name of

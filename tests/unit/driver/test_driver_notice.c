@@ -56,6 +56,63 @@ static void notice_is_told_then_acknowledged(void **state)
 	fake_delete(f);
 }
 
+/* The question for an idle region binds nobody: it is told, not acknowledged, and
+ * changes no state. A notice, or the region's end, overtakes it. */
+static void idle_region_is_told(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4), told;
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_IDLE);
+	struct unic_evt_mr hard = notice(id, UNIC_EVT_NOTICE);
+	struct unic_ctl_obj dereg = { .id = unic_to_le32(id) };
+	struct unic_upcall_mr up;
+
+	(void)state;
+	evt.hdr.reason = UNIC_WHY_IDLE;
+	evt.seq = evt.grace_us = evt.rank = 0;
+	event(f, &evt);
+	memcpy(&up, upcall(f, 0), sizeof(up));
+	assert_int_equal(up.hdr.type, UNIC_UP_IDLE);
+	assert_int_equal(up.hdr.reason, UNIC_WHY_IDLE);
+	assert_int_equal(unic_from_le32(up.hdr.id), id);
+	assert_int_equal(unic_from_le32(up.user), 55);
+	assert_int_equal(unic_from_le32(up.entries), 4);
+	assert_int_equal(unic_from_le32(up.dependents), 6);
+	assert_int_equal(unic_from_le32(up.pain), 123);
+	assert_int_equal(unic_from_le64(up.deadline_ns), 0);
+	assert_int_equal(f->given[UNIC_CMD_NOTICE_ACK], 0);
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	assert_int_equal(f->host->audits, 0);
+	event(f, &hard);
+	told = f->host->upcalls;
+	event(f, &evt); /* of before the notice */
+	assert_int_equal(f->host->upcalls, told);
+	assert_int_equal(region_state(f, id), R_NOTIFIED);
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_PENDING;
+	ask(f, UNIC_CTL_MR_DEREG, &dereg);
+	event(f, &evt);
+	assert_int_equal(f->host->upcalls, told);
+	fake_delete(f);
+}
+
+static void an_ending_region_is_not_asked_for(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4);
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_IDLE);
+	struct unic_ctl_obj dereg = { .id = unic_to_le32(id) };
+	uint32_t told = f->host->upcalls;
+
+	(void)state;
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_PENDING;
+	ask(f, UNIC_CTL_MR_DEREG, &dereg);
+	event(f, &evt);
+	evt = notice(id + 1, UNIC_EVT_IDLE);
+	event(f, &evt);
+	assert_int_equal(f->host->upcalls, told);
+	fake_delete(f);
+}
+
 static void pace_of_the_conversation_is_kept(void **state)
 {
 	struct fake *f = fake_new();
@@ -213,6 +270,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(notice_is_told_then_acknowledged),
+		cmocka_unit_test(idle_region_is_told),
+		cmocka_unit_test(an_ending_region_is_not_asked_for),
 		cmocka_unit_test(pace_of_the_conversation_is_kept),
 		cmocka_unit_test(notice_of_another_life),
 		cmocka_unit_test(upcall_storm_is_bounded_and_loss_shows),

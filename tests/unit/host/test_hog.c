@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * test_hog.c - unic-hog with a fake library: a region whose deregistration
- * fails is deregistered later.
+ * fails is deregistered later; what it does when it is asked for an idle one.
  */
 #include "unit.h"
 
@@ -33,10 +33,16 @@ static enum unic_mr_life played_life(const struct unic_mr *mr)
 	return UNIC_MR_LIVE;
 }
 
-#define unic_dereg_mr played_dereg
-#define unic_reg_mr   played_reg
-#define unic_mr_life  played_life
-#define main	      hog_main
+static void played_ack(struct unic_event *ev)
+{
+	(void)ev;
+}
+
+#define unic_dereg_mr  played_dereg
+#define unic_reg_mr    played_reg
+#define unic_mr_life   played_life
+#define unic_ack_event played_ack
+#define main	       hog_main
 #include "unic-hog.c"
 #undef main
 
@@ -90,11 +96,35 @@ static void its_entries_are_asked_for_when_it_has_ended(void **state)
 	assert_int_equal(hog.holding, 8);
 }
 
+static void polite_hog_gives_what_is_idle(void **state)
+{
+	struct chunk *c = begin(false);
+	struct unic_event ev = { .type = UNIC_EV_IDLE, .mr = &regions[0] };
+
+	(void)state;
+	regions[0].user = c;
+	dereg_err = 0;
+	hog.answer = ANSWER_IGNORE;
+	on_hog_event(&hog, &ev);
+	assert_int_equal(deregs, 0);
+	assert_int_equal(hog.holding, 8);
+	hog.answer = ANSWER_RELEASE;
+	ev.mr = &regions[1]; /* of an earlier region */
+	regions[1].user = c;
+	on_hog_event(&hog, &ev);
+	assert_int_equal(deregs, 0);
+	ev.mr = &regions[0];
+	on_hog_event(&hog, &ev);
+	assert_int_equal(deregs, 1);
+	assert_int_equal(hog.holding, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_does_not_end_is_ended_later),
 		cmocka_unit_test(its_entries_are_asked_for_when_it_has_ended),
+		cmocka_unit_test(polite_hog_gives_what_is_idle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,36 @@ static void upcalls_change_regions(void **state)
 	rig_down(&r);
 }
 
+/* The question for an idle region changes nothing of it. */
+static void idle_region_stays_live(void **state)
+{
+	struct unic_event ev;
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
+	upcall_mr(UNIC_UP_IDLE, drv.last_user + (1u << 16), 0); /* stale */
+	assert_int_equal(unic_get_event(r.ctx, &ev), -EAGAIN);
+	upcall_mr(UNIC_UP_IDLE, drv.last_user, 0);
+	assert_int_equal(unic_get_event(r.ctx, &ev), 0);
+	assert_int_equal(ev.type, UNIC_EV_IDLE);
+	assert_ptr_equal(ev.mr, mr);
+	unic_ack_event(&ev);
+	assert_int_equal(unic_mr_life(mr), UNIC_MR_LIVE);
+	assert_true(unic_mr_usable(mr, UINT32_MAX));
+	upcall_mr(UNIC_UP_NOTICE, drv.last_user, UINT64_MAX / 2);
+	upcall_mr(UNIC_UP_IDLE, drv.last_user, 0); /* of before the notice */
+	assert_int_equal(unic_get_event(r.ctx, &ev), 0);
+	assert_int_equal(ev.type, UNIC_EV_NOTICE);
+	unic_ack_event(&ev);
+	assert_int_equal(unic_get_event(r.ctx, &ev), -EAGAIN);
+	assert_int_equal(unic_mr_life(mr), UNIC_MR_ASKED);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+}
+
 /* An upcall of a later driver: the library reads and ignores it. */
 #define UP_UNKNOWN 200
 
@@ -500,6 +530,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_DRIVER(upcalls_change_regions),
+		WITH_DRIVER(idle_region_stays_live),
 		WITH_DRIVER(bad_doorbell_is_told),
 		WITH_DRIVER(tokens_that_are_not_known),
 		WITH_DRIVER(queued_events_keep_it_readable),

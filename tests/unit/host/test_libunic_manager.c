@@ -64,6 +64,47 @@ static void manager_releases_what_is_idle(void **state)
 	rig_down(&r);
 }
 
+/* Asked for a chunk, the manager gives it up if it is idle, and keeps what it uses. */
+static void manager_gives_what_is_idle(void **state)
+{
+	struct unic_bm_stats s = { 0 };
+	struct unic_bm_hold h;
+	struct unic_bm *bm;
+	struct rig r;
+	uint32_t user;
+	void *mem;
+	int i;
+
+	(void)state;
+	manager_up(&r, &bm);
+	mem = unic_bm_get(bm, PAGE);
+	assert_int_equal(unic_bm_hold(bm, mem, 100, 0, false, &h), 0);
+	user = drv.last_user;
+	upcall_mr(UNIC_UP_IDLE, user, 0);
+	for (i = 0; i < 10000 && !s.declined; i++) {
+		usleep(1000);
+		unic_bm_query(bm, &s);
+	}
+	assert_int_equal(s.declined, 1);
+	unic_bm_drop(bm, &h);
+	assert_int_equal(unic_bm_hold(bm, mem, 100, 0, true, &h), 0);
+	assert_int_equal(drv.last_user, user); /* the cache has it */
+	unic_bm_drop(bm, &h);
+	assert_int_equal(drv.deregs, 0);
+	upcall_mr(UNIC_UP_IDLE, user, 0);
+	wait_until(&drv.deregs, 1);
+	assert_int_equal(unic_bm_hold(bm, mem, 100, 0, false, &h), 0);
+	assert_int_not_equal(drv.last_user, user);
+	unic_bm_drop(bm, &h);
+	unic_bm_query(bm, &s);
+	assert_int_equal(s.given, 1);
+	assert_int_equal(s.declined, 1);
+	assert_int_equal(s.notices, 0);
+	assert_int_equal(s.released, 0);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
 static void manager_offers_for_what_is_busy(void **state)
 {
 	struct unic_bm_stats s;
@@ -609,6 +650,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_DRIVER(a_child_has_no_part_in_a_manager),
 		WITH_DRIVER(manager_releases_what_is_idle),
+		WITH_DRIVER(manager_gives_what_is_idle),
 		WITH_DRIVER(manager_offers_for_what_is_busy),
 		WITH_DRIVER(manager_reaps_before_it_waits),
 		WITH_DRIVER(manager_asks_before_it_gives),
