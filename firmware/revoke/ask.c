@@ -10,8 +10,10 @@
 #define LOOKS	 32u	 /* regions that are looked at in a call */
 #define RETRY_NS 100000u /* look again for room on the event ring */
 
-/* Units of unic_asked.at, a bit more than a millisecond. */
+/* Units of unic_asked.at, a bit more than a millisecond. A time in them is up to one
+ * unit longer than it was. */
 #define UNIT 20u
+#define MORE (1ull << UNIT)
 
 void unic_ask_init(struct unic_revoke *nic)
 {
@@ -59,9 +61,9 @@ static uint64_t ripe_at(const struct unic_revoke *nic, uint16_t idx)
 	if (!is_askable(mr))
 		return UINT64_MAX;
 	ripe = last_use(nic, idx) + idle;
-	if (asked->gen != mr->gen || (uint64_t)ago << UNIT > idle)
+	if (asked->gen != mr->gen || (uint64_t)ago << UNIT >= idle + MORE)
 		return ripe;
-	again = nic->now_ns + idle + (1u << UNIT) - ((uint64_t)ago << UNIT);
+	again = nic->now_ns + idle + MORE - ((uint64_t)ago << UNIT);
 	return ripe > again ? ripe : again;
 }
 

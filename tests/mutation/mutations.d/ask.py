@@ -4,12 +4,14 @@ MUTATIONS = (
      "	if (!UNIC_ASKS || asks)\n", "ask: without questions", "test_ask"),
     ("firmware/revoke/ask.h", "	if (!UNIC_ASKS || likely(!asks->idle_ns))\n",
      "	(void)asks;\n	if (!UNIC_ASKS)\n", "ask: without being told to", "test_ask"),
-    ("firmware/revoke/ask.c", "	if (asked->gen != mr->gen || (uint64_t)ago << UNIT > idle)\n"
+    ("firmware/revoke/ask.c", "	if (asked->gen != mr->gen || (uint64_t)ago << UNIT >= idle + MORE)\n"
      "		return ripe;\n	again",
      "	if (asked->gen == mr->gen)\n		(void)ago;\n	return ripe;\n	again",
      "ask: again and again", "test_ask"),
     ("firmware/revoke/ask.c", "	if (asked->gen != mr->gen || (uint64_t)",
      "	if ((uint64_t)", "ask: a new region counts as asked for", "test_ask"),
+    ("firmware/revoke/ask.c", "<< UNIT >= idle + MORE)", "<< UNIT > idle)",
+     "ask: again a bit too early", "test_ask"),
     ("firmware/revoke/ask.c", "	ripe = last_use(nic, idx) + idle;\n",
      "	ripe = mr->since_ns + idle;\n", "ask: what is used is asked for", "test_ask"),
     ("firmware/revoke/ask.c", "	ripe = last_use(nic, idx) + idle;\n",

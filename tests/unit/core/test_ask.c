@@ -274,6 +274,34 @@ static void one_question_in_each_idle_time(void **state)
 	assert_int_equal(asked[m[3].mr], n + 1);
 }
 
+/* Nor a millisecond earlier, when another is asked for all the time. */
+static void idle_time_is_kept_to_the_end(void **state)
+{
+	struct unic_cmd_set_params p = {
+		.grace_us = unic_to_le32(200),
+		.reaper_us = unic_to_le32(100),
+		.idle_us = unic_to_le32(2000),
+	};
+	uint64_t asked_ns[UNIC_MRS] = { 0 };
+	struct unic_evt_mr evt;
+	uint32_t n = 0;
+
+	(void)state;
+	assert_int_equal(rig_cmd(&er, UNIC_CMD_SET_PARAMS, &p, NULL), 0);
+	while (n < 200) {
+		rig_run(&er, MS / 20);
+		while (rig_event(&er, &evt)) {
+			uint64_t *last = &asked_ns[unic_from_le32(evt.mr)];
+			uint64_t at_ns = unic_from_le64(evt.time_ns);
+
+			assert_int_equal(evt.hdr.type, UNIC_EVT_IDLE);
+			assert_true(!*last || at_ns - *last >= 2 * MS);
+			*last = at_ns;
+			n++;
+		}
+	}
+}
+
 /* A new region of the index is another region. */
 static void next_region_of_an_index_was_not_asked_for(void **state)
 {
@@ -474,6 +502,7 @@ int main(void)
 		TEST(newcomer_takes_what_was_asked_for),
 		TEST(what_is_used_is_not_asked_for),
 		TEST(one_question_in_each_idle_time),
+		TEST(idle_time_is_kept_to_the_end),
 		TEST(next_region_of_an_index_was_not_asked_for),
 		TEST(longest_unused_comes_first),
 		TEST(least_loss_comes_first),

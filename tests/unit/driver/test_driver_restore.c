@@ -229,7 +229,6 @@ static void idle_time_is_for_who_knows_it(void **state)
 	struct fake *f = fake_new();
 	struct unic_ctl_params r = {
 		.idle_us = unic_to_le32(5000),
-		.flags = unic_to_le32(UNIC_PARAM_IDLE),
 	};
 	struct unic_cmd_set_params cmd;
 	uint32_t n;
