@@ -46,8 +46,8 @@ static uint64_t last_use(const struct unic_revoke *nic, uint16_t idx)
  * is. */
 static bool is_askable(const struct unic_mr_ctx *mr)
 {
-	return mr->state == UNIC_MR_ACTIVE && (mr->flags & UNIC_MR_F_RING) &&
-	       !mr->holds && !mr->dmas && !mr->n_tokens;
+	return (mr->flags & UNIC_MR_F_RING) && !mr->holds && !mr->dmas &&
+	       !mr->n_tokens;
 }
 
 /* When region @idx may be asked for: it was not used for idle_ns, nor asked for. */

@@ -75,6 +75,7 @@ struct region {
 	uint32_t reg_seq; /* seq of the request that made it */
 	bool cancelled;
 	uint32_t notice_seq; /* seq of the unanswered notice; 0: none */
+	bool idle_asked;     /* the question IDLE is not answered */
 	uint64_t answer_ns, retry_ns;
 	bool held_back; /* no region is made before app_exchange() */
 };

@@ -356,6 +356,21 @@ static void answer(struct app *a, struct region *r)
 	r->notice_seq = 0;
 }
 
+/* The answer to a question: like that to a notice, but what is not a release may be
+ * said of a notice only, and is refused. */
+static void answer_idle(struct app *a, struct region *r)
+{
+	const struct behaviour *b = a->how;
+	uint32_t x = sim_below(&a->rng, b->release + b->offer + b->extend +
+						b->silent + b->nonsense);
+
+	if (x < b->release)
+		dereg(a, r);
+	else if (x >= b->release + b->offer + b->extend + b->silent)
+		nonsense(a, r);
+	r->idle_asked = false;
+}
+
 /* The end of an asynchronous wait. Its upcall may overtake the reply, so the seq
  * of the request identifies the region. */
 static void wait_upcall(struct app *a, const void *rec, bool granted)
@@ -417,6 +432,10 @@ void app_mem_upcall(struct app *a, const void *rec, uint8_t type)
 		r->notice_seq = unic_from_le32(up.notice_seq);
 		r->answer_ns =
 			sim_now() + sim_range(&a->rng, 0, a->how->late_us) * US;
+	} else if (type == UNIC_UP_IDLE) {
+		r->idle_asked = true;
+		r->answer_ns =
+			sim_now() + sim_range(&a->rng, 0, a->how->late_us) * US;
 	} else if (type == UNIC_UP_EVICTED) {
 		revoked(r);
 		r->evicted = true;
@@ -474,7 +493,9 @@ static void step(struct app *a, uint32_t i, bool wanted)
 		dereg(a, r);
 	} else if (r->notice_seq && sim_now() >= r->answer_ns) {
 		answer(a, r);
-	} else if (r->notice_seq) {
+	} else if (r->idle_asked && sim_now() >= r->answer_ns) {
+		answer_idle(a, r);
+	} else if (r->notice_seq || r->idle_asked) {
 		app_kick(a, r->answer_ns);
 	} else if (!r->resident && sim_chance(&a->rng, 20000)) {
 		advise(a, r);

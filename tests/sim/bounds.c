@@ -164,11 +164,48 @@ static void noticed(struct node *n, struct model *m,
 			 model_fair(m, r->proc, false));
 }
 
+/* ---------------------------------------------------------------- questions */
+
+/* A question is for a region that could be used, after the time that the driver set, and
+ * not again before that time has passed. NIC time may be a poll round behind. */
+static void asked(struct node *n, struct model *m, const struct unic_evt_mr *e)
+{
+	uint32_t mr = unic_from_le32(e->mr);
+	struct model_mr *r = model_find(m, mr, unic_from_le32(e->gen));
+	const uint64_t idle_ns = m->idle_ns;
+
+	if (!idle_ns)
+		sim_fail("bounds", "nic %u: a question that nobody wanted",
+			 n->id);
+	if (!r || r->state != MODEL_ACTIVE)
+		sim_fail("bounds",
+			 "nic %u: region %u is not active and is "
+			 "asked for",
+			 n->id, mr);
+	if (r->mr_class == UNIC_CLASS_CONTROL || !r->held)
+		sim_fail("bounds",
+			 "nic %u: region %u is asked for, but has "
+			 "nothing to give",
+			 n->id, mr);
+	if (sim_now() + US < r->active_ns + idle_ns ||
+	    (r->asked_ns && sim_now() + US < r->asked_ns + idle_ns))
+		sim_fail("bounds",
+			 "nic %u: region %u was not idle for long "
+			 "and is asked for",
+			 n->id, mr);
+	r->asked_ns = sim_now();
+}
+
 void bounds_event(struct node *n, struct model *m, const void *evt)
 {
 	struct unic_evt_mr e;
 
 	memcpy(&e, evt, sizeof(e));
+	if (e.hdr.type == UNIC_EVT_IDLE)
+		asked(n, m, &e);
+	else if (e.hdr.reason == UNIC_WHY_IDLE)
+		sim_fail("bounds", "nic %u: region %u is taken by a question",
+			 n->id, unic_from_le32(e.mr));
 	if (e.hdr.type == UNIC_EVT_EVICTED)
 		evicted(n, m, &e);
 	else if (e.hdr.type == UNIC_EVT_NOTICE)

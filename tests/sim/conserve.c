@@ -13,7 +13,7 @@
 
 struct tally {
 	uint64_t commands, failed, registered, queued, granted, ended, notices,
-		acks, tokens;
+		asked, acks, tokens;
 };
 
 static struct tally *tallies;
@@ -58,6 +58,7 @@ void conserve_event(struct node *n, const void *evt)
 	t->registered += hdr.type == UNIC_EVT_GRANTED;
 	t->ended += hdr.type == UNIC_EVT_WAIT_ENDED;
 	t->notices += hdr.type == UNIC_EVT_NOTICE;
+	t->asked += hdr.type == UNIC_EVT_IDLE;
 }
 
 static void same(const struct node *n, const char *what, uint64_t counted,
@@ -85,6 +86,7 @@ static void check_counters(const struct node *n, const struct tally *t)
 	same(n, "tokens", COUNTER(s, tokens_allocated), t->tokens);
 	same(n, "requests queued", COUNTER(s, waits_queued), t->queued);
 	same(n, "notices", COUNTER(s, notices), t->notices);
+	same(n, "questions", COUNTER(s, idle_asked), t->asked);
 	if (n->resets > 1)
 		return; /* what a reset ends is not counted */
 	same(n, "regions", COUNTER(s, mr_registered), t->registered);

@@ -367,6 +367,9 @@ static void done_params(struct model *m, const struct tap_cmd *c)
 		m->residence_ns = unic_from_le32(cmd.residence_us) * US;
 	if (unic_from_le32(cmd.extend_us))
 		m->extend_ns = unic_from_le32(cmd.extend_us) * US;
+	if (unic_from_le32(cmd.idle_us) ||
+	    unic_from_le32(cmd.flags) & UNIC_PARAM_IDLE)
+		m->idle_ns = unic_from_le32(cmd.idle_us) * US;
 }
 
 /* The tap reads a DEMAND a bit after the NIC began to wait, if its ring was full

@@ -43,6 +43,7 @@ struct model_mr {
 	uint64_t notice_ns;	 /* when the notice was published */
 	uint64_t ack_ns;	 /* earliest start of T; 0: none */
 	uint64_t grace_ns;	 /* T, and the EXTEND */
+	uint64_t asked_ns;	 /* the last question IDLE; 0: none */
 	/* DEMAND: 0 if the page is not on the NIC */
 	uint64_t bus[MODEL_PAGES];
 	uint64_t moved_ns[MODEL_PAGES]; /* DEMAND: when the page came or went */
@@ -74,6 +75,7 @@ struct model {
 	uint32_t epoch, capacity, mrs;
 	uint64_t grace_ns, deliver_ns, reaper_ns, drain_ns;
 	uint64_t extend_ns, residence_ns;
+	uint64_t idle_ns; /* 0: no event IDLE */
 	struct model_mr mr[MODEL_MRS];
 	struct model_wait wait[MODEL_WAITS];
 	struct model_proc proc[MODEL_PROCS];

@@ -58,6 +58,23 @@ static void make_ports(struct scenario *s)
 	s->residency = sim_below(&r, 3) ? 0 : UNIC_RESIDENT + 1;
 }
 
+/* Half of the scenarios have watermarks, and questions for idle regions. A separate
+ * stream, as below. */
+static void make_idle(struct scenario *s)
+{
+	struct sim_rng r;
+	uint32_t low;
+
+	sim_rng_init(&r, s->seed, 7);
+	if (sim_below(&r, 2))
+		return;
+	low = (uint32_t)sim_range(&r, 1, 24);
+	s->params.flags = unic_to_le32(UNIC_PARAM_WATERMARKS);
+	s->params.low_entries = unic_to_le32(low);
+	s->params.high_entries = unic_to_le32((uint32_t)sim_range(&r, low, 40));
+	s->params.idle_us = unic_to_le32((uint32_t)sim_range(&r, 1000, 3000));
+}
+
 static uint32_t most(uint32_t n, uint32_t at_most)
 {
 	return n < at_most ? n : at_most;
@@ -246,6 +263,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
 	make_ops(s, &r);
 	make_faults(s, &r);
 	make_stalls(s);
+	make_idle(s);
 	if (s->sleeps)
 		make_sleeps(s);
 }
@@ -332,6 +350,11 @@ void scenario_print(const struct scenario *s, FILE *f)
 		unic_from_le32(s->params.grace_us),
 		unic_from_le32(s->params.deliver_us),
 		unic_from_le32(s->params.reaper_us));
+	if (s->params.idle_us)
+		fprintf(f, "  watermarks %u to %u, idle after %u us\n",
+			unic_from_le32(s->params.low_entries),
+			unic_from_le32(s->params.high_entries),
+			unic_from_le32(s->params.idle_us));
 	for (i = 0; i < s->nodes; i++)
 		fprintf(f, "  port of nic %u: %s\n", i, port_name[s->port[i]]);
 	if (s->residency)
