@@ -77,13 +77,21 @@ static uint32_t pain_of(const struct unic_revoke *nic, uint16_t idx)
 				mr->bytes - p->bytes, mr->n_pages);
 }
 
-/* The loss, if region @idx goes: less for one that lies idle twice as long; of equals
- * for the less important one, then for the one with less pain. */
+/*
+ * The loss, if region @idx goes: less for one that lies idle twice as long; of equals
+ * for the less important one, then for the one with less pain. What its owner kept when
+ * it was asked for, and has not used since, comes after all others, in turn: else those
+ * who give nothing would hide those who like to.
+ */
 static uint64_t loss_of(const struct unic_revoke *nic, uint16_t idx)
 {
+	const struct unic_asked *asked = &nic->asks.asked[idx];
 	uint64_t age = nic->now_ns - last_use(nic, idx);
 	uint64_t young = (uint64_t)__builtin_clzll(age | 1);
+	uint32_t ago = (uint32_t)(nic->now_ns >> UNIT) - asked->at;
 
+	if (asked->gen == nic->mrs.mr[idx].gen && (uint64_t)ago << UNIT <= age)
+		return 1ull << 63 | (uint32_t)~ago;
 	return young << 40 | (uint64_t)nic->mrs.mr[idx].importance << 32 |
 	       pain_of(nic, idx);
 }

@@ -274,11 +274,30 @@ static void one_question_in_each_idle_time(void **state)
 	assert_int_equal(asked[m[3].mr], n + 1);
 }
 
-/* Nor a millisecond earlier, when another is asked for all the time. */
+/* Who keeps what he is asked for does not hide those who would give. */
+static void what_was_kept_comes_last(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	rig_run(&er, IDLE_NS + 20 * T_NS);
+	for (i = 0; i < 8; i++)
+		expect(&m[i]);
+	for (i = 0; i < 4; i++)
+		expect(&m[i]);
+	evict_drop_events(UNIC_EVT_IDLE);
+	use(&m[3]); /* what was used again is as good as new */
+	er.nic.asks.next_ns = er.port.now_ns + IDLE_NS + MS;
+	rig_run(&er, IDLE_NS + 2 * MS);
+	expect(&m[3]);
+	evict_none();
+}
+
+/* Not a millisecond earlier, when others are asked for all the time. */
 static void idle_time_is_kept_to_the_end(void **state)
 {
 	struct unic_cmd_set_params p = {
-		.grace_us = unic_to_le32(200),
+		.grace_us = unic_to_le32(120),
 		.reaper_us = unic_to_le32(100),
 		.idle_us = unic_to_le32(2000),
 	};
@@ -502,6 +521,7 @@ int main(void)
 		TEST(newcomer_takes_what_was_asked_for),
 		TEST(what_is_used_is_not_asked_for),
 		TEST(one_question_in_each_idle_time),
+		TEST(what_was_kept_comes_last),
 		TEST(idle_time_is_kept_to_the_end),
 		TEST(next_region_of_an_index_was_not_asked_for),
 		TEST(longest_unused_comes_first),
