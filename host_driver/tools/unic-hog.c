@@ -29,7 +29,8 @@ struct chunk {
 	struct unic_mr *mr; /* NULL: not registered */
 	unsigned int entries;
 	bool held;
-	bool late; /* unic_dereg_mr() failed: try again */
+	bool late;  /* unic_dereg_mr() failed: try again */
+	bool given; /* not taken away: nobody queues up for it */
 };
 
 struct hog {
@@ -157,7 +158,7 @@ static void queue_chunk(struct hog *h, struct chunk *c)
 }
 
 /* Deregister @c, which is evicted or given back, and register it again if h->again. If
- * the NIC does not answer, @c is late. */
+ * the NIC does not answer, @c is late. What was given stays given. */
 static void dereg_chunk(struct hog *h, struct chunk *c)
 {
 	set_held(h, c, false);
@@ -165,7 +166,7 @@ static void dereg_chunk(struct hog *h, struct chunk *c)
 	if (c->late)
 		return;
 	c->mr = NULL;
-	if (h->again)
+	if (h->again && !c->given)
 		queue_chunk(h, c);
 }
 
@@ -198,8 +199,10 @@ static void on_idle(struct hog *h, struct chunk *c, const struct unic_event *ev)
 {
 	print_line("asked for %u idle entries: %s", ev->entries,
 		   h->answer == ANSWER_RELEASE ? "gives them" : "keeps them");
-	if (h->answer == ANSWER_RELEASE)
-		dereg_chunk(h, c);
+	if (h->answer != ANSWER_RELEASE)
+		return;
+	c->given = true;
+	dereg_chunk(h, c);
 }
 
 static void on_hog_event(struct hog *h, struct unic_event *ev)

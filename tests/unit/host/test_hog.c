@@ -98,7 +98,7 @@ static void its_entries_are_asked_for_when_it_has_ended(void **state)
 
 static void polite_hog_gives_what_is_idle(void **state)
 {
-	struct chunk *c = begin(false);
+	struct chunk *c = begin(true);
 	struct unic_event ev = { .type = UNIC_EV_IDLE, .mr = &regions[0] };
 
 	(void)state;
@@ -117,6 +117,7 @@ static void polite_hog_gives_what_is_idle(void **state)
 	on_hog_event(&hog, &ev);
 	assert_int_equal(deregs, 1);
 	assert_int_equal(hog.holding, 0);
+	assert_int_equal(regs, 0);
 }
 
 int main(void)
