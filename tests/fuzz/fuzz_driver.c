@@ -307,6 +307,8 @@ static void event(struct input *in)
 	if (hdr->type <= UNIC_EVT_EVICTED) {
 		w[3] = unic_to_le32(a->user);
 		hdr->reason = (uint8_t)in_below(in, 9);
+		if (!hdr->type && how & 1)
+			hdr->type = UNIC_EVT_IDLE;
 	} else if (hdr->type <= UNIC_EVT_WAIT_ENDED) {
 		w[0] = unic_to_le32(in_below(in, 4));
 		w[1] = unic_to_le32(a->user);

@@ -137,6 +137,7 @@ class Up(IntEnum):
     RESET = 11
     DB_ERROR = 12
     INVALIDATE = 13
+    IDLE = 14
 
 
 class Rights(IntFlag):
