@@ -98,9 +98,7 @@ class Demo(Hosts):
                                          if loss else ""))
         for host in (0, 1):
             self.start_nic(host)
-            # --low 0: no entries are reaped ahead of demand, so the TLB is
-            # really full when the meek process comes.
-            self.start_driver(host, "--low", "0", "--high", "0")
+            self.start_driver(host)
         info = [self.wait_nic(host) for host in (0, 1)][0]
         self.wait_link(0)
         return info | {"deliver_us": H_US.get(self.boards[0], USUAL_H_US)}
@@ -243,6 +241,7 @@ class Demo(Hosts):
         for key in ("tx_frames", "rx_frames", "retransmits", "dma_bytes",
                     "waits_queued", "waits_granted", "wait_us_total", "notices",
                     "released", "deadlines", "evicted_entries", "evicted_busy",
+                    "idle_asked",
                     "tokens_allocated", "tokens_used", "misses",
                     "miss_filled", "table_filled", "cache_dropped"):
             print(f"  {key:<18} {nic.get(key, 0)}")

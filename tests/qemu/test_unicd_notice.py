@@ -16,6 +16,10 @@ import unicd_client as u
 
 # T: the usual one, one with time for requests, one that outlasts the tests
 GRACE_US, NOTICE_US, LONG_US = 20_000, 2_000_000, 10_000_000
+# T of a newcomer; how long idle regions are unused there, and usually
+NEWCOMER_US, NEWCOMER_IDLE_US, USUAL_IDLE_US = 1_000_000, 50_000, 1_000_000
+IDLE_MEANT = 1 << 4  # UNIC_PARAM_IDLE
+PIECE = 16  # entries of a region of the newcomer's test
 
 
 def test_cancel_races_grant(rig):
@@ -232,8 +236,55 @@ def test_wait_cancel_and_timeout(rig):
         meek.close()
 
 
-def rig_params(rig, grace):
-    rig.client(hello=False).call(u.PARAMS, struct.pack("<I", grace))
+def rig_params(rig, grace, idle=None):
+    """T, and after which time idle regions are asked for (0: never), in us."""
+    flags = 0 if idle is None else IDLE_MEANT
+    rig.client(hello=False).call(u.PARAMS, struct.pack(
+        "<I24xII", grace, flags, idle or 0))
+
+
+def newcomer_waits(rig, idle):
+    """Two processes hold the whole table, each its share, and use nothing; they hear no
+    notice. The one gives what it is asked for, the other keeps it. Returns how long a
+    newcomer waits for entries, in seconds, which it may not at all if there are
+    questions, and what the other has lost."""
+    polite, silent, new = (rig.client(hello=False) for _ in range(3))
+    entries = [c.hello().get("I", 40)[0] for c in (polite, silent, new)][0]
+    rig_params(rig, NEWCOMER_US, idle)
+    try:
+        for c in (polite, silent):
+            pd = c.pd()
+            for i in range(entries // 2 // PIECE):
+                va = (1 << 40) + i * PIECE * 4096
+                assert c.frames(PIECE, va=va)
+                c.reg(pd, PIECE * 4096, va=va, shift=12)
+        pd = new.pd()
+        new.frames(PIECE)
+        given = 0
+        while idle and given < entries // 32:  # the high watermark
+            up = polite.upcall_of(u.UP_IDLE)
+            polite.obj(u.MR_DEREG, up[2])
+            given += PIECE
+        start = time.monotonic()
+        new.reg(pd, PIECE * 4096, flags=0 if idle else u.WAIT, shift=12)
+        waited = time.monotonic() - start
+        return waited, entries // 2 - ps(silent)[silent.proc]["pinned"]
+    finally:
+        rig_params(rig, GRACE_US, USUAL_IDLE_US)
+        for c in (polite, silent, new):
+            c.close()
+
+
+def test_newcomer_on_a_full_nic(rig):
+    """He waits for a grace, unless idle regions are asked for: then he finds entries
+    free, and who declines keeps all that he has."""
+    grace = NEWCOMER_US / 1e6
+    waited, _ = newcomer_waits(rig, 0)
+    assert waited >= grace, waited
+    at_once, lost = newcomer_waits(rig, NEWCOMER_IDLE_US)
+    print(f"a newcomer waits {waited * 1e3:.1f} ms, with questions "
+          f"{at_once * 1e3:.1f} ms (T {grace * 1e3:.0f} ms)")
+    assert at_once < grace / 2 and not lost, (at_once, lost)
 
 
 def test_kill_mid_notice(rig):
@@ -256,7 +307,8 @@ TESTS = dict(
     nic=[test_notice_and_deadline, test_storm_of_notices,
          test_release_and_offer, test_register_wait,
          test_wait_cancel_and_timeout, test_kill_mid_notice,
-         test_cancel_races_grant, test_waits_are_shared],
+         test_cancel_races_grant, test_waits_are_shared,
+         test_newcomer_on_a_full_nic],
     # not where slots are small (509 frames), and parts of one file
     not_joint=[test_cancel_races_grant])
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 MUTATIONS = (
     ("firmware/revoke/ask.h", "	if (!UNIC_ASKS || likely(!asks->idle_ns))\n",
-     "	if (!UNIC_ASKS || asks)\n", "ask: without questions", "test_ask"),
+     "	if (!UNIC_ASKS || asks)\n", "ask: without questions",
+     ("test_ask", "test_unicd_notice.py --only newcomer")),
     ("firmware/revoke/ask.h", "	if (!UNIC_ASKS || likely(!asks->idle_ns))\n",
      "	(void)asks;\n	if (!UNIC_ASKS)\n", "ask: without being told to", "test_ask"),
     ("firmware/revoke/ask.c", "	if (asked->gen != mr->gen || (uint64_t)ago << UNIT >= idle + MORE)\n"
