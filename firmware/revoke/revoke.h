@@ -22,7 +22,12 @@ struct unic_revoke {
 	struct unic_reclaim reclaim;
 	struct unic_admission admission;
 	struct unic_demands demands;
-	struct unic_asks asks;
+	/* a page on boards of the usual size: it keeps the low bits of the offsets
+	 * behind it, and with them the instructions of the paths that use these */
+	union {
+		struct unic_asks asks;
+		uint8_t asks_page[UNIC_MRS < 256 ? 1 : 4096];
+	};
 };
 
 #endif /* UNIC_REVOKE_H */
