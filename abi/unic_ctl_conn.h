@@ -19,6 +19,10 @@
  *   both:    DISCONNECT; DISCONNECTED upcall at the other side (and at both
  *            when the peer does not answer any more)
  *
+ * DISCONNECT takes private data for a peer that is unic, which gets it by CONN_QUERY as
+ * long as it has not ended its side: so one that disconnects can say why. Without any,
+ * CONN_QUERY of the closed connection has none.
+ *
  * The QP is of RC or UC, else the answer is STATE, and of the same type at both
  * sides (CONN_QUERY says which is asked for), else REJECTED to both. Of UC only REMOTE_WRITE of the rights
  * counts, and nothing of READs, time-outs and repetitions. It is in RTS when ACCEPT
@@ -113,7 +117,9 @@ struct unic_ctl_conn_reply {
 	unic_le32 qp;	     /* id */
 	uint8_t qp_type;     /* enum unic_qp_type */
 	uint8_t rsvd0[3];
-	unic_le32 rsvd[2];
+	unic_le64 transaction; /* of the REQ, 64 random bits: the same at both
+				* ends, which can know each other by it; 0:
+				* the peer is not unic */
 };
 enum unic_ctl_conn_state {
 	UNIC_CTL_CONN_CONNECTING = 1,  /* not answered yet; or its QP is

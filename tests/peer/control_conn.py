@@ -135,7 +135,27 @@ def private_data(world, length):
     same('private_bytes', pair.request.private_bytes, length)
     same('CONN_QUERY', pair.passive.conn_query(pair.conn).tail, data)
     pair.accept(data[::-1])
-    same('CONNECT', pair.connected().tail, data[::-1])
+    connected = pair.connected()
+    same('CONNECT', connected.tail, data[::-1])
+    last = data[:length // 2]
+    pair.active.must(Op.DISCONNECT, tail=last, id=connected.id)
+    upcall(pair.passive, Up.DISCONNECTED, id=pair.conn)
+    same('CONN_QUERY', pair.passive.conn_query(pair.conn).tail, last)
+
+
+@suite.case('transaction')
+def transaction(world):
+    """The two ends of a connection have the same one, others another."""
+    ids = []
+    for _ in range(2):
+        pair = Pair(world)
+        _, connected = pair.up()
+        same('transaction', pair.passive.conn_query(pair.conn).transaction,
+             connected.transaction)
+        ids.append(connected.transaction)
+        pair.active.close()
+        pair.passive.close()
+    check(len({0, *ids}) == 3, f'transactions {ids}')
 
 
 @suite.case('REJECT')

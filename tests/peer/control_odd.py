@@ -129,6 +129,7 @@ def reserved(process, op, at):
     'private data of 57 bytes': (Op.CONNECT, 57, 57),
     'private data of 57 bytes (ACCEPT)': (Op.ACCEPT, 57, 57),
     'private data of 57 bytes (REJECT)': (Op.REJECT, 57, 57),
+    'private data of 57 bytes (DISCONNECT)': (Op.DISCONNECT, 57, 57),
     'batch of 4097 bytes': (Op.BATCH, 4097, 4097),
     'list of 4097 bytes': (Op.MR_MAKE, 4097, 4097),
     'more than 8192 bytes in all': (Op.BATCH, 8192, 8192),

@@ -64,7 +64,7 @@ CONNECT = behind_header('Q:service I:ipv4 I:conn I:qp I:timeout_us B:rights '
                         'B:retry_cnt B:rnr_retry B:mtu_shift')
 CONN_REPLY = behind_header('I:id I:state I:peer_ipv4 I:peer_qpn Q:service '
                            'I:reason B:vendor B:max_rd B:max_dest_rd '
-                           'B:mtu_shift I:qp B:qp_type')
+                           'B:mtu_shift I:qp B:qp_type 3x Q:transaction')
 HELD_BY = behind_header('I:conn I:kind I:number I:ipv4 I:qpn')
 FAULT = behind_header('I:fault I:arg')
 

@@ -209,6 +209,7 @@ void unic_conn_answer(struct unic_req *req, const struct conn *c,
 		.mtu_shift = c->mtu_shift,
 		.qp = unic_to_le32(c->qp),
 		.qp_type = c->qp_type,
+		.transaction = unic_to_le64(c->vendor ? c->tid : 0),
 	};
 
 	unic_req_answer(req, status, &r, c->priv, c->priv_bytes);

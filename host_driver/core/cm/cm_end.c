@@ -9,11 +9,15 @@
 
 #define ORPHANS_MAX 256u /* the most QPs of a NIC */
 
-/* Send DREQ until the peer answers; then the connection is freed. */
-static void start_dreq(struct unic_host *host, struct conn *c)
+/* Send DREQ until the peer answers; then the connection is freed. @req: DISCONNECT, whose
+ * private data goes with it, or NULL. */
+static void start_dreq(struct unic_host *host, struct conn *c,
+		       const struct unic_req *req)
 {
 	unic_conn_message(c, UNIC_CM_DREQ);
 	c->sent.qpn = c->peer_qpn;
+	if (req && c->vendor)
+		add_private(c, req);
 	c->state = C_DREQ_SENT;
 	unic_conn_send_until(host, c, UINT64_MAX);
 }
@@ -34,7 +38,7 @@ void unic_cm_disconnect(struct unic_req *req)
 	} else if (is_up(c)) {
 		c->req = req;
 		unic_conn_qp_err(req->host, c);
-		start_dreq(req->host, c);
+		start_dreq(req->host, c, req);
 	} else if (c->state == C_CLOSED) {
 		unic_conn_free(req->host, c);
 		unic_req_status(req, UNIC_ST_OK);
@@ -69,6 +73,8 @@ void unic_end_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 		unic_end_finish(host, c);
 	} else if (c && is_up(c)) {
 		c->state = C_CLOSED;
+		c->priv_bytes = msg->priv_bytes;
+		memcpy(c->priv, msg->priv, msg->priv_bytes);
 		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
 		unic_conn_qp_err(host, c);
 		unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);
@@ -91,7 +97,7 @@ static void orphan_conn(struct unic_host *host, struct conn *c)
 	unic_obj_disown(&host->objects, &c->obj);
 	c->qp = 0;
 	if (up)
-		start_dreq(host, c);
+		start_dreq(host, c, NULL);
 	/* beyond ORPHANS_MAX, one DREQ: others need the places */
 	if (unic_obj_count(&host->objects, UNIC_OBJ_CONN, UNIC_NOBODY) >
 	    ORPHANS_MAX)

@@ -11,7 +11,7 @@
 #include "cm/cm_conn.h"
 
 /** unic_cm_disconnect() - DISCONNECT, the handler: move the queue pair to ERR and
- * send DREQ; answered when the peer answers, or after DREQ_TRIES. A connection that
+ * send DREQ, with the tail as private data if the peer is unic; answered when the peer answers, or after DREQ_TRIES. A connection that
  * is closed is freed. NO_CONN, STATE. */
 void unic_cm_disconnect(struct unic_req *req);
 

@@ -9,6 +9,7 @@ enum {
 	REQ_PRIV = HDR + 140,
 	REJ_PRIV = HDR + 84,
 	REP_PRIV = HDR + 36,
+	DREQ_PRIV = HDR + 12,
 };
 _Static_assert(UNIC_CM_MARK_AT == UNIC_CTL_PRIVATE_MAX, "no overlap");
 
@@ -80,6 +81,14 @@ static void get_private(const uint8_t *p, struct unic_cm_msg *msg)
 	}
 	msg->priv_bytes = (uint8_t)bytes;
 	memcpy(msg->priv, p, bytes);
+}
+
+/* Of a DREQ only what has the mark counts. One without private data has no mark. */
+static void get_goodbye(const uint8_t *p, struct unic_cm_msg *msg)
+{
+	get_private(p, msg);
+	if (!msg->vendor)
+		msg->priv_bytes = 0;
 }
 
 static uint8_t clamp_u8(uint32_t v, uint32_t max)
@@ -207,6 +216,8 @@ void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES])
 		break;
 	case UNIC_CM_DREQ:
 		mad_put_be(mad + HDR + 8, msg->qpn, 3);
+		if (msg->priv_bytes)
+			put_private(mad + DREQ_PRIV, msg);
 		break;
 	default:
 		break;
@@ -242,6 +253,7 @@ bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg)
 		return true;
 	case UNIC_CM_DREQ:
 		msg->qpn = (uint32_t)mad_get_be(mad + HDR + 8, 3);
+		get_goodbye(mad + DREQ_PRIV, msg);
 		return true;
 	case UNIC_CM_RTU:
 	case UNIC_CM_DREP:

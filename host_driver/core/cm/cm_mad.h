@@ -3,8 +3,8 @@
  * cm_mad.h - datagrams of the communication manager: building and parsing.
  *
  * Secret: the offset of each field (IBTA 12.6 to 12.8, tables 99 to 115; the
- * datagram's header: 13.4.2). The private data of REQ and REP begins with 56 bytes of
- * the consumer. A mark at offset 56 says that the sender is unic; other peers get the
+ * datagram's header: 13.4.2). The private data of REQ, REP, REJ and of a DREQ that has
+ * any begins with 56 bytes of the consumer. A mark at offset 56 says that the sender is unic; other peers get the
  * mark as the end of the private data, which they can ignore.
  */
 #ifndef UNIC_CM_MAD_H
@@ -63,7 +63,7 @@ struct unic_cm_msg {
 	uint8_t timeout;   /* REQ, REP: the sender's NIC answers within */
 	uint8_t mtu_shift; /* REQ: 8..12 */
 	uint8_t qp_type;   /* REQ: UNIC_QPT_RC or UNIC_QPT_UC */
-	uint8_t vendor;	   /* REQ, REP: the sender is unic */
+	uint8_t vendor;	   /* the sender is unic (REQ, REP) */
 	uint8_t caps;	   /* REQ, REP, if it is: UNIC_CM_CAP_* */
 	uint8_t priv_bytes;
 	uint8_t priv[UNIC_CTL_PRIVATE_MAX];

@@ -49,10 +49,14 @@ static void cm_messages_survive_the_wire(void **state)
 			assert_int_equal(out.remote_comm, in.remote_comm);
 		else
 			assert_int_equal(out.qp_type, UNIC_QPT_UC);
-		if (types[i] > UNIC_CM_REP)
+		if (types[i] == UNIC_CM_RTU || types[i] == UNIC_CM_DREP)
 			continue;
 		assert_int_equal(out.priv_bytes, 3);
 		assert_memory_equal(out.priv, "abc", 3);
+		if (types[i] == UNIC_CM_DREQ) {
+			assert_int_equal(out.qpn, in.qpn);
+			continue;
+		}
 		if (types[i] == UNIC_CM_REJ) {
 			assert_int_equal(out.reason, UNIC_CM_CONSUMER);
 			continue;
@@ -561,6 +565,95 @@ static void dreq_of_a_stranger_has_its_own_transaction(void **state)
 	fake_delete(f);
 }
 
+/* CONN_QUERY of the only connection: its reply is the last one of @f. */
+static void query(struct fake *f)
+{
+	struct unic_ctl_obj r = {
+		.id = unic_to_le32(conn_with(f, PEER)->obj.id),
+	};
+
+	assert_int_equal(request(f, UNIC_CTL_CONN_QUERY, &r), UNIC_ST_OK);
+}
+
+/* Private data of a DREQ is what a process learns of its closed connection. */
+static void goodbyes_have_words(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cm_msg m = to_end(f, UNIC_CM_DREQ);
+	struct unic_ctl_conn_reply reply;
+	struct conn *c = conn_with(f, PEER);
+	uint8_t mad[UNIC_MAD_BYTES];
+	struct unic_cm_msg silent;
+
+	(void)state;
+	unic_cm_build(&m, mad);
+	memset(mad + 36, 0xff, UNIC_CTL_PRIVATE_MAX); /* and no mark */
+	assert_true(unic_cm_parse(mad, &silent));
+	assert_int_equal(silent.priv_bytes, 0);
+	query(f);
+	memcpy(&reply, f->os.reply[0], sizeof(reply));
+	assert_true(unic_from_le64(reply.transaction) == c->tid);
+	m.priv_bytes = 5;
+	memcpy(m.priv, "later", 5);
+	mad_from(f, PEER, &m);
+	assert_int_equal(c->state, C_CLOSED);
+	query(f);
+	assert_int_equal(f->os.reply_bytes[0], UNIC_CTL_BYTES + 5);
+	assert_memory_equal((uint8_t *)f->os.reply[0] + UNIC_CTL_BYTES, "later",
+			    5);
+	c->vendor = 0;
+	query(f);
+	memcpy(&reply, f->os.reply[0], sizeof(reply));
+	assert_true(!unic_from_le64(reply.transaction)); /* could be guessed */
+	fake_delete(f);
+	f = fake_new();
+	m = to_end(f, UNIC_CM_DREQ);
+	conn_with(f, PEER)->priv_bytes = 7; /* of its REQ */
+	mad_from(f, PEER, &m);
+	query(f);
+	assert_int_equal(f->os.reply_bytes[0], UNIC_CTL_BYTES);
+	fake_delete(f);
+}
+
+/* DISCONNECT sends its private data to a peer that is unic. Without any, and to other
+ * peers, DREQ is as IBTA has it. */
+static void disconnect_says_why(void **state)
+{
+	uint64_t msg[UNIC_CTL_MSG_MAX / 8];
+	uint8_t zeroes[UNIC_MAD_BYTES] = { 0 };
+	struct unic_ctl_obj r = { 0 };
+	uint32_t i, bytes;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		struct fake *f = fake_new();
+		struct unic_cm_msg m = to_end(f, UNIC_CM_DREQ);
+
+		conn_with(f, PEER)->vendor = i < 2;
+		bytes = i == 1 ? 0 : 5;
+		r.hdr = (struct unic_ctl_hdr){
+			.op = unic_to_le16(UNIC_CTL_DISCONNECT),
+			.tail_bytes = unic_to_le32(bytes),
+		};
+		r.id = unic_to_le32(conn_with(f, PEER)->obj.id);
+		memcpy(msg, &r, sizeof(r));
+		memcpy((uint8_t *)msg + UNIC_CTL_BYTES, "again", 5);
+		f->os.replies = 0;
+		unic_host_request(f->host, &f->client, msg,
+				  UNIC_CTL_BYTES + bytes);
+		settle(f);
+		m = mad_sent(f);
+		assert_int_equal(m.type, UNIC_CM_DREQ);
+		assert_int_equal(m.priv_bytes, i ? 0 : 5);
+		if (!i)
+			assert_memory_equal(m.priv, "again", 5);
+		else
+			assert_memory_equal(bytes_sent(f) + 36, zeroes,
+					    UNIC_MAD_BYTES - 36);
+		fake_delete(f);
+	}
+}
+
 static void guessed_dreqs_end_nothing(void **state)
 {
 	struct fake *f = fake_new();
@@ -952,6 +1045,8 @@ int main(void)
 		cmocka_unit_test(forged_messages_change_nothing),
 		cmocka_unit_test(dreq_before_the_qp_is_ready),
 		cmocka_unit_test(dreq_of_a_stranger_has_its_own_transaction),
+		cmocka_unit_test(goodbyes_have_words),
+		cmocka_unit_test(disconnect_says_why),
 		cmocka_unit_test(guessed_dreqs_end_nothing),
 		cmocka_unit_test(ids_on_the_wire_are_random),
 		cmocka_unit_test(starting_psn_is_the_other_sides),
