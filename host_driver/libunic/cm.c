@@ -8,6 +8,7 @@
 
 #include "context.h"
 #include "event.h"
+#include "mend.h"
 #include "queue.h"
 
 int unic_parse_ipv4(const char *text, uint32_t *ipv4)
@@ -130,11 +131,13 @@ int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
 		return err;
 	unic_qp_untold(qp, UNIC_TOLD_DOWN | UNIC_TOLD_ERROR | UNIC_TOLD_END);
 	unic_qp_told(qp, UNIC_TOLD_UP);
+	unic_mend_connecting(qp, &rec.req);
 	status = unic_ctl(qp->ctx, UNIC_CTL_CONNECT, &call);
 	if (reply_len)
 		*reply_len = (unsigned int)call.reply_bytes;
 	if (status == UNIC_ST_OK)
 		qp->conn = unic_from_le32(rec.reply.id);
+	unic_mend_connected(qp, status == UNIC_ST_OK ? &rec.reply : NULL);
 	return unic_fail_status("connect", status);
 }
 
@@ -152,9 +155,11 @@ int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
 		return err;
 	unic_qp_untold(qp, UNIC_TOLD_UP | UNIC_TOLD_DOWN | UNIC_TOLD_ERROR |
 				   UNIC_TOLD_END);
+	unic_mend_connecting(qp, &rec.req);
 	err = unic_fail_status("accept", unic_ctl(ctx, UNIC_CTL_ACCEPT, &call));
 	if (!err)
 		qp->conn = conn;
+	unic_mend_connected(qp, err ? NULL : &rec.reply);
 	return err;
 }
 
@@ -173,8 +178,10 @@ int unic_reject(struct unic_ctx *ctx, uint32_t conn, const void *private_data,
 
 int unic_disconnect(struct unic_qp *qp)
 {
-	uint32_t conn = qp->conn;
+	uint32_t conn;
 
+	unic_mend_stop(qp);
+	conn = qp->conn;
 	if (!conn)
 		return unic_fail(-ENOENT, "not connected");
 	qp->conn = 0;

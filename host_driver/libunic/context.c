@@ -13,6 +13,7 @@
 #include "event.h"
 #include "fork.h"
 #include "mem.h"
+#include "mend_thread.h"
 #include "move.h"
 #include "usage.h"
 
@@ -87,6 +88,7 @@ void unic_ctx_init_locks(struct unic_ctx *ctx)
 	pthread_mutex_init(&ctx->db_lock, NULL);
 	pthread_mutex_init(&ctx->wake_lock, NULL);
 	unic_cond_init(&ctx->wake_cond);
+	unic_mender_init(&ctx->mender);
 	unic_mem_init(ctx);
 }
 
@@ -333,6 +335,7 @@ void unic_close(struct unic_ctx *ctx)
 {
 	if (!ctx)
 		return;
+	unic_mender_fini(ctx);
 	unic_mem_fini(ctx);
 	unic_event_fini(ctx);
 	ctx_free(ctx);

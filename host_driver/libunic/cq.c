@@ -14,8 +14,9 @@
 #include "doorbell.h"
 #include "event.h"
 #include "fork.h"
+#include "mend.h"
 #include "mr.h"
-#include "queue.h"
+#include "replay.h"
 
 /* Queue pair number of a record whose queue pair is destroyed or was reset. The NIC gives
  * none to it. */
@@ -73,18 +74,56 @@ static struct unic_qp *find_qp(struct unic_cq *cq, uint32_t qpn)
 	return NULL;
 }
 
-/* Parse @cqe into @wc. False: the record is invalid. */
-static bool parse_cqe(struct unic_cq *cq, const struct unic_cqe *cqe,
-		      struct unic_wc *wc)
+/* Of a queue pair that is to be mended: note what arrived, and let a request that was
+ * made empty complete as what it was. @s: of the request. */
+static void note_message(struct unic_qp *qp, bool recv,
+			 const struct unic_cqe *cqe,
+			 const struct unic_shadow *s, struct unic_wc *wc)
+{
+	const struct unic_sq_slot *slot = qp->sq.slot;
+	uint64_t pos = unic_from_le64(cqe->wr_id);
+	bool lost;
+
+	if (recv) {
+		if (!cqe->status)
+			__atomic_add_fetch(&qp->mend.received, 1,
+					   __ATOMIC_RELAXED);
+		return;
+	}
+	if (!cqe->status)
+		__atomic_add_fetch(&qp->mend.completed, 1, __ATOMIC_RELAXED);
+	lost = cqe->status &&
+	       unic_replay_counts(slot[pos & qp->sq.mask].opcode);
+	qp->sq.failed += lost;
+	qp->sq.sent = s->nth - qp->sq.failed;
+	if (s->as) {
+		wc->opcode = s->as;
+		wc->byte_len = cqe->status ? 0 : s->bytes;
+	}
+}
+
+/* Parse @cqe into @wc. 1; 0: it is held back; -1: the record is invalid. */
+static int parse_cqe(struct unic_cq *cq, const struct unic_cqe *cqe,
+		     struct unic_wc *wc)
 {
 	bool recv = cqe->opcode >= UNIC_WC_RECV;
 	struct unic_qp *qp = find_qp(cq, unic_from_le32(cqe->qpn) & 0xffffff);
+	uint64_t pos = unic_from_le64(cqe->wr_id);
+	struct unic_shadow s = { 0 };
+	struct unic_ring *ring;
+	int held;
 
 	if (!qp || (recv ? qp->recv_cq : qp->send_cq) != cq)
-		return false;
-	if (!unic_ring_complete(recv ? &qp->rq : &qp->sq,
-				unic_from_le64(cqe->wr_id), !recv, &wc->wr_id))
-		return false;
+		return -1;
+	ring = recv ? &qp->rq : &qp->sq;
+	if (qp->mend.how) {
+		s = ring->shadow[pos & ring->mask];
+		held = unic_mend_takes(qp, recv, cqe);
+		if (held)
+			return held < 0 ? -1 : 0;
+	}
+	if (!unic_ring_complete(ring, pos, !recv, &wc->wr_id))
+		return -1;
 	wc->qp = qp;
 	wc->byte_len = unic_from_le32(cqe->byte_len);
 	wc->imm = unic_from_le32(cqe->imm);
@@ -93,7 +132,9 @@ static bool parse_cqe(struct unic_cq *cq, const struct unic_cqe *cqe,
 	wc->status = cqe->status;
 	wc->flags = cqe->flags;
 	wc->detail = cqe->detail;
-	return true;
+	if (qp->mend.how)
+		note_message(qp, recv, cqe, &s, wc);
+	return 1;
 }
 
 int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
@@ -101,6 +142,7 @@ int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
 	unsigned int got = 0;
 	unsigned int bad = 0;
 	struct unic_cqe cqe;
+	int good;
 
 	if (cq->ctx->forked)
 		return unic_fail_forked();
@@ -109,10 +151,9 @@ int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
 		wc[got++] = cq->left[cq->next_left++];
 	while (got < n && bad <= cq->mask && has_cqe(cq)) {
 		consume_cqe(cq, &cqe);
-		if (parse_cqe(cq, &cqe, &wc[got]))
-			got++;
-		else if (unic_from_le32(cqe.qpn) != QPN_DROPPED)
-			bad++;
+		good = parse_cqe(cq, &cqe, &wc[got]);
+		got += good > 0;
+		bad += good < 0 && unic_from_le32(cqe.qpn) != QPN_DROPPED;
 	}
 	pthread_mutex_unlock(&cq->lock);
 	if (bad)
@@ -213,14 +254,22 @@ void unic_cq_del_qp(struct unic_cq *cq, struct unic_qp *qp)
 	pthread_mutex_unlock(&cq->lock);
 }
 
+/* The counts of @ring, whose tail is @tail, begin anew; its lock is held. */
+static void zero_ring(struct unic_ring *ring, unic_le32 *tail)
+{
+	ring->posted = ring->rung = 0;
+	ring->sends = ring->sent = ring->failed = 0;
+	ring->hold = ring->held = false;
+	__atomic_store_n(&ring->done, 0, __ATOMIC_RELEASE);
+	unic_store_release(tail, 0);
+}
+
 /* No request is on @ring, whose tail is @tail. */
 static void empty_ring(struct unic_ring *ring, unic_le32 *tail)
 {
 	pthread_mutex_lock(&ring->lock);
 	memset(ring->shadow, 0, (ring->mask + 1) * sizeof(*ring->shadow));
-	ring->posted = 0;
-	__atomic_store_n(&ring->done, 0, __ATOMIC_RELEASE);
-	unic_store_release(tail, 0);
+	zero_ring(ring, tail);
 	pthread_mutex_unlock(&ring->lock);
 }
 
@@ -232,8 +281,10 @@ void unic_cq_reset_qp(struct unic_cq *cq, struct unic_qp *qp)
 	drop_completions(cq, qp);
 	if (qp->send_cq == cq)
 		empty_ring(&qp->sq, &tail->sq);
-	if (qp->recv_cq == cq)
+	if (qp->recv_cq == cq) {
 		empty_ring(&qp->rq, &tail->rq);
+		qp->mend.received = 0;
+	}
 	pthread_mutex_unlock(&cq->lock);
 }
 
@@ -265,12 +316,14 @@ static void flush_ring(struct unic_cq *cq, struct unic_qp *qp, bool recv)
 		cq->left[cq->n_left++] = (struct unic_wc){
 			.wr_id = s->wr_id,
 			.qp = qp,
-			.opcode = wc_opcode(ring, pos, recv),
+			.opcode = s->as ? s->as : wc_opcode(ring, pos, recv),
 			.status = UNIC_WC_WR_FLUSH_ERR,
 		};
+		s->fate = s->as = 0;
 	}
-	ring->posted = ring->done = 0;
-	unic_store_release(recv ? &tail->rq : &tail->sq, 0);
+	zero_ring(ring, recv ? &tail->rq : &tail->sq);
+	if (recv)
+		qp->mend.received = 0;
 	pthread_mutex_unlock(&ring->lock);
 }
 
@@ -293,7 +346,7 @@ static void flush_all(struct unic_cq *cq)
 
 	while (has_cqe(cq)) {
 		consume_cqe(cq, &cqe);
-		cq->n_left += parse_cqe(cq, &cqe, &cq->left[cq->n_left]);
+		cq->n_left += parse_cqe(cq, &cqe, &cq->left[cq->n_left]) > 0;
 	}
 	for (i = 0; i < cq->n_qp; i++) {
 		if (cq->qp[i]->send_cq == cq)
@@ -321,12 +374,70 @@ int unic_cq_recover(struct unic_cq *cq)
 			       old * sizeof(*left));
 		free(cq->left);
 		cq->left = left;
+		cq->left_room = old + count_outstanding(cq);
 		cq->n_left = old;
 		cq->next_left = 0;
 		flush_all(cq);
 	}
 	pthread_mutex_unlock(&cq->lock);
 	return left ? 0 : unic_fail(-ENOMEM, "out of memory");
+}
+
+/* -------------------------------------------------------------- harvesting */
+
+int unic_cq_reserve(struct unic_cq *cq)
+{
+	struct unic_wc *left = NULL;
+
+	pthread_mutex_lock(&cq->lock);
+	if (cq->left_room <= cq->mask)
+		left = calloc(cq->mask + 1, sizeof(*left));
+	if (left) {
+		if (cq->n_left)
+			memcpy(left, cq->left, cq->n_left * sizeof(*left));
+		free(cq->left);
+		cq->left = left;
+		cq->left_room = cq->mask + 1;
+	}
+	pthread_mutex_unlock(&cq->lock);
+	return cq->left_room > cq->mask ? 0
+					: unic_fail(-ENOMEM, "out of memory");
+}
+
+static bool has_room_left(struct unic_cq *cq)
+{
+	if (cq->next_left) {
+		cq->n_left -= cq->next_left;
+		memmove(cq->left, cq->left + cq->next_left,
+			cq->n_left * sizeof(*cq->left));
+		cq->next_left = 0;
+	}
+	return cq->n_left < cq->left_room;
+}
+
+bool unic_cq_harvest(struct unic_cq *cq)
+{
+	uint32_t budget = cq->mask + 1;
+	struct unic_cqe cqe;
+	bool all;
+
+	pthread_mutex_lock(&cq->lock);
+	while (budget-- && has_cqe(cq) && has_room_left(cq)) {
+		consume_cqe(cq, &cqe);
+		cq->n_left += parse_cqe(cq, &cqe, &cq->left[cq->n_left]) > 0;
+	}
+	all = !has_cqe(cq);
+	pthread_mutex_unlock(&cq->lock);
+	return all;
+}
+
+void unic_cq_left(struct unic_cq *cq, const struct unic_wc *wc)
+{
+	if (has_room_left(cq))
+		cq->left[cq->n_left++] = *wc;
+	else
+		__atomic_add_fetch(&cq->ctx->count.cqe_bad, 1,
+				   __ATOMIC_RELAXED);
 }
 
 static int request_cq_create(struct unic_pd *pd, struct unic_cq *cq)

@@ -19,6 +19,18 @@ void unic_cq_reset_qp(struct unic_cq *cq, struct unic_qp *qp);
  * from 0 again. evt_lock held. 0; -ENOMEM: nothing happened. */
 int unic_cq_recover(struct unic_cq *cq);
 
+/** unic_cq_reserve() - @cq can take all completions that it has room for out of its ring.
+ * 0; -ENOMEM: nothing happened. */
+int unic_cq_reserve(struct unic_cq *cq);
+
+/** unic_cq_harvest() - take the completions out of the ring of @cq, to be polled before
+ * later ones. False: there are more than the application left room for. */
+bool unic_cq_harvest(struct unic_cq *cq);
+
+/** unic_cq_left() - @wc is to be polled, behind what was harvested; lost, if the
+ * application left no room for it. The lock of @cq is held. */
+void unic_cq_left(struct unic_cq *cq, const struct unic_wc *wc);
+
 /** unic_ring_complete() - complete the request whose first slot is @pos, and, if
  * @in_order, all before it. *@wr_id is the application's. False: no such request is
  * outstanding, and nothing changed. */

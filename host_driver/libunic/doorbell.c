@@ -117,6 +117,20 @@ static void wait_as_leader(struct unic_ctx *ctx, int ms)
 	pthread_cond_broadcast(&ctx->wake_cond);
 }
 
+/* The leader sleeps on the event fd. Where the library cannot write that, it sleeps for the
+ * rest of its slice. */
+void unic_wake(struct unic_ctx *ctx)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&ctx->wake_lock);
+	__atomic_add_fetch(&ctx->wake_seq, 1, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&ctx->wake_cond);
+	pthread_mutex_unlock(&ctx->wake_lock);
+	if (write(ctx->evt_efd, &one, sizeof(one)) < 0)
+		ctx->count.ring_failed++;
+}
+
 int unic_wake_wait(struct unic_ctx *ctx, uint32_t seq, int64_t until_ns)
 {
 	int64_t left = until_ns < 0 ? INT64_MAX

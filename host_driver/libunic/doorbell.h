@@ -20,6 +20,9 @@ bool unic_drain(int fd);
 /** unic_wake_seq() - the number of rings so far; to be read before the queue is
  * polled that the caller waits for. */
 uint32_t unic_wake_seq(struct unic_ctx *ctx);
+/** unic_wake() - wake all that sleep until the NIC rings: there are completions that it
+ * did not write. */
+void unic_wake(struct unic_ctx *ctx);
 /** unic_wake_wait() - sleep until the NIC has rung since @seq was read. 0: poll
  * again; -ETIME: at @until_ns (CLOCK_MONOTONIC, -1: never); -ENOTCONN. */
 int unic_wake_wait(struct unic_ctx *ctx, uint32_t seq, int64_t until_ns);

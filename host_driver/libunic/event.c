@@ -15,8 +15,8 @@
 #include "doorbell.h"
 #include "event.h"
 #include "fork.h"
+#include "mend.h"
 #include "mr.h"
-#include "queue.h"
 #include "resync.h"
 
 struct unic_note {
@@ -283,7 +283,8 @@ static bool on_obj(struct unic_ctx *ctx, const void *rec, struct unic_event *ev)
 	case UNIC_UP_QP_ERROR:
 		ev->type = UNIC_EV_QP_ERROR;
 		ev->qp = unic_event_qp(ctx, row, id);
-		return ev->qp && !unic_qp_told(ev->qp, UNIC_TOLD_ERROR);
+		return ev->qp && !unic_mend_error(ev->qp, ev->status) &&
+		       !unic_qp_told(ev->qp, UNIC_TOLD_ERROR);
 	case UNIC_UP_CQ_ERROR:
 		ev->type = UNIC_EV_CQ_ERROR;
 		ev->cq = unic_event_cq(ctx, row, id);
@@ -341,7 +342,7 @@ bool unic_event_conn(const struct unic_event *ev)
 {
 	bool is_up = ev->type == UNIC_EV_CONNECTED;
 
-	if (!ev->qp)
+	if (!ev->qp || (!is_up && unic_mend_closed(ev->qp, ev->conn)))
 		return false;
 	if (!is_up)
 		unic_qp_told(ev->qp, UNIC_TOLD_END);
@@ -356,9 +357,14 @@ static bool on_conn(struct unic_ctx *ctx, const void *rec,
 
 	ev->conn = unic_from_le32(up->hdr.id);
 	ev->peer_ipv4 = unic_from_le32(up->peer_ipv4);
-	if (up->hdr.type == UNIC_UP_CONN_REQUEST)
-		return unic_event_request(ctx, unic_from_le32(up->listener),
+	if (up->hdr.type == UNIC_UP_CONN_REQUEST) {
+		uint32_t bytes = unic_from_le32(up->private_bytes);
+
+		return (bytes != sizeof(struct unic_mend_hello) ||
+			!unic_mend_query(ctx, ev->conn)) &&
+		       unic_event_request(ctx, unic_from_le32(up->listener),
 					  ev->conn, ev);
+	}
 	ev->type = is_up ? UNIC_EV_CONNECTED : UNIC_EV_DISCONNECTED;
 	ev->qp = unic_event_qp(ctx, unic_from_le32(up->user),
 			       unic_from_le32(up->qp));
@@ -519,8 +525,9 @@ static void check_driver_hangup(struct unic_ctx *ctx)
 	}
 }
 
-/* Query the fields of CONNECT that the upcall has no room for. */
-static void fetch_request(struct unic_ctx *ctx, struct unic_event *ev)
+/* Query the fields of CONNECT that the upcall has no room for. False: it is a peer that
+ * comes back, whose upcall was lost. */
+static bool fetch_request(struct unic_ctx *ctx, struct unic_event *ev)
 {
 	union {
 		struct unic_ctl_obj req;
@@ -531,9 +538,21 @@ static void fetch_request(struct unic_ctx *ctx, struct unic_event *ev)
 				       .reply_room = sizeof(ev->private_data) };
 
 	if (unic_ctl(ctx, UNIC_CTL_CONN_QUERY, &call) != UNIC_ST_OK)
-		return;
+		return true;
 	ev->private_len = (unsigned int)call.reply_bytes;
 	ev->qp_type = rec.reply.qp_type;
+	return !unic_mend_asked(ctx, ev->conn, ev->peer_ipv4, ev->private_data,
+				ev->private_len);
+}
+
+void unic_event_listen(struct unic_ctx *ctx)
+{
+	pthread_mutex_lock(&ctx->evt_lock);
+	/* Drain before reading the ring: a later upcall signals again. */
+	if (!unic_drain(ctx->upcall_efd))
+		unic_ctx_dead(ctx);
+	pump_locked(ctx);
+	pthread_mutex_unlock(&ctx->evt_lock);
 }
 
 int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev)
@@ -544,12 +563,9 @@ int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev)
 	if (ctx->forked)
 		return unic_fail_forked();
 	pthread_mutex_lock(&ctx->evt_lock);
-	/* Drain before reading the ring: a later upcall signals again. */
-	if (!unic_drain(ctx->upcall_efd))
-		unic_ctx_dead(ctx);
-	else if (!ctx->notes)
+	if (!ctx->notes)
 		check_driver_hangup(ctx);
-	pump_locked(ctx);
+	unic_event_listen(ctx);
 	n = ctx->notes;
 	if (n) {
 		ctx->notes = n->next;
@@ -563,8 +579,8 @@ int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev)
 		return -EAGAIN;
 	*ev = n->ev;
 	free(n);
-	if (ev->type == UNIC_EV_CONNECT)
-		fetch_request(ctx, ev);
+	if (ev->type == UNIC_EV_CONNECT && !fetch_request(ctx, ev))
+		return unic_get_event(ctx, ev);
 	return 0;
 }
 

@@ -23,6 +23,9 @@ void unic_event_forked(struct unic_ctx *ctx);
 /** unic_event_pump() - read new upcalls, change the state of regions, queue events.
  * One load when there is no new upcall. */
 void unic_event_pump(struct unic_ctx *ctx);
+/** unic_event_listen() - unic_event_pump(), and the descriptor of upcalls is not readable
+ * until the next one. */
+void unic_event_listen(struct unic_ctx *ctx);
 /** unic_event_purge() - drop queued events about @obj, which ends. evt_lock held. */
 void unic_event_purge(struct unic_ctx *ctx, const void *obj);
 

@@ -288,6 +288,8 @@ static void detach_ctx(struct unic_ctx *ctx)
 	if (ctx->conn)
 		unic_conn_forked(ctx->conn);
 	ctx->sock = -1;
+	if (ctx->mender.kick_efd >= 0)
+		close(ctx->mender.kick_efd);
 	init_locks(ctx);
 	unic_event_forked(ctx);
 }

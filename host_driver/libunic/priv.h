@@ -4,7 +4,7 @@
  * others is in the header of its own name.
  *
  * Locks, in the order they may be taken: ctx.mem_lock, ctx.evt_lock,
- * cq.lock, ring.lock, ctx.db_lock; ctx.wake_lock is taken alone, the lock of
+ * cq.lock, ring.lock, ctx.mender.lock, ctx.db_lock; ctx.wake_lock is taken alone, the lock of
  * unic_forks_off() alone or under mem_lock. A call to the
  * driver may be made under mem_lock and evt_lock only.
  */
@@ -38,6 +38,18 @@ struct unic_slot {
 	int fd;		/* -1: none */
 	uint32_t first; /* its first page in the file */
 	uint32_t pages;
+};
+
+/* The threads that mend connections (mend_thread.c). */
+struct unic_mender {
+	pthread_mutex_t lock;
+	pthread_cond_t
+		cond; /* a queue pair changed its state, or a thread ended */
+	pthread_t watcher;
+	bool runs;	   /* the watcher does */
+	bool stop;	   /* all of them are to end */
+	unsigned int busy; /* threads of queue pairs */
+	int kick_efd;	   /* wakes the watcher; -1: there was none yet */
 };
 
 struct unic_ctx {
@@ -81,6 +93,7 @@ struct unic_ctx {
 	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* by doorbell row */
 	struct unic_cq *cq[UNIC_DB_OBJECTS];
 	struct unic_listener *listeners;
+	struct unic_mender mender;
 
 	struct {
 		uint64_t ring_failed; /* doorbells that could not be written */

@@ -12,8 +12,10 @@
 #include "doorbell.h"
 #include "event.h"
 #include "fork.h"
+#include "mend.h"
+#include "mend_thread.h"
 #include "mr.h"
-#include "queue.h"
+#include "replay.h"
 
 /* ------------------------------------------------------------- posting */
 
@@ -29,8 +31,9 @@ static void record_shadow(struct unic_ring *ring, uint64_t wr_id,
 {
 	struct unic_shadow *s = &ring->shadow[ring->posted & ring->mask];
 
-	s->wr_id = wr_id;
-	s->slots = (uint8_t)slots;
+	*s = (struct unic_shadow){ .wr_id = wr_id,
+				   .nth = ring->sends,
+				   .slots = (uint8_t)slots };
 	/* Only the first slot of a request has its size. */
 	if (slots > 1)
 		ring->shadow[(ring->posted + 1) & ring->mask].slots = 0;
@@ -119,7 +122,18 @@ static void build_wqe(struct unic_ring *sq, const struct unic_send_wr *wr,
 		put_inline(base, ext, wr);
 	else
 		put_sges(base, ext, wr);
+	sq->sends += unic_replay_counts(wr->opcode);
 	record_shadow(sq, wr->wr_id, slots);
+}
+
+/* Tell the NIC of what was posted, unless the queue pair is being mended. */
+static void ring_doorbell(struct unic_qp *qp, struct unic_ring *ring,
+			  enum unic_db_kind kind)
+{
+	if (ring->hold)
+		return;
+	ring->rung = ring->posted;
+	unic_db_ring(qp->ctx, kind, qp->db, ring->posted);
 }
 
 int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
@@ -147,7 +161,7 @@ int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
 		build_wqe(sq, &wr[i], slots);
 	}
 	if (i)
-		unic_db_ring(qp->ctx, UNIC_DB_SQ, qp->db, sq->posted);
+		ring_doorbell(qp, sq, UNIC_DB_SQ);
 	pthread_mutex_unlock(&sq->lock);
 	return i || !n ? (int)i : -EAGAIN;
 }
@@ -181,7 +195,7 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 		record_shadow(rq, wr[i].wr_id, 1);
 	}
 	if (i)
-		unic_db_ring(qp->ctx, UNIC_DB_RQ, qp->db, rq->posted);
+		ring_doorbell(qp, rq, UNIC_DB_RQ);
 	pthread_mutex_unlock(&rq->lock);
 	return i || !n ? (int)i : -EAGAIN;
 }
@@ -197,9 +211,23 @@ static int ring_init(struct unic_ring *ring, void *slot, unsigned int slots)
 	return ring->shadow ? 0 : unic_fail(-ENOMEM, "out of memory");
 }
 
+/* Room for what is held back. */
+static int ring_reserve(struct unic_ring *ring)
+{
+	size_t slots = ring->mask + 1;
+
+	ring->spare_slot = calloc(slots, UNIC_SLOT_BYTES);
+	ring->spare = calloc(slots, sizeof(*ring->spare));
+	return ring->spare_slot && ring->spare ? 0
+					       : unic_fail(-ENOMEM, "out of "
+								    "memory");
+}
+
 static void ring_fini(struct unic_ring *ring)
 {
 	free(ring->shadow);
+	free(ring->spare_slot);
+	free(ring->spare);
 	pthread_mutex_destroy(&ring->lock);
 }
 
@@ -244,6 +272,20 @@ static void qp_free(struct unic_qp *qp)
 	free(qp);
 }
 
+/* What mending @qp takes is there before it is needed. */
+static int reserve_mending(struct unic_qp *qp)
+{
+	int err = ring_reserve(&qp->sq);
+
+	if (!err)
+		err = ring_reserve(&qp->rq);
+	if (!err)
+		err = unic_cq_reserve(qp->send_cq);
+	if (!err)
+		err = unic_cq_reserve(qp->recv_cq);
+	return err ? err : unic_mender_start(qp->ctx);
+}
+
 static int qp_build(struct unic_qp *qp, const struct unic_qp_attr *attr,
 		    unsigned int sq_slots, unsigned int rq_slots)
 {
@@ -260,6 +302,8 @@ static int qp_build(struct unic_qp *qp, const struct unic_qp_attr *attr,
 	if (!err)
 		err = ring_init(&qp->rq, mem + sq_slots * UNIC_SLOT_BYTES,
 				rq_slots);
+	if (!err && qp->mend.how)
+		err = reserve_mending(qp);
 	if (err)
 		return err;
 	err = unic_db_row_get(qp->ctx);
@@ -286,9 +330,14 @@ int unic_create_qp(struct unic_pd *pd, const struct unic_qp_attr *attr,
 		return unic_fail(-EINVAL, "a queue pair has two completion "
 					  "queues and 2 to 1024 slots each "
 					  "way");
+	if (attr->cut > UNIC_QP_CUT_REPLAY ||
+	    (attr->cut && attr->type != UNIC_QPT_RC))
+		return unic_fail(-EINVAL, "only a reliable connection is made "
+					  "again after a cut");
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return unic_fail(-ENOMEM, "out of memory");
+	qp->mend.how = attr->cut;
 	qp->ctx = pd->ctx;
 	qp->pd = pd;
 	qp->send_cq = attr->send_cq;
@@ -312,9 +361,11 @@ int unic_create_qp(struct unic_pd *pd, const struct unic_qp_attr *attr,
 int unic_destroy_qp(struct unic_qp *qp)
 {
 	struct unic_ctx *ctx = qp->ctx;
-	int err = unic_ctl_obj(ctx, UNIC_CTL_QP_DESTROY, qp->id,
-			       "destroy a queue pair");
+	int err;
 
+	unic_mend_stop(qp);
+	err = unic_ctl_obj(ctx, UNIC_CTL_QP_DESTROY, qp->id,
+			   "destroy a queue pair");
 	if (err && err != -ENOTCONN)
 		return err;
 	unic_cq_del_qp(qp->send_cq, qp);
@@ -351,6 +402,8 @@ int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod)
 	};
 	int err;
 
+	if (unic_mend_at_work(qp))
+		unic_mend_stop(qp);
 	memcpy(rec.dest_mac, mod->dest_mac, sizeof(rec.dest_mac));
 	if (mod->state == UNIC_QPS_RESET)
 		unic_qp_untold(qp, UNIC_TOLD_ERROR | UNIC_TOLD_END);
@@ -367,6 +420,11 @@ int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod)
 uint32_t unic_qp_num(const struct unic_qp *qp)
 {
 	return qp->qpn;
+}
+
+uint32_t unic_qp_cuts(const struct unic_qp *qp)
+{
+	return __atomic_load_n(&qp->mend.rounds, __ATOMIC_RELAXED);
 }
 
 void unic_qp_set_user(struct unic_qp *qp, void *user)

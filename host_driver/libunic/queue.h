@@ -17,7 +17,11 @@
 /* What the library remembers of one posted request, by first slot. */
 struct unic_shadow {
 	uint64_t wr_id;
-	uint8_t slots; /* 0: no request that is outstanding starts here */
+	uint32_t nth;	/* messages posted up to this one */
+	uint32_t bytes; /* with `as`: of its completion */
+	uint8_t slots;	/* 0: no request that is outstanding starts here */
+	uint8_t fate;	/* of a request that is held back: replay.c */
+	uint8_t as;	/* not 0: opcode of its completion */
 };
 
 /* One direction of a queue pair. `posted` and `done` are free-running. */
@@ -28,6 +32,41 @@ struct unic_ring {
 	uint32_t posted;      /* under lock */
 	uint32_t done;	      /* under the lock of its CQ; atomic */
 	pthread_mutex_t lock; /* of posting */
+	uint32_t rung; /* of `posted`, what the NIC was told; under lock */
+	bool hold;     /* it is told nothing; under lock */
+	bool held;     /* sends: completions are held back; CQ's lock */
+	/* sends that take a receive of the peer: posted (under lock); that have
+	 * arrived, and that have failed and will never arrive (CQ's lock) */
+	uint32_t sends, sent, failed;
+	/* room for replay.c; NULL: it is not to be mended */
+	void *spare_slot;
+	struct unic_shadow *spare;
+};
+
+/* What the library knows of a connection that it is to mend (mend.h). Under the lock of
+ * the mender, but for `received`. */
+struct unic_mend {
+	uint8_t how;   /* enum unic_qp_cut */
+	uint8_t state; /* enum unic_mend_state; atomic */
+	uint8_t cause; /* enum unic_wc_status that broke it */
+	bool passive;  /* the peer connected */
+	bool busy;     /* a thread is at work */
+	bool again;    /* it broke once more */
+	bool final;    /* its owner or the peer ended it */
+	bool stop;     /* its owner waits for the thread */
+	/* of the thread */
+	bool said_again; /* the peer was told that this end comes back */
+	bool reported;	 /* receives of this round were */
+	struct unic_ctl_connect req; /* the first CONNECT or ACCEPT */
+	uint32_t peer_ipv4;
+	uint64_t ident;	    /* transaction of the first connection */
+	uint32_t received;  /* messages; under the CQ's lock, atomic */
+	uint32_t completed; /* sends; likewise */
+	uint32_t called;    /* request of the peer that waits; 0: none */
+	uint32_t called_received;
+	uint32_t fruitless; /* rounds without a completion */
+	uint32_t progress;  /* completions when the last round began */
+	uint32_t rounds;    /* times that it was mended; atomic */
 };
 
 struct unic_cq {
@@ -43,9 +82,10 @@ struct unic_cq {
 	bool overrun; /* CQ_ERROR was delivered; under evt_lock */
 	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* users of it, densely */
 	unsigned int n_qp;
-	/* completions from before a reset, and of what the reset flushed; read first */
+	/* completions from before a reset, and of what the reset flushed; those of a
+	 * queue pair that is mended; read first */
 	struct unic_wc *left;
-	unsigned int n_left, next_left;
+	unsigned int n_left, next_left, left_room;
 };
 
 struct unic_qp {
@@ -59,6 +99,7 @@ struct unic_qp {
 	unsigned int db;
 	uint32_t conn; /* connection, 0: none */
 	uint8_t told;  /* UNIC_TOLD_*, atomic: events that were delivered */
+	struct unic_mend mend;
 	void *user;
 };
 

@@ -15,6 +15,7 @@
 #include "cq.h"
 #include "event.h"
 #include "fork.h"
+#include "mend_thread.h"
 #include "queue.h"
 
 #define NAP_NS	2000000l
@@ -201,17 +202,21 @@ static int recover_ctx(struct unic_ctx *ctx, uint64_t until_ns)
 int unic_recover(struct unic_ctx *ctx, int timeout_ms)
 {
 	uint64_t until = unic_now_ns() + (uint64_t)timeout_ms * 1000000u;
-	int err = 0;
+	int err = 0, no_thread;
+	bool mends = false;
 
 	if (ctx->forked)
 		return unic_fail_forked();
 	if (!ctx->kept)
 		return unic_fail(-EINVAL, "unic_recover: not unic_open_kept()");
-	pthread_mutex_lock(&ctx->evt_lock);
-	if (unic_conn_hung_up(ctx->conn) || unic_ctx_lost(ctx))
+	if (unic_conn_hung_up(ctx->conn) || unic_ctx_lost(ctx)) {
+		mends = unic_mender_pause(ctx);
+		pthread_mutex_lock(&ctx->evt_lock);
 		err = recover_ctx(ctx, until);
-	if (err)
-		unic_ctx_dead(ctx);
-	pthread_mutex_unlock(&ctx->evt_lock);
-	return err;
+		if (err)
+			unic_ctx_dead(ctx);
+		pthread_mutex_unlock(&ctx->evt_lock);
+	}
+	no_thread = mends ? unic_mender_start(ctx) : 0;
+	return err ? err : no_thread;
 }

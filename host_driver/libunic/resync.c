@@ -5,7 +5,7 @@
  */
 #include "context.h"
 #include "event.h"
-#include "queue.h"
+#include "mend.h"
 #include "resync.h"
 
 /* ------------------------------------------------------------------ regions */
@@ -158,6 +158,7 @@ static bool build_missed_event(struct unic_ctx *ctx,
 			unic_qp_untold(ev->qp, UNIC_TOLD_ERROR);
 		return ev->qp && state == UNIC_QPS_ERR &&
 		       !unic_qp_knows(ev->qp, UNIC_TOLD_END) &&
+		       !unic_mend_error(ev->qp, ev->status) &&
 		       !unic_qp_told(ev->qp, UNIC_TOLD_ERROR);
 	case UNIC_CTL_O_CONN:
 		return build_missed_conn(ctx, row, ev);

@@ -95,7 +95,8 @@ int unic_open_kept(const char *socket, struct unic_ctx **out);
  * ended. Queue pairs are in state RESET with new numbers, and each has an event
  * UNIC_EV_QP_ERROR: connect again. Each request that was posted and not completed
  * completes with UNIC_WC_WR_FLUSH_ERR, once; it may or may not have been carried out.
- * Completion queues are to be armed again. Tokens have ended.
+ * Completion queues are to be armed again. Tokens have ended. That goes for queue pairs of
+ * any enum unic_qp_cut: a reset is not a cut.
  *
  * Returns 0, also if there was nothing to recover; -ETIME: not within @timeout_ms,
  * try again; -ENOTCONN: nothing is left, close the context; -ENOMEM: try again;
@@ -588,6 +589,41 @@ int unic_wait_cq(struct unic_cq *cq, int timeout_ms);
 
 /* ----------------------------------------------------------- queue pairs */
 
+/*
+ * What becomes of a connection that a cut ends: a region was taken back while requests
+ * used it, here or at the peer, and the queue pairs of both ends are in ERR.
+ *
+ * With REPORT and REPLAY the library connects again, as the queue pair was connected at
+ * first: who called unic_connect() calls again, who accepted accepts, and keeps the
+ * listener open for that. Both ends need a queue pair of one of the two kinds, and a NIC
+ * and driver of unic. What is posted meanwhile goes out when the connection is there. If
+ * it does not come to be within 10 s, or the peer has ended it or is gone, all requests
+ * complete with an error, and UNIC_EV_QP_ERROR or UNIC_EV_DISCONNECTED follows. Grants
+ * end with the connection that was cut.
+ *
+ * REPLAY: requests that did not complete are posted again, in their order, and nobody
+ * sees more of it than the time it takes. A message (SEND, WRITE_IMM, TOKEN) arrives
+ * once. A WRITE may be executed more than once, but not after a message that was posted
+ * behind it has arrived: memory that a peer is told of by a message does not change after
+ * that. A READ may read more than once. A payload token is used once: a TOKEN request
+ * that was cut can arrive without its payload, as that of a token that has ended.
+ *
+ * REPORT: requests that did not complete do so once, in their order: with success if the
+ * peer has had the message, else with their own error or WR_FLUSH_ERR, and then it has
+ * not (but a WRITE or READ may have been executed). Receives complete WR_FLUSH_ERR. Then
+ * UNIC_EV_CONNECTED says that the queue pair is connected again.
+ *
+ * In both, a request whose region is gone completes EVICTED, and a WRITE or READ whose
+ * remote region is gone REM_EVICTED: to be posted again with other regions. A region that
+ * was evicted must stay until the requests that name it have completed. Other errors (a
+ * wrong key, a message that is too long) end the queue pair as ever.
+ */
+enum unic_qp_cut {
+	UNIC_QP_CUT_ENDS = 0, /* requests are flushed, ERR is for good */
+	UNIC_QP_CUT_REPORT = 1,
+	UNIC_QP_CUT_REPLAY = 2,
+};
+
 struct unic_qp_attr {
 	struct unic_cq *send_cq, *recv_cq;
 	unsigned int sq_slots; /* 2..1024, rounded up to a power of two */
@@ -596,6 +632,7 @@ struct unic_qp_attr {
 	uint8_t type;	   /* enum unic_qp_type: RC, UC, UD */
 	uint8_t miss; /* enum unic_qp_miss; UC and UD over regions that are not
 		       * RESIDENT */
+	uint8_t cut;  /* enum unic_qp_cut; RC */
 };
 
 /**
@@ -629,6 +666,8 @@ struct unic_qp_mod {
  * 11.2.5.2). */
 int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod);
 uint32_t unic_qp_num(const struct unic_qp *qp);
+/** unic_qp_cuts() - how many times @qp was connected again after a cut. */
+uint32_t unic_qp_cuts(const struct unic_qp *qp);
 void unic_qp_set_user(struct unic_qp *qp, void *user);
 void *unic_qp_user(const struct unic_qp *qp);
 

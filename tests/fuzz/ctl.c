@@ -370,7 +370,7 @@ uint32_t ctl_request(struct input *in, struct ctl *c, void *msg)
 	memset(rec, 0, UNIC_CTL_BYTES + 80);
 	tail = op == UNIC_CTL_BATCH ? make_batch(in, c, rec)
 				    : make(in, c, rec, op);
-	if (op >= UNIC_CTL_CONNECT && op <= UNIC_CTL_REJECT && how < 64)
+	if (op >= UNIC_CTL_CONNECT && op <= UNIC_CTL_DISCONNECT && how < 64)
 		tail = how % (UNIC_CTL_PRIVATE_MAX + 4);
 	bytes = UNIC_CTL_BYTES + tail;
 	hdr->op = unic_to_le16((uint16_t)op);

@@ -30,13 +30,13 @@ MUTATIONS = (
     (LIB + "recover.c", """	if (!ctx->kept)
 		return unic_fail(-EINVAL, "unic_recover: not unic_open_kept()");
 """, "", "recover: a context that is not kept", "test_recover"),
-    (LIB + "recover.c", "	if (unic_conn_hung_up(ctx->conn) || unic_ctx_lost(ctx))\n		err = recover",
-     "	if (1)\n		err = recover", "recover: nothing had happened", "test_recover"),
+    (LIB + "recover.c", "	if (unic_conn_hung_up(ctx->conn) || unic_ctx_lost(ctx)) {\n",
+     "	if (1) {\n", "recover: nothing had happened", "test_recover"),
     (LIB + "recover.c", "	unic_event_revive(ctx);\n", "",
      "recover: it stays dead", "test_recover"),
-    (LIB + "recover.c", """	if (err)
-		unic_ctx_dead(ctx);
-	pthread""", "	pthread", "recover: that failed, and the context lives",
+    (LIB + "recover.c", """		if (err)
+			unic_ctx_dead(ctx);
+		pthread""", "		pthread", "recover: that failed, and the context lives",
      "test_recover"),
     (LIB + "recover.c", "	unic_conn_hang_up(ctx->conn);\n", "",
      "recover: a driver that was too slow has the old connection still",
@@ -67,7 +67,7 @@ MUTATIONS = (
      "}", "recover: the next end of the driver is not seen", "test_recover"),
     (LIB + "event.c", "	ctx->reset_told = false;\n", "",
      "recover: the next reset is not told", "test_recover"),
-    (LIB + "cq.c", "	ring->posted = ring->done = 0;\n", "",
+    (LIB + "cq.c", "	ring->posted = ring->rung = 0;\n", "",
      "recover: a ring is not empty", "test_recover"),
     (LIB + "cq.c", "	memset(cq->ring, 0, (cq->mask + 1) * sizeof(*cq->ring));\n",
      "", "recover: old completions are there again", "test_recover"),

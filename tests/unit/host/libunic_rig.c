@@ -274,18 +274,22 @@ static void *drive(void *arg)
 	_Alignas(8) uint8_t out[UNIC_CTL_MSG_MAX];
 	struct unic_ctl_hdr *hdr = (void *)out;
 	uint16_t op;
+	ssize_t len;
 	size_t tail;
+	int first;
 
 	(void)arg;
 	drv.sock = accept(drv.listener, NULL, NULL);
-	while (recv(drv.sock, in, sizeof(in), 0) >= (ssize_t)UNIC_CTL_BYTES) {
+	while ((len = recv(drv.sock, in, sizeof(in), 0)) >=
+	       (ssize_t)UNIC_CTL_BYTES) {
 		pthread_mutex_lock(&drv.lock);
 		memset(out, 0, UNIC_CTL_BYTES);
 		memcpy(drv.last, in, sizeof(drv.last));
 		memcpy(out, in, sizeof(*hdr));
 		hdr->epoch = unic_to_le32(1);
 		op = unic_from_le16(hdr->op);
-		tail = reply_to(op, in, out);
+		first = drv.first ? drv.first(op, in, (size_t)len, out) : -1;
+		tail = first < 0 ? reply_to(op, in, out) : (size_t)first;
 		hdr->tail_bytes = unic_to_le32((uint32_t)tail);
 		send_reply(drv.sock, out, UNIC_CTL_BYTES + tail,
 			   op == UNIC_CTL_HELLO && !hdr->status);
@@ -366,7 +370,12 @@ void upcall_mr(uint8_t type, uint32_t user, uint64_t deadline_ns)
 
 void rig_up(struct rig *r)
 {
-	struct unic_qp_attr attr = { .sq_slots = 4, .rq_slots = 4 };
+	rig_up_as(r, UNIC_QP_CUT_ENDS);
+}
+
+void rig_up_as(struct rig *r, uint8_t cut)
+{
+	struct unic_qp_attr attr = { .sq_slots = 4, .rq_slots = 4, .cut = cut };
 
 	assert_int_equal(unic_open(drv.path, &r->ctx), 0);
 	assert_int_equal(unic_alloc_pd(r->ctx, &r->pd), 0);

@@ -55,6 +55,12 @@ struct driver {
 	bool in_batches;
 	/* tokens allocated; ids of the cancelled ones, 4 bits each */
 	uint32_t tokens, cancelled;
+	/*
+	 * Answers a request of @len bytes at @in before the others do: @out has
+	 * its header. Returns the bytes of the answer's tail, or -1: not its
+	 * business.
+	 */
+	int (*first)(uint16_t op, const uint8_t *in, size_t len, uint8_t *out);
 	struct unic_use_row uses; /* the row in the answer to USES */
 	uint32_t uses_asked, uses_rows;
 };
@@ -93,6 +99,9 @@ struct rig {
 	struct unic_cq *cq;
 	struct unic_qp *qp;
 };
+
+/* As rig_up(), with a QP of the kind @cut. */
+void rig_up_as(struct rig *r, uint8_t cut);
 
 /* Opens @r: a CQ of 8 entries, and QP number 77 of 4 slots on each side. */
 void rig_up(struct rig *r);
