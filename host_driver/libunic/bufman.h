@@ -6,8 +6,9 @@
  * The manager keeps a cache of registrations in chunks and registers on demand with
  * REGISTER_WAIT. Its thread answers upcalls: it releases an idle chunk at once, offers an
  * idle victim for a busy chunk, and asks for an extension only while an operation is in
- * flight. Operations that an eviction cut short are repeated. Events of other regions go
- * to a callback.
+ * flight. Operations that an eviction cut short are repeated, and over a queue pair with
+ * UNIC_QP_CUT_REPLAY at both ends nobody sees that its connection was cut. Events of other
+ * regions go to a callback.
  *
  *   (none) -> REGISTERING -> LIVE -> LEAVING -> ENDING -> (none)
  *                             |  asked back, busy   ^
@@ -154,7 +155,8 @@ struct unic_bm_xfer {
  * unic_bm_transfer() - carry out @x: split it into pieces, register their memory, keep a
  * window of pieces in flight, repeat those that evictions cut. Blocks until the transfer
  * is done or has failed; no piece is in flight afterwards.
- * -EIO with x->status: the QP is in error. -ETIME: nothing completed for 10 s.
+ * -EIO with x->status: the QP is in error, or there is no way back from a cut. -ETIME:
+ * nothing completed for 10 s.
  */
 int unic_bm_transfer(struct unic_bm *bm, struct unic_bm_xfer *x);
 

@@ -3,13 +3,15 @@
  * bufman_xfer.c - RDMA transfers of any length, whose regions may be evicted.
  *
  * Secret: the window of pieces. By the measured rate, the pieces in flight complete
- * within T/2. A piece that an eviction cut is posted again with a new registration.
+ * within T/2. A piece that an eviction cut is posted again with a new registration. What
+ * becomes of a queue pair that dies of it is the queue pair's own (unic_qp_cut).
  */
 #include <errno.h>
 #include <string.h>
 
 #include "bufman.h"
 #include "error.h"
+#include "mend.h"
 #include "wait.h"
 
 #define STALL_MS    10000
@@ -182,8 +184,12 @@ static void fill_window(struct window *w)
 	}
 }
 
-static void requeue_piece(struct window *w, struct piece *p)
+/* Post @p again. If it had begun, the pieces were too long for T: later ones are shorter. */
+static void requeue_piece(struct window *w, struct piece *p,
+			  const struct unic_wc *wc)
 {
+	if (wc->detail == UNIC_WD_BUSY)
+		unic_pace_cut(w->pace);
 	if (++w->retries > RETRIES_MAX)
 		w->err = unic_fail(-EIO, "the transfer was evicted %u times",
 				   w->retries);
@@ -202,11 +208,11 @@ static void finish_piece(struct window *w, struct piece *p,
 		return;
 	case UNIC_WC_EVICTED:
 		unic_bm_count(w->bm, retries_local, 1);
-		requeue_piece(w, p);
+		requeue_piece(w, p, wc);
 		return;
 	case UNIC_WC_REM_EVICTED:
 		unic_bm_count(w->bm, retries_remote, 1);
-		requeue_piece(w, p);
+		requeue_piece(w, p, wc);
 		w->stale = true;
 		return;
 	default:
@@ -248,7 +254,7 @@ static void measure_rate(struct window *w)
 	}
 }
 
-/* Handle at least one completion, or set w->err, after which none comes. */
+/* Handle what completes next. An error: none comes any more. */
 static int wait_completions(struct window *w)
 {
 	struct unic_wc wc[BATCH];
@@ -258,7 +264,8 @@ static int wait_completions(struct window *w)
 
 	if (!n) {
 		err = unic_wait_cq(w->x->cq, STALL_MS);
-		if (err)
+		/* a queue pair that is being mended has bounds of its own */
+		if (err && (err != -ETIME || !unic_mend_at_work(w->x->qp)))
 			return err;
 		n = unic_poll_cq(w->x->cq, BATCH, wc);
 	}

@@ -153,6 +153,7 @@ int copy_peer_qp(struct copy_peer *p)
 		.sq_slots = 32,
 		.rq_slots = RECEIVES,
 		.rq_class = BUF,
+		.cut = UNIC_QP_CUT_REPLAY,
 	};
 	int err = unic_create_qp(p->pd, &attr, &p->qp);
 
@@ -163,10 +164,15 @@ int copy_peer_qp(struct copy_peer *p)
 void copy_peer_hangup(struct copy_peer *p)
 {
 	struct unic_wc wc[16];
+	char text[64];
 
 	if (!p->qp)
 		return;
 	unic_disconnect(p->qp);
+	snprintf(text, sizeof(text), "cut and connected by itself: %u times",
+		 unic_qp_cuts(p->qp));
+	if (unic_qp_cuts(p->qp))
+		on_note(p, text);
 	unic_destroy_qp(p->qp);
 	p->qp = NULL;
 	/* Drop unread completions of the queue pair. */

@@ -418,6 +418,7 @@ static struct {
 	const uint8_t *say; /* statuses, success behind the last one */
 	uint32_t says, done, stop;
 	uint32_t nap_us; /* after each completion */
+	uint8_t detail;	 /* of what fails */
 	struct unic_sq_slot seen[NIC_MAX];
 } nic;
 
@@ -435,6 +436,7 @@ static void *play(void *arg)
 			cqe = &cq_ring()[nic.done % 8];
 			cqe->status = nic.done < nic.says ? nic.say[nic.done]
 							  : 0;
+			cqe->detail = cqe->status ? nic.detail : 0;
 			complete(nic.done, 77, UNIC_WC_WRITE,
 				 unic_from_le64(nic.seen[nic.done].wr_id));
 			if (write(drv.evt_efd, &one, 8) != 8)
@@ -623,6 +625,33 @@ static void manager_takes_less_after_a_cut(void **state)
 	rig_down(&r);
 }
 
+/* So it does when a piece was cut that had begun: the pieces were too long for T. One
+ * that had not is only repeated. */
+static void manager_takes_less_after_a_piece_was_cut(void **state)
+{
+	static const uint8_t say[] = { UNIC_WC_EVICTED, 0, UNIC_WC_EVICTED };
+	struct unic_bm_xfer x = { .opcode = UNIC_WR_WRITE, .len = PAGE };
+	struct unic_bm *bm;
+	struct rig r;
+
+	(void)state;
+	manager_up(&r, &bm);
+	unic_pace_measured(unic_bm_pace(bm), 1000, 1000000);
+	x.qp = r.qp;
+	x.cq = r.cq;
+	x.local = unic_bm_get(bm, PAGE);
+	nic_up(say, sizeof(say));
+	assert_int_equal(unic_bm_transfer(bm, &x), 0);
+	assert_int_equal(unic_pace_expect(unic_bm_pace(bm), 1000), 1000);
+	nic.detail = UNIC_WD_BUSY;
+	assert_int_equal(unic_bm_transfer(bm, &x), 0);
+	nic_down();
+	assert_int_equal(nic.done, 4);
+	assert_int_equal(unic_pace_expect(unic_bm_pace(bm), 1000), 2000);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
 /* Without @refresh, a remote eviction ends the transfer with an error. */
 static void manager_has_nobody_to_ask(void **state)
 {
@@ -662,6 +691,7 @@ int main(void)
 		WITH_DRIVER(manager_repeats_what_was_evicted),
 		WITH_DRIVER(manager_asks_when_nothing_flies),
 		WITH_DRIVER(manager_takes_less_after_a_cut),
+		WITH_DRIVER(manager_takes_less_after_a_piece_was_cut),
 		WITH_DRIVER(manager_has_nobody_to_ask),
 	};
 
