@@ -4,7 +4,7 @@
  * again: what its peer, the driver and the application see of it.
  */
 #include <errno.h>
-#include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -675,6 +675,54 @@ static void owners_may_leave_at_any_time(void **state)
 	rig_down(&r);
 }
 
+/* A child has none of the threads, and waits for none; the parent's go on. */
+static void a_child_mends_nothing(void **state)
+{
+	struct unic_wc wc[4];
+	struct rig r;
+	pid_t child;
+	int status;
+
+	(void)state;
+	up_as(&r, UNIC_QP_CUT_REPLAY, false);
+	post(&r, 10, UNIC_WR_SEND);
+	nic.connect_status = UNIC_CTL_ST_UNREACHABLE;
+	cut(UNIC_WC_REM_OP_ERR, 0);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 0);
+	wait_for(&nic.connects, 2);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		alarm(60);
+		unic_destroy_qp(r.qp);
+		unic_close(r.ctx);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	nic.connect_status = 0;
+	mended(&r, 1);
+	end_send(0, 0);
+	polled(&r, 1, wc);
+	rig_down(&r);
+}
+
+/* A context may be closed while something of it is mended. */
+static void contexts_end_at_any_time(void **state)
+{
+	static struct rig r; /* its objects end with the context */
+	struct unic_wc wc[4];
+
+	(void)state;
+	up_as(&r, UNIC_QP_CUT_REPLAY, false);
+	post(&r, 10, UNIC_WR_SEND);
+	nic.connect_status = UNIC_CTL_ST_UNREACHABLE;
+	cut(UNIC_WC_REM_OP_ERR, 0);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 0);
+	wait_for(&nic.connects, 2);
+	unic_close(r.ctx);
+}
+
 /* ------------------------------------------------------------- the other end */
 
 static void ask(uint32_t conn, const struct unic_mend_hello *h)
@@ -849,6 +897,8 @@ int main(void)
 		WITH_DRIVER(strangers_are_not_mended),
 		WITH_DRIVER(peers_say_whether_they_come_back),
 		WITH_DRIVER(owners_may_leave_at_any_time),
+		WITH_DRIVER(a_child_mends_nothing),
+		WITH_DRIVER(contexts_end_at_any_time),
 		WITH_DRIVER(callers_are_known),
 		WITH_DRIVER(manager_hides_cuts),
 		WITH_DRIVER(only_connections_are_mended),

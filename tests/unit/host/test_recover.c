@@ -16,7 +16,7 @@
 
 #include "unit.h"
 
-#include "queue.h"
+#include "mend.h"
 #include "unic.h"
 #include "unic_ctl.h"
 
@@ -275,9 +275,11 @@ static int memory_file(void)
 	return ftruncate(fd, SLOT_PAGES * PAGE) ? -1 : fd;
 }
 
+static uint8_t cut; /* enum unic_qp_cut of the queue pair */
+
 static void make_queues(bool kept)
 {
-	struct unic_qp_attr attr = { .sq_slots = 4, .rq_slots = 4 };
+	struct unic_qp_attr attr = { .sq_slots = 4, .rq_slots = 4, .cut = cut };
 
 	if (kept)
 		assert_int_equal(unic_open_kept(drv.path, &ctx), 0);
@@ -507,6 +509,40 @@ static void reset_of_the_nic(void **state)
 	end_queues();
 }
 
+/* What the library held back, to connect again, when the NIC was reset: it is flushed
+ * with the rest, once, and the queue pair is its owner's. */
+static void reset_while_it_is_mended(void **state)
+{
+	struct unic_cqe *cqe = (void *)(drv.slot + (SLOT_PAGES - 1) * PAGE);
+	struct unic_wc wc[8];
+	unsigned int i;
+
+	(void)state;
+	cut = UNIC_QP_CUT_REPLAY;
+	make_queues(true);
+	cut = UNIC_QP_CUT_ENDS;
+	qp->mend.state = MEND_UP; /* as if it was connected */
+	post(10, 4);
+	cqe->status = UNIC_WC_REM_OP_ERR;
+	complete(0, 0); /* and the others do not come */
+	assert_int_equal(unic_poll_cq(cq, 8, wc), 0);
+	while (!__atomic_load_n(&qp->mend.busy, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	nic_is_reset();
+	assert_int_equal(events_of(UNIC_EV_RESET), 1);
+	assert_int_equal(unic_recover(ctx, 60000), 0);
+	assert_false(qp->mend.busy);
+	assert_int_equal(unic_poll_cq(cq, 8, wc), 4);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(wc[i].wr_id, 10 + i);
+		assert_int_equal(wc[i].status, UNIC_WC_WR_FLUSH_ERR);
+	}
+	assert_int_equal(events_of(UNIC_EV_QP_ERROR), 1);
+	cqe->status = 0;
+	goes_on(78);
+	end_queues();
+}
+
 /* After a reset, a region that the driver could not register again is gone, and
  * an earlier notice is void. */
 static void regions_after_a_reset(void **state)
@@ -645,6 +681,7 @@ int main(void)
 		WITH_DRIVER(only_what_is_kept),
 		WITH_DRIVER(flushed_requests_keep_their_opcodes),
 		WITH_DRIVER(reset_of_the_nic),
+		WITH_DRIVER(reset_while_it_is_mended),
 		WITH_DRIVER(regions_after_a_reset),
 		WITH_DRIVER(driver_that_comes_back),
 		WITH_DRIVER(driver_that_goes_again),
