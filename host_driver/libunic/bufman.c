@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "bufman_chunk.h"
+#include "bufman_pool.h"
 #include "bufman_watch.h"
 #include "fork.h"
 
@@ -170,12 +171,14 @@ static void *run_event_thread(void *arg)
 		{ .fd = bm->stop_efd, .events = POLLIN },
 	};
 	struct unic_event ev;
+	int ms = unic_bm_pools_run(bm);
 
 	while (!pfd[1].revents) {
-		if (poll(pfd, 2, 1000) < 0)
+		if (poll(pfd, 2, ms) < 0)
 			continue;
 		while (!unic_get_event(bm->ctx, &ev))
 			on_event(bm, &ev);
+		ms = unic_bm_pools_run(bm);
 	}
 	return NULL;
 }
@@ -351,6 +354,7 @@ void unic_bm_close(struct unic_bm *bm)
 		return;
 	}
 	stop_thread(bm);
+	unic_bm_pools_end(bm);
 	pthread_mutex_lock(&bm->lock);
 	/* A chunk that the driver does not end ends with the context. */
 	while ((c = bm->chunks)) {

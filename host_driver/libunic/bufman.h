@@ -54,6 +54,11 @@ struct unic_bm;
 	X(retries_remote, "operations repeated: remote region evicted")       \
 	X(recv_evicted, "halves of receive buffers evicted")                  \
 	X(recv_renewed, "halves of receive buffers registered again")         \
+	X(fast_hits, "fast registrations that were there when needed")        \
+	X(fast_misses, "fast registrations made when needed")                 \
+	X(fast_made, "fast registrations made ahead of need")                 \
+	X(fast_given, "idle fast registrations given back when asked for")    \
+	X(fast_trimmed, "idle fast registrations given up, as few are used")  \
 	X(ops, "operations completed")                                        \
 	X(bytes, "bytes moved by them")
 
@@ -198,6 +203,14 @@ void *unic_bm_recv_buf(const struct unic_bm_recv *rx, uint64_t wr_id);
 int unic_bm_recv_done(struct unic_bm_recv *rx, uint64_t wr_id);
 /** unic_bm_recv_credits() - the number of receives posted in live regions. */
 unsigned int unic_bm_recv_credits(struct unic_bm_recv *rx);
+
+/** unic_bm_fast_pool() - a pool of fast registrations of @pages pages, as
+ * unic_fast_pool_create(), that @bm runs until it is closed: it gives back what is idle
+ * and asked for, makes as many ahead of need as were used at once lately, and a few more,
+ * and gives up what is not used. unic_fast_pool_get() checks each before use. What was
+ * taken out is to be put back before unic_bm_close(). @bm destroys the pool. */
+int unic_bm_fast_pool(struct unic_bm *bm, unsigned int pages,
+		      unsigned int page_bytes, struct unic_fast_pool **out);
 
 /** unic_bm_query() - copy the counters of @bm to *@out. Each counter is exact, but they
  * may be of different moments. Never fails. */

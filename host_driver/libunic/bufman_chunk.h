@@ -54,6 +54,7 @@ struct unic_bm {
 	pthread_t thread;
 	int stop_efd;
 	struct unic_bm_watch *watches;
+	struct unic_bm_pool *pools; /* of fast registrations */
 	struct unic_bm_stats stats;
 };
 

@@ -743,7 +743,8 @@ void unic_post_undo(struct unic_mr *form);
 /**
  * A pool of fast registrations, allocated early and reused (S0 section 5). The pool
  * grows on demand. unic_fast_pool_get() replaces a registration that was asked back
- * while it was idle.
+ * while it was idle. unic_bm_fast_pool() (bufman.h) makes one that is run by the buffer
+ * manager.
  */
 struct unic_fast_pool;
 int unic_fast_pool_create(struct unic_pd *pd, unsigned int pages,
@@ -752,7 +753,8 @@ int unic_fast_pool_create(struct unic_pd *pd, unsigned int pages,
  * (unic_mr_usable()) and not valid: unic_post_reg_mr() makes it so. */
 int unic_fast_pool_get(struct unic_fast_pool *pool, uint32_t expected_us,
 		       struct unic_mr **out);
-/** unic_fast_pool_put() - put @mr back, which was invalidated. */
+/** unic_fast_pool_put() - put @mr back, which was invalidated. One that was asked back
+ * meanwhile ends. */
 void unic_fast_pool_put(struct unic_fast_pool *pool, struct unic_mr *mr);
 /** unic_fast_pool_trim() - deregister all idle registrations: the answer to a notice
  * on one of them. Returns how many. */

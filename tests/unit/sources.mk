@@ -51,6 +51,7 @@ PARTS_test_libunic_event   = tests/unit/host/test_libunic_event.c $(LIBUNIC_RIG)
 PARTS_test_libunic_manager = tests/unit/host/test_libunic_manager.c $(LIBUNIC_RIG)
 PARTS_test_libunic_mend    = tests/unit/host/test_libunic_mend.c $(LIBUNIC_RIG)
 PARTS_test_libunic_memory  = tests/unit/host/test_libunic_memory.c $(LIBUNIC_RIG)
+PARTS_test_libunic_pool    = tests/unit/host/test_libunic_pool.c $(LIBUNIC_RIG)
 PARTS_test_libunic_queue   = tests/unit/host/test_libunic_queue.c $(LIBUNIC_RIG)
 WRAP_test_libunic_queue    := --for-linker=--wrap=unic_db_ring
 PARTS_test_libunic_region  = tests/unit/host/test_libunic_region.c $(LIBUNIC_RIG)

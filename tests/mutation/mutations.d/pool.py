@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Pools of fast registrations that the buffer manager runs. See mutations.py."""
+POOL = "host_driver/libunic/fastpool.c"
+BUFMAN = "host_driver/libunic/bufman_pool.c"
+TEST = "test_libunic_pool"
+
+MUTATIONS = (
+    (POOL, "\t\tif (unic_mr_life(idle->mr[i]) == UNIC_MR_LIVE)\n", "\t\tif (1)\n",
+     "pool: what is asked for is kept", TEST),
+    (POOL, "\t\t\tpool->retry_ns = now_ns + UNIC_POOL_PERIOD_NS;\n", "",
+     "pool: what was asked for is made anew at once", TEST),
+    (POOL, "\tif (want >= pool->target)\n", "\tif (1)\n",
+     "pool: a quiet period ends it", TEST),
+    (POOL, "\t\tpool->target -= (pool->target - want + 7) / 8;\n", "\t\t;\n",
+     "pool: stays as large as it ever was", TEST),
+    (POOL, "pool->peak + pool->peak / 4 + 1", "pool->peak",
+     "pool: nothing is made ahead of need", TEST),
+    (POOL, "\t\t\tpool->backoff_ns *= 2;\n", "\t\t\tpool->backoff_ns *= 1;\n",
+     "pool: a full NIC is asked as often as ever", TEST),
+    (POOL, "kept = unic_mr_life(mr) == UNIC_MR_LIVE && push_mr", "kept = push_mr",
+     "pool: what was asked for in use is kept", TEST),
+    (POOL, "\tif (*out && unic_mr_usable(*out, expected_us))\n", "\tif (*out)\n",
+     "pool: what ends soon is handed out", TEST),
+    (BUFMAN, "\treturn unic_fast_pool_heard(((struct unic_bm_pool *)w)->pool, ev->mr);",
+     "\t(void)w;\n\t(void)ev;\n\treturn false;",
+     "pool: the application hears of it", TEST),
+    (BUFMAN, "\t\tunic_fast_pool_run(p->pool, unic_now_ns(), &bm->stats);\n", "\t\t;\n",
+     "pool: nobody runs it", TEST),
+)
