@@ -102,8 +102,9 @@ static bool is_cut(unsigned int status)
  * without the application. */
 static bool is_repeatable(uint8_t opcode, const struct unic_cqe *cqe)
 {
-	if (cqe->status == UNIC_WC_EVICTED)
-		return cqe->detail == UNIC_WD_BUSY; /* it may have arrived */
+	if (cqe->status == UNIC_WC_EVICTED) /* a message may have arrived */
+		return cqe->detail == UNIC_WD_BUSY &&
+		       unic_replay_counts(opcode);
 	if (cqe->status == UNIC_WC_REM_EVICTED)
 		return opcode == UNIC_WR_SEND || opcode == UNIC_WR_SEND_IMM ||
 		       opcode == UNIC_WR_TOKEN;

@@ -9,7 +9,7 @@ TEST = "test_libunic_mend"
 
 MUTATIONS = (
     (MEND, "\t\tset_state(qp, MEND_BROKEN);\n", "", "mend: nothing is mended", TEST),
-    (MEND, "\t\treturn cqe->detail == UNIC_WD_BUSY; /* it may have arrived */",
+    (MEND, "\t\treturn cqe->detail == UNIC_WD_BUSY &&\n\t\t       unic_replay_counts(opcode);",
      "\t\treturn false;", "mend: a message that had begun has failed", TEST),
     (MEND, "\t\tif (!is_harmless(cqe->status))\n\t\t\tset_final(qp);\n\t\telse if",
      "\t\tif", "mend: errors of the application, too", TEST),

@@ -444,6 +444,13 @@ static void evicted_requests_go_to_the_application(void **state)
 	end_send(0, 0);
 	polled(&r, 1, wc);
 	assert_int_equal(wc[0].status, UNIC_WC_SUCCESS);
+	/* of a WRITE that does not matter: it is repeated with another region */
+	post(&r, 16, UNIC_WR_WRITE);
+	cut(UNIC_WC_EVICTED, UNIC_WD_BUSY);
+	polled(&r, 1, wc);
+	assert_int_equal(wc[0].status, UNIC_WC_EVICTED);
+	assert_int_equal(wc[0].detail, UNIC_WD_BUSY);
+	mended(&r, 3);
 	rig_down(&r);
 }
 
