@@ -488,6 +488,139 @@ static void posting_goes_on(void **state)
 	rig_down(&r);
 }
 
+/* A peer that executes what it is sent, and a NIC that is cut anywhere: between what was
+ * executed and what was acknowledged, too. Requests have numbers from 1: `imm` of a
+ * message, `remote` of a WRITE or READ. */
+static struct {
+	uint32_t seed, heard; /* the last message */
+	uint32_t posted,
+		done;	   /* the last request, and the last that completed */
+	uint8_t kind[128]; /* by number */
+} peer;
+
+static uint32_t below(uint32_t n)
+{
+	peer.seed = peer.seed * 1664525 + 1013904223;
+	return (peer.seed >> 8) % n;
+}
+
+static void execute(uint32_t pos)
+{
+	const struct unic_sq_slot *s = &sq_ring()[pos % 4];
+	uint32_t n = unic_from_le32(s->imm);
+
+	if (s->opcode == UNIC_WR_SEND) {
+		/* once, and in order */
+		assert_true(n > peer.heard);
+		while (++peer.heard < n)
+			assert_int_not_equal(peer.kind[peer.heard],
+					     UNIC_WR_SEND);
+		nic.received++;
+	} else if (s->opcode == UNIC_WR_WRITE && !is_empty(pos % 4)) {
+		/* nothing that the peer was told of changes */
+		assert_true(unic_from_le64(s->remote) > peer.heard);
+	}
+}
+
+static void die(void)
+{
+	static const uint8_t why[] = { UNIC_WC_WR_FLUSH_ERR, UNIC_WC_REM_OP_ERR,
+				       UNIC_WC_RETRY_EXC_ERR };
+	uint32_t tail = tail_of(&db()->tail[1].sq), pos = nic.sq_done;
+
+	for (; pos != tail && below(2); pos += slots_at(pos))
+		execute(pos);
+	if (nic.sq_done != tail)
+		end_send(why[below(3)], 0);
+	flush();
+	nic.dead = true;
+}
+
+/* One step of the NIC. */
+static void step(void)
+{
+	uint32_t pos;
+
+	pthread_mutex_lock(&drv.lock);
+	pos = nic.sq_done;
+	if (nic.dead) {
+		flush();
+	} else if (!nic.reset && pos != tail_of(&db()->tail[1].sq)) {
+		if (!below(6)) {
+			die();
+		} else {
+			execute(pos);
+			if (sq_ring()[pos % 4].flags & UNIC_WR_SIGNALED)
+				end_send(0, 0);
+			else
+				nic.sq_done += slots_at(pos);
+		}
+	}
+	pthread_mutex_unlock(&drv.lock);
+}
+
+/* True if the next request was posted. */
+static bool post_any(struct rig *r)
+{
+	static const uint8_t kinds[] = { UNIC_WR_SEND, UNIC_WR_WRITE,
+					 UNIC_WR_READ };
+	uint32_t n = peer.posted + 1, kind = kinds[below(3)];
+	char text[40] = "longer than one slot";
+	struct unic_sg sg = { text, below(2) ? 40 : 4, 9 };
+	struct unic_send_wr wr = {
+		.wr_id = n,
+		.opcode = (uint8_t)kind,
+		.flags = UNIC_WR_SIGNALED,
+		.num_sge = 1,
+		.imm = n,
+		.remote = n,
+		.rkey = 3,
+		.sg = &sg,
+	};
+
+	if (kind == UNIC_WR_SEND)
+		wr.flags |= UNIC_WR_INLINE;
+	if (n % 3 == 1)
+		wr.flags &= (uint8_t)~UNIC_WR_SIGNALED;
+	if (unic_post_send(r->qp, &wr, 1) != 1)
+		return false;
+	peer.kind[n] = wr.opcode;
+	peer.posted = n;
+	return true;
+}
+
+static void messages_arrive_once_wherever_it_is_cut(void **state)
+{
+	struct unic_wc wc;
+	struct rig r;
+	uint32_t i;
+
+	(void)state;
+	up_as(&r, UNIC_QP_CUT_REPLAY, false);
+	memset(&peer, 0, sizeof(peer));
+	peer.seed = 5;
+	while (peer.done < 120) {
+		while (peer.posted < 120 && below(3) && post_any(&r))
+			;
+		step();
+		while (unic_poll_cq(r.cq, 1, &wc) == 1) {
+			assert_int_equal(wc.status, UNIC_WC_SUCCESS);
+			for (i = peer.done + 1; i < wc.wr_id; i++)
+				assert_int_equal(i % 3, 1); /* not signaled */
+			assert_true(wc.wr_id > peer.done);
+			assert_int_equal(wc.opcode,
+					 unic_wc_of_wr(peer.kind[wc.wr_id]));
+			peer.done = (uint32_t)wc.wr_id;
+		}
+	}
+	for (i = peer.heard + 1; i <= 120; i++)
+		assert_int_not_equal(peer.kind[i], UNIC_WR_SEND);
+	assert_true(unic_qp_cuts(r.qp) > 5);
+	while (unic_mend_at_work(r.qp))
+		step();
+	rig_down(&r);
+}
+
 /* ------------------------------------------------------------------- report */
 
 static void requests_are_reported_once(void **state)
@@ -896,6 +1029,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_DRIVER(requests_are_posted_again),
 		WITH_DRIVER(messages_arrive_once),
+		WITH_DRIVER(messages_arrive_once_wherever_it_is_cut),
 		WITH_DRIVER(evicted_requests_go_to_the_application),
 		WITH_DRIVER(posting_goes_on),
 		WITH_DRIVER(requests_are_reported_once),
