@@ -24,6 +24,8 @@
 #define FRUITLESS_MAX 100u
 #define NO_SERVICE    8u /* reason of REJ, IBTA table 108 */
 #define RESETTLE_MS   1
+#define PUMP_MS	      50
+#define WATCH_MS      1000
 
 /* What a step ends with, besides 0 and -EAGAIN: another try. */
 #define NO_WAY_BACK (-ECONNREFUSED)
@@ -201,8 +203,10 @@ static int await_call(struct unic_qp *qp, uint64_t until, uint32_t *conn,
 		*received = qp->mend.called_received;
 		qp->mend.called = 0;
 		if (!*conn)
-			unic_cond_wait_ms(&m->cond, &m->lock, PAUSE_MAX_MS);
+			unic_cond_wait_ms(&m->cond, &m->lock, PUMP_MS);
 		pthread_mutex_unlock(&m->lock);
+		/* the watcher may be this thread */
+		unic_event_pump(qp->ctx);
 		err = look_again(qp);
 	} while (!err && !*conn && unic_now_ns() < until);
 	return err ? err : *conn ? 0 : -EAGAIN;
@@ -398,43 +402,43 @@ static void *run(void *arg)
 
 /* ------------------------------------------------------------------ the watcher */
 
-/* Start a thread for @qp. Without memory for it the next look tries again. */
-static void start_thread(struct unic_mender *m, struct unic_qp *qp)
+/* Start a thread for @qp. False: there is no memory for one. */
+static bool start_thread(struct unic_qp *qp)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
+	bool started;
 
-	qp->mend.busy = true;
-	m->busy++;
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	if (pthread_create(&thread, &attr, run, qp)) {
-		qp->mend.busy = false;
-		m->busy--;
-	}
+	started = !pthread_create(&thread, &attr, run, qp);
 	pthread_attr_destroy(&attr);
+	return started;
 }
 
-/* Start threads for what is broken. True: one could not be started. */
-static bool start_threads(struct unic_ctx *ctx)
+/* Start threads for what is broken. Returns a queue pair for which none could be started,
+ * or NULL. */
+static struct unic_qp *start_threads(struct unic_ctx *ctx)
 {
 	struct unic_mender *m = &ctx->mender;
-	bool late = false;
+	struct unic_qp *alone = NULL;
 	unsigned int i;
 
 	pthread_mutex_lock(&ctx->evt_lock);
 	pthread_mutex_lock(&m->lock);
-	for (i = 0; i < UNIC_DB_OBJECTS && !m->stop; i++) {
+	for (i = 0; i < UNIC_DB_OBJECTS && !m->stop && !alone; i++) {
 		struct unic_qp *qp = ctx->qp[i];
 
 		if (!qp || qp->mend.state != MEND_BROKEN || qp->mend.busy)
 			continue;
-		start_thread(m, qp);
-		late |= !qp->mend.busy;
+		qp->mend.busy = true; /* it stays until run() has ended */
+		m->busy++;
+		if (!start_thread(qp))
+			alone = qp;
 	}
 	pthread_mutex_unlock(&m->lock);
 	pthread_mutex_unlock(&ctx->evt_lock);
-	return late;
+	return alone;
 }
 
 static bool must_stop(struct unic_mender *m)
@@ -454,15 +458,19 @@ static void *watch(void *arg)
 		{ .fd = ctx->mender.kick_efd, .events = POLLIN },
 		{ .fd = ctx->upcall_efd, .events = POLLIN },
 	};
-	bool late = false;
+	struct unic_qp *alone = NULL;
 
 	while (!must_stop(&ctx->mender)) {
-		poll(pfd, unic_ctx_lost(ctx) ? 1 : 2, late ? 10 : 1000);
+		/* after one that this thread mended, there may be more */
+		poll(pfd, unic_ctx_lost(ctx) ? 1 : 2, alone ? 0 : WATCH_MS);
+		alone = NULL;
 		unic_drain(ctx->mender.kick_efd);
 		if (unic_ctx_lost(ctx))
 			continue;
 		unic_event_listen(ctx);
-		late = start_threads(ctx);
+		alone = start_threads(ctx);
+		if (alone)
+			run(alone);
 	}
 	return NULL;
 }

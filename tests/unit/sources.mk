@@ -50,6 +50,7 @@ PARTS_test_libunic_context = tests/unit/host/test_libunic_context.c $(LIBUNIC_RI
 PARTS_test_libunic_event   = tests/unit/host/test_libunic_event.c $(LIBUNIC_RIG)
 PARTS_test_libunic_manager = tests/unit/host/test_libunic_manager.c $(LIBUNIC_RIG)
 PARTS_test_libunic_mend    = tests/unit/host/test_libunic_mend.c $(LIBUNIC_RIG)
+WRAP_test_libunic_mend     := --for-linker=--wrap=pthread_create
 PARTS_test_libunic_memory  = tests/unit/host/test_libunic_memory.c $(LIBUNIC_RIG)
 PARTS_test_libunic_pool    = tests/unit/host/test_libunic_pool.c $(LIBUNIC_RIG)
 PARTS_test_libunic_queue   = tests/unit/host/test_libunic_queue.c $(LIBUNIC_RIG)

@@ -43,6 +43,8 @@ MUTATIONS = (
      "mend: who leaves says nothing", TEST),
     (THREAD, "\tif (!final && !unic_qp_told(qp, UNIC_TOLD_ERROR))\n", "\tif (0)\n",
      "mend: nobody says that there is no way back", TEST),
+    (THREAD, "\t\tif (alone)\n\t\t\trun(alone);\n", "",
+     "mend: without another thread nothing is mended", TEST),
     (REPLAY, "\t\tif (is_local(opcode))\n\t\t\tcontinue;\n", "",
      "mend: a READ is done when a later message has arrived", TEST),
     (REPLAY, "pos != sq->posted && sq->sent != last; pos++",

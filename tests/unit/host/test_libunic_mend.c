@@ -863,6 +863,46 @@ static void contexts_end_at_any_time(void **state)
 	unic_close(r.ctx);
 }
 
+static bool no_threads; /* there is no memory for another thread */
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+			  void *(*fn)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+			  void *(*fn)(void *), void *arg);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+			  void *(*fn)(void *), void *arg)
+{
+	return __atomic_load_n(&no_threads, __ATOMIC_ACQUIRE)
+		       ? EAGAIN
+		       : __real_pthread_create(thread, attr, fn, arg);
+}
+
+static void ask(uint32_t conn, const struct unic_mend_hello *h);
+
+/* Without a thread of its own, a queue pair is mended by the one that there is. */
+static void one_thread_is_enough(void **state)
+{
+	struct unic_mend_hello h;
+	struct unic_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	up_as(&r, UNIC_QP_CUT_REPLAY, true);
+	no_threads = true;
+	h = unic_mend_hello(r.qp, MEND_AGAIN);
+	post(&r, 10, UNIC_WR_SEND);
+	cut(UNIC_WC_REM_OP_ERR, 0);
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 0);
+	wait_for(&nic.resets, 1);
+	ask(12, &h);
+	mended(&r, 1);
+	no_threads = false;
+	end_send(0, 0);
+	polled(&r, 1, wc);
+	rig_down(&r);
+}
+
 /* ------------------------------------------------------------- the other end */
 
 static void ask(uint32_t conn, const struct unic_mend_hello *h)
@@ -1040,6 +1080,7 @@ int main(void)
 		WITH_DRIVER(owners_may_leave_at_any_time),
 		WITH_DRIVER(a_child_mends_nothing),
 		WITH_DRIVER(contexts_end_at_any_time),
+		WITH_DRIVER(one_thread_is_enough),
 		WITH_DRIVER(callers_are_known),
 		WITH_DRIVER(manager_hides_cuts),
 		WITH_DRIVER(only_connections_are_mended),
