@@ -551,6 +551,8 @@ void unic_event_listen(struct unic_ctx *ctx)
 	/* Drain before reading the ring: a later upcall signals again. */
 	if (!unic_drain(ctx->upcall_efd))
 		unic_ctx_dead(ctx);
+	else if (!ctx->notes)
+		check_driver_hangup(ctx);
 	pump_locked(ctx);
 	pthread_mutex_unlock(&ctx->evt_lock);
 }
@@ -563,8 +565,6 @@ int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev)
 	if (ctx->forked)
 		return unic_fail_forked();
 	pthread_mutex_lock(&ctx->evt_lock);
-	if (!ctx->notes)
-		check_driver_hangup(ctx);
 	unic_event_listen(ctx);
 	n = ctx->notes;
 	if (n) {

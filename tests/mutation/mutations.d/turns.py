@@ -14,10 +14,14 @@ MUTATIONS = (
      "event: readable though nothing is queued", "test_libunic_event"),
     (LIB + "event.c", """	if (!unic_drain(ctx->upcall_efd))
 		unic_ctx_dead(ctx);
+	else if (!ctx->notes)
+		check_driver_hangup(ctx);
 	pump_locked(ctx);
 """, """	pump_locked(ctx);
 	if (!unic_drain(ctx->upcall_efd))
 		unic_ctx_dead(ctx);
+	else if (!ctx->notes)
+		check_driver_hangup(ctx);
 """, "event: looked first, drained second", "test_libunic_context"),
     (LIB + "event.c", "return record_seq(ctx, n) == n + 1 ? 1 : -1;", "return 1;",
      "event: a record that is torn is read", "test_libunic_event"),
