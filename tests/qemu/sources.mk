@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # Clients of libunic that scripts here and in tests/vm start.
 PARTS_crowd     := tests/qemu/crowd.c lib:libunic.a
+PARTS_cuts      := tests/qemu/cuts.c lib:libunic.a
 PARTS_datagrams := tests/qemu/datagrams.c lib:libunic.a
 PARTS_forks     := tests/qemu/forks.c lib:libunic.a
 PARTS_forms     := tests/qemu/forms.c lib:libunic.a

@@ -95,7 +95,8 @@ def there_and_back(rig, src, got):
                       rig.socket(0), "--peer", hosts.IP[1], show=False)
         p.finish(120)
         said += p.lines
-    lost = [t for t in said if "no completion" in t]
+    # the library connects again, and unic-copy sees nothing of it
+    lost = [t for t in said if "no completion" in t or "connected again" in t]
     assert not lost, lost
     assert digest(src) == digest(got), "the file is another one"
     return said
@@ -103,7 +104,7 @@ def there_and_back(rig, src, got):
 
 def asked_back(rig, host, ids=u.Evictor.YOUNG):
     """Files go there and back while regions of @host are asked back.
-    Operations are cut, and end connections; each has a completion. Receive
+    Operations are cut, and connections, which nobody sees. Receive
     buffers are evicted without a notice: their owner says how many are left.
     Repeated if a file arrived before any eviction."""
     src, got = rig.path("small"), rig.path("got")

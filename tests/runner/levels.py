@@ -113,7 +113,7 @@ GROUPS = {
             "test_unicd.py", "test_unicd_slots.py", "test_unicd_notice.py",
             "test_unicd_restart.py", "test_faults.py", "test_soak.py",
             "test_forms.py", "test_holders.py", "test_datagrams.py",
-            "test_copy.py", "test_paused.py", "test_kio.py",
+            "test_copy.py", "test_cuts.py", "test_paused.py", "test_kio.py",
             "test_memory.py", "test_process.py", "test_example.py",
             "test_driver.py"), **WAITS),
         level("benchmarks, small",
@@ -128,6 +128,7 @@ GROUPS = {
             "demo.py --board soft --mode table --loss 5%"), by_exit=True, **WAITS),
         level("parts again, NICs in QEMU", *qemu(
             "test_forms.py --board virt",
+            "test_cuts.py --board virt --blocks 60",
             "test_kio.py --board virt sizes loss",
             "test_paused.py --board virt sends responds switch_sends",
             "test_debug.py --board virt",
