@@ -54,7 +54,7 @@ static const struct op ops[] = {
 	[UNIC_CTL_PD_ALLOC] = { "pd-alloc", unic_queue_pd_alloc, PLAIN, PROC },
 	[UNIC_CTL_PD_FREE] = { "pd-free", unic_queue_pd_free, ONE, PROC },
 	[UNIC_CTL_MR_REG] = { "mr-reg", unic_region_reg,
-			      END(unic_ctl_mr_reg, rsvd), PROC },
+			      END(unic_ctl_mr_reg, rsvd), PROC | OP_LIST },
 	[UNIC_CTL_MR_DEREG] = { "mr-dereg", unic_region_dereg, ONE,
 				PROC | OP_GIVE },
 	[UNIC_CTL_WAIT_CANCEL] = { "wait-cancel", unic_region_cancel, ONE,

@@ -59,6 +59,7 @@ PARTS_test_libunic_region  = tests/unit/host/test_libunic_region.c $(LIBUNIC_RIG
 # The host driver over a NIC that the test plays.
 DRIVER_RIG := tests/unit/driver/driver_rig.c driver.a
 PARTS_test_driver_batch    = tests/unit/driver/test_driver_batch.c $(DRIVER_RIG)
+PARTS_test_driver_bus      = tests/unit/driver/test_driver_bus.c $(DRIVER_RIG)
 PARTS_test_driver_cm       = tests/unit/driver/test_driver_cm.c $(DRIVER_RIG)
 PARTS_test_driver_cm_flood = tests/unit/driver/test_driver_cm_flood.c $(DRIVER_RIG)
 PARTS_test_driver_crossing = tests/unit/driver/test_driver_crossing.c $(DRIVER_RIG)

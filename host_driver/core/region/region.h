@@ -45,6 +45,7 @@ struct unic_region {
 	bool reregs;   /* `waiter` is MR_REREG */
 	bool loads;    /* FILLING, and its frames are being loaded */
 	bool revoked;  /* the driver ends it: region_unmap.c */
+	bool bus;      /* pages by bus address, never pinned: region_dma.c */
 	uint8_t kind;  /* enum unic_form_kind */
 	uint32_t pd;   /* id */
 	uint64_t made[UNIC_REC_WORDS]; /* its MR_REG, with the page size used */

@@ -2,6 +2,14 @@
 /* region_dereg.c - see region_dereg.h. */
 #include "region/region_dereg.h"
 
+/* True if the device was lost before it answered @req, and no pin keeps the pages: they
+ * are the driver's own, which the device may use until its reset (INV-14). */
+static bool is_unsure(const struct unic_req *req, uint32_t status)
+{
+	return status == UNIC_CTL_ST_RESET && req->client &&
+	       req->client->kernel;
+}
+
 static void dereg_done(struct unic_call *call)
 {
 	struct unic_req *req = unic_req_of(call);
@@ -9,7 +17,8 @@ static void dereg_done(struct unic_call *call)
 	uint32_t status = unic_call_status(call);
 
 	if (!mr || mr->waiter != req) {
-		unic_req_status(req, mr ? status : UNIC_ST_OK);
+		unic_req_status(req, mr || is_unsure(req, status) ? status
+								  : UNIC_ST_OK);
 		return;
 	}
 	if (status == UNIC_ST_PENDING && mr->state != R_EVICTED)

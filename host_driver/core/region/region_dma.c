@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * region_dma.c - the region of the driver's own process slot (docs/MEMORY.md section 8),
- * addressed by bus address. The slot hands out no frames, so the region pins none; the
- * region holds no entries, so the NIC sends no notice. The region ends with the slot.
+ * region_dma.c - the regions of the driver's own process slot (docs/MEMORY.md section 8),
+ * which name memory by bus address. The slot hands out no frames, so they pin none: who
+ * registers a page gives it back when MR_DEREG is answered. All end with the slot.
  */
 #include "region/region_dma.h"
+
+#include "region/region_place.h"
 
 static void dma_reg_done(struct unic_call *call)
 {
@@ -24,6 +26,9 @@ static void dma_reg_done(struct unic_call *call)
 	mr->state = R_ACTIVE;
 	r.id = unic_to_le32(mr->obj.id);
 	r.stag = unic_to_le32(mr->stag);
+	r.entries = unic_to_le32(mr->n_pages);
+	r.page_shift = mr->page_shift;
+	r.iova = unic_to_le64(mr->iova);
 	unic_req_answer(req, UNIC_ST_OK, &r, NULL, 0);
 }
 
@@ -37,16 +42,10 @@ static uint32_t pd_number(const struct unic_req *req,
 	return pd ? pd->pd : UNIC_LOST;
 }
 
-void unic_region_physical(struct unic_req *req, const struct unic_ctl_mr_reg *r)
+/* Send @cmd, which makes the region of @r, after filling in its PD and user. */
+static void begin_reg(struct unic_req *req, const struct unic_ctl_mr_reg *r,
+		      struct unic_cmd_mr_reg *cmd)
 {
-	struct unic_cmd_mr_reg cmd = {
-		.pd = unic_to_le32(pd_number(req, r)),
-		.rights = r->rights,
-		.mr_class = r->mr_class,
-		.residency = r->residency,
-		.iova = r->iova,
-		.length = r->length,
-	};
 	struct unic_region *mr = unic_obj_alloc(
 		&req->host->objects, UNIC_OBJ_MR, req->slot, sizeof(*mr));
 
@@ -57,9 +56,99 @@ void unic_region_physical(struct unic_req *req, const struct unic_ctl_mr_reg *r)
 	unic_req_proc(req)->regions++;
 	unic_region_fill_in(mr, r);
 	mr->state = R_REGISTERING;
-	mr->n_pages = 0;
+	mr->bus = true;
+	mr->n_pages = unic_from_le32(cmd->n_pages);
 	mr->waiter = req;
 	req->id = mr->obj.id;
-	cmd.user = unic_to_le32(mr->obj.id);
-	unic_req_send(req, UNIC_CMD_MR_REG, &cmd, dma_reg_done);
+	cmd->pd = unic_to_le32(pd_number(req, r));
+	cmd->user = unic_to_le32(mr->obj.id);
+	unic_req_send(req, UNIC_CMD_MR_REG, cmd, dma_reg_done);
+}
+
+static void reg_physical(struct unic_req *req, const struct unic_ctl_mr_reg *r)
+{
+	struct unic_cmd_mr_reg cmd = {
+		.rights = r->rights,
+		.mr_class = r->mr_class,
+		.residency = r->residency,
+		.iova = r->iova,
+		.length = r->length,
+	};
+
+	begin_reg(req, r, &cmd);
+}
+
+/* The number of pages that @r touches; 0: more than a list has. */
+static uint32_t pages_of(const struct unic_ctl_mr_reg *r)
+{
+	uint64_t iova = unic_from_le64(r->iova);
+	uint64_t last = iova + (unic_from_le64(r->length) - 1);
+	uint64_t n = (last >> r->page_shift) - (iova >> r->page_shift) + 1;
+
+	return n <= UNIC_LIST_MAX ? (uint32_t)n : 0;
+}
+
+/* True if the list of @req names @n pages of the size in @r, and nothing else. */
+static bool is_page_list(const struct unic_req *req,
+			 const struct unic_ctl_mr_reg *r, uint32_t n)
+{
+	const unic_le64 *page = (const void *)req->call.list;
+	uint64_t low = 0;
+	uint32_t i;
+
+	if (req->tail_bytes != n * sizeof(*page))
+		return false;
+	for (i = 0; i < n; i++)
+		low |= unic_from_le64(page[i]);
+	return !(low & ((1ull << r->page_shift) - 1));
+}
+
+/* Register the pages in the list of @req for one use: any rights, checked like those of
+ * a process, and no wait. */
+static void reg_pages(struct unic_req *req, struct unic_ctl_mr_reg *r)
+{
+	struct unic_cmd_mr_reg cmd = {
+		.rights = r->rights,
+		.page_shift = r->page_shift,
+		.flags = UNIC_REG_LIST,
+		.length = r->length,
+		.key = r->key,
+		.importance = r->importance,
+	};
+	uint32_t status = unic_region_choose_base(req->host->os, r), n = 0;
+
+	if (!status)
+		status = unic_region_check(r);
+	if (!status && (!r->page_shift || r->mr_class != UNIC_CLASS_RDMA ||
+			r->flags & ~UNIC_CTL_REG_RANDOM))
+		status = UNIC_ST_INVALID;
+	if (!status)
+		n = pages_of(r);
+	if (!status && (!n || !is_page_list(req, r, n)))
+		status = UNIC_ST_INVALID;
+	if (!status)
+		status = unic_req_room(req, UNIC_OBJ_MR);
+	if (status) {
+		unic_req_status(req, status);
+		return;
+	}
+	cmd.iova = r->iova;
+	cmd.n_pages = unic_to_le32(n);
+	begin_reg(req, r, &cmd);
+}
+
+bool unic_region_by_bus(struct unic_req *req, struct unic_ctl_mr_reg *r)
+{
+	bool physical = r->residency == UNIC_PHYSICAL;
+
+	if (!req->tail_bytes && !(physical && req->client->kernel))
+		return false;
+	if (!req->client->kernel || (physical && req->tail_bytes) ||
+	    (!physical && r->residency != UNIC_RESIDENT))
+		unic_req_status(req, UNIC_ST_INVALID);
+	else if (physical)
+		reg_physical(req, r);
+	else
+		reg_pages(req, r);
+	return true;
 }

@@ -344,10 +344,8 @@ void unic_region_reg(struct unic_req *req)
 	uint8_t shift = 0;
 
 	memcpy(&r, req->rec, sizeof(r));
-	if (req->client->kernel && r.residency == UNIC_PHYSICAL) {
-		unic_region_physical(req, &r);
+	if (unic_region_by_bus(req, &r))
 		return;
-	}
 	pd = unic_obj_get(&req->host->objects, unic_from_le32(r.pd),
 			  UNIC_OBJ_PD, unic_req_owner(req));
 	status = unic_region_choose_base(req->host->os, &r);

@@ -99,7 +99,7 @@ void unic_region_unmapped(struct unic_host *host, uint32_t slot, uint64_t va,
 
 		if (mr->kind != UNIC_FORM_PLAIN || mr->state < R_ACTIVE ||
 		    mr->state == R_EVICTED || mr->revoked || from > to ||
-		    mr->residency == UNIC_PHYSICAL)
+		    mr->bus)
 			continue;
 		if (mr->residency == UNIC_DEMAND)
 			invalidate_pages(host, mr, from, to);

@@ -241,6 +241,109 @@ static void never_asked_back(void **state)
 	assert_true(rig_count(&rb, notices) <= before + 1);
 }
 
+/* ------------------------------------------------------- pages for one I/O */
+
+#define IO_IOVA	 (0x123456789ull << 21 | 100) /* byte 100 of the first page */
+#define IO_BYTES (2 * 4096u)		      /* in three pages */
+
+/* B lends three scattered pages, but for the edges, in physical domain @pd. */
+static void lend(uint32_t pd, uint8_t rights, struct rig_mr *out)
+{
+	static const uint32_t at[] = { 30, 21, 40 };
+	struct unic_cmd_mr_reg cmd = {
+		.pd = unic_to_le32(pd),
+		.rights = rights,
+		.page_shift = 12,
+		.iova = unic_to_le64(IO_IOVA),
+		.length = unic_to_le64(IO_BYTES),
+		.n_pages = unic_to_le32(3),
+		.flags = UNIC_REG_LIST,
+	};
+	unic_le64 *list = (void *)rig_list(&rb);
+	struct unic_cpl_mr_reg cpl;
+	uint32_t i;
+
+	for (i = 0; i < 3; i++)
+		list[i] = unic_to_le64(RIG_KERNEL_BUS + AT(at[i]));
+	memset(pb.mem + AT(20), 0xa5, AT(22));
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REG, &cmd, &cpl), 0);
+	*out = (struct rig_mr){ .mr = unic_from_le32(cpl.mr),
+				.gen = unic_from_le32(cpl.gen),
+				.stag = unic_from_le32(cpl.stag),
+				.iova = IO_IOVA };
+}
+
+#define WRITES (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE)
+
+static uint8_t access_status(uint8_t opcode, const struct rig_mr *io,
+			     uint64_t off, uint32_t len)
+{
+	rig_send(&ra, &qa, opcode, 1, &pa, AT(4), len, io->iova + off,
+		 io->stag);
+	return sent();
+}
+
+/* All bytes of the region arrive where its pages are, and none beside them. */
+static void pages_for_one_io_are_exact(void **state)
+{
+	const uint8_t *from = pa.mem + AT(4);
+	struct rig_mr io;
+
+	(void)state;
+	lend(qb.pd, WRITES, &io);
+	assert_int_equal(access_status(UNIC_WR_WRITE, &io, 0, IO_BYTES), 0);
+	assert_memory_equal(pb.mem + AT(30) + 100, from, 3996);
+	assert_memory_equal(pb.mem + AT(21), from + 3996, 4096);
+	assert_memory_equal(pb.mem + AT(40), from + 8092, 100);
+	assert_int_equal(pb.mem[AT(30) + 99], 0xa5);
+	assert_int_equal(pb.mem[AT(31)], 0xa5);
+	assert_int_equal(pb.mem[AT(22)], 0xa5);
+	assert_int_equal(pb.mem[AT(40) + 100], 0xa5);
+	assert_int_equal(rb.nic.share.owner[0].held, 3);
+	assert_int_equal(rig_dereg(&rb, &io), 0);
+	assert_int_equal(rb.nic.tlb.free, UNIC_TLB_ENTRIES);
+}
+
+/* PD, rights, both bounds and the end are those of any region, for the driver's
+ * pages as well. */
+static void pages_for_one_io_are_checked(void **state)
+{
+	static const struct {
+		uint8_t opcode, rights;
+		int off;
+		uint32_t len;
+	} wrong[] = {
+		{ UNIC_WR_WRITE, WRITES, -1, 1 },
+		{ UNIC_WR_WRITE, WRITES, IO_BYTES, 1 },
+		{ UNIC_WR_WRITE, WRITES, IO_BYTES - 1, 2 },
+		{ UNIC_WR_READ, WRITES, 0, 1 },
+		{ UNIC_WR_WRITE, UNIC_MR_REMOTE_READ, 0, 1 },
+		{ UNIC_WR_READ, UNIC_MR_REMOTE_READ, IO_BYTES, 1 },
+	};
+	struct rig_mr io;
+	uint32_t i, k;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		up(state);
+		lend(qb.pd, wrong[i].rights, &io);
+		assert_int_equal(access_status(wrong[i].opcode, &io,
+					       (uint64_t)(int64_t)wrong[i].off,
+					       wrong[i].len),
+				 UNIC_WC_REM_ACCESS_ERR);
+		for (k = AT(20); k < AT(42); k++)
+			assert_int_equal(pb.mem[k], 0xa5);
+	}
+	up(state);
+	lend(rig_physical_pd(&rb), WRITES, &io);
+	assert_int_equal(access_status(UNIC_WR_WRITE, &io, 0, 1),
+			 UNIC_WC_REM_ACCESS_ERR);
+	up(state);
+	lend(qb.pd, WRITES, &io);
+	assert_int_equal(rig_dereg(&rb, &io), 0);
+	assert_int_equal(access_status(UNIC_WR_WRITE, &io, 0, 1),
+			 UNIC_WC_REM_ACCESS_ERR);
+}
+
 /* ------------------------------------------------------------------ forms */
 
 #define LIST	 AT(3) /* of the list of a work request */
@@ -835,6 +938,8 @@ int main(void)
 		cmocka_unit_test_setup(no_memory_behind_it, up),
 		cmocka_unit_test_setup(ends_with_its_queues, up),
 		cmocka_unit_test_setup(never_asked_back, up),
+		cmocka_unit_test_setup(pages_for_one_io_are_exact, up),
+		cmocka_unit_test_setup(pages_for_one_io_are_checked, up),
 		cmocka_unit_test_setup(only_one_kind_of_form, up),
 		cmocka_unit_test_setup(forms_have_local_rights, up),
 		cmocka_unit_test_setup(scattered_pages_go_in_one_message, up),
