@@ -3,6 +3,7 @@
  * unic_kio.h - what the page services of two drivers say to each other (docs/DESIGN.md
  * section 16), over a connection to service UNIC_KIO_SERVICE.
  *
+ * By tokens:
  *   READ, LIST        -->              (with a token of the client's)
  *                     <-- ANSWER       control part of a tagged message whose
  *                                      payload is the data; none: a SEND
@@ -10,8 +11,20 @@
  *                     <-- GRANT        a token of the server's
  *   DATA              -->              control part, the payload is the data
  *                     <-- ANSWER
+ * By RDMA (`how`), with a region of the client's:
+ *   READ, LIST        -->
+ *                     <== WRITE        the data
+ *                     <-- ANSWER       when the WRITE has completed
+ *   WRITE             -->
+ *                     ==> READ         of the data
+ *                     <-- ANSWER
+ * Either way:
  *   STAT, CUT, SYNC   -->
  *                     <-- ANSWER
+ *
+ * A region is for one request and ends with its ANSWER. If it was taken back before,
+ * the ANSWER says ESTALE, nothing was done, and the request may be made again. A
+ * server that knows nothing of regions says EINVAL, and its answer is not `how`.
  *
  * A token that was granted ends after a while without DATA: the ANSWER says ETIMEDOUT
  * then, nothing was done, and the WRITE may be asked for again.
@@ -50,10 +63,19 @@ enum unic_kio_op {
 	UNIC_KIO_DATA = 18,   /* of a WRITE; another length than its: EIO */
 };
 
+/* How data is moved. BY_RDMA is for READ, LIST and WRITE: `key` and `token` are of a
+ * region of the client's of `len` bytes or more, with the right to write, or, for a
+ * WRITE, to read. */
+enum unic_kio_how {
+	UNIC_KIO_BY_TOKEN = 0, /* tagged messages, to a token */
+	UNIC_KIO_BY_RDMA = 1,  /* RDMA of the server */
+};
+
 struct unic_kio_msg {
 	uint8_t op;	    /* enum unic_kio_op */
 	uint8_t name_bytes; /* requests; else 0 */
-	uint8_t rsvd[2];
+	uint8_t how;	    /* enum unic_kio_how; ANSWER: that of its request */
+	uint8_t rsvd;
 	unic_le32 id;	  /* the client's; comes back in what answers it. Its
 			   * low bits, modulo WINDOW, are the place in its
 			   * window, which is free again after the ANSWER */
@@ -61,8 +83,9 @@ struct unic_kio_msg {
 	unic_le32 len; /* READ, LIST: room; WRITE: bytes; ANSWER: bytes moved */
 	unic_le64 offset; /* CUT: the length; LIST: entries to skip */
 	unic_le64 size;	  /* ANSWER: bytes of the file now; LIST: entries */
-	unic_le64 key;	  /* READ, LIST, GRANT: of the token; ANSWER: boot id */
-	unic_le32 token;  /* ... and its index */
+	unic_le64 key;	  /* READ, LIST, GRANT: of the token; BY_RDMA: the
+			   * address of the data; ANSWER: boot id */
+	unic_le32 token;  /* ... its index; BY_RDMA: STag */
 	unic_le32 rsvd2;
 };
 

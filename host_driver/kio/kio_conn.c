@@ -123,6 +123,22 @@ static bool server_data(struct unic_kio_server *s, uint32_t at,
 				  &data, UNIC_KIO_TAG_SERVER, at);
 }
 
+static bool server_move(struct unic_kio_server *s, uint32_t at, uint32_t bytes)
+{
+	const struct unic_kio_job *job = &s->job[at];
+	struct unic_kio_conn *c = s->of;
+	struct unic_kio_rdma rdma = {
+		.piece = piece_of(c->node, job->buf, bytes),
+		.read = job->ask.op == UNIC_KIO_WRITE,
+		.stag = unic_from_le32(job->ask.token),
+		.iova = unic_from_le64(job->ask.key),
+	};
+
+	return c->state == UNIC_KIO_C_UP &&
+	       unic_kio_ring_rdma(&c->node->ring, unic_kio_conn_link(c), &rdma,
+				  at);
+}
+
 static void server_token(struct unic_kio_server *s, uint32_t at)
 {
 	struct unic_kio_conn *c = s->of;
@@ -163,6 +179,7 @@ static void server_buf_put(struct unic_kio_server *s, void *buf)
 static const struct unic_kio_server_link server_link = {
 	.send = server_send,
 	.data = server_data,
+	.move = server_move,
 	.token = server_token,
 	.cancel = server_cancel,
 	.buf_get = server_buf_get,

@@ -431,6 +431,10 @@ void unic_kio_link_done(struct unic_kio_node *n, const struct unic_kio_done *d)
 	else if (d->tag == UNIC_KIO_TAG_SERVER && !unic_kio_conn_outgoing(c))
 		unic_kio_server_sent(unic_kio_conn_server(c),
 				     d->at % UNIC_KIO_JOBS);
+	else if (d->tag == UNIC_KIO_TAG_RDMA && d->ok &&
+		 !unic_kio_conn_outgoing(c))
+		unic_kio_server_moved(unic_kio_conn_server(c),
+				      d->at % UNIC_KIO_JOBS, !d->stale);
 	if (!d->ok)
 		begin_teardown(c);
 }
@@ -510,6 +514,9 @@ static void step_conn(struct unic_kio_conn *c)
 			c->heard_ns = c->node->now_ns;
 		else if (unic_kio_conn_outgoing(c) &&
 			 c->node->now_ns >= conn_deadline_ns(c))
+			begin_teardown(c);
+		else if (!unic_kio_conn_outgoing(c) &&
+			 unic_kio_server_stuck(unic_kio_conn_server(c)))
 			begin_teardown(c);
 		break;
 	case UNIC_KIO_C_DOWN:

@@ -338,6 +338,26 @@ bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
 	return true;
 }
 
+bool unic_kio_ring_rdma(struct unic_kio_ring *r, uint32_t link,
+			const struct unic_kio_rdma *rdma, uint32_t at)
+{
+	uint32_t n = r->link[link].posted % UNIC_KIO_SLOTS;
+	struct unic_sq_slot *s = &sq_ring(r, link)[n];
+
+	if (!has_room(r, link, 1))
+		return false;
+	*s = (struct unic_sq_slot){
+		.opcode = rdma->read ? UNIC_WR_READ : UNIC_WR_WRITE,
+		.flags = UNIC_WR_SIGNALED,
+		.num_sge = 1,
+		.remote = unic_to_le64(rdma->iova),
+		.rkey = unic_to_le32(rdma->stag),
+		.sge = { sge_of(r, &rdma->piece) },
+	};
+	slot_post(r, link, s, UNIC_KIO_TAG_RDMA, at);
+	return true;
+}
+
 /* ------------------------------------------------------------- completions */
 
 /* Check that a receive is the next one of its link; if earlier ones are missing,
@@ -369,10 +389,12 @@ static bool parse_cqe(struct unic_kio_ring *r, const struct unic_cqe *cqe,
 	out->tag = (uint8_t)id;
 	out->at = (uint8_t)(id >> 8);
 	out->link = (uint32_t)(id >> 16) & 0xffff;
-	out->ok = cqe->status == UNIC_WC_SUCCESS;
+	out->stale = out->tag == UNIC_KIO_TAG_RDMA &&
+		     cqe->status == UNIC_WC_REM_EVICTED;
+	out->ok = cqe->status == UNIC_WC_SUCCESS || out->stale;
 	if (out->link >= UNIC_KIO_LINKS || !r->link[out->link].live ||
 	    r->link[out->link].qpn != (unic_from_le32(cqe->qpn) & 0xffffff) ||
-	    !out->tag || out->tag > UNIC_KIO_TAG_SERVER ||
+	    !out->tag || out->tag > UNIC_KIO_TAG_RDMA ||
 	    out->at >= UNIC_KIO_SLOTS || recv != (cqe->opcode >= UNIC_WC_RECV))
 		return false;
 	if (!recv) {

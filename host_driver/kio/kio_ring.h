@@ -36,6 +36,7 @@ enum unic_kio_tag {
 	UNIC_KIO_TAG_SEND = 2,	 /* a message: ignored */
 	UNIC_KIO_TAG_CLIENT = 3, /* data of a client */
 	UNIC_KIO_TAG_SERVER = 4,
+	UNIC_KIO_TAG_RDMA = 5, /* of a server */
 };
 
 struct unic_kio_ring {
@@ -66,9 +67,10 @@ struct unic_kio_done {
 	uint32_t link;
 	uint8_t tag; /* enum unic_kio_tag */
 	uint8_t at;
-	bool ok;		 /* false: the link has failed */
-	uint32_t bytes;		 /* RECV: of the message */
-	const void *msg;	 /* valid until unic_kio_ring_repost() */
+	bool ok;	 /* false: the link has failed */
+	bool stale;	 /* RDMA, ok: the peer's region was taken back */
+	uint32_t bytes;	 /* RECV: of the message */
+	const void *msg; /* valid until unic_kio_ring_repost() */
 	uint32_t token, payload; /* RECV of a tagged message */
 };
 
@@ -120,6 +122,19 @@ bool unic_kio_ring_data(struct unic_kio_ring *r, uint32_t link,
 			const struct unic_kio_msg *msg,
 			const struct unic_kio_data *data, enum unic_kio_tag tag,
 			uint32_t at);
+
+/* Bytes of this side that are written to a region of the peer, or read from there. */
+struct unic_kio_rdma {
+	struct unic_token_piece piece;
+	bool read;
+	uint32_t stag;
+	uint64_t iova;
+};
+
+/** unic_kio_ring_rdma() - move @rdma; the completion has UNIC_KIO_TAG_RDMA and @at.
+ * False: no room. */
+bool unic_kio_ring_rdma(struct unic_kio_ring *r, uint32_t link,
+			const struct unic_kio_rdma *rdma, uint32_t at);
 
 /** unic_kio_ring_poll() - copy the next completion to @out. False: none. A RECV that is
  * not the next one of its link is not ok: the NIC has left one out. */

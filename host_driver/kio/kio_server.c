@@ -2,7 +2,7 @@
 /* kio_server.c - see kio_server.h. */
 #include "kio_server.h"
 
-#define DATA_NS	 2000000000ull /* for the data of a WRITE to come */
+#define DATA_NS	 2000000000ull /* for the data of a WRITE to come, or to move */
 #define RETRY_NS 1000000ull    /* a token or a buffer may be free again */
 
 void unic_kio_server_init(struct unic_kio_server *s,
@@ -22,6 +22,11 @@ static bool has_bytes(uint8_t op)
 	       op == UNIC_KIO_WRITE;
 }
 
+static bool by_rdma(const struct unic_kio_job *job)
+{
+	return job->ask.how == UNIC_KIO_BY_RDMA;
+}
+
 static void job_free(struct unic_kio_server *s, struct unic_kio_job *job)
 {
 	if (job->buf)
@@ -35,6 +40,7 @@ static struct unic_kio_msg answer_to(const struct unic_kio_job *job, int n,
 {
 	return (struct unic_kio_msg){
 		.op = UNIC_KIO_ANSWER,
+		.how = job->ask.how,
 		.id = job->ask.id,
 		.status = unic_to_le32(n < 0 ? (uint32_t)-n : 0),
 		.len = unic_to_le32(n < 0 ? 0 : (uint32_t)n),
@@ -92,6 +98,16 @@ static void cancel_job(struct unic_kio_server *s, uint32_t at, int why)
 
 /* -------------------------------------------------------------------- serve */
 
+static void begin_move(struct unic_kio_server *s, uint32_t at, uint32_t bytes)
+{
+	struct unic_kio_job *job = &s->job[at];
+
+	job->state = UNIC_KIO_JOB_MOVING;
+	job->deadline_ns = 0;
+	if (!s->link->move(s, at, bytes))
+		job_free(s, job);
+}
+
 /* Send the bytes of a READ or LIST, which are in the buffer of job @at. */
 static void send_bytes(struct unic_kio_server *s, uint32_t at, uint32_t n,
 		       const struct unic_kio_task *task)
@@ -100,9 +116,35 @@ static void send_bytes(struct unic_kio_server *s, uint32_t at, uint32_t n,
 	struct unic_kio_msg msg =
 		answer_to(job, (int)n, task->size, task->boot);
 
+	if (by_rdma(job)) {
+		job->answer = msg;
+		begin_move(s, at, n);
+		return;
+	}
 	job->state = UNIC_KIO_JOB_SENDING;
 	if (!s->link->data(s, at, &msg, n))
 		job_free(s, job);
+}
+
+/* The NIC completes a WRITE of data that was refused, and goes on with what is behind
+ * it: so the answer is sent only now. */
+void unic_kio_server_moved(struct unic_kio_server *s, uint32_t at, bool ok)
+{
+	struct unic_kio_job *job = &s->job[at];
+	struct unic_kio_msg answer = job->answer;
+
+	if (job->state != UNIC_KIO_JOB_MOVING)
+		return;
+	if (job->mute) {
+		job_free(s, job);
+	} else if (!ok) {
+		finish_job(s, job, -ESTALE, NULL);
+	} else if (job->ask.op == UNIC_KIO_WRITE) {
+		begin_store_task(s, at);
+	} else {
+		job_free(s, job);
+		s->link->send(s, &answer); /* false: the link is down */
+	}
 }
 
 void unic_kio_server_stored(const struct unic_kio_task *task)
@@ -136,7 +178,9 @@ static bool serve_job(struct unic_kio_server *s, uint32_t at)
 		if (!job->buf)
 			return false;
 	}
-	if (job->ask.op == UNIC_KIO_WRITE) {
+	if (job->ask.op == UNIC_KIO_WRITE && by_rdma(job)) {
+		begin_move(s, at, unic_from_le32(job->ask.len));
+	} else if (job->ask.op == UNIC_KIO_WRITE) {
 		job->state = UNIC_KIO_JOB_TOKEN;
 		s->link->token(s, at);
 	} else {
@@ -170,6 +214,15 @@ static uint64_t serve_all(struct unic_kio_server *s, uint64_t now_ns)
 	return next;
 }
 
+/* The deadline of job @at, which waits for data, is over. */
+static void expire_job(struct unic_kio_server *s, uint32_t at)
+{
+	if (s->job[at].state == UNIC_KIO_JOB_GRANTED)
+		cancel_job(s, at, -ETIMEDOUT);
+	else
+		s->stuck = true;
+}
+
 uint64_t unic_kio_server_poll(struct unic_kio_server *s, uint64_t now_ns)
 {
 	uint64_t next = serve_all(s, now_ns);
@@ -183,15 +236,18 @@ uint64_t unic_kio_server_poll(struct unic_kio_server *s, uint64_t now_ns)
 	for (at = 0; at < UNIC_KIO_JOBS; at++) {
 		struct unic_kio_job *job = &s->job[at];
 
-		if (job->state != UNIC_KIO_JOB_GRANTED)
+		if (job->state != UNIC_KIO_JOB_GRANTED &&
+		    job->state != UNIC_KIO_JOB_MOVING)
 			continue;
 		if (!job->deadline_ns)
 			job->deadline_ns = now_ns + DATA_NS;
 		if (job->deadline_ns <= now_ns)
-			cancel_job(s, at, -ETIMEDOUT);
+			expire_job(s, at);
 		else if (job->deadline_ns < next)
 			next = job->deadline_ns;
 	}
+	if (s->stuck && now_ns + RETRY_NS < next)
+		next = now_ns + RETRY_NS;
 	return next;
 }
 
@@ -243,12 +299,22 @@ static bool name_good(const char *name, uint32_t bytes)
 	return !memchr(name, 0, bytes);
 }
 
+/* True if @ask does not ask for RDMA, or names @len bytes that it may be about. */
+static bool is_valid_how(const struct unic_kio_msg *ask, uint32_t len)
+{
+	if (ask->how == UNIC_KIO_BY_TOKEN)
+		return true;
+	return ask->how == UNIC_KIO_BY_RDMA && has_bytes(ask->op) &&
+	       unic_from_le64(ask->key) <= UINT64_MAX - len;
+}
+
 static bool is_valid_request(const struct unic_kio_msg *ask, const char *name)
 {
 	uint32_t len = unic_from_le32(ask->len);
 
-	return !ask->rsvd[0] && !ask->rsvd[1] && !unic_from_le32(ask->rsvd2) &&
-	       has_bytes(ask->op) == !!len && len <= UNIC_KIO_MAX &&
+	return !ask->rsvd && !unic_from_le32(ask->rsvd2) &&
+	       is_valid_how(ask, len) && has_bytes(ask->op) == !!len &&
+	       len <= UNIC_KIO_MAX &&
 	       unic_from_le64(ask->offset) <= UINT64_MAX / 2 - len &&
 	       name_good(name, ask->name_bytes);
 }
@@ -349,11 +415,18 @@ void unic_kio_server_down(struct unic_kio_server *s, bool lost)
 
 		job->mute = true;
 		if (lost || job->state == UNIC_KIO_JOB_STORE ||
-		    job->state == UNIC_KIO_JOB_SENDING)
+		    job->state == UNIC_KIO_JOB_SENDING ||
+		    job->state == UNIC_KIO_JOB_MOVING)
 			job_free(s, job);
 	}
+	s->stuck = false;
 	s->ends |= s->kept;
 	s->kept = false;
+}
+
+bool unic_kio_server_stuck(const struct unic_kio_server *s)
+{
+	return s->stuck;
 }
 
 bool unic_kio_server_idle(const struct unic_kio_server *s)

@@ -8,10 +8,16 @@
  * buffer or a token, so no request is refused for lack of one.
  *
  *   READ, LIST   WAIT -> STORE -> SENDING -> free
+ *     by RDMA    WAIT -> STORE -> MOVING -> free (answered then)
  *   WRITE        WAIT -> TOKEN -> GRANTED -> STORE -> free
  *                 ^        |         +-> CANCEL -> free (late, refused, no link)
  *                 +--------+ (no token)
+ *     by RDMA    WAIT -> MOVING -> STORE -> free
+ *                          +-> free (region taken back, no link)
  *   the others   WAIT -> STORE -> free
+ *
+ * A job that is MOVING has its buffer until the NIC is done with it. A client may hold
+ * that up: after a while the server is stuck, and its connection is to be ended.
  *
  * The store may be slow, and the connection may end before the store does: results for
  * jobs that have ended are dropped.
@@ -73,6 +79,7 @@ enum unic_kio_job_state {
 	UNIC_KIO_JOB_TOKEN,
 	UNIC_KIO_JOB_GRANTED,
 	UNIC_KIO_JOB_SENDING,
+	UNIC_KIO_JOB_MOVING,
 	UNIC_KIO_JOB_CANCEL,
 };
 
@@ -85,8 +92,9 @@ struct unic_kio_job {
 	int status; /* CANCEL: of the answer */
 	uint32_t token;
 	uint64_t key;
-	uint64_t deadline_ns; /* GRANTED */
+	uint64_t deadline_ns; /* GRANTED, MOVING */
 	struct unic_kio_msg ask;
+	struct unic_kio_msg answer; /* MOVING: of a READ or LIST */
 	char name[UNIC_KIO_NAME_MAX];
 };
 
@@ -99,6 +107,10 @@ struct unic_kio_server_link {
 	 * link is down. */
 	bool (*data)(struct unic_kio_server *s, uint32_t at,
 		     const struct unic_kio_msg *msg, uint32_t bytes);
+	/** move() - by RDMA, write @bytes of the buffer of job @at to the region in
+	 * job->ask, or, for a WRITE, read them from there; unic_kio_server_moved()
+	 * answers. False: the link is down. */
+	bool (*move)(struct unic_kio_server *s, uint32_t at, uint32_t bytes);
 	/** token() - allocate a token for the buffer of job @at, ask.len bytes;
 	 * unic_kio_server_token() answers. */
 	void (*token)(struct unic_kio_server *s, uint32_t at);
@@ -118,6 +130,7 @@ struct unic_kio_server {
 	bool starved;  /* the last token was refused */
 	bool kept;     /* the store may have state for this connection */
 	bool ends;     /* store->end() is to be called */
+	bool stuck;    /* see unic_kio_server_stuck() */
 };
 
 /** unic_kio_server_init() - make @s empty. @link and @store live as long as @s. */
@@ -144,6 +157,14 @@ void unic_kio_server_ended(struct unic_kio_server *s, uint32_t at);
 /** unic_kio_server_sent() - the NIC has finished with the data of job @at, sent or
  * not. */
 void unic_kio_server_sent(struct unic_kio_server *s, uint32_t at);
+
+/** unic_kio_server_moved() - the NIC has moved the data of job @at, or (@ok false) the
+ * client's region was taken back, and the NIC has finished with the buffer. */
+void unic_kio_server_moved(struct unic_kio_server *s, uint32_t at, bool ok);
+
+/** unic_kio_server_stuck() - true if the caller must end the connection, because the
+ * client has held up the data of a job for too long. */
+bool unic_kio_server_stuck(const struct unic_kio_server *s);
 
 /** unic_kio_server_stop() - the connection has ended for the client: begin no more of
  * its requests. */

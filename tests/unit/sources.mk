@@ -43,6 +43,7 @@ KIO_RIG    := tests/unit/host/kio_rig.c $(KIO_ENDS) host_driver/kio/kio_ring.c
 PARTS_test_kio       = tests/unit/host/test_kio.c $(KIO_RIG) driver.a rig.a
 PARTS_test_kio_peer  = tests/unit/host/test_kio_peer.c $(KIO_RIG) driver.a rig.a
 PARTS_test_kio_queue = tests/unit/host/test_kio_queue.c $(KIO_RIG) driver.a rig.a
+PARTS_test_kio_move  = tests/unit/host/test_kio_move.c $(KIO_RIG) driver.a rig.a
 PARTS_test_kio_write = tests/unit/host/test_kio_write.c $(KIO_RIG) driver.a rig.a
 # ... and the library over a driver and a NIC that the test plays.
 LIBUNIC_RIG := tests/unit/host/libunic_rig.c libunic.a
@@ -112,6 +113,7 @@ INC_tests/unit/host/kio_rig.c        = -Itests/unit -Ihost_driver/kio -Ihost_dri
 INC_tests/unit/host/test_kio.c        = $(INC_tests/unit/host/kio_rig.c)
 INC_tests/unit/host/test_kio_peer.c   = $(INC_tests/unit/host/kio_rig.c)
 INC_tests/unit/host/test_kio_queue.c  = $(INC_tests/unit/host/kio_rig.c)
+INC_tests/unit/host/test_kio_move.c   = $(INC_tests/unit/host/kio_rig.c)
 INC_tests/unit/host/test_kio_write.c  = $(INC_tests/unit/host/kio_rig.c)
 INC_tests/unit/host/test_kio_files.c = -Itests/unit $(addprefix -Ihost_driver/,unicd kio core)
 INC_tests/unit/host/test_kio_node.c  = -Itests/unit -Ihost_driver/kio -Ihost_driver/core

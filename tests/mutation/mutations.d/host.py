@@ -101,6 +101,33 @@ MUTATIONS = (
     ("host_driver/kio/kio_ring.c", "r->link[link].receives = r->link[link].received = 0;",
      "r->link[link].receives = 0;",
      "kio: a new connection takes the turns of the old", "test_kio_queue"),
+    ("host_driver/kio/kio_server.c", "		finish_job(s, job, -ESTALE, NULL);",
+     "		s->link->send(s, &answer);",
+     "kio: what was taken back is answered as done", "test_kio_move"),
+    ("host_driver/kio/kio_server.c", """		begin_move(s, at, n);
+		return;
+""", """		begin_move(s, at, n);
+		s->link->send(s, &msg);
+		return;
+""", "kio: an answer overtakes its data", "test_kio_move"),
+    ("host_driver/kio/kio_server.c", "unic_from_le64(ask->key) <= UINT64_MAX - len",
+     "true", "kio: the address of a request wraps", "test_kio_move"),
+    ("host_driver/kio/kio_server.c", "	return ask->how == UNIC_KIO_BY_RDMA && has_bytes(ask->op) &&",
+     "	return has_bytes(ask->op) &&", "kio: any way of moving is RDMA", "test_kio_move"),
+    ("host_driver/kio/kio_server.c", "	if (job->mute) {\n		job_free(s, job);\n	} else if (!ok) {",
+     "	if (!ok) {", "kio: a WRITE of the old connection is executed", "test_kio_move"),
+    ("host_driver/kio/kio_server.c", "		s->stuck = true;", "		;",
+     "kio: a client keeps a buffer for ever", "test_kio_move"),
+    ("host_driver/kio/kio_server.c", "	if (s->stuck && now_ns + RETRY_NS < next)", "	if (0)",
+     "kio: nobody looks at a client that keeps a buffer", "test_kio_move"),
+    ("host_driver/kio/kio_server.c", """ ||
+		    job->state == UNIC_KIO_JOB_MOVING)
+			job_free""", """)
+			job_free""", "kio: a buffer of a dead connection is never free", "test_kio_move"),
+    ("host_driver/kio/kio_ring.c", "	out->stale = out->tag == UNIC_KIO_TAG_RDMA &&\n		     cqe->status",
+     "	out->stale = cqe->status", "kio: a message to a lost buffer has arrived", "test_kio_queue"),
+    ("host_driver/kio/kio_server.c", "		.how = job->ask.how,\n", "",
+     "kio: a server does not say that it knows regions", "test_kio_move"),
     ("host_driver/kio/kio_server.c", ".key = unic_to_le64(boot),", "",
      "kio: an answer does not say whose it is", "test_kio_write"),
     ("host_driver/kio/kio_server.c", "s->ends |= s->kept;", "",

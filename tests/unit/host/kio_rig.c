@@ -16,6 +16,7 @@
 #define BUFFERS 4u
 
 #define DATA_OF(at) (1000ull + (at)) /* wr_id of data */
+#define MOVE_OF(at) (2000ull + (at)) /* wr_id of RDMA */
 
 struct rig ra, rb;
 
@@ -48,6 +49,8 @@ bool still;
 bool rough;
 
 uint32_t short_by;
+
+bool broken;
 
 uint32_t claims;
 
@@ -226,6 +229,20 @@ static bool server_data(struct unic_kio_server *s, uint32_t at,
 			 DATA_OF(at));
 }
 
+static bool server_move(struct unic_kio_server *s, uint32_t at, uint32_t bytes)
+{
+	const struct unic_kio_job *job = &s->job[at];
+
+	if (!room(&rb))
+		return false;
+	rig_send(&rb, &qb,
+		 job->ask.op == UNIC_KIO_WRITE ? UNIC_WR_READ : UNIC_WR_WRITE,
+		 MOVE_OF(at), &pb, (uint32_t)((uint8_t *)job->buf - pb.mem),
+		 bytes, unic_from_le64(job->ask.key),
+		 unic_from_le32(job->ask.token));
+	return true;
+}
+
 static void server_token(struct unic_kio_server *s, uint32_t at)
 {
 	(void)s;
@@ -260,6 +277,7 @@ static void server_buf_put(struct unic_kio_server *s, void *buf)
 static const struct unic_kio_server_link server_ops = {
 	.send = server_send,
 	.data = server_data,
+	.move = server_move,
 	.token = server_token,
 	.cancel = server_cancel,
 	.buf_get = server_buf_get,
@@ -446,21 +464,36 @@ void commands(void)
 	each(&server_cancels, cancel_server_token);
 }
 
+/* Handles the completion of a request that was posted with @id. */
+static void posted_done(struct rig *r, uint32_t id, uint8_t why)
+{
+	bool stale = id >= MOVE_OF(0) && why == UNIC_WC_REM_EVICTED;
+
+	posts[r == &rb] -= rough;
+	broken |= why && !stale;
+	if (broken)
+		return;
+	if (id >= MOVE_OF(0))
+		unic_kio_server_moved(&server, id - MOVE_OF(0), !stale);
+	else if (id >= DATA_OF(0) && r == &ra)
+		unic_kio_sent(&client, id - DATA_OF(0));
+	else if (id >= DATA_OF(0))
+		unic_kio_server_sent(&server, id - DATA_OF(0));
+}
+
 bool message(struct rig *r, struct rig_qp *qp, const struct rig_mr *mr,
 	     struct message *m)
 {
 	while (rig_cqe(r, qp, &m->cqe)) {
 		uint32_t at = (uint32_t)unic_from_le64(m->cqe.wr_id);
 
-		assert_int_equal(m->cqe.status, UNIC_WC_SUCCESS);
 		if (m->cqe.opcode < UNIC_WC_RECV) {
-			posts[r == &rb] -= rough;
-			if (at >= DATA_OF(0) && r == &ra)
-				unic_kio_sent(&client, at - DATA_OF(0));
-			else if (at >= DATA_OF(0))
-				unic_kio_server_sent(&server, at - DATA_OF(0));
+			posted_done(r, at, m->cqe.status);
 			continue;
 		}
+		broken |= m->cqe.status;
+		if (broken)
+			continue;
 		m->bytes = unic_from_le32(m->cqe.byte_len);
 		assert_true(m->bytes <= sizeof(m->text));
 		memcpy(m->text, mr->mem + at, m->bytes);
@@ -545,7 +578,7 @@ int up(void **state)
 	unic_kio_client_init(&client, &link_ops);
 	unic_kio_server_init(&server, &server_ops, &store);
 	unic_kio_up(&client, true);
-	deaf = still = rough = slow = no_room = false;
+	deaf = still = rough = slow = no_room = broken = false;
 	short_by = claims = 0;
 	boot = 1;
 	ends = 0;
@@ -628,6 +661,7 @@ void run(uint32_t n)
 void nothing_left(void)
 {
 	assert_int_equal(client.busy, 0);
+	assert_false(broken);
 	/* reports the end to the store */
 	unic_kio_server_poll(&server, rb.nic.now_ns);
 	assert_true(unic_kio_server_idle(&server));

@@ -85,6 +85,9 @@ extern bool rough;
 /* Bytes that a WRITE does not send. */
 extern uint32_t short_by;
 
+/* A request failed, and so did its queue pair. */
+extern bool broken;
+
 /* Added to the length in each message to the client. */
 extern uint32_t claims;
 

@@ -109,9 +109,9 @@ static void strange_requests(void **state)
 	assert_true(says(&msg, name, sizeof(msg) + 4, 0));
 	msg.offset = unic_to_le64(0);
 	assert_true(says(&msg, "a\0cd                ", sizeof(msg) + 4, 0));
-	msg.rsvd[1] = 1;
+	msg.rsvd = 1;
 	assert_true(says(&msg, name, sizeof(msg) + 4, 0));
-	msg.rsvd[1] = 0;
+	msg.rsvd = 0;
 	msg.rsvd2 = unic_to_le32(1);
 	assert_true(says(&msg, name, sizeof(msg) + 4, 0));
 	msg.rsvd2 = unic_to_le32(0);

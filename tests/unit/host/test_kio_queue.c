@@ -210,6 +210,95 @@ static void data_in_pieces(void **state)
 	test_free(mem);
 }
 
+/* Posts RDMA; the next slot must be a request of one SGE, to or from the peer. */
+static void expect_rdma(struct unic_kio_ring *r, uint32_t at, bool reads)
+{
+	struct unic_kio_rdma rdma = {
+		.piece = { .bus = unic_to_le64(0x7000),
+			   .len = unic_to_le32(513) },
+		.read = reads,
+		.stag = 0x1234,
+		.iova = 0x5678900000ull,
+	};
+	struct unic_ctl_qp_create where = { 0 };
+	const struct unic_sq_slot *s;
+
+	unic_kio_ring_qp(r, 1, &where);
+	s = (void *)(r->mem + unic_from_le64(where.sq_iova) - r->bus);
+	s += at % 64;
+	assert_true(unic_kio_ring_rdma(r, 1, &rdma, 3));
+	assert_int_equal(s->opcode, reads ? UNIC_WR_READ : UNIC_WR_WRITE);
+	assert_int_equal(s->flags, UNIC_WR_SIGNALED);
+	assert_int_equal(s->num_sge, 1);
+	assert_int_equal(unic_from_le32(s->rkey), 0x1234);
+	assert_int_equal(unic_from_le64(s->remote), 0x5678900000ull);
+	assert_int_equal(unic_from_le64(s->sge[0].iova), 0x7000);
+	assert_int_equal(unic_from_le32(s->sge[0].len), 513);
+	assert_int_equal(unic_from_le32(s->sge[0].lkey), r->stag);
+	assert_int_equal(unic_from_le64(s->wr_id), UNIC_KIO_TAG_RDMA | 3u << 8 |
+							   1u << 16 |
+							   (uint64_t)at << 32);
+}
+
+/* Completes request @n with @why, and polls it. */
+static struct unic_kio_done completed(struct unic_kio_ring *r, uint32_t n,
+				      uint32_t tag, uint8_t why)
+{
+	struct unic_kio_done done;
+
+	*next_cqe(r) = (struct unic_cqe){
+		.wr_id = unic_to_le64(tag | 3u << 8 | 1u << 16 |
+				      (uint64_t)n << 32),
+		.opcode = UNIC_WC_WRITE,
+		.status = why,
+		.qpn = unic_to_le32(5),
+		.seq = unic_to_le32(r->cq_ci + 1),
+	};
+	assert_true(unic_kio_ring_poll(r, &done));
+	assert_int_equal(done.tag, tag);
+	assert_int_equal(done.at, 3);
+	return done;
+}
+
+/* Of RDMA alone, a region of the peer's that was taken back is no failure of the link:
+ * a message that did not arrive is lost. */
+static void rdma_of_what_was_taken_back(void **state)
+{
+	static _Alignas(64) uint8_t slot[3 * 4096];
+	void *mem = test_malloc(unic_kio_ring_bytes(false));
+	struct unic_token_piece one = { .len = unic_to_le32(4) };
+	struct unic_kio_data data = { .piece = &one, .pieces = 1 };
+	struct unic_kio_msg msg = { .op = UNIC_KIO_DATA };
+	struct unic_kio_done done;
+	struct unic_kio_ring r;
+	uint32_t n;
+
+	(void)state;
+	unic_kio_ring_init(&r, NULL, slot, 2, mem, 1ull << 20, false);
+	r.stag = 99;
+	unic_kio_ring_up(&r, 1, 5);
+	for (n = 0; n < 70; n++) { /* round the ring */
+		expect_rdma(&r, n, n % 2);
+		done = completed(&r, n, UNIC_KIO_TAG_RDMA, UNIC_WC_SUCCESS);
+		assert_true(done.ok && !done.stale);
+	}
+	expect_rdma(&r, n, false);
+	done = completed(&r, n++, UNIC_KIO_TAG_RDMA, UNIC_WC_REM_EVICTED);
+	assert_true(done.ok && done.stale);
+	expect_rdma(&r, n, false);
+	done = completed(&r, n++, UNIC_KIO_TAG_RDMA, UNIC_WC_REM_ACCESS_ERR);
+	assert_true(!done.ok && !done.stale);
+	assert_true(
+		unic_kio_ring_data(&r, 1, &msg, &data, UNIC_KIO_TAG_SERVER, 3));
+	done = completed(&r, n, UNIC_KIO_TAG_SERVER, UNIC_WC_REM_EVICTED);
+	assert_true(!done.ok && !done.stale);
+	for (n = 0; n < 64; n++)
+		assert_true(unic_kio_ring_send(&r, 1, &msg, NULL, 0));
+	assert_false(
+		unic_kio_ring_rdma(&r, 1, &(struct unic_kio_rdma){ 0 }, 3));
+	test_free(mem);
+}
+
 #define FORM 0x1234578u
 
 /* Sends data by a derived region: the slots from @at on must be one request
@@ -316,6 +405,7 @@ int main(void)
 		cmocka_unit_test(completions_that_are_none),
 		cmocka_unit_test(receives_complete_in_turn),
 		cmocka_unit_test(data_in_pieces),
+		cmocka_unit_test(rdma_of_what_was_taken_back),
 		cmocka_unit_test(data_by_a_form),
 		cmocka_unit_test(forms_are_lent_once),
 	};
