@@ -3,6 +3,7 @@
 #include "kio_link.h"
 
 #include "kio_conn.h"
+#include "kio_lend.h"
 
 #define SILENT_NS   2000000000ull /* without a message while I/Os are open */
 #define CONNECT_US  2000000u
@@ -116,58 +117,6 @@ static bool send_qp_destroy(struct unic_kio_conn *c)
 			    unic_kio_conn_link(c), 0);
 }
 
-/* Fill in the pieces of a TOKEN_ALLOC: one contiguous range goes into the request, more
- * pieces follow behind it. */
-static void token_request(struct unic_kio_conn *c, uint32_t at,
-			  struct unic_ctl_token_alloc *r,
-			  struct unic_token_piece *tail, uint32_t *pieces)
-{
-	struct unic_kio_node *n = c->node;
-
-	*pieces = 0;
-	r->mr = unic_to_le32(n->mr);
-	if (unic_kio_conn_outgoing(c)) {
-		const struct unic_kio *io = unic_kio_conn_client(c)->slot[at];
-
-		r->length = unic_to_le32(io->len);
-		r->iova = io->piece[0].bus;
-		if (io->pieces == 1)
-			return;
-		r->iova = unic_to_le64(0);
-		r->flags = unic_to_le32(UNIC_TOKEN_F_PIECES);
-		*pieces = io->pieces;
-		memcpy(tail, io->piece, io->pieces * sizeof(*tail));
-	} else {
-		const struct unic_kio_job *job =
-			&unic_kio_conn_server(c)->job[at];
-
-		r->iova = unic_to_le64(unic_kio_ring_at(&n->ring, job->buf));
-		r->length = job->ask.len;
-	}
-}
-
-static bool send_token_alloc(struct unic_kio_conn *c, uint32_t at)
-{
-	struct {
-		struct unic_ctl_token_alloc r;
-		struct unic_token_piece tail[UNIC_TOKEN_PIECES];
-	} msg = { 0 };
-	uint32_t pieces;
-
-	token_request(c, at, &msg.r, msg.tail, &pieces);
-	return unic_kio_ask(c->node, UNIC_CTL_TOKEN_ALLOC, &msg,
-			    pieces * (uint32_t)sizeof(*msg.tail),
-			    unic_kio_conn_link(c), at);
-}
-
-static bool send_token_cancel(struct unic_kio_conn *c, uint32_t at)
-{
-	struct unic_ctl_obj r = { .id = unic_to_le32(c->token_id[at]) };
-
-	return unic_kio_ask(c->node, UNIC_CTL_TOKEN_CANCEL, &r, 0,
-			    unic_kio_conn_link(c), at);
-}
-
 /* ----------------------------------------------------------------- answers */
 
 static void create_done(struct unic_kio_conn *c, uint32_t status,
@@ -209,42 +158,12 @@ static void connect_done(struct unic_kio_conn *c, uint32_t status,
 		set_conn_up(c);
 }
 
-static void token_done(struct unic_kio_conn *c, uint32_t at, uint32_t status,
-		       const uint64_t *rec)
-{
-	struct unic_ctl_token_reply r;
-
-	memcpy(&r, rec, sizeof(r));
-	c->token_id[at] = unic_from_le32(r.id);
-	if (unic_kio_conn_outgoing(c))
-		unic_kio_token(unic_kio_conn_client(c), at, !status,
-			       unic_from_le32(r.index), unic_from_le64(r.key));
-	else
-		unic_kio_server_token(unic_kio_conn_server(c), at, !status,
-				      unic_from_le32(r.index),
-				      unic_from_le64(r.key));
-}
-
 /* QP_DESTROY was refused (no memory, or the NIC is being reset): the queue pair is
  * there still, and the NIC may use its buffers. Send the request again later. */
 static void destroy_failed(struct unic_kio_conn *c)
 {
 	c->asked = false;
 	c->retry_ns = c->node->now_ns + AGAIN_NS;
-}
-
-static void cancel_done(struct unic_kio_conn *c, uint32_t at, uint32_t status)
-{
-	/* see destroy_failed(); BUSY: a message is arriving, and the NIC is of
-	 * an earlier version */
-	if (status && status != UNIC_ST_NO_TOKEN) {
-		c->want_cancel |= 1u << at;
-		c->cancel_ns = c->node->now_ns + AGAIN_NS;
-	} else if (unic_kio_conn_outgoing(c)) {
-		unic_kio_ended(unic_kio_conn_client(c), at);
-	} else {
-		unic_kio_server_ended(unic_kio_conn_server(c), at);
-	}
 }
 
 void unic_kio_link_reply(struct unic_kio_node *n,
@@ -267,13 +186,8 @@ void unic_kio_link_reply(struct unic_kio_node *n,
 		else
 			destroy_failed(c);
 		break;
-	case UNIC_CTL_TOKEN_ALLOC:
-		token_done(c, ask->at, status, rec);
-		break;
-	case UNIC_CTL_TOKEN_CANCEL:
-		cancel_done(c, ask->at, status);
-		break;
-	default: /* REJECT */
+	default: /* REJECT, or about a token */
+		unic_kio_lend_reply(c, ask, status, rec);
 		break;
 	}
 }
@@ -447,7 +361,7 @@ void unic_kio_link_lost(struct unic_kio_node *n, int status)
 
 	for (c = n->conn; c < n->conn + UNIC_KIO_LINKS; c++) {
 		unic_kio_ring_down(&n->ring, unic_kio_conn_link(c));
-		c->want_token = c->want_cancel = 0;
+		unic_kio_lend_forget(c);
 		c->qp = c->id = 0;
 		c->gone = false;
 		c->asked = false;
@@ -462,26 +376,6 @@ void unic_kio_link_lost(struct unic_kio_node *n, int status)
 }
 
 /* ---------------------------------------------------------------------- poll */
-
-static void send_token_requests(struct unic_kio_conn *c)
-{
-	uint32_t at, want;
-
-	for (want = c->want_token; want; want &= want - 1) {
-		at = (uint32_t)__builtin_ctz(want);
-		if (!send_token_alloc(c, at))
-			return;
-		c->want_token &= ~(1u << at);
-	}
-	if (c->node->now_ns < c->cancel_ns)
-		return;
-	for (want = c->want_cancel; want; want &= want - 1) {
-		at = (uint32_t)__builtin_ctz(want);
-		if (!send_token_cancel(c, at))
-			return;
-		c->want_cancel &= ~(1u << at);
-	}
-}
 
 static uint64_t min_ns(uint64_t a, uint64_t b)
 {
@@ -537,9 +431,7 @@ static uint64_t next_deadline_ns(struct unic_kio_conn *c, uint64_t ends)
 {
 	uint64_t now = c->node->now_ns;
 
-	if (c->want_cancel)
-		ends = min_ns(ends, now + AGAIN_NS);
-	if (c->want_token || (c->state == UNIC_KIO_C_DRAIN))
+	if (unic_kio_lend_waits(c) || c->state == UNIC_KIO_C_DRAIN)
 		ends = min_ns(ends, now + AGAIN_NS);
 	if (c->state == UNIC_KIO_C_WAIT && !is_idle(c))
 		ends = min_ns(ends, c->retry_ns > now ? c->retry_ns : now);
@@ -569,7 +461,7 @@ uint64_t unic_kio_link_poll(struct unic_kio_node *n)
 						      n->now_ns)
 			       : unic_kio_server_poll(unic_kio_conn_server(c),
 						      n->now_ns);
-		send_token_requests(c);
+		unic_kio_lend_poll(c);
 		next = min_ns(next, next_deadline_ns(c, ends));
 	}
 	return next;

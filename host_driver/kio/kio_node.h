@@ -10,6 +10,7 @@
  *   kio_node   set-up of the slot, requests and their answers
  *   kio_user   places and buffers for I/Os of users that have none
  *   kio_link   the states of connections
+ *   kio_lend   the access of peers to the memory of an I/O
  *   kio_conn   the link functions of clients and servers
  *   kio_ring   the memory of the slot, the queues in it
  *   kio_client, kio_server   the states of an I/O on either side
