@@ -15,14 +15,103 @@ void unic_kio_client_init(struct unic_kio_client *c,
 }
 
 /* True if the answer to @io brings bytes. */
-static bool needs_token(const struct unic_kio *io)
+static bool brings_bytes(const struct unic_kio *io)
 {
 	return io->op == UNIC_KIO_READ || io->op == UNIC_KIO_LIST;
 }
 
+static bool is_rdma(const struct unic_kio *io)
+{
+	return io->how == UNIC_KIO_BY_RDMA;
+}
+
+/* True if @io has a token or a region while it is under way. */
+static bool needs_token(const struct unic_kio *io)
+{
+	return brings_bytes(io) || is_rdma(io);
+}
+
 static void send_request(struct unic_kio_client *c, uint32_t at);
 
+/* ---------------------------------------------------------------- regions */
+
+/* True if a region of page size 1 << @shift has the pieces of @io: all but the first
+ * begin at a page, all but the last end at one. */
+static bool fits_pages(const struct unic_kio *io, uint8_t shift)
+{
+	uint64_t edges = 0, mask = (1ull << shift) - 1;
+	uint32_t i;
+
+	for (i = 0; i < io->pieces; i++) {
+		uint64_t bus = unic_from_le64(io->piece[i].bus);
+		uint32_t len = unic_from_le32(io->piece[i].len);
+
+		if (!len || bus + len < bus)
+			return false;
+		if (i)
+			edges |= bus;
+		if (i + 1 < io->pieces)
+			edges |= bus + len;
+	}
+	return io->pieces && !(edges & mask);
+}
+
+uint32_t unic_kio_pages(const struct unic_kio *io, uint8_t *shift,
+			unic_le64 *page)
+{
+	uint32_t i, n = 0;
+
+	*shift = fits_pages(io, 16) ? 16 : 12;
+	if (!fits_pages(io, *shift))
+		return 0;
+	for (i = 0; i < io->pieces; i++) {
+		uint64_t bus = unic_from_le64(io->piece[i].bus);
+		uint64_t last = bus + unic_from_le32(io->piece[i].len) - 1;
+
+		for (bus >>= *shift; bus <= last >> *shift; bus++) {
+			if (n == UNIC_KIO_PAGES)
+				return 0;
+			page[n++] = unic_to_le64(bus << *shift);
+		}
+	}
+	return n;
+}
+
+static uint8_t choose_how(const struct unic_kio_client *c,
+			  const struct unic_kio *io)
+{
+	unic_le64 page[UNIC_KIO_PAGES];
+	uint8_t shift;
+
+	if (c->old || io->no_room || io->tries >= UNIC_KIO_AGAIN ||
+	    (brings_bytes(io) && !io->clean) ||
+	    !unic_kio_pages(io, &shift, page))
+		return UNIC_KIO_BY_TOKEN;
+	return UNIC_KIO_BY_RDMA;
+}
+
 /* ------------------------------------------------------------- the window */
+
+/* Begin the I/O of slot @at, or begin it again. */
+static void begin_try(struct unic_kio_client *c, uint32_t at)
+{
+	struct unic_kio *io = c->slot[at];
+
+	io->id = c->turn++ * UNIC_KIO_WINDOW + at;
+	io->moved = 0;
+	io->given = io->redo = false;
+	io->how = UNIC_KIO_BY_TOKEN;
+	if (c->rdma && io->len) {
+		io->how = choose_how(c, io);
+		c->by_token += !is_rdma(io);
+	}
+	if (!needs_token(io)) {
+		send_request(c, at);
+		return;
+	}
+	io->state = UNIC_KIO_TOKEN;
+	c->link->token(c, at, io);
+}
 
 static void begin_io(struct unic_kio_client *c, uint32_t at)
 {
@@ -31,15 +120,9 @@ static void begin_io(struct unic_kio_client *c, uint32_t at)
 	c->head = io->next;
 	c->slot[at] = io;
 	c->busy++;
-	io->id = c->turn++ * UNIC_KIO_WINDOW + at;
-	io->moved = 0;
-	io->given = false;
-	if (!needs_token(io)) {
-		send_request(c, at);
-		return;
-	}
-	io->state = UNIC_KIO_TOKEN;
-	c->link->token(c, at, io);
+	io->tries = 0;
+	io->no_room = false;
+	begin_try(c, at);
 }
 
 static void fill_window(struct unic_kio_client *c)
@@ -103,7 +186,7 @@ uint64_t unic_kio_demand(const struct unic_kio_client *c)
 
 static bool is_valid_io(const struct unic_kio *io)
 {
-	bool bytes = needs_token(io) || io->op == UNIC_KIO_WRITE;
+	bool bytes = brings_bytes(io) || io->op == UNIC_KIO_WRITE;
 	uint64_t sum = 0;
 	uint32_t i;
 
@@ -146,6 +229,7 @@ static void send_request(struct unic_kio_client *c, uint32_t at)
 	struct unic_kio *io = c->slot[at];
 	struct unic_kio_msg msg = {
 		.op = io->op,
+		.how = io->how,
 		.name_bytes = io->name_bytes,
 		.id = unic_to_le32(io->id),
 		.offset = unic_to_le64(io->offset),
@@ -158,6 +242,7 @@ static void send_request(struct unic_kio_client *c, uint32_t at)
 	}
 	if (io->file)
 		io->wrote = io->file->wrote;
+	c->by_rdma += is_rdma(io);
 	io->state = UNIC_KIO_ASKED;
 	if (!c->link->send(c, &msg, io))
 		cancel_io(c, at, -ENOLINK);
@@ -173,12 +258,16 @@ void unic_kio_token(struct unic_kio_client *c, uint32_t at, bool ok,
 		return;
 	io->token = token;
 	io->key = key;
-	if (!ok)
-		end_io(c, at, late ? io->why : -ENOBUFS, 0);
-	else if (late)
+	if (ok && late) {
 		c->link->cancel(c, at, io);
-	else
+	} else if (ok) {
 		send_request(c, at);
+	} else if (is_rdma(io) && !late) {
+		io->no_room = true; /* by token, then */
+		begin_try(c, at);
+	} else {
+		end_io(c, at, late ? io->why : -ENOBUFS, 0);
+	}
 	fill_window(c);
 }
 
@@ -188,8 +277,10 @@ void unic_kio_ended(struct unic_kio_client *c, uint32_t at)
 
 	if (!io || !needs_token(io))
 		return;
-	if (io->state == UNIC_KIO_CANCEL)
-		end_io(c, at, io->why, 0);
+	if (io->state == UNIC_KIO_CANCEL && io->redo && c->up)
+		begin_try(c, at);
+	else if (io->state == UNIC_KIO_CANCEL)
+		end_io(c, at, io->why, io->why ? 0 : io->moved);
 	else if (io->state == UNIC_KIO_ASKED)
 		end_io(c, at, -EIO,
 		       0); /* evicted or aborted: no answer comes */
@@ -200,7 +291,7 @@ void unic_kio_sent(struct unic_kio_client *c, uint32_t at)
 {
 	struct unic_kio *io = c->slot[at];
 
-	if (!io || io->op != UNIC_KIO_WRITE)
+	if (!io || io->op != UNIC_KIO_WRITE || is_rdma(io))
 		return;
 	if (io->state == UNIC_KIO_CANCEL)
 		end_io(c, at, io->why, io->moved);
@@ -238,6 +329,45 @@ static bool is_token_timeout(const struct unic_kio *io, uint32_t status)
 	return io->op == UNIC_KIO_WRITE && status == ETIMEDOUT;
 }
 
+/* Try the I/O of slot @at again, as soon as its region has ended; @why: its status if
+ * there is no connection then. */
+static void redo_io(struct unic_kio_client *c, uint32_t at, int why)
+{
+	c->slot[at]->redo = true;
+	cancel_io(c, at, why);
+}
+
+/* The answer to an I/O by RDMA. What it says was moved is believed, as the bytes are: the
+ * pages had been zeroed. They are the NIC's still. */
+static void handle_rdma_answer(struct unic_kio_client *c, uint32_t at,
+			       const struct unic_kio_msg *msg)
+{
+	struct unic_kio *io = c->slot[at];
+	uint32_t status = unic_from_le32(msg->status);
+	uint32_t len = unic_from_le32(msg->len);
+	bool knows = msg->how == UNIC_KIO_BY_RDMA;
+
+	if (knows && status == ESTALE) {
+		c->again++;
+		io->tries++;
+		redo_io(c, at, -ENOLINK);
+		return;
+	}
+	if (!knows && status == EINVAL) {
+		c->old = true;
+		redo_io(c, at, -ENOLINK);
+		return;
+	}
+	if (!status && (!knows || len > io->len))
+		status = io->remote = EIO;
+	if (!status)
+		status = io->remote =
+			update_file_state(io, unic_from_le64(msg->key));
+	if (!status)
+		io->moved = len;
+	cancel_io(c, at, status ? -EREMOTEIO : 0);
+}
+
 static void handle_answer(struct unic_kio_client *c, uint32_t at,
 			  const struct unic_kio_msg *msg, uint32_t token,
 			  uint32_t payload)
@@ -248,6 +378,10 @@ static void handle_answer(struct unic_kio_client *c, uint32_t at,
 
 	io->size = unic_from_le64(msg->size);
 	io->remote = status < 4096 ? status : EIO;
+	if (is_rdma(io)) {
+		handle_rdma_answer(c, at, msg);
+		return;
+	}
 	if (needs_token(io) && payload && token == io->token) {
 		/* the NIC reports payload placed, so the token is used up */
 		end_io(c, at, status ? -EIO : 0, payload);
@@ -277,7 +411,8 @@ static void handle_grant(struct unic_kio_client *c, uint32_t at,
 		.len = unic_to_le32(io->len),
 	};
 
-	if (io->op != UNIC_KIO_WRITE || io->state != UNIC_KIO_ASKED)
+	if (io->op != UNIC_KIO_WRITE || io->state != UNIC_KIO_ASKED ||
+	    is_rdma(io))
 		return;
 	io->token = unic_from_le32(msg->token);
 	io->key = unic_from_le64(msg->key);
@@ -312,6 +447,7 @@ void unic_kio_up(struct unic_kio_client *c, bool up)
 	uint32_t at;
 
 	c->up = up;
+	c->old = false; /* another one may be there */
 	for (at = 0; !up && at < UNIC_KIO_WINDOW; at++)
 		if (c->slot[at])
 			cancel_io(c, at, -ENOLINK);

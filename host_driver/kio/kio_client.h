@@ -6,10 +6,10 @@
  * connection to one other host, which is made again when it ends. The window has
  * sixteen slots; an I/O under way has one of them, the others wait.
  *
- * Secret: the states of an I/O. A READ holds a payload token from its request to its
- * answer, a WRITE uses a token of the server; no other resource of the NIC is held. The
- * caller gets the pages back (done()) only when the NIC has stopped using them: the
- * token has ended, or the data has left. An I/O ends at its deadline, or
+ * Secret: the states of an I/O. By token, a READ holds a payload token from its request
+ * to its answer, and a WRITE uses a token of the server. By RDMA, either holds a region.
+ * The caller gets the pages back (done()) only when the NIC has stopped using them: the
+ * token or region has ended, or the data has left. An I/O ends at its deadline, or
  * UNIC_KIO_LATE_NS later together with its connection, whatever the peer does.
  *
  *   READ, LIST    QUEUED -> TOKEN -> ASKED -> done
@@ -18,7 +18,15 @@
  *   WRITE         QUEUED -> ASKED -> FLYING -> done
  *                             |        +-> CANCEL -> done (late, no link)
  *                             +-> done
+ *   by RDMA       QUEUED -> TOKEN -> ASKED -> CANCEL -> done (always by way of CANCEL)
+ *                             ^  |               |
+ *                             |  +-> by token (no region)
+ *                             +------------------+ (region taken back, old server)
  *   the others    QUEUED -> ASKED -> done
+ *
+ * TOKEN: the driver is asked for the token or region; CANCEL: for its end. Each try has
+ * an id of its own, and a region an address by chance, so nothing that a peer does for
+ * an earlier try, or for an earlier I/O of the slot, fits a later one.
  *
  * Portable: calls its link and memcpy, allocates nothing. One lock around all.
  */
@@ -30,6 +38,8 @@
 #include "unic_os.h"
 
 #define UNIC_KIO_LATE_NS 500000000ull
+#define UNIC_KIO_AGAIN	 3u /* tries by RDMA of an I/O; the next is by token */
+#define UNIC_KIO_PAGES	 (UNIC_KIO_MAX / 4096u + 1u) /* of a region, at most */
 
 enum unic_kio_state {
 	UNIC_KIO_DONE = 0,
@@ -62,6 +72,9 @@ struct unic_kio {
 	struct unic_token_piece piece[UNIC_TOKEN_PIECES];
 	uint32_t pieces;
 	uint64_t deadline_ns;
+	/* READ, LIST: the pages are zeroed, so that bytes that a server only says
+	 * to have written tell the reader nothing. Without, the I/O goes by token */
+	bool clean;
 	/* of WRITE, CUT and SYNC, or NULL. A SYNC ends with `remote` EIO when the
 	 * server has restarted since a WRITE or CUT after the last SYNC */
 	struct unic_kio_file *file;
@@ -85,7 +98,11 @@ struct unic_kio {
 	uint32_t wrote; /* SYNC: file->wrote when it was sent */
 	int why;	/* CANCEL: the status for done() */
 	uint8_t state;
-	bool given; /* WRITE: its data has been posted */
+	uint8_t how;   /* enum unic_kio_how of this try */
+	uint8_t tries; /* by RDMA that were in vain */
+	bool no_room;  /* no region: this I/O goes by token */
+	bool redo;     /* CANCEL: try again */
+	bool given;    /* WRITE: its data has been posted */
 };
 
 struct unic_kio_client;
@@ -107,13 +124,14 @@ struct unic_kio_link {
 	 * pages. */
 	bool (*data)(struct unic_kio_client *c, uint32_t at,
 		     const struct unic_kio_msg *msg, const struct unic_kio *io);
-	/** token() - allocate a token for the pieces of slot @at;
+	/** token() - allocate a token for the pieces of slot @at, or, by RDMA,
+	 * register them: for the peer to read if @io is a WRITE, else to write.
 	 * unic_kio_token() answers. */
 	void (*token)(struct unic_kio_client *c, uint32_t at,
 		      const struct unic_kio *io);
-	/** cancel() - end the token of slot @at. unic_kio_ended() answers when it
-	 * has ended, by this call or before; a message that is arriving is
-	 * received first. */
+	/** cancel() - end the token or region of slot @at. unic_kio_ended() answers
+	 * when it has ended, by this call or before, and the NIC does not use the
+	 * pages any more; a message that is arriving is received first. */
 	void (*cancel)(struct unic_kio_client *c, uint32_t at,
 		       const struct unic_kio *io);
 };
@@ -128,6 +146,11 @@ struct unic_kio_client {
 	uint32_t turn;	     /* makes ids differ */
 	uint32_t mean_bytes; /* of an I/O, decayed */
 	bool up;
+	bool rdma;	   /* by RDMA, where that can be */
+	bool old;	   /* the server knows no RDMA */
+	uint32_t by_rdma;  /* requests */
+	uint32_t by_token; /* requests that were to be by RDMA, and could not */
+	uint32_t again;	   /* ... made again: the region was taken back */
 };
 
 /** unic_kio_client_init() - set @c up, not connected: I/Os wait for unic_kio_up().
@@ -146,11 +169,18 @@ void unic_kio_lost(struct unic_kio_client *c, int status);
 /** unic_kio_start() - begin @io, or queue it. 0, and done() follows; or -EINVAL. */
 int unic_kio_start(struct unic_kio_client *c, struct unic_kio *io);
 
-/** unic_kio_token() - slot @at has a token, or (@ok false) cannot have one. */
+/** unic_kio_pages() - write to @page the bus addresses of the pages of @io, for a region
+ * of page size 1 << *@shift that begins with the first byte and ends with the last.
+ * Returns their number, UNIC_KIO_PAGES at most; 0: no region has these pieces. */
+uint32_t unic_kio_pages(const struct unic_kio *io, uint8_t *shift,
+			unic_le64 *page);
+
+/** unic_kio_token() - slot @at has a token, or (@ok false) cannot have one. By RDMA,
+ * @token and @key are STag and address. */
 void unic_kio_token(struct unic_kio_client *c, uint32_t at, bool ok,
 		    uint32_t token, uint64_t key);
 
-/** unic_kio_ended() - the token of slot @at has ended. */
+/** unic_kio_ended() - the token or region of slot @at has ended. */
 void unic_kio_ended(struct unic_kio_client *c, uint32_t at);
 
 /** unic_kio_sent() - the NIC has finished reading the bytes of slot @at. */

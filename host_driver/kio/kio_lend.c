@@ -54,12 +54,47 @@ static bool send_token_alloc(struct unic_kio_conn *c, uint32_t at)
 			    unic_kio_conn_link(c), at);
 }
 
-static bool send_token_cancel(struct unic_kio_conn *c, uint32_t at)
+/* True if what place @at of @c has, or wants, is a region. */
+static bool is_region(struct unic_kio_conn *c, uint32_t at)
+{
+	return unic_kio_conn_outgoing(c) &&
+	       unic_kio_conn_client(c)->slot[at]->how == UNIC_KIO_BY_RDMA;
+}
+
+/* Register exactly the bytes of the I/O of place @at, for the peer to read if it is a
+ * WRITE, else to write. The driver chooses an address by chance. */
+static bool send_lend(struct unic_kio_conn *c, uint32_t at)
+{
+	const struct unic_kio *io = unic_kio_conn_client(c)->slot[at];
+	struct {
+		struct unic_ctl_mr_reg r;
+		unic_le64 page[UNIC_KIO_PAGES];
+	} msg = { 0 };
+	uint32_t n = unic_kio_pages(io, &msg.r.page_shift, msg.page);
+
+	msg.r.va = io->piece[0].bus;
+	msg.r.length = unic_to_le64(io->len);
+	msg.r.pd = unic_to_le32(c->node->pd);
+	msg.r.mr_class = UNIC_CLASS_RDMA;
+	msg.r.key = (uint8_t)(io->id / UNIC_KIO_WINDOW);
+	msg.r.flags = UNIC_CTL_REG_RANDOM;
+	msg.r.rights = io->op == UNIC_KIO_WRITE
+			       ? UNIC_MR_REMOTE_READ
+			       : UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE;
+	return unic_kio_ask(c->node, UNIC_CTL_MR_REG, &msg,
+			    n * (uint32_t)sizeof(*msg.page),
+			    unic_kio_conn_link(c), at);
+}
+
+/* End the token or the region of place @at. */
+static bool send_end(struct unic_kio_conn *c, uint32_t at)
 {
 	struct unic_ctl_obj r = { .id = unic_to_le32(c->token_id[at]) };
 
-	return unic_kio_ask(c->node, UNIC_CTL_TOKEN_CANCEL, &r, 0,
-			    unic_kio_conn_link(c), at);
+	return unic_kio_ask(c->node,
+			    is_region(c, at) ? UNIC_CTL_MR_DEREG
+					     : UNIC_CTL_TOKEN_CANCEL,
+			    &r, 0, unic_kio_conn_link(c), at);
 }
 
 /* ----------------------------------------------------------------- answers */
@@ -80,11 +115,28 @@ static void token_done(struct unic_kio_conn *c, uint32_t at, uint32_t status,
 				      unic_from_le64(r.key));
 }
 
-static void cancel_done(struct unic_kio_conn *c, uint32_t at, uint32_t status)
+static void region_done(struct unic_kio_conn *c, uint32_t at, uint32_t status,
+			const uint64_t *rec)
+{
+	struct unic_ctl_mr_reg_reply r;
+
+	if (status == UNIC_CTL_ST_RESET) {
+		c->node->unsure = true; /* the pages stay the NIC's */
+		return;
+	}
+	memcpy(&r, rec, sizeof(r));
+	c->token_id[at] = unic_from_le32(r.id);
+	unic_kio_token(unic_kio_conn_client(c), at, !status,
+		       unic_from_le32(r.stag), unic_from_le64(r.iova));
+}
+
+/* @none: the status that says that the token or region is not there. */
+static void end_done(struct unic_kio_conn *c, uint32_t at, uint32_t status,
+		     uint32_t none)
 {
 	/* BUSY: a message is arriving, and the NIC is of an earlier version;
 	 * others: out of memory, or a reset */
-	if (status && status != UNIC_ST_NO_TOKEN) {
+	if (status && status != none) {
 		c->want_cancel |= 1u << at;
 		c->cancel_ns = c->node->now_ns + AGAIN_NS;
 	} else if (unic_kio_conn_outgoing(c)) {
@@ -98,10 +150,22 @@ void unic_kio_lend_reply(struct unic_kio_conn *c,
 			 const struct unic_kio_ask *ask, uint32_t status,
 			 const uint64_t *rec)
 {
-	if (ask->op == UNIC_CTL_TOKEN_ALLOC)
+	switch (ask->op) {
+	case UNIC_CTL_TOKEN_ALLOC:
 		token_done(c, ask->at, status, rec);
-	else if (ask->op == UNIC_CTL_TOKEN_CANCEL)
-		cancel_done(c, ask->at, status);
+		break;
+	case UNIC_CTL_MR_REG:
+		region_done(c, ask->at, status, rec);
+		break;
+	case UNIC_CTL_TOKEN_CANCEL:
+		end_done(c, ask->at, status, UNIC_ST_NO_TOKEN);
+		break;
+	case UNIC_CTL_MR_DEREG:
+		end_done(c, ask->at, status, UNIC_ST_NO_MR);
+		break;
+	default: /* REJECT */
+		break;
+	}
 }
 
 /* -------------------------------------------------------------------- poll */
@@ -112,7 +176,8 @@ void unic_kio_lend_poll(struct unic_kio_conn *c)
 
 	for (want = c->want_token; want; want &= want - 1) {
 		at = (uint32_t)__builtin_ctz(want);
-		if (!send_token_alloc(c, at))
+		if (!(is_region(c, at) ? send_lend(c, at)
+				       : send_token_alloc(c, at)))
 			return;
 		c->want_token &= ~(1u << at);
 	}
@@ -120,7 +185,7 @@ void unic_kio_lend_poll(struct unic_kio_conn *c)
 		return;
 	for (want = c->want_cancel; want; want &= want - 1) {
 		at = (uint32_t)__builtin_ctz(want);
-		if (!send_token_cancel(c, at))
+		if (!send_end(c, at))
 			return;
 		c->want_cancel &= ~(1u << at);
 	}

@@ -3,9 +3,17 @@
  * kio_lend.h - inside the page service: what a peer may access of this host, each time
  * for one I/O.
  *
- * Secret: how the driver is asked for a token of an I/O's memory, and for its end. The
- * conn records what is wanted (kio_conn.c); a request that finds no room, or is
- * refused for a while, is sent again.
+ * Secret: how the driver is asked for a token or a region of an I/O's memory, and for its
+ * end. The connection records what is wanted (kio_conn.c); a request that finds no room,
+ * or is refused for a while, is sent again.
+ *
+ *   token   wanted -> TOKEN_ALLOC -> lent -> TOKEN_CANCEL -> OK, NO_TOKEN: ended
+ *   region  wanted -> MR_REG ------> lent -> MR_DEREG -----> OK, NO_MR: ended
+ *                       |                      +-> any other status: later, again
+ *                       +-> refused: not lent
+ *                       +-> RESET: not known. The NIC may have a region that nobody
+ *                           knows the number of: the slot is given up with it, unless
+ *                           the NIC was reset (unic_kio_node.unsure)
  */
 #ifndef UNIC_KIO_LEND_H
 #define UNIC_KIO_LEND_H

@@ -100,6 +100,8 @@ static bool send_connect(struct unic_kio_conn *c)
 		r.service = unic_to_le64(UNIC_KIO_SERVICE);
 		r.ipv4 = unic_to_le32(c->ipv4);
 		r.timeout_us = unic_to_le32(CONNECT_US);
+		if (c->node->config.rdma)
+			r.rights = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
 	} else {
 		r.conn = unic_to_le32(c->id);
 	}
@@ -186,7 +188,7 @@ void unic_kio_link_reply(struct unic_kio_node *n,
 		else
 			destroy_failed(c);
 		break;
-	default: /* REJECT, or about a token */
+	default: /* REJECT, or about a token or region */
 		unic_kio_lend_reply(c, ask, status, rec);
 		break;
 	}

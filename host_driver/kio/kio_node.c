@@ -342,6 +342,7 @@ static void reset_node(struct unic_kio_node *n)
 	memset(n->ask, 0, sizeof(n->ask));
 	n->retry_ns = n->now_ns;
 	n->lost = true;
+	n->unsure = false;
 	for (i = 0; i < UNIC_KIO_OUT; i++)
 		unic_kio_up(&n->client[i], false);
 	end_lost(n);
@@ -366,7 +367,7 @@ static bool take_reply(struct unic_kio_node *n)
 	const uint64_t *rec = n->reply[n->taken % UNIC_KIO_REPLIES].rec;
 	struct unic_kio_ask ask;
 	struct unic_ctl_hdr hdr;
-	uint32_t i;
+	uint32_t i, status;
 
 	if (n->taken == n->replies)
 		return false;
@@ -378,20 +379,13 @@ static bool take_reply(struct unic_kio_node *n)
 			return true; /* to a request from before the reset */
 	ask = n->ask[i];
 	n->ask[i].op = 0;
-	switch (ask.op) {
-	case UNIC_CTL_HELLO:
-	case UNIC_CTL_PD_ALLOC:
-	case UNIC_CTL_MR_REG:
-	case UNIC_CTL_CQ_CREATE:
-	case UNIC_CTL_LISTEN:
-		set_up_done(n, unic_from_le16(hdr.status), rec);
-		break;
-	case UNIC_CTL_MR_ALLOC:
-		mr_alloc_done(n, unic_from_le16(hdr.status), rec);
-		break;
-	default:
-		unic_kio_link_reply(n, &ask, unic_from_le16(hdr.status), rec);
-	}
+	status = unic_from_le16(hdr.status);
+	if (n->up)
+		unic_kio_link_reply(n, &ask, status, rec);
+	else if (ask.op == UNIC_CTL_MR_ALLOC)
+		mr_alloc_done(n, status, rec);
+	else
+		set_up_done(n, status, rec);
 	return true;
 }
 
@@ -421,7 +415,8 @@ static void handle_upcall(struct unic_kio_node *n, const uint64_t *rec)
 	case UNIC_UP_DB_ERROR:
 		restart_node(n);
 		break;
-	default: /* tokens end by TOKEN_CANCEL; regions get no notices */
+	default: /* tokens and regions end by requests; the server is told of a
+		  * region that was taken back, and answers */
 		break;
 	}
 }
@@ -460,9 +455,9 @@ static bool take_upcall(struct unic_kio_node *n)
 /* --------------------------------------------------------------- the window */
 
 /*
- * The service holds no entries, so it gets no notices. But a process that gets one
- * gives up buffers, because entries are short, and the service does its part: notices
- * to any process halve the window, GROW_NS without one let it grow by one.
+ * A process that gets a notice gives up buffers, because entries are short, and the
+ * service does its part, whether it holds entries or not: notices to any process halve
+ * the window, GROW_NS without one let it grow by one.
  */
 static void adjust_window(struct unic_kio_node *n)
 {
@@ -557,6 +552,8 @@ uint64_t unic_kio_node_poll(struct unic_kio_node *n)
 		budget--;
 	while (budget && n->core.slot != UNIC_OS_NO_SLOT && take_upcall(n))
 		budget--;
+	if (n->unsure && budget) /* and no RESET came with it */
+		restart_node(n);
 	if (!n->up) {
 		end_lost(n);
 		set_up(n);

@@ -48,6 +48,7 @@ struct unic_kio_config {
 	struct unic_kio_store *store;	  /* exported; NULL: none */
 	const struct unic_kio_net *allow; /* may connect; not copied */
 	uint32_t allows;		  /* 0: every host */
+	bool rdma; /* I/Os of this host go by RDMA, not by tokens */
 };
 
 enum unic_kio_conn_state {
@@ -105,7 +106,9 @@ struct unic_kio_node {
 	void (*done)(struct unic_kio_user *user, int status, uint32_t bytes);
 	struct unic_client core; /* the service, for the core */
 	bool wanted, up;
-	bool lost;  /* I/Os of before a reset are left: may_touch_lost() */
+	bool lost; /* I/Os of before a reset are left: may_touch_lost() */
+	/* an MR_REG was answered RESET: the NIC may have that region */
+	bool unsure;
 	bool asked; /* the request of `step` is sent */
 	uint8_t step;
 	uint32_t why; /* enum unic_ctl_status of the last set-up that failed */

@@ -35,6 +35,19 @@ static void user_done(struct unic_kio *io, int status, uint32_t bytes)
 	user->node->done(user, status, bytes);
 }
 
+/* The buffer has bytes of earlier I/Os, perhaps of another user. By RDMA nobody but the
+ * server knows which of them it has overwritten. */
+static bool clean_buf(const struct unic_kio_user *user)
+{
+	const struct unic_kio *io = &user->io;
+
+	if (!user->node->config.rdma || io->len > UNIC_KIO_MAX ||
+	    (io->op != UNIC_KIO_READ && io->op != UNIC_KIO_LIST))
+		return false;
+	memset(user->buf, 0, io->len);
+	return true;
+}
+
 int unic_kio_user_start(struct unic_kio_user *user, uint32_t ipv4)
 {
 	struct unic_kio_node *n = user->node;
@@ -45,6 +58,7 @@ int unic_kio_user_start(struct unic_kio_user *user, uint32_t ipv4)
 		.bus = unic_to_le64(unic_kio_ring_at(&n->ring, user->buf)),
 		.len = unic_to_le32(io->len),
 	};
+	io->clean = clean_buf(user);
 	io->done = user_done;
 	return unic_kio_node_start(n, io, ipv4);
 }

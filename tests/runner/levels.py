@@ -85,6 +85,7 @@ GROUPS = {
     "crowd": [
         level("the page service beside 15 hoarders", "build/bin/kio-crowd",
               "build/bin/kio-crowd-peer", "build/bin/kio-crowd-queue",
+              "build/bin/kio-crowd-move", "build/bin/kio-crowd-rdma",
               "build/bin/kio-crowd-write",
               apart="tests again beside hoarders", **BUSY)],
     "stags": [

@@ -48,6 +48,16 @@ bool still;
 
 bool rough;
 
+bool rdma;
+
+uint32_t no_regions;
+
+bool old_server;
+
+struct rig_mr lent[UNIC_KIO_WINDOW];
+
+static uint32_t draining; /* bit per place: MR_DEREG is PENDING */
+
 uint32_t short_by;
 
 bool broken;
@@ -382,6 +392,40 @@ static bool alloc(struct rig *r, struct unic_cmd_token_alloc *cmd,
 	return ok;
 }
 
+/* Registers the pages of @i, as the driver does (host_driver/kio/kio_lend.c). */
+static void get_region(uint32_t at, const struct unic_kio *i)
+{
+	static uint64_t turn;
+	unic_le64 page[UNIC_KIO_PAGES];
+	uint8_t shift;
+	uint32_t n = unic_kio_pages(i, &shift, page);
+	uint64_t low = unic_from_le64(i->piece[0].bus) & ((1u << 21) - 1);
+	struct unic_cmd_mr_reg cmd = {
+		.pd = unic_to_le32(qa.pd),
+		.rights = i->op == UNIC_KIO_WRITE
+				  ? UNIC_MR_REMOTE_READ
+				  : UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE,
+		.page_shift = shift,
+		.iova = unic_to_le64(++turn * 0x10003 << 21 | low),
+		.length = unic_to_le64(i->len),
+		.n_pages = unic_to_le32(n),
+		.flags = UNIC_REG_LIST,
+		.key = (uint8_t)(i->id / UNIC_KIO_WINDOW),
+	};
+	struct unic_cpl_mr_reg cpl;
+	bool ok;
+
+	assert_true(n);
+	memcpy(rig_list(&ra), page, n * sizeof(*page));
+	ok = !no_regions && !rig_cmd(&ra, UNIC_CMD_MR_REG, &cmd, &cpl);
+	no_regions -= !!no_regions;
+	if (ok)
+		lent[at] = (struct rig_mr){ .mr = unic_from_le32(cpl.mr),
+					    .gen = unic_from_le32(cpl.gen) };
+	unic_kio_token(&client, at, ok, ok ? unic_from_le32(cpl.stag) : 0,
+		       unic_from_le64(cmd.iova));
+}
+
 static void get_token(uint32_t at)
 {
 	const struct unic_kio *i = client.slot[at];
@@ -396,6 +440,10 @@ static void get_token(uint32_t at)
 	uint64_t key;
 	bool ok;
 
+	if (i->how == UNIC_KIO_BY_RDMA) {
+		get_region(at, i);
+		return;
+	}
 	memcpy(rig_list(&ra), i->piece, sizeof(i->piece));
 	ok = alloc(&ra, &cmd, &index, &key);
 	unic_kio_token(&client, at, ok, index, key);
@@ -431,10 +479,66 @@ static void cancel(struct rig *r, uint32_t token, uint64_t key)
 	assert_true(!err || (rough && err == UNIC_ST_NO_TOKEN));
 }
 
+/* The region of place @at ends, at once or when EVICTED comes. */
+static void end_region(uint32_t at)
+{
+	uint8_t err = rig_dereg(&ra, &lent[at]);
+
+	if (err == UNIC_ST_PENDING) {
+		draining |= 1u << at;
+		return;
+	}
+	assert_int_equal(err, 0);
+	unic_kio_ended(&client, at);
+}
+
+void events(void)
+{
+	struct unic_evt_mr evt;
+	uint32_t at;
+
+	while (rig_event(&ra, &evt)) {
+		if (evt.hdr.type == UNIC_EVT_NOTICE)
+			rig_ack(&ra, &evt);
+		if (evt.hdr.type != UNIC_EVT_EVICTED)
+			continue;
+		for (at = 0; at < UNIC_KIO_WINDOW; at++)
+			if (draining >> at & 1 &&
+			    lent[at].mr == unic_from_le32(evt.mr) &&
+			    lent[at].gen == unic_from_le32(evt.gen)) {
+				draining &= ~(1u << at);
+				unic_kio_ended(&client, at);
+			}
+	}
+}
+
+void take_back(const struct rig_mr *mr)
+{
+	struct unic_cmd_mr evict = { .mr = unic_to_le32(mr->mr),
+				     .gen = unic_to_le32(mr->gen) };
+	struct unic_evt_mr evt;
+	uint32_t i;
+
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
+	for (i = 0; i < 100; i++) {
+		while (rig_event(&ra, &evt)) {
+			if (evt.hdr.type == UNIC_EVT_EVICTED)
+				return;
+			rig_ack(&ra, &evt);
+		}
+		rig_run(&ra, MS);
+	}
+	fail();
+}
+
 static void cancel_token(uint32_t at)
 {
 	const struct unic_kio *i = client.slot[at];
 
+	if (i->how == UNIC_KIO_BY_RDMA) {
+		end_region(at);
+		return;
+	}
 	cancel(&ra, i->token, i->key);
 	unic_kio_ended(&client, at);
 }
@@ -510,8 +614,18 @@ bool message(struct rig *r, struct rig_qp *qp, const struct rig_mr *mr,
 
 void serve(const struct message *m)
 {
-	assert_true(unic_kio_server_message(&server, m->text, m->bytes,
-					    m->token, m->payload));
+	struct unic_kio_msg msg;
+	uint8_t text[sizeof(m->text)];
+
+	memcpy(text, m->text, m->bytes);
+	if (old_server) {
+		memcpy(&msg, text, sizeof(msg));
+		msg.rsvd = msg.how;
+		msg.how = UNIC_KIO_BY_TOKEN;
+		memcpy(text, &msg, sizeof(msg));
+	}
+	assert_true(unic_kio_server_message(&server, text, m->bytes, m->token,
+					    m->payload));
 }
 
 void step(void)
@@ -520,6 +634,8 @@ void step(void)
 	struct message m;
 
 	commands();
+	if (rdma)
+		events();
 	most = client.busy > most ? client.busy : most;
 	rig_run2(&ra, &rb, MS / 10);
 	if (!rough)
@@ -577,7 +693,10 @@ int up(void **state)
 	get_form();
 	unic_kio_client_init(&client, &link_ops);
 	unic_kio_server_init(&server, &server_ops, &store);
+	client.rdma = rdma = false;
+	no_regions = draining = 0;
 	unic_kio_up(&client, true);
+	old_server = false;
 	deaf = still = rough = slow = no_room = broken = false;
 	short_by = claims = 0;
 	boot = 1;
@@ -589,6 +708,13 @@ int up(void **state)
 	server_wants = server_cancels = buffers_used = runs = 0;
 	memset(written, 0, sizeof(written));
 	memset(io, 0, sizeof(io));
+	return 0;
+}
+
+int up_rdma(void **state)
+{
+	up(state);
+	client.rdma = rdma = true;
 	return 0;
 }
 
@@ -612,6 +738,7 @@ void start(uint32_t i, uint8_t op, uint32_t name, uint64_t offset, uint32_t len,
 		.len = len,
 		.pieces = n,
 		.deadline_ns = ra.nic.now_ns + 400 * MS,
+		.clean = rdma,
 		.file = file_of_it,
 		.done = done,
 	};
@@ -647,6 +774,30 @@ void expect_content(uint32_t i)
 			assert_int_equal(p[j],
 					 content((uint8_t)io[i].name[0], at++));
 	}
+}
+
+void fill(uint32_t i)
+{
+	uint64_t at = io[i].offset;
+	uint32_t k, j;
+
+	for (k = 0; k < io[i].pieces; k++) {
+		uint8_t *p = pa.mem + (unic_from_le64(io[i].piece[k].bus) -
+				       RIG_KERNEL_BUS);
+
+		for (j = 0; j < unic_from_le32(io[i].piece[k].len); j++)
+			p[j] = content((uint8_t)io[i].name[0], at++);
+	}
+}
+
+void expect_written(uint32_t i)
+{
+	uint32_t k;
+
+	for (k = 0; k < io[i].len; k++)
+		assert_int_equal(written[io[i].offset + k],
+				 content((uint8_t)io[i].name[0],
+					 io[i].offset + k));
 }
 
 void run(uint32_t n)

@@ -82,6 +82,18 @@ extern bool still;
 /* Messages are random; each end has at most four sends under way. */
 extern bool rough;
 
+/* I/Os go by RDMA, into pages that are said to be zeroed. */
+extern bool rdma;
+
+/* Regions of I/Os that are refused, of the next ones. */
+extern uint32_t no_regions;
+
+/* The server is one that knows no RDMA: the byte that asks for it is reserved. */
+extern bool old_server;
+
+/* The region of each place of the client's window. */
+extern struct rig_mr lent[UNIC_KIO_WINDOW];
+
 /* Bytes that a WRITE does not send. */
 extern uint32_t short_by;
 
@@ -115,6 +127,12 @@ extern bool no_room;
 /* @len bytes at @iova under @lkey. */
 struct unic_sge sge(uint32_t lkey, uint64_t iova, uint32_t len);
 
+/* Handles the events of the client's NIC: notices are acknowledged. */
+void events(void);
+
+/* The client's NIC takes region @mr back. Its notice is not answered. */
+void take_back(const struct rig_mr *mr);
+
 /* Runs the commands for the tokens that both ends want made and cancelled. */
 void commands(void);
 
@@ -134,6 +152,9 @@ void step(void);
 /* Set-up of a test: both NICs, connected, and both ends, without I/Os. */
 int up(void **state);
 
+/* As up(); I/Os go by RDMA. */
+int up_rdma(void **state);
+
 /* The client's done(). */
 void done(struct unic_kio *i, int why, uint32_t bytes);
 
@@ -149,6 +170,12 @@ void start(uint32_t i, uint8_t op, uint32_t name, uint64_t offset, uint32_t len,
  */
 void read_at(uint32_t i, uint32_t name, uint64_t offset, uint32_t len,
 	     uint32_t n);
+
+/* Fills the pages of I/O @i with what it is to write. */
+void fill(uint32_t i);
+
+/* The file must have what I/O @i wrote. */
+void expect_written(uint32_t i);
 
 /* The pages of I/O @i must have the bytes of the file. */
 void expect_content(uint32_t i);

@@ -160,26 +160,6 @@ static void written_bytes_are_read(void **state)
 	nothing_left();
 }
 
-/* The client's NIC takes region @mr back. */
-static void take_back(const struct rig_mr *mr)
-{
-	struct unic_cmd_mr evict = { .mr = unic_to_le32(mr->mr),
-				     .gen = unic_to_le32(mr->gen) };
-	struct unic_evt_mr evt;
-	uint32_t i;
-
-	assert_int_equal(rig_cmd(&ra, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
-	for (i = 0; i < 100; i++) {
-		while (rig_event(&ra, &evt)) {
-			if (evt.hdr.type == UNIC_EVT_EVICTED)
-				return;
-			rig_ack(&ra, &evt);
-		}
-		rig_run(&ra, MS);
-	}
-	fail();
-}
-
 /* A region that was taken back: nothing is moved, the answer says so, and the
  * connection goes on. */
 static void taken_back(void **state)

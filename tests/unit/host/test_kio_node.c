@@ -12,6 +12,7 @@
 #define PAGE  0x5000u	     /* of the I/O */
 #define LEN   4096u
 #define QPN   77u
+#define IOVA  0x123456789000ull
 #define PEER  0x0a000002u
 #define MS    1000000ull
 #define OPS   64u
@@ -34,6 +35,12 @@ static void *slot_mem[1] = { slot_pages };
 static uint8_t *mem;
 static struct unic_ctl_cq_create cq;
 static struct unic_ctl_qp_create qp;
+static struct unic_ctl_connect connect;
+static struct {
+	struct unic_ctl_mr_reg r;
+	unic_le64 page[UNIC_KIO_PAGES];
+} reg; /* the last MR_REG */
+static uint32_t reg_tail;
 static uint32_t completions, received;
 static struct unic_kio io, other;
 static uint32_t over;
@@ -103,7 +110,8 @@ static void answer(uint16_t op, uint64_t *rec)
 	struct unic_ctl_queue_reply queue = { .id = unic_to_le32(5),
 					      .number = unic_to_le32(QPN) };
 	struct unic_ctl_mr_reg_reply mr = { .id = unic_to_le32(6),
-					    .stag = unic_to_le32(0x600) };
+					    .stag = unic_to_le32(0x600),
+					    .iova = unic_to_le64(IOVA) };
 	struct unic_ctl_token_reply token = { .id = unic_to_le32(7),
 					      .index = unic_to_le32(8),
 					      .key = unic_to_le64(9) };
@@ -138,6 +146,13 @@ bool unic_host_request(struct unic_host *host, struct unic_client *client,
 		memcpy(&cq, msg, sizeof(cq));
 	if (op == UNIC_CTL_QP_CREATE)
 		memcpy(&qp, msg, sizeof(qp));
+	if (op == UNIC_CTL_CONNECT)
+		memcpy(&connect, msg, sizeof(connect));
+	if (op == UNIC_CTL_MR_REG) {
+		assert_true(bytes <= sizeof(reg));
+		memcpy(&reg, msg, bytes);
+		reg_tail = (uint32_t)bytes - UNIC_CTL_BYTES;
+	}
 	if (op == UNIC_CTL_HELLO)
 		client->slot = 0;
 	answer(op, rec);
@@ -220,15 +235,19 @@ static void start(struct unic_kio *i, uint8_t op)
 			     .len = unic_to_le32(op == UNIC_KIO_SYNC ? 0
 								     : LEN) } },
 		.deadline_ns = os.now_ns + WHEN,
+		.clean = true,
 		.done = done,
 	};
 	assert_int_equal(unic_kio_node_start(&node, i, PEER), 0);
 	poll(0);
 }
 
+static bool rdma;
+
 static int setup(void **state)
 {
 	struct unic_kio_config config = {
+		.rdma = rdma,
 		.os = &os,
 		.slot_mem = slot_mem,
 		.slot_bytes = sizeof(slot_pages),
@@ -253,9 +272,16 @@ static int setup(void **state)
 	return 0;
 }
 
+static int setup_rdma(void **state)
+{
+	rdma = true;
+	return setup(state);
+}
+
 static int teardown(void **state)
 {
 	(void)state;
+	rdma = false;
 	free(mem);
 	return 0;
 }
@@ -443,14 +469,214 @@ static void begins_anew(void **state)
 	assert_int_equal(asked[UNIC_CTL_HELLO], 2);
 }
 
+/* ------------------------------------------------------------------ by RDMA */
+
+/* The message that was posted last. */
+static struct unic_kio_msg posted(void)
+{
+	const struct unic_sq_slot *slot = at_bus(unic_from_le64(qp.sq_iova));
+	struct unic_kio_msg msg;
+	uint32_t link = 0;
+
+	while (node.conn[link].ipv4 != PEER)
+		link++;
+	slot += (node.ring.link[link].posted - 1) % UNIC_KIO_SLOTS;
+	assert_int_equal(slot->opcode, UNIC_WR_SEND);
+	memcpy(&msg, at_bus(unic_from_le64(slot->sge[0].iova)), sizeof(msg));
+	return msg;
+}
+
+/* Starts an I/O whose region the peer may use. */
+static void start_lent(uint8_t op)
+{
+	uint32_t regs = asked[UNIC_CTL_MR_REG];
+
+	start(&io, op);
+	assert_int_equal(io.state, UNIC_KIO_ASKED);
+	assert_int_equal(asked[UNIC_CTL_MR_REG], regs + 1);
+	assert_int_equal(asked[UNIC_CTL_TOKEN_ALLOC], 0);
+}
+
+/* Answers @io with @len bytes moved. */
+static void answer_io(uint32_t len)
+{
+	struct unic_kio_msg msg = { .op = UNIC_KIO_ANSWER,
+				    .how = UNIC_KIO_BY_RDMA,
+				    .id = unic_to_le32(io.id),
+				    .len = unic_to_le32(len) };
+
+	deliver(&msg);
+	poll(0);
+}
+
+/* The driver is asked for a region of the bytes of the I/O, with the one right that
+ * its server needs; the server is told how to find it. */
+static void region_of_one_io(void **state)
+{
+	static const uint8_t ops[] = { UNIC_KIO_READ, UNIC_KIO_WRITE };
+	struct unic_kio_msg msg;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		over = 0;
+		start_lent(ops[i]);
+		assert_int_equal(connect.rights,
+				 UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE);
+		assert_int_equal(unic_from_le64(reg.r.va), PAGE);
+		assert_int_equal(unic_from_le64(reg.r.iova), 0);
+		assert_int_equal(unic_from_le64(reg.r.length), LEN);
+		assert_int_equal(unic_from_le32(reg.r.pd), node.pd);
+		assert_int_equal(reg.r.rights,
+				 i ? UNIC_MR_REMOTE_READ
+				   : UNIC_MR_LOCAL_WRITE |
+						 UNIC_MR_REMOTE_WRITE);
+		assert_int_equal(reg.r.mr_class, UNIC_CLASS_RDMA);
+		assert_int_equal(reg.r.residency, UNIC_RESIDENT);
+		assert_int_equal(reg.r.flags, UNIC_CTL_REG_RANDOM);
+		assert_int_equal(reg.r.page_shift, 16);
+		assert_int_equal(reg_tail, 8);
+		assert_int_equal(unic_from_le64(reg.page[0]), PAGE & ~0xffffu);
+		msg = posted();
+		assert_int_equal(msg.how, UNIC_KIO_BY_RDMA);
+		assert_int_equal(unic_from_le32(msg.token), 0x600);
+		assert_int_equal(unic_from_le64(msg.key), IOVA);
+		answer_io(LEN);
+		assert_int_equal(asked[UNIC_CTL_MR_DEREG], i + 1);
+		now_over(0);
+	}
+	assert_int_equal(asked[UNIC_CTL_TOKEN_CANCEL], 0);
+}
+
+/* The driver refuses to end the region, which the peer may still use, of an I/O that
+ * is late, and of one that was answered: each ends when the region has. */
+static void dereg_refused(void **state)
+{
+	static const uint16_t all[] = {
+		UNIC_CTL_ST_NO_MEMORY, UNIC_ST_BUSY,	 UNIC_CTL_ST_TOO_MANY,
+		UNIC_CTL_ST_NO_NIC,    UNIC_ST_NO_TOKEN, UNIC_CTL_ST_RESET
+	};
+	uint32_t i, k, n = 0;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		over = 0;
+		start_lent(k ? UNIC_KIO_READ : UNIC_KIO_WRITE);
+		refuse[UNIC_CTL_MR_DEREG] = all[0];
+		if (k)
+			answer_io(LEN);
+		else
+			os.now_ns += WHEN;
+		for (i = 0; i < 6; i++) {
+			refuse[UNIC_CTL_MR_DEREG] = all[i];
+			poll(LATER / MS);
+			not_yet();
+			assert_true(asked[UNIC_CTL_MR_DEREG] > n);
+			n = asked[UNIC_CTL_MR_DEREG];
+		}
+		refuse[UNIC_CTL_MR_DEREG] = k ? 0 : UNIC_ST_NO_MR;
+		poll(LATER / MS);
+		now_over(k ? 0 : -ETIMEDOUT);
+	}
+}
+
+/* The connection's end is not that of a region: its pages are the NIC's until the
+ * driver has answered. */
+static void region_outlives_its_connection(void **state)
+{
+	static const uint8_t ops[] = { UNIC_KIO_READ, UNIC_KIO_WRITE };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		over = 0;
+		start(&io, ops[i]);
+		poll(100); /* it connects, again */
+		assert_int_equal(io.state, UNIC_KIO_ASKED);
+		refuse[UNIC_CTL_MR_DEREG] = UNIC_CTL_ST_NO_MEMORY;
+		upcall(i, UNIC_UP_QP_ERROR);
+		poll(LATER / MS);
+		assert_int_equal(asked[UNIC_CTL_QP_DESTROY], i + 1);
+		not_yet();
+		refuse[UNIC_CTL_MR_DEREG] = 0;
+		poll(LATER / MS);
+		now_over(-ENOLINK);
+	}
+}
+
+/* MR_REG is answered RESET, but there was no reset: the NIC may have a region, whose
+ * number nobody knows. The I/O ends when the slot has, in which it would be. */
+static void region_that_nobody_knows(void **state)
+{
+	(void)state;
+	refuse[UNIC_CTL_MR_REG] = UNIC_CTL_ST_RESET;
+	start(&io, UNIC_KIO_READ);
+	assert_true(leaves);
+	refuse[UNIC_CTL_MR_REG] = 0;
+	poll(2 * WHEN / MS);
+	not_yet();
+	assert_int_equal(asked[UNIC_CTL_HELLO], 1);
+	leaves = false;
+	now_over(-ENOLINK);
+	assert_int_equal(asked[UNIC_CTL_HELLO], 2);
+}
+
+/* MR_REG is answered RESET, and there was one: the I/O ends when it is certain that the
+ * NIC has let go, and the slot is kept. */
+static void reset_at_a_registration(void **state)
+{
+	(void)state;
+	refuse[UNIC_CTL_MR_REG] = UNIC_CTL_ST_RESET;
+	nic = UNIC_CTL_NIC_STARTING;
+	upcall(0, UNIC_UP_RESET);
+	start(&io, UNIC_KIO_READ);
+	refuse[UNIC_CTL_MR_REG] = 0;
+	poll(2 * WHEN / MS);
+	assert_false(leaves);
+	assert_false(node.unsure);
+	nic = UNIC_CTL_NIC_READY;
+	poll(1000);
+	assert_true(node.up);
+	assert_int_equal(over, 1);
+	assert_true(why);
+}
+
+/* A NIC that is not answering has the region: no I/O ends by a reset that was not. */
+static void nic_hangs_with_a_region(void **state)
+{
+	(void)state;
+	start_lent(UNIC_KIO_READ);
+	upcall(0, UNIC_UP_RESET);
+	nic = UNIC_CTL_NIC_DEAD;
+	poll(2 * WHEN / MS);
+	not_yet();
+	nic = UNIC_CTL_NIC_READY;
+	now_over(-ENOLINK);
+	poll(1000);
+	assert_true(node.up);
+	assert_int_equal(asked[UNIC_CTL_HELLO], 2);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define R(f) cmocka_unit_test_setup_teardown(f, setup_rdma, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(cancel_refused), T(destroy_refused), T(message_lost),
-		T(data_held_up),   T(nic_hangs),       T(nic_leaves),
-		T(nic_is_removed), T(begins_anew),
+		T(cancel_refused),
+		T(destroy_refused),
+		T(message_lost),
+		T(data_held_up),
+		T(nic_hangs),
+		T(nic_leaves),
+		T(nic_is_removed),
+		T(begins_anew),
+		R(region_of_one_io),
+		R(dereg_refused),
+		R(region_outlives_its_connection),
+		R(region_that_nobody_knows),
+		R(reset_at_a_registration),
+		R(nic_hangs_with_a_region),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

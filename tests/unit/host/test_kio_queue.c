@@ -213,7 +213,7 @@ static void data_in_pieces(void **state)
 /* Posts RDMA; the next slot must be a request of one SGE, to or from the peer. */
 static void expect_rdma(struct unic_kio_ring *r, uint32_t at, bool reads)
 {
-	struct unic_kio_rdma rdma = {
+	struct unic_kio_rdma move = {
 		.piece = { .bus = unic_to_le64(0x7000),
 			   .len = unic_to_le32(513) },
 		.read = reads,
@@ -226,7 +226,7 @@ static void expect_rdma(struct unic_kio_ring *r, uint32_t at, bool reads)
 	unic_kio_ring_qp(r, 1, &where);
 	s = (void *)(r->mem + unic_from_le64(where.sq_iova) - r->bus);
 	s += at % 64;
-	assert_true(unic_kio_ring_rdma(r, 1, &rdma, 3));
+	assert_true(unic_kio_ring_rdma(r, 1, &move, 3));
 	assert_int_equal(s->opcode, reads ? UNIC_WR_READ : UNIC_WR_WRITE);
 	assert_int_equal(s->flags, UNIC_WR_SIGNALED);
 	assert_int_equal(s->num_sge, 1);

@@ -8,30 +8,6 @@
 #include "kio_rig.h"
 #include "kio_server.h"
 
-static void fill(uint32_t i)
-{
-	uint64_t at = io[i].offset;
-	uint32_t k, j;
-
-	for (k = 0; k < io[i].pieces; k++) {
-		uint8_t *p = pa.mem + (unic_from_le64(io[i].piece[k].bus) -
-				       RIG_KERNEL_BUS);
-
-		for (j = 0; j < unic_from_le32(io[i].piece[k].len); j++)
-			p[j] = content((uint8_t)io[i].name[0], at++);
-	}
-}
-
-static void expect_written(uint32_t i)
-{
-	uint32_t k;
-
-	for (k = 0; k < io[i].len; k++)
-		assert_int_equal(written[io[i].offset + k],
-				 content((uint8_t)io[i].name[0],
-					 io[i].offset + k));
-}
-
 static void writes_arrive_whole(void **state)
 {
 	uint32_t i;
