@@ -695,6 +695,7 @@ int up(void **state)
 	unic_kio_server_init(&server, &server_ops, &store);
 	client.rdma = rdma = false;
 	no_regions = draining = 0;
+	memset(lent, 0, sizeof(lent));
 	unic_kio_up(&client, true);
 	old_server = false;
 	deaf = still = rough = slow = no_room = broken = false;
@@ -718,8 +719,20 @@ int up_rdma(void **state)
 	return 0;
 }
 
+/* The NIC must have no region of I/O @i, which has ended. */
+static void check_let_go(const struct unic_kio *i)
+{
+	const struct rig_mr *mr = &lent[i->id % UNIC_KIO_WINDOW];
+	const struct unic_mr_ctx *m = &ra.nic.mrs.mr[mr->mr];
+
+	if (i->how == UNIC_KIO_BY_RDMA && mr->gen && m->gen == mr->gen)
+		assert_int_equal(m->state, UNIC_MR_FREE);
+}
+
 void done(struct unic_kio *i, int why, uint32_t bytes)
 {
+	if (rdma)
+		check_let_go(i);
 	status[i - io] = why;
 	got[i - io] = bytes;
 	finished++;

@@ -361,6 +361,7 @@ static void reset_ends_all(void **state)
 		      1);
 	commands();
 	rig_run2(&ra, &rb, MS);
+	rdma = false; /* the regions are there still: this NIC was not reset */
 	unic_kio_lost(&client, -ENOLINK);
 	assert_int_equal(finished, UNIC_KIO_WINDOW);
 	assert_int_equal(client.busy, 0);
@@ -607,6 +608,55 @@ static void region_that_comes_too_late(void **state)
 	nothing_left();
 }
 
+static uint32_t rnd(uint32_t *seed)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return *seed >> 8;
+}
+
+/* Random answers at any time, refused regions, and regions that are taken back: each
+ * I/O ends once, and its region before it (kio_rig.c: done()). */
+static void random_answers(void **state)
+{
+	static const uint8_t ops[] = { 1, 2, 3, 16, 16, 16, 16, 17, 18, 255 };
+	static const uint32_t why[] = { 0, 0, 0, ESTALE, ESTALE, EINVAL, 5 };
+	uint32_t seed = 7, i, round;
+
+	(void)state;
+	deaf = true;
+	for (round = 0; round < 200; round++) {
+		finished = 0;
+		for (i = 0; i < 8; i++)
+			start(i, i % 3 + 1, 'r', 0, 1000, 1);
+		for (i = 0; i < 60; i++) {
+			struct unic_kio_msg msg = {
+				.op = ops[rnd(&seed) % sizeof(ops)],
+				.how = (uint8_t)(rnd(&seed) % 8 != 0),
+				.id = unic_to_le32(client.turn * 16 -
+						   rnd(&seed) % 200),
+				.status =
+					unic_to_le32(why[rnd(&seed) % N(why)]),
+				.len = unic_to_le32(rnd(&seed) % 1100),
+			};
+			const struct unic_kio *one = client.slot[i % 8];
+
+			if (one && rnd(&seed) % 2)
+				msg.id = unic_to_le32(one->id);
+			unic_kio_message(&client, &msg, rnd(&seed) % 4,
+					 rnd(&seed) % 4 ? 0 : 1000);
+			no_regions = rnd(&seed) % 16 == 0;
+			if (rnd(&seed) % 3)
+				step();
+		}
+		unic_kio_up(&client, false);
+		run(8);
+		unic_kio_up(&client, true);
+	}
+	assert_in_range(client.again, 100, 100000);
+	assert_in_range(client.by_rdma, 1000, 100000);
+	nothing_left();
+}
+
 /* Many at once, of all kinds, on a server with few buffers. */
 static void many_at_once(void **state)
 {
@@ -649,6 +699,7 @@ int main(void)
 		cmocka_unit_test_setup(answers_of_an_earlier_try, up_rdma),
 		cmocka_unit_test_setup(no_try_without_a_connection, up_rdma),
 		cmocka_unit_test_setup(region_that_comes_too_late, up_rdma),
+		cmocka_unit_test_setup(random_answers, up_rdma),
 		cmocka_unit_test_setup(many_at_once, up_rdma),
 	};
 

@@ -402,11 +402,18 @@ int main(void)
 		cmocka_unit_test_setup(one_that_waits_for_a_form_ends_in_time,
 				       up),
 		cmocka_unit_test_setup(many_at_once, up),
+		cmocka_unit_test_setup(many_at_once, up_rdma),
 		cmocka_unit_test_setup(others_have_no_bytes, up),
+		cmocka_unit_test_setup(others_have_no_bytes, up_rdma),
 		cmocka_unit_test_setup(
 			flush_after_another_life_of_the_server_fails, up),
+		cmocka_unit_test_setup(
+			flush_after_another_life_of_the_server_fails, up_rdma),
 		cmocka_unit_test_setup(write_behind_a_flush_is_not_in_it, up),
+		cmocka_unit_test_setup(write_behind_a_flush_is_not_in_it,
+				       up_rdma),
 		cmocka_unit_test_setup(store_hears_of_the_end, up),
+		cmocka_unit_test_setup(store_hears_of_the_end, up_rdma),
 		cmocka_unit_test_setup(granted_to_nobody, up),
 		cmocka_unit_test_setup(data_that_comes_too_late, up),
 		cmocka_unit_test_setup(slow_files, up),
