@@ -40,6 +40,15 @@ enum unic_ctl_kio_what {
 	UNIC_CTL_KIO_STATE = 6, /* of the service here; no name, no address */
 };
 
+/* How the bytes of an I/O get from driver to driver. */
+enum unic_ctl_kio_data {
+	UNIC_CTL_KIO_ANY = 0,	/* as the driver was told, see STATE */
+	UNIC_CTL_KIO_TOKEN = 1, /* tagged messages, into payload tokens */
+	UNIC_CTL_KIO_RDMA = 2,	/* RDMA of the other driver, or by token where
+				 * that cannot be: no room for a region, an older
+				 * driver; UNSUPPORTED: this one may not */
+};
+
 struct unic_ctl_kio {
 	struct unic_ctl_hdr hdr;
 	unic_le64 offset;     /* READ, WRITE: of the first byte; LIST,
@@ -52,20 +61,23 @@ struct unic_ctl_kio {
 	unic_le32 timeout_ms; /* 0: UNIC_CTL_KIO_TIMEOUT_MS */
 	uint8_t what;	      /* enum unic_ctl_kio_what */
 	uint8_t name_bytes;   /* with / between folders; none at either end */
-	uint8_t rsvd0[2];
+	uint8_t data;	      /* enum unic_ctl_kio_data; STATE: 0 */
+	uint8_t rsvd0;
 	unic_le32 rsvd[6];
 };
 struct unic_ctl_kio_reply {
 	struct unic_ctl_hdr hdr; /* epoch 0 */
-	unic_le64 size;	 /* of the file now; LIST: entries left out and sent */
-	unic_le32 bytes; /* moved; READ: fewer than asked for only at the end */
-	unic_le32 error; /* REMOTE: errno of Linux */
+	unic_le64 size;	  /* of the file now; LIST: entries left out and sent */
+	unic_le32 bytes;  /* moved; READ: fewer than asked for only at the end;
+			  * STATE: TOKEN or RDMA, what ANY is */
+	unic_le32 error;  /* REMOTE: errno of Linux */
 	unic_le64 demand; /* STATE: bytes of buffers it would use */
 	unic_le32 window; /* STATE: I/Os under way to a host, at most */
 	unic_le32 done;	  /* STATE: I/Os for processes here so far; */
 	unic_le32 failed; /* of them, with an error */
 	unic_le32 served; /* for other hosts */
-	unic_le32 rsvd[2];
+	unic_le32 rdma;	 /* STATE: requests to other hosts by RDMA, and those */
+	unic_le32 token; /* that went by token because RDMA could not be */
 };
 
 UNIC_ABI_AT(unic_ctl_kio, what, 36);

@@ -101,7 +101,7 @@ static void begin_try(struct unic_kio_client *c, uint32_t at)
 	io->moved = 0;
 	io->given = io->redo = false;
 	io->how = UNIC_KIO_BY_TOKEN;
-	if (c->rdma && io->len) {
+	if (c->rdma && io->len && !io->token_only) {
 		io->how = choose_how(c, io);
 		c->by_token += !is_rdma(io);
 	}

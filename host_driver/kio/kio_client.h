@@ -75,6 +75,7 @@ struct unic_kio {
 	/* READ, LIST: the pages are zeroed, so that bytes that a server only says
 	 * to have written tell the reader nothing. Without, the I/O goes by token */
 	bool clean;
+	bool token_only; /* by token, also where RDMA could be */
 	/* of WRITE, CUT and SYNC, or NULL. A SYNC ends with `remote` EIO when the
 	 * server has restarted since a WRITE or CUT after the last SYNC */
 	struct unic_kio_file *file;

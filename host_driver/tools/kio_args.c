@@ -28,6 +28,10 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "timeout", 't', "SECONDS", 0,
 	  "For each request, connecting again included (10)", 0 },
+	{ "data", 'd', "token|rdma", 0,
+	  "How the bytes get from driver to driver (default: as unicd was "
+	  "told)",
+	  0 },
 	{ "quiet", 'q', NULL, 0, "Nothing but errors", 0 },
 	{ 0 }
 };
@@ -43,6 +47,17 @@ static void parse_timeout(struct kio_options *o, const char *arg,
 		argp_error(state, "--timeout: 0.001 to %u seconds, not %s",
 			   UNIC_CTL_KIO_TIMEOUT_MAX / 1000, arg);
 	o->peer.timeout_ms = (uint32_t)(s * 1000);
+}
+
+static void parse_data(struct kio_options *o, const char *arg,
+		       struct argp_state *state)
+{
+	if (!strcmp(arg, "token"))
+		o->peer.data = UNIC_CTL_KIO_TOKEN;
+	else if (!strcmp(arg, "rdma"))
+		o->peer.data = UNIC_CTL_KIO_RDMA;
+	else
+		argp_error(state, "--data: token or rdma, not %s", arg);
 }
 
 static void parse_kio_arg(struct kio_options *o, char *arg,
@@ -95,6 +110,9 @@ static error_t parse_kio_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 't':
 		parse_timeout(o, arg, state);
+		return 0;
+	case 'd':
+		parse_data(o, arg, state);
 		return 0;
 	case 'q':
 		o->quiet = true;

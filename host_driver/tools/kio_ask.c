@@ -75,6 +75,7 @@ int64_t kio_send(struct kio_peer *peer, const struct kio_call *call)
 		.timeout_ms = unic_to_le32(peer->timeout_ms),
 		.what = call->what,
 		.name_bytes = (uint8_t)name_bytes,
+		.data = call->what == UNIC_CTL_KIO_STATE ? 0 : peer->data,
 	};
 	struct iovec iov[3] = {
 		{ &ask, sizeof(ask) },
@@ -142,7 +143,9 @@ static const char *status_text(uint32_t status)
 		       "process, or give unic-bus more --slots";
 	case UNIC_CTL_ST_UNSUPPORTED:
 		return "not with this NIC, or with such small slots (unicd "
-		       "says which)";
+		       "says which); --data=rdma: not with a unicd that was "
+		       "not "
+		       "told so, too";
 	case UNIC_ST_BAD_OPCODE:
 		return "this unicd is older than unic-kio: use one of the same "
 		       "build";

@@ -20,6 +20,7 @@ struct kio_peer {
 	const char *host; /* as the user wrote it */
 	uint32_t ipv4;
 	uint32_t timeout_ms;
+	uint8_t data;  /* enum unic_ctl_kio_data */
 	uint32_t seq;  /* of the next request */
 	uint32_t open; /* requests without reply */
 	uint8_t in[UNIC_CTL_KIO_MSG_MAX];

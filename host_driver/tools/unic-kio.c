@@ -428,11 +428,14 @@ static int do_state(struct kio_options *o)
 	o->peer.host = "here";
 	if (kio_simple(&o->peer, &call, "state", &r, &data, &bytes))
 		return -1;
-	printf("window %u demand %llu done %u failed %u served %u\n",
+	printf("window %u demand %llu done %u failed %u served %u data %s rdma "
+	       "%u token %u\n",
 	       unic_from_le32(r.window),
 	       (unsigned long long)unic_from_le64(r.demand),
 	       unic_from_le32(r.done), unic_from_le32(r.failed),
-	       unic_from_le32(r.served));
+	       unic_from_le32(r.served),
+	       unic_from_le32(r.bytes) == UNIC_CTL_KIO_RDMA ? "rdma" : "token",
+	       unic_from_le32(r.rdma), unic_from_le32(r.token));
 	return 0;
 }
 

@@ -158,15 +158,15 @@ static void user_io_done(struct unic_kio_user *user, int status, uint32_t bytes)
 
 static uint32_t check_request(const struct unic_ctl_kio *ask, size_t bytes)
 {
-	uint32_t len = unic_from_le32(ask->len), i, sum;
+	uint32_t len = unic_from_le32(ask->len), i;
 	uint32_t data = ask->what == UNIC_CTL_KIO_WRITE ? len : 0;
 	bool moves = ask->what <= UNIC_CTL_KIO_LIST;
 
 	for (i = 0; i < 6; i++)
 		if (unic_from_le32(ask->rsvd[i]))
 			return UNIC_ST_INVALID;
-	sum = (uint32_t)ask->rsvd0[0] + ask->rsvd0[1];
-	if (unic_from_le16(ask->hdr.status) || sum || !ask->what ||
+	if (unic_from_le16(ask->hdr.status) || ask->rsvd0 ||
+	    ask->data > UNIC_CTL_KIO_RDMA || !ask->what ||
 	    ask->what > UNIC_CTL_KIO_STATE || len > UNIC_CTL_KIO_BYTES ||
 	    moves != !!len ||
 	    unic_from_le32(ask->timeout_ms) > UNIC_CTL_KIO_TIMEOUT_MAX ||
@@ -175,7 +175,8 @@ static uint32_t check_request(const struct unic_ctl_kio *ask, size_t bytes)
 	    unic_from_le32(ask->hdr.tail_bytes) != ask->name_bytes + data)
 		return UNIC_ST_INVALID;
 	if (ask->what == UNIC_CTL_KIO_STATE)
-		return ask->name_bytes ? UNIC_ST_INVALID : UNIC_ST_OK;
+		return ask->name_bytes || ask->data ? UNIC_ST_INVALID
+						    : UNIC_ST_OK;
 	if (!unic_from_le32(ask->ipv4) ||
 	    (!ask->name_bytes && ask->what != UNIC_CTL_KIO_LIST))
 		return UNIC_ST_INVALID;
@@ -186,14 +187,24 @@ static void show_state(struct unic_os *os, struct unicd_client *c,
 		       const struct unic_ctl_hdr *asked)
 {
 	const struct unic_kio_node *n = &os->kio->node;
+	bool rdma = n->config.rdma;
 	struct unic_ctl_kio_reply r = {
+		.bytes = unic_to_le32(rdma ? UNIC_CTL_KIO_RDMA
+					   : UNIC_CTL_KIO_TOKEN),
 		.demand = unic_to_le64(unic_kio_node_demand(n)),
 		.window = unic_to_le32(n->window),
 		.done = unic_to_le32((uint32_t)n->ios),
 		.failed = unic_to_le32((uint32_t)n->failed),
 		.served = unic_to_le32((uint32_t)n->served),
 	};
+	uint32_t i, by_rdma = 0, by_token = 0;
 
+	for (i = 0; i < UNIC_KIO_OUT; i++) {
+		by_rdma += n->client[i].by_rdma;
+		by_token += n->client[i].by_token;
+	}
+	r.rdma = unic_to_le32(by_rdma);
+	r.token = unic_to_le32(by_token);
 	answer_request(os, c, asked, UNIC_ST_OK, &r, NULL, 0);
 }
 
@@ -249,6 +260,8 @@ void unicd_kio_request(struct unic_os *os, struct unicd_client *c,
 		status = UNIC_ST_INVALID;
 	if (!status && ask.what != UNIC_CTL_KIO_STATE && !is_kio_allowed(os, c))
 		status = UNIC_CTL_ST_PERMISSION;
+	if (!status && ask.data == UNIC_CTL_KIO_RDMA && !os->opt.kio_rdma)
+		status = UNIC_CTL_ST_UNSUPPORTED;
 	if (!status && c->kio >= UNIC_CTL_KIO_OPEN)
 		status = UNIC_CTL_ST_TOO_MANY;
 	if (!status && ask.what == UNIC_CTL_KIO_STATE) {
@@ -292,6 +305,7 @@ static void begin_request(struct unicd_kio *k, struct request *r,
 		.len = len,
 		.offset = unic_from_le64(r->ask.offset),
 		.deadline_ns = r->deadline_ns,
+		.token_only = r->ask.data == UNIC_CTL_KIO_TOKEN,
 	};
 	memcpy(user->io.name, r->tail, r->ask.name_bytes);
 	if (r->ask.what == UNIC_CTL_KIO_WRITE)
@@ -406,6 +420,7 @@ int unicd_kio_init(struct unic_os *os)
 		.slot_mem = os->slot_mem,
 		.slot_bytes = os->slot_bytes,
 		.pid = (uint32_t)getpid(),
+		.rdma = os->opt.kio_rdma,
 	};
 	struct unicd_kio *k = calloc(1, sizeof(*k));
 

@@ -55,6 +55,7 @@ enum {
 	OPT_KIO_WRITABLE,
 	OPT_KIO_ALLOW,
 	OPT_KIO_USER,
+	OPT_DATA,
 	OPT_KIO_MAX,
 	OPT_LINK,
 	OPT_BAUD,
@@ -99,6 +100,11 @@ static const struct argp_option options[] = {
 	  "who may use files of other hosts from here, beside root and the "
 	  "user "
 	  "of the driver (everybody); repeatable",
+	  0 },
+	{ "data", OPT_DATA, "token|rdma", 0,
+	  "how bytes of files of other hosts get here: tagged messages, or "
+	  "RDMA "
+	  "to a region of each I/O (token)",
 	  0 },
 	{ "link", OPT_LINK, "PATH", 0,
 	  "the NIC is on a UART: a terminal, or the socket of an emulator", 0 },
@@ -244,6 +250,14 @@ static void set_provider(struct argp_state *state, struct unicd_options *o,
 	o->provider = arg;
 }
 
+static void set_data(struct argp_state *state, struct unicd_options *o,
+		     const char *arg)
+{
+	if (strcmp(arg, "token") && strcmp(arg, "rdma"))
+		argp_error(state, "%s: --data is token or rdma", arg);
+	o->kio_rdma = !strcmp(arg, "rdma");
+}
+
 static void set_address(struct argp_state *state, struct unicd_options *o,
 			const char *arg)
 {
@@ -288,6 +302,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		set_provider(state, o, arg);
 	else if (key == 'i')
 		set_address(state, o, arg);
+	else if (key == OPT_DATA)
+		set_data(state, o, arg);
 	else if (key == OPT_AUDIT)
 		o->audit = true;
 	else if (key == OPT_SLOT_SIZE)

@@ -31,7 +31,7 @@ static struct unic_cq *cq;
 static struct unic_qp *qp;
 static struct unic_mr *mr;
 static uint8_t *mem;
-static const struct unic_conn_param plain;
+static const struct unic_conn_param plain; /* with all rights */
 static uint64_t seed;
 static uint8_t last[MSG_SIZE]; /* the last message that arrived */
 
@@ -52,7 +52,9 @@ static void check(int err, const char *what)
 static void open_all(const char *socket)
 {
 	struct unic_mr_attr ma = { .length = BYTES,
-				   .rights = UNIC_MR_LOCAL_WRITE };
+				   .rights = UNIC_MR_LOCAL_WRITE |
+					     UNIC_MR_REMOTE_READ |
+					     UNIC_MR_REMOTE_WRITE };
 
 	check(unic_open(socket, &ctx), "open");
 	check(unic_alloc_pd(ctx, &pd), "pd");
@@ -111,7 +113,21 @@ static void put32(uint8_t *msg, uint32_t at, uint32_t v)
 	memcpy(msg + at, &v, sizeof(v));
 }
 
-/* Fields of struct unic_kio_msg: op, name_bytes, id, status, len, offset, ... */
+/* Makes @msg one that speaks of RDMA, more or less: to the region of the last message,
+ * or to memory that is there, but of another length. */
+static void speak_of_rdma(uint8_t *msg)
+{
+	struct unic_sg sg;
+
+	msg[2] = (uint8_t)rnd(3);
+	if (rnd(2))
+		return;
+	check(unic_sg_of(mr, mem + BYTES - 1 - rnd(70000), 1, &sg), "address");
+	memcpy(msg + 32, &sg.addr, 8);
+	put32(msg, 40, rnd(4) ? sg.lkey : rnd(~0u));
+}
+
+/* Fields of struct unic_kio_msg: op, name_bytes, how, id, status, len, offset, ... */
 static uint32_t make_lie(uint8_t *msg)
 {
 	static const uint8_t ops[] = { 1, 2, 3, 4, 5, 16, 17, 18, 0, 200 };
@@ -132,6 +148,8 @@ static uint32_t make_lie(uint8_t *msg)
 	put32(msg, 20, rnd(5) ? 0 : rnd(~0u));
 	if (!rnd(3))
 		put32(msg, 40, rnd(64)); /* another token, by the same key */
+	if (!rnd(3))
+		speak_of_rdma(msg);
 	msg[MSG_SIZE] = "f/.."[rnd(4)];
 	return rnd(6) ? MSG_SIZE + msg[1] : rnd(MSG - 1) + 1;
 }
@@ -156,6 +174,16 @@ static void lie(void)
 		wr.num_sge = 2;
 		wr.ctrl_len = MSG_SIZE;
 		wr.rkey = rnd(4) ? token : rnd(64);
+	}
+	if (!rnd(4)) { /* to the pages of an I/O, perhaps */
+		memcpy(&wr.remote, last + 32, 8);
+		memcpy(&token, last + 40, 4);
+		wr.remote += rnd(2) ? 0 : rnd(70000);
+		wr.opcode = rnd(2) ? UNIC_WR_WRITE : UNIC_WR_READ;
+		wr.num_sge = 1;
+		wr.ctrl_len = 0;
+		wr.rkey = rnd(8) ? token : rnd(~0u);
+		sg[0] = sg[1];
 	}
 	(void)unic_post_send(qp, &wr, 1);
 }

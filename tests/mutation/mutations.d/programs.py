@@ -222,6 +222,12 @@ MUTATIONS = (
     # --- unicd: remote files
     (UNICD + "kio.c", "	return c->core.privileged || !os->opt.kio_users;",
      "	return true;", "unicd: --kio-user says nothing", "test_kio.py limits"),
+    (UNICD + "kio.c", "		.rdma = os->opt.kio_rdma,\n", "",
+     "unicd: --data=rdma says nothing", "test_kio.py rdma_sizes"),
+    (UNICD + "kio.c", "ask.data == UNIC_CTL_KIO_RDMA && !os->opt.kio_rdma", "0",
+     "unicd: who wants RDMA gets tokens", "test_kio.py rdma_is_asked_for"),
+    (UNICD + "kio.c", "		.token_only = r->ask.data == UNIC_CTL_KIO_TOKEN,\n", "",
+     "unic-kio: --data=token says nothing", "test_kio.py rdma_sizes"),
     ("host_driver/kio/kio_link.c", "	return !n->config.allows;", "	return true;",
      "unicd: --kio-allow says nothing", "test_kio.py limits"),
     ("host_driver/kio/kio_link.c", "		if (!net->bits || !((ipv4 ^ net->ipv4) >> (32 - net->bits)))",

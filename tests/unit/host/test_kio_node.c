@@ -6,6 +6,7 @@
  */
 #include "kio_node.h"
 #include "kio_os.h"
+#include "kio_user.h"
 #include "unit.h"
 
 #define BUS   0x100000000ull /* of the service's memory */
@@ -33,6 +34,9 @@ static uint8_t slot_pages[UNIC_SLOT_FRAMES][4096]
 	__attribute__((aligned(4096)));
 static void *slot_mem[1] = { slot_pages };
 static uint8_t *mem;
+static uint8_t *at_zero; /* where bus address 0 would be */
+static uint8_t
+	*big_slot; /* with queues and buffers; NULL: `mem` has the queues */
 static struct unic_ctl_cq_create cq;
 static struct unic_ctl_qp_create qp;
 static struct unic_ctl_connect connect;
@@ -118,7 +122,9 @@ static void answer(uint16_t op, uint64_t *rec)
 	struct unic_ctl_conn_reply conn = { .id = unic_to_le32(10),
 					    .vendor = 1 };
 
-	if (op == UNIC_CTL_QP_CREATE || op == UNIC_CTL_CQ_CREATE)
+	if (op == UNIC_CTL_ACCEPT)
+		memcpy(rec, &conn, sizeof(conn));
+	else if (op == UNIC_CTL_QP_CREATE || op == UNIC_CTL_CQ_CREATE)
 		memcpy(rec, &queue, sizeof(queue));
 	else if (op == UNIC_CTL_TOKEN_ALLOC)
 		memcpy(rec, &token, sizeof(token));
@@ -146,7 +152,7 @@ bool unic_host_request(struct unic_host *host, struct unic_client *client,
 		memcpy(&cq, msg, sizeof(cq));
 	if (op == UNIC_CTL_QP_CREATE)
 		memcpy(&qp, msg, sizeof(qp));
-	if (op == UNIC_CTL_CONNECT)
+	if (op == UNIC_CTL_CONNECT || op == UNIC_CTL_ACCEPT)
 		memcpy(&connect, msg, sizeof(connect));
 	if (op == UNIC_CTL_MR_REG) {
 		assert_true(bytes <= sizeof(reg));
@@ -166,8 +172,8 @@ bool unic_host_request(struct unic_host *host, struct unic_client *client,
 
 static void *at_bus(uint64_t bus)
 {
-	assert_true(bus >= BUS);
-	return mem + (bus - BUS);
+	assert_true(big_slot || bus >= BUS);
+	return at_zero + bus;
 }
 
 static void complete(struct unic_cqe cqe)
@@ -180,22 +186,27 @@ static void complete(struct unic_cqe cqe)
 	ring[at] = cqe;
 }
 
-/* A message of the peer. */
+/* A message of the peer. A request has a name of one letter. */
 static void deliver(const struct unic_kio_msg *msg)
 {
 	struct unic_rq_slot *slot = at_bus(unic_from_le64(qp.rq_iova));
+	uint32_t bytes = sizeof(*msg) + msg->name_bytes;
+	uint8_t *to;
 
 	slot += received++ % UNIC_KIO_SLOTS;
-	memcpy(at_bus(unic_from_le64(slot->sge[0].iova)), msg, sizeof(*msg));
+	to = at_bus(unic_from_le64(slot->sge[0].iova));
+	memcpy(to, msg, sizeof(*msg));
+	to[sizeof(*msg)] = 'f';
 	complete((struct unic_cqe){ .wr_id = slot->wr_id,
 				    .opcode = UNIC_WC_RECV,
-				    .byte_len = unic_to_le32(sizeof(*msg)) });
+				    .byte_len = unic_to_le32(bytes) });
 }
 
 static void upcall(uint32_t number, uint8_t type)
 {
+	uint8_t *slot = big_slot ? big_slot : slot_pages[0];
 	struct unic_upcall_ring *ring =
-		(void *)slot_pages[UNIC_SLOT_UPCALL_PAGE];
+		(void *)(slot + UNIC_SLOT_UPCALL_PAGE * 4096);
 	struct unic_upcall_obj up = { .hdr = { .seq = unic_to_le32(number + 1),
 					       .type = type,
 					       .id = unic_to_le32(5) } };
@@ -242,7 +253,37 @@ static void start(struct unic_kio *i, uint8_t op)
 	poll(0);
 }
 
+#define BIG (8u << 20) /* bytes of a slot with queues and buffers */
+
 static bool rdma;
+static struct unic_kio_task task;
+static bool queued;
+
+static bool store_begin(struct unic_kio_store *s, const struct unic_kio_task *t)
+{
+	(void)s;
+	task = *t;
+	queued = true;
+	return true;
+}
+
+static bool store_next(struct unic_kio_store *s, struct unic_kio_task *t)
+{
+	static uint8_t bytes[UNIC_KIO_MAX];
+
+	(void)s;
+	if (!queued)
+		return false;
+	queued = false;
+	memset(bytes, 0x77, sizeof(bytes));
+	*t = task;
+	t->buf = bytes;
+	t->n = (int)t->len;
+	return true;
+}
+
+static struct unic_kio_store store = { .begin = store_begin,
+				       .next = store_next };
 
 static int setup(void **state)
 {
@@ -256,10 +297,21 @@ static int setup(void **state)
 	};
 
 	(void)state;
-	mem = calloc(1, unic_kio_ring_bytes(0));
-	config.mem = mem;
+	if (big_slot) {
+		slot_mem[0] = big_slot;
+		at_zero = big_slot;
+		config.slot_bytes = BIG;
+		config.store = &store;
+	} else {
+		mem = calloc(1, unic_kio_ring_bytes(0));
+		at_zero = mem - BUS;
+		config.mem = mem;
+	}
 	memset(refuse, 0, sizeof(refuse));
 	memset(asked, 0, sizeof(asked));
+	memset(&connect, 0, sizeof(connect));
+	memset(&task, 0, sizeof(task));
+	queued = false;
 	memset(slot_pages, 0, sizeof(slot_pages));
 	completions = received = over = 0;
 	leaves = false;
@@ -272,6 +324,15 @@ static int setup(void **state)
 	return 0;
 }
 
+/* As setup_rdma(), with buffers for its own users and for peers, and a file. */
+static int setup_slot(void **state)
+{
+	rdma = true;
+	big_slot = aligned_alloc(4096, BIG);
+	memset(big_slot, 0, BIG);
+	return setup(state);
+}
+
 static int setup_rdma(void **state)
 {
 	rdma = true;
@@ -282,7 +343,11 @@ static int teardown(void **state)
 {
 	(void)state;
 	rdma = false;
+	free(big_slot);
+	big_slot = NULL;
+	slot_mem[0] = slot_pages;
 	free(mem);
+	mem = NULL;
 	return 0;
 }
 
@@ -657,8 +722,177 @@ static void nic_hangs_with_a_region(void **state)
 	assert_int_equal(asked[UNIC_CTL_HELLO], 2);
 }
 
+/* ------------------------------------------------ by RDMA, for users and peers */
+
+/* A buffer keeps nothing of an earlier I/O where the other host may write, or say that
+ * it has written; what is to be sent stays as it is. */
+static void buffers_are_zeroed(void **state)
+{
+	struct unic_kio_user *user;
+	uint32_t i, k;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		user = unic_kio_user_get(&node);
+		assert_non_null(user);
+		memset(user->buf, 0xa5, UNIC_KIO_MAX);
+		user->io = (struct unic_kio){
+			.op = i ? i == 1 ? UNIC_KIO_LIST : UNIC_KIO_WRITE
+				: UNIC_KIO_READ,
+			.len = LEN,
+			.deadline_ns = os.now_ns + WHEN,
+		};
+		assert_int_equal(unic_kio_user_start(user, PEER), 0);
+		assert_int_equal(user->io.clean, i < 2);
+		for (k = 0; k < UNIC_KIO_MAX; k++)
+			assert_int_equal(((uint8_t *)user->buf)[k],
+					 i < 2 && k < LEN ? 0 : 0xa5);
+	}
+	poll(0);
+	assert_int_equal(node.client[UNIC_KIO_OUT - 1].by_rdma, 3);
+	assert_int_equal(unic_from_le64(reg.r.va),
+			 unic_from_le64(user->io.piece[0].bus));
+}
+
+static void nothing_is_zeroed_for_tokens(void **state)
+{
+	struct unic_kio_user *user;
+
+	(void)state;
+	node.config.rdma = false;
+	user = unic_kio_user_get(&node);
+	memset(user->buf, 0xa5, UNIC_KIO_MAX);
+	user->io = (struct unic_kio){ .op = UNIC_KIO_READ,
+				      .len = LEN,
+				      .deadline_ns = os.now_ns + WHEN };
+	assert_int_equal(unic_kio_user_start(user, PEER), 0);
+	assert_false(user->io.clean);
+	assert_int_equal(*(uint8_t *)user->buf, 0xa5);
+}
+
+/* A peer connects, and asks for @len bytes by RDMA. */
+static void peer_asks(uint8_t op)
+{
+	struct unic_upcall_conn up = { .hdr = { .seq = unic_to_le32(1),
+						.type = UNIC_UP_CONN_REQUEST,
+						.id = unic_to_le32(44) },
+				       .peer_ipv4 = unic_to_le32(PEER) };
+	struct unic_upcall_ring *ring =
+		(void *)(big_slot + UNIC_SLOT_UPCALL_PAGE * 4096);
+	struct unic_kio_msg msg = { .op = op,
+				    .how = UNIC_KIO_BY_RDMA,
+				    .name_bytes = 1,
+				    .id = unic_to_le32(3),
+				    .len = unic_to_le32(LEN),
+				    .key = unic_to_le64(IOVA),
+				    .token = unic_to_le32(0x600) };
+
+	memcpy(ring->record[0], &up, sizeof(up));
+	poll(0);
+	assert_int_equal(node.conn[UNIC_KIO_OUT].state, UNIC_KIO_C_UP);
+	deliver(&msg);
+	poll(0);
+}
+
+/* The last request that was posted for the peer. */
+static const struct unic_sq_slot *for_peer(void)
+{
+	const struct unic_sq_slot *slot = at_bus(unic_from_le64(qp.sq_iova));
+
+	return &slot[(node.ring.link[UNIC_KIO_OUT].posted - 1) %
+		     UNIC_KIO_SLOTS];
+}
+
+static struct unic_kio_msg answer_to_peer(void)
+{
+	struct unic_kio_msg msg;
+
+	poll(0);
+	assert_int_equal(for_peer()->opcode, UNIC_WR_SEND);
+	memcpy(&msg, at_bus(unic_from_le64(for_peer()->sge[0].iova)),
+	       sizeof(msg));
+	assert_int_equal(msg.op, UNIC_KIO_ANSWER);
+	return msg;
+}
+
+static void move_done(uint8_t status)
+{
+	complete((struct unic_cqe){ .wr_id = for_peer()->wr_id,
+				    .opcode = UNIC_WC_WRITE,
+				    .status = status });
+	poll(0);
+}
+
+static void peer_has_its_bytes_written(void **state)
+{
+	const struct unic_sq_slot *s;
+	const uint8_t *from;
+
+	(void)state;
+	peer_asks(UNIC_KIO_READ);
+	assert_int_equal(connect.rights, 0); /* of the queue pair of a server */
+	s = for_peer();
+	assert_int_equal(s->opcode, UNIC_WR_WRITE);
+	assert_int_equal(unic_from_le64(s->remote), IOVA);
+	assert_int_equal(unic_from_le32(s->rkey), 0x600);
+	assert_int_equal(unic_from_le32(s->sge[0].len), LEN);
+	from = at_bus(unic_from_le64(s->sge[0].iova));
+	assert_int_equal(from[0], 0x77);
+	assert_int_equal(from[LEN - 1], 0x77);
+	move_done(UNIC_WC_SUCCESS);
+	assert_int_equal(unic_from_le32(answer_to_peer().status), 0);
+	assert_int_equal(unic_from_le32(answer_to_peer().len), LEN);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+}
+
+/* What was taken back is told; the connection goes on. */
+static void peer_has_taken_it_back(void **state)
+{
+	(void)state;
+	peer_asks(UNIC_KIO_WRITE);
+	assert_int_equal(for_peer()->opcode, UNIC_WR_READ);
+	assert_false(queued);
+	move_done(UNIC_WC_REM_EVICTED);
+	assert_int_equal(unic_from_le32(answer_to_peer().status), ESTALE);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+	assert_int_equal(node.conn[UNIC_KIO_OUT].state, UNIC_KIO_C_UP);
+}
+
+/* Any other end of it is one of the connection, and nothing is stored. */
+static void peer_has_not_lent_it(void **state)
+{
+	(void)state;
+	peer_asks(UNIC_KIO_WRITE);
+	move_done(UNIC_WC_REM_ACCESS_ERR);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 1);
+	assert_false(queued);
+	assert_int_equal(task.op, 0);
+}
+
+/* A peer that holds the data up loses the connection, and not before. */
+static void peer_holds_it_up(void **state)
+{
+	uint32_t free_before;
+
+	(void)state;
+	free_before = node.ring.free;
+	peer_asks(UNIC_KIO_READ);
+	poll(1900);
+	poll(0);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+	refuse[UNIC_CTL_QP_DESTROY] = UNIC_CTL_ST_NO_MEMORY;
+	poll(200);
+	poll(LATER / MS);
+	assert_true(asked[UNIC_CTL_QP_DESTROY] > 0);
+	assert_true(node.ring.free != free_before); /* the NIC may read it */
+	refuse[UNIC_CTL_QP_DESTROY] = 0;
+	poll(LATER / MS);
+	assert_int_equal(node.ring.free, free_before);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define R(f) cmocka_unit_test_setup_teardown(f, setup_rdma, teardown)
+#define S(f) cmocka_unit_test_setup_teardown(f, setup_slot, teardown)
 
 int main(void)
 {
@@ -677,6 +911,12 @@ int main(void)
 		R(region_that_nobody_knows),
 		R(reset_at_a_registration),
 		R(nic_hangs_with_a_region),
+		S(buffers_are_zeroed),
+		S(nothing_is_zeroed_for_tokens),
+		S(peer_has_its_bytes_written),
+		S(peer_has_taken_it_back),
+		S(peer_has_not_lent_it),
+		S(peer_holds_it_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
