@@ -110,6 +110,7 @@ static void attach_kclient(struct unic_resident *r)
 		.bus = r->bus,
 		.bus_first = 0,
 		.bus_bytes = REACH, /* the size of a region at most */
+		.rdma = true,	    /* each I/O says whether it may */
 	};
 
 	unic_kio_node_init(r->node, &config);
@@ -355,14 +356,27 @@ static int begin_io(struct unic_resident *r, struct unic_resident_io *io,
 	return err;
 }
 
+/* Zeroes the pages of a read that may go by RDMA: the other host alone knows which bytes
+ * it writes, and the pages hold what this kernel had in them. */
+static void clean_io(struct unic_resident_io *io)
+{
+	io->io.clean = !io->io.token_only && io->elements &&
+		       io->dir == DMA_FROM_DEVICE;
+	if (io->io.clean)
+		sg_zero_buffer(io->sg, io->elements, io->io.len, 0);
+}
+
 int unic_resident_start(struct unic_resident *r, struct unic_resident_io *io,
 			u32 ipv4)
 {
 	struct unic_os *os = r->os;
-	unsigned int noio = unic_lock(os);
-	int err = begin_io(r, io, ipv4);
+	unsigned int noio;
 	u64 next;
+	int err;
 
+	clean_io(io);
+	noio = unic_lock(os);
+	err = begin_io(r, io, ipv4);
 	if (!err) {
 		next = unic_kio_node_poll(r->node);
 		if (!os->wakes_ns || next < os->wakes_ns)

@@ -22,7 +22,8 @@ struct unic_resident;
 
 /* The NIC reaches the pages of an I/O from its start until done(). */
 struct unic_resident_io {
-	/* the caller fills in what and when; not the pieces and done() */
+	/* the caller fills in what and when, and token_only; not the pieces, clean
+	 * and done() */
 	struct unic_kio io;
 	struct scatterlist *sg; /* array of io.len bytes */
 	int elements;		/* UNIC_TOKEN_PIECES at most */

@@ -28,6 +28,7 @@ struct unicblk {
 	u32 nic, ipv4, timeout_ms;
 	u64 bytes;
 	bool read_only;
+	bool rdma; /* by RDMA where that can be, else by tokens */
 	/* I/Os begun again; requests ended in error */
 	atomic64_t again, failed;
 	/* flushes of writes that the other host has lost */

@@ -23,6 +23,12 @@
 
 struct workqueue_struct *unicblk_later;
 
+static char *data = "token";
+module_param(data, charp, 0444);
+MODULE_PARM_DESC(data, "how bytes of disks are moved: token, or rdma to a "
+		       "region "
+		       "of each I/O");
+
 static DEFINE_MUTEX(disks_lock);
 static LIST_HEAD(disks);
 
@@ -72,6 +78,7 @@ static int parse_disk_spec(struct unicblk *b, char *text)
 	int err;
 
 	b->timeout_ms = TIMEOUT_MS;
+	b->rdma = !strcmp(data, "rdma");
 	while ((word = strsep(&text, "\n "))) {
 		err = *word ? parse_word(b, word) : 0;
 		if (err)
@@ -198,6 +205,10 @@ static int __init unicblk_init(void)
 {
 	int err;
 
+	if (strcmp(data, "token") && strcmp(data, "rdma")) {
+		pr_err("unicblk: data=%s: token or rdma\n", data);
+		return -EINVAL;
+	}
 	unicblk_later = alloc_workqueue("unicblk", WQ_UNBOUND, 0);
 	if (!unicblk_later)
 		return -ENOMEM;

@@ -75,6 +75,15 @@ static ssize_t again_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(again);
 
+static ssize_t data_show(struct device *dev, struct device_attribute *attr,
+			 char *buf)
+{
+	struct unicblk *b = dev_to_disk(dev)->private_data;
+
+	return sysfs_emit(buf, "%s\n", b->rdma ? "rdma" : "token");
+}
+static DEVICE_ATTR_RO(data);
+
 static ssize_t failed_show(struct device *dev, struct device_attribute *attr,
 			   char *buf)
 {
@@ -113,8 +122,13 @@ static ssize_t window_show(struct device *dev, struct device_attribute *attr,
 static DEVICE_ATTR_RO(window);
 
 static struct attribute *disk_attrs[] = {
-	&dev_attr_again.attr,  &dev_attr_failed.attr, &dev_attr_lost.attr,
-	&dev_attr_source.attr, &dev_attr_window.attr, NULL,
+	&dev_attr_again.attr,
+	&dev_attr_data.attr,
+	&dev_attr_failed.attr,
+	&dev_attr_lost.attr,
+	&dev_attr_source.attr,
+	&dev_attr_window.attr,
+	NULL,
 };
 
 static const struct attribute_group disk_group = { .name = "unicblk",

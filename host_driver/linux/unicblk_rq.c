@@ -3,9 +3,9 @@
  * unicblk_rq.c - how a request of the block layer becomes an I/O of the page
  * service.
  *
- * Secret: when a request fails. The NIC moves all pages of a request in one I/O:
- * a read through a payload token that names them, a write from a derived region
- * made of them.
+ * Secret: when a request fails. The NIC moves all pages of a request in one I/O: a
+ * read through a payload token that names them, a write from a derived region made of
+ * them; or, with data=rdma, either in a region of them that the other host reaches.
  *
  * An I/O that the service could not do (no token, no connection, the NIC was
  * reset) begins again until the deadline of its request; the request fails then,
@@ -142,6 +142,7 @@ static blk_status_t prepare_rq(struct unicblk *b, struct request *rq)
 	io->op = op;
 	io->len = op == UNIC_KIO_SYNC ? 0 : blk_rq_bytes(rq);
 	io->offset = io->len ? (u64)blk_rq_pos(rq) << SECTOR_SHIFT : 0;
+	io->token_only = !b->rdma;
 	unicblk_file_name(b, io);
 	io->file = op == UNIC_KIO_READ ? NULL : &b->written;
 	io->deadline_ns = ktime_get_ns() + (u64)b->timeout_ms * NSEC_PER_MSEC;

@@ -6,6 +6,7 @@ entries, a NIC that is reset and a server that comes back fail no I/O; a server
 that does not come back fails them in time.
 
     vm_blk.py [--board soft|virt] [--cpus 1|2] [--only NAME ...] [--loss LOSS]
+              [--data token|rdma]
 """
 import json
 import os
@@ -38,15 +39,16 @@ VERIFY = ("--name=verify --rw=randrw --bsrange=512-128k --direct=1 "
 
 
 class Blk(vm_check.Check):
-    """loss: of the wire, as unic-wire takes it; None: none."""
+    """loss: of the wire, as unic-wire takes it; None: none. data: of unicblk."""
     PROGRAMS = ("mke2fs", os.path.join(BIN, "scatter"))
     FILES = MORE = ()
     COMMAND_LINE = OPTIONS = ""
     MODULES = ("ext4", "crc32c_generic", "virtio_pci", "virtio_blk")
 
-    def __init__(self, board, tmp, cpus=1, loss=None):
+    def __init__(self, board, tmp, cpus=1, loss=None, data="token"):
         super().__init__(board, tmp, cpus)
         self.loss = loss
+        self.data = data
         self.export = self.path("export")
         self.driver = None
         os.mkdir(self.export)
@@ -64,11 +66,14 @@ class Blk(vm_check.Check):
             "-drive", f"file={image},format=raw,if=virtio,readonly=on",
             *self.MORE])
         self.load(self.OPTIONS)
-        self.guest.run("modprobe unicblk && "
-                       "modprobe -a crc32c_generic ext4 virtio_pci virtio_blk")
+        self.load_blk()
+        self.guest.run("modprobe -a crc32c_generic ext4 virtio_pci virtio_blk")
         self.guest.wait_for("test -b /dev/vda")
         self.guest.run("mkdir /opt && mount -t ext4 -o ro /dev/vda /opt && "
                        "mount --bind /dev /opt/dev")
+
+    def load_blk(self):
+        self.guest.run(f"modprobe unicblk data={self.data}")
 
     def fio_image(self):
         root, image = self.path("fio.root"), self.path("fio.img")
@@ -96,6 +101,8 @@ class Blk(vm_check.Check):
         self.guest.run(f"echo 'nic=0 addr={IP[1]} file={FILE} size={size} "
                        f"{more}' >/sys/class/unicblk/add")
         self.guest.wait_for(f"test -b {NODE}")
+        must(self.guest.run(f"cat {ATTRIBUTES}/data").strip() == self.data,
+             "the bytes go another way")
 
     def remove(self):
         self.guest.run("echo 0 >/sys/class/unicblk/remove")
@@ -213,9 +220,10 @@ def test_checksums(c):
 
 def test_scattered(c):
     """An I/O on 16 or 9 scattered pages takes one form; an I/O that fits into
-    a work request takes none."""
+    a work request takes none, and neither does one by RDMA."""
     c.add()
-    for pages, forms in ((16, 1), (9, 1), (5, 0)):
+    by_token = c.data == "token"
+    for pages, forms in ((16, by_token), (9, by_token), (5, 0)):
         before = c.ctl(0, "stats")["nic"]["forms_made"]
         said = c.guest.run(f"scatter {NODE} 200 {pages * 4096}", 60)
         must(said.startswith("scatter: ok"), said)
@@ -498,7 +506,7 @@ def test_asked_and_unloaded(c):
     finally:
         c.nics[0].child.send_signal(signal.SIGCONT)
     c.guest.wait_for("rmmod unicblk")
-    c.guest.run("modprobe unicblk")
+    c.load_blk()
     c.add()
     c.guest.wait_for(READ)
     c.remove()
@@ -532,27 +540,37 @@ def test_unload(c):
     must(c.guest.ask(f"test -e {NODE}")[0] != 0, "the node is left")
     c.guest.wait_for("rmmod unic")
     c.load()
-    c.guest.run("modprobe unicblk")
+    must(c.guest.ask("modprobe unicblk data=dma")[0] != 0, "there is no such way")
+    c.load_blk()
     c.add()
     c.guest.run(f"dd if={NODE} of=/dev/null bs=64k count=16")
     c.remove()
 
 
 LOSSY = ("test_checksums", "test_reaper_pressure")
+BY_RDMA = ("test_file_system", "test_checksums", "test_scattered",
+           "test_reaper_pressure", "test_swap", "test_nic_reset",
+           "test_nic_comes_back", "test_server_comes_back", "test_server_dies",
+           "test_nic_hangs")
 
 
 def main():
     p = vm_check.parser(__doc__)
     p.add_argument("--loss", help="of the wire; without: none, then two per cent "
                    "for some tests")
+    p.add_argument("--data", choices=("token", "rdma"), help="how bytes are "
+                   "moved; without: by tokens, then by RDMA for some tests")
     o = p.parse_args()
     tests = vm_check.tests_of(globals())
-    rounds = [(o.loss, o.only or tests)]
+    data = o.data or "token"
+    rounds = [(o.loss, data, o.only or tests)]
     if not o.only and not o.loss:
-        rounds.append(("2%", LOSSY))
+        rounds.append(("2%", data, LOSSY))
+    if not o.only and not o.loss and not o.data:
+        rounds += [(None, "rdma", BY_RDMA), ("2%", "rdma", LOSSY)]
     return vm_check.run(*(
-        (lambda tmp, loss=loss: Blk(o.board, tmp, o.cpus, loss),
-         {name: tests[name] for name in names}) for loss, names in rounds))
+        (lambda tmp, loss=loss, data=data: Blk(o.board, tmp, o.cpus, loss, data),
+         {name: tests[name] for name in names}) for loss, data, names in rounds))
 
 
 if __name__ == "__main__":
