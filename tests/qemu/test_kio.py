@@ -594,11 +594,11 @@ def test_rdma_sizes(board, tmp):
         assert rows["kio"]["held"] == 0, rows
         way, rdma, token = moved(rig)
         assert (way, token) == ("rdma", 0) and rdma > 256, (way, rdma, token)
-        assert rig.ctl(0, "stats")["tokens_used"] == 0
+        assert rig.ctl(0, "stats")["nic"]["tokens_used"] == 0
         rig.good("--data=token", "get", f"{SERVER}:f", rig.path("got"))
         assert moved(rig) == (way, rdma, token), "it went by RDMA"
         assert digest(rig.path("got")) == digest(os.path.join(rig.folder, "f"))
-        assert rig.ctl(0, "stats")["tokens_used"] > 0
+        assert rig.ctl(0, "stats")["nic"]["tokens_used"] > 0
     finally:
         rig.end()
 
@@ -608,6 +608,7 @@ def test_rdma_offsets(board, tmp):
     rig = Rig(board, tmp, drivers=RDMA)
     try:
         rig.file("f", 300000)
+        rig.file("w", 10)
         with open(os.path.join(rig.folder, "f"), "rb") as f:
             data = f.read()
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -620,13 +621,15 @@ def test_rdma_offsets(board, tmp):
                                  4096 * rnd.randrange(70)))
             s.send(ask(length=length, offset=offset, seq=k + 1))
             got = s.recv(70000)
-            assert struct.unpack_from("<HHI", got) == (72, 0, k + 1)
+            head = struct.unpack_from("<HHI", got)
+            assert head == (72, 0, k + 1), (head, length, offset)
             assert got[64:] == data[offset:offset + length], (offset, length)
             part = bytes(rnd.randrange(256) for _ in range(min(length, 999)))
             s.send(ask(what=2, length=len(part), offset=offset, name=b"w",
                        tail=b"w" + part, seq=k + 1))
             got = s.recv(70000)
-            assert struct.unpack_from("<HHI", got) == (72, 0, k + 1)
+            head = struct.unpack_from("<HHI", got)
+            assert head == (72, 0, k + 1), (head, length, offset)
             with open(os.path.join(rig.folder, "w"), "rb") as f:
                 f.seek(offset)
                 assert f.read(len(part)) == part, (offset, length)
