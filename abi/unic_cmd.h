@@ -244,7 +244,11 @@ struct unic_cmd_proc_attach {
 			     * none */
 	unic_le32 policy;   /* enum unic_policy */
 	unic_le32 host_pid; /* for reports only: DUMP, trace */
-	unic_le32 rsvd[7];
+	unic_le32 keeper; /* UNIC_FEAT_ACCOUNTS, else 0: 1 + the slot that this
+			     * one is an account of: it has no objects, and is
+			     * charged for regions of that slot
+			     * (unic_cmd_mr_reg.account). 0: of none */
+	unic_le32 rsvd[6];
 };
 
 enum unic_policy {
@@ -280,7 +284,7 @@ struct unic_cmd_db_ack {
 	unic_le32 rsvd[13];
 };
 
-/* PROC_SET. Weight, quota and policy of a live process. */
+/* PROC_SET. Weight, quota, policy and claim of a live process. */
 struct unic_cmd_proc_set {
 	struct unic_cmd_hdr hdr;
 	unic_le32 proc;	  /* slot; NO_PROC if not attached, or detaching */
@@ -289,13 +293,19 @@ struct unic_cmd_proc_set {
 			   * TOO_LARGE, what is held above it is asked back */
 	unic_le32 policy; /* enum unic_policy */
 	unic_le32 keep;	  /* UNIC_PROC_KEEP_*: what stays as it is; that field
-			   * is 0 then */
-	unic_le32 rsvd[9];
+			   * is 0 then. UNIC_PROC_CLAIM */
+	unic_le32
+		claim; /* with PROC_CLAIM, else 0: entries that the process can
+			   * use at a time, at most tlb_entries. As long as it is
+			   * not 0, the process has part in fair shares like one
+			   * that holds or waits, also when it does neither */
+	unic_le32 rsvd[8];
 };
 #define UNIC_PROC_KEEP_WEIGHT (1u << 0) /* `weight` stays */
 #define UNIC_PROC_KEEP_QUOTA  (1u << 1) /* `quota` stays */
 #define UNIC_PROC_KEEP_POLICY (1u << 2) /* `policy` stays */
-#define UNIC_PROC_KEEP_ALL    0x07u	/* with any other bit: INVALID */
+#define UNIC_PROC_CLAIM	      (1u << 3) /* with FEAT_ACCOUNTS: `claim` is meant */
+#define UNIC_PROC_KEEP_ALL    0x0fu	/* with any other bit: INVALID */
 
 /* PD_ALLOC / PD_FREE. PD_FREE answers BUSY while regions or QPs use it. */
 struct unic_cmd_pd {

@@ -132,7 +132,8 @@ struct unic_row_proc {
 	unic_le32 quota;	   /* hard limit in entries, 0 = none */
 	unic_le32 held;		   /* TLB entries */
 	unic_le32 fair_share;	   /* entries, just now */
-	unic_le32 wanted;	   /* entries its queued requests ask for */
+	unic_le32 wanted;	   /* entries its queued requests ask for, and
+				    * its claim */
 	unic_le32 control;	   /* of held: class control */
 	unic_le32 mrs;		   /* regions, those that drain included */
 	unic_le32 qps;		   /* queue pairs, those being destroyed

@@ -83,7 +83,10 @@ struct unic_cmd_mr_reg {
 	uint8_t key;	    /* consumer's low 8 bits of the STag */
 	uint8_t importance; /* hint, 0..255, higher = keep */
 	uint8_t flags;	    /* UNIC_REG_* */
-	uint8_t rsvd0;
+	uint8_t account; /* RESIDENT, not CONTROL, nor REG_RESTORE: 1 + a slot
+			     * that is charged for the region, an account of the
+			     * PD's process (NO_PROC: it is not); 0: none, that
+			     * process is charged */
 	unic_le32 timeout_us; /* REG_WAIT: give up after; 0 = never */
 	unic_le32 user;	      /* the driver's own id, returned in events */
 	unic_le32 stag;	      /* REG_RESTORE: all 32 bits; else 0 */

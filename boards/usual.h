@@ -34,6 +34,11 @@
 #define UNIC_TELL_REFUSED 1
 #endif
 
+/* Whether a slot may be an account of another; as above. */
+#ifndef UNIC_ACCOUNTS
+#define UNIC_ACCOUNTS 1
+#endif
+
 /* Whether the NIC asks for idle regions (revoke/ask.h); as above. */
 #ifndef UNIC_ASKS
 #define UNIC_ASKS 1

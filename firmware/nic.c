@@ -22,7 +22,7 @@
  */
 #define CLOCK_ROUNDS 4u
 
-static void init_tables(struct unic_nic *nic)
+static __attribute__((noinline, cold)) void init_tables(struct unic_nic *nic)
 {
 	unic_random_init(&nic->base);
 	unic_tlb_init(&nic->tlb);

@@ -17,7 +17,7 @@
 #ifndef UNIC_PROCS
 #define UNIC_PROCS 16
 #endif
-#define UNIC_PDS      (UNIC_PROCS <= 32 ? 32 : UNIC_PROCS)
+#define UNIC_PDS (UNIC_PROCS <= 32 ? 32 : UNIC_PROCS)
 #ifndef UNIC_WAITS
 #define UNIC_WAITS (UNIC_PROCS <= 32 ? 64 : 2 * UNIC_PROCS)
 #endif

@@ -28,6 +28,7 @@ struct unic_proc {
 	uint32_t host_pid;
 	uint32_t policy; /* enum unic_policy */
 	bool detaching;
+	uint16_t keeper;  /* see unic_slot_keeper() */
 	uint16_t mr_head; /* first of its regions */
 	uint16_t mrs, qps, cqs;
 	/* db_index -> QP index or UNIC_DB_NONE */
@@ -79,6 +80,29 @@ void unic_slot_init(struct unic_base *nic);
 /** unic_slot_live() - true if @proc (any number) is attached and does not
  * detach. */
 bool unic_slot_live(const struct unic_base *nic, uint32_t proc);
+
+/** unic_slot_keeper() - the slot that the regions belong to which @proc is charged for:
+ * its own, or, of an account (PROC_ATTACH), the one that it is an account of. */
+static inline uint32_t unic_slot_keeper(const struct unic_procs *ps,
+					uint32_t proc)
+{
+	return UNIC_ACCOUNTS ? ps->proc[proc].keeper : proc;
+}
+
+/** unic_slot_is_account() - true if @proc has no objects of its own. */
+static inline bool unic_slot_is_account(const struct unic_procs *ps,
+					uint32_t proc)
+{
+	return UNIC_ACCOUNTS && ps->proc[proc].keeper != proc;
+}
+
+/** unic_slot_leaves() - true if the regions that @proc is charged for are ending,
+ * because it or their owner detaches. */
+static inline bool unic_slot_leaves(const struct unic_procs *ps, uint32_t proc)
+{
+	return ps->proc[proc].detaching ||
+	       (UNIC_ACCOUNTS && ps->proc[ps->proc[proc].keeper].detaching);
+}
 
 /** unic_slot_watch() - adds slot @slot, which has its pages, to watch[]; doorbell
  * words from the next one on are noticed. */

@@ -49,7 +49,7 @@ int unic_cmd_mr_alloc(struct unic_command *nic, const void *rec, void *out,
 		return -UNIC_ENOPD;
 	err = unic_derived_alloc(&nic->revoke, &a, &res);
 	if (err)
-		unic_cmd_explain(nic, pd, err, out);
+		unic_cmd_explain(nic, nic->mrs.pd[pd].proc, err, out);
 	else
 		build_mr_alloc_cpl(out, &res);
 	return err;
@@ -148,6 +148,6 @@ int unic_cmd_mr_rereg(struct unic_command *nic, const void *rec, void *out,
 	r.pages = nic->list;
 	err = unic_mr_rereg(&nic->revoke, &r);
 	if (err && m)
-		unic_cmd_explain(nic, m->pd, err, out);
+		unic_cmd_explain(nic, m->proc, err, out);
 	return err;
 }

@@ -26,14 +26,34 @@ reg_dma_mr(struct unic_command *nic, const struct unic_cmd_mr_reg *cmd,
 	struct unic_mr_result res = { 0 };
 	int err;
 
-	if (cmd->residency != UNIC_PHYSICAL || cmd->rsvd0 || cmd->stag ||
+	if (cmd->residency != UNIC_PHYSICAL || cmd->account || cmd->stag ||
 	    a->table || cmd->flags)
 		return -UNIC_EINVAL;
 	err = unic_dma_mr_reg(&nic->revoke, a, &res);
-	unic_cmd_explain(nic, a->pd, err, out);
+	unic_cmd_explain(nic, a->proc, err, out);
 	if (!err)
 		build_mr_reg_cpl(out, &res);
 	return err;
+}
+
+/* Another slot than that of the PD is to be charged for region @a. */
+static int __attribute__((noinline, cold))
+charge_account(const struct unic_command *nic,
+	       const struct unic_cmd_mr_reg *cmd, struct unic_mr_args *a)
+{
+	uint32_t account = cmd->account - 1u;
+
+	if (!UNIC_ACCOUNTS || cmd->residency != UNIC_RESIDENT ||
+	    cmd->mr_class == UNIC_CLASS_CONTROL ||
+	    (cmd->flags & UNIC_REG_RESTORE))
+		return -UNIC_EINVAL;
+	if (!unic_slot_live(&nic->base, a->proc))
+		return -UNIC_ENOPD;
+	if (!unic_slot_live(&nic->base, account) || account == a->proc ||
+	    unic_slot_keeper(&nic->procs, account) != a->proc)
+		return -UNIC_ENOPROC;
+	a->proc = (uint16_t)account;
+	return 0;
 }
 
 int unic_cmd_mr_reg(struct unic_command *nic, const void *rec, void *out,
@@ -65,9 +85,15 @@ int unic_cmd_mr_reg(struct unic_command *nic, const void *rec, void *out,
 	if (pd >= UNIC_PDS)
 		return -UNIC_ENOPD;
 	a.pd = (uint16_t)pd;
-	if (cmd->residency > UNIC_TABLE || cmd->rsvd0 || (stag && !restore) ||
+	a.proc = nic->mrs.pd[pd].proc;
+	if (cmd->residency > UNIC_TABLE || (stag && !restore) ||
 	    (a.table && cmd->residency != UNIC_TABLE))
 		return reg_dma_mr(nic, cmd, &a, out);
+	if (unlikely(cmd->account)) {
+		err = charge_account(nic, cmd, &a);
+		if (err)
+			return err;
+	}
 	if (a.flags & UNIC_REG_LIST) {
 		if (a.n_pages > UNIC_LIST_MAX)
 			return -UNIC_EINVAL;
@@ -77,7 +103,7 @@ int unic_cmd_mr_reg(struct unic_command *nic, const void *rec, void *out,
 	}
 	err = restore ? unic_mr_restore(&nic->revoke, &a, stag, pages, &res)
 		      : unic_mr_reg(&nic->revoke, &a, pages, &res);
-	unic_cmd_explain(nic, pd, err, out);
+	unic_cmd_explain(nic, a.proc, err, out);
 	if (err == 0 || err == -UNIC_EPENDING)
 		build_mr_reg_cpl(out, &res);
 	return err;

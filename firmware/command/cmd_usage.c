@@ -47,10 +47,11 @@ void unic_cmd_usage(struct unic_command *nic, uint32_t proc, uint32_t table,
 	}
 }
 
-void unic_cmd_explain(struct unic_command *nic, uint32_t pd, int err, void *out)
+void unic_cmd_explain(struct unic_command *nic, uint32_t proc, int err,
+		      void *out)
 {
 	uint32_t table;
 
 	if (table_of_err(err, &table))
-		unic_cmd_usage(nic, nic->mrs.pd[pd].proc, table, out);
+		unic_cmd_usage(nic, proc, table, out);
 }

@@ -17,9 +17,9 @@ struct unic_cpl_usage;
 void unic_cmd_usage(struct unic_command *nic, uint32_t proc, uint32_t table,
 		    struct unic_cpl_usage *cpl);
 
-/** unic_cmd_explain() - after @err of a registration of @pd: a struct
- * unic_cpl_usage in @out, if that explains it. */
-void unic_cmd_explain(struct unic_command *nic, uint32_t pd, int err,
+/** unic_cmd_explain() - after @err of a registration that @proc would be
+ * charged for: a struct unic_cpl_usage in @out, if that explains it. */
+void unic_cmd_explain(struct unic_command *nic, uint32_t proc, int err,
 		      void *out);
 
 #endif /* UNIC_CMD_USAGE_H */

@@ -26,6 +26,19 @@ static bool share_ok(uint32_t weight, uint32_t quota, uint32_t policy)
 	       (UNIC_LFU || policy != UNIC_POLICY_LFU);
 }
 
+/* After a reset an account may be there before its keeper. */
+static bool keeper_ok(uint32_t slot, uint32_t keeper)
+{
+	return keeper == slot || (UNIC_ACCOUNTS && keeper < UNIC_PROCS);
+}
+
+static bool claim_ok(uint32_t keep, uint32_t claim)
+{
+	if (!(keep & UNIC_PROC_CLAIM))
+		return !claim;
+	return UNIC_ACCOUNTS && claim <= UNIC_TLB_ENTRIES;
+}
+
 /* With @keep *@value becomes @now. False: it is given all the same. */
 static bool keeps(bool keep, uint32_t *value, uint32_t now)
 {
@@ -59,12 +72,14 @@ int unic_proc_attach(struct unic_command *nic,
 	uint32_t weight = unic_from_le32(cmd->weight);
 	uint32_t quota = unic_from_le32(cmd->quota);
 	uint32_t policy = unic_from_le32(cmd->policy);
+	uint32_t keeper = unic_from_le32(cmd->keeper);
 	uint64_t bus = unic_from_le64(cmd->doorbell);
 	struct unic_proc *p;
 	uint8_t *pages;
 
+	keeper = keeper ? keeper - 1 : slot;
 	if (slot >= UNIC_PROCS || (bus & 4095) ||
-	    !share_ok(weight, quota, policy))
+	    !share_ok(weight, quota, policy) || !keeper_ok(slot, keeper))
 		return -UNIC_EINVAL;
 	p = &nic->procs.proc[slot];
 	if (p->db)
@@ -78,6 +93,7 @@ int unic_proc_attach(struct unic_command *nic,
 	memset(p, 0, sizeof(*p));
 	memset(p->qp_of, 0xff, sizeof(p->qp_of));
 	memset(p->cq_of, 0xff, sizeof(p->cq_of));
+	p->keeper = (uint16_t)keeper;
 	p->mr_head = UNIC_MR_NIL;
 	p->host_pid = unic_from_le32(cmd->host_pid);
 	p->policy = policy;
@@ -101,6 +117,7 @@ int unic_proc_set(struct unic_command *nic, const struct unic_cmd_proc_set *cmd)
 	uint32_t quota = unic_from_le32(cmd->quota);
 	uint32_t policy = unic_from_le32(cmd->policy);
 	uint32_t keep = unic_from_le32(cmd->keep);
+	uint32_t claim = unic_from_le32(cmd->claim);
 
 	if (!unic_slot_live(&nic->base, slot))
 		return -UNIC_ENOPROC;
@@ -111,10 +128,12 @@ int unic_proc_set(struct unic_command *nic, const struct unic_cmd_proc_set *cmd)
 		   nic->share.owner[slot].quota) ||
 	    !keeps(keep & UNIC_PROC_KEEP_POLICY, &policy,
 		   nic->procs.proc[slot].policy) ||
-	    !share_ok(weight, quota, policy))
+	    !share_ok(weight, quota, policy) || !claim_ok(keep, claim))
 		return -UNIC_EINVAL;
 	unic_share_weigh(&nic->share, slot, weight);
 	nic->share.owner[slot].quota = quota;
+	if (UNIC_ACCOUNTS && (keep & UNIC_PROC_CLAIM))
+		unic_share_claim(&nic->share, slot, claim);
 	nic->procs.proc[slot].policy = policy;
 	unic_usage_policy(&nic->memory, slot, false);
 	unic_admission_quota_changed(&nic->revoke, slot);
@@ -133,6 +152,8 @@ static void free_proc_slot(struct unic_command *nic, uint32_t slot)
 	ps->proc[slot].db = NULL;
 	unic_token_proc_gone(&nic->memory, slot);
 	unic_reclaim_proc_forget(&nic->revoke, slot);
+	if (UNIC_ACCOUNTS)
+		unic_share_claim(&nic->share, slot, 0);
 	unic_share_weigh(&nic->share, slot, 0);
 	UNIC_TRACE(nic, PROC_GONE, slot, 0, 0, 0, 0);
 }

@@ -59,7 +59,7 @@ bool unic_cache_bare_room(struct unic_memory *nic, uint32_t proc)
 int unic_cache_check(struct unic_memory *nic, const struct unic_mr_args *a,
 		     uint32_t pages)
 {
-	uint32_t proc = nic->mrs.pd[a->pd].proc;
+	uint32_t proc = a->proc;
 
 	if (a->mr_class == UNIC_CLASS_CONTROL ||
 	    (a->flags & (UNIC_REG_LIST | UNIC_REG_WAIT)))

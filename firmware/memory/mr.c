@@ -305,7 +305,7 @@ static inline void apply_args(struct unic_memory *nic, struct unic_mr_ctx *mr,
 	mr->user = a->user;
 	mr->gen++;
 	mr->n_pages = (uint16_t)a->n_pages;
-	mr->proc = nic->mrs.pd[a->pd].proc;
+	mr->proc = a->proc;
 	mr->importance = a->importance;
 }
 
@@ -394,7 +394,7 @@ struct unic_mr_ctx *unic_mr_get(struct unic_memory *nic, uint32_t mr,
 		return NULL;
 	m = &nic->mrs.mr[mr];
 	if (m->state == UNIC_MR_FREE || m->gen != gen ||
-	    nic->procs.proc[m->proc].detaching)
+	    unic_slot_leaves(&nic->procs, m->proc))
 		return NULL;
 	return m;
 }

@@ -178,6 +178,7 @@ void unic_mr_rekey(struct unic_memory *nic);
 /* Arguments of a registration, and the region made. */
 struct unic_mr_args {
 	uint16_t pd;
+	uint16_t proc; /* charged for it: that of the PD, or an account */
 	uint8_t rights, mr_class, page_shift, key, importance, flags;
 	uint64_t iova, length;
 	uint32_t n_pages, timeout_us, user, table;

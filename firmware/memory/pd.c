@@ -20,6 +20,8 @@ int unic_pd_alloc(struct unic_memory *nic, uint32_t proc, bool physical)
 
 	if (!unic_slot_live(&nic->base, proc))
 		return -UNIC_ENOPROC;
+	if (unic_slot_is_account(&nic->procs, proc))
+		return -UNIC_EINVAL;
 	for (i = 0; i < (int)UNIC_PDS; i++) {
 		if (nic->mrs.pd[i].proc != PD_NO_PROC)
 			continue;

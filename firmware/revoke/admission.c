@@ -182,7 +182,7 @@ int unic_admission_queue(struct unic_revoke *nic,
 			 const struct unic_mr_args *args, uint32_t *id)
 {
 	struct unic_admission *ad = &nic->admission;
-	uint32_t proc = nic->mrs.pd[args->pd].proc;
+	uint32_t proc = args->proc;
 	uint16_t i = ad->wait_free;
 	struct unic_wait *w;
 
@@ -228,7 +228,7 @@ int unic_admission_queue(struct unic_revoke *nic,
 static int check_waiters(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_admission *ad = &nic->admission;
-	uint32_t own = nic->share.owner[proc].wanted -
+	uint32_t own = unic_share_queued(&nic->share, proc) -
 		       nic->admission.denials.of[proc].n + n;
 	uint32_t own_indices = 1;
 	struct unic_need kept;
@@ -500,7 +500,8 @@ void unic_admission_proc_gone(struct unic_revoke *nic, uint32_t proc)
 	for (i = 0; i < UNIC_WAITS; i++) {
 		struct unic_wait *w = &ad->wait[i];
 
-		if (!w->id || w->proc != proc)
+		if (!w->id || (w->proc != proc &&
+			       unic_slot_keeper(&nic->procs, w->proc) != proc))
 			continue;
 		if (w->ended) {
 			unlink_wait(ad, &ad->ended_head, &ad->ended_tail, i);

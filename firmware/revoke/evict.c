@@ -374,7 +374,7 @@ static void handle_deadline(struct unic_revoke *nic, uint16_t idx)
 static __attribute__((noinline, cold)) void
 handle_undelivered(struct unic_revoke *nic, const struct unic_notice *n)
 {
-	if (nic->procs.proc[n->owner].detaching) {
+	if (unic_slot_leaves(&nic->procs, n->owner)) {
 		handle_deadline(nic, n->subject);
 		unic_evict_kick(nic);
 		return;
@@ -464,6 +464,26 @@ static void detach_mr(struct unic_revoke *nic, uint16_t idx)
 	owner_drain(nic, idx);
 }
 
+/* True if regions charged to @proc end with @slot: it is that, or its account. */
+static inline bool is_of_slot(const struct unic_revoke *nic, uint32_t proc,
+			      uint32_t slot)
+{
+	return proc == slot || unic_slot_keeper(&nic->procs, proc) == slot;
+}
+
+static bool has_no_regions(const struct unic_revoke *nic, uint32_t slot)
+{
+	uint32_t i;
+
+	if (!UNIC_ACCOUNTS)
+		return nic->procs.proc[slot].mr_head == UNIC_MR_NIL;
+	for (i = 0; i < UNIC_PROCS; i++)
+		if (nic->procs.proc[i].db && is_of_slot(nic, i, slot) &&
+		    nic->procs.proc[i].mr_head != UNIC_MR_NIL)
+			return false;
+	return true;
+}
+
 /* No region of a process that detaches is new, so each index is passed once. */
 bool unic_evict_proc_gone(struct unic_revoke *nic, uint32_t proc)
 {
@@ -473,8 +493,9 @@ bool unic_evict_proc_gone(struct unic_revoke *nic, uint32_t proc)
 	for (; *at < UNIC_MRS && unic_slot_ration_left(&nic->base); (*at)++) {
 		const struct unic_mr_ctx *mr = &nic->mrs.mr[*at];
 
-		if (mr->proc == proc && mr->state != UNIC_MR_FREE)
+		if (mr->state != UNIC_MR_FREE &&
+		    is_of_slot(nic, mr->proc, proc))
 			detach_mr(nic, *at);
 	}
-	return *at == UNIC_MRS && nic->procs.proc[proc].mr_head == UNIC_MR_NIL;
+	return *at == UNIC_MRS && has_no_regions(nic, proc);
 }

@@ -80,7 +80,7 @@ static int __attribute__((noinline, cold))
 reg_or_wait(struct unic_revoke *nic, const struct unic_mr_args *args,
 	    const uint64_t *pages, struct unic_mr_result *out)
 {
-	uint32_t proc = nic->mrs.pd[args->pd].proc;
+	uint32_t proc = args->proc;
 	int err;
 
 	err = unic_admission_admit(nic, proc, args);
@@ -107,7 +107,7 @@ reg_or_wait(struct unic_revoke *nic, const struct unic_mr_args *args,
 static int __attribute__((noinline, cold))
 admit_cached(struct unic_revoke *nic, const struct unic_mr_args *args)
 {
-	uint32_t proc = nic->mrs.pd[args->pd].proc;
+	uint32_t proc = args->proc;
 	struct unic_mr_args a = *args;
 	int err = unic_cache_check(&nic->memory, args, args->n_pages);
 
@@ -139,7 +139,7 @@ int unic_mr_reg(struct unic_revoke *nic, const struct unic_mr_args *args,
 		return err;
 	if (unlikely(args->residency != UNIC_RESIDENT))
 		return reg_cached(nic, args, out);
-	if (is_open(nic, nic->mrs.pd[args->pd].proc, args))
+	if (is_open(nic, args->proc, args))
 		return unic_mr_build(&nic->memory, args, pages, out);
 	return reg_or_wait(nic, args, pages, out);
 }
@@ -176,7 +176,7 @@ int unic_mr_restore(struct unic_revoke *nic, const struct unic_mr_args *args,
 	}
 	unic_demand_trim(nic, nic->tlb.free - args->n_pages);
 	/* what is above a quota comes back now, and is asked for again */
-	unic_bitset_add(&nic->reclaim.lowered, nic->mrs.pd[args->pd].proc);
+	unic_bitset_add(&nic->reclaim.lowered, args->proc);
 	unic_evict_kick(nic);
 	return unic_mr_build(&nic->memory, args, pages, out);
 }
@@ -190,6 +190,7 @@ static int check_rereg(struct unic_revoke *nic, const struct unic_mr_ctx *m,
 
 	*a = (struct unic_mr_args){
 		.pd = m->pd,
+		.proc = m->proc,
 		.rights = r->what & UNIC_REREG_RIGHTS ? r->rights : m->rights,
 		.mr_class = m->mr_class,
 		.page_shift = m->page_shift,
@@ -292,8 +293,7 @@ int unic_dma_mr_reg(struct unic_revoke *nic, const struct unic_mr_args *args,
 	int err = unic_dma_mr_check_args(&nic->memory, args);
 
 	if (!err)
-		err = unic_admission_admit(nic, nic->mrs.pd[args->pd].proc,
-					   args);
+		err = unic_admission_admit(nic, args->proc, args);
 	if (err) {
 		UNIC_COUNT(nic, mr_denied);
 		return err;
@@ -314,6 +314,7 @@ int unic_derived_alloc(struct unic_revoke *nic,
 		return err;
 	proc = nic->mrs.pd[a->pd].proc;
 	unic_derived_args(a, &args);
+	args.proc = (uint16_t)proc;
 	err = unic_admission_admit(nic, proc, &args);
 	if (err == -UNIC_ETLBFULL || err == -UNIC_EMRFULL)
 		unic_admission_denied(nic, proc, args.n_pages);

@@ -114,7 +114,8 @@ static const char *virt_add_function(struct unic_port *port,
 	return NULL;
 }
 
-static const char *virt_start_pci(struct unic_port *port)
+static __attribute__((noinline, cold)) const char *
+virt_start_pci(struct unic_port *port)
 {
 	struct pci_window memory = { VIRT_PCI_MEM, VIRT_PCI_REGS,
 				     VIRT_SECTION };
@@ -179,7 +180,7 @@ static void virt_start_rng(struct unic_port *port)
 			return;
 }
 
-const char *virt_port_init(struct unic_port *port)
+__attribute__((cold)) const char *virt_port_init(struct unic_port *port)
 {
 	struct gicv2_msi msi;
 	const char *why;

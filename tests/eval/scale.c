@@ -137,6 +137,7 @@ static void args_of(struct unic_mr_args *a, uint32_t proc, uint8_t flags)
 {
 	*a = (struct unic_mr_args){
 		.pd = (uint16_t)pd[proc],
+		.proc = (uint16_t)proc,
 		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE,
 		.mr_class = UNIC_CLASS_RDMA,
 		.page_shift = 12,

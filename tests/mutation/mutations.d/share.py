@@ -91,7 +91,7 @@ MUTATIONS = (
      "		else\n			return !unic_bitset_has(tried, p);",
      "share: who cannot give his surplus holds up others", "test_admission"),
     ("firmware/revoke/register.c",
-     "	unic_bitset_add(&nic->reclaim.lowered, nic->mrs.pd[args->pd].proc);\n", "",
+     "	unic_bitset_add(&nic->reclaim.lowered, args->proc);\n", "",
      "share: a surplus is forgotten by a reset", "test_admission"),
     ("firmware/revoke/reclaim.c", "			if (at_ns < again)\n				again = at_ns;", "			again = at_ns;",
      "share: a surplus that cannot be given puts off others", "test_admission"),

@@ -520,6 +520,7 @@ static void take_its_index(const struct rig_mr *like, uint32_t pd,
 {
 	const struct unic_mr_args args = {
 		.pd = (uint16_t)pd,
+		.proc = 1,
 		.rights = UNIC_MR_LOCAL_WRITE,
 		.mr_class = UNIC_CLASS_RDMA,
 		.page_shift = 12,

@@ -34,7 +34,7 @@ static const struct unic_info *info(void)
 /* ------------------------------------------------------------- registration */
 
 static uint8_t reg(uint64_t iova, uint64_t length, uint8_t residency,
-		   uint8_t rsvd0)
+		   uint8_t rsvd)
 {
 	uint64_t *list =
 		(uint64_t *)(r.port.bar + UNIC_BAR_LIST_OFF +
@@ -49,7 +49,7 @@ static uint8_t reg(uint64_t iova, uint64_t length, uint8_t residency,
 		.length = unic_to_le64(length),
 		.n_pages = unic_to_le32(1),
 		.flags = UNIC_REG_LIST,
-		.rsvd0 = rsvd0,
+		.rsvd = { unic_to_le32(rsvd) },
 	};
 
 	list[0] = UNIC_BUS(0, 4 * 4096);

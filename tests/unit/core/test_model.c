@@ -92,6 +92,7 @@ static void step_reg(void)
 	bool wait = rnd(3) == 0;
 	struct unic_mr_args a = {
 		.pd = (uint16_t)pd[f.proc],
+		.proc = (uint16_t)f.proc,
 		.rights = UNIC_MR_LOCAL_WRITE,
 		.page_shift = 12,
 		.iova = (uint64_t)rnd(1u << 30) << 12 | rnd(64),

@@ -44,6 +44,7 @@ static int reg(uint32_t proc, struct unic_mr_result *out)
 {
 	struct unic_mr_args a = {
 		.pd = pd[proc],
+		.proc = (uint16_t)proc,
 		.rights = UNIC_MR_LOCAL_WRITE,
 		.page_shift = 12,
 		.length = PAGE,
