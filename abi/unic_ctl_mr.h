@@ -41,7 +41,9 @@ struct unic_ctl_mr_reg {
 	uint8_t flags;	    /* UNIC_CTL_REG_* */
 	uint8_t residency;  /* enum unic_residency; one that the device has not
 			     * is RESIDENT */
-	uint8_t rsvd[5];
+	uint8_t account;    /* 1 + slot of who is charged for it: of the driver
+			     * itself, else INVALID; 0: its owner */
+	uint8_t rsvd[4];
 };
 #define UNIC_CTL_REG_WAIT      (1u << 0) /* wait for entries, if RESIDENT */
 #define UNIC_CTL_REG_ASYNC     (1u << 1) /* PENDING at once; needs WAIT */
@@ -182,6 +184,16 @@ struct unic_ctl_wait_cancel {
 struct unic_ctl_own_policy {
 	struct unic_ctl_hdr hdr;
 	unic_le32 policy; /* enum unic_policy; none: INVALID */
+	unic_le32 rsvd[11];
+};
+
+/* CLAIM. How many entries this slot can use at a time: as long as it can use any, it has
+ * part in fair shares (unic_cmd_proc_set.claim). It ends with a reset of the NIC.
+ * PERMISSION: to all but the driver itself; UNSUPPORTED: a NIC without
+ * UNIC_FEAT_ACCOUNTS. */
+struct unic_ctl_claim {
+	struct unic_ctl_hdr hdr;
+	unic_le32 entries; /* more than the NIC has: INVALID */
 	unic_le32 rsvd[11];
 };
 

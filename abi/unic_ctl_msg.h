@@ -67,6 +67,7 @@ enum unic_ctl_op {
 	UNIC_CTL_BATCH = 52,	     /* unic_ctl_batch: several requests in
 				      * one */
 	UNIC_CTL_OWN_POLICY = 53,    /* unic_ctl_own_policy: of this process */
+	UNIC_CTL_CLAIM = 54,	     /* unic_ctl_claim: of the driver itself */
 	/* anybody who may open the socket; no HELLO needed. DUMP, TRACE, CRASH tell
 	 * addresses and STags of all processes: root, or the user the driver runs
 	 * as */

@@ -478,6 +478,29 @@ void unic_admin_own_policy(struct unic_req *req)
 	unic_req_send(req, UNIC_CMD_PROC_SET, &cmd, policy_done);
 }
 
+void unic_admin_claim(struct unic_req *req)
+{
+	struct unic_ctl_claim r;
+	struct unic_cmd_proc_set cmd = {
+		.proc = unic_to_le32(req->slot),
+		.keep = unic_to_le32(UNIC_PROC_KEEP_WEIGHT |
+				     UNIC_PROC_KEEP_QUOTA |
+				     UNIC_PROC_KEEP_POLICY | UNIC_PROC_CLAIM),
+	};
+
+	if (!req->client->kernel) {
+		unic_req_status(req, UNIC_CTL_ST_PERMISSION);
+		return;
+	}
+	if (!(req->host->features & UNIC_FEAT_ACCOUNTS)) {
+		unic_req_status(req, UNIC_CTL_ST_UNSUPPORTED);
+		return;
+	}
+	memcpy(&r, req->rec, sizeof(r));
+	cmd.claim = r.entries;
+	unic_req_send(req, UNIC_CMD_PROC_SET, &cmd, unic_req_done_status);
+}
+
 void unic_admin_reset(struct unic_req *req)
 {
 	struct unic_host *host = req->host;

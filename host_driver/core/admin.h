@@ -65,6 +65,10 @@ void unic_admin_policy(struct unic_req *req);
  * too; INVALID: no such policy. */
 void unic_admin_own_policy(struct unic_req *req);
 
+/** unic_admin_claim() - CLAIM: entries that the slot of @req can use at a time. PERMISSION:
+ * of no client but the driver itself; UNSUPPORTED: the NIC knows no claims. */
+void unic_admin_claim(struct unic_req *req);
+
 /** unic_admin_trace_mask() - TRACE_MASK: which groups of events (UNIC_TG_*) the NIC
  * records. INVALID: `fault` is not 0. */
 void unic_admin_trace_mask(struct unic_req *req);

@@ -111,6 +111,8 @@ static const struct op ops[] = {
 			     PROC | OP_LIST },
 	[UNIC_CTL_OWN_POLICY] = { "own-policy", unic_admin_own_policy,
 				  END(unic_ctl_own_policy, rsvd), PROC },
+	[UNIC_CTL_CLAIM] = { "claim", unic_admin_claim,
+			     END(unic_ctl_claim, rsvd), PROC },
 	[UNIC_CTL_INFO] = { "info", unic_admin_info, PLAIN, 0 },
 	[UNIC_CTL_STATS] = { "stats", unic_admin_stats, PLAIN, 0 },
 	[UNIC_CTL_DUMP] = { "dump", unic_admin_dump, END(unic_ctl_dump, rsvd),

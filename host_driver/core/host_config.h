@@ -13,8 +13,11 @@ struct unic_client {
 	uint32_t pid, uid;
 	bool privileged; /* may do what only root or the driver's user may */
 	bool kernel;	 /* the driver itself: its memory has bus addresses */
-	uint32_t slot;	 /* the core's; starts as UNIC_OS_NO_SLOT */
-	uint32_t open;	 /* requests without reply; starts as 0 */
+	uint32_t
+		keeper; /* `kernel`: 1 + slot of the driver that this one's is an
+			  * account of (UNIC_FEAT_ACCOUNTS); 0: of none */
+	uint32_t slot;	/* the core's; starts as UNIC_OS_NO_SLOT */
+	uint32_t open;	/* requests without reply; starts as 0 */
 };
 
 struct unic_host_config {

@@ -29,6 +29,7 @@ static void cmd_attach(const struct unic_hproc *proc, uint32_t slot,
 		.quota = unic_to_le32(proc->quota),
 		.policy = unic_to_le32(proc->policy),
 		.host_pid = unic_to_le32(proc->pid),
+		.keeper = unic_to_le32(proc->keeper),
 	};
 }
 
@@ -324,6 +325,7 @@ static void begin_attach(struct unic_hproc *proc, struct unic_client *client,
 	proc->name[sizeof(proc->name) - 1] = 0;
 	proc->weight = weight ? weight : 1;
 	proc->quota = 0;
+	proc->keeper = client->kernel ? client->keeper : 0;
 	proc->policy = unic_from_le32(hello->policy);
 	proc->keep = unic_from_le32(hello->flags) & UNIC_CTL_HELLO_KEEP;
 	proc->resumed = false;

@@ -14,7 +14,7 @@ suite = Suite()
 
 SERVICE = 0x7065657200000001
 
-UNKNOWN = (0, 6, 7, 15, 18, 19, 26, 27, 38, 47, 54, 63, 71, 73, 79, 86,
+UNKNOWN = (0, 6, 7, 15, 18, 19, 26, 27, 38, 47, 55, 63, 71, 73, 79, 86,
            0x7fff, 0xffff)
 PRIVILEGED = (Op.DUMP, Op.TRACE, Op.CRASH, Op.FAULT, Op.PARAMS, Op.POLICY,
               Op.EVICT, Op.TRACE_MASK, Op.RESET)
@@ -213,6 +213,13 @@ def permission(world):
         refused(process, St.PERMISSION, op)
     reply = process.call(Op.HELLO, version=1, weight=2)
     same('weight 2', reply.status, St.PERMISSION)
+
+
+@suite.case('CLAIM is of the driver alone')
+def claim_of_others(world):
+    """PERMISSION, also to root."""
+    process = world.process()
+    refused(process, St.PERMISSION, Op.CLAIM, entries=1)
 
 
 @suite.case('INVALID goes before PERMISSION')
@@ -466,6 +473,8 @@ def connect_crowd(world):
     'PARAMS grace too long': (Op.PARAMS, {'grace_us': 10_000_001}),
     'PARAMS reaper too short': (Op.PARAMS, {'reaper_us': 99}),
     'PARAMS watermark without flag': (Op.PARAMS, {'low_entries': 1}),
+    'PARAMS idle too short': (Op.PARAMS, {'idle_us': 999}),
+    'PARAMS idle too long': (Op.PARAMS, {'idle_us': 10**9 + 1}),
     'PARAMS unknown flag': (Op.PARAMS, {'flags': 1 << 31}),
     'USES of none': (Op.USES, {'count': 0}),
     'USES of 129': (Op.USES, {'count': 129})})

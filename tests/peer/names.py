@@ -48,6 +48,7 @@ class Op(IntEnum):
     MR_REREG = 51
     BATCH = 52
     OWN_POLICY = 53
+    CLAIM = 54
     INFO = 64
     STATS = 65
     DUMP = 66

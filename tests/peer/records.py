@@ -108,6 +108,7 @@ REQUESTS = {
                                'B:rights B:importance'),
     Op.BATCH: behind_header('I:count'),
     Op.OWN_POLICY: behind_header('I:policy'),
+    Op.CLAIM: behind_header('I:entries'),
     Op.DUMP: behind_header('I:table I:first'),
     Op.TRACE: behind_header('I:from_'),
     Op.USES: behind_header('I:first I:count'),
@@ -115,7 +116,7 @@ REQUESTS = {
     Op.TRACE_MASK: FAULT,
     Op.PARAMS: behind_header('I:grace_us I:deliver_us I:reaper_us '
                              'I:low_entries I:high_entries I:residence_us '
-                             'I:extend_us I:flags'),
+                             'I:extend_us I:flags I:idle_us'),
     Op.POLICY: behind_header('I:proc I:weight I:quota I:policy I:flags'),
 }
 for _op in (Op.PD_ALLOC, Op.USAGE, Op.INFO, Op.STATS, Op.PS, Op.CRASH,

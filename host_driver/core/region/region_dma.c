@@ -103,6 +103,18 @@ static bool is_page_list(const struct unic_req *req,
 	return !(low & ((1ull << r->page_shift) - 1));
 }
 
+/* True if @account, 1 + a slot, is an account of the slot of @req, or 0. */
+static bool is_own_account(const struct unic_req *req, uint32_t account)
+{
+	const struct unic_host *host = req->host;
+
+	if (!account)
+		return true;
+	return account <= host->slots &&
+	       host->proc[account - 1].state == UNIC_HPROC_LIVE &&
+	       host->proc[account - 1].keeper == req->slot + 1;
+}
+
 /* Register the pages in the list of @req for one use: any rights, checked like those of
  * a process, and no wait. */
 static void reg_pages(struct unic_req *req, struct unic_ctl_mr_reg *r)
@@ -114,11 +126,14 @@ static void reg_pages(struct unic_req *req, struct unic_ctl_mr_reg *r)
 		.length = r->length,
 		.key = r->key,
 		.importance = r->importance,
+		.account = r->account,
 	};
 	uint32_t status = unic_region_choose_base(req->host->os, r), n = 0;
 
 	if (!status)
 		status = unic_region_check(r);
+	if (!status && !is_own_account(req, r->account))
+		status = UNIC_ST_INVALID;
 	if (!status && (!r->page_shift || r->mr_class != UNIC_CLASS_RDMA ||
 			r->flags & ~UNIC_CTL_REG_RANDOM))
 		status = UNIC_ST_INVALID;
@@ -141,9 +156,11 @@ bool unic_region_by_bus(struct unic_req *req, struct unic_ctl_mr_reg *r)
 {
 	bool physical = r->residency == UNIC_PHYSICAL;
 
-	if (!req->tail_bytes && !(physical && req->client->kernel))
+	if (!req->tail_bytes && !r->account &&
+	    !(physical && req->client->kernel))
 		return false;
-	if (!req->client->kernel || (physical && req->tail_bytes) ||
+	if (!req->client->kernel ||
+	    (physical && (req->tail_bytes || r->account)) ||
 	    (!physical && r->residency != UNIC_RESIDENT))
 		unic_req_status(req, UNIC_ST_INVALID);
 	else if (physical)

@@ -5,6 +5,7 @@ CMD = "firmware/command/cmd_mr.c"
 PROC = "firmware/command/proc.c"
 EVICT = "firmware/revoke/evict.c"
 SHARE = "firmware/arbiter/share.c"
+BUS = "host_driver/core/region/region_dma.c"
 
 MUTATIONS = (
     (CMD, "\ta->proc = (uint16_t)account;\n", "",
@@ -49,4 +50,14 @@ MUTATIONS = (
      "accounts: claims add up", "test_account"),
     ("firmware/arbiter/share.h", "(UNIC_ACCOUNTS ? s->owner[owner].claim : 0)", "0u",
      "accounts: a claim holds up requests of its own process", "test_account"),
+    (BUS, "host->proc[account - 1].keeper == req->slot + 1;", "true;",
+     "accounts: the driver charges what is none", "test_driver_bus"),
+    (BUS, "host->proc[account - 1].state == UNIC_HPROC_LIVE &&\n\t       ", "",
+     "accounts: the driver charges an empty slot", "test_driver_bus"),
+    ("host_driver/core/proc.c", "client->kernel ? client->keeper : 0;", "client->keeper;",
+     "accounts: a process is an account of whom it likes", "test_driver_bus"),
+    ("host_driver/core/admin.c",
+     "\tif (!req->client->kernel) {\n\t\tunic_req_status(req, UNIC_CTL_ST_PERMISSION);\n",
+     "\tif (0) {\n\t\tunic_req_status(req, UNIC_CTL_ST_PERMISSION);\n",
+     "accounts: a process claims", "test_driver_bus"),
 )

@@ -294,6 +294,142 @@ static void a_lost_nic_has_not_let_go(void **state)
 	}
 }
 
+/* ---------------------------------------------------------------- accounts */
+
+static struct unic_client account; /* a second slot of the driver */
+
+static int ask_as(struct fake *f, struct unic_client *client, void *rec,
+		  uint16_t op)
+{
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op) };
+
+	memcpy(rec, &hdr, sizeof(hdr));
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, client, rec, UNIC_CTL_BYTES));
+	settle(f);
+	return (int)reply_status(f);
+}
+
+/* A slot that is an account of the driver's own, if @keeper is that. */
+static void open_account(struct fake *f, bool kernel, uint32_t keeper)
+{
+	struct unic_ctl_hello hello = { .version = unic_to_le32(
+						UNIC_CTL_VERSION) };
+
+	account = (struct unic_client){ .pid = 70,
+					.privileged = true,
+					.kernel = kernel,
+					.keeper = keeper,
+					.slot = UNIC_OS_NO_SLOT };
+	assert_int_equal(ask_as(f, &account, &hello, UNIC_CTL_HELLO), 0);
+	assert_int_not_equal(account.slot, f->client.slot);
+}
+
+static void lists_may_be_charged_to_an_account(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cmd_proc_attach attach;
+	struct unic_cmd_mr_reg reg;
+	struct pages p = pages(domain(f, true), 100, 5000, 2);
+
+	(void)state;
+	p.r.account = (uint8_t)(f->client.slot + 1); /* itself is none */
+	assert_int_equal(send(f, &p), UNIC_ST_INVALID);
+	p.r.account = 2 - (uint8_t)f->client.slot; /* nobody is there */
+	assert_int_equal(send(f, &p), UNIC_ST_INVALID);
+	p.r.account = 200;
+	assert_int_equal(send(f, &p), UNIC_ST_INVALID);
+	open_account(f, true, f->client.slot + 1);
+	memcpy(&attach, f->last[UNIC_CMD_PROC_ATTACH], sizeof(attach));
+	assert_int_equal(unic_from_le32(attach.proc), account.slot);
+	assert_int_equal(unic_from_le32(attach.keeper), f->client.slot + 1);
+	p.r.account = (uint8_t)(account.slot + 1);
+	assert_int_equal(send(f, &p), 0);
+	memcpy(&reg, f->last[UNIC_CMD_MR_REG], sizeof(reg));
+	assert_int_equal(reg.account, account.slot + 1);
+	p.r.residency = UNIC_PHYSICAL;
+	assert_int_equal(send(f, &p), UNIC_ST_INVALID);
+	p.r.residency = UNIC_RESIDENT;
+	f->client.kernel = false; /* no process charges another */
+	assert_int_equal(send(f, &p), UNIC_ST_INVALID);
+	p.r.hdr.tail_bytes = unic_to_le32(0);
+	assert_int_equal(send(f, &p), UNIC_ST_INVALID);
+	fake_delete(f);
+}
+
+/* A process says in vain that it is an account, and a slot of the driver that is none is
+ * not charged. */
+static void processes_are_no_accounts(void **state)
+{
+	uint32_t kernel;
+
+	(void)state;
+	for (kernel = 0; kernel < 2; kernel++) {
+		struct fake *f = fake_new();
+		struct unic_cmd_proc_attach attach;
+		struct pages p = pages(domain(f, true), 100, 5000, 2);
+
+		open_account(f, kernel, kernel ? 0 : f->client.slot + 1);
+		memcpy(&attach, f->last[UNIC_CMD_PROC_ATTACH], sizeof(attach));
+		assert_int_equal(unic_from_le32(attach.keeper), 0);
+		p.r.account = (uint8_t)(account.slot + 1);
+		assert_int_equal(send(f, &p), UNIC_ST_INVALID);
+		fake_delete(f);
+	}
+}
+
+static void accounts_outlive_a_reset(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cmd_proc_attach attach = { 0 };
+	uint32_t given;
+
+	(void)state;
+	domain(f, true);
+	open_account(f, true, f->client.slot + 1);
+	given = f->given[UNIC_CMD_PROC_ATTACH];
+	fail_nic(f);
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_PROC_ATTACH], given + 2);
+	memcpy(&attach, f->last[UNIC_CMD_PROC_ATTACH], sizeof(attach));
+	if (unic_from_le32(attach.proc) == account.slot)
+		assert_int_equal(unic_from_le32(attach.keeper),
+				 f->client.slot + 1);
+	else
+		assert_int_equal(unic_from_le32(attach.keeper), 0);
+	fake_delete(f);
+}
+
+static int claim(struct fake *f, struct unic_client *client, uint32_t n)
+{
+	struct unic_ctl_claim r = { .entries = unic_to_le32(n) };
+
+	return ask_as(f, client, &r, UNIC_CTL_CLAIM);
+}
+
+static void the_driver_claims(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cmd_proc_set set;
+
+	(void)state;
+	domain(f, true);
+	open_account(f, true, f->client.slot + 1);
+	assert_int_equal(claim(f, &account, 40), UNIC_CTL_ST_UNSUPPORTED);
+	assert_int_equal(f->given[UNIC_CMD_PROC_SET], 0);
+	f->host->features |= UNIC_FEAT_ACCOUNTS;
+	assert_int_equal(claim(f, &account, 40), 0);
+	memcpy(&set, f->last[UNIC_CMD_PROC_SET], sizeof(set));
+	assert_int_equal(unic_from_le32(set.proc), account.slot);
+	assert_int_equal(unic_from_le32(set.keep), UNIC_PROC_KEEP_ALL);
+	assert_int_equal(unic_from_le32(set.claim), 40);
+	assert_int_equal(unic_from_le32(set.weight), 0);
+	f->client.kernel = false;
+	assert_int_equal(claim(f, &f->client, 40), UNIC_CTL_ST_PERMISSION);
+	assert_int_equal(f->given[UNIC_CMD_PROC_SET], 1);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +440,10 @@ int main(void)
 		cmocka_unit_test(bus_pages_are_asked_back),
 		cmocka_unit_test(bus_pages_drain),
 		cmocka_unit_test(a_lost_nic_has_not_let_go),
+		cmocka_unit_test(lists_may_be_charged_to_an_account),
+		cmocka_unit_test(processes_are_no_accounts),
+		cmocka_unit_test(accounts_outlive_a_reset),
+		cmocka_unit_test(the_driver_claims),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
