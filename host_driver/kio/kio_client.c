@@ -113,11 +113,9 @@ static void begin_try(struct unic_kio_client *c, uint32_t at)
 	c->link->token(c, at, io);
 }
 
-static void begin_io(struct unic_kio_client *c, uint32_t at)
+static void begin_io(struct unic_kio_client *c, uint32_t at,
+		     struct unic_kio *io)
 {
-	struct unic_kio *io = c->head;
-
-	c->head = io->next;
 	c->slot[at] = io;
 	c->busy++;
 	io->tries = 0;
@@ -125,18 +123,43 @@ static void begin_io(struct unic_kio_client *c, uint32_t at)
 	begin_try(c, at);
 }
 
+/* Take the first I/O that may begin out of the queue; NULL: there is none. */
+static struct unic_kio *next_ready(struct unic_kio_client *c)
+{
+	struct unic_kio *io, *before = NULL;
+
+	for (io = c->head; io; before = io, io = io->next) {
+		enum unic_kio_ready ready = c->link->prepare(c, io);
+
+		if (ready == UNIC_KIO_FULL)
+			return NULL;
+		if (ready == UNIC_KIO_LATER)
+			continue;
+		if (before)
+			before->next = io->next;
+		else
+			c->head = io->next;
+		if (c->tail == io)
+			c->tail = before;
+		return io;
+	}
+	return NULL;
+}
+
 static void fill_window(struct unic_kio_client *c)
 {
+	struct unic_kio *io;
 	uint32_t at;
 
 	for (at = 0; at < UNIC_KIO_WINDOW; at++) {
-		if (!c->up || !c->head || c->busy >= c->window)
+		if (!c->up || c->busy >= c->window)
 			return;
 		if (c->slot[at])
 			continue;
-		if (!c->link->prepare(c, c->head))
+		io = next_ready(c);
+		if (!io)
 			return;
-		begin_io(c, at);
+		begin_io(c, at, io);
 	}
 }
 

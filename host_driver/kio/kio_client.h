@@ -37,9 +37,11 @@
 #include "unic_mbox.h"
 #include "unic_os.h"
 
-#define UNIC_KIO_LATE_NS 500000000ull
-#define UNIC_KIO_AGAIN	 3u /* tries by RDMA of an I/O; the next is by token */
-#define UNIC_KIO_PAGES	 (UNIC_KIO_MAX / 4096u + 1u) /* of a region, at most */
+#define UNIC_KIO_CGROUP	    (1ull << 32) /* unic_kio.user */
+#define UNIC_KIO_NO_ACCOUNT 0xffu	 /* unic_kio.account */
+#define UNIC_KIO_LATE_NS    500000000ull
+#define UNIC_KIO_AGAIN	    3u /* tries by RDMA of an I/O; the next is by token */
+#define UNIC_KIO_PAGES	    (UNIC_KIO_MAX / 4096u + 1u) /* of a region, at most */
 
 enum unic_kio_state {
 	UNIC_KIO_DONE = 0,
@@ -76,6 +78,8 @@ struct unic_kio {
 	 * to have written tell the reader nothing. Without, the I/O goes by token */
 	bool clean;
 	bool token_only; /* by token, also where RDMA could be */
+	/* for whom: a user id, or UNIC_KIO_CGROUP and the id of a cgroup */
+	uint64_t user;
 	/* of WRITE, CUT and SYNC, or NULL. A SYNC ends with `remote` EIO when the
 	 * server has restarted since a WRITE or CUT after the last SYNC */
 	struct unic_kio_file *file;
@@ -99,21 +103,29 @@ struct unic_kio {
 	uint32_t wrote; /* SYNC: file->wrote when it was sent */
 	int why;	/* CANCEL: the status for done() */
 	uint8_t state;
-	uint8_t how;   /* enum unic_kio_how of this try */
-	uint8_t tries; /* by RDMA that were in vain */
-	bool no_room;  /* no region: this I/O goes by token */
-	bool redo;     /* CANCEL: try again */
-	bool given;    /* WRITE: its data has been posted */
+	uint8_t how;	 /* enum unic_kio_how of this try */
+	uint8_t tries;	 /* by RDMA that were in vain */
+	bool no_room;	 /* no region: this I/O goes by token */
+	bool redo;	 /* CANCEL: try again */
+	bool given;	 /* WRITE: its data has been posted */
+	uint8_t account; /* of the link, from prepare() to release() */
+};
+
+/* What prepare() says. */
+enum unic_kio_ready {
+	UNIC_KIO_READY,
+	UNIC_KIO_LATER, /* this one waits, those behind it need not */
+	UNIC_KIO_FULL,	/* all wait */
 };
 
 struct unic_kio_client;
 
 /* The functions of a link. Answers come later, never from within a call. */
 struct unic_kio_link {
-	/** prepare() - reserve what @io needs of the link while it has a slot.
-	 * False: nothing is left, unic_kio_client_poll() calls again. Called only
-	 * for the first I/O that waits. */
-	bool (*prepare)(struct unic_kio_client *c, struct unic_kio *io);
+	/** prepare() - reserve what @io, which waits, needs of the link while it has
+	 * a slot; nothing, unless READY. unic_kio_client_poll() calls again. */
+	enum unic_kio_ready (*prepare)(struct unic_kio_client *c,
+				       struct unic_kio *io);
 	/** release() - undo prepare(): @io has ended. */
 	void (*release)(struct unic_kio_client *c, struct unic_kio *io);
 	/** send() - send @msg, and behind it the name of @io, to the server.

@@ -6,22 +6,30 @@
 
 /* ------------------------------------------------------- for the client */
 
-/* Take a form, if @io has more pieces than a work request. False: none is free. */
-static bool client_prepare(struct unic_kio_client *k, struct unic_kio *io)
+/* Take a place in the window of its user, and a form, if @io has more pieces than a work
+ * request. */
+static enum unic_kio_ready client_prepare(struct unic_kio_client *k,
+					  struct unic_kio *io)
 {
 	const struct unic_kio_conn *c = k->of;
 
 	io->form = 0;
+	if (!unic_kio_account_begin(c->node, io))
+		return UNIC_KIO_LATER;
 	if (io->op != UNIC_KIO_WRITE || io->pieces <= UNIC_KIO_GATHER)
-		return true;
+		return UNIC_KIO_READY;
 	io->form = unic_kio_ring_form(&c->node->ring);
-	return io->form;
+	if (io->form)
+		return UNIC_KIO_READY;
+	unic_kio_account_end(c->node, io);
+	return UNIC_KIO_FULL;
 }
 
 static void client_release(struct unic_kio_client *k, struct unic_kio *io)
 {
 	const struct unic_kio_conn *c = k->of;
 
+	unic_kio_account_end(c->node, io);
 	if (io->form)
 		unic_kio_ring_form_put(&c->node->ring, io->form);
 }

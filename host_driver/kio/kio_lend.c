@@ -70,8 +70,10 @@ static bool send_lend(struct unic_kio_conn *c, uint32_t at)
 		struct unic_ctl_mr_reg r;
 		unic_le64 page[UNIC_KIO_PAGES];
 	} msg = { 0 };
-	uint32_t n = unic_kio_pages(io, &msg.r.page_shift, msg.page);
+	uint32_t n = unic_kio_pages(io, &msg.r.page_shift, msg.page), tag;
 
+	msg.r.account = unic_kio_account_charge(c->node, io, n, &tag);
+	msg.r.user = unic_to_le32(tag);
 	msg.r.va = io->piece[0].bus;
 	msg.r.length = unic_to_le64(io->len);
 	msg.r.pd = unic_to_le32(c->node->pd);

@@ -5,10 +5,8 @@
 #include "kio_conn.h"
 #include "kio_link.h"
 
-#define RETRY_NS      100000000ull /* between two attempts to set up */
-#define GROW_NS	      100000000ull /* without a notice: the window grows by one */
-#define SHRINK_NS     10000000ull		 /* between two halvings */
-#define BUFFERS_LEAST (UNIC_KIO_USERS + 1u)	 /* one for a peer */
+#define RETRY_NS      100000000ull	    /* between two attempts to set up */
+#define BUFFERS_LEAST (UNIC_KIO_USERS + 1u) /* one for a peer */
 #define SLOT_MEM      (UNIC_SLOT_FRAMES * 4096u) /* pages with a fixed use */
 
 void unic_kio_node_init(struct unic_kio_node *n,
@@ -26,11 +24,13 @@ void unic_kio_node_init(struct unic_kio_node *n,
 	n->window = UNIC_KIO_WINDOW;
 	for (i = 0; i < UNIC_KIO_USERS; i++)
 		n->user[i].node = n;
+	unic_kio_account_init(n);
 	unic_kio_conn_init(n);
 }
 
 void unic_kio_node_fini(struct unic_kio_node *n)
 {
+	unic_kio_account_reset(n, true);
 	unic_host_client_gone(n->config.host, &n->core);
 	n->wanted = false;
 }
@@ -96,6 +96,8 @@ bool unic_kio_ask(struct unic_kio_node *n, uint16_t op, void *rec,
 {
 	struct unic_ctl_hdr hdr = { .op = unic_to_le16(op),
 				    .tail_bytes = unic_to_le32(tail) };
+	struct unic_client *client =
+		link == UNIC_KIO_OF_ACCOUNT ? &n->account[at].core : &n->core;
 	uint32_t i;
 
 	for (i = 0; n->ask[i].op;)
@@ -107,7 +109,7 @@ bool unic_kio_ask(struct unic_kio_node *n, uint16_t op, void *rec,
 					   .at = (uint8_t)at };
 	hdr.seq = unic_to_le32(n->seq);
 	memcpy(rec, &hdr, sizeof(hdr));
-	return unic_host_request(n->config.host, &n->core, rec,
+	return unic_host_request(n->config.host, client, rec,
 				 UNIC_CTL_BYTES + tail);
 }
 
@@ -260,7 +262,8 @@ static void set_up_failed(struct unic_kio_node *n, uint32_t status)
 static void set_up_done(struct unic_kio_node *n, uint32_t status,
 			const uint64_t *rec)
 {
-	struct unic_ctl_mr_reg_reply r; /* `id` is first in all */
+	struct unic_ctl_mr_reg_reply r; /* `id` is first in all but one */
+	struct unic_ctl_hello_reply hello;
 
 	n->asked = false;
 	memcpy(&r, rec, sizeof(r));
@@ -270,6 +273,8 @@ static void set_up_done(struct unic_kio_node *n, uint32_t status,
 	}
 	switch (n->step) {
 	case STEP_HELLO:
+		memcpy(&hello, rec, sizeof(hello));
+		n->entries = unic_from_le32(hello.tlb_entries);
 		init_ring(n);
 		break;
 	case STEP_PD:
@@ -343,6 +348,7 @@ static void reset_node(struct unic_kio_node *n)
 	n->retry_ns = n->now_ns;
 	n->lost = true;
 	n->unsure = false;
+	unic_kio_account_reset(n, false);
 	for (i = 0; i < UNIC_KIO_OUT; i++)
 		unic_kio_up(&n->client[i], false);
 	end_lost(n);
@@ -355,6 +361,7 @@ static void restart_node(struct unic_kio_node *n)
 	unic_os_log(n->config.os, UNIC_LOG_ERROR,
 		    "kio: begins anew in another slot");
 	n->left = n->core.slot;
+	unic_kio_account_reset(n, true);
 	unic_host_client_gone(n->config.host, &n->core);
 	n->upcall = 0;
 	reset_node(n);
@@ -380,7 +387,9 @@ static bool take_reply(struct unic_kio_node *n)
 	ask = n->ask[i];
 	n->ask[i].op = 0;
 	status = unic_from_le16(hdr.status);
-	if (n->up)
+	if (ask.link == UNIC_KIO_OF_ACCOUNT)
+		unic_kio_account_reply(n, &ask, status);
+	else if (n->up)
 		unic_kio_link_reply(n, &ask, status, rec);
 	else if (ask.op == UNIC_CTL_MR_ALLOC)
 		mr_alloc_done(n, status, rec);
@@ -395,9 +404,11 @@ static void handle_upcall(struct unic_kio_node *n, const uint64_t *rec)
 {
 	struct unic_upcall_conn up;
 	struct unic_upcall_obj obj;
+	struct unic_upcall_mr mr;
 
 	memcpy(&up, rec, sizeof(up));
 	memcpy(&obj, rec, sizeof(obj));
+	memcpy(&mr, rec, sizeof(mr));
 	switch (up.hdr.type) {
 	case UNIC_UP_CONN_REQUEST:
 		unic_kio_link_request(n, &up);
@@ -410,6 +421,9 @@ static void handle_upcall(struct unic_kio_node *n, const uint64_t *rec)
 		break;
 	case UNIC_UP_RESET:
 		reset_node(n);
+		break;
+	case UNIC_UP_NOTICE:
+		unic_kio_account_notice(n, unic_from_le32(mr.user));
 		break;
 	case UNIC_UP_CQ_ERROR:
 	case UNIC_UP_DB_ERROR:
@@ -452,37 +466,13 @@ static bool take_upcall(struct unic_kio_node *n)
 	return false;
 }
 
-/* --------------------------------------------------------------- the window */
-
-/*
- * A process that gets a notice gives up buffers, because entries are short, and the
- * service does its part, whether it holds entries or not: notices to any process halve
- * the window, GROW_NS without one let it grow by one.
- */
-static void adjust_window(struct unic_kio_node *n)
-{
-	uint32_t now = unic_host_notices(n->config.host), w = n->window, i;
-
-	if (now != n->notices && n->now_ns >= n->window_ns + SHRINK_NS) {
-		w = w > 1 ? w / 2 : 1;
-		n->notices = now;
-	} else if (now == n->notices && w < UNIC_KIO_WINDOW &&
-		   n->now_ns >= n->window_ns + GROW_NS) {
-		w++;
-	} else {
-		return;
-	}
-	n->window = w;
-	n->window_ns = n->now_ns;
-	for (i = 0; i < UNIC_KIO_OUT; i++)
-		unic_kio_window(&n->client[i], w);
-}
-
 uint64_t unic_kio_node_demand(const struct unic_kio_node *n)
 {
 	uint64_t sum = 0;
 	uint32_t i;
 
+	if (n->config.rdma)
+		return unic_kio_account_demand(n);
 	for (i = 0; i < UNIC_KIO_OUT; i++)
 		if (n->conn[i].state != UNIC_KIO_C_FREE)
 			sum += unic_kio_demand(&n->client[i]);
@@ -543,7 +533,7 @@ uint64_t unic_kio_node_poll(struct unic_kio_node *n)
 {
 	struct unic_kio_done done;
 	uint32_t budget = 64;
-	uint64_t next;
+	uint64_t next, also;
 
 	if (!n->wanted)
 		return UINT64_MAX;
@@ -569,12 +559,11 @@ uint64_t unic_kio_node_poll(struct unic_kio_node *n)
 		unic_kio_link_done(n, &done);
 	}
 	take_stored(n);
-	adjust_window(n);
+	n->window_opens = false;
+	also = unic_kio_account_poll(n);
 	next = unic_kio_link_poll(n);
-	if (!budget || n->taken != n->replies ||
+	if (!budget || n->window_opens || n->taken != n->replies ||
 	    (n->up && !unic_kio_ring_rest(&n->ring)))
 		return n->now_ns;
-	if (n->window < UNIC_KIO_WINDOW && next > n->now_ns + GROW_NS)
-		next = n->now_ns + GROW_NS;
-	return next;
+	return next < also ? next : also;
 }

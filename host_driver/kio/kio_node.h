@@ -8,6 +8,7 @@
  * after each end, and accepts their connections (kio_link.c).
  *
  *   kio_node   set-up of the slot, requests and their answers
+ *   kio_account  who is charged for an I/O's entries, and the windows
  *   kio_user   places and buffers for I/Os of users that have none
  *   kio_link   the states of connections
  *   kio_lend   the access of peers to the memory of an I/O
@@ -21,6 +22,7 @@
 #define UNIC_KIO_NODE_H
 
 #include "host.h"
+#include "kio_account.h"
 #include "kio_client.h"
 #include "kio_ring.h"
 #include "kio_server.h"
@@ -85,6 +87,7 @@ struct unic_kio_ask {
 	uint16_t op; /* 0: none */
 	uint8_t link, at;
 };
+#define UNIC_KIO_OF_ACCOUNT UNIC_KIO_LINKS /* as `link`: `at` is an account */
 
 struct unic_kio_reply {
 	uint64_t rec[UNIC_REC_WORDS];
@@ -125,9 +128,12 @@ struct unic_kio_node {
 	struct unic_kio_client client[UNIC_KIO_OUT];
 	struct unic_kio_server server[UNIC_KIO_IN];
 	struct unic_kio_user user[UNIC_KIO_USERS];
-	uint32_t window; /* of each connection */
+	struct unic_kio_account account[UNIC_KIO_ACCOUNTS];
+	uint32_t entries; /* of the NIC */
+	uint32_t window;  /* of each connection */
 	uint32_t notices;
 	uint64_t window_ns;
+	bool window_opens; /* one has become larger, or less full */
 	uint64_t ios, failed, served;
 };
 
@@ -152,8 +158,8 @@ void unic_kio_node_want(struct unic_kio_node *n);
 void unic_kio_node_reply(struct unic_kio_node *n, const void *msg,
 			 uint32_t bytes);
 
-/** unic_kio_ask() - for kio_link.c: send a request about @link (or place @at of its
- * window) to the driver: @rec, and behind it @tail bytes. False: too many requests are
+/** unic_kio_ask() - for the rest of the service: send a request about @link (or place @at
+ * of its window), or of account @at (UNIC_KIO_OF_ACCOUNT), to the driver: @rec, and behind it @tail bytes. False: too many requests are
  * open; call again later. */
 bool unic_kio_ask(struct unic_kio_node *n, uint16_t op, void *rec,
 		  uint32_t tail, uint32_t link, uint32_t at);

@@ -192,7 +192,9 @@ static void show_state(struct unic_os *os, struct unicd_client *c,
 		.bytes = unic_to_le32(rdma ? UNIC_CTL_KIO_RDMA
 					   : UNIC_CTL_KIO_TOKEN),
 		.demand = unic_to_le64(unic_kio_node_demand(n)),
-		.window = unic_to_le32(n->window),
+		.window = unic_to_le32(
+			rdma ? unic_kio_account_window(n, c->core.uid)
+			     : n->window),
 		.done = unic_to_le32((uint32_t)n->ios),
 		.failed = unic_to_le32((uint32_t)n->failed),
 		.served = unic_to_le32((uint32_t)n->served),
@@ -306,6 +308,7 @@ static void begin_request(struct unicd_kio *k, struct request *r,
 		.offset = unic_from_le64(r->ask.offset),
 		.deadline_ns = r->deadline_ns,
 		.token_only = r->ask.data == UNIC_CTL_KIO_TOKEN,
+		.user = r->uid,
 	};
 	memcpy(user->io.name, r->tail, r->ask.name_bytes);
 	if (r->ask.what == UNIC_CTL_KIO_WRITE)

@@ -386,11 +386,12 @@ static void submit(void *ctx, uint64_t arg)
 		sim_fail("eval", "an I/O is refused");
 }
 
-static bool link_prepare(struct unic_kio_client *c, struct unic_kio *io)
+static enum unic_kio_ready link_prepare(struct unic_kio_client *c,
+					struct unic_kio *io)
 {
 	(void)c;
 	(void)io;
-	return true; /* tokens are all that a READ needs */
+	return UNIC_KIO_READY; /* tokens are all that a READ needs */
 }
 
 static void link_release(struct unic_kio_client *c, struct unic_kio *io)

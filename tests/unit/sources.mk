@@ -20,6 +20,8 @@ LIB_rig    = $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG) $(UNIT_SETS)
 # ... the others run on the host only; here with all that they are linked from.
 PARTS_test_conn       = tests/unit/host/test_conn.c libunic.a
 PARTS_test_hog        = tests/unit/host/test_hog.c libunic.a
+# Accounts of the page service, over a driver that the test plays.
+PARTS_test_kio_account = tests/unit/host/test_kio_account.c host_driver/kio/kio_account.c
 PARTS_test_kio_files  = tests/unit/host/test_kio_files.c host_driver/unicd/kio_files.c
 PARTS_test_kio_node   = tests/unit/host/test_kio_node.c $(KIO) driver.a
 # ... share.c is that of the board that the simulator is compiled for.
@@ -124,6 +126,7 @@ INC_tests/unit/host/test_kio_move.c   = $(INC_tests/unit/host/kio_rig.c)
 INC_tests/unit/host/test_kio_rdma.c   = $(INC_tests/unit/host/kio_rig.c)
 INC_tests/unit/host/test_kio_write.c  = $(INC_tests/unit/host/kio_rig.c)
 INC_tests/unit/host/test_kio_files.c = -Itests/unit $(addprefix -Ihost_driver/,unicd kio core)
+INC_tests/unit/host/test_kio_account.c = -Itests/unit -Ihost_driver/kio -Ihost_driver/core
 INC_tests/unit/host/test_kio_node.c  = -Itests/unit -Ihost_driver/kio -Ihost_driver/core
 INC_tests/unit/host/test_policysim.c = -Itests/unit -Itests/eval
 INC_tests/unit/host/test_serial.c    = -Itests/unit -Ihal/serial -Ihost_driver/serial -Ihal -Iboards/lm3s6965evb

@@ -6,6 +6,7 @@ PROC = "firmware/command/proc.c"
 EVICT = "firmware/revoke/evict.c"
 SHARE = "firmware/arbiter/share.c"
 BUS = "host_driver/core/region/region_dma.c"
+KIO = "host_driver/kio/kio_account.c"
 
 MUTATIONS = (
     (CMD, "\ta->proc = (uint16_t)account;\n", "",
@@ -60,4 +61,23 @@ MUTATIONS = (
      "\tif (!req->client->kernel) {\n\t\tunic_req_status(req, UNIC_CTL_ST_PERMISSION);\n",
      "\tif (0) {\n\t\tunic_req_status(req, UNIC_CTL_ST_PERMISSION);\n",
      "accounts: a process claims", "test_driver_bus"),
+    (KIO, "a->state == ACCOUNT_OPEN ? (uint8_t)(a->core.slot + 1) : 0;", "0;",
+     "accounts: the service pays for its users", "test_kio_account"),
+    (KIO, "\ta->window = most > 1 ? most - 1 : 1;", "\ta->window = most > 1 ? most : 1;",
+     "accounts: a notice changes no window", "test_kio_account"),
+    (KIO, "\tmost = a->window < a->busy ? a->window : a->busy;", "\tmost = a->window;",
+     "accounts: a notice leaves as many under way", "test_kio_account"),
+    (KIO, " || tag_of(n, a) != tag)", ")",
+     "accounts: a notice to one that has ended shrinks the next", "test_kio_account"),
+    (KIO, "\tforget_asks(n, (uint32_t)(a - n->account));\n", "",
+     "accounts: requests of one that has ended stay open", "test_kio_account"),
+    (KIO, "\tif (!a->busy && n->now_ns >= a->used_ns + REST_NS)\n\t\treturn 0;\n", "",
+     "accounts: who rests goes on claiming", "test_kio_account"),
+    (KIO, "\tif (a->busy >= a->window)\n\t\treturn false;\n", "",
+     "accounts: windows are not kept", "test_kio_account"),
+    ("host_driver/kio/kio_client.c", "\t\tif (ready == UNIC_KIO_LATER)\n\t\t\tcontinue;\n",
+     "\t\tif (ready == UNIC_KIO_LATER)\n\t\t\treturn NULL;\n",
+     "accounts: one user's full window stops the others", "test_kio"),
+    ("host_driver/kio/kio_client.c", "\t\tif (c->tail == io)\n\t\t\tc->tail = before;\n", "",
+     "accounts: an I/O behind one that was taken out is lost", "test_kio"),
 )

@@ -51,6 +51,7 @@ bool rough;
 bool rdma;
 
 uint32_t no_regions;
+uint32_t later_len;
 
 bool old_server;
 
@@ -301,17 +302,20 @@ static bool link_send(struct unic_kio_client *c, const struct unic_kio_msg *msg,
 	return post(&ra, &qa, &pa, msg, i, 0);
 }
 
-static bool link_prepare(struct unic_kio_client *c, struct unic_kio *i)
+static enum unic_kio_ready link_prepare(struct unic_kio_client *c,
+					struct unic_kio *i)
 {
 	(void)c;
 	i->form = 0;
+	if (later_len && i->len == later_len)
+		return UNIC_KIO_LATER;
 	if (i->op != UNIC_KIO_WRITE || i->pieces == 1)
-		return true;
+		return UNIC_KIO_READY;
 	if (form_taken)
-		return false;
+		return UNIC_KIO_FULL;
 	form_taken = true;
 	i->form = form;
-	return true;
+	return UNIC_KIO_READY;
 }
 
 static void link_release(struct unic_kio_client *c, struct unic_kio *i)
@@ -694,7 +698,7 @@ int up(void **state)
 	unic_kio_client_init(&client, &link_ops);
 	unic_kio_server_init(&server, &server_ops, &store);
 	client.rdma = rdma = false;
-	no_regions = draining = 0;
+	no_regions = draining = later_len = 0;
 	memset(lent, 0, sizeof(lent));
 	unic_kio_up(&client, true);
 	old_server = false;

@@ -88,6 +88,9 @@ extern bool rdma;
 /* Regions of I/Os that are refused, of the next ones. */
 extern uint32_t no_regions;
 
+/* I/Os of so many bytes wait: the window of their user is full. */
+extern uint32_t later_len;
+
 /* The server is one that knows no RDMA: the byte that asks for it is reserved. */
 extern bool old_server;
 

@@ -85,6 +85,30 @@ static void deadlines_hold_for_all(void **state)
 	nothing_left();
 }
 
+/* What is behind an I/O that waits for the window of its user goes on. */
+static void a_full_window_stops_nobody_else(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	later_len = 700;
+	for (i = 0; i < 6; i++)
+		read_at(i, 1, 100 * i, i % 2 ? 600 : 700, 1);
+	run(3);
+	for (i = 0; i < 6; i++)
+		assert_int_equal(io[i].state,
+				 i % 2 ? UNIC_KIO_DONE : UNIC_KIO_QUEUED);
+	read_at(6, 1, 0, 500, 1); /* the end of the queue is where it was */
+	read_at(7, 1, 0, 700, 1);
+	run(4);
+	later_len = 0;
+	unic_kio_window(&client, 8);
+	run(8);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(status[i], 0);
+	nothing_left();
+}
+
 static void window_shrinks_and_grows(void **state)
 {
 	uint32_t i;
@@ -202,6 +226,7 @@ int main(void)
 		cmocka_unit_test_setup(ends_of_files_and_errors, up),
 		cmocka_unit_test_setup(late_answer_writes_nothing, up),
 		cmocka_unit_test_setup(deadlines_hold_for_all, up),
+		cmocka_unit_test_setup(a_full_window_stops_nobody_else, up),
 		cmocka_unit_test_setup(window_shrinks_and_grows, up),
 		cmocka_unit_test_setup(nothing_fails_beside_hoarders, up),
 		cmocka_unit_test_setup(nothing_fails_beside_hoarders, up_rdma),
