@@ -271,9 +271,11 @@ def test_hogs(board, tmp, drivers=TOKEN):
             most = rig.ctl(0, "info")["tlb_entries"]
             assert sum(r["held"] for r in rows) > most * 7 // 8, rows
             assert [r["held"] for r in rows if r["name"] == "kio"] == [0]
-            if drivers == RDMA:
-                print("    hogs:", *moved(rig))
-            assert min(windows) < 16, f"the window never shrank: {windows}"
+            if drivers == RDMA: # nothing is asked of who has not his share
+                print("    hogs:", *moved(rig), end=" ")
+                assert min(windows) == 16, f"the window shrank: {windows}"
+            else:
+                assert min(windows) < 16, f"the window never shrank: {windows}"
             state = rig.good("state").split()
             check_failed(int(state[7]), rig.ctl(0, "ps")["procs"])
             window, demand = int(state[1]), int(state[3])
@@ -672,6 +674,102 @@ def test_rdma_put_while_server_is_killed(board, tmp):
 
 def test_rdma_nic_reset(board, tmp):
     test_nic_reset(board, tmp, RDMA)
+
+
+def rows_of(rig):
+    return {r["name"]: r for r in rig.ctl(0, "ps")["procs"]}
+
+
+def test_rdma_accounts(board, tmp):
+    """Whoever has I/Os done pays for their entries: each user of the service has a slot
+    of its own in the NIC's books, as long as it is at work."""
+    if os.geteuid():
+        print("    not root: all I/Os are of one user", end=" ")
+        return
+    rig = Rig(board, tmp, drivers=RDMA)
+    try:
+        os.chmod(tmp, 0o755)
+        rig.file("f", 4 << 20)
+        users, held, kio = (65533, 65534), {}, 0
+        until = time.monotonic() + hosts.PATIENCE_S
+        while any(held.get(f"uid {uid}", 0) < 2 for uid in users):
+            assert time.monotonic() < until, f"{held}: nothing is charged"
+            at_work = [subprocess.Popen(rig.argv("-q", "get", f"{SERVER}:f", "-"),
+                                        stdout=subprocess.DEVNULL, user=uid,
+                                        group=65534, extra_groups=[])
+                       for uid in users for _ in range(2)]
+            while any(p.poll() is None for p in at_work):
+                rows = rows_of(rig)
+                for name, row in rows.items():
+                    held[name] = max(held.get(name, 0), row["held"])
+            assert all(not p.returncode for p in at_work)
+        rows = rows_of(rig)
+        pids = {rows[f"uid {uid}"]["pid"] for uid in users}
+        assert pids == {rows["kio"]["pid"]}, rows
+        print(f"    held: {held}", end=" ")
+        while any(f"uid {uid}" in rows_of(rig) for uid in users):
+            assert time.monotonic() < until + 5, rows_of(rig)
+            time.sleep(0.1)
+        assert rows_of(rig)["kio"]["held"] == 0, rows_of(rig)
+    finally:
+        rig.end()
+
+
+def test_rdma_window(board, tmp):
+    """What is asked back from a user makes his window smaller, and no other; when
+    nothing is asked any more it grows again. All files come."""
+    if os.geteuid():
+        print("    not root: all I/Os are of one user", end=" ")
+        return
+    rig = Rig(board, tmp, drivers=RDMA)
+    ada, bob = 65533, 65534
+    over = threading.Event()
+
+    def work(uid):
+        while not over.is_set():
+            r = subprocess.run(rig.argv("-q", "get", f"{SERVER}:f", "-"),
+                               stdout=subprocess.DEVNULL, user=uid, group=65534,
+                               extra_groups=[], check=False)
+            assert not r.returncode, f"an I/O of {uid} failed"
+
+    def window(uid):
+        return int(subprocess.run(rig.argv("state"), capture_output=True,
+                                  text=True, check=True, user=uid, group=65534,
+                                  extra_groups=[]).stdout.split()[1])
+
+    def wait_for(what, cond):
+        until = time.monotonic() + hosts.PATIENCE_S
+        while not cond():
+            assert time.monotonic() < until, what
+            assert all(t.is_alive() for t in at_work), "an I/O failed"
+            assert window(bob) == 16, "Bob's window shrank"
+
+    at_work = [threading.Thread(target=work, args=(uid,), daemon=True)
+               for uid in (ada, bob) for _ in range(2)]
+    try:
+        os.chmod(tmp, 0o755)
+        rig.file("f", 4 << 20)
+        for t in at_work:
+            t.start()
+        wait_for("nothing is charged to Ada", lambda: rows_of(rig).get(
+            f"uid {ada}", {"held": 0})["held"] > 1)
+        slot = str(rows_of(rig)[f"uid {ada}"]["proc"])
+
+        def asked_back():
+            """A quota takes back what is held at that moment, if anything is."""
+            rig.ctl(0, "policy", slot, "--quota", "1")
+            small = window(ada) < 16
+            rig.ctl(0, "policy", slot, "--quota", "0")
+            return small
+
+        wait_for("Ada's window stays", asked_back)
+        wait_for("Ada's window does not grow", lambda: window(ada) == 16)
+        over.set()
+        for t in at_work:
+            t.join(timeout=hosts.PATIENCE_S)
+    finally:
+        over.set()
+        rig.end()
 
 
 def test_rdma_hogs(board, tmp):
