@@ -11,6 +11,8 @@
  * reset) begins again until the deadline of its request; the request fails then,
  * or when the other host refuses. Each I/O may be done twice.
  */
+#include <linux/blk-cgroup.h>
+#include <linux/cgroup.h>
 #include <linux/ktime.h>
 #include <linux/scatterlist.h>
 #include <linux/version.h>
@@ -129,6 +131,16 @@ static int op_of(const struct request *rq)
 	}
 }
 
+/* For whom @rq is done: the cgroup that is charged for its bytes, as the block layer knows
+ * it; without cgroups the kernel itself. */
+static u64 user_of(struct request *rq)
+{
+	struct cgroup_subsys_state *css = rq->bio ? bio_blkcg_css(rq->bio)
+						  : NULL;
+
+	return css ? UNIC_KIO_CGROUP | (u32)css->id : 0;
+}
+
 /* Fills in the I/O once per request, however often the request is queued. */
 static blk_status_t prepare_rq(struct unicblk *b, struct request *rq)
 {
@@ -143,6 +155,7 @@ static blk_status_t prepare_rq(struct unicblk *b, struct request *rq)
 	io->len = op == UNIC_KIO_SYNC ? 0 : blk_rq_bytes(rq);
 	io->offset = io->len ? (u64)blk_rq_pos(rq) << SECTOR_SHIFT : 0;
 	io->token_only = !b->rdma;
+	io->user = user_of(rq);
 	unicblk_file_name(b, io);
 	io->file = op == UNIC_KIO_READ ? NULL : &b->written;
 	io->deadline_ns = ktime_get_ns() + (u64)b->timeout_ms * NSEC_PER_MSEC;
