@@ -69,7 +69,7 @@ CC_sim        = $(CC) $(CFLAGS) $(GNU) -DSIM_SIZE=$1 $(SIM_MODEL_$1)
 SIZES_eval   := eval
 CC_eval       = $(CC) $(CFLAGS) $(GNU) -DPORT_SLOTS=16u -DPORT_SLOT_BYTES=0xb00000u -DPORT_RX=256u
 SIZES_tlb    := eval
-CC_tlb        = $(CC_eval) -UPORT_SLOTS -DPORT_SLOTS=32u -DUNIC_PROCS=32 -DUNIC_WAITS=128 -DUNIC_TLB_ENTRIES=$1
+CC_tlb        = $(CC_eval) -UPORT_SLOTS -DPORT_SLOTS=24u -DUNIC_PROCS=24 -DUNIC_WAITS=128 -DUNIC_TLB_ENTRIES=$1
 SIZES_scale  := eval
 CC_scale      = $(CC_eval) $(addprefix -D,$(join UNIC_TLB_ENTRIES= UNIC_PROCS= UNIC_MRS=, \
 	$(subst -, ,$1)) FAKE_WINDOWS=18u)

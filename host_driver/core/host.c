@@ -401,8 +401,10 @@ struct unic_host *unic_host_new(struct unic_os *os,
 				struct unic_provider *provider,
 				const struct unic_host_config *config)
 {
-	struct unic_host *host = unic_os_alloc(os, sizeof(*host));
+	struct unic_host *host = NULL;
 
+	if (config->slots >= 1 && config->slots <= UNIC_HOST_SLOTS_MAX)
+		host = unic_os_alloc(os, sizeof(*host));
 	if (!host)
 		return NULL;
 	host->os = os;

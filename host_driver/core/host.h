@@ -17,7 +17,8 @@ struct unic_host;
 /**
  * unic_host_new() - create a driver without processes and without a device.
  * @provider: the host owns it. @config: copied; its memory is the caller's and stays.
- * Returns NULL when out of memory; then @provider is still the caller's.
+ * Returns NULL when out of memory, or if config.slots is out of range; then @provider is
+ * still the caller's.
  */
 struct unic_host *unic_host_new(struct unic_os *os,
 				struct unic_provider *provider,

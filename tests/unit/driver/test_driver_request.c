@@ -8,6 +8,7 @@
 
 #include "driver_rig.h"
 #include "host.h"
+#include "provider/provider_nic.h"
 #include "unic_stats.h"
 
 static void too_many_requests(void **state)
@@ -419,6 +420,27 @@ static void another_version_is_told(void **state)
 	fake_delete(f);
 }
 
+/* There is no place for a slot beyond the last. */
+static void no_driver_of_too_many_slots(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_host_config config = f->host->config;
+	struct unic_provider *p = unic_nic_provider(&f->os, f->bar);
+	static const uint32_t slots[] = { 0, UNIC_HOST_SLOTS_MAX + 1,
+					  UINT32_MAX };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		config.slots = slots[i];
+		assert_null(unic_host_new(&f->os, p, &config));
+	}
+	if (p->ops->fini)
+		p->ops->fini(p);
+	unic_os_free(&f->os, p);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +458,7 @@ int main(void)
 		cmocka_unit_test(shares_are_kept),
 		cmocka_unit_test(pieces_are_for_the_driver),
 		cmocka_unit_test(another_version_is_told),
+		cmocka_unit_test(no_driver_of_too_many_slots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
