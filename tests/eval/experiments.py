@@ -418,6 +418,7 @@ def kio_rows(job, result):
         p99_us=r["p99_us"], max_us=r["max_us"],
         held=f"{r['held_milli'] / 1000:.1f}",
         hogs_held=f"{r['hog_held_milli'] / 1000:.1f}",
+        by_rdma=r["by_rdma"], by_token=r["by_token"],
         **each(n, r, "commands", "crossings"),
         wire_bytes=f"{r['bytes'] / n:.0f}",
         nic_insn=f"{r['nic_insn'] / n:.0f}",
@@ -431,7 +432,7 @@ def kio(quick, plant):
     cells = ((256, 1), (64, 15)) if quick else \
         [(256, 0)] + [(e, h) for e in (64, 256, 1024) for h in (1, 7, 15)]
     for entries, hogs in cells:
-        for how in ("kio", "user") + ("user-64K",) * (not quick):
+        for how in ("kio", "kio-rdma", "user") + ("user-64K",) * (not quick):
             real = "user" if plant == "no-kernel" else how
             ms = KIO_MS // 4 if quick else KIO_MS
             jobs.append(CountedJob(

@@ -220,6 +220,7 @@ def lists(rows):
 
 def kio(rows):
     mine = [r for r in rows if r["how"] == "kio"]
+    rdma = [r for r in rows if r["how"] == "kio-rdma"]
     failed = sum(int(r["failed"]) for r in mine)
     done = [r for r in mine if int(r["ops"])]
     slowest = max((int(r["max_us"]) for r in done), default=0)
@@ -240,6 +241,11 @@ def kio(rows):
              f"{failed} of {sum(int(r['ops']) for r in mine)}, {slowest} us "
              f"at most ({alone} in the quietest run)",
              not failed and len(done) == len(mine) and slowest <= 2 * alone),
+        goal("kio-rdma", "nor does one where its data goes by RDMA",
+             f"{sum(int(r['failed']) for r in rdma)} of "
+             f"{sum(int(r['ops']) for r in rdma)}",
+             not sum(int(r["failed"]) for r in rdma) and
+             all(int(r["ops"]) for r in rdma)),
         goal("kio-fair", "Jain's index of I/Os among its users is at least "
              "0.99", f"{jain:.6f} at worst", jain >= 0.99),
     ]

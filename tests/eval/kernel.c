@@ -174,6 +174,8 @@ static void modify(struct kernel *k, uint8_t state, const struct kernel *peer)
 		.state = state,
 	};
 
+	if (state == UNIC_QPS_INIT)
+		cmd.rights = k->rights;
 	if (state == UNIC_QPS_RTR) {
 		cmd.mtu_shift = MTU_SHIFT;
 		cmd.rnr_timer = 10;

@@ -14,6 +14,7 @@
 struct kernel {
 	struct actor a; /* first; its own slot */
 	uint32_t pd, stag, cq, qpn;
+	uint8_t rights; /* that its peer gets; set before kernel_connect() */
 	uint32_t sq_tail, rq_tail, cq_ci;
 	/* a work request completed */
 	void (*done)(struct kernel *k, const struct unic_cqe *c);

@@ -9,7 +9,8 @@
  * host_driver/kio at either side; where the data goes is a payload token.
  *
  * (a) kio: the user asks the kernel, which takes a token for the buffer's pages,
- * by bus address, for this I/O. (b) user: the user has a queue pair, registers
+ * by bus address, for this I/O. kio-rdma: it registers them for this I/O, and the
+ * server writes to them by RDMA; without entries it takes a token. (b) user: the user has a queue pair, registers
  * the buffer by its buffer manager (cache.c) and has a token for it for many
  * messages, both for as long as the region lives; the kernel is not asked.
  */
@@ -40,6 +41,7 @@
 #define MSG_AT	   (16 * 4096u)
 #define DATA_AT	   (32 * 4096u) /* the server's, an I/O for each receive */
 #define SENT	   0x100u /* ids of answers; those below are of receives */
+#define MOVED	   0x200u /* ids of data by RDMA; those below of answers */
 #define HOG_CHUNK  2u
 #define CLIENT_MEM 32u
 #define SERVER_MEM (32u + RECVS * IO_PAGES)
@@ -78,6 +80,7 @@ struct hog {
 static struct {
 	const struct options *o;
 	bool kio;
+	bool rdma;    /* kio: data by RDMA */
 	bool large;   /* users have pages of 64 KiB */
 	bool refused; /* user: not even what lies beside its buffers */
 	struct user *user[USERS];
@@ -86,6 +89,7 @@ static struct {
 	struct kernel client, server;
 	struct actor far; /* user: the server's process */
 	uint32_t far_stag, regs;
+	struct unic_cmd_mr lent[UNIC_KIO_WINDOW]; /* rdma: of each I/O */
 	struct unic_kio_client service;
 	struct desk asks, desk[USERS];
 	uint32_t busy; /* bit per buffer of the server */
@@ -280,11 +284,43 @@ static bool answer(struct unic_kio_server *s, uint32_t at,
 	return true;
 }
 
+/* rdma: what was moved, or could not be, is told apart from it. */
 static bool answer_alone(struct unic_kio_server *s,
 			 const struct unic_kio_msg *msg)
 {
-	(void)s;
-	sim_fail("eval", "the server answers %u", unic_from_le32(msg->status));
+	struct desk *d = s->of;
+	uint32_t to = MSG_AT + (2 * RECVS + d->k->sq_tail % RECVS) * 64;
+	struct unic_sq_slot wr = {
+		.opcode = UNIC_WR_SEND,
+		.num_sge = 1,
+		.sge[0] = part(d, to, sizeof(*msg)),
+	};
+
+	if (msg->how != UNIC_KIO_BY_RDMA)
+		sim_fail("eval", "the server answers %u",
+			 unic_from_le32(msg->status));
+	memcpy(actor_mem(d->a, to), msg, sizeof(*msg));
+	kernel_post(d->k, &wr);
+	return true;
+}
+
+static bool move(struct unic_kio_server *s, uint32_t at, uint32_t bytes)
+{
+	struct desk *d = s->of;
+	const struct unic_kio_job *job = &s->job[at];
+	uint32_t i = buf_index(d, job->buf);
+	struct unic_sq_slot wr = {
+		.opcode = UNIC_WR_WRITE,
+		.flags = UNIC_WR_SIGNALED,
+		.num_sge = 1,
+		.wr_id = unic_to_le64(MOVED + at),
+		.remote = job->ask.key,
+		.rkey = job->ask.token,
+		.sge[0] = part(d, DATA_AT + i * IO_BYTES, bytes),
+	};
+
+	kernel_post(d->k, &wr);
+	return true;
 }
 
 static void no_token(struct unic_kio_server *s, uint32_t at)
@@ -296,6 +332,7 @@ static void no_token(struct unic_kio_server *s, uint32_t at)
 static const struct unic_kio_server_link server_ops = {
 	.send = answer_alone,
 	.data = answer,
+	.move = move,
 	.token = no_token,
 	.cancel = no_token,
 	.buf_get = buf_get,
@@ -308,9 +345,11 @@ static void at_desk(struct desk *d, const struct unic_cqe *c)
 	uint32_t i = (uint32_t)unic_from_le64(c->wr_id), n;
 	struct unic_kio_task task;
 
-	if (c->status)
+	if (c->status && !(run.rdma && c->status == UNIC_WC_REM_EVICTED))
 		sim_fail("eval", "the server's queue: status %u", c->status);
-	if (c->opcode < UNIC_WC_RECV) {
+	if (c->opcode < UNIC_WC_RECV && i >= MOVED) {
+		unic_kio_server_moved(&d->server, i - MOVED, !c->status);
+	} else if (c->opcode < UNIC_WC_RECV) {
 		unic_kio_server_sent(&d->server, i - SENT);
 	} else {
 		if (!unic_kio_server_message(&d->server,
@@ -374,6 +413,7 @@ static void submit(void *ctx, uint64_t arg)
 		.offset = u->offset,
 		.len = IO_BYTES,
 		.pieces = IO_PAGES,
+		.clean = true, /* the simulated server does not lie */
 		.deadline_ns = sim_now() + LATE_NS,
 		.done = io_done,
 	};
@@ -439,6 +479,94 @@ static void token_done(struct kernel *k, uint32_t at, uint32_t status,
 		       unic_from_le64(t.key));
 }
 
+/* ------------------------------------------------------ (a) kio, by RDMA */
+
+static void region_done(struct kernel *k, uint32_t at, uint32_t status,
+			const void *cpl)
+{
+	const struct unic_kio *io = run.service.slot[at];
+	struct unic_cpl_mr_reg r;
+
+	(void)k;
+	memcpy(&r, cpl, sizeof(r));
+	run.lent[at] = (struct unic_cmd_mr){ .mr = r.mr, .gen = r.gen };
+	unic_kio_token(&run.service, at, !status, unic_from_le32(r.stag),
+		       unic_from_le64(io->piece[0].bus));
+}
+
+static void lend(uint32_t at, const struct unic_kio *io)
+{
+	unic_le64 page[UNIC_KIO_PAGES];
+	uint8_t shift;
+	uint32_t n = unic_kio_pages(io, &shift, page);
+	struct unic_cmd_mr_reg cmd = {
+		.pd = unic_to_le32(run.client.pd),
+		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE,
+		.page_shift = shift,
+		.iova = io->piece[0].bus,
+		.length = unic_to_le64(io->len),
+		.n_pages = unic_to_le32(n),
+		.flags = UNIC_REG_LIST,
+		.key = (uint8_t)(io->id / UNIC_KIO_WINDOW),
+	};
+
+	kernel_command(&run.client, UNIC_CMD_MR_REG, &cmd, page,
+		       n * (uint32_t)sizeof(*page), at, region_done);
+}
+
+static void claimed(struct kernel *k, uint32_t arg, uint32_t status,
+		    const void *cpl)
+{
+	(void)k;
+	(void)arg;
+	(void)cpl;
+	if (status)
+		sim_fail("eval", "PROC_SET answers %u", status);
+}
+
+/* What kio_account.c does: window x I/O. */
+static void claim_window(void)
+{
+	uint32_t n = UNIC_KIO_WINDOW * IO_PAGES;
+	struct unic_cmd_proc_set cmd = {
+		.proc = unic_to_le32(run.client.a.slot),
+		.keep = unic_to_le32(UNIC_PROC_KEEP_WEIGHT |
+				     UNIC_PROC_KEEP_QUOTA |
+				     UNIC_PROC_KEEP_POLICY | UNIC_PROC_CLAIM),
+		.claim = unic_to_le32(n < inside_entries() ? n
+							   : inside_entries()),
+	};
+
+	kernel_command(&run.client, UNIC_CMD_PROC_SET, &cmd, NULL, 0, 0,
+		       claimed);
+}
+
+static void dereg_done(struct kernel *k, uint32_t at, uint32_t status,
+		       const void *cpl);
+
+static void unlend(void *ctx, uint64_t at)
+{
+	(void)ctx;
+	kernel_command(&run.client, UNIC_CMD_MR_DEREG, &run.lent[at], NULL, 0,
+		       (uint32_t)at, dereg_done);
+}
+
+/* While the server writes to it, a region drains: it is asked for again. */
+static void dereg_done(struct kernel *k, uint32_t at, uint32_t status,
+		       const void *cpl)
+{
+	(void)k;
+	(void)cpl;
+	if (status == UNIC_ST_PENDING)
+		sim_at(sim_now() + 10 * US, unlend, NULL, at);
+	else if (status && status != UNIC_ST_NO_MR)
+		sim_fail("eval", "MR_DEREG answers %u", status);
+	else
+		unic_kio_ended(&run.service, at);
+}
+
+/* ------------------------------------------------------------- the link */
+
 static void link_token(struct unic_kio_client *c, uint32_t at,
 		       const struct unic_kio *io)
 {
@@ -453,6 +581,10 @@ static void link_token(struct unic_kio_client *c, uint32_t at,
 	};
 
 	(void)c;
+	if (io->how == UNIC_KIO_BY_RDMA) {
+		lend(at, io);
+		return;
+	}
 	kernel_command(&run.client, UNIC_CMD_TOKEN_ALLOC, &cmd, io->piece,
 		       io->pieces * (uint32_t)sizeof(io->piece[0]), at,
 		       token_done);
@@ -477,6 +609,10 @@ static void link_cancel(struct unic_kio_client *c, uint32_t at,
 	};
 
 	(void)c;
+	if (io->how == UNIC_KIO_BY_RDMA) {
+		unlend(NULL, at);
+		return;
+	}
 	kernel_command(&run.client, UNIC_CMD_TOKEN_CANCEL, &cmd, NULL, 0, at,
 		       cancel_done);
 }
@@ -718,12 +854,17 @@ static void connect_kernels(void)
 	for (i = 0; i < USERS; i++)
 		run.user[i]->window =
 			kernel_window(&run.client, &run.user[i]->a);
+	if (run.rdma)
+		run.client.rights = UNIC_MR_REMOTE_WRITE;
 	kernel_connect(&run.client, &run.server);
 	for (i = 0; i < RECVS; i++) {
 		receive(&run.asks, i);
 		receive(&run.desk[0], i);
 	}
+	if (run.rdma)
+		claim_window();
 	unic_kio_client_init(&run.service, &link_ops);
+	run.service.rdma = run.rdma;
 	unic_kio_up(&run.service, true);
 	tick(NULL, 0);
 }
@@ -844,6 +985,9 @@ static void report(const struct tally *from, const struct tally *to)
 	       sample_at(&run.us, 990000), sample_at(&run.us, 1000000),
 	       (unsigned long long)(held * 1000 / run.samples + own * 1000),
 	       (unsigned long long)(run.hog_held * 1000 / run.samples));
+	printf("by_rdma=%u by_token=%u again=%u window=%u ",
+	       run.service.by_rdma, run.service.by_token, run.service.again,
+	       run.service.window);
 	printf("commands=%llu bytes=%llu crossings=%llu\n",
 	       (unsigned long long)(to->commands - from->commands),
 	       (unsigned long long)(to->bytes - from->bytes),
@@ -858,7 +1002,8 @@ void kio(const struct options *o)
 
 	memset(&run, 0, sizeof(run));
 	run.o = o;
-	run.kio = !strcmp(o->how, "kio");
+	run.rdma = !strcmp(o->how, "kio-rdma");
+	run.kio = run.rdma || !strcmp(o->how, "kio");
 	run.large = !strcmp(o->how, "user-64K");
 	run.hogs = o->meek < HOGS ? o->meek : HOGS;
 	set_up();

@@ -131,17 +131,18 @@ def list_facts(rows):
 
 # ------------------------------------------------------------------------ kio
 
-KIO_WORDS = {"kio": "(a) kio", "user": "(b) user",
+KIO_WORDS = {"kio": "(a) kio", "kio-rdma": "(a) kio, RDMA", "user": "(b) user",
              "user-64K": "(b) user, 64 KiB"}
 
 
 def kio_row(r):
     head = [r["entries"], r["hogs"], KIO_WORDS[r["how"]]]
     if not int(r["ops"]):
-        return head + ["refused" if int(r["refused"]) else "0"] + [""] * 12
+        return head + ["refused" if int(r["refused"]) else "0"] + [""] * 13
     return head + [
         r["ops_s"], r["failed"], f"{num(r, 'jain'):.4f}", r["p50_us"],
-        r["p99_us"], r["max_us"], r["held"], short(num(r, "commands")),
+        r["p99_us"], r["max_us"], r["held"], r.get("by_rdma", ""),
+        short(num(r, "commands")),
         short(num(r, "crossings")), r["wire_bytes"], r["nic_insn"],
         r["driver_insn"], r["kio_insn"]]
 
@@ -150,7 +151,7 @@ def kio_facts(rows):
     return {
         "kio_table": table(
             ("entries", "greedy", "option", "I/Os in a second", "failed",
-             "Jain", "median us", "99 %", "most", "entries held",
+             "Jain", "median us", "99 %", "most", "entries held", "by RDMA",
              "commands", "crossings", "wire bytes", "instructions of NICs",
              "of the driver", "of kio"),
             [kio_row(r) for r in rows]),
