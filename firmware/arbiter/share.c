@@ -158,12 +158,6 @@ void unic_share_want(struct unic_share *s, uint32_t owner, int32_t n)
 	unic_bitset_add(&s->changed, owner);
 }
 
-void unic_share_claim(struct unic_share *s, uint32_t owner, uint32_t n)
-{
-	unic_share_want(s, owner, (int32_t)(n - s->owner[owner].claim));
-	s->owner[owner].claim = n;
-}
-
 void unic_share_coming(struct unic_share *s, uint32_t owner, uint32_t n)
 {
 	s->owner[owner].coming += n;

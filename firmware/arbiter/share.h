@@ -31,12 +31,11 @@
 struct unic_share_owner {
 	/* 1..65535; 0: no such owner. See unic_share_weigh() */
 	uint32_t weight;
-	uint32_t quota;	 /* hard limit in units; 0: none */
-	uint32_t held;	 /* units held, reserved ones included */
-	uint32_t wanted; /* units that its queued requests ask for, and claim */
-	uint32_t claim;	 /* see unic_share_claim() */
-	uint32_t coming; /* units held that are on their way back */
-	uint32_t pain;	 /* of its last victim; breaks ties */
+	uint32_t quota;	  /* hard limit in units; 0: none */
+	uint32_t held;	  /* units held, reserved ones included */
+	uint32_t wanted;  /* units that its queued requests ask for */
+	uint32_t coming;  /* units held that are on their way back */
+	uint32_t pain;	  /* of its last victim; breaks ties */
 	uint32_t counted; /* its weight in unic_share.weights, or 0 */
 };
 
@@ -131,18 +130,6 @@ static inline void unic_share_hold(struct unic_share *s, uint32_t owner,
 
 /** unic_share_want() - @owner asks for @n units more (fewer if negative). */
 void unic_share_want(struct unic_share *s, uint32_t owner, int32_t n);
-
-/** unic_share_claim() - @owner can use @n units at a time. If @n is not 0, it counts like
- * an owner that wants units, also while no request of it is queued. */
-void unic_share_claim(struct unic_share *s, uint32_t owner, uint32_t n);
-
-/** unic_share_queued() - returns the units that queued requests of @owner ask for. */
-static inline uint32_t unic_share_queued(const struct unic_share *s,
-					 uint32_t owner)
-{
-	return s->owner[owner].wanted -
-	       (UNIC_ACCOUNTS ? s->owner[owner].claim : 0);
-}
 
 /** unic_share_weigh() - sets @owner's weight. */
 void unic_share_weigh(struct unic_share *s, uint32_t owner, uint32_t weight);

@@ -133,7 +133,7 @@ int unic_proc_set(struct unic_command *nic, const struct unic_cmd_proc_set *cmd)
 	unic_share_weigh(&nic->share, slot, weight);
 	nic->share.owner[slot].quota = quota;
 	if (UNIC_ACCOUNTS && (keep & UNIC_PROC_CLAIM))
-		unic_share_claim(&nic->share, slot, claim);
+		unic_admission_claim(&nic->revoke, slot, claim);
 	nic->procs.proc[slot].policy = policy;
 	unic_usage_policy(&nic->memory, slot, false);
 	unic_admission_quota_changed(&nic->revoke, slot);
@@ -152,8 +152,6 @@ static void free_proc_slot(struct unic_command *nic, uint32_t slot)
 	ps->proc[slot].db = NULL;
 	unic_token_proc_gone(&nic->memory, slot);
 	unic_reclaim_proc_forget(&nic->revoke, slot);
-	if (UNIC_ACCOUNTS)
-		unic_share_claim(&nic->share, slot, 0);
 	unic_share_weigh(&nic->share, slot, 0);
 	UNIC_TRACE(nic, PROC_GONE, slot, 0, 0, 0, 0);
 }

@@ -160,6 +160,52 @@ void unic_admission_denied(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 	unic_evict_kick(nic);
 }
 
+/* ---------------------------------------------------------------- claims */
+
+/*
+ * What @proc claims and does not hold is a denial that lasts, within its fair share: it is
+ * asked back from those who are above theirs, and kept, also while @proc asks for nothing.
+ */
+static void renew_claim(struct unic_revoke *nic, uint32_t proc)
+{
+	struct unic_denials *d = &nic->admission.denials;
+	const struct unic_share_owner *o = &nic->share.owner[proc];
+	uint32_t most = unic_share_fair(&nic->share, proc), n;
+
+	if (o->quota && most > o->quota)
+		most = o->quota;
+	if (most > nic->admission.claims.of[proc])
+		most = nic->admission.claims.of[proc];
+	n = most > o->held ? most - o->held : 0;
+	if (n == d->of[proc].n)
+		d->of[proc].until_ns = nic->now_ns + denied_ns(nic);
+	else if (n)
+		unic_admission_denied(nic, proc, n);
+	else
+		forget_denied(nic, proc);
+}
+
+static __attribute__((noinline, cold)) void
+renew_claims(struct unic_revoke *nic)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_PROCS; i++)
+		if (nic->admission.claims.of[i])
+			renew_claim(nic, i);
+}
+
+void unic_admission_claim(struct unic_revoke *nic, uint32_t proc, uint32_t n)
+{
+	struct unic_claims *c = &nic->admission.claims;
+
+	c->count += (uint32_t) !!n - !!c->of[proc];
+	if (c->of[proc] && !n)
+		forget_denied(nic, proc);
+	c->of[proc] = n;
+	unic_evict_kick(nic);
+}
+
 /* ------------------------------------------------------------- queueing */
 
 /*
@@ -228,7 +274,7 @@ int unic_admission_queue(struct unic_revoke *nic,
 static int check_waiters(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
 	struct unic_admission *ad = &nic->admission;
-	uint32_t own = unic_share_queued(&nic->share, proc) -
+	uint32_t own = nic->share.owner[proc].wanted -
 		       nic->admission.denials.of[proc].n + n;
 	uint32_t own_indices = 1;
 	struct unic_need kept;
@@ -287,6 +333,8 @@ int unic_admission_admit(struct unic_revoke *nic, uint32_t proc,
 		err = check_waiters(nic, proc, n);
 	if (!err && n >= nic->admission.denials.of[proc].n)
 		forget_denied(nic, proc);
+	if (UNIC_ACCOUNTS && !err && nic->admission.claims.of[proc])
+		unic_evict_kick(nic); /* it lacks less now */
 	return err;
 }
 
@@ -446,6 +494,8 @@ uint64_t unic_admission_poll(struct unic_revoke *nic)
 	struct unic_admission *ad = &nic->admission;
 	uint64_t rested_ns = unic_mr_rested(&nic->memory);
 
+	if (UNIC_ACCOUNTS && unlikely(ad->claims.count))
+		renew_claims(nic);
 	grant_all(nic);
 	if (nic->now_ns >= ad->wait_ns)
 		expire_waits(nic);
@@ -496,6 +546,8 @@ void unic_admission_proc_gone(struct unic_revoke *nic, uint32_t proc)
 	struct unic_admission *ad = &nic->admission;
 	uint16_t i;
 
+	if (UNIC_ACCOUNTS)
+		unic_admission_claim(nic, proc, 0);
 	forget_denied(nic, proc);
 	for (i = 0; i < UNIC_WAITS; i++) {
 		struct unic_wait *w = &ad->wait[i];

@@ -67,6 +67,13 @@ struct unic_denials {
 	uint32_t count;
 };
 
+/* Entries that processes can use at a time (PROC_SET), whether they ask for them or not:
+ * what one lacks of them, within its fair share, is a denial that is renewed. */
+struct unic_claims {
+	uint32_t of[UNIC_PROCS]; /* 0: none */
+	uint32_t count;		 /* of those that are not 0 */
+};
+
 struct unic_admission {
 	struct unic_wait wait[UNIC_WAITS];
 	uint16_t wait_free;
@@ -81,6 +88,7 @@ struct unic_admission {
 	uint64_t wait_ns;		 /* no request or denial ends earlier */
 	uint32_t longest_us[UNIC_PROCS]; /* longest wait of each process */
 	struct unic_denials denials;
+	struct unic_claims claims;
 };
 
 /** unic_admission_init() - no request waits. */
@@ -100,6 +108,10 @@ int unic_admission_admit(struct unic_revoke *nic, uint32_t proc,
  * because they, or an index, were not free, and does not wait for them. No effect
  * beyond the fair share. */
 void unic_admission_denied(struct unic_revoke *nic, uint32_t proc, uint32_t n);
+
+/** unic_admission_claim() - @proc can use @n entries at a time; 0: it claims none. What it
+ * lacks of them within its fair share is asked back and kept for it. */
+void unic_admission_claim(struct unic_revoke *nic, uint32_t proc, uint32_t n);
 
 /** unic_admission_queue() - queues a checked request. Returns -UNIC_EPENDING with
  * *id, or -UNIC_EWAITFULL: the process has its weighted part of the slots (at

@@ -471,8 +471,8 @@ struct unic_need unic_demand_kept(struct unic_revoke *nic, uint32_t proc,
 
 void unic_demand_promise(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 {
-	if (n > unic_share_queued(&nic->share, proc))
-		n = unic_share_queued(&nic->share, proc);
+	if (n > nic->share.owner[proc].wanted)
+		n = nic->share.owner[proc].wanted;
 	if (n != nic->promises.to[proc])
 		unic_cache_promise(&nic->memory, proc, n);
 }

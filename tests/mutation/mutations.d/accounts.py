@@ -4,7 +4,7 @@
 CMD = "firmware/command/cmd_mr.c"
 PROC = "firmware/command/proc.c"
 EVICT = "firmware/revoke/evict.c"
-SHARE = "firmware/arbiter/share.c"
+ADMISSION = "firmware/revoke/admission.c"
 BUS = "host_driver/core/region/region_dma.c"
 KIO = "host_driver/kio/kio_account.c"
 
@@ -39,7 +39,7 @@ MUTATIONS = (
      "accounts: a notice to them fails the driver when the owner leaves", "test_account"),
     ("firmware/revoke/admission.c",
      " &&\n\t\t\t       unic_slot_keeper(&nic->procs, w->proc) != proc", "", "accounts: they wait for who has left", "test_account"),
-    (PROC, "\t\tunic_share_claim(&nic->share, slot, 0);\n", "\t\t;\n",
+    (ADMISSION, "\t\tunic_admission_claim(nic, proc, 0);\n", "\t\t;\n",
      "accounts: a claim outlives them", "test_account"),
     (PROC, "\treturn UNIC_ACCOUNTS && claim <= UNIC_TLB_ENTRIES;", "\treturn true;",
      "accounts: more is claimed than there is", "test_account"),
@@ -47,10 +47,14 @@ MUTATIONS = (
      "accounts: a claim that is not meant is let pass", "test_account"),
     (PROC, "if (UNIC_ACCOUNTS && (keep & UNIC_PROC_CLAIM))", "if (UNIC_ACCOUNTS)",
      "accounts: another change of a slot ends its claim", "test_account"),
-    (SHARE, "(int32_t)(n - s->owner[owner].claim)", "(int32_t)n",
-     "accounts: claims add up", "test_account"),
-    ("firmware/arbiter/share.h", "(UNIC_ACCOUNTS ? s->owner[owner].claim : 0)", "0u",
-     "accounts: a claim holds up requests of its own process", "test_account"),
+    (ADMISSION, "\tif (UNIC_ACCOUNTS && unlikely(ad->claims.count))\n\t\trenew_claims(nic);\n", "",
+     "accounts: a claim is nobody's", "test_account"),
+    (ADMISSION, "\tuint32_t most = unic_share_fair(&nic->share, proc), n;", "\tuint32_t most = UNIC_TLB_ENTRIES, n;",
+     "accounts: a claim beyond the fair share is not heard", "test_account"),
+    (ADMISSION, "\tn = most > o->held ? most - o->held : 0;", "\tn = most;",
+     "accounts: a claim counts what is held", "test_account"),
+    (ADMISSION, "\t\tunic_evict_kick(nic); /* it lacks less now */\n", "\t\t;\n",
+     "accounts: what a process lacks is too much after it registered", "test_account"),
     (BUS, "host->proc[account - 1].keeper == req->slot + 1;", "true;",
      "accounts: the driver charges what is none", "test_driver_bus"),
     (BUS, "host->proc[account - 1].state == UNIC_HPROC_LIVE &&\n\t       ", "",

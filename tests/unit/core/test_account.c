@@ -249,47 +249,99 @@ static uint8_t claim(uint32_t proc, uint32_t keep, uint32_t entries)
 	return rig_cmd(&rb, UNIC_CMD_PROC_SET, &cmd, NULL);
 }
 
+static uint32_t fair_of(uint32_t proc)
+{
+	rig_poll(&rb);
+	return unic_share_fair(&rb.nic.share, proc);
+}
+
 static void a_claim_counts(void **state)
 {
 	uint32_t all = UNIC_TLB_ENTRIES;
 
 	(void)state;
-	assert_int_equal(unic_share_fair(&rb.nic.share, OWNER), all);
+	assert_int_equal(fair_of(OWNER), all);
 	assert_int_equal(claim(ACCOUNT, UNIC_PROC_CLAIM, 20), 0);
-	assert_int_equal(unic_share_fair(&rb.nic.share, OWNER), all / 2);
+	assert_int_equal(fair_of(OWNER), all / 2);
 	assert_int_equal(claim(ACCOUNT, 0, 0), 0); /* says nothing of it */
-	assert_int_equal(unic_share_fair(&rb.nic.share, OWNER), all / 2);
+	assert_int_equal(fair_of(OWNER), all / 2);
 	assert_int_equal(claim(ACCOUNT, 0, 1), UNIC_ST_INVALID);
 	assert_int_equal(claim(ACCOUNT, UNIC_PROC_CLAIM, all + 1),
 			 UNIC_ST_INVALID);
 	assert_int_equal(claim(ACCOUNT, UNIC_PROC_CLAIM, all), 0);
-	assert_int_equal(unic_share_fair(&rb.nic.share, OWNER), all / 2);
+	assert_int_equal(fair_of(OWNER), all / 2);
+	rig_run(&rb, 1000 * MS); /* it is renewed */
+	assert_int_equal(fair_of(OWNER), all / 2);
 	assert_int_equal(claim(ACCOUNT, UNIC_PROC_CLAIM, 0), 0);
-	assert_int_equal(unic_share_fair(&rb.nic.share, OWNER), all);
+	assert_int_equal(fair_of(OWNER), all);
 	assert_int_equal(claim(ACCOUNT, UNIC_PROC_CLAIM, 5), 0);
+	rig_poll(&rb);
 	assert_int_equal(detach(ACCOUNT), 0);
-	assert_int_equal(unic_share_fair(&rb.nic.share, OWNER), all);
+	assert_int_equal(fair_of(OWNER), all);
 	assert_int_equal(share_of(ACCOUNT)->wanted, 0);
+	assert_int_equal(rb.nic.admission.claims.count, 0);
 }
 
-/* It is no reservation: what nobody holds is there for all. Nor does it make a request of
- * its own process wait for what it claims. */
-static void a_claim_reserves_nothing(void **state)
+/* What is claimed is there when it is asked for, and between two requests: nobody else
+ * gets it. */
+static void a_claim_is_kept(void **state)
 {
-	uint32_t pd = rig_pd(&rb, OTHER), free = rb.nic.tlb.free;
-	struct rig_mr mine, mr, big;
+	uint32_t pd = rig_pd(&rb, OTHER), free = rb.nic.tlb.free, i;
+	struct rig_mr mine, mr;
 
 	(void)state;
-	assert_int_equal(claim(ACCOUNT, UNIC_PROC_CLAIM, UNIC_TLB_ENTRIES), 0);
-	assert_int_equal(rig_reg(&rb, OTHER, pd, free - 4, 0, UNIC_REG_LIST, 0,
+	assert_int_equal(claim(ACCOUNT, UNIC_PROC_CLAIM, 10), 0);
+	rig_poll(&rb);
+	assert_int_equal(rig_reg(&rb, OTHER, pd, free - 9, 0, UNIC_REG_LIST, 0,
+				 &mine),
+			 UNIC_ST_TLB_FULL);
+	assert_int_equal(rig_reg(&rb, OTHER, pd, free - 10, 0, UNIC_REG_LIST, 0,
 				 &mine),
 			 0);
-	/* somebody waits, so all others are looked at */
-	assert_int_equal(rig_reg(&rb, OTHER, pd, 8, 0,
-				 UNIC_REG_LIST | UNIC_REG_WAIT, 0, &big),
-			 UNIC_ST_PENDING);
-	assert_int_equal(charge(2, &mr), 0);
-	assert_int_equal(share_of(ACCOUNT)->held, 2);
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(charge(10, &mr), 0);
+		rig_poll(&rb);
+		assert_int_equal(rig_dereg(&rb, &mr), 0);
+		rig_poll(&rb);
+		assert_int_equal(rig_reg(&rb, OTHER, pd, 1, 0, UNIC_REG_LIST, 0,
+					 &mine),
+				 UNIC_ST_TLB_FULL);
+	}
+	/* in parts, too: less is lacking then */
+	assert_int_equal(charge(6, &mr), 0);
+	rig_poll(&rb);
+	assert_int_equal(rb.nic.admission.denials.of[ACCOUNT].n, 4);
+	assert_int_equal(charge(4, &mr), 0);
+	rig_poll(&rb);
+	assert_int_equal(rb.nic.admission.denials.of[ACCOUNT].n, 0);
+}
+
+/* It is asked back from who is above his share, though nobody asks for it, and no more of
+ * it than the fair share. */
+static void a_claim_is_asked_back(void **state)
+{
+	uint32_t pd = rig_pd(&rb, OTHER), n = rb.nic.tlb.free / 4, i, back = 0;
+	struct rig_mr mine[4], mr;
+	struct unic_evt_mr evt;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		assert_int_equal(rig_reg(&rb, OTHER, pd, n, 0, UNIC_REG_LIST, 0,
+					 &mine[i]),
+				 0);
+	rig_run(&rb, 100 * MS); /* no region is young any more */
+	assert_int_equal(claim(ACCOUNT, UNIC_PROC_CLAIM, UNIC_TLB_ENTRIES), 0);
+	rig_run(&rb, 10 * MS);
+	while (rig_event(&rb, &evt)) {
+		assert_int_equal(evt.hdr.type, UNIC_EVT_NOTICE);
+		assert_int_equal(unic_from_le16(evt.hdr.proc), OTHER);
+		rig_ack(&rb, &evt);
+		back += n;
+	}
+	assert_in_range(back, 1, UNIC_TLB_ENTRIES / 3 + n);
+	rig_run(&rb, 2 * GRACE);
+	assert_int_equal(charge(n, &mr), 0);
+	assert_int_equal(share_of(ACCOUNT)->held, n);
 }
 
 /* --------------------------------------------------------------------- ends */
@@ -382,7 +434,8 @@ int main(void)
 		cmocka_unit_test_setup(tokens_are_the_owners, up),
 		cmocka_unit_test_setup(the_account_gives, up),
 		cmocka_unit_test_setup(a_claim_counts, up),
-		cmocka_unit_test_setup(a_claim_reserves_nothing, up),
+		cmocka_unit_test_setup(a_claim_is_kept, up),
+		cmocka_unit_test_setup(a_claim_is_asked_back, up),
 		cmocka_unit_test_setup(regions_end_with_the_account, up),
 		cmocka_unit_test_setup(regions_end_with_their_owner, up),
 		cmocka_unit_test_setup(notices_end_with_their_owner, up),
