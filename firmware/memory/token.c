@@ -318,12 +318,16 @@ static bool expire_token(struct unic_memory *nic, uint16_t i)
 	return true;
 }
 
-/* Has its time a meaning? */
+/* Has its time a meaning? It has in the states with even numbers. */
 static inline bool is_timed(const struct unic_token *t)
 {
-	return unic_token_waiting(t) ||
-	       unic_token_state(t) == UNIC_TOKEN_S_WANTED;
+	return !(unic_token_state(t) & 1u);
 }
+_Static_assert(!((UNIC_TOKEN_S_LIVE | UNIC_TOKEN_S_MULTI |
+		  UNIC_TOKEN_S_WANTED) &
+		 1) && (UNIC_TOKEN_S_CLAIMED & UNIC_TOKEN_S_FREE &
+			UNIC_TOKEN_S_OVERDUE & 1),
+	       "is_timed()");
 
 uint64_t unic_token_poll(struct unic_memory *nic)
 {

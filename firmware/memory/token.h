@@ -33,8 +33,8 @@
 enum unic_token_state {
 	UNIC_TOKEN_S_LIVE = 0,
 	UNIC_TOKEN_S_CLAIMED = 1,
-	UNIC_TOKEN_S_FREE = 2,
-	UNIC_TOKEN_S_MULTI = 3,	  /* as LIVE */
+	UNIC_TOKEN_S_MULTI = 2, /* as LIVE */
+	UNIC_TOKEN_S_FREE = 3,
 	UNIC_TOKEN_S_WANTED = 4,  /* as CLAIMED */
 	UNIC_TOKEN_S_OVERDUE = 5, /* as CLAIMED */
 };
