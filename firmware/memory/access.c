@@ -40,8 +40,7 @@ unic_access_refused(struct unic_memory *nic, const struct unic_mr_ctx *mr,
 {
 	uint32_t proc = nic->mrs.pd[pd].proc, own = mr->pd;
 	/* 0 or 1 each; a product is "and" without a branch */
-	uint32_t owner = unic_slot_keeper(&nic->procs, mr->proc);
-	int same = !((mr->stag ^ stag) | (owner ^ proc));
+	int same = !((mr->stag ^ stag) | (mr->owner ^ proc));
 	int past = same * (mr->state >= UNIC_MR_DRAINING);
 	/* only a region that is not past has a lock that opens */
 	int here = same * (mr->lock == (stag ^ own << UNIC_MR_IDX_SHIFT));

@@ -120,8 +120,7 @@ refuse_peer(struct unic_memory *nic, uint32_t stag, uint16_t pd, int err)
 
 	UNIC_COUNT(nic, forms_refused);
 	return mr->stag == stag && (mr->flags & UNIC_MR_F_GONE) &&
-			       unic_slot_keeper(&nic->procs, mr->proc) ==
-				       nic->mrs.pd[pd].proc
+			       mr->owner == nic->mrs.pd[pd].proc
 		       ? -UNIC_ERELEASED
 		       : err;
 }

@@ -306,6 +306,7 @@ static inline void apply_args(struct unic_memory *nic, struct unic_mr_ctx *mr,
 	mr->gen++;
 	mr->n_pages = (uint16_t)a->n_pages;
 	mr->proc = a->proc;
+	mr->owner = (unic_slot_small)nic->mrs.pd[a->pd].proc;
 	mr->importance = a->importance;
 }
 

@@ -36,6 +36,12 @@ struct unic_memory;
 #define UNIC_MR_PAGES_MAX \
 	(UNIC_TLB_ENTRIES < 65536u ? UNIC_TLB_ENTRIES : 65535u)
 
+#if UNIC_PROCS <= 256
+typedef uint8_t unic_slot_small;
+#else
+typedef uint16_t unic_slot_small;
+#endif
+
 struct unic_mr_ctx {
 	/* fields of the fast path of the access check */
 	uint32_t lock;	    /* STag and PD in one while it is accessible */
@@ -67,20 +73,21 @@ struct unic_mr_ctx {
 	/* registrations of this index in this epoch; after 65535, and a rest in
 	 * between (stag.h), it goes on at 2 */
 	uint16_t gen;
-	uint16_t n_pages; /* entries it holds, filled or reserved */
-	uint16_t filled;  /* entries of these that are filled */
-	uint16_t proc;
+	uint16_t n_pages;    /* entries it holds, filled or reserved */
+	uint16_t filled;     /* entries of these that are filled */
+	uint16_t proc;	     /* that is charged for it */
 	uint16_t notice;     /* open notice, or UNIC_NOTICE_NIL */
 	uint16_t prev, next; /* in the list of the process's regions */
 	uint8_t importance;
-	uint8_t why;	   /* enum unic_reason for DRAINING */
-	uint8_t evt_flags; /* UNIC_EVICTED_* of its event */
-	uint8_t evt_due;   /* UNIC_MR_EVT_*: events not yet on the ring */
+	uint8_t why;	     /* enum unic_reason for DRAINING */
+	uint8_t evt_flags;   /* UNIC_EVICTED_* of its event */
+	uint8_t evt_due : 2; /* UNIC_MR_EVT_*: events not yet on the ring */
+	bool drawn : 1; /* free: STag and tlb_base of the next region are drawn */
 	uint16_t queues;   /* QPs and CQs whose rings lie in it */
 	uint16_t n_tokens; /* its tokens, LIVE or CLAIMED */
 	uint8_t flags;	   /* UNIC_MR_F_* */
-	/* free: STag and tlb_base of the next region are drawn */
-	bool drawn;
+	/* the slot that its PD is of; another than proc only if that is an account */
+	unic_slot_small owner;
 	uint32_t seq;  /* number of its notice; kept for EVICTED */
 	uint16_t deps; /* elements of derived regions in it, dependents.h */
 	/* process whose request needs it, or UNIC_OWNER_NIL */
@@ -314,7 +321,9 @@ void unic_mr_bury(struct unic_memory *nic, uint16_t mr);
 /** unic_mr_forget() - ends tombstone @mr: its index is free or rests. */
 void unic_mr_forget(struct unic_memory *nic, uint16_t mr);
 
-_Static_assert(sizeof(struct unic_mr_ctx) == 128, "two cache lines");
+_Static_assert(UNIC_PROCS > 256 || sizeof(struct unic_mr_ctx) == 128, "two "
+								      "cache "
+								      "lines");
 _Static_assert((UNIC_MRS & (UNIC_MRS - 1)) == 0 && UNIC_MRS <= 4096,
 	       "region count must be a power of two, at most 4096");
 

@@ -252,7 +252,7 @@ static void account_ended(struct unic_memory *nic, struct unic_mr_ctx *mr,
 
 	mr->n_tokens = (uint16_t)(mr->n_tokens - n);
 	ts->used = (uint16_t)(ts->used - n);
-	ts->held[unic_slot_keeper(&nic->procs, mr->proc)] -= n;
+	ts->held[mr->owner] -= n;
 	nic->counter[counter_of(end)] += n;
 	if (!due)
 		return;

@@ -249,7 +249,7 @@ MUTANTS = (
     ("stags model assert", "firmware/memory/stag.c", "	s->of[idx].step++;\n", "",
      "stags: the next region of an index has the last one's"),
     ("stags", "firmware/memory/access.c",
-     "!((mr->stag ^ stag) | (owner ^ proc));", "!(mr->stag ^ stag);",
+     "!((mr->stag ^ stag) | (mr->owner ^ proc));", "!(mr->stag ^ stag);",
      "stags: what others have is told from what nobody has"),
     ("stags", "firmware/memory/derived.c",
      "			  unic_from_le64(sge->iova), sge_span(p, i));\n	if (r < 0)\n		return r;\n",
