@@ -348,18 +348,19 @@ static void poll_account(struct unic_kio_node *n, uint32_t i)
 
 uint64_t unic_kio_account_poll(struct unic_kio_node *n)
 {
-	uint64_t next = UINT64_MAX;
+	uint64_t next = adjust_window(n);
 	uint32_t i;
 
 	if (!n->config.rdma)
-		return adjust_window(n);
+		return next;
 	for (i = 0; i < UNIC_KIO_ACCOUNTS; i++) {
 		struct unic_kio_account *a = &n->account[i];
 
 		if (a->state == ACCOUNT_FREE)
 			continue;
 		poll_account(n, i);
-		if (i || a->window < UNIC_KIO_WINDOW)
+		if ((i || a->window < UNIC_KIO_WINDOW) &&
+		    next > n->now_ns + REST_NS)
 			next = n->now_ns + REST_NS;
 	}
 	return next;

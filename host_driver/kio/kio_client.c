@@ -92,6 +92,14 @@ static uint8_t choose_how(const struct unic_kio_client *c,
 
 /* ------------------------------------------------------------- the window */
 
+/* Does @io never go by RDMA? Then the window counts it; those that may have an account
+ * with a window (kio_account.h). */
+static bool in_window(const struct unic_kio_client *c,
+		      const struct unic_kio *io)
+{
+	return !c->rdma || io->token_only;
+}
+
 /* Begin the I/O of slot @at, or begin it again. */
 static void begin_try(struct unic_kio_client *c, uint32_t at)
 {
@@ -118,6 +126,7 @@ static void begin_io(struct unic_kio_client *c, uint32_t at,
 {
 	c->slot[at] = io;
 	c->busy++;
+	c->in_window += in_window(c, io);
 	io->tries = 0;
 	io->no_room = false;
 	begin_try(c, at);
@@ -129,8 +138,14 @@ static struct unic_kio *next_ready(struct unic_kio_client *c)
 	struct unic_kio *io, *before = NULL;
 
 	for (io = c->head; io; before = io, io = io->next) {
-		enum unic_kio_ready ready = c->link->prepare(c, io);
+		enum unic_kio_ready ready;
 
+		if (in_window(c, io) && c->in_window >= c->window) {
+			if (!c->rdma)
+				return NULL; /* nor may those behind it */
+			continue;
+		}
+		ready = c->link->prepare(c, io);
 		if (ready == UNIC_KIO_FULL)
 			return NULL;
 		if (ready == UNIC_KIO_LATER)
@@ -152,7 +167,7 @@ static void fill_window(struct unic_kio_client *c)
 	uint32_t at;
 
 	for (at = 0; at < UNIC_KIO_WINDOW; at++) {
-		if (!c->up || c->busy >= c->window)
+		if (!c->up)
 			return;
 		if (c->slot[at])
 			continue;
@@ -171,6 +186,7 @@ static void end_io(struct unic_kio_client *c, uint32_t at, int status,
 
 	c->slot[at] = NULL;
 	c->busy--;
+	c->in_window -= in_window(c, io);
 	io->state = UNIC_KIO_DONE;
 	c->link->release(c, io);
 	io->done(io, status, bytes);

@@ -155,7 +155,7 @@ struct unic_kio_client {
 	struct unic_kio *slot[UNIC_KIO_WINDOW];
 	struct unic_kio *head, *tail; /* waiting for a slot */
 	uint32_t window;	      /* slots that may be used */
-	uint32_t busy;
+	uint32_t busy, in_window;
 	uint32_t turn;	     /* makes ids differ */
 	uint32_t mean_bytes; /* of an I/O, decayed */
 	bool up;
@@ -208,8 +208,8 @@ void unic_kio_message(struct unic_kio_client *c, const struct unic_kio_msg *msg,
 /** unic_kio_refuse() - end the I/Os that wait for a connection with @status. */
 void unic_kio_refuse(struct unic_kio_client *c, int status);
 
-/** unic_kio_window() - allow @n I/Os under way, 1 at least and UNIC_KIO_WINDOW at most.
- * Those under way go on. */
+/** unic_kio_window() - allow @n I/Os under way that never go by RDMA, 1 at least and
+ * UNIC_KIO_WINDOW at most. Those under way go on. */
 void unic_kio_window(struct unic_kio_client *c, uint32_t n);
 
 /** unic_kio_demand() - the bytes of buffer that @c can use: window x mean I/O. */

@@ -84,4 +84,6 @@ MUTATIONS = (
      "accounts: one user's full window stops the others", "test_kio"),
     ("host_driver/kio/kio_client.c", "\t\tif (c->tail == io)\n\t\t\tc->tail = before;\n", "",
      "accounts: an I/O behind one that was taken out is lost", "test_kio"),
+    ("host_driver/kio/kio_client.c", "\treturn !c->rdma || io->token_only;", "\treturn !c->rdma || !io;",
+     "kio: tokens have no window where RDMA can be", "test_kio_rdma"),
 )

@@ -52,6 +52,7 @@ bool rdma;
 
 uint32_t no_regions;
 uint32_t later_len;
+bool only_tokens;
 
 bool old_server;
 
@@ -756,6 +757,7 @@ void start(uint32_t i, uint8_t op, uint32_t name, uint64_t offset, uint32_t len,
 		.pieces = n,
 		.deadline_ns = ra.nic.now_ns + 400 * MS,
 		.clean = rdma,
+		.token_only = only_tokens,
 		.file = file_of_it,
 		.done = done,
 	};

@@ -90,6 +90,7 @@ extern uint32_t no_regions;
 
 /* I/Os of so many bytes wait: the window of their user is full. */
 extern uint32_t later_len;
+extern bool only_tokens; /* for I/Os that are started from now on */
 
 /* The server is one that knows no RDMA: the byte that asks for it is reserved. */
 extern bool old_server;

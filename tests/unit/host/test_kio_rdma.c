@@ -675,6 +675,29 @@ static void many_at_once(void **state)
 	nothing_left();
 }
 
+/* Entries are short, so fewer I/Os go by token at a time; those by RDMA, which have a
+ * window for each user, go on beside them. */
+static void window_of_tokens_is_theirs(void **state)
+{
+	uint32_t i, under_way[2] = { 0, 0 };
+
+	(void)state;
+	unic_kio_window(&client, 2);
+	for (i = 0; i < 12; i++) {
+		only_tokens = i < 6;
+		start(i, UNIC_KIO_READ, 'r', 0, 1000, 1);
+	}
+	for (i = 0; i < 12; i++)
+		under_way[i / 6] += io[i].state != UNIC_KIO_QUEUED;
+	assert_int_equal(under_way[0], 2);
+	assert_int_equal(under_way[1], 6);
+	run(12);
+	for (i = 0; i < 12; i++)
+		assert_int_equal(status[i], 0);
+	assert_int_equal(client.in_window, 0);
+	nothing_left();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -701,6 +724,7 @@ int main(void)
 		cmocka_unit_test_setup(region_that_comes_too_late, up_rdma),
 		cmocka_unit_test_setup(random_answers, up_rdma),
 		cmocka_unit_test_setup(many_at_once, up_rdma),
+		cmocka_unit_test_setup(window_of_tokens_is_theirs, up_rdma),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
