@@ -134,7 +134,7 @@ static int find_derived(const struct unic_memory *nic, uint32_t stag,
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	if (mr->stag != stag || mr->state == UNIC_MR_FREE ||
-	    (mr->flags & UNIC_MR_F_GONE) || mr->proc != nic->mrs.pd[pd].proc)
+	    (mr->flags & UNIC_MR_F_GONE) || mr->owner != nic->mrs.pd[pd].proc)
 		return -UNIC_ESTAG;
 	if (mr->pd != pd)
 		return -UNIC_EPD;

@@ -92,11 +92,11 @@ static bool is_candidate(const struct unic_mr_ctx *mr)
 	return mr->flags & UNIC_MR_F_RING;
 }
 
-/* The count that the process reports; 0 for indices that its page has no word
+/* The count that the owner reports; 0 for indices that its page has no word
  * for. */
 static uint32_t word_of(const struct unic_memory *nic, uint16_t mr)
 {
-	const UNIC_BOX_DB_PAGE *db = nic->procs.proc[nic->mrs.mr[mr].proc].db;
+	const UNIC_BOX_DB_PAGE *db = nic->procs.proc[nic->mrs.mr[mr].owner].db;
 
 	if (!db || mr >= UNIC_BOX_DB_USED)
 		return 0;

@@ -199,7 +199,7 @@ static int check_rereg(struct unic_revoke *nic, const struct unic_mr_ctx *m,
 		.n_pages = r->what & UNIC_REREG_RANGE ? r->n_pages : m->n_pages,
 	};
 	if (r->what & UNIC_REREG_PD) {
-		if (r->pd >= UNIC_PDS || nic->mrs.pd[r->pd].proc != m->proc)
+		if (r->pd >= UNIC_PDS || nic->mrs.pd[r->pd].proc != m->owner)
 			return -UNIC_ENOPD;
 		a->pd = (uint16_t)r->pd;
 	}

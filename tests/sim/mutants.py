@@ -260,7 +260,7 @@ MUTANTS = (
      "	if (r < 0)\n		return r;\n",
      "stags: an element that another has is refused for its rights"),
     ("stags", "firmware/memory/derived.c",
-     "(mr->flags & UNIC_MR_F_GONE) || mr->proc != nic->mrs.pd[pd].proc)",
+     "(mr->flags & UNIC_MR_F_GONE) || mr->owner != nic->mrs.pd[pd].proc)",
      "(mr->flags & UNIC_MR_F_GONE))",
      "stags: what is to be invalidated is told from what nobody has"),
     ("oracle stags", "firmware/memory/derived.c",

@@ -16,7 +16,7 @@ MUTATIONS = (
     ('firmware/memory/access.c', '(mr->owner ^ proc)',
      '(mr->owner ^ proc) >> 16',
      "access: another process's region is told apart", 'test_guess'),
-    ('firmware/memory/derived.c', '|| mr->proc != nic->mrs.pd[pd].proc)',
+    ('firmware/memory/derived.c', '|| mr->owner != nic->mrs.pd[pd].proc)',
      '|| mr->proc >= UNIC_PROCS)',
      "form: another process's form is told apart", 'test_guess'),
     ('firmware/memory/derived.c', 'if (err == -UNIC_ESTAG)\n\t\tunic_key_guard_wrong(nic, UNIC',
