@@ -102,6 +102,8 @@ static void dequeue_wait(struct unic_revoke *nic, uint16_t i)
 	ad->waiting--;
 	if (ad->wait_head[w->proc] == UNIC_ADMISSION_NIL)
 		set_waiting(nic, w->proc, false);
+	if (UNIC_ACCOUNTS && unlikely(ad->claims.count))
+		unic_evict_kick(nic); /* a claim counts again, or for more */
 	unic_share_want(&nic->share, w->proc, -(int32_t)w->args.n_pages);
 	promise_more(nic, w->proc, 0);
 	nic->mrs.pd[w->args.pd].users--;
@@ -165,10 +167,13 @@ void unic_admission_denied(struct unic_revoke *nic, uint32_t proc, uint32_t n)
 /*
  * What @proc claims and does not hold is a denial that lasts, within its fair share: it is
  * asked back from those who are above theirs, and kept, also while @proc asks for nothing.
+ * A REGISTER that was denied more counts as such until it is forgotten.
  */
-static void renew_claim(struct unic_revoke *nic, uint32_t proc)
+static void __attribute__((noinline, cold))
+renew_claim(struct unic_revoke *nic, uint32_t proc)
 {
 	struct unic_denials *d = &nic->admission.denials;
+	uint32_t *lacked = &nic->admission.claims.lacked[proc];
 	const struct unic_share_owner *o = &nic->share.owner[proc];
 	uint32_t most = unic_share_fair(&nic->share, proc), n;
 
@@ -177,6 +182,9 @@ static void renew_claim(struct unic_revoke *nic, uint32_t proc)
 	if (most > nic->admission.claims.of[proc])
 		most = nic->admission.claims.of[proc];
 	n = most > o->held ? most - o->held : 0;
+	if (d->of[proc].n > n && d->of[proc].n != *lacked)
+		return;
+	*lacked = n;
 	if (n == d->of[proc].n)
 		d->of[proc].until_ns = nic->now_ns + denied_ns(nic);
 	else if (n)
@@ -193,6 +201,12 @@ renew_claims(struct unic_revoke *nic)
 	for (i = 0; i < UNIC_PROCS; i++)
 		if (nic->admission.claims.of[i])
 			renew_claim(nic, i);
+}
+
+void unic_admission_released(struct unic_revoke *nic, uint32_t proc)
+{
+	if (UNIC_ACCOUNTS && unlikely(nic->admission.claims.of[proc]))
+		renew_claim(nic, proc);
 }
 
 void unic_admission_claim(struct unic_revoke *nic, uint32_t proc, uint32_t n)

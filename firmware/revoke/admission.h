@@ -70,8 +70,9 @@ struct unic_denials {
 /* Entries that processes can use at a time (PROC_SET), whether they ask for them or not:
  * what one lacks of them, within its fair share, is a denial that is renewed. */
 struct unic_claims {
-	uint32_t of[UNIC_PROCS]; /* 0: none */
-	uint32_t count;		 /* of those that are not 0 */
+	uint32_t of[UNIC_PROCS];     /* 0: none */
+	uint32_t lacked[UNIC_PROCS]; /* the denial that was made of it last */
+	uint32_t count;		     /* of those that are not 0 */
 };
 
 struct unic_admission {
@@ -112,6 +113,9 @@ void unic_admission_denied(struct unic_revoke *nic, uint32_t proc, uint32_t n);
 /** unic_admission_claim() - @proc can use @n entries at a time; 0: it claims none. What it
  * lacks of them within its fair share is asked back and kept for it. */
 void unic_admission_claim(struct unic_revoke *nic, uint32_t proc, uint32_t n);
+
+/** unic_admission_released() - @proc holds less: what it claims is kept for it at once. */
+void unic_admission_released(struct unic_revoke *nic, uint32_t proc);
 
 /** unic_admission_queue() - queues a checked request. Returns -UNIC_EPENDING with
  * *id, or -UNIC_EWAITFULL: the process has its weighted part of the slots (at

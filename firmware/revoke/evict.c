@@ -75,6 +75,7 @@ static void finish_eviction(struct unic_revoke *nic, uint16_t idx)
 	close_notice(nic, idx);
 	unic_evict_supply_remove(nic, mr);
 	unic_mr_strip(&nic->memory, idx); /* INV-3 */
+	unic_admission_released(nic, mr->proc);
 	count_eviction(nic, mr);
 	UNIC_TRACE(nic, EVICTED, mr->proc, idx, mr->gen, mr->n_pages,
 		   mr->evt_flags & UNIC_EVICTED_WAS_BUSY);
