@@ -247,7 +247,8 @@ struct unic_cmd_proc_attach {
 	unic_le32 keeper; /* UNIC_FEAT_ACCOUNTS, else 0: 1 + the slot that this
 			     * one is an account of: it has no objects, and is
 			     * charged for regions of that slot
-			     * (unic_cmd_mr_reg.account). 0: of none */
+			     * (unic_cmd_mr_reg.account); PROC_DETACH waits
+			     * for their ends. 0: of none */
 	unic_le32 rsvd[6];
 };
 

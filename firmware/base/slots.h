@@ -97,11 +97,10 @@ static inline bool unic_slot_is_account(const struct unic_procs *ps,
 }
 
 /** unic_slot_leaves() - true if the regions that @proc is charged for are ending,
- * because it or their owner detaches. */
+ * because their owner detaches. An account that detaches waits for their ends. */
 static inline bool unic_slot_leaves(const struct unic_procs *ps, uint32_t proc)
 {
-	return ps->proc[proc].detaching ||
-	       (UNIC_ACCOUNTS && ps->proc[ps->proc[proc].keeper].detaching);
+	return ps->proc[unic_slot_keeper(ps, proc)].detaching;
 }
 
 /** unic_slot_watch() - adds slot @slot, which has its pages, to watch[]; doorbell

@@ -485,11 +485,18 @@ static bool has_no_regions(const struct unic_revoke *nic, uint32_t slot)
 	return true;
 }
 
-/* No region of a process that detaches is new, so each index is passed once. */
+/*
+ * No region of a process that detaches is new, so each index is passed once. A region that
+ * is charged to an account ends by its owner, who may have peers that use it (INV-14): the
+ * account waits for that, and only its tombstones are passed.
+ */
 bool unic_evict_proc_gone(struct unic_revoke *nic, uint32_t proc)
 {
 	uint16_t *at = &nic->evict.leave_at[proc];
 
+	if (UNIC_ACCOUNTS && nic->procs.proc[proc].mr_head != UNIC_MR_NIL &&
+	    !unic_slot_leaves(&nic->procs, proc))
+		return false;
 	unic_evict_settle(nic); /* what its queues used */
 	for (; *at < UNIC_MRS && unic_slot_ration_left(&nic->base); (*at)++) {
 		const struct unic_mr_ctx *mr = &nic->mrs.mr[*at];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "pair.h"
+#include "revoke/register.h"
 #include "unit.h"
 
 #define OWNER	0u /* of the queue pair, the PD and all regions */
@@ -344,24 +345,224 @@ static void a_claim_is_asked_back(void **state)
 	assert_int_equal(share_of(ACCOUNT)->held, n);
 }
 
+static uint32_t lacks(uint32_t proc)
+{
+	return rb.nic.admission.denials.of[proc].n;
+}
+
+/* Not even in the moment in which entries come back. */
+static void a_claim_is_kept_at_once(void **state)
+{
+	static const uint64_t pages[4] = { UNIC_BUS(OTHER, 0) };
+	uint32_t pd = rig_pd(&rb, OTHER);
+	struct unic_mr_args args = {
+		.pd = (uint16_t)pd,
+		.proc = OTHER,
+		.rights = UNIC_MR_LOCAL_WRITE,
+		.page_shift = 12,
+		.iova = 0x1000,
+		.length = 4096,
+		.n_pages = 1,
+		.flags = UNIC_REG_LIST,
+	};
+	struct unic_mr_result out;
+	struct rig_mr mine, mr;
+
+	(void)state;
+	assert_int_equal(claim(ACCOUNT, UNIC_PROC_CLAIM, 10), 0);
+	rig_poll(&rb);
+	assert_int_equal(rig_reg(&rb, OTHER, pd, rb.nic.tlb.free - 10, 0,
+				 UNIC_REG_LIST, 0, &mine),
+			 0);
+	assert_int_equal(charge(10, &mr), 0);
+	rig_poll(&rb);
+	assert_int_equal(unic_mr_dereg(&rb.nic.revoke, mr.mr, mr.gen), 0);
+	assert_int_equal(unic_mr_reg(&rb.nic.revoke, &args, pages, &out),
+			 -UNIC_ETLBFULL);
+	assert_int_equal(charge(10, &mr), 0);
+}
+
+/* What was refused beyond the claim counts like the denial of anybody else. */
+static void a_claim_hides_no_denial(void **state)
+{
+	uint32_t pd = rig_pd(&rb, OTHER), i;
+	struct rig_mr mine[4], mr;
+	struct unic_evt_mr evt;
+
+	(void)state;
+	assert_int_equal(claim(ACCOUNT, UNIC_PROC_CLAIM, 2), 0);
+	rig_poll(&rb);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(rig_reg(&rb, OTHER, pd,
+					 (rb.nic.tlb.free - 2) / (4 - i), 0,
+					 UNIC_REG_LIST, 0, &mine[i]),
+				 0);
+	assert_int_equal(lacks(ACCOUNT), 2);
+	assert_int_equal(charge(12, &mr), UNIC_ST_TLB_FULL);
+	rig_poll(&rb);
+	assert_int_equal(lacks(ACCOUNT), 12);
+	assert_int_equal(charge(2, &mr), 0); /* it is still short of 12 */
+	rig_poll(&rb);
+	assert_int_equal(lacks(ACCOUNT), 12);
+	for (i = 0; i < 100; i++) { /* and is, until that is old */
+		rig_run(&rb, 10 * MS);
+		while (rig_event(&rb, &evt))
+			if (evt.hdr.type == UNIC_EVT_NOTICE)
+				rig_ack(&rb, &evt);
+	}
+	assert_int_equal(lacks(ACCOUNT), 0);
+	assert_int_equal(rig_dereg(&rb, &mr), 0);
+	rig_poll(&rb);
+	assert_int_equal(lacks(ACCOUNT), 2);
+}
+
+/* It is kept again when a request that was in its place has ended. */
+static void a_claim_comes_back_after_a_wait(void **state)
+{
+	struct unic_cmd_proc_set quota = {
+		.proc = unic_to_le32(ACCOUNT),
+		.keep = unic_to_le32(UNIC_PROC_KEEP_WEIGHT |
+				     UNIC_PROC_KEEP_POLICY),
+		.quota = unic_to_le32(20),
+	};
+	struct unic_cmd_mr_reg cmd = reg_cmd(10, 1 + ACCOUNT);
+	struct rig_mr mr, wait;
+
+	(void)state;
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_PROC_SET, &quota, NULL), 0);
+	assert_int_equal(claim(ACCOUNT, UNIC_PROC_CLAIM, 30), 0);
+	rig_poll(&rb);
+	assert_int_equal(lacks(ACCOUNT), 20); /* the quota counts */
+	assert_int_equal(charge(15, &mr), 0);
+	rig_poll(&rb);
+	assert_int_equal(lacks(ACCOUNT), 5);
+	cmd.flags |= UNIC_REG_WAIT;
+	cmd.timeout_us = unic_to_le32(1000);
+	assert_int_equal(reg(cmd, &wait), UNIC_ST_PENDING);
+	assert_int_equal(lacks(ACCOUNT), 0);
+	rig_run(&rb, 2 * MS);
+	assert_int_equal(rb.nic.admission.waiting, 0);
+	assert_int_equal(lacks(ACCOUNT), 5);
+}
+
 /* --------------------------------------------------------------------- ends */
 
-static void regions_end_with_the_account(void **state)
+static void expect_gone(void)
+{
+	struct unic_evt_obj gone;
+
+	do
+		assert_true(rig_event(&rb, &gone));
+	while (gone.hdr.type != UNIC_EVT_PROC_GONE);
+	assert_int_equal(unic_from_le32(gone.id), ACCOUNT);
+	assert_false(rb.nic.procs.proc[ACCOUNT].db);
+}
+
+/* Only its owner knows that no peer uses a region any more: the account pays until then,
+ * and for nothing new. */
+static void an_account_waits_for_its_regions(void **state)
 {
 	uint32_t own = share_of(OWNER)->held;
 	struct unic_evt_mr evt;
-	struct rig_mr mr;
+	struct rig_mr mr, more;
 
 	(void)state;
 	assert_int_equal(charge(2, &mr), 0);
-	assert_int_equal(detach(ACCOUNT), 0);
-	assert_int_equal(rig_dereg(&rb, &mr), UNIC_ST_NO_MR);
+	assert_int_equal(detach(ACCOUNT), UNIC_ST_PENDING);
+	assert_int_equal(charge(1, &more), UNIC_ST_NO_PROC);
+	rig_run(&rb, 2 * GRACE);
+	assert_false(rig_event(&rb, &evt));
+	assert_int_equal(write_status(&mr), UNIC_WC_SUCCESS);
+	assert_int_equal(rig_dereg(&rb, &mr), 0);
+	rig_run(&rb, 10 * MS);
+	expect_gone();
 	assert_int_equal(share_of(ACCOUNT)->held, 0);
 	assert_int_equal(share_of(OWNER)->held, own);
-	while (rig_event(&rb, &evt))
-		assert_int_not_equal(evt.hdr.type, UNIC_EVT_NOTICE);
-	assert_int_equal(write_status(&mb), UNIC_WC_SUCCESS);
-	assert_int_not_equal(write_status(&mr), UNIC_WC_SUCCESS);
+	assert_int_equal(attach(ACCOUNT, 1 + OWNER), 0);
+	assert_int_equal(charge(1, &more), 0);
+}
+
+/* A notice of the account is acknowledged by its owner, also while it detaches. */
+static void an_account_leaves_no_tombstone(void **state)
+{
+	struct unic_cmd_mr evict = { 0 };
+	struct unic_evt_mr evt;
+	struct rig_mr mr, more;
+
+	(void)state;
+	assert_int_equal(charge(2, &mr), 0);
+	assert_int_equal(charge(1, &more), 0);
+	assert_int_equal(detach(ACCOUNT), UNIC_ST_PENDING);
+	evict.mr = unic_to_le32(mr.mr);
+	evict.gen = unic_to_le32(mr.gen);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
+	rig_run(&rb, MS);
+	rig_expect(&rb, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(&rb, &evt), 0);
+	rig_run(&rb, 2 * GRACE);
+	rig_expect(&rb, UNIC_EVT_EVICTED, &evt);
+	assert_int_equal(rb.nic.mrs.mr[mr.mr].state, UNIC_MR_EVICTED);
+	assert_int_equal(rig_dereg(&rb, &more), 0);
+	rig_run(&rb, 10 * MS);
+	expect_gone();
+	assert_int_equal(rb.nic.mrs.mr[mr.mr].state, UNIC_MR_FREE);
+	assert_int_equal(rig_dereg(&rb, &mr), UNIC_ST_NO_MR);
+}
+
+/* ------------------------------------------------------ what the owner may do */
+
+static void the_owner_changes_the_pd(void **state)
+{
+	struct unic_cmd_mr_rereg cmd = { .what = UNIC_REREG_PD };
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(charge(1, &mr), 0);
+	cmd.mr = unic_to_le32(mr.mr);
+	cmd.gen = unic_to_le32(mr.gen);
+	cmd.pd = unic_to_le32(rig_pd(&rb, OTHER));
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REREG, &cmd, NULL),
+			 UNIC_ST_NO_PD);
+	cmd.pd = unic_to_le32(rig_pd(&rb, OWNER));
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REREG, &cmd, NULL), 0);
+}
+
+/* A peer that wants it closed is told that it was taken back, not that there is none. */
+static void peers_are_told_of_an_eviction(void **state)
+{
+	struct unic_cmd_mr evict = { 0 };
+	struct unic_evt_mr evt;
+	struct unic_cqe cqe;
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(charge(1, &mr), 0);
+	evict.mr = unic_to_le32(mr.mr);
+	evict.gen = unic_to_le32(mr.gen);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
+	rig_run(&rb, MS);
+	rig_expect(&rb, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(&rb, &evt), 0);
+	rig_run(&rb, 2 * GRACE);
+	rig_recv(&rb, &qb, 1, &mb, 0, 64);
+	rig_send(&ra, &qa, UNIC_WR_SEND_INV, 1, &ma, 0, 8, 0, mr.stag);
+	pair_run(MS);
+	assert_true(rig_cqe(&ra, &qa, &cqe));
+	assert_int_equal(cqe.status, UNIC_WC_REM_EVICTED);
+}
+
+static void the_owner_reports_uses(void **state)
+{
+	struct unic_db_page *db = (void *)rb.port.window[OWNER];
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(charge(1, &mr), 0);
+	rb.nic.usages.off = true;
+	rig_run(&rb, 10 * MS);
+	db->used[mr.mr] = unic_to_le32(3);
+	rig_run(&rb, 100 * MS);
+	assert_int_equal(rb.nic.usages.reported[mr.mr].uses, 3);
 }
 
 /* Else its PD would go to another process with the region in it. */
@@ -436,7 +637,14 @@ int main(void)
 		cmocka_unit_test_setup(a_claim_counts, up),
 		cmocka_unit_test_setup(a_claim_is_kept, up),
 		cmocka_unit_test_setup(a_claim_is_asked_back, up),
-		cmocka_unit_test_setup(regions_end_with_the_account, up),
+		cmocka_unit_test_setup(a_claim_is_kept_at_once, up),
+		cmocka_unit_test_setup(a_claim_hides_no_denial, up),
+		cmocka_unit_test_setup(a_claim_comes_back_after_a_wait, up),
+		cmocka_unit_test_setup(an_account_waits_for_its_regions, up),
+		cmocka_unit_test_setup(an_account_leaves_no_tombstone, up),
+		cmocka_unit_test_setup(the_owner_changes_the_pd, up),
+		cmocka_unit_test_setup(peers_are_told_of_an_eviction, up),
+		cmocka_unit_test_setup(the_owner_reports_uses, up),
 		cmocka_unit_test_setup(regions_end_with_their_owner, up),
 		cmocka_unit_test_setup(notices_end_with_their_owner, up),
 	};
