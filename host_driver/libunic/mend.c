@@ -350,6 +350,7 @@ void unic_mend_connected(struct unic_qp *qp,
 void unic_mend_stop(struct unic_qp *qp)
 {
 	struct unic_mend *m = &qp->mend;
+	bool mine;
 
 	if (!m->how || qp->ctx->forked)
 		return;
@@ -359,7 +360,8 @@ void unic_mend_stop(struct unic_qp *qp)
 	pthread_cond_broadcast(&qp->ctx->mender.cond);
 	while (m->busy)
 		pthread_cond_wait(&qp->ctx->mender.cond, &qp->ctx->mender.lock);
-	if (m->state == MEND_BROKEN)
-		set_state(qp, MEND_DEAD);
+	mine = unic_mender_claim(qp); /* no thread was quick enough */
 	unlock(qp->ctx);
+	if (mine)
+		unic_mender_run(qp);
 }

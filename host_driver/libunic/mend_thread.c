@@ -400,6 +400,20 @@ static void *run(void *arg)
 	return NULL;
 }
 
+bool unic_mender_claim(struct unic_qp *qp)
+{
+	if (qp->mend.state != MEND_BROKEN || qp->mend.busy)
+		return false;
+	qp->mend.busy = true; /* it stays until run() has ended */
+	qp->ctx->mender.busy++;
+	return true;
+}
+
+void unic_mender_run(struct unic_qp *qp)
+{
+	run(qp);
+}
+
 /* ------------------------------------------------------------------ the watcher */
 
 /* Start a thread for @qp. False: there is no memory for one. */
@@ -429,11 +443,7 @@ static struct unic_qp *start_threads(struct unic_ctx *ctx)
 	for (i = 0; i < UNIC_DB_OBJECTS && !m->stop && !alone; i++) {
 		struct unic_qp *qp = ctx->qp[i];
 
-		if (!qp || qp->mend.state != MEND_BROKEN || qp->mend.busy)
-			continue;
-		qp->mend.busy = true; /* it stays until run() has ended */
-		m->busy++;
-		if (!start_thread(qp))
+		if (qp && unic_mender_claim(qp) && !start_thread(qp))
 			alone = qp;
 	}
 	pthread_mutex_unlock(&m->lock);

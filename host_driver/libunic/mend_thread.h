@@ -25,4 +25,10 @@ bool unic_mender_pause(struct unic_ctx *ctx);
 /** unic_mender_kick() - a queue pair is broken. The lock of the mender is held. */
 void unic_mender_kick(struct unic_ctx *ctx);
 
+/** unic_mender_claim() - true if @qp is broken and nobody is at work on it: the caller
+ * is from now on, and owes unic_mender_run(). The lock of the mender is held. */
+bool unic_mender_claim(struct unic_qp *qp);
+/** unic_mender_run() - mend @qp, or complete what is held back. */
+void unic_mender_run(struct unic_qp *qp);
+
 #endif /* UNIC_LIB_MEND_THREAD_H */

@@ -32,6 +32,8 @@ MUTATIONS = (
      "mend: peers that cannot, too", TEST),
     (MEND, "\twhile (m->busy)\n", "\twhile (0)\n",
      "mend: its owner does not wait for the thread", TEST),
+    (MEND, "\tmine = unic_mender_claim(qp);", "\tmine = false;",
+     "mend: what is held back is lost if its owner was quicker than a thread", TEST),
     (THREAD, "unic_from_le32(reply->reason) == NO_SERVICE ||", "",
      "mend: a peer that is gone is called again", TEST),
     (THREAD, " ||\n\t    unic_from_le64(h->ident) != qp->mend.ident)", ")",

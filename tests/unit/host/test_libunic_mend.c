@@ -12,6 +12,7 @@
 #include "libunic_rig.h"
 #include "bufman.h"
 #include "mend.h"
+#include "mend_thread.h"
 
 #define IDENT	0x1122334455667788ull
 #define PEER_IP 0x0a000002u
@@ -815,6 +816,75 @@ static void owners_may_leave_at_any_time(void **state)
 	rig_down(&r);
 }
 
+/* Connected, with nobody to notice that it breaks. */
+static void up_unwatched(struct rig *r)
+{
+	struct unic_conn_param param = { .max_rd = 1 };
+
+	up_as(r, UNIC_QP_CUT_REPLAY, false);
+	assert_true(unic_mender_pause(r->ctx));
+	assert_int_equal(
+		unic_connect(r->qp, PEER_IP, 5, &param, 1000, NULL, NULL), 0);
+}
+
+/* Two sends and two receives, of which the first are flushed and held back. */
+static void hold_first(struct rig *r)
+{
+	struct unic_wc wc[4];
+
+	post(r, 10, UNIC_WR_SEND);
+	post(r, 11, UNIC_WR_SEND);
+	post_recv(r, 20);
+	post_recv(r, 21);
+	end_send(UNIC_WC_WR_FLUSH_ERR, 0);
+	end_recv(UNIC_WC_WR_FLUSH_ERR);
+	assert_int_equal(unic_poll_cq(r->cq, 4, wc), 0);
+	assert_int_equal(unic_mend_state(r->qp), MEND_BROKEN);
+}
+
+/* Requests 10, 11, 20 and 21 are flushed, each once. */
+static void all_are_flushed(struct rig *r)
+{
+	static const uint8_t id[] = { 10, 11, 20, 21 };
+	struct unic_wc wc[4];
+	uint32_t i;
+
+	polled(r, 4, wc);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(wc[i].wr_id, id[i]);
+		assert_int_equal(wc[i].status, UNIC_WC_WR_FLUSH_ERR);
+	}
+	no_more(r);
+}
+
+/* Its owner ends a queue pair that broke, before a thread took it over. */
+static void owners_may_leave_before_it_is_mended(void **state)
+{
+	struct unic_qp_mod mod = { .state = UNIC_QPS_ERR };
+	struct rig r;
+	uint32_t way;
+
+	(void)state;
+	for (way = 0; way < 2; way++) {
+		if (way) {
+			driver_down(state);
+			driver_up(state);
+		}
+		up_unwatched(&r);
+		hold_first(&r);
+		if (way)
+			assert_int_equal(unic_modify_qp(r.qp, &mod), 0);
+		else
+			unic_disconnect(r.qp);
+		assert_int_equal(nic.byes, 1);
+		assert_int_equal(nic.bye_bytes, 0); /* it does not come back */
+		all_are_flushed(&r);
+		assert_int_equal(unic_mend_state(r.qp), MEND_DEAD);
+		assert_int_equal(events_of(&r, UNIC_EV_RESET), 0);
+		rig_down(&r);
+	}
+}
+
 /* A child has none of the threads, and waits for none; the parent's go on. */
 static void a_child_mends_nothing(void **state)
 {
@@ -1078,6 +1148,7 @@ int main(void)
 		WITH_DRIVER(strangers_are_not_mended),
 		WITH_DRIVER(peers_say_whether_they_come_back),
 		WITH_DRIVER(owners_may_leave_at_any_time),
+		WITH_DRIVER(owners_may_leave_before_it_is_mended),
 		WITH_DRIVER(a_child_mends_nothing),
 		WITH_DRIVER(contexts_end_at_any_time),
 		WITH_DRIVER(one_thread_is_enough),
