@@ -300,6 +300,19 @@ static void say_goodbye(struct unic_qp *qp)
 	part(qp, false);
 }
 
+/* Nothing of @qp is held back from now on. True: its owner or the peer ended it. */
+static bool bury(struct unic_qp *qp)
+{
+	struct unic_mender *m = &qp->ctx->mender;
+	bool final;
+
+	pthread_mutex_lock(&m->lock);
+	__atomic_store_n(&qp->mend.state, MEND_DEAD, __ATOMIC_RELEASE);
+	final = qp->mend.final;
+	pthread_mutex_unlock(&m->lock);
+	return final;
+}
+
 /* There is no way back: complete what is held back, and leave @qp in ERR. */
 static void give_up(struct unic_qp *qp)
 {
@@ -317,10 +330,8 @@ static void give_up(struct unic_qp *qp)
 	unic_replay_report_recvs(qp, true);
 	move_to(qp, UNIC_QPS_INIT);
 	move_to(qp, UNIC_QPS_ERR);
+	final = bury(qp);
 	unic_replay_go(qp); /* what was posted meanwhile is flushed */
-	pthread_mutex_lock(&qp->ctx->mender.lock);
-	final = qp->mend.final;
-	pthread_mutex_unlock(&qp->ctx->mender.lock);
 	if (!final && !unic_qp_told(qp, UNIC_TOLD_ERROR))
 		put_event(qp, UNIC_EV_QP_ERROR, qp->mend.cause);
 }
@@ -389,10 +400,8 @@ static void *run(void *arg)
 	else if (err)
 		give_up(qp);
 	pthread_mutex_lock(&m->lock);
-	if (err)
-		__atomic_store_n(&qp->mend.state,
-				 err == -ENOTCONN ? MEND_OFF : MEND_DEAD,
-				 __ATOMIC_RELEASE);
+	if (err == -ENOTCONN)
+		__atomic_store_n(&qp->mend.state, MEND_OFF, __ATOMIC_RELEASE);
 	qp->mend.busy = false;
 	m->busy--;
 	pthread_cond_broadcast(&m->cond);

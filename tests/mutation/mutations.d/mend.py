@@ -45,6 +45,8 @@ MUTATIONS = (
      "mend: who leaves says nothing", TEST),
     (THREAD, "\tif (!final && !unic_qp_told(qp, UNIC_TOLD_ERROR))\n", "\tif (0)\n",
      "mend: nobody says that there is no way back", TEST),
+    (THREAD, "\t__atomic_store_n(&qp->mend.state, MEND_DEAD, __ATOMIC_RELEASE);\n", "",
+     "mend: what is posted while there is no way back is held back", TEST),
     (THREAD, "\t\tif (alone)\n\t\t\trun(alone);\n", "",
      "mend: without another thread nothing is mended", TEST),
     (REPLAY, "\t\tif (is_local(opcode))\n\t\t\tcontinue;\n", "",

@@ -11,6 +11,7 @@
 
 #include "libunic_rig.h"
 #include "bufman.h"
+#include "context.h"
 #include "mend.h"
 #include "mend_thread.h"
 
@@ -31,8 +32,9 @@ static struct {
 	uint32_t reason;	   /* of REJECTED */
 	bool gone;		   /* the peer rejects with that word */
 	uint32_t conns;
-	bool dead;  /* the QP is in ERR */
-	bool reset; /* and not connected since: it takes no doorbells */
+	uint32_t wait_err; /* moving the QP to ERR waits for it to be 0 */
+	bool dead;	   /* the QP is in ERR */
+	bool reset;	   /* and not connected since: it takes no doorbells */
 	struct unic_mend_hello asks; /* what CONN_QUERY answers */
 	int asks_bytes;		     /* -1: no such connection */
 	/* what was heard */
@@ -129,7 +131,11 @@ static int on_connect(uint8_t *out, const struct unic_mend_hello *h, size_t n)
 
 static void on_modify(const struct unic_ctl_qp_modify *r)
 {
-	nic.errs += r->state == UNIC_QPS_ERR;
+	if (r->state == UNIC_QPS_ERR) {
+		__atomic_add_fetch(&nic.errs, 1, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&nic.wait_err, __ATOMIC_ACQUIRE))
+			usleep(1000);
+	}
 	if (r->state != UNIC_QPS_RESET)
 		return;
 	nic.resets++;
@@ -885,6 +891,37 @@ static void owners_may_leave_before_it_is_mended(void **state)
 	}
 }
 
+/* What is posted while a queue pair is given up is flushed, and nothing holds it back. */
+static void late_requests_are_flushed(void **state)
+{
+	struct unic_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	up_as(&r, UNIC_QP_CUT_REPLAY, false);
+	post(&r, 10, UNIC_WR_SEND);
+	nic.connect_status = UNIC_CTL_ST_REJECTED;
+	nic.reason = 8; /* nobody listens */
+	nic.wait_err = 1;
+	cut(UNIC_WC_RETRY_EXC_ERR, 0);
+	polled(&r, 1, wc);
+	wait_for(&nic.errs, 1);
+	post(&r, 11, UNIC_WR_SEND);
+	pthread_mutex_lock(&r.ctx->evt_lock); /* the event waits */
+	__atomic_store_n(&nic.wait_err, 0, __ATOMIC_RELEASE);
+	while (!tail_of(&db()->tail[1].sq))
+		usleep(1000);
+	flush();
+	assert_int_equal(unic_poll_cq(r.cq, 4, wc), 1);
+	assert_int_equal(wc[0].wr_id, 11);
+	assert_int_equal(wc[0].status, UNIC_WC_WR_FLUSH_ERR);
+	pthread_mutex_unlock(&r.ctx->evt_lock);
+	while (!events_of(&r, UNIC_EV_QP_ERROR))
+		usleep(1000);
+	no_more(&r);
+	rig_down(&r);
+}
+
 /* A child has none of the threads, and waits for none; the parent's go on. */
 static void a_child_mends_nothing(void **state)
 {
@@ -1149,6 +1186,7 @@ int main(void)
 		WITH_DRIVER(peers_say_whether_they_come_back),
 		WITH_DRIVER(owners_may_leave_at_any_time),
 		WITH_DRIVER(owners_may_leave_before_it_is_mended),
+		WITH_DRIVER(late_requests_are_flushed),
 		WITH_DRIVER(a_child_mends_nothing),
 		WITH_DRIVER(contexts_end_at_any_time),
 		WITH_DRIVER(one_thread_is_enough),
