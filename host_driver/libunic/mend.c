@@ -156,7 +156,9 @@ int unic_mend_takes(struct unic_qp *qp, bool recv, const struct unic_cqe *cqe)
 {
 	enum unic_mend_state state = unic_mend_state(qp);
 
-	if (state == MEND_OFF || state == MEND_DEAD)
+	if (state == MEND_DEAD)
+		return 0;
+	if (state == MEND_OFF && !unic_replay_holds(recv ? &qp->rq : &qp->sq))
 		return 0;
 	return recv ? take_recv(qp, cqe) : take_send(qp, cqe);
 }

@@ -68,6 +68,14 @@ bool unic_replay_hold_recv(struct unic_ring *rq, uint64_t pos)
 	return true;
 }
 
+bool unic_replay_holds(const struct unic_ring *ring)
+{
+	const struct unic_shadow *s = &ring->shadow[ring->done & ring->mask];
+	uint32_t posted = __atomic_load_n(&ring->posted, __ATOMIC_ACQUIRE);
+
+	return ring->done != posted && s->slots && s->fate != FATE_NONE;
+}
+
 /* --------------------------------------------------------------------- steps */
 
 static void set_hold(struct unic_ring *ring, bool hold)

@@ -20,6 +20,10 @@ bool unic_replay_counts(uint8_t opcode);
 bool unic_replay_hold_send(struct unic_ring *sq, uint64_t pos, uint8_t status);
 bool unic_replay_hold_recv(struct unic_ring *rq, uint64_t pos);
 
+/** unic_replay_holds() - true if the oldest request of @ring is held back: what is
+ * behind it may not complete before. The lock of the CQ is held. */
+bool unic_replay_holds(const struct unic_ring *ring);
+
 /** unic_replay_hold() - doorbells of @qp wait from now on. */
 void unic_replay_hold(struct unic_qp *qp);
 

@@ -49,6 +49,8 @@ MUTATIONS = (
      "mend: what is posted while there is no way back is held back", TEST),
     (THREAD, "\t\tif (alone)\n\t\t\trun(alone);\n", "",
      "mend: without another thread nothing is mended", TEST),
+    (MEND, " && !unic_replay_holds(recv ? &qp->rq : &qp->sq))\n", ")\n",
+     "mend: a request that is held back is lost behind a later one", TEST),
     (REPLAY, "\t\tif (is_local(opcode))\n\t\t\tcontinue;\n", "",
      "mend: a READ is done when a later message has arrived", TEST),
     (REPLAY, "pos != sq->posted && sq->sent != last; pos++",

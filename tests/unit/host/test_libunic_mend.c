@@ -12,6 +12,7 @@
 #include "libunic_rig.h"
 #include "bufman.h"
 #include "context.h"
+#include "cq.h"
 #include "mend.h"
 #include "mend_thread.h"
 
@@ -922,6 +923,22 @@ static void late_requests_are_flushed(void **state)
 	rig_down(&r);
 }
 
+/* After the threads have ended, what is behind a request that is held back stays behind
+ * it. */
+static void recovery_keeps_the_order(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	up_unwatched(&r);
+	hold_first(&r);
+	flush();
+	unic_mender_pause(r.ctx);
+	assert_int_equal(unic_cq_recover(r.cq), 0);
+	all_are_flushed(&r);
+	rig_down(&r);
+}
+
 /* A child has none of the threads, and waits for none; the parent's go on. */
 static void a_child_mends_nothing(void **state)
 {
@@ -1187,6 +1204,7 @@ int main(void)
 		WITH_DRIVER(owners_may_leave_at_any_time),
 		WITH_DRIVER(owners_may_leave_before_it_is_mended),
 		WITH_DRIVER(late_requests_are_flushed),
+		WITH_DRIVER(recovery_keeps_the_order),
 		WITH_DRIVER(a_child_mends_nothing),
 		WITH_DRIVER(contexts_end_at_any_time),
 		WITH_DRIVER(one_thread_is_enough),
