@@ -132,7 +132,7 @@ static int take_send(struct unic_qp *qp, const struct unic_cqe *cqe)
 			unic_mend_broken(qp, cqe->status);
 		return 0;
 	}
-	if (!unic_replay_hold_send(&qp->sq, pos, cqe->status))
+	if (!unic_replay_hold_send(&qp->sq, cqe))
 		return -1;
 	unic_mend_broken(qp, cqe->status);
 	return 1;

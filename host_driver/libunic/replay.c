@@ -5,8 +5,9 @@
 #include "cq.h"
 #include "doorbell.h"
 
-#define FATE_NONE 0	/* the NIC has not completed it */
-#define FATE_DONE 0xffu /* the peer has had it */
+#define FATE_NONE    0	   /* the NIC has not completed it */
+#define FATE_DONE    0xffu /* the peer has had it */
+#define FATE_REFUSED 0xfeu /* EVICTED before it began: it never arrives */
 
 bool unic_replay_counts(uint8_t opcode)
 {
@@ -42,13 +43,21 @@ static uint8_t opcode_at(const struct unic_ring *sq, uint32_t pos)
 	return slot[pos & sq->mask].opcode;
 }
 
-bool unic_replay_hold_send(struct unic_ring *sq, uint64_t pos, uint8_t status)
+static uint8_t fate_of(const struct unic_cqe *cqe)
 {
+	if (cqe->status == UNIC_WC_EVICTED && cqe->detail != UNIC_WD_BUSY)
+		return FATE_REFUSED;
+	return cqe->status;
+}
+
+bool unic_replay_hold_send(struct unic_ring *sq, const struct unic_cqe *cqe)
+{
+	uint64_t pos = unic_from_le64(cqe->wr_id);
 	struct unic_shadow *s = outstanding(sq, pos);
 
 	if (!s)
 		return false;
-	s->fate = status;
+	s->fate = fate_of(cqe);
 	if (sq->held)
 		return true;
 	sq->held = true;
@@ -267,7 +276,8 @@ static void make_empty(struct unic_ring *sq, uint32_t pos)
 	base->ctrl_len = unic_to_le32(0);
 }
 
-/* All up to the message that is number @last has arrived. */
+/* All up to the message that is number @last has arrived, but for what was refused: the
+ * NIC sent what is behind that, and refuses it again. */
 static void mark_arrived(struct unic_qp *qp, uint32_t last)
 {
 	struct unic_ring *sq = &qp->sq;
@@ -277,7 +287,7 @@ static void mark_arrived(struct unic_qp *qp, uint32_t last)
 		struct unic_shadow *s = &sq->shadow[pos & sq->mask];
 		uint8_t opcode = opcode_at(sq, pos);
 
-		if (!s->slots)
+		if (!s->slots || s->fate == FATE_REFUSED)
 			continue;
 		sq->sent += unic_replay_counts(opcode);
 		if (is_local(opcode))
@@ -306,6 +316,18 @@ bool unic_replay_resolve(struct unic_qp *qp, uint32_t received)
 
 /* ------------------------------------------------------------------ reporting */
 
+static uint8_t status_of(uint8_t fate)
+{
+	switch (fate) {
+	case FATE_NONE:
+		return UNIC_WC_WR_FLUSH_ERR;
+	case FATE_REFUSED:
+		return UNIC_WC_EVICTED;
+	default:
+		return fate;
+	}
+}
+
 /* The completion of the request at @pos. False: it has none. */
 static bool build_wc(struct unic_qp *qp, bool recv, uint32_t pos,
 		     struct unic_wc *wc)
@@ -322,9 +344,7 @@ static bool build_wc(struct unic_qp *qp, bool recv, uint32_t pos,
 		.opcode = recv	  ? UNIC_WC_RECV
 			  : s->as ? s->as
 				  : unic_wc_of_wr(base->opcode),
-		.status = done			 ? UNIC_WC_SUCCESS
-			  : s->fate == FATE_NONE ? UNIC_WC_WR_FLUSH_ERR
-						 : s->fate,
+		.status = done ? UNIC_WC_SUCCESS : status_of(s->fate),
 	};
 	if (done && !recv)
 		wc->byte_len = s->as ? s->bytes

@@ -14,10 +14,10 @@
 /** unic_replay_counts() - true if a request of @opcode takes a receive of the peer. */
 bool unic_replay_counts(uint8_t opcode);
 
-/** unic_replay_hold_send(), unic_replay_hold_recv() - keep the request at slot @pos,
- * which the NIC completed with an error; all earlier sends have succeeded. False: no
- * request is outstanding there. The lock of the CQ is held. */
-bool unic_replay_hold_send(struct unic_ring *sq, uint64_t pos, uint8_t status);
+/** unic_replay_hold_send(), unic_replay_hold_recv() - keep the request of @cqe, or at
+ * slot @pos, which the NIC completed with an error; all earlier sends have succeeded or
+ * are held back. False: no request is outstanding there. The lock of the CQ is held. */
+bool unic_replay_hold_send(struct unic_ring *sq, const struct unic_cqe *cqe);
 bool unic_replay_hold_recv(struct unic_ring *rq, uint64_t pos);
 
 /** unic_replay_holds() - true if the oldest request of @ring is held back: what is

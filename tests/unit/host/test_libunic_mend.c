@@ -462,6 +462,68 @@ static void evicted_requests_go_to_the_application(void **state)
 	rig_down(&r);
 }
 
+/* Three requests, of which the peer has had the first and the last; that of @opcode
+ * between them was refused before it began. */
+static void cut_around_refused(struct rig *r, uint8_t opcode)
+{
+	struct unic_wc wc[4];
+
+	post(r, 10, UNIC_WR_SEND);
+	post(r, 11, opcode);
+	post(r, 12, UNIC_WR_SEND);
+	pthread_mutex_lock(&drv.lock);
+	nic.received = 2;
+	end_send(UNIC_WC_WR_FLUSH_ERR, 0);
+	end_send(UNIC_WC_EVICTED, 0);
+	flush();
+	pthread_mutex_unlock(&drv.lock);
+	assert_int_equal(unic_poll_cq(r->cq, 4, wc), 0);
+}
+
+/* The NIC sends what is behind a request that it refuses: that what is behind has
+ * arrived does not say that the request has. */
+static void refused_requests_never_arrive(void **state)
+{
+	static const uint8_t kind[] = { UNIC_WR_SEND, UNIC_WR_WRITE };
+	struct unic_wc wc[4];
+	struct rig r;
+	uint32_t way, i;
+
+	(void)state;
+	for (way = 0; way < 2; way++) {
+		if (way) {
+			driver_down(state);
+			driver_up(state);
+		}
+		up_as(&r, UNIC_QP_CUT_REPLAY, false);
+		cut_around_refused(&r, kind[way]);
+		mended(&r, 1);
+		assert_true(is_empty(0));
+		assert_int_equal(sq_ring()[1].opcode, kind[way]);
+		assert_false(is_empty(1)); /* it is refused again */
+		assert_true(is_empty(2));
+		end_send(0, 0);
+		end_send(UNIC_WC_EVICTED, 0);
+		end_send(0, 0);
+		polled(&r, 3, wc);
+		for (i = 0; i < 3; i++) {
+			assert_int_equal(wc[i].wr_id, 10 + i);
+			assert_int_equal(wc[i].status,
+					 i == 1 ? UNIC_WC_EVICTED : 0);
+		}
+		/* the count of messages is right */
+		post(&r, 13, UNIC_WR_SEND);
+		cut(UNIC_WC_REM_OP_ERR, 0);
+		assert_int_equal(unic_poll_cq(r.cq, 4, wc), 0);
+		mended(&r, 2);
+		assert_int_equal(sq_ring()[0].opcode, UNIC_WR_SEND);
+		end_send(0, 0);
+		polled(&r, 1, wc);
+		no_more(&r);
+		rig_down(&r);
+	}
+}
+
 /* What is posted while there is no connection waits for it, behind the rest. */
 static void posting_goes_on(void **state)
 {
@@ -662,6 +724,25 @@ static void requests_are_reported_once(void **state)
 	end_send(0, 0);
 	polled(&r, 1, wc);
 	assert_int_equal(wc[0].wr_id, 13);
+	no_more(&r);
+	rig_down(&r);
+}
+
+static void refused_requests_are_reported(void **state)
+{
+	struct unic_wc wc[4];
+	struct rig r;
+	uint32_t i;
+
+	(void)state;
+	up_as(&r, UNIC_QP_CUT_REPORT, false);
+	cut_around_refused(&r, UNIC_WR_SEND);
+	polled(&r, 3, wc);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(wc[i].wr_id, 10 + i);
+		assert_int_equal(wc[i].status, i == 1 ? UNIC_WC_EVICTED : 0);
+	}
+	mended(&r, 1);
 	no_more(&r);
 	rig_down(&r);
 }
@@ -1195,8 +1276,10 @@ int main(void)
 		WITH_DRIVER(messages_arrive_once),
 		WITH_DRIVER(messages_arrive_once_wherever_it_is_cut),
 		WITH_DRIVER(evicted_requests_go_to_the_application),
+		WITH_DRIVER(refused_requests_never_arrive),
 		WITH_DRIVER(posting_goes_on),
 		WITH_DRIVER(requests_are_reported_once),
+		WITH_DRIVER(refused_requests_are_reported),
 		WITH_DRIVER(gone_peers_are_reported_once),
 		WITH_DRIVER(own_errors_are_not_mended),
 		WITH_DRIVER(strangers_are_not_mended),
