@@ -216,15 +216,18 @@ bool unic_sq_retire(struct unic_transport *nic, struct unic_qp_ctx *qp)
 }
 
 /* The record of the request at the head, of which @wr is known, or NULL: as it
- * ended, if it had and only its completion was late. */
+ * ended, if it had and only its completion was late. A local operation, which has no
+ * packets, was carried out: that is said, for it cannot be done again. */
 static bool post_last(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		      const struct unic_wr *wr)
 {
 	struct unic_sq *sq = &qp->sq;
 
 	if (!wr || (!wr->status && !unic_sq_acked(sq, wr)))
-		return post_send_cqe(nic, qp, sq->una, UNIC_WC_WR_FLUSH_ERR, 0,
-				     0);
+		return post_send_cqe(nic, qp, sq->una,
+				     wr && !wr->npkt ? UNIC_WC_SUCCESS
+						     : UNIC_WC_WR_FLUSH_ERR,
+				     0, 0);
 	return post_ended(nic, qp, wr);
 }
 

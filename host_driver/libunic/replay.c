@@ -6,7 +6,7 @@
 #include "doorbell.h"
 
 #define FATE_NONE    0	   /* the NIC has not completed it */
-#define FATE_DONE    0xffu /* the peer has had it */
+#define FATE_DONE    0xffu /* the peer has had it, or it was carried out here */
 #define FATE_REFUSED 0xfeu /* EVICTED before it began: it never arrives */
 
 bool unic_replay_counts(uint8_t opcode)
@@ -45,6 +45,8 @@ static uint8_t opcode_at(const struct unic_ring *sq, uint32_t pos)
 
 static uint8_t fate_of(const struct unic_cqe *cqe)
 {
+	if (!cqe->status)
+		return FATE_DONE;
 	if (cqe->status == UNIC_WC_EVICTED && cqe->detail != UNIC_WD_BUSY)
 		return FATE_REFUSED;
 	return cqe->status;
@@ -245,6 +247,8 @@ static uint32_t bytes_of(const struct unic_sq_slot *base,
 	uint32_t n = base->inline_len;
 	unsigned int i;
 
+	if (base->opcode != UNIC_WR_READ && is_local(base->opcode))
+		return 0; /* what it has is a list */
 	for (i = 0; i < base->num_sge; i++)
 		n += unic_from_le32(
 			i < UNIC_SQ_SGE_BASE
@@ -278,9 +282,8 @@ static void make_empty(struct unic_ring *sq, uint32_t pos)
 
 /* All up to the message that is number @last has arrived, but for what was refused: the
  * NIC sent what is behind that, and refuses it again. */
-static void mark_arrived(struct unic_qp *qp, uint32_t last)
+static void mark_arrived(struct unic_ring *sq, uint32_t last)
 {
-	struct unic_ring *sq = &qp->sq;
 	uint32_t pos;
 
 	for (pos = 0; pos != sq->posted && sq->sent != last; pos++) {
@@ -292,10 +295,19 @@ static void mark_arrived(struct unic_qp *qp, uint32_t last)
 		sq->sent += unic_replay_counts(opcode);
 		if (is_local(opcode))
 			continue;
-		if (qp->mend.how == UNIC_QP_CUT_REPLAY)
+		s->fate = FATE_DONE;
+	}
+}
+
+static void empty_done(struct unic_ring *sq)
+{
+	uint32_t pos;
+
+	for (pos = 0; pos != sq->posted; pos++) {
+		const struct unic_shadow *s = &sq->shadow[pos & sq->mask];
+
+		if (s->slots && s->fate == FATE_DONE)
 			make_empty(sq, pos);
-		else
-			s->fate = FATE_DONE;
 	}
 }
 
@@ -307,7 +319,9 @@ bool unic_replay_resolve(struct unic_qp *qp, uint32_t received)
 	lock_ring(qp->send_cq, sq);
 	can_be = received - sq->sent <= sq->sends - sq->sent;
 	if (can_be) {
-		mark_arrived(qp, received);
+		mark_arrived(sq, received);
+		if (qp->mend.how == UNIC_QP_CUT_REPLAY)
+			empty_done(sq);
 		rewind_ring(qp, false);
 	}
 	unlock_ring(qp->send_cq, sq);

@@ -713,6 +713,9 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
  * (UNIC_WC_BIND_MW, _REG_MR, _LOCAL_INV). form->stag is the new STag after the call; if
  * the request completes with an error, unic_post_undo() puts the old one back. @flags:
  * UNIC_WR_*. They return 0, -EAGAIN (queue full), -EINVAL, -ERANGE (not in @mr).
+ * One that was carried out completes with success, signaled or not, when its queue pair
+ * ends and a request before it is flushed.
+ *
  * A peer invalidates a derived region by UNIC_WR_SEND_INV with its STag in rkey; the
  * receive completes with UNIC_WC_WITH_INV and that STag.
  */

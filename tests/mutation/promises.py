@@ -363,7 +363,7 @@ BREAKS = (
      "test_libunic_mend: requests_are_posted_again"),
     ("10.11", "host_driver/libunic/replay.c", "\t\t\tnumber_slot(ring, recv, i);\n",
      "\t\t\t(void)recv;\n", "test_libunic_mend: requests_are_posted_again"),
-    ("10.12", "host_driver/libunic/replay.c", "\t\t\ts->fate = FATE_DONE;", "\t\t\t;",
+    ("10.12", "host_driver/libunic/replay.c", "\t\ts->fate = FATE_DONE;", "\t\t\t;",
      "test_libunic_mend: requests_are_reported_once"),
     ("10.13", "host_driver/libunic/replay.c",
      "pos != sq->posted && sq->sent != last; pos++",

@@ -163,12 +163,68 @@ static void runs_that_end_at_2_to_the_64(void **state)
 	assert_int_equal(form_make(&list_of, &strided), UNIC_ST_BOUNDS);
 }
 
+/* Posts REG_MR of @f with the one element @e on @rb, which does not look. */
+static void post_reg_mr(const struct rig_mr *f, uint8_t key, uint8_t flags,
+			struct unic_sge e)
+{
+	struct unic_sq_slot s =
+		form_memop(UNIC_WR_REG_MR, f->stag, key, RW, 0x7000, sizeof(e));
+
+	s.flags |= flags;
+	s.sge[0] = e;
+	qb.sq[qb.sq_tail % RIG_SLOTS] = s;
+	rig_ring(&rb, 0, UNIC_DB_SQ, qb.row, ++qb.sq_tail);
+}
+
+static struct unic_cqe next_cqe(void)
+{
+	struct unic_cqe cqe = { 0 };
+
+	assert_true(rig_cqe(&rb, &qb, &cqe));
+	return cqe;
+}
+
+/* A registration takes effect in its turn, whatever becomes of what is before it: in ERR
+ * it completes with success, signaled or not, and who comes too late is flushed. */
+static void what_was_registered_is_not_flushed(void **state)
+{
+	struct unic_cmd_qp_modify c = { .qpn = unic_to_le32(qb.qpn),
+					.state = UNIC_QPS_ERR };
+	struct unic_sge e = form_piece(&form_mb[0], 0, PAGE);
+	struct rig_mr f[3];
+	struct unic_cqe cqe;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		form_alloc_ok(UNIC_FORM_FAST, 1, &f[i]);
+	rig_send(&rb, &qb, UNIC_WR_WRITE, 5, &form_mb[1], 0, 64, ma.iova,
+		 ma.stag);
+	post_reg_mr(&f[0], 1, UNIC_WR_SIGNALED, e);
+	post_reg_mr(&f[1], 1, 0, e);
+	pair_rounds(&rb, 4); /* the peer says nothing */
+	assert_true(rb.nic.mrs.mr[f[1].mr].filled);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_QP_MODIFY, &c, NULL), 0);
+	post_reg_mr(&f[2], 1, 0, e);
+	pair_rounds(&rb, 4);
+	assert_int_equal(next_cqe().status, UNIC_WC_WR_FLUSH_ERR);
+	for (i = 0; i < 3; i++) {
+		cqe = next_cqe();
+		assert_int_equal(cqe.opcode, UNIC_WC_REG_MR);
+		assert_int_equal(cqe.status, i < 2 ? 0 : UNIC_WC_WR_FLUSH_ERR);
+		assert_int_equal(unic_from_le32(cqe.byte_len), 0);
+	}
+	assert_false(rb.nic.mrs.mr[f[2].mr].filled);
+	assert_false(rig_cqe(&rb, &qb, &cqe));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(posted_fast_registration),
 		TEST(each_wrong_fast_registration),
 		TEST(runs_that_end_at_2_to_the_64),
+		TEST(what_was_registered_is_not_flushed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

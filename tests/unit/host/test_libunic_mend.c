@@ -524,6 +524,49 @@ static void refused_requests_never_arrive(void **state)
 	}
 }
 
+/* A message, a registration of memory, and a message that uses it; the NIC was cut when
+ * it had sent both and carried out what is between them. */
+static void cut_around_registration(struct rig *r)
+{
+	struct unic_wc wc[4];
+
+	post(r, 10, UNIC_WR_SEND);
+	post(r, 11, UNIC_WR_REG_MR);
+	post(r, 12, UNIC_WR_SEND);
+	pthread_mutex_lock(&drv.lock);
+	end_send(UNIC_WC_WR_FLUSH_ERR, 0);
+	end_send(0, 0);
+	flush();
+	pthread_mutex_unlock(&drv.lock);
+	assert_int_equal(unic_poll_cq(r->cq, 4, wc), 0);
+}
+
+/* What the NIC carried out at this end is not posted again: it would be refused. */
+static void registrations_are_made_once(void **state)
+{
+	struct unic_wc wc[4];
+	struct rig r;
+	uint32_t i;
+
+	(void)state;
+	up_as(&r, UNIC_QP_CUT_REPLAY, false);
+	cut_around_registration(&r);
+	mended(&r, 1);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(is_empty(i), i == 1);
+		end_send(0, 0);
+	}
+	polled(&r, 3, wc);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(wc[i].wr_id, 10 + i);
+		assert_int_equal(wc[i].status, UNIC_WC_SUCCESS);
+	}
+	assert_int_equal(wc[1].opcode, UNIC_WC_REG_MR);
+	assert_int_equal(wc[1].byte_len, 0);
+	no_more(&r);
+	rig_down(&r);
+}
+
 /* What is posted while there is no connection waits for it, behind the rest. */
 static void posting_goes_on(void **state)
 {
@@ -744,6 +787,26 @@ static void refused_requests_are_reported(void **state)
 	}
 	mended(&r, 1);
 	no_more(&r);
+	rig_down(&r);
+}
+
+static void registrations_are_reported(void **state)
+{
+	struct unic_wc wc[4];
+	struct rig r;
+	uint32_t i;
+
+	(void)state;
+	up_as(&r, UNIC_QP_CUT_REPORT, false);
+	cut_around_registration(&r);
+	polled(&r, 3, wc);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(wc[i].wr_id, 10 + i);
+		assert_int_equal(wc[i].status,
+				 i == 1 ? 0 : UNIC_WC_WR_FLUSH_ERR);
+	}
+	assert_int_equal(wc[1].byte_len, 0);
+	mended(&r, 1);
 	rig_down(&r);
 }
 
@@ -1277,9 +1340,11 @@ int main(void)
 		WITH_DRIVER(messages_arrive_once_wherever_it_is_cut),
 		WITH_DRIVER(evicted_requests_go_to_the_application),
 		WITH_DRIVER(refused_requests_never_arrive),
+		WITH_DRIVER(registrations_are_made_once),
 		WITH_DRIVER(posting_goes_on),
 		WITH_DRIVER(requests_are_reported_once),
 		WITH_DRIVER(refused_requests_are_reported),
+		WITH_DRIVER(registrations_are_reported),
 		WITH_DRIVER(gone_peers_are_reported_once),
 		WITH_DRIVER(own_errors_are_not_mended),
 		WITH_DRIVER(strangers_are_not_mended),
