@@ -20,7 +20,11 @@ struct unic_bm_pool {
 /* The look at the pools, which follows each event, does the rest. */
 static bool is_of_pool(struct unic_bm_watch *w, const struct unic_event *ev)
 {
-	return unic_fast_pool_heard(((struct unic_bm_pool *)w)->pool, ev->mr);
+	struct unic_fast_pool *pool = ((struct unic_bm_pool *)w)->pool;
+
+	if (ev->type == UNIC_EV_IDLE)
+		unic_fast_pool_asked(pool, ev->mr);
+	return unic_fast_pool_heard(pool, ev->mr);
 }
 
 int unic_bm_fast_pool(struct unic_bm *bm, unsigned int pages,

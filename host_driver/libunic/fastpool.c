@@ -23,6 +23,7 @@ struct unic_fast_pool {
 	unsigned int pages, page_bytes;
 	pthread_mutex_t lock;
 	struct list idle, taken;
+	struct list asked; /* were idle, and are given back by who runs it */
 	unsigned int peak; /* most taken at once in this period */
 	struct unic_bm_stats *count;
 	/* of the thread that runs it */
@@ -84,14 +85,16 @@ static unsigned int find_mr(const struct list *l, const struct unic_mr *mr)
 	return i;
 }
 
-/* Take the idle registration that was put back last out of the pool; NULL: none. */
+/* Take a registration that nobody uses out of the pool; NULL: none. */
 static struct unic_mr *pop_idle_mr(struct unic_fast_pool *pool)
 {
 	struct unic_mr *mr = NULL;
+	struct list *l;
 
 	pthread_mutex_lock(&pool->lock);
-	if (pool->idle.n)
-		mr = pool->idle.mr[--pool->idle.n];
+	l = pool->asked.n ? &pool->asked : &pool->idle;
+	if (l->n)
+		mr = l->mr[--l->n];
 	pthread_mutex_unlock(&pool->lock);
 	return mr;
 }
@@ -195,6 +198,7 @@ void unic_fast_pool_destroy(struct unic_fast_pool *pool)
 	pthread_mutex_destroy(&pool->lock);
 	free(pool->idle.mr);
 	free(pool->taken.mr);
+	free(pool->asked.mr);
 	free(pool);
 }
 
@@ -206,9 +210,21 @@ bool unic_fast_pool_heard(struct unic_fast_pool *pool, const struct unic_mr *mr)
 
 	pthread_mutex_lock(&pool->lock);
 	mine = find_mr(&pool->idle, mr) < pool->idle.n ||
-	       find_mr(&pool->taken, mr) < pool->taken.n;
+	       find_mr(&pool->taken, mr) < pool->taken.n ||
+	       find_mr(&pool->asked, mr) < pool->asked.n;
 	pthread_mutex_unlock(&pool->lock);
 	return mine;
+}
+
+void unic_fast_pool_asked(struct unic_fast_pool *pool, const struct unic_mr *mr)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&pool->lock);
+	i = find_mr(&pool->idle, mr);
+	if (i < pool->idle.n && push_mr(&pool->asked, pool->idle.mr[i]))
+		pull_mr(&pool->idle, i);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 /* Take idle registrations that the NIC wants, or has, out of the pool. Returns how
@@ -220,6 +236,8 @@ static unsigned int pull_wanted(struct unic_fast_pool *pool,
 	unsigned int i = 0, n = 0;
 
 	pthread_mutex_lock(&pool->lock);
+	while (pool->asked.n && n < BATCH)
+		out[n++] = pull_mr(&pool->asked, 0);
 	while (i < idle->n && n < BATCH)
 		if (unic_mr_life(idle->mr[i]) == UNIC_MR_LIVE)
 			i++;

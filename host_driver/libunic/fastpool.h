@@ -22,6 +22,11 @@
 bool unic_fast_pool_heard(struct unic_fast_pool *pool,
 			  const struct unic_mr *mr);
 
+/** unic_fast_pool_asked() - the NIC asks for @mr, which it does not take: if nobody uses
+ * it, unic_fast_pool_run() gives it back. */
+void unic_fast_pool_asked(struct unic_fast_pool *pool,
+			  const struct unic_mr *mr);
+
 /** unic_fast_pool_run() - at @now_ns (CLOCK_MONOTONIC): give back what is idle and was
  * asked back, and bring the pool to its size. One thread at a time. @count: what was
  * done, and what unic_fast_pool_get() does from now on, is added there. */

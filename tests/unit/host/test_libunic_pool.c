@@ -245,6 +245,62 @@ static void manager_runs_the_pool(void **state)
 	rig_down(&r);
 }
 
+/* The NIC may ask for what was not used for long, without a notice: the manager gives it
+ * if nobody has it. */
+static void manager_gives_what_is_idle(void **state)
+{
+	uint32_t events = 0;
+	struct unic_bm_attr attr = { .on_event = count_event, .arg = &events };
+	struct unic_fast_pool *pool;
+	struct unic_bm_stats s;
+	struct unic_mr *mr;
+	struct unic_bm *bm;
+	struct rig r;
+
+	(void)state;
+	pool_up(&r, NULL);
+	assert_int_equal(unic_bm_open(r.pd, &attr, &bm), 0);
+	assert_int_equal(unic_bm_fast_pool(bm, 4, PAGE, &pool), 0);
+	assert_int_equal(unic_fast_pool_get(pool, 0, &mr), 0);
+	wait_for(&fast.allocs, 2);
+	upcall_mr(UNIC_UP_IDLE, fast.user[0], 0); /* in use */
+	upcall_mr(UNIC_UP_IDLE, fast.user[1], 0);
+	wait_for(&drv.deregs, 1);
+	wait_for(&fast.allocs, 3); /* the NIC had a period for the room */
+	assert_int_equal(drv.deregs, 1);
+	assert_int_equal(unic_mr_life(mr), UNIC_MR_LIVE);
+	unic_bm_query(bm, &s);
+	assert_int_equal(s.fast_given, 1);
+	assert_int_equal(events, 0);
+	unic_fast_pool_put(pool, mr);
+	unic_bm_close(bm);
+	assert_int_equal(drv.deregs, 3);
+	rig_down(&r);
+}
+
+/* What was asked for and is not given yet is handed out no more, and ends with the
+ * pool. */
+static void asked_ones_end_with_the_pool(void **state)
+{
+	struct unic_fast_pool *pool;
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	pool_up(&r, &pool);
+	assert_int_equal(unic_fast_pool_get(pool, 0, &mr), 0);
+	unic_fast_pool_asked(pool, mr); /* in use */
+	unic_fast_pool_put(pool, mr);
+	unic_fast_pool_asked(pool, mr);
+	assert_int_equal(drv.deregs, 0);
+	assert_int_equal(unic_fast_pool_get(pool, 0, &mr), 0);
+	assert_int_equal(fast.allocs, 2);
+	unic_fast_pool_put(pool, mr);
+	unic_fast_pool_destroy(pool);
+	assert_int_equal(drv.deregs, 2);
+	rig_down(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +309,8 @@ int main(void)
 		WITH_DRIVER(registrations_are_checked_before_use),
 		WITH_DRIVER(full_nics_are_left_alone),
 		WITH_DRIVER(manager_runs_the_pool),
+		WITH_DRIVER(manager_gives_what_is_idle),
+		WITH_DRIVER(asked_ones_end_with_the_pool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
