@@ -72,7 +72,7 @@ static void set_final(struct unic_qp *qp)
 	struct unic_mend *m = &qp->mend;
 
 	lock(qp->ctx);
-	if (m->state == MEND_UP || m->state == MEND_CONNECTING)
+	if (m->state == MEND_UP || (m->state == MEND_CONNECTING && !m->again))
 		set_state(qp, MEND_DEAD);
 	m->final = true;
 	pthread_cond_broadcast(&qp->ctx->mender.cond);
@@ -315,6 +315,8 @@ void unic_mend_connecting(struct unic_qp *qp,
 
 	if (!m->how)
 		return;
+	if (unic_mend_at_work(qp))
+		unic_mend_stop(qp);
 	lock(qp->ctx);
 	m->req = *req;
 	m->req.timeout_us = unic_to_le32(0);
@@ -341,9 +343,9 @@ void unic_mend_connected(struct unic_qp *qp,
 		m->ident = unic_from_le64(reply->transaction);
 	}
 	if (m->state == MEND_CONNECTING)
-		set_state(qp, !m->ident	 ? MEND_OFF
-			      : m->again ? MEND_BROKEN
-					 : MEND_UP);
+		set_state(qp, m->again	 ? MEND_BROKEN
+			      : m->ident ? MEND_UP
+					 : MEND_OFF);
 	if (m->state == MEND_BROKEN)
 		unic_mender_kick(qp->ctx);
 	unlock(qp->ctx);

@@ -45,7 +45,7 @@ static int look_again(struct unic_qp *qp)
 
 	pthread_mutex_lock(&m->lock);
 	end = m->stop;
-	final = qp->mend.final;
+	final = qp->mend.final || !qp->mend.ident; /* there is no peer */
 	pthread_mutex_unlock(&m->lock);
 	if (end || unic_ctx_lost(qp->ctx))
 		return -ENOTCONN;

@@ -33,6 +33,7 @@ static struct {
 	uint32_t reason;	   /* of REJECTED */
 	bool gone;		   /* the peer rejects with that word */
 	uint32_t conns;
+	struct rig *looks; /* a thread of it polls while it is connected */
 	uint32_t wait_err; /* moving the QP to ERR waits for it to be 0 */
 	bool dead;	   /* the QP is in ERR */
 	bool reset;	   /* and not connected since: it takes no doorbells */
@@ -104,6 +105,17 @@ static int words(uint8_t *out, const struct unic_mend_hello *h)
 	return sizeof(*h);
 }
 
+/* The oldest receive is flushed, and the application looks. */
+static void flush_one(struct rig *r)
+{
+	struct unic_wc wc;
+
+	end_recv(UNIC_WC_WR_FLUSH_ERR);
+	assert_int_equal(unic_poll_cq(r->cq, 1, &wc), 0);
+	if (nic.ident) /* an error of its own follows */
+		assert_false(unic_mend_error(r->qp, UNIC_WC_LOC_PROT_ERR));
+}
+
 static int on_connect(uint8_t *out, const struct unic_mend_hello *h, size_t n)
 {
 	struct unic_ctl_conn_reply *r = (void *)out;
@@ -114,6 +126,8 @@ static int on_connect(uint8_t *out, const struct unic_mend_hello *h, size_t n)
 	};
 
 	memcpy(answer.magic, "unicmend", 8);
+	if (nic.looks)
+		flush_one(nic.looks);
 	nic.connects++;
 	nic.reset &= nic.connect_status != 0;
 	if (n == sizeof(*h))
@@ -1067,6 +1081,78 @@ static void late_requests_are_flushed(void **state)
 	rig_down(&r);
 }
 
+/* What breaks before it is connected, and then is not, or with a peer that cannot mend,
+ * or that fails of itself, is no cut: the application gets all back, and may connect
+ * again. */
+static void what_never_was_up_is_reported(void **state)
+{
+	struct unic_conn_param param = { .max_rd = 1 };
+	struct unic_wc wc[4];
+	struct rig r;
+	uint32_t way;
+
+	(void)state;
+	for (way = 0; way < 3; way++) {
+		if (way) {
+			driver_down(state);
+			driver_up(state);
+		}
+		up_as(&r, UNIC_QP_CUT_REPLAY, false);
+		post_recv(&r, 20);
+		post_recv(&r, 21);
+		nic.looks = &r;
+		nic.ident = way < 2 ? 0 : IDENT;
+		nic.connect_status = way ? 0 : UNIC_CTL_ST_REJECTED;
+		assert_int_equal(!unic_connect(r.qp, PEER_IP, 5, &param, 1000,
+					       NULL, NULL),
+				 way > 0);
+		nic.looks = NULL;
+		pthread_mutex_lock(&drv.lock);
+		flush();
+		pthread_mutex_unlock(&drv.lock);
+		polled(&r, 2, wc);
+		assert_int_equal(wc[0].wr_id, 20);
+		assert_int_equal(wc[1].wr_id, 21);
+		assert_int_equal(wc[1].status, UNIC_WC_WR_FLUSH_ERR);
+		nic.ident = IDENT;
+		nic.connect_status = 0;
+		assert_int_equal(unic_connect(r.qp, PEER_IP, 5, &param, 1000,
+					      NULL, NULL),
+				 0);
+		assert_int_equal(unic_mend_state(r.qp), MEND_UP);
+		rig_down(&r);
+	}
+}
+
+/* Who connects anew before a thread gave the last connection up does that first. */
+static void who_connects_anew_ends_what_was(void **state)
+{
+	struct unic_conn_param param = { .max_rd = 1 };
+	struct unic_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	up_unwatched(&r);
+	post_recv(&r, 20);
+	post_recv(&r, 21);
+	nic.looks = &r;
+	nic.ident = 0;
+	nic.connect_status = UNIC_CTL_ST_REJECTED;
+	assert_int_not_equal(
+		unic_connect(r.qp, PEER_IP, 5, &param, 1000, NULL, NULL), 0);
+	nic.looks = NULL;
+	nic.ident = IDENT;
+	nic.connect_status = 0;
+	flush();
+	assert_int_equal(
+		unic_connect(r.qp, PEER_IP, 5, &param, 1000, NULL, NULL), 0);
+	assert_int_equal(unic_mend_state(r.qp), MEND_UP);
+	polled(&r, 2, wc);
+	assert_int_equal(wc[0].wr_id, 20);
+	assert_int_equal(wc[1].wr_id, 21);
+	rig_down(&r);
+}
+
 /* After the threads have ended, what is behind a request that is held back stays behind
  * it. */
 static void recovery_keeps_the_order(void **state)
@@ -1352,6 +1438,8 @@ int main(void)
 		WITH_DRIVER(owners_may_leave_at_any_time),
 		WITH_DRIVER(owners_may_leave_before_it_is_mended),
 		WITH_DRIVER(late_requests_are_flushed),
+		WITH_DRIVER(what_never_was_up_is_reported),
+		WITH_DRIVER(who_connects_anew_ends_what_was),
 		WITH_DRIVER(recovery_keeps_the_order),
 		WITH_DRIVER(a_child_mends_nothing),
 		WITH_DRIVER(contexts_end_at_any_time),
