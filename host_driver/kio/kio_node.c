@@ -74,13 +74,19 @@ static bool is_unsupported(struct unic_kio_node *n)
 	return true;
 }
 
-void unic_kio_node_gone(struct unic_kio_node *n)
+/* End with @status the I/Os that wait. */
+static void refuse_queued(struct unic_kio_node *n, int status)
 {
 	uint32_t i;
 
-	n->wanted = n->up = n->lost = false;
 	for (i = 0; i < UNIC_KIO_OUT; i++)
-		unic_kio_refuse(&n->client[i], -ENODEV);
+		unic_kio_refuse(&n->client[i], status);
+}
+
+void unic_kio_node_gone(struct unic_kio_node *n)
+{
+	n->wanted = n->up = n->lost = false;
+	refuse_queued(n, -ENODEV);
 	unic_kio_link_lost(n, -ENODEV);
 }
 
@@ -333,6 +339,8 @@ static void end_lost(struct unic_kio_node *n)
 	n->lost = false;
 	n->left = UNIC_OS_NO_SLOT;
 	unic_kio_link_lost(n, -ENOLINK);
+	if (!n->config.mem) /* init_ring() gives their buffers out again */
+		refuse_queued(n, -ENOLINK);
 }
 
 /* All objects have ended, but the slot is there: set up again. */

@@ -32,7 +32,8 @@ static uint32_t asked[OPS];
 static struct unic_kio_node node;
 static uint8_t slot_pages[UNIC_SLOT_FRAMES][4096]
 	__attribute__((aligned(4096)));
-static void *slot_mem[1] = { slot_pages };
+static void *slot_mem[2] = { slot_pages };
+static uint32_t next_slot; /* that HELLO gives */
 static uint8_t *mem;
 static uint8_t *at_zero; /* where bus address 0 would be */
 static uint8_t
@@ -106,6 +107,7 @@ void unic_host_client_gone(struct unic_host *host, struct unic_client *client)
 {
 	(void)host;
 	client->slot = UNIC_OS_NO_SLOT;
+	memset(slot_pages[UNIC_SLOT_UPCALL_PAGE], 0, 4096);
 	leaves = true;
 }
 
@@ -160,7 +162,7 @@ bool unic_host_request(struct unic_host *host, struct unic_client *client,
 		reg_tail = (uint32_t)bytes - UNIC_CTL_BYTES;
 	}
 	if (op == UNIC_CTL_HELLO)
-		client->slot = 0;
+		client->slot = next_slot;
 	answer(op, rec);
 	hdr.status = unic_to_le16(refuse[op]);
 	memcpy(rec, &hdr, sizeof(hdr));
@@ -313,7 +315,7 @@ static int setup(void **state)
 	memset(&task, 0, sizeof(task));
 	queued = false;
 	memset(slot_pages, 0, sizeof(slot_pages));
-	completions = received = over = 0;
+	completions = received = over = next_slot = 0;
 	leaves = false;
 	nic = UNIC_CTL_NIC_READY;
 	os.now_ns = 1000 * MS;
@@ -532,6 +534,27 @@ static void begins_anew(void **state)
 	leaves = false;
 	now_over(-ENOLINK);
 	assert_int_equal(asked[UNIC_CTL_HELLO], 2);
+}
+
+/* Pages of others are theirs through any reset: what the NIC was not told of waits for
+ * the next connection. */
+static void what_waits_stays(void **state)
+{
+	(void)state;
+	refuse[UNIC_CTL_QP_CREATE] = UNIC_CTL_ST_NO_MEMORY;
+	start(&io, UNIC_KIO_READ);
+	assert_int_equal(io.state, UNIC_KIO_QUEUED);
+	upcall(0, UNIC_UP_RESET);
+	not_yet();
+	assert_int_equal(asked[UNIC_CTL_HELLO], 2);
+	upcall(1 + UNIC_UPCALLS, UNIC_UP_QP_ERROR);
+	poll(0);
+	leaves = false;
+	not_yet();
+	assert_int_equal(asked[UNIC_CTL_HELLO], 3);
+	refuse[UNIC_CTL_QP_CREATE] = 0;
+	poll(100);
+	assert_int_equal(io.state, UNIC_KIO_ASKED);
 }
 
 /* ------------------------------------------------------------------ by RDMA */
@@ -770,6 +793,83 @@ static void nothing_is_zeroed_for_tokens(void **state)
 	assert_int_equal(*(uint8_t *)user->buf, 0xa5);
 }
 
+static void user_over(struct unic_kio_user *user, int status, uint32_t bytes)
+{
+	(void)bytes;
+	over++;
+	why = status;
+	assert_in_range((uint8_t *)user->buf - node.ring.mem, 0, BIG);
+	unic_kio_user_put(user);
+}
+
+#define WAITING 3u /* users */
+
+/* WRITEs of users wait for a connection, in buffers of theirs. */
+static void users_wait(void)
+{
+	uint32_t i;
+
+	node.done = user_over;
+	refuse[UNIC_CTL_QP_CREATE] = UNIC_CTL_ST_NO_MEMORY;
+	for (i = 0; i < WAITING; i++) {
+		struct unic_kio_user *user = unic_kio_user_get(&node);
+
+		user->io = (struct unic_kio){ .op = UNIC_KIO_WRITE,
+					      .len = LEN,
+					      .deadline_ns = os.now_ns + WHEN };
+		assert_int_equal(unic_kio_user_start(user, PEER), 0);
+	}
+	poll(0);
+	assert_int_equal(over, 0);
+}
+
+/* No buffer of the ring that begins anew is one of an earlier I/O. */
+static void no_buffer_is_taken(uint32_t hellos)
+{
+	uint32_t i;
+
+	poll(0);
+	assert_true(node.up);
+	assert_int_equal(asked[UNIC_CTL_HELLO], hellos);
+	assert_int_equal(over, WAITING);
+	assert_int_equal(why, -ENOLINK);
+	for (i = 0; i < UNIC_KIO_OUT; i++)
+		assert_null(node.client[i].head);
+	for (i = 0; i < UNIC_KIO_USERS; i++)
+		assert_false(node.user[i].used);
+	assert_int_equal(node.ring.free, UINT32_MAX);
+	poll(2 * WHEN / MS);
+	assert_int_equal(over, WAITING);
+}
+
+/* The NIC is reset: buffers are free then, and what waited with one would send what
+ * another user has put there. */
+static void buffers_end_with_a_reset(void **state)
+{
+	(void)state;
+	users_wait();
+	upcall(0, UNIC_UP_RESET);
+	no_buffer_is_taken(2);
+}
+
+/* The service gets another slot, and the buffers of the old one become memory of some
+ * process. */
+static void buffers_end_with_their_slot(void **state)
+{
+	uint8_t *other_slot = aligned_alloc(4096, BIG);
+
+	(void)state;
+	memset(other_slot, 0, BIG);
+	slot_mem[1] = other_slot;
+	users_wait();
+	next_slot = 1;
+	upcall(UNIC_UPCALLS, UNIC_UP_QP_ERROR);
+	no_buffer_is_taken(2);
+	assert_ptr_equal(node.ring.slot_mem, other_slot);
+	slot_mem[1] = NULL;
+	free(other_slot);
+}
+
 /* A peer connects, and asks for @len bytes by RDMA. */
 static void peer_asks(uint8_t op)
 {
@@ -905,6 +1005,7 @@ int main(void)
 		T(nic_leaves),
 		T(nic_is_removed),
 		T(begins_anew),
+		T(what_waits_stays),
 		R(region_of_one_io),
 		R(dereg_refused),
 		R(region_outlives_its_connection),
@@ -913,6 +1014,8 @@ int main(void)
 		R(nic_hangs_with_a_region),
 		S(buffers_are_zeroed),
 		S(nothing_is_zeroed_for_tokens),
+		S(buffers_end_with_a_reset),
+		S(buffers_end_with_their_slot),
 		S(peer_has_its_bytes_written),
 		S(peer_has_taken_it_back),
 		S(peer_has_not_lent_it),
