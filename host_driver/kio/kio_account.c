@@ -242,6 +242,8 @@ void unic_kio_account_reset(struct unic_kio_node *n, bool gone)
 	for (i = 1; i < UNIC_KIO_ACCOUNTS; i++) {
 		struct unic_kio_account *a = &n->account[i];
 
+		if (a->state == ACCOUNT_FREE)
+			continue;
 		if (gone || a->state == ACCOUNT_OPENING)
 			close_account(n, a);
 		a->claimed = 0;

@@ -80,6 +80,8 @@ MUTATIONS = (
      "accounts: who rests goes on claiming", "test_kio_account"),
     (KIO, "\tif (a->busy >= a->window)\n\t\treturn false;\n", "",
      "accounts: windows are not kept", "test_kio_account"),
+    (KIO, "\t\tif (a->state == ACCOUNT_FREE)\n\t\t\tcontinue;\n\t\tif (gone ||", "\t\tif (gone ||",
+     "accounts: a slot that is given up makes accounts of nobody", "test_kio_account"),
     ("host_driver/kio/kio_client.c", "\t\tif (ready == UNIC_KIO_LATER)\n\t\t\tcontinue;\n",
      "\t\tif (ready == UNIC_KIO_LATER)\n\t\t\treturn NULL;\n",
      "accounts: one user's full window stops the others", "test_kio"),

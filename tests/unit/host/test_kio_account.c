@@ -448,6 +448,21 @@ static void a_reset_forgets_claims(void **state)
 	assert_int_equal(asked[asks - 1].op, UNIC_CTL_HELLO);
 }
 
+/* An account that nobody had is none after the slot was given up: its user would be 0,
+ * with a window of 0. */
+static void a_lost_slot_makes_no_account(void **state)
+{
+	struct unic_kio io[2];
+
+	(void)state;
+	assert_int_equal(begin(ADA, 1, &io[0]), 1);
+	unic_kio_account_reset(&node, true);
+	assert_int_equal(unic_kio_account_window(&node, 0), FULL);
+	assert_int_equal(begin(0, 1, &io[1]), 1);
+	poll_after(0);
+	assert_int_equal(asks, 2); /* HELLOs of the two users */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -464,6 +479,7 @@ int main(void)
 		cmocka_unit_test_setup(the_demand_is_claimed, up),
 		cmocka_unit_test_setup(no_more_than_the_nic_has, up),
 		cmocka_unit_test_setup(a_reset_forgets_claims, up),
+		cmocka_unit_test_setup(a_lost_slot_makes_no_account, up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
