@@ -6,7 +6,7 @@
 
 #define IDLE_NS	  1000000000ull /* unused for so long, a slot is given back */
 #define REST_NS	  100000000ull	/* ... and nothing is claimed any more */
-#define AGAIN_NS  1000000000ull /* between two tries to get a slot */
+#define AGAIN_NS  1000000000ull /* to get a slot, or to claim, after a refusal */
 #define CLAIM_NS  10000000ull	/* between two claims of one account */
 #define SHRINK_NS 10000000ull	/* between two halvings */
 
@@ -228,8 +228,10 @@ void unic_kio_account_reply(struct unic_kio_node *n,
 
 	if (ask->op == UNIC_CTL_CLAIM) {
 		a->asked = false;
-		if (status)
-			a->claimed = 0;
+		if (!status)
+			return;
+		a->claimed = 0;
+		a->claim_ns = n->now_ns + AGAIN_NS;
 	} else if (a->state == ACCOUNT_OPENING) {
 		a->state = status ? ACCOUNT_KNOWN : ACCOUNT_OPEN;
 	}
@@ -247,6 +249,7 @@ void unic_kio_account_reset(struct unic_kio_node *n, bool gone)
 		if (gone || a->state == ACCOUNT_OPENING)
 			close_account(n, a);
 		a->claimed = 0;
+		a->claim_ns = 0;
 		a->asked = false;
 	}
 }

@@ -448,6 +448,35 @@ static void a_reset_forgets_claims(void **state)
 	assert_int_equal(asked[asks - 1].op, UNIC_CTL_HELLO);
 }
 
+/* A claim that was refused is not known to the NIC, and is made again: after a second,
+ * because a NIC that refuses it may refuse it always; and at once after a reset. */
+static void a_refused_claim_is_made_again(void **state)
+{
+	struct unic_kio io;
+	uint32_t tag, before, i;
+
+	(void)state;
+	assert_int_equal(begin(ADA, 1, &io), 1);
+	poll_after(0);
+	answer(0, 5);
+	payer(&io, &tag);
+	poll_after(0);
+	for (i = 0; i < 3; i++) {
+		before = asks;
+		answer(UNIC_ST_INVALID, 0);
+		poll_after(990);
+		assert_int_equal(asks, before);
+		poll_after(10);
+		assert_int_equal(asks, before + 1);
+		assert_int_equal(last_claim(), FULL * 2);
+	}
+	answer(UNIC_CTL_ST_RESET, 0);
+	unic_kio_account_reset(&node, false);
+	poll_after(0);
+	assert_int_equal(asks, before + 2);
+	assert_int_equal(last_claim(), FULL * 2);
+}
+
 /* An account that nobody had is none after the slot was given up: its user would be 0,
  * with a window of 0. */
 static void a_lost_slot_makes_no_account(void **state)
@@ -479,6 +508,7 @@ int main(void)
 		cmocka_unit_test_setup(the_demand_is_claimed, up),
 		cmocka_unit_test_setup(no_more_than_the_nic_has, up),
 		cmocka_unit_test_setup(a_reset_forgets_claims, up),
+		cmocka_unit_test_setup(a_refused_claim_is_made_again, up),
 		cmocka_unit_test_setup(a_lost_slot_makes_no_account, up),
 	};
 
