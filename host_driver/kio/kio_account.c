@@ -9,6 +9,7 @@
 #define AGAIN_NS  1000000000ull /* to get a slot, or to claim, after a refusal */
 #define CLAIM_NS  10000000ull	/* between two claims of one account */
 #define SHRINK_NS 10000000ull	/* between two halvings */
+#define NAMEABLE  255u		/* slots: MR_REG has a byte for 1 + the slot */
 
 enum {
 	ACCOUNT_FREE = 0,
@@ -100,6 +101,12 @@ static uint32_t tag_of(const struct unic_kio_node *n,
 	return (uint32_t)a->gen << 8 | (uint32_t)(a - n->account);
 }
 
+/* True if @a has a slot, and a region can be charged to it. */
+static bool is_payer(const struct unic_kio_account *a)
+{
+	return a->state == ACCOUNT_OPEN && a->core.slot < NAMEABLE;
+}
+
 uint8_t unic_kio_account_charge(struct unic_kio_node *n,
 				const struct unic_kio *io, uint32_t entries,
 				uint32_t *tag)
@@ -108,7 +115,7 @@ uint8_t unic_kio_account_charge(struct unic_kio_node *n,
 
 	*tag = tag_of(n, a);
 	a->mean_entries = add_to_mean(a->mean_entries, entries * 16u);
-	return a->state == ACCOUNT_OPEN ? (uint8_t)(a->core.slot + 1) : 0;
+	return is_payer(a) ? (uint8_t)(a->core.slot + 1) : 0;
 }
 
 void unic_kio_account_notice(struct unic_kio_node *n, uint32_t tag)
@@ -347,7 +354,7 @@ static void poll_account(struct unic_kio_node *n, uint32_t i)
 	}
 	if (a->state == ACCOUNT_KNOWN && n->now_ns >= a->retry_ns)
 		try_open(n, i);
-	else if (a->state == ACCOUNT_OPEN)
+	else if (is_payer(a))
 		update_claim(n, i);
 }
 

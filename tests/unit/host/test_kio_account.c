@@ -185,6 +185,25 @@ static void each_user_pays_for_itself(void **state)
 	assert_int_equal(payer(&a, &ta), 6);
 }
 
+/* MR_REG has one byte for 1 + the slot. A slot that this cannot name is charged nothing,
+ * and no other in its place; nothing is claimed for it. */
+static void slots_that_cannot_be_named(void **state)
+{
+	static const uint32_t slots[] = { 254, 255, 256, 300 };
+	struct unic_kio io;
+	uint32_t i, tag;
+
+	for (i = 0; i < 4; i++) {
+		up(state);
+		assert_int_equal(begin(ADA, 1, &io), 1);
+		poll_after(0);
+		answer(0, slots[i]);
+		assert_int_equal(payer(&io, &tag), i ? 0 : 255);
+		poll_after(100);
+		assert_int_equal(asks, i ? 1 : 2); /* HELLO, CLAIM */
+	}
+}
+
 /* A quarter of the NIC's slots; without a slot the service's own is charged, and the
  * driver is asked again after a second. */
 static void few_slots(void **state)
@@ -496,6 +515,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_user_pays_for_itself, up),
+		cmocka_unit_test_setup(slots_that_cannot_be_named, up),
 		cmocka_unit_test_setup(few_slots, up),
 		cmocka_unit_test_setup(a_nic_without_accounts, up),
 		cmocka_unit_test_setup(users_without_account, up),
