@@ -155,6 +155,8 @@ MUTATIONS = (
      "kio: a client that holds data up stays", "test_kio_node"),
     ("host_driver/kio/kio_node.c", "	if (n->unsure && budget)", "	if (0)",
      "kio: a slot with a region that nobody knows is kept", "test_kio_node"),
+    ("host_driver/kio/kio_node.c", "	if (n->unsure && budget)", "	if (n->unsure)",
+     "kio: a slot is given up before the RESET is found", "test_kio_node"),
     ("host_driver/kio/kio_node.c", "	n->unsure = false;\n", "",
      "kio: a slot is given up after a reset", "test_kio_node"),
     ("host_driver/kio/kio_node.c", "		refuse_queued(n, -ENOLINK);\n", "		;\n",

@@ -236,7 +236,7 @@ static void poll(uint64_t ms)
 		unic_kio_node_poll(&node);
 }
 
-static void start(struct unic_kio *i, uint8_t op)
+static void begin(struct unic_kio *i, uint8_t op)
 {
 	*i = (struct unic_kio){
 		.op = op,
@@ -252,6 +252,11 @@ static void start(struct unic_kio *i, uint8_t op)
 		.done = done,
 	};
 	assert_int_equal(unic_kio_node_start(&node, i, PEER), 0);
+}
+
+static void start(struct unic_kio *i, uint8_t op)
+{
+	begin(i, op);
 	poll(0);
 }
 
@@ -729,6 +734,31 @@ static void reset_at_a_registration(void **state)
 	assert_true(why);
 }
 
+/* The same, but so many answers are there that the upcall waits for the next call. */
+static void reset_behind_many_answers(void **state)
+{
+	struct unic_ctl_hdr old = { .op = unic_to_le16(UNIC_CTL_MR_REG),
+				    .seq = unic_to_le32(UINT32_MAX) };
+	uint64_t rec[UNIC_REC_WORDS] = { 0 };
+	uint32_t i;
+
+	(void)state;
+	start(&other, UNIC_KIO_SYNC); /* it connects */
+	refuse[UNIC_CTL_MR_REG] = UNIC_CTL_ST_RESET;
+	begin(&io, UNIC_KIO_READ);
+	unic_kio_node_poll(&node);
+	memcpy(rec, &old, sizeof(old));
+	for (i = 1; i < UNIC_KIO_REPLIES; i++)
+		unic_kio_node_reply(&node, rec, sizeof(rec));
+	nic = UNIC_CTL_NIC_STARTING;
+	upcall(0, UNIC_UP_RESET);
+	unic_kio_node_poll(&node);
+	assert_true(node.unsure);
+	poll(0);
+	assert_false(leaves);
+	assert_false(node.unsure);
+}
+
 /* A NIC that is not answering has the region: no I/O ends by a reset that was not. */
 static void nic_hangs_with_a_region(void **state)
 {
@@ -1011,6 +1041,7 @@ int main(void)
 		R(region_outlives_its_connection),
 		R(region_that_nobody_knows),
 		R(reset_at_a_registration),
+		R(reset_behind_many_answers),
 		R(nic_hangs_with_a_region),
 		S(buffers_are_zeroed),
 		S(nothing_is_zeroed_for_tokens),
