@@ -6,23 +6,33 @@
 
 /* ------------------------------------------------------- for the client */
 
-/* Take a place in the window of its user, and a form, if @io has more pieces than a work
- * request. */
+/* True if @io has more pieces than a work request. */
+static bool needs_form(const struct unic_kio *io)
+{
+	return io->op == UNIC_KIO_WRITE && io->pieces > UNIC_KIO_GATHER;
+}
+
+static void put_form(struct unic_kio_node *n, struct unic_kio *io)
+{
+	if (io->form)
+		unic_kio_ring_form_put(&n->ring, io->form);
+	io->form = 0;
+}
+
+/* Take a form, if @io needs one, and a place in the window of its user: the form first,
+ * since it can be put back and nobody knows. */
 static enum unic_kio_ready client_prepare(struct unic_kio_client *k,
 					  struct unic_kio *io)
 {
 	const struct unic_kio_conn *c = k->of;
 
-	io->form = 0;
-	if (!unic_kio_account_begin(c->node, io))
-		return UNIC_KIO_LATER;
-	if (io->op != UNIC_KIO_WRITE || io->pieces <= UNIC_KIO_GATHER)
+	io->form = needs_form(io) ? unic_kio_ring_form(&c->node->ring) : 0;
+	if (needs_form(io) && !io->form)
+		return UNIC_KIO_FULL;
+	if (unic_kio_account_begin(c->node, io))
 		return UNIC_KIO_READY;
-	io->form = unic_kio_ring_form(&c->node->ring);
-	if (io->form)
-		return UNIC_KIO_READY;
-	unic_kio_account_end(c->node, io);
-	return UNIC_KIO_FULL;
+	put_form(c->node, io);
+	return UNIC_KIO_LATER;
 }
 
 static void client_release(struct unic_kio_client *k, struct unic_kio *io)
@@ -30,8 +40,7 @@ static void client_release(struct unic_kio_client *k, struct unic_kio *io)
 	const struct unic_kio_conn *c = k->of;
 
 	unic_kio_account_end(c->node, io);
-	if (io->form)
-		unic_kio_ring_form_put(&c->node->ring, io->form);
+	put_form(c->node, io);
 }
 
 static bool client_send(struct unic_kio_client *k,

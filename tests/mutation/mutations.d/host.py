@@ -149,6 +149,12 @@ MUTATIONS = (
      "kio: a buffer shows what an earlier I/O had", "test_kio_node"),
     ("host_driver/kio/kio_conn.c", ".read = job->ask.op == UNIC_KIO_WRITE,", ".read = false,",
      "kio: what is to be read is written", "test_kio_node"),
+    ("host_driver/kio/kio_conn.c", "	if (needs_form(io) && !io->form)\n		return UNIC_KIO_FULL;",
+     "	if (needs_form(io) && !io->form) {\n		unic_kio_account_begin(c->node, io);\n"
+     "		unic_kio_account_end(c->node, io);\n		return UNIC_KIO_FULL;\n	}",
+     "kio: who waits for a form looks for it all the time", "test_kio_node"),
+    ("host_driver/kio/kio_conn.c", "	put_form(c->node, io);\n	return UNIC_KIO_LATER;",
+     "	return UNIC_KIO_LATER;", "kio: who waits for a window keeps a form", "test_kio_node"),
     ("host_driver/kio/kio_link.c", "d->at % UNIC_KIO_JOBS, !d->stale);",
      "d->at % UNIC_KIO_JOBS, true);", "kio: what was taken back has been moved", "test_kio_node"),
     ("host_driver/kio/kio_link.c", "unic_kio_server_stuck(unic_kio_conn_server(c)))", "0)",

@@ -118,6 +118,8 @@ static void answer(uint16_t op, uint64_t *rec)
 	struct unic_ctl_mr_reg_reply mr = { .id = unic_to_le32(6),
 					    .stag = unic_to_le32(0x600),
 					    .iova = unic_to_le64(IOVA) };
+	struct unic_ctl_mr_reg_reply form = { .stag = unic_to_le32(0x100 *
+								   asked[op]) };
 	struct unic_ctl_token_reply token = { .id = unic_to_le32(7),
 					      .index = unic_to_le32(8),
 					      .key = unic_to_le64(9) };
@@ -128,6 +130,8 @@ static void answer(uint16_t op, uint64_t *rec)
 		memcpy(rec, &conn, sizeof(conn));
 	else if (op == UNIC_CTL_QP_CREATE || op == UNIC_CTL_CQ_CREATE)
 		memcpy(rec, &queue, sizeof(queue));
+	else if (op == UNIC_CTL_MR_ALLOC)
+		memcpy(rec, &form, sizeof(form));
 	else if (op == UNIC_CTL_TOKEN_ALLOC)
 		memcpy(rec, &token, sizeof(token));
 	else if (op == UNIC_CTL_CONNECT)
@@ -697,6 +701,68 @@ static void region_outlives_its_connection(void **state)
 	}
 }
 
+#define PIECES (UNIC_KIO_GATHER + 1u) /* more than a work request has */
+
+/* Begins @w, a WRITE of pieces of @len bytes, at pages. */
+static void start_pieces(struct unic_kio *w, uint32_t len)
+{
+	uint32_t i;
+
+	*w = (struct unic_kio){ .op = UNIC_KIO_WRITE,
+				.name_bytes = 1,
+				.name = "f",
+				.len = PIECES * len,
+				.pieces = PIECES,
+				.deadline_ns = os.now_ns + WHEN,
+				.done = done };
+	for (i = 0; i < PIECES; i++)
+		w->piece[i] = (struct unic_token_piece){
+			.bus = unic_to_le64(PAGE + i * 4096u),
+			.len = unic_to_le32(len),
+		};
+	assert_int_equal(unic_kio_node_start(&node, w, PEER), 0);
+	poll(0);
+}
+
+/* It connects, and all forms are out. */
+static void take_forms(void)
+{
+	start(&other, UNIC_KIO_SYNC);
+	while (unic_kio_ring_form(&node.ring))
+		;
+}
+
+/* Pieces that no region has go by token, from a form. With all forms out the WRITE
+ * waits, and nobody looks all the time whether one has come back. */
+static void a_form_is_waited_for(void **state)
+{
+	(void)state;
+	take_forms();
+	start_pieces(&io, 512);
+	assert_int_equal(io.state, UNIC_KIO_QUEUED);
+	assert_true(unic_kio_node_poll(&node) > os.now_ns);
+	assert_int_equal(unic_kio_account_demand(&node), 0);
+	unic_kio_ring_form_put(&node.ring, node.ring.form[3]);
+	poll(0);
+	assert_int_equal(io.state, UNIC_KIO_ASKED);
+	assert_int_equal(io.form, node.ring.form[3]);
+}
+
+/* A WRITE that waits for the window of its user keeps no form from others. */
+static void who_waits_has_no_form(void **state)
+{
+	uint32_t forms;
+
+	(void)state;
+	start_pieces(&other, 512);
+	forms = node.ring.free_forms;
+	node.account[1].window = node.account[1].busy;
+	node.account[1].window_ns = os.now_ns;
+	start_pieces(&io, 512);
+	assert_int_equal(io.state, UNIC_KIO_QUEUED);
+	assert_int_equal(node.ring.free_forms, forms);
+}
+
 /* MR_REG is answered RESET, but there was no reset: the NIC may have a region, whose
  * number nobody knows. The I/O ends when the slot has, in which it would be. */
 static void region_that_nobody_knows(void **state)
@@ -1039,6 +1105,8 @@ int main(void)
 		R(region_of_one_io),
 		R(dereg_refused),
 		R(region_outlives_its_connection),
+		R(a_form_is_waited_for),
+		R(who_waits_has_no_form),
 		R(region_that_nobody_knows),
 		R(reset_at_a_registration),
 		R(reset_behind_many_answers),
