@@ -77,17 +77,12 @@ uint32_t unic_kio_pages(const struct unic_kio *io, uint8_t *shift,
 	return n;
 }
 
-static uint8_t choose_how(const struct unic_kio_client *c,
-			  const struct unic_kio *io)
+static bool has_region(const struct unic_kio *io)
 {
 	unic_le64 page[UNIC_KIO_PAGES];
 	uint8_t shift;
 
-	if (c->old || io->no_room || io->tries >= UNIC_KIO_AGAIN ||
-	    (brings_bytes(io) && !io->clean) ||
-	    !unic_kio_pages(io, &shift, page))
-		return UNIC_KIO_BY_TOKEN;
-	return UNIC_KIO_BY_RDMA;
+	return unic_kio_pages(io, &shift, page);
 }
 
 /* ------------------------------------------------------------- the window */
@@ -100,6 +95,15 @@ static bool in_window(const struct unic_kio_client *c,
 	return !c->rdma || io->token_only;
 }
 
+static uint8_t choose_how(const struct unic_kio_client *c,
+			  const struct unic_kio *io)
+{
+	if (c->old || io->no_room || io->tries >= UNIC_KIO_AGAIN ||
+	    (brings_bytes(io) && !io->clean) || !io->whole)
+		return UNIC_KIO_BY_TOKEN;
+	return UNIC_KIO_BY_RDMA;
+}
+
 /* Begin the I/O of slot @at, or begin it again. */
 static void begin_try(struct unic_kio_client *c, uint32_t at)
 {
@@ -108,11 +112,7 @@ static void begin_try(struct unic_kio_client *c, uint32_t at)
 	io->id = c->turn++ * UNIC_KIO_WINDOW + at;
 	io->moved = 0;
 	io->given = io->redo = false;
-	io->how = UNIC_KIO_BY_TOKEN;
-	if (c->rdma && io->len && !io->token_only) {
-		io->how = choose_how(c, io);
-		c->by_token += !is_rdma(io);
-	}
+	c->by_token += !in_window(c, io) && io->len && !is_rdma(io);
 	if (!needs_token(io)) {
 		send_request(c, at);
 		return;
@@ -127,8 +127,6 @@ static void begin_io(struct unic_kio_client *c, uint32_t at,
 	c->slot[at] = io;
 	c->busy++;
 	c->in_window += in_window(c, io);
-	io->tries = 0;
-	io->no_room = false;
 	begin_try(c, at);
 }
 
@@ -145,6 +143,7 @@ static struct unic_kio *next_ready(struct unic_kio_client *c)
 				return NULL; /* nor may those behind it */
 			continue;
 		}
+		io->how = choose_how(c, io);
 		ready = c->link->prepare(c, io);
 		if (ready == UNIC_KIO_FULL)
 			return NULL;
@@ -178,18 +177,43 @@ static void fill_window(struct unic_kio_client *c)
 	}
 }
 
-/* End the I/O of slot @at. The next fill_window() uses the slot again. */
-static void end_io(struct unic_kio_client *c, uint32_t at, int status,
-		   uint32_t bytes)
+/* Take the I/O of slot @at out of it. The next fill_window() uses the slot again. */
+static struct unic_kio *leave_slot(struct unic_kio_client *c, uint32_t at)
 {
 	struct unic_kio *io = c->slot[at];
 
 	c->slot[at] = NULL;
 	c->busy--;
 	c->in_window -= in_window(c, io);
-	io->state = UNIC_KIO_DONE;
 	c->link->release(c, io);
+	return io;
+}
+
+static void end_io(struct unic_kio_client *c, uint32_t at, int status,
+		   uint32_t bytes)
+{
+	struct unic_kio *io = leave_slot(c, at);
+
+	io->state = UNIC_KIO_DONE;
 	io->done(io, status, bytes);
+}
+
+/* Try the I/O by RDMA of slot @at again: by RDMA at once, and by token when the link has
+ * what it needs for that, before all others that wait. */
+static void try_again(struct unic_kio_client *c, uint32_t at)
+{
+	struct unic_kio *io = c->slot[at];
+
+	if (choose_how(c, io) == UNIC_KIO_BY_RDMA) {
+		begin_try(c, at);
+		return;
+	}
+	leave_slot(c, at);
+	io->state = UNIC_KIO_QUEUED;
+	io->next = c->head;
+	c->head = io;
+	if (!io->next)
+		c->tail = io;
 }
 
 /* Give up the I/O of slot @at with status @why. It ends when the NIC has stopped using
@@ -253,6 +277,9 @@ int unic_kio_start(struct unic_kio_client *c, struct unic_kio *io)
 	if (io->len)
 		update_mean(c, io->len);
 	io->state = UNIC_KIO_QUEUED;
+	io->tries = 0;
+	io->no_room = false;
+	io->whole = !in_window(c, io) && has_region(io);
 	io->next = NULL;
 	if (c->head)
 		c->tail->next = io;
@@ -303,7 +330,7 @@ void unic_kio_token(struct unic_kio_client *c, uint32_t at, bool ok,
 		send_request(c, at);
 	} else if (is_rdma(io) && !late) {
 		io->no_room = true; /* by token, then */
-		begin_try(c, at);
+		try_again(c, at);
 	} else {
 		end_io(c, at, late ? io->why : -ENOBUFS, 0);
 	}
@@ -317,7 +344,7 @@ void unic_kio_ended(struct unic_kio_client *c, uint32_t at)
 	if (!io || !needs_token(io))
 		return;
 	if (io->state == UNIC_KIO_CANCEL && io->redo && c->up)
-		begin_try(c, at);
+		try_again(c, at);
 	else if (io->state == UNIC_KIO_CANCEL)
 		end_io(c, at, io->why, io->why ? 0 : io->moved);
 	else if (io->state == UNIC_KIO_ASKED)

@@ -20,8 +20,9 @@
  *                             +-> done
  *   by RDMA       QUEUED -> TOKEN -> ASKED -> CANCEL -> done (always by way of CANCEL)
  *                             ^  |               |
- *                             |  +-> by token (no region)
- *                             +------------------+ (region taken back, old server)
+ *                             |  |               +-> QUEUED, by token (old server)
+ *                             |  +-> QUEUED, by token (no region)
+ *                             +------------------+ (region taken back)
  *   the others    QUEUED -> ASKED -> done
  *
  * TOKEN: the driver is asked for the token or region; CANCEL: for its end. Each try has
@@ -104,6 +105,7 @@ struct unic_kio {
 	int why;	/* CANCEL: the status for done() */
 	uint8_t state;
 	uint8_t how;	 /* enum unic_kio_how of this try */
+	bool whole;	 /* it may go by RDMA, and a region has its pieces */
 	uint8_t tries;	 /* by RDMA that were in vain */
 	bool no_room;	 /* no region: this I/O goes by token */
 	bool redo;	 /* CANCEL: try again */
@@ -123,10 +125,11 @@ struct unic_kio_client;
 /* The functions of a link. Answers come later, never from within a call. */
 struct unic_kio_link {
 	/** prepare() - reserve what @io, which waits, needs of the link while it has
-	 * a slot; nothing, unless READY. unic_kio_client_poll() calls again. */
+	 * a slot, to go as io->how says; nothing, unless READY.
+	 * unic_kio_client_poll() calls again. */
 	enum unic_kio_ready (*prepare)(struct unic_kio_client *c,
 				       struct unic_kio *io);
-	/** release() - undo prepare(): @io has ended. */
+	/** release() - undo prepare(): @io has ended, or waits again. */
 	void (*release)(struct unic_kio_client *c, struct unic_kio *io);
 	/** send() - send @msg, and behind it the name of @io, to the server.
 	 * False: the link is down. */

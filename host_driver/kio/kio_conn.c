@@ -6,10 +6,11 @@
 
 /* ------------------------------------------------------- for the client */
 
-/* True if @io has more pieces than a work request. */
+/* True if @io sends more pieces than a work request has. */
 static bool needs_form(const struct unic_kio *io)
 {
-	return io->op == UNIC_KIO_WRITE && io->pieces > UNIC_KIO_GATHER;
+	return io->op == UNIC_KIO_WRITE && io->how == UNIC_KIO_BY_TOKEN &&
+	       io->pieces > UNIC_KIO_GATHER;
 }
 
 static void put_form(struct unic_kio_node *n, struct unic_kio *io)

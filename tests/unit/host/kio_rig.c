@@ -310,7 +310,8 @@ static enum unic_kio_ready link_prepare(struct unic_kio_client *c,
 	i->form = 0;
 	if (later_len && i->len == later_len)
 		return UNIC_KIO_LATER;
-	if (i->op != UNIC_KIO_WRITE || i->pieces == 1)
+	if (i->op != UNIC_KIO_WRITE || i->pieces == 1 ||
+	    i->how == UNIC_KIO_BY_RDMA)
 		return UNIC_KIO_READY;
 	if (form_taken)
 		return UNIC_KIO_FULL;

@@ -47,7 +47,7 @@ static struct {
 } reg; /* the last MR_REG */
 static uint32_t reg_tail;
 static uint32_t completions, received;
-static struct unic_kio io, other;
+static struct unic_kio io, other, first;
 static uint32_t over;
 static int why;
 
@@ -727,7 +727,7 @@ static void start_pieces(struct unic_kio *w, uint32_t len)
 /* It connects, and all forms are out. */
 static void take_forms(void)
 {
-	start(&other, UNIC_KIO_SYNC);
+	start(&first, UNIC_KIO_SYNC);
 	while (unic_kio_ring_form(&node.ring))
 		;
 }
@@ -746,6 +746,111 @@ static void a_form_is_waited_for(void **state)
 	poll(0);
 	assert_int_equal(io.state, UNIC_KIO_ASKED);
 	assert_int_equal(io.form, node.ring.form[3]);
+}
+
+/* The server answers @io with @status; by an old one, `how` is reserved. */
+static void refuse_io(uint32_t status, uint8_t how)
+{
+	struct unic_kio_msg msg = { .op = UNIC_KIO_ANSWER,
+				    .how = how,
+				    .id = unic_to_le32(io.id),
+				    .status = unic_to_le32(status) };
+
+	deliver(&msg);
+	poll(0);
+}
+
+/* @io is not under way, and the next free form is its own. */
+static void waits_for_a_form(void)
+{
+	uint32_t regs = asked[UNIC_CTL_MR_REG];
+
+	not_yet();
+	assert_int_equal(io.state, UNIC_KIO_QUEUED);
+	assert_int_equal(node.account[1].busy, 0);
+	assert_true(unic_kio_node_poll(&node) > os.now_ns);
+	unic_kio_ring_form_put(&node.ring, node.ring.form[3]);
+	poll(0);
+	assert_int_equal(io.state, UNIC_KIO_ASKED);
+	assert_int_equal(io.how, UNIC_KIO_BY_TOKEN);
+	assert_int_equal(io.form, node.ring.form[3]);
+	assert_int_equal(node.account[1].busy, 1);
+	assert_int_equal(asked[UNIC_CTL_MR_REG], regs);
+}
+
+/* @io ends, and its user begins it again: that it was by token is forgotten. */
+static void begins_by_rdma_again(void)
+{
+	refuse_io(ENOSPC, 0);
+	now_over(-EREMOTEIO);
+	refuse[UNIC_CTL_MR_REG] = 0;
+	assert_int_equal(unic_kio_node_start(&node, &io, PEER), 0);
+	poll(0);
+	assert_int_equal(io.state, UNIC_KIO_ASKED);
+	assert_int_equal(io.how, UNIC_KIO_BY_RDMA);
+}
+
+/* By RDMA a WRITE needs no form, of however many pieces. */
+static void a_region_needs_no_form(void **state)
+{
+	(void)state;
+	take_forms();
+	start_pieces(&io, 4096);
+	assert_int_equal(io.state, UNIC_KIO_ASKED);
+	assert_int_equal(io.how, UNIC_KIO_BY_RDMA);
+	assert_int_equal(io.form, 0);
+	answer_io(PIECES * 4096);
+	now_over(0);
+	assert_int_equal(node.ring.free_forms, 0);
+}
+
+/* ... until it goes by token, because there is no room for its region. */
+static void no_room_and_no_form(void **state)
+{
+	(void)state;
+	take_forms();
+	refuse[UNIC_CTL_MR_REG] = UNIC_CTL_ST_NO_MEMORY;
+	start_pieces(&io, 4096);
+	start(&other, UNIC_KIO_SYNC); /* is behind it */
+	assert_int_equal(other.state, UNIC_KIO_QUEUED);
+	waits_for_a_form();
+	assert_int_equal(other.state, UNIC_KIO_ASKED);
+	assert_null(node.client[UNIC_KIO_OUT - 1].head);
+	begins_by_rdma_again();
+}
+
+/* ... or because regions are taken back all the time. It comes before those that have not
+ * begun. */
+static void taken_back_and_no_form(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	take_forms();
+	start_pieces(&io, 4096);
+	start_pieces(&other, 512);
+	assert_int_equal(other.state, UNIC_KIO_QUEUED);
+	for (i = 0; i < UNIC_KIO_AGAIN; i++) {
+		assert_int_equal(io.how, UNIC_KIO_BY_RDMA);
+		refuse_io(ESTALE, UNIC_KIO_BY_RDMA);
+	}
+	waits_for_a_form();
+	assert_int_equal(other.state, UNIC_KIO_QUEUED);
+	begins_by_rdma_again();
+}
+
+/* ... or because the server is an old one. It ends in time. */
+static void an_old_server_and_no_form(void **state)
+{
+	(void)state;
+	take_forms();
+	start_pieces(&io, 4096);
+	refuse_io(EINVAL, 0);
+	assert_int_equal(io.state, UNIC_KIO_QUEUED);
+	poll(WHEN / MS);
+	now_over(-ETIMEDOUT);
+	assert_int_equal(node.ring.free_forms, 0);
+	assert_int_equal(asked[UNIC_CTL_MR_DEREG], 1);
 }
 
 /* A WRITE that waits for the window of its user keeps no form from others. */
@@ -1107,6 +1212,10 @@ int main(void)
 		R(region_outlives_its_connection),
 		R(a_form_is_waited_for),
 		R(who_waits_has_no_form),
+		R(a_region_needs_no_form),
+		R(no_room_and_no_form),
+		R(taken_back_and_no_form),
+		R(an_old_server_and_no_form),
 		R(region_that_nobody_knows),
 		R(reset_at_a_registration),
 		R(reset_behind_many_answers),

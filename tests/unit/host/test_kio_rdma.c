@@ -431,6 +431,31 @@ static void no_room_takes_a_token(void **state)
 	nothing_left();
 }
 
+/* Pieces without a region wait for a form, and what begins then waits behind them. */
+static void no_room_waits_for_a_form(void **state)
+{
+	(void)state;
+	form_taken = true;
+	start(0, UNIC_KIO_WRITE, 'a', 0, 8192, 2);
+	fill(0);
+	assert_int_equal(io[0].state, UNIC_KIO_TOKEN);
+	tokens_wanted = 0;
+	unic_kio_token(&client, 0, false, 0, 0);
+	assert_int_equal(io[0].state, UNIC_KIO_QUEUED);
+	assert_int_equal(client.busy, 0);
+	start(1, UNIC_KIO_READ, 'a', 0, 5000, 1);
+	assert_int_equal(io[1].state, UNIC_KIO_QUEUED);
+	form_taken = false;
+	run(2);
+	assert_int_equal(status[0], 0);
+	assert_int_equal(status[1], 0);
+	expect_written(0);
+	expect_content(1);
+	assert_int_equal(client.by_token, 1);
+	assert_int_equal(client.by_rdma, 1);
+	nothing_left();
+}
+
 /* Pages that may tell their reader of something else are not given to a server that
  * alone knows what it has written. */
 static void unclean_pages_go_by_token(void **state)
@@ -715,6 +740,7 @@ int main(void)
 		cmocka_unit_test_setup(reset_ends_all, up_rdma),
 		cmocka_unit_test_setup(falls_back_to_tokens, up_rdma),
 		cmocka_unit_test_setup(no_room_takes_a_token, up_rdma),
+		cmocka_unit_test_setup(no_room_waits_for_a_form, up_rdma),
 		cmocka_unit_test_setup(unclean_pages_go_by_token, up_rdma),
 		cmocka_unit_test_setup(evicted_io_begins_again, up_rdma),
 		cmocka_unit_test_setup(evicted_io_ends_by_token, up_rdma),
