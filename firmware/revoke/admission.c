@@ -169,8 +169,7 @@ void unic_admission_denied(struct unic_revoke *nic, uint32_t proc, uint32_t n)
  * asked back from those who are above theirs, and kept, also while @proc asks for nothing.
  * A REGISTER that was denied more counts as such until it is forgotten.
  */
-static void __attribute__((noinline, cold))
-renew_claim(struct unic_revoke *nic, uint32_t proc)
+static void renew_claim(struct unic_revoke *nic, uint32_t proc)
 {
 	struct unic_denials *d = &nic->admission.denials;
 	uint32_t *lacked = &nic->admission.claims.lacked[proc];
@@ -193,20 +192,13 @@ renew_claim(struct unic_revoke *nic, uint32_t proc)
 		forget_denied(nic, proc);
 }
 
-static __attribute__((noinline, cold)) void
-renew_claims(struct unic_revoke *nic)
+void __attribute__((cold)) unic_admission_renew(struct unic_revoke *nic)
 {
 	uint32_t i;
 
 	for (i = 0; i < UNIC_PROCS; i++)
 		if (nic->admission.claims.of[i])
 			renew_claim(nic, i);
-}
-
-void unic_admission_released(struct unic_revoke *nic, uint32_t proc)
-{
-	if (UNIC_ACCOUNTS && unlikely(nic->admission.claims.of[proc]))
-		renew_claim(nic, proc);
 }
 
 void unic_admission_claim(struct unic_revoke *nic, uint32_t proc, uint32_t n)
@@ -509,7 +501,7 @@ uint64_t unic_admission_poll(struct unic_revoke *nic)
 	uint64_t rested_ns = unic_mr_rested(&nic->memory);
 
 	if (UNIC_ACCOUNTS && unlikely(ad->claims.count))
-		renew_claims(nic);
+		unic_admission_renew(nic);
 	grant_all(nic);
 	if (nic->now_ns >= ad->wait_ns)
 		expire_waits(nic);

@@ -114,8 +114,8 @@ void unic_admission_denied(struct unic_revoke *nic, uint32_t proc, uint32_t n);
  * lacks of them within its fair share is asked back and kept for it. */
 void unic_admission_claim(struct unic_revoke *nic, uint32_t proc, uint32_t n);
 
-/** unic_admission_released() - @proc holds less: what it claims is kept for it at once. */
-void unic_admission_released(struct unic_revoke *nic, uint32_t proc);
+/** unic_admission_renew() - entries came back: what is claimed of them is kept. */
+void unic_admission_renew(struct unic_revoke *nic);
 
 /** unic_admission_queue() - queues a checked request. Returns -UNIC_EPENDING with
  * *id, or -UNIC_EWAITFULL: the process has its weighted part of the slots (at

@@ -75,7 +75,6 @@ static void finish_eviction(struct unic_revoke *nic, uint16_t idx)
 	close_notice(nic, idx);
 	unic_evict_supply_remove(nic, mr);
 	unic_mr_strip(&nic->memory, idx); /* INV-3 */
-	unic_admission_released(nic, mr->proc);
 	count_eviction(nic, mr);
 	UNIC_TRACE(nic, EVICTED, mr->proc, idx, mr->gen, mr->n_pages,
 		   mr->evt_flags & UNIC_EVICTED_WAS_BUSY);
@@ -98,6 +97,8 @@ void unic_evict_settle(struct unic_revoke *nic)
 		return;
 	for (; idx != UNIC_MR_NIL; idx = unic_idle_take(&nic->memory))
 		finish_eviction(nic, idx);
+	if (UNIC_ACCOUNTS && unlikely(nic->admission.claims.count))
+		unic_admission_renew(nic); /* before anybody takes them */
 	unic_evict_kick(nic);
 }
 
