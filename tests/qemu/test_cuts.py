@@ -18,7 +18,7 @@ import unicd_client as u
 
 GRACES_US = (0, 1000, 20000)
 GRACE_MEANT = 1 << 3  # UNIC_PARAM_GRACE
-TRIES = 5
+TRIES = 30  # a short exchange may be between two evictions
 LIMIT_S = 300
 
 
