@@ -206,8 +206,7 @@ void unic_usage_switch(struct unic_memory *nic, bool off)
 
 /* ---------------------------------------------------- what the host can read */
 
-/* The pain of the region, decayed, plus bytes moved since; changes nothing. */
-static uint32_t rate_of(const struct unic_memory *nic, uint16_t idx)
+uint32_t unic_usage_pain(const struct unic_memory *nic, uint16_t idx)
 {
 	const struct unic_pain *p = &nic->candidates.pain[idx];
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
@@ -233,7 +232,7 @@ static void publish_usage_row(struct unic_memory *nic, uint16_t idx)
 	row->uses = unic_to_le32(mr->uses);
 	row->reported = unic_to_le32(
 		nic->usages.off ? nic->usages.reported[idx].uses : 0);
-	row->rate = unic_to_le32(rate_of(nic, idx));
+	row->rate = unic_to_le32(unic_usage_pain(nic, idx));
 	unic_wmb();
 	UNIC_WRITE_ONCE(row->stag, unic_to_le32(mr->stag));
 }

@@ -71,6 +71,10 @@ void unic_usage_fold(struct unic_memory *nic, uint16_t mr);
  * Returns true if there were uses. */
 bool unic_usage_fold_into(struct unic_memory *nic, uint16_t mr);
 
+/** unic_usage_pain() - returns the pain of region @idx as of now: the last one, decayed,
+ * and the bytes moved since. Changes nothing. */
+uint32_t unic_usage_pain(const struct unic_memory *nic, uint16_t idx);
+
 /** unic_usage_trace() - writes the uses of @mr since the last call to the trace. */
 void unic_usage_trace(struct unic_memory *nic, uint16_t mr);
 

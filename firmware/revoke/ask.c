@@ -67,16 +67,6 @@ static uint64_t ripe_at(const struct unic_revoke *nic, uint16_t idx)
 	return ripe > again ? ripe : again;
 }
 
-static uint32_t pain_of(const struct unic_revoke *nic, uint16_t idx)
-{
-	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
-	const struct unic_pain *p = &nic->candidates.pain[idx];
-	uint32_t ago = (uint32_t)(nic->now_ns >> 16) - p->at;
-
-	return unic_policy_pain(p->value, 0, (uint64_t)ago << 16,
-				mr->bytes - p->bytes, mr->n_pages);
-}
-
 /*
  * The loss, if region @idx goes: less for one that lies idle twice as long; of equals
  * for the less important one, then for the one with less pain. What its owner kept when
@@ -93,7 +83,7 @@ static uint64_t loss_of(const struct unic_revoke *nic, uint16_t idx)
 	if (asked->gen == nic->mrs.mr[idx].gen && (uint64_t)ago << UNIT <= age)
 		return 1ull << 63 | (uint32_t)~ago;
 	return young << 40 | (uint64_t)nic->mrs.mr[idx].importance << 32 |
-	       pain_of(nic, idx);
+	       unic_usage_pain(&nic->memory, idx);
 }
 
 /* Puts region @idx in its place among the best; the worst of too many falls out. */
@@ -157,7 +147,8 @@ static uint64_t ask(struct unic_revoke *nic, uint32_t entries)
 
 		if (!is_idle_still(nic, &a->best[k]))
 			continue;
-		if (!unic_evict_events_idle(nic, mr, pain_of(nic, mr)))
+		if (!unic_evict_events_idle(nic, mr,
+					    unic_usage_pain(&nic->memory, mr)))
 			return nic->now_ns + RETRY_NS;
 		UNIC_COUNT(nic, idle_asked);
 		a->asked[mr] = (struct unic_asked){

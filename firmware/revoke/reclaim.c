@@ -130,14 +130,11 @@ struct want {
 
 static void update_pain(struct unic_revoke *nic, uint32_t proc, uint16_t mr)
 {
-	const struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 	struct unic_pain *p = &nic->candidates.pain[mr];
-	uint32_t bytes = m->bytes, now = (uint32_t)(nic->now_ns >> 16);
 
-	p->value = unic_policy_pain(p->value, 0, (uint64_t)(now - p->at) << 16,
-				    bytes - p->bytes, m->n_pages);
-	p->at = now;
-	p->bytes = bytes;
+	p->value = unic_usage_pain(&nic->memory, mr);
+	p->at = (uint32_t)(nic->now_ns >> 16);
+	p->bytes = nic->mrs.mr[mr].bytes;
 	unic_share_hurts(&nic->share, proc, p->value);
 }
 

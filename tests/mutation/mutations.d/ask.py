@@ -25,7 +25,7 @@ MUTATIONS = (
      "ask: the youngest first", "test_ask"),
     ("firmware/revoke/ask.c", "	return young << 40 | (uint64_t)nic->mrs.mr[idx].importance << 32 |",
      "	return young << 40 |", "ask: what matters as if it did not", "test_ask"),
-    ("firmware/revoke/ask.c", "<< 32 |\n	       pain_of(nic, idx);", "<< 32;",
+    ("firmware/revoke/ask.c", "<< 32 |\n	       unic_usage_pain(&nic->memory, idx);", "<< 32;",
      "ask: without the pain", "test_ask"),
     ("firmware/revoke/ask.c", "!mr->dmas &&\n	       !mr->n_tokens;",
      "!mr->dmas;", "ask: for what a token waits for", "test_ask"),
