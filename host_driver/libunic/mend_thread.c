@@ -386,9 +386,8 @@ static bool resume(struct unic_qp *qp)
 	return well;
 }
 
-static void *run(void *arg)
+void unic_mender_run(struct unic_qp *qp)
 {
-	struct unic_qp *qp = arg;
 	struct unic_mender *m = &qp->ctx->mender;
 	int err;
 
@@ -406,24 +405,24 @@ static void *run(void *arg)
 	m->busy--;
 	pthread_cond_broadcast(&m->cond);
 	pthread_mutex_unlock(&m->lock);
-	return NULL;
 }
 
 bool unic_mender_claim(struct unic_qp *qp)
 {
 	if (qp->mend.state != MEND_BROKEN || qp->mend.busy)
 		return false;
-	qp->mend.busy = true; /* it stays until run() has ended */
+	qp->mend.busy = true; /* it stays until unic_mender_run() ends */
 	qp->ctx->mender.busy++;
 	return true;
 }
 
-void unic_mender_run(struct unic_qp *qp)
-{
-	run(qp);
-}
-
 /* ------------------------------------------------------------------ the watcher */
+
+static void *mend_in_thread(void *qp)
+{
+	unic_mender_run(qp);
+	return NULL;
+}
 
 /* Start a thread for @qp. False: there is no memory for one. */
 static bool start_thread(struct unic_qp *qp)
@@ -434,7 +433,7 @@ static bool start_thread(struct unic_qp *qp)
 
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	started = !pthread_create(&thread, &attr, run, qp);
+	started = !pthread_create(&thread, &attr, mend_in_thread, qp);
 	pthread_attr_destroy(&attr);
 	return started;
 }
@@ -489,7 +488,7 @@ static void *watch(void *arg)
 		unic_event_listen(ctx);
 		alone = start_threads(ctx);
 		if (alone)
-			run(alone);
+			unic_mender_run(alone);
 	}
 	return NULL;
 }

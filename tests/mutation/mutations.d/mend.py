@@ -54,7 +54,7 @@ MUTATIONS = (
      "mend: nobody says that there is no way back", TEST),
     (THREAD, "\t__atomic_store_n(&qp->mend.state, MEND_DEAD, __ATOMIC_RELEASE);\n", "",
      "mend: what is posted while there is no way back is held back", TEST),
-    (THREAD, "\t\tif (alone)\n\t\t\trun(alone);\n", "",
+    (THREAD, "\t\tif (alone)\n\t\t\tunic_mender_run(alone);\n", "",
      "mend: without another thread nothing is mended", TEST),
     (MEND, " && !unic_replay_holds(recv ? &qp->rq : &qp->sq))\n", ")\n",
      "mend: a request that is held back is lost behind a later one", TEST),
