@@ -102,6 +102,10 @@ def there_and_back(rig, size):
         f"{size}: other bytes were written"
 
 
+def rows_of(rig):
+    return {r["name"]: r for r in rig.ctl(0, "ps")["procs"]}
+
+
 # ----------------------------------------------------------------- the tests
 
 def test_sizes(board, tmp, drivers=TOKEN):
@@ -109,7 +113,7 @@ def test_sizes(board, tmp, drivers=TOKEN):
     try:
         for size in SIZES:
             there_and_back(rig, size)
-        rows = {r["name"]: r for r in rig.ctl(0, "ps")["procs"]}
+        rows = rows_of(rig)
         assert rows["kio"]["held"] == 0, rows
     finally:
         rig.end()
@@ -592,7 +596,7 @@ def test_rdma_sizes(board, tmp):
     try:
         for size in (1, 511, 512, 4095, 4096, 4097, 65535, 65536, 65537, *SIZES):
             there_and_back(rig, size)
-        rows = {r["name"]: r for r in rig.ctl(0, "ps")["procs"]}
+        rows = rows_of(rig)
         assert rows["kio"]["held"] == 0, rows
         way, rdma, token = moved(rig)
         assert (way, token) == ("rdma", 0) and rdma > 256, (way, rdma, token)
@@ -674,10 +678,6 @@ def test_rdma_put_while_server_is_killed(board, tmp):
 
 def test_rdma_nic_reset(board, tmp):
     test_nic_reset(board, tmp, RDMA)
-
-
-def rows_of(rig):
-    return {r["name"]: r for r in rig.ctl(0, "ps")["procs"]}
 
 
 def test_rdma_accounts(board, tmp):
