@@ -283,6 +283,15 @@ class Hosts:
         raise Failure(f"the NIC of host {host} is {info['nic']} after "
                       f"{PATIENCE_S} s")
 
+    def start_all(self, *driver):
+        """Start each host's NIC, and its driver with options @driver, until all are
+        ready."""
+        for host in range(len(self.links)):
+            self.start_nic(host, show=False)
+            self.start_driver(host, *driver)
+        for host in range(len(self.links)):
+            self.wait_nic(host)
+
     def wait_link(self, host):
         """A PHY negotiates for seconds, which CONNECT does not wait for."""
         until = time.monotonic() + PATIENCE_S

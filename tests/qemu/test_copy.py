@@ -184,11 +184,7 @@ def two_hosts(board, size, *wire):
         os.link(rig.path("src"), rig.path("served", "src"))
         try:
             rig.start_wire(*wire)
-            for host in (0, 1):
-                rig.start_nic(host, show=False)
-                rig.start_driver(host)
-            for host in (0, 1):
-                rig.wait_nic(host)
+            rig.start_all()
             yield rig
         finally:
             rig.end()

@@ -81,11 +81,7 @@ def run(board, blocks):
         rig = hosts.Hosts(board, None, tmp)
         try:
             rig.start_wire()
-            for host in (0, 1):
-                rig.start_nic(host, show=False)
-                rig.start_driver(host)
-            for host in (0, 1):
-                rig.wait_nic(host)
+            rig.start_all()
             for grace_us in GRACES_US:
                 began = time.monotonic()
                 try:

@@ -39,11 +39,7 @@ def run(board):
         rig = hosts.Hosts(board, "shm", tmp)
         try:
             rig.start_wire()
-            for host in (0, 1):
-                rig.start_nic(host, show=False)
-                rig.start_driver(host)
-            for host in (0, 1):
-                rig.wait_nic(host)
+            rig.start_all()
             talk(rig)
         finally:
             rig.end()

@@ -135,11 +135,7 @@ def run(board, tests):
         rig = hosts.Hosts(board, None, tmp)
         try:
             rig.start_wire()
-            for host in (0, 1):
-                rig.start_nic(host, show=False)
-                rig.start_driver(host, "--grace-us", str(GRACE_US))
-            for host in (0, 1):
-                rig.wait_nic(host)
+            rig.start_all("--grace-us", str(GRACE_US))
             for t in tests:
                 scene = Scene(rig)
                 try:

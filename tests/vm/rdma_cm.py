@@ -114,11 +114,7 @@ def talk(rig, tmp):
                             "remove it")
     wire, own = os.path.join(tmp, "w"), os.path.join(tmp, "q")
     rig.start_wire("--dgram", f"{wire},{own}")
-    for host in (0, 1):
-        rig.start_nic(host, show=False)
-        rig.start_driver(host)
-    for host in (0, 1):
-        rig.wait_nic(host)
+    rig.start_all()
     guest = boot(root, version, os.path.join(tmp, "initrd.gz"), wire, own)
     watchdog = threading.Timer(rxe.BOOT_S, guest.kill)
     watchdog.start()
