@@ -41,8 +41,9 @@ struct unic_ctl_mr_reg {
 	uint8_t flags;	    /* UNIC_CTL_REG_* */
 	uint8_t residency;  /* enum unic_residency; one that the device has not
 			     * is RESIDENT */
-	uint8_t account;    /* 1 + slot of who is charged for it: of the driver
-			     * itself, else INVALID; 0: its owner */
+	uint8_t account;    /* 1 + the slot that is charged for the region, an
+			     * account of the driver's own, else INVALID; 0:
+			     * the owner's slot is */
 	uint8_t rsvd[4];
 };
 #define UNIC_CTL_REG_WAIT      (1u << 0) /* wait for entries, if RESIDENT */

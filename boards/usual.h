@@ -28,13 +28,13 @@
 #define UNIC_LFU 1
 #endif
 
-/* Whether a sender is told that its tagged message was refused, and understands it; a
- * board without flash for it defines 0. */
+/* The NIC tells the sender of a tagged message that it was refused, and understands
+ * that; a board without flash for it defines 0. */
 #ifndef UNIC_TELL_REFUSED
 #define UNIC_TELL_REFUSED 1
 #endif
 
-/* Whether a slot may be an account of another; as above. */
+/* A slot may be an account of another; as above. */
 #ifndef UNIC_ACCOUNTS
 #define UNIC_ACCOUNTS 1
 #endif

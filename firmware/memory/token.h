@@ -8,8 +8,8 @@
  *   CLAIMED -> WANTED -> OVERDUE -> CANCELLED
  *   WANTED, OVERDUE -> USED | ABORTED | EVICTED | CANCELLED
  *
- * WANTED: its process wants it back amid a message, and is told its end,
- * whichever. OVERDUE: T is over since, and transport/ stops the message as soon
+ * WANTED: the token's process wants it back amid a message; TOKEN_END says how it
+ * ends, whichever way. OVERDUE: T is over, and transport/ stops the message as soon
  * as none of its bytes are on their way.
  *
  * A token for many messages (MULTI) is never claimed: each of them holds the

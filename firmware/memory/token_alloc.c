@@ -212,7 +212,7 @@ int unic_token_alloc(struct unic_memory *nic,
 	return i;
 }
 
-/* Its process waits for the end of claimed token @i, for T at most. Who asks again
+/* The process of claimed token @i waits for its end, for T at most; a second request
  * does not prolong that. */
 static void want_back(struct unic_memory *nic, uint32_t i)
 {

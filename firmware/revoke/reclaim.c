@@ -445,7 +445,7 @@ static uint64_t retry_at_ns(const struct unic_revoke *nic, const struct want *w)
 	return nic->now_ns + us * 1000ull;
 }
 
-/* Nothing could be taken for @w: whoever has what lies idle is asked. */
+/* Nothing could be taken for @w: the owners of idle regions are asked. */
 static uint64_t ask_for(struct unic_revoke *nic, const struct want *w)
 {
 	uint64_t retry_ns = retry_at_ns(nic, w);

@@ -454,9 +454,9 @@ static int dispatch_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	}
 }
 
-/* A refused message is behind all that it may send: the peer, which is told so, does
- * not know it yet and comes again with the last packet, or says that it knows, by a
- * WRITE of nothing in the place of that. */
+/* A refused message has no packets left. A peer that does not know yet that it was
+ * refused sends the last packet again; one that knows says so by a WRITE of nothing in
+ * the place of that packet. */
 static int on_told(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		   const struct request *q)
 {
