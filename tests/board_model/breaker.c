@@ -23,6 +23,9 @@
 #define UART1	  0x4000d000u
 #define TIMER	  0x40030000u
 #define MAC	  0x40048000u
+#define SYST_CSR  0xe000e010u
+#define SYST_RVR  0xe000e014u
+#define SYST_CVR  0xe000e018u
 #define VTOR	  0xe000ed08u
 #define NVIC_ISER 0xe000e100u
 
@@ -162,8 +165,35 @@ static void use_mac(void)
 	wait_loops(5000);
 }
 
+/*
+ * 1 + 1, in an IT block whose last instruction lies on two of Unicorn's pages, so that
+ * what follows is translated apart.
+ */
+uint32_t add_in_block(uint32_t yes);
+__asm__(".text\n\t.syntax unified\n\t.balign 1024\n\t.space 1012\n"
+	"\t.thumb_func\nadd_in_block:\n"
+	"\tmovs r1, #0\n\tcmp r0, #0\n\titt ne\n"
+	"\taddne.w r1, r1, #1\n\taddne.w r1, r1, #1\n"
+	"\tmov r0, r1\n\tbx lr\n");
+
+/* An interrupt at each of its instructions, again and again. */
+static void interrupt_blocks(void)
+{
+	for (uint32_t i = 0; i < 20000; i++) {
+		REG(SYST_RVR) = 40 + i % 37;
+		REG(SYST_CVR) = 0;
+		REG(SYST_CSR) = 7;
+		for (uint32_t j = 0; j < 8; j++)
+			if (add_in_block(1) != 2)
+				REG(UART1) = 'x';
+	}
+	REG(SYST_CSR) = 0;
+}
+
 static void break_others(void)
 {
+	if (CASE == 49)
+		interrupt_blocks();
 	if (CASE == 40)
 		REG(GPIOC + 0x520) = 0x1acce551;
 	if (CASE == 40)

@@ -12,11 +12,17 @@
 
 void start(void);
 void stop(void);
+void tick(void);
 
 __attribute__((section(".vectors"), used)) static void *const vectors[] = {
 	(void *)0x20001000, (void *)start, (void *)stop, (void *)stop,
-	(void *)stop,	    (void *)stop,  (void *)stop,
+	(void *)stop,	    (void *)stop,  (void *)stop, [15] = (void *)tick,
 };
+
+/** tick() - the handler of SysTick. */
+void tick(void)
+{
+}
 
 /** stop() - stop the program, after its end or a fault. */
 void stop(void)

@@ -14,6 +14,7 @@
 #define DEVICES	  0x40000000u
 #define CORE	  0xe0000000u
 #define MAP_BYTES 0x00100000u
+#define IT_BYTES  14u /* from an IT to the last of its block, at most */
 
 #define CALLBACK(type, name) ((void *)(type)(name))
 
@@ -30,11 +31,52 @@ static bool is_masked(const struct cpu *cpu)
 	       regs_get(cpu, UC_ARM_REG_FAULTMASK);
 }
 
+static uint32_t read_opcode(const struct cpu *cpu, uint32_t addr)
+{
+	const struct board_memory *m = board_memory_at(cpu->board, addr, 2);
+	uint16_t opcode = 0;
+
+	if (m)
+		memcpy(&opcode, m->host + (addr - m->base), 2);
+	return opcode;
+}
+
+/* True if the halfword at @at, as an IT, has the instruction at @addr in its block. */
+static bool is_it_of(const struct cpu *cpu, uint32_t at, uint32_t addr)
+{
+	uint32_t it = read_opcode(cpu, at), left;
+
+	if (it >> 8 != 0xbf || !(it & 15))
+		return false;
+	at += 2;
+	for (left = 4 - (uint32_t)__builtin_ctz(it & 15); left; left--) {
+		if (at >= addr)
+			return at == addr;
+		at += read_opcode(cpu, at) >> 11 >= 0x1d ? 4 : 2;
+	}
+	return false;
+}
+
+/*
+ * Unicorn executes the last instruction of an IT block a second time if it was told in
+ * the block to stop, and what is behind the block is translated apart. A number that looks
+ * like an IT only makes the stop a few instructions later.
+ */
+static bool is_in_it_block(const struct cpu *cpu)
+{
+	for (uint32_t back = 2; back <= IT_BYTES && back <= cpu->pc; back += 2)
+		if (is_it_of(cpu, cpu->pc - back, cpu->pc))
+			return true;
+	return false;
+}
+
 /* Before an instruction, when there is something to look at. */
 static void look_around(struct cpu *cpu)
 {
 	const struct clock *clock = &cpu->board->clock;
 
+	if (is_in_it_block(cpu))
+		return;
 	if (cpu->steps && !--cpu->steps)
 		engine_stop(cpu);
 	else if (cpu->look || clock->cycles >= cpu->due ||
