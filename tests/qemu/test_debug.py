@@ -114,6 +114,10 @@ def check(rig):
     # in a function that has another variable `nic`
     text = rig.gdb("tbreak unic_nic_poll", "continue", "unic")
     need(r"^nic READY epoch \d+", text)
+    # in start.S, where gdb writes types as assembly does
+    text = rig.gdb("set language asm", "unic", "unic regions")
+    need(r"^nic READY epoch \d+", text)
+    need(r"^ *\d+ region ACTIVE stag 0x", text)
     if rig.board != "virt":  # without a wire it has no link, and no path MTU
         queues(rig)
 

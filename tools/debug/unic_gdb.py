@@ -123,8 +123,7 @@ def the_nic():
     """The only object of the program; not a `nic` of the function we are in."""
     for symbol in gdb.lookup_static_symbols("nic"):
         value = symbol.value()
-        if str(value.type) == "struct unic_nic" and \
-                not value.is_optimized_out:
+        if value.type.tag == "unic_nic" and not value.is_optimized_out:
             return value
     for known in LTO:
         try:
