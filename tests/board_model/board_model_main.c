@@ -31,12 +31,14 @@
 #include "cpu.h"
 #include "debug_port.h"
 #include "phy.h"
+#include "regs.h"
 #include "uart.h"
 
 #define SLICE_NS     200000u
 #define LATE_SLICES  10u /* at a time, for a board that is late */
 #define LATE_NS	     20000000
 #define STALL_NS     20000000u
+#define SOON_NS	     1000u
 #define HALTED_US    10000u
 #define CONSOLE_BAUD 115200u
 #define LINE_BAUD    921600u
@@ -132,6 +134,24 @@ static void crash_core(struct board *board)
 	cpu_undefined(board->cpu);
 }
 
+/*
+ * The main program loops from now on, and its handlers run. Where it has interrupts off or
+ * sleeps, @event comes again soon.
+ */
+static bool hold_core(struct board *board, void (*event)(void *))
+{
+	struct cpu *cpu = board->cpu;
+
+	if (cpu->asleep || regs_are_masked(cpu) || regs_get_ipsr(cpu)) {
+		clock_at(&board->clock, clock_now_ns(&board->clock) + SOON_NS,
+			 event, board);
+		return false;
+	}
+	cpu->hung = true;
+	cpu_look(cpu);
+	return true;
+}
+
 static void end_stall(void *arg)
 {
 	struct board *board = arg;
@@ -140,13 +160,14 @@ static void end_stall(void *arg)
 	cpu_look(board->cpu);
 }
 
-/* A round of the main loop that takes long; its handlers run. */
-static void stall_core(struct board *board)
+/* A round of the main loop that takes long. */
+static void stall_core(void *arg)
 {
-	told_to_stall = 0;
-	board->cpu->hung = true;
-	clock_at(&board->clock, clock_now_ns(&board->clock) + STALL_NS,
-		 end_stall, board);
+	struct board *board = arg;
+
+	if (hold_core(board, stall_core))
+		clock_at(&board->clock, clock_now_ns(&board->clock) + STALL_NS,
+			 end_stall, board);
 }
 
 static void move_cable(struct board *board)
@@ -161,8 +182,10 @@ static void move_cable(struct board *board)
 
 static void take_signals(struct board *board)
 {
-	if (told_to_stall)
+	if (told_to_stall) {
+		told_to_stall = 0;
 		stall_core(board);
+	}
 	if (told_to_crash)
 		crash_core(board);
 	if (told_of_cable)
@@ -322,14 +345,12 @@ static void parse_options(struct run *run, int argc, char **argv)
 	}
 }
 
-/* The main program loops; its handlers run. */
 static void hang_core(void *arg)
 {
 	struct board *board = arg;
 
-	board_say(board, "the main program hangs");
-	board->cpu->hung = true;
-	cpu_look(board->cpu);
+	if (hold_core(board, hang_core))
+		board_say(board, "the main program hangs");
 }
 
 static void start_board(struct run *run)

@@ -24,13 +24,6 @@ void engine_stop(struct cpu *cpu)
 	uc_emu_stop(cpu->uc);
 }
 
-static bool is_masked(const struct cpu *cpu)
-{
-	return regs_get(cpu, UC_ARM_REG_PRIMASK) ||
-	       regs_get(cpu, UC_ARM_REG_BASEPRI) ||
-	       regs_get(cpu, UC_ARM_REG_FAULTMASK);
-}
-
 static uint32_t read_opcode(const struct cpu *cpu, uint32_t addr)
 {
 	const struct board_memory *m = board_memory_at(cpu->board, addr, 2);
@@ -82,7 +75,7 @@ static void look_around(struct cpu *cpu)
 	else if (cpu->look || clock->cycles >= cpu->due ||
 		 clock->cycles >= clock->due)
 		engine_stop(cpu);
-	else if (cpu->watch_masks && !is_masked(cpu))
+	else if (cpu->watch_masks && !regs_are_masked(cpu))
 		engine_stop(cpu);
 }
 

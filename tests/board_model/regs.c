@@ -32,6 +32,13 @@ uint32_t regs_get_ipsr(const struct cpu *cpu)
 	return regs_get(cpu, UC_ARM_REG_IPSR);
 }
 
+bool regs_are_masked(const struct cpu *cpu)
+{
+	return regs_get(cpu, UC_ARM_REG_PRIMASK) ||
+	       regs_get(cpu, UC_ARM_REG_BASEPRI) ||
+	       regs_get(cpu, UC_ARM_REG_FAULTMASK);
+}
+
 /* Writing flags makes Unicorn derive its own state anew. */
 void regs_set_ipsr(struct cpu *cpu, uint32_t number)
 {

@@ -25,6 +25,9 @@ void regs_init(struct cpu *cpu);
 uint32_t regs_get_ipsr(const struct cpu *cpu);
 void regs_set_ipsr(struct cpu *cpu, uint32_t number);
 
+/** regs_are_masked() - whether a mask holds off interrupts. */
+bool regs_are_masked(const struct cpu *cpu);
+
 /** regs_get_xpsr(), regs_set_xpsr() - whole; set: all but IPSR. */
 uint32_t regs_get_xpsr(const struct cpu *cpu);
 void regs_set_xpsr(struct cpu *cpu, uint32_t xpsr);

@@ -300,9 +300,9 @@ def pll(b):
 
 def hang(b):
     """A main loop that hangs is ended by the watchdog, and the cause is said."""
-    text = b.run("--for", 9500, "--hang", 3000)
+    text = b.run("--for", 14000, "--hang", 3000)
     if "the watchdog resets the board" not in b.said or \
-            text.count("unic: ready") != 2 or \
+            text.count("unic: ready") != 2 or "crashed" not in text or \
             "cause=00000008" not in text:
         raise Failure(f"{b.said}{text!r}")
 

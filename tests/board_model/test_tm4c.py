@@ -74,8 +74,9 @@ def clocks(b):
 def resets(b):
     """A hang ends by the watchdog, low voltage by a reset; the cause is said."""
     for options, cause in ((("--hang", 1000), 8), (("--break", "vdd"), 4)):
-        text = b.show("--for", 6000, *options)
-        if text.count(READY) != 2 or f"cause={cause:08x}" not in text:
+        text = b.show("--for", 12000, *options)
+        if text.count(READY) != 2 or f"cause={cause:08x}" not in text or \
+                ("crashed" in text) != ("--hang" in options):
             raise Failure(f"{options}: {text!r}")
 
 

@@ -114,6 +114,8 @@ HANGS = (
      ('test_lm3s.py --only hang', 'test_tm4c.py --only resets')),
     (LM3S, '\tif (port->late)\n\t\tcrash_hung();\n', '',
      'lm3s: its interrupt feeds the watchdog', 'test_lm3s.py --only hang'),
+    ('hal/tm4c/port.c', '\tif (port->late)\n\t\tcrash_hung();\n', '',
+     'tm4c: its interrupt feeds the watchdog', 'test_tm4c.py --only resets'),
     (LM3S, '\tport->late = false;\n\tstellaris_watchdog_feed(LM3S_WATCHDOG);\n',
      '', 'lm3s: nobody feeds the watchdog',
      'test_lm3s.py --only no_link'),
