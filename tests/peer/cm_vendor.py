@@ -104,19 +104,21 @@ def wrong_answer(world, change, frame):
 
 @SUITE.case("a holder that never answers costs the grace")
 def no_answer(world):
-    """INVALIDATE every 4 ms, 20 ms long; EVICTED at the deadline."""
+    """INVALIDATE every 4 ms, 20 ms long; EVICTED at the deadline. A machine that
+    stops makes both later."""
     side, _, region, _, _ = granted(world)
     begin = time.monotonic()
     world.process.evict(region.id)
     ended = world.process.upcall(Up.EVICTED, id=region.id)
     check(ended, "no EVICTED")
     same("reason", ended.reason, Why.ADMIN)
-    check(time.monotonic() - begin > 0.0199, "before T")
+    lasted = time.monotonic() - begin
+    check(lasted > 0.0199, "before T")
     world.station.barrier()
     count = 0
     while world.manager.recv(0.02, cm.INVALIDATE, vendor=True):
         count += 1
-    check(1 <= count <= 7, "%d INVALIDATEs" % count)
+    check(1 <= count <= lasted / 0.004 + 2, "%d INVALIDATEs" % count)
 
 
 @SUITE.case("the end of the holder's connection is its answer")
