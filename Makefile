@@ -36,7 +36,7 @@ size: image ## build: memory of the image: text, data, bss [BOARD=]
 	@$(BOARD_CC_PREFIX)size $(BOARD_IMAGE)
 	@echo "size: ok"
 
-bench_elf = $(addprefix $(B)/$(if $(filter virt,$1),bench,bench-$1)/,insn.elf steps.elf steps_qp.elf)
+bench_elf = $(addprefix $(B)/$(if $(filter virt,$1),bench,bench-$1)/,insn.elf lookup.elf steps.elf steps_qp.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image $(B)/virt/hal_selftest.elf $(call bench_elf,virt)
 build-m3:
@@ -196,7 +196,7 @@ policies: $(call bin,unic-policysim) ## measure: replacement policies beside Bel
 bench: programs build-virt build-soft build-m3 $(call bin,$(YARD_PROGS)) ## measure: figures beside their goals [PART=whole|serial|miss|reg|evict] [OPS=1000000]
 	@tests/bench/bench.py $(if $(PART),--part $(PART)) \
 		$(if $(OPS),--ops $(OPS))
-	@$(if $(PART),,tests/bench/sizes.py &&) echo "$@: ok"
+	@$(if $(PART),,tests/bench/lookup.py && tests/bench/sizes.py &&) echo "$@: ok"
 bench-rxe: programs build-virt $(call bin,$(YARD_PROGS)) ## measure: beside Linux soft-RoCE in a TCG guest; fetches 90 MB
 	@tests/bench/rxe.py && echo "$@: ok"
 bench-profile: ## measure: where the instructions of a WRITE go, by function
@@ -205,7 +205,7 @@ bench-profile: ## measure: where the instructions of a WRITE go, by function
 bench-insn: ## measure: instructions of hot paths and of the longest rounds of work against their budgets, on two processors
 	@$(MAKE) --no-print-directory BOARD=virt $(call bench_elf,virt)
 	@$(MAKE) --no-print-directory BOARD=mps2-an385 $(call bench_elf,mps2-an385)
-	@tests/bench/insn.py; insn=$$?; tests/bench/steps.py && [ $$insn = 0 ] && echo "$@: ok"
+	@tests/bench/insn.py; insn=$$?; tests/bench/lookup.py && tests/bench/steps.py && [ $$insn = 0 ] && echo "$@: ok"
 
 # --------------------------------------------------------------------- rest
 

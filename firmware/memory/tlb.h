@@ -10,7 +10,8 @@
  * collide with each other while it is smaller than the table, and two regions
  * collide only by chance, which no process can influence. Cost of a hit: one
  * chain step, mean 1.25 at full load; worst case bounded by the number of
- * regions.
+ * regions, but for `demand` and `table` regions larger than the table, which can
+ * have it all in one chain (docs/evidence/lookup.md).
  *
  * Accounting: every entry is free, reserved (promised to a LOADING region) or
  * used. A region's entries are all reserved at once, and each fill turns one

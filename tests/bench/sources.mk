@@ -13,11 +13,13 @@ BENCH_ALL = tests/bench/bench_port.c \
 	$(addprefix $(if $(filter virt,$(BOARD)),virt:),$(BOARD_COPY_SRCS) $(FIRMWARE) $(RING)) \
 	$(UNIT_RIG) $(or $(RT_$(BOARD)),$(TARGET_RT))
 PARTS_insn.elf     = tests/bench/insn.c $(BENCH_ALL)
+PARTS_lookup.elf   = tests/bench/lookup.c $(BENCH_ALL)
 PARTS_steps.elf    = tests/bench/steps.c $(BENCH_ALL)
 PARTS_steps_qp.elf = tests/bench/steps_qp.c $(BENCH_ALL)
 
 INC_tests/bench              = -Itests/bench -Ihost_driver/libunic
 INC_tests/bench/bench_port.c = $(INC_tests/unit)
 INC_tests/bench/insn.c       = $(INC_tests/unit)
+INC_tests/bench/lookup.c     = $(INC_tests/unit)
 INC_tests/bench/steps.c      = $(INC_tests/unit)
 INC_tests/bench/steps_qp.c   = $(INC_tests/unit)
