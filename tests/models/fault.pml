@@ -13,11 +13,16 @@
  * a page; LATERS times a frame must be loaded first; TAKES times the NIC drops a
  * page for another process. If BUSYS, it may have no room though it could drop a
  * page. If STOPS, which is for one slot, the driver may stop for ever. It may also keep the region for ever.
+ * EVICTS times the NIC takes the region back unasked, whatever the driver is about to
+ * say; ENDS times a queue pair ends while it waits, and another has its number.
  *
  * @bounds small: -DLIVES=2 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=2 -DUNMAPS=1 -DLATERS=0 -DBUSYS=0 -DTAKES=0 -DSTOPS=0
  * @bounds small: -DLIVES=1 -DOPS=1 -DSLOTS=2 -DROOM=1 -DDROPS=2 -DUNMAPS=1 -DLATERS=0 -DBUSYS=0 -DTAKES=0 -DSTOPS=0
  * @bounds full: -DLIVES=2 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=2 -DUNMAPS=1 -DLATERS=0 -DBUSYS=0 -DTAKES=1 -DSTOPS=1
  * @bounds full: -DLIVES=1 -DOPS=1 -DSLOTS=2 -DROOM=1 -DDROPS=3 -DUNMAPS=0 -DLATERS=1 -DBUSYS=1 -DTAKES=1 -DSTOPS=0
+ * @bounds small: -DLIVES=2 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=2 -DUNMAPS=0 -DLATERS=0 -DBUSYS=0 -DTAKES=0 -DSTOPS=0 -DEVICTS=1 -DENDS=1
+ * @bounds full: -DLIVES=2 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=3 -DUNMAPS=1 -DLATERS=0 -DBUSYS=0 -DTAKES=1 -DSTOPS=0 -DEVICTS=1 -DENDS=1
+ * @bounds full: -DLIVES=1 -DOPS=1 -DSLOTS=2 -DROOM=1 -DDROPS=3 -DUNMAPS=0 -DLATERS=0 -DBUSYS=0 -DTAKES=1 -DSTOPS=0 -DEVICTS=1 -DENDS=2
  * @mutant 1 (-DLIVES=1 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=2 -DUNMAPS=0 -DLATERS=0 -DBUSYS=0 -DTAKES=1 -DSTOPS=0): INV-10: drops are read after the record that they came before
  * @mutant 2: INV-20: the place of a fault whose region ended stays taken
  * @mutant 3: INV-10: who asked before an unmapping is not asked for again
@@ -29,7 +34,19 @@
  * @mutant 9: INV-14: a page that is in an answer under way is pinned again
  * @mutant 10: INV-10: who found no slot is never woken
  * @mutant 11 (-DLIVES=1 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=2 -DUNMAPS=0 -DLATERS=0 -DBUSYS=0 -DTAKES=0 -DSTOPS=1): INV-10: a driver that does not answer is waited for
+ * @mutant 12 (-DLIVES=2 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=2 -DUNMAPS=0 -DLATERS=0 -DBUSYS=0 -DTAKES=0 -DSTOPS=0 -DEVICTS=1 -DENDS=1): INV-18: a slot wakes the queue pair that has the number of one that ended
+ * @mutant 13 (-DLIVES=2 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=2 -DUNMAPS=0 -DLATERS=0 -DBUSYS=0 -DTAKES=0 -DSTOPS=0 -DEVICTS=1 -DENDS=1): INV-18: one that was woken wakes the next of its number
+ * @mutant 14 (-DLIVES=2 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=2 -DUNMAPS=0 -DLATERS=0 -DBUSYS=0 -DTAKES=0 -DSTOPS=0 -DEVICTS=1 -DENDS=1): INV-18: one without a slot leaves its place to the next of its number
+ * @mutant 15 (-DLIVES=2 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=2 -DUNMAPS=0 -DLATERS=0 -DBUSYS=0 -DTAKES=0 -DSTOPS=0 -DEVICTS=1 -DENDS=1): INV-10: the end of a queue pair ends the miss of who waits for the same page
+ * @mutant 16 (-DLIVES=2 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=2 -DUNMAPS=0 -DLATERS=0 -DBUSYS=0 -DTAKES=0 -DSTOPS=0 -DEVICTS=1 -DENDS=1): INV-10: a region that is taken back wakes nobody
+ * @mutant 17 (-DLIVES=2 -DOPS=1 -DSLOTS=1 -DROOM=1 -DDROPS=2 -DUNMAPS=0 -DLATERS=0 -DBUSYS=0 -DTAKES=0 -DSTOPS=0 -DEVICTS=1 -DENDS=1): INV-14: EVICTED is told before the entries are gone
  */
+#ifndef ENDS
+#define ENDS 0
+#endif
+#ifndef EVICTS
+#define EVICTS 0
+#endif
 #define QPS    2
 #define PAGES  2
 #define PLACES (4 * SLOTS) /* of the driver, for faults */
@@ -78,6 +95,7 @@ bit ending, revoked, registering, stopped, keeps;
 bit left; /* a fault waits to be answered */
 bit pin[PAGES];
 byte unmaps = UNMAPS, laters = LATERS, takes = TAKES;
+byte evicts = EVICTS, ends = ENDS;
 
 typedef place {
 	bit used, under_way;
@@ -179,7 +197,7 @@ inline strip()
 	i = 0;
 	do
 	:: i < SLOTS ->
-#ifdef MUTANT_4
+#if defined(MUTANT_4) || defined(MUTANT_16)
 		s[i].st = FREE;
 		s[i].qps = 0;
 #else
@@ -195,6 +213,37 @@ inline strip()
 	draining = 0;
 	i = 0;
 	p = 0
+}
+
+/* unic_fault_forget(): queue pair k ends, and the next one of its number begins. */
+inline qp_end(k)
+{
+	i = 0;
+	do
+	:: i < SLOTS ->
+#ifdef MUTANT_15
+		if
+		:: s[i].qps & BIT(k) ->
+			s[i].st = FREE;
+			s[i].qps = 0
+		:: !(s[i].qps & BIT(k))
+		fi;
+#endif
+#ifndef MUTANT_12
+		s[i].qps = s[i].qps & (255 - BIT(k));
+#endif
+		i++
+	:: i == SLOTS -> break
+	od;
+	i = 0;
+#ifndef MUTANT_14
+	starved = starved & (255 - BIT(k));
+#endif
+#ifndef MUTANT_13
+	woken = woken & (255 - BIT(k));
+#endif
+	waits[k] = 0;
+	ops[k] = 0
 }
 
 /* Can an entry be dropped to make room for a page? Nothing is dropped that was just
@@ -296,6 +345,21 @@ inline exec_invalidate()
 inline exec_dereg()
 {
 	done = 0;
+#if EVICTS
+	if
+	:: gen != life ->
+		assert(!life || gen < life); /* INV-15 */
+		status = NO_MR /* EVICTED was told before */
+	:: gen == life && draining -> status = PENDING
+	:: gen == life && !draining -> skip;
+		if
+		:: strip();
+		   status = OK
+		:: draining = 1;
+		   status = PENDING
+		fi
+	fi
+#else
 	assert(gen == life && !draining); /* INV-15 */
 	if
 	:: strip();
@@ -303,6 +367,7 @@ inline exec_dereg()
 	:: draining = 1;
 	   status = PENDING
 	fi
+#endif
 }
 
 inline exec()
@@ -325,6 +390,9 @@ active proctype nic()
 {
 	byte i, k, p, op, gen, first, n, q, pl, turn, done;
 	mtype status;
+#ifdef MUTANT_17
+	bit late;
+#endif
 
 end:
 	do
@@ -335,6 +403,7 @@ end:
 		:: !(woken & BIT(k)) -> k++
 		od;
 		woken = woken & (255 - BIT(k));
+		assert(waits[k]); /* INV-18 */
 		access(k);
 		k = 0
 	   }
@@ -358,6 +427,24 @@ end:
 		evt!MISS, life, s[1].page, s[1].count, seq;
 		s[1].st = SENT
 	   }
+#endif
+#if EVICTS
+	:: atomic { evicts && life && !draining -> /* unic_evict_cut() */
+		evicts--;
+		draining = 1
+	   }
+#ifdef MUTANT_17
+	:: atomic { nfull(evt) && draining && !late ->
+		late = 1;
+		draining = 0;
+		evt!EVICTED, life, 0, 0, 0
+	   }
+	:: atomic { late -> late = 0; strip() }
+#endif
+#endif
+#if ENDS
+	:: atomic { ends && waits[0] -> ends--; qp_end(0) }
+	:: atomic { ends && waits[1] -> ends--; qp_end(1) }
 #endif
 #if TAKES
 	:: atomic { takes && cached[0] -> /* unic_cache_take() */
@@ -493,7 +580,12 @@ inline completion()
 	:: op == REG ->
 		known = lives;
 		registering = 0
+#if EVICTS
+	:: op == DEREG && status == NO_MR /* EVICTED is to be read, or was */
+	:: op == DEREG && status == OK -> forget()
+#else
 	:: op == DEREG && status != PENDING -> forget()
+#endif
 	:: op == DEREG && status == PENDING /* EVICTED follows */
 	:: op == INVALIDATE ->
 		revoked = 0; /* of a region that ended, too */
@@ -704,7 +796,7 @@ end:
 	   }
 	:: atomic { nfull(cmd) && known && !ending && !keeps ->
 		ending = 1;
-		cmd!DEREG, known, 0, 0, 0, 0, 0
+		cmd!DEREG, known, 0, 0, 0, 0, known
 	   }
 #if UNMAPS
 	:: atomic { nfull(cmd) && known && !ending && !revoked && unmaps &&
