@@ -125,7 +125,9 @@ struct unic_cpl_usage {
 	unic_le32 borrowed;    /* entries of this process above its fair
 				* share */
 	unic_le16 top_proc[3]; /* slots that hold most entries; 0xffff: none */
-	unic_le16 rsvd0;
+	unic_le16 evictable; /* UNIC_FEAT_EVICTABLE and a query, else 0: entries
+				* of this process that can be asked back or
+				* dropped now; 0xffff: so many or more */
 	unic_le32 top_held[3]; /* entries that each of them holds; 0: none */
 	unic_le32 quota;       /* of this process, entries; 0: none */
 	unic_le32 bound_us;    /* B, the longest time until entries within a

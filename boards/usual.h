@@ -44,6 +44,11 @@
 #define UNIC_ASKS 1
 #endif
 
+/* QUERY_USAGE says how many entries can be taken back; as above. */
+#ifndef UNIC_EVICTABLE
+#define UNIC_EVICTABLE 1
+#endif
+
 /* Queues of a link, each with room of its own, at most: see unic_port_path(). */
 #ifndef UNIC_PATHS
 #define UNIC_PATHS 8u

@@ -28,11 +28,28 @@ static bool table_of_err(int err, uint32_t *table)
 	}
 }
 
+/* Entries that somebody within his share could have back from @proc now: of regions
+ * that are candidates, young ones included, and of pages that are only cached. */
+static uint32_t count_evictable(const struct unic_command *nic, uint32_t proc)
+{
+	uint32_t n = nic->cache.entries[proc];
+	uint16_t i;
+
+	for (i = nic->procs.proc[proc].mr_head; i != UNIC_MR_NIL;
+	     i = nic->mrs.mr[i].next)
+		if (nic->mrs.mr[i].flags & UNIC_MR_F_RING)
+			n += nic->mrs.mr[i].n_pages;
+	return n < UINT16_MAX ? n : UINT16_MAX;
+}
+
 void unic_cmd_usage(struct unic_command *nic, uint32_t proc, uint32_t table,
 		    struct unic_cpl_usage *cpl)
 {
 	unic_reclaim_usage(&nic->revoke, proc, cpl);
 	cpl->table = unic_to_le32(table);
+	if (UNIC_EVICTABLE && !table)
+		cpl->evictable =
+			unic_to_le16((uint16_t)count_evictable(nic, proc));
 	if (table == UNIC_TABLE_MR) {
 		cpl->limit = unic_to_le32(UNIC_MRS);
 		cpl->used = unic_to_le32((uint32_t)(UNIC_MRS - nic->mrs.free));

@@ -146,6 +146,9 @@ struct unic_usage {
 	unsigned int table;   /* enum unic_table that is full; 0 in a query */
 	uint32_t used, limit; /* of that table (query: the TLB) */
 	uint32_t holding, fair_share, borrowed, quota; /* of the process */
+	/* entries of the process that can be asked back or dropped now, 65535: so many or
+	 * more; only in a query, and 0 from a NIC that does not say */
+	uint32_t evictable;
 	uint32_t waiters;  /* queued requests of all processes */
 	uint32_t bound_us; /* B */
 	struct {

@@ -13,6 +13,7 @@ void unic_usage_parse(const struct unic_cpl_usage *in, struct unic_usage *out)
 	out->fair_share = unic_from_le32(in->fair_share);
 	out->borrowed = unic_from_le32(in->borrowed);
 	out->quota = unic_from_le32(in->quota);
+	out->evictable = unic_from_le16(in->evictable);
 	out->waiters = unic_from_le32(in->waiters);
 	out->bound_us = unic_from_le32(in->bound_us);
 	for (i = 0; i < 3; i++) {

@@ -184,7 +184,7 @@ UPCALLS = {
 
 # Tails of replies.
 USAGE = Layout('8x I:table I:used I:limit I:holding I:fair_share I:waiters '
-               'I:borrowed H:top0 H:top1 H:top2 2x I:held0 I:held1 I:held2 '
+               'I:borrowed H:top0 H:top1 H:top2 H:evictable I:held0 I:held1 I:held2 '
                'I:quota I:bound_us')
 REGION = Layout('I:id I:stag I:user I:entries I:state I:notice_seq '
                 'Q:deadline_ns')

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 MUTATIONS = (
+    ("firmware/command/cmd_usage.c", "	uint32_t n = nic->cache.entries[proc];\n",
+     "	uint32_t n = 0;\n", "evictable: without cached entries", "test_limits"),
+    ("firmware/command/cmd_usage.c", "		if (nic->mrs.mr[i].flags & UNIC_MR_F_RING)\n",
+     "		if (nic->mrs.mr[i].flags | UNIC_MR_F_RING)\n",
+     "evictable: queues, and what is on its way back", "test_limits"),
+    ("firmware/command/cmd_usage.c", "	if (UNIC_EVICTABLE && !table)\n", "	if (0)\n",
+     "evictable: not told", "test_limits"),
     ("firmware/arbiter/share.c", "net * s->weights >", "net * s->weights >=",
      "share: who holds just his share is a victim"),
     ("firmware/arbiter/share.c", "if ((uint64_t)net * s->weights >",

@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 
+#include "memory/access.h"
 #include "rig.h"
 #include "unic_stats.h"
 
@@ -368,6 +369,48 @@ static void usage(void **state)
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_QUERY_USAGE, &cmd, &u), 0);
 	assert_int_equal(unic_from_le16(u.top_proc[0]), 0);
 	assert_int_equal(unic_from_le16(u.top_proc[1]), 1);
+}
+
+static uint32_t evictable(uint32_t proc)
+{
+	struct unic_cmd_obj cmd = { .id = unic_to_le32(proc) };
+	struct unic_cpl_usage u;
+
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_QUERY_USAGE, &cmd, &u), 0);
+	return unic_from_le16(u.evictable);
+}
+
+/* What could be had back from a process now: neither its queues, nor what is on its way
+ * back already; pages that are only cached, too. */
+static void usage_says_what_can_be_taken(void **state)
+{
+	struct rig_mr mr, taken, cached;
+	struct unic_xlate piece;
+	struct unic_cmd_mr evict;
+
+	(void)state;
+	assert_true(unic_from_le64(info()->features) & UNIC_FEAT_EVICTABLE);
+	assert_int_equal(evictable(0), 0);
+	rig_reg(&r, 0, pd, 3, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &mr);
+	rig_reg(&r, 0, pd, 5, UNIC_CLASS_MESSAGING, UNIC_REG_LIST, 0, &mr);
+	rig_reg(&r, 0, pd, 2, UNIC_CLASS_CONTROL, UNIC_REG_LIST, 0, &mr);
+	rig_reg(&r, 1, rig_pd(&r, 1), 7, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0,
+		&mr);
+	assert_int_equal(evictable(0), 8);
+	rig_reg(&r, 0, pd, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &taken);
+	assert_int_equal(evictable(0), 12);
+	evict = (struct unic_cmd_mr){ .mr = unic_to_le32(taken.mr),
+				      .gen = unic_to_le32(taken.gen) };
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_MR_EVICT, &evict, NULL), 0);
+	assert_int_equal(evictable(0), 8);
+	rig_table(&r, 0, 0, 8);
+	assert_int_equal(rig_reg_cached(&r, pd, 1, UNIC_TABLE, 0, &cached), 0);
+	assert_int_equal(evictable(0), 8);
+	assert_int_equal(unic_access(&r.nic.memory, cached.stag, (uint16_t)pd,
+				     0, cached.iova, 8, &piece),
+			 0);
+	assert_int_equal(evictable(0), 9);
+	assert_int_equal(evictable(1), 7);
 }
 
 /* A refused registration answers with the usage: the table that is full, its
@@ -854,6 +897,7 @@ int main(void)
 		cmocka_unit_test(mtu_of_a_link),
 		cmocka_unit_test(no_mtu_without_a_link),
 		cmocka_unit_test_setup(usage, up),
+		cmocka_unit_test_setup(usage_says_what_can_be_taken, up),
 		cmocka_unit_test_setup(refusal_says_why, up),
 		cmocka_unit_test_setup(trace_records, up),
 		cmocka_unit_test_setup(trace_of_a_release, up),
