@@ -36,6 +36,13 @@ size: image ## build: memory of the image: text, data, bss [BOARD=]
 	@$(BOARD_CC_PREFIX)size $(BOARD_IMAGE)
 	@echo "size: ok"
 
+# Other builds of the image, each below a folder of its own. That for gprof is a process:
+# without inlining no board has room for the core, and bench-profile follows those exactly.
+image-trace: ## build: image of BOARD that traces all groups from its start on, in build/trace [BOARD=]
+	@$(MAKE) --no-print-directory B=$(B)/trace VARIANT=-DUNIC_TRACE_START=0x7fu image && echo "$@: ok"
+image-profile: ## build: the soft NIC for gprof, without inlining, in build/profile; it leaves gmon.out
+	@$(MAKE) --no-print-directory BOARD=soft B=$(B)/profile VARIANT="-fno-inline -pg" image && echo "$@: ok"
+
 bench_elf = $(addprefix $(B)/$(if $(filter virt,$1),bench,bench-$1)/,insn.elf lookup.elf steps.elf steps_qp.elf)
 build-virt:
 	@$(MAKE) --no-print-directory BOARD=virt image $(B)/virt/hal_selftest.elf $(call bench_elf,virt)
@@ -46,6 +53,8 @@ build-m3:
 	@$(MAKE) --no-print-directory BOARD=template image $(B)/template/template_board.elf
 build-soft:
 	@$(MAKE) --no-print-directory BOARD=soft image
+build-others:
+	@$(MAKE) --no-print-directory BOARD=soft image-trace image-profile
 
 OPENOCD_CFG := boards/$(BOARD)/openocd.cfg
 flash: $(if $(BOARD_SLOTS),image $(B)/$(BOARD)/boot.elf $(SLOT_IMAGES)) ## board: write the slot that does not boot, by OpenOCD (BOARD=lm3s6965evb) [ANYWAY=1]
@@ -80,7 +89,7 @@ LEVELS     := tests/runner/levels.py $(foreach l,UNIT_PROGS UNIT_VIRT TARGET_ELF
 
 check: ## test: what CI runs; ends in "N passed, N failed"
 	@$(LEVELS) --name $@ $@
-check-build: vm-build eval-quick-build faults-build build-virt build-soft build-m3 $(call bin,$(ON_HOST)) \
+check-build: vm-build eval-quick-build faults-build build-virt build-soft build-others build-m3 $(call bin,$(ON_HOST)) \
 	$(UNIT_PROGS) $(UNIT_VIRT) $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) $(B)/target/bin/litmus.elf
 sim: $(call bin,unic-sim) ## test: simulated systems under faults [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] [STAND=1] [SIZE=virt]
 	@$< --from $(or $(SEED),$(FROM),1) --seeds $(if $(SEED),1,$(or \

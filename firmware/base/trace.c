@@ -2,15 +2,19 @@
 /* trace.c - binary trace events into the BAR. */
 #include "base/base.h"
 
-/* All groups but frames and work completions, which would flood the ring. */
-#define DEFAULT_MASK (UNIC_TG_MR | UNIC_TG_EVICT | UNIC_TG_TOKEN | UNIC_TG_CMD)
+/* Groups recorded from the start: all but frames and work completions, which would
+ * flood the ring; or what `make image-trace` says. */
+#ifndef UNIC_TRACE_START
+#define UNIC_TRACE_START \
+	(UNIC_TG_MR | UNIC_TG_EVICT | UNIC_TG_TOKEN | UNIC_TG_CMD)
+#endif
 
 void unic_trace_init(struct unic_base *nic)
 {
 	uint8_t *bar = unic_port_bar(nic->port);
 
 	nic->trace.ring = (struct unic_trace_rec *)(bar + UNIC_BOX_TRACE);
-	nic->trace.mask = DEFAULT_MASK;
+	nic->trace.mask = UNIC_TRACE_START;
 }
 
 void unic_trace_write(struct unic_base *nic, uint32_t code, uint32_t proc,

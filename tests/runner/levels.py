@@ -163,6 +163,7 @@ GROUPS = {
         level("flash, by OpenOCD over a model", "tests/flash/test_choose.py",
               "tests/flash/test_console.py", "tests/flash/test_flash.py", **WAITS),
         # what a demo has left
+        level("other builds of the NIC", "tests/qemu/test_builds.py"),
         level("the wire, seen by strangers", "tests/qemu/test_pcap.py")],
     "conformance-soft": [
         level("a peer written from SPEC.md alone", *peer("soft"), **WAITS)],
