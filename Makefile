@@ -205,7 +205,7 @@ policies: $(call bin,unic-policysim) ## measure: replacement policies beside Bel
 bench: programs build-virt build-soft build-m3 $(call bin,$(YARD_PROGS)) ## measure: figures beside their goals [PART=whole|serial|miss|reg|evict] [OPS=1000000]
 	@tests/bench/bench.py $(if $(PART),--part $(PART)) \
 		$(if $(OPS),--ops $(OPS))
-	@$(if $(PART),,tests/bench/lookup.py && tests/bench/sizes.py &&) echo "$@: ok"
+	@$(if $(PART),,tests/bench/lookup.py && tests/bench/sizes.py && tests/bench/parts.py &&) echo "$@: ok"
 bench-rxe: programs build-virt $(call bin,$(YARD_PROGS)) ## measure: beside Linux soft-RoCE in a TCG guest; fetches 90 MB
 	@tests/bench/rxe.py && echo "$@: ok"
 bench-profile: ## measure: where the instructions of a WRITE go, by function

@@ -72,7 +72,8 @@ GROUPS = {
               "tests/runner/boards.py --only test_same", apart=AGAIN, **BUSY)],
     "insn": [
         level("instruction counts, sizes", "tests/bench/insn.py --no-budget",
-              "tests/bench/lookup.py", "tests/bench/steps.py", "tests/bench/sizes.py", by_exit=True, **BUSY)],
+              "tests/bench/lookup.py", "tests/bench/steps.py",
+              "tests/bench/sizes.py", "tests/bench/parts.py", by_exit=True, **BUSY)],
     "sim": [
         level("simulated systems", "build/bin/unic-sim --seeds 1000",
               "build/bin/unic-sim --from 1000001 --seeds 100 --twice",
