@@ -6,7 +6,7 @@ Cortex-M3, exact under -icount.
 Compares each count with its budget (docs/RESULTS.md, goals P4 and P6; for the A15)
 and with the count recorded in tests/bench/insn.json, and fails when it is above
 either.
-`--record` accepts today's counts; `--runs N` repeats the run, every second one
+`--record` accepts today's counts, and names the version they are of; `--runs N` repeats the run, every second one
 beside a busy process, and demands identical counts (goal P12).
 """
 import argparse
@@ -17,6 +17,10 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
+
+import version
+
 RECORD = os.path.join(HERE, "insn.json")
 OUT = os.path.join(ROOT, "build", "bench", "insn.json")
 SEMIHOST = "-semihosting-config enable=on,target=native -kernel"
@@ -104,6 +108,7 @@ def main():
         for name, n in counts.items():
             known.setdefault(name, {})["recorded"] = n
             known[name]["recorded_m3"] = small[name]
+        known["version"] = version.version()
         with open(RECORD, "w") as f:
             json.dump(known, f, indent=1)
             f.write("\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Flash, RAM and deepest stacks of each board's image, beside what they were at the
-commit that tests/bench/sizes.json was recorded at, and what there is.
+version that tests/bench/sizes.json was recorded at, and what there is.
 
 Fails when an image is larger than its memory (the linker fails then, too), or a
 stack can overflow. `--record` keeps today's figures for the next time.
@@ -15,6 +15,10 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
+
+import version
+
 RECORD = os.path.join(HERE, "sizes.json")
 ARM = "arm-none-eabi-"
 BOARDS = ("virt", "mps2-an385", "lm3s6965evb")
@@ -67,7 +71,7 @@ def measure(board):
 
 def table(now, limits, record):
     bad = []
-    print(f"bytes (change since {record['commit']})")
+    print(f"bytes (change since {record['version']})")
     print(f"{'board':14}" + "".join(f"{w:>34}" for w in WHAT))
     for board, sizes in now.items():
         cells = ""
@@ -91,15 +95,14 @@ def main():
     args = ap.parse_args()
     measured = {board: measure(board) for board in BOARDS}
     now = {board: m[0] for board, m in measured.items()}
-    record = {"commit": "nothing", "boards": {}}
+    record = {"version": "nothing", "boards": {}}
     if os.path.exists(RECORD):
         with open(RECORD, encoding="ascii") as f:
             record = json.load(f)
     bad = table(now, {board: m[1] for board, m in measured.items()}, record)
     if args.record:
-        commit = text_of("git", "rev-parse", "--short=12", "HEAD").strip()
         with open(RECORD, "w", encoding="ascii") as f:
-            json.dump({"commit": commit, "boards": now}, f, indent=1)
+            json.dump({"version": version.version(), "boards": now}, f, indent=1)
             f.write("\n")
     if bad:
         sys.exit("sizes: " + "; ".join(bad))

@@ -6,7 +6,8 @@
 
 Every run is one call of unic-eval (or unic-scale under callgrind), with a seed,
 in virtual time: the same tree gives the same bytes. Writes DIR/*.csv,
-DIR/*.svg, and, if all experiments ran, DIR/../evaluation.md (in quick runs
+DIR/*.svg and DIR/versions.json, which version of the tree each experiment was
+made of, and, if all experiments ran, DIR/../evaluation.md (in quick runs
 DIR/evaluation.md). The exit code is 1 if a goal is missed that known.json does
 not list, or if one is met that it does. --plant breaks something on purpose, so
 that it can be tested that a goal is then missed; --report runs nothing and
@@ -23,6 +24,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import experiments  # noqa: E402
 import goals        # noqa: E402
+import made         # noqa: E402
 import report       # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -70,6 +72,7 @@ def collect(args, out, tables):
                 tables.setdefault(table, []).extend(rows)
         for table, rows in tables.items():
             write_csv(os.path.join(out, f"{table}.csv"), rows)
+        made.note(out, name)
         print(f"  {name}: {len(jobs)} runs, "
               f"{time.monotonic() - start:.0f} s", flush=True)
 

@@ -9,6 +9,7 @@ import os
 import re
 
 import goals
+import made
 import plot
 import report_cost
 import report_fair
@@ -370,7 +371,7 @@ def write(folder, page):
     scale_plots(folder, curves)
     replacement_plot(folder, t["replacement"])
     report_cost.plots(folder, t)
-    facts = {**replacement_facts(t), **hoard_facts(t), **grace_facts(t), **message_facts(t),
+    facts = {"versions": made.words(folder), **replacement_facts(t), **hoard_facts(t), **grace_facts(t), **message_facts(t),
              **report_cost.facts(t), **report_fair.facts(t["fair"]),
              "scale_entries": scale_table(curves, "entries"),
              "scale_procs": scale_table(curves, "procs"),

@@ -23,6 +23,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "qemu"))
+import made                              # noqa: E402
 import report                            # noqa: E402
 import unicd_client as u                 # noqa: E402
 from demo import Trace                   # noqa: E402
@@ -266,6 +267,7 @@ def main():
         out = csv.DictWriter(file, list(points.rows[0]), lineterminator="\n")
         out.writeheader()
         out.writerows(points.rows)
+    made.note(os.path.dirname(args.out), "virt")
     bad = sum(r["ok"] != "yes" for r in points.rows)
     print(f"{len(points.rows) - bad} passed, {bad} failed")
     return 1 if bad else 0

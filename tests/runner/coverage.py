@@ -17,6 +17,11 @@ import re
 import subprocess
 import sys
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
+
+import version
+
 GOAL = 90.0
 COV = "build/cov"
 PARTS = ("firmware", "host_driver/core")
@@ -138,7 +143,8 @@ optimisation over the unit tests and the corpora of the fuzzers, tables of the
 size of boards/fake. Not counted here: the same tests on the target, the systems
 of tests/qemu, the simulator.
 
-**{hit} of {total} branches, {percent:.1f} %** (goal {GOAL:.0f} %).
+**{hit} of {total} branches, {percent:.1f} %** (goal {GOAL:.0f} %), of version
+{version.version()}.
 
 | file | branches taken | % |
 | --- | --- | --- |""", file=out)

@@ -3,14 +3,16 @@
 """Run what takes too long for make check, each on a clean clone of the last
 commit, and write what came out into docs/TESTING.md.
 
-usage: long.py [--list] [--table] [NAME...]
+usage: long.py [--list] [--table] [--again] [NAME...]
     NAME: of a run (--list shows them), or of a group; none: all of them.
     --table: only write the table again from the results that are there.
+    --again: also runs that passed on this version.
 
-A result stays in docs/evidence/long.json, with the version it was seen on, until
-the same run is made again; beside it NAME.txt has the lines of its log that say
-how its parts went. All that it said is in build/long/NAME.log. Ends in "N passed,
-N failed".
+A result stays in docs/evidence/long.json, with the version it was seen on
+(tools/figures/version.py), until the same run is made again; beside it NAME.txt has
+the lines of its log that say how its parts went. So the runs of one version add up,
+and who is stopped goes on there later. All that a run said is in
+build/long/NAME.log. Ends in "N passed, N failed".
 """
 import argparse
 import fcntl
@@ -25,6 +27,10 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
+
+import version
+
 EVIDENCE = os.path.join(ROOT, "docs", "evidence")
 RESULTS = os.path.join(EVIDENCE, "long.json")
 PAGE = os.path.join(ROOT, "docs", "TESTING.md")
@@ -66,7 +72,7 @@ SUM = re.compile(r"^\d+ passed, \d+ failed(?:, \d+ skipped)?\s*$|"
 # Lines that tell how a part of a run went, and what was left out.
 PART = re.compile(r"passed|executions|skipped|^==|\d ok\b|^ *(?:ok|FAIL\w*|MISSED)\b")
 PARTS_MAX = 400
-BEGIN, END = "<!-- long -->\n\n", "\n<!-- end -->\n"
+BEGIN, END = "<!-- made long -->\n\n", "\n<!-- end -->\n"
 
 
 def git(*args):
@@ -74,16 +80,16 @@ def git(*args):
                           stdout=subprocess.PIPE).stdout.strip()
 
 
-def clone(version):
-    """A clean clone of this version, for this process alone."""
-    tree = os.path.join(WORK, f"{version}-{os.getpid()}")
+def clone(commit):
+    """A clean clone of this commit, for this process alone."""
+    tree = os.path.join(WORK, f"{commit}-{os.getpid()}")
     shutil.rmtree(tree, ignore_errors=True)
     subprocess.run(["git", "clone", "-q", ROOT, tree], check=True)
-    subprocess.run(["git", "-C", tree, "checkout", "-q", version], check=True)
+    subprocess.run(["git", "-C", tree, "checkout", "-q", commit], check=True)
     return tree
 
 
-def run(name, tree, version):
+def run(name, tree, its_version):
     """Makes one run; returns its row of the table."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
@@ -101,7 +107,7 @@ def run(name, tree, version):
     result = said[-1].strip() if said else "ok" if not code else "failed"
     if code and "failed" not in result:
         result += ", then failed"
-    row = {"version": version, "result": result, "good": not code,
+    row = {"version": its_version, "result": result, "good": not code,
            "minutes": round((time.monotonic() - start) / 60, 1),
            "processor": round(spent / 60, 1)}
     write_summary(name, row, text)
@@ -141,6 +147,11 @@ def results():
         return json.load(file)
 
 
+def passed_on(its_version):
+    return {name for name, row in results().items()
+            if row["good"] and row["version"] == its_version}
+
+
 def write_table(rows):
     lines = ["| command | version | result | minutes | of them processor |\n",
              "| --- | --- | --- | --- | --- |\n"]
@@ -162,6 +173,7 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--again", action="store_true")
     args = parser.parse_args()
     if args.list:
         for name, command in RUNS.items():
@@ -176,12 +188,18 @@ def main():
         sys.exit(f"long.py: no run {unknown[0]}; there are "
                  f"{', '.join([*RUNS, *GROUPS])}")
     os.makedirs(WORK, exist_ok=True)
-    version = git("rev-parse", "--short", "HEAD")
-    if git("status", "--porcelain", "--untracked-files=no"):
-        print(f"  what is not committed is not in it: {version} runs")
-    tree, passed = clone(version), 0
+    commit = git("rev-parse", "--short", "HEAD")
+    its_version = version.of_commit(commit)
+    if its_version != version.version():
+        print(f"  what is not committed is not in it: {commit} runs")
+    if not args.again:
+        known = passed_on(its_version)
+        print(*[f"  passed  {n:<16}on {its_version} before" for n in chosen if n in known],
+              sep="\n", end="\n" * any(n in known for n in chosen))
+        chosen = [n for n in chosen if n not in known]
+    tree, passed = clone(commit), 0
     for name in chosen:
-        row = run(name, tree, version)
+        row = run(name, tree, its_version)
         keep(name, row)
         passed += row["good"]
         print(f"  {'ok' if row['good'] else 'FAILED':<7}{name:<16}"

@@ -5,11 +5,11 @@ levels.py calls STEADY many times on a busy machine.
 
     steady.py [--runs N] [--load N] [--jobs N] [--only TEXT]
 
---jobs commands run at a time; beside them so many
-processes that do nothing but compute that --load are runnable. What came out is kept
-in docs/evidence/steady.json after each run, under the last commit that changed more
-than documents: who is stopped goes on there later. What a run that failed said is in
-build/steady. Ends in "N passed, N failed", of runs.
+--jobs commands run at a time; beside them so many processes that do nothing but compute
+that --load are runnable. What came out is kept in docs/evidence/steady.json after each
+run, under the version of the tree (tools/figures/version.py): who is stopped goes on
+there later. What a run that failed said is in build/steady. Ends in "N passed, N
+failed", of runs.
 """
 import argparse
 import concurrent.futures
@@ -26,15 +26,13 @@ import run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
+
+import version
+
 RESULTS = os.path.join(ROOT, "docs", "evidence", "steady.json")
 LOGS = os.path.join(ROOT, "build", "steady")
 SLOWER = 10  # than on an idle machine
-
-
-def version():
-    return subprocess.run(
-        ["git", "-C", ROOT, "log", "-1", "--format=%h", "--", ".", ":!docs"],
-        check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
 
 
 def runnable():
@@ -131,7 +129,7 @@ def main():
     _, qemu, chosen = run.parse(levels.words(levels.STEADY, {}))
     os.makedirs(LOGS, exist_ok=True)
     os.makedirs(os.path.dirname(RESULTS), exist_ok=True)
-    record = Record(version())
+    record = Record(version.version())
     todo = [(command, level) for n in range(args.runs)
             for level in chosen for command in level.commands
             if args.only in command and record.runs(command) <= n]
