@@ -174,9 +174,9 @@ steady: check-build ## long: each test that starts processes 20 times at a load 
 
 # ---------------------------------------------------------- deliberate breaks
 
-mutants: ## breaks: break the core token by token: docs/evidence/mutants.md [SAMPLE=420] [SEED=1]
-	@tests/mutation/mutants.py --report $(if $(SAMPLE),--sample $(SAMPLE)) \
-		$(if $(SEED),--seed $(SEED)) && echo "$@: ok"
+mutants: kmod ## breaks: slips of a machine, in all of the product: docs/evidence/mutants.md; goes on where it was stopped [SAMPLE=500] [OF=syntax|tokens] [MINUTES=n]
+	@tests/mutation/mutants.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(OF),--of $(OF)) \
+		$(if $(MINUTES),--minutes $(MINUTES)) && echo "$@: ok"
 mutations: ## breaks: break firmware and driver by hand-written patches: unit tests must fail [ONLY=words]
 	@tests/mutation/mutations.py $(if $(ONLY),--only "$(ONLY)") && echo "$@: ok"
 promises: ## breaks: break each promise of docs/MEMORY-TESTS.md: the named test must fail

@@ -1,406 +1,283 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Mutants of the core: small breaks of firmware/, made by a machine. A test
-must go red.
+"""Slips made by a machine, of all of the product: a test must go red.
 
-    mutants.py [--sample N] [--seed N] [--file NAME] [--jobs N] [--fresh]
+    mutants.py [--of syntax|tokens] [--sample N] [--jobs N] [--minutes N] [--only WORD]
                [--report]
 
-A mutant is one change of one token: a relational operator, a constant by one, a
-condition negated, a statement deleted, arithmetic swapped, a barrier removed.
-Left alone are constants of icrc_table.c, hints to the compiler and arguments of
-trace points, which no part of the NIC reads. All that are possible are listed; N
-of them are drawn, the same share of every file. The draw orders a file's
-mutants by a hash of the seed and of what each is, so the same tree and seed
-give the same sample, and an edit of one file leaves that of the others alone.
+--of syntax (unless told otherwise): those of a programmer, by rule over the syntax tree
+(syntax.py); --of tokens: one token of firmware/ is another (tokens.py). N of all that can be
+made are drawn: of each folder the same share, by a hash of the version of the tree
+(tools/figures/version.py) and of what each is, so that whoever writes a test cannot choose.
+One that does not compile, or of which the compiler makes the same code, is none: the next
+of its folder is drawn. Who judges: killers.py.
 
-Who judges a mutant: killers.py. Results are kept in
-build/mutants/results.json with the state of the tree they rest on, so a run
-that was broken off goes on where it was, and what cannot have changed is not
-judged again; --fresh forgets them. --report writes docs/evidence/mutants.md: the
-table, and each survivor with its verdict out of mutants.verdicts. Exit 1 below
-80 %.
+The results are in docs/evidence/mutants-syntax.json or mutants-tokens.json: the version, and
+each slip with its verdict, by whom, and what ran. Of one version they add up: who is stopped,
+or was given --minutes, goes on there. No verdict is entered by hand; what was found out about
+a survivor is beside it in mutants.verdicts, and counts as nothing. --only: those of files
+whose path has WORD in it, which are not recorded. --report: only docs/evidence/mutants.md,
+of what is recorded. Exit 1 below GOAL, or if not all are judged.
 """
 import argparse
 import collections
+import concurrent.futures
 import hashlib
 import json
 import os
-import re
+import queue
+import shlex
 import sys
-import tempfile
 import threading
 import time
 
-from killers import CORE_PATHS, ROOT, WORK, Killers, Stamps
+import graph
+import killers
+import mutant
+import report
+import syntax
+import tokens
 
-RESULTS = os.path.join(WORK, "results.json")
-VERDICTS = os.path.join(ROOT, "tests", "mutation", "mutants.verdicts")
-REPORT = os.path.join(ROOT, "docs", "evidence", "mutants.md")
-GOAL = 0.80
-SKIP = {"icrc_table.c"}  # constants, compared with another implementation
+ROOT = killers.ROOT
+sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
+import version  # noqa: E402  pylint: disable=wrong-import-position
 
-# ------------------------------------------------------------- what to change
-
-TOKEN = re.compile(r"""
-    (?P<skip>/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|
-        ^[ \t]*\#(?:\\\n|[^\n])*)|
-    (?P<number>\b(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b)|
-    (?P<word>[A-Za-z_]\w*)|
-    (?P<op><<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|
-        [-+*/%&|^<>=!~?:;,.(){}\[\]])|
-    (?P<space>\s+)""", re.S | re.M | re.X)
-SWAPS = {
-    "<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"),
-    "==": ("!=",), "!=": ("==",), "&&": ("||",), "||": ("&&",),
-    "+=": ("-=",), "-=": ("+=",), "|=": ("&=",), "&=": ("|=",),
-    "++": ("--",), "--": ("++",), "<<": (">>",), ">>": ("<<",),
-}
-BINARY = {"+": "-", "-": "+", "*": "+", "/": "*", "%": "/", "&": "|",
-          "|": "&", "^": "&"}
-BARRIERS = ("unic_mb", "unic_rmb", "unic_wmb")
-NOT_DELETED = ("return", "goto", "break", "continue", "case", "default",
-               "else", "do", "UNIC_ASSERT", "UNIC_TRACE", "UNIC_IN_REGISTER")
-Mutant = collections.namedtuple("Mutant", "file at length new kind line")
+FOLDERS = ("firmware", "host_driver", "hal", "qemu/wire")
+SKIP = ("icrc_table.c",)  # constants, compared with another implementation
+GOAL = 0.85
+TRIES = 40
 
 
-def tokens(text):
-    at, out = 0, []
-    while at < len(text):
-        m = TOKEN.match(text, at)
-        if not m:
-            raise SystemExit(f"mutants: cannot read: {text[at:at + 40]!r}")
-        if m.lastgroup not in ("space", "skip"):
-            out.append((m.lastgroup, m.group(), at))
-        at = m.end()
-    return out
-
-
-def closing(toks, i):
-    """Index of what closes the parenthesis at @i."""
-    depth = 0
-    for k in range(i, len(toks)):
-        depth += (toks[k][1] == "(") - (toks[k][1] == ")")
-        if not depth:
-            return k
-    raise SystemExit("mutants: parentheses do not match")
-
-
-def bodies(toks):
-    """Marks the tokens that are inside of a function."""
-    inside, depth, fn = [], 0, 0
-    for i, (_, text, _) in enumerate(toks):
-        if text == "{":
-            if not depth:
-                fn = toks[i - 1][1] == ")"
-            depth += 1
-        inside.append(bool(depth and fn))
-        depth -= text == "}"
-    return inside
-
-
-def of_operator(toks, i, text):
-    before = toks[i - 1]
-    if text in SWAPS:
-        yield from ((new, "operator") for new in SWAPS[text])
-    elif text in BINARY and (before[0] in ("number", "word") or
-                             before[1] in (")", "]")):
-        # "(type) &x", "(type) *p" and "type *p" are no arithmetic
-        cast = before[1] == ")" or re.search(r"_t$|struct|char|int|void",
-                                             before[1])
-        if not (cast and text in "*&-+"):
-            yield BINARY[text], "arithmetic"
-
-
-def is_hint(toks, i):
-    """The second argument of __builtin_expect(): it changes no result."""
-    if toks[i - 1][1] != "," or toks[i + 1][1] != ")":
-        return False
-    depth = 1
-    for k in range(i - 1, 0, -1):
-        depth += (toks[k][1] == ")") - (toks[k][1] == "(")
-        if not depth:
-            return toks[k - 1][1] == "__builtin_expect"
-    return False
-
-
-def of_number(toks, i, text):
-    if is_hint(toks, i):
-        return
-    if toks[i - 1][1] == "case" or i + 1 < len(toks) and \
-            toks[i - 1][1] == "[" and toks[i + 1][1] == "]" and \
-            toks[i - 2][0] == "word" and toks[i - 3][0] == "word":
-        return  # a label, a dimension
-    m = re.match(r"(0[xX][0-9a-fA-F]+|\d+)(\w*)", text)
-    value = int(m[1], 0)
-    yield f"{value + 1}{m[2]}", "constant"
-    if value:
-        yield f"{value - 1}{m[2]}", "constant"
-
-
-def negated(toks, i):
-    """if (...), while (...): the condition the other way round."""
-    end = closing(toks, i + 1)
-    at, stop = toks[i + 1][2], toks[end][2] + 1
-    return at, stop
-
-
-def statement(toks, i):
-    """Index of the ";" of the call or assignment that begins at @i."""
-    depth = 0
-    for k in range(i, len(toks)):
-        depth += (toks[k][1] in "([") - (toks[k][1] in ")]")
-        if toks[k][1] in "{}":
-            return None
-        if toks[k][1] == ";" and not depth:
-            return k
-    return None
-
-
-def deletable(toks, i):
-    """A statement (not a declaration) begins here."""
-    if toks[i - 1][1] not in (";", "{", "}", ")", "else") or \
-            toks[i][1] in NOT_DELETED or toks[i][0] not in ("word", "op"):
-        return None
-    if toks[i][0] == "op" and toks[i][1] not in ("*", "++", "--"):
-        return None
-    if toks[i][0] == "word" and toks[i + 1][1] not in (
-            "(", "->", ".", "[", "=", "++", "--", "+=", "-=", "|=", "&=",
-            "<<=", ">>=", "^="):
-        return None
-    if toks[i][1] in ("if", "while", "for", "switch", "sizeof"):
-        return None
-    if toks[i - 1][1] == ")" and toks[i][1] == "*":
-        return None
-    return statement(toks, i)
-
-
-def mutants_of(name, text):
-    toks = tokens(text)
-    inside = bodies(toks)
-
-    def make(at, stop, new, kind):
-        return Mutant(name, at, stop - at, new, kind,
-                      text.count("\n", 0, at) + 1)
-
-    silent = 0  # the end of a trace's arguments
-    for i, (group, word, at) in enumerate(toks):
-        if word == "UNIC_TRACE":
-            silent = closing(toks, i + 1)
-        if not inside[i] or i <= silent:
-            continue
-        if group == "op":
-            for new, kind in of_operator(toks, i, word):
-                yield make(at, at + len(word), new, kind)
-        elif group == "number":
-            for new, kind in of_number(toks, i, word):
-                yield make(at, at + len(word), new, kind)
-        elif word in ("if", "while") and toks[i + 1][1] == "(":
-            a, b = negated(toks, i)
-            yield make(a, b, f"(!{text[a:b]})", "condition")
-        end = deletable(toks, i)
-        if end:
-            kind = "barrier" if word in BARRIERS else "statement"
-            yield make(at, toks[end][2] + 1, ";", kind)
-
-
-def sources():
-    return sorted(name for name in CORE_PATHS if name not in SKIP)
-
-
-def read(name):
-    with open(os.path.join(ROOT, CORE_PATHS[name]),
-              encoding="utf-8") as f:
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as f:
         return f.read()
 
 
-def key(m, text):
-    """What it is, wherever it stands: results outlive edits elsewhere."""
-    start = text.rfind("\n", 0, m.at) + 1
-    line = text[start:text.find("\n", m.at)]
-    around = text[max(0, start - 200):start]
-    raw = "\0".join((m.file, around, line, str(m.at - start), m.new, m.kind))
-    return hashlib.sha256(raw.encode()).hexdigest()[:16]
+def sources(of):
+    """Files that slips are made of."""
+    for folder in FOLDERS if of == "syntax" else FOLDERS[:1]:
+        for where, _, names in sorted(os.walk(os.path.join(ROOT, folder))):
+            for name in sorted(names):
+                if name.endswith((".c", ".h") if of == "syntax" else ".c") and name not in SKIP:
+                    yield os.path.relpath(os.path.join(where, name), ROOT)
 
 
-def draw(options):
-    """[(mutant, key)], the same share of every file."""
-    names = [options.file] if options.file else sources()
-    every = {n: [(m, key(m, read(n))) for m in mutants_of(n, read(n))]
-             for n in names}
-    total = sum(map(len, every.values()))
-    out = []
-    for found in every.values():
-        n = min(len(found), max(1, round(options.sample * len(found) / total)))
-        lots = sorted(found, key=lambda mk: hashlib.sha256(
-            f"{options.seed} {mk[1]}".encode()).digest())
-        out += sorted(lots[:n], key=lambda mk: (mk[0].at, mk[1]))
-    return out, total
+# -------------------------------------------------------------------- all
+
+class Commands:
+    """How the text of each file is to be read."""
+
+    def __init__(self):
+        said = graph.make(ROOT, "-n", "-B", "V=1", "BUILD_ID=slip", "check-build")
+        self.kernel = {s: (folder, syntax.arguments_of(words))
+                       for s, (folder, words) in graph.kernel_commands().items()}
+        self.of_source = {}
+        for rule in graph.Graph(said).rules.values():
+            if rule.source:
+                self.of_source.setdefault(rule.source, rule.line)
+
+    def of(self, path):
+        """[(folder, arguments)]: those of the file; of a header, those of the sources near
+        it, the nearest first."""
+        if path in self.kernel:
+            return [self.kernel[path]]
+        if path in self.of_source:
+            return [self.usual(path)]
+        near = sorted((*self.of_source, *self.kernel), key=lambda s: (
+            s != path[:-2] + ".c", -len(os.path.commonprefix((s, path))), s))
+        return [self.kernel.get(s) or self.usual(s) for s in near[:TRIES]]
+
+    def usual(self, source):
+        return ROOT, syntax.arguments_of(shlex.split(self.of_source[source]))
 
 
-# -------------------------------------------------------------------- report
-
-def load(stamps):
-    """{key: (verdict, by whom)}, those that still hold."""
-    try:
-        with open(RESULTS, encoding="utf-8") as f:
-            return {k: (verdict, by)
-                    for k, (verdict, by, stamp) in json.load(f).items()
-                    if stamp == stamps.get(by)}
-    except FileNotFoundError:
-        return {}
+def slips_of(path, ways):
+    """As the first of @ways reads it that can."""
+    for folder, arguments in ways:
+        try:
+            return slips_as(path, folder, arguments)
+        except ValueError as e:
+            error = e
+    raise SystemExit(f"mutants: cannot read {error}")
 
 
-def store(results, stamps):
-    tmp = RESULTS + ".new"
-    with open(tmp, "w", encoding="utf-8") as f:
-        json.dump({k: (verdict, by, stamps.get(by))
-                   for k, (verdict, by) in results.items()}, f, indent=0)
-    os.replace(tmp, RESULTS)
+def slips_as(path, folder, arguments):
+    """Those of a file of the kernel are read where Kbuild reads it."""
+    here = [a for a in arguments if folder == ROOT or not a.startswith("-I./")]
+    here += [f"-I{folder}/{a[4:]}" for a in arguments if folder != ROOT and a.startswith("-I./")]
+    here = [f"-I{ROOT}/{a[2:]}" if folder == ROOT and a.startswith("-I") and a[2] != "/" else a
+            for a in here]
+    return syntax.slips(path, read(path), here, ROOT)
 
 
-def line_of(m):
-    return read(m.file).splitlines()[m.line - 1].strip()
+def every(of):
+    """{file: [(slip, key)]}"""
+    if of == "tokens":
+        return {p: keyed(p, tokens.mutants_of(p, read(p))) for p in sources(of)}
+    commands = Commands()
+    os.chdir(ROOT)  # -include build/...
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        futures = {p: pool.submit(slips_of, p, commands.of(p)) for p in sources(of)}
+        return {p: keyed(p, f.result()) for p, f in futures.items()}
 
 
-def changed(m):
-    text = read(m.file)
-    start = text.rfind("\n", 0, m.at) + 1
-    end = text.find("\n", m.at + m.length)
-    return (text[start:m.at] + m.new + text[m.at + m.length:end]).strip()
+def keyed(path, found):
+    text = read(path)
+    return [(m, mutant.key(m, text)) for m in found]
 
 
-def column(result):
-    verdict, by = result
-    if verdict == "killed":
-        return by.split()[0] if by.split()[0] in ("sim", "corpora") else "unit"
-    return "survived" if verdict == "not reached" else verdict
+# ------------------------------------------------------------------- draw
+
+def shares(total_of, sample):
+    """{folder: how many}: the same share of each, and @sample in all."""
+    total = sum(total_of.values())
+    exact = {f: sample * n / total for f, n in total_of.items()}
+    out = {f: int(x) for f, x in exact.items()}
+    rest = sorted(exact, key=lambda f: (out[f] - exact[f], f))
+    for f in rest[:sample - sum(out.values())]:
+        out[f] += 1
+    return out
 
 
-def row(name, c):
-    killed = c["unit"] + c["sim"] + c["corpora"]
-    n = killed + c["survived"]
-    return (f"| {name} | {n} | {c['unit']} | {c['sim']} | {c['corpora']} | "
-            f"{c['survived']} | {100 * killed / (n or 1):.0f} % |"), \
-        killed / (n or 1)
+def draw(found, seed):
+    """{folder: its slips in the order in which they are drawn}"""
+    out = collections.defaultdict(list)
+    for path, pairs in found.items():
+        out[os.path.dirname(path)] += pairs
+    for pairs in out.values():
+        pairs.sort(key=lambda mk: hashlib.sha256(f"{seed} {mk[1]}".encode()).digest())
+    return out
 
 
-def table(drawn, results):
-    rows = collections.defaultdict(collections.Counter)
-    said = verdicts()
-    for m, k in drawn:
-        if k not in results:
-            continue
-        where = column(results[k])
-        if said.get(k, "").startswith("equivalent"):
-            if where == "survived":
-                continue
-            print(f"{m.file}:{m.line} is not equivalent: {where} ({k})")
-        rows[m.file][where] += 1
-        rows["all"][where] += 1
-    lines = ["| file | mutants | unit tests | simulator | corpora | survived | "
-             "score |", "| --- | --- | --- | --- | --- | --- | --- |"]
-    lines += [row(name, rows[name])[0]
-              for name in sorted(rows, key=lambda n: (n == "all", n))]
-    return lines, row("all", rows["all"])[1]
+class Sample:
+    """Hands out slips until of each folder as many are judged as it is to have."""
+
+    def __init__(self, lots, wanted, results):
+        self.lots, self.wanted, self.results = lots, wanted, results
+        self.lock, self.out = threading.Lock(), set()
+
+    def open(self, folder):
+        """What counts of the folder, or may still."""
+        return sum(k in self.out or self.counts(k) for _, k in self.lots[folder])
+
+    def counts(self, k):
+        return k in self.results and self.results[k]["verdict"] not in killers.NO_SLIP
+
+    def next(self):
+        """A slip; None when there is none now."""
+        with self.lock:
+            for folder, pairs in self.lots.items():
+                if self.open(folder) >= self.wanted[folder]:
+                    continue
+                for m, k in pairs:
+                    if k not in self.results and k not in self.out:
+                        self.out.add(k)
+                        return m, k
+            return None
+
+    def end(self, k, row):
+        with self.lock:
+            self.results[k] = row
+            self.out.discard(k)
 
 
-def raw(drawn, results):
-    """The score if nobody had judged a survivor to be equivalent."""
-    where = [column(results[k]) for _, k in drawn if k in results]
-    there = [w for w in where if w != "invalid"]
-    return 1 - there.count("survived") / (len(there) or 1)
+# ------------------------------------------------------------------ judge
+
+def path_of(of):
+    return os.path.join(ROOT, "docs", "evidence", f"mutants-{of}.json")
 
 
-def verdicts():
-    """{key: words} of lines "KEY words"."""
-    try:
-        with open(VERDICTS, encoding="utf-8") as f:
-            rows = [line.split(None, 1) for line in f
-                    if line.strip() and not line.startswith("#")]
-            return {k: words.strip() for k, words in rows}
-    except FileNotFoundError:
-        return {}
+class Record:
+    """What is recorded of a version; of another, nothing."""
+
+    def __init__(self, of, name, sample, of_all, kept):
+        self.path, self.kept = path_of(of), kept
+        self.lock = threading.Lock()
+        self.all = {"version": name, "sample": sample, "of": of_all, "seeds": killers.SEEDS,
+                    "slips": {}}
+        if kept and os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as f:
+                found = json.load(f)
+            if found["version"] == name:
+                self.all["slips"] = found["slips"]
+
+    def store(self):
+        if not self.kept:
+            return
+        with self.lock:
+            with open(self.path + ".new", "w", encoding="utf-8") as f:
+                json.dump(self.all, f, indent=1, sort_keys=True)
+                f.write("\n")
+            os.replace(self.path + ".new", self.path)
 
 
-def report(drawn, results, total, options):
-    lines, score = table(drawn, results)
-    said = verdicts()
-    out = ["# Mutants", "",
-           f"`make mutants SAMPLE={options.sample} SEED={options.seed}`: "
-           f"{len(drawn)} drawn of {total} that can be made of the core; those "
-           "that do not compile, compile to the same code, or were judged "
-           "equivalent are left out. The columns say who killed: unit tests "
-           "come first, the simulator sees what they leave, the corpora of "
-           "the fuzzers what that leaves. "
-           "What a mutant is: `tests/mutation/mutants.py`; how it is judged: "
-           "`tests/mutation/killers.py`.", "",
-           *lines, "",
-           f"With those judged equivalent among the survivors: "
-           f"{100 * raw(drawn, results):.0f} %.", "", "## Survivors", "",
-           "A verdict is \"equivalent\" (no test can tell) or \"test missing\"; "
-           "it is in `tests/mutation/mutants.verdicts`.", ""]
-    for m, k in drawn:
-        if column(results.get(k, ("", ""))) == "survived":
-            out += [f"* `{m.file}:{m.line}` {m.kind}, {results[k][0]} "
-                    f"(`{k}`): {said.get(k, 'not examined yet')}", "",
-                    "      - " + line_of(m), "      + " + changed(m).replace(
-                        "\n", "\n      + "), ""]
-    with open(REPORT, "w", encoding="utf-8") as f:
-        f.write("\n".join(out) + "\n")
-    return score
+def row_of(m, verdict, by, asked):
+    was, now = mutant.shown(m, read(m.file))
+    return {"file": m.file, "line": m.line, "kind": m.kind, "was": was, "now": now,
+            "verdict": verdict, "by": by, "ran": asked}
 
 
-# ---------------------------------------------------------------------- main
+def judge_all(sample, record, jobs, until):
+    killer = killers.Killers(jobs, lambda what: print(
+        f"  {what}", flush=True))
+    idle = queue.SimpleQueue()
+    for worker in killer.workers:
+        idle.put(worker)
+
+    def work():
+        worker = idle.get()
+        while time.monotonic() < until:
+            pair = sample.next()
+            if pair is None:
+                return
+            m, k = pair
+            row = row_of(m, *killer.judge(m, read(m.file), worker))
+            sample.end(k, row)
+            record.store()
+            print(f"  {row['verdict']:17}{row['by']:24}{m.kind:10}{m.file}:{m.line}", flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for done in [pool.submit(work) for _ in range(jobs)]:
+            done.result()
+
 
 def parse():
-    ap = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0])
-    ap.add_argument("--sample", type=int, default=420)
-    ap.add_argument("--seed", type=int, default=1)
-    ap.add_argument("--file", help="only this one of firmware/")
+    ap = argparse.ArgumentParser(description=__doc__,
+                                 formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--of", choices=("syntax", "tokens"), default="syntax")
+    ap.add_argument("--sample", type=int, default=500)
     ap.add_argument("--jobs", type=int, default=2)
-    ap.add_argument("--fresh", action="store_true")
+    ap.add_argument("--minutes", type=int)
+    ap.add_argument("--only", metavar="WORD")
     ap.add_argument("--report", action="store_true")
     return ap.parse_args()
 
 
-def judge_all(todo, results, stamps, jobs):
-    killers, lock = Killers(jobs), threading.Lock()
-    killers.prepare()
-
-    def one(pair):
-        m, k = pair
-        text = read(m.file)
-        text = text[:m.at] + m.new + text[m.at + m.length:]
-        with tempfile.TemporaryDirectory(dir=WORK) as tmp:
-            verdict = killers.judge(m.file, m.line, text, tmp)
-        with lock:
-            results[k] = verdict
-            store(results, stamps)
-            if column(verdict) == "survived":
-                print(f"{m.file}:{m.line} {verdict[0]} ({k})\n"
-                      f"  - {line_of(m)}\n  + {changed(m)}", flush=True)
-
-    list(killers.pool.map(one, todo))
-
-
 def main():
     options = parse()
-    os.makedirs(WORK, exist_ok=True)
-    drawn, total = draw(options)
-    stamps = Stamps()
-    results = {} if options.fresh else load(stamps)
-    todo = [(m, k) for m, k in drawn if k not in results]
-    start = time.monotonic()
-    if todo:
-        judge_all(todo, results, stamps, options.jobs)
-    lines, score = table(drawn, results)
     if options.report:
-        report(drawn, results, total, options)
-    print("\n".join(lines))
-    print(f"{len(drawn)} of {total} mutants, {len(todo)} judged now in "
-          f"{time.monotonic() - start:.0f} s, score {100 * score:.1f} %")
-    return score < GOAL
+        return report.write()
+    os.makedirs(killers.WORK, exist_ok=True)
+    name = version.version()
+    found = every(options.of)
+    if options.only:
+        found = {p: pairs for p, pairs in found.items() if options.only in p}
+    lots = draw(found, name)
+    total = {f: len(pairs) for f, pairs in lots.items()}
+    record = Record(options.of, name, options.sample, sum(total.values()), not options.only)
+    wanted = shares(total, min(options.sample, sum(total.values())))
+    sample = Sample(lots, wanted, record.all["slips"])
+    judge_all(sample, record, options.jobs, time.monotonic() + 60 * (options.minutes or 1e6))
+    record.store()
+    if not options.only:
+        report.write()
+    rows = list(record.all["slips"].values())
+    print("\n".join(report.table(rows)))
+    rate = report.rate(rows)
+    judged = sum(r["verdict"] not in killers.NO_SLIP for r in rows)
+    print(f"{judged} of {options.sample} judged, of {sum(total.values())} of version {name}: "
+          f"{100 * rate:.1f} % killed, goal {100 * GOAL:.0f} %")
+    return judged < options.sample or rate < GOAL
 
 
 if __name__ == "__main__":
