@@ -174,7 +174,7 @@ steady: check-build ## long: each test that starts processes 20 times at a load 
 
 # ---------------------------------------------------------- deliberate breaks
 
-mutants: kmod ## breaks: slips of a machine, in all of the product: docs/evidence/mutants.md; goes on where it was stopped [SAMPLE=500] [OF=syntax|tokens] [MINUTES=n]
+mutants: kmod $(B)/build_id.h ## breaks: slips of a machine, in all of the product: docs/evidence/mutants.md; goes on where it was stopped [SAMPLE=500] [OF=syntax|tokens] [MINUTES=n]
 	@tests/mutation/mutants.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(OF),--of $(OF)) \
 		$(if $(MINUTES),--minutes $(MINUTES)) && echo "$@: ok"
 mutations: ## breaks: break firmware and driver by hand-written patches: unit tests must fail [ONLY=words]
@@ -215,6 +215,9 @@ bench-insn: ## measure: instructions of hot paths and of the longest rounds of w
 	@$(MAKE) --no-print-directory BOARD=virt $(call bench_elf,virt)
 	@$(MAKE) --no-print-directory BOARD=mps2-an385 $(call bench_elf,mps2-an385)
 	@tests/bench/insn.py; insn=$$?; tests/bench/lookup.py && tests/bench/steps.py && [ $$insn = 0 ] && echo "$@: ok"
+
+figures: ## measure: write the figures of the documents again, of the files that commands left in docs/evidence
+	@tests/mutation/mutants.py --report && tools/figures/figures.py && echo "$@: ok"
 
 # --------------------------------------------------------------------- rest
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """`make bench`: figures of whole systems, each beside its yardstick of the same
-run. Writes build/bench/bench.json and prints a table.
+run. Writes build/bench/bench.json and prints a table; a part that was measured in all its
+cases is recorded for docs/RESULTS.md.
 
 Whole systems, per board and link: command round trip (mbox-bench), small WRITEs
 per second, latency polled and blocked, bulk bytes per second, processor time per
@@ -21,6 +22,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "qemu"))
 import hosts  # noqa: E402
 import memory  # noqa: E402
+sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
+import record  # noqa: E402
 
 OUT = os.path.join(ROOT, "build", "bench")
 IDLE_S = 4.0
@@ -151,6 +154,18 @@ def table(rows, results):
     return missed
 
 
+def keep(part, rows, results):
+    """For the documents, which `make figures` writes."""
+    def cell(v, goal, sign):
+        missed = sign and v is not None and not (v <= goal if sign == "<=" else v >= goal)
+        return "-" if v is None else f"{v:,.2f}" + " (missed)" * bool(missed)
+
+    record.table("bench", part, ["", *results, "goal"], [
+        [name + (f" ({unit})" if unit else ""),
+         *[cell(how(r), goal, sign) for r in results.values()], f"{sign} {goal}" if sign else ""]
+        for name, unit, how, goal, sign in rows])
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     ap.add_argument("--only", metavar="BOARD-LINK|BOARD")
@@ -174,6 +189,8 @@ def main():
                 results[name] = run()
         if results:
             done[part] = (rows, results)
+            if len(results) == len(cases):
+                keep(part, rows, results)
     with open(os.path.join(OUT, "bench.json"), "w", encoding="ascii") as f:
         json.dump({part: results for part, (_, results) in done.items()}, f,
                   indent=1)

@@ -16,10 +16,16 @@ import collections
 import os
 import re
 import subprocess
+import sys
 
 from insn import QEMU
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "tools", "figures"))
+
+import record  # noqa: E402
+
+SHOWN = 12
 IMAGE = os.path.join(os.path.dirname(os.path.dirname(HERE)), "build", "bench",
                      "insn.elf")
 # insn.c: a measured stretch begins where pump() is called, the first one after
@@ -117,6 +123,10 @@ def main():
         for pc, n in count.items():
             functions[name_of(pc)] += n
         table("function", functions, each, total, 30)
+        if args.image == IMAGE and not args.call and not args.each:
+            record.table("bench-profile", "functions", ("function", "for each WRITE", "share"), [
+                (f"`{name}`", f"{n / each:.1f}", f"{n / total:.1%}")
+                for name, n in functions.most_common(SHOWN)])
     print(f"{'all':56}{total / each:>10.1f}")
 
 

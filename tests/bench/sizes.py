@@ -17,6 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
 
+import record
 import version
 
 RECORD = os.path.join(HERE, "sizes.json")
@@ -89,6 +90,13 @@ def table(now, limits, record):
     return bad
 
 
+def keep(measured):
+    """For docs/RESULTS.md, which `make figures` writes."""
+    record.table("sizes", "all", ("board", *WHAT), [
+        (f"`{board}`", *["" if sizes[w] is None else f"{sizes[w]:,} of {most[w]:,}" for w in WHAT])
+        for board, (sizes, most) in measured.items()])
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     ap.add_argument("--record", action="store_true")
@@ -102,6 +110,7 @@ def main():
     bad = table(now, {board: m[1] for board, m in measured.items()}, record)
     if args.record:
         with open(RECORD, "w", encoding="ascii") as f:
+            keep(measured)
             json.dump({"version": version.version(), "boards": now}, f, indent=1)
             f.write("\n")
     if bad:

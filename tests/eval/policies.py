@@ -3,7 +3,8 @@
 """Replacement policies over patterns and sizes of the table (goals P7 and P8).
 
 Prints the points of hit ratio that each policy is behind Belady's MIN, and
-writes build/eval/policies.json. `floor`: how far behind it is who knows what to
+writes build/eval/policies.json; with the usual options it records them for
+docs/RESULTS.md, too. `floor`: how far behind it is who knows what to
 keep from the odds alone, see floor(). --record PATTERN=FILE adds a trace of
 ids.
 """
@@ -18,6 +19,10 @@ import traces
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
+
+import record  # noqa: E402
+
 OUT = os.path.join(ROOT, "build", "eval")
 SIM = [os.path.join(ROOT, "build", "bin", "unic-policysim")]
 SIZES = (64, 256, 1024, 4096)
@@ -141,6 +146,34 @@ def hoarding(seed):
     return result
 
 
+def mean(cells, what):
+    known = [c[what] for c in cells if c[what] is not None]
+    return f"{sum(known) / len(known):.1f}" if known else ""
+
+
+def keep(cells, hints, hoard):
+    """For docs/RESULTS.md, which `make figures` writes."""
+    names = list(dict.fromkeys(c["pattern"] for c in cells))
+    shown = ("default", "s3fifo", "lru", "random", "floor")
+    rows = []
+    for name in names:
+        some = [c for c in cells if c["pattern"] == name]
+        rows.append([name, *[f"{c['default']:.1f}" for c in some],
+                     *[mean(some, what) for what in shown]])
+    for title, of in (("mean", lambda w: mean(cells, w)), ("worst", lambda w: format(max(
+            c[w] for c in cells if c[w] is not None), ".1f"))):
+        rows.append([f"{title} of {len(cells)} cells", *[""] * len(SIZES), *map(of, shown)])
+    rings = [c for c in cells if c["pattern"].startswith("ring of")]
+    rows.append(["mean of the rings alone", *[""] * len(SIZES), *[mean(rings, w) for w in shown]])
+    record.table("policies", "behind", ("pattern", *SIZES, "default, mean", *shown[1:]), rows)
+    record.table("policies", "hints", ("rings with hints, policy `app`", "behind Belady"),
+                 [(h["pattern"], f"{h['app']:.1f}") for h in hints])
+    record.table("policies", "hoarder", ("", "entries", *shown[:-1], "MIN with 7/8"), [
+        ("a policy and a fair share each" if h["shares"] else "one policy for all", h["entries"],
+         *[f"{h[p]:.1f}" for p in shown[:-1]], f"{h['min']:.1f}" if h["min"] else "")
+        for h in hoard])
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--seed", default="1")
@@ -174,6 +207,9 @@ def main():
     print("\nbeside a hoarder, % of the others' hit ratio without it:")
     print(" " * 40 + "".join(f"{p:>9}" for p in (*POLICIES, "min")))
     hoard = hoarding(args.seed)
+    if not args.record and args.only == list(traces.PATTERNS) and \
+            (args.seed, args.remember) == ("1", "2"):
+        keep(table, hints, hoard)
     with open(args.json, "w") as f:
         json.dump({"regret": table, "hints": hints, "hoarder": hoard}, f,
                   indent=1)

@@ -92,6 +92,18 @@ def family(of):
         *table(rows), "", "### Survivors", "", *survivors(found["slips"]))
 
 
+def sentence():
+    """What was found of the slips of a programmer, or None."""
+    path = os.path.join(EVIDENCE, "mutants-syntax.json")
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as f:
+        found = json.load(f)
+    rows = list(found["slips"].values())
+    return (f"{100 * rate(rows):.1f} % of {len(that_count(rows))} are noticed, of version "
+            f"{found['version']}")
+
+
 HEAD = f"""# Mutants
 
 `make mutants` writes this page from the results of a machine's slips, `mutants-syntax.json` and

@@ -53,7 +53,8 @@ GROUPS = {
               "tests/runner/test_spec.py", "tests/runner/test_run.py",
               "tests/runner/test_layers.py", "tests/runner/test_style.py",
               "tests/runner/test_abi.py", "tests/runner/test_peer.py",
-              "tests/runner/test_version.py", "tests/mutation/test_mutants.py",
+              "tests/runner/test_version.py", "tests/runner/test_figures.py",
+              "tests/mutation/test_mutants.py",
               "tests/abi/test_vectors.py", jobs=2)],
     "unit": [level("unit host", "$(UNIT_PROGS)", **BUSY)],
     "corpora": [

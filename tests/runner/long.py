@@ -152,7 +152,8 @@ def passed_on(its_version):
             if row["good"] and row["version"] == its_version}
 
 
-def write_table(rows):
+def table(rows):
+    """The lines of the table in the page."""
     lines = ["| command | version | result | minutes | of them processor |\n",
              "| --- | --- | --- | --- | --- |\n"]
     for name, command in RUNS.items():
@@ -160,12 +161,16 @@ def write_table(rows):
         if row:
             lines.append(f"| `{command}` | {row['version']} | {row['result']} "
                          f"| {row['minutes']} | {row['processor']} |\n")
+    return lines
+
+
+def write_table(rows):
     with open(PAGE, encoding="utf-8") as file:
         text = file.read()
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
     with open(PAGE, "w", encoding="utf-8") as file:
-        file.write(head + BEGIN + "".join(lines) + END + tail)
+        file.write(head + BEGIN + "".join(table(rows)) + END + tail)
 
 
 def main():

@@ -24,6 +24,10 @@ import pair
 import vm_blk
 from hosts import BIN, IP, ROOT, Failure
 
+sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
+
+import record  # noqa: E402
+
 OUT = os.path.join(ROOT, "build", "bench")
 NBD = "/dev/nbd0"
 SECONDS = 1
@@ -222,6 +226,10 @@ def main():
     os.makedirs(OUT, exist_ok=True)
     with open(os.path.join(OUT, "vm.json"), "w", encoding="utf-8") as f:
         json.dump(rows, f, indent=1)
+    if not o.only:
+        record.table("bench-vm", "all", ("", "module", "yardstick", "ratio"), [
+            (r["what"], f"{r['ours']:,.1f} {r['unit']}", f"{r['yardstick']:,.1f} {r['unit']}",
+             f"{r['ratio']:.2f}") for r in rows])
     show(rows)
     print("bench-vm: ok")
     return 0

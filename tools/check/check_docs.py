@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """check_docs.py - what the documents of the top folder, README.md of any folder and
 docs/**/*.md point at is there: links and their headings, files, functions, `make` targets, options of
-programs. So are the sections of DESIGN.md and MEMORY.md that sources and documents
+programs. What a command made of its figures is what its file says (tools/figures). So are the sections of DESIGN.md and MEMORY.md that sources and documents
 cite. And tables are tables."""
 
 import glob
@@ -12,6 +12,10 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
+
+import figures  # noqa: E402
+
 FOLDERS = [d for d in os.listdir(ROOT) if os.path.isdir(os.path.join(ROOT, d))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"`((?:%s)/[A-Za-z0-9_./-]+)`" % "|".join(FOLDERS))
@@ -127,6 +131,7 @@ def main():
             *(f"no file {p}" for p in PATH.findall(text)
               if not NOT_THERE.search(p) and not there(p)
               and not there("host_driver/" + p))]]
+    bad += [fault for name in figures.DOCUMENTS for fault in figures.faults(name)]
     for line in bad:
         print(line)
     return 1 if bad else 0
