@@ -86,7 +86,8 @@ enum unic_nic_state {
 #define UNIC_FEAT_CANCEL_WAIT	(1ull << 24) /* UNIC_CANCEL_WAIT */
 #define UNIC_FEAT_TELL_REFUSED	(1ull << 25) /* UNIC_PEER_REFUSED */
 #define UNIC_FEAT_ACCOUNTS	(1ull << 26) /* slots that only pay: `keeper` */
-#define UNIC_FEAT_EVICTABLE	(1ull << 31) /* `evictable` of a usage */
+#define UNIC_FEAT_EVICTABLE	(1ull << 27) /* `evictable` of a usage */
+#define UNIC_FEAT_PAIN		(1ull << 28) /* pain_pct */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.

@@ -93,6 +93,7 @@ static void publish_constants(struct unic_base *nic, uint32_t nic_bytes)
 		UNIC_FEAT_CANCEL_WAIT | (UNIC_LFU ? UNIC_FEAT_LFU : 0) |
 		(UNIC_TELL_REFUSED ? UNIC_FEAT_TELL_REFUSED : 0) |
 		(UNIC_ASKS ? UNIC_FEAT_IDLE : 0) |
+		(UNIC_PAIN ? UNIC_FEAT_PAIN : 0) |
 		(UNIC_ACCOUNTS ? UNIC_FEAT_ACCOUNTS : 0) |
 		(UNIC_EVICTABLE ? UNIC_FEAT_EVICTABLE : 0) |
 		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));

@@ -59,13 +59,15 @@ static bool flags_ok(uint32_t flags, uint32_t low, uint32_t high)
 			      UNIC_PARAM_USES_COUNTED;
 
 	if (flags & ~(UNIC_PARAM_WATERMARKS | UNIC_PARAM_GRACE |
-		      UNIC_PARAM_IDLE | uses) ||
+		      UNIC_PARAM_IDLE | UNIC_PARAM_PAIN | uses) ||
 	    (flags & uses) == uses)
 		return false;
 	return flags & UNIC_PARAM_WATERMARKS
 		       ? low <= high && high <= UNIC_TLB_ENTRIES
 		       : !low && !high;
 }
+
+#define PAIN_PCT_MAX 400u
 
 static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 			 uint8_t *list)
@@ -79,12 +81,14 @@ static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 	uint32_t high = unic_from_le32(cmd->high_entries);
 	uint32_t flags = unic_from_le32(cmd->flags);
 	uint32_t idle = unic_from_le32(cmd->idle_us);
+	uint32_t pain = unic_from_le32(cmd->pain_pct);
 
 	(void)out;
 	(void)list;
 	if (!in_range(grace, 1, 10000000) || !in_range(deliver, 1, 10000000) ||
 	    !in_range(reaper, 100, 1000000) || !flags_ok(flags, low, high) ||
 	    !in_range(idle, UNIC_ASKS ? 1000 : 1, UNIC_ASKS ? 1000000000 : 0) ||
+	    pain > (UNIC_PAIN ? PAIN_PCT_MAX : 0) ||
 	    unic_from_le32(cmd->residence_us) > 10000000 ||
 	    unic_from_le32(cmd->extend_us) > 10000000)
 		return -UNIC_EINVAL;
@@ -105,6 +109,8 @@ static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 		n->extend_us = unic_from_le32(cmd->extend_us);
 	if (UNIC_ASKS && (idle || (flags & UNIC_PARAM_IDLE)))
 		unic_ask_after(&nic->revoke, idle);
+	if (UNIC_PAIN && (pain || (flags & UNIC_PARAM_PAIN)))
+		unic_candidates_weigh(&nic->memory, pain);
 	if (flags & (UNIC_PARAM_USES_REPORTED | UNIC_PARAM_USES_COUNTED))
 		unic_usage_switch(&nic->memory,
 				  flags & UNIC_PARAM_USES_REPORTED);
@@ -398,7 +404,7 @@ static const struct {
 	bool untimed;
 } commands[] = {
 	UNTIMED(NOP, do_nop, unic_cmd_nop, data),
-	CMD(SET_PARAMS, do_set_params, unic_cmd_set_params, idle_us),
+	CMD(SET_PARAMS, do_set_params, unic_cmd_set_params, pain_pct),
 	CMD(HOST_TIME, do_host_time, unic_cmd_host_time, host_ns),
 	UNTIMED(SET_ADDR, do_set_addr, unic_cmd_set_addr, ipv4),
 	CMD(ENTROPY, do_entropy, unic_cmd_entropy, bytes),

@@ -116,7 +116,7 @@ REQUESTS = {
     Op.TRACE_MASK: FAULT,
     Op.PARAMS: behind_header('I:grace_us I:deliver_us I:reaper_us '
                              'I:low_entries I:high_entries I:residence_us '
-                             'I:extend_us I:flags I:idle_us'),
+                             'I:extend_us I:flags I:idle_us I:pain_pct'),
     Op.POLICY: behind_header('I:proc I:weight I:quota I:policy I:flags'),
 }
 for _op in (Op.PD_ALLOC, Op.USAGE, Op.INFO, Op.STATS, Op.PS, Op.CRASH,

@@ -226,7 +226,7 @@ MUTATIONS = (
      "unicd: RDMA is not the default", "test_kio.py rdma_sizes"),
     (UNICD + "kio.c", "		.rdma = os->opt.kio_rdma,\n", "		.rdma = true,\n",
      "unicd: --data=token says nothing", "test_kio.py rdma_is_asked_for"),
-    (UNICD + "unicd_main.c", "			 .kio_rdma = true,\n", "",
+    (UNICD + "options.c", "			 .kio_rdma = true,\n", "",
      "unicd: tokens are the default", "test_kio.py rdma_sizes"),
     ("host_driver/kio/kio_account.c", "	n->rdma = unic_from_le64(info.features) & UNIC_FEAT_ACCOUNTS;\n", "",
      "kio: nobody pays for the entries of RDMA", "test_kio_node"),
