@@ -18,6 +18,7 @@ import tempfile
 import time
 
 import hosts
+import stops
 import unicd_client as u
 
 MIB = 192
@@ -216,7 +217,7 @@ def run(board, late):
     def tell(name, server, test, *args):
         began = time.monotonic()
         try:
-            test(*args)
+            stops.step(test, *args)
             results.append(True)
             print(f"ok      {board} {name} ({time.monotonic() - began:.1f} s)")
         except (AssertionError, hosts.Failure) as e:
