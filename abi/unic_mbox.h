@@ -25,7 +25,7 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u	   /* a driver refuses a NIC of another */
-#define UNIC_ABI_MINOR 12u /* raised by additions, see unic_info.features */
+#define UNIC_ABI_MINOR 13u /* raised by additions, see unic_info.features */
 
 /* ------------------------------------------------------- layout of BAR2 */
 
@@ -88,6 +88,8 @@ enum unic_nic_state {
 #define UNIC_FEAT_ACCOUNTS	(1ull << 26) /* slots that only pay: `keeper` */
 #define UNIC_FEAT_EVICTABLE	(1ull << 27) /* `evictable` of a usage */
 #define UNIC_FEAT_PAIN		(1ull << 28) /* pain_pct */
+#define UNIC_FEAT_RESTORE_FORMS (1ull << 27) /* MR_ALLOC: `stag` */
+#define UNIC_FEAT_LONG_FORMS	(1ull << 28) /* forms of up to 2^50 - 1 bytes */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.

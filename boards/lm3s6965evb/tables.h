@@ -21,6 +21,9 @@
 #define UNIC_PAIN	  0
 #define UNIC_ACCOUNTS	  0
 #define UNIC_EVICTABLE	  0
+/* no forms of 2^32 bytes or more, and none is restored */
+#define UNIC_LONG_FORMS	   0
+#define UNIC_RESTORE_FORMS 0
 
 #define UNIC_QP_WINDOW	   8u
 #define UNIC_RQ_WINDOW	   4u
