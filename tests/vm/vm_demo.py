@@ -30,6 +30,7 @@ class VmDemo(pair.Pair, demo.Demo):
         self.bytes, self.hogs, self.o = options.bytes, HOGS, options
         self.guest, self.tasks, self.names = None, [], {}
         self.events = self.trace = None
+        self.done = False
 
     # ---------------------------------------------------- host 0 is a guest
 
@@ -93,6 +94,7 @@ class VmDemo(pair.Pair, demo.Demo):
         self.trace.take()
         self.disk(path)
         self.report(info, trace.waits)
+        self.done = True
 
     # ------------------------------------- a disk that is a file of host 1
 
