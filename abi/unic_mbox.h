@@ -89,7 +89,6 @@ enum unic_nic_state {
 #define UNIC_FEAT_EVICTABLE	(1ull << 27) /* `evictable` of a usage */
 #define UNIC_FEAT_PAIN		(1ull << 28) /* pain_pct */
 #define UNIC_FEAT_RESTORE_FORMS (1ull << 27) /* MR_ALLOC: `stag` */
-#define UNIC_FEAT_LONG_FORMS	(1ull << 28) /* forms of up to 2^50 - 1 bytes */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.

@@ -103,9 +103,8 @@ enum unic_wr_opcode {
  * congruent to it modulo the page size.
  * REG_MR: runs of whole pages of the form's size: only the first may begin and
  * only the last may end within one. At most UNIC_FAST_RUNS.
- * REG_INDIRECT: anything, up to the elements allocated. All of it has at most
- * 2^UNIC_FORM_BITS - 1 bytes with FEAT_LONG_FORMS, else 2^32 - 1; an element has
- * 2^32 - 1 in either case. In a physical PD the form may be valid
+ * REG_INDIRECT: anything, up to the elements allocated; a repetition is at
+ * most 2^32 - 1 bytes, as is all of it. In a physical PD the form may be valid
  * already: it is made anew when nothing uses it any more, what still does after T
  * is cut. BUSY if tokens or other forms lie in it.
  * LOCAL_INV: rkey alone. Waits for all requests before it, then for whatever
@@ -117,8 +116,7 @@ enum unic_wr_opcode {
 #define UNIC_FAST_RUNS		4u   /* in the list of a REG_MR, at most */
 #define UNIC_FAST_PAGES		256u /* of a fast registration, at most */
 #define UNIC_FORM_ELEMENTS	128u /* of an indirect region, at most */
-#define UNIC_FORM_BITS		50u /* of its length, with FEAT_LONG_FORMS; else 32 */
-#define UNIC_FORM_DEPTH		4u /* forms of forms, at most */
+#define UNIC_FORM_DEPTH		4u   /* forms of forms, at most */
 
 #define UNIC_WR_SIGNALED  (1u << 0) /* else a record only if it fails */
 #define UNIC_WR_SOLICITED (1u << 1) /* the peer's record says so */

@@ -39,11 +39,6 @@
 #define UNIC_ACCOUNTS 1
 #endif
 
-/* Indirect regions may have 2^32 bytes and more; as above. */
-#ifndef UNIC_LONG_FORMS
-#define UNIC_LONG_FORMS 1
-#endif
-
 /* Forms may have the STag of an earlier epoch; as above. */
 #ifndef UNIC_RESTORE_FORMS
 #define UNIC_RESTORE_FORMS 1

@@ -37,7 +37,6 @@
 #define UNIC_TELL_REFUSED  1
 #define UNIC_ASKS	   1
 #define UNIC_ACCOUNTS	   1
-#define UNIC_LONG_FORMS	   1
 #define UNIC_RESTORE_FORMS 1
 
 #define UNIC_QP_WINDOW	   16u

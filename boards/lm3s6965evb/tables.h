@@ -15,14 +15,10 @@
 #define UNIC_WAITS	 8u
 #define UNIC_GHOSTS	 16u
 
-#define UNIC_LFU	  0
-#define UNIC_TELL_REFUSED 0
-#define UNIC_ASKS	  0
-#define UNIC_PAIN	  0
-#define UNIC_ACCOUNTS	  0
-#define UNIC_EVICTABLE	  0
-/* no forms of 2^32 bytes or more, and none is restored */
-#define UNIC_LONG_FORMS	   0
+#define UNIC_LFU	   0
+#define UNIC_TELL_REFUSED  0
+#define UNIC_ASKS	   0
+#define UNIC_ACCOUNTS	   0
 #define UNIC_RESTORE_FORMS 0
 
 #define UNIC_QP_WINDOW	   8u

@@ -78,16 +78,6 @@ static inline bool is_in_bounds(const struct unic_mr_ctx *mr, uint64_t iova,
 	return off < mr->length && len <= mr->length - off;
 }
 
-/* is_in_bounds() of a form of 2^32 bytes or more, for which that says no. */
-static bool is_in_long_form(const struct unic_mr_ctx *mr, uint64_t iova,
-			    uint64_t len)
-{
-	uint64_t off = iova - mr->iova;
-
-	return UNIC_LONG_FORMS && SPAN32 && mr->length >> 32 &&
-	       off < mr->length && len <= mr->length - off;
-}
-
 static inline uint32_t page_of(const struct unic_mr_ctx *mr, uint64_t iova)
 {
 	uint32_t shift = mr->page_shift, size = 1u << shift;
@@ -281,16 +271,6 @@ derived_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
 	return set_window(nic, mr, idx, iova, len, &at, out);
 }
 
-/* The end of unic_access_page() if the bounds are those of a long form, or wrong. */
-static int __attribute__((noinline, cold))
-long_form_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
-	       uint32_t len, struct unic_xlate *out)
-{
-	if (!is_in_long_form(mr, iova, len))
-		return refuse_bounds(nic);
-	return derived_page(nic, mr, iova, len, out);
-}
-
 /* The end of unic_access_page() if the fast path found no entry. */
 static int __attribute__((noinline, cold))
 cached_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
@@ -323,8 +303,7 @@ unic_access_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
 	if (unlikely(!len))
 		return access_zero_len(nic, mr, out);
 	if (unlikely(!is_in_bounds(mr, iova, len)))
-		return UNIC_LONG_FORMS ? long_form_page(nic, mr, iova, len, out)
-				       : refuse_bounds(nic);
+		return refuse_bounds(nic);
 	if (unlikely(!lookup_tlb(nic, mr, iova, &at)))
 		return cached_page(nic, mr, iova, len, out);
 	clip_to_region(mr, iova, &at);
@@ -346,7 +325,7 @@ int unic_mr_check(struct unic_memory *nic, uint32_t stag, uint16_t pd,
 	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	if (!unic_mr_opens(mr, stag, pd) || !unic_mr_grants(mr, need) ||
-	    (!is_in_bounds(mr, iova, len) && !is_in_long_form(mr, iova, len)))
+	    !is_in_bounds(mr, iova, len))
 		return unic_access_refused(nic, mr, stag, pd, need);
 	return idx;
 }

@@ -24,7 +24,7 @@ struct unic_memory;
 /* A piece of region `mr` of which a derived region is made. */
 struct unic_element {
 	uint64_t iova;	 /* in its region, of the first repetition */
-	uint64_t off;	 /* offset in a repetition of the derived region */
+	uint32_t off;	 /* offset in a repetition of the derived region */
 	uint32_t len;	 /* bytes */
 	uint32_t stride; /* bytes from one repetition to the next */
 	uint16_t mr;
@@ -34,6 +34,7 @@ struct unic_element {
 
 /* State beside the region table, by index of the region. */
 struct unic_derived {
+	uint32_t bytes; /* length of one repetition */
 	uint32_t base;	/* TLB base of its own */
 	uint16_t first; /* its first element */
 	uint16_t n;	/* elements allocated */

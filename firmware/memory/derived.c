@@ -213,17 +213,6 @@ static int check_element(struct unic_memory *nic,
 	return r;
 }
 
-/* True if @repeat times @bytes are more than a form may have: an IOVA of it has a tag of
- * its own for each 2^NO_PAGES_SHIFT bytes, and UNIC_TLB_BASE() leaves it 2^19. */
-static bool is_too_long(uint64_t bytes, uint32_t repeat)
-{
-	uint64_t low = (uint64_t)(uint32_t)bytes * repeat;
-
-	if (!UNIC_LONG_FORMS)
-		return bytes >> 32 || low >> 32;
-	return ((bytes >> 32) * repeat + (low >> 32)) >> (UNIC_FORM_BITS - 32u);
-}
-
 /* Checks all elements of the plan; *@bytes is the length of a repetition. */
 static int check_list(struct unic_memory *nic, const struct unic_derived *form,
 		      struct unic_derived_plan *p, uint64_t *bytes)
@@ -238,7 +227,7 @@ static int check_list(struct unic_memory *nic, const struct unic_derived *form,
 		*bytes += unic_from_le32(p->list[p->wrong].len);
 	}
 	p->wrong = 0;
-	if (is_too_long(*bytes, p->repeat))
+	if (*bytes > UINT32_MAX || *bytes * p->repeat > UINT32_MAX)
 		return -UNIC_ETOOLARGE;
 	if (p->iova + (*bytes * p->repeat - 1) < p->iova)
 		return -UNIC_EINVAL;
@@ -379,9 +368,8 @@ static void borrow_entries(struct unic_memory *nic, struct unic_mr_ctx *mr,
 
 /* -------------------------------------------------------------------- make */
 
-/* Returns the length of one repetition. */
-static uint64_t link_elements(struct unic_memory *nic, uint16_t idx,
-			      const struct unic_derived_plan *p)
+static void link_elements(struct unic_memory *nic, uint16_t idx,
+			  const struct unic_derived_plan *p)
 {
 	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	struct unic_element e = { 0 };
@@ -394,22 +382,21 @@ static uint64_t link_elements(struct unic_memory *nic, uint16_t idx,
 		e.len = unic_from_le32(p->list[i].len);
 		e.stride = p->strides ? unic_from_le32(p->strides[i]) : 0;
 		unic_dependents_make(nic, idx, i, &e);
-		e.off = UNIC_LONG_FORMS ? e.off + e.len
-					: (uint32_t)e.off + e.len;
+		e.off += e.len;
 		if (nic->mrs.mr[e.mr].mr_class == UNIC_CLASS_MESSAGING)
 			mr->mr_class = UNIC_CLASS_MESSAGING;
 	}
-	return e.off;
+	derived_of(nic, idx)->bytes = e.off;
 }
 
 static void open_derived(struct unic_memory *nic, uint16_t idx,
-			 const struct unic_derived_plan *p, uint64_t bytes)
+			 const struct unic_derived_plan *p)
 {
 	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	mr->rights = p->rights;
 	mr->iova = p->iova;
-	mr->length = (UNIC_LONG_FORMS ? bytes : (uint32_t)bytes) * p->repeat;
+	mr->length = (uint64_t)derived_of(nic, idx)->bytes * p->repeat;
 	mr->last_use_ns = nic->now_ns;
 	mr->flags &= (uint8_t)~UNIC_MR_F_SHUT;
 	unic_mr_open(nic, idx);
@@ -512,7 +499,8 @@ int unic_derived_make(struct unic_memory *nic, struct unic_derived_plan *p)
 		copy_runs(nic, mr, p);
 	else if (derived_of(nic, idx)->kind != UNIC_FORM_INDIRECT)
 		borrow_entries(nic, mr, p);
-	open_derived(nic, idx, p, link_elements(nic, idx, p));
+	link_elements(nic, idx, p);
+	open_derived(nic, idx, p);
 	return 0;
 }
 

@@ -11,33 +11,11 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Without UNIC_LONG_FORMS no offset has more than 32 bits. */
-static uint64_t offset_of(const struct unic_element *e)
-{
-	return UNIC_LONG_FORMS ? e->off : (uint32_t)e->off;
-}
-
-/* Returns how many repetitions of @bytes lie before *@off, which becomes the offset in
- * its own. */
-static uint32_t split_repeats(uint64_t *off, uint64_t bytes)
-{
-	uint32_t low = (uint32_t)*off, nth;
-
-	if (UNIC_LONG_FORMS && unlikely((*off | bytes) >> 32)) {
-		nth = (uint32_t)(*off / bytes);
-		*off -= nth * bytes;
-		return nth;
-	}
-	nth = low / (uint32_t)bytes;
-	*off = low - nth * (uint32_t)bytes;
-	return nth;
-}
-
 /* Returns the element of @form that has byte @off of a repetition: the last one
  * that begins at or before it. */
 static const struct unic_element *
 element_at(const struct unic_derived_regions *f,
-	   const struct unic_derived *form, uint64_t off)
+	   const struct unic_derived *form, uint32_t off)
 {
 	const struct unic_element *e = &f->element[form->first];
 	uint32_t lo = 0, hi = form->used;
@@ -45,7 +23,7 @@ element_at(const struct unic_derived_regions *f,
 	while (hi - lo > 1) {
 		uint32_t mid = (lo + hi) / 2;
 
-		if (offset_of(&e[mid]) <= off)
+		if (e[mid].off <= off)
 			lo = mid;
 		else
 			hi = mid;
@@ -60,18 +38,15 @@ step_derived(const struct unic_derived_regions *f,
 	     const struct unic_derived *form, uint64_t off, uint64_t *iova,
 	     struct unic_xlate *out)
 {
-	const struct unic_element *e =
-		&f->element[form->first + form->used - 1u];
-	uint64_t bytes = UNIC_LONG_FORMS ? e->off + e->len
-					 : (uint32_t)e->off + e->len;
-	uint32_t low, nth = 0;
+	const struct unic_element *e;
+	uint32_t low = (uint32_t)off, nth = 0;
 
-	if (!UNIC_LONG_FORMS)
-		off = (uint32_t)off;
-	if (off >= bytes)
-		nth = split_repeats(&off, bytes);
-	e = element_at(f, form, off);
-	low = (uint32_t)off - (uint32_t)e->off;
+	if (low >= form->bytes) {
+		nth = low / form->bytes;
+		low %= form->bytes;
+	}
+	e = element_at(f, form, low);
+	low -= e->off;
 	*iova = e->iova + (uint64_t)nth * e->stride + low;
 	out->before = min_u32(out->before, low);
 	out->len = min_u32(out->len, e->len - low);

@@ -51,13 +51,4 @@ MUTATIONS = (
      "\treturn 0;", "forms: an STag is given twice in an epoch", "test_mr"),
     ("firmware/revoke/register.c", "\t\tunic_mr_claim(&nic->memory, a->stag);\n\tunic_derived_build", "\t\t;\n\tunic_derived_build",
      "forms: come back with another STag", "test_mr"),
-    ("firmware/memory/access.c", "\treturn UNIC_LONG_FORMS && SPAN32 &&", "\treturn 0 &&",
-     "forms: bounds of 32 bits", "test_indirect"),
-    ("firmware/memory/access.c", "\t       off < mr->length && len <= mr->length - off;\n}\n\nstatic inline uint32_t page_of",
-     "\t       off < mr->length;\n}\n\nstatic inline uint32_t page_of",
-     "forms: an access that ends behind a long form", "test_indirect"),
-    ("firmware/memory/translate.c", "if (UNIC_LONG_FORMS && unlikely((*off | bytes) >> 32)) {", "if (0) {",
-     "forms: repetitions beyond 4 GiB are counted by 32 bits", "test_indirect"),
-    ("firmware/memory/derived.c", "\treturn ((bytes >> 32) * repeat + (low >> 32)) >> (UNIC_FORM_BITS - 32u);", "\treturn 0;",
-     "forms: longer than their tags", "test_indirect"),
 )

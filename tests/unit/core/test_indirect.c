@@ -155,6 +155,7 @@ static void lists_with_every_element_wrong(void **state)
 	BAD(n, 0, INVALID);
 	BAD(n, 4, TOO_LARGE);
 	BAD(iova, UINT64_MAX - 8190, INVALID);
+	BAD(repeat, UINT32_MAX, TOO_LARGE);
 	BAD(rights, UNIC_MR_RIGHTS_ALL + 1, INVALID);
 #undef BAD
 	assert_memory_equal(&before, &rb.nic.derived, sizeof(before));
@@ -234,91 +235,6 @@ static void protection_information_interleaved(void **state)
 	assert_int_equal(form_write_to(&x, 3, 20 * 520 - 3), UNIC_WC_SUCCESS);
 	for (i = 3; i < 20 * 520; i++)
 		assert_int_equal(*t10(i), ma.mem[i - 3]);
-}
-
-/* Byte @off of the long form below. */
-static const uint8_t *in_long_form(uint64_t off)
-{
-	uint32_t in = (uint32_t)(off % 8192);
-
-	return in < 4000 ? form_mb[0].mem + 100 + in
-			 : form_mb[1].mem + in - 4000;
-}
-
-static void assert_long_form(const struct rig_mr *x, uint64_t off)
-{
-	struct unic_xlate out;
-
-	assert_int_equal(form_access_b(x, RW, off, 1, &out), 0);
-	assert_ptr_equal(rb.port.window[0] + (uint32_t)out.bus,
-			 in_long_form(off));
-}
-
-/* 16 GiB of two pieces that repeat: lengths and offsets have 64 bits. */
-static void forms_of_more_than_4_gib(void **state)
-{
-	static const uint64_t at[] = { 0,
-				       3999,
-				       4000,
-				       8191,
-				       (1ull << 32) - 1,
-				       1ull << 32,
-				       (1ull << 32) + 8191,
-				       (3ull << 32) + 4001,
-				       (1ull << 34) - 1 };
-	struct form_plan p = {
-		.n = 2, .repeat = 1u << 21, .rights = RW, .iova = 0xfffff000
-	};
-	struct unic_xlate out;
-	struct rig_mr x, s, y;
-	uint32_t i;
-
-	(void)state;
-	p.sge[0] = form_piece(&form_mb[0], 100, 4000);
-	p.sge[1] = form_piece(&form_mb[1], 0, 4192);
-	form_alloc_ok(UNIC_FORM_INDIRECT, 2, &x);
-	assert_int_equal(form_make(&x, &p), 0);
-	for (i = 0; i < sizeof(at) / sizeof(*at); i++)
-		assert_long_form(&x, at[i]);
-	assert_int_equal(form_access_b(&x, RW, 1ull << 34, 1, &out),
-			 -UNIC_EBOUNDS);
-	assert_int_equal(form_access_b(&x, RW, (1ull << 34) - 1, 2, &out),
-			 -UNIC_EBOUNDS);
-	assert_int_equal(form_access_b(&x, RW, UINT64_MAX, 1, &out),
-			 -UNIC_EBOUNDS);
-	assert_int_equal(form_write_to(&x, (1ull << 32) - 16, 32),
-			 UNIC_WC_SUCCESS);
-	assert_memory_equal(in_long_form(8176), ma.mem, 16);
-	assert_memory_equal(in_long_form(0), ma.mem + 16, 16);
-	/* a piece of it beyond 4 GiB */
-	form_alloc_ok(UNIC_FORM_SUB, 0, &s);
-	assert_int_equal(form_make_one(&s, &x, (3ull << 32) + 5, 100, RW, 1),
-			 0);
-	assert_int_equal(form_access_b(&s, RW, 7, 1, &out), 0);
-	assert_ptr_equal(rb.port.window[0] + (uint32_t)out.bus,
-			 in_long_form(12));
-	assert_int_equal(form_make_one(&s, &x, 1ull << 34, 1, RW, 2),
-			 UNIC_ST_STATE);
-	/* one repetition of nearly 8 GiB, and all of them up to 2^50 */
-	p = (struct form_plan){ .n = 2,
-				.repeat = (1u << 17) + 1,
-				.rights = RW };
-	p.sge[0] = form_piece(&x, 5, UINT32_MAX);
-	p.sge[1] = form_piece(&x, 1ull << 32, UINT32_MAX);
-	form_alloc_ok(UNIC_FORM_INDIRECT, 2, &y);
-	assert_int_equal(form_make(&y, &p), UNIC_ST_TOO_LARGE);
-	p.repeat = UINT32_MAX;
-	assert_int_equal(form_make(&y, &p), UNIC_ST_TOO_LARGE);
-	p.repeat = 1u << 17;
-	assert_int_equal(form_make(&y, &p), 0);
-	assert_int_equal(form_access_b(&y, RW, UINT32_MAX + 3ull, 1, &out), 0);
-	assert_ptr_equal(rb.port.window[0] + (uint32_t)out.bus,
-			 in_long_form(3));
-	assert_int_equal(form_access_b(&y, RW, (1ull << 50) - (1u << 18) - 1, 1,
-				       &out),
-			 0);
-	assert_ptr_equal(rb.port.window[0] + (uint32_t)out.bus,
-			 in_long_form((1ull << 32) + UINT32_MAX - 1));
 }
 
 static void nested_to_a_depth(void **state)
@@ -691,7 +607,6 @@ int main(void)
 		TEST(lists_with_every_element_wrong),
 		TEST(windows_are_no_elements),
 		TEST(protection_information_interleaved),
-		TEST(forms_of_more_than_4_gib),
 		TEST(nested_to_a_depth),
 		TEST(posted_lists),
 		TEST(lists_that_are_none),
