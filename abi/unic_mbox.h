@@ -25,7 +25,7 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u	   /* a driver refuses a NIC of another */
-#define UNIC_ABI_MINOR 12u /* raised by additions, see unic_info.features */
+#define UNIC_ABI_MINOR 13u /* raised by additions, see unic_info.features */
 
 /* ------------------------------------------------------- layout of BAR2 */
 
@@ -45,16 +45,15 @@
 #define UNIC_BAR_DROP_OFF  0x100000u /* 8192 drop records, NIC writes */
 #define UNIC_BAR_USE_OFF \
 	0x120000u /* struct unic_use_row by region, NIC writes */
-#define UNIC_BAR_TABLE_OFF 0x140000u /* page tables, driver writes */
+/* 0x140000 to the end: not used; up to ABI 1.12 the page tables of TABLE regions */
 
 #define UNIC_CMD_ENTRIES 64u /* places of the command ring, and list pages */
 #define UNIC_CPL_ENTRIES 64u /* places of the completion ring */
 #define UNIC_EVT_ENTRIES \
 	512u /* places of the event ring, 1/4 kept for NOTICE, EVICTED */
-#define UNIC_MAD_RX_ENTRIES 64u	     /* places of the management ring */
-#define UNIC_DROP_ENTRIES   8192u    /* places of the ring of drop records */
-#define UNIC_TABLE_BYTES    0xc0000u /* 8 for each page of a TABLE region */
-#define UNIC_LIST_BYTES	    4096u    /* of the list page of a command slot */
+#define UNIC_MAD_RX_ENTRIES 64u	  /* places of the management ring */
+#define UNIC_DROP_ENTRIES   8192u /* places of the ring of drop records */
+#define UNIC_LIST_BYTES	    4096u /* of the list page of a command slot */
 #define UNIC_LIST_MAX \
 	(UNIC_LIST_BYTES / 8u) /* bus addresses of one list page */
 
@@ -67,25 +66,26 @@ enum unic_nic_state {
 	UNIC_NIC_CRASHED = 3, /* see struct unic_crash */
 };
 
-#define UNIC_FEAT_TOKENS	(1ull << 0)  /* TOKEN_ALLOC, tagged messages */
-#define UNIC_FEAT_REGISTER_WAIT (1ull << 1)  /* UNIC_REG_WAIT */
-#define UNIC_FEAT_NOTICE	(1ull << 2)  /* NOTICE, and answers to it */
-#define UNIC_FEAT_STATS		(1ull << 3)  /* counters, trace, crash */
-#define UNIC_FEAT_ICRC_OFFLOAD	(1ull << 4)  /* icrc_offload is 1 */
-#define UNIC_FEAT_RESTORE	(1ull << 5)  /* UNIC_REG_RESTORE */
-#define UNIC_FEAT_DEMAND	(1ull << 6)  /* regions of residency DEMAND */
-#define UNIC_FEAT_TABLE		(1ull << 7)  /* ... and of residency TABLE */
-#define UNIC_FEAT_WINDOWS	(1ull << 16) /* sub-regions and memory windows */
-#define UNIC_FEAT_FAST_REG	(1ull << 17) /* forms of kind FAST */
-#define UNIC_FEAT_INDIRECT	(1ull << 18) /* forms of kind INDIRECT */
-#define UNIC_FEAT_PHYSICAL	(1ull << 19) /* residency PHYSICAL, TOKEN_F_PIECES */
-#define UNIC_FEAT_BATCH		(1ull << 20) /* TOKEN_BATCH, lists in batches */
-#define UNIC_FEAT_APP_POLICY	(1ull << 21) /* REREG_HINT, PROC_KEEP_* */
-#define UNIC_FEAT_LFU		(1ull << 22) /* UNIC_POLICY_LFU */
-#define UNIC_FEAT_IDLE		(1ull << 23) /* idle_us, event IDLE */
-#define UNIC_FEAT_CANCEL_WAIT	(1ull << 24) /* UNIC_CANCEL_WAIT */
-#define UNIC_FEAT_TELL_REFUSED	(1ull << 25) /* UNIC_PEER_REFUSED */
-#define UNIC_FEAT_ACCOUNTS	(1ull << 26) /* slots that only pay: `keeper` */
+#define UNIC_FEAT_TOKENS	(1ull << 0) /* TOKEN_ALLOC, tagged messages */
+#define UNIC_FEAT_REGISTER_WAIT (1ull << 1) /* UNIC_REG_WAIT */
+#define UNIC_FEAT_NOTICE	(1ull << 2) /* NOTICE, and answers to it */
+#define UNIC_FEAT_STATS		(1ull << 3) /* counters, trace, crash */
+#define UNIC_FEAT_ICRC_OFFLOAD	(1ull << 4) /* icrc_offload is 1 */
+#define UNIC_FEAT_RESTORE	(1ull << 5) /* UNIC_REG_RESTORE */
+#define UNIC_FEAT_DEMAND	(1ull << 6) /* regions of residency DEMAND */
+/* 1ull << 7: not used again; up to ABI 1.12 residency TABLE, its lists in the BAR */
+#define UNIC_FEAT_WINDOWS      (1ull << 16) /* sub-regions and memory windows */
+#define UNIC_FEAT_FAST_REG     (1ull << 17) /* forms of kind FAST */
+#define UNIC_FEAT_INDIRECT     (1ull << 18) /* forms of kind INDIRECT */
+#define UNIC_FEAT_PHYSICAL     (1ull << 19) /* residency PHYSICAL, TOKEN_F_PIECES */
+#define UNIC_FEAT_BATCH	       (1ull << 20) /* TOKEN_BATCH, lists in batches */
+#define UNIC_FEAT_APP_POLICY   (1ull << 21) /* REREG_HINT, PROC_KEEP_* */
+#define UNIC_FEAT_LFU	       (1ull << 22) /* UNIC_POLICY_LFU */
+#define UNIC_FEAT_IDLE	       (1ull << 23) /* idle_us, event IDLE */
+#define UNIC_FEAT_CANCEL_WAIT  (1ull << 24) /* UNIC_CANCEL_WAIT */
+#define UNIC_FEAT_TELL_REFUSED (1ull << 25) /* UNIC_PEER_REFUSED */
+#define UNIC_FEAT_ACCOUNTS     (1ull << 26) /* slots that only pay: `keeper` */
+#define UNIC_FEAT_HOST_TABLE   (1ull << 27) /* residency TABLE: REG_HOST_TABLE */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.

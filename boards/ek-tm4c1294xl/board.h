@@ -7,20 +7,21 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
-#define UNIC_TLB_ENTRIES 256u
-#define UNIC_MRS	 32u
-#define UNIC_QPS	 32u
-#define UNIC_CQS	 32u
-#define UNIC_TOKENS	 128u
-#define UNIC_ELEMENTS	 128u
-#define UNIC_PROCS	 4u
-#define UNIC_PDS	 16u
-#define UNIC_WAITS	 16u
-#define UNIC_GHOSTS	 64u
+#define UNIC_TLB_ENTRIES  256u
+#define UNIC_MRS	  32u
+#define UNIC_QPS	  32u
+#define UNIC_CQS	  32u
+#define UNIC_TOKENS	  128u
+#define UNIC_ELEMENTS	  128u
+#define UNIC_PROCS	  4u
+#define UNIC_PDS	  16u
+#define UNIC_WAITS	  16u
+#define UNIC_GHOSTS	  64u
 #define UNIC_LFU	  1
 #define UNIC_TELL_REFUSED 1
 #define UNIC_ASKS	  1
 #define UNIC_ACCOUNTS	  1
+#define UNIC_TABLE_READS  0
 
 #define UNIC_QP_WINDOW	   16u
 #define UNIC_RQ_WINDOW	   8u
@@ -46,17 +47,15 @@
 #define UNIC_BOX_TRACE	18432u
 #define UNIC_BOX_USE	20480u
 #define UNIC_BOX_STATS	21504u /* to the end */
-#define UNIC_BOX_TABLE	0u     /* none */
 #define UNIC_BOX_BYTES	22528u
 
-#define UNIC_BOX_CMDS	     8u
-#define UNIC_BOX_CPLS	     8u
-#define UNIC_BOX_EVTS	     32u
-#define UNIC_BOX_MADS	     4u
-#define UNIC_BOX_DROPS	     256u
-#define UNIC_BOX_TRACES	     64u
-#define UNIC_BOX_LIST_BYTES  1024u
-#define UNIC_BOX_TABLE_BYTES 0u
+#define UNIC_BOX_CMDS	    8u
+#define UNIC_BOX_CPLS	    8u
+#define UNIC_BOX_EVTS	    32u
+#define UNIC_BOX_MADS	    4u
+#define UNIC_BOX_DROPS	    256u
+#define UNIC_BOX_TRACES	    64u
+#define UNIC_BOX_LIST_BYTES 1024u
 
 #define UNIC_BOX_DB_FIFO 64u
 #define UNIC_BOX_DB_ROWS 32u
