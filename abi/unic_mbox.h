@@ -86,6 +86,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_CANCEL_WAIT	(1ull << 24) /* UNIC_CANCEL_WAIT */
 #define UNIC_FEAT_TELL_REFUSED	(1ull << 25) /* UNIC_PEER_REFUSED */
 #define UNIC_FEAT_ACCOUNTS	(1ull << 26) /* slots that only pay: `keeper` */
+#define UNIC_FEAT_RATES		(1ull << 28) /* RATE; `rate`, `burst` of PROC_ATTACH */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.

@@ -21,6 +21,7 @@
 #define UNIC_TELL_REFUSED 1
 #define UNIC_ASKS	  1
 #define UNIC_ACCOUNTS	  1
+#define UNIC_METERS	  1
 
 #define UNIC_QP_WINDOW	   16u
 #define UNIC_RQ_WINDOW	   8u

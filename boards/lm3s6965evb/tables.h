@@ -19,6 +19,7 @@
 #define UNIC_TELL_REFUSED 0
 #define UNIC_ASKS	  0
 #define UNIC_ACCOUNTS	  0
+#define UNIC_METERS	  0
 
 #define UNIC_QP_WINDOW	   8u
 #define UNIC_RQ_WINDOW	   4u
