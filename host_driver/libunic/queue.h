@@ -100,6 +100,7 @@ struct unic_qp {
 	uint32_t conn; /* connection, 0: none */
 	uint8_t told;  /* UNIC_TOLD_*, atomic: events that were delivered */
 	struct unic_mend mend;
+	struct unic_rate rate; /* that it was set to; `rate` 0: none */
 	void *user;
 };
 

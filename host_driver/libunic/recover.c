@@ -17,6 +17,7 @@
 #include "fork.h"
 #include "mend_thread.h"
 #include "queue.h"
+#include "rate.h"
 
 #define NAP_NS	2000000l
 #define CALL_MS 200 /* at least */
@@ -180,6 +181,8 @@ static int recover_queues(struct unic_ctx *ctx)
 		err = query_qpn(qp);
 		if (!err)
 			err = reset_qp(qp);
+		if (!err)
+			err = unic_qp_rate_again(qp);
 	}
 	return err;
 }

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "ctl_fetch.h"
+#include "ctl_json.h"
 #include "ctl_print.h"
 #include "ctl_uses.h"
 #include "error.h"
@@ -25,6 +26,7 @@ struct ctl_options {
 	int n_args;
 	bool json, follow, all, refs;
 	int weight, quota, policy; /* -1: unchanged */
+	int64_t rate, burst;	   /* -1: unchanged */
 	int groups;		   /* trace: mask to record, -1: unchanged */
 	uint32_t uses;		   /* params: UNIC_PARAM_USES_*, or 0 */
 };
@@ -45,6 +47,7 @@ static const char doc[] =
 	"  params             --uses: what replacement policies go by\n"
 	"  crash              the crash record of the firmware\n"
 	"  policy PROC        --weight, --quota, --policy of a process\n"
+	"  rate PROC          its transmit limit; --rate, --burst: set it\n"
 	"  fault crash | drop-rx N | drop-events N   provoke it, for tests\n";
 
 static const struct argp_option argp_options[] = {
@@ -66,6 +69,11 @@ static const struct argp_option argp_options[] = {
 	{ "quota", 'q', "ENTRIES", 0, "policy: hard limit, 0 = none", 0 },
 	{ "policy", 'p', "NAME", 0,
 	  "policy: default, random, lru, s3fifo, app, lfu", 0 },
+	{ "rate", 'R', "BYTES", 0,
+	  "rate: bytes in a second, 0 = no limit; k, M, G: 10^3, 10^6, 10^9",
+	  0 },
+	{ "burst", 'B', "BYTES", 0, "rate: bytes at once; 0: the NIC chooses",
+	  0 },
 	{ 0 }
 };
 
@@ -115,6 +123,25 @@ static int parse_number(struct argp_state *state, const char *text)
 	return (int)v;
 }
 
+/* A number that may end in k, M or G. */
+static int64_t parse_bytes(struct argp_state *state, const char *text)
+{
+	static const char units[] = "kMG";
+	char *end;
+	long long v = strtoll(text, &end, 0);
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	long long most = INT64_MAX;
+	int i;
+
+	for (i = 0; unit && i <= unit - units; i++)
+		most /= 1000;
+	if (end == text || v < 0 || v > most || (*end && (!unit || end[1])))
+		argp_error(state, "%s is no number of bytes", text);
+	for (i = 0; unit && i <= unit - units; i++)
+		v *= 1000;
+	return v;
+}
+
 static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 {
 	struct ctl_options *o = state->input;
@@ -137,6 +164,12 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'q':
 		o->quota = parse_number(state, arg);
+		return 0;
+	case 'R':
+		o->rate = parse_bytes(state, arg);
+		return 0;
+	case 'B':
+		o->burst = parse_bytes(state, arg);
 		return 0;
 	case 'r':
 		o->refs = true;
@@ -400,6 +433,39 @@ static int do_policy(struct unic_conn *conn, const struct ctl_options *o)
 	return unic_conn_simple(conn, UNIC_CTL_POLICY, &rec, "policy");
 }
 
+/* Sets the limit with --rate; in any case shows what it is then. */
+static int do_rate(struct unic_conn *conn, const struct ctl_options *o)
+{
+	union {
+		struct unic_ctl_rate req;
+		struct unic_ctl_rate_reply reply;
+	} rec = { .req = { .id = unic_to_le32(0) } };
+	struct json_object *obj;
+	uint32_t proc;
+
+	if (number_arg(o, 1, &proc))
+		return -1;
+	if (o->rate < 0 && o->burst >= 0)
+		return unic_fail(-EINVAL, "rate: --burst goes with --rate");
+	if (o->burst > UINT32_MAX)
+		return unic_fail(-EINVAL, "rate: no such burst");
+	rec.req.id = unic_to_le32(proc);
+	if (o->rate >= 0) {
+		rec.req.rate = unic_to_le64((uint64_t)o->rate);
+		rec.req.burst =
+			unic_to_le32(o->burst > 0 ? (uint32_t)o->burst : 0);
+		rec.req.flags = unic_to_le32(UNIC_RATE_SET);
+	}
+	if (unic_conn_simple(conn, UNIC_CTL_RATE, &rec, "rate"))
+		return -1;
+	obj = json_object_new_object();
+	ctl_add_u64(obj, "proc", proc);
+	ctl_add_u64(obj, "rate", unic_from_le64(rec.reply.rate));
+	ctl_add_u64(obj, "burst", unic_from_le32(rec.reply.burst));
+	ctl_add_u64(obj, "held", unic_from_le32(rec.reply.held));
+	return show_object(o, obj, NULL);
+}
+
 static const struct command {
 	const char *name;
 	int (*run)(struct unic_conn *conn, const struct ctl_options *o);
@@ -412,6 +478,7 @@ static const struct command {
 	{ "trace", do_trace, false }, { "crash", do_crash, false },
 	{ "uses", do_uses, false },   { "params", do_params, true },
 	{ "fault", do_fault, true },  { "policy", do_policy, true },
+	{ "rate", do_rate, false },
 };
 
 static const struct command *find_command(const char *name)
@@ -434,9 +501,12 @@ int main(int argc, char **argv)
 					  NULL,
 					  NULL,
 					  NULL };
-	struct ctl_options o = {
-		.weight = -1, .quota = -1, .policy = -1, .groups = -1
-	};
+	struct ctl_options o = { .weight = -1,
+				 .quota = -1,
+				 .policy = -1,
+				 .rate = -1,
+				 .burst = -1,
+				 .groups = -1 };
 	const struct command *cmd;
 	struct unic_conn *conn;
 	int err;
