@@ -148,6 +148,8 @@ struct unic_bm_xfer {
 	uint32_t rkey;
 	uint64_t len;
 	unsigned int window; /* pieces in flight, 0: 8 */
+	/* Longest time without a completion, 0: 10 s. */
+	unsigned int timeout_ms;
 	/* Gets the address and key of a new remote region, after the eviction of
 	 * the old one. NULL: the transfer fails then. Runs in the calling thread
 	 * while no piece is in flight: it may use @qp and @cq. 0 or -errno. */
@@ -161,7 +163,7 @@ struct unic_bm_xfer {
  * window of pieces in flight, repeat those that evictions cut. Blocks until the transfer
  * is done or has failed; no piece is in flight afterwards.
  * -EIO with x->status: the QP is in error, or there is no way back from a cut. -ETIME:
- * nothing completed for 10 s.
+ * nothing completed for x->timeout_ms.
  */
 int unic_bm_transfer(struct unic_bm *bm, struct unic_bm_xfer *x);
 

@@ -14,7 +14,7 @@
 #include "mend.h"
 #include "wait.h"
 
-#define STALL_MS    10000
+#define STALL_MS    10000  /* unless the caller has another */
 #define RETRIES_MAX 10000u /* of one transfer */
 #define BATCH	    16
 /* Room for pieces in flight, and for rests of pieces that were cut in two. */
@@ -263,7 +263,9 @@ static int wait_completions(struct window *w)
 	int i;
 
 	if (!n) {
-		err = unic_wait_cq(w->x->cq, STALL_MS);
+		err = unic_wait_cq(w->x->cq, w->x->timeout_ms
+						     ? (int)w->x->timeout_ms
+						     : STALL_MS);
 		/* a queue pair that is being mended has bounds of its own */
 		if (err && (err != -ETIME || !unic_mend_at_work(w->x->qp)))
 			return err;

@@ -103,6 +103,7 @@ static int rdma_block(struct client *c)
 		.local = c->buf,
 		.len = c->len,
 		.window = 4,
+		.timeout_ms = c->p->timeout_ms,
 		.refresh = request_region,
 		.arg = c,
 	};
@@ -170,7 +171,7 @@ static int rpc_request(struct client *c, const struct unic_bm_hold *hold,
 		.mr = hold->mr,
 		.addr = c->buf,
 		.length = c->len,
-		.ttl_us = COPY_TIMEOUT_MS * 1000u,
+		.ttl_us = copy_patience_ms(c->p) * 1000u,
 	};
 	struct unic_pay_token token;
 	struct copy_msg msg = build_msg(c, COPY_ASK);

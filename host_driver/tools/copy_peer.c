@@ -20,7 +20,7 @@
 #define RECEIVES   16u
 #define BUF	   128u /* bytes of each */
 #define RETRIES	   1000
-#define SLICE_MS   250 /* of COPY_TIMEOUT_MS */
+#define SLICE_MS   250 /* of a wait for a message */
 #define PROBE	   4u  /* slices in which nothing came */
 #define RECOVER_MS 20000
 
@@ -212,7 +212,7 @@ static void probe_peer(struct copy_peer *p)
 static int wait_wc(struct copy_peer *p, struct unic_cq *cq, struct unic_wc *wc)
 {
 	unsigned int idle = 0;
-	int left = COPY_TIMEOUT_MS / SLICE_MS;
+	unsigned int left = copy_patience_ms(p) / SLICE_MS;
 	int n;
 	int err;
 
@@ -223,8 +223,11 @@ static int wait_wc(struct copy_peer *p, struct unic_cq *cq, struct unic_wc *wc)
 		if (p->disturbed && p->disturbed(p->disturbed_arg))
 			return copy_fail(-EINTR, "the client came again");
 		err = unic_wait_cq(cq, SLICE_MS);
-		if (err && (err != -ETIME || !--left))
+		if (err && err != -ETIME)
 			return err;
+		if (err && !--left)
+			return unic_fail(err, "no message within %u ms",
+					 copy_patience_ms(p));
 		if (err && cq == p->recv_cq && ++idle % PROBE == 0)
 			probe_peer(p);
 	}

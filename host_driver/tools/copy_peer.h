@@ -17,7 +17,7 @@
 #define COPY_SERVICE	0x756e69632d637079ull /* "unic-cpy" */
 #define COPY_BLOCK	(256u * 1024u) /* at most one chunk of the buffer manager */
 #define COPY_RPC_BLOCK	(64u * 1024u)
-#define COPY_TIMEOUT_MS 30000
+#define COPY_TIMEOUT_MS 30000 /* of a message */
 
 enum copy_what {
 	COPY_PUT = 1,
@@ -90,6 +90,9 @@ struct copy_peer {
 	unsigned int residency; /* enum unic_residency of all its buffers */
 	uint32_t block; /* bytes that one buffer has, COPY_BLOCK at most */
 	bool quiet, keep;
+	/* Longest time in which nothing comes; 0: COPY_TIMEOUT_MS for a message,
+	 * that of unic_bm_transfer() for a block. The caller's to set. */
+	unsigned int timeout_ms;
 	/* called repeatedly while copy_recv() waits: true ends the wait, -EINTR */
 	bool (*disturbed)(void *arg);
 	void *disturbed_arg;
@@ -109,6 +112,12 @@ void copy_peer_close(struct copy_peer *p);
 int copy_peer_qp(struct copy_peer *p);
 /** copy_peer_hangup() - disconnect and destroy the queue pair. */
 void copy_peer_hangup(struct copy_peer *p);
+
+/** copy_patience_ms() - longest wait of @p for a message. */
+static inline unsigned int copy_patience_ms(const struct copy_peer *p)
+{
+	return p->timeout_ms ? p->timeout_ms : COPY_TIMEOUT_MS;
+}
 
 /** copy_send() - send one message, and wait until it is acknowledged. */
 int copy_send(struct copy_peer *p, const struct copy_msg *msg);

@@ -144,7 +144,7 @@ static int serve_rpc_put(struct session *s, uint32_t len)
 	struct unic_pay_attr attr = {
 		.addr = s->buf,
 		.length = len,
-		.ttl_us = COPY_TIMEOUT_MS * 1000u,
+		.ttl_us = copy_patience_ms(s->p) * 1000u,
 	};
 	int tries = 0;
 	int err;

@@ -13,6 +13,8 @@
 #include "copy_client.h"
 #include "copy_server.h"
 
+#define TIMEOUT_MAX_S 600u
+
 enum command {
 	CMD_NONE,
 	CMD_SERVE,
@@ -29,7 +31,8 @@ struct copy_options {
 	const char *out;
 	uint32_t peer;
 	enum copy_mode mode;
-	unsigned int residency; /* enum unic_residency */
+	unsigned int residency;	 /* enum unic_residency */
+	unsigned int timeout_ms; /* 0: the usual ones */
 	bool quiet, stats, keep;
 };
 
@@ -60,6 +63,11 @@ static const struct argp_option argp_options[] = {
 	{ "dir", 'd', "DIR", 0, "serve: folder of the files (.)", 0 },
 	{ "name", 'n', "NAME", 0, "put: name at the server", 0 },
 	{ "output", 'o', "FILE", 0, "get: where to put it (NAME)", 0 },
+	{ "timeout", 't', "SECONDS", 0,
+	  "Longest time in which nothing comes (30 for a message, 10 for a "
+	  "part of "
+	  "a block); more over a slow board",
+	  0 },
 	{ "keep", 'k', NULL, 0,
 	  "Go on after a reset of the NIC or a restart of the driver (both "
 	  "ends)",
@@ -108,6 +116,18 @@ static void parse_residency(struct copy_options *o, const char *arg,
 	argp_error(state, "--residency=resident, demand or table");
 }
 
+static void parse_copy_timeout(struct copy_options *o, const char *arg,
+			       struct argp_state *state)
+{
+	char *end;
+	unsigned long s = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || !s || s > TIMEOUT_MAX_S)
+		argp_error(state, "--timeout: 1 to %u seconds, not %s",
+			   TIMEOUT_MAX_S, arg);
+	o->timeout_ms = (unsigned int)s * 1000;
+}
+
 static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
 {
 	struct copy_options *o = state->input;
@@ -139,6 +159,9 @@ static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'o':
 		o->out = arg;
+		return 0;
+	case 't':
+		parse_copy_timeout(o, arg, state);
 		return 0;
 	case 'k':
 		o->keep = true;
@@ -219,6 +242,7 @@ int main(int argc, char **argv)
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
 	err = copy_peer_open(&p, o.socket, o.residency, o.quiet, o.keep);
+	p.timeout_ms = o.timeout_ms;
 	if (!err)
 		err = o.cmd == CMD_SERVE ? copy_server(&p, o.dir, &stop)
 					 : run_transfer(&p, &o);

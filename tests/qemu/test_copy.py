@@ -12,6 +12,8 @@ import argparse
 import contextlib
 import hashlib
 import os
+import re
+import signal
 import struct
 import sys
 import tempfile
@@ -139,6 +141,30 @@ def hog_holds_on(rig):
     hog.end()
 
 
+def as_long_as_told(rig):
+    """NIC 1 stands still for longer than --timeout: the client connects again, and goes
+    on where it was. Repeated if the connection came back by itself before that."""
+    for bad in ("0", "601", "1s"):
+        args, _ = kept_transfer(rig, "get")
+        p = rig.start("client", "unic-copy", *args, "--timeout", bad, show=False)
+        assert p.child.wait(hosts.PATIENCE_S) == os.EX_USAGE, bad
+    if not any(stopped_in_the_middle(rig) for _ in range(TRIES)):
+        raise hosts.Failure("nothing took longer than --timeout")
+
+
+def stopped_in_the_middle(rig):
+    """Did the client give up within --timeout? The file comes in any case."""
+    args, dst = kept_transfer(rig, "get")
+    p = rig.start("client", "unic-copy", *args, "--timeout", "1", show=False)
+    moved(rig, "get", 8 << 20)
+    rig.nics[1].child.send_signal(signal.SIGSTOP)
+    time.sleep(2)
+    rig.nics[1].child.send_signal(signal.SIGCONT)
+    p.finish(hosts.PATIENCE_S)
+    assert digest(rig.path("src")) == digest(dst), "the file is another one"
+    return any(re.search("no (completion|message) within 1000 ms", t) for t in p.lines)
+
+
 WAY_US = 50000  # of each frame
 
 
@@ -239,6 +265,7 @@ def run_large(board, tell):
                      ("put", "rdma", 1), ("put", "rpc", 0)):
             tell(f"{case[0]} {case[1]}, NIC {case[2]} reset", server,
                  transfer, rig, *case)
+        tell("get rdma, --timeout", server, as_long_as_told, rig)
         tell("hog, NIC 0 reset", server, hog_holds_on, rig)
         server.end()
         server = serve(rig)

@@ -92,4 +92,6 @@ MUTATIONS = (
      "mend: the NIC hears of requests before there is a connection", TEST),
     ("host_driver/libunic/bufman_xfer.c", "\tif (wc->detail == UNIC_WD_BUSY)\n",
      "\tif (0)\n", "mend: pieces stay as long as they were", "test_libunic_manager"),
+    ("host_driver/libunic/bufman_xfer.c", "w->x->timeout_ms\n", "0\n",
+     "libunic: a transfer waits 10 s whatever it was told", "test_libunic_manager"),
 )

@@ -9,6 +9,7 @@
 
 #include "libunic_rig.h"
 #include "bufman.h"
+#include "wait.h"
 
 static struct unic_rq_slot *rq_ring(void)
 {
@@ -542,6 +543,29 @@ static void manager_repeats_what_was_evicted(void **state)
 	rig_down(&r);
 }
 
+/* Nothing completes: the manager waits as long as the caller wants, and drops its
+ * holds, so that the regions can go. */
+static void manager_waits_as_long_as_told(void **state)
+{
+	struct unic_bm_xfer x = { .opcode = UNIC_WR_WRITE,
+				  .len = PAGE,
+				  .timeout_ms = 50 };
+	struct unic_bm *bm;
+	uint64_t began;
+	struct rig r;
+
+	(void)state;
+	manager_up(&r, &bm);
+	x.qp = r.qp;
+	x.cq = r.cq;
+	x.local = unic_bm_get(bm, PAGE);
+	began = unic_now_ns();
+	assert_int_equal(unic_bm_transfer(bm, &x), -ETIME);
+	assert_in_range(unic_now_ns() - began, 50000000, 9000000000);
+	unic_bm_close(bm);
+	rig_down(&r);
+}
+
 /* Asks for a new key over the same connection: no part of the transfer may
  * complete meanwhile, or its completion would be taken for the answer. */
 static int key_over_the_same_queue(void *arg, uint64_t *remote, uint32_t *rkey)
@@ -689,6 +713,7 @@ int main(void)
 		WITH_DRIVER(manager_refuses_what_cannot_be_split),
 		WITH_DRIVER(receives_come_back),
 		WITH_DRIVER(manager_repeats_what_was_evicted),
+		WITH_DRIVER(manager_waits_as_long_as_told),
 		WITH_DRIVER(manager_asks_when_nothing_flies),
 		WITH_DRIVER(manager_takes_less_after_a_cut),
 		WITH_DRIVER(manager_takes_less_after_a_piece_was_cut),
