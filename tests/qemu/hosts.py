@@ -121,6 +121,7 @@ class Process:
     def __init__(self, line, who, args, show=True, stdin=subprocess.DEVNULL):
         self.who, self.show, self.timeline = who, show, line
         self.lines, self.new = [], queue.Queue()
+        self.said_at = time.monotonic()  # the last line
         self.child = subprocess.Popen(args, stdin=stdin,
                                       stdout=subprocess.PIPE,
                                       stderr=subprocess.STDOUT, text=True,
@@ -132,6 +133,7 @@ class Process:
         for text in self.child.stdout:
             text = text.rstrip("\n")
             self.lines.append(text)
+            self.said_at = time.monotonic()
             self.on_line(text)
             self.new.put(text)
         self.new.put(None)
@@ -159,11 +161,18 @@ class Process:
         return self.lines[-1] if self.lines else "nothing"
 
     def finish(self, seconds):
-        try:
-            code = self.child.wait(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            raise Failure(f"{self.who} was not done after {seconds} s; last: "
-                          f"{self.last()}") from None
+        """Wait for the end, which must be a good one. Raises Failure also when
+        nothing new is said for @seconds: whoever shows progress is alive."""
+        began = time.monotonic()
+        while (code := self.child.poll()) is None:
+            left = max(began, self.said_at) + seconds - time.monotonic()
+            if left < 0:
+                raise Failure(f"{self.who} was not done, and said nothing for "
+                              f"{seconds} s; last: {self.last()}")
+            try:
+                self.child.wait(timeout=min(left, 1))
+            except subprocess.TimeoutExpired:
+                pass
         self.reader.join(timeout=PATIENCE_S)
         if code:
             raise Failure(f"{self.who} failed (exit {code}): {self.last()}")
