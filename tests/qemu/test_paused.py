@@ -27,7 +27,7 @@ KEPT = 0.9  # of the rate
 # geometric mean of all of them is compared, and where that is not enough, after
 # more stops. But no fetch may be stuck.
 FETCHES, STOPS = 4, 3
-SLOW_S = 60  # no more stops after this time
+SLOW_S = 240  # no more stops after this time
 STUCK_S = 5
 FETCHED = 16 << 20  # some tens of milliseconds: many turns of a scheduler
 MOVED = {"soft": 16 << 20, "virt": 2 << 20}  # a file that C transfers
