@@ -26,7 +26,7 @@ void unic_admin_info(struct unic_req *req)
 	r.slots_used = unic_to_le32(used);
 	r.resets = unic_to_le32(host->resets);
 	r.nic_there = unic_to_le32(unic_device_state(host));
-	r.host_id = unic_to_le32(host->host_id);
+	r.host_id = unic_to_le32(host->objects.ids->host_id);
 	for (i = 0; i < sizeof(r.provider) - 1 && name[i]; i++)
 		r.provider[i] = (uint8_t)name[i];
 	unic_req_answer(req, UNIC_ST_OK, &r, &info, sizeof(info));

@@ -411,8 +411,8 @@ struct unic_host *unic_host_new(struct unic_os *os,
 	host->config = *config;
 	host->list_bytes = UNIC_LIST_BYTES;
 	host->start_ns = unic_os_now_ns(os);
-	unic_os_random(os, &host->host_id, sizeof(host->host_id));
-	if (unic_objects_init(&host->objects, os) || !init_procs(host)) {
+	if (unic_objects_init(&host->objects, os, config->ids) ||
+	    !init_procs(host)) {
 		unic_host_delete(host);
 		return NULL;
 	}

@@ -8,6 +8,8 @@
 
 #define UNIC_HOST_SLOTS_MAX 24u
 
+struct unic_ids;
+
 /* One connection of a process; the user embeds it and sets the first three. */
 struct unic_client {
 	uint32_t pid, uid;
@@ -35,6 +37,9 @@ struct unic_host_config {
 	 * of an earlier driver, and for a later one (journal.h); NULL: processes
 	 * do not outlive the driver */
 	void *journal;
+	/* where ids of objects come from, for all NICs of the host; NULL: there is
+	 * no other NIC, and ids begin anew with each driver */
+	struct unic_ids *ids;
 	uint64_t board;	     /* which memory the slots are: another one, and the
 			 * journal is about nothing */
 	uint32_t ipv4;	     /* of the NIC, host order */

@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 #include "objects.h"
 
-#define GEN_MAX ((1u << (32 - UNIC_OBJ_BITS)) - 1)
+/* A table without other NICs beside it has ids of its own. */
+static void init_ids(struct unic_objects *t, struct unic_ids *ids)
+{
+	static const uint64_t none[2];
 
-int unic_objects_init(struct unic_objects *t, struct unic_os *os)
+	t->own = ids ? NULL : unic_os_alloc(t->os, sizeof(*t->own));
+	t->ids = ids ? ids : t->own;
+	if (t->own)
+		unic_ids_init(t->own, t->os, none);
+}
+
+int unic_objects_init(struct unic_objects *t, struct unic_os *os,
+		      struct unic_ids *ids)
 {
 	uint32_t i;
 
 	memset(t, 0, sizeof(*t));
 	t->os = os;
+	init_ids(t, ids);
 	t->obj = unic_os_alloc(os, UNIC_OBJ_MAX * sizeof(*t->obj));
-	t->gen = unic_os_alloc(os, UNIC_OBJ_MAX * sizeof(*t->gen));
 	t->free = unic_os_alloc(os, UNIC_OBJ_MAX * sizeof(*t->free));
-	if (!t->obj || !t->gen || !t->free) {
+	if (!t->ids || !t->obj || !t->free) {
 		unic_objects_fini(t);
 		return -ENOMEM;
 	}
@@ -29,7 +39,7 @@ void unic_objects_fini(struct unic_objects *t)
 	for (i = 0; t->obj && i < t->end; i++)
 		unic_os_free(t->os, t->obj[i]);
 	unic_os_free(t->os, t->obj);
-	unic_os_free(t->os, t->gen);
+	unic_os_free(t->os, t->own);
 	unic_os_free(t->os, t->free);
 	memset(t, 0, sizeof(*t));
 }
@@ -57,24 +67,34 @@ static void insert_object(struct unic_objects *t, struct unic_obj *obj)
 		t->end = i + 1;
 }
 
+/* A new id, with the index that was free for longest; indices whose ids are used up are
+ * not free any more. 0: there is none. */
+static uint32_t new_id(struct unic_objects *t)
+{
+	uint32_t id = 0;
+
+	while (!id && t->free_head != t->free_tail)
+		id = unic_ids_next(t->ids,
+				   t->free[t->free_head++ % UNIC_OBJ_MAX]);
+	return id;
+}
+
 void *unic_obj_alloc(struct unic_objects *t, enum unic_obj_type type,
 		     uint32_t owner, size_t bytes)
 {
-	struct unic_obj *obj;
-	uint32_t i;
+	struct unic_obj *obj = unic_os_alloc(t->os, bytes);
 
-	if (t->free_head == t->free_tail)
-		return NULL;
-	obj = unic_os_alloc(t->os, bytes);
 	if (!obj)
 		return NULL;
-	i = t->free[t->free_head++ % UNIC_OBJ_MAX];
-	t->gen[i]++;
-	obj->id = t->gen[i] << UNIC_OBJ_BITS | i;
+	obj->id = new_id(t);
+	if (!obj->id) {
+		unic_os_free(t->os, obj);
+		return NULL;
+	}
 	obj->owner = (uint16_t)owner;
 	obj->type = (uint8_t)type;
 	if (t->note)
-		UNIC_STORE(t->note[i].id, obj->id);
+		UNIC_STORE(t->note[unic_obj_index(obj->id)].id, obj->id);
 	insert_object(t, obj);
 	return obj;
 }
@@ -88,10 +108,11 @@ void unic_objects_journal(struct unic_objects *t, struct unic_obj_note *note)
 	t->note = note;
 	t->free_tail = 0;
 	for (i = 0; i < UNIC_OBJ_MAX; i++) {
-		t->gen[i] = note[i].id >> UNIC_OBJ_BITS;
-		if (unic_obj_index(note[i].id) != i && note[i].id)
-			note[i].live = t->gen[i] = 0; /* of no driver */
-		if (!note[i].live && t->gen[i] < GEN_MAX)
+		if (unic_obj_index(note[i].id) == i)
+			unic_ids_given(t->ids, note[i].id);
+		else
+			note[i].live = 0; /* of no driver */
+		if (!note[i].live)
 			t->free[t->free_tail++] = (uint16_t)i;
 	}
 }
@@ -120,8 +141,7 @@ void unic_objects_tidy(struct unic_objects *t)
 		if (!t->note[i].live || t->obj[i])
 			continue;
 		t->note[i].live = 0;
-		if (t->gen[i] < GEN_MAX)
-			t->free[t->free_tail++ % UNIC_OBJ_MAX] = (uint16_t)i;
+		t->free[t->free_tail++ % UNIC_OBJ_MAX] = (uint16_t)i;
 	}
 }
 
@@ -135,8 +155,7 @@ void unic_obj_free(struct unic_objects *t, struct unic_obj *obj)
 	--*owner_count(t, obj);
 	t->live--;
 	t->freed[obj->type]++;
-	if (t->gen[i] < GEN_MAX)
-		t->free[t->free_tail++ % UNIC_OBJ_MAX] = (uint16_t)i;
+	t->free[t->free_tail++ % UNIC_OBJ_MAX] = (uint16_t)i;
 	unic_os_free(t->os, obj);
 }
 

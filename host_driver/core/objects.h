@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * objects.h - host-wide unique ids for everything a process owns (S4: "all
- * objects have unique ids, used in all later calls").
+ * objects.h - everything that the processes of one NIC own, by its id (ids.h).
  *
- * Secret: how an id is made. 13 bits index, 19 bits generation; an index is
- * reused as late as possible and retired when its generations are used up, so
- * no id ever comes back while the driver lives.
+ * Secret: how an object is found by its id, its type or its owner.
  */
 #ifndef UNIC_OBJECTS_H
 #define UNIC_OBJECTS_H
 
+#include "ids.h"
 #include "journal.h"
 
-#define UNIC_OBJ_BITS 13u
-#define UNIC_OBJ_MAX  (1u << UNIC_OBJ_BITS)
-#define UNIC_NOBODY   0xffffu /* owner: the driver itself */
+#define UNIC_NOBODY 0xffffu /* owner: the driver itself */
 
 enum unic_obj_type {
 	UNIC_OBJ_PD = 1,
@@ -38,9 +34,10 @@ struct unic_obj {
 
 struct unic_objects {
 	struct unic_os *os;
+	struct unic_ids *ids;  /* of the host */
+	struct unic_ids *own;  /* the same, if there is no other NIC; or NULL */
 	struct unic_obj **obj; /* by index; NULL: free */
-	uint32_t *gen;
-	uint16_t *free; /* ring of free indices */
+	uint16_t *free;	       /* ring of free indices */
 	uint32_t free_head, free_tail;
 	uint32_t live, end; /* objects; highest index in use ever + 1 */
 	uint16_t many[UNIC_OBJ_OWNERS][UNIC_OBJ_TYPES]; /* objects of each */
@@ -48,9 +45,11 @@ struct unic_objects {
 	struct unic_obj_note *note;	/* by index; NULL: no journal */
 };
 
-/** unic_objects_init() - make an empty table; unic_objects_fini() frees it. 0 or
- * -ENOMEM. */
-int unic_objects_init(struct unic_objects *t, struct unic_os *os);
+/** unic_objects_init() - make an empty table; unic_objects_fini() frees it.
+ * @ids: where ids come from, which stays the caller's; NULL: from the table's own.
+ * Returns 0 or -ENOMEM. */
+int unic_objects_init(struct unic_objects *t, struct unic_os *os,
+		      struct unic_ids *ids);
 
 /** unic_objects_journal() - use the notes at @note, before the first object is made:
  * an object that is freed has its note cleared, and no id of an earlier driver is
@@ -101,11 +100,5 @@ uint32_t unic_obj_count(const struct unic_objects *t, enum unic_obj_type type,
 
 /** unic_obj_disown() - make the driver itself the owner of @obj. */
 void unic_obj_disown(struct unic_objects *t, struct unic_obj *obj);
-
-/** unic_obj_index() - position of an id, for unic_obj_next(). */
-static inline uint32_t unic_obj_index(uint32_t id)
-{
-	return id & (UNIC_OBJ_MAX - 1);
-}
 
 #endif /* UNIC_OBJECTS_H */

@@ -189,7 +189,7 @@ static void hello_reply(struct unic_req *req)
 	r.path_mtu = info.path_mtu;
 	r.frames = unic_to_le32(host->proc[req->slot].frames.frames -
 				UNIC_SLOT_FRAMES);
-	r.host_id = unic_to_le32(host->host_id);
+	r.host_id = unic_to_le32(host->objects.ids->host_id);
 	r.nic = host->provider->ops->name[0] == 'n';
 	r.resumed = host->proc[req->slot].resumed;
 	r.slot_at = unic_to_le16(slot_at(&host->config, req->slot));

@@ -204,7 +204,7 @@ struct unic_host {
 	bool ready;		/* state READY and set up */
 	/* the NIC may access memory of objects that have ended: keep pins */
 	bool dark;
-	uint32_t epoch, host_id, arp_seq;
+	uint32_t epoch, arp_seq;
 	uint32_t slots; /* usable: of config.slots and of the NIC, the fewer */
 	uint32_t left;	/* times that a slot became HELD */
 	uint32_t share[UNIC_OBJ_TYPES]; /* objects one process may have */

@@ -13,6 +13,8 @@
 
 #ifdef __KERNEL__
 #include <asm/barrier.h>
+#include <linux/atomic.h>
+#include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/limits.h>
 #include <linux/string.h>
@@ -117,6 +119,17 @@ static inline void unic_os_wmb(void)
 static inline void unic_os_mb(void)
 {
 	mb(); /* with the device's unic_mb() */
+}
+
+/* Add 1 to @n, which others may count up at the same time, and return the result. */
+static inline uint32_t unic_os_count(uint32_t *n)
+{
+#ifdef __KERNEL__
+	static_assert(sizeof(atomic_t) == sizeof(*n));
+	return (uint32_t)atomic_inc_return((atomic_t *)n);
+#else
+	return __atomic_add_fetch(n, 1, __ATOMIC_RELAXED);
+#endif
 }
 
 /* Exactly one access: the compiler neither tears, repeats nor invents it. */

@@ -52,7 +52,7 @@ ROOMS = {
         ("nic", r"nic\."),
     ],
     "host_driver/core/": [
-        ("base", r"(unic_os|provider|host_config|objects|journal|state|request"
+        ("base", r"(unic_os|provider|host_config|objects|ids|journal|state|request"
                  r"|device|upcall)\.|region/frames"),
         ("region", r"region/"),
         ("queue", r"queue(_token)?\."),

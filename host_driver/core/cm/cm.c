@@ -80,7 +80,7 @@ static void resolve_done(struct unic_req *req, uint32_t status)
 	memcpy(c->mac, req->mac, sizeof(c->mac));
 	unic_conn_message(c, UNIC_CM_REQ);
 	c->sent.service = c->service;
-	c->sent.guid = host->host_id;
+	c->sent.guid = host->objects.ids->host_id;
 	c->qpn = qp->qpn;
 	c->sent.qpn = c->qpn;
 	c->sent.psn = c->my_psn;

@@ -169,7 +169,7 @@ void unic_conn_reject(struct unic_host *host, struct conn *c, uint16_t reason)
 	unic_conn_message(c, UNIC_CM_REJ);
 	c->sent.reason = reason;
 	c->sent.rejected = rej_message_type(c);
-	c->sent.guid = host->host_id;
+	c->sent.guid = host->objects.ids->host_id;
 	unic_conn_resend(host, c);
 }
 
@@ -370,7 +370,7 @@ static void qp_established(struct unic_req *req, struct conn *c)
 		c->sent.timeout = host->config.ack_timeout
 					  ? host->config.ack_timeout
 					  : ACK_DELAY;
-		c->sent.guid = host->host_id;
+		c->sent.guid = host->objects.ids->host_id;
 		add_private(c, req);
 		c->state = C_REP_SENT;
 		unic_conn_send_until(host, c,

@@ -303,7 +303,7 @@ static void who_got_no_rtu_says_so(void **state)
 	assert_int_equal(m.remote_comm, rep.remote_comm);
 	assert_int_equal(rej[33], 8 << 1);
 	assert_int_equal(rej[40] << 24 | rej[41] << 16 | rej[42] << 8 | rej[43],
-			 (int)f->host->host_id);
+			 (int)f->host->objects.ids->host_id);
 	fake_delete(f);
 	f = fake_new();
 	m = to_answer(f, UNIC_CM_REP);

@@ -18,7 +18,7 @@ static void ids_never_come_back(void **state)
 	uint32_t first, i;
 
 	(void)state;
-	assert_int_equal(unic_objects_init(&t, &os), 0);
+	assert_int_equal(unic_objects_init(&t, &os, NULL), 0);
 	a = unic_obj_alloc(&t, UNIC_OBJ_PD, 1, sizeof(*a));
 	first = a->id;
 	assert_ptr_equal(unic_obj_get(&t, first, UNIC_OBJ_PD, 1), a);
@@ -52,7 +52,7 @@ static void ids_that_were_used_up_do_not_come_back(void **state)
 	note[6].id = last | 6;
 	note[6].live = 1;
 	note[7].id = (last - UNIC_OBJ_MAX) | 7;
-	assert_int_equal(unic_objects_init(&t, &os), 0);
+	assert_int_equal(unic_objects_init(&t, &os, NULL), 0);
 	unic_objects_journal(&t, note);
 	unic_objects_tidy(&t);
 	while ((o = unic_obj_alloc(&t, UNIC_OBJ_PD, 1, sizeof(*o)))) {
@@ -67,6 +67,90 @@ static void ids_that_were_used_up_do_not_come_back(void **state)
 	free(note);
 }
 
+/* Marks what @t gives in @seen, by generation and index, until nothing is left or @n ids
+ * are given; none may have been given before. Returns how many were given. */
+static uint32_t take_ids(struct unic_objects *t, uint8_t *seen, uint32_t n)
+{
+	struct unic_obj *o;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		o = unic_obj_alloc(t, UNIC_OBJ_MR, 1, sizeof(*o));
+		if (!o)
+			break;
+		assert_false(seen[o->id >> 3] >> (o->id & 7) & 1);
+		seen[o->id >> 3] |= (uint8_t)(1u << (o->id & 7));
+		unic_obj_free(t, o);
+	}
+	return i;
+}
+
+/* Two NICs of a host, each with its table, and then another driver of the same boot with
+ * three of them: no id is given twice. After a boot they begin anew. */
+static void ids_are_those_of_the_host(void **state)
+{
+	static const uint64_t boot[2] = { 1, 2 }, later[2] = { 1, 3 };
+	uint8_t *seen = calloc(1, 1u << 29);
+	struct unic_ids *ids = calloc(1, sizeof(*ids));
+	struct unic_os os = { 0 };
+	struct unic_objects t[3];
+	uint32_t i, k, host_id;
+
+	(void)state;
+	unic_ids_init(ids, &os, boot);
+	host_id = ids->host_id;
+	for (k = 0; k < 2; k++)
+		assert_int_equal(unic_objects_init(&t[k], &os, ids), 0);
+	for (i = 0; i < 3 * UNIC_OBJ_MAX; i++)
+		for (k = 0; k < 2; k++)
+			assert_int_equal(take_ids(&t[k], seen, 1 + k), 1 + k);
+	for (k = 0; k < 2; k++)
+		unic_objects_fini(&t[k]);
+	unic_ids_init(ids, &os, boot);
+	assert_int_not_equal(ids->host_id, host_id);
+	for (k = 0; k < 3; k++) {
+		assert_int_equal(unic_objects_init(&t[k], &os, ids), 0);
+		assert_int_equal(take_ids(&t[k], seen, 2 * UNIC_OBJ_MAX),
+				 2 * UNIC_OBJ_MAX);
+		unic_objects_fini(&t[k]);
+	}
+	assert_int_not_equal(ids->gen[0], 0);
+	unic_ids_init(ids, &os, later);
+	assert_int_equal(ids->gen[0], 0);
+	free(ids);
+	free(seen);
+	assert_int_equal(os.live, 0);
+}
+
+/* What one NIC has used up the other one has not, either. */
+static void ids_run_out_for_the_host(void **state)
+{
+	static const uint64_t boot[2];
+	const uint32_t last = UINT32_MAX >> UNIC_OBJ_BITS;
+	struct unic_ids *ids = calloc(1, sizeof(*ids));
+	struct unic_os os = { 0 };
+	struct unic_objects a, b;
+	uint8_t *seen = calloc(1, 1u << 29);
+	uint32_t i;
+
+	(void)state;
+	unic_ids_init(ids, &os, boot);
+	for (i = 0; i < UNIC_OBJ_MAX; i++)
+		unic_ids_given(ids, (last - 2) << UNIC_OBJ_BITS | i);
+	unic_ids_given(ids, 1u << UNIC_OBJ_BITS | 7); /* long ago */
+	assert_int_equal(unic_objects_init(&a, &os, ids), 0);
+	assert_int_equal(unic_objects_init(&b, &os, ids), 0);
+	assert_int_equal(take_ids(&a, seen, UNIC_OBJ_MAX), UNIC_OBJ_MAX);
+	assert_int_equal(take_ids(&b, seen, 3 * UNIC_OBJ_MAX), UNIC_OBJ_MAX);
+	assert_int_equal(take_ids(&a, seen, 1), 0);
+	assert_int_equal(take_ids(&b, seen, 1), 0);
+	unic_objects_fini(&a);
+	unic_objects_fini(&b);
+	free(ids);
+	free(seen);
+	assert_int_equal(os.live, 0);
+}
+
 static void ids_run_out(void **state)
 {
 	struct unic_os os = { 0 };
@@ -74,7 +158,7 @@ static void ids_run_out(void **state)
 	uint32_t i;
 
 	(void)state;
-	assert_int_equal(unic_objects_init(&t, &os), 0);
+	assert_int_equal(unic_objects_init(&t, &os, NULL), 0);
 	for (i = 0; i < UNIC_OBJ_MAX; i++)
 		assert_non_null(unic_obj_alloc(&t, UNIC_OBJ_MR, 0,
 					       sizeof(struct unic_obj)));
@@ -90,7 +174,7 @@ static void objects_are_counted_by_owner(void **state)
 	struct unic_obj *a, *b;
 
 	(void)state;
-	assert_int_equal(unic_objects_init(&t, &os), 0);
+	assert_int_equal(unic_objects_init(&t, &os, NULL), 0);
 	a = unic_obj_alloc(&t, UNIC_OBJ_MR, 3, sizeof(*a));
 	b = unic_obj_alloc(&t, UNIC_OBJ_MR, 3, sizeof(*b));
 	unic_obj_alloc(&t, UNIC_OBJ_PD, 3, sizeof(*a));
@@ -204,6 +288,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ids_never_come_back),
 		cmocka_unit_test(ids_that_were_used_up_do_not_come_back),
+		cmocka_unit_test(ids_are_those_of_the_host),
+		cmocka_unit_test(ids_run_out_for_the_host),
 		cmocka_unit_test(ids_run_out),
 		cmocka_unit_test(objects_are_counted_by_owner),
 		cmocka_unit_test(frames_fill_and_empty),

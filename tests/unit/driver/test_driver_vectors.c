@@ -268,7 +268,7 @@ static struct fake *sized(void)
 	info(f)->drain_us = unic_to_le32(10000);
 	info(f)->tlb_entries = unic_to_le32(1024);
 	info(f)->ipv4 = unic_to_le32(0x0a000001);
-	f->host->host_id = 0x5eed1234;
+	f->host->objects.ids->host_id = 0x5eed1234;
 	return f;
 }
 
