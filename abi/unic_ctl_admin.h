@@ -28,6 +28,52 @@ enum unic_ctl_nic {
 	UNIC_CTL_NIC_DEAD = 3,	   /* does not answer, or crashed: see CRASH */
 };
 
+/*
+ * NICS. The NICs of this driver, those that are gone left out. Tail: one struct
+ * unic_ctl_nic_row each, by number. A driver that answers BAD_OPCODE has one NIC and
+ * knows no SELECT either.
+ */
+#define UNIC_CTL_NICS_MAX  16u	     /* of one driver */
+#define UNIC_CTL_FEAT_NICS (1u << 0) /* SELECT */
+struct unic_ctl_nics_reply {
+	struct unic_ctl_hdr hdr;
+	unic_le32 nics; /* rows in the tail */
+	unic_le32
+		mine; /* number of the NIC that this connection is with; before
+			     * SELECT, that it would be with */
+	unic_le32 features; /* of the driver: UNIC_CTL_FEAT_* */
+	unic_le32 rsvd[9];
+};
+struct unic_ctl_nic_row {
+	unic_le32 number; /* as long as the driver lives */
+	unic_le32 state;  /* enum unic_ctl_nic */
+	unic_le32 ipv4;	  /* its address, host order */
+	unic_le32 rsvd;
+	uint8_t name[16]; /* text, zero-padded; does not begin with a digit */
+};
+
+/*
+ * SELECT. A connection is with one NIC for its life: all its requests are for that NIC,
+ * and all its objects are there. Which one is decided by its first request that is not
+ * NICS: SELECT says it, any other request means the one with the lowest number. SELECT
+ * of the same NIC again: OK. BUSY: the connection is with another one. NO_SUCH_NIC: then
+ * it may try again. INVALID: name and number.
+ */
+struct unic_ctl_select {
+	struct unic_ctl_hdr hdr;
+	unic_le32 number; /* if name is empty; else 0 */
+	unic_le32 rsvd0;
+	uint8_t name[16]; /* zero-padded; empty: by number */
+	unic_le32 rsvd[6];
+};
+struct unic_ctl_select_reply {
+	struct unic_ctl_hdr hdr;
+	unic_le32 number; /* of the NIC */
+	unic_le32 rsvd0;
+	uint8_t name[16]; /* of the NIC, zero-padded */
+	unic_le32 rsvd[6];
+};
+
 /* STATS. Tail: unic_le64 per counter, in the order of UNIC_COUNTERS. */
 struct unic_ctl_stats_reply {
 	struct unic_ctl_hdr hdr;
@@ -194,6 +240,13 @@ UNIC_ABI_SIZE(unic_ctl_uses, 64);
 UNIC_ABI_SIZE(unic_ctl_uses_reply, 64);
 UNIC_ABI_AT(unic_ctl_info_reply, provider, 48);
 UNIC_ABI_SIZE(unic_ctl_info_reply, 64);
+UNIC_ABI_SIZE(unic_ctl_nics_reply, 64);
+UNIC_ABI_AT(unic_ctl_nic_row, name, 16);
+UNIC_ABI_SIZE(unic_ctl_nic_row, 32);
+UNIC_ABI_AT(unic_ctl_select, name, 24);
+UNIC_ABI_SIZE(unic_ctl_select, 64);
+UNIC_ABI_AT(unic_ctl_select_reply, name, 24);
+UNIC_ABI_SIZE(unic_ctl_select_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_stats_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_dump, 64);
 UNIC_ABI_SIZE(unic_ctl_dump_reply, 64);

@@ -79,10 +79,14 @@ enum unic_ctl_op {
 	UNIC_CTL_TRACE = 68, /* unic_ctl_trace: events of the NIC */
 	UNIC_CTL_CRASH = 69, /* unic_ctl_plain: its crash record */
 	UNIC_CTL_USES = 70,  /* unic_ctl_uses: uses of regions */
+	UNIC_CTL_NICS = 71,  /* unic_ctl_plain: the NICs of this driver */
 	/* anybody, too; served by the driver itself */
 	UNIC_CTL_KIO = 72, /* unic_ctl_kio; of unicd alone, in a
 			    * kernel BAD_OPCODE; PERMISSION: not
 			    * among the users that unicd was given */
+	/* anybody, before any other request but NICS */
+	UNIC_CTL_SELECT = 73, /* unic_ctl_select: which NIC all requests of
+			       * this connection are for */
 	/* root, or the user the driver runs as */
 	UNIC_CTL_FAULT = 80,	  /* unic_ctl_fault: provoke what should
 				   * not happen */
@@ -128,6 +132,7 @@ enum unic_ctl_status {
 	UNIC_CTL_ST_REMOTE = 80,      /* KIO: the other host says `error` */
 	UNIC_CTL_ST_VERSION = 81,     /* HELLO: `version` is not the driver's;
 				       * the reply is unic_ctl_hello_version */
+	UNIC_CTL_ST_NO_SUCH_NIC = 82, /* SELECT: not one of this driver */
 };
 
 /* First 16 bytes of every message. */
@@ -142,7 +147,7 @@ struct unic_ctl_hdr {
 			       * more than the op takes: INVALID */
 };
 
-/* Requests without fields: INFO, STATS, PS, CRASH, RESET, USAGE, PD_ALLOC.
+/* Requests without fields: INFO, STATS, NICS, PS, CRASH, RESET, USAGE, PD_ALLOC.
  * Replies without fields: all that are not mentioned below. */
 struct unic_ctl_plain {
 	struct unic_ctl_hdr hdr;

@@ -12,6 +12,7 @@
 #include "cm/cm_end.h"
 #include "cm/cm_listen.h"
 #include "cm/grants.h"
+#include "nics.h"
 #include "proc.h"
 #include "queue.h"
 #include "queue_token.h"
@@ -122,6 +123,9 @@ static const struct op ops[] = {
 	[UNIC_CTL_CRASH] = { "crash", unic_admin_crash, PLAIN, OP_PRIV },
 	[UNIC_CTL_USES] = { "uses", unic_admin_uses, END(unic_ctl_uses, rsvd),
 			    OP_NIC },
+	[UNIC_CTL_NICS] = { "nics", unic_nics_list, PLAIN, 0 },
+	[UNIC_CTL_SELECT] = { "select", unic_nics_select,
+			      END(unic_ctl_select, rsvd), 0 },
 	[UNIC_CTL_FAULT] = { "fault", unic_admin_fault,
 			     END(unic_ctl_fault, rsvd), ADMIN },
 	[UNIC_CTL_PARAMS] = { "params", unic_admin_params,

@@ -40,9 +40,14 @@ struct unic_host_config {
 	/* where ids of objects come from, for all NICs of the host; NULL: there is
 	 * no other NIC, and ids begin anew with each driver */
 	struct unic_ids *ids;
-	uint64_t board;	     /* which memory the slots are: another one, and the
+	uint64_t board;	 /* which memory the slots are: another one, and the
 			 * journal is about nothing */
-	uint32_t ipv4;	     /* of the NIC, host order */
+	uint32_t ipv4;	 /* of the NIC, host order */
+	uint32_t number; /* of the NIC in the host */
+	char name[16];	 /* of the NIC, zero-padded */
+	/* list_nics() - store a row for each NIC of the host, this one, too, by
+	 * number; returns how many, UNIC_CTL_NICS_MAX at most. NULL: this one only */
+	uint32_t (*list_nics)(struct unic_os *os, struct unic_ctl_nic_row *row);
 	uint32_t pid;	     /* of the driver, for reports */
 	uint8_t ack_timeout; /* of a connection that names none, 4.096 us * 2^n; 0:
 			      * 12. For a NIC that takes longer to acknowledge */

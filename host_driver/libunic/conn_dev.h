@@ -8,7 +8,7 @@
 
 #include "conn.h"
 
-#define UNIC_DEVICE "/dev/unic0" /* the default path */
+#define UNIC_DEVICE "/dev/unic" /* the default path */
 
 /** unic_dev_open() - a descriptor, or -errno with words. */
 int unic_dev_open(const char *path);

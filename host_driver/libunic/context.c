@@ -15,6 +15,7 @@
 #include "mem.h"
 #include "mend_thread.h"
 #include "move.h"
+#include "nics.h"
 #include "usage.h"
 
 void unic_ctx_dead(struct unic_ctx *ctx)
@@ -92,19 +93,30 @@ void unic_ctx_init_locks(struct unic_ctx *ctx)
 	unic_mem_init(ctx);
 }
 
+/* True if @a and @b are with different NICs of one driver, by what they named: slots of
+ * one NIC are never those of another. */
+static bool are_of_two_nics(const struct unic_ctx *a, const struct unic_ctx *b)
+{
+	size_t n = strcspn(a->socket, ",");
+
+	return a->nic != UNIC_NIC_NONE && b->nic != UNIC_NIC_NONE &&
+	       a->nic != b->nic && n == strcspn(b->socket, ",") &&
+	       !memcmp(a->socket, b->socket, n);
+}
+
 /*
  * -EBUSY if an earlier context of this process, whose driver has ended, has memory: a new
  * driver may give the process the same slot, zeroed on attach, and that memory would be
- * lost. Called when the new driver is connected: by then the end of the old one is
- * visible.
+ * lost. Called when the new driver of @fresh is connected: by then the end of the old one
+ * is visible.
  */
-static int refuse_stale_areas(void)
+static int refuse_stale_areas(const struct unic_ctx *fresh)
 {
 	struct unic_ctx *c;
 
 	unic_forks_off();
 	for (c = unic_ctx_first(); c; c = c->next) {
-		if (!c->forked &&
+		if (!c->forked && c->conn && !are_of_two_nics(c, fresh) &&
 		    __atomic_load_n(&c->areas, __ATOMIC_RELAXED) &&
 		    (unic_ctx_lost(c) || unic_conn_hung_up(c->conn)))
 			break;
@@ -269,6 +281,7 @@ static struct unic_ctx *ctx_new(void)
 		return NULL;
 	ctx->slot.fd = ctx->nic_efd = ctx->evt_efd = ctx->upcall_efd = -1;
 	ctx->note_efd = ctx->event_fd = -1;
+	ctx->nic = UNIC_NIC_NONE;
 	unic_ctx_init_locks(ctx);
 	unic_ctx_add(ctx);
 	return ctx;
@@ -302,9 +315,9 @@ static int open_ctx(const char *socket, bool kept, struct unic_ctx **out)
 		socket = unic_conn_default();
 	ctx->kept = kept;
 	strncpy(ctx->socket, socket, sizeof(ctx->socket) - 1);
-	err = unic_conn_open(socket, &ctx->conn);
+	err = unic_nics_open(socket, &ctx->conn, &ctx->nic);
 	if (!err && !unic_conn_kernel(ctx->conn))
-		err = refuse_stale_areas();
+		err = refuse_stale_areas(ctx);
 	if (!err)
 		err = unic_hello(ctx, false, 0);
 	if (!err)

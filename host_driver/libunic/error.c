@@ -111,6 +111,8 @@ static const struct status_text {
 	[UNIC_CTL_ST_UNSUPPORTED] = { EOPNOTSUPP, "not by this provider", "" },
 	[UNIC_CTL_ST_NONE] = { ENOENT, "there is none", "" },
 	[UNIC_CTL_ST_REMOTE] = { EREMOTEIO, "refused by the other host", "" },
+	[UNIC_CTL_ST_NO_SUCH_NIC] = { ENODEV, "the driver has no such NIC",
+				      "unicctl nics lists those it has" },
 	[UNIC_CTL_ST_VERSION] = { EPROTO, "the driver is of another version",
 				  "take program and driver of one release" },
 };

@@ -23,6 +23,7 @@
 #include "unic.h"
 #include "unic_ctl.h"
 #include "wait.h"
+#include "where.h"
 
 #define UNIC_PAGE	4096u
 #define UNIC_MR_HANDLES 4096u
@@ -68,7 +69,8 @@ struct unic_ctx {
 	bool kept;     /* made by unic_open_kept() */
 	bool forked;   /* this is the child: the context is the parent's */
 	struct unic_kept *kept_copy; /* of its memory, while a fork goes on */
-	char socket[108];	     /* of the driver */
+	char socket[UNIC_WHERE_MAX]; /* of the driver, PATH[,NIC] */
+	uint32_t nic;		     /* number of NIC, or UNIC_NIC_NONE */
 
 	pthread_mutex_t db_lock;
 	uint32_t fifo_seq;

@@ -16,6 +16,7 @@
 #include "event.h"
 #include "fork.h"
 #include "mend_thread.h"
+#include "nics.h"
 #include "queue.h"
 
 #define NAP_NS	2000000l
@@ -67,7 +68,7 @@ static int try_resume(struct unic_ctx *ctx, uint64_t until_ns)
 
 	/* a driver that was only slow serves the old connection still: end it */
 	unic_conn_hang_up(ctx->conn);
-	err = unic_conn_open(ctx->socket, &fresh.conn);
+	err = unic_nics_open(ctx->socket, &fresh.conn, NULL);
 	if (err)
 		return -EAGAIN;
 	err = unic_hello(&fresh, true, ms_left(until_ns));

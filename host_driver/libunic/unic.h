@@ -60,9 +60,12 @@ struct unic_attr {
 	uint64_t slot_bytes; /* memory unic_alloc() can hand out, in all */
 };
 
-/** unic_open() - attach to the driver at @socket (NULL: $UNIC_SOCKET, else
- * /run/unic/unicd.sock). The context is the caller's until unic_close().
- * -ENOENT/-ECONNREFUSED no driver there, -ENOTCONN it does not answer (within
+/** unic_open() - attach to the driver at @socket (NULL: $UNIC_SOCKET, else /dev/unic, else
+ * /run/unic/unicd.sock): PATH, or PATH,NIC for one of several NICs of the driver, by its
+ * name or number in unic_list_nics(); without NIC it is the one with the lowest number.
+ * The context is the caller's until unic_close(), and with that NIC for its life.
+ * -ENOENT/-ECONNREFUSED no driver there, -ENODEV no such NIC, -EOPNOTSUPP the driver knows
+ * no names of NICs, -ENOTCONN it does not answer (within
  * seconds), -EAGAIN all process slots taken, -EPROTO another ABI version, -EBUSY
  * memory is in the slot of another context of this process whose driver or NIC is
  * gone: close that one first, or its memory would be lost.
@@ -81,6 +84,22 @@ struct unic_attr {
  * handlers, and their child has no such memory. vfork() and posix_spawn() run none
  * and need none. */
 int unic_open(const char *socket, struct unic_ctx **out);
+
+/* A NIC of a driver. */
+struct unic_nic_attr {
+	uint32_t number; /* as long as the driver lives */
+	uint32_t state;	 /* 0 absent, 1 starting, 2 ready, 3 dead */
+	uint32_t ipv4;	 /* its address, host order */
+	bool mine;	 /* that @socket of unic_list_nics() names */
+	char name[16];
+};
+
+/** unic_list_nics() - store the NICs of the driver at @socket, as for unic_open(), at
+ * @out, @max at most, by number. Attaches to none.
+ * Returns how many there are, or the errors of unic_open() for a driver that is not there
+ * or has no such NIC. */
+int unic_list_nics(const char *socket, struct unic_nic_attr *out,
+		   unsigned int max);
 
 /** unic_open_kept() - as unic_open(), and the objects of the context outlive a reset
  * of the NIC and a restart of the driver: see unic_recover(). */

@@ -22,7 +22,7 @@ static const char doc[] =
 	"behind when it fails; of put, what is there then is not known.\n";
 
 static const struct argp_option argp_options[] = {
-	{ "socket", 's', "PATH", 0,
+	{ "socket", 's', "PATH[,NIC]", 0,
 	  "Of unicd (default: $UNIC_SOCKET, "
 	  "else " UNIC_CTL_SOCKET ")",
 	  0 },

@@ -12,6 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "where.h"
+
 #define MARGIN_MS \
 	5000u /* the driver answers so long after its time at the latest */
 
@@ -23,24 +25,45 @@ static int print_peer_error(const struct kio_peer *peer, const char *what,
 	return -1;
 }
 
+/* All requests are for the NIC @which from here on. 0, or -1 with words. */
+static int select_nic(struct kio_peer *peer,
+		      const struct unic_ctl_select *which)
+{
+	struct unic_ctl_select ask = *which;
+	struct unic_ctl_hdr hdr = { .op = unic_to_le16(UNIC_CTL_SELECT),
+				    .seq = unic_to_le32(++peer->seq) };
+
+	ask.hdr = hdr;
+	if (send(peer->fd, &ask, sizeof(ask), MSG_NOSIGNAL) == sizeof(ask) &&
+	    recv(peer->fd, &ask, sizeof(ask), 0) == sizeof(ask) &&
+	    unic_from_le16(ask.hdr.status) == UNIC_ST_OK)
+		return 0;
+	print_peer_error(peer, "the driver has no such NIC", ENODEV);
+	kio_close(peer);
+	return -1;
+}
+
 int kio_open(struct kio_peer *peer)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	uint32_t ms = peer->timeout_ms + MARGIN_MS;
 	struct timeval tv = { .tv_sec = ms / 1000,
 			      .tv_usec = ms % 1000 * 1000 };
+	struct unic_ctl_select which;
+	char path[UNIC_WHERE_MAX];
+	bool named = unic_where_split(peer->socket, path, sizeof(path), &which);
 
-	if (strlen(peer->socket) >= sizeof(addr.sun_path))
+	if (strlen(path) >= sizeof(addr.sun_path))
 		return print_peer_error(peer, "path of the socket",
 					ENAMETOOLONG);
-	strcpy(addr.sun_path, peer->socket);
+	strcpy(addr.sun_path, path);
 	peer->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (peer->fd < 0)
 		return print_peer_error(peer, "socket", errno);
 	setsockopt(peer->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
 	setsockopt(peer->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
 	if (!connect(peer->fd, (struct sockaddr *)&addr, sizeof(addr)))
-		return 0;
+		return named ? select_nic(peer, &which) : 0;
 	print_peer_error(peer,
 			 "no driver there: start unicd, or name its --socket",
 			 errno);

@@ -52,7 +52,8 @@ static const char doc[] = "Move a file between two hosts over unic.\v"
 			  "  unic-copy get NAME --peer IP -o OUT fetch NAME\n";
 
 static const struct argp_option argp_options[] = {
-	{ "socket", 's', "PATH", 0, "Of unicd (default: $UNIC_SOCKET)", 0 },
+	{ "socket", 's', "PATH[,NIC]", 0, "Of unicd (default: $UNIC_SOCKET)",
+	  0 },
 	{ "peer", 'p', "IP", 0, "Address of the other host's NIC", 0 },
 	{ "mode", 'm', "rdma|rpc", 0,
 	  "RDMA READ and WRITE (default), or calls "

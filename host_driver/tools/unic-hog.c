@@ -282,7 +282,8 @@ static int run_hog(struct hog *h)
 }
 
 static const struct argp_option options[] = {
-	{ "socket", 's', "PATH", 0, "Of unicd (default: $UNIC_SOCKET)", 0 },
+	{ "socket", 's', "PATH[,NIC]", 0, "Of unicd (default: $UNIC_SOCKET)",
+	  0 },
 	{ "answer", 'a', "release|ignore", 0, "What to do with upcalls", 0 },
 	{ "chunk", 'c', "ENTRIES", 0, "Per region (32)", 0 },
 	{ "max", 'm', "ENTRIES", 0, "Take no more than this", 0 },

@@ -11,16 +11,19 @@
 #include <time.h>
 
 #include "ctl_fetch.h"
+#include "ctl_nics.h"
 #include "ctl_print.h"
 #include "ctl_uses.h"
 #include "error.h"
+#include "nics.h"
 #include "unic.h"
 #include "unic_stats.h"
+#include "where.h"
 
 #define ARGS_MAX 4
 
 struct ctl_options {
-	const char *socket;
+	const char *socket, *nic;
 	const char *args[ARGS_MAX];
 	int n_args;
 	bool json, follow, all, refs;
@@ -32,6 +35,8 @@ struct ctl_options {
 static const char doc[] =
 	"Look at a unic NIC and its driver.\v"
 	"Commands:\n"
+	"  nics               the NICs of the driver: number, name, address,\n"
+	"                     state; all other commands are about one of them\n"
 	"  info               the NIC, the driver, parameters\n"
 	"  stats              counters (--all: those at 0 too)\n"
 	"  ps                 processes: entries held, fair share, borrowed,\n"
@@ -48,9 +53,13 @@ static const char doc[] =
 	"  fault crash | drop-rx N | drop-events N   provoke it, for tests\n";
 
 static const struct argp_option argp_options[] = {
-	{ "socket", 's', "PATH", 0,
+	{ "socket", 's', "PATH[,NIC]", 0,
 	  "Of unicd (default: $UNIC_SOCKET, "
 	  "else " UNIC_CTL_SOCKET ")",
+	  0 },
+	{ "nic", 'n', "NIC", 0,
+	  "Its name or number in `unicctl nics' (default: the first); as "
+	  "--socket PATH,NIC",
 	  0 },
 	{ "json", 'j', NULL, 0, "For programs", 0 },
 	{ "follow", 'f', NULL, 0, "trace: go on until interrupted", 0 },
@@ -123,6 +132,9 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 	case 's':
 		o->socket = arg;
 		return 0;
+	case 'n':
+		o->nic = arg;
+		return 0;
 	case 'j':
 		o->json = true;
 		return 0;
@@ -192,6 +204,11 @@ static int show_object(const struct ctl_options *o, struct json_object *obj,
 static int do_info(struct unic_conn *conn, const struct ctl_options *o)
 {
 	return show_object(o, ctl_info(conn), NULL);
+}
+
+static int do_nics(struct unic_conn *conn, const struct ctl_options *o)
+{
+	return show_object(o, ctl_nics(conn), "number name ipv4 state");
 }
 
 static int do_stats(struct unic_conn *conn, const struct ctl_options *o)
@@ -405,13 +422,14 @@ static const struct command {
 	int (*run)(struct unic_conn *conn, const struct ctl_options *o);
 	bool acts; /* prints no object */
 } commands[] = {
-	{ "info", do_info, false },   { "stats", do_stats, false },
-	{ "ps", do_ps, false },	      { "mr", do_mr, false },
-	{ "tlb", do_tlb, false },     { "tokens", do_tokens, false },
-	{ "qp", do_qp, false },	      { "cq", do_cq, false },
-	{ "trace", do_trace, false }, { "crash", do_crash, false },
-	{ "uses", do_uses, false },   { "params", do_params, true },
-	{ "fault", do_fault, true },  { "policy", do_policy, true },
+	{ "info", do_info, false },    { "stats", do_stats, false },
+	{ "ps", do_ps, false },	       { "mr", do_mr, false },
+	{ "tlb", do_tlb, false },      { "tokens", do_tokens, false },
+	{ "qp", do_qp, false },	       { "cq", do_cq, false },
+	{ "trace", do_trace, false },  { "crash", do_crash, false },
+	{ "uses", do_uses, false },    { "params", do_params, true },
+	{ "nics", do_nics, false },    { "fault", do_fault, true },
+	{ "policy", do_policy, true },
 };
 
 static const struct command *find_command(const char *name)
@@ -423,6 +441,21 @@ static const struct command *find_command(const char *name)
 			return &commands[i];
 	}
 	return NULL;
+}
+
+/* Connect to the driver, and to its NIC that the options name. */
+static int open_driver(const struct ctl_options *o, struct unic_conn **conn)
+{
+	const char *socket = o->socket ? o->socket : unic_conn_default();
+	char where[UNIC_WHERE_MAX];
+	int n = snprintf(where, sizeof(where), "%s,%s", socket,
+			 o->nic ? o->nic : "");
+
+	if (!o->nic)
+		return unic_nics_open(socket, conn, NULL);
+	if (n >= (int)sizeof(where))
+		return unic_fail(-ENAMETOOLONG, "%s is too long", where);
+	return unic_nics_open(where, conn, NULL);
 }
 
 int main(int argc, char **argv)
@@ -448,9 +481,7 @@ int main(int argc, char **argv)
 			o.args[0]);
 		return 2;
 	}
-	if (!o.socket)
-		o.socket = unic_conn_default();
-	err = unic_conn_open(o.socket, &conn);
+	err = open_driver(&o, &conn);
 	if (!err) {
 		err = cmd->run(conn, &o);
 		unic_conn_close(conn);

@@ -14,11 +14,12 @@ suite = Suite()
 
 SERVICE = 0x7065657200000001
 
-UNKNOWN = (0, 6, 7, 15, 18, 19, 26, 27, 38, 47, 55, 63, 71, 73, 79, 86,
+UNKNOWN = (0, 6, 7, 15, 18, 19, 26, 27, 38, 47, 55, 63, 74, 79, 86,
            0x7fff, 0xffff)
 PRIVILEGED = (Op.DUMP, Op.TRACE, Op.CRASH, Op.FAULT, Op.PARAMS, Op.POLICY,
               Op.EVICT, Op.TRACE_MASK, Op.RESET)
-FREE = (Op.INFO, Op.STATS, Op.PS, Op.USES, Op.HELLO, *PRIVILEGED)
+FREE = (Op.INFO, Op.STATS, Op.PS, Op.USES, Op.NICS, Op.SELECT, Op.HELLO,
+        *PRIVILEGED)
 NEED_HELLO = tuple(op for op in records.REQUESTS if op not in FREE)
 # Their rsvd in front of the last ones is looked at with what they name.
 BETWEEN = (Op.MR_MAKE, Op.MR_REREG)
@@ -174,6 +175,38 @@ def anybody(world):
     reply = process.call(Op.USES, first=0, count=4)
     check(reply.status in (St.OK, St.UNSUPPORTED), f'USES: {reply.status}')
     check(not any(reply.tail), 'USES shows rows of others')
+
+
+def row_of_ours(process, world):
+    """The row of NICS of the NIC under test."""
+    reply = process.must(Op.NICS)
+    rows = records.rows(records.NIC_ROW, 32, reply.tail)
+    same('rows', (len(rows), len(reply.tail)), (reply.nics, 32 * reply.nics))
+    same('FEAT_NICS', reply.features & 1, 1)
+    numbers = [row['number'] for row in rows]
+    same('numbers', numbers, sorted(set(numbers)))
+    mine = rows[numbers.index(reply.mine)]
+    same('address', mine['ipv4'], world.rig.ip)
+    check(not mine['name'][:1].isdigit(), 'a name that is a number')
+    return mine
+
+
+@suite.case('NICS and SELECT')
+def select(world):
+    """A connection chooses its NIC by number or by name, once."""
+    with world.process(hello=False) as process:
+        row = row_of_ours(process, world)
+        number, name = row['number'], row['name']
+        refused(process, St.NO_SUCH_NIC, Op.SELECT, number=number + 16)
+        refused(process, St.NO_SUCH_NIC, Op.SELECT, name=b'no such')
+        refused(process, St.INVALID, Op.SELECT, number=number + 1, name=b'a')
+        reply = process.must(Op.SELECT, number=number)
+        same('SELECT', (reply.number, reply.nic), (number, name))
+        if name.strip(b'\0'):
+            same('by name', process.must(Op.SELECT, name=name).number, number)
+        process.hello()
+        process.must(Op.SELECT, number=number)
+        same('NICS after HELLO', row_of_ours(process, world), row)
 
 
 @suite.case('rows of USES')

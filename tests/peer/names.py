@@ -56,7 +56,9 @@ class Op(IntEnum):
     TRACE = 68
     CRASH = 69
     USES = 70
+    NICS = 71
     KIO = 72
+    SELECT = 73
     FAULT = 80
     PARAMS = 81
     POLICY = 82
@@ -121,6 +123,7 @@ class St(IntEnum):
     NONE = 79
     REMOTE = 80
     VERSION = 81
+    NO_SUCH_NIC = 82
 
 
 class Up(IntEnum):

@@ -112,6 +112,7 @@ REQUESTS = {
     Op.DUMP: behind_header('I:table I:first'),
     Op.TRACE: behind_header('I:from_'),
     Op.USES: behind_header('I:first I:count'),
+    Op.SELECT: behind_header('I:number 4x 16s:name'),
     Op.FAULT: FAULT,
     Op.TRACE_MASK: FAULT,
     Op.PARAMS: behind_header('I:grace_us I:deliver_us I:reaper_us '
@@ -120,7 +121,7 @@ REQUESTS = {
     Op.POLICY: behind_header('I:proc I:weight I:quota I:policy I:flags'),
 }
 for _op in (Op.PD_ALLOC, Op.USAGE, Op.INFO, Op.STATS, Op.PS, Op.CRASH,
-            Op.RESET):
+            Op.NICS, Op.RESET):
     REQUESTS[_op] = PLAIN
 for _op in (Op.PD_FREE, Op.MR_DEREG, Op.TOKEN_CANCEL, Op.CQ_DESTROY,
             Op.QP_DESTROY, Op.QP_QUERY, Op.UNLISTEN, Op.DISCONNECT,
@@ -160,6 +161,8 @@ REPLIES = {
     Op.TRACE: behind_header('I:first I:records I:next 4x Q:pair_nic_ns '
                             'Q:pair_host_ns'),
     Op.USES: behind_header('Q:time_ns I:rows I:mrs'),
+    Op.NICS: behind_header('I:nics I:mine I:features'),
+    Op.SELECT: behind_header('I:number 4x 16s:nic'),
 }
 
 # What is behind the 16 bytes of an upcall's header.
@@ -189,6 +192,7 @@ USAGE = Layout('8x I:table I:used I:limit I:holding I:fair_share I:waiters '
 REGION = Layout('I:id I:stag I:user I:entries I:state I:notice_seq '
                 'Q:deadline_ns')
 OBJECT = Layout('I:id I:type I:user I:state I:number I:of I:detail')
+NIC_ROW = Layout('I:number I:state I:ipv4 4x 16s:name')
 PROC = Layout('I:proc I:pid I:uid I:state 16s:name I:frames I:pinned '
               'I:regions I:waits I:upcalls I:notices I:evictions I:weight '
               'I:quota I:policy I:requests I:refused')

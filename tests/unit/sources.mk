@@ -38,6 +38,8 @@ WRAP_test_run_dir    := --for-linker=--wrap=listen
 # A terminal whose driver the test plays.
 PARTS_test_tty        = tests/unit/host/test_tty.c host_driver/serial/tty.c
 WRAP_test_tty        := --for-linker=--wrap=ioctl --for-linker=--wrap=stat
+# The name of a driver and a NIC of it.
+PARTS_test_where      = tests/unit/host/test_where.c host_driver/libunic/where.c
 # Each file of abi/vectors, by what the NIC, the driver and the serial link make of it.
 PARTS_test_vectors    = tests/unit/host/test_vectors.c tests/unit/vector.c $(SERIAL) $(FAR) rig.a
 # Client and server of the page service over two NICs ...
@@ -75,6 +77,7 @@ PARTS_test_driver_journal  = tests/unit/driver/test_driver_journal.c $(DRIVER_RI
 PARTS_test_driver_loop     = tests/unit/driver/test_driver_loop.c $(DRIVER_RIG)
 PARTS_test_driver_mad      = tests/unit/driver/test_driver_mad.c $(DRIVER_RIG)
 PARTS_test_driver_mailbox  = tests/unit/driver/test_driver_mailbox.c $(DRIVER_RIG)
+PARTS_test_driver_nics     = tests/unit/driver/test_driver_nics.c $(DRIVER_RIG)
 PARTS_test_driver_notice   = tests/unit/driver/test_driver_notice.c $(DRIVER_RIG)
 PARTS_test_driver_objects  = tests/unit/driver/test_driver_objects.c $(DRIVER_RIG)
 PARTS_test_driver_region   = tests/unit/driver/test_driver_region.c $(DRIVER_RIG)

@@ -57,7 +57,7 @@ ROOMS = {
         ("region", r"region/"),
         ("queue", r"queue(_token)?\."),
         ("cm", r"cm/"),
-        ("process", r"(admin|batch|dispatch|proc|recall|restore|resync)\."),
+        ("process", r"(admin|batch|dispatch|nics|proc|recall|restore|resync)\."),
         ("host", r"host\."),
         ("provider", r"provider/"),
     ],

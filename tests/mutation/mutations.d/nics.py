@@ -2,7 +2,10 @@
 """Several NICs of a host: which one, ids, and that one does not touch another. See mutations.py."""
 IDS = "host_driver/core/ids.c"
 OBJECTS = "host_driver/core/objects.c"
+NICS = "host_driver/core/nics.c"
+WHERE = "host_driver/libunic/where.c"
 UNIT = "test_driver_objects"
+CHOICE = "test_driver_nics"
 
 MUTATIONS = (
     (OBJECTS, "	t->own = ids ? NULL : unic_os_alloc(t->os, sizeof(*t->own));\n"
@@ -16,4 +19,20 @@ MUTATIONS = (
      "nics: ids of another boot count", UNIT),
     (IDS, "	if (ids->gen[i] < gen)\n		ids->gen[i] = gen;", "	ids->gen[i] = gen;",
      "nics: an id of long ago brings later ones back", UNIT),
+    (NICS, "	if (unic_from_le32(row[i].number) != req->host->config.number) {\n"
+     "		unic_req_status(req, UNIC_ST_BUSY);\n		return;\n	}\n", "",
+     "nics: a connection seems to change its NIC", CHOICE),
+    (NICS, "		i = bytes == sizeof(s) ? find_nic(row, n, &s) : -ENOENT;\n		return i < 0 ? -ENOENT : i;",
+     "		i = bytes == sizeof(s) ? find_nic(row, n, &s) : -ENOENT;\n		return i < 0 ? 0 : i;",
+     "nics: who names none that is there is with the first", CHOICE),
+    (NICS, "	case UNIC_CTL_NICS:\n		return -ENOENT;", "	case UNIC_CTL_NICS:\n		return 0;",
+     "nics: who looks at the list is with the first", CHOICE),
+    (NICS, "	if ((by_name && s->number) || s->rsvd0)", "	if (s->rsvd0)",
+     "nics: a name and a number at once", CHOICE),
+    (NICS, "by_name ? !memcmp(row[i].name, s->name, sizeof(s->name))", "by_name ? !memcmp(row[i].name, s->name, 4)",
+     "nics: the beginning of a name is enough", CHOICE),
+    (NICS, "letter || (other && i)", "letter || other", "nics: a name is a number", CHOICE),
+    (WHERE, "	const char *comma = strrchr(where, ',');", "	const char *comma = strchr(where, ',');",
+     "where: the first comma ends a path", "test_where"),
+    (WHERE, "		return n <= 3;", "		return true;", "where: any number is a NIC", "test_where"),
 )
