@@ -5,11 +5,16 @@
 #define MAGIC	0x49445531u /* "1UDI" */
 #define GEN_MAX ((1u << (32 - UNIC_OBJ_BITS)) - 1)
 
+static bool is_of_boot(const struct unic_ids *ids, const uint64_t boot[2])
+{
+	return ids->magic == MAGIC && ids->boot[0] == boot[0] &&
+	       ids->boot[1] == boot[1];
+}
+
 void unic_ids_init(struct unic_ids *ids, struct unic_os *os,
 		   const uint64_t boot[2])
 {
-	if (ids->magic != MAGIC || ids->boot[0] != boot[0] ||
-	    ids->boot[1] != boot[1]) {
+	if (!is_of_boot(ids, boot)) {
 		memset(ids, 0, sizeof(*ids));
 		ids->boot[0] = boot[0];
 		ids->boot[1] = boot[1];
@@ -36,4 +41,14 @@ void unic_ids_given(struct unic_ids *ids, uint32_t id)
 
 	if (ids->gen[i] < gen)
 		ids->gen[i] = gen;
+}
+
+void unic_ids_merge(struct unic_ids *ids, const struct unic_ids *others)
+{
+	uint32_t i;
+
+	if (!is_of_boot(others, ids->boot))
+		return;
+	for (i = 0; i < UNIC_OBJ_MAX; i++)
+		unic_ids_given(ids, others->gen[i] << UNIC_OBJ_BITS | i);
 }

@@ -41,6 +41,10 @@ uint32_t unic_ids_next(struct unic_ids *ids, uint32_t i);
  * same index comes back. No other driver may use @ids meanwhile. */
 void unic_ids_given(struct unic_ids *ids, uint32_t id);
 
+/** unic_ids_merge() - none of the ids comes back that were given with @others in the same
+ * boot. No other driver may use either meanwhile. */
+void unic_ids_merge(struct unic_ids *ids, const struct unic_ids *others);
+
 /** unic_obj_index() - position of an id in the table of its NIC. */
 static inline uint32_t unic_obj_index(uint32_t id)
 {

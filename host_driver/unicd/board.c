@@ -250,7 +250,7 @@ static void nic_joined(struct unic_os *os, const struct bus_msg *msg)
 	}
 	drop_doorbells(os);
 	memcpy(os->nic_ev, msg->fd, msg->fds * sizeof(int));
-	unicd_say("NIC joined");
+	unicd_tell(os, "NIC joined");
 	unic_host_plug(os->host, true);
 }
 
@@ -296,9 +296,9 @@ int unicd_board_event(struct unic_os *os)
 		unicd_say("a NIC that joined cannot be had: %s (ulimit -n)",
 			  strerror(EMFILE));
 	if (err == -EPIPE)
-		unicd_say("unic-bus is gone");
+		unicd_tell(os, "unic-bus is gone");
 	if (err == -EPROTO)
-		unicd_say("unic-bus sent a malformed message");
+		unicd_tell(os, "unic-bus sent a malformed message");
 	if (err)
 		return is_end(err) ? err : 0;
 	switch (unic_from_le16(msg.u.hdr.type)) {
@@ -308,7 +308,7 @@ int unicd_board_event(struct unic_os *os)
 	case UNIC_BUS_NIC_LEFT:
 		if (!os->opt.link &&
 		    unic_from_le32(msg.u.nic.peer) == UNIC_BUS_PEER_NIC) {
-			unicd_say("NIC left");
+			unicd_tell(os, "NIC left");
 			drop_doorbells(os);
 			unic_host_plug(os->host, false);
 		}
@@ -319,8 +319,8 @@ int unicd_board_event(struct unic_os *os)
 		slot_renewed(os, &msg);
 		return 0;
 	case UNIC_BUS_REFUSED:
-		unicd_say("unic-bus ends the connection, reason %u",
-			  unic_from_le32(msg.u.refused.reason));
+		unicd_tell(os, "unic-bus ends the connection, reason %u",
+			   unic_from_le32(msg.u.refused.reason));
 		return -EPIPE;
 	default:
 		close_all(msg.fd, msg.fds);
@@ -392,6 +392,39 @@ int unicd_board_renew(struct unic_os *os, uint32_t slot)
 		return fd;
 	unicd_slots_renewed(os, slot, fd);
 	return 0;
+}
+
+/* ------------------------------------------------------------------- detach */
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void unicd_board_detach(struct unic_os *os)
+{
+	uint32_t i;
+
+	for (i = 0; i < os->slots; i++) {
+		unicd_wakes_end(os, i);
+		close_fd(&os->slot_pidfd[i]);
+		close_fd(&os->slot_fd[i]);
+		if (os->slot_mem[i])
+			munmap(os->slot_mem[i], os->slot_bytes);
+		os->slot_mem[i] = NULL;
+	}
+	for (i = 0; i <= os->slots; i++) {
+		close_fd(&os->host_ev[i]);
+		close_fd(&os->nic_ev[i]);
+	}
+	if (os->bar)
+		munmap(os->bar, UNIC_BAR_BYTES);
+	os->bar = NULL;
+	close_fd(&os->slots_file);
+	close_fd(&os->bus_fd);
+	close_fd(&os->bus_dir);
 }
 
 /* -------------------------------------------------------------- loop-back */

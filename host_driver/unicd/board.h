@@ -51,4 +51,8 @@ int unicd_board_renew(struct unic_os *os, uint32_t slot);
  */
 int unicd_board_exchange(struct unic_os *os, uint32_t slot, int fd);
 
+/** unicd_board_detach() - give back memory, doorbells and the connection to the bus; the
+ * core of @os has ended. */
+void unicd_board_detach(struct unic_os *os);
+
 #endif /* UNICD_BOARD_H */

@@ -17,15 +17,17 @@
 
 #include "clients.h"
 #include "kio.h"
+#include "nic.h"
+#include "nics.h"
 #include "peer_pidfd.h"
 #include "run_dir.h"
 #include "send_fds.h"
 #include "slots.h"
 #include "unicd_os.h"
 
-static uint32_t index_of(const struct unic_os *os, const struct unicd_client *c)
+static uint32_t index_of(const struct unicd *d, const struct unicd_client *c)
 {
-	return (uint32_t)(c - os->client);
+	return (uint32_t)(c - d->client);
 }
 
 /* ------------------------------------------------------------------ listen */
@@ -59,18 +61,18 @@ static int folder_of(const char *path, const char **name)
 	return fd < 0 ? -errno : fd;
 }
 
-static int take_name(struct unic_os *os, const char *name)
+static int take_name(struct unicd *d, const char *name)
 {
-	const char *path = os->opt.socket;
+	const char *path = d->socket;
 	int err;
 
-	if (is_socket_served(os->socket_dir, name)) {
+	if (is_socket_served(d->socket_dir, name)) {
 		unicd_say("another unicd serves %s: end it first, or give "
 			  "another --socket",
 			  path);
 		return -EADDRINUSE;
 	}
-	err = run_dir_unlink(os->socket_dir, name);
+	err = run_dir_unlink(d->socket_dir, name);
 	if (err == -EEXIST)
 		unicd_say("%s is there and is no socket: give another --socket",
 			  path);
@@ -79,78 +81,88 @@ static int take_name(struct unic_os *os, const char *name)
 	return err;
 }
 
-static int listen_at(struct unic_os *os, const char *name)
+static bool has_joint_memory(const struct unicd *d)
+{
+	uint32_t i;
+
+	for (i = 0; i < d->nics; i++)
+		if (d->nic[i].slots_at)
+			return true;
+	return false;
+}
+
+static int listen_at(struct unicd *d, const char *name)
 {
 	/* joint memory: a process with one slot can map all of it, so only the
 	 * driver's own user may connect */
-	mode_t mode = os->slots_at ? 0600 : 0666;
+	mode_t mode = has_joint_memory(d) ? 0600 : 0666;
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 			0);
 	int err;
 
 	if (fd < 0)
 		return -errno;
-	err = run_dir_offer(fd, os->socket_dir, name, mode, 64);
+	err = run_dir_offer(fd, d->socket_dir, name, mode, 64);
 	if (err) {
 		close(fd);
 		return err;
 	}
-	os->listen_fd = fd;
+	d->listen_fd = fd;
 	return 0;
 }
 
-int unicd_clients_listen(struct unic_os *os)
+int unicd_clients_listen(struct unicd *d)
 {
-	const char *path = os->opt.socket, *name;
+	const char *path = d->socket, *name;
 	int err;
 
 	if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
 		unicd_say("%s: path too long for a socket", path);
 		return -ENAMETOOLONG;
 	}
-	os->socket_dir = folder_of(path, &name);
-	if (os->socket_dir < 0) {
-		unicd_say("%s: %s", path, strerror(-os->socket_dir));
-		return os->socket_dir;
+	d->socket_dir = folder_of(path, &name);
+	if (d->socket_dir < 0) {
+		unicd_say("%s: %s", path, strerror(-d->socket_dir));
+		return d->socket_dir;
 	}
-	err = take_name(os, name);
+	err = take_name(d, name);
 	if (err)
 		return err;
-	err = listen_at(os, name);
+	err = listen_at(d, name);
 	if (err) {
 		unicd_say("%s: %s", path, strerror(-err));
 		return err;
 	}
-	unicd_refuse_fds(os->listen_fd);
-	os->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return unicd_watch(os, os->listen_fd, UNICD_EV_LISTEN, 0, EPOLLIN);
+	unicd_refuse_fds(d->listen_fd);
+	d->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return unicd_watch_any(d, d->listen_fd, UNICD_EV_LISTEN, 0, EPOLLIN);
 }
 
-static struct unicd_client *find_free_client(struct unic_os *os)
+static struct unicd_client *find_free_client(struct unicd *d)
 {
 	uint32_t i;
 
 	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
-		if (os->client[i].fd < 0)
-			return &os->client[i];
+		if (d->client[i].fd < 0)
+			return &d->client[i];
 	return NULL;
 }
 
 /* At most one line in 10 seconds: rejected processes do not fill the log. */
-static void log_rejected(struct unic_os *os, const char *why)
+static void log_rejected(struct unicd *d, const char *why)
 {
-	uint64_t now = unic_os_now_ns(os);
+	uint64_t now = unic_os_now_ns(&d->nic[0]);
 
-	os->turned++;
-	if (os->turned_ns && now - os->turned_ns < 10000000000ull)
+	d->turned++;
+	if (d->turned_ns && now - d->turned_ns < 10000000000ull)
 		return;
-	unicd_say("%s: %u turned away", why, os->turned);
-	os->turned_ns = now;
-	os->turned = 0;
+	unicd_say("%s: %u turned away", why, d->turned);
+	d->turned_ns = now;
+	d->turned = 0;
 }
 
 /* A system call failed for this client: logged, unless the process itself has ended. */
-static void mark_client_dead(struct unic_os *os, struct unicd_client *c,
+static void mark_client_dead(struct unicd *d, struct unicd_client *c,
 			     const char *what, int err)
 {
 	char why[128];
@@ -160,21 +172,21 @@ static void mark_client_dead(struct unic_os *os, struct unicd_client *c,
 		return;
 	snprintf(why, sizeof(why), "process %u: %s: %s", c->core.pid, what,
 		 strerror(err));
-	log_rejected(os, why);
+	log_rejected(d, why);
 }
 
 /* Out of descriptors: the spare one takes the connection, to close it. Else epoll
  * reports it again and again. */
-static void reject_caller(struct unic_os *os)
+static void reject_caller(struct unicd *d)
 {
 	int fd;
 
-	log_rejected(os, "out of file descriptors (ulimit -n)");
-	close(os->spare_fd);
-	fd = accept(os->listen_fd, NULL, NULL);
+	log_rejected(d, "out of file descriptors (ulimit -n)");
+	close(d->spare_fd);
+	fd = accept(d->listen_fd, NULL, NULL);
 	if (fd >= 0)
 		close(fd);
-	os->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	d->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 /* 0, or -errno; -ESRCH: the process is gone already; -ENXIO: it is in another PID
@@ -197,13 +209,12 @@ static int read_peer_cred(struct unicd_client *c)
 
 /* There is room for one more connection of this user: the last ones are for the
  * privileged, and one other user has UNICD_CLIENTS_USER at most. */
-static bool has_client_room(const struct unic_os *os,
-			    const struct unicd_client *c)
+static bool has_client_room(const struct unicd *d, const struct unicd_client *c)
 {
 	uint32_t i, others = 0, same = 0;
 
 	for (i = 0; i < UNICD_CLIENTS_MAX; i++) {
-		const struct unicd_client *o = &os->client[i];
+		const struct unicd_client *o = &d->client[i];
 
 		if (o->fd < 0 || o == c)
 			continue;
@@ -220,13 +231,13 @@ static bool has_client_room(const struct unic_os *os,
  * their end: their events may come after that of a process which connects, though they
  * were closed before it did.
  */
-static bool is_full_of_closed(const struct unic_os *os)
+static bool is_full_of_closed(const struct unicd *d)
 {
 	struct pollfd p[UNICD_CLIENTS_MAX];
 	uint32_t i, n = 0;
 
 	for (i = 0; i < UNICD_CLIENTS_MAX; i++) {
-		p[i] = (struct pollfd){ .fd = os->client[i].fd };
+		p[i] = (struct pollfd){ .fd = d->client[i].fd };
 		n += p[i].fd >= 0;
 	}
 	if (n < UNICD_CLIENTS_USER || poll(p, UNICD_CLIENTS_MAX, 0) <= 0)
@@ -237,22 +248,22 @@ static bool is_full_of_closed(const struct unic_os *os)
 	return false;
 }
 
-void unicd_clients_accept(struct unic_os *os)
+void unicd_clients_accept(struct unicd *d)
 {
 	struct unicd_client *c;
 	int fd, err;
 
-	if (is_full_of_closed(os))
+	if (is_full_of_closed(d))
 		return; /* epoll reports it again, when they are gone */
-	fd = accept4(os->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	c = find_free_client(os);
+	fd = accept4(d->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	c = find_free_client(d);
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE)
-			reject_caller(os);
+			reject_caller(d);
 		return;
 	}
 	if (!c) {
-		log_rejected(os, "too many connections");
+		log_rejected(d, "too many connections");
 		close(fd);
 		return;
 	}
@@ -262,23 +273,23 @@ void unicd_clients_accept(struct unic_os *os)
 	c->core.slot = UNIC_OS_NO_SLOT;
 	err = read_peer_cred(c);
 	if (err == -ENXIO) {
-		log_rejected(os, "a process that has no number here");
+		log_rejected(d, "a process that has no number here");
 		c->dead = true;
 		return;
 	}
-	if (!err && !has_client_room(os, c)) {
-		log_rejected(os, "too many connections of one user");
+	if (!err && !has_client_room(d, c)) {
+		log_rejected(d, "too many connections of one user");
 		c->dead = true;
 		return;
 	}
 	if (!err)
-		err = unicd_watch(os, fd, UNICD_EV_CLIENT, index_of(os, c),
-				  EPOLLIN);
+		err = unicd_watch_any(d, fd, UNICD_EV_CLIENT, index_of(d, c),
+				      EPOLLIN);
 	if (!err)
-		err = unicd_watch(os, c->pidfd, UNICD_EV_ENDED, index_of(os, c),
-				  EPOLLIN);
+		err = unicd_watch_any(d, c->pidfd, UNICD_EV_ENDED,
+				      index_of(d, c), EPOLLIN);
 	if (err)
-		mark_client_dead(os, c, "connect", -err);
+		mark_client_dead(d, c, "connect", -err);
 }
 
 /* ------------------------------------------------------------------ replies */
@@ -305,19 +316,19 @@ static ssize_t send_reply(const struct unic_os *os, int to, const void *msg,
 	return send_fds_once(to, msg, bytes, fd, fds);
 }
 
-static void watch_client(struct unic_os *os, struct unicd_client *c)
+static void watch_client(struct unicd *d, struct unicd_client *c)
 {
 	struct epoll_event ev = {
 		.events = c->head ? EPOLLOUT : EPOLLIN,
-		.data.u32 = UNICD_EV_CLIENT << 16 | index_of(os, c),
+		.data.u32 = UNICD_EV_CLIENT << 24 | index_of(d, c),
 	};
 
 	c->waits = c->head;
-	if (epoll_ctl(os->epoll_fd, EPOLL_CTL_MOD, c->fd, &ev))
-		mark_client_dead(os, c, "epoll", errno);
+	if (epoll_ctl(d->epoll_fd, EPOLL_CTL_MOD, c->fd, &ev))
+		mark_client_dead(d, c, "epoll", errno);
 }
 
-static void enqueue_reply(struct unic_os *os, struct unicd_client *c,
+static void enqueue_reply(struct unicd *d, struct unicd_client *c,
 			  const void *msg, uint32_t bytes, uint32_t slot)
 {
 	struct unicd_reply *r = malloc(sizeof(*r) + bytes);
@@ -336,7 +347,7 @@ static void enqueue_reply(struct unic_os *os, struct unicd_client *c,
 	else
 		c->head = r;
 	c->tail = r;
-	watch_client(os, c);
+	watch_client(d, c);
 }
 
 /* A slot has a new owner, which is written down before it gets the descriptors. */
@@ -385,41 +396,65 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 	if (c->dead)
 		return;
 	if (c->head) {
-		enqueue_reply(os, c, msg, bytes, hello_slot);
+		enqueue_reply(os->d, c, msg, bytes, hello_slot);
 		return;
 	}
 	if (send_reply(os, c->fd, msg, bytes, hello_slot) >= 0)
 		return;
 	if (is_retryable_error(errno))
-		enqueue_reply(os, c, msg, bytes, hello_slot);
+		enqueue_reply(os->d, c, msg, bytes, hello_slot);
 	else
-		mark_client_dead(os, c, "reply", errno);
+		mark_client_dead(os->d, c, "reply", errno);
 }
 
-static void flush_replies(struct unic_os *os, struct unicd_client *c)
+static void flush_replies(struct unicd *d, struct unicd_client *c)
 {
 	struct unicd_reply *r;
 
 	while ((r = c->head)) {
-		if (send_reply(os, c->fd, r->msg, r->bytes, r->slot) < 0) {
+		if (send_reply(c->os, c->fd, r->msg, r->bytes, r->slot) < 0) {
 			if (!is_retryable_error(errno))
-				mark_client_dead(os, c, "reply", errno);
+				mark_client_dead(d, c, "reply", errno);
 			return;
 		}
 		c->head = r->next;
 		free(r);
 	}
-	watch_client(os, c);
+	watch_client(d, c);
 }
 
 /* ------------------------------------------------------------------- events */
 
-static bool handle_request(struct unic_os *os, struct unicd_client *c,
+/* The NIC whose core answers request @msg of @c; the first one decides with which NIC @c
+ * is from then on (unic_nics_choose()). NULL: there is none left. */
+static struct unic_os *nic_of(struct unicd *d, struct unicd_client *c,
+			      const void *msg, size_t bytes)
+{
+	struct unic_ctl_nic_row row[UNIC_CTL_NICS_MAX];
+	uint32_t n;
+	int i;
+
+	if (c->os)
+		return c->os;
+	n = unicd_nic_rows(d, row);
+	i = unic_nics_choose(row, n, msg, bytes);
+	if (i >= 0)
+		c->os = &d->nic[unic_from_le32(row[i].number)];
+	else if (n)
+		return &d->nic[unic_from_le32(row[0].number)];
+	return c->os;
+}
+
+static bool handle_request(struct unicd *d, struct unicd_client *c,
 			   const void *msg, size_t bytes)
 {
 	struct unic_ctl_hdr hdr;
+	struct unic_os *os;
 
 	if (bytes < sizeof(hdr))
+		return false;
+	os = nic_of(d, c, msg, bytes);
+	if (!os)
 		return false;
 	memcpy(&hdr, msg, sizeof(hdr));
 	if (unic_from_le16(hdr.op) == UNIC_CTL_KIO) {
@@ -429,7 +464,7 @@ static bool handle_request(struct unic_os *os, struct unicd_client *c,
 	return unic_host_request(os->host, &c->core, msg, bytes);
 }
 
-static void receive_request(struct unic_os *os, struct unicd_client *c)
+static void receive_request(struct unicd *d, struct unicd_client *c)
 {
 	/* static: only the event loop's thread reads requests */
 	static uint64_t msg[UNIC_CTL_KIO_MSG_MAX / 8];
@@ -439,37 +474,39 @@ static void receive_request(struct unic_os *os, struct unicd_client *c)
 	if (n < 0 && is_retryable_error(errno))
 		return; /* epoll reports it again */
 	if (n < 0)
-		mark_client_dead(os, c, "request", errno);
-	else if (!n || !handle_request(os, c, msg, (size_t)n))
+		mark_client_dead(d, c, "request", errno);
+	else if (!n || !handle_request(d, c, msg, (size_t)n))
 		c->dead = true;
 }
 
-void unicd_clients_event(struct unic_os *os, uint32_t i, uint32_t events)
+void unicd_clients_event(struct unicd *d, uint32_t i, uint32_t events)
 {
-	struct unicd_client *c = &os->client[i];
+	struct unicd_client *c = &d->client[i];
 
 	if (c->fd < 0 || c->dead)
 		return;
 	if (events & EPOLLOUT)
-		flush_replies(os, c);
+		flush_replies(d, c);
 	if (events & EPOLLIN && !c->waits && !c->dead) {
-		receive_request(os, c);
+		receive_request(d, c);
 	} else if (events & (EPOLLHUP | EPOLLERR))
 		c->dead = true;
 }
 
-void unicd_clients_ended(struct unic_os *os, uint32_t i)
+void unicd_clients_ended(struct unicd *d, uint32_t i)
 {
-	if (os->client[i].fd >= 0)
-		os->client[i].dead = true;
+	if (d->client[i].fd >= 0)
+		d->client[i].dead = true;
 }
 
-static void end_client(struct unic_os *os, struct unicd_client *c)
+static void end_client(struct unicd_client *c)
 {
 	struct unicd_reply *r;
 
-	unic_host_client_gone(os->host, &c->core);
-	unicd_kio_gone(os, c);
+	if (c->os) {
+		unic_host_client_gone(c->os->host, &c->core);
+		unicd_kio_gone(c->os, c);
+	}
 	while ((r = c->head)) {
 		c->head = r->next;
 		free(r);
@@ -480,27 +517,37 @@ static void end_client(struct unic_os *os, struct unicd_client *c)
 	c->fd = -1;
 }
 
-void unicd_clients_reap(struct unic_os *os)
+void unicd_clients_lose(struct unicd *d, const struct unic_os *os)
 {
 	uint32_t i;
 
 	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
-		if (os->client[i].fd >= 0 && os->client[i].dead)
-			end_client(os, &os->client[i]);
+		if (d->client[i].fd >= 0 && d->client[i].os == os)
+			d->client[i].dead = true;
+	unicd_clients_reap(d);
 }
 
-void unicd_clients_fini(struct unic_os *os)
+void unicd_clients_reap(struct unicd *d)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
+		if (d->client[i].fd >= 0 && d->client[i].dead)
+			end_client(&d->client[i]);
+}
+
+void unicd_clients_fini(struct unicd *d)
 {
 	const char *name;
 	uint32_t i;
 
 	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
-		if (os->client[i].fd >= 0)
-			end_client(os, &os->client[i]);
-	if (os->listen_fd >= 0) {
-		close(os->listen_fd);
-		name = strrchr(os->opt.socket, '/');
-		(void)run_dir_unlink(os->socket_dir,
-				     name ? name + 1 : os->opt.socket);
+		if (d->client[i].fd >= 0)
+			end_client(&d->client[i]);
+	if (d->listen_fd >= 0) {
+		close(d->listen_fd);
+		name = strrchr(d->socket, '/');
+		(void)run_dir_unlink(d->socket_dir,
+				     name ? name + 1 : d->socket);
 	}
 }

@@ -408,7 +408,7 @@ static int open_export(struct unicd_kio *k)
 				    k->os->opt.kio_writable,
 				    k->os->opt.kio_max_bytes);
 	if (k->files)
-		k->store = unicd_worker_start(k->os, k->files);
+		k->store = unicd_worker_start(k->os->d, k->files);
 	if (k->store)
 		return 0;
 	unicd_files_close(k->files);

@@ -151,7 +151,7 @@ static int start_thread(struct worker *w)
 	return -err;
 }
 
-struct unic_kio_store *unicd_worker_start(struct unic_os *os,
+struct unic_kio_store *unicd_worker_start(struct unicd *d,
 					  struct unicd_files *files)
 {
 	struct worker *w = calloc(1, sizeof(*w));
@@ -168,8 +168,8 @@ struct unic_kio_store *unicd_worker_start(struct unic_os *os,
 		w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		err = w->wake_fd < 0
 			      ? -errno
-			      : unicd_watch(os, w->wake_fd, UNICD_EV_KIO,
-					    (uint32_t)w->wake_fd, EPOLLIN);
+			      : unicd_watch_any(d, w->wake_fd, UNICD_EV_KIO,
+						(uint32_t)w->wake_fd, EPOLLIN);
 	}
 	if (!err)
 		err = start_thread(w);

@@ -9,17 +9,17 @@
 #include <stdbool.h>
 
 struct unic_kio_store;
-struct unic_os;
+struct unicd;
 struct unicd_files;
 
 /**
- * unicd_worker_start() - start the thread. An event UNICD_EV_KIO of @os says that a
+ * unicd_worker_start() - start the thread. An event UNICD_EV_KIO of @d says that a
  * task is done.
  * @files: the worker's until unicd_worker_stop() returns true.
  * Returns its store, for the page service; NULL: nothing was started, and that is
  * logged.
  */
-struct unic_kio_store *unicd_worker_start(struct unic_os *os,
+struct unic_kio_store *unicd_worker_start(struct unicd *d,
 					  struct unicd_files *files);
 
 /**

@@ -120,12 +120,13 @@ static void set_line_polling(struct unic_os *os, bool on)
 {
 	struct unicd_line *l = os->line;
 	struct epoll_event ev = { .events = on ? EPOLLIN : 0,
-				  .data.u32 = (uint32_t)UNICD_EV_LINE << 16 };
+				  .data.u32 = (uint32_t)UNICD_EV_LINE << 24 |
+					      os->number << 16 };
 
 	if (l->deaf != on)
 		return;
 	l->deaf = !on;
-	epoll_ctl(os->epoll_fd, EPOLL_CTL_MOD, l->link.fd, &ev);
+	epoll_ctl(os->d->epoll_fd, EPOLL_CTL_MOD, l->link.fd, &ev);
 }
 
 void unicd_line_event(struct unic_os *os)
@@ -152,17 +153,17 @@ static void deliver_far_events(struct unic_os *os)
 
 	if (f->left) {
 		f->left = false;
-		unicd_say("NIC left");
+		unicd_tell(os, "NIC left");
 		unic_host_plug(os->host, false);
 	}
 	if (f->crashed) {
 		f->crashed = false;
-		unicd_say("the NIC had crashed:");
+		unicd_tell(os, "the NIC had crashed:");
 		unicd_crash_report(os->host, os->opt.crash_file);
 	}
 	if (f->joined) {
 		f->joined = false;
-		unicd_say("NIC joined");
+		unicd_tell(os, "NIC joined");
 		unic_host_list_bytes(os->host, f->list_bytes);
 		unic_host_plug(os->host, true);
 	}

@@ -180,7 +180,7 @@ void unicd_slots_own(struct unic_os *os, uint32_t slot,
 void unicd_slots_ended(struct unic_os *os, uint32_t slot)
 {
 	unic_host_slot_ended(os->host, slot);
-	epoll_ctl(os->epoll_fd, EPOLL_CTL_DEL, os->slot_pidfd[slot], NULL);
+	epoll_ctl(os->d->epoll_fd, EPOLL_CTL_DEL, os->slot_pidfd[slot], NULL);
 }
 
 /* ------------------------------------------------------------ other memory */

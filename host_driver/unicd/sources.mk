@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # The driver as a daemon.
-UNICD := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c kio.c kio_files.c kio_worker.c \
-	line.c slots.c unicd_main.c unicd_os.c)
+UNICD := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c ids_file.c kio.c kio_files.c kio_worker.c \
+	line.c nic.c options.c slots.c unicd_main.c unicd_os.c)
 
 PARTS_unicd = $(UNICD) $(KIO) $(SERIAL) $(FAR) $(SERIAL_LINE) $(DAEMON) driver.a
 INC_host_driver/unicd = $(addprefix -Ihost_driver/,unicd core kio daemon)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * unicd.h - the host driver as a daemon: the state that its files share. What a file
- * does for the others is in the header of its name.
+ * unicd.h - the host driver as a daemon, of one NIC or of several: the state that its
+ * files share. What a file does for the others is in the header of its name.
  *
- *   unicd_main.c  options, start, the event loop, the end
+ *   unicd_main.c  start, the event loop, the end
+ *   options.c     what the command line says of each NIC
+ *   nic.c         one NIC: its driver core, from the start to the end
+ *   ids_file.c    the ids of objects, for the next unicd
  *   unicd_os.c    services of the system, for the core (unic_os.h) and for the others
  *   board.c       the memory and the doorbells: from unic-bus, or unicd's own
  *   line.c        a NIC at the other end of a UART
@@ -23,24 +26,24 @@
 #include "host.h"
 #include "kio_node.h"
 
+#define UNICD_NICS_MAX	   UNIC_CTL_NICS_MAX
 #define UNICD_CLIENTS_MAX  128
 #define UNICD_KIO_RULES	   16u
 #define UNICD_CLIENTS_ROOT 16 /* of these, for the privileged only */
 #define UNICD_CLIENTS_USER 32 /* connections of one other user, at most */
 
+/* Of one NIC. */
 struct unicd_options {
+	const char *name; /* of the NIC */
 	const char *bus;  /* directory of unic-bus */
 	const char *link; /* path of the UART; NULL: the NIC is on the bus */
 	uint32_t baud;
-	const char *socket;
 	const char *provider;
 	const char *crash_file;
 	uint32_t ipv4;
 	uint32_t slots;	     /* loop only */
 	uint32_t user_slots; /* 0: all but a quarter */
 	uint64_t slot_bytes;
-	uint32_t spin_us; /* poll that long before sleeping */
-	bool audit;
 	const char *kio_export; /* folder or file; NULL: nothing */
 	bool kio_writable;
 	uint64_t kio_max_bytes;
@@ -62,8 +65,9 @@ struct unicd_reply {
 
 struct unicd_client {
 	struct unic_client core;
-	int fd, pidfd; /* fd -1: no client here */
-	bool dead;     /* unicd_clients_reap() ends it */
+	struct unic_os *os; /* the NIC that it is with; NULL: not chosen yet */
+	int fd, pidfd;	    /* fd -1: no client here */
+	bool dead;	    /* unicd_clients_reap() ends it */
 	bool waits;   /* for room in its socket; no request is read meanwhile */
 	uint32_t kio; /* its UNIC_CTL_KIO without reply */
 	struct unicd_reply *head, *tail;
@@ -87,13 +91,17 @@ enum unicd_slot_state {
 	UNICD_SLOT_KEPT,  /* ... but cannot exchange it at the moment */
 };
 
-/* The state of the process; the core has a pointer to it. */
+/* One NIC; its core has a pointer to it. */
 struct unic_os {
+	struct unicd *d;
+	uint32_t number; /* its place in d->nic */
 	struct unicd_options opt;
-	struct unic_host *host;
-	int epoll_fd, signal_fd, listen_fd, bus_fd, spare_fd;
-	int bus_dir;	/* opt.bus, run_dir_open(); -1: none */
-	int socket_dir; /* in which opt.socket is */
+	struct unic_host *host; /* NULL: gone, and it does not come back */
+	bool gone;		/* its bus is: nic.c ends it */
+	uint32_t shown;		/* its state that was said */
+	bool announced;		/* that it is ready */
+	int bus_fd;
+	int bus_dir; /* opt.bus, run_dir_open(); -1: none */
 	uint32_t slots;
 	uint64_t slot_bytes;
 	uint64_t slots_at; /* 0: a file each; else where they begin in the
@@ -111,26 +119,40 @@ struct unic_os {
 	uint8_t slot_state[UNIC_HOST_SLOTS_MAX]; /* enum unicd_slot_state */
 	int slots_file;				 /* -1: none */
 	uint64_t slots_again_ns; /* unicd_slots_check() asks then */
-	uint64_t turned_ns;	 /* last line about rejected processes */
-	uint32_t turned;	 /* rejected since that line */
-	struct unicd_client client[UNICD_CLIENTS_MAX];
 	struct unicd_kio *kio;	 /* NULL: none, out of memory */
 	struct unicd_line *line; /* NULL: the NIC is on the bus */
 };
 
-/* What an epoll event is about: kind << 16 | number. */
+/* The state of the process. */
+struct unicd {
+	const char *socket;
+	uint32_t spin_us; /* poll that long before sleeping */
+	bool audit;
+	int epoll_fd, signal_fd, listen_fd, spare_fd;
+	int socket_dir;	    /* in which `socket` is */
+	uint64_t turned_ns; /* last line about rejected processes */
+	uint32_t turned;    /* rejected since that line */
+	struct unic_ids *ids;
+	uint32_t nics;
+	struct unic_os nic[UNICD_NICS_MAX];
+	struct unicd_client client[UNICD_CLIENTS_MAX];
+};
+
+/* What an epoll event is about: kind << 24 | number of the NIC << 16 | number. */
 enum unicd_event {
+	/* of no NIC */
 	UNICD_EV_SIGNAL = 1,
 	UNICD_EV_LISTEN,
-	UNICD_EV_BUS,
-	UNICD_EV_NIC,	 /* the driver's doorbell */
-	UNICD_EV_RING,	 /* a process rang, number = slot */
 	UNICD_EV_CLIENT, /* number = index */
-	UNICD_EV_OWNER,	 /* a process ended, number = slot */
-	UNICD_EV_SLOT,	 /* the NIC rang for a process, number = slot */
 	UNICD_EV_ENDED,	 /* the process of a client ended, number = index */
-	UNICD_EV_LINE,	 /* bytes of the UART */
-	UNICD_EV_KIO,	 /* the worker did something, number = descriptor */
+	UNICD_EV_KIO,	 /* a worker did something, number = descriptor */
+	/* of one */
+	UNICD_EV_BUS,
+	UNICD_EV_NIC,	/* the driver's doorbell */
+	UNICD_EV_RING,	/* a process rang, number = slot */
+	UNICD_EV_OWNER, /* a process ended, number = slot */
+	UNICD_EV_SLOT,	/* the NIC rang for a process, number = slot */
+	UNICD_EV_LINE,	/* bytes of the UART */
 };
 
 #endif /* UNICD_H */

@@ -31,13 +31,41 @@ void unicd_say(const char *fmt, ...)
 	va_end(ap);
 }
 
+/* Says a line about NIC @os, behind "unicd: ", its name if there are others, and @what. */
+static void tell_va(const struct unic_os *os, const char *what, const char *fmt,
+		    va_list ap)
+{
+	bool several = os->d->nics > 1;
+	char who[64];
+
+	snprintf(who, sizeof(who), "unicd: %s%s%s", several ? os->opt.name : "",
+		 several ? ": " : "", what);
+	say_va(STDERR_FILENO, who, fmt, ap);
+}
+
+void unicd_tell(const struct unic_os *os, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	tell_va(os, "", fmt, ap);
+	va_end(ap);
+}
+
 int unicd_watch(struct unic_os *os, int fd, enum unicd_event kind,
 		uint32_t number, uint32_t events)
 {
-	struct epoll_event ev = { .events = events,
-				  .data.u32 = (uint32_t)kind << 16 | number };
+	return unicd_watch_any(os->d, fd, kind, os->number << 16 | number,
+			       events);
+}
 
-	return epoll_ctl(os->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+int unicd_watch_any(struct unicd *d, int fd, enum unicd_event kind,
+		    uint32_t number, uint32_t events)
+{
+	struct epoll_event ev = { .events = events,
+				  .data.u32 = (uint32_t)kind << 24 | number };
+
+	return epoll_ctl(d->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
 uint64_t unic_os_now_ns(struct unic_os *os)
@@ -66,11 +94,10 @@ void unic_os_log(struct unic_os *os, enum unic_os_level level, const char *fmt,
 {
 	va_list ap;
 
-	if (level == UNIC_LOG_AUDIT && !os->opt.audit)
+	if (level == UNIC_LOG_AUDIT && !os->d->audit)
 		return;
 	va_start(ap, fmt);
-	say_va(STDERR_FILENO,
-	       level == UNIC_LOG_AUDIT ? "unicd: audit: " : "unicd: ", fmt, ap);
+	tell_va(os, level == UNIC_LOG_AUDIT ? "audit: " : "", fmt, ap);
 	va_end(ap);
 }
 

@@ -10,10 +10,19 @@
 
 #include "unicd.h"
 
-/** unicd_watch() - add @fd to the event loop, level-triggered for @events (EPOLL*): the
- * loop gets @kind and @number, 16 bits. Ends when @fd is closed. 0 or -errno. */
+/** unicd_watch() - add @fd, which is about NIC @os, to the event loop, level-triggered for
+ * @events (EPOLL*): the loop gets @kind, NIC and @number, 16 bits. Ends when @fd is
+ * closed. 0 or -errno. */
 int unicd_watch(struct unic_os *os, int fd, enum unicd_event kind,
 		uint32_t number, uint32_t events);
+
+/** unicd_watch_any() - as unicd_watch(), about no NIC. */
+int unicd_watch_any(struct unicd *d, int fd, enum unicd_event kind,
+		    uint32_t number, uint32_t events);
+
+/** unicd_tell() - unicd_say() about NIC @os, with its name if there are others. */
+void unicd_tell(const struct unic_os *os, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /** unicd_say() - one line to stderr, "unicd: ...". Never waits (say.h). */
 void unicd_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

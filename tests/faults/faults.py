@@ -215,7 +215,7 @@ SYSTEMS = {
 DAEMONS = ("unicd", "unic-bus")
 # Without room: statuses of the driver, and of the loop provider's table.
 NO_ROOM = re.compile(f"status ({u.NO_MEMORY}|{u.TLB_FULL}),")
-FILES_KEPT = {"counts", "unicd.slots", "unicd.journal"}
+FILES_KEPT = {"counts", "unicd.slots", "unicd.journal", "unicd.ids"}
 
 
 class System:

@@ -25,6 +25,7 @@
 #include "state.h"
 #include "host.h"
 #include "kio.h"
+#include "nic.h"
 #include "provider/provider_loop.h"
 #include "ctl.h"
 #include "region/frames_slot.h"
@@ -52,7 +53,8 @@ struct guest {
 	uint32_t sq_tail[2], rq_tail[2];
 };
 
-static struct unic_os os;
+static struct unicd d;
+static struct unic_os *const os = &d.nic[0];
 static struct guest guest[GUESTS];
 static uint64_t now_ns;
 static int slot_fd[SLOTS], epoll_fd = -1;
@@ -104,7 +106,7 @@ void __wrap_unic_os_upcall(struct unic_os *o, uint32_t s)
 	       ring->record[(o->host->proc[s].upcall_next - 1) % UNIC_UPCALLS],
 	       sizeof(hdr));
 	for (i = 0; i < GUESTS && hdr.type == UNIC_UP_CONN_REQUEST; i++)
-		if (o->client[i].core.slot == s)
+		if (o->d->client[i].core.slot == s)
 			ctl_learn(&guest[i].ctl, CTL_CONN,
 				  unic_from_le32(hdr.id));
 }
@@ -129,6 +131,13 @@ void unic_os_slot_quiet(struct unic_os *o, uint32_t s)
 	unicd_wakes_end(o, s);
 }
 
+uint32_t unicd_nic_rows(struct unicd *o, struct unic_ctl_nic_row *row)
+{
+	*row = (struct unic_ctl_nic_row){ .number = unic_to_le32(0),
+					  .name = "unic0" };
+	return o->nics;
+}
+
 /* With some pids, a slot stays in use. */
 bool unic_os_slot_unused(struct unic_os *o, uint32_t s, uint32_t pid)
 {
@@ -139,10 +148,10 @@ bool unic_os_slot_unused(struct unic_os *o, uint32_t s, uint32_t pid)
 
 static void connect_guest(uint32_t i)
 {
-	struct unicd_client *c = &os.client[i];
+	struct unicd_client *c = &d.client[i];
 	int fd[2];
 
-	if (guest[i].fd >= 0 || os.client[i].fd >= 0)
+	if (guest[i].fd >= 0 || d.client[i].fd >= 0)
 		return; /* its last connection is not reaped yet */
 	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 			 0, fd));
@@ -153,7 +162,7 @@ static void connect_guest(uint32_t i)
 	c->core.uid = i ? 1000 : 0;
 	c->core.privileged = !i;
 	c->core.slot = UNIC_OS_NO_SLOT;
-	must(!unicd_watch(&os, fd[0], UNICD_EV_CLIENT, i, EPOLLIN));
+	must(!unicd_watch_any(&d, fd[0], UNICD_EV_CLIENT, i, EPOLLIN));
 	memset(&guest[i], 0, sizeof(guest[i]));
 	guest[i].fd = fd[1];
 }
@@ -267,19 +276,19 @@ static void turn(void)
 	int n, i;
 	uint32_t s;
 
-	unic_host_poll(os.host);
-	unicd_clients_reap(&os);
-	unicd_kio_poll(&os);
+	unic_host_poll(os->host);
+	unicd_clients_reap(&d);
+	unicd_kio_poll(os);
 	for (s = 0; s < SLOTS; s++)
-		if (os.slot_state[s] == UNICD_SLOT_LEFT) {
-			os.slot_state[s] = UNICD_SLOT_FRESH;
-			os.slot_pidfd[s] = -1;
-			unic_host_slot_free(os.host, s);
+		if (os->slot_state[s] == UNICD_SLOT_LEFT) {
+			os->slot_state[s] = UNICD_SLOT_FRESH;
+			os->slot_pidfd[s] = -1;
+			unic_host_slot_free(os->host, s);
 		}
-	n = epoll_wait(os.epoll_fd, ev, 16, 0);
+	n = epoll_wait(d.epoll_fd, ev, 16, 0);
 	for (i = 0; i < n; i++)
-		if (ev[i].data.u32 >> 16 == UNICD_EV_CLIENT)
-			unicd_clients_event(&os, ev[i].data.u32 & 0xffff,
+		if (ev[i].data.u32 >> 24 == UNICD_EV_CLIENT)
+			unicd_clients_event(&d, ev[i].data.u32 & 0xffff,
 					    ev[i].events);
 }
 
@@ -294,7 +303,7 @@ static void turns(uint32_t n)
 /* Where page @page of the prologue's frames is in slot @s. */
 static uint8_t *frame_at(uint32_t s, uint32_t page)
 {
-	const struct unic_frame_tables *f = os.host->proc[s].frames.t;
+	const struct unic_frame_tables *f = os->host->proc[s].frames.t;
 	uint32_t i;
 
 	for (i = 0; f && i < f->runs; i++)
@@ -482,30 +491,33 @@ static void begin(void)
 
 	if (epoll_fd < 0)
 		make_slots();
-	memset(&os, 0, sizeof(os));
-	os.epoll_fd = epoll_fd;
-	os.listen_fd = os.bus_fd = os.slots_file = -1;
-	os.slots = SLOTS;
-	os.slot_bytes = SLOT_BYTES;
+	memset(&d, 0, sizeof(d));
+	d.nics = 1;
+	os->d = &d;
+	os->opt.name = "unic0";
+	d.epoll_fd = epoll_fd;
+	d.listen_fd = os->bus_fd = os->slots_file = -1;
+	os->slots = SLOTS;
+	os->slot_bytes = SLOT_BYTES;
 	now_ns = 1000000000;
 	for (i = 0; i < UNICD_CLIENTS_MAX; i++)
-		os.client[i].fd = -1;
+		d.client[i].fd = -1;
 	for (i = 0; i < SLOTS; i++) {
 		memset(slot_mem[i], 0, SLOT_BYTES);
-		os.slot_fd[i] = slot_fd[i];
-		os.slot_mem[i] = slot_mem[i];
-		os.slot_pidfd[i] = -1;
-		os.cq_wake[i] = os.upcall_wake[i] = os.doorbell[i] =
+		os->slot_fd[i] = slot_fd[i];
+		os->slot_mem[i] = slot_mem[i];
+		os->slot_pidfd[i] = -1;
+		os->cq_wake[i] = os->upcall_wake[i] = os->doorbell[i] =
 			(struct unicd_wake){ -1, -1 };
-		os.nic_ev[1 + i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		os->nic_ev[1 + i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	}
-	os.nic_ev[0] = -1;
-	config.slot_mem = os.slot_mem;
-	os.host = unic_host_new(
-		&os, unic_loop_provider(&os, SLOTS, os.slot_mem, SLOT_BYTES),
+	os->nic_ev[0] = -1;
+	config.slot_mem = os->slot_mem;
+	os->host = unic_host_new(
+		os, unic_loop_provider(os, SLOTS, os->slot_mem, SLOT_BYTES),
 		&config);
-	must(os.host && !unicd_kio_init(&os));
-	unic_host_plug(os.host, true);
+	must(os->host && !unicd_kio_init(os));
+	unic_host_plug(os->host, true);
 	for (i = 0; i < GUESTS; i++) {
 		guest[i].fd = -1;
 		connect_guest(i);
@@ -535,7 +547,7 @@ static void step(struct input *in)
 	else if (kind < 246)
 		connect_guest(in_below(in, GUESTS));
 	else if (kind < 248)
-		unicd_clients_ended(&os, i);
+		unicd_clients_ended(&d, i);
 	else
 		turns(8);
 }
@@ -554,20 +566,20 @@ static void end(void)
 
 	for (i = 0; i < GUESTS; i++) {
 		leave(i);
-		for (; os.client[i].fd >= 0; n++) {
+		for (; d.client[i].fd >= 0; n++) {
 			must(n < 1000); /* unicd reads all requests first */
 			turn();
 		}
 	}
 	turns(4);
-	unicd_clients_fini(&os);
-	unicd_kio_fini(&os);
-	unic_host_delete(os.host);
+	unicd_clients_fini(&d);
+	unicd_kio_fini(os);
+	unic_host_delete(os->host);
 	for (i = 0; i < SLOTS; i++) {
-		close_pair(&os.cq_wake[i]);
-		close_pair(&os.upcall_wake[i]);
-		close_pair(&os.doorbell[i]);
-		close(os.nic_ev[1 + i]);
+		close_pair(&os->cq_wake[i]);
+		close_pair(&os->upcall_wake[i]);
+		close_pair(&os->doorbell[i]);
+		close(os->nic_ev[1 + i]);
 	}
 }
 

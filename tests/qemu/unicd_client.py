@@ -21,6 +21,7 @@ CQ_CREATE, CQ_DESTROY, QP_CREATE, QP_MODIFY, QP_DESTROY = 20, 21, 22, 23, 24
 QP_QUERY, KEEP, RESUME = 25, 1, 2
 LISTEN, UNLISTEN, CONNECT, ACCEPT, REJECT, DISCONNECT, CONN_QUERY = range(28, 35)
 INFO, STATS, DUMP, PS, TRACE, CRASH = range(64, 70)
+NICS, SELECT = 71, 73
 FAULT, PARAMS, POLICY, EVICT, TRACE_MASK, RESET = range(80, 86)
 
 OK, PENDING, BAD_OPCODE, STALE_EPOCH, INVALID = 0, 1, 2, 3, 4
@@ -30,6 +31,7 @@ STATE, CANCELLED, TIMEOUT, REFUSED = 22, 28, 29, 30
 (NO_HELLO, NO_SLOT, NO_NIC, WAS_RESET, NO_FRAMES, NOT_MAPPED, NOT_ALIGNED,
  TOO_MANY, NO_MEMORY, PERMISSION, NO_CONN, IN_USE, UNREACHABLE,
  REJECTED, UNSUPPORTED) = range(64, 79)
+NO_SUCH_NIC = 82
 
 LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE = 1, 2, 4
 RDMA, MESSAGING, CONTROL = 0, 1, 2
@@ -127,6 +129,12 @@ class Client:
         if want is not None:
             assert r.status == want, f"op {op}: status {r.status}, not {want}"
         return r
+
+    def select(self, nic, want=OK):
+        """Be with the NIC of this name (bytes) or number."""
+        number, name = (0, nic) if isinstance(nic, bytes) else (nic, b"")
+        return self.call(SELECT, struct.pack("<II16s", number, 0, name),
+                         want=want)
 
     def hello(self, want=OK):
         body = struct.pack("<II16sIII", 1, 0, self.name, 0, self.flags,

@@ -91,7 +91,7 @@ static void ids_are_those_of_the_host(void **state)
 {
 	static const uint64_t boot[2] = { 1, 2 }, later[2] = { 1, 3 };
 	uint8_t *seen = calloc(1, 1u << 29);
-	struct unic_ids *ids = calloc(1, sizeof(*ids));
+	struct unic_ids *ids = calloc(1, sizeof(*ids)), *other;
 	struct unic_os os = { 0 };
 	struct unic_objects t[3];
 	uint32_t i, k, host_id;
@@ -115,6 +115,17 @@ static void ids_are_those_of_the_host(void **state)
 		unic_objects_fini(&t[k]);
 	}
 	assert_int_not_equal(ids->gen[0], 0);
+	other = calloc(1, sizeof(*other));
+	unic_ids_init(other, &os, boot);
+	unic_ids_merge(other, ids);
+	assert_memory_equal(other->gen, ids->gen, sizeof(ids->gen));
+	memset(other->gen, 0, sizeof(other->gen));
+	unic_ids_merge(ids, other); /* those of before stay */
+	assert_int_not_equal(ids->gen[0], 0);
+	unic_ids_init(other, &os, later);
+	unic_ids_merge(other, ids);
+	assert_int_equal(other->gen[0], 0);
+	free(other);
 	unic_ids_init(ids, &os, later);
 	assert_int_equal(ids->gen[0], 0);
 	free(ids);
