@@ -18,8 +18,8 @@
  * its slot is resumed.
  *
  * Objects (protection domains, regions, queues, tokens, connections,
- * listeners) have ids that are unique on the host and never reused while the
- * driver lives (S4); an id of another process is answered like one that does
+ * listeners) have ids that are unique on the host, over all its NICs, and never
+ * reused until it boots again (S4; SPEC.md says where that is remembered); an id of another process is answered like one that does
  * not exist. When the connection ends, all objects of the process end.
  */
 #ifndef UNIC_CTL_H

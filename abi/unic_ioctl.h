@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * unic_ioctl.h - how the messages of unic_ctl.h reach a driver that is part of
- * Linux: /dev/unicN in place of a socket.
+ * Linux: /dev/unic in place of a socket, or /dev/unicN for NIC N of it.
+ *
+ * A file of /dev/unic is with no NIC until its first request (SELECT of unic_ctl_admin.h)
+ * or the wait for its reply; before that all but UNIC_IOC_CALL fails with EINVAL, or, a
+ * read, waits. ENODEV: there is no NIC, or the one chosen has just left. A file of
+ * /dev/unicN is with that NIC when it is open.
  *
  * One open file is one connection. It is for the process that opened it: no
  * other may use it (EPERM), and it ends with that process's address space, or

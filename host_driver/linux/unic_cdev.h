@@ -5,7 +5,11 @@
 #ifndef UNIC_CDEV_H
 #define UNIC_CDEV_H
 
+#include <linux/types.h>
+
 struct device;
+struct unic_ctl_nic_row;
+struct unic_ids;
 struct unic_os;
 
 /** unic_cdev_init() - reserve the device numbers and register the class, once at load.
@@ -33,6 +37,14 @@ void unic_cdev_del(struct unic_os *os);
 /** unic_dev_get() - find unic@number and take a reference to its device. Returns NULL if
  * there is none. May sleep. */
 struct unic_os *unic_dev_get(unsigned int number);
+
+/** unic_dev_rows() - store a row for each NIC, by number, UNIC_CTL_NICS_MAX at most.
+ * Returns how many. May sleep; with or without unic_os.lock. */
+u32 unic_dev_rows(struct unic_ctl_nic_row *row);
+
+/** unic_dev_ids() - where ids of objects come from, for all NICs, until the module is
+ * unloaded. */
+struct unic_ids *unic_dev_ids(void);
 
 /** unic_dev_put() - drop the reference of unic_dev_get(). */
 void unic_dev_put(struct unic_os *os);

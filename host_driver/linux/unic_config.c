@@ -9,6 +9,7 @@
 #include <linux/moduleparam.h>
 
 #include "provider/provider_nic.h"
+#include "unic_cdev.h"
 #include "unic_config.h"
 #include "unic_dev.h"
 
@@ -52,6 +53,11 @@ static u32 max_user_slots(const struct unic_os *os)
 	return user_slots ? user_slots : max(slots - slots / 4, 1u);
 }
 
+static u32 list_nics(struct unic_os *os, struct unic_ctl_nic_row *row)
+{
+	return unic_dev_rows(row);
+}
+
 int unic_config_host(struct unic_os *os)
 {
 	u64 ram = (u64)totalram_pages() << PAGE_SHIFT;
@@ -80,7 +86,12 @@ int unic_config_host(struct unic_os *os)
 	config.params.flags = unic_to_le32(flags);
 	if (!in4_pton(ip, -1, (u8 *)&addr, -1, NULL))
 		return -EINVAL;
-	config.ipv4 = be32_to_cpu(addr) + os->dev.id;
+	os->ipv4 = be32_to_cpu(addr) + os->dev.id;
+	config.ipv4 = os->ipv4;
+	config.ids = unic_dev_ids();
+	config.number = os->dev.id;
+	config.list_nics = list_nics;
+	strscpy_pad(config.name, dev_name(&os->dev), sizeof(config.name));
 	p = unic_nic_provider(os, os->bar);
 	os->host = p ? unic_host_new(os, p, &config) : NULL;
 	if (os->host)

@@ -10,7 +10,7 @@
  *   unic_fence.c   how the NIC is kept from memory, and what happens until it is
  *   unic_os.c      what the core asks of a kernel
  *   unic_slot.c    the control pages of processes, and who has them
- *   unic_cdev.c    /dev/unicN as a device
+ *   unic_cdev.c    /dev/unicN and /dev/unic as devices
  *   unic_file.c    ... an open file of it as a client of the core
  *   unic_call.c    ... one request and its reply
  *   unic_wake.c    ... what wakes its process
@@ -108,6 +108,7 @@ struct unic_os {
 	bool plugged;
 	bool fenced; /* the NIC is kept from memory, or about to be: no detection */
 	u32 nic;     /* enum unic_ctl_nic, as last traced */
+	u32 ipv4; /* of the NIC */
 
 	/* in quarantine, without a driver */
 	struct list_head kept;

@@ -70,7 +70,7 @@ static void trace_nic(struct unic_os *os)
 
 	if (now != os->nic)
 		trace_unic_nic(os, now);
-	os->nic = now;
+	WRITE_ONCE(os->nic, now);
 }
 
 /* Runs the core once. Returns when to run it again; 0: at once. */

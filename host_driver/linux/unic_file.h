@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* unic_file.h - an open file of /dev/unicN: one process as a client of the core. */
+/* unic_file.h - an open file of /dev/unicN or /dev/unic: one process as a client of the core
+ * of one NIC. */
 #ifndef UNIC_FILE_H
 #define UNIC_FILE_H
 
 #include <linux/fs.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 
@@ -16,7 +18,9 @@ struct unic_reply;
 
 struct unic_file {
 	struct unic_client core;
-	struct unic_os *os;
+	struct unic_os *os;    /* NULL: not chosen yet (/dev/unic) */
+	struct mutex choice;   /* of os, while it is NULL */
+	struct mm_struct *mm;  /* of the process that opened it; a reference */
 	struct list_head node; /* of os->files, while it is a client */
 	struct unic_mem *mem;
 	bool ended; /* the client has ended; written under unic_os.lock */
@@ -39,6 +43,10 @@ struct unic_file {
 
 /** unic_file_fops - what a process does with /dev/unicN. */
 extern const struct file_operations unic_file_fops;
+
+/** unic_file_any_fops - what a process does with /dev/unic: the same, once its first request
+ * has chosen a NIC. */
+extern const struct file_operations unic_file_any_fops;
 
 /** unic_file_of() - the file of @client, which is a process. */
 struct unic_file *unic_file_of(struct unic_client *client);

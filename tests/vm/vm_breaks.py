@@ -60,7 +60,7 @@ BREAKS = (
 	    (VM_MAYWRITE | VM_READ)""", "VM_MAYWRITE)) == VM_MAYWRITE",
      "test_pins"),  # guard pages can be read
     ("unic_gup.c", " || (p->write && is_tracked(vma))", "", "test_file"),
-    ("unic_file.c", "	.flush = unic_flush,", "",
+    ("unic_file.c", " .flush = unic_flush, ", " ",
      "test_hostage"),  # a process that is gone keeps its pins
     ("unic_pin_work.c", "	if (f && !f->mem && (!p ||", "	if (f && !f->mem && first == last && (!p ||",
      "test_pins"),  # nobody fetches a granted region's pages
