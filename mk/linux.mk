@@ -39,6 +39,8 @@ vm-blk: vm-build ## linux: unicblk in a guest: a file system, loss, resets, a se
 	@tests/vm/vm_blk.py $(VM_OPTIONS) && echo "$@: ok"
 vm-leave: vm-build ## linux: a NIC is taken away while it stands still, suspend, kexec
 	@tests/vm/vm_leave.py $(VM_OPTIONS) && echo "$@: ok"
+vm-nics: vm-build ## linux: two NICs in one guest, under one /dev/unic
+	@tests/vm/vm_nics.py && echo "$@: ok"
 vm-look: vm-build ## linux: what the module shows: sysfs, debugfs, tracepoints
 	@tests/vm/vm_look.py $(VM_OPTIONS) && echo "$@: ok"
 vm-rdma-cm: programs build-soft $(call bin,rdma-cm) ## linux: connections with Linux's rdma_cm over soft-RoCE in a guest; fetches 90 MB

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bus_memory.h"
@@ -88,6 +89,30 @@ int bus_memory_renew(struct bus_memory *mem, int slot)
 		return fd;
 	/* bus.json names the number: a later open() gets the new file */
 	if (dup3(fd, mem->slot_fd[slot], O_CLOEXEC) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* A file that may shrink would be a SIGBUS for whoever maps it. */
+static bool is_sealed_file(int fd, uint64_t bytes)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	return seals >= 0 && (seals & SEALS) == SEALS && !fstat(fd, &st) &&
+	       (uint64_t)st.st_size == bytes;
+}
+
+int bus_memory_take(struct bus_memory *mem, int slot, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (!is_sealed_file(fd, mem->slot_bytes))
+		err = -EINVAL;
+	else if (dup3(fd, mem->slot_fd[slot], O_CLOEXEC) < 0)
 		err = -errno;
 	close(fd);
 	return err;

@@ -38,6 +38,14 @@ int bus_memory_init(struct bus_memory *mem, int slots, uint64_t slot_bytes,
 int bus_memory_renew(struct bus_memory *mem, int slot);
 
 /**
+ * bus_memory_take() - the file at @path, of another bus's slot, in place of @slot: the RAM
+ * of a machine that has a NIC on each of several buses.
+ * Returns 0; -EINVAL: it has another size, or may change it; -errno. On an error nothing
+ * changed.
+ */
+int bus_memory_take(struct bus_memory *mem, int slot, const char *path);
+
+/**
  * bus_memory_nic_gone() - clear the magic of the info page of a NIC that ended
  * without doing so, so that no driver takes the NIC for present. The rest (crash
  * record, trace) stays readable.

@@ -37,6 +37,7 @@ struct bus_options {
 	uint64_t bar_bytes;
 	/* bytes of RAM; 0: the host is a driver in user mode */
 	uint64_t guest_bytes;
+	const char *ram; /* of another bus of that machine; NULL: made here */
 	bool joint;
 };
 
@@ -79,6 +80,10 @@ static const struct argp_option option_list[] = {
 	  "The host is a virtual machine with this much RAM, a power of "
 	  "two; slots have no memory",
 	  0 },
+	{ "ram", 'r', "PATH", 0,
+	  "with --guest: its RAM is this file, slot 0 of another unic-bus "
+	  "(/proc/PID/fd/N, see bus.json there): a machine with several NICs",
+	  0 },
 	{ 0 }
 };
 
@@ -118,6 +123,8 @@ static void check_bus_options(struct argp_state *state,
 			       o->guest_bytes & (o->guest_bytes - 1)))
 		argp_error(state, "--guest: a power of two from 1M to 1G, "
 				  "without --joint");
+	if (o->ram && !o->guest_bytes)
+		argp_error(state, "--ram is that of a --guest");
 	if (o->joint && o->bar_bytes + o->slots * o->slot_bytes > 1ull << 32)
 		argp_error(state, "--joint: 4G in all");
 }
@@ -144,6 +151,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'j':
 		o->joint = true;
+		return 0;
+	case 'r':
+		o->ram = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "what is '%s'?", arg);
@@ -311,6 +321,9 @@ static int start_bus(struct bus *bus, const struct bus_options *o)
 					   (uint32_t)o->bar_bytes, o->joint);
 	if (err)
 		return report_error("cannot make the memory files", NULL, err);
+	err = o->ram ? bus_memory_take(&bus->mem, 0, o->ram) : 0;
+	if (err)
+		return report_error("cannot use --ram", o->ram, err);
 	return open_sockets(bus) || announce_ready(bus);
 }
 

@@ -178,7 +178,7 @@ GROUPS = {
     "vm": [
         level("Linux in a guest", "tests/vm/vm_leave.py",
               "tests/vm/vm_blk.py", "tests/vm/vm_check.py",
-              "tests/vm/vm_look.py", timeout=1200, **WAITS)],
+              "tests/vm/vm_look.py", "tests/vm/vm_nics.py", timeout=1200, **WAITS)],
     "faults": [
         level("calls of the system that fail (a sample)",
               "tests/faults/faults.py --sample 100", apart="failing calls", **WAITS)],
@@ -186,7 +186,7 @@ GROUPS = {
         level("Linux in a guest that looks for faults",
               "tests/vm/vm_faults.py", "tests/vm/vm_check.py",
               "tests/vm/vm_blk.py", "tests/vm/vm_endure.py --quick",
-              "tests/vm/vm_look.py", timeout=7200, jobs=2)],
+              "tests/vm/vm_look.py", "tests/vm/vm_nics.py", timeout=7200, jobs=2)],
 }
 # In this order: what is quick and what others stand on comes first; but guests,
 # which run longest, begin before what waits most of its time.
