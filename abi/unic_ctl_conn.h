@@ -145,8 +145,10 @@ enum unic_ctl_conn_state {
  * ended, the driver of the exporter releases the region: it is gone before T,
  * and the exporter gets EVICTED. GRANT is the exporter's consent to that; if it
  * asks for more time (EXTEND) it uses the region itself, and the notice runs its
- * course. A region that nobody was recorded for has its whole grace. Both ends
- * must be unic.
+ * course. A region that nobody was recorded for has its whole grace. A region that
+ * ends before a holder has answered (by MR_DEREG, without a notice, at its deadline)
+ * is INVALIDATEd once more, with no time left, until the holder answers, for a
+ * second at most. Both ends must be unic.
  */
 enum unic_ctl_held {
 	UNIC_CTL_HELD_STAG = 1,	 /* `number` is an STag */
@@ -154,7 +156,8 @@ enum unic_ctl_held {
 };
 
 /* GRANT. STATE: the connection is not up, or the region is asked back already;
- * UNSUPPORTED: the peer is not unic; QUOTA: too many are recorded. */
+ * UNSUPPORTED: the peer is not unic; QUOTA: too many are recorded; INVALID: the
+ * STag is not of the region. */
 struct unic_ctl_grant {
 	struct unic_ctl_hdr hdr;
 	unic_le32 mr;	 /* id of the region, of this process */
@@ -162,7 +165,12 @@ struct unic_ctl_grant {
 	unic_le32 token; /* id of a token; 0: the region's STag. The
 			  * driver does not check that the token is
 			  * of that region */
-	unic_le32 rsvd[9];
+	unic_le32 stag;	 /* of a form whose key a work request may have
+			  * changed; 0: that which the driver knows */
+	unic_le32 ended; /* 1: `stag` is of a region that has ended, which
+			  * the peer was given over an earlier connection:
+			  * tell it; `mr` and `token` are 0 */
+	unic_le32 rsvd[7];
 };
 
 /*

@@ -172,8 +172,9 @@ struct unic_cm_mark {
  * that it was granted, INVALIDATED says that it has; DELEGATE asks for another peer of
  * the exporter to be entered as a holder, DELEGATED answers. An answer repeats nonce,
  * kind and number. A datagram may be lost: INVALIDATE is sent again every 4 ms while
- * the exporter's notice is open, DELEGATE up to 7 times; a repetition is answered as
- * the first one is.
+ * the exporter's notice is open, and eight times in a second when the region has ended
+ * without an answer, DELEGATE up to 7 times; a repetition is answered as the first one
+ * is.
  */
 enum unic_holder_type {
 	UNIC_HOLDER_INVALIDATE = 1,  /* of the exporter: end your use of it */

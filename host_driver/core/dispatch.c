@@ -12,6 +12,7 @@
 #include "cm/cm_end.h"
 #include "cm/cm_listen.h"
 #include "cm/grants.h"
+#include "cm/holdings.h"
 #include "nics.h"
 #include "proc.h"
 #include "queue.h"
@@ -96,9 +97,9 @@ static const struct op ops[] = {
 	[UNIC_CTL_CONN_QUERY] = { "conn-query", unic_cm_query, ONE, PROC },
 	[UNIC_CTL_GRANT] = { "grant", unic_grants_grant,
 			     END(unic_ctl_grant, rsvd), PROC },
-	[UNIC_CTL_DELEGATE] = { "delegate", unic_grants_delegate,
+	[UNIC_CTL_DELEGATE] = { "delegate", unic_holdings_delegate,
 				END(unic_ctl_held_by, rsvd), PROC },
-	[UNIC_CTL_INVALIDATED] = { "invalidated", unic_grants_answer,
+	[UNIC_CTL_INVALIDATED] = { "invalidated", unic_holdings_answer,
 				   END(unic_ctl_held_by, ipv4),
 				   PROC | OP_GIVE },
 	[UNIC_CTL_MR_ALLOC] = { "mr-alloc", unic_region_alloc,

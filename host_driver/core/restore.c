@@ -142,6 +142,7 @@ static void mark_evicted(struct unic_host *host, struct unic_region *mr)
 		    mr->obj.id);
 	unic_region_unpin(host, mr);
 	mr->state = R_EVICTED;
+	host->evicted++;
 	mr->mr = UNIC_LOST;
 	unic_journal_drop(host, &mr->obj);
 	proc_of(host, mr)->evictions++;

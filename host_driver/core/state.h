@@ -145,7 +145,8 @@ struct unic_hfault {
 #define UNIC_ASKED    64u
 #define UNIC_HANDINGS 16u
 
-/* A grant: the peer of @conn was given an STag or token of region @mr (grants.c). */
+/* A grant: the peer of @conn was given an STag or token of region @mr (grants.c). When
+ * the region ends before the peer has said that it does not use it, the peer is told. */
 struct unic_hold {
 	uint32_t mr;	       /* id; 0: the place is free */
 	uint32_t conn;	       /* id of the connection */
@@ -154,6 +155,8 @@ struct unic_hold {
 	uint64_t nonce;	       /* of the open INVALIDATE; 0: none is open */
 	uint64_t again_ns;     /* when INVALIDATE is sent again */
 	uint32_t asked_back;   /* of the region, when the nonce was drawn */
+	bool ended;	       /* the region has ended, and the peer is told */
+	uint32_t tries;	       /* times that it was told so */
 };
 
 /* An INVALIDATE that came for a process of this host; new ones replace the oldest. */
@@ -175,10 +178,10 @@ struct unic_held {
 	struct unic_asked asked[UNIC_ASKED];
 	struct unic_handing handing[UNIC_HANDINGS];
 	/* the counters of the host that unic_grants_step() has handled */
-	uint32_t conns_freed, tokens_freed, asked_back;
+	uint32_t conns_freed, tokens_freed, mrs_freed, evicted, asked_back;
 	/* places of asked[] taken so far; graces that ended early; datagrams that
-	 * named no connection */
-	uint32_t asks, early, refused;
+	 * named no connection; holders told of an end, and those that said nothing */
+	uint32_t asks, early, refused, told, unheard;
 	uint64_t next_ns; /* the earliest again_ns */
 };
 
@@ -232,6 +235,7 @@ struct unic_host {
 	uint64_t setup_ns;   /* when the next setup step runs */
 	uint32_t setup_at;   /* that step */
 	uint32_t asked_back; /* notices, also those that an OFFER moved */
+	uint32_t evicted;    /* regions that ended and have an owner still */
 	uint32_t commands, failed, refused, audits, upcalls, resets, notices;
 	uint64_t msg[UNIC_CTL_MSG_MAX / 8]; /* the reply being sent */
 };

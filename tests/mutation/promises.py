@@ -233,7 +233,7 @@ BREAKS = (
      "return hold_new(host, c->obj.owner, &next);",
      "(void)next;\n\treturn UNIC_ST_OK;",
      "test_driver_grants: delegation_is_recorded"),
-    ("5.50", "host_driver/core/cm/grants.c",
+    ("5.50", "host_driver/core/cm/holdings.c",
      "\t\tunic_upcall_send(host, c->obj.owner, &up);", "\t\t(void)up;",
      "test_driver_grants: holder_is_told_and_answers"),
     ("5.51", "host_driver/core/cm/grants.c",

@@ -105,7 +105,7 @@ def wrong_answer(world, change, frame):
 @SUITE.case("a holder that never answers costs the grace")
 def no_answer(world):
     """INVALIDATE every 4 ms, 20 ms long; EVICTED at the deadline. A machine that
-    stops makes both later."""
+    stops makes both later. Then up to eight with no time left, in a second."""
     side, _, region, _, _ = granted(world)
     begin = time.monotonic()
     world.process.evict(region.id)
@@ -115,10 +115,40 @@ def no_answer(world):
     lasted = time.monotonic() - begin
     check(lasted > 0.0199, "before T")
     world.station.barrier()
-    count = 0
-    while world.manager.recv(0.02, cm.INVALIDATE, vendor=True):
-        count += 1
-    check(1 <= count <= lasted / 0.004 + 2, "%d INVALIDATEs" % count)
+    said = []
+    while one := world.manager.recv(2.0, cm.INVALIDATE, vendor=True):
+        said.append(one.grace_us)
+    open_ = [left for left in said if left]
+    check(1 <= len(open_) <= lasted / 0.004 + 2, "%d INVALIDATEs" % len(open_))
+    same("with no time left", said[len(open_):], [0] * 8)
+
+
+@SUITE.case("a holder that answers when the region has ended")
+def late_answer(world):
+    """It is told no more."""
+    side, _, region, kind, number = granted(world)
+    world.process.evict(region.id)
+    ended = world.process.upcall(Up.EVICTED, id=region.id)
+    check(ended, "no EVICTED")
+    got = asked(world, side)
+    while got.grace_us:
+        got = asked(world, side)
+    side.vendor_datagram(cm.INVALIDATED, got.tid, kind=kind, number=number)
+    world.station.barrier()
+    world.manager.forget()
+    check(not world.manager.recv(1.2, cm.INVALIDATE, vendor=True),
+          "INVALIDATE again")
+
+
+@SUITE.case("a region that its owner ends")
+def owner_ends(world):
+    """MR_DEREG: the holder is told without a notice, with no time left."""
+    side, _, region, kind, number = granted(world)
+    world.regions.remove(region)
+    region.dereg()
+    got = asked(world, side)
+    same("told", (got.kind, got.number, got.grace_us), (kind, number, 0))
+    side.vendor_datagram(cm.INVALIDATED, got.tid, kind=kind, number=number)
 
 
 @SUITE.case("the end of the holder's connection is its answer")

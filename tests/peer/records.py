@@ -97,7 +97,7 @@ REQUESTS = {
     Op.CONNECT: CONNECT,
     Op.ACCEPT: CONNECT,
     Op.REJECT: behind_header('I:conn'),
-    Op.GRANT: behind_header('I:mr I:conn I:token'),
+    Op.GRANT: behind_header('I:mr I:conn I:token I:stag I:ended'),
     Op.DELEGATE: HELD_BY,
     Op.INVALIDATED: HELD_BY,
     Op.MR_ALLOC: behind_header('I:pd B:kind B:page_shift B:key B:importance '

@@ -72,6 +72,7 @@ void unic_region_evicted(struct unic_host *host, struct unic_region *mr,
 
 	unic_region_unpin(host, mr);
 	mr->state = R_EVICTED;
+	host->evicted++;
 	unic_journal_drop(host, &mr->obj);
 	if (waiter && evt->hdr.reason == UNIC_WHY_DEREG) {
 		mr->waiter = NULL;

@@ -4,6 +4,7 @@ CONN = "host_driver/core/cm/cm_conn.c"
 MAD = "host_driver/core/cm/cm_mad.c"
 END = "host_driver/core/cm/cm_end.c"
 BACKLOG = "host_driver/core/cm/cm_backlog.c"
+GRANTS = "host_driver/core/cm/grants.c"
 MUTATIONS = (
     (CM, "++c->tries < ARP_TRIES", "false",
      "cm: a host that is slow to answer ARP is not there", "test_driver_cm"),
@@ -65,9 +66,9 @@ MUTATIONS = (
     (CM, ".rejected = msg->type == UNIC_CM_REP ? UNIC_CM_OF_REP",
      ".rejected = 0 ? UNIC_CM_OF_REP",
      "cm: REJ of a REP says it is of a REQ", "test_driver_cm"),
-    ("host_driver/core/cm/grants.c", "m.hdr.class_version != 1 || ", "",
+    ("host_driver/core/cm/grants_msg.c", "m.hdr.class_version != 1 || ", "",
      "cm: datagrams of holders of any version", "test_driver_mad"),
-    ("host_driver/core/cm/grants.c", ".grace_us = unic_to_be32(msg->grace_us),",
+    ("host_driver/core/cm/grants_msg.c", ".grace_us = unic_to_be32(msg->grace_us),",
      ".grace_us = (unic_be32)msg->grace_us,",
      "cm: a datagram of holders in the byte order of this machine", "test_driver_mad"),
     ("host_driver/core/cm/cm_mad.c", "mark->version == UNIC_CM_MARK_VERSION &&", "",
@@ -75,7 +76,17 @@ MUTATIONS = (
     ("host_driver/core/cm/cm_mad.c",
      " &&\n\t       mark->priv_bytes <= UNIC_CTL_PRIVATE_MAX;", ";",
      "cm: a mark may name more private data than there is", "test_driver_mad"),
-    ("host_driver/core/cm/grants.c", "!unic_conn_is_peer(c, mad) || ", "",
+    (GRANTS, "\t\ttell_ends(host);\n", "",
+     "holders: nobody hears of an end without a notice", "test_driver_grants"),
+    (GRANTS, "\tsend_invalidate(host, h, 0, now);\n\th->tries++;", "\tsend_invalidate(host, h, 0, now);",
+     "holders: the word of an end is said for ever", "test_driver_grants"),
+    (GRANTS, "\t\troom = ended;\n", "\t\troom = NULL;\n",
+     "holders: silent ones fill the owner's share", "test_driver_grants"),
+    (GRANTS, "\tif (!status && h && !h->ended && h->mr == hold.mr)\n\t\ttell_end(", "\tif (0)\n\t\ttell_end(",
+     "holders: of what ended between connections nobody hears", "test_driver_grants"),
+    (GRANTS, "mr->kind == UNIC_FORM_PLAIN ? 0 : 0xff", "0xff",
+     "holders: a region is granted under another key", "test_driver_grants"),
+    (GRANTS, "!unic_conn_is_peer(c, mad) || ", "",
      "cm: who holds a region answers from anywhere", "test_driver_grants"),
     (CONN, "cmd.rq_psn = unic_to_le32(c->my_psn);",
      "cmd.rq_psn = unic_to_le32(c->peer_psn);",

@@ -802,6 +802,160 @@ static void wrong_grants_are_refused(void **state)
 	fake_delete(f);
 }
 
+/* A region that ends while a holder has it: the holder is told, with no time left, until
+ * it answers. */
+static void holder_is_told_of_an_end(void **state)
+{
+	struct unic_ctl_obj d = { 0 };
+	struct unic_grants_msg q, again;
+	struct peer a, b;
+	uint32_t mr, commands;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	d.id = unic_to_le32(mr);
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &d), 0);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	assert_false(told(f, &b, UNIC_HOLDER_INVALIDATE, &again));
+	assert_int_equal(q.number, 0xabcd00);
+	assert_int_equal(q.grace_us, 0);
+	commands = f->given[UNIC_CMD_MAD_SEND];
+	pass(f, 5); /* a datagram may be lost */
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], commands + 1);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &again));
+	assert_true(again.nonce == q.nonce);
+	answers(f, &a, q.nonce);
+	assert_int_equal(f->host->held.refused, 0);
+	commands = f->given[UNIC_CMD_MAD_SEND];
+	pass(f, 2000);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], commands);
+	assert_int_equal(f->host->held.unheard, 0);
+	assert_false(released(f));
+	fake_delete(f);
+}
+
+/* One that was asked and is silent is told of the end by the same question, for a
+ * second; then its place is free. */
+static void silent_holder_is_told_for_a_second(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_grants_msg q, end;
+	struct peer a, b;
+	uint32_t mr, commands, i;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	assert_true(q.grace_us > 0);
+	evt = notice(mr, UNIC_EVT_EVICTED);
+	event(f, &evt);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &end));
+	assert_int_equal(end.grace_us, 0);
+	assert_true(end.nonce == q.nonce);
+	commands = f->given[UNIC_CMD_MAD_SEND];
+	for (i = 0; i < 300; i++)
+		pass(f, 5);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], commands + 7);
+	assert_int_equal(f->host->held.unheard, 1);
+	assert_int_equal(f->host->held.hold[UNIC_HOLDS - 1].mr, 0);
+	fake_delete(f);
+}
+
+/* Taken away without a notice: told all the same. The word of an end gives way to a new
+ * grant when its owner has its share of places. */
+static void word_of_an_end_gives_way(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_grants_msg q;
+	struct unic_hold *hold;
+	struct peer a, b;
+	uint32_t mr, i;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	evt = notice(mr, UNIC_EVT_EVICTED);
+	event(f, &evt);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	assert_int_equal(grant(f, mr, &b), UNIC_ST_STATE);
+	((struct unic_region *)unic_obj_get(&f->host->objects, mr, UNIC_OBJ_MR,
+					    0))
+		->state = R_ACTIVE;
+	for (i = 0; i < UNIC_HOLDS; i++) {
+		hold = &f->host->held.hold[i];
+		if (!hold->mr)
+			*hold = (struct unic_hold){ .mr = 1,
+						    .conn = a.conn,
+						    .number = i };
+	}
+	assert_int_equal(grant(f, mr, &b), 0);
+	assert_int_equal(grant(f, mr, &a), UNIC_ST_QUOTA);
+	memset(f->host->held.hold, 0, sizeof(f->host->held.hold));
+	fake_delete(f);
+}
+
+/* A region that ended while its holder was not connected: the holder is told when it is
+ * connected again. */
+static void grant_of_the_past(void **state)
+{
+	struct unic_ctl_grant r = { .stag = unic_to_le32(0x123456),
+				    .ended = unic_to_le32(1) };
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_CTL_ST_NO_CONN);
+	r.conn = unic_to_le32(a.conn);
+	r.mr = unic_to_le32(mr);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_INVALID);
+	r.mr = unic_to_le32(0);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), 0);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	assert_int_equal(q.number, 0x123456);
+	assert_int_equal(q.grace_us, 0);
+	says(f, &a,
+	     (struct unic_grants_msg){ .type = UNIC_HOLDER_INVALIDATED,
+				       .nonce = q.nonce,
+				       .kind = UNIC_CTL_HELD_STAG,
+				       .number = 0x123456 });
+	assert_int_equal(f->host->held.refused, 0);
+	assert_int_equal(f->host->held.hold[UNIC_HOLDS - 1].mr, 0);
+	fake_delete(f);
+}
+
+/* The key of a form changes by work requests, which the driver does not see; that of a
+ * region does not, nor does the rest of either. */
+static void stag_of_a_form(void **state)
+{
+	struct unic_ctl_grant r = { .stag = unic_to_le32(0xabcd07) };
+	struct unic_region *region;
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	r.mr = unic_to_le32(mr);
+	r.conn = unic_to_le32(a.conn);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_INVALID);
+	region = unic_obj_get(&f->host->objects, mr, UNIC_OBJ_MR, 0);
+	region->kind = UNIC_FORM_FAST;
+	r.stag = unic_to_le32(0xabce07);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_INVALID);
+	r.stag = unic_to_le32(0xabcd07);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), 0);
+	region->kind = UNIC_FORM_PLAIN;
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	assert_int_equal(q.number, 0xabcd07);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -827,6 +981,11 @@ int main(void)
 		cmocka_unit_test(delegate_over_a_connection_that_ends),
 		cmocka_unit_test(connections_of_others_do_not_end),
 		cmocka_unit_test(wrong_grants_are_refused),
+		cmocka_unit_test(holder_is_told_of_an_end),
+		cmocka_unit_test(silent_holder_is_told_for_a_second),
+		cmocka_unit_test(word_of_an_end_gives_way),
+		cmocka_unit_test(grant_of_the_past),
+		cmocka_unit_test(stag_of_a_form),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
