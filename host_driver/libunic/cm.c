@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "context.h"
+#include "desc.h"
 #include "event.h"
 #include "mend.h"
 #include "queue.h"
@@ -131,6 +132,7 @@ int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
 		return err;
 	unic_qp_untold(qp, UNIC_TOLD_DOWN | UNIC_TOLD_ERROR | UNIC_TOLD_END);
 	unic_qp_told(qp, UNIC_TOLD_UP);
+	unic_desc_forget(qp);
 	unic_mend_connecting(qp, &rec.req);
 	status = unic_ctl(qp->ctx, UNIC_CTL_CONNECT, &call);
 	if (reply_len)
@@ -155,6 +157,7 @@ int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
 		return err;
 	unic_qp_untold(qp, UNIC_TOLD_UP | UNIC_TOLD_DOWN | UNIC_TOLD_ERROR |
 				   UNIC_TOLD_END);
+	unic_desc_forget(qp);
 	unic_mend_connecting(qp, &rec.req);
 	err = unic_fail_status("accept", unic_ctl(ctx, UNIC_CTL_ACCEPT, &call));
 	if (!err)

@@ -11,6 +11,7 @@
 
 #include "context.h"
 #include "cq.h"
+#include "desc.h"
 #include "doorbell.h"
 #include "event.h"
 #include "fork.h"
@@ -98,8 +99,20 @@ static void note_message(struct unic_qp *qp, bool recv,
 	qp->sq.sent = s->nth - qp->sq.failed;
 	if (s->as) {
 		wc->opcode = s->as;
-		wc->byte_len = cqe->status ? 0 : s->bytes;
+		wc->byte_len = cqe->status || s->gone ? 0 : s->bytes;
+		if (!cqe->status && s->gone)
+			wc->status = UNIC_WC_REM_EVICTED;
 	}
+}
+
+/* The request at @pos completes REM_EVICTED. */
+static void note_evicted(struct unic_qp *qp, uint32_t pos)
+{
+	const struct unic_sq_slot *ring = qp->sq.slot;
+	const struct unic_sq_slot *slot = &ring[pos & qp->sq.mask];
+
+	if (unic_desc_names(slot->opcode))
+		unic_desc_evicted(qp, unic_from_le32(slot->rkey));
 }
 
 /* Parse @cqe into @wc. 1; 0: it is held back; -1: the record is invalid. */
@@ -124,6 +137,8 @@ static int parse_cqe(struct unic_cq *cq, const struct unic_cqe *cqe,
 	}
 	if (!unic_ring_complete(ring, pos, !recv, &wc->wr_id))
 		return -1;
+	if (!recv && cqe->status == UNIC_WC_REM_EVICTED)
+		note_evicted(qp, (uint32_t)pos);
 	wc->qp = qp;
 	wc->byte_len = unic_from_le32(cqe->byte_len);
 	wc->imm = unic_from_le32(cqe->imm);
@@ -142,6 +157,7 @@ int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
 	unsigned int got = 0;
 	unsigned int bad = 0;
 	struct unic_cqe cqe;
+	bool waits = false;
 	int good;
 
 	if (cq->ctx->forked)
@@ -152,13 +168,16 @@ int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
 	while (got < n && bad <= cq->mask && has_cqe(cq)) {
 		consume_cqe(cq, &cqe);
 		good = parse_cqe(cq, &cqe, &wc[got]);
-		got += good > 0;
+		if (good > 0)
+			waits |= unic_desc_waits(wc[got++].qp);
 		bad += good < 0 && unic_from_le32(cqe.qpn) != QPN_DROPPED;
 	}
 	pthread_mutex_unlock(&cq->lock);
 	if (bad)
 		__atomic_add_fetch(&cq->ctx->count.cqe_bad, bad,
 				   __ATOMIC_RELAXED);
+	if (waits)
+		unic_desc_completed(cq->ctx);
 	if (bad && !got)
 		return unic_fail(-EPROTO,
 				 "the NIC wrote %u completions for nothing "

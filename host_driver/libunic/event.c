@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "context.h"
+#include "desc.h"
 #include "doorbell.h"
 #include "event.h"
 #include "fork.h"
@@ -385,7 +386,7 @@ static bool on_invalidate(struct unic_ctx *ctx, const void *rec,
 	ev->deadline_ns = unic_from_le64(up->deadline_ns);
 	ev->qp = unic_event_qp(ctx, unic_from_le32(up->user),
 			       unic_from_le32(up->qp));
-	return ev->qp;
+	return ev->qp && unic_desc_asked(ev);
 }
 
 static bool (*const handlers[])(struct unic_ctx *, const void *,
@@ -473,6 +474,7 @@ static void pump_locked(struct unic_ctx *ctx)
 		unic_event_next(ctx, ctx->upcall_next + 1);
 		deliver_upcall(ctx, rec);
 	}
+	unic_desc_settle(ctx);
 	put_reset_event(ctx);
 }
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "context.h"
-#include "queue.h"
+#include "desc.h"
 
 static int record_grant(struct unic_mr *mr, uint32_t token, struct unic_qp *qp)
 {
@@ -52,6 +52,8 @@ int unic_invalidated(struct unic_ctx *ctx, const struct unic_event *ev)
 					.kind = unic_to_le32(ev->kind),
 					.number = unic_to_le32(ev->number) };
 
+	if (unic_desc_answered(ctx, ev))
+		return 0;
 	return unic_ctl_simple(ctx, UNIC_CTL_INVALIDATED, &rec,
 			       "answer for what we were given");
 }

@@ -10,6 +10,7 @@
 
 #include "context.h"
 #include "cq.h"
+#include "desc.h"
 #include "doorbell.h"
 #include "event.h"
 #include "mend.h"
@@ -373,6 +374,7 @@ static bool resume(struct unic_qp *qp)
 	struct unic_mender *m = &qp->ctx->mender;
 	bool well;
 
+	unic_desc_again(qp);
 	unic_replay_go(qp);
 	__atomic_add_fetch(&qp->mend.rounds, 1, __ATOMIC_RELAXED);
 	if (qp->mend.how == UNIC_QP_CUT_REPORT)

@@ -4,7 +4,7 @@
  * others is in the header of its own name.
  *
  * Locks, in the order they may be taken: ctx.mem_lock, ctx.evt_lock,
- * cq.lock, ring.lock, ctx.mender.lock, ctx.db_lock; ctx.wake_lock is taken alone, the lock of
+ * cq.lock, ring.lock, qp.descs.lock or ctx.mender.lock, ctx.db_lock; ctx.wake_lock is taken alone, the lock of
  * unic_forks_off() alone or under mem_lock. A call to the
  * driver may be made under mem_lock and evt_lock only.
  */

@@ -9,6 +9,7 @@
 
 #include "context.h"
 #include "cq.h"
+#include "desc.h"
 #include "doorbell.h"
 #include "event.h"
 #include "fork.h"
@@ -142,6 +143,7 @@ int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
 	struct unic_ring *sq = &qp->sq;
 	unsigned int i;
 	unsigned int slots;
+	bool refused = false;
 
 	if (qp->ctx->forked)
 		return unic_fail_forked();
@@ -153,16 +155,25 @@ int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
 					 i, n, wr[i].opcode, wr[i].num_sge,
 					 wr[i].flags);
 	}
+	if (__atomic_load_n(&qp->descs, __ATOMIC_RELAXED))
+		unic_event_pump(qp->ctx);
 	pthread_mutex_lock(&sq->lock);
 	for (i = 0; i < n; i++) {
 		slots = slots_of(&wr[i]);
-		if (slots > count_free_slots(sq))
+		refused = slots <= count_free_slots(sq) &&
+			  unic_desc_refuses(qp, &wr[i]);
+		if (refused || slots > count_free_slots(sq))
 			break;
 		build_wqe(sq, &wr[i], slots);
 	}
 	if (i)
 		ring_doorbell(qp, sq, UNIC_DB_SQ);
 	pthread_mutex_unlock(&sq->lock);
+	if (!i && refused)
+		return unic_fail(-EOWNERDEAD,
+				 "the peer has taken STag %#x back: ask for "
+				 "another descriptor",
+				 wr[0].rkey);
 	return i || !n ? (int)i : -EAGAIN;
 }
 
@@ -269,6 +280,7 @@ static void qp_free(struct unic_qp *qp)
 	ring_fini(&qp->rq);
 	if (qp->mr)
 		unic_dereg_control(qp->mr);
+	unic_desc_fini(qp);
 	free(qp);
 }
 

@@ -22,6 +22,7 @@ struct unic_shadow {
 	uint8_t slots;	/* 0: no request that is outstanding starts here */
 	uint8_t fate;	/* of a request that is held back: replay.c */
 	uint8_t as;	/* not 0: opcode of its completion */
+	bool gone;	/* with `as`: it completes REM_EVICTED */
 };
 
 /* One direction of a queue pair. `posted` and `done` are free-running. */
@@ -99,6 +100,7 @@ struct unic_qp {
 	unsigned int db;
 	uint32_t conn; /* connection, 0: none */
 	uint8_t told;  /* UNIC_TOLD_*, atomic: events that were delivered */
+	struct unic_descs *descs; /* desc.c; NULL: none; atomic */
 	struct unic_mend mend;
 	void *user;
 };

@@ -3,6 +3,7 @@
 #include "replay.h"
 
 #include "cq.h"
+#include "desc.h"
 #include "doorbell.h"
 
 #define FATE_NONE    0	   /* the NIC has not completed it */
@@ -311,6 +312,28 @@ static void empty_done(struct unic_ring *sq)
 	}
 }
 
+/* A WRITE or READ whose STag the peer has taken back would only be cut again: it
+ * completes in its place, and is not sent. */
+static void empty_ended(struct unic_qp *qp)
+{
+	struct unic_ring *sq = &qp->sq;
+	struct unic_sq_slot *slot = sq->slot;
+	uint32_t pos;
+
+	for (pos = 0; pos != sq->posted; pos++) {
+		struct unic_shadow *s = &sq->shadow[pos & sq->mask];
+		struct unic_sq_slot *base = &slot[pos & sq->mask];
+
+		if (!s->slots || s->as || unic_replay_counts(base->opcode) ||
+		    !unic_desc_names(base->opcode) ||
+		    !unic_desc_ended(qp, unic_from_le32(base->rkey)))
+			continue;
+		make_empty(sq, pos);
+		s->gone = true;
+		base->flags |= UNIC_WR_SIGNALED;
+	}
+}
+
 bool unic_replay_resolve(struct unic_qp *qp, uint32_t received)
 {
 	struct unic_ring *sq = &qp->sq;
@@ -320,8 +343,10 @@ bool unic_replay_resolve(struct unic_qp *qp, uint32_t received)
 	can_be = received - sq->sent <= sq->sends - sq->sent;
 	if (can_be) {
 		mark_arrived(sq, received);
-		if (qp->mend.how == UNIC_QP_CUT_REPLAY)
+		if (qp->mend.how == UNIC_QP_CUT_REPLAY) {
 			empty_done(sq);
+			empty_ended(qp);
+		}
 		rewind_ring(qp, false);
 	}
 	unlock_ring(qp->send_cq, sq);
@@ -358,9 +383,11 @@ static bool build_wc(struct unic_qp *qp, bool recv, uint32_t pos,
 		.opcode = recv	  ? UNIC_WC_RECV
 			  : s->as ? s->as
 				  : unic_wc_of_wr(base->opcode),
-		.status = done ? UNIC_WC_SUCCESS : status_of(s->fate),
+		.status = s->gone ? UNIC_WC_REM_EVICTED
+			  : done  ? UNIC_WC_SUCCESS
+				  : status_of(s->fate),
 	};
-	if (done && !recv)
+	if (done && !recv && !s->gone)
 		wc->byte_len = s->as ? s->bytes
 				     : bytes_of(base, (const void *)(base + 1));
 	return recv || !done || base->flags & UNIC_WR_SIGNALED;

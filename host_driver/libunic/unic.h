@@ -502,7 +502,9 @@ enum unic_ev_type {
 				* unic_list_objects() have ended */
 	UNIC_EV_INVALIDATE = 15, /* the peer of qp asks back an STag or token
 				  * that it granted: stop using it, then
-				  * unic_invalidated(). May come repeatedly */
+				  * unic_invalidated(). May come repeatedly. Of
+				  * an STag of unic_take_desc() once, and the
+				  * library answers */
 	UNIC_EV_IDLE = 16, /* mr was not used for long, and others are short
 				  * of entries: unic_dereg_mr() gives it up. It
 				  * stays LIVE, also if nothing is done */
@@ -518,7 +520,8 @@ struct unic_event {
 	unsigned int reason; /* NOTICE, EVICTED, IDLE: enum unic_reason */
 	uint32_t entries, dependents, rank, pain;
 	uint64_t deadline_ns; /* NOTICE, INVALIDATE: CLOCK_MONOTONIC */
-	unsigned int flags;   /* EVICTED: UNIC_EVICTED_* */
+	unsigned int flags;   /* EVICTED: UNIC_EVICTED_*; INVALIDATE:
+				 * UNIC_INVALIDATE_* */
 	unsigned int status;  /* WAIT_ENDED: enum unic_status; QP_ERROR: enum
 				 * unic_wc_status; TOKEN_END: unic_token_end */
 	uint32_t waited_us;   /* GRANTED */
@@ -531,6 +534,8 @@ struct unic_event {
 	uint8_t private_data[56]; /* CONNECT, CONNECTED, REJECTED */
 	unsigned int private_len;
 };
+
+#define UNIC_INVALIDATE_ANSWERED 1u /* by the library */
 
 /** unic_event_fd() - the descriptor of @ctx that is readable (poll, epoll) while an
  * event may be waiting. The library owns it: only poll it. */
@@ -620,8 +625,8 @@ int unic_wait_cq(struct unic_cq *cq, int timeout_ms);
  * listener open for that. Both ends need a queue pair of one of the two kinds, and a NIC
  * and driver of unic. What is posted meanwhile goes out when the connection is there. If
  * it does not come to be within 10 s, or the peer has ended it or is gone, all requests
- * complete with an error, and UNIC_EV_QP_ERROR or UNIC_EV_DISCONNECTED follows. Grants
- * end with the connection that was cut.
+ * complete with an error, and UNIC_EV_QP_ERROR or UNIC_EV_DISCONNECTED follows.
+ * unic_grant() is to be made again; those of unic_post_desc() are.
  *
  * REPLAY: requests that did not complete are posted again, in their order, and nobody
  * sees more of it than the time it takes. A message (SEND, WRITE_IMM, TOKEN) arrives
@@ -720,7 +725,8 @@ struct unic_recv_wr {
 /**
  * unic_post_send() - post up to @n requests with one doorbell. Returns how many were
  * posted (fewer than @n: the queue is full, poll first); -EAGAIN: none, because the
- * queue is full; -EINVAL: a request is malformed, and none is posted. After the return
+ * queue is full; -EOWNERDEAD: none, because the first names an STag that the peer has taken
+ * back (unic_take_desc()); -EINVAL: a request is malformed, and none is posted. After the return
  * the caller may reuse @wr. Buffers belong to the NIC until completion; those of INLINE
  * requests are free after the return.
  */
@@ -846,9 +852,47 @@ int unic_parse_ipv4(const char *text, uint32_t *ipv4);
  * peers that get the STag, or to none. While @mr is in local use, unic_extend() keeps the
  * grace. A holder that does not answer costs the rest of the grace.
  * -ENOTCONN; -EOPNOTSUPP: the peer is not unic; -EBUSY: a notice is open on @mr.
- * S0 section 3.
+ * A holder also gets it when @mr ends otherwise, with a deadline that is over. From the
+ * deadline, or its unic_invalidated(), on its library refuses the STag for 4 s (see
+ * unic_take_desc()). S0 section 3.
  */
 int unic_grant(struct unic_mr *mr, struct unic_qp *qp);
+
+#define UNIC_DESC_BYTES 32u
+
+/* A range of a region of the peer. */
+struct unic_desc {
+	uint64_t remote; /* of its first byte: unic_send_wr.remote */
+	uint64_t length;
+	uint32_t rkey; /* STag */
+};
+
+/**
+ * unic_post_desc() - unic_grant() of @mr, which may be a derived region, and a SEND of
+ * UNIC_DESC_BYTES with a descriptor of [@addr, @addr + @length) of it; without mr->addr,
+ * @addr is the offset. Grants of this call are made again when the library connects @qp
+ * again after a cut (the last 256), and the peer is told which regions have ended
+ * meanwhile. 0; -EAGAIN: the queue is full; -ERANGE: not in @mr; and as unic_grant(),
+ * which is not undone after an error of the SEND.
+ */
+int unic_post_desc(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
+		   struct unic_mr *mr, const void *addr, uint64_t length);
+
+/**
+ * unic_take_desc() - read a descriptor from @data, @bytes of a message that @qp received,
+ * to *@out. From then on the library knows the STag as one that the peer gave: when the
+ * peer asks it back, or has ended it, unic_post_send() on @qp of a WRITE or READ that names
+ * it fails at once with -EOWNERDEAD, and posts nothing from there on, until a fresh
+ * descriptor names it; and the library answers the peer when all earlier requests that
+ * name it have completed (those without UNIC_WR_SIGNALED when a later one has). What the
+ * peer could not tell in time completes with UNIC_WC_REM_EVICTED, and teaches the
+ * library the same; with UNIC_QP_CUT_REPLAY the requests behind it that name the same STag
+ * complete so, too, without a cut each. A thread of the library listens for the peer. The
+ * last 256 STags of a queue pair are known, until it is connected by the application
+ * again. -EINVAL: it is no descriptor; -ENOMEM.
+ */
+int unic_take_desc(struct unic_qp *qp, const void *data, size_t bytes,
+		   struct unic_desc *out);
 
 /** unic_delegate() - have the peer of @qp record another holder of an STag or token that
  * the peer granted to this process (@kind, @number: as in the event): the process that

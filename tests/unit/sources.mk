@@ -53,6 +53,7 @@ PARTS_test_kio_write = tests/unit/host/test_kio_write.c $(KIO_RIG) driver.a rig.
 # ... and the library over a driver and a NIC that the test plays.
 LIBUNIC_RIG := tests/unit/host/libunic_rig.c libunic.a
 PARTS_test_libunic_context = tests/unit/host/test_libunic_context.c $(LIBUNIC_RIG)
+PARTS_test_libunic_desc    = tests/unit/host/test_libunic_desc.c $(LIBUNIC_RIG)
 PARTS_test_libunic_event   = tests/unit/host/test_libunic_event.c $(LIBUNIC_RIG)
 PARTS_test_libunic_manager = tests/unit/host/test_libunic_manager.c $(LIBUNIC_RIG)
 PARTS_test_libunic_mend    = tests/unit/host/test_libunic_mend.c $(LIBUNIC_RIG)

@@ -42,6 +42,8 @@ static struct {
 	/* what was heard */
 	struct unic_mend_hello bye, hello, no;
 	uint32_t byes, bye_bytes, connects, accepts, rejects, resets, errs;
+	struct unic_ctl_grant grant[8];
+	uint32_t grants, gone_mr; /* that region has ended */
 } nic;
 
 static uint32_t tail_of(const unic_le32 *cell)
@@ -159,6 +161,16 @@ static void on_modify(const struct unic_ctl_qp_modify *r)
 	nic.dead = false;
 }
 
+static void on_grant(const struct unic_ctl_grant *r, uint8_t *out)
+{
+	struct unic_ctl_hdr *hdr = (void *)out;
+
+	assert_true(nic.grants < 8);
+	nic.grant[nic.grants++] = *r;
+	if (nic.gone_mr && unic_from_le32(r->mr) == nic.gone_mr)
+		hdr->status = unic_to_le16(UNIC_ST_NO_MR);
+}
+
 static int play(uint16_t op, const uint8_t *in, size_t len, uint8_t *out)
 {
 	const struct unic_mend_hello *h = (const void *)(in + UNIC_CTL_BYTES);
@@ -192,6 +204,9 @@ static int play(uint16_t op, const uint8_t *in, size_t len, uint8_t *out)
 			r->hdr.status = unic_to_le16(UNIC_CTL_ST_NO_CONN);
 		words(out, &nic.asks);
 		return nic.asks_bytes < 0 ? 0 : nic.asks_bytes;
+	case UNIC_CTL_GRANT:
+		on_grant((const void *)in, out);
+		return 0;
 	case UNIC_CTL_QP_MODIFY:
 		on_modify((const void *)in);
 		return 0;
@@ -1418,6 +1433,97 @@ static void only_connections_are_mended(void **state)
 	rig_down(&r);
 }
 
+/* ---------------------------------------------------------------- descriptors */
+
+/* What names an STag that the peer has taken back completes so in its place, and is not
+ * sent again: it would be cut again. */
+static void requests_of_what_has_ended(void **state)
+{
+	struct {
+		uint8_t magic[8];
+		unic_le64 iova, length;
+		unic_le32 stag, rsvd;
+	} msg = { .magic = "unicdesc", .stag = unic_to_le32(3) };
+	struct unic_desc d;
+	struct unic_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	up_as(&r, UNIC_QP_CUT_REPLAY, false);
+	assert_int_equal(unic_take_desc(r.qp, &msg, sizeof(msg), &d), 0);
+	post(&r, 10, UNIC_WR_WRITE);
+	post(&r, 11, UNIC_WR_WRITE);
+	post(&r, 12, UNIC_WR_SEND);
+	post(&r, 13, UNIC_WR_READ);
+	cut(UNIC_WC_REM_EVICTED, UNIC_WD_BUSY);
+	polled(&r, 1, wc);
+	assert_int_equal(wc[0].status, UNIC_WC_REM_EVICTED);
+	mended(&r, 1);
+	assert_true(is_empty(0));
+	assert_int_equal(sq_ring()[1].opcode, UNIC_WR_SEND);
+	assert_true(is_empty(2));
+	end_send(0, 0);
+	end_send(0, 0);
+	end_send(0, 0);
+	polled(&r, 3, wc);
+	assert_int_equal(wc[0].wr_id, 11);
+	assert_int_equal(wc[0].opcode, UNIC_WC_WRITE);
+	assert_int_equal(wc[0].status, UNIC_WC_REM_EVICTED);
+	assert_int_equal(wc[0].byte_len, 0);
+	assert_int_equal(wc[1].wr_id, 12);
+	assert_int_equal(wc[1].status, UNIC_WC_SUCCESS);
+	assert_int_equal(wc[2].wr_id, 13);
+	assert_int_equal(wc[2].opcode, UNIC_WC_READ);
+	assert_int_equal(wc[2].status, UNIC_WC_REM_EVICTED);
+	no_more(&r);
+	rig_down(&r);
+}
+
+/* On the next connection the peer is recorded again, and told of what is no more. */
+static void grants_are_made_again(void **state)
+{
+	static _Alignas(4096) uint8_t a[PAGE], b[PAGE];
+	struct unic_mr *mr[2];
+	struct unic_wc wc[2];
+	uint32_t gone;
+	struct rig r;
+
+	(void)state;
+	up_as(&r, UNIC_QP_CUT_REPLAY, false);
+	mr[0] = reg(&r, a, sizeof(a));
+	mr[1] = reg(&r, b, sizeof(b));
+	assert_int_equal(unic_post_desc(r.qp, 1, UNIC_WR_SIGNALED, mr[0], a, 1),
+			 0);
+	assert_int_equal(unic_post_desc(r.qp, 2, UNIC_WR_SIGNALED, mr[1], b, 1),
+			 0);
+	end_send(0, 0);
+	end_send(0, 0);
+	polled(&r, 2, wc);
+	gone = mr[0]->stag;
+	pthread_mutex_lock(&drv.lock);
+	nic.gone_mr = mr[0]->id;
+	nic.grants = 0;
+	nic.received = 2;
+	pthread_mutex_unlock(&drv.lock);
+	post_recv(&r, 3);
+	cut(0, 0);
+	assert_int_equal(unic_poll_cq(r.cq, 1, wc), 0);
+	mended(&r, 1);
+	pthread_mutex_lock(&drv.lock);
+	assert_int_equal(nic.grants, 3);
+	assert_int_equal(unic_from_le32(nic.grant[0].mr), nic.gone_mr);
+	assert_int_equal(unic_from_le32(nic.grant[0].conn), r.qp->conn);
+	assert_int_equal(unic_from_le32(nic.grant[1].ended), 1);
+	assert_int_equal(unic_from_le32(nic.grant[1].stag), gone);
+	assert_int_equal(unic_from_le32(nic.grant[1].mr), 0);
+	assert_int_equal(unic_from_le32(nic.grant[2].mr), mr[1]->id);
+	assert_int_equal(unic_from_le32(nic.grant[2].ended), 0);
+	pthread_mutex_unlock(&drv.lock);
+	unic_dereg_mr(mr[0]);
+	unic_dereg_mr(mr[1]);
+	rig_down(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1447,6 +1553,8 @@ int main(void)
 		WITH_DRIVER(callers_are_known),
 		WITH_DRIVER(manager_hides_cuts),
 		WITH_DRIVER(only_connections_are_mended),
+		WITH_DRIVER(requests_of_what_has_ended),
+		WITH_DRIVER(grants_are_made_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
