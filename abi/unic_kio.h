@@ -24,7 +24,13 @@
  *
  * A region is for one request and ends with its ANSWER. If it was taken back before,
  * the ANSWER says ESTALE, nothing was done, and the request may be made again. A
- * server that knows nothing of regions says EINVAL, and its answer is not `how`.
+ * server that knows nothing of regions says EINVAL, and its answer is not `how`. A
+ * client whose time is over says DATA with the id of the request, without payload:
+ * nothing that has not begun is done for the request then, and it is not answered. A
+ * server of an earlier version ignores that, and finds no region.
+ *
+ * A request that cannot be one (a READ of 0 bytes) is answered at once with EINVAL,
+ * whatever the files do: so a client asks a silent server for a sign of life.
  *
  * A token that was granted ends after a while without DATA: the ANSWER says ETIMEDOUT
  * then, nothing was done, and the WRITE may be asked for again.
@@ -60,7 +66,8 @@ enum unic_kio_op {
 	UNIC_KIO_OPS = 7,     /* from here on there are no requests */
 	UNIC_KIO_ANSWER = 16, /* to a request, which has ended then */
 	UNIC_KIO_GRANT = 17,  /* to a WRITE: where its DATA may go */
-	UNIC_KIO_DATA = 18,   /* of a WRITE; another length than its: EIO */
+	UNIC_KIO_DATA = 18,   /* of a WRITE; another length than its: EIO.
+			       * Without payload: see above */
 };
 
 /* How data is moved. BY_RDMA is for READ, LIST and WRITE: `key` and `token` are of a

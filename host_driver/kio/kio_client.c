@@ -2,6 +2,8 @@
 /* kio_client.c - see kio_client.h. */
 #include "kio_client.h"
 
+#include "kio_pages.h"
+
 /* An id has the slot in its low part and a turn above: an answer to an earlier I/O of
  * the slot fits no I/O. */
 #define SLOT_OF(id) ((id) % UNIC_KIO_WINDOW)
@@ -32,50 +34,6 @@ static bool needs_token(const struct unic_kio *io)
 }
 
 static void send_request(struct unic_kio_client *c, uint32_t at);
-
-/* ---------------------------------------------------------------- regions */
-
-/* True if a region of page size 1 << @shift has the pieces of @io: all but the first
- * begin at a page, all but the last end at one. */
-static bool fits_pages(const struct unic_kio *io, uint8_t shift)
-{
-	uint64_t edges = 0, mask = (1ull << shift) - 1;
-	uint32_t i;
-
-	for (i = 0; i < io->pieces; i++) {
-		uint64_t bus = unic_from_le64(io->piece[i].bus);
-		uint32_t len = unic_from_le32(io->piece[i].len);
-
-		if (!len || bus + len < bus)
-			return false;
-		if (i)
-			edges |= bus;
-		if (i + 1 < io->pieces)
-			edges |= bus + len;
-	}
-	return io->pieces && !(edges & mask);
-}
-
-uint32_t unic_kio_pages(const struct unic_kio *io, uint8_t *shift,
-			unic_le64 *page)
-{
-	uint32_t i, n = 0;
-
-	*shift = fits_pages(io, 16) ? 16 : 12;
-	if (!fits_pages(io, *shift))
-		return 0;
-	for (i = 0; i < io->pieces; i++) {
-		uint64_t bus = unic_from_le64(io->piece[i].bus);
-		uint64_t last = bus + unic_from_le32(io->piece[i].len) - 1;
-
-		for (bus >>= *shift; bus <= last >> *shift; bus++) {
-			if (n == UNIC_KIO_PAGES)
-				return 0;
-			page[n++] = unic_to_le64(bus << *shift);
-		}
-	}
-	return n;
-}
 
 static bool has_region(const struct unic_kio *io)
 {
@@ -216,6 +174,17 @@ static void try_again(struct unic_kio_client *c, uint32_t at)
 		c->tail = io;
 }
 
+/* Tell the server to do nothing more for @io, by RDMA, which is late. What it does for it
+ * after the end of the region would end the connection, with the I/Os of others. */
+static void give_up_late(struct unic_kio_client *c, const struct unic_kio *io)
+{
+	struct unic_kio_msg msg = { .op = UNIC_KIO_DATA,
+				    .id = unic_to_le32(io->id) };
+
+	c->link->send(c, &msg,
+		      NULL); /* false: there is no connection to lose */
+}
+
 /* Give up the I/O of slot @at with status @why. It ends when the NIC has stopped using
  * its pages. */
 static void cancel_io(struct unic_kio_client *c, uint32_t at, int why)
@@ -227,6 +196,8 @@ static void cancel_io(struct unic_kio_client *c, uint32_t at, int why)
 		return;
 	io->why = why;
 	io->state = UNIC_KIO_CANCEL;
+	if (state == UNIC_KIO_ASKED && is_rdma(io) && why == -ETIMEDOUT)
+		give_up_late(c, io);
 	if (state == UNIC_KIO_ASKED && needs_token(io))
 		c->link->cancel(c, at, io);
 	else if (state == UNIC_KIO_ASKED)
@@ -563,6 +534,26 @@ void unic_kio_refuse(struct unic_kio_client *c, int status)
 	expire_queued(c, UINT64_MAX, status);
 }
 
+uint32_t unic_kio_asked(const struct unic_kio_client *c)
+{
+	uint32_t at, n = 0;
+
+	for (at = 0; at < UNIC_KIO_WINDOW; at++)
+		n += c->slot[at] && (c->slot[at]->state == UNIC_KIO_ASKED ||
+				     c->slot[at]->state == UNIC_KIO_FLYING);
+	return n;
+}
+
+void unic_kio_ping(struct unic_kio_client *c)
+{
+	struct unic_kio_msg msg = { .op = UNIC_KIO_READ,
+				    .id = unic_to_le32(c->turn++ *
+						       UNIC_KIO_WINDOW) };
+
+	c->link->send(c, &msg,
+		      NULL); /* false: no room, the next one may have */
+}
+
 uint64_t unic_kio_stuck_ns(const struct unic_kio_client *c)
 {
 	uint64_t at_ns = UINT64_MAX;
@@ -571,7 +562,7 @@ uint64_t unic_kio_stuck_ns(const struct unic_kio_client *c)
 	for (at = 0; at < UNIC_KIO_WINDOW; at++) {
 		const struct unic_kio *io = c->slot[at];
 
-		if (io && io->state == UNIC_KIO_CANCEL &&
+		if (io && io->state == UNIC_KIO_CANCEL && !is_rdma(io) &&
 		    io->deadline_ns + UNIC_KIO_LATE_NS < at_ns)
 			at_ns = io->deadline_ns + UNIC_KIO_LATE_NS;
 	}

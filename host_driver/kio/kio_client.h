@@ -42,7 +42,6 @@
 #define UNIC_KIO_NO_ACCOUNT 0xffu	 /* unic_kio.account */
 #define UNIC_KIO_LATE_NS    500000000ull
 #define UNIC_KIO_AGAIN	    3u /* tries by RDMA of an I/O; the next is by token */
-#define UNIC_KIO_PAGES	    (UNIC_KIO_MAX / 4096u + 1u) /* of a region, at most */
 
 enum unic_kio_state {
 	UNIC_KIO_DONE = 0,
@@ -131,8 +130,8 @@ struct unic_kio_link {
 				       struct unic_kio *io);
 	/** release() - undo prepare(): @io has ended, or waits again. */
 	void (*release)(struct unic_kio_client *c, struct unic_kio *io);
-	/** send() - send @msg, and behind it the name of @io, to the server.
-	 * False: the link is down. */
+	/** send() - send @msg, and behind it the name of @io (NULL: none), to the
+	 * server. False: the link is down, or has no room. */
 	bool (*send)(struct unic_kio_client *c, const struct unic_kio_msg *msg,
 		     const struct unic_kio *io);
 	/** data() - send the bytes of slot @at to the server's token in @io, with
@@ -185,12 +184,6 @@ void unic_kio_lost(struct unic_kio_client *c, int status);
 /** unic_kio_start() - begin @io, or queue it. 0, and done() follows; or -EINVAL. */
 int unic_kio_start(struct unic_kio_client *c, struct unic_kio *io);
 
-/** unic_kio_pages() - write to @page the bus addresses of the pages of @io, for a region
- * of page size 1 << *@shift that begins with the first byte and ends with the last.
- * Returns their number, UNIC_KIO_PAGES at most; 0: no region has these pieces. */
-uint32_t unic_kio_pages(const struct unic_kio *io, uint8_t *shift,
-			unic_le64 *page);
-
 /** unic_kio_token() - slot @at has a token, or (@ok false) cannot have one. By RDMA,
  * @token and @key are STag and address. */
 void unic_kio_token(struct unic_kio_client *c, uint32_t at, bool ok,
@@ -218,9 +211,17 @@ void unic_kio_window(struct unic_kio_client *c, uint32_t n);
 /** unic_kio_demand() - the bytes of buffer that @c can use: window x mean I/O. */
 uint64_t unic_kio_demand(const struct unic_kio_client *c);
 
+/** unic_kio_asked() - how many I/Os wait for the server: not those that wait for a token
+ * or region, or for its end, which are for this host's driver to give. */
+uint32_t unic_kio_asked(const struct unic_kio_client *c);
+
+/** unic_kio_ping() - send a request that any server answers at once, whatever its files
+ * do; the answer fits no I/O. */
+void unic_kio_ping(struct unic_kio_client *c);
+
 /** unic_kio_stuck_ns() - when the caller must end the connection, because the deadline
- * of an I/O is over whose pages the NIC still uses: a peer may hold up data for ever.
- * UINT64_MAX: there is none. */
+ * of an I/O by token is over whose pages the NIC still uses: a peer may hold up data for
+ * ever. UINT64_MAX: there is none. By RDMA nothing depends on the peer then. */
 uint64_t unic_kio_stuck_ns(const struct unic_kio_client *c);
 
 /** unic_kio_client_poll() - end the I/Os whose deadline is over at @now_ns. Returns the

@@ -50,9 +50,13 @@ static bool client_send(struct unic_kio_client *k,
 {
 	struct unic_kio_conn *c = k->of;
 
-	return c->state == UNIC_KIO_C_UP &&
-	       unic_kio_ring_send(&c->node->ring, unic_kio_conn_link(c), msg,
-				  io->name, io->name_bytes);
+	if (c->state != UNIC_KIO_C_UP)
+		return false;
+	if (io && unic_kio_asked(k) == 1) /* only now is an answer due */
+		unic_kio_conn_heard(c, unic_os_now_ns(c->node->config.os));
+	return unic_kio_ring_send(&c->node->ring, unic_kio_conn_link(c), msg,
+				  io ? io->name : NULL,
+				  io ? io->name_bytes : 0);
 }
 
 static bool client_data(struct unic_kio_client *k, uint32_t at,
@@ -182,9 +186,10 @@ static void *server_buf_get(struct unic_kio_server *s)
 		kept += !n->user[i].used;
 	for (i = 0; i < UNIC_KIO_BUFFERS; i++)
 		left += n->ring.free >> i & 1;
-	if (left <= kept)
-		return NULL;
-	return unic_kio_ring_get(&n->ring);
+	if (left > kept)
+		return unic_kio_ring_get(&n->ring);
+	n->buf_wanted |= 1u << unic_kio_conn_link(c);
+	return NULL;
 }
 
 static void server_buf_put(struct unic_kio_server *s, void *buf)

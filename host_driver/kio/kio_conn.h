@@ -10,6 +10,9 @@
 
 #include "kio_node.h"
 
+#define UNIC_KIO_PING_NS \
+	1000000000ull /* of silence until a ping, and until the next */
+
 /** unic_kio_conn_link() - the number of @c, and of its queues in the ring. */
 static inline uint32_t unic_kio_conn_link(const struct unic_kio_conn *c)
 {
@@ -34,6 +37,15 @@ static inline struct unic_kio_server *
 unic_kio_conn_server(struct unic_kio_conn *c)
 {
 	return &c->node->server[unic_kio_conn_link(c) - UNIC_KIO_OUT];
+}
+
+/** unic_kio_conn_heard() - the peer of @c has shown at @now_ns that it is there, or is asked
+ * something after a time in which no answer was due. */
+static inline void unic_kio_conn_heard(struct unic_kio_conn *c, uint64_t now_ns)
+{
+	c->heard_ns = now_ns;
+	c->ping_ns = now_ns + UNIC_KIO_PING_NS;
+	c->pings = 0;
 }
 
 /** unic_kio_conn_init() - make all connections of @n free, each with its client or

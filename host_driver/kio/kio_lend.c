@@ -5,6 +5,7 @@
 #include "kio_lend.h"
 
 #include "kio_conn.h"
+#include "kio_pages.h"
 
 #define AGAIN_NS 5000000ull /* until a refused request is sent again */
 

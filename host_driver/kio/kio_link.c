@@ -5,7 +5,7 @@
 #include "kio_conn.h"
 #include "kio_lend.h"
 
-#define SILENT_NS   2000000000ull /* without a message while I/Os are open */
+#define PINGS_MAX   10u /* in a row without any message: the peer is gone */
 #define CONNECT_US  2000000u
 #define BACK_NS	    20000000ull /* until the next attempt; doubles each time */
 #define BACK_MAX    6u		/* doublings: 1.3 s */
@@ -18,7 +18,7 @@ static void enter_state(struct unic_kio_conn *c, enum unic_kio_conn_state state)
 {
 	c->state = (uint8_t)state;
 	c->asked = false;
-	c->heard_ns = c->node->now_ns;
+	unic_kio_conn_heard(c, c->node->now_ns);
 }
 
 static void back_off(struct unic_kio_conn *c)
@@ -29,7 +29,8 @@ static void back_off(struct unic_kio_conn *c)
 	c->retry_ns = c->node->now_ns + (BACK_NS << n);
 	enter_state(c, unic_kio_conn_outgoing(c) ? UNIC_KIO_C_WAIT
 						 : UNIC_KIO_C_DRAIN);
-	if (unic_kio_conn_outgoing(c) && c->fails >= REFUSED_MAX)
+	if (unic_kio_conn_outgoing(c) && c->fails >= REFUSED_MAX &&
+	    c->refused != UNIC_CTL_ST_UNREACHABLE)
 		unic_kio_refuse(unic_kio_conn_client(c), -ECONNREFUSED);
 }
 
@@ -319,7 +320,7 @@ static void handle_message(struct unic_kio_conn *c,
 		bytes = 0;	     /* longer than any message */
 	memcpy(copy, d->msg, bytes); /* once: INV-12 */
 	unic_kio_ring_repost(&c->node->ring, unic_kio_conn_link(c));
-	c->heard_ns = c->node->now_ns;
+	unic_kio_conn_heard(c, c->node->now_ns);
 	if (c->state != UNIC_KIO_C_UP)
 		return;
 	if (!unic_kio_conn_outgoing(c)) {
@@ -384,11 +385,42 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* When outgoing @c, in use, is taken down: after silence, or for a stuck I/O. */
-static uint64_t conn_deadline_ns(struct unic_kio_conn *c)
+/* When outgoing @c, which is UP, is to be looked at. */
+static uint64_t client_deadline_ns(struct unic_kio_conn *c)
 {
-	return min_ns(c->heard_ns + SILENT_NS + 1,
-		      unic_kio_stuck_ns(unic_kio_conn_client(c)));
+	struct unic_kio_client *k = unic_kio_conn_client(c);
+	uint64_t ping_ns = unic_kio_asked(k) ? c->ping_ns : UINT64_MAX;
+
+	return min_ns(ping_ns, unic_kio_stuck_ns(k));
+}
+
+/*
+ * A peer that is silent while I/Os wait for it is asked for a sign of life. It may not get
+ * to run, and its NIC acknowledges all the same: so I/Os are put off as long as it may come
+ * back. If the NIC has forgotten the connection, the ping ends it.
+ */
+static void step_client(struct unic_kio_conn *c)
+{
+	struct unic_kio_client *k = unic_kio_conn_client(c);
+	uint64_t now = c->node->now_ns;
+
+	if (!unic_kio_asked(k))
+		unic_kio_conn_heard(c, now);
+	if (now >= unic_kio_stuck_ns(k) ||
+	    (now >= c->ping_ns && c->pings == PINGS_MAX)) {
+		begin_teardown(c);
+	} else if (now >= c->ping_ns) {
+		c->ping_ns = now + UNIC_KIO_PING_NS;
+		c->pings++;
+		unic_kio_ping(k);
+	}
+}
+
+/* A client that holds its data up keeps the buffer, and loses the connection only if
+ * somebody else needs one. */
+static bool is_in_the_way(const struct unic_kio_conn *c)
+{
+	return c->node->buf_short & ~(1u << unic_kio_conn_link(c));
 }
 
 /* Send the request of the state of @c. */
@@ -406,13 +438,10 @@ static void step_conn(struct unic_kio_conn *c)
 		c->asked = send_connect(c);
 		break;
 	case UNIC_KIO_C_UP:
-		if (unic_kio_conn_outgoing(c) && !unic_kio_conn_client(c)->busy)
-			c->heard_ns = c->node->now_ns;
-		else if (unic_kio_conn_outgoing(c) &&
-			 c->node->now_ns >= conn_deadline_ns(c))
-			begin_teardown(c);
-		else if (!unic_kio_conn_outgoing(c) &&
-			 unic_kio_server_stuck(unic_kio_conn_server(c)))
+		if (unic_kio_conn_outgoing(c))
+			step_client(c);
+		else if (unic_kio_server_stuck(unic_kio_conn_server(c)) &&
+			 is_in_the_way(c))
 			begin_teardown(c);
 		break;
 	case UNIC_KIO_C_DOWN:
@@ -437,9 +466,8 @@ static uint64_t next_deadline_ns(struct unic_kio_conn *c, uint64_t ends)
 		ends = min_ns(ends, now + AGAIN_NS);
 	if (c->state == UNIC_KIO_C_WAIT && !is_idle(c))
 		ends = min_ns(ends, c->retry_ns > now ? c->retry_ns : now);
-	if (c->state == UNIC_KIO_C_UP && unic_kio_conn_outgoing(c) &&
-	    unic_kio_conn_client(c)->busy)
-		ends = min_ns(ends, conn_deadline_ns(c));
+	if (c->state == UNIC_KIO_C_UP && unic_kio_conn_outgoing(c))
+		ends = min_ns(ends, client_deadline_ns(c));
 	if (!c->asked && c->state == UNIC_KIO_C_DOWN)
 		ends = min_ns(ends, c->retry_ns > now ? c->retry_ns : now);
 	if (!c->asked &&
@@ -453,6 +481,8 @@ uint64_t unic_kio_link_poll(struct unic_kio_node *n)
 	uint64_t next = UINT64_MAX, ends;
 	struct unic_kio_conn *c;
 
+	n->buf_short = n->buf_wanted;
+	n->buf_wanted = 0;
 	for (c = n->conn; c < n->conn + UNIC_KIO_LINKS; c++) {
 		if (c->state == UNIC_KIO_C_FREE)
 			continue;

@@ -76,6 +76,8 @@ struct unic_kio_conn {
 	uint32_t fails;	  /* in a row */
 	uint32_t refused; /* status of the last one */
 	uint64_t retry_ns, heard_ns;
+	uint64_t ping_ns; /* outgoing, UP: when the next ping is due */
+	uint32_t pings;	  /* sent since the peer was heard */
 	uint32_t want_token, want_cancel; /* bit per place in the window */
 	uint32_t token_id[UNIC_KIO_JOBS]; /* ids of the driver */
 	uint64_t cancel_ns;		  /* earliest next cancel */
@@ -129,8 +131,11 @@ struct unic_kio_node {
 	struct unic_kio_server server[UNIC_KIO_IN];
 	struct unic_kio_user user[UNIC_KIO_USERS];
 	struct unic_kio_account account[UNIC_KIO_ACCOUNTS];
-	uint32_t entries; /* of the NIC */
-	uint32_t window;  /* of each connection */
+	uint32_t entries;		/* of the NIC */
+	uint32_t window;		/* of each connection */
+	uint32_t buf_wanted, buf_short; /* bit per link with a job that found no
+					 * buffer: since the last poll of the
+					 * links, and before it */
 	uint32_t notices;
 	uint64_t window_ns;
 	bool window_opens; /* one has become larger, or less full */

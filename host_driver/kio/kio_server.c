@@ -156,6 +156,10 @@ void unic_kio_server_stored(const struct unic_kio_task *task)
 	if (!task->op || job->state != UNIC_KIO_JOB_STORE || !job->begun ||
 	    job->turn != task->turn)
 		return; /* its connection ended */
+	if (job->mute) {
+		job_free(s, job);
+		return;
+	}
 	if (!comes || task->n <= 0) {
 		finish_job(s, job, task->n, task);
 		return;
@@ -189,6 +193,12 @@ static bool serve_job(struct unic_kio_server *s, uint32_t at)
 	return true;
 }
 
+/* False if @job waits for the store. */
+static bool is_begun(const struct unic_kio_job *job)
+{
+	return job->state != UNIC_KIO_JOB_STORE || job->begun;
+}
+
 /* Begin waiting jobs, each time from another one on, so that each gets a buffer. */
 static uint64_t serve_all(struct unic_kio_server *s, uint64_t now_ns)
 {
@@ -203,12 +213,11 @@ static uint64_t serve_all(struct unic_kio_server *s, uint64_t now_ns)
 		uint32_t at = (first + i) % UNIC_KIO_JOBS;
 		struct unic_kio_job *job = &s->job[at];
 
-		if (job->state == UNIC_KIO_JOB_STORE && !job->begun)
+		if (!is_begun(job))
 			begin_store_task(s, at);
 		else if (job->state == UNIC_KIO_JOB_WAIT && serve_job(s, at))
 			s->next = at + 1;
-		if (job->state == UNIC_KIO_JOB_WAIT ||
-		    (job->state == UNIC_KIO_JOB_STORE && !job->begun))
+		if (job->state == UNIC_KIO_JOB_WAIT || !is_begun(job))
 			next = now_ns + RETRY_NS;
 	}
 	return next;
@@ -233,6 +242,7 @@ uint64_t unic_kio_server_poll(struct unic_kio_server *s, uint64_t now_ns)
 	if (s->ends)
 		next = now_ns + RETRY_NS;
 
+	s->stuck = false;
 	for (at = 0; at < UNIC_KIO_JOBS; at++) {
 		struct unic_kio_job *job = &s->job[at];
 
@@ -246,8 +256,6 @@ uint64_t unic_kio_server_poll(struct unic_kio_server *s, uint64_t now_ns)
 		else if (job->deadline_ns < next)
 			next = job->deadline_ns;
 	}
-	if (s->stuck && now_ns + RETRY_NS < next)
-		next = now_ns + RETRY_NS;
 	return next;
 }
 
@@ -349,6 +357,24 @@ static struct unic_kio_job *find_granted_job(struct unic_kio_server *s,
 	return NULL;
 }
 
+/* The client gives request @id, by RDMA, up: its region ends. What has begun ends without
+ * an answer, and without moving any more. */
+static void give_up_request(struct unic_kio_server *s, uint32_t id)
+{
+	uint32_t at;
+
+	for (at = 0; at < UNIC_KIO_JOBS; at++) {
+		struct unic_kio_job *job = &s->job[at];
+
+		if (job->state == UNIC_KIO_JOB_FREE || !by_rdma(job) ||
+		    unic_from_le32(job->ask.id) != id)
+			continue;
+		job->mute = true;
+		if (job->state == UNIC_KIO_JOB_WAIT || !is_begun(job))
+			job_free(s, job);
+	}
+}
+
 /* Handle the payload of a WRITE. The token must be that of the job: a message that
  * names another job's token must not have old bytes of the buffer written to the
  * file. */
@@ -358,8 +384,11 @@ static bool handle_data(struct unic_kio_server *s,
 {
 	struct unic_kio_job *job = find_granted_job(s, unic_from_le32(msg->id));
 
-	if (!job)
-		return true; /* of no job, or its token has ended */
+	if (!job) { /* of no job, or its token has ended */
+		if (!payload)
+			give_up_request(s, unic_from_le32(msg->id));
+		return true;
+	}
 	if (!payload || token != job->token)
 		cancel_job(s, (uint32_t)(job - s->job), -EIO);
 	else if (payload != unic_from_le32(job->ask.len))
@@ -396,8 +425,7 @@ void unic_kio_server_stop(struct unic_kio_server *s)
 		struct unic_kio_job *job = &s->job[at];
 
 		job->mute = true;
-		if (job->state == UNIC_KIO_JOB_WAIT ||
-		    (job->state == UNIC_KIO_JOB_STORE && !job->begun))
+		if (job->state == UNIC_KIO_JOB_WAIT || !is_begun(job))
 			job_free(s, job);
 		else if (job->state == UNIC_KIO_JOB_GRANTED)
 			cancel_job(s, at, -ENOLINK);

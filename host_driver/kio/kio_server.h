@@ -17,7 +17,9 @@
  *   the others   WAIT -> STORE -> free
  *
  * A job that is MOVING has its buffer until the NIC is done with it. A client may hold
- * that up: after a while the server is stuck, and its connection is to be ended.
+ * that up: after a while the server is stuck, and its connection is to be ended if others
+ * need the buffer. A request by RDMA that its client gives up ends without an answer; what
+ * has begun in the store or in the NIC goes on first.
  *
  * The store may be slow, and the connection may end before the store does: results for
  * jobs that have ended are dropped.
@@ -162,8 +164,8 @@ void unic_kio_server_sent(struct unic_kio_server *s, uint32_t at);
  * client's region was taken back, and the NIC has finished with the buffer. */
 void unic_kio_server_moved(struct unic_kio_server *s, uint32_t at, bool ok);
 
-/** unic_kio_server_stuck() - true if the caller must end the connection, because the
- * client has held up the data of a job for too long. */
+/** unic_kio_server_stuck() - true if the client has held up the data of a job for long: the
+ * caller must end the connection as soon as others need the buffer. */
 bool unic_kio_server_stuck(const struct unic_kio_server *s);
 
 /** unic_kio_server_stop() - the connection has ended for the client: begin no more of

@@ -21,6 +21,7 @@
 #include "inside.h"
 #include "kernel.h"
 #include "kio_client.h"
+#include "kio_pages.h"
 #include "kio_server.h"
 #include "mark.h"
 
@@ -445,15 +446,17 @@ static bool link_send(struct unic_kio_client *c, const struct unic_kio_msg *msg,
 {
 	struct desk *d = &run.asks;
 	uint32_t at = MSG_AT + (RECVS + d->k->sq_tail % KERNEL_SLOTS) * 64;
+	uint32_t name = io ? io->name_bytes : 0;
 	struct unic_sq_slot s = {
 		.opcode = UNIC_WR_SEND,
 		.num_sge = 1,
-		.sge[0] = part(d, at, sizeof(*msg) + io->name_bytes),
+		.sge[0] = part(d, at, sizeof(*msg) + name),
 	};
 
 	(void)c;
 	memcpy(actor_mem(d->a, at), msg, sizeof(*msg));
-	memcpy(actor_mem(d->a, at + sizeof(*msg)), io->name, io->name_bytes);
+	if (name)
+		memcpy(actor_mem(d->a, at + sizeof(*msg)), io->name, name);
 	kernel_post(d->k, &s);
 	return true;
 }

@@ -9,6 +9,7 @@ import argparse
 import hashlib
 import os
 import random
+import signal
 import socket
 import struct
 import subprocess
@@ -281,7 +282,7 @@ def test_hogs(board, tmp, drivers=TOKEN):
             else:
                 assert min(windows) < 16, f"the window never shrank: {windows}"
             state = rig.good("state").split()
-            check_failed(int(state[7]), rig.ctl(0, "ps")["procs"])
+            check_failed(failed_ios(rig), rig.ctl(0, "ps")["procs"])
             window, demand = int(state[1]), int(state[3])
             assert window * 1000 < demand <= window * 65536, state
         finally:
@@ -767,8 +768,42 @@ def test_rdma_window(board, tmp):
         over.set()
         for t in at_work:
             t.join(timeout=hosts.PATIENCE_S)
+        check_failed(failed_ios(rig), rig.ctl(0, "ps")["procs"])
     finally:
         over.set()
+        rig.end()
+
+
+def failed_ios(rig):
+    """I/Os of host 0 that ended without having done anything."""
+    return int(rig.good("state").split()[7])
+
+
+def test_rdma_starved(board, tmp):
+    """The server's driver does not get to run for three seconds, twice: what is under way
+    is put off. What has no time for that ends, and costs nothing else: the next I/O goes
+    over the same connection."""
+    rig = Rig(board, tmp, loss="5%", drivers=RDMA)
+    try:
+        get = Get(rig, *PATIENT)
+        server = rig.drivers[1]
+        for _ in range(2):
+            server.send_signal(signal.SIGSTOP)
+            time.sleep(3)
+            server.send_signal(signal.SIGCONT)
+            time.sleep(0.2)
+        code, err = get.end(hosts.PATIENCE_S)
+        assert not code, err
+        assert not failed_ios(rig), "an I/O was lost"
+        server.send_signal(signal.SIGSTOP)
+        r = rig.kio("--timeout", "1.5", "get", f"{SERVER}:big", rig.path("late"))
+        server.send_signal(signal.SIGCONT)
+        assert r.returncode == 1 and "no answer" in r.stderr, r
+        failed, qps = failed_ios(rig), [q["qp"] for q in rig.ctl(0, "qp")]
+        there_and_back(rig, 100000)
+        assert failed_ios(rig) == failed, "I/Os began again"
+        assert [q["qp"] for q in rig.ctl(0, "qp")] == qps, "the connection was lost"
+    finally:
         rig.end()
 
 

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "kio_rig.h"
+#include "kio_pages.h"
 #include "kio_os.h"
 #include "kio_server.h"
 

@@ -284,8 +284,7 @@ static void client_that_holds_data_up(void **state)
 		unic_kio_server_poll(&server, from);
 		unic_kio_server_poll(&server, from + 1999 * MS);
 		assert_false(unic_kio_server_stuck(&server));
-		assert_true(unic_kio_server_poll(&server, from + 2001 * MS) <=
-			    from + 2002 * MS); /* who ends it is to look */
+		unic_kio_server_poll(&server, from + 2001 * MS);
 		assert_true(unic_kio_server_stuck(&server));
 		assert_int_equal(buffers_used, 1);
 		unic_kio_server_down(&server, false);

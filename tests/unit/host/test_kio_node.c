@@ -6,6 +6,7 @@
  */
 #include "kio_node.h"
 #include "kio_os.h"
+#include "kio_pages.h"
 #include "kio_user.h"
 #include "unit.h"
 
@@ -28,6 +29,7 @@ static struct unic_os os;
 static uint32_t nic; /* enum unic_ctl_nic */
 static bool leaves;
 static uint16_t refuse[OPS]; /* status by request */
+static uint16_t unanswered;  /* a request that the driver keeps; 0: none */
 static uint32_t asked[OPS];
 static struct unic_kio_node node;
 static uint8_t slot_pages[UNIC_SLOT_FRAMES][4096]
@@ -167,6 +169,8 @@ bool unic_host_request(struct unic_host *host, struct unic_client *client,
 	}
 	if (op == UNIC_CTL_HELLO)
 		client->slot = next_slot;
+	if (op == unanswered)
+		return true;
 	answer(op, rec);
 	hdr.status = unic_to_le16(refuse[op]);
 	memcpy(rec, &hdr, sizeof(hdr));
@@ -268,7 +272,7 @@ static void start(struct unic_kio *i, uint8_t op)
 
 static bool rdma;
 static struct unic_kio_task task;
-static bool queued;
+static bool queued, slow;
 
 static bool store_begin(struct unic_kio_store *s, const struct unic_kio_task *t)
 {
@@ -283,7 +287,7 @@ static bool store_next(struct unic_kio_store *s, struct unic_kio_task *t)
 	static uint8_t bytes[UNIC_KIO_MAX];
 
 	(void)s;
-	if (!queued)
+	if (!queued || slow)
 		return false;
 	queued = false;
 	memset(bytes, 0x77, sizeof(bytes));
@@ -325,7 +329,8 @@ static int setup(void **state)
 	queued = false;
 	memset(slot_pages, 0, sizeof(slot_pages));
 	completions = received = over = next_slot = 0;
-	leaves = false;
+	unanswered = 0;
+	leaves = slow = false;
 	nic = UNIC_CTL_NIC_READY;
 	os.now_ns = 1000 * MS;
 	unic_kio_node_init(&node, &config);
@@ -701,6 +706,210 @@ static void region_outlives_its_connection(void **state)
 	}
 }
 
+/* ------------------------------------------------- a peer that does not get to run */
+
+#define LONG  60000u /* ms that an I/O may take */
+#define PING  1000u  /* ms without a message until the peer is asked for one */
+#define PINGS 10u    /* in a row without an answer: the peer is gone */
+
+/* As start_lent(), and there is time. */
+static void start_patient(uint8_t op)
+{
+	start_lent(op);
+	io.deadline_ns = os.now_ns + LONG * MS;
+}
+
+/* True if the last message posted can be answered at once, about nothing. */
+static bool is_ping(void)
+{
+	struct unic_kio_msg msg = posted();
+
+	return msg.op == UNIC_KIO_READ && !unic_from_le32(msg.len) &&
+	       unic_from_le32(msg.id) != io.id && !msg.name_bytes;
+}
+
+/* What any live server says to a ping. */
+static void answer_ping(void)
+{
+	struct unic_kio_msg msg = posted();
+
+	msg.op = UNIC_KIO_ANSWER;
+	msg.status = unic_to_le32(EINVAL);
+	deliver(&msg);
+	poll(0);
+}
+
+/* A server whose answer takes its time, but which is there: nothing is ended. */
+static void slow_peer_is_waited_for(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	start_patient(UNIC_KIO_READ);
+	for (i = 0; i < 2 * PINGS; i++) {
+		poll(PING + 1);
+		assert_true(is_ping());
+		if (i % 2)
+			answer_ping();
+		not_yet();
+	}
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+	answer_io(LEN);
+	now_over(0);
+}
+
+/* A peer that does not get to run for seconds, though its NIC acknowledges: the I/O is put
+ * off. One that never runs again is gone. */
+static void starved_peer_is_put_off(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	start_patient(UNIC_KIO_READ);
+	for (i = 0; i < PINGS; i++) {
+		assert_int_equal(node.ring.link[UNIC_KIO_OUT - 1].posted,
+				 1 + i);
+		poll(PING + 1);
+		not_yet();
+		assert_true(is_ping());
+	}
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+	poll(PING - 10);
+	answer_io(LEN); /* at the last moment */
+	now_over(0);
+	over = 0;
+	start_patient(UNIC_KIO_READ);
+	for (i = 0; i < PINGS; i++)
+		poll(PING + 1);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+	poll(PING + 1);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 1);
+	now_over(-ENOLINK);
+}
+
+/* This host stood still, not the peer: however long, the peer gets its time. */
+static void own_stop_is_no_silence(void **state)
+{
+	(void)state;
+	start_patient(UNIC_KIO_READ);
+	poll(3 * PINGS * PING);
+	not_yet();
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+	assert_true(is_ping());
+	answer_io(LEN);
+	now_over(0);
+}
+
+/* Nothing was asked of the peer for a long time: its silence says nothing. */
+static void idle_is_no_silence(void **state)
+{
+	(void)state;
+	start_patient(UNIC_KIO_READ);
+	answer_io(LEN);
+	now_over(0);
+	poll(3 * PINGS * PING);
+	os.now_ns += PINGS * PING * MS; /* without a poll */
+	over = 0;
+	start_patient(UNIC_KIO_READ);
+	assert_false(is_ping());
+	poll(PING - 1);
+	assert_false(is_ping());
+	answer_io(LEN);
+	now_over(0);
+}
+
+/* The I/O waits for entries: that is no silence of the peer, which was asked nothing. */
+static void waiting_for_entries_is_no_silence(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	start(&other, UNIC_KIO_SYNC);
+	assert_int_equal(node.ring.link[UNIC_KIO_OUT - 1].posted, 1);
+	other.deadline_ns = os.now_ns;
+	poll(1);
+	assert_int_equal(other.state, UNIC_KIO_DONE);
+	unanswered = UNIC_CTL_MR_REG;
+	start(&io, UNIC_KIO_READ);
+	io.deadline_ns = os.now_ns + LONG * MS;
+	assert_int_equal(io.state, UNIC_KIO_TOKEN);
+	for (i = 0; i < 2 * PINGS; i++)
+		poll(PING + 1);
+	not_yet();
+	assert_int_equal(node.ring.link[UNIC_KIO_OUT - 1].posted, 1);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+}
+
+/* ... nor is it if the driver takes its time to end the region: no other I/O of the
+ * connection is hurt. */
+static void waiting_for_the_end_of_a_region(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	start_lent(UNIC_KIO_READ);
+	refuse[UNIC_CTL_MR_DEREG] = UNIC_CTL_ST_NO_MEMORY;
+	poll(WHEN / MS);
+	for (i = 0; i < 2 * PINGS; i++)
+		poll(PING + 1);
+	not_yet();
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+	refuse[UNIC_CTL_MR_DEREG] = 0;
+	poll(LATER / MS);
+	now_over(-ETIMEDOUT);
+}
+
+/* The time of an I/O is over: the server is told to do nothing more for it, so the
+ * connection goes on. */
+static void late_io_is_given_up(void **state)
+{
+	struct unic_kio_msg msg;
+	uint32_t id;
+
+	(void)state;
+	start_lent(UNIC_KIO_READ);
+	id = io.id;
+	poll(WHEN / MS);
+	now_over(-ETIMEDOUT);
+	msg = posted();
+	assert_int_equal(msg.op, UNIC_KIO_DATA);
+	assert_int_equal(msg.name_bytes, 0);
+	assert_int_equal(unic_from_le32(msg.id), id);
+	assert_int_equal(asked[UNIC_CTL_MR_DEREG], 1);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+}
+
+/* Nobody answers CONNECT, for seconds: what waits is not refused, but waits on. A refusal
+ * is one. */
+static void no_answer_is_no_refusal(void **state)
+{
+	static const uint16_t all[] = { UNIC_CTL_ST_UNREACHABLE,
+					UNIC_CTL_ST_REJECTED };
+	uint32_t i, k;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		refuse[UNIC_CTL_CONNECT] = all[k];
+		begin(&io, UNIC_KIO_READ);
+		io.deadline_ns = os.now_ns + LONG * MS;
+		for (i = 0; i < 30 && !over; i++)
+			poll(1300);
+		assert_int_equal(over, k);
+		if (k) {
+			now_over(-ECONNREFUSED);
+			break;
+		}
+		refuse[UNIC_CTL_CONNECT] = 0;
+		poll(1300);
+		assert_int_equal(io.state, UNIC_KIO_ASKED);
+		answer_io(LEN);
+		now_over(0);
+		over = 0;
+		upcall(0, UNIC_UP_QP_ERROR);
+		poll(LATER / MS);
+	}
+}
+
 #define PIECES (UNIC_KIO_GATHER + 1u) /* more than a work request has */
 
 /* Begins @w, a WRITE of pieces of @len bytes, at pages. */
@@ -1071,7 +1280,27 @@ static void buffers_end_with_their_slot(void **state)
 	free(other_slot);
 }
 
-/* A peer connects, and asks for @len bytes by RDMA. */
+/* The peer asks for @len bytes by RDMA. */
+static void ask_len(uint8_t op, uint32_t len)
+{
+	struct unic_kio_msg msg = { .op = op,
+				    .how = UNIC_KIO_BY_RDMA,
+				    .name_bytes = 1,
+				    .id = unic_to_le32(3),
+				    .len = unic_to_le32(len),
+				    .key = unic_to_le64(IOVA),
+				    .token = unic_to_le32(0x600) };
+
+	deliver(&msg);
+	poll(0);
+}
+
+static void ask_again(uint8_t op)
+{
+	ask_len(op, LEN);
+}
+
+/* A peer connects, and asks for LEN bytes by RDMA. */
 static void peer_asks(uint8_t op)
 {
 	struct unic_upcall_conn up = { .hdr = { .seq = unic_to_le32(1),
@@ -1080,19 +1309,11 @@ static void peer_asks(uint8_t op)
 				       .peer_ipv4 = unic_to_le32(PEER) };
 	struct unic_upcall_ring *ring =
 		(void *)(big_slot + UNIC_SLOT_UPCALL_PAGE * 4096);
-	struct unic_kio_msg msg = { .op = op,
-				    .how = UNIC_KIO_BY_RDMA,
-				    .name_bytes = 1,
-				    .id = unic_to_le32(3),
-				    .len = unic_to_le32(LEN),
-				    .key = unic_to_le64(IOVA),
-				    .token = unic_to_le32(0x600) };
 
 	memcpy(ring->record[0], &up, sizeof(up));
 	poll(0);
 	assert_int_equal(node.conn[UNIC_KIO_OUT].state, UNIC_KIO_C_UP);
-	deliver(&msg);
-	poll(0);
+	ask_again(op);
 }
 
 /* The last request that was posted for the peer. */
@@ -1170,25 +1391,119 @@ static void peer_has_not_lent_it(void **state)
 	assert_int_equal(task.op, 0);
 }
 
-/* A peer that holds the data up loses the connection, and not before. */
+/* A peer may hold the data up as long as nobody else needs the buffer: then it loses the
+ * connection, after a while. */
 static void peer_holds_it_up(void **state)
 {
-	uint32_t free_before;
+	uint32_t free_before, i;
 
 	(void)state;
 	free_before = node.ring.free;
 	peer_asks(UNIC_KIO_READ);
-	poll(1900);
-	poll(0);
+	for (i = 0; i < 20; i++)
+		poll(1900); /* it is starved: its data is put off */
 	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+	node.buf_wanted = 1u << UNIC_KIO_OUT; /* by the same connection */
+	unic_kio_node_poll(&node);
+	unic_kio_node_poll(&node);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+	node.buf_wanted = 2u << UNIC_KIO_OUT;
 	refuse[UNIC_CTL_QP_DESTROY] = UNIC_CTL_ST_NO_MEMORY;
-	poll(200);
 	poll(LATER / MS);
 	assert_true(asked[UNIC_CTL_QP_DESTROY] > 0);
 	assert_true(node.ring.free != free_before); /* the NIC may read it */
 	refuse[UNIC_CTL_QP_DESTROY] = 0;
 	poll(LATER / MS);
 	assert_int_equal(node.ring.free, free_before);
+}
+
+/* Nobody loses a connection for a buffer before the peer has had its time. */
+static void peer_has_its_time(void **state)
+{
+	(void)state;
+	peer_asks(UNIC_KIO_READ);
+	poll(1900);
+	node.buf_wanted = 2u << UNIC_KIO_OUT;
+	poll(0);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+}
+
+/* A job that finds no buffer says so, for those of others. */
+static void who_waits_for_a_buffer_is_seen(void **state)
+{
+	(void)state;
+	node.ring.free = 0;
+	peer_asks(UNIC_KIO_READ);
+	assert_int_equal(node.conn[UNIC_KIO_OUT].state, UNIC_KIO_C_UP);
+	assert_int_equal(node.buf_wanted, 1u << UNIC_KIO_OUT);
+	node.ring.free = UINT32_MAX;
+	poll(LATER / MS);
+	assert_int_equal(node.buf_wanted, 0);
+}
+
+/* The peer gives the request up. */
+static void peer_gives_up(void)
+{
+	struct unic_kio_msg msg = { .op = UNIC_KIO_DATA,
+				    .id = unic_to_le32(3) };
+
+	deliver(&msg);
+	poll(0);
+}
+
+/* Nothing was posted since @posts, no buffer is kept, and the connection is there. */
+static void nothing_is_done_for_it(uint32_t posts)
+{
+	uint32_t i;
+
+	assert_int_equal(node.ring.link[UNIC_KIO_OUT].posted, posts);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 0);
+	assert_int_equal(node.ring.free, UINT32_MAX);
+	for (i = 0; i < UNIC_KIO_JOBS; i++)
+		assert_int_equal(node.server[0].job[i].state,
+				 UNIC_KIO_JOB_FREE);
+}
+
+/* What a peer has given up is not done any more, wherever it is: waiting for a buffer, in
+ * the store, or under way. So its region may end, and the connection goes on. */
+static void given_up_is_not_done(void **state)
+{
+	uint32_t posts;
+
+	(void)state;
+	node.ring.free = 0;
+	peer_asks(UNIC_KIO_READ);
+	peer_gives_up();
+	node.ring.free = UINT32_MAX;
+	poll(LATER / MS);
+	nothing_is_done_for_it(0);
+	slow = true;
+	ask_again(UNIC_KIO_READ);
+	assert_true(queued);
+	peer_gives_up();
+	slow = false;
+	poll(LATER / MS);
+	nothing_is_done_for_it(0);
+	ask_again(UNIC_KIO_WRITE);
+	posts = node.ring.link[UNIC_KIO_OUT].posted;
+	assert_int_equal(for_peer()->opcode, UNIC_WR_READ);
+	task.op = 0;
+	peer_gives_up();
+	move_done(UNIC_WC_SUCCESS);
+	nothing_is_done_for_it(posts);
+	assert_int_equal(task.op, 0);
+	ask_again(UNIC_KIO_READ); /* the next one is done */
+	assert_int_equal(for_peer()->opcode, UNIC_WR_WRITE);
+}
+
+/* A ping is answered without the store. */
+static void ping_is_answered(void **state)
+{
+	(void)state;
+	slow = true;
+	peer_asks(UNIC_KIO_WRITE);
+	ask_len(UNIC_KIO_READ, 0);
+	assert_int_equal(unic_from_le32(answer_to_peer().status), EINVAL);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -1210,6 +1525,14 @@ int main(void)
 		R(region_of_one_io),
 		R(dereg_refused),
 		R(region_outlives_its_connection),
+		R(slow_peer_is_waited_for),
+		R(starved_peer_is_put_off),
+		R(own_stop_is_no_silence),
+		R(idle_is_no_silence),
+		R(waiting_for_entries_is_no_silence),
+		R(waiting_for_the_end_of_a_region),
+		R(late_io_is_given_up),
+		R(no_answer_is_no_refusal),
 		R(a_form_is_waited_for),
 		R(who_waits_has_no_form),
 		R(a_region_needs_no_form),
@@ -1228,6 +1551,10 @@ int main(void)
 		S(peer_has_taken_it_back),
 		S(peer_has_not_lent_it),
 		S(peer_holds_it_up),
+		S(peer_has_its_time),
+		S(who_waits_for_a_buffer_is_seen),
+		S(given_up_is_not_done),
+		S(ping_is_answered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "unit.h"
 
 #include "kio_rig.h"
+#include "kio_pages.h"
 #include "kio_server.h"
 
 /* Begins I/O @i in pages that it has for itself, from byte @off of the first on. */
