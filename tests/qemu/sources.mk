@@ -7,6 +7,7 @@ PARTS_forks     := tests/qemu/forks.c lib:libunic.a
 PARTS_forms     := tests/qemu/forms.c lib:libunic.a
 PARTS_holders   := tests/qemu/holders.c lib:libunic.a
 PARTS_kio-liar  := tests/qemu/kio_liar.c lib:libunic.a
+PARTS_lending   := tests/qemu/lending.c lib:libunic.a
 PARTS_memory    := tests/qemu/memory.c lib:libunic.a
 PARTS_survivor  := tests/qemu/survivor.c lib:libunic.a
 PARTS_tokens    := tests/qemu/tokens.c lib:libunic.a
