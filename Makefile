@@ -62,7 +62,9 @@ flash: $(if $(BOARD_SLOTS),image $(B)/$(BOARD)/boot.elf $(SLOT_IMAGES)) ## board
 	@tools/install/flash.py --board $(BOARD) --folder $(B)/$(BOARD) --config $(OPENOCD_CFG) \
 		$(if $(ANYWAY),--anyway)
 reset: ## board: restart the board, by OpenOCD (BOARD=lm3s6965evb)
-	@openocd -f $(OPENOCD_CFG) -c "init; reset halt; reset run; shutdown" && echo "$@: ok"
+	@# without an adapter OpenOCD ends before the commands, as if all were well
+	@openocd -f $(OPENOCD_CFG) -c "init; reset halt; reset run; echo reset-done; shutdown" 2>&1 | \
+		tee /dev/stderr | grep reset-done >/dev/null && echo "$@: ok"
 debug: ## board: gdb on a NIC in QEMU, or a running one, or a board [BOARD=] [AT=host:port | PROBE=1] [ELF=]
 	@$(MAKE) --no-print-directory $(if $(AT)$(PROBE),,$(call bin,unic-bus unic-uart)) image
 	@tools/debug/debug.py --board $(BOARD) $(if $(AT),--at $(AT)) $(if $(PROBE),--probe) \

@@ -26,7 +26,8 @@ def main():
     bad = []
     for path in sorted(tree()):
         if path.endswith(SOURCES) and path not in listed:
-            bad.append(f"{path}: in no list of a sources.mk")
+            bad.append(f"{path}: in no list of a sources.mk, and of no "
+                       "board of BOARDS in mk/checks.mk")
         if path.endswith(WITH_SPDX):
             with open(path, encoding="utf-8") as file:
                 if SPDX not in file.read(300):
