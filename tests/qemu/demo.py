@@ -88,7 +88,8 @@ class Demo(Hosts):
         super().__init__(options.board, options.link, tmp,
                          options.peer or peer)
         self.o = options
-        self.image, self.model = options.image, options.model
+        self.image = options.image
+        self.model = options.model or options.board in run_nic.ONLY_MODELS
         self.names = {}  # slot on host 0 -> name
         self.done = False
 
