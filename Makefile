@@ -73,7 +73,9 @@ console: ## board: print what the board says on its second UART [TTY=, if there 
 	@tools/install/console.py $(TTY)
 flash-test: programs build-soft $(call bin,board-model) ## board: make flash without a board: OpenOCD over a model, power cuts, QEMU
 	@$(MAKE) --no-print-directory BOARD=lm3s6965evb image $(B)/lm3s6965evb/flash.bin
-	@tests/flash/test_flash.py && echo "$@: ok"
+	@$(MAKE) --no-print-directory BOARD=ek-tm4c1294xl image $(B)/ek-tm4c1294xl/flash.bin
+	@tests/flash/test_flash.py && tests/flash/test_flash.py --board ek-tm4c1294xl --quick && \
+		echo "$@: ok"
 
 # -------------------------------------------------------------------- tests
 

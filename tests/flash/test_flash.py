@@ -6,9 +6,11 @@ watchdog, when OpenOCD comes. The flash algorithm of OpenOCD is executed. Power 
 at every kind of step and leaves marginal bits: the old image boots, whatever they are
 read as, and the next flashing goes through.
 
-usage: test_flash.py [--quick] [FOLDER]     (default build/lm3s6965evb)
+usage: test_flash.py [--board BOARD] [--quick] [FOLDER]
+    (default lm3s6965evb, build/BOARD)
 
---quick: an empty board, and an update of one that runs; no more.
+--quick: an empty board, and an update of one that runs; no more, and of another board
+than the LM3S6965 nothing else is known.
 """
 import argparse
 import os
@@ -21,9 +23,11 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 BIN = os.environ.get("UNIC_BIN", os.path.join(ROOT, "build", "bin"))
-SLOT = {"a": 0x2000, "b": 0x1E000}
-SLOT_BYTES, PAGE = 0x1C000, 0x400
-RECORD = {"a": 0x3A000, "b": 0x3A400}
+sys.path[:0] = [os.path.join(ROOT, "tools", "install"), os.path.join(ROOT, "qemu")]
+
+import board_file  # noqa: E402
+import run_nic  # noqa: E402
+
 READINGS = 3  # of marginal bits
 PATIENCE_S = 60
 
@@ -38,7 +42,7 @@ class Model:
             if os.path.exists(path):
                 os.unlink(path)
         self.process = subprocess.Popen(
-            [os.path.join(BIN, "board-model"), "--chip", "lm3s6965", "--flash",
+            [os.path.join(BIN, "board-model"), "--chip", bench.chip, "--flash",
              bench.file, "--console", self.console, *options], text=True,
             stderr=subprocess.PIPE)
 
@@ -77,8 +81,10 @@ class Model:
 class Bench:
     """A board that is a file between two times of power."""
 
-    def __init__(self, folder, tmp):
-        self.folder, self.tmp = folder, tmp
+    def __init__(self, board, folder, tmp):
+        self.board, self.chip = board, run_nic.MODELS[board][0]
+        self.layout = board_file.BoardFile(board).layout
+        self.folder, self.tmp = folder or f"build/{board}", tmp
         self.file = os.path.join(tmp, "flash")
         self.passed = self.failed = 0
         self.said = ""
@@ -107,8 +113,8 @@ class Bench:
             return 1, ["the board does not run"], 0
         while not os.path.exists(model.jtag):
             time.sleep(0.01)
-        code = self.over_jtag(model, "install/flash.py", "--folder", self.folder,
-                              "--search", os.path.join(ROOT, "tests/flash/openocd"))
+        code = self.over_jtag(model, "install/flash.py", "--board", self.board,
+                              "--folder", self.folder, "--search", os.path.join(ROOT, "tests/flash/openocd"))
         if not cut and not code and not model.wait_for_boots(1 + runs):
             self.said += "\nit does not start what was flashed"
             code = 1
@@ -126,7 +132,7 @@ class Bench:
         model = Model(self, "--jtag", os.path.join(self.tmp, "jtag"))
         while not os.path.exists(model.jtag):
             time.sleep(0.01)
-        self.over_jtag(model, "debug/debug.py", "--board", "lm3s6965evb",
+        self.over_jtag(model, "debug/debug.py", "--board", self.board,
                        "--probe", "--search",
                        os.path.join(ROOT, "tests/flash/openocd"), "--", "-batch",
                        "-ex", f"dump binary memory {words} 0 64")
@@ -165,7 +171,7 @@ class Bench:
         """The bytes that were flashed, all the way."""
         run = subprocess.run(
             [os.path.join(ROOT, "tests/qemu/demo.py"), "--board",
-             "lm3s6965evb", "--image", self.file], text=True,
+             self.board, "--image", self.file], text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         last = run.stdout.splitlines()[-1:]
         self.check("and that firmware passes the demo", run.returncode == 0,
@@ -176,7 +182,7 @@ def cut_power(b, steps, old):
     """At each kind of step of an update: a record's page erased, a page of the image
     erased, a word of the image, a word of the record."""
     rnd = random.Random(1)
-    pages = SLOT_BYTES // PAGE
+    pages = b.layout.slot_bytes // b.layout.page
     if steps < 2 * pages:
         b.check("there are steps to cut", False, str(steps))
         return
@@ -207,7 +213,7 @@ def go_on(b, steps):
     cut_power(b, steps, "b")
     b.flash_well("the next update goes through")
     b.check("and boots slot A", b.boots() == "a")
-    b.damage(SLOT["a"] + 5000)
+    b.damage(b.layout.slot["a"] + 5000)
     b.check("with a damaged image in A, B boots", b.boots() == "b")
     b.flash(steps // 2)
     b.boots_always("an update that is cut leaves B alone", "b")
@@ -216,13 +222,14 @@ def go_on(b, steps):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    p.add_argument("folder", nargs="?", default="build/lm3s6965evb")
+    p.add_argument("folder", nargs="?")
+    p.add_argument("--board", choices=run_nic.MODELS, default="lm3s6965evb")
     p.add_argument("--quick", action="store_true")
     o = p.parse_args()
     with tempfile.TemporaryDirectory(prefix="unic-flash-") as tmp:
-        b = Bench(o.folder, tmp)
+        b = Bench(o.board, o.folder, tmp)
         steps = flash_twice(b)
-        if not o.quick:
+        if not o.quick and o.board == "lm3s6965evb":
             go_on(b, steps)
         print(f"{b.passed} passed, {b.failed} failed")
     return 1 if b.failed else 0

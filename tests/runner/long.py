@@ -52,6 +52,7 @@ RUNS = {
     "proof-mutants": "make proof-mutants",
     "promises": "make promises",
     "vm-rdma-cm": "make vm-rdma-cm",
+    "flash": "make flash-test",
     "tsan": "make tsan",
     "valgrind": "make valgrind",
     "faults": "make faults",
