@@ -12,7 +12,6 @@ exit code is 1 if something is not as the simulator promises.
 """
 import argparse
 import csv
-import hashlib
 import os
 import shutil
 import sys
@@ -27,7 +26,7 @@ import made                              # noqa: E402
 import report                            # noqa: E402
 import unicd_client as u                 # noqa: E402
 from demo import Trace                   # noqa: E402
-from hosts import BIN, IP, Failure, Hosts  # noqa: E402
+from hosts import BIN, IP, Failure, Hosts, sha256  # noqa: E402
 from tables import num, pick             # noqa: E402
 
 MANY = 4  # processes, a greedy one among them
@@ -242,11 +241,6 @@ class Points(Hosts):
                          "back, T = 1 ms, a user that connects again: files "
                          "that fail", "0",
                          [("evicted_busy", "regions taken in use", "")])
-
-
-def sha256(path):
-    with open(path, "rb") as f:
-        return hashlib.sha256(f.read()).hexdigest()
 
 
 def main():

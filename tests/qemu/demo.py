@@ -10,7 +10,6 @@ line is "demo: ok", or the reason why not (exit 1).
             [--peer BOARD] [--link shm|virtio] [--file FILE] [--loss 1%] [--keep]
 """
 import argparse
-import hashlib
 import json
 import os
 import re
@@ -21,7 +20,7 @@ import tempfile
 import time
 
 from hosts import (BIN, IP, PATIENCE_S, ROOT, Delays, Failure, Hosts, Process,
-                   run_nic)
+                   run_nic, sha256)
 
 
 OUT = os.path.join(ROOT, "build", "demo")
@@ -302,14 +301,6 @@ class Demo(Hosts):
 
 def rel(path):
     return os.path.relpath(path, os.getcwd())
-
-
-def sha256(path):
-    h = hashlib.sha256()
-    with open(path, "rb") as f:
-        while block := f.read(1 << 20):
-            h.update(block)
-    return h.hexdigest()
 
 
 def input_file(options, demo):

@@ -2,6 +2,7 @@
 """Hosts with a NIC each, on one wire: what the demo and the benchmarks start,
 watch and end. Everything of one run is below one temporary folder."""
 import bisect
+import hashlib
 import json
 import os
 import queue
@@ -41,6 +42,11 @@ class Timeline:
         at = (at or time.monotonic()) - self.start
         with self.lock:
             print(f"{at:7.3f}  {who:<12} {text}", flush=True)
+
+
+def sha256(path):
+    with open(path, "rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
 
 
 def plain(text):

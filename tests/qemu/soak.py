@@ -27,8 +27,8 @@ import sys
 import tempfile
 import time
 
-from demo import on_term, sha256
-from hosts import BIN, IP, Failure, Hosts, Process
+from demo import on_term
+from hosts import BIN, IP, Failure, Hosts, Process, sha256
 
 SIZES = (1, 4096, 100_003, 1 << 20, 3 << 20, 8 << 20)
 FAULTS = ("client",) * 4 + ("server",) * 2 + ("unicd",) * 2 + ("nic",)

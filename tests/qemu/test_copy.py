@@ -10,7 +10,6 @@ both ends.
 """
 import argparse
 import contextlib
-import hashlib
 import os
 import re
 import signal
@@ -26,15 +25,6 @@ MIB = 192
 RESETS, TRIES = 2, 5
 TAKEN_MIB = 32
 SHORT_US = 1000  # T; operations take longer
-GRACE_MEANT = 1 << 3  # UNIC_PARAM_GRACE
-
-
-def digest(path):
-    h = hashlib.sha256()
-    with open(path, "rb") as f:
-        while part := f.read(1 << 20):
-            h.update(part)
-    return h.hexdigest()
 
 
 def has_moved(rig, how, size):
@@ -84,7 +74,7 @@ def reset_in_the_middle(rig, how, mode, victim):
             return False
     p.expect("at both ends", 240)
     p.finish(hosts.PATIENCE_S)
-    assert digest(rig.path("src")) == digest(dst), "the file is another one"
+    assert hosts.sha256(rig.path("src")) == hosts.sha256(dst), "the file is another one"
     return True
 
 
@@ -100,7 +90,7 @@ def there_and_back(rig, src, got):
     # the library connects again, and unic-copy sees nothing of it
     lost = [t for t in said if "no completion" in t or "connected again" in t]
     assert not lost, lost
-    assert digest(src) == digest(got), "the file is another one"
+    assert hosts.sha256(src) == hosts.sha256(got), "the file is another one"
     return said
 
 
@@ -161,7 +151,7 @@ def stopped_in_the_middle(rig):
     time.sleep(2)
     rig.nics[1].child.send_signal(signal.SIGCONT)
     p.finish(hosts.PATIENCE_S)
-    assert digest(rig.path("src")) == digest(dst), "the file is another one"
+    assert hosts.sha256(rig.path("src")) == hosts.sha256(dst), "the file is another one"
     return any(re.search("no (completion|message) within 1000 ms", t) for t in p.lines)
 
 
@@ -195,7 +185,7 @@ def last_question(rig, how, victim, late_s):
         admin.call(u.RESET)
     p.expect("at both ends", 120)
     p.finish(hosts.PATIENCE_S)
-    assert digest(rig.path("src")) == digest(dst), "the file is another one"
+    assert hosts.sha256(rig.path("src")) == hosts.sha256(dst), "the file is another one"
 
 
 @contextlib.contextmanager
@@ -275,11 +265,7 @@ def run_large(board, tell):
         for host in (0, 1):
             tell(f"regions of host {host} taken back", server, asked_back,
                  rig, host)
-        for host in (0, 1):
-            with u.Client(rig.socket(host)) as admin:
-                admin.call(u.PARAMS, struct.pack("<8I", 0, 0, 0, 0, 0, 0, 0,
-                                                 GRACE_MEANT))
-            assert rig.ctl(host, "info")["grace_us"] == 0
+        u.set_grace(rig, 0)
         for host in (0, 1):
             tell(f"regions of host {host} taken back, no grace", server,
                  asked_back, rig, host, u.Evictor.OLD)

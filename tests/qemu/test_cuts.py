@@ -8,7 +8,6 @@ sees a failure, whatever the grace, and with none at all (tests/qemu/cuts.c).
 """
 import argparse
 import re
-import struct
 import sys
 import tempfile
 import time
@@ -17,17 +16,8 @@ import hosts
 import unicd_client as u
 
 GRACES_US = (0, 1000, 20000)
-GRACE_MEANT = 1 << 3  # UNIC_PARAM_GRACE
 TRIES = 30  # a short exchange may be between two evictions
 LIMIT_S = 300
-
-
-def set_grace(rig, grace_us):
-    for host in (0, 1):
-        with u.Client(rig.socket(host)) as admin:
-            admin.call(u.PARAMS, struct.pack("<8I", grace_us, 0, 0, 0, 0, 0, 0,
-                                             GRACE_MEANT))
-        assert rig.ctl(host, "info")["grace_us"] == grace_us
 
 
 def exchange(rig, blocks):
@@ -54,7 +44,7 @@ def exchange(rig, blocks):
 
 def cut_all_the_time(rig, grace_us, blocks):
     """Without a grace, until a connection was cut."""
-    set_grace(rig, grace_us)
+    u.set_grace(rig, grace_us)
     evictors = [u.Evictor(rig.socket(host), u.Evictor.OLD) for host in (0, 1)]
     for e in evictors:
         e.start()

@@ -89,17 +89,12 @@ class Rig(hosts.Hosts):
         return hashlib.sha256(data).hexdigest()
 
 
-def digest(path):
-    with open(path, "rb") as f:
-        return hashlib.sha256(f.read()).hexdigest()
-
-
 def there_and_back(rig, size):
     want = rig.file("f", size, size)
     rig.good(*PATIENT, "get", f"{SERVER}:f", rig.path("got"))
-    assert digest(rig.path("got")) == want, f"{size}: other bytes came"
+    assert hosts.sha256(rig.path("got")) == want, f"{size}: other bytes came"
     rig.good(*PATIENT, "put", rig.path("got"), f"{SERVER}:back")
-    assert digest(os.path.join(rig.folder, "back")) == want, \
+    assert hosts.sha256(os.path.join(rig.folder, "back")) == want, \
         f"{size}: other bytes were written"
 
 
@@ -160,7 +155,7 @@ class Get:
         assert not [f for f in os.listdir(os.path.dirname(self.to))
                     if f.startswith("got.part")], "half a file is left"
         if not self.p.returncode:
-            assert digest(self.to) == self.want, "wrong bytes"
+            assert hosts.sha256(self.to) == self.want, "wrong bytes"
         return self.p.returncode, err
 
 
@@ -230,7 +225,7 @@ def test_put_while_server_is_killed(board, tmp, drivers=TOKEN):
         rig.up(1)
         _, err = p.communicate(timeout=hosts.PATIENCE_S)
         assert not p.returncode, err
-        assert digest(os.path.join(rig.folder, "new")) == want, "wrong bytes"
+        assert hosts.sha256(os.path.join(rig.folder, "new")) == want, "wrong bytes"
     finally:
         rig.end()
 
@@ -316,9 +311,9 @@ def test_paths(board, tmp):
             r = rig.kio("put", rig.path("secret"), f"{SERVER}:{name}")
             assert r.returncode == 1, f"{name} was written"
         rig.good("get", f"{SERVER}:a/b/deep", rig.path("got"))
-        assert digest(rig.path("got")) == digest(f"{at}/a/b/deep")
+        assert hosts.sha256(rig.path("got")) == hosts.sha256(f"{at}/a/b/deep")
         rig.good("put", rig.path("secret"), f"{SERVER}:a/b/")
-        assert digest(f"{at}/a/b/secret") == digest(rig.path("secret"))
+        assert hosts.sha256(f"{at}/a/b/secret") == hosts.sha256(rig.path("secret"))
         names = [line.split()[1] for line in
                  rig.good("ls", f"{SERVER}:").splitlines()]
         assert sorted(names) == ["a/", "plain"], names
@@ -343,7 +338,7 @@ def test_exports(board, tmp):
     rig = Rig(board, tmp, drivers=((), ("--kio-export", one)))
     try:
         rig.good("get", f"{SERVER}:one", rig.path("got"))
-        assert digest(rig.path("got")) == digest(one)
+        assert hosts.sha256(rig.path("got")) == hosts.sha256(one)
         assert rig.good("ls", f"{SERVER}:").split() == ["70000", "one"]
         rig.bad("no such file", "get", f"{SERVER}:two", rig.path("got"))
         rig.bad("reading only", "put", rig.path("got"), f"{SERVER}:one")
@@ -351,7 +346,7 @@ def test_exports(board, tmp):
         rig.bad("no answer", "--timeout", "1", "get", "10.0.0.77:x",
                 rig.path("x"))
         assert rig.kio("get", f"{SERVER}:one", "-").stdout == "1" * 70000
-        assert digest(one) == digest(rig.path("got"))
+        assert hosts.sha256(one) == hosts.sha256(rig.path("got"))
     finally:
         rig.end()
 
@@ -379,17 +374,17 @@ def test_files_stay_open(board, tmp):
         rig.good("put", rig.path("got"), f"{SERVER}:g")
         rig.good("get", f"{SERVER}:g", rig.path("got"))
         assert kept_open(rig, "g") == 1 and kept_open(rig, "f") == 1
-        assert digest(rig.path("got")) == want
+        assert hosts.sha256(rig.path("got")) == want
         want = rig.file("new", 5000, 2)
         os.rename(os.path.join(rig.folder, "new"), os.path.join(rig.folder, "g"))
         rig.good("get", f"{SERVER}:g", rig.path("got"))
-        assert digest(rig.path("got")) == want, "the file of before was read"
+        assert hosts.sha256(rig.path("got")) == want, "the file of before was read"
         os.unlink(os.path.join(rig.folder, "f"))
         rig.bad("no such file", "get", f"{SERVER}:f", rig.path("got"))
         for i in range(12):
             want = rig.file(f"n{i}", 3000 + i, i)
             rig.good("get", f"{SERVER}:n{i}", rig.path("got"))
-            assert digest(rig.path("got")) == want
+            assert hosts.sha256(rig.path("got")) == want
         assert sum(kept_open(rig, f"n{i}") for i in range(12)) <= 8
         assert kept_open(rig, "n11") == 1 and not kept_open(rig, "f")
     finally:
@@ -604,7 +599,7 @@ def test_rdma_sizes(board, tmp):
         assert rig.ctl(0, "stats")["nic"]["tokens_used"] == 0
         rig.good("--data=token", "get", f"{SERVER}:f", rig.path("got"))
         assert moved(rig) == (way, rdma, token), "it went by RDMA"
-        assert digest(rig.path("got")) == digest(os.path.join(rig.folder, "f"))
+        assert hosts.sha256(rig.path("got")) == hosts.sha256(os.path.join(rig.folder, "f"))
         assert rig.ctl(0, "stats")["nic"]["tokens_used"] > 0
     finally:
         rig.end()
@@ -840,9 +835,9 @@ def there_and_back_as(rig, size):
     """Copy files whose names the liar does not have."""
     want = rig.file("good", size, size)
     rig.good("get", f"{SERVER}:good", rig.path("got"))
-    assert digest(rig.path("got")) == want
+    assert hosts.sha256(rig.path("got")) == want
     rig.good("put", rig.path("got"), f"{SERVER}:good2")
-    assert digest(os.path.join(rig.folder, "good2")) == want
+    assert hosts.sha256(os.path.join(rig.folder, "good2")) == want
 
 
 def test_lying_server(board, tmp, data=()):

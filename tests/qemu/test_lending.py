@@ -11,7 +11,6 @@ import argparse
 import os
 import re
 import statistics
-import struct
 import sys
 import tempfile
 import time
@@ -20,7 +19,6 @@ import hosts
 import unicd_client as u
 
 GRACES_US = (0, 20000)
-GRACE_MEANT = 1 << 3  # UNIC_PARAM_GRACE
 USE_S = 0.05          # of each page
 LIMIT_S = 300
 DOCUMENT = os.path.join(hosts.ROOT, "docs", "evidence", "holders.md")
@@ -39,14 +37,6 @@ over the pages, but for the gaps.
 | T | writer | gap, median | gap, longest | requests lost | refused at the post | connection cut |
 | --: | --- | --: | --: | --: | --: | --: |
 """
-
-
-def set_grace(rig, grace_us):
-    for host in (0, 1):
-        with u.Client(rig.socket(host)) as admin:
-            admin.call(u.PARAMS, struct.pack("<8I", grace_us, 0, 0, 0, 0, 0, 0,
-                                             GRACE_MEANT))
-        assert rig.ctl(host, "info")["grace_us"] == grace_us
 
 
 def take_back(rig, lender, rounds):
@@ -95,7 +85,7 @@ def run(board, rounds):
             rig.start_wire()
             rig.start_all()
             for grace_us in GRACES_US:
-                set_grace(rig, grace_us)
+                u.set_grace(rig, grace_us)
                 for how in (("told",), ()):
                     who = "told" if how else "not told"
                     try:

@@ -8,7 +8,6 @@ an object is given twice.
 """
 import argparse
 import contextlib
-import hashlib
 import os
 import socket
 import struct
@@ -88,7 +87,7 @@ class Rig(hosts.Hosts):
     def arrived(self, p, src="src"):
         """The transfer that @p is ended well, and its NICs were not reset."""
         p.finish(240)
-        assert digest(self.path(src)) == digest(self.path("served", "copy"))
+        assert hosts.sha256(self.path(src)) == hosts.sha256(self.path("served", "copy"))
         lost = [t for t in p.lines if "connected again" in t or "reset" in t]
         assert not lost, lost
 
@@ -104,14 +103,6 @@ def host(n, **more):
             yield rig
         finally:
             rig.end()
-
-
-def digest(path):
-    h = hashlib.sha256()
-    with open(path, "rb") as f:
-        while part := f.read(1 << 20):
-            h.update(part)
-    return h.hexdigest()
 
 
 def resets(rig, nic):

@@ -49,11 +49,6 @@ def write_file(path, size):
     return sha.hexdigest()
 
 
-def digest(path):
-    with open(path, "rb") as f:
-        return hashlib.sha256(f.read()).hexdigest()
-
-
 class Link:
     """The memory of the link, read without a port."""
 
@@ -128,7 +123,7 @@ class Rig(hosts.Hosts):
             raise hosts.Failure(f"a fetch between the others: {e}") from None
         ran, waited = (b - a for a, b in zip(began, self.times()))
         p.finish(hosts.PATIENCE_S)
-        assert digest(to) == self.want["fetched"], "wrong bytes"
+        assert hosts.sha256(to) == self.want["fetched"], "wrong bytes"
         os.unlink(to)
         return float(re.search(r"in ([\d.]+) s", said).group(1)) * \
             ran / (ran + waited)
@@ -138,7 +133,7 @@ class Rig(hosts.Hosts):
         to = self.path("c", "whole")
         self.kio(C, "get", f"{hosts.IP[A]}:moved", to).finish(
             2 * hosts.PATIENCE_S)
-        assert digest(to) == self.want["moved"], "wrong bytes"
+        assert hosts.sha256(to) == self.want["moved"], "wrong bytes"
 
     def signal(self, host, what):
         self.nics[host].child.send_signal(what)
@@ -189,7 +184,7 @@ class Transfer:
             p.reader.join(timeout=hosts.PATIENCE_S)
             path = os.path.join(self.folder, name)
             if p.child.returncode == 0:
-                assert digest(path) == self.rig.want["moved"], "wrong bytes"
+                assert hosts.sha256(path) == self.rig.want["moved"], "wrong bytes"
                 os.unlink(path)
                 well += 1
             else:

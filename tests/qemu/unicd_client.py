@@ -24,6 +24,8 @@ INFO, STATS, DUMP, PS, TRACE, CRASH = range(64, 70)
 NICS, SELECT = 71, 73
 FAULT, PARAMS, POLICY, EVICT, TRACE_MASK, RESET = range(80, 86)
 
+GRACE_MEANT = 1 << 3  # UNIC_PARAM_GRACE: a T of 0 is one
+
 OK, PENDING, BAD_OPCODE, STALE_EPOCH, INVALID = 0, 1, 2, 3, 4
 NO_PD, NO_MR, NO_QP, NO_WAIT, BUSY = 6, 7, 9, 11, 12
 TLB_FULL, WAIT_FULL, QUOTA, TOO_LARGE = 13, 19, 20, 21
@@ -280,3 +282,12 @@ class Evictor(threading.Thread):
         self.over = True
         self.join(timeout=PATIENCE_S)
         self.client.close()
+
+
+def set_grace(rig, grace_us):
+    """Sets T of both hosts of @rig."""
+    for host in (0, 1):
+        with Client(rig.socket(host)) as admin:
+            admin.call(PARAMS, struct.pack("<8I", grace_us, 0, 0, 0, 0, 0, 0,
+                                           GRACE_MEANT))
+        assert rig.ctl(host, "info")["grace_us"] == grace_us

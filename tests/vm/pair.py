@@ -8,7 +8,6 @@ command in the guest. Host 1 exports an empty folder for unicblk.
             [--program FILE ...] [--module NAME ...]
 """
 import argparse
-import hashlib
 import json
 import os
 import shlex
@@ -27,11 +26,6 @@ ADDRESS = "0000:00:01.0"  # of the NIC in the guest
 # H. An emulated host on a busy machine may be away for longer than the 50 ms
 # that a NIC gives a driver otherwise.
 DELIVER_US = 5000000
-
-
-def sha256(path):
-    with open(path, "rb") as f:
-        return hashlib.sha256(f.read()).hexdigest()
 
 
 def built(*parts):

@@ -17,7 +17,7 @@ import time
 import pair
 from guest import Patience
 from hangs import Hangs
-from hosts import BIN, IP, Failure
+from hosts import BIN, IP, Failure, sha256
 import test_memory
 
 PROGRAMS = ("calls", "crowd", "forks", "forms", "gaps", "memory", "node", "pins", "places",
@@ -364,7 +364,7 @@ def copied(c, mode):
     c.guest.run("cmp /tmp/file /tmp/back")
     ours = c.guest.run("sha256sum </tmp/file").split()[0]
     server.end()
-    must(ours == pair.sha256(os.path.join(served, "file")), "another file")
+    must(ours == sha256(os.path.join(served, "file")), "another file")
 
 
 def test_copy_by_rdma(c):
@@ -390,7 +390,7 @@ def test_serve(c):
                   c.socket(1), "--peer", IP[0], "--quiet", show=False)
     put.finish(60)
     must(c.guest.run("sha256sum </tmp/served/file").split()[0] ==
-         pair.sha256(path), "another file")
+         sha256(path), "another file")
 
 
 def hog(c, *args):

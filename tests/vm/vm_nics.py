@@ -12,7 +12,8 @@ import tempfile
 import traceback
 
 import pair
-from hosts import Failure, run_nic
+from hosts import run_nic
+from vm_check import must
 
 IP = ("10.0.0.5", "10.0.0.6")
 ADDRESSES = ("0000:00:01.0", "0000:00:02.0")
@@ -60,15 +61,6 @@ class Two(pair.Pair):
         self.tasks.append(t)
         return t
 
-    def said_by(self, command):
-        status, said = self.guest.ask(command)
-        return status, said
-
-
-def must(true, what):
-    if not true:
-        raise Failure(what)
-
 
 def test_list(c):
     rows = pair.json.loads(c.guest.run("unicctl --json nics"))
@@ -86,9 +78,9 @@ def test_list(c):
 
 def test_none_such(c):
     for where in ("/dev/unic,unic2", "/dev/unic,2", "/dev/unic0,unic2"):
-        status, said = c.said_by(f"unicctl --socket {where} info 2>&1")
+        status, said = c.guest.ask(f"unicctl --socket {where} info 2>&1")
         must(status == 1 and "no such NIC" in said, (where, said))
-    status, said = c.said_by("unicctl --socket /dev/unic0,unic1 info 2>&1")
+    status, said = c.guest.ask("unicctl --socket /dev/unic0,unic1 info 2>&1")
     must(status == 1 and "in use" in said, said)
 
 
