@@ -56,8 +56,7 @@ int unic_nics_choose(const struct unic_ctl_nic_row *row, uint32_t n,
 	}
 }
 
-/* The row of the NIC of @host. */
-static void own_row(struct unic_host *host, struct unic_ctl_nic_row *row)
+void unic_nics_row(const struct unic_host *host, struct unic_ctl_nic_row *row)
 {
 	*row = (struct unic_ctl_nic_row){
 		.number = unic_to_le32(host->config.number),
@@ -71,7 +70,7 @@ static uint32_t list_nics(struct unic_host *host, struct unic_ctl_nic_row *row)
 {
 	if (host->config.list_nics)
 		return host->config.list_nics(host->os, row);
-	own_row(host, row);
+	unic_nics_row(host, row);
 	return 1;
 }
 

@@ -27,6 +27,9 @@ int unic_nics_choose(const struct unic_ctl_nic_row *row, uint32_t n,
  * _, and the first is no digit. */
 bool unic_nics_name_ok(const char *name);
 
+/** unic_nics_row() - fill in @row with the NIC of @host, which nobody changes meanwhile. */
+void unic_nics_row(const struct unic_host *host, struct unic_ctl_nic_row *row);
+
 /** unic_nics_list() - handle NICS. */
 void unic_nics_list(struct unic_req *req);
 

@@ -11,6 +11,7 @@
 #include "ids_file.h"
 #include "kio.h"
 #include "line.h"
+#include "nics.h"
 #include "provider/provider_loop.h"
 #include "provider/provider_nic.h"
 #include "say.h"
@@ -217,14 +218,7 @@ uint32_t unicd_nic_rows(struct unicd *d, struct unic_ctl_nic_row *row)
 
 		if (!os->host || os->gone)
 			continue;
-		row[n] = (struct unic_ctl_nic_row){
-			.number = unic_to_le32(i),
-			.state = unic_to_le32(unic_host_nic(os->host)),
-			.ipv4 = unic_to_le32(os->opt.ipv4),
-		};
-		memcpy(row[n].name, os->opt.name,
-		       strnlen(os->opt.name, sizeof(row[n].name) - 1));
-		n++;
+		unic_nics_row(os->host, &row[n++]);
 	}
 	return n;
 }
