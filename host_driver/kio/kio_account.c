@@ -42,6 +42,26 @@ void unic_kio_account_init(struct unic_kio_node *n)
 	make_account(n, &n->account[0], UINT64_MAX);
 }
 
+/* Nothing is under way here, and there is no connection. */
+void unic_kio_account_look(struct unic_kio_node *n)
+{
+	bool was = n->rdma;
+	struct unic_info info;
+	uint32_t i;
+
+	if (!n->config.rdma ||
+	    !unic_host_peek(n->config.host, UNIC_BAR_INFO_OFF, &info,
+			    sizeof(info)))
+		return;
+	n->rdma = unic_from_le64(info.features) & UNIC_FEAT_ACCOUNTS;
+	for (i = 0; i < UNIC_KIO_OUT; i++)
+		n->client[i].rdma = n->rdma;
+	if (was && !n->rdma)
+		unic_os_log(n->config.os, UNIC_LOG_ERROR,
+			    "kio: this device keeps no accounts of users: data "
+			    "goes by token, not by RDMA");
+}
+
 /* ------------------------------------------------------------------- users */
 
 static struct unic_kio_account *account_of(struct unic_kio_node *n,
@@ -71,7 +91,7 @@ bool unic_kio_account_begin(struct unic_kio_node *n, struct unic_kio *io)
 	struct unic_kio_account *a;
 
 	io->account = UNIC_KIO_NO_ACCOUNT;
-	if (!n->config.rdma || io->token_only || !io->len)
+	if (!n->rdma || io->token_only || !io->len)
 		return true;
 	a = account_of(n, io->user);
 	a->used_ns = n->now_ns;
@@ -363,7 +383,7 @@ uint64_t unic_kio_account_poll(struct unic_kio_node *n)
 	uint64_t next = adjust_window(n);
 	uint32_t i;
 
-	if (!n->config.rdma)
+	if (!n->rdma)
 		return next;
 	for (i = 0; i < UNIC_KIO_ACCOUNTS; i++) {
 		struct unic_kio_account *a = &n->account[i];

@@ -52,6 +52,10 @@ struct unic_kio_account {
 /** unic_kio_account_init() - no user is known, of @n with its configuration. */
 void unic_kio_account_init(struct unic_kio_node *n);
 
+/** unic_kio_account_look() - before the slot of @n is set up: I/Os go by RDMA (n->rdma) if
+ * the configuration says so and the NIC keeps accounts. If not, a line of the log says it. */
+void unic_kio_account_look(struct unic_kio_node *n);
+
 /** unic_kio_account_begin() - @io is to be under way: choose its account. False: the
  * window of its user is full. */
 bool unic_kio_account_begin(struct unic_kio_node *n, struct unic_kio *io);

@@ -56,7 +56,7 @@ static bool in_window(const struct unic_kio_client *c,
 static uint8_t choose_how(const struct unic_kio_client *c,
 			  const struct unic_kio *io)
 {
-	if (c->old || io->no_room || io->tries >= UNIC_KIO_AGAIN ||
+	if (!c->rdma || c->old || io->no_room || io->tries >= UNIC_KIO_AGAIN ||
 	    (brings_bytes(io) && !io->clean) || !io->whole)
 		return UNIC_KIO_BY_TOKEN;
 	return UNIC_KIO_BY_RDMA;

@@ -221,7 +221,7 @@ void unic_kio_conn_init(struct unic_kio_node *n)
 			unic_kio_client_init(unic_kio_conn_client(c),
 					     &client_link);
 			unic_kio_conn_client(c)->of = c;
-			unic_kio_conn_client(c)->rdma = n->config.rdma;
+			unic_kio_conn_client(c)->rdma = n->rdma;
 		} else {
 			unic_kio_server_init(unic_kio_conn_server(c),
 					     &server_link, n->config.store);

@@ -101,7 +101,7 @@ static bool send_connect(struct unic_kio_conn *c)
 		r.service = unic_to_le64(UNIC_KIO_SERVICE);
 		r.ipv4 = unic_to_le32(c->ipv4);
 		r.timeout_us = unic_to_le32(CONNECT_US);
-		if (c->node->config.rdma)
+		if (c->node->rdma)
 			r.rights = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
 	} else {
 		r.conn = unic_to_le32(c->id);

@@ -22,6 +22,7 @@ void unic_kio_node_init(struct unic_kio_node *n,
 					.slot = UNIC_OS_NO_SLOT };
 	n->left = UNIC_OS_NO_SLOT;
 	n->window = UNIC_KIO_WINDOW;
+	n->rdma = config->rdma;
 	for (i = 0; i < UNIC_KIO_USERS; i++)
 		n->user[i].node = n;
 	unic_kio_account_init(n);
@@ -221,6 +222,8 @@ static void set_up(struct unic_kio_node *n)
 		n->retry_ns = n->now_ns + RETRY_NS;
 		return;
 	}
+	if (n->step == STEP_HELLO)
+		unic_kio_account_look(n);
 	if (n->step == STEP_FORMS && !n->config.mem)
 		n->step = STEP_CQ; /* buffers are contiguous: no forms */
 	if (n->step == STEP_LISTEN && !n->config.store)
@@ -479,7 +482,7 @@ uint64_t unic_kio_node_demand(const struct unic_kio_node *n)
 	uint64_t sum = 0;
 	uint32_t i;
 
-	if (n->config.rdma)
+	if (n->rdma)
 		return unic_kio_account_demand(n);
 	for (i = 0; i < UNIC_KIO_OUT; i++)
 		if (n->conn[i].state != UNIC_KIO_C_FREE)

@@ -50,7 +50,7 @@ struct unic_kio_config {
 	struct unic_kio_store *store;	  /* exported; NULL: none */
 	const struct unic_kio_net *allow; /* may connect; not copied */
 	uint32_t allows;		  /* 0: every host */
-	bool rdma; /* I/Os of this host go by RDMA, not by tokens */
+	bool rdma; /* I/Os of this host go by RDMA, if the NIC can */
 };
 
 enum unic_kio_conn_state {
@@ -111,6 +111,7 @@ struct unic_kio_node {
 	void (*done)(struct unic_kio_user *user, int status, uint32_t bytes);
 	struct unic_client core; /* the service, for the core */
 	bool wanted, up;
+	bool rdma; /* config.rdma, and the NIC can */
 	bool lost; /* I/Os of before a reset are left: may_touch_lost() */
 	/* an MR_REG was answered RESET: the NIC may have that region */
 	bool unsure;

@@ -41,7 +41,7 @@ static bool clean_buf(const struct unic_kio_user *user)
 {
 	const struct unic_kio *io = &user->io;
 
-	if (!user->node->config.rdma || io->len > UNIC_KIO_MAX ||
+	if (!user->node->rdma || io->len > UNIC_KIO_MAX ||
 	    (io->op != UNIC_KIO_READ && io->op != UNIC_KIO_LIST))
 		return false;
 	memset(user->buf, 0, io->len);

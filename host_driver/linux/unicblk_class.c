@@ -23,11 +23,10 @@
 
 struct workqueue_struct *unicblk_later;
 
-static char *data = "token";
+static char *data = "rdma";
 module_param(data, charp, 0444);
-MODULE_PARM_DESC(data, "how bytes of disks are moved: token, or rdma to a "
-		       "region "
-		       "of each I/O");
+MODULE_PARM_DESC(data, "how bytes of disks are moved: rdma to a region of each "
+		       "I/O, or token");
 
 static DEFINE_MUTEX(disks_lock);
 static LIST_HEAD(disks);

@@ -166,9 +166,8 @@ static const char *status_text(uint32_t status)
 		       "process, or give unic-bus more --slots";
 	case UNIC_CTL_ST_UNSUPPORTED:
 		return "not with this NIC, or with such small slots (unicd "
-		       "says which); --data=rdma: not with a unicd that was "
-		       "not "
-		       "told so, too";
+		       "says which); --data=rdma: not with a unicd that uses "
+		       "tokens, too";
 	case UNIC_ST_BAD_OPCODE:
 		return "this unicd is older than unic-kio: use one of the same "
 		       "build";

@@ -187,7 +187,7 @@ static void show_state(struct unic_os *os, struct unicd_client *c,
 		       const struct unic_ctl_hdr *asked)
 {
 	const struct unic_kio_node *n = &os->kio->node;
-	bool rdma = n->config.rdma;
+	bool rdma = n->rdma;
 	struct unic_ctl_kio_reply r = {
 		.bytes = unic_to_le32(rdma ? UNIC_CTL_KIO_RDMA
 					   : UNIC_CTL_KIO_TOKEN),
@@ -262,7 +262,7 @@ void unicd_kio_request(struct unic_os *os, struct unicd_client *c,
 		status = UNIC_ST_INVALID;
 	if (!status && ask.what != UNIC_CTL_KIO_STATE && !is_kio_allowed(os, c))
 		status = UNIC_CTL_ST_PERMISSION;
-	if (!status && ask.data == UNIC_CTL_KIO_RDMA && !os->opt.kio_rdma)
+	if (!status && ask.data == UNIC_CTL_KIO_RDMA && !os->kio->node.rdma)
 		status = UNIC_CTL_ST_UNSUPPORTED;
 	if (!status && c->kio >= UNIC_CTL_KIO_OPEN)
 		status = UNIC_CTL_ST_TOO_MANY;

@@ -93,7 +93,7 @@ static const struct argp_option options[] = {
 	{ "data", OPT_DATA, "token|rdma", 0,
 	  "how bytes of files of other hosts get here: tagged messages, or "
 	  "RDMA "
-	  "to a region of each I/O (token)",
+	  "to a region of each I/O (rdma, if the NIC keeps accounts)",
 	  0 },
 	{ "link", OPT_LINK, "PATH", 0,
 	  "the NIC is on a UART: a terminal, or the socket of an emulator", 0 },
@@ -409,6 +409,7 @@ int unicd_options_parse(struct unicd *d, int argc, char **argv)
 			 .ipv4 = 0x0a000001,
 			 .baud = 921600,
 			 .kio_max_bytes = INT64_MAX,
+			 .kio_rdma = true,
 			 .slots = 8,
 			 .slot_bytes = 16 << 20 },
 	};

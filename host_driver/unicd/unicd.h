@@ -51,7 +51,7 @@ struct unicd_options {
 	uint32_t kio_allows; /* 0: every host */
 	uint32_t kio_user[UNICD_KIO_RULES];
 	uint32_t kio_users; /* 0: every user */
-	bool kio_rdma;	    /* --data=rdma */
+	bool kio_rdma;	    /* not --data=token */
 	struct unic_cmd_set_params params;
 };
 

@@ -25,9 +25,10 @@ import unicd_client as u
 SERVER = hosts.IP[1]
 SIZES = (0, 1, 4096, (8 << 20) + 1)
 PATIENT = ("--timeout", "60")  # for I/Os whose time does not matter
-# Options of both drivers: host 0, which asks, has its data moved by tokens, or by RDMA.
-TOKEN = ((), ())
-RDMA = (("--data=rdma",), ())
+# Options of both drivers: host 0, which asks, has its data moved by tokens, or by RDMA,
+# as it does if it is told nothing.
+TOKEN = (("--data=token",), ())
+RDMA = ((), ())
 
 
 class Rig(hosts.Hosts):
@@ -588,7 +589,7 @@ def moved(rig):
 
 
 def test_rdma_sizes(board, tmp):
-    rig = Rig(board, tmp, drivers=RDMA)
+    rig = Rig(board, tmp)
     try:
         for size in (1, 511, 512, 4095, 4096, 4097, 65535, 65536, 65537, *SIZES):
             there_and_back(rig, size)
@@ -641,8 +642,8 @@ def test_rdma_offsets(board, tmp):
 
 
 def test_rdma_is_asked_for(board, tmp):
-    """A driver that was not told so lends no pages."""
-    rig = Rig(board, tmp)
+    """A driver that was told to use tokens lends no pages."""
+    rig = Rig(board, tmp, drivers=TOKEN)
     try:
         rig.file("f", 100)
         rig.bad("--data=rdma", "--data=rdma", "get", f"{SERVER}:f", rig.path("got"))
@@ -840,7 +841,7 @@ def there_and_back_as(rig, size):
     assert hosts.sha256(os.path.join(rig.folder, "good2")) == want
 
 
-def test_lying_server(board, tmp, data=()):
+def test_lying_server(board, tmp, data=("--data=token",)):
     """Whatever the server answers, the I/O ends in bounded time, and no process gets
     bytes of another I/O from a buffer."""
     rig = Rig(board, tmp, drivers=((), data))
@@ -872,7 +873,7 @@ def test_lying_server(board, tmp, data=()):
 
 def test_rdma_lying_server(board, tmp):
     """... nor when it may write to the pages of an I/O, or says that it has."""
-    test_lying_server(board, tmp, ("--data=rdma",))
+    test_lying_server(board, tmp, ())
 
 
 def main():

@@ -219,7 +219,7 @@ MUTATIONS = (
      "kio: what waits keeps a buffer that another user gets", "test_kio_node"),
     ("host_driver/kio/kio_node.c", "	if (!n->config.mem) /* init_ring()", "	if (1) /* init_ring()",
      "kio: a reset ends what waits with pages of its own", "test_kio_node"),
-    ("host_driver/kio/kio_link.c", "		if (c->node->config.rdma)\n", "		if (false)\n",
+    ("host_driver/kio/kio_link.c", "		if (c->node->rdma)\n", "		if (false)\n",
      "kio: the server has no right to an I/O's pages", "test_kio_node"),
     ("host_driver/kio/kio_server.c", "		finish_job(s, job, -ESTALE, NULL);",
      "		s->link->send(s, &answer);",

@@ -45,6 +45,14 @@ bool unic_kio_ask(struct unic_kio_node *n, uint16_t op, void *rec,
 	return true;
 }
 
+void unic_os_log(struct unic_os *os, enum unic_os_level level, const char *fmt,
+		 ...)
+{
+	(void)os;
+	(void)level;
+	(void)fmt;
+}
+
 bool unic_host_peek(struct unic_host *host, uint32_t off, void *buf,
 		    uint32_t bytes)
 {
@@ -87,7 +95,7 @@ static int up(void **state)
 	procs = 8;
 	gone = asks = notices = 0;
 	window_of_links = FULL;
-	node.config.rdma = true;
+	node.rdma = true;
 	node.config.pid = 77;
 	node.core.slot = OWN;
 	node.entries = 1024;
@@ -267,7 +275,7 @@ static void tokens_pay_nothing(void **state)
 	assert_true(unic_kio_account_begin(&node, &io));
 	assert_int_equal(io.account, UNIC_KIO_NO_ACCOUNT);
 	unic_kio_account_end(&node, &io);
-	node.config.rdma = false;
+	node.rdma = false;
 	io = io_of(ADA);
 	assert_true(unic_kio_account_begin(&node, &io));
 	assert_int_equal(io.account, UNIC_KIO_NO_ACCOUNT);
@@ -379,7 +387,7 @@ static void stale_notices_shrink_nothing(void **state)
 static void links_have_the_window_of_tokens(void **state)
 {
 	(void)state;
-	node.config.rdma = false;
+	node.rdma = false;
 	notices = 1;
 	poll_after(10);
 	assert_int_equal(window_of_links, FULL / 2);

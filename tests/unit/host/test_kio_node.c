@@ -27,6 +27,8 @@ struct unic_os {
 
 static struct unic_os os;
 static uint32_t nic; /* enum unic_ctl_nic */
+static uint64_t features;
+static uint32_t said; /* lines about tokens */
 static bool leaves;
 static uint16_t refuse[OPS]; /* status by request */
 static uint16_t unanswered;  /* a request that the driver keeps; 0: none */
@@ -65,7 +67,7 @@ void unic_os_log(struct unic_os *o, enum unic_os_level level, const char *fmt,
 {
 	(void)o;
 	(void)level;
-	(void)fmt;
+	said += strstr(fmt, "goes by token") != NULL;
 }
 
 void unic_os_ring_slot(struct unic_os *o, uint32_t slot)
@@ -96,8 +98,7 @@ bool unic_host_slot_leaves(const struct unic_host *host, uint32_t slot)
 bool unic_host_peek(struct unic_host *host, uint32_t off, void *buf,
 		    uint32_t bytes)
 {
-	struct unic_info info = { .features =
-					  unic_to_le64(UNIC_FEAT_PHYSICAL) };
+	struct unic_info info = { .features = unic_to_le64(features) };
 
 	(void)host;
 	(void)off;
@@ -329,7 +330,8 @@ static int setup(void **state)
 	queued = false;
 	memset(slot_pages, 0, sizeof(slot_pages));
 	completions = received = over = next_slot = 0;
-	unanswered = 0;
+	unanswered = said = 0;
+	features = UNIC_FEAT_PHYSICAL | UNIC_FEAT_ACCOUNTS;
 	leaves = slow = false;
 	nic = UNIC_CTL_NIC_READY;
 	os.now_ns = 1000 * MS;
@@ -808,6 +810,7 @@ static void idle_is_no_silence(void **state)
 	answer_io(LEN);
 	now_over(0);
 	poll(3 * PINGS * PING);
+	assert_true(unic_kio_node_poll(&node) > os.now_ns + 2 * PING * MS);
 	os.now_ns += PINGS * PING * MS; /* without a poll */
 	over = 0;
 	start_patient(UNIC_KIO_READ);
@@ -1155,6 +1158,39 @@ static void nic_hangs_with_a_region(void **state)
 	assert_int_equal(asked[UNIC_CTL_HELLO], 2);
 }
 
+/* A NIC that keeps no accounts: all goes by token, which is said once; also what was
+ * started before, at a NIC that could. */
+static void nic_without_accounts(void **state)
+{
+	(void)state;
+	refuse[UNIC_CTL_QP_CREATE] = UNIC_CTL_ST_NO_MEMORY;
+	start(&io, UNIC_KIO_READ);
+	assert_true(io.whole);
+	features = UNIC_FEAT_PHYSICAL;
+	upcall(0, UNIC_UP_RESET);
+	poll(0);
+	refuse[UNIC_CTL_QP_CREATE] = 0;
+	poll(100);
+	assert_int_equal(said, 1);
+	assert_int_equal(io.state, UNIC_KIO_ASKED);
+	assert_int_equal(io.how, UNIC_KIO_BY_TOKEN);
+	assert_int_equal(asked[UNIC_CTL_MR_REG], 2); /* of the service itself */
+	assert_int_equal(connect.rights, 0);
+	assert_int_equal(node.client[UNIC_KIO_OUT - 1].in_window, 1);
+	upcall(1, UNIC_UP_RESET);
+	poll(100);
+	now_over(-ENOLINK);
+	assert_int_equal(said, 1);
+	features |= UNIC_FEAT_ACCOUNTS;
+	upcall(2, UNIC_UP_RESET);
+	poll(100);
+	over = 0;
+	start(&io, UNIC_KIO_READ);
+	poll(100);
+	assert_int_equal(io.state, UNIC_KIO_ASKED);
+	assert_int_equal(io.how, UNIC_KIO_BY_RDMA);
+}
+
 /* ------------------------------------------------ by RDMA, for users and peers */
 
 /* A buffer keeps nothing of an earlier I/O where the other host may write, or say that
@@ -1192,7 +1228,7 @@ static void nothing_is_zeroed_for_tokens(void **state)
 	struct unic_kio_user *user;
 
 	(void)state;
-	node.config.rdma = false;
+	node.rdma = false;
 	user = unic_kio_user_get(&node);
 	memset(user->buf, 0xa5, UNIC_KIO_MAX);
 	user->io = (struct unic_kio){ .op = UNIC_KIO_READ,
@@ -1543,6 +1579,7 @@ int main(void)
 		R(reset_at_a_registration),
 		R(reset_behind_many_answers),
 		R(nic_hangs_with_a_region),
+		R(nic_without_accounts),
 		S(buffers_are_zeroed),
 		S(nothing_is_zeroed_for_tokens),
 		S(buffers_end_with_a_reset),
