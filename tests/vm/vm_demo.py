@@ -33,6 +33,7 @@ class VmDemo(pair.Pair, demo.Demo):
         self.bytes, self.hogs, self.o = options.bytes, HOGS, options
         self.guest, self.tasks, self.names = None, [], {}
         self.events = self.trace = None
+        self.done = False
 
     # ---------------------------------------------------- host 0 is a guest
 
@@ -97,6 +98,7 @@ class VmDemo(pair.Pair, demo.Demo):
         self.trace.take()
         self.disk(path)
         self.report(info, trace.waits, delays)
+        self.done = True
 
     # ------------------------------------- a disk that is a file of host 1
 
