@@ -11,6 +11,7 @@ apt-get and unpacked in build/rxe; nothing is installed. Then two of our NICs in
 QEMU on the shared-memory link, on the same machine in the same minute, and the
 ratio that goal P5 is about. Writes build/bench/rxe.json.
 """
+import argparse
 import glob
 import gzip
 import json
@@ -226,6 +227,7 @@ def figures(console):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__).parse_args()
     os.makedirs(OUT, exist_ok=True)
     result = figures(boot(*unpack()))
     if len(result) < 5:

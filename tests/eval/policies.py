@@ -147,8 +147,8 @@ def hoarding(seed):
 
 
 def mean(cells, what):
-    known = [c[what] for c in cells if c[what] is not None]
-    return f"{sum(known) / len(known):.1f}" if known else ""
+    """Where no floor is known, it is what the default does."""
+    return sum(c["default"] if c[what] is None else c[what] for c in cells) / len(cells)
 
 
 def keep(cells, hints, hoard):
@@ -159,12 +159,13 @@ def keep(cells, hints, hoard):
     for name in names:
         some = [c for c in cells if c["pattern"] == name]
         rows.append([name, *[f"{c['default']:.1f}" for c in some],
-                     *[mean(some, what) for what in shown]])
-    for title, of in (("mean", lambda w: mean(cells, w)), ("worst", lambda w: format(max(
-            c[w] for c in cells if c[w] is not None), ".1f"))):
-        rows.append([f"{title} of {len(cells)} cells", *[""] * len(SIZES), *map(of, shown)])
-    rings = [c for c in cells if c["pattern"].startswith("ring of")]
-    rows.append(["mean of the rings alone", *[""] * len(SIZES), *[mean(rings, w) for w in shown]])
+                     *["" if some[0][what] is None else f"{mean(some, what):.1f}"
+                       for what in shown]])
+    for title, some in ((f"mean of {len(cells)} cells", cells), ("mean of the rings alone", [
+            c for c in cells if c["pattern"].startswith("ring of")])):
+        rows.append([title, *[""] * len(SIZES), *[f"{mean(some, w):.2f}" for w in shown]])
+    rows.append(["worst", *[""] * len(SIZES), *[f"{max(c[w] or 0 for c in cells):.1f}"
+                                               for w in shown]])
     record.table("policies", "behind", ("pattern", *SIZES, "default, mean", *shown[1:]), rows)
     record.table("policies", "hints", ("rings with hints, policy `app`", "behind Belady"),
                  [(h["pattern"], f"{h['app']:.1f}") for h in hints])
