@@ -132,10 +132,13 @@ class Reach:
             self.forget()
             name = os.path.basename(path)
             args = SIM_ARGS if path == SIM else ()
-            subprocess.run([os.path.join(COV, path), *args], cwd=COV, check=False,
-                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, timeout=LIMIT)
             say(f"coverage of {name}")
+            try:
+                subprocess.run([os.path.join(COV, path), *args], cwd=COV, check=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, timeout=LIMIT)
+            except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as e:
+                raise SystemExit(f"mutants: {name} is red when its branches are counted") from e
             self.add(name)
 
     @staticmethod
@@ -253,8 +256,9 @@ class Killers:
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             self.seconds[os.path.basename(path)] = after.ru_utime + after.ru_stime - \
                 before.ru_utime - before.ru_stime
-        build(COV, jobs, f"CFLAGS={PLAIN} -O0 --coverage", "SANITIZE=--coverage",
-              "VARIANT=--coverage")
+        # As with sanitizers, which some tests do less with.
+        build(COV, jobs, f"CFLAGS={PLAIN} -O0 --coverage",
+              "SANITIZE=--coverage -D__SANITIZE_ADDRESS__=1", "VARIANT=--coverage")
         self.reach.measure(self.paths, self.say)
         self.reach.store(reach)
         with open(times, "w", encoding="utf-8") as f:
