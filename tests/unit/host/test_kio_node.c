@@ -819,6 +819,9 @@ static void idle_is_no_silence(void **state)
 	assert_false(is_ping());
 	answer_io(LEN);
 	now_over(0);
+	os.now_ns += PINGS * PING * MS;
+	start(&other, UNIC_KIO_SYNC); /* asked at once, before a poll */
+	assert_false(is_ping());
 }
 
 /* The I/O waits for entries: that is no silence of the peer, which was asked nothing. */
@@ -1508,7 +1511,7 @@ static void given_up_is_not_done(void **state)
 
 	(void)state;
 	node.ring.free = 0;
-	peer_asks(UNIC_KIO_READ);
+	peer_asks(UNIC_KIO_WRITE);
 	peer_gives_up();
 	node.ring.free = UINT32_MAX;
 	poll(LATER / MS);
