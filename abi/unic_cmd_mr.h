@@ -270,7 +270,8 @@ enum unic_form_kind {
 
 /* MR_ALLOC. Completion struct unic_cpl_mr_reg; refusals as MR_REG (MR_FULL as of
  * regions of residency DEMAND, but for FAST), and ELEMENT_FULL (struct
- * unic_cpl_usage). */
+ * unic_cpl_usage). With `stag`, as MR_REG with REG_RESTORE: STATE when the index was
+ * used in this epoch, or a region was made otherwise since the reset. */
 struct unic_cmd_mr_alloc {
 	struct unic_cmd_hdr hdr;
 	unic_le32 pd;	    /* index of the PD; its process owns the form */
@@ -281,7 +282,9 @@ struct unic_cmd_mr_alloc {
 	unic_le32 n;	    /* FAST: entries, 1..UNIC_FAST_PAGES; INDIRECT:
 			     * elements, 1..UNIC_FORM_ELEMENTS; else 0 */
 	unic_le32 user;	    /* the driver's own id, returned in events */
-	unic_le32 rsvd[10];
+	unic_le32 stag; /* not 0: that of before a reset (FEAT_RESTORE_FORMS);
+			     * `key` is its low byte */
+	unic_le32 rsvd[9];
 };
 
 /*

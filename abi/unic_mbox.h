@@ -25,7 +25,7 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u	   /* a driver refuses a NIC of another */
-#define UNIC_ABI_MINOR 12u /* raised by additions, see unic_info.features */
+#define UNIC_ABI_MINOR 13u /* raised by additions, see unic_info.features */
 
 /* ------------------------------------------------------- layout of BAR2 */
 
@@ -86,6 +86,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_CANCEL_WAIT	(1ull << 24) /* UNIC_CANCEL_WAIT */
 #define UNIC_FEAT_TELL_REFUSED	(1ull << 25) /* UNIC_PEER_REFUSED */
 #define UNIC_FEAT_ACCOUNTS	(1ull << 26) /* slots that only pay: `keeper` */
+#define UNIC_FEAT_RESTORE_FORMS (1ull << 27) /* MR_ALLOC: `stag` */
 #define UNIC_FEAT_EVICTABLE	(1ull << 31) /* `evictable` of a usage */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the

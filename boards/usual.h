@@ -39,6 +39,11 @@
 #define UNIC_ACCOUNTS 1
 #endif
 
+/* Forms may have the STag of an earlier epoch; as above. */
+#ifndef UNIC_RESTORE_FORMS
+#define UNIC_RESTORE_FORMS 1
+#endif
+
 /* Whether the NIC asks for idle regions (revoke/ask.h); as above. */
 #ifndef UNIC_ASKS
 #define UNIC_ASKS 1

@@ -7,21 +7,22 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
-#define UNIC_TLB_ENTRIES 256u
-#define UNIC_MRS	 32u
-#define UNIC_QPS	 32u
-#define UNIC_CQS	 32u
-#define UNIC_TOKENS	 128u
-#define UNIC_ELEMENTS	 128u
-#define UNIC_PROCS	 4u
-#define UNIC_PDS	 16u
-#define UNIC_WAITS	 16u
-#define UNIC_GHOSTS	 64u
-#define UNIC_LFU	  1
-#define UNIC_TELL_REFUSED 1
-#define UNIC_ASKS	  1
-#define UNIC_ACCOUNTS	  1
-#define UNIC_EVICTABLE	  1
+#define UNIC_TLB_ENTRIES   256u
+#define UNIC_MRS	   32u
+#define UNIC_QPS	   32u
+#define UNIC_CQS	   32u
+#define UNIC_TOKENS	   128u
+#define UNIC_ELEMENTS	   128u
+#define UNIC_PROCS	   4u
+#define UNIC_PDS	   16u
+#define UNIC_WAITS	   16u
+#define UNIC_GHOSTS	   64u
+#define UNIC_LFU	   1
+#define UNIC_TELL_REFUSED  1
+#define UNIC_ASKS	   1
+#define UNIC_ACCOUNTS	   1
+#define UNIC_EVICTABLE	   1
+#define UNIC_RESTORE_FORMS 1
 
 #define UNIC_QP_WINDOW	   16u
 #define UNIC_RQ_WINDOW	   8u

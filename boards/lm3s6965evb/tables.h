@@ -15,11 +15,12 @@
 #define UNIC_WAITS	 8u
 #define UNIC_GHOSTS	 16u
 
-#define UNIC_LFU	  0
-#define UNIC_TELL_REFUSED 0
-#define UNIC_ASKS	  0
-#define UNIC_ACCOUNTS	  0
-#define UNIC_EVICTABLE	  0
+#define UNIC_LFU	   0
+#define UNIC_TELL_REFUSED  0
+#define UNIC_ASKS	   0
+#define UNIC_ACCOUNTS	   0
+#define UNIC_EVICTABLE	   0
+#define UNIC_RESTORE_FORMS 0
 
 #define UNIC_QP_WINDOW	   8u
 #define UNIC_RQ_WINDOW	   4u

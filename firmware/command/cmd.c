@@ -432,7 +432,11 @@ static const struct {
 	CMD(MR_ADVISE, unic_cmd_mr_advise, unic_cmd_mr_pages, advice),
 	UNTIMED(TRACE_CTL, do_trace_ctl, unic_cmd_trace_ctl, mask),
 	CMD(FAULT, do_fault, unic_cmd_fault, arg),
-	CMD(MR_ALLOC, unic_cmd_mr_alloc, unic_cmd_mr_alloc, user),
+	[UNIC_CMD_MR_ALLOC] = { unic_cmd_mr_alloc,
+				UNIC_RESTORE_FORMS
+					? USED(unic_cmd_mr_alloc, stag)
+					: USED(unic_cmd_mr_alloc, user),
+				false },
 	CMD(MR_MAKE, unic_cmd_mr_make, unic_cmd_mr_make, rsvd0),
 	CMD(MR_INVAL, unic_cmd_mr_inval, unic_cmd_mr, gen),
 	CMD(MR_REREG, unic_cmd_mr_rereg, unic_cmd_mr_rereg, n_pages),

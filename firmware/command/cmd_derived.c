@@ -41,6 +41,7 @@ int unic_cmd_mr_alloc(struct unic_command *nic, const void *rec, void *out,
 		.importance = cmd->importance,
 		.n = unic_from_le32(cmd->n),
 		.user = unic_from_le32(cmd->user),
+		.stag = UNIC_RESTORE_FORMS ? unic_from_le32(cmd->stag) : 0,
 	};
 	int err;
 

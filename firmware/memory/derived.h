@@ -30,6 +30,7 @@ struct unic_derived_alloc {
 	uint16_t pd;
 	uint8_t kind, key, page_shift, importance;
 	uint32_t n, user;
+	uint32_t stag; /* of an earlier epoch; 0: a new one */
 };
 
 /** unic_derived_check() - checks kind, size and domain of @a. Returns 0,

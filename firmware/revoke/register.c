@@ -302,6 +302,15 @@ int unic_dma_mr_reg(struct unic_revoke *nic, const struct unic_mr_args *args,
 	return 0;
 }
 
+/* May the form have the STag of an earlier epoch? Returns 0 or the error. */
+static int check_old_stag(const struct unic_revoke *nic,
+			  const struct unic_derived_alloc *a)
+{
+	if ((uint8_t)a->stag != a->key)
+		return -UNIC_EINVAL;
+	return unic_mr_claimable(&nic->memory, a->stag) ? 0 : -UNIC_ESTATE;
+}
+
 int unic_derived_alloc(struct unic_revoke *nic,
 		       const struct unic_derived_alloc *a,
 		       struct unic_mr_result *out)
@@ -320,10 +329,14 @@ int unic_derived_alloc(struct unic_revoke *nic,
 		unic_admission_denied(nic, proc, args.n_pages);
 	if (!err)
 		err = unic_derived_room(&nic->memory, a);
+	if (!err && UNIC_RESTORE_FORMS && a->stag)
+		err = check_old_stag(nic, a);
 	if (err) {
 		UNIC_COUNT(nic, mr_denied);
 		return err;
 	}
+	if (UNIC_RESTORE_FORMS && a->stag)
+		unic_mr_claim(&nic->memory, a->stag);
 	unic_derived_build(&nic->memory, a, &args, out);
 	return 0;
 }

@@ -5,8 +5,8 @@
  *
  * Secret: which objects survive, and the order. Commands go one at a time, because each
  * needs numbers from earlier ones: protection domains, regions with their STags,
- * completion queues, queue pairs. Derived regions end EVICTED: the driver has no record
- * of the work requests that changed them. Regions that wait come last, because the
+ * completion queues, queue pairs. Derived regions come behind what they are made of; those
+ * that work requests change end EVICTED: the driver has no record of these. Regions that wait come last, because the
  * device restores no region after a registration without UNIC_REG_RESTORE.
  */
 #include "restore.h"
@@ -14,6 +14,7 @@
 #include "proc.h"
 #include "queue.h"
 #include "queue_token.h"
+#include "region/region_derived.h"
 #include "region/region_pin.h"
 #include "region/region_reg.h"
 
@@ -188,6 +189,18 @@ static uint32_t answer_u32(const struct unic_call *call)
 	return unic_from_le32(cpl.id);
 }
 
+/* Store the numbers of form @mr. False: the command that makes it valid is under way. */
+static bool store_form(struct unic_req *req, struct unic_region *mr)
+{
+	struct unic_cmd_mr_make cmd;
+
+	unic_region_numbers(mr, &req->call);
+	if (!unic_region_again_make(req, mr, &cmd))
+		return true;
+	unic_req_send(req, UNIC_CMD_MR_MAKE, &cmd, restore_cmd_done);
+	return false;
+}
+
 /* Store the numbers that the device answered. False: a further command for @obj is under
  * way. */
 static bool store_answer(struct unic_req *req, struct unic_obj *obj)
@@ -211,6 +224,10 @@ static bool store_answer(struct unic_req *req, struct unic_obj *obj)
 		break;
 	}
 	memcpy(&cmd, call->cmd, sizeof(cmd));
+	if (cmd.hdr.opcode == UNIC_CMD_MR_MAKE)
+		return true;
+	if (cmd.hdr.opcode == UNIC_CMD_MR_ALLOC)
+		return store_form(req, mr);
 	if (cmd.hdr.opcode == UNIC_CMD_MR_REG) {
 		unic_region_numbers(mr, call);
 		if (cmd.flags & UNIC_REG_LIST || mr->residency)
@@ -246,13 +263,70 @@ static void restore_cmd_done(struct unic_call *call)
 		restore_next(host);
 }
 
+/* Passes over the regions. */
+enum {
+	PASS_PLAIN,
+	PASS_FORMS, /* again and again, while it restores one */
+	PASS_REST,  /* what is left ends */
+};
+
+/* True if the region of which form @mr is made is on the device. */
+static bool has_source(struct unic_host *host, const struct unic_region *mr)
+{
+	struct unic_region *of;
+	uint32_t at = 0;
+
+	while ((of = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
+				   mr->obj.owner)))
+		if (of->stag == unic_from_le32(mr->of.lkey) &&
+		    of->state == R_ACTIVE && of->mr != UNIC_LOST)
+			return true;
+	return false;
+}
+
+/* True if it is the turn of form @mr, which is lost. */
+static bool is_turn(struct unic_host *host, struct unic_region *mr)
+{
+	struct unic_ctl_mr_make r;
+
+	if (host->restore_pass == PASS_REST) {
+		mark_evicted(host, mr);
+		return false;
+	}
+	memcpy(&r, mr->made, sizeof(r));
+	return host->restore_pass == PASS_FORMS &&
+	       host->features & UNIC_FEAT_RESTORE_FORMS &&
+	       unic_region_lasts(mr) && (!r.n || has_source(host, mr));
+}
+
+static bool send_form(struct unic_req *req, struct unic_region *mr)
+{
+	struct unic_hpd *pd = unic_obj_get(&req->host->objects, mr->pd,
+					   UNIC_OBJ_PD, req->slot);
+	struct unic_cmd_mr_alloc cmd;
+
+	if (mr->state != R_ACTIVE || mr->mr != UNIC_LOST ||
+	    !is_turn(req->host, mr))
+		return false;
+	if (!pd || pd->pd == UNIC_LOST) {
+		mark_evicted(req->host, mr);
+		return false;
+	}
+	req->host->restore_found = true;
+	unic_region_again_alloc(mr, pd->pd, &cmd);
+	unic_req_send(req, UNIC_CMD_MR_ALLOC, &cmd, restore_cmd_done);
+	return true;
+}
+
 static bool send_region(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_cmd_mr_reg cmd;
 
-	if (mr->state != R_ACTIVE)
-		return false; /* it was evicted, or waits */
-	if (mr->kind != UNIC_FORM_PLAIN || unic_region_pin(req->host, mr)) {
+	if (mr->kind != UNIC_FORM_PLAIN)
+		return send_form(req, mr);
+	if (mr->state != R_ACTIVE || req->host->restore_pass != PASS_PLAIN)
+		return false; /* it was evicted, or waits, or is there */
+	if (unic_region_pin(req->host, mr)) {
 		mark_evicted(req->host, mr);
 		return false;
 	}
@@ -310,17 +384,32 @@ static bool restore_object(struct unic_host *host, struct unic_obj *obj)
 	return sent;
 }
 
+/* Returns true if the regions are to be looked at once more. */
+static bool begin_pass(struct unic_host *host)
+{
+	bool again = host->restore_pass == PASS_FORMS && host->restore_found;
+
+	if (host->restore_type != UNIC_OBJ_MR ||
+	    host->restore_pass == PASS_REST)
+		return false;
+	host->restore_found = false;
+	host->restore_pass += !again;
+	return true;
+}
+
 static void restore_next(struct unic_host *host)
 {
 	struct unic_obj *obj;
 
-	for (; host->restore_type <= UNIC_OBJ_QP; host->restore_type++) {
+	while (host->restore_type <= UNIC_OBJ_QP) {
 		while ((obj = unic_obj_next(&host->objects, &host->restore_at,
 					    host->restore_type,
 					    UNIC_OBJ_ANYONE)))
 			if (restore_object(host, obj))
 				return;
 		host->restore_at = 0;
+		if (!begin_pass(host))
+			host->restore_type++;
 	}
 	if (host->restore_type < UNIC_OBJ_TYPES) {
 		host->restore_type = UNIC_OBJ_TYPES;
@@ -333,6 +422,7 @@ void unic_restore(struct unic_host *host, void (*done)(struct unic_host *host))
 	host->restored = done;
 	host->restore_type = UNIC_OBJ_PD;
 	host->restore_at = 0;
+	host->restore_pass = PASS_PLAIN;
 	restore_next(host);
 }
 

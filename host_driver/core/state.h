@@ -221,6 +221,8 @@ struct unic_host {
 	uint32_t *token_of; /* id of the object, by the NIC's token index */
 	uint32_t replaced;  /* tokens that unic_queue_settled() frees */
 	uint32_t restore_type, restore_at; /* restore.c: the next object */
+	uint8_t restore_pass;		   /* over the regions */
+	bool restore_found;		   /* a form, in this one */
 	void (*restored)(struct unic_host *host);
 	/* a recalled process may not have come back; unic_journal_tidy() has run */
 	bool away, tidied;

@@ -24,6 +24,7 @@
 #define UNIC_REGION_H
 
 #include "request.h"
+#include "unic_queue.h"
 
 enum region_state {
 	R_REGISTERING,
@@ -48,7 +49,9 @@ struct unic_region {
 	bool bus;      /* pages by bus address, never pinned: region_dma.c */
 	uint8_t kind;  /* enum unic_form_kind */
 	uint32_t pd;   /* id */
-	uint64_t made[UNIC_REC_WORDS]; /* its MR_REG, with the page size used */
+	/* its MR_REG, with the page size used; of a form, its last MR_MAKE, or 0 */
+	uint64_t made[UNIC_REC_WORDS];
+	struct unic_sge of; /* a form that lasts: the element of that MR_MAKE */
 	uint64_t va, iova, length;
 	uint32_t n_pages;
 	uint32_t mr, gen, stag, wait; /* the NIC's; mr LOST: not on the NIC */

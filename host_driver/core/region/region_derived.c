@@ -125,7 +125,27 @@ static void make_done(struct unic_call *call)
 	}
 	memcpy(&cpl, call->cpl, sizeof(cpl));
 	mr->stag = unic_from_le32(cpl.stag);
+	if (unic_region_lasts(mr)) {
+		memcpy(mr->made, req->rec, sizeof(mr->made));
+		memset(&mr->of, 0, sizeof(mr->of));
+		if (req->tail_bytes == sizeof(mr->of))
+			memcpy(&mr->of, call->list, sizeof(mr->of));
+	}
 	answer_region(req, mr);
+}
+
+static void build_make(const struct unic_region *mr,
+		       const struct unic_ctl_mr_make *r,
+		       struct unic_cmd_mr_make *cmd)
+{
+	cmd->mr = unic_to_le32(mr->mr);
+	cmd->gen = unic_to_le32(mr->gen);
+	cmd->iova = r->iova;
+	cmd->n = r->n;
+	cmd->repeat = r->repeat;
+	cmd->rights = r->rights;
+	cmd->key = r->key;
+	cmd->strided = r->strided;
 }
 
 void unic_region_make(struct unic_req *req)
@@ -147,14 +167,7 @@ void unic_region_make(struct unic_req *req)
 		unic_req_status(req, status);
 		return;
 	}
-	cmd.mr = unic_to_le32(mr->mr);
-	cmd.gen = unic_to_le32(mr->gen);
-	cmd.iova = r.iova;
-	cmd.n = r.n;
-	cmd.repeat = r.repeat;
-	cmd.rights = r.rights;
-	cmd.key = r.key;
-	cmd.strided = r.strided;
+	build_make(mr, &r, &cmd);
 	unic_req_send(req, UNIC_CMD_MR_MAKE, &cmd, make_done);
 }
 
@@ -179,6 +192,43 @@ void unic_region_inval(struct unic_req *req)
 	cmd.mr = unic_to_le32(mr->mr);
 	cmd.gen = unic_to_le32(mr->gen);
 	unic_req_send(req, UNIC_CMD_MR_INVAL, &cmd, inval_done);
+}
+
+/* ----------------------------------------------------------- after a reset */
+
+bool unic_region_lasts(const struct unic_region *mr)
+{
+	return mr->kind == UNIC_FORM_SUB || mr->kind == UNIC_FORM_WINDOW1;
+}
+
+void unic_region_again_alloc(const struct unic_region *mr, uint32_t pd,
+			     struct unic_cmd_mr_alloc *cmd)
+{
+	*cmd = (struct unic_cmd_mr_alloc){
+		.pd = unic_to_le32(pd),
+		.kind = mr->kind,
+		.key = (uint8_t)mr->stag,
+		.user = unic_to_le32(mr->obj.id),
+		.stag = unic_to_le32(mr->stag),
+	};
+}
+
+bool unic_region_again_make(struct unic_req *req, const struct unic_region *mr,
+			    struct unic_cmd_mr_make *cmd)
+{
+	struct unic_ctl_mr_make r;
+	uint64_t *list;
+
+	memcpy(&r, mr->made, sizeof(r));
+	list = r.n ? unic_req_list(req, sizeof(mr->of)) : NULL;
+	if (!list)
+		return false;
+	memcpy(list, &mr->of, sizeof(mr->of));
+	req->call.list_bytes = sizeof(mr->of);
+	*cmd = (struct unic_cmd_mr_make){ 0 };
+	build_make(mr, &r, cmd);
+	cmd->key = (uint8_t)mr->stag;
+	return true;
 }
 
 /* ---------------------------------------------------------------- MR_REREG */

@@ -30,6 +30,20 @@ void unic_region_make(struct unic_req *req);
  * access is let in. */
 void unic_region_inval(struct unic_req *req);
 
+/** unic_region_lasts() - true if @mr is a form that only MR_MAKE changes, so that it can be
+ * made again after a reset: a sub-region, or a window of type 1. */
+bool unic_region_lasts(const struct unic_region *mr);
+
+/** unic_region_again_alloc() - write to @cmd the MR_ALLOC that gives form @mr, which
+ * lasts, its STag again, in the domain with the device's number @pd. */
+void unic_region_again_alloc(const struct unic_region *mr, uint32_t pd,
+			     struct unic_cmd_mr_alloc *cmd);
+
+/** unic_region_again_make() - write to @cmd, and to the list of @req, the MR_MAKE that
+ * makes such a form valid again. False: it was not valid, or there is no memory. */
+bool unic_region_again_make(struct unic_req *req, const struct unic_region *mr,
+			    struct unic_cmd_mr_make *cmd);
+
 /** unic_region_rereg() - MR_REREG: other rights, another domain or another range for
  * a RESIDENT region, under the same STag, as ibv_rereg_mr(). The new range is pinned
  * before the old one is unpinned, and is in the journal after OK. INVALID; STATE:

@@ -4,6 +4,8 @@
 #include "revoke/register.h"
 #include "rig.h"
 #include "unit.h"
+
+#include "memory/derived.h"
 #include "memory/access.h"
 
 #define PAGE 4096ull
@@ -648,6 +650,33 @@ static int restore(uint32_t stag, uint64_t iova, uint64_t length,
 	return unic_mr_restore(&r.nic.revoke, &a, stag, list(a.n_pages), out);
 }
 
+static void restored_forms_have_their_stags(void **state)
+{
+	struct unic_derived_alloc a = { .kind = UNIC_FORM_SUB, .key = 9 };
+	struct unic_mr_result was, form, res;
+
+	(void)state;
+	a.pd = pd;
+	was = reg_ok(0x1000, 100);
+	assert_int_equal(unic_derived_alloc(&r.nic.revoke, &a, &form), 0);
+	reset();
+	assert_int_equal(restore(was.stag, 0x1000, 100, &res), 0);
+	a.pd = pd;
+	a.stag = form.stag ^ 1;
+	assert_int_equal(unic_derived_alloc(&r.nic.revoke, &a, &res),
+			 -UNIC_EINVAL);
+	a.stag = form.stag;
+	assert_int_equal(unic_derived_alloc(&r.nic.revoke, &a, &res), 0);
+	assert_int_equal(res.stag, form.stag);
+	assert_int_equal(res.mr, form.mr);
+	assert_int_equal(unic_derived_alloc(&r.nic.revoke, &a, &res),
+			 -UNIC_ESTATE);
+	reg_ok(0x9000, 100); /* which no restore made */
+	a.stag = (form.stag ^ 1u << UNIC_MR_IDX_SHIFT);
+	assert_int_equal(unic_derived_alloc(&r.nic.revoke, &a, &res),
+			 -UNIC_ESTATE);
+}
+
 static void restored_regions_have_their_stags(void **state)
 {
 	struct unic_mr_result was[UNIC_MRS / 2], res;
@@ -842,6 +871,7 @@ int main(void)
 		cmocka_unit_test_setup(keys_have_all_their_bits, setup),
 		cmocka_unit_test_setup(one_region_ends_rekeying, setup),
 		cmocka_unit_test_setup(pds_have_owners_and_users, setup),
+		cmocka_unit_test_setup(restored_forms_have_their_stags, setup),
 		cmocka_unit_test_setup(restored_regions_have_their_stags,
 				       setup),
 		cmocka_unit_test_setup(restored_stag_does_not_come_again,

@@ -441,6 +441,142 @@ static void tokens_end_with_the_reset_once(void **state)
 	fake_delete(f);
 }
 
+/* MR_ALLOC of a form of @kind, which is region @mr of the NIC with @stag. */
+static uint32_t form_of(struct fake *f, uint8_t kind, uint32_t mr,
+			uint32_t stag)
+{
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(mr),
+				       .gen = unic_to_le32(2),
+				       .stag = unic_to_le32(stag) };
+	struct unic_ctl_mr_alloc a = { .kind = kind };
+	uint32_t at = 0;
+	const struct unic_obj *pd = unic_obj_next(&f->host->objects, &at,
+						  UNIC_OBJ_PD, UNIC_OBJ_ANYONE);
+
+	memcpy(f->cpl[UNIC_CMD_MR_ALLOC], &cpl, 64);
+	a.pd = unic_to_le32(pd->id);
+	a.n = unic_to_le32(kind == UNIC_FORM_FAST);
+	assert_int_equal(request(f, UNIC_CTL_MR_ALLOC, &a), UNIC_ST_OK);
+	return reply_u32(f, 16);
+}
+
+static struct unic_sge piece_of_region(void)
+{
+	return (struct unic_sge){ .iova = unic_to_le64(VA + 5),
+				  .len = unic_to_le32(99),
+				  .lkey = unic_to_le32(0xabcd00) };
+}
+
+/* MR_MAKE of form @id of that piece. It has @stag then. */
+static void make_form(struct fake *f, uint32_t id, uint32_t mr, uint32_t stag)
+{
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(mr),
+				       .gen = unic_to_le32(2),
+				       .stag = unic_to_le32(stag) };
+	struct {
+		struct unic_ctl_mr_make m;
+		struct unic_sge sge;
+	} msg = { .m = { .hdr = { .op = unic_to_le16(UNIC_CTL_MR_MAKE),
+				  .tail_bytes = unic_to_le32(16) },
+			 .id = unic_to_le32(id),
+			 .n = unic_to_le32(1),
+			 .rights = UNIC_MR_REMOTE_READ,
+			 .key = (uint8_t)stag,
+			 .iova = unic_to_le64(VA + 5) },
+		  .sge = piece_of_region() };
+
+	memcpy(f->cpl[UNIC_CMD_MR_MAKE], &cpl, 64);
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, &f->client, &msg, sizeof(msg)));
+	settle(f);
+	assert_int_equal(reply_status(f), 0);
+}
+
+static bool is_piece_listed(struct fake *f)
+{
+	struct unic_sge piece = piece_of_region();
+	uint32_t i;
+
+	for (i = 0; i < 64; i++)
+		if (!memcmp(f->bar + UNIC_BAR_LIST_OFF + i * UNIC_LIST_BYTES,
+			    &piece, sizeof(piece)))
+			return true;
+	return false;
+}
+
+/* How many times the process heard that @id has ended by the reset. */
+static uint32_t ends_of(struct fake *f, uint32_t id)
+{
+	struct unic_upcall_mr up;
+	uint32_t i, n = 0;
+
+	for (i = 0; i < f->host->upcalls; i++) {
+		memcpy(&up, upcall(f, i), sizeof(up));
+		if (up.hdr.type == UNIC_UP_EVICTED &&
+		    unic_from_le32(up.hdr.id) == id) {
+			assert_int_equal(up.hdr.reason, UNIC_WHY_RESET);
+			n++;
+		}
+	}
+	return n;
+}
+
+/* What only MR_MAKE changes comes back as it was, behind what it is made of. Of what work
+ * requests change the owner hears once that it is gone. */
+static void forms_come_back_or_are_told(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cmd_mr_alloc a;
+	struct unic_cmd_mr_make m;
+	uint32_t id = region(f, 4), window, bare, fast;
+
+	(void)state;
+	info(f)->features |= unic_to_le64(UNIC_FEAT_RESTORE_FORMS);
+	window = form_of(f, UNIC_FORM_WINDOW1, 5, 0x5500);
+	fast = form_of(f, UNIC_FORM_FAST, 6, 0x6600);
+	make_form(f, fast, 6, 0x6601);
+	make_form(f, window, 5, 0x5507);
+	memset(f->bar + UNIC_BAR_LIST_OFF, 0, 64 * UNIC_LIST_BYTES);
+	memcpy(f->cpl[UNIC_CMD_MR_ALLOC],
+	       &(struct unic_cpl_mr_reg){ .mr = unic_to_le32(7),
+					  .gen = unic_to_le32(1),
+					  .stag = unic_to_le32(0x5507) },
+	       64);
+	memset(f->given, 0, sizeof(f->given));
+	reset_nic(f);
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	assert_int_equal(f->given[UNIC_CMD_MR_ALLOC], 1);
+	assert_int_equal(f->given[UNIC_CMD_MR_MAKE], 1);
+	memcpy(&a, f->last[UNIC_CMD_MR_ALLOC], sizeof(a));
+	assert_int_equal(a.kind, UNIC_FORM_WINDOW1);
+	assert_int_equal(unic_from_le32(a.stag), 0x5507);
+	assert_int_equal(a.key, 7);
+	assert_int_equal(unic_from_le32(a.user), window);
+	memcpy(&m, f->last[UNIC_CMD_MR_MAKE], sizeof(m));
+	assert_int_equal(unic_from_le32(m.mr), 7);
+	assert_int_equal(unic_from_le32(m.gen), 1);
+	assert_int_equal(m.key, 7);
+	assert_int_equal(m.rights, UNIC_MR_REMOTE_READ);
+	assert_true(is_piece_listed(f));
+	assert_int_equal(region_state(f, window), R_ACTIVE);
+	assert_int_equal(ends_of(f, window), 0);
+	assert_int_equal(region_state(f, fast), R_EVICTED);
+	assert_int_equal(ends_of(f, fast), 1);
+	/* its source is not there the next time */
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_TLB_FULL;
+	bare = form_of(f, UNIC_FORM_SUB, 9, 0x9900);
+	reset_nic(f);
+	assert_int_equal(ends_of(f, id), 1);
+	assert_int_equal(ends_of(f, window), 1);
+	assert_int_equal(ends_of(f, fast), 1);
+	assert_int_equal(ends_of(f, bare), 0); /* made of nothing yet */
+	/* a NIC that cannot */
+	info(f)->features &= ~unic_to_le64(UNIC_FEAT_RESTORE_FORMS);
+	reset_nic(f);
+	assert_int_equal(ends_of(f, bare), 1);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -465,6 +601,8 @@ int main(void)
 		cmocka_unit_test(resync_tells_of_everything),
 		cmocka_unit_test(resync_tells_of_waits),
 		cmocka_unit_test_setup_teardown(tokens_end_with_the_reset_once,
+						keep, no_keep),
+		cmocka_unit_test_setup_teardown(forms_come_back_or_are_told,
 						keep, no_keep),
 		cmocka_unit_test(parameters_outlive_a_reset),
 		cmocka_unit_test(idle_time_is_for_who_knows_it),
