@@ -9,6 +9,7 @@ import time
 import traceback
 
 import rig
+from rig import stops
 
 
 class Failed(AssertionError):
@@ -89,6 +90,11 @@ def options(description):
     return parser
 
 
+def play(function, world):
+    function(world)
+    world.after_case()
+
+
 def run_cases(cases, world, verbose=False):
     """Runs cases one after the other; (passed, failed, skipped). After a
     failure the world is asked to mend what the case may have left."""
@@ -96,8 +102,7 @@ def run_cases(cases, world, verbose=False):
     for name, function in cases:
         begin = time.monotonic()
         try:
-            function(world)
-            world.after_case()
+            stops.step(play, function, world, again=world.mend, never=(Skipped,))
             passed += 1
             word = "passed"
         except Skipped as why:

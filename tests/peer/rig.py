@@ -21,11 +21,13 @@ from pathlib import Path
 from process import Gone, Late, Process, Refused
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / 'tests' / 'qemu'))
+import stops  # noqa: E402
+
 NIC_IP = '10.0.0.1'
 NIC_MAC = '52:55:00:00:00:01'
 START_S = 20.0              # until a NIC is set up (QEMU on a busy machine)
 END_S = 5.0                 # from SIGTERM to the end
-DELIVER_US = 1_000_000      # H: a busy machine is no dead driver
 
 
 class RigError(Exception):
@@ -130,6 +132,8 @@ class Rig:
         except OSError as error:
             raise RigError(f'{name}: {error}') from None
         self.programs.append(program)
+        if name in ('nic', 'unicd'):
+            stops.watch_pid(program.process.pid)
         end = time.monotonic() + START_S
         while ready and not Path(ready).exists():
             program.check()
@@ -163,8 +167,7 @@ class Rig:
         """The driver, which serves when its socket is there."""
         self._program('unicd', ROOT / 'build' / 'bin' / 'unicd', '--bus',
                       Path(self.directory) / 'bus', '--ip', NIC_IP,
-                      '--socket', self.control, '--deliver-us', DELIVER_US,
-                      *self.driver_args,
+                      '--socket', self.control, *self.driver_args,
                       ready=self.control)
 
     def restart_driver(self):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Hosts with a NIC each, on one wire: what the demo and the benchmarks start,
 watch and end. Everything of one run is below one temporary folder."""
-import bisect
 import hashlib
 import json
 import os
@@ -19,11 +18,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
 BIN = os.environ.get("UNIC_BIN", os.path.join(ROOT, "build", "bin"))
 sys.path.insert(0, os.path.join(ROOT, "qemu"))
 import run_nic  # noqa: E402
+import stops  # noqa: E402
 
 # For what takes milliseconds: the machine may be busy or slow.
 PATIENCE_S = 60
-# H, in place of the 50 ms after which a NIC takes its driver for dead.
-DELIVER_US = "5000000"
+# H and T are the product's. A checker that makes programs slower says how much
+# (tests/faults/checked.py), and H is longer by that.
+SLOWER = int(os.environ.get("UNIC_SLOWER", "1"))
+DELIVER = ("--deliver-us", str(stops.H_US * SLOWER)) if SLOWER > 1 else ()
 IP = ("10.0.0.1", "10.0.0.2", "10.0.0.3")
 
 
@@ -86,39 +88,6 @@ def least_share(pid, slices=5, seconds=0.5):
 
 def delayed_ns(pid):
     return sum(waited_ns(pid).values())
-
-
-class Delays(threading.Thread):
-    """When processes waited for a processor, and when the whole machine stood
-    still, this process included: what does not run is late."""
-    STEP_S = 0.005
-
-    def __init__(self, *pids):
-        super().__init__(daemon=True)
-        self.pids, self.when, self.sum_ns = pids, [], []
-        self.start()
-
-    def run(self):
-        still = last = 0
-        try:
-            while True:
-                waited = sum(delayed_ns(pid) for pid in self.pids)
-                now = time.monotonic()
-                if last and now - last > 2 * self.STEP_S:
-                    still += (now - last - self.STEP_S) * 1e9
-                self.sum_ns.append(waited + still)
-                self.when.append(now)
-                last = now
-                time.sleep(self.STEP_S)
-        except OSError:
-            pass  # one is gone
-
-    def within_us(self, start, end):
-        """Delay from @start to @end, and in a step more on either side."""
-        last = min(len(self.when), len(self.sum_ns)) - 1
-        first = max(0, bisect.bisect(self.when, start) - 1)
-        until = min(last, bisect.bisect(self.when, end))
-        return max(0, self.sum_ns[until] - self.sum_ns[first]) / 1000
 
 
 class Process:
@@ -223,6 +192,8 @@ class Hosts:
             raise Failure(f"build/bin/{program} is missing; make it: make")
         p = Process(self.line, who, [os.path.join(BIN, program), *args], show)
         self.running.append(p)
+        if program == "unicd":
+            stops.watch_pid(p.child.pid)
         return p
 
     def ctl(self, host, *args):
@@ -272,14 +243,15 @@ class Hosts:
             raise Failure(str(e)) from None
         nic = Process(self.line, f"nic {host}", args, show)
         self.running.append(nic)
+        stops.watch_pid(nic.child.pid)
         return nic
 
     def start_driver(self, host, *more):
-        """Start unicd, with an H of DELIVER_US unless @more has another."""
+        """Start unicd, with the product's parameters unless @more has others."""
         self.start(f"unicd {host}", "unicd", "--bus", self.path(f"bus{host}"),
                    "--socket", self.socket(host), "--ip", IP[host],
                    "--crash-file", self.path(f"crash{host}"),
-                   "--deliver-us", DELIVER_US,
+                   *DELIVER,
                    *run_nic.driver_options(self.boards[host],
                                            self.path(f"bus{host}")), *more,
                    show=False).expect("ready")

@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 
+import stops
 from demo import on_term
 from hosts import BIN, IP, Failure, Hosts, Process, sha256
 
@@ -466,32 +467,36 @@ def post_mortem(soak):
             print(f"  host {host}: {e}")
 
 
-def main():
-    options = parse()
-    for sig in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(sig, on_term)
+def play(options):
     tmp = tempfile.mkdtemp(prefix="unic-soak-")
     soak = Soak(options, tmp)
-    reason = None
     try:
         soak.run()
-    except (Failure, OSError, subprocess.SubprocessError,
-            KeyboardInterrupt) as e:
-        reason = str(e) or "interrupted"
+    except (Failure, OSError, subprocess.SubprocessError) as e:
         post_mortem(soak)
+        raise Failure(f"{e} (round {soak.rounds} of seed {options.seed})") from e
     finally:
         soak.end()
         if options.keep:
             print(f"working folder: {tmp}")
         else:
             shutil.rmtree(tmp, ignore_errors=True)
+    soak.expect_no_trace()
+
+
+def main():
+    options = parse()
+    for sig in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(sig, on_term)
+    reason = None
     try:
-        soak.expect_no_trace()
-    except Failure as e:
-        reason = reason or str(e)
+        stops.step(play, options)
+    except (Failure, OSError, subprocess.SubprocessError,
+            KeyboardInterrupt) as e:
+        reason = str(e) or "interrupted"
+    stops.DOG.tell()
     if reason:
-        print(f"soak: failed: {reason} (round {soak.rounds} of seed "
-              f"{options.seed})")
+        print(f"soak: failed: {reason}")
         return 1
     print("soak: ok")
     return 0

@@ -19,6 +19,7 @@ import tempfile
 import time
 
 import hosts
+import stops
 import unicd_client as u
 
 MIB = 192
@@ -232,7 +233,7 @@ def run(board, late):
     def tell(name, server, test, *args):
         began = time.monotonic()
         try:
-            test(*args)
+            stops.step(test, *args)
             results.append(True)
             print(f"ok      {board} {name} ({time.monotonic() - began:.1f} s)")
         except (AssertionError, hosts.Failure) as e:

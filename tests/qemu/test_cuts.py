@@ -13,6 +13,7 @@ import tempfile
 import time
 
 import hosts
+import stops
 import unicd_client as u
 
 GRACES_US = (0, 1000, 20000)
@@ -75,7 +76,7 @@ def run(board, blocks):
             for grace_us in GRACES_US:
                 began = time.monotonic()
                 try:
-                    said = cut_all_the_time(rig, grace_us, blocks)
+                    said = stops.step(cut_all_the_time, rig, grace_us, blocks)
                     print(f"ok      {board}, T {grace_us} us: {said} "
                           f"({time.monotonic() - began:.1f} s)")
                 except (AssertionError, hosts.Failure) as e:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 import hosts
+import stops
 
 
 def types(rig, host):
@@ -50,7 +51,7 @@ def main():
     ap.add_argument("--board", default="soft")
     board = ap.parse_args().board
     try:
-        run(board)
+        stops.step(run, board)
     except (AssertionError, hosts.Failure) as e:
         print(f"datagrams on {board}: {e}\n0 passed, 1 failed")
         return 1

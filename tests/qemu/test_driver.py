@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import hosts
+import stops
 
 ROOT = hosts.run_nic.ROOT
 SAYS = (r"bus: attached, waits for a NIC", r"nic: reset, \d+ entries",
@@ -66,18 +67,23 @@ def play(rig):
     refused(rig, "nic: no answer in 3 s")
 
 
-def main():
-    compile_it()
-    failed = 0
+def run():
     with tempfile.TemporaryDirectory(prefix="unic-driver-") as tmp:
         rig = hosts.Hosts("soft", "none", tmp, n=1)
         try:
             play(rig)
-        except hosts.Failure as e:
-            failed = 1
-            print(f"FAILED: {e}")
         finally:
             rig.end()
+
+
+def main():
+    compile_it()
+    failed = 0
+    try:
+        stops.step(run)
+    except hosts.Failure as e:
+        failed = 1
+        print(f"FAILED: {e}")
     print(f"{1 - failed} passed, {failed} failed")
     return failed
 

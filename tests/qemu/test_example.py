@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 import hosts
+import stops
 
 ROOT = hosts.run_nic.ROOT
 
@@ -45,9 +46,7 @@ def asked_back(rig):
     polite.expect("wrote")
 
 
-def main():
-    compile_it()
-    failed = 0
+def run():
     with tempfile.TemporaryDirectory(prefix="unic-example-") as tmp:
         rig = hosts.Hosts("soft", None, tmp)
         try:
@@ -57,11 +56,18 @@ def main():
             rig.wait_nic(0)
             beside_a_hoarder(rig)
             asked_back(rig)
-        except hosts.Failure as e:
-            failed = 1
-            print(f"FAILED: {e}")
         finally:
             rig.end()
+
+
+def main():
+    compile_it()
+    failed = 0
+    try:
+        stops.step(run)
+    except hosts.Failure as e:
+        failed = 1
+        print(f"FAILED: {e}")
     print(f"{1 - failed} passed, {failed} failed")
     return failed
 

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import hosts
+import stops
 
 
 def run(board):
@@ -35,7 +36,7 @@ def main():
     ap.add_argument("--board", default="soft")
     board = ap.parse_args().board
     try:
-        run(board)
+        stops.step(run, board)
     except hosts.Failure as e:
         print(f"forms on {board}: {e}\n0 passed, 1 failed")
         return 1

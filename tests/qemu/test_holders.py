@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import hosts
+import stops
 import unicd_client as u
 
 GRACE_US = 2_000_000
@@ -129,6 +130,14 @@ def one_with_a_token_is_silent(scene):
     return us
 
 
+def play(rig, test):
+    scene = Scene(rig)
+    try:
+        return test(scene)
+    finally:
+        scene.end()
+
+
 def run(board, tests):
     failed = 0
     with tempfile.TemporaryDirectory(prefix="unic-holders-") as tmp:
@@ -137,15 +146,12 @@ def run(board, tests):
             rig.start_wire()
             rig.start_all("--grace-us", str(GRACE_US))
             for t in tests:
-                scene = Scene(rig)
                 try:
-                    us = t(scene)
+                    us = stops.step(play, rig, t)
                     print(f"ok      {board} {t.__name__}: {us} us")
                 except (AssertionError, hosts.Failure) as e:
                     failed += 1
                     print(f"FAILED  {board} {t.__name__}: {e}")
-                finally:
-                    scene.end()
         finally:
             rig.end()
     return failed

@@ -20,6 +20,7 @@ import time
 import traceback
 
 import hosts
+import stops
 import unicd_client as u
 
 SERVER = hosts.IP[1]
@@ -876,6 +877,11 @@ def test_rdma_lying_server(board, tmp):
     test_lying_server(board, tmp, ())
 
 
+def in_folder(test, board):
+    with tempfile.TemporaryDirectory(prefix="unic-kio-") as tmp:
+        test(board, tmp)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--board", default="soft")
@@ -887,16 +893,15 @@ def main():
                                             name[5:] not in args.names):
             continue
         start = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="unic-kio-") as tmp:
-            try:
-                test(args.board, tmp)
-                passed += 1
-                result = "ok"
-            except Exception as e:  # pylint: disable=broad-except
-                failed += 1
-                result = f"FAILED: {e}"
-                if not isinstance(e, hosts.Failure):
-                    traceback.print_exc()
+        try:
+            stops.step(in_folder, test, args.board)
+            passed += 1
+            result = "ok"
+        except Exception as e:  # pylint: disable=broad-except
+            failed += 1
+            result = f"FAILED: {e}"
+            if not isinstance(e, hosts.Failure):
+                traceback.print_exc()
         print(f"  {name[5:]}: {result} ({time.monotonic() - start:.1f} s)",
               flush=True)
     print(f"{passed} passed, {failed} failed")

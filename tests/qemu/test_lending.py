@@ -16,6 +16,7 @@ import tempfile
 import time
 
 import hosts
+import stops
 import unicd_client as u
 
 GRACES_US = (0, 20000)
@@ -55,6 +56,7 @@ def lend(rig, rounds, how):
         lender.expect("listens")
         writer = rig.start("writer", "lending", "use", rig.socket(1), hosts.IP[0],
                            str(rounds), *how, show=False)
+        stops.watch_pid(writer.child.pid)  # it has to answer within T
         take_back(rig, lender, rounds)
         writer.finish(LIMIT_S)
         lender.finish(hosts.PATIENCE_S)
@@ -77,6 +79,12 @@ def judge(told, grace_us, rounds, lost, refused, cuts):
         assert lost + refused >= rounds, (lost, cuts, refused)
 
 
+def judged(rig, rounds, how, grace_us):
+    gaps, *sums = lend(rig, rounds, how)
+    judge(bool(how), grace_us, rounds, *sums)
+    return gaps, *sums
+
+
 def run(board, rounds):
     failed, table = 0, []
     with tempfile.TemporaryDirectory(prefix="unic-lending-") as tmp:
@@ -89,8 +97,8 @@ def run(board, rounds):
                 for how in (("told",), ()):
                     who = "told" if how else "not told"
                     try:
-                        gaps, *sums = lend(rig, rounds, how)
-                        judge(bool(how), grace_us, rounds, *sums)
+                        gaps, *sums = stops.step(judged, rig, rounds, how,
+                                                 grace_us)
                         print(f"ok      {board}, T {grace_us} us, {who}: gap "
                               f"{statistics.median(gaps):.0f} us, lost, refused, cuts: "
                               f"{sums}")

@@ -20,14 +20,13 @@ import tempfile
 import threading
 import time
 
+import stops
 from hosts import BIN, IP, ROOT, Failure, Hosts, Process, Timeline
 
 sys.path.insert(0, os.path.join(ROOT, "qemu"))
 import run_nic  # noqa: E402
 
 PATIENCE_S = 60
-# A long H: a dead line or a busy machine must not count as a dead driver.
-LINE_H = ("--deliver-us", "5000000")
 IMAGE = os.path.join(ROOT, "build/lm3s6965evb/unic.elf")
 
 
@@ -178,7 +177,7 @@ class Rig:
     def start_driver(self):
         self.driver = self.start("unicd", "unicd", "--bus", self.tmp, "--link",
                                  self.path("line"), "--crash-file",
-                                 self.path("crash"), *LINE_H)
+                                 self.path("crash"))
         self.driver.expect("unicd: ready", PATIENCE_S)
 
     def ctl(self, *args):
@@ -389,6 +388,19 @@ def test_copy(pair):
     need(pair.hosts.ctl(0, "info")["resets"] == 1, "a reset")
 
 
+def play(make, name, test):
+    rig = make(name)
+    try:
+        test(rig)
+    except Failure:
+        for p in rig.running:
+            for text in p.lines[-6:]:
+                print(f"  {p.who}: {text}")
+        raise
+    finally:
+        rig.end()
+
+
 def run_tests(module, make):
     """The tests of @module, or those of the command line, each on a rig that
     make(name) returns. The exit status."""
@@ -396,20 +408,14 @@ def run_tests(module, make):
     chosen = [f"test_{a.removeprefix('test_')}" for a in sys.argv[1:]]
     passed = failed = 0
     for name in chosen or tests:
-        rig = make(name)
         begun = time.monotonic()
         try:
-            tests[name](rig)
+            stops.step(play, make, name, tests[name])
             passed += 1
             print(f"ok {name} {time.monotonic() - begun:.1f} s", flush=True)
         except Failure as e:
             failed += 1
             print(f"FAIL {name}: {e}", flush=True)
-            for p in rig.running:
-                for text in p.lines[-6:]:
-                    print(f"  {p.who}: {text}")
-        finally:
-            rig.end()
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import hosts
+import stops
 
 
 class Program:
@@ -297,7 +298,7 @@ def main():
     tests = [t for t in TESTS if not args.only or t.__name__ == args.only]
     for test in tests:
         try:
-            run(args.board, test)
+            stops.step(run, args.board, test)
         except hosts.Failure as e:
             failed += 1
             print(f"{test.__name__} on {args.board}: {e}")

@@ -18,6 +18,7 @@ import time
 import traceback
 
 import hosts
+import stops
 import unicd_client as u
 
 NAMES = ("left", "right", "third")
@@ -48,7 +49,7 @@ class Rig(hosts.Hosts):
 
     def options(self):
         args = ["--socket", self.path("u.sock"),
-                "--deliver-us", hosts.DELIVER_US, *self.more.get(-1, ())]
+                *hosts.DELIVER, *self.more.get(-1, ())]
         for nic in self.order:
             args += ["--nic", NAMES[nic], "--bus", self.path(f"bus{nic}"),
                      "--ip", hosts.IP[nic], *self.more.get(nic, ())]
@@ -416,7 +417,7 @@ def main():
         total += 1
         began = time.monotonic()
         try:
-            run()
+            stops.step(run)
             print(f"ok      {name} ({time.monotonic() - began:.1f} s)", flush=True)
         except Exception as e:  # pylint: disable=broad-except
             failed += 1

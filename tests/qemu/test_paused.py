@@ -19,6 +19,7 @@ import time
 import traceback
 
 import hosts
+import stops
 import shm_peers
 
 A, B, C = range(3)  # A serves, B fetches, C stops
@@ -358,7 +359,7 @@ def main():
     for name in args.names or TESTS:
         start = time.monotonic()
         try:
-            result = f"ok: {run(name, args.board)}"
+            result = f"ok: {stops.step(run, name, args.board)}"
             passed += 1
         except Exception as e:  # pylint: disable=broad-except
             failed += 1

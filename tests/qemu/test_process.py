@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import hosts
+import stops
 
 BIN = os.environ.get("UNIC_BIN", hosts.BIN)
 THREADS = 400
@@ -97,7 +98,7 @@ def main():
              for b in (None, opt.board) if b != "none"]
     for board, test in cases:
         try:
-            run(board, test, opt)
+            stops.step(run, board, test, opt)
         except hosts.Failure as e:
             failed += 1
             print(f"{test.__name__} on {board or 'loop'}: {e}")

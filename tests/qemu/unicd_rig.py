@@ -17,6 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
 sys.path[:0] = [os.path.join(ROOT, "qemu"), os.path.dirname(__file__)]
 import hosts  # noqa: E402
 import run_nic  # noqa: E402
+import stops  # noqa: E402
 import unicd_client as u  # noqa: E402
 
 # Other builds of the programs (make tsan, make valgrind) are elsewhere.
@@ -52,6 +53,7 @@ class Rig:
 
     def start(self, argv):
         p = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=self.log)
+        stops.watch_pid(p.pid)
         self.others.append(p)
         return p
 
@@ -65,7 +67,7 @@ class Rig:
             return f.read().decode(errors="replace")
 
     def argv(self):
-        where = (["--bus", self.dir, "--deliver-us", hosts.DELIVER_US]
+        where = (["--bus", self.dir, *hosts.DELIVER]
                  if self.board else ["--provider", "loop", "--slots", "4"])
         return [UNICD, "--socket", self.sock] + where + self.args
 
@@ -165,11 +167,17 @@ def as_nobody(rig, body):
 def run(label, tests, board):
     failed = 0
     rig = Rig(board)
+
+    def another():
+        nonlocal rig
+        rig.down()
+        rig = Rig(board)
+
     try:
         for t in tests:
             name = f"{label} {t.__name__[5:]}"
             try:
-                t(rig)
+                stops.step(lambda: t(rig), again=another)  # pylint: disable=W0640
                 print(f"ok      {name}", flush=True)
             except Exception as e:  # pylint: disable=broad-except
                 failed += 1
@@ -177,8 +185,7 @@ def run(label, tests, board):
                 if os.environ.get("VERBOSE"):
                     traceback.print_exc()
                     print(rig.text()[-3000:])
-                rig.down()
-                rig = Rig(board)
+                another()
         rig.driver.send_signal(signal.SIGTERM)
         if rig.driver.wait(hosts.PATIENCE_S) or os.path.exists(rig.sock):
             failed += 1

@@ -68,7 +68,7 @@ GROUPS = {
     "fuzz": [name for name in RUNS if name.startswith("fuzz-")],
     "vm": [name for name in RUNS if name.startswith("vm-")],
 }
-SUM = re.compile(r"^\d+ passed, \d+ failed(?:, \d+ skipped)?\s*$|"
+SUM = re.compile(r"^\d+ passed, \d+ failed(?:, \d+ skipped)?(?:, \d+ repeated)?\s*$|"
                  r"^  \w+: \d+ executions$", re.M)
 # Lines that tell how a part of a run went, and what was left out.
 PART = re.compile(r"passed|executions|skipped|^==|\d ok\b|^ *(?:ok|FAIL\w*|MISSED)\b")

@@ -20,14 +20,15 @@ that outlives its time is killed with all of its children and has failed; a chil
 that left its session may live, and is not waited for. A level without a command is
 an error: a list of programs that became empty would end its tests.
 
-"skipped: N WHAT" of a program, and what cmocka skips, is shown and counted. With
+"skipped: N WHAT" of a program, and what cmocka skips, is shown and counted. So is
+"repeated: N WHAT", of steps that ran again (tests/qemu/stops.py). With
 CI set in the environment, to skip what is "not installed" is a failure. Of a
 program that failed, the lines that say so and the last ones are shown, and once
 more which and why at the end.
 
 After each level its time is printed, and at the end that of all, what was counted
-apart, and the sum of the others, "N passed, N failed, N skipped", after "NAME: ok"
-if a name was given and nothing failed; the exit code is 0 then. What failed
+apart, and the sum of the others, "N passed, N failed, N skipped" and, if there are,
+", N repeated", after "NAME: ok" if a name was given and nothing failed; the exit code is 0 then. What failed
 anywhere is in the sum.
 """
 import collections
@@ -47,7 +48,9 @@ LAST_WORDS_S = 5.0  # of a program that was killed
 ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
 ON_CI = bool(os.environ.get("CI"))
-SUM = re.compile(r"^(\d+) passed, (\d+) failed(?:, \d+ skipped)?\s*$", re.M)
+SUM = re.compile(r"^(\d+) passed, (\d+) failed(?:, \d+ skipped)?"
+                 r"(?:, \d+ repeated)?\s*$", re.M)
+REPEATED = re.compile(r"^repeated: (\d+) (.*)", re.M)
 SKIPPED = re.compile(r"^skipped: (\d+) (.*)", re.M)
 # How the programs here, cmocka, compilers and sanitizers begin bad news.
 BAD = re.compile(r"^(?: *FAIL(?:ED)?\b|not ok\b|\[  (?:FAILED|ERROR) |"
@@ -76,6 +79,7 @@ class Result:
                      os.path.basename(command))
         self.output, self.start, self.end = output, start, time.monotonic()
         self.skipped = [(int(n), what) for n, what in SKIPPED.findall(output)]
+        self.repeated = sum(int(n) for n, _ in REPEATED.findall(output))
         if by_exit or shlex.split(command)[0] == "make":
             self.passed, self.failed = int(code == 0), int(code != 0)
         else:
@@ -123,6 +127,9 @@ class Result:
               f"{self.failed:3} failed {self.seconds:6.1f} s")
         for n, what in self.skipped:
             print(f"         skipped: {n} {what}")
+        if self.repeated:
+            print(f"         repeated: {self.repeated} steps in which the machine "
+                  "stopped")
         if self.failed:
             for line in self.bad_lines():
                 print("      > " + line)
@@ -274,7 +281,9 @@ def main(argv):
     if name and failed == 0 and done:
         print(f"{name}: ok")
     skipped = sum(n for r in results for n, _ in r.skipped)
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    repeated = sum(r.repeated for r in results)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped" +
+          (f", {repeated} repeated" if repeated else ""))
     return 1 if failed or not done else 0
 
 

@@ -50,6 +50,19 @@ def test_sum():
     assert "a: 5 passed, 1 failed in 0 s" in said
 
 
+def test_repeats_are_in_the_sum():
+    """What ran again is counted, whatever came of it."""
+    again = "echo 'repeated: 2 steps'; " + GOOD
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [script(folder, f"p{i}", "#!/bin/sh\n" + text + "\n")
+                 for i, text in enumerate((again, GOOD, again))]
+        r = subprocess.run([sys.executable, RUN, "--level", "a", *paths], text=True,
+                           capture_output=True, timeout=60, check=False)
+    assert r.stdout.splitlines()[-1] == \
+        "9 passed, 0 failed, 0 skipped, 4 repeated", r.stdout
+    assert r.stdout.count("repeated: 2 steps") == 2, r.stdout
+
+
 def test_last_sum_counts():
     assert run("--level", "a", "$" + BAD + "; " + GOOD)[1] == (3, 0, 0)
     assert run("--level", "a", "$" + GOOD + "; " + BAD)[1] == (2, 1, 0)

@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 import guest
+import stops
 from hosts import BIN, IP, ROOT, Failure, Hosts, plain, run_nic
 
 # A debug kernel needs memory to keep account of all memory.
@@ -23,9 +24,6 @@ MODULES = os.path.join(guest.kernel.BUILT, "kmod", "host_driver", "linux")
 TOOLS = ("unicctl", "unic-hog", "unic-copy")
 NODE = "/dev/unic0"
 ADDRESS = "0000:00:01.0"  # of the NIC in the guest
-# H. An emulated host on a busy machine may be away for longer than the 50 ms
-# that a NIC gives a driver otherwise.
-DELIVER_US = 5000000
 
 
 def built(*parts):
@@ -59,13 +57,13 @@ class Pair(Hosts):
             self.tmp, bus, programs=[*(built(BIN, t) for t in TOOLS),
                                      *programs],
             modules=modules, files=[*ours, *files], **how)
+        stops.watch_pid(self.guest.qemu.pid)
         self.line.say("guest", f"kernel {self.guest.release} is up after "
                       f"{self.guest.boot_s:.1f} s")
         return self.guest
 
     def load(self, options=""):
         self.guest.run(f"modprobe unic nic={ADDRESS} ip={IP[0]} "
-                       f"deliver_us={DELIVER_US} "
                        f"{options}")
         self.guest.wait_for(f"test -c {NODE}")
 

@@ -15,6 +15,7 @@ import tempfile
 import time
 
 import pair
+import stops
 from guest import Patience
 from hangs import Hangs
 from hosts import BIN, IP, Failure, sha256
@@ -582,11 +583,15 @@ def tests_of(names):
             if name.startswith("test_") and callable(f)}
 
 
+def try_one(c, test):
+    test(c)
+    c.same_as_ever()
+
+
 def run_one(c, name, test):
     start = time.monotonic()
     try:
-        test(c)
-        c.same_as_ever()
+        stops.step(try_one, c, test, again=c.end_tasks)
         print(f"ok      {name} ({time.monotonic() - start:.1f} s)", flush=True)
         return True
     except Exception as e:  # a test may fail in any way

@@ -11,18 +11,15 @@ import argparse
 import os
 import signal
 import sys
-import tempfile
 import time
 
 import pair
-from hosts import IP, Delays, Hosts
+from hosts import IP, Hosts
 import demo
 
 BYTES = 4 << 20
 DISK = 32  # MiB
 HOGS = 3
-# H in the bound B: that of an emulated driver that the machine does not delay.
-H_US = 1_000_000
 
 
 class VmDemo(pair.Pair, demo.Demo):
@@ -63,7 +60,7 @@ class VmDemo(pair.Pair, demo.Demo):
         # No entries are reaped ahead of demand: the TLB is really full when
         # the meek process comes.
         self.load("low=0 high=0")
-        return self.wait_nic(0) | {"deliver_us": H_US}
+        return self.wait_nic(0)
 
     def start_trace(self):
         uptime = float(self.guest.run("cat /proc/uptime").split()[0])
@@ -86,7 +83,6 @@ class VmDemo(pair.Pair, demo.Demo):
 
     def story(self):
         info = self.start_hosts()
-        delays = Delays(self.nics[0].child.pid, self.guest.qemu.pid)
         trace = self.start_trace()
         path = self.made_file(self.bytes)
         digest = self.digest_here(path)
@@ -97,7 +93,7 @@ class VmDemo(pair.Pair, demo.Demo):
         trace.shown = False  # the ends of all processes are in the file
         self.trace.take()
         self.disk(path)
-        self.report(info, trace.waits, delays)
+        self.report(info, trace.waits)
         self.done = True
 
     # ------------------------------------- a disk that is a file of host 1
@@ -143,14 +139,13 @@ def main():
     options = parse()
     signal.signal(signal.SIGTERM, demo.on_term)
     os.makedirs(demo.OUT, exist_ok=True)
-    tmp = tempfile.mkdtemp(prefix="unic-vm-demo-")
-    vm = VmDemo(options, tmp)
 
-    def run():
+    def run(vm):
         vm.story()
         vm.guest.power_off()
 
-    return demo.tell("vm-demo", tmp, vm, run, options.keep)
+    return demo.tell("vm-demo", lambda tmp: VmDemo(options, tmp), run,
+                     options.keep)
 
 
 if __name__ == "__main__":

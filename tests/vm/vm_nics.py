@@ -12,6 +12,7 @@ import tempfile
 import traceback
 
 import pair
+import stops
 from hosts import run_nic
 from vm_check import must
 
@@ -38,8 +39,7 @@ class Two(pair.Pair):
             "-chardev", f"socket,id=bus1,path={second['guest']}", "-device",
             "ivshmem-doorbell,chardev=bus1,id=unic1,"
             f"vectors={second['vectors']},addr=2"])
-        self.guest.run(f"modprobe unic nic={','.join(ADDRESSES)} ip={IP[0]} "
-                       f"deliver_us={pair.DELIVER_US}")
+        self.guest.run(f"modprobe unic nic={','.join(ADDRESSES)} ip={IP[0]}")
         for node in ("unic", "unic0", "unic1"):
             self.guest.wait_for(f"test -c /dev/{node}")
         for n in (0, 1):
@@ -162,7 +162,7 @@ def run(t):
     failed = 0
     for test in TESTS:
         try:
-            test(t)
+            stops.step(test, t, again=t.end_tasks)
             print(f"ok      {test.__name__[5:]}", flush=True)
         except Exception as e:  # pylint: disable=broad-except
             failed += 1
