@@ -19,6 +19,9 @@ import hosts
 import stops
 import unicd_client as u
 
+sys.path.insert(0, os.path.join(hosts.ROOT, "tools", "figures"))
+import version  # noqa: E402
+
 GRACES_US = (0, 20000)
 USE_S = 0.05          # of each page
 LIMIT_S = 300
@@ -26,7 +29,7 @@ DOCUMENT = os.path.join(hosts.ROOT, "docs", "evidence", "holders.md")
 HEAD = """\
 # Holders that are told, and holders that are not
 
-`tests/qemu/test_lending.py --table` writes this page. A process writes 64 bytes at a time, eight requests
+`tests/qemu/test_lending.py --table` writes this page; measured at {version}. A process writes 64 bytes at a time, eight requests
 under way, to a page that a process of another host lends it. The page is taken back (`unicctl`'s EVICT), the
 writer asks for another one by a message, and goes on: {rounds} times, on `{board}`, with a connection that the
 library makes again after a cut (`UNIC_QP_CUT_REPLAY`). *Told*: the page came by `unic_post_desc()`, so the driver
@@ -114,7 +117,7 @@ def run(board, rounds):
 
 def write(board, rounds, table):
     with open(DOCUMENT, "w", encoding="utf-8") as f:
-        f.write(HEAD.format(board=board, rounds=rounds))
+        f.write(HEAD.format(board=board, rounds=rounds, version=version.version()))
         for grace_us, who, gaps, lost, refused, cuts in table:
             f.write(f"| {grace_us / 1000:.0f} ms | {who} | {statistics.median(gaps) / 1000:.1f} ms "
                     f"| {max(gaps) / 1000:.1f} ms | {lost} | {refused} | {cuts} |\n")
