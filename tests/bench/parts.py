@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What takes the text and the RAM of the image of `virt`, beside the budgets of its
-linker script and the first goals (512 KiB of RAM, 128 KiB of text).
+linker script and what they were before (GOALS).
 
     parts.py [--table]
 
@@ -21,7 +21,8 @@ import sizes
 ELF = os.path.join(sizes.ROOT, "build", "virt", "unic.elf")
 DOCUMENT = os.path.join(sizes.ROOT, "docs", "evidence", "parts.md")
 LIBRARY = "no source: libraries, assembly"
-GOALS = {"text": 128 << 10, "RAM": 512 << 10}
+# First and second; a goal that is missed stays here.
+GOALS = {"text": (128 << 10, 192 << 10), "RAM": (512 << 10, 640 << 10)}
 # A room contains those before it, by name and without (base/base.h).
 MEMBERS = """
 def walk(kind):
@@ -41,10 +42,11 @@ walk(nic)
 TEXT = """# What the image of virt takes
 
 `tests/bench/parts.py --table` writes this page from `build/virt/unic.elf`, of {commit}. Budgets are those of
-`ld/virt.ld`, where the link fails above them; the first goals were 128 KiB of text and 512 KiB of RAM.
+`ld/virt.ld`, where the link fails above them. Text was to take 128 KiB at first, and 192 KiB once missed pages were
+in the core; what came after that needed more.
 
-| | bytes | budget | | first goal | |
-| --- | --: | --: | --- | --: | --- |
+| | bytes | budget | | first goal | | second goal | |
+| --- | --: | --: | --- | --: | --- | --: | --- |
 {whole}
 
 Text, by the folder of the source; what was inlined counts where it went:
@@ -133,10 +135,9 @@ def main():
     by_folder, rest = text_parts(text)
     page = TEXT.format(
         commit=sizes.text_of("git", "describe", "--always", "--abbrev=12").strip(),
-        whole="\n".join(
-            f"| {name} | {n:,} | {budget[name]:,} | "
-            f"{'met' if n <= budget[name] else 'missed'} | {GOALS[name]:,} | "
-            f"{'met' if n <= GOALS[name] else 'missed'} |" for name, n in whole.items()),
+        whole="\n".join(f"| {name} | {n:,} |" + "".join(
+            f" {limit:,} | {'met' if n <= limit else 'missed'} |"
+            for limit in (budget[name], *GOALS[name])) for name, n in whole.items()),
         text=rows(by_folder), ram=rows(ram), members=rows(few(inside, 1024)))
     if sys.argv[1:] == ["--table"]:
         with open(DOCUMENT, "w", encoding="utf-8") as file:
