@@ -48,6 +48,9 @@ def test_nothing_built():
     with tempfile.TemporaryDirectory() as tree:
         shutil.copytree(os.path.join(ROOT, "tests", "peer"),
                         os.path.join(tree, "tests", "peer"))
+        os.makedirs(os.path.join(tree, "tests", "qemu"))
+        shutil.copy(os.path.join(ROOT, "tests", "qemu", "stops.py"),
+                    os.path.join(tree, "tests", "qemu"))
         expect("no NIC to test: unic-wire: [Errno 2] No such file or directory",
                "--only", "RNR NAK: rnr_retry: 0", tree=tree)
 
