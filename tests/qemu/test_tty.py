@@ -15,7 +15,7 @@ import threading
 import time
 
 from hosts import Failure
-from test_line import LINE_H, PATIENCE_S, Rig, need, run_tests
+from test_line import PATIENCE_S, Rig, need, run_tests
 
 
 class Terminal(threading.Thread):
@@ -65,7 +65,7 @@ class TtyRig(Rig):
 
     def start_unicd(self):
         return self.start("unicd", "unicd", "--bus", self.tmp, "--link",
-                          self.uart.path, *LINE_H)
+                          self.uart.path)
 
 
 def test_modem(rig):
@@ -89,7 +89,7 @@ def test_in_use(rig):
     rig.start("bus", "unic-bus", "--dir", folder, "--slots",
               "2").expect("ready")
     second = rig.start("second", "unicd", "--bus", folder, "--link",
-                       rig.uart.path, *LINE_H)
+                       rig.uart.path)
     second.expect(rf"in use by unicd \(pid {first.child.pid}\)", PATIENCE_S)
     first.child.kill()
     second.expect("NIC joined", PATIENCE_S)
