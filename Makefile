@@ -19,7 +19,7 @@ $(error no such board: $(BOARD). There are: $(patsubst \
 endif
 include boards/$(BOARD)/board.mk
 include $(sort $(wildcard $(addsuffix /sources.mk,boards examples firmware hal qemu host_driver/* tests/*)))
-include mk/rules.mk mk/checks.mk mk/linux.mk
+include mk/rules.mk mk/checks.mk mk/linux.mk mk/install.mk
 
 # ----------------------------------------------------------------- programs
 
@@ -93,7 +93,7 @@ LEVELS     := tests/runner/levels.py $(foreach l,UNIT_PROGS UNIT_VIRT TARGET_ELF
 
 check: ## test: what CI runs; ends in "N passed, N failed"
 	@$(LEVELS) --name $@ $@
-check-build: vm-build eval-quick-build faults-build build-virt build-soft build-others build-m3 $(call bin,$(ON_HOST)) \
+check-build: vm-build eval-quick-build faults-build build-virt build-soft build-others build-m3 release $(call bin,$(ON_HOST)) \
 	$(UNIT_PROGS) $(UNIT_VIRT) $(REPLAYS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) $(B)/target/bin/litmus.elf
 sim: $(call bin,unic-sim) ## test: simulated systems under faults [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] [STAND=1] [SIZE=virt]
 	@$< --from $(or $(SEED),$(FROM),1) --seeds $(if $(SEED),1,$(or \

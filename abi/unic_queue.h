@@ -215,7 +215,8 @@ enum unic_wc_opcode {
 };
 
 /* The opcode of the completion of a request, by the opcode of the request. The SENDs,
- * and what is no opcode, complete as SEND. */
+ * and what is no opcode, complete as SEND. For NIC and library, which are C. */
+#ifndef __cplusplus
 static inline uint8_t unic_wc_of_wr(uint8_t wr)
 {
 	static const uint8_t wc_of[] = {
@@ -231,6 +232,7 @@ static inline uint8_t unic_wc_of_wr(uint8_t wr)
 
 	return wr < sizeof(wc_of) && wc_of[wr] ? wc_of[wr] : UNIC_WC_SEND;
 }
+#endif
 
 enum unic_wc_status {
 	UNIC_WC_SUCCESS = 0,	     /* acknowledged (RC), sent (UC, UD),

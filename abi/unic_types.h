@@ -60,12 +60,17 @@ UNIC_ABI_CONV(be, BE, 16)
 UNIC_ABI_CONV(be, BE, 32)
 UNIC_ABI_CONV(be, BE, 64)
 
-/* Offset and size asserts: in force for every includer, both sides. */
-#define UNIC_ABI_AT(type, field, off)                         \
-	_Static_assert(offsetof(struct type, field) == (off), \
-		       "ABI: " #type "." #field " is not at " #off)
-#define UNIC_ABI_SIZE(type, size)                     \
-	_Static_assert(sizeof(struct type) == (size), \
-		       "ABI: struct " #type " is not " #size " bytes")
+/* Offset and size asserts: in force for every includer, both sides, in C and C++. */
+#ifdef __cplusplus
+#define UNIC_ABI_ASSERT(what, text) static_assert(what, text)
+#else
+#define UNIC_ABI_ASSERT(what, text) _Static_assert(what, text)
+#endif
+#define UNIC_ABI_AT(type, field, off)                          \
+	UNIC_ABI_ASSERT(offsetof(struct type, field) == (off), \
+			"ABI: " #type "." #field " is not at " #off)
+#define UNIC_ABI_SIZE(type, size)                      \
+	UNIC_ABI_ASSERT(sizeof(struct type) == (size), \
+			"ABI: struct " #type " is not " #size " bytes")
 
 #endif /* UNIC_TYPES_H */

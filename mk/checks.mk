@@ -27,7 +27,7 @@ check-purity: ## source: what the portable core calls and owns
 	@$(MAKE) -s BOARD=virt $(B)/virt/core.a
 	@tools/check/check_purity.py "$(ARM)nm --plugin /dev/null" $(B)/virt/core.a && echo "$@: ok"
 check-endian: $(B)/build_id.h ## source: the core compiles for a big-endian machine
-	@$(ARM)gcc $(filter-out -MMD -MP,$(CFLAGS)) -mcpu=cortex-a15 -mbig-endian -ffreestanding \
+	@$(ARM)gcc $(filter-out -MMD -MP,$(FLAGS)) -mcpu=cortex-a15 -mbig-endian -ffreestanding \
 		-fsyntax-only -Ifirmware -Ihal -Iabi -Iboards/virt \
 		-include $(B)/build_id.h $(FIRMWARE) && echo "$@: ok"
 check-abi: ## source: layout of every shared struct on five machines
@@ -49,7 +49,7 @@ check-spec: ## source: the tables of docs/SPEC.md are what the compiler makes of
 
 # Everything that some variable of a sources.mk or of a board names.
 LISTED    = $(foreach v,$(filter PARTS_% LIB_%,$(.VARIABLES)),$($v)) $(foreach t,$(UNIT_CORE),$(call parts,$t)) \
-	$(SIM) $(ICRC_SMALL) $(EXAMPLES) $(FAULT_LIBS) $(PROOFS) $(KMOD_SRCS) $(TARGET_RT) $(M3_RT) tests/abi/layout.c
+	$(SIM) $(ICRC_SMALL) $(EXAMPLES) $(FAULT_LIBS) $(PROOFS) $(KMOD_SRCS) $(TARGET_RT) $(M3_RT) $(FROM_OUTSIDE) tests/abi/layout.c
 BOARDS   := virt lm3s6965evb ek-tm4c1294xl mps2-an385 soft template
 check-sources: ## source: every source file is in a list of a sources.mk
 	@tools/check/check_sources.py $(sort $(foreach s,$(filter %.c %.S,$(LISTED)),$(lastword $(subst :, ,$s))) \

@@ -14,6 +14,7 @@ GROUPS = {
     "long": "Test for longer",
     "breaks": "Do the tests notice?",
     "measure": "Measure",
+    "install": "Install it",
     "linux": "The Linux module",
     "board": "A board on the desk",
     "source": "Check the sources",

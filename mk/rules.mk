@@ -16,18 +16,23 @@ SAY   := $(if $(Q),$(if $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS
 say    = @mkdir -p $(@D); $(if $(SAY),printf '  %-6s %s\n' $1 $@)
 BUILD_ID := $(or $(shell git describe --always --dirty --abbrev=12 \
 	2>/dev/null),unknown)
+# Of the release that comes next, or that this is; the one place that names it.
+VERSION  := 0.1.0
+# Of libunic.so: the first number changes when a program has to be compiled again.
+SO_VERSION := 0.1.0
 CC       := gcc
 AR       := ar
 ARM      := arm-none-eabi-
 # clang 14 dies of __builtin_assume_aligned() and a sanitizer.
 CLANG    := clang-14
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror
-# VARIANT: how else to compile what runs on a host (make tsan).
+# VARIANT: how else to compile what runs on a host (make tsan); LINK_WITH: and to link it.
 VARIANT  :=
+LINK_WITH :=
 # A room of firmware/ contains those before it as they are (base/base.h): a struct with a
 # tag and no name is a member.
 DIALECT  := -std=gnu11 -fms-extensions
-CFLAGS   := $(DIALECT) -O2 -g $(WARN) -MMD -MP $(VARIANT)
+FLAGS    := $(DIALECT) -O2 -g $(WARN) -MMD -MP $(VARIANT)
 # For what runs on a host.
 GNU      := -D_GNU_SOURCE=
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
@@ -43,31 +48,31 @@ CORTEX_A := -mcpu=cortex-a15 -marm -mfpu=neon-vfpv4 -mfloat-abi=hard
 # A kind is a folder of build/: CC_ is its compiler with all flags but -I, SIZES_ the
 # board whose sizes of tables it has, $1 what stands behind a slash in its name.
 SIZES_host   := soft
-CC_host       = $(CC) $(CFLAGS) $(GNU)
+CC_host       = $(CC) $(FLAGS) $(GNU)
 SIZES_unit   := fake
-CC_unit       = $(CC) $(CFLAGS) $(GNU) $(SANITIZE)
+CC_unit       = $(CC) $(FLAGS) $(GNU) $(SANITIZE)
 # Counts the branches taken; unoptimised, so that each is one of the source.
 SIZES_cov    := fake
-CC_cov        = $(CC) $(CFLAGS) -O0 $(GNU) --coverage
+CC_cov        = $(CC) $(FLAGS) -O0 $(GNU) --coverage
 SIZES_fuzz   := fake
-CC_fuzz       = $(CLANG) $(CFLAGS) -Wno-microsoft-anon-tag -O1 $(GNU) '-D__builtin_assume_aligned(p, n)=(p)' $(FUZZ_SAN)
+CC_fuzz       = $(CLANG) $(FLAGS) -Wno-microsoft-anon-tag -O1 $(GNU) '-D__builtin_assume_aligned(p, n)=(p)' $(FUZZ_SAN)
 # The harnesses of the NIC once more, with the tables of virt.
 SIZES_large  := virt
-CC_large      = $(CC) $(CFLAGS) $(GNU) $(SANITIZE) -DUNIC_SPIN_LOOKS=2u
+CC_large      = $(CC) $(FLAGS) $(GNU) $(SANITIZE) -DUNIC_SPIN_LOOKS=2u
 # Fast, with the tables of the boards that have room (tests/unit/host/test_stags.c).
 SIZES_stags  := virt
-CC_stags      = $(CC) $(CFLAGS) $(GNU)
+CC_stags      = $(CC) $(FLAGS) $(GNU)
 # 64 entries and 16 processes (tests/unit/host/kio_rig.h).
 SIZES_crowd  := crowd
-CC_crowd      = $(CC) $(CFLAGS) $(GNU) -DFAKE_WINDOWS=16u
+CC_crowd      = $(CC) $(FLAGS) $(GNU) -DFAKE_WINDOWS=16u
 SIZES_pool   := pool
-CC_pool       = $(CC) $(CFLAGS) $(GNU) $(SANITIZE)
+CC_pool       = $(CC) $(FLAGS) $(GNU) $(SANITIZE)
 SIZES_sim     = $(SIM_BOARD_$1)
-CC_sim        = $(CC) $(CFLAGS) $(GNU) -DSIM_SIZE=$1 $(SIM_MODEL_$1)
+CC_sim        = $(CC) $(FLAGS) $(GNU) -DSIM_SIZE=$1 $(SIM_MODEL_$1)
 # Larger tables than any board, and more memory a process; smaller TLBs; and one core
 # for each size of the experiment on scale: entries-processes-places.
 SIZES_eval   := eval
-CC_eval       = $(CC) $(CFLAGS) $(GNU) -DPORT_SLOTS=16u -DPORT_SLOT_BYTES=0xb00000u -DPORT_RX=256u
+CC_eval       = $(CC) $(FLAGS) $(GNU) -DPORT_SLOTS=16u -DPORT_SLOT_BYTES=0xb00000u -DPORT_RX=256u
 SIZES_tlb    := eval
 CC_tlb        = $(CC_eval) -UPORT_SLOTS -DPORT_SLOTS=24u -DUNIC_PROCS=24 -DUNIC_WAITS=128 -DUNIC_TLB_ENTRIES=$1
 SIZES_scale  := eval
@@ -75,9 +80,9 @@ CC_scale      = $(CC_eval) $(addprefix -D,$(join UNIC_TLB_ENTRIES= UNIC_PROCS= U
 	$(subst -, ,$1)) FAKE_WINDOWS=18u)
 # Unit tests on the target.
 SIZES_target := fake
-CC_target     = $(ARM)gcc $(CFLAGS) $(CORTEX_A) -Itests/unit/target
+CC_target     = $(ARM)gcc $(FLAGS) $(CORTEX_A) -Itests/unit/target
 SIZES_m3     := fake
-CC_m3         = $(ARM)gcc $(CFLAGS) $(CORTEX_M) -Itests/unit/target
+CC_m3         = $(ARM)gcc $(FLAGS) $(CORTEX_M) -Itests/unit/target
 # sparse takes the place of a compiler and writes nothing.
 SIZES_sparse := soft
 CC_sparse     = sparse '-D__builtin_assume_aligned(p, n)=(p)' \
@@ -86,9 +91,9 @@ CC_sparse     = sparse '-D__builtin_assume_aligned(p, n)=(p)' \
 # all have its sizes of tables.
 BENCH        := bench$(patsubst %,-%,$(filter-out virt,$(BOARD)))
 SIZES_$(BOARD) := $(BOARD)
-CC_$(BOARD)    = $(BOARD_CC_PREFIX)gcc $(CFLAGS) $(BOARD_CFLAGS) $(SMALL)
+CC_$(BOARD)    = $(BOARD_CC_PREFIX)gcc $(FLAGS) $(BOARD_CFLAGS) $(SMALL)
 SIZES_$(BENCH) := virt
-CC_$(BENCH)    = $(ARM)gcc $(CFLAGS) $(BOARD_CFLAGS) -Itests/unit/target -Itests/bench -I$(BOARD_HAL) \
+CC_$(BENCH)    = $(ARM)gcc $(FLAGS) $(BOARD_CFLAGS) -Itests/unit/target -Itests/bench -I$(BOARD_HAL) \
 	$(NO_LTO) $(SMALL)
 
 KINDS := host unit cov fuzz large stags crowd pool $(SIM_SIZES:%=sim/%) eval $(TLB_SIZES:%=tlb/%) \
@@ -124,7 +129,7 @@ LINK_fuzz  = $(CLANG) $(FUZZ_SAN)
 PARTS      = $(filter %.o,$^) $(filter %.a,$^)
 define link
 $(call say,LINK)
-$(Q)$(or $(LINK_$(kind)),$(CC) $(VARIANT)) $(WRAP_$(@F)) $(PARTS) $(LIBS_$(@F)) \
+$(Q)$(or $(LINK_$(kind)),$(CC) $(VARIANT) $(LINK_WITH)) $(WRAP_$(@F)) $(PARTS) $(LIBS_$(@F)) \
 	$(if $(LINK_$(kind)),-lcmocka) -o $@
 endef
 # $1 text, for a file that changes only when the text does. The first is older than
@@ -135,7 +140,7 @@ keep = @mkdir -p $(@D); echo '$1' | cmp -s - $@ || { [ -e $@ ]; first=$$?; \
 .SECONDEXPANSION:
 define kind_rules
 $(B)/$1/%: kind := $1
-$(B)/$1/%.o: %.c $(B)/$1/flags | $(B)/build_id.h
+$(B)/$1/%.o: %.c $(B)/$1/flags | $(B)/build_id.h $(B)/version.h
 	$$(compile)
 $(B)/$1/%.o: %.S $(B)/$1/flags
 	$$(compile)
@@ -159,6 +164,8 @@ $(B)/$(BENCH)/tests/unit/%.o: NO_LTO = -fno-lto
 # Changes only when the answer of git does, so that it costs one compilation.
 $(B)/build_id.h: FORCE
 	$(call keep,#define UNIC_BUILD_ID "$(BUILD_ID)")
+$(B)/version.h: FORCE
+	$(call keep,#define UNIC_VERSION "$(VERSION)")
 FORCE:
 
 # ----------------------------------------------------------------- programs
@@ -179,9 +186,14 @@ $(B)/unit/bin/batch_virt: $$(call objects,stags,tests/unit/core/test_batch.c rig
 $(B)/lib/%.a: $$(call objects,host,$$(LIB_$$*))
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+# The library as programs load it. What its map does not name stays inside.
+$(B)/lib/libunic.so.$(SO_VERSION): $(call objects,host,$(LIBUNIC)) host_driver/libunic/libunic.map
+	$(call say,SO)
+	$(Q)$(CC) $(VARIANT) $(LINK_WITH) -shared -Wl,-soname,libunic.so.$(firstword $(subst ., ,$(SO_VERSION))) \
+		-Wl,-z,defs -Wl,--version-script=host_driver/libunic/libunic.map $(PARTS) -o $@
 $(B)/faults/%.so: tests/faults/%.c
 	$(call say,SO)
-	$(Q)$(CC) $(CFLAGS) $(GNU) -fno-builtin -fPIC -shared $< -o $@
+	$(Q)$(CC) $(FLAGS) $(GNU) -fno-builtin -fPIC -shared $< -o $@
 
 # The simulator of one size.
 $(SIM_SIZES:%=$(B)/sim/%.o): $(B)/sim/%.o: $$(call objects,sim/$$*,$(filter-out %/main.c,$(SIM)) \
@@ -209,11 +221,11 @@ $(B)/lm3s/bin/%.elf: $$(call objects,m3,$$(call parts,$$*) $(M3_RT))
 RT_mps2-an385     := $(M3_RT)
 LAYOUT_mps2-an385  = $(M3)
 $(B)/$(BENCH)/%.elf: $$(call objects,$(BENCH),$$(PARTS_$$*.elf))
-	$(call elf,$(CFLAGS) $(BOARD_CFLAGS) $(or $(LAYOUT_$(BOARD)),$(A15)))
+	$(call elf,$(FLAGS) $(BOARD_CFLAGS) $(or $(LAYOUT_$(BOARD)),$(A15)))
 
 # Images of the board. One with a boot stub has an image for each slot of its flash,
 # and the flash as a whole.
-board_link = $(BOARD_CC_PREFIX)gcc $(CFLAGS) $(BOARD_CFLAGS) $(BOARD_LDFLAGS)
+board_link = $(BOARD_CC_PREFIX)gcc $(FLAGS) $(BOARD_CFLAGS) $(BOARD_LDFLAGS)
 $(B)/$(BOARD)/%.elf: $$(call objects,$(BOARD),$$(PARTS_$$*.elf)) $(BOARD_LDSCRIPT)
 	$(call say,LINK)
 	$(Q)$(board_link) $(addprefix -T ,$(BOARD_LDSCRIPT)) $(PARTS) -o $@

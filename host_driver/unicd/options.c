@@ -18,8 +18,6 @@
 /* Regions unused for so long are asked for. */
 #define IDLE_US 1000000u
 
-const char *argp_program_version = "unicd 1";
-
 enum {
 	OPT_GRACE = 256,
 	OPT_DELIVER,

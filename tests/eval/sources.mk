@@ -18,7 +18,7 @@ TLB_SIZES   := 64 256 1024
 # ... and on the policies of the firmware, as they are.
 REPLAYED  := $(addprefix tests/eval/,refs.c replay.c)
 POLICYSIM := tests/eval/policysim.c $(REPLAYED)
-PARTS_unic-policysim = $(POLICYSIM) $(POLICIES)
+PARTS_unic-policysim = $(POLICYSIM) $(POLICIES) $(VERSIONED)
 LIBS_unic-policysim := -ljson-c
 
 INC_tests/eval              = -Itests/eval -Itests/sim -Ihal -Ihost_driver/core -Ihost_driver/kio

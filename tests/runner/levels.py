@@ -165,6 +165,7 @@ GROUPS = {
               "tests/board_model/test_tm4c.py", **WAITS),
         level("flash, by OpenOCD over a model", "tests/flash/test_choose.py",
               "tests/flash/test_console.py", "tests/flash/test_flash.py", **WAITS),
+        level("what is installed, seen from outside", "tests/install/test_install.py", **WAITS),
         # what a demo has left
         level("other builds of the NIC", "tests/qemu/test_builds.py"),
         level("the wire, seen by strangers", "tests/qemu/test_pcap.py")],

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#
+# What is installed, and where. The programs are built once more for it, in build/release,
+# as a distribution wants them. A packager may set the folders, DESTDIR, CPPFLAGS, CFLAGS
+# and LDFLAGS; tests do not use this build.
+
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR    ?= $(PREFIX)/share
+UNITDIR    ?= $(PREFIX)/lib/systemd/system
+DOCDIR     ?= $(DATADIR)/doc/unic
+IMAGEDIR   ?= $(DATADIR)/unic/images
+
+# No text of a program lies at a place that an attacker knows, nothing that is linked can
+# be overwritten, and a stack or buffer that overflows ends the program. The compiler of
+# a packager may know warnings that ours does not.
+HARDEN      := -fPIC -fno-semantic-interposition -fstack-protector-strong -U_FORTIFY_SOURCE \
+	-D_FORTIFY_SOURCE=2 -Wformat -Wformat-security -Wno-error -ffile-prefix-map=$(CURDIR)=.
+HARDEN_LINK := -Wl,-z,relro -Wl,-z,now
+RELEASE     := $(B)/release
+RELEASE_IS   = --no-print-directory B=$(RELEASE) VARIANT="$(HARDEN) $(CPPFLAGS) $(CFLAGS)" \
+	LINK_WITH="$(HARDEN_LINK) $(LDFLAGS)"
+
+LIBUNIC_SO     := libunic.so.$(SO_VERSION)
+LIBUNIC_SONAME := libunic.so.$(firstword $(subst ., ,$(SO_VERSION)))
+INSTALLED_BIN   = $(PROGRAMS) unic-nic
+# unic.h and what it includes.
+PUBLIC_HEADERS := $(addprefix host_driver/libunic/,bufman.h pace.h unic.h) $(addprefix abi/,unic_cmd.h \
+	unic_cmd_dump.h unic_cmd_mr.h unic_cmd_queue.h unic_evt.h unic_mbox.h unic_queue.h unic_types.h)
+IMAGES         := ek-tm4c1294xl/flash.bin lm3s6965evb/flash.bin mps2-an385/unic.elf virt/unic.elf
+image_name      = unic-$(firstword $(subst /, ,$1))$(suffix $1)
+# What `make uninstall` removes, which is what `make install` wrote.
+INSTALLED = $(addprefix $(BINDIR)/,$(INSTALLED_BIN)) \
+	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) libunic.so libunic.a pkgconfig/unic.pc) \
+	$(addprefix $(INCLUDEDIR)/unic/,$(notdir $(PUBLIC_HEADERS))) \
+	$(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
+
+release: ## install: programs and library as they are installed, in build/release
+	@$(MAKE) $(RELEASE_IS) programs $(RELEASE)/lib/$(LIBUNIC_SO) $(RELEASE)/lib/libunic.a
+	@$(MAKE) $(RELEASE_IS) BOARD=soft image
+	@echo "$@: ok"
+install: install-programs install-dev install-images ## install: programs, library, headers, NIC images [PREFIX=/usr/local] [DESTDIR=]
+	@echo "$@: ok"
+install-programs: release
+	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR))
+	@install $(addprefix $(RELEASE)/bin/,$(INSTALLED_BIN)) $(DESTDIR)$(BINDIR)
+	@install -m 644 $(RELEASE)/lib/$(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)
+	@ln -sf $(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)/$(LIBUNIC_SONAME)
+install-dev: release
+	@install -d $(addprefix $(DESTDIR),$(LIBDIR)/pkgconfig $(INCLUDEDIR)/unic)
+	@install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(INCLUDEDIR)/unic
+	@install -m 644 $(RELEASE)/lib/libunic.a $(DESTDIR)$(LIBDIR)
+	@ln -sf $(LIBUNIC_SONAME) $(DESTDIR)$(LIBDIR)/libunic.so
+	@sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|' -e \
+		's|@VERSION@|$(VERSION)|' host_driver/libunic/unic.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/unic.pc
+install-images: $(if $(shell command -v $(ARM)gcc),build-virt build-m3)
+	@$(if $^,install -d $(DESTDIR)$(IMAGEDIR),echo "$@: no $(ARM)gcc, so no image of a board")
+	@$(if $^,$(foreach i,$(IMAGES),install -m 644 $(B)/$i $(DESTDIR)$(IMAGEDIR)/$(call image_name,$i) &&) true)
+uninstall: ## install: remove what install wrote [PREFIX=] [DESTDIR=]
+	@rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	@rmdir --ignore-fail-on-non-empty $(addprefix $(DESTDIR),$(INCLUDEDIR)/unic $(IMAGEDIR) \
+		$(patsubst %/,%,$(dir $(IMAGEDIR)))) 2> /dev/null; echo "$@: ok"
+install-test: ## install: test it: install into a folder, and what programs outside see of it
+	@tests/install/test_install.py && echo "$@: ok"

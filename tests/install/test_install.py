@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""`make install` into a folder, and what those see of it who have nothing else: programs
+that are built against it with pkg-config alone, and a user who starts two hosts with what
+lies there.
+
+    test_install.py [--only WORDS]
+"""
+import argparse
+import glob
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+NOBODY = 65534
+PREFIX = "/opt/unic"
+HEADERS = ("unic.h", "bufman.h", "pace.h")
+# A header for itself, and all of them.
+DIALECTS = ("cc -std=c99 -pedantic", "cc -std=c11 -pedantic", "cc -std=gnu17",
+            "c++ -x c++ -std=c++11 -pedantic", "c++ -x c++ -std=c++17 -pedantic")
+# Of programs that handle text of others at least one function is a checked one.
+FORTIFIED = re.compile(r"__\w+_chk\b")
+PATIENCE_S = 20
+
+
+def run(*argv, **more):
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, **more)
+    assert done.returncode == 0, f"{' '.join(argv)}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def make(*words, **more):
+    return run("make", "-s", "-j2", "-C", ROOT, f"PREFIX={PREFIX}", *words,
+               env={k: v for k, v in os.environ.items()
+                    if not k.startswith("MAKE") and k != "MFLAGS"}, **more)
+
+
+class Installed:
+    """What `make install` left below a folder."""
+
+    def __init__(self):
+        self.dest = tempfile.mkdtemp(prefix="unic-install-")
+        os.chmod(self.dest, 0o755)
+        make("install", f"DESTDIR={self.dest}")
+        self.at = self.dest + PREFIX
+        self.bin, self.lib = self.at + "/bin", self.at + "/lib"
+        self.programs = sorted(glob.glob(self.bin + "/*"))
+
+    def files(self):
+        return sorted(os.path.relpath(os.path.join(d, f), self.at)
+                      for d, _, names in os.walk(self.dest) for f in names)
+
+    def pkg_config(self, *words):
+        env = dict(os.environ, PKG_CONFIG_PATH=self.lib + "/pkgconfig",
+                   PKG_CONFIG_SYSROOT_DIR=self.dest)
+        return run("pkg-config", *words, "unic", env=env).split()
+
+    def end(self):
+        shutil.rmtree(self.dest)
+
+
+def prototypes():
+    """The functions that the headers declare, without those that they define."""
+    found = set()
+    for header in HEADERS:
+        with open(os.path.join(ROOT, "host_driver", "libunic", header),
+                  encoding="utf-8") as f:
+            text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+        text = re.sub(r"^#define.*?[^\\]$", "", text, flags=re.S | re.M)
+        text = re.sub(r"static inline[^{;]*\{.*?^\}", "", text, flags=re.S | re.M)
+        found |= set(re.findall(r"\b(unic_\w+)\(", text))
+    return found
+
+
+def test_files(it):
+    """Programs, library, headers, images; all have modes that others can use."""
+    names = it.files()
+    for name in ("bin/unicd", "bin/unicctl", "bin/unic-nic", "lib/libunic.a",
+                 "lib/libunic.so", "lib/pkgconfig/unic.pc", "include/unic/unic.h",
+                 "share/unic/images/unic-virt.elf"):
+        assert name in names, name
+    for name in names:
+        path = os.path.join(it.at, name)
+        mode = os.stat(path).st_mode & 0o777
+        assert mode == (0o755 if name.startswith("bin/") else 0o644), (name, oct(mode))
+
+
+def test_symbols(it):
+    """libunic.so has what the headers declare, under one version, and no more."""
+    said = run("nm", "-D", "--defined-only", os.path.realpath(it.lib + "/libunic.so"))
+    there = {line.split()[2] for line in said.splitlines() if line.split()[1] == "T"}
+    assert there == {f"{n}@@UNIC_1.0" for n in prototypes()}, \
+        there ^ {f"{n}@@UNIC_1.0" for n in prototypes()}
+    said = run("readelf", "-d", it.lib + "/libunic.so")
+    assert "Library soname: [libunic.so.0]" in said
+    needed = set(re.findall(r"NEEDED.*\[(.*?)\]", said))
+    assert needed <= {"libc.so.6", "ld-linux-x86-64.so.2"}, needed
+
+
+def test_headers(it):
+    """Each header compiles alone, in C and C++, without a warning."""
+    flags = it.pkg_config("--cflags")
+    for dialect in DIALECTS:
+        for path in glob.glob(it.at + "/include/unic/*.h"):
+            run(*dialect.split(), "-Wall", "-Wextra", "-Werror", *flags, "-fsyntax-only",
+                "-include", path, "/dev/null")
+
+
+def test_hardened(it):
+    """Programs are position independent, bound at start, and check what they copy."""
+    fortified = 0
+    for path in [*it.programs, os.path.realpath(it.lib + "/libunic.so")]:
+        said = run("readelf", "-hldW", path)
+        assert re.search(r"Type:\s+DYN", said), f"{path} is not PIE"
+        for want in ("GNU_RELRO", "BIND_NOW"):
+            assert want in said, f"{path}: no {want}"
+        for bad in ("RPATH", "RUNPATH", "TEXTREL"):
+            assert bad not in said, f"{path}: {bad}"
+        names = run("nm", "-D", path)
+        assert "__stack_chk_fail" in names, f"{path}: no stack protector"
+        fortified += bool(FORTIFIED.search(names))
+    assert fortified >= len(it.programs) - 2, f"{fortified} programs are fortified"
+
+
+def test_no_traces_of_the_build(it):
+    """No file names the folder that it was built in."""
+    for name in it.files():
+        if not name.endswith(".elf"):
+            with open(os.path.join(it.at, name), "rb") as f:
+                assert ROOT.encode() not in f.read(), name
+
+
+def test_flags_of_a_packager(_):
+    """CPPFLAGS, CFLAGS and LDFLAGS reach compiler and linker, and break neither."""
+    said = make("-n", "-B", "release", "CPPFLAGS=-DFIRST", "CFLAGS=-O1 -DSECOND",
+                "LDFLAGS=-Wl,-z,third")
+    compiled = [x for x in said.splitlines() if " -c " in x and "host_driver" in x]
+    linked = [x for x in said.splitlines() if x.endswith("bin/unicd")]
+    assert compiled and linked
+    for line in compiled:
+        assert all(w in line for w in ("-DFIRST", "-O1 -DSECOND", "-std=gnu11")), line
+    assert all("-Wl,-z,third" in line for line in linked), linked
+
+
+def test_versions(it):
+    """Every program says its version, has a help, and refuses what it does not know."""
+    with open(os.path.join(ROOT, "mk", "rules.mk"), encoding="utf-8") as f:
+        version = re.search(r"^VERSION +:= (\S+)", f.read(), re.M)[1]
+    assert run("pkg-config", "--modversion", it.lib + "/pkgconfig/unic.pc").strip() == version
+    for path in it.programs:
+        assert run(path, "--version") == f"unic {version}\n", path
+        assert "Usage: " + os.path.basename(path) in run(path, "--help"), path
+        done = subprocess.run([path, "--no-such-option"], capture_output=True,
+                              check=False, text=True)
+        assert done.returncode == 64 and "--help" in done.stderr, (path, done)
+
+
+class Host:
+    """A host, started from what is installed alone: bus, NIC, driver."""
+
+    def __init__(self, it, folder, name, ip):
+        self.dir, self.it, self.running = os.path.join(folder, name), it, []
+        self.sock = self.dir + "/unicd.sock"
+        bus = self.dir + "/bus"
+        os.mkdir(self.dir)
+        self.start("unic-bus", "--dir", bus)
+        self.start("unic-nic", "--bus", bus + "/nic", "--wire", folder + "/wire/ivshmem")
+        self.start("unicd", "--bus", bus, "--socket", self.sock, "--ip", ip)
+
+    def start(self, name, *words):
+        log = os.path.join(self.dir, name + ".log")
+        with open(log, "w", encoding="utf-8") as f:
+            self.running.append(subprocess.Popen(
+                [os.path.join(self.it.bin, name), *words], stdout=f, stderr=f,
+                cwd=self.dir))
+        until(f"{name} is ready", lambda: re.search(r"ready|attached", text(log)))
+
+    def end(self):
+        for process in reversed(self.running):
+            process.terminate()
+            process.wait(PATIENCE_S)
+
+
+def text(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def until(what, test):
+    end = time.monotonic() + PATIENCE_S
+    while not test():
+        assert time.monotonic() < end, f"not within {PATIENCE_S} s: {what}"
+        time.sleep(0.02)
+
+
+class Pair:
+    """Two hosts on a wire, all below a folder."""
+
+    def __init__(self, it):
+        self.dir = tempfile.mkdtemp(prefix="unic-pair-")
+        self.wire = subprocess.Popen([it.bin + "/unic-wire", "--dir", self.dir + "/wire"],
+                                     stdout=subprocess.DEVNULL)
+        until("the wire is there", lambda: os.path.exists(self.dir + "/wire/wire.json"))
+        self.hosts = [Host(it, self.dir, f"host{n}", f"10.0.0.{n + 1}") for n in range(2)]
+
+    def end(self):
+        for host in self.hosts:
+            host.end()
+        self.wire.terminate()
+        self.wire.wait(PATIENCE_S)
+        shutil.rmtree(self.dir)
+
+
+def built(it, folder, compiler, *, static):
+    """program.c, built by someone who has pkg-config and nothing of this tree."""
+    out = os.path.join(folder, "program")
+    shutil.copy(os.path.join(HERE, "program.c"), folder)
+    libs = it.pkg_config("--libs", *(["--static"] if static else []))
+    if static:
+        libs = [w.replace("-lunic", "-l:libunic.a") for w in libs]
+    run(*compiler.split(), "-Wall", "-Wextra", "-Werror", *it.pkg_config("--cflags"), "-o", out,
+        "program.c", "-x", "none", *libs, cwd=folder)
+    return out
+
+
+def test_programs(it):
+    """A C and a C++ program, linked both ways, register memory."""
+    pair = Pair(it)
+    try:
+        for compiler in ("cc -std=c99 -pedantic", "c++ -x c++ -std=c++17"):
+            for static in (False, True):
+                program = built(it, pair.dir, compiler, static=static)
+                env = {} if static else {"LD_LIBRARY_PATH": it.lib}
+                said = run(program, pair.hosts[0].sock, env=env)
+                assert re.fullmatch(r"table of \d\d+ entries, region of 1\n", said), said
+    finally:
+        pair.end()
+
+
+def move_a_file(it):
+    pair = Pair(it)
+    try:
+        served = os.path.join(pair.dir, "served")
+        os.mkdir(served)
+        path = os.path.join(pair.dir, "file")
+        with open(path, "wb") as f:
+            f.write(os.urandom(300_000))
+        pair.hosts[1].start("unic-copy", "--socket", pair.hosts[1].sock, "--dir", served, "serve")
+        run(it.bin + "/unic-copy", "--socket", pair.hosts[0].sock, "--peer", "10.0.0.2", "put", path)
+        digests = []
+        for name in (path, served + "/file"):
+            with open(name, "rb") as f:
+                digests.append(hashlib.sha256(f.read()).digest())
+        assert digests[0] == digests[1]
+    finally:
+        pair.end()
+
+
+def test_two_hosts(it):
+    """An ordinary user, who cannot read the tree, moves a file between two hosts."""
+    if os.geteuid():
+        return move_a_file(it)
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            os.environ.clear()
+            os.environ["HOME"] = "/"
+            os.chdir("/")
+            move_a_file(it)
+            status = 0
+        except Exception:  # pylint: disable=broad-except
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    assert os.waitpid(pid, 0)[1] == 0, "see above"
+    return None
+
+
+def test_uninstall(it):
+    """`make uninstall` leaves no file. It runs last."""
+    make("uninstall", f"DESTDIR={it.dest}")
+    assert not it.files(), it.files()
+    assert not os.path.exists(it.at + "/include/unic")
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--only", default="")
+    only = p.parse_args().only
+    it = Installed()
+    failed, tests = 0, [(n[5:], t) for n, t in globals().items()
+                        if n.startswith("test_") and only in n]
+    for name, test in tests:
+        try:
+            test(it)
+            print(f"ok      {name}", flush=True)
+        except Exception as e:  # pylint: disable=broad-except
+            failed += 1
+            print(f"FAILED  {name}: {type(e).__name__} {e}", flush=True)
+            if os.environ.get("VERBOSE"):
+                traceback.print_exc()
+    it.end()
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
