@@ -93,6 +93,8 @@ static int check_attr(const struct unic_mr_attr *attr)
 	    !(attr->rights & UNIC_MR_LOCAL_WRITE))
 		return unic_fail(-EINVAL, "unic_reg_mr: remote write needs "
 					  "local write");
+	if (attr->flags & ~(BASES | UNIC_MR_WAIT | UNIC_MR_ASYNC))
+		return unic_fail(-EINVAL, "unic_reg_mr: a flag is not known");
 	if (attr->flags & UNIC_MR_ASYNC && !(attr->flags & UNIC_MR_WAIT))
 		return unic_fail(-EINVAL, "unic_reg_mr: ASYNC needs WAIT");
 	if (__builtin_popcount(attr->flags & BASES) > 1)

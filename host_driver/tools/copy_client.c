@@ -381,7 +381,7 @@ static int connect_server(struct client *c)
 	if (!err && len < offsetof(struct copy_hello, name))
 		err = copy_fail(-EPROTO, "the server answers something else");
 	if (!err && c->job->what == COPY_GET && !c->again)
-		err = copy_file_write(&c->file, c->job->path,
+		err = copy_file_write(&c->file, c->job->path, c->job->name,
 				      unic_from_le64(reply.size));
 	return err;
 }

@@ -42,21 +42,18 @@ int copy_file_read(struct copy_file *f, const char *path)
 	return init_digest(f);
 }
 
-int copy_file_write(struct copy_file *f, const char *path, uint64_t size)
+int copy_file_write(struct copy_file *f, const char *path, const char *name,
+		    uint64_t size)
 {
-	char part[sizeof(f->path) + 8];
+	int err;
 
 	memset(f, 0, sizeof(*f));
-	f->fd = -1;
-	if (strlen(path) >= sizeof(f->path))
-		return print_file_error(path, ENAMETOOLONG);
-	strcpy(f->path, path);
-	snprintf(part, sizeof(part), "%s.part", path);
-	f->fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (f->fd < 0) {
-		f->path[0] = '\0';
-		return print_file_error(part, errno);
-	}
+	err = name ? target_file_open(&f->target, path, name)
+		   : target_file_new(&f->target, path);
+	f->fd = f->target.fd;
+	f->written = true;
+	if (err)
+		return print_file_error(path, -err);
 	f->size = size;
 	return init_digest(f);
 }
@@ -112,29 +109,19 @@ void copy_file_digest(struct copy_file *f, uint8_t out[COPY_DIGEST])
 
 int copy_file_keep(struct copy_file *f)
 {
-	char part[sizeof(f->path) + 8];
+	int err = target_file_keep(&f->target);
 
-	if (!f->path[0])
-		return 0;
-	snprintf(part, sizeof(part), "%s.part", f->path);
-	if (rename(part, f->path) < 0)
-		return print_file_error(f->path, errno);
-	f->path[0] = '\0';
-	return 0;
+	f->fd = -1;
+	return err ? print_file_error(f->target.path, -err) : 0;
 }
 
 void copy_file_close(struct copy_file *f)
 {
-	char part[sizeof(f->path) + 8];
-
-	if (f->path[0]) {
-		snprintf(part, sizeof(part), "%s.part", f->path);
-		unlink(part);
-	}
-	f->path[0] = '\0';
 	EVP_MD_CTX_free(f->sha);
 	f->sha = NULL;
-	if (f->fd >= 0)
+	if (f->written)
+		target_file_close(&f->target);
+	else if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
 }

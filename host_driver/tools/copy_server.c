@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -305,7 +306,8 @@ static int open_file(struct session *s, const char *dir)
 		return copy_fail(-EINVAL, "the client names no file");
 	if (s->hello.what == COPY_GET)
 		return copy_file_read(&s->file, path);
-	return copy_file_write(&s->file, path, unic_from_le64(s->hello.size));
+	return copy_file_write(&s->file, path, NULL,
+			       unic_from_le64(s->hello.size));
 }
 
 static int accept_client(struct session *s, const struct unic_event *ev)
@@ -429,6 +431,13 @@ static int on_reset(struct copy_peer *p)
 	return copy_fail(-ENOTCONN, "the NIC was reset or the driver is gone");
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 int copy_server(struct copy_peer *p, const char *dir, const volatile int *stop)
 {
 	struct server v = { .p = p,
@@ -437,8 +446,12 @@ int copy_server(struct copy_peer *p, const char *dir, const volatile int *stop)
 			    .kept = { .p = p, .file = { .fd = -1 } } };
 	struct unic_listener *l;
 	struct unic_event ev;
-	int err = unic_listen(p->ctx, COPY_SERVICE, &l);
+	int err;
 
+	if (access(dir, R_OK | X_OK) || !is_folder(dir))
+		return copy_fail(-ENOTDIR, "there is no such folder to serve, "
+					   "or it cannot be read: --dir");
+	err = unic_listen(p->ctx, COPY_SERVICE, &l);
 	if (err)
 		return err;
 	p->disturbed = is_client_reconnecting;

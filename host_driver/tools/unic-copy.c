@@ -12,6 +12,7 @@
 
 #include "copy_client.h"
 #include "copy_server.h"
+#include "number.h"
 
 #define TIMEOUT_MAX_S 600u
 
@@ -117,18 +118,6 @@ static void parse_residency(struct copy_options *o, const char *arg,
 	argp_error(state, "--residency=resident, demand or table");
 }
 
-static void parse_copy_timeout(struct copy_options *o, const char *arg,
-			       struct argp_state *state)
-{
-	char *end;
-	unsigned long s = strtoul(arg, &end, 10);
-
-	if (end == arg || *end || !s || s > TIMEOUT_MAX_S)
-		argp_error(state, "--timeout: 1 to %u seconds, not %s",
-			   TIMEOUT_MAX_S, arg);
-	o->timeout_ms = (unsigned int)s * 1000;
-}
-
 static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
 {
 	struct copy_options *o = state->input;
@@ -162,7 +151,8 @@ static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
 		o->out = arg;
 		return 0;
 	case 't':
-		parse_copy_timeout(o, arg, state);
+		o->timeout_ms = 1000 * (unsigned)number_need(state, arg, 1,
+							     TIMEOUT_MAX_S);
 		return 0;
 	case 'k':
 		o->keep = true;
@@ -240,8 +230,10 @@ int main(int argc, char **argv)
 	int err;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGINT, &sa, NULL);
+	if (o.cmd == CMD_SERVE) {
+		sigaction(SIGTERM, &sa, NULL);
+		sigaction(SIGINT, &sa, NULL);
+	}
 	err = copy_peer_open(&p, o.socket, o.residency, o.quiet, o.keep);
 	p.timeout_ms = o.timeout_ms;
 	if (!err)

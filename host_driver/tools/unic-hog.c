@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "number.h"
 #include "unic.h"
 
 #define PAGE	   4096u
@@ -310,12 +311,10 @@ static error_t parse_hog_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--answer=release or ignore");
 		return 0;
 	case 'c':
-		h->chunk_entries = (unsigned int)atoi(arg);
-		if (!h->chunk_entries || h->chunk_entries > 512)
-			argp_error(state, "--chunk: 1 to 512 entries");
+		h->chunk_entries = (unsigned)number_need(state, arg, 1, 512);
 		return 0;
 	case 'm':
-		h->max = (unsigned int)atoi(arg);
+		h->max = (unsigned)number_need(state, arg, 1, UINT32_MAX);
 		return 0;
 	case 'r':
 		h->again = true;

@@ -15,6 +15,8 @@
 
 #include "kio_args.h"
 #include "kio_ask.h"
+#include "output.h"
+#include "target_file.h"
 #include "unic_kio.h"
 
 #define CHUNK UNIC_CTL_KIO_BYTES
@@ -226,33 +228,28 @@ static int get_to_fd(struct kio_options *o, int fd, bool stream)
 	return err;
 }
 
-/* Get a file, under a temporary name until it is complete. */
+/* Get a file, which takes its place when it is complete. */
 static int do_get(struct kio_options *o)
 {
-	char *part;
-	int fd, err;
+	const char *name = kio_base_name(o->remote);
+	struct target_file t;
+	int err;
 
 	if (!o->local)
-		o->local = (char *)(uintptr_t)kio_base_name(o->remote);
+		o->local = (char *)(uintptr_t)name;
 	if (!strcmp(o->local, "-"))
 		return get_to_fd(o, STDOUT_FILENO, true);
-	if (asprintf(&part, "%s.part%d", o->local, (int)getpid()) < 0)
-		return print_error(o->local, ENOMEM, "");
-	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0) {
-		err = print_error(part, errno,
-				  ": choose another place for the file");
-		free(part);
-		return err;
-	}
-	err = get_to_fd(o, fd, false);
-	if (close(fd) && !err)
-		err = print_error(part, errno, "");
-	if (!err && rename(part, o->local))
-		err = print_error(o->local, errno, "");
+	err = target_file_open(&t, o->local, name);
 	if (err)
-		unlink(part);
-	free(part);
+		return print_error(t.path, -err,
+				   ": choose another place for the file");
+	err = get_to_fd(o, t.fd, t.stream);
+	if (!err) {
+		err = target_file_keep(&t);
+		if (err)
+			err = print_error(t.path, -err, "");
+	}
+	target_file_close(&t);
 	return err;
 }
 
@@ -473,11 +470,5 @@ int main(int argc, char **argv)
 	static struct kio_options o; /* too large for the stack */
 
 	kio_args_parse(&o, argc, argv);
-	if (run_command(&o))
-		return EXIT_FAILURE;
-	if (fflush(stdout)) {
-		print_error("stdout", errno, "");
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
+	return output_end("unic-kio", run_command(&o) ? EXIT_FAILURE : 0);
 }

@@ -16,6 +16,8 @@
 #include "ctl_uses.h"
 #include "error.h"
 #include "nics.h"
+#include "number.h"
+#include "output.h"
 #include "unic.h"
 #include "unic_stats.h"
 #include "where.h"
@@ -114,16 +116,6 @@ static int parse_groups(const char *list)
 	return mask;
 }
 
-static int parse_number(struct argp_state *state, const char *text)
-{
-	char *end;
-	long v = strtol(text, &end, 0);
-
-	if (*end || end == text || v < 0 || v > INT32_MAX)
-		argp_error(state, "%s is no number", text);
-	return (int)v;
-}
-
 static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 {
 	struct ctl_options *o = state->input;
@@ -145,10 +137,10 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 		o->all = true;
 		return 0;
 	case 'w':
-		o->weight = parse_number(state, arg);
+		o->weight = (int)number_need(state, arg, 0, INT32_MAX);
 		return 0;
 	case 'q':
-		o->quota = parse_number(state, arg);
+		o->quota = (int)number_need(state, arg, 0, INT32_MAX);
 		return 0;
 	case 'r':
 		o->refs = true;
@@ -355,14 +347,14 @@ static int do_crash(struct unic_conn *conn, const struct ctl_options *o)
 
 static int number_arg(const struct ctl_options *o, int i, uint32_t *out)
 {
-	char *end;
+	uint64_t v;
 
 	if (i >= o->n_args)
 		return unic_fail(-EINVAL, "%s: a number is missing",
 				 o->args[0]);
-	*out = (uint32_t)strtoul(o->args[i], &end, 0);
-	if (*end)
+	if (number_parse(o->args[i], 0, UINT32_MAX, &v))
 		return unic_fail(-EINVAL, "%s is no number", o->args[i]);
+	*out = (uint32_t)v;
 	return 0;
 }
 
@@ -492,5 +484,5 @@ int main(int argc, char **argv)
 	}
 	if (cmd->acts && o.json)
 		puts("{\"ok\":true}");
-	return 0;
+	return output_end("unicctl", 0);
 }

@@ -10,6 +10,7 @@
 
 #include "options.h"
 #include "nics.h"
+#include "number.h"
 
 /* H of a NIC on a UART: the notice, its acknowledgement and the frames in front of them
  * take some 50 ms of the line. */
@@ -107,20 +108,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static uint64_t parse_number(struct argp_state *state, const char *arg,
-			     uint64_t lo, uint64_t hi)
-{
-	char *end;
-	unsigned long long v;
-
-	errno = 0;
-	v = strtoull(arg, &end, 0);
-	if (errno || *end || end == arg || v < lo || v > hi)
-		argp_error(state, "%s: a number from %llu to %llu is needed",
-			   arg, (unsigned long long)lo, (unsigned long long)hi);
-	return v;
-}
-
 static void add_host(struct argp_state *state, struct unicd_options *o,
 		     const char *arg)
 {
@@ -137,8 +124,7 @@ static void add_host(struct argp_state *state, struct unicd_options *o,
 		argp_error(state, "%s is not an IPv4 address, or such /BITS",
 			   arg);
 	net->ipv4 = ntohl(in.s_addr);
-	net->bits = slash ? (uint32_t)parse_number(state, slash + 1, 0, 32)
-			  : 32;
+	net->bits = slash ? (uint32_t)number_need(state, slash + 1, 0, 32) : 32;
 	o->kio_allows++;
 }
 
@@ -151,7 +137,7 @@ static void add_user(struct argp_state *state, struct unicd_options *o,
 		argp_error(state, "--kio-user: %u at most", UNICD_KIO_RULES);
 	o->kio_user[o->kio_users++] =
 		pw ? pw->pw_uid
-		   : (uint32_t)parse_number(state, arg, 0, UINT32_MAX - 1);
+		   : (uint32_t)number_need(state, arg, 0, UINT32_MAX - 1);
 }
 
 /* The options that are a text, which stays where it is in argv. NULL: @key is another. */
@@ -213,7 +199,7 @@ static void set_flag(struct unicd_options *o, uint32_t flag)
 static void set_number(struct argp_state *state, struct unicd_options *o,
 		       const struct number_option *n, const char *arg)
 {
-	uint32_t v = (uint32_t)parse_number(state, arg, n->lo, n->hi);
+	uint32_t v = (uint32_t)number_need(state, arg, n->lo, n->hi);
 	void *field = (char *)o + n->at;
 
 	if (n->param)
@@ -348,7 +334,7 @@ static bool parse_common(struct argp_state *state, struct parsed *p, int key,
 	else if (key == OPT_AUDIT)
 		p->d->audit = true;
 	else if (key == OPT_SPIN)
-		p->d->spin_us = (uint32_t)parse_number(state, arg, 0, 1000000);
+		p->d->spin_us = (uint32_t)number_need(state, arg, 0, 1000000);
 	else if (key == ARGP_KEY_END)
 		check_nics(state, p);
 	else
@@ -377,7 +363,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	else if (key == OPT_DATA)
 		set_data(state, o, arg);
 	else if (key == OPT_SLOT_SIZE)
-		o->slot_bytes = parse_number(state, arg, 1 << 20, 1 << 30) &
+		o->slot_bytes = number_need(state, arg, 1 << 20, 1 << 30) &
 				~4095ull;
 	else if (key == OPT_KIO_WRITABLE)
 		o->kio_writable = true;
@@ -386,7 +372,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	else if (key == OPT_KIO_USER)
 		add_user(state, o, arg);
 	else if (key == OPT_KIO_MAX)
-		o->kio_max_bytes = parse_number(state, arg, 0, INT64_MAX);
+		o->kio_max_bytes = number_need(state, arg, 0, INT64_MAX);
 	else
 		return ARGP_ERR_UNKNOWN;
 	return 0;

@@ -26,6 +26,7 @@
 #include "bus_attach.h"
 #include "bus_memory.h"
 #include "ivshmem_server.h"
+#include "number.h"
 #include "run_dir.h"
 #include "say.h"
 #include "unic_mbox.h"
@@ -87,24 +88,6 @@ static const struct argp_option option_list[] = {
 	{ 0 }
 };
 
-static uint64_t parse_size(struct argp_state *state, const char *text)
-{
-	char *end;
-	uint64_t v;
-
-	errno = 0;
-	v = strtoull(text, &end, 0);
-	if (*end == 'K' || *end == 'k')
-		v <<= 10, end++;
-	else if (*end == 'M' || *end == 'm')
-		v <<= 20, end++;
-	else if (*end == 'G' || *end == 'g')
-		v <<= 30, end++;
-	if (errno || end == text || *end || *text == '-')
-		argp_error(state, "'%s' is not a size", text);
-	return v;
-}
-
 static void check_bus_options(struct argp_state *state,
 			      const struct bus_options *o)
 {
@@ -138,16 +121,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->dir = arg;
 		return 0;
 	case 'n':
-		o->slots = parse_size(state, arg);
+		o->slots = number_need(state, arg, 0, UINT64_MAX);
 		return 0;
 	case 's':
-		o->slot_bytes = parse_size(state, arg);
+		o->slot_bytes = number_need(state, arg, 0, UINT64_MAX);
 		return 0;
 	case 'b':
-		o->bar_bytes = parse_size(state, arg);
+		o->bar_bytes = number_need(state, arg, 0, UINT64_MAX);
 		return 0;
 	case 'g':
-		o->guest_bytes = parse_size(state, arg);
+		o->guest_bytes = number_need(state, arg, 0, UINT64_MAX);
 		return 0;
 	case 'j':
 		o->joint = true;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "ivshmem_client.h"
+#include "number.h"
 
 #define GREETING_MS 5000
 #define NIC_FD	    3
@@ -148,10 +149,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->bus = arg;
 		return 0;
 	case 'v':
-		o->vectors = atoi(arg);
-		if (o->vectors < 1 || o->vectors > IVSHMEM_CLIENT_VECTORS)
-			argp_error(state, "--vectors: 1 to %d",
-				   IVSHMEM_CLIENT_VECTORS);
+		o->vectors =
+			(int)number_need(state, arg, 1, IVSHMEM_CLIENT_VECTORS);
 		return 0;
 	case ARGP_KEY_ARGS:
 		o->command = state->argv + state->next;

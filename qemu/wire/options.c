@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
 #include "options.h"
 
 #define DEFAULT_NICS	   3
@@ -67,20 +68,6 @@ static const struct argp_option option_list[] = {
 	{ 0 }
 };
 
-static uint64_t parse_uint(struct argp_state *state, const char *text,
-			   uint64_t max)
-{
-	char *end;
-	uint64_t v;
-
-	errno = 0;
-	v = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || v > max)
-		argp_error(state, "'%s' is not a number up to %llu", text,
-			   (unsigned long long)max);
-	return v;
-}
-
 /* "1%" or "0.01" of 2^32. */
 static uint32_t parse_rate(struct argp_state *state, const char *text)
 {
@@ -120,11 +107,11 @@ static void parse_fault(struct argp_state *state, int key, char *arg)
 
 	if (value) {
 		*value++ = '\0';
-		first = last = (int)parse_uint(state, arg, WIRE_PORTS - 1);
+		first = last = (int)number_need(state, arg, 0, WIRE_PORTS - 1);
 	} else {
 		value = arg;
 	}
-	v = key == KEY_DELAY ? (uint32_t)parse_uint(state, value, 10000000)
+	v = key == KEY_DELAY ? (uint32_t)number_need(state, value, 0, 10000000)
 			     : parse_rate(state, value);
 	for (p = first; p <= last; p++)
 		set_rate(&o->rates[p], key, v);
@@ -178,22 +165,23 @@ static error_t parse_number(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
-		o->shape.nics = (uint32_t)parse_uint(state, arg, 7);
+		o->shape.nics = (uint32_t)number_need(state, arg, 0, 7);
 		return 0;
 	case KEY_SEED:
-		o->seed = parse_uint(state, arg, UINT64_MAX);
+		o->seed = number_need(state, arg, 0, UINT64_MAX);
 		return 0;
 	case KEY_AGE:
-		o->age_s = parse_uint(state, arg, 1000000000);
+		o->age_s = number_need(state, arg, 0, 1000000000);
 		return 0;
 	case KEY_SPIN:
-		o->spin_us = parse_uint(state, arg, 1000000);
+		o->spin_us = number_need(state, arg, 0, 1000000);
 		return 0;
 	case KEY_SLOTS:
-		o->shape.slots = (uint32_t)parse_uint(state, arg, 65536);
+		o->shape.slots = (uint32_t)number_need(state, arg, 0, 65536);
 		return 0;
 	case KEY_SLOT_BYTES:
-		o->shape.slot_bytes = (uint32_t)parse_uint(state, arg, 16384);
+		o->shape.slot_bytes =
+			(uint32_t)number_need(state, arg, 0, 16384);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output.h"
 #include "refs.h"
 #include "replay.h"
 #include "unic_mbox.h"
@@ -291,5 +292,5 @@ int main(int argc, char **argv)
 	}
 	err = run_all(&r, &o);
 	refs_free(&r);
-	return err ? 1 : 0;
+	return output_end("unic-policysim", err ? 1 : 0);
 }

@@ -232,7 +232,7 @@ class Killers:
     def __init__(self, jobs, say):
         self.say, self.seconds = say, {}
         say("building")
-        self.paths, self.graph = build(BASE, jobs, f"CFLAGS={PLAIN} -O1")
+        self.paths, self.graph = build(BASE, jobs, f"FLAGS={PLAIN} -O1")
         self.dependents = graph.dependents(BASE, self.graph)
         self.measure(jobs)
         self.strict = Strict()
@@ -257,7 +257,7 @@ class Killers:
             self.seconds[os.path.basename(path)] = after.ru_utime + after.ru_stime - \
                 before.ru_utime - before.ru_stime
         # As with sanitizers, which some tests do less with.
-        build(COV, jobs, f"CFLAGS={PLAIN} -O0 --coverage",
+        build(COV, jobs, f"FLAGS={PLAIN} -O0 --coverage",
               "SANITIZE=--coverage -D__SANITIZE_ADDRESS__=1", "VARIANT=--coverage")
         self.reach.measure(self.paths, self.say)
         self.reach.store(reach)

@@ -40,7 +40,7 @@ TESTS = ("test_mr", "test_notice", "test_token", "test_share", "test_admission",
          "test_rc_evict", "test_hostile")
 SCRIPTS = ("tests/qemu", "tests/faults", "tests/board_model", "tests/flash")
 HOST = "host"
-FLAGS = "CFLAGS=-std=gnu11 -fms-extensions -O1 -w -MMD -MP"
+FLAGS = "FLAGS=-std=gnu11 -fms-extensions -O1 -w -MMD -MP"
 LM3S, TM4C = "lm3s6965evb", "ek-tm4c1294xl"
 # What scripts need: {HOST or board: what is made for it}.
 USUAL = {HOST: ("programs", "build-soft", "faults-build")}

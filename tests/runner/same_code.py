@@ -46,7 +46,7 @@ def tree_of(commit):
 def objects(tree, board):
     """{source: object} of the image of a board."""
     sh("make", "-s", f"-j{os.cpu_count()}", f"BOARD={board}", "BUILD_ID=same",
-       f"CFLAGS={FLAGS}", "image", cwd=tree)
+       f"FLAGS={FLAGS}", f"CFLAGS={FLAGS}", "image", cwd=tree)
     found = {}
     for folder, _, names in os.walk(os.path.join(tree, "build", board)):
         for name in names:

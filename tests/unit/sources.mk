@@ -19,7 +19,7 @@ LIB_rig    = $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG) $(UNIT_SETS)
 
 # ... the others run on the host only; here with all that they are linked from.
 PARTS_test_conn       = tests/unit/host/test_conn.c libunic.a
-PARTS_test_hog        = tests/unit/host/test_hog.c libunic.a
+PARTS_test_hog        = tests/unit/host/test_hog.c $(ARGUMENTS) libunic.a
 # Accounts of the page service, over a driver that the test plays.
 PARTS_test_kio_account = tests/unit/host/test_kio_account.c host_driver/kio/kio_account.c
 PARTS_test_kio_files  = tests/unit/host/test_kio_files.c host_driver/unicd/kio_files.c
@@ -33,12 +33,14 @@ PARTS_test_stags      = tests/unit/host/test_stags.c rig.a
 # The switch, but for its way to the link and what needs libraries.
 PARTS_test_switch     = tests/unit/host/test_switch.c $(addprefix qemu/wire/,faults.c mac_table.c socket_port.c switch.c)
 # Sockets get their name when somebody listens.
+PARTS_test_number     = tests/unit/host/test_number.c host_driver/daemon/number.c
 PARTS_test_run_dir    = tests/unit/host/test_run_dir.c host_driver/daemon/run_dir.c
 WRAP_test_run_dir    := --for-linker=--wrap=listen
 # A terminal whose driver the test plays.
 PARTS_test_tty        = tests/unit/host/test_tty.c host_driver/serial/tty.c
 WRAP_test_tty        := --for-linker=--wrap=ioctl --for-linker=--wrap=stat
 # The name of a driver and a NIC of it.
+PARTS_test_target_file = tests/unit/host/test_target_file.c host_driver/tools/target_file.c
 PARTS_test_where      = tests/unit/host/test_where.c host_driver/libunic/where.c
 # Each file of abi/vectors, by what the NIC, the driver and the serial link make of it.
 PARTS_test_vectors    = tests/unit/host/test_vectors.c tests/unit/vector.c $(SERIAL) $(FAR) rig.a
@@ -120,7 +122,9 @@ M3_RT      := $(TARGET_ANY) tests/unit/target/start_m3.S
 INC_tests/unit = -Itests/unit -Ifirmware -Ihal/fake -Ihal/drivers -Ihal -Iboards/$(board)
 INC_tests/unit/driver                = -Itests/unit -Ihost_driver/core
 INC_tests/unit/host                  = -Itests/unit -Ihost_driver/libunic
-INC_tests/unit/host/test_hog.c       = -Itests/unit -Ihost_driver/tools -Ihost_driver/libunic
+INC_tests/unit/host/test_hog.c       = -Itests/unit $(addprefix -Ihost_driver/,tools libunic daemon)
+INC_tests/unit/host/test_number.c    = -Itests/unit -Ihost_driver/daemon
+INC_tests/unit/host/test_target_file.c = -Itests/unit -Ihost_driver/tools
 INC_tests/unit/host/kio_rig.c        = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware -Ihal/fake -Ihal \
 	-Iboards/$(board)
 INC_tests/unit/host/test_kio.c        = $(INC_tests/unit/host/kio_rig.c)

@@ -36,7 +36,7 @@ RULES = [
     (r"host_driver/unicd/", [r"host_driver/(core|kio|daemon|serial)/",
                              r"hal/serial/(stream|frame)\.h"]),
     (r"host_driver/libunic/", []),
-    (r"host_driver/tools/", [r"host_driver/libunic/"]),
+    (r"host_driver/tools/", [r"host_driver/libunic/", r"host_driver/daemon/(number|output)\.h"]),
     (r"examples/driver\.c", []),
     (r"examples/", [r"host_driver/libunic/unic\.h"]),
     (r"qemu/", [PORT, r"hal/drivers/(link_layout|link_ring|ivshmem_client)\.h",

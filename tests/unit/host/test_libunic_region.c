@@ -98,6 +98,8 @@ static void bases_can_be_had_otherwise(void **state)
 		UNIC_MR_VA_BASE | UNIC_MR_RANDOM_BASE,
 		UNIC_MR_VA_BASE | UNIC_MR_ZERO_BASED,
 		UNIC_MR_ZERO_BASED | UNIC_MR_RANDOM_BASE,
+		1u << 5, /* no flag */
+		UNIC_MR_WAIT | 1u << 31,
 	};
 	struct unic_mr_attr attr = { .length = PAGE };
 	struct unic_mr *mr;

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What people type at the programs. See mutations.py."""
+TARGET = "host_driver/tools/target_file.c"
+NUMBER = "host_driver/daemon/number.c"
+FILES = "test_target_file"
+
+
+def tools(test):
+    return f"test_tools.py --only {test}"
+
+
+MUTATIONS = (
+    (TARGET, "\tif (!err && S_ISDIR(st.st_mode))\n", "\tif (0)\n",
+     "target: a folder is no place for a file", FILES),
+    (TARGET, "\tif (err == -ENOENT && !lstat(t->path, &link))\n\t\treturn -ENOENT; /* a link to nothing */\n",
+     "\t(void)link;\n", "target: replaces a link to nothing", FILES),
+    (TARGET, "\telse if (!err && S_ISREG(st.st_mode))\n\t\terr = replace_regular(t, &st);\n", "",
+     "target: what is there is gone before all has come", FILES),
+    (TARGET, "\telse if (!err)\n\t\terr = open_in_place(t, &st);\n",
+     "\telse if (!err)\n\t\terr = open_part_of(t);\n", "target: replaces a FIFO", FILES),
+    (TARGET, "\tchar *real = realpath(t->path, NULL);", "\tchar *real = strdup(t->path);",
+     "target: replaces a link", FILES),
+    (TARGET, "\tt->mode = st->st_mode & 07777;\n", "", "target: forgets the mode", FILES),
+    (TARGET, "\t\twatch_part(t->part);\n", "\t\t;\n", "target: a signal leaves a part", FILES),
+    (TARGET, "\t\t    old.sa_handler == SIG_DFL)", "\t\t    1)",
+     "target: nohup does not help", FILES),
+    (TARGET, "\tif (t->part[0]) {\n\t\tunlink(t->part);", "\tif (t->part[0]) {",
+     "target: an end without success leaves a part", FILES),
+    (TARGET, "\tt->stream = !S_ISBLK(st->st_mode);\n", "",
+     "target: writes a FIFO at offsets", FILES),
+    ("host_driver/tools/copy_client.c", "c->job->path, c->job->name,", "c->job->path, NULL,",
+     "unic-copy: get replaces whatever is there", tools("copy")),
+    (NUMBER, "\tif (*text < '0' || *text > '9') /*", "\tif (0) /*",
+     "number: signs and spaces are numbers", "test_number"),
+    (NUMBER, "\tif (end[shift != 0])\n\t\treturn -EINVAL;\n", "",
+     "number: what follows does not matter", "test_number"),
+    (NUMBER, "\tif (v > UINT64_MAX >> shift)\n\t\treturn -ERANGE;\n", "",
+     "number: a size wraps", "test_number"),
+    (NUMBER, "v < min || v > max", "v < min", "number: as large as one likes", "test_number"),
+    (NUMBER, "\tif (errno)\n\t\treturn -ERANGE;\n", "", "number: the largest stands for larger ones",
+     "test_number"),
+    ("host_driver/daemon/output.c", "\tif (!fflush(stdout) && !before)\n", "\tif (1 || before)\n",
+     "output: a full disk is no error", tools("output")),
+    ("host_driver/tools/copy_server.c", "\tif (access(dir, R_OK | X_OK) || !is_folder(dir))\n",
+     "\tif (0 && is_folder(dir))\n", "unic-copy: serves what is not there", tools("nothing")),
+    ("host_driver/libunic/mr.c", "\tif (attr->flags & ~(BASES | UNIC_MR_WAIT | UNIC_MR_ASYNC))\n",
+     "\tif (0)\n", "libunic: a flag of tomorrow is ignored today", "test_libunic_region"),
+)

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What people type at the programs: where a file is to go, numbers that are none, an
+output that cannot be written.
+
+    test_tools.py [--only WORDS]
+"""
+import argparse
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+import hosts
+
+BYTES = 300_000
+# Options that want a number, and what is none, or too large.
+NUMBERS = (("unic-hog", "--max", "abc"), ("unic-hog", "--max", "0"), ("unic-hog", "--chunk", "513"),
+           ("unic-hog", "--chunk", "1x"), ("unic-copy", "--timeout", "-1"),
+           ("unic-copy", "--timeout", "1.5"), ("unicctl", "--weight", "-2"),
+           ("unicctl", "--quota", ""), ("unic-bus", "--slots", "8 "), ("unic-bus", "--slot-size", "16T"),
+           ("unic-wire", "--nics", "8"), ("unic-wire", "--seed", "0x"), ("unic-uart", "--vectors", "0"),
+           ("unicd", "--grace-us", "20ms"), ("unicd", "--user-slots", "+1"))
+EX_USAGE, EX_IOERR = 64, 74
+
+
+def ask(*argv, code=0, **more):
+    """Standard error of a program that must end with @code."""
+    done = subprocess.run([os.path.join(hosts.BIN, argv[0]), *argv[1:]], text=True, check=False,
+                          stderr=subprocess.PIPE, timeout=hosts.PATIENCE_S,
+                          **{"stdout": subprocess.DEVNULL, **more})
+    assert done.returncode == code, (argv, done.returncode, done.stderr)
+    return done.stderr
+
+
+def get_by_copy(rig, where, **more):
+    return ask("unic-copy", "--socket", rig.socket(0), "--peer", hosts.IP[1], "get", "file",
+               "--output", where, **more)
+
+
+def get_by_kio(rig, where, **more):
+    return ask("unic-kio", "--socket", rig.socket(0), "get", f"{hosts.IP[1]}:file", where, **more)
+
+
+GETTERS = (get_by_copy, get_by_kio)
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def write(path, data, mode):
+    with open(path, "wb") as f:
+        f.write(data)
+    os.chmod(path, mode)
+
+
+def fresh(rig):
+    """An empty folder."""
+    return tempfile.mkdtemp(dir=rig.tmp)
+
+
+def test_replaces_a_file(rig, get):
+    """A file is replaced and keeps its mode; a link to it stays a link."""
+    there = fresh(rig)
+    write(f"{there}/old", b"old", 0o640)
+    os.symlink("old", f"{there}/link")
+    get(rig, f"{there}/link")
+    assert os.readlink(f"{there}/link") == "old"
+    assert read(f"{there}/old") == rig.data
+    assert stat.S_IMODE(os.stat(f"{there}/old").st_mode) == 0o640
+    assert sorted(os.listdir(there)) == ["link", "old"]
+
+
+def test_into_a_folder(rig, get):
+    """A folder as target gets a file of that name."""
+    there = fresh(rig)
+    get(rig, there)
+    assert os.listdir(there) == ["file"] and read(f"{there}/file") == rig.data
+
+
+def test_folder_in_the_way(rig, get):
+    """A folder that has a folder of that name is refused, and stays as it is."""
+    there = fresh(rig)
+    os.mkdir(f"{there}/file")
+    assert "Is a directory" in get(rig, there, code=1)
+    assert os.listdir(there) == ["file"] and not os.listdir(f"{there}/file")
+
+
+def test_into_a_fifo(rig, get):
+    """A FIFO is written, not replaced."""
+    path = f"{fresh(rig)}/fifo"
+    os.mkfifo(path)
+    got = []
+    reader = threading.Thread(target=lambda: got.append(read(path)))
+    reader.start()
+    get(rig, path)
+    reader.join(hosts.PATIENCE_S)
+    assert got == [rig.data] and stat.S_ISFIFO(os.stat(path).st_mode)
+
+
+def test_into_a_device(rig, get):
+    """A device is written, not replaced."""
+    get(rig, "/dev/null")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def interrupted(rig, argv):
+    """SIGINT to a program while its server stands still: what is left where it wrote."""
+    there = fresh(rig)
+    write(f"{there}/old", b"old", 0o600)
+    program = subprocess.Popen([os.path.join(hosts.BIN, argv[0]), *argv[1:], f"{there}/old"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + hosts.PATIENCE_S
+    while len(os.listdir(there)) == 1:
+        assert program.poll() is None, "it is over already"
+        assert time.monotonic() < end, "it has not begun"
+    program.send_signal(signal.SIGINT)
+    assert program.wait(hosts.PATIENCE_S) == -signal.SIGINT
+    assert os.listdir(there) == ["old"] and read(f"{there}/old") == b"old"
+
+
+def test_interrupted(rig, get):
+    """SIGINT leaves the old file, and no part of the new one."""
+    peer = hosts.IP[1]
+    interrupted(rig, ("unic-copy", "--socket", rig.socket(0), "--peer", peer, "get", "large",
+                      "--output") if get is get_by_copy else
+                ("unic-kio", "--socket", rig.socket(0), "get", f"{peer}:large"))
+
+
+def test_nothing_to_serve(rig):
+    """`serve` of a folder that is not there, or is a file, does not say that it is ready."""
+    for place in ("nothing", "src"):
+        assert "folder" in ask("unic-copy", "--socket", rig.socket(0), "serve", "--dir",
+                               rig.path(place), code=1)
+
+
+def test_output_is_lost(rig):
+    """What cannot be printed is an error."""
+    with open("/dev/full", "wb") as full:
+        for words in (("ps",), ("stats", "--all"), ("info", "--json")):
+            assert "No space left" in ask("unicctl", "--socket", rig.socket(0), *words,
+                                          code=EX_IOERR, stdout=full)
+        assert "No space left" in ask("unic-kio", "--socket", rig.socket(0), "state",
+                                      code=EX_IOERR, stdout=full)
+
+
+def test_numbers(_):
+    """What is no number, or none in range, is refused with what would do."""
+    for program, option, text in NUMBERS:
+        assert "is needed" in ask(program, option, text, code=EX_USAGE), (program, option)
+
+
+def test_unreadable_file(rig):
+    """`make demo FILE=` of a file that is not there says so in a line."""
+    done = subprocess.run([os.path.join(hosts.ROOT, "tests/qemu/demo.py"), "--board", "soft",
+                           "--file", rig.path("nothing")], capture_output=True, text=True,
+                          check=False, timeout=hosts.PATIENCE_S)
+    said = done.stdout + done.stderr
+    assert done.returncode and "Traceback" not in said and "nothing" in said, said
+
+
+class Rig(hosts.Hosts):
+    """Two hosts; host 1 serves a folder to unic-copy and to unic-kio."""
+
+    def __init__(self, tmp):
+        super().__init__("soft", None, tmp)
+        self.tmp, self.data = tmp, os.urandom(BYTES)
+        os.mkdir(self.path("served"))
+        write(self.path("src"), b"src", 0o600)
+        write(self.path("served", "file"), self.data, 0o644)
+        with open(self.path("served", "large"), "wb") as f:
+            f.truncate(1 << 30)
+        self.start_wire()
+        self.start_all("--kio-export", self.path("served"))
+        self.start("server", "unic-copy", "serve", "--dir", self.path("served"), "--socket",
+                   self.socket(1), show=False).expect("ready")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--only", default="")
+    only = p.parse_args().only
+    tests = []
+    for name, test in globals().items():
+        if name.startswith("test_"):
+            more = [(get,) for get in GETTERS] if test.__code__.co_argcount == 2 else [()]
+            tests += [(f"{name[5:]}{''.join(' ' + g.__name__ for g in args)}", test, args)
+                      for args in more]
+    tests = [t for t in tests if only in t[0]]
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="unic-tools-") as tmp:
+        rig = Rig(tmp)
+        try:
+            for name, test, args in tests:
+                try:
+                    test(rig, *args)
+                    print(f"ok      {name}", flush=True)
+                except (AssertionError, OSError, subprocess.TimeoutExpired,
+                        hosts.Failure) as e:
+                    failed += 1
+                    print(f"FAILED  {name}: {type(e).__name__} {e}", flush=True)
+                    if os.environ.get("VERBOSE"):
+                        traceback.print_exc()
+        finally:
+            rig.end()
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
