@@ -9,8 +9,7 @@ BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR    ?= $(PREFIX)/share
-UNITDIR    ?= $(PREFIX)/lib/systemd/system
-DOCDIR     ?= $(DATADIR)/doc/unic
+MANDIR     ?= $(DATADIR)/man
 IMAGEDIR   ?= $(DATADIR)/unic/images
 
 # No text of a program lies at a place that an attacker knows, nothing that is linked can
@@ -31,22 +30,29 @@ PUBLIC_HEADERS := $(addprefix host_driver/libunic/,bufman.h pace.h unic.h) $(add
 	unic_cmd_dump.h unic_cmd_mr.h unic_cmd_queue.h unic_evt.h unic_mbox.h unic_queue.h unic_types.h)
 IMAGES         := ek-tm4c1294xl/flash.bin lm3s6965evb/flash.bin mps2-an385/unic.elf virt/unic.elf
 image_name      = unic-$(firstword $(subst /, ,$1))$(suffix $1)
+# Manual pages: what --help says, and the sections of docs/man. Their date is that of the
+# sources.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2> /dev/null)
+manual = LC_ALL=C help2man --no-info --source="unic $(VERSION)" --include=docs/man/$1.h2m $(RELEASE)/bin/$1 | sed '2s/"[A-Z][a-z]* [0-9]*"/"$(shell date -u -d @$(or $(SOURCE_DATE_EPOCH),0) +%F)"/' > $(RELEASE)/man/$1.1
 # What `make uninstall` removes, which is what `make install` wrote.
 INSTALLED = $(addprefix $(BINDIR)/,$(INSTALLED_BIN)) \
 	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) libunic.so libunic.a pkgconfig/unic.pc) \
 	$(addprefix $(INCLUDEDIR)/unic/,$(notdir $(PUBLIC_HEADERS))) \
-	$(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
+	$(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
 
 release: ## install: programs and library as they are installed, in build/release
 	@$(MAKE) $(RELEASE_IS) programs $(RELEASE)/lib/$(LIBUNIC_SO) $(RELEASE)/lib/libunic.a
 	@$(MAKE) $(RELEASE_IS) BOARD=soft image
+	@mkdir -p $(RELEASE)/man
+	@$(foreach p,$(INSTALLED_BIN),$(call manual,$p) &&) true
 	@echo "$@: ok"
-install: install-programs install-dev install-images ## install: programs, library, headers, NIC images [PREFIX=/usr/local] [DESTDIR=]
+install: install-programs install-dev install-images ## install: programs, manuals, library, headers, NIC images [PREFIX=/usr/local] [DESTDIR=]
 	@echo "$@: ok"
 install-programs: release
-	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR))
+	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(MANDIR)/man1)
 	@install $(addprefix $(RELEASE)/bin/,$(INSTALLED_BIN)) $(DESTDIR)$(BINDIR)
 	@install -m 644 $(RELEASE)/lib/$(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)
+	@install -m 644 $(INSTALLED_BIN:%=$(RELEASE)/man/%.1) $(DESTDIR)$(MANDIR)/man1
 	@ln -sf $(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)/$(LIBUNIC_SONAME)
 install-dev: release
 	@install -d $(addprefix $(DESTDIR),$(LIBDIR)/pkgconfig $(INCLUDEDIR)/unic)

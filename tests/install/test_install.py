@@ -163,17 +163,94 @@ def test_versions(it):
         assert done.returncode == 64 and "--help" in done.stderr, (path, done)
 
 
+EXAMPLE = re.compile(r"^\.RS\n\.nf\n(.*?)\n\.fi", re.M | re.S)
+STAY = ("unicd", "unic-bus", "unic-nic", "unic-wire", "unic-hog", "unic-copy serve")
+
+
+def examples(page):
+    with open(page, encoding="utf-8") as f:
+        for lines in EXAMPLE.findall(f.read()):
+            yield lines.replace("\\-", "-").replace("\\\\", "\\").replace("\\e", "\\")
+
+
+def test_manuals(it):
+    """Every program has a page, in order, with what its exit status says."""
+    for path in it.programs:
+        name = os.path.basename(path)
+        page = f"{it.at}/share/man/man1/{name}.1"
+        said = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], text=True,
+                              capture_output=True, check=False)
+        assert not said.stdout + said.stderr, said.stdout + said.stderr
+        shown = run("mandoc", "-T", "ascii", page, env={**os.environ, "LC_ALL": "C"})
+        shown = re.sub(".\b", "", shown)
+        for section in ("NAME", "SYNOPSIS", "EXIT STATUS", "SEE ALSO"):
+            assert re.search(f"^{section}$", shown, re.M), (name, section)
+        assert list(examples(page)) or name == "unic-uart", f"{name}: no example"
+
+
+def try_example(it, line, folder, socket):
+    """Those that stay must still be there after a while; the others must succeed."""
+    env = {**os.environ, "PATH": f"{it.bin}:{os.environ['PATH']}", "UNIC_SOCKET": socket}
+    stays = line.startswith(STAY)
+    done = subprocess.run(["timeout", "1", "sh", "-c", "exec " + line] if stays else
+                          ["timeout", str(PATIENCE_S), "sh", "-c", line], text=True, env=env,
+                          cwd=folder, capture_output=True, check=False)
+    assert done.returncode == (124 if stays else 0), (line, done)
+
+
+def test_examples(it):
+    """What the pages show works: on two hosts, and daemons in an empty folder."""
+    pair = Pair(it)
+    try:
+        with open(pair.dir + "/served/file", "wb") as f:
+            f.write(os.urandom(300_000))
+        host = pair.hosts[1]
+        host.start("unic-copy", "--socket", host.sock, "--dir", pair.dir + "/served", "serve")
+        for path in it.programs:
+            name = os.path.basename(path)
+            for line in examples(f"{it.at}/share/man/man1/{name}.1"):
+                alone = name in ("unicd", "unic-bus", "unic-nic", "unic-wire")
+                with tempfile.TemporaryDirectory(dir=pair.dir) as folder:
+                    if alone:
+                        furnish(it, name, folder)
+                    try_example(it, line, folder if alone else pair.dir, pair.hosts[0].sock)
+                    stop_furniture()
+    finally:
+        stop_furniture()
+        pair.end()
+
+
+furniture = []
+
+
+def furnish(it, name, folder):
+    """What a daemon's example takes for granted: a bus, a wire, a folder."""
+    os.mkdir(folder + "/export")
+    for daemon, dirname in (("unic-bus", "bus"), ("unic-wire", "wire")):
+        if name != daemon:
+            furniture.append(subprocess.Popen(
+                [f"{it.bin}/{daemon}", "--dir", f"{folder}/{dirname}"], stdout=subprocess.DEVNULL))
+            until(f"{daemon} is there", lambda d=dirname: os.path.exists(f"{folder}/{d}/{d}.json"))
+
+
+def stop_furniture():
+    while furniture:
+        process = furniture.pop()
+        process.terminate()
+        process.wait(PATIENCE_S)
+
+
 class Host:
     """A host, started from what is installed alone: bus, NIC, driver."""
 
-    def __init__(self, it, folder, name, ip):
+    def __init__(self, it, folder, name, ip, *more):
         self.dir, self.it, self.running = os.path.join(folder, name), it, []
         self.sock = self.dir + "/unicd.sock"
         bus = self.dir + "/bus"
         os.mkdir(self.dir)
         self.start("unic-bus", "--dir", bus)
         self.start("unic-nic", "--bus", bus + "/nic", "--wire", folder + "/wire/ivshmem")
-        self.start("unicd", "--bus", bus, "--socket", self.sock, "--ip", ip)
+        self.start("unicd", "--bus", bus, "--socket", self.sock, "--ip", ip, *more)
 
     def start(self, name, *words):
         log = os.path.join(self.dir, name + ".log")
@@ -206,10 +283,12 @@ class Pair:
 
     def __init__(self, it):
         self.dir = tempfile.mkdtemp(prefix="unic-pair-")
+        os.mkdir(self.dir + "/served")
         self.wire = subprocess.Popen([it.bin + "/unic-wire", "--dir", self.dir + "/wire"],
                                      stdout=subprocess.DEVNULL)
         until("the wire is there", lambda: os.path.exists(self.dir + "/wire/wire.json"))
-        self.hosts = [Host(it, self.dir, f"host{n}", f"10.0.0.{n + 1}") for n in range(2)]
+        self.hosts = [Host(it, self.dir, f"host{n}", f"10.0.0.{n + 1}", "--kio-export",
+                           self.dir + "/served") for n in range(2)]
 
     def end(self):
         for host in self.hosts:
@@ -249,7 +328,6 @@ def move_a_file(it):
     pair = Pair(it)
     try:
         served = os.path.join(pair.dir, "served")
-        os.mkdir(served)
         path = os.path.join(pair.dir, "file")
         with open(path, "wb") as f:
             f.write(os.urandom(300_000))
