@@ -78,6 +78,7 @@ PARTS_test_driver_grants   = tests/unit/driver/test_driver_grants.c $(DRIVER_RIG
 PARTS_test_driver_held     = tests/unit/driver/test_driver_held.c $(DRIVER_RIG)
 PARTS_test_driver_journal  = tests/unit/driver/test_driver_journal.c $(DRIVER_RIG)
 PARTS_test_driver_loop     = tests/unit/driver/test_driver_loop.c $(DRIVER_RIG)
+PARTS_test_driver_loop_wrong = tests/unit/driver/test_driver_loop_wrong.c $(DRIVER_RIG)
 PARTS_test_driver_mad      = tests/unit/driver/test_driver_mad.c $(DRIVER_RIG)
 PARTS_test_driver_mailbox  = tests/unit/driver/test_driver_mailbox.c $(DRIVER_RIG)
 PARTS_test_driver_nics     = tests/unit/driver/test_driver_nics.c $(DRIVER_RIG)
