@@ -4,6 +4,7 @@
  * driver that refuses requests and a NIC that does not answer: an I/O does not
  * end while the NIC may still use its pages.
  */
+#include "kio_link.h"
 #include "kio_node.h"
 #include "kio_os.h"
 #include "kio_pages.h"
@@ -30,8 +31,10 @@ static uint32_t nic; /* enum unic_ctl_nic */
 static uint64_t features;
 static uint32_t said; /* lines about tokens */
 static bool leaves;
-static uint16_t refuse[OPS]; /* status by request */
-static uint16_t unanswered;  /* a request that the driver keeps; 0: none */
+static uint16_t refuse[OPS];	 /* status by request */
+static uint16_t unanswered;	 /* a request that the driver keeps; 0: none */
+static struct unic_ctl_hdr kept; /* the last of them */
+static uint8_t vendor;		 /* of the peer: 1: it is unic */
 static uint32_t asked[OPS];
 static struct unic_kio_node node;
 static uint8_t slot_pages[UNIC_SLOT_FRAMES][4096]
@@ -127,7 +130,7 @@ static void answer(uint16_t op, uint64_t *rec)
 					      .index = unic_to_le32(8),
 					      .key = unic_to_le64(9) };
 	struct unic_ctl_conn_reply conn = { .id = unic_to_le32(10),
-					    .vendor = 1 };
+					    .vendor = vendor };
 
 	if (op == UNIC_CTL_ACCEPT)
 		memcpy(rec, &conn, sizeof(conn));
@@ -170,6 +173,7 @@ bool unic_host_request(struct unic_host *host, struct unic_client *client,
 	}
 	if (op == UNIC_CTL_HELLO)
 		client->slot = next_slot;
+	kept = hdr;
 	if (op == unanswered)
 		return true;
 	answer(op, rec);
@@ -331,6 +335,7 @@ static int setup(void **state)
 	memset(slot_pages, 0, sizeof(slot_pages));
 	completions = received = over = next_slot = 0;
 	unanswered = said = 0;
+	vendor = 1;
 	features = UNIC_FEAT_PHYSICAL | UNIC_FEAT_ACCOUNTS;
 	leaves = slow = false;
 	nic = UNIC_CTL_NIC_READY;
@@ -1545,6 +1550,402 @@ static void ping_is_answered(void **state)
 	assert_int_equal(unic_from_le32(answer_to_peer().status), EINVAL);
 }
 
+/* -------------------------------------------------------------- other hosts */
+
+/* The next upcall, about connection or object @id, of @ipv4. */
+static void tell(uint8_t type, uint32_t id, uint32_t ipv4)
+{
+	uint8_t *slot = big_slot ? big_slot : slot_pages[0];
+	struct unic_upcall_ring *ring =
+		(void *)(slot + UNIC_SLOT_UPCALL_PAGE * 4096);
+	struct unic_upcall_conn up = { .hdr = { .seq = unic_to_le32(
+							node.upcall + 1),
+						.type = type,
+						.id = unic_to_le32(id) },
+				       .peer_ipv4 = unic_to_le32(ipv4) };
+
+	memcpy(ring->record[node.upcall % UNIC_UPCALLS], &up, sizeof(up));
+	poll(0);
+}
+
+/* The driver answers the request that it kept. */
+static void answer_kept(uint16_t status)
+{
+	uint64_t rec[UNIC_REC_WORDS];
+
+	unanswered = 0;
+	answer(unic_from_le16(kept.op), rec);
+	kept.status = unic_to_le16(status);
+	memcpy(rec, &kept, sizeof(kept));
+	unic_kio_node_reply(&node, rec, sizeof(rec));
+	poll(0);
+}
+
+static uint32_t incoming(enum unic_kio_conn_state state)
+{
+	uint32_t i, n = 0;
+
+	for (i = UNIC_KIO_OUT; i < UNIC_KIO_LINKS; i++)
+		n += node.conn[i].state == state;
+	return n;
+}
+
+/* Only hosts of the networks that are allowed connect; a network of no bits is all. */
+static void hosts_that_may_connect(void **state)
+{
+	static struct unic_kio_net nets[] = { { 0x0a010000, 16 },
+					      { 0x0a000002, 32 } };
+
+	(void)state;
+	node.config.allow = nets;
+	node.config.allows = 2;
+	tell(UNIC_UP_CONN_REQUEST, 50, 0x0a020001);
+	assert_int_equal(asked[UNIC_CTL_REJECT], 1);
+	assert_int_equal(incoming(UNIC_KIO_C_FREE), UNIC_KIO_IN);
+	tell(UNIC_UP_CONN_REQUEST, 51, 0x0a01ffff);
+	tell(UNIC_UP_CONN_REQUEST, 52, 0x0a000002);
+	assert_int_equal(incoming(UNIC_KIO_C_UP), 2);
+	nets[1].bits = 0;
+	tell(UNIC_UP_CONN_REQUEST, 53, 0x0a020001);
+	assert_int_equal(incoming(UNIC_KIO_C_UP), 3);
+	assert_int_equal(asked[UNIC_CTL_REJECT], 1);
+}
+
+/* A host has one connection: a new request ends the old one first. */
+static void host_connects_again(void **state)
+{
+	(void)state;
+	tell(UNIC_UP_CONN_REQUEST, 50, PEER);
+	assert_int_equal(incoming(UNIC_KIO_C_UP), 1);
+	tell(UNIC_UP_CONN_REQUEST, 51, PEER);
+	poll(0);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 1);
+	assert_int_equal(incoming(UNIC_KIO_C_UP), 1);
+	assert_int_equal(node.conn[UNIC_KIO_OUT + 1].id, 51);
+}
+
+/* All places are taken: a new host is refused, and finds the place of the one that was
+ * silent the longest when it comes again. */
+static void no_place_for_a_host(void **state)
+{
+	uint32_t i, k;
+
+	(void)state;
+	for (i = 0; i < UNIC_KIO_IN; i++) {
+		tell(UNIC_UP_CONN_REQUEST, 50 + i, PEER + i);
+		poll(1);
+	}
+	assert_int_equal(incoming(UNIC_KIO_C_UP), UNIC_KIO_IN);
+	for (k = 0; k < 2; k++) {
+		tell(UNIC_UP_CONN_REQUEST, 60, PEER + 20 + k);
+		assert_int_equal(asked[UNIC_CTL_REJECT], k + 1);
+		poll(1);
+		assert_int_equal(asked[UNIC_CTL_QP_DESTROY], k + 1);
+		tell(UNIC_UP_CONN_REQUEST, 61, PEER + 20 + k);
+		assert_int_equal(incoming(UNIC_KIO_C_UP), UNIC_KIO_IN);
+		assert_int_equal(node.conn[UNIC_KIO_OUT + k].ipv4,
+				 PEER + 20 + k);
+	}
+	/* none is up: nobody makes room */
+	unanswered = UNIC_CTL_QP_DESTROY;
+	for (i = 0; i < UNIC_KIO_IN; i++)
+		tell(UNIC_UP_DISCONNECTED, 61, 0);
+	for (i = UNIC_KIO_OUT; i < UNIC_KIO_LINKS; i++)
+		tell(UNIC_UP_DISCONNECTED, node.conn[i].id, 0);
+	tell(UNIC_UP_CONN_REQUEST, 62, PEER + 30);
+	assert_int_equal(asked[UNIC_CTL_REJECT], 3);
+	assert_int_equal(incoming(UNIC_KIO_C_DOWN), UNIC_KIO_IN);
+}
+
+static void ask_host(struct unic_kio *i, uint32_t ipv4, int want)
+{
+	*i = (struct unic_kio){
+		.op = UNIC_KIO_SYNC,
+		.name_bytes = 1,
+		.name = "f",
+		.deadline_ns = os.now_ns + WHEN,
+		.clean = true,
+		.done = done,
+	};
+	assert_int_equal(unic_kio_node_start(&node, i, ipv4), want);
+	poll(0);
+}
+
+/* Connections to other hosts: a place is taken of one that waits for nothing; else one
+ * that is up and idle ends, and its place is there the next time. */
+static void places_for_other_hosts(void **state)
+{
+	static struct unic_kio more[UNIC_KIO_OUT];
+	uint32_t i;
+	int place;
+
+	(void)state;
+	start_lent(UNIC_KIO_READ);
+	answer_io(LEN);
+	now_over(0);
+	place = unic_kio_link_of(&node, PEER);
+	assert_int_equal(node.conn[place].state, UNIC_KIO_C_UP);
+	for (i = 1; i < UNIC_KIO_OUT; i++)
+		assert_int_not_equal(unic_kio_link_of(&node, PEER + i), place);
+	/* nothing waits for them */
+	i = (uint32_t)unic_kio_link_of(&node, PEER + 9);
+	assert_true(i < UNIC_KIO_OUT && i != (uint32_t)place);
+	assert_int_equal(unic_kio_link_of(&node, PEER + 9), i);
+	refuse[UNIC_CTL_QP_CREATE] = UNIC_CTL_ST_NO_MEMORY;
+	for (i = 1; i < UNIC_KIO_OUT; i++)
+		ask_host(&more[i], PEER + i, 0);
+	ask_host(&more[0], PEER + 9, -EBUSY);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 1);
+	ask_host(&more[0], PEER + 9, 0);
+	assert_int_equal(node.conn[place].ipv4, PEER + 9);
+	ask_host(&other, PEER, -EBUSY);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 1);
+}
+
+/* Why there is no connection to a host. */
+static void status_of_a_host(void **state)
+{
+	(void)state;
+	assert_int_equal(unic_kio_node_status(&node, PEER), 0);
+	refuse[UNIC_CTL_CONNECT] = UNIC_CTL_ST_UNREACHABLE;
+	start(&io, UNIC_KIO_READ);
+	assert_int_equal(unic_kio_node_status(&node, PEER),
+			 UNIC_CTL_ST_UNREACHABLE);
+	assert_int_equal(unic_kio_node_status(&node, PEER + 1), 0);
+	/* a peer that is not unic */
+	refuse[UNIC_CTL_CONNECT] = 0;
+	vendor = 0;
+	poll(100);
+	assert_int_equal(unic_kio_node_status(&node, PEER),
+			 UNIC_CTL_ST_UNSUPPORTED);
+	vendor = 1;
+	poll(500);
+	assert_int_equal(unic_kio_node_status(&node, PEER), 0);
+	assert_int_equal(node.conn[unic_kio_link_of(&node, PEER)].state,
+			 UNIC_KIO_C_UP);
+	unic_kio_node_gone(&node);
+	assert_int_equal(unic_kio_node_status(&node, PEER), UNIC_CTL_ST_NO_NIC);
+	node.why = UNIC_CTL_ST_NO_MEMORY;
+	assert_int_equal(unic_kio_node_status(&node, PEER),
+			 UNIC_CTL_ST_NO_MEMORY);
+}
+
+/* A connection that ends while a request about it is open: it goes when that is
+ * answered. */
+static void ends_before_the_answer(void **state)
+{
+	static const uint16_t ops[] = { UNIC_CTL_QP_CREATE, UNIC_CTL_ACCEPT };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		unanswered = ops[i];
+		tell(UNIC_UP_CONN_REQUEST, 50 + i, PEER);
+		tell(UNIC_UP_DISCONNECTED, 50 + i, 0);
+		assert_int_equal(asked[UNIC_CTL_QP_DESTROY], i);
+		answer_kept(0);
+		poll(0);
+		assert_int_equal(asked[UNIC_CTL_QP_DESTROY], i + 1);
+		assert_int_equal(incoming(UNIC_KIO_C_FREE), UNIC_KIO_IN);
+	}
+	/* a queue pair that is gone already need not be destroyed */
+	tell(UNIC_UP_CONN_REQUEST, 52, PEER);
+	refuse[UNIC_CTL_QP_DESTROY] = UNIC_ST_NO_QP;
+	tell(UNIC_UP_DISCONNECTED, 52, 0);
+	poll(0);
+	assert_int_equal(incoming(UNIC_KIO_C_FREE), UNIC_KIO_IN);
+	/* twice: once */
+	unanswered = UNIC_CTL_QP_DESTROY;
+	tell(UNIC_UP_CONN_REQUEST, 53, PEER);
+	tell(UNIC_UP_DISCONNECTED, 53, 0);
+	tell(UNIC_UP_DISCONNECTED, 53, 0);
+	assert_int_equal(asked[UNIC_CTL_QP_DESTROY], 4);
+}
+
+/* Events of a kind that takes the slot down, and of kinds that are not the service's. */
+static void events_of_queues(void **state)
+{
+	static const uint8_t types[] = { UNIC_UP_CQ_ERROR, UNIC_UP_DB_ERROR };
+	uint32_t i;
+
+	(void)state;
+	tell(UNIC_UP_NOTICE, 1, 0);
+	tell(UNIC_UP_TOKEN_END, 1, 0);
+	assert_true(node.up);
+	for (i = 0; i < 2; i++) {
+		tell(types[i], 5, 0);
+		assert_int_equal(asked[UNIC_CTL_HELLO], i + 1);
+		leaves = false;
+		poll(1);
+		assert_int_equal(asked[UNIC_CTL_HELLO], i + 2);
+		poll(1);
+		assert_true(node.up);
+	}
+}
+
+/* A message that is longer or shorter than any ends its connection. */
+static void message_of_another_length(void **state)
+{
+	struct unic_kio_msg msg = { .op = UNIC_KIO_ANSWER };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		over = 0;
+		start(&io, UNIC_KIO_WRITE);
+		poll(100); /* again */
+		assert_int_equal(io.state, UNIC_KIO_ASKED);
+		msg.name_bytes = i ? 1000 : 1;
+		received = i ? 0 : received;
+		deliver(&msg);
+		now_over(-ENOLINK);
+		assert_int_equal(asked[UNIC_CTL_QP_DESTROY], i + 1);
+	}
+}
+
+/* So many requests are open that no other is sent. */
+static void requests_without_room(void **state)
+{
+	static const struct unic_kio_net nobody = { 0x7f000001, 32 };
+	uint32_t i;
+
+	(void)state;
+	node.config.allow = &nobody;
+	node.config.allows = 1;
+	unanswered = UNIC_CTL_REJECT;
+	for (i = 0; i < UNIC_KIO_ASKS + 3; i++)
+		tell(UNIC_UP_CONN_REQUEST, 50 + i, PEER);
+	assert_int_equal(asked[UNIC_CTL_REJECT], UNIC_KIO_ASKS);
+}
+
+/* ------------------------------------------------------------------- set-up */
+
+/* A service that begins anew over the same driver. */
+static void init_again(void)
+{
+	struct unic_kio_config config = node.config;
+
+	completions = received = 0;
+	memset(big_slot ? big_slot : slot_pages[0], 0, 4096 * 3);
+	unic_kio_node_init(&node, &config);
+	unic_kio_node_want(&node);
+	poll(0);
+}
+
+/* A device that cannot serve: said once, looked for again. */
+static void device_without_physical_regions(void **state)
+{
+	uint32_t hellos = asked[UNIC_CTL_HELLO];
+
+	(void)state;
+	features = 0;
+	init_again();
+	assert_false(node.up);
+	poll(5000);
+	assert_int_equal(unic_kio_node_status(&node, PEER),
+			 UNIC_CTL_ST_UNSUPPORTED);
+	assert_int_equal(asked[UNIC_CTL_HELLO], hellos);
+	features = UNIC_FEAT_PHYSICAL;
+	poll(5000);
+	assert_true(node.up);
+}
+
+static void slots_that_are_too_small(void **state)
+{
+	uint32_t hellos = asked[UNIC_CTL_HELLO];
+
+	(void)state;
+	node.config.slot_bytes = 1u << 16;
+	init_again();
+	poll(5000);
+	assert_false(node.up);
+	assert_int_equal(unic_kio_node_status(&node, PEER),
+			 UNIC_CTL_ST_UNSUPPORTED);
+	assert_int_equal(asked[UNIC_CTL_HELLO], hellos);
+}
+
+/* Each step of the set-up is refused for a while. */
+static void steps_that_are_refused(void **state)
+{
+	static const uint16_t ops[] = { UNIC_CTL_HELLO, UNIC_CTL_PD_ALLOC,
+					UNIC_CTL_MR_REG, UNIC_CTL_MR_ALLOC,
+					UNIC_CTL_CQ_CREATE };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		refuse[ops[i]] = UNIC_CTL_ST_NO_MEMORY;
+		init_again();
+		poll(5000);
+		assert_false(node.up);
+		assert_int_equal(unic_kio_node_status(&node, PEER),
+				 UNIC_CTL_ST_NO_MEMORY);
+		refuse[ops[i]] = 0;
+		poll(5000);
+		assert_true(node.up);
+		assert_int_equal(node.why, 0);
+	}
+}
+
+/* -------------------------------------------------------------------- users */
+
+static void places_for_users(void **state)
+{
+	struct unic_kio_user *user[UNIC_KIO_USERS];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < UNIC_KIO_USERS; i++) {
+		user[i] = unic_kio_user_get(&node);
+		assert_non_null(user[i]);
+	}
+	assert_null(unic_kio_user_get(&node));
+	unic_kio_user_put(user[3]);
+	while (unic_kio_ring_get(&node.ring))
+		;
+	assert_null(unic_kio_user_get(&node));
+	unic_kio_user_put(user[4]);
+	assert_ptr_equal(unic_kio_user_get(&node), user[3]);
+	node.up = false;
+	unic_kio_user_put(user[5]);
+	assert_null(unic_kio_user_get(&node));
+}
+
+/* Bytes of an earlier I/O are gone from the buffer of what is read, and of names. */
+static void names_are_zeroed(void **state)
+{
+	struct unic_kio_user *user;
+
+	(void)state;
+	user = unic_kio_user_get(&node);
+	memset(user->buf, 0xa5, UNIC_KIO_MAX);
+	user->io = (struct unic_kio){ .op = UNIC_KIO_LIST,
+				      .len = LEN,
+				      .deadline_ns = os.now_ns + WHEN };
+	assert_int_equal(unic_kio_user_start(user, PEER), 0);
+	assert_true(user->io.clean);
+	assert_int_equal(*(uint8_t *)user->buf, 0);
+}
+
+/* What is gathered in the slot has few pieces. */
+static void too_many_pieces(void **state)
+{
+	(void)state;
+	io = (struct unic_kio){ .op = UNIC_KIO_WRITE,
+				.pieces = UNIC_KIO_GATHER + 1 };
+	assert_int_equal(unic_kio_node_start(&node, &io, PEER), -EINVAL);
+}
+
+/* What I/Os by token can use, of the hosts that they go to. */
+static void demand_by_token(void **state)
+{
+	(void)state;
+	assert_int_equal(unic_kio_node_demand(&node), 0);
+	refuse[UNIC_CTL_QP_CREATE] = UNIC_CTL_ST_NO_MEMORY;
+	start(&io, UNIC_KIO_READ);
+	assert_true(unic_kio_node_demand(&node) >= LEN);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define R(f) cmocka_unit_test_setup_teardown(f, setup_rdma, teardown)
 #define S(f) cmocka_unit_test_setup_teardown(f, setup_slot, teardown)
@@ -1595,6 +1996,22 @@ int main(void)
 		S(who_waits_for_a_buffer_is_seen),
 		S(given_up_is_not_done),
 		S(ping_is_answered),
+		S(hosts_that_may_connect),
+		S(host_connects_again),
+		S(no_place_for_a_host),
+		R(places_for_other_hosts),
+		T(status_of_a_host),
+		S(ends_before_the_answer),
+		R(events_of_queues),
+		T(message_of_another_length),
+		S(requests_without_room),
+		T(device_without_physical_regions),
+		S(slots_that_are_too_small),
+		R(steps_that_are_refused),
+		S(places_for_users),
+		S(names_are_zeroed),
+		S(too_many_pieces),
+		T(demand_by_token),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
