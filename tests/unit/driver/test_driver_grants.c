@@ -956,9 +956,272 @@ static void stag_of_a_form(void **state)
 	fake_delete(f);
 }
 
+/* An answer is about one question: its connection, kind and number. */
+static void answers_name_one_question(void **state)
+{
+	struct unic_grants_msg q = { .type = UNIC_HOLDER_INVALIDATE,
+				     .nonce = 4242,
+				     .kind = UNIC_CTL_HELD_STAG,
+				     .number = 5,
+				     .grace_us = 1000 },
+			       got;
+	struct unic_ctl_held_by r = { .kind = unic_to_le32(UNIC_CTL_HELD_STAG),
+				      .number = unic_to_le32(5) };
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	says(f, &a, q);
+	says(f, &b, q); /* the same nonce, by chance */
+	assert_int_equal(f->host->held.asks, 2);
+	assert_int_equal(request(f, UNIC_CTL_INVALIDATED, &r),
+			 UNIC_CTL_ST_NO_CONN);
+	r.conn = unic_to_le32(a.conn);
+	r.kind = unic_to_le32(UNIC_CTL_HELD_TOKEN);
+	assert_int_equal(request(f, UNIC_CTL_INVALIDATED, &r), UNIC_ST_STATE);
+	r.kind = unic_to_le32(UNIC_CTL_HELD_STAG);
+	r.number = unic_to_le32(6);
+	assert_int_equal(request(f, UNIC_CTL_INVALIDATED, &r), UNIC_ST_STATE);
+	r.number = unic_to_le32(5);
+	assert_int_equal(request(f, UNIC_CTL_INVALIDATED, &r), 0);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATED, &got));
+	assert_false(told(f, &b, UNIC_HOLDER_INVALIDATED, &got));
+	fake_delete(f);
+}
+
+static struct unic_ctl_held_by delegation_to(const struct peer *p)
+{
+	return (struct unic_ctl_held_by){
+		.conn = unic_to_le32(p->conn),
+		.kind = unic_to_le32(UNIC_CTL_HELD_STAG),
+		.number = unic_to_le32(5),
+		.ipv4 = unic_to_le32(PEER + 1),
+		.qpn = unic_to_le32(9),
+	};
+}
+
+/* DELEGATE over a connection that is not there, not up, or not to a unic. */
+static void delegate_needs_a_peer(void **state)
+{
+	struct unic_ctl_held_by r = { 0 };
+	struct peer a, b;
+	struct conn *c;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r),
+			 UNIC_CTL_ST_NO_CONN);
+	r = delegation_to(&a);
+	c = conn_with(f, a.ipv4);
+	c->state = C_DREQ_SENT;
+	assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r), UNIC_ST_STATE);
+	c->state = C_ESTABLISHED;
+	c->vendor = 0;
+	assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r),
+			 UNIC_CTL_ST_UNSUPPORTED);
+	c->vendor = 1;
+	fake_delete(f);
+}
+
+/* UNIC_HANDINGS questions of DELEGATE at once, each repeated at its own time, answered by
+ * its own answer, and not sent while the connection is not up. */
+static void many_delegations(void **state)
+{
+	struct unic_ctl_held_by r;
+	struct unic_grants_msg q, last;
+	struct peer a, b;
+	struct conn *c;
+	uint32_t mr, i, sent;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	r = delegation_to(&a);
+	assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r), -1);
+	assert_true(told(f, &a, UNIC_HOLDER_DELEGATE, &q));
+	for (i = 1; i < UNIC_HANDINGS; i++) {
+		r = delegation_to(i & 1 ? &b : &a);
+		assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r), -1);
+		pass(f, 1);
+	}
+	assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r),
+			 UNIC_CTL_ST_TOO_MANY);
+	f->os.replies = 0;
+	c = conn_with(f, a.ipv4);
+	c->state = C_DREQ_SENT;
+	sent = f->given[UNIC_CMD_MAD_SEND];
+	pass(f, UNIC_ASK_AGAIN_NS / 1000000 * 3);
+	assert_true(f->given[UNIC_CMD_MAD_SEND] > sent);
+	assert_true(told(f, &b, UNIC_HOLDER_DELEGATE, &last));
+	c->state = C_ESTABLISHED;
+	q.type = UNIC_HOLDER_DELEGATED;
+	q.local_comm = q.remote_comm = 0;
+	q.status = UNIC_ST_OK;
+	says(f, &a, q);
+	assert_int_equal(f->os.replies, 1);
+	fake_delete(f);
+}
+
+/* What a peer asked is forgotten with its connection, and not with that of another. */
+static void questions_end_with_their_connection(void **state)
+{
+	struct unic_grants_msg q = { .type = UNIC_HOLDER_INVALIDATE,
+				     .nonce = 4242,
+				     .kind = UNIC_CTL_HELD_STAG,
+				     .number = 5 };
+	struct unic_ctl_held_by r;
+	struct unic_ctl_obj d = { 0 };
+	struct unic_cm_msg dreq;
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	says(f, &a, q);
+	says(f, &b, q);
+	r = delegation_to(&a);
+	assert_int_equal(request(f, UNIC_CTL_DELEGATE, &r), -1);
+	dreq = (struct unic_cm_msg){ .type = UNIC_CM_DREQ,
+				     .tid = b.comm,
+				     .local_comm = b.comm,
+				     .remote_comm = b.ours,
+				     .qpn = b.qpn };
+	mad_from(f, b.ipv4, &dreq);
+	d.id = unic_to_le32(b.conn);
+	(void)request(f, UNIC_CTL_DISCONNECT, &d);
+	assert_int_equal(f->host->held.asked[0].conn, a.conn);
+	assert_int_equal(f->host->held.asked[1].conn, 0);
+	fake_delete(f);
+}
+
+/* GRANT over a connection that is not up, of a region under notice, with an STag beside a
+ * token, and of a past that says too much. */
+static void grants_that_say_too_much(void **state)
+{
+	struct unic_ctl_grant r = { 0 };
+	struct peer a, b;
+	struct conn *c;
+	uint32_t mr, token;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	c = conn_with(f, a.ipv4);
+	c->state = C_DREQ_SENT;
+	assert_int_equal(grant(f, mr, &a), UNIC_ST_STATE);
+	r.conn = unic_to_le32(a.conn);
+	r.ended = unic_to_le32(1);
+	r.stag = unic_to_le32(0x123456);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_STATE);
+	c->state = C_ESTABLISHED;
+	r.ended = unic_to_le32(2);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_INVALID);
+	r.ended = unic_to_le32(1);
+	r.stag = unic_to_le32(0);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_INVALID);
+	r.stag = unic_to_le32(0x123456);
+	r.token = unic_to_le32(1);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_INVALID);
+	f->os.replies = 0;
+	ask_token(f, mr, 1000);
+	settle(f);
+	token = reply_u32(f, 24);
+	r = (struct unic_ctl_grant){ .mr = unic_to_le32(mr),
+				     .conn = unic_to_le32(a.conn),
+				     .token = unic_to_le32(token),
+				     .stag = unic_to_le32(0xabcd00) };
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_INVALID);
+	r.stag = unic_to_le32(0);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), 0);
+	notice_of(f, mr);
+	assert_int_equal(grant(f, mr, &b), UNIC_ST_STATE);
+	fake_delete(f);
+}
+
+/* The places of a process are its share of all; the word of an end that is sent anew takes
+ * no second one. */
+static void places_of_a_process(void **state)
+{
+	struct unic_ctl_grant r = { .stag = unic_to_le32(0x123456),
+				    .ended = unic_to_le32(1) };
+	struct peer a, b;
+	uint32_t mr, i, used = 0;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	r.conn = unic_to_le32(a.conn);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(request(f, UNIC_CTL_GRANT, &r), 0);
+	for (i = 0; i < UNIC_HOLDS; i++)
+		used += f->host->held.hold[i].mr != 0;
+	assert_int_equal(used, 1);
+	for (i = 0; i < UNIC_HOLDS; i++)
+		f->host->held.hold[i] = (struct unic_hold){
+			.mr = i < UNIC_HOLDS / SLOTS, .conn = 1, .owner = 0
+		};
+	assert_int_equal(grant(f, mr, &a), UNIC_ST_QUOTA);
+	assert_int_equal(request(f, UNIC_CTL_GRANT, &r), UNIC_ST_QUOTA);
+	/* those of another process do not count */
+	f->host->held.hold[0].owner = 1;
+	assert_int_equal(grant(f, mr, &a), 0);
+	memset(f->host->held.hold, 0, sizeof(f->host->held.hold));
+	fake_delete(f);
+}
+
+/* A peer whose connection is not up, or that nobody has accepted, is not heard; nor is a
+ * grant handed to the queue pair of nobody. */
+static void words_of_strangers(void **state)
+{
+	struct unic_grants_msg msg = { .type = UNIC_HOLDER_DELEGATE,
+				       .kind = UNIC_CTL_HELD_STAG,
+				       .number = 0xabcd00,
+				       .ipv4 = PEER + 1 },
+			       got;
+	struct peer a, b;
+	struct conn *c;
+	uint32_t mr, owner;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	c = conn_with(f, a.ipv4);
+	c->state = C_DREQ_SENT;
+	says(f, &a, msg);
+	assert_int_equal(f->host->held.refused, 1);
+	c->state = C_ESTABLISHED;
+	owner = c->obj.owner;
+	c->obj.owner = UNIC_NOBODY;
+	says(f, &a, msg);
+	assert_int_equal(f->host->held.refused, 2);
+	c->obj.owner = owner;
+	c = conn_with(f, b.ipv4);
+	msg.qpn = c->peer_qpn + 1;
+	says(f, &a, msg);
+	assert_true(told(f, &a, UNIC_HOLDER_DELEGATED, &got));
+	assert_int_equal(got.status, UNIC_CTL_ST_NO_CONN);
+	msg.qpn = c->peer_qpn;
+	c->state = C_DREQ_SENT;
+	says(f, &a, msg);
+	assert_true(told(f, &a, UNIC_HOLDER_DELEGATED, &got));
+	assert_int_equal(got.status, UNIC_CTL_ST_NO_CONN);
+	c->state = C_REP_SENT;
+	says(f, &a, msg);
+	assert_true(told(f, &a, UNIC_HOLDER_DELEGATED, &got));
+	assert_int_equal(got.status, UNIC_ST_OK);
+	c->state = C_ESTABLISHED;
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answers_name_one_question),
+		cmocka_unit_test(delegate_needs_a_peer),
+		cmocka_unit_test(many_delegations),
+		cmocka_unit_test(questions_end_with_their_connection),
+		cmocka_unit_test(grants_that_say_too_much),
+		cmocka_unit_test(places_of_a_process),
+		cmocka_unit_test(words_of_strangers),
 		cmocka_unit_test(end_of_a_token_whose_index_is_used_again),
 		cmocka_unit_test(end_of_a_token_that_a_cancel_did_not_find),
 		cmocka_unit_test(a_cancel_waits_for_the_end),
