@@ -112,6 +112,116 @@ static void unmapped_regions_end(void **state)
 	fake_delete(f);
 }
 
+static struct unic_region *region_with(struct fake *f, uint32_t id)
+{
+	return unic_obj_get(&f->host->objects, id, UNIC_OBJ_MR,
+			    UNIC_OBJ_ANYONE);
+}
+
+/* The driver is told that the process unmapped page @page, and nobody runs. */
+static void unmapped(struct fake *f, uint32_t page)
+{
+	unic_host_unmapped(f->host, f->client.slot, VA + page * 4096ull, 4096);
+}
+
+/* Regions that end otherwise, have ended, or are none of the process's memory are not
+ * asked for. */
+static void unmapped_under_other_regions(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 8);
+	struct unic_region *mr = region_with(f, id);
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_EVICTED);
+
+	(void)state;
+	mr->kind = UNIC_FORM_FAST;
+	unmapped(f, 1);
+	mr->kind = UNIC_FORM_PLAIN;
+	f->host->ready = false;
+	unmapped(f, 1);
+	f->host->ready = true;
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_DEREG], 0);
+	event(f, &evt);
+	assert_int_equal(pinned(f), 0);
+	unmapped(f, 1);
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_DEREG], 0);
+	fake_delete(f);
+}
+
+/* A region whose end the NIC has begun ends with its event. */
+static void unmapped_region_ends_with_its_event(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 8);
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_EVICTED);
+
+	(void)state;
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_PENDING;
+	unmapped(f, 1);
+	settle(f);
+	assert_true(region_with(f, id)->revoked);
+	assert_int_equal(pinned(f), 8);
+	unmapped(f, 1); /* asked for already */
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_DEREG], 1);
+	event(f, &evt);
+	assert_int_equal(pinned(f), 0);
+	f->answer[UNIC_CMD_MR_DEREG] = UNIC_ST_OK;
+	fake_delete(f);
+}
+
+/* There is no memory for the request: who calls asks again. */
+static void unmapped_without_memory(void **state)
+{
+	struct fake *f = fake_new();
+
+	(void)state;
+	region(f, 8);
+	no_spare(f);
+	f->os.fail_alloc = 1;
+	unmapped(f, 1);
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_DEREG], 0);
+	assert_int_equal(pinned(f), 8);
+	unmapped(f, 1);
+	settle(f);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
+/* The process ends while its region is ended for what it unmapped. */
+static void unmapped_by_a_process_that_ends(void **state)
+{
+	static const uint8_t modes[] = { UNIC_RESIDENT, UNIC_DEMAND };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct fake *f = fake_new();
+		struct unic_region *mr;
+		uint32_t id;
+
+		residency = modes[i];
+		id = region(f, 8);
+		residency = UNIC_RESIDENT;
+		mr = region_with(f, id);
+		if (mr->there)
+			mr->there[0] |= 2;
+		unmapped(f, 1);
+		assert_true(mr->revoked);
+		mr->obj.id ^= 1u << 31; /* nobody finds it any more */
+		settle(f);
+		mr->obj.id ^= 1u << 31;
+		assert_true(mr->revoked);
+		mr->revoked = false;
+		if (mr->there)
+			mr->there[0] = 0;
+		fake_delete(f);
+	}
+}
+
 /* The unmapped range ends at the last byte there is, whose end is 0. */
 static void unmapped_up_to_2_to_the_64(void **state)
 {
@@ -522,6 +632,10 @@ int main(void)
 		cmocka_unit_test(list_without_names_is_filled_in),
 		cmocka_unit_test(unmapped_regions_end),
 		cmocka_unit_test(unmapped_up_to_2_to_the_64),
+		cmocka_unit_test(unmapped_under_other_regions),
+		cmocka_unit_test(unmapped_region_ends_with_its_event),
+		cmocka_unit_test(unmapped_without_memory),
+		cmocka_unit_test(unmapped_by_a_process_that_ends),
 		cmocka_unit_test(fenced_memory_goes_back_with_the_answer),
 		cmocka_unit_test(contiguous_frames_are_large_pages),
 		cmocka_unit_test(dereg_waits_for_the_drain),
