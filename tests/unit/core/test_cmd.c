@@ -3,6 +3,7 @@
  * parameter, fields of the info page, rows of tables. */
 #include "unit.h"
 
+#include "command/dump.h"
 #include "rig.h"
 
 static struct rig r;
@@ -485,6 +486,69 @@ static void no_such_table(void **state)
 	assert_int_equal(rig_cmd(&r, UNIC_CMD_DUMP, &cmd, NULL), UNIC_ST_OK);
 }
 
+/* Notices that are open count for the process that has them. */
+static void notices_of_processes(void **state)
+{
+	const struct unic_row_proc *row;
+	uint32_t next, i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		r.nic.notices.notice[i].state = UNIC_NOTICE_SENT;
+		r.nic.notices.notice[i].owner = i == 2;
+	}
+	dump(UNIC_TABLE_PROC, 0, (const void **)&row, &next);
+	assert_int_equal(unic_from_le32(row[0].notices), 2);
+	assert_int_equal(unic_from_le32(row[1].notices), 1);
+	for (i = 0; i < 3; i++)
+		r.nic.notices.notice[i].state = UNIC_NOTICE_FREE;
+}
+
+static uint32_t crc32(const void *bytes, size_t n)
+{
+	const uint8_t *p = bytes;
+	uint32_t crc = ~0u, bit;
+
+	for (; n; n--, p++)
+		for (crc ^= *p, bit = 0; bit < 8; bit++)
+			crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
+	return ~crc;
+}
+
+/* What a NIC that crashes says of its tables: of these, at this moment. */
+static void sums_of_a_crash(void **state)
+{
+	struct unic_crash before = { 0 }, after = { 0 };
+	uint32_t i, same = 0;
+
+	(void)state;
+	assert_int_equal(crc32("123456789", 9), 0xcbf43926u);
+	unic_dump_crash(&r.nic.command, &before);
+	assert_int_equal(unic_from_le32(before.epoch), r.nic.epoch);
+	assert_int_equal(unic_from_le32(before.trace_seq), r.nic.trace.seq);
+	assert_int_equal(unic_from_le32(before.table_sum[0]),
+			 crc32(&r.nic.tlb, sizeof(r.nic.tlb)));
+	assert_int_equal(unic_from_le32(before.table_sum[6]),
+			 crc32(&r.nic.evict, sizeof(r.nic.evict)));
+	assert_int_equal(unic_from_le32(before.table_sum[7]), 0);
+	r.nic.mrs.mr[0].gen++;
+	unic_dump_crash(&r.nic.command, &after);
+	r.nic.mrs.mr[0].gen--;
+	for (i = 0; i < 8; i++)
+		same += before.table_sum[i] == after.table_sum[i];
+	assert_int_equal(same, 7);
+	assert_true(before.table_sum[1] != after.table_sum[1]);
+}
+
+/* A number of an error that there is none of. */
+static void errors_without_a_status(void **state)
+{
+	(void)state;
+	assert_int_equal(unic_err_status(-UNIC_EPD), UNIC_ST_NO_PD);
+	assert_int_equal(unic_err_status(-(int)UNIC_ERR_COUNT), UNIC_ST_FAILED);
+	assert_int_equal(unic_err_status(1), UNIC_ST_FAILED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -502,6 +566,9 @@ int main(void)
 		cmocka_unit_test_setup(row_of_a_region, up),
 		cmocka_unit_test_setup(row_of_a_token, up),
 		cmocka_unit_test_setup(rows_of_processes, up),
+		cmocka_unit_test_setup(notices_of_processes, up),
+		cmocka_unit_test_setup(sums_of_a_crash, up),
+		cmocka_unit_test_setup(errors_without_a_status, up),
 		cmocka_unit_test_setup(pages_of_rows, up),
 		cmocka_unit_test_setup(no_such_table, up),
 	};

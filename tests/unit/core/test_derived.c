@@ -401,6 +401,12 @@ static void elements_that_overlap(void **state)
 	assert_int_equal(unic_dependents_count(&rb.nic.memory,
 					       (uint16_t)form_mb[0].mr),
 			 1);
+	/* whichever marks earlier counts have left */
+	rb.nic.derived.stamp = UINT16_MAX;
+	rb.nic.derived.form[x.mr].stamp = 1;
+	assert_int_equal(unic_dependents_count(&rb.nic.memory,
+					       (uint16_t)form_mb[0].mr),
+			 1);
 }
 
 /* A posted request that names form_mb[1] is refused. After an eviction the

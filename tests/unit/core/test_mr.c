@@ -843,10 +843,37 @@ static void refused_restore_leaves_no_stag(void **state)
 	assert_int_not_equal(res.stag & ~0xffu, m.stag & ~0xffu);
 }
 
+/* Half of the indices, less what rests of processes that ended, is shared by weight among
+ * the others: who has that much at rest registers no more. */
+static void indices_at_rest_are_shared(void **state)
+{
+	struct unic_stags *s = &r.nic.stags;
+	uint16_t resting = s->resting;
+	uint32_t weights = r.nic.share.all_weights;
+	uint32_t half = UNIC_MRS / 2u * r.nic.share.owner[0].weight / weights;
+
+	(void)state;
+	s->charged[0] = (uint16_t)half;
+	assert_false(unic_stag_shut(&r.nic.memory, 0)); /* few rest */
+	s->resting = UNIC_MRS / 2u;
+	assert_true(unic_stag_shut(&r.nic.memory, 0));
+	s->charged[0]--;
+	assert_false(unic_stag_shut(&r.nic.memory, 0));
+	/* all of the half is of one that ended */
+	assert_int_equal(r.nic.share.owner[UNIC_PROCS - 1].weight, 0);
+	s->charged[UNIC_PROCS - 1] = UNIC_MRS / 2u;
+	assert_int_equal(unic_stag_left(&r.nic.memory), UNIC_MRS / 2u);
+	s->charged[0] = UNIC_MRS / 8u;
+	assert_true(unic_stag_shut(&r.nic.memory, 0));
+	s->charged[0] = s->charged[UNIC_PROCS - 1] = 0;
+	s->resting = resting;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_wrong_argument, setup),
+		cmocka_unit_test_setup(indices_at_rest_are_shared, setup),
 		cmocka_unit_test_setup(misaligned_page_undoes_everything,
 				       setup),
 		cmocka_unit_test_setup(each_step_of_the_check, setup),

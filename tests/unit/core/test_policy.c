@@ -289,6 +289,12 @@ static void frequency_halves(void **state)
 
 	(void)state;
 	assert_int_equal(unic_frequency_now(0, 0), 0);
+	/* more than there is a number for, at once and in two steps */
+	f = unic_frequency_add(0, 0, UINT32_MAX);
+	assert_int_equal(unic_frequency_add(0, 0, (1u << 20) + 1), f);
+	assert_int_equal(unic_frequency_add(unic_frequency_add(0, 0, 1u << 19),
+					    0, 1u << 20),
+			 f);
 	for (n = 1; n < 1u << 16; n = n * 3 / 2 + 1) {
 		int32_t lg = unic_lg(1 + n), now_lg;
 
