@@ -172,11 +172,24 @@ static void core_turn(void)
 		core_command();
 }
 
+/* What a stream says of itself is true: it had bytes if it said so, has none when the line
+ * had room for more, and has some when it is due. */
+static void check_stream(const struct stream *s, bool wanted, uint32_t bytes)
+{
+	assert_true(bytes || !wanted);
+	if (bytes == STEP_BYTES)
+		return;
+	assert_false(stream_wants(s, now_ns));
+	if (stream_due(s) != UINT64_MAX)
+		assert_true(stream_wants(s, stream_due(s)));
+}
+
 /* One step of the line; the core runs only if the near end has news for it. */
 static void step(void)
 {
 	uint8_t bytes[STEP_BYTES];
 	uint32_t n;
+	bool wanted;
 
 	now_ns += STEP_NS;
 	if (now_ns % (50 * STEP_NS) == 0)
@@ -184,8 +197,14 @@ static void step(void)
 	if (near.news)
 		core_turn();
 	near.news = false;
-	push(&up, bytes, near_output(&near, now_ns, bytes, sizeof(bytes)));
-	push(&down, bytes, far_output(&far, now_ns, bytes, sizeof(bytes)));
+	wanted = stream_wants(&near.stream, now_ns);
+	n = near_output(&near, now_ns, bytes, sizeof(bytes));
+	check_stream(&near.stream, wanted, n);
+	push(&up, bytes, n);
+	wanted = stream_wants(&far.stream, now_ns);
+	n = far_output(&far, now_ns, bytes, sizeof(bytes));
+	check_stream(&far.stream, wanted, n);
+	push(&down, bytes, n);
 	n = pull(&up, bytes, sizeof(bytes));
 	far_input(&far, bytes, n, now_ns);
 	n = pull(&down, bytes, sizeof(bytes));
