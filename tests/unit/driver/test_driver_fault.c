@@ -450,9 +450,122 @@ static void region_ends_before_the_answer(void **state)
 	fake_delete(f);
 }
 
+/* There is no memory for the answer, or for its list: it is sent a little later. */
+static void faults_without_memory(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 1; i <= 2; i++) {
+		struct fake *f = fake_new();
+		uint32_t id = demand_region(f, 8);
+
+		fault_answer(f, 0, 2);
+		no_spare(f);
+		f->os.fail_alloc = i;
+		miss_alone(f, id, 2, 2);
+		assert_int_equal(f->os.fail_alloc, 0);
+		settle(f);
+		assert_int_equal(f->given[UNIC_CMD_MR_FAULT], 0);
+		assert_int_equal(pinned(f), 0);
+		f->os.now_ns += 60000;
+		settle(f);
+		assert_int_equal(pinned(f), 2);
+		fake_delete(f);
+	}
+}
+
+/* What a fault waited for ends meanwhile, or its page comes with another answer. */
+static void faults_that_end_while_they_wait(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8), given;
+	struct unic_ctl_obj obj = { .id = unic_to_le32(id) };
+
+	(void)state;
+	fault_answer(f, UNIC_ST_BUSY, 0);
+	miss(f, id, 2, 1);
+	fault_answer(f, 0, 3);
+	miss(f, id, 1, 3);
+	assert_int_equal(pinned(f), 3);
+	given = f->given[UNIC_CMD_MR_FAULT];
+	f->os.now_ns += 60000;
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_FAULT], given);
+	assert_int_equal(faults_of(f, id), 0);
+	fault_answer(f, UNIC_ST_BUSY, 0);
+	miss(f, id, 6, 1);
+	assert_int_equal(faults_of(f, id), 1);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &obj), 0);
+	given = f->given[UNIC_CMD_MR_FAULT];
+	f->os.now_ns += 60000;
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_FAULT], given);
+	assert_int_equal(faults_of(f, id), 0);
+	fake_delete(f);
+}
+
+/* Answers under way do not overlap; one that waits is sent while others are under way. */
+static void faults_side_by_side(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8);
+
+	(void)state;
+	fault_answer(f, UNIC_ST_BUSY, 0);
+	miss(f, id, 0, 1);
+	fault_answer(f, 0, 2);
+	miss_alone(f, id, 4, 2);
+	assert_int_equal(f->host->fault[1].sent, 2);
+	miss_alone(f, id, 2, 6); /* up to those */
+	assert_int_equal(f->host->fault[2].sent, 2);
+	f->os.now_ns += 60000;
+	unic_host_poll(f->host);
+	assert_int_equal(f->host->fault[0].sent, 1);
+	settle(f);
+	assert_true(pinned(f) >= 4);
+	assert_int_equal(f->host->audits, 0);
+	fake_delete(f);
+}
+
+/* A region whose pages are pinned from its start misses none. */
+static void miss_of_a_resident_region(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 8);
+
+	(void)state;
+	miss(f, id, 0, 1);
+	assert_int_equal(f->given[UNIC_CMD_MR_FAULT], 0);
+	assert_int_equal(f->host->audits, 0);
+	fake_delete(f);
+}
+
+/* Of unmapped pages those go that were there. */
+static void some_unmapped_pages_were_there(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = demand_region(f, 8);
+
+	(void)state;
+	fault_answer(f, 0, 1);
+	miss(f, id, 1, 1);
+	miss(f, id, 7, 1);
+	assert_int_equal(pinned(f), 2);
+	unic_host_unmapped(f->host, f->client.slot, VA, 16 * 4096);
+	settle(f);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(faults_without_memory),
+		cmocka_unit_test(faults_that_end_while_they_wait),
+		cmocka_unit_test(faults_side_by_side),
+		cmocka_unit_test(miss_of_a_resident_region),
+		cmocka_unit_test(some_unmapped_pages_were_there),
 		cmocka_unit_test(tables_run_out),
 		cmocka_unit_test(misses_without_number),
 		cmocka_unit_test(unmapped_pages_of_demand_go),

@@ -1212,9 +1212,37 @@ static void words_of_strangers(void **state)
 	fake_delete(f);
 }
 
+/* An end of a token whose index is not that of the object it names: nobody is told. */
+static void end_of_another_index(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t mr = region(f, 4), id, upcalls;
+	struct unic_htoken *t;
+
+	(void)state;
+	ask_token(f, mr, 1001);
+	settle(f);
+	id = reply_u32(f, 24);
+	t = unic_obj_get(&f->host->objects, id, UNIC_OBJ_TOKEN,
+			 UNIC_OBJ_ANYONE);
+	t->index = 7;
+	upcalls = f->os.upcalls;
+	token_ends(f, id);
+	token_ends(f, id + 1);
+	settle(f);
+	assert_int_equal(f->os.upcalls, upcalls);
+	assert_int_equal(f->host->objects.live, 3);
+	t->index = 6;
+	token_ends(f, id);
+	settle(f);
+	assert_int_equal(f->os.upcalls, upcalls + 1);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(end_of_another_index),
 		cmocka_unit_test(answers_name_one_question),
 		cmocka_unit_test(delegate_needs_a_peer),
 		cmocka_unit_test(many_delegations),

@@ -625,9 +625,65 @@ static void rereg_pins_first(void **state)
 	fake_delete(f);
 }
 
+/* Where a region is, for its own process. */
+static void range_of_a_region(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_client nobody = { .slot = UNIC_OS_NO_SLOT };
+	uint32_t id = region(f, 4);
+	uint64_t va, length;
+
+	(void)state;
+	assert_true(unic_host_region(f->host, &f->client, id, &va, &length));
+	assert_true(va == VA && length == 4 * 4096);
+	assert_false(
+		unic_host_region(f->host, &f->client, id + 1, &va, &length));
+	assert_false(unic_host_region(f->host, &nobody, id, &va, &length));
+	fake_delete(f);
+}
+
+/* An importance for a NIC that asks nobody for any, and for a region that was taken
+ * back. */
+static void importance_of_no_use(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4);
+	struct unic_evt_mr evt = notice(id, UNIC_EVT_EVICTED);
+	struct unic_ctl_mr_rereg r = { .id = unic_to_le32(id),
+				       .what = UNIC_REREG_HINT,
+				       .importance = 7 };
+
+	(void)state;
+	f->host->features &= ~UNIC_FEAT_APP_POLICY;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r),
+			 UNIC_CTL_ST_UNSUPPORTED);
+	f->host->features |= UNIC_FEAT_APP_POLICY;
+	event(f, &evt);
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_EVICTED);
+	fake_delete(f);
+}
+
+/* A delay of more microseconds than there is a number for counts as the longest. */
+static void delay_of_an_hour_and_more(void **state)
+{
+	struct unic_delay d = { 0 };
+
+	(void)state;
+	unic_delay_add(&d, 2000, 1000); /* a clock that goes back */
+	assert_int_equal(d.max_us, 0);
+	unic_delay_add(&d, 0, 1ull << 60);
+	unic_delay_add(&d, 0, 5000);
+	assert_int_equal(d.n, 3);
+	assert_int_equal(d.max_us, UINT32_MAX);
+	assert_true(d.total_us == UINT32_MAX + 5ull);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(range_of_a_region),
+		cmocka_unit_test(importance_of_no_use),
+		cmocka_unit_test(delay_of_an_hour_and_more),
 		cmocka_unit_test(list_has_our_frames),
 		cmocka_unit_test(list_without_names_is_filled_in),
 		cmocka_unit_test(unmapped_regions_end),

@@ -577,9 +577,161 @@ static void forms_come_back_or_are_told(void **state)
 	fake_delete(f);
 }
 
+/* A region whose pages come when they are used is restored without any. */
+static void demand_region_is_restored(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id;
+
+	(void)state;
+	residency = UNIC_DEMAND;
+	id = region(f, 4);
+	residency = UNIC_RESIDENT;
+	reset_nic(f);
+	assert_int_equal(last_reg(f).flags, UNIC_REG_RESTORE);
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	fake_delete(f);
+}
+
+/* A domain cannot be restored: what is in it names none, the NIC refuses it, and its process
+ * is told. */
+static void domain_that_cannot_be_restored(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_upcall_mr up;
+	uint32_t id = region(f, 4), qp = queues(f, id), n;
+
+	(void)state;
+	f->answer[UNIC_CMD_PD_ALLOC] = UNIC_ST_PD_FULL;
+	fail_nic(f);
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_NO_PD;
+	settle(f);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
+	assert_int_equal(unic_from_le32(last_reg(f).pd), UNIC_LOST);
+	for (n = 0; upcall_type(f, n) != UNIC_UP_EVICTED; n++)
+		assert_true(n < 8);
+	memcpy(&up, upcall(f, n), sizeof(up));
+	assert_int_equal(unic_from_le32(up.hdr.id), id);
+	assert_null(unic_obj_get(&f->host->objects, qp, UNIC_OBJ_QP,
+				 UNIC_OBJ_ANYONE));
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
+/* Whichever request of the restoring finds no memory, the NIC is ready in the end, and a
+ * region is there with its pages or evicted without. */
+static void restoring_without_memory(void **state)
+{
+	uint32_t at;
+
+	(void)state;
+	for (at = 1; at <= 4; at++) {
+		struct fake *f = fake_new();
+		uint32_t id = region(f, 4), state_of;
+
+		queues(f, id);
+		fail_nic(f);
+		no_spare(f);
+		f->os.fail_alloc = at;
+		settle(f);
+		no_spare(f);
+		pass(f, 1000);
+		f->os.fail_alloc = 0;
+		assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
+		state_of = region_state(f, id);
+		assert_true(state_of == R_ACTIVE || state_of == R_EVICTED);
+		assert_int_equal(pinned(f), state_of == R_ACTIVE ? 4 : 0);
+		fake_delete(f);
+	}
+}
+
+/* A queue pair that is being destroyed when the NIC is reset: it is gone, and its process
+ * is told so. */
+static void destroying_ends_with_the_reset(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_obj r = { .hdr.op = unic_to_le16(UNIC_CTL_QP_DESTROY) };
+	uint32_t qp = queues(f, region(f, 4));
+
+	(void)state;
+	r.id = unic_to_le32(qp);
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, &f->client, &r, sizeof(r)));
+	reset_nic(f);
+	assert_int_equal(f->os.replies, 1);
+	assert_int_equal(reply_status(f), 0);
+	assert_null(unic_obj_get(&f->host->objects, qp, UNIC_OBJ_QP,
+				 UNIC_OBJ_ANYONE));
+	fake_delete(f);
+}
+
+/* Slots that are being given up, and that all are given up. */
+static void slots_that_leave(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t slot;
+
+	(void)state;
+	hello(f);
+	slot = f->client.slot;
+	assert_false(unic_host_quiet(f->host));
+	assert_false(unic_host_slot_leaves(f->host, slot));
+	unic_host_client_gone(f->host, &f->client);
+	assert_true(unic_host_slot_leaves(f->host, slot));
+	assert_false(unic_host_quiet(f->host));
+	settle(f);
+	assert_false(unic_host_slot_leaves(f->host, slot));
+	assert_true(unic_host_quiet(f->host));
+	f->host->proc[slot].state = UNIC_HPROC_HELD; /* by somebody else */
+	assert_true(unic_host_quiet(f->host));
+	f->host->proc[slot].state = UNIC_HPROC_FREE;
+	fake_delete(f);
+}
+
+/* A change of a region that the NIC did not answer before its reset: the region is as it
+ * was. */
+static void change_ends_with_the_reset(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t id = region(f, 4);
+	struct unic_ctl_mr_rereg r = {
+		.hdr.op = unic_to_le16(UNIC_CTL_MR_REREG),
+		.id = unic_to_le32(id),
+		.what = UNIC_REREG_RANGE,
+		.va = unic_to_le64(VA + 2 * 4096),
+		.iova = unic_to_le64(VA + 2 * 4096),
+		.length = unic_to_le64(6 * 4096),
+	};
+	struct unic_cmd_mr_reg cmd;
+
+	(void)state;
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, &f->client, &r, sizeof(r)));
+	assert_int_equal(f->os.replies, 0);
+	reset_nic(f);
+	assert_int_equal(f->os.replies, 1);
+	assert_int_equal(reply_status(f), UNIC_CTL_ST_RESET);
+	cmd = last_reg(f);
+	assert_true(unic_from_le64(cmd.iova) == VA);
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	assert_int_equal(pinned(f), 4);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(change_ends_with_the_reset,
+						keep, no_keep),
+		cmocka_unit_test_setup_teardown(demand_region_is_restored, keep,
+						no_keep),
+		cmocka_unit_test_setup_teardown(domain_that_cannot_be_restored,
+						keep, no_keep),
+		cmocka_unit_test_setup_teardown(restoring_without_memory, keep,
+						no_keep),
+		cmocka_unit_test_setup_teardown(destroying_ends_with_the_reset,
+						keep, no_keep),
+		cmocka_unit_test(slots_that_leave),
 		cmocka_unit_test(frames_stay_pinned_till_the_end_of_a_reset),
 		cmocka_unit_test_setup_teardown(
 			kept_region_is_restored_with_its_stag, keep, no_keep),
