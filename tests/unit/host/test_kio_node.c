@@ -1946,6 +1946,106 @@ static void demand_by_token(void **state)
 	assert_true(unic_kio_node_demand(&node) >= LEN);
 }
 
+/* ------------------------------------------------------- a peer that has tokens */
+
+/* The peer asks for, or has, LEN bytes that go by token. */
+static void ask_by_token(uint8_t op)
+{
+	struct unic_kio_msg msg = { .op = op,
+				    .name_bytes = 1,
+				    .id = unic_to_le32(3),
+				    .len = unic_to_le32(LEN),
+				    .key = unic_to_le64(99),
+				    .token = unic_to_le32(98) };
+
+	deliver(&msg);
+	poll(0);
+}
+
+static void peer_has_its_bytes_by_token(void **state)
+{
+	const struct unic_sq_slot *s;
+
+	(void)state;
+	tell(UNIC_UP_CONN_REQUEST, 44, PEER);
+	ask_by_token(UNIC_KIO_READ);
+	s = for_peer();
+	assert_int_equal(s->opcode, UNIC_WR_TOKEN);
+	assert_int_equal(unic_from_le64(s->remote), 99);
+	assert_int_equal(unic_from_le32(s->rkey), 98);
+}
+
+/* A WRITE by token: the server makes a token of a buffer of its own, and takes it back
+ * when the peer is gone. */
+static void peer_writes_by_token(void **state)
+{
+	struct unic_kio_msg msg;
+
+	(void)state;
+	tell(UNIC_UP_CONN_REQUEST, 44, PEER);
+	ask_by_token(UNIC_KIO_WRITE);
+	assert_int_equal(asked[UNIC_CTL_TOKEN_ALLOC], 1);
+	assert_int_equal(for_peer()->opcode, UNIC_WR_SEND);
+	memcpy(&msg, at_bus(unic_from_le64(for_peer()->sge[0].iova)),
+	       sizeof(msg));
+	assert_int_equal(msg.op, UNIC_KIO_GRANT);
+	assert_int_equal(unic_from_le32(msg.token), 8);
+	refuse[UNIC_CTL_TOKEN_CANCEL] = UNIC_CTL_ST_NO_MEMORY;
+	tell(UNIC_UP_DISCONNECTED, 44, 0);
+	poll(LATER / MS);
+	assert_true(asked[UNIC_CTL_TOKEN_CANCEL] > 0);
+	assert_int_equal(incoming(UNIC_KIO_C_DRAIN), 1);
+	refuse[UNIC_CTL_TOKEN_CANCEL] = 0;
+	poll(LATER / MS);
+	poll(LATER / MS);
+	assert_int_equal(incoming(UNIC_KIO_C_FREE), UNIC_KIO_IN);
+}
+
+/* Its connection ends while a file is slow: nothing is sent. */
+static void peer_leaves_a_slow_file(void **state)
+{
+	uint32_t i, posted_before;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		slow = true;
+		tell(UNIC_UP_CONN_REQUEST, 50 + i, PEER);
+		if (i)
+			ask_by_token(i == 1 ? UNIC_KIO_READ : UNIC_KIO_WRITE);
+		else
+			ask_again(UNIC_KIO_READ);
+		posted_before = node.ring.link[UNIC_KIO_OUT].posted;
+		unanswered = UNIC_CTL_QP_DESTROY;
+		tell(UNIC_UP_DISCONNECTED, 50 + i, 0);
+		slow = false;
+		poll(0);
+		assert_int_equal(node.ring.link[UNIC_KIO_OUT].posted,
+				 posted_before);
+		answer_kept(0);
+		poll(LATER / MS);
+		poll(LATER / MS);
+		received = 0;
+	}
+}
+
+/* Over a link that is down nothing is sent, and who asks is told so. */
+static void links_that_are_down(void **state)
+{
+	struct unic_kio_msg msg = { 0 };
+	struct unic_kio_client *k;
+	struct unic_kio_server *s = &node.server[0];
+
+	(void)state;
+	refuse[UNIC_CTL_QP_CREATE] = UNIC_CTL_ST_NO_MEMORY;
+	begin(&io, UNIC_KIO_READ);
+	k = &node.client[unic_kio_link_of(&node, PEER)];
+	assert_false(k->link->send(k, &msg, NULL));
+	assert_false(k->link->data(k, 0, &msg, &io));
+	assert_false(s->link->send(s, &msg));
+	assert_false(s->link->data(s, 0, &msg, LEN));
+	assert_false(s->link->move(s, 0, LEN));
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define R(f) cmocka_unit_test_setup_teardown(f, setup_rdma, teardown)
 #define S(f) cmocka_unit_test_setup_teardown(f, setup_slot, teardown)
@@ -1996,6 +2096,10 @@ int main(void)
 		S(who_waits_for_a_buffer_is_seen),
 		S(given_up_is_not_done),
 		S(ping_is_answered),
+		S(links_that_are_down),
+		S(peer_has_its_bytes_by_token),
+		S(peer_writes_by_token),
+		S(peer_leaves_a_slow_file),
 		S(hosts_that_may_connect),
 		S(host_connects_again),
 		S(no_place_for_a_host),

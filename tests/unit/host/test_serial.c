@@ -816,6 +816,8 @@ static void more_is_acknowledged_than_there_is(void **state)
 	struct stream_item item;
 
 	(void)state;
+	stream_init(&left, 1, BAUD, &(struct unic_serial_syn){ 0 });
+	assert_false(stream_room(&left)); /* it is not up */
 	two_ends(1);
 	assert_true(passes(&left, &right));
 	right.expect += 2;

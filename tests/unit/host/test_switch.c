@@ -662,9 +662,35 @@ static void sockets_are_ports(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, up, down)
 
+/* Any rate makes faults, and none makes none; frames that wait end with their switch. */
+static void each_rate_is_seen(void **state)
+{
+	struct faults f;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i <= 5; i++) {
+		faults_init(&f, 1, 0);
+		(&f.rates.loss)[i % 5] = i < 5;
+		assert_int_equal(faults_active(&f), i < 5);
+		faults_fini(&f);
+	}
+	for (i = 0; i < 3; i++) {
+		struct frame frame = frame_of(0, 11, 22, i);
+
+		sw.faults[0].rates.delay_us = 1000;
+		faults_push(&sw.faults[0], &frame, 0);
+	}
+	assert_int_equal(sw.faults[0].queued, 3);
+	faults_fini(&sw.faults[0]);
+	assert_int_equal(sw.faults[0].queued, 0);
+	assert_true(faults_due(&sw.faults[0]) == UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(each_rate_is_seen),
 		TEST(goes_where_it_was_heard),
 		TEST(addresses_age),
 		TEST(stations_move),
