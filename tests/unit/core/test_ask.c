@@ -509,9 +509,29 @@ static void full_ring_is_waited_for(void **state)
 #undef TEST
 #define TEST(f) cmocka_unit_test_setup(f, up)
 
+/* More regions are idle than the NIC remembers: the best of all are asked for, wherever
+ * they stand. */
+static void best_of_many(void **state)
+{
+	struct rig_mr many[16];
+	uint32_t i;
+
+	evict_up(state);
+	evict_hoard(0, 8, N / 16, many);
+	evict_hoard(1, 8, N / 16, many + 8);
+	for (i = 0; i < 16; i++)
+		er.nic.mrs.mr[many[i].mr].importance =
+			(uint8_t)(i < 12 ? 20 - i : 40);
+	set(0, (uint32_t)(IDLE_NS / 1000), LOW, HIGH);
+	rig_run(&er, QUESTION);
+	expect(&many[11]);
+	expect(&many[10]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(best_of_many),
 		TEST(only_if_the_driver_wants_it),
 		TEST(only_below_the_watermark),
 		TEST(silence_keeps_the_region),
