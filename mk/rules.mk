@@ -175,7 +175,7 @@ bin = $(addprefix $(B)/bin/,$1)
 # All of a host: what has parts, but for images, what tests/unit and tests/fuzz have, and
 # what only a board or another kind has.
 ON_HOST := $(sort $(patsubst PARTS_%,%,$(filter-out %.elf PARTS_test_% PARTS_fuzz_% PARTS_litmus \
-	PARTS_unic-nic PARTS_unic-scale,$(filter PARTS_%,$(.VARIABLES)))))
+	PARTS_unic-nic PARTS_unic-scale PARTS_cov-%,$(filter PARTS_%,$(.VARIABLES)))))
 # What users and tests start on a host, and the library that they link. batch_virt:
 # more tokens than a round ends.
 $(B)/bin/%: $$(call objects,$$(or $$(KIND_$$*),host),$$(call parts,$$*))

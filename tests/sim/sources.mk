@@ -22,5 +22,9 @@ SIM_MODEL_mps2  := $(call sim_model,7,256,64,0x100000)
 SIM_MODEL_virt  := $(call sim_model,8,256,64,0x800000)
 PARTS_unic-sim  := sim/small:tests/sim/main.c $(SIM_SIZES:%=sim:%.o)
 
-INC_tests/sim            = -Itests/sim -Ihal -Ihost_driver/core
-INC_tests/sim/core_nic.c = -Itests/sim -Ifirmware -Ihal -Iboards/$(board)
+# One simulator whose branches are counted, with the tables of the unit tests.
+PARTS_cov-sim   := $(SIM) rig.a driver.a
+SIM_COUNTED      = $(if $(filter cov,$(kind)),-DSIM_SIZE=small -DSIM_SMALL_ONLY)
+
+INC_tests/sim            = -Itests/sim -Ihal -Ihost_driver/core $(SIM_COUNTED)
+INC_tests/sim/core_nic.c = -Itests/sim -Ifirmware -Ihal -Iboards/$(board) $(SIM_COUNTED)

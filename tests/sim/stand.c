@@ -50,7 +50,7 @@ static void make_pairs(struct scenario *s, struct sim_rng *r)
 
 	s->apps = 0;
 	s->links = 0;
-	for (i = 0; i < 2 + (sim_below(r, 2) && WORLD_SLOTS > 2); i++) {
+	for (i = 0; i < 2u + (sim_below(r, 2) && WORLD_SLOTS > 2); i++) {
 		uint8_t far = i == 1 || (i == 2 && sim_below(r, 2)) ? STANDS
 								    : OTHER;
 		uint8_t a = add_app(s, r, SENDER), b = add_app(s, r, far);
