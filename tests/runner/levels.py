@@ -54,6 +54,7 @@ GROUPS = {
               "tests/runner/test_layers.py", "tests/runner/test_style.py",
               "tests/runner/test_abi.py", "tests/runner/test_peer.py",
               "tests/runner/test_version.py", "tests/runner/test_figures.py",
+              "tests/runner/test_coverage.py",
               "tests/mutation/test_mutants.py",
               "tests/abi/test_vectors.py", jobs=2)],
     "unit": [level("unit host", "$(UNIT_PROGS)", **BUSY)],
@@ -64,6 +65,7 @@ GROUPS = {
               "build/large/bin/fuzz_$(FUZZ_LARGE) "
               "tests/fuzz/corpus/$(FUZZ_LARGE) tests/fuzz/found/$(FUZZ_LARGE)",
               apart="inputs of fuzzers", **BUSY)],
+    "coverage": [level("branches that unit tests take", "make -s check-coverage", **BUSY)],
     "unit-target": [
         level("unit host, tables of virt", "$(UNIT_VIRT)", apart=AGAIN, **BUSY),
         level("unit target (Cortex-A15)", "$(TARGET_ELF)", apart=AGAIN, **BUSY)],
@@ -191,7 +193,7 @@ GROUPS = {
 }
 # In this order: what is quick and what others stand on comes first; but guests,
 # which run longest, begin before what waits most of its time.
-CHECK = ("build", "static", "unit", "corpora", "unit-target", "unit-m3",
+CHECK = ("build", "static", "unit", "corpora", "coverage", "unit-target", "unit-m3",
          "insn", "sim", "policies", "pool", "crowd", "stags-again", "eval",
          "fair", "models", "proofs", "litmus", "vm", "conformance-soft",
          "conformance-virt", "faults", "e2e")

@@ -53,6 +53,7 @@ RUNS = {
     "promises": "make promises",
     "vm-rdma-cm": "make vm-rdma-cm",
     "flash": "make flash-test",
+    "coverage": "make coverage",
     "tsan": "make tsan",
     "valgrind": "make valgrind",
     "faults": "make faults",
