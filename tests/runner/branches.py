@@ -45,8 +45,11 @@ def forget(folder):
 
 def counted(path):
     """What gcov says of a file of counters."""
-    text = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", path],
-                          capture_output=True, check=True, cwd=ROOT).stdout
+    r = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", path],
+                       capture_output=True, check=False, cwd=ROOT)
+    if r.returncode:  # the object was not made to its end: remove it
+        raise SystemExit(f"gcov: {r.stderr.decode(errors='replace').strip()}")
+    text = r.stdout
     if text[:2] == b"\x1f\x8b":
         text = gzip.decompress(text)
     return json.loads(text)["files"]

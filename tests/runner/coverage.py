@@ -154,11 +154,11 @@ Written by `make coverage`. Counted by gcov without optimisation. Alone: unit te
 corpora of the fuzzers, tables of the size of boards/fake. All: the simulator and end-to-end tests
 on soft NICs besides. Not counted: the same tests on the target, NICs in QEMU, Linux in a guest.
 
-**{hit} of {total} branches, {percent(hit, total):.1f} %** (goal {GOAL:.0f} %). Of files that unit \
-tests are judged for, these alone take {unit_hit} of {unit_total}, \
-{percent(unit_hit, unit_total):.1f} %; {len(why)} more have a reason why no test takes them
-(tests/runner/coverage.reasons), {len(owed)} have none (tests/runner/coverage.debt).
-{len(below)} of {len(count)} files are below {LEAST:.0f} %. Of version {version.version()}.
+**{hit} of {total} branches, {percent(hit, total):.1f} %** (goal {GOAL:.0f} %). Of files that unit
+tests are judged for, these alone take {unit_hit} of {unit_total}, {percent(unit_hit, unit_total):.1f} %;
+{len(why)} more have a reason why no test takes them (tests/runner/coverage.reasons), {len(owed)} have
+none (tests/runner/coverage.debt). Files below {LEAST:.0f} %: {len(below)} of {len(count)}. Of version
+{version.version()}.
 
 | file | alone, % | all | % | with a reason | debt |
 | --- | --- | --- | --- | --- | --- |""", file=out)
