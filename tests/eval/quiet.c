@@ -31,14 +31,16 @@ void check_before_poll(struct node *n)
 	(void)n;
 }
 
-void check_after_poll(struct node *n)
+void check_after_poll(struct node *n, bool asleep)
 {
 	(void)n;
+	(void)asleep;
 }
 
-void check_after_host(struct node *n)
+void check_after_host(struct node *n, bool rests)
 {
 	(void)n;
+	(void)rests;
 }
 
 void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,

@@ -41,6 +41,11 @@ bool op_reliable(const struct op *o);
 bool op_is_write(const struct op *o);
 /** op_quiet_open() - is an unsignaled operation open? */
 bool op_quiet_open(const struct app *a);
+/** op_oldest() - the oldest open operation of @q, or NULL. An unsignaled one may
+ * have ended. */
+struct op *op_oldest(struct app *a, const struct qp *q);
+/** op_can_send() - is @q connected, with nothing that may have ended that? */
+bool op_can_send(const struct qp *q);
 
 /* ------------------------------------------------------------------ app_op.c */
 

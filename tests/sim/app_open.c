@@ -94,6 +94,31 @@ bool app_op_idle(const struct app *a)
 	return true;
 }
 
+struct op *op_oldest(struct app *a, const struct qp *q)
+{
+	struct op *o = NULL;
+	uint32_t i;
+
+	for (i = 0; i < APP_OPEN; i++)
+		if (a->op[i].state == OP_POSTED && a->op[i].kind != RECEIVE &&
+		    a->op[i].qp == q && (!o || a->op[i].id < o->id))
+			o = &a->op[i];
+	return o;
+}
+
+bool op_can_send(const struct qp *q)
+{
+	const struct qp *peer;
+
+	if (!q->link || q->link->type == UNIC_QPT_UD)
+		return false; /* a datagram may wait for a link address */
+	peer = q->link->qp[!q->end];
+	return q->state == QP_RTS && !q->failed && !q->dying &&
+	       q->gen == q->link->gen && peer->state == QP_RTS &&
+	       !peer->failed && !peer->dying &&
+	       !world->node[peer->app->node]->stands;
+}
+
 bool op_quiet_open(const struct app *a)
 {
 	uint32_t i;

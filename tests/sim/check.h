@@ -10,6 +10,8 @@
  *   bounds.c    no grace ends early; REGISTER_WAIT in time; fair shares
  *   slots.c     a process with few fault slots gets one
  *   stags.c     a former STag, or one of another process, gives no access
+ *   wakes.c     nobody sleeps with something to do
+ *   turns.c     nobody waits 10 ms for his turn
  *   live.c      after the faults everything finishes
  *   conserve.c  counters add up; nothing is left at the end
  */
@@ -25,9 +27,9 @@
 void check_node(struct node *n);
 /** check_before_poll(), check_after_poll() - around a poll of a NIC. */
 void check_before_poll(struct node *n);
-void check_after_poll(struct node *n);
-/** check_after_host() - after a poll of a driver. */
-void check_after_host(struct node *n);
+void check_after_poll(struct node *n, bool asleep);
+/** check_after_host() - after a poll of a driver; @rests: until it is rung. */
+void check_after_host(struct node *n, bool rests);
 /** check_moved() - DMA has moved bytes; @host: the memory. */
 void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
 		 const void *host, uint32_t len);
@@ -86,6 +88,18 @@ void bounds_tick(struct node *n, struct model *m);
 void slots_tick(struct node *n, const struct model *m);
 /** slots_read() - a transfer read these bytes. */
 void slots_read(const struct node *n, const void *host, uint32_t len);
+
+void wakes_reset(void);
+/** wakes_begin(), wakes_over() - around a poll of a NIC. wakes_rest() - the driver
+ * has found nothing to do. */
+void wakes_begin(const struct node *n);
+void wakes_over(const struct node *n, const struct model *m, bool asleep);
+void wakes_rest(const struct node *n);
+
+void turns_reset(void);
+void turns_sent(const struct node *n, const uint8_t *frame, uint32_t len);
+void turns_took(const struct node *n, const uint8_t *frame, uint32_t len);
+void turns_tick(const struct node *n);
 
 void conserve_reset(void);
 void conserve_command(struct node *n, const void *cpl);

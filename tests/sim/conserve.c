@@ -98,6 +98,23 @@ static void check_counters(const struct node *n, const struct tally *t)
 	     t->tokens);
 }
 
+static void nothing_left(const struct node *n)
+{
+	uint32_t many;
+	const char *kind = core_nic_left(n->nic, &many);
+
+	if (kind)
+		sim_fail("conserve", "nic %u: %u %s are left over", n->id, many,
+			 kind);
+	kind = core_host_left(n->host, &many);
+	if (kind)
+		sim_fail("conserve", "host %u: %u %s are left over", n->id,
+			 many, kind);
+	if (n->port.tx_held)
+		sim_fail("conserve", "nic %u: a frame is got and never put",
+			 n->id);
+}
+
 void conserve_end(struct node *n, const struct model *m)
 {
 	uint32_t i;
@@ -110,6 +127,7 @@ void conserve_end(struct node *n, const struct model *m)
 		if (m->mr[i].state != MODEL_GONE)
 			sim_fail("conserve", "nic %u: region %u is left over",
 				 n->id, i);
+	nothing_left(n);
 	if (n->port.xfers)
 		sim_fail("conserve", "nic %u: %u transfers are left over",
 			 n->id, n->port.xfers);

@@ -5,6 +5,29 @@
 #include "state.h"
 #include "region/frames_slot.h"
 
+const char *core_host_left(const struct unic_host *host, uint32_t *n)
+{
+	static const char *const name[UNIC_OBJ_TYPES] = {
+		[UNIC_OBJ_PD] = "protection domains",
+		[UNIC_OBJ_MR] = "regions",
+		[UNIC_OBJ_CQ] = "completion queues",
+		[UNIC_OBJ_QP] = "queue pairs",
+		[UNIC_OBJ_TOKEN] = "tokens",
+		[UNIC_OBJ_LISTENER] = "listeners",
+		[UNIC_OBJ_CONN] = "connections",
+	};
+	uint32_t type, i;
+
+	for (type = UNIC_OBJ_PD; type < UNIC_OBJ_TYPES; type++) {
+		*n = unic_obj_count(&host->objects, type, UNIC_NOBODY);
+		for (i = 0; i < host->config.slots; i++)
+			*n += unic_obj_count(&host->objects, type, i);
+		if (*n)
+			return name[type];
+	}
+	return NULL;
+}
+
 uint32_t core_pins(const struct unic_host *host, uint32_t slot, uint32_t frame)
 {
 	return host->proc[slot].frames.t->pins[frame];

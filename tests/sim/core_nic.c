@@ -25,6 +25,118 @@ uint64_t core_nic_poll(struct unic_nic *nic)
 	return unic_nic_poll(nic);
 }
 
+static uint32_t queue_pairs(const struct unic_nic *nic)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_QPS; i++)
+		n += nic->qps.qp[i].used;
+	return n;
+}
+
+static uint32_t completion_queues(const struct unic_nic *nic)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_CQS; i++)
+		n += nic->cqs.cq[i].used;
+	return n;
+}
+
+static uint32_t domains(const struct unic_nic *nic)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_PDS; i++)
+		n += nic->mrs.pd[i].proc != 0xffff;
+	return n;
+}
+
+static uint32_t regions(const struct unic_nic *nic)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_MRS; i++)
+		n += nic->mrs.mr[i].state != UNIC_MR_FREE &&
+		     nic->mrs.mr[i].state != UNIC_MR_EVICTED;
+	return n;
+}
+
+static uint32_t entries(const struct unic_nic *nic)
+{
+	return UNIC_TLB_ENTRIES - nic->tlb.free;
+}
+
+static uint32_t elements(const struct unic_nic *nic)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_PROCS; i++)
+		n += nic->derived.held[i];
+	return n;
+}
+
+static uint32_t tokens(const struct unic_nic *nic)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_PROCS; i++)
+		n += nic->tokens.held[i];
+	return n;
+}
+
+static uint32_t parked(const struct unic_nic *nic)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_PARKED_FRAMES; i++)
+		n += nic->parked.frame[i].state != UNIC_PARKED_FREE;
+	return n;
+}
+
+static uint32_t fault_slots(const struct unic_nic *nic)
+{
+	return (uint32_t)__builtin_popcount(nic->faults.busy);
+}
+
+static uint32_t transfers(const struct unic_nic *nic)
+{
+	return nic->dma.busy;
+}
+
+static uint32_t waits(const struct unic_nic *nic)
+{
+	return nic->admission.wait_used;
+}
+
+const char *core_nic_left(const struct unic_nic *nic, uint32_t *n)
+{
+	static const struct {
+		const char *name;
+		uint32_t (*count)(const struct unic_nic *nic);
+	} kinds[] = {
+		{ "queue pairs", queue_pairs },
+		{ "completion queues", completion_queues },
+		{ "protection domains", domains },
+		{ "regions", regions },
+		{ "entries", entries },
+		{ "elements", elements },
+		{ "tokens", tokens },
+		{ "parked frames", parked },
+		{ "fault slots", fault_slots },
+		{ "transfers", transfers },
+		{ "waits", waits },
+	};
+	uint32_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		*n = kinds[i].count(nic);
+		if (*n)
+			return kinds[i].name;
+	}
+	return NULL;
+}
+
 uint32_t core_misses(void)
 {
 	return UNIC_FAULTS;

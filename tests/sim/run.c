@@ -38,6 +38,8 @@ static void set_up(void)
 	once_reset();
 	lives_reset();
 	stags_reset();
+	turns_reset();
+	wakes_reset();
 	conserve_reset();
 	pins_reset();
 	world_new(scn.nodes, scn.icrc, scn.port, &scn.params);
@@ -474,6 +476,8 @@ static void everything(void *arg)
 	must_leave();
 	if (!sim_until(sim_now() + LEAVE_NS, drivers_idle, NULL))
 		sim_fail("live", "a driver never comes to rest");
+	for (i = 0; i < scn.nodes; i++)
+		probe(i);
 	be_published();
 	for (i = 0; i < scn.nodes; i++) {
 		pins_settled(world->node[i], check_model(world->node[i]));

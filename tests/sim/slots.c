@@ -103,32 +103,6 @@ static const struct model_mr *region_of(const struct model *m,
 	return NULL;
 }
 
-/* The oldest operation of @q. An unsignaled one may have ended. */
-static struct op *oldest(struct app *a, const struct qp *q)
-{
-	struct op *o = NULL;
-	uint32_t i;
-
-	for (i = 0; i < APP_OPEN; i++)
-		if (a->op[i].state == OP_POSTED && a->op[i].kind != RECEIVE &&
-		    a->op[i].qp == q && (!o || a->op[i].id < o->id))
-			o = &a->op[i];
-	return o;
-}
-
-static bool can_send(const struct qp *q)
-{
-	const struct qp *peer;
-
-	if (!q->link || q->link->type == UNIC_QPT_UD)
-		return false; /* a datagram may wait for a link address */
-	peer = q->link->qp[!q->end];
-	return q->state == QP_RTS && !q->failed && !q->dying &&
-	       q->gen == q->link->gen && peer->state == QP_RTS &&
-	       !peer->failed && !peer->dying &&
-	       !world->node[peer->app->node]->stands;
-}
-
 /* May the operation have read the page? Reads through a window are not reported,
  * so there the page must have been missing since the post. */
 static bool may_have_read(const struct node *n, const struct op *o,
@@ -169,7 +143,7 @@ static uint64_t bound_ns(const struct node *n)
 static void look(const struct node *n, const struct model *m, struct app *a,
 		 const struct qp *q)
 {
-	struct op *o = can_send(q) ? oldest(a, q) : NULL;
+	struct op *o = op_can_send(q) ? op_oldest(a, q) : NULL;
 
 	if (!o)
 		return;

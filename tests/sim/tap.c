@@ -265,11 +265,14 @@ void check_before_poll(struct node *n)
 	/* a tail that jumped back: the driver is about to reset the NIC */
 	while (tail - t->cmd_seen - 1 < UNIC_CMD_ENTRIES)
 		hear_command(n, t, t->cmd_seen++ % UNIC_CMD_ENTRIES);
+	wakes_begin(n);
 }
 
-void check_after_poll(struct node *n)
+void check_after_poll(struct node *n, bool asleep)
 {
 	hear_nic(n);
+	wakes_over(n, check_model(n), asleep);
+	turns_tick(n);
 	model_round(check_model(n));
 	bounds_tick(n, check_model(n));
 	slots_tick(n, check_model(n));
@@ -292,9 +295,12 @@ static bool agreed(const struct node *n, const struct tap *t)
 		       unic_from_le32(nic_page(n)->drop_tail);
 }
 
-void check_after_host(struct node *n)
+void check_after_host(struct node *n, bool rests)
 {
 	struct tap *t = taps[n->id];
+
+	if (rests)
+		wakes_rest(n);
 
 	if (t->host_polls++ % 8 == 0 && agreed(n, t))
 		pins_settled(n, &t->model);
@@ -344,11 +350,13 @@ void check_window_written(struct node *n, uint64_t bus, const void *host,
 void check_took(struct node *n, const uint8_t *frame, uint32_t len)
 {
 	lives_took(n, frame, len);
+	turns_took(n, frame, len);
 }
 
 void check_sent(struct node *n, const uint8_t *frame, uint32_t len)
 {
 	lives_sent(n, frame, len);
+	turns_sent(n, frame, len);
 }
 
 void check_driver_gone(struct node *n)

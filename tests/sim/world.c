@@ -78,7 +78,7 @@ static void poll_nic(void *ctx, uint64_t due)
 	until = core_nic_poll(n->nic);
 	spend_commands(n, head);
 	port_poll_over(&n->port);
-	check_after_poll(n);
+	check_after_poll(n, until != 0);
 	gone = sim_now() + round_ns(n);
 	n->nic_free = n->port.cost.round ? gone : 0;
 	world_kick_nic(n, until ? until + n->port.on_ns - US : gone);
@@ -115,6 +115,7 @@ static void poll_host(void *ctx, uint64_t due)
 	struct node *n = ctx;
 	bool far = n->host_far == due;
 	uint64_t next;
+	bool rests;
 
 	if (far)
 		n->host_far = UINT64_MAX;
@@ -129,13 +130,13 @@ static void poll_host(void *ctx, uint64_t due)
 		return;
 	}
 	next = unic_host_poll(n->host);
-	if (!unic_host_rest(n->host, true) ||
-	    next <= unic_os_now_ns(n->os)) /* more at once */
+	rests = unic_host_rest(n->host, true);
+	if (!rests || next <= unic_os_now_ns(n->os)) /* more at once */
 		next = sim_now() + sim_range(&n->rng, 500, 2 * US);
 	else if (next != UINT64_MAX)
 		next -= n->os->offset_ns;
 	world_kick_host(n, next);
-	check_after_host(n);
+	check_after_host(n, rests);
 }
 
 void world_kick_host(struct node *n, uint64_t at_ns)
