@@ -98,10 +98,10 @@ check: ## test: what CI runs; ends in "N passed, N failed"
 	@$(LEVELS) --name $@ $@
 check-build: vm-build eval-quick-build faults-build build-virt build-soft build-others build-m3 release $(call bin,$(ON_HOST)) \
 	$(UNIT_PROGS) $(UNIT_VIRT) $(REPLAYS) $(COV_PROGS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) $(B)/target/bin/litmus.elf
-sim: $(call bin,unic-sim) ## test: simulated systems under faults [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] [STAND=1] [SIZE=virt]
+sim: $(call bin,unic-sim) ## test: simulated systems under faults [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] [STAND=1] [ATTACK=1] [SIZE=virt]
 	@$< --from $(or $(SEED),$(FROM),1) --seeds $(if $(SEED),1,$(or \
 		$(SEEDS),1000)) $(if $(TRACE),--trace) \
-		$(if $(STAND),--stand) $(if $(SIZE),--size $(SIZE)) $(if $(SALT),--salt \
+		$(if $(STAND),--stand) $(if $(ATTACK),--attack) $(if $(SIZE),--size $(SIZE)) $(if $(SALT),--salt \
 		$(SALT)) && echo "$@: ok"
 unit: $(UNIT_PROGS) $(UNIT_VIRT) ## test: unit tests on the host, with sanitizers
 corpora: $(REPLAYS) ## test: replay the corpora of the fuzzers

@@ -7,8 +7,9 @@
 #include "check.h"
 #include "oracle.h"
 
-void check_took(struct node *n, const uint8_t *frame, uint32_t len)
+void check_took(struct node *n, const uint8_t *frame, uint32_t len, bool forged)
 {
+	(void)forged;
 	(void)n;
 	(void)frame;
 	(void)len;
@@ -33,14 +34,14 @@ void check_before_poll(struct node *n)
 
 void check_after_poll(struct node *n, bool asleep)
 {
-	(void)n;
 	(void)asleep;
+	(void)n;
 }
 
 void check_after_host(struct node *n, bool rests)
 {
-	(void)n;
 	(void)rests;
+	(void)n;
 }
 
 void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,

@@ -81,7 +81,8 @@ GROUPS = {
     "sim": [
         level("simulated systems", "build/bin/unic-sim --seeds 1000",
               "build/bin/unic-sim --from 1000001 --seeds 100 --twice",
-              "build/bin/unic-sim --stand --seeds 300", apart="seeds", **BUSY)],
+              "build/bin/unic-sim --stand --seeds 300",
+              "build/bin/unic-sim --attack --seeds 200", apart="seeds", **BUSY)],
     "policies": [
         level("trace simulator", "tests/eval/test_policysim.py",
               by_exit=True, **BUSY)],

@@ -157,6 +157,8 @@ struct link {
 	uint32_t failed; /* generation that has failed; 0: none */
 	/* generation that failed by an eviction under an operation; 0: none */
 	uint32_t cut;
+	/* last generation of which a forged frame may be a part (identity.c) */
+	uint32_t spoiled;
 };
 
 enum op_state {

@@ -54,6 +54,9 @@ static void check_written(struct app *a, const struct op *o)
 
 static void succeeded(struct app *a, struct op *o)
 {
+	a->ops_ok++;
+	if (op_spoiled(o))
+		return;
 	if (o->refused || (o->forbidden && op_reliable(o)))
 		sim_fail("oracle", "app %u: forbidden operation %llx succeeded",
 			 a->index, (unsigned long long)o->id);
@@ -63,7 +66,6 @@ static void succeeded(struct app *a, struct op *o)
 	    (o->kind == SCN_WRITE || o->kind == SCN_WRITE_IMM))
 		check_written(a, o);
 	lives_well(o->id);
-	a->ops_ok++;
 }
 
 /* The driver did not hear of a missing page in time: the doorbell was lost
@@ -115,6 +117,8 @@ static bool excused(struct app *a, const struct op *o, const struct unic_cqe *c)
 
 	if (o->kind == MEMOP && c->status != UNIC_WC_WR_FLUSH_ERR)
 		return memop_excused(a, o, c->status);
+	if (op_spoiled(o) && c->status != UNIC_WC_WR_FLUSH_ERR)
+		return true;
 	if (o->lie && c->status != UNIC_WC_WR_FLUSH_ERR)
 		return true; /* hear_lie() has judged it */
 	switch (c->status) {
@@ -228,6 +232,8 @@ static void received(struct app *a, struct op *o, const struct unic_cqe *c)
 	uint32_t len = unic_from_le32(c->byte_len) - grh;
 	uint64_t id = message_id(a, data);
 
+	if (op_spoiled(o))
+		return;
 	if (op_reliable(o) && c->opcode == UNIC_WC_RECV_WRITE_IMM)
 		lives_received_imm(l, o->gen, from, unic_from_le32(c->imm));
 	else if (op_reliable(o))
@@ -287,7 +293,7 @@ void op_end(struct app *a, struct op *o, uint8_t status)
 	o->qp->sq_slots--;
 	a->ops_done++;
 	/* a frame of it may still be on the way */
-	if ((status || !op_reliable(o)) && op_is_write(o))
+	if ((status || !op_reliable(o) || op_spoiled(o)) && op_is_write(o))
 		o->state = OP_LINGERS;
 	else
 		op_let_go(o);
@@ -360,11 +366,11 @@ static void complete(struct app *a, struct qp *q, const struct unic_cqe *c)
 		end_recv(a, o, c);
 		return;
 	}
-	if (o->lie)
+	if (o->lie && !op_spoiled(o))
 		hear_lie(a, o, c);
 	end_quiet(a, q, id);
 	once_complete(id, op_queue(q), !c->status);
-	if (o->token && !c->status)
+	if (o->token && !c->status && !op_spoiled(o))
 		hear_verdict(a, o, c);
 	if (c->status)
 		failed(a, o, c);

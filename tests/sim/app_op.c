@@ -195,6 +195,8 @@ void op_post(struct app *a, struct op *o)
 	if (o->kind == SCN_SEND || o->kind == SCN_SEND_IMM ||
 	    o->kind == SCN_TOKEN || o->kind == SCN_WRITE_IMM)
 		lives_post(l, q->gen, q->end, o->id);
+	if (op_spoiled(o))
+		oracle_any(o->grant);
 	once_post(o->id, op_queue(q), o->quiet);
 	if (o->part == PART_SOURCE)
 		oracle_name(a->node, a->slot, o->local_at, o->len);

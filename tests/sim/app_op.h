@@ -37,15 +37,17 @@ bool op_remote_revoked(const struct op *o);
 void op_let_go(struct op *o);
 /** op_reliable() - does its completion prove that it has arrived? */
 bool op_reliable(const struct op *o);
+/** op_spoiled() - may a forged frame be a part of its connection (identity.c)? */
+bool op_spoiled(const struct op *o);
 /** op_is_write() - does the operation write memory of the peer? */
 bool op_is_write(const struct op *o);
-/** op_quiet_open() - is an unsignaled operation open? */
-bool op_quiet_open(const struct app *a);
 /** op_oldest() - the oldest open operation of @q, or NULL. An unsignaled one may
  * have ended. */
 struct op *op_oldest(struct app *a, const struct qp *q);
 /** op_can_send() - is @q connected, with nothing that may have ended that? */
 bool op_can_send(const struct qp *q);
+/** op_quiet_open() - is an unsignaled operation open? */
+bool op_quiet_open(const struct app *a);
 
 /* ------------------------------------------------------------------ app_op.c */
 

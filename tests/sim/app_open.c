@@ -114,8 +114,8 @@ bool op_can_send(const struct qp *q)
 		return false; /* a datagram may wait for a link address */
 	peer = q->link->qp[!q->end];
 	return q->state == QP_RTS && !q->failed && !q->dying &&
-	       q->gen == q->link->gen && peer->state == QP_RTS &&
-	       !peer->failed && !peer->dying &&
+	       q->gen == q->link->gen && q->gen > q->link->spoiled &&
+	       peer->state == QP_RTS && !peer->failed && !peer->dying &&
 	       !world->node[peer->app->node]->stands;
 }
 

@@ -13,6 +13,7 @@
  *   wakes.c     nobody sleeps with something to do
  *   turns.c     nobody waits 10 ms for his turn
  *   live.c      after the faults everything finishes
+ *   identity.c  frames go to whom they are for; those of others change nothing
  *   conserve.c  counters add up; nothing is left at the end
  */
 #ifndef SIM_CHECK_H
@@ -43,9 +44,10 @@ void check_shown(struct node *n, uint64_t bus, const void *host, uint32_t len);
  */
 void check_window_written(struct node *n, uint64_t bus, const void *host,
 			  uint32_t len);
-/** check_took() - the core reads a frame, perhaps again. check_sent() - the core
- * sends a frame. */
-void check_took(struct node *n, const uint8_t *frame, uint32_t len);
+/** check_took() - the core reads a frame, perhaps again; @forged: of the attacker.
+ * check_sent() - the core sends a frame. */
+void check_took(struct node *n, const uint8_t *frame, uint32_t len,
+		bool forged);
 void check_sent(struct node *n, const uint8_t *frame, uint32_t len);
 /** check_driver_gone(), check_power_cut() - before the driver is killed, before
  * the power is cut. */
@@ -100,6 +102,12 @@ void turns_reset(void);
 void turns_sent(const struct node *n, const uint8_t *frame, uint32_t len);
 void turns_took(const struct node *n, const uint8_t *frame, uint32_t len);
 void turns_tick(const struct node *n);
+
+void identity_reset(void);
+/** identity_took() - the NIC reads a frame. False: it must change nothing. */
+bool identity_took(const struct node *n, const uint8_t *frame, uint32_t len,
+		   bool forged);
+void identity_sent(const struct node *n, const uint8_t *frame, uint32_t len);
 
 void conserve_reset(void);
 void conserve_command(struct node *n, const void *cpl);

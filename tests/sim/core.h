@@ -9,6 +9,8 @@
 
 #include "sim.h"
 
+#define CORE_SERVICE 0x5151u /* that datagrams of core_mad() ask for, mostly */
+
 struct unic_nic;
 struct unic_port;
 struct unic_host;
@@ -29,6 +31,11 @@ bool core_tells_refused(void);
  * has none. All processes have left. core_host_left() - the same of a driver. */
 const char *core_nic_left(const struct unic_nic *nic, uint32_t *n);
 const char *core_host_left(const struct unic_host *host, uint32_t *n);
+/** core_icrc() - the ICRC of the frame that ends at @len. */
+uint32_t core_icrc(const uint8_t *frame, uint32_t len);
+/** core_mad() - some datagram of the connection manager, or of holders, 256 bytes, as
+ * @src would send it to @dst. */
+void core_mad(struct sim_rng *r, uint32_t src, uint32_t dst, uint8_t *mad);
 /** core_pins() - the number of registrations that cover frame @frame of slot
  * @slot. */
 uint32_t core_pins(const struct unic_host *host, uint32_t slot, uint32_t frame);

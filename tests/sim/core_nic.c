@@ -2,6 +2,7 @@
 /* core_nic.c - see core.h: the firmware's half. */
 #include "core.h"
 
+#include "base/icrc.h"
 #include "nic.h"
 #include "port.h"
 
@@ -135,6 +136,11 @@ const char *core_nic_left(const struct unic_nic *nic, uint32_t *n)
 			return kinds[i].name;
 	}
 	return NULL;
+}
+
+uint32_t core_icrc(const uint8_t *frame, uint32_t len)
+{
+	return unic_icrc(frame, len);
 }
 
 uint32_t core_misses(void)

@@ -10,9 +10,15 @@
 #define QUEUES	 64u /* of all NICs, from their first RTR to their end */
 #define MESSAGES 1024u
 
-/* One life of a responding queue pair: its peer and the next PSN it takes. */
+/* PSNs that are repeated, at most. */
+#define RECENT 1024u
+
+/* One life of a queue pair: its peer, the next PSN it takes, and the one behind the
+ * last that it sent, if it sent any. */
 struct life {
 	uint32_t dest_qpn, dest_node, psn, mtu_shift;
+	uint32_t asked;
+	bool asks;
 };
 
 struct queue {
@@ -106,8 +112,10 @@ void lives_command(const struct node *n, const struct tap_cmd *c)
 	if (!q)
 		q = add_queue(n->id, qpn, unic_from_le32(cmd.proc));
 	q->coming = true;
-	q->next = (struct life){ unic_from_le32(cmd.dest_qpn), cmd.dest_mac[5],
-				 unic_from_le32(cmd.rq_psn), cmd.mtu_shift };
+	q->next = (struct life){ .dest_qpn = unic_from_le32(cmd.dest_qpn),
+				 .dest_node = cmd.dest_mac[5],
+				 .psn = unic_from_le32(cmd.rq_psn),
+				 .mtu_shift = cmd.mtu_shift };
 }
 
 /* A command that ended objects of @n at once. */
@@ -199,6 +207,8 @@ static uint32_t psns(const uint8_t *f, uint32_t len, uint8_t opcode,
 	if (opcode != UNIC_OP_READ_REQUEST || len < UNIC_EXT_OFF + 16)
 		return 1;
 	bytes = word(f, UNIC_EXT_OFF + 12);
+	if (bytes > UNIC_MSG_MAX)
+		return 1;
 	return bytes ? ((bytes - 1) >> shift) + 1 : 1;
 }
 
@@ -249,6 +259,51 @@ static bool is_of(const struct life *l, uint32_t qpn, uint32_t to)
 	return l->dest_qpn == qpn && l->dest_node == to;
 }
 
+static bool is_recent(uint32_t psn, uint32_t last)
+{
+	return ((last - psn) & UNIC_PSN_MASK) < RECENT;
+}
+
+static bool may_take(const struct life *l, uint32_t psn, bool answer)
+{
+	return answer ? l->asks && is_recent(psn, l->asked - 1)
+		      : is_recent(psn, l->psn);
+}
+
+bool lives_may_take(const struct node *n, uint32_t qpn, uint32_t psn,
+		    bool answer)
+{
+	const struct queue *q = find_queue(n->id, qpn);
+
+	return q && ((q->live && may_take(&q->now, psn, answer)) ||
+		     (q->coming && may_take(&q->next, psn, answer)));
+}
+
+static void asked(struct life *l, const uint8_t *f, uint32_t len,
+		  uint8_t opcode, uint32_t psn)
+{
+	uint32_t end = psn + psns(f, len, opcode, l->mtu_shift);
+
+	if (!l->asks || ((end - l->asked) & UNIC_PSN_MASK) <= UNIC_PSN_MASK / 2)
+		l->asked = end & UNIC_PSN_MASK;
+	l->asks = true;
+}
+
+static void sent_request(const struct node *n, const uint8_t *f, uint32_t len,
+			 uint8_t opcode, uint32_t qpn, uint32_t psn)
+{
+	struct queue *q;
+
+	for (q = queues; q < queues + QUEUES; q++) {
+		if (!q->used || q->node != n->id)
+			continue;
+		if (q->live && is_of(&q->now, qpn, f[5]))
+			asked(&q->now, f, len, opcode, psn);
+		if (q->coming && is_of(&q->next, qpn, f[5]))
+			asked(&q->next, f, len, opcode, psn);
+	}
+}
+
 /*
  * An answer must be allowed by a queue pair that is connected with its
  * destination, if there is any.
@@ -259,7 +314,11 @@ void lives_sent(const struct node *n, const uint8_t *frame, uint32_t len)
 	uint32_t qpn, psn;
 	uint8_t opcode;
 
-	if (!parse(frame, len, &opcode, &qpn, &psn) || !is_answer(opcode))
+	if (!parse(frame, len, &opcode, &qpn, &psn))
+		return;
+	if (is_request(opcode))
+		sent_request(n, frame, len, opcode, qpn, psn);
+	if (!is_answer(opcode))
 		return;
 	for (q = queues; q < queues + QUEUES; q++) {
 		if (!q->used || q->node != n->id)
@@ -296,7 +355,7 @@ void lives_post(const struct link *l, uint32_t gen, uint32_t from, uint64_t id)
 {
 	struct message *m = find_message(0);
 
-	if (l->type != UNIC_QPT_RC)
+	if (l->type != UNIC_QPT_RC || gen <= l->spoiled)
 		return; /* no completion proves arrival */
 	if (!m && high_message == MESSAGES)
 		sim_fail("sim", "more than %u messages", MESSAGES);

@@ -29,6 +29,11 @@ void lives_epoch(const struct node *n);
 void lives_took(const struct node *n, const uint8_t *frame, uint32_t len);
 void lives_sent(const struct node *n, const uint8_t *frame, uint32_t len);
 
+/** lives_may_take() - may QP @qpn of @n take a frame of its peer that has @psn: a
+ * request that may be the next one, or was; @answer: to a request that it sent? */
+bool lives_may_take(const struct node *n, uint32_t qpn, uint32_t psn,
+		    bool answer);
+
 /** lives_post() - end @from of @l sends message @id in life @gen. */
 void lives_post(const struct link *l, uint32_t gen, uint32_t from, uint64_t id);
 /** lives_well() - message @id completed with success. */

@@ -13,13 +13,15 @@
 
 static const char usage[] = "usage: unic-sim [--from N] [--seeds N] [--seed N] "
 			    "[--salt N] [--stand]\n"
-			    "                [--trace] [--twice] [--no-shrink] "
+			    "                [--attack] [--trace] [--twice] "
+			    "[--no-shrink] "
 			    "[--first] [--size NAME]\n"
 			    "  runs seeds N, N + 1, ..., or one; --salt: other "
 			    "draws for the same\n"
 			    "  numbers; --stand: scenarios in which a NIC "
-			    "stands still; --twice runs\n"
-			    "  each two times and compares the logs; --size: "
+			    "stands still; --attack:\n"
+			    "  attackers in each; --twice runs "
+			    "each two times and compares the logs; --size: "
 			    "all with tables of that\n"
 			    "  size (small, tiny, mps2, virt); the exit code "
 			    "is 1 if one failed\n";
@@ -102,17 +104,14 @@ static bool force(const char *name)
 /* False: an unknown option or size. */
 static bool options(int argc, char **argv, uint64_t *from, uint64_t *n)
 {
-	static const struct option opts[] = { { "from", 1, NULL, 'f' },
-					      { "seeds", 1, NULL, 'n' },
-					      { "seed", 1, NULL, 'o' },
-					      { "salt", 1, NULL, 'x' },
-					      { "trace", 0, NULL, 't' },
-					      { "twice", 0, NULL, '2' },
-					      { "no-shrink", 0, NULL, 's' },
-					      { "stand", 0, NULL, 'b' },
-					      { "first", 0, NULL, '1' },
-					      { "size", 1, NULL, 'z' },
-					      { 0 } };
+	static const struct option opts[] = {
+		{ "from", 1, NULL, 'f' },      { "seeds", 1, NULL, 'n' },
+		{ "seed", 1, NULL, 'o' },      { "salt", 1, NULL, 'x' },
+		{ "trace", 0, NULL, 't' },     { "twice", 0, NULL, '2' },
+		{ "no-shrink", 0, NULL, 's' }, { "stand", 0, NULL, 'b' },
+		{ "attack", 0, NULL, 'a' },    { "first", 0, NULL, '1' },
+		{ "size", 1, NULL, 'z' },      { 0 }
+	};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
@@ -132,6 +131,8 @@ static bool options(int argc, char **argv, uint64_t *from, uint64_t *n)
 			first = true;
 		else if (c == 'b')
 			how.stand = true;
+		else if (c == 'a')
+			how.attack = true;
 		else if (c == 'z') {
 			if (!force(optarg))
 				return false;

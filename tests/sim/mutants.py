@@ -6,6 +6,8 @@ a copy of the tree; for each, seeds are run from 1 on until one fails.
 usage: mutants.py [SEEDS [WORDS]]    at most SEEDS per mutant (default 20000);
                                      only those with WORDS in their description
 
+Those of an "attacker" are looked for in scenarios that have one (--attack).
+
 Prints which checker found a mutant at which seed; ends in "N passed, N failed".
 A mutant has failed if SEEDS seeds do not find it, or a checker that is not in
 its list does.
@@ -317,6 +319,43 @@ MUTANTS = (
     # not a break of the product: that the table of lives.c says when it is full
     ("sim", "tests/sim/lives.c", "#define QUEUES	 64u", "#define QUEUES	 12u",
      "lives: a table too small for the queue pairs that live"),
+    ("lives once oracle live", "firmware/transport/rx.c",
+     "	if (!qp || qp->dest_ipv4 != pkt.ipv4 ||\n", "	if (!qp ||\n",
+     "attacker: the address of the sender is not compared"),
+    ("once oracle", "firmware/transport/rx.c",
+     "(qp->type == UNIC_QPT_UD || qp->dest_ipv4 == pkt->ipv4)", "1",
+     "attacker: UC: the address of the sender is not compared"),
+    ("lives once oracle", "firmware/transport/responder.c",
+     "if (unlikely(pkt->psn != qp->rsp.psn))",
+     "if (unlikely((pkt->psn ^ qp->rsp.psn) & 7))",
+     "attacker: of the PSN of a request three bits are compared"),
+    ("once oracle assert crash hang lives", "firmware/transport/requester_rx.c",
+     "unic_psn_diff(psn, sq->psn_max) < 0)", "unic_psn_diff(psn, sq->psn_max) < 0x100000)",
+     "attacker: an answer may be one to what was not asked"),
+    ("oracle assert crash", "firmware/transport/requester_rx.c",
+     "	if (!response_fits(pkt, want, k + 1 == wr->npkt)) {",
+     "	want = pkt->len - 4;\n	if (pkt->len < 5) {",
+     "attacker: a READ response places as much as it has"),
+    ("oracle", "firmware/transport/responder.c",
+     "	if (q->len > m->left || (!!(q->flags & LAST) != (q->len == m->left)))",
+     "	if (0)", "attacker: a WRITE or tagged message may be longer than it said"),
+    ("identity", "firmware/transport/arp.c",
+     "if (e->state != UNIC_ARP_ASKED || e->ipv4 != ipv4)",
+     "if (e->state == UNIC_ARP_FREE || e->ipv4 != ipv4)",
+     "attacker: an answer by ARP replaces what is known"),
+    ("identity", "firmware/transport/arp.c",
+     "	if (unic_from_be16(arp.op) == OP_REQUEST)\n",
+     "	if (unic_from_be16(arp.op) == OP_REQUEST)\n"
+     "		for (uint32_t i = 0; i < UNIC_ARP_ENTRIES; i++)\n"
+     "			if (nic->arps.entry[i].ipv4 == get_ipv4(arp.spa))\n"
+     "				memcpy(nic->arps.entry[i].mac, arp.sha, 6);\n"
+     "	if (unic_from_be16(arp.op) == OP_REQUEST)\n",
+     "attacker: addresses are learned from questions by ARP"),
+    ("once oracle lives", "firmware/transport/rx.c", " || !csum_ok(w)) {", ") {",
+     "attacker: the sum of the addresses is not compared"),
+    ("conserve", "host_driver/core/cm/cm_listen.c",
+     "			unic_obj_free(&host->objects, &l->obj);\n", "			;\n",
+     "attacker: the listener of a process outlives it"),
     ("conserve", "firmware/transport/parked.c",
      "		b->state = UNIC_PARKED_FREE;\n		qp->bounced = false;\n"
      "		UNIC_COUNT", "		qp->bounced = false;\n		UNIC_COUNT",
@@ -377,11 +416,11 @@ def link(objects):
     subprocess.run(["gcc", *objects, "-o", "unic-sim"], cwd=WORK, check=True)
 
 
-def run(seeds):
+def run(seeds, *options):
     """(checker, seed) that failed, or None."""
     try:
         r = subprocess.run(["./unic-sim", "--seeds", str(seeds), "--first",
-                            "--no-shrink"], cwd=WORK, capture_output=True,
+                            "--no-shrink", *options], cwd=WORK, capture_output=True,
                            text=True, timeout=SECONDS)
     except subprocess.TimeoutExpired:
         return "hangs", "?"
@@ -407,7 +446,7 @@ def check(mutant, built, seeds):
           for source, obj in built.items()])
     with open(full, "w", encoding="utf-8") as f:
         f.write(text)
-    found = run(seeds)
+    found = run(seeds, *(["--attack"] if words.startswith("attacker") else []))
     good = found is not None and found[0] in checkers.split()
     how = f"{found[0]} at seed {found[1]}" if found else "NOT FOUND"
     print(f"{'' if good else 'WRONG: '}{how:24} {words}", flush=True)

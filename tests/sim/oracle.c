@@ -89,6 +89,14 @@ void oracle_revoke(uint32_t grant)
 		g->number = 0;
 }
 
+void oracle_any(uint32_t grant)
+{
+	struct grant *g = find(grant);
+
+	if (g)
+		g->kind = ORACLE_ANY;
+}
+
 void oracle_clear(uint32_t node, uint32_t slot, uint32_t at, uint32_t len)
 {
 	uint32_t i;

@@ -42,6 +42,8 @@ uint32_t oracle_grant(uint32_t node, uint32_t slot, uint32_t at, uint32_t len,
 		      enum oracle_kind kind, uint64_t op);
 /** oracle_revoke() - end a grant; does nothing for 0 and for one that has ended. */
 void oracle_revoke(uint32_t grant);
+/** oracle_any() - allow any bytes there. */
+void oracle_any(uint32_t grant);
 /**
  * oracle_name() - allow reads of these bytes as long as their region lives: an
  * operation names them, or a peer may. The end of an operation does not end this,

@@ -475,8 +475,9 @@ void port_deliver(struct unic_port *p, uint32_t from, const uint8_t *frame,
 	f = &p->rx[p->rx_tail++ % PORT_RX];
 	memcpy(f->bytes, frame, len);
 	f->len = len;
-	f->flags = flags & ~PORT_DAMAGED;
+	f->flags = flags & ~(PORT_DAMAGED | PORT_FORGED);
 	f->damaged = flags & PORT_DAMAGED;
+	f->forged = flags & PORT_FORGED;
 	f->from = from;
 	if (p->armed)
 		p->wake(p);
@@ -485,7 +486,7 @@ void port_deliver(struct unic_port *p, uint32_t from, const uint8_t *frame,
 static void take(struct unic_port *p, const struct port_frame *f)
 {
 	if (!f->damaged)
-		p->took(p, f->bytes, f->len);
+		p->took(p, f->bytes, f->len, f->forged);
 }
 
 bool unic_port_rx_next(struct unic_port *p, struct unic_rx *rx)

@@ -36,8 +36,7 @@
 
 struct port_frame {
 	uint32_t len, flags, from;
-	bool damaged;
-	uint8_t pad;
+	bool damaged, forged;
 	uint8_t bytes[PORT_FRAME_MAX + 2]; /* at 2 modulo 4 */
 };
 
@@ -115,7 +114,8 @@ struct unic_port {
 		     uint32_t flags);
 	void (*panic)(struct unic_port *p, const char *file, uint32_t line);
 	/* the core reads a frame, perhaps again */
-	void (*took)(struct unic_port *p, const uint8_t *frame, uint32_t len);
+	void (*took)(struct unic_port *p, const uint8_t *frame, uint32_t len,
+		     bool forged);
 	/* with a link: the core has finished with a frame of NIC @from */
 	void (*taken)(struct unic_port *p, uint32_t from);
 	/* deliver the frames of the next ring, UNIC_RX_BUFS at most */
@@ -200,6 +200,8 @@ void port_stall_at(struct unic_port *p, const void *host, uint64_t ns);
 
 /* a flag of a frame that the receiver must drop */
 #define PORT_DAMAGED (1u << 31)
+/* a flag of a frame of the attacker */
+#define PORT_FORGED (1u << 30)
 
 /** port_deliver() - give @p a frame of NIC @from. */
 void port_deliver(struct unic_port *p, uint32_t from, const uint8_t *frame,

@@ -6,12 +6,16 @@
 #include "app.h"
 #include "check.h"
 #include "core.h"
+#include "forger.h"
 #include "lives.h"
 #include "oracle.h"
 #include "probe.h"
+#include "rogue.h"
 #include "stags.h"
 #include "unic_wire.h"
+#include "wild.h"
 
+#define ATTACK_NS     (20 * MS)	  /* attackers are there no longer */
 #define FINISH_NS     (3000 * MS) /* after the last fault */
 #define LEAVE_NS      (1500 * MS)
 #define BESIDE_NS     (500 * MS) /* a lost doorbell costs 100 ms */
@@ -38,11 +42,12 @@ static void set_up(void)
 	once_reset();
 	lives_reset();
 	stags_reset();
+	identity_reset();
 	turns_reset();
 	wakes_reset();
 	conserve_reset();
 	pins_reset();
-	world_new(scn.nodes, scn.icrc, scn.port, &scn.params);
+	world_new(scn.nodes + scn.wild, scn.icrc, scn.port, &scn.params);
 	if (!scn.odds_off)
 		world_odds(&scn.odds);
 	memset(list_of, 0, sizeof(list_of));
@@ -69,6 +74,9 @@ static void set_up(void)
 	for (i = 0; i < scn.apps; i++)
 		if (!scn.app[i].off)
 			app_start(apps[i]);
+	forger_start(&scn);
+	rogue_start(&scn);
+	wild_start(&scn);
 }
 
 /* ------------------------------------------------------------------- faults */
@@ -344,6 +352,8 @@ static uint64_t plan_faults(void)
 		if (f->at_ns + LONG_PATIENCE + f->for_ns > end)
 			end = f->at_ns + LONG_PATIENCE + f->for_ns;
 	}
+	if ((scn.forges || scn.rogues || scn.wild) && end < ATTACK_NS)
+		end = ATTACK_NS;
 	if (!scn.odds_off)
 		sim_at(scn.odds_until_ns, calm_down, NULL, 0);
 	return end;
@@ -471,6 +481,9 @@ static void everything(void *arg)
 	set_up();
 	over = plan_faults();
 	sim_until(over, NULL, NULL);
+	forger_stop();
+	rogue_stop();
+	wild_stop();
 	must_finish_beside();
 	must_finish(sim_now() + FINISH_NS, "finish");
 	must_leave();

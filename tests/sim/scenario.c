@@ -233,6 +233,83 @@ static void make_sleeps(struct scenario *s)
 		};
 }
 
+#define BLIND_KINDS 6u /* the first ones, which hardly a peer could have sent */
+
+/* One of four scenarios has an attacker on the wire, and half of these one who is no
+ * peer. A separate stream, as above. */
+static void make_forges(struct scenario *s, bool always)
+{
+	static const uint8_t kinds[] = {
+		FORGE_STRANGER, FORGE_STRANGER, FORGE_REPLAY, FORGE_ARP,
+		FORGE_MAD,	FORGE_NOISE,	FORGE_FRAME,  FORGE_FRAME,
+		FORGE_FRAME,	FORGE_FRAME,
+	};
+	struct sim_rng r;
+	bool blind;
+	uint32_t i;
+
+	sim_rng_init(&r, s->seed, 8);
+	if (sim_below(&r, 4) && !always)
+		return;
+	blind = sim_below(&r, 2);
+	s->forges = (uint32_t)sim_range(&r, 2, SCN_FORGES);
+	for (i = 0; i < s->forges; i++)
+		s->forge[i] = (struct scn_forge){
+			.kind = kinds[sim_below(&r, blind ? BLIND_KINDS
+							  : sizeof(kinds))],
+			.shots = (uint8_t)sim_range(&r, 1, 60),
+			.at_ns = sim_range(&r, 200 * US, 5 * MS),
+			.r = sim_u64(&r),
+		};
+}
+
+static uint32_t apps_on(const struct scenario *s, uint32_t node)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < s->apps; i++)
+		n += s->app[i].node == node;
+	return n;
+}
+
+/* One of four scenarios has rogues, where there is a slot for them. A separate stream,
+ * as above. */
+static void make_rogues(struct scenario *s, bool always)
+{
+	static const uint8_t types[] = { UNIC_QPT_RC, UNIC_QPT_RC, UNIC_QPT_UC,
+					 UNIC_QPT_UD };
+	struct sim_rng r;
+	uint32_t i;
+
+	sim_rng_init(&r, s->seed, 9);
+	if (sim_below(&r, 4) && !always)
+		return;
+	for (i = 0; i < s->nodes && s->rogues < SCN_ROGUES - 1; i++)
+		if (apps_on(s, i) < WORLD_SLOTS)
+			s->rogue[s->rogues++] = (struct scn_rogue){
+				.node = (uint8_t)i,
+				.type = types[sim_below(&r, sizeof(types))],
+				.at_ns = sim_range(&r, 100 * US, 2 * MS),
+				.r = sim_u64(&r),
+			};
+}
+
+/* One of eight scenarios has a wild host. A separate stream, as above. */
+static void make_wild(struct scenario *s, bool always)
+{
+	struct sim_rng r;
+
+	sim_rng_init(&r, s->seed, 10);
+	s->wild = (always || !sim_below(&r, 8)) && s->nodes < WORLD_NODES;
+	s->wild_r = sim_u64(&r);
+	if (s->wild)
+		s->rogue[s->rogues++] = (struct scn_rogue){
+			.node = (uint8_t)s->nodes,
+			.at_ns = sim_range(&r, 20 * US, 500 * US),
+			.r = sim_u64(&r),
+		};
+}
+
 /* One of six scenarios has drivers that pause at times: then many processes share
  * the fault slots of few NICs. */
 static uint32_t some_nodes(struct scenario *s, struct sim_rng *r)
@@ -245,7 +322,7 @@ static uint32_t some_nodes(struct scenario *s, struct sim_rng *r)
 	return s->sleeps ? 2 : n;
 }
 
-void scenario_make(struct scenario *s, uint64_t seed)
+static void make(struct scenario *s, uint64_t seed, bool attacked)
 {
 	struct sim_rng r;
 
@@ -264,8 +341,21 @@ void scenario_make(struct scenario *s, uint64_t seed)
 	make_faults(s, &r);
 	make_stalls(s);
 	make_idle(s);
+	make_forges(s, attacked);
+	make_rogues(s, attacked);
+	make_wild(s, attacked);
 	if (s->sleeps)
 		make_sleeps(s);
+}
+
+void scenario_make(struct scenario *s, uint64_t seed)
+{
+	make(s, seed, false);
+}
+
+void scenario_attack(struct scenario *s, uint64_t seed)
+{
+	make(s, seed, true);
 }
 
 bool scenario_calm(const struct scenario *s)
@@ -307,6 +397,15 @@ static const char *const fault_name[SCN_FAULT_KINDS] = {
 	[SCN_LIST] = "bus busy, and end of a list that is read for application",
 	[SCN_SLEEP] = "driver that does not run, of NIC",
 	[SCN_STALL] = "bus and core busy, connection made anew on NIC",
+};
+
+static const char *const forge_name[FORGE_KINDS] = {
+	[FORGE_FRAME] = "frames in the peer's name",
+	[FORGE_STRANGER] = "frames that cannot be the peer's",
+	[FORGE_REPLAY] = "frames of before",
+	[FORGE_ARP] = "frames of ARP",
+	[FORGE_MAD] = "management datagrams",
+	[FORGE_NOISE] = "pieces of frames",
 };
 
 static const char *const type_name[] = {
@@ -378,6 +477,19 @@ void scenario_print(const struct scenario *s, FILE *f)
 				fault_name[s->fault[i].kind],
 				s->fault[i].target,
 				(unsigned long long)(s->fault[i].for_ns / US));
+	if (s->wild && !s->wild_off)
+		fprintf(f, "  a wild host\n");
+	for (i = 0; i < s->rogues; i++)
+		if (!s->rogue[i].off)
+			fprintf(f, "  at %llu us: a rogue on node %u, %s\n",
+				(unsigned long long)(s->rogue[i].at_ns / US),
+				s->rogue[i].node, type_name[s->rogue[i].type]);
+	for (i = 0; i < s->forges; i++)
+		if (!s->forge[i].off)
+			fprintf(f, "  from %llu us on: %u %s, forged\n",
+				(unsigned long long)(s->forge[i].at_ns / US),
+				s->forge[i].shots,
+				forge_name[s->forge[i].kind]);
 	for (i = 0; i < s->ops; i++)
 		if (!s->op[i].off && !s->app[s->op[i].app].off)
 			fprintf(f, "  op %u: app %u %s %llx\n", i, s->op[i].app,

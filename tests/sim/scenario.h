@@ -14,6 +14,8 @@
 #define SCN_LINKS  12u
 #define SCN_OPS	   400u
 #define SCN_FAULTS 24u
+#define SCN_FORGES 16u
+#define SCN_ROGUES 3u
 
 enum scn_op_kind {
 	SCN_WRITE,
@@ -50,6 +52,17 @@ enum scn_fault_kind {
 	SCN_FAULT_KINDS,
 };
 
+/* What the attacker on the wire sends; see forger.c. */
+enum scn_forge_kind {
+	FORGE_FRAME,	/* in the peer's name, with any field wrong */
+	FORGE_STRANGER, /* that cannot be the peer's */
+	FORGE_REPLAY,	/* as it was sent before */
+	FORGE_ARP,
+	FORGE_MAD,   /* of the connection manager, or of holders */
+	FORGE_NOISE, /* no frame, or a part of one */
+	FORGE_KINDS,
+};
+
 struct scn_app {
 	uint8_t node, behaviour;
 	uint16_t weight;
@@ -77,11 +90,28 @@ struct scn_fault {
 	uint32_t room;
 };
 
+/* When he hears a frame he may send one. */
+struct scn_forge {
+	uint8_t kind, shots;
+	bool off;
+	uint64_t at_ns, r;
+};
+
+/* A process that keeps no rule (rogue.c). */
+struct scn_rogue {
+	uint8_t node, type; /* enum unic_qp_type */
+	bool off;
+	uint64_t at_ns, r;
+};
+
 struct scenario {
 	uint64_t seed;
-	uint32_t nodes, apps, links, ops, faults;
+	uint32_t nodes, apps, links, ops, faults, forges, rogues;
 	bool icrc;
-	bool sleeps;	   /* drivers pause at times */
+	bool sleeps; /* drivers pause at times */
+	/* one more node, of a host that keeps no rule (wild.c) */
+	bool wild, wild_off;
+	uint64_t wild_r;
 	uint8_t residency; /* residency of all regions, + 1; 0: mixed */
 	bool odds_off;	   /* the shrinker removed the wire's faults */
 	/* of scenario_stand(): some applications must finish while a NIC
@@ -95,10 +125,14 @@ struct scenario {
 	struct scn_link link[SCN_LINKS];
 	struct scn_op op[SCN_OPS];
 	struct scn_fault fault[SCN_FAULTS];
+	struct scn_forge forge[SCN_FORGES];
+	struct scn_rogue rogue[SCN_ROGUES];
 };
 
-/** scenario_make() - make the scenario of a seed. */
+/** scenario_make() - make the scenario of a seed. scenario_attack() - the same, with
+ * attackers in any case. */
 void scenario_make(struct scenario *s, uint64_t seed);
+void scenario_attack(struct scenario *s, uint64_t seed);
 /**
  * scenario_stand() - make a scenario of three nodes: applications of the first
  * are connected to the second or to the third. The NIC of the third stands

@@ -16,6 +16,8 @@ static void report(const struct scenario *s, const struct seed_how *how,
 	       v->checker, v->text, (unsigned long long)s->seed);
 	if (how->stand)
 		printf(" STAND=1");
+	if (how->attack)
+		printf(" ATTACK=1");
 	if (how->salt)
 		printf(" SALT=%llu", (unsigned long long)how->salt);
 	printf("\n");
@@ -35,6 +37,8 @@ bool SEED_NAME(SIM_SIZE)(uint64_t seed, const struct seed_how *how)
 	sim_salt(how->salt);
 	if (how->stand)
 		scenario_stand(&s, seed);
+	else if (how->attack)
+		scenario_attack(&s, seed);
 	else
 		scenario_make(&s, seed);
 	if (how->trace)

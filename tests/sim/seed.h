@@ -14,7 +14,7 @@
 #define SEED_SECONDS 30 /* of processor time, for one run of a scenario */
 
 struct seed_how {
-	bool trace, twice, stand, shrink;
+	bool trace, twice, stand, attack, shrink;
 	uint64_t salt;
 };
 

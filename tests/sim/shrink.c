@@ -59,6 +59,12 @@ void shrink(struct scenario *s, struct sim_verdict *v)
 	for (i = 0; i < s->faults; i++)
 		try_without(s, v, &s->fault[i].off);
 	try_without(s, v, &s->odds_off);
+	if (s->wild)
+		try_without(s, v, &s->wild_off);
+	for (i = 0; i < s->rogues; i++)
+		try_without(s, v, &s->rogue[i].off);
+	for (i = 0; i < s->forges; i++)
+		try_without(s, v, &s->forge[i].off);
 	for (i = 0; i < s->apps; i++)
 		try_without(s, v, &s->app[i].off);
 	for (n = s->ops; n; n /= 2)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # Many NICs and drivers in one process, in virtual time.
 SIM := $(addprefix tests/sim/,app.c app_ask.c app_done.c app_form.c app_lie.c app_mem.c app_op.c \
-	app_open.c app_qp.c app_token.c bounds.c conserve.c core_host.c core_nic.c lives.c main.c \
-	model.c once.c oracle.c os.c pins.c port.c probe.c run.c scenario.c seed.c shrink.c sim.c \
-	slots.c stags.c stand.c tap.c turns.c view.c wakes.c wire.c world.c)
+	app_open.c app_qp.c app_token.c bounds.c conserve.c core_host.c core_nic.c forger.c \
+	identity.c lives.c main.c \
+	model.c once.c oracle.c os.c pins.c port.c probe.c rogue.c run.c scenario.c seed.c shrink.c sim.c \
+	slots.c stags.c stand.c tap.c turns.c view.c wakes.c wild.c wire.c world.c)
 
 # Tables of four sizes: that of the unit tests, and those of boards. Of each one
 # object, of which only its entry is seen.

@@ -70,6 +70,8 @@ void scenario_stand(struct scenario *s, uint64_t seed)
 	scenario_make(s, seed);
 	sim_rng_init(&r, seed, 4);
 	s->nodes = NODES;
+	s->wild = false;
+	s->rogues = 0;
 	s->beside = true;
 	make_pairs(s, &r);
 	for (i = 0; i < s->ops; i++)

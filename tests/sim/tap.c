@@ -7,6 +7,7 @@
 #include "check.h"
 #include "core.h"
 #include "lives.h"
+#include "wild.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -262,6 +263,10 @@ void check_before_poll(struct node *n)
 	struct tap *t = taps[n->id];
 	uint32_t tail = unic_from_le32(driver_page(n)->cmd_tail);
 
+	if (n->wild) {
+		wild_commands(n);
+		return;
+	}
 	/* a tail that jumped back: the driver is about to reset the NIC */
 	while (tail - t->cmd_seen - 1 < UNIC_CMD_ENTRIES)
 		hear_command(n, t, t->cmd_seen++ % UNIC_CMD_ENTRIES);
@@ -270,6 +275,8 @@ void check_before_poll(struct node *n)
 
 void check_after_poll(struct node *n, bool asleep)
 {
+	if (n->wild)
+		return;
 	hear_nic(n);
 	wakes_over(n, check_model(n), asleep);
 	turns_tick(n);
@@ -299,6 +306,8 @@ void check_after_host(struct node *n, bool rests)
 {
 	struct tap *t = taps[n->id];
 
+	if (n->wild)
+		return;
 	if (rests)
 		wakes_rest(n);
 
@@ -323,6 +332,8 @@ static void note(const struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
 void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
 		 const void *host, uint32_t len)
 {
+	if (n->wild)
+		return;
 	hear_nic(n);
 	note(n, dir, bus, len);
 	oracle_moved(n, check_model(n), dir, bus, host, len);
@@ -333,6 +344,8 @@ void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
 
 void check_shown(struct node *n, uint64_t bus, const void *host, uint32_t len)
 {
+	if (n->wild)
+		return;
 	hear_nic(n);
 	note(n, UNIC_DMA_FROM_HOST, bus, len);
 	oracle_shown(n, check_model(n), bus, host, len);
@@ -342,29 +355,40 @@ void check_shown(struct node *n, uint64_t bus, const void *host, uint32_t len)
 void check_window_written(struct node *n, uint64_t bus, const void *host,
 			  uint32_t len)
 {
+	if (n->wild)
+		return;
 	note(n, UNIC_DMA_TO_HOST, bus, len);
 	oracle_written(n, check_model(n), bus, host, len);
 	pins_moved(n, bus, len);
 }
 
-void check_took(struct node *n, const uint8_t *frame, uint32_t len)
+void check_took(struct node *n, const uint8_t *frame, uint32_t len, bool forged)
 {
+	if (n->wild || !identity_took(n, frame, len, forged))
+		return;
 	lives_took(n, frame, len);
 	turns_took(n, frame, len);
 }
 
 void check_sent(struct node *n, const uint8_t *frame, uint32_t len)
 {
+	if (n->wild)
+		return;
+	identity_sent(n, frame, len);
 	lives_sent(n, frame, len);
 	turns_sent(n, frame, len);
 }
 
 void check_driver_gone(struct node *n)
 {
+	if (n->wild)
+		return;
 	pins_driver_gone(n);
 }
 
 void check_power_cut(struct node *n)
 {
+	if (n->wild)
+		return;
 	hear_nic(n);
 }

@@ -170,12 +170,29 @@ static void carry(uint32_t from, uint32_t to, const uint8_t *frame,
 	}
 }
 
+void world_forge(uint32_t to, const uint8_t *frame, uint32_t len,
+		 uint64_t at_ns, uint32_t flags)
+{
+	struct flying *f = sim_alloc(sizeof(*f) + len);
+
+	f->from = f->to = to;
+	f->len = len;
+	f->flags = flags & ~WORLD_REPLAYED;
+	if (!(flags & WORLD_REPLAYED))
+		f->flags |= PORT_FORGED;
+	memcpy(f->bytes, frame, len);
+	world->frames_made++;
+	sim_at(at_ns, land, f, 0);
+}
+
 void world_wire(uint32_t from, const uint8_t *frame, uint32_t len,
 		uint32_t flags)
 {
 	uint32_t i;
 	uint8_t mac[6];
 
+	if (world->heard)
+		world->heard(from, frame, len);
 	if (frame[0] & 1) { /* broadcast: to all but the sender */
 		for (i = 0; i < world->nodes; i++)
 			if (i != from)

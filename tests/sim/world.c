@@ -227,13 +227,16 @@ static void on_rung(struct unic_port *p, uint32_t vector)
 static void on_sent(struct unic_port *p, const uint8_t *frame, uint32_t len,
 		    uint32_t flags)
 {
-	check_sent(p->user, frame, len);
-	world_wire(((struct node *)p->user)->id, frame, len, flags);
+	struct node *n = p->user;
+
+	check_sent(n, frame, len);
+	world_wire(n->id, frame, len, flags | (n->wild ? PORT_FORGED : 0));
 }
 
-static void on_took(struct unic_port *p, const uint8_t *frame, uint32_t len)
+static void on_took(struct unic_port *p, const uint8_t *frame, uint32_t len,
+		    bool forged)
 {
-	check_took(p->user, frame, len);
+	check_took(p->user, frame, len, forged);
 }
 
 static void on_taken(struct unic_port *p, uint32_t from)

@@ -52,6 +52,7 @@ struct world_client {
 	uint64_t send_ns, reply_ns;		/* sockets keep the order */
 	uint32_t life; /* messages of an earlier life are void */
 	bool open;
+	bool wild; /* it writes anything anywhere in its slot */
 };
 
 struct unic_os {
@@ -89,8 +90,9 @@ struct node {
 	uint32_t turn;		     /* ring that the NIC took last */
 	uint64_t nic_free;	     /* its processor is busy until then */
 	bool stands;		     /* the NIC is not polled */
-	uint64_t host_off_ns;	     /* until then the driver does not run */
-	bool slept;		     /* the driver has paused once */
+	bool wild;	      /* no checker believes its mailbox (wild.c) */
+	uint64_t host_off_ns; /* until then the driver does not run */
+	bool slept;	      /* the driver has paused once */
 	uint32_t resets, power_cuts, driver_deaths;
 };
 
@@ -110,6 +112,8 @@ struct world {
 	/* with links: @bytes of @from to @to have left at @at_ns */
 	void (*left)(uint32_t from, uint32_t to, uint32_t bytes,
 		     uint64_t at_ns);
+	/* NULL, or: @from sends a frame */
+	void (*heard)(uint32_t from, const uint8_t *frame, uint32_t len);
 };
 
 extern struct world *world;
@@ -162,6 +166,11 @@ void world_go(uint32_t node);
 /** world_wire() - wire.c: @from sends a frame. */
 void world_wire(uint32_t from, const uint8_t *frame, uint32_t len,
 		uint32_t flags);
+/** world_forge() - wire.c: NIC @to gets a frame that no NIC sent. @flags: of the
+ * frame, and of port_deliver(); WORLD_REPLAYED: one did send it, earlier. */
+#define WORLD_REPLAYED (1u << 29)
+void world_forge(uint32_t to, const uint8_t *frame, uint32_t len,
+		 uint64_t at_ns, uint32_t flags);
 /** world_fetch() - wire.c: deliver the frames of the next ring. */
 void world_fetch(struct node *n);
 /** world_bell() - is a doorbell of @rng's owner lost? If not, *at: when it
