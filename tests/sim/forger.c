@@ -270,6 +270,34 @@ static void send(struct sim_rng *r)
 			    (wrong ? PORT_DAMAGED : 0));
 }
 
+/* The opcode of a packet that goes on with the message of @op, or @op. */
+static uint8_t next_of(struct sim_rng *r, uint8_t op)
+{
+	uint8_t rc = op < 0x40 ? op & 0x1f : op;
+
+	if (rc == UNIC_OP_SEND_FIRST || rc == UNIC_OP_WRITE_FIRST ||
+	    rc == UNIC_OP_TOKEN_FIRST)
+		return (uint8_t)(op + 1 + sim_below(r, 2));
+	if (rc == UNIC_OP_SEND_MIDDLE || rc == UNIC_OP_WRITE_MIDDLE ||
+	    rc == UNIC_OP_TOKEN_MIDDLE)
+		return (uint8_t)(op + sim_below(r, 2));
+	return op;
+}
+
+/* The packet behind @h, which he sent, before the true one. */
+static void go_on(struct sim_rng *r, const struct heard *h, uint8_t opcode)
+{
+	uint8_t *bth = out.bytes + UNIC_BTH_OFF;
+	uint32_t mtu = 1u << app_mtu_shift();
+
+	memset(out.bytes, 0x5a, sizeof(out.bytes));
+	memcpy(out.bytes, h->bytes, UNIC_EXT_OFF);
+	out.to = h->to;
+	bth[0] = opcode;
+	put(bth + 8, 4, (get(bth + 8, 4) + 1) & UNIC_PSN_MASK);
+	set_length(UNIC_EXT_OFF + (sim_below(r, 2) ? mtu : sim_below(r, mtu)));
+}
+
 /* As if by the peer that sent @h, or by the one that it was for. */
 static void compose(struct sim_rng *r, const struct heard *h)
 {
@@ -304,22 +332,29 @@ static void compose(struct sim_rng *r, const struct heard *h)
 
 static void forge_frame(struct sim_rng *r, const struct heard *h)
 {
-	compose(r, h);
+	uint8_t opcode = h->bytes[UNIC_BTH_OFF];
+	uint8_t next = next_of(r, opcode);
+
+	if (next != opcode || opcode == UNIC_OP_WRITE_MIDDLE)
+		go_on(r, h, next);
+	else
+		compose(r, h);
 	if (!sim_below(r, 4))
 		spoil(r);
 	send(r);
 }
 
-/* As above, but of the wrong address, to the wrong number, or of a wrong PSN. */
+/* As above, but of the wrong address, to the wrong number, of a wrong PSN, or with a
+ * wrong sum. */
 static void forge_stranger(struct sim_rng *r, const struct heard *h)
 {
 	uint8_t *ip = out.bytes + UNIC_ETH_BYTES;
 	uint8_t *bth = out.bytes + UNIC_BTH_OFF;
-	uint32_t psn;
+	uint32_t psn, what = sim_below(r, 5);
 
 	compose(r, h);
 	psn = get(bth + 8, 4);
-	switch (sim_below(r, 4)) {
+	switch (what) {
 	case 0: /* of another host, who may exist */
 		put(ip + 12, 4, get(ip + 12, 4) ^ 1u << sim_below(r, 4));
 		break;
@@ -334,10 +369,15 @@ static void forge_stranger(struct sim_rng *r, const struct heard *h)
 		put(bth + 8, 4,
 		    (psn & UNIC_PSN_MASK) | (get(bth + 8, 4) & ~UNIC_PSN_MASK));
 		break;
-	default:
+	case 3:
 		spoil(r);
+		break;
+	default:
+		break;
 	}
 	set_sum();
+	if (what == 4)
+		ip[10 + sim_below(r, 2)] ^= (uint8_t)(1u << sim_below(r, 8));
 	send(r);
 }
 
