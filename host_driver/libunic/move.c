@@ -22,9 +22,8 @@
 #include "fork.h"
 #include "move.h"
 
-#define PARK_SIGNAL (SIGRTMAX - 2)
-#define PARK_MAX    256
-#define PARK_MS	    1000
+#define PARK_MAX 256
+#define PARK_MS	 1000
 /* Size, about, of the thread descriptor that the C library keeps on top of a stack; above
  * may be other memory. */
 #define DESCRIPTOR_BYTES 0x900
@@ -146,7 +145,7 @@ static int signal_new(int *told, int *n_told)
 		others++;
 		if (is_known_tid(told, *n_told, tid[i]) || *n_told == PARK_MAX)
 			continue;
-		if (!syscall(SYS_tgkill, getpid(), tid[i], PARK_SIGNAL))
+		if (!syscall(SYS_tgkill, getpid(), tid[i], UNIC_PARK_SIGNAL))
 			told[(*n_told)++] = tid[i];
 	}
 	return others;
@@ -197,7 +196,7 @@ static int run_exclusive(int (*fn)(void *), void *arg)
 	unic_forks_off();
 	pthread_mutex_lock(&park.lock);
 	sigfillset(&sa.sa_mask);
-	sigaction(PARK_SIGNAL, &sa, &old);
+	sigaction(UNIC_PARK_SIGNAL, &sa, &old);
 	park.places = 0;
 	note_place();
 	__atomic_add_fetch(&park.round, 1, __ATOMIC_RELEASE);
@@ -351,6 +350,8 @@ static const char *immovable_reason(const struct map_line *m)
 	return NULL;
 }
 
+#define NOT_MAPPED "not mapped"
+
 struct map_scan {
 	uintptr_t at, end;
 	const char *why;
@@ -363,7 +364,7 @@ static bool scan_map(void *arg, const struct map_line *m)
 	if (m->to <= s->at)
 		return true;
 	if (m->from > s->at)
-		s->why = "not mapped";
+		s->why = NOT_MAPPED;
 	else if (is_on_stack(m, s->at))
 		s->why = "a stack";
 	else
@@ -379,7 +380,7 @@ static const char *scan_maps(uintptr_t from, uintptr_t to)
 	if (each_map(scan_map, &s))
 		return "of unknown kind: /proc/self/maps cannot be read";
 	if (!s.why && s.at < s.end)
-		s.why = "not mapped";
+		s.why = NOT_MAPPED;
 	return s.why;
 }
 
@@ -433,7 +434,7 @@ int unic_slot_maps(const struct unic_slot *slot, const uint8_t *from,
 /* ------------------------------------------------------------- the moving */
 
 struct move {
-	const struct unic_slot *slot;
+	struct unic_slot slot; /* a copy: the context may be in what is moved */
 	uint8_t *va;
 	size_t bytes;
 	const struct unic_run *runs;
@@ -458,14 +459,14 @@ static int replace_pages(void *arg)
 
 	m->why = scan_maps((uintptr_t)m->va, (uintptr_t)m->va + m->bytes);
 	if (m->why)
-		return -EACCES;
+		return strcmp(m->why, NOT_MAPPED) ? -EACCES : -EFAULT;
 	memcpy(m->copy, m->va, m->bytes);
 	for (i = 0; i < m->n_runs; i++) {
 		size_t bytes = (size_t)m->runs[i].pages * UNIC_PAGE;
 
 		if (mmap(va, bytes, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_FIXED, m->slot->fd,
-			 unic_slot_at(m->slot, m->runs[i].page)) ==
+			 MAP_SHARED | MAP_FIXED, m->slot.fd,
+			 unic_slot_at(&m->slot, m->runs[i].page)) ==
 		    MAP_FAILED) {
 			undo_replace_pages(m);
 			return -ENOMEM;
@@ -502,7 +503,7 @@ static int privatize_map(const struct unic_slot *slot, struct unic_slot_map m)
 }
 
 struct restore {
-	const struct unic_slot *slot;
+	struct unic_slot slot; /* a copy, as above */
 	const uint8_t *from, *to;
 	struct unic_slot_map *map; /* room for RESTORE_MAPS */
 };
@@ -517,10 +518,10 @@ static int restore_maps(void *arg)
 	int i;
 
 	do {
-		n = unic_slot_maps(r->slot, at, r->to, map, RESTORE_MAPS);
+		n = unic_slot_maps(&r->slot, at, r->to, map, RESTORE_MAPS);
 		for (i = 0; i < n; i++) {
 			at = map[i].va + map[i].bytes;
-			if (privatize_map(r->slot, map[i]))
+			if (privatize_map(&r->slot, map[i]))
 				err = -EACCES;
 		}
 	} while (n == RESTORE_MAPS);
@@ -546,7 +547,7 @@ int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 {
 	size_t runs_bytes = n_runs * sizeof(*runs);
 	uint8_t *copy = alloc_scratch(bytes + runs_bytes);
-	struct move m = { .slot = slot,
+	struct move m = { .slot = *slot,
 			  .va = va,
 			  .bytes = bytes,
 			  .n_runs = n_runs,
@@ -559,7 +560,7 @@ int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 		err = run_exclusive(replace_pages, &m);
 		munmap(copy, bytes + runs_bytes);
 	}
-	if (err == -EACCES)
+	if (err == -EACCES || err == -EFAULT)
 		return unic_fail(err,
 				 "memory at %p cannot be moved into the slot: "
 				 "it is %s; use unic_alloc()",
@@ -578,7 +579,7 @@ int unic_move_out(const struct unic_slot *slot, const uint8_t *from,
 		  const uint8_t *to)
 {
 	struct restore r = {
-		.slot = slot,
+		.slot = *slot,
 		.from = from,
 		.to = to,
 		.map = alloc_scratch(RESTORE_MAPS * sizeof(*r.map)),

@@ -3,7 +3,12 @@
 #ifndef UNIC_LIB_MOVE_H
 #define UNIC_LIB_MOVE_H
 
+#include <signal.h>
+
 #include "priv.h"
+
+/* Makes a thread wait while pages are moved: no thread of the process may block it. */
+#define UNIC_PARK_SIGNAL (SIGRTMAX - 2)
 
 /* Where one run of frames belongs. */
 struct unic_run {
@@ -20,7 +25,7 @@ static inline off_t unic_slot_at(const struct unic_slot *slot, uint32_t page)
 /**
  * unic_move_in() - replace the private pages at @va by the frames of @runs, with
  * the same contents, while no other thread runs. -EACCES memory that cannot be
- * moved, -EBUSY a thread does not stop, -ENOMEM.
+ * moved, -EFAULT none, -EBUSY a thread does not stop, -ENOMEM.
  */
 int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 		 const struct unic_run *runs, size_t n_runs);

@@ -61,6 +61,7 @@ PARTS_test_libunic_manager = tests/unit/host/test_libunic_manager.c $(LIBUNIC_RI
 PARTS_test_libunic_mend    = tests/unit/host/test_libunic_mend.c $(LIBUNIC_RIG)
 WRAP_test_libunic_mend     := --for-linker=--wrap=pthread_create
 PARTS_test_libunic_memory  = tests/unit/host/test_libunic_memory.c $(LIBUNIC_RIG)
+WRAP_test_libunic_memory   := --for-linker=--wrap=calloc --for-linker=--wrap=free
 PARTS_test_libunic_pool    = tests/unit/host/test_libunic_pool.c $(LIBUNIC_RIG)
 PARTS_test_libunic_queue   = tests/unit/host/test_libunic_queue.c $(LIBUNIC_RIG)
 WRAP_test_libunic_queue    := --for-linker=--wrap=unic_db_ring

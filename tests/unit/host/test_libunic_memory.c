@@ -90,6 +90,52 @@ static void foreign_memory_is_moved(void **state)
 	munmap(mem, 4 * PAGE);
 }
 
+/* Memory for a context that can be moved, as that of the heap can without sanitizers. */
+static void *ctx_pages;
+
+void *__real_calloc(size_t n, size_t bytes);
+void __real_free(void *mem);
+void *__wrap_calloc(size_t n, size_t bytes);
+void __wrap_free(void *mem);
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+	return ctx_pages && bytes == sizeof(struct unic_ctx)
+		       ? ctx_pages
+		       : __real_calloc(n, bytes);
+}
+
+void __wrap_free(void *mem)
+{
+	if (!mem || mem != ctx_pages)
+		__real_free(mem);
+}
+
+/* The context lies beside what the application registers. */
+static void the_context_may_be_in_it(void **state)
+{
+	size_t pages = sizeof(struct unic_ctx) / PAGE + 1;
+	struct unic_attr before, after;
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	ctx_pages = own_pages(NULL, pages);
+	memset(ctx_pages, 0, pages * PAGE);
+	rig_up(&r);
+	assert_ptr_equal(r.ctx, ctx_pages);
+	unic_query(r.ctx, &before);
+	mr = reg(&r, r.ctx, sizeof(*r.ctx));
+	unic_query(r.ctx, &after);
+	assert_memory_equal(&before, &after, sizeof(before));
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r); /* private memory again, which is needed on */
+	unic_query(ctx_pages, &after);
+	assert_memory_equal(&before, &after, sizeof(before));
+	munmap(ctx_pages, pages * PAGE);
+	ctx_pages = NULL;
+}
+
 static void files_and_stacks_are_not(void **state)
 {
 	uint8_t on_stack[PAGE];
@@ -110,6 +156,9 @@ static void files_and_stacks_are_not(void **state)
 	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -EACCES);
 	assert_non_null(strstr(unic_last_error(), "file"));
 	munmap(shared, PAGE);
+	attr.addr = shared;
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -EFAULT);
+	assert_non_null(strstr(unic_last_error(), "not mapped"));
 	rig_down(&r);
 }
 
@@ -310,6 +359,7 @@ int main(void)
 		WITH_DRIVER(memory_is_contiguous_and_frames_are_not),
 		WITH_DRIVER(a_wild_frame_is_refused),
 		WITH_DRIVER(foreign_memory_is_moved),
+		WITH_DRIVER(the_context_may_be_in_it),
 		WITH_DRIVER(files_and_stacks_are_not),
 		WITH_DRIVER(addresses_that_came_back_can_be_had),
 		WITH_DRIVER(memory_that_came_back_is_new),
