@@ -302,6 +302,8 @@ static void query_info(struct unic_ctx *ctx)
 	ctx->attr.qps = unic_from_le32(info.qps);
 	ctx->attr.cqs = unic_from_le32(info.cqs);
 	ctx->attr.tokens = unic_from_le32(info.tokens);
+	ctx->attr.pds = unic_from_le32(info.pds);
+	ctx->attr.features = unic_from_le64(info.features);
 }
 
 static int open_ctx(const char *socket, bool kept, struct unic_ctx **out)

@@ -57,6 +57,8 @@ struct unic_attr {
 			       * within the fair share is served within it */
 	uint32_t path_mtu;   /* bytes of payload per packet */
 	uint32_t ipv4;	     /* of the NIC, host order */
+	uint32_t pds;	     /* protection domains of the NIC */
+	uint64_t features;   /* UNIC_FEAT_* of the NIC */
 	uint64_t slot_bytes; /* memory unic_alloc() can hand out, in all */
 };
 
@@ -289,7 +291,7 @@ enum unic_mr_life {
  * unic_alloc() is moved into the slot first: the pages stay at their addresses, other
  * threads of the process stop meanwhile, a child of fork() gets copies (unic_open()).
  * Only private anonymous memory can be moved; for file and shared mappings and the
- * stacks of threads -EACCES. Memory that was unmapped and mapped again, or moved by
+ * stacks of threads -EACCES, and where there is none -EFAULT. Memory that was unmapped and mapped again, or moved by
  * realloc(), is moved by the next registration; -EBUSY while an earlier region is
  * still registered on it.
  *
