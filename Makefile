@@ -27,7 +27,8 @@ all: programs image ## build: host programs in build/bin and the image of BOARD=
 	@echo "all: ok"
 
 PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-copy unic-kio unic-policysim
-programs: $(call bin,$(PROGRAMS))
+VERBS    := $(B)/lib/libunic-rdmav34.so
+programs: $(call bin,$(PROGRAMS)) $(VERBS)
 
 # An ELF for bare metal, or a process when BOARD=soft.
 BOARD_IMAGE := $(if $(BOARD_LDSCRIPT),$(B)/$(BOARD)/unic.elf,$(B)/bin/unic-nic)

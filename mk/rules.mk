@@ -49,6 +49,9 @@ CORTEX_A := -mcpu=cortex-a15 -marm -mfpu=neon-vfpv4 -mfloat-abi=hard
 # board whose sizes of tables it has, $1 what stands behind a slash in its name.
 SIZES_host   := soft
 CC_host       = $(CC) $(FLAGS) $(GNU)
+# What programs load at run time; of its names they see those alone that it exports.
+SIZES_pic    := soft
+CC_pic        = $(CC) $(FLAGS) $(GNU) -fPIC -fvisibility=hidden
 SIZES_unit   := fake
 CC_unit       = $(CC) $(FLAGS) $(GNU) $(SANITIZE)
 # Counts the branches taken; unoptimised, so that each is one of the source.
@@ -96,7 +99,7 @@ SIZES_$(BENCH) := virt
 CC_$(BENCH)    = $(ARM)gcc $(FLAGS) $(BOARD_CFLAGS) -Itests/unit/target -Itests/bench -I$(BOARD_HAL) \
 	$(NO_LTO) $(SMALL)
 
-KINDS := host unit cov fuzz large stags crowd pool $(SIM_SIZES:%=sim/%) eval $(TLB_SIZES:%=tlb/%) \
+KINDS := host pic unit cov fuzz large stags crowd pool $(SIM_SIZES:%=sim/%) eval $(TLB_SIZES:%=tlb/%) \
 	$(SCALE_SIZES:%=scale/%) target m3 sparse $(BOARD) $(BENCH)
 
 # ------------------------------------------------------------- compilation
@@ -175,7 +178,7 @@ bin = $(addprefix $(B)/bin/,$1)
 # All of a host: what has parts, but for images, what tests/unit and tests/fuzz have, and
 # what only a board or another kind has.
 ON_HOST := $(sort $(patsubst PARTS_%,%,$(filter-out %.elf PARTS_test_% PARTS_fuzz_% PARTS_litmus \
-	PARTS_unic-nic PARTS_unic-scale PARTS_cov-%,$(filter PARTS_%,$(.VARIABLES)))))
+	PARTS_unic-nic PARTS_unic-scale PARTS_cov-% %.so,$(filter PARTS_%,$(.VARIABLES)))))
 # What users and tests start on a host, and the library that they link. batch_virt:
 # more tokens than a round ends.
 $(B)/bin/%: $$(call objects,$$(or $$(KIND_$$*),host),$$(call parts,$$*))
@@ -191,6 +194,9 @@ $(B)/lib/libunic.so.$(SO_VERSION): $(call objects,host,$(LIBUNIC)) host_driver/l
 	$(call say,SO)
 	$(Q)$(CC) $(VARIANT) $(LINK_WITH) -shared -Wl,-soname,libunic.so.$(firstword $(subst ., ,$(SO_VERSION))) \
 		-Wl,-z,defs -Wl,--version-script=host_driver/libunic/libunic.map $(PARTS) -o $@
+$(B)/lib/%.so: $$(call objects,pic,$$(PARTS_$$*.so))
+	$(call say,SO)
+	$(Q)$(CC) $(VARIANT) $(LINK_WITH) -shared -Wl$(COMMA)-z$(COMMA)defs $(PARTS) $(LIBS_$(@F)) -o $@
 $(B)/faults/%.so: tests/faults/%.c
 	$(call say,SO)
 	$(Q)$(CC) $(FLAGS) $(GNU) -fno-builtin -fPIC -shared $< -o $@

@@ -36,6 +36,8 @@ RULES = [
     (r"host_driver/unicd/", [r"host_driver/(core|kio|daemon|serial)/",
                              r"hal/serial/(stream|frame)\.h"]),
     (r"host_driver/libunic/", []),
+    (r"host_driver/verbs/shim/", []),
+    (r"host_driver/verbs/", [r"host_driver/libunic/"]),
     (r"host_driver/tools/", [r"host_driver/libunic/", r"host_driver/daemon/(number|output)\.h"]),
     (r"examples/driver\.c", []),
     (r"examples/", [r"host_driver/libunic/unic\.h"]),

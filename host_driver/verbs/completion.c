@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* completion.c - completions, in the words of verbs. */
+#include <endian.h>
+#include <errno.h>
+#include <sched.h>
+
+#include "errnos.h"
+#include "completion.h"
+#include "queue.h"
+
+#define BATCH 16
+#define YIELD 16 /* a power of two */
+
+static enum ibv_wc_opcode wc_opcode_of(const struct unic_wc *wc)
+{
+	switch (wc->opcode) {
+	case UNIC_WC_WRITE:
+		return IBV_WC_RDMA_WRITE;
+	case UNIC_WC_READ:
+		return IBV_WC_RDMA_READ;
+	case UNIC_WC_RECV:
+		return IBV_WC_RECV;
+	case UNIC_WC_RECV_WRITE_IMM:
+		return IBV_WC_RECV_RDMA_WITH_IMM;
+	default:
+		return IBV_WC_SEND;
+	}
+}
+
+/* What only receives of UD say. */
+static void put_sender(const struct unic_wc *from, struct ibv_wc *to)
+{
+	to->src_qp = from->token;
+	to->wc_flags |= IBV_WC_GRH;
+}
+
+static void put_wc(const struct unic_wc *from, struct ibv_wc *to)
+{
+	*to = (struct ibv_wc){
+		.wr_id = from->wr_id,
+		.status = unic_ibv_wc_status(from->status),
+		.opcode = wc_opcode_of(from),
+		.qp_num = unic_qp_num(from->qp),
+	};
+	if (from->status) {
+		to->vendor_err = (uint32_t)from->status << 8 | from->detail;
+		return;
+	}
+	to->byte_len = from->byte_len;
+	if (from->flags & UNIC_WC_WITH_IMM) {
+		to->wc_flags = IBV_WC_WITH_IMM;
+		to->imm_data = htobe32(from->imm);
+	} else if (from->flags & UNIC_WC_WITH_INV) {
+		to->wc_flags = IBV_WC_WITH_INV;
+		to->invalidated_rkey = from->imm;
+	}
+	if (from->flags & UNIC_WC_GRH)
+		put_sender(from, to);
+}
+
+/* A program that polls without pause needs a processor, and so do the adapters, which are
+ * processes: from a while on it lets them run first. */
+static void let_others_run(void)
+{
+	static __thread unsigned int polls;
+
+	if (++polls % YIELD == 0)
+		sched_yield();
+}
+
+int unic_ibv_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct unic_wc lib[BATCH];
+	int done = 0;
+	int want, got, i;
+
+	do {
+		want = n - done < BATCH ? n - done : BATCH;
+		got = unic_poll_cq(unic_ibv_cq(cq)->lib, (unsigned int)want,
+				   lib);
+		if (got < 0)
+			return done ? done : -unic_ibv_errno(got);
+		for (i = 0; i < got; i++)
+			put_wc(&lib[i], &wc[done++]);
+	} while (got == want && done < n);
+	if (!done)
+		let_others_run();
+	return done;
+}

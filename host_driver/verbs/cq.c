@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* cq.c - completion queues: making, arming and ending them. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "attach.h"
+#include "errnos.h"
+#include "events.h"
+#include "cq.h"
+#include "queue.h"
+
+struct ibv_cq *unic_ibv_create_cq(struct ibv_context *ctx, int cqe,
+				  struct ibv_comp_channel *channel,
+				  int comp_vector)
+{
+	struct unic_ibv_cq *cq;
+	int err;
+
+	if (cqe < 1 || cqe > (int)UNIC_IBV_CQ_ENTRIES || comp_vector)
+		return unic_ibv_null(-EINVAL);
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return unic_ibv_null(-ENOMEM);
+	err = unic_create_cq(unic_ibv_context(ctx)->at->cq_pd,
+			     cqe < 2 ? 2 : (unsigned int)cqe, &cq->lib);
+	if (err) {
+		free(cq);
+		return unic_ibv_null(err);
+	}
+	cq->cq.context = ctx;
+	cq->cq.cqe = (int)cq->lib->mask + 1;
+	unic_events_add_cq(cq, channel);
+	return &cq->cq;
+}
+
+int unic_ibv_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct unic_ibv_cq *cq = unic_ibv_cq(ibcq);
+	int err;
+
+	unic_events_del_cq(cq);
+	err = unic_destroy_cq(cq->lib);
+	if (err) {
+		unic_events_add_cq(cq, ibcq->channel);
+		return unic_ibv_errno(err);
+	}
+	unic_events_forget_cq(cq);
+	free(cq);
+	return 0;
+}
+
+int unic_ibv_req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	int n = unic_req_notify(unic_ibv_cq(cq)->lib, solicited_only);
+
+	return n < 0 ? unic_ibv_errno(n) : 0;
+}

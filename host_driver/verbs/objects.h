@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * objects.h - the objects of the provider: what libibverbs and the program see of each
+ * comes first, what libunic has of it after. The operations on them are in the headers of
+ * their names; each answers as the man page of its verb says.
+ */
+#ifndef UNIC_VERBS_OBJECTS_H
+#define UNIC_VERBS_OBJECTS_H
+
+#include "abi34.h"
+#include "unic.h"
+
+struct unic_attach;
+struct unic_ibv_channel;
+
+struct unic_ibv_context {
+	struct verbs_context vctx; /* ends with the struct ibv_context */
+	struct unic_attach *at;
+	struct unic_ibv_context *next; /* of those of the attachment */
+	int async_wfd;		       /* what the program reads as async_fd */
+};
+
+struct unic_ibv_pd {
+	struct ibv_pd pd;
+	struct unic_pd *lib;
+};
+
+struct unic_ibv_mr {
+	struct verbs_mr vmr;
+	struct unic_mr *lib;
+};
+
+struct unic_ibv_cq {
+	struct ibv_cq cq;
+	struct unic_cq *lib;
+	struct unic_ibv_cq *next; /* of those of the attachment */
+	/* all that follow under the lock of the attachment */
+	struct unic_ibv_channel *channel; /* NULL: none */
+	uint32_t notified; /* rings of the NIC that were passed on */
+	uint32_t sent;	   /* events that the program has read, or will */
+	uint32_t async_sent;
+	bool owed; /* an event for which the channel had no room */
+};
+
+struct unic_ibv_qp {
+	struct verbs_qp vqp;
+	struct unic_qp *lib;
+	struct unic_ibv_qp *next; /* of those of the attachment */
+	struct ibv_qp_cap cap;
+	struct ibv_qp_attr attr; /* as set by modify_qp */
+	bool signal_all;
+	uint32_t async_sent; /* under the lock of the attachment */
+};
+
+struct unic_ibv_ah {
+	struct ibv_ah ah;
+	uint32_t ipv4; /* host order */
+};
+
+static inline struct unic_ibv_context *unic_ibv_context(struct ibv_context *ctx)
+{
+	return (struct unic_ibv_context *)((char *)ctx -
+					   offsetof(struct unic_ibv_context,
+						    vctx.context));
+}
+
+static inline struct unic_ibv_pd *unic_ibv_pd(struct ibv_pd *pd)
+{
+	return (struct unic_ibv_pd *)pd;
+}
+
+static inline struct unic_ibv_cq *unic_ibv_cq(struct ibv_cq *cq)
+{
+	return (struct unic_ibv_cq *)cq;
+}
+
+static inline struct unic_ibv_qp *unic_ibv_qp(struct ibv_qp *qp)
+{
+	return (struct unic_ibv_qp *)qp;
+}
+
+/* What the ABI allows of one object; what a NIC allows is in its attributes. */
+#define UNIC_IBV_RING_SLOTS 1024u /* of a send or receive queue */
+#define UNIC_IBV_CQ_ENTRIES 4096u
+#define UNIC_IBV_SGE	    3u /* both ways: ibv_device_attr has one number */
+#define UNIC_IBV_READS	    4u /* outstanding, of a queue pair */
+#define UNIC_IBV_MSG_MAX    (1u << 30)
+#define UNIC_IBV_PORT	    1u
+#define UNIC_IBV_GIDS	    4u /* of the table, of which the first is there */
+#define UNIC_IBV_PKEY	    0xffffu
+
+#endif /* UNIC_VERBS_OBJECTS_H */

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * post.c - work requests of verbs, as those of libunic.
+ *
+ * A list is translated and posted a few requests at a time. A request that is refused is
+ * *bad, and those before it are posted.
+ */
+#include <endian.h>
+#include <errno.h>
+
+#include "attach.h"
+#include "errnos.h"
+#include "events.h"
+#include "post.h"
+
+#define BATCH 8
+
+static int state_of(const struct unic_ibv_qp *qp)
+{
+	return (int)__atomic_load_n(&qp->vqp.qp.state, __ATOMIC_ACQUIRE);
+}
+
+static bool is_lost(const struct unic_ibv_qp *qp)
+{
+	return unic_events_lost(unic_ibv_context(qp->vqp.qp.context)->at);
+}
+
+static void put_sges(const struct ibv_sge *from, int n, struct unic_sg *to)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		to[i] = (struct unic_sg){
+			.addr = (void *)(uintptr_t)from[i].addr,
+			.len = from[i].length,
+			.lkey = from[i].lkey,
+		};
+}
+
+/* The opcode of libunic for @wr; 0: there is none. */
+static uint8_t wr_opcode_of(const struct ibv_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IBV_WR_SEND:
+		return UNIC_WR_SEND;
+	case IBV_WR_SEND_WITH_IMM:
+		return UNIC_WR_SEND_IMM;
+	case IBV_WR_RDMA_WRITE:
+		return UNIC_WR_WRITE;
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return UNIC_WR_WRITE_IMM;
+	case IBV_WR_RDMA_READ:
+		return UNIC_WR_READ;
+	default:
+		return 0;
+	}
+}
+
+#define SEND_FLAGS                                                 \
+	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | \
+	 IBV_SEND_INLINE)
+
+static uint8_t flags_of(const struct unic_ibv_qp *qp,
+			const struct ibv_send_wr *wr)
+{
+	unsigned int f = wr->send_flags;
+
+	return (uint8_t)((f & IBV_SEND_FENCE ? UNIC_WR_FENCE : 0) |
+			 (f & IBV_SEND_SIGNALED || qp->signal_all
+				  ? UNIC_WR_SIGNALED
+				  : 0) |
+			 (f & IBV_SEND_SOLICITED ? UNIC_WR_SOLICITED : 0) |
+			 (f & IBV_SEND_INLINE ? UNIC_WR_INLINE : 0));
+}
+
+/* True if queue pairs of the type of @qp have @opcode. */
+static bool has_opcode(const struct unic_ibv_qp *qp, uint8_t opcode)
+{
+	switch (qp->vqp.qp.qp_type) {
+	case IBV_QPT_RC:
+		return true;
+	case IBV_QPT_UC:
+		return opcode != UNIC_WR_READ;
+	default:
+		return opcode == UNIC_WR_SEND || opcode == UNIC_WR_SEND_IMM;
+	}
+}
+
+static int check_send(const struct unic_ibv_qp *qp,
+		      const struct ibv_send_wr *wr)
+{
+	uint8_t opcode = wr_opcode_of(wr);
+	uint64_t bytes = 0;
+	int i;
+
+	if (!opcode)
+		return EOPNOTSUPP;
+	if (!has_opcode(qp, opcode) || wr->num_sge < 0 ||
+	    wr->num_sge > (int)qp->cap.max_send_sge ||
+	    wr->send_flags & ~(unsigned int)SEND_FLAGS)
+		return EINVAL;
+	if (qp->vqp.qp.qp_type == IBV_QPT_UD && !wr->wr.ud.ah)
+		return EINVAL;
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		return 0;
+	for (i = 0; i < wr->num_sge; i++)
+		bytes += wr->sg_list[i].length;
+	return bytes > qp->cap.max_inline_data || opcode == UNIC_WR_READ
+		       ? EINVAL
+		       : 0;
+}
+
+/* Where @wr goes. */
+static void put_target(const struct unic_ibv_qp *qp,
+		       const struct ibv_send_wr *wr, struct unic_send_wr *to)
+{
+	const struct unic_ibv_ah *ah;
+
+	if (qp->vqp.qp.qp_type == IBV_QPT_UD) {
+		ah = (const struct unic_ibv_ah *)wr->wr.ud.ah;
+		to->remote = UNIC_UD_TO(ah->ipv4, wr->wr.ud.remote_qkey);
+		to->rkey = wr->wr.ud.remote_qpn;
+	} else if (to->opcode != UNIC_WR_SEND &&
+		   to->opcode != UNIC_WR_SEND_IMM) {
+		to->remote = wr->wr.rdma.remote_addr;
+		to->rkey = wr->wr.rdma.rkey;
+	}
+}
+
+static void put_send(const struct unic_ibv_qp *qp, const struct ibv_send_wr *wr,
+		     struct unic_sg *sg, struct unic_send_wr *to)
+{
+	*to = (struct unic_send_wr){
+		.wr_id = wr->wr_id,
+		.opcode = wr_opcode_of(wr),
+		.flags = flags_of(qp, wr),
+		.num_sge = (uint8_t)wr->num_sge,
+		.sg = sg,
+	};
+	if (to->opcode == UNIC_WR_SEND_IMM || to->opcode == UNIC_WR_WRITE_IMM)
+		to->imm = be32toh(wr->imm_data);
+	put_sges(wr->sg_list, wr->num_sge, sg);
+	put_target(qp, wr, to);
+}
+
+/* Steps of @wr that were posted: *@wr is the first that was not. */
+static int post_sends(struct unic_ibv_qp *qp, struct ibv_send_wr **wr)
+{
+	struct unic_sg sg[BATCH][UNIC_SQ_SGE_MAX];
+	struct unic_send_wr lib[BATCH];
+	struct ibv_send_wr *at = *wr;
+	unsigned int n = 0;
+	int err = 0;
+	int done;
+
+	for (; at && n < BATCH; at = at->next, n++) {
+		err = check_send(qp, at);
+		if (err)
+			break;
+		put_send(qp, at, sg[n], &lib[n]);
+	}
+	done = n ? unic_post_send(qp->lib, lib, n) : 0;
+	for (; done > 0; done--, n--)
+		*wr = (*wr)->next;
+	if (!n)
+		return err;
+	return done < 0 ? unic_ibv_errno(done) : ENOMEM;
+}
+
+int unic_ibv_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		       struct ibv_send_wr **bad)
+{
+	struct unic_ibv_qp *qp = unic_ibv_qp(ibqp);
+	int state = state_of(qp);
+	int err = 0;
+
+	if (state < IBV_QPS_RTS)
+		err = EINVAL;
+	else if (is_lost(qp))
+		err = EIO;
+	while (!err && wr)
+		err = post_sends(qp, &wr);
+	if (err)
+		*bad = wr;
+	return err;
+}
+
+static int post_recvs(struct unic_ibv_qp *qp, struct ibv_recv_wr **wr)
+{
+	struct unic_sg sg[BATCH][UNIC_RQ_SGE_MAX];
+	struct unic_recv_wr lib[BATCH];
+	struct ibv_recv_wr *at = *wr;
+	unsigned int n = 0;
+	int err = 0;
+	int done;
+
+	for (; at && n < BATCH; at = at->next, n++) {
+		if (at->num_sge < 0 ||
+		    at->num_sge > (int)qp->cap.max_recv_sge) {
+			err = EINVAL;
+			break;
+		}
+		put_sges(at->sg_list, at->num_sge, sg[n]);
+		lib[n] = (struct unic_recv_wr){
+			.wr_id = at->wr_id,
+			.num_sge = (uint8_t)at->num_sge,
+			.sg = sg[n],
+		};
+	}
+	done = n ? unic_post_recv(qp->lib, lib, n) : 0;
+	for (; done > 0; done--, n--)
+		*wr = (*wr)->next;
+	if (!n)
+		return err;
+	return done < 0 ? unic_ibv_errno(done) : ENOMEM;
+}
+
+int unic_ibv_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		       struct ibv_recv_wr **bad)
+{
+	struct unic_ibv_qp *qp = unic_ibv_qp(ibqp);
+	int err = 0;
+
+	if (state_of(qp) == IBV_QPS_RESET)
+		err = EINVAL;
+	else if (is_lost(qp))
+		err = EIO;
+	while (!err && wr)
+		err = post_recvs(qp, &wr);
+	if (err)
+		*bad = wr;
+	return err;
+}

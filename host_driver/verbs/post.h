@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* post.h - work requests, as libibverbs asks for them. */
+#ifndef UNIC_VERBS_POST_H
+#define UNIC_VERBS_POST_H
+
+#include "objects.h"
+
+/** unic_ibv_post_send() - ibv_post_send(). */
+int unic_ibv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+		       struct ibv_send_wr **bad);
+/** unic_ibv_post_recv() - ibv_post_recv(). */
+int unic_ibv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+		       struct ibv_recv_wr **bad);
+
+#endif /* UNIC_VERBS_POST_H */

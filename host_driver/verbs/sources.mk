@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# The provider for libibverbs, and what is preloaded for it.
+PARTS_libunic-rdmav34.so := $(addprefix host_driver/verbs/,ah.c attach.c cq.c device.c errnos.c \
+	events.c mr.c pd.c completion.c post.c qp.c qp_attr.c) libunic.a
+LIBS_libunic-rdmav34.so  := -libverbs -lpthread
+
+INC_host_driver/verbs = -Ihost_driver/verbs -Ihost_driver/libunic
