@@ -27,7 +27,7 @@ all: programs image ## build: host programs in build/bin and the image of BOARD=
 	@echo "all: ok"
 
 PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-copy unic-kio unic-policysim
-VERBS    := $(B)/lib/libunic-rdmav34.so
+VERBS    := $(B)/lib/libunic-rdmav34.so $(B)/lib/libunic-shim.so
 programs: $(call bin,$(PROGRAMS)) $(VERBS)
 
 # An ELF for bare metal, or a process when BOARD=soft.

@@ -3,5 +3,7 @@
 PARTS_libunic-rdmav34.so := $(addprefix host_driver/verbs/,ah.c attach.c cq.c device.c errnos.c \
 	events.c mr.c pd.c completion.c post.c qp.c qp_attr.c) libunic.a
 LIBS_libunic-rdmav34.so  := -libverbs -lpthread
+PARTS_libunic-shim.so    := $(addprefix host_driver/verbs/shim/,calls.c channel.c paths.c)
+LIBS_libunic-shim.so     := -ldl
 
 INC_host_driver/verbs = -Ihost_driver/verbs -Ihost_driver/libunic
