@@ -26,7 +26,7 @@ include mk/rules.mk mk/checks.mk mk/linux.mk mk/install.mk
 all: programs image ## build: host programs in build/bin and the image of BOARD=virt
 	@echo "all: ok"
 
-PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-copy unic-kio unic-policysim
+PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-copy unic-kio unic-run unic-policysim
 VERBS    := $(B)/lib/libunic-rdmav34.so $(B)/lib/libunic-shim.so
 programs: $(call bin,$(PROGRAMS)) $(VERBS)
 
@@ -97,7 +97,7 @@ LEVELS     := tests/runner/levels.py $(foreach l,UNIT_PROGS UNIT_VIRT TARGET_ELF
 
 check: ## test: what CI runs; ends in "N passed, N failed"
 	@$(LEVELS) --name $@ $@
-check-build: vm-build eval-quick-build faults-build build-virt build-soft build-others build-m3 release $(call bin,$(ON_HOST)) \
+check-build: vm-build eval-quick-build faults-build build-virt build-soft build-others build-m3 release $(call bin,$(ON_HOST)) $(VERBS) \
 	$(UNIT_PROGS) $(UNIT_VIRT) $(REPLAYS) $(COV_PROGS) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) $(B)/target/bin/litmus.elf
 sim: $(call bin,unic-sim) ## test: simulated systems under faults [SEEDS=1000] [FROM=1] [SEED=n TRACE=1] [STAND=1] [ATTACK=1] [SIZE=virt]
 	@$< --from $(or $(SEED),$(FROM),1) --seeds $(if $(SEED),1,$(or \

@@ -5,6 +5,8 @@ PARTS_unic-hog = host_driver/tools/unic-hog.c $(ARGUMENTS) lib:libunic.a
 PARTS_unic-copy = $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c copy_client.c \
 	copy_server.c target_file.c) $(ARGUMENTS) lib:libunic.a
 PARTS_unic-kio = $(addprefix host_driver/tools/,unic-kio.c kio_args.c kio_ask.c target_file.c) $(ARGUMENTS) host_driver/libunic/where.c
+PARTS_unic-run = $(addprefix host_driver/tools/,unic-run.c run_child.c run_host.c run_net.c run_place.c run_tree.c) \
+	$(ARGUMENTS) lib:libunic.a
 LIBS_unicctl   := -ljson-c
 LIBS_unic-copy := -lcrypto
 

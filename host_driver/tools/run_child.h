@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * run_child.h - programs that unic-run starts beside the user's, and ends.
+ *
+ * Secret: how one is known to be ready, and that none outlives whoever started it, however
+ * that ends. Their lines go to a file, of which a user sees the end when one fails.
+ */
+#ifndef RUN_CHILD_H
+#define RUN_CHILD_H
+
+#include <sys/types.h>
+
+#define RUN_PATH 256
+
+struct run_child {
+	const char *who;
+	pid_t pid; /* 0: it does not run */
+	char log[RUN_PATH];
+};
+
+/** run_program() - the path of program or library @name of this release: @out, of
+ * RUN_PATH bytes. */
+const char *run_program(const char *name, char out[RUN_PATH]);
+
+/** run_child_start() - start program @argv[0] of this release, with its lines in a file of
+ * folder @dir, and wait until it says that it is ready. 0, or -1 after a line on stderr;
+ * then nothing runs. */
+int run_child_start(struct run_child *c, const char *dir, char *const argv[]);
+
+/** run_child_alive() - 1 if @c runs. */
+int run_child_alive(struct run_child *c);
+
+/** run_child_end() - end @c, if it runs, and wait for it. */
+void run_child_end(struct run_child *c);
+
+#endif /* RUN_CHILD_H */
