@@ -11,6 +11,9 @@ PARTS_lending   := tests/qemu/lending.c lib:libunic.a
 PARTS_memory    := tests/qemu/memory.c lib:libunic.a
 PARTS_survivor  := tests/qemu/survivor.c lib:libunic.a
 PARTS_tokens    := tests/qemu/tokens.c lib:libunic.a
+# ... and one of libibverbs.
+PARTS_verbs-calls := tests/qemu/verbs_calls.c
+LIBS_verbs-calls  := -libverbs
 
 # Memory barriers between the host and an emulated core.
 PARTS_litmus-host := tests/qemu/litmus_host.c

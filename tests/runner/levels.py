@@ -122,7 +122,7 @@ GROUPS = {
             "test_stops.py", "test_forms.py", "test_holders.py",
             "test_lending.py --rounds 5", "test_datagrams.py", "test_copy.py",
             "test_cuts.py", "test_paused.py", "test_kio.py", "test_memory.py", "test_process.py", "test_example.py",
-            "test_driver.py", "test_tools.py"), **WAITS),
+            "test_driver.py", "test_tools.py", "test_verbs.py"), **WAITS),
         level("benchmarks, small",
               "tests/bench/bench.py --part miss --only soft",
               "tests/bench/bench.py --part reg --only soft",

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Programs of the distribution that use libibverbs, unchanged, on soft NICs: by unic-run
+between two hosts, over one NIC, and on a net that unic-run makes.
+
+    test_verbs.py [--only WORD] [--long]
+
+--long: perftest, too.
+"""
+import argparse
+import glob
+import os
+import pwd
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import hosts
+import stops
+
+RUN = os.path.join(hosts.BIN, "unic-run")
+CALLS = os.path.join(hosts.BIN, "verbs-calls")
+LISTEN_S = 30
+# Whoever polls spins, and so do the other side and two NICs.
+FEW = ("-n", "20")
+PERFTEST = (
+    "ib_send_bw -n 200", "ib_send_bw -n 200 -e", "ib_send_bw -n 200 -b",
+    "ib_send_bw -c UC -n 200", "ib_send_bw -c UD -s 1024 -n 200",
+    "ib_write_bw -n 200", "ib_write_bw -n 5 -a", "ib_write_bw -q 8 -n 100",
+    "ib_read_bw -n 200", "ib_send_lat -n 50 -e", "ib_write_lat -n 20",
+    "ib_read_lat -n 50")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def command_lines():
+    """Of all processes."""
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as f:
+                yield f.read()
+        except OSError:
+            pass  # it ended
+
+
+def run_args(where, *command):
+    """@where: a driver's socket, or the name of a net."""
+    how = ["--device", f"unic0={where}"] if "/" in where else ["--net", where]
+    return [RUN, *how, *command]
+
+
+def output(where, *command, code=0, user=None):
+    r = subprocess.run(run_args(where, *command), capture_output=True, text=True,
+                       timeout=hosts.PATIENCE_S, user=user, check=False)
+    assert r.returncode == code, (command, r.returncode, r.stdout, r.stderr)
+    return r.stdout + r.stderr
+
+
+def wait_listener(port, server):
+    """Until somebody listens at @port, as /proc has it: a connection would be taken for
+    the client's."""
+    until = time.monotonic() + LISTEN_S
+    mark = f":{port:04X} 00000000:0000 0A"
+    while time.monotonic() < until:
+        with open("/proc/net/tcp", encoding="ascii") as f:
+            if mark in f.read():
+                return
+        with open("/proc/net/tcp6", encoding="ascii") as f:
+            if re.search(rf":{port:04X} 0{{32}}:0000 0A", f.read()):
+                return
+        assert server.poll() is None, server.communicate()[0]
+        time.sleep(0.02)
+    raise hosts.Failure(f"nobody listens at port {port}")
+
+
+def pair(server, client, *command, user=None):
+    """Run @command at both ends; returns what they said."""
+    port = free_port()
+    line = (*command, "-p", str(port))
+    first = subprocess.Popen(run_args(server, *line), stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, user=user)
+    try:
+        wait_listener(port, first)
+        second = output(client, *line, "localhost", user=user)
+        said = first.communicate(timeout=hosts.PATIENCE_S)[0]
+        assert not first.returncode, (command, first.returncode, said)
+        return said, second
+    finally:
+        if first.poll() is None:
+            first.terminate()
+            first.wait()
+
+
+# ------------------------------------------------------------------------ tests
+
+
+def test_devices(rig):
+    text = output(rig.socket(0), "ibv_devices")
+    assert "unic0" in text and "02756efffe000001" in text, text
+    text = output(rig.socket(1), "ibv_devinfo", "-v")
+    for words in ("PORT_ACTIVE", "::ffff:10.0.0.2, RoCE v2", "Ethernet",
+                  "ATOMIC_NONE", r"max_srq:\s+0"):
+        assert re.search(words, text), (words, text)
+    both = subprocess.run(
+        [RUN, "-v", "-d", f"left={rig.socket(0)}", "-d",
+         f"right={rig.socket(1)},unic0", "ibv_devices"], capture_output=True,
+        text=True, timeout=hosts.PATIENCE_S, check=True)
+    assert "left" in both.stdout and "right" in both.stdout, both
+    assert "right: 10.0.0.2" in both.stderr, both
+
+
+def test_calls(rig):
+    assert "verbs-calls: ok" in output(rig.socket(0), CALLS)
+    assert not rig.ctl(0, "qp") and not rig.ctl(0, "mr"), "objects stay"
+
+
+def pingpong(rig, ends):
+    for kind in ("rc", "uc", "ud"):
+        for flags in ((), ("-e",), ("-c",)):
+            said = pair(rig.socket(ends[0]), rig.socket(ends[1]),
+                        f"ibv_{kind}_pingpong", "-g", "0", *FEW, *flags)
+            for text in said:
+                assert "20 iters" in text and "invalid data" not in text, text
+
+
+def test_pingpong_one_nic(rig):
+    pingpong(rig, (0, 0))
+
+
+def test_pingpong_two_hosts(rig):
+    before = rig.ctl(0, "stats")
+    pingpong(rig, (0, 1))
+    assert rig.ctl(0, "stats") != before
+
+
+def test_net(_):
+    """Nothing runs before, and nothing after; for somebody without rights."""
+    user = None if os.getuid() else pwd.getpwnam("nobody").pw_uid
+    net = f"test{os.getpid()}"
+    first, second = pair(net, net, "ibv_rc_pingpong", "-g", "0", *FEW, "-e",
+                         user=user)
+    addresses = set(re.findall(r"local address:.*GID ::ffff:(\S+)",
+                               first + second))
+    assert addresses == {"10.0.0.1", "10.0.0.2"}, (first, second)
+    until = time.monotonic() + hosts.PATIENCE_S
+    while any(f"/nets/{net}/" in line for line in command_lines()):
+        assert time.monotonic() < until, "the wire of a net that nobody uses stays"
+        time.sleep(0.1)
+
+
+def test_status(rig):
+    where = rig.socket(0)
+    output(where, "sh", "-c", "exit 37", code=37)
+    output(where, "sh", "-c", "kill -9 $$", code=137)
+    assert output(where, "no-such-program", code=127).count("\n") == 1
+    text = output("/nowhere/unicd.sock", "true", code=1)
+    assert text.count("\n") == 1 and "/nowhere/unicd.sock" in text, text
+    # the environment is the program's alone, and it is whole
+    text = output(where, "sh", "-c", "echo $IBV_DRIVERS $LD_PRELOAD $SYSFS_PATH")
+    assert "libunic-shim.so" in text and "/sys" in text, text
+    tree = text.split()[-1]
+    assert not os.path.exists(tree), f"{tree} stays"
+
+
+def test_perftest(rig):
+    for line in PERFTEST:
+        pair(rig.socket(0), rig.socket(0), *line.split(), "-x", "0", "-F")
+        print(f"        {line}", flush=True)
+
+
+TESTS = [test_devices, test_status, test_calls, test_net, test_pingpong_one_nic,
+         test_pingpong_two_hosts]
+
+
+def run_one(test, rig):
+    try:
+        stops.step(lambda: test(rig))
+        print(f"ok      {test.__name__[5:]}", flush=True)
+        return 0
+    except (AssertionError, hosts.Failure, subprocess.SubprocessError) as e:
+        print(f"FAILED  {test.__name__[5:]}: {type(e).__name__} {e}", flush=True)
+        return 1
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument("--only", default="")
+    ap.add_argument("--long", action="store_true")
+    opt = ap.parse_args()
+    tests = [t for t in TESTS + [test_perftest] * opt.long
+             if opt.only in t.__name__]
+    with tempfile.TemporaryDirectory(prefix="unic-verbs-") as tmp:
+        rig = hosts.Hosts("soft", None, tmp)
+        try:
+            rig.start_wire()
+            rig.start_all()
+            failed = sum(run_one(t, rig) for t in tests)
+        finally:
+            rig.end()
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

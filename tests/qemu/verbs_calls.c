@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * verbs_calls.c - calls of libibverbs on a NIC of unic, good and bad: a program that
+ * unic-run starts and that knows nothing of unic.
+ */
+#define _GNU_SOURCE
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BYTES 4096
+#define HOLE  ((void *)0x10000) /* nothing is mapped there */
+#define PSN   0xfffff0		/* wraps soon */
+
+#define IS(what)                                                               \
+	do {                                                                   \
+		if (!(what)) {                                                 \
+			printf("%s:%d: not so: %s (errno %d, %s)\n", __func__, \
+			       __LINE__, #what, errno, strerror(errno));       \
+			exit(1);                                               \
+		}                                                              \
+	} while (0)
+/* A pointer that is NULL, for the reason @err. */
+#define FAILS(call, err) IS((errno = 0, !(call)) && errno == (err))
+
+static struct ibv_context *ctx;
+static struct ibv_pd *pd;
+static union ibv_gid gid;
+static uint8_t *buf;  /* two pages */
+static int inherited; /* descriptors of a program that this one starts */
+
+struct side {
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+};
+
+static int count_inherited(void)
+{
+	return system("exit $(ls /proc/self/fd | wc -l)");
+}
+
+/* ------------------------------------------------------------------- set-up */
+
+static struct ibv_qp *new_qp(struct ibv_cq *cq, enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 8,
+			 .max_recv_wr = 8,
+			 .max_send_sge = 3,
+			 .max_recv_sge = 3,
+			 .max_inline_data = 60 },
+		.qp_type = type,
+	};
+	struct ibv_qp *qp = ibv_create_qp(pd, &attr);
+
+	IS(qp && qp->qp_type == type && qp->state == IBV_QPS_RESET);
+	IS(attr.cap.max_inline_data >= 60 && attr.cap.max_recv_wr == 8);
+	return qp;
+}
+
+#define INIT (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT)
+#define RTR                                                             \
+	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | \
+	 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
+#define RTS                                                                    \
+	(IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | \
+	 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC)
+
+static struct ibv_qp_attr init_attr(void)
+{
+	return (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ |
+				   IBV_ACCESS_REMOTE_ATOMIC,
+	};
+}
+
+static struct ibv_qp_attr rtr_attr(uint32_t peer)
+{
+	return (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = peer,
+		.rq_psn = PSN,
+		.max_dest_rd_atomic = 4,
+		.min_rnr_timer = 12,
+		.ah_attr = { .is_global = 1,
+			     .grh = { .dgid = gid, .hop_limit = 1 },
+			     .port_num = 1 },
+	};
+}
+
+static struct ibv_qp_attr rts_attr(void)
+{
+	return (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTS,
+		.timeout = 18,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.sq_psn = PSN,
+		.max_rd_atomic = 4,
+	};
+}
+
+static void to_init(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = init_attr();
+
+	IS(!ibv_modify_qp(qp, &attr, INIT | IBV_QP_ACCESS_FLAGS));
+	IS(qp->state == IBV_QPS_INIT);
+}
+
+static void connect_to(struct ibv_qp *qp, uint32_t peer)
+{
+	struct ibv_qp_attr rtr = rtr_attr(peer), rts = rts_attr();
+
+	IS(!ibv_modify_qp(qp, &rtr, RTR));
+	IS(!ibv_modify_qp(qp, &rts, RTS));
+}
+
+static void open_side(struct side *s, uint8_t *mem,
+		      struct ibv_comp_channel *channel)
+{
+	s->cq = ibv_create_cq(ctx, 16, s, channel, 0);
+	IS(s->cq && s->cq->cqe >= 16);
+	s->mr = ibv_reg_mr(pd, mem, BYTES,
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ);
+	IS(s->mr && s->mr->addr == mem && s->mr->length == BYTES);
+	s->qp = new_qp(s->cq, IBV_QPT_RC);
+	to_init(s->qp);
+}
+
+static void open_pair(struct side s[2], struct ibv_comp_channel *channel)
+{
+	memset(buf, 0, 2 * BYTES);
+	open_side(&s[0], buf, channel);
+	open_side(&s[1], buf + BYTES, channel);
+	connect_to(s[0].qp, s[1].qp->qp_num);
+	connect_to(s[1].qp, s[0].qp->qp_num);
+}
+
+static void close_pair(struct side s[2])
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		IS(ibv_destroy_cq(s[i].cq) == EBUSY);
+		IS(!ibv_destroy_qp(s[i].qp));
+		IS(!ibv_destroy_cq(s[i].cq));
+		IS(!ibv_dereg_mr(s[i].mr));
+	}
+}
+
+static struct ibv_sge sge_of(const struct side *s, uint32_t at, uint32_t len)
+{
+	return (struct ibv_sge){ (uintptr_t)s->mr->addr + at, len,
+				 s->mr->lkey };
+}
+
+static struct ibv_wc next_wc(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+	int n;
+
+	while (!(n = ibv_poll_cq(cq, 1, &wc)))
+		usleep(100);
+	IS(n == 1);
+	return wc;
+}
+
+static void post_recv(struct side *s, uint64_t id, uint32_t at, uint32_t len)
+{
+	struct ibv_sge sge = sge_of(s, at, len);
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+
+	IS(!ibv_post_recv(s->qp, &wr, &bad));
+}
+
+/* ------------------------------------------------------------------ traffic */
+
+static void moves_bytes(void)
+{
+	struct side s[2];
+	struct ibv_sge one, many[3];
+	struct ibv_send_wr last = { .wr_id = 4,
+				    .sg_list = many,
+				    .num_sge = 3,
+				    .opcode = IBV_WR_SEND_WITH_IMM,
+				    .imm_data = htobe32(0x01020304),
+				    .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr read = { .wr_id = 3,
+				    .next = &last,
+				    .sg_list = &one,
+				    .num_sge = 1,
+				    .opcode = IBV_WR_RDMA_READ,
+				    .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr write = { .wr_id = 2,
+				     .next = &read,
+				     .sg_list = many,
+				     .num_sge = 1,
+				     .opcode = IBV_WR_RDMA_WRITE,
+				     .send_flags = IBV_SEND_INLINE };
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+
+	open_pair(s, NULL);
+	strcpy((char *)buf, "one two three");
+	many[0] = sge_of(&s[0], 0, 4);
+	many[1] = sge_of(&s[0], 4, 4);
+	many[2] = sge_of(&s[0], 8, 6);
+	one = sge_of(&s[0], 100, 4);
+	write.wr.rdma.remote_addr = (uintptr_t)buf + BYTES + 50;
+	write.wr.rdma.rkey = s[1].mr->rkey;
+	read.wr.rdma = write.wr.rdma;
+	last.send_flags |= IBV_SEND_FENCE;
+	post_recv(&s[1], 9, 200, 64);
+	IS(!ibv_post_send(s[0].qp, &write, &bad));
+	wc = next_wc(s[0].cq);
+	IS(wc.wr_id == 3 && !wc.status && wc.opcode == IBV_WC_RDMA_READ &&
+	   wc.qp_num == s[0].qp->qp_num);
+	IS(!memcmp(buf + BYTES + 50, "one ", 4) &&
+	   !memcmp(buf + 100, "one ", 4));
+	wc = next_wc(s[0].cq);
+	IS(wc.wr_id == 4 && !wc.status && wc.opcode == IBV_WC_SEND);
+	wc = next_wc(s[1].cq);
+	IS(wc.wr_id == 9 && !wc.status && wc.opcode == IBV_WC_RECV);
+	IS(wc.byte_len == 14 && wc.wc_flags == IBV_WC_WITH_IMM &&
+	   wc.imm_data == htobe32(0x01020304));
+	IS(!strcmp((char *)buf + BYTES + 200, "one two three"));
+	close_pair(s);
+}
+
+/* Datagrams, and an address handle of one that came. */
+static void sends_datagrams(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
+				    .port_num = 1,
+				    .qkey = 0x1234 };
+	struct ibv_ah_attr av = rtr_attr(0).ah_attr;
+	struct ibv_send_wr wr = { .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad;
+	struct ibv_sge sge;
+	struct side s;
+	struct ibv_wc wc[2];
+
+	memset(buf, 0, 2 * BYTES);
+	open_side(&s, buf, NULL);
+	IS(!ibv_destroy_qp(s.qp));
+	s.qp = new_qp(s.cq, IBV_QPT_UD);
+	IS(!ibv_modify_qp(s.qp, &attr, INIT | IBV_QP_QKEY));
+	attr.qp_state = IBV_QPS_RTR;
+	IS(!ibv_modify_qp(s.qp, &attr, IBV_QP_STATE));
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = 5;
+	IS(!ibv_modify_qp(s.qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN));
+	strcpy((char *)buf, "datagram");
+	sge = sge_of(&s, 0, 9);
+	wr.sg_list = &sge;
+	IS(ibv_post_send(s.qp, &wr, &bad) == EINVAL && bad == &wr);
+	wr.wr.ud.ah = ibv_create_ah(pd, &av);
+	wr.wr.ud.remote_qpn = s.qp->qp_num;
+	wr.wr.ud.remote_qkey = 0x1234;
+	IS(wr.wr.ud.ah);
+	post_recv(&s, 1, 1000, 100);
+	IS(!ibv_post_send(s.qp, &wr, &bad));
+	wc[0] = next_wc(s.cq);
+	wc[1] = next_wc(s.cq);
+	if (wc[0].opcode != IBV_WC_RECV)
+		wc[0] = wc[1];
+	IS(wc[0].opcode == IBV_WC_RECV && wc[0].byte_len == 49 &&
+	   wc[0].wc_flags == IBV_WC_GRH && wc[0].src_qp == s.qp->qp_num);
+	IS(!strcmp((char *)buf + 1040, "datagram"));
+	IS(!ibv_destroy_ah(wr.wr.ud.ah));
+	wr.wr.ud.ah =
+		ibv_create_ah_from_wc(pd, &wc[0], (void *)(buf + 1000), 1);
+	IS(wr.wr.ud.ah && !ibv_destroy_ah(wr.wr.ud.ah));
+	IS(!ibv_destroy_qp(s.qp) && !ibv_destroy_cq(s.cq) &&
+	   !ibv_dereg_mr(s.mr));
+}
+
+/* ------------------------------------------------------------------- events */
+
+static void wakes_who_waits(void)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
+	struct ibv_send_wr wr = { .wr_id = 7,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad;
+	struct pollfd pfd;
+	struct ibv_cq *cq;
+	struct side s[2];
+	void *user;
+	int round;
+
+	IS(channel && channel->fd > 2);
+	IS(fcntl(channel->fd, F_GETFD) & FD_CLOEXEC);
+	pfd = (struct pollfd){ .fd = channel->fd, .events = POLLIN };
+	open_pair(s, channel);
+	IS(ibv_destroy_comp_channel(channel) == EBUSY);
+	for (round = 0; round < 3; round++) {
+		IS(!ibv_req_notify_cq(s[1].cq, 0));
+		IS(!poll(&pfd, 1, 0));
+		post_recv(&s[1], 8, 0, 10);
+		IS(!ibv_post_send(s[0].qp, &wr, &bad));
+		IS(!ibv_get_cq_event(channel, &cq, &user));
+		IS(cq == s[1].cq && user == &s[1]);
+		ibv_ack_cq_events(cq, 1);
+		IS(next_wc(s[1].cq).wr_id == 8);
+		IS(next_wc(s[0].cq).wr_id == 7);
+	}
+	/* an event that nobody read goes with its queue; that of the other stays */
+	IS(!ibv_req_notify_cq(s[0].cq, 0) && !ibv_req_notify_cq(s[1].cq, 0));
+	post_recv(&s[1], 8, 0, 10);
+	IS(!ibv_post_send(s[0].qp, &wr, &bad));
+	next_wc(s[0].cq);
+	next_wc(s[1].cq);
+	usleep(100000);
+	IS(!ibv_destroy_qp(s[0].qp) && !ibv_destroy_cq(s[0].cq));
+	IS(!ibv_get_cq_event(channel, &cq, &user) && cq == s[1].cq);
+	ibv_ack_cq_events(cq, 1);
+	IS(!poll(&pfd, 1, 0));
+	IS(!ibv_destroy_qp(s[1].qp) && !ibv_destroy_cq(s[1].cq));
+	IS(!ibv_dereg_mr(s[0].mr) && !ibv_dereg_mr(s[1].mr));
+	IS(!ibv_destroy_comp_channel(channel));
+}
+
+/* A wrong rkey ends both queue pairs, and each says so. */
+static void tells_of_a_wrong_key(void)
+{
+	struct ibv_async_event ev;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_send_wr wr = { .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_WRITE,
+				  .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad;
+	struct ibv_sge sge;
+	struct side s[2];
+	struct ibv_wc wc;
+
+	open_pair(s, NULL);
+	sge = sge_of(&s[0], 0, 8);
+	wr.sg_list = &sge;
+	wr.wr.rdma.remote_addr = (uintptr_t)buf + BYTES;
+	wr.wr.rdma.rkey = s[1].mr->rkey ^ 0x10000;
+	IS(!ibv_post_send(s[0].qp, &wr, &bad));
+	wc = next_wc(s[0].cq);
+	IS(wc.status == IBV_WC_REM_ACCESS_ERR && wc.vendor_err >> 8);
+	IS(!ibv_get_async_event(ctx, &ev));
+	IS(ev.element.qp == s[0].qp || ev.element.qp == s[1].qp);
+	IS(ev.event_type == IBV_EVENT_QP_ACCESS_ERR ||
+	   ev.event_type == IBV_EVENT_QP_FATAL);
+	ibv_ack_async_event(&ev);
+	IS(!ibv_query_qp(s[0].qp, &attr, IBV_QP_STATE, &init));
+	IS(attr.qp_state == IBV_QPS_ERR);
+	/* what is posted now is flushed; after RESET it works again */
+	IS(!ibv_post_send(s[0].qp, &wr, &bad));
+	IS(next_wc(s[0].cq).status == IBV_WC_WR_FLUSH_ERR);
+	attr.qp_state = IBV_QPS_RESET;
+	IS(!ibv_modify_qp(s[0].qp, &attr, IBV_QP_STATE));
+	IS(ibv_post_send(s[0].qp, &wr, &bad) == EINVAL && bad == &wr);
+	to_init(s[0].qp);
+	close_pair(s);
+}
+
+/* ---------------------------------------------------------------- bad input */
+
+static void refuses_attributes(void)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, 1, NULL, NULL, 0);
+	struct ibv_qp_attr init = init_attr(), rtr = rtr_attr(17);
+	struct ibv_qp_attr rts = rts_attr(), attr = { 0 };
+	struct ibv_qp *qp;
+
+	IS(cq && cq->cqe >= 1);
+	qp = new_qp(cq, IBV_QPT_RC);
+	IS(ibv_modify_qp(qp, &init, INIT) == EINVAL); /* no access flags */
+	IS(ibv_modify_qp(qp, &init, INIT | IBV_QP_ACCESS_FLAGS | IBV_QP_QKEY) ==
+	   EINVAL);
+	IS(ibv_modify_qp(qp, &rts, RTS) == EINVAL); /* from RESET */
+	init.port_num = 2;
+	IS(ibv_modify_qp(qp, &init, INIT | IBV_QP_ACCESS_FLAGS) == EINVAL);
+	attr.qp_state = IBV_QPS_ERR;
+	IS(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == EINVAL);
+	IS(qp->state == IBV_QPS_RESET);
+	to_init(qp);
+	rtr.ah_attr.is_global = 0;
+	IS(ibv_modify_qp(qp, &rtr, RTR) == EINVAL);
+	rtr = rtr_attr(17);
+	rtr.ah_attr.grh.dgid.raw[0] = 0xfe;
+	IS(ibv_modify_qp(qp, &rtr, RTR) == EINVAL);
+	rtr = rtr_attr(17);
+	rtr.ah_attr.grh.sgid_index = 1;
+	IS(ibv_modify_qp(qp, &rtr, RTR) == EINVAL);
+	rtr = rtr_attr(17);
+	rtr.max_dest_rd_atomic = 100;
+	IS(ibv_modify_qp(qp, &rtr, RTR) == EINVAL);
+	rtr = rtr_attr(17);
+	rtr.ah_attr.grh.dgid.raw[15] = 77; /* nobody */
+	IS(ibv_modify_qp(qp, &rtr, RTR) == EHOSTUNREACH);
+	IS(qp->state == IBV_QPS_INIT);
+	connect_to(qp, qp->qp_num);
+	attr.qp_state = IBV_QPS_SQD;
+	IS(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == EOPNOTSUPP);
+	attr.qp_state = IBV_QPS_ERR;
+	IS(!ibv_modify_qp(qp, &attr, IBV_QP_STATE) && qp->state == IBV_QPS_ERR);
+	IS(!ibv_destroy_qp(qp) && !ibv_destroy_cq(cq));
+}
+
+static void refuses_memory(void)
+{
+	uint8_t *shared = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint8_t stack[16];
+
+	FAILS(ibv_reg_mr(pd, stack, 16, IBV_ACCESS_LOCAL_WRITE), EOPNOTSUPP);
+	FAILS(ibv_reg_mr(pd, shared, 16, IBV_ACCESS_LOCAL_WRITE), EOPNOTSUPP);
+	munmap(shared, BYTES);
+	FAILS(ibv_reg_mr(pd, HOLE, 16, IBV_ACCESS_LOCAL_WRITE), EFAULT);
+	FAILS(ibv_reg_mr(pd, buf, 0, IBV_ACCESS_LOCAL_WRITE), EINVAL);
+	FAILS(ibv_reg_mr(pd, buf, 16, IBV_ACCESS_REMOTE_WRITE), EINVAL);
+	FAILS(ibv_reg_mr(pd, buf, 16, IBV_ACCESS_ON_DEMAND), EOPNOTSUPP);
+}
+
+static void refuses_requests(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD };
+	struct ibv_send_wr first = { .next = &wr,
+				     .wr_id = 1,
+				     .opcode = IBV_WR_SEND,
+				     .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_recv_wr recv[9], *bad_recv;
+	struct ibv_sge sge[4] = { { 0 } };
+	struct ibv_send_wr *bad;
+	struct side s[2];
+	int i;
+
+	open_pair(s, NULL);
+	post_recv(&s[1], 5, 0, 10);
+	/* the first of the list is posted */
+	IS(ibv_post_send(s[0].qp, &first, &bad) == EOPNOTSUPP && bad == &wr);
+	IS(next_wc(s[0].cq).wr_id == 1 && next_wc(s[1].cq).wr_id == 5);
+	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND,
+				   .num_sge = 4,
+				   .sg_list = sge };
+	IS(ibv_post_send(s[0].qp, &wr, &bad) == EINVAL && bad == &wr);
+	sge[0] = sge_of(&s[0], 0, 97);
+	wr.num_sge = 1;
+	wr.send_flags = IBV_SEND_INLINE;
+	IS(ibv_post_send(s[0].qp, &wr, &bad) == EINVAL);
+	/* a full queue */
+	for (i = 0; i < 9; i++)
+		recv[i] = (struct ibv_recv_wr){ .next = i < 8 ? &recv[i + 1]
+							      : NULL };
+	IS(ibv_post_recv(s[1].qp, recv, &bad_recv) == ENOMEM &&
+	   bad_recv == &recv[8]);
+	close_pair(s);
+}
+
+static void refuses_what_is_absent(void)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
+	struct ibv_qp_init_attr attr = { .send_cq = cq,
+					 .recv_cq = cq,
+					 .cap = { .max_send_wr = 1 << 20 },
+					 .qp_type = IBV_QPT_RC };
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1,
+						   .max_sge = 1 } };
+
+	IS(cq);
+	FAILS(ibv_create_qp(pd, &attr), EINVAL);
+	attr.cap.max_send_wr = 1;
+	attr.qp_type = IBV_QPT_RAW_PACKET;
+	FAILS(ibv_create_qp(pd, &attr), EOPNOTSUPP);
+	FAILS(ibv_create_srq(pd, &srq), EOPNOTSUPP);
+	FAILS(ibv_alloc_mw(pd, IBV_MW_TYPE_1), EOPNOTSUPP);
+	IS(ibv_resize_cq(cq, 8) == EOPNOTSUPP);
+	FAILS(ibv_create_cq(ctx, 1 << 20, NULL, NULL, 0), EINVAL);
+	FAILS(ibv_create_cq(ctx, 0, NULL, NULL, 0), EINVAL);
+	IS(!ibv_destroy_cq(cq));
+}
+
+/* What the preloaded library is not asked for is as ever. */
+static void leaves_others_alone(void)
+{
+	uint64_t words[2] = { 17, 1 }; /* no request: this is no device */
+	int null = open("/dev/null", O_WRONLY);
+
+	IS(null >= 0 && write(null, words, 16) == 16);
+	IS(write(-1, words, 16) < 0 && errno == EBADF);
+	IS(write(null, NULL, 0) == 0);
+	IS(open("/dev/infiniband/uverbs99", O_RDWR) < 0 && errno == ENOENT);
+	IS(open("/nowhere", O_RDWR) < 0 && errno == ENOENT);
+	IS(write(ctx->cmd_fd, words, 8) < 0 && errno == ENOSYS);
+	close(null);
+}
+
+/* A child has the memory, not the device; exec takes no descriptor along. */
+static void forks(void)
+{
+	struct ibv_mr *mr = ibv_reg_mr(pd, buf, BYTES, IBV_ACCESS_LOCAL_WRITE);
+	int status;
+	pid_t pid;
+
+	IS(mr);
+	buf[0] = 1;
+	pid = fork();
+	if (!pid) {
+		buf[0]++;
+		_exit(buf[0] != 2);
+	}
+	IS(waitpid(pid, &status, 0) == pid && !status && buf[0] == 1);
+	IS(count_inherited() == inherited);
+	IS(!ibv_dereg_mr(mr));
+}
+
+/* Contexts of one device share the attachment, and end one by one. */
+static void opens_again(void)
+{
+	struct ibv_context *again = ibv_open_device(ctx->device);
+	struct ibv_pd *other;
+
+	IS(again && again != ctx);
+	other = ibv_alloc_pd(again);
+	IS(other && other->context == again);
+	IS(!ibv_dealloc_pd(other) && !ibv_close_device(again));
+}
+
+int main(void)
+{
+	int n;
+	struct ibv_device **list = ibv_get_device_list(&n);
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	inherited = count_inherited();
+	IS(list && n == 1);
+	ctx = ibv_open_device(list[0]);
+	IS(ctx);
+	IS(!ibv_query_gid(ctx, 1, 0, &gid) && gid.raw[11] == 0xff);
+	pd = ibv_alloc_pd(ctx);
+	buf = aligned_alloc(BYTES, 2 * BYTES);
+	IS(pd && buf);
+	moves_bytes();
+	sends_datagrams();
+	wakes_who_waits();
+	tells_of_a_wrong_key();
+	refuses_attributes();
+	refuses_memory();
+	refuses_requests();
+	refuses_what_is_absent();
+	leaves_others_alone();
+	forks();
+	opens_again();
+	IS(!ibv_dealloc_pd(pd) && !ibv_close_device(ctx));
+	ibv_free_device_list(list);
+	puts("verbs-calls: ok");
+	return 0;
+}
