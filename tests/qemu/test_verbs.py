@@ -169,6 +169,24 @@ def test_status(rig):
     assert not os.path.exists(tree), f"{tree} stays"
 
 
+def test_lost(rig):
+    """The driver is killed under a program that waits; it comes back for the next one."""
+    calls = hosts.Process(rig.line, "calls", run_args(rig.socket(1), CALLS, "lost"),
+                          show=False)
+    try:
+        calls.expect("verbs-calls: waits")
+        driver = next(p for p in rig.running if p.who == "unicd 1")
+        driver.child.kill()
+        driver.child.wait()
+        calls.expect("verbs-calls: ok")
+        calls.finish(hosts.PATIENCE_S)
+    finally:
+        calls.end()
+    rig.start_driver(1)
+    rig.wait_nic(1)
+    assert "verbs-calls: ok" in output(rig.socket(1), CALLS)
+
+
 def test_perftest(rig):
     for line in PERFTEST:
         pair(rig.socket(0), rig.socket(0), *line.split(), "-x", "0", "-F")
@@ -176,7 +194,7 @@ def test_perftest(rig):
 
 
 TESTS = [test_devices, test_status, test_calls, test_net, test_pingpong_one_nic,
-         test_pingpong_two_hosts]
+         test_pingpong_two_hosts, test_lost]
 
 
 def run_one(test, rig):
@@ -198,6 +216,8 @@ def main():
              if opt.only in t.__name__]
     with tempfile.TemporaryDirectory(prefix="unic-verbs-") as tmp:
         rig = hosts.Hosts("soft", None, tmp)
+        # perftest -a registers 16 MiB at a time
+        rig.bus_options = lambda _: ["--slot-size", "256M"]
         try:
             rig.start_wire()
             rig.start_all()

@@ -545,7 +545,42 @@ static void opens_again(void)
 	IS(!ibv_dealloc_pd(other) && !ibv_close_device(again));
 }
 
-int main(void)
+/* The driver ends: who waits wakes, what was posted is flushed, and nothing is posted. */
+static void sees_the_end(void)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_send_wr *bad;
+	struct ibv_async_event ev;
+	struct ibv_port_attr port;
+	struct ibv_cq *cq;
+	struct side s[2];
+	void *user;
+
+	IS(channel);
+	open_pair(s, channel);
+	post_recv(&s[1], 11, 0, 10);
+	post_recv(&s[1], 12, 0, 10);
+	IS(!ibv_req_notify_cq(s[1].cq, 0));
+	puts("verbs-calls: waits");
+	do {
+		IS(!ibv_get_cq_event(channel, &cq, &user));
+		ibv_ack_cq_events(cq, 1);
+	} while (cq != s[1].cq);
+	IS(next_wc(cq).status == IBV_WC_WR_FLUSH_ERR);
+	IS(next_wc(cq).wr_id == 12);
+	do {
+		IS(!ibv_get_async_event(ctx, &ev));
+		ibv_ack_async_event(&ev);
+	} while (ev.event_type != IBV_EVENT_DEVICE_FATAL);
+	IS(ibv_post_send(s[0].qp, &wr, &bad) == EIO && bad == &wr);
+	IS(!ibv_query_port(ctx, 1, &port) && port.state == IBV_PORT_DOWN);
+	FAILS(ibv_alloc_pd(ctx), EIO);
+	close_pair(s);
+	IS(!ibv_destroy_comp_channel(channel));
+}
+
+int main(int argc, char **argv)
 {
 	int n;
 	struct ibv_device **list = ibv_get_device_list(&n);
@@ -559,6 +594,11 @@ int main(void)
 	pd = ibv_alloc_pd(ctx);
 	buf = aligned_alloc(BYTES, 2 * BYTES);
 	IS(pd && buf);
+	if (argc > 1 && !strcmp(argv[1], "lost")) {
+		sees_the_end();
+		puts("verbs-calls: ok");
+		return 0;
+	}
 	moves_bytes();
 	sends_datagrams();
 	wakes_who_waits();
