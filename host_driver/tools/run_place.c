@@ -15,8 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BASE_MAX     48 /* sockets below it have paths of 107 bytes at most */
-#define NAME_MAX_NET 24
+#define NAME_MAX_NET 24 /* sockets have paths of 107 bytes at most */
 
 static int fail_path(const char *path, const char *why)
 {
@@ -40,20 +39,17 @@ static int make_dir(const char *path)
 	return 0;
 }
 
-/* The folder of the user, with @sub in it. */
+/* The folder of the user, with @sub in it. Whatever the environment says, it is the same one
+ * in all sessions of the user: they are to meet. */
 static int make_base(const char *sub, char out[RUN_PATH])
 {
-	const char *run = getenv("XDG_RUNTIME_DIR");
-	char base[RUN_PATH];
+	char base[RUN_PATH / 2];
 
-	if (run && *run == '/' && strlen(run) < BASE_MAX && !access(run, W_OK))
-		snprintf(base, sizeof(base), "%s/unic-run", run);
-	else
-		snprintf(base, sizeof(base), "/tmp/unic-run-%u",
-			 (unsigned int)geteuid());
+	snprintf(base, sizeof(base), "/tmp/unic-run-%u",
+		 (unsigned int)geteuid());
 	if (make_dir(base))
 		return -1;
-	snprintf(out, RUN_PATH, "%.*s/%s", BASE_MAX + 16, base, sub);
+	snprintf(out, RUN_PATH, "%s/%s", base, sub);
 	return make_dir(out);
 }
 

@@ -175,20 +175,36 @@ static void prepend(const char *name, const char *value, const char *mark)
 	free(text);
 }
 
-static void set_environment(const struct options *o, const char *tree)
+/* The path of library @name of this release: @out, of PATH_MAX bytes. 0, or -1 after a line
+ * on stderr. */
+static int find_library(const char *name, char *out)
 {
-	char path[RUN_PATH], full[PATH_MAX];
+	char path[RUN_PATH];
 
+	run_program(name, path);
+	if (realpath(path, out))
+		return 0;
+	fprintf(stderr, "unic-run: %s: %s; make it: make programs\n", path,
+		strerror(errno));
+	return -1;
+}
+
+static int set_environment(const struct options *o, const char *tree)
+{
+	char provider[PATH_MAX], shim[PATH_MAX];
+
+	if (find_library("../lib/libunic-rdmav34.so", provider) ||
+	    find_library("../lib/libunic-shim.so", shim))
+		return -1;
 	setenv("SYSFS_PATH", tree, 1);
 	setenv("UNIC_RUN_TREE", tree, 1);
 	setenv("UNIC_SOCKET", o->dev[0].where, 1);
-	/* libibverbs appends -rdmav34.so, or the number that it has */
-	run_program("../lib", path);
-	strcat(realpath(path, full) ? full : strcpy(full, path), "/libunic");
-	prepend(getenv("RDMAV_DRIVERS") ? "RDMAV_DRIVERS" : "IBV_DRIVERS", full,
-		":");
-	strcat(full, "-shim.so");
-	prepend("LD_PRELOAD", full, ":");
+	/* libibverbs appends what it is, -rdmav34.so or another */
+	*strrchr(provider, '-') = '\0';
+	prepend(getenv("RDMAV_DRIVERS") ? "RDMAV_DRIVERS" : "IBV_DRIVERS",
+		provider, ":");
+	prepend("LD_PRELOAD", shim, ":");
+	return 0;
 }
 
 /* ---------------------------------------------------------------- program */
@@ -255,10 +271,9 @@ static int run(struct options *o)
 		o->n = 1;
 	}
 	if (o->n && !query_devices(o) &&
-	    !run_tree_make(dir, o->dev, o->n, tree)) {
-		set_environment(o, tree);
+	    !run_tree_make(dir, o->dev, o->n, tree) &&
+	    !set_environment(o, tree))
 		status = run_program_of_user(o->command);
-	}
 	run_host_end(&host);
 	run_place_remove(dir);
 	return status;

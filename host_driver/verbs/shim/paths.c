@@ -36,17 +36,14 @@ static int has_device(const char *sys, const char *name,
 const char *unic_shim_path(const char *path, char room[UNIC_SHIM_PATH])
 {
 	const char *sys;
-	int saved = errno;
 
 	if (!path || strncmp(path, DEVICES, sizeof(DEVICES) - 1))
 		return path;
 	sys = tree();
 	if (!sys)
 		return path;
-	if (has_device(sys, path + sizeof(DEVICES) - 1, room)) {
-		errno = saved;
+	if (has_device(sys, path + sizeof(DEVICES) - 1, room))
 		return "/dev/null";
-	}
 	errno = ENOENT;
 	return NULL;
 }
