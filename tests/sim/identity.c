@@ -153,6 +153,7 @@ static bool took_roce(const struct node *n, const uint8_t *f, uint32_t len)
 			if (!q->link || q->qpn != qpn || !is_of_peer(n, q, f))
 				continue;
 			spoil(q);
+			lives_spoil(n, qpn);
 			any = true;
 		}
 	return any;

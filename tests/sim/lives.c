@@ -19,6 +19,7 @@ struct life {
 	uint32_t dest_qpn, dest_node, psn, mtu_shift;
 	uint32_t asked;
 	bool asks;
+	bool spoiled; /* it may have taken another request with a PSN */
 };
 
 struct queue {
@@ -244,7 +245,8 @@ static bool may_say(const struct life *l, const uint8_t *f, uint8_t opcode,
 	bool asks = opcode == UNIC_OP_VACK ||
 		    (opcode == UNIC_OP_ACK && syndrome);
 
-	return ((l->psn - !asks - psn) & UNIC_PSN_MASK) <= UNIC_PSN_MASK / 2;
+	return l->spoiled ||
+	       ((l->psn - !asks - psn) & UNIC_PSN_MASK) <= UNIC_PSN_MASK / 2;
 }
 
 static bool is_answer(uint8_t opcode)
@@ -277,6 +279,16 @@ bool lives_may_take(const struct node *n, uint32_t qpn, uint32_t psn,
 
 	return q && ((q->live && may_take(&q->now, psn, answer)) ||
 		     (q->coming && may_take(&q->next, psn, answer)));
+}
+
+void lives_spoil(const struct node *n, uint32_t qpn)
+{
+	struct queue *q = find_queue(n->id, qpn);
+
+	if (!q)
+		return;
+	q->now.spoiled = true;
+	q->next.spoiled = true;
 }
 
 static void asked(struct life *l, const uint8_t *f, uint32_t len,

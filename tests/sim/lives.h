@@ -34,6 +34,9 @@ void lives_sent(const struct node *n, const uint8_t *frame, uint32_t len);
 bool lives_may_take(const struct node *n, uint32_t qpn, uint32_t psn,
 		    bool answer);
 
+/** lives_spoil() - QP @qpn of @n may have taken a forged frame in this life. */
+void lives_spoil(const struct node *n, uint32_t qpn);
+
 /** lives_post() - end @from of @l sends message @id in life @gen. */
 void lives_post(const struct link *l, uint32_t gen, uint32_t from, uint64_t id);
 /** lives_well() - message @id completed with success. */
