@@ -34,6 +34,16 @@ static void put_sender(const struct unic_wc *from, struct ibv_wc *to)
 	to->wc_flags |= IBV_WC_GRH;
 }
 
+/* A queue pair that completes a request with an error is in ERR, also before its event is
+ * read. */
+static void note_error(const struct unic_wc *wc)
+{
+	struct ibv_qp *qp = unic_qp_user(wc->qp);
+
+	if (wc->status != UNIC_WC_EVICTED)
+		__atomic_store_n(&qp->state, IBV_QPS_ERR, __ATOMIC_RELEASE);
+}
+
 static void put_wc(const struct unic_wc *from, struct ibv_wc *to)
 {
 	*to = (struct ibv_wc){
@@ -43,6 +53,7 @@ static void put_wc(const struct unic_wc *from, struct ibv_wc *to)
 		.qp_num = unic_qp_num(from->qp),
 	};
 	if (from->status) {
+		note_error(from);
 		to->vendor_err = (uint32_t)from->status << 8 | from->detail;
 		return;
 	}

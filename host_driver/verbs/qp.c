@@ -142,6 +142,7 @@ struct ibv_qp *unic_ibv_create_qp(struct ibv_pd *pd,
 	qp->cap = init->cap;
 	qp->signal_all = init->sq_sig_all;
 	init_ibv_qp(&qp->vqp.qp, pd, init, unic_qp_num(qp->lib));
+	unic_qp_set_user(qp->lib, &qp->vqp.qp);
 	unic_events_add_qp(qp);
 	return &qp->vqp.qp;
 }
