@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Programs of the distribution that use libibverbs, unchanged, on soft NICs: by unic-run
+"""Programs of the distribution that use libibverbs, unchanged, on NICs of unic: by unic-run
 between two hosts, over one NIC, and on a net that unic-run makes.
 
-    test_verbs.py [--only WORD] [--long]
+    test_verbs.py [--board soft|virt] [--only WORD] [--long]
 
---long: perftest, too.
+--long: perftest, too. With a board that is not soft, what needs no soft NIC.
 """
 import argparse
 import glob
@@ -127,8 +127,9 @@ def test_calls(rig):
 
 
 def pingpong(rig, ends):
-    for kind in ("rc", "uc", "ud"):
-        for flags in ((), ("-e",), ("-c",)):
+    for kind, ways in (("rc", ((), ("-e",), ("-c",))), ("uc", (("-e", "-c"),)),
+                       ("ud", (("-e", "-c"),))):
+        for flags in ways:
             said = pair(rig.socket(ends[0]), rig.socket(ends[1]),
                         f"ibv_{kind}_pingpong", "-g", "0", *FEW, *flags)
             for text in said:
@@ -214,15 +215,18 @@ def run_one(test, rig):
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument("--board", default="soft")
     ap.add_argument("--only", default="")
     ap.add_argument("--long", action="store_true")
     opt = ap.parse_args()
     tests = [t for t in TESTS + [test_perftest] * opt.long
-             if opt.only in t.__name__]
+             if opt.only in t.__name__ and
+             (opt.board == "soft" or t not in (test_net, test_perftest))]
     with tempfile.TemporaryDirectory(prefix="unic-verbs-") as tmp:
-        rig = hosts.Hosts("soft", None, tmp)
-        # perftest -a registers 16 MiB at a time
-        rig.bus_options = lambda _: ["--slot-size", "256M"]
+        rig = hosts.Hosts(opt.board, None, tmp)
+        if opt.board == "soft":
+            # perftest -a registers 16 MiB at a time
+            rig.bus_options = lambda _: ["--slot-size", "256M"]
         try:
             rig.start_wire()
             rig.start_all()
