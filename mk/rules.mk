@@ -196,7 +196,8 @@ $(B)/lib/libunic.so.$(SO_VERSION): $(call objects,host,$(LIBUNIC)) host_driver/l
 		-Wl,-z,defs -Wl,--version-script=host_driver/libunic/libunic.map $(PARTS) -o $@
 $(B)/lib/%.so: $$(call objects,pic,$$(PARTS_$$*.so))
 	$(call say,SO)
-	$(Q)$(CC) $(VARIANT) $(LINK_WITH) -shared -Wl$(COMMA)-z$(COMMA)defs $(PARTS) $(LIBS_$(@F)) -o $@
+	$(Q)$(CC) $(VARIANT) $(LINK_WITH) -shared $(if $(VARIANT),,-Wl$(COMMA)-z$(COMMA)defs) $(PARTS) $(LIBS_$(@F)) \
+		-o $@
 $(B)/faults/%.so: tests/faults/%.c
 	$(call say,SO)
 	$(Q)$(CC) $(FLAGS) $(GNU) -fno-builtin -fPIC -shared $< -o $@
