@@ -25,6 +25,8 @@ RELEASE_IS   = --no-print-directory B=$(RELEASE) VARIANT="$(HARDEN) $(CPPFLAGS) 
 LIBUNIC_SO     := libunic.so.$(SO_VERSION)
 LIBUNIC_SONAME := libunic.so.$(firstword $(subst ., ,$(SO_VERSION)))
 INSTALLED_BIN   = $(PROGRAMS) unic-nic
+# What unic-run has libibverbs load: it looks in ../lib of its own place.
+VERBS_SO        = $(notdir $(VERBS))
 # unic.h and what it includes.
 PUBLIC_HEADERS := $(addprefix host_driver/libunic/,bufman.h pace.h unic.h) $(addprefix abi/,unic_cmd.h \
 	unic_cmd_dump.h unic_cmd_mr.h unic_cmd_queue.h unic_evt.h unic_mbox.h unic_queue.h unic_types.h)
@@ -36,12 +38,12 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2> /dev/null)
 manual = LC_ALL=C help2man --no-info --source="unic $(VERSION)" --include=docs/man/$1.h2m $(RELEASE)/bin/$1 | sed '2s/"[A-Z][a-z]* [0-9]*"/"$(shell date -u -d @$(or $(SOURCE_DATE_EPOCH),0) +%F)"/' > $(RELEASE)/man/$1.1
 # What `make uninstall` removes, which is what `make install` wrote.
 INSTALLED = $(addprefix $(BINDIR)/,$(INSTALLED_BIN)) \
-	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) libunic.so libunic.a pkgconfig/unic.pc) \
+	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) $(VERBS_SO) libunic.so libunic.a pkgconfig/unic.pc) \
 	$(addprefix $(INCLUDEDIR)/unic/,$(notdir $(PUBLIC_HEADERS))) \
 	$(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
 
 release: ## install: programs and library as they are installed, in build/release
-	@$(MAKE) $(RELEASE_IS) programs $(RELEASE)/lib/$(LIBUNIC_SO) $(RELEASE)/lib/libunic.a
+	@$(MAKE) $(RELEASE_IS) programs $(addprefix $(RELEASE)/lib/,$(LIBUNIC_SO) $(VERBS_SO) libunic.a)
 	@$(MAKE) $(RELEASE_IS) BOARD=soft image
 	@mkdir -p $(RELEASE)/man
 	@$(foreach p,$(INSTALLED_BIN),$(call manual,$p) &&) true
@@ -51,7 +53,7 @@ install: install-programs install-dev install-images ## install: programs, manua
 install-programs: release
 	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(MANDIR)/man1)
 	@install $(addprefix $(RELEASE)/bin/,$(INSTALLED_BIN)) $(DESTDIR)$(BINDIR)
-	@install -m 644 $(RELEASE)/lib/$(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)
+	@install -m 644 $(addprefix $(RELEASE)/lib/,$(LIBUNIC_SO) $(VERBS_SO)) $(DESTDIR)$(LIBDIR)
 	@install -m 644 $(INSTALLED_BIN:%=$(RELEASE)/man/%.1) $(DESTDIR)$(MANDIR)/man1
 	@ln -sf $(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)/$(LIBUNIC_SONAME)
 install-dev: release
