@@ -102,6 +102,8 @@ void turns_reset(void);
 void turns_sent(const struct node *n, const uint8_t *frame, uint32_t len);
 void turns_took(const struct node *n, const uint8_t *frame, uint32_t len);
 void turns_tick(const struct node *n);
+/** turns_go() - NIC @n goes on after a standstill, in which nobody had a turn. */
+void turns_go(const struct node *n);
 
 void identity_reset(void);
 /** identity_took() - the NIC reads a frame. False: it must change nothing. */

@@ -77,6 +77,15 @@ void turns_took(const struct node *n, const uint8_t *f, uint32_t len)
 				has_turn(apps[i], k);
 }
 
+void turns_go(const struct node *n)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < apps_count; i++)
+		for (k = 0; k < APP_QPS && apps[i]->node == n->id; k++)
+			has_turn(apps[i], k);
+}
+
 /* May nothing but the other senders keep the oldest operation waiting? */
 static bool is_ready(const struct node *n, const struct app *a,
 		     const struct qp *q, const struct op *o)
