@@ -41,6 +41,7 @@ struct hog {
 	unsigned int max; /* entries */
 	bool again;	  /* register lost chunks again */
 	bool keep;	  /* recover after a reset of the NIC */
+	bool keep_idle;	  /* give nothing that lies idle */
 	struct unic_ctx *ctx;
 	struct unic_pd *pd;
 	struct chunk chunk[CHUNKS_MAX];
@@ -198,9 +199,11 @@ static void on_notice(struct hog *h, struct chunk *c,
 /* The NIC would like to have an idle region, and takes a no. */
 static void on_idle(struct hog *h, struct chunk *c, const struct unic_event *ev)
 {
+	bool gives = h->answer == ANSWER_RELEASE && !h->keep_idle;
+
 	print_line("asked for %u idle entries: %s", ev->entries,
-		   h->answer == ANSWER_RELEASE ? "gives them" : "keeps them");
-	if (h->answer != ANSWER_RELEASE)
+		   gives ? "gives them" : "keeps them");
+	if (!gives)
 		return;
 	c->given = true;
 	dereg_chunk(h, c);
@@ -289,6 +292,9 @@ static const struct argp_option options[] = {
 	{ "chunk", 'c', "ENTRIES", 0, "Per region (32)", 0 },
 	{ "max", 'm', "ENTRIES", 0, "Take no more than this", 0 },
 	{ "again", 'r', NULL, 0, "Queue up for what was taken away", 0 },
+	{ "keep-idle", 'i', NULL, 0,
+	  "Keep also what lies idle (with --answer=release it is given away)",
+	  0 },
 	{ "keep", 'k', NULL, 0,
 	  "Hold on over a reset of the NIC or a restart of the driver", 0 },
 	{ 0 }
@@ -318,6 +324,9 @@ static error_t parse_hog_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'r':
 		h->again = true;
+		return 0;
+	case 'i':
+		h->keep_idle = true;
 		return 0;
 	case 'k':
 		h->keep = true;

@@ -238,7 +238,8 @@ def test_scattered(c):
 def test_reaper_pressure(c):
     """fio verifies beside hogs that have all entries and are asked for them."""
     c.add()
-    hogs = [vm_check.hog(c, f"--answer={a}", "--again", "--keep")
+    # what a slow guest leaves idle would be given away for good
+    hogs = [vm_check.hog(c, f"--answer={a}", "--again", "--keep", "--keep-idle")
             for a in ("release", "ignore")]
     hogs[0].expect("holds .* entries")
     task = c.verify_on()

@@ -30,6 +30,8 @@ MUTATIONS = (
      "target: writes a FIFO at offsets", FILES),
     ("host_driver/tools/copy_client.c", "c->job->path, c->job->name,", "c->job->path, NULL,",
      "unic-copy: get replaces whatever is there", tools("copy")),
+    ("host_driver/tools/unic-hog.c", "h->answer == ANSWER_RELEASE && !h->keep_idle",
+     "h->answer == ANSWER_RELEASE", "unic-hog: --keep-idle keeps nothing", "test_hog"),
     (NUMBER, "\tif (*text < '0' || *text > '9') /*", "\tif (0) /*",
      "number: signs and spaces are numbers", "test_number"),
     (NUMBER, "\tif (end[shift != 0])\n\t\treturn -EINVAL;\n", "",

@@ -109,6 +109,10 @@ static void polite_hog_gives_what_is_idle(void **state)
 	assert_int_equal(deregs, 0);
 	assert_int_equal(hog.holding, 8);
 	hog.answer = ANSWER_RELEASE;
+	hog.keep_idle = true;
+	on_hog_event(&hog, &ev);
+	assert_int_equal(deregs, 0);
+	hog.keep_idle = false;
 	ev.mr = &regions[1]; /* of an earlier region */
 	regions[1].user = c;
 	on_hog_event(&hog, &ev);
