@@ -116,7 +116,8 @@ def interrupted(rig, argv):
     there = fresh(rig)
     write(f"{there}/old", b"old", 0o600)
     program = subprocess.Popen([os.path.join(hosts.BIN, argv[0]), *argv[1:], f"{there}/old"],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     end = time.monotonic() + hosts.PATIENCE_S
     while len(os.listdir(there)) == 1:
         assert program.poll() is None, "it is over already"
