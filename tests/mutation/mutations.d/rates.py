@@ -51,7 +51,7 @@ MUTATIONS = (
      "rates: of others' queue pairs", "test_meter"),
     (SCHED, "\tif (qp->on & UNIC_ON_PARKED)\n\t\tunic_meter_forget(nic, idx);\n", "",
      "rates: who has ended waits on", "test_meter"),
-    ("firmware/transport/qp_modify.c", "\tunic_meter_qp(nic, (uint16_t)idx);\n", "",
+    ("firmware/transport/qp_modify.c", "\tif (UNIC_METERS)\n\t\tunic_meter_qp(nic, (uint16_t)idx);\n", "",
      "rates: a queue pair inherits that of its index", "test_meter"),
     (METER, "\tnic->meters.proc[p].held = 0;\n", "",
      "rates: the count of waits is another process's", "test_meter"),
