@@ -88,6 +88,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_ACCOUNTS	(1ull << 26) /* slots that only pay: `keeper` */
 #define UNIC_FEAT_RESTORE_FORMS (1ull << 27) /* MR_ALLOC: `stag` */
 #define UNIC_FEAT_EVICTABLE	(1ull << 31) /* `evictable` of a usage */
+#define UNIC_FEAT_SNAPSHOT	(1ull << 33) /* `snapshot` of DUMP */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.

@@ -54,6 +54,11 @@
 #define UNIC_EVICTABLE 1
 #endif
 
+/* The NIC keeps a copy of its tables for DUMP; a board without RAM for it defines 0. */
+#ifndef UNIC_SNAPSHOT
+#define UNIC_SNAPSHOT 1
+#endif
+
 /* Queues of a link, each with room of its own, at most: see unic_port_path(). */
 #ifndef UNIC_PATHS
 #define UNIC_PATHS 8u

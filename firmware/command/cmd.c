@@ -336,17 +336,7 @@ static int do_query_usage(struct unic_command *nic, const void *rec, void *out,
 static int do_dump(struct unic_command *nic, const void *rec, void *out,
 		   uint8_t *list)
 {
-	const struct unic_cmd_dump *cmd = rec;
-	struct unic_cpl_dump *cpl = out;
-	uint32_t next = 0;
-	int rows = unic_dump(nic, unic_from_le32(cmd->table),
-			     unic_from_le32(cmd->first), list, &next);
-
-	if (rows < 0)
-		return rows;
-	cpl->rows = unic_to_le32((uint32_t)rows);
-	cpl->next = unic_to_le32(next);
-	return 0;
+	return unic_dump(nic, rec, list, out);
 }
 
 static int do_trace_ctl(struct unic_command *nic, const void *rec, void *out,
@@ -426,7 +416,10 @@ static const struct {
 	CMD(ARP_RESOLVE, do_arp, unic_cmd_arp, user),
 	CMD(MAD_SEND, do_mad_send, unic_cmd_mad_send, mac),
 	UNTIMED(QUERY_USAGE, do_query_usage, unic_cmd_obj, id),
-	UNTIMED(DUMP, do_dump, unic_cmd_dump, first),
+	[UNIC_CMD_DUMP] = { do_dump,
+			    UNIC_SNAPSHOT ? USED(unic_cmd_dump, snapshot)
+					  : USED(unic_cmd_dump, first),
+			    true },
 	CMD(MR_FAULT, unic_cmd_mr_fault, unic_cmd_mr_fault, cannot),
 	CMD(MR_INVALIDATE, unic_cmd_mr_invalidate, unic_cmd_mr_pages, advice),
 	CMD(MR_ADVISE, unic_cmd_mr_advise, unic_cmd_mr_pages, advice),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* dump.c - rows of the tables, for unicctl. Read-only; off the hot path. */
+/* dump.c - rows of the tables, for unicctl. Changes nothing but the copy that it keeps;
+ * off the hot path. */
 #include <string.h>
 
 #include "command/dump.h"
@@ -7,56 +8,61 @@
 
 #define ROWS (UNIC_BOX_LIST_BYTES / UNIC_ROW_BYTES)
 
-/* Writes row @i and returns true; returns false if the row is free. */
-typedef bool unic_row_fn(struct unic_command *nic, uint32_t i, void *row);
+/* Writes row @i and returns true; returns false if the row is free. @t: the tables of
+ * @nic, or the copy. */
+typedef bool unic_row_fn(struct unic_command *nic, struct unic_tables *t,
+			 uint32_t i, void *row);
 
-static bool tlb_row(struct unic_command *nic, uint32_t i, void *row)
+static bool tlb_row(struct unic_command *nic, struct unic_tables *t, uint32_t i,
+		    void *row)
 {
-	const struct unic_tlb_entry *e = &nic->tlb.entry[i];
+	const struct unic_tlb_entry *e = &t->tlb.entry[i];
 	struct unic_row_tlb *r = row;
 	const struct unic_mr_ctx *mr;
 
+	(void)nic;
 	if (e->tag == UNIC_TLB_NO_TAG)
 		return false;
-	mr = &nic->mrs.mr[unic_tlb_mr(e->tag)];
+	mr = &t->mrs.mr[unic_tlb_mr(e->tag)];
 	r->index = unic_to_le32(i);
 	r->mr = unic_to_le32(unic_tlb_mr(e->tag));
-	r->page = unic_to_le32(
-		e->tag - (unic_mr_cached(mr)
-				  ? nic->cache.of[unic_tlb_mr(e->tag)].base
-				  : mr->tlb_base));
+	r->page = unic_to_le32(e->tag -
+			       (unic_mr_cached(mr)
+					? t->cache.of[unic_tlb_mr(e->tag)].base
+					: mr->tlb_base));
 	r->page_shift = unic_to_le32(mr->page_shift);
 	r->bus = unic_to_le64(e->bus);
 	return true;
 }
 
-static bool mr_row(struct unic_command *nic, uint32_t i, void *row)
+static bool mr_row(struct unic_command *nic, struct unic_tables *t, uint32_t i,
+		   void *row)
 {
-	const struct unic_mr_ctx *m = &nic->mrs.mr[i];
+	const struct unic_mr_ctx *m = &t->mrs.mr[i];
 	struct unic_row_mr *r = row;
 
+	(void)nic;
 	if (m->state == UNIC_MR_FREE)
 		return false;
 	r->index = unic_to_le32(i);
 	r->gen = unic_to_le32(m->gen);
 	r->stag = unic_to_le32(m->stag);
 	r->proc = unic_to_le16(m->proc);
-	r->dependents = unic_to_le16(
-		(uint16_t)(m->n_tokens +
-			   unic_dependents_count(&nic->memory, (uint16_t)i)));
+	r->dependents = unic_to_le16((
+		uint16_t)(m->n_tokens + unic_dependents_count(t, (uint16_t)i)));
 	r->pd = unic_to_le16(m->pd);
-	r->kind = nic->derived.form[i].kind;
+	r->kind = t->derived.form[i].kind;
 	r->state = m->state;
 	r->rights = m->rights;
 	r->mr_class = m->mr_class;
 	if (m->flags & UNIC_MR_F_PHYSICAL)
 		r->mr_class |= UNIC_PHYSICAL << 4;
 	if (unic_mr_cached(m)) {
-		r->mr_class |= (nic->cache.of[i].table == UNIC_NO_TABLE
+		r->mr_class |= (t->cache.of[i].table == UNIC_NO_TABLE
 					? UNIC_DEMAND
 					: UNIC_TABLE)
 			       << 4;
-		r->misses = unic_to_le32(nic->cache.of[i].misses);
+		r->misses = unic_to_le32(t->cache.of[i].misses);
 	}
 	r->page_shift = m->page_shift;
 	r->iova = unic_to_le64(m->iova);
@@ -69,11 +75,13 @@ static bool mr_row(struct unic_command *nic, uint32_t i, void *row)
 	return true;
 }
 
-static bool token_row(struct unic_command *nic, uint32_t i, void *row)
+static bool token_row(struct unic_command *nic, struct unic_tables *tables,
+		      uint32_t i, void *row)
 {
-	const struct unic_token *t = &nic->tokens.token[i];
+	const struct unic_token *t = &tables->tokens.token[i];
 	struct unic_row_token *r = row;
 
+	(void)nic;
 	if (unic_token_state(t) == UNIC_TOKEN_S_FREE)
 		return false;
 	r->index = unic_to_le32(i);
@@ -101,12 +109,14 @@ static uint32_t open_notices(const struct unic_command *nic, uint32_t proc)
 	return open;
 }
 
-static bool proc_row(struct unic_command *nic, uint32_t i, void *row)
+static bool proc_row(struct unic_command *nic, struct unic_tables *t,
+		     uint32_t i, void *row)
 {
 	const struct unic_proc *p = &nic->procs.proc[i];
 	const struct unic_share_owner *o = &nic->share.owner[i];
 	struct unic_row_proc *r = row;
 
+	(void)t;
 	if (!p->db)
 		return false;
 	r->proc = unic_to_le32(i);
@@ -128,11 +138,13 @@ static bool proc_row(struct unic_command *nic, uint32_t i, void *row)
 	return true;
 }
 
-static bool wait_row(struct unic_command *nic, uint32_t i, void *row)
+static bool wait_row(struct unic_command *nic, struct unic_tables *t,
+		     uint32_t i, void *row)
 {
 	const struct unic_wait *w = &nic->admission.wait[i];
 	struct unic_row_wait *r = row;
 
+	(void)t;
 	if (!w->id)
 		return false;
 	r->wait = unic_to_le32(w->id);
@@ -143,19 +155,23 @@ static bool wait_row(struct unic_command *nic, uint32_t i, void *row)
 	return true;
 }
 
-static bool qp_row(struct unic_command *nic, uint32_t i, void *row)
+static bool qp_row(struct unic_command *nic, struct unic_tables *t, uint32_t i,
+		   void *row)
 {
+	(void)t;
 	if (!nic->qps.qp[i].used)
 		return false;
 	unic_qp_row(&nic->transport, i, row);
 	return true;
 }
 
-static bool cq_row(struct unic_command *nic, uint32_t i, void *row)
+static bool cq_row(struct unic_command *nic, struct unic_tables *t, uint32_t i,
+		   void *row)
 {
 	const struct unic_cq_ctx *cq = &nic->cqs.cq[i];
 	struct unic_row_cq *r = row;
 
+	(void)t;
 	if (!cq->used)
 		return false;
 	r->index = unic_to_le32(i);
@@ -177,36 +193,100 @@ static bool cq_row(struct unic_command *nic, uint32_t i, void *row)
 
 static const struct {
 	unic_row_fn *write;
-	uint32_t rows;
+	uint16_t rows;
+	uint16_t
+		kept; /* in a snapshot: 1 + place of its first row; 0: a copy */
 } tables[] = {
-	[UNIC_TABLE_TLB] = { tlb_row, UNIC_TLB_ENTRIES },
-	[UNIC_TABLE_MR] = { mr_row, UNIC_MRS },
-	[UNIC_TABLE_TOKEN] = { token_row, UNIC_TOKENS },
-	[UNIC_TABLE_QP] = { qp_row, UNIC_QPS },
-	[UNIC_TABLE_CQ] = { cq_row, UNIC_CQS },
-	[UNIC_TABLE_PROC] = { proc_row, UNIC_PROCS },
-	[UNIC_TABLE_WAIT] = { wait_row, UNIC_WAITS },
+	[UNIC_TABLE_TLB] = { tlb_row, UNIC_TLB_ENTRIES, 0 },
+	[UNIC_TABLE_MR] = { mr_row, UNIC_MRS, 0 },
+	[UNIC_TABLE_TOKEN] = { token_row, UNIC_TOKENS, 0 },
+	[UNIC_TABLE_QP] = { qp_row, UNIC_QPS, 1 },
+	[UNIC_TABLE_CQ] = { cq_row, UNIC_CQS, 1 + UNIC_QPS },
+	[UNIC_TABLE_PROC] = { proc_row, UNIC_PROCS, 1 + UNIC_QPS + UNIC_CQS },
+	[UNIC_TABLE_WAIT] = { wait_row, UNIC_WAITS,
+			      1 + UNIC_QPS + UNIC_CQS + UNIC_PROCS },
 };
 
-int unic_dump(struct unic_command *nic, uint32_t table, uint32_t first,
-	      uint8_t *list, uint32_t *next)
-{
-	uint64_t row[UNIC_ROW_BYTES / 8];
-	int n = 0;
-	uint32_t i;
+#define TABLES (sizeof(tables) / sizeof(tables[0]))
 
-	if (table >= sizeof(tables) / sizeof(tables[0]) ||
-	    !tables[table].write || first >= tables[table].rows)
-		return -UNIC_EINVAL;
-	for (i = first; i < tables[table].rows && n < (int)ROWS; i++) {
+/* Copies all tables. The number is never 0 or UNIC_SNAPSHOT_TAKE. */
+static void take_snapshot(struct unic_command *nic, struct unic_snapshot *s)
+{
+	uint32_t number = s->number + 1, t, i, at;
+
+	s->number = number < UNIC_SNAPSHOT_TAKE ? number : 1;
+	s->epoch = nic->epoch;
+	s->time_ns = nic->now_ns;
+	s->tables = nic->tables;
+	memset(s->row, 0, sizeof(s->row));
+	for (t = 0; t < TABLES; t++)
+		for (i = 0; tables[t].kept && i < tables[t].rows; i++) {
+			at = tables[t].kept - 1u + i;
+			s->used[at] = tables[t].write(nic, &nic->tables, i,
+						      s->row[at]);
+		}
+}
+
+static bool kept_row(const struct unic_snapshot *s, uint32_t at, void *row)
+{
+	memcpy(row, s->row[at], sizeof(s->row[at]));
+	return s->used[at];
+}
+
+/* Writes row @i of @table, of snapshot @s if there is one. */
+static bool write_row(struct unic_command *nic, struct unic_snapshot *s,
+		      uint32_t table, uint32_t i, void *row)
+{
+	if (!UNIC_SNAPSHOT || !s)
+		return tables[table].write(nic, &nic->tables, i, row);
+	if (tables[table].kept)
+		return kept_row(s, tables[table].kept - 1u + i, row);
+	return tables[table].write(nic, &s->tables, i, row);
+}
+
+/* Writes rows from @first on to @list until it is full. Returns their number; *@next:
+ * where to go on, 0: there are no more. */
+static uint32_t write_rows(struct unic_command *nic, struct unic_snapshot *s,
+			   const struct unic_cmd_dump *cmd, uint8_t *list,
+			   uint32_t *next)
+{
+	uint32_t table = unic_from_le32(cmd->table), n = 0, i;
+	uint64_t row[UNIC_ROW_BYTES / 8];
+
+	for (i = unic_from_le32(cmd->first); i < tables[table].rows && n < ROWS;
+	     i++) {
 		memset(row, 0, sizeof(row));
-		if (!tables[table].write(nic, i, row))
+		if (!write_row(nic, s, table, i, row))
 			continue;
-		memcpy(list + (uint32_t)n * UNIC_ROW_BYTES, row, sizeof(row));
+		memcpy(list + n * UNIC_ROW_BYTES, row, sizeof(row));
 		n++;
 	}
 	*next = i < tables[table].rows ? i : 0;
 	return n;
+}
+
+int unic_dump(struct unic_command *nic, const struct unic_cmd_dump *cmd,
+	      uint8_t *list, struct unic_cpl_dump *cpl)
+{
+	uint32_t table = unic_from_le32(cmd->table), next;
+	uint32_t number = unic_from_le32(cmd->snapshot);
+	struct unic_snapshot *s = NULL;
+
+	if (table >= TABLES || !tables[table].write ||
+	    unic_from_le32(cmd->first) >= tables[table].rows)
+		return -UNIC_EINVAL;
+	if (UNIC_SNAPSHOT && number) {
+		s = nic->snapshot;
+		if (number == UNIC_SNAPSHOT_TAKE)
+			take_snapshot(nic, s);
+		else if (number != s->number || s->epoch != nic->epoch)
+			return -UNIC_EEVICTED;
+		cpl->snapshot = unic_to_le32(s->number);
+		cpl->time_ns = unic_to_le64(s->time_ns);
+	}
+	cpl->rows = unic_to_le32(write_rows(nic, s, cmd, list, &next));
+	cpl->next = unic_to_le32(next);
+	return 0;
 }
 
 /* CRC-32 (IEEE) without a table, since tables may be what is damaged. */

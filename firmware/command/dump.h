@@ -10,15 +10,18 @@
 #include <stdint.h>
 
 struct unic_command;
+struct unic_cmd_dump;
+struct unic_cpl_dump;
 
 /**
- * unic_dump() - writes rows from @first on of @table (enum unic_table) as struct
- * unic_row_* to the 4096-byte @list; free rows are left out. Returns the number
- * of rows written, or -UNIC_EINVAL; *next is the first row of the next call, 0 at
- * the end.
+ * unic_dump() - executes DUMP: writes rows to the 4096-byte @list; free rows are left
+ * out. Fills in @cpl. Returns 0, -UNIC_EINVAL, or -UNIC_EEVICTED (the snapshot is gone);
+ * no snapshot is taken then.
+ *
+ * Cost: docs/evidence/rounds.md, `dump`; a snapshot copies struct unic_tables besides.
  */
-int unic_dump(struct unic_command *nic, uint32_t table, uint32_t first,
-	      uint8_t *list, uint32_t *next);
+int unic_dump(struct unic_command *nic, const struct unic_cmd_dump *cmd,
+	      uint8_t *list, struct unic_cpl_dump *cpl);
 
 struct unic_crash;
 

@@ -169,9 +169,9 @@ uint16_t unic_dependents_unlist(struct unic_memory *nic, uint16_t form)
 }
 
 /* Counts each derived region once, even if several of its elements lie in @mr. */
-static uint32_t count_dependents(struct unic_memory *nic, uint16_t mr)
+static uint32_t count_dependents(struct unic_tables *tables, uint16_t mr)
 {
-	struct unic_derived_regions *f = &nic->derived;
+	struct unic_derived_regions *f = &tables->derived;
 	uint32_t n = 0;
 	uint16_t i, o;
 
@@ -180,17 +180,18 @@ static uint32_t count_dependents(struct unic_memory *nic, uint16_t mr)
 		if (f->form[o].stamp == f->stamp)
 			continue;
 		f->form[o].stamp = f->stamp;
-		n += 1 + nic->mrs.mr[o].n_tokens + count_dependents(nic, o);
+		n += 1 + tables->mrs.mr[o].n_tokens +
+		     count_dependents(tables, o);
 	}
 	return n;
 }
 
-uint32_t unic_dependents_count(struct unic_memory *nic, uint16_t mr)
+uint32_t unic_dependents_count(struct unic_tables *tables, uint16_t mr)
 {
 	uint32_t i;
 
-	if (!++nic->derived.stamp)
-		for (i = 0, nic->derived.stamp = 1; i < UNIC_MRS; i++)
-			nic->derived.form[i].stamp = 0;
-	return count_dependents(nic, mr);
+	if (!++tables->derived.stamp)
+		for (i = 0, tables->derived.stamp = 1; i < UNIC_MRS; i++)
+			tables->derived.form[i].stamp = 0;
+	return count_dependents(tables, mr);
 }

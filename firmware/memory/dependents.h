@@ -18,6 +18,7 @@
 #include "unic_queue.h"
 
 struct unic_memory;
+struct unic_tables;
 
 #define UNIC_ELEMENT_NIL 0xffffu
 
@@ -105,6 +106,6 @@ uint16_t unic_dependents_unlist(struct unic_memory *nic, uint16_t form);
 
 /** unic_dependents_count() - returns the number of derived regions that end with
  * @mr, plus their tokens. */
-uint32_t unic_dependents_count(struct unic_memory *nic, uint16_t mr);
+uint32_t unic_dependents_count(struct unic_tables *tables, uint16_t mr);
 
 #endif /* UNIC_DEPENDENTS_H */

@@ -26,15 +26,9 @@
 #include "memory/token.h"
 #include "memory/usage.h"
 
-struct unic_memory {
-	union {
-		struct unic_base base;
-		struct unic_base;
-	};
-	/* facts that later rooms read in the same poll round */
-	bool chores;	    /* the queue pairs have events or sweeps due */
-	bool evict_due;	    /* unic_evict_deadlines() runs before its time */
-	bool token_overdue; /* unic_token_overdue(): a message is to be stopped */
+/* The tables of regions, entries and tokens. They name each other by index, so a copy
+ * can be read as they are (command/dump.c). */
+struct unic_tables {
 	_Alignas(64) struct unic_mrs mrs; /* an offset of few bits: one add */
 	_Alignas(256) struct unic_tlb tlb;
 	struct unic_revoked revoked;
@@ -45,6 +39,21 @@ struct unic_memory {
 	struct unic_idle idle;
 	struct unic_derived_regions derived;
 	struct unic_cache cache;
+};
+
+struct unic_memory {
+	union {
+		struct unic_base base;
+		struct unic_base;
+	};
+	/* facts that later rooms read in the same poll round */
+	bool chores;	    /* the queue pairs have events or sweeps due */
+	bool evict_due;	    /* unic_evict_deadlines() runs before its time */
+	bool token_overdue; /* unic_token_overdue(): a message is to be stopped */
+	union {
+		struct unic_tables tables;
+		struct unic_tables;
+	};
 	struct unic_promises promises;
 	struct unic_faults faults;
 	struct unic_dma_mrs dma_mrs;

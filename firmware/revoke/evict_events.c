@@ -32,7 +32,7 @@ static bool publish_notice(struct unic_revoke *nic, uint16_t idx)
 	if (unlikely(mr->deps))
 		evt.dependents =
 			unic_to_le32(mr->n_tokens +
-				     unic_dependents_count(&nic->memory, idx));
+				     unic_dependents_count(&nic->tables, idx));
 	return unic_mbox_event(&nic->base, &evt);
 }
 
@@ -48,7 +48,7 @@ __attribute__((cold)) bool unic_evict_events_idle(struct unic_revoke *nic,
 
 	if (mr->deps)
 		evt.dependents =
-			unic_to_le32(unic_dependents_count(&nic->memory, idx));
+			unic_to_le32(unic_dependents_count(&nic->tables, idx));
 	return unic_mbox_event(&nic->base, &evt);
 }
 

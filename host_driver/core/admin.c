@@ -157,6 +157,8 @@ static void dump_done(struct unic_call *call)
 	}
 	r.rows = cpl.rows;
 	r.next = cpl.next;
+	r.snapshot = cpl.snapshot;
+	r.time_ns = cpl.time_ns;
 	unic_req_answer(req, UNIC_ST_OK, &r, call->list, rows * UNIC_ROW_BYTES);
 }
 
@@ -168,7 +170,11 @@ void unic_admin_dump(struct unic_req *req)
 	memcpy(&r, req->rec, sizeof(r));
 	cmd.table = r.table;
 	cmd.first = r.first;
-	if (unic_req_list(req, UNIC_LIST_BYTES))
+	cmd.snapshot = r.snapshot;
+	if (unic_from_le32(r.snapshot) &&
+	    !(req->host->features & UNIC_FEAT_SNAPSHOT))
+		unic_req_status(req, UNIC_CTL_ST_UNSUPPORTED);
+	else if (unic_req_list(req, UNIC_LIST_BYTES))
 		unic_req_send(req, UNIC_CMD_DUMP, &cmd, dump_done);
 	else
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);

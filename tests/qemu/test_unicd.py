@@ -17,6 +17,7 @@ import stat
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 from unicd_rig import (BIN, CQ, RQ, SQ, UNICD, as_nobody, main, ps, queues,
@@ -322,6 +323,73 @@ def test_admin(rig):
         assert as_nobody(rig, body) == 0
 
 
+SNAPSHOT_TAKE = 0xffffffff
+
+
+def rows(c, table, snapshot):
+    """The rows of a table, and the snapshot that they are of."""
+    got, first = [], 0
+    while True:
+        r = c.call(u.DUMP, struct.pack("<III", table, first, snapshot))
+        got += [r.tail[i:i + 64] for i in range(0, len(r.tail), 64)]
+        first, snapshot = r.get("II", 20)
+        if not first:
+            return got, snapshot
+
+
+def dump(rig):
+    out = subprocess.run([f"{BIN}/unicctl", "--socket", rig.sock, "--json", "dump"],
+                         capture_output=True, check=True, timeout=hosts.PATIENCE_S)
+    return json.loads(out.stdout)
+
+
+def agree(tables):
+    """What one table of a dump says must be what the others say."""
+    regions = {r["mr"]: r for r in tables["mr"]}
+    for p in tables["procs"]:
+        mine = [r for r in regions.values() if r["proc"] == p["proc"]]
+        assert sum(r["entries"] for r in mine) == p["held"], (p, mine)
+    for mr, r in regions.items():
+        entries = sum(t["mr"] == mr for t in tables["tlb"])
+        assert r["state"] == "loading" or entries == r["entries"], (entries, r)
+    assert all(t["mr"] in regions for t in tables["tlb"])
+
+
+def test_dump_of_one_instant(rig):
+    """A dump is of one instant while regions come and go between its commands."""
+    c, other = rig.client(), rig.client()
+    pd = c.pd()
+    c.frames(200)
+    ids = [c.reg(pd, 200 * 4096)[0]]
+    r = c.call(u.DUMP, struct.pack("<III", 1, 0, SNAPSHOT_TAKE))
+    assert len(r.tail) == 64 * 64, len(r.tail)
+    number = r.get("I", 24)[0]
+    before = rows(c, 1, number)[0]
+    c.obj(u.MR_DEREG, ids.pop())
+    assert rows(c, 1, number)[0] == before  # and the table is empty by now
+    assert len(rows(c, 1, 0)[0]) < len(before)
+    rows(other, 1, SNAPSHOT_TAKE)
+    c.call(u.DUMP, struct.pack("<III", 1, 0, number), want=u.EVICTED)
+    over = threading.Event()
+
+    def churn():
+        while not over.is_set():
+            ids.append(c.reg(pd, 150 * 4096)[0])
+            c.obj(u.MR_DEREG, ids.pop())
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        for _ in range(10):
+            tables = dump(rig)
+            assert tables["consistent"] and tables["tries"] == 1, tables
+            agree(tables)
+    finally:
+        over.set()
+        thread.join()
+    c.close()
+    other.close()
+
+
 def break_fds(c):
     """Do to the descriptors of HELLO whatever could make their other side
     wait: clear O_NONBLOCK, fill them, read them empty."""
@@ -555,7 +623,7 @@ TESTS = dict(
           test_connections_per_user, test_closed_ones_do_not_count, test_shares,
           test_duplicate_start_of_stopped],
     loop=[test_connect_and_move, test_refused_connections, test_no_datagrams],
-    nic=[test_bad_doorbell],
+    nic=[test_bad_doorbell, test_dump_of_one_instant],
     # not where slots are small (509 frames), and parts of one file
     not_joint=[test_large_pages, test_connections_per_user])
 

@@ -1,6 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 CORE = "test_driver_journal"
 MUTATIONS = (
+    ("host_driver/core/admin.c", "	cmd.snapshot = r.snapshot;\n", "",
+     "host: a dump of a snapshot is one of now", "test_driver_request"),
+    ("host_driver/core/admin.c", "	    !(req->host->features & UNIC_FEAT_SNAPSHOT))\n",
+     "	    0)\n", "host: a NIC without snapshots is asked for one", "test_driver_request"),
+    ("firmware/command/dump.c", "	return tables[table].write(nic, &s->tables, i, row);\n",
+     "	return tables[table].write(nic, &nic->tables, i, row);\n",
+     "snapshot: regions change between two commands", "test_cmd"),
+    ("firmware/command/dump.c", "	if (tables[table].kept)\n		return kept_row(",
+     "	if (0)\n		return kept_row(",
+     "snapshot: processes change between two commands", "test_cmd"),
+    ("firmware/command/dump.c", "number != s->number || s->epoch != nic->epoch",
+     "s->epoch != nic->epoch", "snapshot: rows of two are mixed", "test_cmd"),
+    ("firmware/command/dump.c", "number != s->number || s->epoch != nic->epoch",
+     "number != s->number", "snapshot: a reset does not end it", "test_cmd"),
     ("host_driver/core/region/region_derived.c",
      "return shift ? UNIC_CTL_ST_NOT_ALIGNED : UNIC_CTL_ST_NOT_MAPPED;",
      "return UNIC_CTL_ST_NOT_ALIGNED;",

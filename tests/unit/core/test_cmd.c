@@ -469,6 +469,133 @@ static void pages_of_rows(void **state)
 	assert_int_equal(seen, want);
 }
 
+/* As dump(), of @snapshot; *@number is the one that the rows are of. */
+static uint32_t dump_of(uint32_t snapshot, uint32_t table, uint32_t first,
+			const void **rows, uint32_t *number)
+{
+	struct unic_cmd_dump cmd = { .table = unic_to_le32(table),
+				     .first = unic_to_le32(first),
+				     .snapshot = unic_to_le32(snapshot) };
+	struct unic_cpl_dump cpl;
+
+	*rows = r.port.bar + UNIC_BAR_LIST_OFF +
+		r.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_DUMP, &cmd, &cpl), 0);
+	*number = unic_from_le32(cpl.snapshot);
+	return unic_from_le32(cpl.rows);
+}
+
+static int status_of(uint32_t snapshot, uint32_t table)
+{
+	struct unic_cmd_dump cmd = { .table = unic_to_le32(table),
+				     .snapshot = unic_to_le32(snapshot) };
+
+	return rig_cmd(&r, UNIC_CMD_DUMP, &cmd, NULL);
+}
+
+/* Whatever changes between two commands, the rows of a snapshot are those of when it was
+ * taken: of a table that is copied and of one whose rows are kept. */
+static void rows_of_one_instant(void **state)
+{
+	const struct unic_row_mr *mrs;
+	const struct unic_row_tlb *tlb;
+	const struct unic_row_proc *procs;
+	const struct unic_row_qp *qps;
+	struct rig_mr mr, late;
+	struct rig_qp qp;
+	uint32_t pd = rig_pd(&r, 0), number, same, held;
+
+	(void)state;
+	assert_true(unic_from_le64(info()->features) & UNIC_FEAT_SNAPSHOT);
+	rig_reg(&r, 0, pd, 4, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &mr);
+	held = r.nic.share.owner[0].held;
+	assert_int_equal(dump_of(UNIC_SNAPSHOT_TAKE, UNIC_TABLE_MR, 0,
+				 (const void **)&mrs, &number),
+			 1);
+	assert_true(number && number != UNIC_SNAPSHOT_TAKE);
+	/* everything changes */
+	rig_reg(&r, 0, pd, 7, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &late);
+	rig_qp(&r, 0, pd, 2, &qp);
+	assert_int_equal(rig_dereg(&r, &mr), 0);
+	assert_int_equal(dump_of(number, UNIC_TABLE_MR, 0, (const void **)&mrs,
+				 &same),
+			 1);
+	assert_int_equal(same, number);
+	assert_int_equal(unic_from_le32(mrs[0].stag), mr.stag);
+	assert_int_equal(mrs[0].state, UNIC_MR_ACTIVE);
+	assert_int_equal(dump_of(number, UNIC_TABLE_TLB, 0, (const void **)&tlb,
+				 &same),
+			 4);
+	assert_int_equal(unic_from_le32(tlb[3].mr), mr.mr);
+	assert_int_equal(dump_of(number, UNIC_TABLE_QP, 0, (const void **)&qps,
+				 &same),
+			 0);
+	assert_int_equal(dump_of(number, UNIC_TABLE_PROC, 0,
+				 (const void **)&procs, &same),
+			 2);
+	assert_int_equal(unic_from_le32(procs[0].held), held);
+	assert_int_equal(unic_from_le32(procs[0].qps), 0);
+	/* those of now have it */
+	dump_of(0, UNIC_TABLE_PROC, 0, (const void **)&procs, &same);
+	assert_int_equal(same, 0);
+	assert_int_equal(unic_from_le32(procs[0].qps), 1);
+	assert_int_equal(
+		dump_of(0, UNIC_TABLE_QP, 0, (const void **)&qps, &same), 1);
+	assert_true(dump_of(0, UNIC_TABLE_TLB, 0, (const void **)&tlb, &same) >=
+		    7);
+}
+
+/* The dependents of a region are those that it had. */
+static void dependents_of_one_instant(void **state)
+{
+	const struct unic_row_mr *row;
+	struct rig_mr mr;
+	uint32_t pd = rig_pd(&r, 0), number, same;
+	struct unic_token_args a = { .length = 9, .ttl_us = 1000 };
+	uint64_t key;
+
+	(void)state;
+	rig_reg(&r, 0, pd, 1, UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, &mr);
+	a.pd = (uint16_t)pd;
+	a.stag = mr.stag;
+	a.iova = mr.iova;
+	assert_true(unic_token_alloc(&r.nic.memory, &a, &key) >= 0);
+	dump_of(UNIC_SNAPSHOT_TAKE, UNIC_TABLE_MR, 0, (const void **)&row,
+		&number);
+	assert_int_equal(unic_from_le16(row[0].dependents), 1);
+	assert_int_equal(rig_dereg(&r, &mr), 0);
+	dump_of(number, UNIC_TABLE_MR, 0, (const void **)&row, &same);
+	assert_int_equal(unic_from_le16(row[0].dependents), 1);
+	assert_int_equal(dump_of(number, UNIC_TABLE_TOKEN, 0,
+				 (const void **)&row, &same),
+			 1);
+	assert_int_equal(
+		dump_of(0, UNIC_TABLE_TOKEN, 0, (const void **)&row, &same), 0);
+}
+
+/* A snapshot that is not kept any more is refused, and not mixed with the next. */
+static void snapshot_that_is_gone(void **state)
+{
+	const void *rows;
+	uint32_t first, second;
+
+	(void)state;
+	assert_int_equal(status_of(1, UNIC_TABLE_MR), UNIC_ST_EVICTED);
+	dump_of(UNIC_SNAPSHOT_TAKE, UNIC_TABLE_MR, 0, &rows, &first);
+	assert_int_equal(status_of(UNIC_SNAPSHOT_TAKE, 99), UNIC_ST_INVALID);
+	assert_int_equal(status_of(first, UNIC_TABLE_MR), 0);
+	dump_of(UNIC_SNAPSHOT_TAKE, UNIC_TABLE_MR, 0, &rows, &second);
+	assert_int_not_equal(first, second);
+	assert_int_equal(status_of(first, UNIC_TABLE_MR), UNIC_ST_EVICTED);
+	assert_int_equal(status_of(second, UNIC_TABLE_MR), 0);
+	/* the number after the highest is again the first */
+	r.nic.snapshot[0].number = UNIC_SNAPSHOT_TAKE - 1;
+	dump_of(UNIC_SNAPSHOT_TAKE, UNIC_TABLE_MR, 0, &rows, &first);
+	assert_int_equal(first, 1);
+	rig_reset(&r);
+	assert_int_equal(status_of(first, UNIC_TABLE_MR), UNIC_ST_EVICTED);
+}
+
 static void no_such_table(void **state)
 {
 	struct unic_cmd_dump cmd = { .table = unic_to_le32(99) };
@@ -504,6 +631,9 @@ int main(void)
 		cmocka_unit_test_setup(rows_of_processes, up),
 		cmocka_unit_test_setup(pages_of_rows, up),
 		cmocka_unit_test_setup(no_such_table, up),
+		cmocka_unit_test_setup(rows_of_one_instant, up),
+		cmocka_unit_test_setup(dependents_of_one_instant, up),
+		cmocka_unit_test_setup(snapshot_that_is_gone, up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -337,6 +337,39 @@ static void giving_back_has_its_own_room(void **state)
 	fake_delete(f);
 }
 
+/* The number of a snapshot goes to the NIC and comes from it; a NIC that has none is not
+ * asked for one. */
+static void snapshots_pass(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_dump d = {
+		.table = unic_to_le32(UNIC_TABLE_MR),
+		.snapshot = unic_to_le32(UNIC_SNAPSHOT_TAKE),
+	};
+	struct unic_cpl_dump cpl = { .snapshot = unic_to_le32(7),
+				     .time_ns = unic_to_le64(99) };
+	struct unic_ctl_dump_reply r;
+	struct unic_cmd_dump cmd;
+	uint32_t before = f->commands;
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_DUMP, &d),
+			 UNIC_CTL_ST_UNSUPPORTED);
+	assert_int_equal(f->commands, before);
+	f->host->features |= UNIC_FEAT_SNAPSHOT;
+	memcpy(f->cpl[UNIC_CMD_DUMP], &cpl, sizeof(cpl));
+	assert_int_equal(request(f, UNIC_CTL_DUMP, &d), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_DUMP], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.snapshot), UNIC_SNAPSHOT_TAKE);
+	memcpy(&r, f->os.reply[0], sizeof(r));
+	assert_int_equal(unic_from_le32(r.snapshot), 7);
+	assert_int_equal(unic_from_le64(r.time_ns), 99);
+	f->answer[UNIC_CMD_DUMP] = UNIC_ST_EVICTED;
+	d.snapshot = unic_to_le32(6);
+	assert_int_equal(request(f, UNIC_CTL_DUMP, &d), UNIC_ST_EVICTED);
+	fake_delete(f);
+}
+
 static void shares_are_kept(void **state)
 {
 	struct fake *f = fake_new();
@@ -455,6 +488,7 @@ int main(void)
 		cmocka_unit_test(every_allocation_fails),
 		cmocka_unit_test(ids_of_others_are_nobodys),
 		cmocka_unit_test(giving_back_has_its_own_room),
+		cmocka_unit_test(snapshots_pass),
 		cmocka_unit_test(shares_are_kept),
 		cmocka_unit_test(pieces_are_for_the_driver),
 		cmocka_unit_test(another_version_is_told),
