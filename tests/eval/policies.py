@@ -209,7 +209,7 @@ def main():
     print(" " * 40 + "".join(f"{p:>9}" for p in (*POLICIES, "min")))
     hoard = hoarding(args.seed)
     if not args.record and args.only == list(traces.PATTERNS) and \
-            (args.seed, args.remember) == ("1", "2"):
+            (args.seed, args.remember, args.json) == ("1", "2", ap.get_default("json")):
         keep(table, hints, hoard)
     with open(args.json, "w") as f:
         json.dump({"regret": table, "hints": hints, "hoarder": hoard}, f,
