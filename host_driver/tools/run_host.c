@@ -6,12 +6,12 @@
 #include <time.h>
 
 #include "unic.h"
+#include "unic_ctl.h"
 
 #define SLOT_SIZE \
 	"256M" /* of each process; pages that are not used take no memory */
-#define NAP_NS	  2000000
-#define READY_MS  20000
-#define NIC_READY 2u
+#define NAP_NS	 2000000
+#define READY_MS 20000
 
 static int wait_nic(const struct run_host *host)
 {
@@ -21,7 +21,7 @@ static int wait_nic(const struct run_host *host)
 
 	while (--tries) {
 		if (unic_list_nics(host->socket, &nic, 1) == 1 &&
-		    nic.state == NIC_READY)
+		    nic.state == UNIC_CTL_NIC_READY)
 			return 0;
 		nanosleep(&t, NULL);
 	}

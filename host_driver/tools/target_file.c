@@ -10,6 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+const char *target_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static const int endings[] = { SIGINT, SIGTERM, SIGHUP };
 
 /* The new file that a signal removes; "": none. Written with the signals blocked. */

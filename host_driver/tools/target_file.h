@@ -20,6 +20,8 @@ struct target_file {
 	char part[PATH_MAX]; /* its name until it is kept; "": it has its own */
 };
 
+/** target_file_name() - the last part of @path: the name of the file without its folder. */
+const char *target_file_name(const char *path);
 /**
  * target_file_open() - open what the user calls @path, for a file of the name @name: no
  * file, or a regular one, also behind links: a new file, which takes its place and has its

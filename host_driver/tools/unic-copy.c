@@ -13,6 +13,7 @@
 #include "copy_client.h"
 #include "copy_server.h"
 #include "number.h"
+#include "target_file.h"
 
 #define TIMEOUT_MAX_S 600u
 
@@ -176,13 +177,6 @@ static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const char *copy_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int run_transfer(struct copy_peer *p, const struct copy_options *o)
 {
 	struct copy_job job = {
@@ -191,7 +185,7 @@ static int run_transfer(struct copy_peer *p, const struct copy_options *o)
 		.path = o->file,
 		.ipv4 = o->peer,
 	};
-	const char *name = copy_base_name(o->name ? o->name : o->file);
+	const char *name = target_file_name(o->name ? o->name : o->file);
 
 	if (strlen(name) >= sizeof(job.name))
 		return copy_fail(-ENAMETOOLONG, "the name is too long (39 "

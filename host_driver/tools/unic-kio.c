@@ -204,13 +204,6 @@ static int get_parts(struct kio_options *o, int fd, uint64_t size,
 	return 0;
 }
 
-static const char *kio_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int get_to_fd(struct kio_options *o, int fd, bool stream)
 {
 	struct kio_call call = { .what = UNIC_CTL_KIO_STAT, .name = o->remote };
@@ -231,7 +224,7 @@ static int get_to_fd(struct kio_options *o, int fd, bool stream)
 /* Get a file, which takes its place when it is complete. */
 static int do_get(struct kio_options *o)
 {
-	const char *name = kio_base_name(o->remote);
+	const char *name = target_file_name(o->remote);
 	struct target_file t;
 	int err;
 
@@ -335,7 +328,7 @@ static int put_name(struct kio_options *o)
 
 	if (n && o->remote[n - 1] != '/')
 		return 0;
-	if (asprintf(&name, "%s%s", o->remote, kio_base_name(o->local)) < 0)
+	if (asprintf(&name, "%s%s", o->remote, target_file_name(o->local)) < 0)
 		return print_error(o->local, ENOMEM, "");
 	o->remote = name; /* never freed */
 	return strlen(name) > UNIC_CTL_KIO_NAME_MAX

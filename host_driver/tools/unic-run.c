@@ -20,9 +20,8 @@
 #include "run_place.h"
 #include "run_tree.h"
 #include "unic.h"
+#include "unic_ctl.h"
 #include "where.h"
-
-#define NIC_READY 2u
 
 struct options {
 	const char *net; /* NULL: devices are named */
@@ -134,7 +133,7 @@ static int query_device(struct run_device *dev)
 		if (!nic[i].mine)
 			continue;
 		dev->ipv4 = nic[i].ipv4;
-		if (nic[i].state == NIC_READY)
+		if (nic[i].state == UNIC_CTL_NIC_READY)
 			return 0;
 	}
 	fprintf(stderr, "unic-run: %s: the NIC at %s is not ready\n", dev->name,

@@ -204,6 +204,14 @@ static void a_new_one_replaces_links(void **state)
 	assert_file("b", "new", 0644);
 }
 
+static void names_without_folders(void **state)
+{
+	(void)state;
+	assert_string_equal(target_file_name("a"), "a");
+	assert_string_equal(target_file_name("/b/a"), "a");
+	assert_string_equal(target_file_name("b/"), "");
+}
+
 static void nothing_can_be_made(void **state)
 {
 	struct target_file t;
@@ -272,6 +280,7 @@ int main(void)
 		IN_FOLDER(into_a_folder),
 		IN_FOLDER(what_is_no_file_is_written_as_it_is),
 		IN_FOLDER(a_new_one_replaces_links),
+		IN_FOLDER(names_without_folders),
 		IN_FOLDER(nothing_can_be_made),
 		IN_FOLDER(signals_leave_nothing),
 	};
