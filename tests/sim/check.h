@@ -53,6 +53,8 @@ void check_sent(struct node *n, const uint8_t *frame, uint32_t len);
  * the power is cut. */
 void check_driver_gone(struct node *n);
 void check_power_cut(struct node *n);
+/** check_went_on() - NIC @n is polled again after a standstill. */
+void check_went_on(struct node *n);
 /** check_model() - the model of a node. */
 struct model *check_model(const struct node *n);
 

@@ -386,6 +386,11 @@ void check_driver_gone(struct node *n)
 	pins_driver_gone(n);
 }
 
+void check_went_on(struct node *n)
+{
+	turns_go(n);
+}
+
 void check_power_cut(struct node *n)
 {
 	if (n->wild)

@@ -387,7 +387,7 @@ void world_go(uint32_t node)
 {
 	sim_log("nic %u: goes on", node);
 	world->node[node]->stands = false;
-	turns_go(world->node[node]);
+	check_went_on(world->node[node]);
 	set_room(node, PORT_ENDLESS);
 	world_kick_nic(world->node[node], sim_now() + US);
 }
