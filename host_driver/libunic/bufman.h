@@ -99,9 +99,10 @@ int unic_bm_recover(struct unic_bm *bm, int timeout_ms);
 /**
  * unic_bm_get() - take a buffer of at least @bytes from the pool of its size class
  * (powers of two). Contents undefined. NULL with errno when the slot is full.
- * unic_bm_put() - put @mem back into the pool; its registration stays.
  */
 void *unic_bm_get(struct unic_bm *bm, size_t bytes);
+/** unic_bm_put() - put @mem of unic_bm_get(@bytes) back into the pool; its registration
+ * stays. */
 void unic_bm_put(struct unic_bm *bm, void *mem, size_t bytes);
 
 /* The right to use one region for one operation. */
@@ -125,6 +126,8 @@ struct unic_bm_hold {
  */
 int unic_bm_hold(struct unic_bm *bm, void *addr, size_t len,
 		 uint32_t expected_us, bool nowait, struct unic_bm_hold *out);
+/** unic_bm_drop() - end the right @hold of unic_bm_hold(), when the operation has
+ * completed. The registration stays for the next one. */
 void unic_bm_drop(struct unic_bm *bm, struct unic_bm_hold *hold);
 
 /** unic_bm_hold_whole() - unic_bm_hold() of all @len bytes, for an operation that cannot
@@ -191,6 +194,8 @@ struct unic_bm_recv_attr {
  * them before @bm. */
 int unic_bm_recv_open(struct unic_bm *bm, const struct unic_bm_recv_attr *attr,
 		      struct unic_bm_recv **out);
+/** unic_bm_recv_close() - free the buffers of @rx; none is posted to a queue pair that
+ * lives. */
 void unic_bm_recv_close(struct unic_bm_recv *rx);
 
 /** unic_bm_recv_start() - post all buffers of @rx to @qp, a new one with attr->count
@@ -222,6 +227,7 @@ void unic_bm_query(struct unic_bm *bm, struct unic_bm_stats *out);
  * and applications that post operations themselves. */
 #define unic_bm_count(bm, name, n) \
 	__atomic_add_fetch(&unic_bm_counters(bm)->name, n, __ATOMIC_RELAXED)
+/** unic_bm_counters() - the counters themselves, for unic_bm_count(). */
 struct unic_bm_stats *unic_bm_counters(struct unic_bm *bm);
 
 #ifdef __cplusplus

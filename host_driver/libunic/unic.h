@@ -126,7 +126,7 @@ int unic_open_kept(const char *socket, struct unic_ctx **out);
 int unic_recover(struct unic_ctx *ctx, int timeout_ms);
 
 /**
- * unic_close() - detach. Everything still open ends, its memory is unmapped:
+ * unic_close() - detach from the NIC. Everything still open ends, its memory is unmapped:
  * pointers from unic_alloc() die. The context is freed.
  */
 void unic_close(struct unic_ctx *ctx);
@@ -572,6 +572,8 @@ int unic_event_fd(struct unic_ctx *ctx);
 /** unic_get_event() - copy the next event to @ev; -EAGAIN if there is none. Never
  * blocks. An event with an mr holds a reference on it, which unic_ack_event() drops. */
 int unic_get_event(struct unic_ctx *ctx, struct unic_event *ev);
+/** unic_ack_event() - drop the reference of @ev on its region, after which ev->mr is void
+ * if unic_dereg_mr() has ended it. Once for each event; nothing for one without mr. */
 void unic_ack_event(struct unic_event *ev);
 
 /** unic_release() - answer the notice on @mr: give the region back. Ends the region as
@@ -701,6 +703,9 @@ struct unic_qp_attr {
  */
 int unic_create_qp(struct unic_pd *pd, const struct unic_qp_attr *attr,
 		   struct unic_qp **out);
+/** unic_destroy_qp() - end @qp, in any state: requests that did not complete are
+ * dropped, as are its completions that were not polled. @qp is void afterwards. On
+ * return the NIC does not access its buffers any more. */
 int unic_destroy_qp(struct unic_qp *qp);
 
 /* Attributes by transition, as struct unic_cmd_qp_modify. */
@@ -720,10 +725,13 @@ struct unic_qp_mod {
  * that were not polled. -EINVAL: an attribute or the transition is not allowed (IBTA
  * 11.2.5.2). */
 int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod);
+/** unic_qp_num() - the number of @qp on the wire; another one after unic_recover(). */
 uint32_t unic_qp_num(const struct unic_qp *qp);
 /** unic_qp_cuts() - how many times @qp was connected again after a cut. */
 uint32_t unic_qp_cuts(const struct unic_qp *qp);
+/** unic_qp_set_user() - keep @user with @qp, for unic_qp_user(). */
 void unic_qp_set_user(struct unic_qp *qp, void *user);
+/** unic_qp_user() - the pointer that unic_qp_set_user() left; NULL: none. */
 void *unic_qp_user(const struct unic_qp *qp);
 
 struct unic_sg {
@@ -760,6 +768,10 @@ struct unic_recv_wr {
  */
 int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
 		   unsigned int n);
+/** unic_post_recv() - post up to @n receives with one doorbell. A message takes the first
+ * of the queue and fails if its buffers are shorter (UNIC_WC_LOC_LEN_ERR).
+ * Returns how many were posted; -EAGAIN: none, because the queue is full; -EINVAL: one is
+ * malformed, and none is posted. Buffers belong to the NIC until completion. */
 int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 		   unsigned int n);
 
@@ -779,6 +791,7 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
  * members of @bind, which is read before the call returns. */
 int unic_post_bind_mw(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
 		      struct unic_mr *mw, const struct unic_mw_bind *bind);
+/** unic_post_local_inv() - make derived region @form not valid, as unic_invalidate(). */
 int unic_post_local_inv(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
 			struct unic_mr *form);
 /** unic_post_reg_mr() - make fast registration @form valid with @list: at most
@@ -799,13 +812,13 @@ int unic_post_reg_indirect(struct unic_qp *qp, uint64_t wr_id,
  * not posted changes nothing. */
 void unic_post_undo(struct unic_mr *form);
 
-/**
- * A pool of fast registrations, allocated early and reused (S0 section 5). The pool
- * grows on demand. unic_fast_pool_get() replaces a registration that was asked back
- * while it was idle. unic_bm_fast_pool() (bufman.h) makes one that is run by the buffer
- * manager.
- */
 struct unic_fast_pool;
+
+/** unic_fast_pool_create() - make a pool of fast registrations of @pages pages of
+ * @page_bytes, allocated early and reused (S0 section 5), the caller's until
+ * unic_fast_pool_destroy(). It is empty, and grows on demand. unic_fast_pool_get()
+ * replaces a registration that was asked back while it was idle. unic_bm_fast_pool()
+ * (bufman.h) makes one that is run by the buffer manager. -EINVAL, -ENOMEM. */
 int unic_fast_pool_create(struct unic_pd *pd, unsigned int pages,
 			  unsigned int page_bytes, struct unic_fast_pool **out);
 /** unic_fast_pool_get() - take a registration that is usable for @expected_us
@@ -841,6 +854,8 @@ struct unic_conn_param {
  * UNIC_EV_CONNECT. -EADDRINUSE: another listener has @service. */
 int unic_listen(struct unic_ctx *ctx, uint64_t service,
 		struct unic_listener **out);
+/** unic_unlisten() - end listener @l, which is void afterwards: no further request comes,
+ * and events of those that came, and were not read, are dropped. */
 int unic_unlisten(struct unic_listener *l);
 
 /**
@@ -861,6 +876,8 @@ int unic_connect(struct unic_qp *qp, uint32_t ipv4, uint64_t service,
  * request has ended: its peer gave it up, or its place was needed. */
 int unic_accept(struct unic_ctx *ctx, uint32_t conn, struct unic_qp *qp,
 		const struct unic_conn_param *param);
+/** unic_reject() - reject the request @conn of a UNIC_EV_CONNECT, with @private_len bytes
+ * of @private_data for the peer. -ENOENT: it has ended; -EINVAL: too many bytes. */
 int unic_reject(struct unic_ctx *ctx, uint32_t conn, const void *private_data,
 		unsigned int private_len);
 /** unic_disconnect() - end the connection of @qp, also for the peer; both QPs go to
