@@ -36,28 +36,35 @@ image_name      = unic-$(firstword $(subst /, ,$1))$(suffix $1)
 # sources.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2> /dev/null)
 manual = LC_ALL=C help2man --no-info --source="unic $(VERSION)" --include=docs/man/$1.h2m $(RELEASE)/bin/$1 | sed '2s/"[A-Z][a-z]* [0-9]*"/"$(shell date -u -d @$(or $(SOURCE_DATE_EPOCH),0) +%F)"/' > $(RELEASE)/man/$1.1
+# ... and of functions, from what their headers say.
+LIBUNIC_HEADERS := $(addprefix host_driver/libunic/,unic.h bufman.h pace.h)
+FUNCTIONS = $(shell sed -n 's/^\t\(unic_[a-z0-9_]*\);/\1/p' host_driver/libunic/libunic.map) unic_inc_rkey
 # What `make uninstall` removes, which is what `make install` wrote.
 INSTALLED = $(addprefix $(BINDIR)/,$(INSTALLED_BIN)) \
 	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) $(VERBS_SO) libunic.so libunic.a pkgconfig/unic.pc) \
 	$(addprefix $(INCLUDEDIR)/unic/,$(notdir $(PUBLIC_HEADERS))) \
-	$(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
+	$(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(FUNCTIONS:%=$(MANDIR)/man3/%.3) $(MANDIR)/man7/unic.7 $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
 
 release: ## install: programs and library as they are installed, in build/release
 	@$(MAKE) $(RELEASE_IS) programs $(addprefix $(RELEASE)/lib/,$(LIBUNIC_SO) $(VERBS_SO) libunic.a)
 	@$(MAKE) $(RELEASE_IS) BOARD=soft image
 	@mkdir -p $(RELEASE)/man
 	@$(foreach p,$(INSTALLED_BIN),$(call manual,$p) &&) true
+	@tools/docs/man3.py --out $(RELEASE)/man/man3 --version "unic $(VERSION)" --date \
+		"$(shell date -u -d @$(or $(SOURCE_DATE_EPOCH),0) +%F)" $(LIBUNIC_HEADERS)
 	@echo "$@: ok"
 install: install-programs install-dev install-images ## install: programs, manuals, library, headers, NIC images [PREFIX=/usr/local] [DESTDIR=]
 	@echo "$@: ok"
 install-programs: release
-	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(MANDIR)/man1)
+	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(MANDIR)/man1 $(MANDIR)/man7)
 	@install $(addprefix $(RELEASE)/bin/,$(INSTALLED_BIN)) $(DESTDIR)$(BINDIR)
 	@install -m 644 $(addprefix $(RELEASE)/lib/,$(LIBUNIC_SO) $(VERBS_SO)) $(DESTDIR)$(LIBDIR)
 	@install -m 644 $(INSTALLED_BIN:%=$(RELEASE)/man/%.1) $(DESTDIR)$(MANDIR)/man1
+	@install -m 644 $(RELEASE)/man/man3/unic.7 $(DESTDIR)$(MANDIR)/man7
 	@ln -sf $(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)/$(LIBUNIC_SONAME)
 install-dev: release
-	@install -d $(addprefix $(DESTDIR),$(LIBDIR)/pkgconfig $(INCLUDEDIR)/unic)
+	@install -d $(addprefix $(DESTDIR),$(LIBDIR)/pkgconfig $(INCLUDEDIR)/unic $(MANDIR)/man3)
+	@cp -P $(FUNCTIONS:%=$(RELEASE)/man/man3/%.3) $(DESTDIR)$(MANDIR)/man3
 	@install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(INCLUDEDIR)/unic
 	@install -m 644 $(RELEASE)/lib/libunic.a $(DESTDIR)$(LIBDIR)
 	@ln -sf $(LIBUNIC_SONAME) $(DESTDIR)$(LIBDIR)/libunic.so

@@ -188,6 +188,28 @@ def test_manuals(it):
         assert list(examples(page)) or name == "unic-uart", f"{name}: no example"
 
 
+def test_manuals_of_functions(it):
+    """Every function that the headers declare has a page, in order, which is found by its
+    name and shows how it is called; unic(7) names them all."""
+    folder = it.at + "/share/man/man3/"
+    names = prototypes() | {"unic_inc_rkey"}
+    assert {n[:-2] for n in os.listdir(folder)} == names
+    pages = [folder + n + ".3" for n in sorted(names)]
+    said = subprocess.run(["mandoc", "-T", "lint", "-W", "warning",
+                           it.at + "/share/man/man7/unic.7",
+                           *(p for p in pages if not os.path.islink(p))],
+                          text=True, capture_output=True, check=False)
+    assert not said.stdout + said.stderr, said.stdout + said.stderr
+    overview = text(it.at + "/share/man/man7/unic.7")
+    for name, page in zip(sorted(names), pages):
+        shown = text(page)
+        summary = re.search(r"^\.SH NAME\n(.*?) \\- (.+)", shown, re.M)
+        assert name in summary[1].split(", ") and len(summary[2].split()) > 1, summary[0]
+        assert re.search(rf"\b{name}\(", shown.split(".SH DESCRIPTION")[0]), name
+        assert re.match(r"#include <unic/\w+\.h>", shown.split(".nf\n")[1]), name
+        assert os.path.islink(page) or f"\\fB{name}\\fR(3)" in overview, name
+
+
 def try_example(it, line, folder, socket):
     """Those that stay must still be there after a while; the others must succeed."""
     env = {**os.environ, "PATH": f"{it.bin}:{os.environ['PATH']}", "UNIC_SOCKET": socket}
