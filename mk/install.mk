@@ -10,6 +10,7 @@ LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR    ?= $(PREFIX)/share
 MANDIR     ?= $(DATADIR)/man
+COMPLETIONDIR ?= $(DATADIR)/bash-completion/completions
 IMAGEDIR   ?= $(DATADIR)/unic/images
 
 # No text of a program lies at a place that an attacker knows, nothing that is linked can
@@ -43,7 +44,7 @@ FUNCTIONS = $(shell sed -n 's/^\t\(unic_[a-z0-9_]*\);/\1/p' host_driver/libunic/
 INSTALLED = $(addprefix $(BINDIR)/,$(INSTALLED_BIN)) \
 	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) $(VERBS_SO) libunic.so libunic.a pkgconfig/unic.pc) \
 	$(addprefix $(INCLUDEDIR)/unic/,$(notdir $(PUBLIC_HEADERS))) \
-	$(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(FUNCTIONS:%=$(MANDIR)/man3/%.3) $(MANDIR)/man7/unic.7 $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
+	$(addprefix $(COMPLETIONDIR)/,$(INSTALLED_BIN)) $(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(FUNCTIONS:%=$(MANDIR)/man3/%.3) $(MANDIR)/man7/unic.7 $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
 
 release: ## install: programs and library as they are installed, in build/release
 	@$(MAKE) $(RELEASE_IS) programs $(addprefix $(RELEASE)/lib/,$(LIBUNIC_SO) $(VERBS_SO) libunic.a)
@@ -56,10 +57,11 @@ release: ## install: programs and library as they are installed, in build/releas
 install: install-programs install-dev install-images ## install: programs, manuals, library, headers, NIC images [PREFIX=/usr/local] [DESTDIR=]
 	@echo "$@: ok"
 install-programs: release
-	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(MANDIR)/man1 $(MANDIR)/man7)
+	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(MANDIR)/man1 $(MANDIR)/man7 $(COMPLETIONDIR))
 	@install $(addprefix $(RELEASE)/bin/,$(INSTALLED_BIN)) $(DESTDIR)$(BINDIR)
 	@install -m 644 $(addprefix $(RELEASE)/lib/,$(LIBUNIC_SO) $(VERBS_SO)) $(DESTDIR)$(LIBDIR)
 	@install -m 644 $(INSTALLED_BIN:%=$(RELEASE)/man/%.1) $(DESTDIR)$(MANDIR)/man1
+	@$(foreach p,$(INSTALLED_BIN),install -m 644 host_driver/tools/completion.bash $(DESTDIR)$(COMPLETIONDIR)/$p &&) true
 	@install -m 644 $(RELEASE)/man/man3/unic.7 $(DESTDIR)$(MANDIR)/man7
 	@ln -sf $(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)/$(LIBUNIC_SONAME)
 install-dev: release

@@ -188,6 +188,36 @@ def test_manuals(it):
         assert list(examples(page)) or name == "unic-uart", f"{name}: no example"
 
 
+# What is typed, the last word not to its end; what bash offers then.
+COMPLETIONS = (
+    ("unicctl --j", "--json"), ("unicctl po", "policy"), ("unicctl --uses = ", "counted reported"),
+    ("unicctl fault ", "crash drop-events drop-rx"), ("unicctl limits ", "all"),
+    ("unic-copy --mode rp", "rpc"), ("unic-copy ", "get put serve"), ("unicd --prov", "--provider"),
+    ("unic-kio --quiet l", "ls"), ("unic-copy put fil", "file"), ("unicd --bus fold", "folder"),
+    ("unic-run --ne", "--net"), ("unic-run --net lab mkfif", "mkfifo"))
+
+
+def test_completion(it):
+    """bash completes options, commands, choices and files of each program."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(folder + "/folder")
+        with open(folder + "/file", "wb"):
+            pass
+        for typed, offered in COMPLETIONS:
+            program = typed.split()[0]
+            said = run("bash", "-c", """
+                . "$1"; set -- $2; COMP_WORDS=("$@"); [ "$TYPED" = "$*" ] || COMP_WORDS+=("")
+                COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+                $(complete -p "$1" | sed 's/.*-F \\([a-z_]*\\).*/\\1/') "$1"
+                printf '%s\\n' "${COMPREPLY[@]}" | sort""", "-",
+                       f"{it.at}/share/bash-completion/completions/{program}", typed, cwd=folder,
+                       env={"PATH": f"{it.bin}:{os.environ['PATH']}", "TYPED": typed})
+            assert said.split() == offered.split(), (typed, said)
+    for path in it.programs:
+        assert os.path.exists(
+            f"{it.at}/share/bash-completion/completions/{os.path.basename(path)}"), path
+
+
 def test_manuals_of_functions(it):
     """Every function that the headers declare has a page, in order, which is found by its
     name and shows how it is called; unic(7) names them all."""
