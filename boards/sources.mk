@@ -5,3 +5,4 @@ PARTS_boot.elf = $(BOARD_BOOT_SRCS)
 # The NIC as a process: BOARD=soft.
 PARTS_unic-nic = $(PARTS_unic.elf) $(RECORDER)
 KIND_unic-nic := soft
+LIBS_unic-nic := -lsystemd

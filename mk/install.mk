@@ -10,6 +10,9 @@ LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR    ?= $(PREFIX)/share
 MANDIR     ?= $(DATADIR)/man
+UNITDIR    ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 COMPLETIONDIR ?= $(DATADIR)/bash-completion/completions
 IMAGEDIR   ?= $(DATADIR)/unic/images
 
@@ -33,6 +36,7 @@ PUBLIC_HEADERS := $(addprefix host_driver/libunic/,bufman.h pace.h unic.h) $(add
 	unic_cmd_dump.h unic_cmd_mr.h unic_cmd_queue.h unic_evt.h unic_mbox.h unic_queue.h unic_types.h)
 IMAGES         := ek-tm4c1294xl/flash.bin lm3s6965evb/flash.bin mps2-an385/unic.elf virt/unic.elf
 image_name      = unic-$(firstword $(subst /, ,$1))$(suffix $1)
+UNITS          := unic-bus@.service unic-nic@.service unic-wire@.service unicd@.service
 # Manual pages: what --help says, and the sections of docs/man. Their date is that of the
 # sources.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2> /dev/null)
@@ -44,6 +48,7 @@ FUNCTIONS = $(shell sed -n 's/^\t\(unic_[a-z0-9_]*\);/\1/p' host_driver/libunic/
 INSTALLED = $(addprefix $(BINDIR)/,$(INSTALLED_BIN)) \
 	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) $(VERBS_SO) libunic.so libunic.a pkgconfig/unic.pc) \
 	$(addprefix $(INCLUDEDIR)/unic/,$(notdir $(PUBLIC_HEADERS))) \
+	$(addprefix $(UNITDIR)/,$(UNITS)) $(SYSUSERSDIR)/unic.conf $(TMPFILESDIR)/unic.conf \
 	$(addprefix $(COMPLETIONDIR)/,$(INSTALLED_BIN)) $(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(FUNCTIONS:%=$(MANDIR)/man3/%.3) $(MANDIR)/man7/unic.7 $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
 
 release: ## install: programs and library as they are installed, in build/release
@@ -54,7 +59,7 @@ release: ## install: programs and library as they are installed, in build/releas
 	@tools/docs/man3.py --out $(RELEASE)/man/man3 --version "unic $(VERSION)" --date \
 		"$(shell date -u -d @$(or $(SOURCE_DATE_EPOCH),0) +%F)" $(LIBUNIC_HEADERS)
 	@echo "$@: ok"
-install: install-programs install-dev install-images ## install: programs, manuals, library, headers, NIC images [PREFIX=/usr/local] [DESTDIR=]
+install: install-programs install-services install-dev install-images ## install: programs, manuals, services, library, headers, NIC images [PREFIX=/usr/local] [DESTDIR=]
 	@echo "$@: ok"
 install-programs: release
 	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(MANDIR)/man1 $(MANDIR)/man7 $(COMPLETIONDIR))
@@ -64,6 +69,13 @@ install-programs: release
 	@$(foreach p,$(INSTALLED_BIN),install -m 644 host_driver/tools/completion.bash $(DESTDIR)$(COMPLETIONDIR)/$p &&) true
 	@install -m 644 $(RELEASE)/man/man3/unic.7 $(DESTDIR)$(MANDIR)/man7
 	@ln -sf $(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)/$(LIBUNIC_SONAME)
+# What systemd starts. Each may read and write as little as it needs: sandbox.conf.
+install-services:
+	@install -d $(addprefix $(DESTDIR),$(UNITDIR) $(SYSUSERSDIR) $(TMPFILESDIR))
+	@$(foreach u,$(UNITS),sed -e '/@SANDBOX@/ { r host_driver/systemd/sandbox.conf' -e 'd }' -e \
+		's|@BINDIR@|$(BINDIR)|' host_driver/systemd/$u > $(DESTDIR)$(UNITDIR)/$u &&) true
+	@install -m 644 host_driver/systemd/sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/unic.conf
+	@install -m 644 host_driver/systemd/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/unic.conf
 install-dev: release
 	@install -d $(addprefix $(DESTDIR),$(LIBDIR)/pkgconfig $(INCLUDEDIR)/unic $(MANDIR)/man3)
 	@cp -P $(FUNCTIONS:%=$(RELEASE)/man/man3/%.3) $(DESTDIR)$(MANDIR)/man3

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <systemd/sd-daemon.h>
 
 #include "crash.h"
 #include "command/dump.h"
@@ -140,6 +141,7 @@ int main(int argc, char **argv)
 	printf("unic-nic: ready peer=%d windows=%u link=%s\n", port.bus.id,
 	       port.windows.count, port.has_wire ? "up" : "none");
 	fflush(stdout);
+	(void)sd_notify(0, "READY=1");
 	err = run_nic();
 	soft_port_fini(&port);
 	return err < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -7,7 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +19,7 @@
 #define ROOM 65536u /* a power of two */
 #define LINE 1024u
 #define HEAD 2u /* of a line in the ring: its length */
+#define RANK 3u /* of a line in the journal: "<6>" */
 
 /* A ring of lines with a thread; all under the lock, but for what the thread
  * copied out. stdout and stderr have one each: either may stand still. */
@@ -23,17 +27,18 @@ struct stream {
 	pthread_mutex_t lock;
 	pthread_cond_t work, empty;
 	int fd;
+	const char *rank;    /* in the journal; "": the lines do not go there */
 	bool runs, busy;     /* the thread; it writes */
 	uint32_t head, tail; /* bytes, free-running */
 	uint32_t dropped;    /* lines that nobody was told of */
 	uint8_t ring[ROOM];
 };
 
-#define STREAM(number)                                             \
-	{                                                          \
-		.lock = PTHREAD_MUTEX_INITIALIZER,                 \
-		.work = PTHREAD_COND_INITIALIZER,                  \
-		.empty = PTHREAD_COND_INITIALIZER, .fd = (number), \
+#define STREAM(number)                                                         \
+	{                                                                      \
+		.lock = PTHREAD_MUTEX_INITIALIZER,                             \
+		.work = PTHREAD_COND_INITIALIZER,                              \
+		.empty = PTHREAD_COND_INITIALIZER, .fd = (number), .rank = "", \
 	}
 
 static struct stream out = STREAM(STDOUT_FILENO), err = STREAM(STDERR_FILENO);
@@ -89,18 +94,33 @@ static bool enqueue_line(struct stream *s, const char *text, uint32_t bytes)
 	return true;
 }
 
-/* With its newline; by whoever says it if there is no thread. */
+/* A line has the rank that it brings, or that of its stream; without a journal, none. */
+static uint32_t ranked_line(const struct stream *s, char line[RANK + LINE],
+			    const char *text, uint32_t bytes)
+{
+	uint32_t own = bytes > RANK && text[0] == '<' && text[2] == '>' ? RANK
+									: 0;
+	uint32_t rank = s->rank[0] ? RANK : 0;
+
+	memcpy(line, own ? text : s->rank, rank);
+	memcpy(line + rank, text + own, bytes - own);
+	return rank + bytes - own;
+}
+
+/* @text with its newline; by whoever says it if there is no thread. */
 static void put_line(struct stream *s, const char *text, uint32_t bytes)
 {
+	char line[RANK + LINE];
 	bool runs;
 
+	bytes = ranked_line(s, line, text, bytes);
 	pthread_mutex_lock(&s->lock);
 	runs = s->runs;
-	if (runs && !enqueue_line(s, text, bytes))
+	if (runs && !enqueue_line(s, line, bytes))
 		s->dropped++;
 	pthread_mutex_unlock(&s->lock);
 	if (!runs)
-		write_all(s->fd, text, bytes);
+		write_all(s->fd, line, bytes);
 }
 
 /* The next line of the ring, under the lock: waits for one. What was dropped is
@@ -130,7 +150,7 @@ static uint32_t next_line(struct stream *s, char *text)
 static void *writer_thread(void *arg)
 {
 	struct stream *s = arg;
-	char text[LINE + 1];
+	char text[RANK + LINE + 1];
 	uint32_t n;
 
 	pthread_mutex_lock(&s->lock);
@@ -145,10 +165,24 @@ static void *writer_thread(void *arg)
 	return NULL;
 }
 
-static void start_writer(struct stream *s)
+/* True if what is written to @fd goes to the journal: the manager says which file that
+ * is, and somebody may have put another in its place since (systemd.exec(5)). */
+static bool is_journal(int fd)
+{
+	const char *said = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat st;
+
+	return said && sscanf(said, "%llu:%llu", &device, &inode) == 2 &&
+	       !fstat(fd, &st) && st.st_dev == device && st.st_ino == inode;
+}
+
+static void start_writer(struct stream *s, const char *rank)
 {
 	pthread_t thread;
 
+	if (is_journal(s->fd))
+		s->rank = rank;
 	s->runs = !pthread_create(&thread, NULL, writer_thread, s);
 	if (s->runs)
 		pthread_detach(thread);
@@ -160,8 +194,8 @@ void say_start(void)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the caller's */
-	start_writer(&out);
-	start_writer(&err);
+	start_writer(&out, SD_INFO);
+	start_writer(&err, SD_WARNING);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 

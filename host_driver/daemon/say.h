@@ -4,6 +4,10 @@
  * and stderr may be a pipe that nobody reads, or a terminal that somebody
  * stopped.
  *
+ * A line that goes to systemd's journal has a rank before it: SD_ERR or another of
+ * sd-daemon.h where it begins with that, else a warning on stderr, or information. One
+ * that goes elsewhere has none.
+ *
  * Secret: a thread that writes, one for each. What its buffer of 64 KiB has no room for is
  * dropped, and counted. O_NONBLOCK would do without a thread, but it belongs to
  * the open file, which others use, too.

@@ -2,6 +2,7 @@
 /* nic.c - see nic.h. */
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "nic.h"
@@ -171,6 +172,7 @@ static void report_nic_state(struct unic_os *os)
 	    (int)getpid(), os->d->socket, os->opt.provider, os->slots,
 	    os->d->nics > 1 ? " nic " : "",
 	    os->d->nics > 1 ? os->opt.name : "");
+	(void)sd_notifyf(0, "READY=1\nSTATUS=serves %s", os->d->socket);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)

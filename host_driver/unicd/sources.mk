@@ -4,5 +4,6 @@ UNICD := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c ids_file.
 	line.c nic.c options.c slots.c unicd_main.c unicd_os.c)
 
 PARTS_unicd = $(UNICD) $(KIO) $(SERIAL) $(FAR) $(SERIAL_LINE) $(DAEMON) driver.a
+LIBS_unicd := -lsystemd
 INC_host_driver/unicd = $(addprefix -Ihost_driver/,unicd core kio daemon)
 INC_host_driver/unicd/line.c = $(INC_host_driver/unicd) -Ihost_driver/serial -Ihal/serial

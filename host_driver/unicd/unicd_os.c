@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,15 +32,16 @@ void unicd_say(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Says a line about NIC @os, behind "unicd: ", its name if there are others, and @what. */
-static void tell_va(const struct unic_os *os, const char *what, const char *fmt,
-		    va_list ap)
+/* Says a line of @rank about NIC @os, behind "unicd: ", its name if there are others, and
+ * @what. */
+static void tell_va(const struct unic_os *os, const char *rank,
+		    const char *what, const char *fmt, va_list ap)
 {
 	bool several = os->d->nics > 1;
 	char who[64];
 
-	snprintf(who, sizeof(who), "unicd: %s%s%s", several ? os->opt.name : "",
-		 several ? ": " : "", what);
+	snprintf(who, sizeof(who), "%sunicd: %s%s%s", rank,
+		 several ? os->opt.name : "", several ? ": " : "", what);
 	say_va(STDERR_FILENO, who, fmt, ap);
 }
 
@@ -48,7 +50,7 @@ void unicd_tell(const struct unic_os *os, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	tell_va(os, "", fmt, ap);
+	tell_va(os, SD_INFO, "", fmt, ap);
 	va_end(ap);
 }
 
@@ -97,7 +99,8 @@ void unic_os_log(struct unic_os *os, enum unic_os_level level, const char *fmt,
 	if (level == UNIC_LOG_AUDIT && !os->d->audit)
 		return;
 	va_start(ap, fmt);
-	tell_va(os, level == UNIC_LOG_AUDIT ? "audit: " : "", fmt, ap);
+	tell_va(os, level == UNIC_LOG_ERROR ? SD_ERR : SD_INFO,
+		level == UNIC_LOG_AUDIT ? "audit: " : "", fmt, ap);
 	va_end(ap);
 }
 

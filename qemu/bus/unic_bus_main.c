@@ -21,6 +21,7 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "bus_attach.h"
@@ -273,6 +274,7 @@ static int announce_ready(struct bus *bus)
 	    "slot_bytes=%llu slot_fds=%s vectors=%d",
 	    bus->dir.path, getpid(), bus->mem.bar_bytes, bus->mem.bar_fd,
 	    (unsigned long long)bus->mem.slot_bytes, slots, bus->srv.vectors);
+	(void)sd_notifyf(0, "READY=1\nSTATUS=in %s", bus->dir.path);
 	return 0;
 }
 

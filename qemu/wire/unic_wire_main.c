@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -132,6 +133,7 @@ static int announce_ready(struct wire *w)
 	    w->dir.path, getpid(), w->o->shape.nics,
 	    (unsigned long long)link->bytes, w->sw->socks,
 	    !!(w->o->shape.flags & UNIC_LINK_DIRECT));
+	(void)sd_notifyf(0, "READY=1\nSTATUS=in %s", w->dir.path);
 	return 0;
 }
 

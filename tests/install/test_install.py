@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -186,6 +187,77 @@ def test_manuals(it):
         for section in ("NAME", "SYNOPSIS", "EXIT STATUS", "SEE ALSO"):
             assert re.search(f"^{section}$", shown, re.M), (name, section)
         assert list(examples(page)) or name == "unic-uart", f"{name}: no example"
+
+
+def test_services(it):
+    """systemd takes the units, and each may do little. The users and files are made."""
+    root = it.dest + "/root"
+    shutil.copytree(it.dest + PREFIX, root + "/usr", symlinks=True)
+    units = sorted(glob.glob(it.at + "/lib/systemd/system/*"))
+    assert len(units) == 4, units
+    for unit in units:
+        with open(unit, encoding="utf-8") as f:
+            said = f.read()
+        assert "@" not in re.sub(r"@\.service|@%i|unic-wire@lan|@system-service", "", said), unit
+        os.makedirs(root + "/etc/systemd/system", exist_ok=True)
+        with open(f"{root}/etc/systemd/system/{os.path.basename(unit)}", "w",
+                  encoding="utf-8") as f:
+            f.write(said.replace(PREFIX + "/", "/usr/"))
+    done = subprocess.run(["systemd-analyze", "verify", f"--root={root}", "--man=no",
+                           "--recursive-errors=no",
+                           *(os.path.basename(u).replace("@.", "@default.") for u in units)],
+                          capture_output=True, text=True, check=False)
+    assert not done.returncode and not done.stderr.strip(), done
+    run("systemd-sysusers", f"--root={root}", it.at + "/lib/sysusers.d/unic.conf")
+    assert text(root + "/etc/passwd").startswith("unic:"), text(root + "/etc/passwd")
+    shutil.rmtree(root)
+
+
+def ready_by_notice(it, argv, folder, mark):
+    """Start a daemon as systemd does, and wait for its notice. Return it and its log."""
+    path, log = folder + "/notify", os.path.join(folder, os.path.basename(argv[0]) + ".log")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices, open(log, "wb") as f:
+        notices.bind(path)
+        notices.settimeout(PATIENCE_S)
+        at = os.fstat(f.fileno())
+        env = {**os.environ, "NOTIFY_SOCKET": path}
+        if mark:
+            env["JOURNAL_STREAM"] = f"{at.st_dev}:{at.st_ino}"
+        process = subprocess.Popen([f"{it.bin}/{argv[0]}", *argv[1:]], stdout=f, stderr=f, env=env)
+        try:
+            said = notices.recv(4096).decode().split("\n")
+        except BaseException:
+            process.kill()
+            raise
+        assert said[0] == "READY=1", said
+    os.remove(path)
+    return process, log
+
+
+def test_notices(it):
+    """Each daemon tells systemd when it is ready, not before; its lines have ranks in the
+    journal, and none elsewhere."""
+    with tempfile.TemporaryDirectory() as folder:
+        running = []
+        try:
+            for argv, there in (
+                    (["unic-wire", "--dir", folder + "/wire"], "wire/wire.json"),
+                    (["unic-bus", "--dir", folder + "/bus"], "bus/bus.json"),
+                    (["unic-nic", "--bus", folder + "/bus/nic"], "bus/nic"),
+                    (["unicd", "--bus", folder + "/bus"], "bus/unicd.sock")):
+                process, log = ready_by_notice(it, argv, folder, argv[0] != "unic-bus")
+                running.append(process)
+                assert os.path.exists(f"{folder}/{there}"), there
+                until(f"{argv[0]} said so", lambda log=log: "ready" in text(log))
+                ranks = {line[:3] for line in text(log).splitlines()}
+                assert ranks == ({"<6>"} if argv[0] in ("unic-wire", "unicd") else {"uni"}), ranks
+            running.pop(2).kill() # an operator must look at a NIC that is gone
+            until("unicd said that", lambda: "\n<3>unicd: " in text(log) or
+                  "\n<6>unicd: NIC left" in text(log))
+        finally:
+            for process in reversed(running):
+                process.terminate()
+                process.wait(PATIENCE_S)
 
 
 # What is typed, the last word not to its end; what bash offers then.
