@@ -88,7 +88,7 @@ static void copy_transfer(struct unic_port *port, const struct fake_transfer *t)
 int unic_port_dma(struct unic_port *port, enum unic_port_dma_dir dir,
 		  uint64_t bus, void *local, uint32_t len, uint32_t tag)
 {
-	struct fake_transfer t = { dir, bus, local, len, tag, false };
+	struct fake_transfer t = { dir, bus, local, len, tag, false, false };
 
 	if (should_fail(port) || !len || len > UNIC_DMA_MAX ||
 	    !window_at(port, bus, len)) {
@@ -137,7 +137,9 @@ uint32_t fake_dma_run(struct unic_port *port, uint32_t n)
 					FAKE_PENDING];
 		if (t->done)
 			continue;
-		copy_transfer(port, t);
+		t->failed = port->bad_dma;
+		if (!t->failed)
+			copy_transfer(port, t);
 		t->done = true;
 		ran++;
 	}
@@ -151,7 +153,7 @@ bool unic_port_dma_poll(struct unic_port *port, uint32_t *tag, int *status)
 	if (!port->n_transfers || !t->done)
 		return false;
 	*tag = t->tag;
-	*status = UNIC_PORT_OK;
+	*status = t->failed ? UNIC_PORT_EFAULT : UNIC_PORT_OK;
 	port->next_transfer = (port->next_transfer + 1) % FAKE_PENDING;
 	port->n_transfers--;
 	return true;

@@ -37,13 +37,14 @@ struct fake_transfer {
 	uint64_t bus;
 	void *local;
 	uint32_t len, tag;
-	bool done;
+	bool done, failed;
 };
 
 struct unic_port {
 	/* knobs of the test */
 	uint64_t now_ns;
 	bool late_dma; /* transfers answer PENDING until fake_dma_run() */
+	bool bad_dma; /* fake_dma_run() copies nothing: transfers end in EFAULT */
 	bool no_entropy;
 	bool icrc;	    /* no ICRC offload: compute and check */
 	uint32_t max_frame; /* 0: FAKE_FRAME_BYTES - 16 */

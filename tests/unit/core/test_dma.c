@@ -93,6 +93,28 @@ static void pieces_in_flight(void **state)
 	assert_memory_equal(buf, mr.mem, 12288);
 }
 
+/* The port fails one of the pieces: the transfer has failed, when the last has ended. */
+static void piece_that_fails(void **state)
+{
+	static const uint32_t at[][2] = { { 0, 12288 } };
+	struct unic_sgl *sgl = list(1, at, false);
+
+	(void)state;
+	r.port.late_dma = true;
+	assert_int_equal(unic_dma_run(&r.nic.transport, sgl), 0);
+	r.port.bad_dma = true;
+	fake_dma_run(&r.port, 1);
+	r.port.bad_dma = false;
+	fake_dma_run(&r.port, 64);
+	assert_true(unic_dma_poll(&r.nic.transport));
+	assert_true(sgl->failed);
+	assert_int_equal(sgl->pending, 0);
+	assert_int_equal(rig_count(&r, dma_errors), 1);
+	assert_int_equal(r.nic.mrs.mr[mr.mr].dmas, 0);
+	/* the end of each piece is told once */
+	assert_false(unic_dma_poll(&r.nic.transport));
+}
+
 /* Without a free job no piece is lost; the rest is moved later. */
 static void jobs_run_out(void **state)
 {
@@ -131,6 +153,7 @@ int main(void)
 		cmocka_unit_test_setup(gathers_across_pages, up),
 		cmocka_unit_test_setup(scatters, up),
 		cmocka_unit_test_setup(pieces_in_flight, up),
+		cmocka_unit_test_setup(piece_that_fails, up),
 		cmocka_unit_test_setup(jobs_run_out, up),
 		cmocka_unit_test_setup(gone, up),
 	};
