@@ -181,8 +181,7 @@ bool unic_table_ahead(struct unic_memory *nic, uint16_t mr, uint32_t *first,
 	if (r <= 0)
 		return r == -UNIC_ENOPAGE;
 	*done += (uint32_t)r;
-	if (r > 1 && (uint32_t)r == (keep < group ? keep : group))
-		*first += (uint32_t)r - 1u;
+	*first += (uint32_t)r - 1u;
 	return true;
 }
 

@@ -73,8 +73,9 @@ int unic_table_miss(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		    uint32_t keep, bool wanted);
 
 /** unic_table_ahead() - reads page *@first, which is missing and only advised, and what
- * follows it in its group, up to @end_page; *@first becomes the last page that is
- * there, or will be, and *@done is counted up by those. False: there is no room. */
+ * follows it in its group, up to @end_page. *@done is counted up by the pages that came,
+ * or will, and *@first goes on by one less, not beyond the last of them. False: there is
+ * no room. */
 bool unic_table_ahead(struct unic_memory *nic, uint16_t mr, uint32_t *first,
 		      uint32_t end_page, uint32_t *done);
 
