@@ -43,9 +43,9 @@ take_page_range(struct unic_memory *nic, unic_le32 mr, unic_le32 gen,
 			       of->count);
 }
 
-/* Slots of @mr whose first page, the one that missed, is among these. */
+/* Slots of @mr whose first page, the one that missed, is among these, which are there. */
 static void end_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
-		       uint32_t count, uint8_t state)
+		       uint32_t count)
 {
 	uint32_t left = nic->faults.busy;
 
@@ -55,10 +55,10 @@ static void end_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
 
 		if (m->mr != mr || m->first - first >= count)
 			continue;
-		if (state == UNIC_FAULT_FREE && !m->ahead)
+		if (!m->ahead)
 			unic_histogram_add(&nic->histograms, UNIC_HIST_MISS,
 					   nic->now_ns - m->since_ns);
-		unic_fault_end(nic, m, state);
+		unic_fault_end(nic, m, UNIC_FAULT_FREE);
 	}
 }
 
@@ -151,7 +151,7 @@ int unic_fault_refused(struct unic_memory *nic,
 		mark_short_faults(nic, of.mr, of.first + *done,
 				  of.count - *done);
 	if (*done)
-		end_faults(nic, of.mr, of.first, *done, UNIC_FAULT_FREE);
+		end_faults(nic, of.mr, of.first, *done);
 	return r;
 }
 

@@ -23,7 +23,7 @@ MUTATIONS = (
      "histograms: a grace begins with the decision", "test_histogram"),
     ("firmware/revoke/admission.c", "\t\t\t   nic->now_ns - w->since_ns);\n", "\t\t\t   0);\n",
      "histograms: all waits take no time", "test_histogram"),
-    (ANSWER, " && !m->ahead)", ")",
+    (ANSWER, "if (!m->ahead)", "if (1)",
      "histograms: pages that nobody waited for", "test_histogram"),
     (ANSWER, "nic->now_ns - m->since_ns", "0",
      "histograms: all misses take no time", "test_histogram"),
