@@ -22,14 +22,12 @@ void unic_depth_waited(struct unic_revoke *nic, uint32_t proc, uint32_t us)
 	nic->depth.wait = unic_pain_wait(nic->depth.wait, us * 1000ull);
 }
 
-/* Until somebody waited: as for one who lets his grace pass. */
+/* Until somebody waited: as for one who lets his grace pass, which has 10 s at most. */
 static uint32_t mean_wait(const struct unic_revoke *nic)
 {
-	uint64_t grace = nic->notices.grace_us * 1000ull >> 6;
-
 	if (nic->depth.wait)
 		return nic->depth.wait;
-	return grace > UINT32_MAX ? UINT32_MAX : (uint32_t)grace;
+	return (uint32_t)(nic->notices.grace_us * 1000ull >> 6);
 }
 
 __attribute__((noinline, cold)) bool unic_depth_pays(struct unic_revoke *nic,
