@@ -230,8 +230,6 @@ bool unic_dma_poll(struct unic_transport *nic)
 	uint32_t n, tag;
 	int status;
 
-	if (likely(!nic->pieces))
-		return false;
 	for (n = 0; n < UNIC_DMA_JOBS; n++) {
 		if (!unic_port_dma_poll(nic->port, &tag, &status))
 			break;
