@@ -766,6 +766,26 @@ static void pages_that_cannot_be_had(void **state)
 	assert_int_equal(touch(&mr, pd0, 1, 8, &p), 0);
 }
 
+/* MR_INVALIDATE ends no refusal of a DEMAND page: the driver has just said that there is
+ * none. */
+static void a_refusal_outlasts_an_invalidation(void **state)
+{
+	struct unic_evt_miss evt;
+	struct unic_xlate p;
+	struct rig_mr mr;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 8, UNIC_DEMAND, 0, &mr), 0);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_EMISS);
+	rig_poll(&a);
+	rig_expect(&a, UNIC_EVT_MISS, &evt);
+	assert_int_equal(rig_fault(&a, &mr, 1, 1, 0, FAKE_WINDOWS, 0, NULL), 0);
+	assert_int_equal(rig_pages(&a, &mr, 0, 8, 0, NULL), 0);
+	assert_int_equal(touch(&mr, pd0, 1, 8, &p), -UNIC_ENOPAGE);
+	rig_poll(&a);
+	assert_false(rig_event(&a, &evt));
+}
+
 static void silent_driver_is_not_waited_for(void **state)
 {
 	struct unic_xlate p;
@@ -1045,6 +1065,7 @@ int main(void)
 		TEST(answers_older_than_an_invalidation_are_stale),
 		TEST(bad_answers),
 		TEST(pages_that_cannot_be_had),
+		TEST(a_refusal_outlasts_an_invalidation),
 		TEST(silent_driver_is_not_waited_for),
 		TEST(more_misses_than_slots),
 		TEST(full_event_ring_delays_a_miss),

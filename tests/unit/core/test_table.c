@@ -65,11 +65,17 @@ static int down(void **state)
 	return 0;
 }
 
+static int touch_of(const struct rig_mr *m, uint32_t page, uint32_t pages,
+		    struct unic_xlate *p)
+{
+	return unic_access(&a.nic.memory, m->stag, (uint16_t)pd0, 0,
+			   m->iova + page * 4096ull, pages * 4096, p);
+}
+
 static int touch(uint32_t page, uint32_t pages)
 {
 	struct unic_xlate p;
-	int r = unic_access(&a.nic.memory, mr.stag, (uint16_t)pd0, 0,
-			    mr.iova + page * 4096ull, pages * 4096, &p);
+	int r = touch_of(&mr, page, pages, &p);
 
 	if (!r)
 		assert_true(p.bus == bus_of(0, page));
@@ -104,6 +110,34 @@ static void reads_end(void)
 	a.port.late_dma = false;
 	fake_dma_run(&a.port, 64);
 	rig_poll(&a);
+}
+
+/* The next @n reads fail at the port; the NIC sees it. */
+static void reads_fail(uint32_t n)
+{
+	a.port.bad_dma = true;
+	assert_int_equal(fake_dma_run(&a.port, n), n);
+	a.port.bad_dma = false;
+	rig_poll(&a);
+}
+
+/* Registers a TABLE region of as many pages, whose list is behind that of `mr`. */
+static void reg_other(struct rig_mr *other)
+{
+	uint32_t i;
+
+	for (i = 0; i < PAGES; i++)
+		rig_table(&a, 24 + i, 0, FIRST + PAGES + i);
+	assert_int_equal(rig_reg_cached(&a, pd0, PAGES, UNIC_TABLE, 24, other),
+			 0);
+}
+
+/* Process 1 takes all entries that are free but @left. */
+static void hog_all_but(uint32_t left, struct rig_mr *hog)
+{
+	assert_int_equal(rig_reg(&a, 1, pd1, a.nic.tlb.free - left,
+				 UNIC_CLASS_RDMA, UNIC_REG_LIST, 0, hog),
+			 0);
 }
 
 /* MR_INVALIDATE of all pages, between what the DMA engine and the NIC do. */
@@ -159,6 +193,77 @@ static void prefetch_fills_free_entries_only(void **state)
 	assert_int_equal(touch(16, 1), 0); /* replaces one, and no more */
 	assert_int_equal(__builtin_popcount(there()), 4);
 	assert_true(has(16) && !has(17));
+	assert_int_equal(rig_dereg(&a, &hog), 0);
+}
+
+/* Pages that are there are neither read into a second entry nor counted. */
+static void pages_that_are_there_are_kept(void **state)
+{
+	uint32_t done;
+
+	(void)state;
+	assert_int_equal(touch(3, 1), 0);
+	set_prefetch(4);
+	assert_int_equal(touch(1, 1), 0);
+	assert_int_equal(there(), 0xfu << 1);
+	assert_int_equal(rig_count(&a, table_filled), 4);
+	set_prefetch(1);
+	assert_int_equal(touch(10, 1), 0);
+	assert_int_equal(rig_pages(&a, &mr, 9, 4, UNIC_ADVISE_WILL_NEED, &done),
+			 0);
+	assert_int_equal(done, 3);
+	assert_int_equal(there(), 0xfu << 1 | 0xfu << 9);
+	assert_int_equal(rig_count(&a, table_filled), 8);
+	assert_int_equal(rig_count(&a, table_reads), 4);
+}
+
+/* What lies behind a page that is none is read all the same. */
+static void advice_passes_over_what_is_no_page(void **state)
+{
+	uint32_t done;
+
+	(void)state;
+	set_word(1, 0);
+	set_word(8, 0);
+	assert_int_equal(
+		rig_pages(&a, &mr, 0, PAGES, UNIC_ADVISE_WILL_NEED, &done), 0);
+	assert_int_equal(done, PAGES - 2);
+	assert_int_equal(there(), ((1u << PAGES) - 1u) & ~(1u << 1 | 1u << 8));
+}
+
+/* The watermark is for requests that come; no prefetch goes below it. */
+static void prefetch_leaves_what_the_reaper_keeps_free(void **state)
+{
+	struct unic_cmd_set_params params = {
+		.flags = unic_to_le32(UNIC_PARAM_WATERMARKS),
+		.low_entries = unic_to_le32(10),
+		.high_entries = unic_to_le32(12),
+	};
+	struct rig_mr hog;
+
+	(void)state;
+	set_prefetch(8);
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_SET_PARAMS, &params, NULL), 0);
+	hog_all_but(14, &hog);
+	assert_int_equal(touch(0, 1), 0);
+	assert_int_equal(there(), 0xfu);
+	assert_int_equal(a.nic.tlb.free, 10);
+	assert_int_equal(rig_dereg(&a, &hog), 0);
+}
+
+/* The first page without room ends advice: no other is read. */
+static void advice_ends_where_the_room_does(void **state)
+{
+	struct rig_mr hog;
+	uint32_t done;
+
+	(void)state;
+	hog_all_but(0, &hog);
+	assert_int_equal(
+		rig_pages(&a, &mr, 0, PAGES, UNIC_ADVISE_WILL_NEED, &done), 0);
+	assert_int_equal(done, 0);
+	assert_int_equal(there(), 0);
+	assert_int_equal(rig_count(&a, table_reads), 1);
 	assert_int_equal(rig_dereg(&a, &hog), 0);
 }
 
@@ -253,6 +358,43 @@ static void a_list_outside_of_memory(void **state)
 	assert_int_equal(rig_count(&a, dma_errors), 1);
 }
 
+/* ------------------------------------------------------------ what is shown */
+
+/* Row of region @m in a dump of all regions. */
+static struct unic_row_mr row_of(const struct rig_mr *m)
+{
+	struct unic_cmd_dump c = { .table = unic_to_le32(UNIC_TABLE_MR) };
+	const struct unic_row_mr *row =
+		(void *)(a.port.bar + UNIC_BAR_LIST_OFF +
+			 a.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES);
+	struct unic_cpl_dump cpl;
+	uint32_t i;
+
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_DUMP, &c, &cpl), 0);
+	for (i = 0; i < unic_from_le32(cpl.rows); i++)
+		if (unic_from_le32(row[i].index) == m->mr)
+			return row[i];
+	fail();
+	return row[0];
+}
+
+static void a_row_names_the_residency(void **state)
+{
+	struct rig_mr demand;
+	struct unic_row_mr row;
+
+	(void)state;
+	assert_int_equal(rig_reg_cached(&a, pd0, 4, UNIC_DEMAND, 0, &demand),
+			 0);
+	assert_int_equal(touch(2, 1), 0);
+	row = row_of(&mr);
+	assert_int_equal(row.mr_class, UNIC_CLASS_RDMA | UNIC_TABLE << 4);
+	assert_int_equal(unic_from_le32(row.misses), 1);
+	row = row_of(&demand);
+	assert_int_equal(row.mr_class, UNIC_CLASS_RDMA | UNIC_DEMAND << 4);
+	assert_int_equal(unic_from_le32(row.misses), 0);
+}
+
 /* ----------------------------------------------------- reads that take their time */
 
 static void a_late_read_suspends_without_an_event(void **state)
@@ -273,6 +415,72 @@ static void a_late_read_suspends_without_an_event(void **state)
 	assert_false(rig_event(&a, &evt));
 	assert_int_equal(a.nic.faults.busy, 0);
 	assert_int_equal(touch(2, 3), 0);
+}
+
+/* A page that came with the one before it is there for who waits for it. */
+static void a_page_comes_once_for_two_that_wait(void **state)
+{
+	(void)state;
+	set_prefetch(8);
+	a.port.late_dma = true;
+	assert_int_equal(touch(2, 1), -UNIC_EMISS);
+	assert_int_equal(touch(5, 1), -UNIC_EMISS);
+	reads_end();
+	assert_int_equal(there(), 0x3fu << 2);
+	assert_int_equal(rig_count(&a, table_filled), 6);
+	assert_int_equal(a.nic.faults.busy, 0);
+}
+
+/* A read serves those who wait for pages of its region, and nobody else. */
+static void each_region_has_its_read(void **state)
+{
+	struct unic_xlate p;
+	struct rig_mr other;
+
+	(void)state;
+	reg_other(&other);
+	a.port.late_dma = true;
+	assert_int_equal(touch(2, 1), -UNIC_EMISS);
+	assert_int_equal(touch_of(&other, 2, 1, &p), -UNIC_EMISS);
+	rig_poll(&a);
+	assert_int_equal(rig_count(&a, table_reads), 2);
+	assert_int_equal(fake_dma_run(&a.port, 1), 1);
+	rig_poll(&a);
+	assert_int_equal(there(), 1u << 2);
+	assert_int_equal(__builtin_popcount(a.nic.faults.busy), 1);
+	assert_int_equal(touch_of(&other, 2, 1, &p), -UNIC_EMISS);
+	reads_end();
+	assert_int_equal(a.nic.faults.busy, 0);
+	assert_int_equal(touch_of(&other, 2, 1, &p), 0);
+	assert_true(p.bus == bus_of(0, PAGES + 2));
+	assert_int_equal(rig_dereg(&a, &other), 0);
+}
+
+/* The port fails a read: who waits is told, and words that came before are not used. */
+static void a_late_read_that_fails(void **state)
+{
+	uint32_t done;
+
+	(void)state;
+	assert_int_equal(touch(0, 1), 0);
+	a.port.late_dma = true;
+	assert_int_equal(touch(2, 1), -UNIC_EMISS);
+	assert_int_equal(touch(9, 1), -UNIC_EMISS);
+	rig_poll(&a);
+	reads_fail(1);
+	assert_int_equal(rig_count(&a, dma_errors), 1);
+	assert_int_equal(touch(2, 1), -UNIC_ENOPAGE);
+	assert_int_equal(there(), 1u << 0);
+	reads_end();
+	assert_int_equal(there(), 1u << 0 | 1u << 9);
+	/* nor for what is advised: the words of page 9 are those of its group */
+	a.port.late_dma = true;
+	assert_int_equal(rig_pages(&a, &mr, 3, 1, UNIC_ADVISE_WILL_NEED, &done),
+			 0);
+	assert_int_equal(done, 1);
+	reads_fail(1);
+	assert_int_equal(rig_count(&a, dma_errors), 2);
+	assert_int_equal(there(), 1u << 0 | 1u << 9);
 }
 
 static void a_late_read_of_nothing_fails_all(void **state)
@@ -317,6 +525,24 @@ static void an_old_line_is_discarded(void **state)
 				 0);
 		assert_true(p.bus == bus_of(0, 10));
 	}
+}
+
+/* MR_INVALIDATE while the group is under way: it is asked for again at once. */
+static void a_group_is_asked_for_again(void **state)
+{
+	(void)state;
+	a.port.late_dma = true;
+	assert_int_equal(touch(2, 1), -UNIC_EMISS);
+	rig_poll(&a);
+	assert_int_equal(rig_count(&a, table_reads), 1);
+	invalidate_now();
+	rig_poll(&a);
+	assert_int_equal(rig_count(&a, table_reads), 2);
+	assert_int_equal(fake_dma_waiting(&a.port), 2);
+	reads_end();
+	assert_int_equal(rig_count(&a, table_stale), 1);
+	assert_int_equal(there(), 1u << 2);
+	assert_int_equal(a.nic.faults.busy, 0);
 }
 
 /* The same without anybody who waits: advice. */
@@ -418,23 +644,63 @@ static void more_reads_than_places(void **state)
 	assert_int_equal(rig_dereg(&a, &large), 0);
 }
 
+/* Process 1 holds all entries in @hog, so the words of page 2 come, and have no room. */
+static void come_without_room(struct rig_mr *hog)
+{
+	hog_all_but(0, hog);
+	a.port.late_dma = true;
+	assert_int_equal(touch(2, 1), -UNIC_EMISS);
+	reads_end();
+	assert_int_equal(there(), 0);
+}
+
 /* There is no room when the words come: they are read again when there is. */
 static void room_is_waited_for(void **state)
 {
 	struct rig_mr hog;
 
 	(void)state;
-	assert_int_equal(rig_reg(&a, 1, pd1, UNIC_TLB_ENTRIES, UNIC_CLASS_RDMA,
-				 UNIC_REG_LIST, 0, &hog),
-			 0);
-	a.port.late_dma = true;
-	assert_int_equal(touch(2, 1), -UNIC_EMISS);
-	reads_end();
-	assert_int_equal(there(), 0);
+	come_without_room(&hog);
 	assert_int_equal(touch(2, 1), -UNIC_EMISS);
 	assert_int_equal(rig_dereg(&a, &hog), 0);
 	rig_run(&a, 200000);
 	assert_int_equal(there(), 1u << 2);
+}
+
+/* Somebody else brings the page first: it is not read again, and nobody waits. */
+static void a_page_that_came_meanwhile(void **state)
+{
+	struct rig_mr hog;
+	uint32_t done, reads;
+
+	(void)state;
+	come_without_room(&hog);
+	assert_int_equal(rig_dereg(&a, &hog), 0);
+	assert_int_equal(rig_pages(&a, &mr, 2, 1, UNIC_ADVISE_WILL_NEED, &done),
+			 0);
+	assert_int_equal(done, 1);
+	reads = rig_count(&a, table_reads);
+	assert_int_equal(__builtin_popcount(a.nic.faults.busy), 1);
+	rig_run(&a, 200000);
+	assert_int_equal(a.nic.faults.busy, 0);
+	assert_int_equal(rig_count(&a, table_reads), reads);
+	assert_int_equal(touch(2, 1), 0);
+}
+
+/* When there is room the word is no page any more: who waits is told. */
+static void a_page_that_is_none_meanwhile(void **state)
+{
+	struct rig_mr hog;
+
+	(void)state;
+	come_without_room(&hog);
+	set_word(2, 0);
+	assert_int_equal(rig_dereg(&a, &hog), 0);
+	rig_run(&a, 200000);
+	set_word(2, bus_of(0, 2) | UNIC_TABLE_VALID);
+	assert_int_equal(touch(2, 1), -UNIC_ENOPAGE); /* remembered */
+	rig_run(&a, H_NS);
+	assert_int_equal(touch(2, 1), 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, up, down)
@@ -444,20 +710,31 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_miss_reads_a_group_and_keeps_what_is_needed),
 		TEST(prefetch_fills_free_entries_only),
+		TEST(pages_that_are_there_are_kept),
+		TEST(advice_passes_over_what_is_no_page),
+		TEST(prefetch_leaves_what_the_reaper_keeps_free),
+		TEST(advice_ends_where_the_room_does),
 		TEST(prefetch_is_within_the_quota),
 		TEST(prefetch_has_bounds),
 		TEST(a_page_of_another_window_is_none),
 		TEST(bad_words_are_no_pages),
 		TEST(a_list_outside_of_memory),
+		TEST(a_row_names_the_residency),
 		TEST(a_late_read_suspends_without_an_event),
+		TEST(a_page_comes_once_for_two_that_wait),
+		TEST(each_region_has_its_read),
+		TEST(a_late_read_that_fails),
 		TEST(a_late_read_of_nothing_fails_all),
 		TEST(an_old_line_is_discarded),
+		TEST(a_group_is_asked_for_again),
 		TEST(an_old_line_of_advice_is_discarded),
 		TEST(the_list_is_read_no_more_after_the_end),
 		TEST(a_reset_waits_for_reads),
 		TEST(a_read_that_does_not_end),
 		TEST(more_reads_than_places),
 		TEST(room_is_waited_for),
+		TEST(a_page_that_came_meanwhile),
+		TEST(a_page_that_is_none_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
