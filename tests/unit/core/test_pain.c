@@ -254,6 +254,141 @@ static void counters_may_wrap(void **state)
 			    UINT32_MAX);
 }
 
+/* ------------------------------------------------------------------- the counts */
+
+static uint32_t traffic_of(const struct rig_mr *mr)
+{
+	return unic_usage_traffic(&er.nic.memory, (uint16_t)mr->mr);
+}
+
+static void settle(const struct rig_mr *mr)
+{
+	unic_usage_settle(&er.nic.memory, (uint16_t)mr->mr);
+}
+
+/* More than 32 bits can say is as much as they can say. */
+static void traffic_saturates(void **state)
+{
+	uint32_t use;
+
+	evict_up(state);
+	evict_reg_ok(0, 1, &m[0]);
+	evict_reg_ok(0, 4, &m[1]);
+	of(&m[0])->uses = 1u << 22;
+	assert_int_equal(traffic_of(&m[0]), UNIC_PAIN_OP << 22);
+	for (use = 1u << 23; use; use <<= 1) {
+		of(&m[0])->uses = use;
+		assert_int_equal(traffic_of(&m[0]), UINT32_MAX);
+	}
+	of(&m[1])->uses = 1u << 24; /* as many as 256ths of them are counted */
+	assert_in_range(traffic_of(&m[1]), (1u << 31) - 1, 1u << 31);
+}
+
+static void region_without_entries_has_no_traffic(void **state)
+{
+	evict_up(state);
+	evict_reg_ok(0, 1, &m[0]);
+	assert_int_equal(
+		rig_reg_cached(&er, er_pd[0], 4, UNIC_DEMAND, 0, &m[1]), 0);
+	of(&m[1])->uses = 1000;
+	of(&m[1])->bytes = 1000000;
+	assert_int_equal(traffic_of(&m[1]), 0);
+}
+
+static void traffic_of_all_saturates(void **state)
+{
+	struct unic_traffic *all = &er.nic.candidates.traffic;
+
+	evict_up(state);
+	evict_reg_ok(0, 1, &m[0]);
+	assert_int_equal(all->value, 0);
+	of(&m[0])->uses = 1u << 28; /* 2^31 units of 2^6 bytes */
+	settle(&m[0]);
+	assert_int_equal(all->value, 1u << 31);
+	evict_up(state);
+	evict_reg_ok(0, 1, &m[0]);
+	of(&m[0])->uses = 1u << 31;
+	settle(&m[0]);
+	assert_int_equal(all->value, UINT32_MAX);
+}
+
+/* The mean is for each entry that is not free: of none there is no traffic. */
+static void mean_is_for_each_entry(void **state)
+{
+	struct unic_traffic *all = &er.nic.candidates.traffic;
+
+	evict_up(state);
+	all->at = (uint32_t)(er.nic.now_ns >> 16);
+	all->value = 1000;
+	assert_int_equal(er.nic.tlb.free, N);
+	assert_int_equal(unic_usage_mean(&er.nic.memory), 0);
+	evict_reg_ok(0, 4, &m[0]);
+	assert_int_equal(unic_usage_mean(&er.nic.memory), 16000);
+	all->value = (1u << 28) - 1;
+	assert_int_equal(unic_usage_mean(&er.nic.memory), UINT32_MAX - 15);
+	all->value = 1u << 28;
+	assert_int_equal(unic_usage_mean(&er.nic.memory), UINT32_MAX);
+}
+
+/* Bytes without a use, as of one that was taken back: pain, and no traffic. */
+static void what_was_not_used_is_no_traffic(void **state)
+{
+	struct unic_traffic before;
+
+	evict_up(state);
+	evict_hoard(0, 2, 2, m);
+	of(&m[0])->uses = 100;
+	settle(&m[0]);
+	before = er.nic.candidates.traffic;
+	rig_run(&er, 2 * MS);
+	of(&m[1])->bytes += 8192;
+	settle(&m[1]);
+	assert_int_equal(er.nic.candidates.pain[m[1].mr].value, 4096);
+	assert_int_equal(er.nic.candidates.traffic.at, before.at);
+	assert_int_equal(er.nic.candidates.traffic.value, before.value);
+	assert_int_equal(er.nic.pains.ops[m[1].mr].value, 0);
+}
+
+/* An index that rests keeps the uses of its last region: a sweep does not count them
+ * again. */
+static void uses_end_with_the_region(void **state)
+{
+	struct unic_traffic before;
+
+	evict_up(state);
+	evict_reg_ok(0, 2, &m[0]);
+	unic_mr_used(&er.nic.memory, of(&m[0]), BULK);
+	settle(&m[0]);
+	er.nic.stags.of[m[0].mr].step = UNIC_STAG_STEPS - 1;
+	assert_int_equal(rig_dereg(&er, &m[0]), 0);
+	assert_int_equal(er.nic.stags.resting, 1);
+	assert_int_equal(of(&m[0])->uses, 1);
+	before = er.nic.candidates.traffic;
+	rig_run(&er, 200 * MS); /* heartbeats, each with a sweep */
+	assert_int_equal(er.nic.stags.resting, 1);
+	assert_int_equal(er.nic.pains.ops[m[0].mr].uses, 0);
+	assert_int_equal(er.nic.pains.ops[m[0].mr].value, 0);
+	assert_int_equal(er.nic.candidates.traffic.at, before.at);
+	assert_int_equal(er.nic.candidates.traffic.value, before.value);
+}
+
+/* Demand is at least none, and at most what 32 bits can say. */
+static void demand_has_bounds(void **state)
+{
+	uint64_t *registered = &er.nic.counter[UNIC_C_mr_registered];
+
+	evict_up(state);
+	assert_int_equal(unic_usage_demand(&er.nic.memory), 0);
+	*registered += 3;
+	assert_int_equal(unic_usage_demand(&er.nic.memory), 3 * 256);
+	er.nic.pains.new_regions->returned += 2;
+	assert_int_equal(unic_usage_demand(&er.nic.memory), 256);
+	er.nic.pains.new_regions->returned += 2;
+	assert_int_equal(unic_usage_demand(&er.nic.memory), 0);
+	*registered += 1u << 24;
+	assert_int_equal(unic_usage_demand(&er.nic.memory), UINT32_MAX);
+}
+
 /* ------------------------------------------------------------------- the reaper */
 
 #define LOW  8u
@@ -383,6 +518,13 @@ int main(void)
 		cmocka_unit_test(weight_of_zero_is_none),
 		cmocka_unit_test(equal_pain_changes_nothing),
 		cmocka_unit_test(counters_may_wrap),
+		cmocka_unit_test(traffic_saturates),
+		cmocka_unit_test(region_without_entries_has_no_traffic),
+		cmocka_unit_test(traffic_of_all_saturates),
+		cmocka_unit_test(mean_is_for_each_entry),
+		cmocka_unit_test(what_was_not_used_is_no_traffic),
+		cmocka_unit_test(uses_end_with_the_region),
+		cmocka_unit_test(demand_has_bounds),
 		cmocka_unit_test(reaper_takes_what_rests),
 		cmocka_unit_test(reaper_spares_what_is_used),
 		cmocka_unit_test(reaper_without_weight_spares_nothing),
