@@ -17,6 +17,8 @@ MUTATIONS = (
      "rates: an idle queue pair saves up for ever", "test_meter"),
     (BUCKET, "\t\tb->paid_ns = now_ns - b->saved_ns;\n", "\t\tb->paid_ns = now_ns;\n",
      "rates: what a late look missed is lost", "test_meter"),
+    (BUCKET, "\tif (now_ns - b->paid_ns < UINT64_MAX / 2 &&\n\t    now_ns", "\tif (now_ns",
+     "rates: who owes and takes is forgiven", "test_meter"),
     (BUCKET, "if (unit < b->unit || !b->unit)\n\t\tb->paid_ns", "b->paid_ns",
      "rates: a limit that is set again forgives", "test_meter"),
     (METER, "\tunic_bucket_take(&m->qp[idx].bucket, nic->now_ns, bytes);\n", "",

@@ -390,6 +390,22 @@ static void late_looks_lose_nothing(void **state)
 	assert_rate(bytes[0], 10 * MB, 100 * MS);
 }
 
+/* A bucket that owes and is taken from owes both; one that does not has saved up no more
+ * than a burst with its turn. */
+static void who_owes_owes_more(void **state)
+{
+	struct unic_bucket b = { 0 };
+
+	(void)state;
+	unic_bucket_set(&b, MS, 1000 * MB, 1000, 100); /* one each ns */
+	unic_bucket_take(&b, MS, 100);
+	assert_true(unic_bucket_at(&b) == MS + 100);
+	unic_bucket_take(&b, MS + 50, 100);
+	assert_true(unic_bucket_at(&b) == MS + 200);
+	unic_bucket_take(&b, MS + 10000, 100);
+	assert_true(unic_bucket_at(&b) == MS + 10000 - 900 + 100);
+}
+
 /* Payload that comes by DMA, later, counts once. */
 static void gathered_frames_count(void **state)
 {
@@ -618,6 +634,7 @@ int main(void)
 		cmocka_unit_test(acknowledgements_are_free),
 		cmocka_unit_test(a_burst_is_what_is_said),
 		cmocka_unit_test(late_looks_lose_nothing),
+		cmocka_unit_test(who_owes_owes_more),
 		cmocka_unit_test(gathered_frames_count),
 		cmocka_unit_test(who_ends_waits_for_nothing),
 		cmocka_unit_test(a_limit_can_be_lifted),
