@@ -385,10 +385,6 @@ void unic_admin_params(struct unic_req *req)
 	struct unic_ctl_params r;
 
 	memcpy(&r, req->rec, sizeof(r));
-	if (r.rsvd) {
-		unic_req_status(req, UNIC_ST_INVALID);
-		return;
-	}
 	cmd.grace_us = r.grace_us;
 	cmd.deliver_us = r.deliver_us;
 	cmd.reaper_us = r.reaper_us;
