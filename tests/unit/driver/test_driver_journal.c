@@ -262,6 +262,57 @@ static void limit_is_kept_for_the_process(void **state)
 	fake_delete(f);
 }
 
+/* A limit of a queue pair is the process's own to set, raise and lift, and is not that of
+ * the process; what is told only changes nothing, nor does an answer for a process that
+ * has gone meanwhile. */
+static void limits_that_are_not_the_process_s(void **state)
+{
+	struct fake *f = fake_new();
+	const struct unic_cpl_rate told = { .rate = unic_to_le64(5000000),
+					    .burst = unic_to_le32(77),
+					    .held = unic_to_le32(3) };
+	struct unic_ctl_rate r = { .rate = unic_to_le64(1000) };
+	struct unic_cmd_rate cmd;
+	struct unic_hqp *made;
+	uint32_t qp;
+
+	(void)state;
+	qp = queues(f, region(f, 4));
+	memcpy(f->cpl[UNIC_CMD_RATE], &told, sizeof(told));
+	assert_int_equal(own_rate(f, 7000000, qp), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_RATE], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.flags), UNIC_RATE_SET);
+	assert_int_equal(unic_from_le32(cmd.qpn), 5);
+	assert_int_equal(reply_u32(f, 28), 3); /* held */
+	r.rate = unic_to_le64(0);
+	assert_int_equal(request(f, UNIC_CTL_OWN_RATE, &r), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_RATE], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.flags), 0);
+	assert_int_equal(reply_u32(f, 24), 77); /* burst */
+	assert_true(f->host->proc[0].rate == 0);
+	assert_int_equal(f->host->proc[0].burst, 0);
+	made = (struct unic_hqp *)unic_obj_get(&f->host->objects, qp,
+					       UNIC_OBJ_QP, 0);
+	made->qpn = UNIC_LOST; /* by a reset */
+	assert_int_equal(own_rate(f, 7000000, qp), UNIC_ST_NO_QP);
+	made->qpn = 5;
+	f->client.privileged = true;
+	r.rate = unic_to_le64(5000000);
+	r.flags = unic_to_le32(UNIC_RATE_SET);
+	ask(f, UNIC_CTL_RATE, &r);
+	f->host->proc[0].state = UNIC_HPROC_DETACHING;
+	settle(f);
+	assert_true(f->host->proc[0].rate == 0);
+	f->host->proc[0].state = UNIC_HPROC_LIVE;
+	r.id = unic_to_le32(SLOTS);
+	assert_int_equal(request(f, UNIC_CTL_RATE, &r), UNIC_ST_NO_PROC);
+	r.id = unic_to_le32(0);
+	f->host->features &= ~UNIC_FEAT_RATES;
+	assert_int_equal(request(f, UNIC_CTL_RATE, &r),
+			 UNIC_CTL_ST_UNSUPPORTED);
+	fake_delete(f);
+}
+
 /* For a NIC that knows no UNIC_PROC_KEEP_* the driver says all that it knows; a
  * process's own request is refused there. */
 static void older_nic_is_told_everything(void **state)
@@ -586,6 +637,7 @@ int main(void)
 			kept_process_has_the_share_that_was_set, keep, no_keep),
 		cmocka_unit_test_setup_teardown(policy_is_the_process_s_own,
 						keep, no_keep),
+		cmocka_unit_test(limits_that_are_not_the_process_s),
 		cmocka_unit_test_setup_teardown(limit_is_kept_for_the_process,
 						keep, no_keep),
 		cmocka_unit_test(older_nic_is_told_everything),

@@ -144,6 +144,13 @@ static void batches_count_what_is_in_them(void **state)
 	assert_int_equal(unic_from_le16(got.status), UNIC_ST_OK);
 	assert_int_equal(try_register(f), UNIC_CTL_ST_TOO_FAST);
 	assert_int_equal(reply_u32(f, 16), 700000);
+	/* and none of it is done if it comes too early */
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, &f->client, &msg, sizeof(msg)));
+	assert_int_equal(f->os.replies, 1);
+	memcpy(&got, f->os.reply[0], sizeof(got));
+	assert_int_equal(unic_from_le16(got.status), UNIC_CTL_ST_TOO_FAST);
+	assert_int_equal(reply_u32(f, 16), 700000);
 	fake_delete(f);
 }
 
@@ -260,6 +267,46 @@ static void one_wake_is_for_many_upcalls(void **state)
 	fake_delete(f);
 }
 
+/* Each process is woken at its own time, and none that has gone. */
+static void each_is_woken_at_its_time(void **state)
+{
+	struct unic_client other = { .pid = 8, .slot = UNIC_OS_NO_SLOT };
+	struct unic_ctl_hello hi = {
+		.hdr.op = unic_to_le16(UNIC_CTL_HELLO),
+		.version = unic_to_le32(UNIC_CTL_VERSION),
+	};
+	struct fake *f = fake_new();
+	uint32_t was, i;
+
+	(void)state;
+	f->host->config.limit[UNIC_CTL_LIMIT_UPCALLS] = SLOW;
+	f->os.now_ns = 1000 * MS;
+	region(f, 4);
+	assert_true(unic_host_request(f->host, &other, &hi, sizeof(hi)));
+	settle(f);
+	was = f->os.upcalls;
+	for (i = 0; i < 3; i++)
+		upcall_of(f, UNIC_UP_CQ_ERROR);
+	f->os.now_ns += 50 * MS;
+	for (i = 0; i < 3; i++)
+		unic_upcall_send_obj(f->host, other.slot, UNIC_UP_CQ_ERROR, 0,
+				     0, 0);
+	assert_int_equal(f->os.upcalls - was, 4);
+	f->os.now_ns += 50 * MS;
+	assert_int_equal(unic_host_poll(f->host), 1150 * MS);
+	assert_int_equal(f->os.upcalls - was, 5);
+	upcall_of(f, UNIC_UP_CQ_ERROR);
+	f->host->wakes_ns = 0; /* both wait: the earlier one is next */
+	assert_int_equal(unic_host_poll(f->host), 1150 * MS);
+	assert_int_equal(f->os.upcalls - was, 5);
+	f->host->proc[0].state = UNIC_HPROC_DETACHING;
+	f->os.now_ns += 1000 * MS;
+	unic_upcall_poll(f->host, f->os.now_ns, 0);
+	assert_int_equal(f->os.upcalls - was, 6);
+	f->host->proc[0].state = UNIC_HPROC_LIVE;
+	fake_delete(f);
+}
+
 static void deadlines_wake_at_once(void **state)
 {
 	struct fake *f = fake_new();
@@ -324,6 +371,7 @@ int main(void)
 		cmocka_unit_test(others_have_their_own),
 		cmocka_unit_test(misses_are_put_off),
 		cmocka_unit_test(one_wake_is_for_many_upcalls),
+		cmocka_unit_test(each_is_woken_at_its_time),
 		cmocka_unit_test(deadlines_wake_at_once),
 		cmocka_unit_test(limits_are_the_administrators),
 	};

@@ -283,6 +283,10 @@ static void lists_are_runs_of_their_own(void **state)
 	assert_int_equal(f.used, 17);
 	unic_frames_words_free(&f, 7);
 	assert_int_equal(f.used, 1);
+	unic_frames_words_free(&f, 7); /* the next run is 8's */
+	unic_frames_words_free(&f, 9); /* nor is there one after it */
+	assert_int_equal(f.used, 1);
+	assert_null(unic_frames_words(&f, 8, 513, &bus)); /* larger */
 	assert_int_equal(unic_frames_alloc(&f, -4096ull, 1, 12, list), 0);
 	unic_frames_unpin_all(&f);
 	assert_int_equal(f.used, 1); /* that of the process */

@@ -222,6 +222,35 @@ static void parameters_outlive_a_reset(void **state)
 	fake_delete(f);
 }
 
+/* Any of them alone is set again. */
+static void one_parameter_outlives_a_reset(void **state)
+{
+	const struct unic_ctl_params one[] = {
+		{ .residence_us = unic_to_le32(77) },
+		{ .extend_us = unic_to_le32(77) },
+	};
+	struct unic_cmd_set_params cmd;
+	uint32_t i, n;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct fake *f = fake_new();
+		struct unic_ctl_params r = one[i];
+
+		hello(f);
+		f->client.privileged = true;
+		assert_int_equal(request(f, UNIC_CTL_PARAMS, &r), 0);
+		n = f->given[UNIC_CMD_SET_PARAMS];
+		reset_nic(f);
+		assert_int_equal(f->given[UNIC_CMD_SET_PARAMS], n + 1);
+		memcpy(&cmd, f->last[UNIC_CMD_SET_PARAMS], sizeof(cmd));
+		assert_int_equal(unic_from_le32(cmd.residence_us),
+				 i == 0 ? 77 : 0);
+		assert_int_equal(unic_from_le32(cmd.extend_us), i ? 77 : 0);
+		fake_delete(f);
+	}
+}
+
 /* The time after which a region is idle goes to a NIC that knows of it, and only there,
  * and is kept like the others. */
 static void idle_time_is_for_who_knows_it(void **state)
@@ -816,6 +845,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(forms_come_back_or_are_told,
 						keep, no_keep),
 		cmocka_unit_test(parameters_outlive_a_reset),
+		cmocka_unit_test(one_parameter_outlives_a_reset),
 		cmocka_unit_test(idle_time_is_for_who_knows_it),
 		cmocka_unit_test(prefetch_is_for_who_knows_it),
 		cmocka_unit_test(weight_of_pain_is_for_who_knows_it),
