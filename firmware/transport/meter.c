@@ -270,10 +270,11 @@ COLD void unic_meter_forget(struct unic_transport *nic, uint16_t idx)
 
 	if (!UNIC_METERS)
 		return;
-	if (!unlink_parked(m, &m->own, idx, &prev) &&
-	    unlink_parked(m, &m->line[p].head, idx, &prev) &&
-	    m->line[p].tail == idx)
-		m->line[p].tail = prev;
+	if (!unlink_parked(m, &m->own, idx, &prev)) {
+		unlink_parked(m, &m->line[p].head, idx, &prev);
+		if (m->line[p].tail == idx)
+			m->line[p].tail = prev;
+	}
 	m->parked--;
 	qp->on &=
 		(uint8_t) ~(UNIC_ON_PARKED | UNIC_HELD_SEND | UNIC_HELD_REPLY);

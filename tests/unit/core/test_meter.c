@@ -312,6 +312,35 @@ static void responses_count(void **state)
 	assert_rate(bytes[0], 20 * MB, 50 * MS);
 }
 
+/* Responses and requests of one queue pair wait for the same time, once, and a limit
+ * that is lifted frees both. */
+static void responses_wait_with_requests(void **state)
+{
+	const uint8_t both = UNIC_HELD_SEND | UNIC_HELD_REPLY;
+	uint32_t i;
+
+	(void)state;
+	up();
+	sched_connect(false, 0);
+	limit_qp(0, 10000, 1024);
+	rig_send(&sched_b, &sched_far[0], UNIC_WR_READ, 1, &sched_mb[0], 0,
+		 SCHED_LONG, sched_ma[0].iova, sched_ma[0].stag);
+	rig_poll(&sched_b);
+	sched_write(0, SCHED_LONG);
+	for (i = 0; i < 4; i++)
+		sched_round();
+	assert_int_equal(sched_a.nic.meters.parked, 1);
+	assert_int_equal(held(0, 0), 1);
+	assert_int_equal(sched_a.nic.qps.qp[sched_qa[0].qpn & 0xff].on & both,
+			 both);
+	assert_true(bytes[0] < SCHED_LONG);
+	limit_qp(0, 0, 0);
+	assert_int_equal(sched_a.nic.meters.parked, 0);
+	for (i = 0; i < 8; i++)
+		sched_round();
+	assert_true(bytes[0] > 2 * SCHED_LONG);
+}
+
 /* Acknowledgements neither wait for a limit nor count. */
 static void acknowledgements_are_free(void **state)
 {
@@ -417,6 +446,12 @@ static void gathered_frames_count(void **state)
 	stream(1, 3000, 5 * MS);
 	bytes[0] = 0;
 	stream(1, 3000, 50 * MS);
+	assert_rate(bytes[0], 20 * MB, 50 * MS);
+	/* nor do those of another queue pair that are being gathered */
+	sched_connect(false, 1);
+	stream(3, 3000, 5 * MS);
+	bytes[0] = 0;
+	stream(3, 3000, 50 * MS);
 	assert_rate(bytes[0], 20 * MB, 50 * MS);
 }
 
@@ -543,6 +578,86 @@ static void bad_limits_are_refused(void **state)
 	assert_int_equal(command(1, 0, 1000, 0, 1, NULL), UNIC_ST_NO_QP);
 	assert_int_equal(command(0, NOT, 100000000000, 0, 1, NULL), 0);
 	assert_int_equal(command(0, NOT, 1000, 65536, 1, NULL), 0);
+	assert_int_equal(command(0, NOT, 100000, 100000, 1, NULL), 0);
+}
+
+/* A queue pair that is being destroyed has no limit, and one of its process does not
+ * bring it back. */
+static void who_is_leaving_has_no_limit(void **state)
+{
+	struct unic_cmd_obj end = { .proc = unic_to_le32(0) };
+	const struct unic_qp_ctx *qp;
+
+	(void)state;
+	up();
+	sched_connect(false, 0);
+	sched_a.port.late_dma = true;
+	sched_write(0, 3000);
+	unic_proc_take(&sched_a.nic.command, 0);
+	unic_nic_poll(&sched_a.nic);
+	qp = &sched_a.nic.qps.qp[sched_qa[0].qpn & 0xff];
+	end.id = unic_to_le32(sched_qa[0].qpn);
+	assert_int_equal(rig_cmd(&sched_a, UNIC_CMD_QP_DESTROY, &end, NULL),
+			 UNIC_ST_PENDING);
+	assert_true(qp->used && qp->dying);
+	assert_int_equal(command(0, 0, 1000, 0, 1, NULL), UNIC_ST_NO_QP);
+	limit_proc(0, 1 * MB, 1024);
+	assert_true(qp->used && qp->dying);
+	assert_int_equal(qp->on, 0);
+}
+
+/* Those with times of their own are woken at these, whoever came first; the NIC sleeps
+ * until the earliest. */
+static void the_earliest_wakes_first(void **state)
+{
+	uint32_t q, k;
+	uint64_t at;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		up();
+		sched_connect(false, 0);
+		sched_connect(false, 0);
+		limit_qp(k, 1 * MB, 1);
+		limit_qp(1 - k, 200000, 1);
+		rig_run(&sched_a, 2 * MS); /* not when a beat is due */
+		for (q = 0; q < 2; q++) {
+			sched_write(q, SCHED_LONG);
+			at = rig_poll(&sched_a);
+		}
+		assert_int_equal(sched_a.nic.meters.parked, 2);
+		assert_in_range(at - sched_a.port.now_ns, 1000000, 1200000);
+		sched_a.port.now_ns += 2 * MS;
+		memset(bytes, 0, sizeof(bytes));
+		rig_poll(&sched_a);
+		assert_true(bytes[k] > 0);
+		assert_int_equal(bytes[1 - k], 0);
+	}
+}
+
+/* A limit that comes while a queue pair alone has work holds from its next frame. */
+static void who_is_alone_gets_a_limit(void **state)
+{
+	struct unic_cmd_rate cmd = {
+		.rate = unic_to_le64(10000),
+		.burst = unic_to_le32(1024),
+		.flags = unic_to_le32(UNIC_RATE_SET),
+	};
+	struct unic_cpl_rate cpl;
+
+	(void)state;
+	up();
+	sched_connect(false, 0);
+	sched_write(0, SCHED_LONG);
+	unic_proc_take(&sched_a.nic.command, 0);
+	assert_int_equal(sched_a.nic.sched.sole_on, UNIC_ON_SEND);
+	assert_int_equal(unic_meter_rate(&sched_a.nic.transport, &cmd, &cpl),
+			 0);
+	sched_round();
+	sched_round();
+	assert_true(bytes[0] > 0);
+	assert_true(bytes[0] < 3000);
+	assert_int_equal(sched_a.nic.meters.parked, 1);
 }
 
 /* A process can begin with a limit: after a reset the driver attaches it as it was. */
@@ -631,6 +746,7 @@ int main(void)
 		cmocka_unit_test(a_doorbell_is_no_token),
 		cmocka_unit_test(repeats_count),
 		cmocka_unit_test(responses_count),
+		cmocka_unit_test(responses_wait_with_requests),
 		cmocka_unit_test(acknowledgements_are_free),
 		cmocka_unit_test(a_burst_is_what_is_said),
 		cmocka_unit_test(late_looks_lose_nothing),
@@ -640,6 +756,9 @@ int main(void)
 		cmocka_unit_test(a_limit_can_be_lifted),
 		cmocka_unit_test(lower_is_lower),
 		cmocka_unit_test(bad_limits_are_refused),
+		cmocka_unit_test(who_is_leaving_has_no_limit),
+		cmocka_unit_test(the_earliest_wakes_first),
+		cmocka_unit_test(who_is_alone_gets_a_limit),
 		cmocka_unit_test(a_process_begins_with_a_limit),
 		cmocka_unit_test(a_limit_is_the_queue_pairs),
 		cmocka_unit_test(setting_again_gains_nothing),
