@@ -189,6 +189,36 @@ static void who_waits_can_go(void **state)
 	assert_int_equal(sched_a.nic.order.waits, 0);
 }
 
+/* A queue pair with a limit waits as others do, and keeps the limit. */
+static void who_waits_keeps_its_limit(void **state)
+{
+	struct unic_cmd_rate cmd = {
+		.rate = unic_to_le64(1000000),
+		.flags = unic_to_le32(UNIC_RATE_SET),
+	};
+	struct rig_mr x;
+	uint32_t q, i;
+
+	(void)state;
+	sched_up(1, 1, 1);
+	q = sched_connect(false, 0);
+	cmd.qpn = unic_to_le32(sched_qa[q].qpn);
+	assert_int_equal(rig_cmd(&sched_a, UNIC_CMD_RATE, &cmd, NULL), 0);
+	form_in_use(q, &x);
+	post(q, local_op(UNIC_WR_LOCAL_INV, x.stag));
+	for (i = 0; i < 5; i++)
+		unic_nic_poll(&sched_a.nic);
+	assert_int_equal(sched_a.nic.order.waits, 1);
+	assert_int_equal(sched_a.nic.sched.sole_on, 0);
+	unic_mr_unhold(&sched_a.nic.memory, (uint16_t)x.mr);
+	for (i = 0; i < 5; i++)
+		unic_nic_poll(&sched_a.nic);
+	assert_int_equal(sched_completed(q), 1);
+	assert_int_equal(sched_a.nic.sched.work, 0);
+	assert_int_equal(sched_a.nic.qps.qp[sched_qa[q].qpn & 0xff].on,
+			 UNIC_ON_METERED);
+}
+
 /* Polls until queue pair @q reads a list, whose DMA does not complete. */
 static void until_reading(uint32_t q)
 {
@@ -365,6 +395,7 @@ int main(void)
 		cmocka_unit_test(a_blocked_queue_pair_reads_no_list),
 		cmocka_unit_test(lists_are_read_for_all_processes),
 		cmocka_unit_test(another_process_reads_next),
+		cmocka_unit_test(who_waits_keeps_its_limit),
 		cmocka_unit_test(who_waits_can_go),
 		cmocka_unit_test(the_next_reader_can_go),
 	};

@@ -635,6 +635,57 @@ static void the_earliest_wakes_first(void **state)
 	}
 }
 
+/* A queue pair that dies in the turn in which it sent waits for no answer: bytes of a
+ * later frame are not read, whichever. */
+static void the_dead_have_no_timer(void **state)
+{
+	const struct unic_qp_ctx *qp;
+	uint32_t k, dead = 0;
+
+	(void)state;
+	for (k = 1; k < 12; k++) {
+		up();
+		sched_connect(false, 0);
+		qp = &sched_a.nic.qps.qp[sched_qa[0].qpn & 0xff];
+		limit_qp(0, 100 * MB, 65536);
+		rig_run(&sched_a, MS);
+		sched_write(0, SCHED_LONG);
+		sched_a.port.fail_call = sched_a.port.calls + k;
+		unic_nic_poll(&sched_a.nic);
+		if (qp->state != UNIC_QPS_ERR || !bytes[0])
+			continue;
+		assert_true(qp->sq.timer_ns == UNIC_NEVER);
+		dead++;
+	}
+	assert_true(dead > 0);
+}
+
+/* A queue pair whose messages nobody answers waits for no answer. */
+static void the_unanswered_have_no_timer(void **state)
+{
+	const struct unic_qp_ctx *qp;
+
+	(void)state;
+	up();
+	sched_qps = 1;
+	rig_qp_of(&sched_a, 0, sched_pa[0], 0, UNIC_QPT_UC, 0, 0,
+		  &sched_qa[0]);
+	rig_qp_of(&sched_b, 0, sched_pb[0], 0, UNIC_QPT_UC, 0, 0,
+		  &sched_far[0]);
+	rig_connect(&sched_a, &sched_qa[0], &sched_b, &sched_far[0]);
+	qp = &sched_a.nic.qps.qp[sched_qa[0].qpn & 0xff];
+	limit_qp(0, 1 * MB, 1);
+	rig_run(&sched_a, 2 * MS);
+	sched_write(0, SCHED_LONG);
+	rig_poll(&sched_a);
+	assert_true(bytes[0] > 0);
+	assert_int_equal(sched_a.nic.meters.parked, 1);
+	assert_true(qp->sq.timer_ns == UNIC_NEVER);
+	stream(0, 0, 20 * MS);
+	assert_true(bytes[0] > SCHED_LONG);
+	assert_false(sched_is_busy(0, 1));
+}
+
 /* A limit that comes while a queue pair alone has work holds from its next frame. */
 static void who_is_alone_gets_a_limit(void **state)
 {
@@ -758,6 +809,8 @@ int main(void)
 		cmocka_unit_test(bad_limits_are_refused),
 		cmocka_unit_test(who_is_leaving_has_no_limit),
 		cmocka_unit_test(the_earliest_wakes_first),
+		cmocka_unit_test(the_dead_have_no_timer),
+		cmocka_unit_test(the_unanswered_have_no_timer),
 		cmocka_unit_test(who_is_alone_gets_a_limit),
 		cmocka_unit_test(a_process_begins_with_a_limit),
 		cmocka_unit_test(a_limit_is_the_queue_pairs),
