@@ -627,6 +627,12 @@ static void the_earliest_wakes_first(void **state)
 		}
 		assert_int_equal(sched_a.nic.meters.parked, 2);
 		assert_in_range(at - sched_a.port.now_ns, 1000000, 1200000);
+		/* also if it looks too early */
+		sched_a.nic.qps.timer_ns = 0;
+		sched_a.nic.timers_ns = 0;
+		at = rig_poll(&sched_a);
+		assert_int_equal(sched_a.nic.meters.parked, 2);
+		assert_in_range(at - sched_a.port.now_ns, 1000000, 1200000);
 		sched_a.port.now_ns += 2 * MS;
 		memset(bytes, 0, sizeof(bytes));
 		rig_poll(&sched_a);

@@ -292,6 +292,9 @@ static void each_is_woken_at_its_time(void **state)
 		unic_upcall_send_obj(f->host, other.slot, UNIC_UP_CQ_ERROR, 0,
 				     0, 0);
 	assert_int_equal(f->os.upcalls - was, 4);
+	f->host->wakes_ns = 0;
+	assert_int_equal(unic_host_poll(f->host), 1100 * MS);
+	assert_int_equal(f->os.upcalls - was, 4);
 	f->os.now_ns += 50 * MS;
 	assert_int_equal(unic_host_poll(f->host), 1150 * MS);
 	assert_int_equal(f->os.upcalls - was, 5);
