@@ -674,8 +674,7 @@ static void the_unanswered_have_no_timer(void **state)
 	(void)state;
 	up();
 	sched_qps = 1;
-	rig_qp_of(&sched_a, 0, sched_pa[0], 0, UNIC_QPT_UC, 0, 0,
-		  &sched_qa[0]);
+	rig_qp_of(&sched_a, 0, sched_pa[0], 0, UNIC_QPT_UC, 0, 0, &sched_qa[0]);
 	rig_qp_of(&sched_b, 0, sched_pb[0], 0, UNIC_QPT_UC, 0, 0,
 		  &sched_far[0]);
 	rig_connect(&sched_a, &sched_qa[0], &sched_b, &sched_far[0]);
