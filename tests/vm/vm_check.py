@@ -241,10 +241,13 @@ test_bases = memory(test_memory.test_bases)
 
 def test_calls(c):
     """Messages take no system call, but one that wakes a NIC that sleeps."""
-    c.start("target", "calls", "target", c.socket(1),
-            show=False).expect("ready")
-    said = c.guest.run(f"calls {pair.NODE} {IP[1]}", 150)
-    must(said.endswith("calls: ok\n"), said)
+    target = c.start("target", "calls", "target", c.socket(1), show=False)
+    try:
+        target.expect("ready")
+        said = c.guest.run(f"calls {pair.NODE} {IP[1]}", 150)
+        must(said.endswith("calls: ok\n"), said)
+    finally: # it listens, also for the next try
+        target.end()
 
 
 def test_deadline(c):
