@@ -19,6 +19,9 @@
 #include "nics.h"
 #include "usage.h"
 
+#define WAIT_MAX_S 86400u
+#define NAP_NS	   20000000 /* between two attempts to open */
+
 void unic_ctx_dead(struct unic_ctx *ctx)
 {
 	__atomic_store_n(&ctx->dead, 1, __ATOMIC_RELEASE);
@@ -337,15 +340,13 @@ static void query_info(struct unic_ctx *ctx)
 	ctx->attr.features = unic_from_le64(info.features);
 }
 
-static int open_ctx(const char *socket, bool kept, struct unic_ctx **out)
+static int open_once(const char *socket, bool kept, struct unic_ctx **out)
 {
 	struct unic_ctx *ctx = ctx_new();
 	int err;
 
 	if (!ctx)
 		return unic_fail(-ENOMEM, "out of memory");
-	if (!socket)
-		socket = unic_conn_default();
 	ctx->kept = kept;
 	strncpy(ctx->socket, socket, sizeof(ctx->socket) - 1);
 	err = unic_nics_open(socket, &ctx->conn, &ctx->nic);
@@ -367,14 +368,60 @@ static int open_ctx(const char *socket, bool kept, struct unic_ctx **out)
 	return 0;
 }
 
+/* Errors of a driver that is not there yet, or whose NIC is not. */
+static bool is_starting(int err)
+{
+	return err == -ENOENT || err == -ECONNREFUSED || err == -ENODEV ||
+	       err == -ENOTCONN;
+}
+
+static uint64_t clock_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
+}
+
+/* What the environment says of how long to wait, in milliseconds. */
+static uint32_t wait_of_user(void)
+{
+	const char *text = getenv("UNIC_WAIT");
+	unsigned long s = text ? strtoul(text, NULL, 10) : 0;
+
+	return (uint32_t)(s < WAIT_MAX_S ? s : WAIT_MAX_S) * 1000u;
+}
+
+static int open_ctx(const char *socket, bool kept, uint32_t timeout_ms,
+		    struct unic_ctx **out)
+{
+	static const struct timespec nap = { .tv_nsec = NAP_NS };
+	uint64_t end = clock_ms() + timeout_ms;
+	int err;
+
+	for (;;) { /* each time: /dev/unic may be there by now */
+		err = open_once(socket ? socket : unic_conn_default(), kept,
+				out);
+		if (!err || !is_starting(err) || clock_ms() >= end)
+			return err;
+		nanosleep(&nap, NULL);
+	}
+}
+
 int unic_open(const char *socket, struct unic_ctx **out)
 {
-	return open_ctx(socket, false, out);
+	return open_ctx(socket, false, wait_of_user(), out);
+}
+
+int unic_open_within(const char *socket, uint32_t timeout_ms,
+		     struct unic_ctx **out)
+{
+	return open_ctx(socket, false, timeout_ms, out);
 }
 
 int unic_open_kept(const char *socket, struct unic_ctx **out)
 {
-	return open_ctx(socket, true, out);
+	return open_ctx(socket, true, wait_of_user(), out);
 }
 
 void unic_close(struct unic_ctx *ctx)

@@ -158,6 +158,33 @@ def test_numbers(_):
         assert "is needed" in ask(program, option, text, code=EX_USAGE), (program, option)
 
 
+def test_any_order(_):
+    """With UNIC_WAIT a program waits for a driver that is started later, and for its NIC;
+    without, it fails at once and says why."""
+    with tempfile.TemporaryDirectory(prefix="unic-order-") as folder:
+        bus = folder + "/bus"
+        serve = ("unic-copy", "--socket", bus + "/unicd.sock", "--dir", folder, "serve")
+        began = time.monotonic()
+        assert "No such file" in ask(*serve, code=1)
+        assert time.monotonic() - began < 5
+        running = []
+        try:
+            for argv in (serve, ("unic-bus", "--dir", bus), ("unicd", "--bus", bus),
+                         ("unic-nic", "--bus", bus + "/nic")):
+                running.append(subprocess.Popen(
+                    [os.path.join(hosts.BIN, argv[0]), *argv[1:]], stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT, text=True,
+                    env={**os.environ, "UNIC_WAIT": str(hosts.PATIENCE_S)}))
+                if argv[0] == "unic-bus":
+                    assert "ready" in running[-1].stdout.readline()
+                time.sleep(0.1)
+            assert "ready" in running[0].stdout.readline()
+        finally:
+            for process in running:
+                process.terminate()
+                process.communicate()
+
+
 def test_unreadable_file(rig):
     """`make demo FILE=` of a file that is not there says so in a line."""
     done = subprocess.run([os.path.join(hosts.ROOT, "tests/qemu/demo.py"), "--board", "soft",
