@@ -7,6 +7,7 @@ implementation that shares no code with the firmware (zlib's CRC).
 usage: test_pcap.py [PCAP]        (default build/demo/demo.pcap)
 """
 import collections
+import os
 import struct
 import subprocess
 import sys
@@ -68,10 +69,23 @@ def test_tshark(all_frames):
         f"tshark knows {len(known)} of {len(all_frames)} frames"
 
 
+def test_dissector(all_frames):
+    """tools/wireshark/unic.lua knows each tagged message and vendor acknowledgement, and no
+    payload is malformed, whatever Wireshark would guess."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools",
+                          "wireshark", "unic.lua")
+    ours = sum(f[42] in (0xc0, 0xc1, 0xc2, 0xc3, 0xd0) for f in all_frames
+               if struct.unpack_from(">H", f, 12)[0] == 0x0800)
+    said = subprocess.run(["tshark", "-X", "lua_script:" + script, "-r", PCAP, "-Y",
+                           "unic || _ws.malformed", "-T", "fields", "-e", "_ws.malformed"],
+                          capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(said) == ours and not any(said), f"{len(said)} shown of {ours}"
+
+
 def main():
     all_frames = list(frames(PCAP))
     failed = 0
-    tests = (test_icrc, test_tshark)
+    tests = (test_icrc, test_tshark, test_dissector)
     for test in tests:
         try:
             assert all_frames, f"{PCAP} is empty"

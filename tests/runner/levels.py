@@ -56,7 +56,7 @@ GROUPS = {
               "tests/runner/test_version.py", "tests/runner/test_figures.py",
               "tests/runner/test_coverage.py",
               "tests/mutation/test_mutants.py",
-              "tests/abi/test_vectors.py", jobs=2)],
+              "tests/abi/test_vectors.py", "tests/abi/test_dissector.py", jobs=2)],
     "unit": [level("unit host", "$(UNIT_PROGS)", **BUSY)],
     "corpora": [
         level("fuzz corpora",
