@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <time.h>
 
 #include "ctl_fetch.h"
 #include "ctl_histogram.h"
 #include "ctl_limit.h"
+#include "ctl_metrics.h"
 #include "ctl_nics.h"
 #include "ctl_print.h"
 #include "ctl_uses.h"
@@ -49,6 +51,7 @@ static const char doc[] =
 	"                     waits, upcalls; and the queue of requests\n"
 	"  mr, tlb, tokens, qp, cq   the tables of the NIC\n"
 	"  histograms         how long waits, graces and misses took\n"
+	"  metrics            all of that as OpenMetrics text, for Prometheus\n"
 	"  uses               what regions are used for, as the NIC shows it\n"
 	"  trace              what the NIC did (--follow: and does; --groups:\n"
 	"                     what it records from now on; --refs: the uses "
@@ -61,6 +64,7 @@ static const char doc[] =
 	"  limits PROC|all    what a process may have the driver do in a "
 	"second;\n"
 	"                     --faults, --registrations, --upcalls: set it\n"
+	"  reset              of the NIC: every object ends\n"
 	"  fault crash | drop-rx N | drop-events N   provoke it, for tests\n";
 
 #define OPT_LIMITS 256 /* and an enum unic_ctl_limit */
@@ -471,20 +475,46 @@ static int do_limits(struct unic_conn *conn, const struct ctl_options *o)
 	return show_object(o, ctl_limits(conn, proc, o->limit), NULL);
 }
 
+static int do_metrics(struct unic_conn *conn, const struct ctl_options *o)
+{
+	(void)o;
+	return ctl_metrics(conn, stdout);
+}
+
+static int do_reset(struct unic_conn *conn, const struct ctl_options *o)
+{
+	struct unic_ctl_plain rec = { 0 };
+
+	(void)o;
+	return unic_conn_simple(conn, UNIC_CTL_RESET, &rec, "reset");
+}
+
 static const struct command {
 	const char *name;
 	int (*run)(struct unic_conn *conn, const struct ctl_options *o);
+	int args;  /* behind its name, at most */
 	bool acts; /* prints no object */
 } commands[] = {
-	{ "info", do_info, false },	{ "stats", do_stats, false },
-	{ "ps", do_ps, false },		{ "mr", do_mr, false },
-	{ "tlb", do_tlb, false },	{ "tokens", do_tokens, false },
-	{ "qp", do_qp, false },		{ "cq", do_cq, false },
-	{ "trace", do_trace, false },	{ "crash", do_crash, false },
-	{ "uses", do_uses, false },	{ "params", do_params, true },
-	{ "nics", do_nics, false },	{ "fault", do_fault, true },
-	{ "policy", do_policy, true },	{ "rate", do_rate, false },
-	{ "limits", do_limits, false }, { "histograms", do_histograms, false },
+	{ "info", do_info, 0, false },
+	{ "stats", do_stats, 0, false },
+	{ "ps", do_ps, 0, false },
+	{ "mr", do_mr, 0, false },
+	{ "tlb", do_tlb, 0, false },
+	{ "tokens", do_tokens, 0, false },
+	{ "qp", do_qp, 0, false },
+	{ "cq", do_cq, 0, false },
+	{ "trace", do_trace, 0, false },
+	{ "crash", do_crash, 0, false },
+	{ "uses", do_uses, 0, false },
+	{ "params", do_params, 0, true },
+	{ "nics", do_nics, 0, false },
+	{ "fault", do_fault, 2, true },
+	{ "policy", do_policy, 1, true },
+	{ "rate", do_rate, 1, false },
+	{ "limits", do_limits, 1, false },
+	{ "histograms", do_histograms, 0, false },
+	{ "reset", do_reset, 0, true },
+	{ "metrics", do_metrics, 0, false },
 };
 
 static const struct command *find_command(const char *name)
@@ -535,10 +565,11 @@ int main(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	cmd = find_command(o.args[0]);
-	if (!cmd) {
-		fprintf(stderr, "unicctl: no command %s; see unicctl --help\n",
+	if (!cmd || o.n_args > 1 + cmd->args) {
+		fprintf(stderr, "unicctl: %s %s; see unicctl --help\n",
+			cmd ? "too many arguments for" : "no command",
 			o.args[0]);
-		return 2;
+		return EX_USAGE;
 	}
 	err = open_driver(&o, &conn);
 	if (!err) {

@@ -18,6 +18,8 @@ import traceback
 
 import hosts
 
+DEBIAN = "/usr/lib/python3/dist-packages"  # for any other python3, too
+
 BYTES = 300_000
 # Options that want a number, and what is none, or too large.
 NUMBERS = (("unic-hog", "--max", "abc"), ("unic-hog", "--max", "0"), ("unic-hog", "--chunk", "513"),
@@ -156,6 +158,47 @@ def test_numbers(_):
     """What is no number, or none in range, is refused with what would do."""
     for program, option, text in NUMBERS:
         assert "is needed" in ask(program, option, text, code=EX_USAGE), (program, option)
+
+
+def test_metrics(rig):
+    """Prometheus reads `unicctl metrics`: each family once, counters that count, the
+    processes with their entries, histograms whose buckets add up."""
+    hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "50", show=False)
+    try:
+        hog.expect("holds 50")
+        said = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0),
+                               "metrics"], capture_output=True, text=True, check=True).stdout
+        held = [p["held"] for p in rig.ctl(0, "ps")["procs"] if p["name"] == "unic-hog"]
+    finally:
+        hog.end()
+    sys.path.append(DEBIAN)
+    from prometheus_client.openmetrics.parser import text_string_to_metric_families
+    families = {f.name: f for f in text_string_to_metric_families(said)}
+    assert families["unic_nic_mr_registered"].samples[0].value > 0
+    assert families["unic_ready"].samples[0].value == 1
+    assert families["unic_tlb_entries"].samples[0].value == 1024
+    mine = [s.value for s in families["unic_process_held"].samples
+            if s.labels["name"] == "unic-hog"]
+    assert mine == held and mine[0] >= 50, (mine, held)
+    assert families["unic_waits_us"].samples[-1].labels["le"] == "+Inf"
+
+
+def test_reset_by_hand(rig):
+    """`unicctl reset` resets the NIC, and says so in its epoch."""
+    before = rig.ctl(0, "info")["epoch"]
+    assert rig.ctl(0, "reset")["ok"]
+    end = time.monotonic() + hosts.PATIENCE_S
+    while not (now := rig.ctl(0, "info"))["nic"] == "ready" or now["epoch"] == before:
+        assert time.monotonic() < end, now
+        time.sleep(0.02)
+
+
+def test_surplus_arguments(rig):
+    """A word too many, or an unknown command, is not passed over."""
+    for words in (("ps", "all"), ("info", "0"), ("policy", "0", "1"), ("fault", "drop-rx", "0", "x"),
+                  ("nothing",)):
+        said = ask("unicctl", "--socket", rig.socket(0), *words, code=EX_USAGE)
+        assert words[0] in said and "--help" in said, (words, said)
 
 
 def test_any_order(_):
