@@ -33,6 +33,9 @@ enum unic_cmd_opcode {
 	UNIC_CMD_PD_ALLOC = 12,	     /* struct unic_cmd_pd; answer
 				      * unic_cpl_pd */
 	UNIC_CMD_PD_FREE = 13,	     /* struct unic_cmd_pd */
+	UNIC_CMD_RATE = 14,	     /* transmit limit of a slot or a queue
+				      * pair: struct unic_cmd_rate; answer
+				      * unic_cpl_rate */
 	UNIC_CMD_MR_REG = 16,	     /* struct unic_cmd_mr_reg; answer
 				      * unic_cpl_mr_reg, or unic_cpl_usage */
 	UNIC_CMD_MR_FILL = 17,	     /* pages of a region: struct
@@ -249,7 +252,10 @@ struct unic_cmd_proc_attach {
 			     * charged for regions of that slot
 			     * (unic_cmd_mr_reg.account); PROC_DETACH waits
 			     * for their ends. 0: of none */
-	unic_le32 rsvd[6];
+	unic_le64 rate;	  /* UNIC_FEAT_RATES, else 0: transmit limit, as in
+			   * unic_cmd_rate; 0: none */
+	unic_le32 burst;  /* likewise */
+	unic_le32 rsvd[3];
 };
 
 enum unic_policy {
@@ -308,6 +314,36 @@ struct unic_cmd_proc_set {
 #define UNIC_PROC_CLAIM	      (1u << 3) /* with FEAT_ACCOUNTS: `claim` is meant */
 #define UNIC_PROC_KEEP_ALL    0x0fu	/* with any other bit: INVALID */
 
+/* RATE (UNIC_FEAT_RATES, else BAD_OPCODE). The transmit limit of a process, or of one
+ * of its queue pairs: set, or told. What a queue pair sends is within both. The bytes of
+ * its frames count, from the destination address to the ICRC: of requests, repeats
+ * included, and of READ responses, not of acknowledgements alone. In any time t that is
+ * at most rate * t + burst, and one frame. Requests and READ responses that are too
+ * many wait. What is not sent is saved up, from the moment on that a limit is set. */
+struct unic_cmd_rate {
+	struct unic_cmd_hdr hdr;
+	unic_le32 proc;	 /* slot; NO_PROC if not attached, or detaching */
+	unic_le32 qpn;	 /* a queue pair of it; 0: all of it together */
+	unic_le64 rate;	 /* RATE_SET: bytes in a second, 1000 .. 10^11, or 0: no
+			  * limit; else 0 */
+	unic_le32 burst; /* RATE_SET: bytes at once, at most 65536 or `rate`; 0:
+			  * chosen by the NIC, rate / 128 but 16384 at least;
+			  * else, and without a limit, 0 */
+	unic_le32 flags; /* UNIC_RATE_* */
+	unic_le32 rsvd[8];
+};
+#define UNIC_RATE_SET (1u << 0) /* `rate` and `burst` are meant */
+#define UNIC_RATE_LOWER \
+	(1u << 1) /* with SET: only if neither rises; else QUOTA */
+#define UNIC_RATE_FLAGS_ALL 0x03u /* with any other bit: INVALID */
+struct unic_cpl_rate {
+	struct unic_cmd_hdr hdr;
+	unic_le64 rate;	 /* as it is now; 0: no limit */
+	unic_le32 burst; /* likewise */
+	unic_le32 held; /* times that a queue pair had to wait for this limit */
+	unic_le32 rsvd[10];
+};
+
 /* PD_ALLOC / PD_FREE. PD_FREE answers BUSY while regions or QPs use it. */
 struct unic_cmd_pd {
 	struct unic_cmd_hdr hdr;
@@ -333,10 +369,14 @@ UNIC_ABI_SIZE(unic_cmd_host_time, 64);
 UNIC_ABI_SIZE(unic_cmd_set_addr, 64);
 UNIC_ABI_SIZE(unic_cmd_entropy, 64);
 UNIC_ABI_AT(unic_cmd_proc_attach, doorbell, 16);
+UNIC_ABI_AT(unic_cmd_proc_attach, rate, 40);
 UNIC_ABI_SIZE(unic_cmd_proc_attach, 64);
 UNIC_ABI_SIZE(unic_cmd_proc_detach, 64);
 UNIC_ABI_SIZE(unic_cmd_db_ack, 64);
 UNIC_ABI_SIZE(unic_cmd_proc_set, 64);
+UNIC_ABI_AT(unic_cmd_rate, rate, 16);
+UNIC_ABI_SIZE(unic_cmd_rate, 64);
+UNIC_ABI_SIZE(unic_cpl_rate, 64);
 UNIC_ABI_SIZE(unic_cmd_pd, 64);
 UNIC_ABI_SIZE(unic_cpl_pd, 64);
 

@@ -236,6 +236,29 @@ struct unic_ctl_policy {
 #define UNIC_CTL_POLICY_POLICY	  (1u << 1) /* `policy` counts; else it stays */
 #define UNIC_CTL_POLICY_FLAGS_ALL 0x03u	    /* others: INVALID */
 
+/* RATE: the transmit limit of the process in slot `id`, set or told. OWN_RATE: of the
+ * process that asks, which can only lower it (else QUOTA), or of its queue pair `id`,
+ * which it can change as it likes: a queue pair is within both limits. UNSUPPORTED: a
+ * NIC without UNIC_FEAT_RATES. A limit of a process outlives a reset of the NIC. */
+struct unic_ctl_rate {
+	struct unic_ctl_hdr hdr;
+	unic_le64 rate;	 /* as in struct unic_cmd_rate, as are the others */
+	unic_le32 burst; /* bytes */
+	unic_le32 id;	 /* RATE: slot; OWN_RATE: of a queue pair, or 0 */
+	unic_le32 flags; /* UNIC_RATE_SET, or 0: tell; others: INVALID */
+	unic_le32 rsvd[7];
+};
+struct unic_ctl_rate_reply {
+	struct unic_ctl_hdr hdr;
+	unic_le64 rate;	 /* bytes in a second; 0: no limit */
+	unic_le32 burst; /* bytes */
+	unic_le32 held;	 /* times that a queue pair waited for it */
+	unic_le32 rsvd[8];
+};
+
+UNIC_ABI_AT(unic_ctl_rate, rate, 16);
+UNIC_ABI_SIZE(unic_ctl_rate, 64);
+UNIC_ABI_SIZE(unic_ctl_rate_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_uses, 64);
 UNIC_ABI_SIZE(unic_ctl_uses_reply, 64);
 UNIC_ABI_AT(unic_ctl_info_reply, provider, 48);

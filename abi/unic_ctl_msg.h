@@ -68,6 +68,8 @@ enum unic_ctl_op {
 				      * one */
 	UNIC_CTL_OWN_POLICY = 53,    /* unic_ctl_own_policy: of this process */
 	UNIC_CTL_CLAIM = 54,	     /* unic_ctl_claim: of the driver itself */
+	UNIC_CTL_OWN_RATE = 55,	     /* unic_ctl_rate: transmit limit of this
+				      * process, or of a queue pair of it */
 	/* anybody who may open the socket; no HELLO needed. DUMP, TRACE, CRASH tell
 	 * addresses and STags of all processes: root, or the user the driver runs
 	 * as */
@@ -99,6 +101,8 @@ enum unic_ctl_op {
 				   * recorded */
 	UNIC_CTL_RESET = 85,	  /* unic_ctl_plain: of the NIC; OK: it
 				   * has begun */
+	UNIC_CTL_RATE = 86,	  /* unic_ctl_rate: transmit limit of a
+				   * process */
 };
 
 /*

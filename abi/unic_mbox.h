@@ -87,6 +87,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_TELL_REFUSED	(1ull << 25) /* UNIC_PEER_REFUSED */
 #define UNIC_FEAT_ACCOUNTS	(1ull << 26) /* slots that only pay: `keeper` */
 #define UNIC_FEAT_RESTORE_FORMS (1ull << 27) /* MR_ALLOC: `stag` */
+#define UNIC_FEAT_RATES		(1ull << 30) /* RATE; `rate`, `burst` of PROC_ATTACH */
 #define UNIC_FEAT_EVICTABLE	(1ull << 31) /* `evictable` of a usage */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the

@@ -44,6 +44,11 @@
 #define UNIC_RESTORE_FORMS 1
 #endif
 
+/* Whether there are transmit limits (transport/meter.h); as above. */
+#ifndef UNIC_METERS
+#define UNIC_METERS 1
+#endif
+
 /* Whether the NIC asks for idle regions (revoke/ask.h); as above. */
 #ifndef UNIC_ASKS
 #define UNIC_ASKS 1

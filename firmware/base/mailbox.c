@@ -96,6 +96,7 @@ static void publish_constants(struct unic_base *nic, uint32_t nic_bytes)
 		(UNIC_ACCOUNTS ? UNIC_FEAT_ACCOUNTS : 0) |
 		(UNIC_EVICTABLE ? UNIC_FEAT_EVICTABLE : 0) |
 		(UNIC_RESTORE_FORMS ? UNIC_FEAT_RESTORE_FORMS : 0) |
+		(UNIC_METERS ? UNIC_FEAT_RATES : 0) |
 		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));
 	i->tlb_entries = unic_to_le32(UNIC_TLB_ENTRIES);
 	i->mrs = unic_to_le32(UNIC_MRS);

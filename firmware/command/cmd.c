@@ -203,6 +203,13 @@ static int do_proc_set(struct unic_command *nic, const void *rec, void *out,
 	return unic_proc_set(nic, rec);
 }
 
+static int do_rate(struct unic_command *nic, const void *rec, void *out,
+		   uint8_t *list)
+{
+	(void)list;
+	return unic_meter_rate(&nic->transport, rec, out);
+}
+
 static int do_pd_alloc(struct unic_command *nic, const void *rec, void *out,
 		       uint8_t *list)
 {
@@ -402,9 +409,11 @@ static const struct {
 	CMD(HOST_TIME, do_host_time, unic_cmd_host_time, host_ns),
 	UNTIMED(SET_ADDR, do_set_addr, unic_cmd_set_addr, ipv4),
 	CMD(ENTROPY, do_entropy, unic_cmd_entropy, bytes),
-	CMD(PROC_ATTACH, do_proc_attach, unic_cmd_proc_attach, keeper),
+	CMD(PROC_ATTACH, do_proc_attach, unic_cmd_proc_attach, burst),
 	CMD(PROC_DETACH, do_proc_detach, unic_cmd_proc_detach, proc),
 	CMD(PROC_SET, do_proc_set, unic_cmd_proc_set, claim),
+	[UNIC_CMD_RATE] = { UNIC_METERS ? do_rate : NULL,
+			    USED(unic_cmd_rate, flags), false },
 	CMD(DB_ACK, do_db_ack, unic_cmd_db_ack, proc),
 	UNTIMED(PD_ALLOC, do_pd_alloc, unic_cmd_pd, flags),
 	UNTIMED(PD_FREE, do_pd_free, unic_cmd_pd, flags),

@@ -425,6 +425,14 @@ void unic_qp_timer(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		nic->timers_ns = at_ns;
 }
 
+/* Queue pairs that wait for their transmit limit have the same timer. */
+static __attribute__((noinline, cold)) uint64_t
+wake_metered(struct unic_transport *nic)
+{
+	nic->qps.timer_ns = unic_meter_timers(nic, nic->qps.timer_ns);
+	return nic->qps.timer_ns;
+}
+
 static uint64_t requester_timers(struct unic_transport *nic)
 {
 	uint64_t next = UNIC_NEVER;
@@ -446,6 +454,8 @@ static uint64_t requester_timers(struct unic_transport *nic)
 	if (nic->qps.timer_ns < next)
 		next = nic->qps.timer_ns;
 	nic->qps.timer_ns = next;
+	if (UNIC_METERS && unlikely(nic->meters.parked))
+		return wake_metered(nic);
 	return next;
 }
 

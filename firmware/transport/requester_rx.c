@@ -5,6 +5,7 @@
 #include "transport/requester.h"
 #include "transport/sq.h"
 #include "transport/sq_done.h"
+#include "transport/meter.h"
 #include "transport/transport.h"
 
 #define VACK_DELAY_US 1000000u
@@ -401,6 +402,8 @@ void unic_requester_timeout(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	if (sq->rnr_wait) {
 		sq->rnr_wait = false;
 		unic_sched_send(nic, unic_qp_index(nic, qp));
+	} else if (unic_meter_waits(qp)) {
+		unic_requester_timer(nic, qp);
 	} else if (unic_requester_has_outstanding(sq)) {
 		UNIC_COUNT(nic, timeouts);
 		sq->back_valid = false;

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "transport/local_ops.h"
+#include "transport/meter.h"
 #include "transport/transport.h"
 #include "transport/requester.h"
 #include "transport/responder.h"
+#include "transport/sched_list.h"
 
 /* Work of one round: enough to pay for its fixed cost, little enough that
  * commands and received frames do not wait long. */
@@ -51,6 +53,7 @@ void unic_sched_init(struct unic_transport *nic)
 
 	memset(&nic->sched, 0, sizeof(nic->sched));
 	memset(s, 0, sizeof(*s));
+	unic_meter_init(nic);
 	cost_set(nic, UNIC_COST_LINK, UNIC_COST_LINK, 0);
 	for (p = 0; p < UNIC_PROCS; p++)
 		s->wait[p].head = UNIC_QP_NIL;
@@ -60,53 +63,6 @@ void unic_sched_init(struct unic_transport *nic)
 			for (l = 0; l < UNIC_LISTS; l++)
 				s->path[x].pair[p].list[l].head = UNIC_QP_NIL;
 	}
-}
-
-/* ------------------------------------------------------------------- lists */
-
-static void append_to(struct unic_transport *nic, struct unic_sched_list *list,
-		      uint16_t idx, uint32_t which)
-{
-	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
-
-	qp->next[which] = UNIC_QP_NIL;
-	if (list->head == UNIC_QP_NIL)
-		list->head = idx;
-	else
-		nic->qps.qp[list->tail].next[which] = idx;
-	list->tail = idx;
-}
-
-/* The first of @list, which is on it no more. */
-static uint16_t take_first(struct unic_transport *nic,
-			   struct unic_sched_list *list, uint32_t which)
-{
-	uint16_t idx = list->head;
-	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
-
-	list->head = qp->next[which];
-	qp->on &= (uint8_t) ~(1u << which);
-	nic->sched.work--;
-	return idx;
-}
-
-static void unlink_from(struct unic_transport *nic,
-			struct unic_sched_list *list, uint16_t idx,
-			uint32_t which)
-{
-	struct unic_qp_ctx *qps = nic->qps.qp;
-	uint16_t *at = &list->head;
-	uint16_t prev = UNIC_QP_NIL;
-
-	while (*at != idx) {
-		prev = *at;
-		at = &qps[*at].next[which];
-	}
-	*at = qps[idx].next[which];
-	if (list->tail == idx)
-		list->tail = prev;
-	qps[idx].on &= (uint8_t) ~(1u << which);
-	nic->sched.work--;
 }
 
 /* ------------------------------------------------------------------- pairs */
@@ -189,7 +145,7 @@ static void append_qp(struct unic_transport *nic, uint16_t idx, uint32_t which)
 	uint32_t x = qp->tmpl.path % UNIC_PATHS, p = qp->proc;
 
 	qp->path = (uint8_t)x;
-	append_to(nic, &s->path[x].pair[p].list[which], idx, which);
+	unic_list_append(nic, &s->path[x].pair[p].list[which], idx, which);
 	if (!(s->has[p] >> x & 1u))
 		pair_join(s, x, p);
 }
@@ -205,40 +161,60 @@ static void append_sole(struct unic_transport *nic)
 	s->sole_on = 0;
 }
 
-/* One more has something to do. True if it is alone. */
-static inline bool try_set_sole(struct unic_transport *nic,
-				struct unic_qp_ctx *qp, uint16_t idx,
-				uint32_t on)
+/* It is one of several now. A call: who is alone needs no registers for it. */
+static __attribute__((noinline)) void join_others(struct unic_transport *nic,
+						  uint16_t idx, uint32_t which)
 {
-	struct unic_sched *s = &nic->sched;
-
-	qp->on |= (uint8_t)on;
-	if (likely(!s->work++)) {
-		s->sole = idx;
-		s->sole_on = (uint8_t)on;
-		return true;
-	}
-	if (s->sole_on)
+	if (nic->sched.sole_on)
 		append_sole(nic);
-	return false;
+	append_qp(nic, idx, which);
+}
+
+static inline void want(struct unic_transport *nic, uint16_t idx,
+			uint32_t which)
+{
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
+	uint32_t on = qp->on & (1u << which | UNIC_ON_METERED);
+
+	if (likely(!on)) {
+		qp->on |= (uint8_t)(1u << which);
+		if (unlikely(nic->sched.work++)) {
+			join_others(nic, idx, which);
+			return;
+		}
+		nic->sched.sole = idx;
+		nic->sched.sole_on = (uint8_t)(1u << which);
+	} else if (unlikely(on & UNIC_ON_METERED)) {
+		unic_meter_want(nic, idx, which);
+	}
 }
 
 void unic_sched_send(struct unic_transport *nic, uint16_t idx)
 {
-	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
-
-	if (!(qp->on & UNIC_ON_SEND) &&
-	    !try_set_sole(nic, qp, idx, UNIC_ON_SEND))
-		append_qp(nic, idx, UNIC_LIST_SEND);
+	want(nic, idx, UNIC_LIST_SEND);
 }
 
 void unic_sched_reply(struct unic_transport *nic, uint16_t idx)
 {
+	want(nic, idx, UNIC_LIST_REPLY);
+}
+
+void unic_sched_join(struct unic_transport *nic, uint16_t idx, uint32_t which)
+{
+	nic->qps.qp[idx].on |= (uint8_t)(1u << which);
+	nic->sched.work++;
+	join_others(nic, idx, which);
+}
+
+void unic_sched_mark(struct unic_transport *nic, uint16_t idx, bool metered)
+{
 	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 
-	if (!(qp->on & UNIC_ON_REPLY) &&
-	    !try_set_sole(nic, qp, idx, UNIC_ON_REPLY))
-		append_qp(nic, idx, UNIC_LIST_REPLY);
+	if (nic->sched.sole_on)
+		append_sole(nic);
+	qp->on &= (uint8_t)~UNIC_ON_METERED;
+	if (metered)
+		qp->on |= (uint8_t)UNIC_ON_METERED;
 }
 
 /* The queue pair waits for something of its own. */
@@ -246,11 +222,19 @@ static void sched_wait(struct unic_transport *nic, uint16_t idx)
 {
 	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 
-	if ((qp->on & UNIC_ON_SEND) || try_set_sole(nic, qp, idx, UNIC_ON_SEND))
+	if (qp->on & UNIC_ON_SEND)
 		return;
+	if (!nic->sched.work && !(qp->on & UNIC_ON_METERED)) {
+		unic_sched_send(nic, idx);
+		return;
+	}
+	nic->sched.work++;
+	if (nic->sched.sole_on)
+		append_sole(nic);
+	qp->on |= UNIC_ON_SEND;
 	qp->on |= UNIC_ON_WAIT;
 	nic->order.waits++;
-	append_to(nic, &nic->order.wait[qp->proc], idx, UNIC_LIST_SEND);
+	unic_list_append(nic, &nic->order.wait[qp->proc], idx, UNIC_LIST_SEND);
 }
 
 /* The one of process @p that waits longest looks again, in its turn. */
@@ -261,7 +245,7 @@ static void sched_unwait(struct unic_transport *nic, uint32_t p)
 
 	if (idx == UNIC_QP_NIL)
 		return;
-	take_first(nic, &s->wait[p], UNIC_LIST_SEND);
+	unic_list_take(nic, &s->wait[p], UNIC_LIST_SEND);
 	nic->qps.qp[idx].on &= (uint8_t)~UNIC_ON_WAIT;
 	s->waits--;
 	unic_sched_send(nic, idx);
@@ -275,20 +259,22 @@ void unic_sched_drop(struct unic_transport *nic, uint16_t idx)
 
 	if (nic->sched.sole_on)
 		append_sole(nic);
+	if (qp->on & UNIC_ON_PARKED)
+		unic_meter_forget(nic, idx);
 	if (qp->on & UNIC_ON_WAIT) {
-		unlink_from(nic, &s->wait[qp->proc], idx, UNIC_LIST_SEND);
+		unic_list_unlink(nic, &s->wait[qp->proc], idx, UNIC_LIST_SEND);
 		s->waits--;
 		qp->on &= (uint8_t)~UNIC_ON_WAIT;
 	}
-	if (!qp->on)
+	if (!(qp->on & (UNIC_ON_SEND | UNIC_ON_REPLY)))
 		return;
 	pair = &s->path[qp->path].pair[qp->proc];
 	if (qp->on & UNIC_ON_REPLY)
-		unlink_from(nic, &pair->list[UNIC_LIST_REPLY], idx,
-			    UNIC_LIST_REPLY);
+		unic_list_unlink(nic, &pair->list[UNIC_LIST_REPLY], idx,
+				 UNIC_LIST_REPLY);
 	if (qp->on & UNIC_ON_SEND)
-		unlink_from(nic, &pair->list[UNIC_LIST_SEND], idx,
-			    UNIC_LIST_SEND);
+		unic_list_unlink(nic, &pair->list[UNIC_LIST_SEND], idx,
+				 UNIC_LIST_SEND);
 	pair_settle(s, qp->path, qp->proc);
 }
 
@@ -352,13 +338,27 @@ static uint32_t list_pick(const struct unic_sched_pair *pair)
 						   : UNIC_LIST_SEND;
 }
 
-static enum unic_turn qp_run(struct unic_transport *nic, uint16_t idx,
-			     uint32_t which, int32_t *left)
+static enum unic_turn plain_run(struct unic_transport *nic, uint16_t idx,
+				uint32_t which, int32_t *left)
 {
 	nic->qps.roce.tx_blocked = false;
 	if (which == UNIC_LIST_REPLY)
 		return unic_responder_reply(nic, idx, left);
 	return unic_requester_send(nic, idx, left);
+}
+
+int unic_sched_turn(struct unic_transport *nic, uint16_t idx, uint32_t which,
+		    int32_t *left)
+{
+	return (int)plain_run(nic, idx, which, left);
+}
+
+static enum unic_turn qp_run(struct unic_transport *nic, uint16_t idx,
+			     uint32_t which, int32_t *left)
+{
+	if (unlikely(nic->qps.qp[idx].on & UNIC_ON_METERED))
+		return unic_meter_turn(nic, idx, which, left);
+	return plain_run(nic, idx, which, left);
 }
 
 /* Where the queue pair goes after its turn. Only one that waits reads a list: one
@@ -381,7 +381,7 @@ static enum unic_turn pair_run_one(struct unic_transport *nic,
 				   struct unic_sched_pair *pair, int32_t *left)
 {
 	uint32_t which = list_pick(pair);
-	uint16_t idx = take_first(nic, &pair->list[which], which);
+	uint16_t idx = unic_list_take(nic, &pair->list[which], which);
 	int32_t before = *left;
 	enum unic_turn turn = qp_run(nic, idx, which, left);
 
@@ -467,7 +467,7 @@ static bool path_probe(struct unic_transport *nic, uint32_t x, uint32_t p)
 
 	if (pair->list[UNIC_LIST_SEND].head == UNIC_QP_NIL)
 		return false;
-	idx = take_first(nic, &pair->list[UNIC_LIST_SEND], UNIC_LIST_SEND);
+	idx = unic_list_take(nic, &pair->list[UNIC_LIST_SEND], UNIC_LIST_SEND);
 	if (unic_requester_is_local(&nic->qps.qp[idx]))
 		turn = qp_run(nic, idx, UNIC_LIST_SEND, &left);
 	qp_requeue(nic, idx, UNIC_LIST_SEND, turn);

@@ -77,6 +77,12 @@ struct unic_wr;
 #define UNIC_ON_SEND	(1u << UNIC_LIST_SEND)
 #define UNIC_ON_REPLY	(1u << UNIC_LIST_REPLY)
 #define UNIC_ON_WAIT	(1u << UNIC_LISTS) /* ON_SEND, and on the list `wait` */
+/* Of a queue pair with a transmit limit (meter.h): parked until its time, and what it
+ * wants to do then. Constants of 0 where there are no limits. */
+#define UNIC_HELD_SEND	(UNIC_METERS ? 1u << 3 : 0u)
+#define UNIC_HELD_REPLY (UNIC_METERS ? 1u << 4 : 0u)
+#define UNIC_ON_PARKED	(UNIC_METERS ? 1u << 5 : 0u)
+#define UNIC_ON_METERED (UNIC_METERS ? 1u << 7 : 0u)
 
 struct unic_sched_list {
 	uint16_t head, tail; /* through unic_qp.next[] */
@@ -156,6 +162,19 @@ static inline uint64_t unic_sched_read_cost(uint32_t mtu_shift, uint32_t psns)
  * price of one. */
 void unic_sched_unread(struct unic_transport *nic, const struct unic_qp_ctx *qp,
 		       struct unic_wr *wr);
+
+/** unic_sched_mark() - a queue pair with a limit (@metered) is never alone, and its
+ * turns are meter.h's. */
+void unic_sched_mark(struct unic_transport *nic, uint16_t idx, bool metered);
+
+/** unic_sched_join() - QP @idx, which is not on list @which, has something to do there,
+ * and is not alone. */
+void unic_sched_join(struct unic_transport *nic, uint16_t idx, uint32_t which);
+
+/** unic_sched_turn() - a turn of QP @idx, which was taken off list @which. Takes what it
+ * costs off *@left; returns an enum unic_turn. */
+int unic_sched_turn(struct unic_transport *nic, uint16_t idx, uint32_t which,
+		    int32_t *left);
 
 /** unic_sched_drop() - take QP @idx off all lists. */
 void unic_sched_drop(struct unic_transport *nic, uint16_t idx);

@@ -12,6 +12,7 @@
 #include "transport/cut.h"
 #include "transport/dma.h"
 #include "transport/local_ops.h"
+#include "transport/meter.h"
 #include "transport/parked.h"
 #include "transport/qp.h"
 
@@ -32,6 +33,7 @@ struct unic_transport {
 	struct unic_parked_frames parked;
 	struct unic_sched_order order;
 	struct unic_cut_lap cut_lap;
+	struct unic_meters meters;
 };
 
 #endif /* UNIC_TRANSPORT_H */

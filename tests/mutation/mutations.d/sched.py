@@ -27,7 +27,7 @@ MUTATIONS = (
      "sched: what is owed to a peer comes last", "test_sched"),
     (SCHED, "\tnic->qps.qp[idx].on &= (uint8_t)~UNIC_ON_WAIT;\n", "",
      "sched: who has waited waits for ever", "test_local_ops"),
-    (SCHED, "\t\tunlink_from(nic, &s->wait[qp->proc], idx, UNIC_LIST_SEND);\n",
+    (SCHED, "\t\tunic_list_unlink(nic, &s->wait[qp->proc], idx, UNIC_LIST_SEND);\n",
      "", "sched: who waits is forgotten, and not its place", "test_local_ops"),
     (MEMOP, "\tif (nic->list_reader.next_qpn == qp->qpn)\n"
      "\t\tnic->list_reader.next_qpn = 0;\n", "",
