@@ -17,6 +17,7 @@
 #include "proc.h"
 #include "queue.h"
 #include "queue_token.h"
+#include "rate.h"
 #include "region/region_derived.h"
 #include "region/region_fault.h"
 #include "region/region_notice.h"
@@ -115,6 +116,8 @@ static const struct op ops[] = {
 				  END(unic_ctl_own_policy, rsvd), PROC },
 	[UNIC_CTL_CLAIM] = { "claim", unic_admin_claim,
 			     END(unic_ctl_claim, rsvd), PROC },
+	[UNIC_CTL_OWN_RATE] = { "own-rate", unic_rate_own,
+				END(unic_ctl_rate, rsvd), PROC },
 	[UNIC_CTL_INFO] = { "info", unic_admin_info, PLAIN, 0 },
 	[UNIC_CTL_STATS] = { "stats", unic_admin_stats, PLAIN, 0 },
 	[UNIC_CTL_DUMP] = { "dump", unic_admin_dump, END(unic_ctl_dump, rsvd),
@@ -136,6 +139,8 @@ static const struct op ops[] = {
 	[UNIC_CTL_EVICT] = { "evict", unic_region_evict, ONE, ADMIN },
 	[UNIC_CTL_TRACE_MASK] = { "trace-mask", unic_admin_trace_mask,
 				  END(unic_ctl_fault, rsvd), ADMIN },
+	[UNIC_CTL_RATE] = { "rate", unic_rate_proc, END(unic_ctl_rate, rsvd),
+			    ADMIN },
 	[UNIC_CTL_RESET] = { "reset", unic_admin_reset, PLAIN, OP_PRIV },
 };
 

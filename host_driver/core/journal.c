@@ -106,6 +106,9 @@ void unic_journal_proc(struct unic_host *host, uint32_t slot)
 	n->weight = proc->weight;
 	n->quota = proc->quota;
 	n->policy = proc->policy;
+	n->rate[0] = (uint32_t)proc->rate;
+	n->rate[1] = (uint32_t)(proc->rate >> 32);
+	n->burst = proc->burst;
 	n->upcall_next = proc->upcall_next;
 	memcpy(n->name, proc->name, sizeof(n->name));
 	unic_os_wmb();

@@ -38,7 +38,8 @@ struct unic_proc_note {
 	uint32_t pid, uid, weight, quota, policy;
 	uint32_t upcall_next;
 	uint8_t name[16];
-	uint32_t rsvd[5];
+	uint32_t rate[2], burst; /* transmit limit: low word first */
+	uint32_t rsvd[2];
 };
 
 /** unic_journal_bytes() - as unic_host_journal_bytes(). */

@@ -30,6 +30,8 @@ static void cmd_attach(const struct unic_hproc *proc, uint32_t slot,
 		.policy = unic_to_le32(proc->policy),
 		.host_pid = unic_to_le32(proc->pid),
 		.keeper = unic_to_le32(proc->keeper),
+		.rate = unic_to_le64(proc->rate),
+		.burst = unic_to_le32(proc->burst),
 	};
 }
 
@@ -325,6 +327,8 @@ static void begin_attach(struct unic_hproc *proc, struct unic_client *client,
 	proc->name[sizeof(proc->name) - 1] = 0;
 	proc->weight = weight ? weight : 1;
 	proc->quota = 0;
+	proc->rate = 0;
+	proc->burst = 0;
 	proc->keeper = client->kernel ? client->keeper : 0;
 	proc->policy = unic_from_le32(hello->policy);
 	proc->keep = unic_from_le32(hello->flags) & UNIC_CTL_HELLO_KEEP;

@@ -46,6 +46,8 @@ static void recall_proc(struct unic_hproc *proc, const struct unic_proc_note *n)
 	proc->weight = n->weight;
 	proc->quota = n->quota;
 	proc->policy = n->policy;
+	proc->rate = (uint64_t)n->rate[1] << 32 | n->rate[0];
+	proc->burst = n->burst;
 	memcpy(proc->name, n->name, sizeof(proc->name));
 	proc->upcall_next = next_upcall(proc, n->upcall_next);
 }

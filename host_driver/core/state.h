@@ -82,6 +82,8 @@ struct unic_hproc {
 	uint32_t left; /* HELD: host->left at that moment */
 	uint8_t name[16];
 	uint32_t weight, quota, policy;
+	uint64_t rate;	 /* transmit limit, bytes in a second; 0: none */
+	uint32_t burst;	 /* of it, bytes */
 	uint32_t keeper; /* of the client that it is attached for */
 	struct unic_frames frames;
 	struct unic_upcall_ring *ring; /* hostile memory, written only */

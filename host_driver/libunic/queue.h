@@ -102,6 +102,7 @@ struct unic_qp {
 	uint8_t told;  /* UNIC_TOLD_*, atomic: events that were delivered */
 	struct unic_descs *descs; /* desc.c; NULL: none; atomic */
 	struct unic_mend mend;
+	struct unic_rate rate; /* that it was set to; `rate` 0: none */
 	void *user;
 };
 

@@ -18,6 +18,7 @@
 #include "mend_thread.h"
 #include "nics.h"
 #include "queue.h"
+#include "rate.h"
 
 #define NAP_NS	2000000l
 #define CALL_MS 200 /* at least */
@@ -181,6 +182,8 @@ static int recover_queues(struct unic_ctx *ctx)
 		err = query_qpn(qp);
 		if (!err)
 			err = reset_qp(qp);
+		if (!err)
+			err = unic_qp_rate_again(qp);
 	}
 	return err;
 }

@@ -202,6 +202,32 @@ int unic_query_usage(struct unic_ctx *ctx, struct unic_usage *out);
  * -EOPNOTSUPP: no NIC, or one that cannot do it. */
 int unic_set_policy(struct unic_ctx *ctx, enum unic_policy policy);
 
+/* A transmit limit: bytes of frames in a second, and at once. */
+struct unic_rate {
+	uint64_t rate;	/* bytes in a second, 1000 to 10^11; 0: no limit */
+	uint32_t burst; /* bytes, at most 65536 or `rate`; 0: the NIC chooses */
+	uint32_t held;	/* told: times that a queue pair waited for it */
+};
+
+/** unic_set_rate() - lower the transmit limit of this process, all its queue pairs
+ * together: neither rate nor burst can rise, also not to no limit; an administrator
+ * can (unicctl rate). In any time t at most rate * t + burst bytes and one frame are
+ * sent, requests, repeats and READ responses; what is too much waits in its queue,
+ * not in the call. -EDQUOT: it would rise; -EINVAL; -EOPNOTSUPP: not on this NIC. On
+ * error nothing changes. */
+int unic_set_rate(struct unic_ctx *ctx, const struct unic_rate *rate);
+
+/** unic_query_rate() - copy the limit of this process to *@out. -EOPNOTSUPP. */
+int unic_query_rate(struct unic_ctx *ctx, struct unic_rate *out);
+
+/** unic_qp_set_rate() - set the transmit limit of @qp, up or down, or end it: what it
+ * sends is within this and that of the process. It stays with @qp, also when it is
+ * connected again or recovered. Errors as unic_set_rate(), without -EDQUOT. */
+int unic_qp_set_rate(struct unic_qp *qp, const struct unic_rate *rate);
+
+/** unic_qp_query_rate() - copy the limit of @qp to *@out. -EOPNOTSUPP. */
+int unic_qp_query_rate(struct unic_qp *qp, struct unic_rate *out);
+
 /** unic_last_usage() - the usage of the table that had no room for the last
  * registration of this thread. False, with *@out as it was: it did not fail for want
  * of room. */

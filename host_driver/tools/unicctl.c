@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "ctl_fetch.h"
+#include "ctl_json.h"
 #include "ctl_nics.h"
 #include "ctl_print.h"
 #include "ctl_uses.h"
@@ -30,6 +31,7 @@ struct ctl_options {
 	int n_args;
 	bool json, follow, all, refs;
 	int weight, quota, policy; /* -1: unchanged */
+	int64_t rate, burst;	   /* -1: unchanged */
 	int groups;		   /* trace: mask to record, -1: unchanged */
 	uint32_t uses;		   /* params: UNIC_PARAM_USES_*, or 0 */
 };
@@ -52,6 +54,7 @@ static const char doc[] =
 	"  params             --uses: what replacement policies go by\n"
 	"  crash              the crash record of the firmware\n"
 	"  policy PROC        --weight, --quota, --policy of a process\n"
+	"  rate PROC          its transmit limit; --rate, --burst: set it\n"
 	"  fault crash | drop-rx N | drop-events N   provoke it, for tests\n";
 
 static const struct argp_option argp_options[] = {
@@ -77,6 +80,11 @@ static const struct argp_option argp_options[] = {
 	{ "quota", 'q', "ENTRIES", 0, "policy: hard limit, 0 = none", 0 },
 	{ "policy", 'p', "NAME", 0,
 	  "policy: default, random, lru, s3fifo, app, lfu", 0 },
+	{ "rate", 'R', "BYTES", 0,
+	  "rate: bytes in a second, 0 = no limit; K, M, G: 2^10, 2^20, 2^30",
+	  0 },
+	{ "burst", 'B', "BYTES", 0, "rate: bytes at once; 0: the NIC chooses",
+	  0 },
 	{ 0 }
 };
 
@@ -141,6 +149,12 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'q':
 		o->quota = (int)number_need(state, arg, 0, INT32_MAX);
+		return 0;
+	case 'R':
+		o->rate = (int64_t)number_need(state, arg, 0, INT64_MAX);
+		return 0;
+	case 'B':
+		o->burst = (int64_t)number_need(state, arg, 0, INT64_MAX);
 		return 0;
 	case 'r':
 		o->refs = true;
@@ -409,6 +423,39 @@ static int do_policy(struct unic_conn *conn, const struct ctl_options *o)
 	return unic_conn_simple(conn, UNIC_CTL_POLICY, &rec, "policy");
 }
 
+/* Sets the limit with --rate; in any case shows what it is then. */
+static int do_rate(struct unic_conn *conn, const struct ctl_options *o)
+{
+	union {
+		struct unic_ctl_rate req;
+		struct unic_ctl_rate_reply reply;
+	} rec = { .req = { .id = unic_to_le32(0) } };
+	struct json_object *obj;
+	uint32_t proc;
+
+	if (number_arg(o, 1, &proc))
+		return -1;
+	if (o->rate < 0 && o->burst >= 0)
+		return unic_fail(-EINVAL, "rate: --burst goes with --rate");
+	if (o->burst > UINT32_MAX)
+		return unic_fail(-EINVAL, "rate: no such burst");
+	rec.req.id = unic_to_le32(proc);
+	if (o->rate >= 0) {
+		rec.req.rate = unic_to_le64((uint64_t)o->rate);
+		rec.req.burst =
+			unic_to_le32(o->burst > 0 ? (uint32_t)o->burst : 0);
+		rec.req.flags = unic_to_le32(UNIC_RATE_SET);
+	}
+	if (unic_conn_simple(conn, UNIC_CTL_RATE, &rec, "rate"))
+		return -1;
+	obj = json_object_new_object();
+	ctl_add_u64(obj, "proc", proc);
+	ctl_add_u64(obj, "rate", unic_from_le64(rec.reply.rate));
+	ctl_add_u64(obj, "burst", unic_from_le32(rec.reply.burst));
+	ctl_add_u64(obj, "held", unic_from_le32(rec.reply.held));
+	return show_object(o, obj, NULL);
+}
+
 static const struct command {
 	const char *name;
 	int (*run)(struct unic_conn *conn, const struct ctl_options *o);
@@ -421,7 +468,7 @@ static const struct command {
 	{ "trace", do_trace, false },  { "crash", do_crash, false },
 	{ "uses", do_uses, false },    { "params", do_params, true },
 	{ "nics", do_nics, false },    { "fault", do_fault, true },
-	{ "policy", do_policy, true },
+	{ "policy", do_policy, true }, { "rate", do_rate, false },
 };
 
 static const struct command *find_command(const char *name)
@@ -459,9 +506,12 @@ int main(int argc, char **argv)
 					  NULL,
 					  NULL,
 					  NULL };
-	struct ctl_options o = {
-		.weight = -1, .quota = -1, .policy = -1, .groups = -1
-	};
+	struct ctl_options o = { .weight = -1,
+				 .quota = -1,
+				 .policy = -1,
+				 .rate = -1,
+				 .burst = -1,
+				 .groups = -1 };
 	const struct command *cmd;
 	struct unic_conn *conn;
 	int err;

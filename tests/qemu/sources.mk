@@ -9,6 +9,7 @@ PARTS_holders   := tests/qemu/holders.c lib:libunic.a
 PARTS_kio-liar  := tests/qemu/kio_liar.c lib:libunic.a
 PARTS_lending   := tests/qemu/lending.c lib:libunic.a
 PARTS_memory    := tests/qemu/memory.c lib:libunic.a
+PARTS_rates     := tests/qemu/rates.c lib:libunic.a
 PARTS_survivor  := tests/qemu/survivor.c lib:libunic.a
 PARTS_tokens    := tests/qemu/tokens.c lib:libunic.a
 # ... and one of libibverbs.

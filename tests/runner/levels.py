@@ -119,7 +119,7 @@ GROUPS = {
             "test_boot.py", "test_bus.py", "test_wire.py", "test_host.py",
             "test_unicd.py", "test_unicd_slots.py", "test_unicd_notice.py",
             "test_unicd_restart.py", "test_nics.py", "test_faults.py", "test_soak.py",
-            "test_stops.py", "test_forms.py", "test_holders.py",
+            "test_stops.py", "test_forms.py", "test_rates.py", "test_holders.py",
             "test_lending.py --rounds 5", "test_datagrams.py", "test_copy.py",
             "test_cuts.py", "test_paused.py", "test_kio.py", "test_memory.py", "test_process.py", "test_example.py",
             "test_driver.py", "test_tools.py", "test_verbs.py"), **WAITS),

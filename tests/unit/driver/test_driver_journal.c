@@ -208,6 +208,60 @@ static void policy_is_the_process_s_own(void **state)
 	fake_delete(f);
 }
 
+static uint32_t own_rate(struct fake *f, uint64_t rate, uint32_t id)
+{
+	struct unic_ctl_rate r = { .rate = unic_to_le64(rate),
+				   .id = unic_to_le32(id),
+				   .flags = unic_to_le32(UNIC_RATE_SET) };
+
+	return request(f, UNIC_CTL_OWN_RATE, &r);
+}
+
+/* The transmit limit of a process is the administrator's to raise; the process itself
+ * only asks to lower it. It outlives a new driver, as the NIC answered it. */
+static void limit_is_kept_for_the_process(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_rate r = { .rate = unic_to_le64(5000000000),
+				   .flags = unic_to_le32(UNIC_RATE_SET) };
+	const struct unic_cpl_rate told = { .rate = unic_to_le64(5000000000),
+					    .burst = unic_to_le32(77) };
+	struct unic_cmd_proc_attach attach;
+	struct unic_cmd_rate cmd;
+
+	(void)state;
+	memcpy(f->cpl[UNIC_CMD_RATE], &told, sizeof(told));
+	region(f, 4);
+	f->client.privileged = false;
+	assert_int_equal(request(f, UNIC_CTL_RATE, &r), UNIC_CTL_ST_PERMISSION);
+	assert_int_equal(own_rate(f, 7000000, 0), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_RATE], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.flags),
+			 UNIC_RATE_SET | UNIC_RATE_LOWER);
+	assert_int_equal(unic_from_le64(cmd.rate), 7000000);
+	assert_int_equal(own_rate(f, 7000000, 12345), UNIC_ST_NO_QP);
+	f->client.privileged = true;
+	assert_int_equal(request(f, UNIC_CTL_RATE, &r), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_RATE], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.flags), UNIC_RATE_SET);
+	assert_int_equal(unic_from_le32(cmd.qpn), 0);
+	r.flags = unic_to_le32(UNIC_RATE_SET | UNIC_RATE_LOWER);
+	assert_int_equal(request(f, UNIC_CTL_RATE, &r), UNIC_ST_INVALID);
+	r.flags = unic_to_le32(UNIC_RATE_SET);
+	r.id = unic_to_le32(1);
+	assert_int_equal(request(f, UNIC_CTL_RATE, &r), UNIC_ST_NO_PROC);
+	f->client.privileged = false;
+	f->answer[UNIC_CMD_RATE] = UNIC_ST_QUOTA;
+	assert_int_equal(own_rate(f, 0, 0), UNIC_ST_QUOTA);
+	f->host->features &= ~UNIC_FEAT_RATES;
+	assert_int_equal(own_rate(f, 0, 0), UNIC_CTL_ST_UNSUPPORTED);
+	restart_driver(f, 7);
+	memcpy(&attach, f->last[UNIC_CMD_PROC_ATTACH], sizeof(attach));
+	assert_int_equal(unic_from_le64(attach.rate), 5000000000);
+	assert_int_equal(unic_from_le32(attach.burst), 77);
+	fake_delete(f);
+}
+
 /* For a NIC that knows no UNIC_PROC_KEEP_* the driver says all that it knows; a
  * process's own request is refused there. */
 static void older_nic_is_told_everything(void **state)
@@ -531,6 +585,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			kept_process_has_the_share_that_was_set, keep, no_keep),
 		cmocka_unit_test_setup_teardown(policy_is_the_process_s_own,
+						keep, no_keep),
+		cmocka_unit_test_setup_teardown(limit_is_kept_for_the_process,
 						keep, no_keep),
 		cmocka_unit_test(older_nic_is_told_everything),
 		cmocka_unit_test_setup_teardown(importance_outlives_the_driver,
