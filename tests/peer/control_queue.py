@@ -4,7 +4,7 @@ queue and queue pair", and QP_MODIFY as its command in "Commands about
 transport" says."""
 
 import records
-from check import Suite
+from check import Skipped, Suite
 from control_world import Op, Qps, Rights, St, refused, same
 from names import PAGE, Class, Qpt
 
@@ -96,6 +96,58 @@ def qp_rings(world):
     same('rsvd0', process.receive(2).status, St.INVALID)
     process.must(Op.QP_CREATE, **good)
     refused(process, St.BUSY, Op.QP_CREATE, **good)
+
+
+def rate_of(process, **members):
+    """What OWN_RATE says of the process, or of queue pair `id`."""
+    reply = process.call(Op.OWN_RATE, **members)
+    if reply.status == St.UNSUPPORTED:
+        raise Skipped('the NIC has no transmit limits')
+    same('status', reply.status, St.OK)
+    return reply.rate, reply.burst
+
+
+@suite.case('OWN_RATE')
+def own_rate(world):
+    """A queue pair's limit is set as one likes, that of the process only
+    lowered (QUOTA); NO_QP: of another; both are told without SET."""
+    process, other = world.process(), world.process()
+    qp = process.qp()
+    same('at first', rate_of(process), (0, 0))
+    for rate, burst, told in ((1000, 0, 16384), (10 ** 11, 0, 10 ** 11 // 128),
+                              (1000, 65536, 65536), (0, 0, 0)):
+        same('set', rate_of(process, id=qp.id, rate=rate, burst=burst, flags=1),
+             (rate, told))
+        same('told', rate_of(process, id=qp.id), (rate, told))
+    for members in ({'rate': 999}, {'rate': 10 ** 11 + 1}, {'burst': 1},
+                    {'rate': 70000, 'burst': 70001}):
+        refused(process, St.INVALID, Op.OWN_RATE, id=qp.id, flags=1, **members)
+    for flags in (2, 3, 4):
+        refused(process, St.INVALID, Op.OWN_RATE, id=qp.id, rate=1000,
+                flags=flags)
+    refused(process, St.INVALID, Op.OWN_RATE, rate=1000)
+    refused(other, St.NO_QP, Op.OWN_RATE, id=qp.id)
+    rate_of(process, rate=10 ** 9, flags=1)
+    for rate in (0, 10 ** 9 + 1):
+        refused(process, St.QUOTA, Op.OWN_RATE, rate=rate, flags=1)
+    same('lowered', rate_of(process, rate=10 ** 8, flags=1),
+         (10 ** 8, 10 ** 8 // 128))
+    same('of the other', rate_of(other), (0, 0))
+
+
+@suite.case('RATE')
+def rate_of_process(world):
+    """An administrator raises and lowers the limit of any process."""
+    process = world.process()
+    rate_of(process, rate=10 ** 6, flags=1)
+    slot = process.hello_reply.proc
+    for rate in (10 ** 7, 10 ** 5, 0):
+        reply = process.must(Op.RATE, id=slot, rate=rate, flags=1)
+        same('rate', reply.rate, rate)
+        same('told', rate_of(process)[0], rate)
+    refused(process, St.INVALID, Op.RATE, id=slot, rate=1, flags=1)
+    refused(process, St.INVALID, Op.RATE, id=slot, rate=10 ** 6, flags=2)
+    refused(process, St.NO_PROC, Op.RATE, id=0xffffffff)
 
 
 @suite.case('what is in use stays')

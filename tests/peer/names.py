@@ -49,6 +49,7 @@ class Op(IntEnum):
     BATCH = 52
     OWN_POLICY = 53
     CLAIM = 54
+    OWN_RATE = 55
     INFO = 64
     STATS = 65
     DUMP = 66
@@ -65,6 +66,7 @@ class Op(IntEnum):
     EVICT = 83
     TRACE_MASK = 84
     RESET = 85
+    RATE = 86
 
 
 class St(IntEnum):

@@ -67,6 +67,8 @@ CONN_REPLY = behind_header('I:id I:state I:peer_ipv4 I:peer_qpn Q:service '
                            'B:mtu_shift I:qp B:qp_type 3x Q:transaction')
 HELD_BY = behind_header('I:conn I:kind I:number I:ipv4 I:qpn')
 FAULT = behind_header('I:fault I:arg')
+RATE_REPLY = behind_header('Q:rate I:burst I:held')
+RATE = behind_header('Q:rate I:burst I:id I:flags')
 
 # Requests ("Requests about ..." of the Reference), by operation.
 REQUESTS = {
@@ -109,6 +111,7 @@ REQUESTS = {
     Op.BATCH: behind_header('I:count'),
     Op.OWN_POLICY: behind_header('I:policy'),
     Op.CLAIM: behind_header('I:entries'),
+    Op.OWN_RATE: RATE,
     Op.DUMP: behind_header('I:table I:first'),
     Op.TRACE: behind_header('I:from_'),
     Op.USES: behind_header('I:first I:count'),
@@ -119,6 +122,7 @@ REQUESTS = {
                              'I:low_entries I:high_entries I:residence_us '
                              'I:extend_us I:flags I:idle_us'),
     Op.POLICY: behind_header('I:proc I:weight I:quota I:policy I:flags'),
+    Op.RATE: RATE,
 }
 for _op in (Op.PD_ALLOC, Op.USAGE, Op.INFO, Op.STATS, Op.PS, Op.CRASH,
             Op.NICS, Op.RESET):
@@ -163,6 +167,8 @@ REPLIES = {
     Op.USES: behind_header('Q:time_ns I:rows I:mrs'),
     Op.NICS: behind_header('I:nics I:mine I:features'),
     Op.SELECT: behind_header('I:number 4x 16s:nic'),
+    Op.OWN_RATE: RATE_REPLY,
+    Op.RATE: RATE_REPLY,
 }
 
 # What is behind the 16 bytes of an upcall's header.
