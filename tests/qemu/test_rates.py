@@ -20,13 +20,14 @@ def expect(client, line):
 
 
 def limit(rig, client, rate, *options):
-    """Process 0 has the limit @rate, and sends that."""
+    """Process 0 has the limit @rate, and sends that. What unicctl said of it."""
     told = rig.ctl(0, "rate", "0", "--rate", str(rate), *options)
     if told["rate"] != rate:
         raise hosts.Failure(f"unicctl rate says {told}")
     client.stdin.write(f"{rate}\n")
     client.stdin.flush()
     expect(client, "rate")
+    return told
 
 
 def talk(rig, client):
@@ -36,7 +37,10 @@ def talk(rig, client):
     told = rig.ctl(0, "rate", "0")
     if told["burst"] != 3000000 or not told["held"]:
         raise hosts.Failure(f"unicctl rate says {told}")
-    limit(rig, client, 0)
+    told = limit(rig, client, 0)
+    held = rig.ctl(0, "rate", "0")["held"]
+    if held != told["held"]:
+        raise hosts.Failure(f"waited {held - told['held']} times without a limit")
     client.stdin.close()
     expect(client, "rates: ok")
 
