@@ -256,6 +256,50 @@ struct unic_ctl_rate_reply {
 	unic_le32 rsvd[8];
 };
 
+/*
+ * LIMITS_OF. What a process may have the driver do in a second, told, or set first. Who
+ * did nothing for a tenth of a second may do at once what fits that time. Beyond that:
+ * misses are answered later, but a NIC waits H for the answer; registrations are
+ * TOO_FAST (MR_REG, MR_ALLOC, MR_MAKE, MR_REREG, and a BATCH, in which each MR_REG and
+ * MR_ALLOC counts); upcalls are written at once, and the process is woken later, once for
+ * all of them, but at once for NOTICE, RESET and INVALIDATE. The driver's own have no
+ * limit. A limit of one process ends with it, or with the driver.
+ */
+enum unic_ctl_limit {
+	UNIC_CTL_LIMIT_FAULTS = 0, /* answers to misses */
+	UNIC_CTL_LIMIT_REGISTRATIONS = 1,
+	UNIC_CTL_LIMIT_UPCALLS = 2, /* times that it is woken for them */
+};
+#define UNIC_CTL_LIMITS	    3u
+#define UNIC_CTL_LIMITS_ALL 0xffffffffu /* `proc`: all there are and will be */
+#define UNIC_CTL_LIMIT_MAX  1000000u	/* in a second */
+struct unic_ctl_limits {
+	struct unic_ctl_hdr hdr;
+	unic_le32 proc;	 /* slot; none that is live: NO_PROC */
+	unic_le32 flags; /* bit n: limit n is set; others: INVALID */
+	/* by enum unic_ctl_limit, in a second, at most LIMIT_MAX; 0: none. Without
+	 * its bit 0. Else INVALID */
+	unic_le32 limit[UNIC_CTL_LIMITS];
+	unic_le32 rsvd[7];
+};
+struct unic_ctl_limits_reply {
+	struct unic_ctl_hdr hdr;
+	/* as they are now; of LIMITS_ALL: those of processes to come */
+	unic_le32 limit[UNIC_CTL_LIMITS];
+	/* times that there was more, since HELLO; of LIMITS_ALL: 0 */
+	unic_le32 over[UNIC_CTL_LIMITS];
+	unic_le32 rsvd[6];
+};
+/* A registration that is TOO_FAST did nothing. */
+struct unic_ctl_too_fast_reply {
+	struct unic_ctl_hdr hdr;
+	unic_le32 retry_us; /* ask again after so many microseconds */
+	unic_le32 rsvd[11];
+};
+
+UNIC_ABI_SIZE(unic_ctl_limits, 64);
+UNIC_ABI_SIZE(unic_ctl_limits_reply, 64);
+UNIC_ABI_SIZE(unic_ctl_too_fast_reply, 64);
 UNIC_ABI_AT(unic_ctl_rate, rate, 16);
 UNIC_ABI_SIZE(unic_ctl_rate, 64);
 UNIC_ABI_SIZE(unic_ctl_rate_reply, 64);

@@ -103,6 +103,8 @@ enum unic_ctl_op {
 				   * has begun */
 	UNIC_CTL_RATE = 86,	  /* unic_ctl_rate: transmit limit of a
 				   * process */
+	UNIC_CTL_LIMITS_OF = 87,  /* unic_ctl_limits: what a process may have
+				   * the driver do in a second */
 };
 
 /*
@@ -137,6 +139,9 @@ enum unic_ctl_status {
 	UNIC_CTL_ST_VERSION = 81,     /* HELLO: `version` is not the driver's;
 				       * the reply is unic_ctl_hello_version */
 	UNIC_CTL_ST_NO_SUCH_NIC = 82, /* SELECT: not one of this driver */
+	UNIC_CTL_ST_TOO_FAST = 83,    /* more registrations than the limit of
+				       * the process; the reply is
+				       * unic_ctl_too_fast_reply */
 };
 
 /* First 16 bytes of every message. */

@@ -10,6 +10,7 @@
 #include "batch.h"
 
 #include "dispatch.h"
+#include "limit.h"
 #include "request.h"
 
 /* Complete the calls of all kept commands: with their completions in the list of @call,
@@ -106,11 +107,25 @@ static void run_record(struct unic_batch *b, uint32_t nth)
 		unic_req_status(req, UNIC_ST_BAD_OPCODE);
 }
 
+static uint32_t count_registrations(const void *list, uint32_t n)
+{
+	const uint8_t *rec = list;
+	struct unic_ctl_hdr hdr;
+	uint32_t found = 0;
+
+	for (; n--; rec += UNIC_CTL_BYTES) {
+		memcpy(&hdr, rec, sizeof(hdr));
+		found += unic_from_le16(hdr.op) == UNIC_CTL_MR_REG ||
+			 unic_from_le16(hdr.op) == UNIC_CTL_MR_ALLOC;
+	}
+	return found;
+}
+
 void unic_batch_run(struct unic_req *req)
 {
 	struct unic_ctl_batch r;
 	struct unic_batch *b;
-	uint32_t n, i;
+	uint32_t n, i, regs;
 
 	memcpy(&r, req->rec, sizeof(r));
 	n = unic_from_le32(r.count);
@@ -119,6 +134,9 @@ void unic_batch_run(struct unic_req *req)
 		unic_req_status(req, UNIC_ST_INVALID);
 		return;
 	}
+	regs = count_registrations(req->call.list, n);
+	if (regs && unic_limits_refuse(req, regs))
+		return;
 	b = unic_os_alloc(req->host->os, sizeof(*b));
 	if (!b) {
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);

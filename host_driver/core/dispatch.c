@@ -14,6 +14,7 @@
 #include "cm/grants.h"
 #include "cm/holdings.h"
 #include "nics.h"
+#include "limit.h"
 #include "proc.h"
 #include "queue.h"
 #include "queue_token.h"
@@ -30,6 +31,7 @@
 #define OP_TAIL	 (1u << 3) /* may carry private data */
 #define OP_GIVE	 (1u << 4) /* ends an object: may exceed UNIC_CTL_OPEN_MAX */
 #define OP_LIST	 (1u << 5) /* may carry a list for the NIC */
+#define OP_LIMIT (1u << 6) /* is a registration (limit.h) */
 
 struct op {
 	const char *name;
@@ -57,7 +59,8 @@ static const struct op ops[] = {
 	[UNIC_CTL_PD_ALLOC] = { "pd-alloc", unic_queue_pd_alloc, PLAIN, PROC },
 	[UNIC_CTL_PD_FREE] = { "pd-free", unic_queue_pd_free, ONE, PROC },
 	[UNIC_CTL_MR_REG] = { "mr-reg", unic_region_reg,
-			      END(unic_ctl_mr_reg, rsvd), PROC | OP_LIST },
+			      END(unic_ctl_mr_reg, rsvd),
+			      PROC | OP_LIST | OP_LIMIT },
 	[UNIC_CTL_MR_DEREG] = { "mr-dereg", unic_region_dereg, ONE,
 				PROC | OP_GIVE },
 	[UNIC_CTL_WAIT_CANCEL] = { "wait-cancel", unic_region_cancel, ONE,
@@ -104,12 +107,13 @@ static const struct op ops[] = {
 				   END(unic_ctl_held_by, ipv4),
 				   PROC | OP_GIVE },
 	[UNIC_CTL_MR_ALLOC] = { "mr-alloc", unic_region_alloc,
-				END(unic_ctl_mr_alloc, rsvd), PROC },
+				END(unic_ctl_mr_alloc, rsvd), PROC | OP_LIMIT },
 	[UNIC_CTL_MR_MAKE] = { "mr-make", unic_region_make,
-			       END(unic_ctl_mr_make, rsvd), PROC | OP_LIST },
+			       END(unic_ctl_mr_make, rsvd),
+			       PROC | OP_LIST | OP_LIMIT },
 	[UNIC_CTL_MR_INVAL] = { "mr-inval", unic_region_inval, ONE, PROC },
 	[UNIC_CTL_MR_REREG] = { "mr-rereg", unic_region_rereg,
-				END(unic_ctl_mr_rereg, rsvd), PROC },
+				END(unic_ctl_mr_rereg, rsvd), PROC | OP_LIMIT },
 	[UNIC_CTL_BATCH] = { "batch", unic_batch_run, END(unic_ctl_batch, rsvd),
 			     PROC | OP_LIST },
 	[UNIC_CTL_OWN_POLICY] = { "own-policy", unic_admin_own_policy,
@@ -141,6 +145,8 @@ static const struct op ops[] = {
 				  END(unic_ctl_fault, rsvd), ADMIN },
 	[UNIC_CTL_RATE] = { "rate", unic_rate_proc, END(unic_ctl_rate, rsvd),
 			    ADMIN },
+	[UNIC_CTL_LIMITS_OF] = { "limits", unic_limits_run,
+				 END(unic_ctl_limits, rsvd), OP_PRIV },
 	[UNIC_CTL_RESET] = { "reset", unic_admin_reset, PLAIN, OP_PRIV },
 };
 
@@ -291,6 +297,8 @@ bool unic_dispatch_message(struct unic_host *host, struct unic_client *client,
 		refuse(req, status);
 		return true;
 	}
+	if (ops[req->op].flags & OP_LIMIT && unic_limits_refuse(req, 1))
+		return true;
 	req->tail_bytes = (uint32_t)(bytes - UNIC_CTL_BYTES);
 	if (take_tail(req, (const uint8_t *)msg + UNIC_CTL_BYTES))
 		ops[req->op].run(req);

@@ -8,6 +8,12 @@
 
 #define UNIC_HOST_SLOTS_MAX 24u
 
+/* Limits by default, by enum unic_ctl_limit. What one process has done of one kind takes
+ * about half of a core at these rates. */
+#define UNIC_LIMIT_FAULTS	 100000u
+#define UNIC_LIMIT_REGISTRATIONS 250000u
+#define UNIC_LIMIT_UPCALLS	 20000u
+
 struct unic_ids;
 
 /* One connection of a process; the user embeds it and sets the first three. */
@@ -40,11 +46,12 @@ struct unic_host_config {
 	/* where ids of objects come from, for all NICs of the host; NULL: there is
 	 * no other NIC, and ids begin anew with each driver */
 	struct unic_ids *ids;
-	uint64_t board;	 /* which memory the slots are: another one, and the
+	uint64_t board; /* which memory the slots are: another one, and the
 			 * journal is about nothing */
-	uint32_t ipv4;	 /* of the NIC, host order */
-	uint32_t number; /* of the NIC in the host */
-	char name[16];	 /* of the NIC, zero-padded */
+	uint32_t limit[UNIC_CTL_LIMITS]; /* of a new process (limit.h) */
+	uint32_t ipv4;			 /* of the NIC, host order */
+	uint32_t number;		 /* of the NIC in the host */
+	char name[16];			 /* of the NIC, zero-padded */
 	/* list_nics() - store a row for each NIC of the host, this one, too, by
 	 * number; returns how many, UNIC_CTL_NICS_MAX at most. NULL: this one only */
 	uint32_t (*list_nics)(struct unic_os *os, struct unic_ctl_nic_row *row);

@@ -16,6 +16,7 @@
 
 #include "cm/cm_end.h"
 #include "device.h"
+#include "limit.h"
 #include "queue.h"
 #include "region/region_reg.h"
 
@@ -334,6 +335,7 @@ static void begin_attach(struct unic_hproc *proc, struct unic_client *client,
 	proc->keep = unic_from_le32(hello->flags) & UNIC_CTL_HELLO_KEEP;
 	proc->resumed = false;
 	proc->upcall_next = 0;
+	proc->wake_ns = 0;
 	proc->upcalls = 0;
 	proc->notices = 0;
 	proc->evictions = 0;
@@ -423,6 +425,7 @@ void unic_proc_hello(struct unic_req *req)
 	}
 	proc = &host->proc[req->slot];
 	begin_attach(proc, req->client, &hello);
+	unic_limits_begin(host, proc);
 	req->client->slot = req->slot;
 	unic_os_slot_zero(host->os, req->slot);
 	proc->ring->entries = unic_to_le32(UNIC_UPCALLS);

@@ -6,6 +6,7 @@
 #include "recall.h"
 
 #include "cm/cm_listen.h"
+#include "limit.h"
 #include "queue.h"
 #include "region/region.h"
 
@@ -63,6 +64,7 @@ bool unic_recall_proc(struct unic_host *host, uint32_t slot, uint32_t pid)
 	if (!p || unic_frames_recall(&proc->frames))
 		return false;
 	recall_proc(proc, p);
+	unic_limits_begin(host, proc);
 	for (i = 0; i < UNIC_OBJ_MAX; i++) {
 		n = unic_journal_obj_note(host, i);
 		if (n->live && n->owner == slot && !recall_object(host, n))

@@ -71,6 +71,13 @@ static inline void unic_delay_add(struct unic_delay *p, uint64_t from_ns,
 		p->max_us = (uint32_t)us;
 }
 
+/* What a process may have the driver do in a second (limit.h). */
+struct unic_limit {
+	uint32_t rate;	  /* 0: any number */
+	uint32_t over;	  /* times that there was more */
+	uint64_t paid_ns; /* all that was done is paid for */
+};
+
 struct unic_hproc {
 	uint8_t state;
 	bool detach_sent;	     /* its command is under way */
@@ -88,6 +95,8 @@ struct unic_hproc {
 	struct unic_frames frames;
 	struct unic_upcall_ring *ring; /* hostile memory, written only */
 	uint32_t upcall_next;
+	uint64_t wake_ns; /* upcall.c: when it is woken; 0: it was */
+	struct unic_limit limit[UNIC_CTL_LIMITS];
 	uint32_t upcalls, notices, evictions, requests, refused;
 	uint32_t regions, waits, deadlines;
 	uint32_t asked, held;		   /* requests that are so */
@@ -236,6 +245,7 @@ struct unic_host {
 	uint64_t start_ns, time_ns;
 	uint64_t loads_ns;   /* region_reg.c: when pins are tried again */
 	uint64_t faults_ns;  /* region_fault.c: when to answer again */
+	uint64_t wakes_ns;   /* upcall.c: the earliest wake_ns, or before */
 	uint64_t setup_ns;   /* when the next setup step runs */
 	uint32_t setup_at;   /* that step */
 	uint32_t asked_back; /* notices, also those that an OFFER moved */

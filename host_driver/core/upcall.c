@@ -5,6 +5,56 @@
  */
 #include "upcall.h"
 
+#include "limit.h"
+
+/* These have a deadline, or end all that the process has. */
+static bool is_urgent(uint8_t type)
+{
+	return type == UNIC_UP_NOTICE || type == UNIC_UP_RESET ||
+	       type == UNIC_UP_INVALIDATE;
+}
+
+/* Wake the process in @slot for an upcall of @type; or note when, if it was woken more
+ * often than its limit. */
+static void wake_process(struct unic_host *host, uint32_t slot, uint8_t type)
+{
+	struct unic_hproc *proc = &host->proc[slot];
+	struct unic_limit *limit = &proc->limit[UNIC_CTL_LIMIT_UPCALLS];
+	uint64_t now = limit->rate ? unic_os_now_ns(host->os) : 0;
+	uint64_t at = unic_limit_at(limit);
+
+	if (at <= now || is_urgent(type)) {
+		unic_limit_take(limit, now, 1);
+		proc->wake_ns = 0;
+		unic_os_upcall(host->os, slot);
+		return;
+	}
+	limit->over += !proc->wake_ns;
+	proc->wake_ns = at;
+	if (at < host->wakes_ns)
+		host->wakes_ns = at;
+}
+
+uint64_t unic_upcall_poll(struct unic_host *host, uint64_t now)
+{
+	uint64_t next = UINT64_MAX;
+	uint32_t i;
+
+	if (now < host->wakes_ns)
+		return host->wakes_ns;
+	for (i = 0; i < host->config.slots; i++) {
+		struct unic_hproc *proc = &host->proc[i];
+
+		if (!proc->wake_ns || proc->state != UNIC_HPROC_LIVE)
+			continue;
+		if (now >= proc->wake_ns)
+			wake_process(host, i, UNIC_UP_NOTICE);
+		else if (proc->wake_ns < next)
+			next = proc->wake_ns;
+	}
+	return host->wakes_ns = next;
+}
+
 void unic_upcall_send(struct unic_host *host, uint32_t slot, void *rec)
 {
 	struct unic_hproc *proc = &host->proc[slot];
@@ -30,7 +80,7 @@ void unic_upcall_send(struct unic_host *host, uint32_t slot, void *rec)
 	UNIC_STORE(proc->ring->next, unic_to_le32(n + 1));
 	proc->upcalls++;
 	host->upcalls++;
-	unic_os_upcall(host->os, slot);
+	wake_process(host, slot, hdr.type);
 }
 
 void unic_upcall_send_obj(struct unic_host *host, uint32_t slot, uint8_t type,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "context.h"
@@ -40,13 +41,43 @@ int unic_fail_dead(struct unic_ctx *ctx)
 				    "close the context and open it again");
 }
 
+/* How long one call waits for its process's limit in all. */
+#define PATIENCE_US 10000000u
+
+/* unic_conn_call(), again when a registration was too fast. */
+static int call_patiently(struct unic_conn *conn, unsigned int op,
+			  struct unic_conn_call *call)
+{
+	uint64_t rec[UNIC_CTL_BYTES / 8];
+	struct unic_ctl_too_fast_reply fast;
+	struct timespec nap;
+	uint32_t slept_us = 0, us;
+	int status;
+
+	memcpy(rec, call->rec, sizeof(rec));
+	for (;;) {
+		status = unic_conn_call(conn, op, call);
+		if (status != UNIC_CTL_ST_TOO_FAST)
+			return status;
+		memcpy(&fast, call->rec, sizeof(fast));
+		us = unic_from_le32(fast.retry_us);
+		if (us > PATIENCE_US - slept_us)
+			return status;
+		slept_us += us;
+		nap = (struct timespec){ .tv_sec = us / 1000000u,
+					 .tv_nsec = us % 1000000u * 1000 };
+		nanosleep(&nap, NULL);
+		memcpy(call->rec, rec, sizeof(rec));
+	}
+}
+
 int unic_ctl(struct unic_ctx *ctx, unsigned int op, struct unic_conn_call *call)
 {
 	struct unic_ctl_hdr *hdr = call->rec;
 	int status;
 
 	hdr->epoch = unic_to_le32(ctx->attr.epoch);
-	status = unic_conn_call(ctx->conn, op, call);
+	status = call_patiently(ctx->conn, op, call);
 	if (status < 0 || status == UNIC_CTL_ST_RESET ||
 	    status == UNIC_ST_STALE_EPOCH)
 		unic_ctx_dead(ctx);

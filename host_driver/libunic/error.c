@@ -113,6 +113,11 @@ static const struct status_text {
 	[UNIC_CTL_ST_REMOTE] = { EREMOTEIO, "refused by the other host", "" },
 	[UNIC_CTL_ST_NO_SUCH_NIC] = { ENODEV, "the driver has no such NIC",
 				      "unicctl nics lists those it has" },
+	[UNIC_CTL_ST_TOO_FAST] = { EAGAIN,
+				   "more registrations than the driver allows "
+				   "in a second",
+				   "keep regions, or have the limit raised "
+				   "(unicctl limits)" },
 	[UNIC_CTL_ST_VERSION] = { EPROTO, "the driver is of another version",
 				  "take program and driver of one release" },
 };

@@ -44,6 +44,23 @@ static uint user_slots;
 module_param(user_slots, uint, 0444);
 MODULE_PARM_DESC(user_slots, "process slots of one user; 0: all but a quarter");
 
+static uint faults_per_s = UNIC_LIMIT_FAULTS;
+module_param(faults_per_s, uint, 0444);
+MODULE_PARM_DESC(faults_per_s, "missed pages of a process; 0: any number");
+
+static uint registrations_per_s = UNIC_LIMIT_REGISTRATIONS;
+module_param(registrations_per_s, uint, 0444);
+MODULE_PARM_DESC(registrations_per_s, "of a process; 0: any number");
+
+static uint upcalls_per_s = UNIC_LIMIT_UPCALLS;
+module_param(upcalls_per_s, uint, 0444);
+MODULE_PARM_DESC(upcalls_per_s, "wakes of a process; 0: any number");
+
+static u32 limit_of(uint per_s)
+{
+	return min_t(uint, per_s, UNIC_CTL_LIMIT_MAX);
+}
+
 /* The limit of one user: a quarter of the slots is kept for others by default. */
 static u32 max_user_slots(const struct unic_os *os)
 {
@@ -66,6 +83,11 @@ int unic_config_host(struct unic_os *os)
 		.user_slots = max_user_slots(os),
 		.slot_bytes = ram + UNIC_SLOT_PAGES * PAGE_SIZE,
 		.slot_mem = os->slot_mem,
+		.limit = {
+			limit_of(faults_per_s),
+			limit_of(registrations_per_s),
+			limit_of(upcalls_per_s),
+		},
 		.params = {
 			.grace_us = unic_to_le32(max(grace_us, 0)),
 			.deliver_us = unic_to_le32(deliver_us),

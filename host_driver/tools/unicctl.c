@@ -30,10 +30,11 @@ struct ctl_options {
 	const char *args[ARGS_MAX];
 	int n_args;
 	bool json, follow, all, refs;
-	int weight, quota, policy; /* -1: unchanged */
-	int64_t rate, burst;	   /* -1: unchanged */
-	int groups;		   /* trace: mask to record, -1: unchanged */
-	uint32_t uses;		   /* params: UNIC_PARAM_USES_*, or 0 */
+	int weight, quota, policy;  /* -1: unchanged */
+	int64_t rate, burst;	    /* -1: unchanged */
+	int limit[UNIC_CTL_LIMITS]; /* -1: unchanged */
+	int groups;		    /* trace: mask to record, -1: unchanged */
+	uint32_t uses;		    /* params: UNIC_PARAM_USES_*, or 0 */
 };
 
 static const char doc[] =
@@ -55,7 +56,12 @@ static const char doc[] =
 	"  crash              the crash record of the firmware\n"
 	"  policy PROC        --weight, --quota, --policy of a process\n"
 	"  rate PROC          its transmit limit; --rate, --burst: set it\n"
+	"  limits PROC|all    what a process may have the driver do in a "
+	"second;\n"
+	"                     --faults, --registrations, --upcalls: set it\n"
 	"  fault crash | drop-rx N | drop-events N   provoke it, for tests\n";
+
+#define OPT_LIMITS 256 /* and an enum unic_ctl_limit */
 
 static const struct argp_option argp_options[] = {
 	{ "socket", 's', "PATH[,NIC]", 0,
@@ -85,6 +91,12 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "burst", 'B', "BYTES", 0, "rate: bytes at once; 0: the NIC chooses",
 	  0 },
+	{ "faults", OPT_LIMITS + UNIC_CTL_LIMIT_FAULTS, "N", 0,
+	  "limits: misses answered in a second, 0 = any number", 0 },
+	{ "registrations", OPT_LIMITS + UNIC_CTL_LIMIT_REGISTRATIONS, "N", 0,
+	  "limits: registrations in a second", 0 },
+	{ "upcalls", OPT_LIMITS + UNIC_CTL_LIMIT_UPCALLS, "N", 0,
+	  "limits: wakes for upcalls in a second", 0 },
 	{ 0 }
 };
 
@@ -175,6 +187,9 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 		o->policy = ctl_policy_named(arg);
 		if (o->policy < 0)
 			argp_error(state, "no policy is called %s", arg);
+		return 0;
+	case OPT_LIMITS ... OPT_LIMITS + UNIC_CTL_LIMITS - 1:
+		o->limit[key - OPT_LIMITS] = parse_number(state, arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->n_args == ARGS_MAX)
@@ -456,19 +471,61 @@ static int do_rate(struct unic_conn *conn, const struct ctl_options *o)
 	return show_object(o, obj, NULL);
 }
 
+/* Sets the limits that are given; in any case shows what they are then. */
+static int do_limits(struct unic_conn *conn, const struct ctl_options *o)
+{
+	static const char *const names[UNIC_CTL_LIMITS][2] = {
+		[UNIC_CTL_LIMIT_FAULTS] = { "faults", "faults_over" },
+		[UNIC_CTL_LIMIT_REGISTRATIONS] = { "registrations", "registrati"
+								    "ons_"
+								    "over" },
+		[UNIC_CTL_LIMIT_UPCALLS] = { "upcalls", "upcalls_over" },
+	};
+	union {
+		struct unic_ctl_limits req;
+		struct unic_ctl_limits_reply reply;
+	} rec = { .req = { .proc = unic_to_le32(0) } };
+	uint32_t proc = UNIC_CTL_LIMITS_ALL, flags = 0, i;
+	bool all = o->n_args > 1 && !strcmp(o->args[1], "all");
+	struct json_object *obj;
+
+	if (!all && number_arg(o, 1, &proc))
+		return -1;
+	for (i = 0; i < UNIC_CTL_LIMITS; i++) {
+		if (o->limit[i] < 0)
+			continue;
+		flags |= 1u << i;
+		rec.req.limit[i] = unic_to_le32((uint32_t)o->limit[i]);
+	}
+	rec.req.proc = unic_to_le32(proc);
+	rec.req.flags = unic_to_le32(flags);
+	if (unic_conn_simple(conn, UNIC_CTL_LIMITS_OF, &rec, "limits"))
+		return -1;
+	obj = json_object_new_object();
+	for (i = 0; i < UNIC_CTL_LIMITS; i++) {
+		ctl_add_u64(obj, names[i][0],
+			    unic_from_le32(rec.reply.limit[i]));
+		if (!all)
+			ctl_add_u64(obj, names[i][1],
+				    unic_from_le32(rec.reply.over[i]));
+	}
+	return show_object(o, obj, NULL);
+}
+
 static const struct command {
 	const char *name;
 	int (*run)(struct unic_conn *conn, const struct ctl_options *o);
 	bool acts; /* prints no object */
 } commands[] = {
-	{ "info", do_info, false },    { "stats", do_stats, false },
-	{ "ps", do_ps, false },	       { "mr", do_mr, false },
-	{ "tlb", do_tlb, false },      { "tokens", do_tokens, false },
-	{ "qp", do_qp, false },	       { "cq", do_cq, false },
-	{ "trace", do_trace, false },  { "crash", do_crash, false },
-	{ "uses", do_uses, false },    { "params", do_params, true },
-	{ "nics", do_nics, false },    { "fault", do_fault, true },
-	{ "policy", do_policy, true }, { "rate", do_rate, false },
+	{ "info", do_info, false },	{ "stats", do_stats, false },
+	{ "ps", do_ps, false },		{ "mr", do_mr, false },
+	{ "tlb", do_tlb, false },	{ "tokens", do_tokens, false },
+	{ "qp", do_qp, false },		{ "cq", do_cq, false },
+	{ "trace", do_trace, false },	{ "crash", do_crash, false },
+	{ "uses", do_uses, false },	{ "params", do_params, true },
+	{ "nics", do_nics, false },	{ "fault", do_fault, true },
+	{ "policy", do_policy, true },	{ "rate", do_rate, false },
+	{ "limits", do_limits, false },
 };
 
 static const struct command *find_command(const char *name)
@@ -511,7 +568,8 @@ int main(int argc, char **argv)
 				 .policy = -1,
 				 .rate = -1,
 				 .burst = -1,
-				 .groups = -1 };
+				 .groups = -1,
+				 .limit = { -1, -1, -1 } };
 	const struct command *cmd;
 	struct unic_conn *conn;
 	int err;

@@ -56,6 +56,7 @@ static int make_host(struct unic_os *os, bool loop)
 	};
 	struct unic_provider *p;
 
+	memcpy(config.limit, os->opt.limit, sizeof(config.limit));
 	memcpy(config.name, os->opt.name,
 	       strnlen(os->opt.name, sizeof(config.name) - 1));
 	p = loop ? unic_loop_provider(os, os->slots, os->slot_mem,

@@ -42,6 +42,9 @@ enum {
 	OPT_LINK,
 	OPT_BAUD,
 	OPT_USER_SLOTS,
+	OPT_FAULTS,
+	OPT_REGISTRATIONS,
+	OPT_UPCALLS,
 };
 
 static const struct argp_option options[] = {
@@ -101,6 +104,18 @@ static const struct argp_option options[] = {
 	{ "user-slots", OPT_USER_SLOTS, "N", 0,
 	  "process slots that one user may have, other than root and the user "
 	  "of the driver (default: all but a quarter)",
+	  0 },
+	{ "faults-per-s", OPT_FAULTS, "N", 0,
+	  "missed pages of one process that are fetched in a second; 0: any "
+	  "number (100000)",
+	  0 },
+	{ "registrations-per-s", OPT_REGISTRATIONS, "N", 0,
+	  "registrations that one process may make in a second; 0: any number "
+	  "(250000)",
+	  0 },
+	{ "upcalls-per-s", OPT_UPCALLS, "N", 0,
+	  "times that one process is woken for upcalls in a second; 0: any "
+	  "number (20000)",
 	  0 },
 	{ "slots", OPT_SLOTS, "N", 0, "process slots (loop only)", 0 },
 	{ "slot-size", OPT_SLOT_SIZE, "BYTES", 0,
@@ -166,6 +181,7 @@ struct number_option {
 };
 
 #define FIELD(field) offsetof(struct unicd_options, field)
+#define LIMIT(name)  FIELD(limit[UNIC_CTL_LIMIT_##name])
 
 static const struct number_option numbers[] = {
 	{ OPT_GRACE, 0, 10000000, FIELD(params.grace_us), true },
@@ -178,6 +194,10 @@ static const struct number_option numbers[] = {
 	{ OPT_IDLE, 0, 1000000000, FIELD(params.idle_us), true },
 	{ OPT_SLOTS, 1, UNIC_HOST_SLOTS_MAX, FIELD(slots), false },
 	{ OPT_USER_SLOTS, 1, UNIC_HOST_SLOTS_MAX, FIELD(user_slots), false },
+	{ OPT_FAULTS, 0, UNIC_CTL_LIMIT_MAX, LIMIT(FAULTS), false },
+	{ OPT_REGISTRATIONS, 0, UNIC_CTL_LIMIT_MAX, LIMIT(REGISTRATIONS),
+	  false },
+	{ OPT_UPCALLS, 0, UNIC_CTL_LIMIT_MAX, LIMIT(UPCALLS), false },
 	{ OPT_BAUD, 9600, 4000000, FIELD(baud), false },
 };
 
@@ -395,7 +415,9 @@ int unicd_options_parse(struct unicd *d, int argc, char **argv)
 			 .kio_max_bytes = INT64_MAX,
 			 .kio_rdma = true,
 			 .slots = 8,
-			 .slot_bytes = 16 << 20 },
+			 .slot_bytes = 16 << 20,
+			 .limit = { UNIC_LIMIT_FAULTS, UNIC_LIMIT_REGISTRATIONS,
+				    UNIC_LIMIT_UPCALLS } },
 	};
 
 	p.all.params.idle_us = unic_to_le32(IDLE_US);

@@ -41,8 +41,9 @@ struct unicd_options {
 	const char *provider;
 	const char *crash_file;
 	uint32_t ipv4;
-	uint32_t slots;	     /* loop only */
-	uint32_t user_slots; /* 0: all but a quarter */
+	uint32_t slots;			 /* loop only */
+	uint32_t user_slots;		 /* 0: all but a quarter */
+	uint32_t limit[UNIC_CTL_LIMITS]; /* of each process */
 	uint64_t slot_bytes;
 	const char *kio_export; /* folder or file; NULL: nothing */
 	bool kio_writable;

@@ -409,6 +409,33 @@ def rereg(world):
             rights=1)
 
 
+@suite.case('LIMITS_OF, TOO_FAST')
+def limits(world):
+    """Ten registrations in a second: two at once, then TOO_FAST, with the time to the
+    next; another process has its own; ends of regions have no limit."""
+    process, other = world.process(), world.process()
+    admin, slot = world.process(hello=False), process.hello_reply.proc
+    before = admin.must(Op.LIMITS_OF, proc=slot)
+    told = admin.must(Op.LIMITS_OF, proc=slot, flags=2, limit1=10)
+    same('limits', (told.limit0, told.limit1, told.limit2),
+         (before.limit0, 10, before.limit2))
+    for _ in range(2):
+        refused(process, St.NO_MR, Op.MR_MAKE, id=99)
+    reply = process.call(Op.MR_MAKE, id=99)
+    same('status', reply.status, St.TOO_FAST)
+    retry_us = int.from_bytes(reply.body[:4], 'little')
+    check(0 < retry_us <= 100000, f'again after {retry_us} us')
+    same('record', reply.body[4:48], bytes(44))
+    refused(process, St.NO_MR, Op.MR_DEREG, id=99)
+    refused(other, St.NO_MR, Op.MR_MAKE, id=99)
+    time.sleep(retry_us / 1e6)
+    refused(process, St.NO_MR, Op.MR_MAKE, id=99)
+    for members in ({'flags': 8}, {'limit0': 1}, {'flags': 1, 'limit0': 1000001}):
+        refused(admin, St.INVALID, Op.LIMITS_OF, proc=slot, **members)
+    refused(admin, St.NO_PROC, Op.LIMITS_OF, proc=0xfffffffe)
+    same('over', admin.must(Op.LIMITS_OF, proc=slot, flags=2).over1, 1)
+
+
 @suite.case('MR_REREG HINT, OWN_POLICY')
 def importance(world):
     """What matters to a process is its own to say: with policy `app` the

@@ -14,10 +14,10 @@ suite = Suite()
 
 SERVICE = 0x7065657200000001
 
-UNKNOWN = (0, 6, 7, 15, 18, 19, 26, 27, 38, 47, 56, 63, 74, 79, 87,
+UNKNOWN = (0, 6, 7, 15, 18, 19, 26, 27, 38, 47, 56, 63, 74, 79, 88,
            0x7fff, 0xffff)
 PRIVILEGED = (Op.DUMP, Op.TRACE, Op.CRASH, Op.FAULT, Op.PARAMS, Op.POLICY,
-              Op.EVICT, Op.TRACE_MASK, Op.RATE, Op.RESET)
+              Op.EVICT, Op.TRACE_MASK, Op.RATE, Op.LIMITS_OF, Op.RESET)
 FREE = (Op.INFO, Op.STATS, Op.PS, Op.USES, Op.NICS, Op.SELECT, Op.HELLO,
         *PRIVILEGED)
 NEED_HELLO = tuple(op for op in records.REQUESTS if op not in FREE)

@@ -67,6 +67,7 @@ class Op(IntEnum):
     TRACE_MASK = 84
     RESET = 85
     RATE = 86
+    LIMITS_OF = 87
 
 
 class St(IntEnum):
@@ -126,6 +127,7 @@ class St(IntEnum):
     REMOTE = 80
     VERSION = 81
     NO_SUCH_NIC = 82
+    TOO_FAST = 83
 
 
 class Up(IntEnum):

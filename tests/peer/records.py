@@ -123,6 +123,7 @@ REQUESTS = {
                              'I:extend_us I:flags I:idle_us'),
     Op.POLICY: behind_header('I:proc I:weight I:quota I:policy I:flags'),
     Op.RATE: RATE,
+    Op.LIMITS_OF: behind_header('I:proc I:flags I:limit0 I:limit1 I:limit2'),
 }
 for _op in (Op.PD_ALLOC, Op.USAGE, Op.INFO, Op.STATS, Op.PS, Op.CRASH,
             Op.NICS, Op.RESET):
@@ -169,6 +170,8 @@ REPLIES = {
     Op.SELECT: behind_header('I:number 4x 16s:nic'),
     Op.OWN_RATE: RATE_REPLY,
     Op.RATE: RATE_REPLY,
+    Op.LIMITS_OF: behind_header('I:limit0 I:limit1 I:limit2 I:over0 I:over1 '
+                                'I:over2'),
 }
 
 # What is behind the 16 bytes of an upcall's header.

@@ -55,7 +55,7 @@ ROOMS = {
     ],
     "host_driver/core/": [
         ("base", r"(unic_os|provider|host_config|objects|ids|journal|state|request"
-                 r"|device|upcall)\.|region/frames"),
+                 r"|device|limit|upcall)\.|region/frames"),
         ("region", r"region/"),
         ("queue", r"queue(_token)?\."),
         ("cm", r"cm/"),

@@ -2,6 +2,7 @@
 /* region_fault.c - see region_fault.h. */
 #include "region/region_fault.h"
 
+#include "limit.h"
 #include "region/region_pin.h"
 
 #define RETRY_NS   50000ull
@@ -235,6 +236,27 @@ static struct unic_hfault *find_fault_slot(struct unic_host *host,
 	return empty ? empty : find_victim_fault(host);
 }
 
+/* Decide when the new @f of @mr is answered: later, if its process misses more than its
+ * limit. False: not before the NIC has given it up. */
+static bool limit_fault(struct unic_host *host, const struct unic_region *mr,
+			struct unic_hfault *f)
+{
+	struct unic_limit *limit =
+		&proc_of(host, mr)->limit[UNIC_CTL_LIMIT_FAULTS];
+	uint64_t now = f->give_up_ns - GIVE_UP_NS, at = unic_limit_at(limit);
+
+	limit->over += at > now;
+	if (at > f->give_up_ns)
+		return false;
+	unic_limit_take(limit, now, 1);
+	if (at <= now)
+		return true;
+	f->retry_ns = at;
+	if (at < host->faults_ns)
+		host->faults_ns = at;
+	return true;
+}
+
 void unic_region_fault_miss(struct unic_host *host,
 			    const struct unic_evt_miss *evt)
 {
@@ -269,7 +291,10 @@ void unic_region_fault_miss(struct unic_host *host,
 		.give_up_ns = unic_os_now_ns(host->os) + GIVE_UP_NS,
 	};
 	host->faults++;
-	answer_fault(host, f);
+	if (!limit_fault(host, mr, f))
+		f->used = false;
+	else if (!f->retry_ns)
+		answer_fault(host, f);
 }
 
 void unic_region_fault_dropped(struct unic_host *host,

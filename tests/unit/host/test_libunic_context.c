@@ -35,7 +35,7 @@ static void every_status_has_words(void **state)
 									  "stat"
 									  "us");
 	}
-	for (s = UNIC_CTL_ST_NO_HELLO; s <= UNIC_CTL_ST_NO_SUCH_NIC; s++)
+	for (s = UNIC_CTL_ST_NO_HELLO; s <= UNIC_CTL_ST_TOO_FAST; s++)
 		assert_string_not_equal(unic_status_str((unsigned int)s), "unkn"
 									  "own "
 									  "stat"

@@ -28,6 +28,49 @@ static void a_region_that_does_not_end_stays(void **state)
 	rig_down(&r);
 }
 
+static uint32_t too_fast; /* answers of that kind to come */
+
+static int answer_too_fast(uint16_t op, const uint8_t *in, size_t len,
+			   uint8_t *out)
+{
+	struct unic_ctl_too_fast_reply r;
+
+	(void)in;
+	(void)len;
+	if (op != UNIC_CTL_MR_REG || !too_fast)
+		return -1;
+	too_fast--;
+	memcpy(&r, out, sizeof(r));
+	r.hdr.status = unic_to_le16(UNIC_CTL_ST_TOO_FAST);
+	r.retry_us = unic_to_le32(too_fast == 9 ? 20000000 : 2000);
+	memcpy(out, &r, sizeof(r));
+	return 0;
+}
+
+/* The library waits as long as the driver says, and asks again with the same request;
+ * not longer than ten seconds. */
+static void a_limit_is_waited_for(void **state)
+{
+	struct unic_mr_attr attr = { .length = PAGE };
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	drv.first = answer_too_fast;
+	too_fast = 3;
+	mr = reg(&r, unic_alloc(r.ctx, PAGE, PAGE), PAGE);
+	assert_int_equal(too_fast, 0);
+	assert_int_equal(unic_from_le64(drv.reg.length), PAGE);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	too_fast = 10;
+	attr.addr = unic_alloc(r.ctx, PAGE, PAGE);
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -EAGAIN);
+	assert_int_equal(too_fast, 9);
+	drv.first = NULL;
+	rig_down(&r);
+}
+
 static void a_refused_registration_says_why(void **state)
 {
 	struct unic_mr_attr attr = { .length = PAGE };
@@ -384,6 +427,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_DRIVER(a_region_that_does_not_end_stays),
+		WITH_DRIVER(a_limit_is_waited_for),
 		WITH_DRIVER(a_refused_registration_says_why),
 		WITH_DRIVER(bases_are_drawn),
 		WITH_DRIVER(bases_can_be_had_otherwise),
