@@ -154,6 +154,28 @@ struct unic_row_wait {
 	unic_le32 rsvd[12];
 };
 
+/* Histogram `which`, from bucket `first` on: how often something took how long since
+ * power-on, modulo 2^32. Bucket 0: below a microsecond; bucket n: 2^(n-1) microseconds and
+ * more, below 2^n; the last one: whatever is longer. One command reads all rows, so they
+ * are of one moment. UNIC_FEAT_HISTOGRAMS, else INVALID. */
+enum unic_histogram {
+	UNIC_HIST_WAIT = 0, /* REGISTER_WAITs granted: from request to grant */
+	UNIC_HIST_GRACE =
+		1, /* graces: from delivery of the notice to the release,
+			      * or to the deadline */
+	UNIC_HIST_MISS = 2, /* pages of residency demand that an operation
+			      * waited for, and got */
+};
+#define UNIC_HIST_COUNT	  3u
+#define UNIC_HIST_BUCKETS 24u
+#define UNIC_HIST_ROW	  12u /* buckets of a row */
+struct unic_row_histogram {
+	unic_le32 which; /* enum unic_histogram */
+	unic_le32 first; /* bucket of count[0] */
+	unic_le32 rsvd[2];
+	unic_le32 count[UNIC_HIST_ROW];
+};
+
 /* TRACE_CTL. Which groups are recorded; bit per UNIC_TG_*. */
 struct unic_cmd_trace_ctl {
 	struct unic_cmd_hdr hdr;
@@ -188,6 +210,7 @@ UNIC_ABI_AT(unic_row_cq, armed, 48);
 UNIC_ABI_SIZE(unic_row_cq, 64);
 UNIC_ABI_SIZE(unic_row_proc, 64);
 UNIC_ABI_SIZE(unic_row_wait, 64);
+UNIC_ABI_SIZE(unic_row_histogram, 64);
 UNIC_ABI_SIZE(unic_cmd_trace_ctl, 64);
 UNIC_ABI_SIZE(unic_cmd_fault, 64);
 

@@ -135,17 +135,19 @@ struct unic_cpl_usage {
 };
 
 enum unic_table {
-	UNIC_TABLE_TLB = 1,	 /* TLB entries; rows struct unic_row_tlb */
-	UNIC_TABLE_MR = 2,	 /* regions; rows struct unic_row_mr */
-	UNIC_TABLE_TOKEN = 3,	 /* payload tokens; rows struct
+	UNIC_TABLE_TLB = 1,	  /* TLB entries; rows struct unic_row_tlb */
+	UNIC_TABLE_MR = 2,	  /* regions; rows struct unic_row_mr */
+	UNIC_TABLE_TOKEN = 3,	  /* payload tokens; rows struct
 				  * unic_row_token */
-	UNIC_TABLE_QP = 4,	 /* queue pairs; rows struct unic_row_qp */
-	UNIC_TABLE_CQ = 5,	 /* completion queues; rows struct
+	UNIC_TABLE_QP = 4,	  /* queue pairs; rows struct unic_row_qp */
+	UNIC_TABLE_CQ = 5,	  /* completion queues; rows struct
 				  * unic_row_cq */
-	UNIC_TABLE_PROC = 6,	 /* process slots; rows struct unic_row_proc */
-	UNIC_TABLE_WAIT = 7,	 /* REGISTER_WAIT requests; rows struct
+	UNIC_TABLE_PROC = 6,	  /* process slots; rows struct unic_row_proc */
+	UNIC_TABLE_WAIT = 7,	  /* REGISTER_WAIT requests; rows struct
 				  * unic_row_wait */
-	UNIC_TABLE_ELEMENT = 16, /* elements of forms; DUMP: INVALID */
+	UNIC_TABLE_HISTOGRAM = 8, /* how long things took; rows struct
+				   * unic_row_histogram */
+	UNIC_TABLE_ELEMENT = 16,  /* elements of forms; DUMP: INVALID */
 };
 
 /* MR_FILL. Pages [first, first+count) of a LOADING region from the list page;

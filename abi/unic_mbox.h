@@ -89,6 +89,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_RESTORE_FORMS (1ull << 27) /* MR_ALLOC: `stag` */
 #define UNIC_FEAT_RATES		(1ull << 30) /* RATE; `rate`, `burst` of PROC_ATTACH */
 #define UNIC_FEAT_EVICTABLE	(1ull << 31) /* `evictable` of a usage */
+#define UNIC_FEAT_HISTOGRAMS	(1ull << 32) /* DUMP: TABLE_HISTOGRAM */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.

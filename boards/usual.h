@@ -44,6 +44,11 @@
 #define UNIC_RESTORE_FORMS 1
 #endif
 
+/* Whether the NIC keeps histograms (base/histogram.h); as above. */
+#ifndef UNIC_HISTOGRAMS
+#define UNIC_HISTOGRAMS 1
+#endif
+
 /* Whether there are transmit limits (transport/meter.h); as above. */
 #ifndef UNIC_METERS
 #define UNIC_METERS 1

@@ -24,6 +24,7 @@
 #define UNIC_EVICTABLE	   1
 #define UNIC_RESTORE_FORMS 1
 #define UNIC_METERS	   1
+#define UNIC_HISTOGRAMS	   1
 
 #define UNIC_QP_WINDOW	   16u
 #define UNIC_RQ_WINDOW	   8u

@@ -9,5 +9,6 @@
 
 #define UNIC_PROCS   8	/* tenants */
 #define UNIC_NOTICES 60 /* connections, each of which can be asked back */
+#define UNIC_HISTOGRAMS 0
 
 #endif /* UNIC_BOARD_H */

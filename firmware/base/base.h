@@ -16,6 +16,7 @@
 
 #include "base/compiler.h"
 #include "base/err.h"
+#include "base/histogram.h"
 #include "base/mailbox.h"
 #include "base/random.h"
 #include "base/slots.h"
@@ -48,6 +49,7 @@ struct unic_base {
 	uint64_t counter[UNIC_C_COUNT];
 	struct unic_random random;
 	struct unic_db_errors db_errors;
+	struct unic_histograms histograms;
 };
 
 /* Adds to a counter of abi/unic_stats.h. */

@@ -7,6 +7,8 @@
 
 #define ROWS (UNIC_BOX_LIST_BYTES / UNIC_ROW_BYTES)
 
+#define UNIC_HIST_ROWS (UNIC_HIST_COUNT * UNIC_HIST_BUCKETS / UNIC_HIST_ROW)
+
 /* Writes row @i and returns true; returns false if the row is free. */
 typedef bool unic_row_fn(struct unic_command *nic, uint32_t i, void *row);
 
@@ -175,6 +177,22 @@ static bool cq_row(struct unic_command *nic, uint32_t i, void *row)
 	return true;
 }
 
+static bool histogram_row(struct unic_command *nic, uint32_t i, void *row)
+{
+	uint32_t which = i * UNIC_HIST_ROW / UNIC_HIST_BUCKETS, b;
+	uint32_t first = i * UNIC_HIST_ROW % UNIC_HIST_BUCKETS;
+	struct unic_row_histogram *r = row;
+
+	_Static_assert(UNIC_HIST_BUCKETS % UNIC_HIST_ROW == 0, "whole rows");
+	_Static_assert(UNIC_HIST_ROWS <= ROWS, "one command reads all");
+	r->which = unic_to_le32(which);
+	r->first = unic_to_le32(first);
+	for (b = 0; b < UNIC_HIST_ROW; b++)
+		r->count[b] =
+			unic_to_le32(nic->histograms.count[which][first + b]);
+	return true;
+}
+
 static const struct {
 	unic_row_fn *write;
 	uint32_t rows;
@@ -186,6 +204,8 @@ static const struct {
 	[UNIC_TABLE_CQ] = { cq_row, UNIC_CQS },
 	[UNIC_TABLE_PROC] = { proc_row, UNIC_PROCS },
 	[UNIC_TABLE_WAIT] = { wait_row, UNIC_WAITS },
+	[UNIC_TABLE_HISTOGRAM] = { UNIC_HISTOGRAMS ? histogram_row : NULL,
+				   UNIC_HIST_ROWS },
 };
 
 int unic_dump(struct unic_command *nic, uint32_t table, uint32_t first,

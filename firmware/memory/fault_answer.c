@@ -53,8 +53,12 @@ static void end_faults(struct unic_memory *nic, uint16_t mr, uint32_t first,
 		struct unic_page_fault *m =
 			unic_fault_next(&nic->faults, &left);
 
-		if (m->mr == mr && m->first - first < count)
-			unic_fault_end(nic, m, state);
+		if (m->mr != mr || m->first - first >= count)
+			continue;
+		if (state == UNIC_FAULT_FREE && !m->ahead)
+			unic_histogram_add(&nic->histograms, UNIC_HIST_MISS,
+					   nic->now_ns - m->since_ns);
+		unic_fault_end(nic, m, state);
 	}
 }
 

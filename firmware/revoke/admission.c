@@ -399,6 +399,8 @@ static void end_wait(struct unic_revoke *nic, uint16_t i, uint8_t status,
 	}
 	UNIC_COUNT(nic, waits_granted);
 	UNIC_COUNT_ADD(nic, wait_us_total, w->waited_us);
+	unic_histogram_add(&nic->histograms, UNIC_HIST_WAIT,
+			   nic->now_ns - w->since_ns);
 	if (w->waited_us > ad->longest_us[w->proc])
 		ad->longest_us[w->proc] = w->waited_us;
 	UNIC_TRACE(nic, GRANT, w->proc, w->id, w->waited_us, mr, 0);

@@ -213,12 +213,21 @@ static uint32_t us_left(const struct unic_revoke *nic,
 		       : 0;
 }
 
+/* The owner uses no more of the grace of notice @n, if that had begun. */
+static void note_grace(struct unic_revoke *nic, const struct unic_notice *n)
+{
+	if (n->state == UNIC_NOTICE_GRACE)
+		unic_histogram_add(&nic->histograms, UNIC_HIST_GRACE,
+				   nic->now_ns - n->sent_ns);
+}
+
 static void count_release(struct unic_revoke *nic, uint16_t idx)
 {
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	const struct unic_notice *n = &nic->notices.notice[mr->notice];
 
 	UNIC_COUNT(nic, released);
+	note_grace(nic, n);
 	UNIC_TRACE(nic, RELEASE, mr->proc, mr->seq, idx, us_left(nic, n), 0);
 }
 
@@ -361,6 +370,7 @@ static void handle_deadline(struct unic_revoke *nic, uint16_t idx)
 
 	if (mr->state == UNIC_MR_NOTIFIED) {
 		UNIC_COUNT(nic, deadlines);
+		note_grace(nic, &nic->notices.notice[mr->notice]);
 		UNIC_TRACE(nic, DEADLINE, mr->proc, mr->seq, idx, mr->holds, 0);
 		nic->evict.late[mr->proc]++;
 		mr->evt_flags |= UNIC_EVICTED_DEADLINE;

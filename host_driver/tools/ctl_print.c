@@ -173,6 +173,41 @@ void ctl_print_stats(struct json_object *o, bool all)
 	}
 }
 
+#define BAR_COLUMNS 50
+
+static void print_bar(struct json_object *bucket, long long most)
+{
+	long long n = atoll(cell_text(bucket, "count"));
+	long long marks = (n * BAR_COLUMNS + most - 1) / (most ? most : 1);
+
+	printf("  %10s us  %10lld  ", cell_text(bucket, "from_us"), n);
+	while (marks-- > 0)
+		putchar('#');
+	putchar('\n');
+}
+
+void ctl_print_histograms(struct json_object *list)
+{
+	struct json_object *h, *buckets, *b;
+	long long most, n;
+	size_t i, k;
+
+	for (i = 0; i < json_object_array_length(list); i++) {
+		h = json_object_array_get_idx(list, i);
+		json_object_object_get_ex(h, "buckets", &buckets);
+		printf("%s: %s\n", cell_text(h, "histogram"),
+		       cell_text(h, "n"));
+		most = 0;
+		for (k = 0; k < json_object_array_length(buckets); k++) {
+			b = json_object_array_get_idx(buckets, k);
+			n = atoll(cell_text(b, "count"));
+			most = n > most ? n : most;
+		}
+		for (k = 0; k < json_object_array_length(buckets); k++)
+			print_bar(json_object_array_get_idx(buckets, k), most);
+	}
+}
+
 void ctl_print_trace(struct json_object *list)
 {
 	size_t i;

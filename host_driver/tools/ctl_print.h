@@ -13,6 +13,8 @@ void ctl_print_table(struct json_object *list, const char *columns);
 void ctl_print_object(struct json_object *o);
 /** ctl_print_stats() - counters with what they count; @all: those at 0 too. */
 void ctl_print_stats(struct json_object *o, bool all);
+/** ctl_print_histograms() - a bar for each bucket. */
+void ctl_print_histograms(struct json_object *list);
 /** ctl_print_trace() - one event a line. */
 void ctl_print_trace(struct json_object *list);
 /** ctl_print_json() - one document; @compact: on one line. */

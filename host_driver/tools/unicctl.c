@@ -47,6 +47,7 @@ static const char doc[] =
 	"  ps                 processes: entries held, fair share, borrowed,\n"
 	"                     waits, upcalls; and the queue of requests\n"
 	"  mr, tlb, tokens, qp, cq   the tables of the NIC\n"
+	"  histograms         how long waits, graces and misses took\n"
 	"  uses               what regions are used for, as the NIC shows it\n"
 	"  trace              what the NIC did (--follow: and does; --groups:\n"
 	"                     what it records from now on; --refs: the uses "
@@ -299,6 +300,17 @@ static int do_uses(struct unic_conn *conn, const struct ctl_options *o)
 	return show_object(o, ctl_uses(conn), NULL);
 }
 
+static int do_histograms(struct unic_conn *conn, const struct ctl_options *o)
+{
+	struct json_object *list = ctl_histograms(conn);
+
+	if (!list || o->json)
+		return show_object(o, list, NULL);
+	ctl_print_histograms(list);
+	json_object_put(list);
+	return 0;
+}
+
 static int do_params(struct unic_conn *conn, const struct ctl_options *o)
 {
 	struct unic_ctl_params rec = { .flags = unic_to_le32(o->uses) };
@@ -525,7 +537,7 @@ static const struct command {
 	{ "uses", do_uses, false },	{ "params", do_params, true },
 	{ "nics", do_nics, false },	{ "fault", do_fault, true },
 	{ "policy", do_policy, true },	{ "rate", do_rate, false },
-	{ "limits", do_limits, false },
+	{ "limits", do_limits, false }, { "histograms", do_histograms, false },
 };
 
 static const struct command *find_command(const char *name)

@@ -497,7 +497,8 @@ def connect_crowd(world):
 
 @suite.rows('admin refused', {
     'DUMP table 0': (Op.DUMP, {'table': 0}),
-    'DUMP table 8': (Op.DUMP, {'table': 8}),
+    'DUMP table 9': (Op.DUMP, {'table': 9}),
+    'DUMP behind histograms': (Op.DUMP, {'table': 8, 'first': 6}),
     'DUMP of elements': (Op.DUMP, {'table': 16}),
     'DUMP behind the end': (Op.DUMP, {'table': 4, 'first': 1 << 20}),
     'FAULT 0': (Op.FAULT, {'fault': 0}),
@@ -534,6 +535,18 @@ def policy_refused(world):
 def crash_none(world):
     """NONE: there is no crash record."""
     refused(world.admin(), St.NONE, Op.CRASH)
+
+
+@suite.case('DUMP of histograms')
+def histograms(world):
+    """Three of 24 buckets, twelve in a row, by one request."""
+    reply = world.admin().call(Op.DUMP, table=8)
+    if reply.status == St.INVALID:
+        raise Skipped('the NIC keeps no histograms')
+    same('reply', (reply.status, reply.rows, reply.next), (St.OK, 6, 0))
+    rows = [struct.unpack('<16I', reply.tail[i:i + 64]) for i in range(0, 384, 64)]
+    same('rows', [row[:4] for row in rows],
+         [(n, first, 0, 0) for n in range(3) for first in (0, 12)])
 
 
 @suite.case('DUMP, TRACE, PS, STATS')

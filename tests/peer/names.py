@@ -339,6 +339,7 @@ class Table(IntEnum):
     CQ = 5
     PROC = 6
     WAIT = 7
+    HISTOGRAM = 8
     ELEMENT = 16
 
 
