@@ -166,14 +166,15 @@ enum unic_histogram {
 	UNIC_HIST_MISS = 2, /* pages of residency demand that an operation
 			      * waited for, and got */
 };
-#define UNIC_HIST_COUNT	  3u
-#define UNIC_HIST_BUCKETS 24u
+#define UNIC_HIST_COUNT	  3u  /* histograms */
+#define UNIC_HIST_BUCKETS 24u /* of each */
 #define UNIC_HIST_ROW	  12u /* buckets of a row */
 struct unic_row_histogram {
 	unic_le32 which; /* enum unic_histogram */
 	unic_le32 first; /* bucket of count[0] */
 	unic_le32 rsvd[2];
-	unic_le32 count[UNIC_HIST_ROW];
+	unic_le32 count[UNIC_HIST_ROW]; /* of bucket `first` and those behind
+					 * it */
 };
 
 /* TRACE_CTL. Which groups are recorded; bit per UNIC_TG_*. */

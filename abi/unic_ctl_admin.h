@@ -266,28 +266,28 @@ struct unic_ctl_rate_reply {
  * limit. A limit of one process ends with it, or with the driver.
  */
 enum unic_ctl_limit {
-	UNIC_CTL_LIMIT_FAULTS = 0, /* answers to misses */
-	UNIC_CTL_LIMIT_REGISTRATIONS = 1,
-	UNIC_CTL_LIMIT_UPCALLS = 2, /* times that it is woken for them */
+	UNIC_CTL_LIMIT_FAULTS = 0,	  /* answers to misses */
+	UNIC_CTL_LIMIT_REGISTRATIONS = 1, /* registrations, as above */
+	UNIC_CTL_LIMIT_UPCALLS = 2,	  /* times that it is woken for them */
 };
-#define UNIC_CTL_LIMITS	    3u
+#define UNIC_CTL_LIMITS	    3u		/* kinds of limits */
 #define UNIC_CTL_LIMITS_ALL 0xffffffffu /* `proc`: all there are and will be */
 #define UNIC_CTL_LIMIT_MAX  1000000u	/* in a second */
 struct unic_ctl_limits {
 	struct unic_ctl_hdr hdr;
-	unic_le32 proc;	 /* slot; none that is live: NO_PROC */
-	unic_le32 flags; /* bit n: limit n is set; others: INVALID */
-	/* by enum unic_ctl_limit, in a second, at most LIMIT_MAX; 0: none. Without
-	 * its bit 0. Else INVALID */
-	unic_le32 limit[UNIC_CTL_LIMITS];
+	unic_le32 proc;	    /* slot; none that is live: NO_PROC */
+	unic_le32 flags;    /* bit n: limit n is set; others: INVALID */
+	unic_le32 limit[3]; /* by enum unic_ctl_limit, in a second, at most
+			     * LIMIT_MAX; 0: none. Without its bit 0. Else
+			     * INVALID */
 	unic_le32 rsvd[7];
 };
 struct unic_ctl_limits_reply {
 	struct unic_ctl_hdr hdr;
-	/* as they are now; of LIMITS_ALL: those of processes to come */
-	unic_le32 limit[UNIC_CTL_LIMITS];
-	/* times that there was more, since HELLO; of LIMITS_ALL: 0 */
-	unic_le32 over[UNIC_CTL_LIMITS];
+	unic_le32 limit[3]; /* as they are now; of LIMITS_ALL: those of
+			     * processes to come */
+	unic_le32 over[3];  /* times that there was more, since HELLO; of
+			     * LIMITS_ALL: 0 */
 	unic_le32 rsvd[6];
 };
 /* A registration that is TOO_FAST did nothing. */

@@ -106,8 +106,9 @@ int unic_notice_delivered(struct unic_notices *n, uint16_t i, uint32_t seq,
 		return -UNIC_EINVAL;
 	if (t->state != UNIC_NOTICE_SENT)
 		return -UNIC_ESTATE;
+	if (UNIC_HISTOGRAMS)
+		t->sent_ns = now_ns;
 	t->state = UNIC_NOTICE_GRACE;
-	t->sent_ns = now_ns;
 	set_deadline(n, t, now_ns + n->grace_us * 1000ull);
 	return 0;
 }

@@ -33,7 +33,7 @@ enum unic_notice_state {
 };
 
 struct unic_notice {
-	uint64_t sent_ns;     /* GRACE: when T began */
+	uint64_t sent_ns;     /* GRACE: when T began (UNIC_HISTOGRAMS) */
 	uint64_t deadline_ns; /* SENT: sent + H; GRACE: end of grace */
 	uint32_t seq;
 	uint32_t extended_us; /* extensions granted so far */

@@ -409,7 +409,11 @@ static const struct {
 	CMD(HOST_TIME, do_host_time, unic_cmd_host_time, host_ns),
 	UNTIMED(SET_ADDR, do_set_addr, unic_cmd_set_addr, ipv4),
 	CMD(ENTROPY, do_entropy, unic_cmd_entropy, bytes),
-	CMD(PROC_ATTACH, do_proc_attach, unic_cmd_proc_attach, burst),
+	[UNIC_CMD_PROC_ATTACH] = { do_proc_attach,
+				   UNIC_METERS
+					   ? USED(unic_cmd_proc_attach, burst)
+					   : USED(unic_cmd_proc_attach, keeper),
+				   false },
 	CMD(PROC_DETACH, do_proc_detach, unic_cmd_proc_detach, proc),
 	CMD(PROC_SET, do_proc_set, unic_cmd_proc_set, claim),
 	[UNIC_CMD_RATE] = { UNIC_METERS ? do_rate : NULL,

@@ -76,7 +76,7 @@ int unic_proc_attach(struct unic_command *nic,
 	uint64_t bus = unic_from_le64(cmd->doorbell);
 	struct unic_proc *p;
 	uint8_t *pages;
-	int r;
+	int r = 0;
 
 	keeper = keeper ? keeper - 1 : slot;
 	if (slot >= UNIC_PROCS || (bus & 4095) ||
@@ -90,8 +90,10 @@ int unic_proc_attach(struct unic_command *nic,
 		return -UNIC_EBUS;
 	if (pages_taken(&nic->procs, pages))
 		return -UNIC_EBUSY;
-	r = unic_meter_proc(&nic->transport, slot, unic_from_le64(cmd->rate),
-			    unic_from_le32(cmd->burst));
+	if (UNIC_METERS)
+		r = unic_meter_proc(&nic->transport, slot,
+				    unic_from_le64(cmd->rate),
+				    unic_from_le32(cmd->burst));
 	if (r)
 		return r;
 

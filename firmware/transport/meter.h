@@ -76,11 +76,11 @@ void unic_meter_want(struct unic_transport *nic, uint16_t idx, uint32_t which);
 enum unic_turn unic_meter_turn(struct unic_transport *nic, uint16_t idx,
 			       uint32_t which, int32_t *left);
 
-/** unic_meter_waits() - true if the metered QP @idx waits for its time, with requests to
- * send: no answer to those is late yet. */
+/** unic_meter_waits() - true if @qp is parked with requests to send: no answer to those
+ * is late yet. */
 static inline bool unic_meter_waits(const struct unic_qp_ctx *qp)
 {
-	return (qp->on & UNIC_ON_PARKED) && (qp->on & UNIC_HELD_SEND);
+	return qp->on & UNIC_HELD_SEND;
 }
 
 /** unic_meter_forget() - the parked QP @idx waits no longer. */

@@ -148,7 +148,8 @@ int unic_qp_create(struct unic_transport *nic,
 	unic_mr_queue_get(&nic->memory, mr);
 	nic->mrs.pd[pd].users++;
 	nic->procs.proc[proc].qps++;
-	unic_meter_qp(nic, (uint16_t)idx);
+	if (UNIC_METERS)
+		unic_meter_qp(nic, (uint16_t)idx);
 	return (int)qp->qpn;
 }
 

@@ -402,9 +402,11 @@ void unic_requester_timeout(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	if (sq->rnr_wait) {
 		sq->rnr_wait = false;
 		unic_sched_send(nic, unic_qp_index(nic, qp));
-	} else if (unic_meter_waits(qp)) {
+	} else if (!unic_requester_has_outstanding(sq)) {
+		return;
+	} else if (unlikely(unic_meter_waits(qp))) {
 		unic_requester_timer(nic, qp);
-	} else if (unic_requester_has_outstanding(sq)) {
+	} else {
 		UNIC_COUNT(nic, timeouts);
 		sq->back_valid = false;
 		retry_or_fail(nic, qp, sq->psn_una, 0);

@@ -53,7 +53,8 @@ void unic_sched_init(struct unic_transport *nic)
 
 	memset(&nic->sched, 0, sizeof(nic->sched));
 	memset(s, 0, sizeof(*s));
-	unic_meter_init(nic);
+	if (UNIC_METERS)
+		unic_meter_init(nic);
 	cost_set(nic, UNIC_COST_LINK, UNIC_COST_LINK, 0);
 	for (p = 0; p < UNIC_PROCS; p++)
 		s->wait[p].head = UNIC_QP_NIL;

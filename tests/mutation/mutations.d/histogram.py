@@ -19,7 +19,7 @@ MUTATIONS = (
      "histograms: a release is not counted", "test_histogram"),
     (EVICT, "\t\tnote_grace(nic, &nic->notices.notice[mr->notice]);\n", "",
      "histograms: a deadline is not counted", "test_histogram"),
-    ("firmware/arbiter/notice.c", "\tt->state = UNIC_NOTICE_GRACE;\n\tt->sent_ns = now_ns;\n", "\tt->state = UNIC_NOTICE_GRACE;\n",
+    ("firmware/arbiter/notice.c", "\tif (UNIC_HISTOGRAMS)\n\t\tt->sent_ns = now_ns;\n", "",
      "histograms: a grace begins with the decision", "test_histogram"),
     ("firmware/revoke/admission.c", "\t\t\t   nic->now_ns - w->since_ns);\n", "\t\t\t   0);\n",
      "histograms: all waits take no time", "test_histogram"),
