@@ -545,11 +545,8 @@ uint64_t unic_host_poll(struct unic_host *host)
 	uint64_t next = host->provider->ops->poll(host->provider, now);
 	uint64_t away = unic_restore_away(host), cm, fault, held, load, set;
 
-	uint64_t wake = unic_upcall_poll(host, now);
-
 	unic_grants_step(host);
-	next = away < next ? away : next;
-	next = wake < next ? wake : next;
+	next = unic_upcall_poll(host, now, away < next ? away : next);
 	if (!host->ready) {
 		set = host->epoch ? run_setup(host) : UINT64_MAX;
 		return set < next ? set : next;

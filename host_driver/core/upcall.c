@@ -35,13 +35,12 @@ static void wake_process(struct unic_host *host, uint32_t slot, uint8_t type)
 		host->wakes_ns = at;
 }
 
-uint64_t unic_upcall_poll(struct unic_host *host, uint64_t now)
+/* Returns when the next process is to be woken. */
+static uint64_t wake_due(struct unic_host *host, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
 	uint32_t i;
 
-	if (now < host->wakes_ns)
-		return host->wakes_ns;
 	for (i = 0; i < host->config.slots; i++) {
 		struct unic_hproc *proc = &host->proc[i];
 
@@ -52,7 +51,14 @@ uint64_t unic_upcall_poll(struct unic_host *host, uint64_t now)
 		else if (proc->wake_ns < next)
 			next = proc->wake_ns;
 	}
-	return host->wakes_ns = next;
+	return next;
+}
+
+uint64_t unic_upcall_poll(struct unic_host *host, uint64_t now, uint64_t next)
+{
+	if (now >= host->wakes_ns)
+		host->wakes_ns = wake_due(host, now);
+	return host->wakes_ns < next ? host->wakes_ns : next;
 }
 
 void unic_upcall_send(struct unic_host *host, uint32_t slot, void *rec)

@@ -16,7 +16,7 @@ void unic_upcall_send_obj(struct unic_host *host, uint32_t slot, uint8_t type,
 			  uint32_t id, uint32_t user, uint32_t detail);
 
 /** unic_upcall_poll() - wake processes whose limit put that off. Returns when to call
- * again. */
-uint64_t unic_upcall_poll(struct unic_host *host, uint64_t now);
+ * again, or @next if that is earlier. */
+uint64_t unic_upcall_poll(struct unic_host *host, uint64_t now, uint64_t next);
 
 #endif /* UNIC_UPCALL_H */

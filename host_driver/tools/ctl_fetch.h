@@ -11,6 +11,7 @@
 #include <json-c/json.h>
 
 #include "conn.h"
+#include "unic_cmd_mr.h"
 
 /** ctl_info() - an object: the driver, its slots and resets; if the NIC is there also
  * its addresses, its sizes of tables, and its times in microseconds. */
@@ -18,6 +19,11 @@ struct json_object *ctl_info(struct unic_conn *conn);
 /** ctl_stats() - an object: counters since the start in "nic" and "driver", and the
  * time of the NIC at which they were read, in nanoseconds. */
 struct json_object *ctl_stats(struct unic_conn *conn);
+/** ctl_dump_table() - an array: what @parse makes of each row of @table, by one request
+ * after the other. */
+struct json_object *ctl_dump_table(struct unic_conn *conn,
+				   enum unic_table table,
+				   struct json_object *(*parse)(const void *));
 /** ctl_mr() - an array: the regions that are registered. */
 struct json_object *ctl_mr(struct unic_conn *conn);
 /** ctl_tlb() - an array: the entries of the NIC's table that are used. */

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "ctl_fetch.h"
-#include "ctl_json.h"
+#include "ctl_limit.h"
 #include "ctl_nics.h"
 #include "ctl_print.h"
 #include "ctl_uses.h"
@@ -190,7 +190,8 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "no policy is called %s", arg);
 		return 0;
 	case OPT_LIMITS ... OPT_LIMITS + UNIC_CTL_LIMITS - 1:
-		o->limit[key - OPT_LIMITS] = parse_number(state, arg);
+		o->limit[key - OPT_LIMITS] =
+			(int)number_need(state, arg, 0, INT32_MAX);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->n_args == ARGS_MAX)
@@ -450,78 +451,23 @@ static int do_policy(struct unic_conn *conn, const struct ctl_options *o)
 	return unic_conn_simple(conn, UNIC_CTL_POLICY, &rec, "policy");
 }
 
-/* Sets the limit with --rate; in any case shows what it is then. */
 static int do_rate(struct unic_conn *conn, const struct ctl_options *o)
 {
-	union {
-		struct unic_ctl_rate req;
-		struct unic_ctl_rate_reply reply;
-	} rec = { .req = { .id = unic_to_le32(0) } };
-	struct json_object *obj;
 	uint32_t proc;
 
 	if (number_arg(o, 1, &proc))
 		return -1;
-	if (o->rate < 0 && o->burst >= 0)
-		return unic_fail(-EINVAL, "rate: --burst goes with --rate");
-	if (o->burst > UINT32_MAX)
-		return unic_fail(-EINVAL, "rate: no such burst");
-	rec.req.id = unic_to_le32(proc);
-	if (o->rate >= 0) {
-		rec.req.rate = unic_to_le64((uint64_t)o->rate);
-		rec.req.burst =
-			unic_to_le32(o->burst > 0 ? (uint32_t)o->burst : 0);
-		rec.req.flags = unic_to_le32(UNIC_RATE_SET);
-	}
-	if (unic_conn_simple(conn, UNIC_CTL_RATE, &rec, "rate"))
-		return -1;
-	obj = json_object_new_object();
-	ctl_add_u64(obj, "proc", proc);
-	ctl_add_u64(obj, "rate", unic_from_le64(rec.reply.rate));
-	ctl_add_u64(obj, "burst", unic_from_le32(rec.reply.burst));
-	ctl_add_u64(obj, "held", unic_from_le32(rec.reply.held));
-	return show_object(o, obj, NULL);
+	return show_object(o, ctl_rate(conn, proc, o->rate, o->burst), NULL);
 }
 
-/* Sets the limits that are given; in any case shows what they are then. */
 static int do_limits(struct unic_conn *conn, const struct ctl_options *o)
 {
-	static const char *const names[UNIC_CTL_LIMITS][2] = {
-		[UNIC_CTL_LIMIT_FAULTS] = { "faults", "faults_over" },
-		[UNIC_CTL_LIMIT_REGISTRATIONS] = { "registrations", "registrati"
-								    "ons_"
-								    "over" },
-		[UNIC_CTL_LIMIT_UPCALLS] = { "upcalls", "upcalls_over" },
-	};
-	union {
-		struct unic_ctl_limits req;
-		struct unic_ctl_limits_reply reply;
-	} rec = { .req = { .proc = unic_to_le32(0) } };
-	uint32_t proc = UNIC_CTL_LIMITS_ALL, flags = 0, i;
-	bool all = o->n_args > 1 && !strcmp(o->args[1], "all");
-	struct json_object *obj;
+	uint32_t proc = UNIC_CTL_LIMITS_ALL;
 
-	if (!all && number_arg(o, 1, &proc))
+	if ((o->n_args < 2 || strcmp(o->args[1], "all")) &&
+	    number_arg(o, 1, &proc))
 		return -1;
-	for (i = 0; i < UNIC_CTL_LIMITS; i++) {
-		if (o->limit[i] < 0)
-			continue;
-		flags |= 1u << i;
-		rec.req.limit[i] = unic_to_le32((uint32_t)o->limit[i]);
-	}
-	rec.req.proc = unic_to_le32(proc);
-	rec.req.flags = unic_to_le32(flags);
-	if (unic_conn_simple(conn, UNIC_CTL_LIMITS_OF, &rec, "limits"))
-		return -1;
-	obj = json_object_new_object();
-	for (i = 0; i < UNIC_CTL_LIMITS; i++) {
-		ctl_add_u64(obj, names[i][0],
-			    unic_from_le32(rec.reply.limit[i]));
-		if (!all)
-			ctl_add_u64(obj, names[i][1],
-				    unic_from_le32(rec.reply.over[i]));
-	}
-	return show_object(o, obj, NULL);
+	return show_object(o, ctl_limits(conn, proc, o->limit), NULL);
 }
 
 static const struct command {
