@@ -34,10 +34,6 @@ struct json_object *ctl_tokens(struct unic_conn *conn);
 struct json_object *ctl_qp(struct unic_conn *conn);
 /** ctl_cq() - an array: the completion queues. */
 struct json_object *ctl_cq(struct unic_conn *conn);
-/** ctl_histograms() - an array: how long things took on the NIC; for each, its
- * name, how many, and the buckets, those up to the last that is not empty: the first
- * microsecond, and the count. */
-struct json_object *ctl_histograms(struct unic_conn *conn);
 /** ctl_ps() - processes: holdings, fair shares, borrowed entries, waits,
  * upcalls; and the queue of waiting requests. */
 struct json_object *ctl_ps(struct unic_conn *conn);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* ctl_histogram.c - rows of the NIC's histograms, put together. */
+/* ctl_histogram.c - see ctl_histogram.h. */
+#include "ctl_histogram.h"
+
 #include "ctl_fetch.h"
 #include "ctl_json.h"
 #include "unic_cmd_dump.h"

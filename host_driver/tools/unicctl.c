@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "ctl_fetch.h"
+#include "ctl_histogram.h"
 #include "ctl_limit.h"
 #include "ctl_nics.h"
 #include "ctl_print.h"
