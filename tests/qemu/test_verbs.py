@@ -12,6 +12,7 @@ import glob
 import os
 import pwd
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -159,6 +160,8 @@ def test_net(_):
     while any(f"/nets/{net}/" in line for line in command_lines()):
         assert time.monotonic() < until, "the wire of a net that nobody uses stays"
         time.sleep(0.1)
+    # its locks are left
+    shutil.rmtree(f"/tmp/unic-run-{os.getuid() if user is None else user}/nets/{net}")
 
 
 def test_status(rig):
