@@ -201,7 +201,12 @@ struct unic_cmd_set_params {
 				 * regions that were not used for so long, 1000
 				 * .. 10^9; 0 with PARAM_IDLE: nothing is asked
 				 * for, as after a reset */
-	unic_le32 rsvd[5];
+	unic_le32 rsvd;
+	unic_le32 prefetch; /* UNIC_FEAT_HOST_TABLE, else 0: entries that a
+				 * miss of a TABLE region keeps as long as there
+				 * are free ones, 1 .. UNIC_TABLE_GROUP; 1 after
+				 * a reset */
+	unic_le32 rsvd2[3];
 };
 #define UNIC_PARAM_WATERMARKS (1u << 0) /* low and high are meant, even if 0 */
 #define UNIC_PARAM_GRACE      (1u << 3) /* grace_us is meant, even if 0 */

@@ -27,7 +27,7 @@ enum unic_mr_class {
 enum unic_residency {
 	UNIC_RESIDENT = 0, /* all entries on the NIC, or the request waits */
 	UNIC_DEMAND = 1,   /* none; a miss asks the driver (MISS, MR_FAULT) */
-	UNIC_TABLE = 2,	   /* none; a miss reads the region's page table */
+	UNIC_TABLE = 2, /* none; a miss reads the region's translation list */
 	UNIC_PHYSICAL = 3, /* none; an IOVA is the bus address */
 };
 
@@ -36,8 +36,9 @@ enum unic_residency {
 #define UNIC_REG_LIST (1u << 1) /* the list page holds all page addresses */
 #define UNIC_REG_ZERO_BASED \
 	(1u << 2) /* iova is below the page size, else INVALID */
-#define UNIC_REG_RESTORE   (1u << 3) /* with the STag of before a reset */
-#define UNIC_REG_FLAGS_ALL 0x0fu     /* with any other bit: INVALID */
+#define UNIC_REG_RESTORE    (1u << 3) /* with the STag of before a reset */
+#define UNIC_REG_HOST_TABLE (1u << 4) /* `list` is there; TABLE, and no other */
+#define UNIC_REG_FLAGS_ALL  0x1fu     /* with any other bit: INVALID */
 
 /*
  * MR_REG. Reserves n_pages TLB entries for a new region, or none at all.
@@ -61,6 +62,15 @@ enum unic_residency {
  * REG_LIST and REG_WAIT do not go with them (INVALID). MR_FULL if the process
  * has half of its share of the region table in such regions, and in forms that
  * have no entries (all but FAST), already.
+ *
+ * Residency TABLE (UNIC_FEAT_HOST_TABLE) has REG_HOST_TABLE and a translation list:
+ * `list` is the bus address of its words, one for each page, and up to a multiple of
+ * UNIC_TABLE_GROUP, in memory of the driver, which stays there until MR_DEREG is OK,
+ * EVICTED, the end of the process or a reset: from then on the NIC does not read it. A miss reads the aligned group
+ * of UNIC_TABLE_GROUP words that the page's word lies in, by DMA, and keeps the
+ * entries that the operation goes on to need, or `prefetch` of SET_PARAMS, if that
+ * is more and there are free ones. The driver may write a word at any time: the
+ * NIC uses the old one or the new one, and after MR_INVALIDATE only the new one.
  *
  * Residency PHYSICAL: a range of bus addresses, iova the first of them, at most
  * 4 GiB - 1, bit 63 clear; ACTIVE at once, without an entry and never a victim. Its
@@ -90,13 +100,16 @@ struct unic_cmd_mr_reg {
 	unic_le32 timeout_us; /* REG_WAIT: give up after; 0 = never */
 	unic_le32 user;	      /* the driver's own id, returned in events */
 	unic_le32 stag;	      /* REG_RESTORE: all 32 bits; else 0 */
-	unic_le32 table;      /* TABLE: where its page table begins, bytes from
-			       * UNIC_BAR_TABLE_OFF, a multiple of 8 */
-	unic_le32 rsvd[2];
+	unic_le32 rsvd;
+	unic_le64
+		list; /* REG_HOST_TABLE: bus address of the translation list, a
+			 * multiple of 64; else 0 */
 };
-/* A word of a page table: bus address of the page, or'ed with this; without it
- * the page does not exist. Read by the NIC at a miss, in one access. */
+/* A word of a translation list: bus address of the page, or'ed with this; without
+ * it the page does not exist, nor if the address is not aligned to the page size
+ * or lies in another window than the doorbell pages of the process. */
 #define UNIC_TABLE_VALID  1ull	 /* the page exists */
+#define UNIC_TABLE_GROUP  8u	 /* words that a miss reads */
 #define UNIC_CACHED_PAGES 65536u /* of a DEMAND or TABLE region, at most */
 
 struct unic_cpl_mr_reg {
@@ -200,7 +213,9 @@ struct unic_cpl_mr_pages {
 /*
  * MR_INVALIDATE. Pages [first, first+count) of a DEMAND or TABLE region are not
  * on the NIC when it completes, and no MR_FAULT with an older sequence number
- * brings them. No drop records are written: `done` says how many there were.
+ * brings them, nor do words of a translation list that were read before. So a page
+ * is taken out of a list like this: clear its word, send MR_INVALIDATE, wait until
+ * it is OK, unpin the page. No drop records are written: `done` says how many there were.
  * BUSY: a DMA piece is under way through the region; nothing happened.
  *
  * MR_ADVISE. WILL_NEED: entries of a TABLE region are read ahead (at most 64);
@@ -443,7 +458,7 @@ UNIC_ABI_AT(unic_cmd_mr_reg, iova, 16);
 UNIC_ABI_AT(unic_cmd_mr_reg, n_pages, 32);
 UNIC_ABI_AT(unic_cmd_mr_reg, user, 44);
 UNIC_ABI_AT(unic_cmd_mr_reg, stag, 48);
-UNIC_ABI_AT(unic_cmd_mr_reg, table, 52);
+UNIC_ABI_AT(unic_cmd_mr_reg, list, 56);
 UNIC_ABI_SIZE(unic_cmd_mr_reg, 64);
 UNIC_ABI_SIZE(unic_cpl_mr_reg, 64);
 UNIC_ABI_AT(unic_cpl_usage, top_proc, 36);

@@ -45,16 +45,15 @@
 #define UNIC_BAR_DROP_OFF  0x100000u /* 8192 drop records, NIC writes */
 #define UNIC_BAR_USE_OFF \
 	0x120000u /* struct unic_use_row by region, NIC writes */
-#define UNIC_BAR_TABLE_OFF 0x140000u /* page tables, driver writes */
+/* 0x140000 to the end: not used; up to ABI 1.12 the page tables of TABLE regions */
 
 #define UNIC_CMD_ENTRIES 64u /* places of the command ring, and list pages */
 #define UNIC_CPL_ENTRIES 64u /* places of the completion ring */
 #define UNIC_EVT_ENTRIES \
 	512u /* places of the event ring, 1/4 kept for NOTICE, EVICTED */
-#define UNIC_MAD_RX_ENTRIES 64u	     /* places of the management ring */
-#define UNIC_DROP_ENTRIES   8192u    /* places of the ring of drop records */
-#define UNIC_TABLE_BYTES    0xc0000u /* 8 for each page of a TABLE region */
-#define UNIC_LIST_BYTES	    4096u    /* of the list page of a command slot */
+#define UNIC_MAD_RX_ENTRIES 64u	  /* places of the management ring */
+#define UNIC_DROP_ENTRIES   8192u /* places of the ring of drop records */
+#define UNIC_LIST_BYTES	    4096u /* of the list page of a command slot */
 #define UNIC_LIST_MAX \
 	(UNIC_LIST_BYTES / 8u) /* bus addresses of one list page */
 
@@ -67,14 +66,14 @@ enum unic_nic_state {
 	UNIC_NIC_CRASHED = 3, /* see struct unic_crash */
 };
 
-#define UNIC_FEAT_TOKENS	(1ull << 0)  /* TOKEN_ALLOC, tagged messages */
-#define UNIC_FEAT_REGISTER_WAIT (1ull << 1)  /* UNIC_REG_WAIT */
-#define UNIC_FEAT_NOTICE	(1ull << 2)  /* NOTICE, and answers to it */
-#define UNIC_FEAT_STATS		(1ull << 3)  /* counters, trace, crash */
-#define UNIC_FEAT_ICRC_OFFLOAD	(1ull << 4)  /* icrc_offload is 1 */
-#define UNIC_FEAT_RESTORE	(1ull << 5)  /* UNIC_REG_RESTORE */
-#define UNIC_FEAT_DEMAND	(1ull << 6)  /* regions of residency DEMAND */
-#define UNIC_FEAT_TABLE		(1ull << 7)  /* ... and of residency TABLE */
+#define UNIC_FEAT_TOKENS	(1ull << 0) /* TOKEN_ALLOC, tagged messages */
+#define UNIC_FEAT_REGISTER_WAIT (1ull << 1) /* UNIC_REG_WAIT */
+#define UNIC_FEAT_NOTICE	(1ull << 2) /* NOTICE, and answers to it */
+#define UNIC_FEAT_STATS		(1ull << 3) /* counters, trace, crash */
+#define UNIC_FEAT_ICRC_OFFLOAD	(1ull << 4) /* icrc_offload is 1 */
+#define UNIC_FEAT_RESTORE	(1ull << 5) /* UNIC_REG_RESTORE */
+#define UNIC_FEAT_DEMAND	(1ull << 6) /* regions of residency DEMAND */
+/* 1ull << 7: not used again; up to ABI 1.12 residency TABLE, its lists in the BAR */
 #define UNIC_FEAT_WINDOWS	(1ull << 16) /* sub-regions and memory windows */
 #define UNIC_FEAT_FAST_REG	(1ull << 17) /* forms of kind FAST */
 #define UNIC_FEAT_INDIRECT	(1ull << 18) /* forms of kind INDIRECT */
@@ -87,6 +86,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_TELL_REFUSED	(1ull << 25) /* UNIC_PEER_REFUSED */
 #define UNIC_FEAT_ACCOUNTS	(1ull << 26) /* slots that only pay: `keeper` */
 #define UNIC_FEAT_RESTORE_FORMS (1ull << 27) /* MR_ALLOC: `stag` */
+#define UNIC_FEAT_HOST_TABLE	(1ull << 28) /* residency TABLE: REG_HOST_TABLE */
 #define UNIC_FEAT_RATES		(1ull << 30) /* RATE; `rate`, `burst` of PROC_ATTACH */
 #define UNIC_FEAT_EVICTABLE	(1ull << 31) /* `evictable` of a usage */
 #define UNIC_FEAT_HISTOGRAMS	(1ull << 32) /* DUMP: TABLE_HISTOGRAM */

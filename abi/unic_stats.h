@@ -96,7 +96,7 @@
 	X(miss_filled, "entries of DEMAND regions brought by the driver")    \
 	X(miss_refused, "misses that the driver could not serve")            \
 	X(miss_timeouts, "misses not served within H")                       \
-	X(table_filled, "entries of TABLE regions read")                     \
+	X(table_filled, "entries of TABLE regions inserted")                 \
 	X(cache_dropped, "entries of DEMAND and TABLE regions dropped")      \
 	X(cache_no_room, "entries refused: nothing to drop for them")        \
 	X(miss_suspended, "times a send queue waited for a page")            \
@@ -122,7 +122,9 @@
 	X(token_ended_cancelled, "tagged messages refused: token cancelled") \
 	X(token_ended_expired, "tagged messages refused: token expired")     \
 	X(token_ended_aborted, "tagged messages refused: token aborted")     \
-	X(idle_asked, "regions asked for because they lay idle")
+	X(idle_asked, "regions asked for because they lay idle")             \
+	X(table_reads, "groups of words of TABLE regions read by DMA")       \
+	X(table_stale, "of them not used: MR_INVALIDATE came meanwhile")
 
 #define UNIC_COUNTER_ENUM(name, what) UNIC_C_##name,
 enum unic_counter {

@@ -64,6 +64,12 @@
 #define UNIC_EVICTABLE 1
 #endif
 
+/* Reads of translation lists that may be under way (memory/table.h); a board without
+ * flash for TABLE regions defines 0. */
+#ifndef UNIC_TABLE_READS
+#define UNIC_TABLE_READS 8u
+#endif
+
 /* Queues of a link, each with room of its own, at most: see unic_port_path(). */
 #ifndef UNIC_PATHS
 #define UNIC_PATHS 8u
@@ -92,16 +98,14 @@
 #define UNIC_BOX_TRACE	UNIC_BAR_TRACE_OFF
 #define UNIC_BOX_DROP	UNIC_BAR_DROP_OFF
 #define UNIC_BOX_USE	UNIC_BAR_USE_OFF
-#define UNIC_BOX_TABLE	UNIC_BAR_TABLE_OFF
 
-#define UNIC_BOX_CMDS	     UNIC_CMD_ENTRIES
-#define UNIC_BOX_CPLS	     UNIC_CPL_ENTRIES
-#define UNIC_BOX_EVTS	     UNIC_EVT_ENTRIES
-#define UNIC_BOX_MADS	     UNIC_MAD_RX_ENTRIES
-#define UNIC_BOX_DROPS	     UNIC_DROP_ENTRIES
-#define UNIC_BOX_TRACES	     UNIC_TRACE_ENTRIES
-#define UNIC_BOX_LIST_BYTES  UNIC_LIST_BYTES
-#define UNIC_BOX_TABLE_BYTES UNIC_TABLE_BYTES /* 0: no regions of that kind */
+#define UNIC_BOX_CMDS	    UNIC_CMD_ENTRIES
+#define UNIC_BOX_CPLS	    UNIC_CPL_ENTRIES
+#define UNIC_BOX_EVTS	    UNIC_EVT_ENTRIES
+#define UNIC_BOX_MADS	    UNIC_MAD_RX_ENTRIES
+#define UNIC_BOX_DROPS	    UNIC_DROP_ENTRIES
+#define UNIC_BOX_TRACES	    UNIC_TRACE_ENTRIES
+#define UNIC_BOX_LIST_BYTES UNIC_LIST_BYTES
 
 #define UNIC_BOX_DB_PAGE  struct unic_db_page
 #define UNIC_BOX_NIC_PAGE struct unic_nic_page

@@ -241,7 +241,7 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
  * (nic.h). */
 static __attribute__((noinline, cold)) bool poll_not_ready(struct unic_nic *nic)
 {
-	bool worked = nic->dma.busy && unic_dma_poll(&nic->transport);
+	bool worked = nic->pieces && unic_dma_poll(&nic->transport);
 	uint32_t value = unic_mbox_fence(&nic->mbox);
 
 	unic_evict_settle(&nic->revoke);
@@ -291,8 +291,10 @@ static inline bool poll_round(struct unic_nic *nic)
 		nic->now_ns = unic_port_now_ns(nic->port);
 		nic->stale = nic->armed ? CLOCK_ROUNDS : 0;
 	}
-	if (unlikely(nic->dma.busy))
+	if (unlikely(nic->pieces)) {
 		worked = unic_dma_poll(&nic->transport);
+		wake_faulted(nic);
+	}
 	worked |= take_doorbells(nic);
 	worked |= unic_rx_poll(&nic->transport);
 	if (unlikely(unic_mbox_due(&nic->mbox))) {

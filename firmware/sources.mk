@@ -7,7 +7,7 @@ FIRMWARE := \
 		share.c) \
 	$(addprefix firmware/memory/,access.c cache.c candidates.c cuts.c dependents.c \
 		derived.c dma_mr.c fault.c fault_answer.c idle.c key_guard.c mr.c pd.c refs.c \
-		revoked.c stag.c tlb.c token.c token_alloc.c translate.c usage.c) \
+		revoked.c stag.c table.c tlb.c token.c token_alloc.c translate.c usage.c) \
 	$(addprefix firmware/revoke/,admission.c ask.c demand.c evict.c evict_answer.c evict_events.c \
 		evict_supply.c reclaim.c register.c) \
 	$(addprefix firmware/transport/,arp.c cq.c cut.c dma.c fastpath_expect.c \

@@ -25,6 +25,7 @@
 #define UNIC_RESTORE_FORMS 1
 #define UNIC_METERS	   1
 #define UNIC_HISTOGRAMS	   1
+#define UNIC_TABLE_READS   0
 
 #define UNIC_QP_WINDOW	   16u
 #define UNIC_RQ_WINDOW	   8u
@@ -50,17 +51,15 @@
 #define UNIC_BOX_TRACE	18432u
 #define UNIC_BOX_USE	20480u
 #define UNIC_BOX_STATS	21504u /* to the end */
-#define UNIC_BOX_TABLE	0u     /* none */
 #define UNIC_BOX_BYTES	22528u
 
-#define UNIC_BOX_CMDS	     8u
-#define UNIC_BOX_CPLS	     8u
-#define UNIC_BOX_EVTS	     32u
-#define UNIC_BOX_MADS	     4u
-#define UNIC_BOX_DROPS	     256u
-#define UNIC_BOX_TRACES	     64u
-#define UNIC_BOX_LIST_BYTES  1024u
-#define UNIC_BOX_TABLE_BYTES 0u
+#define UNIC_BOX_CMDS	    8u
+#define UNIC_BOX_CPLS	    8u
+#define UNIC_BOX_EVTS	    32u
+#define UNIC_BOX_MADS	    4u
+#define UNIC_BOX_DROPS	    256u
+#define UNIC_BOX_TRACES	    64u
+#define UNIC_BOX_LIST_BYTES 1024u
 
 #define UNIC_BOX_DB_FIFO 64u
 #define UNIC_BOX_DB_ROWS 32u

@@ -11,6 +11,7 @@
 
 #define UNIC_PATHS	 1u
 #define UNIC_ALWAYS_RING 0
+#define UNIC_TABLE_READS 0
 
 #define UNIC_BOX_INFO	0u   /* 192 */
 #define UNIC_BOX_NIC	192u /* 384 */
@@ -24,17 +25,15 @@
 #define UNIC_BOX_TRACE	6656u
 #define UNIC_BOX_USE	7168u
 #define UNIC_BOX_STATS	7680u /* to the end */
-#define UNIC_BOX_TABLE	0u    /* none */
 #define UNIC_BOX_BYTES	8704u
 
-#define UNIC_BOX_CMDS	     4u
-#define UNIC_BOX_CPLS	     4u
-#define UNIC_BOX_EVTS	     16u
-#define UNIC_BOX_MADS	     2u
-#define UNIC_BOX_DROPS	     64u
-#define UNIC_BOX_TRACES	     16u
-#define UNIC_BOX_LIST_BYTES  512u
-#define UNIC_BOX_TABLE_BYTES 0u
+#define UNIC_BOX_CMDS	    4u
+#define UNIC_BOX_CPLS	    4u
+#define UNIC_BOX_EVTS	    16u
+#define UNIC_BOX_MADS	    2u
+#define UNIC_BOX_DROPS	    64u
+#define UNIC_BOX_TRACES	    16u
+#define UNIC_BOX_LIST_BYTES 512u
 
 #define UNIC_BOX_DB_FIFO 16u
 #define UNIC_BOX_DB_ROWS 16u

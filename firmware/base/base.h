@@ -35,9 +35,10 @@ struct unic_base {
 	/* idle time before the NIC sleeps; hal/ may change it */
 	uint32_t spin_ns;
 	uint32_t epoch;
-	uint8_t state; /* enum unic_nic_state */
-	bool armed;    /* asleep flags are set */
-	uint8_t stale; /* rounds with work since the clock was read */
+	uint8_t state;	/* enum unic_nic_state */
+	bool armed;	/* asleep flags are set */
+	uint8_t stale;	/* rounds with work since the clock was read */
+	uint8_t pieces; /* of DMA in flight: transport/dma.h, memory/table.h */
 	/* rounds with work not yet in the counter: unic_roce_count() */
 	uint32_t polls;
 	struct unic_mbox mbox;

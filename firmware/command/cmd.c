@@ -79,12 +79,15 @@ static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 	uint32_t high = unic_from_le32(cmd->high_entries);
 	uint32_t flags = unic_from_le32(cmd->flags);
 	uint32_t idle = unic_from_le32(cmd->idle_us);
+	uint32_t prefetch = unic_from_le32(cmd->prefetch);
 
 	(void)out;
 	(void)list;
-	if (!in_range(grace, 1, 10000000) || !in_range(deliver, 1, 10000000) ||
+	if (unic_from_le32(cmd->rsvd) || !in_range(grace, 1, 10000000) ||
+	    !in_range(deliver, 1, 10000000) ||
 	    !in_range(reaper, 100, 1000000) || !flags_ok(flags, low, high) ||
 	    !in_range(idle, UNIC_ASKS ? 1000 : 1, UNIC_ASKS ? 1000000000 : 0) ||
+	    !in_range(prefetch, 1, UNIC_TABLE_READS ? UNIC_TABLE_GROUP : 0) ||
 	    unic_from_le32(cmd->residence_us) > 10000000 ||
 	    unic_from_le32(cmd->extend_us) > 10000000)
 		return -UNIC_EINVAL;
@@ -105,6 +108,8 @@ static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 		n->extend_us = unic_from_le32(cmd->extend_us);
 	if (UNIC_ASKS && (idle || (flags & UNIC_PARAM_IDLE)))
 		unic_ask_after(&nic->revoke, idle);
+	if (UNIC_TABLE_READS && prefetch)
+		nic->tables.prefetch = prefetch;
 	if (flags & (UNIC_PARAM_USES_REPORTED | UNIC_PARAM_USES_COUNTED))
 		unic_usage_switch(&nic->memory,
 				  flags & UNIC_PARAM_USES_REPORTED);
@@ -405,7 +410,7 @@ static const struct {
 	bool untimed;
 } commands[] = {
 	UNTIMED(NOP, do_nop, unic_cmd_nop, data),
-	CMD(SET_PARAMS, do_set_params, unic_cmd_set_params, idle_us),
+	CMD(SET_PARAMS, do_set_params, unic_cmd_set_params, prefetch),
 	CMD(HOST_TIME, do_host_time, unic_cmd_host_time, host_ns),
 	UNTIMED(SET_ADDR, do_set_addr, unic_cmd_set_addr, ipv4),
 	CMD(ENTROPY, do_entropy, unic_cmd_entropy, bytes),
@@ -421,7 +426,7 @@ static const struct {
 	CMD(DB_ACK, do_db_ack, unic_cmd_db_ack, proc),
 	UNTIMED(PD_ALLOC, do_pd_alloc, unic_cmd_pd, flags),
 	UNTIMED(PD_FREE, do_pd_free, unic_cmd_pd, flags),
-	CMD(MR_REG, unic_cmd_mr_reg, unic_cmd_mr_reg, table),
+	CMD(MR_REG, unic_cmd_mr_reg, unic_cmd_mr_reg, list),
 	CMD(MR_FILL, unic_cmd_mr_fill, unic_cmd_mr_fill, count),
 	CMD(MR_DEREG, unic_cmd_mr_dereg, unic_cmd_mr, gen),
 	CMD(WAIT_CANCEL, unic_cmd_wait_cancel, unic_cmd_wait_cancel, wait),

@@ -27,7 +27,7 @@ reg_dma_mr(struct unic_command *nic, const struct unic_cmd_mr_reg *cmd,
 	int err;
 
 	if (cmd->residency != UNIC_PHYSICAL || cmd->account || cmd->stag ||
-	    a->table || cmd->flags)
+	    a->list || cmd->flags)
 		return -UNIC_EINVAL;
 	err = unic_dma_mr_reg(&nic->revoke, a, &res);
 	unic_cmd_explain(nic, a->proc, err, out);
@@ -73,21 +73,25 @@ int unic_cmd_mr_reg(struct unic_command *nic, const void *rec, void *out,
 		.n_pages = unic_from_le32(cmd->n_pages),
 		.timeout_us = unic_from_le32(cmd->timeout_us),
 		.user = unic_from_le32(cmd->user),
-		.table = unic_from_le32(cmd->table),
+		.list = unic_from_le64(cmd->list),
 		.residency = cmd->residency,
 	};
 	uint32_t pd = unic_from_le32(cmd->pd);
 	uint32_t stag = unic_from_le32(cmd->stag);
 	bool restore = cmd->flags & UNIC_REG_RESTORE;
+	bool listed = cmd->flags & UNIC_REG_HOST_TABLE;
 	const uint64_t *pages = NULL;
 	int err;
 
 	if (pd >= UNIC_PDS)
 		return -UNIC_ENOPD;
+	if (unic_from_le32(cmd->rsvd) ||
+	    listed != (cmd->residency == UNIC_TABLE))
+		return -UNIC_EINVAL;
 	a.pd = (uint16_t)pd;
 	a.proc = nic->mrs.pd[pd].proc;
 	if (cmd->residency > UNIC_TABLE || (stag && !restore) ||
-	    (a.table && cmd->residency != UNIC_TABLE))
+	    (a.list && !listed))
 		return reg_dma_mr(nic, cmd, &a, out);
 	if (unlikely(cmd->account)) {
 		err = charge_account(nic, cmd, &a);

@@ -54,10 +54,9 @@ static bool mr_row(struct unic_command *nic, uint32_t i, void *row)
 	if (m->flags & UNIC_MR_F_PHYSICAL)
 		r->mr_class |= UNIC_PHYSICAL << 4;
 	if (unic_mr_cached(m)) {
-		r->mr_class |= (nic->cache.of[i].table == UNIC_NO_TABLE
-					? UNIC_DEMAND
-					: UNIC_TABLE)
-			       << 4;
+		r->mr_class |=
+			(nic->cache.of[i].demand ? UNIC_DEMAND : UNIC_TABLE)
+			<< 4;
 		r->misses = unic_to_le32(nic->cache.of[i].misses);
 	}
 	r->page_shift = m->page_shift;

@@ -104,6 +104,8 @@ int unic_proc_attach(struct unic_command *nic,
 	p->mr_head = UNIC_MR_NIL;
 	p->host_pid = unic_from_le32(cmd->host_pid);
 	p->policy = policy;
+	if (UNIC_TABLE_READS)
+		unic_table_attach(&nic->memory, slot, bus);
 	unic_usage_policy(&nic->memory, slot, true);
 	p->db = (const UNIC_BOX_DB_PAGE *)pages;
 	p->np = (UNIC_BOX_NIC_PAGE *)(pages + sizeof(UNIC_BOX_DB_PAGE));

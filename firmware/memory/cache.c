@@ -28,6 +28,8 @@ void unic_cache_init(struct unic_memory *nic)
 	for (i = 0; i < UNIC_PROCS; i++)
 		nic->cache.hand[i] = UNIC_TLB_NIL;
 	unic_fault_init(nic);
+	if (UNIC_TABLE_READS)
+		unic_table_init(nic);
 }
 
 static uint16_t stamp_now(const struct unic_memory *nic)
@@ -68,22 +70,24 @@ int unic_cache_check(struct unic_memory *nic, const struct unic_mr_args *a,
 	    (UNIC_SPAN32 && (a->length >> 32 || !(uint32_t)a->length)))
 		return -UNIC_ETOOLARGE;
 	if (a->residency == UNIC_TABLE &&
-	    (a->table % 8 || a->table > UNIC_BOX_TABLE_BYTES ||
-	     pages * 8u > UNIC_BOX_TABLE_BYTES - a->table))
+	    (!UNIC_TABLE_READS || !unic_table_fits(a, pages)))
 		return -UNIC_EINVAL;
 	if (!unic_cache_bare_room(nic, proc))
 		return -UNIC_EMRFULL;
 	return 0;
 }
 
-void unic_cache_adopt(struct unic_memory *nic, uint16_t idx, uint32_t table)
+void unic_cache_adopt(struct unic_memory *nic, uint16_t idx,
+		      const struct unic_mr_args *args)
 {
 	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 
 	nic->cache.of[idx] = (struct unic_cached_mr){
 		.base = mr->tlb_base,
-		.table = table,
+		.demand = args->residency == UNIC_DEMAND,
 	};
+	if (UNIC_TABLE_READS)
+		nic->tables.list[idx] = args->list;
 	mr->tlb_base = UNIC_CACHE_HIDDEN(idx);
 	mr->flags |= UNIC_MR_F_CACHED;
 	nic->cache.regions[mr->proc]++;
@@ -91,7 +95,7 @@ void unic_cache_adopt(struct unic_memory *nic, uint16_t idx, uint32_t table)
 
 static bool is_demand(const struct unic_memory *nic, uint16_t mr)
 {
-	return nic->cache.of[mr].table == UNIC_NO_TABLE;
+	return !UNIC_TABLE_READS || nic->cache.of[mr].demand;
 }
 
 void unic_cache_hold(struct unic_memory *nic, const struct unic_mr_span *span,
@@ -509,29 +513,13 @@ uint32_t unic_cache_short(const struct unic_memory *nic, bool *quota)
 	return proc;
 }
 
-/* Reads the word once: the driver may be writing it. */
-static uint64_t table_word(const struct unic_memory *nic, uint16_t mr,
-			   uint32_t page)
+bool unic_cache_spare(const struct unic_memory *nic, uint16_t mr)
 {
-	const uint8_t *at = nic->mbox.bar + UNIC_BOX_TABLE +
-			    nic->cache.of[mr].table + 8u * page;
+	uint32_t proc = nic->mrs.mr[mr].proc;
+	const struct unic_share_owner *o = &nic->share.owner[proc];
 
-	return unic_from_le64(UNIC_READ_ONCE(*(const unic_le64 *)(void *)at));
-}
-
-int unic_cache_read(struct unic_memory *nic, uint16_t mr, uint32_t page,
-		    bool wanted)
-{
-	uint64_t word = table_word(nic, mr, page);
-	uint64_t bus = word & ~(uint64_t)UNIC_TABLE_VALID;
-	int r;
-
-	if (bus == word || bus & ((1u << nic->mrs.mr[mr].page_shift) - 1u))
-		return -UNIC_ENOPAGE;
-	r = unic_cache_insert(nic, mr, page, bus, wanted);
-	if (!r)
-		UNIC_COUNT(nic, table_filled);
-	return r;
+	return (!o->quota || o->held < o->quota) && has_unclaimed(nic, proc) &&
+	       nic->tlb.free > nic->mrs.low;
 }
 
 bool unic_cache_has(const struct unic_memory *nic, uint16_t mr, uint32_t page)
@@ -540,19 +528,34 @@ bool unic_cache_has(const struct unic_memory *nic, uint16_t mr, uint32_t page)
 	       UNIC_TLB_NIL;
 }
 
+/* From the translation list. -UNIC_EPENDING: it is on its way, or was not to be had a
+ * moment ago; fault.h knows. */
+static int __attribute__((noinline))
+read_entry(struct unic_memory *nic, uint16_t mr, uint32_t page, uint32_t ahead)
+{
+	int r;
+
+	if (unlikely(nic->faults.busy) &&
+	    unic_fault_find(&nic->faults, mr, page))
+		return -UNIC_EPENDING;
+	r = unic_table_miss(nic, mr, page, ahead, true);
+	if (likely(r > 0))
+		return 0;
+	return r == -UNIC_EAGAIN ? unic_fault_starved(nic) : r;
+}
+
 static int __attribute__((noinline, cold))
 fetch_entry(struct unic_memory *nic, uint16_t mr, uint32_t page, uint32_t ahead)
 {
-	int r;
+	int r = -UNIC_EPENDING;
 
 	if (nic->mrs.mr[mr].state >= UNIC_MR_DRAINING)
 		return -UNIC_EEVICTED;
 	UNIC_COUNT(nic, misses);
 	nic->cache.of[mr].misses++;
-	if (is_demand(nic, mr))
-		return unic_fault_raise(nic, mr, page, ahead);
-	r = unic_cache_read(nic, mr, page, true);
-	return r == -UNIC_EAGAIN ? unic_fault_starved(nic) : r;
+	if (!is_demand(nic, mr))
+		r = read_entry(nic, mr, page, ahead);
+	return r == -UNIC_EPENDING ? unic_fault_raise(nic, mr, page, ahead) : r;
 }
 
 int unic_cache_entry(struct unic_memory *nic, uint16_t mr, uint32_t page,

@@ -34,12 +34,10 @@ struct unic_mr_args;
  * n_pages and filled count the entries that it holds. */
 struct unic_cached_mr {
 	uint32_t base;	 /* its real UNIC_TLB_BASE */
-	uint32_t table;	 /* TABLE: offset in the BAR; DEMAND: UNIC_NO_TABLE */
+	uint32_t demand; /* 1: the driver brings its pages; 0: table.h does */
 	uint32_t seq;	 /* invalidations so far */
 	uint32_t misses; /* faults so far */
 };
-
-#define UNIC_NO_TABLE 0xffffffffu
 
 /* A base of region @mr that matches no tag: random bits and page number end
  * below. */
@@ -97,9 +95,10 @@ bool unic_cache_bare_room(struct unic_memory *nic, uint32_t proc);
 int unic_cache_check(struct unic_memory *nic, const struct unic_mr_args *args,
 		     uint32_t pages);
 
-/** unic_cache_adopt() - makes region @mr, just made without entries, one with
- * cached entries. */
-void unic_cache_adopt(struct unic_memory *nic, uint16_t mr, uint32_t table);
+/** unic_cache_adopt() - makes region @mr, just made of @args without entries, one
+ * with cached entries. */
+void unic_cache_adopt(struct unic_memory *nic, uint16_t mr,
+		      const struct unic_mr_args *args);
 
 /** unic_cache_strip() - region @mr ends: frees all its entries, without drop
  * records, and ends the faults on it. */
@@ -107,8 +106,8 @@ void unic_cache_strip(struct unic_memory *nic, uint16_t mr);
 
 /**
  * unic_cache_entry() - writes the entry of @page of @mr, which is used, to *@out.
- * A missing entry of a TABLE region is read at once. @ahead: pages that the
- * operation will need, this one included. Returns 0; -UNIC_EMISS: a fault is open
+ * @ahead: pages that the operation will need, this one included. A missing entry of
+ * a TABLE region is there at once where DMA is (table.h). Returns 0; -UNIC_EMISS: a fault is open
  * (fault.h); -UNIC_ENOPAGE: there is no such page; -UNIC_EEVICTED: it is missing,
  * and the region ends.
  */
@@ -126,10 +125,9 @@ bool unic_cache_has(const struct unic_memory *nic, uint16_t mr, uint32_t page);
 int unic_cache_insert(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		      uint64_t bus, bool wanted);
 
-/** unic_cache_read() - inserts the missing @page of a TABLE region. Returns as
- * unic_cache_insert(), or -UNIC_ENOPAGE. */
-int unic_cache_read(struct unic_memory *nic, uint16_t mr, uint32_t page,
-		    bool wanted);
+/** unic_cache_spare() - true if the process of @mr may have an entry that is free and
+ * that nobody has a claim to, and the reaper need not run for it. */
+bool unic_cache_spare(const struct unic_memory *nic, uint16_t mr);
 
 /** unic_cache_drop() - drops the entries of pages [@first, @first + @count) of
  * @mr, those of a DEMAND region with drop records if @tell. Not while

@@ -436,9 +436,8 @@ void unic_fault_mr_gone(struct unic_memory *nic, uint16_t mr)
 void unic_fault_prefetch(struct unic_memory *nic, uint16_t mr, uint32_t first,
 			 uint32_t count, uint32_t *done)
 {
-	bool demand = nic->cache.of[mr].table == UNIC_NO_TABLE;
+	bool demand = !UNIC_TABLE_READS || nic->cache.of[mr].demand;
 	uint32_t end_page = first + count, left = AHEAD_READ;
-	int r;
 
 	for (; first < end_page && left; first++) {
 		if (unic_cache_has(nic, mr, first))
@@ -451,10 +450,8 @@ void unic_fault_prefetch(struct unic_memory *nic, uint16_t mr, uint32_t first,
 			(*done)++;
 			continue;
 		}
-		r = unic_cache_read(nic, mr, first, false);
-		if (r == -UNIC_EAGAIN)
+		if (!unic_table_ahead(nic, mr, &first, end_page, done))
 			return;
-		*done += !r;
 	}
 }
 
@@ -522,6 +519,31 @@ uint64_t unic_fault_bound_ns(const struct unic_memory *nic)
 	       1000u;
 }
 
+/* Asks for the pages of @m, which is DUE, where they come from. False: not yet. */
+static COLD bool ask_for(struct unic_memory *nic, struct unic_page_fault *m)
+{
+	int r;
+
+	if (!UNIC_TABLE_READS || nic->cache.of[m->mr].demand) {
+		if (!publish_fault(nic, m))
+			return false;
+		m->state = UNIC_FAULT_SENT;
+		return true;
+	}
+	r = unic_cache_has(nic, m->mr, m->first)
+		    ? 1
+		    : unic_table_miss(nic, m->mr, m->first, m->count, true);
+	if (r == -UNIC_EAGAIN)
+		return false;
+	if (r == -UNIC_EPENDING)
+		m->state = UNIC_FAULT_SENT;
+	else
+		unic_fault_end(nic, m,
+			       r == -UNIC_ENOPAGE ? UNIC_FAULT_FAILED
+						  : UNIC_FAULT_FREE);
+	return true;
+}
+
 /* One slot. Returns when to look at it again. */
 static uint64_t step_fault(struct unic_memory *nic, struct unic_page_fault *m)
 {
@@ -530,10 +552,10 @@ static uint64_t step_fault(struct unic_memory *nic, struct unic_page_fault *m)
 	if (m->short_of && m->state != UNIC_FAULT_FAILED)
 		bound = unic_fault_bound_ns(nic);
 	if (m->state == UNIC_FAULT_DUE) {
-		if (publish_fault(nic, m))
-			m->state = UNIC_FAULT_SENT;
-		else if (nic->now_ns - m->since_ns < bound)
+		if (!ask_for(nic, m) && nic->now_ns - m->since_ns < bound)
 			return nic->now_ns + RETRY_NS;
+		if (m->state == UNIC_FAULT_FREE)
+			return UINT64_MAX;
 	}
 	if (nic->now_ns - m->since_ns < bound)
 		return m->since_ns + bound;

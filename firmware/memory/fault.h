@@ -5,7 +5,8 @@
  *
  * Secret: what is asked for already, and who waits for it. A miss takes one of
  * UNIC_FAULTS slots; whoever misses the same page meanwhile joins it. The event
- * is written at the end of the poll round, or when its ring has room (INV-11).
+ * is written at the end of the poll round, or when its ring has room (INV-11). A page
+ * of a TABLE region is asked of the DMA engine instead (table.h).
  *
  *   FREE -> DUE -> SENT -> FREE    (filled: who waits goes on)
  *            ^------+  \-> FAILED  (cannot, or not answered within H) -> FREE
@@ -77,7 +78,7 @@ struct unic_faults {
 void unic_fault_init(struct unic_memory *nic);
 
 /**
- * unic_fault_raise() - page @page of DEMAND region @mr is not there; @ahead pages
+ * unic_fault_raise() - page @page of cached region @mr is not there; @ahead pages
  * from it on will be needed.
  * Returns -UNIC_EMISS (it is asked for, or will be), -UNIC_ENOPAGE (it was, and
  * cannot be had).

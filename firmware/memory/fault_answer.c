@@ -121,6 +121,13 @@ static void mark_short_faults(struct unic_memory *nic, uint16_t mr,
 	}
 }
 
+/* Is @mr a TABLE region? The driver wrote its list before it sent MR_INVALIDATE, so a
+ * page that was not there may be. */
+static bool is_listed(const struct unic_memory *nic, uint16_t mr)
+{
+	return UNIC_TABLE_READS && !nic->cache.of[mr].demand;
+}
+
 int unic_fault_refused(struct unic_memory *nic,
 		       const struct unic_cmd_mr_fault *cmd,
 		       const uint64_t *pages, uint32_t *done)
@@ -131,7 +138,7 @@ int unic_fault_refused(struct unic_memory *nic,
 
 	if (r)
 		return r;
-	if (nic->cache.of[of.mr].table != UNIC_NO_TABLE)
+	if (is_listed(nic, of.mr))
 		return -UNIC_ESTATE;
 	if (unic_from_le32(cmd->seq) != nic->cache.of[of.mr].seq)
 		return -UNIC_ESTALE;
@@ -168,8 +175,12 @@ int unic_fault_invalidate(struct unic_memory *nic,
 		struct unic_page_fault *m =
 			unic_fault_next(&nic->faults, &left);
 
-		if (m->state == UNIC_FAULT_SENT && m->mr == of.mr)
+		if (m->mr != of.mr)
+			continue;
+		if (m->state == UNIC_FAULT_SENT)
 			m->state = UNIC_FAULT_DUE;
+		else if (m->state == UNIC_FAULT_FAILED && is_listed(nic, of.mr))
+			unic_fault_end(nic, m, UNIC_FAULT_FREE);
 	}
 	unic_fault_schedule(nic, 0);
 	return 0;

@@ -22,6 +22,7 @@
 #include "memory/refs.h"
 #include "memory/revoked.h"
 #include "memory/stag.h"
+#include "memory/table.h"
 #include "memory/tlb.h"
 #include "memory/token.h"
 #include "memory/usage.h"
@@ -52,6 +53,7 @@ struct unic_memory {
 	struct unic_key_guards key_guards;
 	struct unic_stags stags;
 	struct unic_cuts cuts;
+	struct unic_tables tables;
 };
 
 #endif /* UNIC_MEMORY_H */

@@ -488,8 +488,7 @@ unic_mr_build_cached(struct unic_memory *nic, const struct unic_mr_args *args,
 	a.n_pages = 0;
 	err = unic_mr_build(nic, &a, NULL, out);
 	UNIC_ASSERT(nic, !err); /* no page, so none is misaligned */
-	unic_cache_adopt(nic, (uint16_t)out->mr,
-			 a.residency == UNIC_TABLE ? a.table : UNIC_NO_TABLE);
+	unic_cache_adopt(nic, (uint16_t)out->mr, &a);
 	activate_mr(nic, &nic->mrs.mr[out->mr], (uint16_t)out->mr);
 }
 

@@ -188,7 +188,8 @@ struct unic_mr_args {
 	uint16_t proc; /* charged for it: that of the PD, or an account */
 	uint8_t rights, mr_class, page_shift, key, importance, flags;
 	uint64_t iova, length;
-	uint32_t n_pages, timeout_us, user, table;
+	uint64_t list; /* TABLE: bus address of its translation list */
+	uint32_t n_pages, timeout_us, user;
 	uint8_t residency;
 };
 struct unic_mr_result {

@@ -19,11 +19,12 @@ void unic_dma_init(struct unic_transport *nic)
 	for (i = 0; i < UNIC_DMA_JOBS; i++)
 		dma->job[i].next = (uint16_t)(i + 1);
 	dma->job[UNIC_DMA_JOBS - 1].next = UNIC_DMA_NO_JOB;
+	nic->pieces = 0;
 }
 
 bool unic_dma_busy(const struct unic_transport *nic)
 {
-	return nic->dma.busy != 0;
+	return nic->pieces != 0;
 }
 
 static struct unic_dma_job *take_job(struct unic_transport *nic, uint16_t mr,
@@ -33,7 +34,7 @@ static struct unic_dma_job *take_job(struct unic_transport *nic, uint16_t mr,
 	struct unic_dma_job *job = &dma->job[dma->free_head];
 
 	dma->free_head = job->next;
-	dma->busy++;
+	nic->pieces++;
 	job->busy = true;
 	job->mr = mr;
 	job->owner = (uint8_t)owner;
@@ -206,11 +207,22 @@ static void complete_job(struct unic_transport *nic, uint32_t tag, bool ok)
 	job->busy = false;
 	job->next = (uint16_t)dma->free_head;
 	dma->free_head = tag;
-	dma->busy--;
+	nic->pieces--;
 	if (!ok)
 		UNIC_COUNT(nic, dma_errors);
 	unic_mr_dma_put(&nic->memory, done.mr);
 	notify_owner(nic, &done, ok);
+}
+
+/* Tags from UNIC_DMA_JOBS on are those of memory/table.h. */
+static void end_piece(struct unic_transport *nic, uint32_t tag, bool ok)
+{
+	if (UNIC_TABLE_READS && tag >= UNIC_DMA_JOBS) {
+		unic_table_arrived(&nic->memory, tag - UNIC_DMA_JOBS, ok);
+		return;
+	}
+	UNIC_ASSERT(nic, tag < UNIC_DMA_JOBS && nic->dma.job[tag].busy);
+	complete_job(nic, tag, ok);
 }
 
 bool unic_dma_poll(struct unic_transport *nic)
@@ -218,13 +230,12 @@ bool unic_dma_poll(struct unic_transport *nic)
 	uint32_t n, tag;
 	int status;
 
-	if (likely(!nic->dma.busy))
+	if (likely(!nic->pieces))
 		return false;
 	for (n = 0; n < UNIC_DMA_JOBS; n++) {
 		if (!unic_port_dma_poll(nic->port, &tag, &status))
 			break;
-		UNIC_ASSERT(nic, tag < UNIC_DMA_JOBS && nic->dma.job[tag].busy);
-		complete_job(nic, tag, status == UNIC_PORT_OK);
+		end_piece(nic, tag, status == UNIC_PORT_OK);
 	}
 	return n != 0;
 }

@@ -64,7 +64,6 @@ struct unic_dma_job {
 struct unic_dma {
 	uint32_t free_head; /* what every transfer needs comes first */
 	uint32_t bytes; /* moved, not yet in the counter: unic_roce_count() */
-	uint16_t busy;	/* jobs in flight */
 	struct unic_dma_job job[UNIC_DMA_JOBS];
 };
 

@@ -462,7 +462,7 @@ bool unic_rx_poll(struct unic_transport *nic)
 
 	UNIC_IN_REGISTER(roce);
 	if (unlikely(roce->rx_stage != UNIC_RX_IDLE) && !resume_frame(nic))
-		return !nic->dma.busy; /* else a DMA's end wakes us */
+		return !nic->pieces; /* else a DMA's end wakes us */
 	if (!unic_port_rx_next(nic->port, &rx))
 		return false;
 	if (likely(!nic->rx_fault))

@@ -72,9 +72,9 @@ struct unic_provider_ops {
 	 * False if the provider has no such page. */
 	bool (*peek)(struct unic_provider *p, uint32_t off, void *buf,
 		     uint32_t bytes);
-	/** tables() - the memory for page tables, UNIC_TABLE_BYTES, shared by
-	 * driver and device only. NULL: each region of the device is RESIDENT. */
-	unic_le64 *(*tables)(struct unic_provider *p);
+	/* the device has translations of its own; else each region of it is
+	 * RESIDENT, whatever features it names */
+	bool tables;
 	/** plug() - the device left the bus, or joined it (@there). */
 	void (*plug)(struct unic_provider *p, bool there);
 	/** fence(), fenced() - as unic_host_fence(). NULL: the device accesses

@@ -139,7 +139,6 @@ struct unic_htoken {
 	uint32_t waits; /* requests that its TOKEN_END answers */
 };
 
-#define UNIC_TABLE_UNITS   1536u
 #define UNIC_REGION_FAULTS 64u
 
 /* A MISS without an answer, or whose answer is under way: a place of host->fault. */
@@ -225,8 +224,6 @@ struct unic_host {
 	uint64_t features;		/* UNIC_FEAT_* of the device */
 	uint32_t waits;			/* admission places of the NIC */
 	uint32_t list_bytes;		/* of a list page of the device */
-	uint8_t table_unit
-		[UNIC_TABLE_UNITS]; /* 1 + slot; 0: free; region_pin.c */
 	struct unic_hfault fault[UNIC_REGION_FAULTS];
 	uint32_t faults, drops;
 	uint32_t *token_of; /* id of the object, by the NIC's token index */

@@ -8,6 +8,7 @@
  * other pages (missed, granted later, of a region that is restored), and the core
  * asks for them again.
  */
+#include <linux/dma-mapping.h>
 #include <linux/slab.h>
 
 #include "region/frames.h"
@@ -22,11 +23,23 @@
 #define REST_NS	 250000000ull
 #define TAKE_NS	 1000000000ull /* age at which a fetched pin is dropped */
 
+/* A translation list. The NIC may read an orphaned one until its reset; a region that
+ * is restored claims it, or it ends. */
+struct unic_words {
+	struct list_head node;
+	u32 key;
+	bool orphaned;
+	size_t bytes;
+	void *mem;
+	dma_addr_t bus;
+};
+
 struct unic_frame_tables {
 	struct unic_frames *f; /* f->pinned counts pinned pages */
 	struct unic_mem *mem;  /* NULL: no process */
 	/* pins fetched for the request that runs; NULL: none */
 	struct list_head *ready;
+	struct list_head words;
 	u64 look_ns,
 		wait_ns; /* next report of invalidated pins; interval after it */
 };
@@ -41,6 +54,7 @@ int unic_frames_init(struct unic_frames *f, struct unic_os *os, void *base,
 	if (!t)
 		return -ENOMEM;
 	t->f = f;
+	INIT_LIST_HEAD(&t->words);
 	f->os = os;
 	f->t = t;
 	f->frames = (uint32_t)(bytes >> UNIC_FRAME_SHIFT);
@@ -58,6 +72,7 @@ void unic_frames_fini(struct unic_frames *f)
 	if (!f->t)
 		return;
 	unic_pins_unbind(f->t);
+	unic_frames_clear(f);
 	kfree(f->t);
 	f->t = NULL;
 }
@@ -231,10 +246,76 @@ void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length)
 		release_pin(f->t, p);
 }
 
-/* After a reset the core pins kept regions again at once: so pins are only
+/* ---------------------------------------------------------- translation lists */
+
+static struct unic_words *find_words(struct unic_frame_tables *t, u32 key)
+{
+	struct unic_words *w;
+
+	list_for_each_entry(w, &t->words, node)
+		if (w->key == key)
+			return w;
+	return NULL;
+}
+
+static void free_words(struct unic_frame_tables *t, struct unic_words *w)
+{
+	list_del(&w->node);
+	dma_free_coherent(unic_dev_dma(t->f->os), w->bytes, w->mem, w->bus);
+	kfree(w);
+}
+
+unic_le64 *unic_frames_words(struct unic_frames *f, uint32_t key,
+			     uint32_t words, uint64_t *bus)
+{
+	struct unic_words *w = find_words(f->t, key);
+
+	if (!w) {
+		w = kzalloc(sizeof(*w), GFP_NOIO | __GFP_NOWARN);
+		if (!w)
+			return NULL;
+		w->key = key;
+		w->bytes = PAGE_ALIGN(words * sizeof(unic_le64));
+		w->mem = dma_alloc_coherent(unic_dev_dma(f->os), w->bytes,
+					    &w->bus, GFP_NOIO | __GFP_NOWARN);
+		if (!w->mem) {
+			kfree(w);
+			return NULL;
+		}
+		list_add(&w->node, &f->t->words);
+	}
+	w->orphaned = false;
+	*bus = w->bus;
+	return w->mem;
+}
+
+void unic_frames_words_free(struct unic_frames *f, uint32_t key)
+{
+	struct unic_words *w = find_words(f->t, key);
+
+	if (w)
+		free_words(f->t, w);
+}
+
+static void free_orphaned_words(struct unic_frame_tables *t)
+{
+	struct unic_words *w, *next;
+
+	list_for_each_entry_safe(w, next, &t->words, node)
+		if (w->orphaned)
+			free_words(t, w);
+}
+
+/* ------------------------------------------------------------- ends of all pins */
+
+/* After a reset the core pins kept regions again at once: so pins and lists are only
  * orphaned, and unic_pins_poll() ends those that were not claimed. */
 void unic_frames_unpin_all(struct unic_frames *f)
 {
+	struct unic_words *w;
+
+	list_for_each_entry(w, &f->t->words, node)
+		w->orphaned = true;
 	if (f->t->mem)
 		unic_pin_orphan_all(f->t->mem);
 }
@@ -250,6 +331,7 @@ static void release_orphaned_pins(struct unic_frame_tables *t)
 void unic_frames_clear(struct unic_frames *f)
 {
 	unic_frames_unpin_all(f);
+	free_orphaned_words(f->t);
 	if (f->t->mem)
 		release_orphaned_pins(f->t);
 }
@@ -299,8 +381,10 @@ u64 unic_pins_poll(struct unic_frame_tables *t, u32 slot)
 	if (t->mem) {
 		/* while the NIC is fenced no region is restored, so none claims
 		 * its pins */
-		if (!t->f->os->fenced)
+		if (!t->f->os->fenced) {
 			release_orphaned_pins(t);
+			free_orphaned_words(t);
+		}
 		if (unic_pin_untaken(t->mem))
 			take = now + TAKE_NS;
 	}

@@ -46,7 +46,7 @@ static unsigned int residency_on(struct ibv_context *ctx)
 {
 	const struct unic_attr *nic = &unic_ibv_context(ctx)->at->attr;
 
-	return nic->features & UNIC_FEAT_TABLE ? UNIC_TABLE : UNIC_DEMAND;
+	return nic->features & UNIC_FEAT_HOST_TABLE ? UNIC_TABLE : UNIC_DEMAND;
 }
 
 struct ibv_mr *unic_ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,

@@ -37,6 +37,7 @@ enum {
 	PAGE_CQ,
 	PAGE_TARGET,
 	PAGE_SOURCE,
+	PAGE_LIST,
 };
 
 struct region {
@@ -70,7 +71,11 @@ static struct region reg(struct bench *b, uint32_t page, uint32_t pages,
 		.iova = unic_to_le64(BASE + AT(page)),
 		.length = unic_to_le64(AT(pages)),
 		.n_pages = unic_to_le32(pages),
-		.flags = residency ? 0 : UNIC_REG_LIST,
+		.flags = residency == UNIC_TABLE    ? UNIC_REG_HOST_TABLE
+			 : residency == UNIC_DEMAND ? 0
+						    : UNIC_REG_LIST,
+		.list = unic_to_le64(residency == UNIC_TABLE ? AT(PAGE_LIST)
+							     : 0),
 	};
 	unic_le64 *list = driver_list(&b->d);
 	struct unic_cpl_mr_reg cpl;
@@ -105,7 +110,7 @@ static void set_up_process(struct bench *b)
 	b->np = (void *)(b->d.slot + AT(PAGE_NIC));
 	b->sq = (void *)(b->d.slot + AT(PAGE_SQ));
 	b->cq = (void *)(b->d.slot + AT(PAGE_CQ));
-	memset(b->d.slot, 0, AT(PAGE_SOURCE + 1));
+	memset(b->d.slot, 0, AT(PAGE_LIST + 1));
 	driver_command(&b->d, &params, NULL);
 	driver_command(&b->d, &addr, NULL);
 	driver_command(&b->d, &attach, NULL);
@@ -115,7 +120,7 @@ static void set_up_process(struct bench *b)
 
 static void set_up_regions(struct bench *b)
 {
-	unic_le64 *table = (void *)(b->d.bar + UNIC_BAR_TABLE_OFF);
+	unic_le64 *table = (void *)(b->d.slot + AT(PAGE_LIST));
 
 	table[0] = unic_to_le64(AT(PAGE_SOURCE) | UNIC_TABLE_VALID);
 	b->rings = reg(b, PAGE_SQ, 3, UNIC_CLASS_CONTROL, UNIC_RESIDENT);

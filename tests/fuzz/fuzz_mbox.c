@@ -6,7 +6,7 @@
 #include "world.h"
 
 #define STEPS	  48u
-#define SCRIBBLED 96u /* page table entries at a time */
+#define SCRIBBLED 96u /* words of translation lists at a time */
 
 static const uint8_t opcodes[] = {
 	UNIC_CMD_NOP,		UNIC_CMD_SET_PARAMS,	UNIC_CMD_HOST_TIME,
@@ -81,6 +81,17 @@ static void make_physical(struct unic_cmd_mr_reg *c)
 	c->page_shift = c->flags = 0;
 }
 
+/* Mostly with a list where words are; else with one anywhere. */
+static void make_listed(struct input *in, struct unic_cmd_mr_reg *c)
+{
+	uint32_t at = in_u16(in);
+
+	c->flags |= UNIC_REG_HOST_TABLE;
+	c->list = unic_to_le64(RIG_LIST + at % (RIG_LIST_WORDS / 8u) * 64u);
+	if (at >= 0xff00)
+		c->list = unic_to_le64((uint64_t)at << 40 | in_u16(in) << 6);
+}
+
 static void make_reg(struct input *in, void *rec)
 {
 	static const uint8_t shifts[] = { 12, 12, 12, 16, 21, 0 };
@@ -94,7 +105,7 @@ static void make_reg(struct input *in, void *rec)
 	c->iova = unic_to_le64((uint64_t)in_u16(in) << 12);
 	c->n_pages = unic_to_le32(pages);
 	c->length = unic_to_le64((uint64_t)pages << (c->page_shift & 31));
-	c->flags = in_u8(in) & UNIC_REG_FLAGS_ALL;
+	c->flags = in_u8(in) & UNIC_REG_FLAGS_ALL & ~UNIC_REG_HOST_TABLE;
 	c->key = in_u8(in);
 	if (c->flags & UNIC_REG_WAIT)
 		c->timeout_us = unic_to_le32(in_u16(in));
@@ -104,7 +115,7 @@ static void make_reg(struct input *in, void *rec)
 		c->timeout_us = unic_to_le32(0);
 	}
 	if (c->residency == UNIC_TABLE)
-		c->table = unic_to_le32(in_u16(in) * 16u);
+		make_listed(in, c);
 	if (c->flags & UNIC_REG_RESTORE) { /* mostly a free index */
 		c->flags &= (uint8_t)~UNIC_REG_WAIT;
 		c->stag = unic_to_le32(old_stag(in));
@@ -335,10 +346,11 @@ static void make_pages(struct input *in, uint8_t *rec)
 	fill_list(in);
 }
 
-/* Writes words of the page tables. */
+/* Writes words of the translation lists. */
 static void scribble(struct input *in)
 {
-	uint64_t *table = world_table(in_u16(in), SCRIBBLED);
+	uint64_t *table = world_words(in_u16(in) % (RIG_LIST_WORDS - SCRIBBLED),
+				      SCRIBBLED);
 	uint64_t first = wild_bus(in) | in_odd(in);
 	uint32_t i;
 

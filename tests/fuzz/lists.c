@@ -20,8 +20,7 @@ static void check_cached_regions(const struct unic_nic *nic)
 		    mr->state > UNIC_MR_DRAINING || !unic_mr_cached(mr))
 			continue;
 		regions[mr->proc]++;
-		must(nic->cache.of[i].table == UNIC_NO_TABLE ||
-		     nic->cache.of[i].table < UNIC_TABLE_BYTES);
+		must(nic->cache.of[i].demand <= 1);
 	}
 	for (i = 0; i < UNIC_PROCS; i++)
 		must(regions[i] == nic->cache.regions[i]);
@@ -42,7 +41,6 @@ static void check_miss(const struct unic_nic *nic,
 		return;
 	must(m->mr < UNIC_MRS && unic_mr_cached(mr));
 	must(mr->state >= UNIC_MR_ACTIVE && mr->state <= UNIC_MR_DRAINING);
-	must(nic->cache.of[m->mr].table == UNIC_NO_TABLE);
 	must(m->count >= 1 && m->count <= UNIC_FAULT_AHEAD);
 	must((uint64_t)(m->first + m->count - 1) << mr->page_shift <
 	     mr->length + (1ull << mr->page_shift) - 1);

@@ -67,8 +67,7 @@ static void check_cache(const struct unic_nic *nic)
 			must(tag != UNIC_TLB_NO_TAG && unic_mr_cached(mr) &&
 			     mr->proc == proc);
 			must(nic->cache.prev[nic->cache.next[i]] == i);
-			demand += nic->cache.of[unic_tlb_mr(tag)].table ==
-				  UNIC_NO_TABLE;
+			demand += nic->cache.of[unic_tlb_mr(tag)].demand;
 			i = nic->cache.next[i];
 		}
 		must(i == nic->cache.hand[proc]);
@@ -172,6 +171,24 @@ static void count_tokens(const struct unic_nic *nic, struct books *b)
 		must(ts->held[i] == b->tokens[i]);
 }
 
+/* Each read of a translation list holds its region. */
+static uint32_t count_reads(const struct unic_nic *nic, struct books *b)
+{
+	const struct unic_tables *t = &nic->tables;
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_TABLE_READS; i++) {
+		if (!t->read[i].busy)
+			continue;
+		must(unic_mr_cached(&nic->mrs.mr[t->read[i].mr]));
+		must(!nic->cache.of[t->read[i].mr].demand);
+		b->mr[t->read[i].mr].holds++;
+		n++;
+	}
+	must(n == t->under_way);
+	return n;
+}
+
 static void count_dma(const struct unic_nic *nic, struct books *b)
 {
 	const struct unic_dma *d = &nic->dma;
@@ -186,7 +203,8 @@ static void count_dma(const struct unic_nic *nic, struct books *b)
 	}
 	for (at = d->free_head; at != UNIC_DMA_NO_JOB; at = d->job[at].next)
 		must(++spare <= UNIC_DMA_JOBS);
-	must(busy == d->busy && busy + spare == UNIC_DMA_JOBS);
+	must(busy + spare == UNIC_DMA_JOBS);
+	must(nic->pieces == busy + count_reads(nic, b));
 }
 
 static void count_notices(const struct unic_nic *nic, struct books *b)

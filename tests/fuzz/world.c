@@ -17,8 +17,6 @@ static struct rig peer;
 static bool ready;
 static uint32_t inputs;
 static uint64_t dirty[FAKE_WINDOWS][WORLD_PAGES / 64];
-static uint32_t table_first = UINT32_MAX,
-		table_end;	       /* written by the harness */
 static struct unic_driver_page driver; /* as the driver left it */
 
 #define PORT_HEAD offsetof(struct unic_port, rx)
@@ -223,15 +221,11 @@ static void restore_windows(void)
 	world_dirty(1, 4096, 4096);
 }
 
-uint64_t *world_table(uint32_t at, uint32_t n)
+uint64_t *world_words(uint32_t at, uint32_t n)
 {
-	uint64_t *table = (void *)(world.rig.port.bar + UNIC_BAR_TABLE_OFF);
-
-	if (at < table_first)
-		table_first = at;
-	if (at + n > table_end)
-		table_end = at + n;
-	return table + at;
+	world_dirty(UNIC_BUS_WINDOW(RIG_LIST),
+		    UNIC_BUS_OFFSET(RIG_LIST) + at * 8ull, n * 8ull);
+	return (uint64_t *)(void *)(rig_words(&world.rig) + at);
 }
 
 static void restore_from_built(uint64_t off, uint64_t bytes)
@@ -240,8 +234,7 @@ static void restore_from_built(uint64_t off, uint64_t bytes)
 }
 
 /* Restores what the NIC reads of the BAR: its head, the list pages of the commands of
- * the last input and of the next one, which may be half written, and the page table
- * entries that the harness wrote. */
+ * the last input and of the next one, which may be half written. */
 static void restore_bar(void)
 {
 	uint32_t n = world.rig.cmd_tail - built.rig.cmd_tail + 1, i;
@@ -252,11 +245,6 @@ static void restore_bar(void)
 							i) % UNIC_CMD_ENTRIES *
 							       UNIC_LIST_BYTES,
 				   UNIC_LIST_BYTES);
-	if (table_first < table_end)
-		restore_from_built(UNIC_BAR_TABLE_OFF + table_first * 8ull,
-				   (table_end - table_first) * 8ull);
-	table_first = UINT32_MAX;
-	table_end = 0;
 }
 
 void world_begin(bool icrc)

@@ -86,9 +86,9 @@ void world_dirty(uint32_t window, uint64_t off, uint64_t bytes);
 /** world_is_dirty() - true if world_dirty() was called for this page. */
 bool world_is_dirty(uint32_t window, uint32_t page);
 
-/** world_table() - page table entries [@at, @at + @n) of the BAR, to be written: the
- * next input finds them as they were. */
-uint64_t *world_table(uint32_t at, uint32_t n);
+/** world_words() - words [@at, @at + @n) of the translation lists at RIG_LIST, to be
+ * written: the next world_begin() undoes it. */
+uint64_t *world_words(uint32_t at, uint32_t n);
 
 /** world_cmd() - queue one command of 64 bytes, header filled in but for the
  * opcode, and ring; not polled. False: the ring is full. */

@@ -70,6 +70,8 @@ void oracle_shown(struct node *n, const struct model *m, uint64_t bus,
 void oracle_written(struct node *n, const struct model *m, uint64_t bus,
 		    const void *host, uint32_t len);
 
+/* A list is read: it must be the NIC's still. */
+void pins_listed(struct node *n, uint64_t bus);
 void pins_moved(struct node *n, uint64_t bus, uint32_t len);
 /** pins_epoch() - the NIC was reset: the driver that requested it keeps the
  * ledger. */

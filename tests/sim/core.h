@@ -39,6 +39,8 @@ void core_mad(struct sim_rng *r, uint32_t src, uint32_t dst, uint8_t *mad);
 /** core_pins() - the number of registrations that cover frame @frame of slot
  * @slot. */
 uint32_t core_pins(const struct unic_host *host, uint32_t slot, uint32_t frame);
+/** core_lists() - is frame @frame of slot @slot one of a translation list? */
+bool core_lists(const struct unic_host *host, uint32_t slot, uint32_t frame);
 /** core_pinned() - the number of frames of the slot under at least one
  * registration. */
 uint32_t core_pinned(const struct unic_host *host, uint32_t slot);

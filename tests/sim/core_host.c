@@ -100,6 +100,18 @@ uint32_t core_pins(const struct unic_host *host, uint32_t slot, uint32_t frame)
 	return host->proc[slot].frames.t->pins[frame];
 }
 
+bool core_lists(const struct unic_host *host, uint32_t slot, uint32_t frame)
+{
+	const struct unic_frame_tables *t = host->proc[slot].frames.t;
+	uint32_t i;
+
+	for (i = 0; i < t->runs; i++)
+		if (t->run[i].page >> 51 == 1 &&
+		    frame - t->run[i].frame < t->run[i].n)
+			return true;
+	return false;
+}
+
 uint32_t core_pinned(const struct unic_host *host, uint32_t slot)
 {
 	return host->proc[slot].frames.pinned;

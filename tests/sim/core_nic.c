@@ -102,7 +102,11 @@ static uint32_t fault_slots(const struct unic_nic *nic)
 
 static uint32_t transfers(const struct unic_nic *nic)
 {
-	return nic->dma.busy;
+	uint32_t i, n = 0;
+
+	for (i = 0; i < UNIC_DMA_JOBS; i++)
+		n += nic->dma.job[i].busy;
+	return n;
 }
 
 static uint32_t waits(const struct unic_nic *nic)

@@ -164,6 +164,7 @@ static void done_reg(struct model *m, const struct tap_cmd *c, const void *rec,
 		return;
 	r = begin(m, &cmd, unic_from_le32(cpl.mr), unic_from_le32(cpl.gen),
 		  unic_from_le32(cpl.stag));
+	r->list = unic_from_le64(cmd.list);
 	if (cmd.flags & UNIC_REG_LIST || r->residency == UNIC_TABLE)
 		fill(r, 0, r->n_pages, c->list);
 	else if (r->residency) /* no page yet, but ACTIVE */
@@ -670,6 +671,20 @@ static bool inside(const struct model_mr *r, uint32_t page, uint64_t off,
 	uint64_t iova = (r->iova & ~mask) + ((uint64_t)page << r->shift) + off;
 
 	return iova >= r->iova && iova + len <= r->iova + r->length;
+}
+
+bool model_lists(const struct model *m, uint64_t bus, uint32_t len)
+{
+	uint32_t i;
+
+	for (i = 0; i < MODEL_MRS; i++) {
+		const struct model_mr *r = &m->mr[i];
+
+		if (r->state >= MODEL_ACTIVE && r->list && bus >= r->list &&
+		    bus + len <= r->list + (r->n_pages + 7) / 8 * 64u)
+			return true;
+	}
+	return false;
 }
 
 const struct model_mr *model_at(const struct model *m, uint64_t bus,

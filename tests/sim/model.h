@@ -35,8 +35,9 @@ struct model_mr {
 	/* entries, if RESIDENT; those of other regions come and go */
 	uint32_t held;
 	uint64_t iova, length;
-	bool told;    /* EVICTED was published */
-	bool unheard; /* a DEMAND of it was answered after H */
+	uint64_t list; /* TABLE: where its translation list is; else 0 */
+	bool told;     /* EVICTED was published */
+	bool unheard;  /* a DEMAND of it was answered after H */
 	uint64_t active_ns, left_ns, gone_ns;
 	uint32_t before_gen;	 /* generation of the index's earlier region */
 	uint64_t before_gone_ns; /* end of that region */
@@ -105,6 +106,8 @@ void model_dropped(struct model *m, const struct unic_drop *drop);
 void model_round(const struct model *m);
 /** model_epoch() - the NIC was reset: the model is empty. */
 void model_epoch(struct model *m, const struct unic_info *info);
+/** model_lists() - are these bytes of the translation list of a region that lives? */
+bool model_lists(const struct model *m, uint64_t bus, uint32_t len);
 /** model_at() - the region with @len bytes at @bus that may be accessed; NULL:
  * none. */
 const struct model_mr *model_at(const struct model *m, uint64_t bus,

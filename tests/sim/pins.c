@@ -39,6 +39,19 @@ void pins_moved(struct node *n, uint64_t bus, uint32_t len)
 			 n->id, len, frame, slot);
 }
 
+void pins_listed(struct node *n, uint64_t bus)
+{
+	const struct unic_host *host = ledger[n->id] ? ledger[n->id] : n->host;
+	uint32_t slot = UNIC_BUS_WINDOW(bus);
+	uint32_t frame = (uint32_t)(UNIC_BUS_OFFSET(bus) / 4096);
+
+	if (!host || !core_lists(host, slot, frame))
+		sim_fail("pins",
+			 "nic %u reads a list at frame %u of slot %u, which "
+			 "was given back",
+			 n->id, frame, slot);
+}
+
 /* Marks frames in @need, which is all false. How many. */
 static uint32_t count(const struct model *m, uint32_t slot, bool *need)
 {

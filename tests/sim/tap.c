@@ -67,21 +67,24 @@ static bool has_list(const uint64_t *rec)
 	       (reg.hdr.opcode == UNIC_CMD_MR_REG && reg.flags & UNIC_REG_LIST);
 }
 
-/* The page table of a TABLE region, as at the command; it does not change later.
- * NULL: none, or outside the tables. */
+/* The translation list of a TABLE region, as at the command; it does not change until
+ * the region ends. NULL: there is none, or it is not in a slot. */
 static uint64_t *hear_table(const struct node *n, const uint64_t *rec)
 {
 	struct unic_cmd_mr_reg reg;
 	uint64_t *list;
-	uint32_t i, at;
+	uint64_t at;
+	uint32_t i;
 
 	memcpy(&reg, rec, sizeof(reg));
-	at = unic_from_le32(reg.table);
+	at = unic_from_le64(reg.list);
 	if (reg.hdr.opcode != UNIC_CMD_MR_REG || reg.residency != UNIC_TABLE ||
-	    at > UNIC_TABLE_BYTES - UNIC_LIST_BYTES)
+	    UNIC_BUS_WINDOW(at) >= WORLD_SLOTS || at % UNIC_LIST_BYTES ||
+	    UNIC_BUS_OFFSET(at) >= PORT_SLOT_BYTES)
 		return NULL;
 	list = sim_alloc(UNIC_LIST_BYTES);
-	memcpy(list, n->bar + UNIC_BAR_TABLE_OFF + at, UNIC_LIST_BYTES);
+	memcpy(list, n->slot[UNIC_BUS_WINDOW(at)] + UNIC_BUS_OFFSET(at),
+	       UNIC_LIST_BYTES);
 	for (i = 0; i < UNIC_LIST_MAX; i++)
 		list[i] &= ~(uint64_t)UNIC_TABLE_VALID;
 	return list;
@@ -336,6 +339,11 @@ void check_moved(struct node *n, enum unic_port_dma_dir dir, uint64_t bus,
 		return;
 	hear_nic(n);
 	note(n, dir, bus, len);
+	if (dir == UNIC_DMA_FROM_HOST &&
+	    model_lists(check_model(n), bus, len)) {
+		pins_listed(n, bus);
+		return;
+	}
 	oracle_moved(n, check_model(n), dir, bus, host, len);
 	if (dir == UNIC_DMA_FROM_HOST)
 		slots_read(n, host, len);

@@ -260,7 +260,9 @@ uint8_t rig_reg_cached(struct rig *r, uint32_t pd, uint32_t pages,
 		.length = unic_to_le64(pages * 4096ull),
 		.n_pages = unic_to_le32(pages),
 		.user = unic_to_le32(0x77),
-		.table = unic_to_le32(table * 8),
+		.list = unic_to_le64(
+			residency == UNIC_TABLE ? RIG_LIST + table * 8ull : 0),
+		.flags = residency == UNIC_TABLE ? UNIC_REG_HOST_TABLE : 0,
 	};
 	uint8_t status = rig_cmd(r, UNIC_CMD_MR_REG, &cmd, &cpl);
 
@@ -274,11 +276,15 @@ uint8_t rig_reg_cached(struct rig *r, uint32_t pd, uint32_t pages,
 	return 0;
 }
 
+unic_le64 *rig_words(struct rig *r)
+{
+	return (unic_le64 *)(void *)(r->port.window[UNIC_BUS_WINDOW(RIG_LIST)] +
+				     UNIC_BUS_OFFSET(RIG_LIST));
+}
+
 void rig_table(struct rig *r, uint32_t at, uint32_t proc, uint32_t page)
 {
-	unic_le64 *table = (unic_le64 *)(r->port.bar + UNIC_BAR_TABLE_OFF);
-
-	table[at] =
+	rig_words(r)[at] =
 		unic_to_le64(UNIC_BUS(proc, page * 4096ull) | UNIC_TABLE_VALID);
 }
 

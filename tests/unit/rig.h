@@ -72,11 +72,19 @@ uint8_t rig_fill(struct rig *r, uint32_t proc, uint32_t pages,
 		 struct rig_mr *mr);
 
 /** rig_reg_cached() - register @pages pages of residency @residency, with no page
- * on the NIC. @table: TABLE: number of its first word. */
+ * on the NIC. @table: TABLE: number of its first word, a multiple of 8. */
 uint8_t rig_reg_cached(struct rig *r, uint32_t pd, uint32_t pages,
 		       uint8_t residency, uint32_t table, struct rig_mr *out);
 
-/** rig_table() - set word @at of the page tables to page @page of @proc's
+/* Bus address of the translation lists: in the last window, behind what tests use. */
+#define RIG_LIST \
+	UNIC_BUS(FAKE_WINDOWS - 1u, FAKE_WINDOW_BYTES - RIG_LIST_WORDS * 8u)
+#define RIG_LIST_WORDS 8192u
+
+/** rig_words() - the words at RIG_LIST. */
+unic_le64 *rig_words(struct rig *r);
+
+/** rig_table() - set word @at of the translation lists to page @page of @proc's
  * window. */
 void rig_table(struct rig *r, uint32_t at, uint32_t proc, uint32_t page);
 

@@ -330,11 +330,6 @@ static bool nic_peek(struct unic_provider *p, uint32_t off, void *buf,
 	return true;
 }
 
-static unic_le64 *nic_tables(struct unic_provider *p)
-{
-	return (void *)(nic_of(p)->m.bar + UNIC_BAR_TABLE_OFF);
-}
-
 static void nic_plug(struct unic_provider *p, bool there)
 {
 	struct unic_nic_provider *n = nic_of(p);
@@ -373,7 +368,7 @@ static const struct unic_provider_ops nic_ops = {
 	.soon = nic_soon,
 	.rest = nic_rest,
 	.peek = nic_peek,
-	.tables = nic_tables,
+	.tables = true,
 	.plug = nic_plug,
 	.fence = nic_fence,
 	.fenced = nic_fenced,

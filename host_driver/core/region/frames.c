@@ -5,6 +5,11 @@
 
 #define BLOCK_FRAMES 512u /* 2 MiB: the largest run */
 
+/* Translation lists are runs of the slot, too, at addresses that no process has. */
+#define LIST_PAGES   (1ull << 51)			 /* from 2^63 on */
+#define LIST_OF(key) (LIST_PAGES | (uint64_t)(key) << 9) /* 2 MiB each */
+#define LISTS_END    LIST_OF(1ull << 32)
+
 int unic_frames_init(struct unic_frames *f, struct unic_os *os, void *base,
 		     uint64_t bytes, uint64_t bus, uint32_t first)
 {
@@ -94,7 +99,7 @@ static bool range_ok(uint64_t va, uint64_t length, uint64_t *page,
 		return false;
 	*page = va >> UNIC_FRAME_SHIFT;
 	*pages = ((va + length - 1) >> UNIC_FRAME_SHIFT) - *page + 1;
-	return true;
+	return *page >= LISTS_END || *page + *pages <= LIST_PAGES;
 }
 
 /* ------------------------------------------------------------- allocation */
@@ -187,22 +192,14 @@ static void release_runs(struct unic_frames *f, const uint32_t *list,
 		memset(f->t->taken + list[i], 0, n);
 }
 
-int unic_frames_alloc(struct unic_frames *f, uint64_t va, uint32_t pages,
-		      uint32_t shift, uint32_t *list)
+/* Hand out runs of @n frames for @pages pages from @page on. As unic_frames_alloc(). */
+static int hand_out(struct unic_frames *f, uint64_t page, uint32_t pages,
+		    uint32_t n, uint32_t *list)
 {
-	uint32_t n, want, at, i;
-	uint64_t page, count;
+	uint32_t want = pages / n, at = find_run(f, page), i;
 
-	if (shift != 12 && shift != 16 && shift != 21)
-		return -EINVAL;
-	n = 1u << (shift - UNIC_FRAME_SHIFT);
-	if (va & ((1ull << shift) - 1) || pages % n ||
-	    !range_ok(va, (uint64_t)pages << UNIC_FRAME_SHIFT, &page, &count))
-		return -EINVAL;
-	at = find_run(f, page);
-	if (at < f->t->runs && f->t->run[at].page < page + count)
+	if (at < f->t->runs && f->t->run[at].page < page + pages)
 		return -EEXIST;
-	want = pages / n;
 	if (pages > f->frames - f->used)
 		return -ENOSPC;
 	i = take_runs(f, n, want, list);
@@ -224,6 +221,21 @@ int unic_frames_alloc(struct unic_frames *f, uint64_t va, uint32_t pages,
 	return 0;
 }
 
+int unic_frames_alloc(struct unic_frames *f, uint64_t va, uint32_t pages,
+		      uint32_t shift, uint32_t *list)
+{
+	uint64_t page, count;
+	uint32_t n;
+
+	if (shift != 12 && shift != 16 && shift != 21)
+		return -EINVAL;
+	n = 1u << (shift - UNIC_FRAME_SHIFT);
+	if (va & ((1ull << shift) - 1) || pages % n ||
+	    !range_ok(va, (uint64_t)pages << UNIC_FRAME_SHIFT, &page, &count))
+		return -EINVAL;
+	return hand_out(f, page, pages, n, list);
+}
+
 static bool run_pinned(const struct unic_frames *f,
 		       const struct unic_frame_run *run)
 {
@@ -235,10 +247,25 @@ static bool run_pinned(const struct unic_frames *f,
 	return false;
 }
 
+/* Take back runs [@from, @to). */
+static void take_back(struct unic_frames *f, uint32_t from, uint32_t to)
+{
+	uint32_t i;
+
+	for (i = from; i < to; i++) {
+		note_run(f, &f->t->run[i], false);
+		memset(f->t->taken + f->t->run[i].frame, 0, f->t->run[i].n);
+		f->used -= f->t->run[i].n;
+	}
+	memmove(&f->t->run[from], &f->t->run[to],
+		(f->t->runs - to) * sizeof(*f->t->run));
+	f->t->runs -= to - from;
+}
+
 int unic_frames_free(struct unic_frames *f, uint64_t va, uint32_t pages)
 {
 	uint64_t page, count, next;
-	uint32_t from, to, i;
+	uint32_t from, to;
 
 	if (va & (UNIC_FRAME_BYTES - 1) ||
 	    !range_ok(va, (uint64_t)pages << UNIC_FRAME_SHIFT, &page, &count))
@@ -254,14 +281,7 @@ int unic_frames_free(struct unic_frames *f, uint64_t va, uint32_t pages)
 	}
 	if (next != page + count)
 		return -ENOENT;
-	for (i = from; i < to; i++) {
-		note_run(f, &f->t->run[i], false);
-		memset(f->t->taken + f->t->run[i].frame, 0, f->t->run[i].n);
-	}
-	memmove(&f->t->run[from], &f->t->run[to],
-		(f->t->runs - to) * sizeof(*f->t->run));
-	f->t->runs -= to - from;
-	f->used -= pages;
+	take_back(f, from, to);
 	return 0;
 }
 
@@ -432,8 +452,44 @@ void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length)
 			f->pinned -= !--f->t->pins[frame];
 }
 
+/* ----------------------------------------------------- translation lists */
+
+/* Frames of the run that has room for @words words: a page, or a larger run. */
+static uint32_t list_frames(uint32_t words)
+{
+	uint32_t frames =
+		(words * 8u + UNIC_FRAME_BYTES - 1) / UNIC_FRAME_BYTES;
+
+	return frames <= 1 ? 1 : frames <= 16 ? 16 : BLOCK_FRAMES;
+}
+
+unic_le64 *unic_frames_words(struct unic_frames *f, uint32_t key,
+			     uint32_t words, uint64_t *bus)
+{
+	uint32_t n = list_frames(words), at = find_run(f, LIST_OF(key)), frame;
+
+	if (words > BLOCK_FRAMES * UNIC_FRAME_BYTES / 8u)
+		return NULL;
+	if (at < f->t->runs && f->t->run[at].page == LIST_OF(key) &&
+	    f->t->run[at].n == n)
+		frame = f->t->run[at].frame;
+	else if (hand_out(f, LIST_OF(key), n, n, &frame))
+		return NULL;
+	*bus = f->bus + ((uint64_t)frame << UNIC_FRAME_SHIFT);
+	return (void *)(f->t->base + ((size_t)frame << UNIC_FRAME_SHIFT));
+}
+
+void unic_frames_words_free(struct unic_frames *f, uint32_t key)
+{
+	uint32_t at = find_run(f, LIST_OF(key));
+
+	if (at < f->t->runs && f->t->run[at].page == LIST_OF(key))
+		take_back(f, at, at + 1);
+}
+
 void unic_frames_unpin_all(struct unic_frames *f)
 {
+	take_back(f, find_run(f, LIST_PAGES), find_run(f, LISTS_END));
 	memset(f->t->pins, 0, f->frames * sizeof(*f->t->pins));
 	f->pinned = 0;
 }

@@ -14,6 +14,7 @@
 #define UNIC_FRAMES_H
 
 #include "unic_os.h"
+#include "unic_types.h"
 
 #define UNIC_FRAME_SHIFT 12u
 #define UNIC_FRAME_BYTES (1u << UNIC_FRAME_SHIFT)
@@ -99,7 +100,21 @@ int unic_frames_pin(struct unic_frames *f, uint64_t va, uint64_t length,
 /** unic_frames_unpin() - undo one unic_frames_pin() of the range. */
 void unic_frames_unpin(struct unic_frames *f, uint64_t va, uint64_t length);
 
-/** unic_frames_unpin_all() - undo all pins: neither driver nor NIC has a registration. */
+/**
+ * unic_frames_words() - memory for a translation list of @words words, zeroed, which the
+ * NIC reads by DMA: contiguous on the bus. @key: names it, not 0; if there is one of that
+ * name (a driver before this one got it), it is that one, as it is.
+ * Returns it with its bus address in *@bus, or NULL: there is no memory for it. It is the
+ * caller's until unic_frames_words_free(), or until all pins are undone.
+ */
+unic_le64 *unic_frames_words(struct unic_frames *f, uint32_t key,
+			     uint32_t words, uint64_t *bus);
+
+/** unic_frames_words_free() - take back list @key, which the NIC does not read. */
+void unic_frames_words_free(struct unic_frames *f, uint32_t key);
+
+/** unic_frames_unpin_all() - undo all pins, and take all lists back: neither driver nor
+ * NIC has a registration. */
 void unic_frames_unpin_all(struct unic_frames *f);
 
 #endif /* UNIC_FRAMES_H */

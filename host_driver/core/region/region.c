@@ -146,9 +146,10 @@ void unic_region_command(struct unic_req *req, const struct unic_region *mr,
 	};
 
 	cmd->residency = mr->residency;
-	if (mr->residency == UNIC_TABLE)
-		cmd->table = unic_to_le32(mr->table * UNIC_TABLE_BYTES /
-					  UNIC_TABLE_UNITS);
+	if (mr->residency == UNIC_TABLE) {
+		cmd->list = unic_to_le64(mr->list_bus);
+		cmd->flags |= UNIC_REG_HOST_TABLE;
+	}
 	if (list_inline(req, mr))
 		cmd->flags |= UNIC_REG_LIST;
 }

@@ -64,7 +64,9 @@ struct unic_region {
 	uint64_t noticed_ns;  /* time of the notice; 0: answered */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	uint32_t *there;      /* DEMAND: bit per page, pinned; region_pin.c */
-	uint32_t table, table_units; /* TABLE */
+	/* TABLE: its translation list, and where the NIC finds it; NULL: none */
+	unic_le64 *list;
+	uint64_t list_bus;
 	/* the range that an MR_REREG under way has pinned; 0 bytes: none */
 	uint64_t next_va, next_bytes;
 	struct unic_req

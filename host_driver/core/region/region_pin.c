@@ -2,11 +2,6 @@
 /* region_pin.c - see region_pin.h. */
 #include "region/region_pin.h"
 
-#define UNIT_WORDS 64u /* of a page table, in one unit */
-#define UNITS	   (UNIC_TABLE_BYTES / 8u / UNIT_WORDS)
-
-_Static_assert(UNITS == UNIC_TABLE_UNITS, "size of the map in state.h");
-
 /* The range of @mr, extended to whole pages of its page size: entries map whole pages. */
 static void region_span(const struct unic_region *mr, uint64_t *va,
 			uint64_t *length)
@@ -88,60 +83,54 @@ void unic_region_page_unpin(struct unic_host *host, struct unic_region *mr,
 			  1ull << mr->page_shift);
 }
 
-/* ----------------------------------------------------------- TABLE: tables */
+/* ----------------------------------------------------------- TABLE: lists */
 
-/* True if process @slot may have @n more units: half of all at most. */
-static bool can_have_units(const struct unic_host *host, uint32_t slot,
-			   uint32_t n)
+/* Words of the list of @mr: whole groups, because the NIC reads such. */
+static uint32_t list_words(const struct unic_region *mr)
 {
-	uint32_t i, has = 0;
-
-	for (i = 0; i < UNITS; i++)
-		has += host->table_unit[i] == slot + 1;
-	return has + n <= UNITS / 2;
+	return (mr->n_pages + UNIC_TABLE_GROUP - 1) & ~(UNIC_TABLE_GROUP - 1u);
 }
 
-static bool take_table(struct unic_host *host, struct unic_region *mr)
+/* Write the list before MR_REG names it to the NIC. A word is written whole: the NIC
+ * may read the list of a region that was recalled. */
+static bool write_list(struct unic_host *host, struct unic_region *mr)
 {
-	uint32_t n = (mr->n_pages + UNIT_WORDS - 1) / UNIT_WORDS, i, run = 0;
-
-	if (!can_have_units(host, mr->obj.owner, n))
-		return false;
-	for (i = 0; i < UNITS && run < n; i++)
-		run = host->table_unit[i] ? 0 : run + 1;
-	if (run < n)
-		return false;
-	mr->table = i - n;
-	mr->table_units = n;
-	for (i = 0; i < n; i++)
-		host->table_unit[mr->table + i] = (uint8_t)(mr->obj.owner + 1);
-	return true;
-}
-
-static bool table_begin(struct unic_host *host, struct unic_region *mr)
-{
-	struct unic_provider *p = host->provider;
 	struct unic_frames *f = &proc_of(host, mr)->frames;
-	unic_le64 *word;
-	uint32_t i;
 	uint64_t bus;
+	uint32_t i;
 
-	if (!p->ops->tables || (!mr->table_units && !take_table(host, mr)))
-		return false;
-	word = p->ops->tables(p);
-	word += mr->table * UNIT_WORDS;
 	for (i = 0; i < mr->n_pages; i++) {
 		if (unic_frames_list(f, mr->va, mr->page_shift, i, 1, &bus))
 			return false;
-		UNIC_STORE(word[i], unic_to_le64(bus | UNIC_TABLE_VALID));
+		UNIC_STORE(mr->list[i], unic_to_le64(bus | UNIC_TABLE_VALID));
 	}
 	return true;
+}
+
+static bool begin_list(struct unic_host *host, struct unic_region *mr)
+{
+	struct unic_frames *f = &proc_of(host, mr)->frames;
+
+	mr->list =
+		unic_frames_words(f, mr->obj.id, list_words(mr), &mr->list_bus);
+	return mr->list && write_list(host, mr);
+}
+
+/* Give the list of @mr back, which the NIC does not read any more. Cleared first: it is
+ * no way to pages that are unpinned next. */
+static void end_list(struct unic_host *host, struct unic_region *mr)
+{
+	uint32_t i;
+
+	for (i = 0; i < mr->n_pages; i++)
+		UNIC_STORE(mr->list[i], unic_to_le64(0));
+	unic_frames_words_free(&proc_of(host, mr)->frames, mr->obj.id);
 }
 
 static bool begin_residency(struct unic_host *host, struct unic_region *mr)
 {
 	if (mr->residency == UNIC_TABLE)
-		return table_begin(host, mr);
+		return begin_list(host, mr);
 	if (!mr->there)
 		mr->there =
 			unic_os_alloc(host->os, (mr->n_pages + 31) / 32 * 4);
@@ -158,9 +147,9 @@ void unic_region_pages_forget(struct unic_host *host, struct unic_region *mr,
 			unic_region_page_unpin(host, mr, i);
 	unic_os_free(host->os, mr->there);
 	mr->there = NULL;
-	for (i = 0; i < mr->table_units; i++)
-		host->table_unit[mr->table + i] = 0;
-	mr->table_units = 0;
+	if (mr->list && unpin)
+		end_list(host, mr);
+	mr->list = NULL; /* else unic_frames_unpin_all() takes it back */
 }
 
 void unic_region_pages_drop(struct unic_host *host, struct unic_region *mr,

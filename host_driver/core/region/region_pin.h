@@ -5,7 +5,9 @@
  * Secret: which pages of a DEMAND region are pinned, and why. A page is pinned
  * from before MR_FAULT names it until the NIC says that it gave it up (a drop
  * record, fewer pages done than asked, the end of the region), and not a moment
- * longer. All pages that a TABLE region lists are pinned as long as it lives.
+ * longer. All pages that a TABLE region lists are pinned as long as it lives, and its
+ * list is memory that only the driver gives out: it is taken back when the pages are,
+ * no sooner (INV-14).
  */
 #ifndef UNIC_REGION_PIN_H
 #define UNIC_REGION_PIN_H

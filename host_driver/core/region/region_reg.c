@@ -328,7 +328,7 @@ static uint8_t residency_of(const struct unic_host *host,
 			    const struct unic_ctl_mr_reg *r)
 {
 	uint64_t need = r->residency == UNIC_DEMAND ? UNIC_FEAT_DEMAND
-						    : UNIC_FEAT_TABLE;
+						    : UNIC_FEAT_HOST_TABLE;
 
 	return r->residency && host->features & need ? r->residency
 						     : UNIC_RESIDENT;

@@ -98,8 +98,8 @@ MUTATIONS = (
     ("firmware/memory/cache.c", "!((at ^ e->bus) >> mr->page_shift)",
      "!((at ^ e->bus) >> 12)",
      "size: a large page that is shown is not hidden", "test_sizes"),
-    ("firmware/memory/cache.c", "bus & ((1u << nic->mrs.mr[mr].page_shift) - 1u))",
-     "bus & 4095u)",
+    ("firmware/memory/table.c", "bus & ((1u << m->page_shift) - 1u)",
+     "bus & 4095u",
      "size: a large page of a table may begin anywhere", "test_sizes"),
     (FORM, "uint32_t shift = nic->mrs.mr[of].page_shift;",
      "uint32_t shift = nic->mrs.mr[of].page_shift == NO_PAGES_SHIFT ?"

@@ -53,7 +53,7 @@ static void gathers_across_pages(void **state)
 	assert_memory_equal(buf, mr.mem + 4000, 5000);
 	assert_int_equal(buf[5000], mr.mem[3]);
 	assert_memory_equal(buf + 5001, mr.mem + 12287, 2);
-	assert_int_equal(r.nic.dma.busy, 0);
+	assert_int_equal(r.nic.pieces, 0);
 	assert_int_equal(r.nic.mrs.mr[mr.mr].dmas, 0);
 }
 

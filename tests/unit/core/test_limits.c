@@ -50,7 +50,7 @@ static uint8_t reg(uint64_t iova, uint64_t length, uint8_t residency,
 		.length = unic_to_le64(length),
 		.n_pages = unic_to_le32(1),
 		.flags = UNIC_REG_LIST,
-		.rsvd = { unic_to_le32(rsvd) },
+		.rsvd = unic_to_le32(rsvd),
 	};
 
 	list[0] = UNIC_BUS(0, 4 * 4096);

@@ -403,7 +403,10 @@ static void register_as(struct region *g, uint32_t which, uint8_t residency)
 
 	shape(g, which);
 	cmd = reg_of(g, residency);
-	cmd.table = unic_to_le32(residency == UNIC_TABLE ? 64 * which : 0);
+	if (residency == UNIC_TABLE) {
+		cmd.list = unic_to_le64(RIG_LIST + 64ull * which);
+		cmd.flags = UNIC_REG_HOST_TABLE;
+	}
 	assert_int_equal(reg_cmd(&cmd, g), 0);
 }
 
@@ -546,7 +549,7 @@ static void invalidated_pages_have_their_size(void **state)
 /* Pages of a page table must be aligned as pages of a list. */
 static void table_pages_have_their_size(void **state)
 {
-	unic_le64 *words = (unic_le64 *)(rb.port.bar + UNIC_BAR_TABLE_OFF);
+	unic_le64 *words = rig_words(&rb);
 	struct unic_xlate p;
 	struct region g;
 	uint32_t i, k;
@@ -554,8 +557,10 @@ static void table_pages_have_their_size(void **state)
 	(void)state;
 	for (i = 0; i < SIZES; i++) {
 		register_as(&g, i, UNIC_TABLE);
-		for (k = 0; k < PAGES; k++)
+		for (k = 0; k < PAGES; k++) {
+			g.bus[k] = UNIC_BUS_OFFSET(g.bus[k]);
 			words[8 * i + k] = unic_to_le64(g.bus[k] | 1);
+		}
 		words[8 * i + 1] |= unic_to_le64(size_of(&g) / 2);
 		assert_int_equal(access_of(&g, HEAD, 1, &p), -UNIC_ENOPAGE);
 		words[8 * i + 1] = unic_to_le64(g.bus[1] | 1);

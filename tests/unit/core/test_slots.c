@@ -273,8 +273,8 @@ static void advice_on_a_table_is_bounded(void **state)
 
 	(void)state;
 	for (i = 0; i < 80; i++)
-		rig_table(&ra, i, 1, FIRST);
-	memset(ra.port.bar + UNIC_BAR_TABLE_OFF, 0, 64 * 8);
+		rig_table(&ra, i, 0, FIRST);
+	memset(rig_words(&ra), 0, 64 * 8);
 	assert_int_equal(rig_reg_cached(&ra, qa.pd, 80, UNIC_TABLE, 0, &table),
 			 0);
 	assert_int_equal(

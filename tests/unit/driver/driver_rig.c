@@ -242,7 +242,7 @@ struct fake *fake_new(void)
 	info(f)->abi_major = unic_to_le16(UNIC_ABI_MAJOR);
 	info(f)->procs = unic_to_le32(SLOTS);
 	info(f)->features =
-		unic_to_le64(UNIC_FEAT_DEMAND | UNIC_FEAT_TABLE |
+		unic_to_le64(UNIC_FEAT_DEMAND | UNIC_FEAT_HOST_TABLE |
 			     UNIC_FEAT_APP_POLICY | UNIC_FEAT_RATES);
 	info(f)->tokens = unic_to_le32(16);
 	info(f)->path_mtu = unic_to_le32(1024);

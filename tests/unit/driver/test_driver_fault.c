@@ -8,6 +8,7 @@
 
 #include "driver_rig.h"
 #include "host.h"
+#include "region/frames_slot.h"
 
 static struct unic_evt_miss miss_record(struct fake *f, uint32_t id,
 					uint32_t first, uint32_t count)
@@ -229,12 +230,14 @@ static int register_table(struct fake *f)
 	return request(f, UNIC_CTL_MR_REG, &reg);
 }
 
-static void page_tables_are_written_and_pinned(void **state)
+static void lists_are_written_and_pinned(void **state)
 {
 	struct fake *f = fake_new();
-	const unic_le64 *table = (void *)(f->bar + UNIC_BAR_TABLE_OFF);
+	const struct unic_frames *frames = &f->host->proc[0].frames;
+	uint32_t used = frames->used;
 	struct unic_ctl_obj obj = { 0 };
 	struct unic_cmd_mr_reg cmd;
+	const unic_le64 *list;
 	uint64_t bus;
 	uint32_t i;
 
@@ -244,42 +247,47 @@ static void page_tables_are_written_and_pinned(void **state)
 	residency = UNIC_RESIDENT;
 	memcpy(&cmd, f->last[UNIC_CMD_MR_REG], 64);
 	assert_int_equal(cmd.residency, UNIC_TABLE);
-	assert_int_equal(unic_from_le32(cmd.table) % 8, 0);
+	assert_true(cmd.flags & UNIC_REG_HOST_TABLE);
 	assert_int_equal(pinned(f), 8);
-	table += unic_from_le32(cmd.table) / 8;
+	bus = unic_from_le64(cmd.list) - frames->bus;
+	assert_true(bus >> 12 < frames->frames && !(bus % 64));
+	list = (void *)(frames->t->base + bus);
 	for (i = 0; i < 8; i++) {
-		assert_int_equal(unic_frames_list(&f->host->proc[0].frames, VA,
-						  12, i, 1, &bus),
+		assert_int_equal(unic_frames_list(frames, VA, 12, i, 1, &bus),
 				 0);
-		assert_int_equal(unic_from_le64(table[i]),
+		assert_int_equal(unic_from_le64(list[i]),
 				 bus | UNIC_TABLE_VALID);
 	}
 	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &obj), 0);
 	assert_int_equal(pinned(f), 0);
-	assert_int_equal(f->host->table_unit[0], 0);
+	/* nobody finds pages by what is left there */
+	for (i = 0; i < 8; i++)
+		assert_int_equal(unic_from_le64(list[i]), 0);
+	assert_true(frames->used >= used);
 	fake_delete(f);
 }
 
-/* A process has half of the tables; what it gives back is found again. */
-static void tables_run_out(void **state)
+/* A list comes of the memory of its process, and is bounded by nothing else. */
+static void lists_run_out_with_memory(void **state)
 {
 	struct fake *f = fake_new();
-	uint32_t i;
+	struct unic_frames *frames = &f->host->proc[0].frames;
+	uint32_t list, n = 0;
+	uint64_t bus;
 
 	(void)state;
 	residency = UNIC_TABLE;
 	region(f, 1);
 	residency = UNIC_RESIDENT;
-	for (i = 0; i < UNIC_TABLE_UNITS / 2 - 1; i++)
-		f->host->table_unit[2 * i + 2] = 1;
+	while (unic_frames_words(frames, 0x1000 + n, 1, &bus))
+		n++;
+	assert_true(n > 1);
+	assert_int_equal(frames->used, frames->frames - UNIC_SLOT_FRAMES);
 	assert_int_equal(register_table(f), UNIC_CTL_ST_NO_MEMORY);
-	/* taken by others: room for one unit here and there, not for two */
-	for (i = 0; i < UNIC_TABLE_UNITS; i++)
-		f->host->table_unit[i] = i & 1 ? 2 : 0;
+	assert_int_equal(unic_frames_alloc(frames, 1ull << 40, 1, 12, &list),
+			 -ENOSPC);
+	unic_frames_words_free(frames, 0x1000);
 	assert_int_equal(register_table(f), UNIC_ST_OK);
-	for (i = 0; i < UNIC_TABLE_UNITS; i++)
-		f->host->table_unit[i] = 2;
-	assert_int_equal(register_table(f), UNIC_CTL_ST_NO_MEMORY);
 	fake_delete(f);
 }
 
@@ -566,13 +574,13 @@ int main(void)
 		cmocka_unit_test(faults_side_by_side),
 		cmocka_unit_test(miss_of_a_resident_region),
 		cmocka_unit_test(some_unmapped_pages_were_there),
-		cmocka_unit_test(tables_run_out),
+		cmocka_unit_test(lists_run_out_with_memory),
 		cmocka_unit_test(misses_without_number),
 		cmocka_unit_test(unmapped_pages_of_demand_go),
 		cmocka_unit_test(demand_pages_are_pinned_one_by_one),
 		cmocka_unit_test(faults_without_room_are_tried_again),
 		cmocka_unit_test(pages_that_are_not_mapped),
-		cmocka_unit_test(page_tables_are_written_and_pinned),
+		cmocka_unit_test(lists_are_written_and_pinned),
 		cmocka_unit_test(advice_becomes_pages),
 		cmocka_unit_test(slow_pages_of_another),
 		cmocka_unit_test(region_ends_before_the_answer),

@@ -7,6 +7,7 @@
 #include "unit.h"
 
 #include "driver_rig.h"
+#include "region/frames_slot.h"
 
 /* --------------------------------------------------------------- objects */
 
@@ -235,6 +236,63 @@ static void frames_fill_and_empty(void **state)
 	unic_frames_fini(&f);
 }
 
+/* Translation lists: runs that no process can name, contiguous, zeroed, found again by
+ * a later driver, and taken back when all pins are. */
+static void lists_are_runs_of_their_own(void **state)
+{
+	static uint8_t mem[4 << 20];
+	static uint64_t journal[1024];
+	struct unic_os os = { 0 };
+	struct unic_frames f;
+	uint64_t bus, again;
+	uint32_t list[512];
+	unic_le64 *w;
+
+	(void)state;
+	memset(mem, 0xee, sizeof(mem));
+	assert_int_equal(
+		unic_frames_init(&f, &os, mem, sizeof(mem), 1ull << 48, 3), 0);
+	unic_frames_journal(&f, journal);
+	w = unic_frames_words(&f, 7, 513, &bus);
+	assert_non_null(w);
+	assert_int_equal(f.used, 16);
+	assert_int_equal(bus % 65536, 0);
+	assert_int_equal((uint8_t *)w - mem, bus - (1ull << 48));
+	assert_int_equal(unic_from_le64(w[512]), 0);
+	w[0] = unic_to_le64(5);
+	assert_ptr_equal(unic_frames_words(&f, 7, 513, &again), w);
+	assert_true(again == bus);
+	assert_int_equal(unic_from_le64(w[0]), 5);
+	/* no process has these addresses */
+	assert_int_equal(unic_frames_free(&f, 1ull << 63 | 7ull << 21, 16),
+			 -EINVAL);
+	assert_int_equal(unic_frames_alloc(&f, 1ull << 63, 1, 12, list),
+			 -EINVAL);
+	assert_int_equal(unic_frames_alloc(&f, (1ull << 63) - 4096, 2, 12,
+					   list),
+			 -EINVAL);
+	assert_int_equal(
+		unic_frames_shift(&f, 1ull << 63 | 7ull << 21, 0, 4096, 21), 0);
+	/* a driver that starts anew finds it, until the NIC was reset */
+	f.t->runs = 0;
+	f.used = 0;
+	memset(f.t->taken, 0, f.frames);
+	assert_int_equal(unic_frames_recall(&f), 0);
+	assert_ptr_equal(unic_frames_words(&f, 7, 513, &again), w);
+	assert_non_null(unic_frames_words(&f, 8, 1, &bus));
+	assert_int_equal(f.used, 17);
+	unic_frames_words_free(&f, 7);
+	assert_int_equal(f.used, 1);
+	assert_int_equal(unic_frames_alloc(&f, -4096ull, 1, 12, list), 0);
+	unic_frames_unpin_all(&f);
+	assert_int_equal(f.used, 1); /* that of the process */
+	assert_non_null(unic_frames_words(&f, 9, 65536, &bus));
+	assert_int_equal(bus % (2 << 20), 0);
+	assert_null(unic_frames_words(&f, 10, 65536, &bus));
+	assert_null(unic_frames_words(&f, 11, 1u << 19, &bus));
+	unic_frames_fini(&f);
+}
+
 /* Single frames lie apart, so they never make a large page; a run does. */
 static void page_sizes_follow_the_frames(void **state)
 {
@@ -304,6 +362,7 @@ int main(void)
 		cmocka_unit_test(ids_run_out),
 		cmocka_unit_test(objects_are_counted_by_owner),
 		cmocka_unit_test(frames_fill_and_empty),
+		cmocka_unit_test(lists_are_runs_of_their_own),
 		cmocka_unit_test(page_sizes_follow_the_frames),
 		cmocka_unit_test(pins_count_overlaps_once),
 	};
