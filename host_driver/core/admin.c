@@ -357,6 +357,8 @@ static void params_done(struct unic_call *call)
 			keep->extend_us = got.extend_us;
 		if (got.idle_us || unic_from_le32(got.flags) & UNIC_PARAM_IDLE)
 			keep->idle_us = got.idle_us;
+		if (got.prefetch)
+			keep->prefetch = got.prefetch;
 	}
 	unic_req_done_status(call);
 }
@@ -367,6 +369,10 @@ void unic_admin_params(struct unic_req *req)
 	struct unic_ctl_params r;
 
 	memcpy(&r, req->rec, sizeof(r));
+	if (r.rsvd) {
+		unic_req_status(req, UNIC_ST_INVALID);
+		return;
+	}
 	cmd.grace_us = r.grace_us;
 	cmd.deliver_us = r.deliver_us;
 	cmd.reaper_us = r.reaper_us;
@@ -376,6 +382,7 @@ void unic_admin_params(struct unic_req *req)
 	cmd.extend_us = r.extend_us;
 	cmd.flags = r.flags;
 	cmd.idle_us = r.idle_us;
+	cmd.prefetch = r.prefetch;
 	unic_req_send(req, UNIC_CMD_SET_PARAMS, &cmd, params_done);
 }
 

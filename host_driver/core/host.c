@@ -62,8 +62,7 @@ static bool send_time(struct unic_host *host)
 	return send_command(host, UNIC_CMD_HOST_TIME, &cmd, setup_cmd_done);
 }
 
-/* detail of UNIC_UP_RESET */
-enum {
+enum { /* detail of UNIC_UP_RESET */
 	NOT_YET = 0,
 	BACK = 1,
 	RESTORED = 2,
@@ -104,7 +103,7 @@ static void setup_done(struct unic_call *call)
 static bool any_param(const struct unic_cmd_set_params *p)
 {
 	return p->grace_us || p->deliver_us || p->reaper_us || p->flags ||
-	       p->residence_us || p->extend_us || p->idle_us;
+	       p->prefetch || p->residence_us || p->extend_us || p->idle_us;
 }
 
 /* Send the parameters that differ from the NIC's own, but for those it does not know. */
@@ -116,6 +115,8 @@ static bool send_params(struct unic_host *host)
 		cmd.idle_us = 0;
 		cmd.flags &= unic_to_le32(~UNIC_PARAM_IDLE);
 	}
+	if (!(host->features & UNIC_FEAT_HOST_TABLE))
+		cmd.prefetch = 0;
 	return !any_param(&cmd) ||
 	       send_command(host, UNIC_CMD_SET_PARAMS, &cmd, setup_cmd_done);
 }
@@ -153,8 +154,7 @@ static void device_lost(struct unic_host *host)
 		upcall_reset_all(host, false);
 }
 
-/* Entries of a NIC table that one process may have: half. If the info page gives no
- * number, the NIC alone limits the table. */
+/* One process may have half of a NIC table; without a number, the NIC alone limits it. */
 static uint32_t process_share(unic_le32 entries)
 {
 	uint32_t n = unic_from_le32(entries);

@@ -34,6 +34,12 @@ module_param(idle_us, uint, 0444);
 MODULE_PARM_DESC(idle_us, "ask for regions unused for so long, us; 0: for "
 			  "none");
 
+static uint table_prefetch;
+module_param_named(prefetch, table_prefetch, uint, 0444);
+MODULE_PARM_DESC(prefetch, "translations that a miss of a table region keeps, "
+			   "if there are free entries, 1 to 8; 0: the NIC's "
+			   "own");
+
 static int low = -1, high = -1;
 module_param(low, int, 0444);
 MODULE_PARM_DESC(low, "reap when fewer entries are free; -1: the NIC's own");
@@ -94,6 +100,7 @@ int unic_config_host(struct unic_os *os)
 			.reaper_us = unic_to_le32(reaper_us),
 			.residence_us = unic_to_le32(residence_us),
 			.idle_us = unic_to_le32(idle_us),
+			.prefetch = unic_to_le32(table_prefetch),
 		},
 	};
 	u32 flags = grace_us ? 0 : UNIC_PARAM_GRACE;

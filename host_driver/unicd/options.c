@@ -28,6 +28,7 @@ enum {
 	OPT_RESIDENCE,
 	OPT_EXTEND,
 	OPT_IDLE,
+	OPT_PREFETCH,
 	OPT_CRASH,
 	OPT_AUDIT,
 	OPT_SPIN,
@@ -74,6 +75,10 @@ static const struct argp_option options[] = {
 	{ "idle-us", OPT_IDLE, "US", 0,
 	  "ask for regions unused for so long when entries are short; 0: do "
 	  "not (1000000)",
+	  0 },
+	{ "prefetch", OPT_PREFETCH, "N", 0,
+	  "translations that a miss of a `table` region keeps, if there are "
+	  "free entries; 1 to 8 (1)",
 	  0 },
 	{ "crash-file", OPT_CRASH, "FILE", 0,
 	  "write the firmware's crash record there", 0 },
@@ -192,6 +197,7 @@ static const struct number_option numbers[] = {
 	{ OPT_RESIDENCE, 0, 10000000, FIELD(params.residence_us), true },
 	{ OPT_EXTEND, 0, 10000000, FIELD(params.extend_us), true },
 	{ OPT_IDLE, 0, 1000000000, FIELD(params.idle_us), true },
+	{ OPT_PREFETCH, 1, UNIC_TABLE_GROUP, FIELD(params.prefetch), true },
 	{ OPT_SLOTS, 1, UNIC_HOST_SLOTS_MAX, FIELD(slots), false },
 	{ OPT_USER_SLOTS, 1, UNIC_HOST_SLOTS_MAX, FIELD(user_slots), false },
 	{ OPT_FAULTS, 0, UNIC_CTL_LIMIT_MAX, LIMIT(FAULTS), false },

@@ -256,6 +256,34 @@ static void idle_time_is_for_who_knows_it(void **state)
 	fake_delete(f);
 }
 
+/* So is what a miss of a TABLE region keeps. */
+static void prefetch_is_for_who_knows_it(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_params r = { .prefetch = unic_to_le32(5) };
+	struct unic_cmd_set_params cmd;
+	uint32_t n;
+
+	(void)state;
+	hello(f);
+	f->client.privileged = true;
+	assert_int_equal(request(f, UNIC_CTL_PARAMS, &r), 0);
+	memcpy(&cmd, f->last[UNIC_CMD_SET_PARAMS], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.prefetch), 5);
+	n = f->given[UNIC_CMD_SET_PARAMS];
+	info(f)->features &= unic_to_le64(~UNIC_FEAT_HOST_TABLE);
+	reset_nic(f);
+	assert_int_equal(f->given[UNIC_CMD_SET_PARAMS], n);
+	info(f)->features |= unic_to_le64(UNIC_FEAT_HOST_TABLE);
+	reset_nic(f);
+	assert_int_equal(f->given[UNIC_CMD_SET_PARAMS], n + 1);
+	memcpy(&cmd, f->last[UNIC_CMD_SET_PARAMS], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.prefetch), 5);
+	r.rsvd = unic_to_le32(1);
+	assert_int_equal(request(f, UNIC_CTL_PARAMS, &r), UNIC_ST_INVALID);
+	fake_delete(f);
+}
+
 /* Type, miss policy and Q_Key go to the NIC as they are, also after a reset;
  * datagrams are not connected, and their peer is not asked for. */
 static void types_of_queue_pairs(void **state)
@@ -758,6 +786,7 @@ int main(void)
 						keep, no_keep),
 		cmocka_unit_test(parameters_outlive_a_reset),
 		cmocka_unit_test(idle_time_is_for_who_knows_it),
+		cmocka_unit_test(prefetch_is_for_who_knows_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
