@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "mutation"))
 from promises import BREAKS  # noqa: E402
 
 TABLE = "docs/MEMORY-TESTS.md"
-ROW = re.compile(r"^\| (\*\*)?(\d+\.\d+)(?:\*\*)? \| (.+?) \| (.*?) \| (.+) \|$")
+ROW = re.compile(r"^\| (\*\*)?(\d+\.\d+[a-z]?)(?:\*\*)? \| (.+?) \| (.*?) \| (.+) \|$")
 NAMED = re.compile(r"`([\w-]+): ([\w., -]+?)`")
 
 
