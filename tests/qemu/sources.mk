@@ -8,6 +8,7 @@ PARTS_forms     := tests/qemu/forms.c lib:libunic.a
 PARTS_holders   := tests/qemu/holders.c lib:libunic.a
 PARTS_kio-liar  := tests/qemu/kio_liar.c lib:libunic.a
 PARTS_lending   := tests/qemu/lending.c lib:libunic.a
+PARTS_lists     := tests/qemu/lists.c lib:libunic.a
 PARTS_memory    := tests/qemu/memory.c lib:libunic.a
 PARTS_rates     := tests/qemu/rates.c lib:libunic.a
 PARTS_survivor  := tests/qemu/survivor.c lib:libunic.a

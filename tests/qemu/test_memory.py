@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What a process pins, batches, addresses, uses, waits for and advises, and what it hears of tokens, with libunic,
-driver and a NIC that talks to itself (tests/qemu/memory.c, tokens.c).
+driver and a NIC that talks to itself (tests/qemu/memory.c, tokens.c, lists.c).
 
     test_memory.py [--board soft|virt|mps2-an385] [--only NAME]
 """
@@ -15,6 +15,7 @@ import time
 
 import hosts
 import stops
+import unicd_client as u
 
 
 class Program:
@@ -245,6 +246,37 @@ def test_advise(rig, program):
     p.finish()
 
 
+def test_lists(rig, program):
+    """A region of residency TABLE with more pages than there are entries, whose list the NIC reads from host memory:
+    the driver is not asked for a page; words that the process scribbles over its list are no pages but its own; and it
+    is as it was after a reset of the NIC, and after the driver was killed (tests/qemu/lists.c)."""
+    if not int(rig.ctl(0, "info")["features"], 16) >> 28 & 1:
+        raise hosts.Failure("the NIC reads no lists")
+    p = program("2", name="lists")
+    must(p.line() == "moved", "not moved")
+    entries = rig.ctl(0, "info")["tlb_entries"]
+    before_long(lambda: rig.ctl(0, "stats")["nic"]["table_filled"] > 2 * entries)
+    nic = rig.ctl(0, "stats")["nic"]
+    must(nic["table_filled"] > 2 * entries, f"{nic['table_filled']} entries inserted")
+    must(nic["table_reads"] >= nic["table_filled"] // 8, f"{nic['table_reads']} groups read")
+    must(not nic["miss_events"], "the driver was asked for pages")
+    p.go_on()
+    must(p.line() == "scribbled", "not scribbled")
+    with u.Client(rig.socket(0)) as admin:
+        admin.call(u.RESET)
+    p.go_on()
+    must(p.line() == "moved", "not moved after a reset")
+    rig.running[-1].child.kill()
+    rig.running.pop().end()
+    rig.start_driver(0)
+    p.go_on()
+    must(p.line() == "moved", "not moved by a new driver")
+    pid = p.child.pid
+    p.go_on()
+    p.finish()
+    none_left(rig, pid)
+
+
 def test_tokens(rig, program):
     """The sender of a message that was refused hears why, and a cancel amid a
     message is answered by how that ended (tests/qemu/tokens.c)."""
@@ -265,7 +297,8 @@ def test_tokens(rig, program):
 
 
 TESTS = (test_pins, test_exits, test_batch, test_bases, test_uses, test_waits,
-         test_matters, test_advise, test_tokens)
+         test_matters, test_advise, test_lists,
+         test_tokens)
 
 
 def run(board, test):
