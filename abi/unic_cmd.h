@@ -201,16 +201,20 @@ struct unic_cmd_set_params {
 				 * regions that were not used for so long, 1000
 				 * .. 10^9; 0 with PARAM_IDLE: nothing is asked
 				 * for, as after a reset */
-	unic_le32 rsvd;
-	unic_le32 prefetch; /* UNIC_FEAT_HOST_TABLE, else 0: entries that a
+	unic_le32 pain_pct;	/* UNIC_FEAT_PAIN, else 0: what the pain of a
+				 * region counts in the choice of one and in how
+				 * far the reaper goes, ..400; 0 with PARAM_PAIN:
+				 * nothing; 100 after a reset */
+	unic_le32 prefetch;	/* UNIC_FEAT_HOST_TABLE, else 0: entries that a
 				 * miss of a TABLE region keeps as long as there
 				 * are free ones, 1 .. UNIC_TABLE_GROUP; 1 after
 				 * a reset */
-	unic_le32 rsvd2[3];
+	unic_le32 rsvd[3];
 };
 #define UNIC_PARAM_WATERMARKS (1u << 0) /* low and high are meant, even if 0 */
 #define UNIC_PARAM_GRACE      (1u << 3) /* grace_us is meant, even if 0 */
 #define UNIC_PARAM_IDLE	      (1u << 4) /* idle_us is meant, even if 0 */
+#define UNIC_PARAM_PAIN	      (1u << 5) /* pain_pct is meant, even if 0 */
 /* Policies know the uses that processes report (struct unic_db_page), and
  * choose by chance among the regions of one that reports none; or again those
  * that the NIC counts, as after a reset. */

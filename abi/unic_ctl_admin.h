@@ -217,11 +217,13 @@ struct unic_ctl_params {
 				 * that were not used for so long; 0 with
 				 * UNIC_PARAM_IDLE: for none. INVALID: a NIC
 				 * without UNIC_FEAT_IDLE */
+	unic_le32 pain_pct;	/* ..400: per cent that the pain of a region
+				 * counts; 0 with UNIC_PARAM_PAIN: nothing.
+				 * INVALID: a NIC without UNIC_FEAT_PAIN */
+	unic_le32 prefetch;	/* entries that a miss of a TABLE region keeps
+				 * as long as there are free ones, 1..8.
+				 * INVALID: a NIC without UNIC_FEAT_HOST_TABLE */
 	unic_le32 rsvd;
-	unic_le32 prefetch; /* entries that a miss of a TABLE region keeps
-			     * as long as there are free ones, 1..8.
-			     * INVALID: a NIC without UNIC_FEAT_HOST_TABLE */
-	unic_le32 rsvd2;
 };
 
 /* POLICY. Of the process in slot `proc`. */

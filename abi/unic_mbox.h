@@ -87,6 +87,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_ACCOUNTS	(1ull << 26) /* slots that only pay: `keeper` */
 #define UNIC_FEAT_RESTORE_FORMS (1ull << 27) /* MR_ALLOC: `stag` */
 #define UNIC_FEAT_HOST_TABLE	(1ull << 28) /* residency TABLE: REG_HOST_TABLE */
+#define UNIC_FEAT_PAIN		(1ull << 29) /* pain_pct */
 #define UNIC_FEAT_RATES		(1ull << 30) /* RATE; `rate`, `burst` of PROC_ATTACH */
 #define UNIC_FEAT_EVICTABLE	(1ull << 31) /* `evictable` of a usage */
 #define UNIC_FEAT_HISTOGRAMS	(1ull << 32) /* DUMP: TABLE_HISTOGRAM */

@@ -70,6 +70,12 @@
 #define UNIC_TABLE_READS 8u
 #endif
 
+/* Whether pain takes part in the choice of a region and in how far the reaper goes
+ * (arbiter/pain.h); as above. */
+#ifndef UNIC_PAIN
+#define UNIC_PAIN 1
+#endif
+
 /* Queues of a link, each with room of its own, at most: see unic_port_path(). */
 #ifndef UNIC_PATHS
 #define UNIC_PATHS 8u

@@ -3,12 +3,12 @@
 FIRMWARE := \
 	$(addprefix firmware/base/,bucket.c err.c icrc.c icrc_table.c mailbox.c random.c slots.c \
 		trace.c) \
-	$(addprefix firmware/arbiter/,notice.c frequency.c policy.c policy_fifo.c policy_item.c policy_sample.c reuse.c \
+	$(addprefix firmware/arbiter/,notice.c frequency.c pain.c policy.c policy_fifo.c policy_item.c policy_sample.c reuse.c \
 		share.c) \
 	$(addprefix firmware/memory/,access.c cache.c candidates.c cuts.c dependents.c \
 		derived.c dma_mr.c fault.c fault_answer.c idle.c key_guard.c mr.c pd.c refs.c \
 		revoked.c stag.c table.c tlb.c token.c token_alloc.c translate.c usage.c) \
-	$(addprefix firmware/revoke/,admission.c ask.c demand.c evict.c evict_answer.c evict_events.c \
+	$(addprefix firmware/revoke/,admission.c ask.c demand.c depth.c evict.c evict_answer.c evict_events.c \
 		evict_supply.c reclaim.c register.c) \
 	$(addprefix firmware/transport/,arp.c cq.c cut.c dma.c fastpath_expect.c \
 		fastpath_rx.c fastpath_tx.c local_ops.c mad.c meter.c parked.c qp.c qp_modify.c qp_number.c rd_resources.c \
@@ -21,12 +21,13 @@ FIRMWARE := \
 # What a board without room has instead of icrc_table.c.
 ICRC_SMALL := firmware/base/icrc_small.c
 # The replacement policies, for the trace simulator.
-POLICIES := $(addprefix firmware/arbiter/,frequency.c reuse.c policy.c policy_fifo.c policy_item.c policy_sample.c share.c)
+POLICIES := $(addprefix firmware/arbiter/,frequency.c pain.c reuse.c policy.c policy_fifo.c policy_item.c policy_sample.c share.c)
 
 INC_firmware = -Ifirmware -Ihal -Iboards/$(board)
 INC_firmware/base/mailbox.c = $(INC_firmware) -include $(B)/build_id.h
 # These see no sizes of tables.
 INC_firmware/arbiter/reuse.c   := -Ifirmware -Ihal
+INC_firmware/arbiter/pain.c    := -Ifirmware -Ihal
 INC_firmware/base/err.c        := -Ifirmware -Ihal
 INC_firmware/base/icrc.c       := -Ifirmware -Ihal
 INC_firmware/base/icrc_small.c := -Ifirmware -Ihal

@@ -20,6 +20,7 @@
 #define UNIC_LFU	   1
 #define UNIC_TELL_REFUSED  1
 #define UNIC_ASKS	   1
+#define UNIC_PAIN	   1
 #define UNIC_ACCOUNTS	   1
 #define UNIC_EVICTABLE	   1
 #define UNIC_RESTORE_FORMS 1

@@ -18,6 +18,7 @@
 #define UNIC_LFU	   0
 #define UNIC_TELL_REFUSED  0
 #define UNIC_ASKS	   0
+#define UNIC_PAIN	   0
 #define UNIC_ACCOUNTS	   0
 #define UNIC_EVICTABLE	   0
 #define UNIC_RESTORE_FORMS 0

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arbiter/pain.h"
 #include "arbiter/reuse.h"
 #include "unic_mbox.h"
 
@@ -42,6 +43,20 @@ struct unic_ghost {
 	uint16_t habit;
 };
 
+/* What moved through an item when it was used. */
+struct unic_moved {
+	uint32_t bytes; /* the count noticed, low bits */
+	uint32_t loss;	/* unic_pain_of_use() of a use */
+};
+
+/* What the policies of a table write. */
+struct unic_policy_state {
+	uint64_t rng;		  /* for `random`; not 0 */
+	struct unic_moved *moved; /* of item 0, and of ghost 0 */
+	uint16_t *ghost_loss;
+	uint32_t weight; /* of pain, see pain.h; 0: none */
+};
+
 /* Describes the owner's table as bytes: the owner lays it out. */
 struct unic_policy_table {
 	struct unic_item *item;
@@ -51,9 +66,11 @@ struct unic_policy_table {
 	/* offsets from there to uint64_t since_ns, uint16_t size in entries,
 	 * uint8_t importance */
 	int16_t since, size, hint;
+	/* and to the low bits of the bytes moved, uint32_t; 0: they are not counted */
+	int16_t bytes;
 	struct unic_ghost *ghost; /* 4 * (ghost_mask + 1) ghosts */
 	uint32_t ghost_mask;	  /* a power of two minus 1 */
-	uint64_t *rng;		  /* state for `random`; not 0 */
+	struct unic_policy_state *state;
 };
 
 #define UNIC_POLICY_POOL 4u
@@ -66,6 +83,7 @@ struct unic_chooser {
 	uint16_t count[2];
 	uint16_t stranger; /* first newcomer to meet, or NIL */
 	uint16_t wanted;   /* unic_lg() of the entries last asked for */
+	uint16_t wait;	   /* of the owner's registrations, 2^17 ns: pain.h */
 	/* candidates, least worth for each entry wanted first */
 	struct unic_candidate {
 		uint16_t item;
@@ -120,7 +138,9 @@ static inline uint16_t unic_policy_stranger(const struct unic_chooser *c)
 		return UNIC_ITEM_NIL;
 	return c->stranger;
 }
-void unic_policy_meet(struct unic_chooser *c, uint32_t id);
+/** unic_policy_meet() - the identity of unic_policy_stranger() is @id. True if it was
+ * taken back before, and is remembered. */
+bool unic_policy_meet(struct unic_chooser *c, uint32_t id);
 
 /** unic_policy_blind() - true if there are items but no candidate: before the
  * first choice the caller should meet several items and call

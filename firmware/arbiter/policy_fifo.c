@@ -16,7 +16,9 @@ uint16_t unic_chooser_any(struct unic_chooser *c, uint64_t young_ns)
 		return UNIC_ITEM_NIL;
 	do {
 		if (since_ns(c->table, item_usage(c->table, at)) <= young_ns &&
-		    (uint64_t)unic_policy_random(c->table->rng) * ++nth >> 32 ==
+		    (uint64_t)unic_policy_random(&c->table->state->rng) *
+					    ++nth >>
+				    32 ==
 			    0)
 			found = at;
 		at = item_of(c, at)->next;

@@ -18,6 +18,13 @@
 /* In the habit of a ghost: it is a frequency (`lfu`), an interval to nobody. */
 #define FREQUENCY 0x8000u
 
+/* unic_pain_of_use() of an item that was taken back. */
+static inline uint16_t *loss_of(const struct unic_chooser *c,
+				const struct unic_ghost *g)
+{
+	return &c->table->state->ghost_loss[g - c->table->ghost];
+}
+
 static inline bool has_frequency(const struct unic_ghost *g)
 {
 	return UNIC_LFU && g->habit & FREQUENCY;
@@ -86,6 +93,33 @@ static uint16_t next_habit(struct unic_chooser *c, uint16_t habit,
 	return unic_interval_add(habit, span, uses);
 }
 
+/* The account of what moves through item @i, or NULL. */
+static inline struct unic_moved *moved_of(const struct unic_chooser *c,
+					  uint16_t i)
+{
+	return UNIC_PAIN ? &c->table->state->moved[i] : NULL;
+}
+
+/* Notices what moved through item @i in its last @uses; they count as much as all before.
+ * Without a habit, and so at its first look, nothing was noticed yet. */
+static __attribute__((noinline)) void update_moved(const struct unic_chooser *c,
+						   const struct unic_item *item,
+						   const uint8_t *t,
+						   uint32_t uses)
+{
+	struct unic_moved *m = moved_of(c, (uint16_t)(item - c->table->item));
+	uint32_t bytes, loss;
+
+	if (!c->table->bytes)
+		return;
+	if (!item->habit)
+		*m = (struct unic_moved){ 0 };
+	bytes = *(const uint32_t *)(const void *)(t + c->table->bytes);
+	loss = unic_pain_of_use((bytes - m->bytes) / uses);
+	m->bytes = bytes;
+	m->loss = m->loss ? (m->loss + loss) / 2u : loss;
+}
+
 /* Notices the uses since the last look. */
 static void update_habit(struct unic_chooser *c, struct unic_item *item,
 			 const uint8_t *t)
@@ -95,6 +129,8 @@ static void update_habit(struct unic_chooser *c, struct unic_item *item,
 	if (!is_used(item, t))
 		return;
 	uses = count_new_uses(item, t);
+	if (UNIC_PAIN)
+		update_moved(c, item, t, uses);
 	item->habit = next_habit(c, item->habit, item->seen - before, uses) &
 		      0x7fffu;
 }
@@ -110,20 +146,35 @@ other_benefit(const struct unic_chooser *c, const uint8_t *t, uint16_t habit,
 	return worth;
 }
 
+/* The pain for each use that is expected of an item of @n entries: what it moves, and for
+ * how long that stands still; 0 for a use without bytes, of the least item. No use is
+ * expected of an item without a habit. */
+static __attribute__((noinline)) int32_t
+weighted_pain(const struct unic_chooser *c, uint32_t loss, uint32_t n)
+{
+	uint32_t pain = loss + (uint32_t)(unic_lg(unic_pain_again(c->wait, n)) -
+					  unic_lg(unic_pain_again(c->wait, 0)));
+
+	return (int32_t)(pain * c->table->state->weight >>
+			 UNIC_PAIN_WEIGHT_LOG2);
+}
+
 /* The item's benefit for each entry wanted; entries beyond those wanted do not
  * count. */
 static int32_t item_benefit(const struct unic_chooser *c, uint16_t i,
 			    uint64_t now_ns)
 {
 	const uint8_t *t = item_usage(c->table, i);
-	const void *entries = t + c->table->size;
-	int32_t worth, size = unic_lg(*(const uint16_t *)entries);
+	uint32_t n = *(const uint16_t *)(const void *)(t + c->table->size);
+	int32_t worth, size = unic_lg(n);
 	uint64_t age = (now_ns - last_ns(t)) >> 10;
 	uint16_t habit = item_of(c, i)->habit;
 
 	if (age > UINT32_MAX)
 		age = UINT32_MAX;
 	worth = unic_reuse_benefit(&c->learn, habit, (uint32_t)age);
+	if (UNIC_PAIN && habit && worth > UNIC_BENEFIT_NONE)
+		worth += weighted_pain(c, moved_of(c, i)->loss, n);
 	if (unlikely(c->kind != UNIC_POLICY_DEFAULT))
 		worth = other_benefit(c, t, habit, (uint32_t)age, worth);
 	return worth - (size < c->wanted ? size : c->wanted);
@@ -133,12 +184,13 @@ static int32_t item_benefit(const struct unic_chooser *c, uint16_t i,
  * less. Of two equal ones the later goes first. */
 static void add_candidate(struct unic_chooser *c, uint16_t i, uint64_t now_ns)
 {
-	struct unic_candidate new = { i, item_benefit(c, i, now_ns) };
+	struct unic_candidate new;
 	uint32_t k;
 
 	for (k = 0; k < c->pooled; k++)
 		if (c->pool[k].item == i)
 			return;
+	new = (struct unic_candidate){ i, item_benefit(c, i, now_ns) };
 	if (c->pooled < UNIC_POLICY_POOL)
 		c->pooled++;
 	else if (c->pool[--k].worth < new.worth)
@@ -216,6 +268,8 @@ void unic_policy_init(struct unic_chooser *c,
 {
 	c->table = table;
 	c->kind = UNIC_POLICY_DEFAULT;
+	if (UNIC_PAIN)
+		c->wait = 0;
 	c->pooled = 0;
 	c->wanted = 0;
 	c->head[NEW] = c->head[MAIN] = c->stranger = UNIC_ITEM_NIL;
@@ -249,7 +303,7 @@ static bool has_hint(const struct unic_chooser *c, uint16_t i)
 	       item_usage(c->table, i)[c->table->hint] != 0;
 }
 
-void unic_policy_meet(struct unic_chooser *c, uint32_t id)
+bool unic_policy_meet(struct unic_chooser *c, uint32_t id)
 {
 	uint16_t i = c->stranger;
 	struct unic_item *item = item_of(c, i);
@@ -258,17 +312,22 @@ void unic_policy_meet(struct unic_chooser *c, uint32_t id)
 	c->stranger = newcomer_after(c, i);
 	init_seen(c->table, item, item_usage(c->table, i));
 	if (!g && !has_hint(c, i))
-		return;
+		return false;
 	if (g && has_candidates(c))
 		item->habit = next_habit(c, g->habit & 0x7fffu,
 					 item->seen - g->last, 1) &
 			      0x7fffu;
 	if (g)
 		g->tag = 0;
+	if (UNIC_PAIN && g && has_candidates(c))
+		*moved_of(c, i) = (struct unic_moved){
+			.loss = g->habit ? *loss_of(c, g) : 0,
+		};
 	to_main(c, i);
 	if (has_candidates(c) && !is_used(item, item_usage(c->table, i)))
 		add_candidate(c, i,
 			      since_ns(c->table, item_usage(c->table, i)));
+	return g;
 }
 
 /* Whose importance is said enters the main list without proof, also if it was not
@@ -311,6 +370,8 @@ void unic_policy_evicted(struct unic_chooser *c, uint16_t i, uint32_t id,
 	g->tag = tag_of(id);
 	g->last = item->seen;
 	g->habit = has_candidates(c) ? item->habit : 0;
+	if (UNIC_PAIN && g->habit)
+		*loss_of(c, g) = (uint16_t)moved_of(c, i)->loss;
 	if (is_lfu(c))
 		g->habit |= FREQUENCY;
 }

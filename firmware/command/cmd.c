@@ -59,13 +59,15 @@ static bool flags_ok(uint32_t flags, uint32_t low, uint32_t high)
 			      UNIC_PARAM_USES_COUNTED;
 
 	if (flags & ~(UNIC_PARAM_WATERMARKS | UNIC_PARAM_GRACE |
-		      UNIC_PARAM_IDLE | uses) ||
+		      UNIC_PARAM_IDLE | UNIC_PARAM_PAIN | uses) ||
 	    (flags & uses) == uses)
 		return false;
 	return flags & UNIC_PARAM_WATERMARKS
 		       ? low <= high && high <= UNIC_TLB_ENTRIES
 		       : !low && !high;
 }
+
+#define PAIN_PCT_MAX 400u
 
 static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 			 uint8_t *list)
@@ -80,14 +82,15 @@ static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 	uint32_t flags = unic_from_le32(cmd->flags);
 	uint32_t idle = unic_from_le32(cmd->idle_us);
 	uint32_t prefetch = unic_from_le32(cmd->prefetch);
+	uint32_t pain = unic_from_le32(cmd->pain_pct);
 
 	(void)out;
 	(void)list;
-	if (unic_from_le32(cmd->rsvd) || !in_range(grace, 1, 10000000) ||
-	    !in_range(deliver, 1, 10000000) ||
+	if (!in_range(grace, 1, 10000000) || !in_range(deliver, 1, 10000000) ||
 	    !in_range(reaper, 100, 1000000) || !flags_ok(flags, low, high) ||
 	    !in_range(idle, UNIC_ASKS ? 1000 : 1, UNIC_ASKS ? 1000000000 : 0) ||
 	    !in_range(prefetch, 1, UNIC_TABLE_READS ? UNIC_TABLE_GROUP : 0) ||
+	    pain > (UNIC_PAIN ? PAIN_PCT_MAX : 0) ||
 	    unic_from_le32(cmd->residence_us) > 10000000 ||
 	    unic_from_le32(cmd->extend_us) > 10000000)
 		return -UNIC_EINVAL;
@@ -110,6 +113,8 @@ static int do_set_params(struct unic_command *nic, const void *rec, void *out,
 		unic_ask_after(&nic->revoke, idle);
 	if (UNIC_TABLE_READS && prefetch)
 		nic->tables.prefetch = prefetch;
+	if (UNIC_PAIN && (pain || (flags & UNIC_PARAM_PAIN)))
+		unic_candidates_weigh(&nic->memory, pain);
 	if (flags & (UNIC_PARAM_USES_REPORTED | UNIC_PARAM_USES_COUNTED))
 		unic_usage_switch(&nic->memory,
 				  flags & UNIC_PARAM_USES_REPORTED);
@@ -397,6 +402,11 @@ static int do_fault(struct unic_command *nic, const void *rec, void *out,
 /* Bytes of the record that mean something; all others must be 0. */
 #define USED(type, last) \
 	(offsetof(struct type, last) + sizeof(((struct type *)0)->last))
+/* Up to the last parameter that this board knows. */
+#define SET_PARAMS_USED                                         \
+	(UNIC_TABLE_READS ? USED(unic_cmd_set_params, prefetch) \
+	 : UNIC_PAIN	  ? USED(unic_cmd_set_params, pain_pct) \
+			  : USED(unic_cmd_set_params, idle_us))
 #define CMD(op, fn, type, last) \
 	[UNIC_CMD_##op] = { fn, USED(type, last), false }
 /* A clock that is some microseconds late will do: it starts and ends nothing that is
@@ -410,7 +420,7 @@ static const struct {
 	bool untimed;
 } commands[] = {
 	UNTIMED(NOP, do_nop, unic_cmd_nop, data),
-	CMD(SET_PARAMS, do_set_params, unic_cmd_set_params, prefetch),
+	[UNIC_CMD_SET_PARAMS] = { do_set_params, SET_PARAMS_USED, false },
 	CMD(HOST_TIME, do_host_time, unic_cmd_host_time, host_ns),
 	UNTIMED(SET_ADDR, do_set_addr, unic_cmd_set_addr, ipv4),
 	CMD(ENTROPY, do_entropy, unic_cmd_entropy, bytes),

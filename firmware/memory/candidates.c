@@ -27,6 +27,12 @@ void unic_candidates_init(struct unic_memory *nic)
 	uint32_t i;
 
 	memset(c, 0, sizeof(*c));
+	if (UNIC_PAIN) {
+		memset(&nic->pains, 0, sizeof(nic->pains));
+		nic->pains.state.moved = nic->pains.moved;
+		nic->pains.state.ghost_loss = nic->pains.ghost_loss;
+		unic_candidates_weigh(nic, 100);
+	}
 	c->table = (struct unic_policy_table){
 		.item = c->item,
 		.last_use_ns = &nic->mrs.mr[0].last_use_ns,
@@ -34,14 +40,20 @@ void unic_candidates_init(struct unic_memory *nic)
 		.since = FROM_USE(since_ns),
 		.size = FROM_USE(n_pages),
 		.hint = FROM_USE(importance),
+		.bytes = UNIC_PAIN ? FROM_USE(bytes) : 0,
 		.ghost = c->ghost,
 		.ghost_mask = UNIC_GHOSTS / 4u - 1u,
-		.rng = &c->rng,
+		.state = &nic->pains.state,
 	};
 	c->reaper_us = REAPER_US;
 	c->residence_us = RESIDENCE_US;
 	for (i = 0; i < UNIC_PROCS; i++)
 		unic_policy_init(&c->chooser[i], &c->table);
+}
+
+void unic_candidates_weigh(struct unic_memory *nic, uint32_t pct)
+{
+	nic->pains.state.weight = (pct << UNIC_PAIN_WEIGHT_LOG2) / 100;
 }
 
 void unic_candidate_add(struct unic_memory *nic, uint16_t mr)

@@ -24,21 +24,50 @@ struct unic_pain {
 	uint32_t bytes; /* bytes counted in `value`, low 32 bits */
 };
 
+/* The traffic of all regions together. */
+struct unic_traffic {
+	uint32_t at;	/* as above */
+	uint32_t value; /* decayed, in 64 bytes */
+};
+
 struct unic_candidates {
 	struct unic_policy_table table; /* the regions as items of policies */
 	struct unic_chooser chooser[UNIC_PROCS];
 	struct unic_item item[UNIC_MRS];
 	struct unic_ghost ghost[UNIC_GHOSTS]; /* shared by all processes */
-	uint64_t rng;			      /* generator of policy `random` */
+	_Alignas(8) struct unic_traffic traffic;
 	struct unic_pain pain[UNIC_MRS]; /* all 0 while the index is free */
 	uint32_t reaper_us;		 /* period of the reaper */
 	uint32_t residence_us;		 /* a younger region is not chosen */
+};
+
+/* The rest of it, which lies behind all else that a path to memory reads. A board that
+ * leaves pain out has `state` alone. */
+struct unic_pains {
+	struct unic_policy_state state;
+	struct unic_ops {
+		uint32_t
+			value; /* decayed operations, in 256ths, as of unic_pain.at */
+		uint32_t uses;	     /* operations counted in it */
+	} ops[UNIC_PAIN * UNIC_MRS]; /* all 0 while the index is free */
+	struct unic_moved moved[UNIC_PAIN * UNIC_MRS];
+	uint16_t ghost_loss[UNIC_PAIN * UNIC_GHOSTS];
+	struct unic_new_regions {
+		uint32_t at;	   /* as in struct unic_pain */
+		uint32_t value;	   /* decayed, in 256ths */
+		uint32_t seen;	   /* counted in `value` */
+		uint32_t returned; /* of a range that was taken back before */
+	} new_regions[UNIC_PAIN];
 };
 
 /** unic_candidates_init() - no candidates, policy `default` for each process,
  * reaper period 1 ms, minimum residence 5 ms. The caller seeds `rng`
  * afterwards. */
 void unic_candidates_init(struct unic_memory *nic);
+
+/** unic_candidates_weigh() - the pain of regions counts @pct per cent of what it does after
+ * a reset; 0: nothing. At most 400. */
+void unic_candidates_weigh(struct unic_memory *nic, uint32_t pct);
 
 /** unic_candidate_add() - makes region @mr (ACTIVE) a candidate; no effect for
  * class control and for regions with cached entries. */

@@ -54,6 +54,11 @@ struct unic_memory {
 	struct unic_stags stags;
 	struct unic_cuts cuts;
 	struct unic_tables tables;
+	/* whole pages on boards of the usual size: as for asks, revoke.h */
+	union {
+		struct unic_pains pains;
+		uint8_t pains_pages[UNIC_MRS < 256 ? 1 : 8192];
+	};
 };
 
 #endif /* UNIC_MEMORY_H */

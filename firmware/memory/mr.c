@@ -91,7 +91,6 @@ static void prepare_index(struct unic_memory *nic, uint16_t idx)
 	mr->for_proc = UNIC_OWNER_NIL; /* `flags`: with the next STag */
 	mr->seq = 0;
 	mr->deps = 0;
-	nic->candidates.pain[idx] = (struct unic_pain){ 0 };
 	unic_usage_end(nic, idx);
 }
 
@@ -130,7 +129,6 @@ static void index_put(struct unic_memory *nic, uint16_t idx)
 	}
 	/* at rest, closed like a free one */
 	mr->lock = no_lock(idx);
-	nic->candidates.pain[idx] = (struct unic_pain){ 0 };
 	unic_usage_end(nic, idx);
 }
 
@@ -224,8 +222,8 @@ static void draw_indices(struct unic_memory *nic)
 	uint32_t i;
 
 	unic_stag_draw(nic);
-	nic->candidates.rng = (uint64_t)unic_random_u32(&nic->base) << 32 |
-			      unic_random_u32(&nic->base) | 1u;
+	nic->pains.state.rng = (uint64_t)unic_random_u32(&nic->base) << 32 |
+			       unic_random_u32(&nic->base) | 1u;
 	nic->mrs.free = 0;
 	for (i = 0; i < UNIC_MRS; i++)
 		push_free_index(nic, (uint16_t)i, unic_random_u32(&nic->base));

@@ -30,6 +30,7 @@ void unic_usage_init(struct unic_memory *nic)
 	u->table.since = FROM_USE(since_ns);
 	u->table.size = FROM_USE(n_pages);
 	u->table.hint = FROM_USE(importance);
+	u->table.bytes = 0; /* nobody reports them */
 	u->next_ns = UINT64_MAX;
 }
 
@@ -129,6 +130,10 @@ static void reset_report(struct unic_memory *nic, uint16_t mr)
 void unic_usage_end(struct unic_memory *nic, uint16_t mr)
 {
 	nic->usages.of[mr] = (struct unic_seen){ 0 };
+	if (UNIC_PAIN) {
+		nic->candidates.pain[mr] = (struct unic_pain){ 0 };
+		nic->pains.ops[mr] = (struct unic_ops){ 0 };
+	}
 	if (unlikely(nic->usages.off))
 		reset_report(nic, mr);
 }
@@ -216,6 +221,126 @@ uint32_t unic_usage_pain(const struct unic_memory *nic, uint16_t idx)
 				mr->bytes - p->bytes, mr->n_pages);
 }
 
+static uint64_t age_of(const struct unic_memory *nic, uint32_t at)
+{
+	return (uint64_t)((uint32_t)(nic->now_ns >> 16) - at) << 16;
+}
+
+/* @factor * @n, or as much as fits. */
+static uint32_t times(uint32_t factor, uint32_t n)
+{
+	return __builtin_mul_overflow(factor, n, &n) ? UINT32_MAX : n;
+}
+
+static uint32_t decayed_ops(const struct unic_memory *nic, uint16_t idx)
+{
+	const struct unic_ops *ops = &nic->pains.ops[idx];
+
+	if (!UNIC_PAIN)
+		return 0;
+	return unic_policy_pain(ops->value, 0,
+				age_of(nic, nic->candidates.pain[idx].at),
+				times(256, nic->mrs.mr[idx].uses - ops->uses),
+				1);
+}
+
+/* Adds to the traffic of all; derived regions hold no entry, and what they move counts for
+ * those that they are made of. */
+static void add_traffic(struct unic_memory *nic, uint16_t idx)
+{
+	const struct unic_pain *p = &nic->candidates.pain[idx];
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
+	struct unic_traffic *all = &nic->candidates.traffic;
+	uint64_t more =
+		mr->bytes - p->bytes +
+		(uint64_t)UNIC_PAIN_OP * (mr->uses - nic->pains.ops[idx].uses);
+
+	if (!mr->n_pages)
+		return;
+	more >>= 6;
+	all->value = unic_policy_pain(
+		all->value, 0, age_of(nic, all->at),
+		more > UINT32_MAX ? UINT32_MAX : (uint32_t)more, 1);
+	all->at = (uint32_t)(nic->now_ns >> 16);
+}
+
+static __attribute__((noinline, cold)) void settle_ops(struct unic_memory *nic,
+						       uint16_t idx)
+{
+	add_traffic(nic, idx);
+	nic->pains.ops[idx].value = decayed_ops(nic, idx);
+	nic->pains.ops[idx].uses = nic->mrs.mr[idx].uses;
+}
+
+/* Returns true if there were uses since it was called last, or the last ones still count. */
+static inline bool has_ops(const struct unic_memory *nic, uint16_t idx)
+{
+	const struct unic_ops *ops = &nic->pains.ops[idx];
+
+	return UNIC_PAIN && (ops->value || nic->mrs.mr[idx].uses != ops->uses);
+}
+
+bool unic_usage_rests(const struct unic_memory *nic, uint16_t idx)
+{
+	const struct unic_pain *p = &nic->candidates.pain[idx];
+
+	return !p->value && p->bytes == nic->mrs.mr[idx].bytes &&
+	       !has_ops(nic, idx);
+}
+
+void unic_usage_settle(struct unic_memory *nic, uint16_t idx)
+{
+	struct unic_pain *p = &nic->candidates.pain[idx];
+
+	if (has_ops(nic, idx))
+		settle_ops(nic, idx);
+	/* most regions that are chosen rest */
+	if (!UNIC_PAIN ||
+	    unlikely(p->value || p->bytes != nic->mrs.mr[idx].bytes))
+		p->value = unic_usage_pain(nic, idx);
+	p->at = (uint32_t)(nic->now_ns >> 16);
+	p->bytes = nic->mrs.mr[idx].bytes;
+}
+
+uint32_t unic_usage_traffic(const struct unic_memory *nic, uint16_t idx)
+{
+	uint32_t bytes = unic_usage_pain(nic, idx),
+		 n = nic->mrs.mr[idx].n_pages;
+	uint64_t ops = (uint64_t)UNIC_PAIN_OP * decayed_ops(nic, idx) >> 8;
+
+	ops = bytes + (n ? ops / n : 0);
+	return ops > UINT32_MAX ? UINT32_MAX : (uint32_t)ops;
+}
+
+uint32_t unic_usage_demand(struct unic_memory *nic)
+{
+	struct unic_new_regions *n = nic->pains.new_regions;
+	uint32_t new =
+		(uint32_t)nic->counter[UNIC_C_mr_registered] - n->returned;
+	uint32_t left = unic_policy_pain(n->value, 0, age_of(nic, n->at), 0, 1);
+	int64_t value = left + 256ll * (int32_t)(new - n->seen);
+
+	if (new == n->seen) /* what decays in small steps is rounded up */
+		return left;
+	n->value = value < 0		? 0
+		   : value > UINT32_MAX ? UINT32_MAX
+					: (uint32_t)value;
+	n->seen = new;
+	n->at = (uint32_t)(nic->now_ns >> 16);
+	return n->value;
+}
+
+uint32_t unic_usage_mean(const struct unic_memory *nic)
+{
+	const struct unic_traffic *all = &nic->candidates.traffic;
+	uint64_t sum =
+		unic_policy_pain(all->value, 0, age_of(nic, all->at), 0, 1);
+	uint32_t used = UNIC_TLB_ENTRIES - nic->tlb.free;
+
+	sum = used ? (sum << 6) / used : 0;
+	return sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
+}
+
 /* A reader that reads the same STag before and after has a whole row. */
 static void publish_usage_row(struct unic_memory *nic, uint16_t idx)
 {
@@ -252,18 +377,19 @@ void unic_usage_trace(struct unic_memory *nic, uint16_t idx)
 		   ago > UINT32_MAX ? UINT32_MAX : (uint32_t)ago);
 }
 
-uint64_t unic_usage_sweep(struct unic_memory *nic)
+/* The first UNIC_USAGE_SWEEP regions from `at` on. */
+static __attribute__((noinline)) void sweep_regions(struct unic_memory *nic)
 {
 	struct unic_usages *u = &nic->usages;
-	bool often = u->off || nic->trace.mask & UNIC_TG_REF;
 	uint32_t left;
 
-	if (nic->now_ns < u->next_ns)
-		return u->next_ns;
 	for (left = UNIC_USAGE_SWEEP; left; left--) {
 		const struct unic_mr_ctx *mr = &nic->mrs.mr[u->at];
 
 		unic_usage_fold(nic, u->at);
+		/* what was not used decays by itself */
+		if (UNIC_PAIN && mr->uses != nic->pains.ops[u->at].uses)
+			unic_usage_settle(nic, u->at);
 		if (u->off && is_candidate(mr))
 			read_report(nic, u->at);
 		if (nic->trace.mask & UNIC_TG_REF && mr->state != UNIC_MR_FREE)
@@ -271,6 +397,18 @@ uint64_t unic_usage_sweep(struct unic_memory *nic)
 		publish_usage_row(nic, u->at);
 		u->at = (uint16_t)((u->at + 1u) % UNIC_MRS);
 	}
+}
+
+uint64_t unic_usage_sweep(struct unic_memory *nic)
+{
+	struct unic_usages *u = &nic->usages;
+	bool often = u->off || nic->trace.mask & UNIC_TG_REF;
+
+	if (nic->now_ns < u->next_ns)
+		return u->next_ns;
+	sweep_regions(nic);
+	if (UNIC_PAIN)
+		(void)unic_usage_demand(nic);
 	u->next_ns = often ? nic->now_ns + nic->candidates.reaper_us * 1000ull
 			   : UINT64_MAX;
 	return u->next_ns;

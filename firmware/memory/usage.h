@@ -75,6 +75,25 @@ bool unic_usage_fold_into(struct unic_memory *nic, uint16_t mr);
  * and the bytes moved since. Changes nothing. */
 uint32_t unic_usage_pain(const struct unic_memory *nic, uint16_t idx);
 
+/** unic_usage_settle() - counts what went through region @idx since the last call in its
+ * pain, and in the traffic of all. */
+void unic_usage_settle(struct unic_memory *nic, uint16_t idx);
+
+/** unic_usage_rests() - true if nothing goes through region @idx, nor did lately. */
+bool unic_usage_rests(const struct unic_memory *nic, uint16_t idx);
+
+/** unic_usage_traffic() - returns what goes through region @idx for each entry: decayed
+ * bytes, and UNIC_PAIN_OP for each operation. Saturates. Changes nothing. */
+uint32_t unic_usage_traffic(const struct unic_memory *nic, uint16_t idx);
+
+/** unic_usage_mean() - returns the same for all regions together, for each entry that is
+ * not free. */
+uint32_t unic_usage_mean(const struct unic_memory *nic);
+
+/** unic_usage_demand() - returns how many new regions there were, decayed, in 256ths. One
+ * that returns after it was taken back is none: it takes the entries that it gave. */
+uint32_t unic_usage_demand(struct unic_memory *nic);
+
 /** unic_usage_trace() - writes the uses of @mr since the last call to the trace. */
 void unic_usage_trace(struct unic_memory *nic, uint16_t mr);
 

@@ -403,6 +403,8 @@ static void end_wait(struct unic_revoke *nic, uint16_t i, uint8_t status,
 			   nic->now_ns - w->since_ns);
 	if (w->waited_us > ad->longest_us[w->proc])
 		ad->longest_us[w->proc] = w->waited_us;
+	if (UNIC_PAIN)
+		unic_depth_waited(nic, w->proc, w->waited_us);
 	UNIC_TRACE(nic, GRANT, w->proc, w->id, w->waited_us, mr, 0);
 }
 

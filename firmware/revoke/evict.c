@@ -21,6 +21,8 @@ void unic_evict_init(struct unic_revoke *nic)
 	unic_admission_init(nic);
 	unic_reclaim_init(nic);
 	unic_ask_init(nic);
+	if (UNIC_PAIN)
+		unic_depth_init(nic);
 	nic->evict.next_ns = UINT64_MAX;
 	nic->evict_due = false;
 }

@@ -66,7 +66,10 @@ static __attribute__((noinline)) void prepare_chooser(struct unic_revoke *nic,
 	uint16_t i;
 
 	while (n-- && (i = unic_policy_stranger(c)) != UNIC_ITEM_NIL)
-		unic_policy_meet(c, unic_candidate_identity(&nic->mrs.mr[i]));
+		if (unic_policy_meet(
+			    c, unic_candidate_identity(&nic->mrs.mr[i])) &&
+		    UNIC_PAIN)
+			nic->pains.new_regions->returned++;
 	unic_policy_look(c, nic->now_ns);
 }
 
@@ -128,14 +131,20 @@ struct want {
 	bool index;  /* indices of regions are short, not entries */
 };
 
-static void update_pain(struct unic_revoke *nic, uint32_t proc, uint16_t mr)
+/* False if region @mr of @proc is not taken after all: only to keep entries free, and that
+ * is not worth its pain. Most regions that are chosen rest, and have none. */
+static bool may_go(struct unic_revoke *nic, uint32_t proc, uint16_t mr,
+		   const struct want *w)
 {
-	struct unic_pain *p = &nic->candidates.pain[mr];
-
-	p->value = unic_usage_pain(&nic->memory, mr);
-	p->at = (uint32_t)(nic->now_ns >> 16);
-	p->bytes = nic->mrs.mr[mr].bytes;
-	unic_share_hurts(&nic->share, proc, p->value);
+	if (UNIC_PAIN && likely(unic_usage_rests(&nic->memory, mr))) {
+		unic_share_hurts(&nic->share, proc, 0);
+		return true;
+	}
+	if (UNIC_PAIN && w->why == UNIC_WHY_REAPER && !unic_depth_pays(nic, mr))
+		return false;
+	unic_usage_settle(&nic->memory, mr);
+	unic_share_hurts(&nic->share, proc, nic->candidates.pain[mr].value);
+	return true;
 }
 
 static inline uint32_t entries_for(const struct unic_revoke *nic,
@@ -166,12 +175,13 @@ static bool reclaim_from(struct unic_revoke *nic, uint32_t victim,
 	mr = unic_reclaim_pick(nic, victim, entries, !w->urgent);
 	if (mr != UNIC_MR_NIL && unlikely(nic->mrs.mr[mr].deps))
 		mr = unic_reclaim_beside(nic, victim, mr, entries, !w->urgent);
+	if (mr != UNIC_MR_NIL && !may_go(nic, victim, mr, w))
+		mr = UNIC_MR_NIL;
 	if (mr != UNIC_MR_NIL)
 		record_victim(nic, victim, mr);
 	prepare_chooser(nic, victim, STRANGERS);
 	if (mr == UNIC_MR_NIL)
 		return w->urgent && unic_evict_hasten(nic, victim, w->proc);
-	update_pain(nic, victim, mr);
 	unic_evict_revoke(nic, mr, w->why, w->proc, w->urgent);
 	return true;
 }
@@ -500,6 +510,8 @@ void unic_reclaim_proc_forget(struct unic_revoke *nic, uint32_t proc)
 	nic->evict.late[proc] = 0;
 	nic->admission.longest_us[proc] = 0;
 	unic_share_hurts(&nic->share, proc, 0);
+	if (UNIC_PAIN)
+		nic->candidates.chooser[proc].wait = 0;
 }
 
 static void find_top_owners(const struct unic_share *s,

@@ -10,6 +10,7 @@
 #include "revoke/admission.h"
 #include "revoke/ask.h"
 #include "revoke/demand.h"
+#include "revoke/depth.h"
 #include "revoke/evict.h"
 #include "revoke/reclaim.h"
 
@@ -25,7 +26,10 @@ struct unic_revoke {
 	/* a page on boards of the usual size: it keeps the low bits of the offsets
 	 * behind it, and with them the instructions of the paths that use these */
 	union {
-		struct unic_asks asks;
+		struct {
+			struct unic_asks asks;
+			struct unic_depth depth;
+		};
 		uint8_t asks_page[UNIC_MRS < 256 ? 1 : 4096];
 	};
 };

@@ -359,8 +359,24 @@ static void params_done(struct unic_call *call)
 			keep->idle_us = got.idle_us;
 		if (got.prefetch)
 			keep->prefetch = got.prefetch;
+		if (got.pain_pct || unic_from_le32(got.flags) & UNIC_PARAM_PAIN)
+			keep->pain_pct = got.pain_pct;
 	}
 	unic_req_done_status(call);
+}
+
+void unic_admin_params_known(uint64_t features, struct unic_cmd_set_params *cmd)
+{
+	if (!(features & UNIC_FEAT_IDLE)) {
+		cmd->idle_us = 0;
+		cmd->flags &= unic_to_le32(~UNIC_PARAM_IDLE);
+	}
+	if (!(features & UNIC_FEAT_PAIN)) {
+		cmd->pain_pct = 0;
+		cmd->flags &= unic_to_le32(~UNIC_PARAM_PAIN);
+	}
+	if (!(features & UNIC_FEAT_HOST_TABLE))
+		cmd->prefetch = 0;
 }
 
 void unic_admin_params(struct unic_req *req)
@@ -383,6 +399,7 @@ void unic_admin_params(struct unic_req *req)
 	cmd.flags = r.flags;
 	cmd.idle_us = r.idle_us;
 	cmd.prefetch = r.prefetch;
+	cmd.pain_pct = r.pain_pct;
 	unic_req_send(req, UNIC_CMD_SET_PARAMS, &cmd, params_done);
 }
 

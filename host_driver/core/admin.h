@@ -55,6 +55,10 @@ void unic_admin_fault(struct unic_req *req);
  * and set again after a reset. */
 void unic_admin_params(struct unic_req *req);
 
+/** unic_admin_params_known() - takes out of @cmd what a NIC with @features does not know. */
+void unic_admin_params_known(uint64_t features,
+			     struct unic_cmd_set_params *cmd);
+
 /** unic_admin_policy() - POLICY: weight, quota in entries and victim policy of the
  * process in slot `proc`. What the NIC accepts is kept with the slot and in the
  * journal. NO_PROC: no live process has that slot; INVALID: unknown flags. */

@@ -137,7 +137,7 @@ static const struct op ops[] = {
 	[UNIC_CTL_FAULT] = { "fault", unic_admin_fault,
 			     END(unic_ctl_fault, rsvd), ADMIN },
 	[UNIC_CTL_PARAMS] = { "params", unic_admin_params,
-			      END(unic_ctl_params, rsvd2), ADMIN },
+			      END(unic_ctl_params, rsvd), ADMIN },
 	[UNIC_CTL_POLICY] = { "policy", unic_admin_policy,
 			      END(unic_ctl_policy, rsvd), ADMIN },
 	[UNIC_CTL_EVICT] = { "evict", unic_region_evict, ONE, ADMIN },

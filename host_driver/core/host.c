@@ -5,6 +5,7 @@
  */
 #include "host.h"
 
+#include "admin.h"
 #include "cm/cm.h"
 #include "cm/cm_end.h"
 #include "cm/grants.h"
@@ -103,20 +104,16 @@ static void setup_done(struct unic_call *call)
 static bool any_param(const struct unic_cmd_set_params *p)
 {
 	return p->grace_us || p->deliver_us || p->reaper_us || p->flags ||
-	       p->prefetch || p->residence_us || p->extend_us || p->idle_us;
+	       p->prefetch || p->residence_us || p->extend_us || p->idle_us ||
+	       p->pain_pct;
 }
 
-/* Send the parameters that differ from the NIC's own, but for those it does not know. */
+/* Send those that differ from the NIC's own, and that it knows. */
 static bool send_params(struct unic_host *host)
 {
 	struct unic_cmd_set_params cmd = host->config.params;
 
-	if (!(host->features & UNIC_FEAT_IDLE)) {
-		cmd.idle_us = 0;
-		cmd.flags &= unic_to_le32(~UNIC_PARAM_IDLE);
-	}
-	if (!(host->features & UNIC_FEAT_HOST_TABLE))
-		cmd.prefetch = 0;
+	unic_admin_params_known(host->features, &cmd);
 	return !any_param(&cmd) ||
 	       send_command(host, UNIC_CMD_SET_PARAMS, &cmd, setup_cmd_done);
 }

@@ -189,7 +189,8 @@ static void hello(void *ctx, uint64_t arg)
 	struct unic_ctl_hello r = {
 		.version = unic_to_le32(UNIC_CTL_VERSION),
 		.weight = unic_to_le32(a->weight ? a->weight : 1),
-		.policy = unic_to_le32(UNIC_POLICY_LRU),
+		.policy = unic_to_le32(a->has_policy ? a->policy
+						     : UNIC_POLICY_LRU),
 		.name = "eval",
 	};
 

@@ -30,6 +30,8 @@ struct actor {
 	bool up;	    /* it has all of the above */
 	uint8_t page_shift; /* of runs of its pages on the bus; 0: 12 */
 	uint32_t weight;    /* 0: 1 */
+	bool has_policy;    /* else it is `lru` */
+	uint8_t policy;	    /* enum unic_policy */
 	struct sim_rng rng;
 	struct end *end[ACTOR_ENDS]; /* conn.h */
 	struct {

@@ -137,7 +137,7 @@ static void refused_unic(struct cache *c, uint32_t i,
 	uint32_t would = unic_from_le32(u->holding) + entries_of(c),
 		 v = c->chunks;
 
-	if (!c->hoard && would > unic_from_le32(u->fair_share)) {
+	if (!c->hoard && !c->trusts && would > unic_from_le32(u->fair_share)) {
 		if (c->how == CACHE_GIVES && make_room(c))
 			return;
 		v = idle(c);

@@ -47,9 +47,10 @@ typedef void (*cache_got)(struct cache *c, uint32_t chunk);
 struct cache {
 	struct actor *a;
 	enum cache_how how;
-	bool deaf;  /* does not answer notices */
-	bool hoard; /* keeps all it has, wants all it has not */
-	bool away;  /* what is granted now is given back */
+	bool deaf;   /* does not answer notices */
+	bool hoard;  /* keeps all it has, wants all it has not */
+	bool trusts; /* leaves it to its NIC what goes for what it wants */
+	bool away;   /* what is granted now is given back */
 	uint32_t
 		fills; /* chunks, from the first on, that are still to register */
 	uint32_t first_page, chunks, pages;

@@ -26,6 +26,7 @@ struct options {
 	uint32_t loss;	     /* parts per million of frames */
 	uint32_t posted;     /* message: buffers at a time, 2 or 3 */
 	uint32_t watermarks; /* hoard: 0: none, 1: the NIC's own */
+	uint32_t weight;     /* pain: per cent */
 	uint32_t waits;	     /* hoard: goes on for so many REGISTER_WAIT */
 	bool churn;	     /* hoard: meek processes come and go */
 	bool series;	     /* hoard: shares over time, too */
@@ -40,6 +41,7 @@ void residency(const struct options *o);
 void lists(const struct options *o);
 void kio(const struct options *o);
 void fair(const struct options *o);
+void pain(const struct options *o);
 
 /* ------------------------------------------------------------------ stage.c */
 

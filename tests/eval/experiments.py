@@ -28,6 +28,7 @@ PLANTS = {
     "heavy": "the attackers of the fairness matrix have eight times the weight",
     "one-buffer": "one buffer is posted for messages, where it should be two",
     "no-list": "the runs with an indirect region have a region a piece",
+    "no-pain": "the pain of a region counts nothing in any run",
 }
 
 
@@ -457,7 +458,26 @@ def fair(quick, plant):
                     [], fair_rows)]
 
 
+# ----------------------------------------------------------------------- pain
+
+PAIN_MS = {"choice": 60, "reaper": 200}
+PAIN_SEEDS = 10
+
+
+def pain_rows(job, result):
+    return {"pain": [dict(job.key, **only(result, "pain")[0])]}
+
+
+def pain(quick, plant):
+    """What applications lose by regions that go, with pain and without."""
+    return [Job("pain", dict(how=how, weight_pct=weight, seed=seed),
+                argv("pain", how=how, weight=0 if plant == "no-pain" else weight,
+                     seed=seed, ms=PAIN_MS[how], load=120, grace=5000), pain_rows)
+            for how in PAIN_MS for weight in (100, 0)
+            for seed in range(1, (3 if quick else PAIN_SEEDS) + 1)]
+
+
 ALL = {"hoard": hoard, "alone": alone, "tune": tune, "series": series, "wait": wait,
        "grace": grace, "message": message, "scale": sizes,
        "residency": residency, "lists": lists, "kio": kio, "fair": fair,
-       "replacement": replacement}
+       "replacement": replacement, "pain": pain}

@@ -309,11 +309,29 @@ def stream(rows):
     return out
 
 
+# ---------------------------------------------------------------------- pain
+
+def pain(rows):
+    """Beyond the spread: the worst seed with pain is better than the best without."""
+    out = []
+    for name, words in (("pain-choice", "chooses among the regions of a process"),
+                        ("pain-reaper", "keeps entries free ahead of demand")):
+        mine = [r for r in rows if r["how"] == name.removeprefix("pain-")]
+        worst = max(float(r["loss"]) for r in mine if int(r["weight_pct"]))
+        least = min(float(r["loss"]) for r in mine if not int(r["weight_pct"]))
+        out.append(goal(
+            name, f"where the NIC {words}, applications lose more with the weight "
+            "of pain at zero, beyond the spread of the seeds",
+            f"{least / 1e6:.3f} at least without, {worst / 1e6:.3f} at worst with it",
+            least > worst))
+    return out
+
+
 JUDGES = (("hoard", hoard), ("wait", wait), ("alone", alone),
           ("grace", grace),
           ("message", message), ("scale", scale),
           ("residency", residency), ("lists", lists), ("kio", kio), ("fair", fair),
-          ("replacement", replacement), ("hints", hints), ("stream", stream))
+          ("replacement", replacement), ("hints", hints), ("stream", stream), ("pain", pain))
 
 
 def known():

@@ -9,13 +9,13 @@
 
 static const char usage[] = "usage: unic-eval "
 			    "hoard|grace|message|residency|lists|"
-			    "kio|fair\n"
+			    "kio|fair|pain\n"
 			    "  [--seed N] [--how WORD]\n"
 			    "  [--meek N] [--load PERCENT] [--grace US] [--ms "
 			    "N] [--rounds N]\n"
 			    "  [--loss PPM] [--watermarks 0|1] [--chunk PAGES] "
 			    "[--churn] "
-			    "[--waits N] [--series]\n"
+			    "[--waits N] [--weight PERCENT] [--series]\n"
 			    "  [--manager] [--remote]\n";
 
 static const struct {
@@ -24,7 +24,7 @@ static const struct {
 } experiments[] = { { "hoard", hoard },	    { "grace", grace },
 		    { "message", message }, { "residency", residency },
 		    { "lists", lists },	    { "kio", kio },
-		    { "fair", fair } };
+		    { "fair", fair },	    { "pain", pain } };
 
 static struct options opt = {
 	.seed = 1,
@@ -37,6 +37,7 @@ static struct options opt = {
 	.rounds = 100,
 	.posted = 2,
 	.watermarks = 1,
+	.weight = 100,
 };
 
 /* Of these, `text` needs a word, `number` a number, and `flag` nothing. */
@@ -57,6 +58,7 @@ static const struct {
 	{ "loss", .number = &opt.loss },
 	{ "posted", .number = &opt.posted },
 	{ "watermarks", .number = &opt.watermarks },
+	{ "weight", .number = &opt.weight },
 	{ "waits", .number = &opt.waits },
 	{ "churn", .flag = &opt.churn },
 	{ "series", .flag = &opt.series },

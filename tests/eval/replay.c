@@ -29,7 +29,8 @@ struct replay {
 	uint16_t *where; /* by thing */
 	uint16_t *spare; /* slots not in use */
 	uint32_t n_spare, free;
-	uint64_t now_ns, rng;
+	uint64_t now_ns;
+	struct unic_policy_state state;
 	struct unic_policy_table table;
 	struct unic_chooser chooser[REFS_PROCESSES];
 	struct unic_share share;
@@ -161,6 +162,9 @@ static bool begin(struct replay *p, const struct refs *r,
 		ghosts *= 2;
 	ghosts *= t->remember;
 	p->r = r;
+	p->state.moved = calloc(entries, sizeof(struct unic_moved));
+	p->state.ghost_loss = calloc(ghosts * 4, sizeof(uint16_t));
+	p->state.weight = 1u << UNIC_PAIN_WEIGHT_LOG2;
 	p->slot = calloc(entries, sizeof(*p->slot));
 	p->where = malloc(r->n_things * sizeof(*p->where));
 	p->spare = malloc(entries * sizeof(*p->spare));
@@ -172,13 +176,13 @@ static bool begin(struct replay *p, const struct refs *r,
 		.hint = FROM_USE(importance),
 		.ghost = calloc(ghosts * 4, sizeof(struct unic_ghost)),
 		.ghost_mask = ghosts - 1,
-		.rng = &p->rng,
+		.state = &p->state,
 	};
-	if (!p->slot || !p->where || !p->spare || !p->table.item ||
-	    !p->table.ghost)
+	if (!p->state.moved || !p->state.ghost_loss || !p->slot || !p->where ||
+	    !p->spare || !p->table.item || !p->table.ghost)
 		return false;
 	p->table.last_use_ns = &p->slot[0].last_use_ns;
-	p->rng = 88172645463325252ull;
+	p->state.rng = 88172645463325252ull;
 	memset(p->where, 0xff, r->n_things * sizeof(*p->where));
 	for (i = 0; i < entries; i++)
 		p->spare[i] = (uint16_t)(entries - 1 - i);
@@ -214,6 +218,8 @@ int replay_policy(const struct refs *r, const struct replay_table *t,
 	}
 	free(p->table.item);
 	free(p->table.ghost);
+	free(p->state.moved);
+	free(p->state.ghost_loss);
 	free(p->spare);
 	free(p->where);
 	free(p->slot);

@@ -353,6 +353,33 @@ def replacement_facts(t):
     }
 
 
+PAIN_HOWS = (("choice", "choice of a region"), ("reaper", "depth of the reaper"))
+
+
+def spread(rows, key, scale):
+    """Mean, least and most over the seeds."""
+    all_of = [num(r, key) / scale for r in rows]
+    return (f"{sum(all_of) / len(all_of):.3f} ({min(all_of):.3f} to "
+            f"{max(all_of):.3f})")
+
+
+def pain_facts(t):
+    cells = [(words, weight, pick(t["pain"], how=how, weight_pct=weight))
+             for how, words in PAIN_HOWS for weight in (100, 0)]
+    return {
+        "pain_seeds": len(cells[0][2]),
+        "pain_table": table(
+            ("part", "weight, %", "loss, 10^6", "late for each byte, us",
+             "late for each operation, us", "4 KiB, us", "8 bytes, us", "regions taken"),
+            [(words, weight, spread(rows, "loss", 1e6),
+              spread(rows, "byte_stall_ns", 1000), spread(rows, "stall_ns", 1000),
+              f"{mean(rows, 'bulk_stall_ns') / 1000:.2f}",
+              f"{mean(rows, 'small_stall_ns') / 1000:.2f}"
+              if any(num(r, "small_ops") for r in rows) else "",
+              f"{mean(rows, 'evictions'):.0f}") for words, weight, rows in cells]),
+    }
+
+
 def goals_table(rows):
     return table(("goal", "found", "met"),
                  [(r["text"], r["found"],
@@ -372,7 +399,7 @@ def write(folder, page):
     replacement_plot(folder, t["replacement"])
     report_cost.plots(folder, t)
     facts = {"versions": made.words(folder), **replacement_facts(t), **hoard_facts(t), **grace_facts(t), **message_facts(t),
-             **report_cost.facts(t), **report_fair.facts(t["fair"]),
+             **report_cost.facts(t), **report_fair.facts(t["fair"]), **pain_facts(t),
              "scale_entries": scale_table(curves, "entries"),
              "scale_procs": scale_table(curves, "procs"),
              "virt": report_cost.virt_words(t),

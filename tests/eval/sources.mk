@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # Experiments on the machines of the simulator, larger and without checkers, ...
 PARTS_unic-eval = $(addprefix tests/eval/,actor.c cache.c churn.c conn.c fair.c grace.c hoard.c inside.c \
-	kernel.c kio.c lists.c main.c message.c player.c quiet.c residency.c stage.c) \
+	kernel.c kio.c lists.c main.c message.c pain.c player.c quiet.c residency.c stage.c) \
 	$(addprefix tests/sim/,core_nic.c os.c port.c sim.c view.c wire.c world.c) \
 	$(FIRMWARE) $(CORE) $(KIO_ENDS)
 KIND_unic-eval := eval

@@ -98,6 +98,8 @@ def main():
         planted(one, "scale", "linear", "scale-lookup-entries")
         planted(one, "residency", "no-table", "residency-table")
         planted(one, "lists", "no-list", "list-exact")
+        planted(one, "pain", "no-pain", "pain-choice")
+        planted(one, "pain", "no-pain", "pain-reaper")
         planted(one, "kio", "no-kernel", "kio-entries")
         planted(one, "fair", "heavy", "fair-link")
         for name in os.listdir(one):

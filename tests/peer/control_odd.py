@@ -509,6 +509,7 @@ def connect_crowd(world):
     'PARAMS watermark without flag': (Op.PARAMS, {'low_entries': 1}),
     'PARAMS idle too short': (Op.PARAMS, {'idle_us': 999}),
     'PARAMS idle too long': (Op.PARAMS, {'idle_us': 10**9 + 1}),
+    'PARAMS too much pain': (Op.PARAMS, {'pain_pct': 401}),
     'PARAMS unknown flag': (Op.PARAMS, {'flags': 1 << 31}),
     'USES of none': (Op.USES, {'count': 0}),
     'USES of 129': (Op.USES, {'count': 129})})

@@ -120,7 +120,7 @@ REQUESTS = {
     Op.TRACE_MASK: FAULT,
     Op.PARAMS: behind_header('I:grace_us I:deliver_us I:reaper_us '
                              'I:low_entries I:high_entries I:residence_us '
-                             'I:extend_us I:flags I:idle_us'),
+                             'I:extend_us I:flags I:idle_us I:pain_pct'),
     Op.POLICY: behind_header('I:proc I:weight I:quota I:policy I:flags'),
     Op.RATE: RATE,
     Op.LIMITS_OF: behind_header('I:proc I:flags I:limit0 I:limit1 I:limit2'),

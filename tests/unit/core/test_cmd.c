@@ -151,6 +151,32 @@ static void idle_time_has_bounds(void **state)
 	assert_true(r.nic.asks.idle_ns == 0);
 }
 
+static uint8_t pain(uint32_t flags, uint32_t pct)
+{
+	struct unic_cmd_set_params cmd = {
+		.flags = unic_to_le32(flags),
+		.pain_pct = unic_to_le32(pct),
+	};
+
+	return rig_cmd(&r, UNIC_CMD_SET_PARAMS, &cmd, NULL);
+}
+
+/* 0 leaves it, with UNIC_PARAM_PAIN pain counts nothing. */
+static void weight_of_pain_has_bounds(void **state)
+{
+	(void)state;
+	assert_int_equal(r.nic.pains.state.weight, 64);
+	assert_int_equal(pain(0, 401), UNIC_ST_INVALID);
+	assert_int_equal(pain(UNIC_PARAM_PAIN, UINT32_MAX), UNIC_ST_INVALID);
+	assert_int_equal(r.nic.pains.state.weight, 64);
+	assert_int_equal(pain(0, 400), UNIC_ST_OK);
+	assert_int_equal(r.nic.pains.state.weight, 256);
+	assert_int_equal(pain(0, 0), UNIC_ST_OK);
+	assert_int_equal(r.nic.pains.state.weight, 256);
+	assert_int_equal(pain(UNIC_PARAM_PAIN, 0), UNIC_ST_OK);
+	assert_int_equal(r.nic.pains.state.weight, 0);
+}
+
 static uint8_t marks(uint32_t flags, uint32_t low, uint32_t high)
 {
 	struct unic_cmd_set_params cmd = {
@@ -175,7 +201,7 @@ static void watermarks_have_bounds(void **state)
 			 UNIC_ST_INVALID);
 	assert_int_equal(marks(0, 1, 0), UNIC_ST_INVALID);
 	assert_int_equal(marks(0, 0, 1), UNIC_ST_INVALID);
-	assert_int_equal(marks(UNIC_PARAM_IDLE << 1, 0, 0), UNIC_ST_INVALID);
+	assert_int_equal(marks(UNIC_PARAM_PAIN << 1, 0, 0), UNIC_ST_INVALID);
 	assert_int_equal(r.nic.reclaim.high, UNIC_TLB_ENTRIES);
 }
 
@@ -557,6 +583,7 @@ int main(void)
 		cmocka_unit_test_setup(times_have_bounds, up),
 		cmocka_unit_test_setup(grace_of_nothing, up),
 		cmocka_unit_test_setup(idle_time_has_bounds, up),
+		cmocka_unit_test_setup(weight_of_pain_has_bounds, up),
 		cmocka_unit_test_setup(watermarks_have_bounds, up),
 		cmocka_unit_test_setup(addresses_of_hosts_only, up),
 		cmocka_unit_test_setup(only_the_rest_is_zero, up),

@@ -26,7 +26,10 @@ static struct unic_item item[ITEMS];
 static struct unic_ghost ghost[32];
 static struct unic_chooser c;
 static uint16_t where[THINGS];
-static uint64_t rng, now;
+static struct unic_moved moved[ITEMS];
+static uint16_t ghost_loss[32];
+static struct unic_policy_state written;
+static uint64_t now;
 static uint32_t held;
 
 static const struct unic_policy_table table = {
@@ -38,7 +41,7 @@ static const struct unic_policy_table table = {
 	.hint = offsetof(struct seen, hint),
 	.ghost = ghost,
 	.ghost_mask = 7,
-	.rng = &rng,
+	.state = &written,
 };
 
 static void begin(uint32_t kind)
@@ -46,7 +49,9 @@ static void begin(uint32_t kind)
 	memset(seen, 0, sizeof(seen));
 	memset(ghost, 0, sizeof(ghost));
 	memset(where, 0xff, sizeof(where));
-	rng = 88172645463325252ull;
+	written = (struct unic_policy_state){ .rng = 88172645463325252ull,
+					      .moved = moved,
+					      .ghost_loss = ghost_loss };
 	now = TICK;
 	held = 0;
 	unic_policy_init(&c, &table);
@@ -576,7 +581,7 @@ static void policies_change_at_any_time(void **state)
 	(void)state;
 	begin(UNIC_POLICY_DEFAULT);
 	for (n = 0; n < 5000; n++) {
-		use((uint16_t)(unic_policy_random(&rng) % THINGS), 0);
+		use((uint16_t)(unic_policy_random(&written.rng) % THINGS), 0);
 		if (n % 37 == 0)
 			unic_policy_set(&c, n / 37 % UNIC_POLICIES);
 		assert_int_equal(c.count[0] + c.count[1], held);

@@ -79,7 +79,7 @@ static void random_among_the_old(void **state)
 		uint16_t got;
 
 		rng = 0x9e3779b97f4a7c15ull * round;
-		r.nic.candidates.rng = rng;
+		r.nic.pains.state.rng = rng;
 		got = unic_reclaim_pick(&r.nic.revoke, 0, 1, true);
 		for (i = 0; i < 5 && m[i].mr != got; i++)
 			;

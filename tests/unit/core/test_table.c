@@ -185,7 +185,7 @@ static void prefetch_has_bounds(void **state)
 	(void)state;
 	assert_int_equal(rig_cmd(&a, UNIC_CMD_SET_PARAMS, &params, NULL),
 			 UNIC_ST_INVALID);
-	params = (struct unic_cmd_set_params){ .rsvd = unic_to_le32(1) };
+	params = (struct unic_cmd_set_params){ .rsvd = { unic_to_le32(1) } };
 	assert_int_equal(rig_cmd(&a, UNIC_CMD_SET_PARAMS, &params, NULL),
 			 UNIC_ST_INVALID);
 	set_prefetch(3);

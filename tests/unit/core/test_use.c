@@ -450,7 +450,7 @@ static void each_wrong_flag(void **state)
 {
 	static const uint32_t wrong[] = {
 		UNIC_PARAM_USES_REPORTED | UNIC_PARAM_USES_COUNTED,
-		UNIC_PARAM_IDLE << 1,
+		UNIC_PARAM_PAIN << 1,
 		UNIC_PARAM_WATERMARKS | 0x80000000u,
 	};
 	struct unic_cmd_set_params p;
@@ -496,8 +496,9 @@ static void host_is_shown(void **state)
 	assert_int_equal(unic_from_le32(u->uses), 2);
 	assert_int_equal(unic_from_le64(u->bytes), 4096);
 	assert_true(unic_from_le64(u->last_use_ns) == then);
-	/* 2,048 for each of its entries, decayed for less than a half-life */
-	assert_in_range(unic_from_le32(u->rate), 1024, 2048);
+	/* 2,048 for each of its entries, decayed since a heartbeat at most 50 ms after:
+	 * for between one and one and a half half-lives */
+	assert_in_range(unic_from_le32(u->rate), 2048 * 10 / 29, 1024);
 	assert_int_equal(rig_dereg(&r, &mr[1]), 0);
 	rig_run(&r, 200 * MS);
 	assert_int_equal(u->stag, 0);

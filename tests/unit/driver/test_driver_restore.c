@@ -284,6 +284,37 @@ static void prefetch_is_for_who_knows_it(void **state)
 	fake_delete(f);
 }
 
+/* So does the weight of pain; a NIC that knows of none is told nothing. */
+static void weight_of_pain_is_for_who_knows_it(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_params r = {
+		.pain_pct = unic_to_le32(50),
+	};
+	struct unic_cmd_set_params cmd;
+	uint32_t n;
+
+	(void)state;
+	hello(f);
+	f->client.privileged = true;
+	assert_int_equal(request(f, UNIC_CTL_PARAMS, &r), 0);
+	n = f->given[UNIC_CMD_SET_PARAMS];
+	reset_nic(f);
+	assert_int_equal(f->given[UNIC_CMD_SET_PARAMS], n);
+	info(f)->features |= unic_to_le64(UNIC_FEAT_PAIN);
+	reset_nic(f);
+	assert_int_equal(f->given[UNIC_CMD_SET_PARAMS], n + 1);
+	memcpy(&cmd, f->last[UNIC_CMD_SET_PARAMS], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.pain_pct), 50);
+	r = (struct unic_ctl_params){ .flags = unic_to_le32(UNIC_PARAM_PAIN) };
+	assert_int_equal(request(f, UNIC_CTL_PARAMS, &r), 0);
+	reset_nic(f);
+	memcpy(&cmd, f->last[UNIC_CMD_SET_PARAMS], sizeof(cmd));
+	assert_int_equal(unic_from_le32(cmd.pain_pct), 0);
+	assert_int_equal(unic_from_le32(cmd.flags), UNIC_PARAM_PAIN);
+	fake_delete(f);
+}
+
 /* Type, miss policy and Q_Key go to the NIC as they are, also after a reset;
  * datagrams are not connected, and their peer is not asked for. */
 static void types_of_queue_pairs(void **state)
@@ -787,6 +818,7 @@ int main(void)
 		cmocka_unit_test(parameters_outlive_a_reset),
 		cmocka_unit_test(idle_time_is_for_who_knows_it),
 		cmocka_unit_test(prefetch_is_for_who_knows_it),
+		cmocka_unit_test(weight_of_pain_is_for_who_knows_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
