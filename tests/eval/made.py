@@ -7,6 +7,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
+import experiments  # noqa: E402
 import version  # noqa: E402
 
 NAME = "versions.json"
@@ -36,6 +37,8 @@ def words(folder):
         by.setdefault(of, []).append(experiment)
     if not by:
         return "a version that was not recorded"
+    if not set(experiments.ALL) <= set(versions(folder)):
+        by["one that was not recorded"] = ["the others"]
     if len(by) == 1:
         return f"version {next(iter(by))}"
     return "versions " + "; ".join(f"{of} ({', '.join(names)})"
