@@ -312,11 +312,17 @@ uint32_t unic_usage_traffic(const struct unic_memory *nic, uint16_t idx)
 	return ops > UINT32_MAX ? UINT32_MAX : (uint32_t)ops;
 }
 
+/* How many regions were registered, without those that came back. */
+static inline uint32_t new_regions(const struct unic_memory *nic)
+{
+	return (uint32_t)nic->counter[UNIC_C_mr_registered] -
+	       nic->pains.new_regions->returned;
+}
+
 uint32_t unic_usage_demand(struct unic_memory *nic)
 {
 	struct unic_new_regions *n = nic->pains.new_regions;
-	uint32_t new =
-		(uint32_t)nic->counter[UNIC_C_mr_registered] - n->returned;
+	uint32_t new = new_regions(nic);
 	uint32_t left = unic_policy_pain(n->value, 0, age_of(nic, n->at), 0, 1);
 	int64_t value = left + 256ll * (int32_t)(new - n->seen);
 
@@ -387,8 +393,10 @@ static __attribute__((noinline)) void sweep_regions(struct unic_memory *nic)
 		const struct unic_mr_ctx *mr = &nic->mrs.mr[u->at];
 
 		unic_usage_fold(nic, u->at);
-		/* what was not used decays by itself */
-		if (UNIC_PAIN && mr->uses != nic->pains.ops[u->at].uses)
+		/* what was not used decays by itself; an index that rests keeps the
+		 * uses of its last region */
+		if (UNIC_PAIN && mr->uses != nic->pains.ops[u->at].uses &&
+		    mr->state != UNIC_MR_FREE)
 			unic_usage_settle(nic, u->at);
 		if (u->off && is_candidate(mr))
 			read_report(nic, u->at);
@@ -407,7 +415,7 @@ uint64_t unic_usage_sweep(struct unic_memory *nic)
 	if (nic->now_ns < u->next_ns)
 		return u->next_ns;
 	sweep_regions(nic);
-	if (UNIC_PAIN)
+	if (UNIC_PAIN && new_regions(nic) != nic->pains.new_regions->seen)
 		(void)unic_usage_demand(nic);
 	u->next_ns = often ? nic->now_ns + nic->candidates.reaper_us * 1000ull
 			   : UINT64_MAX;
