@@ -11,6 +11,10 @@
 /* Time of interrupts, poll rounds and commands, on top of B. */
 #define SLACK_NS      (400 * US)
 #define SLACK_BELL_NS (110 * MS) /* a lost doorbell costs a heartbeat or poll */
+/* Indices that rest at most. One in 32768 regions ends the walk of its index, so a
+ * run has none, or one (stag.h). */
+#define WORN_OUT  2u
+#define PROCS_ALL MODEL_PROCS
 
 static uint64_t wait_slack(void)
 {
@@ -87,17 +91,34 @@ static void evicted(struct node *n, struct model *m,
 
 /* ------------------------------------------------------------------- shares */
 
+/*
+ * A process has a share of the entries and one of the indices of regions. A request
+ * needs both, so a region may be asked back for its index alone, from a process that
+ * is above its share of the indices and below that of the entries. The mailbox does
+ * not tell which of the two was short.
+ */
+
 static uint32_t net(const struct model *m, uint32_t proc)
 {
 	return m->proc[proc].held - m->proc[proc].coming;
 }
 
-/* Is @proc above its share, or could it be, with entries that the mailbox does
- * not show? */
-static bool may_be_above(const struct model *m, uint32_t proc)
+/* Is @proc above its share with @more entries, or could it be, with entries that
+ * the mailbox does not show, and with those that it waits for? */
+static bool may_be_above(const struct model *m, uint32_t proc, uint32_t more)
 {
-	return net(m, proc) + model_cached(m, proc) >
+	return net(m, proc) + model_cached(m, proc) + m->proc[proc].wanted +
+		       more >
 	       model_fair(m, proc, false);
+}
+
+/* Can @r be asked back: is it no queue, form or region whose pages come and go, and
+ * older than the minimum residence? */
+static bool can_go(const struct model_mr *r)
+{
+	return r->state == MODEL_ACTIVE && r->held &&
+	       r->mr_class != UNIC_CLASS_CONTROL &&
+	       sim_now() - r->active_ns > 4 * MS;
 }
 
 /* Is another process above its share, with a region that can be taken? */
@@ -108,34 +129,99 @@ static bool another_above(const struct model *m, uint32_t victim)
 	for (i = 0; i < MODEL_MRS; i++) {
 		const struct model_mr *r = &m->mr[i];
 
-		if (r->state == MODEL_ACTIVE && r->proc != victim &&
-		    r->mr_class != UNIC_CLASS_CONTROL && r->n_pages &&
-		    sim_now() - r->active_ns > 4 * MS && /* residence is less */
+		if (can_go(r) && r->proc != victim &&
 		    net(m, r->proc) > model_fair(m, r->proc, true))
 			return true;
 	}
 	return false;
 }
 
-/* Indices of regions, but those that are worn out. */
+/* Indices of regions, but those that may be worn out. */
 static uint32_t indices(const struct model *m)
 {
-	return m->mrs - m->mrs / 8;
+	return m->mrs - WORN_OUT;
 }
 
-static uint32_t all_regions(const struct model *m)
+/* Does a region give its index back within H + T? Not after an EXTEND, which the
+ * shares count as kept. */
+static bool is_coming(const struct model_mr *r)
+{
+	return r->state == MODEL_LEAVING ||
+	       (r->state == MODEL_NOTIFIED && !r->extended);
+}
+
+/* Regions of @proc, or of all (PROCS_ALL), that keep their index. */
+static uint32_t kept_indices(const struct model *m, uint32_t proc)
 {
 	uint32_t i, n = 0;
 
-	for (i = 0; i < MODEL_PROCS; i++)
-		n += m->proc[i].regions;
+	for (i = 0; i < MODEL_MRS; i++)
+		n += m->mr[i].state != MODEL_GONE && !is_coming(&m->mr[i]) &&
+		     (proc == PROCS_ALL || m->mr[i].proc == proc);
 	return n;
 }
 
-/* With more regions a request may wait for an index instead of entries. */
-static bool many_regions(const struct model *m)
+/* Requests of @proc, or of all, at most: each needs an index. */
+static uint32_t requests(const struct model *m, uint32_t proc)
 {
-	return all_regions(m) > m->mrs / 2;
+	uint32_t i, n = 0;
+
+	for (i = 0; i < MODEL_WAITS; i++)
+		n += m->wait[i].id &&
+		     (proc == PROCS_ALL || m->wait[i].proc == proc);
+	for (i = 0; i < MODEL_PROCS; i++)
+		n += sim_now() < m->proc[i].denied_until_ns &&
+		     (proc == PROCS_ALL || i == proc);
+	return n;
+}
+
+/* May there be fewer indices than requests, those under way counted? */
+static bool indices_short(const struct model *m)
+{
+	return kept_indices(m, PROCS_ALL) + requests(m, PROCS_ALL) > indices(m);
+}
+
+/* Weights of all processes that are attached: the most that may share. */
+static uint32_t all_weights(const struct model *m)
+{
+	uint32_t i, weights = 0;
+
+	for (i = 0; i < MODEL_PROCS; i++)
+		if (m->proc[i].attached)
+			weights += m->proc[i].weight;
+	return weights ? weights : 1;
+}
+
+/* May @proc be above its share of the indices, with the one that it waits for and
+ * those that it has worn out? */
+static bool may_have_more_indices(const struct model *m, uint32_t proc)
+{
+	uint32_t n = kept_indices(m, proc) + WORN_OUT + !!requests(m, proc);
+
+	return n * all_weights(m) > indices(m) * m->proc[proc].weight;
+}
+
+/* Entries of @proc that come back late, after an EXTEND. */
+static uint32_t put_off(const struct model *m, uint32_t proc)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < MODEL_MRS; i++)
+		if (m->mr[i].state == MODEL_NOTIFIED && m->mr[i].extended &&
+		    m->mr[i].proc == proc)
+			n += m->mr[i].held;
+	return n;
+}
+
+/* May a request have led to a notice of @proc, which is not above its share? Only if
+ * indices are short, or if nobody else is above his and the request, which is within
+ * its share, cannot wait for entries that are put off. */
+static bool may_have_to(const struct model *m, uint32_t proc, uint8_t reason)
+{
+	if (indices_short(m) && may_have_more_indices(m, proc))
+		return true;
+	return reason == UNIC_WHY_FAIR_SHARE && !another_above(m, proc) &&
+	       may_be_above(m, proc, put_off(m, proc));
 }
 
 static void noticed(struct node *n, struct model *m,
@@ -145,23 +231,23 @@ static void noticed(struct node *n, struct model *m,
 		model_find(m, unic_from_le32(e->mr), unic_from_le32(e->gen));
 
 	if (!r || r->state != MODEL_ACTIVE || e->hdr.reason < UNIC_WHY_REAPER ||
-	    e->hdr.reason > UNIC_WHY_FAIR_SHARE)
+	    e->hdr.reason > UNIC_WHY_FAIR_SHARE ||
+	    may_be_above(m, r->proc, model_may_lack(m, r->proc)))
 		return;
 	/* without a waiter the victim must be above its share in any case */
-	if (e->hdr.reason == UNIC_WHY_REAPER && !may_be_above(m, r->proc))
+	if (e->hdr.reason == UNIC_WHY_REAPER)
 		sim_fail("bounds",
 			 "nic %u: process %u holds %u of its %u entries and is "
 			 "asked for a watermark",
 			 n->id, r->proc, net(m, r->proc),
 			 model_fair(m, r->proc, false));
-	if (m->proc[r->proc].wanted || many_regions(m))
-		return; /* its own request, or indices are short */
-	if (!may_be_above(m, r->proc) && another_above(m, r->proc))
-		sim_fail("bounds",
-			 "nic %u: process %u holds %u of its %u entries and is "
-			 "a victim while another is above its share",
-			 n->id, r->proc, net(m, r->proc),
-			 model_fair(m, r->proc, false));
+	if (may_have_to(m, r->proc, e->hdr.reason))
+		return;
+	sim_fail("bounds",
+		 "nic %u: process %u holds %u of its %u entries and %u of %u "
+		 "indices, and is a victim",
+		 n->id, r->proc, net(m, r->proc), model_fair(m, r->proc, false),
+		 kept_indices(m, r->proc), indices(m));
 }
 
 /* ---------------------------------------------------------------- questions */
@@ -219,15 +305,10 @@ void bounds_event(struct node *n, struct model *m, const void *evt)
 static bool entitled(const struct model *m, uint32_t proc)
 {
 	const struct model_proc *p = &m->proc[proc];
-	uint32_t i, weights = 0;
 
 	if (p->quota && p->held + p->wanted > p->quota)
 		return false; /* it waits for its own quota */
-	for (i = 0; i < MODEL_PROCS; i++)
-		if (m->proc[i].attached)
-			weights += m->proc[i].weight;
-	return m->proc[proc].held + m->proc[proc].wanted <=
-	       m->capacity * m->proc[proc].weight / (weights ? weights : 1);
+	return p->held + p->wanted <= m->capacity * p->weight / all_weights(m);
 }
 
 static uint64_t bound_ns(const struct model *m)
@@ -281,14 +362,20 @@ static bool ready(const struct node *n)
 	return unic_from_le32(info->state) == UNIC_NIC_READY;
 }
 
-/* Are entries short, those under way counted, and is a process above its share? */
-static bool hungry(const struct model *m, uint32_t proc)
+/* Entries that are free, or will be within H + T. */
+static uint32_t entries_left(const struct model *m)
 {
 	uint32_t i, left = m->capacity;
 
 	for (i = 0; i < MODEL_PROCS; i++)
 		left -= net(m, i);
-	return left < m->proc[proc].wanted && another_above(m, proc);
+	return left;
+}
+
+/* Are entries short, those under way counted, and is a process above its share? */
+static bool hungry(const struct model *m, uint32_t proc)
+{
+	return entries_left(m) < m->proc[proc].wanted && another_above(m, proc);
 }
 
 /*
@@ -297,13 +384,52 @@ static bool hungry(const struct model *m, uint32_t proc)
  */
 static bool has_indices(const struct model *m, uint32_t proc)
 {
-	uint32_t i, n = m->proc[proc].regions, weights = 0;
+	return (m->proc[proc].regions + requests(m, proc)) * all_weights(m) <=
+	       indices(m) * m->proc[proc].weight;
+}
 
-	for (i = 0; i < MODEL_WAITS; i++)
-		n += m->wait[i].id && m->wait[i].proc == proc;
+/* Regions that can be taken from @proc before it is down to its share of the
+ * indices. */
+static uint32_t takeable(const struct model *m, uint32_t proc)
+{
+	uint32_t kept = kept_indices(m, proc), n = 0, share, i, weights = 0;
+
 	for (i = 0; i < MODEL_PROCS; i++)
-		weights += m->proc[i].attached ? m->proc[i].weight : 0;
-	return n * weights <= indices(m) * m->proc[proc].weight;
+		if (i == proc || m->proc[i].regions || requests(m, i))
+			weights += m->proc[i].weight;
+	share = weights ? m->mrs * m->proc[proc].weight / weights : 0;
+	for (i = 0; i < MODEL_MRS; i++)
+		n += m->mr[i].proc == proc && can_go(&m->mr[i]);
+	if (kept <= share)
+		return 0;
+	return n < kept - share ? n : kept - share;
+}
+
+/* Indices that are free, will be within H + T, or can be taken from others than
+ * @proc. */
+static uint32_t indices_within(const struct model *m, uint32_t proc)
+{
+	uint32_t kept = kept_indices(m, PROCS_ALL), i;
+	uint32_t n = kept < indices(m) ? indices(m) - kept : 0;
+
+	for (i = 0; i < MODEL_PROCS; i++)
+		n += i == proc ? 0 : takeable(m, i);
+	return n;
+}
+
+/* As hungry(), of indices, while there are entries for all that is wanted. */
+static bool hungry_for_indices(const struct model *m, uint32_t proc)
+{
+	uint32_t i, wanted = 0, most = 0;
+
+	for (i = 0; i < MODEL_PROCS; i++) {
+		wanted += m->proc[i].wanted;
+		if (sim_now() < m->proc[i].denied_until_ns)
+			return false; /* how many it wants is not known */
+		most += i == proc ? 0 : takeable(m, i);
+	}
+	return entries_left(m) >= wanted && most &&
+	       m->mrs - kept_indices(m, PROCS_ALL) < requests(m, proc);
 }
 
 /*
@@ -316,7 +442,8 @@ static void fed(const struct node *n, const struct model *m,
 	uint64_t bound =
 		m->reaper_ns + SLACK_NS + 20ull * world->odds.port.late_ns;
 
-	if (!ready(n) || !has_indices(m, w->proc) || !hungry(m, w->proc))
+	if (!ready(n) || !has_indices(m, w->proc) ||
+	    !(hungry(m, w->proc) || hungry_for_indices(m, w->proc)))
 		w->fed_ns = sim_now();
 	else if (sim_now() - w->fed_ns > bound)
 		sim_fail("bounds",
@@ -324,6 +451,17 @@ static void fed(const struct node *n, const struct model *m,
 			 "and nobody above his is asked for %llu us",
 			 n->id, w->id, w->proc,
 			 (unsigned long long)(bound / US));
+}
+
+/* Is the request due within B? Not beyond the share of entries or of indices, nor
+ * while too many indices are those of queues, forms and regions whose pages come and
+ * go, which are never asked back. */
+static bool is_due(const struct model *m, uint32_t proc)
+{
+	return entitled(m, proc) &&
+	       (!indices_short(m) ||
+		(has_indices(m, proc) &&
+		 indices_within(m, proc) >= requests(m, PROCS_ALL)));
 }
 
 void bounds_tick(struct node *n, struct model *m)
@@ -341,7 +479,7 @@ void bounds_tick(struct node *n, struct model *m)
 			continue;
 		}
 		fed(n, m, w);
-		if (many_regions(m))
+		if (!is_due(m, w->proc))
 			w->since_ns = sim_now();
 		else if (sim_now() - w->since_ns > bound)
 			sim_fail("bounds",

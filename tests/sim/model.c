@@ -33,11 +33,22 @@ uint32_t model_cached(const struct model *m, uint32_t proc)
 	return n < m->capacity - held ? n : m->capacity - held;
 }
 
+bool model_may_lack(const struct model *m, uint32_t proc)
+{
+	uint32_t i;
+
+	for (i = 0; i < MODEL_MRS; i++)
+		if (m->mr[i].state >= MODEL_ACTIVE && m->mr[i].residency &&
+		    m->mr[i].proc == proc)
+			return true;
+	return false;
+}
+
 /* May @proc take part in the sharing, though the mailbox does not show it? */
 static bool may_share(const struct model *m, uint32_t proc)
 {
 	return sim_now() < m->proc[proc].denied_until_ns ||
-	       model_cached(m, proc);
+	       model_may_lack(m, proc);
 }
 
 uint32_t model_fair(const struct model *m, uint32_t proc, bool most)
@@ -334,8 +345,10 @@ static void done_answer(struct model *m, const struct tap_cmd *c)
 		return;
 	if (!r->ack_ns) /* an answer counts as delivery */
 		r->ack_ns = c->seen_ns;
-	if (unic_from_le32(cmd.answer) == UNIC_ANSWER_EXTEND)
+	if (unic_from_le32(cmd.answer) == UNIC_ANSWER_EXTEND) {
 		r->grace_ns += unic_from_le32(cmd.extend_us) * US;
+		r->extended = true;
+	}
 	if (unic_from_le32(cmd.answer) != UNIC_ANSWER_OFFER)
 		return;
 	o = model_find(m, unic_from_le32(cmd.offer_mr),

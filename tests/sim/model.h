@@ -38,6 +38,7 @@ struct model_mr {
 	uint64_t list; /* TABLE: where its translation list is; else 0 */
 	bool told;     /* EVICTED was published */
 	bool unheard;  /* a DEMAND of it was answered after H */
+	bool extended; /* its grace was */
 	uint64_t active_ns, left_ns, gone_ns;
 	uint32_t before_gen;	 /* generation of the index's earlier region */
 	uint64_t before_gone_ns; /* end of that region */
@@ -121,6 +122,9 @@ bool model_unheard(const struct model *m, uint32_t stag);
  * those of TABLE regions come and go without a record, so all their pages
  * count. */
 uint32_t model_cached(const struct model *m, uint32_t proc);
+/** model_may_lack() - has @proc a DEMAND or TABLE region? Then a page may be missing, for
+ * which it competes as if it waited for one entry, without a record of that. */
+bool model_may_lack(const struct model *m, uint32_t proc);
 /** model_fair() - the fair share of @proc, at most or at least: the model does
  * not always know which processes share. */
 uint32_t model_fair(const struct model *m, uint32_t proc, bool most);
