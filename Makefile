@@ -43,6 +43,9 @@ image-trace: ## build: image of BOARD that traces all groups from its start on, 
 	@$(MAKE) --no-print-directory B=$(B)/trace VARIANT=-DUNIC_TRACE_START=0x7fu image && echo "$@: ok"
 image-profile: ## build: the soft NIC for gprof, without inlining, in build/profile; it leaves gmon.out
 	@$(MAKE) --no-print-directory BOARD=soft B=$(B)/profile VARIANT="-fno-inline -pg" image && echo "$@: ok"
+image-recorder: ## build: the soft NIC as a recorder of references, in build/record (tests/eval/recorder.h)
+	@$(MAKE) --no-print-directory BOARD=soft B=$(B)/record VARIANT="-include tests/eval/recorder.h" \
+		RECORDER=$(RECORDER_SRCS) image && echo "$@: ok"
 
 bench_elf = $(addprefix $(B)/$(if $(filter virt,$1),bench,bench-$1)/,insn.elf lookup.elf steps.elf steps_qp.elf)
 build-virt:
@@ -216,6 +219,8 @@ eval: $(if $(VIRT),programs build-virt) ## measure: docs/evidence/evaluation.md 
 	@tests/eval/eval.py $(if $(QUICK),--quick)
 	@$(if $(VIRT),tests/eval/virt.py && tests/eval/eval.py --report)
 	@echo "$@: ok"
+record-traces: programs image-recorder $(call bin,polite) ## measure: what programs refer to, use by use, into tests/eval/traces [RUN=copy]
+	@tests/eval/recorded.py $(RUN) && echo "$@: ok"
 policies: $(call bin,unic-policysim) ## measure: replacement policies beside Belady's MIN [SEED=1]
 	@tests/eval/policies.py $(if $(SEED),--seed $(SEED)) && echo "$@: ok"
 bench: programs build-virt build-soft build-m3 $(call bin,$(YARD_PROGS)) ## measure: figures beside their goals [PART=whole|serial|miss|reg|evict] [OPS=1000000]

@@ -3,5 +3,5 @@
 PARTS_unic.elf = $(BOARD_MAIN_SRCS) $(BOARD_SRCS) core.a
 PARTS_boot.elf = $(BOARD_BOOT_SRCS)
 # The NIC as a process: BOARD=soft.
-PARTS_unic-nic = $(PARTS_unic.elf)
+PARTS_unic-nic = $(PARTS_unic.elf) $(RECORDER)
 KIND_unic-nic := soft

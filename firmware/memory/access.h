@@ -106,9 +106,15 @@ static inline bool unic_mr_in_window(const struct unic_mr_ctx *mr,
 	return room <= mr->win_bytes && len <= room;
 }
 
+/* The recorder of references looks at each use (make image-recorder). */
+#ifndef UNIC_NOTE_USE
+#define UNIC_NOTE_USE(nic, mr) ((void)0)
+#endif
+
 static inline void unic_mr_used(struct unic_memory *nic, struct unic_mr_ctx *mr,
 				uint32_t len)
 {
+	UNIC_NOTE_USE(nic, mr);
 	mr->uses++;
 	if (unlikely(__builtin_add_overflow(mr->bytes, len, &mr->bytes)))
 		mr->bytes_high++;

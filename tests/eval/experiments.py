@@ -88,7 +88,7 @@ class PolicyJob(Job):
     def run(self, call):
         del call
         here = os.path.dirname(os.path.abspath(__file__))
-        out = os.path.join(ROOT, "build", "eval", "replacement.json")
+        out = os.path.join(ROOT, "build", "eval", f"{self.table}.json")
         subprocess.run([os.path.join(here, "policies.py"), "--json", out,
                         *self.argv], check=True, stdout=subprocess.DEVNULL)
         with open(out, encoding="utf-8") as file:
@@ -327,6 +327,17 @@ def replacement(quick, plant):
     return [PolicyJob("replacement", {}, [], replacement_rows)]
 
 
+def recorded_rows(job, result):
+    del job
+    return {"recorded": [points(r) for r in result["recorded"]]}
+
+
+def recorded(quick, plant):
+    """The same on traces of real runs."""
+    del plant, quick
+    return [PolicyJob("recorded", {}, ["--recorded"], recorded_rows)]
+
+
 # ------------------------------------------------------------------ residency
 
 RECORD, DROP, WORD = 64, 16, 8  # bytes of what crosses the BAR
@@ -480,4 +491,4 @@ def pain(quick, plant):
 ALL = {"hoard": hoard, "alone": alone, "tune": tune, "series": series, "wait": wait,
        "grace": grace, "message": message, "scale": sizes,
        "residency": residency, "lists": lists, "kio": kio, "fair": fair,
-       "replacement": replacement, "pain": pain}
+       "replacement": replacement, "recorded": recorded, "pain": pain}

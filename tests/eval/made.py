@@ -32,8 +32,8 @@ def note(folder, experiment):
 
 def words(folder):
     """For the report: one version, or which experiment was made of which."""
-    by = {}
-    for experiment, of in versions(folder).items():
+    known, by = versions(folder), {}
+    for experiment, of in known.items():
         by.setdefault(of, []).append(experiment)
     if not by:
         return "a version that was not recorded"

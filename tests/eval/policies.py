@@ -6,7 +6,7 @@ Prints the points of hit ratio that each policy is behind Belady's MIN, and
 writes build/eval/policies.json; with the usual options it records them for
 docs/RESULTS.md, too. `floor`: how far behind it is who knows what to
 keep from the odds alone, see floor(). --record PATTERN=FILE adds a trace of
-ids.
+ids. --recorded: only the traces of real runs (recorded.py).
 """
 import argparse
 import collections
@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 
+import recorded
 import traces
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -26,6 +27,7 @@ import record  # noqa: E402
 OUT = os.path.join(ROOT, "build", "eval")
 SIM = [os.path.join(ROOT, "build", "bin", "unic-policysim")]
 SIZES = (64, 256, 1024, 4096)
+SMALL = (64, 128, 256, 512)  # tables that a real run does not fit in
 POLICIES = ("default", "s3fifo", "lru", "lfu", "random")
 # The odds of its pages stay the same for ever, or for so many references.
 STEADY = {**dict.fromkeys(set(traces.PATTERNS) - {"moving window", "stack"},
@@ -146,6 +148,22 @@ def hoarding(seed):
     return result
 
 
+def real():
+    """The traces of real runs, each process with its fair share."""
+    result = []
+    print(f"{'run':10}{'size':>6}{'Belady':>8}" + "".join(f"{p:>9}" for p in POLICIES))
+    for run, how in sorted(recorded.index().items()):
+        rows = simulate(recorded.unpack(run, OUT), "csv", SMALL, "--shares")
+        for size in SMALL:
+            best = 100 * rows["belady", size]["hit_ratio"]
+            result.append({"run": run, "entries": size, "references": how["references"],
+                           "belady": best,
+                           **{p: best - 100 * rows[p, size]["hit_ratio"] for p in POLICIES}})
+            print(f"{run:10}{size:6}{best:8.1f}"
+                  + "".join(f"{result[-1][p]:9.1f}" for p in POLICIES))
+    return result
+
+
 def mean(cells, what):
     """Where no floor is known, it is what the default does."""
     return sum(c["default"] if c[what] is None else c[what] for c in cells) / len(cells)
@@ -186,9 +204,14 @@ def main():
     ap.add_argument("--json", default=os.path.join(OUT, "policies.json"))
     ap.add_argument("--record", action="append", default=[],
                     metavar="PATTERN=FILE")
+    ap.add_argument("--recorded", action="store_true")
     args = ap.parse_args()
     SIM[1:] = ["--remember", args.remember]
     os.makedirs(OUT, exist_ok=True)
+    if args.recorded:
+        with open(args.json, "w") as f:
+            json.dump({"recorded": real()}, f, indent=1)
+        return
     table = []
     print(f"{'pattern':18}{'size':>6}{'Belady':>8}"
           + "".join(f"{p:>9}" for p in POLICIES) + f"{'floor':>9}")
@@ -208,12 +231,14 @@ def main():
     print("\nbeside a hoarder, % of the others' hit ratio without it:")
     print(" " * 40 + "".join(f"{p:>9}" for p in (*POLICIES, "min")))
     hoard = hoarding(args.seed)
+    print("\ntraces of real runs:")
+    runs = real()
     if not args.record and args.only == list(traces.PATTERNS) and \
             (args.seed, args.remember, args.json) == ("1", "2", ap.get_default("json")):
         keep(table, hints, hoard)
     with open(args.json, "w") as f:
-        json.dump({"regret": table, "hints": hints, "hoarder": hoard}, f,
-                  indent=1)
+        json.dump({"regret": table, "hints": hints, "hoarder": hoard,
+                   "recorded": runs}, f, indent=1)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import re
 import goals
 import made
 import plot
+import recorded
 import report_cost
 import report_fair
 from tables import num, pick, short, table
@@ -325,9 +326,9 @@ def replacement_table(rows):
                  [f"{p}, mean" for p in POLICIES] + ["floor"], out)
 
 
-def better_cells(rows):
+def better_cells(rows, of="pattern"):
     """Where another policy is better than the default by more than 1 point."""
-    found = [f"{p} by {num(r, 'default') - num(r, p):.1f} in `{r['pattern']}`, "
+    found = [f"{p} by {num(r, 'default') - num(r, p):.1f} in `{r[of]}`, "
              f"{r['entries']} entries" for r in rows for p in POLICIES
              if num(r, "default") - num(r, p) > 1]
     return "; ".join(found) or "none"
@@ -380,6 +381,23 @@ def pain_facts(t):
     }
 
 
+def recorded_facts(rows):
+    runs = recorded.index()
+    return {
+        "recorded_table": table(
+            ("run", "entries", "MIN hits, %", *POLICIES),
+            [(r["run"], r["entries"], f"{num(r, 'belady'):.1f}",
+              *[f"{num(r, p):.1f}" for p in POLICIES]) for r in rows]),
+        "recorded_runs": table(
+            ("run", "references", "of", "version", "commands"),
+            [(name, f"{how['references']:,}", f"{how['of']:,}", how["version"],
+              "; ".join(f"`{c}`" for c in how["commands"]))
+             for name, how in sorted(runs.items())]),
+        "recorded_worst": f"{max(num(r, 'default') for r in rows):.1f}",
+        "recorded_better": better_cells(rows, "run"),
+    }
+
+
 def goals_table(rows):
     return table(("goal", "found", "met"),
                  [(r["text"], r["found"],
@@ -399,7 +417,7 @@ def write(folder, page):
     replacement_plot(folder, t["replacement"])
     report_cost.plots(folder, t)
     facts = {"versions": made.words(folder), **replacement_facts(t), **hoard_facts(t), **grace_facts(t), **message_facts(t),
-             **report_cost.facts(t), **report_fair.facts(t["fair"]), **pain_facts(t),
+             **recorded_facts(t["recorded"]), **report_cost.facts(t), **report_fair.facts(t["fair"]), **pain_facts(t),
              "scale_entries": scale_table(curves, "entries"),
              "scale_procs": scale_table(curves, "procs"),
              "virt": report_cost.virt_words(t),

@@ -18,6 +18,8 @@ TLB_SIZES   := 64 256 1024
 # ... and on the policies of the firmware, as they are.
 REPLAYED  := $(addprefix tests/eval/,refs.c replay.c)
 POLICYSIM := tests/eval/policysim.c $(REPLAYED)
+# What `make image-recorder` links into the soft NIC.
+RECORDER_SRCS := tests/eval/recorder.c
 PARTS_unic-policysim = $(POLICYSIM) $(POLICIES) $(ARGUMENTS)
 LIBS_unic-policysim := -ljson-c
 
@@ -25,5 +27,6 @@ INC_tests/eval              = -Itests/eval -Itests/sim -Ihal -Ihost_driver/core 
 INC_tests/eval/scale.c      = -Ihal/fake $(INC_firmware)
 INC_tests/eval/inside.c     = -Itests/eval -Itests/sim -Ihost_driver/core $(INC_firmware)
 INC_tests/eval/policysim.c := -Itests/eval -Ifirmware -Ihal -Iboards/soft -Ihost_driver/daemon
+INC_tests/eval/recorder.c  := -Itests/eval -Ifirmware -Ihal -Iboards/soft
 INC_tests/eval/refs.c      := -Itests/eval
 INC_tests/eval/replay.c    := -Itests/eval -Ifirmware -Ihal -Iboards/soft

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import tempfile
 
+import recorded
 import traces
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -109,9 +110,20 @@ def goals(folder):
         assert kept[0] >= 0.98 * kept[1], (size, kept)
 
 
+def real_runs(folder):
+    """Each trace of tests/eval/traces says where it is from, and is whole."""
+    runs = recorded.index()
+    files = {f.removesuffix(".csv.gz") for f in os.listdir(recorded.TRACES)} - {"index.json"}
+    assert files == set(runs) and len(runs) >= 3, (files, set(runs))
+    for name, how in runs.items():
+        assert how["commands"] and how["version"], (name, how)
+        text, _ = results(folder, recorded.unpack(name, folder), "csv", "-e", "64")
+        assert text.startswith(f"{how['references']} references"), (name, text[:40])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for test in (same_in_each_format, refusals, goals):
+        for test in (same_in_each_format, refusals, real_runs, goals):
             test(folder)
             print(f"  {test.__name__}: ok")
 

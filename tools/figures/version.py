@@ -8,7 +8,7 @@ results of a release can be those of the release.
     version.py --commit NAME   of a commit
     version.py --find VERSION  the newest commit before HEAD that has it
 
-Results are what lies under docs/evidence, the parts of documents that a command made
+Results are what lies under docs/evidence and tests/eval/traces, the parts of documents that a command made
 (MADE), and recorded counts and sizes (RECORDS). All else counts, also a file that is
 not committed yet.
 """
@@ -21,7 +21,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-RESULTS = ("docs/evidence/",)
+RESULTS = ("docs/evidence/", "tests/eval/traces/")
 MADE = re.compile(r"(<!-- made [^>]+ -->).*?(<!-- end -->)", re.S)
 DIGITS = 12
 
