@@ -111,9 +111,11 @@ static void make_absolute(struct run_device *dev)
 
 	unic_where_split(dev->where, path, sizeof(path), &select);
 	strcpy(rest, dev->where + strlen(path));
-	if (realpath(path, full) &&
-	    strlen(full) + strlen(rest) < sizeof(dev->where))
-		sprintf(dev->where, "%s%s", full, rest);
+	if (!realpath(path, full) ||
+	    strlen(full) + strlen(rest) >= sizeof(dev->where))
+		return;
+	strcpy(dev->where, full);
+	strcat(dev->where, rest);
 }
 
 /* Store the address of @dev, whose driver must be there. */
