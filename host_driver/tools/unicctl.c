@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ctl_dump.h"
 #include "ctl_fetch.h"
 #include "ctl_histogram.h"
 #include "ctl_limit.h"
@@ -49,6 +50,7 @@ static const char doc[] =
 	"                     waits, upcalls; and the queue of requests\n"
 	"  mr, tlb, tokens, qp, cq   the tables of the NIC\n"
 	"  histograms         how long waits, graces and misses took\n"
+	"  dump               all tables as they were at one instant\n"
 	"  uses               what regions are used for, as the NIC shows it\n"
 	"  trace              what the NIC did (--follow: and does; --groups:\n"
 	"                     what it records from now on; --refs: the uses "
@@ -248,7 +250,7 @@ static int do_stats(struct unic_conn *conn, const struct ctl_options *o)
 
 static int do_mr(struct unic_conn *conn, const struct ctl_options *o)
 {
-	return show_object(o, ctl_mr(conn),
+	return show_object(o, ctl_table(conn, UNIC_TABLE_MR),
 			   "mr gen stag proc kind dependents state class "
 			   "residency "
 			   "rights iova length "
@@ -257,22 +259,33 @@ static int do_mr(struct unic_conn *conn, const struct ctl_options *o)
 
 static int do_tlb(struct unic_conn *conn, const struct ctl_options *o)
 {
-	return show_object(o, ctl_tlb(conn), NULL);
+	return show_object(o, ctl_table(conn, UNIC_TABLE_TLB), NULL);
 }
 
 static int do_tokens(struct unic_conn *conn, const struct ctl_options *o)
 {
-	return show_object(o, ctl_tokens(conn), NULL);
+	return show_object(o, ctl_table(conn, UNIC_TABLE_TOKEN), NULL);
 }
 
 static int do_qp(struct unic_conn *conn, const struct ctl_options *o)
 {
-	return show_object(o, ctl_qp(conn), NULL);
+	return show_object(o, ctl_table(conn, UNIC_TABLE_QP), NULL);
 }
 
 static int do_cq(struct unic_conn *conn, const struct ctl_options *o)
 {
-	return show_object(o, ctl_cq(conn), NULL);
+	return show_object(o, ctl_table(conn, UNIC_TABLE_CQ), NULL);
+}
+
+static int do_dump(struct unic_conn *conn, const struct ctl_options *o)
+{
+	struct json_object *obj = ctl_dump(conn);
+
+	if (!obj || o->json)
+		return show_object(o, obj, NULL);
+	ctl_dump_print(obj);
+	json_object_put(obj);
+	return 0;
 }
 
 static int do_ps(struct unic_conn *conn, const struct ctl_options *o)
@@ -485,6 +498,7 @@ static const struct command {
 	{ "nics", do_nics, false },	{ "fault", do_fault, true },
 	{ "policy", do_policy, true },	{ "rate", do_rate, false },
 	{ "limits", do_limits, false }, { "histograms", do_histograms, false },
+	{ "dump", do_dump, false },
 };
 
 static const struct command *find_command(const char *name)
