@@ -166,6 +166,10 @@ def test_metrics(rig):
     hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "50", show=False)
     try:
         hog.expect("holds 50")
+        end = time.monotonic() + hosts.PATIENCE_S
+        while not rig.ctl(0, "stats")["nic"]["mr_registered"]:  # shown at the next heartbeat
+            assert time.monotonic() < end, "no registration is counted"
+            time.sleep(0.02)
         said = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0),
                                "metrics"], capture_output=True, text=True, check=True).stdout
         held = [p["held"] for p in rig.ctl(0, "ps")["procs"] if p["name"] == "unic-hog"]
