@@ -23,15 +23,6 @@ static struct json_object *row_histogram(const void *row)
 	return o;
 }
 
-static uint64_t member_u64(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v)
-		       ? (uint64_t)json_object_get_int64(v)
-		       : 0;
-}
-
 /* Copy the counts of histogram @which in @rows to @count. */
 static void gather_counts(struct json_object *rows, uint32_t which,
 			  uint64_t count[UNIC_HIST_BUCKETS])
@@ -42,8 +33,8 @@ static void gather_counts(struct json_object *rows, uint32_t which,
 
 	for (i = 0; i < json_object_array_length(rows); i++) {
 		row = json_object_array_get_idx(rows, i);
-		b = member_u64(row, "first");
-		if (member_u64(row, "which") != which)
+		b = ctl_u64_of(row, "first");
+		if (ctl_u64_of(row, "which") != which)
 			continue;
 		json_object_object_get_ex(row, "count", &list);
 		for (k = 0; k < UNIC_HIST_ROW && b + k < UNIC_HIST_BUCKETS; k++)

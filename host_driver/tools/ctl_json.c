@@ -37,6 +37,15 @@ void ctl_add_ipv4(struct json_object *o, const char *key, uint32_t ipv4)
 	ctl_add_string(o, key, inet_ntop(AF_INET, &addr, text, sizeof(text)));
 }
 
+uint64_t ctl_u64_of(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v)
+		       ? (uint64_t)json_object_get_int64(v)
+		       : 0;
+}
+
 void ctl_add_hex(struct json_object *o, const char *key, uint64_t v)
 {
 	char text[20];

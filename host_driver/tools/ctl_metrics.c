@@ -7,6 +7,7 @@
 
 #include "ctl_fetch.h"
 #include "ctl_histogram.h"
+#include "ctl_json.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -31,14 +32,6 @@ static const char *text_of(struct json_object *o, const char *key)
 
 	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v)
 						     : "";
-}
-
-static int64_t number_of(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) ? json_object_get_int64(v)
-						     : 0;
 }
 
 /* A label's value, as the format wants it. */
@@ -87,11 +80,12 @@ static void put_processes(FILE *out, struct json_object *procs)
 		for (i = 0; i < json_object_array_length(procs); i++) {
 			p = json_object_array_get_idx(procs, i);
 			fprintf(out, "unic_process_%s{proc=\"%" PRId64 "\"",
-				key, number_of(p, "proc"));
+				key, (int64_t)ctl_u64_of(p, "proc"));
 			fprintf(out, ",pid=\"%" PRId64 "\",name=\"",
-				number_of(p, "pid"));
+				(int64_t)ctl_u64_of(p, "pid"));
 			put_escaped(out, text_of(p, "name"));
-			fprintf(out, "\"} %" PRId64 "\n", number_of(p, key));
+			fprintf(out, "\"} %" PRId64 "\n",
+				(int64_t)ctl_u64_of(p, key));
 		}
 	}
 }
@@ -107,7 +101,8 @@ static void put_histogram(FILE *out, struct json_object *h)
 	json_object_object_get_ex(h, "buckets", &list);
 	fprintf(out, "# TYPE unic_%s_us histogram\n", name);
 	for (i = 0; i < json_object_array_length(list); i++) {
-		sum += number_of(json_object_array_get_idx(list, i), "count");
+		sum += (int64_t)ctl_u64_of(json_object_array_get_idx(list, i),
+					   "count");
 		fprintf(out,
 			"unic_%s_us_bucket{le=\"%" PRIu64 "\"} %" PRId64 "\n",
 			name, UINT64_C(1) << i, sum);
@@ -130,7 +125,7 @@ static void put_all(FILE *out, struct json_object *info,
 	put_gauge(out, "ready", "1 if the NIC is ready",
 		  !strcmp(text_of(info, "nic"), "ready"));
 	put_gauge(out, "tlb_entries", "Entries of the table",
-		  number_of(info, "tlb_entries"));
+		  (int64_t)ctl_u64_of(info, "tlb_entries"));
 	if (json_object_object_get_ex(stats, "nic", &part))
 		put_counters(out, "nic", part);
 	if (json_object_object_get_ex(stats, "driver", &part))
