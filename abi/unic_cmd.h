@@ -138,7 +138,7 @@ enum unic_status {
 	UNIC_ST_RIGHTS = 23,	   /* the region does not grant what is asked */
 	UNIC_ST_BOUNDS = 24,	   /* not inside the region */
 	UNIC_ST_EVICTED = 25,	   /* the region was taken back, or is closed
-				    * for it */
+				    * for it; DUMP: the snapshot has ended */
 	UNIC_ST_BUS = 26,	   /* not inside a DMA window; MR_REG, MR_FILL,
 				    * MR_FAULT, MR_REREG: not aligned to the
 				    * page */

@@ -12,19 +12,29 @@
 
 /* DUMP. Writes the rows of a table that are in use, from `first` on, into the
  * list page as struct unic_row_*, as many as fit; completion says how many and
- * where to go on. */
+ * where to go on. Rows of one snapshot are all of one instant, whichever table
+ * they are of and however many commands fetch them. The next snapshot is taken
+ * twice UNIC_SNAPSHOT_NS after the last at the earliest. */
 struct unic_cmd_dump {
 	struct unic_cmd_hdr hdr;
-	unic_le32 table; /* enum unic_table, but for ELEMENT */
-	unic_le32 first; /* row to begin with; INVALID behind the last of the
-			  * table */
-	unic_le32 rsvd[12];
+	unic_le32 table;    /* enum unic_table, but for ELEMENT */
+	unic_le32 first;    /* row to begin with; INVALID behind the last of the
+			     * table */
+	unic_le32 snapshot; /* UNIC_FEAT_SNAPSHOT, else 0: rows of the snapshot
+			     * of this number; EVICTED: it has ended.
+			     * 0: rows as they are now */
+	unic_le32 rsvd[11];
 };
+#define UNIC_SNAPSHOT_TAKE 0xffffffffu /* takes one; BUSY: too soon */
+#define UNIC_SNAPSHOT_NS   10000000u   /* from there to its end at the latest */
 struct unic_cpl_dump {
 	struct unic_cmd_hdr hdr;
-	unic_le32 rows; /* written, at most 64 */
-	unic_le32 next; /* first row of the next call; 0 = no more */
-	unic_le32 rsvd[12];
+	unic_le32 rows;	    /* written, at most 64 */
+	unic_le32 next;	    /* first row of the next call; 0 = no more */
+	unic_le32 snapshot; /* that they are of; 0: of none */
+	unic_le32 rsvd0;
+	unic_le64 time_ns; /* NIC time of the snapshot; 0: of none */
+	unic_le32 rsvd[8];
 };
 #define UNIC_ROW_BYTES 64u /* of each struct unic_row_* */
 

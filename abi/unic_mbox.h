@@ -91,6 +91,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_RATES		(1ull << 30) /* RATE; `rate`, `burst` of PROC_ATTACH */
 #define UNIC_FEAT_EVICTABLE	(1ull << 31) /* `evictable` of a usage */
 #define UNIC_FEAT_HISTOGRAMS	(1ull << 32) /* DUMP: TABLE_HISTOGRAM */
+#define UNIC_FEAT_SNAPSHOT	(1ull << 33) /* `snapshot` of DUMP */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.

@@ -49,6 +49,11 @@
 #define UNIC_HISTOGRAMS 1
 #endif
 
+/* Whether the NIC holds its tables for a dump (command/dump.h); as above. */
+#ifndef UNIC_SNAPSHOT
+#define UNIC_SNAPSHOT 1
+#endif
+
 /* Whether there are transmit limits (transport/meter.h); as above. */
 #ifndef UNIC_METERS
 #define UNIC_METERS 1

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command/cmd.h"
+#include "command/dump.h"
 #include "command/proc.h"
 #include "nic.h"
 #include "transport/requester.h"
@@ -214,7 +215,7 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 		if (!poll_mailbox(nic))
 			break;
 	if (nic->state != UNIC_NIC_READY)
-		return; /* a reset runs: INV-15 */
+		return; /* a reset runs (INV-15), or a snapshot is read */
 	wake_faulted(nic);
 	if (nic->now_ns >= nic->beat_ns) {
 		publish_beat(nic);
@@ -237,13 +238,37 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 	nic->timers_ns = min_ns(nic->timers_ns, next);
 }
 
-/* One round while a reset runs or after a failure: nothing is accepted or started
- * (nic.h). */
+/* One round while a snapshot is read: but for the mailbox, nothing is looked at, so no
+ * table changes, and all else waits where it is. Timers run as much later as the snapshot
+ * lasts (INV-6). */
+static __attribute__((noinline, cold)) bool poll_held(struct unic_nic *nic)
+{
+	bool worked = false;
+
+	nic->now_ns = unic_port_now_ns(nic->port);
+	if (nic->now_ns >= unic_dump_until(&nic->command)) {
+		unic_dump_resume(&nic->command);
+		return true;
+	}
+	nic->timers_ns = min_ns(nic->beat_ns, unic_dump_until(&nic->command));
+	if (unic_mbox_due(&nic->mbox))
+		worked = poll_mailbox(nic);
+	if (nic->now_ns >= nic->beat_ns)
+		publish_beat(nic);
+	unic_mbox_flush(&nic->base);
+	return worked;
+}
+
+/* One round while a snapshot is read (poll_held()), or while a reset runs or after a
+ * failure: then nothing is accepted or started (nic.h). */
 static __attribute__((noinline, cold)) bool poll_not_ready(struct unic_nic *nic)
 {
-	bool worked = nic->pieces && unic_dma_poll(&nic->transport);
 	uint32_t value = unic_mbox_fence(&nic->mbox);
+	bool worked;
 
+	if (UNIC_SNAPSHOT && nic->state == UNIC_NIC_HELD && !value)
+		return poll_held(nic);
+	worked = nic->pieces && unic_dma_poll(&nic->transport);
 	unic_evict_settle(&nic->revoke);
 	if (value)
 		handle_fence(nic, value);

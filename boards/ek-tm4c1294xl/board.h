@@ -26,6 +26,7 @@
 #define UNIC_RESTORE_FORMS 1
 #define UNIC_METERS	   1
 #define UNIC_HISTOGRAMS	   1
+#define UNIC_SNAPSHOT	   1
 #define UNIC_TABLE_READS   0
 
 #define UNIC_QP_WINDOW	   16u

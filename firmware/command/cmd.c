@@ -353,17 +353,7 @@ static int do_query_usage(struct unic_command *nic, const void *rec, void *out,
 static int do_dump(struct unic_command *nic, const void *rec, void *out,
 		   uint8_t *list)
 {
-	const struct unic_cmd_dump *cmd = rec;
-	struct unic_cpl_dump *cpl = out;
-	uint32_t next = 0;
-	int rows = unic_dump(nic, unic_from_le32(cmd->table),
-			     unic_from_le32(cmd->first), list, &next);
-
-	if (rows < 0)
-		return rows;
-	cpl->rows = unic_to_le32((uint32_t)rows);
-	cpl->next = unic_to_le32(next);
-	return 0;
+	return unic_dump(nic, rec, list, out);
 }
 
 static int do_trace_ctl(struct unic_command *nic, const void *rec, void *out,
@@ -454,7 +444,10 @@ static const struct {
 	CMD(ARP_RESOLVE, do_arp, unic_cmd_arp, user),
 	CMD(MAD_SEND, do_mad_send, unic_cmd_mad_send, mac),
 	UNTIMED(QUERY_USAGE, do_query_usage, unic_cmd_obj, id),
-	UNTIMED(DUMP, do_dump, unic_cmd_dump, first),
+	[UNIC_CMD_DUMP] = { do_dump,
+			    UNIC_SNAPSHOT ? USED(unic_cmd_dump, snapshot)
+					  : USED(unic_cmd_dump, first),
+			    true },
 	CMD(MR_FAULT, unic_cmd_mr_fault, unic_cmd_mr_fault, cannot),
 	CMD(MR_INVALIDATE, unic_cmd_mr_invalidate, unic_cmd_mr_pages, advice),
 	CMD(MR_ADVISE, unic_cmd_mr_advise, unic_cmd_mr_pages, advice),
@@ -503,23 +496,39 @@ int unic_cmd_one(struct unic_command *nic, const void *rec, void *out,
 	return commands[hdr->opcode].run(nic, rec, out, list);
 }
 
+/* A command in another state than READY: may it run? One that is not of the snapshot
+ * ends it, and so runs in state READY. */
+static __attribute__((noinline, cold)) bool may_run(struct unic_command *nic,
+						    const void *rec)
+{
+	const struct unic_cmd_hdr *hdr = rec;
+
+	if (UNIC_SNAPSHOT && nic->state == UNIC_NIC_HELD) {
+		if (hdr->opcode != UNIC_CMD_DUMP || !unic_dump_holds(nic, rec))
+			unic_dump_resume(nic);
+		return true;
+	}
+	return hdr->opcode == UNIC_CMD_DUMP || hdr->opcode == UNIC_CMD_NOP;
+}
+
 static int run_cmd(struct unic_command *nic, const uint8_t *rec, void *out,
 		   uint8_t *list)
 {
 	const struct unic_cmd_hdr *hdr = (const struct unic_cmd_hdr *)rec;
+	unic_cmd_fn *run;
 
 	if (!is_command(hdr->opcode) || !commands[hdr->opcode].run)
 		return -UNIC_EOPCODE;
+	run = commands[hdr->opcode].run;
 	if (unic_from_le32(hdr->epoch) != nic->epoch)
 		return -UNIC_EEPOCH;
 	if (hdr->status || !rest_is_zero(rec, commands[hdr->opcode].used))
 		return -UNIC_EINVAL;
-	if (unlikely(nic->state != UNIC_NIC_READY) &&
-	    hdr->opcode != UNIC_CMD_DUMP && hdr->opcode != UNIC_CMD_NOP)
+	if (unlikely(nic->state != UNIC_NIC_READY) && !may_run(nic, rec))
 		return -UNIC_EFAILED;
 	if (unlikely(nic->evict_due))
 		unic_evict_settle(&nic->revoke);
-	return commands[hdr->opcode].run(nic, rec, out, list);
+	return run(nic, rec, out, list);
 }
 
 void unic_cmd_execute(struct unic_command *nic, const void *rec, void *out,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* dump.c - rows of the tables, for unicctl. Read-only; off the hot path. */
+/* dump.c - rows of the tables, for unicctl. Changes no table; off the hot path. */
 #include <string.h>
 
 #include "command/dump.h"
@@ -129,6 +129,14 @@ static bool proc_row(struct unic_command *nic, uint32_t i, void *row)
 	return true;
 }
 
+/* The instant that rows are of. */
+static uint64_t rows_ns(const struct unic_command *nic)
+{
+	return UNIC_SNAPSHOT && nic->state == UNIC_NIC_HELD
+		       ? nic->snapshot->since_ns
+		       : nic->now_ns;
+}
+
 static bool wait_row(struct unic_command *nic, uint32_t i, void *row)
 {
 	const struct unic_wait *w = &nic->admission.wait[i];
@@ -140,7 +148,7 @@ static bool wait_row(struct unic_command *nic, uint32_t i, void *row)
 	r->proc = unic_to_le32(w->proc);
 	r->entries = unic_to_le32(w->args.n_pages);
 	r->age_us =
-		unic_to_le32((uint32_t)((nic->now_ns - w->since_ns) / 1000));
+		unic_to_le32((uint32_t)((rows_ns(nic) - w->since_ns) / 1000));
 	return true;
 }
 
@@ -207,25 +215,87 @@ static const struct {
 				   UNIC_HIST_ROWS },
 };
 
-int unic_dump(struct unic_command *nic, uint32_t table, uint32_t first,
-	      uint8_t *list, uint32_t *next)
-{
-	uint64_t row[UNIC_ROW_BYTES / 8];
-	int n = 0;
-	uint32_t i;
+/* --------------------------------------------------------------- snapshots */
 
+bool unic_dump_holds(const struct unic_command *nic,
+		     const struct unic_cmd_dump *cmd)
+{
+	return unic_from_le32(cmd->snapshot) == nic->snapshot->number;
+}
+
+uint64_t unic_dump_until(const struct unic_command *nic)
+{
+	return nic->snapshot->since_ns + UNIC_SNAPSHOT_NS;
+}
+
+void unic_dump_resume(struct unic_command *nic)
+{
+	nic->state = UNIC_NIC_READY;
+	nic->timers_ns = 0;
+}
+
+/* The number of a snapshot is never 0 or UNIC_SNAPSHOT_TAKE. */
+static int take_snapshot(struct unic_command *nic)
+{
+	struct unic_snapshot *h = nic->snapshot;
+	uint64_t now = unic_port_now_ns(nic->port);
+
+	if (nic->state != UNIC_NIC_READY)
+		return -UNIC_EFAILED;
+	if (h->number && now - h->since_ns < 2ull * UNIC_SNAPSHOT_NS)
+		return -UNIC_EBUSY;
+	h->number = h->number + 1 < UNIC_SNAPSHOT_TAKE ? h->number + 1 : 1;
+	h->since_ns = now;
+	nic->now_ns = now;
+	nic->state = UNIC_NIC_HELD;
+	return 0;
+}
+
+/* Fills in what @cpl says of snapshot @number, or of the one that this takes. */
+static int find_snapshot(struct unic_command *nic, uint32_t number,
+			 struct unic_cpl_dump *cpl)
+{
+	const struct unic_snapshot *h = nic->snapshot;
+	int err = 0;
+
+	if (number == UNIC_SNAPSHOT_TAKE)
+		err = take_snapshot(nic);
+	else if (nic->state != UNIC_NIC_HELD)
+		err = -UNIC_EEVICTED;
+	if (err)
+		return err;
+	cpl->snapshot = unic_to_le32(h->number);
+	cpl->time_ns = unic_to_le64(h->since_ns);
+	return 0;
+}
+
+int unic_dump(struct unic_command *nic, const struct unic_cmd_dump *cmd,
+	      uint8_t *list, struct unic_cpl_dump *cpl)
+{
+	uint32_t table = unic_from_le32(cmd->table);
+	uint64_t row[UNIC_ROW_BYTES / 8];
+	uint32_t n = 0, i;
+	int err;
+
+	i = unic_from_le32(cmd->first);
 	if (table >= sizeof(tables) / sizeof(tables[0]) ||
-	    !tables[table].write || first >= tables[table].rows)
+	    !tables[table].write || i >= tables[table].rows)
 		return -UNIC_EINVAL;
-	for (i = first; i < tables[table].rows && n < (int)ROWS; i++) {
+	if (UNIC_SNAPSHOT && cmd->snapshot) {
+		err = find_snapshot(nic, unic_from_le32(cmd->snapshot), cpl);
+		if (err)
+			return err;
+	}
+	for (; i < tables[table].rows && n < ROWS; i++) {
 		memset(row, 0, sizeof(row));
 		if (!tables[table].write(nic, i, row))
 			continue;
-		memcpy(list + (uint32_t)n * UNIC_ROW_BYTES, row, sizeof(row));
+		memcpy(list + n * UNIC_ROW_BYTES, row, sizeof(row));
 		n++;
 	}
-	*next = i < tables[table].rows ? i : 0;
-	return n;
+	cpl->rows = unic_to_le32(n);
+	cpl->next = unic_to_le32(i < tables[table].rows ? i : 0);
+	return 0;
 }
 
 /* CRC-32 (IEEE) without a table, since tables may be what is damaged. */

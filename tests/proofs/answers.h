@@ -227,12 +227,12 @@ int unic_mad_send(struct unic_transport *n, const struct unic_cmd_mad_send *c,
 	return any_answer(c, sizeof(*c));
 }
 
-int unic_dump(struct unic_command *n, uint32_t table, uint32_t first,
-	      uint8_t *list, uint32_t *next)
+int unic_dump(struct unic_command *n, const struct unic_cmd_dump *cmd,
+	      uint8_t *list, struct unic_cpl_dump *cpl)
 {
-	(void)n, (void)table, (void)first;
+	(void)n, (void)cmd;
 	list[UNIC_LIST_BYTES - 1] = any8();
-	*next = any32();
+	cpl->next = unic_to_le32(any32());
 	return any_answer(list, UNIC_LIST_BYTES);
 }
 
