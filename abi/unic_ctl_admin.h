@@ -92,16 +92,26 @@ struct unic_ctl_stats_reply {
  * and token rows see there. */
 struct unic_ctl_dump {
 	struct unic_ctl_hdr hdr;
-	unic_le32 table; /* enum unic_table */
-	unic_le32 first; /* row of the table to begin with, from 0;
-			  * behind its end: INVALID */
-	unic_le32 rsvd[10];
+	unic_le32 table;    /* enum unic_table */
+	unic_le32 first;    /* row of the table to begin with, from 0;
+			     * behind its end: INVALID. Of a snapshot: 0, or
+			     * `next` of the reply before */
+	unic_le32 snapshot; /* 0: rows as they are now. UNIC_SNAPSHOT_TAKE: a
+			     * new one, which the driver reads and keeps;
+			     * BUSY: another is being read. Else the number of
+			     * one; EVICTED: the driver does not keep it any
+			     * more. UNSUPPORTED: a NIC without
+			     * UNIC_FEAT_SNAPSHOT */
+	unic_le32 rsvd[9];
 };
 struct unic_ctl_dump_reply {
 	struct unic_ctl_hdr hdr;
-	unic_le32 rows; /* in the tail */
-	unic_le32 next; /* first of the next request; 0 = no more */
-	unic_le32 rsvd[10];
+	unic_le32 rows;	    /* in the tail */
+	unic_le32 next;	    /* first of the next request; 0 = no more */
+	unic_le32 snapshot; /* that the rows are of; 0: of none */
+	unic_le32 rsvd0;
+	unic_le64 time_ns; /* NIC time of the snapshot; 0: of none */
+	unic_le32 rsvd[6];
 };
 
 /* PS. Tail: one struct unic_ctl_proc per process slot in use; the NIC's view of

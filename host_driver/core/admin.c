@@ -7,6 +7,7 @@
 
 #include "device.h"
 #include "region/region.h"
+#include "snapshot.h"
 #include "unic_stats.h"
 
 void unic_admin_info(struct unic_req *req)
@@ -166,6 +167,10 @@ void unic_admin_dump(struct unic_req *req)
 	struct unic_ctl_dump r;
 
 	memcpy(&r, req->rec, sizeof(r));
+	if (r.snapshot) {
+		unic_snapshot_dump(req, &r);
+		return;
+	}
 	cmd.table = r.table;
 	cmd.first = r.first;
 	if (unic_req_list(req, UNIC_LIST_BYTES))

@@ -30,7 +30,8 @@ void unic_admin_stats(struct unic_req *req);
 void unic_admin_uses(struct unic_req *req);
 
 /** unic_admin_dump() - DUMP: rows of one table of the NIC from `first` on, 64 bytes
- * each, as many as a list page holds. NO_MEMORY: no list page for @req. */
+ * each, as many as a list page holds; or of a snapshot (snapshot.h). NO_MEMORY: no list
+ * page for @req. */
 void unic_admin_dump(struct unic_req *req);
 
 /** unic_admin_ps() - PS: one struct unic_ctl_proc as tail for each process slot in

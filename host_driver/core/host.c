@@ -21,6 +21,7 @@
 #include "region/region_reg.h"
 #include "region/region_unmap.h"
 #include "restore.h"
+#include "snapshot.h"
 #include "upcall.h"
 
 #define LISTENERS_MAX 64u	    /* of a process */
@@ -432,6 +433,7 @@ void unic_host_delete(struct unic_host *host)
 	unic_region_pages_fini(host);
 	unic_objects_fini(&host->objects);
 	unic_os_free(os, host->token_of);
+	unic_os_free(os, host->snapshot.row);
 	if (host->provider && host->provider->ops->fini)
 		host->provider->ops->fini(host->provider);
 	unic_os_free(os, host->provider);
@@ -468,6 +470,7 @@ void unic_host_client_gone(struct unic_host *host, struct unic_client *client)
 	for (req = host->reqs; req; req = req->next)
 		if (req->client == client)
 			req->client = NULL;
+	unic_snapshot_client_gone(host, client);
 	client->slot = UNIC_OS_NO_SLOT;
 	client->open = 0;
 	if (slot != UNIC_OS_NO_SLOT)
@@ -544,6 +547,7 @@ uint64_t unic_host_poll(struct unic_host *host)
 
 	unic_grants_step(host);
 	next = unic_upcall_poll(host, now, away < next ? away : next);
+	next = unic_snapshot_poll(host, now, next);
 	if (!host->ready) {
 		set = host->epoch ? run_setup(host) : UINT64_MAX;
 		return set < next ? set : next;

@@ -29,6 +29,17 @@ enum unic_call_state {
 	UNIC_CALL_TAKEN = 1,
 };
 
+/* When the command of a call is sent. From one that is FIRST to one that is LAST no
+ * others go to the device. That ends, too, when the device is lost, or answers FIRST or
+ * NEXT with another status than OK. */
+enum unic_call_order {
+	UNIC_CALL_IN_TURN = 0,
+	UNIC_CALL_FIRST = 1, /* in its turn; those behind it wait */
+	UNIC_CALL_NEXT = 2,  /* before those that wait */
+	/* as NEXT; those that wait are there before the device can be done with it */
+	UNIC_CALL_LAST = 3,
+};
+
 /*
  * One command under way. The caller owns the struct and @list and changes neither
  * until done(). @list (or NULL) is the list page of UNIC_LIST_BYTES: input of the
@@ -43,6 +54,7 @@ struct unic_call {
 	void *list;
 	uint32_t list_bytes; /* of input */
 	uint8_t state;	     /* enum unic_call_state */
+	uint8_t order;	     /* enum unic_call_order, the access layer's */
 };
 
 enum unic_provider_state {

@@ -205,6 +205,21 @@ struct unic_cm {
 	uint64_t next_ns;    /* earliest timer of a connection */
 };
 
+/* All tables of the device as of one instant (snapshot.c). */
+struct unic_hsnapshot {
+	uint8_t (*row)[UNIC_ROW_BYTES]; /* by table; NULL: there is none */
+	uint32_t room, rows;		/* of `row`: there are, and are used */
+	uint32_t end[UNIC_TABLE_HISTOGRAM + 1]; /* of the rows of each table */
+	uint32_t number;			/* of the last one */
+	uint64_t time_ns;			/* NIC time */
+	struct unic_client *client;		/* that it was taken for */
+	uint64_t next_ns; /* when it ends; fetch: when it is tried again */
+	/* the request that is answered when all rows are there; or NULL */
+	struct unic_req *fetch;
+	uint32_t tries, table, status; /* of it */
+	uint32_t of_nic;	       /* the NIC's number of the snapshot */
+};
+
 struct unic_host {
 	struct unic_os *os;
 	struct unic_provider *provider;
@@ -238,6 +253,7 @@ struct unic_host {
 	uint32_t tokens;  /* of the device */
 	struct unic_cm cm;
 	struct unic_held held;
+	struct unic_hsnapshot snapshot;
 	/* when unic_host_new() ran; when the next HOST_TIME is sent */
 	uint64_t start_ns, time_ns;
 	uint64_t loads_ns;   /* region_reg.c: when pins are tried again */

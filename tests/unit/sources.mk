@@ -93,6 +93,7 @@ PARTS_test_driver_region   = tests/unit/driver/test_driver_region.c $(DRIVER_RIG
 WRAP_test_driver_region    := --for-linker=--wrap=unic_frames_pin
 PARTS_test_driver_request  = tests/unit/driver/test_driver_request.c $(DRIVER_RIG)
 PARTS_test_driver_restore  = tests/unit/driver/test_driver_restore.c $(DRIVER_RIG)
+PARTS_test_driver_snapshot = tests/unit/driver/test_driver_snapshot.c $(DRIVER_RIG)
 PARTS_test_driver_vectors  = tests/unit/driver/test_driver_vectors.c tests/unit/vector.c $(DRIVER_RIG)
 UNIT_HOST := $(sort $(patsubst PARTS_%,%,$(filter PARTS_test_%,$(.VARIABLES))))
 

@@ -59,7 +59,7 @@ ROOMS = {
         ("region", r"region/"),
         ("queue", r"queue(_token)?\."),
         ("cm", r"cm/"),
-        ("process", r"(admin|batch|dispatch|nics|proc|rate|recall|restore|resync)\."),
+        ("process", r"(admin|batch|dispatch|nics|proc|rate|recall|restore|resync|snapshot)\."),
         ("host", r"host\."),
         ("provider", r"provider/"),
     ],

@@ -53,6 +53,7 @@ void unic_mbox_client_reset(struct unic_mbox_client *m)
 	m->evt_seen = 0;
 	m->bad_epoch = 0;
 	m->epoch = 0;
+	m->alone = false;
 }
 
 void unic_mbox_client_epoch(struct unic_mbox_client *m, uint32_t epoch)
@@ -62,6 +63,7 @@ void unic_mbox_client_epoch(struct unic_mbox_client *m, uint32_t epoch)
 
 /* --------------------------------------------------------------- commands */
 
+/* Write the command of @call, which the NIC sees from tell_nic() on. */
 static void put_command(struct unic_mbox_client *m, struct unic_call *call)
 {
 	uint32_t at = m->cmd_tail % UNIC_CMD_ENTRIES;
@@ -81,13 +83,15 @@ static void put_command(struct unic_mbox_client *m, struct unic_call *call)
 		memcpy(m->bar + UNIC_BAR_LIST_OFF + at * UNIC_LIST_BYTES,
 		       call->list, call->list_bytes);
 	memcpy(m->bar + UNIC_BAR_CMD_OFF + at * 64, call->cmd, 64);
-	unic_os_wmb();
 	m->cmd_tail++;
-	UNIC_STORE(driver_page(m)->cmd_tail, unic_to_le32(m->cmd_tail));
+	if (call->order != UNIC_CALL_IN_TURN)
+		m->alone = call->order != UNIC_CALL_LAST;
 }
 
-static void wake_nic(struct unic_mbox_client *m)
+static void tell_nic(struct unic_mbox_client *m)
 {
+	unic_os_wmb();
+	UNIC_STORE(driver_page(m)->cmd_tail, unic_to_le32(m->cmd_tail));
 	unic_os_mb(); /* write cmd_tail before reading `asleep` */
 	if (UNIC_LOAD(nic_page(m)->asleep))
 		unic_os_ring_nic(m->os);
@@ -99,20 +103,29 @@ static bool has_room(const struct unic_mbox_client *m)
 	       !m->slot[m->cmd_tail % UNIC_CMD_ENTRIES];
 }
 
-void unic_mbox_client_submit(struct unic_mbox_client *m, struct unic_call *call)
+/* True if @call goes before those that wait. */
+static bool is_ahead(const struct unic_call *call)
 {
-	call->next = NULL;
-	if (!m->wait_head && has_room(m)) {
-		put_command(m, call);
-		wake_nic(m);
-		return;
-	}
+	return call->order > UNIC_CALL_FIRST;
+}
+
+static bool may_go(const struct unic_mbox_client *m,
+		   const struct unic_call *call)
+{
+	return has_room(m) && (!m->alone || is_ahead(call));
+}
+
+static void wait_for_turn(struct unic_mbox_client *m, struct unic_call *call)
+{
 	call->submitted_ns = unic_os_now_ns(m->os);
-	if (m->wait_head)
+	if (is_ahead(call))
+		call->next = m->wait_head;
+	else if (m->wait_head)
 		m->wait_tail->next = call;
-	else
+	if (!m->wait_head || !is_ahead(call))
+		m->wait_tail = call;
+	if (!m->wait_head || is_ahead(call))
 		m->wait_head = call;
-	m->wait_tail = call;
 }
 
 static struct unic_call *take_waiting(struct unic_mbox_client *m)
@@ -124,16 +137,31 @@ static struct unic_call *take_waiting(struct unic_mbox_client *m)
 	return call;
 }
 
+static void put_waiting(struct unic_mbox_client *m)
+{
+	while (m->wait_head && may_go(m, m->wait_head))
+		put_command(m, take_waiting(m));
+}
+
 static void send_waiting(struct unic_mbox_client *m)
 {
-	bool sent = false;
+	uint32_t before = m->cmd_tail;
 
-	while (m->wait_head && has_room(m)) {
-		put_command(m, take_waiting(m));
-		sent = true;
+	put_waiting(m);
+	if (m->cmd_tail != before)
+		tell_nic(m);
+}
+
+void unic_mbox_client_submit(struct unic_mbox_client *m, struct unic_call *call)
+{
+	call->next = NULL;
+	if ((!m->wait_head || is_ahead(call)) && may_go(m, call)) {
+		put_command(m, call);
+		put_waiting(m); /* the NIC sees all of them at once */
+		tell_nic(m);
+		return;
 	}
-	if (sent)
-		wake_nic(m);
+	wait_for_turn(m, call);
 }
 
 /* How far index @theirs of the device is ahead of @ours; 0, counted in *m->bad, if that
@@ -184,6 +212,9 @@ static struct unic_call *match_call(struct unic_mbox_client *m,
 		return NULL;
 	}
 	close_slot(m, at);
+	if (hdr.status &&
+	    (call->order == UNIC_CALL_FIRST || call->order == UNIC_CALL_NEXT))
+		m->alone = false;
 	if (call->list && answers_in_list(asked.opcode))
 		memcpy(call->list,
 		       m->bar + UNIC_BAR_LIST_OFF + at * UNIC_LIST_BYTES,

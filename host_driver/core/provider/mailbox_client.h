@@ -29,7 +29,9 @@ struct unic_mbox_client {
 	uint32_t bad_epoch; /* refused in this epoch */
 	struct unic_call *slot[UNIC_CMD_ENTRIES]; /* by ring position */
 	uint16_t cookie[UNIC_CMD_ENTRIES];
-	struct unic_call *wait_head, *wait_tail; /* for room in the ring */
+	/* for room in the ring, or until `alone` is over */
+	struct unic_call *wait_head, *wait_tail;
+	bool alone; /* only NEXT and LAST are sent */
 };
 
 /** unic_mbox_client_init() - set @m up, without a device. @bar: UNIC_BAR_BYTES, mapped
@@ -54,7 +56,7 @@ bool unic_mbox_client_fenced(const struct unic_mbox_client *m);
 void unic_mbox_client_epoch(struct unic_mbox_client *m, uint32_t epoch);
 
 /** unic_mbox_client_submit() - write the command of @call to the ring, or queue @call
- * until the ring has room. */
+ * until the ring has room and call->order allows it. */
 void unic_mbox_client_submit(struct unic_mbox_client *m,
 			     struct unic_call *call);
 

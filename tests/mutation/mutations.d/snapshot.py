@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Dumps of one instant."""
-NIC = "test_snapshot"
+NIC, HOST = "test_snapshot", "test_driver_snapshot"
+CLIENT = "host_driver/core/provider/mailbox_client.c"
+CORE = "host_driver/core/snapshot.c"
 MUTATIONS = (
     ("firmware/nic.c", "	if (UNIC_SNAPSHOT && nic->state == UNIC_NIC_HELD && !value)\n"
      "		return poll_held(nic);\n", "",
@@ -37,4 +39,50 @@ MUTATIONS = (
      "snapshot: rows of now are told to be of one that has ended", NIC),
     ("firmware/nic.c", "		return; /* a reset runs (INV-15), or a snapshot is read */\n", "		;\n",
      "snapshot: timers run that found one in the ring", NIC),
+    (CLIENT, "	return has_room(m) && (!m->alone || is_ahead(call));\n", "	return has_room(m);\n",
+     "snapshot: commands of others go between those of one", HOST),
+    (CLIENT, "		put_waiting(m); /* the NIC sees all of them at once */\n", "",
+     "snapshot: the NIC goes on before it sees the answers that waited", HOST),
+    (CLIENT, "	m->epoch = 0;\n	m->alone = false;\n", "	m->epoch = 0;\n",
+     "snapshot: a reset amid one keeps others waiting", HOST),
+    (CLIENT, "	    (call->order == UNIC_CALL_FIRST || call->order == UNIC_CALL_NEXT))\n"
+     "		m->alone = false;\n",
+     "	    (call->order == UNIC_CALL_FIRST || call->order == UNIC_CALL_NEXT))\n		;\n",
+     "snapshot: one that the NIC has ended keeps others waiting", HOST),
+    (CLIENT, "	if (!m->wait_head || is_ahead(call))\n		m->wait_head = call;\n",
+     "	if (!m->wait_head)\n		m->wait_head = call;\n",
+     "snapshot: its next command is behind others, which wait for it", HOST),
+    (CORE, "	if (host->snapshot.client == client)\n", "	if (0)\n",
+     "snapshot: it outlives its client", HOST),
+    (CORE, "	if (status || !req->client) {\n", "	if (status) {\n",
+     "snapshot: one whose client left amid it is kept", HOST),
+    (CORE, "#define KEPT_NS	  10000000000ull", "#define KEPT_NS	  100000000000ull",
+     "snapshot: a client that forgets it keeps it for long", HOST),
+    (CORE, "	else if (host->snapshot.fetch)\n		unic_req_status(req, UNIC_ST_BUSY);\n", "",
+     "snapshot: two are read at once", HOST),
+    (CORE, "	if (!s->row || s->fetch || unic_from_le32(r->snapshot) != s->number)\n",
+     "	if (!s->row || s->fetch)\n", "snapshot: rows of another one are passed off as its", HOST),
+    (CORE, "	if (!s->row || s->fetch || unic_from_le32(r->snapshot) != s->number)\n",
+     "	if (!s->row || unic_from_le32(r->snapshot) != s->number)\n",
+     "snapshot: rows of one that is being read are passed off as the last one's", HOST),
+    (CORE, "	if (s->tries < TRIES)\n", "	if (1)\n", "snapshot: it is tried for ever", HOST),
+    (CORE, "	if (!host->epoch && s->fetch && s->fetch->call.state == UNIC_CALL_IDLE)\n", "	if (0)\n",
+     "snapshot: a reset before the next try is not told", HOST),
+    (CORE, " || n > PER_LIST ||\n", " ||\n",
+     "snapshot: a NIC makes the driver read behind a list page", HOST),
+    (CORE, "	    n > s->room - s->rows ||\n", "",
+     "snapshot: a NIC makes the driver write behind its memory", HOST),
+    (CORE, "	     unic_from_le32(cpl->next) <= unic_from_le32(cmd.first)))\n", "	     0))\n",
+     "snapshot: a NIC whose rows do not end is read until the memory is full", HOST),
+    (CORE, "		send_last(req, UNIC_CTL_ST_NO_NIC);\n", "		finish(req, UNIC_CTL_ST_NO_NIC);\n",
+     "snapshot: a wrong NIC keeps others waiting", HOST),
+    (CORE, "	if (rows <= ROWS_MAX && unic_req_list(", "	if (unic_req_list(",
+     "snapshot: a NIC says how much memory the driver takes", HOST),
+    (CORE, "	if (!(host->features & UNIC_FEAT_SNAPSHOT))\n", "	if (0)\n",
+     "snapshot: a NIC that takes none is asked for one", HOST),
+    (CORE, "number == UNIC_SNAPSHOT_TAKE || ", "",
+     "snapshot: a NIC whose number means another keeps all waiting", HOST),
+    (CORE, "		s->end[UNIC_TABLE_HISTOGRAM] = s->rows;\n", "",
+     "snapshot: rows behind the last one are shown", HOST),
+    (CORE, "(r->first && !taken)", "0", "snapshot: one that is refused is taken", HOST),
 )
