@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ctl_histogram.h"
 #include "ctl_json.h"
 #include "error.h"
 #include "unic.h"
@@ -306,65 +307,74 @@ static struct json_object *row_proc(const void *row)
 	return o;
 }
 
-struct json_object *ctl_dump_table(struct unic_conn *conn,
-				   enum unic_table table,
-				   struct json_object *(*parse)(const void *))
+static struct json_object *(*const parse_row[])(const void *) = {
+	[UNIC_TABLE_TLB] = row_tlb,
+	[UNIC_TABLE_MR] = row_mr,
+	[UNIC_TABLE_TOKEN] = row_token,
+	[UNIC_TABLE_QP] = row_qp,
+	[UNIC_TABLE_CQ] = row_cq,
+	[UNIC_TABLE_PROC] = row_proc,
+	[UNIC_TABLE_WAIT] = row_wait,
+	[UNIC_TABLE_HISTOGRAM] = ctl_histogram_row,
+};
+
+/* Fetch the rows of @table from *next on, as many as come at once, to @list. Return the
+ * status. */
+static int fetch_rows(struct unic_conn *conn, enum unic_table table,
+		      struct ctl_snapshot *s, struct json_object *list,
+		      uint32_t *next)
 {
 	_Alignas(8) uint8_t row[UNIC_CTL_MSG_MAX];
-	struct json_object *list = json_object_new_array();
-	uint32_t first = 0;
-	uint32_t next;
+	union {
+		struct unic_ctl_dump req;
+		struct unic_ctl_dump_reply reply;
+	} rec = { .req = { .table = unic_to_le32(table),
+			   .first = unic_to_le32(*next),
+			   .snapshot = unic_to_le32(s->number) } };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = row,
+				       .reply_room = sizeof(row) };
+	int status = unic_conn_call(conn, UNIC_CTL_DUMP, &call);
 	size_t i;
 
+	if (status)
+		return status;
+	for (i = 0; i < call.reply_bytes / UNIC_ROW_BYTES; i++)
+		json_object_array_add(
+			list, parse_row[table](row + i * UNIC_ROW_BYTES));
+	*next = unic_from_le32(rec.reply.next);
+	s->number = unic_from_le32(rec.reply.snapshot);
+	s->time_ns = unic_from_le64(rec.reply.time_ns);
+	return 0;
+}
+
+int ctl_rows(struct unic_conn *conn, enum unic_table table,
+	     struct ctl_snapshot *s, struct json_object **list)
+{
+	uint32_t next = 0;
+	uint32_t first;
+	int status;
+
+	*list = json_object_new_array();
 	do {
-		union {
-			struct unic_ctl_dump req;
-			struct unic_ctl_dump_reply reply;
-		} rec = { .req = { .table = unic_to_le32(table),
-				   .first = unic_to_le32(first) } };
-		struct unic_conn_call call = { .rec = &rec,
-					       .reply_tail = row,
-					       .reply_room = sizeof(row) };
-
-		if (unic_fail_status("dump", unic_conn_call(conn, UNIC_CTL_DUMP,
-							    &call))) {
-			json_object_put(list);
-			return NULL;
-		}
-		for (i = 0; i < call.reply_bytes / UNIC_ROW_BYTES; i++)
-			json_object_array_add(list,
-					      parse(row + i * UNIC_ROW_BYTES));
-		next = unic_from_le32(rec.reply.next);
-		if (next <= first)
-			break; /* a `next` that does not advance ends, too */
 		first = next;
-	} while (next);
+		status = fetch_rows(conn, table, s, *list, &next);
+	} while (!status &&
+		 next > first); /* one that does not advance ends, too */
+	if (!status)
+		return 0;
+	json_object_put(*list);
+	*list = NULL;
+	return status;
+}
+
+struct json_object *ctl_table(struct unic_conn *conn, enum unic_table table)
+{
+	struct ctl_snapshot now = { 0 };
+	struct json_object *list;
+
+	(void)unic_fail_status("dump", ctl_rows(conn, table, &now, &list));
 	return list;
-}
-
-struct json_object *ctl_mr(struct unic_conn *conn)
-{
-	return ctl_dump_table(conn, UNIC_TABLE_MR, row_mr);
-}
-
-struct json_object *ctl_tlb(struct unic_conn *conn)
-{
-	return ctl_dump_table(conn, UNIC_TABLE_TLB, row_tlb);
-}
-
-struct json_object *ctl_tokens(struct unic_conn *conn)
-{
-	return ctl_dump_table(conn, UNIC_TABLE_TOKEN, row_token);
-}
-
-struct json_object *ctl_qp(struct unic_conn *conn)
-{
-	return ctl_dump_table(conn, UNIC_TABLE_QP, row_qp);
-}
-
-struct json_object *ctl_cq(struct unic_conn *conn)
-{
-	return ctl_dump_table(conn, UNIC_TABLE_CQ, row_cq);
 }
 
 /* -------------------------------------------------------------------- ps */
@@ -446,7 +456,7 @@ struct json_object *ctl_ps(struct unic_conn *conn)
 	memset(&rec, 0, sizeof(rec));
 	if (unic_fail_status("ps", unic_conn_call(conn, UNIC_CTL_PS, &call)))
 		return NULL;
-	rows = ctl_dump_table(conn, UNIC_TABLE_PROC, row_proc);
+	rows = ctl_table(conn, UNIC_TABLE_PROC);
 	list = json_object_new_array();
 	for (i = 0; i < call.reply_bytes / sizeof(proc[0]); i++) {
 		struct json_object *p = json_object_new_object();
@@ -458,7 +468,7 @@ struct json_object *ctl_ps(struct unic_conn *conn)
 	json_object_put(rows);
 	o = json_object_new_object();
 	json_object_object_add(o, "procs", list);
-	rows = ctl_dump_table(conn, UNIC_TABLE_WAIT, row_wait);
+	rows = ctl_table(conn, UNIC_TABLE_WAIT);
 	json_object_object_add(o, "waiting",
 			       rows ? rows : json_object_new_array());
 	return o;

@@ -11,29 +11,28 @@
 #include <json-c/json.h>
 
 #include "conn.h"
-#include "unic_cmd_mr.h"
+#include "unic_mbox.h"
 
+/* Which rows a table is to be of. */
+struct ctl_snapshot {
+	uint32_t number; /* 0: as they are now; UNIC_SNAPSHOT_TAKE: a new one */
+	uint64_t time_ns; /* at which it was taken, NIC time */
+};
+
+/** ctl_rows() - fetches all rows of @table of snapshot @s to a new array *list. *@s becomes
+ * the snapshot that they are of. Returns 0 or the status, with *list NULL: UNIC_ST_EVICTED
+ * if the driver does not keep that snapshot any more. */
+int ctl_rows(struct unic_conn *conn, enum unic_table table,
+	     struct ctl_snapshot *s, struct json_object **list);
 /** ctl_info() - an object: the driver, its slots and resets; if the NIC is there also
  * its addresses, its sizes of tables, and its times in microseconds. */
 struct json_object *ctl_info(struct unic_conn *conn);
 /** ctl_stats() - an object: counters since the start in "nic" and "driver", and the
  * time of the NIC at which they were read, in nanoseconds. */
 struct json_object *ctl_stats(struct unic_conn *conn);
-/** ctl_dump_table() - an array: what @parse makes of each row of @table, by one request
- * after the other. */
-struct json_object *ctl_dump_table(struct unic_conn *conn,
-				   enum unic_table table,
-				   struct json_object *(*parse)(const void *));
-/** ctl_mr() - an array: the regions that are registered. */
-struct json_object *ctl_mr(struct unic_conn *conn);
-/** ctl_tlb() - an array: the entries of the NIC's table that are used. */
-struct json_object *ctl_tlb(struct unic_conn *conn);
-/** ctl_tokens() - an array: the tokens that are out. */
-struct json_object *ctl_tokens(struct unic_conn *conn);
-/** ctl_qp() - an array: the queue pairs. */
-struct json_object *ctl_qp(struct unic_conn *conn);
-/** ctl_cq() - an array: the completion queues. */
-struct json_object *ctl_cq(struct unic_conn *conn);
+/** ctl_table() - an array: the rows of @table as they are now, which may be of several
+ * instants. */
+struct json_object *ctl_table(struct unic_conn *conn, enum unic_table table);
 /** ctl_ps() - processes: holdings, fair shares, borrowed entries, waits,
  * upcalls; and the queue of waiting requests. */
 struct json_object *ctl_ps(struct unic_conn *conn);

@@ -6,7 +6,7 @@
 #include "ctl_json.h"
 #include "unic_cmd_dump.h"
 
-static struct json_object *row_histogram(const void *row)
+struct json_object *ctl_histogram_row(const void *row)
 {
 	const struct unic_row_histogram *r = row;
 	struct json_object *o = json_object_new_object();
@@ -69,23 +69,25 @@ static struct json_object *histogram(struct json_object *rows, uint32_t which,
 	return o;
 }
 
-struct json_object *ctl_histograms(struct unic_conn *conn)
+struct json_object *ctl_histograms_of(struct json_object *rows)
 {
 	static const char *const names[UNIC_HIST_COUNT] = {
 		[UNIC_HIST_WAIT] = "waits",
 		[UNIC_HIST_GRACE] = "graces",
 		[UNIC_HIST_MISS] = "misses",
 	};
-	struct json_object *rows =
-		ctl_dump_table(conn, UNIC_TABLE_HISTOGRAM, row_histogram);
-	struct json_object *all;
+	struct json_object *all = json_object_new_array();
 	uint32_t i;
 
-	if (!rows)
-		return NULL;
-	all = json_object_new_array();
 	for (i = 0; i < UNIC_HIST_COUNT; i++)
 		json_object_array_add(all, histogram(rows, i, names[i]));
 	json_object_put(rows);
 	return all;
+}
+
+struct json_object *ctl_histograms(struct unic_conn *conn)
+{
+	struct json_object *rows = ctl_table(conn, UNIC_TABLE_HISTOGRAM);
+
+	return rows ? ctl_histograms_of(rows) : NULL;
 }

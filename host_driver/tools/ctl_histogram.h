@@ -7,6 +7,13 @@
 
 #include "conn.h"
 
+/** ctl_histogram_row() - what a struct unic_row_histogram says. */
+struct json_object *ctl_histogram_row(const void *row);
+
+/** ctl_histograms_of() - as ctl_histograms(), of an array of results of
+ * ctl_histogram_row(), which it puts. */
+struct json_object *ctl_histograms_of(struct json_object *rows);
+
 /** ctl_histograms() - a new array, or NULL with words in
  * unic_last_error(): how long things took on the NIC; for each, its
  * name, how many, and the buckets, those up to the last that is not empty: the first

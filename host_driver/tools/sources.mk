@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # What users start.
-PARTS_unicctl  = $(addprefix host_driver/tools/,unicctl.c ctl_fetch.c ctl_histogram.c ctl_json.c ctl_limit.c ctl_metrics.c ctl_nics.c ctl_print.c ctl_uses.c) $(ARGUMENTS) lib:libunic.a
+PARTS_unicctl  = $(addprefix host_driver/tools/,unicctl.c ctl_dump.c ctl_fetch.c ctl_histogram.c ctl_json.c ctl_limit.c ctl_metrics.c ctl_nics.c ctl_print.c ctl_uses.c) $(ARGUMENTS) lib:libunic.a
 PARTS_unic-hog = host_driver/tools/unic-hog.c $(ARGUMENTS) lib:libunic.a
 PARTS_unic-copy = $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c copy_client.c \
 	copy_server.c target_file.c) $(ARGUMENTS) lib:libunic.a

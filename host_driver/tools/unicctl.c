@@ -11,6 +11,7 @@
 #include <sysexits.h>
 #include <time.h>
 
+#include "ctl_dump.h"
 #include "ctl_fetch.h"
 #include "ctl_histogram.h"
 #include "ctl_limit.h"
@@ -52,6 +53,7 @@ static const char doc[] =
 	"  mr, tlb, tokens, qp, cq   the tables of the NIC\n"
 	"  histograms         how long waits, graces and misses took\n"
 	"  metrics            all of that as OpenMetrics text, for Prometheus\n"
+	"  dump               all tables as they were at one instant\n"
 	"  uses               what regions are used for, as the NIC shows it\n"
 	"  trace              what the NIC did (--follow: and does; --groups:\n"
 	"                     what it records from now on; --refs: the uses "
@@ -252,7 +254,7 @@ static int do_stats(struct unic_conn *conn, const struct ctl_options *o)
 
 static int do_mr(struct unic_conn *conn, const struct ctl_options *o)
 {
-	return show_object(o, ctl_mr(conn),
+	return show_object(o, ctl_table(conn, UNIC_TABLE_MR),
 			   "mr gen stag proc kind dependents state class "
 			   "residency "
 			   "rights iova length "
@@ -261,22 +263,33 @@ static int do_mr(struct unic_conn *conn, const struct ctl_options *o)
 
 static int do_tlb(struct unic_conn *conn, const struct ctl_options *o)
 {
-	return show_object(o, ctl_tlb(conn), NULL);
+	return show_object(o, ctl_table(conn, UNIC_TABLE_TLB), NULL);
 }
 
 static int do_tokens(struct unic_conn *conn, const struct ctl_options *o)
 {
-	return show_object(o, ctl_tokens(conn), NULL);
+	return show_object(o, ctl_table(conn, UNIC_TABLE_TOKEN), NULL);
 }
 
 static int do_qp(struct unic_conn *conn, const struct ctl_options *o)
 {
-	return show_object(o, ctl_qp(conn), NULL);
+	return show_object(o, ctl_table(conn, UNIC_TABLE_QP), NULL);
 }
 
 static int do_cq(struct unic_conn *conn, const struct ctl_options *o)
 {
-	return show_object(o, ctl_cq(conn), NULL);
+	return show_object(o, ctl_table(conn, UNIC_TABLE_CQ), NULL);
+}
+
+static int do_dump(struct unic_conn *conn, const struct ctl_options *o)
+{
+	struct json_object *obj = ctl_dump(conn);
+
+	if (!obj || o->json)
+		return show_object(o, obj, NULL);
+	ctl_dump_print(obj);
+	json_object_put(obj);
+	return 0;
 }
 
 static int do_ps(struct unic_conn *conn, const struct ctl_options *o)
@@ -515,6 +528,7 @@ static const struct command {
 	{ "histograms", do_histograms, 0, false },
 	{ "reset", do_reset, 0, true },
 	{ "metrics", do_metrics, 0, false },
+	{ "dump", do_dump, 0, false },
 };
 
 static const struct command *find_command(const char *name)

@@ -14,10 +14,13 @@ import os
 import re
 import signal
 import struct
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 
+import dumps
 import hosts
 import stops
 import unicd_client as u
@@ -116,6 +119,36 @@ def asked_back(rig, host, ids=u.Evictor.YOUNG):
         evictor.end()
     assert evictor.evicted, "nothing was asked back"
     assert credits or host, "no credits"
+
+
+def dumped(rig):
+    """Files go there and back while all tables of both NICs are dumped: each dump agrees
+    with itself, and the files are the same."""
+    src, got = rig.path("small"), rig.path("got")
+    with open(src, "wb") as f:
+        f.write(os.urandom(TAKEN_MIB << 20))
+    over, wrong, seen = threading.Event(), [], set()
+
+    def look(host):
+        while not over.is_set():
+            try:
+                tables = dumps.take(rig.socket(host))
+                assert tables["consistent"], "of several instants"
+                dumps.agree(tables)
+                seen.add((host, sum(r["bytes"] for r in tables["mr"])))
+            except (AssertionError, subprocess.SubprocessError) as e:
+                wrong.append(e)
+    threads = [threading.Thread(target=look, args=(host,)) for host in (0, 1)]
+    for t in threads:
+        t.start()
+    try:
+        there_and_back(rig, src, got)
+    finally:
+        over.set()
+        for t in threads:
+            t.join()
+    assert not wrong, wrong[0]
+    assert len(seen) > 4, seen  # bytes moved between them
 
 
 def hog_holds_on(rig):
@@ -258,6 +291,7 @@ def run_large(board, tell):
                  transfer, rig, *case)
         tell("get rdma, --timeout", server, as_long_as_told, rig)
         tell("hog, NIC 0 reset", server, hog_holds_on, rig)
+        tell("dumps while files move", server, dumped, rig)
         server.end()
         server = serve(rig)
         for host in (0, 1):

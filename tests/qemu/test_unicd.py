@@ -17,10 +17,12 @@ import stat
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 from unicd_rig import (BIN, CQ, RQ, SQ, UNICD, as_nobody, main, ps, queues,
                        until)
+import dumps
 import hosts
 import run_nic
 import unicd_client as u
@@ -322,6 +324,72 @@ def test_admin(rig):
         assert as_nobody(rig, body) == 0
 
 
+DUMPS = 30
+
+
+def churn(client, over):
+    """Regions and tokens of a process come and go, until @over is set."""
+    pd = client.pd()
+    client.frames(150)
+    pages = 1
+    while not over.is_set():
+        pages = pages * 7 % 149 + 1
+        mr = client.reg(pd, pages * 4096)[0]
+        tokens = [client.call(u.TOKEN_ALLOC, struct.pack(
+            "<QIIIIII", u.VA0, mr, 100, ttl, 0, 0, 0)).get("I", 24)[0]
+            for ttl in (0, 0, 1000)]
+        client.obj(u.TOKEN_CANCEL, tokens[0])
+        client.obj(u.MR_DEREG, mr)
+
+
+def test_dump_of_one_instant(rig):
+    """A snapshot stays what it was, and there is one at a time."""
+    c, other = rig.client(), rig.client()
+    pd = c.pd()
+    c.frames(200)
+    mr = c.reg(pd, 200 * 4096)[0]
+    r = c.call(u.DUMP, struct.pack("<III", 1, 0, dumps.TAKE))
+    assert len(r.tail) == 64 * 64, len(r.tail)
+    number = r.get("I", 24)[0]
+    before = dumps.rows(c, 1, number)[0]
+    c.obj(u.MR_DEREG, mr)
+    assert dumps.rows(c, 1, number)[0] == before
+    assert len(dumps.rows(c, 1, 0)[0]) < len(before)
+    c.call(u.DUMP, struct.pack("<III", 1, len(before), number), want=u.INVALID)
+    c.call(u.DUMP, struct.pack("<III", 1, 1, dumps.TAKE), want=u.INVALID)
+    time.sleep(0.05)
+    dumps.rows(other, 1, dumps.TAKE)
+    c.call(u.DUMP, struct.pack("<III", 1, 0, number), want=u.EVICTED)
+    assert as_nobody(rig, lambda: dumps.refused(rig.sock)) == 0
+    c.close()
+    other.close()
+
+
+def test_dumps_agree(rig):
+    """In each of many dumps all tables are of one instant, while regions and tokens of
+    two processes come and go between its commands."""
+    over = threading.Event()
+    clients = [rig.client(), rig.client()]
+    threads = [threading.Thread(target=churn, args=(c, over)) for c in clients]
+    for t in threads:
+        t.start()
+    seen = set()
+    try:
+        for _ in range(DUMPS):
+            tables = dumps.take(rig.sock)
+            assert tables["consistent"], tables
+            dumps.agree(tables)
+            seen.add(len(tables["tlb"]))
+        assert all(t.is_alive() for t in threads)
+    finally:
+        over.set()
+        for t in threads:
+            t.join()
+    assert len(seen) > 1, seen
+    for c in clients:
+        c.close()
+
+
 def break_fds(c):
     """Do to the descriptors of HELLO whatever could make their other side
     wait: clear O_NONBLOCK, fill them, read them empty."""
@@ -555,7 +623,7 @@ TESTS = dict(
           test_connections_per_user, test_closed_ones_do_not_count, test_shares,
           test_duplicate_start_of_stopped],
     loop=[test_connect_and_move, test_refused_connections, test_no_datagrams],
-    nic=[test_bad_doorbell],
+    nic=[test_bad_doorbell, test_dump_of_one_instant, test_dumps_agree],
     # not where slots are small (509 frames), and parts of one file
     not_joint=[test_large_pages, test_connections_per_user])
 
