@@ -20,6 +20,9 @@
  *   unic_pin_work.c   ... what of it takes time
  *   frames_user.c  ... as the core sees it
  *   unic_prefetch.c   what a request is about to register, before the lock
+ *   unic_kclient.c    the users that are part of the kernel
+ *   unic_resident.c   ... the page service
+ *   unic_kmem*.c      ... memory of other modules
  *   unic_self_client.c     the driver as a client of its own core
  *   unic_sysfs.c   what is seen of a NIC in sysfs
  *   unic_debugfs.c ... and in debugfs
@@ -50,6 +53,7 @@ static_assert(PAGE_SIZE == UNIC_FRAME_BYTES);
 struct unic_file;
 struct unic_frame_tables;
 struct unic_mem;
+struct unic_resident;
 
 /* One process slot. */
 struct unic_kslot {
@@ -59,23 +63,8 @@ struct unic_kslot {
 	struct unic_frame_tables *frames; /* of frames_user.c */
 	spinlock_t lock;	/* of file, which interrupt handlers read */
 	struct unic_file *file; /* the owner; NULL: none */
-	bool kernel;		/* the owner is unic_os.kclient */
+	bool kernel;		/* the owner is one of unic_os.kclients */
 	bool quiet;		/* the core has finished with the slot */
-};
-
-/* A user of the device that is part of the kernel; called under unic_os.lock. */
-struct unic_kclient {
-	struct unic_client core;
-	/** reply() - take a reply of the core. */
-	void (*reply)(struct unic_kclient *kc, const void *msg, u32 bytes);
-	/** poll() - after each unic_host_poll(). Returns when to call again. */
-	u64 (*poll)(struct unic_kclient *kc);
-	/** leave() - begin nothing more: the driver is about to leave the device. */
-	void (*leave)(struct unic_kclient *kc);
-	/** gone() - the last call: the device reaches no memory. */
-	void (*gone)(struct unic_kclient *kc);
-	/** pages() - count the pages that the NIC may use. */
-	u64 (*pages)(struct unic_kclient *kc);
 };
 
 /* One NIC: the struct unic_os of the core. */
@@ -88,8 +77,9 @@ struct unic_os {
 	struct mutex lock; /* around every call of the core */
 	struct unic_host *host; /* NULL: gone */
 	bool leaving;		/* no process becomes a client */
-	struct unic_kclient *kclient;
-	struct list_head orphans; /* of unic_resident.c */
+	struct list_head kclients; /* unic_kclient.h */
+	struct list_head orphans;  /* likewise, of which nobody is the user */
+	struct unic_resident *resident; /* one of kclients; NULL: none */
 	struct unic_self_client ask;
 	struct dentry *debugfs;
 	struct list_head files;

@@ -8,6 +8,7 @@
 
 #include "unic_dev.h"
 #include "unic_engine.h"
+#include "unic_kclient.h"
 #include "unic_slot.h"
 #include "unic_trace.h"
 
@@ -36,7 +37,7 @@ static void detect_nic(struct unic_os *os)
  * there is something left to do. */
 static void end_poll_mode(struct unic_os *os, u64 next)
 {
-	if (!unic_host_rest(os->host, true) || os->kclient ||
+	if (!unic_host_rest(os->host, true) || !list_empty(&os->kclients) ||
 	    (os->wakes_ns && next < os->wakes_ns))
 		unic_dev_kick(os);
 }
@@ -84,10 +85,8 @@ static u64 run_engine_once(struct unic_os *os)
 	detect_nic(os);
 	next = unic_host_poll(os->host);
 	trace_nic(os);
-	if (os->kclient) {
-		other = os->kclient->poll(os->kclient);
-		next = min(next, other);
-	}
+	other = unic_kclients_poll(os);
+	next = min(next, other);
 	other = unic_slots_poll(os);
 	next = min(next, other);
 	now = ktime_get_ns();

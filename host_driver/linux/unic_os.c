@@ -9,6 +9,7 @@
 #include "unic_call.h"
 #include "unic_dev.h"
 #include "unic_file.h"
+#include "unic_kclient.h"
 #include "unic_slot.h"
 #include "unic_trace.h"
 #include "unic_vector.h"
@@ -97,7 +98,7 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 	if (client->kernel) {
 		if (hello_slot != UNIC_OS_NO_SLOT)
 			os->slot[hello_slot].kernel = true;
-		os->kclient->reply(os->kclient, msg, bytes);
+		unic_kclient_reply(os, client, msg, bytes);
 		return;
 	}
 	if (hello_slot != UNIC_OS_NO_SLOT) {

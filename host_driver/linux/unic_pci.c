@@ -23,7 +23,7 @@
 #include "unic_pin_work.h"
 #include "unic_pci.h"
 #include "unic_pm.h"
-#include "unic_resident.h"
+#include "unic_kclient.h"
 #include "unic_slot.h"
 #include "unic_vector.h"
 
@@ -194,6 +194,7 @@ static struct unic_os *os_new(struct pci_dev *pdev)
 	spin_lock_init(&os->ring_lock);
 	init_waitqueue_head(&os->wake);
 	INIT_LIST_HEAD(&os->files);
+	INIT_LIST_HEAD(&os->kclients);
 	INIT_LIST_HEAD(&os->orphans);
 	err = unic_cdev_prepare(os, &pdev->dev);
 	if (!err)
@@ -217,8 +218,7 @@ static bool quiesce_nic(struct unic_os *os)
 
 	unic_cdev_cut(os);
 	noio = unic_lock(os);
-	if (os->kclient)
-		os->kclient->leave(os->kclient);
+	unic_kclients_leave(os);
 	unic_unlock(os, noio);
 	return unic_fence(os);
 }
@@ -237,15 +237,14 @@ void unic_pci_tear_down(struct unic_os *os)
 
 	unic_vector_set_regs(os, NULL);
 	noio = unic_lock(os);
-	if (os->kclient)
-		os->kclient->gone(os->kclient);
-	/* os->host is NULL, so no resident is attached again */
-	os->kclient = NULL;
+	unic_kclients_gone(os);
+	/* os->host is NULL, so no user is added again */
+	os->resident = NULL;
 	os->host = NULL;
 	unic_unlock(os, noio);
 	if (host)
 		unic_host_delete(host);
-	unic_resident_free_orphans(os);
+	unic_kclients_free_orphans(os);
 	unic_pin_work_flush();
 	unic_slots_unmap(os);
 	unmap_bars(&r);

@@ -12,6 +12,7 @@
 #include "kio_node.h"
 #include "unic_cdev.h"
 #include "unic_dev.h"
+#include "unic_kclient.h"
 
 /*
  * The service of one NIC, from its first user to its last. The engine of the NIC runs
@@ -28,8 +29,6 @@ struct unic_resident {
 	bool over; /* resident_gone() was called: the NIC reaches no memory */
 	u64 pages; /* pages of open I/Os */
 	struct list_head watches;
-	/* in unic_os.orphans: no user, but the NIC may reach mem */
-	struct list_head orphan;
 	void *mem; /* memory of the queues */
 	dma_addr_t bus;
 };
@@ -96,6 +95,21 @@ static void resident_gone(struct unic_kclient *kc)
 
 /* ----------------------------------------------------------------- lifetime */
 
+static void free_resident(struct unic_resident *r)
+{
+	put_device(r->dma);
+	kvfree(r->node);
+	kfree(r);
+}
+
+static void resident_orphan(struct unic_kclient *kc)
+{
+	struct unic_resident *r = resident_of(kc);
+
+	free_mem(r);
+	free_resident(r);
+}
+
 /* Starts the service of @r, which has all its memory. The caller holds
  * unic_os.lock. */
 static void attach_kclient(struct unic_resident *r)
@@ -119,16 +133,12 @@ static void attach_kclient(struct unic_resident *r)
 	r->kc.leave = resident_leave;
 	r->kc.gone = resident_gone;
 	r->kc.pages = resident_pages;
-	os->kclient = &r->kc;
+	r->kc.orphan = resident_orphan;
+	r->kc.at = r->node;
+	r->kc.bytes = sizeof(*r->node);
+	os->resident = r;
 	unic_kio_node_want(r->node);
-	unic_dev_kick(os);
-}
-
-static void free_resident(struct unic_resident *r)
-{
-	put_device(r->dma);
-	kvfree(r->node);
-	kfree(r);
+	unic_kclient_add(os, &r->kc);
 }
 
 /* Allocates and starts a service, which takes over the reference to @os. Returns
@@ -172,8 +182,8 @@ static struct unic_resident *create_resident(struct unic_os *os)
 struct unic_resident *unic_resident_get(unsigned int number)
 {
 	struct unic_os *os = unic_dev_get(number);
-	struct unic_kclient *kc;
 	struct unic_resident *r;
+	bool there;
 
 	if (!os)
 		return ERR_PTR(-ENODEV);
@@ -181,14 +191,13 @@ struct unic_resident *unic_resident_get(unsigned int number)
 		unic_dev_put(os);
 		return ERR_PTR(-EINTR);
 	}
-	kc = READ_ONCE(os->kclient);
-	if (kc) {
-		r = resident_of(kc);
+	r = READ_ONCE(os->resident);
+	there = r;
+	if (there)
 		r->users++;
-	} else {
+	else
 		r = create_resident(os);
-	}
-	if (kc || IS_ERR(r)) /* the new service keeps the reference */
+	if (there || IS_ERR(r)) /* the new service keeps the reference */
 		unic_dev_put(os);
 	mutex_unlock(&users_lock);
 	return r;
@@ -252,26 +261,17 @@ static void destroy_resident(struct unic_resident *r)
 
 	/* unic_pci_tear_down() frees orphans once: one added later would stay */
 	quiet |= r->over;
-	os->kclient = NULL;
-	if (quiet)
+	os->resident = NULL;
+	if (quiet) {
+		unic_kclient_del(&r->kc);
 		free_mem(r);
-	else
-		list_add(&r->orphan, &os->orphans);
+	} else {
+		unic_kclient_leave_behind(os, &r->kc);
+	}
 	unic_unlock(os, noio);
 	if (quiet)
 		free_resident(r);
 	unic_dev_put(os);
-}
-
-void unic_resident_free_orphans(struct unic_os *os)
-{
-	struct unic_resident *r, *next;
-
-	list_for_each_entry_safe(r, next, &os->orphans, orphan) {
-		free_mem(r);
-		free_resident(r);
-	}
-	INIT_LIST_HEAD(&os->orphans);
 }
 
 void unic_resident_put(struct unic_resident *r)

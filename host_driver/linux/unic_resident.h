@@ -17,7 +17,6 @@
 #include "kio_ring.h"
 
 struct scatterlist;
-struct unic_os;
 struct unic_resident;
 
 /* The NIC reaches the pages of an I/O from its start until done(). */
@@ -82,10 +81,5 @@ u32 unic_resident_window(const struct unic_resident *r);
  */
 int unic_resident_start(struct unic_resident *r, struct unic_resident_io *io,
 			u32 ipv4);
-
-/** unic_resident_free_orphans() - free the services whose memory the NIC did not
- * release, once the NIC cannot reach memory. Only the driver calls this; @os has
- * no other user. */
-void unic_resident_free_orphans(struct unic_os *os);
 
 #endif /* UNIC_RESIDENT_H */

@@ -13,6 +13,7 @@
 #include "frames_user.h"
 #include "unic_dev.h"
 #include "unic_file.h"
+#include "unic_kclient.h"
 #include "unic_slot.h"
 #include "unic_wake.h"
 
@@ -79,8 +80,7 @@ u64 unic_pages(struct unic_os *os)
 
 	for (i = 0; os->host && i < os->slots; i++)
 		pages += UNIC_SLOT_PAGES + unic_pins_pages(os->slot[i].frames);
-	if (os->kclient)
-		pages += os->kclient->pages(os->kclient);
+	pages += unic_kclients_pages(os);
 	unic_unlock(os, noio);
 	return pages;
 }
