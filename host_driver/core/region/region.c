@@ -48,6 +48,7 @@ void unic_region_forget(struct unic_host *host, struct unic_region *mr)
 	unic_region_waiting(host, mr, false);
 	unic_region_unpin(host, mr);
 	unic_region_unpin_next(host, mr);
+	unic_os_free(host->os, mr->bus_page);
 	proc_of(host, mr)->regions--;
 	unic_obj_free(&host->objects, &mr->obj);
 }
@@ -81,12 +82,18 @@ static uint32_t list_pages(struct unic_req *req, const struct unic_region *mr,
 
 	if (!list)
 		return UNIC_CTL_ST_NO_MEMORY;
+	req->call.list_bytes = n * 8;
+	if (mr->bus) {
+		memcpy(list, mr->bus_page + first, n * 8);
+		return UNIC_ST_OK;
+	}
 	if (unic_frames_list(&proc_of(req->host, mr)->frames, mr->va,
-			     mr->page_shift, first, n, list))
+			     mr->page_shift, first, n, list)) {
+		req->call.list_bytes = 0;
 		return UNIC_CTL_ST_NOT_MAPPED;
+	}
 	for (i = 0; i < n; i++)
 		((unic_le64 *)(void *)list)[i] = unic_to_le64(list[i]);
-	req->call.list_bytes = n * 8;
 	return UNIC_ST_OK;
 }
 
@@ -142,6 +149,7 @@ void unic_region_command(struct unic_req *req, const struct unic_region *mr,
 		.n_pages = unic_to_le32(mr->n_pages),
 		.key = r.key,
 		.importance = r.importance,
+		.account = r.account,
 		.user = unic_to_le32(mr->obj.id),
 	};
 

@@ -6,7 +6,9 @@
  */
 #include "region/region_dma.h"
 
+#include "region/region_held.h"
 #include "region/region_place.h"
+#include "region/region_reg.h"
 
 static void dma_reg_done(struct unic_call *call)
 {
@@ -115,8 +117,69 @@ static bool is_own_account(const struct unic_req *req, uint32_t account)
 	       host->proc[account - 1].keeper == req->slot + 1;
 }
 
-/* Register the pages in the list of @req for one use: any rights, checked like those of
- * a process, and no wait. */
+/* Register the @n pages in the list of @req, which may wait for entries. The NIC reads
+ * them when it has those: a copy stays until then. */
+static void reg_waiting(struct unic_req *req, const struct unic_ctl_mr_reg *r,
+			uint32_t n)
+{
+	struct unic_host *host = req->host;
+	struct unic_region *mr;
+
+	if (unic_region_hold(req))
+		return;
+	if (!unic_region_has_wait_place(host, unic_req_proc(req))) {
+		unic_req_status(req, UNIC_ST_WAIT_FULL);
+		return;
+	}
+	mr = unic_obj_alloc(&host->objects, UNIC_OBJ_MR, req->slot,
+			    sizeof(*mr));
+	if (!mr) {
+		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
+	unic_req_proc(req)->regions++;
+	unic_region_fill_in(mr, r);
+	mr->state = R_REGISTERING;
+	mr->bus = true;
+	mr->reg_seq = req->seq;
+	if (unic_from_le32(r->timeout_us))
+		mr->give_up_ns = unic_os_now_ns(host->os) +
+				 1000ull * unic_from_le32(r->timeout_us);
+	mr->bus_page = unic_os_alloc(host->os, n * sizeof(*mr->bus_page));
+	if (!mr->bus_page) {
+		unic_region_forget(host, mr);
+		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
+		return;
+	}
+	memcpy(mr->bus_page, req->call.list, n * sizeof(*mr->bus_page));
+	req->call.list_bytes = 0;
+	unic_region_send_reg(req, mr);
+}
+
+/* The number of pages in the list of @req, if @r and the list are valid: of any rights,
+ * checked like those of a process. Else 0, and @status says why. */
+static uint32_t check_pages(const struct unic_req *req,
+			    const struct unic_ctl_mr_reg *r, uint32_t *status)
+{
+	uint32_t n = 0;
+
+	if (!*status)
+		*status = unic_region_check(r);
+	if (!*status && !is_own_account(req, r->account))
+		*status = UNIC_ST_INVALID;
+	if (!*status && (!r->page_shift || r->mr_class != UNIC_CLASS_RDMA ||
+			 r->flags & ~(UNIC_CTL_REG_RANDOM | UNIC_CTL_REG_WAIT)))
+		*status = UNIC_ST_INVALID;
+	if (!*status)
+		n = pages_of(r);
+	if (!*status && (!n || !is_page_list(req, r, n)))
+		*status = UNIC_ST_INVALID;
+	if (!*status)
+		*status = unic_req_room(req, UNIC_OBJ_MR);
+	return *status ? 0 : n;
+}
+
+/* Register the pages in the list of @req. */
 static void reg_pages(struct unic_req *req, struct unic_ctl_mr_reg *r)
 {
 	struct unic_cmd_mr_reg cmd = {
@@ -128,23 +191,15 @@ static void reg_pages(struct unic_req *req, struct unic_ctl_mr_reg *r)
 		.importance = r->importance,
 		.account = r->account,
 	};
-	uint32_t status = unic_region_choose_base(req->host->os, r), n = 0;
+	uint32_t status = unic_region_choose_base(req->host->os, r);
+	uint32_t n = check_pages(req, r, &status);
 
-	if (!status)
-		status = unic_region_check(r);
-	if (!status && !is_own_account(req, r->account))
-		status = UNIC_ST_INVALID;
-	if (!status && (!r->page_shift || r->mr_class != UNIC_CLASS_RDMA ||
-			r->flags & ~UNIC_CTL_REG_RANDOM))
-		status = UNIC_ST_INVALID;
-	if (!status)
-		n = pages_of(r);
-	if (!status && (!n || !is_page_list(req, r, n)))
-		status = UNIC_ST_INVALID;
-	if (!status)
-		status = unic_req_room(req, UNIC_OBJ_MR);
 	if (status) {
 		unic_req_status(req, status);
+		return;
+	}
+	if (r->flags & UNIC_CTL_REG_WAIT) {
+		reg_waiting(req, r, n);
 		return;
 	}
 	cmd.iova = r->iova;

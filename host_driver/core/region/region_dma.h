@@ -4,9 +4,9 @@
  *
  * Secret: how a region comes to pages that no process has. There are two kinds. One of
  * residency PHYSICAL is for queues and messages, has no entries and local rights, and
- * lives as long as the slot. One with a list of pages is for one I/O: it has entries and
- * any rights, is checked, asked back and evicted like that of a process, and is not made
- * again after a reset.
+ * lives as long as the slot. One with a list of pages has entries and any rights, is
+ * checked, waits for entries, is asked back and evicted like that of a process, and is not
+ * made again after a reset.
  */
 #ifndef UNIC_REGION_DMA_H
 #define UNIC_REGION_DMA_H

@@ -179,8 +179,10 @@ void unic_region_pages_fini(struct unic_host *host)
 	uint32_t at = 0;
 
 	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
-				   UNIC_OBJ_ANYONE)))
+				   UNIC_OBJ_ANYONE))) {
 		unic_region_pages_forget(host, mr, false);
+		unic_os_free(host->os, mr->bus_page);
+	}
 }
 
 /* ----------------------------------------------------------- a whole region */

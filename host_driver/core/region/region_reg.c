@@ -160,11 +160,11 @@ static void load_pages(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_host *host = req->host;
 	struct unic_req *waiter = mr->waiter;
-	uint32_t status = unic_region_pin(host, mr);
+	uint32_t status = mr->bus ? UNIC_ST_OK : unic_region_pin(host, mr);
 
 	mr->state = R_FILLING;
 	unic_region_waiting(host, mr, false);
-	if (!status &&
+	if (!status && !mr->bus &&
 	    unic_frames_shift(&proc_of(host, mr)->frames, mr->va, mr->iova,
 			      mr->length, mr->page_shift) != mr->page_shift)
 		status = UNIC_CTL_ST_NOT_MAPPED; /* mapped anew since */
@@ -305,7 +305,7 @@ static void mr_reg_done(struct unic_call *call)
 	resume_held(host, slot);
 }
 
-static void send_reg(struct unic_req *req, struct unic_region *mr)
+void unic_region_send_reg(struct unic_req *req, struct unic_region *mr)
 {
 	struct unic_cmd_mr_reg cmd;
 	struct unic_ctl_mr_reg r;
@@ -385,7 +385,7 @@ void unic_region_reg(struct unic_req *req)
 		unic_req_status(req, status);
 		return;
 	}
-	send_reg(req, mr);
+	unic_region_send_reg(req, mr);
 }
 
 /* --------------------------------------------------------- waits: the rest */

@@ -18,6 +18,10 @@
  * as tail. */
 void unic_region_reg(struct unic_req *req);
 
+/** unic_region_send_reg() - send MR_REG of @mr, which is filled in, for @req; the rest is
+ * as of unic_region_reg(). */
+void unic_region_send_reg(struct unic_req *req, struct unic_region *mr);
+
 /** unic_region_dereg() - MR_DEREG: answered when nothing uses the region any more and
  * its frames are unpinned, within T. One that waits is cancelled; one whose grant is
  * under way is deregistered when it has arrived. NO_MR; BUSY: it is being

@@ -41,13 +41,18 @@ static struct pages pages(uint32_t pd, uint32_t off, uint32_t length,
 	return p;
 }
 
-static int send(struct fake *f, struct pages *p)
+static void send_only(struct fake *f, struct pages *p)
 {
 	f->os.replies = 0;
 	assert_true(unic_host_request(
 		f->host, &f->client, p,
 		UNIC_CTL_BYTES + unic_from_le32(p->r.hdr.tail_bytes)));
 	settle(f);
+}
+
+static int send(struct fake *f, struct pages *p)
+{
+	send_only(f, p);
 	return (int)reply_status(f);
 }
 
@@ -187,7 +192,7 @@ static void each_wrong_list(void **state)
 	WRONG(page_shift, 13);
 	WRONG(mr_class, UNIC_CLASS_CONTROL);
 	WRONG(mr_class, UNIC_CLASS_MESSAGING);
-	WRONG(flags, UNIC_CTL_REG_WAIT);
+	WRONG(flags, UNIC_CTL_REG_WAIT | UNIC_CTL_REG_ASYNC);
 	WRONG(length, unic_to_le64(0));
 	WRONG(length, unic_to_le64(UINT64_MAX));
 	WRONG(iova, unic_to_le64(4096)); /* and one by chance */
@@ -292,6 +297,71 @@ static void a_lost_nic_has_not_let_go(void **state)
 		assert_int_equal(f->given[UNIC_CMD_MR_REG], 1); /* not again */
 		fake_delete(f);
 	}
+}
+
+/* A list waits for entries like that of a process, and the NIC reads what the request
+ * said, whatever the client sent since. */
+static void bus_pages_may_wait(void **state)
+{
+	struct fake *f = fake_new();
+	struct pages p = pages(domain(f, true), 100, 5000, 2), other;
+	struct unic_cpl_mr_reg cpl = { .wait = unic_to_le32(4) };
+	struct unic_evt_wait evt;
+	struct unic_cmd_mr_reg cmd;
+	struct unic_cmd_mr_fill fill;
+	const unic_le64 *list;
+	uint32_t id;
+
+	(void)state;
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_PENDING;
+	p.r.flags = UNIC_CTL_REG_RANDOM | UNIC_CTL_REG_WAIT;
+	p.r.timeout_us = unic_to_le32(5000);
+	send_only(f, &p);
+	assert_int_equal(f->os.replies, 0);
+	cmd = last_reg(f);
+	assert_int_equal(cmd.flags, UNIC_REG_WAIT);
+	assert_int_equal(unic_from_le32(cmd.timeout_us), 5000);
+	id = unic_from_le32(cmd.user);
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_TLB_FULL;
+	other = pages(unic_from_le32(p.r.pd), 0, 4096, 1);
+	other.page[0] = unic_to_le64(BUS + (1 << 20));
+	assert_int_equal(send(f, &other), UNIC_ST_TLB_FULL);
+	f->os.replies = 0;
+	memset(f->bar + UNIC_BAR_LIST_OFF, 0, 64 * 4096);
+	evt = granted(id);
+	event(f, &evt);
+	memcpy(&fill, f->last[UNIC_CMD_MR_FILL], sizeof(fill));
+	assert_int_equal(unic_from_le32(fill.count), 2);
+	list = list_of_nic(f);
+	assert_int_equal(unic_from_le64(list[1]), BUS + 8192);
+	assert_int_equal(reply_status(f), 0);
+	assert_int_equal(reply_u32(f, 16), id);
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	assert_int_equal(pinned(f), 0);
+	fake_delete(f);
+}
+
+/* A wait that is cancelled leaves nothing. */
+static void bus_waits_are_cancelled(void **state)
+{
+	struct fake *f = fake_new();
+	struct pages p = pages(domain(f, true), 100, 5000, 2);
+	struct unic_ctl_wait_cancel cancel = { .wait_seq = unic_to_le32(0) };
+
+	(void)state;
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_PENDING;
+	p.r.flags = UNIC_CTL_REG_RANDOM | UNIC_CTL_REG_WAIT;
+	send_only(f, &p);
+	assert_int_equal(f->os.replies, 0);
+	f->os.replies = 0;
+	ask(f, UNIC_CTL_WAIT_CANCEL, &cancel);
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_WAIT_CANCEL], 1);
+	assert_int_equal(f->os.replies, 2);
+	assert_int_equal(f->host->proc[f->client.slot].regions, 0);
+	assert_int_equal(f->host->proc[f->client.slot].waits, 0);
+	fake_delete(f);
 }
 
 /* ---------------------------------------------------------------- accounts */
@@ -440,6 +510,8 @@ int main(void)
 		cmocka_unit_test(bus_pages_are_asked_back),
 		cmocka_unit_test(bus_pages_drain),
 		cmocka_unit_test(a_lost_nic_has_not_let_go),
+		cmocka_unit_test(bus_pages_may_wait),
+		cmocka_unit_test(bus_waits_are_cancelled),
 		cmocka_unit_test(lists_may_be_charged_to_an_account),
 		cmocka_unit_test(processes_are_no_accounts),
 		cmocka_unit_test(accounts_outlive_a_reset),
