@@ -3,3 +3,5 @@
 EXAMPLES := examples/polite.c examples/driver.c
 
 INC_examples = -Ihost_driver/libunic
+# Compiled by Kbuild: make kmod-sample
+KMOD_SAMPLES := examples/kernel/kmem_sample.c

@@ -15,6 +15,14 @@ kmod: ## linux: build unic.ko and unicblk.ko in build/kmod [KERNEL=release]
 		M=$(KMOD)/host_driver/linux UNIC_VERSION=$(BUILD_ID) modules
 	@echo "$@: ok"
 
+# The example of a module that uses unic.ko.
+kmod-sample: kmod ## linux: build the example of a module with memory of its own, in build/kmod
+	@mkdir -p $(KMOD)/examples && cp -rsf $(CURDIR)/examples/kernel $(KMOD)/examples
+	$(Q)$(MAKE) --no-print-directory -C $(UNIC_VM_SYSTEM)/lib/modules/$(KERNEL)/build \
+		M=$(KMOD)/examples/kernel \
+		KBUILD_EXTRA_SYMBOLS=$(KMOD)/host_driver/linux/Module.symvers modules
+	@echo "$@: ok"
+
 # In a folder of its own, because of other flags.
 kmod-lint: ## linux: sparse, W=1 and, if installed, checkpatch
 	@mkdir -p $(KMOD)-lint/host_driver && cp -rsf $(CURDIR)/abi $(KMOD)-lint && \
@@ -32,7 +40,7 @@ kmod-uninstall: ## linux: remove them [KERNEL=] [DESTDIR=]
 	@tools/install/kmod_install.sh uninstall $(BUILD_ID) $(INSTALL_KERNEL) && echo "$@: ok"
 
 # VM_OPTIONS="--board virt --cpus 2": a NIC in QEMU, two processors.
-vm-build: programs build-soft kmod $(call bin,$(VM_PROGRAMS)) $(if $(findstring virt,$(VM_OPTIONS)),build-virt)
+vm-build: programs build-soft kmod-sample $(call bin,$(VM_PROGRAMS)) $(if $(findstring virt,$(VM_OPTIONS)),build-virt)
 vm-check: vm-build ## linux: functions of the module in a guest [VM_OPTIONS="--board virt --cpus 2"]
 	@tests/vm/vm_check.py $(VM_OPTIONS) && echo "$@: ok"
 vm-blk: vm-build ## linux: unicblk in a guest: a file system, loss, resets, a server that dies
@@ -41,6 +49,8 @@ vm-leave: vm-build ## linux: a NIC is taken away while it stands still, suspend,
 	@tests/vm/vm_leave.py $(VM_OPTIONS) && echo "$@: ok"
 vm-nics: vm-build ## linux: two NICs in one guest, under one /dev/unic
 	@tests/vm/vm_nics.py && echo "$@: ok"
+vm-kmem: vm-build ## linux: a module's own memory, which a process of another host READs and WRITEs
+	@tests/vm/vm_kmem.py $(VM_OPTIONS) && echo "$@: ok"
 vm-look: vm-build ## linux: what the module shows: sysfs, debugfs, tracepoints
 	@tests/vm/vm_look.py $(VM_OPTIONS) && echo "$@: ok"
 vm-rdma-cm: programs build-soft $(call bin,rdma-cm) ## linux: connections with Linux's rdma_cm over soft-RoCE in a guest; fetches 90 MB

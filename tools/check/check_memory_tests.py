@@ -82,7 +82,7 @@ KINDS = {
     "soak": lambda n: py_function("tests/qemu/soak.py", n),
     "vm_check": lambda n: has("tests/vm/vm_check.py", f"def {n}(c)"),
     **{vm: lambda n, vm=vm: has(f"tests/vm/{vm}.py", f"def {n}(c)")
-       for vm in ("vm_blk", "vm_look", "vm_faults", "vm_endure", "vm_leave", "vm_nics")},
+       for vm in ("vm_blk", "vm_look", "vm_faults", "vm_endure", "vm_kmem", "vm_leave", "vm_nics")},
     "pins": lambda n: c_function("tests/vm/pins.c", n),
     "static": lambda n: text(f"tools/check/{n}.py"),
 }
