@@ -75,8 +75,8 @@ struct unic_os {
 	struct list_head
 		node;	   /* of those that are bound, or leave quarantine */
 	struct mutex lock; /* around every call of the core */
-	struct unic_host *host; /* NULL: gone */
-	bool leaving;		/* no process becomes a client */
+	struct unic_host *host;	   /* NULL: gone */
+	bool leaving;		   /* no process becomes a client */
 	struct list_head kclients; /* unic_kclient.h */
 	struct list_head orphans;  /* likewise, of which nobody is the user */
 	struct unic_resident *resident; /* one of kclients; NULL: none */

@@ -6,7 +6,10 @@
 #include <linux/slab.h>
 
 #include "unic_cdev.h"
+#include "unic_kmem_call.h"
+#include "unic_kmem_link.h"
 #include "unic_kmem_priv.h"
+#include "unic_kmem_work.h"
 
 static struct unic_kmem *kmem_of(struct unic_kclient *kc)
 {
@@ -47,8 +50,7 @@ static bool fits_pages(const struct unic_kmem_region *r, u8 shift, int mapped)
 	struct scatterlist *s;
 	int i;
 
-	for_each_sg(r->sg, s, mapped, i)
-	{
+	for (i = 0, s = r->sg; i < mapped; i++, s++) {
 		if (i)
 			edges |= sg_dma_address(s);
 		if (i + 1 < mapped)
@@ -66,8 +68,7 @@ static u32 list_pages(const struct unic_kmem_region *r, u8 shift, int mapped,
 	u32 n = 0;
 	int i;
 
-	for_each_sg(r->sg, s, mapped, i)
-	{
+	for (i = 0, s = r->sg; i < mapped; i++, s++) {
 		at = sg_dma_address(s) >> shift;
 		last = (sg_dma_address(s) + sg_dma_len(s) - 1) >> shift;
 		for (; at <= last; at++) {
@@ -89,8 +90,7 @@ static int copy_list(struct unic_kmem_region *r, struct scatterlist *sg, int n)
 	if (!r->sg)
 		return -ENOMEM;
 	sg_init_table(r->sg, n);
-	for_each_sg(sg, s, n, i)
-	{
+	for (i = 0, s = sg; i < n; i++, s++) {
 		sg_set_page(&r->sg[i], sg_page(s), s->length, s->offset);
 		r->bytes += s->length;
 		edges |= i ? s->offset : 0;
@@ -107,7 +107,6 @@ static int map_region(struct unic_kmem_region *r)
 {
 	struct unic_kmem *k = r->k;
 	struct sg_page_iter it;
-	struct scatterlist *s;
 	int i, mapped;
 
 	if (k->over || k->leaving)
@@ -115,9 +114,9 @@ static int map_region(struct unic_kmem_region *r)
 	mapped = dma_map_sg(k->dma, r->sg, r->n, r->dir);
 	if (mapped <= 0)
 		return -ENOMEM;
-	for_each_sg(r->sg, s, mapped,
-		    i) if (dma_need_sync(k->dma, sg_dma_address(s)))
-	{
+	for (i = 0; i < mapped; i++) {
+		if (!dma_need_sync(k->dma, sg_dma_address(&r->sg[i])))
+			continue;
 		dma_unmap_sg(k->dma, r->sg, r->n, r->dir);
 		return -EOPNOTSUPP;
 	}
@@ -145,7 +144,7 @@ static u64 kmem_pages(struct unic_kclient *kc)
 	return kmem_of(kc)->pages + !!kmem_of(kc)->mem;
 }
 
-static void free_mem(struct unic_kmem *k)
+static void free_kmem_mem(struct unic_kmem *k)
 {
 	struct unic_kmem_region *r;
 
@@ -169,7 +168,7 @@ static void kmem_gone(struct unic_kclient *kc)
 			r->why = UNIC_WHY_EXIT;
 		r->ended = true;
 	}
-	free_mem(k);
+	free_kmem_mem(k);
 	if (!k->closing)
 		queue_work(k->wq, &k->work);
 }
@@ -186,101 +185,8 @@ static void free_kmem(struct unic_kmem *k)
 
 static void kmem_orphan(struct unic_kclient *kc)
 {
-	free_mem(kmem_of(kc));
+	free_kmem_mem(kmem_of(kc));
 	free_kmem(kmem_of(kc));
-}
-
-/* -------------------------------------------------- calls of the module */
-
-void unic_kmem_enter(struct unic_kmem *k, struct unic_kmem_region *r)
-{
-	unsigned int noio = unic_lock(k->os);
-
-	k->runner = current;
-	k->running = r;
-	unic_unlock(k->os, noio);
-}
-
-void unic_kmem_exit(struct unic_kmem *k)
-{
-	unsigned int noio = unic_lock(k->os);
-
-	k->runner = NULL;
-	k->running = NULL;
-	unic_unlock(k->os, noio);
-	wake_up_all(&k->wait);
-}
-
-/* The next region that the module is to be told of, marked as told; NULL. */
-static struct unic_kmem_region *next_region(struct unic_kmem *k, bool *ended)
-{
-	struct unic_kmem_region *r;
-
-	list_for_each_entry(r, &k->regions, node) {
-		*ended = r->ended;
-		if (!r->id || r->told || (!r->ended && !r->noticed))
-			continue;
-		r->noticed = false;
-		r->told = r->ended;
-		return r;
-	}
-	return NULL;
-}
-
-/* Tells the module of one region. False: there is none. */
-static bool tell_region(struct unic_kmem *k)
-{
-	unsigned int noio = unic_lock(k->os);
-	bool ended;
-	struct unic_kmem_region *r = k->closing ? NULL : next_region(k, &ended);
-	u64 now = ktime_get_ns(), left = 0;
-	u32 why = 0;
-
-	if (r) {
-		k->runner = current;
-		k->running = r;
-		why = r->why;
-		left = r->deadline_ns > now ? r->deadline_ns - now : 0;
-	}
-	unic_unlock(k->os, noio);
-	if (!r)
-		return false;
-	if (ended && k->ops->gone)
-		k->ops->gone(k->of, &r->mr, why);
-	else if (!ended && k->ops->notice)
-		k->ops->notice(k->of, &r->mr, why,
-			       min_t(u64, div_u64(left, 1000), U32_MAX));
-	unic_kmem_exit(k);
-	return true;
-}
-
-/* Tells the module of a reset, once the handle is set up again. */
-static void tell_lost(struct unic_kmem *k)
-{
-	unsigned int noio = unic_lock(k->os);
-	bool lost = k->lost && (k->up || k->over) && !k->closing;
-	bool over = k->over;
-
-	if (lost)
-		k->lost = false;
-	unic_unlock(k->os, noio);
-	if (!lost || !k->ops->lost)
-		return;
-	unic_kmem_enter(k, NULL);
-	k->ops->lost(k->of, over);
-	unic_kmem_exit(k);
-}
-
-static void kmem_work(struct work_struct *work)
-{
-	struct unic_kmem *k = container_of(work, struct unic_kmem, work);
-
-	do {
-		unic_kmem_set_up(k);
-		while (tell_region(k))
-			;
-		tell_lost(k);
-	} while (unic_kmem_conns(k));
 }
 
 /* ----------------------------------------------------------------- lifetime */
@@ -330,7 +236,7 @@ static struct unic_kmem *new_kmem(struct unic_os *os, const char *name,
 	strscpy(k->name, name, sizeof(k->name));
 	INIT_LIST_HEAD(&k->asks);
 	INIT_LIST_HEAD(&k->regions);
-	INIT_WORK(&k->work, kmem_work);
+	INIT_WORK(&k->work, unic_kmem_work);
 	init_waitqueue_head(&k->wait);
 	mutex_init(&k->turn);
 	return k;
@@ -363,7 +269,7 @@ struct unic_kmem *unic_kmem_open(unsigned int number, const char *name,
 EXPORT_SYMBOL_GPL(unic_kmem_open);
 
 /* Gives the slot up. True: the NIC has finished with it, or reaches no memory. */
-static bool wait_quiet(struct unic_kmem *k)
+static bool wait_kmem_quiet(struct unic_kmem *k)
 {
 	unsigned int noio = unic_lock(k->os);
 	u32 slot = k->core.slot, left = k->left, ms;
@@ -398,13 +304,13 @@ void unic_kmem_close(struct unic_kmem *k)
 	k->closing = true;
 	unic_unlock(os, noio);
 	cancel_work_sync(&k->work);
-	quiet = wait_quiet(k);
+	quiet = wait_kmem_quiet(k);
 	destroy_workqueue(k->wq);
 	noio = unic_lock(os);
 	quiet |= k->over;
 	if (quiet) {
 		unic_kclient_del(&k->kc);
-		free_mem(k);
+		free_kmem_mem(k);
 	} else {
 		unic_kclient_leave_behind(os, &k->kc);
 	}

@@ -2,7 +2,8 @@
 /* unic_kmem_call.c - requests of a handle to the core: see unic_kmem_priv.h. */
 #include <linux/jiffies.h>
 
-#include "unic_kmem_priv.h"
+#include "unic_kmem_call.h"
+#include "unic_kmem_link.h"
 
 int unic_kmem_send(struct unic_kmem *k, struct unic_kmem_ask *ask, u32 op,
 		   void *rec, u32 tail)

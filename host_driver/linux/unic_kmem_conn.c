@@ -6,7 +6,9 @@
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 
-#include "unic_kmem_priv.h"
+#include "unic_kmem_conn.h"
+#include "unic_kmem_call.h"
+#include "unic_kmem_work.h"
 #include "unic_queue.h"
 
 #define SLOTS	  2u /* of a send or receive queue: the fewest that there are */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* unic_kmem_link.c - the slot of a handle: see unic_kmem_priv.h. */
-#include "unic_kmem_priv.h"
+#include "unic_kmem_link.h"
+#include "unic_kmem_call.h"
+#include "unic_kmem_conn.h"
 
 #define RETRY_NS (100 * NSEC_PER_MSEC) /* between two attempts to set up */
 

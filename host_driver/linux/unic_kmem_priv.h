@@ -6,6 +6,7 @@
  *   unic_kmem_call.c  requests to the core and their replies
  *   unic_kmem_link.c  the slot: set-up, upcalls, resets
  *   unic_kmem_conn.c  connections
+ *   unic_kmem_work.c  calls of the module
  *
  * `turn` is taken before unic_os.lock. No function of the module is called with either.
  */
@@ -85,53 +86,5 @@ struct unic_kmem {
 	struct unic_upcall_conn request[UNIC_KMEM_REQUESTS];
 	u32 requests;
 };
-
-/* unic_kmem_call.c */
-
-/** unic_kmem_send() - send @op: @rec of UNIC_CTL_BYTES, and @tail bytes behind it. 0, and
- * @ask->done follows; -ENODEV. Takes unic_os.lock. */
-int unic_kmem_send(struct unic_kmem *k, struct unic_kmem_ask *ask, u32 op,
-		   void *rec, u32 tail);
-/** unic_kmem_wait() - wait for @ask. Returns its status; -ENODEV; -ETIMEDOUT: no answer
- * came within seconds, and the slot is given up. */
-int unic_kmem_wait(struct unic_kmem *k, struct unic_kmem_ask *ask);
-/** unic_kmem_call() - both. */
-int unic_kmem_call(struct unic_kmem *k, struct unic_kmem_ask *ask, u32 op,
-		   void *rec, u32 tail);
-/** unic_kmem_end_asks() - end all requests with @status; the caller holds unic_os.lock. */
-void unic_kmem_end_asks(struct unic_kmem *k, int status);
-void unic_kmem_reply(struct unic_kclient *kc, const void *msg, u32 bytes);
-/** unic_kmem_errno() - what a module is told of @status. */
-int unic_kmem_errno(int status);
-
-/* unic_kmem_link.c: those without a comment are of struct unic_kclient */
-
-/** unic_kmem_set_up() - get a slot and what is needed in it, unless that is done, or must
- * wait. 0 or a status; takes both locks. */
-int unic_kmem_set_up(struct unic_kmem *k);
-/** unic_kmem_may_touch() - true while the NIC may use pages of before a reset. */
-bool unic_kmem_may_touch(const struct unic_kmem *k);
-/** unic_kmem_restart() - give the slot up: its state is not known. With unic_os.lock. */
-void unic_kmem_restart(struct unic_kmem *k);
-u64 unic_kmem_poll(struct unic_kclient *kc);
-
-/* unic_kmem_conn.c */
-
-/** unic_kmem_begin_listen() - after set-up: queues and the listener. Status. */
-int unic_kmem_begin_listen(struct unic_kmem *k);
-/** unic_kmem_conns() - handle a request or the end of a connection. False: there was
- * none. */
-bool unic_kmem_conns(struct unic_kmem *k);
-/** unic_kmem_requested(), unic_kmem_ended() - note what an upcall says; unic_os.lock is
- * held. */
-void unic_kmem_requested(struct unic_kmem *k,
-			 const struct unic_upcall_conn *up);
-void unic_kmem_ended(struct unic_kmem *k, u32 conn, u32 qp);
-
-/* unic_kmem.c */
-
-/** unic_kmem_enter(), unic_kmem_exit() - around a call of the module, about @r or NULL. */
-void unic_kmem_enter(struct unic_kmem *k, struct unic_kmem_region *r);
-void unic_kmem_exit(struct unic_kmem *k);
 
 #endif /* UNIC_KMEM_PRIV_H */

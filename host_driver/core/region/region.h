@@ -48,8 +48,8 @@ struct unic_region {
 	bool revoked;  /* the driver ends it: region_unmap.c */
 	bool bus;      /* pages by bus address, never pinned: region_dma.c */
 	unic_le64 *bus_page; /* they, of one that may wait; else NULL */
-	uint8_t kind;  /* enum unic_form_kind */
-	uint32_t pd;   /* id */
+	uint8_t kind;	     /* enum unic_form_kind */
+	uint32_t pd;	     /* id */
 	/* its MR_REG, with the page size used; of a form, its last MR_MAKE, or 0 */
 	uint64_t made[UNIC_REC_WORDS];
 	struct unic_sge of; /* a form that lasts: the element of that MR_MAKE */

@@ -44,21 +44,32 @@ static uint32_t pd_number(const struct unic_req *req,
 	return pd ? pd->pd : UNIC_LOST;
 }
 
-/* Send @cmd, which makes the region of @r, after filling in its PD and user. */
-static void begin_reg(struct unic_req *req, const struct unic_ctl_mr_reg *r,
-		      struct unic_cmd_mr_reg *cmd)
+/* A region of @r, not registered yet. NULL: out of memory, and @req is answered. */
+static struct unic_region *new_region(struct unic_req *req,
+				      const struct unic_ctl_mr_reg *r)
 {
 	struct unic_region *mr = unic_obj_alloc(
 		&req->host->objects, UNIC_OBJ_MR, req->slot, sizeof(*mr));
 
 	if (!mr) {
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
-		return;
+		return NULL;
 	}
 	unic_req_proc(req)->regions++;
 	unic_region_fill_in(mr, r);
 	mr->state = R_REGISTERING;
 	mr->bus = true;
+	return mr;
+}
+
+/* Send @cmd, which makes the region of @r, after filling in its PD and user. */
+static void begin_reg(struct unic_req *req, const struct unic_ctl_mr_reg *r,
+		      struct unic_cmd_mr_reg *cmd)
+{
+	struct unic_region *mr = new_region(req, r);
+
+	if (!mr)
+		return;
 	mr->n_pages = unic_from_le32(cmd->n_pages);
 	mr->waiter = req;
 	req->id = mr->obj.id;
@@ -131,16 +142,9 @@ static void reg_waiting(struct unic_req *req, const struct unic_ctl_mr_reg *r,
 		unic_req_status(req, UNIC_ST_WAIT_FULL);
 		return;
 	}
-	mr = unic_obj_alloc(&host->objects, UNIC_OBJ_MR, req->slot,
-			    sizeof(*mr));
-	if (!mr) {
-		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
+	mr = new_region(req, r);
+	if (!mr)
 		return;
-	}
-	unic_req_proc(req)->regions++;
-	unic_region_fill_in(mr, r);
-	mr->state = R_REGISTERING;
-	mr->bus = true;
 	mr->reg_seq = req->seq;
 	if (unic_from_le32(r->timeout_us))
 		mr->give_up_ns = unic_os_now_ns(host->os) +
