@@ -342,6 +342,13 @@ static bool try_end(struct unic_kmem_region *r)
 	return !status || status == UNIC_ST_NO_MR;
 }
 
+/* True while another thread runs a function of the module that is about @r. */
+static bool is_called_about(const struct unic_kmem_region *r)
+{
+	return READ_ONCE(r->k->running) == r &&
+	       READ_ONCE(r->k->runner) != current;
+}
+
 int unic_kmem_release(struct unic_kmem_mr *mr)
 {
 	struct unic_kmem_region *r =
@@ -354,8 +361,7 @@ int unic_kmem_release(struct unic_kmem_mr *mr)
 	r->told = true;
 	r->noticed = false;
 	unic_unlock(k->os, noio);
-	wait_event(k->wait, READ_ONCE(k->running) != r ||
-				    READ_ONCE(k->runner) == current);
+	wait_event(k->wait, !is_called_about(r));
 	while (!(ended = try_end(r)) && ktime_get_ns() < until)
 		fsleep(1000);
 	noio = unic_lock(k->os);
