@@ -7,12 +7,14 @@
 PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
+VERBSDIR   := $(PREFIX)/lib/unic
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR    ?= $(PREFIX)/share
 MANDIR     ?= $(DATADIR)/man
 UNITDIR    ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
+WIRESHARKDIR ?= $(LIBDIR)/wireshark/plugins
 COMPLETIONDIR ?= $(DATADIR)/bash-completion/completions
 IMAGEDIR   ?= $(DATADIR)/unic/images
 
@@ -29,7 +31,7 @@ RELEASE_IS   = --no-print-directory B=$(RELEASE) VARIANT="$(HARDEN) $(CPPFLAGS) 
 LIBUNIC_SO     := libunic.so.$(SO_VERSION)
 LIBUNIC_SONAME := libunic.so.$(firstword $(subst ., ,$(SO_VERSION)))
 INSTALLED_BIN   = $(PROGRAMS) unic-nic
-# What unic-run has libibverbs load: it looks in ../lib of its own place.
+# What unic-run has libibverbs load: it looks in ../lib/unic of its own place.
 VERBS_SO        = $(notdir $(VERBS))
 # unic.h and what it includes.
 PUBLIC_HEADERS := $(addprefix host_driver/libunic/,bufman.h pace.h unic.h) $(addprefix abi/,unic_cmd.h \
@@ -46,9 +48,9 @@ LIBUNIC_HEADERS := $(addprefix host_driver/libunic/,unic.h bufman.h pace.h)
 FUNCTIONS = $(shell sed -n 's/^\t\(unic_[a-z0-9_]*\);/\1/p' host_driver/libunic/libunic.map) unic_inc_rkey
 # What `make uninstall` removes, which is what `make install` wrote.
 INSTALLED = $(addprefix $(BINDIR)/,$(INSTALLED_BIN)) \
-	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) $(VERBS_SO) libunic.so libunic.a pkgconfig/unic.pc) \
+	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) libunic.so libunic.a pkgconfig/unic.pc) \
 	$(addprefix $(INCLUDEDIR)/unic/,$(notdir $(PUBLIC_HEADERS))) \
-	$(addprefix $(UNITDIR)/,$(UNITS)) $(SYSUSERSDIR)/unic.conf $(TMPFILESDIR)/unic.conf \
+	$(addprefix $(VERBSDIR)/,$(VERBS_SO)) $(addprefix $(UNITDIR)/,$(UNITS)) $(SYSUSERSDIR)/unic.conf $(TMPFILESDIR)/unic.conf $(WIRESHARKDIR)/unic.lua \
 	$(addprefix $(COMPLETIONDIR)/,$(INSTALLED_BIN)) $(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(FUNCTIONS:%=$(MANDIR)/man3/%.3) $(MANDIR)/man7/unic.7 $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
 
 release: ## install: programs and library as they are installed, in build/release
@@ -62,11 +64,13 @@ release: ## install: programs and library as they are installed, in build/releas
 install: install-programs install-services install-dev install-images ## install: programs, manuals, services, library, headers, NIC images [PREFIX=/usr/local] [DESTDIR=]
 	@echo "$@: ok"
 install-programs: release
-	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(MANDIR)/man1 $(MANDIR)/man7 $(COMPLETIONDIR))
+	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(VERBSDIR) $(MANDIR)/man1 $(MANDIR)/man7 $(COMPLETIONDIR) $(WIRESHARKDIR))
 	@install $(addprefix $(RELEASE)/bin/,$(INSTALLED_BIN)) $(DESTDIR)$(BINDIR)
-	@install -m 644 $(addprefix $(RELEASE)/lib/,$(LIBUNIC_SO) $(VERBS_SO)) $(DESTDIR)$(LIBDIR)
+	@install -m 644 $(RELEASE)/lib/$(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)
+	@install -m 644 $(addprefix $(RELEASE)/lib/,$(VERBS_SO)) $(DESTDIR)$(VERBSDIR)
 	@install -m 644 $(INSTALLED_BIN:%=$(RELEASE)/man/%.1) $(DESTDIR)$(MANDIR)/man1
 	@$(foreach p,$(INSTALLED_BIN),install -m 644 host_driver/tools/completion.bash $(DESTDIR)$(COMPLETIONDIR)/$p &&) true
+	@install -m 644 tools/wireshark/unic.lua $(DESTDIR)$(WIRESHARKDIR)
 	@install -m 644 $(RELEASE)/man/man3/unic.7 $(DESTDIR)$(MANDIR)/man7
 	@ln -sf $(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)/$(LIBUNIC_SONAME)
 # What systemd starts. Each may read and write as little as it needs: sandbox.conf.
@@ -89,7 +93,10 @@ install-images: $(if $(shell command -v $(ARM)gcc),build-virt build-m3)
 	@$(if $^,$(foreach i,$(IMAGES),install -m 644 $(B)/$i $(DESTDIR)$(IMAGEDIR)/$(call image_name,$i) &&) true)
 uninstall: ## install: remove what install wrote [PREFIX=] [DESTDIR=]
 	@rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	@rmdir --ignore-fail-on-non-empty $(addprefix $(DESTDIR),$(INCLUDEDIR)/unic $(IMAGEDIR) \
+	@rmdir --ignore-fail-on-non-empty $(addprefix $(DESTDIR),$(INCLUDEDIR)/unic $(VERBSDIR) $(IMAGEDIR) \
 		$(patsubst %/,%,$(dir $(IMAGEDIR)))) 2> /dev/null; echo "$@: ok"
+package-test: ## install: build the Debian packages; install, use and purge them in a clean system (as root)
+	@tools/install/install_deps.sh packages-debian.txt
+	@tests/packages/test_packages.py && echo "$@: ok"
 install-test: ## install: test it: install into a folder, and what programs outside see of it
 	@tests/install/test_install.py && echo "$@: ok"

@@ -176,17 +176,24 @@ static void prepend(const char *name, const char *value, const char *mark)
 	free(text);
 }
 
-/* The path of library @name of this release: @out, of PATH_MAX bytes. 0, or -1 after a line
- * on stderr. */
+/* The path of library @name of this release: @out, of PATH_MAX bytes. It is installed in a
+ * folder of unic's own, and built beside libunic. 0, or -1 after a line on stderr. */
 static int find_library(const char *name, char *out)
 {
-	char path[RUN_PATH];
+	char file[64], path[RUN_PATH];
 
-	run_program(name, path);
+	snprintf(file, sizeof(file), "../lib/unic/%s", name);
+	run_program(file, path);
 	if (realpath(path, out))
 		return 0;
-	fprintf(stderr, "unic-run: %s: %s; make it: make programs\n", path,
-		strerror(errno));
+	snprintf(file, sizeof(file), "../lib/%s", name);
+	run_program(file, path);
+	if (realpath(path, out))
+		return 0;
+	fprintf(stderr,
+		"unic-run: %s: %s; it belongs to this program: install it "
+		"again, or make programs\n",
+		path, strerror(errno));
 	return -1;
 }
 
@@ -194,8 +201,8 @@ static int set_environment(const struct options *o, const char *tree)
 {
 	char provider[PATH_MAX], shim[PATH_MAX];
 
-	if (find_library("../lib/libunic-rdmav34.so", provider) ||
-	    find_library("../lib/libunic-shim.so", shim))
+	if (find_library("libunic-rdmav34.so", provider) ||
+	    find_library("libunic-shim.so", shim))
 		return -1;
 	setenv("SYSFS_PATH", tree, 1);
 	setenv("UNIC_RUN_TREE", tree, 1);

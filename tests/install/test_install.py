@@ -86,7 +86,7 @@ def test_files(it):
     names = it.files()
     for name in ("bin/unicd", "bin/unicctl", "bin/unic-nic", "lib/libunic.a",
                  "lib/libunic.so", "lib/pkgconfig/unic.pc", "include/unic/unic.h",
-                 "lib/libunic-rdmav34.so", "share/unic/images/unic-virt.elf"):
+                 "lib/unic/libunic-rdmav34.so", "share/unic/images/unic-virt.elf"):
         assert name in names, name
     for name in names:
         path = os.path.join(it.at, name)
@@ -118,7 +118,7 @@ def test_headers(it):
 def test_hardened(it):
     """Programs are position independent, bound at start, and check what they copy."""
     fortified = 0
-    for path in [*it.programs, *glob.glob(it.lib + "/*.so")]:
+    for path in [*it.programs, *glob.glob(it.lib + "/*.so"), *glob.glob(it.lib + "/unic/*.so")]:
         said = run("readelf", "-hldW", path)
         assert re.search(r"Type:\s+DYN", said), f"{path} is not PIE"
         for want in ("GNU_RELRO", "BIND_NOW"):
