@@ -132,8 +132,9 @@ static bool keep_rows(struct unic_hsnapshot *s, const struct unic_call *call,
 	memcpy(&cmd, call->cmd, sizeof(cmd));
 	if (!number || number == UNIC_SNAPSHOT_TAKE || n > PER_LIST ||
 	    n > s->room - s->rows ||
+	    (call->order == UNIC_CALL_NEXT && number != s->of_nic) ||
 	    (cpl->next &&
-	     unic_from_le32(cpl->next) <= unic_from_le32(cmd.first)))
+	     (!n || unic_from_le32(cpl->next) <= unic_from_le32(cmd.first))))
 		return false;
 	memcpy(s->row[s->rows], call->list, n * UNIC_ROW_BYTES);
 	s->rows += n;

@@ -21,7 +21,7 @@ static struct {
 		evict_at; /* it ends the snapshot before its DUMP of this number */
 	uint32_t refuse; /* TAKEs to come that it refuses */
 	uint32_t status; /* ... with this status */
-	uint32_t too_many, stuck;
+	uint32_t too_many, stuck, creeps, another;
 	uint32_t takes, dumps; /* so far; of the last snapshot */
 	uint8_t seen[256];     /* opcodes, in their order */
 	uint32_t n;
@@ -70,10 +70,14 @@ static void dump(struct fake *f, const struct unic_cmd_dump *cmd)
 		n = 64;
 		cpl.next = unic_to_le32(first + n);
 	}
-	if (nic.stuck && first) {
-		n = 0;
+	if (nic.stuck && first)
 		cpl.next = unic_to_le32(first);
+	if (nic.creeps) {
+		n = 0;
+		cpl.next = unic_to_le32(first + 1);
 	}
+	if (nic.another && nic.dumps == 2)
+		nic.held++;
 	for (i = 0; i < n; i++) {
 		row[0] = unic_to_le32(table);
 		row[1] = unic_to_le32(first + i);
@@ -439,7 +443,7 @@ static void nic_that_is_wrong(void **state)
 	uint32_t k;
 
 	(void)state;
-	for (k = 0; k < 5; k++) {
+	for (k = 0; k < 7; k++) {
 		struct fake *f = device();
 
 		if (k == 0)
@@ -450,6 +454,10 @@ static void nic_that_is_wrong(void **state)
 			nic.last = UNIC_SNAPSHOT_TAKE - 1000;
 		else if (k == 1)
 			nic.stuck = 1;
+		else if (k == 5) /* rows that never come */
+			nic.creeps = 1;
+		else if (k == 6) /* rows of two instants */
+			nic.another = 1;
 		else
 			nic.rows[UNIC_TABLE_TLB] = 4000;
 		ask_of(f, &f->client, UNIC_TABLE_MR, 0, UNIC_SNAPSHOT_TAKE);
@@ -459,6 +467,7 @@ static void nic_that_is_wrong(void **state)
 		assert_int_equal(status_of(f, 0) + status_of(f, 1),
 				 UNIC_CTL_ST_NO_NIC);
 		assert_int_equal(nic.seen[nic.n - 2], UNIC_CMD_NOP);
+		assert_true(k == 2 || nic.n < 8); /* as soon as it shows */
 		assert_null(f->host->snapshot.row);
 		fake_delete(f);
 	}
