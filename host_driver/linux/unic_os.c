@@ -97,7 +97,7 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 	}
 	if (client->kernel) {
 		if (hello_slot != UNIC_OS_NO_SLOT)
-			os->slot[hello_slot].kernel = true;
+			unic_slot_take_kernel(os, hello_slot);
 		unic_kclient_reply(os, client, msg, bytes);
 		return;
 	}

@@ -101,11 +101,18 @@ void unic_slot_take(struct unic_os *os, u32 slot, struct unic_file *file)
 	struct unic_kslot *s = &os->slot[slot];
 
 	s->quiet = false;
+	s->kernel = false;
 	if (s->file == file)
 		return; /* a repeated HELLO */
 	unic_pins_bind(s->frames, file->mem);
 	set_file(s, file);
 	WRITE_ONCE(file->slot, slot);
+}
+
+void unic_slot_take_kernel(struct unic_os *os, u32 slot)
+{
+	os->slot[slot].quiet = false;
+	os->slot[slot].kernel = true;
 }
 
 void unic_slot_leave(struct unic_os *os, u32 slot)

@@ -29,6 +29,9 @@ u64 unic_pages(struct unic_os *os);
  * HELLO changes nothing. The caller holds unic_os.lock. */
 void unic_slot_take(struct unic_os *os, u32 slot, struct unic_file *file);
 
+/** unic_slot_take_kernel() - give @slot to a user of unic_kclient.h, likewise. */
+void unic_slot_take_kernel(struct unic_os *os, u32 slot);
+
 /** unic_slot_leave() - end the ownership of @slot's file, whose last reference is gone.
  * The caller holds unic_os.lock. */
 void unic_slot_leave(struct unic_os *os, u32 slot);
