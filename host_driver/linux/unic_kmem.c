@@ -268,6 +268,13 @@ struct unic_kmem *unic_kmem_open(unsigned int number, const char *name,
 }
 EXPORT_SYMBOL_GPL(unic_kmem_open);
 
+/* True if the NIC has finished with @slot, which @k gave up. Another may have it. */
+static bool has_left(const struct unic_kmem *k, u32 slot)
+{
+	return slot == UNIC_OS_NO_SLOT ||
+	       !unic_host_slot_leaves(k->os->host, slot);
+}
+
 /* Gives the slot up. True: the NIC has finished with it, or reaches no memory. */
 static bool wait_kmem_quiet(struct unic_kmem *k)
 {
@@ -283,11 +290,7 @@ static bool wait_kmem_quiet(struct unic_kmem *k)
 	for (ms = 0; ms < UNIC_KMEM_QUIET_MS && !quiet; ms++) {
 		unic_dev_kick(k->os);
 		noio = unic_lock(k->os);
-		quiet = k->over ||
-			((slot == UNIC_OS_NO_SLOT ||
-			  !k->os->slot[slot].kernel) &&
-			 (left == UNIC_OS_NO_SLOT ||
-			  !unic_host_slot_leaves(k->os->host, left)));
+		quiet = k->over || (has_left(k, slot) && has_left(k, left));
 		unic_unlock(k->os, noio);
 		if (!quiet)
 			fsleep(1000);

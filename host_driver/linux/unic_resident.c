@@ -247,7 +247,7 @@ static bool wait_quiet(struct unic_resident *r)
 		unic_dev_kick(r->os);
 		fsleep(1000);
 		noio = unic_lock(r->os);
-		quiet = r->over || !r->os->slot[slot].kernel;
+		quiet = r->over || !unic_host_slot_leaves(r->os->host, slot);
 		unic_unlock(r->os, noio);
 	}
 	return quiet;
