@@ -448,8 +448,6 @@ static int ask_for(struct unic_kmem_region *r, struct reg_msg *msg, u32 n)
 	r->mr.address = unic_from_le64(reply.iova);
 	r->mr.length = r->bytes;
 	r->mr.stag = unic_from_le32(reply.stag);
-	if (r->noticed || r->ended)
-		queue_work(k->wq, &k->work);
 	unic_unlock(k->os, noio);
 	return 0;
 }
@@ -496,6 +494,19 @@ static int register_region(struct unic_kmem_region *r, u32 access,
 	return status;
 }
 
+/* Gives @r to the module, which may release it as soon as it is told of it. */
+static void hand_over(struct unic_kmem_region *r, struct unic_kmem_mr **out)
+{
+	struct unic_kmem *k = r->k;
+	unsigned int noio = unic_lock(k->os);
+
+	*out = &r->mr;
+	r->handed_over = true;
+	if (r->noticed || r->ended)
+		queue_work(k->wq, &k->work);
+	unic_unlock(k->os, noio);
+}
+
 static bool is_valid(enum dma_data_direction dir, u32 access, int n)
 {
 	return n > 0 && n <= UNIC_KMEM_PAGES && access &&
@@ -540,7 +551,7 @@ int unic_kmem_register(struct unic_kmem *k, struct scatterlist *sg, int n,
 	}
 	err = register_region(r, access, timeout_us);
 	if (!err) {
-		*out = &r->mr;
+		hand_over(r, out);
 		return 0;
 	}
 	end = unic_kmem_release(&r->mr);

@@ -97,7 +97,8 @@ void unic_kmem_close(struct unic_kmem *k);
  * taken. Where the entries of the NIC are in use, it waits in line for them,
  * @timeout_us at most (0: for ever); a signal ends the wait.
  * Returns 0, and the region in *@out; then @sg is the caller's, and the pages are shared with
- * the NIC until unic_kmem_release(). -EINVAL; -EMSGSIZE, too many pages; -ETIME; -EINTR;
+ * the NIC until unic_kmem_release(). notice() and gone() may come before it returns, after
+ * it wrote *@out: `of` of the region is NULL then. -EINVAL; -EMSGSIZE, too many pages; -ETIME; -EINTR;
  * -ENOMEM, a table is full; -EDQUOT; -E2BIG, it can never fit; -EAGAIN, in a function of
  * ops before lost(), or too many wait; -ENOTCONN, a reset came in between; -ENODEV, the
  * NIC is gone; -EOPNOTSUPP, the NIC cannot reach the pages, or not coherently; -EBUSY,

@@ -39,6 +39,7 @@ struct unic_kmem_region {
 	struct unic_kmem *k;
 	struct list_head node;
 	u32 tag, id, gen;	   /* gen: unic_kmem.gen at its MR_REG */
+	bool handed_over;	   /* the module has it: it is told */
 	bool noticed, ended, told; /* told: gone() was called */
 	u32 why;
 	u64 deadline_ns;

@@ -31,7 +31,7 @@ static struct unic_kmem_region *next_region(struct unic_kmem *k, bool *ended)
 
 	list_for_each_entry(r, &k->regions, node) {
 		*ended = r->ended;
-		if (!r->id || r->told || (!r->ended && !r->noticed))
+		if (!r->handed_over || r->told || (!r->ended && !r->noticed))
 			continue;
 		r->noticed = false;
 		r->told = r->ended;
