@@ -55,6 +55,16 @@ static int make_region(struct unic_kmem *k)
 	return status;
 }
 
+/* Memory of a NIC that is gone has been freed. */
+static void clear_mem(struct unic_kmem *k)
+{
+	unsigned int noio = unic_lock(k->os);
+
+	if (k->mem)
+		memset(k->mem, 0, MEM_BYTES);
+	unic_unlock(k->os, noio);
+}
+
 static int make_cq(struct unic_kmem *k)
 {
 	struct unic_ctl_cq_create r = {
@@ -67,7 +77,7 @@ static int make_cq(struct unic_kmem *k)
 	struct unic_kmem_ask ask;
 	int status;
 
-	memset(k->mem, 0, MEM_BYTES);
+	clear_mem(k);
 	clear_row(k, CQ_ROW);
 	status = unic_kmem_call(k, &ask, UNIC_CTL_CQ_CREATE, &r, 0);
 	memcpy(&reply, ask.rec, sizeof(reply));
