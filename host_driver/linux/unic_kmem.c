@@ -221,8 +221,8 @@ static struct unic_kmem *new_kmem(struct unic_os *os, const char *name,
 	k->ops = ops;
 	k->of = of;
 	k->left = UNIC_OS_NO_SLOT;
-	k->core = (struct unic_client){ .pid = task_tgid_nr(current),
-					.privileged = true,
+	/* pid 0: another process may get that of the caller, and be refused for it */
+	k->core = (struct unic_client){ .privileged = true,
 					.kernel = true,
 					.slot = UNIC_OS_NO_SLOT };
 	k->kc = (struct unic_kclient){ .at = &k->core,
