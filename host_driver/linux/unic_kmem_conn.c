@@ -51,7 +51,8 @@ static int make_region(struct unic_kmem *k)
 	int status = unic_kmem_call(k, &ask, UNIC_CTL_MR_REG, &r, 0);
 
 	memcpy(&reply, ask.rec, sizeof(reply));
-	k->mr = unic_from_le32(reply.id);
+	if (!status)
+		k->mr = unic_from_le32(reply.id);
 	return status;
 }
 
@@ -81,7 +82,8 @@ static int make_cq(struct unic_kmem *k)
 	clear_row(k, CQ_ROW);
 	status = unic_kmem_call(k, &ask, UNIC_CTL_CQ_CREATE, &r, 0);
 	memcpy(&reply, ask.rec, sizeof(reply));
-	k->cq = unic_from_le32(reply.id);
+	if (!status)
+		k->cq = unic_from_le32(reply.id);
 	return status;
 }
 
@@ -89,9 +91,9 @@ int unic_kmem_begin_listen(struct unic_kmem *k)
 {
 	struct unic_ctl_listen r = { .service = unic_to_le64(k->service) };
 	struct unic_kmem_ask ask;
-	int status = make_region(k);
+	int status = k->mr ? 0 : make_region(k);
 
-	if (!status)
+	if (!status && !k->cq)
 		status = make_cq(k);
 	if (!status)
 		status = unic_kmem_call(k, &ask, UNIC_CTL_LISTEN, &r, 0);

@@ -9,7 +9,8 @@
 
 #include "unic_kmem_priv.h"
 
-/** unic_kmem_begin_listen() - after set-up: queues and the listener. Status. */
+/** unic_kmem_begin_listen() - after set-up: queues, unless they are there from an attempt
+ * that failed, and the listener. Status. */
 int unic_kmem_begin_listen(struct unic_kmem *k);
 /** unic_kmem_conns() - handle a request or the end of a connection. False: there was
  * none. */

@@ -198,6 +198,8 @@ static int set_up_locked(struct unic_kmem *k)
 		return status;
 	noio = unic_lock(k->os);
 	k->pd = pd;
+	k->mr = 0;
+	k->cq = 0;
 	unic_unlock(k->os, noio);
 	status = k->allow ? unic_kmem_begin_listen(k) : 0;
 	noio = unic_lock(k->os);

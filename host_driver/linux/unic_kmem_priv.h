@@ -82,7 +82,7 @@ struct unic_kmem {
 	struct unic_kmem_region *running; /* ... about this one */
 	void *mem;			  /* of the queues */
 	dma_addr_t bus;
-	u32 cq, mr; /* ids */
+	u32 cq, mr; /* ids; 0: not made yet. Under `turn` */
 	struct unic_kmem_conn conn[UNIC_KMEM_CONNS];
 	struct unic_upcall_conn request[UNIC_KMEM_REQUESTS];
 	u32 requests;
