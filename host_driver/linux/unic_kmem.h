@@ -10,8 +10,9 @@
  * write out pages. Functions of different regions of a handle may run at the same time.
  *
  * After a reset of the NIC all regions have ended: gone() says so of each, then lost()
- * that the handle is set up again, and listens again if it did. After the NIC is gone
- * (unbound, or taken out) nothing begins any more.
+ * that the handle is set up again. It listens again if it did: at once or, if a process
+ * took the service before it, when that has ended. After the NIC is gone (unbound, or
+ * taken out) nothing begins any more.
  *
  * Secret: how a handle asks the core, and from which thread its module is called.
  */
@@ -98,11 +99,12 @@ void unic_kmem_close(struct unic_kmem *k);
  * @timeout_us at most (0: for ever); a signal ends the wait.
  * Returns 0, and the region in *@out; then @sg is the caller's, and the pages are shared with
  * the NIC until unic_kmem_release(). notice() and gone() may come before it returns, after
- * it wrote *@out: `of` of the region is NULL then. -EINVAL; -EMSGSIZE, too many pages; -ETIME; -EINTR;
- * -ENOMEM, a table is full; -EDQUOT; -E2BIG, it can never fit; -EAGAIN, in a function of
- * ops before lost(), or too many wait; -ENOTCONN, a reset came in between; -ENODEV, the
- * NIC is gone; -EOPNOTSUPP, the NIC cannot reach the pages, or not coherently; -EBUSY,
- * the NIC did not answer: as of unic_kmem_release(). On error nothing is registered.
+ * it wrote *@out: `of` of the region is NULL then.
+ * -EINVAL; -EMSGSIZE, too many pages; -ETIME; -EINTR; -ENOMEM, a table is full; -EDQUOT;
+ * -E2BIG, it can never fit; -EAGAIN, in a function of ops before lost(), or too many
+ * wait; -ENOTCONN, a reset came in between; -ENODEV, the NIC is gone; -EOPNOTSUPP, the
+ * NIC cannot reach the pages, or not coherently; -EBUSY, the NIC did not answer: as of
+ * unic_kmem_release(). On error nothing is registered.
  */
 int unic_kmem_register(struct unic_kmem *k, struct scatterlist *sg, int n,
 		       enum dma_data_direction dir, u32 access, u32 timeout_us,

@@ -155,11 +155,11 @@ u64 unic_kmem_poll(struct unic_kclient *kc)
 		return U64_MAX;
 	while (take_upcall(k))
 		;
-	if (k->up)
+	if (k->up && !k->deaf)
 		return U64_MAX;
 	if (now >= k->retry_ns) {
 		k->retry_ns = now + RETRY_NS;
-		if (can_set_up(k))
+		if (k->up || can_set_up(k))
 			queue_work(k->wq, &k->work);
 	}
 	return k->retry_ns;
@@ -183,6 +183,18 @@ static int set_up_slot(struct unic_kmem *k, u32 *pd)
 	return status;
 }
 
+/* Listens again after a reset. Somebody may have been faster: then @k is set up without,
+ * and tries again. */
+static int listen_again(struct unic_kmem *k)
+{
+	int status = k->allow ? unic_kmem_begin_listen(k) : 0;
+	unsigned int noio = unic_lock(k->os);
+
+	k->deaf = status;
+	unic_unlock(k->os, noio);
+	return status == UNIC_CTL_ST_IN_USE ? 0 : status;
+}
+
 static int set_up_locked(struct unic_kmem *k)
 {
 	unsigned int noio = unic_lock(k->os);
@@ -191,6 +203,8 @@ static int set_up_locked(struct unic_kmem *k)
 	int status;
 
 	unic_unlock(k->os, noio);
+	if (!can && up && READ_ONCE(k->deaf))
+		listen_again(k);
 	if (!can)
 		return up ? 0 : UNIC_CTL_ST_NO_NIC;
 	status = set_up_slot(k, &pd);
@@ -201,7 +215,7 @@ static int set_up_locked(struct unic_kmem *k)
 	k->mr = 0;
 	k->cq = 0;
 	unic_unlock(k->os, noio);
-	status = k->allow ? unic_kmem_begin_listen(k) : 0;
+	status = listen_again(k);
 	noio = unic_lock(k->os);
 	if (!status && gen != k->gen)
 		status = UNIC_CTL_ST_RESET;

@@ -74,7 +74,8 @@ struct unic_kmem {
 	/* under unic_os.lock */
 	/* closing: nothing is begun, closed: nothing is asked */
 	bool up, leaving, over, closing, closed, lost;
-	u32 gen; /* of all objects: another one after a reset */
+	bool deaf; /* up, but it does not listen yet, for another does */
+	u32 gen;   /* of all objects: another one after a reset */
 	u32 seq, upcall, tags, left, pd;
 	u64 retry_ns, pages;
 	struct list_head asks, regions;
