@@ -33,7 +33,7 @@ static void unmap_region(struct unic_kmem_region *r)
 		return;
 	r->unmapped = true;
 	dma_unmap_sg(r->k->dma, r->sg, r->n, r->dir);
-	r->k->pages -= r->mapped;
+	r->k->pages -= r->pages;
 	put_pages(r->sg, r->n);
 }
 
@@ -120,10 +120,14 @@ static int map_region(struct unic_kmem_region *r)
 		dma_unmap_sg(k->dma, r->sg, r->n, r->dir);
 		return -EOPNOTSUPP;
 	}
-	for_each_sg_page(r->sg, &it, r->n, 0) get_page(sg_page_iter_page(&it));
+	for_each_sg_page(r->sg, &it, r->n, 0)
+	{
+		get_page(sg_page_iter_page(&it));
+		r->pages++;
+	}
 	r->unmapped = false;
 	r->mapped = mapped;
-	k->pages += mapped;
+	k->pages += r->pages;
 	return 0;
 }
 

@@ -48,7 +48,7 @@ struct unic_kmem_region {
 	enum dma_data_direction dir;
 	struct scatterlist *sg;
 	int n, mapped;
-	u64 bytes;
+	u64 bytes, pages;
 };
 
 struct unic_kmem_conn {
