@@ -111,6 +111,8 @@ static int map_region(struct unic_kmem_region *r)
 
 	if (k->over || k->leaving)
 		return -ENODEV;
+	if (!k->up)
+		return -ENOTCONN;
 	mapped = dma_map_sg(k->dma, r->sg, r->n, r->dir);
 	if (mapped <= 0)
 		return -ENOMEM;
