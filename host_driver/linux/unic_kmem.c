@@ -513,6 +513,16 @@ static void hand_over(struct unic_kmem_region *r, struct unic_kmem_mr **out)
 	unic_unlock(k->os, noio);
 }
 
+/* What is left of the time until @until_ns; 0: for ever. */
+static u32 left_us(u64 until_ns)
+{
+	u64 now = ktime_get_ns();
+
+	if (!until_ns)
+		return 0;
+	return until_ns > now + 1000 ? div_u64(until_ns - now, 1000) : 1;
+}
+
 static bool is_valid(enum dma_data_direction dir, u32 access, int n)
 {
 	return n > 0 && n <= UNIC_KMEM_PAGES && access &&
@@ -555,7 +565,7 @@ int unic_kmem_register(struct unic_kmem *k, struct scatterlist *sg, int n,
 		free_region(r);
 		return err;
 	}
-	err = register_region(r, access, timeout_us);
+	err = register_region(r, access, left_us(until));
 	if (!err) {
 		hand_over(r, out);
 		return 0;
