@@ -136,10 +136,21 @@ EXPORT_SYMBOL_GPL(unic_kmem_listen);
 
 /* ------------------------------------------------------------- upcalls */
 
+/* Rejects a request for which there is no room. Nobody waits for the answer. */
+static void turn_away(struct unic_kmem *k, const struct unic_upcall_conn *up)
+{
+	struct unic_ctl_reject r = { .hdr.op = unic_to_le16(UNIC_CTL_REJECT),
+				     .conn = up->hdr.id };
+
+	unic_host_request(k->os->host, &k->core, &r, UNIC_CTL_BYTES);
+}
+
 void unic_kmem_requested(struct unic_kmem *k, const struct unic_upcall_conn *up)
 {
-	if (k->requests == UNIC_KMEM_REQUESTS)
-		return; /* the peer repeats its request, or gives it up */
+	if (k->requests == UNIC_KMEM_REQUESTS) {
+		turn_away(k, up);
+		return;
+	}
 	k->request[k->requests++] = *up;
 	queue_work(k->wq, &k->work);
 }
