@@ -76,7 +76,7 @@ static void on_gone(void *of, struct unic_kmem_mr *which, u32 why)
 static void on_lost(void *of, bool forever)
 {
 	lost++;
-	if (!forever)
+	if (!forever && kmem) /* else sample_init() does it */
 		do_register();
 }
 

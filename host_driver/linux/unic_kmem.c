@@ -248,6 +248,17 @@ static struct unic_kmem *new_kmem(struct unic_os *os, const char *name,
 	return k;
 }
 
+/* unic_kmem_open() succeeds: its module is told of resets from now on. */
+static void begin_telling(struct unic_kmem *k)
+{
+	unsigned int noio = unic_lock(k->os);
+
+	k->opened = true;
+	if (k->lost)
+		queue_work(k->wq, &k->work);
+	unic_unlock(k->os, noio);
+}
+
 struct unic_kmem *unic_kmem_open(unsigned int number, const char *name,
 				 const struct unic_kmem_ops *ops, void *of)
 {
@@ -267,10 +278,12 @@ struct unic_kmem *unic_kmem_open(unsigned int number, const char *name,
 		return ERR_PTR(err);
 	}
 	err = unic_kmem_errno(unic_kmem_set_up(k));
-	if (!err)
-		return k;
-	unic_kmem_close(k);
-	return ERR_PTR(err);
+	if (err) {
+		unic_kmem_close(k);
+		return ERR_PTR(err);
+	}
+	begin_telling(k);
+	return k;
 }
 EXPORT_SYMBOL_GPL(unic_kmem_open);
 

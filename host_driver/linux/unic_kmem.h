@@ -75,9 +75,10 @@ struct unic_kmem_ops {
 /**
  * unic_kmem_open() - a handle of NIC @number (/dev/unicN). @name: for reports, 15 bytes
  * of it; copied. @ops stays until unic_kmem_close(); @of is passed to its functions.
- * Returns the handle, the caller's until unic_kmem_close(), or ERR_PTR(): -ENODEV, no such
- * NIC; -EAGAIN, no process slot is free, or the NIC is being reset; -EOPNOTSUPP, it
- * cannot; -ENOMEM. On error nothing is left.
+ * Returns the handle, the caller's until unic_kmem_close(); lost() may come before it
+ * returns. Or ERR_PTR(): -ENODEV, no such NIC; -EAGAIN, no process slot is free, or the NIC
+ * is being reset; -ENOTCONN, a reset came in between; -ETIMEDOUT, the NIC did not answer;
+ * -EOPNOTSUPP, it cannot; -ENOMEM. On error nothing is left, and nothing was called.
  */
 struct unic_kmem *unic_kmem_open(unsigned int number, const char *name,
 				 const struct unic_kmem_ops *ops, void *of);
@@ -126,8 +127,9 @@ int unic_kmem_release(struct unic_kmem_mr *mr);
  * unic_kmem_close(); once for a handle. The module posts nothing: a peer READs and WRITEs
  * regions whose STags it was told. @allow runs like a function of ops: 0 accepts @r, anything
  * else rejects it; r->reply goes to the peer.
- * Returns 0; -EADDRINUSE, something listens there; -EBUSY, @k does; -EAGAIN, -ENODEV,
- * -ENOMEM. On error @k does not listen.
+ * Returns 0; -EADDRINUSE, something listens there; -EBUSY, @k does; -EAGAIN, @k is not set
+ * up; -ENODEV, -ENOMEM, -ENOTCONN, -ETIMEDOUT as of unic_kmem_open(). On error @k does not
+ * listen.
  */
 int unic_kmem_listen(struct unic_kmem *k, u64 service,
 		     int (*allow)(void *of, struct unic_kmem_request *r));

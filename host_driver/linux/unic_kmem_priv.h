@@ -73,7 +73,7 @@ struct unic_kmem {
 	u64 service;
 	/* under unic_os.lock */
 	/* closing: nothing is begun, closed: nothing is asked */
-	bool up, leaving, over, closing, closed, lost;
+	bool opened, up, leaving, over, closing, closed, lost;
 	bool deaf; /* up, but it does not listen yet, for another does */
 	u32 gen;   /* of all objects: another one after a reset */
 	u32 seq, upcall, tags, left, pd;

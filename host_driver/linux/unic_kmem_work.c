@@ -71,7 +71,7 @@ static bool tell_region(struct unic_kmem *k)
 static void tell_lost(struct unic_kmem *k)
 {
 	unsigned int noio = unic_lock(k->os);
-	bool lost = k->lost && (k->up || k->over) && !k->closing;
+	bool lost = k->lost && k->opened && (k->up || k->over) && !k->closing;
 	bool over = k->over;
 
 	if (lost)
