@@ -342,19 +342,49 @@ static void bus_pages_may_wait(void **state)
 	fake_delete(f);
 }
 
+/* One that need not wait has its pages, too. As of a process, more than may wait are held
+ * until the NIC has answered others, and refused if those wait. */
+static void bus_waits_have_places(void **state)
+{
+	struct fake *f = fake_new();
+	struct pages p = pages(domain(f, true), 0, 4096, 1);
+	uint32_t i;
+
+	(void)state;
+	f->host->waits = 2 * SLOTS; /* two of each slot */
+	p.r.flags = UNIC_CTL_REG_RANDOM | UNIC_CTL_REG_WAIT;
+	f->os.replies = 0;
+	for (i = 0; i < 3; i++)
+		assert_true(unic_host_request(f->host, &f->client, &p,
+					      UNIC_CTL_BYTES + 8));
+	nic_run(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_REG], 2);
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_REG], 3);
+	assert_int_equal(f->given[UNIC_CMD_MR_FILL], 3);
+	assert_int_equal(unic_from_le64(list_of_nic(f)[0]), BUS);
+	assert_int_equal(f->os.replies, 3);
+	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_PENDING;
+	send_only(f, &p);
+	send_only(f, &p);
+	assert_int_equal(f->os.replies, 0);
+	assert_int_equal(send(f, &p), UNIC_ST_WAIT_FULL);
+	fake_delete(f);
+}
+
 /* A wait that is cancelled leaves nothing. */
 static void bus_waits_are_cancelled(void **state)
 {
 	struct fake *f = fake_new();
 	struct pages p = pages(domain(f, true), 100, 5000, 2);
-	struct unic_ctl_wait_cancel cancel = { .wait_seq = unic_to_le32(0) };
+	struct unic_ctl_wait_cancel cancel = { .wait_seq = unic_to_le32(41) };
 
 	(void)state;
 	f->answer[UNIC_CMD_MR_REG] = UNIC_ST_PENDING;
 	p.r.flags = UNIC_CTL_REG_RANDOM | UNIC_CTL_REG_WAIT;
+	p.r.hdr.seq = cancel.wait_seq;
 	send_only(f, &p);
 	assert_int_equal(f->os.replies, 0);
-	f->os.replies = 0;
 	ask(f, UNIC_CTL_WAIT_CANCEL, &cancel);
 	settle(f);
 	assert_int_equal(f->given[UNIC_CMD_WAIT_CANCEL], 1);
@@ -511,6 +541,7 @@ int main(void)
 		cmocka_unit_test(bus_pages_drain),
 		cmocka_unit_test(a_lost_nic_has_not_let_go),
 		cmocka_unit_test(bus_pages_may_wait),
+		cmocka_unit_test(bus_waits_have_places),
 		cmocka_unit_test(bus_waits_are_cancelled),
 		cmocka_unit_test(lists_may_be_charged_to_an_account),
 		cmocka_unit_test(processes_are_no_accounts),
