@@ -77,6 +77,7 @@ static uint32_t rows_of(uint32_t number, uint8_t to[][UNIC_ROW_BYTES])
 			assert_int_equal(
 				dump(number, all[i], first, &rows, &cpl), 0);
 			assert_int_equal(unic_from_le32(cpl.snapshot), number);
+			assert_true(unic_from_le64(cpl.time_ns) == H.since_ns);
 			memcpy(to[n], rows,
 			       unic_from_le32(cpl.rows) * UNIC_ROW_BYTES);
 			n += unic_from_le32(cpl.rows);
@@ -150,6 +151,25 @@ static void nothing_moves(void **state)
 	rig_expect(&ra, UNIC_EVT_TOKEN_END, &evt);
 	assert_int_equal(unic_from_le32(evt.index), t);
 	assert_int_equal(status_of(number, UNIC_TABLE_MR), UNIC_ST_EVICTED);
+}
+
+/* A DUMP with a byte that must be 0 is refused, and ends nothing. */
+static void the_rest_is_zero(void **state)
+{
+	struct unic_cmd_dump cmd = { .table = unic_to_le32(UNIC_TABLE_MR) };
+	uint32_t i;
+
+	(void)state;
+	pair_make(false, 2);
+	cmd.snapshot = unic_to_le32(take());
+	for (i = 0; i < sizeof(cmd.rsvd) / sizeof(cmd.rsvd[0]); i++) {
+		cmd.rsvd[i] = unic_to_le32(1);
+		assert_int_equal(rig_cmd(&ra, UNIC_CMD_DUMP, &cmd, NULL),
+				 UNIC_ST_INVALID);
+		cmd.rsvd[i] = 0;
+		assert_int_equal(ra.nic.state, UNIC_NIC_HELD);
+	}
+	assert_int_equal(rig_cmd(&ra, UNIC_CMD_DUMP, &cmd, NULL), 0);
 }
 
 /* Any command but a DUMP of the snapshot is executed after its end. */
@@ -405,6 +425,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_moves),
+		cmocka_unit_test(the_rest_is_zero),
 		cmocka_unit_test(another_command_ends_it),
 		cmocka_unit_test(timers_run_at_the_end),
 		cmocka_unit_test(time_ends_it),

@@ -375,6 +375,7 @@ static void ended_in_between(void **state)
 {
 	struct fake *f = device();
 	struct unic_client c;
+	uint32_t tries;
 
 	(void)state;
 	nic.evict_at = 4;
@@ -400,6 +401,15 @@ static void ended_in_between(void **state)
 	assert_int_equal(f->os.replies, 1);
 	assert_int_equal(status_of(f, 0), UNIC_ST_EVICTED);
 	assert_int_equal(dumped(f, UNIC_TABLE_MR, 0, 1), UNIC_ST_EVICTED);
+	/* the next one has three tries again */
+	nic.refuse = 2;
+	f->os.replies = 0;
+	ask_of(f, &f->client, UNIC_TABLE_MR, 0, UNIC_SNAPSHOT_TAKE);
+	for (tries = 0; tries < 3; tries++) {
+		run(f);
+		f->os.now_ns += 20 * MS;
+	}
+	assert_int_equal(status_of(f, 0), 0);
 	fake_delete(f);
 }
 
