@@ -9,6 +9,7 @@ a reset, and given up by rmmod while a peer is connected. Nothing is left of it.
 import argparse
 import os
 import re
+import signal
 import sys
 import tempfile
 import traceback
@@ -23,7 +24,7 @@ SAMPLE = os.path.join(pair.guest.kernel.BUILT, "kmod", "examples", "kernel",
                       "kmem_sample.ko")
 STATE = "/sys/module/kmem_sample/parameters/state"
 LAZY = "/sys/module/kmem_sample/parameters/lazy"
-PAGES = 64
+PLACES = 8  # for connections of a handle
 
 
 class Kmem(vm_check.Check):
@@ -184,8 +185,38 @@ def test_unbind(c):
     c.nothing_left()
 
 
+def test_many_peers(c):
+    """The place of a connection that has ended is free for the next one."""
+    c.load_sample()
+    for _ in range(PLACES + 2):
+        c.once()
+    c.guest.run("rmmod kmem_sample")
+    c.nothing_left()
+
+
+def test_nic_stands_still(c):
+    """The module is unloaded while the NIC does not answer: that ends after seconds, and
+    the pages stay with the NIC until it is taken away."""
+    c.load_sample()
+    c.nics[0].child.send_signal(signal.SIGSTOP)
+    try:
+        c.guest.run("rmmod kmem_sample", 60)
+    finally:
+        c.nics[0].child.send_signal(signal.SIGCONT)
+    c.guest.wait_for(f"grep -q ready {vm_check.STATE}")
+    c.load_sample()
+    c.once()
+    c.guest.run("rmmod kmem_sample")
+    c.nothing_left()
+    c.guest.run(f"echo {pair.ADDRESS} >/sys/bus/pci/drivers/unic/unbind", 60)
+    c.guest.run(f"echo {pair.ADDRESS} >/sys/bus/pci/drivers/unic/bind", 60)
+    c.guest.wait_for(f"test -c {pair.NODE}")
+    c.guest.wait_for(f"grep -q ready {vm_check.STATE}")
+    c.same_as_ever()
+
+
 TESTS = (test_read_write, test_notice, test_evicted, test_rmmod_connected,
-         test_reset, test_unbind)
+         test_reset, test_unbind, test_many_peers, test_nic_stands_still)
 
 
 def run(c, tests):
