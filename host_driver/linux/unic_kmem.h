@@ -87,7 +87,7 @@ struct unic_kmem *unic_kmem_open(unsigned int number, const char *name,
  * unic_kmem_close() - end @k with all its regions and connections. No other function of
  * @k is running or comes later, except those of its ops, which are waited for. When it
  * returns, no function of ops runs, and the NIC reaches nothing of @k; if it has not
- * said so within seconds, pages of @k stay allocated until it cannot.
+ * said so within seconds, pages of @k stay allocated until the driver leaves the NIC.
  */
 void unic_kmem_close(struct unic_kmem *k);
 
