@@ -102,6 +102,12 @@ static int copy_list(struct unic_kmem_region *r, struct scatterlist *sg, int n)
 	return edges & (PAGE_SIZE - 1) ? -EINVAL : 0;
 }
 
+static void take_page(struct unic_kmem_region *r, struct page *page)
+{
+	get_page(page);
+	r->pages++;
+}
+
 /* Maps the pages of @r, and takes a reference to each. The caller holds unic_os.lock. */
 static int map_region(struct unic_kmem_region *r)
 {
@@ -123,10 +129,7 @@ static int map_region(struct unic_kmem_region *r)
 		return -EOPNOTSUPP;
 	}
 	for_each_sg_page(r->sg, &it, r->n, 0)
-	{
-		get_page(sg_page_iter_page(&it));
-		r->pages++;
-	}
+		take_page(r, sg_page_iter_page(&it));
 	r->unmapped = false;
 	r->mapped = mapped;
 	k->pages += r->pages;
