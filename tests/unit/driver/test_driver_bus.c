@@ -188,6 +188,8 @@ static void each_wrong_list(void **state)
 	p = pages(pd, 100, 5000, 2);
 	p.r.hdr.tail_bytes = unic_to_le32(12);
 	assert_int_equal(send(f, &p), UNIC_ST_INVALID);
+	p = pages(pd, 0, MANY * 4096, 2); /* more than any list has */
+	assert_int_equal(send(f, &p), UNIC_ST_INVALID);
 	WRONG(page_shift, 0);
 	WRONG(page_shift, 13);
 	WRONG(mr_class, UNIC_CLASS_CONTROL);
@@ -201,6 +203,34 @@ static void each_wrong_list(void **state)
 		p = pages(pd, right[i][0], right[i][1], right[i][2]);
 		assert_int_equal(send(f, &p), 0);
 	}
+	fake_delete(f);
+}
+
+/* Without memory, at each place that takes some: an answer, and nothing left. */
+static void bus_pages_without_memory(void **state)
+{
+	struct fake *f = fake_new();
+	struct pages p = pages(domain(f, true), 100, 5000, 2);
+	uint32_t k, asked = 0, refused = 0;
+	int status;
+
+	(void)state;
+	for (k = 0; k < 10; k++) {
+		f->os.fail_alloc = 1 + k / 2;
+		p.r.flags = UNIC_CTL_REG_RANDOM | (k & 1) * UNIC_CTL_REG_WAIT;
+		f->os.replies = 0;
+		if (!unic_host_request(f->host, &f->client, &p,
+				       UNIC_CTL_BYTES + 16))
+			continue; /* not even of the request */
+		asked++;
+		settle(f);
+		status = (int)reply_status(f);
+		assert_true(!status || status == UNIC_CTL_ST_NO_MEMORY);
+		refused += status != 0;
+		assert_int_equal(f->host->proc[f->client.slot].regions,
+				 asked - refused);
+	}
+	assert_in_range(refused, 3, asked - 2);
 	fake_delete(f);
 }
 
@@ -536,6 +566,7 @@ int main(void)
 		cmocka_unit_test(bus_pages_are_for_the_driver),
 		cmocka_unit_test(bus_list_is_exact),
 		cmocka_unit_test(each_wrong_list),
+		cmocka_unit_test(bus_pages_without_memory),
 		cmocka_unit_test(bus_pages_have_a_share),
 		cmocka_unit_test(bus_pages_are_asked_back),
 		cmocka_unit_test(bus_pages_drain),
