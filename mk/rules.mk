@@ -33,6 +33,8 @@ LINK_WITH :=
 # tag and no name is a member.
 DIALECT  := -std=gnu11 -fms-extensions
 FLAGS    := $(DIALECT) -O2 -g $(WARN) -MMD -MP $(VARIANT)
+# For what is compiled many times over, and seldom looked at by a debugger: lines, no variables.
+LINES    := -g1
 # For what runs on a host.
 GNU      := -D_GNU_SOURCE=
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
@@ -53,7 +55,7 @@ CC_host       = $(CC) $(FLAGS) $(GNU)
 SIZES_pic    := soft
 CC_pic        = $(CC) $(FLAGS) $(GNU) -fPIC -fvisibility=hidden
 SIZES_unit   := fake
-CC_unit       = $(CC) $(FLAGS) $(GNU) $(SANITIZE)
+CC_unit       = $(CC) $(FLAGS) -O1 $(GNU) $(SANITIZE)
 # Counts the branches taken; unoptimised, so that each is one of the source.
 SIZES_cov    := fake
 CC_cov        = $(CC) $(FLAGS) -O0 $(GNU) --coverage
@@ -61,21 +63,21 @@ SIZES_fuzz   := fake
 CC_fuzz       = $(CLANG) $(FLAGS) -Wno-microsoft-anon-tag -O1 $(GNU) '-D__builtin_assume_aligned(p, n)=(p)' $(FUZZ_SAN)
 # The harnesses of the NIC once more, with the tables of virt.
 SIZES_large  := virt
-CC_large      = $(CC) $(FLAGS) $(GNU) $(SANITIZE) -DUNIC_SPIN_LOOKS=2u
+CC_large      = $(CC) $(FLAGS) -O1 $(GNU) $(SANITIZE) -DUNIC_SPIN_LOOKS=2u
 # Fast, with the tables of the boards that have room (tests/unit/host/test_stags.c).
 SIZES_stags  := virt
-CC_stags      = $(CC) $(FLAGS) $(GNU)
+CC_stags      = $(CC) $(FLAGS) $(LINES) $(GNU)
 # 64 entries and 16 processes (tests/unit/host/kio_rig.h).
 SIZES_crowd  := crowd
-CC_crowd      = $(CC) $(FLAGS) $(GNU) -DFAKE_WINDOWS=16u
+CC_crowd      = $(CC) $(FLAGS) $(LINES) $(GNU) -DFAKE_WINDOWS=16u
 SIZES_pool   := pool
-CC_pool       = $(CC) $(FLAGS) $(GNU) $(SANITIZE)
+CC_pool       = $(CC) $(FLAGS) -O1 $(GNU) $(SANITIZE)
 SIZES_sim     = $(SIM_BOARD_$1)
-CC_sim        = $(CC) $(FLAGS) $(GNU) -DSIM_SIZE=$1 $(SIM_MODEL_$1)
+CC_sim        = $(CC) $(FLAGS) $(LINES) $(GNU) -DSIM_SIZE=$1 $(SIM_MODEL_$1)
 # Larger tables than any board, and more memory a process; smaller TLBs; and one core
 # for each size of the experiment on scale: entries-processes-places.
 SIZES_eval   := eval
-CC_eval       = $(CC) $(FLAGS) $(GNU) -DPORT_SLOTS=16u -DPORT_SLOT_BYTES=0xb00000u -DPORT_RX=256u
+CC_eval       = $(CC) $(FLAGS) $(LINES) $(GNU) -DPORT_SLOTS=16u -DPORT_SLOT_BYTES=0xb00000u -DPORT_RX=256u
 SIZES_tlb    := eval
 CC_tlb        = $(CC_eval) -UPORT_SLOTS -DPORT_SLOTS=24u -DUNIC_PROCS=24 -DUNIC_WAITS=128 -DUNIC_TLB_ENTRIES=$1
 SIZES_scale  := eval
@@ -83,9 +85,9 @@ CC_scale      = $(CC_eval) $(addprefix -D,$(join UNIC_TLB_ENTRIES= UNIC_PROCS= U
 	$(subst -, ,$1)) FAKE_WINDOWS=18u)
 # Unit tests on the target.
 SIZES_target := fake
-CC_target     = $(ARM)gcc $(FLAGS) $(CORTEX_A) -Itests/unit/target
+CC_target     = $(ARM)gcc $(FLAGS) $(LINES) $(CORTEX_A) -Itests/unit/target
 SIZES_m3     := fake
-CC_m3         = $(ARM)gcc $(FLAGS) $(CORTEX_M) -Itests/unit/target
+CC_m3         = $(ARM)gcc $(FLAGS) $(LINES) $(CORTEX_M) -Itests/unit/target
 # sparse takes the place of a compiler and writes nothing.
 SIZES_sparse := soft
 CC_sparse     = sparse '-D__builtin_assume_aligned(p, n)=(p)' \

@@ -26,7 +26,7 @@ STATIC = ("kmod-lint", "check-layers", "lint-cppcheck", "lint-format",
           "check-commits")
 # Side by side with the levels before. Programs that mostly wait: more at a time.
 BUSY = {"jobs": 2, "beside": True}
-WAITS = {"jobs": 3, "beside": True}
+WAITS = {"jobs": 4, "beside": True}
 
 
 def level(name, *commands, **options):
@@ -101,8 +101,7 @@ GROUPS = {
               apart="tests again in full size", **BUSY)],
     "eval": [
         level("evaluation, a small one", "tests/eval/eval.py --quick", **BUSY),
-        # it judges what that one has left
-        level("the evaluation's judge", "tests/eval/test_eval.py", jobs=2)],
+        level("the evaluation's judge", "tests/eval/test_eval.py", **BUSY)],
     "fair": [
         level("fairness matrix", "tests/eval/test_fair.py",
               apart="cells of the fairness matrix", **BUSY)],
@@ -111,8 +110,16 @@ GROUPS = {
     "proofs": [
         level("proofs (a few)", "tests/proofs/proofs.py --if-installed bits "
               "mailbox access-memory", **BUSY)],
-    "litmus": [level("litmus", "tests/qemu/test_litmus.py", jobs=3)],
+    "litmus": [level("litmus", "tests/qemu/test_litmus.py", jobs=4)],
     "e2e": [
+        level("boards as data sheets have them",
+              "tests/board_model/test_board_model.py",
+              "tests/board_model/test_lm3s.py",
+              "tests/board_model/test_tm4c_rules.py",
+              "tests/board_model/test_tm4c.py", **WAITS),
+        level("flash, by OpenOCD over a model", "tests/flash/test_choose.py",
+              "tests/flash/test_console.py", "tests/flash/test_flash.py", **WAITS),
+        level("what is installed, seen from outside", "tests/install/test_install.py", **WAITS),
         level("parts: board, bus, wire, driver", *qemu(
             "hal_selftest.py", "test_cortexm.py", "test_mps2.py",
             "test_line.py", "test_tty.py", "test_template.py", "test_debug.py",
@@ -161,17 +168,12 @@ GROUPS = {
             "demo.py --board mps2-an385",
             "demo.py --board mps2-an385 --peer soft"), apart=AGAIN,
             by_exit=True, **WAITS),
-        level("boards as data sheets have them",
-              "tests/board_model/test_board_model.py",
-              "tests/board_model/test_lm3s.py",
-              "tests/board_model/test_tm4c_rules.py",
-              "tests/board_model/test_tm4c.py", **WAITS),
-        level("flash, by OpenOCD over a model", "tests/flash/test_choose.py",
-              "tests/flash/test_console.py", "tests/flash/test_flash.py", **WAITS),
-        level("what is installed, seen from outside", "tests/install/test_install.py", **WAITS),
         # what a demo has left
         level("other builds of the NIC", "tests/qemu/test_builds.py"),
         level("the wire, seen by strangers", "tests/qemu/test_pcap.py")],
+    "eval-left": [  # by the small one
+        level("a small evaluation is as hard as a whole one",
+              "tests/eval/test_eval.py --left")],
     "conformance-soft": [
         level("a peer written from SPEC.md alone", *peer("soft"), **WAITS)],
     "conformance-virt": [
@@ -198,7 +200,7 @@ GROUPS = {
 CHECK = ("build", "static", "unit", "corpora", "coverage", "unit-target", "unit-m3",
          "insn", "sim", "policies", "pool", "crowd", "stags-again", "eval",
          "fair", "models", "proofs", "litmus", "vm", "conformance-soft",
-         "conformance-virt", "faults", "e2e")
+         "conformance-virt", "faults", "e2e", "eval-left")
 # All that start processes of which each waits for others.
 STEADY = ("litmus", "e2e", "conformance-soft", "conformance-virt", "vm")
 
