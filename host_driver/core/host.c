@@ -375,6 +375,11 @@ void unic_host_mad(struct unic_host *host, const struct unic_mad_rx *mad)
 	unic_grants_step(host);
 }
 
+bool unic_host_told_enough(const struct unic_host *host)
+{
+	return unic_upcall_enough(host);
+}
+
 /* --------------------------------------------------------------- the host */
 
 static bool init_procs(struct unic_host *host)
@@ -541,28 +546,23 @@ bool unic_host_fenced(struct unic_host *host)
 
 uint64_t unic_host_poll(struct unic_host *host)
 {
-	uint64_t now = unic_os_now_ns(host->os);
-	uint64_t next = host->provider->ops->poll(host->provider, now);
-	uint64_t away = unic_restore_away(host), cm, fault, held, load, set;
+	uint64_t now = unic_os_now_ns(host->os), next;
 
+	host->told = host->upcalls;
+	next = host->provider->ops->poll(host->provider, now);
+	next = unic_earlier(next, unic_restore_away(host));
 	unic_grants_step(host);
-	next = unic_upcall_poll(host, now, away < next ? away : next);
+	next = unic_upcall_poll(host, now, next);
 	next = unic_snapshot_poll(host, now, next);
-	if (!host->ready) {
-		set = host->epoch ? run_setup(host) : UINT64_MAX;
-		return set < next ? set : next;
-	}
+	if (!host->ready)
+		return host->epoch ? unic_earlier(next, run_setup(host)) : next;
 	if (now >= host->time_ns && host->objects.live)
 		send_time(host);
-	cm = unic_cm_poll(host, now);
-	fault = unic_region_fault_poll(host, now);
-	next = fault < next ? fault : next;
-	load = unic_region_poll(host, now);
-	next = load < next ? load : next;
+	next = unic_earlier(next, unic_cm_poll(host, now));
+	next = unic_earlier(next, unic_region_fault_poll(host, now));
+	next = unic_earlier(next, unic_region_poll(host, now));
 	unic_grants_step(host);
-	held = unic_grants_poll(host, now);
-	next = held < next ? held : next;
-	return cm < next ? cm : next;
+	return unic_earlier(next, unic_grants_poll(host, now));
 }
 
 bool unic_host_soon(struct unic_host *host)

@@ -45,8 +45,10 @@ void unic_host_plug(struct unic_host *host, bool there);
 void unic_host_fence(struct unic_host *host);
 bool unic_host_fenced(struct unic_host *host);
 
-/** unic_host_poll() - do bounded work: completions, events, timers. Returns when to
- * call again at the latest (CLOCK_MONOTONIC, ns); a time in the past means at once. */
+/** unic_host_poll() - do bounded work: completions, events, timers. What NIC and peers
+ * say in one call does not fill an upcall ring: who reads a ring after each call misses
+ * nothing of it. Returns when to call again at the latest (CLOCK_MONOTONIC, ns); a time in the
+ * past means at once. */
 uint64_t unic_host_poll(struct unic_host *host);
 
 /** unic_host_soon() - spin for the answers that an awake NIC owes, for no longer than
@@ -151,5 +153,9 @@ void unic_host_settled(struct unic_host *host);
 
 /** unic_host_mad() - handle one management datagram; @mad is a copy in host memory. */
 void unic_host_mad(struct unic_host *host, const struct unic_mad_rx *mad);
+
+/** unic_host_told_enough() - true if this unic_host_poll() has sent so many upcalls that
+ * the provider is to leave further events and datagrams for the next one. */
+bool unic_host_told_enough(const struct unic_host *host);
 
 #endif /* UNIC_HOST_H */

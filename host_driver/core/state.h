@@ -264,7 +264,13 @@ struct unic_host {
 	uint32_t asked_back; /* notices, also those that an OFFER moved */
 	uint32_t evicted;    /* regions that ended and have an owner still */
 	uint32_t commands, failed, refused, audits, upcalls, resets, notices;
+	uint32_t told; /* `upcalls` when this unic_host_poll() began */
 	uint64_t msg[UNIC_CTL_MSG_MAX / 8]; /* the reply being sent */
 };
+
+static inline uint64_t unic_earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
 
 #endif /* UNIC_STATE_H */

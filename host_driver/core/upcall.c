@@ -7,6 +7,10 @@
 
 #include "limit.h"
 
+/* Of one poll, to all processes. The rest of a ring is for those that cannot wait: more
+ * of the last record, a reset. */
+#define ENOUGH (UNIC_UPCALLS / 4)
+
 /* These have a deadline, or end all that the process has. */
 static bool is_urgent(uint8_t type)
 {
@@ -59,6 +63,11 @@ uint64_t unic_upcall_poll(struct unic_host *host, uint64_t now, uint64_t next)
 	if (now >= host->wakes_ns)
 		host->wakes_ns = wake_due(host, now);
 	return host->wakes_ns < next ? host->wakes_ns : next;
+}
+
+bool unic_upcall_enough(const struct unic_host *host)
+{
+	return host->upcalls - host->told >= ENOUGH;
 }
 
 void unic_upcall_send(struct unic_host *host, uint32_t slot, void *rec)

@@ -15,6 +15,10 @@ void unic_upcall_send(struct unic_host *host, uint32_t slot, void *rec);
 void unic_upcall_send_obj(struct unic_host *host, uint32_t slot, uint8_t type,
 			  uint32_t id, uint32_t user, uint32_t detail);
 
+/** unic_upcall_enough() - true if this unic_host_poll() has sent so many upcalls that
+ * further ones are left for the next, where that is possible. */
+bool unic_upcall_enough(const struct unic_host *host);
+
 /** unic_upcall_poll() - wake processes whose limit put that off. Returns when to call
  * again, or @next if that is earlier. */
 uint64_t unic_upcall_poll(struct unic_host *host, uint64_t now, uint64_t next);

@@ -42,13 +42,23 @@ static void end_poll_mode(struct unic_os *os, u64 next)
 		unic_dev_kick(os);
 }
 
+/* Polls the core, and its users in the kernel before what is next there fills their upcall
+ * rings. Returns when to poll again. */
+static u64 poll_all(struct unic_os *os)
+{
+	u64 next = unic_host_poll(os->host);
+	u64 other = unic_kclients_poll(os);
+
+	return min(next, other);
+}
+
 void unic_engine_spin(struct unic_os *os, bool (*over)(void *arg), void *arg)
 {
 	u64 until = 0, now, next;
 
 	for (;;) {
 		unic_host_soon(os->host);
-		next = unic_host_poll(os->host);
+		next = poll_all(os);
 		if (over(arg) || need_resched() || signal_pending(current))
 			break;
 		now = ktime_get_ns();
@@ -83,10 +93,8 @@ static u64 run_engine_once(struct unic_os *os)
 	noio = unic_lock(os);
 	os->wakes_ns = 0;
 	detect_nic(os);
-	next = unic_host_poll(os->host);
+	next = poll_all(os);
 	trace_nic(os);
-	other = unic_kclients_poll(os);
-	next = min(next, other);
 	other = unic_slots_poll(os);
 	next = min(next, other);
 	now = ktime_get_ns();

@@ -17,6 +17,7 @@
 #include "cm/grants.h"
 #include "device.h"
 #include "queue.h"
+#include "upcall.h"
 
 #define ACCEPT_NS  30000000000ull /* for a process to accept or reject */
 #define DREQ_TRIES 6u
@@ -535,7 +536,7 @@ uint64_t unic_cm_poll(struct unic_host *host, uint64_t now)
 	host->cm.next_ns = UINT64_MAX;
 	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN,
 				  UNIC_OBJ_ANYONE))) {
-		if (now >= c->give_up_ns)
+		if (now >= c->give_up_ns && !unic_upcall_enough(host))
 			conn_expired(host, c, now);
 		else if (now >= c->again_ns)
 			retry_conn(host, c, now);

@@ -20,7 +20,7 @@
 #define COMMAND_NS 3000000000ull /* a NIC answers a command within this */
 #define ABSENT_NS  1000000000ull /* a longer gap between polls is not counted */
 #define RETRY_NS   1000000000ull /* between resets of a dead NIC */
-#define BUDGET	   256u		 /* records per poll */
+#define BUDGET	   256u		 /* records per poll, at most */
 
 /* What the driver knows of the mailbox of the NIC that is there. It writes to an OURS
  * only: the driver page is another one in another major version. */
@@ -41,7 +41,7 @@ struct unic_nic_provider {
 	uint64_t gap_ns;    /* between that and the one before */
 	uint64_t back_ns;   /* the first poll after a gap of ABSENT_NS */
 	bool plugged;
-	bool again; /* the last poll used up BUDGET */
+	bool again; /* the last poll may have left records */
 };
 
 static struct unic_nic_provider *nic_of(struct unic_provider *p)
@@ -239,6 +239,12 @@ static void deliver_drops(struct unic_nic_provider *n)
 		unic_host_drop(n->p.host, &drop);
 }
 
+/* What is left of @budget after a record: nothing once this poll has told enough. */
+static uint32_t budget_left(const struct unic_nic_provider *n, uint32_t budget)
+{
+	return unic_host_told_enough(n->p.host) ? 0 : budget - 1;
+}
+
 static void poll_mailbox(struct unic_nic_provider *n)
 {
 	uint64_t evt[UNIC_REC_WORDS];
@@ -254,13 +260,13 @@ static void poll_mailbox(struct unic_nic_provider *n)
 	while (budget && unic_mbox_client_event(&n->m, evt)) {
 		deliver_drops(n);
 		unic_host_event(n->p.host, evt);
-		budget--;
+		budget = budget_left(n, budget);
 	}
 	if (budget)
 		unic_host_settled(n->p.host);
 	while (budget && unic_mbox_client_mad(&n->m, &mad)) {
 		unic_host_mad(n->p.host, &mad);
-		budget--;
+		budget = budget_left(n, budget);
 	}
 	n->again = !budget;
 }

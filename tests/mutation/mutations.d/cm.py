@@ -5,7 +5,28 @@ MAD = "host_driver/core/cm/cm_mad.c"
 END = "host_driver/core/cm/cm_end.c"
 BACKLOG = "host_driver/core/cm/cm_backlog.c"
 GRANTS = "host_driver/core/cm/grants.c"
+UPCALL = "host_driver/core/upcall.c"
+NIC = "host_driver/core/provider/provider_nic.c"
 MUTATIONS = (
+    (UPCALL, "host->upcalls - host->told >= ENOUGH", "false",
+     "cm: a burst of requests overruns the upcall ring of a kernel module",
+     "test_driver_cm_flood"),
+    (NIC, "		unic_host_mad(n->p.host, &mad);\n"
+     "		budget = budget_left(n, budget);",
+     "		unic_host_mad(n->p.host, &mad);\n		budget--;",
+     "cm: datagrams fill the upcall ring in one poll",
+     "test_driver_cm_flood"),
+    (NIC, "		unic_host_event(n->p.host, evt);\n"
+     "		budget = budget_left(n, budget);",
+     "		unic_host_event(n->p.host, evt);\n		budget--;",
+     "cm: events fill the upcall ring in one poll", "test_driver_cm_flood"),
+    (NIC, "	n->again = !budget;", "	n->again = false;",
+     "cm: what a poll has left comes when the NIC rings again",
+     "test_driver_cm_flood"),
+    (CM, "now >= c->give_up_ns && !unic_upcall_enough(host)",
+     "now >= c->give_up_ns",
+     "cm: requests out of time fill the upcall ring in one poll",
+     "test_driver_cm_flood"),
     (CM, "++c->tries < ARP_TRIES", "false",
      "cm: a host that is slow to answer ARP is not there", "test_driver_cm"),
     (CM, "++c->tries < ARP_TRIES", "true",

@@ -433,6 +433,64 @@ static void who_asks_for_more_gives_way(void **state)
 	fake_delete(f);
 }
 
+/* Polls until nothing is left, and reads the ring after each poll: no upcall is missed.
+ * Returns how many there were. */
+static uint32_t read_all(struct fake *f)
+{
+	uint32_t *end = &f->host->proc[f->client.slot].upcall_next, n = *end;
+	uint32_t begin = n;
+	uint64_t next;
+
+	do {
+		next = unic_host_poll(f->host);
+		assert_in_range(*end - n, 0, UNIC_UPCALLS / 2);
+		for (; n < *end; n++)
+			assert_true(upcall_type(f, n));
+		nic_run(f);
+	} while (next <= f->os.now_ns);
+	return n - begin;
+}
+
+/* As many requests at once as the NIC has places for do not fill the ring in one poll,
+ * not even if each of them takes the place of another, or all run out of time. */
+static void burst_of_requests_leaves_room_in_the_ring(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cm_msg m = meant;
+	uint32_t mr, i, round;
+
+	(void)state;
+	listens(f, &mr);
+	for (round = 1; round <= 2; round++) {
+		for (i = 0; i < UNIC_MAD_RX_ENTRIES; i++) {
+			m.tid = m.local_comm = 100 * round + i;
+			put_mad(f, PEER + i, 0, &m);
+		}
+		assert_int_equal(read_all(f), round * UNIC_MAD_RX_ENTRIES);
+		assert_int_equal(n_conns(f, C_REQUESTED), 64);
+	}
+	f->os.now_ns += QUIET_NS + 1; /* all of them end */
+	assert_int_equal(read_all(f), 64);
+	assert_int_equal(n_conns(f, C_REQUESTED), 0);
+	fake_delete(f);
+}
+
+/* Nor do events, of which the NIC has more places than the ring. */
+static void burst_of_events_leaves_room_in_the_ring(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_evt_obj evt = { .hdr.type = UNIC_EVT_DB_ERROR };
+	uint32_t i;
+
+	(void)state;
+	hello(f);
+	evt.hdr.epoch = unic_to_le32(f->epoch);
+	for (i = 0; i < 2 * UNIC_UPCALLS; i++)
+		put_event(f, &evt);
+	assert_int_equal(read_all(f), 2 * UNIC_UPCALLS);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +507,8 @@ int main(void)
 		cmocka_unit_test(goodbye_is_said_six_times),
 		cmocka_unit_test(goodbyes_are_bounded),
 		cmocka_unit_test(who_asks_for_more_gives_way),
+		cmocka_unit_test(burst_of_requests_leaves_room_in_the_ring),
+		cmocka_unit_test(burst_of_events_leaves_room_in_the_ring),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
