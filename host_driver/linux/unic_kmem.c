@@ -300,8 +300,9 @@ static bool has_left(const struct unic_kmem *k, u32 slot)
 /* Gives the slot up. True: the NIC has finished with it, or reaches no memory. */
 static bool wait_kmem_quiet(struct unic_kmem *k)
 {
+	u32 ms = unic_kmem_quiet_ms(k);
 	unsigned int noio = unic_lock(k->os);
-	u32 slot = k->core.slot, left = k->left, ms;
+	u32 slot = k->core.slot, left = k->left;
 	bool quiet = false;
 
 	k->closed = true;
@@ -309,7 +310,7 @@ static bool wait_kmem_quiet(struct unic_kmem *k)
 		unic_host_client_gone(k->os->host, &k->core);
 	unic_kmem_end_asks(k, -ENODEV);
 	unic_unlock(k->os, noio);
-	for (ms = 0; ms < UNIC_KMEM_QUIET_MS && !quiet; ms++) {
+	for (; ms && !quiet; ms--) {
 		unic_dev_kick(k->os);
 		noio = unic_lock(k->os);
 		quiet = k->over || (has_left(k, slot) && has_left(k, left));
@@ -379,7 +380,7 @@ int unic_kmem_release(struct unic_kmem_mr *mr)
 	struct unic_kmem_region *r =
 		container_of(mr, struct unic_kmem_region, mr);
 	struct unic_kmem *k = r->k;
-	u64 until = ktime_get_ns() + UNIC_KMEM_QUIET_MS * NSEC_PER_MSEC;
+	u64 until = ktime_get_ns() + unic_kmem_quiet_ms(k) * NSEC_PER_MSEC;
 	unsigned int noio = unic_lock(k->os);
 	bool ended;
 

@@ -36,7 +36,7 @@ struct unic_kmem;
  * module's, the others are only read. */
 struct unic_kmem_mr {
 	u32 stag;    /* what a peer names it by */
-	u64 address; /* of its first byte, to a peer; 42 bits of it by chance */
+	u64 address; /* of its first byte, to a peer; 42 bits are random */
 	u64 length;  /* bytes */
 	void *of;
 };

@@ -13,8 +13,11 @@
  * @ask->done follows; -ENODEV. Takes unic_os.lock. */
 int unic_kmem_send(struct unic_kmem *k, struct unic_kmem_ask *ask, u32 op,
 		   void *rec, u32 tail);
+/** unic_kmem_quiet_ms() - within so many ms a NIC that works has answered: an access that
+ * has begun may take its bound. Takes unic_os.lock. */
+u32 unic_kmem_quiet_ms(struct unic_kmem *k);
 /** unic_kmem_wait() - wait for @ask. Returns its status; -ENODEV; -ETIMEDOUT: no answer
- * came within seconds, and the slot is given up. */
+ * came within unic_kmem_quiet_ms(), and the slot is given up. */
 int unic_kmem_wait(struct unic_kmem *k, struct unic_kmem_ask *ask);
 /** unic_kmem_call() - both. */
 int unic_kmem_call(struct unic_kmem *k, struct unic_kmem_ask *ask, u32 op,

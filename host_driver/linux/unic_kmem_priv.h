@@ -20,8 +20,7 @@
 #include "unic_kclient.h"
 #include "unic_kmem.h"
 
-#define UNIC_KMEM_QUIET_MS 5000u /* until the NIC has answered */
-#define UNIC_KMEM_REQUESTS 8u	 /* for connections, that wait */
+#define UNIC_KMEM_REQUESTS 8u /* for connections, that wait */
 
 /* A request to the core, on the stack of who waits for it. */
 struct unic_kmem_ask {
