@@ -129,7 +129,7 @@ static bool is_own_account(const struct unic_req *req, uint32_t account)
 }
 
 /* Register the @n pages in the list of @req, which may wait for entries. The NIC reads
- * them when it has those: a copy stays until then. */
+ * them when it has those, so the region has a copy of its own. */
 static void reg_waiting(struct unic_req *req, const struct unic_ctl_mr_reg *r,
 			uint32_t n)
 {
