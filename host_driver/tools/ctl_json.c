@@ -37,6 +37,14 @@ void ctl_add_ipv4(struct json_object *o, const char *key, uint32_t ipv4)
 	ctl_add_string(o, key, inet_ntop(AF_INET, &addr, text, sizeof(text)));
 }
 
+const char *ctl_text_of(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v)
+						     : "";
+}
+
 uint64_t ctl_u64_of(struct json_object *o, const char *key)
 {
 	struct json_object *v;

@@ -17,6 +17,10 @@ void ctl_add_u64(struct json_object *o, const char *key, uint64_t v);
 /** ctl_u64_of() - the number that is member @key of @o; 0: there is none. */
 uint64_t ctl_u64_of(struct json_object *o, const char *key);
 
+/** ctl_text_of() - the text that is member @key of @o, as long as @o lives; "": there is
+ * none. */
+const char *ctl_text_of(struct json_object *o, const char *key);
+
 /** ctl_add_hex() - a number in hex, as a string. */
 void ctl_add_hex(struct json_object *o, const char *key, uint64_t v);
 

@@ -26,14 +26,6 @@ static const struct {
 	{ "longest_wait_us", "Longest wait for a registration, us" },
 };
 
-static const char *text_of(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v)
-						     : "";
-}
-
 /* A label's value, as the format wants it. */
 static void put_escaped(FILE *out, const char *text)
 {
@@ -83,7 +75,7 @@ static void put_processes(FILE *out, struct json_object *procs)
 				key, (int64_t)ctl_u64_of(p, "proc"));
 			fprintf(out, ",pid=\"%" PRId64 "\",name=\"",
 				(int64_t)ctl_u64_of(p, "pid"));
-			put_escaped(out, text_of(p, "name"));
+			put_escaped(out, ctl_text_of(p, "name"));
 			fprintf(out, "\"} %" PRId64 "\n",
 				(int64_t)ctl_u64_of(p, key));
 		}
@@ -93,7 +85,7 @@ static void put_processes(FILE *out, struct json_object *procs)
 /* Buckets of the NIC have the powers of two of a microsecond for bounds. */
 static void put_histogram(FILE *out, struct json_object *h)
 {
-	const char *name = text_of(h, "histogram");
+	const char *name = ctl_text_of(h, "histogram");
 	struct json_object *list;
 	int64_t sum = 0;
 	size_t i;
@@ -118,12 +110,12 @@ static void put_all(FILE *out, struct json_object *info,
 	size_t i;
 
 	fputs("# TYPE unic_build info\nunic_build_info{build=\"", out);
-	put_escaped(out, text_of(info, "build"));
+	put_escaped(out, ctl_text_of(info, "build"));
 	fputs("\",ipv4=\"", out);
-	put_escaped(out, text_of(info, "ipv4"));
+	put_escaped(out, ctl_text_of(info, "ipv4"));
 	fputs("\"} 1\n", out);
 	put_gauge(out, "ready", "1 if the NIC is ready",
-		  !strcmp(text_of(info, "nic"), "ready"));
+		  !strcmp(ctl_text_of(info, "nic"), "ready"));
 	put_gauge(out, "tlb_entries", "Entries of the table",
 		  (int64_t)ctl_u64_of(info, "tlb_entries"));
 	if (json_object_object_get_ex(stats, "nic", &part))

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
-#include <time.h>
 
 #include "ctl_dump.h"
 #include "ctl_fetch.h"
@@ -18,7 +17,10 @@
 #include "ctl_metrics.h"
 #include "ctl_nics.h"
 #include "ctl_print.h"
+#include "ctl_top.h"
+#include "ctl_trace.h"
 #include "ctl_uses.h"
+#include "ctl_watch.h"
 #include "error.h"
 #include "nics.h"
 #include "number.h"
@@ -34,11 +36,12 @@ struct ctl_options {
 	const char *args[ARGS_MAX];
 	int n_args;
 	bool json, follow, all, refs;
-	int weight, quota, policy;  /* -1: unchanged */
-	int64_t rate, burst;	    /* -1: unchanged */
-	int limit[UNIC_CTL_LIMITS]; /* -1: unchanged */
-	int groups;		    /* trace: mask to record, -1: unchanged */
-	uint32_t uses;		    /* params: UNIC_PARAM_USES_*, or 0 */
+	int weight, quota, policy;   /* -1: unchanged */
+	int64_t rate, burst;	     /* -1: unchanged */
+	int limit[UNIC_CTL_LIMITS];  /* -1: unchanged */
+	int groups;		     /* trace: mask to record, -1: unchanged */
+	uint32_t uses;		     /* params: UNIC_PARAM_USES_*, or 0 */
+	uint32_t interval_ms, looks; /* looks 0: until interrupted */
 };
 
 static const char doc[] =
@@ -52,6 +55,10 @@ static const char doc[] =
 	"                     waits, upcalls; and the queue of requests\n"
 	"  mr, tlb, tokens, qp, cq   the tables of the NIC\n"
 	"  histograms         how long waits, graces and misses took\n"
+	"  top                on a terminal: who holds the table, and what "
+	"happens;\n"
+	"                     q ends it\n"
+	"  watch              a line of that each --interval\n"
 	"  metrics            all of that as OpenMetrics text, for Prometheus\n"
 	"  dump               all tables as they were at one instant\n"
 	"  uses               what regions are used for, as the NIC shows it\n"
@@ -105,44 +112,11 @@ static const struct argp_option argp_options[] = {
 	  "limits: registrations in a second", 0 },
 	{ "upcalls", OPT_LIMITS + UNIC_CTL_LIMIT_UPCALLS, "N", 0,
 	  "limits: wakes for upcalls in a second", 0 },
+	{ "interval", 'i', "MS", 0,
+	  "top, watch: between two looks (default: 1000)", 0 },
+	{ "looks", 'c', "N", 0, "watch: end after so many", 0 },
 	{ 0 }
 };
-
-/* Parse a list as "mr,evict" to a mask of UNIC_TG_*; -1: a word is unknown. */
-static int parse_groups(const char *list)
-{
-	static const struct {
-		const char *name;
-		int mask;
-	} groups[] = {
-		{ "mr", UNIC_TG_MR },
-		{ "evict", UNIC_TG_EVICT },
-		{ "token", UNIC_TG_TOKEN },
-		{ "qp", UNIC_TG_QP },
-		{ "wire", UNIC_TG_WIRE },
-		{ "cmd", UNIC_TG_CMD },
-		{ "ref", UNIC_TG_REF },
-		{ "all", 0x7f },
-		{ "none", 0 },
-	};
-	const size_t n = sizeof(groups) / sizeof(groups[0]);
-	int mask = 0;
-	size_t len;
-	size_t i;
-
-	for (; *list; list += len + (list[len] == ',')) {
-		len = strcspn(list, ",");
-		for (i = 0; i < n; i++) {
-			if (len == strlen(groups[i].name) &&
-			    !strncmp(list, groups[i].name, len))
-				break;
-		}
-		if (i == n)
-			return -1;
-		mask |= groups[i].mask;
-	}
-	return mask;
-}
 
 static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 {
@@ -176,6 +150,12 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 	case 'B':
 		o->burst = (int64_t)number_need(state, arg, 0, INT64_MAX);
 		return 0;
+	case 'i':
+		o->interval_ms = (uint32_t)number_need(state, arg, 10, 3600000);
+		return 0;
+	case 'c':
+		o->looks = (uint32_t)number_need(state, arg, 1, UINT32_MAX);
+		return 0;
 	case 'r':
 		o->refs = true;
 		return 0;
@@ -187,7 +167,7 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "uses are counted or reported");
 		return 0;
 	case 'g':
-		o->groups = parse_groups(arg);
+		o->groups = ctl_trace_groups(arg);
 		if (o->groups < 0)
 			argp_error(state, "%s: unknown trace group", arg);
 		return 0;
@@ -347,57 +327,27 @@ static void ctl_on_signal(int sig)
 	stopped = 1;
 }
 
-static int do_refs(struct unic_conn *conn)
+static void stop_on_signal(void)
 {
 	struct sigaction sa = { .sa_handler = ctl_on_signal };
 
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	return ctl_refs(conn, stdout, &stopped);
 }
 
-static int set_trace_groups(struct unic_conn *conn, int mask)
+static int do_refs(struct unic_conn *conn)
 {
-	struct unic_ctl_fault rec = { .arg = unic_to_le32((uint32_t)mask) };
-
-	return unic_conn_simple(conn, UNIC_CTL_TRACE_MASK, &rec,
-				"choose trace groups");
+	stop_on_signal();
+	return ctl_refs(conn, stdout, &stopped);
 }
 
 static int do_trace(struct unic_conn *conn, const struct ctl_options *o)
 {
-	struct timespec nap = { .tv_nsec = 10000000 };
-	uint32_t from = 0;
-	uint32_t before;
-
 	if (o->refs)
 		return do_refs(conn);
-	if (o->groups >= 0 && set_trace_groups(conn, o->groups))
+	if (o->groups >= 0 && ctl_trace_set_groups(conn, o->groups))
 		return -1;
-	do {
-		struct json_object *list;
-
-		before = from;
-		list = ctl_trace(conn, &from);
-		if (!list)
-			return -1;
-		if (o->json) {
-			size_t i;
-
-			/* One event a line, followed or not. */
-			for (i = 0; i < json_object_array_length(list); i++)
-				ctl_print_json(json_object_array_get_idx(list,
-									 i),
-					       true);
-		} else {
-			ctl_print_trace(list);
-		}
-		json_object_put(list);
-		fflush(stdout);
-		if (o->follow && from == before)
-			nanosleep(&nap, NULL);
-	} while (o->follow || from != before);
-	return 0;
+	return ctl_trace_show(conn, o->json, o->follow);
 }
 
 static int do_crash(struct unic_conn *conn, const struct ctl_options *o)
@@ -488,6 +438,18 @@ static int do_limits(struct unic_conn *conn, const struct ctl_options *o)
 	return show_object(o, ctl_limits(conn, proc, o->limit), NULL);
 }
 
+static int do_top(struct unic_conn *conn, const struct ctl_options *o)
+{
+	stop_on_signal();
+	return ctl_top(conn, o->interval_ms, &stopped);
+}
+
+static int do_watch(struct unic_conn *conn, const struct ctl_options *o)
+{
+	stop_on_signal();
+	return ctl_watch(conn, o->interval_ms, o->looks, o->json, &stopped);
+}
+
 static int do_metrics(struct unic_conn *conn, const struct ctl_options *o)
 {
 	(void)o;
@@ -529,6 +491,8 @@ static const struct command {
 	{ "reset", do_reset, 0, true },
 	{ "metrics", do_metrics, 0, false },
 	{ "dump", do_dump, 0, false },
+	{ "top", do_top, 0, false },
+	{ "watch", do_watch, 0, false },
 };
 
 static const struct command *find_command(const char *name)
@@ -572,6 +536,7 @@ int main(int argc, char **argv)
 				 .rate = -1,
 				 .burst = -1,
 				 .groups = -1,
+				 .interval_ms = 1000,
 				 .limit = { -1, -1, -1 } };
 	const struct command *cmd;
 	struct unic_conn *conn;

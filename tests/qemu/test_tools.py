@@ -6,12 +6,16 @@ output that cannot be written.
     test_tools.py [--only WORDS]
 """
 import argparse
+import json
 import os
+import pty
+import select
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import traceback
@@ -185,6 +189,91 @@ def test_metrics(rig):
             if s.labels["name"] == "unic-hog"]
     assert mine == held and mine[0] >= 50, (mine, held)
     assert families["unic_waits_us"].samples[-1].labels["le"] == "+Inf"
+
+
+def test_watch(rig):
+    """`unicctl watch` prints a line for each look, in columns or as JSON; a pipe that nobody
+    reads ends it."""
+    hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "50", show=False)
+    watch = (os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "watch", "--interval", "150")
+    try:
+        hog.expect("holds 50")
+        held = [p["held"] for p in rig.ctl(0, "ps")["procs"] if p["name"] == "unic-hog"]
+        said = subprocess.run([*watch, "--looks", "3", "--json"], capture_output=True, text=True,
+                              check=True, timeout=hosts.PATIENCE_S).stdout
+        lines = [json.loads(line) for line in said.splitlines()]
+        text = subprocess.run([*watch, "--looks", "2"], capture_output=True, text=True, check=True,
+                              timeout=hosts.PATIENCE_S).stdout.splitlines()
+    finally:
+        hog.end()
+    assert len(lines) == 3 and lines[0]["time_ns"] < lines[2]["time_ns"], lines
+    for line in lines:
+        assert line["entries"] == 1024 and line["held"] >= sum(held) >= 50, (line, held)
+        assert line["open_notices"] == line["waiting"] == 0, line
+    assert lines[0]["rx_bytes_per_s"] == 0  # of a first look
+    assert len(text) == 3 and text[0].split()[:2] == ["held", "free"], text
+    assert int(text[1].split()[0]) + int(text[1].split()[1]) == 1024, text
+    assert max(map(len, text)) <= 100, text
+    endless = subprocess.Popen([*watch, "--interval", "10"], stdout=subprocess.PIPE)
+    assert endless.stdout.readline()
+    endless.send_signal(signal.SIGTERM)
+    assert endless.wait(hosts.PATIENCE_S) == 0
+
+
+def screen_of(rig, columns, rows=24):
+    """What `unicctl top` shows on a terminal of that size, and how it ends by `q`."""
+    sys.path.append(DEBIAN)
+    import pyte
+    screen = pyte.Screen(columns, rows)
+    stream = pyte.ByteStream(screen)
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (rows, columns))
+    before = termios.tcgetattr(slave)
+    top = subprocess.Popen([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "top",
+                            "--interval", "50"], stdin=slave, stdout=slave,
+                           env={**os.environ, "TERM": "linux"})
+    try:
+        end = time.monotonic() + hosts.PATIENCE_S
+        while not any("unic-hog" in line for line in screen.display):
+            assert time.monotonic() < end, screen.display
+            if select.select([master], [], [], 0.1)[0]:
+                stream.feed(os.read(master, 65536))
+        os.write(master, b"q")
+        while top.poll() is None:  # it writes on until it has read that
+            assert time.monotonic() < end, "top does not end"
+            if select.select([master], [], [], 0.1)[0]:
+                os.read(master, 65536)
+        assert top.returncode == 0
+        assert termios.tcgetattr(slave) == before, "the terminal is not as it was"
+    finally:
+        top.kill()
+        os.close(master)
+        os.close(slave)
+    return screen.display
+
+
+def test_top(rig):
+    """`unicctl top` says of each process what `ps` says, on narrow and on wide terminals."""
+    hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "512", show=False)
+    try:
+        hog.expect("holds 512")
+        for columns in (80, 200):
+            shown = screen_of(rig, columns)
+            ps = {p["proc"]: p for p in rig.ctl(0, "ps")["procs"]}
+            row = next(line for line in shown if "unic-hog" in line).split()
+            p = ps[int(row[0])]
+            assert row[1:6] == [str(p[k]) for k in ("pid", "name", "held", "fair_share", "wanted")], (row, p)
+            bar = row[8].strip("[]")
+            assert abs(len(bar) - (columns - 63)) <= 1, (columns, row)
+            full = bar.count("#") + bar.count("+")
+            assert abs(full / len(bar) - p["held"] / 1024) < 0.06, (row, p)
+            borrowed = max(0, p["held"] - p["fair_share"])
+            assert abs(bar.count("+") / len(bar) - borrowed / 1024) < 0.06, (row, p)
+            assert "of    1024 held" in shown[1] and "waiting 0" in shown[0], shown
+    finally:
+        hog.end()
+    said = ask("unicctl", "--socket", rig.socket(0), "top", code=1)
+    assert "terminal" in said and "watch" in said, said
 
 
 def test_reset_by_hand(rig):
