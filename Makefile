@@ -120,12 +120,13 @@ boards-report: programs build-virt build-soft build-m3 ## test: table of board, 
 boards-report: $(UNIT_PROGS) $(UNIT_VIRT) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) $(call bin,survivor forms holders)
 	@tests/runner/boards.py $(if $(ONLY),--only $(ONLY)) && echo "$@: ok"
 
-demo: ## try: two hosts, three greedy programs, a file moved both ways [FILE=] [BOARD=] [MODEL=1] [LOSS=1%] [LINK=shm|virtio] [MODE=resident|demand|table] [POLICY=lru]
+demo: ## try: two hosts, three greedy programs, a file moved both ways [FILE=] [BOARD=] [MODEL=1] [LOSS=1%] [LINK=shm|virtio] [MODE=resident|demand|table] [POLICY=lru] [V=1]
 	@tools/install/install_deps.sh packages.txt host $(if $(filter soft,$(BOARD)),,firmware)
-	@$(MAKE) --no-print-directory programs image $(if $(MODEL),$(call bin,board-model) $(B)/$(BOARD)/flash.bin)
+	@[ -e $(B)/bin/unicd ] || echo "demo: the programs and the image are built first, in one to three minutes"
+	@$(MAKE) $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) --no-print-directory programs image $(if $(MODEL),$(call bin,board-model) $(B)/$(BOARD)/flash.bin)
 	@tests/qemu/demo.py --board $(BOARD) $(if $(MODEL),--model) $(if $(FILE),--file "$(FILE)") \
 		$(if $(LOSS),--loss "$(LOSS)") $(if $(LINK),--link $(LINK)) \
-		$(if $(MODE),--mode $(MODE)) $(if $(POLICY),--policy $(POLICY))
+		$(if $(MODE),--mode $(MODE)) $(if $(POLICY),--policy $(POLICY)) $(if $(V),--verbose)
 
 # --------------------------------------------------------- tests that are long
 

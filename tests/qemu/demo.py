@@ -3,11 +3,12 @@
 """The whole story in one run: two hosts with a NIC each; on host 0 three greedy
 processes fill the NIC TLB (one answers upcalls, one ignores them, one is
 stopped), and a meek one moves a file to host 1 and back all the same, by RDMA
-and by calls with payload tokens. Prints what happens as it happens. The last
+and by calls with payload tokens. Prints the story, and on a terminal who holds the table now
+and how long a grace still is; all lines are in build/demo/log (--verbose: here). The last
 line is "demo: ok", or the reason why not (exit 1).
 
     demo.py [--board virt|mps2-an385|lm3s6965evb|ek-tm4c1294xl|soft] [--model]
-            [--peer BOARD] [--link shm|virtio] [--file FILE] [--loss 1%] [--keep]
+            [--peer BOARD] [--link shm|virtio] [--file FILE] [--loss 1%] [--verbose] [--keep]
 """
 import argparse
 import json
@@ -20,8 +21,9 @@ import tempfile
 import time
 
 import stops
+import story
 from hosts import (BIN, IP, PATIENCE_S, ROOT, Failure, Hosts, Process,
-                   run_nic, sha256)
+                   plain, run_nic, sha256)
 
 
 OUT = os.path.join(ROOT, "build", "demo")
@@ -36,6 +38,11 @@ SLOW_MODEL = 10
 # What of the NIC's trace is worth a line of the timeline.
 SHOWN = ("WAIT", "GRANT", "WAIT_END", "NOTICE", "ACKED", "RELEASE", "OFFER",
          "EXTEND", "DEADLINE", "EVICTED", "DRIVER_FAILED")
+# Hogs: the letter of their entries in the picture of the table, and what they do.
+HOGS = {"hog-release": ("R", "gives back what it is asked for"),
+        "hog-ignore": ("I", "ignores what it is asked"),
+        "hog-stopped": ("S", "is stopped, and cannot answer")}
+MEEK = "m"
 
 
 class Events:
@@ -45,7 +52,7 @@ class Events:
     def __init__(self, timeline, path, names, ahead=0):
         self.file = open(path, "w", encoding="utf-8")
         self.timeline, self.names, self.ahead = timeline, names, ahead
-        self.shown, self.waits = True, []
+        self.shown, self.waits, self.graces = True, [], story.Graces()
 
     def on_line(self, text):
         try:
@@ -57,6 +64,7 @@ class Events:
         who = self.names.get(event["proc"], "meek")
         # When it happened: the line itself comes a little later.
         at = event.get("host_ns", 0) / 1e9 - self.ahead
+        self.graces.on_event(event["event"], who, event["text"], at)
         granted = re.search(r"granted after (\d+) us", event["text"])
         if granted and who == "meek":
             self.waits.append(int(granted.group(1)))
@@ -78,7 +86,7 @@ class Trace(Events, Process):
 
 
 class Demo(Hosts):
-    CAPTURE, TRACE = "demo.pcap", "trace.txt"
+    CAPTURE, TRACE, LOG = "demo.pcap", "trace.txt", "log"
 
     def __init__(self, options, tmp):
         self.bytes, self.hogs, peer = DEFAULTS.get(options.board, USUAL)
@@ -88,7 +96,9 @@ class Demo(Hosts):
         self.image = options.image
         self.model = options.model or options.board in run_nic.ONLY_MODELS
         self.names = {}  # slot on host 0 -> name
-        self.done = False
+        self.done, self.doing = False, ""
+        if not options.verbose:
+            self.line = story.Story(self.path(self.LOG))
 
     def start_hosts(self):
         loss = self.o.loss
@@ -115,13 +125,16 @@ class Demo(Hosts):
         """Keeps what was seen, each file as a whole: another demo may run. What a demo
         that failed has seen is not all there is, and goes elsewhere."""
         super().end()
+        self.line.close()
         out = OUT if self.done else os.path.join(OUT, "failed")
         os.makedirs(out, exist_ok=True)
-        for name in (self.CAPTURE, self.TRACE):
+        for name in (self.CAPTURE, self.TRACE, self.LOG):
             if os.path.exists(self.path(name)):
                 new = os.path.join(out, f"{name}.{os.getpid()}")
                 shutil.move(self.path(name), new)
                 os.replace(new, os.path.join(out, name))
+        if not self.done and ("all lines", self.LOG) in self.files():
+            print(f"all lines: {rel(os.path.join(out, self.LOG))}")
 
     # ------------------------------------------------------------- the hogs
 
@@ -139,6 +152,7 @@ class Demo(Hosts):
                 hog.child.send_signal(signal.SIGSTOP)
                 self.line.say(who, "is stopped (SIGSTOP)")
         self.show_ps()
+        self.tell_holdings(entries)
         for slot, name in self.names.items() if self.o.policy else ():
             self.ctl(0, "policy", str(slot), "--policy", self.o.policy)
             self.line.say("policy", f"{name}: its regions go by "
@@ -147,6 +161,26 @@ class Demo(Hosts):
     def pids(self):
         """The names of the processes on host 0, by pid."""
         return {p.child.pid: p.who for p in self.running}
+
+    def holdings(self):
+        """[(name, entries)] of the processes on host 0 that hold some, hogs first."""
+        pids = self.pids()
+        held = [(pids.get(p["pid"], p["name"]), p.get("held", 0))
+                for p in self.ctl(0, "ps")["procs"]]
+        order = [*HOGS]
+        return sorted((h for h in held if h[1]),
+                      key=lambda h: order.index(h[0]) if h[0] in HOGS else len(HOGS))
+
+    def tell_holdings(self, entries):
+        held = self.holdings()
+        self.line.tell(f"{len(self.names)} greedy processes fill the table of host 0 "
+                       f"({sum(n for _, n in held)} of {entries} entries):")
+        for name, n in held:
+            letter, does = HOGS.get(name, (MEEK, ""))
+            self.line.tell(f"  {story.bar([(letter, n)], entries)} {n:4}  {name:<12} {does}")
+
+    def letters(self):
+        return [(HOGS.get(name, (MEEK,))[0], n) for name, n in self.holdings()]
 
     def show_ps(self):
         pids = self.pids()
@@ -179,7 +213,19 @@ class Demo(Hosts):
                        "--residency", residency or self.o.mode, "--stats",
                        *(["--timeout", str(10 * slow)] if self.model else []))
         time.sleep(0.02)
+        self.doing = who
         p.finish((60 + size / 1e4) * slow)
+        self.doing = ""
+        self.tell_copy(p)
+
+    def tell_copy(self, p):
+        """One line of a transfer that is over, from what unic-copy said."""
+        lines = [plain(text) for text in p.lines]
+        counts = {words[0]: words[1] for words in map(str.split, lines) if len(words) > 1}
+        took = re.search(r"in [\d.]+ s, [\d.]+ \w+/s", "\n".join(lines))
+        self.line.tell(f"  {p.who:<8} {took.group(0) if took else 'done'}; it waited for entries "
+                       f"{counts.get('waits', 0)} times, {int(counts.get('wait_us_max', 0)) / 1000:.1f} ms "
+                       "at most")
 
     def here(self, name):
         """Path of a file on host 0."""
@@ -212,8 +258,7 @@ class Demo(Hosts):
             self.show_ps()
             self.copy("get", mode, size, name, "--output", back)
             self.check_same(self.digest_here(back), digest, f"get {mode}")
-            self.line.say("sha256", f"{mode}: equal at both ends, there and "
-                          "back")
+            self.line.tell(f"  {mode}: SHA-256 is equal at both ends, there and back")
 
     def kinds(self):
         """Names of the counters that the hogs raise."""
@@ -239,23 +284,21 @@ class Demo(Hosts):
     def report(self, info, waits):
         stats = self.ctl(0, "stats")
         nic = stats["nic"]
-        print("\ncounters of NIC 0:")
         for key in ("tx_frames", "rx_frames", "retransmits", "dma_bytes",
                     "waits_queued", "waits_granted", "wait_us_total", "notices",
                     "released", "deadlines", "evicted_entries", "evicted_busy",
                     "idle_asked",
                     "tokens_allocated", "tokens_used", "misses",
                     "miss_filled", "table_filled", "cache_dropped"):
-            print(f"  {key:<18} {nic.get(key, 0)}")
+            self.line.say("counter", f"{key:<18} {nic.get(key, 0)}")
         bound = sum(info[k] for k in ("grace_us", "deliver_us", "reaper_us",
                                       "drain_us"))
         longest = max(waits, default=0)
-        print(f"the meek process waited {len(waits)} times, "
-              f"{sum(waits) / 1000:.1f} ms in all")
-        print(f"longest wait of the meek process: {longest / 1000:.1f} ms "
-              f"(promised bound B = {bound / 1000:.1f} ms)")
-        print(f"capture: {rel(os.path.join(OUT, self.CAPTURE))}   "
-              f"trace: {rel(os.path.join(OUT, self.TRACE))}")
+        self.line.tell(f"the NIC asked {nic['notices']} times for entries: {nic['released']} were given "
+                       f"back, {nic['deadlines']} taken at the end of the grace")
+        self.line.tell(f"the meek process waited {len(waits)} times, {sum(waits) / 1000:.1f} ms in all, "
+                       f"{longest / 1000:.1f} ms at most (promised bound B = {bound / 1000:.1f} ms)")
+        self.line.tell("  ".join(f"{what}: {rel(os.path.join(OUT, name))}" for what, name in self.files()))
         seen = {"resident": "waits_granted", "demand": "miss_filled",
                 "table": "table_filled"}[self.o.mode]
         for key in (*self.kinds(), seen):
@@ -264,14 +307,31 @@ class Demo(Hosts):
         if longest > bound:
             raise Failure(f"a wait took {longest} us, longer than B")
 
+    def files(self):
+        """[(what, name)] of the files that are left."""
+        return [("capture", self.CAPTURE), ("trace", self.TRACE),
+                *([("all lines", self.LOG)] if isinstance(self.line, story.Story) else [])]
+
     def run(self, path):
         size, digest = os.path.getsize(path), sha256(path)
         self.line.say("demo", f"{path}: {size} bytes, sha256 {digest}")
         info = self.start_hosts()
+        entries = info["tlb_entries"]
+        self.line.tell(f"two hosts, each with a NIC ({', '.join(self.boards)}), "
+                       f"a grace of {info['grace_us'] / 1000:g} ms")
         trace = self.start_trace()
-        self.start_hogs(info["tlb_entries"])
-        self.transfers(path, digest, size)
-        self.see_both()
+        self.start_hogs(entries)
+        self.line.tell(f"a meek one moves {size} bytes to host 1 and back, "
+                       f"{self.o.mode} buffers:")
+        live = story.Live(self.line, entries, self.letters, trace.graces, lambda: self.doing)
+        if not self.o.verbose and self.line.live:
+            live.start()
+        try:
+            self.transfers(path, digest, size)
+            self.see_both()
+        finally:
+            if live.is_alive():
+                live.end()
         trace.shown = False  # the ends of all processes are in the file
         time.sleep(0.05)  # the trace follows every 10 ms
         self.report(info, trace.waits)
@@ -316,6 +376,7 @@ def parse():
     p.add_argument("--file", metavar="FILE", help="what to move")
     p.add_argument("--image", help="of the first NIC, if not the one made last")
     p.add_argument("--loss", metavar="RATE", help="of frames, such as 1%%")
+    p.add_argument("--verbose", action="store_true", help="print all lines")
     p.add_argument("--keep", action="store_true",
                    help="keep the working folder, for debugging")
     return p.parse_args()

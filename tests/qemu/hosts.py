@@ -43,7 +43,18 @@ class Timeline:
     def say(self, who, text, at=None):
         at = (at or time.monotonic()) - self.start
         with self.lock:
-            print(f"{at:7.3f}  {who:<12} {text}", flush=True)
+            self.write(f"{at:7.3f}  {who:<12} {text}")
+
+    def write(self, line):
+        print(line, flush=True)
+
+    def tell(self, text):
+        """A line without a time, which belongs to the story."""
+        with self.lock:
+            self.write(text)
+
+    def close(self):
+        """Nothing is said from now on."""
 
 
 def sha256(path):

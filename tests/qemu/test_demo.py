@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What `make demo` prints: a story that fits a screen, all of it with --verbose, and on a
+terminal who holds the table. Ends in "N passed, N failed"."""
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+
+import hosts
+
+DEMO = [os.path.join(hosts.ROOT, "tests/qemu/demo.py"), "--board", "soft"]
+OUT = os.path.join(hosts.ROOT, "build/demo")
+LINES = 40
+
+
+def run(*more):
+    return subprocess.run([*DEMO, *more], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=300, check=False)
+
+
+def test_story():
+    """At most 40 lines, of at most 100 columns: who held what, each transfer, how it ended;
+    what happened in between is in the file."""
+    done = run()
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and lines[-1] == "demo: ok", done.stdout
+    assert len(lines) <= LINES and max(map(len, lines)) <= 120, done.stdout
+    for words in ("hog-release  gives back", "hog-ignore ", "hog-stopped ", "put rdma", "get rpc",
+                  "rdma: SHA-256 is equal", "promised bound B"):
+        assert words in done.stdout, (words, done.stdout)
+    bars = re.findall(r"\[([RIS]+)\.*\] +(\d+)  hog", done.stdout)
+    assert [b[0][0] for b in bars] == ["R", "I", "S"], done.stdout
+    for text, entries in bars:
+        assert abs(len(text) / 32 - int(entries) / 1024) < 0.05, (text, entries)
+    asked = int(re.search(r"asked (\d+) times", done.stdout).group(1))
+    with open(os.path.join(OUT, "log"), encoding="utf-8") as f:
+        log = f.read()
+    assert len(re.findall(r" notice \d+ delivered", log)) >= min(asked, 1), log[-2000:]
+    assert all(line in log for line in lines[:-1]), "the story is not in the file"
+
+
+def test_verbose():
+    """--verbose prints the lines that are else in the file."""
+    done = run("--verbose")
+    assert done.returncode == 0 and done.stdout.endswith("demo: ok\n"), done.stdout
+    assert len(done.stdout.splitlines()) > LINES and "delivered, mr" in done.stdout, done.stdout
+    assert "promised bound B" in done.stdout and "all lines:" not in done.stdout
+
+
+def test_terminal():
+    """On a terminal the last line shows the table, with the letters of those that hold it, and
+    is gone when the next one is told."""
+    master, slave = pty.openpty()
+    demo = subprocess.Popen(DEMO, stdout=slave, stderr=slave, stdin=subprocess.DEVNULL)
+    os.close(slave)
+    said = b""
+    try:
+        while select.select([master], [], [], 300)[0]:
+            try:
+                said += os.read(master, 65536)
+            except OSError:  # the end
+                break
+    finally:
+        os.close(master)
+        code = demo.wait(60)
+    text = said.decode()
+    assert code == 0, text
+    live = re.findall(r"\r\x1b\[K(\[[RISm.]{32}\][^\r\n]*)", text)
+    assert live, text
+    assert any(set("RIS") <= set(line[:34]) for line in live), live
+    assert any("rdma" in line or "rpc" in line for line in live), live
+    for line in text.split("\n"):  # what stays is the story
+        kept = line.rstrip("\r").split("\x1b[K")[-1]
+        assert not re.match(r"\[[RISm.]{32}\] (?!  )", kept), kept
+
+
+def main():
+    failed = 0
+    tests = [t for name, t in globals().items() if name.startswith("test_")]
+    for test in tests:
+        try:
+            test()
+            print(f"ok      {test.__name__[5:]}", flush=True)
+        except (AssertionError, OSError, subprocess.TimeoutExpired) as e:
+            failed += 1
+            print(f"FAILED  {test.__name__[5:]}: {type(e).__name__} {e}", flush=True)
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
