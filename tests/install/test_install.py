@@ -165,7 +165,9 @@ def test_versions(it):
 
 
 EXAMPLE = re.compile(r"^\.RS\n\.nf\n(.*?)\n\.fi", re.M | re.S)
-STAY = ("unicd", "unic-bus", "unic-nic", "unic-wire", "unic-hog", "unic-copy serve")
+STAY = ("unicd", "unic-bus", "unic-nic", "unic-wire", "unic-hog", "unic-ping serve", "unic-copy serve",
+        "unicctl top")
+SCREENS = ("unicctl top",)  # want a terminal
 
 
 def examples(page):
@@ -316,6 +318,8 @@ def try_example(it, line, folder, socket):
     """Those that stay must still be there after a while; the others must succeed."""
     env = {**os.environ, "PATH": f"{it.bin}:{os.environ['PATH']}", "UNIC_SOCKET": socket}
     stays = line.startswith(STAY)
+    if line in SCREENS:
+        line, env["TERM"] = f"script -qec '{line}' /dev/null", "xterm"
     done = subprocess.run(["timeout", "1", "sh", "-c", "exec " + line] if stays else
                           ["timeout", str(PATIENCE_S), "sh", "-c", line], text=True, env=env,
                           cwd=folder, capture_output=True, check=False)
@@ -330,6 +334,7 @@ def test_examples(it):
             f.write(os.urandom(300_000))
         host = pair.hosts[1]
         host.start("unic-copy", "--socket", host.sock, "--dir", pair.dir + "/served", "serve")
+        host.start("unic-ping", "--socket", host.sock, "serve")
         for path in it.programs:
             name = os.path.basename(path)
             for line in examples(f"{it.at}/share/man/man1/{name}.1"):

@@ -276,6 +276,47 @@ def test_top(rig):
     assert "terminal" in said and "watch" in said, said
 
 
+def test_ping(rig):
+    """`unic-ping` reads and writes a page of a peer, and says how long each took; without a
+    server, or when it dies, it ends with a reason."""
+    ping = (os.path.join(hosts.BIN, "unic-ping"), "--socket", rig.socket(0), "--interval", "5", hosts.IP[1])
+
+    def run(*more, code=0):
+        done = subprocess.run([*ping, *more], capture_output=True, text=True, check=False,
+                              timeout=hosts.PATIENCE_S)
+        assert done.returncode == code, (more, done)
+        return done.stdout if code == 0 else done.stderr
+
+    assert "rejected" in run(code=1)
+    server = rig.start("ping", "unic-ping", "--socket", rig.socket(1), "serve", show=False)
+    try:
+        server.expect("ready")
+        lines = run("--count", "3").splitlines()
+        assert [line.split(",")[0].split(":")[1] for line in lines[:3]] == [" seq 1", " seq 2", " seq 3"], lines
+        assert "3 sent, 3 answered" in lines[3] and len(lines) == 4, lines
+        moved = rig.ctl(1, "stats")["nic"]["dma_bytes"]
+        said = json.loads(run("--json", "--count", "200", "--interval", "0", "--write", "--bytes", "65536"))
+        assert said["operation"] == "WRITE" and said["sent"] == said["answered"] == 200, said
+        assert 0 < said["min_us"] <= said["p50_us"] <= said["p99_us"] <= said["max_us"], said
+        assert said["min_us"] <= said["mean_us"] <= said["max_us"], said
+        end = time.monotonic() + hosts.PATIENCE_S
+        while rig.ctl(1, "stats")["nic"]["dma_bytes"] - moved < 200 * 65536:  # at the next heartbeat
+            assert time.monotonic() < end, "less arrived than was written"
+            time.sleep(0.02)
+        endless = subprocess.Popen([*ping, "--count", "1000000", "--quiet"], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        server.expect("connected")
+        server.expect("connected")
+        server.expect("connected")
+        server.child.kill()
+        said, why = endless.communicate(timeout=hosts.PATIENCE_S)
+        assert endless.returncode == 1 and "answered" in said and why, (said, why)
+    finally:
+        server.end()
+    assert "no address" in ask("unic-ping", "--socket", rig.socket(0), "10.0.0", code=1)
+    ask("unic-ping", "--count", "0", "10.0.0.1", code=EX_USAGE)
+
+
 def test_reset_by_hand(rig):
     """`unicctl reset` resets the NIC, and says so in its epoch."""
     before = rig.ctl(0, "info")["epoch"]
