@@ -300,6 +300,11 @@ def test_duplicate_start(rig):
     rig.client().close()
 
 
+def is_joint(rig):
+    """True if all slots of the NIC's host are one memory."""
+    return rig.board and "--joint" in run_nic.bus_options(rig.board)
+
+
 def test_admin(rig):
     c = rig.client()
     info = c.call(u.INFO)
@@ -319,8 +324,7 @@ def test_admin(rig):
         return sum(mine.call(op, want=None).status != u.PERMISSION
                    for op in (u.TRACE, u.CRASH, u.DUMP, u.FAULT, u.PARAMS,
                               u.POLICY, u.EVICT, u.TRACE_MASK, u.RESET))
-    joint = rig.board and "--joint" in run_nic.bus_options(rig.board)
-    if os.geteuid() == 0 and not joint:
+    if os.geteuid() == 0 and not is_joint(rig):
         assert as_nobody(rig, body) == 0
 
 
@@ -328,12 +332,13 @@ DUMPS = 30
 
 
 def churn(client, over):
-    """Regions and tokens of a process come and go, until @over is set."""
+    """Regions and tokens of a process come and go, until @over is set: of at most 101 pages,
+    so that two fit the smallest table."""
     pd = client.pd()
-    client.frames(150)
+    client.frames(101)
     pages = 1
     while not over.is_set():
-        pages = pages * 7 % 149 + 1
+        pages = pages * 7 % 101 + 1
         mr = client.reg(pd, pages * 4096)[0]
         tokens = [client.call(u.TOKEN_ALLOC, struct.pack(
             "<QIIIIII", u.VA0, mr, 100, ttl, 0, 0, 0)).get("I", 24)[0]
@@ -360,7 +365,8 @@ def test_dump_of_one_instant(rig):
     time.sleep(0.05)
     dumps.rows(other, 1, dumps.TAKE)
     c.call(u.DUMP, struct.pack("<III", 1, 0, number), want=u.EVICTED)
-    assert as_nobody(rig, lambda: dumps.refused(rig.sock)) == 0
+    if not is_joint(rig):  # whose slots are for no other user
+        assert as_nobody(rig, lambda: dumps.refused(rig.sock)) == 0
     c.close()
     other.close()
 
