@@ -26,7 +26,7 @@ STATIC = ("kmod-lint", "check-layers", "lint-cppcheck", "lint-format",
           "check-commits")
 # Side by side with the levels before. Programs that mostly wait: more at a time.
 BUSY = {"jobs": 2, "beside": True}
-WAITS = {"jobs": 4, "beside": True}
+WAITS = {"jobs": 3, "beside": True}
 
 
 def level(name, *commands, **options):
@@ -110,7 +110,7 @@ GROUPS = {
     "proofs": [
         level("proofs (a few)", "tests/proofs/proofs.py --if-installed bits "
               "mailbox access-memory", **BUSY)],
-    "litmus": [level("litmus", "tests/qemu/test_litmus.py", jobs=4)],
+    "litmus": [level("litmus", "tests/qemu/test_litmus.py", jobs=3)],
     "e2e": [
         level("boards as data sheets have them",
               "tests/board_model/test_board_model.py",
