@@ -34,7 +34,7 @@ LINK_WITH :=
 DIALECT  := -std=gnu11 -fms-extensions
 FLAGS    := $(DIALECT) -O2 -g $(WARN) -MMD -MP $(VARIANT)
 # For what is compiled many times over, and seldom looked at by a debugger: lines, no variables.
-LINES    := -g1
+LINE_INFO := -g1
 # For what runs on a host.
 GNU      := -D_GNU_SOURCE=
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
@@ -66,18 +66,18 @@ SIZES_large  := virt
 CC_large      = $(CC) $(FLAGS) -O1 $(GNU) $(SANITIZE) -DUNIC_SPIN_LOOKS=2u
 # Fast, with the tables of the boards that have room (tests/unit/host/test_stags.c).
 SIZES_stags  := virt
-CC_stags      = $(CC) $(FLAGS) $(LINES) $(GNU)
+CC_stags      = $(CC) $(FLAGS) $(LINE_INFO) $(GNU)
 # 64 entries and 16 processes (tests/unit/host/kio_rig.h).
 SIZES_crowd  := crowd
-CC_crowd      = $(CC) $(FLAGS) $(LINES) $(GNU) -DFAKE_WINDOWS=16u
+CC_crowd      = $(CC) $(FLAGS) $(LINE_INFO) $(GNU) -DFAKE_WINDOWS=16u
 SIZES_pool   := pool
 CC_pool       = $(CC) $(FLAGS) -O1 $(GNU) $(SANITIZE)
 SIZES_sim     = $(SIM_BOARD_$1)
-CC_sim        = $(CC) $(FLAGS) $(LINES) $(GNU) -DSIM_SIZE=$1 $(SIM_MODEL_$1)
+CC_sim        = $(CC) $(FLAGS) $(LINE_INFO) $(GNU) -DSIM_SIZE=$1 $(SIM_MODEL_$1)
 # Larger tables than any board, and more memory a process; smaller TLBs; and one core
 # for each size of the experiment on scale: entries-processes-places.
 SIZES_eval   := eval
-CC_eval       = $(CC) $(FLAGS) $(LINES) $(GNU) -DPORT_SLOTS=16u -DPORT_SLOT_BYTES=0xb00000u -DPORT_RX=256u
+CC_eval       = $(CC) $(FLAGS) $(LINE_INFO) $(GNU) -DPORT_SLOTS=16u -DPORT_SLOT_BYTES=0xb00000u -DPORT_RX=256u
 SIZES_tlb    := eval
 CC_tlb        = $(CC_eval) -UPORT_SLOTS -DPORT_SLOTS=24u -DUNIC_PROCS=24 -DUNIC_WAITS=128 -DUNIC_TLB_ENTRIES=$1
 SIZES_scale  := eval
@@ -85,9 +85,9 @@ CC_scale      = $(CC_eval) $(addprefix -D,$(join UNIC_TLB_ENTRIES= UNIC_PROCS= U
 	$(subst -, ,$1)) FAKE_WINDOWS=18u)
 # Unit tests on the target.
 SIZES_target := fake
-CC_target     = $(ARM)gcc $(FLAGS) $(LINES) $(CORTEX_A) -Itests/unit/target
+CC_target     = $(ARM)gcc $(FLAGS) $(LINE_INFO) $(CORTEX_A) -Itests/unit/target
 SIZES_m3     := fake
-CC_m3         = $(ARM)gcc $(FLAGS) $(LINES) $(CORTEX_M) -Itests/unit/target
+CC_m3         = $(ARM)gcc $(FLAGS) $(LINE_INFO) $(CORTEX_M) -Itests/unit/target
 # sparse takes the place of a compiler and writes nothing.
 SIZES_sparse := soft
 CC_sparse     = sparse '-D__builtin_assume_aligned(p, n)=(p)' \
