@@ -180,16 +180,16 @@ static void prepend(const char *name, const char *value, const char *mark)
  * folder of unic's own, and built beside libunic. 0, or -1 after a line on stderr. */
 static int find_library(const char *name, char *out)
 {
+	static const char *const folders[] = { "../lib/unic", "../lib" };
 	char file[64], path[RUN_PATH];
+	size_t i;
 
-	snprintf(file, sizeof(file), "../lib/unic/%s", name);
-	run_program(file, path);
-	if (realpath(path, out))
-		return 0;
-	snprintf(file, sizeof(file), "../lib/%s", name);
-	run_program(file, path);
-	if (realpath(path, out))
-		return 0;
+	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(file, sizeof(file), "%s/%s", folders[i], name);
+		run_program(file, path);
+		if (realpath(path, out))
+			return 0;
+	}
 	fprintf(stderr,
 		"unic-run: %s: %s; it belongs to this program: install it "
 		"again, or make programs\n",
