@@ -70,19 +70,18 @@ static int fail_dump(int status)
 struct json_object *ctl_dump(struct unic_conn *conn)
 {
 	const struct timespec nap = { .tv_nsec = CTL_DUMP_NAP_NS };
-	struct ctl_snapshot s = { .number = UNIC_SNAPSHOT_TAKE };
-	struct json_object *o = json_object_new_object();
-	int status = add_tables(conn, &s, o);
-	int tries = 1;
+	struct ctl_snapshot s = { 0 };
+	struct json_object *o = NULL;
+	int status, tries = 0;
 
-	while (is_other_there(status) && tries < CTL_DUMP_TRIES) {
-		nanosleep(&nap, NULL);
-		tries++;
-		s.number = UNIC_SNAPSHOT_TAKE;
+	do {
+		if (tries++)
+			nanosleep(&nap, NULL);
 		json_object_put(o);
 		o = json_object_new_object();
+		s.number = UNIC_SNAPSHOT_TAKE;
 		status = add_tables(conn, &s, o);
-	}
+	} while (is_other_there(status) && tries < CTL_DUMP_TRIES);
 	if (status == UNIC_CTL_ST_UNSUPPORTED) {
 		s.number = 0;
 		status = add_tables(conn, &s, o);

@@ -19,11 +19,13 @@ static void print_titles(void)
 	       "misses/s", "sent/s", "rcvd/s");
 }
 
-static void print_sample(const struct ctl_sample *s)
+static void print_sample(const struct ctl_sample *s, bool titles)
 {
 	char text[CTL_RATE_TEXT];
 	int i;
 
+	if (titles)
+		print_titles();
 	printf("%7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64, s->held,
 	       s->entries - s->held, s->waiting, s->notices);
 	for (i = 0; i < CTL_RATES; i++) {
@@ -56,25 +58,23 @@ int ctl_watch(struct unic_conn *conn, uint32_t interval_ms, uint32_t looks,
 	const struct timespec nap = { .tv_sec = interval_ms / 1000,
 				      .tv_nsec = interval_ms % 1000 * 1000000 };
 	struct ctl_sampler s;
-	uint32_t n;
+	uint32_t n = 0;
 	int err = ctl_sampler_init(&s, conn);
 
 	if (err)
 		return err;
-	for (n = 0; !err && !*stop && (!looks || n < looks); n++) {
-		if (n)
-			nanosleep(&nap, NULL);
-		err = *stop ? 0 : ctl_sampler_look(&s);
-		if (err || *stop)
+	while (!*stop) {
+		err = ctl_sampler_look(&s);
+		if (err)
 			break;
-		if (!json && n % HEAD_LINES == 0)
-			print_titles();
 		if (json)
 			print_object(&s.now);
 		else
-			print_sample(&s.now);
-		if (fflush(stdout))
-			break; /* output_end() says why */
+			print_sample(&s.now, n % HEAD_LINES == 0);
+		/* output_end() says why what was printed did not arrive */
+		if (fflush(stdout) || (++n == looks && looks))
+			break;
+		nanosleep(&nap, NULL);
 	}
 	ctl_sampler_fini(&s);
 	return err;
