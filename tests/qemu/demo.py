@@ -133,7 +133,7 @@ class Demo(Hosts):
                 new = os.path.join(out, f"{name}.{os.getpid()}")
                 shutil.move(self.path(name), new)
                 os.replace(new, os.path.join(out, name))
-        if not self.done and ("all lines", self.LOG) in self.files():
+        if self.line.path and not self.done:
             print(f"all lines: {rel(os.path.join(out, self.LOG))}")
 
     # ------------------------------------------------------------- the hogs
@@ -310,7 +310,7 @@ class Demo(Hosts):
     def files(self):
         """[(what, name)] of the files that are left."""
         return [("capture", self.CAPTURE), ("trace", self.TRACE),
-                *([("all lines", self.LOG)] if isinstance(self.line, story.Story) else [])]
+                *([("all lines", self.LOG)] if self.line.path else [])]
 
     def run(self, path):
         size, digest = os.path.getsize(path), sha256(path)
@@ -324,7 +324,7 @@ class Demo(Hosts):
         self.line.tell(f"a meek one moves {size} bytes to host 1 and back, "
                        f"{self.o.mode} buffers:")
         live = story.Live(self.line, entries, self.letters, trace.graces, lambda: self.doing)
-        if not self.o.verbose and self.line.live:
+        if self.line.live:
             live.start()
         try:
             self.transfers(path, digest, size)

@@ -35,6 +35,8 @@ class Failure(Exception):
 
 class Timeline:
     """Lines with the time since the start, from many threads."""
+    live = False  # it has a line that changes
+    path = None  # the file that the lines are in, if they are not printed
 
     def __init__(self):
         self.start = time.monotonic()

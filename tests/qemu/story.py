@@ -18,7 +18,7 @@ class Story(Timeline):
 
     def __init__(self, path):
         super().__init__()
-        self.file = open(path, "w", encoding="utf-8")
+        self.path, self.file = path, open(path, "w", encoding="utf-8")
         self.live, self.shown = sys.stdout.isatty(), False
 
     def write(self, line):
