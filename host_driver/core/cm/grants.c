@@ -82,19 +82,26 @@ static void end_hold(struct unic_host *host, struct unic_hold *h)
 	}
 }
 
-/* Ask the holder @h, whose region may be used until @until_ns. */
+/* What is left of a grace until @until_ns: 1 at least, because 0 says that the region
+ * has ended, and a NIC may end it later than at its deadline. */
+static uint32_t left_us(uint64_t until_ns, uint64_t now)
+{
+	uint64_t left = until_ns > now ? (until_ns - now) / 1000 : 0;
+
+	return left > UINT32_MAX ? UINT32_MAX : left ? (uint32_t)left : 1;
+}
+
+/* Ask the holder @h, whose region may be used for @grace_us more, or has ended: 0. */
 static void send_invalidate(struct unic_host *host, struct unic_hold *h,
-			    uint64_t until_ns, uint64_t now)
+			    uint32_t grace_us, uint64_t now)
 {
 	const struct conn *c = conn_get(host, h->conn, UNIC_OBJ_ANYONE);
-	uint64_t left = until_ns > now ? until_ns - now : 0;
 	struct unic_grants_msg msg = {
 		.type = UNIC_HOLDER_INVALIDATE,
 		.nonce = h->nonce,
 		.kind = h->kind,
 		.number = h->number,
-		.grace_us = left > UINT32_MAX ? UINT32_MAX
-					      : (uint32_t)(left / 1000),
+		.grace_us = grace_us,
 	};
 
 	if (!unic_grants_peer_up(c)) { /* without it the grant is useless */
@@ -309,7 +316,7 @@ static void ask_holders(struct unic_host *host)
 			continue;
 		h->asked_back = mr->asked_back;
 		h->nonce = unic_grants_nonce(host);
-		send_invalidate(host, h, mr->deadline_ns, now);
+		send_invalidate(host, h, left_us(mr->deadline_ns, now), now);
 	}
 }
 
@@ -396,7 +403,7 @@ static void poll_hold(struct unic_host *host, struct unic_hold *h, uint64_t now)
 	else if (h->ended)
 		tell_end(host, h, now);
 	else if (mr)
-		send_invalidate(host, h, mr->deadline_ns, now);
+		send_invalidate(host, h, left_us(mr->deadline_ns, now), now);
 }
 
 uint64_t unic_grants_poll(struct unic_host *host, uint64_t now)

@@ -101,6 +101,8 @@ MUTATIONS = (
      "holders: nobody hears of an end without a notice", "test_driver_grants"),
     (GRANTS, "\tsend_invalidate(host, h, 0, now);\n\th->tries++;", "\tsend_invalidate(host, h, 0, now);",
      "holders: the word of an end is said for ever", "test_driver_grants"),
+    (GRANTS, "left ? (uint32_t)left : 1;", "(uint32_t)left;",
+     "holders: a notice past its deadline is said to be an end", "test_driver_grants"),
     (GRANTS, "\t\troom = ended;\n", "\t\troom = NULL;\n",
      "holders: silent ones fill the owner's share", "test_driver_grants"),
     (GRANTS, "\tif (!status && h && !h->ended && h->mr == hold.mr)\n\t\ttell_end(", "\tif (0)\n\t\ttell_end(",

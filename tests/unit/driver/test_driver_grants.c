@@ -835,6 +835,54 @@ static void holder_is_told_of_an_end(void **state)
 	fake_delete(f);
 }
 
+/* The notice of a region is open until the NIC says that it ended, which may be after
+ * the deadline: only then a holder is told that no time is left. */
+static void no_time_is_left_when_the_region_has_ended(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr, i;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	notice_of(f, mr);
+	for (i = 0; i < 8; i++) { /* 40 ms, of a grace of 20 */
+		pass(f, 5);
+		assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+		assert_true(q.grace_us > 0);
+	}
+	assert_int_equal(q.grace_us, 1);
+	evt = notice(mr, UNIC_EVT_EVICTED);
+	event(f, &evt);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	assert_int_equal(q.grace_us, 0);
+	fake_delete(f);
+}
+
+/* A NIC may say any deadline: one that no 32 bits hold is told as the longest grace. */
+static void grace_without_an_end_is_told(void **state)
+{
+	struct unic_grants_msg q;
+	struct unic_region *region;
+	struct peer a, b;
+	uint32_t mr;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	notice_of(f, mr);
+	region = unic_obj_get(&f->host->objects, mr, UNIC_OBJ_MR,
+			      UNIC_OBJ_ANYONE);
+	assert_non_null(region);
+	region->deadline_ns = UINT64_MAX;
+	pass(f, 5);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	assert_int_equal(q.grace_us, UINT32_MAX);
+	fake_delete(f);
+}
+
 /* One that was asked and is silent is told of the end by the same question, for a
  * second; then its place is free. */
 static void silent_holder_is_told_for_a_second(void **state)
@@ -1273,6 +1321,8 @@ int main(void)
 		cmocka_unit_test(connections_of_others_do_not_end),
 		cmocka_unit_test(wrong_grants_are_refused),
 		cmocka_unit_test(holder_is_told_of_an_end),
+		cmocka_unit_test(no_time_is_left_when_the_region_has_ended),
+		cmocka_unit_test(grace_without_an_end_is_told),
 		cmocka_unit_test(silent_holder_is_told_for_a_second),
 		cmocka_unit_test(word_of_an_end_gives_way),
 		cmocka_unit_test(grant_of_the_past),
