@@ -11,6 +11,8 @@ import tempfile
 import test_vectors as known
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "runner"))
+import functions  # noqa: E402
 SCRIPT = os.path.join(ROOT, "tools", "wireshark", "unic.lua")
 NAMES = ("_ws.col.Protocol", "_ws.col.Info", "unic.token.index", "unic.token.key",
          "unic.token.payload_len", "unic.token.ctrl_len", "unic.token.control",
@@ -121,19 +123,5 @@ def test_names_are_those_of_the_abi():
         assert found == names, (table, found, names)
 
 
-def main():
-    tests = [t for n, t in globals().items() if n.startswith("test_")]
-    failed = 0
-    for test in tests:
-        try:
-            test()
-            print(f"ok   {test.__name__}")
-        except AssertionError as e:
-            failed += 1
-            print(f"FAIL {test.__name__}: {e}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return failed != 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(functions.run(functions.of_module(globals())))

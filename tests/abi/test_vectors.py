@@ -13,8 +13,11 @@ import struct
 import subprocess
 import sys
 import tempfile
-import traceback
 import zlib
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
+                                "runner"))
+import functions  # noqa: E402
 
 FOLDER = sys.argv[1] if len(sys.argv) > 1 else "abi/vectors"
 ETH, IP = 14, 20
@@ -257,19 +260,5 @@ def test_each_byte_of_headers_matters():
     assert not missed, missed
 
 
-def main():
-    failed = 0
-    tests = [t for name, t in globals().items() if name.startswith("test_")]
-    for test in tests:
-        try:
-            test()
-            print(f"ok   {test.__name__}")
-        except Exception:  # pylint: disable=broad-except
-            failed += 1
-            print(f"FAIL {test.__name__}\n{traceback.format_exc()}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return failed != 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(functions.run(functions.of_module(globals())))

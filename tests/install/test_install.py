@@ -21,6 +21,8 @@ import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "runner"))
+import functions  # noqa: E402
 NOBODY = 65534
 PREFIX = "/opt/unic"
 HEADERS = ("unic.h", "bufman.h", "pace.h")
@@ -507,20 +509,9 @@ def main():
     p.add_argument("--only", default="")
     only = p.parse_args().only
     it = Installed()
-    failed, tests = 0, [(n[5:], t) for n, t in globals().items()
-                        if n.startswith("test_") and only in n]
-    for name, test in tests:
-        try:
-            test(it)
-            print(f"ok      {name}", flush=True)
-        except Exception as e:  # pylint: disable=broad-except
-            failed += 1
-            print(f"FAILED  {name}: {type(e).__name__} {e}", flush=True)
-            if os.environ.get("VERBOSE"):
-                traceback.print_exc()
+    code = functions.run(functions.of_module(globals(), only), it)
     it.end()
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return bool(failed)
+    return code
 
 
 if __name__ == "__main__":

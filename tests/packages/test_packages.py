@@ -16,10 +16,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "runner"))
+import functions  # noqa: E402
 PACKAGES = ("libunic0", "libunic-dev", "unic-tools", "unic-firmware", "unic-dkms")
 SUITE = "bookworm"
 # What a program of a user is built with, and what DKMS builds for.
@@ -217,8 +218,7 @@ def main():
         sys.exit("test_packages: a clean system is made by root; sudo make package-test")
     folder = tempfile.mkdtemp(prefix="unic-packages-")
     os.chmod(folder, 0o755)
-    failed, system, tests = 0, None, [(n[5:], t) for n, t in globals().items()
-                                      if n.startswith("test_")]
+    system = None
     try:
         if not args.debs:
             say("the packages are built: five minutes of a processor")
@@ -226,22 +226,12 @@ def main():
         debs = sorted(glob.glob((args.debs or folder) + "/*.deb"))
         say("a clean system is made: 200 MB to fetch, a few minutes")
         system = System(folder, debs)
-        for name, test in tests:
-            try:
-                test(system, debs)
-                print(f"ok      {name}", flush=True)
-            except Exception as e:  # pylint: disable=broad-except
-                failed += 1
-                print(f"FAILED  {name}: {type(e).__name__} {e}", flush=True)
-                if os.environ.get("VERBOSE"):
-                    traceback.print_exc()
+        return functions.run(functions.of_module(globals()), system, debs)
     finally:
         if system:
             system.end(args.keep)
         if not args.keep:
             shutil.rmtree(folder)
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return bool(failed)
 
 
 if __name__ == "__main__":

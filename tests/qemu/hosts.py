@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 # Other builds of the programs (make tsan, make valgrind) are elsewhere.
 BIN = os.environ.get("UNIC_BIN", os.path.join(ROOT, "build", "bin"))
-sys.path.insert(0, os.path.join(ROOT, "qemu"))
+sys.path[:0] = [os.path.join(ROOT, d) for d in ("qemu", "tests/runner")]
 import run_nic  # noqa: E402
 import stops  # noqa: E402
 

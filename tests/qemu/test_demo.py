@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import hosts
+import functions
 
 DEMO = [os.path.join(hosts.ROOT, "tests/qemu/demo.py"), "--board", "soft"]
 OUT = os.path.join(hosts.ROOT, "build/demo")
@@ -77,19 +78,5 @@ def test_terminal():
         assert not re.match(r"\[[RISm.]{32}\] (?!  )", kept), kept
 
 
-def main():
-    failed = 0
-    tests = [t for name, t in globals().items() if name.startswith("test_")]
-    for test in tests:
-        try:
-            test()
-            print(f"ok      {test.__name__[5:]}", flush=True)
-        except (AssertionError, OSError, subprocess.TimeoutExpired) as e:
-            failed += 1
-            print(f"FAILED  {test.__name__[5:]}: {type(e).__name__} {e}", flush=True)
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(functions.run(functions.of_module(globals())))

@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import hosts
+import functions
 import stops
 
 BOARD = sys.argv[2] if len(sys.argv) > 2 else "soft"
@@ -182,16 +183,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     tests = (test_lost_interrupts, test_firmware_crash, test_signals,
              test_the_bus_is_gone, test_idle_nic_sleeps)
-    failed = 0
-    for test in tests:
-        try:
-            stops.step(test)
-            print(f"ok   {test.__name__}", flush=True)
-        except (AssertionError, hosts.Failure) as e:
-            failed += 1
-            print(f"FAIL {test.__name__}: {e}", flush=True)
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return failed != 0
+    return functions.run([(t.__name__[5:], lambda t=t: stops.step(t)) for t in tests])
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "qemu"), os.path.dirname(__file__)]
 import hosts  # noqa: E402
-import run_nic  # noqa: E402
+import functions  # noqa: E402
 import unicd_client as u  # noqa: E402
 
 BIN = os.environ.get("UNIC_BIN", os.path.join(ROOT, "build", "bin"))
@@ -528,23 +528,8 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--only", default="")
     opt = ap.parse_args()
-    tests = [t for n, t in globals().items()
-             if n.startswith("test_") and opt.only in n]
-    if os.geteuid():
-        tests = [t for t in tests if t in ALONE]
-    failed = 0
-    for t in tests:
-        try:
-            t()
-            print(f"ok      {t.__name__[5:]}", flush=True)
-        except Exception as e:  # pylint: disable=broad-except
-            failed += 1
-            print(f"FAILED  {t.__name__[5:]}: {type(e).__name__} {e}",
-                  flush=True)
-            if os.environ.get("VERBOSE"):
-                traceback.print_exc()
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return bool(failed)
+    return functions.run([(n, t) for n, t in functions.of_module(globals(), opt.only)
+                          if not os.geteuid() or t in ALONE])
 
 
 ALONE = (test_directory_is_a_link, test_links_in_the_directory,

@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import hosts
+import functions
 import stops
 import unicd_client as u
 
@@ -327,16 +328,9 @@ def main():
     ap.add_argument("--board", default="soft")
     ap.add_argument("--only")
     args = ap.parse_args()
-    failed = 0
-    tests = [t for t in TESTS if not args.only or t.__name__ == args.only]
-    for test in tests:
-        try:
-            stops.step(run, args.board, test)
-        except hosts.Failure as e:
-            failed += 1
-            print(f"{test.__name__} on {args.board}: {e}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    return functions.run([
+        (t.__name__[5:], lambda t=t: stops.step(run, args.board, t))
+        for t in TESTS if not args.only or t.__name__ == args.only])
 
 
 if __name__ == "__main__":

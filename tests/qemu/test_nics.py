@@ -15,9 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
 import hosts
+import functions
 import stops
 import unicd_client as u
 
@@ -410,22 +410,8 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--only", default="")
     args = ap.parse_args()
-    failed = total = 0
-    for name, run in cases():
-        if args.only not in name:
-            continue
-        total += 1
-        began = time.monotonic()
-        try:
-            stops.step(run)
-            print(f"ok      {name} ({time.monotonic() - began:.1f} s)", flush=True)
-        except Exception as e:  # pylint: disable=broad-except
-            failed += 1
-            print(f"FAILED  {name}: {type(e).__name__} {e}", flush=True)
-            if os.environ.get("VERBOSE"):
-                traceback.print_exc()
-    print(f"{total - failed} passed, {failed} failed")
-    return bool(failed)
+    return functions.run([(name, lambda run=run: stops.step(run))
+                          for name, run in cases() if args.only in name])
 
 
 if __name__ == "__main__":

@@ -14,6 +14,10 @@ import sys
 
 from shm_peers import icrc
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
+                                "runner"))
+import functions  # noqa: E402
+
 PCAP = sys.argv[1] if len(sys.argv) > 1 else "build/demo/demo.pcap"
 ROCE, ARP = 4791, 0x0806
 # What a transfer by RDMA and by token must have put there (docs/SPEC.md, wire).
@@ -84,18 +88,9 @@ def test_dissector(all_frames):
 
 def main():
     all_frames = list(frames(PCAP))
-    failed = 0
-    tests = (test_icrc, test_tshark, test_dissector)
-    for test in tests:
-        try:
-            assert all_frames, f"{PCAP} is empty"
-            test(all_frames)
-            print(f"ok   {test.__name__} ({len(all_frames)} frames)")
-        except AssertionError as e:
-            failed += 1
-            print(f"FAIL {test.__name__}: {e}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return failed != 0
+    if not all_frames:
+        sys.exit(f"{PCAP} is empty")
+    return functions.run(functions.of_module(globals()), all_frames)
 
 
 if __name__ == "__main__":

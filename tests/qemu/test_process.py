@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import hosts
+import functions
 import stops
 
 BIN = os.environ.get("UNIC_BIN", hosts.BIN)
@@ -93,17 +94,11 @@ def main():
     ap.add_argument("--only")
     ap.add_argument("--threads", type=int, default=THREADS)
     opt = ap.parse_args()
-    failed = 0
-    cases = [(b, t) for t in TESTS if opt.only in (None, t.__name__)
-             for b in (None, opt.board) if b != "none"]
-    for board, test in cases:
-        try:
-            stops.step(run, board, test, opt)
-        except hosts.Failure as e:
-            failed += 1
-            print(f"{test.__name__} on {board or 'loop'}: {e}")
-    print(f"{len(cases) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    return functions.run([
+        (f"{t.__name__[5:]} on {b or 'loop'}",
+         lambda b=b, t=t: stops.step(run, b, t, opt))
+        for t in TESTS if opt.only in (None, t.__name__)
+        for b in (None, opt.board) if b != "none"])
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ import tempfile
 import termios
 import threading
 import time
-import traceback
 
 import hosts
+import functions
 
 DEBIAN = "/usr/lib/python3/dist-packages"  # for any other python3, too
 
@@ -396,27 +396,15 @@ def main():
     for name, test in globals().items():
         if name.startswith("test_"):
             more = [(get,) for get in GETTERS] if test.__code__.co_argcount == 2 else [()]
-            tests += [(f"{name[5:]}{''.join(' ' + g.__name__ for g in args)}", test, args)
+            tests += [(f"{name[5:]}{''.join(' ' + g.__name__ for g in args)}",
+                       lambda rig, test=test, args=args: test(rig, *args))
                       for args in more]
-    tests = [t for t in tests if only in t[0]]
-    failed = 0
     with tempfile.TemporaryDirectory(prefix="unic-tools-") as tmp:
         rig = Rig(tmp)
         try:
-            for name, test, args in tests:
-                try:
-                    test(rig, *args)
-                    print(f"ok      {name}", flush=True)
-                except (AssertionError, OSError, subprocess.TimeoutExpired,
-                        hosts.Failure) as e:
-                    failed += 1
-                    print(f"FAILED  {name}: {type(e).__name__} {e}", flush=True)
-                    if os.environ.get("VERBOSE"):
-                        traceback.print_exc()
+            return functions.run([t for t in tests if only in t[0]], rig)
         finally:
             rig.end()
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return bool(failed)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import hosts
+import functions
 import stops
 
 RUN = os.path.join(hosts.BIN, "unic-run")
@@ -206,16 +207,6 @@ TESTS = [test_devices, test_status, test_calls, test_net, test_pingpong_one_nic,
          test_pingpong_two_hosts, test_lost]
 
 
-def run_one(test, rig):
-    try:
-        stops.step(lambda: test(rig))
-        print(f"ok      {test.__name__[5:]}", flush=True)
-        return 0
-    except (AssertionError, hosts.Failure, subprocess.SubprocessError) as e:
-        print(f"FAILED  {test.__name__[5:]}: {type(e).__name__} {e}", flush=True)
-        return 1
-
-
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--board", default="soft")
@@ -233,11 +224,10 @@ def main():
         try:
             rig.start_wire()
             rig.start_all()
-            failed = sum(run_one(t, rig) for t in tests)
+            return functions.run([(t.__name__[5:], lambda t=t: stops.step(t, rig))
+                                  for t in tests])
         finally:
             rig.end()
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return bool(failed)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What a program ends with whose tests are its functions test_*()."""
+"""What a program ends with whose tests are functions."""
+import os
 import traceback
 
 
-def run_all(module):
-    """Runs each test of @module, its globals(), in the order of their names. Prints a line
-    for each, and their numbers. Returns the exit code."""
+def of_module(module, only=""):
+    """The tests of @module, its globals(), in their order: (name, function) of each
+    test_*() whose name has @only."""
+    return [(name[len("test_"):], function) for name, function in module.items()
+            if name.startswith("test_") and only in name]
+
+
+def run(tests, *args):
+    """Calls function(*args) of each (name, function) of @tests; one that raises has
+    failed. Prints a line for each, and their numbers. VERBOSE in the environment: also
+    where it failed, as always where it does not say why. Returns the exit code."""
     failed = 0
-    tests = [(n, f) for n, f in sorted(module.items())
-             if n.startswith("test_")]
     for name, function in tests:
         try:
-            function()
-            print(f"ok {name}")
-        except Exception:  # pylint: disable=broad-except
+            function(*args)
+            print(f"ok      {name}", flush=True)
+        except Exception as e:  # pylint: disable=broad-except
             failed += 1
-            print(f"not ok {name}")
-            traceback.print_exc()
+            print(f"FAILED  {name}: {type(e).__name__} {e}", flush=True)
+            if os.environ.get("VERBOSE") or not str(e):
+                traceback.print_exc()
     print(f"{len(tests) - failed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+def run_all(module):
+    """Runs each test of @module, its globals(), in the order of their names."""
+    return run(sorted(of_module(module)))
