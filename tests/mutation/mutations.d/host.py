@@ -119,6 +119,8 @@ MUTATIONS = (
      "kio: a new connection takes the turns of the old", "test_kio_queue"),
     ("host_driver/kio/kio_conn.c", "	c->node->window_opens |= io->form != 0;\n", "",
      "kio: a form comes back, and who waits for it sleeps on", "test_kio_node"),
+    ("host_driver/core/proc.c", "away_wanted |= !req->client->keeper;", "away_wanted = true;",
+     "core: an account ends the wait for who is away", CORE),
     ("host_driver/kio/kio_client.c", "	cancel_io(c, at, status ? -EREMOTEIO : 0);\n}\n\nstatic void handle_answer",
      "	end_io(c, at, status ? -EREMOTEIO : 0, io->moved);\n}\n\nstatic void handle_answer",
      "kio: pages come back with the answer, before their region has ended",
