@@ -728,7 +728,8 @@ struct unic_qp_mod {
 };
 
 /** unic_modify_qp() - change the state of @qp. RESET drops what is posted and completions
- * that were not polled. -EINVAL: an attribute or the transition is not allowed (IBTA
+ * that were not polled. ERR is the end of its connection, as unic_disconnect() is: it is
+ * no cut (UNIC_QP_CUT_REPLAY). -EINVAL: an attribute or the transition is not allowed (IBTA
  * 11.2.5.2). */
 int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod);
 /** unic_qp_num() - the number of @qp on the wire; another one after unic_recover(). */
