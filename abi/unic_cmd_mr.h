@@ -335,6 +335,12 @@ struct unic_cmd_mr_make {
  * accesses all the same, ask again. STATE: not valid, or no such kind. */
 
 /*
+ * MR_FORMS: a struct unic_cmd_mr. The list page gets unic_info.mrs bits, eight in a
+ * byte, the lowest first, a bit for each index of the region table: 1 for a form
+ * that is made of this region, or of a form that is, and so ends with it.
+ */
+
+/*
  * MR_REREG. Rights, PD, or range and pages of a region that is no form, as
  * ibv_rereg_mr(). OK: done; the STag stays the same. Any other status: nothing
  * happened, the old region is as it was; BUSY: an operation or a dependent uses

@@ -54,6 +54,11 @@
 #define UNIC_SNAPSHOT 1
 #endif
 
+/* Whether the NIC says which forms a region has (MR_FORMS); as above. */
+#ifndef UNIC_MR_FORMS
+#define UNIC_MR_FORMS 1
+#endif
+
 /* Whether there are transmit limits (transport/meter.h); as above. */
 #ifndef UNIC_METERS
 #define UNIC_METERS 1

@@ -25,6 +25,7 @@
 #define UNIC_METERS	   0
 #define UNIC_HISTOGRAMS	   0
 #define UNIC_SNAPSHOT	   0
+#define UNIC_MR_FORMS	   0
 
 #define UNIC_QP_WINDOW	   8u
 #define UNIC_RQ_WINDOW	   4u

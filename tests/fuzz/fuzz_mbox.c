@@ -433,7 +433,8 @@ static void make_form(struct input *in, uint8_t *rec)
 {
 	static const uint8_t what[] = { UNIC_CMD_MR_ALLOC, UNIC_CMD_MR_MAKE,
 					UNIC_CMD_MR_MAKE,  UNIC_CMD_MR_INVAL,
-					UNIC_CMD_MR_REREG, UNIC_CMD_MR_BATCH };
+					UNIC_CMD_MR_REREG, UNIC_CMD_MR_BATCH,
+					UNIC_CMD_MR_FORMS };
 	uint32_t at = world.rig.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES;
 	struct unic_sge *sge =
 		(void *)(world.rig.port.bar + UNIC_BAR_LIST_OFF + at);
