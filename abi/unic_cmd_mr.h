@@ -216,7 +216,8 @@ struct unic_cpl_mr_pages {
  * brings them, nor do words of a translation list that were read before. So a page
  * is taken out of a list like this: clear its word, send MR_INVALIDATE, wait until
  * it is OK, unpin the page. No drop records are written: `done` says how many there were.
- * BUSY: a DMA piece is under way through the region; nothing happened.
+ * BUSY: a DMA piece is under way through the region, or a fast registration is made
+ * of it, which has copies of words until it ends; nothing happened.
  *
  * MR_ADVISE. WILL_NEED: entries of a TABLE region are read ahead (at most 64);
  * of a DEMAND region a MISS is sent for those that are not there, as far as

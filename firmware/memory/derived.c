@@ -186,6 +186,21 @@ static bool is_closed(const struct unic_derived *form,
 	       (form->kind != UNIC_FORM_INDIRECT || !unic_mr_physical(of));
 }
 
+/*
+ * Does region @of have what @form is made of? Entries that may be dropped at any time
+ * cannot be borrowed. A fast registration copies addresses into entries of its own, and
+ * those of a list are good as long as the region is: its pages stay pinned. Pages of a
+ * DEMAND region are unpinned when their entries are dropped.
+ */
+static bool has_addresses(const struct unic_memory *nic,
+			  const struct unic_derived *form, uint16_t of)
+{
+	if (likely(!unic_mr_cached(&nic->mrs.mr[of])))
+		return true;
+	return UNIC_TABLE_READS && form->kind == UNIC_FORM_FAST &&
+	       !nic->cache.of[of].demand;
+}
+
 /* Checks element @i of the plan. Returns the index of its region, or the error. */
 static int check_element(struct unic_memory *nic,
 			 const struct unic_derived *form,
@@ -203,9 +218,9 @@ static int check_element(struct unic_memory *nic,
 	if (r < 0)
 		return r;
 	of = derived_of(nic, (uint32_t)r);
-	/* a window has no local key; entries that may be dropped at any time
-	 * cannot be borrowed */
-	if ((kind_bit(of) & WINDOWS) || unic_mr_cached(&nic->mrs.mr[r]) ||
+	/* a window has no local key */
+	if ((kind_bit(of) & WINDOWS) ||
+	    !has_addresses(nic, form, (uint16_t)r) ||
 	    is_closed(form, &nic->mrs.mr[r]))
 		return -UNIC_ESTAG;
 	if (of->depth >= UNIC_FORM_DEPTH || of == form)
@@ -302,39 +317,72 @@ static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
 		if ((p->wrong && (from & (size - 1))) ||
 		    (p->wrong + 1 < p->n && (to & (size - 1))) ||
 		    of->page_shift < mr->page_shift ||
-		    !is_run_mapped(nic, of, sge, mr->page_shift))
+		    (!unic_mr_cached(of) &&
+		     !is_run_mapped(nic, of, sge, mr->page_shift)))
 			return -UNIC_EALIGN;
 	}
 	p->wrong = 0;
 	return 0;
 }
 
-/* Copies the bus addresses of the runs into the entries of @mr. */
-static __attribute__((noinline)) void
-copy_runs(struct unic_memory *nic, struct unic_mr_ctx *mr,
-	  const struct unic_derived_plan *p)
+/* *@bus: of byte @from of region @of. *@group, and the errors, of unic_table_look(). */
+static inline int find_address(struct unic_memory *nic, uint16_t of,
+			       uint64_t from, struct unic_table_read **group,
+			       uint64_t *bus)
 {
-	uint32_t in_page = (1u << mr->page_shift) - 1u;
-	uint32_t i, left, page = 0;
+	const struct unic_mr_ctx *m = &nic->mrs.mr[of];
+	uint32_t shift = m->page_shift;
 	struct unic_xlate at;
-	uint64_t from;
+	int r;
 
-	for (i = 0; i < p->n; i++) {
+	if (UNIC_TABLE_READS && unlikely(unic_mr_cached(m))) {
+		r = unic_table_look(
+			nic, of,
+			(uint32_t)((from >> shift) - (m->iova >> shift)), group,
+			bus);
+		*bus |= from & ((1u << shift) - 1u);
+		return r;
+	}
+	UNIC_ASSERT(nic,
+		    unic_xlate_page(nic, m, from, &at)); /* is_run_mapped() */
+	*bus = at.bus;
+	return 0;
+}
+
+/* Copies the bus addresses of the runs into the entries of @idx; all, or after an error
+ * none. */
+static __attribute__((noinline)) int
+copy_runs(struct unic_memory *nic, uint16_t idx, struct unic_derived_plan *p)
+{
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
+	uint32_t in_page = (1u << mr->page_shift) - 1u;
+	struct unic_table_read *group = NULL;
+	uint32_t i, left, page = 0;
+	uint64_t from, bus;
+	int err = 0;
+
+	for (i = 0; i < p->n && !err; i++) {
 		uint32_t of = unic_from_le32(p->list[i].lkey) >>
 			      UNIC_MR_IDX_SHIFT;
 
 		from = unic_from_le64(p->list[i].iova);
 		left = count_run_pages(&p->list[i], in_page, mr->page_shift);
 		for (; left; left--, from = (from | in_page) + 1) {
-			/* is_run_mapped() found them all */
-			UNIC_ASSERT(nic, unic_xlate_page(nic, &nic->mrs.mr[of],
-							 from, &at));
+			err = find_address(nic, (uint16_t)of, from, &group,
+					   &bus);
+			if (unlikely(err))
+				break;
 			unic_tlb_fill(&nic->tlb, mr->tlb_base, page++,
-				      at.bus & ~(uint64_t)in_page);
+				      bus & ~(uint64_t)in_page);
 		}
 	}
 	UNIC_ASSERT(nic, page <= mr->n_pages); /* INV-2 */
 	mr->filled = (uint16_t)page;
+	if (likely(!err))
+		return 0;
+	p->wrong = i - 1;
+	unic_mr_unfill(nic, idx);
+	return err;
 }
 
 /* A sub-region or window uses the entries of its region, if that has any: offsets
@@ -491,13 +539,16 @@ int unic_derived_make(struct unic_memory *nic, struct unic_derived_plan *p)
 	mr = &nic->mrs.mr[idx];
 	if (!(mr->flags & UNIC_MR_F_SHUT))
 		shut_derived(nic, idx);
+	if (derived_of(nic, idx)->kind == UNIC_FORM_FAST)
+		err = copy_runs(nic, idx, p);
+	if (UNIC_TABLE_READS && unlikely(err))
+		return err == -UNIC_EPENDING ? err
+					     : refuse_derived(nic, p->pd, err);
 	mr->stag = (mr->stag & ~0xffu) | p->key;
 	if (!p->n)
 		return 0; /* an unbound window */
 	mr->mr_class = UNIC_CLASS_RDMA;
-	if (derived_of(nic, idx)->kind == UNIC_FORM_FAST)
-		copy_runs(nic, mr, p);
-	else if (derived_of(nic, idx)->kind != UNIC_FORM_INDIRECT)
+	if (derived_of(nic, idx)->kind < UNIC_FORM_FAST)
 		borrow_entries(nic, mr, p);
 	link_elements(nic, idx, p);
 	open_derived(nic, idx, p);

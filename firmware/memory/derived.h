@@ -81,7 +81,8 @@ struct unic_derived_plan {
  * -UNIC_ESTATE (already valid, or a kind not allowed), -UNIC_EBUSY (a bound
  * window of type 1 in use, an indirect region with dependents or tokens),
  * -UNIC_EAGAIN (an indirect region in use by queues), -UNIC_ETOOLARGE,
- * -UNIC_EINVAL.
+ * -UNIC_EINVAL, -UNIC_ENOPAGE (a fast registration: the list of a TABLE region has no
+ * page there), -UNIC_EPENDING (that list is being read: call again).
  */
 int unic_derived_make(struct unic_memory *nic, struct unic_derived_plan *plan);
 

@@ -135,6 +135,8 @@ static int make_derived(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		err = unic_derived_make(&nic->memory, &plan);
 	if (err == -UNIC_EAGAIN)
 		return wait_idle(nic, qp, plan.stag);
+	if (UNIC_TABLE_READS && unlikely(err == -UNIC_EPENDING))
+		return err;
 	qp->sq.inval_ns = 0;
 	return finish_local_op(nic, slot, wr, err, plan.wrong);
 }

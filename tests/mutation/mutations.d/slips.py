@@ -117,7 +117,7 @@ MUTATIONS = (
     (FORM, "(p->wrong + 1 < p->n && (to & (size - 1))) ||",
      "(p->wrong + 1 < p->n && (to & 4095)) ||",
      "size: a run ends in the midst of a page", "test_sizes"),
-    (FORM, "at.bus & ~(uint64_t)in_page);", "at.bus & ~4095ull);",
+    (FORM, "bus & ~(uint64_t)in_page);", "bus & ~4095ull);",
      "size: a copied entry points into its page", "test_sizes"),
     (FORM, "if ((p->iova & (size - 1)) + bytes > mr->n_pages * size)",
      "if (bytes > mr->n_pages * size)",
@@ -176,7 +176,7 @@ MUTATIONS = (
      "wire: what is left of a frame is taken for a frame", "test_switch"),
     (FORM, "\tif (mr->pd != pd)\n\t\treturn -UNIC_EPD;\n", "",
      "slip: a form of another domain is made and closed", "test_window"),
-    (FORM, "if ((kind_bit(of) & WINDOWS) || ", "if (",
+    (FORM, "if ((kind_bit(of) & WINDOWS) ||\n	    ", "if (",
      "slip: a window is an element of a list", "test_indirect"),
     ("firmware/transport/rx.c", "if (qp && qp->dest_ipv4 == pkt->ipv4 &&"
      " qp->state == UNIC_QPS_ERR &&", "if (qp && qp->state == UNIC_QPS_ERR &&",
