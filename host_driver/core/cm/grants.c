@@ -63,12 +63,14 @@ static uint32_t hold_new(struct unic_host *host, uint32_t owner,
 	return UNIC_ST_OK;
 }
 
-/* True if @h is a grant of a form, which ends with regions that only the NIC knows. */
+/* True if @h is a grant of a form that is on the NIC, and ends with regions that only the
+ * NIC knows. */
 static bool is_of_form(struct unic_host *host, const struct unic_hold *h)
 {
-	const struct unic_region *mr = h->mr ? region_of(host, h) : NULL;
+	const struct unic_region *mr = h->mr && !h->ended ? region_of(host, h)
+							  : NULL;
 
-	return mr && mr->kind != UNIC_FORM_PLAIN;
+	return mr && mr->kind != UNIC_FORM_PLAIN && mr->state != R_EVICTED;
 }
 
 static bool has_forms(struct unic_host *host, uint32_t owner)

@@ -1365,6 +1365,35 @@ static void form_under_two_notices(void **state)
 	fake_delete(f);
 }
 
+/* Its index may be another form's by now: who had it is told of its end, and of no notice. */
+static void form_that_has_ended(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_grants_msg qa, qb;
+	struct peer a, b;
+	uint32_t mr, form;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(grant(f, form, &b), 0);
+	evt = notice(form, UNIC_EVT_EVICTED);
+	evt.mr = unic_to_le32(5);
+	evt.gen = unic_to_le32(2);
+	event(f, &evt);
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &qb));
+	assert_int_equal(qb.grace_us, 0);
+	notice_of(f, mr);
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &qb));
+	assert_int_equal(qb.grace_us, 0);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &qa));
+	answers_for(f, &a, &qa);
+	assert_true(released(f));
+	answers_for(f, &b, &qb);
+	assert_int_equal(f->host->held.refused, 0);
+	fake_delete(f);
+}
+
 /* A NIC of an earlier version does not say which forms a region has: while a peer has a
  * form of the process, no grace of its regions ends early. */
 static void nic_that_does_not_name_forms(void **state)
@@ -1577,6 +1606,7 @@ int main(void)
 		cmocka_unit_test(form_that_is_made_in_the_grace),
 		cmocka_unit_test(form_of_an_offered_region),
 		cmocka_unit_test(form_under_two_notices),
+		cmocka_unit_test(form_that_has_ended),
 		cmocka_unit_test(nic_that_does_not_name_forms),
 	};
 
