@@ -1309,6 +1309,17 @@ static void form_that_is_made_in_the_grace(void **state)
 	}
 }
 
+/* The notice of second_region(). */
+static struct unic_evt_mr notice_of_second(uint32_t id)
+{
+	return (struct unic_evt_mr){ .hdr = { .type = UNIC_EVT_NOTICE },
+				     .mr = unic_to_le32(4),
+				     .gen = unic_to_le32(9),
+				     .user = unic_to_le32(id),
+				     .seq = unic_to_le32(8),
+				     .grace_us = unic_to_le32(20000) };
+}
+
 /* The form is of two regions, and the notice moves from one to the other by an OFFER: its
  * holder is asked for that one. */
 static void form_of_an_offered_region(void **state)
@@ -1333,7 +1344,36 @@ static void form_of_an_offered_region(void **state)
 	fake_delete(f);
 }
 
-/* The holder of a form that is left out by another notice is told once for each notice. */
+/* The form is of two regions under notice; when the notice of which its holder was told is
+ * over, by an OFFER of a third, he is told of the other. */
+static void form_whose_first_notice_is_over(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_grants_msg q, next;
+	struct peer a, b;
+	uint32_t mr, form, other;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	other = second_region(f, mr);
+	assert_int_equal(grant(f, form, &a), 0);
+	notice_of(f, mr);
+	f->os.now_ns += 1000000;
+	evt = notice_of_second(other);
+	event(f, &evt);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	form_is_behind(f, false);
+	offer_for(f, mr, second_region(f, mr));
+	assert_int_equal(region_state(f, mr), R_ACTIVE);
+	form_is_behind(f, true);
+	pass(f, 5);
+	pass(f, 1);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &next));
+	assert_true(next.nonce != q.nonce);
+	fake_delete(f);
+}
+
+/* The holder of a form under two notices is told once. */
 static void form_under_two_notices(void **state)
 {
 	struct unic_evt_mr evt;
@@ -1349,12 +1389,7 @@ static void form_under_two_notices(void **state)
 	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
 	asked = f->given[UNIC_CMD_MR_FORMS];
 	f->os.now_ns += 1000000;
-	evt = (struct unic_evt_mr){ .hdr = { .type = UNIC_EVT_NOTICE },
-				    .mr = unic_to_le32(4),
-				    .gen = unic_to_le32(9),
-				    .user = unic_to_le32(other),
-				    .seq = unic_to_le32(8),
-				    .grace_us = unic_to_le32(20000) };
+	evt = notice_of_second(other);
 	event(f, &evt);
 	/* of the new notice alone */
 	assert_int_equal(f->given[UNIC_CMD_MR_FORMS], asked + 1);
@@ -1605,6 +1640,7 @@ int main(void)
 		cmocka_unit_test(form_of_another_region),
 		cmocka_unit_test(form_that_is_made_in_the_grace),
 		cmocka_unit_test(form_of_an_offered_region),
+		cmocka_unit_test(form_whose_first_notice_is_over),
 		cmocka_unit_test(form_under_two_notices),
 		cmocka_unit_test(form_that_has_ended),
 		cmocka_unit_test(nic_that_does_not_name_forms),
