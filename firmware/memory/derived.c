@@ -6,6 +6,7 @@
 
 #include "memory/access.h"
 #include "memory/candidates.h"
+#include "memory/derived_load.h"
 #include "memory/memory.h"
 #include "memory/translate.h"
 
@@ -186,21 +187,6 @@ static bool is_closed(const struct unic_derived *form,
 	       (form->kind != UNIC_FORM_INDIRECT || !unic_mr_physical(of));
 }
 
-/*
- * Does region @of have what @form is made of? Entries that may be dropped at any time
- * cannot be borrowed. A fast registration copies addresses into entries of its own, and
- * those of a list are good as long as the region is: its pages stay pinned. Pages of a
- * DEMAND region are unpinned when their entries are dropped.
- */
-static bool has_addresses(const struct unic_memory *nic,
-			  const struct unic_derived *form, uint16_t of)
-{
-	if (likely(!unic_mr_cached(&nic->mrs.mr[of])))
-		return true;
-	return UNIC_TABLE_READS && form->kind == UNIC_FORM_FAST &&
-	       !nic->cache.of[of].demand;
-}
-
 /* Checks element @i of the plan. Returns the index of its region, or the error. */
 static int check_element(struct unic_memory *nic,
 			 const struct unic_derived *form,
@@ -218,11 +204,14 @@ static int check_element(struct unic_memory *nic,
 	if (r < 0)
 		return r;
 	of = derived_of(nic, (uint32_t)r);
-	/* a window has no local key */
-	if ((kind_bit(of) & WINDOWS) ||
-	    !has_addresses(nic, form, (uint16_t)r) ||
+	/* a window has no local key; entries that may be dropped at any time
+	 * cannot be borrowed */
+	if ((kind_bit(of) & WINDOWS) || unic_mr_cached(&nic->mrs.mr[r]) ||
 	    is_closed(form, &nic->mrs.mr[r]))
-		return -UNIC_ESTAG;
+		return UNIC_TABLE_READS && unic_derived_loads(nic, form->kind,
+							      (uint16_t)r)
+			       ? r
+			       : -UNIC_ESTAG;
 	if (of->depth >= UNIC_FORM_DEPTH || of == form)
 		return -UNIC_ETOOLARGE;
 	return r;
@@ -265,20 +254,6 @@ static int check_plan_shape(const struct unic_derived *form,
 
 /* --------------------------------------------- pages of fast registrations */
 
-/*
- * Number of pages that a run touches; @in_page is the page size - 1. Counted,
- * because the end of a run may be 2^64, which is not an address.
- */
-static inline uint32_t count_run_pages(const struct unic_sge *run,
-				       uint32_t in_page, uint32_t shift)
-{
-	uint32_t before = (uint32_t)unic_from_le64(run->iova) & in_page;
-	uint32_t behind = unic_from_le32(run->len) - 1u;
-
-	return (behind >> shift) + ((before + (behind & in_page)) >> shift) +
-	       1u;
-}
-
 /* True if @of has an entry for each page of @run. */
 static inline bool is_run_mapped(const struct unic_memory *nic,
 				 const struct unic_mr_ctx *of,
@@ -295,13 +270,15 @@ static inline bool is_run_mapped(const struct unic_memory *nic,
 	return true;
 }
 
-/* Checks the runs of a fast registration: whole pages that fit together in @mr. */
+/* Checks the runs of a fast registration: whole pages that fit together in @mr. If some
+ * have no entries, all are loaded into those of @mr. */
 static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
-						const struct unic_mr_ctx *mr,
+						struct unic_mr_ctx *mr,
 						struct unic_derived_plan *p,
 						uint64_t bytes)
 {
 	uint64_t size = 1ull << mr->page_shift, from, to;
+	bool listed = false;
 
 	if ((p->iova ^ unic_from_le64(p->list[0].iova)) & (size - 1))
 		return -UNIC_EALIGN;
@@ -316,73 +293,46 @@ static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
 		to = from + unic_from_le32(sge->len);
 		if ((p->wrong && (from & (size - 1))) ||
 		    (p->wrong + 1 < p->n && (to & (size - 1))) ||
-		    of->page_shift < mr->page_shift ||
-		    (!unic_mr_cached(of) &&
-		     !is_run_mapped(nic, of, sge, mr->page_shift)))
+		    of->page_shift < mr->page_shift)
 			return -UNIC_EALIGN;
+		if (likely(is_run_mapped(nic, of, sge, mr->page_shift)))
+			continue;
+		if (!UNIC_TABLE_READS || !unic_mr_cached(of))
+			return -UNIC_EALIGN;
+		listed = true;
 	}
 	p->wrong = 0;
+	if (UNIC_TABLE_READS && unlikely(listed))
+		return unic_derived_load(nic, mr, p);
 	return 0;
 }
 
-/* *@bus: of byte @from of region @of. *@group, and the errors, of unic_table_look(). */
-static inline int find_address(struct unic_memory *nic, uint16_t of,
-			       uint64_t from, struct unic_table_read **group,
-			       uint64_t *bus)
+/* Copies the bus addresses of the runs into the entries of @mr. */
+static __attribute__((noinline)) void
+copy_runs(struct unic_memory *nic, struct unic_mr_ctx *mr,
+	  const struct unic_derived_plan *p)
 {
-	const struct unic_mr_ctx *m = &nic->mrs.mr[of];
-	uint32_t shift = m->page_shift;
-	struct unic_xlate at;
-	int r;
-
-	if (UNIC_TABLE_READS && unlikely(unic_mr_cached(m))) {
-		r = unic_table_look(
-			nic, of,
-			(uint32_t)((from >> shift) - (m->iova >> shift)), group,
-			bus);
-		*bus |= from & ((1u << shift) - 1u);
-		return r;
-	}
-	UNIC_ASSERT(nic,
-		    unic_xlate_page(nic, m, from, &at)); /* is_run_mapped() */
-	*bus = at.bus;
-	return 0;
-}
-
-/* Copies the bus addresses of the runs into the entries of @idx; all, or after an error
- * none. */
-static __attribute__((noinline)) int
-copy_runs(struct unic_memory *nic, uint16_t idx, struct unic_derived_plan *p)
-{
-	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint32_t in_page = (1u << mr->page_shift) - 1u;
-	struct unic_table_read *group = NULL;
 	uint32_t i, left, page = 0;
-	uint64_t from, bus;
-	int err = 0;
+	struct unic_xlate at;
+	uint64_t from;
 
-	for (i = 0; i < p->n && !err; i++) {
+	for (i = 0; i < p->n; i++) {
 		uint32_t of = unic_from_le32(p->list[i].lkey) >>
 			      UNIC_MR_IDX_SHIFT;
 
 		from = unic_from_le64(p->list[i].iova);
 		left = count_run_pages(&p->list[i], in_page, mr->page_shift);
 		for (; left; left--, from = (from | in_page) + 1) {
-			err = find_address(nic, (uint16_t)of, from, &group,
-					   &bus);
-			if (unlikely(err))
-				break;
+			/* is_run_mapped() found them all */
+			UNIC_ASSERT(nic, unic_xlate_page(nic, &nic->mrs.mr[of],
+							 from, &at));
 			unic_tlb_fill(&nic->tlb, mr->tlb_base, page++,
-				      bus & ~(uint64_t)in_page);
+				      at.bus & ~(uint64_t)in_page);
 		}
 	}
 	UNIC_ASSERT(nic, page <= mr->n_pages); /* INV-2 */
 	mr->filled = (uint16_t)page;
-	if (likely(!err))
-		return 0;
-	p->wrong = i - 1;
-	unic_mr_unfill(nic, idx);
-	return err;
 }
 
 /* A sub-region or window uses the entries of its region, if that has any: offsets
@@ -494,7 +444,7 @@ static int check_plan(struct unic_memory *nic, uint16_t idx,
 		      struct unic_derived_plan *p)
 {
 	const struct unic_derived *form = derived_of(nic, idx);
-	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint64_t bytes;
 	int err = check_plan_shape(form, p);
 
@@ -539,17 +489,16 @@ int unic_derived_make(struct unic_memory *nic, struct unic_derived_plan *p)
 	mr = &nic->mrs.mr[idx];
 	if (!(mr->flags & UNIC_MR_F_SHUT))
 		shut_derived(nic, idx);
-	if (derived_of(nic, idx)->kind == UNIC_FORM_FAST)
-		err = copy_runs(nic, idx, p);
-	if (UNIC_TABLE_READS && unlikely(err))
-		return err == -UNIC_EPENDING ? err
-					     : refuse_derived(nic, p->pd, err);
 	mr->stag = (mr->stag & ~0xffu) | p->key;
 	if (!p->n)
 		return 0; /* an unbound window */
 	mr->mr_class = UNIC_CLASS_RDMA;
-	if (derived_of(nic, idx)->kind < UNIC_FORM_FAST)
+	if (derived_of(nic, idx)->kind == UNIC_FORM_FAST) {
+		if (!UNIC_TABLE_READS || likely(!mr->filled))
+			copy_runs(nic, mr, p);
+	} else if (derived_of(nic, idx)->kind != UNIC_FORM_INDIRECT) {
 		borrow_entries(nic, mr, p);
+	}
 	link_elements(nic, idx, p);
 	open_derived(nic, idx, p);
 	return 0;

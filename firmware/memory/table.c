@@ -196,7 +196,7 @@ COLD int unic_table_look(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		r = read_group(nic, mr, page, 1, at);
 	if (r) {
 		*at = NULL;
-		return r == -UNIC_EAGAIN ? -UNIC_EPENDING : r;
+		return r == -UNIC_EPENDING ? -UNIC_EAGAIN : r;
 	}
 	*bus = bus_of(nic, mr, (*at)->word[page - (*at)->first]);
 	return *bus & 1u ? -UNIC_ENOPAGE : 0;

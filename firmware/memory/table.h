@@ -77,7 +77,7 @@ int unic_table_miss(struct unic_memory *nic, uint16_t mr, uint32_t page,
  * makes no entry: it is that of its entry, if there is one, or else in its word, which
  * is read with its group, unless *@at is that group. *@at is NULL at first, and good
  * until another function of this header is called. Returns 0; -UNIC_ENOPAGE: there is
- * none, as of unic_table_miss(); -UNIC_EPENDING: call again. (The port is busy; or its
+ * none, as of unic_table_miss(); -UNIC_EAGAIN: call again. (The port is busy; or its
  * DMA takes its time, and the page comes to the cache, if there is room.)
  */
 int unic_table_look(struct unic_memory *nic, uint16_t mr, uint32_t page,
