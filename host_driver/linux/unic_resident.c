@@ -35,8 +35,7 @@ struct unic_resident {
 
 static DEFINE_MUTEX(users_lock);
 
-#define REACH	 U32_MAX /* highest bus address of an I/O */
-#define QUIET_MS 5000u	 /* until the NIC has finished with the slot */
+#define REACH U32_MAX /* highest bus address of an I/O */
 
 static struct unic_resident *resident_of(struct unic_kclient *kc)
 {
@@ -234,16 +233,18 @@ static bool wait_quiet(struct unic_resident *r)
 {
 	bool quiet = false;
 	unsigned int noio;
-	u32 slot, ms;
+	u32 slot, ms, most = 0;
 
 	noio = unic_lock(r->os);
 	slot = r->node->core.slot;
-	if (!r->over)
+	if (!r->over) {
+		most = unic_kclient_quiet_ms(r->os);
 		unic_kio_node_fini(r->node);
+	}
 	unic_unlock(r->os, noio);
 	if (slot == UNIC_OS_NO_SLOT)
 		return true;
-	for (ms = 0; ms < QUIET_MS && !quiet; ms++) {
+	for (ms = 0; ms <= most && !quiet; ms++) {
 		unic_dev_kick(r->os);
 		fsleep(1000);
 		noio = unic_lock(r->os);
