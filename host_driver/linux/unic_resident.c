@@ -298,12 +298,21 @@ size_t unic_resident_max(const struct unic_resident *r)
 }
 EXPORT_SYMBOL_GPL(unic_resident_max);
 
+/* The direction in which the pages of @io are mapped. Those that clean_io() zeroed go both
+ * ways: the zeros, too, must be where the NIC writes. Of a page that lies in a bounce
+ * buffer, a kernel before 5.18 would copy nothing to there, and the whole buffer back, so
+ * what the NIC does not write would be what others had left in the buffer. */
+static enum dma_data_direction dir_of(const struct unic_resident_io *io)
+{
+	return io->io.clean ? DMA_BIDIRECTIONAL : io->dir;
+}
+
 static void unmap_io(struct unic_resident_io *io)
 {
 	if (!io->elements)
 		return;
 	io->of->pages -= io->elements;
-	dma_unmap_sg(io->of->dma, io->sg, io->elements, io->dir);
+	dma_unmap_sg(io->of->dma, io->sg, io->elements, dir_of(io));
 }
 
 /* Maps the pages of @io for DMA. */
@@ -312,7 +321,7 @@ static int map_io(struct unic_resident_io *io)
 	int i, n = 0;
 
 	if (io->elements) {
-		n = dma_map_sg(io->of->dma, io->sg, io->elements, io->dir);
+		n = dma_map_sg(io->of->dma, io->sg, io->elements, dir_of(io));
 		if (n <= 0)
 			return -EBUSY;
 		io->of->pages += io->elements;
