@@ -923,6 +923,8 @@ static void no_answer_is_no_refusal(void **state)
 
 #define PIECES (UNIC_KIO_GATHER + 1u) /* more than a work request has */
 
+static bool token_only; /* of the next start_pieces() */
+
 /* Begins @w, a WRITE of pieces of @len bytes, at pages, to host @ipv4. */
 static void start_pieces_at(struct unic_kio *w, uint32_t len, uint32_t ipv4)
 {
@@ -933,6 +935,7 @@ static void start_pieces_at(struct unic_kio *w, uint32_t len, uint32_t ipv4)
 				.name = "f",
 				.len = PIECES * len,
 				.pieces = PIECES,
+				.token_only = token_only,
 				.deadline_ns = os.now_ns + WHEN,
 				.done = done };
 	for (i = 0; i < PIECES; i++)
@@ -982,9 +985,11 @@ static void a_form_comes_back_for_another_host(void **state)
 	(void)state;
 	take_forms();
 	unic_kio_ring_form_put(&node.ring, node.ring.form[3]);
+	token_only = true; /* of no account, whose window would open */
 	start_pieces(&io, 512);
 	assert_int_equal(io.form, node.ring.form[3]);
 	start_pieces_at(&other, 512, PEER + 1);
+	token_only = false;
 	assert_int_equal(other.state, UNIC_KIO_QUEUED);
 	other.deadline_ns = os.now_ns + 2 * WHEN;
 	os.now_ns = io.deadline_ns;
