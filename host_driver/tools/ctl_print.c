@@ -208,18 +208,13 @@ void ctl_print_histograms(struct json_object *list)
 	}
 }
 
-void ctl_print_trace(struct json_object *list)
+void ctl_print_trace(struct json_object *event)
 {
-	size_t i;
+	long long ns = atoll(cell_text(event, "time_ns"));
 
-	for (i = 0; i < json_object_array_length(list); i++) {
-		struct json_object *e = json_object_array_get_idx(list, i);
-		long long ns = atoll(cell_text(e, "time_ns"));
-
-		printf("%6lld.%06lld  %-13s proc %-5s %s\n", ns / 1000000000,
-		       ns / 1000 % 1000000, cell_text(e, "event"),
-		       cell_text(e, "proc"), cell_text(e, "text"));
-	}
+	printf("%6lld.%06lld  %-13s proc %-5s %s\n", ns / 1000000000,
+	       ns / 1000 % 1000000, cell_text(event, "event"),
+	       cell_text(event, "proc"), cell_text(event, "text"));
 }
 
 void ctl_print_json(struct json_object *o, bool compact)

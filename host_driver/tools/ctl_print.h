@@ -15,8 +15,8 @@ void ctl_print_object(struct json_object *o);
 void ctl_print_stats(struct json_object *o, bool all);
 /** ctl_print_histograms() - a bar for each bucket. */
 void ctl_print_histograms(struct json_object *list);
-/** ctl_print_trace() - one event a line. */
-void ctl_print_trace(struct json_object *list);
+/** ctl_print_trace() - a line for @event, which ctl_trace_object() made. */
+void ctl_print_trace(struct json_object *event);
 /** ctl_print_json() - one document; @compact: on one line. */
 void ctl_print_json(struct json_object *o, bool compact);
 

@@ -347,7 +347,9 @@ static int do_trace(struct unic_conn *conn, const struct ctl_options *o)
 		return do_refs(conn);
 	if (o->groups >= 0 && ctl_trace_set_groups(conn, o->groups))
 		return -1;
-	return ctl_trace_show(conn, o->json, o->follow);
+	if (o->follow)
+		stop_on_signal();
+	return ctl_trace_show(conn, o->json, o->follow, &stopped);
 }
 
 static int do_crash(struct unic_conn *conn, const struct ctl_options *o)

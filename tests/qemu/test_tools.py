@@ -317,6 +317,93 @@ def test_ping(rig):
     ask("unic-ping", "--count", "0", "10.0.0.1", code=EX_USAGE)
 
 
+class Lines:
+    """What a program that goes on has said, line by line."""
+
+    def __init__(self, *argv):
+        self.process = subprocess.Popen([os.path.join(hosts.BIN, argv[0]), *argv[1:]], text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.lines = []
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+    def until(self, what, true):
+        """Wait until @true of the lines so far."""
+        end = time.monotonic() + hosts.PATIENCE_S
+        while not true(list(self.lines)):
+            assert self.process.poll() is None, (what, self.process.stderr.read())
+            assert time.monotonic() < end, (what, self.lines[-5:])
+            time.sleep(0.02)
+
+    def end(self, sig=signal.SIGINT):
+        """Its exit status after a signal."""
+        self.process.send_signal(sig)
+        code = self.process.wait(hosts.PATIENCE_S)
+        self.reader.join(hosts.PATIENCE_S)
+        return code
+
+
+def trace_of(rig, *words):
+    said = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "--json",
+                           "trace", *words], capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def another_nic(rig):
+    """The NIC of host 0 dies, and another one takes its place."""
+    nic = rig.nics[0].child
+    nic.kill()
+    nic.wait()
+    rig.nics[0] = rig.plug_nic(0, show=False)
+    rig.wait_nic(0)
+
+
+def test_trace_of_a_new_nic(rig):
+    """A NIC that is started anew on a bus: the trace has its events alone, and who followed
+    the one before it sees them, too."""
+    follow = Lines("unicctl", "--socket", rig.socket(0), "--json", "trace", "--follow")
+    try:
+        follow.until("an event", lambda lines: lines)
+        began = time.monotonic_ns()
+        another_nic(rig)
+        seen = trace_of(rig)
+        assert seen[0]["seq"] == 1, seen[0]
+        assert all(e.get("host_ns", began + 1) > began for e in seen), (began, seen)
+        hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "64", show=False)
+        hog.expect("holds 64")
+        follow.until("events of the new NIC", lambda lines: any(
+            f"pid {hog.child.pid} " in line for line in lines))
+        hog.end()
+    finally:
+        code = follow.end()
+    assert code == 0, code
+    seen = [json.loads(line) for line in follow.lines]
+    times = [e["host_ns"] for e in seen if "host_ns" in e]  # not known in the first moment
+    assert times == sorted(times) and seen[-1]["seq"] < len(seen), seen[-1]
+
+
+def test_references_of_a_new_nic(rig):
+    """`unicctl trace --refs` goes on with the uses of a NIC that takes the place of one."""
+    refs = Lines("unicctl", "--socket", rig.socket(0), "trace", "--refs")
+    try:
+        refs.until("the head", lambda lines: lines)
+        get_by_copy(rig, fresh(rig))
+        refs.until("uses", lambda lines: len(lines) > 1)
+        another_nic(rig)
+        time.sleep(0.3)  # until it has seen that, and those who are here are gone
+        before = len(refs.lines)
+        get_by_copy(rig, fresh(rig))
+        refs.until("uses of the new NIC", lambda lines: len(lines) > before)
+    finally:
+        code = refs.end()
+    assert code == 0, code
+    assert trace_of(rig, "--groups", "mr,evict,token,cmd")
+
+
 def test_reset_by_hand(rig):
     """`unicctl reset` resets the NIC, and says so in its epoch."""
     before = rig.ctl(0, "info")["epoch"]
