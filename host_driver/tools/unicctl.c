@@ -11,6 +11,7 @@
 #include <sysexits.h>
 
 #include "ctl_dump.h"
+#include "ctl_events.h"
 #include "ctl_fetch.h"
 #include "ctl_histogram.h"
 #include "ctl_limit.h"
@@ -59,6 +60,9 @@ static const char doc[] =
 	"happens;\n"
 	"                     q ends it\n"
 	"  watch              a line of that each --interval\n"
+	"  events             what happens, a line each: processes, waits, "
+	"notices,\n"
+	"                     evictions, connections, link, resets\n"
 	"  metrics            all of that as OpenMetrics text, for Prometheus\n"
 	"  dump               all tables as they were at one instant\n"
 	"  uses               what regions are used for, as the NIC shows it\n"
@@ -452,6 +456,12 @@ static int do_watch(struct unic_conn *conn, const struct ctl_options *o)
 	return ctl_watch(conn, o->interval_ms, o->looks, o->json, &stopped);
 }
 
+static int do_events(struct unic_conn *conn, const struct ctl_options *o)
+{
+	stop_on_signal();
+	return ctl_events(conn, o->json, &stopped);
+}
+
 static int do_metrics(struct unic_conn *conn, const struct ctl_options *o)
 {
 	(void)o;
@@ -495,6 +505,7 @@ static const struct command {
 	{ "dump", do_dump, 0, false },
 	{ "top", do_top, 0, false },
 	{ "watch", do_watch, 0, false },
+	{ "events", do_events, 0, false },
 };
 
 static const struct command *find_command(const char *name)

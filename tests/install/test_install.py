@@ -168,7 +168,7 @@ def test_versions(it):
 
 EXAMPLE = re.compile(r"^\.RS\n\.nf\n(.*?)\n\.fi", re.M | re.S)
 STAY = ("unicd", "unic-bus", "unic-nic", "unic-wire", "unic-hog", "unic-ping serve", "unic-copy serve",
-        "unicctl top")
+        "unicctl top", "unicctl events")
 SCREENS = ("unicctl top",)  # want a terminal
 
 
@@ -267,7 +267,7 @@ def test_notices(it):
 # What is typed, the last word not to its end; what bash offers then.
 COMPLETIONS = (
     ("unicctl --j", "--json"), ("unicctl po", "policy"), ("unicctl --uses = ", "counted reported"),
-    ("unicctl fault ", "crash drop-events drop-rx"), ("unicctl limits ", "all"),
+    ("unicctl eve", "events"), ("unicctl fault ", "crash drop-events drop-rx"), ("unicctl limits ", "all"),
     ("unic-copy --mode rp", "rpc"), ("unic-copy ", "get put serve"), ("unicd --prov", "--provider"),
     ("unic-kio --quiet l", "ls"), ("unic-copy put fil", "file"), ("unicd --bus fold", "folder"),
     ("unic-run --ne", "--net"), ("unic-run --net lab mkfif", "mkfifo"))

@@ -347,6 +347,54 @@ class Lines:
         return code
 
 
+def test_events(rig):
+    """`unicctl events` says in words who comes, connects, waits, is asked, gives back, is
+    evicted and goes, as it happens; a link and a reset, too; ^C ends it well."""
+    events = Lines("unicctl", "--socket", rig.socket(0), "--json", "events")
+    text = Lines("unicctl", "--socket", rig.socket(0), "events")
+
+    def said(event, **more):
+        def true(lines):
+            return any(e["event"] == event and all(e.get(k) == v for k, v in more.items())
+                       for e in map(json.loads, lines))
+        return true
+    try:
+        events.until("its state", said("ready"))
+        events.until("its link", said("link-up"))
+        hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--answer", "release", show=False)
+        hog.expect("holds .* entries")
+        get_by_copy(rig, fresh(rig))
+        for name in ("attached", "chosen", "notice", "delivered", "released", "evicted"):
+            events.until(name, said(name, name="unic-hog", pid=hog.child.pid))
+        events.until("a wait", said("granted", name="unic-copy"))
+        events.until("a reason", lambda lines: any(
+            e.get("reason", "0")[0].isalpha() and e["text"].endswith(e["reason"])
+            for e in map(json.loads, lines)))
+        hog.end()
+        events.until("the end", said("gone", name="unic-hog", pid=hog.child.pid))
+        ping = rig.start("ping", "unic-ping", "--socket", rig.socket(1), "serve", show=False)
+        ping.expect("ready")
+        asking = subprocess.Popen([os.path.join(hosts.BIN, "unic-ping"), "--socket", rig.socket(0),
+                                   "--count", "1000", hosts.IP[1]], stdout=subprocess.DEVNULL)
+        events.until("a connection", said("connected", peer=hosts.IP[1], pid=asking.pid))
+        asking.terminate()
+        asking.wait(hosts.PATIENCE_S)
+        events.until("its end", said("disconnected", peer=hosts.IP[1], pid=asking.pid))
+        ping.end()
+        rig.ctl(0, "reset")
+        events.until("a reset", said("reset"))
+        text.until("the same", lambda lines: any("was reset" in line for line in lines))
+    finally:
+        codes = events.end(), text.end(signal.SIGTERM)
+    rig.wait_nic(0)
+    assert codes == (0, 0), codes
+    for line in text.lines:
+        assert len(line) <= 100 and line[2] == ":" and "%" not in line, line
+    assert any("unic-hog" in line and "is asked for region" in line for line in text.lines)
+    times = [json.loads(line)["time_ns"] for line in events.lines]
+    assert abs(times[-1] / 1e9 - time.time()) < hosts.PATIENCE_S, times[-1]
+
+
 def trace_of(rig, *words):
     said = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "--json",
                            "trace", *words], capture_output=True, text=True, check=True).stdout
