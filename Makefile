@@ -26,7 +26,7 @@ include mk/rules.mk mk/checks.mk mk/linux.mk mk/install.mk
 all: programs image ## build: host programs in build/bin and the image of BOARD=virt
 	@echo "all: ok"
 
-PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-ping unic-copy unic-kio unic-run unic-policysim
+PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-ping unic-perf unic-copy unic-kio unic-run unic-policysim
 VERBS    := $(B)/lib/libunic-rdmav34.so $(B)/lib/libunic-shim.so
 programs: $(call bin,$(PROGRAMS)) $(VERBS)
 

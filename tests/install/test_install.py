@@ -167,8 +167,8 @@ def test_versions(it):
 
 
 EXAMPLE = re.compile(r"^\.RS\n\.nf\n(.*?)\n\.fi", re.M | re.S)
-STAY = ("unicd", "unic-bus", "unic-nic", "unic-wire", "unic-hog", "unic-ping serve", "unic-copy serve",
-        "unicctl top", "unicctl events")
+STAY = ("unicd", "unic-bus", "unic-nic", "unic-wire", "unic-hog", "unic-ping serve", "unic-perf serve",
+        "unic-copy serve", "unicctl top", "unicctl events")
 SCREENS = ("unicctl top",)  # want a terminal
 
 
@@ -267,6 +267,7 @@ def test_notices(it):
 # What is typed, the last word not to its end; what bash offers then.
 COMPLETIONS = (
     ("unicctl --j", "--json"), ("unicctl po", "policy"), ("unicctl --uses = ", "counted reported"),
+    ("unic-perf ba", "bandwidth"), ("unic-perf --operation wr", "write"),
     ("unicctl eve", "events"), ("unicctl fault ", "crash drop-events drop-rx"), ("unicctl limits ", "all"),
     ("unic-copy --mode rp", "rpc"), ("unic-copy ", "get put serve"), ("unicd --prov", "--provider"),
     ("unic-kio --quiet l", "ls"), ("unic-copy put fil", "file"), ("unicd --bus fold", "folder"),
@@ -337,6 +338,7 @@ def test_examples(it):
         host = pair.hosts[1]
         host.start("unic-copy", "--socket", host.sock, "--dir", pair.dir + "/served", "serve")
         host.start("unic-ping", "--socket", host.sock, "serve")
+        host.start("unic-perf", "--socket", host.sock, "serve")
         for path in it.programs:
             name = os.path.basename(path)
             for line in examples(f"{it.at}/share/man/man1/{name}.1"):

@@ -293,7 +293,8 @@ def test_ping(rig):
         server.expect("ready")
         lines = run("--count", "3").splitlines()
         assert [line.split(",")[0].split(":")[1] for line in lines[:3]] == [" seq 1", " seq 2", " seq 3"], lines
-        assert "3 sent, 3 answered" in lines[3] and len(lines) == 4, lines
+        assert "3 sent, 3 answered" in lines[3] and "min" in lines[4] and len(lines) == 5, lines
+        assert max(map(len, lines)) <= 100, lines
         moved = rig.ctl(1, "stats")["nic"]["dma_bytes"]
         said = json.loads(run("--json", "--count", "200", "--interval", "0", "--write", "--bytes", "65536"))
         assert said["operation"] == "WRITE" and said["sent"] == said["answered"] == 200, said
@@ -315,6 +316,71 @@ def test_ping(rig):
         server.end()
     assert "no address" in ask("unic-ping", "--socket", rig.socket(0), "10.0.0", code=1)
     ask("unic-ping", "--count", "0", "10.0.0.1", code=EX_USAGE)
+
+
+def perf(rig, *words, code=0):
+    done = subprocess.run([os.path.join(hosts.BIN, "unic-perf"), "--socket", rig.socket(0), *words],
+                          capture_output=True, text=True, check=False, timeout=hosts.PATIENCE_S)
+    assert done.returncode == code, (words, done)
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_perf_latency(rig):
+    """`unic-perf latency` of each operation: as many as were asked for, in order from the
+    least to the most, and a histogram that has all of them."""
+    server = rig.start("perf", "unic-perf", "--socket", rig.socket(1), "serve", show=False)
+    try:
+        server.expect("ready")
+        for operation in ("write", "read", "send"):
+            said = json.loads(perf(rig, "latency", hosts.IP[1], "--count", "300", "--json",
+                                   "--operation", operation))
+            assert said["operation"] == operation.upper() and said["bytes"] == 64, said
+            assert said["count"] == sum(b["count"] for b in said["histogram"]) == 300, said
+            order = [said[k] for k in ("min_us", "p50_us", "p99_us", "p999_us", "max_us")]
+            assert order == sorted(order) and 0 < order[0] <= said["mean_us"] <= order[4], said
+        shown = perf(rig, "latency", hosts.IP[1], "--count", "50", "--histogram").splitlines()
+        assert shown[0] == "WRITE of 64 bytes, 50 times:" and "min" in shown[1], shown
+        assert sum(int(line.split()[2]) for line in shown[2:]) == 50, shown
+        assert max(map(len, shown)) <= 100, shown
+    finally:
+        server.end()
+
+
+def test_perf_flow(rig):
+    """`unic-perf bandwidth` and `rate` move what they say they do, of each size, also with
+    more messages than the server has receives."""
+    assert "rejected" in perf(rig, "rate", hosts.IP[1], code=1)
+    server = rig.start("perf", "unic-perf", "--socket", rig.socket(1), "serve", show=False)
+    try:
+        server.expect("ready")
+        for operation in ("write", "send"):
+            moved = rig.ctl(1, "stats")["nic"]["dma_bytes"]
+            said = [json.loads(line) for line in perf(
+                rig, "bandwidth", hosts.IP[1], "--bytes", "4096,64K", "--count", "500", "--json",
+                "--operation", operation).splitlines()]
+            assert [(s["bytes"], s["count"]) for s in said] == [(4096, 500), (65536, 500)], said
+            for s in said:
+                assert abs(s["mib_per_s"] * s["seconds"] * 2**20 / (s["bytes"] * 500) - 1) < 0.01, s
+                assert abs(s["messages_per_s"] * s["seconds"] / 500 - 1) < 0.01, s
+            end = time.monotonic() + hosts.PATIENCE_S
+            while rig.ctl(1, "stats")["nic"]["dma_bytes"] - moved < 500 * (4096 + 65536):
+                assert time.monotonic() < end, "less arrived than was sent"
+                time.sleep(0.02)
+        shown = perf(rig, "rate", hosts.IP[1], "--operation", "read", "--count", "1000", "--depth", "128")
+        assert shown.startswith("READ of 64 bytes, 1000 times, 128 at a time: "), shown
+        endless = subprocess.Popen([os.path.join(hosts.BIN, "unic-perf"), "--socket", rig.socket(0),
+                                    "rate", hosts.IP[1], "--count", "100000000"], text=True,
+                                   stdout=subprocess.PIPE)
+        server.expect("connected")
+        time.sleep(0.3)
+        endless.send_signal(signal.SIGINT)
+        said, _ = endless.communicate(timeout=hosts.PATIENCE_S)
+        assert endless.returncode == 0 and "messages/s" in said, said
+    finally:
+        server.end()
+    for words in (("latency",), ("speed", hosts.IP[1]), ("rate", hosts.IP[1], "x"), ("serve", "x"),
+                  ("rate", hosts.IP[1], "--bytes", "64,"), ("rate", hosts.IP[1], "--depth", "129")):
+        assert "--help" in ask("unic-perf", *words, code=EX_USAGE), words
 
 
 class Lines:
