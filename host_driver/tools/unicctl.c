@@ -17,6 +17,7 @@
 #include "ctl_limit.h"
 #include "ctl_metrics.h"
 #include "ctl_nics.h"
+#include "ctl_perfetto.h"
 #include "ctl_print.h"
 #include "ctl_top.h"
 #include "ctl_trace.h"
@@ -33,7 +34,7 @@
 #define ARGS_MAX 4
 
 struct ctl_options {
-	const char *socket, *nic;
+	const char *socket, *nic, *perfetto;
 	const char *args[ARGS_MAX];
 	int n_args;
 	bool json, follow, all, refs;
@@ -80,7 +81,8 @@ static const char doc[] =
 	"  reset              of the NIC: every object ends\n"
 	"  fault crash | drop-rx N | drop-events N   provoke it, for tests\n";
 
-#define OPT_LIMITS 256 /* and an enum unic_ctl_limit */
+#define OPT_LIMITS   256 /* and an enum unic_ctl_limit */
+#define OPT_PERFETTO 512
 
 static const struct argp_option argp_options[] = {
 	{ "socket", 's', "PATH[,NIC]", 0,
@@ -98,6 +100,8 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "refs", 'r', NULL, 0,
 	  "trace: references as CSV until interrupted, nothing else", 0 },
+	{ "perfetto", OPT_PERFETTO, "FILE", 0,
+	  "trace: trace-event JSON for ui.perfetto.dev and unic-policysim", 0 },
 	{ "uses", 'u', "counted|reported", 0,
 	  "params: by the NIC, or by the processes", 0 },
 	{ "all", 'a', NULL, 0, "stats: also counters at 0", 0 },
@@ -162,6 +166,9 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'r':
 		o->refs = true;
+		return 0;
+	case OPT_PERFETTO:
+		o->perfetto = arg;
 		return 0;
 	case 'u':
 		o->uses = !strcmp(arg, "reported")  ? UNIC_PARAM_USES_REPORTED
@@ -353,6 +360,8 @@ static int do_trace(struct unic_conn *conn, const struct ctl_options *o)
 		return -1;
 	if (o->follow)
 		stop_on_signal();
+	if (o->perfetto)
+		return ctl_perfetto(conn, o->perfetto, o->follow, &stopped);
 	return ctl_trace_show(conn, o->json, o->follow, &stopped);
 }
 

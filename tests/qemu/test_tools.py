@@ -467,6 +467,75 @@ def trace_of(rig, *words):
     return [json.loads(line) for line in said.splitlines()]
 
 
+def pairs_of(events):
+    """What begins and ends, by category and id: (begin, end)."""
+    begun, pairs = {}, {}
+    for e in events:
+        key = (e.get("cat"), e.get("id"))
+        if e["ph"] == "b":
+            assert key not in begun, e
+            begun[key] = e
+        elif e["ph"] in "ne":
+            assert key in begun, e
+            first = begun[key]
+            assert all(e[k] == first[k] for k in ("name", "pid")) and e["ts"] >= first["ts"], (first, e)
+            if e["ph"] == "e":
+                pairs[key] = (begun.pop(key), e)
+    assert not begun, begun
+    return pairs
+
+
+def test_perfetto(rig):
+    """`unicctl trace --perfetto` writes trace-event JSON by its schema: regions, waits, graces
+    that begin and end, frames and uses of regions, of processes by name; unic-policysim reads
+    the uses."""
+    path = fresh(rig) + "/unic.json"
+    trace = Lines("unicctl", "--socket", rig.socket(0), "trace", "--perfetto", path, "--follow",
+                  "--groups", "all")
+    try:
+        end = time.monotonic() + hosts.PATIENCE_S
+        while not (os.path.exists(path) and os.path.getsize(path)):
+            assert time.monotonic() < end, "no file"
+            rig.ctl(0, "info")
+            trace_of(rig)
+            time.sleep(0.05)
+        hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--answer", "release", show=False)
+        hog.expect("holds .* entries")
+        get_by_copy(rig, fresh(rig))
+        time.sleep(0.5)  # a reaper period, in which uses are counted, and the reader's nap
+        hog.end()
+        time.sleep(0.2)
+    finally:
+        code = trace.end()
+        trace_of(rig, "--groups", "mr,evict,token,cmd")
+    assert code == 0, code
+    sys.path.append(DEBIAN)
+    import jsonschema
+    with open(path, encoding="utf-8") as f:
+        said = json.load(f)
+    with open(os.path.join(hosts.ROOT, "tests/qemu/trace_event.schema.json"), encoding="utf-8") as f:
+        jsonschema.validate(said, json.load(f))
+    events = said["traceEvents"]
+    names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert names[0] == "NIC" and names[hog.child.pid] == "unic-hog", names
+    assert "unic-copy" in names.values() and {e["pid"] for e in events} <= set(names), names
+    pairs = pairs_of(events)
+    of_hog = {cat: sum(b["pid"] == hog.child.pid for (c, _), (b, e) in pairs.items() if c == cat)
+              for cat in ("region", "grace", "wait")}
+    assert of_hog["region"] > 1 and of_hog["grace"] and sum(c == "wait" for c, _ in pairs), of_hog
+    cats = {e["cat"] for e in events if e["ph"] == "i"}
+    assert {"frame", "reference", "event"} <= cats, cats
+    tracks = {(e["pid"], e["tid"]) for e in events if e["ph"] == "i"}
+    assert tracks == {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
+    sim = subprocess.run([os.path.join(hosts.BIN, "unic-policysim"), "--format", "events", "--entries",
+                          "64", path], capture_output=True, text=True, check=True).stdout
+    assert sim.startswith(f"{sum(e.get('cat') == 'reference' for e in events)} references, "), sim
+    assert "No such file" in ask("unicctl", "--socket", rig.socket(0), "trace", "--perfetto",
+                                 rig.path("nothing", "x"), code=1)
+    assert "No space left" in ask("unicctl", "--socket", rig.socket(0), "trace", "--perfetto",
+                                  "/dev/full", code=1)
+
+
 def another_nic(rig):
     """The NIC of host 0 dies, and another one takes its place."""
     nic = rig.nics[0].child

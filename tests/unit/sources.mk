@@ -29,6 +29,7 @@ PARTS_test_kio_node   = tests/unit/host/test_kio_node.c $(KIO) driver.a
 # ... share.c is that of the board that the simulator is compiled for.
 PARTS_test_policysim  = tests/unit/host/test_policysim.c $(REPLAYED) $(filter-out %share.c,$(POLICIES)) \
 	host:firmware/arbiter/share.c
+LIBS_test_policysim  := -ljson-c -lcmocka
 PARTS_test_recover    = tests/unit/host/test_recover.c libunic.a
 PARTS_test_serial     = tests/unit/host/test_serial.c $(SERIAL) $(NEAR) $(FAR)
 PARTS_test_stags      = tests/unit/host/test_stags.c rig.a
