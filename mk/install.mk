@@ -51,7 +51,7 @@ INSTALLED = $(addprefix $(BINDIR)/,$(INSTALLED_BIN)) \
 	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) libunic.so libunic.a pkgconfig/unic.pc) \
 	$(addprefix $(INCLUDEDIR)/unic/,$(notdir $(PUBLIC_HEADERS))) \
 	$(addprefix $(VERBSDIR)/,$(VERBS_SO)) $(addprefix $(UNITDIR)/,$(UNITS)) $(SYSUSERSDIR)/unic.conf $(TMPFILESDIR)/unic.conf $(WIRESHARKDIR)/unic.lua \
-	$(addprefix $(COMPLETIONDIR)/,$(INSTALLED_BIN)) $(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(FUNCTIONS:%=$(MANDIR)/man3/%.3) $(MANDIR)/man7/unic.7 $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
+	$(addprefix $(COMPLETIONDIR)/,$(INSTALLED_BIN)) $(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(FUNCTIONS:%=$(MANDIR)/man3/%.3) $(MANDIR)/man7/unic.7 $(DATADIR)/unic/grafana.json $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
 
 release: ## install: programs and library as they are installed, in build/release
 	@$(MAKE) $(RELEASE_IS) programs $(addprefix $(RELEASE)/lib/,$(LIBUNIC_SO) $(VERBS_SO) libunic.a)
@@ -64,12 +64,13 @@ release: ## install: programs and library as they are installed, in build/releas
 install: install-programs install-services install-dev install-images ## install: programs, manuals, services, library, headers, NIC images [PREFIX=/usr/local] [DESTDIR=]
 	@echo "$@: ok"
 install-programs: release
-	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(VERBSDIR) $(MANDIR)/man1 $(MANDIR)/man7 $(COMPLETIONDIR) $(WIRESHARKDIR))
+	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(VERBSDIR) $(MANDIR)/man1 $(MANDIR)/man7 $(COMPLETIONDIR) $(WIRESHARKDIR) $(DATADIR)/unic)
 	@install $(addprefix $(RELEASE)/bin/,$(INSTALLED_BIN)) $(DESTDIR)$(BINDIR)
 	@install -m 644 $(RELEASE)/lib/$(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)
 	@install -m 644 $(addprefix $(RELEASE)/lib/,$(VERBS_SO)) $(DESTDIR)$(VERBSDIR)
 	@install -m 644 $(INSTALLED_BIN:%=$(RELEASE)/man/%.1) $(DESTDIR)$(MANDIR)/man1
 	@$(foreach p,$(INSTALLED_BIN),install -m 644 host_driver/tools/completion.bash $(DESTDIR)$(COMPLETIONDIR)/$p &&) true
+	@install -m 644 tools/grafana/unic.json $(DESTDIR)$(DATADIR)/unic/grafana.json
 	@install -m 644 tools/wireshark/unic.lua $(DESTDIR)$(WIRESHARKDIR)
 	@install -m 644 $(RELEASE)/man/man3/unic.7 $(DESTDIR)$(MANDIR)/man7
 	@ln -sf $(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)/$(LIBUNIC_SONAME)

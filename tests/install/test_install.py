@@ -9,6 +9,7 @@ lies there.
 import argparse
 import glob
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -497,6 +498,72 @@ def test_two_hosts(it):
             os._exit(status)
     assert os.waitpid(pid, 0)[1] == 0, "see above"
     return None
+
+
+def block_of(section):
+    """The commands under a heading of docs/CONTAINERS.md."""
+    said = text(ROOT + "/docs/CONTAINERS.md").split(f"\n## {section}\n")[1].split("\n## ")[0]
+    return "\n".join(line[4:] for line in said.splitlines() if line.startswith("    "))
+
+
+def shell(it, commands, folder, *before):
+    done = subprocess.run([*before, "bash", "-e", "-c", commands], text=True, check=False,
+                          capture_output=True, cwd=folder, timeout=6 * PATIENCE_S,
+                          env={**os.environ, "PATH": f"{it.bin}:{os.environ['PATH']}"})
+    assert not done.returncode, (commands, done)
+    return done.stdout
+
+
+def test_recipe(it):
+    """What CONTAINERS.md shows for CI works as it stands there, and leaves nothing; so do its
+    commands about metrics."""
+    commands = block_of("RDMA without hardware, in CI")
+    assert len(commands.splitlines()) <= 10, commands
+    with tempfile.TemporaryDirectory() as folder:
+        said = shell(it, f"TMPDIR={folder}; export TMPDIR; {commands}", folder)
+        assert "10 sent, 10 answered" in said, said
+        assert not os.listdir(folder), os.listdir(folder)
+        said = shell(it, block_of("Monitoring"), folder)
+        assert said.endswith("# EOF\n"), said
+
+
+def test_container(it):
+    """A program in namespaces of its own, with the socket alone, uses the driver of the
+    machine; the driver sees it, and when it ends."""
+    if os.geteuid():
+        return
+    pair = Pair(it)
+    try:
+        pair.hosts[1].start("unic-ping", "--socket", pair.hosts[1].sock, "serve")
+        apart = ("unshare", "--fork", "--pid", "--mount-proc", "--net", "--ipc", "--uts", "--cgroup")
+        said = shell(it, f"unic-ping --socket {pair.hosts[0].sock} --interval 0 10.0.0.2; echo $$", "/", *apart)
+        assert "10 answered" in said and int(said.split()[-1]) < 10, said
+        ps = run(it.bin + "/unicctl", "--socket", pair.hosts[0].sock, "ps")
+        assert "unic-ping" not in ps or "detaching" in ps, ps
+    finally:
+        pair.end()
+
+
+def test_dashboard(it):
+    """The dashboard for Grafana asks for metrics that there are, and for no label that they
+    do not have."""
+    with open(it.at + "/share/unic/grafana.json", encoding="utf-8") as f:
+        board = json.load(f)
+    asked = [t["expr"] for p in board["panels"] for t in p["targets"]]
+    legends = {n for p in board["panels"] for t in p["targets"]
+               for n in re.findall(r"{{(\w+)}}", t["legendFormat"])}
+    pair = Pair(it)
+    try:
+        pair.hosts[0].start("unic-ping", "--socket", pair.hosts[0].sock, "serve")
+        said = run(it.bin + "/unicctl", "--socket", pair.hosts[0].sock, "metrics")
+    finally:
+        pair.end()
+    there = set(re.findall(r"^(\w+)[{ ]", said, re.M))
+    labels = set(re.findall(r"[{,](\w+)=", said))
+    for expr in asked:
+        names = re.findall(r"unic_\w+", expr)
+        assert names and set(names) <= there, (expr, set(names) - there)
+    assert len(asked) > 8 and legends <= labels, (legends, labels)
 
 
 def test_uninstall(it):

@@ -11,6 +11,7 @@ import os
 import pty
 import select
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -189,6 +190,73 @@ def test_metrics(rig):
             if s.labels["name"] == "unic-hog"]
     assert mine == held and mine[0] >= 50, (mine, held)
     assert families["unic_waits_us"].samples[-1].labels["le"] == "+Inf"
+
+
+def http(path, request):
+    """What is answered on a Unix socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+        s.settimeout(hosts.PATIENCE_S)
+        s.connect(path)
+        s.sendall(request.encode())
+        said = b""
+        while part := s.recv(65536):
+            said += part
+    head, body = said.decode().split("\r\n\r\n", 1)
+    fields = dict(line.split(": ", 1) for line in head.split("\r\n")[1:])
+    assert int(fields["Content-Length"]) == len(body.encode()), head
+    return head.split()[1], fields["Content-Type"], body
+
+
+def names_of(text):
+    """Metrics and labels, without their values."""
+    return [line.rsplit(" ", 1)[0] if line[0] != "#" else line for line in text.splitlines()]
+
+
+def test_metrics_by_http(_):
+    """`unicd --metrics`: GET says what `unicctl metrics` prints, of each NIC; other requests
+    are refused; one that never ends holds up neither the driver nor its end."""
+    with tempfile.TemporaryDirectory(prefix="unic-metrics-") as there:
+        sock, path = there + "/unicd.sock", there + "/metrics"
+        driver = Lines("unicd", "--socket", sock, "--metrics", path, "--provider", "loop", "--nic",
+                       "first", "--nic", "second", "--ip", "10.0.0.9")
+        try:
+            driver.until("ready", lambda lines: any("ready" in line for line in lines))
+            assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+            for page, nic in (("/metrics", "first"), ("/", "first"), ("/metrics/second", "second"),
+                              ("/metrics?x=1", "first")):
+                code, kind, said = http(path, f"GET {page} HTTP/1.1\r\nHost: unic\r\n\r\n")
+                printed = subprocess.run(
+                    [os.path.join(hosts.BIN, "unicctl"), "--socket", f"{sock},{nic}", "metrics"],
+                    capture_output=True, text=True, check=True).stdout
+                assert code == "200" and kind.startswith("application/openmetrics-text; version=1"), code
+                assert names_of(said) == names_of(printed), (page, said, printed)
+                assert (nic == "second") == ('ipv4="10.0.0.9"' in said), said
+            for request, wanted in (("POST /metrics HTTP/1.1\r\n\r\n", "405"),
+                                    ("GET /metric HTTP/1.1\r\n\r\n", "404"),
+                                    ("GET /metrics/third HTTP/1.1\n\n", "404"),
+                                    ("GET /metrics/ HTTP/1.1\n\n", "404"),
+                                    ("GET /metrics/first,second HTTP/1.1\n\n", "404"),
+                                    ("\r\n\r\n", "405")):
+                assert http(path, request)[0] == wanted, request
+            assert "another" in ask("unicd", "--socket", there + "/other", "--metrics", path,
+                                    "--provider", "loop", code=1)
+            silent = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            silent.connect(path)
+            silent.sendall(b"GET /metrics")
+            assert subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", sock, "info"],
+                                  stdout=subprocess.DEVNULL, check=False).returncode == 0
+            assert http(path, "GET / HTTP/1.1\r\n\r\n")[0] == "200"  # after 5 s
+            silent.close()
+            silent = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            silent.connect(path)
+            began = time.monotonic()
+        finally:
+            code = driver.end(signal.SIGTERM)
+        assert code == 0 and time.monotonic() - began < 4, code
+        assert not os.path.exists(path)
+        write(path, b"mine", 0o644)
+        assert "no socket" in ask("unicd", "--socket", sock, "--metrics", path, "--provider", "loop", code=1)
+        assert read(path) == b"mine"
 
 
 def test_watch(rig):
