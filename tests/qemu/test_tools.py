@@ -344,6 +344,45 @@ def test_top(rig):
     assert "terminal" in said and "watch" in said, said
 
 
+def on_terminal(*argv):
+    """The lines that a program shows on a terminal."""
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, 100))
+    program = subprocess.Popen([os.path.join(hosts.BIN, argv[0]), *argv[1:]], stdin=subprocess.DEVNULL,
+                               stdout=slave, stderr=slave)
+    os.close(slave)
+    said = b""
+    try:
+        while part := os.read(master, 65536):
+            said += part
+    except OSError:  # EIO: the other end is closed
+        pass
+    os.close(master)
+    assert program.wait(hosts.PATIENCE_S) == 0, (argv, said)
+    return said.decode().split("\r\n")
+
+
+def test_width_of_terminals(rig):
+    """What `unicctl` shows on a terminal has at most 100 columns, and all that it shows
+    elsewhere; into a pipe a row is one line."""
+    hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "5", show=False)
+    try:
+        hog.expect("holds 5")
+        for words in (("ps",), ("mr",), ("tlb",), ("qp",), ("cq",), ("info",), ("stats", "--all"),
+                      ("histograms",), ("trace",), ("uses",), ("nics",), ("dump",), ("events", "--help")):
+            shown = on_terminal("unicctl", "--socket", rig.socket(0), *words)
+            assert max(map(len, shown)) <= 100, (words, max(shown, key=len))
+        piped = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "ps"],
+                               capture_output=True, text=True, check=True).stdout.splitlines()
+        shown = on_terminal("unicctl", "--socket", rig.socket(0), "ps")
+    finally:
+        hog.end()
+    titles = piped[0].split()
+    parts = [line.split() for line in shown if line.lstrip().startswith("proc ")]
+    assert len(parts) > 1 and [t for p in parts for t in p[1:]] == titles[1:], (titles, parts)
+    assert all(len(line.split()) == len(titles) for line in piped), piped
+
+
 def test_ping(rig):
     """`unic-ping` reads and writes a page of a peer, and says how long each took; without a
     server, or when it dies, it ends with a reason."""
