@@ -10,6 +10,7 @@
 #include "ctl_fetch.h"
 #include "ctl_json.h"
 #include "ctl_print.h"
+#include "ctl_procs.h"
 #include "ctl_ring.h"
 #include "unic.h"
 
@@ -81,12 +82,12 @@ struct watcher {
 	struct unic_conn *conn;
 	bool json;
 	struct ctl_ring ring;
-	struct json_object *names; /* of each slot: what ctl_ps() says */
+	struct json_object *procs; /* ctl_procs_learn() */
 	struct json_object *going; /* regions that were chosen, by number */
 	struct json_object *info, *qps;
 };
 
-static uint64_t now_ns(clockid_t clock)
+static uint64_t clock_now_ns(clockid_t clock)
 {
 	struct timespec ts;
 
@@ -96,7 +97,7 @@ static uint64_t now_ns(clockid_t clock)
 
 /* ---------------------------------------------------------------- one line */
 
-static void print_line(struct json_object *event)
+static void print_event_line(struct json_object *event)
 {
 	uint64_t ns = ctl_u64_of(event, "time_ns");
 	time_t s = (time_t)(ns / 1000000000u);
@@ -114,16 +115,16 @@ static void print_line(struct json_object *event)
 }
 
 /* Print event @o and free it. */
-static void show(const struct watcher *w, struct json_object *o)
+static void show_event_of(const struct watcher *w, struct json_object *o)
 {
 	if (w->json)
 		ctl_print_json(o, true);
 	else
-		print_line(o);
+		print_event_line(o);
 	json_object_put(o);
 }
 
-static struct json_object *new_event(const char *event, uint64_t time_ns)
+static struct json_object *begin_event(const char *event, uint64_t time_ns)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -136,14 +137,12 @@ static struct json_object *new_event(const char *event, uint64_t time_ns)
 static void add_owner(const struct watcher *w, struct json_object *o,
 		      uint32_t proc)
 {
-	struct json_object *p;
-	char slot[12];
+	struct json_object *p = ctl_procs_find(w->procs, proc);
 
 	if (proc == NO_PROC)
 		return;
-	snprintf(slot, sizeof(slot), "%u", proc);
 	ctl_add_u64(o, "proc", proc);
-	if (!json_object_object_get_ex(w->names, slot, &p))
+	if (!p)
 		return;
 	ctl_add_u64(o, "pid", ctl_u64_of(p, "pid"));
 	ctl_add_string(o, "name", ctl_text_of(p, "name"));
@@ -186,11 +185,11 @@ static void add_text(struct json_object *o, const struct told *t)
 /* Wall-clock time of NIC time @ns. */
 static uint64_t time_of(const struct watcher *w, uint64_t ns)
 {
-	uint64_t now = now_ns(CLOCK_REALTIME);
+	uint64_t now = clock_now_ns(CLOCK_REALTIME);
 
 	if (!w->ring.host_ns)
 		return now;
-	return now - now_ns(CLOCK_MONOTONIC) + w->ring.host_ns +
+	return now - clock_now_ns(CLOCK_MONOTONIC) + w->ring.host_ns +
 	       (ns - w->ring.nic_ns);
 }
 
@@ -219,7 +218,7 @@ static void show_told(const struct watcher *w, const struct told *t,
 		      const struct unic_trace_rec *r)
 {
 	struct json_object *o =
-		new_event(t->event, time_of(w, unic_from_le64(r->time_ns)));
+		begin_event(t->event, time_of(w, unic_from_le64(r->time_ns)));
 	int i;
 
 	add_owner(w, o, unic_from_le16(r->proc));
@@ -228,55 +227,18 @@ static void show_told(const struct watcher *w, const struct told *t,
 			add_argument(o, t->arg[i], unic_from_le32(r->arg[i]));
 	}
 	add_text(o, t);
-	show(w, o);
-}
-
-/* Learn how processes are called; the names of those that have left stay. */
-static int learn_names(struct watcher *w)
-{
-	struct json_object *ps = ctl_ps(w->conn);
-	struct json_object *list, *p;
-	char slot[12];
-	size_t i;
-
-	if (!ps)
-		return -1;
-	json_object_object_get_ex(ps, "procs", &list);
-	for (i = 0; i < json_object_array_length(list); i++) {
-		p = json_object_array_get_idx(list, i);
-		snprintf(slot, sizeof(slot), "%" PRIu64, ctl_u64_of(p, "proc"));
-		if (ctl_u64_of(p, "pid")) /* 0: it has ended */
-			json_object_object_add(w->names, slot,
-					       json_object_get(p));
-	}
-	json_object_put(ps);
-	return 0;
-}
-
-/* The process of @r came. One that has left again already has no name. */
-static int meet(struct watcher *w, const struct unic_trace_rec *r)
-{
-	uint32_t pid = unic_from_le32(r->arg[0]);
-	struct json_object *p = NULL;
-	char slot[12];
-	int err = learn_names(w);
-
-	snprintf(slot, sizeof(slot), "%u", unic_from_le16(r->proc));
-	if (!err && (!json_object_object_get_ex(w->names, slot, &p) ||
-		     ctl_u64_of(p, "pid") != pid)) {
-		p = json_object_new_object();
-		ctl_add_u64(p, "pid", pid);
-		json_object_object_add(w->names, slot, p);
-	}
-	return err;
+	show_event_of(w, o);
 }
 
 static int take_record(struct watcher *w, const struct unic_trace_rec *r)
 {
 	uint32_t code = unic_from_le16(r->code);
-	int err = code == UNIC_T_PROC_ATTACH ? meet(w, r) : 0;
 	size_t k = 0;
+	int err = 0;
 
+	if (code == UNIC_T_PROC_ATTACH)
+		err = ctl_procs_meet(w->conn, w->procs, unic_from_le16(r->proc),
+				     unic_from_le32(r->arg[0]));
 	while (k < COUNT(tolds) && tolds[k].code != code)
 		k++;
 	if (!err && k < COUNT(tolds) && is_news(w, r))
@@ -302,10 +264,11 @@ static int look_at_trace(struct watcher *w)
 static void show_nic(const struct watcher *w, const char *event,
 		     const char *text)
 {
-	struct json_object *o = new_event(event, now_ns(CLOCK_REALTIME));
+	struct json_object *o =
+		begin_event(event, clock_now_ns(CLOCK_REALTIME));
 
 	ctl_add_string(o, "text", text);
-	show(w, o);
+	show_event_of(w, o);
 }
 
 static void show_link(const struct watcher *w)
@@ -377,7 +340,7 @@ static void show_connections(const struct watcher *w, struct json_object *list,
 		qp = json_object_array_get_idx(list, i);
 		if (!is_connected(qp) || find_connection(other, qp))
 			continue;
-		o = new_event(event, now_ns(CLOCK_REALTIME));
+		o = begin_event(event, clock_now_ns(CLOCK_REALTIME));
 		add_owner(w, o, (uint32_t)ctl_u64_of(qp, "proc"));
 		ctl_add_u64(o, "qp", ctl_u64_of(qp, "qp"));
 		ctl_add_string(o, "peer", ctl_text_of(qp, "peer"));
@@ -385,7 +348,7 @@ static void show_connections(const struct watcher *w, struct json_object *list,
 		snprintf(words, sizeof(words), "%s %s", text,
 			 ctl_text_of(qp, "peer"));
 		ctl_add_string(o, "text", words);
-		show(w, o);
+		show_event_of(w, o);
 	}
 }
 
@@ -420,9 +383,9 @@ int ctl_events(struct unic_conn *conn, bool json, const volatile int *stop)
 	unsigned int turn = 0;
 	int err;
 
-	w.names = json_object_new_object();
+	w.procs = json_object_new_object();
 	w.going = json_object_new_object();
-	err = learn_names(&w);
+	err = ctl_procs_learn(conn, w.procs);
 	if (!err)
 		err = ctl_ring_skip(conn, &w.ring);
 	while (!err && !*stop) {
@@ -431,7 +394,7 @@ int ctl_events(struct unic_conn *conn, bool json, const volatile int *stop)
 			break; /* output_end() says why */
 		nanosleep(&nap, NULL);
 	}
-	json_object_put(w.names);
+	json_object_put(w.procs);
 	json_object_put(w.going);
 	json_object_put(w.info);
 	json_object_put(w.qps);

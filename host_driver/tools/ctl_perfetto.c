@@ -10,13 +10,14 @@
 
 #include "ctl_fetch.h"
 #include "ctl_json.h"
+#include "ctl_procs.h"
 #include "ctl_ring.h"
 #include "ctl_trace.h"
 #include "error.h"
 #include "unic_stats.h"
 
 #define NAP_NS	10000000 /* until the next look for events */
-#define SLOTS	256u
+#define NO_PROC 0xffffu
 #define NIC_PID 0u
 #define LOST_PID \
 	4194304u /* + slot: a process that is not known; above any PID */
@@ -69,12 +70,12 @@ struct writer {
 	FILE *out;
 	struct unic_conn *conn;
 	struct ctl_ring ring;
-	uint32_t pid[SLOTS]; /* of the process in each slot; 0: not known */
-	struct json_object *open; /* what has begun, by its id */
-	struct json_object *said; /* tracks that have a name */
-	unsigned int others;	  /* NICs that have gone */
-	uint64_t last_ns;	  /* time of the last event */
-	bool again;		  /* an event was written before */
+	struct json_object *procs; /* ctl_procs_learn() */
+	struct json_object *open;  /* what has begun, by its id */
+	struct json_object *said;  /* tracks that have a name */
+	unsigned int others;	   /* NICs that have gone */
+	uint64_t last_ns;	   /* time of the last event */
+	bool again;		   /* an event was written before */
 };
 
 /* ------------------------------------------------------------------ events */
@@ -114,8 +115,8 @@ static void put_event(struct writer *w, struct json_object *e)
 /* ------------------------------------------------------------------- tracks */
 
 /* A metadata event: process or thread @pid, @tid is called @name. */
-static void put_name(struct writer *w, const char *what, uint32_t pid,
-		     uint32_t tid, const char *name)
+static void put_track_name(struct writer *w, const char *what, uint32_t pid,
+			   uint32_t tid, const char *name)
 {
 	struct json_object *e = new_event("M", what, pid, tid, 0);
 	struct json_object *args = json_object_new_object();
@@ -140,7 +141,7 @@ static void name_process(struct writer *w, uint32_t pid, const char *name)
 
 	snprintf(key, sizeof(key), "%u", pid);
 	if (!is_known(w->said, key))
-		put_name(w, "process_name", pid, 0, name);
+		put_track_name(w, "process_name", pid, 0, name);
 }
 
 static void name_track(struct writer *w, uint32_t pid, enum track track)
@@ -149,45 +150,22 @@ static void name_track(struct writer *w, uint32_t pid, enum track track)
 
 	snprintf(key, sizeof(key), "%u/%u", pid, (unsigned int)track);
 	if (!is_known(w->said, key))
-		put_name(w, "thread_name", pid, track, track_names[track]);
-}
-
-/* Learn which process is in which slot. */
-static int learn_processes(struct writer *w)
-{
-	struct json_object *ps = ctl_ps(w->conn);
-	struct json_object *list, *p;
-	uint64_t slot;
-	size_t i;
-
-	if (!ps)
-		return -1;
-	json_object_object_get_ex(ps, "procs", &list);
-	for (i = 0; i < json_object_array_length(list); i++) {
-		p = json_object_array_get_idx(list, i);
-		slot = ctl_u64_of(p, "proc");
-		if (slot >= SLOTS || !ctl_u64_of(p, "pid"))
-			continue;
-		if (!w->pid[slot])
-			w->pid[slot] = (uint32_t)ctl_u64_of(p, "pid");
-		name_process(w, (uint32_t)ctl_u64_of(p, "pid"),
-			     ctl_text_of(p, "name"));
-	}
-	json_object_put(ps);
-	return 0;
+		put_track_name(w, "thread_name", pid, track,
+			       track_names[track]);
 }
 
 static uint32_t pid_of(struct writer *w, uint32_t proc)
 {
+	struct json_object *p = ctl_procs_find(w->procs, proc);
+	const char *called = ctl_text_of(p, "name");
+	uint32_t pid = p ? (uint32_t)ctl_u64_of(p, "pid") : LOST_PID + proc;
 	char name[24];
 
-	if (proc >= SLOTS) /* 0xffff: of the NIC */
+	if (proc == NO_PROC)
 		return NIC_PID;
-	if (w->pid[proc])
-		return w->pid[proc];
 	snprintf(name, sizeof(name), "slot %u", proc);
-	name_process(w, LOST_PID + proc, name);
-	return LOST_PID + proc;
+	name_process(w, pid, *called ? called : name);
+	return pid;
 }
 
 /* ------------------------------------------------------- of an event's kind */
@@ -300,11 +278,9 @@ static int put_record(struct writer *w, const struct unic_trace_rec *r)
 	struct json_object *o, *args = json_object_new_object();
 	int err = 0;
 
-	if (code == UNIC_T_PROC_ATTACH && proc < SLOTS) {
-		w->pid[proc] = unic_from_le32(r->arg[0]);
-		err = learn_processes(w);
-		name_process(w, w->pid[proc], "process");
-	}
+	if (code == UNIC_T_PROC_ATTACH)
+		err = ctl_procs_meet(w->conn, w->procs, proc,
+				     unic_from_le32(r->arg[0]));
 	o = ctl_trace_object(r, &w->ring);
 	ctl_add_string(args, "text", ctl_text_of(o, "text"));
 	if (code == UNIC_T_REF) {
@@ -345,8 +321,9 @@ static int change_nic(struct writer *w)
 {
 	w->others = w->ring.others;
 	close_all(w);
-	memset(w->pid, 0, sizeof(w->pid));
-	return learn_processes(w);
+	json_object_put(w->procs);
+	w->procs = json_object_new_object();
+	return ctl_procs_learn(w->conn, w->procs);
 }
 
 static int put_records(struct writer *w, bool follow, const volatile int *stop)
@@ -375,7 +352,7 @@ static int put_file(struct writer *w, bool follow, const volatile int *stop)
 
 	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", w->out);
 	name_process(w, NIC_PID, "NIC");
-	err = learn_processes(w);
+	err = ctl_procs_learn(w->conn, w->procs);
 	if (!err)
 		err = put_records(w, follow, stop);
 	close_all(w);
@@ -393,9 +370,11 @@ int ctl_perfetto(struct unic_conn *conn, const char *path, bool follow,
 
 	if (!w.out)
 		return unic_fail(-errno, "%s: %s", path, strerror(errno));
+	w.procs = json_object_new_object();
 	w.open = json_object_new_object();
 	w.said = json_object_new_object();
 	err = put_file(&w, follow, stop);
+	json_object_put(w.procs);
 	json_object_put(w.open);
 	json_object_put(w.said);
 	if (own) {
