@@ -155,6 +155,17 @@ def test_output_is_lost(rig):
         for words in (("ps",), ("stats", "--all"), ("info", "--json")):
             assert "No space left" in ask("unicctl", "--socket", rig.socket(0), *words,
                                           code=EX_IOERR, stdout=full)
+        assert "standard output" in get_by_copy(rig, fresh(rig), code=EX_IOERR, stdout=full)
+        hog = subprocess.Popen([os.path.join(hosts.BIN, "unic-hog"), "--socket", rig.socket(0), "--max", "5"],
+                               stdout=full, stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + hosts.PATIENCE_S
+        while not any(p["held"] >= 5 and p["pid"] == hog.pid for p in rig.ctl(0, "ps")["procs"]):
+            assert time.monotonic() < end, "it holds nothing"
+            time.sleep(0.02)
+        time.sleep(0.2)  # until it has said so
+        hog.terminate()
+        assert "standard output" in hog.communicate(timeout=hosts.PATIENCE_S)[1]
+        assert hog.returncode == EX_IOERR, hog.returncode
         assert "No space left" in ask("unic-kio", "--socket", rig.socket(0), "state",
                                       code=EX_IOERR, stdout=full)
 
