@@ -716,11 +716,18 @@ def test_reset_by_hand(rig):
 
 
 def test_surplus_arguments(rig):
-    """A word too many, or an unknown command, is not passed over."""
+    """A word too many, an unknown command, and an option that a command has no use for are not
+    passed over; nor is a word that is missing or wrong."""
     for words in (("ps", "all"), ("info", "0"), ("policy", "0", "1"), ("fault", "drop-rx", "0", "x"),
-                  ("nothing",)):
+                  ("nothing",), ("ps", "--weight", "3"), ("trace", "--looks", "2"),
+                  ("info", "--perfetto", "x"), ("policy", "0", "--faults", "1")):
         said = ask("unicctl", "--socket", rig.socket(0), *words, code=EX_USAGE)
         assert words[0] in said and "--help" in said, (words, said)
+    assert "takes no --weight" in ask("unicctl", "ps", "--weight", "3", code=EX_USAGE)
+    for words in (("policy",), ("policy", "x", "--weight", "2"), ("policy", "0"), ("params",),
+                  ("fault", "now"), ("rate",), ("fault", "drop-rx")):
+        assert ask("unicctl", "--socket", rig.socket(0), *words, code=EX_USAGE), words
+    assert ask("unicctl", "--socket", rig.socket(0), "policy", "200", "--weight", "2", code=1)
 
 
 def test_any_order(_):
