@@ -13,6 +13,7 @@
 #include "fork.h"
 #include "mem.h"
 #include "mr.h"
+#include "owed.h"
 
 static int handle_get(struct unic_ctx *ctx, struct unic_mem_region *r)
 {
@@ -352,8 +353,12 @@ uint32_t unic_mem_region_leave(struct unic_mr *mr)
 int unic_mem_region_left(struct unic_mr *mr, int status)
 {
 	struct unic_mem_region *r = unic_mem_region(mr);
-	int err = r->known ? finish_dereg(r, status) : 0;
+	struct unic_ctl_obj rec = { .id = unic_to_le32(mr->id) };
+	int err;
 
+	if (r->known && status < 0) /* the batch did not arrive */
+		unic_owed_put(mr->ctx, UNIC_CTL_MR_DEREG, &rec);
+	err = r->known ? finish_dereg(r, status) : 0;
 	if (!err)
 		unic_mem_region_forget(r);
 	return err;

@@ -17,6 +17,7 @@
 #include "fork.h"
 #include "mend_thread.h"
 #include "nics.h"
+#include "owed.h"
 #include "queue.h"
 #include "rate.h"
 
@@ -197,6 +198,9 @@ static int recover_ctx(struct unic_ctx *ctx, uint64_t until_ns)
 		err = wait_restored(ctx, until_ns);
 		if (err)
 			return err;
+		err = unic_owed_send(ctx) ? 0 : -ENOTCONN;
+		if (err)
+			continue;
 		unic_event_revive(ctx);
 		err = recover_queues(ctx);
 	} while (err == -ENOTCONN && sleep_unless_expired(until_ns));

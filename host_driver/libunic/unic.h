@@ -122,7 +122,8 @@ int unic_open_kept(const char *socket, struct unic_ctx **out);
  * ended. Queue pairs are in state RESET with new numbers, and each has an event
  * UNIC_EV_QP_ERROR: connect again. Each request that was posted and not completed
  * completes with UNIC_WC_WR_FLUSH_ERR, once; it may or may not have been carried out.
- * Completion queues are to be armed again. Tokens have ended. That goes for queue pairs of
+ * Completion queues are to be armed again. Tokens have ended. What was destroyed or freed
+ * while NIC or driver was away has ended at the driver that is back. That goes for queue pairs of
  * any enum unic_qp_cut: a reset is not a cut.
  *
  * Returns 0, also if there was nothing to recover; -ETIME: not within @timeout_ms,

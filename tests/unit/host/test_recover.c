@@ -43,6 +43,8 @@ static struct {
 	uint16_t hang_up_at, silent_at; /* ops: hang up, no reply; 0: none */
 	struct region region[REGIONS];
 	uint32_t regions;
+	/* ends of objects: operation << 16 | id, or pages */
+	uint32_t end[16], ends;
 	/* requests received */
 	uint32_t hellos, resumes, resyncs, queries, resets, stale;
 } drv;
@@ -124,6 +126,12 @@ static size_t resync(uint8_t *out)
 	return drv.regions * sizeof(*row);
 }
 
+static void ended(uint16_t op, uint32_t what)
+{
+	assert_true(drv.ends < 16);
+	drv.end[drv.ends++] = (uint32_t)op << 16 | what;
+}
+
 static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 {
 	const struct unic_ctl_qp_modify *mod = req;
@@ -152,6 +160,19 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 	case UNIC_CTL_QP_CREATE:
 		q->id = unic_to_le32(++drv.next_id);
 		q->number = unic_to_le32(drv.qpn);
+		return 0;
+	case UNIC_CTL_PD_FREE:
+	case UNIC_CTL_MR_DEREG:
+	case UNIC_CTL_CQ_DESTROY:
+	case UNIC_CTL_QP_DESTROY:
+	case UNIC_CTL_UNLISTEN:
+		ended(op,
+		      unic_from_le32(((const struct unic_ctl_obj *)req)->id));
+		return 0;
+	case UNIC_CTL_FRAMES_FREE:
+		ended(op,
+		      unic_from_le32(
+			      ((const struct unic_ctl_frames *)req)->pages));
 		return 0;
 	default:
 		return 0;
@@ -626,6 +647,62 @@ static void driver_that_goes_again(void **state)
 	end_queues();
 }
 
+/* Objects that ended while there was no driver end at the one that comes back, once and in
+ * their order, also if it goes again meanwhile. */
+static void ends_are_told_later(void **state)
+{
+	uint32_t end[8] = { 0 }, i;
+
+	(void)state;
+	make_queues(true);
+	end[0] = UNIC_CTL_QP_DESTROY << 16 | qp->id;
+	end[1] = UNIC_CTL_MR_DEREG << 16 | qp->mr->id;
+	end[2] = UNIC_CTL_FRAMES_FREE << 16 | 1;
+	end[3] = UNIC_CTL_CQ_DESTROY << 16 | cq->id;
+	end[4] = UNIC_CTL_MR_DEREG << 16 | cq->mr->id;
+	end[5] = end[2];
+	end[6] = UNIC_CTL_PD_FREE << 16 | pd->id;
+	driver_ends();
+	assert_int_equal(unic_destroy_qp(qp), 0);
+	assert_int_equal(unic_destroy_cq(cq), 0);
+	assert_int_equal(unic_free_pd(pd), 0);
+	assert_int_equal(drv.ends, 0);
+	drv.hang_up_at = UNIC_CTL_CQ_DESTROY;
+	driver_comes();
+	assert_int_equal(unic_recover(ctx, 60000), 0);
+	assert_int_equal(drv.hang_up_at, 0);
+	assert_int_equal(drv.ends, 7);
+	for (i = 0; i < 7; i++)
+		assert_int_equal(drv.end[i], end[i]);
+	unic_close(ctx);
+}
+
+/* Regions that ended in a batch, too; and what is owed is forgotten at the end. */
+static void ends_of_a_batch_are_told_later(void **state)
+{
+	struct unic_mr_attr attr = { .length = PAGE,
+				     .rights = UNIC_MR_LOCAL_WRITE };
+	struct unic_mr *mr[2];
+	uint32_t id[2], i;
+
+	(void)state;
+	make_queues(true);
+	for (i = 0; i < 2; i++) {
+		attr.addr = unic_alloc(ctx, PAGE, PAGE);
+		assert_int_equal(unic_reg_mr(pd, &attr, &mr[i]), 0);
+		id[i] = mr[i]->id;
+	}
+	driver_ends();
+	assert_int_equal(unic_dereg_mr_batch(ctx, mr, 2), -ENOTCONN);
+	driver_comes();
+	assert_int_equal(unic_recover(ctx, 60000), 0);
+	assert_int_equal(drv.ends, 2);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(drv.end[i], UNIC_CTL_MR_DEREG << 16 | id[i]);
+	driver_ends();
+	end_queues();
+}
+
 /* unic_recover() ends in time if a driver does not answer. */
 static void driver_that_does_not_answer(void **state)
 {
@@ -685,6 +762,8 @@ int main(void)
 		WITH_DRIVER(regions_after_a_reset),
 		WITH_DRIVER(driver_that_comes_back),
 		WITH_DRIVER(driver_that_goes_again),
+		WITH_DRIVER(ends_are_told_later),
+		WITH_DRIVER(ends_of_a_batch_are_told_later),
 		WITH_DRIVER(driver_that_does_not_answer),
 		WITH_DRIVER(driver_that_forgot),
 	};
