@@ -107,6 +107,11 @@ sim: $(call bin,unic-sim) ## test: simulated systems under faults [SEEDS=1000] [
 		$(SEEDS),1000)) $(if $(TRACE),--trace) \
 		$(if $(STAND),--stand) $(if $(ATTACK),--attack) $(if $(SIZE),--size $(SIZE)) $(if $(SALT),--salt \
 		$(SALT)) && echo "$@: ok"
+ifeq ($(or $(SEED),$(STAND),$(ATTACK),$(SIZE),$(SALT)),)
+sim: libsim
+endif
+libsim: $(call bin,unic-libsim) ## test: processes that use libunic, in simulated systems [SEEDS=500] [FROM=1] [SEED=n TRACE=1]
+	@$< --from $(or $(SEED),$(FROM),1) --seeds $(if $(SEED),1,$(or $(SEEDS),500)) $(if $(TRACE),--trace) && echo "$@: ok"
 unit: $(UNIT_PROGS) $(UNIT_VIRT) ## test: unit tests on the host, with sanitizers
 corpora: $(REPLAYS) ## test: replay the corpora of the fuzzers
 litmus: $(call bin,litmus-host) $(B)/target/bin/litmus.elf ## test: memory barriers between host and emulated core

@@ -82,7 +82,10 @@ GROUPS = {
         level("simulated systems", "build/bin/unic-sim --seeds 1000",
               "build/bin/unic-sim --from 1000001 --seeds 100 --twice",
               "build/bin/unic-sim --stand --seeds 300",
-              "build/bin/unic-sim --attack --seeds 200", apart="seeds", **BUSY)],
+              "build/bin/unic-sim --attack --seeds 200",
+              "build/bin/unic-libsim --seeds 500",
+              "build/bin/unic-libsim --from 1000001 --seeds 50 --twice",
+              apart="seeds", **BUSY)],
     "policies": [
         level("trace simulator", "tests/eval/test_policysim.py",
               by_exit=True, **BUSY)],
