@@ -553,11 +553,26 @@ int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out)
 	return err;
 }
 
+/* The NIC is away and comes back in another epoch, so the context is about to be lost:
+ * region @mr ends without the driver, as in one that is. */
+static void abandon_region(struct unic_mr *mr)
+{
+	struct unic_ctl_obj rec = { .id = unic_to_le32(mr->id) };
+
+	unic_owed_put(mr->ctx, UNIC_CTL_MR_DEREG, &rec);
+	unic_mem_abandon(mr->ctx, mr->addr);
+	unic_mem_region_forget(unic_mem_region(mr));
+}
+
 void unic_dereg_control(struct unic_mr *mr)
 {
 	struct unic_ctx *ctx = mr->ctx;
 	void *mem = mr->addr;
 
-	if (!unic_dereg_mr(mr))
+	int err = unic_dereg_mr(mr);
+
+	if (err == -ENODEV)
+		abandon_region(mr);
+	else if (!err)
 		unic_free(ctx, mem);
 }

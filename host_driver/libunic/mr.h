@@ -10,7 +10,7 @@
  * unic_dereg_control(). 0, or -errno with words and nothing allocated. */
 int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out);
 /** unic_dereg_control() - deregister @mr; its memory is freed only if the driver took
- * the region back. */
+ * the region back, or its NIC is away. */
 void unic_dereg_control(struct unic_mr *mr);
 /** unic_mem_region_new() - allocate a region of @pd, in state WAITING and with a
  * handle for upcalls. NULL, with words: no memory or no handle is left. */

@@ -45,6 +45,7 @@ static struct {
 	uint32_t regions;
 	/* ends of objects: operation << 16 | id, or pages */
 	uint32_t end[16], ends;
+	bool no_nic; /* the answer to MR_DEREG */
 	/* requests received */
 	uint32_t hellos, resumes, resyncs, queries, resets, stale;
 } drv;
@@ -161,8 +162,13 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 		q->id = unic_to_le32(++drv.next_id);
 		q->number = unic_to_le32(drv.qpn);
 		return 0;
-	case UNIC_CTL_PD_FREE:
 	case UNIC_CTL_MR_DEREG:
+		if (drv.no_nic) {
+			q->hdr.status = unic_to_le16(UNIC_CTL_ST_NO_NIC);
+			return 0;
+		}
+		/* fall through */
+	case UNIC_CTL_PD_FREE:
 	case UNIC_CTL_CQ_DESTROY:
 	case UNIC_CTL_QP_DESTROY:
 	case UNIC_CTL_UNLISTEN:
@@ -677,6 +683,33 @@ static void ends_are_told_later(void **state)
 	unic_close(ctx);
 }
 
+/* A queue whose region cannot end, because the NIC is away, leaves nothing behind. */
+static void queues_end_while_the_nic_is_away(void **state)
+{
+	uint32_t end[5] = { 0 }, i;
+
+	(void)state;
+	make_queues(true);
+	end[0] = UNIC_CTL_QP_DESTROY << 16 | qp->id;
+	end[1] = UNIC_CTL_CQ_DESTROY << 16 | cq->id;
+	end[2] = UNIC_CTL_PD_FREE << 16 | pd->id;
+	end[3] = UNIC_CTL_MR_DEREG << 16 | qp->mr->id;
+	end[4] = UNIC_CTL_FRAMES_FREE << 16 | 1;
+	drv.no_nic = true;
+	assert_int_equal(unic_destroy_qp(qp), 0);
+	assert_int_equal(unic_destroy_cq(cq), 0);
+	assert_int_equal(unic_free_pd(pd), 0);
+	assert_int_equal(drv.ends, 3);
+	drv.no_nic = false;
+	nic_is_reset();
+	assert_int_equal(unic_recover(ctx, 60000), 0);
+	assert_int_equal(drv.ends, 7);
+	for (i = 0; i < 5; i++)
+		assert_int_equal(drv.end[i], end[i]);
+	assert_int_equal(drv.end[6], end[4]);
+	unic_close(ctx);
+}
+
 /* Regions that ended in a batch, too; and what is owed is forgotten at the end. */
 static void ends_of_a_batch_are_told_later(void **state)
 {
@@ -764,6 +797,7 @@ int main(void)
 		WITH_DRIVER(driver_that_goes_again),
 		WITH_DRIVER(ends_are_told_later),
 		WITH_DRIVER(ends_of_a_batch_are_told_later),
+		WITH_DRIVER(queues_end_while_the_nic_is_away),
 		WITH_DRIVER(driver_that_does_not_answer),
 		WITH_DRIVER(driver_that_forgot),
 	};
