@@ -80,7 +80,7 @@ struct unic_cq {
 	unsigned int db;    /* row in the doorbell page */
 	unsigned int users; /* queue pair directions */
 	pthread_mutex_t lock;
-	bool overrun; /* CQ_ERROR was delivered; under evt_lock */
+	bool overrun; /* CQ_ERROR was delivered; under evt_lock, atomic */
 	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* users of it, densely */
 	unsigned int n_qp;
 	/* completions from before a reset, and of what the reset flushed; those of a

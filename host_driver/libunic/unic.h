@@ -648,7 +648,8 @@ int unic_req_notify(struct unic_cq *cq, bool solicited_only);
 int unic_cq_fd(struct unic_ctx *ctx);
 
 /** unic_wait_cq() - block until @cq has a completion, for @timeout_ms at most (-1: no
- * limit). Any number of threads may wait, on any CQs. Returns 0, -ETIME, -ENOTCONN. */
+ * limit). Any number of threads may wait, on any CQs. Returns 0, -ETIME, -ENOTCONN; -EIO:
+ * @cq has failed (UNIC_EV_CQ_ERROR), and none comes any more. */
 int unic_wait_cq(struct unic_cq *cq, int timeout_ms);
 
 /* ----------------------------------------------------------- queue pairs */

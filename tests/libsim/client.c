@@ -262,7 +262,9 @@ static bool hear(struct client *c)
 			asked_back(c, &ev);
 		if (ev.type == UNIC_EV_EVICTED && ev.mr == c->e.mr)
 			c->e.gone = true;
-		if (ev.type == UNIC_EV_QP_ERROR ||
+		c->e.failed |= ev.type == UNIC_EV_CQ_ERROR;
+		if (ev.type == UNIC_EV_CQ_ERROR ||
+		    ev.type == UNIC_EV_QP_ERROR ||
 		    ev.type == UNIC_EV_DISCONNECTED) {
 			program_broken(c->e.a, "the client is told of an end",
 				       ev.status);
@@ -361,10 +363,10 @@ void program_client(struct process *p)
 			continue;
 		}
 		do {
-			while (!a->stop && a->done < a->goal &&
+			while (!a->stop && a->done < a->goal && !c.e.failed &&
 			       !unic_ctx_lost(c.e.ctx))
 				round_of(&c);
-		} while (a->done < a->goal &&
+		} while (a->done < a->goal && !c.e.failed &&
 			 end_recover(&c.e, end_recover_ctx, c.e.ctx));
 		end_close(&c.e);
 	}

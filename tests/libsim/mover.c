@@ -31,7 +31,9 @@ static void on_event(void *arg, const struct unic_event *ev)
 		m->asked = true;
 	if (ev->type == UNIC_EV_EVICTED && ev->mr == m->e.mr)
 		m->e.gone = true;
-	if (ev->type == UNIC_EV_QP_ERROR || ev->type == UNIC_EV_DISCONNECTED)
+	m->e.failed |= ev->type == UNIC_EV_CQ_ERROR;
+	if (ev->type == UNIC_EV_QP_ERROR || ev->type == UNIC_EV_DISCONNECTED ||
+	    ev->type == UNIC_EV_CQ_ERROR)
 		m->broken = true;
 }
 
@@ -292,10 +294,10 @@ void program_mover(struct process *p)
 		}
 		program_must(a, open_manager(&m), "unic_bm_open");
 		do {
-			while (!a->stop && a->done < a->goal &&
+			while (!a->stop && a->done < a->goal && !m.e.failed &&
 			       !unic_ctx_lost(m.e.ctx))
 				round_of(&m);
-		} while (a->done < a->goal &&
+		} while (a->done < a->goal && !m.e.failed &&
 			 end_recover(&m.e, recover_manager, m.bm));
 		end_unqueue(&m.e);
 		unic_bm_close(m.bm);

@@ -70,6 +70,7 @@ struct end {
 	uint8_t *mem;
 	struct unic_mr *mr;
 	uint32_t open; /* requests that name `mr` and have not completed */
+	bool failed;   /* a completion queue has: it is to be closed */
 	bool gone;     /* `mr` is: nothing is posted until it was renewed */
 };
 

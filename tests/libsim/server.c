@@ -170,6 +170,10 @@ static void hear(struct server *s, struct unic_event *ev)
 	case UNIC_EV_EVICTED:
 		s->e.gone |= ev->mr == s->e.mr;
 		break;
+	case UNIC_EV_CQ_ERROR:
+		program_broken(s->e.a, "the server's CQ fails", ev->status);
+		s->e.failed = true;
+		break;
 	case UNIC_EV_DISCONNECTED:
 	case UNIC_EV_QP_ERROR:
 		if (ev->qp == s->e.qp)
@@ -186,7 +190,7 @@ static void serve(struct server *s)
 	struct unic_event ev;
 	bool idle;
 
-	while (!s->e.a->stop && !unic_ctx_lost(s->e.ctx)) {
+	while (!s->e.a->stop && !s->e.failed && !unic_ctx_lost(s->e.ctx)) {
 		idle = !poll_queue(s);
 		while (!unic_get_event(s->e.ctx, &ev)) {
 			hear(s, &ev);
@@ -212,7 +216,8 @@ void program_server(struct process *p)
 			err = unic_listen(s.e.ctx, SERVICE, &s.e.listener);
 		while (!err) {
 			serve(&s);
-			if (!end_recover(&s.e, end_recover_ctx, s.e.ctx))
+			if (s.e.failed ||
+			    !end_recover(&s.e, end_recover_ctx, s.e.ctx))
 				break;
 			drop(&s);
 		}

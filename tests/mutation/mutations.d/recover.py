@@ -16,6 +16,8 @@ MUTATIONS = (
      "recover: what ended without a driver is there again", "test_recover"),
     (LIB + "mr.c", "\t\tunic_owed_put(mr->ctx, UNIC_CTL_MR_DEREG, &rec);\n", "\t\t;\n",
      "recover: what ended in a batch is there again", "test_recover"),
+    (LIB + "cq.c", "\t\tif (has_failed(cq))\n", "\t\tif (0)\n",
+     "cq: a thread spins on a queue that has failed", "test_libunic_queue"),
     (LIB + "mr.c", "\tif (err == -ENODEV)\n", "\tif (0)\n",
      "recover: a ring is left over that ended beside an absent NIC", "test_recover"),
     (LIB + "owed.c", "\t\t\tput_back(ctx, o);\n", "\t\t\tfree(o);\n",
