@@ -501,8 +501,24 @@ int unic_alloc_pd(struct unic_ctx *ctx, struct unic_pd **out)
 	}
 	pd->ctx = ctx;
 	pd->id = unic_from_le32(rec.reply.id);
+	pthread_mutex_lock(&ctx->evt_lock);
+	pd->next = ctx->pds;
+	ctx->pds = pd;
+	pthread_mutex_unlock(&ctx->evt_lock);
 	*out = pd;
 	return 0;
+}
+
+static void remove_pd(struct unic_pd *pd)
+{
+	struct unic_ctx *ctx = pd->ctx;
+	struct unic_pd **p = &ctx->pds;
+
+	pthread_mutex_lock(&ctx->evt_lock);
+	while (*p != pd)
+		p = &(*p)->next;
+	*p = pd->next;
+	pthread_mutex_unlock(&ctx->evt_lock);
 }
 
 int unic_free_pd(struct unic_pd *pd)
@@ -519,6 +535,7 @@ int unic_free_pd(struct unic_pd *pd)
 			   "free a protection domain");
 	if (err && err != -ENOTCONN)
 		return err;
+	remove_pd(pd);
 	free(pd);
 	return 0;
 }

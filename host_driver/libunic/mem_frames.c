@@ -118,6 +118,8 @@ int unic_frames_fill(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 
 		n = n > UNIC_CTL_FRAMES_MAX ? UNIC_CTL_FRAMES_MAX : n;
 		err = get_frames(ctx, at, n, shift, runs + done);
+		if (err == -ENOTCONN) /* there may be frames, and no answer */
+			unic_frames_owe(ctx, at, n << shift);
 		if (err)
 			break;
 		done += n;

@@ -97,6 +97,7 @@ struct unic_ctx {
 	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* by doorbell row */
 	struct unic_cq *cq[UNIC_DB_OBJECTS];
 	struct unic_listener *listeners;
+	struct unic_pd *pds;
 	struct unic_mender mender;
 
 	struct {
@@ -109,6 +110,7 @@ struct unic_ctx {
 
 struct unic_pd {
 	struct unic_ctx *ctx;
+	struct unic_pd *next; /* of the context; under evt_lock */
 	uint32_t id;
 	unsigned int users; /* atomic */
 };

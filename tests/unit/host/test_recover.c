@@ -46,6 +46,9 @@ static struct {
 	/* ends of objects: operation << 16 | id, or pages */
 	uint32_t end[16], ends;
 	bool no_nic; /* the answer to MR_DEREG */
+	/* in the list of objects */
+	struct unic_ctl_object object[12];
+	uint32_t objects;
 	/* requests received */
 	uint32_t hellos, resumes, resyncs, queries, resets, stale;
 } drv;
@@ -104,12 +107,22 @@ static void reg(const struct unic_ctl_mr_reg *req,
 	r->iova = unic_to_le64(0x10000);
 }
 
-static size_t resync(uint8_t *out)
+static size_t list_objects(uint8_t *out)
+{
+	size_t bytes = drv.objects * sizeof(drv.object[0]);
+
+	memcpy(out + UNIC_CTL_BYTES, drv.object, bytes);
+	return bytes;
+}
+
+static size_t resync(const struct unic_ctl_resync *req, uint8_t *out)
 {
 	struct unic_ctl_resync_reply *r = (void *)out;
 	struct unic_ctl_region *row = (void *)(out + UNIC_CTL_BYTES);
 	uint32_t i;
 
+	if (req->what)
+		return list_objects(out);
 	drv.resyncs++;
 	if (drv.behind) {
 		drv.behind--;
@@ -148,7 +161,7 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 		reg(req, (void *)out);
 		return 0;
 	case UNIC_CTL_RESYNC:
-		return resync(out);
+		return resync(req, out);
 	case UNIC_CTL_QP_QUERY:
 		drv.queries++;
 		q->number = unic_to_le32(drv.qpn);
@@ -710,6 +723,65 @@ static void queues_end_while_the_nic_is_away(void **state)
 	unic_close(ctx);
 }
 
+static void has_object(uint32_t type, uint32_t id)
+{
+	drv.object[drv.objects++] =
+		(struct unic_ctl_object){ .id = unic_to_le32(id),
+					  .type = unic_to_le32(type) };
+}
+
+/* What the driver made, and the process never heard of, ends; all else stays. */
+static void objects_without_an_answer_end(void **state)
+{
+	static const uint32_t ends[] = {
+		UNIC_CTL_QP_DESTROY << 16 | 504,
+		UNIC_CTL_CQ_DESTROY << 16 | 503,
+		UNIC_CTL_UNLISTEN << 16 | 505,
+		UNIC_CTL_MR_DEREG << 16 | 502,
+		UNIC_CTL_PD_FREE << 16 | 501,
+	};
+	struct unic_listener *l;
+	uint32_t i;
+
+	(void)state;
+	make_queues(true);
+	assert_int_equal(unic_listen(ctx, 7, &l), 0);
+	has_object(UNIC_CTL_O_PD, pd->id);
+	has_object(UNIC_CTL_O_MR, cq->mr->id);
+	has_object(UNIC_CTL_O_MR, qp->mr->id);
+	has_object(UNIC_CTL_O_CQ, cq->id);
+	has_object(UNIC_CTL_O_QP, qp->id);
+	has_object(UNIC_CTL_O_LISTENER, l->id);
+	has_object(UNIC_CTL_O_PD, 501);
+	has_object(UNIC_CTL_O_MR, 502);
+	has_object(UNIC_CTL_O_CQ, 503);
+	has_object(UNIC_CTL_O_QP, 504);
+	has_object(UNIC_CTL_O_LISTENER, 505);
+	has_object(UNIC_CTL_O_CONN, 506);
+	nic_is_reset();
+	assert_int_equal(unic_recover(ctx, 60000), 0);
+	assert_int_equal(drv.ends, 5);
+	for (i = 0; i < 5; i++)
+		assert_int_equal(drv.end[i], ends[i]);
+	drv.ends = 0;
+	assert_int_equal(unic_unlisten(l), 0);
+	end_queues();
+}
+
+/* Frames, too, which no list has. */
+static void frames_without_an_answer_end(void **state)
+{
+	(void)state;
+	make_queues(true);
+	drv.hang_up_at = UNIC_CTL_FRAMES_ALLOC;
+	assert_null(unic_alloc(ctx, 3 * PAGE, PAGE));
+	assert_int_equal(drv.hang_up_at, 0);
+	assert_int_equal(unic_recover(ctx, 60000), 0);
+	assert_int_equal(drv.ends, 1);
+	assert_int_equal(drv.end[0], UNIC_CTL_FRAMES_FREE << 16 | 3);
+	end_queues();
+}
+
 /* Regions that ended in a batch, too; and what is owed is forgotten at the end. */
 static void ends_of_a_batch_are_told_later(void **state)
 {
@@ -798,6 +870,8 @@ int main(void)
 		WITH_DRIVER(ends_are_told_later),
 		WITH_DRIVER(ends_of_a_batch_are_told_later),
 		WITH_DRIVER(queues_end_while_the_nic_is_away),
+		WITH_DRIVER(objects_without_an_answer_end),
+		WITH_DRIVER(frames_without_an_answer_end),
 		WITH_DRIVER(driver_that_does_not_answer),
 		WITH_DRIVER(driver_that_forgot),
 	};
