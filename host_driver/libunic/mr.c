@@ -553,14 +553,11 @@ int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out)
 	return err;
 }
 
-/* The NIC is away and comes back in another epoch, so the context is about to be lost:
- * region @mr ends without the driver, as in one that is. */
-static void abandon_region(struct unic_mr *mr)
+void unic_mem_region_abandon(struct unic_mr *mr)
 {
 	struct unic_ctl_obj rec = { .id = unic_to_le32(mr->id) };
 
 	unic_owed_put(mr->ctx, UNIC_CTL_MR_DEREG, &rec);
-	unic_mem_abandon(mr->ctx, mr->addr);
 	unic_mem_region_forget(unic_mem_region(mr));
 }
 
@@ -571,8 +568,12 @@ void unic_dereg_control(struct unic_mr *mr)
 
 	int err = unic_dereg_mr(mr);
 
-	if (err == -ENODEV)
-		abandon_region(mr);
-	else if (!err)
+	/* The NIC is away, and comes back in another epoch: the context is about to be
+	 * lost, so this one ends as in a context that is. */
+	if (err == -ENODEV) {
+		unic_mem_region_abandon(mr);
+		unic_mem_abandon(ctx, mem);
+	}
+	if (!err)
 		unic_free(ctx, mem);
 }

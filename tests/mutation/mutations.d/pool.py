@@ -10,6 +10,8 @@ MUTATIONS = (
      "manager: at its quota it gives up nothing that is idle", MANAGER),
     (CHUNK, "bm->attr.residency != UNIC_RESIDENT &&", "false &&",
      "manager: regions without entries fail beside idle ones", MANAGER),
+    ("host_driver/libunic/bufman.c", "\t\tunic_mem_region_abandon(c->mr);\n", "",
+     "manager: a chunk is left over that ended beside an absent NIC", MANAGER),
     (CHUNK, "\t\t\treturn nowait ? -EBUSY : err;\n", "\t\t\treturn err;\n",
      "manager: at its limit a transfer fails that has pieces in flight", MANAGER),
     (POOL, "\t\tif (unic_mr_life(idle->mr[i]) == UNIC_MR_LIVE)\n", "\t\tif (1)\n",

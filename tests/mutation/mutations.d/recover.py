@@ -74,7 +74,7 @@ MUTATIONS = (
      "recover: a driver that ends at RESYNC is the end", "test_recover"),
     (LIB + "context.c", "		return -ESTALE;", "		;",
      "recover: a slot that is new is taken for one's own", "test_recover"),
-    (LIB + "cq.c", "	cq->overrun = false;\n", "",
+    (LIB + "cq.c", "	__atomic_store_n(&cq->overrun, false, __ATOMIC_RELEASE);\n", "",
      "recover: the next overrun of a queue is not told", "test_recover"),
     (LIB + "event.c", "	unic_resync_regions(ctx);\n	/* put_reset_event() removed the socket */",
      "	/* put_reset_event() removed the socket */",

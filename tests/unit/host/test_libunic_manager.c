@@ -360,6 +360,25 @@ static void manager_keeps_what_does_not_end(void **state)
 	rig_down(&r);
 }
 
+/* Chunks that the driver does not end at the close are nobody's: their domain can end. */
+static void manager_leaves_nothing_beside_an_absent_nic(void **state)
+{
+	struct unic_bm_hold h;
+	struct unic_bm *bm;
+	struct rig r;
+
+	(void)state;
+	manager_up(&r, &bm);
+	assert_int_equal(
+		unic_bm_hold(bm, unic_bm_get(bm, PAGE), PAGE, 0, false, &h), 0);
+	unic_bm_drop(bm, &h);
+	drv.dereg_status = UNIC_CTL_ST_NO_NIC;
+	unic_bm_close(bm);
+	assert_int_equal(drv.deregs, 1);
+	drv.dereg_status = 0;
+	rig_down(&r);
+}
+
 static void manager_respects_deadlines(void **state)
 {
 	struct unic_bm_hold h;
@@ -772,6 +791,7 @@ int main(void)
 		WITH_DRIVER(manager_asks_before_it_gives),
 		WITH_DRIVER(manager_tells_why_a_wait_ended),
 		WITH_DRIVER(manager_keeps_what_does_not_end),
+		WITH_DRIVER(manager_leaves_nothing_beside_an_absent_nic),
 		WITH_DRIVER(manager_respects_deadlines),
 		WITH_DRIVER(manager_refuses_what_cannot_be_split),
 		WITH_DRIVER(receives_come_back),
