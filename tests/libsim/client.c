@@ -232,6 +232,7 @@ static int poll_queue(struct client *c)
 	struct unic_wc wc[4];
 	int n = unic_poll_cq(c->e.cq, 4, wc), i;
 
+	program_found(&c->e, n);
 	if (n < 0)
 		program_must(c->e.a, n, "unic_poll_cq");
 	for (i = 0; i < n; i++)
@@ -307,7 +308,7 @@ static bool talk(struct client *c)
 			program_sleep(c->e.a, MS);
 		go_on(c);
 		if (idle)
-			program_wait(c->e.ctx, c->e.cq, 20);
+			program_wait(&c->e, c->e.cq, 20);
 	}
 	return is_finished(c);
 }

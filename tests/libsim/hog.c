@@ -211,7 +211,7 @@ static void hog_once(struct hog *h)
 	}
 	while (!a->stop && !unic_ctx_lost(h->e.ctx)) {
 		hear(h);
-		program_wait(h->e.ctx, NULL, 1 + (int)program_below(a, 30));
+		program_wait(&h->e, NULL, 1 + (int)program_below(a, 30));
 		a->done++;
 	}
 	h->over = true;

@@ -93,17 +93,35 @@ static void drain(int fd)
 		;
 }
 
-void program_wait(struct unic_ctx *ctx, struct unic_cq *cq, int ms)
+/* A completion is rung for a little later than it is there. */
+#define RING_NS (100 * US)
+
+void program_wait(struct end *e, struct unic_cq *cq, int ms)
 {
 	struct pollfd pfd[2] = {
-		{ .fd = unic_event_fd(ctx), .events = POLLIN },
-		{ .fd = unic_cq_fd(ctx), .events = POLLIN },
+		{ .fd = unic_event_fd(e->ctx), .events = POLLIN },
+		{ .fd = unic_cq_fd(e->ctx), .events = POLLIN },
 	};
+	int n;
 
 	if (cq && unic_req_notify(cq, false))
 		return;
-	if (sys_poll(pfd, cq ? 2 : 1, ms) > 0 && cq && pfd[1].revents)
+	n = sys_poll(pfd, cq ? 2 : 1, ms);
+	if (!n && cq) {
+		fiber_pause(RING_NS);
+		n = sys_poll(pfd, 2, 0);
+		e->unrung = !n;
+	}
+	if (n > 0 && cq && pfd[1].revents)
 		drain(pfd[1].fd);
+}
+
+void program_found(struct end *e, int completions)
+{
+	if (e->unrung && e->a->calm && completions > 0)
+		sim_fail("wakes", "%s sleeps, and a completion is there",
+			 process_name(&e->a->p));
+	e->unrung = false;
 }
 
 static uint8_t byte_of(uint32_t number, uint32_t i)

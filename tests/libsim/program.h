@@ -70,8 +70,9 @@ struct end {
 	uint8_t *mem;
 	struct unic_mr *mr;
 	uint32_t open; /* requests that name `mr` and have not completed */
-	bool failed;   /* a completion queue has: it is to be closed */
-	bool gone;     /* `mr` is: nothing is posted until it was renewed */
+	bool unrung; /* a wait for completions has just ended without a ring */
+	bool failed; /* a completion queue has: it is to be closed */
+	bool gone;   /* `mr` is: nothing is posted until it was renewed */
 };
 
 /* The beginning of each message; the rest is a pattern of it. */
@@ -98,9 +99,10 @@ bool program_silent(struct actor *a, uint64_t since_ns);
 /** program_sleep() - sleep for @ns. */
 void program_sleep(struct actor *a, uint64_t ns);
 uint32_t program_below(struct actor *a, uint32_t n);
-/** program_wait() - wait for an event of @ctx or a completion of @cq (or NULL), for @ms
- * at most. */
-void program_wait(struct unic_ctx *ctx, struct unic_cq *cq, int ms);
+/** program_wait() - wait for an event of @e or a completion of @cq (or NULL), for @ms at
+ * most. program_found() - fail if there are completions that nobody rang for. */
+void program_wait(struct end *e, struct unic_cq *cq, int ms);
+void program_found(struct end *e, int completions);
 /** program_fill(), program_match() - the bytes of pattern @number. */
 void program_fill(uint8_t *at, uint32_t bytes, uint32_t number);
 bool program_match(const uint8_t *at, uint32_t bytes, uint32_t number);
