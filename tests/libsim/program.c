@@ -216,11 +216,8 @@ void end_close(struct end *e)
 		program_ends(e->a, unic_unlisten(e->listener));
 	if (e->mr)
 		program_ends(e->a, unic_dereg_mr(e->mr));
-	if (e->mem)
-		program_must(e->a,
-			     unic_ctx_lost(e->ctx) ? 0
-						   : unic_free(e->ctx, e->mem),
-			     "unic_free");
+	if (e->mem && !unic_ctx_lost(e->ctx))
+		program_ends(e->a, unic_free(e->ctx, e->mem));
 	if (e->cq)
 		program_ends(e->a, unic_destroy_cq(e->cq));
 	if (e->rcq)
