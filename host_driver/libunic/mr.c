@@ -423,6 +423,12 @@ int unic_dereg_mr(struct unic_mr *mr)
 	return err;
 }
 
+void unic_mem_region_drop(struct unic_mr *mr)
+{
+	if (unic_dereg_mr(mr))
+		unic_mem_region_abandon(mr);
+}
+
 int unic_release(struct unic_mr *mr)
 {
 	return dereg_region(unic_mem_region(mr));

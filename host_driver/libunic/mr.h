@@ -18,6 +18,8 @@ struct unic_mem_region *unic_mem_region_new(struct unic_pd *pd);
 /** unic_mem_region_abandon() - free @mr, which the driver did not end: it does so with
  * the context, or when that is recovered. */
 void unic_mem_region_abandon(struct unic_mr *mr);
+/** unic_mem_region_drop() - unic_dereg_mr(), and abandon @mr if that fails. */
+void unic_mem_region_drop(struct unic_mr *mr);
 /** unic_mem_region_forget() - free @r, which the driver does not have. */
 void unic_mem_region_forget(struct unic_mem_region *r);
 /** unic_mem_region_reply() - take id, STag, base and entries of @r from @reply. @r is

@@ -14,6 +14,8 @@ MUTATIONS = (
      "manager: a chunk is left over that ended beside an absent NIC", MANAGER),
     (CHUNK, "\t\t\treturn nowait ? -EBUSY : err;\n", "\t\t\treturn err;\n",
      "manager: at its limit a transfer fails that has pieces in flight", MANAGER),
+    ("host_driver/libunic/mr.c", "\tif (unic_dereg_mr(mr))\n\t\tunic_mem_region_abandon(mr);\n", "\tunic_dereg_mr(mr);\n",
+     "pool: one is left over that ended beside an absent NIC", TEST),
     (POOL, "\t\tif (unic_mr_life(idle->mr[i]) == UNIC_MR_LIVE)\n", "\t\tif (1)\n",
      "pool: what is asked for is kept", TEST),
     (POOL, "\t\t\tpool->retry_ns = now_ns + UNIC_POOL_PERIOD_NS;\n", "",
