@@ -34,6 +34,12 @@
 #define UNIC_TELL_REFUSED 1
 #endif
 
+/* A READ that comes again when its region has gone does not end the queue pair of the
+ * responder; as above. */
+#ifndef UNIC_FORGIVE_READS
+#define UNIC_FORGIVE_READS 1
+#endif
+
 /* A slot may be an account of another; as above. */
 #ifndef UNIC_ACCOUNTS
 #define UNIC_ACCOUNTS 1

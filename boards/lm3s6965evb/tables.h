@@ -17,6 +17,7 @@
 
 #define UNIC_LFU	   0
 #define UNIC_TELL_REFUSED  0
+#define UNIC_FORGIVE_READS 0
 #define UNIC_ASKS	   0
 #define UNIC_PAIN	   0
 #define UNIC_ACCOUNTS	   0
