@@ -29,6 +29,8 @@ struct client {
 	uint32_t busy;	      /* bit per place of a send */
 	uint64_t remote;      /* the window; rkey 0: not known */
 	uint32_t rkey;
+	uint64_t key; /* of the server's token; token 0: none is known */
+	uint32_t token, tagged; /* message with payload; 0: none is open */
 	enum look look;
 	uint32_t pattern, asked; /* of the window; message that asks for it */
 	bool wrote, wrote_well, answered, bad;
@@ -47,6 +49,14 @@ static bool may_post(const struct client *c)
 	return !c->e.gone && !c->broken;
 }
 
+static void send_tagged(struct client *c, uint32_t n, uint32_t bytes)
+{
+	program_fill(c->e.mem + TOKEN_AT, TOKEN_BYTES, n);
+	end_send_tagged(&c->e, n, bytes, c->token - 1, c->key);
+	c->token = 0;
+	c->tagged = n;
+}
+
 static void send_next(struct client *c, uint32_t check)
 {
 	uint32_t n = c->sent + 1;
@@ -59,9 +69,15 @@ static void send_next(struct client *c, uint32_t check)
 			 program_below(c->e.a, MESSAGE - (uint32_t)sizeof(h)),
 	};
 
+	h.tagged = c->token && !check && !c->tagged;
+	if (h.tagged)
+		h.bytes = UNIC_TOKEN_CTRL_MAX;
 	memcpy(at, &h, sizeof(h));
 	program_fill(at + sizeof(h), h.bytes - (uint32_t)sizeof(h), n);
-	end_send(&c->e, n, h.bytes);
+	if (h.tagged)
+		send_tagged(c, n, h.bytes);
+	else
+		end_send(&c->e, n, h.bytes);
 	c->busy |= 1u << n % MESSAGES;
 	c->sent = n;
 }
@@ -159,6 +175,10 @@ static void heard(struct client *c, uint32_t i, uint32_t bytes)
 	c->heard = h.number;
 	c->remote = h.remote;
 	c->rkey = h.rkey;
+	if (h.token) {
+		c->token = h.token;
+		c->key = h.key;
+	}
 	if (c->look == LOOK_WRITES && h.number == c->asked) {
 		c->answered = true;
 		c->bad = h.bad;
@@ -196,6 +216,8 @@ static void send_done(struct client *c, const struct unic_wc *wc)
 	uint32_t i = (uint32_t)wc->wr_id - END_WR - MESSAGES, n;
 
 	c->busy &= ~(1u << i);
+	if (c->tagged % MESSAGES == i)
+		c->tagged = 0;
 	if (wc->status != UNIC_WC_EVICTED)
 		return;
 	for (n = c->heard + 1; n <= c->sent; n++)
@@ -337,7 +359,7 @@ static void round_of(struct client *c)
 	c->session = program_below(a, 0x7fffffff) + 1;
 	c->quota = 4 + program_below(a, 30);
 	c->sent = c->heard = c->busy = 0;
-	c->rkey = 0;
+	c->rkey = c->token = c->tagged = 0;
 	c->look = LOOK_NONE;
 	c->broken = false;
 	well = connect_once(c) && talk(c);

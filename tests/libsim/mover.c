@@ -15,6 +15,7 @@
 struct mover {
 	struct end e;
 	struct unic_bm *bm;
+	struct unic_fast_pool *pool; /* that the manager runs */
 	uint32_t session, number;
 	uint64_t remote;
 	uint32_t rkey;
@@ -211,6 +212,22 @@ static bool there_and_back(struct mover *m, uint8_t *out, uint8_t *in)
 	return true;
 }
 
+/* Take some fast registrations, for a while. */
+static void borrow(struct mover *m)
+{
+	struct unic_mr *mr[3];
+	uint32_t i, n = program_below(m->e.a, 4);
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++)
+		err = unic_fast_pool_get(m->pool, 50, &mr[i]);
+	program_may(m->e.a, err, "unic_fast_pool_get");
+	n = err ? i - 1 : n;
+	program_sleep(m->e.a, 1 + program_below(m->e.a, 3 * MS));
+	for (i = 0; i < n; i++)
+		unic_fast_pool_put(m->pool, mr[i]);
+}
+
 static bool move_some(struct mover *m)
 {
 	uint8_t *out = unic_bm_get(m->bm, WINDOW_BYTES);
@@ -218,8 +235,11 @@ static bool move_some(struct mover *m)
 	uint32_t i, n = 1 + program_below(m->e.a, 4);
 	bool well = out && in && !exchange(m, 0);
 
-	for (i = 0; i < n && well; i++)
+	for (i = 0; i < n && well; i++) {
 		well = there_and_back(m, out, in);
+		if (well && m->pool)
+			borrow(m);
+	}
 	unic_bm_put(m->bm, out, WINDOW_BYTES);
 	unic_bm_put(m->bm, in, WINDOW_BYTES);
 	return well;
@@ -277,7 +297,12 @@ static int open_manager(struct mover *m)
 		.arg = m,
 	};
 
-	return unic_bm_open(m->e.pd, &attr, &m->bm);
+	int err = unic_bm_open(m->e.pd, &attr, &m->bm);
+
+	m->pool = NULL;
+	if (err || program_below(a, 2))
+		return err;
+	return unic_bm_fast_pool(m->bm, 2, 4096, &m->pool);
 }
 
 void program_mover(struct process *p)

@@ -307,6 +307,34 @@ int end_send(struct end *e, uint32_t i, uint32_t bytes)
 	return 0;
 }
 
+int end_send_tagged(struct end *e, uint32_t i, uint32_t bytes, uint32_t index,
+		    uint64_t key)
+{
+	struct unic_sg sg[2];
+	struct unic_send_wr wr = { .wr_id = END_WR + MESSAGES + i % MESSAGES,
+				   .opcode = UNIC_WR_TOKEN,
+				   .flags = UNIC_WR_SIGNALED,
+				   .num_sge = 2,
+				   .remote = key,
+				   .rkey = index,
+				   .ctrl_len = bytes,
+				   .sg = sg };
+	int n;
+
+	program_must(e->a,
+		     unic_sg_of(e->mr, end_place(e, true, i), bytes, &sg[0]),
+		     "unic_sg_of");
+	program_must(e->a,
+		     unic_sg_of(e->mr, e->mem + TOKEN_AT, TOKEN_BYTES, &sg[1]),
+		     "unic_sg_of");
+	n = unic_post_send(e->qp, &wr, 1);
+	if (n != 1)
+		sim_fail("program", "%s: unic_post_send answers %d",
+			 process_name(&e->a->p), n);
+	e->open++;
+	return 0;
+}
+
 int end_renew(struct end *e)
 {
 	int err;

@@ -54,11 +54,14 @@ void program_hog(struct process *p);
 #define MESSAGES     8u /* places for receives, and for sends */
 #define WINDOW_PAGES 8u
 #define END_WR	     0x1000u /* wr_id of the receives; sends follow */
-#define MEM_BYTES    ((2u + WINDOW_PAGES) * 4096u)
+#define TOKEN_AT     ((2u + WINDOW_PAGES) * 4096u)
+#define TOKEN_BYTES  1024u /* of payload that a token takes */
+#define MEM_BYTES    (TOKEN_AT + 4096u)
 #define WINDOW_AT    (2u * 4096u)
 #define WINDOW_BYTES (WINDOW_PAGES * 4096u)
 
-/* A connection, and the memory for it: receives, sends, a window for the peer. */
+/* A connection, and the memory for it: receives, sends, a window for the peer, payload of
+ * tokens. */
 struct end {
 	struct actor *a;
 	struct unic_ctx *ctx;
@@ -80,8 +83,11 @@ struct message_head {
 	uint64_t remote; /* of the window, from the server */
 	uint32_t rkey;
 	uint32_t session, number;
-	uint32_t check; /* pattern that the window has; 0: not asked */
-	uint32_t bad;	/* answer: it had not */
+	uint32_t check;	 /* pattern that the window has; 0: not asked */
+	uint32_t bad;	 /* answer: it had not */
+	uint32_t tagged; /* it has payload for the token */
+	uint32_t token;	 /* answer: index + 1 of a token; 0: none */
+	uint64_t key;
 	uint32_t bytes; /* of the message */
 };
 
@@ -131,6 +137,9 @@ void end_unqueue(struct end *e);
 int end_receive(struct end *e, uint32_t i);
 /** end_send() - send the message in place @i. */
 int end_send(struct end *e, uint32_t i, uint32_t bytes);
+/** end_send_tagged() - the same, with payload for the token with @index and @key. */
+int end_send_tagged(struct end *e, uint32_t i, uint32_t bytes, uint32_t index,
+		    uint64_t key);
 /** end_renew() - register the memory again when no request names it any more, and post
  * the receives. */
 int end_renew(struct end *e);

@@ -12,6 +12,8 @@ struct server {
 	uint32_t owed, sent;	/* answers: to be sent, and sent */
 	uint32_t busy;		/* bit per place of a send */
 	struct message_head answer[MESSAGES];
+	struct unic_pay_token token;
+	bool has_token;
 };
 
 static bool is_bad(const struct server *s, const struct message_head *h)
@@ -20,9 +22,68 @@ static bool is_bad(const struct server *s, const struct message_head *h)
 	       !program_match(s->e.mem + WINDOW_AT, WINDOW_BYTES, h->check);
 }
 
-/* A message of its session comes once, after the one before it. */
-static void take(struct server *s, uint32_t i, uint32_t bytes)
+/* ------------------------------------------------------------------- tokens */
+
+/* Right to place one payload, in answer @h. */
+static void give_token(struct server *s, struct message_head *h)
 {
+	struct unic_pay_attr attr = { .mr = s->e.mr,
+				      .addr = s->e.mem + TOKEN_AT,
+				      .length = TOKEN_BYTES };
+	int err;
+
+	h->token = 0;
+	if (s->has_token || program_below(s->e.a, 3))
+		return;
+	err = unic_alloc_token(s->e.pd, &attr, &s->token);
+	program_may(s->e.a, err, "unic_alloc_token");
+	if (err)
+		return;
+	s->has_token = true;
+	h->token = s->token.index + 1;
+	h->key = s->token.key;
+}
+
+/* @used: a message was placed by it. */
+static void end_token(struct server *s, bool used)
+{
+	unsigned int end;
+	uint32_t placed;
+	int err;
+
+	if (!s->has_token)
+		return;
+	s->has_token = false;
+	err = unic_cancel_token(s->e.ctx, &s->token, &end, &placed);
+	program_may(s->e.a, err, "unic_cancel_token");
+	if (used && !err && (end != UNIC_TOKEN_USED || placed != TOKEN_BYTES))
+		sim_fail("once",
+			 "%s: a token was used, and ended %u with %u "
+			 "bytes",
+			 process_name(&s->e.a->p), end, placed);
+}
+
+/* Message @number came with payload, or with why there is none. */
+static void take_payload(struct server *s, const struct unic_wc *wc,
+			 uint32_t number)
+{
+	if (wc->opcode != UNIC_WC_RECV_TOKEN)
+		sim_fail("bytes", "%s: message %u has no token",
+			 process_name(&s->e.a->p), number);
+	if (!wc->detail &&
+	    (wc->imm != TOKEN_BYTES ||
+	     !program_match(s->e.mem + TOKEN_AT, TOKEN_BYTES, number)))
+		sim_fail("bytes", "%s: the payload of message %u is wrong",
+			 process_name(&s->e.a->p), number);
+	end_token(s, !wc->detail);
+}
+
+/* ----------------------------------------------------------------- messages */
+
+/* A message of its session comes once, after the one before it. */
+static void take(struct server *s, const struct unic_wc *wc)
+{
+	uint32_t i = (uint32_t)wc->wr_id - END_WR, bytes = wc->byte_len;
 	const uint8_t *at = end_place(&s->e, false, i);
 	struct message_head h;
 
@@ -41,6 +102,8 @@ static void take(struct server *s, uint32_t i, uint32_t bytes)
 			 s->session);
 	s->next = h.number;
 	h.bad = is_bad(s, &h);
+	if (h.tagged)
+		take_payload(s, wc, h.number);
 	s->answer[s->owed++ % MESSAGES] = h;
 }
 
@@ -53,6 +116,7 @@ static void answer(struct server *s)
 
 		h.remote = s->e.mr->iova + WINDOW_AT;
 		h.rkey = s->e.mr->stag;
+		give_token(s, &h);
 		memcpy(at, &h, sizeof(h));
 		program_fill(at + sizeof(h), h.bytes - (uint32_t)sizeof(h),
 			     h.number);
@@ -64,6 +128,7 @@ static void answer(struct server *s)
 static void drop(struct server *s)
 {
 	end_unqueue(&s->e);
+	end_token(s, false);
 	s->next = s->owed = s->sent = s->busy = 0;
 }
 
@@ -104,7 +169,7 @@ static bool completed(struct server *s, const struct unic_wc *wc)
 		sent(s, wc);
 		return true;
 	}
-	take(s, (uint32_t)wc->wr_id - END_WR, wc->byte_len);
+	take(s, wc);
 	end_receive(&s->e, (uint32_t)wc->wr_id - END_WR);
 	return true;
 }
@@ -199,6 +264,8 @@ static void serve(struct server *s)
 			hear(s, &ev);
 			idle = false;
 		}
+		if (s->e.gone)
+			end_token(s, false);
 		if (end_renew(&s->e) && !unic_ctx_lost(s->e.ctx))
 			program_sleep(s->e.a, MS);
 		answer(s);
