@@ -106,6 +106,12 @@ struct unic_qp {
 	void *user;
 };
 
+/** unic_cq_overran() - CQ_ERROR of @cq is delivered. evt_lock held. */
+static inline void unic_cq_overran(struct unic_cq *cq)
+{
+	__atomic_store_n(&cq->overrun, true, __ATOMIC_RELEASE);
+}
+
 #define UNIC_TOLD_UP	1u /* CONNECTED, or unic_connect() returned */
 #define UNIC_TOLD_DOWN	2u /* DISCONNECTED */
 #define UNIC_TOLD_ERROR 4u /* QP_ERROR */

@@ -59,7 +59,7 @@ bool program_later(struct actor *a, int err, int tries)
 
 void program_broken(struct actor *a, const char *what, uint32_t status)
 {
-	if (a->calm && a->cut == UNIC_QP_CUT_REPLAY)
+	if (a->calm && !a->plain && a->cut == UNIC_QP_CUT_REPLAY)
 		sim_fail("program", "%s: %s, status %u (%s)",
 			 process_name(&a->p), what, status,
 			 unic_wc_status_str(status));
@@ -163,6 +163,8 @@ static int register_mem(struct end *e)
 		.length = MEM_BYTES,
 		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE |
 			  UNIC_MR_REMOTE_READ,
+		.mr_class = e->a->plain ? UNIC_CLASS_RDMA
+					: UNIC_CLASS_MESSAGING,
 		.flags = UNIC_MR_WAIT,
 		.timeout_us = 300000,
 	};

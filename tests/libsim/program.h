@@ -36,6 +36,8 @@ struct actor {
 	uint32_t done;
 	uint8_t cut; /* enum unic_qp_cut */
 	bool kept;   /* its objects outlive resets (unic_recover()) */
+	bool plain;  /* memory of no class of its own: receives in a region
+		      * that goes wait for a message */
 	bool calm;   /* nothing fails in this run, but that entries are taken */
 	bool stop;   /* it is to leave */
 	bool left;

@@ -38,7 +38,7 @@ struct fault {
 struct plan {
 	struct scenario s; /* its params, odds and ports */
 	uint32_t actors, faults;
-	bool calm;
+	bool calm, plain;
 	struct {
 		uint8_t role, node, peer, cut;
 		bool kept;
@@ -109,6 +109,7 @@ static void make_plan(uint64_t seed)
 	if (sim_below(&r, 3))
 		add_actor(ROLE_HOG, 1, 0, 0, 0);
 	make_faults(&r);
+	plan.plain = !sim_below(&r_kept, 4);
 	if (sim_below(&r, 2)) {
 		memset(&plan.s.odds, 0, sizeof(plan.s.odds));
 		plan.calm = !plan.faults;
@@ -356,6 +357,7 @@ static void set_up(void)
 		a->kept = plan.actor[i].kept;
 		a->goal = plan.actor[i].goal;
 		a->calm = plan.calm;
+		a->plain = plan.plain;
 		start(a);
 	}
 }
