@@ -260,6 +260,7 @@ bool fiber_block(const void *on, uint64_t until_ns)
 	f->woken = false;
 	f->state = BLOCKED;
 	f->ticket = 0;
+	process_rests(f->proc);
 	if (until_ns != FIBER_ALWAYS)
 		schedule(f, until_ns);
 	go_home(f);

@@ -44,6 +44,9 @@ void process_kill(struct process *p);
  * them, because another process runs next. */
 void process_load(struct process *p);
 void process_store(struct process *p);
+/** process_rests() - a thread of @p is about to sleep: if a NIC that sleeps has doorbell
+ * words of @p, it must have been rung. */
+void process_rests(struct process *p);
 /** process_name() - for the log. */
 const char *process_name(const struct process *p);
 
