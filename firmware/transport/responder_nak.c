@@ -84,7 +84,8 @@ void unic_responder_refused_again(struct unic_transport *nic,
 {
 	bool sent = qp->rsp.nak_sent;
 
-	if (!UNIC_FORGIVE_READS || err == -UNIC_EEVICTED || err == -UNIC_EMISS) {
+	if (!UNIC_FORGIVE_READS || err == -UNIC_EEVICTED ||
+	    err == -UNIC_EMISS) {
 		unic_responder_refused(nic, qp, psn, err);
 		return;
 	}
