@@ -53,20 +53,13 @@ uint64_t process_range(struct process *p, uint64_t lo, uint64_t hi)
 /* From the write of a word to the poll of the NIC that was rung, at most. */
 #define RUNG_NS (30 * US)
 
-/* Bells are lost or late in some runs. */
-static bool bells_are_good(void)
-{
-	return !world->odds.bell_lost && !world->odds.bell_late;
-}
-
 static void must_be_rung(void *ctx, uint64_t slot)
 {
 	struct process *p = ctx;
 	const struct node *n = world->node[p->node];
 
 	if (p->there && n->owner[slot] && n->owner_pid[slot] == p->pid &&
-	    bells_are_good() && wakes_unread(n, (uint32_t)slot) &&
-	    n->nic_due > sim_now() + RUNG_NS)
+	    wakes_unread(n, (uint32_t)slot) && n->nic_due > sim_now() + RUNG_NS)
 		sim_fail("wakes", "%s: nic %u sleeps, and was not rung",
 			 process_name(p), n->id);
 }
@@ -76,9 +69,9 @@ void process_rests(struct process *p)
 	const struct node *n = world->node[p->node];
 	uint32_t i;
 
-	for (i = 0; i < WORLD_SLOTS; i++)
+	for (i = 0; p->bells && i < WORLD_SLOTS; i++)
 		if (n->owner[i] && n->owner_pid[i] == p->pid &&
-		    bells_are_good() && wakes_unread(n, i))
+		    wakes_unread(n, i))
 			sim_at(sim_now() + RUNG_NS, must_be_rung, p, i);
 }
 

@@ -20,6 +20,7 @@ struct page;
 struct process {
 	uint32_t index, node, pid;
 	uint32_t life;
+	bool bells; /* none is lost or late in this run */
 	bool there; /* it was started, and has not ended */
 	struct sim_rng rng;
 	uint8_t *variables; /* of libunic, while another process runs */

@@ -351,6 +351,7 @@ static void set_up(void)
 
 		process_init(&a->p, i, plan.actor[i].node);
 		a->p.user = a;
+		a->p.bells = !plan.s.odds.bell_lost && !plan.s.odds.bell_late;
 		a->role = plan.actor[i].role;
 		a->peer = plan.actor[i].peer;
 		a->cut = plan.actor[i].cut;
