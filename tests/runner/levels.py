@@ -123,6 +123,7 @@ GROUPS = {
         level("flash, by OpenOCD over a model", "tests/flash/test_choose.py",
               "tests/flash/test_console.py", "tests/flash/test_flash.py", **WAITS),
         level("what is installed, seen from outside", "tests/install/test_install.py", **WAITS),
+        level("labs: unsolved and solved", "tests/labs/test_labs.py", **WAITS),
         level("parts: board, bus, wire, driver", *qemu(
             "hal_selftest.py", "test_cortexm.py", "test_mps2.py",
             "test_line.py", "test_tty.py", "test_template.py", "test_debug.py",

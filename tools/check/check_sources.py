@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-ROOTS = ["abi", "examples", "firmware", "hal", "host_driver", "qemu", "tests"]
+ROOTS = ["abi", "docs/labs", "examples", "firmware", "hal", "host_driver", "qemu", "tests"]
 SPDX = "SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause"
 SOURCES = (".c", ".S")
 WITH_SPDX = SOURCES + (".h", ".py", ".sh", ".mk", ".ld")
