@@ -122,7 +122,8 @@ GROUPS = {
               "tests/board_model/test_tm4c.py", **WAITS),
         level("flash, by OpenOCD over a model", "tests/flash/test_choose.py",
               "tests/flash/test_console.py", "tests/flash/test_flash.py", **WAITS),
-        level("what is installed, seen from outside", "tests/install/test_install.py", **WAITS),
+        level("what is installed, seen from outside", "tests/install/test_install.py",
+              "tests/install/test_examples.py", **WAITS),
         level("labs: unsolved and solved", "tests/labs/test_labs.py", **WAITS),
         level("parts: board, bus, wire, driver", *qemu(
             "hal_selftest.py", "test_cortexm.py", "test_mps2.py",
