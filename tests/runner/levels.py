@@ -55,7 +55,7 @@ GROUPS = {
               "tests/runner/test_abi.py", "tests/runner/test_peer.py",
               "tests/runner/test_version.py", "tests/runner/test_figures.py",
               "tests/runner/test_coverage.py",
-              "tests/mutation/test_mutants.py",
+              "tests/mutation/test_mutants.py", "make -s docs",
               "tests/abi/test_vectors.py", "tests/abi/test_dissector.py", jobs=2)],
     "unit": [level("unit host", "$(UNIT_PROGS)", **BUSY)],
     "corpora": [
@@ -123,7 +123,7 @@ GROUPS = {
         level("flash, by OpenOCD over a model", "tests/flash/test_choose.py",
               "tests/flash/test_console.py", "tests/flash/test_flash.py", **WAITS),
         level("what is installed, seen from outside", "tests/install/test_install.py",
-              "tests/install/test_examples.py", **WAITS),
+              "tests/install/test_examples.py", "tests/docs/test_site.py", **WAITS),
         level("labs: unsolved and solved", "tests/labs/test_labs.py", **WAITS),
         level("parts: board, bus, wire, driver", *qemu(
             "hal_selftest.py", "test_cortexm.py", "test_mps2.py",
