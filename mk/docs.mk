@@ -10,5 +10,8 @@ docs: release ## install: the documentation as a site, in build/docs/html; a war
 		&& echo "$@: ok"
 docs-test: ## install: what the site says is typed: each command of tutorial, how-to and README, run
 	@tests/docs/test_site.py && echo "$@: ok"
+# Runs the demo in a terminal that is recorded.
+picture: programs build-soft ## install: record docs/demo.svg, the picture of README.md
+	@tools/docs/terminal.py --out docs/demo.svg --columns 110 make BOARD=soft demo > /dev/null && echo "$@: ok"
 diagrams: ## install: draw the diagrams of the documents, docs/site/*.svg
 	@tools/docs/diagrams.py && echo "$@: ok"

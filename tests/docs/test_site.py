@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """The documentation site: each command of the tutorial and of the how-to, run in order by
 one shell for each page, with what is installed; and what the pages say that it prints. The
-diagrams are what their program draws.
+block "One adapter, by hand" of README.md, pasted. The diagrams are what their program draws; a terminal is
+recorded.
 
 A block ```sh is what somebody types, a block ```text behind it what is printed then: its
 lines stand there in this order, with other numbers perhaps, and "..." is anything.
@@ -123,10 +124,35 @@ def pages():
                              for p in glob.glob(SITE + "/tutorial/*.md"))]
 
 
+def by_hand(it):
+    """The block of the README, as it stands there, by a shell in the root of the tree. The
+    NIC is a process, as its remark says, so that no QEMU is needed."""
+    text = re.search(r"^One adapter, by hand:\n\n((?:    .*\n)+)", read(ROOT + "/README.md"), re.M)[1]
+    script = re.sub(r"^    ", "", text, flags=re.M)
+    script = script.replace("qemu/run_nic.py ", "qemu/run_nic.py --board soft ")
+    with tempfile.TemporaryDirectory(prefix="unic-site-", dir="/tmp") as folder:
+        code, said = run_shell(it, f"cd {ROOT}\nset -eu\nexport TMPDIR={folder}\n" + script, folder)
+    assert code == 0 and re.search(r"unic-hog +live +1024", said), (code, said)
+
+
 def diagrams(_):
     done = subprocess.run([ROOT + "/tools/docs/diagrams.py", "--check"], check=False,
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def terminal(_):
+    """A recording plays what was on the screen; its last screen needs no player."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = folder + "/terminal.svg"
+        argv = [ROOT + "/tools/docs/terminal.py", "--out", out, "sh", "-c"]
+        subprocess.run([*argv, r"printf 'wait <1>'; sleep 0.5; printf '\r\033[Kdone <2>\n'"], check=True)
+        shown = read(out)
+        assert re.search(r'visibility="hidden"[^>]*>wait &lt;1&gt;<set [^>]*to="visible"', shown), shown
+        assert re.search(r'<text (?![^>]*hidden)[^>]*>done &lt;2&gt;', shown), shown
+        os.remove(out)
+        assert subprocess.run([*argv, "exit 3"], check=False).returncode == 3
+        assert not os.path.exists(out)
 
 
 def main():
@@ -136,7 +162,7 @@ def main():
     args = p.parse_args()
     it = test_install.Installed()
     tests = {page: lambda it, page=page: try_page(it, page, args.show) for page in pages()}
-    tests["diagrams"] = diagrams
+    tests |= {"by hand": by_hand, "diagrams": diagrams, "terminal": terminal}
     tests = {name: t for name, t in tests.items() if args.only in name}
     failed = 0
     for name, test in tests.items():
