@@ -273,6 +273,19 @@ static uint32_t writes(uint32_t batch, uint32_t len)
 	return n;
 }
 
+/* One request of 8 bytes, from the doorbell to its completion. */
+static uint32_t one(uint8_t opcode)
+{
+	uint32_t n;
+
+	rig_recv(&b, &qb, 1, &mb, 4096, 8);
+	rig_poll(&b);
+	rig_send(&a, &qa, opcode, 0, &ma, 0, 8, mb.iova, mb.stag);
+	MEASURE(n, pump());
+	take(1);
+	return n;
+}
+
 /* Polls until the link has noticed that the other port sends. */
 static void warm(void)
 {
@@ -294,6 +307,9 @@ static void paths(uint32_t copy_4096)
 	warm();
 	report("write8_batch8_each", (writes(8, 8) + 7) / 8);
 	report("write8_alone", writes(1, 8));
+	report("read8_alone", one(UNIC_WR_READ));
+	report("atomic8_alone", one(UNIC_WR_FETCH_ADD));
+	report("send8_alone", one(UNIC_WR_SEND));
 	kib4 = writes(1, 4096);
 	kib8 = writes(1, 8192);
 	kib16 = writes(1, 16384);
