@@ -193,10 +193,9 @@ struct unic_holder_mad {
 	unic_be32 remote_comm; /* the receiver's */
 	unic_be32 kind;	       /* enum unic_ctl_held */
 	unic_be32 number;      /* the STag, or the index of the token */
-	unic_be32
-		grace_us; /* INVALIDATE: the rest of the grace, at least 1; 0: it ended */
-	unic_be32 ipv4;	   /* DELEGATE: address of the new holder */
-	unic_be32 qpn;	   /* DELEGATE: number of its queue pair */
+	unic_be32 grace_us;    /* INVALIDATE: left, at least 1; 0: it ended */
+	unic_be32 ipv4;	       /* DELEGATE: address of the new holder */
+	unic_be32 qpn;	       /* DELEGATE: number of its queue pair */
 	unic_be32 status;  /* DELEGATED: enum unic_status, unic_ctl_status */
 	uint8_t rsvd[196]; /* 0; not looked at */
 };

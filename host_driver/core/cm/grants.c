@@ -82,7 +82,7 @@ static void end_hold(struct unic_host *host, struct unic_hold *h)
 	}
 }
 
-/* What is left of a grace until @until_ns: 1 at least, because 0 says that the region
+/* Returns the microseconds of a grace until @until_ns, at least 1: 0 says that the region
  * has ended, and a NIC may end it later than at its deadline. */
 static uint32_t left_us(uint64_t until_ns, uint64_t now)
 {
@@ -91,7 +91,7 @@ static uint32_t left_us(uint64_t until_ns, uint64_t now)
 	return left > UINT32_MAX ? UINT32_MAX : left ? (uint32_t)left : 1;
 }
 
-/* Ask the holder @h, whose region may be used for @grace_us more, or has ended: 0. */
+/* Ask the holder @h, whose region may be used for @grace_us more. 0: it has ended. */
 static void send_invalidate(struct unic_host *host, struct unic_hold *h,
 			    uint32_t grace_us, uint64_t now)
 {

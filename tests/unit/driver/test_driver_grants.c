@@ -835,8 +835,8 @@ static void holder_is_told_of_an_end(void **state)
 	fake_delete(f);
 }
 
-/* The notice of a region is open until the NIC says that it ended, which may be after
- * the deadline: only then a holder is told that no time is left. */
+/* The notice of a region is open until the NIC says that the region ended, which may be
+ * after the deadline. The driver tells holders then, and not before, that no time is left. */
 static void no_time_is_left_when_the_region_has_ended(void **state)
 {
 	struct unic_evt_mr evt;
@@ -861,7 +861,8 @@ static void no_time_is_left_when_the_region_has_ended(void **state)
 	fake_delete(f);
 }
 
-/* A NIC may say any deadline: one that no 32 bits hold is told as the longest grace. */
+/* A NIC may name any deadline. The driver tells one that 32 bits do not hold as the
+ * longest grace that they do. */
 static void grace_without_an_end_is_told(void **state)
 {
 	struct unic_grants_msg q;
