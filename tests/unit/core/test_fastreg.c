@@ -219,16 +219,23 @@ static void what_was_registered_is_not_flushed(void **state)
 	assert_false(rig_cqe(&rb, &qb, &cqe));
 }
 
-/* A region of residency @residency over the pages of form_mb[0], which holds no entry. */
-static void reg_without_entries(uint8_t residency, struct rig_mr *out)
+/* A region of residency @residency and @pages pages, those of form_mb[0] again and again,
+ * which holds no entry. */
+static void reg_pages(uint8_t residency, uint32_t pages, struct rig_mr *out)
 {
 	uint32_t page = (uint32_t)(form_mb[0].mem - rb.port.window[0]) / PAGE;
 	uint32_t i;
 
-	for (i = 0; i < 3; i++)
-		rig_table(&rb, i, 0, page + i);
-	assert_int_equal(rig_reg_cached(&rb, form_pb, 3, residency, 0, out), 0);
+	for (i = 0; i < pages; i++)
+		rig_table(&rb, i, 0, page + i % 3);
+	assert_int_equal(rig_reg_cached(&rb, form_pb, pages, residency, 0, out),
+			 0);
 	assert_int_equal(rb.nic.mrs.mr[out->mr].n_pages, 0);
+}
+
+static void reg_without_entries(uint8_t residency, struct rig_mr *out)
+{
+	reg_pages(residency, 3, out);
 }
 
 static const uint8_t *listed(uint32_t off)
@@ -287,6 +294,47 @@ static void pages_without_entries_are_loaded(void **state)
 	form_assert_bytes(&f, 3 * PAGE - 1000, listed);
 	assert_int_equal(rig_dereg(&rb, &of), 0);
 	assert_int_equal(form_access_b(&f, RW, 0, 1, &p), -UNIC_EEVICTED);
+}
+
+static const uint8_t *of_three_regions(uint32_t off)
+{
+	static const uint8_t page[] = { 1, 2, 0, 2 };
+
+	return off < PAGE ? form_mb[1].mem + PAGE + off
+			  : form_mb[0].mem + page[off / PAGE - 1] * PAGE +
+				    off % PAGE;
+}
+
+/* Runs of a resident region, of pages in two groups of a list, and of another list are
+ * loaded in their order, each group by one read. */
+static void runs_of_three_regions(void **state)
+{
+	struct rig_mr of, other, f;
+	struct unic_sge e[3];
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	reg_pages(UNIC_TABLE, 10, &of);
+	reg_pages(UNIC_TABLE, 10, &other);
+	e[0] = form_piece(&form_mb[1], PAGE, PAGE);
+	e[1] = form_piece(&of, 7 * PAGE, 3 * PAGE);
+	e[2] = form_piece(&other, 8 * PAGE, PAGE);
+	form_alloc_ok(UNIC_FORM_FAST, 5, &f);
+	assert_int_equal(
+		form_post_make(UNIC_WR_REG_MR, &f, 1, RW, 0x7000, e, 3).status,
+		0);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 5);
+	assert_int_equal(rig_count(&rb, table_reads), 3);
+	form_assert_bytes(&f, 5 * PAGE, of_three_regions);
+	/* the first of two runs has no page */
+	assert_int_equal(form_local_inv(f.stag).status, 0);
+	rig_words(&rb)[7] = unic_to_le64(0);
+	assert_int_equal(form_post_make(UNIC_WR_REG_MR, &f, 2, RW, 0x7000,
+					&e[1], 2)
+				 .detail,
+			 UNIC_WD_PAGE);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 0);
 }
 
 /* What is no page of the list, and what is no list: refused, and nothing is loaded. */
@@ -384,6 +432,7 @@ int main(void)
 		TEST(runs_that_end_at_2_to_the_64),
 		TEST(what_was_registered_is_not_flushed),
 		TEST(pages_without_entries_are_loaded),
+		TEST(runs_of_three_regions),
 		TEST(pages_that_nobody_has),
 		TEST(only_fast_registrations_have_pages),
 		TEST(words_that_come_later),

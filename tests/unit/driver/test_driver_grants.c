@@ -1451,6 +1451,203 @@ static void nic_that_does_not_name_forms(void **state)
 	fake_delete(f);
 }
 
+/* An event of region @mr that the driver takes before the NIC answers a command. */
+static void event_at_once(struct fake *f, uint32_t mr, uint8_t type,
+			  uint32_t seq)
+{
+	struct unic_evt_mr evt = notice(mr, type);
+
+	evt.hdr.epoch = unic_to_le32(f->epoch);
+	evt.seq = unic_to_le32(seq);
+	evt.grace_us = unic_to_le32(20000);
+	put_event(f, &evt);
+	unic_host_poll(f->host);
+}
+
+/* The answer comes when the region has ended, or its owner has left, or for a notice
+ * before the one that is open: it says nothing of that. */
+static void forms_of_a_notice_that_is_over(void **state)
+{
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr, form, over, first;
+	struct fake *f;
+
+	(void)state;
+	for (over = 0; over < 3; over++) {
+		f = exporter_of_form(&a, &b, &mr, &form);
+		assert_int_equal(grant(f, form, &b), 0);
+		event_at_once(f, mr, UNIC_EVT_NOTICE, 7);
+		if (over == 0)
+			event_at_once(f, mr, UNIC_EVT_EVICTED, 7);
+		else if (over == 1)
+			unic_host_client_gone(f->host, &f->client);
+		else
+			event_at_once(f, mr, UNIC_EVT_NOTICE, 8);
+		nic_step(f);
+		first = f->given[UNIC_CMD_MAD_SEND];
+		unic_host_poll(f->host); /* takes the answer */
+		assert_int_equal(f->given[UNIC_CMD_MAD_SEND], first);
+		settle(f);
+		assert_int_equal(f->given[UNIC_CMD_MR_FORMS],
+				 over == 2 ? 2 : 1);
+		assert_int_equal(told(f, &b, UNIC_HOLDER_INVALIDATE, &q),
+				 over == 2);
+		fake_delete(f);
+	}
+}
+
+/* The question has no memory, or none for its list, or is answered by an error: the grace ends at its
+ * deadline, and not before. */
+static void forms_that_are_not_found(void **state)
+{
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr, form, why;
+	struct fake *f;
+
+	(void)state;
+	for (why = 0; why < 3; why++) {
+		f = exporter_of_form(&a, &b, &mr, &form);
+		assert_int_equal(grant(f, form, &b), 0);
+		no_spare(f);
+		if (why < 2) /* the first is of NOTICE_ACK */
+			f->os.fail_alloc = why + 2;
+		else
+			f->answer[UNIC_CMD_MR_FORMS] = UNIC_ST_NO_MR;
+		notice_of(f, mr);
+		assert_int_equal(f->os.fail_alloc, 0);
+		assert_int_equal(f->given[UNIC_CMD_MR_FORMS], why == 2);
+		assert_false(told(f, &b, UNIC_HOLDER_INVALIDATE, &q));
+		assert_int_equal(region_state(f, mr), R_NOTIFIED);
+		assert_false(released(f));
+		fake_delete(f);
+	}
+}
+
+static struct unic_hold *hold_of(struct fake *f, uint32_t mr)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_HOLDS; i++)
+		if (f->host->held.hold[i].mr == mr)
+			return &f->host->held.hold[i];
+	return NULL;
+}
+
+/* The NIC's list has a bit for each index that a region may have: a form with a larger
+ * one, or of another process, is not looked up in it. */
+static void forms_that_no_list_has(void **state)
+{
+	struct unic_grants_msg q;
+	struct unic_region *r;
+	struct peer a, b;
+	uint32_t mr, form, other;
+	struct fake *f;
+
+	(void)state;
+	for (other = 0; other < 2; other++) {
+		f = exporter_of_form(&a, &b, &mr, &form);
+		assert_int_equal(grant(f, mr, &a), 0);
+		assert_int_equal(grant(f, form, &b), 0);
+		r = unic_obj_get(&f->host->objects, form, UNIC_OBJ_MR,
+				 UNIC_OBJ_ANYONE);
+		memset(f->listed, 0xff, sizeof(f->listed));
+		event_at_once(f, mr, UNIC_EVT_NOTICE, 7);
+		if (other)
+			hold_of(f, form)->owner = 1;
+		else
+			r->mr = UNIC_LIST_BYTES * 8;
+		settle(f);
+		assert_int_equal(f->given[UNIC_CMD_MR_FORMS], 1);
+		assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+		assert_false(told(f, &b, UNIC_HOLDER_INVALIDATE, &q));
+		fake_delete(f);
+	}
+}
+
+/* A form whose end the driver has seen, and has told nobody yet, keeps no grace. */
+static void form_that_is_evicted(void **state)
+{
+	struct unic_grants_msg q;
+	struct unic_region *r;
+	struct peer a, b;
+	uint32_t mr, form;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(grant(f, form, &b), 0);
+	r = unic_obj_get(&f->host->objects, form, UNIC_OBJ_MR, UNIC_OBJ_ANYONE);
+	r->state = R_EVICTED;
+	notice_of(f, mr);
+	assert_int_equal(f->given[UNIC_CMD_MR_FORMS], 0);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	answers_for(f, &a, &q);
+	assert_true(released(f));
+	r->state = R_ACTIVE;
+	fake_delete(f);
+}
+
+/* A grant of which nobody was asked ends with its connection, and no notice with it. */
+static void grant_that_ends_unasked(void **state)
+{
+	struct unic_ctl_obj d = { 0 };
+	struct unic_cm_msg dreq;
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr, form;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	form_is_behind(f, false);
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(grant(f, form, &b), 0);
+	notice_of(f, mr);
+	assert_int_equal(f->given[UNIC_CMD_MR_FORMS], 1);
+	dreq = (struct unic_cm_msg){ .type = UNIC_CM_DREQ,
+				     .tid = b.comm,
+				     .local_comm = b.comm,
+				     .remote_comm = b.ours,
+				     .qpn = b.qpn };
+	mad_from(f, b.ipv4, &dreq);
+	d.id = unic_to_le32(b.conn);
+	(void)request(f, UNIC_CTL_DISCONNECT, &d);
+	assert_null(hold_of(f, form));
+	assert_int_equal(f->given[UNIC_CMD_MR_FORMS], 1);
+	assert_false(released(f));
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	answers_for(f, &a, &q);
+	assert_true(released(f));
+	fake_delete(f);
+}
+
+/* The question is repeated at its time, and not at each look; when the notice is over, the
+ * holder of a region without forms is asked for nothing more. */
+static void questions_have_their_times(void **state)
+{
+	struct peer a, b;
+	uint32_t mr, sent;
+	uint64_t next;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	notice_of(f, mr);
+	sent = f->given[UNIC_CMD_MAD_SEND];
+	next = hold_of(f, mr)->again_ns;
+	f->host->held.next_ns = 0; /* another question is due */
+	assert_true(unic_grants_poll(f->host, next - 1) == next);
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], sent);
+	offer_for(f, mr, second_region(f, mr));
+	assert_int_equal(region_state(f, mr), R_ACTIVE);
+	pass(f, 5);
+	assert_true(hold_of(f, mr)->nonce == 0);
+	assert_int_equal(f->given[UNIC_CMD_MR_FORMS], 0);
+	fake_delete(f);
+}
+
 /* GRANT over a connection that is not up, of a region under notice, with an STag beside a
  * token, and of a past that says too much. */
 static void grants_that_say_too_much(void **state)
@@ -1644,6 +1841,12 @@ int main(void)
 		cmocka_unit_test(form_under_two_notices),
 		cmocka_unit_test(form_that_has_ended),
 		cmocka_unit_test(nic_that_does_not_name_forms),
+		cmocka_unit_test(forms_of_a_notice_that_is_over),
+		cmocka_unit_test(forms_that_are_not_found),
+		cmocka_unit_test(forms_that_no_list_has),
+		cmocka_unit_test(form_that_is_evicted),
+		cmocka_unit_test(grant_that_ends_unasked),
+		cmocka_unit_test(questions_have_their_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
