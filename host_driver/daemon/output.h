@@ -5,9 +5,9 @@
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
-/** output_end() - write out all that was printed, as the last act of main(). Returns
- * @status, or EX_IOERR with words on standard error where @status is 0 and something could
- * not be written (a disk that is full). */
-int output_end(const char *program, int status);
+/** output_watch() - have exit() write out all that was printed, also by --help. Where
+ * something could not be written (a disk that is full), exit() says so on standard error,
+ * and a status of 0 becomes EX_IOERR. Call it once, first in main(). */
+void output_watch(void);
 
 #endif /* OUTPUT_H */

@@ -391,7 +391,7 @@ int ctl_events(struct unic_conn *conn, bool json, const volatile int *stop)
 	while (!err && !*stop) {
 		err = look(&w, turn++);
 		if (fflush(stdout))
-			break; /* output_end() says why */
+			break; /* output_watch() says why */
 		nanosleep(&nap, NULL);
 	}
 	json_object_put(w.procs);

@@ -169,7 +169,7 @@ int ctl_trace_show(struct unic_conn *conn, bool json, bool follow,
 		for (i = 0; i < n; i++)
 			show_event(ctl_trace_object(&rec[i], &ring), json);
 		if (fflush(stdout))
-			break; /* output_end() says why */
+			break; /* output_watch() says why */
 		if (follow && !n)
 			nanosleep(&nap, NULL);
 	} while (!*stop && (n > 0 || (follow && !n)));

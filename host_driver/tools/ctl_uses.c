@@ -151,7 +151,7 @@ int ctl_refs(struct unic_conn *conn, FILE *out, const volatile int *stop)
 	while (n >= 0 && (!*stop || n)) {
 		n = follow_refs(conn, &ring, out);
 		if (fflush(out))
-			break; /* output_end() says why */
+			break; /* output_watch() says why */
 		if (!n && !*stop)
 			nanosleep(&nap, NULL);
 	}

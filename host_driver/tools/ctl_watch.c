@@ -71,7 +71,7 @@ int ctl_watch(struct unic_conn *conn, uint32_t interval_ms, uint32_t looks,
 			print_object(&s.now);
 		else
 			print_sample(&s.now, n % HEAD_LINES == 0);
-		/* output_end() says why what was printed did not arrive */
+		/* output_watch() says why what was printed did not arrive */
 		if (fflush(stdout) || (++n == looks && looks))
 			break;
 		nanosleep(&nap, NULL);

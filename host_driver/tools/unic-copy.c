@@ -224,6 +224,7 @@ int main(int argc, char **argv)
 	struct copy_peer p;
 	int err;
 
+	output_watch();
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.cmd == CMD_SERVE) {
 		sigaction(SIGTERM, &sa, NULL);
@@ -242,5 +243,5 @@ int main(int argc, char **argv)
 			*unic_last_error() ? unic_last_error()
 					   : strerror(-err));
 	copy_peer_close(&p);
-	return output_end("unic-copy", err ? 1 : 0);
+	return err ? 1 : 0;
 }

@@ -350,12 +350,13 @@ int main(int argc, char **argv)
 	static struct hog hog = { .chunk_entries = 32, .max = UINT32_MAX };
 	struct sigaction sa = { .sa_handler = hog_on_signal };
 
+	output_watch();
 	argp_parse(&argp, argc, argv, 0, NULL, &hog);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
 	if (run_hog(&hog)) {
 		fprintf(stderr, "unic-hog: %s\n", unic_last_error());
-		return output_end("unic-hog", 1);
+		return 1;
 	}
-	return output_end("unic-hog", 0);
+	return 0;
 }

@@ -462,6 +462,7 @@ int main(int argc, char **argv)
 {
 	static struct kio_options o; /* too large for the stack */
 
+	output_watch();
 	kio_args_parse(&o, argc, argv);
-	return output_end("unic-kio", run_command(&o) ? EXIT_FAILURE : 0);
+	return run_command(&o) ? EXIT_FAILURE : 0;
 }

@@ -399,6 +399,7 @@ int main(int argc, char **argv)
 	struct sigaction sa = { .sa_handler = perf_on_signal };
 	int err;
 
+	output_watch();
 	argp_parse(&argp, argc, argv, 0, NULL, &p);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
@@ -407,5 +408,5 @@ int main(int argc, char **argv)
 	if (err)
 		fprintf(stderr, "unic-perf: %s\n", unic_last_error());
 	lent_page_close(&p.page);
-	return output_end("unic-perf", err != 0);
+	return err != 0;
 }

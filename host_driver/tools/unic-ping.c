@@ -185,6 +185,7 @@ int main(int argc, char **argv)
 	struct sigaction sa = { .sa_handler = ping_on_signal };
 	int err;
 
+	output_watch();
 	argp_parse(&argp, argc, argv, 0, NULL, &p);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
@@ -195,5 +196,5 @@ int main(int argc, char **argv)
 	if (err)
 		fprintf(stderr, "unic-ping: %s\n", unic_last_error());
 	lent_page_close(&p.page);
-	return output_end("unic-ping", err != 0);
+	return err != 0;
 }

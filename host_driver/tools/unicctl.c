@@ -415,6 +415,7 @@ int main(int argc, char **argv)
 	const char *fault;
 	int status;
 
+	output_watch();
 	ctl_options_parse(&o, argc, argv);
 	cmd = find_command(o.args[0]);
 	fault = find_fault(cmd, &o);
@@ -428,5 +429,5 @@ int main(int argc, char **argv)
 		return status;
 	if (cmd->acts && o.json)
 		puts("{\"ok\":true}");
-	return output_end("unicctl", 0);
+	return 0;
 }

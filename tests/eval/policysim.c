@@ -287,6 +287,7 @@ int main(int argc, char **argv)
 	struct refs r;
 	int err;
 
+	output_watch();
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (refs_read(&r, o.trace, o.format, o.page, o.skip, why,
 		      sizeof(why))) {
@@ -295,5 +296,5 @@ int main(int argc, char **argv)
 	}
 	err = run_all(&r, &o);
 	refs_free(&r);
-	return output_end("unic-policysim", err ? 1 : 0);
+	return err ? 1 : 0;
 }

@@ -152,6 +152,8 @@ def test_nothing_to_serve(rig):
 def test_output_is_lost(rig):
     """What cannot be printed is an error."""
     with open("/dev/full", "wb") as full:
+        for program in ("unicctl", "unic-copy", "unic-hog", "unic-kio", "unic-ping", "unic-perf"):
+            assert "No space left" in ask(program, "--help", code=EX_IOERR, stdout=full)
         for words in (("ps",), ("stats", "--all"), ("info", "--json")):
             assert "No space left" in ask("unicctl", "--socket", rig.socket(0), *words,
                                           code=EX_IOERR, stdout=full)
@@ -159,7 +161,7 @@ def test_output_is_lost(rig):
         hog = subprocess.Popen([os.path.join(hosts.BIN, "unic-hog"), "--socket", rig.socket(0), "--max", "5"],
                                stdout=full, stderr=subprocess.PIPE, text=True)
         end = time.monotonic() + hosts.PATIENCE_S
-        while not any(p["held"] >= 5 and p["pid"] == hog.pid for p in rig.ctl(0, "ps")["procs"]):
+        while not any(p.get("held", 0) >= 5 and p["pid"] == hog.pid for p in rig.ctl(0, "ps")["procs"]):
             assert time.monotonic() < end, "it holds nothing"
             time.sleep(0.02)
         time.sleep(0.2)  # until it has said so
