@@ -19,12 +19,14 @@ SPEC = "docs/SPEC.md"
 
 def check(path, edit):
     """(exit code, what was said) when edit() has changed the text of a file."""
+    folder = os.path.dirname(path)
     with tempfile.TemporaryDirectory() as tree:
-        copied = ("abi", "docs")
-        for name in copied:
-            shutil.copytree(os.path.join(ROOT, name), os.path.join(tree, name))
-        for name in set(os.listdir(ROOT)) - {*copied, "build", ".git"}:
+        os.mkdir(os.path.join(tree, folder))
+        for name in set(os.listdir(ROOT)) - {folder, "build", ".git"}:
             os.symlink(os.path.join(ROOT, name), os.path.join(tree, name))
+        for name in set(os.listdir(os.path.join(ROOT, folder))) - {os.path.basename(path)}:
+            os.symlink(os.path.join(ROOT, folder, name), os.path.join(tree, folder, name))
+        shutil.copy(os.path.join(ROOT, path), os.path.join(tree, path))
         with open(os.path.join(tree, path), "r+", encoding="utf-8") as f:
             was = f.read()
             now = edit(was)

@@ -111,13 +111,19 @@ def backwards(path, other):
             else None)
 
 
-def symbols(path):
-    """(names that the object defines, names that it needs)"""
-    words = [line.split() for line in subprocess.run(
-        ["nm", path], capture_output=True, text=True, check=True
-    ).stdout.splitlines()]
-    return ({w[-1] for w in words if w[-2] in "BCDRSTVW"},
-            {w[-1] for w in words if w[-2] in "Uvw"})
+def symbols(paths):
+    """{object: (names that it defines, names that it needs)}"""
+    found = {path: (set(), set()) for path in paths}
+    said = subprocess.run(["nm", "-A", *paths], capture_output=True, text=True,
+                          check=True).stdout
+    for line in said.splitlines():
+        path, rest = line.split(":", 1)
+        kind, name = rest.split()[-2:]
+        if kind in "BCDRSTVW":
+            found[path][0].add(name)
+        elif kind in "Uvw":
+            found[path][1].add(name)
+    return found
 
 
 def objects(folder):
@@ -135,7 +141,8 @@ def calls_backwards(folder):
     """Names that an object needs of a room behind its own."""
     bad = set()
     for pairs in objects(folder).values():
-        names = {source: symbols(path) for source, path in pairs}
+        of = symbols([path for _, path in pairs])
+        names = {source: of[path] for source, path in pairs}
         owner = {name: source for source, (defined, _) in names.items()
                  for name in defined}
         for source, (_, needed) in names.items():

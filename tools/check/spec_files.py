@@ -33,12 +33,18 @@ def repository():
     return paths
 
 
+def ends(paths):
+    """The paths, and what stands behind each of their slashes."""
+    return {path[at:] for path in paths
+            for at in (0, *(m.end() for m in re.finditer("/", path)))}
+
+
 def is_there(name, paths):
+    """@paths: ends() of those of the repository."""
     if os.path.isabs(name):
         return False
     name = re.sub(r"^(?:\.\.?/)+", "", name)
-    return bool(fnmatch.filter(paths, name) or
-                fnmatch.filter(paths, "*/" + name))
+    return name in paths or ("*" in name and bool(fnmatch.filter(paths, name)))
 
 
 def names(lines):
@@ -53,7 +59,7 @@ def names(lines):
 
 def missing_files(lines):
     """Yields (line, words) for each name of a file that is not there."""
-    paths = repository()
+    paths = ends(repository())
     for number, name in names(lines):
         if not is_there(name, paths):
             yield number, f"{name} is not a file of the repository"
