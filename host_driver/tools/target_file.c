@@ -29,25 +29,20 @@ static void remove_part(int sig)
 	raise(sig); /* SA_RESETHAND: this ends the program */
 }
 
+/* Called with the signals blocked. */
 static void watch_part(const char *part)
 {
 	struct sigaction sa = { .sa_handler = remove_part,
 				.sa_flags = SA_RESETHAND };
 	struct sigaction old;
-	sigset_t set, before;
 	size_t i;
 
-	sigemptyset(&set);
-	for (i = 0; i < sizeof(endings) / sizeof(*endings); i++)
-		sigaddset(&set, endings[i]);
-	sigprocmask(SIG_BLOCK, &set, &before);
 	snprintf(open_part, sizeof(open_part), "%s", part);
 	for (i = 0; i < sizeof(endings) / sizeof(*endings); i++)
 		/* who ignores a signal, or has a use for it, goes on so */
 		if (!sigaction(endings[i], NULL, &old) &&
 		    old.sa_handler == SIG_DFL)
 			sigaction(endings[i], &sa, NULL);
-	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 /* The mode of a file that open() makes with 0666. */
@@ -72,6 +67,24 @@ static int open_part_of(struct target_file *t)
 		return -errno;
 	}
 	return 0;
+}
+
+/* A signal finds no new file, or one that it removes. */
+static int open_watched_part(struct target_file *t)
+{
+	sigset_t set, before;
+	size_t i;
+	int err;
+
+	sigemptyset(&set);
+	for (i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		sigaddset(&set, endings[i]);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	err = open_part_of(t);
+	if (!err)
+		watch_part(t->part);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return err;
 }
 
 int target_file_new(struct target_file *t, const char *path)
@@ -113,7 +126,7 @@ static int replace_regular(struct target_file *t, const struct stat *st)
 	snprintf(t->path, sizeof(t->path), "%s", real);
 	free(real);
 	t->mode = st->st_mode & 07777;
-	return open_part_of(t);
+	return open_watched_part(t);
 }
 
 int target_file_open(struct target_file *t, const char *path, const char *name)
@@ -131,13 +144,11 @@ int target_file_open(struct target_file *t, const char *path, const char *name)
 	if (err == -ENOENT && !lstat(t->path, &link))
 		return -ENOENT; /* a link to nothing */
 	if (err == -ENOENT)
-		err = open_part_of(t);
+		err = open_watched_part(t);
 	else if (!err && S_ISREG(st.st_mode))
 		err = replace_regular(t, &st);
 	else if (!err)
 		err = open_in_place(t, &st);
-	if (!err && t->part[0])
-		watch_part(t->part);
 	return err;
 }
 

@@ -38,6 +38,7 @@ PARTS_test_switch     = tests/unit/host/test_switch.c $(addprefix qemu/wire/,fau
 # Sockets get their name when somebody listens.
 PARTS_test_number     = tests/unit/host/test_number.c host_driver/daemon/number.c
 PARTS_test_run_dir    = tests/unit/host/test_run_dir.c host_driver/daemon/run_dir.c
+WRAP_test_target_file := --for-linker=--wrap=mkostemp
 WRAP_test_run_dir    := --for-linker=--wrap=listen
 # A terminal whose driver the test plays.
 PARTS_test_tty        = tests/unit/host/test_tty.c host_driver/serial/tty.c

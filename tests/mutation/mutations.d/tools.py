@@ -23,6 +23,8 @@ MUTATIONS = (
      "target: replaces a link", FILES),
     (TARGET, "\tt->mode = st->st_mode & 07777;\n", "", "target: forgets the mode", FILES),
     (TARGET, "\t\twatch_part(t->part);\n", "\t\t;\n", "target: a signal leaves a part", FILES),
+    (TARGET, "\tsigprocmask(SIG_BLOCK, &set, &before);\n", "\tsigprocmask(SIG_BLOCK, NULL, &before);\n",
+     "target: a signal leaves a part that was just made", FILES),
     (TARGET, "\t\t    old.sa_handler == SIG_DFL)", "\t\t    1)",
      "target: nohup does not help", FILES),
     (TARGET, "\tif (t->part[0]) {\n\t\tunlink(t->part);", "\tif (t->part[0]) {",

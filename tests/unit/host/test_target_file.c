@@ -229,6 +229,19 @@ static void nothing_can_be_made(void **state)
 	target_file_close(&t);
 }
 
+/* The new file is made when this signal comes; 0: none comes. */
+static int at_once;
+
+int __real_mkostemp(char *path, int flags);
+int __wrap_mkostemp(char *path, int flags)
+{
+	int fd = __real_mkostemp(path, flags);
+
+	if (at_once)
+		raise(at_once);
+	return fd;
+}
+
 /* A child that has written half of "a" when it gets signal @sig. Returns its status. */
 static int end_by(int sig)
 {
@@ -257,6 +270,12 @@ static void signals_leave_nothing(void **state)
 		/* who started this may ignore it */
 		signal(signals[i], SIG_DFL);
 		status = end_by(signals[i]);
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), signals[i]);
+		assert_int_equal(parts(), 0);
+		at_once = signals[i];
+		status = end_by(signals[i]);
+		at_once = 0;
 		assert_true(WIFSIGNALED(status));
 		assert_int_equal(WTERMSIG(status), signals[i]);
 		assert_int_equal(parts(), 0);
