@@ -25,9 +25,11 @@ kmod-sample: kmod ## linux: build the example of a module with memory of its own
 
 # In a folder of its own, because of other flags.
 kmod-lint: ## linux: sparse, W=1 and, if installed, checkpatch
+kmod-semantic: ## linux: the kernel's semantic patches, if Coccinelle is installed
+kmod-lint kmod-semantic:
 	@mkdir -p $(KMOD)-lint/host_driver && cp -rsf $(CURDIR)/abi $(KMOD)-lint && \
 		cp -rsf $(addprefix $(CURDIR)/host_driver/,core kio linux) $(KMOD)-lint/host_driver
-	@tools/check/kmod_lint.sh $(KERNEL) $(KMOD)-lint && echo "$@: ok"
+	@tools/check/kmod_lint.sh $(KERNEL) $(KMOD)-lint $(filter semantic,$(@:kmod-%=%)) && echo "$@: ok"
 
 # Where it runs is where it is installed, unless KERNEL= says otherwise.
 INSTALL_KERNEL := $(if $(filter-out file default,$(origin KERNEL)),$(KERNEL),$(shell uname -r))

@@ -57,6 +57,7 @@ RUNS = {
     "tsan": "make tsan",
     "valgrind": "make valgrind",
     "faults": "make faults",
+    "kmod-semantic": "make kmod-semantic",
     "vm-check": "make vm-check",
     "vm-blk": "make vm-blk",
     "vm-endure": "make vm-endure",

@@ -3,10 +3,13 @@
 #
 # kmod_lint.sh KERNEL SOURCES - the Linux modules, the core and all in them: compiled
 # with W=1 and looked at by sparse, where every warning is an error; then the
-# kernel's checkpatch.pl and, with Coccinelle (spatch), its semantic patches, both from
-# a Debian package linux-source-*. CHECKPATCH= names another checkpatch.pl.
+# kernel's checkpatch.pl, from a Debian package linux-source-*. CHECKPATCH= names another
+# checkpatch.pl.
+#
+# kmod_lint.sh KERNEL SOURCES semantic - instead, the kernel's semantic patches, from the
+# same package, by Coccinelle (spatch).
 set -eu
-kernel=$1 work=$2 build=/lib/modules/$1/build
+kernel=$1 work=$2 what=${3:-} build=/lib/modules/$1/build
 cd "$(dirname "$0")/../.."
 
 compile()
@@ -76,10 +79,20 @@ coccicheck()
 
 # checkpatch keeps words that it has seen in the tree
 trap 'rm -f .checkpatch-camelcase.git.*' EXIT
+if [ "$what" = semantic ]; then
+	find_checkpatch >/dev/null
+	if ! command -v spatch >/dev/null || [ ! -d "$work/scripts/coccinelle" ]; then
+		echo "skipped: 1 coccicheck: coccinelle, or linux-source-*, is not installed"
+		exit 0
+	fi
+	found=$(coccicheck host_driver/linux/*.c)
+	[ -z "$found" ] || { echo "$found"; exit 1; }
+	exit 0
+fi
 compile
 script=$(find_checkpatch)
 if [ -z "$script" ]; then
-	echo "skipped: 2 checkpatch.pl and coccicheck: linux-source-* is not installed"
+	echo "skipped: 1 checkpatch.pl: linux-source-* is not installed"
 	exit 0
 fi
 bad=0
@@ -88,10 +101,4 @@ checkpatch "$linux" $(ls host_driver/linux/*.[ch] | grep -v unic_trace.h) || bad
 checkpatch "$trace" host_driver/linux/unic_trace.h || bad=1
 strict=
 checkpatch "$core" host_driver/core/*.[ch] host_driver/core/*/*.[ch] host_driver/kio/*.[ch] || bad=1
-if ! command -v spatch >/dev/null || [ ! -d "$work/scripts/coccinelle" ]; then
-	echo "skipped: 1 coccicheck: coccinelle, or linux-source-*, is not installed"
-	exit $bad
-fi
-found=$(coccicheck host_driver/linux/*.c)
-[ -z "$found" ] || { echo "$found"; bad=1; }
 exit $bad
