@@ -25,11 +25,15 @@ static const char doc[] =
 	"  top                on a terminal: who holds the table, and what "
 	"happens;\n"
 	"                     q ends it\n"
-	"  watch              a line of that each --interval\n"
+	"  watch              entries held, waits, evictions, bytes: a line "
+	"each\n"
+	"                     --interval\n"
 	"  events             what happens, a line each: processes, waits, "
 	"notices,\n"
 	"                     evictions, connections, link, resets\n"
-	"  metrics            all of that as OpenMetrics text, for Prometheus\n"
+	"  metrics            what stats, ps and histograms show, as "
+	"OpenMetrics\n"
+	"                     text, for Prometheus\n"
 	"  dump               all tables as they were at one instant\n"
 	"  uses               what regions are used for, as the NIC shows it\n"
 	"  trace              what the NIC did (--follow: and does; --groups:\n"
@@ -58,7 +62,8 @@ static const struct argp_option argp_options[] = {
 	  "Its name or number in `unicctl nics' (default: the first); as "
 	  "--socket PATH,NIC",
 	  0 },
-	{ "json", 'j', NULL, 0, "For programs", 0 },
+	{ "json", 'j', NULL, 0,
+	  "Print JSON, for programs; all but top and metrics", 0 },
 	{ "follow", 'f', NULL, 0, "trace: go on until interrupted", 0 },
 	{ "groups", 'g', "LIST", 0,
 	  "trace: record mr, evict, token, qp, wire, cmd, ref; all or none",
@@ -208,7 +213,7 @@ static bool is_taken(int key, const char *taken)
 		key = 'P';
 	else if (key >= OPT_LIMITS)
 		key = 'L';
-	return strchr("snj", key) || strchr(taken, key);
+	return strchr("sn", key) || strchr(taken, key);
 }
 
 const char *ctl_options_unused(const struct ctl_options *o, const char *taken)

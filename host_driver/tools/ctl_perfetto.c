@@ -381,9 +381,9 @@ int ctl_perfetto(struct unic_conn *conn, const char *path, bool follow,
 		int bad = ferror(w.out);
 
 		if ((fclose(w.out) || bad) && !err)
-			err = unic_fail(-EIO, "%s: %s", path,
-					errno ? strerror(errno)
-					      : "not written");
+			return unic_fail(-EIO, "%s: %s", path,
+					 errno ? strerror(errno)
+					       : "not written");
 	}
 	return err ? -1 : 0;
 }

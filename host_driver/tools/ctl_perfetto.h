@@ -21,7 +21,8 @@
  * (frame), uses of regions (reference) and all others (event) are instants. A reference has
  * key, size, process and importance among its args, as unic-policysim reads them.
  *
- * Times are microseconds of CLOCK_MONOTONIC. 0; -1 with words in unic_last_error().
+ * Times are microseconds of CLOCK_MONOTONIC. 0; -EIO (@path could not be written) or another
+ * negative number, with words in unic_last_error().
  */
 int ctl_perfetto(struct unic_conn *conn, const char *path, bool follow,
 		 const volatile int *stop);

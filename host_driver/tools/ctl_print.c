@@ -4,16 +4,19 @@
  */
 #include "ctl_print.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "unic_stats.h"
 
-#define COLUMNS_MAX	 32
-#define GAP		 2   /* between two columns */
-#define TERMINAL_COLUMNS 100 /* of a line on a terminal, at most */
+#define COLUMNS_MAX 32
+#define GAP	    2 /* between two columns */
+#define TERMINAL_COLUMNS \
+	80 /* of a terminal that does not say how many it has */
 
 struct column {
 	char key[32];
@@ -86,17 +89,26 @@ static void measure_columns(struct json_object *list, struct column *col, int n)
 	}
 }
 
+/* How wide a line may be: as wide as the terminal; elsewhere, as wide as it is. */
+static int room_for_line(void)
+{
+	struct winsize size = { 0 };
+
+	if (!isatty(STDOUT_FILENO))
+		return INT_MAX;
+	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	return size.ws_col ? size.ws_col : TERMINAL_COLUMNS;
+}
+
 /* Columns of a line of a part of a table: the first one of all, and those from @from on
- * that have room beside it; at least one. Return where the next part begins. */
-static int end_of_part(const struct column *col, int n, int from)
+ * that have @room beside it; at least one. Return where the next part begins. */
+static int end_of_part(const struct column *col, int n, int from, int room)
 {
 	int width = col[0].width, k = from;
 
-	if (!isatty(STDOUT_FILENO))
-		return n;
 	for (; k < n; k++) {
 		width += k ? GAP + col[k].width : 0;
-		if (k > from && width > TERMINAL_COLUMNS)
+		if (k > from && width > room)
 			break;
 	}
 	return k;
@@ -126,6 +138,7 @@ void ctl_print_table(struct json_object *list, const char *columns)
 {
 	struct column col[COLUMNS_MAX];
 	size_t i, rows = json_object_array_length(list);
+	int room = room_for_line();
 	int from, to, n;
 
 	if (!rows) {
@@ -135,7 +148,7 @@ void ctl_print_table(struct json_object *list, const char *columns)
 	n = choose_columns(list, columns, col);
 	measure_columns(list, col, n);
 	for (from = 0; from < n; from = to) {
-		to = end_of_part(col, n, from);
+		to = end_of_part(col, n, from, room);
 		if (from)
 			putchar('\n');
 		print_row(NULL, col, from, to);
@@ -151,7 +164,7 @@ void ctl_print_object(struct json_object *o)
 	struct json_object_iterator end = json_object_iter_end(o);
 
 	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it))
-		printf("%-14s %s\n", json_object_iter_peek_name(&it),
+		printf("%-18s %s\n", json_object_iter_peek_name(&it),
 		       json_object_get_string(
 			       json_object_iter_peek_value(&it)));
 }
@@ -173,6 +186,27 @@ static const char *describe_counter(const char *name)
 	return "";
 }
 
+static const char *driver_counter(const char *name)
+{
+	static const struct {
+		const char *name, *what;
+	} list[] = {
+		{ "commands", "commands sent to the NIC" },
+		{ "timeouts", "commands not answered" },
+		{ "bad_records", "records of the NIC refused" },
+		{ "upcalls", "upcalls written, all processes" },
+		{ "refused", "requests of processes refused" },
+		{ "audits", "promises the provider did not keep" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		if (!strcmp(list[i].name, name))
+			return list[i].what;
+	}
+	return "";
+}
+
 static void print_part(const char *part, struct json_object *values, bool all)
 {
 	struct json_object_iterator it = json_object_iter_begin(values);
@@ -181,12 +215,13 @@ static void print_part(const char *part, struct json_object *values, bool all)
 	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it)) {
 		const char *key = json_object_iter_peek_name(&it);
 		struct json_object *v = json_object_iter_peek_value(&it);
+		const char *what = strcmp(part, "nic") ? driver_counter(key)
+						       : describe_counter(key);
 
 		if (all || json_object_get_int64(v))
-			printf("%-6s %-18s %14s  %s\n", part, key,
-			       json_object_get_string(v),
-			       strcmp(part, "nic") ? ""
-						   : describe_counter(key));
+			printf("%-6s %-18s %14s%s%s\n", part, key,
+			       json_object_get_string(v), *what ? "  " : "",
+			       what);
 	}
 }
 

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /** ctl_print_table() - an array of objects with the same keys, in columns.
- * @columns: keys to show, separated by blanks; NULL: all. On a terminal a table that has
- * more than 100 columns of characters comes in parts, each with the first column. */
+ * @columns: keys to show, separated by blanks; NULL: all. A table that is
+ * wider than the terminal comes in parts, each with the first column. */
 void ctl_print_table(struct json_object *list, const char *columns);
 /** ctl_print_object() - one "key value" a line. */
 void ctl_print_object(struct json_object *o);

@@ -31,10 +31,11 @@
 #include "unic_stats.h"
 #include "where.h"
 
-/* The words of a command are wrong: EX_USAGE. */
-static bool misused;
+/* The exit status of a command that fails: EX_USAGE if its words are wrong, EX_IOERR if its
+ * output could not be written. */
+static int failure = EXIT_FAILURE;
 
-#define MISUSE(...) (misused = true, unic_fail(-EINVAL, __VA_ARGS__))
+#define MISUSE(...) (failure = EX_USAGE, unic_fail(-EINVAL, __VA_ARGS__))
 
 /* --------------------------------------------------------------- commands */
 
@@ -185,14 +186,24 @@ static int do_refs(struct unic_conn *conn)
 
 static int do_trace(struct unic_conn *conn, const struct ctl_options *o)
 {
+	if (o->refs && (o->perfetto || o->groups >= 0 || o->json))
+		return MISUSE("trace: --refs prints references as CSV, and "
+			      "nothing else");
+	if (o->perfetto && o->json)
+		return MISUSE("trace: --perfetto writes JSON of its own: "
+			      "leave out --json");
 	if (o->refs)
 		return do_refs(conn);
 	if (o->groups >= 0 && ctl_trace_set_groups(conn, o->groups))
 		return -1;
 	if (o->follow)
 		stop_on_signal();
-	if (o->perfetto)
-		return ctl_perfetto(conn, o->perfetto, o->follow, &stopped);
+	if (o->perfetto) {
+		int err = ctl_perfetto(conn, o->perfetto, o->follow, &stopped);
+
+		failure = err == -EIO ? EX_IOERR : failure;
+		return err;
+	}
 	return ctl_trace_show(conn, o->json, o->follow, &stopped);
 }
 
@@ -320,32 +331,32 @@ static const struct command {
 	int (*run)(struct unic_conn *conn, const struct ctl_options *o);
 	int args;	     /* behind its name, at most */
 	bool acts;	     /* prints no object */
-	const char *options; /* that it takes, besides -s, -n and -j */
+	const char *options; /* that it takes, besides -s and -n */
 } commands[] = {
-	{ "info", do_info, 0, false, "" },
-	{ "stats", do_stats, 0, false, "a" },
-	{ "ps", do_ps, 0, false, "" },
-	{ "mr", do_mr, 0, false, "" },
-	{ "tlb", do_tlb, 0, false, "" },
-	{ "tokens", do_tokens, 0, false, "" },
-	{ "qp", do_qp, 0, false, "" },
-	{ "cq", do_cq, 0, false, "" },
-	{ "trace", do_trace, 0, false, "fgrP" },
-	{ "crash", do_crash, 0, false, "" },
-	{ "uses", do_uses, 0, false, "" },
-	{ "params", do_params, 0, true, "u" },
-	{ "nics", do_nics, 0, false, "" },
-	{ "fault", do_fault, 2, true, "" },
-	{ "policy", do_policy, 1, true, "wqp" },
-	{ "rate", do_rate, 1, false, "RB" },
-	{ "limits", do_limits, 1, false, "L" },
-	{ "histograms", do_histograms, 0, false, "" },
-	{ "reset", do_reset, 0, true, "" },
+	{ "info", do_info, 0, false, "j" },
+	{ "stats", do_stats, 0, false, "ja" },
+	{ "ps", do_ps, 0, false, "j" },
+	{ "mr", do_mr, 0, false, "j" },
+	{ "tlb", do_tlb, 0, false, "j" },
+	{ "tokens", do_tokens, 0, false, "j" },
+	{ "qp", do_qp, 0, false, "j" },
+	{ "cq", do_cq, 0, false, "j" },
+	{ "trace", do_trace, 0, false, "jfgrP" },
+	{ "crash", do_crash, 0, false, "j" },
+	{ "uses", do_uses, 0, false, "j" },
+	{ "params", do_params, 0, true, "ju" },
+	{ "nics", do_nics, 0, false, "j" },
+	{ "fault", do_fault, 2, true, "j" },
+	{ "policy", do_policy, 1, true, "jwqp" },
+	{ "rate", do_rate, 1, false, "jRB" },
+	{ "limits", do_limits, 1, false, "jL" },
+	{ "histograms", do_histograms, 0, false, "j" },
+	{ "reset", do_reset, 0, true, "j" },
 	{ "metrics", do_metrics, 0, false, "" },
-	{ "dump", do_dump, 0, false, "" },
+	{ "dump", do_dump, 0, false, "j" },
 	{ "top", do_top, 0, false, "i" },
-	{ "watch", do_watch, 0, false, "ic" },
-	{ "events", do_events, 0, false, "" },
+	{ "watch", do_watch, 0, false, "jic" },
+	{ "events", do_events, 0, false, "j" },
 };
 
 static const struct command *find_command(const char *name)
@@ -405,7 +416,7 @@ static int run_ctl_command(const struct command *cmd,
 	if (!err)
 		return 0;
 	fprintf(stderr, "unicctl: %s\n", unic_last_error());
-	return misused ? EX_USAGE : 1;
+	return failure;
 }
 
 int main(int argc, char **argv)

@@ -357,10 +357,10 @@ def test_top(rig):
     assert "terminal" in said and "watch" in said, said
 
 
-def on_terminal(*argv):
-    """The lines that a program shows on a terminal."""
+def on_terminal(columns, *argv):
+    """The lines that a program shows on a terminal of that width; 0: which does not say it."""
     master, slave = pty.openpty()
-    termios.tcsetwinsize(slave, (24, 100))
+    termios.tcsetwinsize(slave, (24, columns))
     program = subprocess.Popen([os.path.join(hosts.BIN, argv[0]), *argv[1:]], stdin=subprocess.DEVNULL,
                                stdout=slave, stderr=slave)
     os.close(slave)
@@ -376,18 +376,25 @@ def on_terminal(*argv):
 
 
 def test_width_of_terminals(rig):
-    """What `unicctl` shows on a terminal has at most 100 columns, and all that it shows
-    elsewhere; into a pipe a row is one line."""
+    """A table of `unicctl` has at most as many columns as the terminal, and all that it has
+    elsewhere; into a pipe a row is one line. Nothing else has more than 100."""
     hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "5", show=False)
     try:
         hog.expect("holds 5")
         for words in (("ps",), ("mr",), ("tlb",), ("qp",), ("cq",), ("info",), ("stats", "--all"),
                       ("histograms",), ("trace",), ("uses",), ("nics",), ("dump",), ("events", "--help")):
-            shown = on_terminal("unicctl", "--socket", rig.socket(0), *words)
+            shown = on_terminal(100, "unicctl", "--socket", rig.socket(0), *words)
             assert max(map(len, shown)) <= 100, (words, max(shown, key=len))
+        for columns, most in ((0, 80), (80, 80), (60, 60), (300, 300)):
+            for words in (("ps",), ("mr",), ("nics",)):
+                shown = on_terminal(columns, "unicctl", "--socket", rig.socket(0), *words)
+                assert max(map(len, shown)) <= most, (columns, words, max(shown, key=len))
+        assert not [line for line in shown if line.endswith(" ")], shown
+        wide = on_terminal(300, "unicctl", "--socket", rig.socket(0), "ps")
+        assert sum("proc " in line for line in wide) == 1, wide
         piped = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "ps"],
                                capture_output=True, text=True, check=True).stdout.splitlines()
-        shown = on_terminal("unicctl", "--socket", rig.socket(0), "ps")
+        shown = on_terminal(80, "unicctl", "--socket", rig.socket(0), "ps")
     finally:
         hog.end()
     titles = piped[0].split()
@@ -655,7 +662,7 @@ def test_perfetto(rig):
     assert "No such file" in ask("unicctl", "--socket", rig.socket(0), "trace", "--perfetto",
                                  rig.path("nothing", "x"), code=1)
     assert "No space left" in ask("unicctl", "--socket", rig.socket(0), "trace", "--perfetto",
-                                  "/dev/full", code=1)
+                                  "/dev/full", code=EX_IOERR)
 
 
 def another_nic(rig):
@@ -724,12 +731,15 @@ def test_surplus_arguments(rig):
     passed over; nor is a word that is missing or wrong."""
     for words in (("ps", "all"), ("info", "0"), ("policy", "0", "1"), ("fault", "drop-rx", "0", "x"),
                   ("nothing",), ("ps", "--weight", "3"), ("trace", "--looks", "2"),
-                  ("info", "--perfetto", "x"), ("policy", "0", "--faults", "1")):
+                  ("info", "--perfetto", "x"), ("policy", "0", "--faults", "1"), ("metrics", "--json"),
+                  ("top", "--json")):
         said = ask("unicctl", "--socket", rig.socket(0), *words, code=EX_USAGE)
         assert words[0] in said and "--help" in said, (words, said)
     assert "takes no --weight" in ask("unicctl", "ps", "--weight", "3", code=EX_USAGE)
     for words in (("policy",), ("policy", "x", "--weight", "2"), ("policy", "0"), ("params",),
-                  ("fault", "now"), ("rate",), ("fault", "drop-rx")):
+                  ("fault", "now"), ("rate",), ("fault", "drop-rx"), ("trace", "--refs", "--perfetto", "x"),
+                  ("trace", "--refs", "--json"), ("trace", "--refs", "--groups", "all"),
+                  ("trace", "--perfetto", "x", "--json")):
         assert ask("unicctl", "--socket", rig.socket(0), *words, code=EX_USAGE), words
     assert ask("unicctl", "--socket", rig.socket(0), "policy", "200", "--weight", "2", code=1)
 
