@@ -53,7 +53,7 @@ uint64_t number_need(struct argp_state *state, const char *text, uint64_t min,
 	uint64_t v = 0;
 
 	if (number_parse(text, min, max, &v))
-		argp_error(state, "%s: a number from %llu to %llu is needed",
+		argp_error(state, "`%s': a number from %llu to %llu is needed",
 			   text, (unsigned long long)min,
 			   (unsigned long long)max);
 	return v;

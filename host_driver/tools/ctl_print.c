@@ -244,7 +244,8 @@ static void print_bar(struct json_object *bucket, long long most)
 	long long n = atoll(cell_text(bucket, "count"));
 	long long marks = (n * BAR_COLUMNS + most - 1) / (most ? most : 1);
 
-	printf("  %10s us  %10lld  ", cell_text(bucket, "from_us"), n);
+	printf("  %10s us  %10lld%s", cell_text(bucket, "from_us"), n,
+	       n ? "  " : "");
 	while (marks-- > 0)
 		putchar('#');
 	putchar('\n');

@@ -222,12 +222,17 @@ int lent_page_connect(struct lent_page *p, const char *peer,
 	uint32_t ipv4;
 	int err;
 
-	if (unic_parse_ipv4(peer, &ipv4))
-		return unic_fail(-EINVAL, "%s is no address", peer);
-	err = new_qp(p, qp);
+	err = unic_parse_ipv4(peer, &ipv4);
+	if (!err)
+		err = new_qp(p, qp);
 	if (!err)
 		err = unic_connect(*qp, ipv4, p->service, &param, CONNECT_MS,
 				   reply, &len);
+	if (err == -ECONNREFUSED)
+		return unic_fail(err,
+				 "%s rejected the connection; does `%s serve' "
+				 "run there?",
+				 peer, p->program);
 	if (err)
 		return err;
 	memcpy(&offer, reply, sizeof(offer));

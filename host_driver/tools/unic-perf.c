@@ -107,8 +107,9 @@ static void print_histogram(const struct durations *d)
 	for (i = 0; i < n; i++)
 		most = bucket[i] > most ? bucket[i] : most;
 	for (i = 0; i < n; i++) {
-		printf("  %10llu us  %10u  ",
-		       (unsigned long long)bucket_from_us(i), bucket[i]);
+		printf("  %10llu us  %10u%s",
+		       (unsigned long long)bucket_from_us(i), bucket[i],
+		       bucket[i] ? "  " : "");
 		for (k = 0; k < (bucket[i] * (uint64_t)BAR + most - 1) / most;
 		     k++)
 			putchar('#');
@@ -275,14 +276,16 @@ static const struct argp_option options[] = {
 	{ "operation", 'o', "write|read|send", 0, "What is measured (write)",
 	  0 },
 	{ "bytes", 'b', "BYTES,...", 0,
-	  "Of each, one size after the other, up to 64K (64; bandwidth: 64K)",
+	  "Of each request, up to 64K (64; bandwidth: 64K); several sizes "
+	  "are measured one after the other",
 	  0 },
-	{ "count", 'c', "N", 0, "So many of each size (1000; rate: 10000)", 0 },
+	{ "count", 'c', "N", 0, "Requests of each size (1000; rate: 10000)",
+	  0 },
 	{ "depth", 'd', "N", 0,
-	  "bandwidth, rate: so many at a time, up to 128 (32)", 0 },
-	{ "histogram", 'H', NULL, 0, "latency: with a histogram", 0 },
+	  "bandwidth, rate: requests under way at a time, up to 128 (32)", 0 },
+	{ "histogram", 'H', NULL, 0, "latency: print a histogram, too", 0 },
 	{ "quiet", 'q', NULL, 0, "serve: do not say who connects", 0 },
-	{ "json", 'j', NULL, 0, "A line for programs for each size", 0 },
+	{ "json", 'j', NULL, 0, "Print a line of JSON for each size", 0 },
 	{ 0 }
 };
 
@@ -311,12 +314,16 @@ static void parse_operation(struct argp_state *state, struct perf *p,
 
 static void parse_word(struct argp_state *state, struct perf *p, char *word)
 {
+	uint32_t ipv4;
+
 	if (state->arg_num == 0)
 		p->command = word;
 	else if (state->arg_num == 1 && strcmp(p->command, "serve") != 0)
 		p->peer = word;
 	else
 		argp_error(state, "%s is one word too many", word);
+	if (p->peer && unic_parse_ipv4(p->peer, &ipv4))
+		argp_error(state, "%s", unic_last_error());
 }
 
 static void check_words(struct argp_state *state, struct perf *p)

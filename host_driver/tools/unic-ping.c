@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * unic-ping - is a peer there, and how long does an RDMA READ or WRITE to it take? The
- * NIC of the peer answers; its program (unic-ping serve) only lends a page.
+ * NIC of the peer answers; its program (unic-ping serve) only lends memory.
  */
 #include <argp.h>
 #include <errno.h>
@@ -117,18 +117,19 @@ static int ping_peer(struct ping *p)
 static const struct argp_option options[] = {
 	{ "socket", 's', "PATH[,NIC]", 0, "Of unicd (default: $UNIC_SOCKET)",
 	  0 },
-	{ "count", 'c', "N", 0, "End after N of them (10)", 0 },
-	{ "interval", 'i', "MS", 0, "Between two of them (1000)", 0 },
-	{ "bytes", 'b', "BYTES", 0, "Of each, up to 64K (64)", 0 },
+	{ "count", 'c', "N", 0, "End after N requests (10)", 0 },
+	{ "interval", 'i', "MS", 0, "Between two requests (1000)", 0 },
+	{ "bytes", 'b', "BYTES", 0, "Of each request, up to 64K (64)", 0 },
 	{ "write", 'w', NULL, 0, "WRITE instead of READ", 0 },
-	{ "quiet", 'q', NULL, 0, "The sum only", 0 },
-	{ "json", 'j', NULL, 0, "The sum, for programs", 0 },
+	{ "quiet", 'q', NULL, 0, "Print the sum only", 0 },
+	{ "json", 'j', NULL, 0, "Print the sum as JSON, for programs", 0 },
 	{ 0 }
 };
 
 static error_t parse_ping_option(int key, char *arg, struct argp_state *state)
 {
 	struct ping *p = state->input;
+	uint32_t ipv4;
 
 	switch (key) {
 	case 's':
@@ -155,6 +156,8 @@ static error_t parse_ping_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (p->peer)
 			argp_error(state, "one peer, or serve");
+		if (strcmp(arg, "serve") != 0 && unic_parse_ipv4(arg, &ipv4))
+			argp_error(state, "%s", unic_last_error());
 		p->peer = arg;
 		return 0;
 	case ARGP_KEY_NO_ARGS:

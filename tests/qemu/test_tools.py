@@ -414,7 +414,7 @@ def test_ping(rig):
         assert done.returncode == code, (more, done)
         return done.stdout if code == 0 else done.stderr
 
-    assert "rejected" in run(code=1)
+    assert "rejected" in (why := run(code=1)) and "unic-ping serve" in why, why
     server = rig.start("ping", "unic-ping", "--socket", rig.socket(1), "serve", show=False)
     try:
         server.expect("ready")
@@ -441,7 +441,8 @@ def test_ping(rig):
         assert endless.returncode == 1 and "answered" in said and why, (said, why)
     finally:
         server.end()
-    assert "no address" in ask("unic-ping", "--socket", rig.socket(0), "10.0.0", code=1)
+    for program in (("unic-ping",), ("unic-perf", "latency")):
+        assert "10.0.0 is no IPv4 address" in ask(*program, "10.0.0", code=EX_USAGE), program
     ask("unic-ping", "--count", "0", "10.0.0.1", code=EX_USAGE)
 
 
@@ -468,6 +469,7 @@ def test_perf_latency(rig):
         shown = perf(rig, "latency", hosts.IP[1], "--count", "50", "--histogram").splitlines()
         assert shown[0] == "WRITE of 64 bytes, 50 times:" and "min" in shown[1], shown
         assert sum(int(line.split()[2]) for line in shown[2:]) == 50, shown
+        assert not any(line.endswith(" ") for line in shown), shown
         assert max(map(len, shown)) <= 100, shown
     finally:
         server.end()
@@ -476,7 +478,7 @@ def test_perf_latency(rig):
 def test_perf_flow(rig):
     """`unic-perf bandwidth` and `rate` move what they say they do, of each size, also with
     more messages than the server has receives."""
-    assert "rejected" in perf(rig, "rate", hosts.IP[1], code=1)
+    assert "`unic-perf serve'" in perf(rig, "rate", hosts.IP[1], code=1)
     server = rig.start("perf", "unic-perf", "--socket", rig.socket(1), "serve", show=False)
     try:
         server.expect("ready")

@@ -78,6 +78,8 @@ MUTATIONS = (
      "unicctl: rows are broken by the terminal", tools("width")),
     ("host_driver/tools/ctl_print.c", "\treturn size.ws_col ? size.ws_col : TERMINAL_COLUMNS;\n", "\treturn 100;\n",
      "unicctl: each terminal has 100 columns", tools("width")),
+    ("host_driver/tools/unic-ping.c", "\t\tif (strcmp(arg, \"serve\") != 0 && unic_parse_ipv4(arg, &ipv4))\n", "\t\tif (0 && unic_parse_ipv4(arg, &ipv4))\n",
+     "unic-ping: an address that is none is the peer's fault", tools("ping")),
     ("host_driver/tools/unicctl.c", "\tif (o->refs && (o->perfetto || o->groups >= 0 || o->json))\n", "\tif (0)\n",
      "unicctl: --refs passes over --perfetto", tools("surplus")),
     ("host_driver/tools/unicctl.c", "\t\tfailure = err == -EIO ? EX_IOERR : failure;\n", "",
