@@ -121,18 +121,20 @@ int run_place_dir(char out[RUN_PATH])
 	return 0;
 }
 
-int run_place_net(const char *name, char out[RUN_PATH])
+bool run_place_is_net(const char *name)
 {
-	char base[RUN_PATH];
 	size_t i;
 
 	for (i = 0; name[i]; i++)
 		if (!isalnum((unsigned char)name[i]) && !strchr("-_", name[i]))
-			break;
-	if (!i || name[i] || i > NAME_MAX_NET)
-		return fail_path(name, "the name of a net is letters, digits, "
-				       "- and "
-				       "_, 24 at most");
+			return false;
+	return i && i <= NAME_MAX_NET;
+}
+
+int run_place_net(const char *name, char out[RUN_PATH])
+{
+	char base[RUN_PATH];
+
 	if (make_base("nets", base))
 		return -1;
 	snprintf(out, RUN_PATH, "%.200s/%s", base, name);

@@ -8,13 +8,18 @@
 #ifndef RUN_PLACE_H
 #define RUN_PLACE_H
 
+#include <stdbool.h>
+
 #include "run_child.h"
 
 /** run_place_dir() - make the folder of a run, and remove those of runs that have ended.
  * 0, or -1 after a line on stderr. */
 int run_place_dir(char out[RUN_PATH]);
-/** run_place_net() - make the folder of net @name: letters, digits, - and _, 24 at most. 0,
- * or -1 after a line on stderr. */
+/** run_place_is_net() - true if a net may be called @name: letters, digits, - and _, 24 at
+ * most. */
+bool run_place_is_net(const char *name);
+/** run_place_net() - make the folder of net @name, which run_place_is_net(). 0, or -1 after a
+ * line on stderr. */
 int run_place_net(const char *name, char out[RUN_PATH]);
 /** run_place_remove() - remove @dir with all that is in it. */
 void run_place_remove(const char *dir);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * unic-run - runs a program that uses libibverbs, unchanged, on NICs of unic: those of
- * drivers that run, or one of its own for as long as the program lives.
+ * unic-run - runs a program, also one that uses libibverbs, unchanged, on NICs of unic: those
+ * of drivers that run, or one of its own for as long as the program lives.
  */
 #define _GNU_SOURCE
 #include <argp.h>
@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "run_host.h"
 #include "run_net.h"
 #include "run_place.h"
@@ -77,6 +78,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
+		if (!run_place_is_net(arg))
+			argp_error(state,
+				   "--net: letters, digits, - and _, 24 at "
+				   "most, not `%s'",
+				   arg);
 		o->net = arg;
 		return 0;
 	case 'd':
@@ -293,18 +299,22 @@ int main(int argc, char **argv)
 		argp_options,
 		parse_option,
 		"PROGRAM [ARGUMENT...]",
-		"unic-run - run a program of verbs (libibverbs) on unic\v"
+		"Run PROGRAM on a host with a NIC of its own, or on NICs "
+		"that run already. PROGRAM finds the first one by "
+		"$UNIC_SOCKET, or all as devices of verbs (libibverbs).\v"
 		"Examples, in two terminals:\n"
 		"  unic-run --net lab ibv_rc_pingpong -g 0\n"
 		"  unic-run --net lab ibv_rc_pingpong -g 0 localhost\n"
 		"The exit status is that of PROGRAM; 128 and its number, if a "
-		"signal ended it; 1, if it was not started.",
+		"signal ended it; 127 and 126, if it is not there or cannot be "
+		"run; 1, if its NIC is not there.",
 		NULL,
 		NULL,
 		NULL,
 	};
 	struct options o = { .net = NULL };
 
+	output_watch();
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
 		return 1;
 	return run(&o);
