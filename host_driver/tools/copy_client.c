@@ -375,8 +375,10 @@ static int connect_server(struct client *c)
 				   c->again ? 2000 : 10000, &reply, &len);
 	if (err == -ECONNREFUSED)
 		return unic_fail(err,
-				 "the server has no file %s, or cannot "
-				 "write it",
+				 "the peer rejected it: it %s %s, or no "
+				 "`unic-copy serve' runs there",
+				 c->job->what == COPY_GET ? "has no file"
+							  : "cannot write",
 				 c->job->name);
 	if (!err && len < offsetof(struct copy_hello, name))
 		err = copy_fail(-EPROTO, "the server answers something else");

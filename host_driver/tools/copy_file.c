@@ -4,15 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int print_file_error(const char *path, int err)
+#include "error.h"
+
+static int fail_file(const char *path, int err)
 {
-	fprintf(stderr, "unic-copy: %s: %s\n", path, strerror(err));
-	return -err;
+	return unic_fail(-err, "%s: %s", path, strerror(err));
 }
 
 static int init_digest(struct copy_file *f)
@@ -21,7 +21,7 @@ static int init_digest(struct copy_file *f)
 	f->sha = EVP_MD_CTX_new();
 	if (!f->sha || EVP_DigestInit_ex(f->sha, EVP_sha256(), NULL) != 1) {
 		copy_file_close(f);
-		return print_file_error("SHA-256", ENOMEM);
+		return fail_file("SHA-256", ENOMEM);
 	}
 	return 0;
 }
@@ -33,10 +33,11 @@ int copy_file_read(struct copy_file *f, const char *path)
 	memset(f, 0, sizeof(*f));
 	f->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (f->fd < 0)
-		return print_file_error(path, errno);
+		return fail_file(path, errno);
 	if (fstat(f->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		copy_file_close(f);
-		return print_file_error(path, EINVAL);
+		return unic_fail(-EINVAL, "%s: only plain files are sent",
+				 path);
 	}
 	f->size = (uint64_t)st.st_size;
 	return init_digest(f);
@@ -53,7 +54,7 @@ int copy_file_write(struct copy_file *f, const char *path, const char *name,
 	f->fd = f->target.fd;
 	f->written = true;
 	if (err)
-		return print_file_error(path, -err);
+		return fail_file(path, -err);
 	f->size = size;
 	return init_digest(f);
 }
@@ -63,14 +64,14 @@ int copy_file_get(struct copy_file *f, void *buf, size_t len)
 	size_t n = 0;
 
 	if (!f->sha)
-		return print_file_error("read behind the end", EPROTO);
+		return fail_file("read behind the end", EPROTO);
 	while (n < len) {
 		ssize_t got = read(f->fd, (char *)buf + n, len - n);
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return print_file_error("read", got ? errno : EIO);
+			return fail_file("read", got ? errno : EIO);
 		n += (size_t)got;
 	}
 	EVP_DigestUpdate(f->sha, buf, len);
@@ -83,14 +84,14 @@ int copy_file_put(struct copy_file *f, const void *buf, size_t len)
 	size_t n = 0;
 
 	if (!f->sha)
-		return print_file_error("written behind the end", EPROTO);
+		return fail_file("written behind the end", EPROTO);
 	while (n < len) {
 		ssize_t put = write(f->fd, (const char *)buf + n, len - n);
 
 		if (put < 0 && errno == EINTR)
 			continue;
 		if (put < 0)
-			return print_file_error("write", errno);
+			return fail_file("write", errno);
 		n += (size_t)put;
 	}
 	EVP_DigestUpdate(f->sha, buf, len);
@@ -112,7 +113,7 @@ int copy_file_keep(struct copy_file *f)
 	int err = target_file_keep(&f->target);
 
 	f->fd = -1;
-	return err ? print_file_error(f->target.path, -err) : 0;
+	return err ? fail_file(f->target.path, -err) : 0;
 }
 
 void copy_file_close(struct copy_file *f)

@@ -23,7 +23,7 @@ struct copy_file {
 };
 
 /** copy_file_read() / copy_file_write() - open @path; copy_file_close() closes it. 0 or
- * -errno, with words on standard error. What is written takes its place by
+ * -errno, as all that follow with words in unic_last_error(). What is written takes its place by
  * copy_file_keep(): with @name as in target_file_open(), without as target_file_new(). */
 int copy_file_read(struct copy_file *f, const char *path);
 int copy_file_write(struct copy_file *f, const char *path, const char *name,

@@ -345,6 +345,15 @@ static void end_session(struct session *s)
 	*s = (struct session){ .p = s->p, .file = { .fd = -1 } };
 }
 
+static int open_session(struct session *s, const char *dir)
+{
+	int err = open_file(s, dir);
+
+	if (err)
+		fprintf(stderr, "unic-copy: %s\n", unic_last_error());
+	return err;
+}
+
 /* Begin the session of @ev: a new one, or the kept one. */
 static int begin_session(struct server *v, const struct unic_event *ev)
 {
@@ -367,7 +376,7 @@ static int begin_session(struct server *v, const struct unic_event *ev)
 	*s = (struct session){ .p = v->p,
 			       .hello = hello,
 			       .file = { .fd = -1 } };
-	return open_file(s, v->dir);
+	return open_session(s, v->dir);
 }
 
 static void run_session(struct server *v, const struct unic_event *ev)

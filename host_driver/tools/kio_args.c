@@ -77,6 +77,18 @@ static void parse_kio_arg(struct kio_options *o, char *arg,
 		argp_error(state, "%s: too many arguments", arg);
 }
 
+static void check_command(const struct kio_options *o, struct argp_state *state)
+{
+	static const char *const commands[] = { "get", "put", "ls", "state" };
+	size_t i;
+
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (!strcmp(commands[i], o->command))
+			return;
+	}
+	argp_error(state, "get, put, ls or state, not %s", o->command);
+}
+
 /* Split HOST:NAME in place. */
 static void parse_remote(struct kio_options *o, struct argp_state *state)
 {
@@ -84,10 +96,8 @@ static void parse_remote(struct kio_options *o, struct argp_state *state)
 	struct in_addr in;
 
 	if (!colon)
-		argp_error(state, "%s needs a HOST:%s",
-			   o->command ? o->command : "it",
-			   o->command && !strcmp(o->command, "ls") ? "[FOLDER]"
-								   : "FILE");
+		argp_error(state, "%s needs a HOST:%s", o->command,
+			   strcmp(o->command, "ls") ? "FILE" : "[FOLDER]");
 	*colon = '\0';
 	if (inet_pton(AF_INET, o->remote, &in) != 1)
 		argp_error(state, "%s is not the IPv4 address of a NIC",
@@ -95,6 +105,8 @@ static void parse_remote(struct kio_options *o, struct argp_state *state)
 	o->peer.host = o->remote;
 	o->peer.ipv4 = ntohl(in.s_addr);
 	o->remote = colon + 1;
+	if (!*o->remote && !strcmp(o->command, "get"))
+		argp_error(state, "get %s: which file?", o->peer.host);
 	if (strlen(o->remote) > UNIC_CTL_KIO_NAME_MAX)
 		argp_error(state, "%s: more than %u characters", o->remote,
 			   UNIC_CTL_KIO_NAME_MAX);
@@ -123,6 +135,7 @@ static error_t parse_kio_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->command)
 			argp_usage(state);
+		check_command(o, state);
 		if (strcmp(o->command, "state"))
 			parse_remote(o, state);
 		return 0;

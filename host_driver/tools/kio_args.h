@@ -15,6 +15,7 @@ struct kio_options {
 	struct kio_peer peer;
 	char *command, *remote, *local;
 	bool quiet;
+	bool lost; /* standard output took not all that was fetched */
 };
 
 /** kio_args_parse() - fill in @o, all of which is 0, from the command line and the

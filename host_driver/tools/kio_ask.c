@@ -64,9 +64,10 @@ int kio_open(struct kio_peer *peer)
 	setsockopt(peer->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
 	if (!connect(peer->fd, (struct sockaddr *)&addr, sizeof(addr)))
 		return named ? select_nic(peer, &which) : 0;
-	print_peer_error(peer,
-			 "no driver there: start unicd, or name its --socket",
-			 errno);
+	fprintf(stderr,
+		"unic-kio: no driver at %s: %s; start unicd, or name its "
+		"socket (UNIC_SOCKET)\n",
+		path, strerror(errno));
 	kio_close(peer);
 	return -1;
 }

@@ -101,7 +101,7 @@ static void parse_copy_arg(struct copy_options *o, char *arg,
 	} else if (state->arg_num == 1 && o->cmd != CMD_SERVE) {
 		o->file = arg;
 	} else {
-		argp_usage(state);
+		argp_error(state, "%s: too many arguments", arg);
 	}
 }
 
@@ -118,6 +118,18 @@ static void parse_residency(struct copy_options *o, const char *arg,
 		if (!strcmp(arg, names[o->residency]))
 			return;
 	argp_error(state, "--residency=resident, demand or table");
+}
+
+static void check_copy(struct argp_state *state, const struct copy_options *o)
+{
+	if (o->cmd == CMD_NONE)
+		argp_usage(state);
+	if (o->cmd == CMD_SERVE)
+		return;
+	if (!o->file)
+		argp_error(state, "which file?");
+	if (!o->peer)
+		argp_error(state, "--peer says where the other host is");
 }
 
 static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
@@ -169,9 +181,7 @@ static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
 		parse_copy_arg(o, arg, state);
 		return 0;
 	case ARGP_KEY_END:
-		if (o->cmd == CMD_NONE ||
-		    (o->cmd != CMD_SERVE && (!o->file || !o->peer)))
-			argp_usage(state);
+		check_copy(state, o);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -289,8 +289,9 @@ static int run_hog(struct hog *h)
 static const struct argp_option options[] = {
 	{ "socket", 's', "PATH[,NIC]", 0, "Of unicd (default: $UNIC_SOCKET)",
 	  0 },
-	{ "answer", 'a', "release|ignore", 0, "What to do with upcalls", 0 },
-	{ "chunk", 'c', "ENTRIES", 0, "Per region (32)", 0 },
+	{ "answer", 'a', "release|ignore", 0,
+	  "What to do when the NIC asks for a region (release)", 0 },
+	{ "chunk", 'c', "ENTRIES", 0, "Entries of each region (32)", 0 },
 	{ "max", 'm', "ENTRIES", 0, "Take no more than this", 0 },
 	{ "again", 'r', NULL, 0, "Queue up for what was taken away", 0 },
 	{ "keep-idle", 'i', NULL, 0,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "unic_kio.h"
 
 #define CHUNK UNIC_CTL_KIO_BYTES
+#define MIB   1048576.0
 
 /* ------------------------------------------------------------------ progress */
 
@@ -56,10 +58,10 @@ static void progress_add(struct progress *p, uint32_t bytes)
 	    seconds_since(&p->shown) < 0.2)
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &p->shown);
-	fprintf(stderr, "\r%s %s: %llu of %llu KiB, %.1f MB/s ", p->what,
+	fprintf(stderr, "\r%s %s: %llu of %llu KiB, %.1f MiB/s ", p->what,
 		p->name, (unsigned long long)(p->done >> 10),
 		(unsigned long long)(p->size >> 10),
-		(double)p->done / seconds_since(&p->began) / 1e6);
+		(double)p->done / seconds_since(&p->began) / MIB);
 }
 
 static void progress_end(const struct progress *p, const struct kio_options *o,
@@ -71,9 +73,9 @@ static void progress_end(const struct progress *p, const struct kio_options *o,
 		fputs("\r\033[K", stderr);
 	if (ok && !o->quiet)
 		fprintf(stderr,
-			"unic-kio: %s %s: %llu bytes in %.3f s (%.1f MB/s)\n",
+			"unic-kio: %s %s: %llu bytes in %.3f s, %.1f MiB/s\n",
 			p->what, p->name, (unsigned long long)p->done, s,
-			(double)p->done / s / 1e6);
+			(double)p->done / s / MIB);
 }
 
 static int print_error(const char *name, int err, const char *hint)
@@ -175,8 +177,10 @@ static int get_part(struct kio_options *o, struct window *w, int fd,
 			o->peer.host, o->remote);
 		return -1;
 	}
-	if (put_local(fd, o->local, data, bytes, part.offset, stream))
+	if (put_local(fd, o->local, data, bytes, part.offset, stream)) {
+		o->lost = fd == STDOUT_FILENO;
 		return -1;
+	}
 	progress_add(p, bytes);
 	return 0;
 }
@@ -443,16 +447,10 @@ static int run_command(struct kio_options *o)
 	size_t i;
 	int err;
 
-	for (i = 0; strcmp(commands[i].name, o->command);)
-		if (++i == sizeof(commands) / sizeof(commands[0])) {
-			fprintf(stderr,
-				"unic-kio: %s: the commands are get, put, ls "
-				"and state\n",
-				o->command);
-			return -1;
-		}
 	if (kio_open(&o->peer))
 		return -1;
+	for (i = 0; strcmp(commands[i].name, o->command);)
+		i++; /* it is one of them: kio_args_parse() */
 	err = commands[i].run(o);
 	kio_close(&o->peer);
 	return err;
@@ -464,5 +462,7 @@ int main(int argc, char **argv)
 
 	output_watch();
 	kio_args_parse(&o, argc, argv);
-	return run_command(&o) ? EXIT_FAILURE : 0;
+	if (!run_command(&o))
+		return 0;
+	return o.lost ? EX_IOERR : EXIT_FAILURE;
 }

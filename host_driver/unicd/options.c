@@ -158,12 +158,13 @@ static void add_user(struct argp_state *state, struct unicd_options *o,
 		     const char *arg)
 {
 	const struct passwd *pw = getpwnam(arg);
+	uint64_t uid = pw ? pw->pw_uid : 0;
 
+	if (!pw && number_parse(arg, 0, UINT32_MAX - 1, &uid))
+		argp_error(state, "--kio-user: no user is called %s", arg);
 	if (o->kio_users == UNICD_KIO_RULES)
 		argp_error(state, "--kio-user: %u at most", UNICD_KIO_RULES);
-	o->kio_user[o->kio_users++] =
-		pw ? pw->pw_uid
-		   : (uint32_t)number_need(state, arg, 0, UINT32_MAX - 1);
+	o->kio_user[o->kio_users++] = (uint32_t)uid;
 }
 
 /* The options that are a text, which stays where it is in argv. NULL: @key is another. */

@@ -61,7 +61,7 @@ static const struct argp_option option_list[] = {
 	{ "entries", 'e', "N,...", 0, "sizes of the table (64,256,1024,4096)",
 	  0 },
 	{ "policy", 'p', "NAME", 0,
-	  "default, random, lru, s3fifo, app, belady or all (all)", 0 },
+	  "default, random, lru, s3fifo, app, lfu, belady or all (all)", 0 },
 	{ "json", 'j', "FILE", 0, "write the results there, too", 0 },
 	{ "page-size", 'g', "BYTES", 0, "of an entry (4096)", 0 },
 	{ "remember", 'r', "N", 0,

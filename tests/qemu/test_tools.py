@@ -152,7 +152,7 @@ def test_nothing_to_serve(rig):
 def test_output_is_lost(rig):
     """What cannot be printed is an error."""
     with open("/dev/full", "wb") as full:
-        for program in ("unicctl", "unic-copy", "unic-hog", "unic-kio", "unic-ping", "unic-perf"):
+        for program in ("unicctl", "unic-copy", "unic-hog", "unic-kio", "unic-ping", "unic-perf", "unic-run"):
             assert "No space left" in ask(program, "--help", code=EX_IOERR, stdout=full)
         for words in (("ps",), ("stats", "--all"), ("info", "--json")):
             assert "No space left" in ask("unicctl", "--socket", rig.socket(0), *words,
@@ -168,8 +168,9 @@ def test_output_is_lost(rig):
         hog.terminate()
         assert "standard output" in hog.communicate(timeout=hosts.PATIENCE_S)[1]
         assert hog.returncode == EX_IOERR, hog.returncode
-        assert "No space left" in ask("unic-kio", "--socket", rig.socket(0), "state",
-                                      code=EX_IOERR, stdout=full)
+        for words in (("state",), ("get", f"{hosts.IP[1]}:file", "-")):
+            assert "No space left" in ask("unic-kio", "--socket", rig.socket(0), *words, code=EX_IOERR,
+                                          stdout=full)
 
 
 def test_numbers(_):
@@ -744,6 +745,33 @@ def test_surplus_arguments(rig):
                   ("trace", "--perfetto", "x", "--json")):
         assert ask("unicctl", "--socket", rig.socket(0), *words, code=EX_USAGE), words
     assert ask("unicctl", "--socket", rig.socket(0), "policy", "200", "--weight", "2", code=1)
+
+
+def test_words_are_missing(rig):
+    """What is missing or wrong on a command line is named, and nothing else is tried."""
+    peer = hosts.IP[1]
+    for words, wanted in ((("unic-copy", "get", "file"), "--peer"), (("unic-copy", "put", "--peer", peer), "which file"),
+                          (("unic-copy", "serve", "x"), "x: too many"), (("unic-kio", "fetch", f"{peer}:f"), "not fetch"),
+                          (("unic-kio", "fetch"), "not fetch"), (("unic-kio", "get", f"{peer}:"), "which file"),
+                          (("unic-kio", "get", "f"), "HOST:FILE"), (("unic-run", "--net", "a/b", "true"), "--net"),
+                          (("unic-run", "--net", "", "true"), "--net"), (("unic-run",), "which program")):
+        assert wanted in (said := ask(*words, code=EX_USAGE)), (words, said)
+    assert "called nobody-here" in ask("unicd", "--kio-user", "nobody-here", code=EX_USAGE)
+
+
+def test_one_reason(rig):
+    """A failure is told in one line, and all programs tell of a driver that is not there in the
+    same words."""
+    peer = hosts.IP[1]
+    nobody = rig.path("nobody")
+    for program in (("unicctl", "info"), ("unic-kio", "state"), ("unic-copy", "--peer", peer, "get", "file"),
+                    ("unic-ping", peer), ("unic-hog",)):
+        said = ask(program[0], "--socket", nobody, *program[1:], code=1)
+        assert said.count("\n") == 1 and f"{program[0]}: no driver at {nobody}: No such file" in said, said
+    for words, wanted in ((("put", rig.path("nothing")), "nothing: No such file"), (("put", rig.tmp), "only plain files"),
+                          (("get", "nothing"), "has no file nothing")):
+        said = ask("unic-copy", "--socket", rig.socket(0), "--peer", peer, *words, code=1)
+        assert said.count("\n") == 1 and wanted in said, said
 
 
 def test_any_order(_):
