@@ -2,6 +2,7 @@
 """lab.py - what the checks of the labs share: a host with a NIC that is a process, the
 program of a student, and what to say of it."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -86,6 +87,14 @@ def need(true, what, instead):
     if not true:
         raise Failure(instead)
     good(what)
+
+
+def found(pattern, said):
+    """What @pattern has matched in a line of a program."""
+    match = re.fullmatch(pattern, said)
+    if not match:
+        raise Failure(f"the program said \"{said}\", where the check looks for \"{pattern}\"")
+    return match
 
 
 def stopped(program, seconds=hosts.PATIENCE_S):

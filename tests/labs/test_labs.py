@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Each starting point of docs/labs fails its check, for the reason that the lab is about,
-and each solution passes it.
+and each solution passes it. An answer that does something else is not solved, either.
 
     test_labs.py [LAB...]
 """
@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 LABS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
                     "docs", "labs")
@@ -42,11 +43,31 @@ def solved(lab):
     assert code == 0 and f"{lab}: solved" in said.splitlines(), (code, said)
 
 
+# Answers to none of the questions: the file, what is in it, what the check says, its exit code.
+ASTRAY = {
+    "1-hoarding": ("hoard.c", "int main(void) { return 0; }", "FAILED .*hoard", 1),
+    "4-doorbell": ("ring.c", '#include <stdio.h>\nint main(void) { puts("done"); }',
+                   'FAILED  the program said "done", where the check looks for', 1),
+    "5-token": ("receive.c", "int offer;", "cannot check: .*receive.c.* does not compile", 2),
+}
+
+
+def astray(lab):
+    name, source, wanted, exit_code = ASTRAY[lab]
+    with tempfile.TemporaryDirectory(prefix="unic-labs-") as folder:
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+            f.write(source)
+        code, said = check(lab, folder)
+        assert code == exit_code and re.search(wanted, said) and "Traceback" not in said, (code, said)
+        code, said = check(lab, folder + "/nothing")
+        assert code == 2 and f"no {name} in" in said, (code, said)
+
+
 def main():
     labs = sorted(d for d in os.listdir(LABS) if os.path.exists(os.path.join(LABS, d, "check.py")))
     failed = ran = 0
     for lab in sys.argv[1:] or labs:
-        for test in (unsolved, solved):
+        for test in (unsolved, solved, astray)[:2 + (lab in ASTRAY)]:
             ran += 1
             try:
                 test(lab)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """check.py [FOLDER] - do the tokens of receive.c stand three attacks?"""
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -14,7 +15,10 @@ def check(it):
     program = it.compile("attack", os.path.join(it.own, "attack.c"), it.answer("receive.c"),
                          more=("-I" + it.own,))
     attack = it.start(program, it.start_host())
-    code = attack.child.wait(timeout=lab.hosts.PATIENCE_S)
+    try:
+        code = attack.child.wait(timeout=lab.hosts.PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        raise lab.Failure(f"the attack does not end; it said last: {attack.last()}") from None
     attack.reader.join()
     for name in ATTACKS:
         said = [line for line in attack.lines if line.startswith(name)]
