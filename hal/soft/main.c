@@ -116,10 +116,8 @@ static int run_nic(void)
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
-		option_list, parse_option,
-		NULL,	     "unic-nic - the NIC as a process",
-		NULL,	     NULL,
-		NULL
+		option_list, parse_option, NULL, "A NIC that is a process.",
+		NULL,	     NULL,	   NULL
 	};
 	struct soft_options o = { 0 };
 	int err;

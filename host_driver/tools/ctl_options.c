@@ -8,6 +8,7 @@
 #include "ctl_fetch.h"
 #include "ctl_trace.h"
 #include "number.h"
+#include "socket_option.h"
 
 #define ARGP_KEY_FIRST 0x1000000 /* below it keys are those of options */
 
@@ -54,10 +55,7 @@ static const char doc[] =
 #define OPT_PERFETTO 512
 
 static const struct argp_option argp_options[] = {
-	{ "socket", 's', "PATH[,NIC]", 0,
-	  "Of unicd (default: $UNIC_SOCKET, "
-	  "else " UNIC_CTL_SOCKET ")",
-	  0 },
+	SOCKET_OPTION,
 	{ "nic", 'n', "NIC", 0,
 	  "Its name or number in `unicctl nics' (default: the first); as "
 	  "--socket PATH,NIC",

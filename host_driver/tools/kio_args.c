@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "socket_option.h"
+
 static const char doc[] =
 	"Files that the driver of another host exports (unicd --kio-export), "
 	"through the driver of this one.\v"
@@ -22,10 +24,7 @@ static const char doc[] =
 	"behind when it fails; of put, what is there then is not known.\n";
 
 static const struct argp_option argp_options[] = {
-	{ "socket", 's', "PATH[,NIC]", 0,
-	  "Of unicd (default: $UNIC_SOCKET, "
-	  "else " UNIC_CTL_SOCKET ")",
-	  0 },
+	SOCKET_OPTION,
 	{ "timeout", 't', "SECONDS", 0,
 	  "For each request, connecting again included (10)", 0 },
 	{ "data", 'd', "token|rdma", 0,

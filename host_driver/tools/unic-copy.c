@@ -14,6 +14,7 @@
 #include "copy_server.h"
 #include "number.h"
 #include "output.h"
+#include "socket_option.h"
 #include "target_file.h"
 
 #define TIMEOUT_MAX_S 600u
@@ -55,8 +56,7 @@ static const char doc[] = "Move a file between two hosts over unic.\v"
 			  "  unic-copy get NAME --peer IP -o OUT fetch NAME\n";
 
 static const struct argp_option argp_options[] = {
-	{ "socket", 's', "PATH[,NIC]", 0, "Of unicd (default: $UNIC_SOCKET)",
-	  0 },
+	SOCKET_OPTION,
 	{ "peer", 'p', "IP", 0, "Address of the other host's NIC", 0 },
 	{ "mode", 'm', "rdma|rpc", 0,
 	  "RDMA READ and WRITE (default), or calls "

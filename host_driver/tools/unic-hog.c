@@ -16,6 +16,7 @@
 
 #include "number.h"
 #include "output.h"
+#include "socket_option.h"
 #include "unic.h"
 
 #define PAGE	   4096u
@@ -287,8 +288,7 @@ static int run_hog(struct hog *h)
 }
 
 static const struct argp_option options[] = {
-	{ "socket", 's', "PATH[,NIC]", 0, "Of unicd (default: $UNIC_SOCKET)",
-	  0 },
+	SOCKET_OPTION,
 	{ "answer", 'a', "release|ignore", 0,
 	  "What to do when the NIC asks for a region (release)", 0 },
 	{ "chunk", 'c', "ENTRIES", 0, "Entries of each region (32)", 0 },

@@ -15,6 +15,7 @@
 #include "lent_page.h"
 #include "number.h"
 #include "output.h"
+#include "socket_option.h"
 #include "unic.h"
 #include "wait.h"
 
@@ -271,8 +272,7 @@ static const char doc[] = "Measure what two hosts reach by RDMA over unic.\v"
 			  "second\n";
 
 static const struct argp_option options[] = {
-	{ "socket", 's', "PATH[,NIC]", 0, "Of unicd (default: $UNIC_SOCKET)",
-	  0 },
+	SOCKET_OPTION,
 	{ "operation", 'o', "write|read|send", 0, "What is measured (write)",
 	  0 },
 	{ "bytes", 'b', "BYTES,...", 0,

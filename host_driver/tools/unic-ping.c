@@ -15,6 +15,7 @@
 #include "lent_page.h"
 #include "number.h"
 #include "output.h"
+#include "socket_option.h"
 #include "unic.h"
 
 #define SERVICE 0x756e69632d706e67ull /* "unic-png" */
@@ -115,8 +116,7 @@ static int ping_peer(struct ping *p)
 /* --------------------------------------------------------------------- main */
 
 static const struct argp_option options[] = {
-	{ "socket", 's', "PATH[,NIC]", 0, "Of unicd (default: $UNIC_SOCKET)",
-	  0 },
+	SOCKET_OPTION,
 	{ "count", 'c', "N", 0, "End after N requests (10)", 0 },
 	{ "interval", 'i', "MS", 0, "Between two requests (1000)", 0 },
 	{ "bytes", 'b', "BYTES", 0, "Of each request, up to 64K (64)", 0 },

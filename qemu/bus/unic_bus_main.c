@@ -514,9 +514,9 @@ int main(int argc, char **argv)
 	static const struct argp argp = { option_list,
 					  parse_option,
 					  NULL,
-					  "unic-bus - the motherboard of one "
-					  "host: memory and doorbells "
-					  "that a driver and NICs share",
+					  "The motherboard of one host: memory "
+					  "and doorbells that a driver and "
+					  "NICs share.",
 					  NULL,
 					  NULL,
 					  NULL };

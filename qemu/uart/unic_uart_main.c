@@ -197,8 +197,9 @@ int main(int argc, char **argv)
 	static const struct argp argp = { option_list,
 					  parse_option,
 					  "COMMAND ...",
-					  "unic-uart - doorbells of a NIC as "
-					  "bytes on a serial port",
+					  "Run COMMAND, a QEMU, and pass on "
+					  "doorbells of its NIC as bytes on a "
+					  "serial port.",
 					  NULL,
 					  NULL,
 					  NULL };

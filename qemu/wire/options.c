@@ -236,8 +236,8 @@ void wire_options_parse(struct wire_options *o, int argc, char **argv)
 	static const struct argp argp = { option_list,
 					  parse_option,
 					  NULL,
-					  "unic-wire - a learning switch "
-					  "between NICs of one machine",
+					  "A learning switch between NICs of "
+					  "one machine.",
 					  NULL,
 					  NULL,
 					  NULL };
