@@ -19,7 +19,7 @@ static const char doc[] =
 	"  unic-kio put LOCAL HOST:FILE     send it (HOST:FOLDER/: as its own "
 	"name)\n"
 	"  unic-kio ls HOST:[FOLDER]        what is exported there\n"
-	"  unic-kio state                   of the service here\n"
+	"  unic-kio state                   counters of the service here\n"
 	"HOST is the IPv4 address of that host's NIC. get leaves nothing "
 	"behind when it fails; of put, what is there then is not known.\n";
 

@@ -49,11 +49,12 @@ static void copy_on_signal(int sig)
 }
 
 static const char doc[] = "Move a file between two hosts over unic.\v"
-			  "  unic-copy serve --dir DIR           answer "
+			  "  unic-copy serve --dir DIR            answer "
 			  "requests until SIGTERM\n"
-			  "  unic-copy put FILE --peer IP        send FILE (as "
-			  "its name, or --name)\n"
-			  "  unic-copy get NAME --peer IP -o OUT fetch NAME\n";
+			  "  unic-copy put FILE --peer IP         send FILE "
+			  "(as its name, or "
+			  "--name)\n"
+			  "  unic-copy get NAME --peer IP -o OUT  fetch NAME\n";
 
 static const struct argp_option argp_options[] = {
 	SOCKET_OPTION,

@@ -303,8 +303,8 @@ int main(int argc, char **argv)
 		"that run already. PROGRAM finds the first one by "
 		"$UNIC_SOCKET, or all as devices of verbs (libibverbs).\v"
 		"Examples, in two terminals:\n"
-		"  unic-run --net lab ibv_rc_pingpong -g 0\n"
-		"  unic-run --net lab ibv_rc_pingpong -g 0 localhost\n"
+		"  unic-run --net lab ibv_rc_pingpong -g 0            server\n"
+		"  unic-run --net lab ibv_rc_pingpong -g 0 localhost  client\n"
 		"The exit status is that of PROGRAM; 128 and its number, if a "
 		"signal ended it; 127 and 126, if it is not there or cannot be "
 		"run; 1, if its NIC is not there.",
