@@ -44,6 +44,7 @@ struct hog {
 	bool again;	  /* register lost chunks again */
 	bool keep;	  /* recover after a reset of the NIC */
 	bool keep_idle;	  /* give nothing that lies idle */
+	bool has_kept;	  /* and the last line says so */
 	struct unic_ctx *ctx;
 	struct unic_pd *pd;
 	struct chunk chunk[CHUNKS_MAX];
@@ -198,13 +199,16 @@ static void on_notice(struct hog *h, struct chunk *c,
 	print_line("released, holds %u", h->holding);
 }
 
-/* The NIC would like to have an idle region, and takes a no. */
+/* The NIC would like to have an idle region, and takes a no. It asks for another one some
+ * milliseconds later: there is one line for all of them. */
 static void on_idle(struct hog *h, struct chunk *c, const struct unic_event *ev)
 {
 	bool gives = h->answer == ANSWER_RELEASE && !h->keep_idle;
 
-	print_line("asked for %u idle entries: %s", ev->entries,
-		   gives ? "gives them" : "keeps them");
+	if (gives || !h->has_kept)
+		print_line("asked for %u idle entries: %s", ev->entries,
+			   gives ? "gives them" : "keeps them");
+	h->has_kept = !gives;
 	if (!gives)
 		return;
 	c->given = true;
@@ -217,6 +221,8 @@ static void on_hog_event(struct hog *h, struct unic_event *ev)
 	/* The event may be of an earlier region of the chunk. */
 	bool mine = c && c->mr == ev->mr;
 
+	if (ev->type != UNIC_EV_IDLE)
+		h->has_kept = false;
 	switch (ev->type) {
 	case UNIC_EV_NOTICE:
 		if (mine)

@@ -30,6 +30,8 @@ PATIENCE_S = 120
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.M | re.S)
 # The host of the third lesson is what the recipes need.
 BEFORE = {"howto": ("tutorial/3-full-table", 1)}
+# Who types takes longer from one block to the next than a region lies idle before it is asked for.
+SLOWLY, SLOWLY_S = ("tutorial/3-full-table", "tutorial/5-look-inside"), 2
 MARK = "<<<{}>>>"
 # A recipe is for process 0: there is one.
 PRELUDE = {"howto": "unic-hog --answer release --max 100 > hog.log &\n"
@@ -101,12 +103,12 @@ def check_output(page, n, lines, said):
         at = found.end()
 
 
-def try_page(it, page, show=False):
+def try_page(it, page, show=False, pause_s=0):
     todo = blocks(page)
     before, number = BEFORE.get(page, (None, 0))
     first = [[text, None] for text, _ in blocks(before)[:number]] if before else []
     script = "set -eu\n" + "".join(
-        text + f"echo '{MARK.format(n)}'\n" + (PRELUDE.get(page, "") if n == len(first) - 1 else "")
+        text + f"sleep {pause_s}\necho '{MARK.format(n)}'\n" + (PRELUDE.get(page, "") if n == len(first) - 1 else "")
         for n, (text, _) in enumerate(first + todo))
     # Sockets have short paths.
     with tempfile.TemporaryDirectory(prefix="unic-site-", dir="/tmp") as folder:
@@ -162,6 +164,7 @@ def main():
     args = p.parse_args()
     it = test_install.Installed()
     tests = {page: lambda it, page=page: try_page(it, page, args.show) for page in pages()}
+    tests |= {page + ", slowly": lambda it, page=page: try_page(it, page, args.show, SLOWLY_S) for page in SLOWLY}
     tests |= {"by hand": by_hand, "diagrams": diagrams, "terminal": terminal}
     tests = {name: t for name, t in tests.items() if args.only in name}
     failed = 0

@@ -78,6 +78,8 @@ MUTATIONS = (
      "unicctl: rows are broken by the terminal", tools("width")),
     ("host_driver/tools/ctl_print.c", "\treturn size.ws_col ? size.ws_col : TERMINAL_COLUMNS;\n", "\treturn 100;\n",
      "unicctl: each terminal has 100 columns", tools("width")),
+    ("host_driver/tools/unic-hog.c", "\th->has_kept = !gives;\n", "",
+     "unic-hog: tells of each idle region that it keeps", "test_hog"),
     ("host_driver/tools/kio_args.c", "\t\tcheck_command(o, state);\n", "",
      "unic-kio: a command of nobody needs a host", tools("missing")),
     ("host_driver/tools/unic-kio.c", "\t\to->lost = fd == STDOUT_FILENO;\n", "",

@@ -8,7 +8,7 @@
 #include "unic.h"
 
 static int dereg_err;
-static unsigned int deregs, regs;
+static unsigned int deregs, regs, lines;
 static struct unic_mr regions[4];
 
 static int played_dereg(struct unic_mr *mr)
@@ -38,6 +38,13 @@ static void played_ack(struct unic_event *ev)
 	(void)ev;
 }
 
+static int played_putchar(int c)
+{
+	lines += c == '\n';
+	return fputc(c, stdout);
+}
+
+#define putchar	       played_putchar
 #define unic_dereg_mr  played_dereg
 #define unic_reg_mr    played_reg
 #define unic_mr_life   played_life
@@ -45,6 +52,7 @@ static void played_ack(struct unic_event *ev)
 #define main	       hog_main
 #include "unic-hog.c"
 #undef main
+#undef putchar
 
 static struct hog hog;
 
@@ -124,12 +132,34 @@ static void polite_hog_gives_what_is_idle(void **state)
 	assert_int_equal(regs, 0);
 }
 
+static void what_is_kept_again_and_again_is_told_once(void **state)
+{
+	struct chunk *c = begin(false);
+	struct unic_event idle = { .type = UNIC_EV_IDLE, .mr = &regions[0] };
+	struct unic_event notice = { .type = UNIC_EV_NOTICE,
+				     .mr = &regions[0] };
+
+	(void)state;
+	regions[0].user = c;
+	hog.answer = ANSWER_IGNORE;
+	lines = 0;
+	on_hog_event(&hog, &idle);
+	on_hog_event(&hog, &idle);
+	on_hog_event(&hog, &idle);
+	assert_int_equal(lines, 1);
+	on_hog_event(&hog, &notice);
+	on_hog_event(&hog, &idle);
+	on_hog_event(&hog, &idle);
+	assert_int_equal(lines, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_does_not_end_is_ended_later),
 		cmocka_unit_test(its_entries_are_asked_for_when_it_has_ended),
 		cmocka_unit_test(polite_hog_gives_what_is_idle),
+		cmocka_unit_test(what_is_kept_again_and_again_is_told_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
