@@ -237,7 +237,7 @@ static int run_size(const struct refs *r, const struct options *o,
 			continue;
 		if (run(r, o, i, entries, &res))
 			return -1;
-		printf("%-9s %7u %11.4f %11.4f %15.4f %11.4f\n", policy_name[i],
+		printf("%-9s %7u %11.4f %11.4f %17.4f %11.4f\n", policy_name[i],
 		       entries, 1 - ratio(res.hits, res.refs),
 		       1 - ratio(min.hits, min.refs),
 		       1 - ratio(res.byte_hits, res.bytes),
@@ -254,7 +254,7 @@ static int run_all(const struct refs *r, const struct options *o)
 
 	printf("%zu references, %zu things, %u processes\n", r->n, r->n_things,
 	       r->processes);
-	printf("%-9s %7s %11s %11s %15s %11s\n", "policy", "entries",
+	printf("%-9s %7s %11s %11s %17s %11s\n", "policy", "entries",
 	       "miss ratio", "Belady's", "byte miss ratio", "Belady's");
 	for (i = 0; !err && i < o->n_sizes; i++)
 		err = run_size(r, o, o->entries[i], list);
