@@ -175,8 +175,10 @@ int ctl_top(struct unic_conn *conn, uint32_t interval_ms,
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen) {
 		ctl_sampler_fini(&s);
-		return unic_fail(-ENOTTY, "top: no terminal is known that is "
-					  "called $TERM");
+		return unic_fail(-ENOTTY,
+				 "top: no terminal is known as `%s' "
+				 "($TERM)",
+				 getenv("TERM") ? getenv("TERM") : "");
 	}
 	cbreak();
 	noecho();

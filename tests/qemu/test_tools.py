@@ -356,6 +356,12 @@ def test_top(rig):
         hog.end()
     said = ask("unicctl", "--socket", rig.socket(0), "top", code=1)
     assert "terminal" in said and "watch" in said, said
+    master, slave = pty.openpty()
+    said = ask("unicctl", "--socket", rig.socket(0), "top", code=1, stdin=slave, stdout=slave,
+               env={**os.environ, "TERM": "nothing-like-it"})
+    os.close(master)
+    os.close(slave)
+    assert "nothing-like-it" in said, said
 
 
 def on_terminal(columns, *argv):
