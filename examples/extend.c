@@ -50,6 +50,7 @@ static void enter(void)
 	printf(unic_mr_life(mr) == UNIC_MR_LIVE ? "holds it\n" : "waits\n");
 }
 
+/* The region is given back, and waits for its place again. */
 static void leave(void)
 {
 	must(unic_dereg_mr(mr), "deregister");

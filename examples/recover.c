@@ -94,7 +94,7 @@ static void recover(void)
 	must(unic_recover(ctx, 20000), "recover");
 	while (!unic_get_event(ctx, &ev)) {
 		if (ev.type == UNIC_EV_EVICTED)
-			exit(1);
+			errx(1, "the region is lost");
 		unic_ack_event(&ev);
 	}
 	while (unic_poll_cq(cq, 1, &wc) > 0)

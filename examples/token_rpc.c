@@ -95,7 +95,8 @@ static void call(const char *address, const char *text)
 	struct unic_pay_token token;
 
 	must(unic_parse_ipv4(address, &place.sender_ipv4), "address");
-	must(unic_connect(qp, place.sender_ipv4, SERVICE, &param, 5000, 0, 0),
+	must(unic_connect(qp, place.sender_ipv4, SERVICE, &param, 5000, NULL,
+			  NULL),
 	     "connect");
 	must(unic_alloc_token(pd, &place, &token), "token");
 	mem->out = (struct call){ .key = token.key, .index = token.index };

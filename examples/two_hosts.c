@@ -51,7 +51,9 @@ static void set_up(unsigned int rights)
 
 static struct unic_qp *new_qp(void)
 {
-	struct unic_qp_attr attr = { cq, cq, 16, 16, 0, 0, 0, 0 };
+	struct unic_qp_attr attr = {
+		.send_cq = cq, .recv_cq = cq, .sq_slots = 16, .rq_slots = 16
+	};
 	struct unic_qp *qp;
 
 	must(unic_create_qp(pd, &attr, &qp), "queue pair");
