@@ -273,13 +273,16 @@ void ctl_print_histograms(struct json_object *list)
 	}
 }
 
+#define NO_PROC "65535" /* of an event of no process, as of a reset */
+
 void ctl_print_trace(struct json_object *event)
 {
 	long long ns = atoll(cell_text(event, "time_ns"));
+	const char *proc = cell_text(event, "proc");
 
 	printf("%6lld.%06lld  %-13s proc %-5s %s\n", ns / 1000000000,
 	       ns / 1000 % 1000000, cell_text(event, "event"),
-	       cell_text(event, "proc"), cell_text(event, "text"));
+	       strcmp(proc, NO_PROC) ? proc : "-", cell_text(event, "text"));
 }
 
 void ctl_print_json(struct json_object *o, bool compact)

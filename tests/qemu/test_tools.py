@@ -726,13 +726,16 @@ def test_references_of_a_new_nic(rig):
 
 
 def test_reset_by_hand(rig):
-    """`unicctl reset` resets the NIC, and says so in its epoch."""
+    """`unicctl reset` resets the NIC, and says so in its epoch and in the trace: of no process."""
     before = rig.ctl(0, "info")["epoch"]
     assert rig.ctl(0, "reset")["ok"]
     end = time.monotonic() + hosts.PATIENCE_S
     while not (now := rig.ctl(0, "info"))["nic"] == "ready" or now["epoch"] == before:
         assert time.monotonic() < end, now
         time.sleep(0.02)
+    said = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "trace"],
+                          capture_output=True, text=True, check=True).stdout
+    assert f"proc -     reset, epoch {now['epoch']}" in said, said
 
 
 def test_surplus_arguments(rig):
