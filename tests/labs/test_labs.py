@@ -49,6 +49,7 @@ ASTRAY = {
     "4-doorbell": ("ring.c", '#include <stdio.h>\nint main(void) { puts("done"); }',
                    'FAILED  the program said "done", where the check looks for', 1),
     "5-token": ("receive.c", "int offer;", "cannot check: .*receive.c.* does not compile", 2),
+    "6-board": ("chip.c", "", "cannot check: the folder has to be below", 2),
 }
 
 

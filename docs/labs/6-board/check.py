@@ -44,7 +44,10 @@ def until(what, true):
 
 
 def check(it):
-    make(os.path.relpath(it.answer("chip.c"), lab.ROOT))
+    chip = os.path.relpath(it.answer("chip.c"), lab.ROOT)
+    if chip.startswith(".."):
+        lab.broken("the folder has to be below " + lab.ROOT)
+    make(chip)
     uart, console = (os.path.join(it.tmp, n) for n in ("uart", "console"))
     nic = it.start(*QEMU, "-chardev", f"socket,id=l,path={uart},server=on,wait=off", "-serial",
                    "chardev:l", "-serial", f"file:{console}")
