@@ -102,7 +102,8 @@ static void end_grace(struct unic_host *host, struct unic_region *mr)
 
 static void forms_done(struct unic_call *call);
 
-/* Ask the NIC which forms end with @mr: forms_done(). */
+/* Ask the NIC which forms end with @mr: forms_done(). One question at a time: an answer
+ * that is under way may be of before what the caller has changed. */
 static void ask_nic(struct unic_host *host, struct unic_region *mr)
 {
 	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
@@ -110,17 +111,20 @@ static void ask_nic(struct unic_host *host, struct unic_region *mr)
 	struct unic_req *req;
 
 	mr->looked = mr->asked_back;
-	if (!(host->features & UNIC_FEAT_MR_FORMS))
+	mr->unsure = mr->asking == mr->asked_back;
+	if (!(host->features & UNIC_FEAT_MR_FORMS) || mr->unsure)
 		return;
 	req = unic_req_new(host, mr->obj.owner);
 	if (!req)
 		return; /* the grace ends at its deadline */
 	req->id = mr->obj.id;
 	req->id2 = mr->asked_back;
-	if (unic_req_list(req, UNIC_LIST_BYTES))
-		unic_req_send(req, UNIC_CMD_MR_FORMS, &cmd, forms_done);
-	else
+	if (!unic_req_list(req, UNIC_LIST_BYTES)) {
 		unic_req_free(req);
+		return;
+	}
+	mr->asking = mr->asked_back;
+	unic_req_send(req, UNIC_CMD_MR_FORMS, &cmd, forms_done);
 }
 
 /* What the holders of @owner are has changed: end the graces that only they kept, and
@@ -403,21 +407,13 @@ static void ask_holder(struct unic_host *host, struct unic_hold *h,
 	send_invalidate(host, h, left_us(mr->deadline_ns, now), now);
 }
 
-/* The NIC has said which forms end with a region under notice: ask those who have one of
- * them. Nobody has: the grace may end. */
-static void forms_done(struct unic_call *call)
+/* Ask those who have a form of @mr, of which the NIC has said @forms. Returns their
+ * number. */
+static uint32_t ask_of_forms(struct unic_host *host, struct unic_region *mr,
+			     const uint8_t *forms)
 {
-	struct unic_req *req = unic_req_of(call);
-	struct unic_host *host = req->host;
-	struct unic_region *mr = mr_get(req, req->id);
-	const uint8_t *forms = (const uint8_t *)call->list;
 	uint32_t i, n = 0;
 
-	if (unic_call_status(call) || !mr || mr->state != R_NOTIFIED ||
-	    mr->asked_back != req->id2) {
-		unic_req_free(req);
-		return;
-	}
 	for (i = 0; i < UNIC_HOLDS; i++) {
 		struct unic_hold *h = &host->held.hold[i];
 		const struct unic_region *form;
@@ -431,9 +427,28 @@ static void forms_done(struct unic_call *call)
 		n++;
 		ask_holder(host, h, mr, unic_os_now_ns(host->os));
 	}
-	if (!n)
+	return n;
+}
+
+/* The NIC has said which forms end with a region under notice: ask those who have one of
+ * them. Nobody has, and nothing has changed since the question: the grace may end. */
+static void forms_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	struct unic_region *mr = mr_get(req, req->id);
+
+	if (!mr || mr->state != R_NOTIFIED || mr->asked_back != req->id2) {
+		unic_req_free(req);
+		return;
+	}
+	mr->asking = 0;
+	if (!unic_call_status(call) &&
+	    !ask_of_forms(host, mr, (const uint8_t *)call->list) && !mr->unsure)
 		end_grace(host, mr);
 	unic_req_free(req);
+	if (mr->unsure)
+		ask_nic(host, mr);
 }
 
 /* Send INVALIDATE for all grants of regions that got a notice since the last call, and

@@ -64,7 +64,9 @@ struct unic_region {
 	/* asked_back of the notice for which the NIC was asked for forms, and of
 	 * that of which a holder was told: grants.c */
 	uint32_t looked, told;
-	bool extends; /* its owner sent EXTEND: it uses the region itself */
+	uint32_t asking; /* the same of the question that is open; 0: none is */
+	bool unsure;	 /* who has which form may have changed since then */
+	bool extends;	 /* its owner sent EXTEND: it uses the region itself */
 	uint64_t noticed_ns;  /* time of the notice; 0: answered */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	uint32_t *there;      /* DEMAND: bit per page, pinned; region_pin.c */

@@ -269,8 +269,9 @@ static int grant(struct fake *f, uint32_t mr, const struct peer *p)
 	return request(f, UNIC_CTL_GRANT, &r);
 }
 
-static void says(struct fake *f, const struct peer *p,
-		 struct unic_grants_msg msg)
+/* Puts what @p says, without running NIC and driver. */
+static void put_said(struct fake *f, const struct peer *p,
+		     struct unic_grants_msg msg)
 {
 	struct unic_mad_rx rx = { .ipv4 = unic_to_le32(p->ipv4) };
 	uint32_t n = unic_from_le32(idx(f)->mad_tail);
@@ -284,6 +285,12 @@ static void says(struct fake *f, const struct peer *p,
 		       n % UNIC_MAD_RX_ENTRIES * sizeof(rx),
 	       &rx, sizeof(rx));
 	idx(f)->mad_tail = unic_to_le32(n + 1);
+}
+
+static void says(struct fake *f, const struct peer *p,
+		 struct unic_grants_msg msg)
+{
+	put_said(f, p, msg);
 	settle(f);
 }
 
@@ -1650,6 +1657,65 @@ static void questions_have_their_times(void **state)
 	fake_delete(f);
 }
 
+/* The NIC has said that no form is of the region, and the driver has not read that, when a
+ * form of it is granted: the answer says nothing of that one. */
+static void grant_while_the_nic_is_asked(void **state)
+{
+	struct unic_ctl_grant r = { 0 };
+	struct unic_grants_msg q, answer;
+	struct peer a, b;
+	uint32_t mr, form;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	form_is_behind(f, false);
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(grant(f, form, &a), 0);
+	notice_of(f, mr);
+	answer = (struct unic_grants_msg){ .type = UNIC_HOLDER_INVALIDATED,
+					   .nonce = hold_of(f, mr)->nonce,
+					   .kind = UNIC_CTL_HELD_STAG,
+					   .number = 0xabcd00 };
+	put_said(f, &a, answer);
+	unic_host_poll(f->host);
+	assert_int_equal(f->given[UNIC_CMD_MR_FORMS], 1);
+	while (f->given[UNIC_CMD_MR_FORMS] < 2)
+		nic_step(f);
+	form_is_behind(f, true);
+	r.mr = unic_to_le32(form);
+	r.conn = unic_to_le32(b.conn);
+	ask(f, UNIC_CTL_GRANT, &r);
+	settle(f);
+	assert_int_equal(reply_status(f), 0);
+	assert_false(released(f));
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &q));
+	assert_true(q.grace_us > 0);
+	fake_delete(f);
+}
+
+/* A process that grants again and again has one question to the NIC for each region under
+ * notice under way, and one to come. */
+static void grants_do_not_pile_up_questions(void **state)
+{
+	struct unic_ctl_grant r = { .hdr.op = unic_to_le16(UNIC_CTL_GRANT) };
+	struct peer a, b;
+	uint32_t mr, form, i;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	assert_int_equal(grant(f, form, &a), 0);
+	notice_of(f, mr);
+	assert_int_equal(f->given[UNIC_CMD_MR_FORMS], 1);
+	r.mr = unic_to_le32(form);
+	r.conn = unic_to_le32(a.conn);
+	for (i = 0; i < 10; i++)
+		assert_true(unic_host_request(f->host, &f->client, &r,
+					      UNIC_CTL_BYTES));
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_FORMS], 3);
+	fake_delete(f);
+}
+
 /* GRANT over a connection that is not up, of a region under notice, with an STag beside a
  * token, and of a past that says too much. */
 static void grants_that_say_too_much(void **state)
@@ -1849,6 +1915,8 @@ int main(void)
 		cmocka_unit_test(form_that_is_evicted),
 		cmocka_unit_test(grant_that_ends_unasked),
 		cmocka_unit_test(questions_have_their_times),
+		cmocka_unit_test(grant_while_the_nic_is_asked),
+		cmocka_unit_test(grants_do_not_pile_up_questions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
