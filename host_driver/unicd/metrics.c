@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "metrics_text.h"
+#include "nics.h"
 #include "run_dir.h"
 #include "unicd_os.h"
 
@@ -141,8 +142,7 @@ static const char *nic_name(const char *path)
 {
 	if (!strcmp(path, "/") || !strcmp(path, "/metrics"))
 		return "";
-	return strncmp(path, "/metrics/", 9) || strchr(path + 9, ',') ||
-			       !path[9]
+	return strncmp(path, "/metrics/", 9) || !unic_nics_name_ok(path + 9)
 		       ? NULL
 		       : path + 9;
 }

@@ -249,6 +249,7 @@ def test_metrics_by_http(_):
                                     ("GET /metrics/third HTTP/1.1\n\n", "404"),
                                     ("GET /metrics/ HTTP/1.1\n\n", "404"),
                                     ("GET /metrics/first,second HTTP/1.1\n\n", "404"),
+                                    ("GET /metrics/../first HTTP/1.1\n\n", "404"),
                                     ("\r\n\r\n", "405")):
                 assert http(path, request)[0] == wanted, request
             assert "another" in ask("unicd", "--socket", there + "/other", "--metrics", path,

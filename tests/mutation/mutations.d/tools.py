@@ -84,6 +84,8 @@ MUTATIONS = (
      "unic-perf: receives are posted once", tools("perf_flow")),
     ("host_driver/unicd/metrics.c", "\treturn n > 0 && !p[1].revents;\n", "\treturn n > 0;\n",
      "unicd: the end waits for a silent asker", tools("metrics_by")),
+    ("host_driver/unicd/metrics.c", " || !unic_nics_name_ok(path + 9)", " || strchr(path + 9, ',') || !path[9]",
+     "unicd: metrics of a NIC open a path that the asker names", tools("metrics_by")),
     ("host_driver/unicd/metrics.c", "\tif (is_served(where))\n\t\treturn -EADDRINUSE;\n", "\t(void)is_served(where);\n",
      "unicd: takes the metrics of another one", tools("metrics_by")),
 )
