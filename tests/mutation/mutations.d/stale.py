@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What outlives a wait: doorbells, connections, lists, slots of misses."""
 MUTATIONS = (
+    ('firmware/transport/responder_nak.c', '\tif (qp->rsp.nak)\n\t\treturn; /* what', '\tif (0)\n\t\treturn; /* what',
+     'late READ: its NAK takes the place of one that is owed', 'test_rc_evict'),
+    ('firmware/transport/responder_nak.c', '\tqp->rsp.nak_sent = sent;\n', '',
+     'late READ: what is missing behind it is not asked for', 'test_rc_evict'),
     ('firmware/transport/responder_nak.c', '!UNIC_FORGIVE_READS || err == -UNIC_EEVICTED',
      'true || err == -UNIC_EEVICTED',
      'a READ that the wire held back ends the responder', 'test_rc_evict'),

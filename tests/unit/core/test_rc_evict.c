@@ -113,7 +113,44 @@ static void read_again(bool lost)
 		return;
 	}
 	assert_int_equal(state_of(&ra, &qa), UNIC_QPS_RTS);
+	/* what is missing behind it is asked for at once */
+	rc_wire.lose = rc_wire.seen + 1;
 	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 2000, mb.iova, mb.stag);
+	pair_run(MS);
+	rc_expect(&ra, &qa, 0, 2, 0, 2000);
+	assert_int_equal(rig_count(&rb, tx_naks), 2);
+	rc_quiet();
+}
+
+/* A copy of a READ comes while a NAK is owed: that one is sent. */
+static void read_again_beside_a_nak(void **state)
+{
+	struct rig_mr other;
+
+	(void)state;
+	rc_bring_up(false);
+	ra.port.on_frame = keep_read;
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 2, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &other),
+			 0);
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 100, other.iova,
+		 other.stag);
+	pair_run(MS);
+	rc_expect(&ra, &qa, 0, 1, 0, 100);
+	assert_int_equal(rig_dereg(&rb, &other), 0);
+	rc_wire.lose = rc_wire.seen + 1;
+	rb.port.tx_held = (1u << UNIC_TX_BUFS) - 1u;
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 2000, mb.iova, mb.stag);
+	rig_poll(&ra);
+	rig_poll(&rb);
+	assert_int_equal(rb.nic.qps.qp[qb.qpn & 0xff].rsp.nak,
+			 UNIC_NAK_PSN_SEQ);
+	fake_deliver(&rb.port, request + 2, request_len, request_flags);
+	rig_poll(&rb);
+	assert_int_equal(rig_count(&rb, rx_duplicate), 1);
+	assert_int_equal(rb.nic.qps.qp[qb.qpn & 0xff].rsp.nak,
+			 UNIC_NAK_PSN_SEQ);
+	rb.port.tx_held = 0;
 	pair_run(MS);
 	rc_expect(&ra, &qa, 0, 2, 0, 2000);
 	rc_quiet();
@@ -459,6 +496,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(read_again_of_what_has_gone),
+		cmocka_unit_test(read_again_beside_a_nak),
 		cmocka_unit_test(remote_evicted),
 		cmocka_unit_test_setup(messaging_evicted, rc_up),
 		cmocka_unit_test_setup(messaging_evicted_far, rc_up),
