@@ -1408,6 +1408,33 @@ static void form_under_two_notices(void **state)
 	fake_delete(f);
 }
 
+/* The second of two notices ends sooner: the holder of a form of both is told so. */
+static void form_whose_second_notice_is_sooner(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_grants_msg q, sooner;
+	struct unic_region *region;
+	struct peer a, b;
+	uint32_t mr, form, other;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	other = second_region(f, mr);
+	assert_int_equal(grant(f, form, &a), 0);
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	region = unic_obj_get(&f->host->objects, mr, UNIC_OBJ_MR,
+			      UNIC_OBJ_ANYONE);
+	assert_non_null(region);
+	region->deadline_ns += 50000000;
+	evt = notice_of_second(other);
+	event(f, &evt);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &sooner));
+	assert_true(sooner.nonce != q.nonce);
+	assert_true(sooner.grace_us <= 20000);
+	fake_delete(f);
+}
+
 /* Its index may be another form's by now: who had it is told of its end, and of no notice. */
 static void form_that_has_ended(void **state)
 {
@@ -1907,6 +1934,7 @@ int main(void)
 		cmocka_unit_test(form_of_an_offered_region),
 		cmocka_unit_test(form_whose_first_notice_is_over),
 		cmocka_unit_test(form_under_two_notices),
+		cmocka_unit_test(form_whose_second_notice_is_sooner),
 		cmocka_unit_test(form_that_has_ended),
 		cmocka_unit_test(nic_that_does_not_name_forms),
 		cmocka_unit_test(forms_of_a_notice_that_is_over),
