@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "memory/derived_load.h"
 #include "memory/memory.h"
 
 #define NIL UNIC_ELEMENT_NIL
@@ -14,6 +15,8 @@ void unic_dependents_init(struct unic_memory *nic)
 	uint32_t i;
 
 	memset(f, 0, sizeof(*f));
+	if (UNIC_TABLE_READS)
+		unic_derived_load_init(nic);
 	for (i = 0; i < UNIC_MRS; i++)
 		f->form[i].head = NIL;
 	for (i = 0; i < UNIC_ELEMENTS; i++)
@@ -79,6 +82,8 @@ void unic_dependents_free(struct unic_memory *nic, uint16_t mr)
 
 	if (!form->n)
 		return;
+	if (UNIC_TABLE_READS)
+		unic_derived_load_forget(nic, mr);
 	unic_dependents_unmake(nic, mr);
 	for (i = form->first; i < (uint32_t)form->first + form->n; i++)
 		f->element[i].owner = NIL;

@@ -10,6 +10,7 @@
 
 #include "memory/derived.h"
 #include "memory/mr.h"
+#include "unic_queue.h"
 
 /*
  * Number of pages that a run touches; @in_page is the page size - 1. Counted,
@@ -25,6 +26,17 @@ static inline uint32_t count_run_pages(const struct unic_sge *run,
 	       1u;
 }
 
+/*
+ * A load whose words come later: the entries that are filled stay so. The words are of
+ * lists that have not changed since: unic_derived_load_forget().
+ */
+struct unic_derived_loading {
+	struct unic_sge run[UNIC_TABLE_READS ? UNIC_FAST_RUNS : 1u];
+	uint64_t last_ns; /* when it was last asked for */
+	uint32_t n;	  /* runs; 0: there is none */
+	uint16_t form;
+};
+
 /**
  * unic_derived_loads() - are the entries of region @of cached, and may a form of @kind be
  * made of it all the same? A fast registration copies addresses into entries of its own, and those of a
@@ -37,10 +49,19 @@ bool unic_derived_loads(const struct unic_memory *nic, uint8_t kind,
 /**
  * unic_derived_load() - copies the bus addresses of the runs of @p, which are checked but
  * for the words of lists, into the entries of fast registration @mr, which is SHUT.
- * Returns 0; or -UNIC_ENOPAGE, -UNIC_EAGAIN as of unic_table_look(): no entry of @mr is
- * filled, and p->wrong is the run.
+ * Returns 0; -UNIC_ENOPAGE as of unic_table_look(): no entry of @mr is filled, and p->wrong
+ * is the run; -UNIC_EPENDING: call again with the same runs, soon, and it goes on. Of the
+ * registrations that wait one goes on at a time, until it is not asked for any more.
  */
 int unic_derived_load(struct unic_memory *nic, struct unic_mr_ctx *mr,
 		      struct unic_derived_plan *p);
+
+/** unic_derived_load_init() - there is none that waits. */
+void unic_derived_load_init(struct unic_memory *nic);
+
+/** unic_derived_load_forget() - @mr is a region whose list changes or ends, or a fast
+ * registration that ends and has lost its entries: the load of it that waits, if any,
+ * begins anew, or ends. */
+void unic_derived_load_forget(struct unic_memory *nic, uint16_t mr);
 
 #endif /* UNIC_DERIVED_LOAD_H */

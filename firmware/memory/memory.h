@@ -13,6 +13,7 @@
 #include "memory/candidates.h"
 #include "memory/cuts.h"
 #include "memory/dependents.h"
+#include "memory/derived_load.h"
 #include "memory/dma_mr.h"
 #include "memory/fault.h"
 #include "memory/idle.h"
@@ -54,6 +55,7 @@ struct unic_memory {
 	struct unic_stags stags;
 	struct unic_cuts cuts;
 	struct unic_tables tables;
+	struct unic_derived_loading loading;
 	/* whole pages on boards of the usual size: as for asks, revoke.h */
 	union {
 		struct unic_pains pains;

@@ -27,6 +27,8 @@ struct unic_mr_args;
 /* Regions that may have a list; a board without reads of them has room for none. */
 #define UNIC_TABLE_MRS	  (UNIC_TABLE_READS ? UNIC_MRS : 1u)
 #define UNIC_TABLE_PLACES (UNIC_TABLE_READS ? UNIC_TABLE_READS : 1u)
+/* behind them the last group that unic_table_look() had to wait for; `busy`: it is good */
+#define UNIC_TABLE_CAME (UNIC_TABLE_READS ? UNIC_TABLE_PLACES : 0u)
 
 struct unic_table_read {
 	unic_le64 word[UNIC_TABLE_GROUP]; /* as they came */
@@ -41,7 +43,7 @@ struct unic_tables {
 	uint32_t
 		prefetch; /* entries that a miss keeps, if there are free ones */
 	uint16_t under_way; /* reads whose port answered "pending" */
-	struct unic_table_read read[UNIC_TABLE_PLACES];
+	struct unic_table_read read[UNIC_TABLE_CAME + 1u];
 	uint64_t list[UNIC_TABLE_MRS]; /* bus address, by region */
 	uint16_t window[UNIC_PROCS]; /* of the doorbell pages of each process */
 };
@@ -78,10 +80,17 @@ int unic_table_miss(struct unic_memory *nic, uint16_t mr, uint32_t page,
  * is read with its group, unless *@at is that group. *@at is NULL at first, and good
  * until another function of this header is called. Returns 0; -UNIC_ENOPAGE: there is
  * none, as of unic_table_miss(); -UNIC_EAGAIN: call again. (The port is busy; or its
- * DMA takes its time, and the page comes to the cache, if there is room.)
+ * DMA takes its time, and the group stays when it has come, until the next does.)
  */
 int unic_table_look(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		    struct unic_table_read **at, uint64_t *bus);
+
+/** unic_table_forget() - the list of region @mr changes or ends: no word that came for
+ * unic_table_look() is used any more. */
+static inline void unic_table_forget(struct unic_tables *t, uint16_t mr)
+{
+	t->read[UNIC_TABLE_CAME].busy &= t->read[UNIC_TABLE_CAME].mr != mr;
+}
 
 /** unic_table_ahead() - reads page *@first, which is missing and only advised, and what
  * follows it in its group, up to @end_page. *@done is counted up by the pages that came,
