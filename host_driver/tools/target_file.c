@@ -125,7 +125,7 @@ static int replace_regular(struct target_file *t, const struct stat *st)
 		return -errno;
 	snprintf(t->path, sizeof(t->path), "%s", real);
 	free(real);
-	t->mode = st->st_mode & 07777;
+	t->mode = st->st_mode & 0777;
 	return open_watched_part(t);
 }
 

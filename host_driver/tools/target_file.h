@@ -25,7 +25,7 @@ const char *target_file_name(const char *path);
 /**
  * target_file_open() - open what the user calls @path, for a file of the name @name: no
  * file, or a regular one, also behind links: a new file, which takes its place and has its
- * mode once target_file_keep() is called. A folder: the file @name in it. All else, such as
+ * permissions once target_file_keep() is called. A folder: the file @name in it. All else, such as
  * a device or a FIFO, is written as it is. The new file is removed if SIGINT, SIGTERM or
  * SIGHUP ends the program before; only one at a time is. 0 or -errno, and @t->path says of
  * what.

@@ -103,6 +103,16 @@ static void a_file_keeps_its_mode(void **state)
 	assert_file("a", "new", 0751);
 }
 
+/* The new file is of who writes it: who was to run the old one as its owner must not run
+ * this one as that. */
+static void a_new_file_runs_as_nobody(void **state)
+{
+	(void)state;
+	write_text("a", "old", 06755);
+	receive("a");
+	assert_file("a", "new", 0755);
+}
+
 static void until_all_has_come(void **state)
 {
 	struct target_file t;
@@ -293,6 +303,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		IN_FOLDER(nothing_is_there),
 		IN_FOLDER(a_file_keeps_its_mode),
+		IN_FOLDER(a_new_file_runs_as_nobody),
 		IN_FOLDER(until_all_has_come),
 		IN_FOLDER(links_stay),
 		IN_FOLDER(a_link_to_nothing),
