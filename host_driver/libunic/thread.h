@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * thread.h - threads of the library. They take no signal that is sent to the process: those
+ * are for threads of the program, which may have blocked them.
+ */
+#ifndef UNIC_LIB_THREAD_H
+#define UNIC_LIB_THREAD_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+
+/* pthread_create() of a thread that blocks all signals but those of its own faults, some
+ * of which have a handler in move.c. */
+static inline int unic_thread_start(pthread_t *thread,
+				    const pthread_attr_t *attr,
+				    void *(*run)(void *), void *arg)
+{
+	sigset_t set, before;
+	int err;
+
+	sigfillset(&set);
+	sigdelset(&set, SIGSEGV);
+	sigdelset(&set, SIGBUS);
+	pthread_sigmask(SIG_SETMASK, &set, &before);
+	err = pthread_create(thread, attr, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+#endif /* UNIC_LIB_THREAD_H */
