@@ -5,6 +5,8 @@ MUTATIONS = (
      'late READ: its NAK takes the place of one that is owed', 'test_rc_evict'),
     ('firmware/transport/responder_nak.c', '\tqp->rsp.nak_sent = sent;\n', '',
      'late READ: what is missing behind it is not asked for', 'test_rc_evict'),
+    ('firmware/transport/responder_nak.c', ' ||\n\t    err == -UNIC_EMISS) {', ') {',
+     'late READ: one whose page is not there is refused', 'test_miss'),
     ('firmware/transport/responder_nak.c', '!UNIC_FORGIVE_READS || err == -UNIC_EEVICTED',
      'true || err == -UNIC_EEVICTED',
      'a READ that the wire held back ends the responder', 'test_rc_evict'),

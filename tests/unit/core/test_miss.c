@@ -299,6 +299,41 @@ static void asks_for_no_page_too_many(void **state)
 	expect(&ra, &qa, 4, 0, 0);
 }
 
+static uint32_t answers_lost;
+
+static void lose_an_answer(struct unic_port *port, const uint8_t *frame,
+			   uint32_t len, uint32_t flags)
+{
+	if (frame[42] == UNIC_OP_READ_RESP_ONLY && !answers_lost++)
+		return;
+	fake_deliver(port->peer, frame, len, flags);
+}
+
+/* A READ comes again when its page is no more on the NIC: it waits for it, as the first
+ * time. */
+static void read_again_of_a_page_that_was_dropped(void **state)
+{
+	uint32_t done;
+
+	(void)state;
+	answers_lost = 0;
+	rb.port.on_frame = lose_an_answer;
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ra_mr, 0, 100, mb.iova, mb.stag);
+	run(20000);
+	assert_true(serve(&rb, &mb, B_FIRST, 1));
+	run(MS);
+	assert_int_equal(answers_lost, 1);
+	assert_int_equal(rig_pages(&rb, &mb, 0, 1, 0, &done), 0);
+	assert_int_equal(done, 1);
+	run(6 * MS);
+	assert_true(serve(&rb, &mb, B_FIRST, 1));
+	run(6 * MS);
+	rb.port.on_frame = NULL;
+	expect(&ra, &qa, 1, 0, 0);
+	same(ra_mr.mem, mb.mem, 100);
+	assert_true(rig_count(&rb, rx_duplicate) > 0);
+}
+
 /* With all fault slots taken a requester waits until one is free. */
 static void requester_waits_for_its_turn(void **state)
 {
@@ -772,6 +807,7 @@ int main(void)
 		TEST(requester_waits_midway),
 		TEST(asks_for_what_is_left),
 		TEST(asks_for_no_page_too_many),
+		TEST(read_again_of_a_page_that_was_dropped),
 		TEST(requester_waits_for_its_turn),
 		TEST(read_sink_waits),
 		TEST(lost_pages_are_brought_again_for_retransmission),
