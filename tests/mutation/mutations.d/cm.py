@@ -135,6 +135,8 @@ MUTATIONS = (
      "holders: forms of a region that has ended are asked for it", "test_driver_grants"),
     (GRANTS, "cause->deadline_ns <= mr->deadline_ns", "true",
      "holders: the sooner of two notices is not told", "test_driver_grants"),
+    (GRANTS, "	mr->told = 0;\n	host->held.early++;", "	host->held.early++;",
+     "holders: a grace is ended again before the NIC has ended it", "test_driver_grants"),
     (GRANTS, " && !mr->unsure)\n		end_grace", ")\n		end_grace",
      "holders: an answer of before a grant ends a grace", "test_driver_grants"),
     (GRANTS, "	mr->unsure = mr->asking == mr->asked_back;\n", "	mr->unsure = false;\n",

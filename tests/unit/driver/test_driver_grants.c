@@ -1496,6 +1496,38 @@ static struct unic_hold *hold_of(struct fake *f, uint32_t mr)
 	return NULL;
 }
 
+/* The answers of the holders of two regions come before the NIC has ended the first grace:
+ * that is ended once. */
+static void graces_end_once(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_grants_msg answer = { .type = UNIC_HOLDER_INVALIDATED,
+					  .kind = UNIC_CTL_HELD_STAG };
+	struct peer a, b;
+	uint32_t mr, other;
+	struct fake *f = exporter(&a, &b, &mr);
+
+	(void)state;
+	other = second_region(f, mr);
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(grant(f, other, &b), 0);
+	notice_of(f, mr);
+	evt = notice_of_second(other);
+	event(f, &evt);
+	answer.nonce = hold_of(f, mr)->nonce;
+	answer.number = 0xabcd00;
+	put_said(f, &a, answer);
+	unic_host_poll(f->host);
+	answer.nonce = hold_of(f, other)->nonce;
+	answer.number = 0xabcd01;
+	put_said(f, &b, answer);
+	unic_host_poll(f->host);
+	assert_int_equal(f->host->held.early, 2);
+	settle(f);
+	assert_int_equal(f->given[UNIC_CMD_NOTICE_ANSWER], 2);
+	fake_delete(f);
+}
+
 /* An event of region @mr that the driver takes before the NIC answers a command. */
 static void event_at_once(struct fake *f, uint32_t mr, uint8_t type,
 			  uint32_t seq)
@@ -1935,6 +1967,7 @@ int main(void)
 		cmocka_unit_test(form_whose_first_notice_is_over),
 		cmocka_unit_test(form_under_two_notices),
 		cmocka_unit_test(form_whose_second_notice_is_sooner),
+		cmocka_unit_test(graces_end_once),
 		cmocka_unit_test(form_that_has_ended),
 		cmocka_unit_test(nic_that_does_not_name_forms),
 		cmocka_unit_test(forms_of_a_notice_that_is_over),
