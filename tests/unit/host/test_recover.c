@@ -50,7 +50,7 @@ static struct {
 	struct unic_ctl_object object[12];
 	uint32_t objects;
 	/* requests received */
-	uint32_t hellos, resumes, resyncs, queries, resets, stale;
+	uint32_t hellos, resumes, resyncs, queries, resets, stale, makes;
 } drv;
 
 static struct unic_ctx *ctx;
@@ -172,6 +172,7 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 	case UNIC_CTL_PD_ALLOC:
 	case UNIC_CTL_CQ_CREATE:
 	case UNIC_CTL_QP_CREATE:
+		drv.makes++;
 		q->id = unic_to_le32(++drv.next_id);
 		q->number = unic_to_le32(drv.qpn);
 		return 0;
@@ -670,7 +671,8 @@ static void driver_that_goes_again(void **state)
  * their order, also if it goes again meanwhile. */
 static void ends_are_told_later(void **state)
 {
-	uint32_t end[8] = { 0 }, i;
+	uint32_t end[8] = { 0 }, i, made;
+	struct unic_pd *none;
 
 	(void)state;
 	make_queues(true);
@@ -682,6 +684,8 @@ static void ends_are_told_later(void **state)
 	end[5] = end[2];
 	end[6] = UNIC_CTL_PD_FREE << 16 | pd->id;
 	driver_ends();
+	made = drv.makes;
+	assert_int_equal(unic_alloc_pd(ctx, &none), -ENOTCONN);
 	assert_int_equal(unic_destroy_qp(qp), 0);
 	assert_int_equal(unic_destroy_cq(cq), 0);
 	assert_int_equal(unic_free_pd(pd), 0);
@@ -693,6 +697,8 @@ static void ends_are_told_later(void **state)
 	assert_int_equal(drv.ends, 7);
 	for (i = 0; i < 7; i++)
 		assert_int_equal(drv.end[i], end[i]);
+	/* what failed is not done */
+	assert_int_equal(drv.makes, made);
 	unic_close(ctx);
 }
 
