@@ -19,14 +19,14 @@ $(error no such board: $(BOARD). There are: $(patsubst \
 endif
 include boards/$(BOARD)/board.mk
 include $(sort $(wildcard $(addsuffix /sources.mk,boards examples firmware hal qemu host_driver/* tests/*)))
-include mk/rules.mk mk/checks.mk mk/linux.mk mk/install.mk
+include mk/rules.mk mk/checks.mk mk/linux.mk mk/install.mk mk/docs.mk
 
 # ----------------------------------------------------------------- programs
 
 all: programs image ## build: host programs in build/bin and the image of BOARD=virt
 	@echo "all: ok"
 
-PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-ping unic-copy unic-kio unic-run unic-policysim
+PROGRAMS := unic-bus unic-wire unic-uart unicd unicctl unic-hog unic-ping unic-perf unic-copy unic-kio unic-run unic-policysim
 VERBS    := $(B)/lib/libunic-rdmav34.so $(B)/lib/libunic-shim.so
 programs: $(call bin,$(PROGRAMS)) $(VERBS)
 
@@ -107,6 +107,11 @@ sim: $(call bin,unic-sim) ## test: simulated systems under faults [SEEDS=1000] [
 		$(SEEDS),1000)) $(if $(TRACE),--trace) \
 		$(if $(STAND),--stand) $(if $(ATTACK),--attack) $(if $(SIZE),--size $(SIZE)) $(if $(SALT),--salt \
 		$(SALT)) && echo "$@: ok"
+ifeq ($(or $(SEED),$(STAND),$(ATTACK),$(SIZE),$(SALT)),)
+sim: libsim
+endif
+libsim: $(call bin,unic-libsim) ## test: processes that use libunic, in simulated systems [SEEDS=500] [FROM=1] [SEED=n TRACE=1]
+	@$< --from $(or $(SEED),$(FROM),1) --seeds $(if $(SEED),1,$(or $(SEEDS),500)) $(if $(TRACE),--trace) && echo "$@: ok"
 unit: $(UNIT_PROGS) $(UNIT_VIRT) ## test: unit tests on the host, with sanitizers
 corpora: $(REPLAYS) ## test: replay the corpora of the fuzzers
 litmus: $(call bin,litmus-host) $(B)/target/bin/litmus.elf ## test: memory barriers between host and emulated core

@@ -56,6 +56,9 @@ enum unic_cmd_opcode {
 				      * unic_cpl_mr_pages */
 	UNIC_CMD_MR_ADVISE = 50,     /* struct unic_cmd_mr_pages; answer
 				      * unic_cpl_mr_pages */
+	UNIC_CMD_MR_FORMS = 51,	     /* which forms end with a region: struct
+				      * unic_cmd_mr; UNIC_FEAT_MR_FORMS, else
+				      * BAD_OPCODE */
 	UNIC_CMD_TOKEN_ALLOC = 24,   /* struct unic_cmd_token_alloc; answer
 				      * unic_cpl_token */
 	UNIC_CMD_TOKEN_CANCEL = 25,  /* struct unic_cmd_token_cancel; answer

@@ -216,7 +216,8 @@ struct unic_cpl_mr_pages {
  * brings them, nor do words of a translation list that were read before. So a page
  * is taken out of a list like this: clear its word, send MR_INVALIDATE, wait until
  * it is OK, unpin the page. No drop records are written: `done` says how many there were.
- * BUSY: a DMA piece is under way through the region; nothing happened.
+ * BUSY: a DMA piece is under way through the region, or a fast registration is made
+ * of it, which has copies of words until it ends; nothing happened.
  *
  * MR_ADVISE. WILL_NEED: entries of a TABLE region are read ahead (at most 64);
  * of a DEMAND region a MISS is sent for those that are not there, as far as
@@ -333,6 +334,12 @@ struct unic_cmd_mr_make {
 
 /* MR_INVAL: a struct unic_cmd_mr. BUSY: something uses it; it is closed to new
  * accesses all the same, ask again. STATE: not valid, or no such kind. */
+
+/*
+ * MR_FORMS: a struct unic_cmd_mr. The list page gets unic_info.mrs bits, eight in a
+ * byte, the lowest first, a bit for each index of the region table: 1 for a form
+ * that is made of this region, or of a form that is, and so ends with it.
+ */
 
 /*
  * MR_REREG. Rights, PD, or range and pages of a region that is no form, as

@@ -162,7 +162,8 @@ enum unic_ctl_proc_state {
 struct unic_ctl_trace {
 	struct unic_ctl_hdr hdr;
 	unic_le32 from; /* number of the first event wanted; they
-			 * count from 0 at each reset */
+			 * count from 0 when the NIC starts, and
+			 * go on over resets */
 	unic_le32 rsvd[11];
 };
 struct unic_ctl_trace_reply {

@@ -145,7 +145,11 @@ enum unic_ctl_conn_state {
  * ended, the driver of the exporter releases the region: it is gone before T,
  * and the exporter gets EVICTED. GRANT is the exporter's consent to that; if it
  * asks for more time (EXTEND) it uses the region itself, and the notice runs its
- * course. A region that nobody was recorded for has its whole grace. A region that
+ * course. A region that nobody was recorded for has its whole grace. Whoever was
+ * given a form is a holder of each region that the form is made of when that is asked
+ * back (as the NIC knows it: MR_FORMS), so it is told, and counts, likewise; without
+ * MR_FORMS it is told of the end alone, and no region of the exporter is released
+ * early while a peer has one of his forms. A region that
  * ends before a holder has answered (by MR_DEREG, without a notice, at its deadline)
  * is INVALIDATEd once more, with no time left, until the holder answers, for a
  * second at most. Both ends must be unic.
@@ -155,7 +159,8 @@ enum unic_ctl_held {
 	UNIC_CTL_HELD_TOKEN = 2, /* its index */
 };
 
-/* GRANT. STATE: the connection is not up, or the region is asked back already;
+/* GRANT. STATE: the connection is not up, or the region is asked back already (a form
+ * whose region is asked back is granted, and its holder told at once);
  * UNSUPPORTED: the peer is not unic; QUOTA: too many are recorded; INVALID: the
  * STag is not of the region. */
 struct unic_ctl_grant {

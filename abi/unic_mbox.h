@@ -92,6 +92,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_EVICTABLE	(1ull << 31) /* `evictable` of a usage */
 #define UNIC_FEAT_HISTOGRAMS	(1ull << 32) /* DUMP: TABLE_HISTOGRAM */
 #define UNIC_FEAT_SNAPSHOT	(1ull << 33) /* `snapshot` of DUMP */
+#define UNIC_FEAT_MR_FORMS	(1ull << 36) /* MR_FORMS */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.

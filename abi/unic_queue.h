@@ -102,7 +102,9 @@ enum unic_wr_opcode {
  * needs MW_BIND, and LOCAL_WRITE for a window with remote write; `remote` is
  * congruent to it modulo the page size.
  * REG_MR: runs of whole pages of the form's size: only the first may begin and
- * only the last may end within one. At most UNIC_FAST_RUNS.
+ * only the last may end within one. At most UNIC_FAST_RUNS. A region of residency
+ * TABLE may have runs, too: their words are read when the request is carried out, and
+ * the form keeps the addresses in its own entries (WD_PAGE: a word names no page).
  * REG_INDIRECT: anything, up to the elements allocated; a repetition is at
  * most 2^32 - 1 bytes, as is all of it. In a physical PD the form may be valid
  * already: it is made anew when nothing uses it any more, what still does after T

@@ -142,7 +142,8 @@ struct unic_stats_page {
 /* A trace event. The record of event n is at n % UNIC_TRACE_ENTRIES. */
 struct unic_trace_rec {
 	unic_le64 time_ns; /* NIC time of its poll round */
-	unic_le32 seq;	   /* n + 1; 0: never written, or being written */
+	unic_le32 seq;	   /* n + 1; 0: not written since the NIC started, or
+			    * being written */
 	unic_le16 code;	   /* enum unic_trace_code */
 	unic_le16 proc;	   /* slot that it is about; 0xffff: none */
 	unic_le32 arg[4];  /* %0 to %3 of its text in UNIC_TRACES */

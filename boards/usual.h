@@ -34,6 +34,12 @@
 #define UNIC_TELL_REFUSED 1
 #endif
 
+/* A READ that comes again when its region has gone does not end the queue pair of the
+ * responder; as above. */
+#ifndef UNIC_FORGIVE_READS
+#define UNIC_FORGIVE_READS 1
+#endif
+
 /* A slot may be an account of another; as above. */
 #ifndef UNIC_ACCOUNTS
 #define UNIC_ACCOUNTS 1
@@ -52,6 +58,11 @@
 /* Whether the NIC holds its tables for a dump (command/dump.h); as above. */
 #ifndef UNIC_SNAPSHOT
 #define UNIC_SNAPSHOT 1
+#endif
+
+/* Whether the NIC says which forms a region has (MR_FORMS); as above. */
+#ifndef UNIC_MR_FORMS
+#define UNIC_MR_FORMS 1
 #endif
 
 /* Whether there are transmit limits (transport/meter.h); as above. */

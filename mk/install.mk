@@ -17,6 +17,7 @@ TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 WIRESHARKDIR ?= $(LIBDIR)/wireshark/plugins
 COMPLETIONDIR ?= $(DATADIR)/bash-completion/completions
 IMAGEDIR   ?= $(DATADIR)/unic/images
+EXAMPLEDIR ?= $(DATADIR)/doc/unic/examples
 
 # No text of a program lies at a place that an attacker knows, nothing that is linked can
 # be overwritten, and a stack or buffer that overflows ends the program. The compiler of
@@ -36,6 +37,8 @@ VERBS_SO        = $(notdir $(VERBS))
 # unic.h and what it includes.
 PUBLIC_HEADERS := $(addprefix host_driver/libunic/,bufman.h pace.h unic.h) $(addprefix abi/,unic_cmd.h \
 	unic_cmd_dump.h unic_cmd_mr.h unic_cmd_queue.h unic_evt.h unic_mbox.h unic_queue.h unic_types.h)
+# Those that are built with what is installed.
+SHOWN          := $(filter-out %/driver.c %/polite.c,$(EXAMPLES)) examples/disk.sh
 IMAGES         := ek-tm4c1294xl/flash.bin lm3s6965evb/flash.bin mps2-an385/unic.elf virt/unic.elf
 image_name      = unic-$(firstword $(subst /, ,$1))$(suffix $1)
 UNITS          := unic-bus@.service unic-nic@.service unic-wire@.service unicd@.service
@@ -49,9 +52,9 @@ FUNCTIONS = $(shell sed -n 's/^\t\(unic_[a-z0-9_]*\);/\1/p' host_driver/libunic/
 # What `make uninstall` removes, which is what `make install` wrote.
 INSTALLED = $(addprefix $(BINDIR)/,$(INSTALLED_BIN)) \
 	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) libunic.so libunic.a pkgconfig/unic.pc) \
-	$(addprefix $(INCLUDEDIR)/unic/,$(notdir $(PUBLIC_HEADERS))) \
+	$(addprefix $(INCLUDEDIR)/unic/,$(notdir $(PUBLIC_HEADERS))) $(addprefix $(EXAMPLEDIR)/,$(notdir $(SHOWN))) \
 	$(addprefix $(VERBSDIR)/,$(VERBS_SO)) $(addprefix $(UNITDIR)/,$(UNITS)) $(SYSUSERSDIR)/unic.conf $(TMPFILESDIR)/unic.conf $(WIRESHARKDIR)/unic.lua \
-	$(addprefix $(COMPLETIONDIR)/,$(INSTALLED_BIN)) $(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(FUNCTIONS:%=$(MANDIR)/man3/%.3) $(MANDIR)/man7/unic.7 $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
+	$(addprefix $(COMPLETIONDIR)/,$(INSTALLED_BIN)) $(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(FUNCTIONS:%=$(MANDIR)/man3/%.3) $(MANDIR)/man7/unic.7 $(DATADIR)/unic/grafana.json $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
 
 release: ## install: programs and library as they are installed, in build/release
 	@$(MAKE) $(RELEASE_IS) programs $(addprefix $(RELEASE)/lib/,$(LIBUNIC_SO) $(VERBS_SO) libunic.a)
@@ -64,12 +67,13 @@ release: ## install: programs and library as they are installed, in build/releas
 install: install-programs install-services install-dev install-images ## install: programs, manuals, services, library, headers, NIC images [PREFIX=/usr/local] [DESTDIR=]
 	@echo "$@: ok"
 install-programs: release
-	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(VERBSDIR) $(MANDIR)/man1 $(MANDIR)/man7 $(COMPLETIONDIR) $(WIRESHARKDIR))
+	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(VERBSDIR) $(MANDIR)/man1 $(MANDIR)/man7 $(COMPLETIONDIR) $(WIRESHARKDIR) $(DATADIR)/unic)
 	@install $(addprefix $(RELEASE)/bin/,$(INSTALLED_BIN)) $(DESTDIR)$(BINDIR)
 	@install -m 644 $(RELEASE)/lib/$(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)
 	@install -m 644 $(addprefix $(RELEASE)/lib/,$(VERBS_SO)) $(DESTDIR)$(VERBSDIR)
 	@install -m 644 $(INSTALLED_BIN:%=$(RELEASE)/man/%.1) $(DESTDIR)$(MANDIR)/man1
 	@$(foreach p,$(INSTALLED_BIN),install -m 644 host_driver/tools/completion.bash $(DESTDIR)$(COMPLETIONDIR)/$p &&) true
+	@install -m 644 tools/grafana/unic.json $(DESTDIR)$(DATADIR)/unic/grafana.json
 	@install -m 644 tools/wireshark/unic.lua $(DESTDIR)$(WIRESHARKDIR)
 	@install -m 644 $(RELEASE)/man/man3/unic.7 $(DESTDIR)$(MANDIR)/man7
 	@ln -sf $(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)/$(LIBUNIC_SONAME)
@@ -81,9 +85,10 @@ install-services:
 	@install -m 644 host_driver/systemd/sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/unic.conf
 	@install -m 644 host_driver/systemd/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/unic.conf
 install-dev: release
-	@install -d $(addprefix $(DESTDIR),$(LIBDIR)/pkgconfig $(INCLUDEDIR)/unic $(MANDIR)/man3)
+	@install -d $(addprefix $(DESTDIR),$(LIBDIR)/pkgconfig $(INCLUDEDIR)/unic $(MANDIR)/man3 $(EXAMPLEDIR))
 	@cp -P $(FUNCTIONS:%=$(RELEASE)/man/man3/%.3) $(DESTDIR)$(MANDIR)/man3
 	@install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(INCLUDEDIR)/unic
+	@install -m 644 $(SHOWN) $(DESTDIR)$(EXAMPLEDIR)
 	@install -m 644 $(RELEASE)/lib/libunic.a $(DESTDIR)$(LIBDIR)
 	@ln -sf $(LIBUNIC_SONAME) $(DESTDIR)$(LIBDIR)/libunic.so
 	@sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|' -e \
@@ -93,10 +98,10 @@ install-images: $(if $(shell command -v $(ARM)gcc),build-virt build-m3)
 	@$(if $^,$(foreach i,$(IMAGES),install -m 644 $(B)/$i $(DESTDIR)$(IMAGEDIR)/$(call image_name,$i) &&) true)
 uninstall: ## install: remove what install wrote [PREFIX=] [DESTDIR=]
 	@rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	@rmdir --ignore-fail-on-non-empty $(addprefix $(DESTDIR),$(INCLUDEDIR)/unic $(VERBSDIR) $(IMAGEDIR) \
-		$(patsubst %/,%,$(dir $(IMAGEDIR)))) 2> /dev/null; echo "$@: ok"
+	@rmdir --ignore-fail-on-non-empty $(addprefix $(DESTDIR),$(INCLUDEDIR)/unic $(VERBSDIR) $(IMAGEDIR) $(EXAMPLEDIR) \
+		$(patsubst %/,%,$(dir $(IMAGEDIR)) $(dir $(EXAMPLEDIR)))) 2> /dev/null; echo "$@: ok"
 package-test: ## install: build the Debian packages; install, use and purge them in a clean system (as root)
 	@tools/install/install_deps.sh packages-debian.txt
 	@tests/packages/test_packages.py && echo "$@: ok"
 install-test: ## install: test it: install into a folder, and what programs outside see of it
-	@tests/install/test_install.py && echo "$@: ok"
+	@tests/install/test_install.py && tests/install/test_examples.py && echo "$@: ok"

@@ -210,6 +210,18 @@ $(SIM_SIZES:%=$(B)/sim/%.o): $(B)/sim/%.o: $$(call objects,sim/$$*,$(filter-out 
 	$(call say,SIZE)
 	$(Q)ld -r $^ -o $@ && objcopy -G seed_run_$* $@
 
+# libunic for tests/libsim: one object whose system calls have other names, and whose
+# variables, all of them zero at first, have a section of their own.
+CALLS := tests/libsim/calls.txt
+$(B)/host/libunic_sim.o: $(call objects,host,$(LIBUNIC)) $(CALLS) tests/libsim/pure.txt
+	$(call say,CALLS)
+	$(Q)ld -r $(PARTS) -o $@.whole
+	$(Q)cut -d' ' -f1 $(CALLS) | cat - tests/libsim/pure.txt > $@.known
+	$(Q)! nm -u $@.whole | awk '$$2 !~ /^__/ { print $$2 }' | grep -vxF -f $@.known
+	$(Q)! size -A $@.whole | grep -E '^\.data +[1-9]'
+	$(Q)objcopy --redefine-syms=$(CALLS) --set-section-flags .bss=alloc,load,contents,data \
+		--rename-section .bss=libunic_bss $@.whole $@
+
 # Test programs on the target: where text and data are, the heap and the stack's top.
 layout = -nostartfiles $(addprefix -Wl$(COMMA),$1 --defsym=target_heap=end \
 	--defsym=target_heap_end=$2 $(if $3,--defsym=target_stack=$3))

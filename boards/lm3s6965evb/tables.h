@@ -17,6 +17,7 @@
 
 #define UNIC_LFU	   0
 #define UNIC_TELL_REFUSED  0
+#define UNIC_FORGIVE_READS 0
 #define UNIC_ASKS	   0
 #define UNIC_PAIN	   0
 #define UNIC_ACCOUNTS	   0
@@ -25,6 +26,7 @@
 #define UNIC_METERS	   0
 #define UNIC_HISTOGRAMS	   0
 #define UNIC_SNAPSHOT	   0
+#define UNIC_MR_FORMS	   0
 
 #define UNIC_QP_WINDOW	   8u
 #define UNIC_RQ_WINDOW	   4u

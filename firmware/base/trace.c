@@ -12,9 +12,13 @@
 void unic_trace_init(struct unic_base *nic)
 {
 	uint8_t *bar = unic_port_bar(nic->port);
+	uint32_t i;
 
 	nic->trace.ring = (struct unic_trace_rec *)(bar + UNIC_BOX_TRACE);
 	nic->trace.mask = UNIC_TRACE_START;
+	/* the mailbox may have the events of the NIC that was here before */
+	for (i = 0; i < UNIC_BOX_TRACES; i++)
+		UNIC_WRITE_ONCE(nic->trace.ring[i].seq, unic_to_le32(0));
 }
 
 void unic_trace_write(struct unic_base *nic, uint32_t code, uint32_t proc,

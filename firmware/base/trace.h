@@ -18,8 +18,8 @@ struct unic_trace {
 	uint32_t mask;		     /* UNIC_TG_* groups that are recorded */
 };
 
-/** unic_trace_init() - uses the ring of the BAR and records all groups but frames
- * and completions. */
+/** unic_trace_init() - uses the ring of the BAR, in which no event is left, and records
+ * all groups but frames and completions. */
 void unic_trace_init(struct unic_base *nic);
 
 /** unic_trace_write() - records one event. Call it by UNIC_TRACE(). */

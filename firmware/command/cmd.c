@@ -451,6 +451,8 @@ static const struct {
 	CMD(MR_FAULT, unic_cmd_mr_fault, unic_cmd_mr_fault, cannot),
 	CMD(MR_INVALIDATE, unic_cmd_mr_invalidate, unic_cmd_mr_pages, advice),
 	CMD(MR_ADVISE, unic_cmd_mr_advise, unic_cmd_mr_pages, advice),
+	[UNIC_CMD_MR_FORMS] = { UNIC_MR_FORMS ? unic_cmd_mr_forms : NULL,
+				USED(unic_cmd_mr, gen), true },
 	UNTIMED(TRACE_CTL, do_trace_ctl, unic_cmd_trace_ctl, mask),
 	CMD(FAULT, do_fault, unic_cmd_fault, arg),
 	[UNIC_CMD_MR_ALLOC] = { unic_cmd_mr_alloc,

@@ -117,6 +117,19 @@ int unic_cmd_mr_inval(struct unic_command *nic, const void *rec, void *out,
 	return err == -UNIC_EAGAIN ? -UNIC_EBUSY : err;
 }
 
+int unic_cmd_mr_forms(struct unic_command *nic, const void *rec, void *out,
+		      uint8_t *list)
+{
+	const struct unic_cmd_mr *cmd = rec;
+	uint32_t mr = unic_from_le32(cmd->mr);
+
+	(void)out;
+	if (!unic_mr_get(&nic->memory, mr, unic_from_le32(cmd->gen)))
+		return -UNIC_ENOMR;
+	unic_dependents_map(&nic->memory, (uint16_t)mr, list);
+	return 0;
+}
+
 int unic_cmd_mr_rereg(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list)
 {

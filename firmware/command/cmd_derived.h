@@ -13,12 +13,14 @@
 
 struct unic_command;
 
-/* MR_ALLOC, MR_MAKE, MR_INVAL and MR_REREG. */
+/* MR_ALLOC, MR_MAKE, MR_INVAL, MR_FORMS and MR_REREG. */
 int unic_cmd_mr_alloc(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list);
 int unic_cmd_mr_make(struct unic_command *nic, const void *rec, void *out,
 		     uint8_t *list);
 int unic_cmd_mr_inval(struct unic_command *nic, const void *rec, void *out,
+		      uint8_t *list);
+int unic_cmd_mr_forms(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list);
 int unic_cmd_mr_rereg(struct unic_command *nic, const void *rec, void *out,
 		      uint8_t *list);

@@ -194,3 +194,20 @@ uint32_t unic_dependents_count(struct unic_memory *nic, uint16_t mr)
 			nic->derived.form[i].stamp = 0;
 	return count_dependents(nic, mr);
 }
+
+_Static_assert(UNIC_MRS % 8 == 0 && UNIC_MRS / 8 <= UNIC_BOX_LIST_BYTES,
+	       "a list page has a bit for each region");
+
+void unic_dependents_map(struct unic_memory *nic, uint16_t mr, uint8_t *map)
+{
+	const struct unic_derived *form = nic->derived.form;
+	uint32_t i, bit, byte;
+
+	unic_dependents_count(nic, mr); /* which stamps them */
+	for (i = 0; i < UNIC_MRS; i += 8) {
+		for (bit = byte = 0; bit < 8; bit++)
+			if (form[i + bit].stamp == nic->derived.stamp)
+				byte |= 1u << bit;
+		map[i / 8] = (uint8_t)byte;
+	}
+}

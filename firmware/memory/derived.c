@@ -6,6 +6,7 @@
 
 #include "memory/access.h"
 #include "memory/candidates.h"
+#include "memory/derived_load.h"
 #include "memory/memory.h"
 #include "memory/translate.h"
 
@@ -207,7 +208,10 @@ static int check_element(struct unic_memory *nic,
 	 * cannot be borrowed */
 	if ((kind_bit(of) & WINDOWS) || unic_mr_cached(&nic->mrs.mr[r]) ||
 	    is_closed(form, &nic->mrs.mr[r]))
-		return -UNIC_ESTAG;
+		return UNIC_TABLE_READS && unic_derived_loads(nic, form->kind,
+							      (uint16_t)r)
+			       ? r
+			       : -UNIC_ESTAG;
 	if (of->depth >= UNIC_FORM_DEPTH || of == form)
 		return -UNIC_ETOOLARGE;
 	return r;
@@ -250,20 +254,6 @@ static int check_plan_shape(const struct unic_derived *form,
 
 /* --------------------------------------------- pages of fast registrations */
 
-/*
- * Number of pages that a run touches; @in_page is the page size - 1. Counted,
- * because the end of a run may be 2^64, which is not an address.
- */
-static inline uint32_t count_run_pages(const struct unic_sge *run,
-				       uint32_t in_page, uint32_t shift)
-{
-	uint32_t before = (uint32_t)unic_from_le64(run->iova) & in_page;
-	uint32_t behind = unic_from_le32(run->len) - 1u;
-
-	return (behind >> shift) + ((before + (behind & in_page)) >> shift) +
-	       1u;
-}
-
 /* True if @of has an entry for each page of @run. */
 static inline bool is_run_mapped(const struct unic_memory *nic,
 				 const struct unic_mr_ctx *of,
@@ -280,13 +270,15 @@ static inline bool is_run_mapped(const struct unic_memory *nic,
 	return true;
 }
 
-/* Checks the runs of a fast registration: whole pages that fit together in @mr. */
+/* Checks the runs of a fast registration: whole pages that fit together in @mr. If some
+ * have no entries, all are loaded into those of @mr. */
 static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
-						const struct unic_mr_ctx *mr,
+						struct unic_mr_ctx *mr,
 						struct unic_derived_plan *p,
 						uint64_t bytes)
 {
 	uint64_t size = 1ull << mr->page_shift, from, to;
+	bool listed = false;
 
 	if ((p->iova ^ unic_from_le64(p->list[0].iova)) & (size - 1))
 		return -UNIC_EALIGN;
@@ -301,11 +293,17 @@ static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
 		to = from + unic_from_le32(sge->len);
 		if ((p->wrong && (from & (size - 1))) ||
 		    (p->wrong + 1 < p->n && (to & (size - 1))) ||
-		    of->page_shift < mr->page_shift ||
-		    !is_run_mapped(nic, of, sge, mr->page_shift))
+		    of->page_shift < mr->page_shift)
 			return -UNIC_EALIGN;
+		if (likely(is_run_mapped(nic, of, sge, mr->page_shift)))
+			continue;
+		if (!UNIC_TABLE_READS || !unic_mr_cached(of))
+			return -UNIC_EALIGN;
+		listed = true;
 	}
 	p->wrong = 0;
+	if (UNIC_TABLE_READS && unlikely(listed))
+		return unic_derived_load(nic, mr, p);
 	return 0;
 }
 
@@ -446,7 +444,7 @@ static int check_plan(struct unic_memory *nic, uint16_t idx,
 		      struct unic_derived_plan *p)
 {
 	const struct unic_derived *form = derived_of(nic, idx);
-	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint64_t bytes;
 	int err = check_plan_shape(form, p);
 
@@ -495,10 +493,12 @@ int unic_derived_make(struct unic_memory *nic, struct unic_derived_plan *p)
 	if (!p->n)
 		return 0; /* an unbound window */
 	mr->mr_class = UNIC_CLASS_RDMA;
-	if (derived_of(nic, idx)->kind == UNIC_FORM_FAST)
-		copy_runs(nic, mr, p);
-	else if (derived_of(nic, idx)->kind != UNIC_FORM_INDIRECT)
+	if (derived_of(nic, idx)->kind == UNIC_FORM_FAST) {
+		if (!UNIC_TABLE_READS || likely(!mr->filled))
+			copy_runs(nic, mr, p);
+	} else if (derived_of(nic, idx)->kind != UNIC_FORM_INDIRECT) {
 		borrow_entries(nic, mr, p);
+	}
 	link_elements(nic, idx, p);
 	open_derived(nic, idx, p);
 	return 0;

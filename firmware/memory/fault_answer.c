@@ -167,7 +167,9 @@ int unic_fault_invalidate(struct unic_memory *nic,
 		return r;
 	if (cmd->advice)
 		return -UNIC_EINVAL;
-	if (unic_cache_busy(nic, of.mr))
+	/* a fast registration has copies of addresses, until it ends */
+	if (unic_cache_busy(nic, of.mr) ||
+	    (UNIC_TABLE_READS && nic->mrs.mr[of.mr].deps))
 		return -UNIC_EBUSY;
 	nic->cache.of[of.mr].seq++;
 	*done = unic_cache_drop(nic, of.mr, of.first, of.count, false);

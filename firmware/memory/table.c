@@ -136,15 +136,15 @@ static COLD int await_read(struct unic_memory *nic, struct unic_table_read *t,
 	return -UNIC_EPENDING;
 }
 
-int unic_table_miss(struct unic_memory *nic, uint16_t mr, uint32_t page,
-		    uint32_t keep, bool wanted)
+/* 0: the words of the group of @page are in *@at, until the next read. */
+static inline __attribute__((always_inline)) int
+read_group(struct unic_memory *nic, uint16_t mr, uint32_t page, uint32_t keep,
+	   struct unic_table_read **at)
 {
 	uint32_t first = page & ~(UNIC_TABLE_GROUP - 1u);
 	struct unic_table_read *t = nic->tables.read;
 	int r;
 
-	if (unlikely(nic->mrs.mr[mr].state >= UNIC_MR_DRAINING))
-		return -UNIC_EEVICTED;
 	if (unlikely(nic->tables.under_way)) {
 		if (find_read(nic, mr, first))
 			return -UNIC_EPENDING;
@@ -159,14 +159,47 @@ int unic_table_miss(struct unic_memory *nic, uint16_t mr, uint32_t page,
 			  nic->tables.list[mr] + 8ull * first, t->word,
 			  sizeof(t->word),
 			  UNIC_DMA_JOBS + (uint32_t)(t - nic->tables.read));
+	*at = t;
 	if (likely(r == UNIC_PORT_OK))
-		return insert_words(nic, t, page, keep, wanted);
+		return 0;
 	if (r == UNIC_PORT_PENDING)
 		return await_read(nic, t, page, keep);
 	if (r == UNIC_PORT_EAGAIN)
 		return -UNIC_EAGAIN;
 	UNIC_COUNT(nic, dma_errors);
 	return -UNIC_ENOPAGE;
+}
+
+int unic_table_miss(struct unic_memory *nic, uint16_t mr, uint32_t page,
+		    uint32_t keep, bool wanted)
+{
+	struct unic_table_read *t;
+	int r;
+
+	if (unlikely(nic->mrs.mr[mr].state >= UNIC_MR_DRAINING))
+		return -UNIC_EEVICTED;
+	r = read_group(nic, mr, page, keep, &t);
+	return likely(!r) ? insert_words(nic, t, page, keep, wanted) : r;
+}
+
+COLD int unic_table_look(struct unic_memory *nic, uint16_t mr, uint32_t page,
+			 struct unic_table_read **at, uint64_t *bus)
+{
+	unic_tlb_idx i = unic_tlb_find(&nic->tlb, nic->cache.of[mr].base, page);
+	int r = 0;
+
+	if (i != UNIC_TLB_NIL) {
+		*bus = nic->tlb.entry[i].bus;
+		return 0;
+	}
+	if (!*at || (*at)->mr != mr || page - (*at)->first >= UNIC_TABLE_GROUP)
+		r = read_group(nic, mr, page, 1, at);
+	if (r) {
+		*at = NULL;
+		return r == -UNIC_EPENDING ? -UNIC_EAGAIN : r;
+	}
+	*bus = bus_of(nic, mr, (*at)->word[page - (*at)->first]);
+	return *bus & 1u ? -UNIC_ENOPAGE : 0;
 }
 
 bool unic_table_ahead(struct unic_memory *nic, uint16_t mr, uint32_t *first,

@@ -72,6 +72,17 @@ bool unic_table_fits(const struct unic_mr_args *args, uint32_t pages);
 int unic_table_miss(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		    uint32_t keep, bool wanted);
 
+/**
+ * unic_table_look() - writes the bus address of @page of TABLE region @mr to *@bus, and
+ * makes no entry: it is that of its entry, if there is one, or else in its word, which
+ * is read with its group, unless *@at is that group. *@at is NULL at first, and good
+ * until another function of this header is called. Returns 0; -UNIC_ENOPAGE: there is
+ * none, as of unic_table_miss(); -UNIC_EAGAIN: call again. (The port is busy; or its
+ * DMA takes its time, and the page comes to the cache, if there is room.)
+ */
+int unic_table_look(struct unic_memory *nic, uint16_t mr, uint32_t page,
+		    struct unic_table_read **at, uint64_t *bus);
+
 /** unic_table_ahead() - reads page *@first, which is missing and only advised, and what
  * follows it in its group, up to @end_page. *@done is counted up by the pages that came,
  * or will, and *@first goes on by one less, not beyond the last of them. False: there is

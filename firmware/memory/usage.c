@@ -155,9 +155,9 @@ static void read_report(struct unic_memory *nic, uint16_t mr)
 	r->seen += more;
 	r->uses += more;
 	r->last_use_ns = nic->now_ns;
-	if (u->told >> m->proc & 1)
+	if (u->told[m->proc])
 		return;
-	u->told |= 1u << m->proc;
+	u->told[m->proc] = true;
 	unic_usage_policy(nic, m->proc, false);
 }
 
@@ -167,8 +167,8 @@ void unic_usage_policy(struct unic_memory *nic, uint32_t proc, bool fresh)
 	uint32_t kind = nic->procs.proc[proc].policy;
 
 	if (fresh)
-		u->told &= ~(1u << proc);
-	if (u->off && !(u->told >> proc & 1))
+		u->told[proc] = false;
+	if (u->off && !u->told[proc])
 		kind = UNIC_POLICY_RANDOM;
 	unic_policy_set(&nic->candidates.chooser[proc], kind);
 }
@@ -193,7 +193,7 @@ void unic_usage_switch(struct unic_memory *nic, bool off)
 	if (u->off == off)
 		return;
 	u->off = off;
-	u->told = 0;
+	memset(u->told, 0, sizeof(u->told));
 	for (i = 0; off && i < UNIC_MRS; i++)
 		if (is_candidate(&nic->mrs.mr[i]))
 			begin_report(nic, i);

@@ -43,10 +43,9 @@ struct unic_usages {
 	struct unic_reported reported[UNIC_MRS];
 	struct unic_policy_table table; /* `reported`, as items of policies */
 	uint64_t next_ns;		/* time of the next sweep */
-	/* a bit for each process that has reported */
-	uint32_t told;
-	uint16_t at; /* where the next sweep begins */
-	bool off;    /* policies do not use the NIC's own count */
+	bool told[UNIC_PROCS];		/* processes that have reported */
+	uint16_t at;			/* where the next sweep begins */
+	bool off; /* policies do not use the NIC's own count */
 };
 
 /** unic_usage_init() - the NIC's own count is used. Call after unic_mr_init(). */

@@ -36,7 +36,7 @@ static uint64_t last_use(const struct unic_revoke *nic, uint16_t idx)
 
 	if (!nic->usages.off)
 		return mr->last_use_ns;
-	if (!(nic->usages.told >> mr->proc & 1) ||
+	if (!nic->usages.told[mr->proc] ||
 	    nic->usages.reported[idx].last_use_ns > nic->now_ns)
 		return nic->now_ns;
 	return nic->usages.reported[idx].last_use_ns;

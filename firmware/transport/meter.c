@@ -345,7 +345,8 @@ COLD enum unic_turn unic_meter_turn(struct unic_transport *nic, uint16_t idx,
 	bytes = sent_bytes(nic, idx) - bytes;
 	unic_bucket_take(&m->qp[idx].bucket, nic->now_ns, bytes);
 	unic_bucket_take(&m->proc[qp->proc].bucket, nic->now_ns, bytes);
-	if (bytes && which == UNIC_LIST_SEND && !qp->type && !qp->sq.rnr_wait &&
+	/* of UC and UD nothing is outstanding: no time is set */
+	if (bytes && which == UNIC_LIST_SEND && !qp->sq.rnr_wait &&
 	    qp->state == UNIC_QPS_RTS)
 		unic_requester_timer(nic, qp);
 	return turn;

@@ -90,6 +90,6 @@ void unic_meter_forget(struct unic_transport *nic, uint16_t idx);
  * UNIC_METER_WAKES of them at most. Returns when to call again, or @next_ns if that
  * is earlier. */
 uint64_t unic_meter_timers(struct unic_transport *nic, uint64_t next_ns);
-#define UNIC_METER_WAKES 16u
+#define UNIC_METER_WAKES (UNIC_QPS < 32u ? UNIC_QPS / 2u : 16u)
 
 #endif /* UNIC_METER_H */

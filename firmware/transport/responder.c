@@ -380,7 +380,9 @@ static int duplicate_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		return 0;
 	parse_read(q, &ask);
 	r = unic_rd_resources_again(nic, qp, &ask);
-	return r ? bad_access(nic, qp, q->psn, r) : 0;
+	if (r)
+		unic_responder_refused_again(nic, qp, q->psn, r);
+	return 0;
 }
 
 /* ------------------------------------------------------------- one packet */

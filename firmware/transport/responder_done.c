@@ -191,10 +191,14 @@ bool unic_responder_known(struct unic_transport *nic, struct unic_qp_ctx *qp)
 
 /* ------------------------------------------------------- a token wanted back */
 
-/* Is the frame in hand one of QP @idx, with bytes still on their way? */
+_Static_assert(UNIC_RX_FINISH > UNIC_RX_PLACE && UNIC_RX_PLACE > UNIC_RX_REDO,
+	       "is_placing()");
+
+/* Is the frame in hand one of QP @idx, with bytes still on their way, or placed and not
+ * yet counted in rsp.msg.placed? */
 static bool is_placing(const struct unic_transport *nic, uint32_t idx)
 {
-	return nic->qps.roce.rx_stage == UNIC_RX_PLACE &&
+	return nic->qps.roce.rx_stage >= UNIC_RX_PLACE &&
 	       nic->qps.roce.rx_qp == idx;
 }
 

@@ -79,6 +79,22 @@ void unic_responder_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    UNIC_WC_REM_ACCESS_ERR);
 }
 
+void unic_responder_refused_again(struct unic_transport *nic,
+				  struct unic_qp_ctx *qp, uint32_t psn, int err)
+{
+	bool sent = qp->rsp.nak_sent;
+
+	if (!UNIC_FORGIVE_READS || err == -UNIC_EEVICTED ||
+	    err == -UNIC_EMISS) {
+		unic_responder_refused(nic, qp, psn, err);
+		return;
+	}
+	if (qp->rsp.nak)
+		return; /* what is owed comes first; the peer asks again */
+	unic_responder_owe_nak(nic, qp, psn, UNIC_NAK_REM_ACCESS);
+	qp->rsp.nak_sent = sent;
+}
+
 int unic_responder_fail_receive(struct unic_transport *nic,
 				struct unic_qp_ctx *qp, uint32_t psn,
 				enum unic_wc_status status, uint8_t syndrome)

@@ -44,6 +44,13 @@ void unic_responder_owe_retry(struct unic_transport *nic,
 void unic_responder_refused(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    uint32_t psn, int err);
 
+/** unic_responder_refused_again() - the same of a READ that was answered before. The peer
+ * may have had that answer, and this be a copy that the wire held back, so the QP lives: a
+ * peer that still waits is told, and dies of it; any other ignores the PSN. */
+void unic_responder_refused_again(struct unic_transport *nic,
+				  struct unic_qp_ctx *qp, uint32_t psn,
+				  int err);
+
 /** unic_responder_fail() - the request with @psn is fatal to both sides (IBTA 9.9.3:
  * responder class C): the QP dies of @status, @syndrome is its last word. Returns 0. */
 int unic_responder_fail(struct unic_transport *nic, struct unic_qp_ctx *qp,

@@ -419,7 +419,8 @@ void unic_proc_hello(struct unic_req *req)
 	req->slot = find_slot(host, req->client);
 	if (req->slot == UNIC_OS_NO_SLOT) {
 		leave_orphaned_slots(host, req->client); /* for a retry */
-		host->away_wanted = true;
+		/* an account can do without, and asks every second */
+		host->away_wanted |= !req->client->keeper;
 		unic_req_status(req, UNIC_CTL_ST_NO_SLOT);
 		return;
 	}

@@ -164,7 +164,9 @@ struct unic_hold {
 	uint32_t token, owner; /* id or 0; slot of the exporter */
 	uint64_t nonce;	       /* of the open INVALIDATE; 0: none is open */
 	uint64_t again_ns;     /* when INVALIDATE is sent again */
-	uint32_t asked_back;   /* of the region, when the nonce was drawn */
+	uint32_t cause;	       /* id of the region with the notice: `mr`, or one
+				* that this form is made of */
+	uint32_t asked_back;   /* of `cause`, when the nonce was drawn */
 	bool ended;	       /* the region has ended, and the peer is told */
 	uint32_t tries;	       /* times that it was told so */
 };

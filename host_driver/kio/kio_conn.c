@@ -41,6 +41,8 @@ static void client_release(struct unic_kio_client *k, struct unic_kio *io)
 	const struct unic_kio_conn *c = k->of;
 
 	unic_kio_account_end(c->node, io);
+	/* a WRITE to another host, which was polled before, may wait for it */
+	c->node->window_opens |= io->form != 0;
 	put_form(c->node, io);
 }
 

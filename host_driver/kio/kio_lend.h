@@ -14,6 +14,11 @@
  *                       +-> RESET: not known. The NIC may have a region that nobody
  *                           knows the number of: the slot is given up with it, unless
  *                           the NIC was reset (unic_kio_node.unsure)
+ *
+ * So one such answer makes the service begin anew for all its users, and rightly so: a NIC
+ * that answers FAILED is about to be reset, which ends all that they have, or it answers
+ * otherwise than any command may be answered (unic_req_done()), and what it holds then,
+ * and writes to, is not known; only the end of the slot tells when the pages are free.
  */
 #ifndef UNIC_KIO_LEND_H
 #define UNIC_KIO_LEND_H

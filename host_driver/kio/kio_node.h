@@ -139,7 +139,8 @@ struct unic_kio_node {
 					 * links, and before it */
 	uint32_t notices;
 	uint64_t window_ns;
-	bool window_opens; /* one has become larger, or less full */
+	bool window_opens; /* one has become larger, or less full; or a form has
+			    * come back */
 	uint64_t ios, failed, served;
 };
 

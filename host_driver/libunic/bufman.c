@@ -19,6 +19,7 @@
 #include "bufman_pool.h"
 #include "bufman_watch.h"
 #include "fork.h"
+#include "mr.h"
 
 struct unic_bm_stats *unic_bm_counters(struct unic_bm *bm)
 {
@@ -358,8 +359,10 @@ void unic_bm_close(struct unic_bm *bm)
 	pthread_mutex_lock(&bm->lock);
 	/* A chunk that the driver does not end ends with the context. */
 	while ((c = bm->chunks)) {
-		if (unic_chunk_end(bm, c))
-			unic_chunk_free(bm, c);
+		if (!unic_chunk_end(bm, c))
+			continue;
+		unic_mem_region_abandon(c->mr);
+		unic_chunk_free(bm, c);
 	}
 	pthread_mutex_unlock(&bm->lock);
 	free_buffers(bm);

@@ -225,6 +225,44 @@ static int register_waiting(struct unic_bm *bm, struct unic_mr_attr *attr,
 	return err;
 }
 
+/* True if registering failed with @err for want of what only the process itself can give
+ * back: it is at a limit of its own, or the region is of a kind that does not wait. */
+static bool is_limited(const struct unic_bm *bm, int err)
+{
+	return err == -EDQUOT ||
+	       (err == -ENOMEM && bm->attr.residency != UNIC_RESIDENT &&
+		unic_last_usage(&(struct unic_usage){ 0 }));
+}
+
+static bool end_one_idle(struct unic_bm *bm)
+{
+	struct unic_chunk *c;
+
+	pthread_mutex_lock(&bm->lock);
+	c = unic_chunk_idle(bm, 1);
+	if (c) {
+		bm->stats.trimmed++;
+		unic_chunk_end(bm, c);
+	}
+	pthread_mutex_unlock(&bm->lock);
+	return c;
+}
+
+/* Register at once, in place of idle chunks if there is no room else. -EBUSY: @nowait, and
+ * there are none. */
+static int register_now(struct unic_bm *bm, const struct unic_mr_attr *attr,
+			bool nowait, struct unic_mr **mr)
+{
+	int err = unic_reg_mr(bm->pd, attr, mr);
+
+	while (is_limited(bm, err)) {
+		if (!end_one_idle(bm))
+			return nowait ? -EBUSY : err;
+		err = unic_reg_mr(bm->pd, attr, mr);
+	}
+	return err;
+}
+
 /* Register @c. Called and returns with the lock held. On error @c is freed. */
 static int chunk_register(struct unic_bm *bm, struct unic_chunk *c, bool nowait)
 {
@@ -240,7 +278,7 @@ static int chunk_register(struct unic_bm *bm, struct unic_chunk *c, bool nowait)
 	int err;
 
 	pthread_mutex_unlock(&bm->lock);
-	err = unic_reg_mr(bm->pd, &attr, &mr);
+	err = register_now(bm, &attr, nowait, &mr);
 	if (err == -ENOMEM && unic_last_usage(&(struct unic_usage){ 0 }))
 		err = nowait ? -EBUSY : register_waiting(bm, &attr, &mr);
 	pthread_mutex_lock(&bm->lock);

@@ -17,6 +17,7 @@
 #include "mend_thread.h"
 #include "move.h"
 #include "nics.h"
+#include "owed.h"
 #include "usage.h"
 
 #define WAIT_MAX_S 86400u
@@ -74,16 +75,34 @@ static int call_patiently(struct unic_conn *conn, unsigned int op,
 	}
 }
 
-int unic_ctl(struct unic_ctx *ctx, unsigned int op, struct unic_conn_call *call)
+bool unic_ctl_is_lost(int status)
+{
+	return status < 0 || status == UNIC_CTL_ST_RESET ||
+	       status == UNIC_ST_STALE_EPOCH;
+}
+
+int unic_ctl_once(struct unic_ctx *ctx, unsigned int op,
+		  struct unic_conn_call *call)
 {
 	struct unic_ctl_hdr *hdr = call->rec;
 	int status;
 
 	hdr->epoch = unic_to_le32(ctx->attr.epoch);
 	status = call_patiently(ctx->conn, op, call);
-	if (status < 0 || status == UNIC_CTL_ST_RESET ||
-	    status == UNIC_ST_STALE_EPOCH)
+	if (unic_ctl_is_lost(status))
 		unic_ctx_dead(ctx);
+	return status;
+}
+
+int unic_ctl(struct unic_ctx *ctx, unsigned int op, struct unic_conn_call *call)
+{
+	uint64_t rec[UNIC_CTL_BYTES / 8];
+	int status;
+
+	memcpy(rec, call->rec, sizeof(rec));
+	status = unic_ctl_once(ctx, op, call);
+	if (unic_ctl_is_lost(status))
+		unic_owed_put(ctx, op, rec);
 	return status;
 }
 
@@ -296,6 +315,7 @@ static void unmap_page(const void *p)
 static void ctx_free(struct unic_ctx *ctx)
 {
 	unic_ctx_del(ctx);
+	unic_owed_drop(ctx);
 	unmap_page(ctx->db);
 	unmap_page(ctx->np);
 	unmap_page(ctx->upcalls);
@@ -481,8 +501,24 @@ int unic_alloc_pd(struct unic_ctx *ctx, struct unic_pd **out)
 	}
 	pd->ctx = ctx;
 	pd->id = unic_from_le32(rec.reply.id);
+	pthread_mutex_lock(&ctx->evt_lock);
+	pd->next = ctx->pds;
+	ctx->pds = pd;
+	pthread_mutex_unlock(&ctx->evt_lock);
 	*out = pd;
 	return 0;
+}
+
+static void remove_pd(struct unic_pd *pd)
+{
+	struct unic_ctx *ctx = pd->ctx;
+	struct unic_pd **p = &ctx->pds;
+
+	pthread_mutex_lock(&ctx->evt_lock);
+	while (*p != pd)
+		p = &(*p)->next;
+	*p = pd->next;
+	pthread_mutex_unlock(&ctx->evt_lock);
 }
 
 int unic_free_pd(struct unic_pd *pd)
@@ -499,6 +535,7 @@ int unic_free_pd(struct unic_pd *pd)
 			   "free a protection domain");
 	if (err && err != -ENOTCONN)
 		return err;
+	remove_pd(pd);
 	free(pd);
 	return 0;
 }

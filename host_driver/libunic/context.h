@@ -22,6 +22,11 @@ void unic_ctx_init_locks(struct unic_ctx *ctx);
 /** unic_ctl() - unic_conn_call() of operation @op, with the epoch of @ctx filled in. */
 int unic_ctl(struct unic_ctx *ctx, unsigned int op,
 	     struct unic_conn_call *call);
+/** unic_ctl_once() - as unic_ctl(), but an end that the driver is not told of is not owed
+ * (owed.h). unic_ctl_is_lost() - is @status that of a call of a lost context? */
+int unic_ctl_once(struct unic_ctx *ctx, unsigned int op,
+		  struct unic_conn_call *call);
+bool unic_ctl_is_lost(int status);
 /** unic_ctl_simple() - unic_ctl() of @rec (64 bytes, also the answer) without tails.
  * 0, or -errno with words that begin with @what. */
 int unic_ctl_simple(struct unic_ctx *ctx, unsigned int op, void *rec,

@@ -203,6 +203,14 @@ int unic_req_notify(struct unic_cq *cq, bool solicited_only)
 	return there;
 }
 
+/* True if the NIC writes nothing to @cq any more. It answers each arming of such a queue,
+ * so whoever waits is awake. */
+static bool has_failed(struct unic_cq *cq)
+{
+	unic_event_pump(cq->ctx);
+	return __atomic_load_n(&cq->overrun, __ATOMIC_ACQUIRE);
+}
+
 int unic_wait_cq(struct unic_cq *cq, int timeout_ms)
 {
 	int64_t until = timeout_ms < 0 ? -1
@@ -216,6 +224,9 @@ int unic_wait_cq(struct unic_cq *cq, int timeout_ms)
 		err = unic_req_notify(cq, false);
 		if (err)
 			return err < 0 ? err : 0;
+		if (has_failed(cq))
+			return unic_fail(-EIO, "the completion queue has "
+					       "failed (UNIC_EV_CQ_ERROR)");
 		err = unic_wake_wait(cq->ctx, seq, until);
 		if (err == -ETIME)
 			return unic_fail(err, "no completion within %d ms",
@@ -375,7 +386,7 @@ static void flush_all(struct unic_cq *cq)
 	}
 	memset(cq->ring, 0, (cq->mask + 1) * sizeof(*cq->ring));
 	cq->ci = 0;
-	cq->overrun = false;
+	__atomic_store_n(&cq->overrun, false, __ATOMIC_RELEASE);
 	unic_store_release(&cq->ctx->db->tail[cq->db].arm, 0);
 	unic_store_release(&cq->ctx->db->tail[cq->db].cq_ci, 0);
 }

@@ -290,7 +290,7 @@ static bool on_obj(struct unic_ctx *ctx, const void *rec, struct unic_event *ev)
 		ev->type = UNIC_EV_CQ_ERROR;
 		ev->cq = unic_event_cq(ctx, row, id);
 		if (ev->cq)
-			ev->cq->overrun = true;
+			unic_cq_overran(ev->cq);
 		return ev->cq;
 	case UNIC_UP_DB_ERROR:
 		ev->type = UNIC_EV_DB_ERROR;

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "mr.h"
+
 #define BACKOFF_MAX_NS 1600000000ull /* between tries to make one */
 #define BATCH	       16u	     /* given back in one step */
 
@@ -147,7 +149,7 @@ int unic_fast_pool_get(struct unic_fast_pool *pool, uint32_t expected_us,
 
 	while (!take_idle(pool, expected_us, &mr)) {
 		if (mr) {
-			unic_dereg_mr(mr);
+			unic_mem_region_drop(mr);
 			continue;
 		}
 		err = unic_alloc_fast_mr(pool->pd, pool->pages,
@@ -160,7 +162,7 @@ int unic_fast_pool_get(struct unic_fast_pool *pool, uint32_t expected_us,
 		pthread_mutex_unlock(&pool->lock);
 		if (taken)
 			break;
-		unic_dereg_mr(mr);
+		unic_mem_region_drop(mr);
 		return unic_fail(-ENOMEM, "out of memory");
 	}
 	*out = mr;
@@ -179,7 +181,7 @@ void unic_fast_pool_put(struct unic_fast_pool *pool, struct unic_mr *mr)
 	kept = unic_mr_life(mr) == UNIC_MR_LIVE && push_mr(&pool->idle, mr);
 	pthread_mutex_unlock(&pool->lock);
 	if (!kept)
-		unic_dereg_mr(mr);
+		unic_mem_region_drop(mr);
 }
 
 unsigned int unic_fast_pool_trim(struct unic_fast_pool *pool)
@@ -188,7 +190,7 @@ unsigned int unic_fast_pool_trim(struct unic_fast_pool *pool)
 	unsigned int n = 0;
 
 	for (; (mr = pop_idle_mr(pool)); n++)
-		unic_dereg_mr(mr);
+		unic_mem_region_drop(mr);
 	return n;
 }
 
@@ -256,7 +258,7 @@ static void give_back(struct unic_fast_pool *pool, uint64_t now_ns)
 	do {
 		n = pull_wanted(pool, mr);
 		for (i = 0; i < n; i++) {
-			unic_dereg_mr(mr[i]);
+			unic_mem_region_drop(mr[i]);
 			count_in(pool, fast_given);
 			pool->retry_ns = now_ns + UNIC_POOL_PERIOD_NS;
 		}
@@ -313,7 +315,7 @@ static bool make_one(struct unic_fast_pool *pool)
 	kept = push_mr(&pool->idle, mr);
 	pthread_mutex_unlock(&pool->lock);
 	if (!kept)
-		unic_dereg_mr(mr);
+		unic_mem_region_drop(mr);
 	else
 		count_in(pool, fast_made);
 	return kept;
@@ -347,7 +349,7 @@ void unic_fast_pool_run(struct unic_fast_pool *pool, uint64_t now_ns,
 		pool->period_ns = now_ns + UNIC_POOL_PERIOD_NS;
 		set_target(pool);
 		while ((mr = pull_spare(pool))) {
-			unic_dereg_mr(mr);
+			unic_mem_region_drop(mr);
 			count_in(pool, fast_trimmed);
 		}
 	}

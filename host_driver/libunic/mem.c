@@ -190,6 +190,37 @@ fail:
 	return NULL;
 }
 
+static struct unic_area **find_area(struct unic_ctx *ctx, const void *mem)
+{
+	struct unic_area **p = &ctx->areas;
+
+	while (*p && (*p)->va != mem)
+		p = &(*p)->next;
+	return p;
+}
+
+static void remove_area(struct unic_area **p)
+{
+	struct unic_area *a = *p;
+
+	*p = a->next;
+	unmap_area(a);
+	free(a);
+}
+
+void unic_mem_abandon(struct unic_ctx *ctx, void *mem)
+{
+	struct unic_area **p;
+
+	pthread_mutex_lock(&ctx->mem_lock);
+	p = find_area(ctx, mem);
+	if (*p) {
+		unic_frames_owe(ctx, (*p)->va, (*p)->bytes);
+		remove_area(p);
+	}
+	pthread_mutex_unlock(&ctx->mem_lock);
+}
+
 int unic_free(struct unic_ctx *ctx, void *mem)
 {
 	struct unic_area **p;
@@ -199,8 +230,7 @@ int unic_free(struct unic_ctx *ctx, void *mem)
 	if (!mem)
 		return 0;
 	pthread_mutex_lock(&ctx->mem_lock);
-	for (p = &ctx->areas; *p && (*p)->va != mem; p = &(*p)->next)
-		;
+	p = find_area(ctx, mem);
 	a = *p;
 	if (!a || a->moved)
 		err = unic_fail(-EINVAL,
@@ -214,9 +244,7 @@ int unic_free(struct unic_ctx *ctx, void *mem)
 	/* After a reset the driver may have no frames there; unmap anyway. */
 	if (!err || err == -ENOTCONN) {
 		if (a) {
-			*p = a->next;
-			unmap_area(a);
-			free(a);
+			remove_area(p);
 			err = 0;
 		}
 	}

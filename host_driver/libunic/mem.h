@@ -14,4 +14,7 @@ void unic_mem_fini(struct unic_ctx *ctx);
  * unic_reg_mr(). */
 int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len);
 
+/** unic_mem_abandon() - unmap @mem of unic_alloc() without the driver, whose NIC is away. */
+void unic_mem_abandon(struct unic_ctx *ctx, void *mem);
+
 #endif /* UNIC_LIB_MEM_H */

@@ -9,6 +9,7 @@
 
 #include "context.h"
 #include "fork.h"
+#include "owed.h"
 
 /* Check and parse the tail of FRAMES_ALLOC: one page number per run. */
 static int parse_runs(struct unic_ctx *ctx, const unic_le32 *tail, size_t n,
@@ -58,12 +59,24 @@ static int get_frames(struct unic_ctx *ctx, uint8_t *va, size_t n_runs,
 	return parse_runs(ctx, tail, n_runs, run_pages, runs);
 }
 
-int unic_frames_put(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
+static struct unic_ctl_frames frames_at(const uint8_t *va, size_t bytes)
 {
-	struct unic_ctl_frames rec = {
+	return (struct unic_ctl_frames){
 		.va = unic_to_le64((uintptr_t)va),
 		.pages = unic_to_le32((uint32_t)(bytes / UNIC_PAGE)),
 	};
+}
+
+void unic_frames_owe(struct unic_ctx *ctx, const uint8_t *va, size_t bytes)
+{
+	struct unic_ctl_frames rec = frames_at(va, bytes);
+
+	unic_owed_put(ctx, UNIC_CTL_FRAMES_FREE, &rec);
+}
+
+int unic_frames_put(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
+{
+	struct unic_ctl_frames rec = frames_at(va, bytes);
 
 	return unic_ctl_simple(ctx, UNIC_CTL_FRAMES_FREE, &rec, "free memory");
 }
@@ -105,6 +118,8 @@ int unic_frames_fill(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 
 		n = n > UNIC_CTL_FRAMES_MAX ? UNIC_CTL_FRAMES_MAX : n;
 		err = get_frames(ctx, at, n, shift, runs + done);
+		if (err == -ENOTCONN) /* there may be frames, and no answer */
+			unic_frames_owe(ctx, at, n << shift);
 		if (err)
 			break;
 		done += n;

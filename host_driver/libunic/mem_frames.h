@@ -20,5 +20,7 @@ int unic_frames_fill(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 /** unic_frames_put() - give the frames of [@va, @va + @bytes) back to the driver;
  * mappings stay. mem_lock held. 0, or -errno with words. */
 int unic_frames_put(struct unic_ctx *ctx, uint8_t *va, size_t bytes);
+/** unic_frames_owe() - leave that to unic_recover() (owed.h). */
+void unic_frames_owe(struct unic_ctx *ctx, const uint8_t *va, size_t bytes);
 
 #endif /* UNIC_LIB_MEM_FRAMES_H */

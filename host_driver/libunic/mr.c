@@ -13,6 +13,7 @@
 #include "fork.h"
 #include "mem.h"
 #include "mr.h"
+#include "owed.h"
 
 static int handle_get(struct unic_ctx *ctx, struct unic_mem_region *r)
 {
@@ -352,8 +353,12 @@ uint32_t unic_mem_region_leave(struct unic_mr *mr)
 int unic_mem_region_left(struct unic_mr *mr, int status)
 {
 	struct unic_mem_region *r = unic_mem_region(mr);
-	int err = r->known ? finish_dereg(r, status) : 0;
+	struct unic_ctl_obj rec = { .id = unic_to_le32(mr->id) };
+	int err;
 
+	if (r->known && status < 0) /* the batch did not arrive */
+		unic_owed_put(mr->ctx, UNIC_CTL_MR_DEREG, &rec);
+	err = r->known ? finish_dereg(r, status) : 0;
 	if (!err)
 		unic_mem_region_forget(r);
 	return err;
@@ -416,6 +421,12 @@ int unic_dereg_mr(struct unic_mr *mr)
 	if (!err)
 		unic_mem_region_forget(r);
 	return err;
+}
+
+void unic_mem_region_drop(struct unic_mr *mr)
+{
+	if (unic_dereg_mr(mr))
+		unic_mem_region_abandon(mr);
 }
 
 int unic_release(struct unic_mr *mr)
@@ -548,11 +559,27 @@ int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out)
 	return err;
 }
 
+void unic_mem_region_abandon(struct unic_mr *mr)
+{
+	struct unic_ctl_obj rec = { .id = unic_to_le32(mr->id) };
+
+	unic_owed_put(mr->ctx, UNIC_CTL_MR_DEREG, &rec);
+	unic_mem_region_forget(unic_mem_region(mr));
+}
+
 void unic_dereg_control(struct unic_mr *mr)
 {
 	struct unic_ctx *ctx = mr->ctx;
 	void *mem = mr->addr;
 
-	if (!unic_dereg_mr(mr))
+	int err = unic_dereg_mr(mr);
+
+	/* The NIC is away, and comes back in another epoch: the context is about to be
+	 * lost, so this one ends as in a context that is. */
+	if (err == -ENODEV) {
+		unic_mem_region_abandon(mr);
+		unic_mem_abandon(ctx, mem);
+	}
+	if (!err)
 		unic_free(ctx, mem);
 }

@@ -10,11 +10,16 @@
  * unic_dereg_control(). 0, or -errno with words and nothing allocated. */
 int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out);
 /** unic_dereg_control() - deregister @mr; its memory is freed only if the driver took
- * the region back. */
+ * the region back, or its NIC is away. */
 void unic_dereg_control(struct unic_mr *mr);
 /** unic_mem_region_new() - allocate a region of @pd, in state WAITING and with a
  * handle for upcalls. NULL, with words: no memory or no handle is left. */
 struct unic_mem_region *unic_mem_region_new(struct unic_pd *pd);
+/** unic_mem_region_abandon() - free @mr, which the driver did not end: it does so with
+ * the context, or when that is recovered. */
+void unic_mem_region_abandon(struct unic_mr *mr);
+/** unic_mem_region_drop() - unic_dereg_mr(), and abandon @mr if that fails. */
+void unic_mem_region_drop(struct unic_mr *mr);
 /** unic_mem_region_forget() - free @r, which the driver does not have. */
 void unic_mem_region_forget(struct unic_mem_region *r);
 /** unic_mem_region_reply() - take id, STag, base and entries of @r from @reply. @r is

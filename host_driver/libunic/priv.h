@@ -33,6 +33,7 @@ struct unic_note; /* event.c */
 
 struct unic_mem_region;
 struct unic_kept; /* fork.c */
+struct unic_owed; /* owed.c */
 
 /* The memory of the process slot: one range of pages of the driver's file. */
 struct unic_slot {
@@ -74,7 +75,8 @@ struct unic_ctx {
 
 	pthread_mutex_t db_lock;
 	uint32_t fifo_seq;
-	uint64_t db_rows; /* rows in use */
+	uint64_t db_rows;	/* rows in use */
+	struct unic_owed *owed; /* under db_lock */
 
 	pthread_mutex_t wake_lock;
 	pthread_cond_t wake_cond;
@@ -95,6 +97,7 @@ struct unic_ctx {
 	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* by doorbell row */
 	struct unic_cq *cq[UNIC_DB_OBJECTS];
 	struct unic_listener *listeners;
+	struct unic_pd *pds;
 	struct unic_mender mender;
 
 	struct {
@@ -107,6 +110,7 @@ struct unic_ctx {
 
 struct unic_pd {
 	struct unic_ctx *ctx;
+	struct unic_pd *next; /* of the context; under evt_lock */
 	uint32_t id;
 	unsigned int users; /* atomic */
 };

@@ -414,7 +414,8 @@ int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod)
 	};
 	int err;
 
-	if (unic_mend_at_work(qp))
+	/* what its owner ends is not connected again */
+	if (mod->state == UNIC_QPS_ERR || unic_mend_at_work(qp))
 		unic_mend_stop(qp);
 	memcpy(rec.dest_mac, mod->dest_mac, sizeof(rec.dest_mac));
 	if (mod->state == UNIC_QPS_RESET)

@@ -80,7 +80,7 @@ struct unic_cq {
 	unsigned int db;    /* row in the doorbell page */
 	unsigned int users; /* queue pair directions */
 	pthread_mutex_t lock;
-	bool overrun; /* CQ_ERROR was delivered; under evt_lock */
+	bool overrun; /* CQ_ERROR was delivered; under evt_lock, atomic */
 	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* users of it, densely */
 	unsigned int n_qp;
 	/* completions from before a reset, and of what the reset flushed; those of a
@@ -105,6 +105,12 @@ struct unic_qp {
 	struct unic_rate rate; /* that it was set to; `rate` 0: none */
 	void *user;
 };
+
+/** unic_cq_overran() - CQ_ERROR of @cq is delivered. evt_lock held. */
+static inline void unic_cq_overran(struct unic_cq *cq)
+{
+	__atomic_store_n(&cq->overrun, true, __ATOMIC_RELEASE);
+}
 
 #define UNIC_TOLD_UP	1u /* CONNECTED, or unic_connect() returned */
 #define UNIC_TOLD_DOWN	2u /* DISCONNECTED */

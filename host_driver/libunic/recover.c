@@ -17,8 +17,10 @@
 #include "fork.h"
 #include "mend_thread.h"
 #include "nics.h"
+#include "owed.h"
 #include "queue.h"
 #include "rate.h"
+#include "stray.h"
 
 #define NAP_NS	2000000l
 #define CALL_MS 200 /* at least */
@@ -197,6 +199,10 @@ static int recover_ctx(struct unic_ctx *ctx, uint64_t until_ns)
 		err = wait_restored(ctx, until_ns);
 		if (err)
 			return err;
+		err = unic_stray_end(ctx) && unic_owed_send(ctx) ? 0
+								 : -ENOTCONN;
+		if (err)
+			continue;
 		unic_event_revive(ctx);
 		err = recover_queues(ctx);
 	} while (err == -ENOTCONN && sleep_unless_expired(until_ns));

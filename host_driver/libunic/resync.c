@@ -148,7 +148,7 @@ static bool build_missed_event(struct unic_ctx *ctx,
 		ev->cq = state ? unic_event_cq(ctx, user, id) : NULL;
 		if (!ev->cq || ev->cq->overrun)
 			return false;
-		ev->cq->overrun = true;
+		unic_cq_overran(ev->cq);
 		return true;
 	case UNIC_CTL_O_QP:
 		ev->type = UNIC_EV_QP_ERROR;

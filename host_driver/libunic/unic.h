@@ -122,7 +122,8 @@ int unic_open_kept(const char *socket, struct unic_ctx **out);
  * ended. Queue pairs are in state RESET with new numbers, and each has an event
  * UNIC_EV_QP_ERROR: connect again. Each request that was posted and not completed
  * completes with UNIC_WC_WR_FLUSH_ERR, once; it may or may not have been carried out.
- * Completion queues are to be armed again. Tokens have ended. That goes for queue pairs of
+ * Completion queues are to be armed again. Tokens have ended. What was destroyed or freed
+ * while NIC or driver was away has ended at the driver that is back. That goes for queue pairs of
  * any enum unic_qp_cut: a reset is not a cut.
  *
  * Returns 0, also if there was nothing to recover; -ETIME: not within @timeout_ms,
@@ -647,7 +648,8 @@ int unic_req_notify(struct unic_cq *cq, bool solicited_only);
 int unic_cq_fd(struct unic_ctx *ctx);
 
 /** unic_wait_cq() - block until @cq has a completion, for @timeout_ms at most (-1: no
- * limit). Any number of threads may wait, on any CQs. Returns 0, -ETIME, -ENOTCONN. */
+ * limit). Any number of threads may wait, on any CQs. Returns 0, -ETIME, -ENOTCONN; -EIO:
+ * @cq has failed (UNIC_EV_CQ_ERROR), and none comes any more. */
 int unic_wait_cq(struct unic_cq *cq, int timeout_ms);
 
 /* ----------------------------------------------------------- queue pairs */
@@ -728,7 +730,8 @@ struct unic_qp_mod {
 };
 
 /** unic_modify_qp() - change the state of @qp. RESET drops what is posted and completions
- * that were not polled. -EINVAL: an attribute or the transition is not allowed (IBTA
+ * that were not polled. ERR is the end of its connection, as unic_disconnect() is: it is
+ * no cut (UNIC_QP_CUT_REPLAY). -EINVAL: an attribute or the transition is not allowed (IBTA
  * 11.2.5.2). */
 int unic_modify_qp(struct unic_qp *qp, const struct unic_qp_mod *mod);
 /** unic_qp_num() - the number of @qp on the wire; another one after unic_recover(). */

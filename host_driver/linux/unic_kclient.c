@@ -2,6 +2,9 @@
 /* unic_kclient.c - see unic_kclient.h. */
 #include "unic_kclient.h"
 
+#define QUIET_MS     5000u  /* until the NIC has answered, beyond its bound B */
+#define BOUND_MAX_MS 60000u /* of B, whatever the NIC says */
+
 void unic_kclient_add(struct unic_os *os, struct unic_kclient *kc)
 {
 	list_add_tail(&kc->node, &os->kclients);
@@ -28,6 +31,17 @@ void unic_kclient_reply(struct unic_os *os, const struct unic_client *client,
 			kc->reply(kc, msg, bytes);
 			return;
 		}
+}
+
+u32 unic_kclient_quiet_ms(struct unic_os *os)
+{
+	struct unic_info info;
+	u32 bound_us = 0;
+
+	if (os->host &&
+	    unic_host_peek(os->host, UNIC_BAR_INFO_OFF, &info, sizeof(info)))
+		bound_us = unic_host_bound_us(&info);
+	return QUIET_MS + min(bound_us / 1000, BOUND_MAX_MS);
 }
 
 u64 unic_kclients_poll(struct unic_os *os)

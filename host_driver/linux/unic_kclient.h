@@ -45,6 +45,10 @@ void unic_kclient_leave_behind(struct unic_os *os, struct unic_kclient *kc);
 void unic_kclient_reply(struct unic_os *os, const struct unic_client *client,
 			const void *msg, u32 bytes);
 
+/** unic_kclient_quiet_ms() - within so many ms a NIC that works has answered, and has
+ * finished with a slot that was given up: an access that has begun may take its bound. */
+u32 unic_kclient_quiet_ms(struct unic_os *os);
+
 /** unic_kclients_poll() - poll all users. Returns when to call again. */
 u64 unic_kclients_poll(struct unic_os *os);
 

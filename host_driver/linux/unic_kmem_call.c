@@ -5,9 +5,6 @@
 #include "unic_kmem_call.h"
 #include "unic_kmem_link.h"
 
-#define QUIET_MS     5000u  /* until the NIC has answered, beyond its bound B */
-#define BOUND_MAX_MS 60000u /* of B, whatever the NIC says */
-
 int unic_kmem_send(struct unic_kmem *k, struct unic_kmem_ask *ask, u32 op,
 		   void *rec, u32 tail)
 {
@@ -68,14 +65,10 @@ void unic_kmem_reply(struct unic_kclient *kc, const void *msg, u32 bytes)
 u32 unic_kmem_quiet_ms(struct unic_kmem *k)
 {
 	unsigned int noio = unic_lock(k->os);
-	struct unic_info info;
-	u32 bound_us = 0;
+	u32 ms = unic_kclient_quiet_ms(k->os);
 
-	if (!k->over && k->os->host &&
-	    unic_host_peek(k->os->host, UNIC_BAR_INFO_OFF, &info, sizeof(info)))
-		bound_us = unic_host_bound_us(&info);
 	unic_unlock(k->os, noio);
-	return QUIET_MS + min(bound_us / 1000, BOUND_MAX_MS);
+	return ms;
 }
 
 int unic_kmem_wait(struct unic_kmem *k, struct unic_kmem_ask *ask)

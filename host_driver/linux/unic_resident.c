@@ -35,8 +35,7 @@ struct unic_resident {
 
 static DEFINE_MUTEX(users_lock);
 
-#define REACH	 U32_MAX /* highest bus address of an I/O */
-#define QUIET_MS 5000u	 /* until the NIC has finished with the slot */
+#define REACH U32_MAX /* highest bus address of an I/O */
 
 static struct unic_resident *resident_of(struct unic_kclient *kc)
 {
@@ -234,16 +233,18 @@ static bool wait_quiet(struct unic_resident *r)
 {
 	bool quiet = false;
 	unsigned int noio;
-	u32 slot, ms;
+	u32 slot, ms, most = 0;
 
 	noio = unic_lock(r->os);
 	slot = r->node->core.slot;
-	if (!r->over)
+	if (!r->over) {
+		most = unic_kclient_quiet_ms(r->os);
 		unic_kio_node_fini(r->node);
+	}
 	unic_unlock(r->os, noio);
 	if (slot == UNIC_OS_NO_SLOT)
 		return true;
-	for (ms = 0; ms < QUIET_MS && !quiet; ms++) {
+	for (ms = 0; ms <= most && !quiet; ms++) {
 		unic_dev_kick(r->os);
 		fsleep(1000);
 		noio = unic_lock(r->os);
@@ -297,12 +298,21 @@ size_t unic_resident_max(const struct unic_resident *r)
 }
 EXPORT_SYMBOL_GPL(unic_resident_max);
 
+/* The direction in which the pages of @io are mapped. Those that clean_io() zeroed go both
+ * ways: the zeros, too, must be where the NIC writes. Of a page that lies in a bounce
+ * buffer, a kernel before 5.18 would copy nothing to there, and the whole buffer back, so
+ * what the NIC does not write would be what others had left in the buffer. */
+static enum dma_data_direction dir_of(const struct unic_resident_io *io)
+{
+	return io->io.clean ? DMA_BIDIRECTIONAL : io->dir;
+}
+
 static void unmap_io(struct unic_resident_io *io)
 {
 	if (!io->elements)
 		return;
 	io->of->pages -= io->elements;
-	dma_unmap_sg(io->of->dma, io->sg, io->elements, io->dir);
+	dma_unmap_sg(io->of->dma, io->sg, io->elements, dir_of(io));
 }
 
 /* Maps the pages of @io for DMA. */
@@ -311,7 +321,7 @@ static int map_io(struct unic_resident_io *io)
 	int i, n = 0;
 
 	if (io->elements) {
-		n = dma_map_sg(io->of->dma, io->sg, io->elements, io->dir);
+		n = dma_map_sg(io->of->dma, io->sg, io->elements, dir_of(io));
 		if (n <= 0)
 			return -EBUSY;
 		io->of->pages += io->elements;

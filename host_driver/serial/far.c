@@ -201,13 +201,40 @@ static bool take_nic_list(struct far *f, const struct stream_msg *m)
 	return true;
 }
 
-/* Stores bytes of an area that only people read: counters, trace, usage. */
+/* Stores bytes of an area that only people read: counters, usage. */
 static bool take_bytes(struct far *f, const struct stream_msg *m, uint32_t off,
 		       uint64_t at, uint32_t room)
 {
 	if (at > room || m->len > room - at)
 		return false;
 	memcpy(far_bar(f) + off + at, m->bytes, m->len);
+	return true;
+}
+
+static uint32_t trace_seq_at(uint32_t n)
+{
+	return UNIC_BAR_TRACE_OFF +
+	       n % UNIC_TRACE_ENTRIES *
+		       (uint32_t)sizeof(struct unic_trace_rec) +
+	       (uint32_t)offsetof(struct unic_trace_rec, seq);
+}
+
+/* Stores event m->b. A NIC sends its events in order: if the ring has the event behind this
+ * one, then all that it has are of the NIC that was here before, and are cleared. */
+static bool take_trace(struct far *f, const struct stream_msg *m)
+{
+	unic_le32 seq;
+	uint32_t i;
+
+	if (m->len != sizeof(struct unic_trace_rec))
+		return false;
+	memcpy(&seq, far_bar(f) + trace_seq_at(m->b + 1), sizeof(seq));
+	if (unic_from_le32(seq) > m->b + 1)
+		for (i = 0; i < UNIC_TRACE_ENTRIES; i++)
+			bar_store(f, trace_seq_at(i), 0);
+	memcpy(far_bar(f) + trace_seq_at(m->b) -
+		       offsetof(struct unic_trace_rec, seq),
+	       m->bytes, m->len);
 	return true;
 }
 
@@ -310,11 +337,7 @@ static int take_from_nic(struct far *f, const struct stream_msg *m)
 		return take_bytes(f, m, UNIC_BAR_STATS_OFF, m->a,
 				  sizeof(struct unic_stats_page));
 	case UNIC_SERIAL_TRACE:
-		return take_bytes(f, m, UNIC_BAR_TRACE_OFF,
-				  m->b % UNIC_TRACE_ENTRIES *
-					  sizeof(struct unic_trace_rec),
-				  UNIC_TRACE_ENTRIES *
-					  sizeof(struct unic_trace_rec));
+		return take_trace(f, m);
 	case UNIC_SERIAL_USE:
 		return take_bytes(f, m, UNIC_BAR_USE_OFF,
 				  (uint64_t)m->a * sizeof(struct unic_use_row),

@@ -68,7 +68,7 @@ _unic()
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 
-complete -o filenames -F _unic unicctl unicd unic-bus unic-copy unic-hog unic-ping unic-kio unic-nic \
+complete -o filenames -F _unic unicctl unicd unic-bus unic-copy unic-hog unic-ping unic-perf unic-kio unic-nic \
 	unic-policysim unic-uart unic-wire
 # Behind the options of unic-run comes any command.
 _unic_run()

@@ -91,6 +91,11 @@ struct json_object *ctl_info(struct unic_conn *conn)
 #define NAME(name, what) #name,
 static const char *const counter_names[] = { UNIC_COUNTERS(NAME) };
 
+const char *ctl_counter_name(uint32_t counter)
+{
+	return counter < COUNT(counter_names) ? counter_names[counter] : NULL;
+}
+
 struct json_object *ctl_stats(struct unic_conn *conn)
 {
 	union {
@@ -202,10 +207,16 @@ static struct json_object *row_token(const void *row)
 	return o;
 }
 
+static const char *const qp_states[] = { "reset", "init", "rtr",
+					 "rts",	  "sqe",  "error" };
+
+const char *ctl_qp_state_name(uint32_t state)
+{
+	return state < COUNT(qp_states) ? qp_states[state] : NULL;
+}
+
 static struct json_object *row_qp(const void *row)
 {
-	static const char *const state[] = { "reset", "init", "rtr",
-					     "rts",   "sqe",  "error" };
 	static const char *const type[] = { "rc", "uc", "ud" };
 	const struct unic_row_qp *r = row;
 	struct json_object *o = json_object_new_object();
@@ -214,7 +225,8 @@ static struct json_object *row_qp(const void *row)
 	ctl_add_u64(o, "proc", unic_from_le32(r->proc));
 	ctl_add_u64(o, "pd", unic_from_le32(r->pd));
 	ctl_add_name(o, "type", type, COUNT(type), unic_from_le32(r->type));
-	ctl_add_name(o, "state", state, COUNT(state), unic_from_le32(r->state));
+	ctl_add_name(o, "state", qp_states, COUNT(qp_states),
+		     unic_from_le32(r->state));
 	ctl_add_u64(o, "peer_qp", unic_from_le32(r->dest_qpn));
 	ctl_add_ipv4(o, "peer", unic_from_le32(r->dest_ipv4));
 	ctl_add_u64(o, "sq_psn", unic_from_le32(r->sq_psn));
@@ -474,85 +486,7 @@ struct json_object *ctl_ps(struct unic_conn *conn)
 	return o;
 }
 
-/* ------------------------------------------------------------ trace, crash */
-
-#define TEXT(name, group, text)	 text,
-#define TNAME(name, group, text) #name,
-static const char *const trace_texts[] = { UNIC_TRACES(TEXT) };
-static const char *const trace_names[] = { UNIC_TRACES(TNAME) };
-
-/* Format @text with its arguments: "%0" to "%3" decimal, "%x0" to "%x3" in hex. */
-static void format_trace(const char *text, const uint32_t arg[4], char *out,
-			 size_t room)
-{
-	size_t n = 0;
-
-	for (; *text && n + 12 < room; text++) {
-		bool hex = text[0] == '%' && text[1] == 'x';
-		char digit = text[0] == '%' ? text[1 + hex] : '\0';
-
-		if (digit < '0' || digit > '3') {
-			out[n++] = *text;
-			continue;
-		}
-		n += (size_t)snprintf(out + n, room - n, hex ? "0x%x" : "%u",
-				      arg[digit - '0']);
-		text += 1 + hex;
-	}
-	out[n] = '\0';
-}
-
-static struct json_object *
-build_trace_event(const struct unic_trace_rec *r,
-		  const struct unic_ctl_trace_reply *t)
-{
-	struct json_object *o = json_object_new_object();
-	uint32_t code = unic_from_le16(r->code);
-	uint64_t ns = unic_from_le64(r->time_ns);
-	uint32_t arg[4];
-	char text[160] = "";
-	int i;
-
-	for (i = 0; i < 4; i++)
-		arg[i] = unic_from_le32(r->arg[i]);
-	if (code < UNIC_T_COUNT)
-		format_trace(trace_texts[code], arg, text, sizeof(text));
-	ctl_add_u64(o, "seq", unic_from_le32(r->seq));
-	ctl_add_u64(o, "time_ns", ns);
-	if (t->pair_host_ns)
-		ctl_add_u64(o, "host_ns",
-			    ns - unic_from_le64(t->pair_nic_ns) +
-				    unic_from_le64(t->pair_host_ns));
-	ctl_add_name(o, "event", trace_names, UNIC_T_COUNT, code);
-	ctl_add_u64(o, "proc", unic_from_le16(r->proc));
-	ctl_add_string(o, "text", text);
-	return o;
-}
-
-struct json_object *ctl_trace(struct unic_conn *conn, uint32_t *from)
-{
-	union {
-		struct unic_ctl_trace req;
-		struct unic_ctl_trace_reply reply;
-	} rec = { .req = { .from = unic_to_le32(*from) } };
-	_Alignas(8) uint8_t tail[UNIC_CTL_MSG_MAX];
-	const struct unic_trace_rec *r = (const void *)tail;
-	struct unic_conn_call call = { .rec = &rec,
-				       .reply_tail = tail,
-				       .reply_room = sizeof(tail) };
-	struct json_object *list;
-	size_t i;
-
-	if (unic_fail_status("trace",
-			     unic_conn_call(conn, UNIC_CTL_TRACE, &call)))
-		return NULL;
-	list = json_object_new_array();
-	for (i = 0; i < call.reply_bytes / sizeof(*r); i++)
-		json_object_array_add(list,
-				      build_trace_event(&r[i], &rec.reply));
-	*from = unic_from_le32(rec.reply.next);
-	return list;
-}
+/* ----------------------------------------------------------------- crash */
 
 struct json_object *ctl_crash(struct unic_conn *conn)
 {

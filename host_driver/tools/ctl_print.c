@@ -7,10 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "unic_stats.h"
 
-#define COLUMNS_MAX 32
+#define COLUMNS_MAX	 32
+#define GAP		 2   /* between two columns */
+#define TERMINAL_COLUMNS 100 /* of a line on a terminal, at most */
 
 struct column {
 	char key[32];
@@ -83,36 +86,62 @@ static void measure_columns(struct json_object *list, struct column *col, int n)
 	}
 }
 
-static void print_head(const struct column *col, int n)
+/* Columns of a line of a part of a table: the first one of all, and those from @from on
+ * that have room beside it; at least one. Return where the next part begins. */
+static int end_of_part(const struct column *col, int n, int from)
+{
+	int width = col[0].width, k = from;
+
+	if (!isatty(STDOUT_FILENO))
+		return n;
+	for (; k < n; k++) {
+		width += k ? GAP + col[k].width : 0;
+		if (k > from && width > TERMINAL_COLUMNS)
+			break;
+	}
+	return k;
+}
+
+static void print_cell(const struct column *col, const char *text, bool first)
+{
+	printf("%*s%*s", first ? 0 : GAP, "", col->width, text);
+}
+
+/* One line of columns @from to @to - 1, behind the first column of all. @row NULL: their
+ * names. */
+static void print_row(struct json_object *row, const struct column *col,
+		      int from, int to)
 {
 	int k;
 
-	for (k = 0; k < n; k++)
-		printf("%*s%s", col[k].width, col[k].key,
-		       k + 1 < n ? "  " : "\n");
+	for (k = from ? 0 : 1; k <= to - from; k++) {
+		const struct column *c = &col[k ? from + k - 1 : 0];
+
+		print_cell(c, row ? cell_text(row, c->key) : c->key, c == col);
+	}
+	putchar('\n');
 }
 
 void ctl_print_table(struct json_object *list, const char *columns)
 {
 	struct column col[COLUMNS_MAX];
-	size_t i;
-	int n;
-	int k;
+	size_t i, rows = json_object_array_length(list);
+	int from, to, n;
 
-	if (!json_object_array_length(list)) {
+	if (!rows) {
 		printf("(none)\n");
 		return;
 	}
 	n = choose_columns(list, columns, col);
 	measure_columns(list, col, n);
-	print_head(col, n);
-	for (i = 0; i < json_object_array_length(list); i++) {
-		struct json_object *row = json_object_array_get_idx(list, i);
-
-		for (k = 0; k < n; k++)
-			printf("%*s%s", col[k].width,
-			       cell_text(row, col[k].key),
-			       k + 1 < n ? "  " : "\n");
+	for (from = 0; from < n; from = to) {
+		to = end_of_part(col, n, from);
+		if (from)
+			putchar('\n');
+		print_row(NULL, col, from, to);
+		for (i = 0; i < rows; i++)
+			print_row(json_object_array_get_idx(list, i), col, from,
+				  to);
 	}
 }
 
@@ -208,18 +237,13 @@ void ctl_print_histograms(struct json_object *list)
 	}
 }
 
-void ctl_print_trace(struct json_object *list)
+void ctl_print_trace(struct json_object *event)
 {
-	size_t i;
+	long long ns = atoll(cell_text(event, "time_ns"));
 
-	for (i = 0; i < json_object_array_length(list); i++) {
-		struct json_object *e = json_object_array_get_idx(list, i);
-		long long ns = atoll(cell_text(e, "time_ns"));
-
-		printf("%6lld.%06lld  %-13s proc %-5s %s\n", ns / 1000000000,
-		       ns / 1000 % 1000000, cell_text(e, "event"),
-		       cell_text(e, "proc"), cell_text(e, "text"));
-	}
+	printf("%6lld.%06lld  %-13s proc %-5s %s\n", ns / 1000000000,
+	       ns / 1000 % 1000000, cell_text(event, "event"),
+	       cell_text(event, "proc"), cell_text(event, "text"));
 }
 
 void ctl_print_json(struct json_object *o, bool compact)

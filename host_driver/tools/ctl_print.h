@@ -7,7 +7,8 @@
 #include <stdbool.h>
 
 /** ctl_print_table() - an array of objects with the same keys, in columns.
- * @columns: keys to show, separated by blanks; NULL: all. */
+ * @columns: keys to show, separated by blanks; NULL: all. On a terminal a table that has
+ * more than 100 columns of characters comes in parts, each with the first column. */
 void ctl_print_table(struct json_object *list, const char *columns);
 /** ctl_print_object() - one "key value" a line. */
 void ctl_print_object(struct json_object *o);
@@ -15,8 +16,8 @@ void ctl_print_object(struct json_object *o);
 void ctl_print_stats(struct json_object *o, bool all);
 /** ctl_print_histograms() - a bar for each bucket. */
 void ctl_print_histograms(struct json_object *list);
-/** ctl_print_trace() - one event a line. */
-void ctl_print_trace(struct json_object *list);
+/** ctl_print_trace() - a line for @event, which ctl_trace_object() made. */
+void ctl_print_trace(struct json_object *event);
 /** ctl_print_json() - one document; @compact: on one line. */
 void ctl_print_json(struct json_object *o, bool compact);
 

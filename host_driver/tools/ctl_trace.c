@@ -7,10 +7,102 @@
 #include <time.h>
 
 #include "ctl_fetch.h"
+#include "ctl_json.h"
 #include "ctl_print.h"
+#include "ctl_ring.h"
+#include "unic.h"
 #include "unic_stats.h"
 
-#define NAP_NS 10000000 /* until the next look for events */
+#define NAP_NS	 10000000 /* until the next look for events */
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+#define TEXT(name, group, text)	 text,
+#define TNAME(name, group, text) #name,
+static const char *const trace_texts[] = { UNIC_TRACES(TEXT) };
+static const char *const trace_names[] = { UNIC_TRACES(TNAME) };
+
+/* The word for value @v of argument @i of event @code; NULL: it is a number. */
+static const char *trace_word(uint32_t code, int i, uint32_t v)
+{
+	static const struct {
+		uint16_t code;
+		uint8_t arg;
+		const char *(*word)(unsigned int v);
+	} words[] = {
+		{ UNIC_T_CMD, 2, unic_status_str },
+		{ UNIC_T_WAIT_END, 1, unic_status_str },
+		{ UNIC_T_CHOSE, 3, unic_reason_str },
+		{ UNIC_T_TOKEN_END, 1, unic_token_end_str },
+		{ UNIC_T_QP_STATE, 3, unic_wc_status_str },
+		{ UNIC_T_WC, 2, unic_wc_status_str },
+	};
+	size_t k;
+
+	if (code == UNIC_T_QP_STATE && (i == 1 || i == 2))
+		return ctl_qp_state_name(v);
+	if (code == UNIC_T_RX_DROP && !i)
+		return ctl_counter_name(v);
+	for (k = 0; k < COUNT(words); k++) {
+		if (words[k].code == code && words[k].arg == i)
+			return words[k].word(v);
+	}
+	return NULL;
+}
+
+/* Format the text of event @code with its arguments: "%0" to "%3" in words or decimal,
+ * "%x0" to "%x3" in hex. */
+static void format_trace(uint32_t code, const uint32_t arg[4], char *out,
+			 size_t room)
+{
+	const char *text = trace_texts[code], *word;
+	size_t n = 0;
+
+	for (; *text && n + 1 < room; text++) {
+		bool hex = text[0] == '%' && text[1] == 'x';
+		char digit = text[0] == '%' ? text[1 + hex] : '\0';
+		uint32_t v;
+
+		if (digit < '0' || digit > '3') {
+			out[n++] = *text;
+			continue;
+		}
+		v = arg[digit - '0'];
+		word = trace_word(code, digit - '0', v);
+		if (word)
+			n += (size_t)snprintf(out + n, room - n, "%s", word);
+		else
+			n += (size_t)snprintf(out + n, room - n,
+					      hex ? "0x%x" : "%u", v);
+		if (n >= room)
+			n = room - 1;
+		text += 1 + hex;
+	}
+	out[n] = '\0';
+}
+
+struct json_object *ctl_trace_object(const struct unic_trace_rec *r,
+				     const struct ctl_ring *ring)
+{
+	struct json_object *o = json_object_new_object();
+	uint32_t code = unic_from_le16(r->code);
+	uint64_t ns = unic_from_le64(r->time_ns);
+	uint32_t arg[4];
+	char text[160] = "";
+	int i;
+
+	for (i = 0; i < 4; i++)
+		arg[i] = unic_from_le32(r->arg[i]);
+	if (code < UNIC_T_COUNT)
+		format_trace(code, arg, text, sizeof(text));
+	ctl_add_u64(o, "seq", unic_from_le32(r->seq));
+	ctl_add_u64(o, "time_ns", ns);
+	if (ring->host_ns)
+		ctl_add_u64(o, "host_ns", ns - ring->nic_ns + ring->host_ns);
+	ctl_add_name(o, "event", trace_names, UNIC_T_COUNT, code);
+	ctl_add_u64(o, "proc", unic_from_le16(r->proc));
+	ctl_add_string(o, "text", text);
+	return o;
+}
 
 int ctl_trace_groups(const char *list)
 {
@@ -55,35 +147,31 @@ int ctl_trace_set_groups(struct unic_conn *conn, int mask)
 				"choose trace groups");
 }
 
-static void show_events(struct json_object *list, bool json)
+static void show_event(struct json_object *event, bool json)
 {
-	size_t i;
-
-	if (!json) {
-		ctl_print_trace(list);
-		return;
-	}
-	for (i = 0; i < json_object_array_length(list); i++)
-		ctl_print_json(json_object_array_get_idx(list, i), true);
+	if (json)
+		ctl_print_json(event, true);
+	else
+		ctl_print_trace(event);
+	json_object_put(event);
 }
 
-int ctl_trace_show(struct unic_conn *conn, bool json, bool follow)
+int ctl_trace_show(struct unic_conn *conn, bool json, bool follow,
+		   const volatile int *stop)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
-	struct json_object *list;
-	uint32_t from = 0;
-	uint32_t before;
+	struct unic_trace_rec rec[CTL_RING_MAX];
+	struct ctl_ring ring = { 0 };
+	int i, n;
 
 	do {
-		before = from;
-		list = ctl_trace(conn, &from);
-		if (!list)
-			return -1;
-		show_events(list, json);
-		json_object_put(list);
-		fflush(stdout);
-		if (follow && from == before)
+		n = ctl_ring_read(conn, &ring, rec);
+		for (i = 0; i < n; i++)
+			show_event(ctl_trace_object(&rec[i], &ring), json);
+		if (fflush(stdout))
+			break; /* output_end() says why */
+		if (follow && !n)
 			nanosleep(&nap, NULL);
-	} while (follow || from != before);
-	return 0;
+	} while (!*stop && (n > 0 || (follow && !n)));
+	return n < 0 ? -1 : 0;
 }

@@ -5,9 +5,16 @@
 #ifndef UNIC_CTL_TRACE_H
 #define UNIC_CTL_TRACE_H
 
+#include <json-c/json.h>
 #include <stdbool.h>
 
 #include "conn.h"
+#include "ctl_ring.h"
+
+/** ctl_trace_object() - an object: event @r of the trace, in words, which @ring was read
+ * to. */
+struct json_object *ctl_trace_object(const struct unic_trace_rec *r,
+				     const struct ctl_ring *ring);
 
 /** ctl_trace_groups() - the mask of UNIC_TG_* that a list as "mr,evict" names; -1: a word
  * is unknown. */
@@ -18,7 +25,9 @@ int ctl_trace_groups(const char *list);
 int ctl_trace_set_groups(struct unic_conn *conn, int mask);
 
 /** ctl_trace_show() - print the events that the NIC keeps, @json: an object a line. @follow:
- * and those that come, until the driver answers no more. 0; -1 with words. */
-int ctl_trace_show(struct unic_conn *conn, bool json, bool follow);
+ * and those that come, also of a NIC that takes its place, until *@stop is not 0. 0; -1 with
+ * words. */
+int ctl_trace_show(struct unic_conn *conn, bool json, bool follow,
+		   const volatile int *stop);
 
 #endif /* UNIC_CTL_TRACE_H */

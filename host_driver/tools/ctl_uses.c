@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "ctl_ring.h"
 #include "error.h"
 #include "unic_stats.h"
 
@@ -88,7 +89,7 @@ static int by_time(const void *a, const void *b)
 
 static void print_refs(FILE *out, const struct unic_trace_rec *t, size_t n)
 {
-	struct ref ref[UNIC_CTL_MSG_MAX / sizeof(*t)] = { { 0 } };
+	struct ref ref[CTL_RING_MAX] = { { 0 } };
 	size_t i, k = 0;
 
 	for (i = 0; i < n; i++) {
@@ -118,49 +119,42 @@ static int set_ref_mask(struct unic_conn *conn, uint32_t mask)
 				"record references");
 }
 
-/* Fetch references once. @out NULL: only set *@from to the next number. */
-static int fetch_refs(struct unic_conn *conn, FILE *out, uint32_t *from)
+/* Print the references of one read. Return how many events there were, or -errno. A NIC
+ * that is new records its default groups. */
+static int follow_refs(struct unic_conn *conn, struct ctl_ring *ring, FILE *out)
 {
-	union {
-		struct unic_ctl_trace req;
-		struct unic_ctl_trace_reply reply;
-	} rec = { .req = { .from = unic_to_le32(*from) } };
-	_Alignas(8) uint8_t tail[UNIC_CTL_MSG_MAX];
-	struct unic_conn_call call = { .rec = &rec,
-				       .reply_tail = tail,
-				       .reply_room = sizeof(tail) };
-	int err = unic_fail_status("trace",
-				   unic_conn_call(conn, UNIC_CTL_TRACE, &call));
+	struct unic_trace_rec rec[CTL_RING_MAX];
+	unsigned int others = ring->others;
+	int n = ctl_ring_read(conn, ring, rec);
 
-	if (err)
-		return err;
-	*from = unic_from_le32(rec.reply.next);
-	if (out)
-		print_refs(out, (const void *)tail,
-			   call.reply_bytes / sizeof(struct unic_trace_rec));
-	return 0;
+	if (n >= 0 && ring->others != others) {
+		int err = set_ref_mask(conn, UNIC_TG_REF);
+
+		if (err)
+			return err;
+	}
+	if (n > 0)
+		print_refs(out, rec, (size_t)n);
+	return n;
 }
 
 int ctl_refs(struct unic_conn *conn, FILE *out, const volatile int *stop)
 {
 	const struct timespec nap = { .tv_nsec = LOOK_NS };
-	uint32_t from = 0, before;
-	int err = set_ref_mask(conn, UNIC_TG_REF);
+	struct ctl_ring ring = { 0 };
+	int n, err = set_ref_mask(conn, UNIC_TG_REF);
 
 	if (err)
 		return err;
-	do { /* skip the events in the ring: they are older */
-		before = from;
-		err = fetch_refs(conn, NULL, &from);
-	} while (!err && from != before);
+	n = ctl_ring_skip(conn, &ring);
 	fprintf(out, "time,key,size,process,importance\n");
-	while (!err && (!*stop || from != before)) {
-		before = from;
-		err = fetch_refs(conn, out, &from);
-		fflush(out);
-		if (from == before && !*stop)
+	while (n >= 0 && (!*stop || n)) {
+		n = follow_refs(conn, &ring, out);
+		if (fflush(out))
+			break; /* output_end() says why */
+		if (!n && !*stop)
 			nanosleep(&nap, NULL);
 	}
 	(void)set_ref_mask(conn, GROUPS);
-	return err;
+	return n < 0 ? n : 0;
 }

@@ -13,6 +13,7 @@
 #include "copy_client.h"
 #include "copy_server.h"
 #include "number.h"
+#include "output.h"
 #include "target_file.h"
 
 #define TIMEOUT_MAX_S 600u
@@ -241,5 +242,5 @@ int main(int argc, char **argv)
 			*unic_last_error() ? unic_last_error()
 					   : strerror(-err));
 	copy_peer_close(&p);
-	return err ? 1 : 0;
+	return output_end("unic-copy", err ? 1 : 0);
 }

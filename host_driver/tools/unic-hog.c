@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "number.h"
+#include "output.h"
 #include "unic.h"
 
 #define PAGE	   4096u
@@ -354,7 +355,7 @@ int main(int argc, char **argv)
 	sigaction(SIGINT, &sa, NULL);
 	if (run_hog(&hog)) {
 		fprintf(stderr, "unic-hog: %s\n", unic_last_error());
-		return 1;
+		return output_end("unic-hog", 1);
 	}
-	return 0;
+	return output_end("unic-hog", 0);
 }

@@ -2,7 +2,6 @@
 /*
  * unicctl - show the state of a NIC and its driver, and set parameters.
  */
-#include <argp.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,11 +10,14 @@
 #include <sysexits.h>
 
 #include "ctl_dump.h"
+#include "ctl_events.h"
 #include "ctl_fetch.h"
 #include "ctl_histogram.h"
 #include "ctl_limit.h"
 #include "ctl_metrics.h"
 #include "ctl_nics.h"
+#include "ctl_options.h"
+#include "ctl_perfetto.h"
 #include "ctl_print.h"
 #include "ctl_top.h"
 #include "ctl_trace.h"
@@ -29,170 +31,10 @@
 #include "unic_stats.h"
 #include "where.h"
 
-#define ARGS_MAX 4
+/* The words of a command are wrong: EX_USAGE. */
+static bool misused;
 
-struct ctl_options {
-	const char *socket, *nic;
-	const char *args[ARGS_MAX];
-	int n_args;
-	bool json, follow, all, refs;
-	int weight, quota, policy;   /* -1: unchanged */
-	int64_t rate, burst;	     /* -1: unchanged */
-	int limit[UNIC_CTL_LIMITS];  /* -1: unchanged */
-	int groups;		     /* trace: mask to record, -1: unchanged */
-	uint32_t uses;		     /* params: UNIC_PARAM_USES_*, or 0 */
-	uint32_t interval_ms, looks; /* looks 0: until interrupted */
-};
-
-static const char doc[] =
-	"Look at a unic NIC and its driver.\v"
-	"Commands:\n"
-	"  nics               the NICs of the driver: number, name, address,\n"
-	"                     state; all other commands are about one of them\n"
-	"  info               the NIC, the driver, parameters\n"
-	"  stats              counters (--all: those at 0 too)\n"
-	"  ps                 processes: entries held, fair share, borrowed,\n"
-	"                     waits, upcalls; and the queue of requests\n"
-	"  mr, tlb, tokens, qp, cq   the tables of the NIC\n"
-	"  histograms         how long waits, graces and misses took\n"
-	"  top                on a terminal: who holds the table, and what "
-	"happens;\n"
-	"                     q ends it\n"
-	"  watch              a line of that each --interval\n"
-	"  metrics            all of that as OpenMetrics text, for Prometheus\n"
-	"  dump               all tables as they were at one instant\n"
-	"  uses               what regions are used for, as the NIC shows it\n"
-	"  trace              what the NIC did (--follow: and does; --groups:\n"
-	"                     what it records from now on; --refs: the uses "
-	"of\n"
-	"                     regions from now on, for unic-policysim)\n"
-	"  params             --uses: what replacement policies go by\n"
-	"  crash              the crash record of the firmware\n"
-	"  policy PROC        --weight, --quota, --policy of a process\n"
-	"  rate PROC          its transmit limit; --rate, --burst: set it\n"
-	"  limits PROC|all    what a process may have the driver do in a "
-	"second;\n"
-	"                     --faults, --registrations, --upcalls: set it\n"
-	"  reset              of the NIC: every object ends\n"
-	"  fault crash | drop-rx N | drop-events N   provoke it, for tests\n";
-
-#define OPT_LIMITS 256 /* and an enum unic_ctl_limit */
-
-static const struct argp_option argp_options[] = {
-	{ "socket", 's', "PATH[,NIC]", 0,
-	  "Of unicd (default: $UNIC_SOCKET, "
-	  "else " UNIC_CTL_SOCKET ")",
-	  0 },
-	{ "nic", 'n', "NIC", 0,
-	  "Its name or number in `unicctl nics' (default: the first); as "
-	  "--socket PATH,NIC",
-	  0 },
-	{ "json", 'j', NULL, 0, "For programs", 0 },
-	{ "follow", 'f', NULL, 0, "trace: go on until interrupted", 0 },
-	{ "groups", 'g', "LIST", 0,
-	  "trace: record mr, evict, token, qp, wire, cmd, ref; all or none",
-	  0 },
-	{ "refs", 'r', NULL, 0,
-	  "trace: references as CSV until interrupted, nothing else", 0 },
-	{ "uses", 'u', "counted|reported", 0,
-	  "params: by the NIC, or by the processes", 0 },
-	{ "all", 'a', NULL, 0, "stats: also counters at 0", 0 },
-	{ "weight", 'w', "N", 0, "policy: weight of the process", 0 },
-	{ "quota", 'q', "ENTRIES", 0, "policy: hard limit, 0 = none", 0 },
-	{ "policy", 'p', "NAME", 0,
-	  "policy: default, random, lru, s3fifo, app, lfu", 0 },
-	{ "rate", 'R', "BYTES", 0,
-	  "rate: bytes in a second, 0 = no limit; K, M, G: 2^10, 2^20, 2^30",
-	  0 },
-	{ "burst", 'B', "BYTES", 0, "rate: bytes at once; 0: the NIC chooses",
-	  0 },
-	{ "faults", OPT_LIMITS + UNIC_CTL_LIMIT_FAULTS, "N", 0,
-	  "limits: misses answered in a second, 0 = any number", 0 },
-	{ "registrations", OPT_LIMITS + UNIC_CTL_LIMIT_REGISTRATIONS, "N", 0,
-	  "limits: registrations in a second", 0 },
-	{ "upcalls", OPT_LIMITS + UNIC_CTL_LIMIT_UPCALLS, "N", 0,
-	  "limits: wakes for upcalls in a second", 0 },
-	{ "interval", 'i', "MS", 0,
-	  "top, watch: between two looks (default: 1000)", 0 },
-	{ "looks", 'c', "N", 0, "watch: end after so many", 0 },
-	{ 0 }
-};
-
-static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
-{
-	struct ctl_options *o = state->input;
-
-	switch (key) {
-	case 's':
-		o->socket = arg;
-		return 0;
-	case 'n':
-		o->nic = arg;
-		return 0;
-	case 'j':
-		o->json = true;
-		return 0;
-	case 'f':
-		o->follow = true;
-		return 0;
-	case 'a':
-		o->all = true;
-		return 0;
-	case 'w':
-		o->weight = (int)number_need(state, arg, 0, INT32_MAX);
-		return 0;
-	case 'q':
-		o->quota = (int)number_need(state, arg, 0, INT32_MAX);
-		return 0;
-	case 'R':
-		o->rate = (int64_t)number_need(state, arg, 0, INT64_MAX);
-		return 0;
-	case 'B':
-		o->burst = (int64_t)number_need(state, arg, 0, INT64_MAX);
-		return 0;
-	case 'i':
-		o->interval_ms = (uint32_t)number_need(state, arg, 10, 3600000);
-		return 0;
-	case 'c':
-		o->looks = (uint32_t)number_need(state, arg, 1, UINT32_MAX);
-		return 0;
-	case 'r':
-		o->refs = true;
-		return 0;
-	case 'u':
-		o->uses = !strcmp(arg, "reported")  ? UNIC_PARAM_USES_REPORTED
-			  : !strcmp(arg, "counted") ? UNIC_PARAM_USES_COUNTED
-						    : 0;
-		if (!o->uses)
-			argp_error(state, "uses are counted or reported");
-		return 0;
-	case 'g':
-		o->groups = ctl_trace_groups(arg);
-		if (o->groups < 0)
-			argp_error(state, "%s: unknown trace group", arg);
-		return 0;
-	case 'p':
-		o->policy = ctl_policy_named(arg);
-		if (o->policy < 0)
-			argp_error(state, "no policy is called %s", arg);
-		return 0;
-	case OPT_LIMITS ... OPT_LIMITS + UNIC_CTL_LIMITS - 1:
-		o->limit[key - OPT_LIMITS] =
-			(int)number_need(state, arg, 0, INT32_MAX);
-		return 0;
-	case ARGP_KEY_ARG:
-		if (o->n_args == ARGS_MAX)
-			argp_usage(state);
-		o->args[o->n_args++] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!o->n_args)
-			argp_usage(state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+#define MISUSE(...) (misused = true, unic_fail(-EINVAL, __VA_ARGS__))
 
 /* --------------------------------------------------------------- commands */
 
@@ -315,7 +157,7 @@ static int do_params(struct unic_conn *conn, const struct ctl_options *o)
 	struct unic_ctl_params rec = { .flags = unic_to_le32(o->uses) };
 
 	if (!o->uses)
-		return unic_fail(-EINVAL, "params: say --uses");
+		return MISUSE("params: say --uses");
 	return unic_conn_simple(conn, UNIC_CTL_PARAMS, &rec, "params");
 }
 
@@ -347,7 +189,11 @@ static int do_trace(struct unic_conn *conn, const struct ctl_options *o)
 		return do_refs(conn);
 	if (o->groups >= 0 && ctl_trace_set_groups(conn, o->groups))
 		return -1;
-	return ctl_trace_show(conn, o->json, o->follow);
+	if (o->follow)
+		stop_on_signal();
+	if (o->perfetto)
+		return ctl_perfetto(conn, o->perfetto, o->follow, &stopped);
+	return ctl_trace_show(conn, o->json, o->follow, &stopped);
 }
 
 static int do_crash(struct unic_conn *conn, const struct ctl_options *o)
@@ -360,10 +206,9 @@ static int number_arg(const struct ctl_options *o, int i, uint32_t *out)
 	uint64_t v;
 
 	if (i >= o->n_args)
-		return unic_fail(-EINVAL, "%s: a number is missing",
-				 o->args[0]);
+		return MISUSE("%s: a number is missing", o->args[0]);
 	if (number_parse(o->args[i], 0, UINT32_MAX, &v))
-		return unic_fail(-EINVAL, "%s is no number", o->args[i]);
+		return MISUSE("%s is no number", o->args[i]);
 	*out = (uint32_t)v;
 	return 0;
 }
@@ -384,8 +229,8 @@ static int do_fault(struct unic_conn *conn, const struct ctl_options *o)
 			break;
 	}
 	if (i > UNIC_FAULT_DROP_EVENTS)
-		return unic_fail(-EINVAL, "faults are crash, drop-rx N and "
-					  "drop-events N");
+		return MISUSE("faults are crash, drop-rx N and "
+			      "drop-events N");
 	if (i != UNIC_FAULT_CRASH && number_arg(o, 2, &arg))
 		return -1;
 	rec.fault = unic_to_le32(i);
@@ -402,8 +247,8 @@ static int do_policy(struct unic_conn *conn, const struct ctl_options *o)
 	if (number_arg(o, 1, &proc))
 		return -1;
 	if (o->weight < 0 && o->quota < 0 && o->policy < 0)
-		return unic_fail(-EINVAL, "policy: say --weight, --quota or "
-					  "--policy; unicctl ps shows them");
+		return MISUSE("policy: say --weight, --quota or "
+			      "--policy; unicctl ps shows them");
 	rec.proc = unic_to_le32(proc);
 	if (o->weight >= 0)
 		rec.weight = unic_to_le32((uint32_t)o->weight);
@@ -450,6 +295,12 @@ static int do_watch(struct unic_conn *conn, const struct ctl_options *o)
 	return ctl_watch(conn, o->interval_ms, o->looks, o->json, &stopped);
 }
 
+static int do_events(struct unic_conn *conn, const struct ctl_options *o)
+{
+	stop_on_signal();
+	return ctl_events(conn, o->json, &stopped);
+}
+
 static int do_metrics(struct unic_conn *conn, const struct ctl_options *o)
 {
 	(void)o;
@@ -467,32 +318,34 @@ static int do_reset(struct unic_conn *conn, const struct ctl_options *o)
 static const struct command {
 	const char *name;
 	int (*run)(struct unic_conn *conn, const struct ctl_options *o);
-	int args;  /* behind its name, at most */
-	bool acts; /* prints no object */
+	int args;	     /* behind its name, at most */
+	bool acts;	     /* prints no object */
+	const char *options; /* that it takes, besides -s, -n and -j */
 } commands[] = {
-	{ "info", do_info, 0, false },
-	{ "stats", do_stats, 0, false },
-	{ "ps", do_ps, 0, false },
-	{ "mr", do_mr, 0, false },
-	{ "tlb", do_tlb, 0, false },
-	{ "tokens", do_tokens, 0, false },
-	{ "qp", do_qp, 0, false },
-	{ "cq", do_cq, 0, false },
-	{ "trace", do_trace, 0, false },
-	{ "crash", do_crash, 0, false },
-	{ "uses", do_uses, 0, false },
-	{ "params", do_params, 0, true },
-	{ "nics", do_nics, 0, false },
-	{ "fault", do_fault, 2, true },
-	{ "policy", do_policy, 1, true },
-	{ "rate", do_rate, 1, false },
-	{ "limits", do_limits, 1, false },
-	{ "histograms", do_histograms, 0, false },
-	{ "reset", do_reset, 0, true },
-	{ "metrics", do_metrics, 0, false },
-	{ "dump", do_dump, 0, false },
-	{ "top", do_top, 0, false },
-	{ "watch", do_watch, 0, false },
+	{ "info", do_info, 0, false, "" },
+	{ "stats", do_stats, 0, false, "a" },
+	{ "ps", do_ps, 0, false, "" },
+	{ "mr", do_mr, 0, false, "" },
+	{ "tlb", do_tlb, 0, false, "" },
+	{ "tokens", do_tokens, 0, false, "" },
+	{ "qp", do_qp, 0, false, "" },
+	{ "cq", do_cq, 0, false, "" },
+	{ "trace", do_trace, 0, false, "fgrP" },
+	{ "crash", do_crash, 0, false, "" },
+	{ "uses", do_uses, 0, false, "" },
+	{ "params", do_params, 0, true, "u" },
+	{ "nics", do_nics, 0, false, "" },
+	{ "fault", do_fault, 2, true, "" },
+	{ "policy", do_policy, 1, true, "wqp" },
+	{ "rate", do_rate, 1, false, "RB" },
+	{ "limits", do_limits, 1, false, "L" },
+	{ "histograms", do_histograms, 0, false, "" },
+	{ "reset", do_reset, 0, true, "" },
+	{ "metrics", do_metrics, 0, false, "" },
+	{ "dump", do_dump, 0, false, "" },
+	{ "top", do_top, 0, false, "i" },
+	{ "watch", do_watch, 0, false, "ic" },
+	{ "events", do_events, 0, false, "" },
 };
 
 static const struct command *find_command(const char *name)
@@ -521,44 +374,58 @@ static int open_driver(const struct ctl_options *o, struct unic_conn **conn)
 	return unic_nics_open(where, conn, NULL);
 }
 
-int main(int argc, char **argv)
+/* What is wrong with the command line beyond its grammar; NULL: nothing. */
+static const char *find_fault(const struct command *cmd,
+			      const struct ctl_options *o)
 {
-	static const struct argp argp = { argp_options,
-					  parse_ctl_option,
-					  "COMMAND [ARG]",
-					  doc,
-					  NULL,
-					  NULL,
-					  NULL };
-	struct ctl_options o = { .weight = -1,
-				 .quota = -1,
-				 .policy = -1,
-				 .rate = -1,
-				 .burst = -1,
-				 .groups = -1,
-				 .interval_ms = 1000,
-				 .limit = { -1, -1, -1 } };
-	const struct command *cmd;
-	struct unic_conn *conn;
-	int err;
+	static char text[80];
+	const char *option;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	cmd = find_command(o.args[0]);
-	if (!cmd || o.n_args > 1 + cmd->args) {
-		fprintf(stderr, "unicctl: %s %s; see unicctl --help\n",
-			cmd ? "too many arguments for" : "no command",
-			o.args[0]);
-		return EX_USAGE;
-	}
-	err = open_driver(&o, &conn);
+	if (!cmd)
+		return "no such command";
+	if (o->n_args > 1 + cmd->args)
+		return "too many arguments";
+	option = ctl_options_unused(o, cmd->options);
+	if (!option)
+		return NULL;
+	snprintf(text, sizeof(text), "takes no --%s", option);
+	return text;
+}
+
+static int run_ctl_command(const struct command *cmd,
+			   const struct ctl_options *o)
+{
+	struct unic_conn *conn;
+	int err = open_driver(o, &conn);
+
 	if (!err) {
-		err = cmd->run(conn, &o);
+		err = cmd->run(conn, o);
 		unic_conn_close(conn);
 	}
-	if (err) {
-		fprintf(stderr, "unicctl: %s\n", unic_last_error());
-		return 1;
+	if (!err)
+		return 0;
+	fprintf(stderr, "unicctl: %s\n", unic_last_error());
+	return misused ? EX_USAGE : 1;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *cmd;
+	struct ctl_options o;
+	const char *fault;
+	int status;
+
+	ctl_options_parse(&o, argc, argv);
+	cmd = find_command(o.args[0]);
+	fault = find_fault(cmd, &o);
+	if (fault) {
+		fprintf(stderr, "unicctl: %s: %s; see unicctl --help\n",
+			o.args[0], fault);
+		return EX_USAGE;
 	}
+	status = run_ctl_command(cmd, &o);
+	if (status)
+		return status;
 	if (cmd->acts && o.json)
 		puts("{\"ok\":true}");
 	return output_end("unicctl", 0);

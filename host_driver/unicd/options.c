@@ -46,6 +46,7 @@ enum {
 	OPT_FAULTS,
 	OPT_REGISTRATIONS,
 	OPT_UPCALLS,
+	OPT_METRICS,
 };
 
 static const struct argp_option options[] = {
@@ -83,6 +84,11 @@ static const struct argp_option options[] = {
 	{ "crash-file", OPT_CRASH, "FILE", 0,
 	  "write the firmware's crash record there", 0 },
 	{ "audit", OPT_AUDIT, NULL, 0, "log every request", 0 },
+	{ "metrics", OPT_METRICS, "PATH", 0,
+	  "socket on which HTTP GET /metrics is answered with what `unicctl "
+	  "metrics' prints, /metrics/NIC with that of another NIC; for this "
+	  "user and root",
+	  0 },
 	{ "spin-us", OPT_SPIN, "US", 0, "poll that long before sleeping", 0 },
 	{ "kio-export", OPT_KIO, "DIR|FILE", 0,
 	  "let other hosts read what is there (unic-kio get, ls)", 0 },
@@ -357,6 +363,8 @@ static bool parse_common(struct argp_state *state, struct parsed *p, int key,
 		add_nic(state, p, arg);
 	else if (key == 's')
 		p->d->socket = arg;
+	else if (key == OPT_METRICS)
+		p->d->metrics = arg;
 	else if (key == OPT_AUDIT)
 		p->d->audit = true;
 	else if (key == OPT_SPIN)

@@ -15,6 +15,7 @@
  *   kio.c         the page service: what processes ask of it
  *   kio_files.c   ... and the files that it exports
  *   kio_worker.c  ... in a thread of their own
+ *   metrics.c     what the NICs count, by HTTP
  *   crash_text.c  the firmware's crash record in words
  */
 #ifndef UNICD_H
@@ -127,7 +128,8 @@ struct unic_os {
 /* The state of the process. */
 struct unicd {
 	const char *socket;
-	uint32_t spin_us; /* poll that long before sleeping */
+	const char *metrics; /* socket; NULL: none */
+	uint32_t spin_us;    /* poll that long before sleeping */
 	bool audit;
 	int epoll_fd, signal_fd, listen_fd, spare_fd;
 	int socket_dir;	    /* in which `socket` is */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clients.h"
+#include "metrics.h"
 #include "nic.h"
 #include "options.h"
 #include "say.h"
@@ -152,6 +153,7 @@ static void loop_forever(struct unicd *d)
 int main(int argc, char **argv)
 {
 	static struct unicd d;
+	struct unicd_metrics *metrics = NULL;
 	uint32_t i;
 	int err;
 
@@ -164,6 +166,8 @@ int main(int argc, char **argv)
 	init_daemon(&d);
 	say_start();
 	err = start_daemon(&d);
+	if (!err && d.metrics)
+		err = unicd_metrics_start(&d, d.metrics, &metrics);
 	if (err) {
 		unicd_say("not started: %s", strerror(-err));
 	} else {
@@ -171,6 +175,7 @@ int main(int argc, char **argv)
 		err = has_nic(&d) ? 0 : -EPIPE;
 	}
 	unicd_clients_fini(&d);
+	unicd_metrics_stop(metrics);
 	for (i = 0; i < d.nics; i++)
 		unicd_nic_fini(&d.nic[i]);
 	say_end();

@@ -48,13 +48,16 @@ static const char doc[] = "Replays TRACE (- is standard input) against the "
 			  "(packed records of 24 "
 			  "bytes); `csv`, lines of "
 			  "time,key,size[,process[,importance]]; `ids`, a "
-			  "page number a line. A thing takes its size divided "
+			  "page number a line; `events`, the JSON of "
+			  "`unicctl trace --perfetto'. A thing takes its size "
+			  "divided "
 			  "by the page size, "
 			  "rounded up, in entries. MIN is a bound where all "
 			  "things take one entry.";
 
 static const struct argp_option option_list[] = {
-	{ "format", 'f', "FORMAT", 0, "oracle, csv or ids (needed)", 0 },
+	{ "format", 'f', "FORMAT", 0, "oracle, csv, ids or events (needed)",
+	  0 },
 	{ "entries", 'e', "N,...", 0, "sizes of the table (64,256,1024,4096)",
 	  0 },
 	{ "policy", 'p', "NAME", 0,
@@ -111,10 +114,10 @@ static int parse_policy(struct argp_state *state, const char *arg)
 
 static enum refs_format parse_format(struct argp_state *state, const char *arg)
 {
-	static const char *const names[] = { "oracle", "csv", "ids" };
+	static const char *const names[] = { "oracle", "csv", "ids", "events" };
 	int i;
 
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		if (!strcmp(names[i], arg))
 			return (enum refs_format)i;
 	argp_error(state, "no format is called %s", arg);

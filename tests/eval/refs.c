@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* refs.c - traces from files: three formats, one meaning. */
+/* refs.c - traces from files: four formats, one meaning. */
 #include <errno.h>
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,6 +248,64 @@ static int read_lines(struct reading *rd, FILE *f, enum refs_format format)
 	return err;
 }
 
+static uint64_t member(struct json_object *o, const char *key)
+{
+	struct json_object *v = NULL;
+
+	json_object_object_get_ex(o, key, &v);
+	return json_object_get_uint64(v);
+}
+
+/* An event of another category is none of ours. */
+static int read_event(struct reading *rd, struct json_object *event)
+{
+	struct json_object *cat = NULL, *args = NULL;
+
+	rd->line++;
+	json_object_object_get_ex(event, "cat", &cat);
+	if (!cat || strcmp(json_object_get_string(cat), "reference") != 0)
+		return 0;
+	json_object_object_get_ex(event, "args", &args);
+	if (!args || !json_object_object_get_ex(args, "key", NULL) ||
+	    !json_object_object_get_ex(args, "size", NULL))
+		return fail(rd, "a reference without key and size");
+	return add(rd, &(struct record){
+			       .key = member(args, "key"),
+			       .size = member(args, "size"),
+			       .process = (uint32_t)member(args, "process"),
+			       .importance = (uint32_t)member(args, "importanc"
+								    "e"),
+		       });
+}
+
+static int read_events(struct reading *rd, FILE *f)
+{
+	struct json_object *file = json_object_from_fd(fileno(f));
+	struct json_object *list = NULL;
+	size_t i;
+	int err = 0;
+
+	if (!file || !json_object_object_get_ex(file, "traceEvents", &list) ||
+	    !json_object_is_type(list, json_type_array))
+		err = fail(rd, "no JSON object with traceEvents");
+	for (i = 0; !err && i < json_object_array_length(list); i++)
+		err = read_event(rd, json_object_array_get_idx(list, i));
+	json_object_put(file);
+	return err;
+}
+
+static int read_format(struct reading *rd, FILE *f, enum refs_format format)
+{
+	switch (format) {
+	case REFS_ORACLE:
+		return read_oracle(rd, f);
+	case REFS_EVENTS:
+		return read_events(rd, f);
+	default:
+		return read_lines(rd, f, format);
+	}
+}
+
 /* Seen from the end, each thing was referred to last where it is next. */
 static int link_next(struct refs *r)
 {
@@ -278,8 +337,7 @@ int refs_read(struct refs *out, const char *path, enum refs_format format,
 		snprintf(why, len, "%s", strerror(errno));
 		return -1;
 	}
-	err = format == REFS_ORACLE ? read_oracle(&rd, f)
-				    : read_lines(&rd, f, format);
+	err = read_format(&rd, f, format);
 	if (!err && ferror(f))
 		err = fail(&rd, "cannot be read");
 	if (!err && !out->n)

@@ -18,6 +18,7 @@ enum refs_format {
 	REFS_ORACLE, /* libCacheSim's oracleGeneral: 24 bytes a reference */
 	REFS_CSV,    /* time,key,size[,process[,importance]]; header optional */
 	REFS_IDS,    /* a page number a line */
+	REFS_EVENTS, /* trace-event JSON, of `unicctl trace --perfetto` */
 };
 
 struct ref {

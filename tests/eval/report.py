@@ -54,23 +54,37 @@ def most(rows, key="meek"):
 def hoard_plots(folder, rows):
     meek = most(rows)
 
-    def against_load(name, title, ylabel, of, **axis):
-        plot.lines(os.path.join(folder, name), title,
+    def share(r):
+        return num(r, "meek_held") / num(r, "meek_fair")
+
+    def use(r):
+        return num(r, "used_pct")
+
+    def ops(r):
+        return num(r, "meek_ops") / seconds(r)
+
+    def least(how, of):
+        return min(of(r) for r in pick(rows, how=how, meek=meek))
+
+    def against_load(name, finding, what, ylabel, of, **axis):
+        plot.lines(os.path.join(folder, name), finding, what,
                    "working set of a meek process, % of an equal part", ylabel,
                    [(words, [(num(r, "load_pct"), of(r))
                              for r in pick(rows, how=how, meek=meek)])
                     for how, words in HOWS], logx=True, **axis)
 
-    against_load("hoard_share.svg", f"Entries of a meek process, {meek} beside "
-                 "a greedy one", "entries held / fair share",
-                 lambda r: num(r, "meek_held") / num(r, "meek_fair"), low=0,
-                 high=1.1)
-    against_load("hoard_use.svg", f"TLB in use, {meek} meek, 1 greedy",
-                 "% of the entries", lambda r: num(r, "used_pct"), low=0,
-                 high=105)
-    against_load("hoard_ops.svg", f"Operations of a meek process, {meek} "
-                 "beside a greedy one", "operations per second",
-                 lambda r: num(r, "meek_ops") / seconds(r), low=0)
+    beside = f"{meek} meek processes beside a greedy one"
+    against_load("hoard_share.svg", f"Under unic a meek process has {100 * least('unic', share):.0f} % "
+                 "of its fair share or more; without revocation down to "
+                 f"{100 * least('today', share):.0f} %",
+                 beside, "entries held / fair share", share, low=0, high=1.1)
+    against_load("hoard_use.svg", f"Static quotas leave up to {100 - least('quota', use):.0f} % of "
+                 f"the table unused, unic {100 - least('unic', use):.0f} %", beside,
+                 "% of the entries in use", use, low=0, high=105)
+    stuck = max(ops(r) for r in pick(rows, how="today", meek=meek))
+    against_load("hoard_ops.svg", f"A meek process does {least('unic', ops):.0f} operations a "
+                 f"second or more under unic; without revocation {stuck:.0f} at most",
+                 beside, "operations per second", ops, low=0)
 
 
 # The last third of a run is measured.
@@ -88,9 +102,12 @@ def series_plot(folder, rows):
         out.append((f"meek, {words}",
                     [(num(r, "at_ms"), sum(num(r, k) for k in keys) / len(keys))
                      for r in mine]))
+    ends = {words: points[-1][1] for words, points in out}
     plot.lines(os.path.join(folder, "series.svg"),
-               "Entries over time: one greedy, three meek", "ms", "entries",
-               out, low=0)
+               f"Newcomers have 95 % of their part after {settled_ms(rows):.0f} ms under unic; "
+               f"without revocation they end with {ends['meek, no revocation']:.0f} of "
+               f"{ends['meek, unic']:.0f} entries", "one greedy process holds the table, others arrive",
+               "ms", "entries", out, low=0)
 
 
 def settled_ms(rows):
@@ -105,9 +122,10 @@ def settled_ms(rows):
 def wait_plot(folder, rows):
     def of(key):
         return [(num(r, "T_us") / 1000, num(r, key) / 1000) for r in rows]
+    late, entitled = (sum(int(r[k]) for r in rows) for k in ("entitled_late", "entitled"))
     plot.lines(os.path.join(folder, "wait.svg"),
-               "REGISTER_WAIT while processes come and go", "T, ms",
-               "waited, ms", [("median", of("wait_p50_us")),
+               f"{late} of {entitled} requests within the fair share waited longer than B",
+               "REGISTER_WAIT while processes come and go", "T, ms", "waited, ms", [("median", of("wait_p50_us")),
                               ("99 %", of("wait_p99_us")),
                               ("longest", of("wait_max_us")),
                               ("B", of("bound_us"))], logx=True, low=0)
@@ -196,9 +214,11 @@ SIDES = (("local", "0", "local region, no manager"),
 
 
 def grace_plot(folder, rows):
+    managed = pick(rows, manager=1)
+    failed, trials = (sum(int(r[k]) for r in managed) for k in ("failed", "trials"))
     plot.lines(os.path.join(folder, "grace.svg"),
-               "Transfers that fail when a region is asked back",
-               "T, ms (more than 0)", "failed, %",
+               f"With the buffer manager {failed} of {trials} transfers fail; without it those "
+               "that outlast T", "a region is asked back during the transfer", "T, ms (more than 0)", "failed, %",
                [(words, [(num(r, "T_us") / 1000,
                           100 * num(r, "failed") / num(r, "trials"))
                          for r in pick(rows, side=side, manager=manager)
@@ -272,9 +292,13 @@ def scale_plots(folder, curves):
                         ("procs", "processes, 1024 entries")):
         series = [s for s in curves[axis].items() if len(s[1]) > 1]
         if series:
+            name, points = max(series, key=lambda s: s[1][-1][1] / s[1][0][1])
+            times = points[-1][1] / points[0][1]
             plot.lines(os.path.join(folder, f"scale_{axis}.svg"),
-                       "Instructions of an operation", words, "instructions",
-                       series, logx=True, logy=True)
+                       f"From {points[0][0]:.0f} to {points[-1][0]:.0f} {re.match('[a-z]+', words)[0]} "
+                       f"no operation comes to more than {times:.1f} times its cost ({name})",
+                       "instructions of an operation", words, "instructions", series, logx=True,
+                       logy=True)
 
 
 def scale_table(curves, axis):
@@ -296,8 +320,9 @@ def mean(rows, key):
 def replacement_plot(folder, rows):
     sizes = sorted({int(r["entries"]) for r in rows})
     plot.lines(os.path.join(folder, "replacement.svg"),
-               "Behind Belady, mean over all patterns", "entries of the table",
-               "points of hit ratio",
+               f"The default is {mean(rows, 'default'):.1f} points behind Belady's MIN, lru "
+               f"{mean(rows, 'lru'):.1f}", "mean over all patterns", "entries of the table",
+               "points of hit ratio behind MIN",
                [(p, [(n, mean(pick(rows, entries=n), p)) for n in sizes])
                 for p in POLICIES], logx=True, low=0)
 

@@ -29,18 +29,24 @@ def crossing(one, other):
     return None
 
 
+def extremes(curves, unit):
+    """The modes that cost least and most with the largest working set, in words."""
+    ends = {words: points[-1] for words, points in curves}
+    least, most = (f(ends, key=lambda w: ends[w][1]) for f in (min, max))
+    return (f"With a working set of {ends[least][0]:g} times the table a WRITE costs "
+            f"{ends[least][1]:.0f} {unit} ({least}) to {ends[most][1]:.0f} ({most})")
+
+
 def residency_plots(folder, rows):
     for pages in sorted({int(r["pages"]) for r in rows}):
-        plot.lines(os.path.join(folder, f"residency_{pages}.svg"),
-                   f"Instructions of NICs and driver for a WRITE of "
-                   f"{4 * pages} KiB", "working set / TLB", "instructions",
-                   [(words, curve(rows, mode, pages, cost))
-                    for mode, words in MODES], logx=True, low=0)
-    plot.lines(os.path.join(folder, "residency_messages.svg"),
-               "Records between NIC and driver for a WRITE of 4 KiB",
-               "working set / TLB", "records",
-               [(words, curve(rows, mode, 1, lambda r: num(r, "messages")))
-                for mode, words in MODES], logx=True, low=0)
+        curves = [(words, curve(rows, mode, pages, cost)) for mode, words in MODES]
+        plot.lines(os.path.join(folder, f"residency_{pages}.svg"), extremes(curves, "instructions"),
+                   f"instructions of NICs and driver for a WRITE of {4 * pages} KiB",
+                   "working set / TLB", "instructions", curves, logx=True, low=0)
+    curves = [(words, curve(rows, mode, 1, lambda r: num(r, "messages"))) for mode, words in MODES]
+    plot.lines(os.path.join(folder, "residency_messages.svg"), extremes(curves, "records"),
+               "records between NIC and driver for a WRITE of 4 KiB",
+               "working set / TLB", "records", curves, logx=True, low=0)
 
 
 def residency_table(rows, of):
@@ -162,8 +168,12 @@ def kio_facts(rows):
 def kio_plot(folder, rows):
     mine = sorted(pick(rows, entries=max(int(r["entries"]) for r in rows)),
                   key=lambda r: int(r["hogs"]))
+    worst = [r for r in mine if r["hogs"] == mine[-1]["hogs"] and r["p50_us"]]
+    most = {r["how"]: num(r, "p99_us") for r in worst}
     plot.lines(os.path.join(folder, "kio.svg"),
-               "Latency of an I/O of 16 KiB", "greedy processes", "us",
+               f"Beside {mine[-1]['hogs']} greedy processes 99 % of the I/Os take "
+               f"{most['kio-rdma']:.0f} us at most in the kernel by RDMA, {most['user']:.0f} us at "
+               "user level", "latency of an I/O of 16 KiB", "greedy processes", "us",
                [(f"{words}, {name}", [(num(r, "hogs"), num(r, key))
                                       for r in pick(mine, how=how)])
                 for how, words in KIO_WORDS.items()

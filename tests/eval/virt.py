@@ -23,6 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "qemu"))
 import made                              # noqa: E402
+import stops                             # noqa: E402
 import report                            # noqa: E402
 import unicd_client as u                 # noqa: E402
 from demo import Trace                   # noqa: E402
@@ -63,10 +64,14 @@ class Meek:
         self.client.close()
 
 
+class NotAsPromised(Failure):
+    """Some points of a step are not what they should be."""
+
+
 class Points(Hosts):
     def __init__(self, board, tmp, simulated):
         super().__init__(board, "shm", tmp)
-        self.sim, self.rows = simulated, []
+        self.top, self.sim, self.rows, self.meek = tmp, simulated, [], []
 
     def point(self, words, here, simulated, as_promised):
         self.rows.append({"point": words, "virt": here,
@@ -75,10 +80,41 @@ class Points(Hosts):
         self.line.say("point", f"{words}: {here} (simulated: {simulated})" +
                       ("" if as_promised else " - NOT AS PROMISED"))
 
-    def start_all(self, *options):
+    def begin(self):
+        """Hosts that nothing has happened to yet."""
+        self.tmp = tempfile.mkdtemp(prefix="run-", dir=self.top)
+        self.start_wire()
         for host in (0, 1):
-            self.start_driver(host, "--low", "0", "--high", "0", *options)
-        return [self.wait_nic(host) for host in (0, 1)][0]
+            self.start_nic(host, show=False)
+            self.start_driver(host, "--low", "0", "--high", "0")
+        self.info = [self.wait_nic(host) for host in (0, 1)][0]
+
+    def end(self):
+        for m in self.meek:
+            m.end()
+        super().end()
+        self.running, self.nics, self.meek = [], [], []
+
+    def step(self, test, *args):
+        """The points that @test finds, which are found once more if they are not as
+        promised, or it fails, and the machine stopped meanwhile (stops.py)."""
+        before = len(self.rows)
+
+        def found():
+            test(*args)
+            bad = [r["point"] for r in self.rows[before:] if r["ok"] != "yes"]
+            if bad:
+                raise NotAsPromised("; ".join(bad))
+
+        def again():
+            del self.rows[before:]
+            self.end()
+            self.begin()
+
+        try:
+            stops.step(found, again=again)
+        except NotAsPromised:
+            pass  # the rows say so
 
     def stop(self, *who):
         for p in [p for p in self.running if p.who in who]:
@@ -186,6 +222,7 @@ class Points(Hosts):
         self.stop("server", "greedy")
         for m in self.meek:
             m.end()
+        self.meek = []
 
     # ------------------------------------------------------------- evictions
 
@@ -207,40 +244,43 @@ class Points(Hosts):
         for key, name, simulated in more:
             self.point(f"... {name}", delta[key], simulated, True)
 
-    def run(self):
-        self.start_wire()
-        for host in (0, 1):
-            self.start_nic(host, show=False)
-        info = self.start_all()
-        self.alone(info["tlb_entries"])
+    def shares(self):
+        self.alone(self.info["tlb_entries"])
         self.follow()
-        self.beside(info["tlb_entries"])
-        self.waiting(info)
+        self.beside(self.info["tlb_entries"])
+        self.waiting(self.info)
+
+    def run(self):
+        self.begin()
+        self.step(self.shares)
         for host, side in ((0, "local"), (1, "remote")):
             rows = pick(self.sim["grace"], manager=1, side=side)
-            self.evicted("rdma", host, "buffer manager on both sides, "
-                         f"regions of the {side} host asked back: "
-                         "files that fail",
-                         f"{sum(int(r['failed']) for r in rows)} of "
-                         f"{sum(int(r['trials']) for r in rows)}",
-                         [("evicted_busy", "regions taken in use", "")])
+            self.step(self.evicted, "rdma", host, "buffer manager on both sides, "
+                      f"regions of the {side} host asked back: "
+                      "files that fail",
+                      f"{sum(int(r['failed']) for r in rows)} of "
+                      f"{sum(int(r['trials']) for r in rows)}",
+                      [("evicted_busy", "regions taken in use", "")])
         rows = self.sim["message"]
-        self.evicted("rpc", 1, "calls with messages, regions of the server "
-                     "asked back: files that fail",
-                     f"{sum(int(r['failed']) for r in rows)} of "
-                     f"{sum(int(r['sent']) for r in rows)} messages",
-                     [("msg_evicted", "message buffers taken",
-                       sum(int(r["evicted_msg"]) for r in rows)),
-                      ("tx_rnr_naks", "RNR NAKs (the last buffer posted may "
-                       "be taken here)", "0 while another is posted")])
-        for host in (0, 1):
-            with u.Client(self.socket(host), b"T") as c:
-                c.call(u.PARAMS, u.struct.pack("<I", SHORT_US))
+        self.step(self.evicted, "rpc", 1, "calls with messages, regions of the server "
+                  "asked back: files that fail",
+                  f"{sum(int(r['failed']) for r in rows)} of "
+                  f"{sum(int(r['sent']) for r in rows)} messages",
+                  [("msg_evicted", "message buffers taken",
+                    sum(int(r["evicted_msg"]) for r in rows)),
+                   ("tx_rnr_naks", "RNR NAKs (the last buffer posted may "
+                    "be taken here)", "0 while another is posted")])
         for host, side in ((0, "local"), (1, "remote")):
-            self.evicted("rdma", host, f"regions of the {side} host asked "
-                         "back, T = 1 ms, a user that connects again: files "
-                         "that fail", "0",
-                         [("evicted_busy", "regions taken in use", "")])
+            self.step(self.short_grace, host, f"regions of the {side} host asked "
+                      "back, T = 1 ms, a user that connects again: files "
+                      "that fail")
+
+    def short_grace(self, host, words):
+        for h in (0, 1):
+            with u.Client(self.socket(h), b"T") as c:
+                c.call(u.PARAMS, u.struct.pack("<I", SHORT_US))
+        self.evicted("rdma", host, words, "0",
+                     [("evicted_busy", "regions taken in use", "")])
 
 
 def main():

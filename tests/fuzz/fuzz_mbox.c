@@ -441,8 +441,11 @@ static void make_form(struct input *in, uint8_t *rec)
 	struct unic_cmd_mr_make *m = (void *)rec;
 	struct unic_cmd_mr_rereg *r = (void *)rec;
 	uint32_t i;
+	uint8_t choice = in_u8(in);
 
-	rec[0] = what[in_below(in, sizeof(what))];
+	/* what came after the corpus is chosen by numbers that it seldom has */
+	rec[0] = choice >= 252 ? UNIC_CMD_MR_FORMS
+			       : what[choice % sizeof(what)];
 	if (rec[0] == UNIC_CMD_MR_ALLOC) {
 		a->pd = unic_to_le32(in_below(in, UNIC_PDS));
 		a->kind = (uint8_t)in_below(in, 7);

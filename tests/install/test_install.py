@@ -7,8 +7,10 @@ lies there.
     test_install.py [--only WORDS]
 """
 import argparse
+import fcntl
 import glob
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -52,7 +54,10 @@ class Installed:
     def __init__(self):
         self.dest = tempfile.mkdtemp(prefix="unic-install-")
         os.chmod(self.dest, 0o755)
-        make("install", f"DESTDIR={self.dest}")
+        # Manual pages are made anew each time: one test at a time.
+        with open(os.path.join(ROOT, "build", "install.lock"), "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            make("install", f"DESTDIR={self.dest}")
         self.at = self.dest + PREFIX
         self.bin, self.lib = self.at + "/bin", self.at + "/lib"
         self.programs = sorted(glob.glob(self.bin + "/*"))
@@ -88,7 +93,8 @@ def test_files(it):
     names = it.files()
     for name in ("bin/unicd", "bin/unicctl", "bin/unic-nic", "lib/libunic.a",
                  "lib/libunic.so", "lib/pkgconfig/unic.pc", "include/unic/unic.h",
-                 "lib/unic/libunic-rdmav34.so", "share/unic/images/unic-virt.elf"):
+                 "lib/unic/libunic-rdmav34.so", "share/unic/images/unic-virt.elf",
+                 "share/doc/unic/examples/two_hosts.c"):
         assert name in names, name
     for name in names:
         path = os.path.join(it.at, name)
@@ -167,8 +173,8 @@ def test_versions(it):
 
 
 EXAMPLE = re.compile(r"^\.RS\n\.nf\n(.*?)\n\.fi", re.M | re.S)
-STAY = ("unicd", "unic-bus", "unic-nic", "unic-wire", "unic-hog", "unic-ping serve", "unic-copy serve",
-        "unicctl top")
+STAY = ("unicd", "unic-bus", "unic-nic", "unic-wire", "unic-hog", "unic-ping serve", "unic-perf serve",
+        "unic-copy serve", "unicctl top", "unicctl events")
 SCREENS = ("unicctl top",)  # want a terminal
 
 
@@ -267,7 +273,8 @@ def test_notices(it):
 # What is typed, the last word not to its end; what bash offers then.
 COMPLETIONS = (
     ("unicctl --j", "--json"), ("unicctl po", "policy"), ("unicctl --uses = ", "counted reported"),
-    ("unicctl fault ", "crash drop-events drop-rx"), ("unicctl limits ", "all"),
+    ("unic-perf ba", "bandwidth"), ("unic-perf --operation wr", "write"),
+    ("unicctl eve", "events"), ("unicctl fault ", "crash drop-events drop-rx"), ("unicctl limits ", "all"),
     ("unic-copy --mode rp", "rpc"), ("unic-copy ", "get put serve"), ("unicd --prov", "--provider"),
     ("unic-kio --quiet l", "ls"), ("unic-copy put fil", "file"), ("unicd --bus fold", "folder"),
     ("unic-run --ne", "--net"), ("unic-run --net lab mkfif", "mkfifo"))
@@ -337,6 +344,7 @@ def test_examples(it):
         host = pair.hosts[1]
         host.start("unic-copy", "--socket", host.sock, "--dir", pair.dir + "/served", "serve")
         host.start("unic-ping", "--socket", host.sock, "serve")
+        host.start("unic-perf", "--socket", host.sock, "serve")
         for path in it.programs:
             name = os.path.basename(path)
             for line in examples(f"{it.at}/share/man/man1/{name}.1"):
@@ -495,6 +503,72 @@ def test_two_hosts(it):
             os._exit(status)
     assert os.waitpid(pid, 0)[1] == 0, "see above"
     return None
+
+
+def block_of(section):
+    """The commands under a heading of docs/CONTAINERS.md."""
+    said = text(ROOT + "/docs/CONTAINERS.md").split(f"\n## {section}\n")[1].split("\n## ")[0]
+    return "\n".join(line[4:] for line in said.splitlines() if line.startswith("    "))
+
+
+def shell(it, commands, folder, *before):
+    done = subprocess.run([*before, "bash", "-e", "-c", commands], text=True, check=False,
+                          capture_output=True, cwd=folder, timeout=6 * PATIENCE_S,
+                          env={**os.environ, "PATH": f"{it.bin}:{os.environ['PATH']}"})
+    assert not done.returncode, (commands, done)
+    return done.stdout
+
+
+def test_recipe(it):
+    """What CONTAINERS.md shows for CI works as it stands there, and leaves nothing; so do its
+    commands about metrics."""
+    commands = block_of("RDMA without hardware, in CI")
+    assert len(commands.splitlines()) <= 10, commands
+    with tempfile.TemporaryDirectory() as folder:
+        said = shell(it, f"TMPDIR={folder}; export TMPDIR; {commands}", folder)
+        assert "10 sent, 10 answered" in said, said
+        assert not os.listdir(folder), os.listdir(folder)
+        said = shell(it, block_of("Monitoring"), folder)
+        assert said.endswith("# EOF\n"), said
+
+
+def test_container(it):
+    """A program in namespaces of its own, with the socket alone, uses the driver of the
+    machine; the driver sees it, and when it ends."""
+    if os.geteuid():
+        return
+    pair = Pair(it)
+    try:
+        pair.hosts[1].start("unic-ping", "--socket", pair.hosts[1].sock, "serve")
+        apart = ("unshare", "--fork", "--pid", "--mount-proc", "--net", "--ipc", "--uts", "--cgroup")
+        said = shell(it, f"unic-ping --socket {pair.hosts[0].sock} --interval 0 10.0.0.2; echo $$", "/", *apart)
+        assert "10 answered" in said and int(said.split()[-1]) < 10, said
+        ps = run(it.bin + "/unicctl", "--socket", pair.hosts[0].sock, "ps")
+        assert "unic-ping" not in ps or "detaching" in ps, ps
+    finally:
+        pair.end()
+
+
+def test_dashboard(it):
+    """The dashboard for Grafana asks for metrics that there are, and for no label that they
+    do not have."""
+    with open(it.at + "/share/unic/grafana.json", encoding="utf-8") as f:
+        board = json.load(f)
+    asked = [t["expr"] for p in board["panels"] for t in p["targets"]]
+    legends = {n for p in board["panels"] for t in p["targets"]
+               for n in re.findall(r"{{(\w+)}}", t["legendFormat"])}
+    pair = Pair(it)
+    try:
+        pair.hosts[0].start("unic-ping", "--socket", pair.hosts[0].sock, "serve")
+        said = run(it.bin + "/unicctl", "--socket", pair.hosts[0].sock, "metrics")
+    finally:
+        pair.end()
+    there = set(re.findall(r"^(\w+)[{ ]", said, re.M))
+    labels = set(re.findall(r"[{,](\w+)=", said))
+    for expr in asked:
+        names = re.findall(r"unic_\w+", expr)
+        assert names and set(names) <= there, (expr, set(names) - there)
+    assert len(asked) > 8 and legends <= labels, (legends, labels)
 
 
 def test_uninstall(it):

@@ -13,7 +13,8 @@ The breaks are in tests/mutation/mutations.d/<area>.py. Each file sets MUTATIONS
 sequence of (file, what stands there, what shall stand there, description) or
 (..., program) or (..., (program, program)). The file is named from the root of
 the tree; all places are changed where the text stands. A program is one of
-tests/unit, or a script of SCRIPTS with its arguments ("test_bus.py --only joint"),
+tests/unit, one of SIMULATORS with its arguments ("unic-libsim --seeds 40"), or a script
+of SCRIPTS with its arguments ("test_bus.py --only joint"),
 under which the programs of the host and the soft NIC are built, or what NEEDS says;
 every one that is named must go red. Where none is named, one of TESTS must.
 """
@@ -39,6 +40,7 @@ TESTS = ("test_mr", "test_notice", "test_token", "test_share", "test_admission",
          "test_reclaim", "test_evict", "test_revoke", "test_rc", "test_rc_token",
          "test_rc_evict", "test_hostile")
 SCRIPTS = ("tests/qemu", "tests/faults", "tests/board_model", "tests/flash")
+SIMULATORS = ("unic-libsim",)
 HOST = "host"
 FLAGS = "FLAGS=-std=gnu11 -fms-extensions -O1 -w -MMD -MP"
 LM3S, TM4C = "lm3s6965evb", "ek-tm4c1294xl"
@@ -80,6 +82,8 @@ def is_script(program):
 
 def command(program):
     name, *args = program.split()
+    if name in SIMULATORS:
+        return [f"build/bin/{name}", *args]
     if not is_script(program):
         return [f"build/unit/bin/{name}"]
     folder = next(d for d in SCRIPTS if os.path.exists(f"{ROOT}/{d}/{name}"))
@@ -90,7 +94,7 @@ def goals(programs):
     """{HOST or board: what make has to make there}."""
     wanted = {}
     for program in programs:
-        needs = {HOST: command(program)}
+        needs = {HOST: command(program)[:1]}
         if is_script(program):
             needs = NEEDS.get(program.split()[0], USUAL)
         for board, targets in needs.items():

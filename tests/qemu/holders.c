@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * holders export SOCKET N [last | token] - gives a region to N peers, and says how
- *	long its grace took when it was asked back. "last": records the last one
+ * holders export SOCKET N [last | token | form] - gives a region to N peers, and says
+ *	how long its grace took when it was asked back. "last": records the last one
  *	only; the others have it from that one. "token": gives each a token of it.
+ *	"form": the first one gets a sub-region of it.
  * holders hold SOCKET IPV4 [silent | pass IPV4 QPN]
  *	has it, writes to it, and answers when it is asked, or does not. "pass":
  *	says that it hands it on to whom is connected from IPV4 by QPN.
@@ -114,13 +115,22 @@ static void tell(struct unic_qp *qp, struct given g)
 	IS(unic_post_send(qp, &wr, 1) == 1);
 }
 
-static void give_region(struct unic_qp *qp, bool record)
+static void give_region(struct unic_qp *qp, struct unic_mr *what, bool record)
 {
 	if (record)
-		OK(unic_grant(mr, qp));
-	tell(qp, (struct given){ .iova = mr->iova,
+		OK(unic_grant(what, qp));
+	tell(qp, (struct given){ .iova = what->iova,
 				 .kind = UNIC_CTL_HELD_STAG,
-				 .number = mr->stag });
+				 .number = what->stag });
+}
+
+static struct unic_mr *new_form(void)
+{
+	struct unic_mr *form;
+
+	OK(unic_reg_sub(mr, mr->addr, PAGE,
+			UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_WRITE, &form));
+	return form;
 }
 
 static void give_token(struct unic_qp *qp)
@@ -159,14 +169,17 @@ static void export(unsigned int n, const char *how)
 		if (!strcmp(how, "token"))
 			give_token(qp[i]);
 		else
-			give_region(qp[i], i == n - 1 || strcmp(how, "last"));
+			give_region(qp[i],
+				    i || strcmp(how, "form") ? mr : new_form(),
+				    i == n - 1 || strcmp(how, "last"));
 	}
 	printf("region %u\n", mr->id);
 	ev = wait_for(UNIC_EV_NOTICE);
 	asked = now_ns();
 	deadline = ev.deadline_ns;
 	unic_ack_event(&ev);
-	ev = wait_for(UNIC_EV_EVICTED);
+	while (ev = wait_for(UNIC_EV_EVICTED), ev.mr != mr)
+		unic_ack_event(&ev); /* of a form */
 	now = now_ns();
 	printf("evicted after %llu us, %lld us after its deadline: %s\n",
 	       (unsigned long long)(now - asked) / 1000,

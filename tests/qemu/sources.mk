@@ -22,12 +22,12 @@ PARTS_litmus-host := tests/qemu/litmus_host.c
 PARTS_litmus       = tests/qemu/litmus_guest.c
 
 # Images that test what is below the core. template_board: the template, with what is
-# left to write written.
+# left to write written, as the answer of a lab.
 PARTS_hal_selftest.elf     = tests/qemu/hal_selftest.c $(BOARD_SRCS) $(BOARD_TEST_SRCS)
 PARTS_mps2_selftest.elf    = tests/qemu/mps2_selftest.c $(BOARD_SRCS) $(BOARD_TEST_SRCS)
 PARTS_cortexm_selftest.elf = tests/qemu/cortexm_selftest.c hal/drivers/crash_record.c \
 	$(addprefix hal/cortexm/,start.S crash.c mpu.c) $(BOARD_TEST_SRCS)
-PARTS_template_board.elf   = tests/qemu/template_chip.c $(BOARD_MAIN_SRCS) \
+PARTS_template_board.elf   = docs/labs/6-board/solution/chip.c $(BOARD_MAIN_SRCS) \
 	$(filter-out hal/template/chip.c,$(BOARD_SRCS)) hal/drivers/pl011.c core.a
 
 INC_tests/qemu                    = -Ihost_driver/libunic
@@ -36,4 +36,3 @@ INC_tests/qemu/litmus_guest.c     = -Ihal
 INC_tests/qemu/hal_selftest.c     = -Ihal/virt -Ihal/drivers -Ihal -Iboards/$(board)
 INC_tests/qemu/mps2_selftest.c    = -Ihal/mps2 -Ihal/drivers -Ihal -Iboards/$(board)
 INC_tests/qemu/cortexm_selftest.c = -Ihal/lm3s -Ihal/drivers -Ihal
-INC_tests/qemu/template_chip.c    = -Ihal/template -Ihal/drivers

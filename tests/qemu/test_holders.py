@@ -138,6 +138,26 @@ def play(rig, test):
         scene.end()
 
 
+def all_answer_one_with_a_form(scene):
+    exporter = scene.export(2, "form")
+    a, b = scene.hold()[0], scene.hold()[0]
+    us, _, why = scene.ask_back(exporter)
+    assert why == "all holders answered" and us < GRACE_US / 2, (us, why)
+    for p in (a, b):
+        p.expect("asked")
+    return us
+
+
+def one_with_a_form_is_silent(scene):
+    exporter = scene.export(2, "form")
+    silent = scene.hold("silent")[0]
+    scene.hold()
+    us, late_us, why = scene.ask_back(exporter)
+    silent.expect("asked")
+    assert why == "administrator" and late_us >= 0, (us, late_us, why)
+    return us
+
+
 def run(board, tests):
     failed = 0
     with tempfile.TemporaryDirectory(prefix="unic-holders-") as tmp:
@@ -163,7 +183,8 @@ def main():
     board = ap.parse_args().board
     tests = [all_answer, one_is_silent, one_is_killed,
              all_answer_of_a_delegation, silent_one_of_a_delegation,
-             all_answer_for_their_tokens, one_with_a_token_is_silent]
+             all_answer_for_their_tokens, one_with_a_token_is_silent,
+             all_answer_one_with_a_form, one_with_a_form_is_silent]
     failed = run(board, tests)
     print(f"{len(tests) - failed} passed, {failed} failed")
     return bool(failed)

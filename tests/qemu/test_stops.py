@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Are steps repeated where the machine stopped, and nowhere else (stops.py)?"""
+import importlib
 import os
 import subprocess
 import sys
@@ -71,6 +72,70 @@ def test_three_repeats_at_most():
     assert played(step) == (None, 3) and step.runs == 4 and step.made == 3
     step = Step(3, range(9))
     assert played(step) == ("word", 3)
+
+
+def in_folder(*parts):
+    """The module of a file of the tests."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", *parts)
+    sys.path.insert(0, os.path.dirname(path))
+    return importlib.import_module(os.path.basename(path)[:-len(".py")])
+
+
+def benched(values, stopped):
+    """What a benchmark gives that measures @values in turn, with a goal of 5 at most,
+    and how many repeats were counted."""
+    bench = in_folder("bench", "bench.py")
+    runs = iter(values)
+    step = Step(0, stopped)
+
+    def run():
+        step("word")
+        return {"x": next(runs)}
+
+    before = stops.DOG.repeated
+    got = bench.measured((("row", "", lambda r: r["x"], 5, "<="),
+                          ("no goal", "", lambda r: r["x"], None, "")), run)
+    counted = stops.DOG.repeated - before
+    stops.DOG.repeated = before
+    return got["x"], counted
+
+
+def test_benchmarks_are_repeated_where_the_machine_stopped():
+    assert benched((9, 4), (1,)) == (4, 1)
+    assert benched((9, 4), ()) == (9, 0)  # the NIC's own doing
+    assert benched((3, 9), (1,)) == (3, 0)  # nothing is missed
+    assert benched((9, 8, 7, 6, 5), range(9)) == (6, 3)
+
+
+def pointed(values, stopped):
+    """The same of a step of eval/virt.py whose point is as promised up to 5; and how often
+    its hosts were started anew."""
+    virt = in_folder("eval", "virt.py")
+    points = virt.Points("soft", None, None)
+    points.line.say = lambda *_: None
+    anew = []
+    points.begin = lambda: anew.append(1)
+    points.rows.append({"point": "before", "ok": "no"})
+    runs, step = iter(values), Step(0, stopped)
+
+    def test(words):
+        step("word")
+        v = next(runs)
+        points.point(words, v, 5, v <= 5)
+
+    before = stops.DOG.repeated
+    points.step(test, "point")
+    counted = stops.DOG.repeated - before
+    stops.DOG.repeated = before
+    assert points.rows.pop(0)["point"] == "before"
+    return [r["virt"] for r in points.rows], counted, len(anew)
+
+
+def test_points_are_repeated_where_the_machine_stopped():
+    assert pointed((9, 4), (1,)) == ([4], 1, 1)
+    assert pointed((9, 4), ()) == ([9], 0, 0)
+    assert pointed((3,), (1,)) == ([3], 0, 0)
+    assert pointed((9, 8, 7, 6, 5), range(9)) == ([6], 3, 3)
 
 
 def test_waits_of_one_process():

@@ -11,6 +11,7 @@ import os
 import pty
 import select
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -154,6 +155,17 @@ def test_output_is_lost(rig):
         for words in (("ps",), ("stats", "--all"), ("info", "--json")):
             assert "No space left" in ask("unicctl", "--socket", rig.socket(0), *words,
                                           code=EX_IOERR, stdout=full)
+        assert "standard output" in get_by_copy(rig, fresh(rig), code=EX_IOERR, stdout=full)
+        hog = subprocess.Popen([os.path.join(hosts.BIN, "unic-hog"), "--socket", rig.socket(0), "--max", "5"],
+                               stdout=full, stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + hosts.PATIENCE_S
+        while not any(p["held"] >= 5 and p["pid"] == hog.pid for p in rig.ctl(0, "ps")["procs"]):
+            assert time.monotonic() < end, "it holds nothing"
+            time.sleep(0.02)
+        time.sleep(0.2)  # until it has said so
+        hog.terminate()
+        assert "standard output" in hog.communicate(timeout=hosts.PATIENCE_S)[1]
+        assert hog.returncode == EX_IOERR, hog.returncode
         assert "No space left" in ask("unic-kio", "--socket", rig.socket(0), "state",
                                       code=EX_IOERR, stdout=full)
 
@@ -189,6 +201,73 @@ def test_metrics(rig):
             if s.labels["name"] == "unic-hog"]
     assert mine == held and mine[0] >= 50, (mine, held)
     assert families["unic_waits_us"].samples[-1].labels["le"] == "+Inf"
+
+
+def http(path, request):
+    """What is answered on a Unix socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+        s.settimeout(hosts.PATIENCE_S)
+        s.connect(path)
+        s.sendall(request.encode())
+        said = b""
+        while part := s.recv(65536):
+            said += part
+    head, body = said.decode().split("\r\n\r\n", 1)
+    fields = dict(line.split(": ", 1) for line in head.split("\r\n")[1:])
+    assert int(fields["Content-Length"]) == len(body.encode()), head
+    return head.split()[1], fields["Content-Type"], body
+
+
+def names_of(text):
+    """Metrics and labels, without their values."""
+    return [line.rsplit(" ", 1)[0] if line[0] != "#" else line for line in text.splitlines()]
+
+
+def test_metrics_by_http(_):
+    """`unicd --metrics`: GET says what `unicctl metrics` prints, of each NIC; other requests
+    are refused; one that never ends holds up neither the driver nor its end."""
+    with tempfile.TemporaryDirectory(prefix="unic-metrics-") as there:
+        sock, path = there + "/unicd.sock", there + "/metrics"
+        driver = Lines("unicd", "--socket", sock, "--metrics", path, "--provider", "loop", "--nic",
+                       "first", "--nic", "second", "--ip", "10.0.0.9")
+        try:
+            driver.until("ready", lambda lines: any("ready" in line for line in lines))
+            assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+            for page, nic in (("/metrics", "first"), ("/", "first"), ("/metrics/second", "second"),
+                              ("/metrics?x=1", "first")):
+                code, kind, said = http(path, f"GET {page} HTTP/1.1\r\nHost: unic\r\n\r\n")
+                printed = subprocess.run(
+                    [os.path.join(hosts.BIN, "unicctl"), "--socket", f"{sock},{nic}", "metrics"],
+                    capture_output=True, text=True, check=True).stdout
+                assert code == "200" and kind.startswith("application/openmetrics-text; version=1"), code
+                assert names_of(said) == names_of(printed), (page, said, printed)
+                assert (nic == "second") == ('ipv4="10.0.0.9"' in said), said
+            for request, wanted in (("POST /metrics HTTP/1.1\r\n\r\n", "405"),
+                                    ("GET /metric HTTP/1.1\r\n\r\n", "404"),
+                                    ("GET /metrics/third HTTP/1.1\n\n", "404"),
+                                    ("GET /metrics/ HTTP/1.1\n\n", "404"),
+                                    ("GET /metrics/first,second HTTP/1.1\n\n", "404"),
+                                    ("\r\n\r\n", "405")):
+                assert http(path, request)[0] == wanted, request
+            assert "another" in ask("unicd", "--socket", there + "/other", "--metrics", path,
+                                    "--provider", "loop", code=1)
+            silent = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            silent.connect(path)
+            silent.sendall(b"GET /metrics")
+            assert subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", sock, "info"],
+                                  stdout=subprocess.DEVNULL, check=False).returncode == 0
+            assert http(path, "GET / HTTP/1.1\r\n\r\n")[0] == "200"  # after 5 s
+            silent.close()
+            silent = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            silent.connect(path)
+            began = time.monotonic()
+        finally:
+            code = driver.end(signal.SIGTERM)
+        assert code == 0 and time.monotonic() - began < 4, code
+        assert not os.path.exists(path)
+        write(path, b"mine", 0o644)
+        assert "no socket" in ask("unicd", "--socket", sock, "--metrics", path, "--provider", "loop", code=1)
+        assert read(path) == b"mine"
 
 
 def test_watch(rig):
@@ -276,6 +355,45 @@ def test_top(rig):
     assert "terminal" in said and "watch" in said, said
 
 
+def on_terminal(*argv):
+    """The lines that a program shows on a terminal."""
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, 100))
+    program = subprocess.Popen([os.path.join(hosts.BIN, argv[0]), *argv[1:]], stdin=subprocess.DEVNULL,
+                               stdout=slave, stderr=slave)
+    os.close(slave)
+    said = b""
+    try:
+        while part := os.read(master, 65536):
+            said += part
+    except OSError:  # EIO: the other end is closed
+        pass
+    os.close(master)
+    assert program.wait(hosts.PATIENCE_S) == 0, (argv, said)
+    return said.decode().split("\r\n")
+
+
+def test_width_of_terminals(rig):
+    """What `unicctl` shows on a terminal has at most 100 columns, and all that it shows
+    elsewhere; into a pipe a row is one line."""
+    hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "5", show=False)
+    try:
+        hog.expect("holds 5")
+        for words in (("ps",), ("mr",), ("tlb",), ("qp",), ("cq",), ("info",), ("stats", "--all"),
+                      ("histograms",), ("trace",), ("uses",), ("nics",), ("dump",), ("events", "--help")):
+            shown = on_terminal("unicctl", "--socket", rig.socket(0), *words)
+            assert max(map(len, shown)) <= 100, (words, max(shown, key=len))
+        piped = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "ps"],
+                               capture_output=True, text=True, check=True).stdout.splitlines()
+        shown = on_terminal("unicctl", "--socket", rig.socket(0), "ps")
+    finally:
+        hog.end()
+    titles = piped[0].split()
+    parts = [line.split() for line in shown if line.lstrip().startswith("proc ")]
+    assert len(parts) > 1 and [t for p in parts for t in p[1:]] == titles[1:], (titles, parts)
+    assert all(len(line.split()) == len(titles) for line in piped), piped
+
+
 def test_ping(rig):
     """`unic-ping` reads and writes a page of a peer, and says how long each took; without a
     server, or when it dies, it ends with a reason."""
@@ -293,7 +411,8 @@ def test_ping(rig):
         server.expect("ready")
         lines = run("--count", "3").splitlines()
         assert [line.split(",")[0].split(":")[1] for line in lines[:3]] == [" seq 1", " seq 2", " seq 3"], lines
-        assert "3 sent, 3 answered" in lines[3] and len(lines) == 4, lines
+        assert "3 sent, 3 answered" in lines[3] and "min" in lines[4] and len(lines) == 5, lines
+        assert max(map(len, lines)) <= 100, lines
         moved = rig.ctl(1, "stats")["nic"]["dma_bytes"]
         said = json.loads(run("--json", "--count", "200", "--interval", "0", "--write", "--bytes", "65536"))
         assert said["operation"] == "WRITE" and said["sent"] == said["answered"] == 200, said
@@ -317,6 +436,275 @@ def test_ping(rig):
     ask("unic-ping", "--count", "0", "10.0.0.1", code=EX_USAGE)
 
 
+def perf(rig, *words, code=0):
+    done = subprocess.run([os.path.join(hosts.BIN, "unic-perf"), "--socket", rig.socket(0), *words],
+                          capture_output=True, text=True, check=False, timeout=hosts.PATIENCE_S)
+    assert done.returncode == code, (words, done)
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_perf_latency(rig):
+    """`unic-perf latency` of each operation: as many as were asked for, in order from the
+    least to the most, and a histogram that has all of them."""
+    server = rig.start("perf", "unic-perf", "--socket", rig.socket(1), "serve", show=False)
+    try:
+        server.expect("ready")
+        for operation in ("write", "read", "send"):
+            said = json.loads(perf(rig, "latency", hosts.IP[1], "--count", "300", "--json",
+                                   "--operation", operation))
+            assert said["operation"] == operation.upper() and said["bytes"] == 64, said
+            assert said["count"] == sum(b["count"] for b in said["histogram"]) == 300, said
+            order = [said[k] for k in ("min_us", "p50_us", "p99_us", "p999_us", "max_us")]
+            assert order == sorted(order) and 0 < order[0] <= said["mean_us"] <= order[4], said
+        shown = perf(rig, "latency", hosts.IP[1], "--count", "50", "--histogram").splitlines()
+        assert shown[0] == "WRITE of 64 bytes, 50 times:" and "min" in shown[1], shown
+        assert sum(int(line.split()[2]) for line in shown[2:]) == 50, shown
+        assert max(map(len, shown)) <= 100, shown
+    finally:
+        server.end()
+
+
+def test_perf_flow(rig):
+    """`unic-perf bandwidth` and `rate` move what they say they do, of each size, also with
+    more messages than the server has receives."""
+    assert "rejected" in perf(rig, "rate", hosts.IP[1], code=1)
+    server = rig.start("perf", "unic-perf", "--socket", rig.socket(1), "serve", show=False)
+    try:
+        server.expect("ready")
+        for operation in ("write", "send"):
+            moved = rig.ctl(1, "stats")["nic"]["dma_bytes"]
+            said = [json.loads(line) for line in perf(
+                rig, "bandwidth", hosts.IP[1], "--bytes", "4096,64K", "--count", "500", "--json",
+                "--operation", operation).splitlines()]
+            assert [(s["bytes"], s["count"]) for s in said] == [(4096, 500), (65536, 500)], said
+            for s in said:
+                assert abs(s["mib_per_s"] * s["seconds"] * 2**20 / (s["bytes"] * 500) - 1) < 0.01, s
+                assert abs(s["messages_per_s"] * s["seconds"] / 500 - 1) < 0.01, s
+            end = time.monotonic() + hosts.PATIENCE_S
+            while rig.ctl(1, "stats")["nic"]["dma_bytes"] - moved < 500 * (4096 + 65536):
+                assert time.monotonic() < end, "less arrived than was sent"
+                time.sleep(0.02)
+        shown = perf(rig, "rate", hosts.IP[1], "--operation", "read", "--count", "1000", "--depth", "128")
+        assert shown.startswith("READ of 64 bytes, 1000 times, 128 at a time: "), shown
+        endless = subprocess.Popen([os.path.join(hosts.BIN, "unic-perf"), "--socket", rig.socket(0),
+                                    "rate", hosts.IP[1], "--count", "100000000"], text=True,
+                                   stdout=subprocess.PIPE)
+        server.expect("connected")
+        time.sleep(0.3)
+        endless.send_signal(signal.SIGINT)
+        said, _ = endless.communicate(timeout=hosts.PATIENCE_S)
+        assert endless.returncode == 0 and "messages/s" in said, said
+    finally:
+        server.end()
+    for words in (("latency",), ("speed", hosts.IP[1]), ("rate", hosts.IP[1], "x"), ("serve", "x"),
+                  ("rate", hosts.IP[1], "--bytes", "64,"), ("rate", hosts.IP[1], "--depth", "129")):
+        assert "--help" in ask("unic-perf", *words, code=EX_USAGE), words
+
+
+class Lines:
+    """What a program that goes on has said, line by line."""
+
+    def __init__(self, *argv):
+        self.process = subprocess.Popen([os.path.join(hosts.BIN, argv[0]), *argv[1:]], text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.lines = []
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+    def until(self, what, true):
+        """Wait until @true of the lines so far."""
+        end = time.monotonic() + hosts.PATIENCE_S
+        while not true(list(self.lines)):
+            assert self.process.poll() is None, (what, self.process.stderr.read())
+            assert time.monotonic() < end, (what, self.lines[-5:])
+            time.sleep(0.02)
+
+    def end(self, sig=signal.SIGINT):
+        """Its exit status after a signal."""
+        self.process.send_signal(sig)
+        code = self.process.wait(hosts.PATIENCE_S)
+        self.reader.join(hosts.PATIENCE_S)
+        return code
+
+
+def test_events(rig):
+    """`unicctl events` says in words who comes, connects, waits, is asked, gives back, is
+    evicted and goes, as it happens; a link and a reset, too; ^C ends it well."""
+    events = Lines("unicctl", "--socket", rig.socket(0), "--json", "events")
+    text = Lines("unicctl", "--socket", rig.socket(0), "events")
+
+    def said(event, **more):
+        def true(lines):
+            return any(e["event"] == event and all(e.get(k) == v for k, v in more.items())
+                       for e in map(json.loads, lines))
+        return true
+    try:
+        events.until("its state", said("ready"))
+        events.until("its link", said("link-up"))
+        hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--answer", "release", show=False)
+        hog.expect("holds .* entries")
+        get_by_copy(rig, fresh(rig))
+        for name in ("attached", "chosen", "notice", "delivered", "released", "evicted"):
+            events.until(name, said(name, name="unic-hog", pid=hog.child.pid))
+        events.until("a wait", said("granted", name="unic-copy"))
+        events.until("a reason", lambda lines: any(
+            e.get("reason", "0")[0].isalpha() and e["text"].endswith(e["reason"])
+            for e in map(json.loads, lines)))
+        hog.end()
+        events.until("the end", said("gone", name="unic-hog", pid=hog.child.pid))
+        ping = rig.start("ping", "unic-ping", "--socket", rig.socket(1), "serve", show=False)
+        ping.expect("ready")
+        asking = subprocess.Popen([os.path.join(hosts.BIN, "unic-ping"), "--socket", rig.socket(0),
+                                   "--count", "1000", hosts.IP[1]], stdout=subprocess.DEVNULL)
+        events.until("a connection", said("connected", peer=hosts.IP[1], pid=asking.pid))
+        asking.terminate()
+        asking.wait(hosts.PATIENCE_S)
+        events.until("its end", said("disconnected", peer=hosts.IP[1], pid=asking.pid))
+        ping.end()
+        rig.ctl(0, "reset")
+        events.until("a reset", said("reset"))
+        text.until("the same", lambda lines: any("was reset" in line for line in lines))
+    finally:
+        codes = events.end(), text.end(signal.SIGTERM)
+    rig.wait_nic(0)
+    assert codes == (0, 0), codes
+    for line in text.lines:
+        assert len(line) <= 100 and line[2] == ":" and "%" not in line, line
+    assert any("unic-hog" in line and "is asked for region" in line for line in text.lines)
+    times = [json.loads(line)["time_ns"] for line in events.lines]
+    assert abs(times[-1] / 1e9 - time.time()) < hosts.PATIENCE_S, times[-1]
+
+
+def trace_of(rig, *words):
+    said = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "--json",
+                           "trace", *words], capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def pairs_of(events):
+    """What begins and ends, by category and id: (begin, end)."""
+    begun, pairs = {}, {}
+    for e in events:
+        key = (e.get("cat"), e.get("id"))
+        if e["ph"] == "b":
+            assert key not in begun, e
+            begun[key] = e
+        elif e["ph"] in "ne":
+            assert key in begun, e
+            first = begun[key]
+            assert all(e[k] == first[k] for k in ("name", "pid")) and e["ts"] >= first["ts"], (first, e)
+            if e["ph"] == "e":
+                pairs[key] = (begun.pop(key), e)
+    assert not begun, begun
+    return pairs
+
+
+def test_perfetto(rig):
+    """`unicctl trace --perfetto` writes trace-event JSON by its schema: regions, waits, graces
+    that begin and end, frames and uses of regions, of processes by name; unic-policysim reads
+    the uses."""
+    path = fresh(rig) + "/unic.json"
+    trace = Lines("unicctl", "--socket", rig.socket(0), "trace", "--perfetto", path, "--follow",
+                  "--groups", "all")
+    try:
+        end = time.monotonic() + hosts.PATIENCE_S
+        while not (os.path.exists(path) and os.path.getsize(path)):
+            assert time.monotonic() < end, "no file"
+            rig.ctl(0, "info")
+            trace_of(rig)
+            time.sleep(0.05)
+        hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--answer", "release", show=False)
+        hog.expect("holds .* entries")
+        get_by_copy(rig, fresh(rig))
+        time.sleep(0.5)  # a reaper period, in which uses are counted, and the reader's nap
+        hog.end()
+        time.sleep(0.2)
+    finally:
+        code = trace.end()
+        trace_of(rig, "--groups", "mr,evict,token,cmd")
+    assert code == 0, code
+    sys.path.append(DEBIAN)
+    import jsonschema
+    with open(path, encoding="utf-8") as f:
+        said = json.load(f)
+    with open(os.path.join(hosts.ROOT, "tests/qemu/trace_event.schema.json"), encoding="utf-8") as f:
+        jsonschema.validate(said, json.load(f))
+    events = said["traceEvents"]
+    names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert names[0] == "NIC" and names[hog.child.pid] == "unic-hog", names
+    assert "unic-copy" in names.values() and {e["pid"] for e in events} <= set(names), names
+    pairs = pairs_of(events)
+    of_hog = {cat: sum(b["pid"] == hog.child.pid for (c, _), (b, e) in pairs.items() if c == cat)
+              for cat in ("region", "grace", "wait")}
+    assert of_hog["region"] > 1 and of_hog["grace"] and sum(c == "wait" for c, _ in pairs), of_hog
+    cats = {e["cat"] for e in events if e["ph"] == "i"}
+    assert {"frame", "reference", "event"} <= cats, cats
+    tracks = {(e["pid"], e["tid"]) for e in events if e["ph"] == "i"}
+    assert tracks == {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
+    sim = subprocess.run([os.path.join(hosts.BIN, "unic-policysim"), "--format", "events", "--entries",
+                          "64", path], capture_output=True, text=True, check=True).stdout
+    assert sim.startswith(f"{sum(e.get('cat') == 'reference' for e in events)} references, "), sim
+    assert "No such file" in ask("unicctl", "--socket", rig.socket(0), "trace", "--perfetto",
+                                 rig.path("nothing", "x"), code=1)
+    assert "No space left" in ask("unicctl", "--socket", rig.socket(0), "trace", "--perfetto",
+                                  "/dev/full", code=1)
+
+
+def another_nic(rig):
+    """The NIC of host 0 dies, and another one takes its place."""
+    nic = rig.nics[0].child
+    nic.kill()
+    nic.wait()
+    rig.nics[0] = rig.plug_nic(0, show=False)
+    rig.wait_nic(0)
+
+
+def test_trace_of_a_new_nic(rig):
+    """A NIC that is started anew on a bus: the trace has its events alone, and who followed
+    the one before it sees them, too."""
+    follow = Lines("unicctl", "--socket", rig.socket(0), "--json", "trace", "--follow")
+    try:
+        follow.until("an event", lambda lines: lines)
+        began = time.monotonic_ns()
+        another_nic(rig)
+        seen = trace_of(rig)
+        assert seen[0]["seq"] == 1, seen[0]
+        assert all(e.get("host_ns", began + 1) > began for e in seen), (began, seen)
+        hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "64", show=False)
+        hog.expect("holds 64")
+        follow.until("events of the new NIC", lambda lines: any(
+            f"pid {hog.child.pid} " in line for line in lines))
+        hog.end()
+    finally:
+        code = follow.end()
+    assert code == 0, code
+    seen = [json.loads(line) for line in follow.lines]
+    times = [e["host_ns"] for e in seen if "host_ns" in e]  # not known in the first moment
+    assert times == sorted(times) and seen[-1]["seq"] < len(seen), seen[-1]
+
+
+def test_references_of_a_new_nic(rig):
+    """`unicctl trace --refs` goes on with the uses of a NIC that takes the place of one."""
+    refs = Lines("unicctl", "--socket", rig.socket(0), "trace", "--refs")
+    try:
+        refs.until("the head", lambda lines: lines)
+        get_by_copy(rig, fresh(rig))
+        refs.until("uses", lambda lines: len(lines) > 1)
+        another_nic(rig)
+        time.sleep(0.3)  # until it has seen that, and those who are here are gone
+        before = len(refs.lines)
+        get_by_copy(rig, fresh(rig))
+        refs.until("uses of the new NIC", lambda lines: len(lines) > before)
+    finally:
+        code = refs.end()
+    assert code == 0, code
+    assert trace_of(rig, "--groups", "mr,evict,token,cmd")
+
+
 def test_reset_by_hand(rig):
     """`unicctl reset` resets the NIC, and says so in its epoch."""
     before = rig.ctl(0, "info")["epoch"]
@@ -328,11 +716,18 @@ def test_reset_by_hand(rig):
 
 
 def test_surplus_arguments(rig):
-    """A word too many, or an unknown command, is not passed over."""
+    """A word too many, an unknown command, and an option that a command has no use for are not
+    passed over; nor is a word that is missing or wrong."""
     for words in (("ps", "all"), ("info", "0"), ("policy", "0", "1"), ("fault", "drop-rx", "0", "x"),
-                  ("nothing",)):
+                  ("nothing",), ("ps", "--weight", "3"), ("trace", "--looks", "2"),
+                  ("info", "--perfetto", "x"), ("policy", "0", "--faults", "1")):
         said = ask("unicctl", "--socket", rig.socket(0), *words, code=EX_USAGE)
         assert words[0] in said and "--help" in said, (words, said)
+    assert "takes no --weight" in ask("unicctl", "ps", "--weight", "3", code=EX_USAGE)
+    for words in (("policy",), ("policy", "x", "--weight", "2"), ("policy", "0"), ("params",),
+                  ("fault", "now"), ("rate",), ("fault", "drop-rx")):
+        assert ask("unicctl", "--socket", rig.socket(0), *words, code=EX_USAGE), words
+    assert ask("unicctl", "--socket", rig.socket(0), "policy", "200", "--weight", "2", code=1)
 
 
 def test_any_order(_):

@@ -55,7 +55,7 @@ GROUPS = {
               "tests/runner/test_abi.py", "tests/runner/test_peer.py",
               "tests/runner/test_version.py", "tests/runner/test_figures.py",
               "tests/runner/test_coverage.py",
-              "tests/mutation/test_mutants.py",
+              "tests/mutation/test_mutants.py", "make -s docs",
               "tests/abi/test_vectors.py", "tests/abi/test_dissector.py", jobs=2)],
     "unit": [level("unit host", "$(UNIT_PROGS)", **BUSY)],
     "corpora": [
@@ -82,7 +82,10 @@ GROUPS = {
         level("simulated systems", "build/bin/unic-sim --seeds 1000",
               "build/bin/unic-sim --from 1000001 --seeds 100 --twice",
               "build/bin/unic-sim --stand --seeds 300",
-              "build/bin/unic-sim --attack --seeds 200", apart="seeds", **BUSY)],
+              "build/bin/unic-sim --attack --seeds 200",
+              "build/bin/unic-libsim --seeds 500",
+              "build/bin/unic-libsim --from 1000001 --seeds 50 --twice",
+              apart="seeds", **BUSY)],
     "policies": [
         level("trace simulator", "tests/eval/test_policysim.py",
               by_exit=True, **BUSY)],
@@ -119,7 +122,9 @@ GROUPS = {
               "tests/board_model/test_tm4c.py", **WAITS),
         level("flash, by OpenOCD over a model", "tests/flash/test_choose.py",
               "tests/flash/test_console.py", "tests/flash/test_flash.py", **WAITS),
-        level("what is installed, seen from outside", "tests/install/test_install.py", **WAITS),
+        level("what is installed, seen from outside", "tests/install/test_install.py",
+              "tests/install/test_examples.py", "tests/docs/test_site.py", **WAITS),
+        level("labs: unsolved and solved", "tests/labs/test_labs.py", **WAITS),
         level("parts: board, bus, wire, driver", *qemu(
             "hal_selftest.py", "test_cortexm.py", "test_mps2.py",
             "test_line.py", "test_tty.py", "test_template.py", "test_debug.py",

@@ -101,6 +101,9 @@ void wakes_reset(void);
 void wakes_begin(const struct node *n);
 void wakes_over(const struct node *n, const struct model *m, bool asleep);
 void wakes_rest(const struct node *n);
+/** wakes_unread() - does NIC @n say that it sleeps, and has slot @slot doorbell words
+ * that came since its last poll? */
+bool wakes_unread(const struct node *n, uint32_t slot);
 
 void turns_reset(void);
 void turns_sent(const struct node *n, const uint8_t *frame, uint32_t len);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* os.c - host_driver/core/unic_os.h in virtual time. */
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -142,10 +144,19 @@ void unic_os_reply(struct unic_os *os, struct unic_client *client,
 	sim_at(at, arrive, r, 0);
 }
 
+/* Gives the pages back, so that they are zeroed when they are touched. 0: it did. */
+static int drop_pages(const struct node *n, uint32_t slot)
+{
+	if (n->file < 0)
+		return madvise(n->slot[slot], PORT_SLOT_BYTES, MADV_DONTNEED);
+	return fallocate(n->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			 (off_t)slot * PORT_SLOT_BYTES, PORT_SLOT_BYTES);
+}
+
 void unic_os_slot_zero(struct unic_os *os, uint32_t slot)
 {
 	if (os->node->zeroed[slot] && /* else its memory is new, so zero */
-	    madvise(os->node->slot[slot], PORT_SLOT_BYTES, MADV_DONTNEED))
+	    drop_pages(os->node, slot))
 		memset(os->node->slot[slot], 0, PORT_SLOT_BYTES);
 	os->node->zeroed[slot] = true;
 }

@@ -37,6 +37,15 @@ void wakes_begin(const struct node *n)
 		taken[n->id][i] = words(n, i) - taken[n->id][i];
 }
 
+bool wakes_unread(const struct node *n, uint32_t slot)
+{
+	const struct unic_nic_page *page =
+		(const void *)(doorbells(n, slot) + 1);
+
+	return unic_from_le32(page->asleep) &&
+	       words(n, slot) != taken[n->id][slot];
+}
+
 static bool is_ready(const struct node *n)
 {
 	const struct unic_info *info = (const void *)n->bar;

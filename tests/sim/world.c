@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* world.c - see world.h. */
+#define _GNU_SOURCE
 #include "world.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "core.h"
@@ -275,6 +280,8 @@ static void start_driver(struct node *n)
 
 	os->node = n;
 	os->offset_ns = sim_range(&n->rng, 0, 1000000) * MS;
+	if (n->file >= 0 && n->os) /* processes have the same clock */
+		os->offset_ns = n->os->offset_ns;
 	os->life = n->os ? n->os->life + 1 : 0;
 	sim_rng_init(&os->rng, sim_seed(), 0x300u + n->id * 16 + os->life);
 	n->os = os;
@@ -454,7 +461,7 @@ void world_send(struct world_client *c, const void *msg, uint32_t bytes)
 }
 
 /* Writes the doorbell eventfd of a process. */
-static void ring(struct world_client *c)
+void world_ring(struct world_client *c)
 {
 	uint64_t at;
 	bool again;
@@ -479,7 +486,7 @@ void world_doorbell(struct world_client *c, struct unic_db_page *db,
 		unic_to_le32(UNIC_DB_WORD(kind, row, index));
 	db->fifo_seq = unic_to_le32(++*fifo);
 	if (unic_from_le32(np->asleep))
-		ring(c);
+		world_ring(c);
 }
 
 /* The slot of an ended process is free when the driver has finished with it. */
@@ -522,39 +529,93 @@ static void hang_up(struct world_client *c)
 	}
 }
 
-void world_kill(struct world_client *c)
+void world_hang_up(struct world_client *c)
 {
-	struct node *n = c->node;
 	uint32_t i;
 
 	hang_up(c);
+	for (i = 0; i < WORLD_SLOTS; i++)
+		if (c->node->owner[i] == c)
+			c->node->owner[i] = NULL;
+}
+
+void world_process_ended(uint32_t node, uint32_t pid)
+{
+	struct node *n = world->node[node];
+	uint32_t i;
+
 	for (i = 0; i < WORLD_SLOTS; i++) {
-		if (n->owner_pid[i] != c->core.pid || n->ended[i])
+		if (n->owner_pid[i] != pid || n->ended[i])
 			continue;
 		world_reap(n, i);
 	}
 }
 
+void world_kill(struct world_client *c)
+{
+	hang_up(c);
+	world_process_ended(c->node->id, c->core.pid);
+}
+
 /* -------------------------------------------------------------------- build */
+
+#define SLOTS_BYTES (WORLD_SLOTS * (size_t)PORT_SLOT_BYTES)
+
+static bool shares;
+/* Of each node, for all runs. */
+static struct {
+	int fd; /* + 1; 0: none yet */
+	uint8_t *mem;
+} files[WORLD_NODES];
+
+void world_share(void)
+{
+	shares = true;
+}
+
+/* The zeroed memory of all slots of @n, in a file. */
+static uint8_t *share_slots(struct node *n)
+{
+	const int how = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+	int fd = files[n->id].fd - 1;
+
+	if (fd < 0) {
+		fd = memfd_create("slots", MFD_CLOEXEC);
+		if (fd < 0 || ftruncate(fd, (off_t)SLOTS_BYTES))
+			sim_fail("sim", "no file for slots");
+		files[n->id].fd = fd + 1;
+		files[n->id].mem = mmap(NULL, SLOTS_BYTES,
+					PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+					0);
+	}
+	if (files[n->id].mem == MAP_FAILED ||
+	    fallocate(fd, how, 0, (off_t)SLOTS_BYTES))
+		sim_fail("sim", "no memory for slots");
+	n->file = fd;
+	return files[n->id].mem;
+}
 
 static struct node *node_new(uint32_t id, bool icrc, enum port_kind kind,
 			     const struct unic_cmd_set_params *params)
 {
 	struct node *n = sim_alloc(sizeof(*n));
-	uint8_t *mem = sim_alloc(UNIC_BAR_BYTES +
-				 WORLD_SLOTS * PORT_SLOT_BYTES + 4096);
+	uint8_t *mem =
+		sim_alloc(UNIC_BAR_BYTES + (shares ? 0 : SLOTS_BYTES) + 4096);
+	uint8_t *slots;
 	uint32_t i;
 
 	mem = (uint8_t *)(((uintptr_t)mem + 4095) & ~(uintptr_t)4095);
+	n->file = -1;
 	n->journal = sim_alloc(
 		unic_host_journal_bytes(WORLD_SLOTS, PORT_SLOT_BYTES));
 	n->id = id;
+	slots = shares ? share_slots(n) : mem + UNIC_BAR_BYTES;
 	n->params = *params;
 	sim_rng_init(&n->rng, sim_seed(), 0x200u + id);
 	n->round_ns = (uint32_t)sim_range(&n->rng, 200, 2000);
 	n->bar = mem;
 	for (i = 0; i < WORLD_SLOTS; i++) {
-		n->slot[i] = mem + UNIC_BAR_BYTES + i * PORT_SLOT_BYTES;
+		n->slot[i] = slots + i * PORT_SLOT_BYTES;
 		n->port.window[i] = n->slot[i];
 		n->quiet[i] = true;
 	}

@@ -72,6 +72,7 @@ struct node {
 	void *journal; /* outlives drivers */
 	uint8_t *bar;
 	uint8_t *slot[WORLD_SLOTS];
+	int file; /* with the memory of all slots; -1: none (world_share()) */
 	/* the client with the descriptors */
 	struct world_client *owner[WORLD_SLOTS];
 	/* the process that has or had them */
@@ -122,6 +123,9 @@ extern struct world *world;
  * port. */
 void world_new(uint32_t n, bool icrc, const uint8_t *kind,
 	       const struct unic_cmd_set_params *params);
+/** world_share() - from the next world_new() on, the memory of slots is in files, which
+ * processes map, and bytes that a NIC moves to or from it are judged by their programs. */
+void world_share(void);
 /** world_odds() - set the odds. */
 void world_odds(const struct world_odds *odds);
 
@@ -139,8 +143,14 @@ void world_send(struct world_client *c, const void *msg, uint32_t bytes);
 void world_doorbell(struct world_client *c, struct unic_db_page *db,
 		    uint32_t *fifo, enum unic_db_kind kind, uint32_t row,
 		    uint32_t index);
+/** world_ring() - ring the NIC as process @c, by its descriptor. */
+void world_ring(struct world_client *c);
+/** world_hang_up() - close the connection @c; its process lives. */
+void world_hang_up(struct world_client *c);
 /** world_kill() - end the process of @c. */
 void world_kill(struct world_client *c);
+/** world_process_ended() - process @pid of @node has ended, with its connections. */
+void world_process_ended(uint32_t node, uint32_t pid);
 
 /** world_reap() - the process that had @slot of @n has ended. */
 void world_reap(struct node *n, uint32_t slot);

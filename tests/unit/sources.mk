@@ -19,6 +19,8 @@ LIB_rig    = $(FIRMWARE) $(FAKE) $(RING) $(UNIT_RIG) $(UNIT_SETS)
 
 # ... the others run on the host only; here with all that they are linked from.
 PARTS_test_conn       = tests/unit/host/test_conn.c libunic.a
+# The trace, of a driver that the test plays.
+PARTS_test_ctl_ring   = tests/unit/host/test_ctl_ring.c host_driver/tools/ctl_ring.c
 PARTS_test_hog        = tests/unit/host/test_hog.c $(ARGUMENTS) libunic.a
 # Accounts of the page service, over a driver that the test plays.
 PARTS_test_kio_account = tests/unit/host/test_kio_account.c host_driver/kio/kio_account.c
@@ -27,6 +29,7 @@ PARTS_test_kio_node   = tests/unit/host/test_kio_node.c $(KIO) driver.a
 # ... share.c is that of the board that the simulator is compiled for.
 PARTS_test_policysim  = tests/unit/host/test_policysim.c $(REPLAYED) $(filter-out %share.c,$(POLICIES)) \
 	host:firmware/arbiter/share.c
+LIBS_test_policysim  := -ljson-c -lcmocka
 PARTS_test_recover    = tests/unit/host/test_recover.c libunic.a
 PARTS_test_serial     = tests/unit/host/test_serial.c $(SERIAL) $(NEAR) $(FAR)
 PARTS_test_stags      = tests/unit/host/test_stags.c rig.a
@@ -130,6 +133,7 @@ INC_tests/unit = -Itests/unit -Ifirmware -Ihal/fake -Ihal/drivers -Ihal -Iboards
 INC_tests/unit/driver                = -Itests/unit -Ihost_driver/core
 INC_tests/unit/host                  = -Itests/unit -Ihost_driver/libunic
 INC_tests/unit/host/test_hog.c       = -Itests/unit $(addprefix -Ihost_driver/,tools libunic daemon)
+INC_tests/unit/host/test_ctl_ring.c  = -Itests/unit $(addprefix -Ihost_driver/,tools libunic)
 INC_tests/unit/host/test_number.c    = -Itests/unit -Ihost_driver/daemon
 INC_tests/unit/host/test_target_file.c = -Itests/unit -Ihost_driver/tools
 INC_tests/unit/host/kio_rig.c        = -Itests/unit -Ihost_driver/kio -Ihost_driver/core -Ifirmware -Ihal/fake -Ihal \

@@ -20,7 +20,7 @@ import initramfs
 import pair
 import vm_check
 from guest import Patience
-from hosts import BIN, IP
+from hosts import BIN, IP, ROOT
 from vm_check import must
 
 MIB = 1 << 20
@@ -41,7 +41,8 @@ VERIFY = ("--name=verify --rw=randrw --bsrange=512-128k --direct=1 "
 class Blk(vm_check.Check):
     """loss: of the wire, as unic-wire takes it; None: none. data: of unicblk."""
     PROGRAMS = ("mke2fs", os.path.join(BIN, "scatter"))
-    FILES = MORE = ()
+    FILES = ((os.path.join(ROOT, "examples", "disk.sh"), "/bin/disk.sh"),)
+    MORE = ()
     COMMAND_LINE = OPTIONS = ""
     MODULES = ("ext4", "crc32c_generic", "virtio_pci", "virtio_blk")
 
@@ -210,6 +211,19 @@ def test_file_system(c):
     c.guest.run("umount /mnt", 60)
     c.remove()
     must(got == want, "other files came back")
+
+
+def test_example(c):
+    """examples/disk.sh sets a disk up with a file system, and takes it down."""
+    said = c.guest.run(f"MKFS='/bin/mke2fs -q -t ext4' disk.sh {IP[1]} {FILE} {DISK} /mnt/disk", 60)
+    must(f"{NODE} is mounted at /mnt/disk" in said, said)
+    c.guest.run("echo kept >/mnt/disk/file && disk.sh off /mnt/disk", 60)
+    must(c.guest.ask(f"test -e {NODE}")[0] != 0, "the disk is left")
+    c.add()
+    c.guest.run(f"mount -t ext4 {NODE} /mnt")
+    must(c.guest.run("cat /mnt/file").strip() == "kept", "another file")
+    c.guest.run("umount /mnt", 60)
+    c.remove()
 
 
 def test_checksums(c):

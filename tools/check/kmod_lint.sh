@@ -74,6 +74,8 @@ coccicheck()
 			--cocci-file RULE "$@" 2>/dev/null' sh "$@"
 }
 
+# checkpatch keeps words that it has seen in the tree
+trap 'rm -f .checkpatch-camelcase.git.*' EXIT
 compile
 script=$(find_checkpatch)
 if [ -z "$script" ]; then

@@ -63,23 +63,105 @@ static uint32_t hold_new(struct unic_host *host, uint32_t owner,
 	return UNIC_ST_OK;
 }
 
-/* End grant @h. If it was the last one of a region under notice, no peer uses the region:
- * release it, unless its owner answered EXTEND. */
+/* True if @h is a grant of a form that is on the NIC, and ends with regions that only the
+ * NIC knows. */
+static bool is_of_form(struct unic_host *host, const struct unic_hold *h)
+{
+	const struct unic_region *mr = h->mr && !h->ended ? region_of(host, h)
+							  : NULL;
+
+	return mr && mr->kind != UNIC_FORM_PLAIN && mr->state != R_EVICTED;
+}
+
+static bool has_forms(struct unic_host *host, uint32_t owner)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_HOLDS; i++)
+		if (host->held.hold[i].owner == owner &&
+		    is_of_form(host, &host->held.hold[i]))
+			return true;
+	return false;
+}
+
+/* No peer has a form of @mr, which is under notice. If none has @mr itself, and one was
+ * told, release it, unless its owner answered EXTEND. */
+static void end_grace(struct unic_host *host, struct unic_region *mr)
+{
+	uint32_t i;
+
+	for (i = 0; i < UNIC_HOLDS; i++)
+		if (host->held.hold[i].mr == mr->obj.id)
+			return;
+	if (mr->told != mr->asked_back || mr->extends || !host->ready)
+		return;
+	mr->told = 0;
+	host->held.early++;
+	unic_region_release(host, mr);
+}
+
+static void forms_done(struct unic_call *call);
+
+/* Ask the NIC which forms end with @mr: forms_done(). */
+static void ask_nic(struct unic_host *host, struct unic_region *mr)
+{
+	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
+				   .gen = unic_to_le32(mr->gen) };
+	struct unic_req *req;
+
+	mr->looked = mr->asked_back;
+	if (!(host->features & UNIC_FEAT_MR_FORMS))
+		return;
+	req = unic_req_new(host, mr->obj.owner);
+	if (!req)
+		return; /* the grace ends at its deadline */
+	req->id = mr->obj.id;
+	req->id2 = mr->asked_back;
+	if (unic_req_list(req, UNIC_LIST_BYTES))
+		unic_req_send(req, UNIC_CMD_MR_FORMS, &cmd, forms_done);
+	else
+		unic_req_free(req);
+}
+
+/* What the holders of @owner are has changed: end the graces that only they kept, and
+ * look which forms are of the regions under notice; @again: of those that were looked at
+ * before, too. */
+static void look_at_notices(struct unic_host *host, uint32_t owner, bool again)
+{
+	bool forms = has_forms(host, owner);
+	struct unic_region *mr;
+	uint32_t at = 0;
+
+	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR, owner))) {
+		if (mr->state != R_NOTIFIED)
+			continue;
+		if (!forms)
+			end_grace(host, mr);
+		else if (again || mr->looked != mr->asked_back)
+			ask_nic(host, mr);
+	}
+}
+
+/* The region for whose notice @h is asked; NULL: no question is open. */
+static struct unic_region *cause_of(struct unic_host *host,
+				    const struct unic_hold *h)
+{
+	struct unic_region *mr = h->nonce ? unic_obj_get(&host->objects,
+							 h->cause, UNIC_OBJ_MR,
+							 UNIC_OBJ_ANYONE)
+					  : NULL;
+
+	return mr && mr->state == R_NOTIFIED ? mr : NULL;
+}
+
+/* End grant @h. */
 static void end_hold(struct unic_host *host, struct unic_hold *h)
 {
-	struct unic_region *mr = region_of(host, h);
-	uint32_t i, id = h->mr;
-	bool asked = h->nonce != 0;
+	bool asked = h->nonce && !h->ended;
 
 	h->mr = 0;
-	for (i = 0; i < UNIC_HOLDS; i++)
-		if (host->held.hold[i].mr == id)
-			return;
-	if (asked && mr && mr->state == R_NOTIFIED && !mr->extends &&
-	    host->ready) {
-		host->held.early++;
-		unic_region_release(host, mr);
-	}
+	if (asked)
+		look_at_notices(host, h->owner, true);
 }
 
 /* Returns the microseconds of a grace until @until_ns, at least 1: 0 says that the region
@@ -172,7 +254,7 @@ static uint32_t delegate_hold(struct unic_host *host, const struct conn *c,
 		return UNIC_ST_NO_MR;
 	if (!to)
 		return UNIC_CTL_ST_NO_CONN;
-	if (mr->state != R_ACTIVE)
+	if (mr->state != R_ACTIVE || cause_of(host, h))
 		return UNIC_ST_STATE;
 	next = *h;
 	next.conn = to->obj.id;
@@ -239,7 +321,7 @@ void unic_grants_grant(struct unic_req *req)
 	struct unic_htoken *t;
 	struct unic_region *mr;
 	struct conn *c;
-	uint32_t token, stag;
+	uint32_t token, stag, status;
 
 	memcpy(&r, req->rec, sizeof(r));
 	token = unic_from_le32(r.token);
@@ -273,7 +355,10 @@ void unic_grants_grant(struct unic_req *req)
 	hold.kind = t ? UNIC_CTL_HELD_TOKEN : UNIC_CTL_HELD_STAG;
 	hold.number = t ? t->index : stag ? stag : mr->stag;
 	hold.token = token;
-	unic_req_status(req, hold_new(host, unic_req_owner(req), &hold));
+	status = hold_new(host, unic_req_owner(req), &hold);
+	if (!status && mr->kind != UNIC_FORM_PLAIN)
+		look_at_notices(host, unic_req_owner(req), true);
+	unic_req_status(req, status);
 }
 
 /* ---------------------------------------------------------------------- both */
@@ -301,7 +386,58 @@ void unic_grants_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 	on[msg.type](host, c, &msg);
 }
 
-/* Send INVALIDATE for all grants of regions that got a notice since the last call. */
+/* Ask @h for the notice of @mr, if it is not asked for that, or for one that ends
+ * sooner. */
+static void ask_holder(struct unic_host *host, struct unic_hold *h,
+		       struct unic_region *mr, uint64_t now)
+{
+	const struct unic_region *cause = cause_of(host, h);
+
+	mr->told = mr->asked_back;
+	if (cause && (cause == mr ? h->asked_back == mr->asked_back
+				  : cause->deadline_ns <= mr->deadline_ns))
+		return;
+	h->cause = mr->obj.id;
+	h->asked_back = mr->asked_back;
+	h->nonce = unic_grants_nonce(host);
+	send_invalidate(host, h, left_us(mr->deadline_ns, now), now);
+}
+
+/* The NIC has said which forms end with a region under notice: ask those who have one of
+ * them. Nobody has: the grace may end. */
+static void forms_done(struct unic_call *call)
+{
+	struct unic_req *req = unic_req_of(call);
+	struct unic_host *host = req->host;
+	struct unic_region *mr = mr_get(req, req->id);
+	const uint8_t *forms = (const uint8_t *)call->list;
+	uint32_t i, n = 0;
+
+	if (unic_call_status(call) || !mr || mr->state != R_NOTIFIED ||
+	    mr->asked_back != req->id2) {
+		unic_req_free(req);
+		return;
+	}
+	for (i = 0; i < UNIC_HOLDS; i++) {
+		struct unic_hold *h = &host->held.hold[i];
+		const struct unic_region *form;
+
+		if (h->owner != mr->obj.owner || !is_of_form(host, h))
+			continue;
+		form = region_of(host, h);
+		if (form->mr >= UNIC_LIST_BYTES * 8 ||
+		    !(forms[form->mr / 8] & 1u << form->mr % 8))
+			continue;
+		n++;
+		ask_holder(host, h, mr, unic_os_now_ns(host->os));
+	}
+	if (!n)
+		end_grace(host, mr);
+	unic_req_free(req);
+}
+
+/* Send INVALIDATE for all grants of regions that got a notice since the last call, and
+ * have the NIC say which forms these have. */
 static void ask_holders(struct unic_host *host)
 {
 	uint64_t now = unic_os_now_ns(host->os);
@@ -311,13 +447,12 @@ static void ask_holders(struct unic_host *host)
 		struct unic_hold *h = &host->held.hold[i];
 		struct unic_region *mr = h->mr ? region_of(host, h) : NULL;
 
-		if (!mr || mr->state != R_NOTIFIED ||
-		    mr->asked_back == h->asked_back)
-			continue;
-		h->asked_back = mr->asked_back;
-		h->nonce = unic_grants_nonce(host);
-		send_invalidate(host, h, left_us(mr->deadline_ns, now), now);
+		if (mr && mr->state == R_NOTIFIED)
+			ask_holder(host, h, mr, now);
 	}
+	for (i = 0; i < host->slots; i++)
+		if (has_forms(host, i))
+			look_at_notices(host, i, false);
 }
 
 /* Tell the holders of regions that ended since the last call. */
@@ -390,20 +525,24 @@ void unic_grants_step(struct unic_host *host)
 	}
 }
 
-/* Repeat the INVALIDATE of @h while the notice of its region is open, or a second long
- * after its end. An OFFER that was accepted ends it. */
+/* Repeat the INVALIDATE of @h while the notice is open, or a second long after the end of
+ * its region. An OFFER that was accepted ends it; another region of a form's may be under
+ * notice, too. */
 static void poll_hold(struct unic_host *host, struct unic_hold *h, uint64_t now)
 {
-	const struct unic_region *mr = region_of(host, h);
+	const struct unic_region *cause = cause_of(host, h);
 
-	if (!h->ended && mr && mr->state != R_NOTIFIED)
+	if (!h->ended && !cause) {
 		h->nonce = 0;
-	else if (now < h->again_ns)
+		if (is_of_form(host, h))
+			look_at_notices(host, h->owner, true);
+	} else if (now < h->again_ns) {
 		unic_grants_wake_at(host, h->again_ns);
-	else if (h->ended)
+	} else if (h->ended) {
 		tell_end(host, h, now);
-	else if (mr)
-		send_invalidate(host, h, left_us(mr->deadline_ns, now), now);
+	} else {
+		send_invalidate(host, h, left_us(cause->deadline_ns, now), now);
+	}
 }
 
 uint64_t unic_grants_poll(struct unic_host *host, uint64_t now)

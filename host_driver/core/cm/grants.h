@@ -9,6 +9,10 @@
  *            the region ends otherwise: INVALIDATE without a grace, for a second
  *            INVALIDATED, or its connection ends -> not a holder any more
  *            the last one: the region is released, before T
+ *  forms:    a form ends with the regions that it is made of, which work requests
+ *            choose, so the NIC is asked at the notice, at a GRANT of a form in the
+ *            grace, and before a release. A form that is made later than that, and was
+ *            granted before, may end without a word to its holder
  *  holder:   INVALIDATE -> upcall to its process -> INVALIDATED
  *
  * The two drivers exchange datagrams of a vendor class between the ends of a connection;

@@ -188,7 +188,7 @@ static void close_slot(struct unic_mbox_client *m, uint32_t at)
 static bool answers_in_list(uint8_t opcode)
 {
 	return opcode == UNIC_CMD_DUMP || opcode == UNIC_CMD_MR_BATCH ||
-	       opcode == UNIC_CMD_TOKEN_BATCH;
+	       opcode == UNIC_CMD_TOKEN_BATCH || opcode == UNIC_CMD_MR_FORMS;
 }
 
 /* The call that completion @rec is for; NULL, and counted in *m->bad: none. */

@@ -61,6 +61,9 @@ struct unic_region {
 	uint32_t user, reg_seq, waited_us;
 	uint32_t notice_seq;
 	uint32_t asked_back; /* host->asked_back when its notice came */
+	/* asked_back of the notice for which the NIC was asked for forms, and of
+	 * that of which a holder was told: grants.c */
+	uint32_t looked, told;
 	bool extends; /* its owner sent EXTEND: it uses the region itself */
 	uint64_t noticed_ns;  /* time of the notice; 0: answered */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */

@@ -34,7 +34,7 @@ MUTATIONS = (
      "mr->state == UNIC_MR_ACTIVE &&", "ask: for queues", "test_ask"),
     ("firmware/revoke/ask.c", "	if (mr->deps)\n		(void)unic_usage_fold_into(&nic->memory, best->mr);\n",
      "", "ask: uses of a form do not count", "test_ask"),
-    ("firmware/revoke/ask.c", "	if (!(nic->usages.told >> mr->proc & 1) ||\n	    nic->",
+    ("firmware/revoke/ask.c", "	if (!nic->usages.told[mr->proc] ||\n	    nic->",
      "	if (nic->", "ask: no report is no use", "test_ask"),
     ("firmware/revoke/ask.c", "k < a->n && (there < entries || !k)", "k < a->n",
      "ask: for more than is short", "test_ask"),

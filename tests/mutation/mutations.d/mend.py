@@ -15,6 +15,8 @@ MUTATIONS = (
      "\t\tif", "mend: errors of the application, too", TEST),
     (MEND, "\t\telse if (begun && is_cut(cqe->status))\n", "\t\telse if (0)\n",
      "mend: a cut that the application hears of first", TEST),
+    (QP, "mod->state == UNIC_QPS_ERR || ", "",
+     "mend: what its owner ends comes back", TEST),
     (MEND, "\tif (unic_mend_is_hello(data, (size_t)n, MEND_AGAIN)) {",
      "\tif (1) {", "mend: every peer comes back", TEST),
     (MEND, "\tif (unic_mend_is_hello(data, (size_t)n, MEND_AGAIN)) {",

@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Pools of fast registrations that the buffer manager runs. See mutations.py."""
 POOL = "host_driver/libunic/fastpool.c"
+CHUNK, MANAGER = "host_driver/libunic/bufman_chunk.c", "test_libunic_manager"
 BUFMAN = "host_driver/libunic/bufman_pool.c"
 TEST = "test_libunic_pool"
 
 MUTATIONS = (
+    (CHUNK, "\treturn err == -EDQUOT ||\n", "\treturn false ||\n",
+     "manager: at its quota it gives up nothing that is idle", MANAGER),
+    (CHUNK, "bm->attr.residency != UNIC_RESIDENT &&", "false &&",
+     "manager: regions without entries fail beside idle ones", MANAGER),
+    ("host_driver/libunic/bufman.c", "\t\tunic_mem_region_abandon(c->mr);\n", "",
+     "manager: a chunk is left over that ended beside an absent NIC", MANAGER),
+    (CHUNK, "\t\t\treturn nowait ? -EBUSY : err;\n", "\t\t\treturn err;\n",
+     "manager: at its limit a transfer fails that has pieces in flight", MANAGER),
+    ("host_driver/libunic/mr.c", "\tif (unic_dereg_mr(mr))\n\t\tunic_mem_region_abandon(mr);\n", "\tunic_dereg_mr(mr);\n",
+     "pool: one is left over that ended beside an absent NIC", TEST),
     (POOL, "\t\tif (unic_mr_life(idle->mr[i]) == UNIC_MR_LIVE)\n", "\t\tif (1)\n",
      "pool: what is asked for is kept", TEST),
     (POOL, "\t\t\tpool->retry_ns = now_ns + UNIC_POOL_PERIOD_NS;\n", "",

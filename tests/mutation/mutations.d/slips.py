@@ -67,7 +67,7 @@ MUTATIONS = (
      "slip: an ARP reply of another address is the answer", "test_arp"),
     (ARP, " ||\n\t    get_ipv4(arp.tpa) != nic->ipv4) {", ") {",
      "slip: an ARP reply to another is the answer", "test_arp"),
-    (FORM, "\t\t    of->page_shift < mr->page_shift ||\n", "",
+    (FORM, " ||\n\t\t    of->page_shift < mr->page_shift)\n", ")\n",
      "size: a fast registration with larger pages than the region's",
      "test_sizes"),
     (REGISTER, "(uint32_t)a->iova & ((1u << a->page_shift) - 1u);",

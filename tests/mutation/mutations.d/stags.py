@@ -73,7 +73,7 @@ MUTATIONS = (
     ('firmware/base/random.c', 'sip_rounds(v, 4);',
      'sip_rounds(v, 3);',
      'siphash: a round less', 'test_random'),
-    ('firmware/memory/derived.c', '((before + (behind & in_page)) >> shift) +\n\t       1u;',
+    ('firmware/memory/derived_load.h', '((before + (behind & in_page)) >> shift) +\n\t       1u;',
      '((before + (behind & in_page)) >> shift);',
      'form: the last page of a run is left out', 'test_fastreg'),
     ('host_driver/core/region/region_unmap.c', 'uint64_t last = va + (length - 1);',

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What outlives a wait: doorbells, connections, lists, slots of misses."""
 MUTATIONS = (
+    ('firmware/transport/responder_nak.c', '!UNIC_FORGIVE_READS || err == -UNIC_EEVICTED',
+     'true || err == -UNIC_EEVICTED',
+     'a READ that the wire held back ends the responder', 'test_rc_evict'),
+    ('firmware/transport/responder_nak.c', '\tunic_responder_owe_nak(nic, qp, psn, UNIC_NAK_REM_ACCESS);\n\tqp->rsp.nak_sent = sent;\n',
+     '',
+     'a READ that comes again is refused in silence', 'test_rc_evict'),
     ('firmware/command/proc.c', '(UNIC_BOX_DB_FIFO - 1u)',
      'UNIC_BOX_DB_FIFO',
      'doorbell: the oldest word of a full FIFO is believed', 'test_hostile'),

@@ -3,6 +3,7 @@
 TARGET = "host_driver/tools/target_file.c"
 NUMBER = "host_driver/daemon/number.c"
 FILES = "test_target_file"
+RING = "host_driver/tools/ctl_ring.c"
 
 
 def tools(test):
@@ -47,4 +48,40 @@ MUTATIONS = (
      "\tif (0 && is_folder(dir))\n", "unic-copy: serves what is not there", tools("nothing")),
     ("host_driver/libunic/mr.c", "\tif (attr->flags & ~(BASES | UNIC_MR_WAIT | UNIC_MR_ASYNC))\n",
      "\tif (0)\n", "libunic: a flag of tomorrow is ignored today", "test_libunic_region"),
+    (RING, "\t\treturn r->missing++ ? ANOTHER_NIC : 0;\n", "\t\treturn 0;\n",
+     "trace: waits for events of a NIC that is gone", "test_ctl_ring"),
+    (RING, "\t\treturn r->missing++ ? ANOTHER_NIC : 0;\n", "\t\treturn ANOTHER_NIC;\n",
+     "trace: an event that is being overwritten is another NIC's", "test_ctl_ring"),
+    (RING, "\tif (memcmp(&rec[0], &r->last, sizeof(r->last)) != 0)\n\t\treturn ANOTHER_NIC;\n", "",
+     "trace: the events of another NIC go on with ours", "test_ctl_ring"),
+    (RING, "\t\t\tr->host_ns = 0; /* of another clock */\n", "",
+     "trace: times of a NIC by the clock of another", "test_ctl_ring"),
+    (RING, "\t} while (!n && next > from);", "\t} while (0);",
+     "trace: stands still where events were overwritten", "test_ctl_ring"),
+    ("firmware/base/trace.c", "\t\tUNIC_WRITE_ONCE(nic->trace.ring[i].seq, unic_to_le32(0));\n", "\t\t;\n",
+     "trace: a NIC that starts shows what the one before it did", "test_limits"),
+    ("host_driver/serial/far.c", "\tif (unic_from_le32(seq) > m->b + 1)\n", "\tif (0)\n",
+     "line: events of the NIC before stay", "test_serial"),
+    ("host_driver/serial/far.c", "\tif (unic_from_le32(seq) > m->b + 1)\n", "\tif (1)\n",
+     "line: each event is the only one", "test_serial"),
+    ("host_driver/tools/ctl_uses.c", "\tif (n >= 0 && ring->others != others) {\n", "\tif (n < 0 && ring->others != others) {\n",
+     "trace: --refs has another NIC record nothing", tools("references")),
+    ("host_driver/tools/unicctl.c", "\toption = ctl_options_unused(o, cmd->options);\n", "\toption = NULL;\n",
+     "unicctl: options of other commands are passed over", tools("surplus")),
+    ("host_driver/tools/unicctl.c", "\treturn misused ? EX_USAGE : 1;\n", "\treturn 1;\n",
+     "unicctl: a word that is missing is the driver's fault", tools("surplus")),
+    ("host_driver/tools/unic-copy.c", "\treturn output_end(\"unic-copy\", err ? 1 : 0);\n", "\treturn err ? 1 : 0;\n",
+     "unic-copy: a full disk is no error", tools("output")),
+    ("host_driver/tools/ctl_print.c", "\tif (!isatty(STDOUT_FILENO))\n\t\treturn n;\n", "\tif (1)\n\t\treturn n;\n",
+     "unicctl: rows are broken by the terminal", tools("width")),
+    ("host_driver/tools/ctl_events.c", "\t\tjson_object_object_add(w->going, mr,\n", "\t\tjson_object_object_add(w->procs, mr,\n",
+     "unicctl: events keeps quiet about evictions", tools("events")),
+    ("host_driver/tools/ctl_perfetto.c", "\tif (s->phase == 'e')\n\t\tjson_object_object_del(w->open, id);\n", "",
+     "trace: what has ended ends again", tools("perfetto")),
+    ("host_driver/tools/lent_page.c", "\t\tif (!wc[i].status) /* else its queue pair has ended */\n", "\t\tif (0)\n",
+     "unic-perf: receives are posted once", tools("perf_flow")),
+    ("host_driver/unicd/metrics.c", "\treturn n > 0 && !p[1].revents;\n", "\treturn n > 0;\n",
+     "unicd: the end waits for a silent asker", tools("metrics_by")),
+    ("host_driver/unicd/metrics.c", "\tif (is_served(where))\n\t\treturn -EADDRINUSE;\n", "\t(void)is_served(where);\n",
+     "unicd: takes the metrics of another one", tools("metrics_by")),
 )

@@ -409,6 +409,59 @@ static void elements_that_overlap(void **state)
 			 1);
 }
 
+/* The NIC's answer to MR_FORMS of @mr: the indices of forms that end with it. */
+static uint8_t forms_of(const struct rig_mr *mr, bool is[UNIC_MRS])
+{
+	uint32_t at = rb.cmd_tail % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES, i;
+	uint8_t *list = rb.port.bar + UNIC_BAR_LIST_OFF + at;
+	struct unic_cmd_mr cmd = { .mr = unic_to_le32(mr->mr),
+				   .gen = unic_to_le32(mr->gen) };
+	uint8_t status;
+
+	memset(list, 0xff, UNIC_LIST_BYTES);
+	status = rig_cmd(&rb, UNIC_CMD_MR_FORMS, &cmd, NULL);
+	for (i = 0; i < UNIC_MRS; i++)
+		is[i] = list[i / 8] & 1u << i % 8;
+	return status;
+}
+
+/* All forms that end with a region, directly made of it or not, and no others. */
+static void forms_of_a_region_are_named(void **state)
+{
+	struct form_plan p = { .n = 2, .rights = RW, .iova = 0x10000 };
+	struct rig_mr sub, list, shut, other, gone;
+	bool is[UNIC_MRS];
+	uint32_t i;
+
+	(void)state;
+	if (!UNIC_MR_FORMS) {
+		assert_int_equal(forms_of(&form_mb[0], is), UNIC_ST_BAD_OPCODE);
+		return;
+	}
+	assert_int_equal(forms_of(&form_mb[0], is), UNIC_ST_OK);
+	for (i = 0; i < UNIC_MRS; i++)
+		assert_false(is[i]);
+	form_alloc_ok(UNIC_FORM_SUB, 0, &sub);
+	form_alloc_ok(UNIC_FORM_SUB, 0, &other);
+	form_alloc_ok(UNIC_FORM_INDIRECT, 2, &list);
+	form_alloc_ok(UNIC_FORM_WINDOW2, 0, &shut);
+	form_alloc_ok(UNIC_FORM_SUB, 0, &gone);
+	assert_int_equal(form_make_one(&sub, &form_mb[0], 0, 16, RW, 0), 0);
+	assert_int_equal(form_make_one(&other, &form_mb[1], 0, 16, RW, 0), 0);
+	assert_int_equal(form_make_one(&gone, &form_mb[0], 0, 16, RW, 0), 0);
+	p.sge[0] = form_piece(&sub, 0, 16); /* of a form of the region */
+	p.sge[1] = form_piece(&form_mb[2], 0, 16);
+	assert_int_equal(form_make(&list, &p), 0);
+	assert_int_equal(rig_dereg(&rb, &gone), UNIC_ST_OK);
+	assert_int_equal(forms_of(&form_mb[0], is), UNIC_ST_OK);
+	for (i = 0; i < UNIC_MRS; i++)
+		assert_int_equal(is[i], i == sub.mr || i == list.mr);
+	assert_int_equal(forms_of(&sub, is), UNIC_ST_OK);
+	for (i = 0; i < UNIC_MRS; i++)
+		assert_int_equal(is[i], i == list.mr);
+	assert_int_equal(forms_of(&gone, is), UNIC_ST_NO_MR);
+}
+
 /* A posted request that names form_mb[1] is refused. After an eviction the
  * queue pair goes on; else it ends. */
 static void expect_refused(const struct unic_cqe *cqe, uint8_t status,
@@ -739,6 +792,7 @@ int main(void)
 		TEST(forms_cannot_be_asked_back),
 		TEST(all_of_a_process_goes),
 		TEST(elements_that_overlap),
+		TEST(forms_of_a_region_are_named),
 		TEST(forms_over_regions_that_go),
 		TEST(importance_changes_at_any_time),
 		TEST(reregister),

@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include "derived_rig.h"
+#include "memory/table.h"
 
 static const uint8_t *runs(uint32_t off)
 {
@@ -218,6 +219,163 @@ static void what_was_registered_is_not_flushed(void **state)
 	assert_false(rig_cqe(&rb, &qb, &cqe));
 }
 
+/* A region of residency @residency over the pages of form_mb[0], which holds no entry. */
+static void reg_without_entries(uint8_t residency, struct rig_mr *out)
+{
+	uint32_t page = (uint32_t)(form_mb[0].mem - rb.port.window[0]) / PAGE;
+	uint32_t i;
+
+	for (i = 0; i < 3; i++)
+		rig_table(&rb, i, 0, page + i);
+	assert_int_equal(rig_reg_cached(&rb, form_pb, 3, residency, 0, out), 0);
+	assert_int_equal(rb.nic.mrs.mr[out->mr].n_pages, 0);
+}
+
+static const uint8_t *listed(uint32_t off)
+{
+	return form_mb[0].mem + 1000 + off;
+}
+
+static uint8_t invalidate(const struct rig_mr *mr)
+{
+	struct unic_cmd_mr_pages c = { .mr = unic_to_le32(mr->mr),
+				       .gen = unic_to_le32(mr->gen),
+				       .count = unic_to_le32(1) };
+
+	return rig_cmd(&rb, UNIC_CMD_MR_INVALIDATE, &c, NULL);
+}
+
+/* Pages of a list are loaded without entries of their region, into those of the
+ * registration, which ends with the region. */
+static void pages_without_entries_are_loaded(void **state)
+{
+	struct unic_xlate p;
+	struct rig_mr of, f;
+	struct unic_sge e;
+	uint16_t free;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	reg_without_entries(UNIC_TABLE, &of);
+	e = form_piece(&of, 1000, 3 * PAGE - 1000);
+	form_alloc_ok(UNIC_FORM_FAST, 3, &f);
+	free = rb.nic.tlb.free;
+	assert_int_equal(form_post_make(UNIC_WR_REG_MR, &f, 1, RW,
+					0x7000 + 1000, &e, 1)
+				 .status,
+			 0);
+	assert_int_equal(rb.nic.tlb.free, free);
+	assert_int_equal(rb.nic.mrs.mr[of.mr].n_pages, 0);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 3);
+	assert_int_equal(rig_count(&rb, table_reads), 1); /* of a group */
+	form_assert_bytes(&f, 3 * PAGE - 1000, listed);
+	assert_int_equal(form_write_to(&f, 0, 9000), UNIC_WC_SUCCESS);
+	assert_memory_equal(form_mb[0].mem + 1000, ma.mem, 9000);
+	/* a page is not taken out of a list of which there are copies */
+	assert_int_equal(invalidate(&of), UNIC_ST_BUSY);
+	assert_int_equal(form_local_inv(f.stag).status, 0);
+	assert_int_equal(invalidate(&of), 0);
+	/* an entry that is there is as good as its word */
+	assert_int_equal(unic_table_miss(&rb.nic.memory, (uint16_t)of.mr, 1, 1,
+					 false),
+			 1);
+	assert_int_equal(form_post_make(UNIC_WR_REG_MR, &f, 2, RW,
+					0x7000 + 1000, &e, 1)
+				 .status,
+			 0);
+	form_assert_bytes(&f, 3 * PAGE - 1000, listed);
+	assert_int_equal(rig_dereg(&rb, &of), 0);
+	assert_int_equal(form_access_b(&f, RW, 0, 1, &p), -UNIC_EEVICTED);
+}
+
+/* What is no page of the list, and what is no list: refused, and nothing is loaded. */
+static void pages_that_nobody_has(void **state)
+{
+	struct unic_cqe cqe;
+	struct rig_mr of, f;
+	struct unic_sge e;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	reg_without_entries(UNIC_TABLE, &of);
+	form_alloc_ok(UNIC_FORM_FAST, 3, &f);
+	rig_words(&rb)[2] = unic_to_le64(0);
+	e = form_piece(&of, 0, 3 * PAGE);
+	cqe = form_post_make(UNIC_WR_REG_MR, &f, 1, RW, 0x7000, &e, 1);
+	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
+	assert_int_equal(cqe.detail, UNIC_WD_PAGE);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 0);
+	assert_int_equal(rb.nic.mrs.mr[of.mr].deps, 0);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].stag, f.stag);
+	form_again();
+	e = form_piece(&of, 0, 2 * PAGE);
+	assert_int_equal(
+		form_post_make(UNIC_WR_REG_MR, &f, 1, RW, 0x7000, &e, 1).status,
+		0);
+	assert_int_equal(form_local_inv(f.stag).status, 0);
+	reg_without_entries(UNIC_DEMAND, &of);
+	e = form_piece(&of, 0, 3 * PAGE);
+	cqe = form_post_make(UNIC_WR_REG_MR, &f, 1, RW, 0x7000, &e, 1);
+	assert_int_equal(cqe.status, UNIC_WC_MEM_OP_ERR);
+	assert_int_equal(cqe.detail, UNIC_WD_STAG);
+}
+
+/* No other form is made of a list: it has no entries to borrow. */
+static void only_fast_registrations_have_pages(void **state)
+{
+	struct form_plan p = { .n = 1, .rights = RW };
+	struct rig_mr of, form;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	reg_without_entries(UNIC_TABLE, &of);
+	p.sge[0] = form_piece(&of, 0, PAGE);
+	form_alloc_ok(UNIC_FORM_SUB, 0, &form);
+	assert_int_equal(form_make(&form, &p), UNIC_ST_NO_MR);
+	form_alloc_ok(UNIC_FORM_INDIRECT, 1, &form);
+	assert_int_equal(form_make(&form, &p), UNIC_ST_NO_MR);
+}
+
+/* A port whose DMA takes its time: the request waits for the words. */
+static void words_that_come_later(void **state)
+{
+	struct rig_mr of, f;
+	struct unic_sge e;
+	struct unic_cqe cqe;
+	uint32_t i;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	reg_without_entries(UNIC_TABLE, &of);
+	e = form_piece(&of, 0, 3 * PAGE);
+	form_alloc_ok(UNIC_FORM_FAST, 3, &f);
+	rb.port.late_dma = true;
+	post_reg_mr(&f, 1, UNIC_WR_SIGNALED | UNIC_WR_INLINE, e);
+	for (i = 0; i < 20 && !rb.nic.tables.under_way; i++) {
+		fake_dma_run(&rb.port, 1); /* its slot comes */
+		unic_nic_poll(&rb.nic);
+	}
+	assert_int_equal(rb.nic.tables.under_way, 1);
+	pair_rounds(&rb, 3);
+	assert_false(rig_cqe(&rb, &qb, &cqe));
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 0);
+	for (i = 0; i < 20 && !rb.nic.mrs.mr[f.mr].filled; i++) {
+		fake_dma_run(&rb.port, 1);
+		unic_nic_poll(&rb.nic);
+	}
+	rb.port.late_dma = false;
+	while (fake_dma_run(&rb.port, 64))
+		rig_poll(&rb);
+	rig_poll(&rb);
+	assert_int_equal(next_cqe().status, 0);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 3);
+	assert_int_equal(rb.nic.tables.under_way, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +383,10 @@ int main(void)
 		TEST(each_wrong_fast_registration),
 		TEST(runs_that_end_at_2_to_the_64),
 		TEST(what_was_registered_is_not_flushed),
+		TEST(pages_without_entries_are_loaded),
+		TEST(pages_that_nobody_has),
+		TEST(only_fast_registrations_have_pages),
+		TEST(words_that_come_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static const uint8_t opcodes[] = {
 	UNIC_CMD_DB_ACK,      UNIC_CMD_MR_FAULT,      UNIC_CMD_MR_INVALIDATE,
 	UNIC_CMD_MR_ADVISE,   UNIC_CMD_MR_ALLOC,      UNIC_CMD_MR_MAKE,
 	UNIC_CMD_MR_INVAL,    UNIC_CMD_MR_REREG,      UNIC_CMD_MR_BATCH,
-	UNIC_CMD_TOKEN_BATCH,
+	UNIC_CMD_TOKEN_BATCH, UNIC_CMD_MR_FORMS,
 };
 #define OPCODES (sizeof(opcodes) / sizeof(opcodes[0]))
 

@@ -471,6 +471,20 @@ static const struct unic_trace_rec *traced(uint32_t code)
 	return last;
 }
 
+/* A NIC that starts leaves no event of the one that was on the bus before. */
+static void trace_starts_empty(void **state)
+{
+	struct unic_trace_rec *ring = (void *)(r.port.bar + UNIC_BAR_TRACE_OFF);
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < UNIC_TRACE_ENTRIES; i++)
+		ring[i].seq = unic_to_le32(i + 1);
+	unic_nic_init(&r.nic, &r.port);
+	for (i = 0; i < UNIC_TRACE_ENTRIES; i++)
+		assert_int_equal(unic_from_le32(ring[i].seq), 0);
+}
+
 static void trace_records(void **state)
 {
 	const struct unic_trace_rec *t;
@@ -900,6 +914,7 @@ int main(void)
 		cmocka_unit_test_setup(usage_says_what_can_be_taken, up),
 		cmocka_unit_test_setup(refusal_says_why, up),
 		cmocka_unit_test_setup(trace_records, up),
+		cmocka_unit_test_setup(trace_starts_empty, up),
 		cmocka_unit_test_setup(trace_of_a_release, up),
 		cmocka_unit_test_setup(failed_nic_answers, up),
 		cmocka_unit_test_setup(questions_are_regular, up),

@@ -641,6 +641,41 @@ static void the_earliest_wakes_first(void **state)
 	}
 }
 
+/* A round wakes some of those whose time has come, and the NIC goes on at once until
+ * it has woken all. */
+static void few_are_woken_at_once(void **state)
+{
+	struct unic_nic *nic = &sched_a.nic;
+	uint32_t q, k;
+	uint64_t next;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		up();
+		for (q = 0; q < SCHED_QPS; q++) {
+			sched_connect(false, q % SCHED_PROCS);
+			if (k)
+				limit_qp(q, 1 * MB, 1);
+			else
+				limit_proc(q % SCHED_PROCS, 1 * MB, 1);
+		}
+		rig_run(&sched_a, 2 * MS);
+		for (q = 0; q < SCHED_QPS; q++) {
+			sched_write(q, SCHED_LONG);
+			rig_poll(&sched_a);
+		}
+		assert_int_equal(nic->meters.parked, SCHED_QPS);
+		nic->now_ns += 20 * MS;
+		next = unic_meter_timers(&nic->transport, UINT64_MAX);
+		assert_int_equal(nic->meters.parked,
+				 SCHED_QPS - UNIC_METER_WAKES);
+		assert_true(next <= nic->now_ns);
+		next = unic_meter_timers(&nic->transport, UINT64_MAX);
+		assert_int_equal(nic->meters.parked, 0);
+		assert_true(next == UINT64_MAX);
+	}
+}
+
 /* A queue pair that dies in the turn in which it sent waits for no answer: bytes of a
  * later frame are not read, whichever. */
 static void the_dead_have_no_timer(void **state)
@@ -814,6 +849,7 @@ int main(void)
 		cmocka_unit_test(bad_limits_are_refused),
 		cmocka_unit_test(who_is_leaving_has_no_limit),
 		cmocka_unit_test(the_earliest_wakes_first),
+		cmocka_unit_test(few_are_woken_at_once),
 		cmocka_unit_test(the_dead_have_no_timer),
 		cmocka_unit_test(the_unanswered_have_no_timer),
 		cmocka_unit_test(who_is_alone_gets_a_limit),

@@ -61,6 +61,71 @@ static void remote_evicted(void **state)
 	}
 }
 
+/* The last READ request of A. */
+static uint8_t request[FAKE_FRAME_BYTES + 2] __attribute__((aligned(4)));
+static uint32_t request_len, request_flags;
+
+static void keep_read(struct unic_port *port, const uint8_t *frame,
+		      uint32_t len, uint32_t flags)
+{
+	if (frame[42] == UNIC_OP_READ_REQUEST) {
+		memcpy(request + 2, frame, len);
+		request_len = len;
+		request_flags = flags;
+	}
+	rc_on_frame(port, frame, len, flags);
+}
+
+static uint8_t state_of(const struct rig *r, const struct rig_qp *qp)
+{
+	return r->nic.qps.qp[qp->qpn & 0xff].state;
+}
+
+/*
+ * A copy of a READ, which the wire held back until its region had gone, harms nobody.
+ * Where the answer was lost (@lost), the requester is told, and the responder lives on.
+ */
+static void read_again(bool lost)
+{
+	struct rig_mr other;
+
+	rc_bring_up(false);
+	ra.port.on_frame = keep_read;
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 2, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &other),
+			 0);
+	if (lost)
+		rc_wire.lose = rc_wire.seen + 2;
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, 100, other.iova,
+		 other.stag);
+	pair_run(MS);
+	if (!lost)
+		rc_expect(&ra, &qa, 0, 1, 0, 100);
+	assert_int_equal(rig_dereg(&rb, &other), 0);
+	fake_deliver(&rb.port, request + 2, request_len, request_flags);
+	pair_run(MS);
+	assert_int_equal(state_of(&rb, &qb), UNIC_QPS_RTS);
+	assert_int_equal(rig_count(&rb, rx_duplicate), 1);
+	assert_int_equal(rig_count(&rb, tx_naks), 1);
+	if (lost) {
+		rc_expect(&ra, &qa, 0, 1, UNIC_WC_REM_ACCESS_ERR, 0);
+		assert_int_equal(state_of(&ra, &qa), UNIC_QPS_ERR);
+		return;
+	}
+	assert_int_equal(state_of(&ra, &qa), UNIC_QPS_RTS);
+	rig_send(&ra, &qa, UNIC_WR_WRITE, 2, &ma, 0, 2000, mb.iova, mb.stag);
+	pair_run(MS);
+	rc_expect(&ra, &qa, 0, 2, 0, 2000);
+	rc_quiet();
+}
+
+static void read_again_of_what_has_gone(void **state)
+{
+	(void)state;
+	read_again(false);
+	read_again(true);
+}
+
 static void evict(struct rig *r, const struct rig_mr *mr)
 {
 	struct unic_cmd_mr cmd = {
@@ -393,6 +458,7 @@ static void cut_at_deadline(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(read_again_of_what_has_gone),
 		cmocka_unit_test(remote_evicted),
 		cmocka_unit_test_setup(messaging_evicted, rc_up),
 		cmocka_unit_test_setup(messaging_evicted_far, rc_up),

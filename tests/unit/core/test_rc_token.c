@@ -202,14 +202,25 @@ static void tokens_on_a_bad_wire(void **state)
 
 #define MANY UINT32_MAX
 
-/* Frames of the sender that still pass. */
-static uint32_t pass;
+/* Frames of the sender that still pass, and the first ones that did not. */
+static uint32_t pass, stopped;
+static struct {
+	uint8_t frame[FAKE_FRAME_BYTES];
+	uint32_t len, flags;
+} kept[2];
 
 static void stop_and_go(struct unic_port *port, const uint8_t *frame,
 			uint32_t len, uint32_t flags)
 {
-	if (port == &ra.port && !pass)
+	if (port == &ra.port && !pass) {
+		if (stopped < 2) {
+			memcpy(kept[stopped].frame, frame, len);
+			kept[stopped].len = len;
+			kept[stopped].flags = flags;
+		}
+		stopped++;
 		return;
+	}
 	pass -= port == &ra.port && pass != MANY;
 	fake_deliver(port->peer, frame, len, flags);
 }
@@ -236,6 +247,7 @@ static uint64_t begun(uint32_t *index)
 	memset(mb.mem, 0xee, BYTES);
 	ra.port.on_frame = rb.port.on_frame = stop_and_go;
 	pass = 1;
+	stopped = 0;
 	rig_recv(&rb, &qb, 1, &mb, 0, 128);
 	tagged(1, 8, 3000, *index, key);
 	pair_run(MS / 10);
@@ -355,6 +367,49 @@ static void end_is_told_behind_the_last_byte(void **state)
 	}
 	assert_memory_equal(mb.mem + 4096, ma.mem + 8, 1016);
 	expect_token_end(index, UNIC_TOKEN_CANCELLED, 1016);
+}
+
+/* The rest of begun() arrives, and at the last packet DMA has no room for the @k-th
+ * transfer. True: it is placed, and its completion waits. */
+static bool placed_without_completion(uint32_t *index, uint32_t k)
+{
+	uint32_t i;
+
+	rc_bring_up(false);
+	rb.nic.notices.grace_us = 1000;
+	begun(index);
+	assert_true(stopped >= 2);
+	for (i = 0; i < 2; i++) {
+		fake_deliver(&rb.port, kept[i].frame, kept[i].len,
+			     kept[i].flags);
+		if (i)
+			rb.port.again_call = rb.port.calls + k;
+		unic_nic_poll(&rb.nic);
+	}
+	return rb.nic.qps.roce.rx_stage == UNIC_RX_FINISH;
+}
+
+/* T is over while the completion of the message waits for room: its bytes are there, so
+ * the token is used. */
+static void placed_to_the_last_byte_is_used(void **state)
+{
+	struct unic_evt_token evt;
+	uint32_t index, k;
+
+	(void)state;
+	for (k = 1; k < 12 && !placed_without_completion(&index, k); k++)
+		;
+	assert_int_equal(rb.nic.qps.roce.rx_stage, UNIC_RX_FINISH);
+	rb.port.no_dma = true;
+	rb.port.now_ns += 2 * MS;
+	pair_rounds(&rb, 10);
+	assert_false(rig_event(&rb, &evt));
+	rb.port.no_dma = false;
+	pass = MANY;
+	pair_run(MS);
+	expect_token_end(index, UNIC_TOKEN_USED, 3000);
+	expect_tagged(1, 8, 3000, index, 0);
+	assert_memory_equal(mb.mem + 4096, ma.mem + 8, 3000);
 }
 
 static void queue_pair_that_dies_aborts_it(void **state)
@@ -637,6 +692,7 @@ int main(void)
 		cmocka_unit_test_setup(peer_that_stops_holds_it_for_t, rc_up),
 		cmocka_unit_test_setup(without_t_it_ends_at_once, rc_up),
 		cmocka_unit_test_setup(end_is_told_behind_the_last_byte, rc_up),
+		cmocka_unit_test(placed_to_the_last_byte_is_used),
 		cmocka_unit_test_setup(queue_pair_that_dies_aborts_it, rc_up),
 		cmocka_unit_test_setup(each_sender_is_told, told_up),
 		cmocka_unit_test(told_on_a_bad_wire),

@@ -153,7 +153,7 @@ void nic_step(struct fake *f)
 	f->given[hdr.opcode]++;
 	if (hdr.opcode == UNIC_CMD_QP_MODIFY)
 		remember_modify(f, rec);
-	if (f->lists)
+	if (f->lists && (!f->lists_of || f->lists_of == hdr.opcode))
 		memcpy(f->bar + UNIC_BAR_LIST_OFF +
 			       f->cmd_head % 64 * UNIC_LIST_BYTES,
 		       f->listed, UNIC_LIST_BYTES);

@@ -48,6 +48,7 @@ struct fake {
 	uint32_t given[64];	 /* commands by opcode */
 	uint64_t modified[8][8]; /* last QP_MODIFY by state */
 	bool lists;		 /* the answer in a list page is `listed` */
+	uint8_t lists_of; /* of commands with this opcode alone; 0: all */
 	uint8_t listed[UNIC_LIST_BYTES];
 };
 

@@ -1144,6 +1144,314 @@ static void questions_end_with_their_connection(void **state)
 	fake_delete(f);
 }
 
+/* A form of the process of @mr: the NIC's index 5, STag 0xf00100. */
+static uint32_t form_of(struct fake *f, uint32_t mr)
+{
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(5),
+				       .gen = unic_to_le32(2),
+				       .stag = unic_to_le32(0xf00100) };
+	struct unic_region *r = unic_obj_get(&f->host->objects, mr, UNIC_OBJ_MR,
+					     UNIC_OBJ_ANYONE);
+	struct unic_ctl_mr_alloc a = { .pd = unic_to_le32(r->pd),
+				       .kind = UNIC_FORM_WINDOW2 };
+
+	memcpy(f->cpl[UNIC_CMD_MR_ALLOC], &cpl, 64);
+	assert_int_equal(request(f, UNIC_CTL_MR_ALLOC, &a), 0);
+	return reply_u32(f, 16);
+}
+
+/* The form is made of the region that the NIC is asked about next, or not. */
+static void form_is_behind(struct fake *f, bool behind)
+{
+	f->host->features |= UNIC_FEAT_MR_FORMS;
+	f->lists = true;
+	f->lists_of = UNIC_CMD_MR_FORMS;
+	f->listed[0] = behind ? 1u << 5 : 0;
+}
+
+/* An exporter whose region @mr has the form @form. */
+static struct fake *exporter_of_form(struct peer *a, struct peer *b,
+				     uint32_t *mr, uint32_t *form)
+{
+	struct fake *f = exporter(a, b, mr);
+
+	*form = form_of(f, *mr);
+	form_is_behind(f, true);
+	return f;
+}
+
+static void answers_for(struct fake *f, const struct peer *p,
+			const struct unic_grants_msg *q)
+{
+	struct unic_grants_msg msg = { .type = UNIC_HOLDER_INVALIDATED,
+				       .nonce = q->nonce,
+				       .kind = q->kind,
+				       .number = q->number };
+
+	says(f, p, msg);
+}
+
+/* Who has a form of a region hears of the notice of the region; the grace ends when the
+ * holders of both have answered, whoever is the last. */
+static void holders_of_a_form_are_asked(void **state)
+{
+	struct unic_cmd_mr cmd;
+	struct unic_grants_msg qa, qb;
+	struct peer a, b;
+	uint32_t mr, form, last;
+	struct fake *f;
+
+	(void)state;
+	for (last = 0; last < 2; last++) {
+		f = exporter_of_form(&a, &b, &mr, &form);
+		assert_int_equal(grant(f, mr, &a), 0);
+		assert_int_equal(grant(f, form, &b), 0);
+		assert_int_equal(f->given[UNIC_CMD_MR_FORMS], 0);
+		notice_of(f, mr);
+		memcpy(&cmd, f->last[UNIC_CMD_MR_FORMS], sizeof(cmd));
+		assert_int_equal(unic_from_le32(cmd.mr), 3);
+		assert_int_equal(unic_from_le32(cmd.gen), 9);
+		assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &qa));
+		assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &qb));
+		assert_int_equal(qb.number, 0xf00100);
+		assert_true(qb.grace_us && qb.grace_us <= 20000);
+		answers_for(f, last ? &b : &a, last ? &qb : &qa);
+		assert_false(released(f));
+		answers_for(f, last ? &a : &b, last ? &qa : &qb);
+		assert_true(released(f));
+		assert_int_equal(f->host->held.early, 1);
+		assert_int_equal(f->host->held.refused, 0);
+		fake_delete(f);
+	}
+}
+
+/* Only a form is held: it ends with its region, so its holder ends the grace. */
+static void holder_of_a_form_alone(void **state)
+{
+	struct unic_grants_msg q, again;
+	struct peer a, b;
+	uint32_t mr, form;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	assert_int_equal(grant(f, form, &a), 0);
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	pass(f, 5); /* as for a region: again, and the same question */
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &again));
+	assert_true(again.nonce == q.nonce);
+	assert_true(again.grace_us > 0);
+	assert_int_equal(handed(f, &a, &b, 0xf00100), UNIC_ST_STATE);
+	answers_for(f, &a, &q);
+	assert_true(released(f));
+	fake_delete(f);
+}
+
+/* A form of other regions has nothing to do with the notice. */
+static void form_of_another_region(void **state)
+{
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr, form;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	form_is_behind(f, false);
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(grant(f, form, &b), 0);
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	assert_false(told(f, &b, UNIC_HOLDER_INVALIDATE, &q));
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	answers_for(f, &a, &q);
+	assert_true(released(f));
+	fake_delete(f);
+	/* and nobody was told: the grace is whole */
+	f = exporter_of_form(&a, &b, &mr, &form);
+	form_is_behind(f, false);
+	assert_int_equal(grant(f, form, &b), 0);
+	notice_of(f, mr);
+	assert_false(released(f));
+	fake_delete(f);
+}
+
+/* A work request makes the form of the region after the notice: it is found when it is
+ * granted, and at the latest before the grace ends early. */
+static void form_that_is_made_in_the_grace(void **state)
+{
+	struct unic_grants_msg qa, qb;
+	struct peer a, b;
+	uint32_t mr, form, granted;
+	struct fake *f;
+
+	(void)state;
+	for (granted = 0; granted < 2; granted++) {
+		f = exporter_of_form(&a, &b, &mr, &form);
+		form_is_behind(f, false);
+		assert_int_equal(grant(f, mr, &a), 0);
+		if (!granted)
+			assert_int_equal(grant(f, form, &b), 0);
+		notice_of(f, mr);
+		assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &qa));
+		assert_false(told(f, &b, UNIC_HOLDER_INVALIDATE, &qb));
+		form_is_behind(f, true);
+		if (granted)
+			assert_int_equal(grant(f, form, &b), 0);
+		else
+			answers_for(f, &a, &qa);
+		assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &qb));
+		assert_false(released(f));
+		answers_for(f, &b, &qb);
+		assert_int_equal(released(f), !granted);
+		if (granted)
+			answers_for(f, &a, &qa);
+		assert_true(released(f));
+		fake_delete(f);
+	}
+}
+
+/* The notice of second_region(). */
+static struct unic_evt_mr notice_of_second(uint32_t id)
+{
+	return (struct unic_evt_mr){ .hdr = { .type = UNIC_EVT_NOTICE },
+				     .mr = unic_to_le32(4),
+				     .gen = unic_to_le32(9),
+				     .user = unic_to_le32(id),
+				     .seq = unic_to_le32(8),
+				     .grace_us = unic_to_le32(20000) };
+}
+
+/* The form is of two regions, and the notice moves from one to the other by an OFFER: its
+ * holder is asked for that one. */
+static void form_of_an_offered_region(void **state)
+{
+	struct unic_grants_msg q, next;
+	struct peer a, b;
+	uint32_t mr, form, other;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	other = second_region(f, mr);
+	assert_int_equal(grant(f, form, &a), 0);
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	offer_for(f, mr, other);
+	pass(f, 5);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &next));
+	assert_true(next.nonce != q.nonce);
+	assert_int_equal(region_state(f, other), R_NOTIFIED);
+	answers_for(f, &a, &next);
+	assert_int_equal(f->host->held.early, 1);
+	fake_delete(f);
+}
+
+/* The form is of two regions under notice; when the notice of which its holder was told is
+ * over, by an OFFER of a third, he is told of the other. */
+static void form_whose_first_notice_is_over(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_grants_msg q, next;
+	struct peer a, b;
+	uint32_t mr, form, other;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	other = second_region(f, mr);
+	assert_int_equal(grant(f, form, &a), 0);
+	notice_of(f, mr);
+	f->os.now_ns += 1000000;
+	evt = notice_of_second(other);
+	event(f, &evt);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	form_is_behind(f, false);
+	offer_for(f, mr, second_region(f, mr));
+	assert_int_equal(region_state(f, mr), R_ACTIVE);
+	form_is_behind(f, true);
+	pass(f, 5);
+	pass(f, 1);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &next));
+	assert_true(next.nonce != q.nonce);
+	fake_delete(f);
+}
+
+/* The holder of a form under two notices is told once. */
+static void form_under_two_notices(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_grants_msg q, again;
+	struct peer a, b;
+	uint32_t mr, form, other, asked;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	other = second_region(f, mr);
+	assert_int_equal(grant(f, form, &a), 0);
+	notice_of(f, mr);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	asked = f->given[UNIC_CMD_MR_FORMS];
+	f->os.now_ns += 1000000;
+	evt = notice_of_second(other);
+	event(f, &evt);
+	/* of the new notice alone */
+	assert_int_equal(f->given[UNIC_CMD_MR_FORMS], asked + 1);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &again));
+	assert_true(again.nonce == q.nonce); /* the first ends sooner */
+	answers_for(f, &a, &q);
+	assert_int_equal(f->host->held.early, 2);
+	fake_delete(f);
+}
+
+/* Its index may be another form's by now: who had it is told of its end, and of no notice. */
+static void form_that_has_ended(void **state)
+{
+	struct unic_evt_mr evt;
+	struct unic_grants_msg qa, qb;
+	struct peer a, b;
+	uint32_t mr, form;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(grant(f, form, &b), 0);
+	evt = notice(form, UNIC_EVT_EVICTED);
+	evt.mr = unic_to_le32(5);
+	evt.gen = unic_to_le32(2);
+	event(f, &evt);
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &qb));
+	assert_int_equal(qb.grace_us, 0);
+	notice_of(f, mr);
+	assert_true(told(f, &b, UNIC_HOLDER_INVALIDATE, &qb));
+	assert_int_equal(qb.grace_us, 0);
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &qa));
+	answers_for(f, &a, &qa);
+	assert_true(released(f));
+	answers_for(f, &b, &qb);
+	assert_int_equal(f->host->held.refused, 0);
+	fake_delete(f);
+}
+
+/* A NIC of an earlier version does not say which forms a region has: while a peer has a
+ * form of the process, no grace of its regions ends early. */
+static void nic_that_does_not_name_forms(void **state)
+{
+	struct unic_grants_msg q;
+	struct peer a, b;
+	uint32_t mr, form;
+	struct fake *f = exporter_of_form(&a, &b, &mr, &form);
+
+	(void)state;
+	f->host->features &= ~UNIC_FEAT_MR_FORMS;
+	assert_int_equal(grant(f, mr, &a), 0);
+	assert_int_equal(grant(f, form, &b), 0);
+	notice_of(f, mr);
+	assert_false(told(f, &b, UNIC_HOLDER_INVALIDATE, &q));
+	assert_true(told(f, &a, UNIC_HOLDER_INVALIDATE, &q));
+	answers_for(f, &a, &q);
+	assert_int_equal(f->given[UNIC_CMD_MR_FORMS], 0);
+	assert_false(released(f));
+	fake_delete(f);
+}
+
 /* GRANT over a connection that is not up, of a region under notice, with an STag beside a
  * token, and of a past that says too much. */
 static void grants_that_say_too_much(void **state)
@@ -1328,6 +1636,15 @@ int main(void)
 		cmocka_unit_test(word_of_an_end_gives_way),
 		cmocka_unit_test(grant_of_the_past),
 		cmocka_unit_test(stag_of_a_form),
+		cmocka_unit_test(holders_of_a_form_are_asked),
+		cmocka_unit_test(holder_of_a_form_alone),
+		cmocka_unit_test(form_of_another_region),
+		cmocka_unit_test(form_that_is_made_in_the_grace),
+		cmocka_unit_test(form_of_an_offered_region),
+		cmocka_unit_test(form_whose_first_notice_is_over),
+		cmocka_unit_test(form_under_two_notices),
+		cmocka_unit_test(form_that_has_ended),
+		cmocka_unit_test(nic_that_does_not_name_forms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -565,6 +565,30 @@ static void one_that_is_away_leaves_its_slot_to_others(void **state)
 	fake_delete(f);
 }
 
+/* ... but not to an account of the driver's own, which nobody waits for. */
+static void one_that_is_away_stays_for_all_an_account_says(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_hello r = { .version = unic_to_le32(1) };
+	uint32_t i;
+
+	(void)state;
+	region(f, 4);
+	restart_driver(f, 7);
+	f->host->proc[1].state = UNIC_HPROC_HELD; /* of another user */
+	f->client.pid = 8;
+	f->client.kernel = true;
+	f->client.keeper = 2;
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(request(f, UNIC_CTL_HELLO, &r),
+				 UNIC_CTL_ST_NO_SLOT);
+		f->os.now_ns += 600000000;
+		settle(f);
+	}
+	assert_int_equal(f->host->proc[0].state, UNIC_HPROC_LIVE);
+	fake_delete(f);
+}
+
 static void process_that_does_not_come_back_is_given_up(void **state)
 {
 	struct fake *f = fake_new();
@@ -654,6 +678,9 @@ int main(void)
 			no_keep),
 		cmocka_unit_test_setup_teardown(
 			one_that_is_away_leaves_its_slot_to_others, keep,
+			no_keep),
+		cmocka_unit_test_setup_teardown(
+			one_that_is_away_stays_for_all_an_account_says, keep,
 			no_keep),
 		cmocka_unit_test_setup_teardown(
 			process_that_does_not_come_back_is_given_up, keep,

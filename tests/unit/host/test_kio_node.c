@@ -923,8 +923,10 @@ static void no_answer_is_no_refusal(void **state)
 
 #define PIECES (UNIC_KIO_GATHER + 1u) /* more than a work request has */
 
-/* Begins @w, a WRITE of pieces of @len bytes, at pages. */
-static void start_pieces(struct unic_kio *w, uint32_t len)
+static bool token_only; /* of the next start_pieces() */
+
+/* Begins @w, a WRITE of pieces of @len bytes, at pages, to host @ipv4. */
+static void start_pieces_at(struct unic_kio *w, uint32_t len, uint32_t ipv4)
 {
 	uint32_t i;
 
@@ -933,6 +935,7 @@ static void start_pieces(struct unic_kio *w, uint32_t len)
 				.name = "f",
 				.len = PIECES * len,
 				.pieces = PIECES,
+				.token_only = token_only,
 				.deadline_ns = os.now_ns + WHEN,
 				.done = done };
 	for (i = 0; i < PIECES; i++)
@@ -940,8 +943,13 @@ static void start_pieces(struct unic_kio *w, uint32_t len)
 			.bus = unic_to_le64(PAGE + i * 4096u),
 			.len = unic_to_le32(len),
 		};
-	assert_int_equal(unic_kio_node_start(&node, w, PEER), 0);
+	assert_int_equal(unic_kio_node_start(&node, w, ipv4), 0);
 	poll(0);
+}
+
+static void start_pieces(struct unic_kio *w, uint32_t len)
+{
+	start_pieces_at(w, len, PEER);
 }
 
 /* It connects, and all forms are out. */
@@ -966,6 +974,30 @@ static void a_form_is_waited_for(void **state)
 	poll(0);
 	assert_int_equal(io.state, UNIC_KIO_ASKED);
 	assert_int_equal(io.form, node.ring.form[3]);
+}
+
+/* The WRITE of one host ends in a poll, after another host, which waits for a form, was
+ * polled: that one is looked at again at once. */
+static void a_form_comes_back_for_another_host(void **state)
+{
+	uint64_t next;
+
+	(void)state;
+	take_forms();
+	unic_kio_ring_form_put(&node.ring, node.ring.form[3]);
+	token_only = true; /* of no account, whose window would open */
+	start_pieces(&io, 512);
+	assert_int_equal(io.form, node.ring.form[3]);
+	start_pieces_at(&other, 512, PEER + 1);
+	token_only = false;
+	assert_int_equal(other.state, UNIC_KIO_QUEUED);
+	other.deadline_ns = os.now_ns + 2 * WHEN;
+	os.now_ns = io.deadline_ns;
+	next = unic_kio_node_poll(&node);
+	assert_int_equal(over, 1);
+	assert_true(next <= os.now_ns);
+	unic_kio_node_poll(&node);
+	assert_int_equal(other.form, node.ring.form[3]);
 }
 
 /* The server answers @io with @status; by an old one, `how` is reserved. */
@@ -2074,6 +2106,7 @@ int main(void)
 		R(late_io_is_given_up),
 		R(no_answer_is_no_refusal),
 		R(a_form_is_waited_for),
+		R(a_form_comes_back_for_another_host),
 		R(who_waits_has_no_form),
 		R(a_region_needs_no_form),
 		R(no_room_and_no_form),

@@ -182,6 +182,67 @@ static void two_idle(struct unic_bm *bm)
 }
 
 /* The manager gives up an idle chunk after it has asked, and only one. */
+/* The driver takes a registration again when one has ended. */
+static int limit_ends(uint16_t op, const uint8_t *in, size_t len, uint8_t *out)
+{
+	(void)in;
+	(void)len;
+	(void)out;
+	if (op == UNIC_CTL_MR_DEREG)
+		drv.reg_status = UNIC_ST_OK;
+	return -1;
+}
+
+/* At a limit of its process, the manager registers in place of what is idle. */
+static void check_limit(unsigned int residency, uint16_t status, int err)
+{
+	struct unic_bm_attr attr = { .rights = UNIC_MR_LOCAL_WRITE,
+				     .residency = residency };
+	struct unic_bm_hold h[3];
+	struct unic_bm_stats s;
+	struct unic_bm *bm;
+	struct rig r;
+	uint8_t *mem[3];
+	int i;
+
+	rig_up(&r);
+	assert_int_equal(unic_bm_open(r.pd, &attr, &bm), 0);
+	for (i = 0; i < 3; i++)
+		mem[i] = unic_bm_get(bm, PAGE);
+	assert_int_equal(unic_bm_hold(bm, mem[0], PAGE, 0, false, &h[0]), 0);
+	assert_int_equal(unic_bm_hold(bm, mem[1], PAGE, 0, false, &h[1]), 0);
+	drv.reg_status = status;
+	assert_int_equal(unic_bm_hold(bm, mem[2], PAGE, 0, true, &h[2]),
+			 -EBUSY);
+	assert_int_equal(unic_bm_hold(bm, mem[2], PAGE, 0, false, &h[2]), err);
+	assert_int_equal(drv.deregs, 0); /* none was idle */
+	unic_bm_drop(bm, &h[1]);
+	drv.first = limit_ends;
+	assert_int_equal(unic_bm_hold(bm, mem[2], PAGE, 0, true, &h[2]), 0);
+	assert_int_equal(drv.deregs, 1);
+	unic_bm_query(bm, &s);
+	assert_int_equal(s.trimmed, 1);
+	assert_int_equal(s.waits, err == -ENOMEM);
+	unic_bm_drop(bm, &h[0]);
+	unic_bm_drop(bm, &h[2]);
+	unic_bm_close(bm);
+	rig_down(&r);
+	drv.first = NULL;
+}
+
+static void manager_stays_within_its_limit(void **state)
+{
+	(void)state;
+	check_limit(UNIC_RESIDENT, UNIC_ST_QUOTA, -EDQUOT);
+}
+
+/* Regions that have no entries do not wait for an index. */
+static void manager_makes_room_for_what_does_not_wait(void **state)
+{
+	(void)state;
+	check_limit(UNIC_DEMAND, UNIC_ST_MR_FULL, -ENOMEM);
+}
+
 static void manager_asks_before_it_gives(void **state)
 {
 	struct unic_bm_stats s;
@@ -296,6 +357,25 @@ static void manager_keeps_what_does_not_end(void **state)
 	assert_int_not_equal(drv.last_user, user);
 	unic_bm_drop(bm, &h);
 	unic_bm_close(bm);
+	rig_down(&r);
+}
+
+/* Chunks that the driver does not end at the close are nobody's: their domain can end. */
+static void manager_leaves_nothing_beside_an_absent_nic(void **state)
+{
+	struct unic_bm_hold h;
+	struct unic_bm *bm;
+	struct rig r;
+
+	(void)state;
+	manager_up(&r, &bm);
+	assert_int_equal(
+		unic_bm_hold(bm, unic_bm_get(bm, PAGE), PAGE, 0, false, &h), 0);
+	unic_bm_drop(bm, &h);
+	drv.dereg_status = UNIC_CTL_ST_NO_NIC;
+	unic_bm_close(bm);
+	assert_int_equal(drv.deregs, 1);
+	drv.dereg_status = 0;
 	rig_down(&r);
 }
 
@@ -706,9 +786,12 @@ int main(void)
 		WITH_DRIVER(manager_gives_what_is_idle),
 		WITH_DRIVER(manager_offers_for_what_is_busy),
 		WITH_DRIVER(manager_reaps_before_it_waits),
+		WITH_DRIVER(manager_stays_within_its_limit),
+		WITH_DRIVER(manager_makes_room_for_what_does_not_wait),
 		WITH_DRIVER(manager_asks_before_it_gives),
 		WITH_DRIVER(manager_tells_why_a_wait_ended),
 		WITH_DRIVER(manager_keeps_what_does_not_end),
+		WITH_DRIVER(manager_leaves_nothing_beside_an_absent_nic),
 		WITH_DRIVER(manager_respects_deadlines),
 		WITH_DRIVER(manager_refuses_what_cannot_be_split),
 		WITH_DRIVER(receives_come_back),

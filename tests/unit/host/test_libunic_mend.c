@@ -996,6 +996,31 @@ static void owners_may_leave_at_any_time(void **state)
 	rig_down(&r);
 }
 
+/* A queue pair that its owner moves to ERR has ended: what is posted is flushed, and
+ * nobody connects again. */
+static void owners_may_end_by_a_state(void **state)
+{
+	struct unic_qp_mod mod = { .state = UNIC_QPS_ERR };
+	struct unic_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	up_as(&r, UNIC_QP_CUT_REPLAY, false);
+	post(&r, 10, UNIC_WR_SEND);
+	post_recv(&r, 20);
+	assert_int_equal(unic_modify_qp(r.qp, &mod), 0);
+	assert_int_equal(unic_mend_state(r.qp), MEND_DEAD);
+	cut(UNIC_WC_WR_FLUSH_ERR, 0);
+	polled(&r, 2, wc);
+	assert_int_equal(wc[0].status, UNIC_WC_WR_FLUSH_ERR);
+	assert_int_equal(wc[1].status, UNIC_WC_WR_FLUSH_ERR);
+	assert_false(unic_mend_error(r.qp, UNIC_WC_WR_FLUSH_ERR));
+	usleep(20000);
+	assert_int_equal(nic.connects, 1);
+	assert_int_equal(unic_qp_cuts(r.qp), 0);
+	rig_down(&r);
+}
+
 /* Connected, with nobody to notice that it breaks. */
 static void up_unwatched(struct rig *r)
 {
@@ -1543,6 +1568,7 @@ int main(void)
 		WITH_DRIVER(peers_say_whether_they_come_back),
 		WITH_DRIVER(owners_may_leave_at_any_time),
 		WITH_DRIVER(owners_may_leave_before_it_is_mended),
+		WITH_DRIVER(owners_may_end_by_a_state),
 		WITH_DRIVER(late_requests_are_flushed),
 		WITH_DRIVER(what_never_was_up_is_reported),
 		WITH_DRIVER(who_connects_anew_ends_what_was),

@@ -61,6 +61,27 @@ static void use(struct unic_fast_pool *pool, uint32_t n)
 		unic_fast_pool_put(pool, mr[i]);
 }
 
+/* What the driver does not end, because its NIC is away, is nobody's: the domain of the
+ * pool can end. */
+static void nothing_is_left_beside_an_absent_nic(void **state)
+{
+	struct unic_fast_pool *pool;
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	pool_up(&r, &pool);
+	use(pool, 3);
+	assert_int_equal(unic_fast_pool_get(pool, 0, &mr), 0);
+	drv.dereg_status = UNIC_CTL_ST_NO_NIC;
+	assert_int_equal(unic_fast_pool_trim(pool), 2);
+	unic_fast_pool_put(pool, mr);
+	unic_fast_pool_destroy(pool);
+	assert_int_equal(drv.deregs, 3);
+	drv.dereg_status = 0;
+	rig_down(&r);
+}
+
 /* The NIC asks for registration @n, from 0, with @us left. */
 static void ask_for(struct rig *r, uint32_t n, uint64_t us)
 {
@@ -304,6 +325,7 @@ static void asked_ones_end_with_the_pool(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		WITH_DRIVER(nothing_is_left_beside_an_absent_nic),
 		WITH_DRIVER(size_follows_load),
 		WITH_DRIVER(wanted_ones_are_made_anew),
 		WITH_DRIVER(registrations_are_checked_before_use),

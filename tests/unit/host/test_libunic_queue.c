@@ -220,6 +220,31 @@ static void no_wake_up_is_lost(void **state)
 	rig_down(&r);
 }
 
+/* Nothing comes to a queue that has failed: whoever waits is told, and does not spin
+ * until his time is over. What came before is read first. */
+static void a_queue_that_failed_is_not_waited_for(void **state)
+{
+	struct unic_send_wr wr = { .wr_id = 1, .opcode = UNIC_WR_SEND };
+	struct unic_upcall_obj up = { 0 };
+	struct unic_wc wc;
+	uint64_t from;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	complete(0, 77, UNIC_WC_SEND, 0);
+	up.hdr.id = unic_to_le32(r.cq->id);
+	up.user = unic_to_le32(r.cq->db);
+	upcall(&up, UNIC_UP_CQ_ERROR);
+	assert_int_equal(unic_wait_cq(r.cq, 1000), 0);
+	assert_int_equal(unic_poll_cq(r.cq, 1, &wc), 1);
+	from = unic_now_ns();
+	assert_int_equal(unic_wait_cq(r.cq, 5000), -EIO);
+	assert_true(unic_now_ns() - from < 4000000000ull);
+	rig_down(&r);
+}
+
 /* A thread with an old wake-up number does not sleep: another thread took the
  * wake-up of both. */
 static void a_wake_up_is_for_all(void **state)
@@ -394,6 +419,7 @@ int main(void)
 		WITH_DRIVER(reset_empties_the_rings),
 		WITH_DRIVER(receives_end_in_any_order),
 		WITH_DRIVER(no_wake_up_is_lost),
+		WITH_DRIVER(a_queue_that_failed_is_not_waited_for),
 		WITH_DRIVER(a_wake_up_is_for_all),
 		WITH_DRIVER(all_that_sleep_wake),
 		WITH_DRIVER(a_completion_meets_the_arming),

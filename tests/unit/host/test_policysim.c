@@ -79,6 +79,27 @@ static void csv_has_a_header_or_not(void **state)
 	refs_free(&r);
 }
 
+/* Of trace-event JSON, the references. */
+static void events_that_are_references(void **state)
+{
+	static const char text[] =
+		"{\"traceEvents\":[{\"ph\":\"M\",\"args\":{\"key\":1}},"
+		"{\"cat\":\"reference\",\"args\":{\"key\":7,\"size\":8192,"
+		"\"process\":3,\"importance\":9}},{\"cat\":\"frame\"},"
+		"{\"cat\":\"reference\",\"args\":{\"key\":7,\"size\":8192,"
+		"\"process\":3}}]}";
+	struct refs r;
+
+	(void)state;
+	assert_int_equal(read_string(&r, REFS_EVENTS, text), 0);
+	assert_int_equal(r.n, 2);
+	assert_int_equal(r.n_things, 1);
+	assert_int_equal(r.thing[0].entries, 2);
+	assert_int_equal(r.thing[0].process, 3);
+	assert_int_equal(r.thing[0].importance, 9);
+	refs_free(&r);
+}
+
 static void oracle_records_are_packed(void **state)
 {
 	uint8_t file[48] = { 1,	   0,	 0,    0,    0x88, 0x77, 0x66,
@@ -116,6 +137,14 @@ static void bad_traces_are_refused(void **state)
 		{ REFS_CSV, "1,,3\n" },
 		{ REFS_CSV, "1,2,3\nkey\n" },
 		{ REFS_IDS, "99999999999999999999\n" },
+		{ REFS_EVENTS, "{" },
+		{ REFS_EVENTS, "[]" },
+		{ REFS_EVENTS, "{\"traceEvents\":{}}" },
+		{ REFS_EVENTS, "{\"traceEvents\":[]}" },
+		{ REFS_EVENTS, "{\"traceEvents\":[{\"cat\":\"reference\"}]}" },
+		{ REFS_EVENTS, "{\"traceEvents\":[{\"cat\":\"reference\","
+			       "\"args\":{\"key\":1,\"size\":1,"
+			       "\"process\":8}}]}" },
 	};
 	struct refs r;
 	size_t i;
@@ -228,6 +257,7 @@ int main(void)
 		cmocka_unit_test(ids_are_numbered_and_linked),
 		cmocka_unit_test(csv_has_a_header_or_not),
 		cmocka_unit_test(oracle_records_are_packed),
+		cmocka_unit_test(events_that_are_references),
 		cmocka_unit_test(bad_traces_are_refused),
 		cmocka_unit_test(many_things_keep_their_numbers),
 		cmocka_unit_test(min_is_minimal),

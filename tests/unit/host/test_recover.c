@@ -43,6 +43,12 @@ static struct {
 	uint16_t hang_up_at, silent_at; /* ops: hang up, no reply; 0: none */
 	struct region region[REGIONS];
 	uint32_t regions;
+	/* ends of objects: operation << 16 | id, or pages */
+	uint32_t end[16], ends;
+	bool no_nic; /* the answer to MR_DEREG */
+	/* in the list of objects */
+	struct unic_ctl_object object[12];
+	uint32_t objects;
 	/* requests received */
 	uint32_t hellos, resumes, resyncs, queries, resets, stale;
 } drv;
@@ -101,12 +107,22 @@ static void reg(const struct unic_ctl_mr_reg *req,
 	r->iova = unic_to_le64(0x10000);
 }
 
-static size_t resync(uint8_t *out)
+static size_t list_objects(uint8_t *out)
+{
+	size_t bytes = drv.objects * sizeof(drv.object[0]);
+
+	memcpy(out + UNIC_CTL_BYTES, drv.object, bytes);
+	return bytes;
+}
+
+static size_t resync(const struct unic_ctl_resync *req, uint8_t *out)
 {
 	struct unic_ctl_resync_reply *r = (void *)out;
 	struct unic_ctl_region *row = (void *)(out + UNIC_CTL_BYTES);
 	uint32_t i;
 
+	if (req->what)
+		return list_objects(out);
 	drv.resyncs++;
 	if (drv.behind) {
 		drv.behind--;
@@ -124,6 +140,12 @@ static size_t resync(uint8_t *out)
 	return drv.regions * sizeof(*row);
 }
 
+static void ended(uint16_t op, uint32_t what)
+{
+	assert_true(drv.ends < 16);
+	drv.end[drv.ends++] = (uint32_t)op << 16 | what;
+}
+
 static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 {
 	const struct unic_ctl_qp_modify *mod = req;
@@ -139,7 +161,7 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 		reg(req, (void *)out);
 		return 0;
 	case UNIC_CTL_RESYNC:
-		return resync(out);
+		return resync(req, out);
 	case UNIC_CTL_QP_QUERY:
 		drv.queries++;
 		q->number = unic_to_le32(drv.qpn);
@@ -152,6 +174,24 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 	case UNIC_CTL_QP_CREATE:
 		q->id = unic_to_le32(++drv.next_id);
 		q->number = unic_to_le32(drv.qpn);
+		return 0;
+	case UNIC_CTL_MR_DEREG:
+		if (drv.no_nic) {
+			q->hdr.status = unic_to_le16(UNIC_CTL_ST_NO_NIC);
+			return 0;
+		}
+		/* fall through */
+	case UNIC_CTL_PD_FREE:
+	case UNIC_CTL_CQ_DESTROY:
+	case UNIC_CTL_QP_DESTROY:
+	case UNIC_CTL_UNLISTEN:
+		ended(op,
+		      unic_from_le32(((const struct unic_ctl_obj *)req)->id));
+		return 0;
+	case UNIC_CTL_FRAMES_FREE:
+		ended(op,
+		      unic_from_le32(
+			      ((const struct unic_ctl_frames *)req)->pages));
 		return 0;
 	default:
 		return 0;
@@ -626,6 +666,148 @@ static void driver_that_goes_again(void **state)
 	end_queues();
 }
 
+/* Objects that ended while there was no driver end at the one that comes back, once and in
+ * their order, also if it goes again meanwhile. */
+static void ends_are_told_later(void **state)
+{
+	uint32_t end[8] = { 0 }, i;
+
+	(void)state;
+	make_queues(true);
+	end[0] = UNIC_CTL_QP_DESTROY << 16 | qp->id;
+	end[1] = UNIC_CTL_MR_DEREG << 16 | qp->mr->id;
+	end[2] = UNIC_CTL_FRAMES_FREE << 16 | 1;
+	end[3] = UNIC_CTL_CQ_DESTROY << 16 | cq->id;
+	end[4] = UNIC_CTL_MR_DEREG << 16 | cq->mr->id;
+	end[5] = end[2];
+	end[6] = UNIC_CTL_PD_FREE << 16 | pd->id;
+	driver_ends();
+	assert_int_equal(unic_destroy_qp(qp), 0);
+	assert_int_equal(unic_destroy_cq(cq), 0);
+	assert_int_equal(unic_free_pd(pd), 0);
+	assert_int_equal(drv.ends, 0);
+	drv.hang_up_at = UNIC_CTL_CQ_DESTROY;
+	driver_comes();
+	assert_int_equal(unic_recover(ctx, 60000), 0);
+	assert_int_equal(drv.hang_up_at, 0);
+	assert_int_equal(drv.ends, 7);
+	for (i = 0; i < 7; i++)
+		assert_int_equal(drv.end[i], end[i]);
+	unic_close(ctx);
+}
+
+/* A queue whose region cannot end, because the NIC is away, leaves nothing behind. */
+static void queues_end_while_the_nic_is_away(void **state)
+{
+	uint32_t end[5] = { 0 }, i;
+
+	(void)state;
+	make_queues(true);
+	end[0] = UNIC_CTL_QP_DESTROY << 16 | qp->id;
+	end[1] = UNIC_CTL_CQ_DESTROY << 16 | cq->id;
+	end[2] = UNIC_CTL_PD_FREE << 16 | pd->id;
+	end[3] = UNIC_CTL_MR_DEREG << 16 | qp->mr->id;
+	end[4] = UNIC_CTL_FRAMES_FREE << 16 | 1;
+	drv.no_nic = true;
+	assert_int_equal(unic_destroy_qp(qp), 0);
+	assert_int_equal(unic_destroy_cq(cq), 0);
+	assert_int_equal(unic_free_pd(pd), 0);
+	assert_int_equal(drv.ends, 3);
+	drv.no_nic = false;
+	nic_is_reset();
+	assert_int_equal(unic_recover(ctx, 60000), 0);
+	assert_int_equal(drv.ends, 7);
+	for (i = 0; i < 5; i++)
+		assert_int_equal(drv.end[i], end[i]);
+	assert_int_equal(drv.end[6], end[4]);
+	unic_close(ctx);
+}
+
+static void has_object(uint32_t type, uint32_t id)
+{
+	drv.object[drv.objects++] =
+		(struct unic_ctl_object){ .id = unic_to_le32(id),
+					  .type = unic_to_le32(type) };
+}
+
+/* What the driver made, and the process never heard of, ends; all else stays. */
+static void objects_without_an_answer_end(void **state)
+{
+	static const uint32_t ends[] = {
+		UNIC_CTL_QP_DESTROY << 16 | 504,
+		UNIC_CTL_CQ_DESTROY << 16 | 503,
+		UNIC_CTL_UNLISTEN << 16 | 505,
+		UNIC_CTL_MR_DEREG << 16 | 502,
+		UNIC_CTL_PD_FREE << 16 | 501,
+	};
+	struct unic_listener *l;
+	uint32_t i;
+
+	(void)state;
+	make_queues(true);
+	assert_int_equal(unic_listen(ctx, 7, &l), 0);
+	has_object(UNIC_CTL_O_PD, pd->id);
+	has_object(UNIC_CTL_O_MR, cq->mr->id);
+	has_object(UNIC_CTL_O_MR, qp->mr->id);
+	has_object(UNIC_CTL_O_CQ, cq->id);
+	has_object(UNIC_CTL_O_QP, qp->id);
+	has_object(UNIC_CTL_O_LISTENER, l->id);
+	has_object(UNIC_CTL_O_PD, 501);
+	has_object(UNIC_CTL_O_MR, 502);
+	has_object(UNIC_CTL_O_CQ, 503);
+	has_object(UNIC_CTL_O_QP, 504);
+	has_object(UNIC_CTL_O_LISTENER, 505);
+	has_object(UNIC_CTL_O_CONN, 506);
+	nic_is_reset();
+	assert_int_equal(unic_recover(ctx, 60000), 0);
+	assert_int_equal(drv.ends, 5);
+	for (i = 0; i < 5; i++)
+		assert_int_equal(drv.end[i], ends[i]);
+	drv.ends = 0;
+	assert_int_equal(unic_unlisten(l), 0);
+	end_queues();
+}
+
+/* Frames, too, which no list has. */
+static void frames_without_an_answer_end(void **state)
+{
+	(void)state;
+	make_queues(true);
+	drv.hang_up_at = UNIC_CTL_FRAMES_ALLOC;
+	assert_null(unic_alloc(ctx, 3 * PAGE, PAGE));
+	assert_int_equal(drv.hang_up_at, 0);
+	assert_int_equal(unic_recover(ctx, 60000), 0);
+	assert_int_equal(drv.ends, 1);
+	assert_int_equal(drv.end[0], UNIC_CTL_FRAMES_FREE << 16 | 3);
+	end_queues();
+}
+
+/* Regions that ended in a batch, too; and what is owed is forgotten at the end. */
+static void ends_of_a_batch_are_told_later(void **state)
+{
+	struct unic_mr_attr attr = { .length = PAGE,
+				     .rights = UNIC_MR_LOCAL_WRITE };
+	struct unic_mr *mr[2];
+	uint32_t id[2], i;
+
+	(void)state;
+	make_queues(true);
+	for (i = 0; i < 2; i++) {
+		attr.addr = unic_alloc(ctx, PAGE, PAGE);
+		assert_int_equal(unic_reg_mr(pd, &attr, &mr[i]), 0);
+		id[i] = mr[i]->id;
+	}
+	driver_ends();
+	assert_int_equal(unic_dereg_mr_batch(ctx, mr, 2), -ENOTCONN);
+	driver_comes();
+	assert_int_equal(unic_recover(ctx, 60000), 0);
+	assert_int_equal(drv.ends, 2);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(drv.end[i], UNIC_CTL_MR_DEREG << 16 | id[i]);
+	driver_ends();
+	end_queues();
+}
+
 /* unic_recover() ends in time if a driver does not answer. */
 static void driver_that_does_not_answer(void **state)
 {
@@ -685,6 +867,11 @@ int main(void)
 		WITH_DRIVER(regions_after_a_reset),
 		WITH_DRIVER(driver_that_comes_back),
 		WITH_DRIVER(driver_that_goes_again),
+		WITH_DRIVER(ends_are_told_later),
+		WITH_DRIVER(ends_of_a_batch_are_told_later),
+		WITH_DRIVER(queues_end_while_the_nic_is_away),
+		WITH_DRIVER(objects_without_an_answer_end),
+		WITH_DRIVER(frames_without_an_answer_end),
 		WITH_DRIVER(driver_that_does_not_answer),
 		WITH_DRIVER(driver_that_forgot),
 	};

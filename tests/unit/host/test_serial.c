@@ -759,6 +759,58 @@ static void a_new_nic_is_told_of(void **state)
 	assert_int_equal(core.failed, 0);
 }
 
+static const struct unic_trace_rec *far_trace(uint32_t n)
+{
+	return (const struct unic_trace_rec *)(void *)(bar +
+						       UNIC_BAR_TRACE_OFF) +
+	       n;
+}
+
+static uint32_t traced(uint32_t n)
+{
+	return unic_from_le32(far_trace(n)->seq);
+}
+
+static void core_trace(uint32_t n, uint32_t arg)
+{
+	struct unic_trace_rec *r =
+		(struct unic_trace_rec *)(void *)(near.box + UNIC_BOX_TRACE) +
+		n % UNIC_BOX_TRACES;
+
+	memset(r, 0, sizeof(*r));
+	r->arg[0] = unic_to_le32(arg);
+	r->seq = unic_to_le32(n + 1);
+}
+
+/* Events of a NIC come in order; the first one of another NIC clears those of the NIC
+ * before it, and no other one does. */
+static void events_of_a_new_nic_alone(void **state)
+{
+	uint32_t n;
+
+	(void)state;
+	begin();
+	for (n = 0; n < 5; n++)
+		core_trace(n, 7);
+	steps(3000);
+	for (n = 0; n < 5; n++)
+		assert_int_equal(traced(n), n + 1);
+	near_start(0x4444);
+	memset(near.box + UNIC_BOX_TRACE, 0,
+	       UNIC_BOX_TRACES * sizeof(struct unic_trace_rec));
+	assert_true(until(is_here, 10));
+	begin();
+	core_trace(0, 8);
+	steps(3000);
+	assert_int_equal(unic_from_le32(far_trace(0)->arg[0]), 8);
+	for (n = 1; n < 5; n++)
+		assert_int_equal(traced(n), 0);
+	core_trace(1, 8);
+	steps(3000);
+	for (n = 0; n < 5; n++)
+		assert_int_equal(traced(n), n < 2 ? n + 1 : 0);
+}
+
 /* ------------------------------------------------------------ a line's two ends */
 
 static struct stream left, right;
@@ -1010,6 +1062,7 @@ int main(void)
 		cmocka_unit_test_setup(doorbells_come_through, set_up),
 		cmocka_unit_test_setup(an_unplugged_line_goes_on, set_up),
 		cmocka_unit_test_setup(a_reset_comes_through, set_up),
+		cmocka_unit_test_setup(events_of_a_new_nic_alone, set_up),
 		cmocka_unit_test_setup(a_reset_waits_for_memory, set_up),
 		cmocka_unit_test_setup(a_new_driver_begins_anew, set_up),
 		cmocka_unit_test_setup(a_new_nic_is_told_of, set_up),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * template_chip.c - hal/template/chip.h as a port to an LM3S6965 by
- * docs/PORTING.md would have it: test_template.py shows whether that is enough.
+ * chip.c - hal/template/chip.h as a port to an LM3S6965 by docs/PORTING.md would have
+ * it. test_template.py shows whether that is enough, too.
  */
 #include "chip.h"
 
