@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 LONE = "firmware/transport/fastpath_lone.c"
 MUTATIONS = (
-    (LONE, "nic->sched.work || qp->on ||", "qp->on ||",
-     "lone: a request passes those who wait to send", "test_lone"),
     (LONE, "!nic->link.icrc_offload ||", "", "lone: a frame has no checksum", "test_lone"),
     (LONE, "\tif (qp->sq.tail - qp->sq.next != 1)\n\t\treturn false;", "\tif (qp->sq.tail == qp->sq.next)\n\t\treturn false;",
      "lone: the first of several is sent by itself", "test_lone"),
@@ -10,8 +8,6 @@ MUTATIONS = (
     (LONE, "slot && unic_form_matches(&qp->sq.ready, slot) &&", "slot &&",
      "lone: a request is sent as the last one was", "test_lone"),
     (LONE, "\tmr->holds++;\n", "", "lone: a request does not hold its region", "test_lone"),
-    (LONE, "rsp->owes || ", "", "lone: a WRITE is placed while a NAK was sent", "test_lone"),
-    (LONE, "rsp->rd_active || ", "", "lone: an acknowledgement passes a READ response", "test_lone"),
     (LONE, "UNIC_MR_REMOTE_WRITE, bytes", "0, bytes", "lone: a WRITE needs no right", "test_lone"),
     (LONE, " ||\n\t\t     unic_get_word(w, UNIC_W_EXT + 3) != e->len", "",
      "lone: the RETH names any length", "test_lone"),
