@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* socket_option.h - the option by which a tool is told its driver, as argp has it. */
+/* socket_option.h - the option --socket of the tools, which names their driver. */
 #ifndef SOCKET_OPTION_H
 #define SOCKET_OPTION_H
 

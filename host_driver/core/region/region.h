@@ -65,7 +65,7 @@ struct unic_region {
 	 * that of which a holder was told: grants.c */
 	uint32_t looked, told;
 	uint32_t asking; /* the same of the question that is open; 0: none is */
-	bool unsure;	 /* who has which form may have changed since then */
+	bool unsure;	 /* holders of forms may have changed since then */
 	bool extends;	 /* its owner sent EXTEND: it uses the region itself */
 	uint64_t noticed_ns;  /* time of the notice; 0: answered */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */

@@ -645,8 +645,8 @@ static void more_reads_than_places(void **state)
 }
 
 /* unic_table_look() of page @page of @m, with the words of @at. */
-static int look(const struct rig_mr *m, uint32_t page,
-		struct unic_table_read **at, uint64_t *bus)
+static int look_up(const struct rig_mr *m, uint32_t page,
+		   struct unic_table_read **at, uint64_t *bus)
 {
 	return unic_table_look(&a.nic.memory, (uint16_t)m->mr, page, at, bus);
 }
@@ -663,39 +663,39 @@ static void a_look_takes_no_entry(void **state)
 	(void)state;
 	reg_other(&other);
 	for (i = 0; i < 10; i++) {
-		assert_int_equal(look(&mr, i, &at, &bus), 0);
+		assert_int_equal(look_up(&mr, i, &at, &bus), 0);
 		assert_true(bus == bus_of(0, i));
 	}
 	assert_int_equal(rig_count(&a, table_reads), 2);
-	assert_int_equal(look(&other, 9, &at, &bus), 0);
+	assert_int_equal(look_up(&other, 9, &at, &bus), 0);
 	assert_true(bus == bus_of(0, PAGES + 9));
-	assert_int_equal(look(&mr, 9, &at, &bus), 0);
+	assert_int_equal(look_up(&mr, 9, &at, &bus), 0);
 	assert_true(bus == bus_of(0, 9));
 	assert_int_equal(rig_count(&a, table_reads), 4);
 	assert_int_equal(there(), 0);
 
 	at = NULL;
 	a.port.fail_call = a.port.calls + 1;
-	assert_int_equal(look(&mr, 0, &at, &bus), -UNIC_ENOPAGE);
+	assert_int_equal(look_up(&mr, 0, &at, &bus), -UNIC_ENOPAGE);
 	assert_null(at);
 	assert_int_equal(rig_count(&a, dma_errors), 1);
 	a.port.no_dma = true;
-	assert_int_equal(look(&mr, 0, &at, &bus), -UNIC_EAGAIN);
+	assert_int_equal(look_up(&mr, 0, &at, &bus), -UNIC_EAGAIN);
 	assert_null(at);
 	a.port.no_dma = false;
 
 	a.port.late_dma = true;
 	for (i = 0; i < 2; i++) { /* the second joins the first */
-		assert_int_equal(look(&mr, 0, &at, &bus), -UNIC_EAGAIN);
+		assert_int_equal(look_up(&mr, 0, &at, &bus), -UNIC_EAGAIN);
 		assert_null(at);
 		assert_int_equal(fake_dma_waiting(&a.port), 1);
 	}
 	for (i = 1; i < UNIC_TABLE_READS + 1; i++)
-		assert_int_equal(look(i % 2 ? &other : &mr, i / 2 * 8 % 24, &at,
-				      &bus),
+		assert_int_equal(look_up(i % 2 ? &other : &mr, i / 2 * 8 % 24,
+					 &at, &bus),
 				 -UNIC_EAGAIN);
 	reads_end();
-	assert_int_equal(look(&mr, 0, &at, &bus), 0);
+	assert_int_equal(look_up(&mr, 0, &at, &bus), 0);
 	assert_true(bus == bus_of(0, 0));
 	assert_int_equal(rig_dereg(&a, &other), 0);
 }

@@ -1408,7 +1408,7 @@ static void form_under_two_notices(void **state)
 	fake_delete(f);
 }
 
-/* The second of two notices ends sooner: the holder of a form of both is told so. */
+/* The holder of a form under two notices hears of the one that ends sooner, the second. */
 static void form_whose_second_notice_is_sooner(void **state)
 {
 	struct unic_evt_mr evt;

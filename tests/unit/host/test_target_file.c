@@ -103,8 +103,8 @@ static void a_file_keeps_its_mode(void **state)
 	assert_file("a", "new", 0751);
 }
 
-/* The new file is of who writes it: who was to run the old one as its owner must not run
- * this one as that. */
+/* A new file belongs to its writer, so it does not keep the bits by which the old one ran
+ * as its owner or group. */
 static void a_new_file_runs_as_nobody(void **state)
 {
 	(void)state;
