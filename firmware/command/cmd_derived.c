@@ -92,7 +92,10 @@ int unic_cmd_mr_make(struct unic_command *nic, const void *rec, void *out,
 	plan.pd = m->pd;
 	err = unic_derived_make(&nic->memory, &plan);
 	if (err)
-		return err == -UNIC_EAGAIN ? -UNIC_EBUSY : err;
+		return err == -UNIC_EAGAIN || (UNIC_TABLE_READS &&
+					       err == -UNIC_EPENDING)
+			       ? -UNIC_EBUSY
+			       : err;
 	res = (struct unic_mr_result){ mr, m->gen, m->stag, 0 };
 	build_mr_alloc_cpl(out, &res);
 	return 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "memory/access.h"
+#include "memory/derived_load.h"
 #include "memory/fault.h"
 #include "memory/memory.h"
 
@@ -240,6 +241,8 @@ uint32_t unic_cache_drop(struct unic_memory *nic, uint16_t mr, uint32_t first,
 void unic_cache_strip(struct unic_memory *nic, uint16_t mr)
 {
 	nic->cache.regions[nic->mrs.mr[mr].proc]--;
+	if (UNIC_TABLE_READS && unlikely(nic->loading.n))
+		unic_derived_load_forget(nic, mr);
 	drop_all(nic, mr, 0, UNIC_CACHED_PAGES, false);
 	unic_fault_mr_gone(nic, mr);
 }

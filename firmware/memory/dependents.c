@@ -14,6 +14,8 @@ void unic_dependents_init(struct unic_memory *nic)
 	uint32_t i;
 
 	memset(f, 0, sizeof(*f));
+	if (UNIC_TABLE_READS)
+		unic_derived_load_init(nic);
 	for (i = 0; i < UNIC_MRS; i++)
 		f->form[i].head = NIL;
 	for (i = 0; i < UNIC_ELEMENTS; i++)

@@ -271,7 +271,7 @@ static inline bool is_run_mapped(const struct unic_memory *nic,
 }
 
 /* Checks the runs of a fast registration: whole pages that fit together in @mr. If some
- * have no entries, all are loaded into those of @mr. */
+ * have no entries, or had none when it began to wait, all are loaded into those of @mr. */
 static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
 						struct unic_mr_ctx *mr,
 						struct unic_derived_plan *p,
@@ -302,7 +302,7 @@ static __attribute__((noinline)) int check_runs(struct unic_memory *nic,
 		listed = true;
 	}
 	p->wrong = 0;
-	if (UNIC_TABLE_READS && unlikely(listed))
+	if (UNIC_TABLE_READS && unlikely(listed || mr->filled))
 		return unic_derived_load(nic, mr, p);
 	return 0;
 }
@@ -484,8 +484,10 @@ int unic_derived_make(struct unic_memory *nic, struct unic_derived_plan *p)
 	if (!err)
 		err = check_plan(nic, idx, p);
 	if (err)
-		return err == -UNIC_EAGAIN ? err
-					   : refuse_derived(nic, p->pd, err);
+		return err == -UNIC_EAGAIN || (UNIC_TABLE_READS &&
+					       err == -UNIC_EPENDING)
+			       ? err
+			       : refuse_derived(nic, p->pd, err);
 	mr = &nic->mrs.mr[idx];
 	if (!(mr->flags & UNIC_MR_F_SHUT))
 		shut_derived(nic, idx);

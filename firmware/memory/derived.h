@@ -80,8 +80,8 @@ struct unic_derived_plan {
  * same process), -UNIC_ERIGHTS, -UNIC_EBOUNDS, -UNIC_EEVICTED, -UNIC_EALIGN,
  * -UNIC_ESTATE (already valid, or a kind not allowed), -UNIC_EBUSY (a bound
  * window of type 1 in use, an indirect region with dependents or tokens),
- * -UNIC_EAGAIN (an indirect region in use by queues; of a fast registration: the list of
- * a TABLE region is being read, call again), -UNIC_ETOOLARGE, -UNIC_EINVAL, -UNIC_ENOPAGE
+ * -UNIC_EAGAIN (an indirect region in use by queues), -UNIC_EPENDING (a fast
+ * registration: the list of a TABLE region is being read, call again), -UNIC_ETOOLARGE, -UNIC_EINVAL, -UNIC_ENOPAGE
  * (a fast registration: such a list has no page there).
  */
 int unic_derived_make(struct unic_memory *nic, struct unic_derived_plan *plan);

@@ -172,6 +172,8 @@ int unic_fault_invalidate(struct unic_memory *nic,
 	    (UNIC_TABLE_READS && nic->mrs.mr[of.mr].deps))
 		return -UNIC_EBUSY;
 	nic->cache.of[of.mr].seq++;
+	if (UNIC_TABLE_READS && unlikely(nic->loading.n))
+		unic_derived_load_forget(nic, of.mr);
 	*done = unic_cache_drop(nic, of.mr, of.first, of.count, false);
 	while (left) { /* their answers would be stale */
 		struct unic_page_fault *m =

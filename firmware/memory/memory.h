@@ -13,6 +13,7 @@
 #include "memory/candidates.h"
 #include "memory/cuts.h"
 #include "memory/dependents.h"
+#include "memory/derived_load.h"
 #include "memory/dma_mr.h"
 #include "memory/fault.h"
 #include "memory/idle.h"
@@ -56,7 +57,10 @@ struct unic_memory {
 	struct unic_tables tables;
 	/* whole pages on boards of the usual size: as for asks, revoke.h */
 	union {
-		struct unic_pains pains;
+		struct {
+			struct unic_pains pains;
+			struct unic_derived_loading loading;
+		};
 		uint8_t pains_pages[UNIC_MRS < 256 ? 1 : 8192];
 	};
 };

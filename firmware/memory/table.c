@@ -11,6 +11,8 @@
 #define COLD	 __attribute__((noinline, cold))
 #define RETRY_NS 100000u /* until room in the pool is looked for again */
 
+#define FOR_A_LOOK 0u /* `keep` of a read for unic_table_look(): no entries */
+
 _Static_assert(UNIC_TABLE_GROUP * 8u == 64u, "the alignment of a list");
 
 void unic_table_init(struct unic_memory *nic)
@@ -182,18 +184,28 @@ int unic_table_miss(struct unic_memory *nic, uint16_t mr, uint32_t page,
 	return likely(!r) ? insert_words(nic, t, page, keep, wanted) : r;
 }
 
+static bool is_in_group(const struct unic_table_read *t, uint16_t mr,
+			uint32_t page)
+{
+	return t && t->mr == mr && page - t->first < UNIC_TABLE_GROUP;
+}
+
 COLD int unic_table_look(struct unic_memory *nic, uint16_t mr, uint32_t page,
 			 struct unic_table_read **at, uint64_t *bus)
 {
 	unic_tlb_idx i = unic_tlb_find(&nic->tlb, nic->cache.of[mr].base, page);
+	struct unic_table_read *came = &nic->loading.came;
 	int r = 0;
 
 	if (i != UNIC_TLB_NIL) {
 		*bus = nic->tlb.entry[i].bus;
 		return 0;
 	}
-	if (!*at || (*at)->mr != mr || page - (*at)->first >= UNIC_TABLE_GROUP)
-		r = read_group(nic, mr, page, 1, at);
+	if (!is_in_group(*at, mr, page) && came->busy &&
+	    is_in_group(came, mr, page))
+		*at = came;
+	if (!is_in_group(*at, mr, page))
+		r = read_group(nic, mr, page, FOR_A_LOOK, at);
 	if (r) {
 		*at = NULL;
 		return r == -UNIC_EPENDING ? -UNIC_EAGAIN : r;
@@ -255,11 +267,21 @@ static COLD void settle_faults(struct unic_memory *nic,
 	}
 }
 
-/* What nobody waits for any more, or yet. */
+/* Inserts a group that nobody waits for any more, or yet, into the cache; keeps it for
+ * unic_table_look() if that asked for it. A group that could not be read has no pages. */
 static void insert_unasked(struct unic_memory *nic,
-			   const struct unic_table_read *t)
+			   const struct unic_table_read *t, bool ok)
 {
-	if (!unic_cache_has(nic, t->mr, t->page))
+	struct unic_table_read *came = &nic->loading.came;
+
+	if (t->keep == FOR_A_LOOK) {
+		*came = *t;
+		came->busy = nic->loading.n != 0;
+		if (!ok)
+			memset(came->word, 0, sizeof(came->word));
+		return;
+	}
+	if (ok && !unic_cache_has(nic, t->mr, t->page))
 		(void)insert_words(nic, t, t->page, t->keep, false);
 }
 
@@ -273,8 +295,7 @@ static COLD void use_words(struct unic_memory *nic,
 		return;
 	}
 	settle_faults(nic, t, ok);
-	if (ok)
-		insert_unasked(nic, t);
+	insert_unasked(nic, t, ok);
 }
 
 void __attribute__((cold))

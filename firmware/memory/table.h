@@ -78,7 +78,7 @@ int unic_table_miss(struct unic_memory *nic, uint16_t mr, uint32_t page,
  * is read with its group, unless *@at is that group. *@at is NULL at first, and good
  * until another function of this header is called. Returns 0; -UNIC_ENOPAGE: there is
  * none, as of unic_table_miss(); -UNIC_EAGAIN: call again. (The port is busy; or its
- * DMA takes its time, and the page comes to the cache, if there is room.)
+ * DMA takes its time, and the group stays when it has come, until the next does.)
  */
 int unic_table_look(struct unic_memory *nic, uint16_t mr, uint32_t page,
 		    struct unic_table_read **at, uint64_t *bus);

@@ -133,7 +133,9 @@ static int make_derived(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		err = parse_list(list, bytes, imm & UNIC_WR_IMM_STRIDED, &plan);
 	if (!err)
 		err = unic_derived_make(&nic->memory, &plan);
-	if (err == -UNIC_EAGAIN) /* or a list is read: then nobody uses it */
+	if (UNIC_TABLE_READS && err == -UNIC_EPENDING) /* a list is read */
+		return err;
+	if (err == -UNIC_EAGAIN)
 		return wait_idle(nic, qp, plan.stag);
 	qp->sq.inval_ns = 0;
 	return finish_local_op(nic, slot, wr, err, plan.wrong);

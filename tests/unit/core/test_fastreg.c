@@ -311,6 +311,7 @@ static void runs_of_three_regions(void **state)
 {
 	struct rig_mr of, other, f;
 	struct unic_sge e[3];
+	struct unic_cqe cqe;
 
 	(void)state;
 	if (!UNIC_TABLE_READS)
@@ -330,10 +331,9 @@ static void runs_of_three_regions(void **state)
 	/* the first of two runs has no page */
 	assert_int_equal(form_local_inv(f.stag).status, 0);
 	rig_words(&rb)[7] = unic_to_le64(0);
-	assert_int_equal(form_post_make(UNIC_WR_REG_MR, &f, 2, RW, 0x7000,
-					&e[1], 2)
-				 .detail,
-			 UNIC_WD_PAGE);
+	cqe = form_post_make(UNIC_WR_REG_MR, &f, 2, RW, 0x7000, &e[1], 2);
+	assert_int_equal(cqe.detail, UNIC_WD_PAGE);
+	assert_int_equal(unic_from_le32(cqe.byte_len), 0);
 	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 0);
 }
 
@@ -424,6 +424,266 @@ static void words_that_come_later(void **state)
 	assert_int_equal(rb.nic.tables.under_way, 0);
 }
 
+/* What is read comes, and the NIC looks at it. */
+static void words_come(void)
+{
+	fake_dma_run(&rb.port, 64);
+	rig_poll(&rb);
+}
+
+static bool is_made(const struct rig_mr *f)
+{
+	return !(rb.nic.mrs.mr[f->mr].flags & UNIC_MR_F_SHUT);
+}
+
+/* MR_MAKE of @f: @pages pages of @of from page @first on. */
+static uint8_t make_listed(struct rig_mr *f, const struct rig_mr *of,
+			   uint32_t first, uint32_t pages)
+{
+	struct form_plan p = { .n = 1, .rights = RW, .iova = 0x7000 };
+
+	p.sge[0] = form_piece(of, (uint64_t)first * PAGE, pages * PAGE);
+	return form_make(f, &p);
+}
+
+/* The same, again and again while words come. */
+static uint8_t make_patiently(struct rig_mr *f, const struct rig_mr *of,
+			      uint32_t first, uint32_t pages)
+{
+	uint8_t status = make_listed(f, of, first, pages);
+	uint32_t i;
+
+	for (i = 0; i < 20 && status == UNIC_ST_BUSY; i++) {
+		words_come();
+		status = make_listed(f, of, first, pages);
+	}
+	return status;
+}
+
+static const uint8_t *again_and_again(uint32_t off)
+{
+	return form_mb[0].mem + off / PAGE % 3 * PAGE + off % PAGE;
+}
+
+static const uint8_t *from_the_second(uint32_t off)
+{
+	return again_and_again(off + PAGE);
+}
+
+static void quiet_again(void)
+{
+	rb.port.late_dma = false;
+	while (fake_dma_run(&rb.port, 64))
+		rig_poll(&rb);
+	rig_poll(&rb);
+	assert_int_equal(rb.nic.tables.under_way, 0);
+}
+
+/* Words of three groups that come later, while the pool has no free entry: a fast
+ * registration needs none beside its own, and each group is read once. */
+static void words_need_no_room(void **state)
+{
+	struct rig_mr of, f, fill;
+	struct unic_sge e;
+	struct unic_cqe cqe;
+	uint32_t i;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	reg_pages(UNIC_TABLE, 20, &of);
+	e = form_piece(&of, 0, 20 * PAGE);
+	form_alloc_ok(UNIC_FORM_FAST, 20, &f);
+	assert_int_equal(rig_reg(&rb, 0, form_pb, rb.nic.tlb.free,
+				 UNIC_CLASS_RDMA, 0, 0, &fill),
+			 0);
+	rb.port.late_dma = true;
+	post_reg_mr(&f, 1, UNIC_WR_SIGNALED | UNIC_WR_INLINE, e);
+	for (i = 0; i < 20 && !is_made(&f); i++)
+		words_come();
+	assert_true(is_made(&f));
+	quiet_again();
+	assert_true(rig_cqe(&rb, &qb, &cqe));
+	assert_int_equal(cqe.status, 0);
+	assert_int_equal(rig_count(&rb, table_reads), 3);
+	assert_int_equal(rb.nic.mrs.mr[of.mr].n_pages, 0);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 20);
+	f.stag = rb.nic.mrs.mr[f.mr].stag;
+	f.iova = rb.nic.mrs.mr[f.mr].iova;
+	form_assert_bytes(&f, 20 * PAGE, again_and_again);
+}
+
+/* @f of 20 pages waits for the second group of @of. */
+static void wait_for_second(struct rig_mr *of, struct rig_mr *f)
+{
+	reg_pages(UNIC_TABLE, 20, of);
+	form_alloc_ok(UNIC_FORM_FAST, 20, f);
+	rb.port.late_dma = true;
+	assert_int_equal(make_listed(f, of, 0, 20), UNIC_ST_BUSY);
+	assert_int_equal(rb.nic.mrs.mr[f->mr].filled, 0);
+	words_come();
+	assert_int_equal(make_listed(f, of, 0, 20), UNIC_ST_BUSY);
+	assert_int_equal(rb.nic.mrs.mr[f->mr].filled, 8);
+}
+
+/* A page is taken out of a list while a registration waits for others: no copy is left. */
+static void words_that_change_meanwhile(void **state)
+{
+	struct rig_mr of, f;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	wait_for_second(&of, &f);
+	assert_int_equal(invalidate(&of), 0);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 0);
+	rig_words(&rb)[0] = unic_to_le64(0);
+	assert_int_equal(make_patiently(&f, &of, 0, 20), UNIC_ST_BUS);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 0);
+	/* and what has come, and was not looked at, is not looked at any more */
+	rig_table(&rb, 0, 0,
+		  (uint32_t)(form_mb[0].mem - rb.port.window[0]) / PAGE);
+	assert_int_equal(make_listed(&f, &of, 0, 20), UNIC_ST_BUSY);
+	words_come();
+	assert_int_equal(invalidate(&of), 0);
+	rig_words(&rb)[0] = unic_to_le64(0);
+	assert_int_equal(make_patiently(&f, &of, 0, 20), UNIC_ST_BUS);
+	quiet_again();
+}
+
+/* The region, or the registration, ends while that waits. */
+static void ends_while_words_come(void **state)
+{
+	struct rig_mr of, f, next;
+	uint16_t free;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	free = rb.nic.tlb.free;
+	wait_for_second(&of, &f);
+	assert_int_equal(rig_dereg(&rb, &of), UNIC_ST_PENDING);
+	quiet_again();
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 0);
+	assert_int_equal(make_listed(&f, &of, 0, 20), UNIC_ST_NO_MR);
+	assert_int_equal(rig_dereg(&rb, &f), 0);
+	assert_int_equal(rb.nic.tlb.free, free);
+	wait_for_second(&of, &f);
+	assert_int_equal(rig_dereg(&rb, &f), 0);
+	assert_int_equal(rb.nic.tlb.free, free);
+	form_alloc_ok(UNIC_FORM_FAST, 20, &next);
+	assert_int_not_equal(next.mr, f.mr);
+	assert_int_equal(make_patiently(&next, &of, 0, 20), 0);
+	form_assert_bytes(&next, 20 * PAGE, again_and_again);
+	quiet_again();
+}
+
+/* One registration waits at a time; one that nobody asks for any more makes way. */
+static void one_waits_at_a_time(void **state)
+{
+	struct rig_mr of, f, g;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	wait_for_second(&of, &f);
+	form_alloc_ok(UNIC_FORM_FAST, 17, &g);
+	assert_int_equal(make_patiently(&g, &of, 1, 17), UNIC_ST_BUSY);
+	assert_int_equal(rb.nic.mrs.mr[g.mr].filled, 0);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 8);
+	rb.port.now_ns += 10 * MS;
+	rig_poll(&rb);
+	assert_int_equal(make_patiently(&g, &of, 1, 17), 0);
+	form_assert_bytes(&g, 17 * PAGE, from_the_second);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 0);
+	assert_int_equal(make_patiently(&f, &of, 0, 20), 0);
+	form_assert_bytes(&f, 20 * PAGE, again_and_again);
+	quiet_again();
+}
+
+/* Who asks seldom, and nobody else does, gets on, too. */
+static void one_asks_slowly(void **state)
+{
+	uint8_t status = UNIC_ST_BUSY;
+	struct rig_mr of, f;
+	uint32_t i;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	wait_for_second(&of, &f);
+	for (i = 0; i < 2 && status == UNIC_ST_BUSY; i++) {
+		words_come();
+		rb.port.now_ns += 20 * MS;
+		rig_poll(&rb);
+		status = make_listed(&f, &of, 0, 20);
+	}
+	assert_int_equal(status, 0);
+	form_assert_bytes(&f, 20 * PAGE, again_and_again);
+	quiet_again();
+}
+
+/* Other runs than those that it waited for; also those of a region with entries. */
+static void other_runs_begin_anew(void **state)
+{
+	struct rig_mr of, f, g;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	wait_for_second(&of, &f);
+	assert_int_equal(make_patiently(&f, &of, 1, 17), 0);
+	form_assert_bytes(&f, 17 * PAGE, from_the_second);
+	quiet_again();
+	assert_int_equal(form_inval(&f), 0);
+	assert_int_equal(rig_dereg(&rb, &f), 0);
+	wait_for_second(&of, &g);
+	assert_int_equal(make_listed(&g, &form_mb[0], 0, 3), 0);
+	assert_int_equal(rb.nic.mrs.mr[g.mr].filled, 3);
+	form_assert_bytes(&g, 3 * PAGE, again_and_again);
+	quiet_again();
+}
+
+/* Words that nobody waits for when they come are those of the list, as long as it does not
+ * change. */
+static void words_that_nobody_waits_for(void **state)
+{
+	struct rig_mr of, f, g;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	reg_pages(UNIC_TABLE, 8, &of);
+	form_alloc_ok(UNIC_FORM_FAST, 8, &f);
+	form_alloc_ok(UNIC_FORM_FAST, 8, &g);
+	rb.port.late_dma = true;
+	assert_int_equal(make_listed(&f, &of, 0, 8), UNIC_ST_BUSY);
+	assert_int_equal(rig_dereg(&rb, &f), 0);
+	words_come();
+	assert_int_equal(invalidate(&of), 0);
+	rig_words(&rb)[0] = unic_to_le64(0);
+	assert_int_equal(make_patiently(&g, &of, 0, 8), UNIC_ST_BUS);
+	assert_int_equal(rb.nic.mrs.mr[g.mr].filled, 0);
+	quiet_again();
+}
+
+/* A list that lies in no memory, as the port says later. */
+static void words_that_never_come(void **state)
+{
+	struct rig_mr of, f;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	wait_for_second(&of, &f);
+	rb.port.bad_dma = true;
+	assert_int_equal(make_patiently(&f, &of, 0, 20), UNIC_ST_BUS);
+	rb.port.bad_dma = false;
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 0);
+	assert_int_equal(make_patiently(&f, &of, 0, 20), 0);
+	quiet_again();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +696,14 @@ int main(void)
 		TEST(pages_that_nobody_has),
 		TEST(only_fast_registrations_have_pages),
 		TEST(words_that_come_later),
+		TEST(words_need_no_room),
+		TEST(words_that_change_meanwhile),
+		TEST(ends_while_words_come),
+		TEST(one_waits_at_a_time),
+		TEST(one_asks_slowly),
+		TEST(other_runs_begin_anew),
+		TEST(words_that_nobody_waits_for),
+		TEST(words_that_never_come),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
