@@ -328,13 +328,56 @@ static void runs_of_three_regions(void **state)
 	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 5);
 	assert_int_equal(rig_count(&rb, table_reads), 3);
 	form_assert_bytes(&f, 5 * PAGE, of_three_regions);
-	/* the first of two runs has no page */
+	/* the second of three runs, and the first of two, has no page */
 	assert_int_equal(form_local_inv(f.stag).status, 0);
 	rig_words(&rb)[7] = unic_to_le64(0);
+	cqe = form_post_make(UNIC_WR_REG_MR, &f, 2, RW, 0x7000, e, 3);
+	assert_int_equal(cqe.detail, UNIC_WD_PAGE);
+	assert_int_equal(unic_from_le32(cqe.byte_len), 1);
+	form_again();
 	cqe = form_post_make(UNIC_WR_REG_MR, &f, 2, RW, 0x7000, &e[1], 2);
 	assert_int_equal(cqe.detail, UNIC_WD_PAGE);
 	assert_int_equal(unic_from_le32(cqe.byte_len), 0);
 	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 0);
+}
+
+/* A list of pages of 64 KiB, of a region that begins within one, of which a fast
+ * registration has pages of 4 KiB. */
+static void parts_of_larger_pages(void **state)
+{
+	struct unic_cpl_mr_reg cpl;
+	struct unic_cmd_mr_reg reg = {
+		.pd = unic_to_le32(form_pb),
+		.rights = RW,
+		.residency = UNIC_TABLE,
+		.page_shift = 16,
+		.iova = unic_to_le64(0x3000f000),
+		.length = unic_to_le64(0x20000),
+		.n_pages = unic_to_le32(3),
+		.list = unic_to_le64(RIG_LIST),
+		.flags = UNIC_REG_HOST_TABLE,
+	};
+	struct rig_mr of = { .iova = 0x3000f000 }, f;
+	struct unic_xlate p;
+	struct unic_sge e;
+	uint32_t i;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	for (i = 0; i < 3; i++)
+		rig_table(&rb, i, 0, 0x70 - 0x10 * i);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REG, &reg, &cpl), 0);
+	of.stag = unic_from_le32(cpl.stag);
+	e = form_piece(&of, 0x10000, 2 * PAGE);
+	form_alloc_ok(UNIC_FORM_FAST, 2, &f);
+	assert_int_equal(
+		form_post_make(UNIC_WR_REG_MR, &f, 1, RW, 0x7000, &e, 1).status,
+		0);
+	assert_int_equal(form_access_b(&f, RW, 0, 1, &p), 0);
+	assert_true(p.bus == UNIC_BUS(0, 0x6f000));
+	assert_int_equal(form_access_b(&f, RW, PAGE, 1, &p), 0);
+	assert_true(p.bus == UNIC_BUS(0, 0x50000));
 }
 
 /* What is no page of the list, and what is no list: refused, and nothing is loaded. */
@@ -693,6 +736,7 @@ int main(void)
 		TEST(what_was_registered_is_not_flushed),
 		TEST(pages_without_entries_are_loaded),
 		TEST(runs_of_three_regions),
+		TEST(parts_of_larger_pages),
 		TEST(pages_that_nobody_has),
 		TEST(only_fast_registrations_have_pages),
 		TEST(words_that_come_later),
