@@ -20,6 +20,7 @@
 #include "bufman_watch.h"
 #include "fork.h"
 #include "mr.h"
+#include "thread.h"
 
 struct unic_bm_stats *unic_bm_counters(struct unic_bm *bm)
 {
@@ -285,9 +286,9 @@ int unic_bm_open(struct unic_pd *pd, const struct unic_bm_attr *attr,
 	pthread_mutex_init(&bm->lock, NULL);
 	unic_cond_init(&bm->cond);
 	bm->stop_efd = eventfd(0, EFD_CLOEXEC);
-	err = bm->stop_efd < 0
-		      ? errno
-		      : pthread_create(&bm->thread, NULL, run_event_thread, bm);
+	err = bm->stop_efd < 0 ? errno
+			       : unic_thread_start(&bm->thread, NULL,
+						   run_event_thread, bm);
 	if (err) {
 		if (bm->stop_efd >= 0)
 			close(bm->stop_efd);
@@ -319,7 +320,7 @@ int unic_bm_recover(struct unic_bm *bm, int timeout_ms)
 	err = unic_recover(bm->ctx, timeout_ms);
 	while (read(bm->stop_efd, &count, sizeof(count)) != sizeof(count))
 		;
-	no_thread = pthread_create(&bm->thread, NULL, run_event_thread, bm);
+	no_thread = unic_thread_start(&bm->thread, NULL, run_event_thread, bm);
 	if (no_thread) /* notices would have no answer */
 		abort();
 	return err;

@@ -15,6 +15,7 @@
 #include "event.h"
 #include "mend.h"
 #include "replay.h"
+#include "thread.h"
 
 #define MEND_NS	      10000000000ull /* all tries to connect */
 #define SETTLE_NS     2000000000ull
@@ -435,7 +436,7 @@ static bool start_thread(struct unic_qp *qp)
 
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	started = !pthread_create(&thread, &attr, mend_in_thread, qp);
+	started = !unic_thread_start(&thread, &attr, mend_in_thread, qp);
 	pthread_attr_destroy(&attr);
 	return started;
 }
@@ -524,7 +525,7 @@ int unic_mender_start(struct unic_ctx *ctx)
 	if (m->kick_efd < 0)
 		err = errno;
 	else if (!m->runs)
-		err = pthread_create(&m->watcher, NULL, watch, ctx);
+		err = unic_thread_start(&m->watcher, NULL, watch, ctx);
 	m->runs |= !err;
 	pthread_mutex_unlock(&m->lock);
 	return err ? unic_fail(-err, "no thread: %s", strerror(err)) : 0;

@@ -8,6 +8,8 @@
  *    nothing happened.
  *  - Objects belong to the caller from alloc/create/reg until free/destroy/
  *    dereg, and go in reverse order of creation.
+ *  - Threads of the library block all signals but SIGSEGV, SIGBUS and SIGRTMAX - 2 (which
+ *    stops threads while memory moves): others are for threads of the program.
  *  - All functions are thread-safe. Queues have a lock each; the data path
  *    (post, poll) makes no system call while the NIC is awake. When more threads
  *    call the driver than it serves at once, their calls take turns in order of

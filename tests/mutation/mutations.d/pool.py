@@ -6,6 +6,12 @@ BUFMAN = "host_driver/libunic/bufman_pool.c"
 TEST = "test_libunic_pool"
 
 MUTATIONS = (
+    ("host_driver/libunic/thread.h", "	pthread_sigmask(SIG_SETMASK, &set, &before);\n", "	pthread_sigmask(SIG_SETMASK, NULL, &before);\n",
+     "library threads: take the signals of the program", "test_libunic_manager"),
+    ("host_driver/libunic/thread.h", "	sigdelset(&set, SIGSEGV);\n", "",
+     "library threads: die of a page that moves", "test_libunic_manager"),
+    ("host_driver/libunic/thread.h", "	pthread_sigmask(SIG_SETMASK, &before, NULL);\n", "",
+     "library threads: leave the program deaf", "test_libunic_manager"),
     (CHUNK, "\treturn err == -EDQUOT ||\n", "\treturn false ||\n",
      "manager: at its quota it gives up nothing that is idle", MANAGER),
     (CHUNK, "bm->attr.residency != UNIC_RESIDENT &&", "false &&",

@@ -2,13 +2,19 @@
 /*
  * test_libunic_manager.c - the buffer manager of the library.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "unit.h"
 
 #include "libunic_rig.h"
 #include "bufman.h"
+#include "move.h"
 #include "wait.h"
 
 static struct unic_rq_slot *rq_ring(void)
@@ -32,6 +38,60 @@ static void manager_up(struct rig *r, struct unic_bm **bm)
 
 	rig_up(r);
 	assert_int_equal(unic_bm_open(r->pd, &attr, bm), 0);
+}
+
+/* The signals that the newest thread blocks. */
+static uint64_t blocked_by_newest(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *d;
+	unsigned long long set;
+	char path[64], line[256];
+	int tid, newest = 0;
+	FILE *f;
+
+	assert_non_null(tasks);
+	while ((d = readdir(tasks))) {
+		tid = atoi(d->d_name);
+		newest = tid > newest ? tid : newest;
+	}
+	closedir(tasks);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", newest);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "SigBlk: %llx", &set) == 1)
+			break;
+	fclose(f);
+	return set;
+}
+
+/* A program may block a signal after it has opened a manager: the manager's thread takes no
+ * signal of the program. Its own faults, and the signal that stops threads while memory
+ * moves, reach it. */
+static void signals_are_for_the_program(void **state)
+{
+	sigset_t after;
+	struct unic_bm *bm;
+	struct rig r;
+	uint64_t set;
+	int i;
+
+	(void)state;
+	manager_up(&r, &bm);
+	set = blocked_by_newest();
+	/* a thread that starts blocks all */
+	for (i = 0; i < 1000 && set >> (SIGSEGV - 1) & 1; i++) {
+		usleep(1000);
+		set = blocked_by_newest();
+	}
+	assert_true(set >> (SIGTERM - 1) & 1);
+	assert_false(set >> (SIGSEGV - 1) & 1);
+	assert_false(set >> (UNIC_PARK_SIGNAL - 1) & 1);
+	pthread_sigmask(SIG_SETMASK, NULL, &after);
+	assert_int_equal(sigismember(&after, SIGTERM), 0);
+	unic_bm_close(bm);
+	rig_down(&r);
 }
 
 static void manager_releases_what_is_idle(void **state)
@@ -782,6 +842,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_DRIVER(a_child_has_no_part_in_a_manager),
+		WITH_DRIVER(signals_are_for_the_program),
 		WITH_DRIVER(manager_releases_what_is_idle),
 		WITH_DRIVER(manager_gives_what_is_idle),
 		WITH_DRIVER(manager_offers_for_what_is_busy),
