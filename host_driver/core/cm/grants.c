@@ -93,7 +93,7 @@ static void end_grace(struct unic_host *host, struct unic_region *mr)
 	for (i = 0; i < UNIC_HOLDS; i++)
 		if (host->held.hold[i].mr == mr->obj.id)
 			return;
-	if (mr->told != mr->asked_back || mr->extends || !host->ready)
+	if (mr->told != mr->asked_back || mr->extends)
 		return;
 	mr->told = 0;
 	host->held.early++;

@@ -487,6 +487,29 @@ static void holder_whose_connection_ends(void **state)
 	fake_delete(f);
 }
 
+/* A NIC that is lost ends all connections, and with them the holders: there is no grace to
+ * end, and nobody to send a release to. */
+static void lost_nic_ends_no_grace(void **state)
+{
+	struct peer a, b;
+	uint32_t kept, mr;
+	struct fake *f;
+
+	(void)state;
+	for (kept = 0; kept < 2; kept++) {
+		hello_flags = kept ? UNIC_CTL_HELLO_KEEP : 0;
+		f = exporter(&a, &b, &mr);
+		assert_int_equal(grant(f, mr, &a), 0);
+		notice_of(f, mr);
+		fail_nic(f);
+		settle(f);
+		assert_int_equal(f->host->held.early, 0);
+		assert_false(released(f));
+		fake_delete(f);
+	}
+	hello_flags = 0;
+}
+
 static uint32_t handed(struct fake *f, const struct peer *from,
 		       const struct peer *to, uint32_t number)
 {
@@ -1944,6 +1967,7 @@ int main(void)
 		cmocka_unit_test(owner_who_extended_once),
 		cmocka_unit_test(silent_holder_costs_the_grace),
 		cmocka_unit_test(holder_whose_connection_ends),
+		cmocka_unit_test(lost_nic_ends_no_grace),
 		cmocka_unit_test(delegation_is_recorded),
 		cmocka_unit_test(holder_is_told_and_answers),
 		cmocka_unit_test(delegate_waits_for_the_exporter),
