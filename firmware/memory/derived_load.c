@@ -72,14 +72,15 @@ static int load_run(struct unic_memory *nic, struct unic_mr_ctx *mr,
 
 /* ------------------------------------------------------- loads that wait */
 
-/* The registration of the load is as it was: it has not ended, and is not made. */
+/* The registration that the load fills has not ended: neither its index nor its entries are
+ * of something else. (Once it is made, no load waits.) */
 static bool is_waiting(const struct unic_memory *nic)
 {
 	const struct unic_derived_loading *l = &nic->loading;
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[l->form];
 
-	return l->n && mr->gen == l->gen && mr->flags & UNIC_MR_F_SHUT &&
-	       mr->state != UNIC_MR_FREE && mr->state < UNIC_MR_DRAINING;
+	return l->n && mr->gen == l->gen && mr->state != UNIC_MR_FREE &&
+	       mr->state < UNIC_MR_DRAINING;
 }
 
 static bool is_given_up(const struct unic_memory *nic)

@@ -621,6 +621,76 @@ static void ends_while_words_come(void **state)
 	quiet_again();
 }
 
+/* The list of another region changes while that waits: what came stays. */
+static void other_list_changes_meanwhile(void **state)
+{
+	struct rig_mr of, f, other;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	reg_pages(UNIC_TABLE, 20, &other);
+	wait_for_second(&of, &f);
+	assert_int_equal(invalidate(&other), 0);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 8);
+	assert_int_equal(make_patiently(&f, &of, 0, 20), 0);
+	form_assert_bytes(&f, 20 * PAGE, again_and_again);
+	quiet_again();
+}
+
+/* The registration is taken back while it waits. */
+static void one_that_waits_is_evicted(void **state)
+{
+	struct unic_cmd_mr c = { 0 };
+	struct unic_evt_mr evt;
+	struct rig_mr of, f, g;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	wait_for_second(&of, &f);
+	c.mr = unic_to_le32(f.mr);
+	c.gen = unic_to_le32(f.gen);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_EVICT, &c, NULL), 0);
+	rig_poll(&rb);
+	rig_expect(&rb, UNIC_EVT_NOTICE, &evt);
+	assert_int_equal(rig_ack(&rb, &evt), 0);
+	rig_run(&rb, 21 * MS);
+	rig_expect(&rb, UNIC_EVT_EVICTED, &evt);
+	assert_int_equal(unic_from_le32(evt.mr), f.mr);
+	wait_for_second(&of, &g);
+	assert_int_equal(make_patiently(&g, &of, 0, 20), 0);
+	form_assert_bytes(&g, 20 * PAGE, again_and_again);
+	quiet_again();
+}
+
+/* The index of a registration that ended while it waited is used again: the load keeps
+ * nobody waiting, and is not undone in the region that has the index now. */
+static void index_of_one_that_waited(void **state)
+{
+	struct rig_mr of, f, g, next;
+	uint32_t i;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	wait_for_second(&of, &f);
+	assert_int_equal(rig_dereg(&rb, &f), 0);
+	for (i = 0; i < UNIC_MRS; i++) {
+		form_alloc_ok(UNIC_FORM_FAST, 20, &next);
+		if (next.mr == f.mr)
+			break;
+		assert_int_equal(rig_dereg(&rb, &next), 0);
+	}
+	assert_int_equal(next.mr, f.mr);
+	form_alloc_ok(UNIC_FORM_FAST, 17, &g);
+	assert_int_equal(make_patiently(&g, &of, 1, 17), 0);
+	form_assert_bytes(&g, 17 * PAGE, from_the_second);
+	assert_int_equal(make_patiently(&next, &of, 0, 20), 0);
+	form_assert_bytes(&next, 20 * PAGE, again_and_again);
+	quiet_again();
+}
+
 /* One registration waits at a time; one that nobody asks for any more makes way. */
 static void one_waits_at_a_time(void **state)
 {
@@ -743,6 +813,9 @@ int main(void)
 		TEST(words_need_no_room),
 		TEST(words_that_change_meanwhile),
 		TEST(ends_while_words_come),
+		TEST(other_list_changes_meanwhile),
+		TEST(one_that_waits_is_evicted),
+		TEST(index_of_one_that_waited),
 		TEST(one_waits_at_a_time),
 		TEST(one_asks_slowly),
 		TEST(other_runs_begin_anew),
