@@ -60,6 +60,11 @@
 #define UNIC_SNAPSHOT 1
 #endif
 
+/* Whether lone messages have a way of their own (transport/fastpath_lone.h); as above. */
+#ifndef UNIC_LONE
+#define UNIC_LONE 1
+#endif
+
 /* Whether the NIC says which forms a region has (MR_FORMS); as above. */
 #ifndef UNIC_MR_FORMS
 #define UNIC_MR_FORMS 1

@@ -24,6 +24,7 @@
 #define UNIC_EVICTABLE	   0
 #define UNIC_RESTORE_FORMS 0
 #define UNIC_METERS	   0
+#define UNIC_LONE	   0
 #define UNIC_HISTOGRAMS	   0
 #define UNIC_SNAPSHOT	   0
 #define UNIC_MR_FORMS	   0

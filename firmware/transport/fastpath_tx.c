@@ -208,6 +208,24 @@ static inline void commit_run(struct unic_transport *nic,
 		trace_run(nic, qp, first);
 }
 
+/* A page of the next request, which is like sq.ready, is missing, and asked for: the
+ * request is started, holds its region @mr, and waits. */
+static COLD enum unic_fastpath await_page(struct unic_transport *nic,
+					  struct unic_qp_ctx *qp,
+					  struct unic_mr_ctx *mr)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
+
+	*wr = sq->ready.wr;
+	wr->psn = sq->psn;
+	unic_mr_hold(&nic->memory, (uint16_t)(mr - nic->mrs.mr));
+	sq->next++;
+	unic_fault_wait(&nic->memory, unic_qp_index(nic, qp));
+	unic_requester_not_read(nic, qp, sq->psn, -UNIC_EMISS);
+	return UNIC_FASTPATH_WAITS;
+}
+
 static inline uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -232,8 +250,11 @@ static enum unic_fastpath send_run(struct unic_transport *nic,
 	r = unic_window_open(&nic->memory, unic_window_mr(&nic->memory, stag),
 			     stag, qp->pd, 0, bytes, &run.win);
 	if (unlikely(r)) {
-		if (r == -UNIC_EAGAIN || r == -UNIC_EMISS)
+		if (r == -UNIC_EAGAIN || (!UNIC_LONE && r == -UNIC_EMISS))
 			return UNIC_FASTPATH_NOT;
+		if (UNIC_LONE && r == -UNIC_EMISS)
+			return await_page(nic, qp,
+					  unic_window_mr(&nic->memory, stag));
 		unic_sq_refused(nic, qp, r);
 		return UNIC_FASTPATH_DEAD;
 	}

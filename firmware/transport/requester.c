@@ -2,6 +2,7 @@
 /* requester.c - see requester.h. */
 #include "transport/requester.h"
 
+#include "memory/window.h"
 #include "transport/fastpath.h"
 #include "transport/local_ops.h"
 #include "transport/transport.h"
@@ -136,16 +137,41 @@ static void suspend_sq(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		unic_requester_filled(nic, unic_qp_index(nic, qp));
 }
 
+/* Request sq.cur, which waited for its page, is the last one started, has one packet, and
+ * nothing of it was sent: as if it had not been started, so that the fast path sends it. It
+ * is checked again (INV-19); one whose region is closed keeps its hold, by which it ends
+ * EVICTED. */
+static void start_again(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	const struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
+	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
+	uint32_t stag = unic_from_le32(slot->sge[0].lkey);
+
+	if (sq->cur + 1 != sq->next || wr->npkt != 1 || wr->psn != sq->psn ||
+	    sq->psn != sq->psn_max || wr->state != UNIC_WRS_SENT ||
+	    wr->slots != (1 | UNIC_WR_ONE_SGE) ||
+	    slot->opcode == UNIC_WR_READ || sq->gathering ||
+	    !unic_mr_opens(unic_window_mr(&nic->memory, stag), stag, qp->pd))
+		return;
+	sq->next = sq->cur;
+	unic_mr_unhold(&nic->memory, unic_stag_index(slot->sge[0].lkey));
+}
+
 void unic_requester_filled(struct unic_transport *nic, uint16_t idx)
 {
-	struct unic_sq *sq = &nic->qps.qp[idx].sq;
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
+	struct unic_sq *sq = &qp->sq;
 
 	if (!sq->miss_wait)
 		return;
 	sq->miss_wait = false;
 	sq->rnr_wait = false;
-	if (unic_qp_sends(&nic->qps.qp[idx]))
-		unic_sched_send(nic, idx);
+	if (!unic_qp_sends(qp))
+		return;
+	if (UNIC_LONE && !qp->type)
+		start_again(nic, qp);
+	unic_sched_send(nic, idx);
 }
 
 void unic_requester_not_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
@@ -456,6 +482,8 @@ static enum unic_turn send_rc_burst(struct unic_transport *nic,
 		*left -= (int32_t)nic->sched.cost_last;
 		return unic_sq_retire(nic, qp) ? UNIC_TURN_MORE
 					       : UNIC_TURN_BLOCKED;
+	case UNIC_FASTPATH_WAITS:
+		return UNIC_TURN_DONE;
 	default:
 		return send_next_rc(nic, qp, left);
 	}
