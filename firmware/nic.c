@@ -15,14 +15,6 @@
 /* Default idle time before the NIC sleeps. */
 #define SPIN_NS 20000u
 
-/*
- * Reading the clock costs more than a look for input on an emulated board (it
- * leaves translated code), so an awake NIC reads it once in CLOCK_ROUNDS rounds
- * with work, or after UNIC_SPIN_LOOKS looks that found nothing. A stale clock is
- * late, never early (INV-6).
- */
-#define CLOCK_ROUNDS 4u
-
 static __attribute__((noinline, cold)) void init_tables(struct unic_nic *nic)
 {
 	unic_random_init(&nic->base);
@@ -282,46 +274,68 @@ static __attribute__((noinline, cold)) bool poll_not_ready(struct unic_nic *nic)
 	return worked;
 }
 
-static bool take_doorbells(struct unic_nic *nic)
-{
-	const struct unic_procs *ps = &nic->procs;
-	bool any = false;
-	uint32_t i;
+/* What take_doorbells() and begin_round() return, beside 0 and 1. */
+#define RANG	  1u
+#define RANG_LONE UNIC_RX_LONE
+#define NOT_READY 4u
 
-	for (i = 0; i < ps->n_active; i++)
-		if (unic_watch_moved(&ps->watch[i])) {
-			unic_proc_take(&nic->command, i);
-			any = true;
-		}
-	return any;
+/* 0: nobody rang. RANG_LONE: whoever rang did so for one request, which is sent. */
+static inline uint32_t take_doorbells(struct unic_nic *nic)
+{
+	uint32_t i = 0, rang = 0;
+
+	do { /* without a process, watch[0] never changes */
+		if (unic_watch_moved(&nic->procs.watch[i]))
+			rang |= unic_proc_take(&nic->command, i) ? RANG_LONE
+								 : RANG;
+	} while (++i < nic->procs.n_active);
+	return rang;
 }
 
-/*
- * One poll round; returns true if there was work. The order: finished DMA, which
- * frees what the others need; doorbells before the wire, so that a receive posted
- * before its message was sent is there when the message comes; the wire, because its
- * buffer is not the NIC's and acknowledgements free send windows; commands; transmit,
- * which sees all of the above, so that one acknowledgement answers a whole batch of
- * received frames; timers last: only deadlines need exact time, and they must not
- * come early.
- */
-static inline bool poll_round(struct unic_nic *nic)
+/* May this round end behind doorbells and frames, if all of them were lone messages? Then
+ * the words of the driver, and what is due by time, wait for UNIC_CLOCK_ROUNDS rounds with
+ * work at most. The first round after one without work is none of these, nor is any of a
+ * NIC that slept. */
+static inline bool is_quick(const struct unic_nic *nic)
+{
+	return !((nic->state ^ (uint32_t)UNIC_NIC_READY) | nic->pieces |
+		 nic->stale / UNIC_CLOCK_ROUNDS);
+}
+
+/* The start of a round that is not quick: the clock, finished DMA. Returns whether there
+ * was any; NOT_READY: the NIC is not ready, or fenced. */
+static inline uint32_t begin_round(struct unic_nic *nic)
 {
 	bool worked = false;
 
 	if (unlikely(nic->state != UNIC_NIC_READY ||
 		     unic_mbox_fence(&nic->mbox)))
-		return poll_not_ready(nic);
-	if (unlikely(nic->stale >= CLOCK_ROUNDS)) {
+		return NOT_READY;
+	if (nic->stale >= UNIC_CLOCK_ROUNDS) {
 		nic->now_ns = unic_port_now_ns(nic->port);
-		nic->stale = nic->armed ? CLOCK_ROUNDS : 0;
+		nic->stale = nic->armed ? UNIC_CLOCK_ROUNDS : 0;
 	}
 	if (unlikely(nic->pieces)) {
 		worked = unic_dma_poll(&nic->transport);
 		wake_faulted(nic);
 	}
-	worked |= take_doorbells(nic);
-	worked |= unic_rx_poll(&nic->transport);
+	return worked;
+}
+
+/* A round that did something hands out what it made. */
+static inline void end_round(struct unic_nic *nic)
+{
+	unic_mbox_flush(&nic->base);
+	unic_port_tx_flush(nic->port);
+	nic->stale++;
+}
+
+/* What a round does behind doorbells and frames: the words of the driver, what there is to
+ * send, and what is due by time. @worked: it did something before. */
+static inline bool rest_of_round(struct unic_nic *nic, bool worked)
+{
+	if (unlikely(unic_mbox_fence(&nic->mbox)))
+		return poll_not_ready(nic) || worked;
 	if (unlikely(unic_mbox_due(&nic->mbox))) {
 		worked |= poll_mailbox(nic);
 		if (unlikely(nic->state != UNIC_NIC_READY)) { /* INV-15 */
@@ -336,11 +350,8 @@ static inline bool poll_round(struct unic_nic *nic)
 		run_timers(nic);
 		worked = true; /* timers may have sent frames and records */
 	}
-	if (worked) {
-		unic_mbox_flush(&nic->base);
-		unic_port_tx_flush(nic->port);
-		nic->stale++;
-	}
+	if (worked)
+		end_round(nic);
 	return worked;
 }
 
@@ -377,7 +388,7 @@ static __attribute__((noinline)) bool spin_for_input(const struct unic_nic *nic)
 static __attribute__((noinline)) void set_armed(struct unic_nic *nic, bool on)
 {
 	nic->armed = on;
-	nic->stale = CLOCK_ROUNDS;
+	nic->stale = UNIC_CLOCK_ROUNDS;
 	unic_mbox_sleep(&nic->base, on);
 	unic_proc_sleep(&nic->command, on);
 	unic_port_rx_arm(nic->port, on);
@@ -395,24 +406,68 @@ static uint64_t prepare_sleep(struct unic_nic *nic)
 		UNIC_COUNT(nic, sleeps);
 		return nic->timers_ns;
 	}
-	nic->stale = CLOCK_ROUNDS;
+	nic->stale = UNIC_CLOCK_ROUNDS;
 	if (nic->now_ns - nic->idle_since_ns >= nic->spin_ns)
 		set_armed(nic, true);
 	return 0;
 }
 
-uint64_t unic_nic_poll(struct unic_nic *nic)
+/* The end of a poll, whose round did something or not. After one that did nothing it looks
+ * for input, and, if there is some, is called again; but not twice in a row. */
+static inline uint64_t end_poll(struct unic_nic *nic, bool worked)
 {
-	bool spun = false;
-
-	while (!poll_round(nic)) {
-		if (spun || nic->armed || !spin_for_input(nic))
-			return prepare_sleep(nic);
-		spun = true;
+	if (!worked) {
+		nic->looked = !nic->looked && !nic->armed &&
+			      spin_for_input(nic);
+		return nic->looked ? 0 : prepare_sleep(nic);
 	}
+	nic->looked = false;
 	if (unlikely(nic->armed))
 		set_armed(nic, false);
 	nic->idle_since_ns = nic->now_ns;
 	nic->polls++;
+	return 0;
+}
+
+static __attribute__((noinline, cold)) uint64_t
+poll_unready(struct unic_nic *nic)
+{
+	return end_poll(nic, poll_not_ready(nic));
+}
+
+/* Of no use to a quick round, which needs no registers for it. */
+static __attribute__((noinline)) uint64_t poll_rest(struct unic_nic *nic,
+						    bool worked)
+{
+	return end_poll(nic, rest_of_round(nic, worked));
+}
+
+/*
+ * One poll round. The order: finished DMA, which frees what the others need; doorbells
+ * before the wire, so that a receive posted before its message was sent is there when the
+ * message comes; the wire, because its buffer is not the NIC's and acknowledgements free
+ * send windows; commands; transmit, which sees all of the above, so that one
+ * acknowledgement answers a whole batch of received frames; timers last: only deadlines
+ * need exact time, and they must not come early.
+ */
+uint64_t unic_nic_poll(struct unic_nic *nic)
+{
+	bool quick = UNIC_LONE && is_quick(nic);
+	uint32_t worked = 0, rang;
+
+	if (unlikely(!quick)) {
+		worked = begin_round(nic);
+		if (unlikely(worked == NOT_READY))
+			return poll_unready(nic);
+	}
+	rang = take_doorbells(nic);
+	if (!quick || rang != RANG_LONE) {
+		rang |= unic_rx_poll(&nic->transport);
+		worked |= rang != 0;
+		if (!quick || rang != RANG_LONE || unic_qp_due(&nic->transport))
+			return poll_rest(nic, worked);
+	}
+	end_round(nic);
+	nic->polls++; /* awake, and busy in one of the last rounds */
 	return 0;
 }

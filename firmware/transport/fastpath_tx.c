@@ -202,8 +202,7 @@ static inline void commit_run(struct unic_transport *nic,
 	unic_window_used(&nic->memory, win, n, sq->ready.wr.len);
 	sq->next = sq->cur = first + n;
 	sq->psn = sq->psn_max = unic_psn_add(sq->psn, n);
-	if (sq->timer_ns == UNIC_NEVER)
-		unic_requester_timer(nic, qp);
+	unic_requester_sent(nic, qp);
 	if (unlikely(nic->trace.mask & UNIC_TG_OF_TX))
 		trace_run(nic, qp, first);
 }
@@ -444,8 +443,7 @@ static inline void advance_part(struct unic_transport *nic,
 		sq->psn_max = sq->psn;
 	if (p->last)
 		sq->cur += unic_sq_slots(sq, sq->cur);
-	if (sq->timer_ns == UNIC_NEVER)
-		unic_requester_timer(nic, qp);
+	unic_requester_sent(nic, qp);
 }
 
 /* Of packets not yet acknowledged, how many more may be sent? */

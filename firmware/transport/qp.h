@@ -96,15 +96,24 @@ struct unic_sq {
 	uint32_t psn_una;  /* oldest one not acknowledged */
 	uint32_t psn_back; /* where the last implied NAK went back to */
 	uint64_t timer_ns; /* acknowledgement or RNR wait is over */
+	uint64_t since_ns; /* lazy: the oldest packet is under way since */
 	uint64_t inval_ns; /* a memory operation waits till then; 0: none */
 	uint8_t reads;	   /* READs outstanding */
 	uint8_t retries;   /* left */
 	uint8_t rnrs;	   /* left */
-	bool rnr_wait;	   /* silent until timer_ns */
-	bool fetching;	   /* slots are on their way */
-	bool gathering;	   /* a frame waits for its payload: that of ... */
 	bool back_valid;   /* psn_back means something */
-	bool stopped;	   /* a DEAD request that ends the QP was met */
+	union {
+		struct {
+			bool rnr_wait;	/* silent until timer_ns */
+			bool fetching;	/* slots are on their way */
+			bool gathering; /* a frame waits for its payload: that
+					 * of ... */
+			bool stopped;	/* a DEAD request that ends the QP was
+				       * met */
+		};
+		uint32_t busy; /* 0: none of these */
+	};
+	bool lazy; /* timer_ns, if it runs, is of a packet that was acknowledged */
 	struct unic_sq_slot win[UNIC_QP_WINDOW];
 	struct unic_wr wr[UNIC_QP_WINDOW];
 	/* a page is missing: silent (rnr_wait) until it is there */
@@ -205,10 +214,16 @@ struct unic_rsp {
 	uint32_t psn; /* expected */
 	uint32_t msn;
 	uint32_t nak_psn;
-	uint8_t nak;	/* syndrome owed; 0: none */
-	bool ack;	/* an acknowledgement is owed */
-	bool nak_sent;	/* silent until the expected PSN comes */
-	bool gathering; /* a READ response waits for its payload */
+	union {
+		struct {
+			uint8_t nak;   /* syndrome owed; 0: none */
+			bool ack;      /* an acknowledgement is owed */
+			bool nak_sent; /* silent until the expected PSN comes */
+			bool gathering; /* a READ response waits for its
+					 * payload */
+		};
+		uint32_t owes; /* 0: none of these */
+	};
 	uint8_t max_rd;
 	uint8_t rd_next; /* read[]: where the next new one goes, the oldest */
 	uint8_t rd_head; /* being answered: the oldest active one */
@@ -318,9 +333,10 @@ bool unic_qp_proc_gone(struct unic_transport *nic, uint32_t proc);
 
 /** unic_qp_doorbell_sq() / _rq() - the process says that @tail slots were
  * posted so far. A tail that leaves the ring is counted (db_bad) and the QP
- * goes to error. */
-void unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
-			 uint32_t tail);
+ * goes to error. @lone: the process rings nothing else, so one request may be sent at
+ * once (fastpath_lone.h): then unic_qp_doorbell_sq() returns true. */
+bool unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
+			 uint32_t tail, bool lone);
 void unic_qp_doorbell_rq(struct unic_transport *nic, uint32_t idx,
 			 uint32_t tail);
 
@@ -330,6 +346,9 @@ uint32_t unic_qp_cut(struct unic_transport *nic, uint32_t idx);
 
 /** unic_qp_quiesce() - all QPs to ERR. */
 void unic_qp_quiesce(struct unic_transport *nic);
+
+/** unic_qp_due() - is there work for unic_qp_poll()? */
+#define unic_qp_due(nic) ((nic)->sched.work | (nic)->chores)
 
 /** unic_qp_poll() - bounded work: sweeps, events, replies, requests, flushes.
  * True if there was any. With nothing to do: one compare. */

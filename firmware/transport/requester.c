@@ -30,6 +30,8 @@ void unic_requester_timer(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	if (unic_requester_has_outstanding(&qp->sq))
 		unic_qp_timer(nic, qp, nic->now_ns + qp->timeout_ns);
+	else if (UNIC_LONE && qp->sq.timer_ns - nic->now_ns <= qp->timeout_ns)
+		qp->sq.lazy = true; /* unic_requester_timeout() stops it */
 	else
 		qp->sq.timer_ns = UNIC_NEVER;
 }
@@ -327,8 +329,7 @@ static void advance_sq(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		sq->psn_max = sq->psn;
 	if (last)
 		sq->cur += unic_sq_slots(sq, sq->cur);
-	if (sq->timer_ns == UNIC_NEVER)
-		unic_requester_timer(nic, qp);
+	unic_requester_sent(nic, qp);
 }
 
 void unic_requester_advance(struct unic_transport *nic, struct unic_qp_ctx *qp,

@@ -87,6 +87,60 @@ static bool send_ack(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	return true;
 }
 
+/* The acknowledgement of all that was executed; on a link without ICRC. Returns its bytes. */
+static inline uint32_t put_ack(struct unic_qp_ctx *qp, uint8_t *frame)
+{
+	const uint32_t len = sizeof(struct unic_aeth);
+
+	unic_put_word(unic_frame_words(frame), UNIC_W_EXT,
+		      aeth_word(&qp->rsp, UNIC_AETH_ACK_NOCREDIT));
+	unic_frame_write(frame, qp, UNIC_OP_ACK << 8,
+			 unic_psn_add(qp->rsp.psn, -1u), len);
+	unic_put_word(unic_frame_words(frame), UNIC_W_EXT + 1, 0); /* ICRC */
+	return UNIC_EXT_OFF + len + UNIC_ICRC_BYTES;
+}
+
+/* send_ack() of a frame that nobody waits for, without a way to wait for room. */
+static inline bool send_lone_ack(struct unic_transport *nic,
+				 struct unic_qp_ctx *qp)
+{
+	struct unic_tx_run run;
+	uint32_t bytes;
+
+	if (unlikely(!unic_port_tx_run(nic->port, qp->tmpl.path, &run)))
+		return false;
+	bytes = put_ack(qp, run.frame);
+	unic_port_tx_run_put(nic->port, &run, 1, bytes, UNIC_FRAME_NO_ICRC);
+	unic_frame_count(nic, 1, bytes);
+	UNIC_COUNT(nic, tx_acks);
+	return true;
+}
+
+void unic_responder_ack_now(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	if (unlikely(nic->sched.work || !send_lone_ack(nic, qp)))
+		unic_responder_owe_ack(nic, qp);
+}
+
+/* What unic_rsp.owes is if an acknowledgement is owed and nothing else. */
+static inline bool owes_ack_only(const struct unic_rsp *rsp)
+{
+	return rsp->ack && !rsp->nak && !rsp->nak_sent && !rsp->gathering &&
+	       !rsp->rd_active;
+}
+
+void unic_responder_sole_ack(struct unic_transport *nic)
+{
+	struct unic_qp_ctx *qp = &nic->qps.qp[nic->sched.sole];
+
+	UNIC_IN_REGISTER(qp);
+	if ((nic->trace.mask & UNIC_TG_OF_TX) || !nic->link.icrc_offload ||
+	    qp->type || !owes_ack_only(&qp->rsp) || !send_lone_ack(nic, qp))
+		return;
+	qp->rsp.ack = false;
+	unic_sched_drop_sole(nic);
+}
+
 static uint32_t response_opcode(bool first, bool last)
 {
 	if (first)

@@ -4,6 +4,7 @@
 
 #include "base/icrc.h"
 #include "transport/fastpath.h"
+#include "transport/fastpath_lone.h"
 #include "transport/transport.h"
 #include "transport/requester_rx.h"
 #include "transport/responder.h"
@@ -429,9 +430,10 @@ inject_rx_loss(struct unic_transport *nic, struct unic_rx *rx)
 	} while (--n && nic->rx_fault && unic_port_rx_next(nic->port, rx));
 }
 
-/* Frames from @rx on, until one is kept: those before it are held with it. */
-static __attribute__((noinline)) void take_frames(struct unic_transport *nic,
-						  struct unic_rx *rx)
+/* Frames from @rx on, until one is kept: those before it are held with it. @strange: the
+ * first is not for the fast path. */
+static __attribute__((noinline)) void
+take_frames(struct unic_transport *nic, struct unic_rx *rx, bool strange)
 {
 	struct unic_roce *roce = &nic->qps.roce;
 	uint32_t most = nic->sched.work ? BATCH_BESIDE_SENDS : UNIC_RX_BATCH;
@@ -441,8 +443,10 @@ static __attribute__((noinline)) void take_frames(struct unic_transport *nic,
 	UNIC_IN_REGISTER(roce);
 
 	do {
-		some = most - n;
-		fast = unic_fastpath_rx(nic, rx, &some);
+		some = strange ? 1 : most - n;
+		fast = strange ? UNIC_FASTPATH_NOT
+			       : unic_fastpath_rx(nic, rx, &some);
+		strange = false;
 		n += some;
 		bytes += some * rx->len;
 		if (unlikely(fast != UNIC_FASTPATH_DONE) &&
@@ -453,21 +457,53 @@ static __attribute__((noinline)) void take_frames(struct unic_transport *nic,
 		unic_port_rx_done(nic->port);
 	roce->rx_frames += n;
 	roce->rx_bytes += bytes;
+	if (UNIC_LONE && nic->sched.sole_on == UNIC_ON_REPLY)
+		unic_responder_sole_ack(nic);
 }
 
-bool unic_rx_poll(struct unic_transport *nic)
+/* A frame that has none behind it: a lone message, or its acknowledgement. STRANGE: it is not
+ * for the fast path at all. */
+static inline enum unic_lone take_lone(struct unic_transport *nic,
+				       struct unic_rx *rx)
 {
 	struct unic_roce *roce = &nic->qps.roce;
+	struct unic_qp_ctx *acks;
+	enum unic_lone r;
+
+	if (unic_port_rx_more(nic->port))
+		return UNIC_LONE_NOT;
+	r = unic_fastpath_lone_rx(nic, rx, &acks);
+	if (unlikely(r))
+		return r;
+	roce->rx_frames++;
+	roce->rx_bytes += rx->len;
+	unic_port_rx_done(nic->port);
+	if (acks) {
+		roce->lone++;
+		unic_responder_ack_now(nic, acks);
+	}
+	return r;
+}
+
+uint32_t unic_rx_poll(struct unic_transport *nic)
+{
+	struct unic_roce *roce = &nic->qps.roce;
+	enum unic_lone lone = UNIC_LONE_NOT;
 	struct unic_rx rx;
 
 	UNIC_IN_REGISTER(roce);
 	if (unlikely(roce->rx_stage != UNIC_RX_IDLE) && !resume_frame(nic))
 		return !nic->pieces; /* else a DMA's end wakes us */
 	if (!unic_port_rx_next(nic->port, &rx))
-		return false;
-	if (likely(!nic->rx_fault))
-		take_frames(nic, &rx);
-	else
+		return 0;
+	if (unlikely(nic->rx_fault)) {
 		inject_rx_loss(nic, &rx);
-	return true;
+		return 1;
+	}
+	if (UNIC_LONE)
+		lone = take_lone(nic, &rx);
+	if (lone == UNIC_LONE_DONE)
+		return UNIC_RX_LONE;
+	take_frames(nic, &rx, lone == UNIC_LONE_STRANGE);
+	return 1;
 }

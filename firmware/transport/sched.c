@@ -527,6 +527,15 @@ sole_blocked(struct unic_transport *nic, enum unic_turn turn)
 	nic->qps.roce.tx_blocked = false;
 }
 
+void unic_sched_drop_sole(struct unic_transport *nic)
+{
+	struct unic_sched *s = &nic->sched;
+
+	nic->qps.qp[s->sole].on = 0;
+	s->sole_on = 0;
+	s->work = 0;
+}
+
 /* The only thing to do. There is nobody to be fair to, so it may use up the
  * round. */
 static bool run_sole(struct unic_transport *nic)
