@@ -10,7 +10,7 @@ FIRMWARE := \
 		revoked.c stag.c table.c tlb.c token.c token_alloc.c translate.c usage.c) \
 	$(addprefix firmware/revoke/,admission.c ask.c demand.c depth.c evict.c evict_answer.c evict_events.c \
 		evict_supply.c reclaim.c register.c) \
-	$(addprefix firmware/transport/,arp.c cq.c cut.c dma.c fastpath_expect.c \
+	$(addprefix firmware/transport/,arp.c atomics.c cq.c cut.c dma.c fastpath_expect.c \
 		fastpath_lone.c fastpath_rx.c fastpath_tx.c local_ops.c mad.c meter.c parked.c qp.c qp_modify.c qp_number.c rd_resources.c \
 		requester.c requester_rx.c responder.c responder_done.c responder_nak.c \
 		responder_tx.c rq.c rq_ahead.c rq_ring.c rq_sweep.c rx.c sched.c sq.c sq_done.c \

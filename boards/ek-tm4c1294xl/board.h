@@ -30,6 +30,8 @@
 #define UNIC_MR_FORMS	   1
 #define UNIC_FORGIVE_READS 1
 #define UNIC_LONE	   1
+#define UNIC_ATOMICS	   0
+#define UNIC_QP_READS	   4u
 #define UNIC_TABLE_READS   0
 
 #define UNIC_QP_WINDOW	   16u

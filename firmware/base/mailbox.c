@@ -100,6 +100,7 @@ static void publish_constants(struct unic_base *nic, uint32_t nic_bytes)
 		(UNIC_METERS ? UNIC_FEAT_RATES : 0) |
 		(UNIC_HISTOGRAMS ? UNIC_FEAT_HISTOGRAMS : 0) |
 		(UNIC_SNAPSHOT ? UNIC_FEAT_SNAPSHOT : 0) |
+		(UNIC_ATOMICS ? UNIC_FEAT_ATOMICS : 0) |
 		(UNIC_MR_FORMS ? UNIC_FEAT_MR_FORMS : 0) |
 		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));
 	i->tlb_entries = unic_to_le32(UNIC_TLB_ENTRIES);

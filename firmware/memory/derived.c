@@ -13,7 +13,7 @@
 /* Page size under which no entry is ever filled, see translate.h. */
 #define NO_PAGES_SHIFT 31u
 
-#define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
+#define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_CHANGES)
 #define WINDOWS                                \
 	(UNIC_DERIVED_BIT(UNIC_FORM_WINDOW1) | \
 	 UNIC_DERIVED_BIT(UNIC_FORM_WINDOW2))
@@ -152,19 +152,18 @@ static uint32_t rights_needed(const struct unic_derived *form, uint8_t rights)
 	if (!(kind_bit(form) & WINDOWS))
 		return rights;
 	return UNIC_MR_MW_BIND |
-	       (rights & UNIC_MR_REMOTE_WRITE ? UNIC_MR_LOCAL_WRITE : 0);
+	       (rights & UNIC_MR_CHANGES ? UNIC_MR_LOCAL_WRITE : 0);
 }
 
 static int check_rights(const struct unic_derived *form,
 			const struct unic_derived_plan *p)
 {
-	if (p->rights & ~UNIC_MR_RIGHTS_ALL)
+	if (p->rights & ~UNIC_MR_KNOWN)
 		return -UNIC_EINVAL;
 	if (kind_bit(form) & WINDOWS)
 		return p->rights & ~REMOTE ? -UNIC_ERIGHTS : 0;
 	/* IBTA 10.6.3.2 */
-	if ((p->rights & UNIC_MR_REMOTE_WRITE) &&
-	    !(p->rights & UNIC_MR_LOCAL_WRITE))
+	if ((p->rights & UNIC_MR_CHANGES) && !(p->rights & UNIC_MR_LOCAL_WRITE))
 		return -UNIC_ERIGHTS;
 	return 0;
 }

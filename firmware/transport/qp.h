@@ -30,7 +30,6 @@
 struct unic_transport;
 
 #define UNIC_QP_NIL	0xffffu
-#define UNIC_QP_READS	4u   /* responder resources */
 #define UNIC_QP_PACKETS 256u /* sent and not acknowledged, soft limit */
 #define UNIC_QP_MRS	6u
 #define UNIC_EXPECTS	4u /* kinds of packets, see fastpath_expect.h */
@@ -98,7 +97,7 @@ struct unic_sq {
 	uint64_t timer_ns; /* acknowledgement or RNR wait is over */
 	uint64_t since_ns; /* lazy: the oldest packet is under way since */
 	uint64_t inval_ns; /* a memory operation waits till then; 0: none */
-	uint8_t reads;	   /* READs outstanding */
+	uint8_t reads;	   /* READs and atomics outstanding */
 	uint8_t retries;   /* left */
 	uint8_t rnrs;	   /* left */
 	bool back_valid;   /* psn_back means something */
@@ -153,19 +152,23 @@ struct unic_rq {
 	uint32_t gone[UNIC_QP_SLOTS / 32]; /* completed out of order, by slot */
 };
 
-/* A READ being answered, or remembered for a duplicate of its request. */
+/* A READ or an atomic operation being answered, or remembered for a duplicate of its
+ * request. */
 struct unic_read {
-	uint64_t iova;
+	union {
+		uint64_t iova;
+		uint64_t was; /* atomic: the answer */
+	};
 	uint32_t rkey;
 	uint32_t len;
-	uint32_t psn; /* of its first response */
-	uint32_t npkt;
+	uint32_t psn;	/* of its first response */
+	uint32_t npkt;	/* 0: neither */
 	uint32_t off;	/* packets to send next */
 	uint32_t start; /* ... first, in this execution */
 	uint16_t mr;	/* held while active */
 	bool active;
-	bool valid;
-	bool again; /* for a duplicate of its request */
+	bool again;  /* for a duplicate of its request */
+	bool atomic; /* executed already: it holds nothing */
 };
 
 enum unic_msg_kind {
@@ -175,6 +178,7 @@ enum unic_msg_kind {
 	UNIC_MSG_TOKEN = 3,
 	UNIC_MSG_TOLD =
 		4, /* TOKEN, refused: the peer is to say that it knows */
+	UNIC_MSG_ATOMIC = 5, /* of a request only: it is never in progress */
 };
 
 /* The message being received. */

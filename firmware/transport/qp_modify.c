@@ -157,7 +157,7 @@ int unic_qp_create(struct unic_transport *nic,
 
 static int to_init(struct unic_qp_ctx *qp, const struct unic_cmd_qp_modify *cmd)
 {
-	uint8_t rights = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
+	uint8_t rights = UNIC_MR_REMOTE_READ | UNIC_MR_CHANGES;
 	uint32_t qkey = unic_from_le32(cmd->qkey);
 
 	if (qp->type)

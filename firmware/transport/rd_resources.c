@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* rd_resources.c - READs of a peer, see rd_resources.h. */
+/* rd_resources.c - READs and atomic operations of a peer, see rd_resources.h. */
 #include "transport/rd_resources.h"
 
 #include "memory/access.h"
@@ -40,20 +40,19 @@ static void deactivate_read(struct unic_transport *nic, struct unic_read *rd)
 	rd->mr = UNIC_MR_NIL;
 }
 
-/* READs are answered oldest first; read[] is in order from rd_next on. */
-static void find_head(struct unic_rsp *rsp)
+/* They are answered oldest first; read[] is in order from rd_next on. None that is
+ * active is older than the head, and one is active. */
+static __attribute__((noinline)) void find_head(struct unic_rsp *rsp)
 {
-	uint32_t k;
+	uint32_t at = rsp->rd_head;
 
-	for (k = 0; k < UNIC_QP_READS; k++) {
-		rsp->rd_head = (uint8_t)((rsp->rd_next + k) % UNIC_QP_READS);
-		if (rsp->read[rsp->rd_head].active)
-			return;
-	}
+	while (!rsp->read[at].active)
+		at = (at + 1) % UNIC_QP_READS;
+	rsp->rd_head = (uint8_t)at;
 }
 
 /*
- * A new READ says that the peer has all answers but those of the max_rd - 1
+ * A new one says that the peer has all answers but those of the max_rd - 1
  * before it: what is being answered again for nothing makes room. -UNIC_EAGAIN:
  * a frame of the one to go is being filled.
  */
@@ -74,10 +73,28 @@ static int make_room(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	return 0;
 }
 
+int unic_rd_resources_room(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	return UNIC_ATOMICS ? make_room(nic, qp) : -UNIC_EINVAL;
+}
+
+/* The place for a new one, which is to be active when this returns. */
+static struct unic_read *take_place(struct unic_transport *nic,
+				    struct unic_qp_ctx *qp)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	uint8_t at = rsp->rd_next;
+
+	rsp->rd_next = (uint8_t)((at + 1) % UNIC_QP_READS);
+	if (!rsp->rd_active++)
+		rsp->rd_head = at;
+	unic_sched_reply(nic, unic_qp_index(nic, qp));
+	return &rsp->read[at];
+}
+
 int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   const struct unic_rd_resources_ask *ask)
 {
-	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd;
 	uint16_t mr;
 	int r = make_room(nic, qp);
@@ -89,10 +106,8 @@ int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	r = check_read(nic, qp, ask, &mr);
 	if (r)
 		return r;
-	rd = &rsp->read[rsp->rd_next];
-	rsp->rd_next = (uint8_t)((rsp->rd_next + 1) % UNIC_QP_READS);
+	rd = take_place(nic, qp);
 	*rd = (struct unic_read){
-		.valid = true,
 		.iova = ask->iova,
 		.rkey = ask->rkey,
 		.len = ask->len,
@@ -100,10 +115,25 @@ int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		.npkt = unic_packets(ask->len, qp->mtu_shift),
 	};
 	activate_read(nic, rd, mr, 0);
-	rsp->rd_active++;
-	find_head(rsp);
-	unic_sched_reply(nic, unic_qp_index(nic, qp));
 	return 0;
+}
+
+void unic_rd_resources_atomic(struct unic_transport *nic,
+			      struct unic_qp_ctx *qp, uint32_t psn,
+			      uint64_t was)
+{
+	struct unic_read *rd;
+
+	if (!UNIC_ATOMICS)
+		return;
+	rd = take_place(nic, qp);
+	*rd = (struct unic_read){
+		.atomic = true,
+		.was = was,
+		.psn = psn,
+		.npkt = 1,
+	};
+	activate_read(nic, rd, UNIC_MR_NIL, 0);
 }
 
 static struct unic_read *find_read(struct unic_qp_ctx *qp, uint32_t psn)
@@ -113,7 +143,7 @@ static struct unic_read *find_read(struct unic_qp_ctx *qp, uint32_t psn)
 	for (i = 0; i < UNIC_QP_READS; i++) {
 		struct unic_read *rd = &qp->rsp.read[i];
 
-		if (rd->valid && unic_psn_diff(psn, rd->psn) >= 0 &&
+		if (unic_psn_diff(psn, rd->psn) >= 0 &&
 		    unic_psn_diff(psn, rd->psn + rd->npkt) < 0)
 			return rd;
 	}
@@ -132,6 +162,7 @@ static void rewind_to(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		rsp->rd_active++;
 	activate_read(nic, rd, mr, off);
 	rd->again = true;
+	rsp->rd_head = rsp->rd_next;
 	find_head(rsp);
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
@@ -144,7 +175,7 @@ int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	uint16_t mr;
 	int r;
 
-	if (!rd)
+	if (!rd || rd->atomic)
 		return 0;
 	k = unic_psn_add(ask->psn, -rd->psn);
 	skip = k << qp->mtu_shift;
@@ -157,24 +188,31 @@ int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	return r;
 }
 
+void unic_rd_resources_atomic_again(struct unic_transport *nic,
+				    struct unic_qp_ctx *qp, uint32_t psn)
+{
+	struct unic_read *rd = UNIC_ATOMICS ? find_read(qp, psn) : NULL;
+
+	if (rd && rd->atomic && !qp->rsp.gathering)
+		rewind_to(nic, qp, rd, UNIC_MR_NIL, 0);
+}
+
 void unic_rd_resources_done(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
 	deactivate_read(nic, &rsp->read[rsp->rd_head]);
-	rsp->rd_active--;
-	find_head(rsp);
+	if (--rsp->rd_active)
+		find_head(rsp);
 }
 
 void unic_rd_resources_drop(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	uint32_t i;
 
-	for (i = 0; i < UNIC_QP_READS; i++) {
+	for (i = 0; i < UNIC_QP_READS; i++)
 		if (qp->rsp.read[i].active)
 			deactivate_read(nic, &qp->rsp.read[i]);
-		qp->rsp.read[i].valid = false;
-	}
 	qp->rsp.rd_active = 0;
 }
 

@@ -276,6 +276,30 @@ static void describe_read(const struct unic_sq_slot *slot,
 	p->last = true;
 }
 
+static void describe_atomic(const struct unic_sq_slot *slot, uint8_t *at,
+			    struct rc_packet *p)
+{
+	const struct unic_wr_atomic *a = (const void *)&slot->sge[1];
+	uint64_t va = unic_from_le64(slot->remote);
+	uint64_t value = unic_from_le64(a->operand), compare = 0;
+	bool swaps = slot->opcode == UNIC_WR_COMPARE_SWAP;
+
+	if (swaps) {
+		compare = value;
+		value = unic_from_le64(a->swap);
+	}
+	put_be32(at, (uint32_t)(va >> 32));
+	put_be32(at + 4, (uint32_t)va);
+	put_be32(at + 8, unic_from_le32(slot->rkey));
+	put_be32(at + 12, (uint32_t)(value >> 32));
+	put_be32(at + 16, (uint32_t)value);
+	put_be32(at + 20, (uint32_t)(compare >> 32));
+	put_be32(at + 24, (uint32_t)compare);
+	p->op_flags = (swaps ? UNIC_OP_COMPARE_SWAP : UNIC_OP_FETCH_ADD) << 8;
+	p->ext = sizeof(struct unic_atomic_eth);
+	p->bytes = 0;
+}
+
 /* A PSN of a request that was refused: a WRITE of nothing takes it up, so that
  * no PSN ever stands for two different messages. */
 static void describe_null(uint8_t *at, struct rc_packet *p)
@@ -304,6 +328,8 @@ static void describe_packet(struct unic_qp_ctx *qp, struct unic_tx *tx,
 	} else if (slot->opcode == UNIC_WR_READ) {
 		p->psns = wr->npkt - k;
 		describe_read(slot, wr, off, at, p);
+	} else if (unic_sq_is_atomic(slot->opcode)) {
+		describe_atomic(slot, at, p);
 	} else {
 		p->bytes = wr->len - off < mtu ? wr->len - off : mtu;
 		describe_data(slot, wr->len, k == 0, at, p);

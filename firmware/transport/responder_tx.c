@@ -226,6 +226,33 @@ static void read_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 					 : UNIC_NAK_REM_OP);
 }
 
+/* The answer to the atomic operation at the head. */
+static __attribute__((noinline)) enum unic_turn
+send_atomic_ack(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		int32_t *left)
+{
+	const struct unic_read *rd = &qp->rsp.read[qp->rsp.rd_head];
+	uint8_t *frame = unic_frame_get(nic, qp);
+	uint32_t *w;
+
+	if (!frame)
+		return UNIC_TURN_BLOCKED;
+	w = unic_frame_words(frame);
+	unic_put_word(w, UNIC_W_EXT,
+		      aeth_word(&qp->rsp, UNIC_AETH_ACK_NOCREDIT));
+	unic_put_word(w, UNIC_W_EXT + 1, (uint32_t)(rd->was >> 32));
+	unic_put_word(w, UNIC_W_EXT + 2, (uint32_t)rd->was);
+	unic_frame_count(
+		nic, 1,
+		unic_frame_send(nic, frame, qp, UNIC_OP_ATOMIC_ACK << 8,
+				rd->psn,
+				sizeof(struct unic_aeth) +
+					sizeof(struct unic_atomic_ack_eth)));
+	unic_rd_resources_done(nic, qp);
+	*left -= (int32_t)nic->sched.cost_last;
+	return UNIC_TURN_MORE;
+}
+
 /* Responses of the READ at the head, as many as one turn may send. */
 static __attribute__((noinline)) enum unic_turn
 run_read(struct unic_transport *nic, struct unic_qp_ctx *qp, int32_t *left)
@@ -235,6 +262,8 @@ run_read(struct unic_transport *nic, struct unic_qp_ctx *qp, int32_t *left)
 	uint32_t n;
 	int r;
 
+	if (UNIC_ATOMICS && rd->atomic)
+		return send_atomic_ack(nic, qp, left);
 	for (n = 0; *left > 0 && n < READ_BURST; n++) {
 		r = send_response(nic, qp, rd->off == rd->start, left);
 		if (r == -UNIC_EAGAIN)

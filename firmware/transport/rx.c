@@ -146,11 +146,21 @@ static inline bool is_request(const struct unic_pkt *pkt)
 {
 	return pkt->opcode <= UNIC_OP_READ_REQUEST ||
 	       (pkt->opcode & 0xfc) == UNIC_OP_TOKEN_FIRST ||
-	       (pkt->opcode | 1) == UNIC_OP_SEND_ONLY_INV;
+	       (pkt->opcode | 1) == UNIC_OP_SEND_ONLY_INV ||
+	       (UNIC_ATOMICS && (pkt->opcode == UNIC_OP_COMPARE_SWAP ||
+				 pkt->opcode == UNIC_OP_FETCH_ADD));
+}
+
+static inline bool is_response(const struct unic_pkt *pkt)
+{
+	return pkt->opcode <=
+		       (UNIC_ATOMICS ? UNIC_OP_ATOMIC_ACK : UNIC_OP_ACK) ||
+	       pkt->opcode == UNIC_OP_VACK;
 }
 
 /* Of all that is no answer on a reliable connection, what is_request() leaves:
- * atomic operations, reserved opcodes, and the manufacturer's but tokens. */
+ * reserved opcodes, the manufacturer's but tokens, and atomic operations on a board
+ * that has none. */
 static inline bool is_unsupported(const struct unic_pkt *pkt)
 {
 	return pkt->opcode >= UNIC_OP_TOKEN_FIRST
@@ -185,7 +195,7 @@ static int to_qp(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	set_rx_qp(nic, qp, pkt);
 	if (is_request(pkt))
 		return unic_responder_request(nic, qp, pkt);
-	if (pkt->opcode <= UNIC_OP_ACK || pkt->opcode == UNIC_OP_VACK)
+	if (is_response(pkt))
 		return to_requester(nic, qp, pkt);
 	return to_nobody(nic, qp, pkt);
 }

@@ -232,12 +232,12 @@ static void take(uint32_t batch)
 /* One request of @opcode, the second of its form, from its doorbell to its completion. */
 static uint32_t second_alone(uint8_t opcode, uint32_t len)
 {
+	bool send = opcode == UNIC_WR_SEND;
 	uint32_t i, n = 0;
 
 	for (i = 0; i < 2; i++) {
-		rig_send(&a, &qa, opcode, i, &ma, 0, len,
-			 opcode == UNIC_WR_READ ? mb.iova : 0,
-			 opcode == UNIC_WR_READ ? mb.stag : 0);
+		rig_send(&a, &qa, opcode, i, &ma, 0, len, send ? 0 : mb.iova,
+			 send ? 0 : mb.stag);
 		MEASURE(n, pump());
 		take(1);
 	}
@@ -303,6 +303,7 @@ static void paths(uint32_t copy_4096)
 	report("write8192_alone", kib8 - 2 * copies);
 	report("send64_alone", send_alone(64));
 	report("read8_alone", second_alone(UNIC_WR_READ, 8));
+	report("atomic8_alone", second_alone(UNIC_WR_FETCH_ADD, 8));
 }
 
 /* The round that finds the command at @cmd, executes it and answers. */
