@@ -196,7 +196,7 @@ static void make_modify(struct input *in, void *rec)
 	if (c->state == UNIC_QPS_RTR) {
 		c->mtu_shift = (uint8_t)(7 + in_below(in, 7));
 		c->rnr_timer = in_u8(in) & 31;
-		c->max_dest_rd = (uint8_t)in_below(in, 6);
+		c->max_dest_rd = (uint8_t)in_below(in, 18);
 		c->dest_qpn = unic_to_le32(some_qpn(in));
 		c->rq_psn = unic_to_le32(in_u32(in) & UNIC_PSN_MASK);
 		c->dest_ipv4 = unic_to_le32(0x0a000001u + in_below(in, 2));
@@ -204,7 +204,7 @@ static void make_modify(struct input *in, void *rec)
 		c->vendor = (uint8_t)in_below(in, 4);
 	}
 	if (c->state == UNIC_QPS_RTS) {
-		c->max_rd = (uint8_t)in_below(in, 6);
+		c->max_rd = (uint8_t)in_below(in, 18);
 		c->timeout = (uint8_t)in_below(in, 33);
 		c->retry_cnt = (uint8_t)in_below(in, 9);
 		c->rnr_retry = (uint8_t)in_below(in, 9);
@@ -461,7 +461,9 @@ static void make_form(struct input *in, uint8_t *rec)
 	name_region(in, &m->mr, &m->gen);
 	if (rec[0] == UNIC_CMD_MR_REREG) {
 		r->what = (uint8_t)in_below(in, 8);
-		r->rights = r->what & UNIC_REREG_RIGHTS ? in_u8(in) & 15 : 0;
+		r->rights = r->what & UNIC_REREG_RIGHTS
+				    ? in_u8(in) & UNIC_MR_RIGHTS_ALL
+				    : 0;
 	}
 	if (rec[0] != UNIC_CMD_MR_MAKE)
 		return;
