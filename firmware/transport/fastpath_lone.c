@@ -44,8 +44,7 @@ static inline void copy_slot(void *to, const void *from)
 static inline const struct unic_sq_slot *fetch_one(struct unic_transport *nic,
 						   struct unic_sq *sq)
 {
-	_Static_assert(UNIC_SLOT_BYTES == 4 * sizeof(unic_vector), "copy_slot("
-								   ")");
+	_Static_assert(UNIC_SLOT_BYTES == 4 * 16, "four vectors");
 	uint32_t place = (uint32_t)sq->iova % FETCH_ALIGN +
 			 (sq->next & sq->mask) * UNIC_SLOT_BYTES;
 	struct unic_sq_slot *slot = unic_sq_slot(sq, sq->next);
