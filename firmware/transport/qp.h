@@ -240,7 +240,6 @@ struct unic_rsp {
 	uint8_t last : 2;
 	uint8_t lasts : 6;
 	struct unic_msg msg;
-	struct unic_read read[UNIC_QP_READS];
 };
 
 struct unic_qp_ctx {
@@ -282,6 +281,7 @@ struct unic_qp_ctx {
 	uint32_t gen;	   /* QPs made of this index, this epoch */
 	uint32_t conn;	   /* of its connection, no other has had it; see qps */
 	uint64_t route_ns; /* UD: waits for a link address since; 0: does not */
+	struct unic_read read[UNIC_QP_READS]; /* of rsp */
 };
 
 /* Added to RTR and RTS of UC and UD, see ud_uc.h. */

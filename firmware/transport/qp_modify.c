@@ -69,6 +69,7 @@ static void reset_transport(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	uint32_t class_bytes = qp->rq.class_bytes;
 
 	memset(&qp->rsp, 0, sizeof(qp->rsp));
+	memset(qp->read, 0, sizeof(qp->read));
 	memset(&qp->sq, 0, sizeof(qp->sq));
 	memset(&qp->rq, 0, sizeof(qp->rq));
 	qp->sq.iova = sq_iova;

@@ -42,13 +42,13 @@ static void deactivate_read(struct unic_transport *nic, struct unic_read *rd)
 
 /* They are answered oldest first; read[] is in order from rd_next on. None that is
  * active is older than the head, and one is active. */
-static __attribute__((noinline)) void find_head(struct unic_rsp *rsp)
+static __attribute__((noinline)) void find_head(struct unic_qp_ctx *qp)
 {
-	uint32_t at = rsp->rd_head;
+	uint32_t at = qp->rsp.rd_head;
 
-	while (!rsp->read[at].active)
+	while (!qp->read[at].active)
 		at = (at + 1) % UNIC_QP_READS;
-	rsp->rd_head = (uint8_t)at;
+	qp->rsp.rd_head = (uint8_t)at;
 }
 
 /*
@@ -62,9 +62,8 @@ static int make_room(struct unic_transport *nic, struct unic_qp_ctx *qp)
 
 	if (!rsp->max_rd)
 		return -UNIC_EINVAL;
-	while (rsp->rd_active >= rsp->max_rd ||
-	       rsp->read[rsp->rd_next].active) {
-		if (!rsp->read[rsp->rd_head].again)
+	while (rsp->rd_active >= rsp->max_rd || qp->read[rsp->rd_next].active) {
+		if (!qp->read[rsp->rd_head].again)
 			return -UNIC_EINVAL;
 		if (rsp->gathering)
 			return -UNIC_EAGAIN;
@@ -89,7 +88,7 @@ static struct unic_read *take_place(struct unic_transport *nic,
 	if (!rsp->rd_active++)
 		rsp->rd_head = at;
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
-	return &rsp->read[at];
+	return &qp->read[at];
 }
 
 int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
@@ -141,7 +140,7 @@ static struct unic_read *find_read(struct unic_qp_ctx *qp, uint32_t psn)
 	uint32_t i;
 
 	for (i = 0; i < UNIC_QP_READS; i++) {
-		struct unic_read *rd = &qp->rsp.read[i];
+		struct unic_read *rd = &qp->read[i];
 
 		if (unic_psn_diff(psn, rd->psn) >= 0 &&
 		    unic_psn_diff(psn, rd->psn + rd->npkt) < 0)
@@ -163,7 +162,7 @@ static void rewind_to(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	activate_read(nic, rd, mr, off);
 	rd->again = true;
 	rsp->rd_head = rsp->rd_next;
-	find_head(rsp);
+	find_head(qp);
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
 
@@ -201,36 +200,36 @@ void unic_rd_resources_done(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
-	deactivate_read(nic, &rsp->read[rsp->rd_head]);
+	deactivate_read(nic, &qp->read[rsp->rd_head]);
 	if (--rsp->rd_active)
-		find_head(rsp);
+		find_head(qp);
 }
 
 void unic_rd_resources_drop(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
-	uint32_t i;
-
-	for (i = 0; i < UNIC_QP_READS; i++)
-		if (qp->rsp.read[i].active)
-			deactivate_read(nic, &qp->rsp.read[i]);
-	qp->rsp.rd_active = 0;
+	while (qp->rsp.rd_active)
+		unic_rd_resources_done(nic, qp);
 }
 
 uint16_t unic_rd_resources_hold(const struct unic_qp_ctx *qp,
 				const struct unic_cuts *cuts)
 {
-	uint32_t i;
+	uint32_t at = qp->rsp.rd_head, left = qp->rsp.rd_active;
 
-	for (i = 0; i < UNIC_QP_READS; i++)
-		if (qp->rsp.read[i].active &&
-		    unic_cuts_has(cuts, qp->rsp.read[i].mr))
-			return qp->rsp.read[i].mr;
+	for (; left; at = (at + 1) % UNIC_QP_READS) {
+		if (!qp->read[at].active)
+			continue;
+		if (unic_cuts_has(cuts, qp->read[at].mr))
+			return qp->read[at].mr;
+		left--;
+	}
 	return UNIC_MR_NIL;
 }
 
-uint32_t unic_rd_resources_oldest(const struct unic_rsp *rsp)
+uint32_t unic_rd_resources_oldest(const struct unic_qp_ctx *qp)
 {
-	const struct unic_read *rd = &rsp->read[rsp->rd_head];
+	const struct unic_rsp *rsp = &qp->rsp;
+	const struct unic_read *rd = &qp->read[rsp->rd_head];
 
 	if (!rsp->rd_active)
 		return rsp->psn;

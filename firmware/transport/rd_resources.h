@@ -16,7 +16,6 @@
 struct unic_cuts;
 struct unic_transport;
 struct unic_qp_ctx;
-struct unic_rsp;
 
 /* What a request asks for. */
 struct unic_rd_resources_ask {
@@ -74,6 +73,6 @@ uint16_t unic_rd_resources_hold(const struct unic_qp_ctx *qp,
 				const struct unic_cuts *cuts);
 
 /** unic_rd_resources_oldest() - the oldest PSN that was not answered. */
-uint32_t unic_rd_resources_oldest(const struct unic_rsp *rsp);
+uint32_t unic_rd_resources_oldest(const struct unic_qp_ctx *qp);
 
 #endif /* UNIC_RD_RESOURCES_H */

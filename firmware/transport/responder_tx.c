@@ -153,7 +153,7 @@ static int send_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 bool first, int32_t *left)
 {
 	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_read *rd = &rsp->read[rsp->rd_head];
+	struct unic_read *rd = &qp->read[rsp->rd_head];
 	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), true);
 	uint32_t off = rd->off << qp->mtu_shift, mtu = 1u << qp->mtu_shift;
 	uint32_t len = rd->len - off < mtu ? rd->len - off : mtu;
@@ -189,7 +189,7 @@ static int send_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 /* A page of it is missing: no more of it until it is there. */
 static void read_missed(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
-	struct unic_read *rd = &qp->rsp.read[qp->rsp.rd_head];
+	struct unic_read *rd = &qp->read[qp->rsp.rd_head];
 	uint16_t idx = unic_qp_index(nic, qp);
 
 	unic_fault_more(&nic->memory, rd->mr, rd->iova + rd->len);
@@ -213,7 +213,7 @@ static void read_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			int err)
 {
 	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_read *rd = &rsp->read[rsp->rd_head];
+	struct unic_read *rd = &qp->read[rsp->rd_head];
 	uint32_t psn = unic_psn_add(rd->psn, rd->off);
 
 	unic_qp_error(nic, qp,
@@ -231,7 +231,7 @@ static __attribute__((noinline)) enum unic_turn
 send_atomic_ack(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		int32_t *left)
 {
-	const struct unic_read *rd = &qp->rsp.read[qp->rsp.rd_head];
+	const struct unic_read *rd = &qp->read[qp->rsp.rd_head];
 	uint8_t *frame = unic_frame_get(nic, qp);
 	uint32_t *w;
 
@@ -258,7 +258,7 @@ static __attribute__((noinline)) enum unic_turn
 run_read(struct unic_transport *nic, struct unic_qp_ctx *qp, int32_t *left)
 {
 	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_read *rd = &rsp->read[rsp->rd_head];
+	struct unic_read *rd = &qp->read[rsp->rd_head];
 	uint32_t n;
 	int r;
 
@@ -293,7 +293,7 @@ void unic_responder_gathered(struct unic_transport *nic, uint16_t idx, int err)
 {
 	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_read *rd = &rsp->read[rsp->rd_head];
+	struct unic_read *rd = &qp->read[rsp->rd_head];
 
 	rsp->gathering = false;
 	if (!rsp->rd_active)
