@@ -302,18 +302,18 @@ MUTANTS = (
      "	if (unic_mr_cached",
      "names: a form is made of a window"),
     ("oracle stags", "firmware/memory/derived.c",
-     "	r = unic_mr_check(nic, unic_from_le32(sge->lkey), p->pd,\n",
+     "	r = unic_mr_check(nic, unic_from_le32(sge->lkey), p->pd, need,\n",
      "	r = unic_mr_check(nic, unic_from_le32(sge->lkey),\n"
      "			  nic->mrs.mr[unic_from_le32(sge->lkey) >>\n"
      "				      UNIC_MR_IDX_SHIFT].proc ==\n"
      "					  nic->mrs.pd[p->pd].proc ?\n"
      "				  nic->mrs.mr[unic_from_le32(sge->lkey) >>\n"
      "					      UNIC_MR_IDX_SHIFT].pd :\n"
-     "				  p->pd,\n",
+     "				  p->pd,\n			  need,\n",
      "names: an element may be of another domain"),
     ("oracle stags", "firmware/memory/derived.c",
-     "		r = check_element(nic, form, p, p->wrong);\n		if (r < 0)\n",
-     "		r = check_element(nic, form, p, p->wrong);\n"
+     "		r = check_element(nic, form, p, p->wrong, need);\n		if (r < 0)\n",
+     "		r = check_element(nic, form, p, p->wrong, need);\n"
      "		if (r < 0 && !p->wrong)\n",
      "names: only the first element is checked"),
     # not a break of the product: that the table of lives.c says when it is full
