@@ -314,31 +314,41 @@ void unic_proc_ring_qp(struct unic_command *nic, const struct unic_qp_ctx *qp)
 		 1u << UNIC_DB_SQ | 1u << UNIC_DB_RQ);
 }
 
+/* Rings @what of ring_object() that is no send queue, or nothing. */
+static __attribute__((noinline)) void
+ring_other(struct unic_command *nic, struct unic_proc *p, uint32_t what)
+{
+	uint32_t row = what & 0xff, kind = what >> 8;
+	uint16_t bound;
+
+	if (row < UNIC_BOX_DB_ROWS && kind <= UNIC_DB_ARM) {
+		bound = kind == UNIC_DB_ARM ? p->cq_of[row] : p->qp_of[row];
+		if (likely(bound != UNIC_DB_NONE)) {
+			ring_row(nic, p, row, 1u << kind);
+			return;
+		}
+	}
+	unic_slot_bad_doorbell(&nic->base, (uint32_t)(p - nic->procs.proc),
+			       what);
+}
+
 /* Rings the object @what: index and kind, the low bits of a word. @lone: no other rings.
  * Returns as unic_qp_doorbell_sq(). */
 static inline bool ring_object(struct unic_command *nic, struct unic_proc *p,
 			       uint32_t what, bool lone)
 {
-	uint32_t row = what & 0xff, kind = what >> 8;
-	const struct unic_db_tail *t;
 	uint16_t bound;
 
 	if (likely(what < UNIC_BOX_DB_ROWS)) { /* kind UNIC_DB_SQ, which is 0 */
 		bound = p->qp_of[what];
-		t = &p->db->tail[what];
 		if (likely(bound != UNIC_DB_NONE))
 			return unic_qp_doorbell_sq(
 				&nic->transport, bound,
-				unic_from_le32(UNIC_READ_ONCE(t->sq)), lone);
-	} else if (row < UNIC_BOX_DB_ROWS && kind <= UNIC_DB_ARM) {
-		bound = kind == UNIC_DB_ARM ? p->cq_of[row] : p->qp_of[row];
-		if (bound != UNIC_DB_NONE) {
-			ring_row(nic, p, row, 1u << kind);
-			return false;
-		}
+				unic_from_le32(
+					UNIC_READ_ONCE(p->db->tail[what].sq)),
+				lone);
 	}
-	unic_slot_bad_doorbell(&nic->base, (uint32_t)(p - nic->procs.proc),
-			       what);
+	ring_other(nic, p, what);
 	return false;
 }
 
