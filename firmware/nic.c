@@ -232,6 +232,12 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 	nic->timers_ns = min_ns(nic->timers_ns, next);
 }
 
+static inline void flush_records(struct unic_nic *nic)
+{
+	if (unlikely(nic->mbox.irq_due))
+		unic_mbox_flush(&nic->base);
+}
+
 /* One round while a snapshot is read: but for the mailbox, nothing is looked at, so no
  * table changes, and all else waits where it is. Timers run as much later as the snapshot
  * lasts (INV-6). */
@@ -249,7 +255,7 @@ static __attribute__((noinline, cold)) bool poll_held(struct unic_nic *nic)
 		worked = poll_mailbox(nic);
 	if (nic->now_ns >= nic->beat_ns)
 		publish_beat(nic);
-	unic_mbox_flush(&nic->base);
+	flush_records(nic);
 	return worked;
 }
 
@@ -272,26 +278,28 @@ static __attribute__((noinline, cold)) bool poll_not_ready(struct unic_nic *nic)
 	if (nic->now_ns >= nic->beat_ns)
 		publish_beat(nic);
 	nic->timers_ns = nic->beat_ns;
-	unic_mbox_flush(&nic->base);
+	flush_records(nic);
 	return worked;
 }
 
-/* What take_doorbells() and begin_round() return, beside 0 and 1. */
-#define RANG	  1u
-#define RANG_LONE UNIC_RX_LONE
-#define NOT_READY 4u
+/* What a round did so far, and how it is; the first two are those of unic_rx_poll(). */
+#define WORKED	  1u
+#define DID_LONE  UNIC_RX_LONE
+#define NOT_QUICK 4u
+#define NOT_READY 8u
+#define QUICK	  16u
 
-/* 0: nobody rang. RANG_LONE: whoever rang did so for one request, which is sent. */
+/* 0: nobody rang. DID_LONE: whoever rang did so for one request, which is sent. */
 static inline uint32_t take_doorbells(struct unic_nic *nic)
 {
-	uint32_t i = 0, rang = 0;
+	uint32_t i = 0, did = 0;
 
 	do { /* without a process, watch[0] never changes */
 		if (unic_watch_moved(&nic->procs.watch[i]))
-			rang |= unic_proc_take(&nic->command, i) ? RANG_LONE
-								 : RANG;
+			did |= unic_proc_take(&nic->command, i) ? DID_LONE
+								: WORKED;
 	} while (++i < nic->procs.n_active);
-	return rang;
+	return did;
 }
 
 /* May this round end behind doorbells and frames, if all of them were lone messages? Then
@@ -304,11 +312,11 @@ static inline bool is_quick(const struct unic_nic *nic)
 		 nic->stale / UNIC_CLOCK_ROUNDS);
 }
 
-/* The start of a round that is not quick: the clock, finished DMA. Returns whether there
- * was any; NOT_READY: the NIC is not ready, or fenced. */
+/* The start of a round that is not quick: the clock, finished DMA. NOT_READY: the NIC is not
+ * ready, or fenced. */
 static inline uint32_t begin_round(struct unic_nic *nic)
 {
-	bool worked = false;
+	uint32_t did = NOT_QUICK;
 
 	if (unlikely(nic->state != UNIC_NIC_READY ||
 		     unic_mbox_fence(&nic->mbox)))
@@ -318,39 +326,39 @@ static inline uint32_t begin_round(struct unic_nic *nic)
 		nic->stale = nic->armed ? UNIC_CLOCK_ROUNDS : 0;
 	}
 	if (unlikely(nic->pieces)) {
-		worked = unic_dma_poll(&nic->transport);
+		did |= unic_dma_poll(&nic->transport); /* WORKED */
 		wake_faulted(nic);
 	}
-	return worked;
+	return did;
 }
 
 /* A round that did something hands out what it made. */
 static inline void end_round(struct unic_nic *nic)
 {
-	unic_mbox_flush(&nic->base);
+	flush_records(nic);
 	unic_port_tx_flush(nic->port);
 	nic->stale++;
 }
 
 /* What a round does behind doorbells and frames: the words of the driver, what there is to
- * send, and what is due by time. @worked: it did something before. */
-static inline bool rest_of_round(struct unic_nic *nic, bool worked)
+ * send, and what is due by time. @worked: not 0, if it did something before. */
+static inline uint32_t rest_of_round(struct unic_nic *nic, uint32_t worked)
 {
 	if (unlikely(unic_mbox_fence(&nic->mbox)))
-		return poll_not_ready(nic) || worked;
+		return poll_not_ready(nic) | worked;
 	if (unlikely(unic_mbox_due(&nic->mbox))) {
 		worked |= poll_mailbox(nic);
 		if (unlikely(nic->state != UNIC_NIC_READY)) { /* INV-15 */
 			unic_port_tx_flush(nic->port);
 			(void)poll_not_ready(nic);
-			return true;
+			return WORKED;
 		}
 		wake_faulted(nic);
 	}
 	worked |= unic_qp_poll(&nic->transport);
 	if (unlikely(nic->now_ns >= nic->timers_ns)) {
 		run_timers(nic);
-		worked = true; /* timers may have sent frames and records */
+		worked = WORKED; /* timers may have sent frames and records */
 	}
 	if (worked)
 		end_round(nic);
@@ -414,62 +422,46 @@ static uint64_t prepare_sleep(struct unic_nic *nic)
 	return 0;
 }
 
-/* The end of a poll, whose round did something or not. After one that did nothing it looks
- * for input, and, if there is some, is called again; but not twice in a row. */
-static inline uint64_t end_poll(struct unic_nic *nic, bool worked)
-{
-	if (!worked) {
-		nic->looked = !nic->looked && !nic->armed &&
-			      spin_for_input(nic);
-		return nic->looked ? 0 : prepare_sleep(nic);
-	}
-	nic->looked = false;
-	if (unlikely(nic->armed))
-		set_armed(nic, false);
-	nic->idle_since_ns = nic->now_ns;
-	nic->polls++;
-	return 0;
-}
-
-static __attribute__((noinline, cold)) uint64_t
-poll_unready(struct unic_nic *nic)
-{
-	return end_poll(nic, poll_not_ready(nic));
-}
-
-/* Of no use to a quick round, which needs no registers for it. */
-static __attribute__((noinline)) uint64_t poll_rest(struct unic_nic *nic,
-						    bool worked)
-{
-	return end_poll(nic, rest_of_round(nic, worked));
-}
-
 /*
- * One poll round. The order: finished DMA, which frees what the others need; doorbells
- * before the wire, so that a receive posted before its message was sent is there when the
- * message comes; the wire, because its buffer is not the NIC's and acknowledgements free
- * send windows; commands; transmit, which sees all of the above, so that one
- * acknowledgement answers a whole batch of received frames; timers last: only deadlines
- * need exact time, and they must not come early.
+ * One poll round; returns QUICK if it was that, else 0 if there was no work. The order:
+ * finished DMA, which frees what the others need; doorbells before the wire, so that a
+ * receive posted before its message was sent is there when the message comes; the wire,
+ * because its buffer is not the NIC's and acknowledgements free send windows; commands;
+ * transmit, which sees all of the above, so that one acknowledgement answers a whole batch
+ * of received frames; timers last: only deadlines need exact time, and they must not come
+ * early.
  */
-uint64_t unic_nic_poll(struct unic_nic *nic)
+static inline uint32_t poll_round(struct unic_nic *nic)
 {
-	bool quick = UNIC_LONE && is_quick(nic);
-	uint32_t worked = 0, rang;
+	uint32_t did = UNIC_LONE && is_quick(nic) ? 0 : begin_round(nic);
 
-	if (unlikely(!quick)) {
-		worked = begin_round(nic);
-		if (unlikely(worked == NOT_READY))
-			return poll_unready(nic);
-	}
-	rang = take_doorbells(nic);
-	if (!quick || rang != RANG_LONE) {
-		rang |= unic_rx_poll(&nic->transport);
-		worked |= rang != 0;
-		if (!quick || rang != RANG_LONE || unic_qp_due(&nic->transport))
-			return poll_rest(nic, worked);
+	if (unlikely(did == NOT_READY))
+		return poll_not_ready(nic);
+	did |= take_doorbells(nic);
+	if (did != DID_LONE) {
+		did |= unic_rx_poll(&nic->transport);
+		if (did != DID_LONE || unic_qp_due(&nic->transport))
+			return rest_of_round(nic, did & ~NOT_QUICK);
 	}
 	end_round(nic);
-	nic->polls++; /* awake, and busy in one of the last rounds */
+	return QUICK;
+}
+
+uint64_t unic_nic_poll(struct unic_nic *nic)
+{
+	bool spun = false;
+	uint32_t did;
+
+	while (!(did = poll_round(nic))) {
+		if (spun || nic->armed || !spin_for_input(nic))
+			return prepare_sleep(nic);
+		spun = true;
+	}
+	if (did != QUICK) { /* else awake, and busy in one of the last rounds */
+		if (unlikely(nic->armed))
+			set_armed(nic, false);
+		nic->idle_since_ns = nic->now_ns;
+	}
+	nic->polls++;
 	return 0;
 }

@@ -49,7 +49,6 @@ struct unic_base {
 	uint8_t pieces; /* of DMA in flight: transport/dma.h, memory/table.h */
 	/* rounds with work not yet in the counter: unic_roce_count() */
 	uint32_t polls;
-	bool looked; /* the last round did nothing, then input came */
 	struct unic_mbox mbox;
 	uint32_t ipv4;	  /* of this NIC, host order; 0: none */
 	uint64_t beat_ns; /* time of the next heartbeat */

@@ -324,8 +324,6 @@ void unic_mbox_flush(struct unic_base *nic)
 {
 	struct unic_mbox *m = &nic->mbox;
 
-	if (!m->irq_due)
-		return;
 	m->irq_due = false;
 	/* tail before want_irq; the driver does the reverse */
 	unic_mb();
