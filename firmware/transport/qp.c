@@ -423,8 +423,6 @@ void unic_qp_timer(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		   uint64_t at_ns)
 {
 	qp->sq.timer_ns = at_ns;
-	if (UNIC_LONE)
-		qp->sq.lazy = false;
 	if (at_ns < nic->qps.timer_ns)
 		nic->qps.timer_ns = at_ns;
 	if (at_ns < nic->timers_ns)

@@ -112,7 +112,7 @@ struct unic_sq {
 		};
 		uint32_t busy; /* 0: none of these */
 	};
-	bool lazy; /* timer_ns, if it runs, is of a packet that was acknowledged */
+	bool lazy; /* timer_ns, if it runs, may be of a packet that was acknowledged */
 	struct unic_sq_slot win[UNIC_QP_WINDOW];
 	struct unic_wr wr[UNIC_QP_WINDOW];
 	/* a page is missing: silent (rnr_wait) until it is there */
@@ -213,21 +213,22 @@ struct unic_msg {
 #define UNIC_RSP_AFTER	 0xfeu
 #define UNIC_RSP_REFUSED 0xfdu
 
+union unic_owed {
+	struct {
+		uint8_t nak;	/* syndrome owed; 0: none */
+		bool ack;	/* an acknowledgement is owed */
+		bool nak_sent;	/* silent until the expected PSN comes */
+		bool gathering; /* a READ response waits for its payload */
+	};
+	uint32_t owes; /* 0: none of these */
+};
+
 /* Responder. */
 struct unic_rsp {
 	uint32_t psn; /* expected */
 	uint32_t msn;
 	uint32_t nak_psn;
-	union {
-		struct {
-			uint8_t nak;   /* syndrome owed; 0: none */
-			bool ack;      /* an acknowledgement is owed */
-			bool nak_sent; /* silent until the expected PSN comes */
-			bool gathering; /* a READ response waits for its
-					 * payload */
-		};
-		uint32_t owes; /* 0: none of these */
-	};
+	union unic_owed;
 	uint8_t max_rd;
 	uint8_t rd_next; /* read[]: where the next new one goes, the oldest */
 	uint8_t rd_head; /* being answered: the oldest active one */

@@ -30,8 +30,6 @@ void unic_requester_timer(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	if (unic_requester_has_outstanding(&qp->sq))
 		unic_qp_timer(nic, qp, nic->now_ns + qp->timeout_ns);
-	else if (UNIC_LONE && qp->sq.timer_ns - nic->now_ns <= qp->timeout_ns)
-		qp->sq.lazy = true; /* unic_requester_timeout() stops it */
 	else
 		qp->sq.timer_ns = UNIC_NEVER;
 }

@@ -56,8 +56,11 @@ void unic_requester_timer(struct unic_transport *nic, struct unic_qp_ctx *qp);
 static inline void unic_requester_sent(struct unic_transport *nic,
 				       struct unic_qp_ctx *qp)
 {
-	if (qp->sq.timer_ns == UNIC_NEVER || (UNIC_LONE && qp->sq.lazy))
-		unic_requester_timer(nic, qp);
+	if (UNIC_LONE && qp->sq.lazy)
+		qp->sq.lazy = false;
+	else if (qp->sq.timer_ns != UNIC_NEVER)
+		return;
+	unic_requester_timer(nic, qp);
 }
 
 /** unic_requester_has_outstanding() - is anything sent that is not acknowledged? */

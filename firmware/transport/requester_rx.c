@@ -58,7 +58,10 @@ static inline void advance_una(struct unic_transport *nic,
 	if (unlikely(unic_psn_diff(una, sq->psn) > 0))
 		unic_requester_seek(sq, una); /* it had gone back too far */
 	sq->rnr_wait = false;
-	unic_requester_timer(nic, qp);
+	if (unic_requester_has_outstanding(sq))
+		unic_requester_timer(nic, qp);
+	else
+		sq->timer_ns = UNIC_NEVER;
 	/* room in the window, or a fence gone; also if it could not complete */
 	if (!unic_sq_retire(nic, qp) || sq->next != sq->tail ||
 	    sq->cur != sq->next)
@@ -418,15 +421,13 @@ static void wait_longer(struct unic_transport *nic, struct unic_qp_ctx *qp)
 					     << (repeats > 2 ? 2 : 1)));
 }
 
-/* The timer of @qp is that of a packet before, which was acknowledged (requester.h). True
- * if it is too early for the lone one that is under way now, or there is none. */
+/* The timer of @qp may be that of a packet before, which was acknowledged. True if it is too
+ * early for the lone one that is under way now. */
 static bool is_early(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	uint64_t due = qp->sq.since_ns + qp->timeout_ns;
 
 	qp->sq.lazy = false;
-	if (!unic_requester_has_outstanding(&qp->sq))
-		return true;
 	if (nic->now_ns >= due)
 		return false;
 	unic_qp_timer(nic, qp, due);
@@ -438,12 +439,14 @@ void unic_requester_timeout(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	struct unic_sq *sq = &qp->sq;
 
 	sq->timer_ns = UNIC_NEVER;
-	if (!unic_qp_sends(qp) || (UNIC_LONE && sq->lazy && is_early(nic, qp)))
+	if (!unic_qp_sends(qp))
 		return;
 	if (sq->rnr_wait) {
 		sq->rnr_wait = false;
 		unic_sched_send(nic, unic_qp_index(nic, qp));
 	} else if (!unic_requester_has_outstanding(sq)) {
+		return;
+	} else if (UNIC_LONE && sq->lazy && is_early(nic, qp)) {
 		return;
 	} else if (unlikely(unic_meter_waits(qp))) {
 		unic_requester_timer(nic, qp);

@@ -122,11 +122,12 @@ void unic_responder_ack_now(struct unic_transport *nic, struct unic_qp_ctx *qp)
 		unic_responder_owe_ack(nic, qp);
 }
 
-/* What unic_rsp.owes is if an acknowledgement is owed and nothing else. */
+/* Is an acknowledgement owed and nothing else? */
 static inline bool owes_ack_only(const struct unic_rsp *rsp)
 {
-	return rsp->ack && !rsp->nak && !rsp->nak_sent && !rsp->gathering &&
-	       !rsp->rd_active;
+	const union unic_owed ack = { .ack = true };
+
+	return rsp->owes == ack.owes && !rsp->rd_active;
 }
 
 void unic_responder_sole_ack(struct unic_transport *nic)
@@ -135,10 +136,10 @@ void unic_responder_sole_ack(struct unic_transport *nic)
 
 	UNIC_IN_REGISTER(qp);
 	if ((nic->trace.mask & UNIC_TG_OF_TX) || !nic->link.icrc_offload ||
-	    qp->type || !owes_ack_only(&qp->rsp) || !send_lone_ack(nic, qp))
+	    !owes_ack_only(&qp->rsp) || !send_lone_ack(nic, qp))
 		return;
 	qp->rsp.ack = false;
-	unic_sched_drop_sole(nic);
+	unic_sched_drop_sole(nic, qp);
 }
 
 static uint32_t response_opcode(bool first, bool last)

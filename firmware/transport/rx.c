@@ -440,35 +440,47 @@ inject_rx_loss(struct unic_transport *nic, struct unic_rx *rx)
 	} while (--n && nic->rx_fault && unic_port_rx_next(nic->port, rx));
 }
 
-/* Frames from @rx on, until one is kept: those before it are held with it. @strange: the
- * first is not for the fast path. */
-static __attribute__((noinline)) void
-take_frames(struct unic_transport *nic, struct unic_rx *rx, bool strange)
+/* @n frames of @bytes together were taken: those before the last, if it is kept, are held with
+ * it. */
+static inline void end_frames(struct unic_transport *nic, uint32_t n,
+			      uint32_t bytes)
 {
 	struct unic_roce *roce = &nic->qps.roce;
-	uint32_t most = nic->sched.work ? BATCH_BESIDE_SENDS : UNIC_RX_BATCH;
-	uint32_t n = 0, bytes = 0, some;
-	enum unic_fastpath fast;
 
-	UNIC_IN_REGISTER(roce);
-
-	do {
-		some = strange ? 1 : most - n;
-		fast = strange ? UNIC_FASTPATH_NOT
-			       : unic_fastpath_rx(nic, rx, &some);
-		strange = false;
-		n += some;
-		bytes += some * rx->len;
-		if (unlikely(fast != UNIC_FASTPATH_DONE) &&
-		    take_slow_path(nic, rx))
-			break;
-	} while (n < most && unic_port_rx_next(nic->port, rx));
 	if (likely(roce->rx_stage == UNIC_RX_IDLE))
 		unic_port_rx_done(nic->port);
 	roce->rx_frames += n;
 	roce->rx_bytes += bytes;
 	if (UNIC_LONE && nic->sched.sole_on == UNIC_ON_REPLY)
 		unic_responder_sole_ack(nic);
+}
+
+/* A frame that has none behind it, and is not for the fast path. */
+static __attribute__((noinline)) void take_strange(struct unic_transport *nic,
+						   const struct unic_rx *rx)
+{
+	(void)take_slow_path(nic, rx);
+	end_frames(nic, 1, rx->len);
+}
+
+/* Frames from @rx on, until one is kept. */
+static __attribute__((noinline)) void take_frames(struct unic_transport *nic,
+						  struct unic_rx *rx)
+{
+	uint32_t most = nic->sched.work ? BATCH_BESIDE_SENDS : UNIC_RX_BATCH;
+	uint32_t n = 0, bytes = 0, some;
+	enum unic_fastpath fast;
+
+	do {
+		some = most - n;
+		fast = unic_fastpath_rx(nic, rx, &some);
+		n += some;
+		bytes += some * rx->len;
+		if (unlikely(fast != UNIC_FASTPATH_DONE) &&
+		    take_slow_path(nic, rx))
+			break;
+	} while (n < most && unic_port_rx_next(nic->port, rx));
+	end_frames(nic, n, bytes);
 }
 
 /* A frame that has none behind it: a lone message, or its acknowledgement. STRANGE: it is not
@@ -514,6 +526,9 @@ uint32_t unic_rx_poll(struct unic_transport *nic)
 		lone = take_lone(nic, &rx);
 	if (lone == UNIC_LONE_DONE)
 		return UNIC_RX_LONE;
-	take_frames(nic, &rx, lone == UNIC_LONE_STRANGE);
+	if (lone == UNIC_LONE_STRANGE)
+		take_strange(nic, &rx);
+	else
+		take_frames(nic, &rx);
 	return 1;
 }

@@ -531,11 +531,11 @@ sole_blocked(struct unic_transport *nic, enum unic_turn turn)
 	nic->qps.roce.tx_blocked = false;
 }
 
-void unic_sched_drop_sole(struct unic_transport *nic)
+void unic_sched_drop_sole(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_sched *s = &nic->sched;
 
-	nic->qps.qp[s->sole].on = 0;
+	qp->on = 0;
 	s->sole_on = 0;
 	s->work = 0;
 }
