@@ -124,9 +124,10 @@ bool unic_fastpath_lone_send(struct unic_transport *nic, struct unic_qp_ctx *qp)
 
 	if (qp->sq.tail - qp->sq.next != 1)
 		return false; /* mostly there are several, if not one */
-	if (unlikely(nic->sched.work || qp->on || qp->state != UNIC_QPS_RTS ||
-		     (nic->trace.mask & TRACED) || !nic->link.icrc_offload ||
-		     !is_alone(&qp->sq)))
+	if (unlikely(nic->sched.work | qp->on |
+		     (qp->state ^ (uint32_t)UNIC_QPS_RTS) |
+		     (nic->trace.mask & TRACED) | !nic->link.icrc_offload) ||
+	    !is_alone(&qp->sq))
 		return false;
 	slot = fetch_one(nic, &qp->sq);
 	return slot && unic_form_matches(&qp->sq.ready, slot) &&
@@ -164,14 +165,14 @@ static inline bool place_one(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	return true;
 }
 
-/* One request is under way. Is @psn that of its one packet, which was sent, and is it well
- * and wants a completion? */
+/* One packet is under way. Is @psn its own, is it all of the one request that was sent, and
+ * is that well and wants a completion? */
 static inline bool is_only_one(const struct unic_sq *sq,
 			       const struct unic_wr *wr,
 			       const struct unic_sq_slot *slot, uint32_t psn)
 {
 	return !((sq->psn_una ^ psn) | (wr->npkt ^ 1u) |
-		 (unic_psn_add(psn, 1) ^ sq->psn) | sq->busy | sq->reads) &&
+		 ((sq->una + 1) ^ sq->next) | sq->busy | sq->reads) &&
 	       unic_sq_is_well(wr) && (slot->flags & UNIC_WR_SIGNALED);
 }
 
@@ -222,7 +223,8 @@ static inline bool complete_one(struct unic_transport *nic,
 static inline bool is_of_several(const struct unic_expect *e,
 				 const struct unic_qp_ctx *qp)
 {
-	return e->kind == UNIC_EXPECT_ACK && qp->sq.una + 1 != qp->sq.next;
+	return e->kind == UNIC_EXPECT_ACK &&
+	       unic_psn_add(qp->sq.psn_una, 1) != qp->sq.psn;
 }
 
 /* Frame @rx is like @e. */

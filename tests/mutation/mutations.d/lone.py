@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 LONE = "firmware/transport/fastpath_lone.c"
 MUTATIONS = (
-    (LONE, "!nic->link.icrc_offload ||", "", "lone: a frame has no checksum", "test_lone"),
+    (LONE, " | !nic->link.icrc_offload)", ")", "lone: a frame has no checksum", "test_lone"),
     (LONE, "\tif (qp->sq.tail - qp->sq.next != 1)\n\t\treturn false;", "\tif (qp->sq.tail == qp->sq.next)\n\t\treturn false;",
      "lone: the first of several is sent by itself", "test_lone"),
     (LONE, "(sq->una ^ next) | ", "", "lone: one is sent while another is under way", "test_lone"),
