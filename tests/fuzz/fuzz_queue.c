@@ -98,9 +98,7 @@ static void post_send(struct input *in)
 	struct unic_sge *ext = (void *)&q->sq[(at + 1) % RIG_SLOTS];
 
 	memset(s, 0, sizeof(*s));
-	s->opcode = (uint8_t)(1 + in_below(in, 8));
-	if (s->opcode > UNIC_WR_TOKEN)
-		s->opcode += UNIC_WR_FETCH_ADD - 8;
+	s->opcode = (uint8_t)(1 + in_below_or(in, 6, UNIC_WR_SEND_INV - 1));
 	s->flags = in_u8(in) & UNIC_WR_FLAGS_ALL;
 	s->imm = unic_to_le32(in_u8(in));
 	make_target(in, s);
@@ -184,7 +182,8 @@ static void post_memop(struct input *in)
 		s->opcode = how & 1 ? UNIC_WR_LOCAL_INV : UNIC_WR_SEND_INV;
 	} else {
 		s->imm = unic_to_le32(in_u8(in) |
-				      (in_u8(in) & UNIC_MR_RIGHTS_ALL) << 8);
+				      in_below_or(in, 16, UNIC_MR_REMOTE_ATOMIC)
+					      << 8);
 		s->flags |= UNIC_WR_INLINE;
 		if (s->opcode == UNIC_WR_REG_INDIRECT && how & 16) {
 			s->flags = UNIC_WR_SIGNALED;
