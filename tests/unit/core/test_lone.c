@@ -187,6 +187,19 @@ static void two_are_a_run(void **state)
 	assert_int_equal(by_lone.cqes, 2);
 }
 
+static void do_receive_first(void)
+{
+	rig_recv(&ra, &qa, 3, &ma, 64, 8);
+	do_one();
+}
+
+/* A request behind another doorbell is for the scheduler. */
+static void one_behind_a_receive(void **state)
+{
+	(void)state;
+	both_ways(do_receive_first, 0, 1);
+}
+
 static void do_second_behind(void)
 {
 	write_of(1, 0, 8);
@@ -789,6 +802,7 @@ int main(void)
 		cmocka_unit_test(another_length),
 		cmocka_unit_test(rings_go_round),
 		cmocka_unit_test(two_are_a_run),
+		cmocka_unit_test(one_behind_a_receive),
 		cmocka_unit_test(one_under_way),
 		cmocka_unit_test(another_page),
 		cmocka_unit_test(two_pages),
