@@ -521,6 +521,12 @@ static void odd_answers(void **state)
 	fake_deliver(&ra.port, wire.last, 54 + 4 + 8 + 4, wire.kept_flags);
 	rig_poll(&ra);
 	assert_int_equal(rig_count(&ra, rx_stale_ack), 1);
+	wire.last[BTH] = UNIC_OP_ATOMIC_ACK;
+	set_length(wire.last, 54 + 4 + 12 + 4);
+	fake_deliver(&ra.port, wire.last, 54 + 4 + 12 + 4, wire.kept_flags);
+	rig_poll(&ra);
+	assert_int_equal(rig_count(&ra, rx_bad_opcode), 1);
+	set_length(wire.last, 54 + 4 + 8 + 4);
 	pair_expect_none(&ra, &qa);
 	pair_run(100 * MS);
 	rc_expect(&ra, &qa, UNIC_WC_FETCH_ADD, 0, 0, 8);
@@ -535,6 +541,23 @@ static void odd_answers(void **state)
 	pair_run(100 * MS);
 	rc_expect(&ra, &qa, UNIC_WC_READ, 1, 0, 8);
 	assert_memory_equal(ma.mem + 2048, mb.mem, 8);
+}
+
+/* An answer that finds no room on the link is sent when there is some. */
+static void no_room_for_the_answer(void **state)
+{
+	(void)state;
+	fake_room(&rb.port, fake_path(1), 0);
+	add(0, 1);
+	pair_rounds(&ra, 2);
+	pair_rounds(&rb, 4);
+	assert_int_equal(value_at(&mb, TARGET), 101);
+	assert_int_equal(wire.answers, 0);
+	fake_room(&rb.port, fake_path(1), FAKE_NEVER_FULL);
+	pair_run(MS);
+	rc_expect(&ra, &qa, UNIC_WC_FETCH_ADD, 0, 0, 8);
+	assert_int_equal(wire.answers, 1);
+	assert_int_equal(rig_count(&ra, retransmits), 0);
 }
 
 /* -------------------------------------------------------------- late DMA */
@@ -742,6 +765,11 @@ static void over_pieces(void **state)
 	memcpy(&is, form_mb[0].mem + 101, 8);
 	assert_true(unic_from_le64(is) == (1ull << 40) + 3);
 	assert_true(value_at(&ma, 8) == 1ull << 40);
+	post(UNIC_WR_COMPARE_SWAP, 3, 8, 0, 1, 2); /* not equal */
+	pair_run(MS);
+	rc_expect(&ra, &qa, UNIC_WC_COMPARE_SWAP, 3, 0, 8);
+	memcpy(&is, form_mb[0].mem + 101, 8);
+	assert_true(unic_from_le64(is) == (1ull << 40) + 3);
 	post(UNIC_WR_FETCH_ADD, 2, 8, 16, 3, 0);
 	pair_run(MS);
 	rc_expect(&ra, &qa, 0, 2, UNIC_WC_REM_ACCESS_ERR, 0);
@@ -821,6 +849,7 @@ int main(void)
 		HERE(needs_local_write),
 		HERE(odd_frames),
 		HERE(odd_answers),
+		HERE(no_room_for_the_answer),
 		HERE(over_late_dma),
 		HERE(compares_in_vain),
 		HERE(region_ends_amid),

@@ -597,6 +597,61 @@ static void a_repeat_is_not_late(void **state)
 	ra.port.on_frame = NULL;
 }
 
+/* ... or however late that timer is looked at: it counts for this one, too, if it is due. */
+static void a_repeat_of_a_late_look(void **state)
+{
+	uint64_t t;
+
+	(void)state;
+	warm(false, false);
+	t = unic_qp_by_number(&ra.nic.transport, qa.qpn)->timeout_ns;
+	ra.port.on_frame = lose_some;
+	to_lose = 1;
+	write_of(2, 0, 8);
+	pair_rounds(&ra, 1);
+	assert_int_equal(to_lose, 0);
+	ra.port.now_ns += 2 * t;
+	pair_rounds(&ra, 8);
+	assert_int_equal(rig_count(&ra, timeouts), 1);
+	pair_run(MS);
+	pair_expect(&ra, &qa, 2, 0, 8);
+	ra.port.on_frame = NULL;
+}
+
+static uint32_t to_change;
+
+/* A WRITE does not ask to be acknowledged. */
+static void ask_for_nothing(struct unic_port *port, const uint8_t *frame,
+			    uint32_t len, uint32_t flags)
+{
+	uint8_t changed[256];
+
+	memcpy(changed, frame, len);
+	if (to_change) {
+		to_change--;
+		changed[UNIC_BTH_OFF + 8] &= 0x7f;
+	}
+	fake_deliver(port->peer, changed, len, flags);
+}
+
+static void do_unasked(void)
+{
+	ra.port.on_frame = ask_for_nothing;
+	to_change = 1;
+	write_of(9, 8, 8);
+	pair_run(100 * MS);
+	ra.port.on_frame = NULL;
+}
+
+/* It is placed, and acknowledged when its peer asks. */
+static void one_that_asks_for_nothing(void **state)
+{
+	(void)state;
+	both_ways(do_unasked, 1, 0);
+	assert_int_equal(by_lone.cqes, 1);
+	assert_int_equal(by_lone.count_a[UNIC_C_timeouts], 1);
+}
+
 static void do_evicted_there(void)
 {
 	give_back(&rb, &mb);
@@ -820,6 +875,8 @@ int main(void)
 		cmocka_unit_test(one_is_lost),
 		cmocka_unit_test(gaps_are_told),
 		cmocka_unit_test(a_repeat_is_not_late),
+		cmocka_unit_test(a_repeat_of_a_late_look),
+		cmocka_unit_test(one_that_asks_for_nothing),
 		cmocka_unit_test(an_acknowledgement_behind_a_read),
 		cmocka_unit_test(an_evicted_target),
 		cmocka_unit_test(a_wrong_remote_key),
