@@ -408,6 +408,56 @@ static void two_queue_pairs_take_turns(void **state)
 	pair_expect(&ra, &qa2, 2, 0, 8);
 }
 
+#define ALONE  4u /* queue pairs with one request each */
+#define ROUNDS 300u
+
+/* Of the queue pair with the fewest, how many requests complete in ROUNDS rounds if each of
+ * ALONE has one under way always, and @busy: another has all it can have. */
+static uint32_t fewest_done(bool busy)
+{
+	struct rig_qp one[ALONE], peer[ALONE];
+	uint32_t done[ALONE] = { 0 }, i, round, under_way = 0, least = ROUNDS;
+	struct unic_cqe cqe;
+
+	warm(false, false);
+	for (i = 0; i < ALONE; i++) {
+		rig_qp(&ra, 0, qa.pd, 9 + i, &one[i]);
+		rig_qp(&rb, 0, qb.pd, 9 + i, &peer[i]);
+		rig_connect(&ra, &one[i], &rb, &peer[i]);
+		rig_send(&ra, &one[i], UNIC_WR_WRITE, 0, &ma, 8 * i, 8,
+			 mb.iova + 8 * i, mb.stag);
+	}
+	for (round = 0; round < ROUNDS; round++) {
+		for (; busy && under_way < RIG_SLOTS; under_way++)
+			write_of(0, 64, 64);
+		pair_rounds(&ra, 1);
+		pair_rounds(&rb, 1);
+		while (rig_cqe(&ra, &qa, &cqe))
+			under_way--;
+		for (i = 0; i < ALONE; i++) {
+			if (!rig_cqe(&ra, &one[i], &cqe))
+				continue;
+			assert_int_equal(cqe.status, UNIC_WC_SUCCESS);
+			done[i]++;
+			rig_send(&ra, &one[i], UNIC_WR_WRITE, 0, &ma, 8 * i, 8,
+				 mb.iova + 8 * i, mb.stag);
+		}
+	}
+	for (i = 0; i < ALONE; i++)
+		least = done[i] < least ? done[i] : least;
+	return least;
+}
+
+/* Who has one request at a time gets what it gets without another that has many. */
+static void a_share_beside_many(void **state)
+{
+	uint32_t without = fewest_done(false), beside = fewest_done(true);
+
+	(void)state;
+	assert_true(without > ROUNDS / 4);
+	assert_true(beside * 10 >= without * 9);
+}
+
 /* A command is looked at within some rounds, whatever else there is to do. */
 static void a_command_is_not_starved(void **state)
 {
@@ -870,6 +920,7 @@ int main(void)
 		cmocka_unit_test(a_missing_source),
 		cmocka_unit_test(nobody_is_passed),
 		cmocka_unit_test(two_queue_pairs_take_turns),
+		cmocka_unit_test(a_share_beside_many),
 		cmocka_unit_test(a_command_is_not_starved),
 		cmocka_unit_test(headers_that_differ),
 		cmocka_unit_test(one_is_lost),
