@@ -150,8 +150,8 @@ static void start_again(struct unic_transport *nic, struct unic_qp_ctx *qp)
 
 	if (sq->cur + 1 != sq->next || wr->npkt != 1 || wr->psn != sq->psn ||
 	    sq->psn != sq->psn_max || wr->state != UNIC_WRS_SENT ||
-	    wr->slots != (1 | UNIC_WR_ONE_SGE) ||
-	    slot->opcode == UNIC_WR_READ || sq->gathering ||
+	    wr->slots != (1 | UNIC_WR_ONE_SGE) || unic_sq_reads(slot->opcode) ||
+	    sq->gathering ||
 	    !unic_mr_opens(unic_window_mr(&nic->memory, stag), stag, qp->pd))
 		return;
 	sq->next = sq->cur;

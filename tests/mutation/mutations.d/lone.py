@@ -17,6 +17,8 @@ MUTATIONS = (
     (LONE, "!unic_fastpath_in_sequence(rsp, apsn) || ", "", "lone: a WRITE has any PSN", "test_lone"),
     (LONE, "(syndrome & UNIC_AETH_TYPE_MASK) != UNIC_AETH_ACK ||", "",
      "lone: a NAK completes a request", "test_lone"),
+    ("firmware/transport/requester_rx.c", "UNIC_LONE && sq->lazy && is_early(nic, qp)", "0",
+     "lone: a repeat is early", "test_lone"),
     (LONE, "\t\t     sq->retries != qp->retry_cnt ||\n", "", "lone: a repeat is late after repeats", "test_lone"),
     (LONE, "sq->busy | sq->reads)", "sq->busy)", "lone: a READ is completed by an acknowledgement",
      "test_lone"),

@@ -647,6 +647,29 @@ static void a_repeat_is_not_late(void **state)
 	ra.port.on_frame = NULL;
 }
 
+/* ... and not before, though the timer of the one before it runs on. */
+static void a_repeat_is_not_early(void **state)
+{
+	uint64_t t;
+
+	(void)state;
+	warm(false, false);
+	t = unic_qp_by_number(&ra.nic.transport, qa.qpn)->timeout_ns;
+	ra.port.on_frame = lose_some;
+	write_of(1, 0, 8);
+	pair_run(3 * t / 4);
+	pair_expect(&ra, &qa, 1, 0, 8);
+	to_lose = 1;
+	write_of(2, 0, 8);
+	pair_run(t / 2);
+	assert_int_equal(to_lose, 0);
+	assert_int_equal(rig_count(&ra, timeouts), 0);
+	pair_run(t);
+	assert_int_equal(rig_count(&ra, timeouts), 1);
+	pair_expect(&ra, &qa, 2, 0, 8);
+	ra.port.on_frame = NULL;
+}
+
 /* ... or however late that timer is looked at: it counts for this one, too, if it is due. */
 static void a_repeat_of_a_late_look(void **state)
 {
@@ -926,6 +949,7 @@ int main(void)
 		cmocka_unit_test(one_is_lost),
 		cmocka_unit_test(gaps_are_told),
 		cmocka_unit_test(a_repeat_is_not_late),
+		cmocka_unit_test(a_repeat_is_not_early),
 		cmocka_unit_test(a_repeat_of_a_late_look),
 		cmocka_unit_test(one_that_asks_for_nothing),
 		cmocka_unit_test(an_acknowledgement_behind_a_read),
