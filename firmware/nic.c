@@ -85,7 +85,7 @@ static __attribute__((noinline, cold)) void handle_reset(struct unic_nic *nic,
 	publish_epoch(nic);
 	unic_proc_sleep(&nic->command, false);
 	/* counters outlive a reset, tables do not */
-	unic_roce_count(&nic->transport);
+	unic_roce_publish(&nic->transport);
 	init_tables(nic);
 	unic_mbox_reset(&nic->base, req);
 	nic->ipv4 = 0;
@@ -108,7 +108,7 @@ static __attribute__((noinline, cold)) void handle_fence(struct unic_nic *nic,
 	if (unic_dma_busy(&nic->transport) || unic_mbox_said(&nic->base, value))
 		return;
 	nic->epoch = next_epoch(nic->epoch);
-	unic_roce_count(&nic->transport);
+	unic_roce_publish(&nic->transport);
 	init_tables(nic);
 	unic_cmd_publish(&nic->command);
 	unic_mbox_fenced(&nic->base, value);
@@ -153,7 +153,7 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 /* Publishes the heartbeat with the modules' counts up to this instant. */
 static void publish_beat(struct unic_nic *nic)
 {
-	unic_roce_count(&nic->transport);
+	unic_roce_publish(&nic->transport);
 	unic_mbox_beat(&nic->base);
 }
 

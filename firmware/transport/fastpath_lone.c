@@ -113,9 +113,40 @@ static inline bool send_one(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	put_frame(tx.frame, y, slot, from, qp->sq.psn);
 	unic_port_tx_run_put(nic->port, &tx, 1, y->bytes, UNIC_FRAME_NO_ICRC);
 	unic_frame_count(nic, 1, y->bytes);
-	nic->qps.roce.lone++;
+	nic->qps.roce.lone_sent++;
 	commit_one(nic, qp, mr);
 	return true;
+}
+
+/* Is request @slot a WRITE of one packet? */
+static bool is_short_write(const struct unic_qp_ctx *qp,
+			   const struct unic_sq_slot *slot)
+{
+	uint32_t len = unic_from_le32(slot->sge[0].len);
+
+	return slot->opcode == UNIC_WR_WRITE &&
+	       (slot->num_sge != 1 || len <= 1u << qp->mtu_shift);
+}
+
+/* The one request of @qp is for the scheduler. @slot: it, or NULL if it was not fetched: then
+ * it counts whatever it is, because no DMA begins at a doorbell (INV-15). */
+static __attribute__((noinline)) bool leave_one(struct unic_transport *nic,
+						const struct unic_qp_ctx *qp,
+						const struct unic_sq_slot *slot)
+{
+	if (!slot || is_short_write(qp, slot))
+		UNIC_COUNT(nic, lone_other);
+	return false;
+}
+
+/* @qp, or all of this NIC, sends nothing the short way now. */
+static __attribute__((noinline)) bool leave_any(struct unic_transport *nic,
+						struct unic_qp_ctx *qp)
+{
+	if (nic->sched.work | qp->on | (qp->state ^ (uint32_t)UNIC_QPS_RTS) ||
+	    !is_alone(&qp->sq))
+		return false;
+	return leave_one(nic, qp, fetch_one(nic, &qp->sq));
 }
 
 bool unic_fastpath_lone_send(struct unic_transport *nic, struct unic_qp_ctx *qp)
@@ -126,12 +157,15 @@ bool unic_fastpath_lone_send(struct unic_transport *nic, struct unic_qp_ctx *qp)
 		return false; /* mostly there are several, if not one */
 	if (unlikely(nic->sched.work | qp->on |
 		     (qp->state ^ (uint32_t)UNIC_QPS_RTS) |
-		     (nic->trace.mask & TRACED) | !nic->link.icrc_offload) ||
-	    !is_alone(&qp->sq))
+		     (nic->trace.mask & TRACED) | !nic->link.icrc_offload))
+		return leave_any(nic, qp);
+	if (!is_alone(&qp->sq))
 		return false;
 	slot = fetch_one(nic, &qp->sq);
-	return slot && unic_form_matches(&qp->sq.ready, slot) &&
-	       send_one(nic, qp, slot);
+	if (slot && unic_form_matches(&qp->sq.ready, slot) &&
+	    send_one(nic, qp, slot))
+		return true;
+	return leave_one(nic, qp, slot);
 }
 
 /* ---------------------------------------------------------------- receiving */

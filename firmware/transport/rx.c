@@ -501,7 +501,7 @@ static inline enum unic_lone take_lone(struct unic_transport *nic,
 	roce->rx_bytes += rx->len;
 	unic_port_rx_done(nic->port);
 	if (acks) {
-		roce->lone++;
+		roce->lone_placed++;
 		unic_responder_ack_now(nic, acks);
 	}
 	return r;
