@@ -80,7 +80,7 @@ static int run_by_dma(struct unic_transport *nic, struct unic_qp_ctx *qp,
 
 	if (!op->stage)
 		r = move_word(nic, qp, at, false, &op->was);
-	if (r || op->stage != READ_STAGE)
+	if (r)
 		return r;
 	op->next = unic_to_le64(value_after(&op->ask, unic_from_le64(op->was)));
 	if (op->next == op->was) {

@@ -138,9 +138,9 @@ static void suspend_sq(struct unic_transport *nic, struct unic_qp_ctx *qp,
 }
 
 /* Request sq.cur, which waited for its page, is the last one started, has one packet, and
- * nothing of it was sent: as if it had not been started, so that the fast path sends it. It
- * is checked again (INV-19); one whose region is closed keeps its hold, by which it ends
- * EVICTED. */
+ * nothing of it was sent, so it is no READ: as if it had not been started, so that the fast
+ * path sends it. It is checked again (INV-19); one whose region is closed keeps its hold, by
+ * which it ends EVICTED. */
 static void start_again(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -148,10 +148,8 @@ static void start_again(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
 	uint32_t stag = unic_from_le32(slot->sge[0].lkey);
 
-	if (sq->cur + 1 != sq->next || wr->npkt != 1 || wr->psn != sq->psn ||
-	    sq->psn != sq->psn_max || wr->state != UNIC_WRS_SENT ||
-	    wr->slots != (1 | UNIC_WR_ONE_SGE) || unic_sq_reads(slot->opcode) ||
-	    sq->gathering ||
+	if (sq->cur + 1 != sq->next || wr->npkt != 1 ||
+	    sq->psn != sq->psn_max || wr->slots != (1 | UNIC_WR_ONE_SGE) ||
 	    !unic_mr_opens(unic_window_mr(&nic->memory, stag), stag, qp->pd))
 		return;
 	sq->next = sq->cur;
