@@ -359,30 +359,40 @@ static inline uint32_t word_at(const unic_le32 *fifo, uint32_t n)
 	       UNIC_DB_WHAT;
 }
 
+static inline bool is_arm(uint32_t what)
+{
+	return what >> 8 == UNIC_DB_ARM;
+}
+
 /*
  * Rings words [at, seq) of the FIFO. Of a run of words for one object only the
- * last is rung: the index is in the tail table. True if there was one run, and its request
- * is sent.
+ * last is rung: the index is in the tail table. Who arms a completion queue for the one
+ * request that it posts still posts one. True if there was one run, and its request is sent.
  */
 static inline bool ring_words(struct unic_command *nic, struct unic_proc *p,
 			      uint32_t at, uint32_t seq)
 {
 	const unic_le32 *fifo = &p->db->fifo[0];
 	uint32_t what, next;
-	bool lone = true;
+	bool lone = true, only = true;
 
 	UNIC_IN_REGISTER(fifo);
 	UNIC_COUNT_ADD(nic, db_words, seq - at);
 	what = word_at(fifo, at);
 	while (++at != seq) {
 		next = word_at(fifo, at);
-		if (unlikely(next != what)) {
-			ring_object(nic, p, what, false);
-			what = next;
-			lone = false;
+		if (likely(next == what))
+			continue;
+		only = false;
+		if (is_arm(next)) {
+			ring_other(nic, p, next);
+			continue;
 		}
+		lone &= is_arm(what);
+		ring_object(nic, p, what, false);
+		what = next;
 	}
-	return ring_object(nic, p, what, lone);
+	return ring_object(nic, p, what, lone) && only;
 }
 
 /*

@@ -876,6 +876,28 @@ static void an_armed_queue_is_told(void **state)
 	assert_int_equal(by_lone.count_a[UNIC_C_cq_events], 1);
 }
 
+static void do_arm_with_it(void)
+{
+	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci);
+	write_of(7, 0, 8);
+	pair_run(MS);
+	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci + 1);
+	rig_ring(&ra, 0, UNIC_DB_SQ, qa.row, qa.sq_tail);
+	write_of(8, 0, 8);
+	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci + 1);
+	pair_run(MS);
+}
+
+/* Who sleeps until its request completes rings for that in the same round, before or behind
+ * it. */
+static void armed_with_it(void **state)
+{
+	(void)state;
+	both_ways(do_arm_with_it, 2, 2);
+	assert_int_equal(by_lone.cqes, 2);
+	assert_int_equal(by_lone.count_a[UNIC_C_cq_events], 2);
+}
+
 static void do_read_first(void)
 {
 	rig_send(&ra, &qa, UNIC_WR_READ, 5, &ma, 64, 8, mb.iova, mb.stag);
@@ -984,6 +1006,7 @@ int main(void)
 		cmocka_unit_test(an_acknowledgement_passes_nobody),
 		cmocka_unit_test(a_full_completion_queue),
 		cmocka_unit_test(an_armed_queue_is_told),
+		cmocka_unit_test(armed_with_it),
 		cmocka_unit_test(a_read_before_it),
 		cmocka_unit_test(a_read_is_not_acknowledged),
 		cmocka_unit_test(one_posted_meanwhile),
