@@ -364,6 +364,16 @@ static inline bool is_arm(uint32_t what)
 	return what >> 8 == UNIC_DB_ARM;
 }
 
+/* Rings two objects, of which one is a completion queue to be armed: first. False. */
+static __attribute__((noinline)) bool ring_pair(struct unic_command *nic,
+						struct unic_proc *p,
+						uint32_t one, uint32_t other)
+{
+	ring_other(nic, p, is_arm(one) ? one : other);
+	(void)ring_object(nic, p, is_arm(one) ? other : one, true);
+	return false;
+}
+
 /*
  * Rings words [at, seq) of the FIFO. Of a run of words for one object only the
  * last is rung: the index is in the tail table. Who arms a completion queue for the one
@@ -374,25 +384,22 @@ static inline bool ring_words(struct unic_command *nic, struct unic_proc *p,
 {
 	const unic_le32 *fifo = &p->db->fifo[0];
 	uint32_t what, next;
-	bool lone = true, only = true;
+	bool lone = true;
 
 	UNIC_IN_REGISTER(fifo);
 	UNIC_COUNT_ADD(nic, db_words, seq - at);
 	what = word_at(fifo, at);
 	while (++at != seq) {
 		next = word_at(fifo, at);
-		if (likely(next == what))
-			continue;
-		only = false;
-		if (is_arm(next)) {
-			ring_other(nic, p, next);
-			continue;
+		if (unlikely(next != what)) {
+			if (at + 1 == seq && lone && is_arm(what ^ next))
+				return ring_pair(nic, p, what, next);
+			ring_object(nic, p, what, false);
+			what = next;
+			lone = false;
 		}
-		lone &= is_arm(what);
-		ring_object(nic, p, what, false);
-		what = next;
 	}
-	return ring_object(nic, p, what, lone) && only;
+	return ring_object(nic, p, what, lone);
 }
 
 /*

@@ -881,8 +881,6 @@ static void do_arm_with_it(void)
 	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci);
 	write_of(7, 0, 8);
 	pair_run(MS);
-	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci + 1);
-	rig_ring(&ra, 0, UNIC_DB_SQ, qa.row, qa.sq_tail);
 	write_of(8, 0, 8);
 	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci + 1);
 	pair_run(MS);

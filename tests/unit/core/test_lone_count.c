@@ -287,6 +287,14 @@ static void keep_one(struct unic_port *port, const uint8_t *frame, uint32_t len,
 	kept.flags = flags;
 }
 
+static void put_be(uint32_t at, uint64_t v, uint32_t bytes)
+{
+	while (bytes--) {
+		kept.frame[at + bytes] = (uint8_t)v;
+		v >>= 8;
+	}
+}
+
 static void first_of_two(struct unic_port *port, const uint8_t *frame,
 			 uint32_t len, uint32_t flags)
 {
@@ -319,6 +327,9 @@ static void in_the_middle_of_a_message(void **state)
 	pair_rounds(&ra, 1);
 	pair_rounds(&rb, 1);
 	kept.frame[UNIC_BTH_OFF + 11]++;
+	put_be(UNIC_BTH_OFF + 5, qb.qpn, 3);
+	put_be(UNIC_EXT_OFF, mb.iova + 128, 8);
+	put_be(UNIC_EXT_OFF + 8, mb.stag, 4);
 	fake_deliver(&rb.port, kept.frame, kept.len, kept.flags);
 	pair_rounds(&rb, 1);
 	ra.port.on_frame = NULL;
