@@ -15,8 +15,13 @@ enum unic_mr_rights {
 	UNIC_MR_REMOTE_WRITE = 1u << 2, /* a peer may WRITE it; INVALID without
 					 * LOCAL_WRITE */
 	UNIC_MR_MW_BIND = 1u << 3,	/* memory windows may be bound to it */
+	UNIC_MR_REMOTE_ATOMIC = 1u
+				<< 4, /* a peer may COMPARE_SWAP and FETCH_ADD
+					  * in it (UNIC_FEAT_ATOMICS, else
+					  * INVALID); INVALID without
+					  * LOCAL_WRITE */
 };
-#define UNIC_MR_RIGHTS_ALL 0x0fu /* with any other bit: INVALID */
+#define UNIC_MR_RIGHTS_ALL 0x1fu /* with any other bit: INVALID */
 
 enum unic_mr_class {
 	UNIC_CLASS_RDMA = 0,	  /* notice, grace T, then removal */
@@ -83,7 +88,8 @@ enum unic_residency {
 struct unic_cmd_mr_reg {
 	struct unic_cmd_hdr hdr;
 	unic_le32 pd;	    /* index of the PD; its process owns the region */
-	uint8_t rights;	    /* enum unic_mr_rights; remote write needs local */
+	uint8_t rights;	    /* enum unic_mr_rights; remote write and atomic need
+			     * local write */
 	uint8_t mr_class;   /* enum unic_mr_class */
 	uint8_t residency;  /* enum unic_residency */
 	uint8_t page_shift; /* 12, 16 or 21; PHYSICAL: 0 */

@@ -161,8 +161,9 @@ struct unic_cmd_qp_modify {
 	uint8_t mtu_shift;   /* RTR: log2 of the path MTU, 8..12, that max_frame
 			      * has room for */
 	uint8_t rnr_timer;   /* RTR: code of our RNR NAKs, IBTA table 45 */
-	uint8_t max_dest_rd; /* RTR: READs accepted at a time, 0..4 */
-	uint8_t max_rd;	     /* RTS: READs outstanding, 0..4 */
+	uint8_t max_dest_rd; /* RTR: READs and atomics accepted at a time,
+			      * 0..4; FEAT_ATOMICS: 0..16 */
+	uint8_t max_rd;	     /* RTS: READs and atomics outstanding, likewise */
 	uint8_t timeout;     /* RTS: 4.096 us * 2^timeout, 1..31 */
 	uint8_t retry_cnt;   /* RTS: 0..7, repeats without any progress until it
 			      * fails */

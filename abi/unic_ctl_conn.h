@@ -79,9 +79,10 @@ struct unic_ctl_connect {
 			       * others: INVALID */
 	uint8_t rnr_timer;    /* IBTA table 45; 0 = 12 (0.64 ms), above
 			       * 31: 31 */
-	uint8_t max_dest_rd;  /* READs of the peer at a time, 1..4; 0,
-			       * above: 4 */
-	uint8_t max_rd;	      /* own READs at a time, 1..4; 0, above: 4 */
+	uint8_t max_dest_rd;  /* READs and atomics of the peer at a time,
+			       * 1..16, of a NIC without FEAT_ATOMICS 1..4;
+			       * 0: 4; above: the most */
+	uint8_t max_rd;	      /* own READs and atomics at a time, likewise */
 	uint8_t timeout;      /* 4.096 us * 2^timeout, 1..31, above: 31; 0
 			       * = as the driver was told, or 12 (16.8
 			       * ms); the peer's if longer */

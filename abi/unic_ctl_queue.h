@@ -103,10 +103,10 @@ struct unic_ctl_qp_modify {
 			      * INVALID */
 	uint8_t rnr_timer;   /* RTR, RC: code of its RNR NAKs, 0..31
 			      * (IBTA table 45); UC, UD: 0 */
-	uint8_t max_dest_rd; /* RTR, RC: READs of the peer at a time,
-			      * 0..4 */
-	uint8_t max_rd;	     /* RTS, RC: own READs at a time, 0..4; 0:
-			      * none may be posted */
+	uint8_t max_dest_rd; /* RTR, RC: READs and atomics of the peer at a
+			      * time, 0..16; without FEAT_ATOMICS 0..4 */
+	uint8_t max_rd;	     /* RTS, RC: own READs and atomics at a time,
+			      * likewise; 0: none may be posted */
 	uint8_t timeout;     /* RTS, RC: 4.096 us * 2^timeout, 1..31 */
 	uint8_t retry_cnt;   /* RTS, RC: how often a packet is sent
 			      * again, 0..7; then RETRY_EXC_ERR */
@@ -118,7 +118,8 @@ struct unic_ctl_qp_modify {
 	uint8_t dest_mac[6]; /* RTR: of the peer; 0: by ARP; multicast:
 			      * INVALID; UD: 0 */
 	uint8_t rights;	     /* INIT: UNIC_MR_REMOTE_* that the peer
-			      * gets; UC: not READ; UD: 0; else INVALID */
+			      * gets; UC: WRITE alone; UD: 0; else
+			      * INVALID */
 	uint8_t vendor;	     /* RTR, RC: UNIC_PEER_*: the peer is unic */
 	unic_le32 sq_psn;    /* RTS: first PSN sent */
 	unic_le32 qkey;	     /* INIT, UD: Q_Key of datagrams to it; bit

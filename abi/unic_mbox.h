@@ -25,7 +25,7 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u	   /* a driver refuses a NIC of another */
-#define UNIC_ABI_MINOR 13u /* raised by additions, see unic_info.features */
+#define UNIC_ABI_MINOR 14u /* raised by additions, see unic_info.features */
 
 /* ------------------------------------------------------- layout of BAR2 */
 
@@ -92,6 +92,7 @@ enum unic_nic_state {
 #define UNIC_FEAT_EVICTABLE	(1ull << 31) /* `evictable` of a usage */
 #define UNIC_FEAT_HISTOGRAMS	(1ull << 32) /* DUMP: TABLE_HISTOGRAM */
 #define UNIC_FEAT_SNAPSHOT	(1ull << 33) /* `snapshot` of DUMP */
+#define UNIC_FEAT_ATOMICS	(1ull << 34) /* atomics, REMOTE_ATOMIC, 16 READs */
 #define UNIC_FEAT_MR_FORMS	(1ull << 36) /* MR_FORMS */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the

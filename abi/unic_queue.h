@@ -42,15 +42,29 @@ struct unic_sq_slot {
 			     * wire, the same number in unic_cqe.imm; TOKEN:
 			     * offset of the payload in the token's buffer */
 	unic_le64 wr_id;    /* returned in the completion */
-	unic_le64 remote;   /* WRITE/READ: IOVA; TOKEN: key of the token;
-			     * UD: UNIC_UD_TO(), where it goes */
-	unic_le32 rkey;	    /* WRITE/READ: STag; TOKEN: index of the token;
+	unic_le64 remote;   /* WRITE/READ, atomics: IOVA; TOKEN: key of the
+			     * token; UD: UNIC_UD_TO(), where it goes */
+	unic_le32 rkey; /* WRITE/READ, atomics: STag; TOKEN: index of the token;
 			     * SEND_INV: STag to invalidate; UD: 23:0 QP
 			     * number there, not 0 or 1 */
 	unic_le32 ctrl_len; /* TOKEN: the first ctrl_len bytes are control part,
 			     * 0..UNIC_TOKEN_CTRL_MAX; 0 for all others */
-	struct unic_sge sge[UNIC_SQ_SGE_BASE]; /* or inline bytes 0..31 */
+	struct unic_sge
+		sge[UNIC_SQ_SGE_BASE]; /* or inline bytes 0..31; atomics:
+						* sge[0], struct
+						* unic_wr_atomic */
 };
+
+/* What an atomic operation has in the place of sge[1]. Both are numbers of 64 bits, as
+ * is what is at `remote`, in the byte order of the host, which is little-endian. */
+struct unic_wr_atomic {
+	unic_le64
+		operand; /* COMPARE_SWAP: what must be there, for `swap` to take
+			    * its place; FETCH_ADD: what is added, modulo 2^64 */
+	unic_le64 swap;	 /* COMPARE_SWAP: the new value; FETCH_ADD: not looked
+			    * at */
+};
+#define UNIC_ATOMIC_BYTES 8u /* that an atomic operation changes, and returns */
 
 struct unic_sq_ext {
 	struct unic_sge sge[4]; /* SGEs 2..5, or inline bytes 32..95 */
@@ -79,6 +93,12 @@ enum unic_wr_opcode {
 	/* a SEND that takes the peer's region `rkey` away from us (IBTA 9.4.1.1) */
 	UNIC_WR_SEND_INV = 11, /* RC; the peer refuses a wrong `rkey`:
 				* REM_ACCESS_ERR */
+	/* atomic operations (UNIC_FEAT_ATOMICS, else detail OPCODE) on the 8 bytes at
+	 * `remote`, a multiple of 8, else REM_INV_REQ_ERR, in region `rkey`. What
+	 * was there before is written to the 8 bytes of sge[0], the only SGE */
+	UNIC_WR_COMPARE_SWAP =
+		12,		/* RC; needs max_rd of the QP, as READ does */
+	UNIC_WR_FETCH_ADD = 13, /* RC; likewise */
 };
 
 /*
@@ -122,8 +142,9 @@ enum unic_wr_opcode {
 
 #define UNIC_WR_SIGNALED  (1u << 0) /* else a record only if it fails */
 #define UNIC_WR_SOLICITED (1u << 1) /* the peer's record says so */
-#define UNIC_WR_FENCE	  (1u << 2) /* not before all earlier READs are done */
-#define UNIC_WR_INLINE	  (1u << 3) /* data in the slots; not for READ */
+#define UNIC_WR_FENCE \
+	(1u << 2) /* not before all earlier READs and atomics are done */
+#define UNIC_WR_INLINE	  (1u << 3) /* data in the slots; not for READ, atomics */
 #define UNIC_WR_FLAGS_ALL 0x0fu	    /* others: detail FLAGS; forms: SGE */
 
 #define UNIC_TOKEN_CTRL_MAX 128u       /* of a control part; more: LENGTH */
@@ -178,7 +199,7 @@ struct unic_rq_slot {
 struct unic_cqe {
 	unic_le64 wr_id;    /* as posted; 0: the slot could not be read */
 	unic_le32 byte_len; /* receive: bytes placed (RECV_TOKEN: control part);
-			     * READ: bytes read; others: bytes sent */
+			     * READ, atomics: bytes read; others: bytes sent */
 	unic_le32 imm;	    /* *_IMM: the immediate; with WC_WITH_INV: STag;
 			     * RECV_TOKEN: payload bytes placed; UD without
 			     * an immediate: IPv4 address of its sender */
@@ -194,21 +215,23 @@ struct unic_cqe {
 };
 
 enum unic_wc_opcode {
-	UNIC_WC_SEND = 1,	      /* SEND, SEND_IMM, SEND_INV; also what
+	UNIC_WC_SEND = 1,	  /* SEND, SEND_IMM, SEND_INV; also what
 				       * has no such opcode */
-	UNIC_WC_WRITE = 2,	      /* WRITE, WRITE_IMM */
-	UNIC_WC_READ = 3,	      /* READ: the bytes have been placed */
-	UNIC_WC_TOKEN = 4,	      /* TOKEN. A success with a detail (enum
+	UNIC_WC_WRITE = 2,	  /* WRITE, WRITE_IMM */
+	UNIC_WC_READ = 3,	  /* READ: the bytes have been placed */
+	UNIC_WC_TOKEN = 4,	  /* TOKEN. A success with a detail (enum
 				       * unic_token_end): the peer refused it;
 				       * byte_len is 0, its payload is nowhere,
 				       * its control part was delivered. A peer
 				       * without CM_CAP_REFUSED, or either NIC
 				       * without FEAT_TELL_REFUSED: not told, and
 				       * a success like any other */
-	UNIC_WC_BIND_MW = 5,	      /* BIND_MW */
-	UNIC_WC_LOCAL_INV = 6,	      /* LOCAL_INV */
-	UNIC_WC_REG_MR = 7,	      /* REG_INDIRECT, too */
-	UNIC_WC_RECV = 128,	      /* receive: of a SEND; also of one that
+	UNIC_WC_BIND_MW = 5,	  /* BIND_MW */
+	UNIC_WC_LOCAL_INV = 6,	  /* LOCAL_INV */
+	UNIC_WC_REG_MR = 7,	  /* REG_INDIRECT, too */
+	UNIC_WC_COMPARE_SWAP = 8, /* COMPARE_SWAP: what was there is placed */
+	UNIC_WC_FETCH_ADD = 9,	  /* FETCH_ADD: likewise */
+	UNIC_WC_RECV = 128,	  /* receive: of a SEND; also of one that
 				       * has failed */
 	UNIC_WC_RECV_WRITE_IMM = 129, /* receive: the peer's WRITE_IMM is in
 				       * memory */
@@ -230,8 +253,9 @@ static inline uint8_t unic_wc_of_wr(uint8_t wr)
 		[UNIC_WR_LOCAL_INV] = UNIC_WC_LOCAL_INV,
 		[UNIC_WR_REG_MR] = UNIC_WC_REG_MR,
 		[UNIC_WR_REG_INDIRECT] = UNIC_WC_REG_MR,
+		[UNIC_WR_COMPARE_SWAP] = UNIC_WC_COMPARE_SWAP,
+		[UNIC_WR_FETCH_ADD] = UNIC_WC_FETCH_ADD,
 	};
-
 	return wr < sizeof(wc_of) && wc_of[wr] ? wc_of[wr] : UNIC_WC_SEND;
 }
 #endif
@@ -265,12 +289,14 @@ enum unic_wc_detail {
 	UNIC_WD_BOUNDS = 4, /* not all bytes lie in the region */
 	UNIC_WD_OPCODE = 5, /* none, or not of this queue pair (type,
 			     * max_rd, peer) */
-	UNIC_WD_FLAGS = 6,  /* not in UNIC_WR_FLAGS_ALL; READ with INLINE;
+	UNIC_WD_FLAGS =
+		6,	 /* not in UNIC_WR_FLAGS_ALL; READ, atomics with INLINE;
 			     * receive: rsvd0 is not 0 */
-	UNIC_WD_SGE = 7,    /* too many; SGEs with INLINE, inline_len
-			     * without; second slot not posted; forms:
-			     * anything but what follows */
-	UNIC_WD_LENGTH = 8, /* above UNIC_MSG_MAX; ctrl_len above its limit
+	UNIC_WD_SGE = 7, /* too many, atomics: not one; SGEs with INLINE,
+			     * inline_len without; second slot not posted;
+			     * forms: anything but what follows */
+	UNIC_WD_LENGTH = 8, /* above UNIC_MSG_MAX, atomics: not
+			     * UNIC_ATOMIC_BYTES; ctrl_len above its limit
 			     * or the length; UD: above the MTU; forms: too
 			     * many or too deep */
 	UNIC_WD_BUSY = 9,   /* EVICTED, REM_EVICTED: bytes had been moved
@@ -392,6 +418,8 @@ UNIC_ABI_AT(unic_sq_slot, rkey, 24);
 UNIC_ABI_AT(unic_sq_slot, ctrl_len, 28);
 UNIC_ABI_AT(unic_sq_slot, sge, 32);
 UNIC_ABI_SIZE(unic_sq_slot, 64);
+UNIC_ABI_AT(unic_wr_atomic, swap, 8);
+UNIC_ABI_SIZE(unic_wr_atomic, 16);
 UNIC_ABI_SIZE(unic_sq_ext, 64);
 UNIC_ABI_AT(unic_rq_slot, wr_id, 8);
 UNIC_ABI_AT(unic_rq_slot, sge, 16);

@@ -124,7 +124,10 @@
 	X(token_ended_aborted, "tagged messages refused: token aborted")     \
 	X(idle_asked, "regions asked for because they lay idle")             \
 	X(table_reads, "groups of words of TABLE regions read by DMA")       \
-	X(table_stale, "of them not used: MR_INVALIDATE came meanwhile")
+	X(table_stale, "of them not used: MR_INVALIDATE came meanwhile")     \
+	X(lone_sent, "requests that were alone, sent a shorter way")         \
+	X(lone_placed, "WRITEs that were alone, placed a shorter way")       \
+	X(lone_other, "sent as others though alone: WRITEs of one packet")
 
 #define UNIC_COUNTER_ENUM(name, what) UNIC_C_##name,
 enum unic_counter {

@@ -94,9 +94,30 @@ struct unic_reth {
 			  * answers NAK_INV_REQ, UC drops it (rx_bad_opcode) */
 };
 
-/* ACK extended transport header: acknowledgements and READ responses. */
+/* Atomic extended transport header. The 8 bytes at the address are a number of 64 bits
+ * in the byte order of the host, which is little-endian. */
+struct unic_atomic_eth {
+	unic_be32 va_hi;      /* upper half of their IOVA in region rkey */
+	unic_be32 va_lo;      /* lower half; not a multiple of 8: NAK_INV_REQ */
+	unic_be32 rkey;	      /* STag, of a region with REMOTE_ATOMIC */
+	unic_be32 swap_hi;    /* upper half of the value to be written, or to be
+			       * added */
+	unic_be32 swap_lo;    /* lower half */
+	unic_be32 compare_hi; /* COMPARE_SWAP: upper half of what must be there;
+			       * FETCH_ADD: sent 0, not looked at */
+	unic_be32 compare_lo; /* lower half */
+};
+
+/* Atomic acknowledge extended transport header, behind an AETH: what was there before
+ * the operation. A repeated request is answered with the same, and not executed. */
+struct unic_atomic_ack_eth {
+	unic_be32 original_hi; /* upper half */
+	unic_be32 original_lo; /* lower half */
+};
+
+/* ACK extended transport header: acknowledgements, READ and atomic responses. */
 struct unic_aeth {
-	unic_be32 syn_msn; /* 31:24 syndrome, not looked at in READ
+	unic_be32 syn_msn; /* 31:24 syndrome, not looked at in READ and atomic
 			    * responses; 23:0 message sequence number
 			    * (messages executed so far), not looked at */
 };
@@ -223,12 +244,14 @@ enum unic_bth_opcode {
 	UNIC_OP_READ_RESP_LAST = 0x0f,	 /* AETH, 1..MTU bytes */
 	UNIC_OP_READ_RESP_ONLY = 0x10,	 /* AETH, 0..MTU bytes */
 	UNIC_OP_ACK = 0x11,		 /* AETH: ACK, NAK or RNR NAK */
-	UNIC_OP_ATOMIC_ACK = 0x12,	 /* ignored: no unic asks for it */
-	UNIC_OP_COMPARE_SWAP = 0x13,	 /* not executed: NAK INV_REQ */
-	UNIC_OP_FETCH_ADD = 0x14,	 /* not executed: NAK INV_REQ */
-	UNIC_OP_SEND_LAST_INV = 0x16,	 /* IETH (STag to invalidate),
+	/* atomic operations; a NIC without UNIC_FEAT_ATOMICS answers the two
+	 * requests NAK INV_REQ */
+	UNIC_OP_ATOMIC_ACK = 0x12,    /* AETH, AtomicAckETH, 0 bytes */
+	UNIC_OP_COMPARE_SWAP = 0x13,  /* AtomicETH, 0 bytes */
+	UNIC_OP_FETCH_ADD = 0x14,     /* AtomicETH, 0 bytes */
+	UNIC_OP_SEND_LAST_INV = 0x16, /* IETH (STag to invalidate),
 					  * 1..MTU bytes */
-	UNIC_OP_SEND_ONLY_INV = 0x17,	 /* IETH, 0..MTU bytes; takes a
+	UNIC_OP_SEND_ONLY_INV = 0x17, /* IETH, 0..MTU bytes; takes a
 					  * receive */
 	/* unreliable connection: as above, 0x20 added */
 	UNIC_OP_UC_SEND_FIRST = 0x20,	  /* 0x21 MIDDLE, 0x22 LAST, 0x23
@@ -322,6 +345,11 @@ UNIC_ABI_AT(unic_bth, apsn, 8);
 UNIC_ABI_SIZE(unic_bth, 12);
 UNIC_ABI_SIZE(unic_reth, 16);
 UNIC_ABI_SIZE(unic_aeth, 4);
+UNIC_ABI_AT(unic_atomic_eth, rkey, 8);
+UNIC_ABI_AT(unic_atomic_eth, swap_hi, 12);
+UNIC_ABI_AT(unic_atomic_eth, compare_hi, 20);
+UNIC_ABI_SIZE(unic_atomic_eth, 28);
+UNIC_ABI_SIZE(unic_atomic_ack_eth, 8);
 UNIC_ABI_SIZE(unic_deth, 8);
 UNIC_ABI_AT(unic_mad_hdr, tid, 8);
 UNIC_ABI_AT(unic_mad_hdr, attribute, 16);

@@ -10,5 +10,7 @@ BOARD_CFLAGS += -Os -Ihal/serial
 SERIAL_SRCS := $(addprefix hal/cortexm/,start.S crash.c mpu.c serial_host.c) \
 	hal/drivers/crash_record.c $(addprefix hal/serial/,frame.c near.c near_out.c stream.c)
 
-# The whole core, but with a table of 64 bytes for CRC-32 and not 8 KiB.
-BOARD_CORE = $(patsubst firmware/base/icrc_table.c,$(ICRC_SMALL),$(FIRMWARE))
+# The whole core, but with a table of 64 bytes for CRC-32 and not 8 KiB, and a cipher without
+# vectors.
+BOARD_CORE = $(patsubst firmware/base/icrc_table.c,$(ICRC_SMALL),$(patsubst \
+	firmware/base/random_vector.c,$(RANDOM_SMALL),$(FIRMWARE)))

@@ -18,6 +18,19 @@
 #define UNIC_MTU	   4096u /* longest payload of a parked frame */
 #endif
 
+/* Whether there are atomic operations (transport/atomics.h); a board without flash for
+ * them defines 0. */
+#ifndef UNIC_ATOMICS
+#define UNIC_ATOMICS 1
+#endif
+
+/* READs and atomic operations of a queue pair that are outstanding at a time, each way,
+ * at most; those of the peer are remembered. A power of two; the ABI has 4 for a board
+ * without atomic operations, 16 for others. */
+#ifndef UNIC_QP_READS
+#define UNIC_QP_READS 16u
+#endif
+
 /* Frames of UC and UD that are parked for a page at a time. */
 #ifndef UNIC_PARKED_FRAMES
 #define UNIC_PARKED_FRAMES 4u
@@ -58,6 +71,11 @@
 /* Whether the NIC holds its tables for a dump (command/dump.h); as above. */
 #ifndef UNIC_SNAPSHOT
 #define UNIC_SNAPSHOT 1
+#endif
+
+/* Whether lone messages have a way of their own (transport/fastpath_lone.h); as above. */
+#ifndef UNIC_LONE
+#define UNIC_LONE 1
 #endif
 
 /* Whether the NIC says which forms a region has (MR_FORMS); as above. */

@@ -15,14 +15,6 @@
 /* Default idle time before the NIC sleeps. */
 #define SPIN_NS 20000u
 
-/*
- * Reading the clock costs more than a look for input on an emulated board (it
- * leaves translated code), so an awake NIC reads it once in CLOCK_ROUNDS rounds
- * with work, or after UNIC_SPIN_LOOKS looks that found nothing. A stale clock is
- * late, never early (INV-6).
- */
-#define CLOCK_ROUNDS 4u
-
 static __attribute__((noinline, cold)) void init_tables(struct unic_nic *nic)
 {
 	unic_random_init(&nic->base);
@@ -39,6 +31,8 @@ static __attribute__((noinline, cold)) void init_tables(struct unic_nic *nic)
 	unic_cq_init(&nic->transport);
 	unic_qp_init(&nic->transport);
 	unic_dma_init(&nic->transport);
+	if (UNIC_ATOMICS)
+		unic_atomics_init(&nic->transport);
 	unic_arp_init(&nic->transport);
 	unic_slot_init(&nic->base);
 	unic_key_guard_init(&nic->memory);
@@ -91,7 +85,7 @@ static __attribute__((noinline, cold)) void handle_reset(struct unic_nic *nic,
 	publish_epoch(nic);
 	unic_proc_sleep(&nic->command, false);
 	/* counters outlive a reset, tables do not */
-	unic_roce_count(&nic->transport);
+	unic_roce_publish(&nic->transport);
 	init_tables(nic);
 	unic_mbox_reset(&nic->base, req);
 	nic->ipv4 = 0;
@@ -114,7 +108,7 @@ static __attribute__((noinline, cold)) void handle_fence(struct unic_nic *nic,
 	if (unic_dma_busy(&nic->transport) || unic_mbox_said(&nic->base, value))
 		return;
 	nic->epoch = next_epoch(nic->epoch);
-	unic_roce_count(&nic->transport);
+	unic_roce_publish(&nic->transport);
 	init_tables(nic);
 	unic_cmd_publish(&nic->command);
 	unic_mbox_fenced(&nic->base, value);
@@ -159,7 +153,7 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 /* Publishes the heartbeat with the modules' counts up to this instant. */
 static void publish_beat(struct unic_nic *nic)
 {
-	unic_roce_count(&nic->transport);
+	unic_roce_publish(&nic->transport);
 	unic_mbox_beat(&nic->base);
 }
 
@@ -238,6 +232,12 @@ static __attribute__((noinline)) void run_timers(struct unic_nic *nic)
 	nic->timers_ns = min_ns(nic->timers_ns, next);
 }
 
+static inline void flush_records(struct unic_nic *nic)
+{
+	if (unlikely(nic->mbox.irq_due))
+		unic_mbox_flush(&nic->base);
+}
+
 /* One round while a snapshot is read: but for the mailbox, nothing is looked at, so no
  * table changes, and all else waits where it is. Timers run as much later as the snapshot
  * lasts (INV-6). */
@@ -255,7 +255,7 @@ static __attribute__((noinline, cold)) bool poll_held(struct unic_nic *nic)
 		worked = poll_mailbox(nic);
 	if (nic->now_ns >= nic->beat_ns)
 		publish_beat(nic);
-	unic_mbox_flush(&nic->base);
+	flush_records(nic);
 	return worked;
 }
 
@@ -278,69 +278,90 @@ static __attribute__((noinline, cold)) bool poll_not_ready(struct unic_nic *nic)
 	if (nic->now_ns >= nic->beat_ns)
 		publish_beat(nic);
 	nic->timers_ns = nic->beat_ns;
-	unic_mbox_flush(&nic->base);
+	flush_records(nic);
 	return worked;
 }
 
-static bool take_doorbells(struct unic_nic *nic)
-{
-	const struct unic_procs *ps = &nic->procs;
-	bool any = false;
-	uint32_t i;
+/* What a round did so far, and how it is; the first two are those of unic_rx_poll(). */
+#define WORKED	  1u
+#define DID_LONE  UNIC_RX_LONE
+#define NOT_QUICK 4u
+#define NOT_READY 8u
+#define QUICK	  16u
 
-	for (i = 0; i < ps->n_active; i++)
-		if (unic_watch_moved(&ps->watch[i])) {
-			unic_proc_take(&nic->command, i);
-			any = true;
-		}
-	return any;
+/* 0: nobody rang. DID_LONE: whoever rang did so for one request, which is sent. */
+static inline uint32_t take_doorbells(struct unic_nic *nic)
+{
+	uint32_t i = 0, did = 0;
+
+	do { /* without a process, watch[0] never changes */
+		if (unic_watch_moved(&nic->procs.watch[i]))
+			did |= unic_proc_take(&nic->command, i) ? DID_LONE
+								: WORKED;
+	} while (++i < nic->procs.n_active);
+	return did;
 }
 
-/*
- * One poll round; returns true if there was work. The order: finished DMA, which
- * frees what the others need; doorbells before the wire, so that a receive posted
- * before its message was sent is there when the message comes; the wire, because its
- * buffer is not the NIC's and acknowledgements free send windows; commands; transmit,
- * which sees all of the above, so that one acknowledgement answers a whole batch of
- * received frames; timers last: only deadlines need exact time, and they must not
- * come early.
- */
-static inline bool poll_round(struct unic_nic *nic)
+/* May this round end behind doorbells and frames, if all of them were lone messages? Then
+ * the words of the driver, and what is due by time, wait for UNIC_CLOCK_ROUNDS rounds with
+ * work at most. The first round after one without work is none of these, nor is any of a
+ * NIC that slept. */
+static inline bool is_quick(const struct unic_nic *nic)
 {
-	bool worked = false;
+	return !((nic->state ^ (uint32_t)UNIC_NIC_READY) | nic->pieces |
+		 nic->stale / UNIC_CLOCK_ROUNDS);
+}
+
+/* The start of a round that is not quick: the clock, finished DMA. NOT_READY: the NIC is not
+ * ready, or fenced. */
+static inline uint32_t begin_round(struct unic_nic *nic)
+{
+	uint32_t did = NOT_QUICK;
 
 	if (unlikely(nic->state != UNIC_NIC_READY ||
 		     unic_mbox_fence(&nic->mbox)))
-		return poll_not_ready(nic);
-	if (unlikely(nic->stale >= CLOCK_ROUNDS)) {
+		return NOT_READY;
+	if (nic->stale >= UNIC_CLOCK_ROUNDS) {
 		nic->now_ns = unic_port_now_ns(nic->port);
-		nic->stale = nic->armed ? CLOCK_ROUNDS : 0;
+		nic->stale = nic->armed ? UNIC_CLOCK_ROUNDS : 0;
 	}
 	if (unlikely(nic->pieces)) {
-		worked = unic_dma_poll(&nic->transport);
+		did |= unic_dma_poll(&nic->transport); /* WORKED */
 		wake_faulted(nic);
 	}
-	worked |= take_doorbells(nic);
-	worked |= unic_rx_poll(&nic->transport);
+	return did;
+}
+
+/* A round that did something hands out what it made. */
+static inline void end_round(struct unic_nic *nic)
+{
+	flush_records(nic);
+	unic_port_tx_flush(nic->port);
+	nic->stale++;
+}
+
+/* What a round does behind doorbells and frames: the words of the driver, what there is to
+ * send, and what is due by time. @worked: not 0, if it did something before. */
+static inline uint32_t rest_of_round(struct unic_nic *nic, uint32_t worked)
+{
+	if (unlikely(unic_mbox_fence(&nic->mbox)))
+		return poll_not_ready(nic) | worked;
 	if (unlikely(unic_mbox_due(&nic->mbox))) {
 		worked |= poll_mailbox(nic);
 		if (unlikely(nic->state != UNIC_NIC_READY)) { /* INV-15 */
 			unic_port_tx_flush(nic->port);
 			(void)poll_not_ready(nic);
-			return true;
+			return WORKED;
 		}
 		wake_faulted(nic);
 	}
 	worked |= unic_qp_poll(&nic->transport);
 	if (unlikely(nic->now_ns >= nic->timers_ns)) {
 		run_timers(nic);
-		worked = true; /* timers may have sent frames and records */
+		worked = WORKED; /* timers may have sent frames and records */
 	}
-	if (worked) {
-		unic_mbox_flush(&nic->base);
-		unic_port_tx_flush(nic->port);
-		nic->stale++;
-	}
+	if (worked)
+		end_round(nic);
 	return worked;
 }
 
@@ -377,7 +398,7 @@ static __attribute__((noinline)) bool spin_for_input(const struct unic_nic *nic)
 static __attribute__((noinline)) void set_armed(struct unic_nic *nic, bool on)
 {
 	nic->armed = on;
-	nic->stale = CLOCK_ROUNDS;
+	nic->stale = UNIC_CLOCK_ROUNDS;
 	unic_mbox_sleep(&nic->base, on);
 	unic_proc_sleep(&nic->command, on);
 	unic_port_rx_arm(nic->port, on);
@@ -395,24 +416,52 @@ static uint64_t prepare_sleep(struct unic_nic *nic)
 		UNIC_COUNT(nic, sleeps);
 		return nic->timers_ns;
 	}
-	nic->stale = CLOCK_ROUNDS;
+	nic->stale = UNIC_CLOCK_ROUNDS;
 	if (nic->now_ns - nic->idle_since_ns >= nic->spin_ns)
 		set_armed(nic, true);
 	return 0;
 }
 
+/*
+ * One poll round; returns QUICK if it was that, else 0 if there was no work. The order:
+ * finished DMA, which frees what the others need; doorbells before the wire, so that a
+ * receive posted before its message was sent is there when the message comes; the wire,
+ * because its buffer is not the NIC's and acknowledgements free send windows; commands;
+ * transmit, which sees all of the above, so that one acknowledgement answers a whole batch
+ * of received frames; timers last: only deadlines need exact time, and they must not come
+ * early.
+ */
+static inline uint32_t poll_round(struct unic_nic *nic)
+{
+	uint32_t did = UNIC_LONE && is_quick(nic) ? 0 : begin_round(nic);
+
+	if (unlikely(did == NOT_READY))
+		return poll_not_ready(nic);
+	did |= take_doorbells(nic);
+	if (did != DID_LONE) {
+		did |= unic_rx_poll(&nic->transport);
+		if (did != DID_LONE || unic_qp_due(&nic->transport))
+			return rest_of_round(nic, did & ~NOT_QUICK);
+	}
+	end_round(nic);
+	return QUICK;
+}
+
 uint64_t unic_nic_poll(struct unic_nic *nic)
 {
 	bool spun = false;
+	uint32_t did;
 
-	while (!poll_round(nic)) {
+	while (!(did = poll_round(nic))) {
 		if (spun || nic->armed || !spin_for_input(nic))
 			return prepare_sleep(nic);
 		spun = true;
 	}
-	if (unlikely(nic->armed))
-		set_armed(nic, false);
-	nic->idle_since_ns = nic->now_ns;
+	if (did != QUICK) { /* else awake, and busy in one of the last rounds */
+		if (unlikely(nic->armed))
+			set_armed(nic, false);
+		nic->idle_since_ns = nic->now_ns;
+	}
 	nic->polls++;
 	return 0;
 }

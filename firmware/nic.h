@@ -31,7 +31,7 @@ void unic_nic_init(struct unic_nic *nic, struct unic_port *port);
 
 /**
  * unic_nic_poll() - does one round of bounded work; if there is none, looks for
- * input UNIC_SPIN_LOOKS times.
+ * input UNIC_SPIN_LOOKS times, for the next call.
  *
  * docs/evidence/rounds.md states the length of a round in instructions, by step;
  * `make bench-insn` measures the worst case of each. A step that grows with a

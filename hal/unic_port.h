@@ -255,6 +255,12 @@ bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx);
 uint32_t unic_port_rx_run(struct unic_port *port, const struct unic_rx *rx,
 			  uint32_t max, uint32_t *stride);
 
+/**
+ * unic_port_rx_more() - is there another frame behind the one taken last, which is held?
+ * What the answer says may change at once; unic_port_rx_next() takes it.
+ */
+bool unic_port_rx_more(struct unic_port *port);
+
 /** unic_port_rx_back() - the last @n frames of unic_port_rx_run() are not taken
  * after all. */
 void unic_port_rx_back(struct unic_port *port, uint32_t n);

@@ -29,6 +29,9 @@
 #define UNIC_SNAPSHOT	   1
 #define UNIC_MR_FORMS	   1
 #define UNIC_FORGIVE_READS 1
+#define UNIC_LONE	   1
+#define UNIC_ATOMICS	   0
+#define UNIC_QP_READS	   4u
 #define UNIC_TABLE_READS   0
 
 #define UNIC_QP_WINDOW	   16u

@@ -24,8 +24,11 @@
 #define UNIC_EVICTABLE	   0
 #define UNIC_RESTORE_FORMS 0
 #define UNIC_METERS	   0
+#define UNIC_LONE	   0
 #define UNIC_HISTOGRAMS	   0
 #define UNIC_SNAPSHOT	   0
+#define UNIC_ATOMICS	   0
+#define UNIC_QP_READS	   4u
 #define UNIC_MR_FORMS	   0
 
 #define UNIC_QP_WINDOW	   8u

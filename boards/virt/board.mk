@@ -20,10 +20,10 @@ BOARD_CFLAGS := -flto=auto -ffat-lto-objects -fno-tree-slp-vectorize \
 	-ffreestanding -fbuiltin -fno-common -ffunction-sections -fdata-sections
 
 # What runs seldom - at start-up, for tables and waiters, when something went
-# wrong - is compiled for size: text is what the board has least of. Not cmd.c:
-# a command's round trip is measured.
+# wrong - is compiled for size: text is what the board has least of. Not cmd.c and
+# proc.c: a command's round trip and a doorbell are measured.
 BOARD_SMALL_SRCS := $(addprefix firmware/,transport/arp.c memory/cache.c command/cmd_derived.c command/dump.c base/err.c memory/key_guard.c \
-	arbiter/reuse.c transport/mad.c memory/fault.c memory/table.c arbiter/policy_fifo.c arbiter/policy_sample.c command/proc.c base/random.c \
+	arbiter/reuse.c transport/mad.c memory/fault.c memory/table.c arbiter/policy_fifo.c arbiter/policy_sample.c base/random.c \
 	base/slots.c base/trace.c revoke/admission.c revoke/ask.c revoke/evict_answer.c transport/qp_modify.c) \
 	$(addprefix hal/virt/,crash.c main.c mmu.c) \
 	$(addprefix hal/drivers/,gicv2.c pci_ecam.c pl011.c virtio_mmio.c \

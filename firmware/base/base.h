@@ -24,6 +24,14 @@
 #include "board.h"
 #include "unic_port.h"
 
+/*
+ * Reading the clock costs more than a look for input on an emulated board (it leaves
+ * translated code), so an awake NIC reads it once in so many rounds with work, or after
+ * UNIC_SPIN_LOOKS looks that found nothing. A stale clock is late, never early (INV-6). In
+ * the same rounds it looks at the words of the driver.
+ */
+#define UNIC_CLOCK_ROUNDS 4u
+
 /* Fields that idle rounds and hot paths touch come first, large tables last: on
  * Arm an offset below 4096 is part of the instruction. */
 struct unic_base {

@@ -100,6 +100,7 @@ static void publish_constants(struct unic_base *nic, uint32_t nic_bytes)
 		(UNIC_METERS ? UNIC_FEAT_RATES : 0) |
 		(UNIC_HISTOGRAMS ? UNIC_FEAT_HISTOGRAMS : 0) |
 		(UNIC_SNAPSHOT ? UNIC_FEAT_SNAPSHOT : 0) |
+		(UNIC_ATOMICS ? UNIC_FEAT_ATOMICS : 0) |
 		(UNIC_MR_FORMS ? UNIC_FEAT_MR_FORMS : 0) |
 		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));
 	i->tlb_entries = unic_to_le32(UNIC_TLB_ENTRIES);
@@ -323,8 +324,6 @@ void unic_mbox_flush(struct unic_base *nic)
 {
 	struct unic_mbox *m = &nic->mbox;
 
-	if (!m->irq_due)
-		return;
 	m->irq_due = false;
 	/* tail before want_irq; the driver does the reverse */
 	unic_mb();

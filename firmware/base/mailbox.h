@@ -152,8 +152,8 @@ uint32_t unic_mbox_drop_room(struct unic_base *nic);
  * the ring is full; the datagram is dropped and counted. */
 bool unic_mbox_mad(struct unic_base *nic, const struct unic_mad_rx *mad);
 
-/** unic_mbox_flush() - interrupts the driver if records were written since the
- * last flush and want_irq is set. Called once per poll round. */
+/** unic_mbox_flush() - records were written (irq_due): interrupts the driver if want_irq is
+ * set. Called once per poll round at most. */
 void unic_mbox_flush(struct unic_base *nic);
 
 /** unic_mbox_sleep() - sets or clears the mailbox's `asleep` word. */

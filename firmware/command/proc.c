@@ -16,6 +16,8 @@
 /* try again after, while operations are in flight */
 #define DETACH_NS 100000u
 
+_Static_assert(!UNIC_DB_SQ, "ring_object()");
+
 /* The doorbell page and the NIC page. */
 #define DB_BYTES (sizeof(UNIC_BOX_DB_PAGE) + sizeof(UNIC_BOX_NIC_PAGE))
 
@@ -296,7 +298,8 @@ static void ring_row(struct unic_command *nic, struct unic_proc *p,
 
 	if ((kinds & 1u << UNIC_DB_SQ) && qp != UNIC_DB_NONE)
 		unic_qp_doorbell_sq(&nic->transport, qp,
-				    unic_from_le32(UNIC_READ_ONCE(t->sq)));
+				    unic_from_le32(UNIC_READ_ONCE(t->sq)),
+				    false);
 	if ((kinds & 1u << UNIC_DB_RQ) && qp != UNIC_DB_NONE)
 		unic_qp_doorbell_rq(&nic->transport, qp,
 				    unic_from_le32(UNIC_READ_ONCE(t->rq)));
@@ -311,29 +314,42 @@ void unic_proc_ring_qp(struct unic_command *nic, const struct unic_qp_ctx *qp)
 		 1u << UNIC_DB_SQ | 1u << UNIC_DB_RQ);
 }
 
-/* Rings the object @what: index and kind, the low bits of a word. */
-static void ring_object(struct unic_command *nic, struct unic_proc *p,
-			uint32_t what)
+/* Rings @what of ring_object() that is no send queue, or nothing. */
+static __attribute__((noinline)) void
+ring_other(struct unic_command *nic, struct unic_proc *p, uint32_t what)
 {
 	uint32_t row = what & 0xff, kind = what >> 8;
-	const struct unic_db_tail *t;
 	uint16_t bound;
 
 	if (row < UNIC_BOX_DB_ROWS && kind <= UNIC_DB_ARM) {
 		bound = kind == UNIC_DB_ARM ? p->cq_of[row] : p->qp_of[row];
-		t = &p->db->tail[row];
 		if (likely(bound != UNIC_DB_NONE)) {
-			if (likely(kind == UNIC_DB_SQ))
-				unic_qp_doorbell_sq(
-					&nic->transport, bound,
-					unic_from_le32(UNIC_READ_ONCE(t->sq)));
-			else
-				ring_row(nic, p, row, 1u << kind);
+			ring_row(nic, p, row, 1u << kind);
 			return;
 		}
 	}
 	unic_slot_bad_doorbell(&nic->base, (uint32_t)(p - nic->procs.proc),
 			       what);
+}
+
+/* Rings the object @what: index and kind, the low bits of a word. @lone: no other rings.
+ * Returns as unic_qp_doorbell_sq(). */
+static inline bool ring_object(struct unic_command *nic, struct unic_proc *p,
+			       uint32_t what, bool lone)
+{
+	uint16_t bound;
+
+	if (likely(what < UNIC_BOX_DB_ROWS)) { /* kind UNIC_DB_SQ, which is 0 */
+		bound = p->qp_of[what];
+		if (likely(bound != UNIC_DB_NONE))
+			return unic_qp_doorbell_sq(
+				&nic->transport, bound,
+				unic_from_le32(
+					UNIC_READ_ONCE(p->db->tail[what].sq)),
+				lone);
+	}
+	ring_other(nic, p, what);
+	return false;
 }
 
 /* Index and kind of word @n, which is read once. */
@@ -343,15 +359,32 @@ static inline uint32_t word_at(const unic_le32 *fifo, uint32_t n)
 	       UNIC_DB_WHAT;
 }
 
+static inline bool is_arm(uint32_t what)
+{
+	return what >> 8 == UNIC_DB_ARM;
+}
+
+/* Rings two objects, of which one is a completion queue to be armed: first. False. */
+static __attribute__((noinline)) bool ring_pair(struct unic_command *nic,
+						struct unic_proc *p,
+						uint32_t one, uint32_t other)
+{
+	ring_other(nic, p, is_arm(one) ? one : other);
+	(void)ring_object(nic, p, is_arm(one) ? other : one, true);
+	return false;
+}
+
 /*
  * Rings words [at, seq) of the FIFO. Of a run of words for one object only the
- * last is rung: the index is in the tail table.
+ * last is rung: the index is in the tail table. Who arms a completion queue for the one
+ * request that it posts still posts one. True if there was one run, and its request is sent.
  */
-static void ring_words(struct unic_command *nic, struct unic_proc *p,
-		       uint32_t at, uint32_t seq)
+static inline bool ring_words(struct unic_command *nic, struct unic_proc *p,
+			      uint32_t at, uint32_t seq)
 {
 	const unic_le32 *fifo = &p->db->fifo[0];
 	uint32_t what, next;
+	bool lone = true;
 
 	UNIC_IN_REGISTER(fifo);
 	UNIC_COUNT_ADD(nic, db_words, seq - at);
@@ -359,11 +392,14 @@ static void ring_words(struct unic_command *nic, struct unic_proc *p,
 	while (++at != seq) {
 		next = word_at(fifo, at);
 		if (unlikely(next != what)) {
-			ring_object(nic, p, what);
+			if (at + 1 == seq && lone && is_arm(what ^ next))
+				return ring_pair(nic, p, what, next);
+			ring_object(nic, p, what, false);
 			what = next;
+			lone = false;
 		}
 	}
-	ring_object(nic, p, what);
+	return ring_object(nic, p, what, lone);
 }
 
 /*
@@ -381,22 +417,24 @@ static void ring_all(struct unic_command *nic, struct unic_proc *p)
 }
 
 /* Not inlined: a round without doorbells needs no registers for it. */
-__attribute__((noinline)) void unic_proc_take(struct unic_command *nic,
+__attribute__((noinline)) bool unic_proc_take(struct unic_command *nic,
 					      uint32_t i)
 {
 	struct unic_watch *w = &nic->procs.watch[i];
 	struct unic_proc *p = &nic->procs.proc[w->slot];
 	uint32_t seq = unic_from_le32(UNIC_READ_ONCE(*w->seq));
 	uint32_t at = w->seen, n = seq - at;
+	bool sent = false;
 
-	if (p->detaching) {
+	UNIC_IN_REGISTER(p);
+	if (unlikely(p->detaching)) {
 		/* doorbells of a detaching process are dropped */
 		w->seen = seq;
-		return;
+		return false;
 	}
 	unic_rmb();
 	if (n - 1 < INTACT) { /* n is 0 if seq moved back meanwhile */
-		ring_words(nic, p, at, seq);
+		sent = ring_words(nic, p, at, seq);
 		/* the writer may have overtaken the reads above */
 		unic_rmb();
 		n = unic_from_le32(UNIC_READ_ONCE(*w->seq)) - w->seen;
@@ -404,6 +442,7 @@ __attribute__((noinline)) void unic_proc_take(struct unic_command *nic,
 	w->seen = seq;
 	if (n > INTACT)
 		ring_all(nic, p);
+	return sent;
 }
 
 void unic_proc_sleep(struct unic_command *nic, bool asleep)

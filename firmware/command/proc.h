@@ -31,8 +31,9 @@ int unic_proc_set(struct unic_command *nic,
 		  const struct unic_cmd_proc_set *cmd);
 
 /** unic_proc_take() - takes the doorbells of watch[@i]: fewer than
- * UNIC_BOX_DB_FIFO words, or the tails of all its queues. */
-void unic_proc_take(struct unic_command *nic, uint32_t i);
+ * UNIC_BOX_DB_FIFO words, or the tails of all its queues. True if it was one request, which
+ * is sent (fastpath_lone.h). */
+bool unic_proc_take(struct unic_command *nic, uint32_t i);
 
 /** unic_proc_ring_qp() - takes the tails of @qp that its process stored while it was in
  * RESET. */

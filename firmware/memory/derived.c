@@ -13,7 +13,7 @@
 /* Page size under which no entry is ever filled, see translate.h. */
 #define NO_PAGES_SHIFT 31u
 
-#define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
+#define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_CHANGES)
 #define WINDOWS                                \
 	(UNIC_DERIVED_BIT(UNIC_FORM_WINDOW1) | \
 	 UNIC_DERIVED_BIT(UNIC_FORM_WINDOW2))
@@ -152,19 +152,18 @@ static uint32_t rights_needed(const struct unic_derived *form, uint8_t rights)
 	if (!(kind_bit(form) & WINDOWS))
 		return rights;
 	return UNIC_MR_MW_BIND |
-	       (rights & UNIC_MR_REMOTE_WRITE ? UNIC_MR_LOCAL_WRITE : 0);
+	       (rights & UNIC_MR_CHANGES ? UNIC_MR_LOCAL_WRITE : 0);
 }
 
 static int check_rights(const struct unic_derived *form,
 			const struct unic_derived_plan *p)
 {
-	if (p->rights & ~UNIC_MR_RIGHTS_ALL)
+	if (p->rights & ~UNIC_MR_KNOWN)
 		return -UNIC_EINVAL;
 	if (kind_bit(form) & WINDOWS)
 		return p->rights & ~REMOTE ? -UNIC_ERIGHTS : 0;
 	/* IBTA 10.6.3.2 */
-	if ((p->rights & UNIC_MR_REMOTE_WRITE) &&
-	    !(p->rights & UNIC_MR_LOCAL_WRITE))
+	if ((p->rights & UNIC_MR_CHANGES) && !(p->rights & UNIC_MR_LOCAL_WRITE))
 		return -UNIC_ERIGHTS;
 	return 0;
 }
@@ -187,10 +186,12 @@ static bool is_closed(const struct unic_derived *form,
 	       (form->kind != UNIC_FORM_INDIRECT || !unic_mr_physical(of));
 }
 
-/* Checks element @i of the plan. Returns the index of its region, or the error. */
+/* Checks element @i of the plan, which needs rights @need in its region. Returns the index
+ * of that, or the error. */
 static int check_element(struct unic_memory *nic,
 			 const struct unic_derived *form,
-			 const struct unic_derived_plan *p, uint32_t i)
+			 const struct unic_derived_plan *p, uint32_t i,
+			 uint32_t need)
 {
 	const struct unic_sge *sge = &p->list[i];
 	const struct unic_derived *of;
@@ -198,8 +199,7 @@ static int check_element(struct unic_memory *nic,
 
 	if (!sge->len)
 		return -UNIC_EINVAL;
-	r = unic_mr_check(nic, unic_from_le32(sge->lkey), p->pd,
-			  rights_needed(form, p->rights),
+	r = unic_mr_check(nic, unic_from_le32(sge->lkey), p->pd, need,
 			  unic_from_le64(sge->iova), sge_span(p, i));
 	if (r < 0)
 		return r;
@@ -221,11 +221,12 @@ static int check_element(struct unic_memory *nic,
 static int check_list(struct unic_memory *nic, const struct unic_derived *form,
 		      struct unic_derived_plan *p, uint64_t *bytes)
 {
+	uint32_t need = rights_needed(form, p->rights);
 	int r;
 
 	*bytes = 0;
 	for (p->wrong = 0; p->wrong < p->n; p->wrong++) {
-		r = check_element(nic, form, p, p->wrong);
+		r = check_element(nic, form, p, p->wrong, need);
 		if (r < 0)
 			return r;
 		*bytes += unic_from_le32(p->list[p->wrong].len);

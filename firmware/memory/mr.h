@@ -42,6 +42,13 @@ typedef uint8_t unic_slot_small;
 typedef uint16_t unic_slot_small;
 #endif
 
+/* Rights that there are here, and those of them with which a peer changes memory. */
+#define UNIC_MR_ATOMIC (UNIC_ATOMICS ? UNIC_MR_REMOTE_ATOMIC : 0)
+#define UNIC_MR_KNOWN         \
+	(UNIC_MR_RIGHTS_ALL & \
+	 ~(unsigned)(UNIC_MR_REMOTE_ATOMIC & ~UNIC_MR_ATOMIC))
+#define UNIC_MR_CHANGES (UNIC_MR_REMOTE_WRITE | UNIC_MR_ATOMIC)
+
 struct unic_mr_ctx {
 	/* fields of the fast path of the access check */
 	uint32_t lock;	    /* STag and PD in one while it is accessible */

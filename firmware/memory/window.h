@@ -119,6 +119,25 @@ unic_window_open(struct unic_memory *nic, struct unic_mr_ctx *mr, uint32_t stag,
 	return unic_window_show(nic, mr, bytes.len, w) ? 0 : -UNIC_EAGAIN;
 }
 
+/**
+ * unic_window_one() - for one access, of @len bytes at @iova: where the CPU sees them, if
+ * STag, PD and rights pass and the region's window has them; the caller counts the use.
+ * NULL: nothing happened, and unic_access() says why.
+ */
+static inline __attribute__((always_inline)) uint8_t *
+unic_window_one(struct unic_memory *nic, const struct unic_mr_ctx *mr,
+		uint32_t stag, uint16_t pd, uint32_t need,
+		struct unic_range bytes)
+{
+	if (unlikely(!unic_window_near(mr, stag, pd, need, bytes.iova,
+				       bytes.len)))
+		return NULL;
+	return unic_port_window(nic->port,
+				(uint64_t)mr->win_bus << 32 |
+					(mr->win_add + (uint32_t)bytes.iova),
+				bytes.len);
+}
+
 /** unic_window_has() - true if @w has the bytes at @iova, as many as it was
  * opened for; the caller compared the upper half. As unic_mr_in_window(): beyond
  * the last place the difference wraps, and no window is that long. */

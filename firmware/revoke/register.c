@@ -51,14 +51,13 @@ static inline int check_args(struct unic_revoke *nic,
 	if (a->pd >= UNIC_PDS ||
 	    !unic_slot_live(&nic->base, nic->mrs.pd[a->pd].proc))
 		return -UNIC_ENOPD;
-	if ((a->rights & ~UNIC_MR_RIGHTS_ALL) || (a->flags & ~REG_FLAGS) ||
+	if ((a->rights & ~UNIC_MR_KNOWN) || (a->flags & ~REG_FLAGS) ||
 	    a->mr_class > UNIC_CLASS_CONTROL ||
 	    !!pages != !!(a->flags & UNIC_REG_LIST) ||
 	    (a->timeout_us && !(a->flags & UNIC_REG_WAIT)))
 		return -UNIC_EINVAL;
-	/* IBTA 10.6.3.2: remote write implies local write */
-	if ((a->rights & UNIC_MR_REMOTE_WRITE) &&
-	    !(a->rights & UNIC_MR_LOCAL_WRITE))
+	/* IBTA 10.6.3.2: remote write and atomic imply local write */
+	if ((a->rights & UNIC_MR_CHANGES) && !(a->rights & UNIC_MR_LOCAL_WRITE))
 		return -UNIC_EINVAL;
 	return check_mr_shape(a);
 }

@@ -2,11 +2,12 @@
 /* cq.c - see cq.h. */
 #include <string.h>
 
+#include "transport/cq_place.h"
 #include "transport/transport.h"
 #include "memory/access.h"
 
-#define CQE_BYTES     ((uint32_t)sizeof(struct unic_cqe))
-#define PAGE_SHIFT    12u /* no region has smaller pages */
+#define CQE_BYTES     UNIC_CQE_BYTES
+#define PAGE_SHIFT    UNIC_CQ_PAGE_SHIFT
 #define PAGE_BYTES    (1u << PAGE_SHIFT)
 #define PAGE_MASK     (PAGE_BYTES - 1u)
 #define ARM_NUMBER    0x7fffffffu
@@ -230,12 +231,6 @@ static bool is_cq_full(struct unic_transport *nic, struct unic_cq_ctx *cq)
 	return cq->tail - cq->ci > cq->mask;
 }
 
-/* Where record @n is, in bytes from the start of the first page on. */
-static inline uint32_t cqe_offset(const struct unic_cq_ctx *cq, uint32_t n)
-{
-	return ((uint32_t)cq->iova & PAGE_MASK) + (n & cq->mask) * CQE_BYTES;
-}
-
 /* The region cannot be taken back while the queue exists: a page is translated
  * once, when the queue comes to it. */
 static __attribute__((noinline)) int
@@ -257,7 +252,7 @@ xlate_cq_page(struct unic_transport *nic, struct unic_cq_ctx *cq, uint32_t page)
 static inline int locate_cqe(struct unic_transport *nic, struct unic_cq_ctx *cq,
 			     uint64_t *bus)
 {
-	uint32_t at = cqe_offset(cq, cq->tail);
+	uint32_t at = unic_cqe_offset(cq, cq->tail);
 	int r;
 
 	if (unlikely(at >> PAGE_SHIFT != cq->page)) {
@@ -320,7 +315,7 @@ void unic_cq_written(struct unic_transport *nic, uint32_t idx, uint32_t qpn,
 static inline uint32_t contiguous_cqes(struct unic_transport *nic,
 				       struct unic_cq_ctx *cq, uint32_t n)
 {
-	uint32_t in_page = cqe_offset(cq, cq->tail) & PAGE_MASK;
+	uint32_t in_page = unic_cqe_offset(cq, cq->tail) & PAGE_MASK;
 	uint32_t end = cq->mask + 1 - (cq->tail & cq->mask);
 
 	if (unlikely(cq->tail - cq->ci + n > cq->mask + 1) &&

@@ -157,6 +157,19 @@ int unic_dma_cqe(struct unic_transport *nic, uint16_t cq, uint16_t mr,
 	return -UNIC_EPENDING;
 }
 
+int unic_dma_word(struct unic_transport *nic, bool to_host, uint16_t who,
+		  uint16_t mr, uint64_t bus, unic_le64 *local)
+{
+	int r = submit_piece(nic, to_host, bus, sizeof(*local), local);
+
+	if (r == UNIC_PORT_OK)
+		return 0;
+	if (r != UNIC_PORT_PENDING)
+		return error_of(r);
+	take_job(nic, mr, UNIC_DMA_ATOMIC, who);
+	return -UNIC_EPENDING;
+}
+
 static void sgl_piece_done(struct unic_sgl *sgl, bool ok)
 {
 	sgl->pending--;
@@ -192,6 +205,10 @@ static void notify_owner(struct unic_transport *nic,
 		break;
 	case UNIC_DMA_LIST:
 		unic_local_op_fetched(nic, ok);
+		break;
+	case UNIC_DMA_ATOMIC:
+		if (UNIC_ATOMICS)
+			unic_atomics_moved(nic, job->who, ok);
 		break;
 	default:
 		break;

@@ -26,13 +26,14 @@ struct unic_transport;
 
 /* Whom a finished piece belongs to. */
 enum unic_dma_owner {
-	UNIC_DMA_CQE = 0,   /* a record of completion queue `who` */
-	UNIC_DMA_SQ = 1,    /* slots of the send queue of QP `who` */
-	UNIC_DMA_RQ = 2,    /* slots of the receive queue of QP `who` */
-	UNIC_DMA_TX = 3,    /* payload of transmit job `who` */
-	UNIC_DMA_RX = 4,    /* payload of the frame being received */
-	UNIC_DMA_SWEEP = 5, /* receive slots looked through for an eviction */
-	UNIC_DMA_LIST = 6,  /* the list of a work request, see local_ops.h */
+	UNIC_DMA_CQE = 0,    /* a record of completion queue `who` */
+	UNIC_DMA_SQ = 1,     /* slots of the send queue of QP `who` */
+	UNIC_DMA_RQ = 2,     /* slots of the receive queue of QP `who` */
+	UNIC_DMA_TX = 3,     /* payload of transmit job `who` */
+	UNIC_DMA_RX = 4,     /* payload of the frame being received */
+	UNIC_DMA_SWEEP = 5,  /* receive slots looked through for an eviction */
+	UNIC_DMA_LIST = 6,   /* the list of a work request, see local_ops.h */
+	UNIC_DMA_ATOMIC = 7, /* the word of an atomic operation of QP `who` */
 };
 
 /*
@@ -99,6 +100,15 @@ int unic_dma_fetch(struct unic_transport *nic, enum unic_dma_owner owner,
  */
 int unic_dma_cqe(struct unic_transport *nic, uint16_t cq, uint16_t mr,
 		 uint64_t bus, const struct unic_cqe *cqe);
+
+/**
+ * unic_dma_word() - move the 8 bytes at @local, to or from @bus, which is in region @mr,
+ * for an atomic operation of QP @who.
+ * Returns 0: done. -UNIC_EPENDING: unic_atomics_moved() will be told. -UNIC_EAGAIN,
+ * -UNIC_EBUS: nothing happened.
+ */
+int unic_dma_word(struct unic_transport *nic, bool to_host, uint16_t who,
+		  uint16_t mr, uint64_t bus, unic_le64 *local);
 
 /** unic_dma_adopt() - the transfer just submitted under tag dma.free_head, for
  * @owner and @who, answered "pending": its end will be told. */

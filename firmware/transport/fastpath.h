@@ -25,6 +25,7 @@ enum unic_fastpath {
 	UNIC_FASTPATH_DONE = 0, /* all done */
 	UNIC_FASTPATH_NOT,	/* nothing happened: it is for the long way */
 	UNIC_FASTPATH_DEAD,	/* a request did not pass its checks */
+	UNIC_FASTPATH_WAITS,	/* a page of the next request is missing */
 };
 
 /**
@@ -33,7 +34,8 @@ enum unic_fastpath {
  * bytes sent off it.
  * Returns DONE: *@left or the ring is used up. NOT: the next request, or
  * the state of the queue pair, is for the long way, or there is no frame buffer
- * now. DEAD: a request is to be completed with its error.
+ * now. DEAD: a request is to be completed with its error. WAITS: the queue pair is
+ * silent until the page is there.
  */
 enum unic_fastpath unic_fastpath_send(struct unic_transport *nic,
 				      struct unic_qp_ctx *qp, int32_t *left);

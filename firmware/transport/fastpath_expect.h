@@ -42,6 +42,21 @@ static inline bool unic_fastpath_expect_kind(const struct unic_rx *rx,
 		  e->h.word[UNIC_W_BTH_DQPN]));
 }
 
+/** unic_fastpath_expect_va() - the address in the RETH of a frame. */
+static inline uint64_t unic_fastpath_expect_va(const uint32_t *w)
+{
+	return (uint64_t)unic_get_word(w, UNIC_W_EXT) << 32 |
+	       unic_get_word(w, UNIC_W_EXT + 1);
+}
+
+/** unic_fastpath_in_sequence() - @apsn: PSN and acknowledge request of a frame. Is it the
+ * PSN expected? */
+static inline bool unic_fastpath_in_sequence(const struct unic_rsp *rsp,
+					     uint32_t apsn)
+{
+	return !((apsn ^ rsp->psn) << 8);
+}
+
 /** unic_fastpath_expect_find() - a frame that is not like the one before it. True if it is
  * for the fast path: then it is like nic->expected. */
 bool unic_fastpath_expect_find(struct unic_transport *nic,

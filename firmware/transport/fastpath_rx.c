@@ -48,18 +48,6 @@ static inline void maybe_trace_rx(struct unic_transport *nic,
 		trace_rx(nic, qp, e, frame);
 }
 
-static inline uint64_t remote_va(const uint32_t *w)
-{
-	return (uint64_t)unic_get_word(w, UNIC_W_EXT) << 32 |
-	       unic_get_word(w, UNIC_W_EXT + 1);
-}
-
-/* PSN and acknowledge request of a frame: is it the PSN expected? */
-static inline bool in_sequence(const struct unic_rsp *rsp, uint32_t apsn)
-{
-	return !((apsn ^ rsp->psn) << 8);
-}
-
 static COLD enum unic_fastpath refuse_write(struct unic_transport *nic,
 					    struct unic_qp_ctx *qp,
 					    const struct unic_expect *e,
@@ -231,13 +219,14 @@ static enum unic_fastpath write_only(struct unic_transport *nic,
 	struct unic_mr_ctx *mr = unic_window_mr(&nic->memory, stag);
 	struct unic_rsp *rsp = &qp->rsp;
 	uint32_t apsn = rsp->psn, done;
-	uint64_t va = remote_va(w);
+	uint64_t va = unic_fastpath_expect_va(w);
 	struct unic_range bytes;
 	struct unic_window win;
 	struct burst b;
 	int r;
 
-	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
+	if (unlikely(!unic_fastpath_in_sequence(
+			     rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
 		     rsp->msg.kind ||
 		     unic_get_word(w, UNIC_W_EXT + 3) != e->len))
 		return UNIC_FASTPATH_NOT;
@@ -268,7 +257,7 @@ static int begin_fast_write(struct unic_transport *nic, struct unic_qp_ctx *qp,
 {
 	struct unic_xlate piece = { .mr = UNIC_MR_NIL };
 	struct unic_msg *m = &qp->rsp.msg;
-	uint64_t va = remote_va(w);
+	uint64_t va = unic_fastpath_expect_va(w);
 	int r;
 
 	r = unic_access(&nic->memory, unic_get_word(w, UNIC_W_EXT + 2), qp->pd,
@@ -335,7 +324,8 @@ static enum unic_fastpath write_first(struct unic_transport *nic,
 	struct unic_rsp *rsp = &qp->rsp;
 	int r;
 
-	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
+	if (unlikely(!unic_fastpath_in_sequence(
+			     rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
 		     rsp->msg.kind || len <= e->len || len > UNIC_MSG_MAX))
 		return UNIC_FASTPATH_NOT;
 	r = begin_fast_write(nic, qp, w, len);
@@ -352,7 +342,8 @@ static enum unic_fastpath write_last(struct unic_transport *nic,
 	const uint32_t *w = (const void *)(rx->frame + 2);
 	struct unic_rsp *rsp = &qp->rsp;
 
-	if (unlikely(!in_sequence(rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
+	if (unlikely(!unic_fastpath_in_sequence(
+			     rsp, unic_get_word(w, UNIC_W_BTH_APSN)) ||
 		     rsp->msg.kind != UNIC_MSG_WRITE ||
 		     rsp->msg.left != e->len))
 		return UNIC_FASTPATH_NOT;

@@ -2,6 +2,7 @@
 /* fastpath_tx.c - the fast path out, see fastpath.h. */
 #include "transport/fastpath.h"
 
+#include "transport/fastpath_form.h"
 #include "transport/frame.h"
 #include "transport/transport.h"
 #include "transport/requester.h"
@@ -14,28 +15,7 @@
 #define CALLED	      __attribute__((noinline))
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-#define RETH_BYTES ((uint32_t)sizeof(struct unic_reth))
-
-static inline void put_remote(uint8_t *frame, const struct unic_sq_slot *slot,
-			      uint32_t len)
-{
-	unic_put_reth(unic_frame_words(frame), UNIC_W_EXT,
-		      unic_from_le64(slot->remote), unic_from_le32(slot->rkey),
-		      len);
-}
-
 /* ----------------------------------------------- requests of one packet */
-
-/* The first word of a slot says all about its form. */
-static inline uint32_t slot_head_word(const struct unic_sq_slot *slot)
-{
-	return (uint32_t)slot->opcode | (uint32_t)slot->flags << 8 |
-	       (uint32_t)slot->num_sge << 16 | (uint32_t)slot->inline_len << 24;
-}
-
-#define FORM_FLAG(f)	 ((uint32_t)(f) << 8)
-#define ANY_FLAGS	 FORM_FLAG(UNIC_WR_SIGNALED | UNIC_WR_SOLICITED)
-#define FORM_ONE_SGE(op) ((uint32_t)(op) | 1u << 16)
 
 /* Nothing wrong, nothing waiting, nothing sent again. */
 static inline bool may_send(const struct unic_sq *sq)
@@ -51,22 +31,22 @@ static CALLED bool update_ready(struct unic_qp_ctx *qp,
 				const struct unic_sq_slot *slot)
 {
 	struct unic_ready *y = &qp->sq.ready;
-	uint32_t form = slot_head_word(slot),
+	uint32_t form = unic_form_word(slot),
 		 len = unic_from_le32(slot->sge[0].len);
-	uint32_t op = UNIC_OP_WRITE_ONLY << 8, ext = RETH_BYTES;
+	uint32_t op = UNIC_OP_WRITE_ONLY << 8, ext = UNIC_FORM_RETH;
 	uint32_t pad = -len & 3;
 
-	if ((form & ~ANY_FLAGS) != FORM_ONE_SGE(UNIC_WR_WRITE)) {
-		if ((form & ~ANY_FLAGS) != FORM_ONE_SGE(UNIC_WR_SEND))
+	if ((form & ~UNIC_FORM_ANY) != UNIC_FORM_ONE_SGE(UNIC_WR_WRITE)) {
+		if ((form & ~UNIC_FORM_ANY) != UNIC_FORM_ONE_SGE(UNIC_WR_SEND))
 			return false;
 		op = UNIC_OP_SEND_ONLY << 8;
 		ext = 0;
 	}
 	if (slot->ctrl_len || (len - 1) >> qp->mtu_shift)
 		return false;
-	if (form & FORM_FLAG(UNIC_WR_SOLICITED))
+	if (form & UNIC_FORM_FLAG(UNIC_WR_SOLICITED))
 		op |= UNIC_BTH_SOLICITED;
-	y->form = form & ~FORM_FLAG(UNIC_WR_SIGNALED);
+	y->form = form & ~UNIC_FORM_FLAG(UNIC_WR_SIGNALED);
 	y->ext = ext;
 	y->bytes = UNIC_EXT_OFF + ext + len + pad + UNIC_ICRC_BYTES;
 	y->wr = (struct unic_wr){
@@ -82,20 +62,10 @@ static CALLED bool update_ready(struct unic_qp_ctx *qp,
 	return true;
 }
 
-/* Is a request as sq.ready says? */
-static inline bool matches_ready(const struct unic_ready *y,
-				 const struct unic_sq_slot *slot)
-{
-	uint32_t form = slot_head_word(slot) & ~FORM_FLAG(UNIC_WR_SIGNALED);
-
-	return !((form ^ y->form) | (UNIC_FORCE uint32_t)slot->ctrl_len |
-		 (unic_from_le32(slot->sge[0].len) ^ y->wr.len));
-}
-
 static inline bool prepare_ready(struct unic_qp_ctx *qp,
 				 const struct unic_sq_slot *slot)
 {
-	return likely(matches_ready(&qp->sq.ready, slot)) ||
+	return likely(unic_form_matches(&qp->sq.ready, slot)) ||
 	       update_ready(qp, slot);
 }
 
@@ -111,12 +81,6 @@ struct run {
 	uint32_t psn; /* of the first */
 };
 
-/* Payload will cover what of the last word before @end is not padding. */
-static COLD void put_pad(uint8_t *body, uint32_t end)
-{
-	*(uint32_t *)(void *)(body + end - 4) = 0;
-}
-
 /* The frame of one request like @y, of @len bytes behind @ext, but for its
  * headers. False: it is not like that, or its data lies elsewhere. */
 static ALWAYS_INLINE bool put_body(uint8_t *frame, const struct unic_ready *y,
@@ -125,20 +89,14 @@ static ALWAYS_INLINE bool put_body(uint8_t *frame, const struct unic_ready *y,
 				   uint32_t ext)
 {
 	uint64_t iova = unic_from_le64(slot->sge[0].iova);
-	uint8_t *body = frame + UNIC_EXT_OFF + ext;
-	uint32_t padded = (len + 3) & ~3u;
 
-	if (unlikely(!matches_ready(y, slot) ||
+	if (unlikely(!unic_form_matches(y, slot) ||
 		     unic_from_le32(slot->sge[0].lkey) != win->stag ||
 		     (uint32_t)(iova >> 32) != win->hi ||
 		     !unic_window_has(win, (uint32_t)iova)))
 		return false;
-	if (unlikely(len != padded))
-		put_pad(body, padded);
-	unic_window_read(body, unic_window_at(win, (uint32_t)iova), len);
-	if (ext)
-		put_remote(frame, slot, len);
-	*(uint32_t *)(void *)(body + padded) = 0;
+	unic_form_put_body(frame, slot, unic_window_at(win, (uint32_t)iova),
+			   len, ext);
 	return true;
 }
 
@@ -185,8 +143,8 @@ static CALLED uint32_t fill_run(const struct run *run,
 				const struct unic_sq_slot *slot,
 				struct unic_wr *wr)
 {
-	if (y->wr.len == 8 && y->ext == RETH_BYTES)
-		return fill_run_of_len(run, y, slot, wr, 8, RETH_BYTES);
+	if (y->wr.len == 8 && y->ext == UNIC_FORM_RETH)
+		return fill_run_of_len(run, y, slot, wr, 8, UNIC_FORM_RETH);
 	return fill_run_of_len(run, y, slot, wr, y->wr.len, y->ext);
 }
 
@@ -244,10 +202,27 @@ static inline void commit_run(struct unic_transport *nic,
 	unic_window_used(&nic->memory, win, n, sq->ready.wr.len);
 	sq->next = sq->cur = first + n;
 	sq->psn = sq->psn_max = unic_psn_add(sq->psn, n);
-	if (sq->timer_ns == UNIC_NEVER)
-		unic_requester_timer(nic, qp);
+	unic_requester_sent(nic, qp);
 	if (unlikely(nic->trace.mask & UNIC_TG_OF_TX))
 		trace_run(nic, qp, first);
+}
+
+/* A page of the next request, which is like sq.ready, is missing, and asked for: the
+ * request is started, holds its region @mr, and waits. */
+static COLD enum unic_fastpath await_page(struct unic_transport *nic,
+					  struct unic_qp_ctx *qp,
+					  struct unic_mr_ctx *mr)
+{
+	struct unic_sq *sq = &qp->sq;
+	struct unic_wr *wr = unic_sq_wr(sq, sq->next);
+
+	*wr = sq->ready.wr;
+	wr->psn = sq->psn;
+	unic_mr_hold(&nic->memory, (uint16_t)(mr - nic->mrs.mr));
+	sq->next++;
+	unic_fault_wait(&nic->memory, unic_qp_index(nic, qp));
+	unic_requester_not_read(nic, qp, sq->psn, -UNIC_EMISS);
+	return UNIC_FASTPATH_WAITS;
 }
 
 static inline uint32_t min_u32(uint32_t a, uint32_t b)
@@ -274,8 +249,11 @@ static enum unic_fastpath send_run(struct unic_transport *nic,
 	r = unic_window_open(&nic->memory, unic_window_mr(&nic->memory, stag),
 			     stag, qp->pd, 0, bytes, &run.win);
 	if (unlikely(r)) {
-		if (r == -UNIC_EAGAIN || r == -UNIC_EMISS)
+		if (r == -UNIC_EAGAIN || (!UNIC_LONE && r == -UNIC_EMISS))
 			return UNIC_FASTPATH_NOT;
+		if (UNIC_LONE && r == -UNIC_EMISS)
+			return await_page(nic, qp,
+					  unic_window_mr(&nic->memory, stag));
 		unic_sq_refused(nic, qp, r);
 		return UNIC_FASTPATH_DEAD;
 	}
@@ -369,7 +347,7 @@ static inline void next_part(const struct unic_qp_ctx *qp,
 	p->last = k + 1 == wr->npkt;
 	p->len = p->last ? wr->len - p->off : 1u << qp->mtu_shift;
 	p->n = first || p->last ? 1 : wr->npkt - 1 - k;
-	p->ext = first && slot->opcode == UNIC_WR_WRITE ? RETH_BYTES : 0;
+	p->ext = first && slot->opcode == UNIC_WR_WRITE ? UNIC_FORM_RETH : 0;
 	p->op_flags = op_of(slot, first, p->last);
 	p->mr = unic_stag_index(slot->sge[0].lkey);
 	p->direct = wr->slots & UNIC_WR_DIRECT;
@@ -430,9 +408,9 @@ static CALLED uint32_t fill_part(struct unic_transport *nic,
 			apsn |= UNIC_BTH_ACKREQ;
 		unic_put_word(unic_frame_words(frame), UNIC_W_BTH_APSN, apsn);
 		if (p->ext)
-			put_remote(frame, p->slot, total);
+			unic_form_put_remote(frame, p->slot, total);
 		if (unlikely(len != padded))
-			put_pad(frame + body, padded);
+			unic_form_put_pad(frame + body, padded);
 		unic_window_read(frame + body, from, len);
 		*(uint32_t *)(void *)(frame + body + padded) = 0;
 		psn = unic_psn_add(psn, 1);
@@ -465,8 +443,7 @@ static inline void advance_part(struct unic_transport *nic,
 		sq->psn_max = sq->psn;
 	if (p->last)
 		sq->cur += unic_sq_slots(sq, sq->cur);
-	if (sq->timer_ns == UNIC_NEVER)
-		unic_requester_timer(nic, qp);
+	unic_requester_sent(nic, qp);
 }
 
 /* Of packets not yet acknowledged, how many more may be sent? */

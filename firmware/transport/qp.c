@@ -2,6 +2,7 @@
 /* qp.c - the table of queue pairs: their work and their death. See qp.h. */
 #include <string.h>
 
+#include "transport/fastpath_lone.h"
 #include "transport/qp_number.h"
 #include "transport/transport.h"
 #include "transport/requester.h"
@@ -372,8 +373,8 @@ static void bad_doorbell(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	unic_qp_error(nic, qp, UNIC_WC_LOC_QP_OP_ERR);
 }
 
-void unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
-			 uint32_t tail)
+bool unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
+			 uint32_t tail, bool lone)
 {
 	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 	struct unic_sq *sq = &qp->sq;
@@ -381,17 +382,20 @@ void unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
 	UNIC_IN_REGISTER(qp);
 	UNIC_IN_REGISTER(sq);
 	if (idx >= UNIC_QPS || !takes_doorbells(qp))
-		return;
+		return false;
 	if (unlikely(!tail_ok(tail, sq->tail, sq->una, sq->mask))) {
 		bad_doorbell(nic, qp, UNIC_DB_SQ, tail);
-		return;
+		return false;
 	}
 	sq->tail = tail;
 	if (qp->on & UNIC_ON_SEND)
-		return;
+		return false;
+	if (UNIC_LONE && lone && unic_fastpath_lone_send(nic, qp))
+		return true;
 	if (qp->state == UNIC_QPS_RTS || qp->state == UNIC_QPS_ERR ||
 	    unic_qp_sends(qp))
 		unic_sched_send(nic, (uint16_t)idx);
+	return false;
 }
 
 void unic_qp_doorbell_rq(struct unic_transport *nic, uint32_t idx,
@@ -542,7 +546,7 @@ static __attribute__((noinline)) bool run_qp_work(struct unic_transport *nic)
 
 bool unic_qp_poll(struct unic_transport *nic)
 {
-	if (!(nic->sched.work | nic->chores))
+	if (!unic_qp_due(nic))
 		return false;
 	return run_qp_work(nic);
 }

@@ -30,7 +30,6 @@
 struct unic_transport;
 
 #define UNIC_QP_NIL	0xffffu
-#define UNIC_QP_READS	4u   /* responder resources */
 #define UNIC_QP_PACKETS 256u /* sent and not acknowledged, soft limit */
 #define UNIC_QP_MRS	6u
 #define UNIC_EXPECTS	4u /* kinds of packets, see fastpath_expect.h */
@@ -96,15 +95,24 @@ struct unic_sq {
 	uint32_t psn_una;  /* oldest one not acknowledged */
 	uint32_t psn_back; /* where the last implied NAK went back to */
 	uint64_t timer_ns; /* acknowledgement or RNR wait is over */
+	uint64_t since_ns; /* lazy: the oldest packet is under way since */
 	uint64_t inval_ns; /* a memory operation waits till then; 0: none */
-	uint8_t reads;	   /* READs outstanding */
+	uint8_t reads;	   /* READs and atomics outstanding */
 	uint8_t retries;   /* left */
 	uint8_t rnrs;	   /* left */
-	bool rnr_wait;	   /* silent until timer_ns */
-	bool fetching;	   /* slots are on their way */
-	bool gathering;	   /* a frame waits for its payload: that of ... */
 	bool back_valid;   /* psn_back means something */
-	bool stopped;	   /* a DEAD request that ends the QP was met */
+	union {
+		struct {
+			bool rnr_wait;	/* silent until timer_ns */
+			bool fetching;	/* slots are on their way */
+			bool gathering; /* a frame waits for its payload: that
+					 * of ... */
+			bool stopped;	/* a DEAD request that ends the QP was
+				       * met */
+		};
+		uint32_t busy; /* 0: none of these */
+	};
+	bool lazy; /* timer_ns, if it runs, may be of a packet that was acknowledged */
 	struct unic_sq_slot win[UNIC_QP_WINDOW];
 	struct unic_wr wr[UNIC_QP_WINDOW];
 	/* a page is missing: silent (rnr_wait) until it is there */
@@ -144,19 +152,23 @@ struct unic_rq {
 	uint32_t gone[UNIC_QP_SLOTS / 32]; /* completed out of order, by slot */
 };
 
-/* A READ being answered, or remembered for a duplicate of its request. */
+/* A READ or an atomic operation being answered, or remembered for a duplicate of its
+ * request. */
 struct unic_read {
-	uint64_t iova;
+	union {
+		uint64_t iova;
+		uint64_t was; /* atomic: the answer */
+	};
 	uint32_t rkey;
 	uint32_t len;
-	uint32_t psn; /* of its first response */
-	uint32_t npkt;
+	uint32_t psn;	/* of its first response */
+	uint32_t npkt;	/* 0: neither */
 	uint32_t off;	/* packets to send next */
 	uint32_t start; /* ... first, in this execution */
 	uint16_t mr;	/* held while active */
 	bool active;
-	bool valid;
-	bool again; /* for a duplicate of its request */
+	bool again;  /* for a duplicate of its request */
+	bool atomic; /* executed already: it holds nothing */
 };
 
 enum unic_msg_kind {
@@ -166,6 +178,7 @@ enum unic_msg_kind {
 	UNIC_MSG_TOKEN = 3,
 	UNIC_MSG_TOLD =
 		4, /* TOKEN, refused: the peer is to say that it knows */
+	UNIC_MSG_ATOMIC = 5, /* of a request only: it is never in progress */
 };
 
 /* The message being received. */
@@ -200,15 +213,22 @@ struct unic_msg {
 #define UNIC_RSP_AFTER	 0xfeu
 #define UNIC_RSP_REFUSED 0xfdu
 
+union unic_owed {
+	struct {
+		uint8_t nak;	/* syndrome owed; 0: none */
+		bool ack;	/* an acknowledgement is owed */
+		bool nak_sent;	/* silent until the expected PSN comes */
+		bool gathering; /* a READ response waits for its payload */
+	};
+	uint32_t owes; /* 0: none of these */
+};
+
 /* Responder. */
 struct unic_rsp {
 	uint32_t psn; /* expected */
 	uint32_t msn;
 	uint32_t nak_psn;
-	uint8_t nak;	/* syndrome owed; 0: none */
-	bool ack;	/* an acknowledgement is owed */
-	bool nak_sent;	/* silent until the expected PSN comes */
-	bool gathering; /* a READ response waits for its payload */
+	union unic_owed;
 	uint8_t max_rd;
 	uint8_t rd_next; /* read[]: where the next new one goes, the oldest */
 	uint8_t rd_head; /* being answered: the oldest active one */
@@ -221,7 +241,6 @@ struct unic_rsp {
 	uint8_t last : 2;
 	uint8_t lasts : 6;
 	struct unic_msg msg;
-	struct unic_read read[UNIC_QP_READS];
 };
 
 struct unic_qp_ctx {
@@ -263,6 +282,7 @@ struct unic_qp_ctx {
 	uint32_t gen;	   /* QPs made of this index, this epoch */
 	uint32_t conn;	   /* of its connection, no other has had it; see qps */
 	uint64_t route_ns; /* UD: waits for a link address since; 0: does not */
+	struct unic_read read[UNIC_QP_READS]; /* of rsp */
 };
 
 /* Added to RTR and RTS of UC and UD, see ud_uc.h. */
@@ -318,9 +338,10 @@ bool unic_qp_proc_gone(struct unic_transport *nic, uint32_t proc);
 
 /** unic_qp_doorbell_sq() / _rq() - the process says that @tail slots were
  * posted so far. A tail that leaves the ring is counted (db_bad) and the QP
- * goes to error. */
-void unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
-			 uint32_t tail);
+ * goes to error. @lone: the process rings nothing else, so one request may be sent at
+ * once (fastpath_lone.h): then unic_qp_doorbell_sq() returns true. */
+bool unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
+			 uint32_t tail, bool lone);
 void unic_qp_doorbell_rq(struct unic_transport *nic, uint32_t idx,
 			 uint32_t tail);
 
@@ -330,6 +351,9 @@ uint32_t unic_qp_cut(struct unic_transport *nic, uint32_t idx);
 
 /** unic_qp_quiesce() - all QPs to ERR. */
 void unic_qp_quiesce(struct unic_transport *nic);
+
+/** unic_qp_due() - is there work for unic_qp_poll()? */
+#define unic_qp_due(nic) ((nic)->sched.work | (nic)->chores)
 
 /** unic_qp_poll() - bounded work: sweeps, events, replies, requests, flushes.
  * True if there was any. With nothing to do: one compare. */

@@ -69,6 +69,7 @@ static void reset_transport(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	uint32_t class_bytes = qp->rq.class_bytes;
 
 	memset(&qp->rsp, 0, sizeof(qp->rsp));
+	memset(qp->read, 0, sizeof(qp->read));
 	memset(&qp->sq, 0, sizeof(qp->sq));
 	memset(&qp->rq, 0, sizeof(qp->rq));
 	qp->sq.iova = sq_iova;
@@ -157,7 +158,7 @@ int unic_qp_create(struct unic_transport *nic,
 
 static int to_init(struct unic_qp_ctx *qp, const struct unic_cmd_qp_modify *cmd)
 {
-	uint8_t rights = UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
+	uint8_t rights = UNIC_MR_REMOTE_READ | UNIC_MR_CHANGES;
 	uint32_t qkey = unic_from_le32(cmd->qkey);
 
 	if (qp->type)

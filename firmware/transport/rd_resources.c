@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* rd_resources.c - READs of a peer, see rd_resources.h. */
+/* rd_resources.c - READs and atomic operations of a peer, see rd_resources.h. */
 #include "transport/rd_resources.h"
 
 #include "memory/access.h"
@@ -40,20 +40,19 @@ static void deactivate_read(struct unic_transport *nic, struct unic_read *rd)
 	rd->mr = UNIC_MR_NIL;
 }
 
-/* READs are answered oldest first; read[] is in order from rd_next on. */
-static void find_head(struct unic_rsp *rsp)
+/* They are answered oldest first; read[] is in order from rd_next on. None that is
+ * active is older than the head, and one is active. */
+static __attribute__((noinline)) void find_head(struct unic_qp_ctx *qp)
 {
-	uint32_t k;
+	uint32_t at = qp->rsp.rd_head;
 
-	for (k = 0; k < UNIC_QP_READS; k++) {
-		rsp->rd_head = (uint8_t)((rsp->rd_next + k) % UNIC_QP_READS);
-		if (rsp->read[rsp->rd_head].active)
-			return;
-	}
+	while (!qp->read[at].active)
+		at = (at + 1) % UNIC_QP_READS;
+	qp->rsp.rd_head = (uint8_t)at;
 }
 
 /*
- * A new READ says that the peer has all answers but those of the max_rd - 1
+ * A new one says that the peer has all answers but those of the max_rd - 1
  * before it: what is being answered again for nothing makes room. -UNIC_EAGAIN:
  * a frame of the one to go is being filled.
  */
@@ -63,9 +62,8 @@ static int make_room(struct unic_transport *nic, struct unic_qp_ctx *qp)
 
 	if (!rsp->max_rd)
 		return -UNIC_EINVAL;
-	while (rsp->rd_active >= rsp->max_rd ||
-	       rsp->read[rsp->rd_next].active) {
-		if (!rsp->read[rsp->rd_head].again)
+	while (rsp->rd_active >= rsp->max_rd || qp->read[rsp->rd_next].active) {
+		if (!qp->read[rsp->rd_head].again)
 			return -UNIC_EINVAL;
 		if (rsp->gathering)
 			return -UNIC_EAGAIN;
@@ -74,10 +72,28 @@ static int make_room(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	return 0;
 }
 
+int unic_rd_resources_room(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	return UNIC_ATOMICS ? make_room(nic, qp) : -UNIC_EINVAL;
+}
+
+/* The place for a new one, which is to be active when this returns. */
+static struct unic_read *take_place(struct unic_transport *nic,
+				    struct unic_qp_ctx *qp)
+{
+	struct unic_rsp *rsp = &qp->rsp;
+	uint8_t at = rsp->rd_next;
+
+	rsp->rd_next = (uint8_t)((at + 1) % UNIC_QP_READS);
+	if (!rsp->rd_active++)
+		rsp->rd_head = at;
+	unic_sched_reply(nic, unic_qp_index(nic, qp));
+	return &qp->read[at];
+}
+
 int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			   const struct unic_rd_resources_ask *ask)
 {
-	struct unic_rsp *rsp = &qp->rsp;
 	struct unic_read *rd;
 	uint16_t mr;
 	int r = make_room(nic, qp);
@@ -89,10 +105,8 @@ int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	r = check_read(nic, qp, ask, &mr);
 	if (r)
 		return r;
-	rd = &rsp->read[rsp->rd_next];
-	rsp->rd_next = (uint8_t)((rsp->rd_next + 1) % UNIC_QP_READS);
+	rd = take_place(nic, qp);
 	*rd = (struct unic_read){
-		.valid = true,
 		.iova = ask->iova,
 		.rkey = ask->rkey,
 		.len = ask->len,
@@ -100,10 +114,25 @@ int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		.npkt = unic_packets(ask->len, qp->mtu_shift),
 	};
 	activate_read(nic, rd, mr, 0);
-	rsp->rd_active++;
-	find_head(rsp);
-	unic_sched_reply(nic, unic_qp_index(nic, qp));
 	return 0;
+}
+
+void unic_rd_resources_atomic(struct unic_transport *nic,
+			      struct unic_qp_ctx *qp, uint32_t psn,
+			      uint64_t was)
+{
+	struct unic_read *rd;
+
+	if (!UNIC_ATOMICS)
+		return;
+	rd = take_place(nic, qp);
+	*rd = (struct unic_read){
+		.atomic = true,
+		.was = was,
+		.psn = psn,
+		.npkt = 1,
+	};
+	activate_read(nic, rd, UNIC_MR_NIL, 0);
 }
 
 static struct unic_read *find_read(struct unic_qp_ctx *qp, uint32_t psn)
@@ -111,9 +140,9 @@ static struct unic_read *find_read(struct unic_qp_ctx *qp, uint32_t psn)
 	uint32_t i;
 
 	for (i = 0; i < UNIC_QP_READS; i++) {
-		struct unic_read *rd = &qp->rsp.read[i];
+		struct unic_read *rd = &qp->read[i];
 
-		if (rd->valid && unic_psn_diff(psn, rd->psn) >= 0 &&
+		if (unic_psn_diff(psn, rd->psn) >= 0 &&
 		    unic_psn_diff(psn, rd->psn + rd->npkt) < 0)
 			return rd;
 	}
@@ -132,7 +161,8 @@ static void rewind_to(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		rsp->rd_active++;
 	activate_read(nic, rd, mr, off);
 	rd->again = true;
-	find_head(rsp);
+	rsp->rd_head = rsp->rd_next;
+	find_head(qp);
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
 }
 
@@ -144,7 +174,7 @@ int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	uint16_t mr;
 	int r;
 
-	if (!rd)
+	if (!rd || rd->atomic)
 		return 0;
 	k = unic_psn_add(ask->psn, -rd->psn);
 	skip = k << qp->mtu_shift;
@@ -157,42 +187,49 @@ int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	return r;
 }
 
+void unic_rd_resources_atomic_again(struct unic_transport *nic,
+				    struct unic_qp_ctx *qp, uint32_t psn)
+{
+	struct unic_read *rd = UNIC_ATOMICS ? find_read(qp, psn) : NULL;
+
+	if (rd && rd->atomic && !qp->rsp.gathering)
+		rewind_to(nic, qp, rd, UNIC_MR_NIL, 0);
+}
+
 void unic_rd_resources_done(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
-	deactivate_read(nic, &rsp->read[rsp->rd_head]);
-	rsp->rd_active--;
-	find_head(rsp);
+	deactivate_read(nic, &qp->read[rsp->rd_head]);
+	if (--rsp->rd_active)
+		find_head(qp);
 }
 
 void unic_rd_resources_drop(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
-	uint32_t i;
-
-	for (i = 0; i < UNIC_QP_READS; i++) {
-		if (qp->rsp.read[i].active)
-			deactivate_read(nic, &qp->rsp.read[i]);
-		qp->rsp.read[i].valid = false;
-	}
-	qp->rsp.rd_active = 0;
+	while (qp->rsp.rd_active)
+		unic_rd_resources_done(nic, qp);
 }
 
 uint16_t unic_rd_resources_hold(const struct unic_qp_ctx *qp,
 				const struct unic_cuts *cuts)
 {
-	uint32_t i;
+	uint32_t at = qp->rsp.rd_head, left = qp->rsp.rd_active;
 
-	for (i = 0; i < UNIC_QP_READS; i++)
-		if (qp->rsp.read[i].active &&
-		    unic_cuts_has(cuts, qp->rsp.read[i].mr))
-			return qp->rsp.read[i].mr;
+	for (; left; at = (at + 1) % UNIC_QP_READS) {
+		if (!qp->read[at].active)
+			continue;
+		if (unic_cuts_has(cuts, qp->read[at].mr))
+			return qp->read[at].mr;
+		left--;
+	}
 	return UNIC_MR_NIL;
 }
 
-uint32_t unic_rd_resources_oldest(const struct unic_rsp *rsp)
+uint32_t unic_rd_resources_oldest(const struct unic_qp_ctx *qp)
 {
-	const struct unic_read *rd = &rsp->read[rsp->rd_head];
+	const struct unic_rsp *rsp = &qp->rsp;
+	const struct unic_read *rd = &qp->read[rsp->rd_head];
 
 	if (!rsp->rd_active)
 		return rsp->psn;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * rd_resources.h - READs of a peer (IBTA 9.4.4, 9.7.5.1.2).
+ * rd_resources.h - READs and atomic operations of a peer (IBTA 9.4.4, 9.4.5, 9.7.5.1.2).
  *
  * Secret: which are owed and which are remembered. A READ that is owed holds its
- * region; they are answered oldest first, by responder_tx.c. One that is answered stays
- * until another takes its place, since the peer may ask for its end once more.
+ * region; an atomic operation has been executed, and has its answer with it. They are
+ * answered oldest first, by responder_tx.c. One that is answered stays until another
+ * takes its place, since the peer may ask for its end once more.
  */
 #ifndef UNIC_RD_RESOURCES_H
 #define UNIC_RD_RESOURCES_H
@@ -15,7 +16,6 @@
 struct unic_cuts;
 struct unic_transport;
 struct unic_qp_ctx;
-struct unic_rsp;
 
 /* What a request asks for. */
 struct unic_rd_resources_ask {
@@ -41,11 +41,30 @@ int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    const struct unic_rd_resources_ask *ask);
 
-/** unic_rd_resources_done() - all responses of the READ at the head are sent; it is
+/**
+ * unic_rd_resources_room() - is there a place for a READ or an atomic operation of the
+ * peer? Returns 0; -UNIC_EINVAL: more at once than was agreed; -UNIC_EAGAIN: not just
+ * now, the peer will ask again.
+ */
+int unic_rd_resources_room(struct unic_transport *nic, struct unic_qp_ctx *qp);
+
+/** unic_rd_resources_atomic() - the atomic operation with @psn is executed, and @was is
+ * its answer, which is owed. There is room for it. */
+void unic_rd_resources_atomic(struct unic_transport *nic,
+			      struct unic_qp_ctx *qp, uint32_t psn,
+			      uint64_t was);
+
+/** unic_rd_resources_atomic_again() - an atomic operation with a PSN of the past. It is
+ * answered again if it is one of those remembered, else it is nothing. */
+void unic_rd_resources_atomic_again(struct unic_transport *nic,
+				    struct unic_qp_ctx *qp, uint32_t psn);
+
+/** unic_rd_resources_done() - all responses of what is at the head are sent; it is
  * remembered. */
 void unic_rd_resources_done(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
-/** unic_rd_resources_drop() - none is owed or remembered any more. */
+/** unic_rd_resources_drop() - @qp has died: none is owed any more, and nobody may ask for
+ * what is remembered. */
 void unic_rd_resources_drop(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_rd_resources_hold() - the first region of @cuts that one which is owed holds, or
@@ -54,6 +73,6 @@ uint16_t unic_rd_resources_hold(const struct unic_qp_ctx *qp,
 				const struct unic_cuts *cuts);
 
 /** unic_rd_resources_oldest() - the oldest PSN that was not answered. */
-uint32_t unic_rd_resources_oldest(const struct unic_rsp *rsp);
+uint32_t unic_rd_resources_oldest(const struct unic_qp_ctx *qp);
 
 #endif /* UNIC_RD_RESOURCES_H */

@@ -2,6 +2,7 @@
 /* requester.c - see requester.h. */
 #include "transport/requester.h"
 
+#include "memory/window.h"
 #include "transport/fastpath.h"
 #include "transport/local_ops.h"
 #include "transport/transport.h"
@@ -136,16 +137,39 @@ static void suspend_sq(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		unic_requester_filled(nic, unic_qp_index(nic, qp));
 }
 
+/* Request sq.cur, which waited for its page, is the last one started, has one packet, and
+ * nothing of it was sent, so it is no READ: as if it had not been started, so that the fast
+ * path sends it. It is checked again (INV-19); one whose region is closed keeps its hold, by
+ * which it ends EVICTED. */
+static void start_again(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	struct unic_sq *sq = &qp->sq;
+	const struct unic_wr *wr = unic_sq_wr(sq, sq->cur);
+	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->cur);
+	uint32_t stag = unic_from_le32(slot->sge[0].lkey);
+
+	if (sq->cur + 1 != sq->next || wr->npkt != 1 ||
+	    sq->psn != sq->psn_max || wr->slots != (1 | UNIC_WR_ONE_SGE) ||
+	    !unic_mr_opens(unic_window_mr(&nic->memory, stag), stag, qp->pd))
+		return;
+	sq->next = sq->cur;
+	unic_mr_unhold(&nic->memory, unic_stag_index(slot->sge[0].lkey));
+}
+
 void unic_requester_filled(struct unic_transport *nic, uint16_t idx)
 {
-	struct unic_sq *sq = &nic->qps.qp[idx].sq;
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
+	struct unic_sq *sq = &qp->sq;
 
 	if (!sq->miss_wait)
 		return;
 	sq->miss_wait = false;
 	sq->rnr_wait = false;
-	if (unic_qp_sends(&nic->qps.qp[idx]))
-		unic_sched_send(nic, idx);
+	if (!unic_qp_sends(qp))
+		return;
+	if (UNIC_LONE && !qp->type)
+		start_again(nic, qp);
+	unic_sched_send(nic, idx);
 }
 
 void unic_requester_not_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
@@ -248,6 +272,30 @@ static void describe_read(const struct unic_sq_slot *slot,
 	p->last = true;
 }
 
+static void describe_atomic(const struct unic_sq_slot *slot, uint8_t *at,
+			    struct rc_packet *p)
+{
+	const struct unic_wr_atomic *a = (const void *)&slot->sge[1];
+	uint64_t va = unic_from_le64(slot->remote);
+	uint64_t value = unic_from_le64(a->operand), compare = 0;
+	bool swaps = slot->opcode == UNIC_WR_COMPARE_SWAP;
+
+	if (swaps) {
+		compare = value;
+		value = unic_from_le64(a->swap);
+	}
+	put_be32(at, (uint32_t)(va >> 32));
+	put_be32(at + 4, (uint32_t)va);
+	put_be32(at + 8, unic_from_le32(slot->rkey));
+	put_be32(at + 12, (uint32_t)(value >> 32));
+	put_be32(at + 16, (uint32_t)value);
+	put_be32(at + 20, (uint32_t)(compare >> 32));
+	put_be32(at + 24, (uint32_t)compare);
+	p->op_flags = (swaps ? UNIC_OP_COMPARE_SWAP : UNIC_OP_FETCH_ADD) << 8;
+	p->ext = sizeof(struct unic_atomic_eth);
+	p->bytes = 0;
+}
+
 /* A PSN of a request that was refused: a WRITE of nothing takes it up, so that
  * no PSN ever stands for two different messages. */
 static void describe_null(uint8_t *at, struct rc_packet *p)
@@ -276,6 +324,8 @@ static void describe_packet(struct unic_qp_ctx *qp, struct unic_tx *tx,
 	} else if (slot->opcode == UNIC_WR_READ) {
 		p->psns = wr->npkt - k;
 		describe_read(slot, wr, off, at, p);
+	} else if (unic_sq_is_atomic(slot->opcode)) {
+		describe_atomic(slot, at, p);
 	} else {
 		p->bytes = wr->len - off < mtu ? wr->len - off : mtu;
 		describe_data(slot, wr->len, k == 0, at, p);
@@ -301,8 +351,7 @@ static void advance_sq(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		sq->psn_max = sq->psn;
 	if (last)
 		sq->cur += unic_sq_slots(sq, sq->cur);
-	if (sq->timer_ns == UNIC_NEVER)
-		unic_requester_timer(nic, qp);
+	unic_requester_sent(nic, qp);
 }
 
 void unic_requester_advance(struct unic_transport *nic, struct unic_qp_ctx *qp,
@@ -456,6 +505,8 @@ static enum unic_turn send_rc_burst(struct unic_transport *nic,
 		*left -= (int32_t)nic->sched.cost_last;
 		return unic_sq_retire(nic, qp) ? UNIC_TURN_MORE
 					       : UNIC_TURN_BLOCKED;
+	case UNIC_FASTPATH_WAITS:
+		return UNIC_TURN_DONE;
 	default:
 		return send_next_rc(nic, qp, left);
 	}

@@ -52,6 +52,17 @@ void unic_requester_advance(struct unic_transport *nic, struct unic_qp_ctx *qp,
 /** unic_requester_timer() - the acknowledgement timer begins anew. */
 void unic_requester_timer(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
+/** unic_requester_sent() - packets of @qp were sent: the acknowledgement timer runs. */
+static inline void unic_requester_sent(struct unic_transport *nic,
+				       struct unic_qp_ctx *qp)
+{
+	if (UNIC_LONE && qp->sq.lazy)
+		qp->sq.lazy = false;
+	else if (qp->sq.timer_ns != UNIC_NEVER)
+		return;
+	unic_requester_timer(nic, qp);
+}
+
 /** unic_requester_has_outstanding() - is anything sent that is not acknowledged? */
 static inline bool unic_requester_has_outstanding(const struct unic_sq *sq)
 {

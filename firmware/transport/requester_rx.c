@@ -22,7 +22,7 @@ static const uint16_t rnr_10us[32] = {
 };
 #define RNR_CODE_0 65536u
 
-/* The READ at the head that still misses responses, in [psn_una, @upto). */
+/* The READ or atomic at the head that still misses responses, in [psn_una, @upto). */
 static bool find_unanswered_read(struct unic_sq *sq, uint32_t upto,
 				 uint32_t *psn)
 {
@@ -36,7 +36,7 @@ static bool find_unanswered_read(struct unic_sq *sq, uint32_t upto,
 		if (unic_psn_diff(wr->psn, upto) >= 0)
 			return false;
 		if (wr->state != UNIC_WRS_SENT ||
-		    unic_sq_slot(sq, s)->opcode != UNIC_WR_READ ||
+		    !unic_sq_reads(unic_sq_slot(sq, s)->opcode) ||
 		    unic_psn_diff(sq->psn_una, wr->psn + wr->npkt) >= 0)
 			continue;
 		*psn = unic_psn_diff(sq->psn_una, wr->psn) > 0 ? sq->psn_una
@@ -69,8 +69,8 @@ static inline void advance_una(struct unic_transport *nic,
 }
 
 /*
- * The peer has all before @upto - but for responses to READs, which only their
- * arrival proves: an acknowledgement beyond one says that responses were lost
+ * The peer has all before @upto - but for responses to READs and atomics, which only
+ * their arrival proves: an acknowledgement beyond one says that responses were lost
  * (IBTA 9.9.2.1, implied NAK), and it is asked for again, once.
  */
 static void ack_up_to(struct unic_transport *nic, struct unic_qp_ctx *qp,
@@ -198,7 +198,7 @@ static void nullify_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	struct unic_sq *sq = &qp->sq;
 	struct unic_wr *wr = unic_sq_wr(sq, s);
 	uint32_t end = unic_psn_add(wr->psn, wr->npkt);
-	bool is_read = unic_sq_slot(sq, s)->opcode == UNIC_WR_READ;
+	bool is_read = unic_sq_reads(unic_sq_slot(sq, s)->opcode);
 
 	if (unic_psn_diff(end, sq->psn_max) > 0) /* then nothing follows it */
 		end = sq->psn_max;
@@ -311,6 +311,31 @@ void unic_requester_vack(struct unic_transport *nic, struct unic_qp_ctx *qp,
 
 /* --------------------------------------------------------- READ responses */
 
+/* Is @pkt an answer to a request of @opcode? */
+static bool answers(const struct unic_pkt *pkt, uint8_t opcode)
+{
+	if (UNIC_ATOMICS && pkt->opcode == UNIC_OP_ATOMIC_ACK)
+		return unic_sq_is_atomic(opcode);
+	return opcode == UNIC_WR_READ;
+}
+
+/* Take what an atomic acknowledgement brings, as the host has it in memory. */
+static __attribute__((noinline)) bool take_original(struct unic_transport *nic,
+						    const struct unic_pkt *pkt)
+{
+	const unic_be32 *w =
+		(const void *)(pkt->ext + sizeof(struct unic_aeth));
+	unic_le64 *was = &nic->atomics->answer;
+
+	if (pkt->len !=
+	    sizeof(struct unic_aeth) + sizeof(struct unic_atomic_ack_eth))
+		return false;
+	*was = unic_to_le64((uint64_t)unic_from_be32(UNIC_READ_ONCE(w[0]))
+				    << 32 |
+			    unic_from_be32(UNIC_READ_ONCE(w[1])));
+	return true;
+}
+
 static bool response_fits(const struct unic_pkt *pkt, uint32_t want, bool last)
 {
 	bool middle = pkt->opcode == UNIC_OP_READ_RESP_MIDDLE;
@@ -328,6 +353,7 @@ int unic_requester_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	struct unic_sgl *sgl = &nic->qps.roce.rx_sgl;
 	uint32_t mtu = 1u << qp->mtu_shift, s, k, off, want;
 	struct unic_wr *wr;
+	bool atomic;
 
 	if (!is_psn_in_flight(nic, sq, pkt->psn))
 		return 0;
@@ -337,7 +363,7 @@ int unic_requester_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		return 0;
 	s = find_request(sq, pkt->psn);
 	wr = unic_sq_wr(sq, s);
-	if (s == sq->next || unic_sq_slot(sq, s)->opcode != UNIC_WR_READ ||
+	if (s == sq->next || !answers(pkt, unic_sq_slot(sq, s)->opcode) ||
 	    wr->state != UNIC_WRS_SENT) {
 		UNIC_COUNT(nic, rx_stale_ack);
 		return 0;
@@ -345,12 +371,15 @@ int unic_requester_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	k = unic_psn_add(pkt->psn, -wr->psn);
 	off = k << qp->mtu_shift;
 	want = wr->len - off < mtu ? wr->len - off : mtu;
-	if (!response_fits(pkt, want, k + 1 == wr->npkt)) {
+	atomic = UNIC_ATOMICS && pkt->opcode == UNIC_OP_ATOMIC_ACK;
+	if (atomic ? !take_original(nic, pkt)
+		   : !response_fits(pkt, want, k + 1 == wr->npkt)) {
 		UNIC_COUNT(nic, rx_bad_opcode);
 		return 0;
 	}
 	unic_sq_span(sq, s, off, want, sgl);
-	sgl->local = (uint8_t *)pkt->ext + pkt->len - want;
+	sgl->local = atomic ? (uint8_t *)&nic->atomics->answer
+			    : (uint8_t *)pkt->ext + pkt->len - want;
 	return -UNIC_EPENDING;
 }
 
@@ -392,6 +421,19 @@ static void wait_longer(struct unic_transport *nic, struct unic_qp_ctx *qp)
 					     << (repeats > 2 ? 2 : 1)));
 }
 
+/* The timer of @qp may be that of a packet before, which was acknowledged. True if it is too
+ * early for the lone one that is under way now. */
+static bool is_early(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	uint64_t due = qp->sq.since_ns + qp->timeout_ns;
+
+	qp->sq.lazy = false;
+	if (nic->now_ns >= due)
+		return false;
+	unic_qp_timer(nic, qp, due);
+	return true;
+}
+
 void unic_requester_timeout(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
 	struct unic_sq *sq = &qp->sq;
@@ -403,6 +445,8 @@ void unic_requester_timeout(struct unic_transport *nic, struct unic_qp_ctx *qp)
 		sq->rnr_wait = false;
 		unic_sched_send(nic, unic_qp_index(nic, qp));
 	} else if (!unic_requester_has_outstanding(sq)) {
+		return;
+	} else if (UNIC_LONE && sq->lazy && is_early(nic, qp)) {
 		return;
 	} else if (unlikely(unic_meter_waits(qp))) {
 		unic_requester_timer(nic, qp);

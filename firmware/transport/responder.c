@@ -14,6 +14,7 @@
 #define LAST  (1u << 1)
 #define IMM   UNIC_MSG_IMM
 #define INV   UNIC_MSG_INV
+#define SWAP  (1u << 4) /* of an atomic operation: COMPARE_SWAP */
 
 /* What a request opcode says about its packet. */
 static const struct {
@@ -33,6 +34,8 @@ static const struct {
 	[UNIC_OP_WRITE_ONLY] = { UNIC_MSG_WRITE, FIRST | LAST },
 	[UNIC_OP_WRITE_ONLY_IMM] = { UNIC_MSG_WRITE, FIRST | LAST | IMM },
 	[UNIC_OP_READ_REQUEST] = { UNIC_MSG_NONE, FIRST | LAST },
+	[UNIC_OP_COMPARE_SWAP] = { UNIC_MSG_ATOMIC, FIRST | LAST | SWAP },
+	[UNIC_OP_FETCH_ADD] = { UNIC_MSG_ATOMIC, FIRST | LAST },
 	[UNIC_OP_SEND_LAST_INV] = { UNIC_MSG_SEND, LAST | INV },
 	[UNIC_OP_SEND_ONLY_INV] = { UNIC_MSG_SEND, FIRST | LAST | INV },
 };
@@ -385,6 +388,47 @@ static int duplicate_read(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	return 0;
 }
 
+/* ------------------------------------------------------ atomic operations */
+
+/* Executed at once, in the order of SENDs and WRITEs, before READs that are owed (IBTA
+ * 9.5); the answer waits for theirs. */
+static __attribute__((noinline)) int
+on_atomic(struct unic_transport *nic, struct unic_qp_ctx *qp, struct request *q)
+{
+	struct unic_atomic_ask ask = { .psn = q->psn,
+				       .swaps = q->flags & SWAP };
+	struct unic_rsp *rsp = &qp->rsp;
+	uint64_t was;
+	int r;
+
+	if (q->len != sizeof(struct unic_atomic_eth))
+		return bad_request(nic, qp, q->psn);
+	ask.iova = rc_pull_be64(q);
+	ask.rkey = rc_pull_be32(q);
+	ask.value = rc_pull_be64(q);
+	ask.compare = rc_pull_be64(q);
+	r = unic_rd_resources_room(nic, qp);
+	if (r == -UNIC_EAGAIN)
+		return 0; /* as if the wire had lost it */
+	if (r || ask.iova % UNIC_ATOMIC_BYTES)
+		return bad_request(nic, qp, q->psn);
+	if (!(qp->rights & UNIC_MR_REMOTE_ATOMIC))
+		return bad_access(nic, qp, q->psn, -UNIC_ERIGHTS);
+	r = unic_atomics_run(nic, qp, &ask, &was);
+	if (r == -UNIC_EAGAIN)
+		return r;
+	if (r == -UNIC_EBUS)
+		return unic_responder_fail(nic, qp, q->psn, UNIC_NAK_REM_OP,
+					   UNIC_WC_LOC_BUS_ERR);
+	if (r)
+		return bad_access(nic, qp, q->psn, r);
+	unic_rd_resources_atomic(nic, qp, q->psn, was);
+	rsp->psn = unic_psn_add(rsp->psn, 1);
+	rsp->msn = unic_psn_add(rsp->msn, 1);
+	rsp->nak_sent = false;
+	return 0;
+}
+
 /* ------------------------------------------------------------- one packet */
 
 /* Packets are missing before the one in hand. */
@@ -404,6 +448,10 @@ static int out_of_order(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	UNIC_COUNT(nic, rx_duplicate);
 	if (q->kind == UNIC_MSG_NONE)
 		return duplicate_read(nic, qp, q);
+	if (UNIC_ATOMICS && q->kind == UNIC_MSG_ATOMIC) {
+		unic_rd_resources_atomic_again(nic, qp, q->psn);
+		return 0;
+	}
 	unic_responder_owe_ack(nic, qp);
 	return 0;
 }
@@ -452,6 +500,8 @@ static int dispatch_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	case UNIC_MSG_TOKEN:
 		return on_token(nic, qp, q);
 	default:
+		if (UNIC_ATOMICS && q->kind == UNIC_MSG_ATOMIC)
+			return on_atomic(nic, qp, q);
 		return on_read(nic, qp, q);
 	}
 }
@@ -493,6 +543,8 @@ static uint32_t header_bytes(const struct request *q)
 		return n + (uint32_t)sizeof(struct unic_reth);
 	if (q->kind == UNIC_MSG_TOKEN)
 		return n + (uint32_t)sizeof(struct unic_tketh);
+	if (UNIC_ATOMICS && q->kind == UNIC_MSG_ATOMIC)
+		return (uint32_t)sizeof(struct unic_atomic_eth);
 	return n;
 }
 

@@ -44,6 +44,14 @@ bool unic_responder_unsupported(struct unic_transport *nic,
 enum unic_turn unic_responder_reply(struct unic_transport *nic, uint16_t idx,
 				    int32_t *left);
 
+/** unic_responder_ack_now() - @qp owes its peer an acknowledgement and nothing else: sent
+ * at once, if nobody waits to send, else in its turn. */
+void unic_responder_ack_now(struct unic_transport *nic, struct unic_qp_ctx *qp);
+
+/** unic_responder_sole_ack() - the only thing to send is what QP sched.sole owes its peer. If
+ * that is an acknowledgement and nothing else, it is sent now and not in its turn. */
+void unic_responder_sole_ack(struct unic_transport *nic);
+
 /** unic_responder_filled() - as unic_requester_filled(), for a READ of the peer
  * that is being answered. */
 void unic_responder_filled(struct unic_transport *nic, uint16_t idx);

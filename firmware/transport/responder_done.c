@@ -258,14 +258,14 @@ void unic_responder_part(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 const struct unic_cuts *cuts)
 {
 	const struct unic_rsp *rsp = &qp->rsp;
-	uint32_t psn = unic_rd_resources_oldest(rsp);
+	uint32_t psn = unic_rd_resources_oldest(qp);
 	uint8_t word = UNIC_NAK_REM_OP;
 
 	if (unic_responder_holds(qp, cuts) == UNIC_MR_NIL) {
 		unic_responder_save_last(qp, psn, word);
 		return;
 	}
-	if (rsp->rd_active ? unic_cuts_has(cuts, rsp->read[rsp->rd_head].mr)
+	if (rsp->rd_active ? unic_cuts_has(cuts, qp->read[rsp->rd_head].mr)
 			   : message_holds(qp, cuts) != UNIC_MR_NIL)
 		word = unic_responder_cut_syndrome(qp);
 	unic_responder_last_word(nic, qp, psn, word);

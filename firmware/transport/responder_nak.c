@@ -109,6 +109,14 @@ int unic_responder_fail_receive(struct unic_transport *nic,
 	return unic_responder_fail(nic, qp, psn, syndrome, status);
 }
 
+/* Is what the peer asks for more than an acknowledgement? */
+static bool wants_answer(const struct unic_pkt *pkt)
+{
+	return pkt->opcode == UNIC_OP_READ_REQUEST ||
+	       (UNIC_ATOMICS && (pkt->opcode == UNIC_OP_COMPARE_SWAP ||
+				 pkt->opcode == UNIC_OP_FETCH_ADD));
+}
+
 /* What stands for a request that is evicted: it writes nothing. */
 static bool is_null_write(const struct unic_pkt *pkt)
 {
@@ -127,7 +135,7 @@ bool unic_responder_asked_again(struct unic_transport *nic,
 	if (!rsp->lasts || rsp->nak || ahead > 0)
 		return false;
 	rsp->lasts--;
-	if (ahead < 0 && pkt->opcode != UNIC_OP_READ_REQUEST) {
+	if (ahead < 0 && !wants_answer(pkt)) {
 		unic_responder_owe_ack(nic, qp); /* it was executed */
 		return true;
 	}

@@ -87,6 +87,61 @@ static bool send_ack(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	return true;
 }
 
+/* The acknowledgement of all that was executed; on a link without ICRC. Returns its bytes. */
+static inline uint32_t put_ack(struct unic_qp_ctx *qp, uint8_t *frame)
+{
+	const uint32_t len = sizeof(struct unic_aeth);
+
+	unic_put_word(unic_frame_words(frame), UNIC_W_EXT,
+		      aeth_word(&qp->rsp, UNIC_AETH_ACK_NOCREDIT));
+	unic_frame_write(frame, qp, UNIC_OP_ACK << 8,
+			 unic_psn_add(qp->rsp.psn, -1u), len);
+	unic_put_word(unic_frame_words(frame), UNIC_W_EXT + 1, 0); /* ICRC */
+	return UNIC_EXT_OFF + len + UNIC_ICRC_BYTES;
+}
+
+/* send_ack() of a frame that nobody waits for, without a way to wait for room. */
+static inline bool send_lone_ack(struct unic_transport *nic,
+				 struct unic_qp_ctx *qp)
+{
+	struct unic_tx_run run;
+	uint32_t bytes;
+
+	if (unlikely(!unic_port_tx_run(nic->port, qp->tmpl.path, &run)))
+		return false;
+	bytes = put_ack(qp, run.frame);
+	unic_port_tx_run_put(nic->port, &run, 1, bytes, UNIC_FRAME_NO_ICRC);
+	unic_frame_count(nic, 1, bytes);
+	UNIC_COUNT(nic, tx_acks);
+	return true;
+}
+
+void unic_responder_ack_now(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	if (unlikely(nic->sched.work || !send_lone_ack(nic, qp)))
+		unic_responder_owe_ack(nic, qp);
+}
+
+/* Is an acknowledgement owed and nothing else? */
+static inline bool owes_ack_only(const struct unic_rsp *rsp)
+{
+	const union unic_owed ack = { .ack = true };
+
+	return rsp->owes == ack.owes && !rsp->rd_active;
+}
+
+void unic_responder_sole_ack(struct unic_transport *nic)
+{
+	struct unic_qp_ctx *qp = &nic->qps.qp[nic->sched.sole];
+
+	UNIC_IN_REGISTER(qp);
+	if ((nic->trace.mask & UNIC_TG_OF_TX) || !nic->link.icrc_offload ||
+	    !owes_ack_only(&qp->rsp) || !send_lone_ack(nic, qp))
+		return;
+	qp->rsp.ack = false;
+	unic_sched_drop_sole(nic, qp);
+}
+
 static uint32_t response_opcode(bool first, bool last)
 {
 	if (first)
@@ -99,7 +154,7 @@ static int send_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			 bool first, int32_t *left)
 {
 	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_read *rd = &rsp->read[rsp->rd_head];
+	struct unic_read *rd = &qp->read[rsp->rd_head];
 	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), true);
 	uint32_t off = rd->off << qp->mtu_shift, mtu = 1u << qp->mtu_shift;
 	uint32_t len = rd->len - off < mtu ? rd->len - off : mtu;
@@ -135,7 +190,7 @@ static int send_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 /* A page of it is missing: no more of it until it is there. */
 static void read_missed(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
-	struct unic_read *rd = &qp->rsp.read[qp->rsp.rd_head];
+	struct unic_read *rd = &qp->read[qp->rsp.rd_head];
 	uint16_t idx = unic_qp_index(nic, qp);
 
 	unic_fault_more(&nic->memory, rd->mr, rd->iova + rd->len);
@@ -159,7 +214,7 @@ static void read_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			int err)
 {
 	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_read *rd = &rsp->read[rsp->rd_head];
+	struct unic_read *rd = &qp->read[rsp->rd_head];
 	uint32_t psn = unic_psn_add(rd->psn, rd->off);
 
 	unic_qp_error(nic, qp,
@@ -172,15 +227,44 @@ static void read_failed(struct unic_transport *nic, struct unic_qp_ctx *qp,
 					 : UNIC_NAK_REM_OP);
 }
 
+/* The answer to the atomic operation at the head. */
+static __attribute__((noinline)) enum unic_turn
+send_atomic_ack(struct unic_transport *nic, struct unic_qp_ctx *qp,
+		int32_t *left)
+{
+	const struct unic_read *rd = &qp->read[qp->rsp.rd_head];
+	uint8_t *frame = unic_frame_get(nic, qp);
+	uint32_t *w;
+
+	if (!frame)
+		return UNIC_TURN_BLOCKED;
+	w = unic_frame_words(frame);
+	unic_put_word(w, UNIC_W_EXT,
+		      aeth_word(&qp->rsp, UNIC_AETH_ACK_NOCREDIT));
+	unic_put_word(w, UNIC_W_EXT + 1, (uint32_t)(rd->was >> 32));
+	unic_put_word(w, UNIC_W_EXT + 2, (uint32_t)rd->was);
+	unic_frame_count(
+		nic, 1,
+		unic_frame_send(nic, frame, qp, UNIC_OP_ATOMIC_ACK << 8,
+				rd->psn,
+				sizeof(struct unic_aeth) +
+					sizeof(struct unic_atomic_ack_eth)));
+	unic_rd_resources_done(nic, qp);
+	*left -= (int32_t)nic->sched.cost_last;
+	return UNIC_TURN_MORE;
+}
+
 /* Responses of the READ at the head, as many as one turn may send. */
 static __attribute__((noinline)) enum unic_turn
 run_read(struct unic_transport *nic, struct unic_qp_ctx *qp, int32_t *left)
 {
 	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_read *rd = &rsp->read[rsp->rd_head];
+	struct unic_read *rd = &qp->read[rsp->rd_head];
 	uint32_t n;
 	int r;
 
+	if (UNIC_ATOMICS && rd->atomic)
+		return send_atomic_ack(nic, qp, left);
 	for (n = 0; *left > 0 && n < READ_BURST; n++) {
 		r = send_response(nic, qp, rd->off == rd->start, left);
 		if (r == -UNIC_EAGAIN)
@@ -210,7 +294,7 @@ void unic_responder_gathered(struct unic_transport *nic, uint16_t idx, int err)
 {
 	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
 	struct unic_rsp *rsp = &qp->rsp;
-	struct unic_read *rd = &rsp->read[rsp->rd_head];
+	struct unic_read *rd = &qp->read[rsp->rd_head];
 
 	rsp->gathering = false;
 	if (!rsp->rd_active)

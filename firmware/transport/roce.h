@@ -87,6 +87,8 @@ enum unic_rx_stage {
 struct unic_roce {
 	/* of this round, not yet in the counters: unic_roce_count() */
 	uint32_t tx_frames, tx_bytes, rx_frames, rx_bytes;
+	/* by fastpath_lone.c since unic_roce_publish() */
+	uint32_t lone_sent, lone_placed;
 	uint8_t tx_free;  /* index, UNIC_TX_BUFS: none */
 	bool tx_blocked;  /* a path had no room; for sched.c */
 	uint8_t rx_stage; /* enum unic_rx_stage */

@@ -4,6 +4,7 @@
 
 #include "base/icrc.h"
 #include "transport/fastpath.h"
+#include "transport/fastpath_lone.h"
 #include "transport/transport.h"
 #include "transport/requester_rx.h"
 #include "transport/responder.h"
@@ -145,11 +146,21 @@ static inline bool is_request(const struct unic_pkt *pkt)
 {
 	return pkt->opcode <= UNIC_OP_READ_REQUEST ||
 	       (pkt->opcode & 0xfc) == UNIC_OP_TOKEN_FIRST ||
-	       (pkt->opcode | 1) == UNIC_OP_SEND_ONLY_INV;
+	       (pkt->opcode | 1) == UNIC_OP_SEND_ONLY_INV ||
+	       (UNIC_ATOMICS && (pkt->opcode == UNIC_OP_COMPARE_SWAP ||
+				 pkt->opcode == UNIC_OP_FETCH_ADD));
+}
+
+static inline bool is_response(const struct unic_pkt *pkt)
+{
+	return pkt->opcode <=
+		       (UNIC_ATOMICS ? UNIC_OP_ATOMIC_ACK : UNIC_OP_ACK) ||
+	       pkt->opcode == UNIC_OP_VACK;
 }
 
 /* Of all that is no answer on a reliable connection, what is_request() leaves:
- * atomic operations, reserved opcodes, and the manufacturer's but tokens. */
+ * reserved opcodes, the manufacturer's but tokens, and atomic operations on a board
+ * that has none. */
 static inline bool is_unsupported(const struct unic_pkt *pkt)
 {
 	return pkt->opcode >= UNIC_OP_TOKEN_FIRST
@@ -184,7 +195,7 @@ static int to_qp(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	set_rx_qp(nic, qp, pkt);
 	if (is_request(pkt))
 		return unic_responder_request(nic, qp, pkt);
-	if (pkt->opcode <= UNIC_OP_ACK || pkt->opcode == UNIC_OP_VACK)
+	if (is_response(pkt))
 		return to_requester(nic, qp, pkt);
 	return to_nobody(nic, qp, pkt);
 }
@@ -429,16 +440,36 @@ inject_rx_loss(struct unic_transport *nic, struct unic_rx *rx)
 	} while (--n && nic->rx_fault && unic_port_rx_next(nic->port, rx));
 }
 
-/* Frames from @rx on, until one is kept: those before it are held with it. */
+/* @n frames of @bytes together were taken: those before the last, if it is kept, are held with
+ * it. */
+static inline void end_frames(struct unic_transport *nic, uint32_t n,
+			      uint32_t bytes)
+{
+	struct unic_roce *roce = &nic->qps.roce;
+
+	if (likely(roce->rx_stage == UNIC_RX_IDLE))
+		unic_port_rx_done(nic->port);
+	roce->rx_frames += n;
+	roce->rx_bytes += bytes;
+	if (UNIC_LONE && nic->sched.sole_on == UNIC_ON_REPLY)
+		unic_responder_sole_ack(nic);
+}
+
+/* A frame that has none behind it, and is not for the fast path. */
+static __attribute__((noinline)) void take_strange(struct unic_transport *nic,
+						   const struct unic_rx *rx)
+{
+	(void)take_slow_path(nic, rx);
+	end_frames(nic, 1, rx->len);
+}
+
+/* Frames from @rx on, until one is kept. */
 static __attribute__((noinline)) void take_frames(struct unic_transport *nic,
 						  struct unic_rx *rx)
 {
-	struct unic_roce *roce = &nic->qps.roce;
 	uint32_t most = nic->sched.work ? BATCH_BESIDE_SENDS : UNIC_RX_BATCH;
 	uint32_t n = 0, bytes = 0, some;
 	enum unic_fastpath fast;
-
-	UNIC_IN_REGISTER(roce);
 
 	do {
 		some = most - n;
@@ -449,25 +480,55 @@ static __attribute__((noinline)) void take_frames(struct unic_transport *nic,
 		    take_slow_path(nic, rx))
 			break;
 	} while (n < most && unic_port_rx_next(nic->port, rx));
-	if (likely(roce->rx_stage == UNIC_RX_IDLE))
-		unic_port_rx_done(nic->port);
-	roce->rx_frames += n;
-	roce->rx_bytes += bytes;
+	end_frames(nic, n, bytes);
 }
 
-bool unic_rx_poll(struct unic_transport *nic)
+/* A frame that has none behind it: a lone message, or its acknowledgement. STRANGE: it is not
+ * for the fast path at all. */
+static inline enum unic_lone take_lone(struct unic_transport *nic,
+				       struct unic_rx *rx)
 {
 	struct unic_roce *roce = &nic->qps.roce;
+	struct unic_qp_ctx *acks;
+	enum unic_lone r;
+
+	if (unic_port_rx_more(nic->port))
+		return UNIC_LONE_NOT;
+	r = unic_fastpath_lone_rx(nic, rx, &acks);
+	if (unlikely(r))
+		return r;
+	roce->rx_frames++;
+	roce->rx_bytes += rx->len;
+	unic_port_rx_done(nic->port);
+	if (acks) {
+		roce->lone_placed++;
+		unic_responder_ack_now(nic, acks);
+	}
+	return r;
+}
+
+uint32_t unic_rx_poll(struct unic_transport *nic)
+{
+	struct unic_roce *roce = &nic->qps.roce;
+	enum unic_lone lone = UNIC_LONE_NOT;
 	struct unic_rx rx;
 
 	UNIC_IN_REGISTER(roce);
 	if (unlikely(roce->rx_stage != UNIC_RX_IDLE) && !resume_frame(nic))
 		return !nic->pieces; /* else a DMA's end wakes us */
 	if (!unic_port_rx_next(nic->port, &rx))
-		return false;
-	if (likely(!nic->rx_fault))
-		take_frames(nic, &rx);
-	else
+		return 0;
+	if (unlikely(nic->rx_fault)) {
 		inject_rx_loss(nic, &rx);
-	return true;
+		return 1;
+	}
+	if (UNIC_LONE)
+		lone = take_lone(nic, &rx);
+	if (lone == UNIC_LONE_DONE)
+		return UNIC_RX_LONE;
+	if (lone == UNIC_LONE_STRANGE)
+		take_strange(nic, &rx);
+	else
+		take_frames(nic, &rx);
+	return 1;
 }

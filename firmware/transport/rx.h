@@ -8,6 +8,7 @@
 #define UNIC_RX_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct unic_transport;
 struct unic_rx;
@@ -16,9 +17,12 @@ struct unic_rx;
  * unic_rx_poll() - take at most UNIC_RX_BATCH frames from the port, none while
  * the payload of an earlier one is on its way: ARP, RoCEv2 to a QP, UD to QP 1;
  * all else is counted and dropped. A frame goes back to the port when it is done
- * with, at once unless DMA is pending. True if there was work.
+ * with, at once unless DMA is pending. Returns 0 if there was no work, 1, or
+ * UNIC_RX_LONE: it was one frame, handled by fastpath_lone.h.
  */
-bool unic_rx_poll(struct unic_transport *nic);
+uint32_t unic_rx_poll(struct unic_transport *nic);
+
+#define UNIC_RX_LONE 2u
 
 /** unic_rx_again() - a frame kept by unic_parked_keep(), while rx_stage is IDLE:
  * as if it came now. unic_parked_done() is called when it is done with. */

@@ -143,8 +143,12 @@ static void append_qp(struct unic_transport *nic, uint16_t idx, uint32_t which)
 {
 	struct unic_sched_order *s = &nic->order;
 	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
-	uint32_t x = qp->tmpl.path % UNIC_PATHS, p = qp->proc;
+	uint32_t x, p;
 
+	UNIC_IN_REGISTER(s);
+	UNIC_IN_REGISTER(qp);
+	x = qp->tmpl.path % UNIC_PATHS;
+	p = qp->proc;
 	qp->path = (uint8_t)x;
 	unic_list_append(nic, &s->path[x].pair[p].list[which], idx, which);
 	if (!(s->has[p] >> x & 1u))
@@ -525,6 +529,15 @@ sole_blocked(struct unic_transport *nic, enum unic_turn turn)
 	nic->order.stuck = turn == UNIC_TURN_BLOCKED &&
 			   nic->qps.roce.tx_blocked;
 	nic->qps.roce.tx_blocked = false;
+}
+
+void unic_sched_drop_sole(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	struct unic_sched *s = &nic->sched;
+
+	qp->on = 0;
+	s->sole_on = 0;
+	s->work = 0;
 }
 
 /* The only thing to do. There is nobody to be fair to, so it may use up the

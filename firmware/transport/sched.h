@@ -179,6 +179,10 @@ int unic_sched_turn(struct unic_transport *nic, uint16_t idx, uint32_t which,
 /** unic_sched_drop() - take QP @idx off all lists. */
 void unic_sched_drop(struct unic_transport *nic, uint16_t idx);
 
+/** unic_sched_drop_sole() - the only thing there was to do, of @qp, which is on no list, is
+ * done. */
+void unic_sched_drop_sole(struct unic_transport *nic, struct unic_qp_ctx *qp);
+
 /** unic_sched_run() - one bounded round: at most 64 KiB and one turn, as they
  * are charged (a READ request: with the bytes it asks for), and 32 queue pairs. True if anything was done. */
 bool unic_sched_run(struct unic_transport *nic);

@@ -133,18 +133,21 @@ static uint8_t check_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
 	uint32_t ctrl = unic_from_le32(slot->ctrl_len);
 	bool inlined = slot->flags & UNIC_WR_INLINE;
+	bool atomic = unic_sq_is_atomic(slot->opcode);
 	uint64_t len = slot->inline_len;
 	uint32_t i;
 
 	if (slot->opcode < UNIC_WR_SEND ||
-	    (slot->opcode > UNIC_WR_TOKEN &&
-	     slot->opcode != UNIC_WR_SEND_INV) ||
+	    (slot->opcode > UNIC_WR_TOKEN && slot->opcode != UNIC_WR_SEND_INV &&
+	     !atomic) ||
 	    (slot->opcode == UNIC_WR_TOKEN && !qp->vendor) ||
-	    (slot->opcode == UNIC_WR_READ && !qp->max_rd))
+	    (unic_sq_reads(slot->opcode) && !qp->max_rd))
 		return fail_wqe(nic, wr, UNIC_WD_OPCODE);
 	if ((slot->flags & ~UNIC_WR_FLAGS_ALL) ||
-	    (inlined && slot->opcode == UNIC_WR_READ))
+	    (inlined && unic_sq_reads(slot->opcode)))
 		return fail_wqe(nic, wr, UNIC_WD_FLAGS);
+	if (atomic && slot->num_sge != 1) /* the operands are behind it */
+		return fail_wqe(nic, wr, UNIC_WD_SGE);
 	if (inlined ? slot->num_sge || slot->inline_len > UNIC_SQ_INLINE_MAX
 		    : slot->inline_len || slot->num_sge > UNIC_SQ_SGE_MAX)
 		return fail_wqe(nic, wr, UNIC_WD_SGE);
@@ -153,7 +156,7 @@ static uint8_t check_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 				UNIC_WD_SGE); /* second slot not posted */
 	for (i = 0; i < slot->num_sge; i++)
 		len += unic_from_le32(sge_of(&qp->sq, s, i)->len);
-	if (len > UNIC_MSG_MAX)
+	if (len > UNIC_MSG_MAX || (atomic && len != UNIC_ATOMIC_BYTES))
 		return fail_wqe(nic, wr, UNIC_WD_LENGTH);
 	if (ctrl && (slot->opcode != UNIC_WR_TOKEN ||
 		     ctrl > UNIC_TOKEN_CTRL_MAX || ctrl > len))
@@ -167,7 +170,7 @@ static uint8_t check_buffers(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			     uint32_t s, struct unic_wr *wr)
 {
 	struct unic_sq_slot *slot = unic_sq_slot(&qp->sq, s);
-	uint32_t need = slot->opcode == UNIC_WR_READ ? UNIC_MR_LOCAL_WRITE : 0;
+	uint32_t need = unic_sq_reads(slot->opcode) ? UNIC_MR_LOCAL_WRITE : 0;
 	struct unic_xlate piece;
 	uint32_t i;
 	int r;
@@ -281,7 +284,7 @@ static bool must_wait(const struct unic_qp_ctx *qp,
 	if (slot->opcode == UNIC_WR_LOCAL_INV)
 		return qp->sq.psn_una != qp->sq.psn_max ||
 		       qp->sq.psn != qp->sq.psn_max;
-	return slot->opcode == UNIC_WR_READ && qp->max_rd &&
+	return unic_sq_reads(slot->opcode) && qp->max_rd &&
 	       qp->sq.reads >= qp->max_rd;
 }
 
@@ -404,7 +407,7 @@ static void start_request(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	}
 	wr->npkt = unic_packets(wr->len, qp->mtu_shift);
 	wr->state = UNIC_WRS_SENT;
-	if (slot->opcode == UNIC_WR_READ)
+	if (unic_sq_reads(slot->opcode))
 		sq->reads++;
 }
 

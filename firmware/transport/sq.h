@@ -33,6 +33,19 @@ static inline uint32_t unic_sq_slots(struct unic_sq *sq, uint32_t s)
 	return unic_sq_wr(sq, s)->slots & UNIC_WR_SLOTS;
 }
 
+/** unic_sq_is_atomic() - is a request of @opcode an atomic operation? */
+static inline bool unic_sq_is_atomic(uint8_t opcode)
+{
+	return UNIC_ATOMICS && (opcode | 1) == UNIC_WR_FETCH_ADD;
+}
+
+/** unic_sq_reads() - is a request of @opcode, which the NIC knows, answered by bytes that
+ * are to be placed? */
+static inline bool unic_sq_reads(uint8_t opcode)
+{
+	return opcode == UNIC_WR_READ || unic_sq_is_atomic(opcode);
+}
+
 /** unic_sq_acked() - has the peer acknowledged all of @wr, which is SENT? Its completion may
  * be late all the same. */
 static inline bool unic_sq_acked(const struct unic_sq *sq,

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "transport/fastpath_form.h"
 #include "transport/local_ops.h"
 #include "transport/transport.h"
 #include "transport/sq.h"
@@ -32,42 +33,6 @@ static bool post_send_cqe(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	return true;
 }
 
-/* state, status, detail, slots of a request that is well and holds one region:
- * they are one word, least significant byte first. */
-#define WELL   (UNIC_WRS_SENT | (1u | UNIC_WR_ONE_SGE) << 24)
-#define EITHER ((UNIC_WR_DIRECT | UNIC_WR_PAID) << 24)
-
-static inline uint32_t wr_state_word(const struct unic_wr *wr)
-{
-	return (uint32_t)wr->state | (uint32_t)wr->status << 8 |
-	       (uint32_t)wr->detail << 16 | (uint32_t)wr->slots << 24;
-}
-
-/* Opcode and flags are one word, too, with what both follow from. */
-static inline uint32_t sq_slot_head_word(const struct unic_sq_slot *slot)
-{
-	return (uint32_t)slot->opcode | (uint32_t)slot->flags << 8 |
-	       (uint32_t)slot->num_sge << 16 | (uint32_t)slot->inline_len << 24;
-}
-
-/* The record of a success, by words: gathered in a vector register it would go
- * by way of the stack. All but its seq. */
-static inline void write_done(struct unic_cqe *cqe,
-			      const struct unic_sq_slot *slot, uint32_t len,
-			      uint32_t qpn, uint32_t opcode)
-{
-	const uint32_t *id = (const void *)&slot->wr_id;
-	uint32_t *to = (void *)cqe;
-
-	UNIC_WRITE_ONCE(to[0], id[0]);
-	UNIC_WRITE_ONCE(to[1], id[1]);
-	UNIC_WRITE_ONCE(cqe->byte_len, unic_to_le32(len));
-	UNIC_WRITE_ONCE(cqe->imm, unic_to_le32(0));
-	UNIC_WRITE_ONCE(cqe->qpn, unic_to_le32(qpn));
-	UNIC_WRITE_ONCE(to[5], (UNIC_FORCE uint32_t)unic_to_le32(opcode));
-	UNIC_WRITE_ONCE(cqe->token, unic_to_le32(0));
-}
-
 /*
  * Records of requests from sq.una on, @n at most, to @cqe and behind: while they
  * ended well, are of one form with the first, and hold the same region. Returns
@@ -81,7 +46,7 @@ static CALLED uint32_t write_cqe_run(struct unic_qp_ctx *qp,
 	const struct unic_sq_slot *slot = unic_sq_slot(sq, sq->una);
 	const struct unic_wr *wr = unic_sq_wr(sq, sq->una);
 	int32_t acked = unic_psn_diff(sq->psn_una, wr->psn);
-	uint32_t form = sq_slot_head_word(slot),
+	uint32_t form = unic_form_word(slot),
 		 opcode = unic_wc_of_wr(slot->opcode);
 	uint32_t left = n, qpn = qp->qpn;
 	unic_le32 lkey = slot->sge[0].lkey;
@@ -90,11 +55,10 @@ static CALLED uint32_t write_cqe_run(struct unic_qp_ctx *qp,
 		return 0;
 	do {
 		acked -= (int32_t)wr->npkt;
-		if (acked < 0 || (wr_state_word(wr) & ~EITHER) != WELL ||
-		    sq_slot_head_word(slot) != form ||
-		    slot->sge[0].lkey != lkey)
+		if (acked < 0 || !unic_sq_is_well(wr) ||
+		    unic_form_word(slot) != form || slot->sge[0].lkey != lkey)
 			break;
-		write_done(cqe, slot, wr->len, qpn, opcode);
+		unic_sq_write_success(cqe, slot, wr->len, qpn, opcode);
 		if (left != n)
 			UNIC_WRITE_ONCE(cqe->seq, unic_to_le32(seq));
 		seq++;
@@ -114,17 +78,6 @@ trace_done(struct unic_transport *nic, struct unic_qp_ctx *qp, uint32_t n)
 		UNIC_TRACE(nic, WC, qp->proc, qp->qpn,
 			   unic_wc_of_wr(unic_sq_slot(&qp->sq, s)->opcode), 0,
 			   unic_sq_wr(&qp->sq, s)->len);
-}
-
-/* @n requests do not hold @mr any more. */
-static void unhold_region(struct unic_transport *nic, uint16_t mr, uint32_t n)
-{
-	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
-
-	UNIC_IN_REGISTER(m);
-	UNIC_ASSERT(nic, m->holds >= n);
-	m->holds = (uint16_t)(m->holds - (n - 1));
-	unic_mr_unhold(&nic->memory, mr);
 }
 
 /* There is no room for completions. What is acknowledged needs its regions no
@@ -166,8 +119,8 @@ static bool retire_run(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	sq->una = first + n;
 	if ((int32_t)(sq->cur - sq->una) < 0)
 		sq->cur = sq->una;
-	unhold_region(nic,
-		      unic_stag_index(unic_sq_slot(sq, first)->sge[0].lkey), n);
+	unic_sq_unhold(
+		nic, unic_stag_index(unic_sq_slot(sq, first)->sge[0].lkey), n);
 	return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "revoke/revoke.h"
 #include "transport/arp.h"
+#include "transport/atomics.h"
 #include "transport/cq.h"
 #include "transport/cut.h"
 #include "transport/dma.h"
@@ -34,6 +35,7 @@ struct unic_transport {
 	struct unic_sched_order order;
 	struct unic_cut_lap cut_lap;
 	struct unic_meters meters;
+	struct unic_atomics atomics[UNIC_ATOMICS]; /* of the frame in hand */
 };
 
 #endif /* UNIC_TRANSPORT_H */

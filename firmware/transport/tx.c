@@ -252,6 +252,17 @@ void unic_roce_count(struct unic_transport *nic)
 	nic->dma.bytes = 0;
 }
 
+void unic_roce_publish(struct unic_transport *nic)
+{
+	struct unic_roce *roce = &nic->qps.roce;
+
+	unic_roce_count(nic);
+	nic->counter[UNIC_C_lone_sent] += roce->lone_sent;
+	nic->counter[UNIC_C_lone_placed] += roce->lone_placed;
+	roce->lone_sent = 0;
+	roce->lone_placed = 0;
+}
+
 void unic_tx_gathered(struct unic_transport *nic, uint16_t slot)
 {
 	struct unic_tx *tx = &nic->qps.roce.tx[slot];

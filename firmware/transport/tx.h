@@ -25,6 +25,10 @@ void unic_roce_init(struct unic_transport *nic);
  * counters. */
 void unic_roce_count(struct unic_transport *nic);
 
+/** unic_roce_publish() - the same, before counters are shown or tables are forgotten, with
+ * what only such a reader wants to know: the lone messages. */
+void unic_roce_publish(struct unic_transport *nic);
+
 /** unic_roce_length() - make @h, of a packet to or from the peer of @t, that of
  * IP packets of @ip bytes. */
 void unic_roce_length(const struct unic_roce_tmpl *t, struct unic_headers *h,

@@ -542,6 +542,11 @@ inline uint32_t link_ring_rx_run(struct link_ring *lr, const struct unic_rx *rx,
 	return n - left;
 }
 
+inline bool link_ring_rx_more(const struct link_ring *lr)
+{
+	return rx_has_frame(lr->turn);
+}
+
 inline void link_ring_rx_back(struct link_ring *lr, uint32_t n)
 {
 	struct link_ring_rx *ring = lr->turn;

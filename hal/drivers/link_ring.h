@@ -202,6 +202,9 @@ bool link_ring_rx_next(struct link_ring *lr, struct unic_rx *rx);
 uint32_t link_ring_rx_run(struct link_ring *lr, const struct unic_rx *rx,
 			  uint32_t max, uint32_t *stride);
 
+/** link_ring_rx_more() - is there a frame behind the one taken last, in its ring? */
+bool link_ring_rx_more(const struct link_ring *lr);
+
 /** link_ring_rx_back() - give the last @n frames of that run back: they are not
  * taken. */
 void link_ring_rx_back(struct link_ring *lr, uint32_t n);

@@ -42,6 +42,11 @@ uint32_t unic_port_rx_run(struct unic_port *port, const struct unic_rx *rx,
 	return 0;
 }
 
+bool unic_port_rx_more(struct unic_port *port)
+{
+	return unic_port_rx_ready(port);
+}
+
 void unic_port_rx_back(struct unic_port *port, uint32_t n)
 {
 	(void)port;

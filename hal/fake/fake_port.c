@@ -258,6 +258,11 @@ bool unic_port_rx_ready(struct unic_port *port)
 	return port->rx_head != port->rx_tail;
 }
 
+bool unic_port_rx_more(struct unic_port *port)
+{
+	return unic_port_rx_ready(port);
+}
+
 bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 {
 	struct fake_frame *f = &port->rx[port->rx_head % FAKE_FRAMES];

@@ -148,6 +148,11 @@ bool unic_port_rx_next(struct unic_port *port, struct unic_rx *rx)
 	return port->has_wire && link_ring_rx_next(&port->link, rx);
 }
 
+bool unic_port_rx_more(struct unic_port *port)
+{
+	return port->has_wire && link_ring_rx_more(&port->link);
+}
+
 uint32_t unic_port_rx_run(struct unic_port *port, const struct unic_rx *rx,
 			  uint32_t max, uint32_t *stride)
 {

@@ -62,7 +62,8 @@ void unic_desc_fini(struct unic_qp *qp);
 static inline bool unic_desc_names(uint8_t opcode)
 {
 	return opcode == UNIC_WR_WRITE || opcode == UNIC_WR_WRITE_IMM ||
-	       opcode == UNIC_WR_READ;
+	       opcode == UNIC_WR_READ || opcode == UNIC_WR_COMPARE_SWAP ||
+	       opcode == UNIC_WR_FETCH_ADD;
 }
 
 #endif /* UNIC_LIB_DESC_H */

@@ -90,10 +90,10 @@ static int check_attr(const struct unic_mr_attr *attr)
 	    !page_shift_of(attr->page_bytes))
 		return unic_fail(-EINVAL, "unic_reg_mr: a field is out of "
 					  "range");
-	if (attr->rights & UNIC_MR_REMOTE_WRITE &&
+	if (attr->rights & (UNIC_MR_REMOTE_WRITE | UNIC_MR_REMOTE_ATOMIC) &&
 	    !(attr->rights & UNIC_MR_LOCAL_WRITE))
-		return unic_fail(-EINVAL, "unic_reg_mr: remote write needs "
-					  "local write");
+		return unic_fail(-EINVAL, "unic_reg_mr: remote write and "
+					  "atomic need local write");
 	if (attr->flags & ~(BASES | UNIC_MR_WAIT | UNIC_MR_ASYNC))
 		return unic_fail(-EINVAL, "unic_reg_mr: a flag is not known");
 	if (attr->flags & UNIC_MR_ASYNC && !(attr->flags & UNIC_MR_WAIT))

@@ -51,10 +51,29 @@ static uint32_t inline_bytes(const struct unic_send_wr *wr)
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* The slots that @wr needs; 0: @wr is malformed. */
-static unsigned int slots_of(const struct unic_send_wr *wr)
+static bool is_atomic(uint8_t opcode)
 {
-	if (wr->opcode < UNIC_WR_SEND || wr->opcode > UNIC_WR_SEND_INV ||
+	return opcode == UNIC_WR_COMPARE_SWAP || opcode == UNIC_WR_FETCH_ADD;
+}
+
+/* True if @wr, an atomic operation, can be posted. Whether one that was cut was executed
+ * is not known, so it cannot be posted again. */
+static bool is_atomic_ok(const struct unic_qp *qp,
+			 const struct unic_send_wr *wr)
+{
+	return qp->ctx->attr.features & UNIC_FEAT_ATOMICS &&
+	       qp->mend.how != UNIC_QP_CUT_REPLAY && wr->num_sge == 1 &&
+	       wr->sg->len == UNIC_ATOMIC_BYTES &&
+	       !(wr->flags & UNIC_WR_INLINE);
+}
+
+/* The slots that @wr needs; 0: @wr is malformed. */
+static unsigned int slots_of(const struct unic_qp *qp,
+			     const struct unic_send_wr *wr)
+{
+	if (is_atomic(wr->opcode) && !is_atomic_ok(qp, wr))
+		return 0;
+	if (wr->opcode < UNIC_WR_SEND || wr->opcode > UNIC_WR_FETCH_ADD ||
 	    wr->num_sge > UNIC_SQ_SGE_MAX || wr->flags & ~UNIC_WR_FLAGS_ALL)
 		return 0;
 	if (!(wr->flags & UNIC_WR_INLINE))
@@ -80,6 +99,19 @@ static void put_sges(struct unic_sq_slot *base, struct unic_sq_ext *ext,
 		put_sge(i < UNIC_SQ_SGE_BASE ? &base->sge[i]
 					     : &ext->sge[i - UNIC_SQ_SGE_BASE],
 			&wr->sg[i]);
+}
+
+/* The operands, behind the one SGE. */
+static void put_operands(struct unic_sq_slot *base,
+			 const struct unic_send_wr *wr)
+{
+	const struct unic_atomic *a = (const void *)wr->sg;
+	struct unic_wr_atomic operands = {
+		.operand = unic_to_le64(a->operand),
+		.swap = unic_to_le64(a->swap),
+	};
+
+	memcpy(&base->sge[1], &operands, sizeof(operands));
 }
 
 static void put_inline(struct unic_sq_slot *base, struct unic_sq_ext *ext,
@@ -123,6 +155,8 @@ static void build_wqe(struct unic_ring *sq, const struct unic_send_wr *wr,
 		put_inline(base, ext, wr);
 	else
 		put_sges(base, ext, wr);
+	if (is_atomic(wr->opcode))
+		put_operands(base, wr);
 	sq->sends += unic_replay_counts(wr->opcode);
 	record_shadow(sq, wr->wr_id, slots);
 }
@@ -148,7 +182,7 @@ int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
 	if (qp->ctx->forked)
 		return unic_fail_forked();
 	for (i = 0; i < n; i++) {
-		if (!slots_of(&wr[i]))
+		if (!slots_of(qp, &wr[i]))
 			return unic_fail(-EINVAL,
 					 "send request %u of %u is malformed "
 					 "(opcode %u, %u SGEs, flags %#x)",
@@ -159,7 +193,7 @@ int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
 		unic_event_pump(qp->ctx);
 	pthread_mutex_lock(&sq->lock);
 	for (i = 0; i < n; i++) {
-		slots = slots_of(&wr[i]);
+		slots = slots_of(qp, &wr[i]);
 		refused = slots <= count_free_slots(sq) &&
 			  unic_desc_refuses(qp, &wr[i]);
 		if (refused || slots > count_free_slots(sq))
@@ -175,6 +209,44 @@ int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
 				 "another descriptor",
 				 wr[0].rkey);
 	return i || !n ? (int)i : -EAGAIN;
+}
+
+static int post_atomic(struct unic_qp *qp, uint8_t opcode, uint64_t wr_id,
+		       unsigned int flags, const struct unic_atomic *atomic,
+		       const struct unic_remote *at)
+{
+	struct unic_send_wr wr = {
+		.wr_id = wr_id,
+		.opcode = opcode,
+		.flags = (uint8_t)flags,
+		.num_sge = 1,
+		.remote = at->iova,
+		.rkey = at->rkey,
+		.sg = &atomic->result,
+	};
+	int n;
+
+	if (!(qp->ctx->attr.features & UNIC_FEAT_ATOMICS))
+		return unic_fail(-EOPNOTSUPP, "the NIC has no atomic "
+					      "operations");
+	if (flags > UINT8_MAX)
+		return unic_fail(-EINVAL, "a flag is not known");
+	n = unic_post_send(qp, &wr, 1);
+	return n < 0 ? n : 0;
+}
+
+int unic_post_compare_swap(struct unic_qp *qp, uint64_t wr_id,
+			   unsigned int flags, const struct unic_atomic *atomic,
+			   const struct unic_remote *at)
+{
+	return post_atomic(qp, UNIC_WR_COMPARE_SWAP, wr_id, flags, atomic, at);
+}
+
+int unic_post_fetch_add(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
+			const struct unic_atomic *atomic,
+			const struct unic_remote *at)
+{
+	return post_atomic(qp, UNIC_WR_FETCH_ADD, wr_id, flags, atomic, at);
 }
 
 int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,

@@ -23,7 +23,8 @@ static bool is_local(uint8_t opcode)
 {
 	return opcode == UNIC_WR_READ || opcode == UNIC_WR_BIND_MW ||
 	       opcode == UNIC_WR_LOCAL_INV || opcode == UNIC_WR_REG_MR ||
-	       opcode == UNIC_WR_REG_INDIRECT;
+	       opcode == UNIC_WR_REG_INDIRECT ||
+	       opcode == UNIC_WR_COMPARE_SWAP || opcode == UNIC_WR_FETCH_ADD;
 }
 
 static struct unic_shadow *outstanding(struct unic_ring *ring, uint64_t pos)

@@ -672,12 +672,12 @@ int unic_wait_cq(struct unic_cq *cq, int timeout_ms);
  * sees more of it than the time it takes. A message (SEND, WRITE_IMM, TOKEN) arrives
  * once. A WRITE may be executed more than once, but not after a message that was posted
  * behind it has arrived: memory that a peer is told of by a message does not change after
- * that. A READ may read more than once. A payload token is used once: a TOKEN request
+ * that. A READ may read more than once; there are no atomic operations. A payload token is used once: a TOKEN request
  * that was cut can arrive without its payload, as that of a token that has ended.
  *
  * REPORT: requests that did not complete do so once, in their order: with success if the
  * peer has had the message, else with their own error or WR_FLUSH_ERR, and then it has
- * not (but a WRITE or READ may have been executed). Receives complete WR_FLUSH_ERR. Then
+ * not (but a WRITE, READ or atomic operation may have been executed). Receives complete WR_FLUSH_ERR. Then
  * UNIC_EV_CONNECTED says that the queue pair is connected again.
  *
  * In both, a request whose region is gone completes EVICTED, and a WRITE or READ whose
@@ -757,10 +757,27 @@ struct unic_send_wr {
 	uint8_t flags;	 /* UNIC_WR_* */
 	uint8_t num_sge; /* 0..UNIC_SQ_SGE_MAX */
 	uint32_t imm;
-	uint64_t remote;	  /* WRITE/READ: IOVA; TOKEN: key */
-	uint32_t rkey;		  /* WRITE/READ: STag; TOKEN: index */
+	uint64_t remote;	  /* WRITE/READ, atomics: IOVA; TOKEN: key */
+	uint32_t rkey;		  /* WRITE/READ, atomics: STag; TOKEN: index */
 	uint32_t ctrl_len;	  /* TOKEN */
-	const struct unic_sg *sg; /* INLINE: copied by the call, lkey unused */
+	const struct unic_sg *sg; /* INLINE: copied by the call, lkey unused;
+				   * atomics: the `result` of a struct
+				   * unic_atomic */
+};
+
+/* Operands of an atomic operation, numbers in the byte order of the host. */
+struct unic_atomic {
+	struct unic_sg result; /* 8 bytes: gets what was there before */
+	uint64_t operand; /* COMPARE_SWAP: what must be there, for `swap` to
+				* take its place; FETCH_ADD: is added */
+	uint64_t swap;	  /* COMPARE_SWAP */
+};
+
+/* Where it is carried out: an address that is a multiple of 8 in a region of the peer with
+ * UNIC_MR_REMOTE_ATOMIC, which its queue pair grants, too. */
+struct unic_remote {
+	uint64_t iova;
+	uint32_t rkey;
 };
 
 struct unic_recv_wr {
@@ -785,6 +802,23 @@ int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
  * malformed, and none is posted. Buffers belong to the NIC until completion. */
 int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 		   unsigned int n);
+
+/**
+ * unic_post_compare_swap() - post an atomic operation on 8 bytes of the peer:
+ * COMPARE_SWAP, or, by unic_post_fetch_add(), FETCH_ADD. They complete
+ * UNIC_WC_COMPARE_SWAP and UNIC_WC_FETCH_ADD. Atomic among the operations of the peer's
+ * NIC, not against its processor. @flags: UNIC_WR_*, not INLINE.
+ * A queue pair has up to unic_conn_param.max_rd READs and atomic operations under way.
+ * They return 0, -EAGAIN (queue full), -EOWNERDEAD (as unic_post_send()), -EOPNOTSUPP (the
+ * NIC has none), -EINVAL: `result` is not of 8 bytes, or the queue pair is one of
+ * UNIC_QP_CUT_REPLAY, which cannot carry out twice what may have been carried out.
+ */
+int unic_post_compare_swap(struct unic_qp *qp, uint64_t wr_id,
+			   unsigned int flags, const struct unic_atomic *atomic,
+			   const struct unic_remote *at);
+int unic_post_fetch_add(struct unic_qp *qp, uint64_t wr_id, unsigned int flags,
+			const struct unic_atomic *atomic,
+			const struct unic_remote *at);
 
 /*
  * Requests that change derived regions, executed in the order of the queue: a later
@@ -851,13 +885,13 @@ void unic_fast_pool_destroy(struct unic_fast_pool *pool);
 
 struct unic_conn_param {
 	const void *private_data;
-	unsigned int private_len;     /* 0..UNIC_PRIVATE_MAX */
-	uint8_t max_rd;		      /* READs outstanding each way, 0: 4 */
+	unsigned int private_len; /* 0..UNIC_PRIVATE_MAX */
+	uint8_t max_rd; /* READs and atomics outstanding each way, 0: 4 */
 	uint8_t retry_cnt, rnr_retry; /* 0: 7, 7 */
 	/* 4.096 us * 2^n, raised to the time that the peer's NIC needs, which the
 	 * peer announces; 0: 12 (17 ms), or the time that the own NIC needs */
 	uint8_t timeout;
-	uint8_t rights; /* remote rights the QP grants; 0: all */
+	uint8_t rights; /* remote rights the QP grants; 0: READ and WRITE */
 	/* UC has no READs, time-outs, repetitions, nor the right to read */
 };
 

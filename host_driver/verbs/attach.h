@@ -9,13 +9,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "unic.h"
+#include "objects.h"
 
 #define UNIC_ATTACH_WHERE 128 /* bytes of PATH[,NIC] with its 0 */
-
-struct unic_ibv_cq;
-struct unic_ibv_qp;
-struct unic_ibv_context;
 
 struct unic_attach {
 	struct unic_attach *next;
@@ -44,5 +40,18 @@ int unic_attach_get(const char *where, struct unic_attach **out);
 /** unic_attach_put() - give a reference back; with the last one the process detaches, and
  * memory that was moved is private again. */
 void unic_attach_put(struct unic_attach *at);
+
+/** unic_ibv_has_atomics() - does the adapter of @ctx have atomic operations? */
+static inline bool unic_ibv_has_atomics(struct ibv_context *ctx)
+{
+	return unic_ibv_context(ctx)->at->attr.features & UNIC_FEAT_ATOMICS;
+}
+
+/** unic_ibv_reads() - READs and atomic operations of a queue pair that can be outstanding,
+ * each way. */
+static inline unsigned int unic_ibv_reads(struct ibv_context *ctx)
+{
+	return unic_ibv_has_atomics(ctx) ? 16 : 4;
+}
 
 #endif /* UNIC_VERBS_ATTACH_H */

@@ -18,6 +18,10 @@ static enum ibv_wc_opcode wc_opcode_of(const struct unic_wc *wc)
 		return IBV_WC_RDMA_WRITE;
 	case UNIC_WC_READ:
 		return IBV_WC_RDMA_READ;
+	case UNIC_WC_COMPARE_SWAP:
+		return IBV_WC_COMP_SWAP;
+	case UNIC_WC_FETCH_ADD:
+		return IBV_WC_FETCH_ADD;
 	case UNIC_WC_RECV:
 		return IBV_WC_RECV;
 	case UNIC_WC_RECV_WRITE_IMM:

@@ -48,8 +48,10 @@ static int min_of(uint32_t a, uint32_t b)
 	return (int)(a < b ? a : b);
 }
 
-static void fill_limits(const struct unic_attr *nic, struct ibv_device_attr *a)
+static void fill_limits(struct ibv_context *ctx, struct ibv_device_attr *a)
 {
+	const struct unic_attr *nic = &unic_ibv_context(ctx)->at->attr;
+
 	a->max_mr_size = nic->slot_bytes;
 	a->page_size_cap = 4096;
 	a->max_qp = min_of(nic->qps, UNIC_DB_OBJECTS);
@@ -61,10 +63,12 @@ static void fill_limits(const struct unic_attr *nic, struct ibv_device_attr *a)
 	a->max_cqe = UNIC_IBV_CQ_ENTRIES;
 	a->max_mr = (int)nic->mrs;
 	a->max_pd = (int)nic->pds;
-	a->max_qp_rd_atom = UNIC_IBV_READS;
-	a->max_qp_init_rd_atom = UNIC_IBV_READS;
-	a->max_res_rd_atom = (int)(UNIC_IBV_READS * nic->qps);
-	a->atomic_cap = IBV_ATOMIC_NONE;
+	a->max_qp_rd_atom = (int)unic_ibv_reads(ctx);
+	a->max_qp_init_rd_atom = a->max_qp_rd_atom;
+	a->max_res_rd_atom = a->max_qp_rd_atom * (int)nic->qps;
+	/* Among the operations of one adapter, not against the processor. */
+	a->atomic_cap = unic_ibv_has_atomics(ctx) ? IBV_ATOMIC_HCA
+						  : IBV_ATOMIC_NONE;
 	a->max_ah = INT32_MAX;
 	a->max_pkeys = 1;
 	a->phys_port_cnt = 1;
@@ -76,7 +80,6 @@ static int query_device(struct ibv_context *ctx,
 			const struct ibv_query_device_ex_input *input,
 			struct ibv_device_attr_ex *attr, size_t size)
 {
-	struct unic_attach *at = unic_ibv_context(ctx)->at;
 	struct ibv_device_attr *a = &attr->orig_attr;
 
 	if ((input && input->comp_mask) || size < sizeof(*a))
@@ -87,7 +90,7 @@ static int query_device(struct ibv_context *ctx,
 	a->sys_image_guid = a->node_guid;
 	a->vendor_id = VENDOR_ID;
 	a->vendor_part_id = VENDOR_PART_ID;
-	fill_limits(&at->attr, a);
+	fill_limits(ctx, a);
 	if (size >= offsetof(struct ibv_device_attr_ex, phys_port_cnt_ex) +
 			    sizeof(attr->phys_port_cnt_ex))
 		attr->phys_port_cnt_ex = 1;

@@ -11,14 +11,11 @@
 #include "errnos.h"
 #include "mr.h"
 
-/* REMOTE_ATOMIC grants what no operation of this NIC needs; HUGETLB and RELAXED_ORDERING
- * are hints. */
-#define ACCESS_IGNORED                                   \
-	(IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_HUGETLB | \
-	 IBV_ACCESS_OPTIONAL_RANGE)
+/* HUGETLB and RELAXED_ORDERING are hints. */
+#define ACCESS_IGNORED (IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE)
 #define ACCESS_KNOWN                                        \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
-	 IBV_ACCESS_REMOTE_READ | ACCESS_IGNORED)
+	 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | ACCESS_IGNORED)
 #define ACCESS_ABSENT \
 	(IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND)
 
@@ -35,9 +32,13 @@ static int check_access(int access)
 	return 0;
 }
 
-static unsigned int mr_rights_of(int access)
+/* On an adapter without atomic operations REMOTE_ATOMIC grants what no operation needs. */
+static unsigned int mr_rights_of(struct ibv_context *ctx, int access)
 {
-	return (access & IBV_ACCESS_LOCAL_WRITE ? UNIC_MR_LOCAL_WRITE : 0) |
+	return (access & IBV_ACCESS_REMOTE_ATOMIC && unic_ibv_has_atomics(ctx)
+			? UNIC_MR_REMOTE_ATOMIC
+			: 0) |
+	       (access & IBV_ACCESS_LOCAL_WRITE ? UNIC_MR_LOCAL_WRITE : 0) |
 	       (access & IBV_ACCESS_REMOTE_WRITE ? UNIC_MR_REMOTE_WRITE : 0) |
 	       (access & IBV_ACCESS_REMOTE_READ ? UNIC_MR_REMOTE_READ : 0);
 }
@@ -55,7 +56,7 @@ struct ibv_mr *unic_ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	struct unic_mr_attr attr = {
 		.addr = addr,
 		.length = length,
-		.rights = mr_rights_of(access),
+		.rights = mr_rights_of(pd->context, access),
 		.flags = UNIC_MR_VA_BASE,
 		.residency = residency_on(pd->context),
 	};

@@ -83,7 +83,6 @@ static inline struct unic_ibv_qp *unic_ibv_qp(struct ibv_qp *qp)
 #define UNIC_IBV_RING_SLOTS 1024u /* of a send or receive queue */
 #define UNIC_IBV_CQ_ENTRIES 4096u
 #define UNIC_IBV_SGE	    3u /* both ways: ibv_device_attr has one number */
-#define UNIC_IBV_READS	    4u /* outstanding, of a queue pair */
 #define UNIC_IBV_MSG_MAX    (1u << 30)
 #define UNIC_IBV_PORT	    1u
 #define UNIC_IBV_GIDS	    4u /* of the table, of which the first is there */

@@ -51,9 +51,18 @@ static uint8_t wr_opcode_of(const struct ibv_send_wr *wr)
 		return UNIC_WR_WRITE_IMM;
 	case IBV_WR_RDMA_READ:
 		return UNIC_WR_READ;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		return UNIC_WR_COMPARE_SWAP;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return UNIC_WR_FETCH_ADD;
 	default:
 		return 0;
 	}
+}
+
+static bool is_atomic(uint8_t opcode)
+{
+	return opcode == UNIC_WR_COMPARE_SWAP || opcode == UNIC_WR_FETCH_ADD;
 }
 
 #define SEND_FLAGS                                                 \
@@ -80,7 +89,7 @@ static bool has_opcode(const struct unic_ibv_qp *qp, uint8_t opcode)
 	case IBV_QPT_RC:
 		return true;
 	case IBV_QPT_UC:
-		return opcode != UNIC_WR_READ;
+		return opcode != UNIC_WR_READ && !is_atomic(opcode);
 	default:
 		return opcode == UNIC_WR_SEND || opcode == UNIC_WR_SEND_IMM;
 	}
@@ -93,7 +102,8 @@ static int check_send(const struct unic_ibv_qp *qp,
 	uint64_t bytes = 0;
 	int i;
 
-	if (!opcode)
+	if (!opcode ||
+	    (is_atomic(opcode) && !unic_ibv_has_atomics(qp->vqp.qp.context)))
 		return EOPNOTSUPP;
 	if (!has_opcode(qp, opcode) || wr->num_sge < 0 ||
 	    wr->num_sge > (int)qp->cap.max_send_sge ||
@@ -101,6 +111,13 @@ static int check_send(const struct unic_ibv_qp *qp,
 		return EINVAL;
 	if (qp->vqp.qp.qp_type == IBV_QPT_UD && !wr->wr.ud.ah)
 		return EINVAL;
+	if (is_atomic(opcode))
+		return wr->num_sge != 1 ||
+				       wr->sg_list[0].length !=
+					       UNIC_ATOMIC_BYTES ||
+				       wr->send_flags & IBV_SEND_INLINE
+			       ? EINVAL
+			       : 0;
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return 0;
 	for (i = 0; i < wr->num_sge; i++)
@@ -120,6 +137,9 @@ static void put_target(const struct unic_ibv_qp *qp,
 		ah = (const struct unic_ibv_ah *)wr->wr.ud.ah;
 		to->remote = UNIC_UD_TO(ah->ipv4, wr->wr.ud.remote_qkey);
 		to->rkey = wr->wr.ud.remote_qpn;
+	} else if (is_atomic(to->opcode)) {
+		to->remote = wr->wr.atomic.remote_addr;
+		to->rkey = wr->wr.atomic.rkey;
 	} else if (to->opcode != UNIC_WR_SEND &&
 		   to->opcode != UNIC_WR_SEND_IMM) {
 		to->remote = wr->wr.rdma.remote_addr;
@@ -127,26 +147,36 @@ static void put_target(const struct unic_ibv_qp *qp,
 	}
 }
 
+/* What a request has besides itself until it is posted. */
+union operands {
+	struct unic_sg sg[UNIC_SQ_SGE_MAX];
+	struct unic_atomic atomic;
+};
+
 static void put_send(const struct unic_ibv_qp *qp, const struct ibv_send_wr *wr,
-		     struct unic_sg *sg, struct unic_send_wr *to)
+		     union operands *has, struct unic_send_wr *to)
 {
 	*to = (struct unic_send_wr){
 		.wr_id = wr->wr_id,
 		.opcode = wr_opcode_of(wr),
 		.flags = flags_of(qp, wr),
 		.num_sge = (uint8_t)wr->num_sge,
-		.sg = sg,
+		.sg = has->sg,
 	};
 	if (to->opcode == UNIC_WR_SEND_IMM || to->opcode == UNIC_WR_WRITE_IMM)
 		to->imm = be32toh(wr->imm_data);
-	put_sges(wr->sg_list, wr->num_sge, sg);
+	put_sges(wr->sg_list, wr->num_sge, has->sg);
+	if (is_atomic(to->opcode)) {
+		has->atomic.operand = wr->wr.atomic.compare_add;
+		has->atomic.swap = wr->wr.atomic.swap;
+	}
 	put_target(qp, wr, to);
 }
 
 /* Steps of @wr that were posted: *@wr is the first that was not. */
 static int post_sends(struct unic_ibv_qp *qp, struct ibv_send_wr **wr)
 {
-	struct unic_sg sg[BATCH][UNIC_SQ_SGE_MAX];
+	union operands has[BATCH];
 	struct unic_send_wr lib[BATCH];
 	struct ibv_send_wr *at = *wr;
 	unsigned int n = 0;
@@ -157,7 +187,7 @@ static int post_sends(struct unic_ibv_qp *qp, struct ibv_send_wr **wr)
 		err = check_send(qp, at);
 		if (err)
 			break;
-		put_send(qp, at, sg[n], &lib[n]);
+		put_send(qp, at, &has[n], &lib[n]);
 	}
 	done = n ? unic_post_send(qp->lib, lib, n) : 0;
 	for (; done > 0; done--, n--)

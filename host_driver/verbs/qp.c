@@ -167,7 +167,8 @@ int unic_ibv_destroy_qp(struct ibv_qp *ibqp)
 
 /* --------------------------------------------------------------- changing */
 
-/* What a peer may do through @qp; REMOTE_ATOMIC grants what no operation needs. */
+/* What a peer may do through @qp; on an adapter without atomic operations REMOTE_ATOMIC
+ * grants what no operation needs. */
 static uint8_t peer_rights_of(const struct unic_ibv_qp *qp, unsigned int access)
 {
 	uint8_t rights = 0;
@@ -176,6 +177,10 @@ static uint8_t peer_rights_of(const struct unic_ibv_qp *qp, unsigned int access)
 		rights |= UNIC_MR_REMOTE_WRITE;
 	if (access & IBV_ACCESS_REMOTE_READ && qp->vqp.qp.qp_type == IBV_QPT_RC)
 		rights |= UNIC_MR_REMOTE_READ;
+	if (access & IBV_ACCESS_REMOTE_ATOMIC &&
+	    qp->vqp.qp.qp_type == IBV_QPT_RC &&
+	    unic_ibv_has_atomics(qp->vqp.qp.context))
+		rights |= UNIC_MR_REMOTE_ATOMIC;
 	return qp->vqp.qp.qp_type == IBV_QPT_UD ? 0 : rights;
 }
 

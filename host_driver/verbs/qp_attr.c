@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "ah.h"
+#include "attach.h"
 
 enum type {
 	RC,
@@ -91,16 +92,17 @@ static int check_fixed(const struct unic_ibv_qp *qp,
 	return 0;
 }
 
-static int check_ranges(const struct ibv_qp_attr *attr, int mask)
+static int check_ranges(const struct unic_ibv_qp *qp,
+			const struct ibv_qp_attr *attr, int mask)
 {
+	unsigned int reads = unic_ibv_reads(qp->vqp.qp.context);
 	uint32_t ipv4;
 
 	if ((mask & IBV_QP_PATH_MTU &&
 	     (attr->path_mtu < IBV_MTU_256 || attr->path_mtu > IBV_MTU_4096)) ||
 	    (mask & IBV_QP_MAX_DEST_RD_ATOMIC &&
-	     attr->max_dest_rd_atomic > UNIC_IBV_READS) ||
-	    (mask & IBV_QP_MAX_QP_RD_ATOMIC &&
-	     attr->max_rd_atomic > UNIC_IBV_READS) ||
+	     attr->max_dest_rd_atomic > reads) ||
+	    (mask & IBV_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > reads) ||
 	    (mask & IBV_QP_TIMEOUT && attr->timeout > 31) ||
 	    (mask & IBV_QP_RETRY_CNT && attr->retry_cnt > 7) ||
 	    (mask & IBV_QP_RNR_RETRY && attr->rnr_retry > 7) ||
@@ -145,7 +147,7 @@ int unic_ibv_check_transition(const struct unic_ibv_qp *qp,
 	t = find_transition(from, *to);
 	if (!t || (rest & t->needed[type]) != t->needed[type] ||
 	    rest & ~(t->needed[type] | t->taken[type]) ||
-	    check_fixed(qp, attr, rest) || check_ranges(attr, rest))
+	    check_fixed(qp, attr, rest) || check_ranges(qp, attr, rest))
 		return EINVAL;
 	return changes_nothing(qp, attr, rest & t->taken[type]) ? 0
 								: EOPNOTSUPP;

@@ -138,6 +138,11 @@ inline uint32_t unic_port_rx_run(struct unic_port *port,
 	return link_ring_rx_run(&port->ring, rx, max, stride);
 }
 
+inline bool unic_port_rx_more(struct unic_port *port)
+{
+	return link_ring_rx_more(&port->ring);
+}
+
 inline void unic_port_rx_back(struct unic_port *port, uint32_t n)
 {
 	link_ring_rx_back(&port->ring, n);

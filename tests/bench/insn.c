@@ -229,6 +229,38 @@ static void take(uint32_t batch)
 	}
 }
 
+/* One request of @opcode, the second of its form, from its doorbell to its completion. */
+static uint32_t second_alone(uint8_t opcode, uint32_t len)
+{
+	bool send = opcode == UNIC_WR_SEND;
+	uint32_t i, n = 0;
+
+	for (i = 0; i < 2; i++) {
+		rig_send(&a, &qa, opcode, i, &ma, 0, len, send ? 0 : mb.iova,
+			 send ? 0 : mb.stag);
+		MEASURE(n, pump());
+		take(1);
+	}
+	return n;
+}
+
+/* A SEND, and the receive that it completes. */
+static uint32_t send_alone(uint32_t len)
+{
+	struct unic_cqe cqe;
+	uint32_t i, n;
+
+	for (i = 0; i < 2; i++)
+		rig_recv(&b, &qb, i, &mb, 0, len);
+	unic_nic_poll(&b.nic);
+	n = second_alone(UNIC_WR_SEND, len);
+	for (i = 0; i < 2; i++) {
+		assert_true(rig_cqe(&b, &qb, &cqe));
+		assert_int_equal(unic_from_le32(cqe.byte_len), len);
+	}
+	return n;
+}
+
 static uint32_t writes(uint32_t batch, uint32_t len)
 {
 	uint32_t i, n;
@@ -268,6 +300,10 @@ static void paths(uint32_t copy_4096)
 	kib32 = writes(1, 32768);
 	report("second_4096", kib8 - kib4 - copies);
 	report("further_4096", (kib32 - kib16 + 3) / 4 - copies);
+	report("write8192_alone", kib8 - 2 * copies);
+	report("send64_alone", send_alone(64));
+	report("read8_alone", second_alone(UNIC_WR_READ, 8));
+	report("atomic8_alone", second_alone(UNIC_WR_FETCH_ADD, 8));
 }
 
 /* The round that finds the command at @cmd, executes it and answers. */
@@ -528,6 +564,7 @@ static void decision(uint32_t pd)
 	MEASURE(n, evict_step(&a.nic));
 	assert_int_equal(a.nic.notices.open, 4);
 	report("reaper_step_4_notices", n);
+	report("notice_each", n / 4);
 	a.nic.evict_due = false;
 	MEASURE(n, unic_evict_deadlines(&a.nic.revoke));
 	report("reaper_idle", n);

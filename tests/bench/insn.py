@@ -3,9 +3,9 @@
 """Instruction counts of the hot paths on the Cortex-A15 and beside them on the
 Cortex-M3, exact under -icount.
 
-Compares each count with its budget (docs/RESULTS.md, goals P4 and P6; for the A15)
-and with the count recorded in tests/bench/insn.json, and fails when it is above
-either.
+Compares each count with its budgets (docs/RESULTS.md, goals P4 and P6; the first for the
+A15, the second for both) and with the count recorded in tests/bench/insn.json, and fails
+when it is above one of them. Prints the goal beside the second budget.
 `--record` accepts today's counts, and names the version they are of; `--runs N` repeats the run, every second one
 beside a busy process, and demands identical counts (goal P12).
 """
@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(ROOT, "tools", "figures"))
 import version
 
 RECORD = os.path.join(HERE, "insn.json")
+OVER = ("over budget", "over the second budget")
 OUT = os.path.join(ROOT, "build", "bench", "insn.json")
 SEMIHOST = "-semihosting-config enable=on,target=native -kernel"
 QEMU_M3 = ("qemu-system-arm -M mps2-an385 -accel tcg -nodefaults "
@@ -62,27 +63,36 @@ def runs(image, qemu, count):
     return first
 
 
+def words(pair):
+    """Of the A15, and of the M3 if there is one."""
+    return " / ".join(str(n) for n in pair) or None
+
+
 def report(counts, small, known, budgets):
     """@counts of the A15, @small of the M3. Returns those above a limit."""
     bad = []
     print(f"{'operation':28}{'A15':>8}{'recorded':>10}{'budget':>8}"
-          f"{'M3':>8}{'recorded':>10}")
+          f"{'M3':>8}{'recorded':>10}{'second budget':>14}{'goal':>14}")
     for name, n in counts.items():
         entry = known.get(name, {})
         budget, recorded = entry.get("budget"), entry.get("recorded")
         before = entry.get("recorded_m3")
+        second, aim = entry.get("second", []), entry.get("goal", [])
         marks = []
         if budget is not None and n > budget:
             marks.append("over budget")
+        if any(have > most for have, most in zip((n, small[name]), second)):
+            marks.append("over the second budget")
         if recorded is not None and n > recorded:
             marks.append("above the recorded count")
         if before is not None and small[name] > before:
             marks.append("M3: above the recorded count")
         bad += [f"{name}: {m}" for m in marks
-                if budgets or m != "over budget"]
+                if budgets or m not in OVER]
         print(f"{name:28}{n:>8}" + "".join(
             f"{'-' if v is None else v:>{width}}" for v, width in
-            ((recorded, 10), (budget, 8), (small[name], 8), (before, 10))) +
+            ((recorded, 10), (budget, 8), (small[name], 8), (before, 10),
+             (words(second), 14), (words(aim), 14))) +
             "".join(f"  {m}" for m in marks))
     return bad
 

@@ -147,8 +147,8 @@ static void make_connect(struct input *in, const struct ctl *c,
 		r->conn = known(in, c, CTL_CONN);
 	}
 	r->rights = in_u8(in) & 6;
-	r->max_rd = (uint8_t)in_below(in, 6);
-	r->max_dest_rd = (uint8_t)in_below(in, 6);
+	r->max_rd = (uint8_t)in_below_or(in, 6, 14);
+	r->max_dest_rd = (uint8_t)in_below_or(in, 6, 14);
 	r->timeout = (uint8_t)in_below(in, 33);
 	r->retry_cnt = (uint8_t)in_below(in, 9);
 	r->mtu_shift = in_odd(in) ? in_u8(in) : 0;

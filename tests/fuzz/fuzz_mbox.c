@@ -192,11 +192,11 @@ static void make_modify(struct input *in, void *rec)
 	c->proc = unic_to_le32(in_below(in, 3));
 	c->state = (uint8_t)in_below(in, 7);
 	if (c->state == UNIC_QPS_INIT)
-		c->rights = in_u8(in) & 7;
+		c->rights = (uint8_t)in_below_or(in, 8, UNIC_MR_REMOTE_ATOMIC);
 	if (c->state == UNIC_QPS_RTR) {
 		c->mtu_shift = (uint8_t)(7 + in_below(in, 7));
 		c->rnr_timer = in_u8(in) & 31;
-		c->max_dest_rd = (uint8_t)in_below(in, 6);
+		c->max_dest_rd = (uint8_t)in_below_or(in, 6, 14);
 		c->dest_qpn = unic_to_le32(some_qpn(in));
 		c->rq_psn = unic_to_le32(in_u32(in) & UNIC_PSN_MASK);
 		c->dest_ipv4 = unic_to_le32(0x0a000001u + in_below(in, 2));
@@ -204,7 +204,7 @@ static void make_modify(struct input *in, void *rec)
 		c->vendor = (uint8_t)in_below(in, 4);
 	}
 	if (c->state == UNIC_QPS_RTS) {
-		c->max_rd = (uint8_t)in_below(in, 6);
+		c->max_rd = (uint8_t)in_below_or(in, 6, 14);
 		c->timeout = (uint8_t)in_below(in, 33);
 		c->retry_cnt = (uint8_t)in_below(in, 9);
 		c->rnr_retry = (uint8_t)in_below(in, 9);
@@ -461,11 +461,13 @@ static void make_form(struct input *in, uint8_t *rec)
 	name_region(in, &m->mr, &m->gen);
 	if (rec[0] == UNIC_CMD_MR_REREG) {
 		r->what = (uint8_t)in_below(in, 8);
-		r->rights = r->what & UNIC_REREG_RIGHTS ? in_u8(in) & 15 : 0;
+		r->rights = r->what & UNIC_REREG_RIGHTS
+				    ? in_below_or(in, 16, UNIC_MR_REMOTE_ATOMIC)
+				    : 0;
 	}
 	if (rec[0] != UNIC_CMD_MR_MAKE)
 		return;
-	m->rights = in_u8(in) & 15;
+	m->rights = (uint8_t)in_below_or(in, 16, UNIC_MR_REMOTE_ATOMIC);
 	m->n = unic_to_le32(in_below(in, 5));
 	m->repeat = unic_to_le32(in_below(in, 3));
 	for (i = 0; i < unic_from_le32(m->n); i++) {

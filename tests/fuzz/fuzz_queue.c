@@ -79,6 +79,17 @@ static void make_datagram(struct input *in, struct unic_sq_slot *s)
 		UNIC_UD_TO(0x0a000001u + (how % 8 == 2 ? in_u8(in) : 0), key));
 }
 
+/* What an atomic operation needs to be one: one SGE of 8 bytes, an aligned address. */
+static void make_atomic(struct input *in, struct unic_sq_slot *s)
+{
+	s->flags &= (uint8_t)~UNIC_WR_INLINE;
+	s->inline_len = 0;
+	s->num_sge = 1;
+	s->sge[0].len = unic_to_le32(UNIC_ATOMIC_BYTES);
+	s->remote = unic_to_le64(unic_from_le64(s->remote) & ~7ull);
+	in_bytes(in, (uint8_t *)&s->sge[1], 2);
+}
+
 static void post_send(struct input *in)
 {
 	struct rig_qp *q = some_qp(in);
@@ -87,7 +98,7 @@ static void post_send(struct input *in)
 	struct unic_sge *ext = (void *)&q->sq[(at + 1) % RIG_SLOTS];
 
 	memset(s, 0, sizeof(*s));
-	s->opcode = (uint8_t)(1 + in_below(in, 6));
+	s->opcode = (uint8_t)(1 + in_below_or(in, 6, UNIC_WR_SEND_INV - 1));
 	s->flags = in_u8(in) & UNIC_WR_FLAGS_ALL;
 	s->imm = unic_to_le32(in_u8(in));
 	make_target(in, s);
@@ -105,6 +116,9 @@ static void post_send(struct input *in)
 		if (n > UNIC_SQ_SGE_BASE)
 			q->sq_tail++;
 	}
+	if (s->opcode >= UNIC_WR_COMPARE_SWAP && s->num_sge &&
+	    s->num_sge <= UNIC_SQ_SGE_BASE && !in_odd(in))
+		make_atomic(in, s);
 	if (how >= 240)
 		((uint8_t *)s)[in_below(in, 64)] = in_u8(in);
 	world_dirty(0, (uint64_t)((uint8_t *)q->sq - window()), 4096);
@@ -167,7 +181,9 @@ static void post_memop(struct input *in)
 	if (how >= 192) {
 		s->opcode = how & 1 ? UNIC_WR_LOCAL_INV : UNIC_WR_SEND_INV;
 	} else {
-		s->imm = unic_to_le32(in_u8(in) | (in_u8(in) & 15) << 8);
+		s->imm = unic_to_le32(in_u8(in) |
+				      in_below_or(in, 16, UNIC_MR_REMOTE_ATOMIC)
+					      << 8);
 		s->flags |= UNIC_WR_INLINE;
 		if (s->opcode == UNIC_WR_REG_INDIRECT && how & 16) {
 			s->flags = UNIC_WR_SIGNALED;

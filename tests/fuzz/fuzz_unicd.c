@@ -359,7 +359,7 @@ static void post(struct input *in, uint32_t s)
 		return;
 	}
 	memset(&sq[at], 0, sizeof(*sq));
-	sq[at].opcode = (uint8_t)(1 + in_below(in, 6));
+	sq[at].opcode = (uint8_t)(1 + in_below_or(in, 6, 10));
 	sq[at].flags = in_u8(in) & (how >= 240 ? 0xff : UNIC_WR_FLAGS_ALL);
 	if (sq[at].flags & UNIC_WR_INLINE)
 		sq[at].inline_len = in_u8(in) % 100;

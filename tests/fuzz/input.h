@@ -77,6 +77,15 @@ static inline uint32_t in_below(struct input *in, uint32_t n)
 	return in_u8(in) % n;
 }
 
+/** in_below_or() - as in_below(), but once in 64 times @first to @first + 3: what came after
+ * the corpora, so that they keep their meaning. */
+static inline uint32_t in_below_or(struct input *in, uint32_t n, uint32_t first)
+{
+	uint32_t choice = in_u8(in);
+
+	return choice >= 252 ? first + choice - 252 : choice % n;
+}
+
 /** in_odd() - true once in 8: the rare, wrong way to do something. */
 static inline int in_odd(struct input *in)
 {

@@ -279,11 +279,11 @@ static void count_response(const struct unic_qp_ctx *qp, struct books *b)
 	uint32_t i, active = 0;
 
 	for (i = 0; i < UNIC_QP_READS; i++) {
-		if (!qp->rsp.read[i].active)
+		if (!qp->read[i].active)
 			continue;
 		active++;
-		if (qp->rsp.read[i].mr != UNIC_MR_NIL)
-			b->mr[qp->rsp.read[i].mr].holds++;
+		if (qp->read[i].mr != UNIC_MR_NIL)
+			b->mr[qp->read[i].mr].holds++;
 	}
 	must(active == qp->rsp.rd_active);
 	if (qp->rsp.msg.held)

@@ -24,7 +24,7 @@ WRITE_ONLY, WRITE_ONLY_IMM = 0x0a, 0x0b
 READ_REQUEST = 0x0c
 READ_FIRST, READ_MIDDLE, READ_LAST, READ_ONLY = 0x0d, 0x0e, 0x0f, 0x10
 ACK = 0x11
-ATOMIC_ACK = 0x12
+ATOMIC_ACK, COMPARE_SWAP, FETCH_ADD = 0x12, 0x13, 0x14
 SEND_LAST_INV, SEND_ONLY_INV = 0x16, 0x17
 TOKEN_FIRST, TOKEN_MIDDLE, TOKEN_LAST, TOKEN_ONLY = 0xc0, 0xc1, 0xc2, 0xc3
 VACK = 0xd0
@@ -38,6 +38,8 @@ EXTENSIONS = {
     WRITE_ONLY: ("reth",), WRITE_ONLY_IMM: ("reth", "imm"),
     READ_REQUEST: ("reth",), READ_FIRST: ("aeth",), READ_LAST: ("aeth",),
     READ_ONLY: ("aeth",), ACK: ("aeth",),
+    ATOMIC_ACK: ("aeth", "atomicack"), COMPARE_SWAP: ("atomic",),
+    FETCH_ADD: ("atomic",),
     SEND_LAST_INV: ("ieth",), SEND_ONLY_INV: ("ieth",),
     TOKEN_FIRST: ("tketh",), TOKEN_ONLY: ("tketh",), VACK: ("evth",),
     UC + SEND_LAST_IMM: ("imm",), UC + SEND_ONLY_IMM: ("imm",),
@@ -51,6 +53,8 @@ LAYOUTS = {
     "reth": struct.Struct(">QII"),    # address, key, length
     "aeth": struct.Struct(">I"),      # syndrome << 24 | MSN
     "ieth": struct.Struct(">I"),      # key to invalidate
+    "atomic": struct.Struct(">QIQQ"), # address, key, swap or add, compare
+    "atomicack": struct.Struct(">Q"), # what was there before
     "deth": struct.Struct(">II"),     # Q_Key, source queue pair
     "tketh": struct.Struct(">IQIII"), # index, key, payload, control, offset
     "evth": struct.Struct(">II"),     # reason, delay in us
@@ -63,6 +67,7 @@ NAMES = {
     0x0a: "WRITE only", 0x0b: "WRITE only imm", 0x0c: "READ request",
     0x0d: "READ resp first", 0x0e: "READ resp middle",
     0x0f: "READ resp last", 0x10: "READ resp only", 0x11: "ACK",
+    0x12: "atomic ACK", 0x13: "compare swap", 0x14: "fetch add",
     0x16: "SEND last inv", 0x17: "SEND only inv", 0x64: "UD SEND",
     0x65: "UD SEND imm", 0xc0: "TOKEN first", 0xc1: "TOKEN middle",
     0xc2: "TOKEN last", 0xc3: "TOKEN only", 0xd0: "VACK",

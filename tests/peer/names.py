@@ -154,6 +154,7 @@ class Rights(IntFlag):
     REMOTE_READ = 2
     REMOTE_WRITE = 4
     MW_BIND = 8
+    REMOTE_ATOMIC = 16
     REMOTE = 6
     ALL = 7
 
@@ -250,6 +251,8 @@ class Wr(IntEnum):
     REG_MR = 9
     REG_INDIRECT = 10
     SEND_INV = 11
+    COMPARE_SWAP = 12
+    FETCH_ADD = 13
 
 
 class WrFlag(IntFlag):
@@ -269,6 +272,8 @@ class Wc(IntEnum):
     BIND_MW = 5
     LOCAL_INV = 6
     REG_MR = 7
+    COMPARE_SWAP = 8
+    FETCH_ADD = 9
     RECV = 128
     RECV_WRITE_IMM = 129
     RECV_TOKEN = 130

@@ -172,7 +172,7 @@ class Qp:
 
     def init(self, rights=Rights.REMOTE, qkey=0):
         """To INIT. `rights` is cut down to what the type may grant."""
-        may = {Qpt.RC: Rights.REMOTE, Qpt.UC: Rights.REMOTE_WRITE, Qpt.UD: 0}
+        may = {Qpt.RC: Rights.REMOTE | Rights.REMOTE_ATOMIC, Qpt.UC: Rights.REMOTE_WRITE, Qpt.UD: 0}
         return self.modify(Qps.INIT, rights=rights & may[self.type],
                            qkey=qkey)
 
@@ -289,6 +289,16 @@ class Qp:
     def read(self, remote, rkey, sges=(), **more):
         """READ into `sges`."""
         self.post_send(Wr.READ, sges, remote=remote, rkey=rkey, **more)
+
+    def compare_swap(self, remote, rkey, sge, compare, value, **more):
+        """COMPARE_SWAP; what was there goes to the 8 bytes of `sge`."""
+        self.post_send(Wr.COMPARE_SWAP, [sge, struct.pack('<QQ', compare, value)],
+                       remote=remote, rkey=rkey, num_sge=1, **more)
+
+    def fetch_add(self, remote, rkey, sge, value, **more):
+        """FETCH_ADD, likewise."""
+        self.post_send(Wr.FETCH_ADD, [sge, struct.pack('<QQ', value, 0)],
+                       remote=remote, rkey=rkey, num_sge=1, **more)
 
     def tagged(self, index, key, ctrl_len=0, sges=(), offset=0, **more):
         """TOKEN: a tagged message, the control part first."""

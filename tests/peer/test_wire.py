@@ -6,6 +6,7 @@ messages", and each row of its tables of odd packets."""
 import sys
 
 import check
+import wire_atomics
 import wire_dgram
 import wire_forms
 import wire_frames
@@ -20,8 +21,8 @@ from world import World
 
 SUITES = tuple(module.SUITE for module in (
     wire_life, wire_frames, wire_requests, wire_regions, wire_forms,
-    wire_tokens, wire_requester, wire_sends, wire_dgram,
-    wire_mads))
+    wire_tokens, wire_requester, wire_sends, wire_atomics,
+    wire_dgram, wire_mads))
 
 
 def main():

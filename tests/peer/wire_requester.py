@@ -424,10 +424,10 @@ def short_answer(world, opcode, body):
 
 @SUITE.case("atomic acknowledge")
 def atomic_ack(world):
-    """Ignored, rx_bad_opcode."""
+    """Ignored where no atomic operation is, rx_stale_ack."""
     conn = patient(world)
     sends(conn, 1)
-    with world.counts(rx_bad_opcode=1):
+    with world.counts(rx_stale_ack=1):
         conn.peer.raw(fr.ATOMIC_ACK, AETH + bytes(8), psn=FIRST)
     conn.silent(0)
     conn.peer.ack(FIRST)

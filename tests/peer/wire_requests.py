@@ -54,11 +54,16 @@ IMM = fr.pack("imm", 7)
 # RETH of that length with as much payload as fits.
 OPCODES = {
     **{"%02x" % op: ([], op, NULL) for op in (
-        0x13, 0x14, 0x15, 0x18, 0x1c, 0x1f, 0xc4, 0xcf, 0xd1, 0xe0, 0xff)},
-    "13 with atomic header": ([], 0x13, bytes(28)),
+        0x15, 0x18, 0x1c, 0x1f, 0xc4, 0xcf, 0xd1, 0xe0, 0xff)},
+    "15 with atomic header": ([], 0x15, bytes(28)),
     "1f with 1500 bytes": ([], 0x1f, bytes(1500)),
 }
 INVALID = {
+    "compare swap shorter than its header": ([], fr.COMPARE_SWAP, bytes(24)),
+    "fetch add with a payload": ([], fr.FETCH_ADD, bytes(32)),
+    "fetch add, address of no multiple of 8": (
+        [], fr.FETCH_ADD, fr.pack("atomic", 4, 0, 1, 0)),
+    "fetch add in a SEND": (send_first(), fr.FETCH_ADD, bytes(28)),
     "SEND middle of no message": ([], fr.SEND_MIDDLE, FULL),
     "SEND last of no message": ([], fr.SEND_LAST, b"x"),
     "SEND last imm of no message": ([], fr.SEND_LAST_IMM, IMM + b"x"),
@@ -230,7 +235,7 @@ def no_reads(world):
     conn.dead()
 
 
-@SUITE.rows("0x61: a READ more than agreed", {"2 of 1": (1,), "5 of 4": (4,)})
+@SUITE.rows("0x61: a READ more than agreed", {"2 of 1": (1,), "5 of 4": (4,), "17 of 16": (16,)})
 def many_reads(world, limit):
     """They come faster than 1 MiB of responses can go."""
     region = world.region(1 << 20)
@@ -249,7 +254,7 @@ def many_reads(world, limit):
 
 
 @SUITE.rows("past bad opcode", {"%02x" % op: (op,) for op in (
-    0x13, 0x18, 0xc4, 0xd1, 0xff)})
+    0x15, 0x18, 0xc4, 0xd1, 0xff)})
 def past_bad_opcode(world, opcode):
     """An unknown opcode that is past is ignored."""
     conn = world.conn()

@@ -209,7 +209,7 @@ def window(world):
     conn.completion(status=Wcs.SUCCESS, byte_len=300 * MTU)
 
 
-@SUITE.rows("READs outstanding", {str(n): (n,) for n in (1, 2, 4)})
+@SUITE.rows("READs outstanding", {str(n): (n,) for n in (1, 2, 4, 15)})
 def reads_outstanding(world, limit):
     """At most max_rd; the next goes out when the oldest has its response."""
     conn = patient(world, max_rd=limit)
@@ -224,6 +224,7 @@ def reads_outstanding(world, limit):
 
 @SUITE.rows("refused at once", {
     "READ with max_rd 0": (Wr.READ, dict(max_rd=0), True),
+    "FETCH_ADD with max_rd 0": (Wr.FETCH_ADD, dict(max_rd=0), True),
     "TOKEN to a conventional peer": (Wr.TOKEN, {}, False)})
 def refused(world, opcode, wishes, vendor):
     """LOC_QP_OP_ERR, detail OPCODE; nothing goes to the wire."""

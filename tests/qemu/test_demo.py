@@ -32,6 +32,8 @@ def test_story():
     for words in ("hog-release  gives back", "hog-ignore ", "hog-stopped ", "put rdma", "get rpc",
                   "rdma: SHA-256 is equal", "promised bound B"):
         assert words in done.stdout, (words, done.stdout)
+    lone = re.search(r"(\d+) of (\d+) WRITEs of 8 bytes that were alone took the short way", done.stdout)
+    assert lone and int(lone.group(2)) >= 1000 and 10 * int(lone.group(1)) >= 9 * int(lone.group(2)), done.stdout
     bars = re.findall(r"\[([RIS]+)\.*\] +(\d+)  hog", done.stdout)
     assert [b[0][0] for b in bars] == ["R", "I", "S"], done.stdout
     for text, entries in bars:

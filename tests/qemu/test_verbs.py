@@ -33,7 +33,8 @@ PERFTEST = (
     "ib_send_bw -c UC -n 200", "ib_send_bw -c UD -s 1024 -n 200",
     "ib_write_bw -n 200", "ib_write_bw -n 5 -a", "ib_write_bw -q 8 -n 100",
     "ib_read_bw -n 200", "ib_send_lat -n 50 -e", "ib_write_lat -n 20",
-    "ib_read_lat -n 50")
+    "ib_read_lat -n 50", "ib_atomic_bw -n 200", "ib_atomic_bw -n 200 -A CMP_AND_SWAP -o 16",
+    "ib_atomic_lat -n 50")
 
 
 def free_port():
@@ -108,7 +109,7 @@ def test_devices(rig):
     assert "unic0" in text and "02756efffe000001" in text, text
     text = output(rig.socket(1), "ibv_devinfo", "-v")
     for words in ("PORT_ACTIVE", "::ffff:10.0.0.2, RoCE v2", "Ethernet",
-                  "ATOMIC_NONE", r"max_srq:\s+0"):
+                  "ATOMIC_HCA", r"max_srq:\s+0"):
         assert re.search(words, text), (words, text)
     both = subprocess.run(
         [RUN, "-v", "-d", f"left={rig.socket(0)}", "-d",

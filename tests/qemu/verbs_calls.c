@@ -139,7 +139,8 @@ static void open_side(struct side *s, uint8_t *mem,
 	IS(s->cq && s->cq->cqe >= 16);
 	s->mr = ibv_reg_mr(pd, mem, BYTES,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				   IBV_ACCESS_REMOTE_READ);
+				   IBV_ACCESS_REMOTE_READ |
+				   IBV_ACCESS_REMOTE_ATOMIC);
 	IS(s->mr && s->mr->addr == mem && s->mr->length == BYTES);
 	s->qp = new_qp(s->cq, IBV_QPT_RC);
 	to_init(s->qp);
@@ -243,6 +244,51 @@ static void moves_bytes(void)
 	IS(wc.byte_len == 14 && wc.wc_flags == IBV_WC_WITH_IMM &&
 	   wc.imm_data == htobe32(0x01020304));
 	IS(!strcmp((char *)buf + BYTES + 200, "one two three"));
+	close_pair(s);
+}
+
+/* Compare-and-swap and fetch-and-add of the 8 bytes at @to of the other side. */
+static struct ibv_wc run_atomic(struct side s[2], enum ibv_wr_opcode opcode,
+				uint32_t to, uint64_t operand, uint64_t swap)
+{
+	struct ibv_sge sge = sge_of(&s[0], 64, 8);
+	struct ibv_send_wr wr = { .wr_id = 5,
+				  .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = opcode,
+				  .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad;
+
+	wr.wr.atomic.remote_addr = (uintptr_t)buf + BYTES + to;
+	wr.wr.atomic.rkey = s[1].mr->rkey;
+	wr.wr.atomic.compare_add = operand;
+	wr.wr.atomic.swap = swap;
+	IS(!ibv_post_send(s[0].qp, &wr, &bad));
+	return next_wc(s[0].cq);
+}
+
+static void counts(void)
+{
+	uint64_t *there = (uint64_t *)(void *)(buf + BYTES + 24);
+	const uint64_t *was = (const uint64_t *)(const void *)(buf + 64);
+	struct ibv_device_attr attr;
+	struct side s[2];
+	struct ibv_wc wc;
+
+	IS(!ibv_query_device(ctx, &attr) && attr.atomic_cap == IBV_ATOMIC_HCA);
+	IS(attr.max_qp_rd_atom == 16 && attr.max_qp_init_rd_atom == 16);
+	open_pair(s, NULL);
+	*there = 40;
+	wc = run_atomic(s, IBV_WR_ATOMIC_FETCH_AND_ADD, 24, 2, 0);
+	IS(!wc.status && wc.opcode == IBV_WC_FETCH_ADD && wc.byte_len == 8);
+	IS(*was == 40 && *there == 42);
+	wc = run_atomic(s, IBV_WR_ATOMIC_CMP_AND_SWP, 24, 42, 1ull << 40);
+	IS(!wc.status && wc.opcode == IBV_WC_COMP_SWAP);
+	IS(*was == 42 && *there == 1ull << 40);
+	wc = run_atomic(s, IBV_WR_ATOMIC_CMP_AND_SWP, 24, 42, 7);
+	IS(!wc.status && *was == 1ull << 40 && *there == 1ull << 40);
+	wc = run_atomic(s, IBV_WR_ATOMIC_FETCH_AND_ADD, 25, 2, 0);
+	IS(wc.status == IBV_WC_REM_INV_REQ_ERR && *there == 1ull << 40);
 	close_pair(s);
 }
 
@@ -445,7 +491,7 @@ static void refuses_memory(void)
 
 static void refuses_requests(void)
 {
-	struct ibv_send_wr wr = { .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW };
 	struct ibv_send_wr first = { .next = &wr,
 				     .wr_id = 1,
 				     .opcode = IBV_WR_SEND,
@@ -465,6 +511,13 @@ static void refuses_requests(void)
 				   .num_sge = 4,
 				   .sg_list = sge };
 	IS(ibv_post_send(s[0].qp, &wr, &bad) == EINVAL && bad == &wr);
+	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	wr.num_sge = 0;
+	IS(ibv_post_send(s[0].qp, &wr, &bad) == EINVAL && bad == &wr);
+	sge[0] = sge_of(&s[0], 0, 4);
+	wr.num_sge = 1;
+	IS(ibv_post_send(s[0].qp, &wr, &bad) == EINVAL);
+	wr.opcode = IBV_WR_SEND;
 	sge[0] = sge_of(&s[0], 0, 97);
 	wr.num_sge = 1;
 	wr.send_flags = IBV_SEND_INLINE;
@@ -602,6 +655,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	moves_bytes();
+	counts();
 	sends_datagrams();
 	wakes_who_waits();
 	tells_of_a_wrong_key();

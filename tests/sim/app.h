@@ -168,7 +168,7 @@ enum op_state {
 };
 
 struct op {
-	uint8_t state, kind; /* enum scn_op_kind, RECEIVE or MEMOP */
+	uint8_t state, kind; /* enum scn_op_kind, RECEIVE, MEMOP or ATOMIC */
 	uint8_t part;
 	bool quiet; /* unsignaled */
 	/* must not succeed; on UC and UD: must not be visible */
@@ -187,6 +187,7 @@ struct op {
 	uint32_t local_at, remote_at, len, ctrl;
 	uint32_t serial; /* of a receive: its number in the queue */
 	uint32_t grant;
+	uint32_t grant_there;	    /* ATOMIC: at the peer */
 	bool local_was, remote_was; /* revoked when posted */
 	struct token *token;
 	struct form *form; /* of a MEMOP */

@@ -62,6 +62,8 @@ static void succeeded(struct app *a, struct op *o)
 			 a->index, (unsigned long long)o->id);
 	if (o->kind == SCN_READ)
 		check_read(a, o);
+	if (o->kind == ATOMIC)
+		op_atomic_check(a, o);
 	if (op_reliable(o) &&
 	    (o->kind == SCN_WRITE || o->kind == SCN_WRITE_IMM))
 		check_written(a, o);

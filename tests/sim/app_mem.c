@@ -5,6 +5,7 @@
  * into which they WRITE, sources, and sinks of READs.
  */
 #include "app.h"
+#include "core.h"
 #include "check.h"
 #include "oracle.h"
 
@@ -103,7 +104,9 @@ static uint8_t some_rights(struct app *a)
 		return UNIC_MR_LOCAL_WRITE; /* private */
 	if (r == 1)
 		return UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ;
-	return UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE;
+	return UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ |
+	       UNIC_MR_REMOTE_WRITE |
+	       (core_has_atomics() ? UNIC_MR_REMOTE_ATOMIC : 0);
 }
 
 /* The scenario may fix the residency. Region 0 is RESIDENT then, so that

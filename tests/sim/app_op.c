@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* app_op.c - operations of an application: posts those of the script. */
 #include "app_op.h"
+#include "core.h"
 #include "lives.h"
 #include "oracle.h"
 
@@ -146,6 +147,7 @@ static const uint8_t wr_opcode[] = {
 	[SCN_WRITE] = UNIC_WR_WRITE,	   [SCN_WRITE_IMM] = UNIC_WR_WRITE_IMM,
 	[SCN_READ] = UNIC_WR_READ,	   [SCN_SEND] = UNIC_WR_SEND,
 	[SCN_SEND_IMM] = UNIC_WR_SEND_IMM, [SCN_TOKEN] = UNIC_WR_TOKEN,
+	[ATOMIC] = UNIC_WR_FETCH_ADD,
 };
 
 /* The work request of @o, in two elements if it is long enough. */
@@ -391,6 +393,8 @@ static bool try_post(struct app *a, const struct scn_op *s)
 		return op_token_post(a, o, s->r);
 	if (o->kind == SCN_SEND || o->kind == SCN_SEND_IMM)
 		return post_send(a, o, s->r);
+	if (o->kind == SCN_READ && core_has_atomics() && !(s->r >> 33 & 3))
+		return op_atomic_post(a, o, s->r >> 20);
 	if (o->kind == SCN_LIE)
 		return op_lie(a, o, s->r);
 	return post_rdma(a, o, s->r);

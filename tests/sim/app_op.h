@@ -4,6 +4,7 @@
  *
  *   app_op.c     posts the operations of the script
  *   app_open.c   operations posted and not completed
+ *   app_atomic.c atomic operations
  *   app_token.c  tokens, and messages that name one
  *   app_lie.c    operations that must not succeed
  *   app_done.c   completions
@@ -16,6 +17,7 @@
 #define NOTHING UINT32_MAX
 #define RECEIVE SCN_OP_KINDS
 #define MEMOP	(SCN_OP_KINDS + 1) /* changes a derived region */
+#define ATOMIC	(SCN_OP_KINDS + 2) /* in the place of a READ of the script */
 
 /* ---------------------------------------------------------------- app_open.c */
 
@@ -66,6 +68,13 @@ struct unic_sq_slot *op_put_wr(struct app *a, struct op *o);
 void op_set_remote(struct op *o, struct app *peer, struct region *r);
 /** op_post() - record @o as posted, and ring the doorbell. */
 void op_post(struct app *a, struct op *o);
+
+/* -------------------------------------------------------------- app_atomic.c */
+
+/** op_atomic_post() - post an atomic operation. False: there is no word for it. */
+bool op_atomic_post(struct app *a, struct op *o, uint64_t r);
+/** op_atomic_check() - it succeeded: it was executed once. */
+void op_atomic_check(struct app *a, const struct op *o);
 
 /* --------------------------------------------------------------- app_token.c */
 

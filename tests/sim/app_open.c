@@ -67,6 +67,7 @@ void op_let_go(struct op *o)
 		o->remote->open[o->kind == SCN_READ ? PART_EXPORT
 						    : PART_WINDOW]--;
 	oracle_revoke(o->grant);
+	oracle_revoke(o->grant_there);
 	if (o->kind == MEMOP)
 		app_form_dropped(o);
 	o->state = OP_FREE;
@@ -80,7 +81,7 @@ bool op_reliable(const struct op *o)
 bool op_is_write(const struct op *o)
 {
 	return o->kind == SCN_WRITE || o->kind == SCN_WRITE_IMM ||
-	       o->kind == SCN_TOKEN;
+	       o->kind == SCN_TOKEN || o->kind == ATOMIC;
 }
 
 bool app_op_idle(const struct app *a)
@@ -169,7 +170,7 @@ void app_op_forget(struct app *a, bool safe)
 	for (i = 0; i < APP_OPEN; i++) {
 		struct op *o = &a->op[i];
 
-		if (!safe && !op_is_write(o))
+		if (!safe && (!op_is_write(o) || o->kind == ATOMIC))
 			o->grant = 0;
 		if (o->state == OP_POSTED && op_is_write(o))
 			o->state = OP_LINGERS; /* its bytes may still arrive */

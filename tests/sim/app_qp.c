@@ -299,8 +299,9 @@ static struct unic_ctl_qp_modify modify(const struct qp *q, uint8_t state)
 	     ud = q->link->type == UNIC_QPT_UD;
 
 	if (state == UNIC_QPS_INIT && !ud)
-		r.rights = UNIC_MR_REMOTE_WRITE |
-			   (rc ? UNIC_MR_REMOTE_READ : 0);
+		r.rights =
+			UNIC_MR_REMOTE_WRITE | (rc ? UNIC_MR_REMOTE_READ : 0) |
+			(rc && core_has_atomics() ? UNIC_MR_REMOTE_ATOMIC : 0);
 	if (state == UNIC_QPS_INIT && ud)
 		r.qkey = unic_to_le32(app_qkey(q->link));
 	if (state == UNIC_QPS_RTR)

@@ -156,3 +156,8 @@ bool core_tells_refused(void)
 {
 	return UNIC_TELL_REFUSED;
 }
+
+bool core_has_atomics(void)
+{
+	return UNIC_ATOMICS;
+}

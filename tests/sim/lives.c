@@ -194,6 +194,7 @@ static bool parse(const uint8_t *f, uint32_t len, uint8_t *opcode,
 static bool is_request(uint8_t opcode)
 {
 	return opcode <= UNIC_OP_READ_REQUEST ||
+	       opcode == UNIC_OP_COMPARE_SWAP || opcode == UNIC_OP_FETCH_ADD ||
 	       opcode == UNIC_OP_SEND_LAST_INV ||
 	       opcode == UNIC_OP_SEND_ONLY_INV ||
 	       (opcode >= UNIC_OP_TOKEN_FIRST && opcode <= UNIC_OP_TOKEN_ONLY);
@@ -251,7 +252,8 @@ static bool may_say(const struct life *l, const uint8_t *f, uint8_t opcode,
 
 static bool is_answer(uint8_t opcode)
 {
-	return (opcode >= UNIC_OP_READ_RESP_FIRST && opcode <= UNIC_OP_ACK) ||
+	return (opcode >= UNIC_OP_READ_RESP_FIRST &&
+		opcode <= UNIC_OP_ATOMIC_ACK) ||
 	       opcode == UNIC_OP_VACK;
 }
 

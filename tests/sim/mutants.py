@@ -161,7 +161,7 @@ MUTANTS = (
      "	if (qp->dmas)\n		return false;\n	free_qp",
      "QP_DESTROY: does not wait for completions on their way"),
     ("conserve", "firmware/nic.c",
-     "	/* counters outlive a reset, tables do not */\n	unic_roce_count(&nic->transport);\n", "",
+     "	/* counters outlive a reset, tables do not */\n	unic_roce_publish(&nic->transport);\n", "",
      "counters: frames before a reset are not counted"),
     ("conserve", "firmware/memory/token_alloc.c", "UNIC_COUNT(nic, tokens_allocated);",
      "", "counters: tokens are not counted"),
@@ -302,18 +302,18 @@ MUTANTS = (
      "	if (unic_mr_cached",
      "names: a form is made of a window"),
     ("oracle stags", "firmware/memory/derived.c",
-     "	r = unic_mr_check(nic, unic_from_le32(sge->lkey), p->pd,\n",
+     "	r = unic_mr_check(nic, unic_from_le32(sge->lkey), p->pd, need,\n",
      "	r = unic_mr_check(nic, unic_from_le32(sge->lkey),\n"
      "			  nic->mrs.mr[unic_from_le32(sge->lkey) >>\n"
      "				      UNIC_MR_IDX_SHIFT].proc ==\n"
      "					  nic->mrs.pd[p->pd].proc ?\n"
      "				  nic->mrs.mr[unic_from_le32(sge->lkey) >>\n"
      "					      UNIC_MR_IDX_SHIFT].pd :\n"
-     "				  p->pd,\n",
+     "				  p->pd,\n			  need,\n",
      "names: an element may be of another domain"),
     ("oracle stags", "firmware/memory/derived.c",
-     "		r = check_element(nic, form, p, p->wrong);\n		if (r < 0)\n",
-     "		r = check_element(nic, form, p, p->wrong);\n"
+     "		r = check_element(nic, form, p, p->wrong, need);\n		if (r < 0)\n",
+     "		r = check_element(nic, form, p, p->wrong, need);\n"
      "		if (r < 0 && !p->wrong)\n",
      "names: only the first element is checked"),
     # not a break of the product: that the table of lives.c says when it is full
@@ -333,8 +333,8 @@ MUTANTS = (
      "unic_psn_diff(psn, sq->psn_max) < 0)", "unic_psn_diff(psn, sq->psn_max) < 0x100000)",
      "attacker: an answer may be one to what was not asked"),
     ("oracle assert crash", "firmware/transport/requester_rx.c",
-     "	if (!response_fits(pkt, want, k + 1 == wr->npkt)) {",
-     "	want = pkt->len - 4;\n	if (pkt->len < 5) {",
+     "		   : !response_fits(pkt, want, k + 1 == wr->npkt)) {",
+     "		   : ((want = pkt->len - 4), pkt->len < 5)) {",
      "attacker: a READ response places as much as it has"),
     ("identity", "firmware/transport/arp.c",
      "if (e->state != UNIC_ARP_ASKED || e->ipv4 != ipv4)",
@@ -360,8 +360,8 @@ MUTANTS = (
      "	unic_port_rx_arm(nic->port, false);",
      "sleep: frames wake nobody"),
     ("wakes", "firmware/nic.c",
-     "	for (i = 0; i < ps->n_active; i++)\n		if (unic_watch_moved",
-     "	for (i = 0; i < ps->n_active && i < 2; i++)\n		if (unic_watch_moved",
+     "	} while (++i < nic->procs.n_active);",
+     "	} while (++i < nic->procs.n_active && i < 2);",
      "sleep: only the doorbells of two processes are looked at"),
     ("wakes", "firmware/nic.c", "	unic_proc_sleep(&nic->command, on);\n	unic_port_rx",
      "	unic_port_rx", "sleep: processes are not told that the NIC sleeps"),

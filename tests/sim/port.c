@@ -515,6 +515,11 @@ bool unic_port_rx_ready(struct unic_port *p)
 	return p->rx_head != p->rx_tail || p->rx_rings;
 }
 
+bool unic_port_rx_more(struct unic_port *p)
+{
+	return unic_port_rx_ready(p);
+}
+
 uint32_t unic_port_rx_run(struct unic_port *p, const struct unic_rx *rx,
 			  uint32_t max, uint32_t *stride)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # Many NICs and drivers in one process, in virtual time.
-SIM := $(addprefix tests/sim/,app.c app_ask.c app_done.c app_form.c app_lie.c app_mem.c app_op.c \
+SIM := $(addprefix tests/sim/,app.c app_ask.c app_atomic.c app_done.c app_form.c app_lie.c app_mem.c app_op.c \
 	app_open.c app_qp.c app_token.c bounds.c conserve.c core_host.c core_nic.c forger.c \
 	identity.c lives.c main.c \
 	model.c once.c oracle.c os.c pins.c port.c probe.c rogue.c run.c scenario.c seed.c shrink.c sim.c \

@@ -207,7 +207,7 @@ uint8_t rig_reg(struct rig *r, uint32_t proc, uint32_t pd, uint32_t pages,
 	struct unic_cmd_mr_reg cmd = {
 		.pd = unic_to_le32(pd),
 		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ |
-			  UNIC_MR_REMOTE_WRITE,
+			  UNIC_MR_ATOMIC | UNIC_MR_REMOTE_WRITE,
 		.mr_class = mr_class,
 		.page_shift = 12,
 		.iova = unic_to_le64(iova),
@@ -253,7 +253,7 @@ uint8_t rig_reg_cached(struct rig *r, uint32_t pd, uint32_t pages,
 	struct unic_cmd_mr_reg cmd = {
 		.pd = unic_to_le32(pd),
 		.rights = UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ |
-			  UNIC_MR_REMOTE_WRITE,
+			  UNIC_MR_ATOMIC | UNIC_MR_REMOTE_WRITE,
 		.residency = residency,
 		.page_shift = 12,
 		.iova = unic_to_le64(iova),
@@ -487,7 +487,8 @@ static void modify(struct rig *r, const struct rig_qp *qp, uint8_t state,
 	else if (state == UNIC_QPS_INIT)
 		cmd.rights = qp->type ? UNIC_MR_REMOTE_WRITE
 				      : UNIC_MR_REMOTE_READ |
-						UNIC_MR_REMOTE_WRITE;
+						UNIC_MR_REMOTE_WRITE |
+						UNIC_MR_ATOMIC;
 	if (state == UNIC_QPS_RTR)
 		cmd.mtu_shift = qp->mtu_shift;
 	if (state == UNIC_QPS_RTR && qp->type != UNIC_QPT_UD) {

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # Unit tests. Those of the core run on the host and on the target, each from
 # core/<name>.c and the archive of the rig, and need no more than their name here ...
-UNIT_CORE := test_account test_admission test_ahead test_anew test_arp test_ask test_attacks test_attributes \
+UNIT_CORE := test_account test_admission test_ahead test_anew test_arp test_ask test_atomics test_attacks test_attributes \
 	test_badinput test_batch test_between test_bounce test_cache test_cmd test_cq \
 	test_cut test_delegate test_derived test_dma test_evict test_fastreg test_found \
 	test_frames test_fuzzed test_guess test_histogram test_hostile test_icrc test_indirect \
-	test_lane test_limits test_link_ring test_local_ops test_loss test_meter test_miss \
-	test_model test_mr test_multi test_nic test_notice test_opcodes test_order \
+	test_lane test_limits test_link_ring test_local_ops test_lone test_lone_count test_loss test_meter test_miss \
+	test_model test_mr test_multi test_nic test_notice test_opcodes test_order test_outstanding \
 	test_pain test_physical test_policy test_port test_qp test_random test_rc test_rc_evict test_rc_token \
 	test_reap test_reasons test_receives test_reclaim test_revoke test_roce \
 	test_same test_sched test_sched_charge test_set test_share test_sizes test_slots test_snapshot \
@@ -80,6 +80,7 @@ PARTS_test_driver_bus      = tests/unit/driver/test_driver_bus.c $(DRIVER_RIG)
 PARTS_test_driver_cm       = tests/unit/driver/test_driver_cm.c $(DRIVER_RIG)
 PARTS_test_driver_cm_flood = tests/unit/driver/test_driver_cm_flood.c $(DRIVER_RIG)
 PARTS_test_driver_crossing = tests/unit/driver/test_driver_crossing.c $(DRIVER_RIG)
+PARTS_test_driver_depth    = tests/unit/driver/test_driver_depth.c $(DRIVER_RIG)
 PARTS_test_driver_derived  = tests/unit/driver/test_driver_derived.c $(DRIVER_RIG)
 PARTS_test_driver_fault    = tests/unit/driver/test_driver_fault.c $(DRIVER_RIG)
 PARTS_test_driver_grants   = tests/unit/driver/test_driver_grants.c $(DRIVER_RIG)

@@ -30,7 +30,7 @@ HALF_MAX, MOST_MAX = 15, 45
 SEAMS = ("hal/unic_port.h", "hal/cortexm/machine.h", "hal/drivers/crash.h",
          "hal/drivers/crash_record.h", "hal/unic_crash.h", "host_driver/core/unic_os.h",
          "host_driver/core/region/frames.h", "host_driver/kio/kio_os.h",
-         "firmware/base/icrc.h")
+         "firmware/base/icrc.h", "firmware/base/random.h")
 SEAM_TAGS = {"unic_port", "unic_os", "unic_frame_tables"}
 # One header for what a program sees of the library.
 PUBLIC = {"host_driver/libunic": "host_driver/libunic/unic.h"}

@@ -10,6 +10,8 @@ What stands between `made WORDS` and `end`, each an HTML comment, is made here. 
 
     insn NAME | m3 NAME     instructions on the Cortex-A15, Cortex-M3 (tests/bench/insn.json)
     budget NAME             of the Cortex-A15; goal NAME: whether it is met
+    second NAME             the second budget, of both; aim NAME: what it is to become;
+                            second_met NAME: whether it is met
     version insn            the version that the counts are of
     table COMMAND NAME      a table that a command recorded, with its version (record.py)
     value COMMAND NAME KEY  a value; version COMMAND NAME: the version that it is of
@@ -61,6 +63,16 @@ def count(name, what):
 def goal(name):
     entry = loaded("tests/bench/insn.json")[name]
     return "met" if entry["recorded"] <= entry["budget"] else "missed"
+
+
+def pair(name, what):
+    return " / ".join(f"{n:,}" for n in loaded("tests/bench/insn.json")[name][what])
+
+
+def second_met(name):
+    entry = loaded("tests/bench/insn.json")[name]
+    counts = [entry.get("recorded"), entry.get("recorded_m3")]
+    return "met" if all(n is not None and n <= most for n, most in zip(counts, entry["second"])) else "missed"
 
 
 def version_of(command, name=None):
@@ -123,6 +135,7 @@ def mutants():
 MAKERS = {
     "insn": lambda name: count(name, "recorded"), "m3": lambda name: count(name, "recorded_m3"),
     "budget": lambda name: count(name, "budget"), "goal": goal, "version": version_of,
+    "second": lambda name: pair(name, "second"), "aim": lambda name: pair(name, "goal"), "second_met": second_met,
     "table": table, "value": value, "long": long_runs, "result": result, "log": log,
     "eval": evaluation, "mutants": mutants,
 }
@@ -131,7 +144,7 @@ MAKERS = {
 def versions(words):
     """{version} of what is made for WORDS."""
     maker, *args = words.split()
-    if maker in ("insn", "m3", "budget", "goal") or args == ["insn"]:
+    if maker in ("insn", "m3", "budget", "goal", "second", "aim", "second_met") or args == ["insn"]:
         return {version_of("insn")}
     if maker in ("table", "value", "version"):
         return {version_of(*args[:2])}

@@ -22,6 +22,11 @@
 #define ACCEPT_NS  30000000000ull /* for a process to accept or reject */
 #define DREQ_TRIES 6u
 
+/* READs and atomic operations of a connection that are outstanding at a time: by default,
+ * and at most where the NIC has UNIC_FEAT_ATOMICS, which is the default elsewhere. */
+#define READS	  4u
+#define READS_MAX 16u
+
 /* ------------------------------------------------------------------- active */
 
 static uint8_t or_default(uint8_t v, uint8_t def, uint8_t max)
@@ -34,6 +39,8 @@ static uint8_t or_default(uint8_t v, uint8_t def, uint8_t max)
 static bool take_params(struct unic_host *host, struct conn *c,
 			const struct unic_ctl_connect *r)
 {
+	bool atomics = host->features & UNIC_FEAT_ATOMICS;
+	uint8_t reads = atomics ? READS_MAX : READS;
 	struct unic_info info;
 	uint32_t mtu, shift = 8;
 
@@ -42,8 +49,8 @@ static bool take_params(struct unic_host *host, struct conn *c,
 	while (shift < 12 && (2u << shift) <= mtu)
 		shift++;
 	c->par = *r;
-	c->par.max_dest_rd = or_default(r->max_dest_rd, 4, 4);
-	c->par.max_rd = or_default(r->max_rd, 4, 4);
+	c->par.max_dest_rd = or_default(r->max_dest_rd, READS, reads);
+	c->par.max_rd = or_default(r->max_rd, READS, reads);
 	c->par.timeout = or_default(
 		r->timeout,
 		host->config.ack_timeout ? host->config.ack_timeout : 12, 31);
@@ -55,7 +62,8 @@ static bool take_params(struct unic_host *host, struct conn *c,
 		return false;
 	if (r->mtu_shift && r->mtu_shift < shift)
 		c->mtu_shift = r->mtu_shift;
-	return !(r->rights & ~(UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE));
+	return !(r->rights & ~(UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE |
+			       (atomics ? UNIC_MR_REMOTE_ATOMIC : 0)));
 }
 
 static void resolve_done(struct unic_req *req, uint32_t status)

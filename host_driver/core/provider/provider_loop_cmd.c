@@ -87,6 +87,8 @@ static uint8_t do_reg(struct loop *l, struct unic_call *call, void *out)
 	if (unic_from_le32(cmd.pd) >= LOOP_PDS ||
 	    l->pd[unic_from_le32(cmd.pd)] == LOOP_NONE)
 		return UNIC_ST_NO_PD;
+	if (cmd.rights & UNIC_MR_REMOTE_ATOMIC)
+		return UNIC_ST_INVALID;
 	i = choose_mr(l, &cmd, &stag);
 	if (i == LOOP_MRS)
 		return UNIC_ST_MR_FULL;

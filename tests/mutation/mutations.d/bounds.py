@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What a round does has a bound, and is counted: links, sweeps of receives, heartbeats."""
 MUTATIONS = (
-    ('firmware/nic.c', '\tunic_roce_count(&nic->transport);\n\tunic_mbox_beat(&nic->base);', '\tunic_mbox_beat(&nic->base);',
+    ('firmware/nic.c', '\tunic_roce_publish(&nic->transport);\n\tunic_mbox_beat(&nic->base);', '\tunic_mbox_beat(&nic->base);',
      'a heartbeat leaves out what was counted apart', 'test_nic'),
     ('firmware/transport/rq.c', 'return qps->looks && qps->looks--;',
      'return true;',

@@ -484,7 +484,7 @@ MUTATIONS = (
      "(((*reth & but_low.v) ^ want->reth) &\n"
      "\t\t\t\t  (union unic_words){ .word = { ~0u, 0, ~0u } }.v)",
      "slip: the RETH of a run names any length", "test_lane"),
-    ("firmware/transport/fastpath_tx.c", " |\n\t\t (unic_from_le32(slot->sge[0].len)"
+    ("firmware/transport/fastpath_form.h", " |\n\t\t (unic_from_le32(slot->sge[0].len)"
      " ^ y->wr.len));", ");",
      "slip: WRITEs of a run have the length of the first", "test_lane"),
     ("firmware/arbiter/share.c", "\tif ((uint64_t)net * s->weights >\n"

@@ -21,8 +21,8 @@ MUTATIONS = (
      "	nic->timers_ns = nic->beat_ns;\n",
      "snapshot: a NIC that sleeps oversleeps its end", NIC),
     ("firmware/nic.c", "	if (nic->now_ns >= nic->beat_ns)\n		publish_beat(nic);\n"
-     "	unic_mbox_flush(&nic->base);\n	return worked;\n",
-     "	unic_mbox_flush(&nic->base);\n	return worked;\n",
+     "	flush_records(nic);\n	return worked;\n",
+     "	flush_records(nic);\n	return worked;\n",
      "snapshot: the heart stands still with the tables", NIC),
     ("firmware/command/dump.c", "	nic->timers_ns = 0;\n", "",
      "snapshot: timers wait for the next heartbeat", NIC),

@@ -57,7 +57,7 @@ static void each_of_rtr(void **state)
 		uint8_t byte;
 	} wrong[] = {
 		{ AT(mtu_shift), 7 },	 { AT(mtu_shift), 13 },
-		{ AT(rnr_timer), 32 },	 { AT(max_dest_rd), 5 },
+		{ AT(rnr_timer), 32 },	 { AT(max_dest_rd), 17 },
 		{ AT(vendor), 2 },	 { AT(dest_qpn), 1 },
 		{ AT(dest_qpn) + 3, 1 }, { AT(rq_psn) + 3, 1 },
 		{ AT(dest_mac), 3 },
@@ -84,7 +84,7 @@ static void each_of_rts(void **state)
 		uint32_t off;
 		uint8_t byte;
 	} wrong[] = {
-		{ AT(max_rd), 5 },    { AT(timeout), 0 },
+		{ AT(max_rd), 17 },   { AT(timeout), 0 },
 		{ AT(timeout), 32 },  { AT(retry_cnt), 8 },
 		{ AT(rnr_retry), 8 }, { AT(sq_psn) + 3, 1 },
 	};

@@ -66,7 +66,7 @@ static void each_wrong_sub_region(void **state)
 	BAD(n, 0, INVALID);
 	BAD(n, 2, TOO_LARGE);
 	BAD(repeat, 2, INVALID);
-	BAD(rights, 0x10, INVALID);
+	BAD(rights, UNIC_MR_RIGHTS_ALL + 1, INVALID);
 	BAD(rights, UNIC_MR_REMOTE_WRITE, RIGHTS);
 	BAD(iova, good.iova + 1, ALIGN);
 	BAD(iova, (uint64_t)-16, INVALID); /* wraps */

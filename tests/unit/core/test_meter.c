@@ -341,6 +341,35 @@ static void responses_wait_with_requests(void **state)
 	assert_true(bytes[0] > 2 * SCHED_LONG);
 }
 
+/* Of a queue pair that waits for its limit an acknowledgement goes out, also one that found
+ * no room on the link at first. */
+static void an_acknowledgement_of_one_that_waits(void **state)
+{
+	struct unic_cqe cqe;
+
+	(void)state;
+	up();
+	sched_connect(false, 0);
+	limit_qp(0, 10000, 1024);
+	sched_write(0, SCHED_LONG);
+	sched_round();
+	sched_round();
+	assert_int_equal(sched_a.nic.meters.parked, 1);
+	rig_send(&sched_b, &sched_far[0], UNIC_WR_WRITE, 1, &sched_mb[0], 0, 8,
+		 sched_ma[0].iova, sched_ma[0].stag);
+	rig_poll(&sched_b);
+	fake_room(&sched_a.port, fake_path(2), 0);
+	sched_round();
+	assert_int_equal(acks[0], 0);
+	fake_room(&sched_a.port, fake_path(2), FAKE_NEVER_FULL);
+	sched_round();
+	sched_round();
+	assert_true(acks[0] >= 60);
+	assert_int_equal(sched_a.nic.meters.parked, 1);
+	assert_true(rig_cqe(&sched_b, &sched_far[0], &cqe));
+	assert_int_equal(cqe.status, 0);
+}
+
 /* Acknowledgements neither wait for a limit nor count. */
 static void acknowledgements_are_free(void **state)
 {
@@ -838,6 +867,7 @@ int main(void)
 		cmocka_unit_test(repeats_count),
 		cmocka_unit_test(responses_count),
 		cmocka_unit_test(responses_wait_with_requests),
+		cmocka_unit_test(an_acknowledgement_of_one_that_waits),
 		cmocka_unit_test(acknowledgements_are_free),
 		cmocka_unit_test(a_burst_is_what_is_said),
 		cmocka_unit_test(late_looks_lose_nothing),

@@ -83,7 +83,7 @@ static void each_wrong_argument(void **state)
 	} while (0)
 	BAD(pd, UNIC_PDS, UNIC_ENOPD);
 	BAD(pd, pd + 1, UNIC_ENOPD);
-	BAD(rights, 0x10, UNIC_EINVAL);
+	BAD(rights, UNIC_MR_RIGHTS_ALL + 1, UNIC_EINVAL);
 	BAD(rights, UNIC_MR_REMOTE_WRITE, UNIC_EINVAL);
 	BAD(flags, 0x80 | UNIC_REG_LIST, UNIC_EINVAL);
 	BAD(flags, UNIC_REG_ZERO_BASED | UNIC_REG_LIST, UNIC_EINVAL);

@@ -82,7 +82,7 @@ static void malformed(void **state)
 	(void)state;
 	tell(&s, UNIC_WC_SUCCESS, UNIC_WD_NONE);
 	TELL(opcode, 0, LOC_QP_OP_ERR, OPCODE);
-	TELL(opcode, UNIC_WR_SEND_INV + 1, LOC_QP_OP_ERR, OPCODE);
+	TELL(opcode, UNIC_WR_FETCH_ADD + 1, LOC_QP_OP_ERR, OPCODE);
 	TELL(flags, UNIC_WR_FLAGS_ALL + 1, LOC_QP_OP_ERR, FLAGS);
 	TELL(num_sge, UNIC_SQ_SGE_MAX + 1, LOC_QP_OP_ERR, SGE);
 	TELL(num_sge, 3, LOC_QP_OP_ERR, SGE); /* the second slot is missing */

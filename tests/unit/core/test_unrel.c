@@ -280,13 +280,47 @@ static void uc_what_does_not_fit_is_dropped(void **state)
 	uc_write(UNIC_WR_WRITE_IMM, 5, 4096, 8);
 	uc_send(UNIC_WR_SEND, 6, 100, 2000);
 	pair_run(1 * MS);
-	for (i = 1; i <= 6; i++)
+	memset(mb.mem + 4096, 0, 8);
+	uc_write(UNIC_WR_WRITE_IMM, 7, 4096,
+		 8); /* no receive: no byte either */
+	pair_run(1 * MS);
+	for (i = 1; i <= 7; i++)
 		get(&ra, &ua, i, &cqe);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(mb.mem[4096 + i], 0);
 	get(&rb, &ub, 11, &cqe); /* the WRITE's: a receive of any size */
 	assert_int_equal(cqe.opcode, UNIC_WC_RECV_WRITE_IMM);
 	pair_expect_none(&rb, &ub);
-	assert_int_equal(rig_count(&rb, unrel_no_receive), 2);
+	assert_int_equal(rig_count(&rb, unrel_no_receive), 3);
 	assert_int_equal(rig_count(&rb, uc_skipped), 2 + 2 + 2 + 1);
+}
+
+/* A message whose completion finds its queue full is the last one of its queue pair: nothing
+ * counts as received. */
+static void uc_without_room_for_a_completion(void **state)
+{
+	struct unic_qp_ctx *qp = unic_qp_by_number(&rb.nic.transport, ub.qpn);
+	struct unic_cqe cqe;
+	uint32_t i, msn;
+
+	(void)state;
+	for (i = 0; i < RIG_SLOTS; i++) {
+		rig_recv(&rb, &ub, i, &mb, 0, 100);
+		uc_send(UNIC_WR_SEND, i, 0, 100);
+		pair_run(1 * MS);
+		get(&ra, &ua, i, &cqe);
+	}
+	msn = qp->rsp.msn;
+	rig_recv(&rb, &ub, i, &mb, 0, 100);
+	uc_send(UNIC_WR_SEND, i, 0, 100);
+	pair_run(1 * MS);
+	get(&ra, &ua, i, &cqe);
+	assert_int_equal(rig_count(&rb, cq_overflows), 1);
+	assert_int_equal(qp->state, UNIC_QPS_ERR);
+	assert_int_equal(qp->rsp.msn, msn);
+	for (i = 0; i < RIG_SLOTS; i++)
+		get(&rb, &ub, i, &cqe);
+	pair_expect_none(&rb, &ub);
 }
 
 /* A peer that guesses keys is held off, although it gets no answer to a wrong
@@ -328,9 +362,11 @@ static void wrong_requests(void **state)
 		{ false, UNIC_WR_READ, 8, 2, 1, UNIC_WD_OPCODE },
 		{ false, UNIC_WR_TOKEN, 8, 2, 1, UNIC_WD_OPCODE },
 		{ false, UNIC_WR_SEND_INV, 8, 2, 1, UNIC_WD_OPCODE },
+		{ false, UNIC_WR_FETCH_ADD, 8, 2, 1, UNIC_WD_OPCODE },
 		{ true, UNIC_WR_WRITE, 8, 2, IP(2), UNIC_WD_OPCODE },
 		{ true, UNIC_WR_WRITE_IMM, 8, 2, IP(2), UNIC_WD_OPCODE },
 		{ true, UNIC_WR_SEND_INV, 8, 2, IP(2), UNIC_WD_OPCODE },
+		{ true, UNIC_WR_COMPARE_SWAP, 8, 2, IP(2), UNIC_WD_OPCODE },
 		{ true, UNIC_WR_READ, 8, 2, IP(2), UNIC_WD_OPCODE },
 		{ true, UNIC_WR_SEND, 1025, 2, IP(2), UNIC_WD_LENGTH },
 		{ true, UNIC_WR_SEND, 8, 0, IP(2), UNIC_WD_ADDRESS },
@@ -791,6 +827,7 @@ int main(void)
 		TEST(uc_half_a_message_holds_nothing_up),
 		TEST(uc_cut_before_its_completion),
 		TEST(uc_what_does_not_fit_is_dropped),
+		TEST(uc_without_room_for_a_completion),
 		TEST(uc_guesses_are_held_off),
 		TEST(wrong_requests),
 		TEST(attributes_by_type),

@@ -299,6 +299,9 @@ static void regions_that_are_not_there(void **state)
 	cmd.pd = unic_to_le32(LOOP_PDS - 1);
 	assert_int_equal(reg(t, &cmd, &cpl), UNIC_ST_NO_PD);
 	cmd.pd = unic_to_le32(t->pd);
+	cmd.rights |= UNIC_MR_REMOTE_ATOMIC; /* here are no atomic operations */
+	assert_int_equal(reg(t, &cmd, &cpl), UNIC_ST_INVALID);
+	cmd.rights &= (uint8_t)~UNIC_MR_REMOTE_ATOMIC;
 	t->f->os.fail_alloc = 1;
 	assert_int_equal(reg(t, &cmd, &cpl), UNIC_ST_TLB_FULL);
 	assert_int_equal(dereg(t, LOOP_MRS, gen), UNIC_ST_NO_MR);

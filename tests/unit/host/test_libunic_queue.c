@@ -408,6 +408,70 @@ static void undone_requests_leave_the_old_name(void **state)
 	rig_down(&r);
 }
 
+/* The one SGE, and the operands behind it, in one slot. */
+static void atomics_have_their_operands(void **state)
+{
+	struct unic_atomic a = { .result = { (void *)0x1000, 8, 9 },
+				 .operand = 0x1122334455667788,
+				 .swap = 77 };
+	const struct unic_remote at = { .iova = 0xab8, .rkey = 3 };
+	const struct unic_sq_slot *s;
+	struct unic_wr_atomic has;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_post_fetch_add(r.qp, 1, 0, &a, &at), -EOPNOTSUPP);
+	r.ctx->attr.features |= UNIC_FEAT_ATOMICS;
+	assert_int_equal(
+		unic_post_compare_swap(r.qp, 1, UNIC_WR_SIGNALED, &a, &at), 0);
+	assert_int_equal(unic_post_fetch_add(r.qp, 2, UNIC_WR_FENCE, &a, &at),
+			 0);
+	s = sq_ring();
+	assert_int_equal(s[0].opcode, UNIC_WR_COMPARE_SWAP);
+	assert_int_equal(s[1].opcode, UNIC_WR_FETCH_ADD);
+	assert_int_equal(s[1].flags, UNIC_WR_FENCE);
+	assert_int_equal(s[0].num_sge, 1);
+	assert_int_equal(unic_from_le64(s[0].remote), 0xab8);
+	assert_int_equal(unic_from_le32(s[0].rkey), 3);
+	assert_int_equal(unic_from_le64(s[0].sge[0].iova), 0x1000);
+	memcpy(&has, &s[0].sge[1], sizeof(has));
+	assert_true(unic_from_le64(has.operand) == a.operand);
+	assert_int_equal(unic_from_le64(has.swap), 77);
+	assert_int_equal(unic_from_le32(db()->tail[1].sq), 2);
+	rig_down(&r);
+}
+
+/* Nothing is posted of what the NIC would refuse, or what a cut would repeat. */
+static void odd_atomics_are_refused(void **state)
+{
+	struct unic_atomic a = { .result = { (void *)0x1000, 4, 9 } };
+	const struct unic_remote at = { .iova = 0xab8, .rkey = 3 };
+	struct unic_send_wr wr = { .opcode = UNIC_WR_FETCH_ADD,
+				   .sg = &a.result };
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	r.ctx->attr.features |= UNIC_FEAT_ATOMICS;
+	assert_int_equal(unic_post_fetch_add(r.qp, 1, 0, &a, &at), -EINVAL);
+	a.result.len = 8;
+	assert_int_equal(unic_post_fetch_add(r.qp, 1, UNIC_WR_INLINE, &a, &at),
+			 -EINVAL);
+	assert_int_equal(unic_post_fetch_add(r.qp, 1, 256, &a, &at), -EINVAL);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), -EINVAL); /* no SGE */
+	wr.num_sge = 2;
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), -EINVAL);
+	r.qp->mend.how = UNIC_QP_CUT_REPLAY;
+	assert_int_equal(unic_post_fetch_add(r.qp, 1, 0, &a, &at), -EINVAL);
+	r.qp->mend.how = UNIC_QP_CUT_ENDS;
+	r.ctx->attr.features &= ~UNIC_FEAT_ATOMICS;
+	wr.num_sge = 1;
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), -EINVAL);
+	assert_int_equal(unic_from_le32(db()->tail[1].sq), 0);
+	rig_down(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -424,6 +488,8 @@ int main(void)
 		WITH_DRIVER(all_that_sleep_wake),
 		WITH_DRIVER(a_completion_meets_the_arming),
 		WITH_DRIVER(undone_requests_leave_the_old_name),
+		WITH_DRIVER(atomics_have_their_operands),
+		WITH_DRIVER(odd_atomics_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,16 +14,23 @@
 #include "unit.h"
 
 #include "ah.h"
+#include "attach.h"
 #include "errnos.h"
 #include "qp_attr.h"
 #include "shim/channel.h"
 #include "shim/paths.h"
 #include "unic.h"
 
+static struct unic_attach adapter;
+static struct unic_ibv_context context = { .at = &adapter };
+
 static struct unic_ibv_qp qp_in(enum ibv_qp_type type, enum ibv_qp_state state)
 {
-	return (struct unic_ibv_qp){ .vqp = { .qp = { .qp_type = type,
-						      .state = state } } };
+	return (struct unic_ibv_qp){
+		.vqp = { .qp = { .context = &context.vctx.context,
+				 .qp_type = type,
+				 .state = state } },
+	};
 }
 
 /* What checking a transition to @to with the bits of @mask says. */
@@ -101,6 +108,28 @@ static void any_state_ends(void **state)
 	}
 	assert_int_equal(check(IBV_QPT_RC, IBV_QPS_RTS, IBV_QPS_SQD, 0),
 			 EOPNOTSUPP);
+}
+
+/* As many READs and atomic operations as the adapter has. */
+static void depth_is_the_adapters(void **state)
+{
+	struct unic_ibv_qp qp = qp_in(IBV_QPT_RC, IBV_QPS_RTR);
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
+	enum ibv_qp_state to;
+	uint8_t n, most;
+
+	(void)state;
+	for (most = 4; most <= 16; most += 12) {
+		adapter.attr.features = most == 4 ? 0 : UNIC_FEAT_ATOMICS;
+		for (n = 0; n <= 17; n++) {
+			attr.max_rd_atomic = n;
+			assert_int_equal(unic_ibv_check_transition(
+						 &qp, &attr, RTS | IBV_QP_STATE,
+						 &to),
+					 n <= most ? 0 : EINVAL);
+		}
+	}
+	adapter.attr.features = 0;
 }
 
 /* The NIC takes access rights at INIT only: the same ones again are no change. */
@@ -261,6 +290,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(transitions_need_their_attributes),
 		cmocka_unit_test(any_state_ends),
+		cmocka_unit_test(depth_is_the_adapters),
 		cmocka_unit_test(what_cannot_change_is_refused),
 		cmocka_unit_test(a_gid_is_an_ipv4_address),
 		cmocka_unit_test(errors_have_names_of_verbs),
