@@ -46,6 +46,13 @@ WRAP_test_tty        := --for-linker=--wrap=ioctl --for-linker=--wrap=stat
 # What the provider for libibverbs and the preloaded library decide by themselves.
 PARTS_test_verbs      = tests/unit/host/test_verbs.c $(addprefix host_driver/verbs/,ah.c errnos.c qp_attr.c shim/channel.c \
 	shim/paths.c) libunic.a
+# ... and what it makes of the library, over a driver and a NIC that the test plays.
+VERBS_RIG := $(addprefix tests/unit/host/,verbs_rig.c libunic_rig.c) $(addprefix host_driver/verbs/,ah.c attach.c \
+	completion.c cq.c errnos.c events.c mr.c pd.c post.c qp.c qp_attr.c shim/channel.c) libunic.a
+PARTS_test_verbs_post   = tests/unit/host/test_verbs_post.c $(VERBS_RIG)
+WRAP_test_verbs_post   := --for-linker=--wrap=dlsym
+PARTS_test_verbs_completion = tests/unit/host/test_verbs_completion.c $(VERBS_RIG)
+WRAP_test_verbs_completion := --for-linker=--wrap=dlsym
 # The name of a driver and a NIC of it.
 PARTS_test_target_file = tests/unit/host/test_target_file.c host_driver/tools/target_file.c
 PARTS_test_where      = tests/unit/host/test_where.c host_driver/libunic/where.c
@@ -155,4 +162,7 @@ INC_tests/unit/host/test_switch.c    = -Itests/unit $(INC_qemu/wire)
 INC_tests/unit/host/test_run_dir.c   = -Itests/unit -Ihost_driver/daemon
 INC_tests/unit/host/test_tty.c       = -Itests/unit -Ihost_driver/serial
 INC_tests/unit/host/test_verbs.c     = -Itests/unit -Ihost_driver/verbs -Ihost_driver/libunic
+INC_tests/unit/host/verbs_rig.c      = $(INC_tests/unit/host/test_verbs.c)
+INC_tests/unit/host/test_verbs_post.c = $(INC_tests/unit/host/test_verbs.c)
+INC_tests/unit/host/test_verbs_completion.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_vectors.c   = $(INC_tests/unit) -Ihal/serial -Ihost_driver/serial
