@@ -53,8 +53,13 @@ PARTS_test_verbs_post   = tests/unit/host/test_verbs_post.c $(VERBS_RIG)
 WRAP_test_verbs_post   := --for-linker=--wrap=dlsym
 PARTS_test_verbs_completion = tests/unit/host/test_verbs_completion.c $(VERBS_RIG)
 WRAP_test_verbs_completion := --for-linker=--wrap=dlsym
+# ... libibverbs, too.
+PARTS_test_verbs_device = tests/unit/host/test_verbs_device.c host_driver/verbs/device.c $(VERBS_RIG)
+WRAP_test_verbs_device := --for-linker=--wrap=dlsym
 PARTS_test_verbs_events = tests/unit/host/test_verbs_events.c $(VERBS_RIG)
 WRAP_test_verbs_events := --for-linker=--wrap=dlsym
+PARTS_test_verbs_queue  = tests/unit/host/test_verbs_queue.c $(VERBS_RIG)
+WRAP_test_verbs_queue  := --for-linker=--wrap=dlsym
 # The name of a driver and a NIC of it.
 PARTS_test_target_file = tests/unit/host/test_target_file.c host_driver/tools/target_file.c
 PARTS_test_where      = tests/unit/host/test_where.c host_driver/libunic/where.c
@@ -166,6 +171,8 @@ INC_tests/unit/host/test_tty.c       = -Itests/unit -Ihost_driver/serial
 INC_tests/unit/host/test_verbs.c     = -Itests/unit -Ihost_driver/verbs -Ihost_driver/libunic
 INC_tests/unit/host/verbs_rig.c      = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_verbs_post.c = $(INC_tests/unit/host/test_verbs.c)
+INC_tests/unit/host/test_verbs_device.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_verbs_events.c = $(INC_tests/unit/host/test_verbs.c)
+INC_tests/unit/host/test_verbs_queue.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_verbs_completion.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_vectors.c   = $(INC_tests/unit) -Ihal/serial -Ihost_driver/serial
