@@ -3,7 +3,7 @@
  * test_unicd_options.c - what the command line of unicd says of the driver and of each
  * NIC, and what makes no sense. Host only.
  */
-#include <fcntl.h>
+#include <pwd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -146,6 +146,9 @@ static void each_option_has_its_field(void **state)
 	assert_int_equal(unic_from_le32(o->params.deliver_us), 1000000);
 	o = nic("-b /b --link /l --deliver-us 5");
 	assert_int_equal(unic_from_le32(o->params.deliver_us), 5);
+	o = nic("-b /b --low 1 --grace-us 0");
+	assert_int_equal(unic_from_le32(o->params.flags),
+			 UNIC_PARAM_WATERMARKS | UNIC_PARAM_GRACE);
 	o = nic("-b /b --low 1");
 	assert_int_equal(unic_from_le32(o->params.flags),
 			 UNIC_PARAM_WATERMARKS);
@@ -161,7 +164,7 @@ static void an_export_has_its_rules(void **state)
 					    "--kio-allow 10.0.0.0/8 "
 					    "--kio-allow 192.168.1.2 "
 					    "--kio-allow 0.0.0.0/0 --kio-user "
-					    "root --kio-user 4711 "
+					    "nobody --kio-user 4711 "
 					    "--data token");
 
 	(void)state;
@@ -175,7 +178,7 @@ static void an_export_has_its_rules(void **state)
 	assert_int_equal(o->kio_allow[1].bits, 32);
 	assert_int_equal(o->kio_allow[2].bits, 0);
 	assert_int_equal(o->kio_users, 2);
-	assert_int_equal(o->kio_user[0], 0);
+	assert_int_equal(o->kio_user[0], getpwnam("nobody")->pw_uid);
 	assert_int_equal(o->kio_user[1], 4711);
 	assert_false(o->kio_rdma);
 	assert_true(nic("-b /b --data token --data rdma")->kio_rdma);

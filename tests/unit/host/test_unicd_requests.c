@@ -169,6 +169,7 @@ static void replies_wait_for_room(void **state)
 	assert_false(d.client[0].dead);
 	for (i = 0; i + 3 < n; i++)
 		assert_int_equal(next_reply(fd), i);
+	reply(n++); /* there is room, but not for this one first */
 	unicd_clients_event(&d, 0, EPOLLOUT);
 	assert_null(d.client[0].head);
 	assert_false(d.client[0].waits);
@@ -198,6 +199,13 @@ static void a_reply_to_nobody_ends_the_client(void **state)
 	assert_true(d.client[0].dead);
 	reply(2);
 	assert_null(d.client[0].head);
+	/* one that is to end has no answer, either */
+	fd = become(1);
+	unicd_clients_ended(&d, 1);
+	unic_os_reply(os, &d.client[1].core, &msg, sizeof(msg),
+		      UNIC_OS_NO_SLOT);
+	assert_int_equal(recv(fd, &msg, sizeof(msg), 0), -1);
+	close(fd);
 	/* the page service has no socket */
 	unic_os_reply(os, &kernel, &msg, sizeof(msg), UNIC_OS_NO_SLOT);
 	assert_int_equal(said.kio, 1);

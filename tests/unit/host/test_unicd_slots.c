@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -143,6 +144,7 @@ static pid_t begin_process(void)
 	pid_t pid = fork();
 
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* of a test that fails */
 		pause();
 		_exit(0);
 	}

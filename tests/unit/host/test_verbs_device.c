@@ -190,7 +190,7 @@ static void a_device_says_what_it_has(void **state)
 
 	(void)state;
 	v.at->attr.slot_bytes = 1ull << 33;
-	v.at->attr.qps = 40;
+	v.at->attr.qps = 100;
 	v.at->attr.cqs = 1000;
 	v.at->attr.mrs = 300;
 	v.at->attr.pds = 17;
@@ -201,7 +201,7 @@ static void a_device_says_what_it_has(void **state)
 	assert_int_equal(a->node_guid, 0x1122334455667788);
 	assert_int_equal(a->sys_image_guid, a->node_guid);
 	assert_int_equal(a->max_mr_size, 1ull << 33);
-	assert_int_equal(a->max_qp, 40);
+	assert_int_equal(a->max_qp, UNIC_DB_OBJECTS);
 	assert_int_equal(a->max_cq, UNIC_DB_OBJECTS);
 	assert_int_equal(a->max_mr, 300);
 	assert_int_equal(a->max_pd, 17);
@@ -209,7 +209,7 @@ static void a_device_says_what_it_has(void **state)
 	assert_int_equal(a->max_sge, 3);
 	assert_int_equal(a->max_cqe, 4096);
 	assert_int_equal(a->max_qp_rd_atom, 4);
-	assert_int_equal(a->max_res_rd_atom, 160);
+	assert_int_equal(a->max_res_rd_atom, 400);
 	assert_int_equal(a->max_srq, 0);
 	assert_int_equal(a->phys_port_cnt, 1);
 	assert_int_equal(attr.phys_port_cnt_ex, 1);
@@ -217,6 +217,12 @@ static void a_device_says_what_it_has(void **state)
 						     sizeof(attr)),
 			 EINVAL);
 	more.comp_mask = 0;
+	v.at->attr.qps = 40; /* a smaller one */
+	v.at->attr.cqs = 30;
+	assert_int_equal(
+		context_ops.query_device_ex(ctx, NULL, &attr, sizeof(attr)), 0);
+	assert_int_equal(a->max_qp, 40);
+	assert_int_equal(a->max_cq, 30);
 	assert_int_equal(context_ops.query_device_ex(ctx, &more, &attr,
 						     sizeof(*a) - 1),
 			 EINVAL);

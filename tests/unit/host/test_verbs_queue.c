@@ -327,6 +327,7 @@ static struct ibv_qp *fresh(enum ibv_qp_type type)
 static void rc_takes_each_attribute(void **state)
 {
 	struct ibv_qp *qp = fresh(IBV_QPT_RC);
+	struct ibv_qp_attr attr = attr_to(IBV_QPS_RTR);
 	const struct unic_ctl_qp_modify *m = &asked.modify;
 
 	(void)state;
@@ -353,6 +354,11 @@ static void rc_takes_each_attribute(void **state)
 	assert_int_equal(m->state, UNIC_QPS_ERR);
 	goes_to(qp, IBV_QPS_RESET, IBV_QP_STATE);
 	assert_int_equal(m->state, UNIC_QPS_RESET);
+	/* another MTU */
+	goes_to(qp, IBV_QPS_INIT, INIT | IBV_QP_ACCESS_FLAGS);
+	attr.path_mtu = IBV_MTU_4096;
+	assert_int_equal(modify(qp, attr, RTR_RC), 0);
+	assert_int_equal(m->mtu_shift, 12);
 	end_qp(qp);
 }
 
