@@ -40,6 +40,15 @@ static struct unic_attach *find_attach(const char *where)
 	return at;
 }
 
+static void detach(struct unic_attach *at)
+{
+	if (at->cq_pd)
+		unic_free_pd(at->cq_pd);
+	unic_close(at->ctx);
+	pthread_mutex_destroy(&at->lock);
+	free(at);
+}
+
 static int attach(const char *where, struct unic_attach **out)
 {
 	struct unic_attach *at = calloc(1, sizeof(*at));
@@ -60,8 +69,7 @@ static int attach(const char *where, struct unic_attach **out)
 	if (!err)
 		err = unic_events_start(at);
 	if (err) {
-		unic_close(at->ctx);
-		free(at);
+		detach(at);
 		return err;
 	}
 	at->next = all.first;
@@ -99,9 +107,7 @@ void unic_attach_put(struct unic_attach *at)
 	if (!--at->refs) {
 		unlink_attach(at);
 		unic_events_stop(at);
-		unic_close(at->ctx);
-		pthread_mutex_destroy(&at->lock);
-		free(at);
+		detach(at);
 	}
 	unlock_all();
 }

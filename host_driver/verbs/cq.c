@@ -36,14 +36,10 @@ struct ibv_cq *unic_ibv_create_cq(struct ibv_context *ctx, int cqe,
 int unic_ibv_destroy_cq(struct ibv_cq *ibcq)
 {
 	struct unic_ibv_cq *cq = unic_ibv_cq(ibcq);
-	int err;
+	int err = unic_events_end_cq(cq);
 
-	unic_events_del_cq(cq);
-	err = unic_destroy_cq(cq->lib);
-	if (err) {
-		unic_events_add_cq(cq, ibcq->channel);
+	if (err)
 		return unic_ibv_errno(err);
-	}
 	unic_events_forget_cq(cq);
 	free(cq);
 	return 0;

@@ -159,6 +159,17 @@ static void send_cq_event(struct unic_ibv_cq *cq)
 	cq->sent += !cq->owed;
 }
 
+/* @channel has room: send what is owed to it, of all queues that share it. */
+static void send_owed(struct unic_attach *at,
+		      const struct unic_ibv_channel *channel)
+{
+	struct unic_ibv_cq *cq;
+
+	for (cq = at->cqs; cq; cq = cq->next)
+		if (cq->owed && cq->channel == channel)
+			send_cq_event(cq);
+}
+
 static uint32_t count_rings(const struct unic_cq *cq)
 {
 	return unic_load_acquire(&cq->ctx->np->cq_events[cq->db]);
@@ -196,18 +207,29 @@ void unic_events_add_cq(struct unic_ibv_cq *cq,
 	pthread_mutex_unlock(&at->lock);
 }
 
-void unic_events_del_cq(struct unic_ibv_cq *cq)
+static void remove_cq(struct unic_attach *at, struct unic_ibv_cq *cq)
 {
-	struct unic_attach *at = unic_ibv_context(cq->cq.context)->at;
 	struct unic_ibv_cq **p = &at->cqs;
 
-	pthread_mutex_lock(&at->lock);
 	while (*p != cq)
 		p = &(*p)->next;
 	*p = cq->next;
 	if (cq->channel)
 		put_channel(cq->channel);
+}
+
+int unic_events_end_cq(struct unic_ibv_cq *cq)
+{
+	struct unic_attach *at = unic_ibv_context(cq->cq.context)->at;
+	int err;
+
+	/* Under the lock: the thread reads what ends here. */
+	pthread_mutex_lock(&at->lock);
+	err = unic_destroy_cq(cq->lib);
+	if (!err)
+		remove_cq(at, cq);
 	pthread_mutex_unlock(&at->lock);
+	return err;
 }
 
 void unic_events_forget_cq(struct unic_ibv_cq *cq)
@@ -216,9 +238,11 @@ void unic_events_forget_cq(struct unic_ibv_cq *cq)
 	uint64_t cookie = (uintptr_t)&cq->cq;
 
 	pthread_mutex_lock(&ctx->at->lock);
-	if (cq->channel)
+	if (cq->channel) {
 		cq->sent -= drop_records(cq->channel->rfd, cq->channel->wfd,
 					 sizeof(cookie), cookie);
+		send_owed(ctx->at, cq->channel);
+	}
 	cq->async_sent -= drop_records(ctx->vctx.context.async_fd,
 				       ctx->async_wfd,
 				       sizeof(struct async_record), cookie);
@@ -236,8 +260,7 @@ void unic_events_cq_read(struct ibv_cq *ibcq)
 	struct unic_attach *at = unic_ibv_context(ibcq->context)->at;
 
 	pthread_mutex_lock(&at->lock);
-	if (cq->owed)
-		send_cq_event(cq);
+	send_owed(at, cq->channel);
 	pthread_mutex_unlock(&at->lock);
 }
 

@@ -31,13 +31,15 @@ void unic_events_close_context(struct unic_ibv_context *ctx);
 /** unic_events_add_cq() - pass rings for @cq on to @channel (NULL: to nobody). */
 void unic_events_add_cq(struct unic_ibv_cq *cq,
 			struct ibv_comp_channel *channel);
-/** unic_events_del_cq() - pass none on any more; unic_events_add_cq() undoes it. */
-void unic_events_del_cq(struct unic_ibv_cq *cq);
+/** unic_events_end_cq() - unic_destroy_cq(), and pass none on any more. On error nothing
+ * changes, and no ring is missed. */
+int unic_events_end_cq(struct unic_ibv_cq *cq);
 /** unic_events_forget_cq() - drop the unread events of @cq, which is deleted, and wait
  * until all others are acknowledged. */
 void unic_events_forget_cq(struct unic_ibv_cq *cq);
 
-/** unic_events_add_qp(), _del_qp(), _forget_qp() - likewise, asynchronous events. */
+/** unic_events_add_qp(), _del_qp(), _forget_qp() - likewise, asynchronous events; _del_qp()
+ * is of a queue pair that has ended. */
 void unic_events_add_qp(struct unic_ibv_qp *qp);
 void unic_events_del_qp(struct unic_ibv_qp *qp);
 void unic_events_forget_qp(struct unic_ibv_qp *qp);

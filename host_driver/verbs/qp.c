@@ -150,14 +150,11 @@ struct ibv_qp *unic_ibv_create_qp(struct ibv_pd *pd,
 int unic_ibv_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct unic_ibv_qp *qp = unic_ibv_qp(ibqp);
-	int err;
+	int err = unic_destroy_qp(qp->lib);
 
-	unic_events_del_qp(qp);
-	err = unic_destroy_qp(qp->lib);
-	if (err) {
-		unic_events_add_qp(qp);
+	if (err)
 		return unic_ibv_errno(err);
-	}
+	unic_events_del_qp(qp);
 	unic_events_forget_qp(qp);
 	pthread_mutex_destroy(&ibqp->mutex);
 	pthread_cond_destroy(&ibqp->cond);

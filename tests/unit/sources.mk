@@ -43,9 +43,36 @@ WRAP_test_run_dir    := --for-linker=--wrap=listen
 # A terminal whose driver the test plays.
 PARTS_test_tty        = tests/unit/host/test_tty.c host_driver/serial/tty.c
 WRAP_test_tty        := --for-linker=--wrap=ioctl --for-linker=--wrap=stat
+# The command line of the driver.
+PARTS_test_unicd_options  = tests/unit/host/test_unicd_options.c host_driver/unicd/options.c host_driver/daemon/number.c \
+	$(DRIVER_RIG)
+# The socket of the processes, over a core that the test plays.
+UNICD_RIG := tests/unit/host/unicd_rig.c $(addprefix host_driver/,unicd/clients.c unicd/unicd_os.c \
+	daemon/peer_pidfd.c daemon/run_dir.c daemon/say.c daemon/send_fds.c)
+PARTS_test_unicd_clients  = tests/unit/host/test_unicd_clients.c $(UNICD_RIG)
+WRAP_test_unicd_clients  := --for-linker=--wrap=getsockopt
+PARTS_test_unicd_requests = tests/unit/host/test_unicd_requests.c $(UNICD_RIG)
+WRAP_test_unicd_requests := --for-linker=--wrap=getsockopt
+# Whose a slot is, over a core and a bus that the test plays.
+PARTS_test_unicd_slots    = tests/unit/host/test_unicd_slots.c $(addprefix host_driver/,unicd/slots.c unicd/unicd_os.c \
+	daemon/say.c)
 # What the provider for libibverbs and the preloaded library decide by themselves.
 PARTS_test_verbs      = tests/unit/host/test_verbs.c $(addprefix host_driver/verbs/,ah.c errnos.c qp_attr.c shim/channel.c \
 	shim/paths.c) libunic.a
+# ... and what it makes of the library, over a driver and a NIC that the test plays.
+VERBS_RIG := $(addprefix tests/unit/host/,verbs_rig.c libunic_rig.c) $(addprefix host_driver/verbs/,ah.c attach.c \
+	completion.c cq.c errnos.c events.c mr.c pd.c post.c qp.c qp_attr.c shim/channel.c) libunic.a
+PARTS_test_verbs_post   = tests/unit/host/test_verbs_post.c $(VERBS_RIG)
+WRAP_test_verbs_post   := --for-linker=--wrap=dlsym
+PARTS_test_verbs_completion = tests/unit/host/test_verbs_completion.c $(VERBS_RIG)
+WRAP_test_verbs_completion := --for-linker=--wrap=dlsym
+# ... libibverbs, too.
+PARTS_test_verbs_device = tests/unit/host/test_verbs_device.c host_driver/verbs/device.c $(VERBS_RIG)
+WRAP_test_verbs_device := --for-linker=--wrap=dlsym
+PARTS_test_verbs_events = tests/unit/host/test_verbs_events.c $(VERBS_RIG)
+WRAP_test_verbs_events := --for-linker=--wrap=dlsym
+PARTS_test_verbs_queue  = tests/unit/host/test_verbs_queue.c $(VERBS_RIG)
+WRAP_test_verbs_queue  := --for-linker=--wrap=dlsym
 # The name of a driver and a NIC of it.
 PARTS_test_target_file = tests/unit/host/test_target_file.c host_driver/tools/target_file.c
 PARTS_test_where      = tests/unit/host/test_where.c host_driver/libunic/where.c
@@ -155,5 +182,16 @@ INC_tests/unit/host/test_stags.c     = $(INC_tests/unit)
 INC_tests/unit/host/test_switch.c    = -Itests/unit $(INC_qemu/wire)
 INC_tests/unit/host/test_run_dir.c   = -Itests/unit -Ihost_driver/daemon
 INC_tests/unit/host/test_tty.c       = -Itests/unit -Ihost_driver/serial
+INC_tests/unit/host/test_unicd_options.c = -Itests/unit $(INC_host_driver/unicd)
+INC_tests/unit/host/test_unicd_clients.c = -Itests/unit $(INC_host_driver/unicd)
+INC_tests/unit/host/test_unicd_requests.c = -Itests/unit $(INC_host_driver/unicd)
+INC_tests/unit/host/unicd_rig.c          = -Itests/unit $(INC_host_driver/unicd)
+INC_tests/unit/host/test_unicd_slots.c   = -Itests/unit $(INC_host_driver/unicd)
 INC_tests/unit/host/test_verbs.c     = -Itests/unit -Ihost_driver/verbs -Ihost_driver/libunic
+INC_tests/unit/host/verbs_rig.c      = $(INC_tests/unit/host/test_verbs.c)
+INC_tests/unit/host/test_verbs_post.c = $(INC_tests/unit/host/test_verbs.c)
+INC_tests/unit/host/test_verbs_device.c = $(INC_tests/unit/host/test_verbs.c)
+INC_tests/unit/host/test_verbs_events.c = $(INC_tests/unit/host/test_verbs.c)
+INC_tests/unit/host/test_verbs_queue.c = $(INC_tests/unit/host/test_verbs.c)
+INC_tests/unit/host/test_verbs_completion.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_vectors.c   = $(INC_tests/unit) -Ihal/serial -Ihost_driver/serial
