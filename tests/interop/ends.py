@@ -136,17 +136,18 @@ class Rxe(End):
         self.socket.close()
 
 
-def boot(tmp, wire_socket, cpus=1):
-    """A guest with rxe0 on a port of the wire; (guest, socket of the end's port)."""
+def boot(tmp, wire_socket, more=(), programs=()):
+    """A guest with rxe0 on a port of the wire, devices @more of QEMU, and @programs;
+    (guest, socket of the end's port)."""
     port = os.path.join(tmp, "end")
     machine = guest.Guest(
-        tmp, cpus=cpus, programs=(VERBS, "rdma"), modules=MODULES,
+        tmp, programs=(VERBS, "rdma", *programs), modules=MODULES,
         files=((PROVIDER, PROVIDER), (DRIVER, DRIVER)),
         more=("-chardev", f"socket,id=end,path={port},server=on,wait=off",
               "-device", "virtserialport,chardev=end",
               "-netdev", f"stream,id=net,server=off,addr.type=unix,addr.path={wire_socket}",
               "-device", f"virtio-net-pci,netdev=net,romfile=,mac={GUEST_MAC},"
-              f"host_mtu={MTU}"))
+              f"host_mtu={MTU}", *more))
     try:
         # fq_codel would drop of what rxe sends at once, as loss of no given rate
         machine.run("echo pfifo_fast >/proc/sys/net/core/default_qdisc")

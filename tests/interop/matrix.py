@@ -4,6 +4,8 @@ wire and direction. Only names are here; rows.py does them, and a name that was 
 is a failure."""
 import itertools
 
+import programs
+
 BOARDS = ("soft", "virt")
 WAYS = ("rxe to unic", "unic to rxe")
 # name: options of unic-wire
@@ -41,11 +43,19 @@ def of_wire(wire):
     return rows
 
 
+def programs_of(board, wire):
+    """(direction of the client, command line) of the programs to run."""
+    lines = {"soft": programs.ALL, "virt": programs.PINGPONGS}[board]
+    return itertools.product(WAYS, lines if wire == "clean" else ())
+
+
 def name(board, way, wire, row):
     kind, op, size = row
     return f"{board}, {way}, {wire}: {kind} {op}" + (f" {size}" if size else "")
 
 
 def expected(wires=WIRES):
-    return [name(board, way, wire, row) for wire in wires for board in BOARDS
-            for way in WAYS for row in of_wire(wire)]
+    found = [name(board, way, wire, row) for wire in wires for board in BOARDS
+             for way in WAYS for row in of_wire(wire)]
+    return found + [name(board, way, wire, ("program", line, 0)) for wire in wires
+                    for board in BOARDS for way, line in programs_of(board, wire)]

@@ -14,6 +14,7 @@ finds no malformed frame, and each ICRC is right. A row that was not done is a f
 """
 import argparse
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -22,12 +23,13 @@ import capture
 import ends
 import hosts
 import matrix
+import programs
 import result
 import rows
 from hosts import Failure
 
 # ... of a port of the wire: none is lost but what is to be.
-SLOTS = "16384"
+SLOTS = "2048"
 
 
 class Rig(hosts.Hosts):
@@ -37,14 +39,21 @@ class Rig(hosts.Hosts):
         boards = opt.board
         super().__init__(boards[0], None, tmp, peer=boards[1] if boards[1:] else None,
                          n=len(boards))
-        self.ends, self.guest, self.release = [], None, None
+        self.ends, self.guest, self.release, self.gate = [], None, None, 0
         self.pcap = os.path.join(opt.keep or tmp, "wire.pcap")
+
+    def bus_options(self, host):
+        # perftest -a registers 16 MiB at a time
+        return ["--slot-size", "256M"] if self.boards[host] == "soft" else []
 
     def begin(self, faults):
         self.start_wire("--icrc", "--pcap", self.pcap, "--stream", "guest",
                         "--link-slots", SLOTS, *faults)
         self.start_all()
-        self.guest, port = ends.boot(self.tmp, self.path("wire", "guest"))
+        self.gate = programs.free_port()
+        self.guest, port = ends.boot(self.tmp, self.path("wire", "guest"),
+                                     programs.devices(self.gate), programs.binaries())
+        programs.prepare(self.guest)
         self.release = self.guest.release
         self.ends.append(ends.Rxe(self.guest, port))
         for host in range(len(self.boards)):
@@ -94,6 +103,26 @@ def do_wire(rig, wire, only, done):
         link.drop()
 
 
+def do_program(rig, host, way, line):
+    try:
+        if "atomic" in line and not programs.has_atomics(rig, host):
+            return "missing: the provider of unic for libibverbs has no atomic operations"
+        programs.pair(rig, host, way, line)
+        return "ok"
+    except Failure as e:
+        return f"FAILED: {e}"
+
+
+def do_programs(rig, wire, only, done):
+    for host, board in enumerate(rig.boards):
+        for way, line in matrix.programs_of(board, wire):
+            name = matrix.name(board, way, wire, ("program", line, 0))
+            if only not in name:
+                continue
+            done[name] = do_program(rig, host, way, line)
+            print(f"{name}: {done[name]}", flush=True)
+
+
 def run_wire(wire, opt, done):
     """All rows over one kind of wire, and its capture; returns the guest's kernel."""
     with tempfile.TemporaryDirectory(prefix="unic-rxe-") as tmp:
@@ -101,6 +130,7 @@ def run_wire(wire, opt, done):
         try:
             rig.begin(matrix.WIRES[wire])
             do_wire(rig, wire, opt.only, done)
+            do_programs(rig, wire, opt.only, done)
         except Failure as e:
             print(f"{wire}: {e}", flush=True)
         finally:
@@ -134,6 +164,7 @@ def options():
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # all children end, too
     opt = options()
     done = {}
     release = [run_wire(wire, opt, done) for wire in opt.wire][-1]

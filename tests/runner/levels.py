@@ -54,7 +54,7 @@ GROUPS = {
               "tests/runner/test_layers.py", "tests/runner/test_style.py",
               "tests/runner/test_abi.py", "tests/runner/test_peer.py",
               "tests/runner/test_version.py", "tests/runner/test_figures.py",
-              "tests/runner/test_coverage.py",
+              "tests/runner/test_coverage.py", "tests/interop/test_rxe.py",
               "tests/mutation/test_mutants.py", "make -s docs",
               "tests/abi/test_vectors.py", "tests/abi/test_dissector.py", jobs=2)],
     "unit": [level("unit host", "$(UNIT_PROGS)", **BUSY)],
