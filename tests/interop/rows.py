@@ -12,6 +12,9 @@ BACK_HERE, BACK_THERE = 1001, 1002  # patterns of the background
 GRH = 40
 SMALL, AT_ONCE = 4097, 8  # of messages that small so many at once
 MANY = 40  # datagrams, or messages of UC, over a wire that loses some
+# At 5 % about 28 of 40 messages of five packets come through, and rxe drops the SEND behind
+# each that was cut as well: 20 are to be expected.
+LEAST = MANY // 4
 QUIET_MS = 1000  # nothing comes any more
 WAIT_S = 240
 PSN_LAST = 0xffffff
@@ -304,7 +307,7 @@ def series(link, kind, op, length):
             at = TO + message * length
         link.there.must("same", seed, message * length, at, length)
     link.here.must("check", BACK_HERE, size, seed, FROM, MANY * length)
-    if len(found) < MANY // 2:
+    if len(found) < LEAST:
         raise Failure(f"{len(found)} of {MANY} arrived")
     return found
 
