@@ -186,16 +186,42 @@ int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
 	return (int)got;
 }
 
+/* Arm @cq for record @number, and later ones. */
+static void arm_cq(struct unic_cq *cq, uint32_t number, bool solicited_only)
+{
+	uint32_t arm = (number & 0x7fffffff) | (solicited_only ? 1u << 31 : 0);
+
+	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
+}
+
+/* The number of the next record that the NIC writes to @cq. */
+static uint32_t next_written(const struct unic_cq *cq)
+{
+	uint32_t n = cq->ci;
+
+	while (seq_of(&cq->ring[n & cq->mask]) == n + 1)
+		n++;
+	return n;
+}
+
+int unic_cq_arm_next(struct unic_cq *cq, bool solicited_only)
+{
+	if (cq->ctx->forked)
+		return unic_fail_forked();
+	pthread_mutex_lock(&cq->lock);
+	arm_cq(cq, next_written(cq), solicited_only);
+	pthread_mutex_unlock(&cq->lock);
+	return 0;
+}
+
 int unic_req_notify(struct unic_cq *cq, bool solicited_only)
 {
-	uint32_t arm;
 	int there;
 
 	if (cq->ctx->forked)
 		return unic_fail_forked();
 	pthread_mutex_lock(&cq->lock);
-	arm = (cq->ci & 0x7fffffff) | (solicited_only ? 1u << 31 : 0);
-	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
+	arm_cq(cq, cq->ci, solicited_only);
 	/* Arm before reading: a record written before the arming is seen here,
 	 * a later one rings. */
 	there = cq->next_left < cq->n_left || has_cqe(cq);

@@ -5,6 +5,10 @@
 
 #include "queue.h"
 
+/** unic_cq_arm_next() - as unic_req_notify(), but a completion that @cq holds already makes
+ * no event (IBTA 11.4.2.2): the next one does. 0 or -ENOTCONN. */
+int unic_cq_arm_next(struct unic_cq *cq, bool solicited_only);
+
 /** unic_cq_add_qp(), unic_cq_del_qp() - add @qp to the queue pairs whose completions
  * @cq takes, or remove it, with its unread completions. */
 void unic_cq_add_qp(struct unic_cq *cq, struct unic_qp *qp);

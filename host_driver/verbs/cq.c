@@ -8,6 +8,7 @@
 #include "events.h"
 #include "cq.h"
 #include "queue.h"
+#include "../libunic/cq.h"
 
 struct ibv_cq *unic_ibv_create_cq(struct ibv_context *ctx, int cqe,
 				  struct ibv_comp_channel *channel,
@@ -47,7 +48,6 @@ int unic_ibv_destroy_cq(struct ibv_cq *ibcq)
 
 int unic_ibv_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
-	int n = unic_req_notify(unic_ibv_cq(cq)->lib, solicited_only);
-
-	return n < 0 ? unic_ibv_errno(n) : 0;
+	return unic_ibv_errno(
+		unic_cq_arm_next(unic_ibv_cq(cq)->lib, solicited_only));
 }

@@ -389,6 +389,38 @@ static void wakes_who_waits(void)
 	IS(!ibv_destroy_comp_channel(channel));
 }
 
+/* A completion that is there when its queue is armed makes no event (IBTA 11.4.2.2): a
+ * program that arms first and polls then would be woken for nothing. */
+static void does_not_wake_for_an_old_one(void)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
+	struct ibv_send_wr *bad, wr = { .wr_id = 7,
+					.opcode = IBV_WR_SEND,
+					.send_flags = IBV_SEND_SIGNALED };
+	struct pollfd pfd = { .fd = channel->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	struct side s[2];
+	void *user;
+	int round;
+
+	open_pair(s, channel);
+	IS(!ibv_req_notify_cq(s[1].cq, 0));
+	for (round = 0; round < 3; round++) {
+		post_recv(&s[1], 8, 0, 10);
+		IS(!ibv_post_send(s[0].qp, &wr, &bad));
+		IS(next_wc(s[0].cq).wr_id == 7);
+		IS(!ibv_get_cq_event(channel, &cq, &user));
+		ibv_ack_cq_events(cq, 1);
+		IS(!ibv_req_notify_cq(s[1].cq, 0));
+		IS(!poll(&pfd, 1, 50));
+		IS(next_wc(s[1].cq).wr_id == 8);
+	}
+	IS(!ibv_destroy_qp(s[0].qp) && !ibv_destroy_cq(s[0].cq));
+	IS(!ibv_destroy_qp(s[1].qp) && !ibv_destroy_cq(s[1].cq));
+	IS(!ibv_dereg_mr(s[0].mr) && !ibv_dereg_mr(s[1].mr));
+	IS(!ibv_destroy_comp_channel(channel));
+}
+
 /* A wrong rkey ends both queue pairs, and each says so. */
 static void tells_of_a_wrong_key(void)
 {
@@ -658,6 +690,7 @@ int main(int argc, char **argv)
 	counts();
 	sends_datagrams();
 	wakes_who_waits();
+	does_not_wake_for_an_old_one();
 	tells_of_a_wrong_key();
 	refuses_attributes();
 	refuses_memory();

@@ -54,7 +54,7 @@ GROUPS = {
               "tests/runner/test_layers.py", "tests/runner/test_style.py",
               "tests/runner/test_abi.py", "tests/runner/test_peer.py",
               "tests/runner/test_version.py", "tests/runner/test_figures.py",
-              "tests/runner/test_coverage.py",
+              "tests/runner/test_coverage.py", "tests/interop/test_rxe.py",
               "tests/mutation/test_mutants.py", "make -s docs",
               "tests/abi/test_vectors.py", "tests/abi/test_dissector.py", jobs=2)],
     "unit": [level("unit host", "$(UNIT_PROGS)", **BUSY)],
@@ -192,6 +192,9 @@ GROUPS = {
               "tests/vm/vm_blk.py", "tests/vm/vm_check.py",
               "tests/vm/vm_look.py", "tests/vm/vm_nics.py",
               "tests/vm/vm_kmem.py", timeout=1200, **WAITS)],
+    "interop": [
+        level("a stranger on the wire: Linux's rdma_rxe", "tests/interop/rxe.py --quick",
+              **WAITS)],
     "faults": [
         level("calls of the system that fail (a sample)",
               "tests/faults/faults.py --sample 100", apart="failing calls", **WAITS)],
@@ -205,10 +208,10 @@ GROUPS = {
 # which run longest, begin before what waits most of its time.
 CHECK = ("build", "static", "unit", "corpora", "coverage", "unit-target", "unit-m3",
          "insn", "sim", "policies", "pool", "crowd", "stags-again", "eval",
-         "fair", "models", "proofs", "litmus", "vm", "conformance-soft",
+         "fair", "models", "proofs", "litmus", "vm", "interop", "conformance-soft",
          "conformance-virt", "faults", "e2e", "eval-left")
 # All that start processes of which each waits for others.
-STEADY = ("litmus", "e2e", "conformance-soft", "conformance-virt", "vm")
+STEADY = ("litmus", "e2e", "conformance-soft", "conformance-virt", "vm", "interop")
 
 
 def made(command, lists):

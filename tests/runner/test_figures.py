@@ -119,7 +119,8 @@ def test_sizes_goals_and_code_are_none():
 
 def test_release_has_one_version():
     text = "".join(map(part, ("insn hit", "result sim-1", "table bench whole", "long", "mutants")))
-    with tree(docs__RESULTS_md=text, docs__TESTING_md="", docs__STATUS_md=""):
+    with tree(docs__RESULTS_md=text, docs__TESTING_md="", docs__STATUS_md="",
+              docs__CONFORMANCE_md=""):
         found = list(figures.others("0123456789ab"))
         assert found == ["docs/RESULTS.md: 'result sim-1' is of ba9876543210",
                          "docs/RESULTS.md: 'table bench whole' is of not measured yet",

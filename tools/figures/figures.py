@@ -35,7 +35,7 @@ import version
 
 ROOT = version.ROOT
 EVIDENCE = os.path.join(ROOT, "docs", "evidence")
-DOCUMENTS = ("docs/RESULTS.md", "docs/TESTING.md", "docs/STATUS.md")
+DOCUMENTS = ("docs/RESULTS.md", "docs/TESTING.md", "docs/STATUS.md", "docs/CONFORMANCE.md")
 STRICT = ("docs/RESULTS.md",)
 PART = re.compile(r"<!-- made ([^>]+?) -->(.*?)<!-- end -->", re.S)
 HOW = {"sizes": "tests/bench/sizes.py --record"}

@@ -36,12 +36,12 @@ MUTATIONS = (
 	unic_os_wmb();
 	memcpy(to + 4, (uint8_t *)rec + 4, 60);
 """, "upcall: there before it is written", "test_driver_notice"),
-    (LIB + "cq.c", """	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
+    (LIB + "cq.c", """	arm_cq(cq, cq->ci, solicited_only);
 	/* Arm before reading: a record written before the arming is seen here,
 	 * a later one rings. */
 	there = cq->next_left < cq->n_left || has_cqe(cq);
 """, """	there = cq->next_left < cq->n_left || has_cqe(cq);
-	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db, arm);
+	arm_cq(cq, cq->ci, solicited_only);
 """, "cq: looked first, armed second", "test_libunic_queue"),
     (LIB + "doorbell.c", "	if (ctx->wake_seq != seq) {", "	if (0) {",
      "wake: who was rung while it looked sleeps", "test_libunic_queue"),

@@ -3,6 +3,9 @@
 mutations.py."""
 VERBS = "host_driver/verbs/"
 MUTATIONS = (
+    ("host_driver/libunic/cq.c", "arm_cq(cq, next_written(cq), solicited_only);",
+     "arm_cq(cq, cq->ci, solicited_only);",
+     "verbs: who arms first is woken for what is there", "test_libunic_queue"),
     (VERBS + "qp_attr.c", "(rest & t->needed[type]) != t->needed[type]", "0",
      "verbs: a transition without its attributes", "test_verbs"),
     (VERBS + "qp_attr.c", "rest & ~(t->needed[type] | t->taken[type])", "0",

@@ -10,6 +10,7 @@
 #include "unit.h"
 
 #include "libunic_rig.h"
+#include "cq.h"
 #include "doorbell.h"
 
 static void posts_reach_the_ring(void **state)
@@ -369,6 +370,30 @@ static void a_completion_meets_the_arming(void **state)
 	rig_down(&r);
 }
 
+/* The NIC is asked for the next completion, not for those that are there. */
+static void what_is_there_is_not_asked_for(void **state)
+{
+	struct unic_send_wr wr = { .opcode = UNIC_WR_SEND };
+	struct unic_wc wc;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_cq_arm_next(r.cq, false), 0);
+	assert_int_equal(unic_from_le32(db()->tail[0].arm), 0);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	assert_int_equal(unic_post_send(r.qp, &wr, 1), 1);
+	complete(0, 77, UNIC_WC_SEND, 0);
+	complete(1, 77, UNIC_WC_SEND, 1);
+	assert_int_equal(unic_cq_arm_next(r.cq, true), 0);
+	assert_int_equal(unic_from_le32(db()->tail[0].arm), 1u << 31 | 2);
+	assert_int_equal(unic_poll_cq(r.cq, 1, &wc), 1);
+	assert_int_equal(unic_cq_arm_next(r.cq, false), 0);
+	assert_int_equal(unic_from_le32(db()->tail[0].arm), 2);
+	assert_int_equal(unic_poll_cq(r.cq, 1, &wc), 1);
+	rig_down(&r);
+}
+
 /* A request that fails leaves the form with the STag and IOVA from before it, and
  * one that was not posted is not undone. */
 static void undone_requests_leave_the_old_name(void **state)
@@ -487,6 +512,7 @@ int main(void)
 		WITH_DRIVER(a_wake_up_is_for_all),
 		WITH_DRIVER(all_that_sleep_wake),
 		WITH_DRIVER(a_completion_meets_the_arming),
+		WITH_DRIVER(what_is_there_is_not_asked_for),
 		WITH_DRIVER(undone_requests_leave_the_old_name),
 		WITH_DRIVER(atomics_have_their_operands),
 		WITH_DRIVER(odd_atomics_are_refused),
