@@ -19,7 +19,7 @@ $(error no such board: $(BOARD). There are: $(patsubst \
 endif
 include boards/$(BOARD)/board.mk
 include $(sort $(wildcard $(addsuffix /sources.mk,boards examples firmware hal qemu host_driver/* tests/*)))
-include mk/rules.mk mk/checks.mk mk/linux.mk mk/install.mk mk/docs.mk
+include mk/rules.mk mk/checks.mk mk/linux.mk mk/install.mk mk/docs.mk mk/interop.mk
 
 # ----------------------------------------------------------------- programs
 

@@ -46,6 +46,8 @@ WRAP_test_tty        := --for-linker=--wrap=ioctl --for-linker=--wrap=stat
 # What the provider for libibverbs and the preloaded library decide by themselves.
 PARTS_test_verbs      = tests/unit/host/test_verbs.c $(addprefix host_driver/verbs/,ah.c errnos.c qp_attr.c shim/channel.c \
 	shim/paths.c) libunic.a
+# ... and the connection manager of the latter, over a wire that the test plays.
+PARTS_test_ucma       = tests/unit/host/test_ucma.c $(UCMA) host_driver/verbs/shim/paths.c
 # The name of a driver and a NIC of it.
 PARTS_test_target_file = tests/unit/host/test_target_file.c host_driver/tools/target_file.c
 PARTS_test_where      = tests/unit/host/test_where.c host_driver/libunic/where.c
@@ -156,4 +158,5 @@ INC_tests/unit/host/test_switch.c    = -Itests/unit $(INC_qemu/wire)
 INC_tests/unit/host/test_run_dir.c   = -Itests/unit -Ihost_driver/daemon
 INC_tests/unit/host/test_tty.c       = -Itests/unit -Ihost_driver/serial
 INC_tests/unit/host/test_verbs.c     = -Itests/unit -Ihost_driver/verbs -Ihost_driver/libunic
+INC_tests/unit/host/test_ucma.c      = -Itests/unit -Ihost_driver/verbs
 INC_tests/unit/host/test_vectors.c   = $(INC_tests/unit) -Ihal/serial -Ihost_driver/serial
