@@ -28,9 +28,15 @@ static uint32_t seq_of(const struct unic_cqe *cqe)
 	return unic_load_acquire(&cqe->seq);
 }
 
+/* True if record number @pos, of those that are not consumed, is there. */
+static bool has_cqe_at(const struct unic_cq *cq, uint32_t pos)
+{
+	return seq_of(&cq->ring[pos & cq->mask]) == pos + 1;
+}
+
 static bool has_cqe(const struct unic_cq *cq)
 {
-	return seq_of(&cq->ring[cq->ci & cq->mask]) == cq->ci + 1;
+	return has_cqe_at(cq, cq->ci);
 }
 
 /* Copy the next record to @out, and give its place back to the NIC. */
@@ -201,6 +207,23 @@ int unic_req_notify(struct unic_cq *cq, bool solicited_only)
 	there = cq->next_left < cq->n_left || has_cqe(cq);
 	pthread_mutex_unlock(&cq->lock);
 	return there;
+}
+
+int unic_cq_notify_next(struct unic_cq *cq, bool solicited_only)
+{
+	uint32_t pos;
+
+	if (cq->ctx->forked)
+		return unic_fail_forked();
+	pthread_mutex_lock(&cq->lock);
+	pos = (int32_t)(cq->seen - cq->ci) > 0 ? cq->seen : cq->ci;
+	while (pos - cq->ci <= cq->mask && has_cqe_at(cq, pos))
+		pos++;
+	cq->seen = pos;
+	unic_db_ring(cq->ctx, UNIC_DB_ARM, cq->db,
+		     (pos & 0x7fffffff) | (solicited_only ? 1u << 31 : 0));
+	pthread_mutex_unlock(&cq->lock);
+	return 0;
 }
 
 /* True if the NIC writes nothing to @cq any more. It answers each arming of such a queue,
@@ -385,7 +408,7 @@ static void flush_all(struct unic_cq *cq)
 			flush_ring(cq, cq->qp[i], true);
 	}
 	memset(cq->ring, 0, (cq->mask + 1) * sizeof(*cq->ring));
-	cq->ci = 0;
+	cq->ci = cq->seen = 0;
 	__atomic_store_n(&cq->overrun, false, __ATOMIC_RELEASE);
 	unic_store_release(&cq->ctx->db->tail[cq->db].arm, 0);
 	unic_store_release(&cq->ctx->db->tail[cq->db].cq_ci, 0);

@@ -31,6 +31,10 @@ bool unic_cq_harvest(struct unic_cq *cq);
  * application left no room for it. The lock of @cq is held. */
 void unic_cq_left(struct unic_cq *cq, const struct unic_wc *wc);
 
+/** unic_cq_notify_next() - as unic_req_notify(), but for the next completion that is not
+ * there yet: verbs tell of no unread one. 0 or -errno. */
+int unic_cq_notify_next(struct unic_cq *cq, bool solicited_only);
+
 /** unic_ring_complete() - complete the request whose first slot is @pos, and, if
  * @in_order, all before it. *@wr_id is the application's. False: no such request is
  * outstanding, and nothing changed. */

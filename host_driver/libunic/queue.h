@@ -76,6 +76,7 @@ struct unic_cq {
 	struct unic_cqe *ring;
 	uint32_t mask;
 	uint32_t ci;	    /* records consumed; under lock */
+	uint32_t seen;	    /* a record before this one is there; likewise */
 	uint32_t id;	    /* host-wide */
 	unsigned int db;    /* row in the doorbell page */
 	unsigned int users; /* queue pair directions */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../libunic/cq.h"
 #include "attach.h"
 #include "errnos.h"
 #include "events.h"
@@ -51,7 +52,6 @@ int unic_ibv_destroy_cq(struct ibv_cq *ibcq)
 
 int unic_ibv_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
-	int n = unic_req_notify(unic_ibv_cq(cq)->lib, solicited_only);
-
-	return n < 0 ? unic_ibv_errno(n) : 0;
+	return unic_ibv_errno(
+		unic_cq_notify_next(unic_ibv_cq(cq)->lib, solicited_only));
 }

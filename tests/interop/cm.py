@@ -37,6 +37,7 @@ PAIRS = (
     ("ib_read_bw -R -n 100 -F", f"ib_read_bw -R -n 100 -F {A}", "65536"),
     ("ib_send_bw -R -n 100 -F", f"ib_send_bw -R -n 100 -F {A}", "65536"),
     ("ib_send_lat -R -n 50 -F", f"ib_send_lat -R -n 50 -F {A}", "99"),
+    ("ib_send_lat -R -e -n 50 -F", f"ib_send_lat -R -e -n 50 -F {A}", "99"),
 )
 
 

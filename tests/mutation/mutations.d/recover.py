@@ -89,6 +89,6 @@ MUTATIONS = (
      "recover: a ring is not empty", "test_recover"),
     (LIB + "cq.c", "	memset(cq->ring, 0, (cq->mask + 1) * sizeof(*cq->ring));\n",
      "", "recover: old completions are there again", "test_recover"),
-    (LIB + "cq.c", "	cq->ci = 0;\n", "",
+    (LIB + "cq.c", "	cq->ci = cq->seen = 0;\n", "	cq->seen = 0;\n",
      "recover: completions are looked for where none come", "test_recover"),
 )

@@ -9,6 +9,7 @@
 
 #include "unit.h"
 
+#include "cq.h"
 #include "libunic_rig.h"
 #include "doorbell.h"
 
@@ -369,6 +370,34 @@ static void a_completion_meets_the_arming(void **state)
 	rig_down(&r);
 }
 
+/* Verbs tell of the next completion, and not of those that lie there unread. */
+static void verbs_are_told_of_the_next(void **state)
+{
+	struct unic_send_wr wr[3] = { { .opcode = UNIC_WR_SEND },
+				      { .opcode = UNIC_WR_SEND },
+				      { .opcode = UNIC_WR_SEND } };
+	struct unic_wc wc[2];
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(unic_post_send(r.qp, wr, 3), 3);
+	assert_int_equal(unic_cq_notify_next(r.cq, false), 0);
+	assert_int_equal(unic_from_le32(db()->tail[0].arm), 0);
+	complete(0, 77, UNIC_WC_SEND, 0);
+	complete(1, 77, UNIC_WC_SEND, 1);
+	assert_int_equal(unic_cq_notify_next(r.cq, true), 0);
+	assert_int_equal(unic_from_le32(db()->tail[0].arm), 1u << 31 | 2);
+	assert_int_equal(unic_poll_cq(r.cq, 2, wc), 2);
+	assert_int_equal(unic_cq_notify_next(r.cq, false), 0);
+	assert_int_equal(unic_from_le32(db()->tail[0].arm), 2);
+	complete(2, 77, UNIC_WC_SEND, 2);
+	assert_int_equal(unic_poll_cq(r.cq, 2, wc), 1);
+	assert_int_equal(unic_cq_notify_next(r.cq, false), 0);
+	assert_int_equal(unic_from_le32(db()->tail[0].arm), 3);
+	rig_down(&r);
+}
+
 /* A request that fails leaves the form with the STag and IOVA from before it, and
  * one that was not posted is not undone. */
 static void undone_requests_leave_the_old_name(void **state)
@@ -423,6 +452,7 @@ int main(void)
 		WITH_DRIVER(a_wake_up_is_for_all),
 		WITH_DRIVER(all_that_sleep_wake),
 		WITH_DRIVER(a_completion_meets_the_arming),
+		WITH_DRIVER(verbs_are_told_of_the_next),
 		WITH_DRIVER(undone_requests_leave_the_old_name),
 	};
 
