@@ -169,6 +169,7 @@ static void asks_and_confirms(void **state)
 	assert_int_equal(req.rnr_retry, 5);
 	assert_int_equal(req.vendor, 0); /* no mark */
 	assert_int_equal(req.priv_bytes, 92);
+	assert_int_equal(req.priv[56], 'x');
 	assert_int_equal(req.priv[91], 'x');
 	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_CONNECTING);
 	assert_int_equal(say(f, UNIC_CTL_CM_ACCEPT, &confirm, NULL, 0),
@@ -372,6 +373,139 @@ static void frees_say_what_is_due(void **state)
 	fake_delete(f);
 }
 
+/* A REJ ends a connection in any state but the last ones. */
+static void any_open_state_can_be_refused(void **state)
+{
+	struct fake *f = with_qp();
+	uint32_t conn = connecting_as(f, UNIC_QPT_UC, 0);
+	struct unic_cm_msg req = mad_sent(f), rep = reply_of(&req);
+	struct unic_cm_msg rej = message(UNIC_CM_REJ, &req);
+	struct unic_ctl_cm r = { .conn = unic_to_le32(conn) };
+	struct unic_ctl_reject no = { .conn = unic_to_le32(conn) };
+
+	(void)state;
+	assert_int_equal(req.qp_type, UNIC_QPT_UC);
+	mad_from(f, PEER, &rep);
+	assert_int_equal(conn_with(f, PEER)->vendor, 0); /* it has a mark */
+	rej.reason = UNIC_CM_TIMEOUT;
+	mad_from(f, PEER, &rej); /* the peer waited for RTU */
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_REJECTED);
+	mad_from(f, PEER, &rej);
+	assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn), UNIC_ST_OK);
+	conn = connecting_as(f, UNIC_QPT_RC, 0);
+	req = mad_sent(f);
+	rep = reply_of(&req);
+	r.conn = no.conn = unic_to_le32(conn);
+	mad_from(f, PEER, &rep);
+	assert_int_equal(say(f, UNIC_CTL_CM_ACCEPT, &r, NULL, 0), UNIC_ST_OK);
+	rej = message(UNIC_CM_REJ, &req);
+	rej.reason = UNIC_CM_TIMEOUT;
+	mad_from(f, PEER, &rej); /* ... and did not get it */
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_REJECTED);
+	assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn), UNIC_ST_OK);
+	/* what the answer says does not please */
+	conn = connecting_as(f, UNIC_QPT_RC, 0);
+	req = mad_sent(f);
+	rep = reply_of(&req);
+	no.conn = unic_to_le32(conn);
+	mad_from(f, PEER, &rep);
+	assert_int_equal(say(f, UNIC_CTL_CM_REJECT, &no, NULL, 0), UNIC_ST_OK);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_REJ);
+	assert_int_equal(mad_sent(f).rejected, UNIC_CM_OF_REP);
+	fake_delete(f);
+	f = with_qp();
+	conn = asked(f, UNIC_CM_REQ);
+	r = accept_of(conn);
+	assert_int_equal(say(f, UNIC_CTL_CM_ACCEPT, &r, NULL, 0), UNIC_ST_OK);
+	rej = message(UNIC_CM_REJ, (req = mad_sent(f), &req));
+	rej.local_comm = 0x77;
+	mad_from(f, PEER, &rej);
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_REJECTED);
+	mad_from(f, PEER, &rej); /* it is not open any more */
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_REJECTED);
+	fake_delete(f);
+}
+
+/* Whoever has its answer, and does not say so, is not connected. */
+static void confirms_in_time(void **state)
+{
+	struct fake *f = with_qp();
+	uint32_t conn = connecting_as(f, UNIC_QPT_RC, 0);
+	struct unic_cm_msg req = mad_sent(f), rep = reply_of(&req);
+
+	(void)state;
+	mad_from(f, PEER, &rep);
+	pass(f, 29900);
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_REPLIED);
+	pass(f, 200);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_REJ);
+	assert_int_equal(mad_sent(f).rejected, UNIC_CM_OF_REP);
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_UNREACHABLE);
+	fake_delete(f);
+	f = with_qp();
+	conn = connecting_as(f, UNIC_QPT_RC, 0);
+	req = mad_sent(f);
+	rep = reply_of(&req);
+	mad_from(f, PEER, &rep);
+	assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn), UNIC_ST_OK);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_DREQ);
+	fake_delete(f);
+}
+
+/* The answer of ARP comes after the connection has ended, or not at all. */
+static void nobody_waits_for_arp(void **state)
+{
+	struct fake *f = with_qp();
+	struct unic_evt_arp arp = { .hdr = { .type = UNIC_EVT_ARP_RESULT } };
+	struct unic_ctl_cm r = connect_to(UNIC_QPT_RC);
+	uint32_t conn, n;
+
+	(void)state;
+	f->answer[UNIC_CMD_ARP_RESOLVE] = UNIC_ST_PENDING;
+	r.timeout_us = unic_to_le32(2000000);
+	r.mtu_shift = 9;
+	assert_int_equal(say(f, UNIC_CTL_CM_CONNECT, &r, NULL, 0), UNIC_ST_OK);
+	conn = reply_u32(f, 16);
+	n = f->given[UNIC_CMD_MAD_SEND];
+	pass(f, 2100);
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_UNREACHABLE);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n); /* to whom? */
+	arp.user = unic_to_le32(1);
+	arp.ok = 1;
+	event(f, &arp);
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_UNREACHABLE);
+	assert_int_equal(say(f, UNIC_CTL_CM_CONNECT, &r, NULL, 0), UNIC_ST_OK);
+	conn = reply_u32(f, 16);
+	assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn), UNIC_ST_OK);
+	arp.user = unic_to_le32(2);
+	event(f, &arp);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n);
+	fake_delete(f);
+}
+
+/* Of private data without a length, others than raw ones get 56 bytes. */
+static void managed_ones_get_56_bytes(void **state)
+{
+	struct unic_ctl_listen l = { .service = unic_to_le64(SERVICE) };
+	struct unic_cm_msg req = { .type = UNIC_CM_REQ,
+				   .raw = 1,
+				   .tid = TID,
+				   .local_comm = 0x77,
+				   .service = SERVICE,
+				   .mtu_shift = 10,
+				   .priv_bytes = 92 };
+	struct fake *f = with_qp();
+
+	(void)state;
+	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), UNIC_ST_OK);
+	mad_from(f, PEER, &req);
+	assert_int_equal(say_obj(f, UNIC_CTL_CONN_QUERY,
+				 conn_with(f, PEER)->obj.id),
+			 UNIC_ST_OK);
+	assert_int_equal(f->os.reply_bytes[0], UNIC_CTL_BYTES + 56);
+	fake_delete(f);
+}
+
 /* -------------------------------------------------------------------------- UD */
 
 static void sidr_asks(void **state)
@@ -402,6 +536,7 @@ static void sidr_asks(void **state)
 	mad_from(f, PEER, &rep);
 	r = query(f, conn, data, &bytes);
 	assert_int_equal(unic_from_le32(r.state), UNIC_CTL_CONN_ESTABLISHED);
+	assert_int_equal(r.was_up, 1);
 	assert_int_equal(unic_from_le32(r.peer_qpn), 0x4321);
 	assert_int_equal(unic_from_le32(r.qkey), 0x01234567);
 	assert_int_equal(r.qp_type, UNIC_QPT_UD);
@@ -465,20 +600,101 @@ static void sidr_is_refused(void **state)
 				   .service = 4711 };
 	struct unic_ctl_listen l = { .service = unic_to_le64(4711) };
 	struct unic_ctl_reject r = { 0 };
-	uint32_t conn;
+	uint32_t conn, n;
 
 	(void)state;
 	mad_from(f, PEER, &req);
 	assert_int_equal(mad_sent(f).type, UNIC_CM_SIDR_REP);
 	assert_int_equal(mad_sent(f).reason, UNIC_SIDR_NO_SERVICE);
 	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), UNIC_ST_OK);
+	n = f->given[UNIC_CMD_MAD_SEND];
 	mad_from(f, PEER, &req); /* its connections are not raw */
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n + 1);
 	assert_int_equal(mad_sent(f).reason, UNIC_SIDR_NO_SERVICE);
 	conn = asked(f, UNIC_CM_SIDR_REQ);
 	r.conn = unic_to_le32(conn);
 	assert_int_equal(say(f, UNIC_CTL_CM_REJECT, &r, "no", 2), UNIC_ST_OK);
 	assert_int_equal(mad_sent(f).reason, UNIC_SIDR_REJECTED);
 	assert_memory_equal(mad_sent(f).priv, "no", 2);
+	fake_delete(f);
+}
+
+/* Messages that another type of connection, or another state, has. */
+static void odd_messages_change_nothing(void **state)
+{
+	struct fake *f = with_qp();
+	uint32_t conn = connecting_as(f, UNIC_QPT_RC, 0), n;
+	struct unic_cm_msg req = mad_sent(f);
+	struct unic_cm_msg sidr = { .type = UNIC_CM_SIDR_REP,
+				    .tid = req.tid,
+				    .remote_comm = req.local_comm };
+	struct unic_cm_msg again = { .type = UNIC_CM_SIDR_REQ,
+				     .tid = TID,
+				     .local_comm = 0x77,
+				     .service = SERVICE };
+	struct unic_cm_msg rep = reply_of(&req), rej;
+	struct unic_ctl_cm r = { .conn = unic_to_le32(conn) };
+
+	(void)state;
+	mad_from(f, PEER, &sidr);
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_CONNECTING);
+	mad_from(f, PEER, &rep);
+	r.qpn = unic_to_le32(QPN);
+	assert_int_equal(say(f, UNIC_CTL_CM_ACCEPT, &r, NULL, 0),
+			 UNIC_ST_INVALID);
+	sidr.local_comm = rep.local_comm;
+	mad_from(f, PEER, &sidr);
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_REPLIED);
+	fake_delete(f);
+	f = with_qp();
+	conn = connecting_as(f, UNIC_QPT_UD, 0);
+	req = mad_sent(f);
+	rep = reply_of(&req);
+	mad_from(f, PEER, &rep);
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_CONNECTING);
+	sidr.tid = req.tid;
+	sidr.local_comm = 0;
+	sidr.remote_comm = req.local_comm;
+	mad_from(f, PEER, &sidr);
+	mad_from(f, PEER, &sidr); /* twice */
+	rej = message(UNIC_CM_REJ, &req);
+	rej.local_comm = 0;
+	mad_from(f, PEER, &rej);
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_ESTABLISHED);
+	fake_delete(f);
+	f = with_qp();
+	conn = asked(f, UNIC_CM_SIDR_REQ);
+	n = f->given[UNIC_CMD_MAD_SEND];
+	mad_from(f, PEER, &again);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n);
+	assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn), UNIC_ST_OK);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_SIDR_REP);
+	assert_int_equal(mad_sent(f).reason, UNIC_SIDR_REJECTED);
+	fake_delete(f);
+}
+
+/* A reset of the NIC amid ARP; packets that are larger than the path's; no memory. */
+static void what_fails_leaves_nothing(void **state)
+{
+	struct fake *f = with_qp();
+	struct unic_ctl_cm r = connect_to(UNIC_QPT_RC);
+	uint32_t i, status = UNIC_CTL_ST_NO_MEMORY;
+
+	(void)state;
+	r.mtu_shift = 12;
+	f->answer[UNIC_CMD_ARP_RESOLVE] = UNIC_ST_FAILED;
+	assert_int_equal(say(f, UNIC_CTL_CM_CONNECT, &r, NULL, 0), UNIC_ST_OK);
+	assert_int_equal(state_of(f, reply_u32(f, 16)),
+			 UNIC_CTL_CONN_UNREACHABLE);
+	f->answer[UNIC_CMD_ARP_RESOLVE] = UNIC_ST_OK;
+	for (i = 1; i < 9 && status == UNIC_CTL_ST_NO_MEMORY; i++) {
+		no_spare(f);
+		f->os.fail_alloc = i;
+		status = say(f, UNIC_CTL_CM_CONNECT, &r, NULL, 0);
+		f->os.fail_alloc = 0;
+	}
+	assert_int_equal(status, UNIC_ST_OK);
+	assert_true(i > 2);
 	fake_delete(f);
 }
 
@@ -521,6 +737,46 @@ static void requests_are_checked(void **state)
 	assert_int_equal(say(f, UNIC_CTL_CM_CONNECT, &r, NULL, 0),
 			 UNIC_ST_INVALID);
 	assert_null(conn_with(f, PEER));
+	fake_delete(f);
+}
+
+static void answers_are_checked(void **state)
+{
+	struct fake *f = with_qp();
+	uint32_t conn = asked(f, UNIC_CM_REQ), n;
+	struct unic_ctl_cm good = accept_of(conn), r;
+
+	(void)state;
+#define NOT_ACCEPTED(field, value)                                        \
+	do {                                                              \
+		r = good;                                                 \
+		r.field = value;                                          \
+		assert_int_equal(say(f, UNIC_CTL_CM_ACCEPT, &r, NULL, 0), \
+				 UNIC_ST_INVALID);                        \
+	} while (0)
+	NOT_ACCEPTED(service, unic_to_le64(1));
+	NOT_ACCEPTED(ipv4, unic_to_le32(1));
+	NOT_ACCEPTED(timeout_us, unic_to_le32(1));
+	NOT_ACCEPTED(qp_type, 1);
+	NOT_ACCEPTED(mtu_shift, 10);
+	NOT_ACCEPTED(qkey, unic_to_le32(1));
+	NOT_ACCEPTED(retry_cnt, 8);
+	r = good;
+	r.conn = unic_to_le32(conn + 1);
+	assert_int_equal(say(f, UNIC_CTL_CM_ACCEPT, &r, NULL, 0),
+			 UNIC_CTL_ST_NO_CONN);
+	assert_int_equal(say(f, UNIC_CTL_CM_ACCEPT, &good, NULL, 0),
+			 UNIC_ST_OK);
+	assert_int_equal(say_obj(f, UNIC_CTL_CM_DISCONNECT, conn), UNIC_ST_OK);
+	assert_int_equal(say_obj(f, UNIC_CTL_CM_DISCONNECT, conn),
+			 UNIC_ST_STATE);
+	fake_delete(f);
+	f = with_qp();
+	conn = connecting_as(f, UNIC_QPT_UD, 0);
+	n = f->given[UNIC_CMD_MAD_SEND];
+	pass(f, 10100);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n); /* no REJ */
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_UNREACHABLE);
 	fake_delete(f);
 }
 
@@ -585,10 +841,17 @@ int main(void)
 		cmocka_unit_test(hears_nothing_after_its_answer),
 		cmocka_unit_test(refuses_with_words),
 		cmocka_unit_test(frees_say_what_is_due),
+		cmocka_unit_test(any_open_state_can_be_refused),
+		cmocka_unit_test(confirms_in_time),
+		cmocka_unit_test(nobody_waits_for_arp),
+		cmocka_unit_test(managed_ones_get_56_bytes),
 		cmocka_unit_test(sidr_asks),
 		cmocka_unit_test(sidr_answers),
 		cmocka_unit_test(sidr_is_refused),
+		cmocka_unit_test(odd_messages_change_nothing),
+		cmocka_unit_test(what_fails_leaves_nothing),
 		cmocka_unit_test(requests_are_checked),
+		cmocka_unit_test(answers_are_checked),
 		cmocka_unit_test(kinds_do_not_mix),
 		cmocka_unit_test(has_its_share),
 	};
