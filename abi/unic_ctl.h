@@ -41,10 +41,12 @@
 #define UNIC_CTL_MSG_MAX 8192u /* record and tail */
 /* Requests without reply, per connection; as many more of those that give
  * something back: MR_DEREG, WAIT_CANCEL, NOTICE_ANSWER, INVALIDATED. */
-#define UNIC_CTL_OPEN_MAX    32u   /* one more: TOO_MANY */
-#define UNIC_CTL_PRIVATE_MAX 56u   /* bytes of private data of a connection */
-#define UNIC_CTL_FRAMES_MAX  1024u /* runs of one FRAMES_ALLOC */
-#define UNIC_CTL_SOCKET	     "/run/unic/unicd.sock" /* unless told otherwise */
+#define UNIC_CTL_OPEN_MAX    32u /* one more: TOO_MANY */
+#define UNIC_CTL_PRIVATE_MAX 56u /* bytes of private data of a connection */
+#define UNIC_CTL_CM_PRIVATE_MAX \
+	216u /* of a raw one: of its longest datagram, SIDR_REQ */
+#define UNIC_CTL_FRAMES_MAX 1024u /* runs of one FRAMES_ALLOC */
+#define UNIC_CTL_SOCKET	    "/run/unic/unicd.sock" /* unless told otherwise */
 
 /* ---------------------------------------------------- memory of a process */
 

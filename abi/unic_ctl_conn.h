@@ -59,9 +59,11 @@ struct unic_ctl_listen {
 	struct unic_ctl_hdr hdr;
 	unic_le64 service; /* service id, as in REQ; one listener for
 			    * it on a host */
-	unic_le32 user;	   /* returned in CONN_REQUEST */
-	unic_le32 rsvd[9];
+	unic_le32 user;	   /* returned in CONN_REQUEST, CM */
+	unic_le32 flags;   /* UNIC_CTL_LISTEN_*; others: INVALID */
+	unic_le32 rsvd[8];
 };
+#define UNIC_CTL_LISTEN_RAW (1u << 0) /* its connections are raw ones */
 
 /* CONNECT, ACCEPT. Tail: private data, 0..UNIC_CTL_PRIVATE_MAX bytes. 0 in one
  * of the one-byte fields: a sensible default. */
@@ -94,7 +96,7 @@ struct unic_ctl_connect {
 	unic_le32 rsvd[4];
 };
 
-/* REJECT. Tail: private data. */
+/* REJECT, CM_REJECT. Tail: private data; CM_REJECT: 148 bytes at most, UD 136. */
 struct unic_ctl_reject {
 	struct unic_ctl_hdr hdr;
 	unic_le32 conn; /* id from the CONN_REQUEST upcall */
@@ -132,7 +134,80 @@ enum unic_ctl_conn_state {
 	UNIC_CTL_CONN_CLOSED = 6,      /* by the peer; DISCONNECT frees its
 					* id */
 	UNIC_CTL_CONN_REJECTED = 7,    /* in the answer to CONNECT; its id is
-					* gone */
+					* gone. Raw: until CM_FREE */
+	UNIC_CTL_CONN_REPLIED = 8,     /* raw, active: REP came; CM_ACCEPT sends
+					* RTU */
+	UNIC_CTL_CONN_UNREACHABLE = 9, /* raw: the peer does not answer, or has
+					* no such address */
+};
+
+/* ------------------------------------------------------- raw connections */
+
+/*
+ * A process that moves its queue pair itself, as a program of verbs does, has raw
+ * connections. The driver sends and answers the datagrams, repeats them and gives
+ * them up as it does for others, and touches no queue pair. It sets no mark, so all
+ * private data is the consumer's, and looks at none: a peer is a conventional one.
+ *
+ *   active:  CM_CONNECT (answered at once); CM upcall, state REPLIED; CM_ACCEPT
+ *   passive: LISTEN with LISTEN_RAW; CM upcall, state REQUESTED; CM_ACCEPT or
+ *            CM_REJECT; CM upcall, state ESTABLISHED
+ *   both:    CM_DISCONNECT; CM upcall, state CLOSED at both; CM_FREE
+ *   UD:      CM_CONNECT sends SIDR_REQ, CM_ACCEPT and CM_REJECT SIDR_REP (IBTA
+ *            12.11); after which the state is ESTABLISHED, or REJECTED
+ *
+ * Each change that the process did not make is one CM upcall: CM_QUERY says what
+ * there is now. The connection and its last private data stay until CM_FREE, which sends
+ * what is due (REJ, DREQ), but for a request that ended before it was accepted, which is
+ * gone (NO_CONN). Requests of the other kind are answered STATE for a raw
+ * connection, and these for one that is not. 1,024 at a time (QUOTA).
+ */
+
+/* CM_CONNECT, CM_ACCEPT. Tail: private data, at most what the datagram has room for:
+ * REQ 92 bytes, REP 196, RTU 0, SIDR_REQ 216, SIDR_REP 136, else INVALID. */
+struct unic_ctl_cm {
+	struct unic_ctl_hdr hdr;
+	unic_le64 service;    /* CM_CONNECT, else 0 */
+	unic_le32 ipv4;	      /* CM_CONNECT: peer, host order; else 0 */
+	unic_le32 conn;	      /* CM_ACCEPT: id; else 0 */
+	unic_le32 user;	      /* returned in CM upcalls */
+	unic_le32 qpn;	      /* number of a queue pair of the process, else
+			       * NO_QP; CM_CONNECT of UD, and RTU: 0 */
+	unic_le32 qkey;	      /* SIDR_REP, else 0 */
+	unic_le32 timeout_us; /* CM_CONNECT: in all; 0: 10 s; else 0 */
+	uint8_t qp_type;      /* CM_CONNECT: RC, UC, UD; else 0 */
+	uint8_t max_dest_rd;  /* RC: READs of the peer at a time, 0..16 */
+	uint8_t max_rd;	      /* RC: own READs at a time, 0..16 */
+	uint8_t timeout;      /* own NIC acknowledges within; 0..31 */
+	uint8_t retry_cnt;    /* 0..7 */
+	uint8_t rnr_retry;    /* 0..7 */
+	uint8_t mtu_shift;    /* REQ: 8..12; 0: the path's */
+	uint8_t rsvd0;
+	unic_le32 rsvd[2];
+};
+
+/* CM_QUERY's reply. Tail: the peer's latest private data. Of a conventional peer the
+ * length is what the datagram has room for. */
+struct unic_ctl_cm_reply {
+	struct unic_ctl_hdr hdr;
+	unic_le32 user;	     /* as in CM upcalls */
+	unic_le32 state;     /* enum unic_ctl_conn_state */
+	unic_le32 peer_ipv4; /* host order */
+	unic_le32 peer_qpn;  /* 0: not known yet */
+	unic_le32 qkey;	     /* SIDR_REP's; else 0 */
+	unic_le32 reason;  /* REJECTED: of the REJ (IBTA table 108); UD: status
+			      * of SIDR_REP */
+	unic_le32 sq_psn;  /* at which this side begins to send */
+	unic_le32 rq_psn;  /* at which the peer does */
+	unic_le64 service; /* service id that was asked for */
+	uint8_t qp_type;   /* enum unic_qp_type */
+	uint8_t mtu_shift; /* packets of 2^mtu_shift bytes */
+	uint8_t max_rd;	   /* READs that the peer takes */
+	uint8_t max_dest_rd; /* READs that the peer will have outstanding */
+	uint8_t timeout;     /* the longer of both sides' */
+	uint8_t retry_cnt;   /* that the peer asked for; active: own */
+	uint8_t rnr_retry;   /* likewise */
+	uint8_t was_up;	     /* 1: it is ESTABLISHED, or was */
 };
 
 /* ---------------------------------------------------------------- holders */
@@ -204,5 +279,9 @@ UNIC_ABI_SIZE(unic_ctl_connect, 64);
 UNIC_ABI_SIZE(unic_ctl_reject, 64);
 UNIC_ABI_AT(unic_ctl_conn_reply, service, 32);
 UNIC_ABI_SIZE(unic_ctl_conn_reply, 64);
+UNIC_ABI_AT(unic_ctl_cm, qp_type, 48);
+UNIC_ABI_SIZE(unic_ctl_cm, 64);
+UNIC_ABI_AT(unic_ctl_cm_reply, service, 48);
+UNIC_ABI_SIZE(unic_ctl_cm_reply, 64);
 
 #endif /* UNIC_ABI_CTL_CONN_H */

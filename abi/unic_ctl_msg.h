@@ -59,6 +59,12 @@ enum unic_ctl_op {
 				      * STag or token */
 	UNIC_CTL_DELEGATE = 36,	     /* unic_ctl_held_by: it is handed on */
 	UNIC_CTL_INVALIDATED = 37,   /* unic_ctl_held_by: it is used no more */
+	UNIC_CTL_CM_CONNECT = 38,    /* unic_ctl_cm: a raw connection */
+	UNIC_CTL_CM_ACCEPT = 39,     /* unic_ctl_cm: send REP, RTU, SIDR_REP */
+	UNIC_CTL_CM_REJECT = 40,     /* unic_ctl_reject: send REJ */
+	UNIC_CTL_CM_DISCONNECT = 41, /* unic_ctl_obj: send DREQ */
+	UNIC_CTL_CM_QUERY = 42,	     /* unic_ctl_obj: where it stands */
+	UNIC_CTL_CM_FREE = 43,	     /* unic_ctl_obj: end it; its id is gone */
 	UNIC_CTL_MR_ALLOC = 48,	     /* unic_ctl_mr_alloc: a form, not valid
 				      * yet */
 	UNIC_CTL_MR_MAKE = 49,	     /* unic_ctl_mr_make: make it valid */
@@ -110,7 +116,7 @@ enum unic_ctl_op {
 /*
  * Statuses are those of enum unic_status (NO_PD, NO_MR, ... for ids; TLB_FULL,
  * QUOTA ... from the NIC), and these. From the driver, QUOTA is: the process has
- * its share of such objects (half of the NIC's table, 64 listeners), and
+ * its share of such objects (half of the NIC's table, 64 listeners, 1,024 raw connections), and
  * WAIT_FULL: requests that wait have its share of the places (an equal one per
  * process slot, at least one); they come without a tail then. A registration for
  * which others that are under way may have the places is not refused: it is answered
@@ -165,7 +171,7 @@ struct unic_ctl_plain {
 
 /* Requests that name one object and nothing else: PD_FREE, MR_DEREG,
  * CQ_DESTROY, QP_DESTROY, QP_QUERY, TOKEN_CANCEL, UNLISTEN, DISCONNECT, CONN_QUERY,
- * EVICT (any region of the host). */
+ * CM_DISCONNECT, CM_QUERY, CM_FREE, EVICT (any region of the host). */
 struct unic_ctl_obj {
 	struct unic_ctl_hdr hdr;
 	unic_le32 id; /* as given when it was made; none of this

@@ -48,6 +48,8 @@ enum unic_upcall_type {
 				    * INVALIDATED; may come more than once */
 	UNIC_UP_IDLE = 14,	   /* unic_upcall_mr: it was not used for long;
 				    * give it up by MR_DEREG, or keep it */
+	UNIC_UP_CM = 15,	   /* unic_upcall_conn: a raw connection has
+				    * changed, CM_QUERY says how */
 };
 
 struct unic_upcall_hdr {
@@ -113,12 +115,14 @@ struct unic_upcall_token {
 
 struct unic_upcall_conn {
 	struct unic_upcall_hdr hdr;
-	unic_le32 user;	     /* CONN_REQUEST: of the listener; else of the QP */
-	unic_le32 listener;  /* CONN_REQUEST: id */
-	unic_le32 peer_ipv4; /* host order */
-	unic_le32 peer_qpn;  /* the peer's QP number */
-	unic_le32 qp;	     /* id; CONN_REQUEST: 0 */
-	unic_le32 reason;    /* DISCONNECTED: 0 by DREQ or REJ of the peer;
+	unic_le32 user; /* CONN_REQUEST: of the listener; CM: of CM_CONNECT or
+			      * CM_ACCEPT, before that of the listener; else of
+			      * the QP */
+	unic_le32 listener;	 /* CONN_REQUEST; CM: it came so; id */
+	unic_le32 peer_ipv4;	 /* host order */
+	unic_le32 peer_qpn;	 /* the peer's QP number */
+	unic_le32 qp;		 /* id; CONN_REQUEST: 0 */
+	unic_le32 reason;	 /* DISCONNECTED: 0 by DREQ or REJ of the peer;
 			      * 1 a time is over: of the RTU, or of ACCEPT; 2 its
 			      * place in the queue of requests was needed */
 	unic_le32 private_bytes; /* CONN_QUERY has them */

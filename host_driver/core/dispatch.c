@@ -11,6 +11,7 @@
 #include "cm/cm.h"
 #include "cm/cm_end.h"
 #include "cm/cm_listen.h"
+#include "cm/cm_raw.h"
 #include "cm/grants.h"
 #include "cm/holdings.h"
 #include "nics.h"
@@ -32,6 +33,7 @@
 #define OP_GIVE	 (1u << 4) /* ends an object: may exceed UNIC_CTL_OPEN_MAX */
 #define OP_LIST	 (1u << 5) /* may carry a list for the NIC */
 #define OP_LIMIT (1u << 6) /* is a registration (limit.h) */
+#define OP_WIDE	 (1u << 7) /* may carry private data of a raw connection */
 
 struct op {
 	const char *name;
@@ -99,6 +101,16 @@ static const struct op ops[] = {
 	[UNIC_CTL_DISCONNECT] = { "disconnect", unic_cm_disconnect, ONE,
 				  PROC | OP_TAIL },
 	[UNIC_CTL_CONN_QUERY] = { "conn-query", unic_cm_query, ONE, PROC },
+	[UNIC_CTL_CM_CONNECT] = { "cm-connect", unic_raw_connect,
+				  END(unic_ctl_cm, rsvd0), PROC | OP_WIDE },
+	[UNIC_CTL_CM_ACCEPT] = { "cm-accept", unic_raw_accept,
+				 END(unic_ctl_cm, rsvd0), PROC | OP_WIDE },
+	[UNIC_CTL_CM_REJECT] = { "cm-reject", unic_raw_reject, ONE,
+				 PROC | OP_WIDE },
+	[UNIC_CTL_CM_DISCONNECT] = { "cm-disconnect", unic_raw_disconnect, ONE,
+				     PROC },
+	[UNIC_CTL_CM_QUERY] = { "cm-query", unic_raw_query, ONE, PROC },
+	[UNIC_CTL_CM_FREE] = { "cm-free", unic_raw_free, ONE, PROC | OP_GIVE },
 	[UNIC_CTL_GRANT] = { "grant", unic_grants_grant,
 			     END(unic_ctl_grant, rsvd), PROC },
 	[UNIC_CTL_DELEGATE] = { "delegate", unic_holdings_delegate,
@@ -174,6 +186,8 @@ static uint32_t tail_max(const struct op *op)
 {
 	if (op->flags & OP_LIST)
 		return UNIC_LIST_BYTES;
+	if (op->flags & OP_WIDE)
+		return UNIC_CTL_CM_PRIVATE_MAX;
 	return op->flags & OP_TAIL ? UNIC_CTL_PRIVATE_MAX : 0;
 }
 

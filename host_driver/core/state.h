@@ -39,7 +39,7 @@ struct unic_req {
 	void (*then)(struct unic_req *req, uint32_t status); /* after ARP */
 	uint64_t rec[UNIC_REC_WORDS];			     /* its record */
 	uint32_t tail_bytes;
-	uint8_t tail[UNIC_CTL_PRIVATE_MAX];
+	uint8_t tail[UNIC_CTL_CM_PRIVATE_MAX];
 	struct unic_batch *batch; /* that it is, or is a member of; or NULL */
 	uint32_t nth;		  /* of the members, from 1 on; 0: no member */
 };

@@ -482,6 +482,11 @@ int unic_query_usage(struct unic_ctx *ctx, struct unic_usage *out)
 	return err;
 }
 
+int unic_event_fd(struct unic_ctx *ctx)
+{
+	return ctx->event_fd;
+}
+
 int unic_alloc_pd(struct unic_ctx *ctx, struct unic_pd **out)
 {
 	union {

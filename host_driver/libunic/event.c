@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "cm_raw.h"
 #include "context.h"
 #include "desc.h"
 #include "doorbell.h"
@@ -405,6 +406,7 @@ static bool (*const handlers[])(struct unic_ctx *, const void *,
 	[UNIC_UP_DB_ERROR] = on_obj,
 	[UNIC_UP_INVALIDATE] = on_invalidate,
 	[UNIC_UP_IDLE] = on_up_idle,
+	[UNIC_UP_CM] = unic_lib_raw_event,
 };
 
 static void deliver_upcall(struct unic_ctx *ctx, const void *rec)
@@ -509,11 +511,6 @@ void unic_event_pump(struct unic_ctx *ctx)
 	pthread_mutex_lock(&ctx->evt_lock);
 	pump_locked(ctx);
 	pthread_mutex_unlock(&ctx->evt_lock);
-}
-
-int unic_event_fd(struct unic_ctx *ctx)
-{
-	return ctx->event_fd;
 }
 
 static void check_driver_hangup(struct unic_ctx *ctx)

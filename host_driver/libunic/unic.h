@@ -545,6 +545,8 @@ enum unic_ev_type {
 	UNIC_EV_IDLE = 16, /* mr was not used for long, and others are short
 				  * of entries: unic_dereg_mr() gives it up. It
 				  * stays LIVE, also if nothing is done */
+	UNIC_EV_CM = 17,   /* of the provider for libibverbs alone: connection
+			  * `conn` has changed */
 };
 
 struct unic_event {

@@ -108,6 +108,7 @@ int run_tree_make(const char *dir, const struct run_device *dev, unsigned int n,
 
 	snprintf(out, RUN_PATH, "%.200s/sys", dir);
 	put(&t, "infiniband_verbs/abi_version=6");
+	put(&t, "misc/rdma_cm/abi_version=4");
 	for (i = 0; i < n; i++)
 		put_device(&t, &dev[i], i);
 	return t.failed;

@@ -18,6 +18,7 @@
 #include "errnos.h"
 #include "move.h"
 #include "shim/channel.h"
+#include "wire.h"
 
 #define CHECK_MS 500 /* the longest time without a look at the NIC's epoch */
 #define READ_MAX 512 /* unread events that are read at once */
@@ -319,6 +320,7 @@ static void on_lost(struct unic_attach *at)
 	}
 	for (ctx = at->contexts; ctx; ctx = ctx->next)
 		send_async(ctx, 0, IBV_EVENT_DEVICE_FATAL);
+	unic_ibv_wire_lost(at);
 }
 
 static void take_events(struct unic_attach *at)
@@ -337,6 +339,12 @@ static void take_events(struct unic_attach *at)
 			break;
 		case UNIC_EV_RESET:
 			on_lost(at);
+			break;
+		case UNIC_EV_CM:
+			unic_ibv_wire_changed(at, ev.conn);
+			break;
+		case UNIC_EV_RESYNC:
+			unic_ibv_wire_resync(at);
 			break;
 		default:
 			break;

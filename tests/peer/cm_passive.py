@@ -449,7 +449,7 @@ def rep_of_none(world):
 
 
 @SUITE.rows("other attributes", {"%x" % a: (a,) for a in (
-    0, 0x0f, 0x17, 0x18, 0x19, 0x1a, 0xffff)})
+    0, 0x0f, 0x18, 0x19, 0x1a, 0xffff)})
 def attributes(world, attr):
     """LAP, APR, SIDR and so on are ignored."""
     side, conn, _ = world.passive()

@@ -42,6 +42,12 @@ class Op(IntEnum):
     GRANT = 35
     DELEGATE = 36
     INVALIDATED = 37
+    CM_CONNECT = 38
+    CM_ACCEPT = 39
+    CM_REJECT = 40
+    CM_DISCONNECT = 41
+    CM_QUERY = 42
+    CM_FREE = 43
     MR_ALLOC = 48
     MR_MAKE = 49
     MR_INVAL = 50
@@ -146,6 +152,7 @@ class Up(IntEnum):
     DB_ERROR = 12
     INVALIDATE = 13
     IDLE = 14
+    CM = 15
 
 
 class Rights(IntFlag):
@@ -333,6 +340,8 @@ class Conn(IntEnum):
     CLOSING = 5
     CLOSED = 6
     REJECTED = 7
+    REPLIED = 8
+    UNREACHABLE = 9
 
 
 class Table(IntEnum):

@@ -59,6 +59,9 @@ TOKEN_REPLY = behind_header('Q:key I:id I:index I:end I:placed')
 QUEUE_REPLY = behind_header('I:id I:number I:state')
 MR_REPLY = behind_header('I:id I:stag I:entries I:waited_us B:page_shift 7x '
                          'Q:iova')
+CM = behind_header('Q:service I:ipv4 I:conn I:user I:qpn I:qkey I:timeout_us '
+                   'B:qp_type B:max_dest_rd B:max_rd B:timeout B:retry_cnt '
+                   'B:rnr_retry B:mtu_shift')
 CONNECT = behind_header('Q:service I:ipv4 I:conn I:qp I:timeout_us B:rights '
                         'B:rnr_timer B:max_dest_rd B:max_rd B:timeout '
                         'B:retry_cnt B:rnr_retry B:mtu_shift')
@@ -95,10 +98,13 @@ REQUESTS = {
                                 'B:rnr_retry I:dest_qpn I:rq_psn I:dest_ipv4 '
                                 '6s:dest_mac B:rights B:vendor I:sq_psn '
                                 'I:qkey'),
-    Op.LISTEN: behind_header('Q:service I:user'),
+    Op.LISTEN: behind_header('Q:service I:user I:flags'),
     Op.CONNECT: CONNECT,
     Op.ACCEPT: CONNECT,
     Op.REJECT: behind_header('I:conn'),
+    Op.CM_CONNECT: CM,
+    Op.CM_ACCEPT: CM,
+    Op.CM_REJECT: behind_header('I:conn'),
     Op.GRANT: behind_header('I:mr I:conn I:token I:stag I:ended'),
     Op.DELEGATE: HELD_BY,
     Op.INVALIDATED: HELD_BY,
@@ -131,7 +137,8 @@ for _op in (Op.PD_ALLOC, Op.USAGE, Op.INFO, Op.STATS, Op.PS, Op.CRASH,
     REQUESTS[_op] = PLAIN
 for _op in (Op.PD_FREE, Op.MR_DEREG, Op.TOKEN_CANCEL, Op.CQ_DESTROY,
             Op.QP_DESTROY, Op.QP_QUERY, Op.UNLISTEN, Op.DISCONNECT,
-            Op.CONN_QUERY, Op.MR_INVAL, Op.EVICT):
+            Op.CONN_QUERY, Op.CM_DISCONNECT, Op.CM_QUERY, Op.CM_FREE,
+            Op.MR_INVAL, Op.EVICT):
     REQUESTS[_op] = OBJ
 
 # Replies; all others have nothing behind the header.
@@ -157,6 +164,11 @@ REPLIES = {
     Op.CONNECT: CONN_REPLY,
     Op.ACCEPT: CONN_REPLY,
     Op.CONN_QUERY: CONN_REPLY,
+    Op.CM_CONNECT: ID,
+    Op.CM_QUERY: behind_header('I:user I:state I:peer_ipv4 I:peer_qpn I:qkey '
+                               'I:reason I:sq_psn I:rq_psn Q:service '
+                               'B:qp_type B:mtu_shift B:max_rd B:max_dest_rd '
+                               'B:timeout B:retry_cnt B:rnr_retry B:was_up'),
     Op.BATCH: behind_header('I:count'),
     Op.INFO: behind_header('Q:driver_ns I:driver_pid I:slots I:slots_used '
                            'I:resets I:nic_there I:host_id 16s:provider'),
@@ -190,7 +202,7 @@ UPCALLS = {
     Up.RESET: _UP_OBJ, Up.DB_ERROR: _UP_OBJ,
     Up.TOKEN_END: Layout('I:user I:index I:end I:placed', 16),
     Up.CONN_REQUEST: _UP_CONN, Up.ESTABLISHED: _UP_CONN,
-    Up.DISCONNECTED: _UP_CONN,
+    Up.DISCONNECTED: _UP_CONN, Up.CM: _UP_CONN,
     Up.INVALIDATE: Layout('I:user I:qp I:kind I:number I:grace_us 4x '
                           'Q:deadline_ns', 16),
 }

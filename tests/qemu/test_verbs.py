@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Programs of the distribution that use libibverbs, unchanged, on NICs of unic: by unic-run
+"""Programs of the distribution that use libibverbs and librdmacm, unchanged, on NICs of unic: by unic-run
 between two hosts, over one NIC, and on a net that unic-run makes.
 
     test_verbs.py [--board soft|virt] [--only WORD] [--long]
@@ -14,6 +14,7 @@ import pwd
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -22,10 +23,13 @@ import time
 import hosts
 import functions
 import stops
+import unicd_client
 
 RUN = os.path.join(hosts.BIN, "unic-run")
 CALLS = os.path.join(hosts.BIN, "verbs-calls")
 LISTEN_S = 30
+UD = 2  # enum unic_qp_type
+ADDRESS = 0x0a000001  # of host 0
 # Whoever polls spins, and so do the other side and two NICs.
 FEW = ("-n", "20")
 PERFTEST = (
@@ -101,6 +105,66 @@ def pair(server, client, *command, user=None):
             first.wait()
 
 
+def listens(rig, asker, host, service):
+    """True if a program of @host listens at @service of rdma_cm: it refuses a SIDR_REQ
+    without a header of annex A11, where nobody does says that there is no service."""
+    with unicd_client.Client(rig.socket(asker)) as c:
+        c.hello()
+        conn = c.call(unicd_client.CM_CONNECT, struct.pack(
+            "<QI16xIB15x", service, ADDRESS + host, 5000000, UD)).get("I")[0]
+        state = 1
+        while state == 1:  # CONNECTING
+            time.sleep(0.02)
+            reply = c.obj(unicd_client.CM_QUERY, conn)
+            state, reason = reply.get("I", 20)[0], reply.get("I", 36)[0]
+        c.obj(unicd_client.CM_FREE, conn)
+        assert state == 7, state  # REJECTED
+        return reason == 2
+
+
+def port_of(line):
+    """The service id at which server @line listens."""
+    port = re.search(r"-p (\d+)", line)
+    usual = {"rping": 7174, "ucmatose": 7471, "udaddy": 7174, "rdma_server": 7471}
+    name = line.split()[0]
+    space = 0x0111 if name == "udaddy" else 0x0106
+    return space << 16 | (int(port[1]) if port else usual.get(name, 18515))
+
+
+def wait_cm_listener(rig, server, line, ends):
+    until = time.monotonic() + LISTEN_S
+    while not listens(rig, ends[1], ends[0], port_of(line)):
+        assert server.poll() is None, (line, server.communicate()[0])
+        assert time.monotonic() < until, f"nobody listens: {line}"
+        time.sleep(0.05)
+
+
+def cm_pair(rig, server, client, ends=(0, 1)):
+    """Run @server on host ends[0] and @client on the other, by rdma_cm; returns what they
+    said."""
+    first = subprocess.Popen(run_args(rig.socket(ends[0]), *server.split()),
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        wait_cm_listener(rig, first, server, ends)
+        second = output(rig.socket(ends[1]), *client.split())
+        said = first.communicate(timeout=hosts.PATIENCE_S)[0]
+        assert not first.returncode, (server, first.returncode, said)
+        return said, second
+    finally:
+        if first.poll() is None:
+            first.kill()
+            first.wait()
+
+
+def nothing_left(rig):
+    """No object of a process is left on a host."""
+    for host in range(2):
+        until = time.monotonic() + hosts.PATIENCE_S
+        while rig.ctl(host, "qp") or rig.ctl(host, "mr"):
+            assert time.monotonic() < until, f"objects stay on host {host}"
+            time.sleep(0.1)
+
+
 # ------------------------------------------------------------------------ tests
 
 
@@ -147,6 +211,22 @@ def test_pingpong_two_hosts(rig):
     before = rig.ctl(0, "stats")
     pingpong(rig, (0, 1))
     assert rig.ctl(0, "stats") != before
+
+
+def test_cm(rig):
+    """rdma_cm: RC and UD between two hosts, RC over one NIC."""
+    for ends, ip in (((0, 1), "10.0.0.1"), ((1, 1), "10.0.0.2")):
+        said = cm_pair(rig, "rping -s -a 0.0.0.0 -C 5 -v -V",
+                       f"rping -c -a {ip} -C 5 -v -V", ends)
+        for text in said:
+            assert "rdma-ping-4: " in text, said
+    for text in cm_pair(rig, "udaddy -c 2 -C 5", "udaddy -c 2 -C 5 -s 10.0.0.1"):
+        assert "data transfers complete" in text and "return status 0" in text, text
+    text = subprocess.run(run_args(rig.socket(1), "rping", "-c", "-a", "10.0.0.1",
+                                   "-p", "9"), capture_output=True, text=True,
+                          timeout=hosts.PATIENCE_S, check=False)
+    assert text.returncode and "REJECTED, error 8" in text.stdout + text.stderr, text
+    nothing_left(rig)
 
 
 def test_net(_):
@@ -205,7 +285,7 @@ def test_perftest(rig):
 
 
 TESTS = [test_devices, test_status, test_calls, test_net, test_pingpong_one_nic,
-         test_pingpong_two_hosts, test_lost]
+         test_pingpong_two_hosts, test_cm, test_lost]
 
 
 def main():

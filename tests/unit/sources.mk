@@ -73,6 +73,8 @@ PARTS_test_verbs_events = tests/unit/host/test_verbs_events.c $(VERBS_RIG)
 WRAP_test_verbs_events := --for-linker=--wrap=dlsym
 PARTS_test_verbs_queue  = tests/unit/host/test_verbs_queue.c $(VERBS_RIG)
 WRAP_test_verbs_queue  := --for-linker=--wrap=dlsym
+# ... and the connection manager of the latter, over a wire that the test plays.
+PARTS_test_ucma       = tests/unit/host/test_ucma.c $(UCMA) host_driver/verbs/shim/paths.c
 # The name of a driver and a NIC of it.
 PARTS_test_target_file = tests/unit/host/test_target_file.c host_driver/tools/target_file.c
 PARTS_test_where      = tests/unit/host/test_where.c host_driver/libunic/where.c
@@ -106,6 +108,7 @@ PARTS_test_driver_batch    = tests/unit/driver/test_driver_batch.c $(DRIVER_RIG)
 PARTS_test_driver_bus      = tests/unit/driver/test_driver_bus.c $(DRIVER_RIG)
 PARTS_test_driver_cm       = tests/unit/driver/test_driver_cm.c $(DRIVER_RIG)
 PARTS_test_driver_cm_flood = tests/unit/driver/test_driver_cm_flood.c $(DRIVER_RIG)
+PARTS_test_driver_raw      = tests/unit/driver/test_driver_raw.c $(DRIVER_RIG)
 PARTS_test_driver_crossing = tests/unit/driver/test_driver_crossing.c $(DRIVER_RIG)
 PARTS_test_driver_depth    = tests/unit/driver/test_driver_depth.c $(DRIVER_RIG)
 PARTS_test_driver_derived  = tests/unit/driver/test_driver_derived.c $(DRIVER_RIG)
@@ -194,4 +197,5 @@ INC_tests/unit/host/test_verbs_device.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_verbs_events.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_verbs_queue.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_verbs_completion.c = $(INC_tests/unit/host/test_verbs.c)
+INC_tests/unit/host/test_ucma.c      = -Itests/unit -Ihost_driver/verbs
 INC_tests/unit/host/test_vectors.c   = $(INC_tests/unit) -Ihal/serial -Ihost_driver/serial

@@ -14,8 +14,8 @@
 #include "cm/cm_conn.h"
 #include "cm/cm_end.h"
 #include "cm/cm_listen.h"
+#include "cm/cm_raw.h"
 #include "cm/grants.h"
-#include "device.h"
 #include "queue.h"
 #include "upcall.h"
 
@@ -41,13 +41,8 @@ static bool take_params(struct unic_host *host, struct conn *c,
 {
 	bool atomics = host->features & UNIC_FEAT_ATOMICS;
 	uint8_t reads = atomics ? READS_MAX : READS;
-	struct unic_info info;
-	uint32_t mtu, shift = 8;
+	uint8_t shift = unic_conn_mtu_shift(host);
 
-	unic_device_info(host, &info);
-	mtu = unic_from_le32(info.path_mtu);
-	while (shift < 12 && (2u << shift) <= mtu)
-		shift++;
 	c->par = *r;
 	c->par.max_dest_rd = or_default(r->max_dest_rd, READS, reads);
 	c->par.max_rd = or_default(r->max_rd, READS, reads);
@@ -57,7 +52,7 @@ static bool take_params(struct unic_host *host, struct conn *c,
 	c->par.retry_cnt = or_default(r->retry_cnt, 7, 7);
 	c->par.rnr_retry = or_default(r->rnr_retry, 7, 7);
 	c->par.rnr_timer = or_default(r->rnr_timer, 12, 31);
-	c->mtu_shift = (uint8_t)shift;
+	c->mtu_shift = shift;
 	if (r->mtu_shift && r->mtu_shift < 8)
 		return false;
 	if (r->mtu_shift && r->mtu_shift < shift)
@@ -87,21 +82,8 @@ static void resolve_done(struct unic_req *req, uint32_t status)
 		return;
 	}
 	memcpy(c->mac, req->mac, sizeof(c->mac));
-	unic_conn_message(c, UNIC_CM_REQ);
-	c->sent.service = c->service;
-	c->sent.guid = host->objects.ids->host_id;
 	c->qpn = qp->qpn;
-	c->sent.qpn = c->qpn;
-	c->sent.psn = c->my_psn;
-	c->sent.src_ipv4 = host->config.ipv4;
-	c->sent.dst_ipv4 = c->ipv4;
-	c->sent.max_dest_rd = c->par.max_dest_rd;
-	c->sent.max_rd = c->par.max_rd;
-	c->sent.retry_cnt = c->par.retry_cnt;
-	c->sent.rnr_retry = c->par.rnr_retry;
-	c->sent.timeout = c->par.timeout;
-	c->sent.mtu_shift = c->mtu_shift;
-	c->sent.qp_type = c->qp_type;
+	unic_conn_ask(host, c);
 	add_private(c, req);
 	c->state = C_REQ_SENT;
 	unic_conn_send_until(host, c, c->give_up_ns);
@@ -162,15 +144,24 @@ void unic_cm_connect(struct unic_req *req)
 	unic_req_arp(req, c->ipv4, resolve_done);
 }
 
+/* Of private data without a length a consumer gets the first 56 bytes; of a raw
+ * connection all. */
+static void take_private(struct conn *c, const struct unic_cm_msg *msg)
+{
+	c->priv_bytes = msg->priv_bytes;
+	if (!c->raw && c->priv_bytes > UNIC_CTL_PRIVATE_MAX)
+		c->priv_bytes = UNIC_CTL_PRIVATE_MAX;
+	memcpy(c->priv, msg->priv, c->priv_bytes);
+}
+
 static void take_peer(struct conn *c, const struct unic_cm_msg *msg)
 {
 	c->remote_comm = msg->local_comm;
 	c->peer_qpn = msg->qpn;
 	c->peer_psn = msg->psn;
-	c->vendor = msg->vendor;
+	c->vendor = c->raw ? 0 : msg->vendor;
 	c->caps = msg->caps;
-	c->priv_bytes = msg->priv_bytes;
-	memcpy(c->priv, msg->priv, msg->priv_bytes);
+	take_private(c, msg);
 }
 
 static uint8_t min_u8(uint8_t a, uint8_t b)
@@ -185,7 +176,7 @@ static void on_rep(struct unic_host *host, struct conn *c,
 		unic_conn_resend(host, c); /* the RTU was lost */
 		return;
 	}
-	if (c->state != C_REQ_SENT)
+	if (c->state != C_REQ_SENT || c->qp_type == UNIC_QPT_UD)
 		return;
 	take_peer(c, msg);
 	c->par.max_rd = min_u8(c->par.max_rd, msg->max_dest_rd);
@@ -193,7 +184,10 @@ static void on_rep(struct unic_host *host, struct conn *c,
 	if (msg->timeout > c->par.timeout)
 		c->par.timeout = msg->timeout;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
-	unic_conn_step(c->req, c, UNIC_QPS_INIT);
+	if (c->raw)
+		unic_raw_replied(host, c);
+	else
+		unic_conn_step(c->req, c, UNIC_QPS_INIT);
 }
 
 /* True if the REJ @msg says that the peer got no RTU of @c, which is up on this side
@@ -207,9 +201,13 @@ static bool is_unconfirmed(const struct conn *c, const struct unic_cm_msg *msg)
 static void on_rej(struct unic_host *host, struct conn *c,
 		   const struct unic_cm_msg *msg)
 {
-	if (c->state == C_REQ_SENT) {
-		c->priv_bytes = msg->priv_bytes;
-		memcpy(c->priv, msg->priv, msg->priv_bytes);
+	if (c->raw && c->state != C_REQUESTED) {
+		if (!unic_raw_can_end(c))
+			return;
+		take_private(c, msg);
+		unic_raw_end(host, c, C_REJECTED, msg->reason);
+	} else if (c->state == C_REQ_SENT) {
+		take_private(c, msg);
 		unic_conn_failed(host, c, UNIC_CTL_ST_REJECTED, msg->reason);
 	} else if (c->state == C_REP_SENT || is_unconfirmed(c, msg)) {
 		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
@@ -244,6 +242,13 @@ static struct conn *conn_of_req(struct unic_host *host,
 static void send_rej(struct unic_host *host, const struct unic_mad_rx *mad,
 		     const struct unic_cm_msg *msg, uint16_t reason)
 {
+	struct unic_cm_msg sidr = {
+		.type = UNIC_CM_SIDR_REP,
+		.tid = msg->tid,
+		.remote_comm = msg->local_comm,
+		.service = msg->service,
+		.reason = UNIC_SIDR_NO_SERVICE,
+	};
 	struct unic_cm_msg rej = {
 		.type = UNIC_CM_REJ,
 		.tid = msg->tid,
@@ -254,7 +259,8 @@ static void send_rej(struct unic_host *host, const struct unic_mad_rx *mad,
 		.reason = reason,
 	};
 
-	unic_conn_send_cm(host, unic_from_le32(mad->ipv4), mad->mac, &rej);
+	unic_conn_send_cm(host, unic_from_le32(mad->ipv4), mad->mac,
+			  msg->type == UNIC_CM_SIDR_REQ ? &sidr : &rej);
 }
 
 /* Set the deadline of a request that awaits ACCEPT. A unic peer repeats its REQ while it
@@ -276,12 +282,14 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 	uint32_t ipv4 = unic_from_le32(mad->ipv4);
 
 	if (c) {
-		if (c->state == C_REP_SENT)
+		if (c->state == C_REP_SENT || unic_raw_answered(c))
 			unic_conn_resend(host, c);
 		else if (c->state == C_REQUESTED)
 			wait_accept(host, c);
 		return;
 	}
+	if (l && msg->type == UNIC_CM_SIDR_REQ && !l->raw)
+		l = NULL;
 	if (l)
 		unic_backlog_make_room(host, l->obj.owner, ipv4);
 	c = l ? unic_conn_new(host, l->obj.owner) : NULL;
@@ -290,6 +298,7 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 			 l ? UNIC_CM_NO_RESOURCES : UNIC_CM_NO_SERVICE);
 		return;
 	}
+	c->raw = l->raw;
 	take_peer(c, msg);
 	c->state = C_REQUESTED;
 	c->ipv4 = ipv4;
@@ -297,7 +306,10 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 	c->service = msg->service;
 	c->tid = msg->tid;
 	c->user = l->user;
-	c->par.timeout = msg->timeout;	  /* ack timeout of the peer */
+	c->par.timeout = msg->timeout; /* ack timeout of the peer */
+	c->par.retry_cnt =
+		msg->retry_cnt; /* what a raw one's process is told */
+	c->par.rnr_retry = msg->rnr_retry;
 	c->par.max_rd = msg->max_dest_rd; /* the reads that the peer takes */
 	c->par.max_dest_rd = msg->max_rd;
 	c->mtu_shift = msg->mtu_shift;
@@ -312,6 +324,7 @@ static void on_rtu(struct unic_host *host, struct conn *c)
 	if (c->state != C_REP_SENT)
 		return;
 	c->state = C_ESTABLISHED;
+	c->was_up = true;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
 	unic_conn_upcall(host, c, UNIC_UP_ESTABLISHED, 0, 0);
 }
@@ -341,7 +354,7 @@ void unic_cm_accept(struct unic_req *req)
 		unic_req_status(req, c ? UNIC_ST_NO_QP : UNIC_CTL_ST_NO_CONN);
 		return;
 	}
-	if (c->state != C_REQUESTED || is_qp_taken(qp)) {
+	if (c->raw || c->state != C_REQUESTED || is_qp_taken(qp)) {
 		unic_req_status(req, UNIC_ST_STATE);
 		return;
 	}
@@ -384,7 +397,7 @@ void unic_cm_reject(struct unic_req *req)
 	memcpy(&r, req->rec, sizeof(r));
 	req->id = unic_from_le32(r.conn);
 	c = conn_get(req->host, req->id, req->slot);
-	if (!c || c->state != C_REQUESTED) {
+	if (!c || c->raw || c->state != C_REQUESTED) {
 		unic_req_status(req, c ? UNIC_ST_STATE : UNIC_CTL_ST_NO_CONN);
 		return;
 	}
@@ -404,10 +417,10 @@ void unic_cm_query(struct unic_req *req)
 
 	req->id = unic_req_obj_id(req);
 	c = conn_get(req->host, req->id, req->slot);
-	if (c)
+	if (c && !c->raw)
 		unic_conn_answer(req, c, UNIC_ST_OK, 0);
 	else
-		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
+		unic_req_status(req, c ? UNIC_ST_STATE : UNIC_CTL_ST_NO_CONN);
 }
 
 void unic_cm_row(struct unic_host *host, const struct unic_obj *obj,
@@ -438,7 +451,8 @@ static struct conn *conn_of(struct unic_host *host,
 			    const struct unic_mad_rx *mad,
 			    const struct unic_cm_msg *msg)
 {
-	bool first = msg->type == UNIC_CM_REP || msg->type == UNIC_CM_REJ;
+	bool first = msg->type == UNIC_CM_REP || msg->type == UNIC_CM_REJ ||
+		     msg->type == UNIC_CM_SIDR_REP;
 	struct conn *c;
 
 	if (msg->type == UNIC_CM_REJ && !msg->remote_comm)
@@ -465,7 +479,7 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 		send_rej(host, mad, &msg, msg.reason);
 		return;
 	}
-	if (msg.type == UNIC_CM_REQ) {
+	if (msg.type == UNIC_CM_REQ || msg.type == UNIC_CM_SIDR_REQ) {
 		on_req(host, mad, &msg);
 		return;
 	}
@@ -483,6 +497,8 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 		on_rep(host, c, &msg);
 	else if (msg.type == UNIC_CM_REJ)
 		on_rej(host, c, &msg);
+	else if (msg.type == UNIC_CM_SIDR_REP)
+		unic_raw_resolved(host, c, &msg);
 	else if (msg.type == UNIC_CM_RTU)
 		on_rtu(host, c);
 	else if (msg.type == UNIC_CM_DREP && c->state == C_DREQ_SENT)
@@ -493,6 +509,10 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 
 static void conn_expired(struct unic_host *host, struct conn *c, uint64_t now)
 {
+	if (c->raw && c->state != C_REQUESTED && c->state != C_REP_SENT) {
+		unic_raw_expired(host, c);
+		return;
+	}
 	switch (c->state) {
 	case C_RESOLVE:
 		if (c->req->call.state != UNIC_CALL_IDLE) {
@@ -507,7 +527,8 @@ static void conn_expired(struct unic_host *host, struct conn *c, uint64_t now)
 		unic_conn_failed(host, c, UNIC_CTL_ST_UNREACHABLE, 0);
 		break;
 	case C_REQUESTED:
-		unic_conn_reject(host, c, UNIC_CM_TIMEOUT);
+		if (c->qp_type != UNIC_QPT_UD)
+			unic_conn_reject(host, c, UNIC_CM_TIMEOUT);
 		unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 1);
 		unic_conn_free(host, c);
 		break;

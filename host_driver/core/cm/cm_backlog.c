@@ -72,7 +72,7 @@ void unic_backlog_make_room(struct unic_host *host, uint32_t owner,
 void unic_backlog_close(struct unic_host *host, struct conn *c)
 {
 	unic_conn_reject(host, c, UNIC_CM_TIMEOUT);
-	c->state = C_CLOSED;
+	c->state = c->raw ? C_UNREACHABLE : C_CLOSED;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
 	unic_conn_qp_err(host, c);
 	unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 1);

@@ -2,10 +2,23 @@
 /* cm_conn.c - see cm_conn.h. */
 #include "cm/cm_conn.h"
 
+#include "device.h"
 #include "queue.h"
 #include "upcall.h"
 
 #define ACK_DELAY 5u /* 131 us: time of a NIC to acknowledge */
+
+uint8_t unic_conn_mtu_shift(struct unic_host *host)
+{
+	struct unic_info info;
+	uint32_t mtu, shift = 8;
+
+	unic_device_info(host, &info);
+	mtu = unic_from_le32(info.path_mtu);
+	while (shift < 12 && (2u << shift) <= mtu)
+		shift++;
+	return (uint8_t)shift;
+}
 
 void unic_conn_timers(struct unic_host *host, struct conn *c, uint64_t again,
 		      uint64_t give_up)
@@ -141,8 +154,28 @@ void unic_conn_message(struct conn *c, uint16_t type)
 	memset(&c->sent, 0, sizeof(c->sent));
 	c->sent.type = type;
 	c->sent.tid = c->tid;
+	c->sent.raw = c->raw;
 	c->sent.local_comm = c->comm;
 	c->sent.remote_comm = c->remote_comm;
+}
+
+void unic_conn_ask(struct unic_host *host, struct conn *c)
+{
+	unic_conn_message(c, c->qp_type == UNIC_QPT_UD ? UNIC_CM_SIDR_REQ
+						       : UNIC_CM_REQ);
+	c->sent.service = c->service;
+	c->sent.guid = host->objects.ids->host_id;
+	c->sent.qpn = c->qpn;
+	c->sent.psn = c->my_psn;
+	c->sent.src_ipv4 = host->config.ipv4;
+	c->sent.dst_ipv4 = c->ipv4;
+	c->sent.max_dest_rd = c->par.max_dest_rd;
+	c->sent.max_rd = c->par.max_rd;
+	c->sent.retry_cnt = c->par.retry_cnt;
+	c->sent.rnr_retry = c->par.rnr_retry;
+	c->sent.timeout = c->par.timeout;
+	c->sent.mtu_shift = c->mtu_shift;
+	c->sent.qp_type = c->qp_type;
 }
 
 /* Send c->sent now and again until answered or @give_up. */
@@ -161,7 +194,8 @@ static uint8_t rej_message_type(const struct conn *c)
 	if (!c->active)
 		return c->state == C_REP_SENT ? UNIC_CM_OF_NONE
 					      : UNIC_CM_OF_REQ;
-	return c->state == C_MODIFY ? UNIC_CM_OF_REP : UNIC_CM_OF_NONE;
+	return c->state == C_MODIFY || c->state == C_REPLIED ? UNIC_CM_OF_REP
+							     : UNIC_CM_OF_NONE;
 }
 
 void unic_conn_reject(struct unic_host *host, struct conn *c, uint16_t reason)
@@ -186,6 +220,9 @@ uint32_t unic_conn_state(const struct conn *c)
 		[C_ESTABLISHED] = UNIC_CTL_CONN_ESTABLISHED,
 		[C_DREQ_SENT] = UNIC_CTL_CONN_CLOSING,
 		[C_CLOSED] = UNIC_CTL_CONN_CLOSED,
+		[C_REPLIED] = UNIC_CTL_CONN_REPLIED,
+		[C_REJECTED] = UNIC_CTL_CONN_REJECTED,
+		[C_UNREACHABLE] = UNIC_CTL_CONN_UNREACHABLE,
 	};
 
 	return state[c->state];
@@ -219,7 +256,8 @@ void unic_conn_upcall(struct unic_host *host, const struct conn *c,
 		      uint8_t type, uint32_t listener, uint32_t reason)
 {
 	struct unic_upcall_conn up = {
-		.hdr = { .type = type, .id = unic_to_le32(c->obj.id) },
+		.hdr = { .type = c->raw ? UNIC_UP_CM : type,
+			 .id = unic_to_le32(c->obj.id) },
 		.user = unic_to_le32(c->user),
 		.listener = unic_to_le32(listener),
 		.peer_ipv4 = unic_to_le32(c->ipv4),

@@ -7,6 +7,7 @@
  *  active:  RESOLVE -> REQ_SENT -> (REP) -> MODIFY -> ESTABLISHED
  *  passive: REQUESTED -> (ACCEPT) MODIFY -> REP_SENT -> (RTU) ESTABLISHED
  *  both:    ESTABLISHED -> DREQ_SENT -> freed;  ESTABLISHED -> (DREQ) CLOSED
+ *  raw:     cm_raw.h
  *
  * How long it may take to end, if the peer falls silent: the active side ends
  * with CONNECT's time-out. It says so (REJ), and it does not repeat its REQ any
@@ -65,6 +66,9 @@ enum conn_state {
 	C_ESTABLISHED,
 	C_DREQ_SENT,
 	C_CLOSED,
+	C_REPLIED, /* these are of raw connections */
+	C_REJECTED,
+	C_UNREACHABLE,
 };
 
 struct conn {
@@ -81,13 +85,17 @@ struct conn {
 	uint64_t tid, service;
 	struct unic_ctl_connect par; /* of the consumer, defaults filled in */
 	uint8_t vendor, mtu_shift, priv_bytes;
-	uint8_t caps;			    /* the peer's, UNIC_CM_CAP_* */
-	uint8_t qp_type;		    /* UNIC_QPT_RC or UNIC_QPT_UC */
-	uint8_t priv[UNIC_CTL_PRIVATE_MAX]; /* the peer's latest */
-	struct unic_cm_msg sent;	    /* what is repeated */
-	uint32_t tries;			    /* of what is repeated */
-	uint64_t again_ns, give_up_ns;	    /* UINT64_MAX: not */
-	uint64_t accept_ns;		    /* REQUESTED: its consumer's time */
+	uint8_t caps;	 /* the peer's, UNIC_CM_CAP_* */
+	uint8_t qp_type; /* enum unic_qp_type; UD: raw ones only */
+	bool raw;	 /* its process moves the queue pair (cm_raw.h) */
+	bool was_up;	 /* raw: it is ESTABLISHED, or was */
+	uint16_t reason; /* raw: of the peer's REJ or SIDR_REP */
+	uint32_t qkey;	 /* raw: of the peer's SIDR_REP */
+	uint8_t priv[UNIC_CTL_CM_PRIVATE_MAX]; /* the peer's latest */
+	struct unic_cm_msg sent;	       /* what is repeated */
+	uint32_t tries;			       /* of what is repeated */
+	uint64_t again_ns, give_up_ns;	       /* UINT64_MAX: not */
+	uint64_t accept_ns;   /* REQUESTED: its consumer's time */
 	struct unic_req *req; /* CONNECT, ACCEPT or DISCONNECT not answered */
 };
 
@@ -112,6 +120,9 @@ static inline void add_private(struct conn *c, const struct unic_req *req)
 	c->sent.priv_bytes = (uint8_t)req->tail_bytes;
 	memcpy(c->sent.priv, req->tail, req->tail_bytes);
 }
+
+/** unic_conn_mtu_shift() - packets of the path have 2^n bytes. */
+uint8_t unic_conn_mtu_shift(struct unic_host *host);
 
 /** unic_conn_timers() - set the times at which @c sends again and gives up
  * (CLOCK_MONOTONIC, ns; UINT64_MAX: never). */
@@ -160,6 +171,9 @@ void unic_conn_send_cm(struct unic_host *host, uint32_t ipv4,
 
 /** unic_conn_message() - begin c->sent as a message of @type, with the ids of @c. */
 void unic_conn_message(struct conn *c, uint16_t type);
+
+/** unic_conn_ask() - begin c->sent as REQ, of UD SIDR_REQ, with all but private data. */
+void unic_conn_ask(struct unic_host *host, struct conn *c);
 
 /** unic_conn_resend() - send c->sent once. */
 void unic_conn_resend(struct unic_host *host, struct conn *c);

@@ -5,14 +5,13 @@
 #include "cm/cm_end.h"
 
 #include "cm/cm_listen.h"
+#include "cm/cm_raw.h"
 #include "queue.h"
 
 #define ORPHANS_MAX 256u /* the most QPs of a NIC */
 
-/* Send DREQ until the peer answers; then the connection is freed. @req: DISCONNECT, whose
- * private data goes with it, or NULL. */
-static void start_dreq(struct unic_host *host, struct conn *c,
-		       const struct unic_req *req)
+void unic_end_start(struct unic_host *host, struct conn *c,
+		    const struct unic_req *req)
 {
 	unic_conn_message(c, UNIC_CM_DREQ);
 	c->sent.qpn = c->peer_qpn;
@@ -22,9 +21,12 @@ static void start_dreq(struct unic_host *host, struct conn *c,
 	unic_conn_send_until(host, c, UINT64_MAX);
 }
 
+/* The peer is to hear of the end of @c by DREQ. */
 static bool is_up(const struct conn *c)
 {
-	return c->state == C_ESTABLISHED || c->state == C_REP_SENT;
+	return c->qp_type != UNIC_QPT_UD &&
+	       (c->state == C_ESTABLISHED || c->state == C_REP_SENT ||
+		c->state == C_REPLIED);
 }
 
 void unic_cm_disconnect(struct unic_req *req)
@@ -35,10 +37,12 @@ void unic_cm_disconnect(struct unic_req *req)
 	c = conn_get(req->host, req->id, req->slot);
 	if (!c) {
 		unic_req_status(req, UNIC_CTL_ST_NO_CONN);
+	} else if (c->raw) {
+		unic_req_status(req, UNIC_ST_STATE);
 	} else if (is_up(c)) {
 		c->req = req;
 		unic_conn_qp_err(req->host, c);
-		start_dreq(req->host, c, req);
+		unic_end_start(req->host, c, req);
 	} else if (c->state == C_CLOSED) {
 		unic_conn_free(req->host, c);
 		unic_req_status(req, UNIC_ST_OK);
@@ -51,6 +55,10 @@ void unic_end_finish(struct unic_host *host, struct conn *c)
 {
 	struct unic_req *req = c->req;
 
+	if (c->raw && c->obj.owner != UNIC_NOBODY) {
+		unic_raw_end(host, c, C_CLOSED, 0);
+		return;
+	}
 	unic_conn_free(host, c);
 	if (req)
 		unic_req_status(req, UNIC_ST_OK);
@@ -81,14 +89,14 @@ void unic_end_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 	}
 }
 
-/* The process or QP of @c is gone: send REJ or DREQ, as the state demands, and free @c
- * or make the driver its owner. */
-static void orphan_conn(struct unic_host *host, struct conn *c)
+void unic_end_orphan(struct unic_host *host, struct conn *c)
 {
 	bool up = is_up(c);
 
-	if (c->state == C_REQ_SENT || c->state == C_REQUESTED ||
-	    c->state == C_MODIFY)
+	if (c->qp_type == UNIC_QPT_UD)
+		unic_raw_refuse_sidr(host, c, UNIC_SIDR_REJECTED);
+	else if (c->state == C_REQ_SENT || c->state == C_REQUESTED ||
+		 c->state == C_MODIFY)
 		unic_conn_reject(host, c, UNIC_CM_CONSUMER);
 	if (!up && c->state != C_DREQ_SENT) {
 		unic_conn_free(host, c);
@@ -97,7 +105,7 @@ static void orphan_conn(struct unic_host *host, struct conn *c)
 	unic_obj_disown(&host->objects, &c->obj);
 	c->qp = 0;
 	if (up)
-		start_dreq(host, c, NULL);
+		unic_end_start(host, c, NULL);
 	/* beyond ORPHANS_MAX, one DREQ: others need the places */
 	if (unic_obj_count(&host->objects, UNIC_OBJ_CONN, UNIC_NOBODY) >
 	    ORPHANS_MAX)
@@ -113,7 +121,7 @@ static void end_conn_of_qp(struct unic_host *host, uint32_t conn)
 	if (!c)
 		return;
 	c->req = NULL;
-	orphan_conn(host, c);
+	unic_end_orphan(host, c);
 	/* a request with a call under way is answered by its call->done */
 	if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)
 		unic_req_status(req, UNIC_ST_NO_QP);
@@ -141,7 +149,7 @@ static void drop_conns(struct unic_host *host, uint32_t owner, uint32_t status,
 
 		c->req = NULL;
 		if (tell)
-			orphan_conn(host, c);
+			unic_end_orphan(host, c);
 		else
 			unic_conn_free(host, c);
 		if (req && req->call.state == UNIC_CALL_IDLE && !req->arp_user)

@@ -33,6 +33,15 @@ void unic_cm_lost(struct unic_host *host);
 void unic_end_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 		   struct conn *c, const struct unic_cm_msg *msg);
 
+/** unic_end_start() - send DREQ until the peer answers; then @c is freed. @req: DISCONNECT,
+ * whose private data goes with it, or NULL. */
+void unic_end_start(struct unic_host *host, struct conn *c,
+		    const struct unic_req *req);
+
+/** unic_end_orphan() - the process or queue pair of @c is gone: send REJ or DREQ, as the
+ * state demands, and free @c or make the driver its owner. */
+void unic_end_orphan(struct unic_host *host, struct conn *c);
+
 /** unic_end_finish() - free @c, whose peer has answered DREQ or does not answer at all,
  * and answer the DISCONNECT of @c, if there is one. */
 void unic_end_finish(struct unic_host *host, struct conn *c);

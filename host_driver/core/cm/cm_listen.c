@@ -25,6 +25,13 @@ struct listener *unic_listen_find(struct unic_host *host, uint64_t service)
 	return NULL;
 }
 
+static void take_listener(struct listener *l, const struct unic_ctl_listen *r)
+{
+	l->service = unic_from_le64(r->service);
+	l->user = unic_from_le32(r->user);
+	l->raw = unic_from_le32(r->flags) & UNIC_CTL_LISTEN_RAW;
+}
+
 void unic_cm_listen(struct unic_req *req)
 {
 	struct unic_ctl_id_reply rep = { 0 };
@@ -33,6 +40,8 @@ void unic_cm_listen(struct unic_req *req)
 	struct listener *l;
 
 	memcpy(&r, req->rec, sizeof(r));
+	if (!status && unic_from_le32(r.flags) & ~UNIC_CTL_LISTEN_RAW)
+		status = UNIC_ST_INVALID;
 	if (status) {
 		unic_req_status(req, status);
 		return;
@@ -51,8 +60,7 @@ void unic_cm_listen(struct unic_req *req)
 		unic_req_status(req, UNIC_CTL_ST_NO_MEMORY);
 		return;
 	}
-	l->service = unic_from_le64(r.service);
-	l->user = unic_from_le32(r.user);
+	take_listener(l, &r);
 	unic_journal_put(req->host, &l->obj, &r, 0, 0);
 	rep.id = unic_to_le32(l->obj.id);
 	unic_req_answer(req, UNIC_ST_OK, &rep, NULL, 0);
@@ -66,8 +74,7 @@ bool unic_cm_recall(struct unic_host *host, const struct unic_obj_note *note)
 	if (!l)
 		return false;
 	memcpy(&r, note->made, sizeof(r));
-	l->service = unic_from_le64(r.service);
-	l->user = unic_from_le32(r.user);
+	take_listener(l, &r);
 	return true;
 }
 

@@ -14,6 +14,7 @@ struct listener {
 	struct unic_obj obj;
 	uint64_t service;
 	uint32_t user;
+	bool raw; /* its connections are (cm_raw.h) */
 };
 
 /** unic_cm_listen() - LISTEN, the handler: answered with the listener's id. IN_USE:

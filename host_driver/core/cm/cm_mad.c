@@ -10,6 +10,8 @@ enum {
 	REJ_PRIV = HDR + 84,
 	REP_PRIV = HDR + 36,
 	DREQ_PRIV = HDR + 12,
+	SIDR_REQ_PRIV = HDR + 16,
+	SIDR_REP_PRIV = HDR + 96,
 };
 _Static_assert(UNIC_CM_MARK_AT == UNIC_CTL_PRIVATE_MAX, "no overlap");
 
@@ -55,6 +57,8 @@ static void put_private(uint8_t *p, const struct unic_cm_msg *msg)
 				     .caps = msg->caps };
 
 	memcpy(p, msg->priv, msg->priv_bytes);
+	if (msg->raw)
+		return;
 	memcpy(mark.mark, mark_text, sizeof(mark_text));
 	memcpy(p + UNIC_CM_MARK_AT, &mark, sizeof(mark));
 }
@@ -66,11 +70,29 @@ static bool is_unic_mark(const struct unic_cm_mark *mark)
 	       mark->priv_bytes <= UNIC_CTL_PRIVATE_MAX;
 }
 
+uint8_t unic_cm_room(uint16_t type)
+{
+	switch (type) {
+	case UNIC_CM_REQ:
+		return UNIC_MAD_BYTES - REQ_PRIV;
+	case UNIC_CM_REP:
+		return UNIC_MAD_BYTES - REP_PRIV;
+	case UNIC_CM_REJ:
+		return UNIC_MAD_BYTES - REJ_PRIV;
+	case UNIC_CM_SIDR_REQ:
+		return UNIC_MAD_BYTES - SIDR_REQ_PRIV;
+	case UNIC_CM_SIDR_REP:
+		return UNIC_MAD_BYTES - SIDR_REP_PRIV;
+	default:
+		return 0;
+	}
+}
+
 /* Without the mark, the message does not give the length of its data: copy all that
- * fits. */
+ * there is. */
 static void get_private(const uint8_t *p, struct unic_cm_msg *msg)
 {
-	uint32_t bytes = UNIC_CTL_PRIVATE_MAX;
+	uint32_t bytes = unic_cm_room(msg->type);
 	struct unic_cm_mark mark;
 
 	memcpy(&mark, p + UNIC_CM_MARK_AT, sizeof(mark));
@@ -188,6 +210,44 @@ static void build_rej(const struct unic_cm_msg *msg, uint8_t *m)
 	put_private(m + REJ_PRIV, msg);
 }
 
+/* IBTA tables 119 and 120: a SIDR_REP has the request id of the SIDR_REQ, and no other. */
+static void build_sidr(const struct unic_cm_msg *msg, uint8_t *m)
+{
+	if (msg->type == UNIC_CM_SIDR_REQ) {
+		mad_put_be(m + HDR + 4, 0xffff, 2); /* P_Key */
+		mad_put_be(m + HDR + 8, msg->service, 8);
+		memcpy(m + SIDR_REQ_PRIV, msg->priv, msg->priv_bytes);
+		return;
+	}
+	mad_put_be(m + HDR, msg->remote_comm, 4);
+	m[HDR + 4] = (uint8_t)msg->reason;
+	mad_put_be(m + HDR + 8, msg->qpn, 3);
+	mad_put_be(m + HDR + 12, msg->service, 8);
+	mad_put_be(m + HDR + 20, msg->qkey, 4);
+	memcpy(m + SIDR_REP_PRIV, msg->priv, msg->priv_bytes);
+}
+
+static void parse_sidr(const uint8_t *m, struct unic_cm_msg *msg)
+{
+	const uint8_t *priv = m + SIDR_REQ_PRIV;
+
+	msg->remote_comm = 0;
+	if (msg->type == UNIC_CM_SIDR_REQ) {
+		msg->service = mad_get_be(m + HDR + 8, 8);
+		msg->qp_type = UNIC_QPT_UD;
+	} else {
+		msg->remote_comm = msg->local_comm;
+		msg->local_comm = 0;
+		msg->reason = m[HDR + 4];
+		msg->qpn = (uint32_t)mad_get_be(m + HDR + 8, 3);
+		msg->service = mad_get_be(m + HDR + 12, 8);
+		msg->qkey = (uint32_t)mad_get_be(m + HDR + 20, 4);
+		priv = m + SIDR_REP_PRIV;
+	}
+	msg->priv_bytes = unic_cm_room(msg->type);
+	memcpy(msg->priv, priv, msg->priv_bytes);
+}
+
 void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES])
 {
 	const struct unic_mad_hdr hdr = {
@@ -218,6 +278,10 @@ void unic_cm_build(const struct unic_cm_msg *msg, uint8_t mad[UNIC_MAD_BYTES])
 		mad_put_be(mad + HDR + 8, msg->qpn, 3);
 		if (msg->priv_bytes)
 			put_private(mad + DREQ_PRIV, msg);
+		break;
+	case UNIC_CM_SIDR_REQ:
+	case UNIC_CM_SIDR_REP:
+		build_sidr(msg, mad);
 		break;
 	default:
 		break;
@@ -254,6 +318,10 @@ bool unic_cm_parse(const uint8_t mad[UNIC_MAD_BYTES], struct unic_cm_msg *msg)
 	case UNIC_CM_DREQ:
 		msg->qpn = (uint32_t)mad_get_be(mad + HDR + 8, 3);
 		get_goodbye(mad + DREQ_PRIV, msg);
+		return true;
+	case UNIC_CM_SIDR_REQ:
+	case UNIC_CM_SIDR_REP:
+		parse_sidr(mad, msg);
 		return true;
 	case UNIC_CM_RTU:
 	case UNIC_CM_DREP:

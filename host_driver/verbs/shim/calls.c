@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * calls.c - functions of the C library that libibverbs calls by name, for a machine whose
+ * calls.c - functions of the C library that libibverbs and librdmacm call by name, for a machine whose
  * kernel has no RDMA, or other devices. Each call that is not about a device of unic-run is
  * passed on unchanged, errno included.
  */
@@ -18,6 +18,7 @@
 
 #include "channel.h"
 #include "paths.h"
+#include "ucma.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -36,18 +37,31 @@ static mode_t mode_of(int flags, va_list ap)
 		       : 0;
 }
 
+#define PASS_ON (-2)
+
+/* Open what is this library's, with @flags: a descriptor, -1 and errno, or PASS_ON with the
+ * path to use in *@path. */
+static int open_own(const char **path, int flags, char room[UNIC_SHIM_PATH])
+{
+	if (unic_shim_is_cm(*path))
+		return unic_ucma_open(flags);
+	*path = unic_shim_path(*path, room);
+	return *path ? PASS_ON : -1;
+}
+
 EXPORT int open(const char *path, int flags, ...)
 {
 	char room[UNIC_SHIM_PATH];
 	mode_t mode;
 	va_list ap;
+	int own;
 	NEXT(int, open, (const char *, int, ...));
 
 	va_start(ap, flags);
 	mode = mode_of(flags, ap);
 	va_end(ap);
-	path = unic_shim_path(path, room);
-	return path ? next_open(path, flags, mode) : -1;
+	own = open_own(&path, flags, room);
+	return own == PASS_ON ? next_open(path, flags, mode) : own;
 }
 
 EXPORT int open64(const char *path, int flags, ...)
@@ -55,13 +69,14 @@ EXPORT int open64(const char *path, int flags, ...)
 	char room[UNIC_SHIM_PATH];
 	mode_t mode;
 	va_list ap;
+	int own;
 	NEXT(int, open64, (const char *, int, ...));
 
 	va_start(ap, flags);
 	mode = mode_of(flags, ap);
 	va_end(ap);
-	path = unic_shim_path(path, room);
-	return path ? next_open64(path, flags, mode) : -1;
+	own = open_own(&path, flags, room);
+	return own == PASS_ON ? next_open64(path, flags, mode) : own;
 }
 
 EXPORT int openat(int dir, const char *path, int flags, ...)
@@ -69,13 +84,14 @@ EXPORT int openat(int dir, const char *path, int flags, ...)
 	char room[UNIC_SHIM_PATH];
 	mode_t mode;
 	va_list ap;
+	int own;
 	NEXT(int, openat, (int, const char *, int, ...));
 
 	va_start(ap, flags);
 	mode = mode_of(flags, ap);
 	va_end(ap);
-	path = unic_shim_path(path, room);
-	return path ? next_openat(dir, path, flags, mode) : -1;
+	own = open_own(&path, flags, room);
+	return own == PASS_ON ? next_openat(dir, path, flags, mode) : own;
 }
 
 EXPORT int stat(const char *restrict path, struct stat *restrict out)
@@ -85,6 +101,26 @@ EXPORT int stat(const char *restrict path, struct stat *restrict out)
 
 	path = unic_shim_path(path, room);
 	return path ? next_stat(path, out) : -1;
+}
+
+/* librdmacm asks whether its device is one. */
+EXPORT int fstat(int fd, struct stat *out)
+{
+	int err;
+	NEXT(int, fstat, (int, struct stat *));
+
+	err = next_fstat(fd, out);
+	if (!err && unic_ucma_owns(fd))
+		out->st_mode = (out->st_mode & ~(mode_t)S_IFMT) | S_IFCHR;
+	return err;
+}
+
+EXPORT int close(int fd)
+{
+	NEXT(int, close, (int));
+
+	unic_ucma_closing(fd);
+	return next_close(fd);
 }
 
 EXPORT int access(const char *path, int how)
@@ -114,6 +150,8 @@ EXPORT ssize_t write(int fd, const void *buf, size_t bytes)
 {
 	NEXT(ssize_t, write, (int, const void *, size_t));
 
+	if (unic_ucma_owns(fd))
+		return unic_ucma_request(fd, buf, bytes);
 	if (unic_shim_owns(fd))
 		return unic_shim_request(fd, buf, bytes);
 	return next_write(fd, buf, bytes);

@@ -14,9 +14,7 @@
 
 #define DEVICES "/dev/infiniband/"
 
-/* The generated tree; NULL: this is not for us. A program with more rights than whoever
- * started it is left alone. */
-static const char *tree(void)
+const char *unic_shim_tree(void)
 {
 	return getauxval(AT_SECURE) ? NULL : getenv(UNIC_SHIM_TREE);
 }
@@ -33,16 +31,22 @@ static int has_device(const char *sys, const char *name,
 	       !syscall(SYS_faccessat, AT_FDCWD, room, F_OK);
 }
 
+bool unic_shim_is_cm(const char *path)
+{
+	return path && !strcmp(path, UNIC_SHIM_CM) && unic_shim_tree();
+}
+
 const char *unic_shim_path(const char *path, char room[UNIC_SHIM_PATH])
 {
 	const char *sys;
 
 	if (!path || strncmp(path, DEVICES, sizeof(DEVICES) - 1))
 		return path;
-	sys = tree();
+	sys = unic_shim_tree();
 	if (!sys)
 		return path;
-	if (has_device(sys, path + sizeof(DEVICES) - 1, room))
+	if (!strcmp(path, UNIC_SHIM_CM) ||
+	    has_device(sys, path + sizeof(DEVICES) - 1, room))
 		return "/dev/null";
 	errno = ENOENT;
 	return NULL;

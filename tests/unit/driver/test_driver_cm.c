@@ -229,7 +229,7 @@ static void cm_garbage_is_refused(void **state)
 			bad[8 + (seed >> 8) % 248] = (uint8_t)(seed >> 24);
 		}
 		if (unic_cm_parse(bad, &msg))
-			assert_true(msg.priv_bytes <= UNIC_CTL_PRIVATE_MAX);
+			assert_true(msg.priv_bytes <= sizeof(msg.priv));
 	}
 }
 

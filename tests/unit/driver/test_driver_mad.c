@@ -117,8 +117,8 @@ static void mark_is_these_bytes(void **state)
 	}
 }
 
-/* @mad with byte @at of its mark changed to @v is of a peer that is no unic: all
- * 56 bytes are the consumer's. */
+/* @mad with byte @at of its mark changed to @v is of a peer that is no unic: all bytes
+ * that there are, are the consumer's. */
 static void is_no_mark(uint8_t *mad, uint32_t at, uint8_t v)
 {
 	uint8_t was = mad[at];
@@ -128,7 +128,7 @@ static void is_no_mark(uint8_t *mad, uint32_t at, uint8_t v)
 	assert_true(unic_cm_parse(mad, &msg));
 	assert_int_equal(msg.vendor, 0);
 	assert_int_equal(msg.caps, 0);
-	assert_int_equal(msg.priv_bytes, 56);
+	assert_int_equal(msg.priv_bytes, unic_cm_room(msg.type));
 	assert_memory_equal(msg.priv, "abc", 3);
 	mad[at] = was;
 }

@@ -141,7 +141,9 @@ static void plain(const char *name, const struct unic_cm_msg *marked,
 	msg.priv_bytes = UNIC_CTL_PRIVATE_MAX;
 	assert_int_equal(strlen(text), UNIC_CTL_PRIVATE_MAX);
 	memcpy(msg.priv, text, UNIC_CTL_PRIVATE_MAX);
+	msg.priv_bytes = unic_cm_room(msg.type); /* it says no length */
 	assert_true(parses(mad, &msg));
+	msg.priv_bytes = UNIC_CTL_PRIVATE_MAX;
 	assert_true(builds(&msg, mad, priv + UNIC_CTL_PRIVATE_MAX, MARK));
 }
 

@@ -9,6 +9,7 @@
 
 #include "unit.h"
 
+#include "cq.h"
 #include "libunic_rig.h"
 #include "cq.h"
 #include "doorbell.h"

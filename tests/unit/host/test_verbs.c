@@ -271,7 +271,11 @@ static void names_of_devices_are_the_trees(void **state)
 	assert_string_equal(unic_shim_path("/dev/infiniband/uverbs0", room),
 			    "/dev/null");
 	assert_int_equal(errno, 7);
-	assert_null(unic_shim_path("/dev/infiniband/rdma_cm", room));
+	assert_string_equal(unic_shim_path("/dev/infiniband/rdma_cm", room),
+			    "/dev/null");
+	assert_true(unic_shim_is_cm("/dev/infiniband/rdma_cm"));
+	assert_false(unic_shim_is_cm("/dev/infiniband/rdma_cm2"));
+	assert_null(unic_shim_path("/dev/infiniband/rdma_cm2", room));
 	assert_null(unic_shim_path("/dev/infiniband/../infiniband_verbs/"
 				   "uverbs0",
 				   room));
