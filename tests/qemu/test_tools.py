@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import pty
+import re
 import select
 import signal
 import socket
@@ -303,8 +304,8 @@ def test_watch(rig):
     assert endless.wait(hosts.PATIENCE_S) == 0
 
 
-def screen_of(rig, columns, rows=24):
-    """What `unicctl top` shows on a terminal of that size, and how it ends by `q`."""
+def screen_of(sock, columns, pattern="unic-hog", rows=24):
+    """What `unicctl top` shows on a terminal of that size when a line matches; `q` ends it."""
     sys.path.append(DEBIAN)
     import pyte
     screen = pyte.Screen(columns, rows)
@@ -312,12 +313,12 @@ def screen_of(rig, columns, rows=24):
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (rows, columns))
     before = termios.tcgetattr(slave)
-    top = subprocess.Popen([os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "top",
+    top = subprocess.Popen([os.path.join(hosts.BIN, "unicctl"), "--socket", sock, "top",
                             "--interval", "50"], stdin=slave, stdout=slave,
                            env={**os.environ, "TERM": "linux"})
     try:
         end = time.monotonic() + hosts.PATIENCE_S
-        while not any("unic-hog" in line for line in screen.display):
+        while not any(re.search(pattern, line) for line in screen.display):
             assert time.monotonic() < end, screen.display
             if select.select([master], [], [], 0.1)[0]:
                 stream.feed(os.read(master, 65536))
@@ -341,17 +342,18 @@ def test_top(rig):
     try:
         hog.expect("holds 512")
         for columns in (80, 200):
-            shown = screen_of(rig, columns)
+            shown = screen_of(rig.socket(0), columns)
             ps = {p["proc"]: p for p in rig.ctl(0, "ps")["procs"]}
             row = next(line for line in shown if "unic-hog" in line).split()
             p = ps[int(row[0])]
             assert row[1:6] == [str(p[k]) for k in ("pid", "name", "held", "fair_share", "wanted")], (row, p)
-            bar = row[8].strip("[]")
-            assert abs(len(bar) - (columns - 63)) <= 1, (columns, row)
+            assert row[7] == "-", row
+            bar = row[9].strip("[]")
+            assert abs(len(bar) - (columns - 71)) <= 1, (columns, row)
             full = bar.count("#") + bar.count("+")
-            assert abs(full / len(bar) - p["held"] / 1024) < 0.06, (row, p)
+            assert abs(full / len(bar) - p["held"] / 1024) < 1.05 / len(bar), (row, p)
             borrowed = max(0, p["held"] - p["fair_share"])
-            assert abs(bar.count("+") / len(bar) - borrowed / 1024) < 0.06, (row, p)
+            assert abs(bar.count("+") / len(bar) - borrowed / 1024) < 1.05 / len(bar), (row, p)
             assert "of    1024 held" in shown[1] and "waiting 0" in shown[0], shown
     finally:
         hog.end()
@@ -363,6 +365,60 @@ def test_top(rig):
     os.close(master)
     os.close(slave)
     assert "nothing-like-it" in said, said
+
+
+def rig_free(sock):
+    """Entries of the table that nobody holds."""
+    said = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", sock, "--json", "watch", "--looks", "1"],
+                          capture_output=True, text=True, check=True).stdout
+    seen = json.loads(said)
+    return seen["entries"] - seen["held"]
+
+
+def graces_of(sock):
+    """Of each process that was told of notices: how many are open, ms that the first has left."""
+    said = subprocess.run([os.path.join(hosts.BIN, "unicctl"), "--socket", sock, "--json", "ps"],
+                          capture_output=True, text=True, check=True).stdout
+    return {p["name"]: (p["told_notices"], p["grace_left_us"] / 1000)
+            for p in json.loads(said)["procs"] if "grace_left_us" in p}
+
+
+def test_top_graces(_):
+    """`unicctl top` shows how long the first grace of a process still is, as `ps --json` says it,
+    and nothing of one that was not asked."""
+    with tempfile.TemporaryDirectory(prefix="unic-graces-") as there:
+        sock, running = there + "/bus/unicd.sock", []
+
+        def start(*argv, pattern):
+            running.append(Lines(*argv))
+            running[-1].until(pattern, lambda lines: any(re.search(pattern, line) for line in lines))
+        try:
+            start("unic-bus", "--dir", there + "/bus", pattern="ready")
+            start("unic-nic", "--bus", there + "/bus/nic", pattern="ready|attached")
+            start("unicd", "--bus", there + "/bus", "--grace-us", "10000000", pattern="ready")
+            for name in ("greedy", "patient"):  # names of the processes
+                os.symlink(os.path.join(hosts.BIN, "unic-hog"), f"{there}/{name}")
+            start(there + "/greedy", "--socket", sock, "--answer", "ignore", pattern="holds")
+            end = time.monotonic() + hosts.PATIENCE_S
+            while rig_free(sock):
+                assert time.monotonic() < end, "the table does not fill"
+                time.sleep(0.05)
+            assert not graces_of(sock)
+            running.append(Lines(there + "/patient", "--socket", sock, "--answer", "ignore"))
+            while not (before := graces_of(sock)):
+                assert time.monotonic() < end, "nobody is asked"
+            for columns in (80, 200):
+                shown = screen_of(sock, columns, r"greedy .* \d+\.\dms ")
+                after = graces_of(sock)
+                row = next(line for line in shown if "greedy" in line).split()
+                assert before["greedy"][1] + 0.1 >= float(row[7][:-2]) >= after["greedy"][1] - 0.1, (before, row, after)
+                assert 0 < int(row[6]) and after["greedy"][0] > 0, (row, after)
+                other = next(line for line in shown if "patient" in line).split()
+                assert other[6:8] == ["0", "-"] and "patient" not in after, (other, after)
+                before = after
+        finally:
+            for program in reversed(running):
+                program.end(signal.SIGTERM)
 
 
 def on_terminal(columns, *argv):

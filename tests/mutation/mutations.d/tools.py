@@ -4,6 +4,7 @@ TARGET = "host_driver/tools/target_file.c"
 NUMBER = "host_driver/daemon/number.c"
 FILES = "test_target_file"
 RING = "host_driver/tools/ctl_ring.c"
+NOTICE = "host_driver/core/region/region_notice.c"
 
 
 def tools(test):
@@ -52,6 +53,12 @@ MUTATIONS = (
      "\tif (0 && is_folder(dir))\n", "unic-copy: serves what is not there", tools("nothing")),
     ("host_driver/libunic/mr.c", "\tif (attr->flags & ~(BASES | UNIC_MR_WAIT | UNIC_MR_ASYNC))\n",
      "\tif (0)\n", "libunic: a flag of tomorrow is ignored today", "test_libunic_region"),
+    (NOTICE, "\t\tif (left_us < unic_from_le32(g->left_us))\n", "", "ps: not the first grace, but the last",
+     "test_driver_notice"),
+    (NOTICE, "\t\tif (mr->state != R_NOTIFIED || mr->obj.owner", "\t\tif (mr->obj.owner",
+     "ps: a region that nobody asked for has a grace", "test_driver_notice"),
+    ("host_driver/tools/ctl_top.c", "\tgrace_text(grace, p);\n", "\tstrcpy(grace, \"-\");\n\tif (!p)\n\t\tgrace_text(grace, p);\n",
+     "top: nobody sees how long a grace still is", tools("top_graces")),
     (RING, "\t\treturn r->missing++ ? ANOTHER_NIC : 0;\n", "\t\treturn 0;\n",
      "trace: waits for events of a NIC that is gone", "test_ctl_ring"),
     (RING, "\t\treturn r->missing++ ? ANOTHER_NIC : 0;\n", "\t\treturn ANOTHER_NIC;\n",
