@@ -33,8 +33,13 @@ NUMBERS = (("unic-hog", "--max", "abc"), ("unic-hog", "--max", "0"), ("unic-hog"
            ("unic-copy", "--timeout", "1.5"), ("unicctl", "--weight", "-2"),
            ("unicctl", "--quota", ""), ("unic-bus", "--slots", "8 "), ("unic-bus", "--slot-size", "16T"),
            ("unic-wire", "--nics", "8"), ("unic-wire", "--seed", "0x"), ("unic-uart", "--vectors", "0"),
-           ("unicd", "--grace-us", "20ms"), ("unicd", "--user-slots", "+1"))
+           ("unicd", "--grace-us", "20ms"), ("unicd", "--user-slots", "+1"), ("unic-nic", "--spin", "0"),
+           ("unic-nic", "--spin", "1e3"), ("unic-kio", "--timeout", "0"), ("unic-kio", "--timeout", "1e1"),
+           ("unic-kio", "--timeout", "nan"), ("unic-wire", "--loss", "101%"), ("unic-wire", "--loss", "0x.1"),
+           ("unic-wire", "--loss", "1%%"))
 EX_USAGE, EX_IOERR = 64, 74
+PROGRAMS = ("unicctl", "unic-copy", "unic-hog", "unic-kio", "unic-ping", "unic-perf", "unic-run", "unic-policysim",
+            "unicd", "unic-bus", "unic-wire", "unic-uart", "unic-nic")
 
 
 def ask(*argv, code=0, **more):
@@ -153,8 +158,9 @@ def test_nothing_to_serve(rig):
 def test_output_is_lost(rig):
     """What cannot be printed is an error."""
     with open("/dev/full", "wb") as full:
-        for program in ("unicctl", "unic-copy", "unic-hog", "unic-kio", "unic-ping", "unic-perf", "unic-run"):
+        for program in PROGRAMS:
             assert "No space left" in ask(program, "--help", code=EX_IOERR, stdout=full)
+            assert "No space left" in ask(program, "--version", code=EX_IOERR, stdout=full)
         for words in (("ps",), ("stats", "--all"), ("info", "--json")):
             assert "No space left" in ask("unicctl", "--socket", rig.socket(0), *words,
                                           code=EX_IOERR, stdout=full)
@@ -320,7 +326,7 @@ def screen_of(sock, columns, pattern="unic-hog", rows=24):
         end = time.monotonic() + hosts.PATIENCE_S
         while not any(re.search(pattern, line) for line in screen.display):
             assert time.monotonic() < end, screen.display
-            if select.select([master], [], [], 0.1)[0]:
+            while select.select([master], [], [], 0.01)[0]:  # all of what is drawn at once
                 stream.feed(os.read(master, 65536))
         os.write(master, b"q")
         while top.poll() is None:  # it writes on until it has read that
@@ -446,7 +452,7 @@ def test_width_of_terminals(rig):
     try:
         hog.expect("holds 5")
         for words in (("ps",), ("mr",), ("tlb",), ("qp",), ("cq",), ("info",), ("stats", "--all"),
-                      ("histograms",), ("trace",), ("uses",), ("nics",), ("dump",), ("events", "--help")):
+                      ("histograms",), ("trace", "--groups", "all"), ("uses",), ("nics",), ("dump",), ("events", "--help")):
             shown = on_terminal(100, "unicctl", "--socket", rig.socket(0), *words)
             assert max(map(len, shown)) <= 100, (words, max(shown, key=len))
         for columns, most in ((0, 80), (80, 80), (60, 60), (300, 300)):
@@ -811,6 +817,73 @@ def test_surplus_arguments(rig):
                   ("trace", "--perfetto", "x", "--json")):
         assert ask("unicctl", "--socket", rig.socket(0), *words, code=EX_USAGE), words
     assert ask("unicctl", "--socket", rig.socket(0), "policy", "200", "--weight", "2", code=1)
+
+
+# Options that a command has no use for.
+IDLE_OPTIONS = (("unic-ping", "serve", "--count", "3"), ("unic-ping", "--write", "serve"), ("unic-ping", "serve", "--json"),
+                ("unic-perf", "serve", "--bytes", "64"), ("unic-perf", "serve", "--json"),
+                ("unic-perf", "latency", "10.0.0.2", "--depth", "2"), ("unic-perf", "rate", "10.0.0.2", "--histogram"),
+                ("unic-perf", "rate", "10.0.0.2", "--quiet"), ("unic-copy", "serve", "--peer", "10.0.0.2"),
+                ("unic-copy", "serve", "--mode", "rpc"), ("unic-copy", "get", "x", "--peer", "10.0.0.2", "--name", "y"),
+                ("unic-copy", "put", "x", "--peer", "10.0.0.2", "--output", "y"), ("unic-copy", "serve", "--progress"),
+                ("unic-copy", "put", "x", "--peer", "10.0.0.2", "--dir", "y"), ("unic-kio", "state", "--data", "rdma"),
+                ("unic-kio", "ls", "10.0.0.2:", "--quiet"))
+
+
+def test_idle_options(_):
+    """An option that a command has no use for is refused by its name, not passed over."""
+    for words in IDLE_OPTIONS:
+        option = [w for w in words if w.startswith("--")][-1]
+        said = ask(*words, code=EX_USAGE)
+        assert f"takes no {option}" in said, (words, said)
+
+
+def test_defaults_are_told(_):
+    """Each default of --help is told in the same way."""
+    told = 0
+    for program in PROGRAMS:
+        said = subprocess.run([os.path.join(hosts.BIN, program), "--help"], capture_output=True,
+                              text=True, check=True).stdout
+        shown = " ".join(said.split("--help")[0].split())
+        told += shown.count("(default: ")
+        odd = re.findall(r"\((?:[\d.,]+[KMG]?|all|write|release|everybody|default)\)|\(\d+[;,]", shown)
+        assert not odd, (program, odd)
+    assert told > 30, told
+
+
+def test_one_is_singular(rig):
+    """One entry, one region, one byte, one time."""
+    hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "1", show=False)
+    server = rig.start("perf", "unic-perf", "--socket", rig.socket(1), "serve", show=False)
+    try:
+        assert "holds 1 entry in 1 region" in hog.expect("holds")
+        server.expect("ready")
+        assert perf(rig, "latency", hosts.IP[1], "--count", "1", "--bytes", "1").startswith("WRITE of 1 byte, 1 time:\n")
+        assert "2 bytes, 2 times, " in perf(rig, "rate", hosts.IP[1], "--count", "2", "--bytes", "2")
+    finally:
+        hog.end()
+        server.end()
+
+
+def test_progress(rig):
+    """A transfer shows one line on a terminal: a bar, bytes, rate, time left, and takes it away;
+    nothing into a pipe, unless lines are asked for."""
+    large = {"unic-copy": ("--peer", hosts.IP[1], "get", "large", "--output", "/dev/null"),
+             "unic-kio": ("get", f"{hosts.IP[1]}:large", "/dev/null")}
+    line = (r"get large +\d+ % \[#*\.*\] [\d.]+ of 1024.0 MiB, [\d.]+ MiB/s, \d+:\d\d left")
+    for program, words in large.items():
+        for columns in (100, 60):
+            shown = on_terminal(columns, program, "--socket", rig.socket(0), *words)[0].split("\r")
+            bars = [s.removesuffix("\x1b[K") for s in shown if " % [" in s]
+            assert len(bars) > 1 and all(len(b) < columns for b in bars), (program, shown)
+            assert columns == 60 or all(re.fullmatch(line, b) for b in bars), (program, bars)
+        done = subprocess.run([os.path.join(hosts.BIN, program), "--socket", rig.socket(0), *words],
+                              capture_output=True, text=True, check=True)
+        said = done.stdout + done.stderr
+        assert "%" not in said and said.count("\n") == 1 and "MiB/s" in said, said
+    done = subprocess.run([os.path.join(hosts.BIN, "unic-copy"), "--socket", rig.socket(0), "--progress",
+                           *large["unic-copy"]], capture_output=True, text=True, check=True)
+    assert re.fullmatch(f"(unic-copy: {line}\n)+", done.stderr), done.stderr
 
 
 def test_words_are_missing(rig):
