@@ -35,8 +35,7 @@ INSTALLED_BIN   = $(PROGRAMS) unic-nic
 # What unic-run has libibverbs load: it looks in ../lib/unic of its own place.
 VERBS_SO        = $(notdir $(VERBS))
 # unic.h and what it includes.
-PUBLIC_HEADERS := $(addprefix host_driver/libunic/,bufman.h pace.h unic.h) $(addprefix abi/,unic_cmd.h \
-	unic_cmd_dump.h unic_cmd_mr.h unic_cmd_queue.h unic_evt.h unic_mbox.h unic_queue.h unic_types.h)
+PUBLIC_HEADERS := $(addprefix host_driver/libunic/,bufman.h pace.h unic.h) $(addprefix abi/,unic_queue.h unic_types.h unic_words.h)
 # Those that are built with what is installed.
 SHOWN          := $(filter-out %/driver.c %/polite.c,$(EXAMPLES)) examples/disk.sh
 IMAGES         := ek-tm4c1294xl/flash.bin lm3s6965evb/flash.bin mps2-an385/unic.elf virt/unic.elf
