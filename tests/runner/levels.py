@@ -191,7 +191,7 @@ GROUPS = {
         level("Linux in a guest", "tests/vm/vm_leave.py",
               "tests/vm/vm_blk.py", "tests/vm/vm_check.py",
               "tests/vm/vm_look.py", "tests/vm/vm_nics.py",
-              "tests/vm/vm_kmem.py", timeout=1200, **WAITS)],
+              "tests/vm/vm_kmem.py", "tests/vm/vm_systemd.py", timeout=1200, **WAITS)],
     "faults": [
         level("calls of the system that fail (a sample)",
               "tests/faults/faults.py --sample 100", apart="failing calls", **WAITS)],
