@@ -14,6 +14,7 @@ import select
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ import time
 
 import hosts
 import functions
+import unicd_client
 
 DEBIAN = "/usr/lib/python3/dist-packages"  # for any other python3, too
 
@@ -38,6 +40,7 @@ NUMBERS = (("unic-hog", "--max", "abc"), ("unic-hog", "--max", "0"), ("unic-hog"
            ("unic-kio", "--timeout", "nan"), ("unic-wire", "--loss", "101%"), ("unic-wire", "--loss", "0x.1"),
            ("unic-wire", "--loss", "1%%"))
 EX_USAGE, EX_IOERR = 64, 74
+ST_VERSION = 81  # UNIC_CTL_ST_VERSION
 PROGRAMS = ("unicctl", "unic-copy", "unic-hog", "unic-kio", "unic-ping", "unic-perf", "unic-run", "unic-policysim",
             "unicd", "unic-bus", "unic-wire", "unic-uart", "unic-nic")
 
@@ -896,6 +899,45 @@ def test_words_are_missing(rig):
                           (("unic-run", "--net", "", "true"), "--net"), (("unic-run",), "which program")):
         assert wanted in (said := ask(*words, code=EX_USAGE)), (words, said)
     assert "called nobody-here" in ask("unicd", "--kio-user", "nobody-here", code=EX_USAGE)
+
+
+def drive_older(path, version):
+    """A driver of another version, on a socket: it answers every HELLO with its own."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(path)
+    listener.listen()
+
+    def serve():
+        while True:
+            try:
+                peer, _ = listener.accept()
+            except OSError:
+                return
+            while asked := peer.recv(8192):
+                op, _, seq, epoch, _ = unicd_client.HDR.unpack_from(asked)
+                status = ST_VERSION if op == unicd_client.HELLO else unicd_client.BAD_OPCODE
+                answer = unicd_client.HDR.pack(op, status, seq, epoch, 0) + struct.pack("<I", version)
+                peer.send(answer.ljust(unicd_client.REC, b"\0"))
+    threading.Thread(target=serve, daemon=True).start()
+    return listener
+
+
+def test_another_version(rig):
+    """A program and a driver of two versions: both versions are said, and what to do; nothing is
+    tried. The other way round the driver answers so, and the process may say HELLO again."""
+    path = rig.path("older")
+    listener = drive_older(path, 7)
+    try:
+        for words in (("unic-hog",), ("unic-ping", hosts.IP[1]), ("unic-copy", "serve")):
+            said = ask(words[0], "--socket", path, *words[1:], code=1)
+            assert "speaks version 7, this program version 1; take both of one release" in said, said
+    finally:
+        listener.close()
+    newer = unicd_client.Client(rig.socket(0))
+    answer = newer.call(unicd_client.HELLO, struct.pack("<I", 2), want=ST_VERSION)
+    assert answer.get("I")[0] == 1 and not answer.fds, answer.get("I")
+    newer.hello()
+    newer.close()
 
 
 def test_one_reason(rig):
