@@ -7,6 +7,7 @@
 #define UNIC_ABI_CMD_H
 
 #include "unic_types.h"
+#include "unic_words.h"
 
 /*
  * The struct of each command, and of its completion where one is named behind
@@ -95,74 +96,6 @@ enum unic_cmd_opcode {
 				      * lack of room: unic_cpl_usage */
 	UNIC_CMD_MR_BATCH = 60,	     /* struct unic_cmd_batch; answer
 				      * unic_cpl_batch */
-};
-
-enum unic_status {
-	UNIC_ST_OK = 0,		   /* executed */
-	UNIC_ST_PENDING = 1,	   /* accepted, an event says how it ends:
-				    * MR_REG, MR_DEREG, NOTICE_ANSWER,
-				    * QP_DESTROY, PROC_DETACH, ARP_RESOLVE,
-				    * TOKEN_CANCEL */
-	UNIC_ST_BAD_OPCODE = 2,	   /* no such command, or none for this batch */
-	UNIC_ST_STALE_EPOCH = 3,   /* header epoch is not boot_epoch */
-	UNIC_ST_INVALID = 4,	   /* a field is out of range; a rsvd field, or
-				    * the status of the command, is not 0 */
-	UNIC_ST_NO_PROC = 5,	   /* nobody is attached to the slot, or it
-				    * detaches */
-	UNIC_ST_NO_PD = 6,	   /* no such PD of this process, or an object
-				    * of another PD is named */
-	UNIC_ST_NO_MR = 7,	   /* no such region, or another generation, or
-				    * an STag that opens nothing */
-	UNIC_ST_NO_CQ = 8,	   /* no such completion queue of this
-				    * process */
-	UNIC_ST_NO_QP = 9,	   /* no such queue pair of this process, or it
-				    * is being destroyed */
-	UNIC_ST_NO_TOKEN = 10,	   /* slot, index and key name no token that the
-				    * NIC remembers */
-	UNIC_ST_NO_WAIT = 11,	   /* no request waits under this number */
-	UNIC_ST_BUSY = 12,	   /* in use by something that must go first, or
-				    * no room just now: try again */
-	UNIC_ST_TLB_FULL = 13,	   /* too few free entries, or they are kept for
-				    * those who wait */
-	UNIC_ST_MR_FULL = 14,	   /* no free region index, or this process's
-				    * part is used up */
-	UNIC_ST_TOKEN_FULL = 15,   /* no free token, and none to take back; no
-				    * free list of pieces */
-	UNIC_ST_QP_FULL = 16,	   /* unic_info.qps exist */
-	UNIC_ST_CQ_FULL = 17,	   /* unic_info.cqs exist */
-	UNIC_ST_PD_FULL = 18,	   /* unic_info.pds exist */
-	UNIC_ST_WAIT_FULL = 19,	   /* this process's part of unic_info.waits is
-				    * used up */
-	UNIC_ST_QUOTA = 20,	   /* with what it holds, above the hard quota
-				    * of the process */
-	UNIC_ST_TOO_LARGE = 21,	   /* can never fit: more than table, quota or
-				    * form may have */
-	UNIC_ST_STATE = 22,	   /* not in the state that the object is in */
-	UNIC_ST_RIGHTS = 23,	   /* the region does not grant what is asked */
-	UNIC_ST_BOUNDS = 24,	   /* not inside the region */
-	UNIC_ST_EVICTED = 25,	   /* the region was taken back, or is closed
-				    * for it; DUMP: the snapshot has ended */
-	UNIC_ST_BUS = 26,	   /* not inside a DMA window; MR_REG, MR_FILL,
-				    * MR_FAULT, MR_REREG: not aligned to the
-				    * page */
-	UNIC_ST_NO_ENTROPY = 27,   /* TOKEN_ALLOC without any random source:
-				    * ENTROPY first */
-	UNIC_ST_CANCELLED = 28,	   /* by WAIT_CANCEL: the driver's reply to the
-				    * MR_REG that waited; the NIC has it in
-				    * trace event WAIT_END alone */
-	UNIC_ST_TIMEOUT = 29,	   /* event WAIT_ENDED: timeout_us are over */
-	UNIC_ST_REFUSED = 30,	   /* OFFER/EXTEND not granted, see detail */
-	UNIC_ST_FAILED = 31,	   /* NIC state is not READY; all but NOP and
-				    * DUMP */
-	UNIC_ST_CTRL_CAP = 32,	   /* class control: a quarter of the share, in
-				    * entries or in regions */
-	UNIC_ST_NO_ROUTE = 33,	   /* no SET_ADDR before, or ARP for an address
-				    * that is not unicast; QP_MODIFY to RTR: or
-				    * no link */
-	UNIC_ST_STALE = 64,	   /* MR_FAULT: older than an invalidation */
-	UNIC_ST_ELEMENT_FULL = 40, /* elements of forms: the pool, or the
-				    * process's quarter of it */
-	UNIC_ST_ALIGN = 41,	   /* pages of a form do not fit together */
 };
 
 /* First 8 bytes of every command and completion. */
@@ -268,20 +201,6 @@ struct unic_cmd_proc_attach {
 			   * unic_cmd_rate; 0: none */
 	unic_le32 burst;  /* likewise */
 	unic_le32 rsvd[3];
-};
-
-enum unic_policy {
-	UNIC_POLICY_DEFAULT = 0, /* the least expected benefit, learned from
-				  * intervals between uses */
-	UNIC_POLICY_RANDOM = 1,	 /* any region, by chance */
-	UNIC_POLICY_LRU = 2,	 /* the one used longest ago */
-	UNIC_POLICY_S3FIFO = 3,	 /* two queues, S3-FIFO: new ones, and those
-				  * used again */
-	UNIC_POLICY_APP = 4,	 /* hints of importance first, then as
-				  * DEFAULT */
-	UNIC_POLICY_LFU = 5,	 /* the one used least often, old uses count
-				  * less; UNIC_FEAT_LFU, else INVALID */
-	UNIC_POLICIES = 6,	 /* how many there are; INVALID from here on */
 };
 
 /*

@@ -8,34 +8,6 @@
 
 #include "unic_cmd.h"
 
-enum unic_mr_rights {
-	UNIC_MR_LOCAL_WRITE = 1u << 0,	/* the NIC may write into it: receives,
-					 * tokens, READ */
-	UNIC_MR_REMOTE_READ = 1u << 1,	/* a peer may READ it */
-	UNIC_MR_REMOTE_WRITE = 1u << 2, /* a peer may WRITE it; INVALID without
-					 * LOCAL_WRITE */
-	UNIC_MR_MW_BIND = 1u << 3,	/* memory windows may be bound to it */
-	UNIC_MR_REMOTE_ATOMIC = 1u
-				<< 4, /* a peer may COMPARE_SWAP and FETCH_ADD
-					  * in it (UNIC_FEAT_ATOMICS, else
-					  * INVALID); INVALID without
-					  * LOCAL_WRITE */
-};
-#define UNIC_MR_RIGHTS_ALL 0x1fu /* with any other bit: INVALID */
-
-enum unic_mr_class {
-	UNIC_CLASS_RDMA = 0,	  /* notice, grace T, then removal */
-	UNIC_CLASS_MESSAGING = 1, /* removal at once, substitution */
-	UNIC_CLASS_CONTROL = 2,	  /* queues: never a victim, capped */
-};
-
-enum unic_residency {
-	UNIC_RESIDENT = 0, /* all entries on the NIC, or the request waits */
-	UNIC_DEMAND = 1,   /* none; a miss asks the driver (MISS, MR_FAULT) */
-	UNIC_TABLE = 2, /* none; a miss reads the region's translation list */
-	UNIC_PHYSICAL = 3, /* none; an IOVA is the bus address */
-};
-
 /* flags of MR_REG */
 #define UNIC_REG_WAIT (1u << 0) /* REGISTER_WAIT: queue when it does not fit */
 #define UNIC_REG_LIST (1u << 1) /* the list page holds all page addresses */
@@ -153,22 +125,6 @@ struct unic_cpl_usage {
 				* fair share are there */
 };
 
-enum unic_table {
-	UNIC_TABLE_TLB = 1,	  /* TLB entries; rows struct unic_row_tlb */
-	UNIC_TABLE_MR = 2,	  /* regions; rows struct unic_row_mr */
-	UNIC_TABLE_TOKEN = 3,	  /* payload tokens; rows struct
-				  * unic_row_token */
-	UNIC_TABLE_QP = 4,	  /* queue pairs; rows struct unic_row_qp */
-	UNIC_TABLE_CQ = 5,	  /* completion queues; rows struct
-				  * unic_row_cq */
-	UNIC_TABLE_PROC = 6,	  /* process slots; rows struct unic_row_proc */
-	UNIC_TABLE_WAIT = 7,	  /* REGISTER_WAIT requests; rows struct
-				  * unic_row_wait */
-	UNIC_TABLE_HISTOGRAM = 8, /* how long things took; rows struct
-				   * unic_row_histogram */
-	UNIC_TABLE_ELEMENT = 16,  /* elements of forms; DUMP: INVALID */
-};
-
 /* MR_FILL. Pages [first, first+count) of a LOADING region from the list page;
  * bus addresses aligned to the page size. The last missing page makes it
  * ACTIVE. A page is filled once (STATE if again).
@@ -241,11 +197,6 @@ struct unic_cmd_mr_pages {
 	unic_le32 count;  /* pages, not 0, none behind the last */
 	unic_le32 advice; /* MR_ADVISE: enum unic_advice; else 0 */
 	unic_le32 rsvd[9];
-};
-enum unic_advice {
-	UNIC_ADVISE_WILL_NEED = 1, /* bring entries ahead of their use */
-	UNIC_ADVISE_DONT_NEED = 2, /* drop entries now; BUSY while DMA uses the
-				    * region */
 };
 
 /*
@@ -372,13 +323,6 @@ struct unic_cmd_mr_rereg {
 	unic_le32 n_pages; /* must follow from iova, length and page size */
 	unic_le32 rsvd[5];
 };
-#define UNIC_REREG_RIGHTS (1u << 0) /* exchange the rights */
-#define UNIC_REREG_PD	  (1u << 1) /* exchange the PD */
-#define UNIC_REREG_RANGE  (1u << 2) /* exchange range and pages */
-#define UNIC_REREG_ALL	  0x07u	    /* of these three, any together */
-#define UNIC_REREG_HINT \
-	(1u << 3) /* exchange the importance; alone. No bit, or
-				     * others: INVALID */
 
 /*
  * MR_BATCH, TOKEN_BATCH. Several commands in one: the list page has `count`
@@ -435,23 +379,6 @@ enum unic_answer {
 	UNIC_ANSWER_OFFER = 2,	 /* another region of the process takes its
 				  * place */
 	UNIC_ANSWER_EXTEND = 3,	 /* the grace is to last extend_us longer */
-};
-enum unic_refusal {
-	UNIC_REFUSED_NONE = 0,	     /* not refused, or not by one of these */
-	UNIC_REFUSED_SMALLER = 1,    /* the offered region holds fewer
-				      * entries */
-	UNIC_REFUSED_NOT_YOURS = 2,  /* the offered region is of another
-				      * process */
-	UNIC_REFUSED_NOT_ACTIVE = 3, /* no such region, or not in state
-				      * ACTIVE */
-	UNIC_REFUSED_SAME = 4,	     /* the offered region is the one of the
-				      * notice */
-	UNIC_REFUSED_WAITER = 5,     /* no extension: a request within its share
-				      * waits, or the notice is for one */
-	UNIC_REFUSED_BUDGET = 6,     /* no extension: more than extend_us of
-				      * SET_PARAMS in all */
-	UNIC_REFUSED_CLASS = 7,	     /* regions of class control, DEMAND and
-				      * TABLE cannot be offered */
 };
 
 /* NOTICE_ANSWER. */

@@ -26,8 +26,6 @@ struct unic_cmd_token_alloc {
 	unic_le32 pieces;      /* F_PIECES: how many; else 0 */
 	unic_le32 rsvd[3];
 };
-/* Any number of messages, each to its own offset; ends otherwise only. */
-#define UNIC_TOKEN_F_MULTI (1u << 0) /* for more than one message */
 /* The buffer is not one range but the pieces that the list page has, in order: each
  * lies in the region `stag` of residency PHYSICAL, `iova` is 0, `length` their
  * sum. Not with MULTI. TOKEN_FULL, too, when 32 tokens have pieces. */
@@ -119,32 +117,6 @@ struct unic_cmd_qp_create {
 	unic_le32 rsvd[2];
 };
 
-enum unic_qp_type {
-	UNIC_QPT_RC = 0, /* reliable connection */
-	UNIC_QPT_UC = 1, /* unreliable connection: SEND, WRITE; lost is lost */
-	UNIC_QPT_UD = 2, /* unreliable datagram: SEND of a packet, to anybody */
-};
-
-/* What becomes of an incoming packet of UC or UD that meets a page of a DEMAND
- * or TABLE region which is not on the NIC. It is asked for in each case. */
-enum unic_qp_miss {
-	UNIC_QPM_DROP = 0,	 /* its message is lost */
-	UNIC_QPM_SUBSTITUTE = 1, /* a message that begins with it gets one of
-				  * the next receives, whose pages are there and
-				  * which is as long as rq_class; else as DROP */
-	UNIC_QPM_BOUNCE = 2, /* it is kept until the page is there, one for a
-			      * queue pair and few for all; else as DROP */
-};
-
-enum unic_qp_state {
-	UNIC_QPS_RESET = 0, /* as created: rings empty, all frames dropped */
-	UNIC_QPS_INIT = 1,  /* receives may be posted, frames are dropped */
-	UNIC_QPS_RTR = 2,   /* receives from its peer; UD from anybody */
-	UNIC_QPS_RTS = 3,   /* sends, too */
-	UNIC_QPS_SQE = 4,   /* not used: no queue pair enters it */
-	UNIC_QPS_ERR = 5,   /* work requests are flushed, frames are dropped */
-};
-
 /* QP_MODIFY. The attributes a transition needs (IBTA 11.2.5.2) are taken from
  * the record; the others are 0, else INVALID. Which these are each field says;
  * ERR and RESET need none.
@@ -180,9 +152,6 @@ struct unic_cmd_qp_modify {
 	unic_le32 qkey;	     /* INIT, UD: Q_Key of datagrams to it; bit 31: 0 */
 	unic_le32 rsvd[3];
 };
-#define UNIC_PEER_UNIC 1u /* it speaks our vendor opcodes */
-#define UNIC_PEER_REFUSED \
-	2u /* with UNIC and FEAT_TELL_REFUSED: and understands REFUSED */
 
 /* ARP_RESOLVE. OK with the address when known, else PENDING, and ARP_RESULT
  * follows within 1 s. */

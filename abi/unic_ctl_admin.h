@@ -114,12 +114,28 @@ struct unic_ctl_dump_reply {
 	unic_le32 rsvd[6];
 };
 
-/* PS. Tail: one struct unic_ctl_proc per process slot in use; the NIC's view of
- * the same slot is a struct unic_row_proc of DUMP. */
+/* PS. Tail of PROCS: one struct unic_ctl_proc per process slot in use; the NIC's view of
+ * the same slot is a struct unic_row_proc of DUMP. Of GRACES: one struct unic_ctl_grace
+ * per process with open notices. A driver that answers GRACES with INVALID does not say
+ * it. */
+#define UNIC_CTL_PS_PROCS  0u /* rows: struct unic_ctl_proc */
+#define UNIC_CTL_PS_GRACES 1u /* rows: struct unic_ctl_grace */
+struct unic_ctl_ps {
+	struct unic_ctl_hdr hdr;
+	unic_le32 what; /* UNIC_CTL_PS_*; others: INVALID */
+	unic_le32 rsvd[11];
+};
 struct unic_ctl_ps_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le32 procs; /* records in the tail */
 	unic_le32 rsvd[11];
+};
+struct unic_ctl_grace {
+	unic_le32 proc;	   /* slot */
+	unic_le32 notices; /* that it was told of, and that are open */
+	unic_le32 left_us; /* until the grace of the first of them ends; 0:
+			    * it is over */
+	unic_le32 rsvd;
 };
 struct unic_ctl_proc {
 	unic_le32 proc;	     /* slot */
@@ -334,7 +350,9 @@ UNIC_ABI_SIZE(unic_ctl_select_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_stats_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_dump, 64);
 UNIC_ABI_SIZE(unic_ctl_dump_reply, 64);
+UNIC_ABI_SIZE(unic_ctl_ps, 64);
 UNIC_ABI_SIZE(unic_ctl_ps_reply, 64);
+UNIC_ABI_SIZE(unic_ctl_grace, 16);
 UNIC_ABI_AT(unic_ctl_proc, frames, 32);
 UNIC_ABI_SIZE(unic_ctl_proc, 104);
 UNIC_ABI_SIZE(unic_ctl_trace, 64);

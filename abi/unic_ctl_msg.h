@@ -83,7 +83,7 @@ enum unic_ctl_op {
 			      * page */
 	UNIC_CTL_STATS = 65, /* unic_ctl_plain: counters of both */
 	UNIC_CTL_DUMP = 66,  /* unic_ctl_dump: a table of the NIC */
-	UNIC_CTL_PS = 67,    /* unic_ctl_plain: the processes */
+	UNIC_CTL_PS = 67,    /* the processes */
 	UNIC_CTL_TRACE = 68, /* unic_ctl_trace: events of the NIC */
 	UNIC_CTL_CRASH = 69, /* unic_ctl_plain: its crash record */
 	UNIC_CTL_USES = 70,  /* unic_ctl_uses: uses of regions */

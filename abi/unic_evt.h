@@ -6,6 +6,7 @@
 #define UNIC_ABI_EVT_H
 
 #include "unic_types.h"
+#include "unic_words.h"
 
 enum unic_evt_type {
 	UNIC_EVT_NOTICE = 1,	  /* give this region back: struct
@@ -31,33 +32,6 @@ enum unic_evt_type {
 	UNIC_EVT_MISS = 12,	  /* a page is wanted: unic_evt_miss */
 	UNIC_EVT_IDLE = 13,	  /* would its owner give up this region, unused
 				   * for long? unic_evt_mr */
-};
-
-enum unic_reason {
-	/* 1 to 3: the region's process has more than its fair share of entries or
-	 * of regions, what it waits for itself included */
-	UNIC_WHY_REAPER = 1,	 /* few entries are free */
-	UNIC_WHY_WAITER = 2,	 /* a request waits that goes beyond the fair
-				  * share of its process, perhaps of this one;
-				  * or a page is missed */
-	UNIC_WHY_FAIR_SHARE = 3, /* a request waits that is within the fair
-				  * share of its process */
-	UNIC_WHY_QUOTA = 4,	 /* its process waits for entries that its quota
-				  * stops, or has more than a quota that was
-				  * lowered */
-	UNIC_WHY_ADMIN = 5,	 /* MR_EVICT */
-	UNIC_WHY_OFFERED = 6,	 /* offered by its owner for another */
-	UNIC_WHY_DEREG = 7,	 /* EVICTED: end of a pending MR_DEREG */
-	UNIC_WHY_EXIT = 8,	 /* EVICTED: process detached */
-	UNIC_WHY_RESET = 9,	 /* upcall EVICTED: the driver could not restore
-				  * it after a reset; the NIC never says this */
-	UNIC_WHY_HOLDERS = 10,	 /* upcall EVICTED: all who were given it have
-				  * said that they do not use it any more; the
-				  * NIC never says this */
-	UNIC_WHY_UNMAPPED = 11,	 /* upcall EVICTED: its owner unmapped memory
-				  * under it; the NIC never says this */
-	UNIC_WHY_IDLE = 12,	 /* IDLE: few entries are free, or a request
-				  * waits, and nobody has to give any */
 };
 
 struct unic_evt_hdr {
@@ -93,10 +67,6 @@ struct unic_evt_mr {
 			       * (unic_use_row) when it was chosen */
 	unic_le32 rsvd;
 };
-#define UNIC_EVICTED_WAS_BUSY (1u << 0) /* operations were cut off */
-#define UNIC_EVICTED_DEADLINE (1u << 1) /* not released by its owner */
-#define UNIC_EVICTED_TOMBSTONE \
-	(1u << 2) /* STag answers EVICTED till MR_DEREG */
 
 /* GRANTED: the region exists and is LOADING. WAIT_ENDED: status says why not
  * (TIMEOUT; TOO_LARGE after its quota was lowered; CTRL_CAP when its turn came).

@@ -22,6 +22,7 @@
 #include "unic_cmd_queue.h"
 #include "unic_evt.h"
 #include "unic_types.h"
+#include "unic_words.h"
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u	   /* a driver refuses a NIC of another */
@@ -65,35 +66,6 @@ enum unic_nic_state {
 			       * waiting for reset_req */
 	UNIC_NIC_CRASHED = 3, /* see struct unic_crash */
 };
-
-#define UNIC_FEAT_TOKENS	(1ull << 0) /* TOKEN_ALLOC, tagged messages */
-#define UNIC_FEAT_REGISTER_WAIT (1ull << 1) /* UNIC_REG_WAIT */
-#define UNIC_FEAT_NOTICE	(1ull << 2) /* NOTICE, and answers to it */
-#define UNIC_FEAT_STATS		(1ull << 3) /* counters, trace, crash */
-#define UNIC_FEAT_ICRC_OFFLOAD	(1ull << 4) /* icrc_offload is 1 */
-#define UNIC_FEAT_RESTORE	(1ull << 5) /* UNIC_REG_RESTORE */
-#define UNIC_FEAT_DEMAND	(1ull << 6) /* regions of residency DEMAND */
-/* 1ull << 7: not used again; up to ABI 1.12 residency TABLE, its lists in the BAR */
-#define UNIC_FEAT_WINDOWS	(1ull << 16) /* sub-regions and memory windows */
-#define UNIC_FEAT_FAST_REG	(1ull << 17) /* forms of kind FAST */
-#define UNIC_FEAT_INDIRECT	(1ull << 18) /* forms of kind INDIRECT */
-#define UNIC_FEAT_PHYSICAL	(1ull << 19) /* residency PHYSICAL, TOKEN_F_PIECES */
-#define UNIC_FEAT_BATCH		(1ull << 20) /* TOKEN_BATCH, lists in batches */
-#define UNIC_FEAT_APP_POLICY	(1ull << 21) /* REREG_HINT, PROC_KEEP_* */
-#define UNIC_FEAT_LFU		(1ull << 22) /* UNIC_POLICY_LFU */
-#define UNIC_FEAT_IDLE		(1ull << 23) /* idle_us, event IDLE */
-#define UNIC_FEAT_CANCEL_WAIT	(1ull << 24) /* UNIC_CANCEL_WAIT */
-#define UNIC_FEAT_TELL_REFUSED	(1ull << 25) /* UNIC_PEER_REFUSED */
-#define UNIC_FEAT_ACCOUNTS	(1ull << 26) /* slots that only pay: `keeper` */
-#define UNIC_FEAT_RESTORE_FORMS (1ull << 27) /* MR_ALLOC: `stag` */
-#define UNIC_FEAT_HOST_TABLE	(1ull << 28) /* residency TABLE: REG_HOST_TABLE */
-#define UNIC_FEAT_PAIN		(1ull << 29) /* pain_pct */
-#define UNIC_FEAT_RATES		(1ull << 30) /* RATE; `rate`, `burst` of PROC_ATTACH */
-#define UNIC_FEAT_EVICTABLE	(1ull << 31) /* `evictable` of a usage */
-#define UNIC_FEAT_HISTOGRAMS	(1ull << 32) /* DUMP: TABLE_HISTOGRAM */
-#define UNIC_FEAT_SNAPSHOT	(1ull << 33) /* `snapshot` of DUMP */
-#define UNIC_FEAT_ATOMICS	(1ull << 34) /* atomics, REMOTE_ATOMIC, 16 READs */
-#define UNIC_FEAT_MR_FORMS	(1ull << 36) /* MR_FORMS */
 
 /* NIC writes, `magic` last; fixed from then on but for the fields below the
  * line.

@@ -35,8 +35,7 @@ INSTALLED_BIN   = $(PROGRAMS) unic-nic
 # What unic-run has libibverbs load: it looks in ../lib/unic of its own place.
 VERBS_SO        = $(notdir $(VERBS))
 # unic.h and what it includes.
-PUBLIC_HEADERS := $(addprefix host_driver/libunic/,bufman.h pace.h unic.h) $(addprefix abi/,unic_cmd.h \
-	unic_cmd_dump.h unic_cmd_mr.h unic_cmd_queue.h unic_evt.h unic_mbox.h unic_queue.h unic_types.h)
+PUBLIC_HEADERS := $(addprefix host_driver/libunic/,bufman.h pace.h unic.h) $(addprefix abi/,unic_queue.h unic_types.h unic_words.h)
 # Those that are built with what is installed.
 SHOWN          := $(filter-out %/driver.c %/polite.c,$(EXAMPLES)) examples/disk.sh
 IMAGES         := ek-tm4c1294xl/flash.bin lm3s6965evb/flash.bin mps2-an385/unic.elf virt/unic.elf
@@ -48,13 +47,19 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2> /dev/null)
 manual = LC_ALL=C help2man --no-info --source="unic $(VERSION)" --include=docs/man/$1.h2m $(RELEASE)/bin/$1 | sed '2s/"[A-Z][a-z]* [0-9]*"/"$(shell date -u -d @$(or $(SOURCE_DATE_EPOCH),0) +%F)"/' > $(RELEASE)/man/$1.1
 # ... and of functions, from what their headers say.
 LIBUNIC_HEADERS := $(addprefix host_driver/libunic/,unic.h bufman.h pace.h)
+# Whose calls the pages show: programs that tests run, the simple ones first.
+USES := $(addprefix examples/,two_hosts.c token_rpc.c extend.c recover.c own_policy.c polite.c) \
+	tests/install/program.c $(wildcard host_driver/tools/*.c) $(sort $(wildcard tests/qemu/*.c tests/unit/host/test_libunic_*.c \
+	tests/vm/*.c tests/libsim/*.c host_driver/verbs/*.c)) $(addprefix host_driver/libunic/,bufman.c form.c fastpool.c)
 FUNCTIONS = $(shell sed -n 's/^\t\(unic_[a-z0-9_]*\);/\1/p' host_driver/libunic/libunic.map) unic_inc_rkey
+# ... and of formats.
+FORMATS := unic-trace unic.conf
 # What `make uninstall` removes, which is what `make install` wrote.
 INSTALLED = $(addprefix $(BINDIR)/,$(INSTALLED_BIN)) \
 	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) libunic.so libunic.a pkgconfig/unic.pc) \
 	$(addprefix $(INCLUDEDIR)/unic/,$(notdir $(PUBLIC_HEADERS))) $(addprefix $(EXAMPLEDIR)/,$(notdir $(SHOWN))) \
 	$(addprefix $(VERBSDIR)/,$(VERBS_SO)) $(addprefix $(UNITDIR)/,$(UNITS)) $(SYSUSERSDIR)/unic.conf $(TMPFILESDIR)/unic.conf $(WIRESHARKDIR)/unic.lua \
-	$(addprefix $(COMPLETIONDIR)/,$(INSTALLED_BIN)) $(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(FUNCTIONS:%=$(MANDIR)/man3/%.3) $(MANDIR)/man7/unic.7 $(DATADIR)/unic/grafana.json $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
+	$(addprefix $(COMPLETIONDIR)/,$(INSTALLED_BIN)) $(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(FUNCTIONS:%=$(MANDIR)/man3/%.3) $(FORMATS:%=$(MANDIR)/man5/%.5) $(MANDIR)/man7/unic.7 $(DATADIR)/unic/grafana.json $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
 
 release: ## install: programs and library as they are installed, in build/release
 	@$(MAKE) $(RELEASE_IS) programs $(addprefix $(RELEASE)/lib/,$(LIBUNIC_SO) $(VERBS_SO) libunic.a)
@@ -62,12 +67,14 @@ release: ## install: programs and library as they are installed, in build/releas
 	@mkdir -p $(RELEASE)/man
 	@$(foreach p,$(INSTALLED_BIN),$(call manual,$p) &&) true
 	@tools/docs/man3.py --out $(RELEASE)/man/man3 --version "unic $(VERSION)" --date \
-		"$(shell date -u -d @$(or $(SOURCE_DATE_EPOCH),0) +%F)" $(LIBUNIC_HEADERS)
+		"$(shell date -u -d @$(or $(SOURCE_DATE_EPOCH),0) +%F)" $(USES:%=--uses %) $(LIBUNIC_HEADERS)
+	@$(foreach f,$(FORMATS),{ echo '.TH $f 5 "$(shell date -u -d @$(or $(SOURCE_DATE_EPOCH),0) +%F)" "unic $(VERSION)" "unic"' && \
+		cat docs/man/$f.5; } > $(RELEASE)/man/$f.5 &&) true
 	@echo "$@: ok"
 install: install-programs install-services install-dev install-images ## install: programs, manuals, services, library, headers, NIC images [PREFIX=/usr/local] [DESTDIR=]
 	@echo "$@: ok"
 install-programs: release
-	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(VERBSDIR) $(MANDIR)/man1 $(MANDIR)/man7 $(COMPLETIONDIR) $(WIRESHARKDIR) $(DATADIR)/unic)
+	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(VERBSDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(COMPLETIONDIR) $(WIRESHARKDIR) $(DATADIR)/unic)
 	@install $(addprefix $(RELEASE)/bin/,$(INSTALLED_BIN)) $(DESTDIR)$(BINDIR)
 	@install -m 644 $(RELEASE)/lib/$(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)
 	@install -m 644 $(addprefix $(RELEASE)/lib/,$(VERBS_SO)) $(DESTDIR)$(VERBSDIR)
@@ -76,6 +83,7 @@ install-programs: release
 	@install -m 644 tools/grafana/unic.json $(DESTDIR)$(DATADIR)/unic/grafana.json
 	@install -m 644 tools/wireshark/unic.lua $(DESTDIR)$(WIRESHARKDIR)
 	@install -m 644 $(RELEASE)/man/man3/unic.7 $(DESTDIR)$(MANDIR)/man7
+	@install -m 644 $(FORMATS:%=$(RELEASE)/man/%.5) $(DESTDIR)$(MANDIR)/man5
 	@ln -sf $(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)/$(LIBUNIC_SONAME)
 # What systemd starts. Each may read and write as little as it needs: sandbox.conf.
 install-services:
@@ -96,6 +104,10 @@ install-dev: release
 install-images: $(if $(shell command -v $(ARM)gcc),build-virt build-m3)
 	@$(if $^,install -d $(DESTDIR)$(IMAGEDIR),echo "$@: no $(ARM)gcc, so no image of a board")
 	@$(if $^,$(foreach i,$(IMAGES),install -m 644 $(B)/$i $(DESTDIR)$(IMAGEDIR)/$(call image_name,$i) &&) true)
+check-abi-library: release ## install: what abidiff says of libunic.so since it was recorded; from ABI 2 on a break fails
+	@tools/check/abi_library.py $(RELEASE)/lib/$(LIBUNIC_SO) && echo "$@: ok"
+abi-library-golden: release ## install: record libunic.so as it is, in host_driver/libunic/libunic.abi
+	@tools/check/abi_library.py --rewrite $(RELEASE)/lib/$(LIBUNIC_SO) && echo "$@: ok"
 uninstall: ## install: remove what install wrote [PREFIX=] [DESTDIR=]
 	@rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	@rmdir --ignore-fail-on-non-empty $(addprefix $(DESTDIR),$(INCLUDEDIR)/unic $(VERBSDIR) $(IMAGEDIR) $(EXAMPLEDIR) \

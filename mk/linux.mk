@@ -55,6 +55,8 @@ vm-kmem: vm-build ## linux: a module's own memory, which a process of another ho
 	@tests/vm/vm_kmem.py $(VM_OPTIONS) && echo "$@: ok"
 vm-look: vm-build ## linux: what the module shows: sysfs, debugfs, tracepoints
 	@tests/vm/vm_look.py $(VM_OPTIONS) && echo "$@: ok"
+vm-systemd: ## linux: the services, started by a systemd that is the first process of a guest
+	@tests/vm/vm_systemd.py && echo "$@: ok"
 vm-rdma-cm: programs build-soft $(call bin,rdma-cm) ## linux: connections with Linux's rdma_cm over soft-RoCE in a guest; fetches 90 MB
 	@tests/vm/rdma_cm.py && echo "$@: ok"
 bench-vm: vm-build $(call bin,rxe) ## measure: the Linux module beside yardsticks in the same guest

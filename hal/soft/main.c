@@ -13,6 +13,8 @@
 #include "crash.h"
 #include "command/dump.h"
 #include "nic.h"
+#include "number.h"
+#include "output.h"
 #include "soft_attach.h"
 
 /* Poll rounds between two checks for signals and peers while the NIC is busy. */
@@ -32,7 +34,8 @@ static const struct argp_option option_list[] = {
 	{ "wire", 'l', "SOCKET", 0, "ivshmem socket of unic-wire", 0 },
 	{ "mac", 'm', "MAC", 0, "our Ethernet address", 0 },
 	{ "spin", 's', "US", 0,
-	  "without work, look around for so long before sleeping (20)", 0 },
+	  "without work, look around for so long before sleeping (default: 20)",
+	  0 },
 	{ 0 }
 };
 
@@ -51,17 +54,6 @@ static void parse_mac(struct argp_state *state, struct soft_options *o,
 	o->config.mac = o->mac;
 }
 
-static void parse_spin(struct argp_state *state, struct soft_options *o,
-		       const char *text)
-{
-	char *end;
-	unsigned long us = strtoul(text, &end, 10);
-
-	if (!us || us > 1000000 || *end)
-		argp_error(state, "'%s' is not 1 to 1000000 us", text);
-	o->spin_us = (uint32_t)us;
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct soft_options *o = state->input;
@@ -77,7 +69,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_mac(state, o, arg);
 		return 0;
 	case 's':
-		parse_spin(state, o, arg);
+		o->spin_us = (uint32_t)number_need(state, arg, 1, 1000000);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "what is '%s'?", arg);
@@ -122,6 +114,7 @@ int main(int argc, char **argv)
 	struct soft_options o = { 0 };
 	int err;
 
+	output_watch();
 	err = argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (err) {
 		fprintf(stderr, "unic-nic: options: %s\n", strerror(err));

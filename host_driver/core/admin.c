@@ -6,7 +6,7 @@
 #include "admin.h"
 
 #include "device.h"
-#include "region/region.h"
+#include "region/region_notice.h"
 #include "snapshot.h"
 #include "unic_stats.h"
 
@@ -214,7 +214,17 @@ static void ps_row(const struct unic_hproc *proc, uint32_t slot,
 	memcpy(row->name, proc->name, sizeof(row->name));
 }
 
-void unic_admin_ps(struct unic_req *req)
+static void answer_graces(struct unic_req *req)
+{
+	struct unic_ctl_grace *row = unic_req_tail(req);
+	struct unic_ctl_ps_reply r = { 0 };
+	uint32_t n = unic_region_graces(req->host, row);
+
+	r.procs = unic_to_le32(n);
+	unic_req_answer(req, UNIC_ST_OK, &r, row, n * (uint32_t)sizeof(row[0]));
+}
+
+static void answer_procs(struct unic_req *req)
 {
 	struct unic_host *host = req->host;
 	struct unic_ctl_proc *row = unic_req_tail(req);
@@ -228,6 +238,23 @@ void unic_admin_ps(struct unic_req *req)
 			ps_row(&host->proc[i], i, &row[n++]);
 	r.procs = unic_to_le32(n);
 	unic_req_answer(req, UNIC_ST_OK, &r, row, n * (uint32_t)sizeof(row[0]));
+}
+
+void unic_admin_ps(struct unic_req *req)
+{
+	struct unic_ctl_ps r;
+
+	memcpy(&r, req->rec, sizeof(r));
+	switch (unic_from_le32(r.what)) {
+	case UNIC_CTL_PS_PROCS:
+		answer_procs(req);
+		break;
+	case UNIC_CTL_PS_GRACES:
+		answer_graces(req);
+		break;
+	default:
+		unic_req_status(req, UNIC_ST_INVALID);
+	}
 }
 
 #define TRACE_MAX (UNIC_TAIL_MAX / 32u)

@@ -34,8 +34,9 @@ void unic_admin_uses(struct unic_req *req);
  * page for @req. */
 void unic_admin_dump(struct unic_req *req);
 
-/** unic_admin_ps() - PS: one struct unic_ctl_proc as tail for each process slot in
- * use, from the driver's own books; no command is sent. */
+/** unic_admin_ps() - PS: as tail one struct unic_ctl_proc for each process slot in
+ * use, or one struct unic_ctl_grace for each process with open notices, from the
+ * driver's own books; no command is sent. INVALID: neither of them is asked for. */
 void unic_admin_ps(struct unic_req *req);
 
 /** unic_admin_trace() - TRACE: trace records from event number `from` on, or from the

@@ -138,7 +138,7 @@ static const struct op ops[] = {
 	[UNIC_CTL_STATS] = { "stats", unic_admin_stats, PLAIN, 0 },
 	[UNIC_CTL_DUMP] = { "dump", unic_admin_dump, END(unic_ctl_dump, rsvd),
 			    ADMIN },
-	[UNIC_CTL_PS] = { "ps", unic_admin_ps, PLAIN, 0 },
+	[UNIC_CTL_PS] = { "ps", unic_admin_ps, END(unic_ctl_ps, rsvd), 0 },
 	[UNIC_CTL_TRACE] = { "trace", unic_admin_trace, ONE, OP_PRIV },
 	[UNIC_CTL_CRASH] = { "crash", unic_admin_crash, PLAIN, OP_PRIV },
 	[UNIC_CTL_USES] = { "uses", unic_admin_uses, END(unic_ctl_uses, rsvd),

@@ -57,6 +57,13 @@ static bool is_journal_compatible(const struct unic_host *host,
 	       h->board == host->config.board;
 }
 
+uint32_t unic_journal_foreign(const void *journal)
+{
+	const struct head *h = journal;
+
+	return h->magic == MAGIC && h->version != VERSION ? h->version : 0;
+}
+
 void unic_journal_open(struct unic_host *host)
 {
 	struct head *h = host->config.journal;

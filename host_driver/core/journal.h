@@ -49,6 +49,10 @@ size_t unic_journal_bytes(uint32_t slots, uint64_t slot_bytes);
  * driver. */
 bool unic_journal_keeps(const struct unic_host *host, uint32_t owner);
 
+/** unic_journal_foreign() - the version of the records in @journal, a config.journal of before,
+ * if it is not that of this core, which would begin them anew; 0: it is, or there are none. */
+uint32_t unic_journal_foreign(const void *journal);
+
 /** unic_journal_open() - begin to use host->config.journal. Records of an earlier
  * driver with the same layout stay; else it is made empty. */
 void unic_journal_open(struct unic_host *host);

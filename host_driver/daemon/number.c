@@ -58,3 +58,36 @@ uint64_t number_need(struct argp_state *state, const char *text, uint64_t min,
 			   (unsigned long long)max);
 	return v;
 }
+
+int number_parse_decimal(const char *text, double min, double max, double *out)
+{
+	size_t digits = strspn(text, "0123456789");
+	double v;
+
+	if (!digits)
+		return -EINVAL;
+	if (text[digits] == '.')
+		digits += 1 + strspn(text + digits + 1, "0123456789");
+	v = strtod(text, NULL); /* of no exponent: the locale is C */
+	if (text[digits] == '%') {
+		v /= 100;
+		digits++;
+	}
+	if (text[digits])
+		return -EINVAL;
+	if (!(v >= min && v <= max))
+		return -ERANGE;
+	*out = v;
+	return 0;
+}
+
+double number_need_decimal(struct argp_state *state, const char *text,
+			   double min, double max)
+{
+	double v = 0;
+
+	if (number_parse_decimal(text, min, max, &v))
+		argp_error(state, "`%s': a number from %g to %g is needed",
+			   text, min, max);
+	return v;
+}

@@ -32,8 +32,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unic_mbox.h"
 #include "unic_queue.h"
+#include "unic_words.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,6 +4,7 @@
 #define UNIC_LIB_USAGE_H
 
 #include "unic.h"
+#include "unic_mbox.h"
 
 /** unic_usage_parse() - @in, as a refused MR_REG or USAGE brings it, to @out: entries
  * and microseconds, all fields set. What the numbers say is the NIC's, unchecked. */

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "copy_client.h"
 #include "error.h"
@@ -29,8 +28,7 @@ struct client {
 	bool loaded; /* put: buf holds the block */
 	bool again;  /* an earlier connection broke */
 	int mends;   /* reconnections since a block was moved */
-	uint64_t start_ns;
-	uint64_t shown_ns;
+	struct progress progress;
 };
 
 static uint64_t now_ns(void)
@@ -39,30 +37,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
-static double mib_per_s(const struct client *c)
-{
-	double s = (double)(now_ns() - c->start_ns) / 1e9;
-
-	return s > 0 ? (double)c->file.done / s / 1048576.0 : 0;
-}
-
-static void print_progress(struct client *c)
-{
-	uint64_t now = now_ns();
-	bool tty = isatty(1);
-
-	if (c->p->quiet || now - c->shown_ns < (tty ? 100 : 500) * 1000000ull)
-		return;
-	c->shown_ns = now;
-	printf("%sunic-copy: %3.0f %%  %.1f of %.1f MiB  %.1f MiB/s%s",
-	       tty ? "\r" : "",
-	       100.0 * (double)c->file.done / (double)c->file.size,
-	       (double)c->file.done / 1048576.0,
-	       (double)c->file.size / 1048576.0, mib_per_s(c),
-	       tty ? " " : "\n");
-	fflush(stdout);
 }
 
 static struct copy_msg build_msg(const struct client *c, enum copy_type type)
@@ -305,7 +279,7 @@ static int move_all(struct client *c)
 			c->loaded = false, c->seq++, c->mends = 0;
 		if (err)
 			return err;
-		print_progress(c);
+		progress_show(&c->progress, c->file.done);
 	}
 	return 0;
 }
@@ -317,6 +291,7 @@ static int compare_digests(struct client *c)
 	uint8_t mine[COPY_DIGEST];
 	char hex[2 * COPY_DIGEST + 1];
 	struct copy_got got;
+	double s;
 	int err;
 	int i;
 
@@ -332,13 +307,14 @@ static int compare_digests(struct client *c)
 		snprintf(hex + 2 * i, 3, "%02x", mine[i]);
 	if (memcmp(mine, msg.digest, sizeof(mine)))
 		return unic_fail(-EBADMSG, "SHA-256 differs: ours is %s", hex);
-	printf("%sunic-copy: %s %s %llu bytes in %.3f s, %.1f MiB/s, sha256 %s "
+	progress_end(&c->progress);
+	s = progress_seconds(&c->progress);
+	printf("unic-copy: %s %s %llu bytes in %.3f s, %.1f MiB/s, sha256 %s "
 	       "at both ends\n",
-	       !c->p->quiet && isatty(1) ? "\n" : "",
 	       c->job->what == COPY_PUT ? "put" : "get",
 	       c->job->mode == COPY_RDMA ? "rdma" : "rpc",
-	       (unsigned long long)c->file.size,
-	       (double)(now_ns() - c->start_ns) / 1e9, mib_per_s(c), hex);
+	       (unsigned long long)c->file.size, s,
+	       (double)c->file.size / s / 1048576.0, hex);
 	return 0;
 }
 
@@ -396,13 +372,16 @@ static int run_job(struct client *c)
 		err = copy_file_read(&c->file, c->job->path);
 	if (!err)
 		err = connect_server(c);
-	c->start_ns = c->shown_ns = now_ns();
+	progress_begin(&c->progress, c->job->progress, "unic-copy",
+		       c->job->what == COPY_PUT ? "put" : "get", c->job->name,
+		       c->file.size);
 	if (!err)
 		err = move_all(c);
 	if (!err)
 		err = finish_all(c);
 	if (!err && c->job->what == COPY_GET)
 		err = copy_file_keep(&c->file);
+	progress_end(&c->progress);
 	return err;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "number.h"
 
 #define PAGE	   4096u
 #define RECEIVES   16u
@@ -169,8 +170,9 @@ void copy_peer_hangup(struct copy_peer *p)
 	if (!p->qp)
 		return;
 	unic_disconnect(p->qp);
-	snprintf(text, sizeof(text), "cut and connected by itself: %u times",
-		 unic_qp_cuts(p->qp));
+	snprintf(text, sizeof(text), "cut and connected by itself: %u %s",
+		 unic_qp_cuts(p->qp),
+		 number_word(unic_qp_cuts(p->qp), "time", "times"));
 	if (unic_qp_cuts(p->qp))
 		on_note(p, text);
 	unic_destroy_qp(p->qp);

@@ -12,15 +12,16 @@
 #include "ctl_print.h"
 #include "ctl_procs.h"
 #include "ctl_ring.h"
+#include "ctl_trace.h"
 #include "unic.h"
 
 #define NAP_NS	   20000000 /* until the next look at the trace ... */
 #define LOOK_TURNS 10	    /* ... so many, and at everything else */
-#define NO_PROC	   0xffffu
 #define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
 
 /* Events of the trace that are shown: the names of their arguments, as members of the
- * object, and a text, in which %0 to %3 stand for them. */
+ * object, and a text, in which %0 to %3 stand for them, and
+ * %e0 to %e3 for so many entries. */
 static const struct told {
 	uint16_t code;
 	const char *event, *arg[4], *text;
@@ -31,7 +32,7 @@ static const struct told {
 	{ UNIC_T_WAIT,
 	  "waits",
 	  { "wait", "entries", "free" },
-	  "waits for %1 entries; %2 are free" },
+	  "waits for %e1; %2 are free" },
 	{ UNIC_T_GRANT,
 	  "granted",
 	  { "wait", "waited_us", "mr" },
@@ -43,7 +44,7 @@ static const struct told {
 	{ UNIC_T_CHOSE,
 	  "chosen",
 	  { "mr", "entries", NULL, "reason" },
-	  "region %0 (%1 entries) is to go: %3" },
+	  "region %0 (%e1) is to go: %3" },
 	{ UNIC_T_NOTICE,
 	  "notice",
 	  { "notice", "mr", "gen", "rank" },
@@ -71,7 +72,7 @@ static const struct told {
 	{ UNIC_T_EVICTED,
 	  "evicted",
 	  { "mr", "gen", "entries", "busy" },
-	  "region %0 is gone: %2 entries are free" },
+	  "region %0 is gone and frees %e2" },
 	{ UNIC_T_DRIVER_FAILED,
 	  "not-delivered",
 	  { "notice" },
@@ -139,7 +140,7 @@ static void add_owner(const struct watcher *w, struct json_object *o,
 {
 	struct json_object *p = ctl_procs_find(w->procs, proc);
 
-	if (proc == NO_PROC)
+	if (proc == CTL_NO_PROC)
 		return;
 	ctl_add_u64(o, "proc", proc);
 	if (!p)
@@ -165,7 +166,8 @@ static void add_argument(struct json_object *o, const char *key, uint32_t v)
 static void add_text(struct json_object *o, const struct told *t)
 {
 	char text[160];
-	const char *p;
+	const char *p, *key;
+	bool entries;
 	size_t n = 0;
 
 	for (p = t->text; *p && n + 1 < sizeof(text); p++) {
@@ -173,8 +175,14 @@ static void add_text(struct json_object *o, const struct told *t)
 			text[n++] = *p;
 			continue;
 		}
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s",
-				      ctl_text_of(o, t->arg[*++p - '0']));
+		entries = p[1] == 'e';
+		p += 1 + entries;
+		key = t->arg[*p - '0'];
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s",
+				      ctl_text_of(o, key),
+				      !entries			? ""
+				      : ctl_u64_of(o, key) == 1 ? " entry"
+								: " entries");
 		if (n >= sizeof(text))
 			n = sizeof(text) - 1;
 	}

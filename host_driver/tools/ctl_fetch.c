@@ -391,6 +391,8 @@ struct json_object *ctl_table(struct unic_conn *conn, enum unic_table table)
 
 /* -------------------------------------------------------------------- ps */
 
+#define PROCS_MAX 64 /* that a driver may have; UNIC_HOST_SLOTS_MAX are fewer */
+
 static void add_driver_view(struct json_object *o,
 			    const struct unic_ctl_proc *p)
 {
@@ -433,6 +435,34 @@ static void add_missing(struct json_object *o, struct json_object *row)
 	}
 }
 
+/* What the driver says of open notices, in @row, which has room for PROCS_MAX; an older
+ * driver says nothing. Return how many rows there are. */
+static size_t fetch_graces(struct unic_conn *conn, struct unic_ctl_grace *row)
+{
+	struct unic_ctl_ps rec = { .what = unic_to_le32(UNIC_CTL_PS_GRACES) };
+	struct unic_conn_call call = { .rec = &rec,
+				       .reply_tail = row,
+				       .reply_room = PROCS_MAX * sizeof(*row) };
+
+	return unic_conn_call(conn, UNIC_CTL_PS, &call)
+		       ? 0
+		       : call.reply_bytes / sizeof(*row);
+}
+
+/* Add how long the first grace of process @o has left, if it was told of a notice. */
+static void add_grace(struct json_object *o, const struct unic_ctl_grace *row,
+		      size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (unic_from_le32(row[i].proc) != ctl_u64_of(o, "proc"))
+			continue;
+		ctl_add_u64(o, "told_notices", unic_from_le32(row[i].notices));
+		ctl_add_u64(o, "grace_left_us", unic_from_le32(row[i].left_us));
+	}
+}
+
 /* Add the members of the NIC's row of slot @proc that @o does not have. */
 static void merge_proc_row(struct json_object *o, struct json_object *rows,
 			   uint32_t proc)
@@ -456,18 +486,20 @@ struct json_object *ctl_ps(struct unic_conn *conn)
 		struct unic_ctl_plain req;
 		struct unic_ctl_ps_reply reply;
 	} rec;
-	struct unic_ctl_proc proc[64];
+	struct unic_ctl_proc proc[PROCS_MAX];
+	struct unic_ctl_grace grace[PROCS_MAX];
 	struct unic_conn_call call = { .rec = &rec,
 				       .reply_tail = proc,
 				       .reply_room = sizeof(proc) };
 	struct json_object *rows;
 	struct json_object *list;
 	struct json_object *o;
-	size_t i;
+	size_t i, graces;
 
 	memset(&rec, 0, sizeof(rec));
 	if (unic_fail_status("ps", unic_conn_call(conn, UNIC_CTL_PS, &call)))
 		return NULL;
+	graces = fetch_graces(conn, grace);
 	rows = ctl_table(conn, UNIC_TABLE_PROC);
 	list = json_object_new_array();
 	for (i = 0; i < call.reply_bytes / sizeof(proc[0]); i++) {
@@ -475,6 +507,7 @@ struct json_object *ctl_ps(struct unic_conn *conn)
 
 		add_driver_view(p, &proc[i]);
 		merge_proc_row(p, rows, unic_from_le32(proc[i].proc));
+		add_grace(p, grace, graces);
 		json_object_array_add(list, p);
 	}
 	json_object_put(rows);

@@ -3,14 +3,13 @@
 #include "ctl_options.h"
 
 #include <argp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ctl_fetch.h"
 #include "ctl_trace.h"
 #include "number.h"
 #include "socket_option.h"
-
-#define ARGP_KEY_FIRST 0x1000000 /* below it keys are those of options */
 
 static const char doc[] =
 	"Look at a unic NIC and its driver.\v"
@@ -94,21 +93,19 @@ static const struct argp_option argp_options[] = {
 	{ 0 }
 };
 
-/* Remember that the option of @key was given. */
-static void note_given(struct argp_state *state, struct ctl_options *o, int key)
+/* What the option of @key is called in the table of commands. */
+static char letter_of(int key)
 {
-	if (o->n_given == CTL_OPTIONS_MAX)
-		argp_error(state, "too many options");
-	o->given[o->n_given++] = key;
+	if (key == OPT_PERFETTO)
+		return 'P';
+	return key >= OPT_LIMITS ? 'L' : (char)key;
 }
 
 static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 {
 	struct ctl_options *o = state->input;
 
-	if (key > 0 && key < ARGP_KEY_FIRST)
-		note_given(state, o, key);
-
+	given_note(state, &o->given, key, letter_of(key));
 	switch (key) {
 	case 's':
 		o->socket = arg;
@@ -205,26 +202,10 @@ void ctl_options_parse(struct ctl_options *o, int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 }
 
-static bool is_taken(int key, const char *taken)
-{
-	if (key == OPT_PERFETTO)
-		key = 'P';
-	else if (key >= OPT_LIMITS)
-		key = 'L';
-	return strchr("sn", key) || strchr(taken, key);
-}
-
 const char *ctl_options_unused(const struct ctl_options *o, const char *taken)
 {
-	const struct argp_option *option = argp_options;
-	int i;
+	char all[32];
 
-	for (i = 0; i < o->n_given; i++) {
-		if (is_taken(o->given[i], taken))
-			continue;
-		while (option->key != o->given[i])
-			option++;
-		return option->name;
-	}
-	return NULL;
+	snprintf(all, sizeof(all), "sn%s", taken);
+	return given_unused(&o->given, argp_options, all);
 }

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "given.h"
 #include "unic_ctl.h"
 
-#define CTL_ARGS_MAX	4
-#define CTL_OPTIONS_MAX 64
+#define CTL_ARGS_MAX 4
 
 struct ctl_options {
 	const char *socket, *nic, *perfetto;
@@ -25,8 +25,7 @@ struct ctl_options {
 	int groups;		     /* trace: mask to record, -1: unchanged */
 	uint32_t uses;		     /* params: UNIC_PARAM_USES_*, or 0 */
 	uint32_t interval_ms, looks; /* looks 0: until interrupted */
-	int given[CTL_OPTIONS_MAX];  /* keys of options, as they came */
-	int n_given;
+	struct given given;
 };
 
 /** ctl_options_parse() - fill in *@o, with defaults where the command line says nothing. A

@@ -17,7 +17,6 @@
 #include "unic_stats.h"
 
 #define NAP_NS	10000000 /* until the next look for events */
-#define NO_PROC 0xffffu
 #define NIC_PID 0u
 #define LOST_PID \
 	4194304u /* + slot: a process that is not known; above any PID */
@@ -161,7 +160,7 @@ static uint32_t pid_of(struct writer *w, uint32_t proc)
 	uint32_t pid = p ? (uint32_t)ctl_u64_of(p, "pid") : LOST_PID + proc;
 	char name[24];
 
-	if (proc == NO_PROC)
+	if (proc == CTL_NO_PROC)
 		return NIC_PID;
 	snprintf(name, sizeof(name), "slot %u", proc);
 	name_process(w, pid, *called ? called : name);

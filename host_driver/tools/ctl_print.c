@@ -273,16 +273,37 @@ void ctl_print_histograms(struct json_object *list)
 	}
 }
 
-#define NO_PROC "65535" /* of an event of no process, as of a reset */
+/* The words of @text behind @margin columns, and below them where the line ends. */
+static void print_wrapped(const char *text, int margin)
+{
+	int room = room_for_line(), at = margin;
+
+	while (*text) {
+		int word = (int)strcspn(text, " ");
+
+		if (at > margin && at + 1 + word > room) {
+			printf("\n%*s", margin, "");
+			at = margin;
+		} else if (at > margin) {
+			putchar(' ');
+			at++;
+		}
+		printf("%.*s", word, text);
+		at += word;
+		text += word;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
+}
 
 void ctl_print_trace(struct json_object *event)
 {
 	long long ns = atoll(cell_text(event, "time_ns"));
-	const char *proc = cell_text(event, "proc");
+	int margin = printf("%6lld.%06lld  %-13s proc %-5s ", ns / 1000000000,
+			    ns / 1000 % 1000000, cell_text(event, "event"),
+			    cell_text(event, "proc"));
 
-	printf("%6lld.%06lld  %-13s proc %-5s %s\n", ns / 1000000000,
-	       ns / 1000 % 1000000, cell_text(event, "event"),
-	       strcmp(proc, NO_PROC) ? proc : "-", cell_text(event, "text"));
+	print_wrapped(cell_text(event, "text"), margin);
 }
 
 void ctl_print_json(struct json_object *o, bool compact)

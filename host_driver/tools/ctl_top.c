@@ -17,7 +17,7 @@
 
 #define LINE_MAX_BYTES 512
 #define BAR_MIN	       4
-#define FIXED	       61 /* columns of a process beside its bar */
+#define FIXED	       69 /* columns of a process beside its bar */
 #define FIRST_ROW      6
 
 static void put_line(int row, const char *line)
@@ -45,6 +45,17 @@ static void draw_bar(char *out, int width, uint64_t entries, uint64_t held,
 			out[i] = i == at && share ? '|' : '.';
 	}
 	out[width] = '\0';
+}
+
+/* What is left of the first grace of process @p, in ms; "-": nothing runs. */
+static void grace_text(char out[12], struct json_object *p)
+{
+	struct json_object *left;
+
+	snprintf(out, 12, "-");
+	if (json_object_object_get_ex(p, "grace_left_us", &left))
+		snprintf(out, 12, "%.1fms",
+			 (double)json_object_get_int64(left) / 1000);
 }
 
 static int bar_width(int fixed)
@@ -91,9 +102,10 @@ static void draw_titles(void)
 {
 	char line[LINE_MAX_BYTES];
 
-	snprintf(line, sizeof(line), "%4s %7s %-15s %6s %6s %6s %5s %4s  %s",
-		 "PROC", "PID", "NAME", "HELD", "SHARE", "WANTS", "ASKED",
-		 "LATE", "ENTRIES");
+	snprintf(line, sizeof(line),
+		 "%4s %7s %-15s %6s %6s %6s %5s %7s %4s  %s", "PROC", "PID",
+		 "NAME", "HELD", "SHARE", "WANTS", "ASKED", "GRACE", "LATE",
+		 "ENTRIES");
 	attron(A_REVERSE);
 	mvhline(FIRST_ROW - 1, 0, ' ', COLS);
 	put_line(FIRST_ROW - 1, line);
@@ -103,17 +115,19 @@ static void draw_titles(void)
 static void draw_process(int row, const struct ctl_sample *now,
 			 struct json_object *p)
 {
-	char bar[LINE_MAX_BYTES], line[LINE_MAX_BYTES * 2];
+	char bar[LINE_MAX_BYTES], line[LINE_MAX_BYTES * 2], grace[12];
 	uint64_t held = ctl_u64_of(p, "held");
 	uint64_t share = ctl_u64_of(p, "fair_share");
 
 	draw_bar(bar, bar_width(FIXED + 2), now->entries, held, share);
+	grace_text(grace, p);
 	snprintf(line, sizeof(line),
 		 "%4" PRIu64 " %7" PRIu64 " %-15.15s %6" PRIu64 " %6" PRIu64
-		 " %6" PRIu64 " %5" PRIu64 " %4" PRIu64 " [%s]",
+		 " %6" PRIu64 " %5" PRIu64 " %7s %4" PRIu64 " [%s]",
 		 ctl_u64_of(p, "proc"), ctl_u64_of(p, "pid"),
 		 ctl_text_of(p, "name"), held, share, ctl_u64_of(p, "wanted"),
-		 ctl_u64_of(p, "open_notices"), ctl_u64_of(p, "late"), bar);
+		 ctl_u64_of(p, "open_notices"), grace, ctl_u64_of(p, "late"),
+		 bar);
 	put_line(row, line);
 }
 

@@ -99,7 +99,8 @@ struct json_object *ctl_trace_object(const struct unic_trace_rec *r,
 	if (ring->host_ns)
 		ctl_add_u64(o, "host_ns", ns - ring->nic_ns + ring->host_ns);
 	ctl_add_name(o, "event", trace_names, UNIC_T_COUNT, code);
-	ctl_add_u64(o, "proc", unic_from_le16(r->proc));
+	if (unic_from_le16(r->proc) != CTL_NO_PROC)
+		ctl_add_u64(o, "proc", unic_from_le16(r->proc));
 	ctl_add_string(o, "text", text);
 	return o;
 }

@@ -11,6 +11,8 @@
 #include "conn.h"
 #include "ctl_ring.h"
 
+#define CTL_NO_PROC 0xffffu /* whose event is of no process, as a reset */
+
 /** ctl_trace_object() - an object: event @r of the trace, in words, which @ring was read
  * to. */
 struct json_object *ctl_trace_object(const struct unic_trace_rec *r,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
 #include "socket_option.h"
 
 static const char doc[] =
@@ -26,7 +27,7 @@ static const char doc[] =
 static const struct argp_option argp_options[] = {
 	SOCKET_OPTION,
 	{ "timeout", 't', "SECONDS", 0,
-	  "For each request, connecting again included (10)", 0 },
+	  "For each request, connecting again included (default: 10)", 0 },
 	{ "data", 'd', "token|rdma", 0,
 	  "How the bytes get from driver to driver (default: as unicd was "
 	  "told)",
@@ -34,19 +35,6 @@ static const struct argp_option argp_options[] = {
 	{ "quiet", 'q', NULL, 0, "Nothing but errors", 0 },
 	{ 0 }
 };
-
-static void parse_timeout(struct kio_options *o, const char *arg,
-			  struct argp_state *state)
-{
-	char *end;
-	double s = strtod(arg, &end);
-
-	if (end == arg || *end || !(s >= 0.001) ||
-	    s > UNIC_CTL_KIO_TIMEOUT_MAX / 1000.0)
-		argp_error(state, "--timeout: 0.001 to %u seconds, not %s",
-			   UNIC_CTL_KIO_TIMEOUT_MAX / 1000, arg);
-	o->peer.timeout_ms = (uint32_t)(s * 1000);
-}
 
 static void parse_data(struct kio_options *o, const char *arg,
 		       struct argp_state *state)
@@ -59,33 +47,37 @@ static void parse_data(struct kio_options *o, const char *arg,
 		argp_error(state, "--data: token or rdma, not %s", arg);
 }
 
+static bool is_command(const struct kio_options *o, const char *name)
+{
+	return !strcmp(o->command->name, name);
+}
+
+static void find_command_of(struct kio_options *o, const char *name,
+			    struct argp_state *state)
+{
+	size_t i;
+
+	for (i = 0; i < o->n_commands; i++) {
+		if (!strcmp(o->commands[i].name, name))
+			o->command = &o->commands[i];
+	}
+	if (!o->command)
+		argp_error(state, "get, put, ls or state, not %s", name);
+}
+
 static void parse_kio_arg(struct kio_options *o, char *arg,
 			  struct argp_state *state)
 {
-	bool put = o->command && !strcmp(o->command, "put");
-
 	if (!o->command)
-		o->command = arg;
-	else if (put && !o->local)
+		find_command_of(o, arg, state);
+	else if (is_command(o, "put") && !o->local)
 		o->local = arg;
-	else if (!o->remote && strcmp(o->command, "state"))
+	else if (!o->remote && !is_command(o, "state"))
 		o->remote = arg;
-	else if (!o->local && !strcmp(o->command, "get"))
+	else if (!o->local && is_command(o, "get"))
 		o->local = arg;
 	else
 		argp_error(state, "%s: too many arguments", arg);
-}
-
-static void check_command(const struct kio_options *o, struct argp_state *state)
-{
-	static const char *const commands[] = { "get", "put", "ls", "state" };
-	size_t i;
-
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (!strcmp(commands[i], o->command))
-			return;
-	}
-	argp_error(state, "get, put, ls or state, not %s", o->command);
 }
 
 /* Split HOST:NAME in place. */
@@ -95,8 +87,8 @@ static void parse_remote(struct kio_options *o, struct argp_state *state)
 	struct in_addr in;
 
 	if (!colon)
-		argp_error(state, "%s needs a HOST:%s", o->command,
-			   strcmp(o->command, "ls") ? "FILE" : "[FOLDER]");
+		argp_error(state, "%s needs a HOST:%s", o->command->name,
+			   is_command(o, "ls") ? "[FOLDER]" : "FILE");
 	*colon = '\0';
 	if (inet_pton(AF_INET, o->remote, &in) != 1)
 		argp_error(state, "%s is not the IPv4 address of a NIC",
@@ -104,7 +96,7 @@ static void parse_remote(struct kio_options *o, struct argp_state *state)
 	o->peer.host = o->remote;
 	o->peer.ipv4 = ntohl(in.s_addr);
 	o->remote = colon + 1;
-	if (!*o->remote && !strcmp(o->command, "get"))
+	if (!*o->remote && is_command(o, "get"))
 		argp_error(state, "get %s: which file?", o->peer.host);
 	if (strlen(o->remote) > UNIC_CTL_KIO_NAME_MAX)
 		argp_error(state, "%s: more than %u characters", o->remote,
@@ -115,12 +107,17 @@ static error_t parse_kio_option(int key, char *arg, struct argp_state *state)
 {
 	struct kio_options *o = state->input;
 
+	given_note(state, &o->given, key, (char)key);
 	switch (key) {
 	case 's':
 		o->peer.socket = arg;
 		return 0;
 	case 't':
-		parse_timeout(o, arg, state);
+		o->peer.timeout_ms =
+			(uint32_t)(1000 *
+				   number_need_decimal(
+					   state, arg, 0.001,
+					   UNIC_CTL_KIO_TIMEOUT_MAX / 1000.0));
 		return 0;
 	case 'd':
 		parse_data(o, arg, state);
@@ -134,8 +131,9 @@ static error_t parse_kio_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->command)
 			argp_usage(state);
-		check_command(o, state);
-		if (strcmp(o->command, "state"))
+		given_check(state, &o->given, argp_options, o->command->name,
+			    o->command->takes);
+		if (!is_command(o, "state"))
 			parse_remote(o, state);
 		return 0;
 	default:

@@ -12,6 +12,7 @@
 
 #include "copy_client.h"
 #include "copy_server.h"
+#include "given.h"
 #include "number.h"
 #include "output.h"
 #include "socket_option.h"
@@ -37,7 +38,8 @@ struct copy_options {
 	enum copy_mode mode;
 	unsigned int residency;	 /* enum unic_residency */
 	unsigned int timeout_ms; /* 0: the usual ones */
-	bool quiet, stats, keep;
+	bool quiet, stats, keep, lines;
+	struct given given;
 };
 
 static volatile int stop;
@@ -58,26 +60,28 @@ static const char doc[] = "Move a file between two hosts over unic.\v"
 
 static const struct argp_option argp_options[] = {
 	SOCKET_OPTION,
-	{ "peer", 'p', "IP", 0, "Address of the other host's NIC", 0 },
+	{ "peer", 'p', "IP", 0, "put, get: address of the other host's NIC",
+	  0 },
 	{ "mode", 'm', "rdma|rpc", 0,
-	  "RDMA READ and WRITE (default), or calls "
-	  "with payload tokens",
+	  "put, get: RDMA READ and WRITE, or calls with payload tokens "
+	  "(default: rdma)",
 	  0 },
 	{ "residency", 'r', "MODE", 0,
-	  "Of the buffers: resident (default), demand or table", 0 },
-	{ "dir", 'd', "DIR", 0, "serve: folder of the files (.)", 0 },
+	  "Of the buffers: resident, demand or table (default: resident)", 0 },
+	{ "dir", 'd', "DIR", 0, "serve: folder of the files (default: .)", 0 },
 	{ "name", 'n', "NAME", 0, "put: name at the server", 0 },
-	{ "output", 'o', "FILE", 0, "get: where to put it (NAME)", 0 },
+	{ "output", 'o', "FILE", 0, "get: where to put it (default: NAME)", 0 },
 	{ "timeout", 't', "SECONDS", 0,
-	  "Longest time in which nothing comes (30 for a message, 10 for a "
-	  "part of "
-	  "a block); more over a slow board",
+	  "Longest time in which nothing comes; more over a slow board "
+	  "(default: 30 for a message, 10 for a part of a block)",
 	  0 },
 	{ "keep", 'k', NULL, 0,
 	  "Go on after a reset of the NIC or a restart of the driver (both "
 	  "ends)",
 	  0 },
 	{ "quiet", 'q', NULL, 0, "Only the result", 0 },
+	{ "progress", 'P', NULL, 0,
+	  "put, get: how far it is also where no terminal is, in lines", 0 },
 	{ "stats", 'S', NULL, 0, "Counters of the buffer manager at the end",
 	  0 },
 	{ 0 }
@@ -123,10 +127,20 @@ static void parse_residency(struct copy_options *o, const char *arg,
 
 static void check_copy(struct argp_state *state, const struct copy_options *o)
 {
+	static const struct {
+		const char *name, *options;
+	} takes[] = { [CMD_SERVE] = { "serve", "sdrtkqS" },
+		      [CMD_PUT] = { "put", "spmrntkqPS" },
+		      [CMD_GET] = { "get", "spmrotkqPS" } };
+
 	if (o->cmd == CMD_NONE)
 		argp_usage(state);
+	given_check(state, &o->given, argp_options, takes[o->cmd].name,
+		    takes[o->cmd].options);
 	if (o->cmd == CMD_SERVE)
 		return;
+	if (o->quiet && o->lines)
+		argp_error(state, "--quiet and --progress: only one of them");
 	if (!o->file)
 		argp_error(state, "which file?");
 	if (!o->peer)
@@ -137,6 +151,7 @@ static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
 {
 	struct copy_options *o = state->input;
 
+	given_note(state, &o->given, key, (char)key);
 	switch (key) {
 	case 's':
 		o->socket = arg;
@@ -175,6 +190,9 @@ static error_t parse_copy_option(int key, char *arg, struct argp_state *state)
 	case 'q':
 		o->quiet = true;
 		return 0;
+	case 'P':
+		o->lines = true;
+		return 0;
 	case 'S':
 		o->stats = true;
 		return 0;
@@ -196,6 +214,9 @@ static int run_transfer(struct copy_peer *p, const struct copy_options *o)
 		.mode = o->mode,
 		.path = o->file,
 		.ipv4 = o->peer,
+		.progress = o->quiet   ? PROGRESS_NONE
+			    : o->lines ? PROGRESS_LINES
+				       : PROGRESS_USUAL,
 	};
 	const char *name = target_file_name(o->name ? o->name : o->file);
 

@@ -98,6 +98,11 @@ static int register_chunk(struct hog *h, struct chunk *c, unsigned int flags)
 	return unic_reg_mr(h->pd, &attr, &c->mr);
 }
 
+static const char *entries_word(uint32_t n)
+{
+	return number_word(n, "entry", "entries");
+}
+
 static void set_held(struct hog *h, struct chunk *c, bool yes)
 {
 	if (c->held == yes)
@@ -143,7 +148,9 @@ static int add_all_chunks(struct hog *h)
 		else if (err)
 			return err;
 	}
-	print_line("holds %u entries in %u regions%s%s", h->holding, h->chunks,
+	print_line("holds %u %s in %u %s%s%s", h->holding,
+		   entries_word(h->holding), h->chunks,
+		   number_word(h->chunks, "region", "regions"),
 		   h->holding < h->max ? ": " : "",
 		   h->holding < h->max ? unic_last_error() : "");
 	return 0;
@@ -152,14 +159,15 @@ static int add_all_chunks(struct hog *h)
 static void queue_chunk(struct hog *h, struct chunk *c)
 {
 	if (register_chunk(h, c, UNIC_MR_WAIT | UNIC_MR_ASYNC)) {
-		print_line("cannot wait for %u entries: %s", c->entries,
-			   unic_last_error());
+		print_line("cannot wait for %u %s: %s", c->entries,
+			   entries_word(c->entries), unic_last_error());
 		return;
 	}
 	if (unic_mr_life(c->mr) == UNIC_MR_LIVE)
 		set_held(h, c, true);
 	else
-		print_line("waits for %u entries", c->entries);
+		print_line("waits for %u %s", c->entries,
+			   entries_word(c->entries));
 }
 
 /* Deregister @c, which is evicted or given back, and register it again if h->again. If
@@ -187,10 +195,11 @@ static void dereg_late_chunks(struct hog *h)
 static void on_notice(struct hog *h, struct chunk *c,
 		      const struct unic_event *ev)
 {
-	print_line("asked for %u entries (notice %u, reason %s, rank %u), %lld "
+	print_line("asked for %u %s (notice %u, reason %s, rank %u), %lld "
 		   "ms "
 		   "left: %s",
-		   ev->entries, ev->seq, unic_reason_str(ev->reason), ev->rank,
+		   ev->entries, entries_word(ev->entries), ev->seq,
+		   unic_reason_str(ev->reason), ev->rank,
 		   ms_left(ev->deadline_ns),
 		   h->answer == ANSWER_RELEASE ? "releases" : "ignores it");
 	if (h->answer != ANSWER_RELEASE)
@@ -206,7 +215,8 @@ static void on_idle(struct hog *h, struct chunk *c, const struct unic_event *ev)
 	bool gives = h->answer == ANSWER_RELEASE && !h->keep_idle;
 
 	if (gives || !h->has_kept)
-		print_line("asked for %u idle entries: %s", ev->entries,
+		print_line("asked for %u idle %s: %s", ev->entries,
+			   entries_word(ev->entries),
 			   gives ? "gives them" : "keeps them");
 	h->has_kept = !gives;
 	if (!gives)
@@ -236,8 +246,8 @@ static void on_hog_event(struct hog *h, struct unic_event *ev)
 		if (!mine)
 			break;
 		dereg_chunk(h, c);
-		print_line("lost %u entries (notice %u%s), holds %u",
-			   c->entries, ev->seq,
+		print_line("lost %u %s (notice %u%s), holds %u", c->entries,
+			   entries_word(c->entries), ev->seq,
 			   ev->flags & UNIC_EVICTED_DEADLINE ? ", deadline"
 							     : "",
 			   h->holding);
@@ -246,8 +256,8 @@ static void on_hog_event(struct hog *h, struct unic_event *ev)
 		if (!mine)
 			break;
 		set_held(h, c, true);
-		print_line("granted %u entries after %u us, holds %u",
-			   c->entries, ev->waited_us, h->holding);
+		print_line("granted %u %s after %u us, holds %u", c->entries,
+			   entries_word(c->entries), ev->waited_us, h->holding);
 		break;
 	case UNIC_EV_WAIT_ENDED:
 		if (mine)
@@ -296,8 +306,9 @@ static int run_hog(struct hog *h)
 static const struct argp_option options[] = {
 	SOCKET_OPTION,
 	{ "answer", 'a', "release|ignore", 0,
-	  "What to do when the NIC asks for a region (release)", 0 },
-	{ "chunk", 'c', "ENTRIES", 0, "Entries of each region (32)", 0 },
+	  "What to do when the NIC asks for a region (default: release)", 0 },
+	{ "chunk", 'c', "ENTRIES", 0, "Entries of each region (default: 32)",
+	  0 },
 	{ "max", 'm', "ENTRIES", 0, "Take no more than this", 0 },
 	{ "again", 'r', NULL, 0, "Queue up for what was taken away", 0 },
 	{ "keep-idle", 'i', NULL, 0,

@@ -11,71 +11,37 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sysexits.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kio_args.h"
 #include "kio_ask.h"
 #include "output.h"
+#include "progress.h"
 #include "target_file.h"
 #include "unic_kio.h"
 
 #define CHUNK UNIC_CTL_KIO_BYTES
 #define MIB   1048576.0
 
-/* ------------------------------------------------------------------ progress */
-
-struct progress {
-	const char *what, *name;
-	uint64_t size, done;
-	struct timespec began, shown;
-	bool tty;
-};
-
-static double seconds_since(const struct timespec *from)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - from->tv_sec) +
-	       (double)(now.tv_nsec - from->tv_nsec) / 1e9;
-}
-
-static void progress_begin(struct progress *p, const struct kio_options *o,
+/* The transfer of @o begins, or has ended. */
+static void begin_transfer(struct progress *p, const struct kio_options *o,
 			   const char *what, const char *name, uint64_t size)
 {
-	*p = (struct progress){ .what = what, .name = name, .size = size };
-	p->tty = !o->quiet && isatty(STDERR_FILENO);
-	clock_gettime(CLOCK_MONOTONIC, &p->began);
-	p->shown = p->began;
+	progress_begin(p, o->quiet ? PROGRESS_NONE : PROGRESS_USUAL, "unic-kio",
+		       what, name, size);
 }
 
-/* Count @bytes, and show the progress: five times a second, from half a second on. */
-static void progress_add(struct progress *p, uint32_t bytes)
-{
-	p->done += bytes;
-	if (!p->tty || seconds_since(&p->began) < 0.5 ||
-	    seconds_since(&p->shown) < 0.2)
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &p->shown);
-	fprintf(stderr, "\r%s %s: %llu of %llu KiB, %.1f MiB/s ", p->what,
-		p->name, (unsigned long long)(p->done >> 10),
-		(unsigned long long)(p->size >> 10),
-		(double)p->done / seconds_since(&p->began) / MIB);
-}
-
-static void progress_end(const struct progress *p, const struct kio_options *o,
+static void end_transfer(struct progress *p, const struct kio_options *o,
 			 bool ok)
 {
-	double s = seconds_since(&p->began);
+	double s = progress_seconds(p);
 
-	if (p->tty)
-		fputs("\r\033[K", stderr);
+	progress_end(p);
 	if (ok && !o->quiet)
 		fprintf(stderr,
 			"unic-kio: %s %s: %llu bytes in %.3f s, %.1f MiB/s\n",
-			p->what, p->name, (unsigned long long)p->done, s,
-			(double)p->done / s / MIB);
+			p->what, p->name, (unsigned long long)p->size, s,
+			(double)p->size / s / MIB);
 }
 
 static int print_error(const char *name, int err, const char *hint)
@@ -115,6 +81,7 @@ struct part {
 
 struct window {
 	struct part part[UNIC_CTL_KIO_OPEN];
+	uint64_t done; /* bytes that were answered */
 };
 
 static struct part *part_of(struct window *w, uint32_t seq)
@@ -181,7 +148,7 @@ static int get_part(struct kio_options *o, struct window *w, int fd,
 		o->lost = fd == STDOUT_FILENO;
 		return -1;
 	}
-	progress_add(p, bytes);
+	progress_show(p, w->done += bytes);
 	return 0;
 }
 
@@ -219,9 +186,9 @@ static int get_to_fd(struct kio_options *o, int fd, bool stream)
 
 	if (kio_simple(&o->peer, &call, "get", &r, &data, &bytes))
 		return -1;
-	progress_begin(&p, o, "get", o->remote, unic_from_le64(r.size));
+	begin_transfer(&p, o, "get", o->remote, unic_from_le64(r.size));
 	err = get_parts(o, fd, p.size, &p, stream);
-	progress_end(&p, o, !err);
+	end_transfer(&p, o, !err);
 	return err;
 }
 
@@ -269,7 +236,7 @@ static int put_part(struct kio_options *o, struct window *w, struct progress *p)
 			part.len);
 		return -1;
 	}
-	progress_add(p, part.len);
+	progress_show(p, w->done += part.len);
 	return 0;
 }
 
@@ -315,12 +282,12 @@ static int put_from_fd(struct kio_options *o, int fd, uint64_t size)
 
 	if (kio_simple(&o->peer, &cut, "put", &r, &data, &bytes))
 		return -1;
-	progress_begin(&p, o, "put", o->remote, size);
+	begin_transfer(&p, o, "put", o->remote, size);
 	err = put_parts(o, fd, size, &p);
 	cut.offset = size;
 	if (!err)
 		err = kio_simple(&o->peer, &cut, "put", &r, &data, &bytes);
-	progress_end(&p, o, !err);
+	end_transfer(&p, o, !err);
 	return err;
 }
 
@@ -435,30 +402,30 @@ static int do_state(struct kio_options *o)
 
 /* ---------------------------------------------------------------------- main */
 
+static const struct kio_command commands[] = {
+	{ "get", "stdq", do_get },
+	{ "put", "stdq", do_put },
+	{ "ls", "std", do_ls },
+	{ "state", "st", do_state },
+};
+
 static int run_command(struct kio_options *o)
 {
-	static const struct {
-		const char *name;
-		int (*run)(struct kio_options *o);
-	} commands[] = { { "get", do_get },
-			 { "put", do_put },
-			 { "ls", do_ls },
-			 { "state", do_state } };
-	size_t i;
 	int err;
 
 	if (kio_open(&o->peer))
 		return -1;
-	for (i = 0; strcmp(commands[i].name, o->command);)
-		i++; /* it is one of them: kio_args_parse() */
-	err = commands[i].run(o);
+	err = o->command->run(o);
 	kio_close(&o->peer);
 	return err;
 }
 
 int main(int argc, char **argv)
 {
-	static struct kio_options o; /* too large for the stack */
+	static struct kio_options o = {
+		.commands = commands,
+		.n_commands = sizeof(commands) / sizeof(commands[0]),
+	}; /* too large for the stack */
 
 	output_watch();
 	kio_args_parse(&o, argc, argv);

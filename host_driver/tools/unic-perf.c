@@ -12,6 +12,7 @@
 
 #include "durations.h"
 #include "error.h"
+#include "given.h"
 #include "lent_page.h"
 #include "number.h"
 #include "output.h"
@@ -58,6 +59,7 @@ struct perf {
 	uint32_t bytes[SIZES_MAX], sizes;
 	uint32_t count, depth;
 	bool histogram, json;
+	struct given given;
 	struct lent_page page;
 	struct unic_qp *qp;
 	struct lent_offer offer;
@@ -133,8 +135,9 @@ static void print_latency(const struct perf *p, uint32_t bytes,
 	if (p->json)
 		print_head(p, bytes, d->n);
 	else
-		printf("%s of %u bytes, %u times:\n  ",
-		       operations[p->operation].name, bytes, d->n);
+		printf("%s of %u %s, %u %s:\n  ", operations[p->operation].name,
+		       bytes, number_word(bytes, "byte", "bytes"), d->n,
+		       number_word(d->n, "time", "times"));
 	printf(format, durations_at_most_us(d, 0), durations_mean_us(d),
 	       durations_at_most_us(d, 500), durations_at_most_us(d, 990),
 	       durations_at_most_us(d, 999), durations_at_most_us(d, 1000));
@@ -158,10 +161,11 @@ static void print_flow(const struct perf *p, uint32_t bytes, uint32_t n,
 		       "\"messages_per_s\":%.1f}\n",
 		       p->depth, s, mib, n / s);
 	} else {
-		printf("%s of %u bytes, %u times, %u at a time: %.1f MiB/s, "
+		printf("%s of %u %s, %u %s, %u at a time: %.1f MiB/s, "
 		       "%.0f messages/s\n",
-		       operations[p->operation].name, bytes, n, p->depth, mib,
-		       n / s);
+		       operations[p->operation].name, bytes,
+		       number_word(bytes, "byte", "bytes"), n,
+		       number_word(n, "time", "times"), p->depth, mib, n / s);
 	}
 }
 
@@ -273,16 +277,18 @@ static const char doc[] = "Measure what two hosts reach by RDMA over unic.\v"
 
 static const struct argp_option options[] = {
 	SOCKET_OPTION,
-	{ "operation", 'o', "write|read|send", 0, "What is measured (write)",
-	  0 },
+	{ "operation", 'o', "write|read|send", 0,
+	  "What is measured (default: write)", 0 },
 	{ "bytes", 'b', "BYTES,...", 0,
-	  "Of each request, up to 64K (64; bandwidth: 64K); several sizes "
-	  "are measured one after the other",
+	  "Of each request, up to 64K; several sizes are measured one after "
+	  "the other (default: 64, of bandwidth 64K)",
 	  0 },
-	{ "count", 'c', "N", 0, "Requests of each size (1000; rate: 10000)",
-	  0 },
+	{ "count", 'c', "N", 0,
+	  "Requests of each size (default: 1000, of rate 10000)", 0 },
 	{ "depth", 'd', "N", 0,
-	  "bandwidth, rate: requests under way at a time, up to 128 (32)", 0 },
+	  "bandwidth, rate: requests under way at a time, up to 128 (default: "
+	  "32)",
+	  0 },
 	{ "histogram", 'H', NULL, 0, "latency: print a histogram, too", 0 },
 	{ "quiet", 'q', NULL, 0, "serve: do not say who connects", 0 },
 	{ "json", 'j', NULL, 0, "Print a line of JSON for each size", 0 },
@@ -330,8 +336,10 @@ static void check_words(struct argp_state *state, struct perf *p)
 {
 	if (!p->command)
 		argp_usage(state);
-	if (!strcmp(p->command, "serve"))
+	if (!strcmp(p->command, "serve")) {
+		given_check(state, &p->given, options, p->command, "sq");
 		return;
+	}
 	for (p->what = LATENCY; strcmp(whats[p->what].name, p->command);
 	     p->what++) {
 		if (p->what == RATE)
@@ -341,6 +349,8 @@ static void check_words(struct argp_state *state, struct perf *p)
 	}
 	if (!p->peer)
 		argp_error(state, "%s: of which peer?", p->command);
+	given_check(state, &p->given, options, p->command,
+		    p->what == LATENCY ? "sobcHj" : "sobcdj");
 	if (!p->sizes)
 		p->bytes[p->sizes++] = whats[p->what].bytes;
 	if (!p->count)
@@ -351,6 +361,7 @@ static error_t parse_perf_option(int key, char *arg, struct argp_state *state)
 {
 	struct perf *p = state->input;
 
+	given_note(state, &p->given, key, (char)key);
 	switch (key) {
 	case 's':
 		p->socket = arg;

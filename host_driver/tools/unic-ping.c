@@ -12,6 +12,7 @@
 
 #include "durations.h"
 #include "error.h"
+#include "given.h"
 #include "lent_page.h"
 #include "number.h"
 #include "output.h"
@@ -25,6 +26,7 @@ struct ping {
 	const char *socket, *peer;
 	uint32_t count, interval_ms, bytes;
 	bool write, quiet, json;
+	struct given given;
 	struct lent_page page;
 	struct durations took; /* the answers */
 	uint32_t sent;
@@ -65,7 +67,8 @@ static int ask_all(struct ping *p, struct unic_qp *qp,
 			break;
 		durations_add(&p->took, ns);
 		if (!p->quiet && !p->json)
-			printf("%u bytes %s %s: seq %u, %.1f us\n", p->bytes,
+			printf("%u %s %s %s: seq %u, %.1f us\n", p->bytes,
+			       number_word(p->bytes, "byte", "bytes"),
 			       p->write ? "to" : "of", p->peer, p->sent,
 			       (double)ns / 1e3);
 		fflush(stdout);
@@ -75,19 +78,25 @@ static int ask_all(struct ping *p, struct unic_qp *qp,
 
 static void sum_up(struct ping *p)
 {
-	const char *format =
-		p->json ? "{\"peer\":\"%s\",\"operation\":\"%s\",\"bytes\":%u,"
-			  "\"sent\":%u,\"answered\":%u,\"min_us\":%.3f,"
-			  "\"mean_us\":%.3f,\"p50_us\":%.3f,\"p99_us\":%.3f,"
-			  "\"max_us\":%.3f}\n"
-			: "%s: %s of %u bytes: %u sent, %u answered\n"
-			  "  min %.1f, "
-			  "mean %.1f, 50%% %.1f, 99%% %.1f, max %.1f us\n";
+	const char *format = p->json ? "\"min_us\":%.3f,\"mean_us\":%.3f,\"p50_"
+				       "us\":%.3f,"
+				       "\"p99_us\":%.3f,\"max_us\":%.3f}\n"
+				     : "  min %.1f, mean %.1f, 50%% %.1f, 99%% "
+				       "%.1f, "
+				       "max %.1f us\n";
 	const struct durations *d = &p->took;
 
 	durations_sort(&p->took);
-	printf(format, p->peer, p->write ? "WRITE" : "READ", p->bytes, p->sent,
-	       d->n, durations_at_most_us(d, 0), durations_mean_us(d),
+	if (p->json)
+		printf("{\"peer\":\"%s\",\"operation\":\"%s\",\"bytes\":%u,"
+		       "\"sent\":%u,\"answered\":%u,",
+		       p->peer, p->write ? "WRITE" : "READ", p->bytes, p->sent,
+		       d->n);
+	else
+		printf("%s: %s of %u %s: %u sent, %u answered\n", p->peer,
+		       p->write ? "WRITE" : "READ", p->bytes,
+		       number_word(p->bytes, "byte", "bytes"), p->sent, d->n);
+	printf(format, durations_at_most_us(d, 0), durations_mean_us(d),
 	       durations_at_most_us(d, 500), durations_at_most_us(d, 990),
 	       durations_at_most_us(d, 1000));
 }
@@ -117,9 +126,10 @@ static int ping_peer(struct ping *p)
 
 static const struct argp_option options[] = {
 	SOCKET_OPTION,
-	{ "count", 'c', "N", 0, "End after N requests (10)", 0 },
-	{ "interval", 'i', "MS", 0, "Between two requests (1000)", 0 },
-	{ "bytes", 'b', "BYTES", 0, "Of each request, up to 64K (64)", 0 },
+	{ "count", 'c', "N", 0, "End after N requests (default: 10)", 0 },
+	{ "interval", 'i', "MS", 0, "Between two requests (default: 1000)", 0 },
+	{ "bytes", 'b', "BYTES", 0, "Of each request, up to 64K (default: 64)",
+	  0 },
 	{ "write", 'w', NULL, 0, "WRITE instead of READ", 0 },
 	{ "quiet", 'q', NULL, 0, "Print the sum only", 0 },
 	{ "json", 'j', NULL, 0, "Print the sum as JSON, for programs", 0 },
@@ -131,6 +141,7 @@ static error_t parse_ping_option(int key, char *arg, struct argp_state *state)
 	struct ping *p = state->input;
 	uint32_t ipv4;
 
+	given_note(state, &p->given, key, (char)key);
 	switch (key) {
 	case 's':
 		p->socket = arg;
@@ -162,6 +173,10 @@ static error_t parse_ping_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		argp_usage(state);
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		if (!strcmp(p->peer, "serve"))
+			given_check(state, &p->given, options, "serve", "sq");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -125,7 +125,8 @@ static int do_ps(struct unic_conn *conn, const struct ctl_options *o)
 	json_object_object_get_ex(obj, "procs", &list);
 	ctl_print_table(list, "proc pid name state held fair_share borrowed "
 			      "wanted control mrs qps tokens notices late "
-			      "upcalls deliver_max_us answer_mean_us "
+			      "grace_left_us upcalls deliver_max_us "
+			      "answer_mean_us "
 			      "answer_max_us longest_wait_us weight quota "
 			      "policy");
 	json_object_object_get_ex(obj, "waiting", &list);

@@ -57,6 +57,8 @@ static int make_host(struct unic_os *os, bool loop)
 	};
 	struct unic_provider *p;
 
+	if (config.journal == MAP_FAILED)
+		return -EPROTONOSUPPORT;
 	memcpy(config.limit, os->opt.limit, sizeof(config.limit));
 	memcpy(config.name, os->opt.name,
 	       strnlen(os->opt.name, sizeof(config.name) - 1));

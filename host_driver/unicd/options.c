@@ -11,6 +11,7 @@
 #include "options.h"
 #include "nics.h"
 #include "number.h"
+#include "output.h"
 
 /* H of a NIC on a UART: the notice, its acknowledgement and the frames in front of them
  * take some 50 ms of the line. */
@@ -62,7 +63,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "provider", 'p', "nic|loop", 0,
 	  "the NIC on the bus, or a loop-back in software (default: nic)", 0 },
-	{ "ip", 'i', "ADDRESS", 0, "IPv4 address of the NIC (10.0.0.1)", 0 },
+	{ "ip", 'i', "ADDRESS", 0,
+	  "IPv4 address of the NIC (default: 10.0.0.1)", 0 },
 	{ "grace-us", OPT_GRACE, "T", 0,
 	  "grace: time to give a region back; 0: none", 0 },
 	{ "deliver-us", OPT_DELIVER, "H", 0, "longest delivery of an upcall",
@@ -75,11 +77,11 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "idle-us", OPT_IDLE, "US", 0,
 	  "ask for regions unused for so long when entries are short; 0: do "
-	  "not (1000000)",
+	  "not (default: 1000000)",
 	  0 },
 	{ "prefetch", OPT_PREFETCH, "N", 0,
 	  "translations that a miss of a `table` region keeps, if there are "
-	  "free entries; 1 to 8 (1)",
+	  "free entries; 1 to 8 (default: 1)",
 	  0 },
 	{ "crash-file", OPT_CRASH, "FILE", 0,
 	  "write the firmware's crash record there", 0 },
@@ -100,33 +102,32 @@ static const struct argp_option options[] = {
 	  "with --kio-writable: no file becomes longer than that", 0 },
 	{ "kio-user", OPT_KIO_USER, "USER", 0,
 	  "who may use files of other hosts from here, beside root and the "
-	  "user "
-	  "of the driver (everybody); repeatable",
+	  "user of the driver; repeatable (default: everybody)",
 	  0 },
 	{ "data", OPT_DATA, "token|rdma", 0,
 	  "how bytes of files of other hosts get here: tagged messages, or "
-	  "RDMA "
-	  "to a region of each I/O (rdma, if the NIC keeps accounts)",
+	  "RDMA to a region of each I/O (default: rdma, if the NIC keeps "
+	  "accounts)",
 	  0 },
 	{ "link", OPT_LINK, "PATH", 0,
 	  "the NIC is on a UART: a terminal, or the socket of an emulator", 0 },
-	{ "baud", OPT_BAUD, "RATE", 0, "with --link: bits a second (921600)",
-	  0 },
+	{ "baud", OPT_BAUD, "RATE", 0,
+	  "with --link: bits a second (default: 921600)", 0 },
 	{ "user-slots", OPT_USER_SLOTS, "N", 0,
 	  "process slots that one user may have, other than root and the user "
 	  "of the driver (default: all but a quarter)",
 	  0 },
 	{ "faults-per-s", OPT_FAULTS, "N", 0,
 	  "missed pages of one process that are fetched in a second; 0: any "
-	  "number (100000)",
+	  "number (default: 100000)",
 	  0 },
 	{ "registrations-per-s", OPT_REGISTRATIONS, "N", 0,
 	  "registrations that one process may make in a second; 0: any number "
-	  "(250000)",
+	  "(default: 250000)",
 	  0 },
 	{ "upcalls-per-s", OPT_UPCALLS, "N", 0,
 	  "times that one process is woken for upcalls in a second; 0: any "
-	  "number (20000)",
+	  "number (default: 20000)",
 	  0 },
 	{ "slots", OPT_SLOTS, "N", 0, "process slots (loop only)", 0 },
 	{ "slot-size", OPT_SLOT_SIZE, "BYTES", 0,
@@ -436,5 +437,6 @@ int unicd_options_parse(struct unicd *d, int argc, char **argv)
 	};
 
 	p.all.params.idle_us = unic_to_le32(IDLE_US);
+	output_watch();
 	return argp_parse(&argp, argc, argv, 0, NULL, &p);
 }

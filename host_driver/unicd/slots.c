@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "slots.h"
+#include "journal.h"
 #include "board.h"
 #include "unicd_os.h"
 
@@ -125,6 +126,7 @@ void unicd_slots_init(struct unic_os *os)
 void *unicd_slots_journal(const struct unic_os *os)
 {
 	size_t bytes = unic_host_journal_bytes(os->slots, os->slot_bytes);
+	uint32_t version;
 	void *p;
 	int fd, err;
 
@@ -141,7 +143,18 @@ void *unicd_slots_journal(const struct unic_os *os)
 	}
 	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	version = unic_journal_foreign(p);
+	if (!version)
+		return p;
+	unicd_say("%s/unicd.journal is of another version (%u): a unicd of "
+		  "that "
+		  "version can go on with its processes; or end them and "
+		  "remove that file",
+		  os->opt.bus, version);
+	munmap(p, bytes);
+	return MAP_FAILED;
 }
 
 /* The process ended, or is not known. */

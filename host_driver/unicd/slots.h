@@ -19,7 +19,8 @@ void unicd_slots_init(struct unic_os *os);
 /**
  * unicd_slots_journal() - for config.journal of the core: the file unicd.journal in
  * the directory of the bus, mapped until the process ends.
- * Returns NULL without a bus, or if it cannot be had, which is logged.
+ * Returns NULL without a bus, or if it cannot be had, which is logged; MAP_FAILED if it is of
+ * another version of unicd, whose processes would be lost: the log says what to do.
  */
 void *unicd_slots_journal(const struct unic_os *os);
 

@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../libunic/cq.h"
 #include "attach.h"
 #include "errnos.h"
 #include "events.h"
 #include "cq.h"
 #include "queue.h"
+#include "../libunic/cq.h"
 
 struct ibv_cq *unic_ibv_create_cq(struct ibv_context *ctx, int cqe,
 				  struct ibv_comp_channel *channel,

@@ -28,6 +28,7 @@
 #include "bus_memory.h"
 #include "ivshmem_server.h"
 #include "number.h"
+#include "output.h"
 #include "run_dir.h"
 #include "say.h"
 #include "unic_mbox.h"
@@ -69,11 +70,11 @@ struct bus {
 static const struct argp_option option_list[] = {
 	{ "dir", 'd', "DIR", 0, "Directory of the sockets (made if missing)",
 	  0 },
-	{ "slots", 'n', "N", 0, "Process slots (8)", 0 },
+	{ "slots", 'n', "N", 0, "Process slots (default: 8)", 0 },
 	{ "slot-size", 's', "BYTES", 0,
-	  "Memory of each slot, a power of two; K, M, G (16M)", 0 },
-	{ "bar-size", 'b', "BYTES", 0, "Mailbox memory, a power of two (2M)",
-	  0 },
+	  "Memory of each slot, a power of two; K, M, G (default: 16M)", 0 },
+	{ "bar-size", 'b', "BYTES", 0,
+	  "Mailbox memory, a power of two (default: 2M)", 0 },
 	{ "joint", 'j', NULL, 0,
 	  "All memory in one file, for a NIC that has no PCI; processes are "
 	  "not protected from each other then",
@@ -526,6 +527,7 @@ int main(int argc, char **argv)
 	struct bus bus = { 0 };
 	int status;
 
+	output_watch();
 	status = argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (status)
 		return report_error("options", NULL, -status);

@@ -22,6 +22,7 @@
 
 #include "ivshmem_client.h"
 #include "number.h"
+#include "output.h"
 
 #define GREETING_MS 5000
 #define NIC_FD	    3
@@ -136,7 +137,7 @@ struct uart_options {
 
 static const struct argp_option option_list[] = {
 	{ "bus", 'b', "SOCKET", 0, "ivshmem socket of unic-bus", 0 },
-	{ "vectors", 'v', "N", 0, "doorbells that it has (2)", 0 },
+	{ "vectors", 'v', "N", 0, "doorbells that it has (default: 2)", 0 },
 	{ 0 }
 };
 
@@ -205,8 +206,10 @@ int main(int argc, char **argv)
 					  NULL };
 	struct uart_options o = { .vectors = 2 };
 	struct bridge b = { 0 };
-	int err = argp_parse(&argp, argc, argv, 0, NULL, &o);
+	int err;
 
+	output_watch();
+	err = argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (err)
 		return EXIT_FAILURE;
 	err = ivshmem_client_connect(&b.bus, o.bus, o.vectors, GREETING_MS);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "number.h"
+#include "output.h"
 #include "options.h"
 
 #define DEFAULT_NICS	   3
@@ -34,8 +35,8 @@ enum {
 static const struct argp_option option_list[] = {
 	{ "dir", 'd', "DIR", 0, "Directory of the sockets (made if missing)",
 	  0 },
-	{ "nics", 'n', "N", 0, "Ports of the shared-memory link, 1 to 7 (3)",
-	  0 },
+	{ "nics", 'n', "N", 0,
+	  "Ports of the shared-memory link, 1 to 7 (default: 3)", 0 },
 	{ "dgram", KEY_DGRAM, "LOCAL,REMOTE", 0,
 	  "Port for -netdev dgram: our socket and QEMU's; repeatable", 0 },
 	{ "stream", KEY_STREAM, "PATH", 0,
@@ -58,28 +59,23 @@ static const struct argp_option option_list[] = {
 	  "Let the next frame overtake", 1 },
 	{ "corrupt", KEY_CORRUPT, "[PORT=]RATE", 0, "Flip a bit", 1 },
 	{ "delay-us", KEY_DELAY, "[PORT=]US", 0, "Delay every frame", 1 },
-	{ "seed", KEY_SEED, "N", 0, "Seed of the faults (1)", 1 },
-	{ "age-s", KEY_AGE, "S", 0, "Forget silent stations after (300)", 2 },
-	{ "spin-us", KEY_SPIN, "US", 0, "Poll that long before sleeping (20)",
+	{ "seed", KEY_SEED, "N", 0, "Seed of the faults (default: 1)", 1 },
+	{ "age-s", KEY_AGE, "S", 0,
+	  "Forget silent stations after (default: 300)", 2 },
+	{ "spin-us", KEY_SPIN, "US", 0,
+	  "Poll that long before sleeping (default: 20)", 2 },
+	{ "link-slots", KEY_SLOTS, "N", 0, "Frames per ring (default: 128)",
 	  2 },
-	{ "link-slots", KEY_SLOTS, "N", 0, "Frames per ring (128)", 2 },
 	{ "link-slot-bytes", KEY_SLOT_BYTES, "N", 0,
-	  "Bytes per frame, 18 of header included (4224)", 2 },
+	  "Bytes per frame, 18 of header included (default: 4224)", 2 },
 	{ 0 }
 };
 
 /* "1%" or "0.01" of 2^32. */
 static uint32_t parse_rate(struct argp_state *state, const char *text)
 {
-	char *end;
-	double v = strtod(text, &end);
+	double v = number_need_decimal(state, text, 0, 1);
 
-	if (*end == '%') {
-		v /= 100;
-		end++;
-	}
-	if (end == text || *end || !(v >= 0 && v <= 1))
-		argp_error(state, "'%s' is not a rate like 1%% or 0.01", text);
 	return v >= 1 ? UINT32_MAX : (uint32_t)(v * 4294967296.0);
 }
 
@@ -242,6 +238,7 @@ void wire_options_parse(struct wire_options *o, int argc, char **argv)
 					  NULL,
 					  NULL };
 
+	output_watch();
 	memset(o, 0, sizeof(*o));
 	o->shape = (struct link_shape){ .nics = DEFAULT_NICS,
 					.slots = DEFAULT_SLOTS,

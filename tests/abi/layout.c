@@ -28,3 +28,4 @@
 #include "unic_types.h"
 #include "unic_upcall.h"
 #include "unic_wire.h"
+#include "unic_words.h"

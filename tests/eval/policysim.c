@@ -58,14 +58,18 @@ static const char doc[] = "Replays TRACE (- is standard input) against the "
 static const struct argp_option option_list[] = {
 	{ "format", 'f', "FORMAT", 0, "oracle, csv, ids or events (needed)",
 	  0 },
-	{ "entries", 'e', "N,...", 0, "sizes of the table (64,256,1024,4096)",
-	  0 },
+	{ "entries", 'e', "N,...", 0,
+	  "sizes of the table (default: 64,256,1024,4096)", 0 },
 	{ "policy", 'p', "NAME", 0,
-	  "default, random, lru, s3fifo, app, lfu, belady or all (all)", 0 },
+	  "default, random, lru, s3fifo, app, lfu, belady or all (default: "
+	  "all)",
+	  0 },
 	{ "json", 'j', "FILE", 0, "write the results there, too", 0 },
-	{ "page-size", 'g', "BYTES", 0, "of an entry (4096)", 0 },
+	{ "page-size", 'g', "BYTES", 0, "of an entry (default: 4096)", 0 },
 	{ "remember", 'r', "N", 0,
-	  "items that went remembered for each entry, 1, 2, 4 or 8 (2)", 0 },
+	  "items that went remembered for each entry, 1, 2, 4 or 8 (default: "
+	  "2)",
+	  0 },
 	{ "shares", 's', NULL, 0,
 	  "fair shares and a policy for each process, not one for all", 0 },
 	{ "without", 'w', "PROCESS", 0, "leave out its references", 0 },

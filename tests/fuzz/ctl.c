@@ -262,7 +262,6 @@ static void make_rest(struct input *in, struct ctl *c, uint8_t *rec,
 		break;
 	case UNIC_CTL_INFO:
 	case UNIC_CTL_STATS:
-	case UNIC_CTL_PS:
 	case UNIC_CTL_CRASH:
 	case UNIC_CTL_RESET:
 	case UNIC_CTL_USAGE:

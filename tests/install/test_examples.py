@@ -133,6 +133,36 @@ def test_own_policy(pair):
     holds.end()
 
 
+def test_readme(pair):
+    """Each program is started as the README says, by unic-run: without root, on hosts that live as
+    long as it does."""
+    readme = text(os.path.join(EXAMPLES, "README.md"))
+    lines = re.findall(r"^    (unic-run .*)$", readme, re.M)
+    started = {re.search(r"\./(\w+)", line)[1] for line in lines}
+    assert started == {os.path.basename(p)[:-2] for p in glob.glob(EXAMPLES + "/*.c")
+                       if os.path.basename(p) not in OTHERS}, started
+    it = pair.hosts[0].it
+    env = {k: v for k, v in os.environ.items() if k != "UNIC_SOCKET"} | {
+        "PATH": f"{it.bin}:{os.environ['PATH']}", "LD_LIBRARY_PATH": it.lib, "XDG_RUNTIME_DIR": pair.dir}
+    stay = []
+    try:
+        for line in lines:
+            argv = ["sh", "-c", "exec " + line]
+            if not line.endswith('"good morning"'):
+                stay.append(subprocess.Popen(argv, cwd=pair.dir, env=env, text=True, stdout=subprocess.PIPE,
+                                             stderr=subprocess.STDOUT))
+                said = stay[-1].stdout.readline()
+                assert re.match("ready|holds|writes", said), (line, said)
+                continue
+            done = subprocess.run(argv, cwd=pair.dir, env=env, text=True, capture_output=True, check=False,
+                                  timeout=3 * PATIENCE_S)
+            assert done.returncode == 0 and "read: hello" in done.stdout or "GOOD MORNING" in done.stdout, (line, done)
+    finally:
+        for program in stay:
+            program.terminate()
+            program.communicate(timeout=PATIENCE_S)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--only", default="")

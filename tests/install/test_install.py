@@ -114,6 +114,28 @@ def test_symbols(it):
     assert needed <= {"libc.so.6", "ld-linux-x86-64.so.2"}, needed
 
 
+def test_abi_is_watched(it):
+    """abidiff says what became of libunic.so since it was recorded: a report now; from ABI 2 on a
+    break is an error, and an addition is none."""
+    if not shutil.which("abidiff"):
+        print("skipped: abidiff is not installed; apt-get install abigail-tools")
+        return
+    check = os.path.join(ROOT, "tools", "check", "abi_library.py")
+    run(check, os.path.realpath(it.lib + "/libunic.so"))
+    before = "struct s { int a; }; int f(struct s *p); int f(struct s *p) { return p->a; }"
+    with tempfile.TemporaryDirectory() as folder:
+        for name, source in (("before", before), ("more", before + " int g(void); int g(void) { return 1; }"),
+                             ("fewer", before.replace("f(", "h(")), ("same", before)):
+            run("cc", "-g", "-shared", "-fPIC", "-x", "c", "-", "-o", f"{folder}/{name}.so", input=source)
+        record = folder + "/record"
+        run(check, "--rewrite", "--record", record, folder + "/before.so")
+        for name, major, code, words in (("same", 2, 0, ""), ("more", 2, 0, "grew"), ("fewer", 1, 0, "changed"),
+                                         ("fewer", 2, 1, "would break")):
+            done = subprocess.run([check, "--record", record, "--major", str(major), f"{folder}/{name}.so"],
+                                  capture_output=True, text=True, check=False)
+            assert done.returncode == code and words in done.stdout, (name, major, done)
+
+
 def test_headers(it):
     """Each header compiles alone, in C and C++, without a warning."""
     flags = it.pkg_config("--cflags")
@@ -121,6 +143,16 @@ def test_headers(it):
         for path in glob.glob(it.at + "/include/unic/*.h"):
             run(*dialect.split(), "-Wall", "-Wextra", "-Werror", *flags, "-fsyntax-only",
                 "-include", path, "/dev/null")
+
+
+def test_headers_without_mailbox(it):
+    """No record between driver and NIC is in them: that interface is none of programs."""
+    names = sorted(os.path.basename(p) for p in glob.glob(it.at + "/include/unic/*.h"))
+    assert names == ["bufman.h", "pace.h", "unic.h", "unic_queue.h", "unic_types.h", "unic_words.h"], names
+    for name in names:
+        found = re.findall(r"^struct unic_(?:cmd|cpl|evt|row|info|bar|driver|nic_idx)\w*",
+                           text(f"{it.at}/include/unic/{name}"), re.M)
+        assert not found, (name, found)
 
 
 def test_hardened(it):
@@ -196,7 +228,28 @@ def test_manuals(it):
         shown = re.sub(".\b", "", shown)
         for section in ("NAME", "SYNOPSIS", "EXIT STATUS", "SEE ALSO"):
             assert re.search(f"^{section}$", shown, re.M), (name, section)
-        assert list(examples(page)) or name == "unic-uart", f"{name}: no example"
+        assert list(examples(page)), f"{name}: no example"
+        said = shown.split("EXIT STATUS")[1]
+        assert "64" in said and "74" in said, f"{name}: {said}"
+
+
+def test_manuals_of_formats(it):
+    """Formats have pages, with what goes wrong and examples; the options that unic.conf(5) shows are
+    some that the programs take."""
+    pages = sorted(glob.glob(it.at + "/share/man/man5/*.5"))
+    assert [os.path.basename(p) for p in pages] == ["unic-trace.5", "unic.conf.5"], pages
+    said = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *pages], text=True,
+                          capture_output=True, check=False)
+    assert not said.stdout + said.stderr, said.stdout + said.stderr
+    for page in pages:
+        assert "\n.SH ERRORS\n" in text(page) and list(examples(page)), page
+    shown = text(pages[1]).replace("\\-", "-")
+    for program in ("unicd", "nic"):
+        options = re.search(rf"default-{program}\.conf:\n.*?^OPTIONS=(.*?)$", shown, re.M | re.S)[1]
+        run(f"{it.bin}/{program if program == 'unicd' else 'unic-nic'}", *options.split(), "--version")
+    for unit in glob.glob(it.at + "/lib/systemd/system/*"):
+        name = re.search(r"^EnvironmentFile=-(.*)$", text(unit), re.M)[1]
+        assert name.replace("%i", "WIRE" if "wire@" in unit else "HOST") in shown, name
 
 
 def test_services(it):
@@ -321,6 +374,17 @@ def test_manuals_of_functions(it):
         assert re.search(rf"\b{name}\(", shown.split(".SH DESCRIPTION")[0]), name
         assert re.match(r"#include <unic/\w+\.h>", shown.split(".nf\n")[1]), name
         assert os.path.islink(page) or f"\\fB{name}\\fR(3)" in overview, name
+        assert "\n.SH ERRORS\n" in shown, f"{name}: does it fail?"
+        source, example = re.search(r"^From \\fI(\S+)\\fR:\n\.PP\n\.RS\n\.nf\n(.*?)\n\.fi", shown, re.M | re.S).groups()
+        plain = example.replace("\\-", "-").replace("\\&", "").replace("\\e", "\\")
+        assert "".join(plain.split()) in "".join(sources_of(source).split()), (name, plain)
+        assert any(f"{n}(" in plain for n in summary[1].split(", ")), (name, plain)
+
+
+def sources_of(name):
+    """The sources of that name, without macros: what tests compile and run."""
+    found = run("git", "-C", ROOT, "ls-files", f"*/{name}").split()
+    return "".join(re.sub(r"^#define .*$", "", text(os.path.join(ROOT, f)), flags=re.M) for f in found)
 
 
 def try_example(it, line, folder, socket):
@@ -348,12 +412,14 @@ def test_examples(it):
         for path in it.programs:
             name = os.path.basename(path)
             for line in examples(f"{it.at}/share/man/man1/{name}.1"):
-                alone = name in ("unicd", "unic-bus", "unic-nic", "unic-wire")
+                alone = name in ("unicd", "unic-bus", "unic-nic", "unic-wire", "unic-uart")
                 with tempfile.TemporaryDirectory(dir=pair.dir) as folder:
                     if alone:
                         furnish(it, name, folder)
                     try_example(it, line, folder if alone else pair.dir, pair.hosts[0].sock)
                     stop_furniture()
+        for line in examples(it.at + "/share/man/man5/unic-trace.5"):
+            try_example(it, line, pair.dir, pair.hosts[0].sock)
     finally:
         stop_furniture()
         pair.end()
@@ -547,6 +613,15 @@ def test_container(it):
         assert "unic-ping" not in ps or "detaching" in ps, ps
     finally:
         pair.end()
+
+
+def test_dissector_is_found(it):
+    """tshark of an ordinary user loads the dissector from the folder of plugins where it lies; tshark
+    of root loads no scripts."""
+    more = {"user": NOBODY, "group": NOBODY} if not os.geteuid() else {}
+    said = run("tshark", "-G", "plugins", cwd="/", **more,
+               env={"PATH": os.environ["PATH"], "HOME": "/", "WIRESHARK_PLUGIN_DIR": it.lib + "/wireshark/plugins"})
+    assert re.search(r"^unic\.lua\s+lua script\s", said, re.M), said
 
 
 def test_dashboard(it):

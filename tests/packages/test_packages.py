@@ -10,7 +10,9 @@ an ordinary user, and purged. Needs root.
 """
 import argparse
 import glob
+import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -48,16 +50,17 @@ def say(text):
 START = time.monotonic()
 
 
-def build(folder):
-    """The packages of the files that git knows, as they are in the tree."""
-    source = folder + "/unic"
-    os.mkdir(source)
+def build(folder, name="unic", **other):
+    """The packages of the files that git knows, as they are in the tree. other: what is different
+    in the environment."""
+    source = f"{folder}/{name}"
+    os.makedirs(source)
     names = run("git", "-C", ROOT, "ls-files", "-z")
     tar = subprocess.run(["tar", "-C", ROOT, "-c", "--null", "-T", "-"], input=names.encode(),
                          stdout=subprocess.PIPE, check=True)
     subprocess.run(["tar", "-C", source, "-x"], input=tar.stdout, check=True)
     run("dpkg-buildpackage", "-us", "-uc", "-j2", cwd=source,
-        env={k: v for k, v in os.environ.items() if not k.startswith("MAKE")})
+        env={k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | other)
 
 
 def sources():
@@ -114,6 +117,25 @@ def test_names(_, debs):
     """The five packages, and what debuggers need of them."""
     names = {os.path.basename(d).split("_")[0] for d in debs}
     assert {n for n in names if not n.endswith("-dbgsym")} == set(PACKAGES), names
+
+
+def test_reproducible(_, debs):
+    """Built again in another folder, at another time, in another zone and language, each package is
+    the same, byte by byte."""
+    with tempfile.TemporaryDirectory(prefix="unic-again-") as folder:
+        os.umask(0o27)
+        try:
+            build(folder + "/elsewhere", "unic-by-another-name", TZ="Asia/Kathmandu", LC_ALL="C.UTF-8",
+                  CCACHE_DISABLE="1", USER="another", HOME=folder)
+        finally:
+            os.umask(0o22)
+        again = {os.path.basename(d): digest(d) for d in glob.glob(folder + "/elsewhere/*.deb")}
+    assert again == {os.path.basename(d): digest(d) for d in debs}
+
+
+def digest(path):
+    with open(path, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
 
 
 def test_lintian(_, debs):
@@ -183,11 +205,18 @@ def test_use(it, _):
 
 def test_help(it, _):
     """man finds a program, a function and the overview; bash completes."""
-    for words in (("1", "unicd"), ("3", "unic_reg_mr"), ("3", "unic_bm_put"), ("7", "unic")):
+    for words in (("1", "unicd"), ("5", "unic.conf"), ("3", "unic_reg_mr"), ("3", "unic_bm_put"), ("7", "unic")):
         assert words[1] in it.do("man", *words).replace("\b", ""), words
     said = it.do("bash", "-c", ". /usr/share/bash-completion/bash_completion; _completion_loader "
                  "unicctl; complete -p unicctl")
     assert "_unic " in said, said
+
+
+def test_dissector(it, _):
+    """The dissector lies where this machine's tshark, of the same release, looks for those of all users."""
+    said = run("tshark", "-G", "folders")
+    where = re.search(r"^Global Lua Plugins:\s+(\S+)$", said, re.M)[1]
+    assert os.path.exists(f"{it.root}{where}/unic.lua"), where
 
 
 def test_images(it, _):

@@ -562,6 +562,9 @@ def shows(world):
            if r['proc'] == process.hello_reply.proc][0]
     same('name', row['name'].rstrip(b'\0'), b'peer')
     same('state', row['state'], 2)
+    reply = admin.must(Op.PS, what=1)
+    same('rows of PS, graces', len(reply.tail), 16 * reply.procs)
+    refused(admin, St.INVALID, Op.PS, what=2)
     reply = admin.must(Op.STATS)
     same('counters', len(reply.tail), 8 * reply.counters)
     reply = admin.must(Op.TRACE)

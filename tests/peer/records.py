@@ -119,6 +119,7 @@ REQUESTS = {
     Op.CLAIM: behind_header('I:entries'),
     Op.OWN_RATE: RATE,
     Op.DUMP: behind_header('I:table I:first'),
+    Op.PS: behind_header('I:what'),
     Op.TRACE: behind_header('I:from_'),
     Op.USES: behind_header('I:first I:count'),
     Op.SELECT: behind_header('I:number 4x 16s:name'),
@@ -132,7 +133,7 @@ REQUESTS = {
     Op.RATE: RATE,
     Op.LIMITS_OF: behind_header('I:proc I:flags I:limit0 I:limit1 I:limit2'),
 }
-for _op in (Op.PD_ALLOC, Op.USAGE, Op.INFO, Op.STATS, Op.PS, Op.CRASH,
+for _op in (Op.PD_ALLOC, Op.USAGE, Op.INFO, Op.STATS, Op.CRASH,
             Op.NICS, Op.RESET):
     REQUESTS[_op] = PLAIN
 for _op in (Op.PD_FREE, Op.MR_DEREG, Op.TOKEN_CANCEL, Op.CQ_DESTROY,

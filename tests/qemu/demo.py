@@ -63,8 +63,8 @@ class Events:
         except ValueError:
             return
         self.file.write(f"{event['time_ns'] / 1e9:14.9f} {event['event']:<13} "
-                        f"proc {event['proc']:<5} {event['text']}\n")
-        who = self.names.get(event["proc"], "meek")
+                        f"proc {event.get('proc', '-'):<5} {event['text']}\n")
+        who = self.names.get(event.get("proc"), "meek")
         # When it happened: the line itself comes a little later.
         at = event.get("host_ns", 0) / 1e9 - self.ahead
         self.graces.on_event(event["event"], who, event["text"], at)
@@ -227,7 +227,7 @@ class Demo(Hosts):
         counts = {words[0]: words[1] for words in map(str.split, lines) if len(words) > 1}
         took = re.search(r"in [\d.]+ s, [\d.]+ \w+/s", "\n".join(lines))
         self.line.tell(f"  {p.who:<8} {took.group(0) if took else 'done'}; it waited for entries "
-                       f"{counts.get('waits', 0)} times, {int(counts.get('wait_us_max', 0)) / 1000:.1f} ms "
+                       f"{story.times(counts.get('waits', 0))}, {int(counts.get('wait_us_max', 0)) / 1000:.1f} ms "
                        "at most")
 
     def here(self, name):
@@ -324,9 +324,9 @@ class Demo(Hosts):
         bound = sum(info[k] for k in ("grace_us", "deliver_us", "reaper_us",
                                       "drain_us"))
         longest = max(waits, default=0)
-        self.line.tell(f"the NIC asked {nic['notices']} times for entries: {nic['released']} were given "
+        self.line.tell(f"the NIC asked {story.times(nic['notices'])} for entries: {nic['released']} were given "
                        f"back, {nic['deadlines']} taken at the end of the grace")
-        self.line.tell(f"the meek process waited {len(waits)} times, {sum(waits) / 1000:.1f} ms in all, "
+        self.line.tell(f"the meek process waited {story.times(len(waits))}, {sum(waits) / 1000:.1f} ms in all, "
                        f"{longest / 1000:.1f} ms at most (promised bound B = {bound / 1000:.1f} ms)")
         self.line.tell("  ".join(f"{what}: {rel(os.path.join(OUT, name))}" for what, name in self.files()))
         seen = {"resident": "waits_granted", "demand": "miss_filled",

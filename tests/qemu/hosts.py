@@ -203,6 +203,8 @@ class Hosts:
     def start(self, who, program, *args, show=True):
         if not os.path.exists(os.path.join(BIN, program)):
             raise Failure(f"build/bin/{program} is missing; make it: make")
+        if program == "unic-copy" and "serve" not in args and "--quiet" not in args:
+            args += ("--progress",)  # who says something is alive: Process.finish()
         p = Process(self.line, who, [os.path.join(BIN, program), *args], show)
         self.running.append(p)
         if program == "unicd":

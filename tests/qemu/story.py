@@ -13,6 +13,12 @@ WIPE = "\r\x1b[K"
 LOOK_S = 0.1
 
 
+
+def times(n):
+    """How often."""
+    return f"{n} time" + "s" * (int(n) != 1)
+
+
 class Story(Timeline):
     """A timeline in the file @path, of which tell() shows lines."""
 

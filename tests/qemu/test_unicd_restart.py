@@ -97,6 +97,30 @@ def test_driver_killed(rig):
     again.close()
 
 
+def test_journal_of_another_version(rig):
+    """A driver that finds the journal of another version does not begin anew, which would lose the
+    processes that wait for a driver of that one: it says what to do, and leaves all as it is."""
+    path = os.path.join(rig.dir, "unicd.journal")
+    if not os.path.exists(path):
+        return  # without a bus there is none
+    rig.driver.kill()
+    rig.driver.wait()
+    with open(path, "r+b") as f:
+        head = f.read(8)
+        f.seek(4)
+        f.write(struct.pack("<I", 7))
+    done = subprocess.run([f"{BIN}/unicd", "--bus", rig.dir], capture_output=True, text=True,
+                          check=False, timeout=hosts.PATIENCE_S)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1 and "another version (7)" in said and "remove that file" in said, done
+    with open(path, "r+b") as f:
+        assert f.read(8) == head[:4] + struct.pack("<I", 7)
+        f.seek(0)
+        f.write(head)
+    rig.up()
+    rig.client().close()
+
+
 def test_driver_killed_kept(rig):
     """Regions, frames and a listener outlive kill -9 of the driver; only their process
     gets them."""
@@ -222,7 +246,7 @@ def test_nic_killed(rig):
 
 TESTS = dict(
     loop=[test_survivor_moves],
-    nic=[test_reset_kept, test_reset, test_driver_killed,
+    nic=[test_reset_kept, test_reset, test_driver_killed, test_journal_of_another_version,
          test_driver_killed_kept, test_away_ends_with_its_process,
          test_survivor, test_nic_killed])
 

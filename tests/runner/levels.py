@@ -191,7 +191,7 @@ GROUPS = {
         level("Linux in a guest", "tests/vm/vm_leave.py",
               "tests/vm/vm_blk.py", "tests/vm/vm_check.py",
               "tests/vm/vm_look.py", "tests/vm/vm_nics.py",
-              "tests/vm/vm_kmem.py", timeout=1200, **WAITS)],
+              "tests/vm/vm_kmem.py", "tests/vm/vm_systemd.py", timeout=1200, **WAITS)],
     "interop": [
         level("a stranger on the wire: Linux's rdma_rxe", "tests/interop/rxe.py --quick",
               **WAITS)],

@@ -25,6 +25,9 @@ BOARD_H = r"boards/[\w-]+/(\.\./[\w-]+/)*(board|tables|\.\./usual|\.\./near_page
 # (source, what it may include besides its own folder and abi/); first match.
 RULES = [
     (r"firmware/", [PORT, BOARD_H, r"firmware/"]),
+    # a program of the host
+    (r"hal/soft/main\.c", [PORT, r"hal/drivers/", BOARD_H, r"firmware/",
+                           r"host_driver/daemon/(number|output)\.h"]),
     (r"hal/\w+/main\.c", [PORT, r"hal/drivers/", BOARD_H, r"firmware/"]),
     (r"hal/drivers/", [PORT, BOARD_H]),
     (r"hal/\w+/", [PORT, r"hal/(drivers|cortexm|serial)/", BOARD_H]),

@@ -20,7 +20,7 @@ PROGRAMS = ["make", "gcc", "ar", "git", "python3", "clang-14", "clang-format",
             "readelf", "cppcheck", "sparse", "spin", "gdb-multiarch", "valgrind", "gcov",
             "objdump", "qemu-system-arm", "openocd", "tshark",
             "arm-none-eabi-gcc", "arm-none-eabi-ar", "arm-none-eabi-nm",
-            "arm-none-eabi-size", "pkg-config", "g++", "help2man", "mandoc", "systemd-analyze", "qemu-system-x86_64", "busybox", "cpio",
+            "arm-none-eabi-size", "pkg-config", "g++", "help2man", "abidiff", "mandoc", "systemd-analyze", "qemu-system-x86_64", "busybox", "cpio",
             "depmod", "frama-c", "why3", "z3", "cvc4", "spatch", "ldd", "timeout", "sed", "awk", "find", "cmp", "bash",
              "ibv_devices", "rdma", "ibv_rc_pingpong", "rping", "udaddy", "ib_send_bw", "sphinx-build"]
 ARM_LIBRARY = ["arm-none-eabi-gcc", "-mcpu=cortex-a15", "-mfloat-abi=hard",

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Manual pages of the functions of libunic, from its headers.
 
-    man3.py --out FOLDER --version WORDS --date YYYY-MM-DD HEADER...
+    man3.py --out FOLDER --version WORDS --date YYYY-MM-DD [--uses FILE]... HEADER...
 
 A comment that begins with `/** name() - ` starts a page, which functions behind it join
 until the next such comment; each other name of a page is a page that refers to it. A page
-shows the structs and enums of these headers that its functions take. What goes for all of
+shows the structs and enums of these headers that its functions take, and a statement with one of
+them from the first program of --uses that has one: programs that tests run. What goes for all of
 them, the comment at the top of the first header, is a part of unic(7), docs/man/unic.7.
 """
 import argparse
 import os
 import re
 import sys
+import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OVERVIEW = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", "man", "unic.7")
@@ -26,7 +28,8 @@ ITEM = re.compile(
 HEAD = re.compile(r"(\w+)\(\) - (.*)", re.S)
 ERRNO = re.compile(r"-(E[A-Z0-9]+)\b")
 # An error that a comment explains: "-EBUSY: a region uses it", "-ENODEV no such NIC".
-EXPLAINED = re.compile(r"(?:^|[,;.(:]\s+)-(E[A-Z0-9]+):?\s+([^;.]*?)(?=,\s+-E|[;.)]|$)", re.S)
+EXPLAINED = re.compile(r"(?:^|[,;.(:]\s+)-(E[A-Z0-9]+):?\s+((?:\([^()]*\)|[^;.()])*?)"
+                       r"(?=,\s+-E|[;.)]|$)", re.S)
 SOURCES = re.compile(r"\s*\((?:S\d|IBTA)[^)]*\)") # what a function was made after
 
 
@@ -139,12 +142,50 @@ def errors(text, said):
     for e in sorted(set(ERRNO.findall(text))):
         words = why.get(e) or said.get(e)
         if words:
-            out += f".TP\n.B {e}\n{roff(words[0].upper() + words[1:])}.\n"
+            if not words.startswith(("unic_", "@")):
+                words = words[0].upper() + words[1:]
+            out += f".TP\n.B {e}\n{roff(words)}.\n"
         else:
             rest.append(e)
     out += ".PP\n" if out.count(".TP") else ""
     out += f"{', '.join(rest)}: see the description. " if rest else ""
     return out + "Errors of every call are in \\fBunic\\fR(7).\n"
+
+
+def statement(source, at):
+    """The lines of the statement with the call at @at: from where it begins to where it ends."""
+    begin = max(source.rfind(c, 0, at) for c in ";{}") + 1
+    begin = max(begin, source.rfind("*/", 0, at) + 2, source.rfind("\n\n", 0, at) + 2)
+    lead = re.match(r"\s*", source[begin:])[0]
+    begin += lead.rfind("\n") + 1
+    end = source.index(";", at) + 1
+    if source.find("{", at, end) != -1:  # of a block: its head, and what comes first in it
+        end = source.index("\n", source.index(";", source.index("{", at)))
+    return textwrap.dedent(source[begin:end].expandtabs(8)).strip("\n")
+
+
+def example(page, uses):
+    """Where one of the functions is called, and how; None: nowhere."""
+    for path in uses:
+        with open(path, encoding="utf-8") as f:
+            source = re.sub(r"^#define .*$", "", f.read(), flags=re.M)
+        for name in page.names:
+            for m in re.finditer(rf"\b{name}\(", source):
+                line = source[source.rfind("\n", 0, m.start()) + 1:m.start()]
+                if line[:1].isspace() and not re.search(r'^\s*(\*|/\*|#)|"', line):
+                    shown = statement(source, m.start())
+                    if shown[0].isalpha():
+                        return os.path.basename(path), shown
+    return None
+
+
+def failures(page, said):
+    """The section of errors of functions that return no errno."""
+    if any(f.startswith("int ") for f in page.functions):
+        return errors(page.text, said)
+    if ERRNO.search(page.text) or any("*" in f.split("(")[0] for f in page.functions) and "NULL" in page.text:
+        return ".SH ERRORS\nAs the description says. Errors of every call are in \\fBunic\\fR(7).\n"
+    return ".SH ERRORS\nNone: it does not fail.\n"
 
 
 def write_page(page, types, said, args):
@@ -159,7 +200,11 @@ def write_page(page, types, said, args):
     if any(f.startswith("int ") for f in page.functions):
         out.append(".SH RETURN VALUE\n0, or a count, or \\-errno, unless it says otherwise above. "
                    "After an error \\fBunic_last_error\\fR(3) of the same thread says what failed, "
-                   "why, and what to do.\n" + errors(page.text, said))
+                   "why, and what to do.\n")
+    out.append(failures(page, said))
+    found = example(page, args.uses)
+    if found:
+        out.append(f".SH EXAMPLES\nFrom \\fI{found[0]}\\fR:\n.PP\n.RS\n{code(found[1])}.RE\n")
     out.append(".SH SEE ALSO\n\\fBunic\\fR(7), \\fBunicd\\fR(1)\n")
     with open(os.path.join(args.out, name + ".3"), "w", encoding="utf-8") as f:
         f.write("".join(out))
@@ -186,6 +231,7 @@ def main():
     p.add_argument("--out", required=True)
     p.add_argument("--version", required=True)
     p.add_argument("--date", required=True)
+    p.add_argument("--uses", action="append", default=[])
     p.add_argument("headers", nargs="+")
     args = p.parse_args()
     os.makedirs(args.out, exist_ok=True)

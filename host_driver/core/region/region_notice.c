@@ -295,6 +295,45 @@ void unic_region_row(const struct unic_region *mr, struct unic_ctl_region *row)
 	row->deadline_ns = unic_to_le64(mr->deadline_ns);
 }
 
+/* The row of process @slot among @n; a new one at the end if there is none. */
+static struct unic_ctl_grace *grace_row(struct unic_ctl_grace *row, uint32_t *n,
+					uint32_t slot)
+{
+	uint32_t i = 0;
+
+	while (i < *n && unic_from_le32(row[i].proc) != slot)
+		i++;
+	if (i == *n)
+		row[(*n)++] = (struct unic_ctl_grace){
+			.proc = unic_to_le32(slot),
+			.left_us = unic_to_le32(UINT32_MAX),
+		};
+	return &row[i];
+}
+
+uint32_t unic_region_graces(const struct unic_host *host,
+			    struct unic_ctl_grace *row)
+{
+	uint64_t now_ns = unic_os_now_ns(host->os), left_us;
+	const struct unic_region *mr;
+	struct unic_ctl_grace *g;
+	uint32_t n = 0, at = 0;
+
+	while ((mr = unic_obj_next(&host->objects, &at, UNIC_OBJ_MR,
+				   UNIC_OBJ_ANYONE))) {
+		if (mr->state != R_NOTIFIED || mr->obj.owner == UNIC_NOBODY)
+			continue;
+		left_us = mr->deadline_ns < now_ns
+				  ? 0
+				  : (mr->deadline_ns - now_ns) / 1000;
+		g = grace_row(row, &n, mr->obj.owner);
+		g->notices = unic_to_le32(unic_from_le32(g->notices) + 1);
+		if (left_us < unic_from_le32(g->left_us))
+			g->left_us = unic_to_le32((uint32_t)left_us);
+	}
+	return n;
+}
+
 void unic_region_object_row(const struct unic_region *mr,
 			    struct unic_ctl_object *row)
 {

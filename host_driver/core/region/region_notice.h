@@ -41,6 +41,11 @@ void unic_region_row(const struct unic_region *mr, struct unic_ctl_region *row);
 void unic_region_object_row(const struct unic_region *mr,
 			    struct unic_ctl_object *row);
 
+/** unic_region_graces() - fill in @row, of which there is one for each process slot: one
+ * for each process that has open notices. Return how many. */
+uint32_t unic_region_graces(const struct unic_host *host,
+			    struct unic_ctl_grace *row);
+
 /** unic_region_revoked() - the NIC has let go of @mr, which the driver revoked
  * because its memory is unmapped: as unic_region_evicted(), reason UNMAPPED. */
 void unic_region_revoked(struct unic_host *host, struct unic_region *mr);

@@ -4,6 +4,7 @@ TARGET = "host_driver/tools/target_file.c"
 NUMBER = "host_driver/daemon/number.c"
 FILES = "test_target_file"
 RING = "host_driver/tools/ctl_ring.c"
+NOTICE = "host_driver/core/region/region_notice.c"
 
 
 def tools(test):
@@ -52,6 +53,27 @@ MUTATIONS = (
      "\tif (0 && is_folder(dir))\n", "unic-copy: serves what is not there", tools("nothing")),
     ("host_driver/libunic/mr.c", "\tif (attr->flags & ~(BASES | UNIC_MR_WAIT | UNIC_MR_ASYNC))\n",
      "\tif (0)\n", "libunic: a flag of tomorrow is ignored today", "test_libunic_region"),
+    (NUMBER, "\tif (text[digits])\n\t\treturn -EINVAL;\n", "", "number: what follows a fraction does not matter",
+     "test_number"),
+    (NUMBER, "\tif (!(v >= min && v <= max))\n", "\tif (0)\n", "number: a fraction as large as one likes", "test_number"),
+    ("host_driver/tools/given.c", "\tif (option)\n", "\tif (0)\n",
+     "options: one that a command has no use for is passed over", tools("idle")),
+    ("host_driver/unicd/options.c", "\toutput_watch();\n", "", "unicd: help that is lost is no error", tools("output")),
+    ("host_driver/tools/progress.c", "\t    (!p->tty && !p->lines))\n", "\t    0)\n",
+     "progress: lines into a pipe", tools("progress")),
+    ("host_driver/tools/ctl_print.c", "\t\tif (at > margin && at + 1 + word > room) {\n", "\t\tif (0) {\n",
+     "trace: lines are wider than the terminal", tools("width")),
+    ("host_driver/core/journal.c", "h->magic == MAGIC && h->version != VERSION ? h->version : 0;", "0 && h ? 1 : 0;",
+     "journal: that of another version is overwritten", "test_driver_journal"),
+    ("host_driver/unicd/nic.c", "\tif (config.journal == MAP_FAILED)\n\t\treturn -EPROTONOSUPPORT;\n",
+     "\tif (config.journal == MAP_FAILED)\n\t\tconfig.journal = NULL;\n",
+     "unicd: processes of another version are given up", "test_unicd_restart.py --only journal"),
+    (NOTICE, "\t\tif (left_us < unic_from_le32(g->left_us))\n", "", "ps: not the first grace, but the last",
+     "test_driver_notice"),
+    (NOTICE, "\t\tif (mr->state != R_NOTIFIED || mr->obj.owner", "\t\tif (mr->obj.owner",
+     "ps: a region that nobody asked for has a grace", "test_driver_notice"),
+    ("host_driver/tools/ctl_top.c", "\tgrace_text(grace, p);\n", "\tstrcpy(grace, \"-\");\n\tif (!p)\n\t\tgrace_text(grace, p);\n",
+     "top: nobody sees how long a grace still is", tools("top_graces")),
     (RING, "\t\treturn r->missing++ ? ANOTHER_NIC : 0;\n", "\t\treturn 0;\n",
      "trace: waits for events of a NIC that is gone", "test_ctl_ring"),
     (RING, "\t\treturn r->missing++ ? ANOTHER_NIC : 0;\n", "\t\treturn ANOTHER_NIC;\n",
@@ -82,7 +104,7 @@ MUTATIONS = (
      "unicctl: each terminal has 100 columns", tools("width")),
     ("host_driver/tools/unic-hog.c", "\th->has_kept = !gives;\n", "",
      "unic-hog: tells of each idle region that it keeps", "test_hog"),
-    ("host_driver/tools/kio_args.c", "\t\tif (!strcmp(commands[i], o->command))\n\t\t\treturn;\n", "\t\treturn;\n",
+    ("host_driver/tools/kio_args.c", "\t\tif (!strcmp(o->commands[i].name, name))\n", "",
      "unic-kio: a command of nobody needs a host", tools("missing")),
     ("host_driver/tools/unic-kio.c", "\t\to->lost = fd == STDOUT_FILENO;\n", "",
      "unic-kio: a file that a full disk lost is the other host's fault", tools("output")),

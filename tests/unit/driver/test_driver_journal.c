@@ -8,6 +8,7 @@
 
 #include "driver_rig.h"
 #include "host.h"
+#include "journal.h"
 
 static void mapped_slot_is_left_alone(void **state)
 {
@@ -613,8 +614,12 @@ static void journal_of_another_board_is_nothing(void **state)
 
 	(void)state;
 	region(f, 4);
+	assert_int_equal(unic_journal_foreign(f->journal), 0);
 	((uint32_t *)f->journal)[1]++; /* version of the journal */
+	assert_int_equal(unic_journal_foreign(f->journal),
+			 ((uint32_t *)f->journal)[1]);
 	restart_driver(f, 7);
+	assert_int_equal(unic_journal_foreign(f->journal), 0);
 	assert_int_equal(f->host->objects.live, 0);
 	fake_delete(f);
 }

@@ -139,6 +139,78 @@ static void pace_of_the_conversation_is_kept(void **state)
 	fake_delete(f);
 }
 
+/* A region over the memory of region(), with number 4 on the NIC. */
+static uint32_t another_region(struct fake *f)
+{
+	struct unic_ctl_plain pd = { 0 };
+	struct unic_cpl_mr_reg cpl = { .mr = unic_to_le32(4),
+				       .gen = unic_to_le32(9),
+				       .stag = unic_to_le32(0xabce00) };
+	struct unic_ctl_mr_reg reg = { .va = unic_to_le64(VA),
+				       .iova = unic_to_le64(VA),
+				       .length = unic_to_le64(4096) };
+
+	memcpy(f->cpl[UNIC_CMD_MR_REG], &cpl, 64);
+	assert_int_equal(request(f, UNIC_CTL_PD_ALLOC, &pd), 0);
+	reg.pd = unic_to_le32(reply_u32(f, 16));
+	assert_int_equal(request(f, UNIC_CTL_MR_REG, &reg), 0);
+	return reply_u32(f, 16);
+}
+
+/* NOTICE_ACK will be answered with a deadline at @ns, NIC time. */
+static void grace_ends_at(struct fake *f, uint64_t ns)
+{
+	struct unic_cpl_notice cpl = { .deadline_ns = unic_to_le64(ns) };
+
+	memcpy(f->cpl[UNIC_CMD_NOTICE_ACK], &cpl, 64);
+}
+
+/* What PS says of the graces of process 0. */
+static struct unic_ctl_grace graces(struct fake *f)
+{
+	struct unic_ctl_ps ps = { .what = unic_to_le32(UNIC_CTL_PS_GRACES) };
+	struct unic_ctl_grace row = { 0 };
+
+	assert_int_equal(request(f, UNIC_CTL_PS, &ps), 0);
+	assert_true(reply_u32(f, 16) <= 1);
+	assert_int_equal(reply_u32(f, 12), reply_u32(f, 16) * sizeof(row));
+	if (reply_u32(f, 16))
+		memcpy(&row, (uint8_t *)f->os.reply[0] + 64, sizeof(row));
+	return row;
+}
+
+static void graces_are_told(void **state)
+{
+	struct fake *f = fake_new();
+	uint32_t first = region(f, 2), second = another_region(f);
+	struct unic_ctl_obj dereg = { .id = unic_to_le32(first) };
+	struct unic_evt_mr evt = notice(first, UNIC_EVT_NOTICE);
+	struct unic_ctl_ps odd = { .what = unic_to_le32(2) };
+
+	(void)state;
+	info(f)->pair_host_ns = unic_to_le64(f->os.now_ns);
+	assert_int_equal(unic_from_le32(graces(f).notices), 0);
+	grace_ends_at(f, 20000000);
+	event(f, &evt);
+	f->os.now_ns += 5000000;
+	assert_int_equal(unic_from_le32(graces(f).notices), 1);
+	assert_int_equal(unic_from_le32(graces(f).left_us), 15000);
+	evt = notice(second, UNIC_EVT_NOTICE);
+	evt.mr = unic_to_le32(4);
+	grace_ends_at(f, 40000000);
+	event(f, &evt);
+	assert_int_equal(unic_from_le32(graces(f).notices), 2);
+	assert_int_equal(unic_from_le32(graces(f).left_us), 15000);
+	assert_int_equal(request(f, UNIC_CTL_MR_DEREG, &dereg), 0);
+	assert_int_equal(unic_from_le32(graces(f).notices), 1);
+	assert_int_equal(unic_from_le32(graces(f).left_us), 35000);
+	f->os.now_ns += 50000000; /* its EVICTED has not come yet */
+	assert_int_equal(unic_from_le32(graces(f).notices), 1);
+	assert_int_equal(unic_from_le32(graces(f).left_us), 0);
+	assert_int_equal(request(f, UNIC_CTL_PS, &odd), UNIC_ST_INVALID);
+	fake_delete(f);
+}
+
 static void notice_of_another_life(void **state)
 {
 	struct fake *f = fake_new();
@@ -273,6 +345,7 @@ int main(void)
 		cmocka_unit_test(idle_region_is_told),
 		cmocka_unit_test(an_ending_region_is_not_asked_for),
 		cmocka_unit_test(pace_of_the_conversation_is_kept),
+		cmocka_unit_test(graces_are_told),
 		cmocka_unit_test(notice_of_another_life),
 		cmocka_unit_test(upcall_storm_is_bounded_and_loss_shows),
 		cmocka_unit_test(upcalls_are_read_whole),

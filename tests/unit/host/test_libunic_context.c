@@ -206,9 +206,19 @@ static void a_dead_driver_is_seen(void **state)
 	rig_down(&r);
 }
 
+static void errors_have_words(void **state)
+{
+	(void)state;
+	assert_string_equal(unic_strerror(-ENOTCONN), unic_strerror(ENOTCONN));
+	assert_non_null(strstr(unic_strerror(-ENOTCONN), "driver is gone"));
+	assert_non_null(strstr(unic_strerror(-ENOMEM), "full"));
+	assert_string_equal(unic_strerror(-EINTR), strerror(EINTR));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(errors_have_words),
 		cmocka_unit_test(no_driver_is_said),
 		cmocka_unit_test(every_status_has_words),
 		WITH_DRIVER(another_version_is_said),

@@ -121,6 +121,8 @@ static void manager_releases_what_is_idle(void **state)
 	assert_int_equal(s.released, 1);
 	assert_int_equal(s.misses, 2);
 	assert_int_equal(s.hits, 3);
+	unic_bm_count(bm, hits, 2); /* of one that posts by itself */
+	assert_int_equal(unic_bm_counters(bm)->hits, 5);
 	unic_bm_close(bm);
 	rig_down(&r);
 }

@@ -77,12 +77,34 @@ static void out_of_range(void **state)
 	assert_int_equal(v, 4);
 }
 
+static void decimals(void **state)
+{
+	static const char *const words[] = { "",     ".5",  "-1",  "+1",  " 1",
+					     "1e3",  "1x",  "nan", "inf", "0x1",
+					     "1..2", "1%%", "%",   "1 %" };
+	double v = 7;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(number_parse_decimal("1.5", 0, 2, &v), 0);
+	assert_true(v == 1.5);
+	assert_int_equal(number_parse_decimal("5%", 0, 1, &v), 0);
+	assert_true(v == 0.05);
+	assert_int_equal(number_parse_decimal("2.", 0, 2, &v), 0);
+	assert_true(v == 2);
+	assert_int_equal(number_parse_decimal("2.1", 0, 2, &v), -ERANGE);
+	assert_int_equal(number_parse_decimal("0.1", 0.2, 2, &v), -ERANGE);
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		assert_int_equal(number_parse_decimal(words[i], 0, 9e9, &v),
+				 -EINVAL);
+	assert_true(v == 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(sizes),
-		cmocka_unit_test(no_numbers),
+		cmocka_unit_test(numbers),	cmocka_unit_test(sizes),
+		cmocka_unit_test(no_numbers),	cmocka_unit_test(decimals),
 		cmocka_unit_test(out_of_range),
 	};
 
