@@ -36,7 +36,11 @@
  * Arm an offset below 4096 is part of the instruction. */
 struct unic_base {
 	struct unic_port *port;
-	uint64_t now_ns; /* NIC time, at most a few rounds old */
+	/* facts that one room finds and a later one reads in the same poll round */
+	bool chores;	    /* the queue pairs have events or sweeps due */
+	bool evict_due;	    /* unic_evict_deadlines() runs before its time */
+	bool token_overdue; /* unic_token_overdue(): a message is to be stopped */
+	uint64_t now_ns;    /* NIC time, at most a few rounds old */
 	/* earliest time at which run_timers() has work */
 	uint64_t timers_ns;
 	uint64_t idle_since_ns; /* now_ns of the last round with work */
@@ -55,8 +59,8 @@ struct unic_base {
 	struct unic_link link;
 	struct unic_trace trace;
 	struct unic_procs procs;
+	struct unic_random random; /* here it leaves no holes */
 	uint64_t counter[UNIC_C_COUNT];
-	struct unic_random random;
 	struct unic_db_errors db_errors;
 	struct unic_histograms histograms;
 };

@@ -33,10 +33,6 @@ struct unic_memory {
 		struct unic_base base;
 		struct unic_base;
 	};
-	/* facts that later rooms read in the same poll round */
-	bool chores;	    /* the queue pairs have events or sweeps due */
-	bool evict_due;	    /* unic_evict_deadlines() runs before its time */
-	bool token_overdue; /* unic_token_overdue(): a message is to be stopped */
 	_Alignas(64) struct unic_mrs mrs; /* an offset of few bits: one add */
 	_Alignas(256) struct unic_tlb tlb;
 	struct unic_revoked revoked;
