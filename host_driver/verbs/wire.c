@@ -205,14 +205,15 @@ void unic_ibv_wire_changed(struct unic_attach *at, uint32_t conn)
 
 void unic_ibv_wire_resync(struct unic_attach *at)
 {
-	int i, n = unic_list_objects(at->ctx, NULL, 0);
+	int i, all, n = unic_list_objects(at->ctx, NULL, 0);
 	struct unic_object *list = n > 0 ? calloc((size_t)n, sizeof(*list))
 					 : NULL;
 
 	if (!list)
 		return;
-	n = unic_list_objects(at->ctx, list, n);
-	for (i = 0; i < n; i++)
+	all = unic_list_objects(at->ctx, list, n);
+	/* there may be more by now: each of those has an event of its own */
+	for (i = 0; i < all && i < n; i++)
 		if (list[i].type == UNIC_CTL_O_CONN)
 			unic_ibv_wire_changed(at, list[i].id);
 	free(list);

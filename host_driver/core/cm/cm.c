@@ -292,7 +292,8 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 		l = NULL;
 	if (l)
 		unic_backlog_make_room(host, l->obj.owner, ipv4);
-	c = l ? unic_conn_new(host, l->obj.owner) : NULL;
+	if (l && (!l->raw || unic_raw_has_room(host, l->obj.owner, 1)))
+		c = unic_conn_new(host, l->obj.owner);
 	if (!c) {
 		send_rej(host, mad, msg,
 			 l ? UNIC_CM_NO_RESOURCES : UNIC_CM_NO_SERVICE);

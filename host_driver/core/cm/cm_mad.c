@@ -220,7 +220,8 @@ static void build_sidr(const struct unic_cm_msg *msg, uint8_t *m)
 		return;
 	}
 	mad_put_be(m + HDR, msg->remote_comm, 4);
-	m[HDR + 4] = (uint8_t)msg->reason;
+	/* and the three bytes behind it, where others have `remote_comm` */
+	mad_put_be(m + HDR + 4, (uint64_t)(uint8_t)msg->reason << 24, 4);
 	mad_put_be(m + HDR + 8, msg->qpn, 3);
 	mad_put_be(m + HDR + 12, msg->service, 8);
 	mad_put_be(m + HDR + 20, msg->qkey, 4);

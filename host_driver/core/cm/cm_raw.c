@@ -77,13 +77,18 @@ static bool has_qpn(const struct unic_req *req, uint32_t qpn)
 	return false;
 }
 
+bool unic_raw_has_room(const struct unic_host *host, uint32_t owner,
+		       uint32_t more)
+{
+	return unic_obj_count(&host->objects, UNIC_OBJ_CONN, owner) + more <=
+	       RAW_CONNS_MAX;
+}
+
 /* OK, or QUOTA: the process has its share, @more than it has now. */
 static uint32_t check_share(const struct unic_req *req, uint32_t more)
 {
-	uint32_t n =
-		unic_obj_count(&req->host->objects, UNIC_OBJ_CONN, req->slot);
-
-	return n + more <= RAW_CONNS_MAX ? UNIC_ST_OK : UNIC_ST_QUOTA;
+	return unic_raw_has_room(req->host, req->slot, more) ? UNIC_ST_OK
+							     : UNIC_ST_QUOTA;
 }
 
 /* Take over what CM_CONNECT and CM_ACCEPT both have. False: out of range. */

@@ -28,6 +28,11 @@ void unic_raw_disconnect(struct unic_req *req);
 void unic_raw_query(struct unic_req *req);
 void unic_raw_free(struct unic_req *req);
 
+/** unic_raw_has_room() - may process @owner have @more connections than it has? Requests
+ * that it refused count until it frees them. */
+bool unic_raw_has_room(const struct unic_host *host, uint32_t owner,
+		       uint32_t more);
+
 /** unic_raw_replied() - REP has come for @c, which has taken it over. */
 void unic_raw_replied(struct unic_host *host, struct conn *c);
 

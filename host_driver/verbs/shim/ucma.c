@@ -126,7 +126,8 @@ static int migrate_id(const struct cmd *c)
 	if (!err) {
 		unic_ucma_lock();
 		id->chan = c->chan;
-		while ((ev = unic_ucma_chan_take_of(from, id))) {
+		while (from != c->chan &&
+		       (ev = unic_ucma_chan_take_of(from, id))) {
 			if (ev->request)
 				ev->request->chan = c->chan;
 			unic_ucma_chan_add(c->chan, ev);
