@@ -344,8 +344,10 @@ static inline void end_round(struct unic_nic *nic)
  * send, and what is due by time. @worked: not 0, if it did something before. */
 static inline uint32_t rest_of_round(struct unic_nic *nic, uint32_t worked)
 {
-	if (unlikely(unic_mbox_fence(&nic->mbox)))
+	if (unlikely(unic_mbox_fence(&nic->mbox))) {
+		unic_port_tx_flush(nic->port); /* of messages that were alone */
 		return poll_not_ready(nic) | worked;
+	}
 	if (unlikely(unic_mbox_due(&nic->mbox))) {
 		worked |= poll_mailbox(nic);
 		if (unlikely(nic->state != UNIC_NIC_READY)) { /* INV-15 */

@@ -440,8 +440,10 @@ __attribute__((noinline)) bool unic_proc_take(struct unic_command *nic,
 		n = unic_from_le32(UNIC_READ_ONCE(*w->seq)) - w->seen;
 	}
 	w->seen = seq;
-	if (n > INTACT)
+	if (n > INTACT) {
 		ring_all(nic, p);
+		return false;
+	}
 	return sent;
 }
 

@@ -135,12 +135,15 @@ void unic_rd_resources_atomic(struct unic_transport *nic,
 	activate_read(nic, rd, UNIC_MR_NIL, 0);
 }
 
+/* The newest record that has @psn: of older ones the PSNs may have gone round. */
 static struct unic_read *find_read(struct unic_qp_ctx *qp, uint32_t psn)
 {
 	uint32_t i;
 
-	for (i = 0; i < UNIC_QP_READS; i++) {
-		struct unic_read *rd = &qp->read[i];
+	for (i = 1; i <= UNIC_QP_READS; i++) {
+		struct unic_read *rd =
+			&qp->read[(qp->rsp.rd_next + UNIC_QP_READS - i) %
+				  UNIC_QP_READS];
 
 		if (unic_psn_diff(psn, rd->psn) >= 0 &&
 		    unic_psn_diff(psn, rd->psn + rd->npkt) < 0)

@@ -118,7 +118,8 @@ static inline bool send_lone_ack(struct unic_transport *nic,
 
 void unic_responder_ack_now(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
-	if (unlikely(nic->sched.work || !send_lone_ack(nic, qp)))
+	if (unlikely(nic->sched.work || !nic->link.icrc_offload ||
+		     !send_lone_ack(nic, qp)))
 		unic_responder_owe_ack(nic, qp);
 }
 
