@@ -409,6 +409,8 @@ static void shut_derived(struct unic_memory *nic, uint16_t idx)
 	struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	struct unic_derived *form = derived_of(nic, idx);
 
+	if (UNIC_TABLE_READS && unlikely(nic->loading.n))
+		unic_derived_load_forget(nic, idx);
 	unic_mr_close(nic, idx);
 	mr->flags &= (uint8_t)~UNIC_MR_F_INVAL;
 	mr->flags |= UNIC_MR_F_SHUT;

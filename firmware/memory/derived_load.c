@@ -111,20 +111,16 @@ static void drop_load(struct unic_memory *nic)
 	end_load(nic);
 }
 
-/* Returns false if another load waits. */
-static bool wait_for_words(struct unic_memory *nic, uint16_t idx,
+static void wait_for_words(struct unic_memory *nic, uint16_t idx,
 			   const struct unic_derived_plan *p)
 {
 	struct unic_derived_loading *l = &nic->loading;
 
-	if (l->form != idx && is_waiting(nic))
-		return false;
 	l->form = idx;
 	l->gen = nic->mrs.mr[idx].gen;
 	l->n = p->n;
 	l->last_ns = nic->now_ns;
 	memcpy(l->run, p->list, p->n * sizeof(l->run[0]));
-	return true;
 }
 
 void unic_derived_load_init(struct unic_memory *nic)
@@ -154,16 +150,20 @@ COLD int unic_derived_load(struct unic_memory *nic, struct unic_mr_ctx *mr,
 	if (!goes_on(nic, idx, p) &&
 	    (nic->loading.form == idx || is_given_up(nic)))
 		drop_load(nic);
+	if (nic->loading.form != idx && is_waiting(nic))
+		return -UNIC_EPENDING; /* it reads nothing: words are kept for one */
 	skip = mr->filled;
 	for (p->wrong = 0; p->wrong < p->n && !err; p->wrong++)
 		err = load_run(nic, mr, &p->list[p->wrong], &skip, &group);
 	UNIC_ASSERT(nic, mr->filled <= mr->n_pages); /* INV-2 */
 	p->wrong = err ? p->wrong - 1u : 0;
-	if (err == -UNIC_EAGAIN && wait_for_words(nic, idx, p))
+	if (err == -UNIC_EAGAIN) {
+		wait_for_words(nic, idx, p);
 		return -UNIC_EPENDING;
+	}
 	if (err)
 		unic_mr_unfill(nic, idx);
 	if (nic->loading.form == idx)
 		end_load(nic);
-	return err == -UNIC_EAGAIN ? -UNIC_EPENDING : err;
+	return err;
 }

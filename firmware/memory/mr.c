@@ -570,6 +570,8 @@ void unic_mr_change(struct unic_memory *nic, uint16_t mr,
 {
 	struct unic_mr_ctx *m = &nic->mrs.mr[mr];
 
+	if (UNIC_TABLE_READS && unlikely(nic->loading.n))
+		unic_derived_load_forget(nic, mr);
 	unic_mr_close(nic, mr);
 	m->win_bytes = 0;
 	if (pages)

@@ -315,8 +315,9 @@ uint32_t unic_usage_traffic(const struct unic_memory *nic, uint16_t idx)
 /* How many regions were registered, without those that came back. */
 static inline uint32_t new_regions(const struct unic_memory *nic)
 {
-	return (uint32_t)nic->counter[UNIC_C_mr_registered] -
-	       nic->pains.new_regions->returned;
+	const struct unic_new_regions *n = nic->pains.new_regions;
+
+	return (uint32_t)nic->counter[UNIC_C_mr_registered] - n->returned;
 }
 
 uint32_t unic_usage_demand(struct unic_memory *nic)
