@@ -25,6 +25,8 @@
 
 #include "bufman.h"
 #include "unic.h"
+#include "unic_evt.h"
+#include "unic_mbox.h"
 #include "yard.h"
 
 #define PAGE 4096u

@@ -55,13 +55,13 @@ PARTS_test_unicd_requests = tests/unit/host/test_unicd_requests.c $(UNICD_RIG)
 WRAP_test_unicd_requests := --for-linker=--wrap=getsockopt
 # Whose a slot is, over a core and a bus that the test plays.
 PARTS_test_unicd_slots    = tests/unit/host/test_unicd_slots.c $(addprefix host_driver/,unicd/slots.c unicd/unicd_os.c \
-	daemon/say.c)
+	daemon/say.c) driver.a
 # What the provider for libibverbs and the preloaded library decide by themselves.
 PARTS_test_verbs      = tests/unit/host/test_verbs.c $(addprefix host_driver/verbs/,ah.c errnos.c qp_attr.c shim/channel.c \
 	shim/paths.c) libunic.a
 # ... and what it makes of the library, over a driver and a NIC that the test plays.
 VERBS_RIG := $(addprefix tests/unit/host/,verbs_rig.c libunic_rig.c) $(addprefix host_driver/verbs/,ah.c attach.c \
-	completion.c cq.c errnos.c events.c mr.c pd.c post.c qp.c qp_attr.c shim/channel.c) libunic.a
+	completion.c cq.c errnos.c events.c mr.c pd.c post.c qp.c qp_attr.c wire.c shim/channel.c) libunic.a
 PARTS_test_verbs_post   = tests/unit/host/test_verbs_post.c $(VERBS_RIG)
 WRAP_test_verbs_post   := --for-linker=--wrap=dlsym
 PARTS_test_verbs_completion = tests/unit/host/test_verbs_completion.c $(VERBS_RIG)
