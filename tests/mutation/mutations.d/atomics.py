@@ -81,6 +81,8 @@ MUTATIONS = (
     ("host_driver/libunic/qp.c", "	       qp->mend.how != UNIC_QP_CUT_REPLAY && wr->num_sge == 1 &&",
      "	       wr->num_sge == 1 &&",
      "atomic: repeated after a cut", "test_libunic_queue"),
+    (RESOURCES, "&qp->read[(qp->rsp.rd_next + UNIC_QP_READS - i) %\n\t\t\t\t  UNIC_QP_READS]", "&qp->read[i - 1]",
+     "atomic: a repeat has the answer of a round before", "test_atomics"),
     ("host_driver/libunic/qp.c", "	if (is_atomic(wr->opcode))\n		put_operands(base, wr);\n", "",
      "atomic: without its operands", "test_libunic_queue"),
     ("host_driver/verbs/attach.h", "	return unic_ibv_has_atomics(ctx) ? 16 : 4;", "	return 16;",

@@ -14,7 +14,7 @@ MUTATIONS = (
     ("firmware/arbiter/pain.c", "	if (bytes > USE_MAX)\n", "	if (0)\n",
      "pain: a counter that wrapped makes a region dear for ever", "test_pain"),
     ("firmware/memory/usage.c",
-     "mr_registered] -\n	       nic->pains.new_regions->returned;", "mr_registered];",
+     "mr_registered] - n->returned;", "mr_registered] - 0 * n->returned;",
      "pain: what comes back is demand", "test_pain"),
     ("firmware/memory/usage.c", "	if (new == n->seen) /* what decays in small steps is rounded up */\n",
      "	if (0)\n", "pain: a demand that never ends", "test_pain"),

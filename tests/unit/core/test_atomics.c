@@ -305,6 +305,33 @@ static void repeated(void **state)
 	pair_quiet();
 }
 
+/* The PSNs have gone round, and an operation has that of an older one: when its answer is
+ * lost, it has its own once more. */
+static void repeated_a_round_later(void **state)
+{
+	struct unic_qp_ctx *a = unic_qp_by_number(&ra.nic.transport, qa.qpn);
+	struct unic_qp_ctx *b = unic_qp_by_number(&rb.nic.transport, qb.qpn);
+	uint32_t psn = a->sq.psn;
+
+	(void)state;
+	add(0, 1);
+	pair_run(MS);
+	rc_expect(&ra, &qa, UNIC_WC_FETCH_ADD, 0, 0, 8);
+	a->sq.psn = a->sq.psn_max = a->sq.psn_una = psn;
+	b->rsp.psn = psn;
+	wire.lose_answers = true;
+	add(1, 1);
+	pair_run(MS);
+	assert_int_equal(value_at(&mb, TARGET), 102);
+	pair_expect_none(&ra, &qa);
+	wire.lose_answers = false;
+	pair_run(100 * MS);
+	rc_expect(&ra, &qa, UNIC_WC_FETCH_ADD, 1, 0, 8);
+	assert_int_equal(value_at(&ma, 8), 101);
+	assert_int_equal(value_at(&mb, TARGET), 102);
+	pair_quiet();
+}
+
 /* An atomic operation at the PSN of a READ of the past is nothing. */
 static void repeated_as_another(void **state)
 {
@@ -841,6 +868,7 @@ int main(void)
 		cmocka_unit_test(each_frame_once_more),
 		HERE(answers_lost),
 		HERE(repeated),
+		HERE(repeated_a_round_later),
 		HERE(repeated_as_another),
 		HERE(no_more_than_agreed),
 		HERE(more_than_agreed),

@@ -638,6 +638,109 @@ static void other_list_changes_meanwhile(void **state)
 	quiet_again();
 }
 
+/* MR_REREG of the second region, of three pages: to those of the third. */
+static void takes_other_pages(void)
+{
+	const struct rig_mr *mr = &form_mb[1];
+	uint64_t *list = (uint64_t *)(void *)(rb.port.bar + UNIC_BAR_LIST_OFF) +
+			 rb.cmd_tail % UNIC_CMD_ENTRIES * (UNIC_LIST_BYTES / 8);
+	struct unic_cmd_mr_rereg c = { .mr = unic_to_le32(mr->mr),
+				       .gen = unic_to_le32(mr->gen),
+				       .what = UNIC_REREG_RANGE,
+				       .iova = unic_to_le64(mr->iova),
+				       .length = unic_to_le64(3 * PAGE),
+				       .n_pages = unic_to_le32(3) };
+	uint32_t i;
+
+	for (i = 0; i < 3; i++)
+		list[i] = UNIC_BUS(
+			0, (uint64_t)(form_mb[2].mem - rb.port.window[0]) +
+				   i * PAGE);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_REREG, &c, NULL), 0);
+}
+
+/* A page of a resident region, or of another registration, and behind it pages whose words
+ * come later. */
+static void waits_behind(const struct rig_mr *first, struct rig_mr *of,
+			 struct rig_mr *f, struct form_plan *p)
+{
+	*p = (struct form_plan){ .n = 2, .rights = RW, .iova = 0x7000 };
+	reg_pages(UNIC_TABLE, 20, of);
+	form_alloc_ok(UNIC_FORM_FAST, 11, f);
+	p->sge[0] = form_piece(first, 0, PAGE);
+	p->sge[1] = form_piece(of, 0, 10 * PAGE);
+	rb.port.late_dma = true;
+	assert_int_equal(form_make(f, p), UNIC_ST_BUSY);
+	assert_int_equal(rb.nic.mrs.mr[f->mr].filled, 1);
+}
+
+/* What a load has copied from is changed while it waits: no old address is left. */
+static void region_changes_meanwhile(void **state)
+{
+	uint8_t status = UNIC_ST_BUSY;
+	struct rig_mr of, f, other;
+	struct form_plan p;
+	uint32_t i;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	waits_behind(&form_mb[1], &of, &f, &p);
+	takes_other_pages();
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 0);
+	for (i = 0; i < 20 && status == UNIC_ST_BUSY; i++) {
+		words_come();
+		status = form_make(&f, &p);
+	}
+	assert_int_equal(status, 0);
+	*form_mb[2].mem = 0x5e;
+	assert_int_equal(form_access_b(&f, RW, 0, 1, &(struct unic_xlate){ 0 }),
+			 0);
+	assert_int_equal(
+		rb.nic.tlb
+			.entry[unic_tlb_find(&rb.nic.tlb,
+					     rb.nic.mrs.mr[f.mr].tlb_base, 0)]
+			.bus,
+		UNIC_BUS(0, (uint64_t)(form_mb[2].mem - rb.port.window[0])));
+	quiet_again();
+	form_alloc_ok(UNIC_FORM_FAST, 1, &other);
+	p = (struct form_plan){ .n = 1, .rights = RW, .iova = 0x9000 };
+	p.sge[0] = form_piece(&form_mb[0], 0, PAGE);
+	assert_int_equal(form_make(&other, &p), 0);
+	other.iova = 0x9000;
+	waits_behind(&other, &of, &f, &p);
+	assert_int_equal(form_inval(&other), 0);
+	assert_int_equal(rb.nic.mrs.mr[f.mr].filled, 0);
+	quiet_again();
+}
+
+/* Two loads whose words come together: the one that waited first ends first. */
+static void two_take_turns(void **state)
+{
+	uint8_t one = UNIC_ST_BUSY, two = UNIC_ST_BUSY;
+	struct rig_mr of, other, f, g;
+	uint32_t i;
+
+	(void)state;
+	if (!UNIC_TABLE_READS)
+		return;
+	reg_pages(UNIC_TABLE, 20, &of);
+	reg_pages(UNIC_TABLE, 20, &other);
+	form_alloc_ok(UNIC_FORM_FAST, 20, &f);
+	form_alloc_ok(UNIC_FORM_FAST, 20, &g);
+	rb.port.late_dma = true;
+	for (i = 0; i < 40 && (one || two); i++) {
+		words_come();
+		if (one)
+			one = make_listed(&f, &of, 0, 20);
+		assert_true(one || two);
+		if (two)
+			two = make_listed(&g, &other, 0, 20);
+	}
+	assert_int_equal(one | two, 0);
+	quiet_again();
+}
+
 /* The registration is taken back while it waits. */
 static void one_that_waits_is_evicted(void **state)
 {
@@ -814,6 +917,8 @@ int main(void)
 		TEST(words_that_change_meanwhile),
 		TEST(ends_while_words_come),
 		TEST(other_list_changes_meanwhile),
+		TEST(region_changes_meanwhile),
+		TEST(two_take_turns),
 		TEST(one_that_waits_is_evicted),
 		TEST(index_of_one_that_waited),
 		TEST(one_waits_at_a_time),

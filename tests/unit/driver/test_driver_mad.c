@@ -101,6 +101,20 @@ static void build(uint16_t type, uint8_t mad[UNIC_MAD_BYTES])
 	unic_cm_build(&msg, mad);
 }
 
+/* Of the request's id, which others have there, a SIDR_REP has no byte behind its status. */
+static void sidr_says_no_more(void **state)
+{
+	static const uint8_t status[] = { 2, 0, 0, 0 };
+	struct unic_cm_msg msg = { .type = UNIC_CM_SIDR_REP,
+				   .remote_comm = 0x11223344,
+				   .reason = 2 };
+	uint8_t mad[UNIC_MAD_BYTES];
+
+	(void)state;
+	unic_cm_build(&msg, mad);
+	assert_memory_equal(mad + 28, status, sizeof(status));
+}
+
 static void mark_is_these_bytes(void **state)
 {
 	static const uint8_t mark[] = { 'U', 'N', 'I', 'C', 1, 3, 1, 0 };
@@ -166,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(holder_datagram_is_these_bytes),
 		cmocka_unit_test(other_datagrams_are_none_of_holders),
+		cmocka_unit_test(sidr_says_no_more),
 		cmocka_unit_test(mark_is_these_bytes),
 		cmocka_unit_test(another_mark_is_none),
 	};

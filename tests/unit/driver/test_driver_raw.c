@@ -831,6 +831,37 @@ static void has_its_share(void **state)
 	fake_delete(f);
 }
 
+/* Requests that a process refuses count, too, until it frees them. */
+static void refusals_have_a_share(void **state)
+{
+	struct fake *f = with_qp();
+	struct unic_ctl_reject r = { .conn = unic_to_le32(
+					     asked(f, UNIC_CM_SIDR_REQ)) };
+	struct unic_cm_msg req = { .type = UNIC_CM_SIDR_REQ,
+				   .raw = 1,
+				   .service = SERVICE };
+	const struct unic_obj *obj;
+	uint32_t i, at;
+
+	(void)state;
+	for (i = 0; i < 1024; i++) {
+		assert_int_equal(say(f, UNIC_CTL_CM_REJECT, &r, NULL, 0),
+				 UNIC_ST_OK);
+		assert_int_equal(mad_sent(f).reason, UNIC_SIDR_REJECTED);
+		req.tid = 1000 + i;
+		req.local_comm = 1000 + i;
+		mad_from(f, PEER, &req);
+		for (at = 0; (obj = unic_obj_next(&f->host->objects, &at,
+						  UNIC_OBJ_CONN, 0));)
+			r.conn = unic_to_le32(obj->id);
+	}
+	assert_int_equal(unic_obj_count(&f->host->objects, UNIC_OBJ_CONN, 0),
+			 1024);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_SIDR_REP);
+	assert_int_not_equal(mad_sent(f).reason, UNIC_SIDR_REJECTED);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -854,6 +885,7 @@ int main(void)
 		cmocka_unit_test(answers_are_checked),
 		cmocka_unit_test(kinds_do_not_mix),
 		cmocka_unit_test(has_its_share),
+		cmocka_unit_test(refusals_have_a_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -911,6 +911,13 @@ static void ids_move_with_their_events(void **state)
 	destroy(id);
 	r.fd = 4000;
 	assert_int_equal(ASK(MIGRATE_ID, r, resp), EINVAL);
+	/* to where it is */
+	r.fd = (uint32_t)to;
+	r.id = create(RDMA_PS_TCP);
+	assert_int_equal(resolve(r.id, PEER, PORT), 0);
+	assert_int_equal(ASK(MIGRATE_ID, r, resp), 0);
+	event(RDMA_CM_EVENT_ADDR_RESOLVED);
+	destroy(r.id);
 	unic_ucma_closing(to);
 	close(to);
 	chan = from;
