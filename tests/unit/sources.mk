@@ -44,7 +44,7 @@ WRAP_test_run_dir    := --for-linker=--wrap=listen
 PARTS_test_tty        = tests/unit/host/test_tty.c host_driver/serial/tty.c
 WRAP_test_tty        := --for-linker=--wrap=ioctl --for-linker=--wrap=stat
 # The command line of the driver.
-PARTS_test_unicd_options  = tests/unit/host/test_unicd_options.c host_driver/unicd/options.c host_driver/daemon/number.c \
+PARTS_test_unicd_options  = tests/unit/host/test_unicd_options.c host_driver/unicd/options.c host_driver/daemon/number.c host_driver/daemon/output.c \
 	$(DRIVER_RIG)
 # The socket of the processes, over a core that the test plays.
 UNICD_RIG := tests/unit/host/unicd_rig.c $(addprefix host_driver/,unicd/clients.c unicd/unicd_os.c \
