@@ -157,7 +157,8 @@ bool unic_fastpath_lone_send(struct unic_transport *nic, struct unic_qp_ctx *qp)
 		return false; /* mostly there are several, if not one */
 	if (unlikely(nic->sched.work | qp->on |
 		     (qp->state ^ (uint32_t)UNIC_QPS_RTS) |
-		     (nic->trace.mask & TRACED) | !nic->link.icrc_offload))
+		     (nic->trace.mask & TRACED) |
+		     (nic->link.icrc_offload == false)))
 		return leave_any(nic, qp);
 	if (!is_alone(&qp->sq))
 		return false;

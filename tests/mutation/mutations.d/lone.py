@@ -8,7 +8,7 @@ MUTATIONS = (
      "lone: a request passes the limit of its process", COUNT),
     (LONE, "\t\t     (qp->state ^ (uint32_t)UNIC_QPS_RTS) |\n", "",
      "lone: a queue pair that failed sends", COUNT),
-    (LONE, "\t\t     (nic->trace.mask & TRACED) | ", "\t\t     ", "lone: a request is not traced", "test_lone"),
+    (LONE, "\t\t     (nic->trace.mask & TRACED) |\n", "", "lone: a request is not traced", "test_lone"),
     (LONE, "sq->page != place / FETCH_ALIGN + 1", "0", "lone: a slot is where the last page was", COUNT),
     (LONE, "rsp->owes || ", "", "lone: a NAK is said once only", COUNT),
     (LONE, "rsp->rd_active || ", "", "lone: an acknowledgement passes a READ response", COUNT),
@@ -25,7 +25,7 @@ MUTATIONS = (
     ("firmware/nic.c", "unic_roce_publish(&nic->transport);\n\tinit_tables(nic);\n\tunic_mbox_reset",
      "unic_roce_count(&nic->transport);\n\tinit_tables(nic);\n\tunic_mbox_reset",
      "lone: a reset forgets counts", COUNT),
-    (LONE, " | !nic->link.icrc_offload)", ")", "lone: a frame has no checksum", "test_lone"),
+    (LONE, " |\n\t\t     (nic->link.icrc_offload == false)))", "))", "lone: a frame has no checksum", "test_lone"),
     (LONE, "\tif (qp->sq.tail - qp->sq.next != 1)\n\t\treturn false;", "\tif (qp->sq.tail == qp->sq.next)\n\t\treturn false;",
      "lone: the first of several is sent by itself", "test_lone"),
     (LONE, "(sq->una ^ next) | (sq->fetched ^ next) | (sq->cur ^ next) |\n"
