@@ -29,7 +29,8 @@ def walk(kind):
     fields = kind.fields()
     bare = [f for f in fields if not f.name]
     if kind.code == gdb.TYPE_CODE_UNION:
-        fields = bare or [max(fields, key=lambda f: f.type.sizeof)]
+        fields = [f for f in bare if f.type.sizeof == kind.sizeof] or \
+            [max(fields, key=lambda f: f.type.sizeof)]
     for f in fields:
         if f.name:
             print("MEMBER", f.name, f.type.sizeof)
