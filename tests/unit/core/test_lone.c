@@ -569,6 +569,35 @@ static void headers_that_differ(void **state)
 }
 
 /* One that was lost is asked for again, and the one behind it is not placed before. */
+static uint32_t ack_flags;
+
+static void look_at_acks(struct unic_port *port, const uint8_t *frame,
+			 uint32_t len, uint32_t flags)
+{
+	if (frame[42] == UNIC_OP_ACK)
+		ack_flags = flags;
+	fake_deliver(port->peer, frame, len, flags);
+}
+
+/* A link that wants checksums in its frames gets them in an ACK at once, too. */
+static void an_acknowledgement_has_its_checksum(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		warm(false, false);
+		rb.port.on_frame = look_at_acks;
+		rb.nic.link.icrc_offload = i;
+		ack_flags = 0;
+		write_of(2, 0, 8);
+		pair_run(MS);
+		pair_expect(&ra, &qa, 2, 0, 8);
+		assert_int_equal(ack_flags & UNIC_FRAME_NO_ICRC,
+				 i ? UNIC_FRAME_NO_ICRC : 0);
+	}
+}
+
 static void one_is_lost(void **state)
 {
 	(void)state;
@@ -991,6 +1020,7 @@ int main(void)
 		cmocka_unit_test(a_command_is_not_starved),
 		cmocka_unit_test(headers_that_differ),
 		cmocka_unit_test(one_is_lost),
+		cmocka_unit_test(an_acknowledgement_has_its_checksum),
 		cmocka_unit_test(gaps_are_told),
 		cmocka_unit_test(a_repeat_is_not_late),
 		cmocka_unit_test(a_repeat_is_not_early),

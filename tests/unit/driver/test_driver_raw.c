@@ -309,6 +309,11 @@ static void answers_and_is_confirmed(void **state)
 	assert_int_equal(unic_from_le32(q.state), UNIC_CTL_CONN_ESTABLISHED);
 	assert_int_equal(unic_from_le32(q.user), 78);
 	assert_int_equal(q.timeout, 16);
+	mad_from(f, PEER, &m); /* once more */
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_ESTABLISHED);
+	m.type = UNIC_CM_REJ; /* it has confirmed */
+	mad_from(f, PEER, &m);
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_ESTABLISHED);
 	m.type = UNIC_CM_DREQ;
 	m.qpn = QPN;
 	m.tid = TID + 1; /* a conventional peer begins a transaction */
@@ -360,6 +365,7 @@ static void frees_say_what_is_due(void **state)
 	struct fake *f = with_qp();
 	uint32_t conn = asked(f, UNIC_CM_REQ);
 	struct unic_ctl_cm r = accept_of(conn);
+	struct unic_cm_msg dreq, m;
 
 	(void)state;
 	assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn), UNIC_ST_OK);
@@ -370,6 +376,53 @@ static void frees_say_what_is_due(void **state)
 	assert_int_equal(say(f, UNIC_CTL_CM_ACCEPT, &r, NULL, 0), UNIC_ST_OK);
 	assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn), UNIC_ST_OK);
 	assert_int_equal(mad_sent(f).type, UNIC_CM_DREQ);
+	m = message(UNIC_CM_DREP, (dreq = mad_sent(f), &dreq));
+	m.local_comm = 0x77;
+	mad_from(f, PEER, &m);
+	assert_null(conn_with(f, PEER));
+	fake_delete(f);
+}
+
+/* Nobody answers a request: after half a minute the process that was asked loses it. */
+static void requests_have_their_time(void **state)
+{
+	static const uint16_t type[] = { UNIC_CM_REQ, UNIC_CM_SIDR_REQ };
+	struct unic_cm_msg rtu = { .type = UNIC_CM_RTU,
+				   .tid = TID,
+				   .local_comm = 0x77 };
+	struct fake *f;
+	uint32_t i, conn, n;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		f = with_qp();
+		conn = asked(f, type[i]);
+		rtu.remote_comm = conn_with(f, PEER)->comm;
+		mad_from(f, PEER, &rtu); /* of an answer that nobody gave */
+		assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_REQUESTED);
+		n = f->given[UNIC_CMD_MAD_SEND];
+		pass(f, 31000);
+		assert_null(conn_with(f, PEER));
+		/* who asks by SIDR asks again by itself */
+		assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n + (i == 0));
+		fake_delete(f);
+	}
+}
+
+/* Whoever asked gives up. */
+static void requests_are_taken_back(void **state)
+{
+	struct fake *f = with_qp();
+	struct unic_cm_msg rej = { .type = UNIC_CM_REJ,
+				   .tid = TID,
+				   .local_comm = 0x77,
+				   .reason = UNIC_CM_TIMEOUT };
+
+	(void)state;
+	asked(f, UNIC_CM_REQ);
+	rej.remote_comm = conn_with(f, PEER)->comm;
+	mad_from(f, PEER, &rej);
+	assert_null(conn_with(f, PEER));
 	fake_delete(f);
 }
 
@@ -787,8 +840,9 @@ static void kinds_do_not_mix(void **state)
 	uint32_t conn = asked(f, UNIC_CM_REQ);
 	struct unic_ctl_connect accept = {
 		.conn = unic_to_le32(conn),
-		.qp = unic_to_le32(1),
 	};
+	const struct unic_obj *qp;
+	uint32_t at = 0;
 	struct unic_ctl_reject reject = { .conn = unic_to_le32(conn) };
 	struct unic_ctl_listen l = { .service = unic_to_le64(1),
 				     .flags = unic_to_le32(2) };
@@ -799,8 +853,10 @@ static void kinds_do_not_mix(void **state)
 			 UNIC_ST_STATE);
 	assert_int_equal(say_obj(f, UNIC_CTL_CONN_QUERY, conn), UNIC_ST_STATE);
 	assert_int_equal(say_obj(f, UNIC_CTL_DISCONNECT, conn), UNIC_ST_STATE);
-	assert_int_not_equal(say(f, UNIC_CTL_ACCEPT, &accept, NULL, 0),
-			     UNIC_ST_OK);
+	qp = unic_obj_next(&f->host->objects, &at, UNIC_OBJ_QP, 0);
+	accept.qp = unic_to_le32(qp->id);
+	assert_int_equal(say(f, UNIC_CTL_ACCEPT, &accept, NULL, 0),
+			 UNIC_ST_STATE);
 	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_REQUESTED);
 	assert_int_equal(request(f, UNIC_CTL_LISTEN, &l), UNIC_ST_INVALID);
 	fake_delete(f);
@@ -872,6 +928,8 @@ int main(void)
 		cmocka_unit_test(hears_nothing_after_its_answer),
 		cmocka_unit_test(refuses_with_words),
 		cmocka_unit_test(frees_say_what_is_due),
+		cmocka_unit_test(requests_have_their_time),
+		cmocka_unit_test(requests_are_taken_back),
 		cmocka_unit_test(any_open_state_can_be_refused),
 		cmocka_unit_test(confirms_in_time),
 		cmocka_unit_test(nobody_waits_for_arp),
