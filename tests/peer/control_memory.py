@@ -124,7 +124,7 @@ def domains(world):
 @suite.rows('MR_REG refused', {
     'length 0': ({'length': 0}, St.INVALID),
     'iova and length wrap': ({'iova': (1 << 64) - 4096}, St.INVALID),
-    'unknown right': ({'rights': 0x10}, St.INVALID),
+    'unknown right': ({'rights': 0x20}, St.INVALID),
     'REMOTE_WRITE without LOCAL_WRITE': ({'rights': 4}, St.INVALID),
     'class 3': ({'mr_class': 3}, St.INVALID),
     'flag 8': ({'flags': 8}, St.INVALID),
@@ -348,7 +348,7 @@ def window(world):
         members = {'id': form.id, 'n': 1, 'rights': 6, 'key': 2,
                    'iova': region.iova, **more}
         return process.call(Op.MR_MAKE, tail=region.sge(0, PAGE), **members)
-    same('unknown right', make(rights=0x16).status, St.INVALID)
+    same('unknown right', make(rights=0x26).status, St.INVALID)
     same('LOCAL_WRITE', make(rights=7).status, St.RIGHTS)
     same('n is not the tail', make(n=2).status, St.INVALID)
     same('strided', make(strided=2).status, St.INVALID)

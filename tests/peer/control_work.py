@@ -126,7 +126,7 @@ def flush(world):
 
 ODD_WORK = {
     'opcode 0': ({'opcode': 0}, Wd.OPCODE),
-    'opcode 12': ({'opcode': 12}, Wd.OPCODE),
+    'opcode 14': ({'opcode': 14}, Wd.OPCODE),
     'opcode 255': ({'opcode': 255}, Wd.OPCODE),
     'flag 16': ({'opcode': 1, 'flags': 17}, Wd.FLAGS),
     'READ with INLINE': ({'opcode': 5, 'inline': b'x' * 8}, Wd.FLAGS),
