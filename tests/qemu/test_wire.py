@@ -404,7 +404,7 @@ def test_refusals():
                                            "--loss", "1%")
     assert "cannot be combined" in refused("--dir", "/tmp/x", "--direct",
                                            "--pcap", "x")
-    assert "not a rate" in refused("--dir", "/tmp/x", "--loss", "150%")
+    assert "from 0 to 1" in refused("--dir", "/tmp/x", "--loss", "150%")
     assert "--dir is needed" in refused()
     assert "cannot capture" in refused("--dir", tempfile.mkdtemp(), "--pcap",
                                        "/nonexistent/x.pcap")
