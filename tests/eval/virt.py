@@ -132,7 +132,7 @@ class Points(Hosts):
     # ---------------------------------------------------------------- shares
 
     def alone(self, entries):
-        self.hog("greedy", "ignore").expect("holds .* entr")
+        self.hog("greedy", "ignore").expect("holds .* entries")
         part = 100 * max(self.held()) / entries
         sim = pick(self.sim["alone"], watermarks=0)[0]["used_pct"]
         self.point("one process alone: % of the TLB", f"{part:.1f}",

@@ -150,7 +150,7 @@ class Demo(Hosts):
                  ("hog-stopped", ["--answer=release"]))
         for who, args in plans[:self.hogs]:
             hog = self.start(who, "unic-hog", "--socket", self.socket(0), *args)
-            hog.expect("holds .* entr")
+            hog.expect("holds .* entries")
             if who == "hog-stopped":
                 hog.child.send_signal(signal.SIGSTOP)
                 self.line.say(who, "is stopped (SIGSTOP)")

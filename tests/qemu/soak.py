@@ -239,7 +239,7 @@ class Soak(Hosts):
         hog = self.start(f"hog {host}", "unic-hog", "--socket",
                          self.socket(host), f"--answer={answer}", "--again",
                          show=False)
-        hog.expect("holds .* entr")
+        hog.expect("holds .* entries")
         if stopped:
             hog.child.send_signal(signal.SIGSTOP)
         return hog

@@ -77,8 +77,8 @@ def interrupts_lost():
         try:
             # another process is there: one that fills the TLB borrows, and is
             # asked
-            w.hog("other", "--max=32").expect("holds .* entr")
-            w.hog("hog", "--answer=release", "--again").expect("holds .* entr")
+            w.hog("other", "--max=32").expect("holds .* entries")
+            w.hog("hog", "--answer=release", "--again").expect("holds .* entries")
             until("eight notices delivered, or the driver given up",
                   lambda: w.stats()["notice_acks"] >= 8 or given_up(w))
         except hosts.Failure:

@@ -630,7 +630,7 @@ def test_events(rig):
         events.until("its state", said("ready"))
         events.until("its link", said("link-up"))
         hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--answer", "release", show=False)
-        hog.expect("holds .* entr")
+        hog.expect("holds .* entries")
         get_by_copy(rig, fresh(rig))
         for name in ("attached", "chosen", "notice", "delivered", "released", "evicted"):
             events.until(name, said(name, name="unic-hog", pid=hog.child.pid))
@@ -704,7 +704,7 @@ def test_perfetto(rig):
             trace_of(rig)
             time.sleep(0.05)
         hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--answer", "release", show=False)
-        hog.expect("holds .* entr")
+        hog.expect("holds .* entries")
         get_by_copy(rig, fresh(rig))
         time.sleep(0.5)  # a reaper period, in which uses are counted, and the reader's nap
         hog.end()

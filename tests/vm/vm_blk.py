@@ -255,7 +255,7 @@ def test_reaper_pressure(c):
     # what a slow guest leaves idle would be given away for good
     hogs = [vm_check.hog(c, f"--answer={a}", "--again", "--keep", "--keep-idle")
             for a in ("release", "ignore")]
-    hogs[0].expect("holds .* entr")
+    hogs[0].expect("holds .* entries")
     task = c.verify_on()
     # It shrinks, and soon grows again: look often. The loop ends by itself, so that the
     # guest's shell answers after a failure and the step can be repeated.
