@@ -29,7 +29,7 @@ static inline uint32_t count_run_pages(const struct unic_sge *run,
 
 /*
  * The load whose words come later: the entries that it filled stay filled until the words
- * are there. unic_derived_load_forget() undoes them when a list that they come from changes.
+ * are there. unic_derived_load_forget() undoes them when a region that they come from changes.
  */
 struct unic_derived_loading {
 	struct unic_sge run[UNIC_TABLE_READS ? UNIC_FAST_RUNS : 1u];
@@ -62,9 +62,9 @@ int unic_derived_load(struct unic_memory *nic, struct unic_mr_ctx *mr,
 void unic_derived_load_init(struct unic_memory *nic);
 
 /**
- * unic_derived_load_forget() - the list of region @mr changes or ends. A load that waits
- * for words of that list loses what it filled and begins anew. Call it only while a load
- * waits (loading.n).
+ * unic_derived_load_forget() - the pages of region @mr change or end, or the list that
+ * has their addresses does. A load that waits and has runs in @mr loses what it filled and
+ * begins anew. Call it only while a load waits (loading.n).
  */
 void unic_derived_load_forget(struct unic_memory *nic, uint16_t mr);
 

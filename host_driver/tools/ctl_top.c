@@ -47,7 +47,7 @@ static void draw_bar(char *out, int width, uint64_t entries, uint64_t held,
 	out[width] = '\0';
 }
 
-/* What is left of the first grace of process @p, in ms; "-": nothing runs. */
+/* Writes the time that the first grace of process @p has left, or "-" if none runs. */
 static void grace_text(char out[12], struct json_object *p)
 {
 	struct json_object *left;

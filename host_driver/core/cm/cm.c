@@ -307,9 +307,8 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 	c->service = msg->service;
 	c->tid = msg->tid;
 	c->user = l->user;
-	c->par.timeout = msg->timeout; /* ack timeout of the peer */
-	c->par.retry_cnt =
-		msg->retry_cnt; /* what a raw one's process is told */
+	c->par.timeout = msg->timeout;	   /* ack timeout of the peer */
+	c->par.retry_cnt = msg->retry_cnt; /* CM_QUERY of a raw one */
 	c->par.rnr_retry = msg->rnr_retry;
 	c->par.max_rd = msg->max_dest_rd; /* the reads that the peer takes */
 	c->par.max_dest_rd = msg->max_rd;

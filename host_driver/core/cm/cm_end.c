@@ -21,7 +21,7 @@ void unic_end_start(struct unic_host *host, struct conn *c,
 	unic_conn_send_until(host, c, UINT64_MAX);
 }
 
-/* The peer is to hear of the end of @c by DREQ. */
+/* A DREQ tells the peer when @c ends: the connection is up at one end at least. */
 static bool is_up(const struct conn *c)
 {
 	return c->qp_type != UNIC_QPT_UD &&

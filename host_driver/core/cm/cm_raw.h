@@ -3,7 +3,7 @@
  * cm_raw.h - raw connections: the process moves the queue pair itself, as a program of
  * verbs does (abi/unic_ctl_conn.h, "raw connections").
  *
- * Secret: the states that only they have, and when their process is told.
+ * Secret: states that only raw connections have, and when an upcall tells of one.
  *
  *  active:  RESOLVE -> REQ_SENT -> (REP) REPLIED -> (CM_ACCEPT) ESTABLISHED
  *  passive: REQUESTED -> (CM_ACCEPT) REP_SENT -> (RTU) ESTABLISHED

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * ucma_attr.h - what librdmacm is told of an id: attributes for its queue pair, addresses,
+ * ucma_attr.h - queries of an id: attributes for its queue pair, addresses,
  * the route.
  *
  * Secret: how the kernel writes down an address, a path, an address handle.
