@@ -90,6 +90,8 @@ def build(out, release, programs=(), modules=(), files=()):
             f"/lib/modules/{release}/{path}")
     for path, there in files:
         put(root, path, there)
+        if there.endswith(".ko"):  # most of a module built here is for debuggers
+            subprocess.run(["strip", "--strip-debug", root + there], check=True)
     subprocess.run(["/sbin/depmod", "-b", root, release], check=True,
                    stderr=subprocess.DEVNULL)
     names = subprocess.run(["find", ".", "-mindepth", "1"], cwd=root,
