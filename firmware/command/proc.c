@@ -359,18 +359,39 @@ static inline uint32_t word_at(const unic_le32 *fifo, uint32_t n)
 	       UNIC_DB_WHAT;
 }
 
+/* So many words at most are looked through for one request beside words that arm. A process
+ * that sleeps until its request is done writes three: it arms, posts and arms again. */
+#define FEW_WORDS 4u
+
 static inline bool is_arm(uint32_t what)
 {
 	return what >> 8 == UNIC_DB_ARM;
 }
 
-/* Rings two objects, of which one is a completion queue to be armed: first. False. */
-static __attribute__((noinline)) bool ring_pair(struct unic_command *nic,
-						struct unic_proc *p,
-						uint32_t one, uint32_t other)
+/* Rings words [at, seq) of the FIFO, completion queues to be armed first: then one other
+ * object is still alone. False. */
+static __attribute__((noinline)) bool ring_armed(struct unic_command *nic,
+						 struct unic_proc *p,
+						 uint32_t at, uint32_t seq)
 {
-	ring_other(nic, p, is_arm(one) ? one : other);
-	(void)ring_object(nic, p, is_arm(one) ? other : one, true);
+	const uint32_t none = ~0u;
+	uint32_t one = none, what;
+	bool lone = true;
+
+	for (; at != seq; at++) {
+		what = word_at(&p->db->fifo[0], at);
+		if (is_arm(what)) {
+			ring_other(nic, p, what);
+			continue;
+		}
+		if (one != none && one != what) {
+			ring_object(nic, p, one, false);
+			lone = false;
+		}
+		one = what;
+	}
+	if (one != none)
+		ring_object(nic, p, one, lone);
 	return false;
 }
 
@@ -392,8 +413,8 @@ static inline bool ring_words(struct unic_command *nic, struct unic_proc *p,
 	while (++at != seq) {
 		next = word_at(fifo, at);
 		if (unlikely(next != what)) {
-			if (at + 1 == seq && lone && is_arm(what ^ next))
-				return ring_pair(nic, p, what, next);
+			if (lone && seq - at < FEW_WORDS && is_arm(what ^ next))
+				return ring_armed(nic, p, at - 1, seq);
 			ring_object(nic, p, what, false);
 			what = next;
 			lone = false;

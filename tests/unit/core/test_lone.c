@@ -913,16 +913,34 @@ static void do_arm_with_it(void)
 	write_of(8, 0, 8);
 	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci + 1);
 	pair_run(MS);
+	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci + 1);
+	write_of(9, 0, 8);
+	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci + 2);
+	pair_run(MS);
 }
 
-/* Who sleeps until its request completes rings for that in the same round, before or behind
- * it. */
+/* Who sleeps until its request completes rings for that in the same round: before it, behind
+ * it, or both. */
 static void armed_with_it(void **state)
 {
 	(void)state;
-	both_ways(do_arm_with_it, 2, 2);
-	assert_int_equal(by_lone.cqes, 2);
-	assert_int_equal(by_lone.count_a[UNIC_C_cq_events], 2);
+	both_ways(do_arm_with_it, 3, 3);
+	assert_int_equal(by_lone.cqes, 3);
+	assert_int_equal(by_lone.count_a[UNIC_C_cq_events], 3);
+}
+
+static void do_arm_receive(void)
+{
+	rig_ring(&ra, 0, UNIC_DB_ARM, qa.row, qa.cq_ci);
+	do_receive_first();
+}
+
+/* The armed completion queue is passed over, the receive is not. */
+static void one_behind_an_armed_receive(void **state)
+{
+	(void)state;
+	both_ways(do_arm_receive, 0, 1);
+	assert_int_equal(by_lone.count_a[UNIC_C_cq_events], 1);
 }
 
 static void do_read_first(void)
@@ -1016,6 +1034,7 @@ int main(void)
 		cmocka_unit_test(a_missing_source),
 		cmocka_unit_test(nobody_is_passed),
 		cmocka_unit_test(two_queue_pairs_take_turns),
+		cmocka_unit_test(one_behind_an_armed_receive),
 		cmocka_unit_test(a_share_beside_many),
 		cmocka_unit_test(a_command_is_not_starved),
 		cmocka_unit_test(headers_that_differ),
