@@ -27,6 +27,7 @@
 #include "nics.h"
 #include "number.h"
 #include "output.h"
+#include "patience.h"
 #include "unic.h"
 #include "unic_stats.h"
 #include "where.h"
@@ -372,7 +373,7 @@ static const struct command *find_command(const char *name)
 }
 
 /* Connect to the driver, and to its NIC that the options name. */
-static int open_driver(const struct ctl_options *o, struct unic_conn **conn)
+static int try_driver(const struct ctl_options *o, struct unic_conn **conn)
 {
 	const char *socket = o->socket ? o->socket : unic_conn_default();
 	char where[UNIC_WHERE_MAX];
@@ -384,6 +385,23 @@ static int open_driver(const struct ctl_options *o, struct unic_conn **conn)
 	if (n >= (int)sizeof(where))
 		return unic_fail(-ENAMETOOLONG, "%s is too long", where);
 	return unic_nics_open(where, conn, NULL);
+}
+
+/* ... which may be starting: waits as long as the environment says. */
+static int open_driver(const struct ctl_options *o, struct unic_conn **conn)
+{
+	uint64_t end;
+	uint32_t ms;
+	int err;
+
+	if (unic_patience_read(&ms))
+		return unic_fail(-EINVAL, UNIC_PATIENCE_WRONG,
+				 unic_patience_text());
+	end = unic_patience_end(ms);
+	do {
+		err = try_driver(o, conn);
+	} while (err && unic_patience_again(err, end, -1));
+	return err;
 }
 
 /* What is wrong with the command line beyond its grammar; NULL: nothing. */

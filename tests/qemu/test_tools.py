@@ -955,31 +955,70 @@ def test_one_reason(rig):
         assert said.count("\n") == 1 and wanted in said, said
 
 
+def start_in_turn(commands, wait):
+    """The commands as processes that wait for others, a tenth of a second apart."""
+    running = []
+    for argv in commands:
+        running.append(subprocess.Popen([os.path.join(hosts.BIN, argv[0]), *argv[1:]], stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True, env={**os.environ, "UNIC_WAIT": wait}))
+        time.sleep(0.1)
+    return running
+
+
 def test_any_order(_):
-    """With UNIC_WAIT a program waits for a driver that is started later, and for its NIC;
-    without, it fails at once and says why."""
+    """With UNIC_WAIT whatever is started waits for what it needs and is started later: bus, wire,
+    NIC, driver, programs, in any order. Without, it fails at once and says why."""
     with tempfile.TemporaryDirectory(prefix="unic-order-") as folder:
-        bus = folder + "/bus"
-        serve = ("unic-copy", "--socket", bus + "/unicd.sock", "--dir", folder, "serve")
-        began = time.monotonic()
-        assert "No such file" in ask(*serve, code=1)
-        assert time.monotonic() - began < 5
-        running = []
-        try:
-            for argv in (serve, ("unic-bus", "--dir", bus), ("unicd", "--bus", bus),
-                         ("unic-nic", "--bus", bus + "/nic")):
-                running.append(subprocess.Popen(
-                    [os.path.join(hosts.BIN, argv[0]), *argv[1:]], stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT, text=True,
-                    env={**os.environ, "UNIC_WAIT": str(hosts.PATIENCE_S)}))
-                if argv[0] == "unic-bus":
-                    assert "ready" in running[-1].stdout.readline()
-                time.sleep(0.1)
-            assert "ready" in running[0].stdout.readline()
-        finally:
-            for process in running:
-                process.terminate()
-                process.communicate()
+        bus, wire = folder + "/bus", folder + "/wire"
+        client = ("--socket", bus + "/unicd.sock")
+        nic = ("unic-nic", "--bus", bus + "/nic", "--wire", wire + "/ivshmem")
+        parts = (("unic-copy", *client, "--dir", folder, "serve"), ("unicctl", *client, "--json", "info"),
+                 ("unic-kio", *client, "state"), ("unicd", "--bus", bus), nic,
+                 ("unic-bus", "--dir", bus), ("unic-wire", "--dir", wire))
+        for argv in parts[:5]:
+            began = time.monotonic()
+            assert "No such file" in (said := ask(*argv, code=1)) and time.monotonic() - began < 5, (argv, said)
+        for order in (range(7), (3, 0, 5, 4, 6, 2, 1), (4, 6, 3, 1, 2, 5, 0)):
+            running = start_in_turn([parts[i] for i in order], str(hosts.PATIENCE_S))
+            of = {parts[i][0]: process for i, process in zip(order, running)}
+            try:
+                for name in ("unic-copy", "unicd", "unic-nic"):
+                    assert any("ready" in line for line in of[name].stdout), (order, name)
+                assert not of["unicctl"].wait(hosts.PATIENCE_S) and not of["unic-kio"].wait(hosts.PATIENCE_S), order
+            finally:
+                for process in running:
+                    process.terminate()
+                    process.communicate()
+
+
+def blocks_term(pid):
+    """The process takes SIGTERM when it likes."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        blocked = re.search(r"SigBlk:\s*(\w+)", f.read())[1]
+    return int(blocked, 16) >> (signal.SIGTERM - 1) & 1
+
+
+def test_end_while_waiting(_):
+    """Who waits for a bus can be told to end, and ends as one who serves does."""
+    with tempfile.TemporaryDirectory(prefix="unic-order-") as folder:
+        waiting, = start_in_turn([("unicd", "--bus", folder)], str(hosts.PATIENCE_S))
+        while not blocks_term(waiting.pid):
+            time.sleep(0.02)
+        waiting.terminate()
+        assert waiting.communicate(timeout=5)[0] == "" and not waiting.returncode
+
+
+def test_wrong_wait(rig):
+    """UNIC_WAIT is a number of seconds, or the reason why nothing is started."""
+    client, bus = ("--socket", rig.socket(0)), rig.path("nobody")
+    for argv in (("unic-hog", *client), ("unic-ping", *client, hosts.IP[1]), ("unicctl", *client, "info"),
+                 ("unic-kio", *client, "state"), ("unicd", "--bus", bus), ("unic-nic", "--bus", bus),
+                 ("unic-uart", "--bus", bus, "--", "true")):
+        for text in ("abc", "5s", "-1", "1.5", " 3", "86401", "4294967297", "99999999999999999999"):
+            said = ask(*argv, code=1, env={**os.environ, "UNIC_WAIT": text})
+            assert said == (f"{argv[0]}: UNIC_WAIT is `{text}': a number of seconds from 0 to 86400 is needed\n"), said
+    for text in ("", "0", "007", "86400"):
+        ask("unicctl", *client, "info", env={**os.environ, "UNIC_WAIT": text})
 
 
 def test_unreadable_file(rig):
