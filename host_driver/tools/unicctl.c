@@ -214,14 +214,22 @@ static int do_crash(struct unic_conn *conn, const struct ctl_options *o)
 	return show_object(o, ctl_crash(conn), NULL);
 }
 
+/* What the number of a command stands for. */
+static const char *number_of(const struct ctl_options *o)
+{
+	return strcmp(o->args[0], "fault") ? "that of a process in `unicctl ps'"
+					   : "of how many to lose";
+}
+
 static int number_arg(const struct ctl_options *o, int i, uint32_t *out)
 {
 	uint64_t v;
 
 	if (i >= o->n_args)
-		return MISUSE("%s: a number is missing", o->args[0]);
+		return MISUSE("%s: which number? %s", o->args[0], number_of(o));
 	if (number_parse(o->args[i], 0, UINT32_MAX, &v))
-		return MISUSE("%s is no number", o->args[i]);
+		return MISUSE("%s: %s is no number; %s", o->args[0], o->args[i],
+			      number_of(o));
 	*out = (uint32_t)v;
 	return 0;
 }
@@ -382,6 +390,8 @@ static int try_driver(const struct ctl_options *o, struct unic_conn **conn)
 
 	if (!o->nic)
 		return unic_nics_open(socket, conn, NULL);
+	if (!*o->nic)
+		return MISUSE("--nic: which? `unicctl nics' lists them");
 	if (n >= (int)sizeof(where))
 		return unic_fail(-ENAMETOOLONG, "%s is too long", where);
 	return unic_nics_open(where, conn, NULL);

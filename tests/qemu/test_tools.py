@@ -901,6 +901,57 @@ def test_words_are_missing(rig):
     assert "called nobody-here" in ask("unicd", "--kio-user", "nobody-here", code=EX_USAGE)
 
 
+def test_misuse(rig):
+    """What cannot be meant is refused by words that say what is needed; nothing is begun."""
+    here, peer = ("--socket", rig.socket(0)), hosts.IP[1]
+    one = ("--provider", "loop", "--socket", rig.path("one"))
+    for words, wanted in (((*one, "--metrics", rig.path("one")), "--socket and --metrics are two sockets"),
+                          ((*one, "--low", "50", "--high", "10"), "as many at least"), ((*one, "x"), "x: too many")):
+        assert wanted in (said := ask("unicd", *words, code=EX_USAGE)), said
+    for size in ("1T", "abc", "-1", "99999999999999999999"):
+        for option, wanted in (("--slot-size", "from 64K to 1G"), ("--bar-size", "from 2M to 256M"), ("--slots", "1 to 24"),
+                               ("--guest", "from 1M to 1G")):
+            assert f"{option}: " in (said := ask("unic-bus", "--dir", rig.path("bus"), option, size, code=EX_USAGE)), said
+            assert wanted in said, said
+    assert "x: too many" in ask("unic-hog", *here, "x", code=EX_USAGE)
+    for words, wanted in ((("--nic", "", "info"), "--nic: which?"), (("policy", "lru"), "policy: lru is no number; that of a process"),
+                          (("rate",), "rate: which number? that of a process"), (("fault", "drop-rx", "x"), "how many to lose")):
+        assert wanted in (said := ask("unicctl", *here, *words, code=EX_USAGE)), said
+    for program, words in (("unic-kio", ("put", rig.tmp, f"{peer}:")), ("unic-copy", ("--peer", peer, "put", rig.tmp))):
+        assert ask(program, *here, *words, code=1) == f"{program}: {rig.tmp}: only plain files are sent\n"
+    copy = ("unic-copy", *here, "--peer", peer)
+    assert ask(*copy, "get", "n" * 40, code=1) == f"unic-copy: {'n' * 40}: names have 39 characters at most\n"
+    long = rig.path("n" * 40)
+    write(long, b"", 0o600)
+    assert ask(*copy, "put", long, code=1).endswith("at most: give another --name\n")
+    assert ask(*copy, "get", "folder/", code=1) == "unic-copy: folder/: which file?\n"
+
+
+def test_long_names(rig):
+    """A name that the file system takes is taken; a folder whose path no socket can have is not left."""
+    long = rig.path("l" * 255)
+    get_by_copy(rig, long)
+    get_by_kio(rig, long)
+    assert os.path.getsize(long) == BYTES and not [n for n in os.listdir(rig.tmp) if ".part" in n]
+    assert "File name too long" in get_by_copy(rig, long + "l", code=1)
+    for program in ("unic-bus", "unic-wire"):
+        assert "too long" in ask(program, "--dir", rig.path("d" * 120), code=1)
+        assert not os.path.exists(rig.path("d" * 120)), program
+
+
+def test_hangup(_):
+    """A daemon whose terminal is gone ends, and leaves no socket."""
+    with tempfile.TemporaryDirectory(prefix="unic-order-") as folder:
+        for argv in (("unicd", "--provider", "loop", "--socket", folder + "/d"), ("unic-bus", "--dir", folder + "/b"),
+                     ("unic-wire", "--dir", folder + "/w")):
+            daemon, = start_in_turn([argv], "0")
+            assert any("ready" in line for line in daemon.stdout)
+            daemon.send_signal(signal.SIGHUP)
+            daemon.communicate(timeout=hosts.PATIENCE_S)
+            assert not daemon.returncode, argv
+        assert not [f for _, _, files in os.walk(folder) for f in files]
+
+
 def drive_older(path, version):
     """A driver of another version, on a socket: it answers every HELLO with its own."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
