@@ -234,7 +234,8 @@ int kio_check(const struct kio_peer *peer,
 
 	if (!status)
 		return 0;
-	fprintf(stderr, "unic-kio: %s %s:%s: ", what, peer->host, name);
+	fprintf(stderr, "unic-kio: %s %s%s%s: ", what, peer->host,
+		*name ? ":" : "", name);
 	if (status == UNIC_CTL_ST_REMOTE)
 		fprintf(stderr, "%s\n",
 			remote_error_text(unic_from_le32(reply->error)));
