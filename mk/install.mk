@@ -101,7 +101,9 @@ install-dev: release
 	@ln -sf $(LIBUNIC_SONAME) $(DESTDIR)$(LIBDIR)/libunic.so
 	@sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|' -e \
 		's|@VERSION@|$(VERSION)|' host_driver/libunic/unic.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/unic.pc
-install-images: $(if $(shell command -v $(ARM)gcc),build-virt build-m3)
+build-images:
+	@$(foreach i,$(IMAGES),$(MAKE) --no-print-directory BOARD=$(firstword $(subst /, ,$i)) $(B)/$i &&) true
+install-images: $(if $(shell command -v $(ARM)gcc),build-images)
 	@$(if $^,install -d $(DESTDIR)$(IMAGEDIR),echo "$@: no $(ARM)gcc, so no image of a board")
 	@$(if $^,$(foreach i,$(IMAGES),install -m 644 $(B)/$i $(DESTDIR)$(IMAGEDIR)/$(call image_name,$i) &&) true)
 check-abi-library: release ## install: what abidiff says of libunic.so since it was recorded; from ABI 2 on a break fails

@@ -24,6 +24,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.append(os.path.join(ROOT, "tools", "install"))
@@ -50,10 +51,15 @@ BOARDS = tuple(sorted(IMAGES))
 MPS2_RAM = {"joint": True, "bar_bytes": 2 << 20, "slot_bytes": 2 << 20,
             "vectors": 8}
 INSTALL = "apt-get install qemu-system-arm"
+WAIT_MAX_S = 86400
 
 
 class Problem(Exception):
     """Something the user can put right; the text says what to do."""
+
+
+class Missing(Problem):
+    """A daemon that does not run: it may be starting."""
 
 
 def read_json(directory, name, daemon):
@@ -69,7 +75,7 @@ def read_json(directory, name, daemon):
         os.kill(info["pid"], 0)
         return info
     except (FileNotFoundError, NotADirectoryError, ProcessLookupError):
-        raise Problem(f"no {daemon} runs in {directory}; start it first: "
+        raise Missing(f"no {daemon} runs in {directory}; start it first: "
                       f"build/bin/{daemon} --dir {directory}") from None
     except PermissionError:
         raise Problem(f"no right to use {path}, or its {daemon}") from None
@@ -342,12 +348,33 @@ def parse(argv):
     return o, more
 
 
+def wait_s():
+    """For how long $UNIC_WAIT says to wait for bus and wire."""
+    text = os.environ.get("UNIC_WAIT") or "0"
+    if not re.fullmatch("[0-9]+", text) or int(text) > WAIT_MAX_S:
+        raise Problem(f"UNIC_WAIT is `{text}': a number of seconds from 0 to "
+                      f"{WAIT_MAX_S} is needed")
+    return int(text)
+
+
+def patient_command(end, *args, **how):
+    """command(), again until bus and wire are there or it is @end."""
+    while True:
+        try:
+            return command(*args, **how)
+        except Missing:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(0.05)
+
+
 def main(argv):
     o, more = parse(argv)
     try:
-        args = command(o.board, o.bus, o.wire, o.link, o.image, o.icount,
-                       o.mac, o.console, o.dgram, o.stream, more,
-                       model=o.model)
+        args = patient_command(time.monotonic() + wait_s(), o.board, o.bus,
+                               o.wire, o.link, o.image, o.icount, o.mac,
+                               o.console, o.dgram, o.stream, more,
+                               model=o.model)
     except Problem as e:
         sys.exit(f"run_nic.py: {e}")
     if o.dry_run:

@@ -6,4 +6,5 @@ BOARD_LDFLAGS :=
 BOARD_LDSCRIPT :=
 BOARD_MAIN_SRCS := hal/soft/main.c
 BOARD_SRCS = $(addprefix hal/,soft/crash.c soft/port.c \
-	soft/soft_attach.c drivers/ivshmem_client.c drivers/link_layout.c drivers/link_ring.c) $(ARGUMENTS)
+	soft/soft_attach.c drivers/ivshmem_client.c drivers/link_layout.c drivers/link_ring.c) \
+	host_driver/libunic/patience.c $(ARGUMENTS)

@@ -15,6 +15,7 @@
 #include "unic_bus.h"
 
 #define IVSHMEM_SHM (-1)
+#define NAP_NS	    20000000l /* between two attempts to connect */
 
 struct news {
 	int64_t value;
@@ -218,8 +219,34 @@ static int await_doorbells(struct ivshmem_client *c, const struct timespec *end)
 	return 0;
 }
 
+static struct timespec moment_in(int ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += ms % 1000 * 1000000l;
+	return t;
+}
+
+/* open_socket() of a server that may come within @wait_ms. */
+static int await_socket(const char *path, int wait_ms)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	struct timespec end = moment_in(wait_ms);
+	int fd;
+
+	for (;;) {
+		fd = open_socket(path);
+		if ((fd != -ENOENT && fd != -ECONNREFUSED) ||
+		    !remaining_ms(&end))
+			return fd;
+		nanosleep(&nap, NULL);
+	}
+}
+
 int ivshmem_client_connect(struct ivshmem_client *c, const char *path,
-			   int vectors, int timeout_ms)
+			   int vectors, int wait_ms, int timeout_ms)
 {
 	struct timespec end;
 	int err;
@@ -227,12 +254,10 @@ int ivshmem_client_connect(struct ivshmem_client *c, const char *path,
 	memset(c, 0, sizeof(*c));
 	c->shm_fd = -1;
 	c->vectors = vectors;
-	c->fd = open_socket(path);
+	c->fd = await_socket(path, wait_ms);
 	if (c->fd < 0)
 		return c->fd;
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += timeout_ms / 1000;
-	end.tv_nsec += timeout_ms % 1000 * 1000000l;
+	end = moment_in(timeout_ms);
 	err = vectors < 1 || vectors > IVSHMEM_CLIENT_VECTORS ? -EINVAL : 0;
 	if (!err)
 		err = read_greeting(c, &end);

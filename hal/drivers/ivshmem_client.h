@@ -40,14 +40,14 @@ struct ivshmem_client {
 /**
  * ivshmem_client_connect() - attach to the server at Unix socket @path and wait
  * until @vectors doorbells of this client have come.
- * @timeout_ms: how long to wait for the server's greeting.
+ * @wait_ms: how long to wait for a server that is not there. @timeout_ms: for its greeting.
  * Returns 0 or -errno (-EPROTO: not an ivshmem server, or fewer vectors;
  * -EPROTONOSUPPORT: its protocol is of version @c->version, not of
  * IVSHMEM_CLIENT_VERSION; -EPERM: it is another user's; -ETIMEDOUT: it is silent;
  * -ECONNRESET: it has no number left); on an error nothing is left open.
  */
 int ivshmem_client_connect(struct ivshmem_client *c, const char *path,
-			   int vectors, int timeout_ms);
+			   int vectors, int wait_ms, int timeout_ms);
 
 /**
  * ivshmem_client_news() - take in which peers came and went. Does not block.

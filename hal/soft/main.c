@@ -15,6 +15,7 @@
 #include "nic.h"
 #include "number.h"
 #include "output.h"
+#include "patience.h"
 #include "soft_attach.h"
 
 /* Poll rounds between two checks for signals and peers while the NIC is busy. */
@@ -112,6 +113,7 @@ int main(int argc, char **argv)
 		NULL,	     NULL,	   NULL
 	};
 	struct soft_options o = { 0 };
+	uint32_t wait_ms;
 	int err;
 
 	output_watch();
@@ -120,6 +122,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "unic-nic: options: %s\n", strerror(err));
 		return EXIT_FAILURE;
 	}
+	if (unic_patience_read(&wait_ms)) {
+		fprintf(stderr, "unic-nic: " UNIC_PATIENCE_WRONG "\n",
+			unic_patience_text());
+		return EXIT_FAILURE;
+	}
+	o.config.wait_ms = (int)wait_ms;
 	if (soft_port_init(&port, &o.config))
 		return EXIT_FAILURE;
 	if (crash_arm(&port)) {

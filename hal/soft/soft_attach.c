@@ -36,9 +36,10 @@ static void *map_shared(int fd, uint64_t bytes)
 
 /* Connect @c to the server @what at @path; print both versions if its is another. */
 static int connect_server(struct ivshmem_client *c, const char *what,
-			  const char *path, int vectors)
+			  const char *path, int vectors, int wait_ms)
 {
-	int err = ivshmem_client_connect(c, path, vectors, GREETING_MS);
+	int err =
+		ivshmem_client_connect(c, path, vectors, wait_ms, GREETING_MS);
 
 	if (err == -EPROTONOSUPPORT)
 		fprintf(stderr,
@@ -49,9 +50,10 @@ static int connect_server(struct ivshmem_client *c, const char *what,
 	return err;
 }
 
-static int attach_bus(struct unic_port *port, const char *path)
+static int attach_bus(struct unic_port *port, const char *path, int wait_ms)
 {
-	int err = connect_server(&port->bus, "bus", path, 1 + UNIC_PROCS);
+	int err = connect_server(&port->bus, "bus", path, 1 + UNIC_PROCS,
+				 wait_ms);
 
 	if (err == -EPROTO) {
 		fprintf(stderr,
@@ -116,14 +118,14 @@ static int take_windows(struct unic_port *port)
 	return 0;
 }
 
-static int attach_wire(struct unic_port *port, const char *path,
-		       const uint8_t *mac)
+static int attach_wire(struct unic_port *port, const struct soft_config *config)
 {
+	const char *path = config->wire;
 	uint8_t own[6];
 	void *mem;
 	int err;
 
-	err = connect_server(&port->wire, "wire", path, 1);
+	err = connect_server(&port->wire, "wire", path, 1, config->wait_ms);
 	if (err)
 		return report_error("cannot attach to the wire at", path, err);
 	mem = map_shared(port->wire.shm_fd, port->wire.shm_bytes);
@@ -132,7 +134,8 @@ static int attach_wire(struct unic_port *port, const char *path,
 	memcpy(own, mac_prefix, sizeof(mac_prefix));
 	own[5] = (uint8_t)port->wire.id;
 	err = link_ring_attach(&port->link, mem, port->wire.shm_bytes,
-			       (uint32_t)port->wire.id, mac ? mac : own);
+			       (uint32_t)port->wire.id,
+			       config->mac ? config->mac : own);
 	if (err) {
 		fprintf(stderr, "unic-nic: no usable link at %s (%d)\n", path,
 			err);
@@ -189,11 +192,9 @@ int soft_port_init(struct unic_port *port, const struct soft_config *config)
 	port->bus.fd = -1;
 	port->wire.fd = -1;
 	port->start_ns = monotonic_ns();
-	if (catch_signals(port) || attach_bus(port, config->bus))
-		return -1;
-	if (take_windows(port))
-		return -1;
-	if (config->wire && attach_wire(port, config->wire, config->mac))
+	if (attach_bus(port, config->bus, config->wait_ms) ||
+	    take_windows(port) || (config->wire && attach_wire(port, config)) ||
+	    catch_signals(port))
 		return -1;
 	watch_all(port);
 	return 0;

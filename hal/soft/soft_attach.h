@@ -13,14 +13,15 @@ struct soft_config {
 	const char *wire; /* path of the wire's ivshmem socket, or NULL */
 	const uint8_t
 		*mac; /* NULL: made from the number of the port on the wire */
+	int wait_ms;  /* for a bus and a wire that are not there yet */
 };
 
 /**
  * soft_port_init() - attach everything: mailbox, windows, wire, signals.
  * @port: filled in; what it holds before does not matter.
  * @config: the caller's, read during the call only.
- * SIGTERM, SIGINT and SIGHUP are blocked in the process; soft_port_check() reports
- * them. Returns 0, or -1: the process should end, which frees what was attached.
+ * SIGTERM, SIGINT and SIGHUP are blocked in the process once it is attached;
+ * soft_port_check() reports them. Returns 0, or -1: the process should end, which frees what was attached.
  */
 int soft_port_init(struct unic_port *port, const struct soft_config *config);
 

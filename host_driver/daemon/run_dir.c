@@ -150,14 +150,17 @@ int run_dir_unlink(int dir, const char *name)
 
 /* ------------------------------------------------------------ of a daemon */
 
+/* 1: it was not there; 0: it was; -errno. */
 static int make_dir(const char *dir)
 {
 	char path[PATH_MAX];
 	int err = strip_slashes(path, dir);
 
-	if (!err && mkdir(path, 0700) && errno != EEXIST)
-		err = -errno;
-	return err;
+	if (err)
+		return err;
+	if (!mkdir(path, 0700))
+		return 1;
+	return errno == EEXIST ? 0 : -errno;
 }
 
 static int find_path(struct run_dir *rd)
@@ -208,13 +211,17 @@ static int lock_dir(struct run_dir *rd, const char *name)
 int run_dir_init(struct run_dir *rd, const char *dir, const char *name)
 {
 	int err = make_dir(dir);
+	bool made;
 
 	memset(rd, 0, sizeof(*rd));
 	rd->lock_fd = -1;
-	rd->fd = err ? err : run_dir_open(dir);
+	rd->fd = err < 0 ? err : run_dir_open(dir);
 	if (rd->fd < 0)
 		return rd->fd;
+	made = err > 0;
 	err = find_path(rd);
+	if (err && made)
+		rmdir(dir);
 	if (!err)
 		err = lock_dir(rd, name);
 	if (err)

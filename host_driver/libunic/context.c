@@ -18,10 +18,8 @@
 #include "move.h"
 #include "nics.h"
 #include "owed.h"
+#include "patience.h"
 #include "usage.h"
-
-#define WAIT_MAX_S 86400u
-#define NAP_NS	   20000000 /* between two attempts to open */
 
 void unic_ctx_dead(struct unic_ctx *ctx)
 {
@@ -388,60 +386,44 @@ static int open_once(const char *socket, bool kept, struct unic_ctx **out)
 	return 0;
 }
 
-/* Errors of a driver that is not there yet, or whose NIC is not. */
-static bool is_starting(int err)
+static int open_within(const char *socket, bool kept, uint32_t timeout_ms,
+		       struct unic_ctx **out)
 {
-	return err == -ENOENT || err == -ECONNREFUSED || err == -ENODEV ||
-	       err == -ENOTCONN;
-}
-
-static uint64_t clock_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
-}
-
-/* What the environment says of how long to wait, in milliseconds. */
-static uint32_t wait_of_user(void)
-{
-	const char *text = getenv("UNIC_WAIT");
-	unsigned long s = text ? strtoul(text, NULL, 10) : 0;
-
-	return (uint32_t)(s < WAIT_MAX_S ? s : WAIT_MAX_S) * 1000u;
-}
-
-static int open_ctx(const char *socket, bool kept, uint32_t timeout_ms,
-		    struct unic_ctx **out)
-{
-	static const struct timespec nap = { .tv_nsec = NAP_NS };
-	uint64_t end = clock_ms() + timeout_ms;
+	uint64_t end = unic_patience_end(timeout_ms);
 	int err;
 
-	for (;;) { /* each time: /dev/unic may be there by now */
+	do { /* each time: /dev/unic may be there by now */
 		err = open_once(socket ? socket : unic_conn_default(), kept,
 				out);
-		if (!err || !is_starting(err) || clock_ms() >= end)
-			return err;
-		nanosleep(&nap, NULL);
-	}
+	} while (err && unic_patience_again(err, end, -1));
+	return err;
+}
+
+/* Waits as long as the environment says. */
+static int open_ctx(const char *socket, bool kept, struct unic_ctx **out)
+{
+	uint32_t ms;
+
+	if (unic_patience_read(&ms))
+		return unic_fail(-EINVAL, UNIC_PATIENCE_WRONG,
+				 unic_patience_text());
+	return open_within(socket, kept, ms, out);
 }
 
 int unic_open(const char *socket, struct unic_ctx **out)
 {
-	return open_ctx(socket, false, wait_of_user(), out);
+	return open_ctx(socket, false, out);
 }
 
 int unic_open_within(const char *socket, uint32_t timeout_ms,
 		     struct unic_ctx **out)
 {
-	return open_ctx(socket, false, timeout_ms, out);
+	return open_within(socket, false, timeout_ms, out);
 }
 
 int unic_open_kept(const char *socket, struct unic_ctx **out)
 {
-	return open_ctx(socket, true, wait_of_user(), out);
+	return open_ctx(socket, true, out);
 }
 
 void unic_close(struct unic_ctx *ctx)

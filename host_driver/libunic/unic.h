@@ -91,7 +91,8 @@ int unic_open(const char *socket, struct unic_ctx **out);
 
 /** unic_open_within() - as unic_open(), and while no driver is there, or it has no NIC that
  * is ready, try again for @timeout_ms: so programs and drivers may be started in any order.
- * unic_open() and unic_open_kept() wait for as many seconds as $UNIC_WAIT says (none). */
+ * unic_open() and unic_open_kept() wait for as many seconds as $UNIC_WAIT says (none).
+ * -EINVAL: that is no number from 0 to 86400. */
 int unic_open_within(const char *socket, uint32_t timeout_ms,
 		     struct unic_ctx **out);
 

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "patience.h"
 #include "where.h"
 
 #define MARGIN_MS \
@@ -43,33 +44,58 @@ static int select_nic(struct kio_peer *peer,
 	return -1;
 }
 
+/* A socket at @addr, connected while the driver may be starting. 0; -errno: none is open. */
+static int connect_peer(struct kio_peer *peer, const struct sockaddr_un *addr,
+			uint32_t wait_ms)
+{
+	uint64_t end = unic_patience_end(wait_ms);
+	int err = 0;
+
+	peer->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (peer->fd < 0)
+		return -errno;
+	do {
+		err = connect(peer->fd, (const struct sockaddr *)addr,
+			      sizeof(*addr))
+			      ? -errno
+			      : 0;
+	} while (err && unic_patience_again(err, end, -1));
+	if (err)
+		kio_close(peer);
+	return err;
+}
+
 int kio_open(struct kio_peer *peer)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	uint32_t ms = peer->timeout_ms + MARGIN_MS;
+	uint32_t ms = peer->timeout_ms + MARGIN_MS, wait_ms;
 	struct timeval tv = { .tv_sec = ms / 1000,
 			      .tv_usec = ms % 1000 * 1000 };
 	struct unic_ctl_select which;
 	char path[UNIC_WHERE_MAX];
 	bool named = unic_where_split(peer->socket, path, sizeof(path), &which);
+	int err;
 
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return print_peer_error(peer, "path of the socket",
 					ENAMETOOLONG);
+	if (unic_patience_read(&wait_ms)) {
+		fprintf(stderr, "unic-kio: " UNIC_PATIENCE_WRONG "\n",
+			unic_patience_text());
+		return -1;
+	}
 	strcpy(addr.sun_path, path);
-	peer->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (peer->fd < 0)
-		return print_peer_error(peer, "socket", errno);
+	err = connect_peer(peer, &addr, wait_ms);
+	if (err) {
+		fprintf(stderr,
+			"unic-kio: no driver at %s: %s; start unicd, or name "
+			"its socket (UNIC_SOCKET)\n",
+			path, strerror(-err));
+		return -1;
+	}
 	setsockopt(peer->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
 	setsockopt(peer->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
-	if (!connect(peer->fd, (struct sockaddr *)&addr, sizeof(addr)))
-		return named ? select_nic(peer, &which) : 0;
-	fprintf(stderr,
-		"unic-kio: no driver at %s: %s; start unicd, or name its "
-		"socket (UNIC_SOCKET)\n",
-		path, strerror(errno));
-	kio_close(peer);
-	return -1;
+	return named ? select_nic(peer, &which) : 0;
 }
 
 void kio_close(struct kio_peer *peer)
@@ -208,7 +234,8 @@ int kio_check(const struct kio_peer *peer,
 
 	if (!status)
 		return 0;
-	fprintf(stderr, "unic-kio: %s %s:%s: ", what, peer->host, name);
+	fprintf(stderr, "unic-kio: %s %s%s%s: ", what, peer->host,
+		*name ? ":" : "", name);
 	if (status == UNIC_CTL_ST_REMOTE)
 		fprintf(stderr, "%s\n",
 			remote_error_text(unic_from_le32(reply->error)));

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@ const char *target_file_name(const char *path)
 
 	return slash ? slash + 1 : path;
 }
+
+#define PART_NAME_MAX (NAME_MAX - (sizeof(".partXXXXXX") - 1))
 
 static const int endings[] = { SIGINT, SIGTERM, SIGHUP };
 
@@ -56,8 +59,14 @@ static mode_t usual_mode(void)
 
 static int open_part_of(struct target_file *t)
 {
-	if (snprintf(t->part, sizeof(t->part), "%s.partXXXXXX", t->path) >=
-	    (int)sizeof(t->part)) {
+	size_t name = strlen(target_file_name(t->path)), cut = 0;
+
+	if (name > PART_NAME_MAX) /* with what follows it would be none */
+		cut = name - PART_NAME_MAX;
+	if (name > NAME_MAX ||
+	    snprintf(t->part, sizeof(t->part), "%.*s.partXXXXXX",
+		     (int)(strlen(t->path) - cut),
+		     t->path) >= (int)sizeof(t->part)) {
 		t->part[0] = '\0';
 		return -ENAMETOOLONG;
 	}

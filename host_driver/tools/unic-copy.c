@@ -12,6 +12,7 @@
 
 #include "copy_client.h"
 #include "copy_server.h"
+#include "error.h"
 #include "given.h"
 #include "number.h"
 #include "output.h"
@@ -221,8 +222,13 @@ static int run_transfer(struct copy_peer *p, const struct copy_options *o)
 	const char *name = target_file_name(o->name ? o->name : o->file);
 
 	if (strlen(name) >= sizeof(job.name))
-		return copy_fail(-ENAMETOOLONG, "the name is too long (39 "
-						"characters): use --name");
+		return unic_fail(-ENAMETOOLONG,
+				 "%s: names have %zu characters at most%s",
+				 name, sizeof(job.name) - 1,
+				 o->cmd == CMD_PUT ? ": give another --name"
+						   : "");
+	if (!*name)
+		return unic_fail(-EINVAL, "%s: which file?", o->file);
 	strcpy(job.name, name);
 	if (o->cmd == CMD_GET)
 		job.path = o->out ? o->out : name;

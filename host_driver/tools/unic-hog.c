@@ -350,6 +350,9 @@ static error_t parse_hog_option(int key, char *arg, struct argp_state *state)
 	case 'k':
 		h->keep = true;
 		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "%s: too many arguments", arg);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -317,11 +317,13 @@ static int do_put(struct kio_options *o)
 	fd = open(o->local, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return print_error(o->local, errno, "");
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		err = print_error(o->local, EINVAL,
-				  ": only plain files are sent");
-	else
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		fprintf(stderr, "unic-kio: %s: only plain files are sent\n",
+			o->local);
+		err = -1;
+	} else {
 		err = put_from_fd(o, fd, (uint64_t)st.st_size);
+	}
 	close(fd);
 	return err;
 }

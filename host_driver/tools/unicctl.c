@@ -27,6 +27,7 @@
 #include "nics.h"
 #include "number.h"
 #include "output.h"
+#include "patience.h"
 #include "unic.h"
 #include "unic_stats.h"
 #include "where.h"
@@ -213,14 +214,22 @@ static int do_crash(struct unic_conn *conn, const struct ctl_options *o)
 	return show_object(o, ctl_crash(conn), NULL);
 }
 
+/* What the number of a command stands for. */
+static const char *number_of(const struct ctl_options *o)
+{
+	return strcmp(o->args[0], "fault") ? "that of a process in `unicctl ps'"
+					   : "of how many to lose";
+}
+
 static int number_arg(const struct ctl_options *o, int i, uint32_t *out)
 {
 	uint64_t v;
 
 	if (i >= o->n_args)
-		return MISUSE("%s: a number is missing", o->args[0]);
+		return MISUSE("%s: which number? %s", o->args[0], number_of(o));
 	if (number_parse(o->args[i], 0, UINT32_MAX, &v))
-		return MISUSE("%s is no number", o->args[i]);
+		return MISUSE("%s: %s is no number; %s", o->args[0], o->args[i],
+			      number_of(o));
 	*out = (uint32_t)v;
 	return 0;
 }
@@ -372,7 +381,7 @@ static const struct command *find_command(const char *name)
 }
 
 /* Connect to the driver, and to its NIC that the options name. */
-static int open_driver(const struct ctl_options *o, struct unic_conn **conn)
+static int try_driver(const struct ctl_options *o, struct unic_conn **conn)
 {
 	const char *socket = o->socket ? o->socket : unic_conn_default();
 	char where[UNIC_WHERE_MAX];
@@ -381,9 +390,28 @@ static int open_driver(const struct ctl_options *o, struct unic_conn **conn)
 
 	if (!o->nic)
 		return unic_nics_open(socket, conn, NULL);
+	if (!*o->nic)
+		return MISUSE("--nic: which? `unicctl nics' lists them");
 	if (n >= (int)sizeof(where))
 		return unic_fail(-ENAMETOOLONG, "%s is too long", where);
 	return unic_nics_open(where, conn, NULL);
+}
+
+/* ... which may be starting: waits as long as the environment says. */
+static int open_driver(const struct ctl_options *o, struct unic_conn **conn)
+{
+	uint64_t end;
+	uint32_t ms;
+	int err;
+
+	if (unic_patience_read(&ms))
+		return unic_fail(-EINVAL, UNIC_PATIENCE_WRONG,
+				 unic_patience_text());
+	end = unic_patience_end(ms);
+	do {
+		err = try_driver(o, conn);
+	} while (err && unic_patience_again(err, end, -1));
+	return err;
 }
 
 /* What is wrong with the command line beyond its grammar; NULL: nothing. */

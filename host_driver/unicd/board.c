@@ -2,6 +2,7 @@
 /* board.c - where the memory of the slots and the doorbells come from. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "board.h"
+#include "patience.h"
 #include "run_dir.h"
 #include "slots.h"
 #include "unic_bus.h"
@@ -156,7 +158,9 @@ static int take_hello(struct unic_os *os, const struct bus_msg *msg)
 
 static int report_no_bus(const struct unic_os *os, int err)
 {
-	if (err == -EACCES || err == -EPERM)
+	if (err == -EPERM && os->bus_dir < 0)
+		unicd_say("%s: %s", os->opt.bus, run_dir_why(-EPERM));
+	else if (err == -EACCES || err == -EPERM)
 		unicd_say("no right to use the unic-bus at %s", os->opt.bus);
 	else
 		unicd_say("no unic-bus at %s (%s): start `unic-bus --dir %s' "
@@ -165,29 +169,42 @@ static int report_no_bus(const struct unic_os *os, int err)
 	return err;
 }
 
+static bool signal_came(const struct unicd *d)
+{
+	struct pollfd pfd = { .fd = d->signal_fd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) > 0;
+}
+
+/* One attempt; the directory may be another one each time. */
+static int try_bus(struct unic_os *os, int fd)
+{
+	if (os->bus_dir >= 0)
+		close(os->bus_dir);
+	os->bus_dir = run_dir_open(os->opt.bus);
+	return os->bus_dir < 0 ? os->bus_dir
+			       : run_dir_connect(fd, os->bus_dir, "attach");
+}
+
+/* Waits for a bus that is starting, unless a signal comes. */
 static int connect_bus(struct unic_os *os)
 {
 	struct timeval patience = { .tv_sec = 5 };
-	int fd, err;
+	uint64_t end = unic_patience_end(os->d->wait_ms);
+	int err, fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	os->bus_dir = run_dir_open(os->opt.bus);
-	if (os->bus_dir == -EPERM) {
-		unicd_say("%s: %s", os->opt.bus, run_dir_why(-EPERM));
-		return -EPERM;
-	}
-	if (os->bus_dir < 0)
-		return report_no_bus(os, os->bus_dir);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return report_no_bus(os, -errno);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	err = run_dir_connect(fd, os->bus_dir, "attach");
-	if (err) {
-		close(fd);
-		return report_no_bus(os, err);
+	do {
+		err = try_bus(os, fd);
+	} while (err && unic_patience_again(err, end, os->d->signal_fd));
+	if (!err) {
+		os->bus_fd = fd;
+		return 0;
 	}
-	os->bus_fd = fd;
-	return 0;
+	close(fd);
+	return signal_came(os->d) ? -EINTR : report_no_bus(os, err);
 }
 
 int unicd_board_attach(struct unic_os *os)

@@ -122,7 +122,8 @@ int unicd_clients_listen(struct unicd *d)
 	}
 	d->socket_dir = folder_of(path, &name);
 	if (d->socket_dir < 0) {
-		unicd_say("%s: %s", path, strerror(-d->socket_dir));
+		unicd_say("%s: %s; make the folder, or give another --socket",
+			  path, strerror(-d->socket_dir));
 		return d->socket_dir;
 	}
 	err = take_name(d, name);

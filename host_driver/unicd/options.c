@@ -286,6 +286,11 @@ static void check_options(struct argp_state *state, struct unicd_options *o)
 	if (o->kio_writable && !o->kio_export)
 		argp_error(state, "--kio-writable says how to export: "
 				  "--kio-export DIR says what");
+	if (unic_from_le32(o->params.flags) & UNIC_PARAM_WATERMARKS &&
+	    unic_from_le32(o->params.low_entries) >
+		    unic_from_le32(o->params.high_entries))
+		argp_error(state, "--low N asks entries back until --high are "
+				  "free, which is as many at least");
 	if (o->link && !strcmp(o->provider, "loop"))
 		argp_error(state, "--link is for a NIC, not a loop-back");
 	if (!o->bus && !strcmp(o->provider, "nic"))
@@ -355,6 +360,11 @@ static void check_nics(struct argp_state *state, struct parsed *p)
 		 d->nic[0].opt.bus ? d->nic[0].opt.bus : "/run/unic");
 	if (!d->socket)
 		d->socket = path;
+	if (is_same(d->socket, d->metrics))
+		argp_error(state,
+			   "--socket and --metrics are two sockets, "
+			   "not %s both",
+			   d->socket);
 }
 
 /* The options of the driver as a whole. False: @key is another. */
@@ -407,6 +417,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		add_host(state, o, arg);
 	else if (key == OPT_KIO_USER)
 		add_user(state, o, arg);
+	else if (key == ARGP_KEY_ARG)
+		argp_error(state, "%s: too many arguments", arg);
 	else if (key == OPT_KIO_MAX)
 		o->kio_max_bytes = number_need(state, arg, 0, INT64_MAX);
 	else

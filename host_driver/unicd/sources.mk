@@ -5,6 +5,6 @@ UNICD := $(addprefix host_driver/unicd/,board.c clients.c crash_text.c ids_file.
 
 PARTS_unicd = $(UNICD) $(KIO) $(SERIAL) $(FAR) $(SERIAL_LINE) $(DAEMON) $(METRICS) host_driver/tools/metrics_text.c driver.a lib:libunic.a
 LIBS_unicd := -lsystemd -ljson-c
-INC_host_driver/unicd = $(addprefix -Ihost_driver/,unicd core kio daemon)
+INC_host_driver/unicd = $(addprefix -Ihost_driver/,unicd core kio daemon libunic)
 INC_host_driver/unicd/metrics.c = $(INC_host_driver/unicd) -Ihost_driver/tools
 INC_host_driver/unicd/line.c = $(INC_host_driver/unicd) -Ihost_driver/serial -Ihal/serial

@@ -130,6 +130,7 @@ struct unicd {
 	const char *socket;
 	const char *metrics; /* socket; NULL: none */
 	uint32_t spin_us;    /* poll that long before sleeping */
+	uint32_t wait_ms;    /* for a bus that is not there yet */
 	bool audit;
 	int epoll_fd, signal_fd, listen_fd, spare_fd;
 	int socket_dir;	    /* in which `socket` is */

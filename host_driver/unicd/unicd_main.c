@@ -12,6 +12,7 @@
 #include "metrics.h"
 #include "nic.h"
 #include "options.h"
+#include "patience.h"
 #include "say.h"
 #include "unicd_os.h"
 
@@ -30,6 +31,7 @@ static int watch_signals(struct unicd *d)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP); /* the terminal is gone */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	d->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return d->signal_fd < 0 ? -errno
@@ -163,12 +165,18 @@ int main(int argc, char **argv)
 		unicd_say("options: %s", strerror(err));
 		return EXIT_FAILURE;
 	}
+	if (unic_patience_read(&d.wait_ms)) {
+		unicd_say(UNIC_PATIENCE_WRONG, unic_patience_text());
+		return EXIT_FAILURE;
+	}
 	init_daemon(&d);
 	say_start();
 	err = start_daemon(&d);
 	if (!err && d.metrics)
 		err = unicd_metrics_start(&d, d.metrics, &metrics);
-	if (err) {
+	if (err == -EINTR) { /* it was told to end while it waited */
+		err = 0;
+	} else if (err) {
 		unicd_say("not started: %s", strerror(-err));
 	} else {
 		loop_forever(&d);

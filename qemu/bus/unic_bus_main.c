@@ -114,6 +114,15 @@ static void check_bus_options(struct argp_state *state,
 		argp_error(state, "--joint: 4G in all");
 }
 
+/* What is no number is refused as one that is too large, by words that say what is needed. */
+static uint64_t number_or_too_large(const char *text)
+{
+	uint64_t v = UINT64_MAX;
+
+	(void)number_parse(text, 0, UINT64_MAX, &v);
+	return v;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct bus_options *o = state->input;
@@ -123,16 +132,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->dir = arg;
 		return 0;
 	case 'n':
-		o->slots = number_need(state, arg, 0, UINT64_MAX);
+		o->slots = number_or_too_large(arg);
 		return 0;
 	case 's':
-		o->slot_bytes = number_need(state, arg, 0, UINT64_MAX);
+		o->slot_bytes = number_or_too_large(arg);
 		return 0;
 	case 'b':
-		o->bar_bytes = number_need(state, arg, 0, UINT64_MAX);
+		o->bar_bytes = number_or_too_large(arg);
 		return 0;
 	case 'g':
-		o->guest_bytes = number_need(state, arg, 0, UINT64_MAX);
+		o->guest_bytes = number_or_too_large(arg);
 		return 0;
 	case 'j':
 		o->joint = true;

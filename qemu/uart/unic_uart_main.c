@@ -23,6 +23,7 @@
 #include "ivshmem_client.h"
 #include "number.h"
 #include "output.h"
+#include "patience.h"
 
 #define GREETING_MS 5000
 #define NIC_FD	    3
@@ -206,13 +207,20 @@ int main(int argc, char **argv)
 					  NULL };
 	struct uart_options o = { .vectors = 2 };
 	struct bridge b = { 0 };
+	uint32_t wait_ms;
 	int err;
 
 	output_watch();
 	err = argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (err)
 		return EXIT_FAILURE;
-	err = ivshmem_client_connect(&b.bus, o.bus, o.vectors, GREETING_MS);
+	if (unic_patience_read(&wait_ms)) {
+		fprintf(stderr, "unic-uart: " UNIC_PATIENCE_WRONG "\n",
+			unic_patience_text());
+		return EXIT_FAILURE;
+	}
+	err = ivshmem_client_connect(&b.bus, o.bus, o.vectors, (int)wait_ms,
+				     GREETING_MS);
 	if (err == -EPROTONOSUPPORT)
 		fprintf(stderr,
 			"unic-uart: the bus at %s speaks version %lld, this "

@@ -190,6 +190,14 @@ static int start_wire(struct wire *w)
 
 /* ---------------------------------------------------------------- events */
 
+static void flush_capture(struct wire *w)
+{
+	int err = capture_flush(&w->sw->capture);
+
+	if (err)
+		(void)report_error("cannot capture any more:", w->o->pcap, err);
+}
+
 static void on_signal(struct wire *w)
 {
 	struct signalfd_siginfo info;
@@ -201,7 +209,7 @@ static void on_signal(struct wire *w)
 		w->stop = true;
 		return;
 	}
-	capture_flush(&w->sw->capture);
+	flush_capture(w);
 	err = switch_stats(w->sw, w->o->stats);
 	if (err)
 		(void)report_error("cannot write", w->o->stats, err);
@@ -293,7 +301,7 @@ static void sleep_until_event(struct wire *w)
 	link_side_sleep(&w->sw->link, true);
 	if (!poll_switch(w)) {
 		if (w->sw->capture.dirty)
-			capture_flush(&w->sw->capture);
+			flush_capture(w);
 		set_alarm(w);
 		(void)serve_events(w, -1);
 		link_side_flush(&w->sw->link);
@@ -322,18 +330,22 @@ static void run_wire(struct wire *w)
 
 static int finish_wire(struct wire *w)
 {
-	int s, p, err = 0;
+	int s, p, status = 0, err;
 
-	capture_close(&w->sw->capture);
-	if (w->o->stats)
-		err = switch_stats(w->sw, w->o->stats);
+	flush_capture(w);
+	err = capture_close(&w->sw->capture);
+	if (err)
+		status = EXIT_FAILURE;
+	err = w->o->stats ? switch_stats(w->sw, w->o->stats) : 0;
+	if (err)
+		status = report_error("cannot write", w->o->stats, err);
 	for (s = 0; s < w->sw->socks; s++)
 		socket_port_fini(&w->sw->sock[s]);
 	for (p = 0; p < WIRE_PORTS; p++)
 		faults_fini(&w->sw->faults[p]);
 	link_side_fini(&w->sw->link);
 	run_dir_fini(&w->dir);
-	return err ? report_error("cannot write", w->o->stats, err) : 0;
+	return status;
 }
 
 int main(int argc, char **argv)

@@ -48,16 +48,21 @@ def make(*words, **more):
                     if not k.startswith("MAKE") and k != "MFLAGS"}, **more)
 
 
+def install(dest, *targets):
+    """`make` of them into a folder. Manual pages are made anew each time: one test at a time."""
+    os.makedirs(os.path.join(ROOT, "build"), exist_ok=True)
+    with open(os.path.join(ROOT, "build", "install.lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        make(*targets, f"DESTDIR={dest}")
+
+
 class Installed:
     """What `make install` left below a folder."""
 
     def __init__(self):
         self.dest = tempfile.mkdtemp(prefix="unic-install-")
         os.chmod(self.dest, 0o755)
-        # Manual pages are made anew each time: one test at a time.
-        with open(os.path.join(ROOT, "build", "install.lock"), "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            make("install", f"DESTDIR={self.dest}")
+        install(self.dest, "install")
         self.at = self.dest + PREFIX
         self.bin, self.lib = self.at + "/bin", self.at + "/lib"
         self.programs = sorted(glob.glob(self.bin + "/*"))

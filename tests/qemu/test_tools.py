@@ -6,6 +6,7 @@ output that cannot be written.
     test_tools.py [--only WORDS]
 """
 import argparse
+import contextlib
 import json
 import os
 import pty
@@ -901,7 +902,58 @@ def test_words_are_missing(rig):
     assert "called nobody-here" in ask("unicd", "--kio-user", "nobody-here", code=EX_USAGE)
 
 
-def drive_older(path, version):
+def test_misuse(rig):
+    """What cannot be meant is refused by words that say what is needed; nothing is begun."""
+    here, peer = ("--socket", rig.socket(0)), hosts.IP[1]
+    one = ("--provider", "loop", "--socket", rig.path("one"))
+    for words, wanted in (((*one, "--metrics", rig.path("one")), "--socket and --metrics are two sockets"),
+                          ((*one, "--low", "50", "--high", "10"), "as many at least"), ((*one, "x"), "x: too many")):
+        assert wanted in (said := ask("unicd", *words, code=EX_USAGE)), said
+    for size in ("1T", "abc", "-1", "99999999999999999999"):
+        for option, wanted in (("--slot-size", "from 64K to 1G"), ("--bar-size", "from 2M to 256M"), ("--slots", "1 to 24"),
+                               ("--guest", "from 1M to 1G")):
+            assert f"{option}: " in (said := ask("unic-bus", "--dir", rig.path("bus"), option, size, code=EX_USAGE)), said
+            assert wanted in said, said
+    assert "x: too many" in ask("unic-hog", *here, "x", code=EX_USAGE)
+    for words, wanted in ((("--nic", "", "info"), "--nic: which?"), (("policy", "lru"), "policy: lru is no number; that of a process"),
+                          (("rate",), "rate: which number? that of a process"), (("fault", "drop-rx", "x"), "how many to lose")):
+        assert wanted in (said := ask("unicctl", *here, *words, code=EX_USAGE)), said
+    for program, words in (("unic-kio", ("put", rig.tmp, f"{peer}:")), ("unic-copy", ("--peer", peer, "put", rig.tmp))):
+        assert ask(program, *here, *words, code=1) == f"{program}: {rig.tmp}: only plain files are sent\n"
+    copy = ("unic-copy", *here, "--peer", peer)
+    assert ask(*copy, "get", "n" * 40, code=1) == f"unic-copy: {'n' * 40}: names have 39 characters at most\n"
+    long = rig.path("n" * 40)
+    write(long, b"", 0o600)
+    assert ask(*copy, "put", long, code=1).endswith("at most: give another --name\n")
+    assert ask(*copy, "get", "folder/", code=1) == "unic-copy: folder/: which file?\n"
+
+
+def test_long_names(rig):
+    """A name that the file system takes is taken; a folder whose path no socket can have is not left."""
+    long = rig.path("l" * 255)
+    get_by_copy(rig, long)
+    get_by_kio(rig, long)
+    assert os.path.getsize(long) == BYTES and not [n for n in os.listdir(rig.tmp) if ".part" in n]
+    assert "File name too long" in get_by_copy(rig, long + "l", code=1)
+    for program in ("unic-bus", "unic-wire"):
+        assert "too long" in ask(program, "--dir", rig.path("d" * 120), code=1)
+        assert not os.path.exists(rig.path("d" * 120)), program
+
+
+def test_hangup(_):
+    """A daemon whose terminal is gone ends, and leaves no socket."""
+    with tempfile.TemporaryDirectory(prefix="unic-order-") as folder:
+        for argv in (("unicd", "--provider", "loop", "--socket", folder + "/d"), ("unic-bus", "--dir", folder + "/b"),
+                     ("unic-wire", "--dir", folder + "/w")):
+            daemon, = start_in_turn([argv], "0")
+            assert any("ready" in line for line in daemon.stdout)
+            daemon.send_signal(signal.SIGHUP)
+            daemon.communicate(timeout=hosts.PATIENCE_S)
+            assert not daemon.returncode, argv
+        assert not [f for _, _, files in os.walk(folder) for f in files]
+
+
+def drive_another(path, version):
     """A driver of another version, on a socket: it answers every HELLO with its own."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(path)
@@ -913,26 +965,32 @@ def drive_older(path, version):
                 peer, _ = listener.accept()
             except OSError:
                 return
-            while asked := peer.recv(8192):
-                op, _, seq, epoch, _ = unicd_client.HDR.unpack_from(asked)
-                status = ST_VERSION if op == unicd_client.HELLO else unicd_client.BAD_OPCODE
-                answer = unicd_client.HDR.pack(op, status, seq, epoch, 0) + struct.pack("<I", version)
-                peer.send(answer.ljust(unicd_client.REC, b"\0"))
+            with contextlib.suppress(OSError):  # who is refused need not wait for more
+                while asked := peer.recv(8192):
+                    op, _, seq, epoch, _ = unicd_client.HDR.unpack_from(asked)
+                    status = ST_VERSION if op == unicd_client.HELLO else unicd_client.BAD_OPCODE
+                    answer = unicd_client.HDR.pack(op, status, seq, epoch, 0) + struct.pack("<I", version)
+                    peer.send(answer.ljust(unicd_client.REC, b"\0"))
     threading.Thread(target=serve, daemon=True).start()
     return listener
 
 
 def test_another_version(rig):
-    """A program and a driver of two versions: both versions are said, and what to do; nothing is
-    tried. The other way round the driver answers so, and the process may say HELLO again."""
-    path = rig.path("older")
-    listener = drive_older(path, 7)
-    try:
-        for words in (("unic-hog",), ("unic-ping", hosts.IP[1]), ("unic-copy", "serve")):
-            said = ask(words[0], "--socket", path, *words[1:], code=1)
-            assert "speaks version 7, this program version 1; take both of one release" in said, said
-    finally:
-        listener.close()
+    """A library beside a newer driver, and beside an older one: both versions are said, and what to do;
+    nothing is tried. Programs that attach to nothing say it of the first request that is not known. The
+    driver of this release answers a newer library with its version, and may be greeted again."""
+    for version in (7, 0):
+        path = rig.path(f"version{version}")
+        listener = drive_another(path, version)
+        try:
+            for words in (("unic-hog",), ("unic-ping", hosts.IP[1]), ("unic-copy", "serve"), ("unic-perf", "serve")):
+                said = ask(words[0], "--socket", path, *words[1:], code=1)
+                assert f"speaks version {version}, this program version 1; take both of one release" in said, said
+            for words, wanted in ((("unicctl", "info"), "differ in version"), (("unicctl", "watch"), "differ in version"),
+                                  (("unic-kio", "state"), "unic-kio: state here: this unicd is older")):
+                assert wanted in (said := ask(words[0], "--socket", path, *words[1:], code=1)), said
+        finally:
+            listener.close()
     newer = unicd_client.Client(rig.socket(0))
     answer = newer.call(unicd_client.HELLO, struct.pack("<I", 2), want=ST_VERSION)
     assert answer.get("I")[0] == 1 and not answer.fds, answer.get("I")
@@ -955,31 +1013,70 @@ def test_one_reason(rig):
         assert said.count("\n") == 1 and wanted in said, said
 
 
+def start_in_turn(commands, wait):
+    """The commands as processes that wait for others, a tenth of a second apart."""
+    running = []
+    for argv in commands:
+        running.append(subprocess.Popen([os.path.join(hosts.BIN, argv[0]), *argv[1:]], stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True, env={**os.environ, "UNIC_WAIT": wait}))
+        time.sleep(0.1)
+    return running
+
+
 def test_any_order(_):
-    """With UNIC_WAIT a program waits for a driver that is started later, and for its NIC;
-    without, it fails at once and says why."""
+    """With UNIC_WAIT whatever is started waits for what it needs and is started later: bus, wire,
+    NIC, driver, programs, in any order. Without, it fails at once and says why."""
     with tempfile.TemporaryDirectory(prefix="unic-order-") as folder:
-        bus = folder + "/bus"
-        serve = ("unic-copy", "--socket", bus + "/unicd.sock", "--dir", folder, "serve")
-        began = time.monotonic()
-        assert "No such file" in ask(*serve, code=1)
-        assert time.monotonic() - began < 5
-        running = []
-        try:
-            for argv in (serve, ("unic-bus", "--dir", bus), ("unicd", "--bus", bus),
-                         ("unic-nic", "--bus", bus + "/nic")):
-                running.append(subprocess.Popen(
-                    [os.path.join(hosts.BIN, argv[0]), *argv[1:]], stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT, text=True,
-                    env={**os.environ, "UNIC_WAIT": str(hosts.PATIENCE_S)}))
-                if argv[0] == "unic-bus":
-                    assert "ready" in running[-1].stdout.readline()
-                time.sleep(0.1)
-            assert "ready" in running[0].stdout.readline()
-        finally:
-            for process in running:
-                process.terminate()
-                process.communicate()
+        bus, wire = folder + "/bus", folder + "/wire"
+        client = ("--socket", bus + "/unicd.sock")
+        nic = ("unic-nic", "--bus", bus + "/nic", "--wire", wire + "/ivshmem")
+        parts = (("unic-copy", *client, "--dir", folder, "serve"), ("unicctl", *client, "--json", "info"),
+                 ("unic-kio", *client, "state"), ("unicd", "--bus", bus), nic,
+                 ("unic-bus", "--dir", bus), ("unic-wire", "--dir", wire))
+        for argv in parts[:5]:
+            began = time.monotonic()
+            assert "No such file" in (said := ask(*argv, code=1)) and time.monotonic() - began < 5, (argv, said)
+        for order in (range(7), (3, 0, 5, 4, 6, 2, 1), (4, 6, 3, 1, 2, 5, 0)):
+            running = start_in_turn([parts[i] for i in order], str(hosts.PATIENCE_S))
+            of = {parts[i][0]: process for i, process in zip(order, running)}
+            try:
+                for name in ("unic-copy", "unicd", "unic-nic"):
+                    assert any("ready" in line for line in of[name].stdout), (order, name)
+                assert not of["unicctl"].wait(hosts.PATIENCE_S) and not of["unic-kio"].wait(hosts.PATIENCE_S), order
+            finally:
+                for process in running:
+                    process.terminate()
+                    process.communicate()
+
+
+def blocks_term(pid):
+    """The process takes SIGTERM when it likes."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        blocked = re.search(r"SigBlk:\s*(\w+)", f.read())[1]
+    return int(blocked, 16) >> (signal.SIGTERM - 1) & 1
+
+
+def test_end_while_waiting(_):
+    """Who waits for a bus can be told to end, and ends as one who serves does."""
+    with tempfile.TemporaryDirectory(prefix="unic-order-") as folder:
+        waiting, = start_in_turn([("unicd", "--bus", folder)], str(hosts.PATIENCE_S))
+        while not blocks_term(waiting.pid):
+            time.sleep(0.02)
+        waiting.terminate()
+        assert waiting.communicate(timeout=5)[0] == "" and not waiting.returncode
+
+
+def test_wrong_wait(rig):
+    """UNIC_WAIT is a number of seconds, or the reason why nothing is started."""
+    client, bus = ("--socket", rig.socket(0)), rig.path("nobody")
+    for argv in (("unic-hog", *client), ("unic-ping", *client, hosts.IP[1]), ("unicctl", *client, "info"),
+                 ("unic-kio", *client, "state"), ("unicd", "--bus", bus), ("unic-nic", "--bus", bus),
+                 ("unic-uart", "--bus", bus, "--", "true")):
+        for text in ("abc", "5s", "-1", "1.5", " 3", "86401", "4294967297", "99999999999999999999"):
+            said = ask(*argv, code=1, env={**os.environ, "UNIC_WAIT": text})
+            assert said == (f"{argv[0]}: UNIC_WAIT is `{text}': a number of seconds from 0 to 86400 is needed\n"), said
+    for text in ("", "0", "007", "86400"):
+        ask("unicctl", *client, "info", env={**os.environ, "UNIC_WAIT": text})
 
 
 def test_unreadable_file(rig):

@@ -6,6 +6,7 @@ usage: test_wire.py [UNIC_WIRE] [--only WORDS]        (default build/bin/unic-wi
 """
 import json
 import os
+import resource
 import shutil
 import socket
 import struct
@@ -26,23 +27,23 @@ FRAMES = 3000
 class Net:
     """A unic-wire and NICs on its link."""
 
-    def __init__(self, *args, nics=2):
+    def __init__(self, *args, nics=2, through=()):
         self.dir = tempfile.mkdtemp(prefix="unic-wire-test-")
         self.stats_file = os.path.join(self.dir, "stats.json")
-        self.wire = Daemon(WIRE, "--dir", self.dir, "--stats",
+        self.wire = Daemon(*through, WIRE, "--dir", self.dir, "--stats",
                            self.stats_file, *args)
         self.nic = [LinkPort(f"{self.dir}/ivshmem") for _ in range(nics)]
 
     def __enter__(self):
         return self
 
-    def stop(self):
-        """Stop unic-wire; returns the counters."""
+    def stop(self, code=0):
+        """Stop unic-wire, which must end with @code; returns the counters."""
         for nic in self.nic:
             nic.close()
         self.nic = []
         if self.wire:
-            assert self.wire.stop() == 0
+            assert self.wire.stop() == code
             self.wire = None
         with open(self.stats_file, encoding="ascii") as f:
             return json.load(f)
@@ -397,6 +398,32 @@ def refused(*args):
                           timeout=shm_peers.PATIENCE_S)
     assert done.returncode, f"{args} was accepted"
     return done.stderr
+
+
+def test_capture_is_full():
+    """A capture that finds no room is refused at the start; later it is said once, frames go on, and
+    it is the exit status."""
+    assert "cannot capture: No space left" in refused("--dir", tempfile.mkdtemp(), "--pcap", "/dev/full")
+    pcap = tempfile.mktemp(suffix=".pcap")
+    try:
+        with Net("--pcap", pcap, through=("sh", "-c", 'trap "" XFSZ; exec "$@" 2>&1', "-")) as net:
+            a, b = net.nic
+            net.learn()
+            of = net.wire.process.pid
+            before = resource.prlimit(of, resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
+            for n in range(100):
+                a.send(roce(a.mac, b.mac, n, bytes(100)))
+                assert b.expect()
+            said = net.wire.process.stdout.readline()
+            while "cannot capture any more" not in said:
+                said = net.wire.process.stdout.readline()
+            assert f"{pcap}: File too large" in said, said
+            resource.prlimit(of, resource.RLIMIT_FSIZE, before)
+            a.send(roce(a.mac, b.mac, 100))
+            assert b.expect()
+            assert net.stop(1)["captured"] < 102 and os.path.getsize(pcap) <= 2000
+    finally:
+        os.unlink(pcap)
 
 
 def test_refusals():

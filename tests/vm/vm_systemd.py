@@ -11,6 +11,7 @@ import glob
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -22,7 +23,7 @@ import test_install as installed  # noqa: E402
 from initramfs import libraries  # noqa: E402
 
 AT = installed.PREFIX
-UNITS = "/lib/systemd/system/"
+UNITS, SYSUSERS, TMPFILES = "/lib/systemd/system/", "/lib/sysusers.d/unic.conf", "/lib/tmpfiles.d/unic.conf"
 # What a systemd wants to come up to basic.target, and to keep a journal.
 TARGETS = ("basic.target", "sysinit.target", "sockets.target", "timers.target", "paths.target",
            "slices.target", "shutdown.target", "umount.target", "final.target", "local-fs.target",
@@ -30,21 +31,30 @@ TARGETS = ("basic.target", "sysinit.target", "sockets.target", "timers.target", 
 PROGRAMS = ("systemctl", "systemd-sysusers", "systemd-tmpfiles", "journalctl")
 DAEMONS = ("/lib/systemd/systemd", "/lib/systemd/systemd-journald", "/lib/systemd/systemd-executor")
 HOST = ("unic-wire@lan", "unic-bus@default", "unic-nic@default", "unicd@default")
+# What the guest runs of all that is installed: each byte of its root is copied by an emulated processor.
+USED = ("unic-bus", "unic-hog", "unic-nic", "unic-wire", "unicctl", "unicd")
 START_S = 120
 
 
-def files(it):
-    """(here, there) of all that the guest has besides its programs."""
-    pairs = [(UNITS + name, UNITS + name) for name in TARGETS]
-    pairs += [(os.path.join(it.at, name), f"{AT}/{name}") for name in it.files()
-              if name.startswith(("bin/", "lib/sysusers", "lib/tmpfiles"))]
-    pairs += [(path, "/etc/systemd/system/" + os.path.basename(path))
-              for path in glob.glob(it.at + UNITS + "*")]
-    for program in (*(d for d in DAEMONS if os.path.exists(d)), *it.programs):
-        if program in DAEMONS:
-            pairs.append((program, program))
-        pairs += [(library, library) for library in libraries(program)]
-    return pairs
+class Services:
+    """What `make install` leaves of programs and services."""
+
+    def __init__(self, tmp):
+        installed.install(tmp + "/dest", "install-programs", "install-services")
+        self.at = f"{tmp}/dest{AT}"
+
+    def files(self):
+        """(here, there) of all that the guest has besides its programs."""
+        daemons = [d for d in DAEMONS if os.path.exists(d)]
+        ours = [f"{self.at}/bin/{name}" for name in USED]
+        for program in ours:  # most of it is for debuggers
+            subprocess.run(["strip", program], check=True)
+        pairs = [(path, path) for path in (*(UNITS + name for name in TARGETS), *daemons)]
+        pairs += [(path, AT + path[len(self.at):]) for path in
+                  (*ours, self.at + SYSUSERS, self.at + TMPFILES)]
+        pairs += [(path, "/etc/systemd/system/" + os.path.basename(path))
+                  for path in glob.glob(self.at + UNITS + "*")]
+        return pairs + [(library, library) for program in (*daemons, *ours) for library in libraries(program)]
 
 
 class Host:
@@ -58,16 +68,22 @@ class Host:
             with open(f"{tmp}/etc/{name}", "w", encoding="utf-8") as f:
                 f.write(words)
         etc = [(f"{tmp}/etc/{name}", f"/etc/{name}") for name in os.listdir(tmp + "/etc")]
-        self.guest = machine.Guest(tmp, programs=PROGRAMS, files=files(it) + etc,
+        self.guest = machine.Guest(tmp, programs=PROGRAMS, files=it.files() + etc,
                                    command_line="unic.systemd systemd.unit=basic.target")
         self.run = self.guest.run
         self.guest.wait_for("systemctl is-active basic.target", START_S)
         self.run("systemctl start systemd-journald.socket systemd-journald", START_S)
-        self.run(f"systemd-sysusers {AT}/lib/sysusers.d/unic.conf")
-        self.run(f"systemd-tmpfiles --create {AT}/lib/tmpfiles.d/unic.conf")
+        self.run(f"systemd-sysusers {AT}{SYSUSERS} && systemd-tmpfiles --create {AT}{TMPFILES}", START_S)
 
-    def of(self, unit, name):
-        return self.run(f"systemctl show -P {name} {unit}").strip()
+    def of(self, name, *units):
+        """What systemd says of the units, each."""
+        return self.run(f"systemctl show -P {name} {' '.join(units)}").split()
+
+    def comes_back(self, unit):
+        before, = self.of("MainPID", unit)
+        self.run(f"kill -9 {before}")
+        self.guest.wait_for(f"set -- $(systemctl show -p MainPID,ActiveState {unit} | sort); "
+                            f"[ $1 = ActiveState=active ] && [ $2 != MainPID={before} ]", START_S)
 
     def ctl(self, *words):
         return json.loads(self.run(f"{AT}/bin/unicctl --json {' '.join(words)}"))
@@ -77,12 +93,10 @@ def test_one_start(host):
     """`systemctl start` of the driver starts bus, NIC and wire, and ends when it is ready; each has
     said so itself, and nothing runs as root."""
     host.run("systemctl start unicd@default", START_S)
-    for unit in HOST:
-        assert host.of(unit, "ActiveState") == "active" and host.of(unit, "Type") == "notify", unit
-        pid = host.of(unit, "MainPID")
-        uid = host.run(f"stat -c %U /proc/{pid}").strip()
-        assert uid == "unic", (unit, uid)
-        assert host.of(unit, "NRestarts") == "0", unit
+    assert host.of("ActiveState", *HOST) == ["active"] * 4 and host.of("Type", *HOST) == ["notify"] * 4
+    pids = host.of("MainPID", *HOST)
+    users = host.run("stat -c %U " + " ".join(f"/proc/{pid}" for pid in pids)).split()
+    assert users == ["unic"] * 4 and host.of("NRestarts", *HOST) == ["0"] * 4, users
 
 
 def test_found(host):
@@ -90,17 +104,15 @@ def test_found(host):
     host.guest.wait_for(f"{AT}/bin/unicctl --json info | grep -q '\"nic\": *\"ready\"'", START_S)
     info = host.ctl("info")
     assert info["ipv4"] == "10.0.0.1" and info["link_up"], info
-    said = host.run(f"su nobody -c 'UNIC_WAIT=30 timeout 8 {AT}/bin/unic-hog --max 16'; true", START_S)
-    assert "holds 16 entries" in said, said
+    hog = machine.Task(host.guest, ["su", "nobody", "-c", f"UNIC_WAIT=30 exec {AT}/bin/unic-hog --max 16"])
+    hog.expect("holds 16 entries", START_S)
+    hog.end()
 
 
 def test_comes_back(host):
     """A NIC and a driver that are killed come back by themselves."""
     for unit in ("unic-nic@default", "unicd@default"):
-        before = host.of(unit, "MainPID")
-        host.run(f"kill -9 {before}")
-        host.guest.wait_for(f"[ $(systemctl show -P MainPID {unit}) != {before} ] && "
-                            f"systemctl is-active {unit}", START_S)
+        host.comes_back(unit)
         host.guest.wait_for(f"{AT}/bin/unicctl --json info | grep -q '\"nic\": *\"ready\"'", START_S)
 
 
@@ -112,6 +124,7 @@ def test_options(host):
     host.run("echo 'OPTIONS=--ip nowhere' > /etc/unic/default-unicd.conf")
     status, _ = host.guest.ask("systemctl restart unicd@default", START_S)
     assert status, "it starts with an address that is none"
+    assert host.of("NRestarts", "unicd@default") == ["0"], "it tries again what cannot be"
     host.run("rm /etc/unic/default-unicd.conf; systemctl reset-failed unicd@default")
     assert "nowhere" in host.run("journalctl -q -u unicd@default"), "it does not say why"
 
@@ -127,8 +140,7 @@ def test_journal(host):
 def test_ends(host):
     """Without its bus nothing of the host runs, and no folder of it is left."""
     host.run("systemctl stop unic-bus@default", START_S)
-    for unit in HOST[1:]:
-        host.guest.wait_for(f"[ $(systemctl show -P ActiveState {unit}) = inactive ]", START_S)
+    host.guest.wait_for(f"[ \"$(systemctl is-active {' '.join(HOST[1:])} | sort -u)\" = inactive ]", START_S)
     host.run("! test -e /run/unic/default")
 
 
@@ -136,16 +148,14 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--only", default="")
     only = p.parse_args().only
-    it = installed.Installed()
     tmp = tempfile.mkdtemp(prefix="unic-systemd-")
     host = None
     try:
-        host = Host(it, tmp)
+        host = Host(Services(tmp), tmp)
         return functions.run(functions.of_module(globals(), only), host)
     finally:
         if host:
             host.guest.end()
-        it.end()
         shutil.rmtree(tmp)
 
 

@@ -20,6 +20,7 @@ import subprocess
 import sys
 
 PORT = "hal/unic_port.h"
+PATIENCE = r"host_driver/libunic/patience\.h"
 BOARD_H = r"boards/[\w-]+/(\.\./[\w-]+/)*(board|tables|\.\./usual|\.\./near_pages)\.h"
 
 # (source, what it may include besides its own folder and abi/); first match.
@@ -27,7 +28,7 @@ RULES = [
     (r"firmware/", [PORT, BOARD_H, r"firmware/"]),
     # a program of the host
     (r"hal/soft/main\.c", [PORT, r"hal/drivers/", BOARD_H, r"firmware/",
-                           r"host_driver/daemon/(number|output)\.h"]),
+                           r"host_driver/daemon/(number|output)\.h", PATIENCE]),
     (r"hal/\w+/main\.c", [PORT, r"hal/drivers/", BOARD_H, r"firmware/"]),
     (r"hal/drivers/", [PORT, BOARD_H]),
     (r"hal/\w+/", [PORT, r"hal/(drivers|cortexm|serial)/", BOARD_H]),
@@ -37,7 +38,7 @@ RULES = [
     (r"host_driver/serial/", [PORT, r"hal/serial/(stream|frame)\.h",
                               r"host_driver/daemon/run_dir\.h"]),
     (r"host_driver/unicd/", [r"host_driver/(core|kio|daemon|serial)/", r"host_driver/tools/metrics_text\.h",
-                             r"hal/serial/(stream|frame)\.h"]),
+                             r"hal/serial/(stream|frame)\.h", PATIENCE]),
     (r"host_driver/libunic/", []),
     (r"host_driver/verbs/shim/", []),
     (r"host_driver/verbs/", [r"host_driver/libunic/"]),
@@ -47,7 +48,7 @@ RULES = [
     (r"examples/driver\.c", []),
     (r"examples/", [r"host_driver/libunic/unic\.h"]),
     (r"qemu/", [PORT, r"hal/drivers/(link_layout|link_ring|ivshmem_client)\.h",
-                r"qemu/bus/ivshmem_server\.h", r"host_driver/daemon/"]),
+                r"qemu/bus/ivshmem_server\.h", r"host_driver/daemon/", PATIENCE]),
 ]
 ANYTHING = re.compile(r"tests/")
 

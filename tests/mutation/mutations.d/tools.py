@@ -3,6 +3,8 @@
 TARGET = "host_driver/tools/target_file.c"
 NUMBER = "host_driver/daemon/number.c"
 FILES = "test_target_file"
+PATIENCE = "host_driver/libunic/patience.c"
+OPTIONS = "host_driver/unicd/options.c"
 RING = "host_driver/tools/ctl_ring.c"
 NOTICE = "host_driver/core/region/region_notice.c"
 
@@ -72,6 +74,28 @@ MUTATIONS = (
      "test_driver_notice"),
     (NOTICE, "\t\tif (mr->state != R_NOTIFIED || mr->obj.owner", "\t\tif (mr->obj.owner",
      "ps: a region that nobody asked for has a grace", "test_driver_notice"),
+    (PATIENCE, "\t\tif (*text < '0' || *text > '9')\n\t\t\treturn -EINVAL;\n", "", "UNIC_WAIT: a word is a number",
+     tools("wrong_wait")),
+    (PATIENCE, "\t\tif (s > UNIC_PATIENCE_MAX_S)\n\t\t\treturn -EINVAL;\n", "", "UNIC_WAIT: a number wraps",
+     tools("wrong_wait")),
+    (PATIENCE, "return err == -ENOENT || ", "return err == -EPIPE || ", "UNIC_WAIT: nobody waits", tools("any_order")),
+    ("host_driver/unicd/board.c", "unic_patience_again(err, end, os->d->signal_fd)", "unic_patience_again(err, end, -1)",
+     "unicd: who waits for a bus cannot be ended", tools("end_while")),
+    ("hal/drivers/ivshmem_client.c", "(fd != -ENOENT && fd != -ECONNREFUSED) ||", "1 ||",
+     "unic-nic: does not wait for its bus", tools("any_order")),
+    ("qemu/wire/capture.c", "(!pcap_dump_flush(c->dump) && !ferror(pcap_dump_file(c->dump)))", "1)",
+     "unic-wire: a capture has holes and nobody is told", "test_wire.py --only capture_is"),
+    (OPTIONS, "\tif (is_same(d->socket, d->metrics))\n", "\tif (0)\n", "unicd: metrics take the place of the processes",
+     tools("misuse")),
+    (OPTIONS, "\tif (unic_from_le32(o->params.flags) & UNIC_PARAM_WATERMARKS &&\n", "\tif (0 &&\n",
+     "unicd: goes on without what it was told", tools("misuse")),
+    ("host_driver/unicd/unicd_main.c", "\tsigaddset(&set, SIGHUP);", "", "unicd: a terminal that is gone leaves a socket",
+     tools("hangup")),
+    (TARGET, "\tif (name > PART_NAME_MAX)", "\tif (0)", "target: the longest names are none", tools("long_names")),
+    ("host_driver/daemon/run_dir.c", "\tif (err && made)\n", "\tif (0 && made)\n", "dir: one of no use is left",
+     tools("long_names")),
+    ("qemu/bus/unic_bus_main.c", "\tuint64_t v = UINT64_MAX;\n", "\tuint64_t v = 1;\n", "unic-bus: a word is one slot",
+     tools("misuse")),
     ("host_driver/tools/ctl_top.c", "\tgrace_text(grace, p);\n", "\tstrcpy(grace, \"-\");\n\tif (!p)\n\t\tgrace_text(grace, p);\n",
      "top: nobody sees how long a grace still is", tools("top_graces")),
     (RING, "\t\treturn r->missing++ ? ANOTHER_NIC : 0;\n", "\t\treturn 0;\n",
