@@ -25,9 +25,14 @@ import functions
 import stops
 import unicd_client
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "interop"))
+
+import rdma_core  # noqa: E402
+
 RUN = os.path.join(hosts.BIN, "unic-run")
 CALLS = os.path.join(hosts.BIN, "verbs-calls")
 LISTEN_S = 30
+RDMA_CORE = 95  # of its tests, which run
 UD = 2  # enum unic_qp_type
 ADDRESS = 0x0a000001  # of host 0
 # Whoever polls spins, and so do the other side and two NICs.
@@ -278,6 +283,13 @@ def test_lost(rig):
     assert "verbs-calls: ok" in output(rig.socket(1), CALLS)
 
 
+def test_rdma_core(_):
+    """The tests that rdma-core has for any device; those that are skipped are known."""
+    with tempfile.TemporaryDirectory(prefix="unic-pyverbs-") as folder:
+        passed, _, bad = rdma_core.judge(rdma_core.suite(folder))
+    assert not bad and passed >= RDMA_CORE, (passed, bad)
+
+
 def test_perftest(rig):
     for line in PERFTEST:
         pair(rig.socket(0), rig.socket(0), *line.split(), "-x", "0", "-F")
@@ -285,7 +297,7 @@ def test_perftest(rig):
 
 
 TESTS = [test_devices, test_status, test_calls, test_net, test_pingpong_one_nic,
-         test_pingpong_two_hosts, test_cm, test_lost]
+         test_pingpong_two_hosts, test_cm, test_rdma_core, test_lost]
 
 
 def main():
@@ -296,7 +308,7 @@ def main():
     opt = ap.parse_args()
     tests = [t for t in TESTS + [test_perftest] * opt.long
              if opt.only in t.__name__ and
-             (opt.board == "soft" or t not in (test_net, test_perftest))]
+             (opt.board == "soft" or t not in (test_net, test_rdma_core, test_perftest))]
     with tempfile.TemporaryDirectory(prefix="unic-verbs-") as tmp:
         rig = hosts.Hosts(opt.board, None, tmp)
         if opt.board == "soft":
