@@ -62,17 +62,11 @@ static void wr_abort(struct ibv_qp_ex *ex)
 	unic_ibv_build_unlock(build_of(ex));
 }
 
-static void fail(struct unic_ibv_build *build, int err)
-{
-	if (!build->err)
-		build->err = err;
-}
-
 /* The request that is built; NULL: there is none. */
 static struct built *last(struct unic_ibv_build *build)
 {
 	if (!build->n)
-		fail(build, EINVAL);
+		build->err = EINVAL;
 	return build->err ? NULL : &build->of[build->n - 1];
 }
 
@@ -214,7 +208,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge,
 	if (!b)
 		return;
 	if (num_sge > UNIC_IBV_SGE) {
-		fail(build_of(ex), EINVAL);
+		build_of(ex)->err = EINVAL;
 		return;
 	}
 	memcpy(b->sge, sg_list, num_sge * sizeof(*sg_list));
@@ -239,7 +233,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 		return;
 	for (i = 0; i < num_buf; n += buf_list[i++].length) {
 		if (buf_list[i].length > sizeof(b->bytes) - n) {
-			fail(build_of(ex), EINVAL);
+			build_of(ex)->err = EINVAL;
 			return;
 		}
 		if (buf_list[i].length)

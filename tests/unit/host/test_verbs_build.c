@@ -187,6 +187,11 @@ static void inline_data_is_copied(void **state)
 	ex->wr_send(ex);
 	ex->wr_set_inline_data(ex, text, 97);
 	assert_int_equal(ex->wr_complete(ex), EINVAL);
+	bufs[1] = (struct ibv_data_buf){ more, 1 };
+	ex->wr_start(ex);
+	ex->wr_send(ex);
+	ex->wr_set_inline_data_list(ex, 3, bufs);
+	assert_int_equal(ex->wr_complete(ex), EINVAL);
 	end_ex(ex);
 }
 
@@ -214,7 +219,7 @@ static void datagrams_have_a_target(void **state)
 static void nothing_is_posted_of_a_wrong_list(void **state)
 {
 	struct ibv_qp_ex *ex = make_ex(IBV_QPT_RC, OPS_RC);
-	struct ibv_sge sge[4] = { { 0 } };
+	struct ibv_sge sge[1000] = { { 0 } };
 	unsigned int i;
 
 	(void)state;
@@ -228,6 +233,10 @@ static void nothing_is_posted_of_a_wrong_list(void **state)
 	ex->wr_send(ex);
 	ex->wr_set_sge_list(ex, 4, sge);
 	ex->wr_send(ex);
+	assert_int_equal(ex->wr_complete(ex), EINVAL);
+	ex->wr_start(ex);
+	ex->wr_send(ex);
+	ex->wr_set_sge_list(ex, 1000, sge);
 	assert_int_equal(ex->wr_complete(ex), EINVAL);
 	/* what belongs to no request */
 	ex->wr_start(ex);
