@@ -303,7 +303,7 @@ struct unic_cmd_mr_make {
  * ibv_rereg_mr(). OK: done; the STag stays the same. Any other status: nothing
  * happened, the old region is as it was; BUSY: an operation or a dependent uses
  * it. With RANGE, n_pages <= UNIC_LIST_MAX and the addresses are in the list
- * page.
+ * page; a region of residency DEMAND or TABLE is STATE.
  *
  * HINT, which no other bit goes with, changes the importance alone: of any region
  * or form but one of class control (INVALID), in use or not, until it is EVICTED

@@ -145,8 +145,9 @@ struct unic_ctl_mr_rereg {
 	unic_le64 iova;	    /* congruent to va modulo the page size,
 			   * else NOT_ALIGNED */
 	unic_le64 length;   /* bytes; 0: INVALID */
-	unic_le32 id;	    /* of the region; a form, or not RESIDENT:
-			   * STATE */
+	unic_le32 id;	    /* of the region; a form, or one that is not
+			   * RESIDENT and is to have another range, or
+			   * that is to be written to first now: STATE */
 	unic_le32 pd;	    /* REREG_PD: id; none of this process's:
 			   * NO_PD */
 	uint8_t what;	    /* UNIC_REREG_*; none, others, or a region

@@ -2,9 +2,8 @@
 #
 # Strangers that talk to unic; included by the Makefile.
 
-INTEROP_PARTS := rxe cm
 INTEROP_ENDS  := interop-unic interop-verbs
-interop: programs build-soft $(call bin,$(INTEROP_ENDS)) $(VERBS) ## long: unic and strangers: rdma_rxe in a guest, programs over librdmacm; needs `make interop-deps` [PART=rxe|cm] [OPTIONS="--wire clean"]
+interop: programs build-soft $(call bin,$(INTEROP_ENDS)) $(VERBS) ## long: unic and strangers: rdma_rxe in a guest, programs over librdmacm, tests of rdma-core; needs `make interop-deps` [PART=rxe|cm|pyverbs] [OPTIONS="--wire clean"]
 	@$(MAKE) --no-print-directory BOARD=virt image
 	@tests/interop/interop.py $(if $(PART),--part $(PART)) -- $(OPTIONS)
 interop-deps: ## long: install the packages of packages-interop.txt (as root), or say which are missing

@@ -44,9 +44,10 @@ static inline int check_mr_shape(const struct unic_mr_args *a)
 
 #define REG_FLAGS (UNIC_REG_FLAGS_ALL & ~UNIC_REG_RESTORE)
 
-static inline int check_args(struct unic_revoke *nic,
-			     const struct unic_mr_args *a,
-			     const uint64_t *pages)
+/* All of @a but how many pages there are. */
+static inline int check_names(struct unic_revoke *nic,
+			      const struct unic_mr_args *a,
+			      const uint64_t *pages)
 {
 	if (a->pd >= UNIC_PDS ||
 	    !unic_slot_live(&nic->base, nic->mrs.pd[a->pd].proc))
@@ -57,9 +58,19 @@ static inline int check_args(struct unic_revoke *nic,
 	    (a->timeout_us && !(a->flags & UNIC_REG_WAIT)))
 		return -UNIC_EINVAL;
 	/* IBTA 10.6.3.2: remote write and atomic imply local write */
-	if ((a->rights & UNIC_MR_CHANGES) && !(a->rights & UNIC_MR_LOCAL_WRITE))
-		return -UNIC_EINVAL;
-	return check_mr_shape(a);
+	return (a->rights & UNIC_MR_CHANGES) &&
+			       !(a->rights & UNIC_MR_LOCAL_WRITE)
+		       ? -UNIC_EINVAL
+		       : 0;
+}
+
+static inline int check_args(struct unic_revoke *nic,
+			     const struct unic_mr_args *a,
+			     const uint64_t *pages)
+{
+	int err = check_names(nic, a, pages);
+
+	return err ? err : check_mr_shape(a);
 }
 
 /*
@@ -206,7 +217,8 @@ static int check_rereg(struct unic_revoke *nic, const struct unic_mr_ctx *m,
 		low |= (uint32_t)r->pages[i];
 	if (low & ((1u << m->page_shift) - 1))
 		return -UNIC_EBUS;
-	return check_args(nic, a, NULL);
+	return r->what & UNIC_REREG_RANGE ? check_args(nic, a, NULL)
+					  : check_names(nic, a, NULL);
 }
 
 /* Returns 0 if region @m may have the entries of @a, which may be more than it
@@ -245,7 +257,7 @@ int unic_mr_rereg(struct unic_revoke *nic, const struct unic_rereg *r)
 	if (r->what == UNIC_REREG_HINT)
 		return change_hint(nic, r, m);
 	if (m->state != UNIC_MR_ACTIVE || nic->derived.form[r->mr].kind ||
-	    unic_mr_cached(m))
+	    (unic_mr_cached(m) && r->what & UNIC_REREG_RANGE))
 		return -UNIC_ESTATE;
 	if (!r->what || (r->what & ~UNIC_REREG_ALL) ||
 	    m->mr_class == UNIC_CLASS_CONTROL)

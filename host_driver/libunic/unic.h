@@ -430,7 +430,8 @@ struct unic_rereg_attr {
  * bytes that stay in the region keep their IOVA.
  * After an error @mr is as it was, and *@survived (may be NULL) is true; after
  * -ENOTCONN it is false, and all regions are void. -EBUSY: an operation or a derived
- * region uses @mr.
+ * region uses @mr. -ESTALE: another range for a region that is not UNIC_RESIDENT, or
+ * rights to write to one of these that had none.
  */
 int unic_rereg_mr(struct unic_mr *mr, const struct unic_rereg_attr *attr,
 		  bool *survived);

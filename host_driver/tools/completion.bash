@@ -77,7 +77,7 @@ _unic_run()
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i - 1]}:${COMP_WORDS[i]} in
-		*:-* | --net:* | --device:* | -n:* | -d:* | =:* | *:=) ;;
+		*:-* | --board:* | --net:* | --device:* | -b:* | -n:* | -d:* | =:* | *:=) ;;
 		*)
 			declare -F _command_offset > /dev/null && _command_offset "$i"
 			return

@@ -39,9 +39,9 @@ const char *run_program(const char *name, char out[RUN_PATH])
 	return out;
 }
 
-/* In the child. @parent: who started it. */
+/* In the child. @parent: who started it, and hears by @failed of a program that is not there. */
 static void exec_child(const char *program, const char *log, pid_t parent,
-		       char *const argv[])
+		       char *const argv[], int failed)
 {
 	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int out = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -50,8 +50,10 @@ static void exec_child(const char *program, const char *log, pid_t parent,
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() == parent && in >= 0 && out >= 0 && dup2(in, 0) >= 0 &&
 	    dup2(out, 1) >= 0 && dup2(out, 2) >= 0)
-		execv(program, argv);
+		execvp(program, argv);
 	fprintf(stderr, "cannot start %s: %s\n", program, strerror(errno));
+	if (write(failed, "", 1) < 0) /* it hears of our end, too */
+		_exit(126);
 	_exit(127);
 }
 
@@ -69,7 +71,7 @@ static int is_ready(const struct run_child *c)
 	return strstr(text, ready) != NULL;
 }
 
-static int fail_child(struct run_child *c, const char *why)
+int run_child_fail(struct run_child *c, const char *why)
 {
 	char line[256], last[256] = "nothing";
 	FILE *f = fopen(c->log, "re");
@@ -84,28 +86,44 @@ static int fail_child(struct run_child *c, const char *why)
 	return -1;
 }
 
-int run_child_start(struct run_child *c, const char *dir, char *const argv[])
+int run_child_launch(struct run_child *c, const char *dir, const char *program,
+		     char *const argv[])
 {
-	char program[RUN_PATH];
 	pid_t parent = getpid();
-	int tries = (int)(READY_MS * 1000000ll / NAP_NS);
+	int told[2]; /* closed by exec */
+	char failed;
+	ssize_t n;
 
-	c->who = argv[0];
+	snprintf(c->who, sizeof(c->who), "%s", argv[0]);
 	snprintf(c->log, sizeof(c->log), "%s/%s.log", dir, c->who);
 	unlink(c->log); /* of an earlier one */
-	run_program(c->who, program);
+	if (pipe2(told, O_CLOEXEC))
+		return run_child_fail(c, strerror(errno));
 	c->pid = fork();
-	if (c->pid < 0) {
-		c->pid = 0;
-		return fail_child(c, strerror(errno));
-	}
 	if (!c->pid)
-		exec_child(program, c->log, parent, argv);
+		exec_child(program, c->log, parent, argv, told[1]);
+	close(told[1]);
+	n = c->pid < 0 ? -1 : read(told[0], &failed, 1);
+	close(told[0]);
+	if (!n)
+		return 0;
+	if (c->pid < 0)
+		c->pid = 0;
+	return run_child_fail(c, "does not start");
+}
+
+int run_child_start(struct run_child *c, const char *dir, char *const argv[])
+{
+	int tries = (int)(READY_MS * 1000000ll / NAP_NS);
+	char program[RUN_PATH];
+
+	if (run_child_launch(c, dir, run_program(argv[0], program), argv))
+		return -1;
 	while (!is_ready(c)) {
 		if (!run_child_alive(c))
-			return fail_child(c, "ended");
+			return run_child_fail(c, "ended");
 		if (!--tries)
-			return fail_child(c, "does not become ready");
+			return run_child_fail(c, "does not become ready");
 		nap_child();
 	}
 	return 0;

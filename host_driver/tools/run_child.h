@@ -13,8 +13,8 @@
 #define RUN_PATH 256
 
 struct run_child {
-	const char *who;
-	pid_t pid; /* 0: it does not run */
+	char who[32]; /* its name */
+	pid_t pid;    /* 0: it does not run */
 	char log[RUN_PATH];
 };
 
@@ -26,6 +26,14 @@ const char *run_program(const char *name, char out[RUN_PATH]);
  * folder @dir, and wait until it says that it is ready. 0, or -1 after a line on stderr;
  * then nothing runs. */
 int run_child_start(struct run_child *c, const char *dir, char *const argv[]);
+
+/** run_child_launch() - start @program with @argv, found as a shell finds it, with its lines in
+ * a file of folder @dir. It never says that it is ready. 0, or -1 after a line on stderr. */
+int run_child_launch(struct run_child *c, const char *dir, const char *program,
+		     char *const argv[]);
+
+/** run_child_fail() - say on stderr that @c @why, with its last line, and end it. -1. */
+int run_child_fail(struct run_child *c, const char *why);
 
 /** run_child_alive() - 1 if @c runs. */
 int run_child_alive(struct run_child *c);

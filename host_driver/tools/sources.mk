@@ -10,9 +10,10 @@ PARTS_unic-perf = host_driver/tools/unic-perf.c $(MEASURES) $(ARGUMENTS) lib:lib
 PARTS_unic-copy = $(addprefix host_driver/tools/,unic-copy.c copy_peer.c copy_file.c copy_client.c \
 	copy_server.c given.c progress.c target_file.c) $(ARGUMENTS) lib:libunic.a
 PARTS_unic-kio = $(addprefix host_driver/tools/,unic-kio.c given.c kio_args.c kio_ask.c progress.c target_file.c) $(ARGUMENTS) $(addprefix host_driver/libunic/,patience.c where.c)
-PARTS_unic-run = $(addprefix host_driver/tools/,unic-run.c run_child.c run_host.c run_net.c run_place.c run_tree.c) \
+PARTS_unic-run = $(addprefix host_driver/tools/,unic-run.c run_child.c run_host.c run_net.c run_place.c run_qemu.c run_tree.c) \
 	$(ARGUMENTS) lib:libunic.a
 LIBS_unicctl   := -ljson-c -lncurses
 LIBS_unic-copy := -lcrypto
+LIBS_unic-run  := -ljson-c
 
 INC_host_driver/tools = -Ihost_driver/tools -Ihost_driver/libunic -Ihost_driver/daemon

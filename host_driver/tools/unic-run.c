@@ -28,6 +28,7 @@ struct options {
 	const char *net; /* NULL: devices are named */
 	struct run_device dev[RUN_DEVICES];
 	unsigned int n;
+	const char *board; /* of the host of its own; NULL: soft */
 	int verbose;
 	char **command;
 };
@@ -40,6 +41,10 @@ static const struct argp_option argp_options[] = {
 	{ "net", 'n', "NAME", 0,
 	  "a host of its own on the net NAME, for as long as PROGRAM runs "
 	  "(default: net `default')",
+	  0 },
+	{ "board", 'b', "BOARD", 0,
+	  "the board of that host's NIC: soft, a process (default), or virt, "
+	  "the firmware in QEMU",
 	  0 },
 	{ "device", 'd', "NAME=SOCKET[,NIC]", 0,
 	  "device NAME is a NIC of the driver at SOCKET, or at the device "
@@ -85,6 +90,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				   arg);
 		o->net = arg;
 		return 0;
+	case 'b':
+		if (strcmp(arg, "soft") && strcmp(arg, "virt"))
+			argp_error(state, "--board: soft or virt, not `%s'",
+				   arg);
+		o->board = arg;
+		return 0;
 	case 'd':
 		parse_device(o, arg, state);
 		return 0;
@@ -101,6 +112,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "which program?");
 		if (o->net && o->n)
 			argp_error(state, "--net or --device, not both");
+		if (o->board && o->n)
+			argp_error(state, "--board or --device, not both");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -278,7 +291,10 @@ static int run(struct options *o)
 		return 1;
 	if (run_place_dir(dir))
 		return 1;
-	if (!o->n && !run_host_start(&host, &net, dir)) {
+	if (!o->n &&
+	    !run_host_start(&host, &net, dir,
+			    o->board && !strcmp(o->board, "virt") ? RUN_VIRT
+								  : RUN_SOFT)) {
 		strcpy(o->dev[0].name, "unic0");
 		snprintf(o->dev[0].where, sizeof(o->dev[0].where), "%.127s",
 			 host.socket);

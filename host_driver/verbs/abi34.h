@@ -72,12 +72,14 @@ struct verbs_mr {
 	int access;
 };
 
+#define VERBS_QP_EX 2u
+
 struct verbs_qp {
 	union {
 		struct ibv_qp qp;
 		struct ibv_qp_ex qp_ex;
 	};
-	uint32_t comp_mask; /* 0: it has no ibv_qp_ex */
+	uint32_t comp_mask; /* VERBS_QP_EX, or 0: it has no ibv_qp_ex */
 	void *xrcd;
 };
 
@@ -86,10 +88,16 @@ typedef void (*verbs_op_absent)(void);
 
 /* All operations of a provider, by name; those that are NULL stay as they are. */
 struct verbs_context_ops {
-	verbs_op_absent advise_mr, alloc_dm, alloc_mw, alloc_null_mr,
-		alloc_parent_domain;
+	int (*advise_mr)(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+			 uint32_t flags, struct ibv_sge *sg_list,
+			 uint32_t num_sges);
+	verbs_op_absent alloc_dm, alloc_mw, alloc_null_mr;
+	struct ibv_pd *(*alloc_parent_domain)(
+		struct ibv_context *ctx,
+		struct ibv_parent_domain_init_attr *attr);
 	struct ibv_pd *(*alloc_pd)(struct ibv_context *ctx);
-	verbs_op_absent alloc_td;
+	struct ibv_td *(*alloc_td)(struct ibv_context *ctx,
+				   struct ibv_td_init_attr *attr);
 	void (*async_event)(struct ibv_context *ctx,
 			    struct ibv_async_event *ev);
 	verbs_op_absent attach_counters_point_flow, attach_mcast, bind_mw,
@@ -101,13 +109,17 @@ struct verbs_context_ops {
 	struct ibv_cq *(*create_cq)(struct ibv_context *ctx, int cqe,
 				    struct ibv_comp_channel *channel,
 				    int comp_vector);
-	verbs_op_absent create_cq_ex, create_flow, create_flow_action_esp;
+	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *ctx,
+					  struct ibv_cq_init_attr_ex *attr);
+	verbs_op_absent create_flow, create_flow_action_esp;
 	struct ibv_qp *(*create_qp)(struct ibv_pd *pd,
 				    struct ibv_qp_init_attr *attr);
-	verbs_op_absent create_qp_ex, create_rwq_ind_table, create_srq,
-		create_srq_ex, create_wq, dealloc_mw;
+	struct ibv_qp *(*create_qp_ex)(struct ibv_context *ctx,
+				       struct ibv_qp_init_attr_ex *attr);
+	verbs_op_absent create_rwq_ind_table, create_srq, create_srq_ex,
+		create_wq, dealloc_mw;
 	int (*dealloc_pd)(struct ibv_pd *pd);
-	verbs_op_absent dealloc_td;
+	int (*dealloc_td)(struct ibv_td *td);
 	int (*dereg_mr)(struct verbs_mr *mr);
 	int (*destroy_ah)(struct ibv_ah *ah);
 	verbs_op_absent destroy_counters;
@@ -141,7 +153,9 @@ struct verbs_context_ops {
 	struct ibv_mr *(*reg_mr)(struct ibv_pd *pd, void *addr, size_t length,
 				 uint64_t iova, int access);
 	int (*req_notify_cq)(struct ibv_cq *cq, int solicited_only);
-	verbs_op_absent rereg_mr, resize_cq, set_ece, unimport_dm, unimport_mr,
+	int (*rereg_mr)(struct verbs_mr *mr, int flags, struct ibv_pd *pd,
+			void *addr, size_t length, int access);
+	verbs_op_absent resize_cq, set_ece, unimport_dm, unimport_mr,
 		unimport_pd;
 };
 
@@ -150,13 +164,19 @@ struct verbs_context_ops {
 			      (n) * sizeof(void *),             \
 		      #op " is not where libibverbs' private ABI 34 has it")
 
+VERBS_OP_AT(advise_mr, 0);
+VERBS_OP_AT(alloc_parent_domain, 4);
 VERBS_OP_AT(alloc_pd, 5);
+VERBS_OP_AT(alloc_td, 6);
 VERBS_OP_AT(async_event, 7);
 VERBS_OP_AT(cq_event, 12);
 VERBS_OP_AT(create_ah, 13);
 VERBS_OP_AT(create_cq, 15);
+VERBS_OP_AT(create_cq_ex, 16);
 VERBS_OP_AT(create_qp, 19);
+VERBS_OP_AT(create_qp_ex, 20);
 VERBS_OP_AT(dealloc_pd, 26);
+VERBS_OP_AT(dealloc_td, 27);
 VERBS_OP_AT(dereg_mr, 28);
 VERBS_OP_AT(destroy_ah, 29);
 VERBS_OP_AT(destroy_cq, 31);
@@ -171,6 +191,7 @@ VERBS_OP_AT(query_port, 60);
 VERBS_OP_AT(query_qp, 61);
 VERBS_OP_AT(reg_mr, 68);
 VERBS_OP_AT(req_notify_cq, 69);
+VERBS_OP_AT(rereg_mr, 70);
 static_assert(sizeof(struct verbs_context_ops) == 76 * sizeof(void *), "operati"
 								       "ons "
 								       "are "

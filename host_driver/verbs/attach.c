@@ -45,6 +45,7 @@ static void detach(struct unic_attach *at)
 	if (at->cq_pd)
 		unic_free_pd(at->cq_pd);
 	unic_close(at->ctx);
+	pthread_mutex_destroy(&at->mrs_lock);
 	pthread_mutex_destroy(&at->lock);
 	free(at);
 }
@@ -65,6 +66,7 @@ static int attach(const char *where, struct unic_attach **out)
 	}
 	unic_query(at->ctx, &at->attr);
 	pthread_mutex_init(&at->lock, NULL);
+	pthread_mutex_init(&at->mrs_lock, NULL);
 	err = unic_alloc_pd(at->ctx, &at->cq_pd);
 	if (!err)
 		err = unic_events_start(at);

@@ -24,6 +24,10 @@ struct unic_attach {
 	int pid; /* a child of fork() makes its own */
 	unsigned int refs;
 
+	/* Of mr.c. */
+	pthread_mutex_t mrs_lock;
+	struct unic_ibv_mr *mrs;
+
 	/* Of events.c; all lists are under `lock`. */
 	pthread_mutex_t lock;
 	struct unic_ibv_cq *cqs;

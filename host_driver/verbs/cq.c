@@ -10,28 +10,37 @@
 #include "queue.h"
 #include "../libunic/cq.h"
 
-struct ibv_cq *unic_ibv_create_cq(struct ibv_context *ctx, int cqe,
-				  struct ibv_comp_channel *channel,
-				  int comp_vector)
+struct unic_ibv_cq *unic_ibv_make_cq(struct ibv_context *ctx, uint32_t cqe,
+				     struct ibv_comp_channel *channel,
+				     uint32_t comp_vector)
 {
 	struct unic_ibv_cq *cq;
 	int err;
 
-	if (cqe < 1 || cqe > (int)UNIC_IBV_CQ_ENTRIES || comp_vector)
+	if (cqe < 1 || cqe > UNIC_IBV_CQ_ENTRIES || comp_vector)
 		return unic_ibv_null(-EINVAL);
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return unic_ibv_null(-ENOMEM);
 	err = unic_create_cq(unic_ibv_context(ctx)->at->cq_pd,
-			     cqe < 2 ? 2 : (unsigned int)cqe, &cq->lib);
+			     cqe < 2 ? 2 : cqe, &cq->lib);
 	if (err) {
 		free(cq);
 		return unic_ibv_null(err);
 	}
 	cq->cq.context = ctx;
 	cq->cq.cqe = (int)cq->lib->mask + 1;
+	pthread_mutex_init(&cq->polling, NULL);
 	unic_events_add_cq(cq, channel);
-	return &cq->cq;
+	return cq;
+}
+
+struct ibv_cq *unic_ibv_create_cq(struct ibv_context *ctx, int cqe,
+				  struct ibv_comp_channel *channel,
+				  int comp_vector)
+{
+	return (struct ibv_cq *)unic_ibv_make_cq(ctx, (uint32_t)cqe, channel,
+						 (uint32_t)comp_vector);
 }
 
 int unic_ibv_destroy_cq(struct ibv_cq *ibcq)
@@ -42,6 +51,7 @@ int unic_ibv_destroy_cq(struct ibv_cq *ibcq)
 	if (err)
 		return unic_ibv_errno(err);
 	unic_events_forget_cq(cq);
+	pthread_mutex_destroy(&cq->polling);
 	free(cq);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "ah.h"
 #include "attach.h"
 #include "cq.h"
+#include "cq_ex.h"
 #include "errnos.h"
 #include "events.h"
 #include "mr.h"
@@ -76,6 +77,17 @@ static void fill_limits(struct ibv_context *ctx, struct ibv_device_attr *a)
 			      IBV_DEVICE_CURR_QP_STATE_MOD;
 }
 
+/* Memory that is on the adapter only while it is used: residency DEMAND. */
+static void fill_odp(struct ibv_context *ctx, struct ibv_odp_caps *odp)
+{
+	odp->general_caps = IBV_ODP_SUPPORT;
+	odp->per_transport_caps.rc_odp_caps =
+		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+		IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+		(unic_ibv_has_atomics(ctx) ? IBV_ODP_SUPPORT_ATOMIC : 0);
+	odp->per_transport_caps.ud_odp_caps = IBV_ODP_SUPPORT_SEND;
+}
+
 static int query_device(struct ibv_context *ctx,
 			const struct ibv_query_device_ex_input *input,
 			struct ibv_device_attr_ex *attr, size_t size)
@@ -91,6 +103,9 @@ static int query_device(struct ibv_context *ctx,
 	a->vendor_id = VENDOR_ID;
 	a->vendor_part_id = VENDOR_PART_ID;
 	fill_limits(ctx, a);
+	if (size >= offsetof(struct ibv_device_attr_ex, odp_caps) +
+			    sizeof(attr->odp_caps))
+		fill_odp(ctx, &attr->odp_caps);
 	if (size >= offsetof(struct ibv_device_attr_ex, phys_port_cnt_ex) +
 			    sizeof(attr->phys_port_cnt_ex))
 		attr->phys_port_cnt_ex = 1;
@@ -143,12 +158,18 @@ static void free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops context_ops = {
+	.advise_mr = unic_ibv_advise_mr,
+	.alloc_parent_domain = unic_ibv_alloc_parent_domain,
 	.alloc_pd = unic_ibv_alloc_pd,
+	.alloc_td = unic_ibv_alloc_td,
 	.cq_event = unic_events_cq_read,
 	.create_ah = unic_ibv_create_ah,
 	.create_cq = unic_ibv_create_cq,
+	.create_cq_ex = unic_ibv_create_cq_ex,
 	.create_qp = unic_ibv_create_qp,
+	.create_qp_ex = unic_ibv_create_qp_ex,
 	.dealloc_pd = unic_ibv_dealloc_pd,
+	.dealloc_td = unic_ibv_dealloc_td,
 	.dereg_mr = unic_ibv_dereg_mr,
 	.destroy_ah = unic_ibv_destroy_ah,
 	.destroy_cq = unic_ibv_destroy_cq,
@@ -163,6 +184,7 @@ static const struct verbs_context_ops context_ops = {
 	.query_qp = unic_ibv_query_qp,
 	.reg_mr = unic_ibv_reg_mr,
 	.req_notify_cq = unic_ibv_req_notify_cq,
+	.rereg_mr = unic_ibv_rereg_mr,
 };
 
 /* Attach @ctx to the driver that the tree names. */

@@ -10,5 +10,14 @@ struct ibv_mr *unic_ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			       uint64_t iova, int access);
 /** unic_ibv_dereg_mr() - ibv_dereg_mr(). */
 int unic_ibv_dereg_mr(struct verbs_mr *vmr);
+/** unic_ibv_advise_mr() - ibv_advise_mr(): 0 or an errno: EINVAL, ENOENT (no such key), EPERM
+ * (of another domain, or not to be written to), EFAULT (not all in the region). */
+int unic_ibv_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+		       uint32_t flags, struct ibv_sge *sg_list,
+		       uint32_t num_sge);
+/** unic_ibv_rereg_mr() - ibv_rereg_mr(): 0 or IBV_REREG_MR_ERR_INPUT with errno: the
+ * region is as it was. It has other keys after it. */
+int unic_ibv_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
+		      void *addr, size_t length, int access);
 
 #endif /* UNIC_VERBS_MR_H */

@@ -7,10 +7,13 @@
 #ifndef UNIC_VERBS_OBJECTS_H
 #define UNIC_VERBS_OBJECTS_H
 
+#include <pthread.h>
+
 #include "abi34.h"
 #include "unic.h"
 
 struct unic_attach;
+struct unic_ibv_build;
 struct unic_ibv_channel;
 
 struct unic_ibv_context {
@@ -23,16 +26,32 @@ struct unic_ibv_context {
 struct unic_ibv_pd {
 	struct ibv_pd pd;
 	struct unic_pd *lib;
+	struct unic_ibv_pd *of; /* a parent domain: of this protection domain */
+	struct unic_ibv_td *td; /* its thread domain, or NULL */
+	unsigned int
+		users; /* parent domains; or, of one, queue pairs; atomic */
+};
+
+struct unic_ibv_td {
+	struct ibv_td td;
+	unsigned int users; /* parent domains; atomic */
 };
 
 struct unic_ibv_mr {
 	struct verbs_mr vmr;
 	struct unic_mr *lib;
+	struct unic_ibv_mr *next, **at; /* of those of the attachment */
 };
 
 struct unic_ibv_cq {
-	struct ibv_cq cq;
+	union {
+		struct ibv_cq cq;
+		struct ibv_cq_ex ex;
+	};
 	struct unic_cq *lib;
+	/* of ibv_cq_ex: the completion that is read, by the thread that has the lock */
+	pthread_mutex_t polling;
+	struct ibv_wc wc;
 	struct unic_ibv_cq *next; /* of those of the attachment */
 	/* all that follow under the lock of the attachment */
 	struct unic_ibv_channel *channel; /* NULL: none */
@@ -49,7 +68,8 @@ struct unic_ibv_qp {
 	struct ibv_qp_cap cap;
 	struct ibv_qp_attr attr; /* as set by modify_qp */
 	bool signal_all;
-	uint32_t async_sent; /* under the lock of the attachment */
+	struct unic_ibv_build *build; /* of ibv_qp_ex; else NULL */
+	uint32_t async_sent;	      /* under the lock of the attachment */
 };
 
 struct unic_ibv_ah {

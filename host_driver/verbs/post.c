@@ -9,9 +9,11 @@
 #include <errno.h>
 
 #include "attach.h"
+#include "build.h"
 #include "errnos.h"
 #include "events.h"
 #include "post.h"
+#include "queue.h"
 
 #define BATCH 8
 
@@ -197,22 +199,58 @@ static int post_sends(struct unic_ibv_qp *qp, struct ibv_send_wr **wr)
 	return done < 0 ? unic_ibv_errno(done) : ENOMEM;
 }
 
+/* Posts *@wr and those behind it: *@wr is the first that was not. */
+static int post_list(struct unic_ibv_qp *qp, struct ibv_send_wr **wr)
+{
+	int err = 0;
+
+	if (state_of(qp) < IBV_QPS_RTS)
+		err = EINVAL;
+	else if (is_lost(qp))
+		err = EIO;
+	while (!err && *wr)
+		err = post_sends(qp, wr);
+	return err;
+}
+
 int unic_ibv_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		       struct ibv_send_wr **bad)
 {
 	struct unic_ibv_qp *qp = unic_ibv_qp(ibqp);
-	int state = state_of(qp);
-	int err = 0;
+	int err;
 
-	if (state < IBV_QPS_RTS)
-		err = EINVAL;
-	else if (is_lost(qp))
-		err = EIO;
-	while (!err && wr)
-		err = post_sends(qp, &wr);
+	if (qp->build)
+		unic_ibv_build_lock(qp->build);
+	err = post_list(qp, &wr);
+	if (qp->build)
+		unic_ibv_build_unlock(qp->build);
 	if (err)
 		*bad = wr;
 	return err;
+}
+
+/* Requests of the largest size for which the send queue of @qp has room. */
+static unsigned int room_of(const struct unic_ibv_qp *qp)
+{
+	const struct unic_ring *sq = &qp->lib->sq;
+	uint32_t slots = sq->mask + 1;
+	uint32_t done = __atomic_load_n(&sq->done, __ATOMIC_ACQUIRE);
+
+	return (slots - (sq->posted - done)) / (slots / qp->cap.max_send_wr);
+}
+
+int unic_ibv_post_together(struct unic_ibv_qp *qp, struct ibv_send_wr *wr,
+			   unsigned int n)
+{
+	const struct ibv_send_wr *at;
+	int err;
+
+	for (at = wr; at; at = at->next) {
+		err = check_send(qp, at);
+		if (err)
+			return err;
+	}
+	return n > room_of(qp) ? ENOMEM : post_list(qp, &wr);
 }
 
 static int post_recvs(struct unic_ibv_qp *qp, struct ibv_recv_wr **wr)

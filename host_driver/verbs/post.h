@@ -12,4 +12,9 @@ int unic_ibv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 int unic_ibv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad);
 
+/** unic_ibv_post_together() - post the list of @n requests that begins with @wr, all or none:
+ * 0 or an errno. The caller has the lock of requests that are built, so nobody else posts. */
+int unic_ibv_post_together(struct unic_ibv_qp *qp, struct ibv_send_wr *wr,
+			   unsigned int n);
+
 #endif /* UNIC_VERBS_POST_H */

@@ -11,8 +11,10 @@
 
 #include "ah.h"
 #include "attach.h"
+#include "build.h"
 #include "errnos.h"
 #include "events.h"
+#include "pd.h"
 #include "qp.h"
 #include "qp_attr.h"
 #include "queue.h"
@@ -125,8 +127,10 @@ static void init_ibv_qp(struct ibv_qp *qp, struct ibv_pd *pd,
 	pthread_cond_init(&qp->cond, NULL);
 }
 
-struct ibv_qp *unic_ibv_create_qp(struct ibv_pd *pd,
-				  struct ibv_qp_init_attr *init)
+/* A queue pair whose requests are built by calls, too, if @build is one: @build is the queue
+ * pair's then. */
+static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init,
+			      struct unic_ibv_build *build)
 {
 	struct unic_ibv_qp *qp = calloc(1, sizeof(*qp));
 	int err;
@@ -143,8 +147,56 @@ struct ibv_qp *unic_ibv_create_qp(struct ibv_pd *pd,
 	qp->signal_all = init->sq_sig_all;
 	init_ibv_qp(&qp->vqp.qp, pd, init, unic_qp_num(qp->lib));
 	unic_qp_set_user(qp->lib, &qp->vqp.qp);
+	unic_ibv_use_pd(pd);
+	if (build)
+		unic_ibv_build_of(qp, build);
 	unic_events_add_qp(qp);
 	return &qp->vqp.qp;
+}
+
+struct ibv_qp *unic_ibv_create_qp(struct ibv_pd *pd,
+				  struct ibv_qp_init_attr *init)
+{
+	return make_qp(pd, init, NULL);
+}
+
+#define INIT_KNOWN                                             \
+	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | \
+	 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+
+static int check_init_ex(const struct ibv_context *ctx,
+			 const struct ibv_qp_init_attr_ex *attr)
+{
+	if (attr->comp_mask & ~(uint32_t)INIT_KNOWN ||
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&
+	     attr->create_flags))
+		return -EOPNOTSUPP;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd ||
+	    attr->pd->context != ctx)
+		return -EINVAL;
+	return lib_type(attr->qp_type) < 0 ? -EOPNOTSUPP : 0;
+}
+
+struct ibv_qp *unic_ibv_create_qp_ex(struct ibv_context *ctx,
+				     struct ibv_qp_init_attr_ex *attr)
+{
+	struct unic_ibv_build *build = NULL;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp *qp;
+	int err = check_init_ex(ctx, attr);
+
+	if (!err && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		err = unic_ibv_make_build(ctx, attr, &build);
+	if (err)
+		return unic_ibv_null(err);
+	/* the members of ibv_qp_init_attr are the first of ibv_qp_init_attr_ex */
+	memcpy(&init, attr, sizeof(init));
+	qp = make_qp(attr->pd, &init, build);
+	if (qp)
+		attr->cap = init.cap;
+	else
+		unic_ibv_free_build(build);
+	return qp;
 }
 
 int unic_ibv_destroy_qp(struct ibv_qp *ibqp)
@@ -156,6 +208,8 @@ int unic_ibv_destroy_qp(struct ibv_qp *ibqp)
 		return unic_ibv_errno(err);
 	unic_events_del_qp(qp);
 	unic_events_forget_qp(qp);
+	unic_ibv_free_build(qp->build);
+	unic_ibv_unuse_pd(ibqp->pd);
 	pthread_mutex_destroy(&ibqp->mutex);
 	pthread_cond_destroy(&ibqp->cond);
 	free(qp);

@@ -8,6 +8,10 @@
 /** unic_ibv_create_qp() - ibv_create_qp(). */
 struct ibv_qp *unic_ibv_create_qp(struct ibv_pd *pd,
 				  struct ibv_qp_init_attr *attr);
+/** unic_ibv_create_qp_ex() - ibv_create_qp_ex(). EOPNOTSUPP: an operation that queue pairs
+ * of this type do not have, or a member of the attributes that unic knows nothing of. */
+struct ibv_qp *unic_ibv_create_qp_ex(struct ibv_context *ctx,
+				     struct ibv_qp_init_attr_ex *attr);
 /** unic_ibv_modify_qp() - ibv_modify_qp(). */
 int unic_ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 /** unic_ibv_query_qp() - ibv_query_qp(). */

@@ -13,7 +13,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIST = os.path.join(HERE, "..", "..", "packages-interop.txt")
-PARTS = {"rxe": "rxe.py", "cm": "cm.py"}
+PARTS = {"rxe": "rxe.py", "cm": "cm.py", "pyverbs": "rdma_core.py"}
 END = re.compile(r"^(\d+) passed, (\d+) failed$")
 
 

@@ -897,7 +897,10 @@ def test_words_are_missing(rig):
                           (("unic-copy", "serve", "x"), "x: too many"), (("unic-kio", "fetch", f"{peer}:f"), "not fetch"),
                           (("unic-kio", "fetch"), "not fetch"), (("unic-kio", "get", f"{peer}:"), "which file"),
                           (("unic-kio", "get", "f"), "HOST:FILE"), (("unic-run", "--net", "a/b", "true"), "--net"),
-                          (("unic-run", "--net", "", "true"), "--net"), (("unic-run",), "which program")):
+                          (("unic-run", "--net", "", "true"), "--net"),
+                          (("unic-run", "--board", "mps2", "true"), "--board"),
+                          (("unic-run", "--board", "virt", "--device", "unic0=/tmp/x", "true"), "not both"),
+                          (("unic-run",), "which program")):
         assert wanted in (said := ask(*words, code=EX_USAGE)), (words, said)
     assert "called nobody-here" in ask("unicd", "--kio-user", "nobody-here", code=EX_USAGE)
 

@@ -25,9 +25,14 @@ import functions
 import stops
 import unicd_client
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "interop"))
+
+import rdma_core  # noqa: E402
+
 RUN = os.path.join(hosts.BIN, "unic-run")
 CALLS = os.path.join(hosts.BIN, "verbs-calls")
 LISTEN_S = 30
+RDMA_CORE = 95  # of its tests, which run
 UD = 2  # enum unic_qp_type
 ADDRESS = 0x0a000001  # of host 0
 # Whoever polls spins, and so do the other side and two NICs.
@@ -58,9 +63,11 @@ def command_lines():
 
 
 def run_args(where, *command):
-    """@where: a driver's socket, or the name of a net."""
-    how = ["--device", f"unic0={where}"] if "/" in where else ["--net", where]
-    return [RUN, *how, *command]
+    """@where: a driver's socket, or the name of a net, and the board behind a colon."""
+    if "/" in where:
+        return [RUN, "--device", f"unic0={where}", *command]
+    net, _, board = where.partition(":")
+    return [RUN, "--net", net, *(["--board", board] if board else []), *command]
 
 
 def output(where, *command, code=0, user=None):
@@ -246,6 +253,18 @@ def test_net(_):
     shutil.rmtree(f"/tmp/unic-run-{os.getuid() if user is None else user}/nets/{net}")
 
 
+def test_net_virt(_):
+    """A host whose NIC is in QEMU, and one whose NIC is a process, on one net."""
+    net = f"virt{os.getpid()}"
+    for said in pair(f"{net}:virt", net, "ibv_rc_pingpong", "-g", "0", *FEW):
+        assert "iters in" in said, said
+    shutil.rmtree(f"/tmp/unic-run-{os.getuid()}/nets/{net}")
+    r = subprocess.run([RUN, "--net", net, "--board", "virt", "true"], capture_output=True, text=True,
+                       env={**os.environ, "PATH": "/nowhere"}, check=False)
+    assert r.returncode == 1 and "qemu-system-arm: No such file" in r.stderr, r
+    shutil.rmtree(f"/tmp/unic-run-{os.getuid()}/nets/{net}")
+
+
 def test_status(rig):
     where = rig.socket(0)
     output(where, "sh", "-c", "exit 37", code=37)
@@ -278,14 +297,21 @@ def test_lost(rig):
     assert "verbs-calls: ok" in output(rig.socket(1), CALLS)
 
 
+def test_rdma_core(_):
+    """The tests that rdma-core has for any device; those that are skipped are known."""
+    with tempfile.TemporaryDirectory(prefix="unic-pyverbs-") as folder:
+        passed, _, bad = rdma_core.judge(rdma_core.suite(folder))
+    assert not bad and passed >= RDMA_CORE, (passed, bad)
+
+
 def test_perftest(rig):
     for line in PERFTEST:
         pair(rig.socket(0), rig.socket(0), *line.split(), "-x", "0", "-F")
         print(f"        {line}", flush=True)
 
 
-TESTS = [test_devices, test_status, test_calls, test_net, test_pingpong_one_nic,
-         test_pingpong_two_hosts, test_cm, test_lost]
+TESTS = [test_devices, test_status, test_calls, test_net, test_net_virt, test_pingpong_one_nic,
+         test_pingpong_two_hosts, test_cm, test_rdma_core, test_lost]
 
 
 def main():
@@ -296,7 +322,7 @@ def main():
     opt = ap.parse_args()
     tests = [t for t in TESTS + [test_perftest] * opt.long
              if opt.only in t.__name__ and
-             (opt.board == "soft" or t not in (test_net, test_perftest))]
+             (opt.board == "soft" or t not in (test_net, test_net_virt, test_rdma_core, test_perftest))]
     with tempfile.TemporaryDirectory(prefix="unic-verbs-") as tmp:
         rig = hosts.Hosts(opt.board, None, tmp)
         if opt.board == "soft":

@@ -390,6 +390,15 @@ static void change_hint(struct unic_req *req, const struct unic_ctl_mr_rereg *r)
 	unic_req_send(req, UNIC_CMD_MR_REREG, &cmd, hint_done);
 }
 
+/* Pages of a region that holds no entries stay where they are, and as they were pinned. */
+static bool can_change(const struct unic_region *mr,
+		       const struct unic_ctl_mr_rereg *r)
+{
+	return mr->residency == UNIC_RESIDENT ||
+	       !(r->what & UNIC_REREG_RANGE ||
+		 (unic_rights_write(r->rights) && !unic_region_writable(mr)));
+}
+
 void unic_region_rereg(struct unic_req *req)
 {
 	struct unic_cmd_mr_rereg cmd = { 0 };
@@ -406,8 +415,7 @@ void unic_region_rereg(struct unic_req *req)
 	status = get_idle_region(req, unic_from_le32(r.id), &mr);
 	if (!status && (r.what & ~UNIC_REREG_ALL || r.rsvd0 || r.importance))
 		status = UNIC_ST_INVALID;
-	if (!status &&
-	    (mr->kind != UNIC_FORM_PLAIN || mr->residency != UNIC_RESIDENT))
+	if (!status && (mr->kind != UNIC_FORM_PLAIN || !can_change(mr, &r)))
 		status = UNIC_ST_STATE;
 	pd = unic_obj_get(&req->host->objects, unic_from_le32(r.pd),
 			  UNIC_OBJ_PD, unic_req_owner(req));

@@ -35,7 +35,7 @@ MUTATIONS = (
      "post: UC reads", "test_verbs_post"),
     (POST, "to->rkey = wr->wr.ud.remote_qpn;", "",
      "post: a datagram to no queue pair", "test_verbs_post"),
-    (POST, "if (state < IBV_QPS_RTS)", "if (state < IBV_QPS_RTR)",
+    (POST, "if (state_of(qp) < IBV_QPS_RTS)", "if (state_of(qp) < IBV_QPS_RTR)",
      "post: sends before RTS", "test_verbs_post"),
     (POST, "if (state_of(qp) == IBV_QPS_RESET)", "if (0)",
      "post: receives in RESET", "test_verbs_post"),

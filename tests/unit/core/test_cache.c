@@ -117,6 +117,49 @@ static void table_miss_is_served_at_once(void **state)
 	assert_int_equal(touch(&mr, pd0, 3, 8, &p), -UNIC_ERELEASED);
 }
 
+/* Rights and domain of a region whose pages come as they are used; its pages stay. */
+static void rights_change_and_pages_stay(void **state)
+{
+	struct unic_cmd_mr_rereg c = { .what = UNIC_REREG_RIGHTS,
+				       .rights = UNIC_MR_REMOTE_READ };
+	uint32_t other = rig_pd(&a, 0);
+	struct unic_xlate p;
+	struct rig_mr mr;
+
+	(void)state;
+	table(0, 16);
+	assert_int_equal(rig_reg_cached(&a, pd0, 16, UNIC_TABLE, 0, &mr), 0);
+	assert_int_equal(touch(&mr, pd0, 3, 8, &p), 0);
+	c.mr = unic_to_le32(mr.mr);
+	c.gen = unic_to_le32(mr.gen);
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_REREG, &c, NULL), UNIC_ST_OK);
+	assert_int_equal(unic_access(&a.nic.memory, mr.stag, (uint16_t)pd0,
+				     UNIC_MR_REMOTE_WRITE, mr.iova, 8, &p),
+			 -UNIC_ERIGHTS);
+	assert_int_equal(unic_access(&a.nic.memory, mr.stag, (uint16_t)pd0,
+				     UNIC_MR_REMOTE_READ, mr.iova + 3 * 4096, 8,
+				     &p),
+			 0);
+	is_page(&p, 3);
+	assert_int_equal(rig_count(&a, misses), 1);
+	c.what = UNIC_REREG_PD;
+	c.rights = 0;
+	c.pd = unic_to_le32(other);
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_REREG, &c, NULL), UNIC_ST_OK);
+	assert_int_equal(touch(&mr, pd0, 3, 8, &p), -UNIC_EPD);
+	assert_int_equal(touch(&mr, other, 3, 8, &p), 0);
+	/* another range would have another table */
+	c.what = UNIC_REREG_RANGE;
+	c.pd = 0;
+	c.iova = unic_to_le64(mr.iova);
+	c.length = unic_to_le64(4096);
+	c.n_pages = unic_to_le32(1);
+	assert_int_equal(rig_cmd(&a, UNIC_CMD_MR_REREG, &c, NULL),
+			 UNIC_ST_STATE);
+	assert_int_equal(rig_dereg(&a, &mr), 0);
+	assert_int_equal(a.nic.tlb.free, UNIC_TLB_ENTRIES);
+}
+
 static void table_larger_than_the_pool(void **state)
 {
 	struct unic_xlate p;
@@ -1043,6 +1086,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(table_miss_is_served_at_once),
+		TEST(rights_change_and_pages_stay),
 		TEST(table_larger_than_the_pool),
 		TEST(used_entries_get_a_second_chance),
 		TEST(bad_table_words),

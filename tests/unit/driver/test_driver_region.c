@@ -625,6 +625,34 @@ static void rereg_pins_first(void **state)
 	fake_delete(f);
 }
 
+/* A region that holds no entries keeps its pages, as they were pinned. */
+static void pages_on_demand_stay(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_ctl_mr_rereg good, r;
+
+	(void)state;
+	residency = UNIC_DEMAND;
+	good = (struct unic_ctl_mr_rereg){
+		.id = unic_to_le32(region(f, 4)), /* of no rights */
+		.what = UNIC_REREG_RIGHTS,
+		.rights = UNIC_MR_REMOTE_READ,
+		.va = unic_to_le64(VA),
+		.iova = unic_to_le64(VA),
+		.length = unic_to_le64(4096),
+	};
+	residency = UNIC_RESIDENT;
+	r = good;
+	r.what |= UNIC_REREG_RANGE;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_STATE);
+	r = good;
+	r.rights = UNIC_MR_LOCAL_WRITE;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_STATE);
+	r = good;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_OK);
+	fake_delete(f);
+}
+
 /* Where a region is, for its own process. */
 static void range_of_a_region(void **state)
 {
@@ -701,6 +729,7 @@ int main(void)
 		cmocka_unit_test(late_frames_and_the_time),
 		cmocka_unit_test(late_frames_find_no_place_to_wait),
 		cmocka_unit_test(rereg_pins_first),
+		cmocka_unit_test(pages_on_demand_stay),
 		cmocka_unit_test_setup_teardown(base_is_random, keep, no_keep),
 		cmocka_unit_test(bases_differ_in_all_their_bits),
 	};
