@@ -101,6 +101,19 @@ static void take_console_byte(void *arg, uint8_t byte)
 	watch_console(run, byte);
 }
 
+/* A debugger holds the core. Time passes as in the world: who waits for an oscillator, and
+ * sends nothing meanwhile, counts on it. */
+static void wait_halted(struct run *run)
+{
+	struct board *board = &run->board;
+	uint64_t began = wall_ns(run);
+
+	connection_poll(HALTED_US);
+	if (board->cpu->halted)
+		board_run(board,
+			  clock_now_ns(&board->clock) + (wall_ns(run) - began));
+}
+
 /* The board had @ran_ns; if the world had less it gets the rest. A board that is late
  * does not catch up more than a little, and time of JTAG's clocks is not counted. */
 static void wait_for_world(struct run *run, uint64_t ran_ns)
@@ -112,7 +125,7 @@ static void wait_for_world(struct run *run, uint64_t ran_ns)
 	if (run->ahead_ns < -LATE_NS)
 		run->ahead_ns = -LATE_NS;
 	if (debug_port_attached(run->port) && run->board.cpu->halted)
-		connection_poll(HALTED_US);
+		wait_halted(run);
 	else if (run->is_free || run->ahead_ns < 1000)
 		connection_poll(0);
 	else
