@@ -4,6 +4,7 @@
 text`, by group. A group that is not known is listed last, so none is lost."""
 
 import re
+import signal
 import sys
 import textwrap
 
@@ -24,6 +25,7 @@ LINE = re.compile(r"^([a-z][a-z0-9_.-]*):.*?## (?:([a-z]+): )?(.*)$", re.M)
 
 
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # make help | head
     listed = {group: [] for group in GROUPS}
     for name in sys.argv[1:]:
         with open(name, encoding="utf-8") as f:

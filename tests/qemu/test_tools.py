@@ -1082,6 +1082,16 @@ def test_wrong_wait(rig):
         ask("unicctl", *client, "info", env={**os.environ, "UNIC_WAIT": text})
 
 
+def test_help_cut_off(_):
+    """`make help | head -1` is no fault: the list ends without words."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as nobody:
+        done = subprocess.run([os.path.join(hosts.ROOT, "mk/make_help.py"), os.path.join(hosts.ROOT, "Makefile")],
+                              stdout=nobody, stderr=subprocess.PIPE, text=True, check=False)
+    assert not done.stderr and done.returncode == -signal.SIGPIPE, done
+
+
 def test_unreadable_file(rig):
     """`make demo FILE=` of a file that is not there says so in a line."""
     done = subprocess.run([os.path.join(hosts.ROOT, "tests/qemu/demo.py"), "--board", "soft",
