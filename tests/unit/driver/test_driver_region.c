@@ -630,6 +630,7 @@ static void pages_on_demand_stay(void **state)
 {
 	struct fake *f = fake_new();
 	struct unic_ctl_mr_rereg good, r;
+	struct unic_ctl_mr_reg *made;
 
 	(void)state;
 	residency = UNIC_DEMAND;
@@ -649,6 +650,12 @@ static void pages_on_demand_stay(void **state)
 	r.rights = UNIC_MR_LOCAL_WRITE;
 	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_STATE);
 	r = good;
+	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_OK);
+	/* one whose pages were pinned to be written to */
+	made = (void *)region_with(f, unic_from_le32(good.id))->made;
+	made->rights = UNIC_MR_LOCAL_WRITE;
+	r = good;
+	r.rights = UNIC_MR_LOCAL_WRITE;
 	assert_int_equal(request(f, UNIC_CTL_MR_REREG, &r), UNIC_ST_OK);
 	fake_delete(f);
 }
