@@ -146,12 +146,13 @@ static void each_option_has_its_field(void **state)
 	assert_int_equal(unic_from_le32(o->params.deliver_us), 1000000);
 	o = nic("-b /b --link /l --deliver-us 5");
 	assert_int_equal(unic_from_le32(o->params.deliver_us), 5);
-	o = nic("-b /b --low 1 --grace-us 0");
+	o = nic("-b /b --low 1 --high 1 --grace-us 0");
 	assert_int_equal(unic_from_le32(o->params.flags),
 			 UNIC_PARAM_WATERMARKS | UNIC_PARAM_GRACE);
-	o = nic("-b /b --low 1");
+	o = nic("-b /b --low 1 --high 1");
 	assert_int_equal(unic_from_le32(o->params.flags),
 			 UNIC_PARAM_WATERMARKS);
+	assert_true(is_refused("-b /b --low 2 --high 1", "--low N asks"));
 	o = nic("-b /b --high 1 --grace-us 1");
 	assert_int_equal(unic_from_le32(o->params.flags),
 			 UNIC_PARAM_WATERMARKS);
