@@ -43,8 +43,8 @@ static const struct argp_option argp_options[] = {
 	  "(default: net `default')",
 	  0 },
 	{ "board", 'b', "BOARD", 0,
-	  "the board of that host's NIC: soft, a process (default), or virt, "
-	  "the firmware in QEMU",
+	  "the board of that host's NIC: soft, a process, or virt, the "
+	  "firmware in QEMU (default: soft)",
 	  0 },
 	{ "device", 'd', "NAME=SOCKET[,NIC]", 0,
 	  "device NAME is a NIC of the driver at SOCKET, or at the device "

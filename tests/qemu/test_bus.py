@@ -585,7 +585,7 @@ def test_a_guest_has_its_nics_ended():
 def test_refusals():
     assert "--dir is needed" in refused()
     assert "--slots" in refused("--dir", "/tmp/x", "--slots", "25")
-    assert "a number" in refused("--dir", "/tmp/x", "--slots", "x")
+    assert "--slots: 1 to 24" in refused("--dir", "/tmp/x", "--slots", "x")
     assert "power of two" in refused("--dir", "/tmp/x", "--slot-size", "3M")
     assert "power of two" in refused("--dir", "/tmp/x", "--bar-size", "4K")
     assert "4G in all" in refused("--dir", "/tmp/x", "--joint",
