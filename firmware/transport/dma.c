@@ -210,6 +210,14 @@ static void notify_owner(struct unic_transport *nic,
 		if (UNIC_ATOMICS)
 			unic_atomics_moved(nic, job->who, ok);
 		break;
+	case UNIC_DMA_SRQ:
+		if (UNIC_SRQS)
+			unic_rq_shared_fetched(nic, job->who, ok);
+		break;
+	case UNIC_DMA_SRQ_SWEEP:
+		if (UNIC_SRQS)
+			unic_srq_swept(nic, job->count, ok);
+		break;
 	default:
 		break;
 	}

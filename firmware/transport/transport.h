@@ -16,6 +16,7 @@
 #include "transport/meter.h"
 #include "transport/parked.h"
 #include "transport/qp.h"
+#include "transport/srq.h"
 
 struct unic_transport {
 	union {
@@ -35,6 +36,7 @@ struct unic_transport {
 	struct unic_sched_order order;
 	struct unic_cut_lap cut_lap;
 	struct unic_meters meters;
+	struct unic_srqs srqs;
 	struct unic_atomics atomics[UNIC_ATOMICS]; /* of the frame in hand */
 };
 
