@@ -7,7 +7,7 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
-#define UNIC_SRQS 128u
+#define UNIC_SRQS 120u
 
 #include "../usual.h"
 

@@ -95,6 +95,12 @@ int unic_dma_fetch(struct unic_transport *nic, enum unic_dma_owner owner,
 		   uint16_t who, uint16_t mr, uint64_t bus, void *local,
 		   uint32_t count);
 
+/** unic_dma_fetch_shared() - the same, for shared queues: with one more who calls it,
+ * unic_dma_fetch() would be a call of its own in the two that fetch for queue pairs. */
+int unic_dma_fetch_shared(struct unic_transport *nic, enum unic_dma_owner owner,
+			  uint16_t who, uint16_t mr, uint64_t bus, void *local,
+			  uint32_t count);
+
 /**
  * unic_dma_cqe() - write one completion record of queue @cq to @bus, which is
  * in region @mr; copied at once.

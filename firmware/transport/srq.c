@@ -86,7 +86,7 @@ static bool publish_srq(struct unic_transport *nic, struct unic_srq_ctx *srq,
 	return true;
 }
 
-void unic_srq_events(struct unic_transport *nic)
+__attribute__((noinline, cold)) void unic_srq_events(struct unic_transport *nic)
 {
 	uint32_t i;
 
@@ -294,7 +294,8 @@ void unic_srq_put(struct unic_transport *nic, uint32_t name)
 
 /* ---------------------------------------------------------------- receives */
 
-void unic_srq_doorbell(struct unic_transport *nic, uint32_t idx, uint32_t tail)
+__attribute__((noinline, cold)) void
+unic_srq_doorbell(struct unic_transport *nic, uint32_t idx, uint32_t tail)
 {
 	struct unic_srq_ctx *srq = nic->srqs.srq + idx;
 
@@ -326,7 +327,8 @@ static int fetch_slots(struct unic_transport *nic,
 		return r;
 	if (piece.len < bytes)
 		return -UNIC_EBUS; /* sweep_run() keeps within a page */
-	return unic_dma_fetch(nic, owner, who, srq->mr, piece.bus, to, n);
+	return unic_dma_fetch_shared(nic, owner, who, srq->mr, piece.bus, to,
+				     n);
 }
 
 /* True if it was marked, which it is no more. */
@@ -367,7 +369,8 @@ int unic_srq_take(struct unic_transport *nic, uint32_t name, uint16_t qp,
 	return r;
 }
 
-void unic_srq_taken(struct unic_transport *nic, uint32_t name, bool ok)
+__attribute__((noinline, cold)) void unic_srq_taken(struct unic_transport *nic,
+						    uint32_t name, bool ok)
 {
 	struct unic_srq_ctx *srq = srq_of(nic, name);
 
@@ -393,7 +396,8 @@ static void sweep_next_srq(struct unic_srqs *s)
 	sweep_begin_srq(s);
 }
 
-void unic_srq_sweep_begin(struct unic_transport *nic)
+__attribute__((noinline, cold)) void
+unic_srq_sweep_begin(struct unic_transport *nic)
 {
 	struct unic_srqs *s = &nic->srqs;
 
@@ -430,7 +434,8 @@ static void mark_slots(struct unic_transport *nic, uint32_t n)
 	}
 }
 
-void unic_srq_swept(struct unic_transport *nic, uint32_t count, bool ok)
+__attribute__((noinline, cold)) void unic_srq_swept(struct unic_transport *nic,
+						    uint32_t count, bool ok)
 {
 	struct unic_srqs *s = &nic->srqs;
 
@@ -443,7 +448,7 @@ void unic_srq_swept(struct unic_transport *nic, uint32_t count, bool ok)
 		sweep_next_srq(s); /* a message will find out */
 }
 
-bool unic_srq_sweep(struct unic_transport *nic)
+__attribute__((noinline, cold)) bool unic_srq_sweep(struct unic_transport *nic)
 {
 	struct unic_srqs *s = &nic->srqs;
 	struct unic_srq_ctx *srq = s->srq + (s->sweep_left - 1);

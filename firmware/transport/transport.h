@@ -36,8 +36,8 @@ struct unic_transport {
 	struct unic_sched_order order;
 	struct unic_cut_lap cut_lap;
 	struct unic_meters meters;
-	struct unic_srqs srqs;
 	struct unic_atomics atomics[UNIC_ATOMICS]; /* of the frame in hand */
+	struct unic_srqs srqs;
 };
 
 #endif /* UNIC_TRANSPORT_H */
