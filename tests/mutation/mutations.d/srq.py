@@ -33,7 +33,6 @@ MUTATIONS = (
      "srq: of another process", TEST),
     (SRQ, "	*lost = unmark(srq, srq->head);\n", "	*lost = false;\n",
      "srq: a receive of an evicted region ends its queue pair", TEST),
-    (SRQ, "	*word &= ~bit;\n", "", "srq: a slot stays marked", TEST),
     (SWEEP, "			unic_srq_sweep_begin(nic);\n", "			;\n",
      "srq: the sweep does not look at them", TEST),
     (RQ, "	if (qp->state == UNIC_QPS_ERR || rq->fetched != rq->head)\n",
