@@ -490,7 +490,7 @@ static void evicted(void **state)
 static void ends_amid_the_sweep(void **state)
 {
 	struct rig_mr gone, ring;
-	uint32_t other, i;
+	uint32_t other = 0, i;
 
 	(void)state;
 	make_ring(&ring);
