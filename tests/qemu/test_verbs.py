@@ -32,7 +32,7 @@ import rdma_core  # noqa: E402
 RUN = os.path.join(hosts.BIN, "unic-run")
 CALLS = os.path.join(hosts.BIN, "verbs-calls")
 LISTEN_S = 30
-RDMA_CORE = 95  # of its tests, which run
+RDMA_CORE = 96  # of its tests, which run
 UD = 2  # enum unic_qp_type
 ADDRESS = 0x0a000001  # of host 0
 # Whoever polls spins, and so do the other side and two NICs.
