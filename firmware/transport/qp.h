@@ -117,6 +117,8 @@ struct unic_sq {
 	struct unic_wr wr[UNIC_QP_WINDOW];
 	/* a page is missing: silent (rnr_wait) until it is there */
 	bool miss_wait;
+	/* gathering: not of a frame, but of the responses of a READ before ... */
+	bool in_parts;
 	uint32_t gather_psn; /* ... this packet */
 	uint16_t afters; /* RETRY_AFTERs for after_psn, one behind another */
 	uint32_t after_psn;
@@ -161,14 +163,15 @@ struct unic_read {
 	};
 	uint32_t rkey;
 	uint32_t len;
-	uint32_t psn;	/* of its first response */
-	uint32_t npkt;	/* 0: neither */
-	uint32_t off;	/* packets to send next */
-	uint32_t start; /* ... first, in this execution */
-	uint16_t mr;	/* held while active */
+	uint32_t psn;  /* of its first response */
+	uint32_t npkt; /* 0: neither */
+	uint32_t off;  /* packets to send next */
+	uint32_t end;  /* ... and not any more, in this execution */
+	uint16_t mr;   /* held while active */
 	bool active;
-	bool again;  /* for a duplicate of its request */
-	bool atomic; /* executed already: it holds nothing */
+	bool again;   /* for a duplicate of its request */
+	bool atomic;  /* executed already: it holds nothing */
+	uint8_t sent; /* of this execution: a bit for each, of the last eight */
 };
 
 enum unic_msg_kind {

@@ -5,6 +5,7 @@
 #include "memory/window.h"
 #include "transport/fastpath.h"
 #include "transport/local_ops.h"
+#include "transport/read_parts.h"
 #include "transport/transport.h"
 #include "transport/rq.h"
 #include "transport/sq.h"
@@ -57,6 +58,8 @@ void unic_requester_go_back(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	UNIC_TRACE(nic, QP_RETRY, qp->proc, qp->qpn, psn, reason, 0);
 	qp->retry_total++;
 	unic_requester_seek(&qp->sq, psn);
+	if (qp->sq.reads)
+		unic_read_parts_begin(&qp->sq);
 	unic_requester_timer(nic, qp);
 	unic_sched_send(nic, unic_qp_index(nic, qp));
 }
@@ -434,6 +437,14 @@ void unic_requester_gathered(struct unic_transport *nic, uint16_t idx, int err)
 	unic_sched_send(nic, idx);
 }
 
+/* No next packet may be sent now, unless it asks for more of a READ. */
+static __attribute__((noinline, cold)) enum unic_turn
+no_next(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	unic_local_op_drop(nic, qp); /* others may read their lists */
+	return unic_read_parts_send(nic, qp);
+}
+
 /* May a packet be sent now? Makes the next request ready if that is needed. */
 static enum unic_turn prepare_rc_request(struct unic_transport *nic,
 					 struct unic_qp_ctx *qp)
@@ -442,10 +453,8 @@ static enum unic_turn prepare_rc_request(struct unic_transport *nic,
 	int r;
 
 	if (sq->gathering || sq->rnr_wait || qp->state != UNIC_QPS_RTS ||
-	    unic_psn_diff(sq->psn, sq->psn_una) >= (int32_t)UNIC_QP_PACKETS) {
-		unic_local_op_drop(nic, qp); /* others may read their lists */
-		return UNIC_TURN_DONE;
-	}
+	    unic_psn_diff(sq->psn, sq->psn_una) >= (int32_t)UNIC_QP_PACKETS)
+		return no_next(nic, qp);
 	if (unic_sq_skip_ended(sq))
 		return UNIC_TURN_MORE;
 	r = unic_sq_start(nic, qp);

@@ -159,7 +159,7 @@ static int send_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), true);
 	uint32_t off = rd->off << qp->mtu_shift, mtu = 1u << qp->mtu_shift;
 	uint32_t len = rd->len - off < mtu ? rd->len - off : mtu;
-	bool last = rd->off + 1 == rd->npkt;
+	bool last = rd->off + 1 == rd->end;
 	uint32_t ext = 0;
 	int r;
 
@@ -267,7 +267,7 @@ run_read(struct unic_transport *nic, struct unic_qp_ctx *qp, int32_t *left)
 	if (UNIC_ATOMICS && rd->atomic)
 		return send_atomic_ack(nic, qp, left);
 	for (n = 0; *left > 0 && n < READ_BURST; n++) {
-		r = send_response(nic, qp, rd->off == rd->start, left);
+		r = send_response(nic, qp, !rd->sent, left);
 		if (r == -UNIC_EAGAIN)
 			return n ? UNIC_TURN_MORE : UNIC_TURN_BLOCKED;
 		if (r == -UNIC_EMISS) {
@@ -279,11 +279,12 @@ run_read(struct unic_transport *nic, struct unic_qp_ctx *qp, int32_t *left)
 			return UNIC_TURN_MORE;
 		}
 		rd->off++;
+		rd->sent = (uint8_t)(rd->sent << 1 | 1);
 		if (r) {
 			rsp->gathering = true;
 			return UNIC_TURN_DONE; /* until it is gathered */
 		}
-		if (rd->off == rd->npkt) {
+		if (rd->off == rd->end) {
 			unic_rd_resources_done(nic, qp);
 			break;
 		}
@@ -302,13 +303,14 @@ void unic_responder_gathered(struct unic_transport *nic, uint16_t idx, int err)
 		return;
 	if (err) {
 		rd->off--; /* that one was not sent */
+		rd->sent >>= 1;
 		if (err == -UNIC_EMISS) {
 			read_missed(nic, qp);
 			return;
 		}
 		if (err != -UNIC_EAGAIN)
 			read_failed(nic, qp, err);
-	} else if (rd->off == rd->npkt) {
+	} else if (rd->off == rd->end) {
 		unic_rd_resources_done(nic, qp);
 	}
 	unic_sched_reply(nic, idx);
