@@ -51,7 +51,7 @@ MUTATIONS = (
      "slip: a READ response shorter than asked is taken", "test_between"),
     (REQUESTER_RX, " ||\n\t    wr->state != UNIC_WRS_SENT) {", ") {",
      "slip: a response for a READ that is over is placed", "test_between"),
-    (REQUESTER_RX, "\treturn likely(ends == last) ||\n", "\treturn likely(ends || 1) ||\n",
+    (REQUESTER_RX, "\treturn likely(ends == last) ||\n", "\treturn likely(ends == last || ends) ||\n",
      "slip: any READ response may be the last", "test_between"),
     ("firmware/transport/rd_resources.c", "\treturn ask->len == left || ", "\treturn ask->len || ",
      "slip: a duplicate READ of another length is answered", "test_between"),
