@@ -405,8 +405,10 @@ def rereg(world):
     refused(process, St.INVALID, Op.MR_REREG, id=control.id, what=1,
             rights=1)
     demand_region = process.region(PAGE, residency=Residency.DEMAND)
-    refused(process, St.STATE, Op.MR_REREG, id=demand_region.id, what=1,
-            rights=1)
+    same('rights on demand', process.must(Op.MR_REREG, id=demand_region.id, what=1,
+                                          rights=1).stag, demand_region.stag)
+    refused(process, St.STATE, Op.MR_REREG, id=demand_region.id, what=4, va=VA, iova=VA,
+            length=PAGE)
 
 
 @suite.case('LIMITS_OF, TOO_FAST')
