@@ -20,13 +20,6 @@
 
 /* ------------------------------------------------------------- posting */
 
-static unsigned int count_free_slots(const struct unic_ring *ring)
-{
-	uint32_t done = __atomic_load_n(&ring->done, __ATOMIC_ACQUIRE);
-
-	return ring->mask + 1 - (ring->posted - done);
-}
-
 static void record_shadow(struct unic_ring *ring, uint64_t wr_id,
 			  unsigned int slots)
 {
@@ -194,9 +187,9 @@ int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
 	pthread_mutex_lock(&sq->lock);
 	for (i = 0; i < n; i++) {
 		slots = slots_of(qp, &wr[i]);
-		refused = slots <= count_free_slots(sq) &&
+		refused = slots <= unic_ring_free(sq) &&
 			  unic_desc_refuses(qp, &wr[i]);
-		if (refused || slots > count_free_slots(sq))
+		if (refused || slots > unic_ring_free(sq))
 			break;
 		build_wqe(sq, &wr[i], slots);
 	}
@@ -266,7 +259,7 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 					 i, n, wr[i].num_sge);
 	}
 	pthread_mutex_lock(&rq->lock);
-	for (i = 0; i < n && count_free_slots(rq); i++) {
+	for (i = 0; i < n && unic_ring_free(rq); i++) {
 		struct unic_rq_slot slot = {
 			.num_sge = wr[i].num_sge,
 			.wr_id = unic_to_le64(rq->posted),

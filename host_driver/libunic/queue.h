@@ -44,6 +44,14 @@ struct unic_ring {
 	struct unic_shadow *spare;
 };
 
+/** unic_ring_free() - slots of @ring into which may be posted. */
+static inline unsigned int unic_ring_free(const struct unic_ring *ring)
+{
+	uint32_t done = __atomic_load_n(&ring->done, __ATOMIC_ACQUIRE);
+
+	return ring->mask + 1 - (ring->posted - done);
+}
+
 /* What the library knows of a connection that it is to mend (mend.h). Under the lock of
  * the mender, but for `received`. */
 struct unic_mend {

@@ -233,10 +233,8 @@ int unic_ibv_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 static unsigned int room_of(const struct unic_ibv_qp *qp)
 {
 	const struct unic_ring *sq = &qp->lib->sq;
-	uint32_t slots = sq->mask + 1;
-	uint32_t done = __atomic_load_n(&sq->done, __ATOMIC_ACQUIRE);
 
-	return (slots - (sq->posted - done)) / (slots / qp->cap.max_send_wr);
+	return unic_ring_free(sq) / ((sq->mask + 1) / qp->cap.max_send_wr);
 }
 
 int unic_ibv_post_together(struct unic_ibv_qp *qp, struct ibv_send_wr *wr,
