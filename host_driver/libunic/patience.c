@@ -39,7 +39,7 @@ uint64_t unic_patience_end(uint32_t ms)
 	return unic_now_ns() + ms * MS_NS;
 }
 
-/* Errors of somebody who is not there yet, or whose NIC is not. */
+/* True if @err is that of a program that is not there yet, or whose NIC is not. */
 static bool is_starting(int err)
 {
 	return err == -ENOENT || err == -ECONNREFUSED || err == -ENODEV ||

@@ -52,9 +52,7 @@ static void exec_child(const char *program, const char *log, pid_t parent,
 	    dup2(out, 1) >= 0 && dup2(out, 2) >= 0)
 		execvp(program, argv);
 	fprintf(stderr, "cannot start %s: %s\n", program, strerror(errno));
-	if (write(failed, "", 1) < 0) /* it hears of our end, too */
-		_exit(126);
-	_exit(127);
+	_exit(write(failed, "", 1) == 1 ? 127 : 126);
 }
 
 /* True if the lines of @c say that it is ready. */

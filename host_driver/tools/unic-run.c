@@ -28,7 +28,8 @@ struct options {
 	const char *net; /* NULL: devices are named */
 	struct run_device dev[RUN_DEVICES];
 	unsigned int n;
-	const char *board; /* of the host of its own; NULL: soft */
+	bool has_board;
+	enum run_board board; /* of the host of its own */
 	int verbose;
 	char **command;
 };
@@ -94,7 +95,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (strcmp(arg, "soft") && strcmp(arg, "virt"))
 			argp_error(state, "--board: soft or virt, not `%s'",
 				   arg);
-		o->board = arg;
+		o->has_board = true;
+		o->board = strcmp(arg, "virt") ? RUN_SOFT : RUN_VIRT;
 		return 0;
 	case 'd':
 		parse_device(o, arg, state);
@@ -112,7 +114,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "which program?");
 		if (o->net && o->n)
 			argp_error(state, "--net or --device, not both");
-		if (o->board && o->n)
+		if (o->has_board && o->n)
 			argp_error(state, "--board or --device, not both");
 		return 0;
 	default:
@@ -291,10 +293,7 @@ static int run(struct options *o)
 		return 1;
 	if (run_place_dir(dir))
 		return 1;
-	if (!o->n &&
-	    !run_host_start(&host, &net, dir,
-			    o->board && !strcmp(o->board, "virt") ? RUN_VIRT
-								  : RUN_SOFT)) {
+	if (!o->n && !run_host_start(&host, &net, dir, o->board)) {
 		strcpy(o->dev[0].name, "unic0");
 		snprintf(o->dev[0].where, sizeof(o->dev[0].where), "%.127s",
 			 host.socket);
