@@ -138,7 +138,7 @@ int unic_wake_wait(struct unic_ctx *ctx, uint32_t seq, int64_t until_ns)
 	int ms;
 
 	if (left <= 0)
-		return -ETIME;
+		return unic_ctx_lost(ctx) ? -ENOTCONN : -ETIME;
 	ms = left > SLICE_MS * 1000000ll ? SLICE_MS
 					 : (int)((left + 999999) / 1000000);
 	pthread_mutex_lock(&ctx->wake_lock);

@@ -24,7 +24,7 @@ uint32_t unic_wake_seq(struct unic_ctx *ctx);
  * did not write. */
 void unic_wake(struct unic_ctx *ctx);
 /** unic_wake_wait() - sleep until the NIC has rung since @seq was read. 0: poll
- * again; -ETIME: at @until_ns (CLOCK_MONOTONIC, -1: never); -ENOTCONN. */
+ * again; -ETIME: at @until_ns (CLOCK_MONOTONIC, -1: never); -ENOTCONN, also then. */
 int unic_wake_wait(struct unic_ctx *ctx, uint32_t seq, int64_t until_ns);
 
 #endif /* UNIC_LIB_DOORBELL_H */

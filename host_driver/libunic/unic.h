@@ -640,7 +640,8 @@ int unic_destroy_cq(struct unic_cq *cq);
 
 /** unic_poll_cq() - read up to @n completions into @wc. Returns how many; -EPROTO: the
  * NIC wrote an invalid record (skipped and counted); -ENOTCONN: this process is a child
- * of the one that created @cq. */
+ * of the one that created @cq. A NIC that was reset completes nothing any more, and this
+ * call returns 0: who only polls looks at unic_ctx_lost(), too. */
 int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc);
 
 /** unic_req_notify() - arm @cq: its next completion (or solicited one) makes
@@ -654,8 +655,9 @@ int unic_req_notify(struct unic_cq *cq, bool solicited_only);
 int unic_cq_fd(struct unic_ctx *ctx);
 
 /** unic_wait_cq() - block until @cq has a completion, for @timeout_ms at most (-1: no
- * limit). Any number of threads may wait, on any CQs. Returns 0, -ETIME, -ENOTCONN; -EIO:
- * @cq has failed (UNIC_EV_CQ_ERROR), and none comes any more. */
+ * limit; 0: only look). Any number of threads may wait, on any CQs. Returns 0, -ETIME;
+ * -ENOTCONN: unic_ctx_lost(), also when the time is up; -EIO: @cq has failed
+ * (UNIC_EV_CQ_ERROR), and none comes any more. */
 int unic_wait_cq(struct unic_cq *cq, int timeout_ms);
 
 /* ----------------------------------------------------------- queue pairs */

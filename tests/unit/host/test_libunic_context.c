@@ -203,6 +203,7 @@ static void a_dead_driver_is_seen(void **state)
 	assert_int_equal(poll(&pfd, 1, 0), 0); /* reported once */
 	assert_true(unic_ctx_lost(r.ctx));
 	assert_int_equal(unic_wait_cq(r.cq, 1000), -ENOTCONN);
+	assert_int_equal(unic_wait_cq(r.cq, 0), -ENOTCONN);
 	rig_down(&r);
 }
 
