@@ -334,7 +334,7 @@ static uint32_t reap(struct client *c)
 	struct unic_wc wc[OUTSTANDING];
 	int i, n = unic_poll_cq(c->cq, OUTSTANDING, wc);
 
-	check(n, "poll");
+	check(!n && unic_ctx_lost(c->ctx) ? unic_wait_cq(c->cq, 0) : n, "poll");
 	for (i = 0; i < n; i++) {
 		bool cut = wc[i].status == UNIC_WC_EVICTED ||
 			   wc[i].status == UNIC_WC_REM_EVICTED;

@@ -147,7 +147,7 @@ static uint32_t reap(struct end *e)
 	struct unic_wc wc[OUTSTANDING];
 	int i, n = unic_poll_cq(e->cq, OUTSTANDING, wc);
 
-	check(n, "poll");
+	check(!n && unic_ctx_lost(e->ctx) ? unic_wait_cq(e->cq, 0) : n, "poll");
 	for (i = 0; i < n; i++)
 		if (wc[i].status) {
 			fprintf(stderr, "verbs-bench: completion: %s\n",
