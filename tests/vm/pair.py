@@ -22,6 +22,7 @@ from hosts import BIN, IP, ROOT, Failure, Hosts, plain, run_nic
 RAM = (1024 if guest.kernel.SYSTEM else 256) << 20
 MODULES = os.path.join(guest.kernel.BUILT, "kmod", "host_driver", "linux")
 TOOLS = ("unicctl", "unic-hog", "unic-copy")
+LASTING = ("unic-bus", "unic-wire", "unicd")  # of a host; any other is a test's own
 NODE = "/dev/unic0"
 ADDRESS = "0000:00:01.0"  # of the NIC in the guest
 
@@ -40,7 +41,7 @@ class Pair(Hosts):
     def __init__(self, board, tmp):
         super().__init__(board, None, tmp, peer="soft")
         self.guest = None
-        self.tasks = []
+        self.tasks, self.beside = [], []
 
     def bus_options(self, host):
         return ["--guest", str(RAM)] if host == 0 else \
@@ -79,15 +80,20 @@ class Pair(Hosts):
     def start(self, who, program, *args, show=True, stdin=False):
         """Programs that use the guest's NIC run in the guest."""
         if NODE not in args:
-            return super().start(who, program, *args, show=show)
+            p = super().start(who, program, *args, show=show)
+            if program not in LASTING:
+                self.beside.append(p)
+            return p
         self.tasks.append(guest.Task(
             self.guest, (program, *args), stdin, who,
             lambda text: show and self.line.say(who, plain(text))))
         return self.tasks[-1]
 
     def end_tasks(self):
-        while self.tasks:
-            self.tasks.pop().end()
+        """End the programs that a test has started, on either host."""
+        for programs in (self.tasks, self.beside):
+            while programs:
+                programs.pop().end()
 
     def start_peer(self, *driver_options):
         self.start_nic(1, show=False)

@@ -28,7 +28,7 @@ class VmDemo(pair.Pair, demo.Demo):
     def __init__(self, options, tmp):
         Hosts.__init__(self, options.board, None, tmp, peer="soft")
         self.bytes, self.hogs, self.o = options.bytes, HOGS, options
-        self.guest, self.tasks, self.names = None, [], {}
+        self.guest, self.tasks, self.beside, self.names = None, [], [], {}
         self.events = self.trace = None
         self.done = False
 

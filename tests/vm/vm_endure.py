@@ -75,6 +75,7 @@ class Endure(vm_blk.Blk):
         os.makedirs(served, exist_ok=True)
         self.start("server", "unic-copy", "serve", "--dir", served, "--socket",
                    self.socket(1), show=False).expect("ready")
+        self.beside.clear()  # it serves all tests
 
 
 # ---------------------------------------------------------------- the tests

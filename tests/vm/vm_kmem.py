@@ -81,6 +81,12 @@ class Kmem(vm_check.Check):
         self.guest.run(f"unicctl --socket {pair.NODE} policy {slot} --weight 200")
         return hog
 
+    def end_tasks(self):
+        """Also unload what a test that failed has left."""
+        super().end_tasks()
+        if not self.guest.is_lost():
+            self.guest.ask("! test -e /sys/module/kmem_sample || rmmod kmem_sample", 60)
+
     def nothing_left(self):
         """The sample is unloaded: its slot and its entries are free again."""
         self.guest.wait_for(f"! test -e {STATE}")
@@ -233,7 +239,6 @@ def run(c, tests):
             if c.guest.is_lost():
                 break
             c.end_tasks()
-            c.guest.ask("rmmod kmem_sample", 60)
     return failed
 
 
