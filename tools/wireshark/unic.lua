@@ -2,7 +2,7 @@
 -- What unic puts on the wire besides RoCEv2 (docs/SPEC.md, "Frames"): tagged messages and
 -- vendor acknowledgements. Installed where Wireshark and tshark look for plugins.
 --
---   unic.token.key == 0x0123456789abcdef     unic.vack.reason == 2     unic && unic.expert
+--   unic.token.key == 0x0123456789abcdef     unic.vack.reason == 2     unic && _ws.expert
 
 local unic = Proto("unic", "unic vendor opcodes")
 
