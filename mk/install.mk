@@ -14,6 +14,7 @@ MANDIR     ?= $(DATADIR)/man
 UNITDIR    ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
+UDEVDIR    ?= $(PREFIX)/lib/udev/rules.d
 WIRESHARKDIR ?= $(LIBDIR)/wireshark/plugins
 COMPLETIONDIR ?= $(DATADIR)/bash-completion/completions
 IMAGEDIR   ?= $(DATADIR)/unic/images
@@ -58,7 +59,7 @@ FORMATS := unic-trace unic.conf
 INSTALLED = $(addprefix $(BINDIR)/,$(INSTALLED_BIN)) \
 	$(addprefix $(LIBDIR)/,$(LIBUNIC_SO) $(LIBUNIC_SONAME) libunic.so libunic.a pkgconfig/unic.pc) \
 	$(addprefix $(INCLUDEDIR)/unic/,$(notdir $(PUBLIC_HEADERS))) $(addprefix $(EXAMPLEDIR)/,$(notdir $(SHOWN))) \
-	$(addprefix $(VERBSDIR)/,$(VERBS_SO)) $(addprefix $(UNITDIR)/,$(UNITS)) $(SYSUSERSDIR)/unic.conf $(TMPFILESDIR)/unic.conf $(WIRESHARKDIR)/unic.lua \
+	$(addprefix $(VERBSDIR)/,$(VERBS_SO)) $(addprefix $(UNITDIR)/,$(UNITS)) $(SYSUSERSDIR)/unic.conf $(TMPFILESDIR)/unic.conf $(UDEVDIR)/70-unic.rules $(WIRESHARKDIR)/unic.lua \
 	$(addprefix $(COMPLETIONDIR)/,$(INSTALLED_BIN)) $(INSTALLED_BIN:%=$(MANDIR)/man1/%.1) $(FUNCTIONS:%=$(MANDIR)/man3/%.3) $(FORMATS:%=$(MANDIR)/man5/%.5) $(MANDIR)/man7/unic.7 $(DATADIR)/unic/grafana.json $(addprefix $(IMAGEDIR)/,$(foreach i,$(IMAGES),$(call image_name,$i)))
 
 release: ## install: programs and library as they are installed, in build/release
@@ -85,13 +86,15 @@ install-programs: release
 	@install -m 644 $(RELEASE)/man/man3/unic.7 $(DESTDIR)$(MANDIR)/man7
 	@install -m 644 $(FORMATS:%=$(RELEASE)/man/%.5) $(DESTDIR)$(MANDIR)/man5
 	@ln -sf $(LIBUNIC_SO) $(DESTDIR)$(LIBDIR)/$(LIBUNIC_SONAME)
-# What systemd starts. Each may read and write as little as it needs: sandbox.conf.
+# What systemd starts, and udev does with the device of the Linux module. Each service may
+# read and write as little as it needs: sandbox.conf.
 install-services:
-	@install -d $(addprefix $(DESTDIR),$(UNITDIR) $(SYSUSERSDIR) $(TMPFILESDIR))
+	@install -d $(addprefix $(DESTDIR),$(UNITDIR) $(SYSUSERSDIR) $(TMPFILESDIR) $(UDEVDIR))
 	@$(foreach u,$(UNITS),sed -e '/@SANDBOX@/ { r host_driver/systemd/sandbox.conf' -e 'd }' -e \
 		's|@BINDIR@|$(BINDIR)|' host_driver/systemd/$u > $(DESTDIR)$(UNITDIR)/$u &&) true
 	@install -m 644 host_driver/systemd/sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/unic.conf
 	@install -m 644 host_driver/systemd/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/unic.conf
+	@install -m 644 host_driver/linux/70-unic.rules $(DESTDIR)$(UDEVDIR)
 install-dev: release
 	@install -d $(addprefix $(DESTDIR),$(LIBDIR)/pkgconfig $(INCLUDEDIR)/unic $(MANDIR)/man3 $(EXAMPLEDIR))
 	@cp -P $(FUNCTIONS:%=$(RELEASE)/man/man3/%.3) $(DESTDIR)$(MANDIR)/man3

@@ -99,7 +99,8 @@ def test_files(it):
     for name in ("bin/unicd", "bin/unicctl", "bin/unic-nic", "lib/libunic.a",
                  "lib/libunic.so", "lib/pkgconfig/unic.pc", "include/unic/unic.h",
                  "lib/unic/libunic-rdmav34.so", "share/unic/images/unic-virt.elf",
-                 "share/doc/unic/examples/two_hosts.c"):
+                 "share/doc/unic/examples/two_hosts.c", "lib/udev/rules.d/70-unic.rules",
+                 "lib/sysusers.d/unic.conf", "lib/tmpfiles.d/unic.conf"):
         assert name in names, name
     for name in names:
         path = os.path.join(it.at, name)
