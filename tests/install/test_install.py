@@ -258,6 +258,9 @@ def test_manuals_of_formats(it):
         assert name.replace("%i", "WIRE" if "wire@" in unit else "HOST") in shown, name
 
 
+EXPOSED_MAX = 20  # of 100, as systemd-analyze has it
+
+
 def test_services(it):
     """systemd takes the units, and each may do little. The users and files are made."""
     root = it.dest + "/root"
@@ -277,6 +280,8 @@ def test_services(it):
                            *(os.path.basename(u).replace("@.", "@default.") for u in units)],
                           capture_output=True, text=True, check=False)
     assert not done.returncode and not done.stderr.strip(), done
+    run("systemd-analyze", "security", f"--root={root}", "--offline=yes", "--no-pager",
+        f"--threshold={EXPOSED_MAX}", *(os.path.basename(u).replace("@.", "@default.") for u in units))
     run("systemd-sysusers", f"--root={root}", it.at + "/lib/sysusers.d/unic.conf")
     assert text(root + "/etc/passwd").startswith("unic:"), text(root + "/etc/passwd")
     shutil.rmtree(root)
