@@ -237,6 +237,7 @@ def test_manuals(it):
         assert list(examples(page)), f"{name}: no example"
         said = shown.split("EXIT STATUS")[1]
         assert "64" in said and "74" in said, f"{name}: {said}"
+        assert name != "unic-nic" or "70" in said, said
 
 
 def test_manuals_of_formats(it):
@@ -378,6 +379,7 @@ def test_manuals_of_functions(it):
                           text=True, capture_output=True, check=False)
     assert not said.stdout + said.stderr, said.stdout + said.stderr
     overview = text(it.at + "/share/man/man7/unic.7")
+    assert "\n.SH ERRORS\n" in overview
     for name, page in zip(sorted(names), pages):
         shown = text(page)
         summary = re.search(r"^\.SH NAME\n(.*?) \\- (.+)", shown, re.M)
@@ -527,7 +529,8 @@ def built(it, folder, compiler, *, static):
 
 
 def test_programs(it):
-    """A C and a C++ program, linked both ways, register memory."""
+    """A C and a C++ program, linked both ways, register memory; so does one that is built as
+    unic(7) says."""
     pair = Pair(it)
     try:
         for compiler in ("cc -std=c99 -pedantic", "c++ -x c++ -std=c++17"):
@@ -536,6 +539,10 @@ def test_programs(it):
                 env = {} if static else {"LD_LIBRARY_PATH": it.lib}
                 said = run(program, pair.hosts[0].sock, env=env)
                 assert re.fullmatch(r"table of \d\d+ entries, region of 1\n", said), said
+        command, = examples(it.at + "/share/man/man7/unic.7")
+        run("sh", "-c", command, cwd=pair.dir, env={**os.environ, "PKG_CONFIG_PATH": it.lib + "/pkgconfig",
+                                                    "PKG_CONFIG_SYSROOT_DIR": it.dest})
+        assert run(pair.dir + "/a.out", pair.hosts[0].sock, env={"LD_LIBRARY_PATH": it.lib}) == said
     finally:
         pair.end()
 
