@@ -10,6 +10,7 @@
 
 #include "ctl_histogram.h"
 #include "ctl_json.h"
+#include "ctl_words.h"
 #include "error.h"
 #include "unic.h"
 #include "unic_stats.h"
@@ -148,6 +149,7 @@ static struct json_object *row_mr(const void *row)
 					    "window2", "fast", "indirect" };
 	const struct unic_row_mr *r = row;
 	struct json_object *o = json_object_new_object();
+	char rights[CTL_RIGHTS_TEXT];
 
 	ctl_add_u64(o, "mr", unic_from_le32(r->index));
 	ctl_add_u64(o, "gen", unic_from_le32(r->gen));
@@ -160,7 +162,8 @@ static struct json_object *row_mr(const void *row)
 	ctl_add_name(o, "class", class, COUNT(class), r->mr_class & 15);
 	ctl_add_name(o, "residency", residency, COUNT(residency),
 		     r->mr_class >> 4);
-	ctl_add_hex(o, "rights", r->rights);
+	ctl_rights_text(rights, r->rights);
+	ctl_add_string(o, "rights", rights);
 	ctl_add_hex(o, "iova", unic_from_le64(r->iova));
 	ctl_add_u64(o, "length", unic_from_le64(r->length));
 	ctl_add_u64(o, "page", 1ull << (r->page_shift & 31));

@@ -10,6 +10,7 @@
 #include "ctl_json.h"
 #include "ctl_print.h"
 #include "ctl_ring.h"
+#include "ctl_words.h"
 #include "unic.h"
 #include "unic_stats.h"
 
@@ -29,12 +30,20 @@ static const char *trace_word(uint32_t code, int i, uint32_t v)
 		uint8_t arg;
 		const char *(*word)(unsigned int v);
 	} words[] = {
+		{ UNIC_T_CMD, 0, ctl_command_name },
 		{ UNIC_T_CMD, 2, unic_status_str },
 		{ UNIC_T_WAIT_END, 1, unic_status_str },
 		{ UNIC_T_CHOSE, 3, unic_reason_str },
+		{ UNIC_T_OFFER, 3, ctl_refusal_name },
+		{ UNIC_T_EXTEND, 2, ctl_refusal_name },
 		{ UNIC_T_TOKEN_END, 1, unic_token_end_str },
+		{ UNIC_T_TOKEN_REFUSE, 1, unic_token_end_str },
 		{ UNIC_T_QP_STATE, 3, unic_wc_status_str },
+		{ UNIC_T_QP_RETRY, 2, ctl_retry_name },
+		{ UNIC_T_WC, 1, ctl_wc_opcode_name },
 		{ UNIC_T_WC, 2, unic_wc_status_str },
+		{ UNIC_T_TX, 0, ctl_packet_name },
+		{ UNIC_T_RX, 0, ctl_packet_name },
 	};
 	size_t k;
 

@@ -741,6 +741,41 @@ def test_perfetto(rig):
                                   "/dev/full", code=EX_IOERR)
 
 
+def names_of_abi(header, enum, prefix):
+    """The names of an enum of abi/, without what they all begin with."""
+    with open(os.path.join(hosts.ROOT, "abi", header), encoding="utf-8") as f:
+        body = re.search(rf"^enum {enum} \{{(.*?)^\}};", f.read(), re.S | re.M)[1]
+    return set(re.findall(rf"^\t{prefix}(\w+)\b", re.sub(r"/\*.*?\*/", "", body, flags=re.S), re.M))
+
+
+def test_words(rig):
+    """Commands, packets, completions and rights have the names of the ABI, in all that is shown; each
+    has one."""
+    with open(os.path.join(hosts.ROOT, "host_driver/tools/ctl_words.c"), encoding="utf-8") as f:
+        words = f.read()
+    for header, enum, prefix, macro in (("unic_cmd.h", "unic_cmd_opcode", "UNIC_CMD_", "COMMAND"),
+                                        ("unic_wire.h", "unic_bth_opcode", "UNIC_OP_", "PACKET"),
+                                        ("unic_queue.h", "unic_wc_opcode", "UNIC_WC_", "DONE"),
+                                        ("unic_words.h", "unic_refusal", "UNIC_REFUSED_", "REFUSED")):
+        named = set(re.findall(rf"\b{macro}\((\w+)\),", words))
+        assert named == names_of_abi(header, enum, prefix), (enum, named ^ names_of_abi(header, enum, prefix))
+    trace = Lines("unicctl", "--socket", rig.socket(0), "--json", "trace", "--follow", "--groups", "all")
+    hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "5", show=False)
+    try:
+        hog.expect("holds 5")
+        rights = [m["rights"] for m in rig.ctl(0, "mr") if m["entries"] == 5]
+        assert rights == ["local-write,remote-write"], rights
+        get_by_copy(rig, fresh(rig))
+        for wanted in ("command MR_REG cookie", "x opcode READ_REQUEST qp", "completes opcode READ status success"):
+            trace.until(wanted, lambda lines, wanted=wanted: any(wanted in line for line in lines))
+    finally:
+        trace.end()
+        hog.end()
+        trace_of(rig, "--groups", "mr,evict,token,cmd")
+    bare = [line for line in trace.lines if re.search(r"(command|opcode) (0x)?\d", line)]
+    assert not bare, bare[:5]
+
+
 def another_nic(rig):
     """The NIC of host 0 dies, and another one takes its place."""
     nic = rig.nics[0].child

@@ -269,4 +269,11 @@ MUTATIONS = (
     ("host_driver/tools/copy_server.c", "if ((err || s->unheard) && ticket_of(s))",
      "if (err && ticket_of(s))", "copy: who did not hear the last answer gets none",
      "test_copy.py --late"),
+    # --- what unicctl shows
+    ("host_driver/tools/ctl_trace.c", "\t\t{ UNIC_T_CMD, 0, ctl_command_name },\n", "", "trace: commands are numbers",
+     "test_tools.py --only words"),
+    ("host_driver/tools/ctl_trace.c", "\t\t{ UNIC_T_RX, 0, ctl_packet_name },\n", "", "trace: packets are numbers",
+     "test_tools.py --only words"),
+    ("host_driver/tools/ctl_words.c", "rights >> i & 1", "rights >> i", "mr: rights that a region has not",
+     "test_tools.py --only words"),
 )
