@@ -346,8 +346,23 @@ def screen_of(sock, columns, pattern="unic-hog", rows=24):
     return screen.display
 
 
+def show_rates(rig):
+    """What is written to a peer is a rate in `unicctl top` and `unicctl watch` while it lasts."""
+    server = rig.start("perf", "unic-perf", "--socket", rig.socket(1), "serve", show=False)
+    server.expect("ready")
+    writes = Lines("unic-perf", "--socket", rig.socket(0), "bandwidth", hosts.IP[1], "--count", "100000000")
+    try:
+        screen_of(rig.socket(0), 80, r"^ +[1-9][\d.]*[kMG]B sent, ")
+        watch = [os.path.join(hosts.BIN, "unicctl"), "--socket", rig.socket(0), "--json", "watch", "--looks", "2"]
+        said = subprocess.run(watch, capture_output=True, text=True, check=True, timeout=hosts.PATIENCE_S).stdout
+        assert json.loads(said.splitlines()[1])["tx_bytes_per_s"] > 1000, said
+    finally:
+        writes.end()
+        server.end()
+
+
 def test_top(rig):
-    """`unicctl top` says of each process what `ps` says, on narrow and on wide terminals."""
+    """`unicctl top` says of each process what `ps` says, on narrow and on wide terminals, and rates."""
     hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "512", show=False)
     try:
         hog.expect("holds 512")
@@ -356,8 +371,8 @@ def test_top(rig):
             ps = {p["proc"]: p for p in rig.ctl(0, "ps")["procs"]}
             row = next(line for line in shown if "unic-hog" in line).split()
             p = ps[int(row[0])]
-            assert row[1:6] == [str(p[k]) for k in ("pid", "name", "held", "fair_share", "wanted")], (row, p)
-            assert row[7] == "-", row
+            wanted = [str(p[k]) for k in ("pid", "name", "held", "fair_share", "wanted", "open_notices")]
+            assert row[1:9] == [*wanted, "-", str(p["late"])], (row, p)
             bar = row[9].strip("[]")
             assert abs(len(bar) - (columns - 71)) <= 1, (columns, row)
             full = bar.count("#") + bar.count("+")
@@ -367,6 +382,7 @@ def test_top(rig):
             assert "of    1024 held" in shown[1] and "waiting 0" in shown[0], shown
     finally:
         hog.end()
+    show_rates(rig)
     said = ask("unicctl", "--socket", rig.socket(0), "top", code=1)
     assert "terminal" in said and "watch" in said, said
     master, slave = pty.openpty()
