@@ -128,7 +128,9 @@ boards-report: $(UNIT_PROGS) $(UNIT_VIRT) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) $(
 demo: ## try: two hosts, three greedy programs, a file moved both ways [FILE=] [BOARD=] [MODEL=1] [LOSS=1%] [LINK=shm|virtio] [MODE=resident|demand|table] [POLICY=lru] [V=1]
 	@tools/install/install_deps.sh packages.txt host $(if $(filter soft,$(BOARD)),,firmware)
 	@[ -e $(B)/bin/unicd ] || echo "demo: the programs and the image are built first, in one to three minutes"
-	@$(MAKE) $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) --no-print-directory programs image $(if $(MODEL),$(call bin,board-model) $(B)/$(BOARD)/flash.bin)
+	@mkdir -p $(B)/demo && $(MAKE) $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) --no-print-directory \
+		programs image $(if $(MODEL),$(call bin,board-model) $(B)/$(BOARD)/flash.bin) $(if $(V),,> $(B)/demo/build.log 2>&1 || \
+		{ tail -n 20 $(B)/demo/build.log; echo "demo: not built, all of it is in $(B)/demo/build.log"; exit 1; })
 	@tests/qemu/demo.py --board $(BOARD) $(if $(MODEL),--model) $(if $(FILE),--file "$(FILE)") \
 		$(if $(LOSS),--loss "$(LOSS)") $(if $(LINK),--link $(LINK)) \
 		$(if $(MODE),--mode $(MODE)) $(if $(POLICY),--policy $(POLICY)) $(if $(V),--verbose)

@@ -300,7 +300,7 @@ class Demo(Hosts):
             placed = self.ctl(1, "stats")["nic"]["lone_placed"] - there["lone_placed"]
         share = 100 * sent / max(sent + other, 1)
         self.line.tell(f"{sent} of {sent + other} WRITEs of 8 bytes that were alone took the short way "
-                       f"({share:.1f} %), {placed} at the other end, too")
+                       f"({share:.1f} %), {placed} at the other end")
         if sent + other < LONE or min(share, 100 * placed / LONE) < LONE_SHARE:
             raise Failure(f"lone_sent {sent}, lone_other {other}, lone_placed {placed}: less than "
                           f"{LONE_SHARE} %")

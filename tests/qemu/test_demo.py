@@ -8,13 +8,14 @@ import re
 import select
 import subprocess
 import sys
+import tempfile
 
 import hosts
 import functions
 
 DEMO = [os.path.join(hosts.ROOT, "tests/qemu/demo.py"), "--board", "soft"]
 OUT = os.path.join(hosts.ROOT, "build/demo")
-LINES = 40
+LINES, COLUMNS = 40, 100
 
 
 def run(*more):
@@ -32,7 +33,7 @@ def test_story():
     lines = lines[cut[-1] + 1 if cut else 0:]
     said = "\n".join(lines)
     assert done.returncode == 0 and lines[-1] == "demo: ok", done.stdout
-    assert len(lines) <= LINES and max(map(len, lines)) <= 120, said
+    assert len(lines) <= LINES and max(map(len, lines)) <= COLUMNS, said
     for words in ("hog-release  gives back", "hog-ignore ", "hog-stopped ", "put rdma", "get rpc",
                   "rdma: SHA-256 is equal", "promised bound B"):
         assert words in said, (words, said)
@@ -49,6 +50,23 @@ def test_story():
     assert len(re.findall(r" notice \d+ delivered", log)) >= min(asked, 1), log[-2000:]
     told = [line for line in lines[:-1] if not line.startswith("repeated: ")]
     assert all(line in log for line in told), "the story is not in the file"
+
+
+def test_first_run():
+    """`make demo` where nothing is built says what it builds and how long that takes, builds on all
+    processors, and keeps the lines of that to itself, also when it fails: here nothing is compiled."""
+    with tempfile.TemporaryDirectory(prefix="unic-demo-") as folder:
+        argv = ["make", "-C", hosts.ROOT, "--no-print-directory", "BOARD=soft", f"B={folder}", "CC=true", "DEPS=skip", "demo"]
+        env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
+        done = subprocess.run(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env, timeout=300,
+                              check=False)
+        lines = done.stdout.splitlines()
+        assert re.fullmatch("demo: the programs and the image are built first, in .* minutes", lines[0]), done.stdout
+        assert done.returncode and len(lines) <= LINES and f"it is in {folder}/demo/build.log" in done.stdout, done.stdout
+        with open(folder + "/demo/build.log", encoding="utf-8") as f:
+            assert len(re.findall(r"^  CC ", f.read(), re.M)) > 100
+        said = subprocess.run([*argv, "-n"], text=True, capture_output=True, env=env, timeout=300, check=False).stdout
+        assert re.search(rf"make -j{len(os.sched_getaffinity(0))} .*\bprograms image\b", said.replace("\\\n", "")), said
 
 
 def test_verbose():
