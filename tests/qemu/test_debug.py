@@ -105,6 +105,14 @@ PRINT_REGIONS = ("python\nmr = gdb.parse_and_eval('$nic().mrs.mr')\n"
                  "    gdb.execute(f'print $nic().mrs.mr[{i}]')\nend")
 
 
+# The first of each other table that is in use; by names that the script has not.
+PRINT_OTHERS = ("python\n"
+                "for part, used in (('qps.qp', 'used'), ('cqs.cq', 'used'), ('tokens.token', 'lock'), ('tlb.entry', 'bus')):\n"
+                "    all_of = gdb.parse_and_eval(f'$nic().{part}')\n"
+                "    at = next(i for i in range(all_of.type.range()[1] + 1) if all_of[i][used])\n"
+                "    gdb.execute(f'print $nic().{part}[{at}]')\nend")
+
+
 def check(rig):
     rig.hoard()
     # at once: a NIC that gdb stops for long is reset by its driver
@@ -114,7 +122,7 @@ def check(rig):
     need(r"^nic READY epoch \d+(.|\n)*^nic READY epoch \d+", text)
     need(r"^qps: 0 in use", text)
     need(r"^tokens: 0 in use", text)
-    need(r"^unic \[tlb\|regions\|tokens\|qps\]", text)
+    need(r"^unic \[tlb\|regions\|tokens\|qps\|cqs\]", text)
     rows = re.findall(r"^ *(\d+) region (\w+) stag 0x\w+ process (\d+) .* "
                       r"entries (\d+)/(\d+) ", text, re.M)
     hoard = [r for r in rows if r[4] == "8"]
@@ -124,7 +132,7 @@ def check(rig):
     for row in rows:
         if entries.count(row[0]) != int(row[3]):
             raise Failure(f"region {row[0]} has not {row[3]} entries:\n{text}")
-    need(rf"^\${int(hoard[0][0]) + 1} = region ACTIVE stag 0x", text)
+    need(rf"^\${int(hoard[0][0]) + 1} = region ACTIVE stag 0x.* rights LOCAL_WRITE\|REMOTE_WRITE entries 8/8 ", text)
     # in a function that has another variable `nic`, of a NIC that may be starting again
     text = rig.gdb("rbreak ^unic_nic_poll", "continue", "unic")  # the linker may add to its name
     need(r"^nic [A-Z]+ epoch \d+", text)
@@ -137,7 +145,7 @@ def queues(rig):
     rig.start("holder", os.path.join(BIN, "memory"),
               os.path.join(rig.tmp, "unicd.sock"), "hold",
               stdin=subprocess.PIPE).expect("held", PATIENCE_S)
-    text = rig.debug("unic qps", "unic tokens")
+    text = rig.debug("unic qps", "unic tokens", "unic cqs", rig.script(PRINT_OTHERS))
     need(r"^qps: 2 in use", text)
     rows = re.findall(r"^ *\d+ qp (0x\w+) RTS process \d+ pd \d+ to "
                       r"[\d.]+/(0x\w+) cq \d+/\d+ dmas 0 cqes 0", text, re.M)
@@ -147,6 +155,12 @@ def queues(rig):
     for length in ("0x40", "0x80"):
         need(r"^ *\d+ token LIVE process \d+ region \d+ pd \d+ iova 0x\w+\+" +
              length + r" placed 0 ", text)
+    cqs = re.findall(r"^ *\d+ cq process \d+ pd \d+ region \d+ entries \d+ written 0 read 0 .*armed users (\d) error none",
+                     text, re.M)
+    if sum(map(int, cqs)) != 4:  # two directions of two queue pairs
+        raise Failure(f"completion queues of two queue pairs were wanted:\n{text}")
+    for kind in ("qp 0x", "cq process", "token LIVE", "entry region"):
+        need(rf"^\$\d+ = {kind}", text)
 
 
 def main():

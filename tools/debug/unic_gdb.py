@@ -6,6 +6,7 @@
     unic regions         regions that are not free
     unic tokens          tokens that have not ended
     unic qps             queue pairs
+    unic cqs             completion queues
 
 Any of these structs is printed as such a line, too: `print $nic().mrs.mr[3]`,
 `print *qp` in a function that has one.
@@ -36,8 +37,10 @@ def name(enum, prefix, value):
 
 
 def rights(value):
-    """Bits of enum unic_mr_rights, in hexadecimal."""
-    return f"rights {number(value):#x}"
+    """Names of the bits of enum unic_mr_rights; in hexadecimal if they are not known."""
+    of_bit = names("unic_mr_rights", "UNIC_MR_")
+    held = [n for bit, n in of_bit.items() if number(value) & bit]
+    return "rights " + ("|".join(held) or f"{number(value):#x}")
 
 
 class Region:
@@ -115,6 +118,23 @@ class Queue:
                 f"dmas {number(v['dmas'])} cqes {number(v['cqes'])}")
 
 
+class Completions:
+    """struct unic_cq_ctx."""
+
+    def __init__(self, value):
+        self.v = value
+
+    def to_string(self):
+        v = self.v
+        if not v["used"]:
+            return "cq FREE"
+        errors = {0: "none", 1: "OVERFLOW", 2: "BUS"}  # UNIC_CQ_*
+        error = errors.get(number(v["error"]), str(number(v["error"])))
+        return (f"cq process {number(v['proc'])} pd {number(v['pd'])} region {number(v['mr'])} "
+                f"entries {number(v['mask']) + 1} written {number(v['tail'])} read {number(v['ci'])} "
+                f"{'armed' if v['armed'] else 'not armed'} users {number(v['users'])} error {error}")
+
+
 # What link-time optimisation calls it: of the symbol it forgets where it is.
 LTO = ("nic.lto_priv", "nic.lto_priv.0")
 
@@ -172,14 +192,15 @@ def tables(value):
         "tokens": [(i, t) for i, t in each(value["tokens"]["token"])
                    if Token(t).to_string() != "token FREE"],
         "qps": [(i, q) for i, q in each(value["qps"]["qp"]) if q["used"]],
+        "cqs": [(i, c) for i, c in each(value["cqs"]["cq"]) if c["used"]],
     }
 
 
-PRINT = {"tlb": Entry, "regions": Region, "tokens": Token, "qps": Queue}
+PRINT = {"tlb": Entry, "regions": Region, "tokens": Token, "qps": Queue, "cqs": Completions}
 
 
 class Unic(gdb.Command):
-    """unic [tlb|regions|tokens|qps] - what this NIC holds."""
+    """unic [tlb|regions|tokens|qps|cqs] - what this NIC holds."""
 
     def __init__(self):
         super().__init__("unic", gdb.COMMAND_DATA)
@@ -210,7 +231,7 @@ class Unic(gdb.Command):
 def printers():
     found = gdb.printing.RegexpCollectionPrettyPrinter("unic")
     for struct, printer in (("unic_mr_ctx", Region), ("unic_token", Token),
-                            ("unic_tlb_entry", Entry), ("unic_qp_ctx", Queue)):
+                            ("unic_tlb_entry", Entry), ("unic_qp_ctx", Queue), ("unic_cq_ctx", Completions)):
         found.add_printer(struct, f"^{struct}$", printer)
     return found
 
