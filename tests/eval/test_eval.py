@@ -15,6 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import goals  # noqa: E402
+import plot  # noqa: E402
 
 results = []
 
@@ -76,8 +77,27 @@ def known_is_no_pass():
           code == 1 and said.endswith("\n1 passed, 2 failed\n"), said)
 
 
+def plots_are_seen():
+    """Without colour curves differ in dashes and marks; one that lies on those before it is thinner, so
+    they are seen around it; the finding is the title."""
+    looks = [plot.look(i, 10) for i in range(12)]  # no plot has more
+    ways = {(str(x["linestyle"]), x["marker"]) for x in looks}
+    widths = [x["linewidth"] for x in looks]
+    check("no two curves look alike in black and white", len(ways) == len(looks), str(ways))
+    check("each curve is as thin as the one below it, or thinner", widths == sorted(widths, reverse=True) and
+          len(set(widths[:6])) == 6, str(widths))
+    same = [(x, 0) for x in range(5)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = folder + "/plot.svg"
+        plot.lines(path, "Both stay at 0", "a test", "x", "y", [("one", same), ("other", same)], low=0)
+        with open(path, encoding="utf-8") as f:
+            said = f.read()
+    check("the finding is in the picture", ">Both stay at 0<" in said, said[:200])
+
+
 def judge():
     known_is_no_pass()
+    plots_are_seen()
     for name, points in (("flat", [(64, 20), (4096, 21), (32768, 20)]),
                          ("flat", [(2, 300), (32, 310), (1024, 200)]),
                          ("logarithmic", [(64, 200), (256, 300), (1024, 400)]),
