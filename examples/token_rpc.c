@@ -89,11 +89,10 @@ static void send_out(struct unic_send_wr wr)
 
 static void call(const char *address, const char *text)
 {
-	struct unic_pay_attr place = { .mr = mr,
-				       .addr = mem->answer,
-				       .length = TEXT };
+	struct unic_pay_attr place = { .mr = mr, .addr = mem->answer };
 	struct unic_pay_token token;
 
+	place.length = TEXT;
 	must(unic_parse_ipv4(address, &place.sender_ipv4), "address");
 	must(unic_connect(qp, place.sender_ipv4, SERVICE, &param, 5000, NULL,
 			  NULL),

@@ -112,9 +112,8 @@ static void move(struct unic_qp *qp, uint8_t opcode, const struct lent *lent)
 	must(unic_post_send(qp, &wr, 1), "post");
 	must(unic_wait_cq(cq, PATIENCE_MS), "wait");
 	must(unic_poll_cq(cq, 1, &wc), "poll");
-	if (wc.status == UNIC_WC_SUCCESS)
-		return;
-	errx(1, "%s", unic_wc_status_str(wc.status));
+	if (wc.status != UNIC_WC_SUCCESS)
+		errx(1, "%s", unic_wc_status_str(wc.status));
 }
 
 static void use(const char *address, const char *text)

@@ -17,8 +17,8 @@ import test_install
 from test_install import PATIENCE_S, ROOT, text, until
 
 EXAMPLES = os.path.join(ROOT, "examples")
-LINES_MAX = 150
-LONGER = {"polite.c": 185}
+LINES_MAX = 149
+LONGER = {"driver.c": 150, "polite.c": 185}
 # Built by commands of their own, which other tests run.
 OTHERS = ("driver.c", "polite.c")
 
