@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """examples/polite.c, compiled by the command that README.md prints: it waits for
-its place beside a hoarder, gives it back when it is asked, and has it again."""
+its place beside a hoarder, gives it back when it is asked, and has it again; and as
+examples/README.md starts it, on a host of its own."""
+import os
 import re
 import subprocess
 import sys
@@ -46,6 +48,22 @@ def asked_back(rig):
     polite.expect("wrote")
 
 
+def by_unic_run(folder):
+    with open(f"{ROOT}/examples/README.md", encoding="utf-8") as f:
+        command = re.search(r"^    (build/bin/unic-run .*polite.*)$", f.read(), re.M)[1]
+    env = {k: v for k, v in os.environ.items() if k != "UNIC_SOCKET"}
+    polite = subprocess.Popen(["sh", "-c", "exec " + command], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+                              env={**env, "XDG_RUNTIME_DIR": folder})
+    try:
+        if "holds 16 entries" not in (said := polite.stdout.readline()):
+            raise hosts.Failure(f"{command}: said {said!r}")
+    finally:
+        polite.terminate()
+        said, _ = polite.communicate(timeout=hosts.PATIENCE_S)
+    if polite.returncode or not re.search(r"^wrote \d+ times$", said, re.M):
+        raise hosts.Failure(f"{command}: {polite.returncode}: {said!r}")
+
+
 def run():
     with tempfile.TemporaryDirectory(prefix="unic-example-") as tmp:
         rig = hosts.Hosts("soft", None, tmp)
@@ -56,6 +74,7 @@ def run():
             rig.wait_nic(0)
             beside_a_hoarder(rig)
             asked_back(rig)
+            by_unic_run(tmp)
         finally:
             rig.end()
 
