@@ -874,6 +874,21 @@ def test_surplus_arguments(rig):
     assert ask("unicctl", "--socket", rig.socket(0), "policy", "200", "--weight", "2", code=1)
 
 
+# A word more than a program takes; unic-run and unic-uart have those of the command that they run.
+SURPLUS = (("unic-bus", "x"), ("unic-nic", "--bus", "bus", "x"), ("unic-wire", "x"), ("unicd", "x"), ("unic-hog", "x"),
+           ("unic-copy", "serve", "x"), ("unic-copy", "get", "file", "x"), ("unic-kio", "state", "x"),
+           ("unic-kio", "ls", "10.0.0.1:", "x"), ("unic-kio", "get", "10.0.0.1:file", "file", "x"), ("unic-ping", "serve", "x"),
+           ("unic-ping", "10.0.0.1", "x"), ("unic-perf", "serve", "x"), ("unic-policysim", "trace", "x"), ("unicctl", "ps", "x"))
+
+
+def test_surplus_words(_):
+    """Each program refuses a word too many, and does nothing."""
+    assert {words[0] for words in SURPLUS} == set(PROGRAMS) - {"unic-run", "unic-uart"}
+    for words in SURPLUS:
+        said = ask(*words, code=EX_USAGE)
+        assert said.startswith(words[0] + ": ") and "--help" in said, (words, said)
+
+
 # Options that a command has no use for.
 IDLE_OPTIONS = (("unic-ping", "serve", "--count", "3"), ("unic-ping", "--write", "serve"), ("unic-ping", "serve", "--json"),
                 ("unic-perf", "serve", "--bytes", "64"), ("unic-perf", "serve", "--json"),
