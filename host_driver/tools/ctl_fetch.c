@@ -24,6 +24,30 @@ static const char *const nic_states[] = { "resetting", "ready", "failed",
 static const char *const nic_there[] = { "absent", "starting", "ready",
 					 "dead" };
 
+/* The names of what a NIC has, "bit35" for one that this program does not know. */
+static struct json_object *feature_list(uint64_t features)
+{
+	struct json_object *list = json_object_new_array();
+	char text[16];
+	unsigned int bit;
+
+	for (bit = 0; bit < 64; bit++) {
+		const char *name = ctl_feature_name(bit);
+
+		if (!(features >> bit & 1))
+			continue;
+		snprintf(text, sizeof(text), "bit%u", bit);
+		json_object_array_add(
+			list, json_object_new_string(name ? name : text));
+	}
+	return list;
+}
+
+static void add_flag(struct json_object *o, const char *key, bool is_set)
+{
+	json_object_object_add(o, key, json_object_new_boolean(is_set));
+}
+
 static void add_nic(struct json_object *o, const struct unic_info *i)
 {
 	char mac[18];
@@ -37,13 +61,14 @@ static void add_nic(struct json_object *o, const struct unic_info *i)
 		     unic_from_le32(i->state));
 	ctl_add_u64(o, "abi_major", unic_from_le16(i->abi_major));
 	ctl_add_u64(o, "abi_minor", unic_from_le16(i->abi_minor));
-	ctl_add_hex(o, "features", unic_from_le64(i->features));
+	json_object_object_add(o, "features",
+			       feature_list(unic_from_le64(i->features)));
 	ctl_add_u64(o, "epoch", unic_from_le32(i->boot_epoch));
 	ctl_add_u64(o, "heartbeat", unic_from_le32(i->heartbeat));
-	ctl_add_u64(o, "link_up", i->link_up);
+	add_flag(o, "link_up", i->link_up);
 	ctl_add_u64(o, "bus_lost", unic_from_le32(i->bus_lost));
 	ctl_add_u64(o, "wire_lost", unic_from_le32(i->wire_lost));
-	ctl_add_u64(o, "icrc_offload", i->icrc_offload);
+	add_flag(o, "icrc_offload", i->icrc_offload);
 	ctl_add_u64(o, "path_mtu", unic_from_le32(i->path_mtu));
 	ctl_add_u64(o, "tlb_entries", unic_from_le32(i->tlb_entries));
 	ctl_add_u64(o, "mrs", unic_from_le32(i->mrs));
@@ -258,7 +283,7 @@ static struct json_object *row_cq(const void *row)
 	ctl_add_u64(o, "entries", unic_from_le32(r->entries));
 	ctl_add_u64(o, "written", unic_from_le32(r->written));
 	ctl_add_u64(o, "read", unic_from_le32(r->read));
-	ctl_add_u64(o, "armed", r->armed);
+	add_flag(o, "armed", r->armed);
 	ctl_add_hex(o, "arm", unic_from_le32(r->arm));
 	ctl_add_u64(o, "events", unic_from_le32(r->events));
 	ctl_add_u64(o, "users", unic_from_le32(r->users));

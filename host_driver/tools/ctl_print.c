@@ -158,17 +158,6 @@ void ctl_print_table(struct json_object *list, const char *columns)
 	}
 }
 
-void ctl_print_object(struct json_object *o)
-{
-	struct json_object_iterator it = json_object_iter_begin(o);
-	struct json_object_iterator end = json_object_iter_end(o);
-
-	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it))
-		printf("%-18s %s\n", json_object_iter_peek_name(&it),
-		       json_object_get_string(
-			       json_object_iter_peek_value(&it)));
-}
-
 #define WHAT(name, what) { #name, what },
 static const struct {
 	const char *name;
@@ -294,6 +283,37 @@ static void print_wrapped(const char *text, int margin)
 		text += strspn(text, " ");
 	}
 	putchar('\n');
+}
+
+/* The words of a list, or @value itself. */
+static void print_value(struct json_object *value, int margin)
+{
+	char text[512] = "";
+	size_t n = 0, i;
+
+	if (!json_object_is_type(value, json_type_array)) {
+		printf("%s\n", json_object_get_string(value));
+		return;
+	}
+	for (i = 0; i < json_object_array_length(value) && n < sizeof(text);
+	     i++)
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n, "%s%s", i ? " " : "",
+			json_object_get_string(
+				json_object_array_get_idx(value, i)));
+	print_wrapped(text, margin);
+}
+
+void ctl_print_object(struct json_object *o)
+{
+	struct json_object_iterator it = json_object_iter_begin(o);
+	struct json_object_iterator end = json_object_iter_end(o);
+
+	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it)) {
+		int margin = printf("%-18s ", json_object_iter_peek_name(&it));
+
+		print_value(json_object_iter_peek_value(&it), margin);
+	}
 }
 
 void ctl_print_trace(struct json_object *event)

@@ -17,6 +17,10 @@
 #define PACKET(name)  [UNIC_OP_##name] = #name
 #define DONE(name)    [UNIC_WC_##name] = #name
 #define REFUSED(name) [UNIC_REFUSED_##name] = #name
+#define FEATURE(name)                   \
+	{                               \
+		UNIC_FEAT_##name, #name \
+	}
 
 static const char *const commands[] = {
 	COMMAND(NOP),	       COMMAND(SET_PARAMS),  COMMAND(HOST_TIME),
@@ -69,6 +73,21 @@ static const char *const refusals[] = {
 	REFUSED(BUDGET),     REFUSED(CLASS),
 };
 
+static const struct {
+	uint64_t bit;
+	const char *name;
+} features[] = {
+	FEATURE(TOKENS),	FEATURE(REGISTER_WAIT), FEATURE(NOTICE),
+	FEATURE(STATS),		FEATURE(ICRC_OFFLOAD),	FEATURE(RESTORE),
+	FEATURE(DEMAND),	FEATURE(WINDOWS),	FEATURE(FAST_REG),
+	FEATURE(INDIRECT),	FEATURE(PHYSICAL),	FEATURE(BATCH),
+	FEATURE(APP_POLICY),	FEATURE(LFU),		FEATURE(IDLE),
+	FEATURE(CANCEL_WAIT),	FEATURE(TELL_REFUSED),	FEATURE(ACCOUNTS),
+	FEATURE(RESTORE_FORMS), FEATURE(HOST_TABLE),	FEATURE(PAIN),
+	FEATURE(RATES),		FEATURE(EVICTABLE),	FEATURE(HISTOGRAMS),
+	FEATURE(SNAPSHOT),	FEATURE(ATOMICS),	FEATURE(MR_FORMS),
+};
+
 static const char *const rights_names[] = { "local-write", "remote-read",
 					    "remote-write", "bind", "atomic" };
 
@@ -91,6 +110,17 @@ const char *ctl_packet_name(uint32_t opcode)
 const char *ctl_wc_opcode_name(uint32_t opcode)
 {
 	return opcode < COUNT(done) ? done[opcode] : NULL;
+}
+
+const char *ctl_feature_name(unsigned int bit)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(features); i++) {
+		if (features[i].bit == 1ull << bit)
+			return features[i].name;
+	}
+	return NULL;
 }
 
 const char *ctl_retry_name(uint32_t reason)

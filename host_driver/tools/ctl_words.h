@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * ctl_words.h - the names that the ABI has for numbers of commands, packets and refusals.
+ * ctl_words.h - the names that the ABI has for numbers of commands, packets, features and the like.
  *
  * Secret: none but the tables.
  */
@@ -22,6 +22,9 @@ const char *ctl_wc_opcode_name(uint32_t opcode);
 
 /** ctl_refusal_name() - of enum unic_refusal, such as WAITER; NULL: it has none. */
 const char *ctl_refusal_name(uint32_t refusal);
+
+/** ctl_feature_name() - of bit @bit, 0 to 63, of UNIC_FEAT_*, such as ATOMICS; NULL: it has none. */
+const char *ctl_feature_name(unsigned int bit);
 
 /** ctl_retry_name() - why a queue pair sends again; NULL: there is no such reason. */
 const char *ctl_retry_name(uint32_t reason);

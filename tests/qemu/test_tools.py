@@ -775,6 +775,12 @@ def test_words(rig):
                                         ("unic_words.h", "unic_refusal", "UNIC_REFUSED_", "REFUSED")):
         named = set(re.findall(rf"\b{macro}\((\w+)\),", words))
         assert named == names_of_abi(header, enum, prefix), (enum, named ^ names_of_abi(header, enum, prefix))
+    with open(os.path.join(hosts.ROOT, "abi/unic_words.h"), encoding="utf-8") as f:
+        known = re.findall(r"^#define UNIC_FEAT_(\w+)\s+\(1ull << (\d+)\)", f.read(), re.M)
+    assert re.findall(r"\bFEATURE\((\w+)\),", words) == [name for name, _ in known], known
+    info = rig.ctl(0, "info")
+    assert set(info["features"]) <= {name for name, _ in known} and "REGISTER_WAIT" in info["features"], info
+    assert info["link_up"] is True, info
     trace = Lines("unicctl", "--socket", rig.socket(0), "--json", "trace", "--follow", "--groups", "all")
     hog = rig.start("hog", "unic-hog", "--socket", rig.socket(0), "--max", "5", show=False)
     try:

@@ -274,6 +274,8 @@ MUTATIONS = (
      "test_tools.py --only words"),
     ("host_driver/tools/ctl_trace.c", "\t\t{ UNIC_T_RX, 0, ctl_packet_name },\n", "", "trace: packets are numbers",
      "test_tools.py --only words"),
+    ("host_driver/tools/ctl_words.c", "features[i].bit == 1ull << bit", "features[i].bit <= 1ull << bit", "info: each feature is the first one",
+     "test_tools.py --only words"),
     ("host_driver/tools/ctl_words.c", "rights >> i & 1", "rights >> i", "mr: rights that a region has not",
      "test_tools.py --only words"),
 )
