@@ -311,7 +311,7 @@ def ready_by_notice(it, argv, folder, mark):
 
 def test_notices(it):
     """Each daemon tells systemd when it is ready, not before; its lines have ranks in the
-    journal, and none elsewhere."""
+    journal, by what they say, and none elsewhere."""
     with tempfile.TemporaryDirectory() as folder:
         running = []
         try:
@@ -326,9 +326,12 @@ def test_notices(it):
                 until(f"{argv[0]} said so", lambda log=log: "ready" in text(log))
                 ranks = {line[:3] for line in text(log).splitlines()}
                 assert ranks == ({"<6>"} if argv[0] in ("unic-wire", "unicd") else {"uni"}), ranks
-            running.pop(2).kill() # an operator must look at a NIC that is gone
-            until("unicd said that", lambda: "\n<3>unicd: " in text(log) or
+            # an operator must look at a NIC that crashes, and the driver says so before it is gone
+            subprocess.run([it.bin + "/unicctl", "--socket", folder + "/bus/unicd.sock", "fault", "crash"],
+                           stderr=subprocess.DEVNULL, timeout=PATIENCE_S, check=False)
+            until("unicd said that", lambda: "\n<3>unicd: NIC: the firmware crashed" in text(log) and
                   "\n<6>unicd: NIC left" in text(log))
+            assert running[2].wait(PATIENCE_S) == os.EX_SOFTWARE
         finally:
             for process in reversed(running):
                 process.terminate()
