@@ -93,14 +93,17 @@ struct json_object *ctl_trace_object(const struct unic_trace_rec *r,
 				     const struct ctl_ring *ring)
 {
 	struct json_object *o = json_object_new_object();
+	struct json_object *args = json_object_new_array();
 	uint32_t code = unic_from_le16(r->code);
 	uint64_t ns = unic_from_le64(r->time_ns);
 	uint32_t arg[4];
 	char text[160] = "";
 	int i;
 
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 4; i++) {
 		arg[i] = unic_from_le32(r->arg[i]);
+		json_object_array_add(args, json_object_new_int64(arg[i]));
+	}
 	if (code < UNIC_T_COUNT)
 		format_trace(code, arg, text, sizeof(text));
 	ctl_add_u64(o, "seq", unic_from_le32(r->seq));
@@ -111,6 +114,7 @@ struct json_object *ctl_trace_object(const struct unic_trace_rec *r,
 	if (unic_from_le16(r->proc) != CTL_NO_PROC)
 		ctl_add_u64(o, "proc", unic_from_le16(r->proc));
 	ctl_add_string(o, "text", text);
+	json_object_object_add(o, "args", args);
 	return o;
 }
 

@@ -794,6 +794,8 @@ def test_words(rig):
         trace.end()
         hog.end()
         trace_of(rig, "--groups", "mr,evict,token,cmd")
+    commands = [e for e in map(json.loads, trace.lines) if "command MR_REG cookie" in e["text"]]
+    assert {e["args"][0] for e in commands} == {16} and all(str(e["args"][1]) in e["text"] for e in commands), commands
     bare = [line for line in trace.lines if re.search(r"(command|opcode) (0x)?\d", line)]
     assert not bare, bare[:5]
 
