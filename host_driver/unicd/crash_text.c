@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "crash_text.h"
+#include "output.h"
 #include "say.h"
 #include "unic_stats.h"
 #include "unicd_os.h"
@@ -114,6 +115,7 @@ void unicd_crash_report(struct unic_host *host, const char *file)
 {
 	struct unic_crash c;
 	FILE *to;
+	int lost;
 
 	if (!unic_host_peek(host, UNIC_BAR_CRASH_OFF, &c, sizeof(c)) ||
 	    unic_from_le32(c.magic) != UNIC_CRASH_MAGIC)
@@ -127,5 +129,18 @@ void unicd_crash_report(struct unic_host *host, const char *file)
 		return;
 	}
 	print_crash(host, to, &c);
-	fclose(to);
+	lost = ferror(to);
+	if (fclose(to) || lost)
+		unicd_say("%s: the crash record is not complete: %s", file,
+			  strerror(errno));
+}
+
+int unicd_crash_check(const char *file)
+{
+	int err = file ? output_check_path(file) : 0;
+
+	if (err)
+		unicd_say("--crash-file %s: %s: " OUTPUT_PATH_HINT, file,
+			  strerror(-err));
+	return err;
 }

@@ -11,4 +11,11 @@
  */
 void unicd_crash_report(struct unic_host *host, const char *file);
 
+/**
+ * unicd_crash_check() - refuse a @file (or NULL) that unicd_crash_report() could not write.
+ *
+ * Return: 0, or -errno after a line that says what to do.
+ */
+int unicd_crash_check(const char *file);
+
 #endif /* CRASH_TEXT_H */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clients.h"
+#include "crash_text.h"
 #include "metrics.h"
 #include "nic.h"
 #include "options.h"
@@ -54,8 +55,12 @@ static void init_daemon(struct unicd *d)
 static int start_daemon(struct unicd *d)
 {
 	uint32_t i;
-	int err;
+	int err = 0;
 
+	for (i = 0; i < d->nics && !err; i++)
+		err = unicd_crash_check(d->nic[i].opt.crash_file);
+	if (err)
+		return err;
 	d->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = d->epoll_fd < 0 ? -errno : watch_signals(d);
 	for (i = 0; i < d->nics && !err; i++)

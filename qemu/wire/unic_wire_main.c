@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "output.h"
 #include "say.h"
 #include "switch.h"
 
@@ -148,12 +149,25 @@ static void set_up_faults(struct wire *w)
 	w->sw->macs.age_ns = w->o->age_s * 1000000000ull;
 }
 
+/* The counters are written at the end. */
+static int check_stats(const char *path)
+{
+	int err = path ? output_check_path(path) : 0;
+
+	if (err)
+		say(STDERR_FILENO, "unic-wire: --stats %s: %s: %s", path,
+		    strerror(-err), OUTPUT_PATH_HINT);
+	return err;
+}
+
 static int start_wire(struct wire *w)
 {
 	const struct wire_options *o = w->o;
 	const char *why;
 	int err, s;
 
+	if (check_stats(o->stats))
+		return 1;
 	err = run_dir_init(&w->dir, o->dir, "wire");
 	if (err == -EBUSY) {
 		say(STDERR_FILENO,

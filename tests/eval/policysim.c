@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "output.h"
 #include "refs.h"
@@ -251,10 +252,22 @@ static int run_size(const struct refs *r, const struct options *o,
 	return 0;
 }
 
+/* The results are written at the end. */
+static int check_json(const char *path)
+{
+	int err = path ? output_check_path(path) : 0;
+
+	if (err)
+		fprintf(stderr, "unic-policysim: --json %s: %s: %s\n", path,
+			strerror(-err), OUTPUT_PATH_HINT);
+	return err;
+}
+
+/* Returns an exit status. */
 static int run_all(const struct refs *r, const struct options *o)
 {
 	struct json_object *list = json_object_new_array();
-	int i, err = 0;
+	int i, err = 0, status = EX_OK;
 
 	printf("%zu references, %zu things, %u processes\n", r->n, r->n_things,
 	       r->processes);
@@ -262,16 +275,17 @@ static int run_all(const struct refs *r, const struct options *o)
 	       "miss ratio", "Belady's", "byte miss ratio", "Belady's");
 	for (i = 0; !err && i < o->n_sizes; i++)
 		err = run_size(r, o, o->entries[i], list);
-	if (err)
+	if (err) {
 		fprintf(stderr, "unic-policysim: out of memory\n");
-	else if (o->json && json_object_to_file_ext(o->json, list,
-						    JSON_C_TO_STRING_PRETTY)) {
+		status = EXIT_FAILURE;
+	} else if (o->json && json_object_to_file_ext(
+				      o->json, list, JSON_C_TO_STRING_PRETTY)) {
 		fprintf(stderr, "unic-policysim: %s cannot be written\n",
 			o->json);
-		err = -1;
+		status = EX_IOERR;
 	}
 	json_object_put(list);
-	return err;
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -289,16 +303,18 @@ int main(int argc, char **argv)
 			     .skip = -1 };
 	char why[160];
 	struct refs r;
-	int err;
+	int status;
 
 	output_watch();
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (check_json(o.json))
+		return EX_IOERR;
 	if (refs_read(&r, o.trace, o.format, o.page, o.skip, why,
 		      sizeof(why))) {
 		fprintf(stderr, "unic-policysim: %s: %s\n", o.trace, why);
 		return 1;
 	}
-	err = run_all(&r, &o);
+	status = run_all(&r, &o);
 	refs_free(&r);
-	return err ? 1 : 0;
+	return status;
 }

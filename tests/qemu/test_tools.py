@@ -1017,6 +1017,24 @@ def test_long_names(rig):
         assert not os.path.exists(rig.path("d" * 120)), program
 
 
+def test_written_at_the_end(_):
+    """A file that a program writes when it ends, or when a NIC crashes, is refused at the start if it cannot be written."""
+    with tempfile.TemporaryDirectory(prefix="unic-late-") as folder:
+        driver = ("unicd", "--provider", "loop", "--socket", folder + "/d", "--crash-file")
+        wire = ("unic-wire", "--dir", folder + "/w", "--stats")
+        write(folder + "/ids", b"1\n2\n", 0o600)
+        policies = ("unic-policysim", "--format", "ids", folder + "/ids", "--entries", "1", "--json")
+        for words, code in ((driver, 1), (wire, 1), (policies, EX_IOERR)):
+            for path, why in ((folder + "/none/file", "No such file or directory"), (folder, "Is a directory"),
+                              (folder + "/none/", "Is a directory"), (folder + "/ids/file", "Not a directory"), ("", "No such")):
+                said = ask(*words, path, code=code).splitlines()[0]
+                assert said.startswith(f"{words[0]}: {words[-1]} {path}: {why}"), said
+                assert said.endswith(": name a file that this user may write, in a folder that is there"), said
+        assert os.listdir(folder) == ["ids"]
+        for name in ("new", "new"):  # once it is not there, once it is
+            ask(*policies, f"{folder}/{name}")
+
+
 def test_hangup(_):
     """A daemon whose terminal is gone ends, and leaves no socket."""
     with tempfile.TemporaryDirectory(prefix="unic-order-") as folder:

@@ -4,6 +4,7 @@ TARGET = "host_driver/tools/target_file.c"
 NUMBER = "host_driver/daemon/number.c"
 FILES = "test_target_file"
 PATIENCE = "host_driver/libunic/patience.c"
+OUTPUT = "host_driver/daemon/output.c"
 OPTIONS = "host_driver/unicd/options.c"
 RING = "host_driver/tools/ctl_ring.c"
 NOTICE = "host_driver/core/region/region_notice.c"
@@ -98,6 +99,18 @@ MUTATIONS = (
     (TARGET, "\tif (name > PART_NAME_MAX)", "\tif (0)", "target: the longest names are none", tools("long_names")),
     ("host_driver/daemon/run_dir.c", "\tif (err && made)\n", "\tif (0 && made)\n", "dir: one of no use is left",
      tools("long_names")),
+    (OUTPUT, "\treturn check_access(dirname(folder), W_OK | X_OK);", "\treturn 0 && check_access(dirname(folder), 0);",
+     "output: a folder that is missing is found at the end", tools("written_at")),
+    (OUTPUT, "\t\treturn S_ISDIR(st.st_mode) ? -EISDIR : check", "\t\treturn check", "output: a folder is a file",
+     tools("written_at")),
+    (OUTPUT, "\tif (path[strlen(path) - 1] == '/')\n\t\treturn -EISDIR;\n", "", "output: a folder of tomorrow is a file",
+     tools("written_at")),
+    ("host_driver/unicd/unicd_main.c", "\t\terr = unicd_crash_check(d->nic[i].opt.crash_file);\n", "\t\t;\n",
+     "unicd: where no crash record can be is found at the crash", tools("written_at")),
+    ("qemu/wire/unic_wire_main.c", "\tif (check_stats(o->stats))\n", "\tif (0 && check_stats(o->stats))\n",
+     "unic-wire: where no counters can be is found at the end", tools("written_at")),
+    ("tests/eval/policysim.c", "\tif (check_json(o.json))\n", "\tif (0 && check_json(o.json))\n",
+     "policysim: where no results can be is found at the end", tools("written_at")),
     ("qemu/bus/unic_bus_main.c", "\tuint64_t v = UINT64_MAX;\n", "\tuint64_t v = 1;\n", "unic-bus: a word is one slot",
      tools("misuse")),
     ("host_driver/tools/ctl_top.c", "\tgrace_text(grace, p);\n", "\tstrcpy(grace, \"-\");\n\tif (!p)\n\t\tgrace_text(grace, p);\n",
