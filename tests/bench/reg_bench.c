@@ -173,7 +173,8 @@ static void await(struct bench *b, uint32_t n)
 
 	while (n) {
 		got = unic_poll_cq(b->cq, BURST, wc);
-		check(!got && unic_ctx_lost(b->ctx) ? unic_wait_cq(b->cq, 0) : got,
+		check(!got && unic_ctx_lost(b->ctx) ? unic_wait_cq(b->cq, 0)
+						    : got,
 		      "poll");
 		for (i = 0; i < (uint32_t)got; i++)
 			if (wc[i].status) {
