@@ -110,7 +110,8 @@ int run_child_launch(struct run_child *c, const char *dir, const char *program,
 	return run_child_fail(c, "does not start");
 }
 
-int run_child_start(struct run_child *c, const char *dir, char *const argv[])
+int run_child_start(struct run_child *c, struct run_child *needs,
+		    const char *dir, char *const argv[])
 {
 	int tries = (int)(READY_MS * 1000000ll / NAP_NS);
 	char program[RUN_PATH];
@@ -120,6 +121,10 @@ int run_child_start(struct run_child *c, const char *dir, char *const argv[])
 	while (!is_ready(c)) {
 		if (!run_child_alive(c))
 			return run_child_fail(c, "ended");
+		if (needs && !run_child_alive(needs)) {
+			run_child_end(c);
+			return run_child_fail(needs, "ended");
+		}
 		if (!--tries)
 			return run_child_fail(c, "does not become ready");
 		nap_child();

@@ -23,9 +23,10 @@ struct run_child {
 const char *run_program(const char *name, char out[RUN_PATH]);
 
 /** run_child_start() - start program @argv[0] of this release, with its lines in a file of
- * folder @dir, and wait until it says that it is ready. 0, or -1 after a line on stderr;
- * then nothing runs. */
-int run_child_start(struct run_child *c, const char *dir, char *const argv[]);
+ * folder @dir, and wait until it says that it is ready. @needs: NULL, or a child without which
+ * it never is. 0, or -1 after a line on stderr; then @c does not run. */
+int run_child_start(struct run_child *c, struct run_child *needs,
+		    const char *dir, char *const argv[]);
 
 /** run_child_launch() - start @program with @argv, found as a shell finds it, with its lines in
  * a file of folder @dir. It never says that it is ready. 0, or -1 after a line on stderr. */

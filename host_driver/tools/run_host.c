@@ -47,7 +47,7 @@ static int start_nic(struct run_host *host, const struct run_net *net,
 		return run_qemu_start(&host->nic, dir, bus, net->wire);
 	snprintf(nic, sizeof(nic), "%.200s/nic", bus);
 	snprintf(mac, sizeof(mac), "02:75:6e:69:72:%02x", net->host);
-	return run_child_start(&host->nic, dir, argv);
+	return run_child_start(&host->nic, NULL, dir, argv);
 }
 
 static int start_all(struct run_host *host, const struct run_net *net,
@@ -63,9 +63,9 @@ static int start_all(struct run_host *host, const struct run_net *net,
 	snprintf(host->socket, sizeof(host->socket), "%.200s/unicd.sock", bus);
 	/* The address is that of the number: who has it next is found by it. */
 	snprintf(ip, sizeof(ip), "10.0.0.%u", net->host);
-	return run_child_start(&host->bus, dir, bus_argv) ||
+	return run_child_start(&host->bus, NULL, dir, bus_argv) ||
 			       start_nic(host, net, dir, bus, board) ||
-			       run_child_start(&host->driver, dir,
+			       run_child_start(&host->driver, &host->nic, dir,
 					       driver_argv) ||
 			       wait_nic(host)
 		       ? -1

@@ -53,7 +53,7 @@ static void keep_wire(const char *dir, int told)
 	int door = -1;
 
 	snprintf(wire, sizeof(wire), "%.200s/wire", dir);
-	if (lock < 0 || run_child_start(&child, dir, argv))
+	if (lock < 0 || run_child_start(&child, NULL, dir, argv))
 		_exit(1);
 	dup2(STDIN_FILENO, STDERR_FILENO); /* others may wait for its end */
 	if (write(told, "", 1) != 1)

@@ -32,6 +32,7 @@ import rdma_core  # noqa: E402
 RUN = os.path.join(hosts.BIN, "unic-run")
 CALLS = os.path.join(hosts.BIN, "verbs-calls")
 LISTEN_S = 30
+READY_S = 20  # READY_MS of run_child.c
 RDMA_CORE = 95  # of its tests, which run
 UD = 2  # enum unic_qp_type
 ADDRESS = 0x0a000001  # of host 0
@@ -265,6 +266,28 @@ def test_net_virt(_):
     shutil.rmtree(f"/tmp/unic-run-{os.getuid()}/nets/{net}")
 
 
+def run_beside(qemu, net):
+    """What unic-run says where the script @qemu is the program qemu-system-arm."""
+    with tempfile.TemporaryDirectory(prefix="unic-qemu-") as folder:
+        path = f"{folder}/qemu-system-arm"
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(qemu)
+        os.chmod(path, 0o755)
+        r = subprocess.run([RUN, "--net", net, "--board", "virt", "true"], capture_output=True, text=True,
+                           env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}, check=False)
+    assert r.returncode == 1 and not r.stdout, r
+    shutil.rmtree(f"/tmp/unic-run-{os.getuid()}/nets/{net}")
+    return r.stderr
+
+
+def test_nic_ends(_):
+    """A QEMU that ends at once is named, with what it said; nobody waits for the driver, which waits for a NIC."""
+    begun = time.monotonic()
+    said = run_beside("#!/bin/sh\necho no such machine >&2\nexit 1\n", f"ends{os.getpid()}")
+    assert said == "unic-run: qemu-system-arm ended; it said: no such machine\n", said
+    assert time.monotonic() - begun < READY_S, "unic-run waited for the driver"
+
+
 def test_status(rig):
     where = rig.socket(0)
     output(where, "sh", "-c", "exit 37", code=37)
@@ -310,8 +333,11 @@ def test_perftest(rig):
         print(f"        {line}", flush=True)
 
 
-TESTS = [test_devices, test_status, test_calls, test_net, test_net_virt, test_pingpong_one_nic,
+TESTS = [test_devices, test_status, test_calls, test_net, test_net_virt, test_nic_ends, test_pingpong_one_nic,
          test_pingpong_two_hosts, test_cm, test_rdma_core, test_lost]
+
+
+SOFT = (test_net, test_net_virt, test_nic_ends, test_rdma_core, test_perftest)
 
 
 def main():
@@ -322,7 +348,7 @@ def main():
     opt = ap.parse_args()
     tests = [t for t in TESTS + [test_perftest] * opt.long
              if opt.only in t.__name__ and
-             (opt.board == "soft" or t not in (test_net, test_net_virt, test_rdma_core, test_perftest))]
+             (opt.board == "soft" or t not in SOFT)]
     with tempfile.TemporaryDirectory(prefix="unic-verbs-") as tmp:
         rig = hosts.Hosts(opt.board, None, tmp)
         if opt.board == "soft":

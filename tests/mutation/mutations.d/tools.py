@@ -19,6 +19,8 @@ MUTATIONS = (
      "run: every host has a soft NIC", "test_verbs.py --only net_virt"),
     ("host_driver/tools/run_child.c", "write(failed, \"\", 1) == 1", "failed >= 0",
      "run: a program that is not there is waited for", "test_verbs.py --only net_virt"),
+    ("host_driver/tools/run_child.c", "\t\tif (needs && !run_child_alive(needs)) {\n", "\t\tif (needs && !needs->pid) {\n",
+     "run: a driver is waited for whose NIC has ended", "test_verbs.py --only nic_ends"),
     (TARGET, "\tif (!err && S_ISDIR(st.st_mode))\n", "\tif (0)\n",
      "target: a folder is no place for a file", FILES),
     (TARGET, "\tif (err == -ENOENT && !lstat(t->path, &link))\n\t\treturn -ENOENT; /* a link to nothing */\n",
