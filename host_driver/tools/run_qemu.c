@@ -35,9 +35,11 @@ static void free_args(struct args *a)
 		free(a->of[--a->n]);
 }
 
-/* maxcpus=2: with one possible processor, TCG makes nothing of barriers, but memory is shared
+/* The words are those of qemu/run_nic.py (test_verbs.py: test_one_machine).
+ *
+ * maxcpus=2: with one possible processor, TCG makes nothing of barriers, but memory is shared
  * with the host. */
-static void add_machine(struct args *a, const char *image)
+static void add_machine(struct args *a)
 {
 	static const char *const machine[] = { "qemu-system-arm",
 					       "-M",
@@ -59,15 +61,11 @@ static void add_machine(struct args *a, const char *image)
 					       "-object",
 					       "rng-builtin,id=rng",
 					       "-device",
-					       "virtio-rng-device,rng=rng",
-					       "-serial",
-					       "null",
-					       "-kernel" };
+					       "virtio-rng-device,rng=rng" };
 	size_t i;
 
 	for (i = 0; i < sizeof(machine) / sizeof(machine[0]); i++)
 		add(a, "%s", machine[i]);
-	add(a, "%s", image);
 }
 
 static long member(struct json_object *bus, const char *name)
@@ -106,6 +104,14 @@ static void add_functions(struct args *a, struct json_object *bus,
 	add(a, "ivshmem-doorbell,chardev=link,vectors=1,addr=%zx", n + 2);
 }
 
+static void add_image(struct args *a, const char *image)
+{
+	add(a, "-serial");
+	add(a, "null");
+	add(a, "-kernel");
+	add(a, "%s", image);
+}
+
 /* The image of this release: installed, or built beside this program. */
 static int find_image(char out[RUN_PATH])
 {
@@ -142,8 +148,9 @@ int run_qemu_start(struct run_child *nic, const char *dir, const char *bus,
 		json_object_put(info);
 		return -1;
 	}
-	add_machine(&a, image);
+	add_machine(&a);
 	add_functions(&a, info, wire);
+	add_image(&a, image);
 	json_object_put(info);
 	err = run_child_launch(nic, dir, "qemu-system-arm", a.of);
 	free_args(&a);

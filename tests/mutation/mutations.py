@@ -50,11 +50,13 @@ MODEL = "build/bin/board-model"
 DESK = (MODEL, "build/bin/unic-bus", "build/bin/unic-copy",
         "build/bin/unicctl", "build/bin/unicd")
 LM3S_FLASH, TM4C_FLASH = f"build/{LM3S}/flash.bin", f"build/{TM4C}/flash.bin"
+VERBS = ("build/lib/libunic-rdmav34.so", "build/lib/libunic-shim.so", "build/bin/verbs-calls")
 NEEDS = {
     "test_lm3s.py": {HOST: DESK, LM3S: (LM3S_FLASH,)},
     "test_tm4c.py": {HOST: DESK, TM4C: (TM4C_FLASH,)},
     "test_flash.py": {HOST: (MODEL,), LM3S: (LM3S_FLASH,)},
     "test_tty.py": {HOST: ("programs",), LM3S: ("image",)},
+    "test_verbs.py": {HOST: ("programs", "build-soft", *VERBS), "virt": ("image",)},
     "test_choose.py": {},
     "test_console.py": {},
 }

@@ -9,6 +9,8 @@ between two hosts, over one NIC, and on a net that unic-run makes.
 """
 import argparse
 import glob
+import itertools
+import json
 import os
 import pwd
 import re
@@ -288,6 +290,31 @@ def test_nic_ends(_):
     assert time.monotonic() - begun < READY_S, "unic-run waited for the driver"
 
 
+# Stands where unic-run looks for QEMU: notes what it is told, and what run_nic.py would tell it.
+WITNESS = """#!/usr/bin/env python3
+import json, os, re, sys
+sys.path.insert(0, {qemu!r})
+import run_nic
+os.environ["PATH"] = {path!r}
+bus, wire = (os.path.dirname(p) for p in re.findall(r"socket,id=(?:bus|link),path=([^ ]*)", " ".join(sys.argv)))
+image = sys.argv[sys.argv.index("-kernel") + 1]
+with open({out!r}, "w") as f:
+    json.dump([sys.argv[1:], run_nic.command("virt", bus, wire, image=image)[1:]], f)
+print("noted", file=sys.stderr)
+"""
+
+
+def test_one_machine(rig):
+    """unic-run starts QEMU by the words that qemu/run_nic.py has for board virt, in their order."""
+    out = rig.path("words.json")
+    said = run_beside(WITNESS.format(qemu=f"{hosts.ROOT}/qemu", path=os.environ["PATH"], out=out),
+                      f"words{os.getpid()}")
+    assert said.endswith("it said: noted\n"), said
+    with open(out, encoding="utf-8") as f:
+        ours, theirs = json.load(f)
+    assert ours == theirs, [(a, b) for a, b in itertools.zip_longest(ours, theirs) if a != b]
+
+
 def test_status(rig):
     where = rig.socket(0)
     output(where, "sh", "-c", "exit 37", code=37)
@@ -333,11 +360,11 @@ def test_perftest(rig):
         print(f"        {line}", flush=True)
 
 
-TESTS = [test_devices, test_status, test_calls, test_net, test_net_virt, test_nic_ends, test_pingpong_one_nic,
-         test_pingpong_two_hosts, test_cm, test_rdma_core, test_lost]
+TESTS = [test_devices, test_status, test_calls, test_net, test_net_virt, test_nic_ends, test_one_machine,
+         test_pingpong_one_nic, test_pingpong_two_hosts, test_cm, test_rdma_core, test_lost]
 
 
-SOFT = (test_net, test_net_virt, test_nic_ends, test_rdma_core, test_perftest)
+SOFT = (test_net, test_net_virt, test_nic_ends, test_one_machine, test_rdma_core, test_perftest)
 
 
 def main():

@@ -26,7 +26,7 @@ def place(row):
     """(path of the source, text that must stand there)"""
     at = next(i for i, word in enumerate(row) if isinstance(word, str) and (
         word.endswith((".c", ".h", ".S")) or
-        word.startswith("tools/") and word.endswith(".py")))
+        word.startswith(("qemu/", "tools/")) and word.endswith(".py")))
     path = row[at]
     if "/" not in path or path.startswith(".."):
         path = os.path.normpath(os.path.join(MODULES, path))
