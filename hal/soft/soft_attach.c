@@ -27,6 +27,17 @@ static int report_error(const char *what, const char *which, int err)
 	return -1;
 }
 
+/* @server: bus or wire; @socket: its name in the server's folder. */
+static int report_absent(const char *server, const char *socket,
+			 const char *path, int err)
+{
+	fprintf(stderr,
+		"unic-nic: cannot attach to the %s at %s: %s; start `unic-%s "
+		"--dir DIR' and name its socket, DIR/%s\n",
+		server, path, strerror(-err), server, socket);
+	return -1;
+}
+
 static void *map_shared(int fd, uint64_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -64,7 +75,7 @@ static int attach_bus(struct unic_port *port, const char *path, int wait_ms)
 		return -1;
 	}
 	if (err)
-		return report_error("cannot attach to the bus at", path, err);
+		return report_absent("bus", "nic", path, err);
 	if (port->bus.id != FIRST_NIC) {
 		fprintf(stderr,
 			"unic-nic: the bus at %s has a NIC; end it, or start "
@@ -127,7 +138,7 @@ static int attach_wire(struct unic_port *port, const struct soft_config *config)
 
 	err = connect_server(&port->wire, "wire", path, 1, config->wait_ms);
 	if (err)
-		return report_error("cannot attach to the wire at", path, err);
+		return report_absent("wire", "ivshmem", path, err);
 	mem = map_shared(port->wire.shm_fd, port->wire.shm_bytes);
 	if (!mem)
 		return report_error("cannot map the link of", path, -errno);

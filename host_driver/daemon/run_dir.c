@@ -62,6 +62,9 @@ const char *run_dir_why(int err)
 	if (err == -EPERM)
 		return "it is another user's, or others may write to it; "
 		       "choose one of your own (mktemp -d)";
+	if (err == -ENOENT)
+		return "the folder that it is to be made in is not there; make "
+		       "that first (mkdir -p)";
 	return strerror(-err);
 }
 

@@ -58,7 +58,9 @@ static int fail_unreachable(const char *path, int err)
 			 "no driver at %s: %s; %s, or name its socket "
 			 "(UNIC_SOCKET)",
 			 path, strerror(-err),
-			 device ? "load unic.ko" : "start unicd");
+			 device ? "load unic.ko"
+				: "start unicd (unic-run does that for one "
+				  "program)");
 }
 
 /* connect() succeeds for a stopped driver until its backlog is full; then it waits for

@@ -11,6 +11,8 @@
 #include "number.h"
 #include "socket_option.h"
 
+#define GROUPS "mr, evict, token, qp, wire, cmd, ref; all or none"
+
 static const char doc[] =
 	"Look at a unic NIC and its driver.\v"
 	"Commands:\n"
@@ -62,9 +64,7 @@ static const struct argp_option argp_options[] = {
 	{ "json", 'j', NULL, 0,
 	  "Print JSON, for programs; all but top and metrics", 0 },
 	{ "follow", 'f', NULL, 0, "trace: go on until interrupted", 0 },
-	{ "groups", 'g', "LIST", 0,
-	  "trace: record mr, evict, token, qp, wire, cmd, ref; all or none",
-	  0 },
+	{ "groups", 'g', "LIST", 0, "trace: record " GROUPS, 0 },
 	{ "refs", 'r', NULL, 0,
 	  "trace: references as CSV until interrupted, nothing else", 0 },
 	{ "perfetto", OPT_PERFETTO, "FILE", 0,
@@ -156,7 +156,7 @@ static error_t parse_ctl_option(int key, char *arg, struct argp_state *state)
 	case 'g':
 		o->groups = ctl_trace_groups(arg);
 		if (o->groups < 0)
-			argp_error(state, "%s: unknown trace group", arg);
+			argp_error(state, "%s: groups are " GROUPS, arg);
 		return 0;
 	case 'p':
 		o->policy = ctl_policy_named(arg);

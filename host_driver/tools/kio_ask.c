@@ -88,8 +88,9 @@ int kio_open(struct kio_peer *peer)
 	err = connect_peer(peer, &addr, wait_ms);
 	if (err) {
 		fprintf(stderr,
-			"unic-kio: no driver at %s: %s; start unicd, or name "
-			"its socket (UNIC_SOCKET)\n",
+			"unic-kio: no driver at %s: %s; start unicd (unic-run "
+			"does that for one program), or name its socket "
+			"(UNIC_SOCKET)\n",
 			path, strerror(-err));
 		return -1;
 	}

@@ -228,7 +228,11 @@ int main(int argc, char **argv)
 			o.bus, (long long)b.bus.version,
 			IVSHMEM_CLIENT_VERSION);
 	if (err) {
-		report_error("cannot attach to the bus at", o.bus, err);
+		fprintf(stderr,
+			"unic-uart: cannot attach to the bus at %s: %s; start "
+			"`unic-bus --dir DIR' and name its socket, "
+			"DIR/ivshmem\n",
+			o.bus, strerror(-err));
 		return EXIT_FAILURE;
 	}
 	if (fork_bridge(&b, o.command))

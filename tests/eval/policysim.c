@@ -175,7 +175,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!o->trace)
 			argp_error(state, "which trace?");
 		if ((int)o->format < 0)
-			argp_error(state, "--format is needed");
+			argp_error(state, "--format is needed: oracle, csv, "
+					  "ids or events");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

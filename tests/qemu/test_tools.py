@@ -1035,6 +1035,24 @@ def test_written_at_the_end(_):
             ask(*policies, f"{folder}/{name}")
 
 
+def test_next_steps(rig):
+    """Who is refused what a newcomer tries first is told what to do."""
+    none = rig.path("none")
+    for words, step, code in (
+            (("unic-nic", "--bus", none), "start `unic-bus --dir DIR' and name its socket, DIR/nic", 1),
+            (("unic-nic", "--bus", rig.path("bus0")), "DIR/nic", 1),
+            (("unic-uart", "--bus", none, "true"), "start `unic-bus --dir DIR' and name its socket, DIR/ivshmem", 1),
+            (("unic-bus", "--dir", none + "/bus"), "make that first (mkdir -p)", 1),
+            (("unic-wire", "--dir", none + "/wire"), "make that first (mkdir -p)", 1),
+            (("unicctl", "--socket", none, "info"), "start unicd (unic-run does that for one program)", 1),
+            (("unic-kio", "--socket", none, "state"), "start unicd (unic-run does that for one program)", 1),
+            (("unicctl", "--socket", rig.socket(0), "policy", "7", "--weight", "2"), "`unicctl ps' has their numbers", 1),
+            (("unicctl", "trace", "--groups", "x"), "x: groups are mr, evict, token, qp, wire, cmd, ref; all or none", EX_USAGE),
+            (("unic-policysim", "x"), "oracle, csv, ids or events", EX_USAGE)):
+        said = ask(*words, code=code)
+        assert step in said.splitlines()[0], (words, said)
+
+
 def test_hangup(_):
     """A daemon whose terminal is gone ends, and leaves no socket."""
     with tempfile.TemporaryDirectory(prefix="unic-order-") as folder:

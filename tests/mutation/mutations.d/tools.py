@@ -118,6 +118,8 @@ MUTATIONS = (
      "unic-wire: where no counters can be is found at the end", tools("written_at")),
     ("tests/eval/policysim.c", "\tif (check_json(o.json))\n", "\tif (0 && check_json(o.json))\n",
      "policysim: where no results can be is found at the end", tools("written_at")),
+    ("host_driver/daemon/run_dir.c", "\tif (err == -ENOENT)\n\t\treturn", "\tif (0)\n\t\treturn",
+     "dir: who names one in none does not hear what to do", tools("next_steps")),
     ("qemu/bus/unic_bus_main.c", "\tuint64_t v = UINT64_MAX;\n", "\tuint64_t v = 1;\n", "unic-bus: a word is one slot",
      tools("misuse")),
     ("host_driver/tools/ctl_top.c", "\tgrace_text(grace, p);\n", "\tstrcpy(grace, \"-\");\n\tif (!p)\n\t\tgrace_text(grace, p);\n",
