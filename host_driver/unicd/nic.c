@@ -19,6 +19,9 @@
 #include "slots.h"
 #include "unicd_os.h"
 
+/* A NIC that is started beside its driver has come by then. */
+#define ABSENCE_NS 3000000000ull
+
 /* Slots of one user: all but a quarter, so that others have one at least of two. */
 static uint32_t user_slots(const struct unic_os *os)
 {
@@ -120,6 +123,7 @@ int unicd_nic_start(struct unic_os *os)
 		err = unicd_line_init(os);
 	if (err)
 		return err;
+	os->started_ns = unic_os_now_ns(os);
 	unicd_slots_init(os);
 	err = unicd_kio_init(os);
 	if (!err && loop)
@@ -154,6 +158,20 @@ void unicd_nic_event(struct unic_os *os, enum unicd_event kind, uint32_t number)
 	default:
 		return;
 	}
+}
+
+/* Says once that no NIC has come: a driver by itself would be silent for ever. */
+static void report_absence(struct unic_os *os)
+{
+	if (os->announced || os->absence_told || os->line ||
+	    os->shown != UNIC_CTL_NIC_ABSENT ||
+	    unic_os_now_ns(os) - os->started_ns < ABSENCE_NS)
+		return;
+	os->absence_told = true;
+	unicd_tell(os,
+		   "waits for a NIC at the bus in %s: unic-nic --bus %s/nic is "
+		   "one",
+		   os->opt.bus, os->opt.bus);
 }
 
 /* Reports each change of the NIC's state once: a crash, and that it is ready. */
@@ -200,6 +218,7 @@ uint64_t unicd_nic_poll(struct unic_os *os)
 		next = earlier(next, unicd_line_turn(os));
 	next = earlier(next, unicd_slots_check(os));
 	report_nic_state(os);
+	report_absence(os);
 	return next;
 }
 

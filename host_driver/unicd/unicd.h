@@ -102,6 +102,8 @@ struct unic_os {
 	bool gone;		/* its bus is: nic.c ends it */
 	uint32_t shown;		/* its state that was said */
 	bool announced;		/* that it is ready */
+	bool absence_told;	/* that none has come */
+	uint64_t started_ns;
 	int bus_fd;
 	int bus_dir; /* opt.bus, run_dir_open(); -1: none */
 	uint32_t slots;

@@ -1053,6 +1053,23 @@ def test_next_steps(rig):
         assert step in said.splitlines()[0], (words, said)
 
 
+def test_lonely_driver(rig):
+    """A driver to which no NIC comes says so, once, and what would be one; a NIC to which no wire comes, what to start."""
+    bus = rig.path("lonely")
+    running = start_in_turn([("unic-bus", "--dir", bus), ("unicd", "--bus", bus)], str(hosts.PATIENCE_S))
+    try:
+        nic = f"unic-nic --bus {bus}/nic"
+        assert running[1].stdout.readline() == f"unicd: waits for a NIC at the bus in {bus}: {nic} is one\n"
+        assert "start `unic-wire --dir DIR'" in ask(*nic.split(), "--wire", rig.path("none"), code=1)
+        time.sleep(2)  # it looks every second
+        running += start_in_turn([tuple(nic.split())], "0")
+        assert running[1].stdout.readline() == "unicd: NIC joined\n"
+    finally:
+        for process in reversed(running):
+            process.terminate()
+            process.communicate()
+
+
 def test_hangup(_):
     """A daemon whose terminal is gone ends, and leaves no socket."""
     with tempfile.TemporaryDirectory(prefix="unic-order-") as folder:
