@@ -73,7 +73,11 @@ release: ## install: programs and library as they are installed, in build/releas
 		cat docs/man/$f.5; } > $(RELEASE)/man/$f.5 &&) true
 	@echo "$@: ok"
 install: install-programs install-services install-dev install-images ## install: programs, manuals, services, library, headers, NIC images [PREFIX=/usr/local] [DESTDIR=]
-	@echo "$@: ok"
+	@$(MAKE) --no-print-directory install-loader && echo "$@: ok"
+# Programs find a new library once the loader knows of it. A package does that by itself.
+install-loader:
+	@$(if $(DESTDIR),true,ldconfig 2> /dev/null || echo "install: programs find $(LIBUNIC_SONAME) when root has run \
+	ldconfig, or with LD_LIBRARY_PATH=$(LIBDIR)")
 install-programs: release
 	@install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(VERBSDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(COMPLETIONDIR) $(WIRESHARKDIR) $(DATADIR)/unic)
 	@install $(addprefix $(RELEASE)/bin/,$(INSTALLED_BIN)) $(DESTDIR)$(BINDIR)

@@ -667,6 +667,22 @@ def test_dashboard(it):
     assert len(asked) > 8 and legends <= labels, (legends, labels)
 
 
+def test_loader_knows(_):
+    """`make install` has the loader look for the library, but for a folder of a packager; or says what to do."""
+    with tempfile.TemporaryDirectory() as folder:
+        for code in (0, 1):
+            with open(folder + "/ldconfig", "w", encoding="utf-8") as f:
+                f.write(f"#!/bin/sh\n: > {folder}/told\nexit {code}\n")
+            os.chmod(folder + "/ldconfig", 0o755)
+            env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+            env["PATH"] = f"{folder}:{env['PATH']}"
+            words = ("make", "-s", "-C", ROOT, f"PREFIX={PREFIX}", "install-loader")
+            assert run(*words, f"DESTDIR={folder}", env=env) == "" and not os.path.exists(folder + "/told")
+            said = run(*words, env=env)
+            assert ("root has run ldconfig, or with LD_LIBRARY_PATH=/opt/unic/lib" in said) == bool(code), said
+            os.unlink(folder + "/told")
+
+
 def test_uninstall(it):
     """`make uninstall` leaves no file. It runs last."""
     make("uninstall", f"DESTDIR={it.dest}")
