@@ -121,6 +121,15 @@ def try_page(it, page, show=False, pause_s=0):
         check_output(page, n, lines, said[start:said.index(MARK.format(n))])
 
 
+def in_one_shell(it):
+    """Who types the lessons one after the other, in one shell and folder, meets nothing that an earlier one left."""
+    lessons = ("tutorial/3-full-table", "tutorial/5-look-inside")
+    script = "set -eu\n" + "".join(text for page in lessons for text, _ in blocks(page))
+    with tempfile.TemporaryDirectory(prefix="unic-site-", dir="/tmp") as folder:
+        code, said = run_shell(it, script, folder)
+    assert code == 0, (code, said)
+
+
 def pages():
     return ["howto", *sorted("tutorial/" + os.path.basename(p)[:-3]
                              for p in glob.glob(SITE + "/tutorial/*.md"))]
@@ -165,7 +174,7 @@ def main():
     it = test_install.Installed()
     tests = {page: lambda it, page=page: try_page(it, page, args.show) for page in pages()}
     tests |= {page + ", slowly": lambda it, page=page: try_page(it, page, args.show, SLOWLY_S) for page in SLOWLY}
-    tests |= {"by hand": by_hand, "diagrams": diagrams, "terminal": terminal}
+    tests |= {"in one shell": in_one_shell, "by hand": by_hand, "diagrams": diagrams, "terminal": terminal}
     tests = {name: t for name, t in tests.items() if args.only in name}
     failed = 0
     for name, test in tests.items():
