@@ -264,7 +264,8 @@ def test_net_virt(_):
     shutil.rmtree(f"/tmp/unic-run-{os.getuid()}/nets/{net}")
     r = subprocess.run([RUN, "--net", net, "--board", "virt", "true"], capture_output=True, text=True,
                        env={**os.environ, "PATH": "/nowhere"}, check=False)
-    assert r.returncode == 1 and "qemu-system-arm: No such file" in r.stderr, r
+    assert r.returncode == 1 and r.stderr == "unic-run: qemu-system-arm does not start; it said: cannot start " \
+        "qemu-system-arm: No such file or directory\n", r
     shutil.rmtree(f"/tmp/unic-run-{os.getuid()}/nets/{net}")
 
 

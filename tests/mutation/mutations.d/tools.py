@@ -95,7 +95,7 @@ MUTATIONS = (
      "unicd: who waits for a bus cannot be ended", tools("end_while")),
     ("hal/drivers/ivshmem_client.c", "(fd != -ENOENT && fd != -ECONNREFUSED) ||", "1 ||",
      "unic-nic: does not wait for its bus", tools("any_order")),
-    ("qemu/wire/capture.c", "(!pcap_dump_flush(c->dump) && !ferror(pcap_dump_file(c->dump)))", "1)",
+    ("qemu/wire/capture.c", "(!pcap_dump_flush(c->dump) && !ferror(pcap_dump_file(c->dump)))", "1",
      "unic-wire: a capture has holes and nobody is told", "test_wire.py --only capture_is"),
     (OPTIONS, "\tif (is_same(d->socket, d->metrics))\n", "\tif (0)\n", "unicd: metrics take the place of the processes",
      tools("misuse")),
