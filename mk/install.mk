@@ -110,9 +110,11 @@ install-dev: release
 		's|@VERSION@|$(VERSION)|' host_driver/libunic/unic.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/unic.pc
 build-images:
 	@$(foreach i,$(IMAGES),$(MAKE) --no-print-directory BOARD=$(firstword $(subst /, ,$i)) $(B)/$i &&) true
+# What debuggers need names the folder of the build; the image in $(B) has it.
+install_image = $(if $(filter %.elf,$1),$(ARM)objcopy --strip-debug $1 $2 && chmod 644 $2,install -m 644 $1 $2)
 install-images: $(if $(shell command -v $(ARM)gcc),build-images)
 	@$(if $^,install -d $(DESTDIR)$(IMAGEDIR),echo "$@: no $(ARM)gcc, so no image of a board")
-	@$(if $^,$(foreach i,$(IMAGES),install -m 644 $(B)/$i $(DESTDIR)$(IMAGEDIR)/$(call image_name,$i) &&) true)
+	@$(if $^,$(foreach i,$(IMAGES),$(call install_image,$(B)/$i,$(DESTDIR)$(IMAGEDIR)/$(call image_name,$i)) &&) true)
 check-abi-library: release ## install: what abidiff says of libunic.so since it was recorded; from ABI 2 on a break fails
 	@tools/check/abi_library.py $(RELEASE)/lib/$(LIBUNIC_SO) && echo "$@: ok"
 abi-library-golden: release ## install: record libunic.so as it is, in host_driver/libunic/libunic.abi

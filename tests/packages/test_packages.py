@@ -11,11 +11,13 @@ an ordinary user, and purged. Needs root.
 import argparse
 import glob
 import hashlib
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -129,13 +131,29 @@ def test_reproducible(_, debs):
                   CCACHE_DISABLE="1", USER="another", HOME=folder)
         finally:
             os.umask(0o22)
-        again = {os.path.basename(d): digest(d) for d in glob.glob(folder + "/elsewhere/*.deb")}
-    assert again == {os.path.basename(d): digest(d) for d in debs}
+        again = {os.path.basename(d): contents(d) for d in glob.glob(folder + "/elsewhere/*.deb")}
+    first = {os.path.basename(d): contents(d) for d in debs}
+    assert first.keys() == again.keys(), first.keys() ^ again.keys()
+    differ = {deb: sorted(n for n in first[deb].keys() | again[deb].keys()
+                          if first[deb].get(n) != again[deb].get(n)) for deb in first}
+    assert not any(differ.values()), {deb: names for deb, names in differ.items() if names}
 
 
-def digest(path):
-    with open(path, "rb") as f:
-        return hashlib.sha256(f.read()).hexdigest()
+def digest(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def contents(deb):
+    """{what: digest or attributes} of a package: it as a whole, and each file of its two archives."""
+    with open(deb, "rb") as f:
+        found = {"the whole": digest(f.read())}
+    for kind, option in (("data", "--fsys-tarfile"), ("control", "--ctrl-tarfile")):
+        tar = subprocess.run(["dpkg-deb", option, deb], stdout=subprocess.PIPE, check=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
+            for m in archive:
+                found[f"{kind} {m.name}"] = (m.mode, m.uid, m.gid, m.mtime, m.linkname,
+                                             digest(archive.extractfile(m).read()) if m.isreg() else "")
+    return found
 
 
 def test_lintian(_, debs):
