@@ -549,6 +549,10 @@ static void retry_conn(struct unic_host *host, struct conn *c, uint64_t now)
 		unic_end_finish(host, c);
 		return;
 	}
+	if (c->state == C_RESOLVE) { /* a raw one */
+		unic_raw_resolve(host, c);
+		return;
+	}
 	c->tries++;
 	unic_conn_resend(host, c);
 	unic_conn_timers(host, c, now + (wait < AGAIN_MAX ? wait : AGAIN_MAX),

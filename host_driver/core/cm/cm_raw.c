@@ -10,6 +10,7 @@
 #define READS_MAX     16u
 #define RAW_CONNS_MAX 1024u
 #define CONFIRM_US    30000000u /* for a process, after REP */
+#define QUESTIONS_MAX 8u	/* of a process, under way: half of the NIC's places */
 
 static struct conn *raw_get(struct unic_req *req, uint32_t id)
 {
@@ -112,27 +113,65 @@ static void add_data(struct conn *c, const struct unic_req *req)
 	memcpy(c->sent.priv, req->tail, req->tail_bytes);
 }
 
+/* Let @c, which has no question under way, ask in a moment. */
+static void ask_later(struct unic_host *host, struct conn *c)
+{
+	unic_conn_timers(host, c, unic_os_now_ns(host->os) + AGAIN_NS,
+			 c->give_up_ns);
+}
+
 static void arp_answered(struct unic_req *req, uint32_t status)
 {
 	struct unic_host *host = req->host;
 	struct conn *c = conn_get(host, req->id2, req->slot);
+	bool full = status == UNIC_ST_BUSY; /* the NIC: that was no try */
 
 	if (!c || c->state != C_RESOLVE) {
 		unic_req_free(req);
 		return;
 	}
-	if (status && status != UNIC_CTL_ST_RESET && ++c->tries < ARP_TRIES) {
+	if (status && !full && status != UNIC_CTL_ST_RESET &&
+	    ++c->tries < ARP_TRIES) {
 		unic_req_arp(req, c->ipv4, arp_answered);
 		return;
 	}
 	memcpy(c->mac, req->mac, sizeof(c->mac));
 	unic_req_free(req);
-	if (status) {
+	if (full) {
+		ask_later(host, c);
+	} else if (status) {
 		unic_raw_end(host, c, C_UNREACHABLE, 0);
+	} else {
+		c->state = C_REQ_SENT;
+		unic_conn_send_until(host, c, c->give_up_ns);
+	}
+}
+
+/* Questions that the NIC has of process @owner, also those of connections that were freed
+ * meanwhile. */
+static uint32_t count_questions(const struct unic_host *host, uint32_t owner)
+{
+	const struct unic_req *req;
+	uint32_t n = 0;
+
+	for (req = host->reqs; req; req = req->next)
+		n += req->slot == owner && req->then == arp_answered;
+	return n;
+}
+
+void unic_raw_resolve(struct unic_host *host, struct conn *c)
+{
+	struct unic_req *req = NULL;
+
+	if (count_questions(host, c->obj.owner) < QUESTIONS_MAX)
+		req = unic_req_new(host, c->obj.owner);
+	if (!req) {
+		ask_later(host, c);
 		return;
 	}
-	c->state = C_REQ_SENT;
-	unic_conn_send_until(host, c, c->give_up_ns);
+	unic_conn_timers(host, c, UINT64_MAX, c->give_up_ns);
+	req->id2 = c->obj.id;
+	unic_req_arp(req, c->ipv4, arp_answered);
 }
 
 /* OK, or why CM_CONNECT @r is refused. */
@@ -179,7 +218,6 @@ void unic_raw_connect(struct unic_req *req)
 {
 	struct unic_ctl_id_reply rep = { 0 };
 	struct unic_host *host = req->host;
-	struct unic_req *arp = NULL;
 	struct conn *c = NULL;
 	struct unic_ctl_cm r;
 	uint32_t status;
@@ -188,14 +226,11 @@ void unic_raw_connect(struct unic_req *req)
 	status = check_connect(req, &r);
 	if (!status) {
 		c = unic_conn_new(host, req->slot);
-		arp = c ? unic_req_new(host, req->slot) : NULL;
-		status = arp ? UNIC_ST_OK : UNIC_CTL_ST_NO_MEMORY;
+		status = c ? UNIC_ST_OK : UNIC_CTL_ST_NO_MEMORY;
 	}
 	if (!status && !take_raw_params(c, &r))
 		status = UNIC_ST_INVALID;
 	if (status) {
-		if (arp)
-			unic_req_free(arp);
 		if (c)
 			unic_conn_free(host, c);
 		unic_req_status(req, status);
@@ -204,10 +239,9 @@ void unic_raw_connect(struct unic_req *req)
 	take_target(host, c, &r);
 	unic_conn_ask(host, c);
 	add_data(c, req);
-	arp->id2 = c->obj.id;
 	rep.id = unic_to_le32(c->obj.id);
 	unic_req_answer(req, UNIC_ST_OK, &rep, NULL, 0);
-	unic_req_arp(arp, c->ipv4, arp_answered);
+	unic_raw_resolve(host, c);
 }
 
 /* ------------------------------------------------------------------ answers */

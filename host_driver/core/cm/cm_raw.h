@@ -33,6 +33,11 @@ void unic_raw_free(struct unic_req *req);
 bool unic_raw_has_room(const struct unic_host *host, uint32_t owner,
 		       uint32_t more);
 
+/** unic_raw_resolve() - ask the NIC for the link address of @c, which is in RESOLVE. A
+ * process has a bounded number of questions under way, and the NIC as many places: without
+ * one @c asks again in a moment (retry_conn()), and that is no try. */
+void unic_raw_resolve(struct unic_host *host, struct conn *c);
+
 /** unic_raw_replied() - REP has come for @c, which has taken it over. */
 void unic_raw_replied(struct unic_host *host, struct conn *c);
 

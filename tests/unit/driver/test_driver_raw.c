@@ -887,6 +887,72 @@ static void has_its_share(void **state)
 	fake_delete(f);
 }
 
+/* Answer the @n-th question for a link address, from 1 on: nobody has it. */
+static void nobody_has(struct fake *f, uint32_t n)
+{
+	struct unic_evt_arp evt = { .hdr.type = UNIC_EVT_ARP_RESULT,
+				    .ipv4 = unic_to_le32(PEER),
+				    .user = unic_to_le32(n) };
+
+	event(f, &evt);
+}
+
+/* A loop of CM_CONNECT and CM_FREE asks for eight addresses at a time, and no more. Who
+ * finds no place asks when there is one. */
+static void questions_are_bounded(void **state)
+{
+	struct fake *f = with_qp();
+	uint32_t *given = &f->given[UNIC_CMD_ARP_RESOLVE];
+	uint32_t i, conn;
+
+	(void)state;
+	f->answer[UNIC_CMD_ARP_RESOLVE] = UNIC_ST_PENDING;
+	for (i = 0; i < 100; i++) {
+		conn = connecting_as(f, UNIC_QPT_RC, 0);
+		assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn),
+				 UNIC_ST_OK);
+	}
+	assert_int_equal(*given, 8);
+	conn = connecting_as(f, UNIC_QPT_RC, 0);
+	pass(f, 500);
+	assert_int_equal(*given, 8);
+	nobody_has(f, 3);
+	f->answer[UNIC_CMD_ARP_RESOLVE] = UNIC_ST_OK;
+	pass(f, 150);
+	assert_int_equal(*given, 9);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_REQ);
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_CONNECTING);
+	fake_delete(f);
+}
+
+/* The NIC asks for as many addresses as it can: that is no answer. */
+static void full_table_is_waited_for(void **state)
+{
+	struct fake *f = with_qp();
+	uint32_t *given = &f->given[UNIC_CMD_ARP_RESOLVE];
+	uint32_t conn, i;
+
+	(void)state;
+	f->answer[UNIC_CMD_ARP_RESOLVE] = UNIC_ST_BUSY;
+	conn = connecting_as(f, UNIC_QPT_RC, 0);
+	for (i = 1; i <= 20; i++) {
+		assert_int_equal(*given, i);
+		pass(f, 101);
+	}
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_CONNECTING);
+	f->answer[UNIC_CMD_ARP_RESOLVE] = UNIC_ST_OK;
+	pass(f, 101);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_REQ);
+	assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn), UNIC_ST_OK);
+	f->answer[UNIC_CMD_ARP_RESOLVE] = UNIC_ST_BUSY;
+	conn = connecting_as(f, UNIC_QPT_RC, 0);
+	pass(f, 9900);
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_CONNECTING);
+	pass(f, 200); /* its time is over */
+	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_UNREACHABLE);
+	fake_delete(f);
+}
+
 /* Requests that a process refuses count, too, until it frees them. */
 static void refusals_have_a_share(void **state)
 {
@@ -943,6 +1009,8 @@ int main(void)
 		cmocka_unit_test(answers_are_checked),
 		cmocka_unit_test(kinds_do_not_mix),
 		cmocka_unit_test(has_its_share),
+		cmocka_unit_test(questions_are_bounded),
+		cmocka_unit_test(full_table_is_waited_for),
 		cmocka_unit_test(refusals_have_a_share),
 	};
 
