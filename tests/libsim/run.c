@@ -15,11 +15,12 @@
 #include "program.h"
 #include "stags.h"
 
-#define ACTORS	  8u
-#define FAULTS	  4u
-#define FINISH_NS (20000 * MS) /* a call to a driver may take 10 s */
-#define LEAVE_NS  (15000 * MS)
-#define REST_NS	  (1500 * MS)
+#define ACTORS	   8u
+#define FAULTS	   4u
+#define FINISH_NS  (20000 * MS) /* a call to a driver may take 10 s */
+#define LEAVE_NS   (15000 * MS)
+#define REFUSED_NS (10000 * MS) /* a driver keeps a refusal for 8 s */
+#define REST_NS	   (1500 * MS)
 
 enum fault_kind {
 	FAULT_KILL_PROCESS,
@@ -295,6 +296,17 @@ static bool drivers_idle(void *ctx)
 	return true;
 }
 
+static bool refusals_over(void *ctx)
+{
+	uint32_t i;
+
+	(void)ctx;
+	for (i = 0; i < plan.s.nodes; i++)
+		if (core_host_refusals(world->node[i]->host))
+			return false;
+	return true;
+}
+
 static uint64_t frames_sent(void)
 {
 	uint64_t n = 0;
@@ -312,6 +324,8 @@ static void nothing_is_left(void)
 
 	if (!sim_until(sim_now() + REST_NS, drivers_idle, NULL))
 		sim_fail("live", "a driver never comes to rest");
+	if (!sim_until(sim_now() + REFUSED_NS, refusals_over, NULL))
+		sim_fail("live", "a refusal is kept for ever");
 	for (i = 0; i < plan.s.nodes; i++)
 		probe(i);
 	do {

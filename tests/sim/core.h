@@ -33,6 +33,8 @@ bool core_has_atomics(void);
  * has none. All processes have left. core_host_left() - the same of a driver. */
 const char *core_nic_left(const struct unic_nic *nic, uint32_t *n);
 const char *core_host_left(const struct unic_host *host, uint32_t *n);
+/* core_host_refusals() - connections without an owner: refusals that @host can say again. */
+uint32_t core_host_refusals(const struct unic_host *host);
 /** core_icrc() - the ICRC of the frame that ends at @len. */
 uint32_t core_icrc(const uint8_t *frame, uint32_t len);
 /** core_mad() - some datagram of the connection manager, or of holders, 256 bytes, as

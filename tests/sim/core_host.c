@@ -7,6 +7,11 @@
 #include "state.h"
 #include "region/frames_slot.h"
 
+uint32_t core_host_refusals(const struct unic_host *host)
+{
+	return unic_obj_count(&host->objects, UNIC_OBJ_CONN, UNIC_NOBODY);
+}
+
 const char *core_host_left(const struct unic_host *host, uint32_t *n)
 {
 	static const char *const name[UNIC_OBJ_TYPES] = {

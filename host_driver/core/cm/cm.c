@@ -176,6 +176,8 @@ static void on_rep(struct unic_host *host, struct conn *c,
 		unic_conn_resend(host, c); /* the RTU was lost */
 		return;
 	}
+	if (c->state == C_REFUSED)
+		unic_end_refuse_again(host, c);
 	if (c->state != C_REQ_SENT || c->qp_type == UNIC_QPT_UD)
 		return;
 	take_peer(c, msg);
@@ -284,6 +286,8 @@ static void on_req(struct unic_host *host, const struct unic_mad_rx *mad,
 	if (c) {
 		if (c->state == C_REP_SENT || unic_raw_answered(c))
 			unic_conn_resend(host, c);
+		else if (c->state == C_REFUSED)
+			unic_end_refuse_again(host, c);
 		else if (c->state == C_REQUESTED)
 			wait_accept(host, c);
 		return;
@@ -333,7 +337,7 @@ static void on_rtu(struct unic_host *host, struct conn *c)
 static void refuse_accept(struct unic_req *req, struct conn *c, uint16_t reason)
 {
 	unic_conn_reject(req->host, c, reason);
-	unic_conn_free(req->host, c);
+	unic_end_refused(req->host, c);
 	unic_req_status(req, UNIC_CTL_ST_REJECTED);
 }
 
@@ -405,7 +409,7 @@ void unic_cm_reject(struct unic_req *req)
 	c->sent.reason = UNIC_CM_CONSUMER;
 	add_private(c, req);
 	unic_conn_resend(req->host, c);
-	unic_conn_free(req->host, c);
+	unic_end_refused(req->host, c);
 	unic_req_status(req, UNIC_ST_OK);
 }
 
@@ -509,6 +513,10 @@ void unic_cm_receive(struct unic_host *host, const struct unic_mad_rx *mad)
 
 static void conn_expired(struct unic_host *host, struct conn *c, uint64_t now)
 {
+	if (c->state == C_REFUSED) {
+		unic_conn_free(host, c);
+		return;
+	}
 	if (c->raw && c->state != C_REQUESTED && c->state != C_REP_SENT) {
 		unic_raw_expired(host, c);
 		return;

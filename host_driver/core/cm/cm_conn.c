@@ -223,6 +223,7 @@ uint32_t unic_conn_state(const struct conn *c)
 		[C_REPLIED] = UNIC_CTL_CONN_REPLIED,
 		[C_REJECTED] = UNIC_CTL_CONN_REJECTED,
 		[C_UNREACHABLE] = UNIC_CTL_CONN_UNREACHABLE,
+		[C_REFUSED] = UNIC_CTL_CONN_CLOSED,
 	};
 
 	return state[c->state];

@@ -32,6 +32,8 @@
  *  REP_SENT   10 s; but only CONFIRM_NS while BACKLOG_MAX of the process wait
  *             for RTU: then one more that is accepted ends the two oldest.
  *
+ *  REFUSED    8 s after the refusal was said last, without an owner; 64 at most, of which
+ *             the oldest gives way. A raw one has an owner until CM_FREE.
  *  DREQ_SENT  until the peer answers, or it was said six times (3.2 s). Those of
  *             processes and QPs that are gone have no owner; they are ORPHANS_MAX
  *             at most, and to the peers of any more DREQ is said once.
@@ -69,6 +71,7 @@ enum conn_state {
 	C_REPLIED, /* these are of raw connections */
 	C_REJECTED,
 	C_UNREACHABLE,
+	C_REFUSED, /* by this side; the refusal may have been lost */
 };
 
 struct conn {

@@ -9,6 +9,7 @@
 #include "queue.h"
 
 #define ORPHANS_MAX 256u /* the most QPs of a NIC */
+#define REFUSED_MAX 64u	 /* refusals that can be said again */
 
 void unic_end_start(struct unic_host *host, struct conn *c,
 		    const struct unic_req *req)
@@ -89,15 +90,63 @@ void unic_end_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 	}
 }
 
+/* Refusals without an owner, and the one in *@oldest that was said longest ago. */
+static uint32_t count_refused(struct unic_host *host, struct conn **oldest)
+{
+	struct conn *c;
+	uint32_t at = 0, n = 0;
+
+	*oldest = NULL;
+	while ((c = unic_obj_next(&host->objects, &at, UNIC_OBJ_CONN,
+				  UNIC_NOBODY))) {
+		if (c->state != C_REFUSED)
+			continue;
+		n++;
+		if (!*oldest || c->give_up_ns < (*oldest)->give_up_ns)
+			*oldest = c;
+	}
+	return n;
+}
+
+static void stay_refused(struct unic_host *host, struct conn *c)
+{
+	unic_conn_timers(host, c, UINT64_MAX,
+			 unic_os_now_ns(host->os) + QUIET_NS);
+}
+
+void unic_end_refused(struct unic_host *host, struct conn *c)
+{
+	struct conn *oldest;
+
+	if (count_refused(host, &oldest) >= REFUSED_MAX)
+		unic_conn_free(host, oldest);
+	unic_obj_disown(&host->objects, &c->obj);
+	c->state = C_REFUSED;
+	stay_refused(host, c);
+}
+
+void unic_end_refuse_again(struct unic_host *host, struct conn *c)
+{
+	unic_conn_resend(host, c);
+	if (c->obj.owner == UNIC_NOBODY)
+		stay_refused(host, c);
+}
+
 void unic_end_orphan(struct unic_host *host, struct conn *c)
 {
 	bool up = is_up(c);
+	bool refused = c->state == C_REQUESTED || c->state == C_REFUSED;
+	struct conn *oldest;
 
 	if (c->qp_type == UNIC_QPT_UD)
 		unic_raw_refuse_sidr(host, c, UNIC_SIDR_REJECTED);
 	else if (c->state == C_REQ_SENT || c->state == C_REQUESTED ||
 		 c->state == C_MODIFY)
 		unic_conn_reject(host, c, UNIC_CM_CONSUMER);
+	if (refused) {
+		unic_end_refused(host, c);
+		return;
+	}
 	if (!up && c->state != C_DREQ_SENT) {
 		unic_conn_free(host, c);
 		return;
@@ -107,7 +156,8 @@ void unic_end_orphan(struct unic_host *host, struct conn *c)
 	if (up)
 		unic_end_start(host, c, NULL);
 	/* beyond ORPHANS_MAX, one DREQ: others need the places */
-	if (unic_obj_count(&host->objects, UNIC_OBJ_CONN, UNIC_NOBODY) >
+	if (unic_obj_count(&host->objects, UNIC_OBJ_CONN, UNIC_NOBODY) -
+		    count_refused(host, &oldest) >
 	    ORPHANS_MAX)
 		unic_conn_free(host, c);
 }

@@ -42,6 +42,14 @@ void unic_end_start(struct unic_host *host, struct conn *c,
  * state demands, and free @c or make the driver its owner. */
 void unic_end_orphan(struct unic_host *host, struct conn *c);
 
+/** unic_end_refused() - c->sent, a REJ or SIDR_REP, was sent and has refused @c: the driver
+ * is its owner now, so that unic_end_refuse_again() can say it. */
+void unic_end_refused(struct unic_host *host, struct conn *c);
+
+/** unic_end_refuse_again() - the message that was refused has come again for @c, in
+ * REFUSED: send the same refusal. */
+void unic_end_refuse_again(struct unic_host *host, struct conn *c);
+
 /** unic_end_finish() - free @c, whose peer has answered DREQ or does not answer at all,
  * and answer the DISCONNECT of @c, if there is one. */
 void unic_end_finish(struct unic_host *host, struct conn *c);

@@ -10,7 +10,8 @@
 #define READS_MAX     16u
 #define RAW_CONNS_MAX 1024u
 #define CONFIRM_US    30000000u /* for a process, after REP */
-#define QUESTIONS_MAX 8u	/* of a process, under way: half of the NIC's places */
+#define QUESTIONS_MAX \
+	8u /* of a process, under way: half of the places of the NIC */
 
 static struct conn *raw_get(struct unic_req *req, uint32_t id)
 {
@@ -372,7 +373,7 @@ void unic_raw_reject(struct unic_req *req)
 	if (!status) {
 		send_refusal(req, c);
 		unic_conn_timers(req->host, c, UINT64_MAX, UINT64_MAX);
-		c->state = C_CLOSED;
+		c->state = C_REFUSED;
 	}
 	unic_req_status(req, status);
 }

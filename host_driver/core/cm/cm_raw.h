@@ -9,6 +9,7 @@
  *  passive: REQUESTED -> (CM_ACCEPT) REP_SENT -> (RTU) ESTABLISHED
  *  both:    ESTABLISHED -> DREQ_SENT -> CLOSED;  ESTABLISHED -> (DREQ) CLOSED
  *  UD:      REQ_SENT -> (SIDR_REP) ESTABLISHED;  REQUESTED -> (CM_ACCEPT) ESTABLISHED
+ *  REFUSED: from REQUESTED, REPLIED (CM_REJECT)
  *  REJECTED, UNREACHABLE: from any that is not the end
  *
  * They stay until CM_FREE, or until their process ends; but a request that is neither

@@ -50,6 +50,16 @@ MUTATIONS = (
      "raw: CM_CONNECT in a loop fills the NIC with questions", "test_driver_raw"),
     (RAW, "status && !full && status", "status && status",
      "raw: a full table of ARP uses up the tries of a connect", "test_driver_raw"),
+    (CORE + "cm/cm.c", "		else if (c->state == C_REFUSED)\n"
+     "			unic_end_refuse_again(host, c);\n", "",
+     "raw: a REJ that was lost is not said again", "test_driver_raw"),
+    (CORE + "cm/cm.c", "	if (c->state == C_REFUSED)\n"
+     "		unic_end_refuse_again(host, c);\n", "",
+     "raw: the REJ of a REP that was lost is not said again", "test_driver_raw"),
+    (CORE + "cm/cm_end.c", "	if (refused) {\n		unic_end_refused(host, c);\n		return;\n	}\n", "",
+     "raw: a request that is freed is forgotten before its peer knows", "test_driver_raw"),
+    (CORE + "cm/cm_end.c", "if (count_refused(host, &oldest) >= REFUSED_MAX)", "if (0)",
+     "raw: any number of refusals is kept", "test_driver_raw"),
     (RAW, "return c && c->raw ? c : NULL;", "return c;",
      "raw: requests of the one kind change the other", "test_driver_raw"),
     (RAW, "	c->was_up = !msg->reason;\n", "",

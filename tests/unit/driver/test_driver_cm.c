@@ -818,6 +818,7 @@ static void rej_names_what_it_refuses(void **state)
 					.qpn = 7 };
 	struct unic_ctl_reject r = { 0 };
 	struct fake *f = requested(&req);
+	uint32_t sent, upcalls;
 
 	(void)state;
 	mad_from(f, PEER, &rep);
@@ -829,6 +830,12 @@ static void rej_names_what_it_refuses(void **state)
 	assert_int_equal(mad_sent(f).type, UNIC_CM_REJ);
 	assert_int_equal(bytes_sent(f)[24 + 8] >> 6, 0);
 	assert_int_equal(mad_sent(f).remote_comm, 0x77);
+	sent = f->given[UNIC_CMD_MAD_SEND];
+	upcalls = f->host->upcalls;
+	mad_from(f, PEER, &req); /* it was lost: the process is not asked */
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], sent + 1);
+	assert_int_equal(mad_sent(f).reason, UNIC_CM_CONSUMER);
+	assert_int_equal(f->host->upcalls, upcalls);
 	fake_delete(f);
 }
 

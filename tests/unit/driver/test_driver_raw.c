@@ -132,6 +132,24 @@ static uint32_t asked(struct fake *f, uint16_t type)
 	return unic_from_le32(up.hdr.id);
 }
 
+/* Another REQ of PEER to the listener of asked(); the connection's id. */
+static uint32_t asked_again(struct fake *f, uint64_t tid)
+{
+	struct unic_cm_msg req = { .type = UNIC_CM_REQ,
+				   .raw = 1,
+				   .tid = tid,
+				   .local_comm = 0x77,
+				   .service = SERVICE,
+				   .mtu_shift = 10 };
+	const struct unic_obj *obj;
+	uint32_t at = 0, id = 0;
+
+	mad_from(f, PEER, &req);
+	while ((obj = unic_obj_next(&f->host->objects, &at, UNIC_OBJ_CONN, 0)))
+		id = obj->id;
+	return id;
+}
+
 static struct unic_ctl_cm accept_of(uint32_t conn)
 {
 	return (struct unic_ctl_cm){ .conn = unic_to_le32(conn),
@@ -356,6 +374,126 @@ static void refuses_with_words(void **state)
 	assert_int_equal(mad_sent(f).priv[147], 'n');
 	assert_int_equal(say(f, UNIC_CTL_CM_REJECT, &r, no, 1), UNIC_ST_STATE);
 	assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn), UNIC_ST_OK);
+	fake_delete(f);
+}
+
+/* The REJ was lost: the REQ that comes again gets the same one, before CM_FREE and after
+ * it, and asks nobody. */
+static void refusals_are_said_again(void **state)
+{
+	struct fake *f = with_qp();
+	uint32_t conn = asked(f, UNIC_CM_REQ), n, i;
+	struct unic_ctl_reject r = { .conn = unic_to_le32(conn) };
+	struct unic_cm_msg req = { .type = UNIC_CM_REQ,
+				   .raw = 1,
+				   .tid = TID,
+				   .local_comm = 0x77,
+				   .service = SERVICE,
+				   .mtu_shift = 10 };
+	struct unic_cm_msg rej;
+	uint32_t upcalls = f->host->upcalls;
+
+	(void)state;
+	assert_int_equal(say(f, UNIC_CTL_CM_REJECT, &r, "no", 2), UNIC_ST_OK);
+	rej = mad_sent(f);
+	n = f->given[UNIC_CMD_MAD_SEND];
+	for (i = 1; i <= 5; i++) {
+		mad_from(f, PEER, &req);
+		assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n + i);
+		assert_int_equal(mad_sent(f).type, UNIC_CM_REJ);
+		assert_int_equal(mad_sent(f).local_comm, rej.local_comm);
+		assert_memory_equal(mad_sent(f).priv, "no", 2);
+		pass(f, 7000);
+		if (i == 2)
+			say_obj(f, UNIC_CTL_CM_FREE, conn);
+	}
+	assert_int_equal(f->host->upcalls, upcalls);
+	assert_int_equal(say_obj(f, UNIC_CTL_CM_QUERY, conn),
+			 UNIC_CTL_ST_NO_CONN);
+	pass(f, 1100);
+	assert_null(conn_with(f, PEER));
+	/* one that ends with its process, or is freed, is refused likewise */
+	conn = asked_again(f, TID + 1);
+	assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn), UNIC_ST_OK);
+	upcalls = f->host->upcalls;
+	req.tid = TID + 1;
+	mad_from(f, PEER, &req);
+	assert_int_equal(mad_sent(f).type, UNIC_CM_REJ);
+	assert_int_equal(f->host->upcalls, upcalls);
+	fake_delete(f);
+}
+
+/* So is the REJ of a REP. */
+static void refusals_of_answers_are_said_again(void **state)
+{
+	struct fake *f = with_qp();
+	uint32_t conn = connecting_as(f, UNIC_QPT_RC, 0), n;
+	struct unic_cm_msg req = mad_sent(f), rep = reply_of(&req);
+	struct unic_ctl_reject r = { .conn = unic_to_le32(conn) };
+
+	(void)state;
+	mad_from(f, PEER, &rep);
+	assert_int_equal(say(f, UNIC_CTL_CM_REJECT, &r, "no", 2), UNIC_ST_OK);
+	n = f->given[UNIC_CMD_MAD_SEND];
+	mad_from(f, PEER, &rep);
+	assert_int_equal(f->given[UNIC_CMD_MAD_SEND], n + 1);
+	assert_int_equal(mad_sent(f).reason, UNIC_CM_CONSUMER);
+	assert_int_equal(mad_sent(f).rejected, UNIC_CM_OF_REP);
+	fake_delete(f);
+}
+
+/* The driver keeps 64 refusals without an owner. The one that was said longest ago gives
+ * way. */
+static void refusals_are_bounded(void **state)
+{
+	struct fake *f = with_qp();
+	struct unic_cm_msg req = { .type = UNIC_CM_REQ,
+				   .raw = 1,
+				   .local_comm = 0x77,
+				   .service = SERVICE,
+				   .mtu_shift = 10 };
+	uint32_t i, upcalls, conn = asked(f, UNIC_CM_REQ);
+
+	(void)state;
+	req.tid = TID + 1;
+	for (i = 1; i <= 65; i++) {
+		if (i == 65)
+			mad_from(f, PEER, &req); /* said again */
+		assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn),
+				 UNIC_ST_OK);
+		pass(f, 1);
+		if (i < 65)
+			conn = asked_again(f, TID + i);
+	}
+	assert_int_equal(unic_obj_count(&f->host->objects, UNIC_OBJ_CONN,
+					UNIC_NOBODY),
+			 64);
+	upcalls = f->host->upcalls;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, upcalls);
+	req.tid = TID;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, upcalls + 1);
+	fake_delete(f);
+	/* the first in the table was said again, so the second gives way */
+	f = with_qp();
+	conn = asked(f, UNIC_CM_REQ);
+	req.tid = TID;
+	for (i = 1; i <= 65; i++) {
+		if (i == 65)
+			mad_from(f, PEER, &req);
+		assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn),
+				 UNIC_ST_OK);
+		pass(f, 1);
+		if (i < 65)
+			conn = asked_again(f, TID + i);
+	}
+	upcalls = f->host->upcalls;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, upcalls);
+	req.tid = TID + 1;
+	mad_from(f, PEER, &req);
+	assert_int_equal(f->host->upcalls, upcalls + 1);
 	fake_delete(f);
 }
 
@@ -903,10 +1041,19 @@ static void questions_are_bounded(void **state)
 {
 	struct fake *f = with_qp();
 	uint32_t *given = &f->given[UNIC_CMD_ARP_RESOLVE];
-	uint32_t i, conn;
+	struct unic_ctl_connect managed = { .ipv4 = unic_to_le32(PEER),
+					    .service = unic_to_le64(1) };
+	const struct unic_obj *qp;
+	uint32_t i, conn, at = 0;
 
 	(void)state;
 	f->answer[UNIC_CMD_ARP_RESOLVE] = UNIC_ST_PENDING;
+	qp = unic_obj_next(&f->host->objects, &at, UNIC_OBJ_QP, 0);
+	managed.qp = unic_to_le32(qp->id);
+	ask(f, UNIC_CTL_CONNECT, &managed); /* has one of its own */
+	settle(f);
+	assert_int_equal(*given, 1);
+	*given = 0;
 	for (i = 0; i < 100; i++) {
 		conn = connecting_as(f, UNIC_QPT_RC, 0);
 		assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn),
@@ -916,7 +1063,7 @@ static void questions_are_bounded(void **state)
 	conn = connecting_as(f, UNIC_QPT_RC, 0);
 	pass(f, 500);
 	assert_int_equal(*given, 8);
-	nobody_has(f, 3);
+	nobody_has(f, 4);
 	f->answer[UNIC_CMD_ARP_RESOLVE] = UNIC_ST_OK;
 	pass(f, 150);
 	assert_int_equal(*given, 9);
@@ -993,6 +1140,9 @@ int main(void)
 		cmocka_unit_test(answers_and_is_confirmed),
 		cmocka_unit_test(hears_nothing_after_its_answer),
 		cmocka_unit_test(refuses_with_words),
+		cmocka_unit_test(refusals_are_said_again),
+		cmocka_unit_test(refusals_of_answers_are_said_again),
+		cmocka_unit_test(refusals_are_bounded),
 		cmocka_unit_test(frees_say_what_is_due),
 		cmocka_unit_test(requests_have_their_time),
 		cmocka_unit_test(requests_are_taken_back),
