@@ -99,8 +99,11 @@ struct unic_ctl_connect {
 /* REJECT, CM_REJECT. Tail: private data; CM_REJECT: 148 bytes at most, UD 136. */
 struct unic_ctl_reject {
 	struct unic_ctl_hdr hdr;
-	unic_le32 conn; /* id from the CONN_REQUEST upcall */
-	unic_le32 rsvd[11];
+	unic_le32 conn;	  /* id from the CONN_REQUEST upcall */
+	unic_le32 reason; /* CM_REJECT of RC and UC: 28 or 0: the consumer; 35:
+			   * vendor option not supported; else INVALID. UD: not
+			   * looked at. REJECT: 0 */
+	unic_le32 rsvd[10];
 };
 
 /* Reply of CONNECT (also when REJECTED), ACCEPT and CONN_QUERY. Tail: the
@@ -206,8 +209,8 @@ struct unic_ctl_cm_reply {
 	uint8_t max_dest_rd; /* READs that the peer will have outstanding */
 	uint8_t timeout;     /* the longer of both sides' */
 	uint8_t retry_cnt;   /* that the peer asked for; active: own */
-	uint8_t rnr_retry;   /* likewise */
-	uint8_t was_up;	     /* 1: it is ESTABLISHED, or was */
+	uint8_t rnr_retry; /* that the peer asked for; active: own until REP */
+	uint8_t was_up;	   /* 1: it is ESTABLISHED, or was */
 };
 
 /* ---------------------------------------------------------------- holders */

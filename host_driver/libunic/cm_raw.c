@@ -55,10 +55,11 @@ int unic_lib_raw_accept(struct unic_ctx *ctx, const struct unic_ctl_cm *req,
 				unic_ctl(ctx, UNIC_CTL_CM_ACCEPT, &call));
 }
 
-int unic_lib_raw_reject(struct unic_ctx *ctx, uint32_t conn, const void *data,
-			size_t bytes)
+int unic_lib_raw_reject(struct unic_ctx *ctx, uint32_t conn, uint32_t reason,
+			const void *data, size_t bytes)
 {
-	struct unic_ctl_reject rec = { .conn = unic_to_le32(conn) };
+	struct unic_ctl_reject rec = { .conn = unic_to_le32(conn),
+				       .reason = unic_to_le32(reason) };
 	struct unic_conn_call call = { .rec = &rec,
 				       .tail = data,
 				       .tail_bytes = bytes };

@@ -23,8 +23,9 @@ int unic_lib_raw_connect(struct unic_ctx *ctx, const struct unic_ctl_cm *req,
 /** unic_lib_raw_accept() - CM_ACCEPT, likewise. */
 int unic_lib_raw_accept(struct unic_ctx *ctx, const struct unic_ctl_cm *req,
 			const void *data, size_t bytes);
-int unic_lib_raw_reject(struct unic_ctx *ctx, uint32_t conn, const void *data,
-			size_t bytes);
+/** unic_lib_raw_reject() - CM_REJECT; @reason is a REJ's. */
+int unic_lib_raw_reject(struct unic_ctx *ctx, uint32_t conn, uint32_t reason,
+			const void *data, size_t bytes);
 int unic_lib_raw_disconnect(struct unic_ctx *ctx, uint32_t conn);
 /** unic_lib_raw_query() - the state of @conn in *@out, and its last private data in @data, of
  * UNIC_CTL_CM_PRIVATE_MAX bytes: *@bytes. */

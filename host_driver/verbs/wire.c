@@ -107,11 +107,11 @@ static int wire_accept(struct unic_wire *w, const struct unic_wire_param *p)
 					      p->bytes));
 }
 
-static int wire_reject(struct unic_wire *w, uint32_t conn, const void *data,
-		       uint8_t bytes)
+static int wire_reject(struct unic_wire *w, uint32_t conn, uint8_t reason,
+		       const void *data, uint8_t bytes)
 {
-	return wire_errno(
-		unic_lib_raw_reject(attach_of(w)->ctx, conn, data, bytes));
+	return wire_errno(unic_lib_raw_reject(attach_of(w)->ctx, conn, reason,
+					      data, bytes));
 }
 
 static int wire_disconnect(struct unic_wire *w, uint32_t conn)

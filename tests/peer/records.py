@@ -104,7 +104,7 @@ REQUESTS = {
     Op.REJECT: behind_header('I:conn'),
     Op.CM_CONNECT: CM,
     Op.CM_ACCEPT: CM,
-    Op.CM_REJECT: behind_header('I:conn'),
+    Op.CM_REJECT: behind_header('I:conn I:reason'),
     Op.GRANT: behind_header('I:mr I:conn I:token I:stag I:ended'),
     Op.DELEGATE: HELD_BY,
     Op.INVALIDATED: HELD_BY,

@@ -144,16 +144,6 @@ void unic_cm_connect(struct unic_req *req)
 	unic_req_arp(req, c->ipv4, resolve_done);
 }
 
-/* Of private data without a length a consumer gets the first 56 bytes; of a raw
- * connection all. */
-static void take_private(struct conn *c, const struct unic_cm_msg *msg)
-{
-	c->priv_bytes = msg->priv_bytes;
-	if (!c->raw && c->priv_bytes > UNIC_CTL_PRIVATE_MAX)
-		c->priv_bytes = UNIC_CTL_PRIVATE_MAX;
-	memcpy(c->priv, msg->priv, c->priv_bytes);
-}
-
 static void take_peer(struct conn *c, const struct unic_cm_msg *msg)
 {
 	c->remote_comm = msg->local_comm;
@@ -161,7 +151,7 @@ static void take_peer(struct conn *c, const struct unic_cm_msg *msg)
 	c->peer_psn = msg->psn;
 	c->vendor = c->raw ? 0 : msg->vendor;
 	c->caps = msg->caps;
-	take_private(c, msg);
+	unic_conn_take_private(c, msg);
 }
 
 static uint8_t min_u8(uint8_t a, uint8_t b)
@@ -185,6 +175,8 @@ static void on_rep(struct unic_host *host, struct conn *c,
 	c->par.max_dest_rd = min_u8(c->par.max_dest_rd, msg->max_rd);
 	if (msg->timeout > c->par.timeout)
 		c->par.timeout = msg->timeout;
+	if (c->raw) /* IBTA 12.7, RNR Retry Count: the peer's wish */
+		c->par.rnr_retry = msg->rnr_retry;
 	unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
 	if (c->raw)
 		unic_raw_replied(host, c);
@@ -206,10 +198,10 @@ static void on_rej(struct unic_host *host, struct conn *c,
 	if (c->raw && c->state != C_REQUESTED) {
 		if (!unic_raw_can_end(c))
 			return;
-		take_private(c, msg);
+		unic_conn_take_private(c, msg);
 		unic_raw_end(host, c, C_REJECTED, msg->reason);
 	} else if (c->state == C_REQ_SENT) {
-		take_private(c, msg);
+		unic_conn_take_private(c, msg);
 		unic_conn_failed(host, c, UNIC_CTL_ST_REJECTED, msg->reason);
 	} else if (c->state == C_REP_SENT || is_unconfirmed(c, msg)) {
 		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);

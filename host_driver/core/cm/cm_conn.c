@@ -77,6 +77,14 @@ struct conn *unic_conn_new(struct unic_host *host, uint32_t owner)
 	return c;
 }
 
+void unic_conn_take_private(struct conn *c, const struct unic_cm_msg *msg)
+{
+	c->priv_bytes = c->raw ? unic_cm_room(msg->type) : msg->priv_bytes;
+	if (!c->raw && c->priv_bytes > UNIC_CTL_PRIVATE_MAX)
+		c->priv_bytes = UNIC_CTL_PRIVATE_MAX;
+	memcpy(c->priv, msg->priv, c->priv_bytes);
+}
+
 bool unic_conn_is_peer(const struct conn *c, const struct unic_mad_rx *mad)
 {
 	return c->ipv4 == unic_from_le32(mad->ipv4) &&

@@ -136,6 +136,11 @@ void unic_conn_timers(struct unic_host *host, struct conn *c, uint64_t again,
  * transaction id of its own. NULL: no memory or no object id left. */
 struct conn *unic_conn_new(struct unic_host *host, uint32_t owner);
 
+/** unic_conn_take_private() - @c has the private data of @msg. Of data without a length a
+ * consumer gets the first 56 bytes; a raw connection gets all that the message has room
+ * for, whether there is a mark in it or not. */
+void unic_conn_take_private(struct conn *c, const struct unic_cm_msg *msg);
+
 /** unic_conn_find() - the connection that has @comm on the wire, or NULL. */
 struct conn *unic_conn_find(struct unic_host *host, uint32_t comm);
 

@@ -82,8 +82,7 @@ void unic_end_dreq(struct unic_host *host, const struct unic_mad_rx *mad,
 		unic_end_finish(host, c);
 	} else if (c && is_up(c)) {
 		c->state = C_CLOSED;
-		c->priv_bytes = msg->priv_bytes;
-		memcpy(c->priv, msg->priv, msg->priv_bytes);
+		unic_conn_take_private(c, msg);
 		unic_conn_timers(host, c, UINT64_MAX, UINT64_MAX);
 		unic_conn_qp_err(host, c);
 		unic_conn_upcall(host, c, UNIC_UP_DISCONNECTED, 0, 0);

@@ -92,7 +92,7 @@ uint8_t unic_cm_room(uint16_t type)
  * there is. */
 static void get_private(const uint8_t *p, struct unic_cm_msg *msg)
 {
-	uint32_t bytes = unic_cm_room(msg->type);
+	uint32_t room = unic_cm_room(msg->type), bytes = room;
 	struct unic_cm_mark mark;
 
 	memcpy(&mark, p + UNIC_CM_MARK_AT, sizeof(mark));
@@ -102,7 +102,7 @@ static void get_private(const uint8_t *p, struct unic_cm_msg *msg)
 		bytes = mark.priv_bytes;
 	}
 	msg->priv_bytes = (uint8_t)bytes;
-	memcpy(msg->priv, p, bytes);
+	memcpy(msg->priv, p, room ? room : bytes); /* a DREQ: of the mark */
 }
 
 /* Of a DREQ only what has the mark counts. One without private data has no mark. */

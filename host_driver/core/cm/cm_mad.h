@@ -36,6 +36,7 @@ enum unic_cm_reject { /* IBTA table 108 */
 	UNIC_CM_BAD_GID = 12,
 	UNIC_CM_BAD_MTU = 26,
 	UNIC_CM_CONSUMER = 28,
+	UNIC_CM_VENDOR_OPTION = 35, /* that is not supported */
 };
 
 enum unic_cm_rejected { /* which message, IBTA 12.6.7 */
@@ -72,13 +73,14 @@ struct unic_cm_msg {
 	uint8_t max_dest_rd; /* REQ, REP: responder resources */
 	uint8_t max_rd;	     /* REQ, REP: initiator depth */
 	uint8_t retry_cnt, rnr_retry;
-	uint8_t timeout;   /* REQ, REP: the sender's NIC answers within */
-	uint8_t mtu_shift; /* REQ: 8..12 */
-	uint8_t qp_type;   /* REQ: UNIC_QPT_RC or UNIC_QPT_UC; SIDR_REQ: UD */
-	uint8_t vendor;	   /* the sender is unic (REQ, REP) */
-	uint8_t caps;	   /* REQ, REP, if it is: UNIC_CM_CAP_* */
-	uint8_t raw;	   /* to be sent without a mark */
-	uint8_t priv_bytes;
+	uint8_t timeout;    /* REQ, REP: the sender's NIC answers within */
+	uint8_t mtu_shift;  /* REQ: 8..12 */
+	uint8_t qp_type;    /* REQ: UNIC_QPT_RC or UNIC_QPT_UC; SIDR_REQ: UD */
+	uint8_t vendor;	    /* the sender is unic (REQ, REP) */
+	uint8_t caps;	    /* REQ, REP, if it is: UNIC_CM_CAP_* */
+	uint8_t raw;	    /* to be sent without a mark */
+	uint8_t priv_bytes; /* by the mark; else all that there is room for */
+	/* parsed: always all that there is, as a raw connection wants it */
 	uint8_t priv[UNIC_CTL_CM_PRIVATE_MAX];
 };
 

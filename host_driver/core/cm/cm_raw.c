@@ -10,8 +10,7 @@
 #define READS_MAX     16u
 #define RAW_CONNS_MAX 1024u
 #define CONFIRM_US    30000000u /* for a process, after REP */
-#define QUESTIONS_MAX \
-	8u /* of a process, under way: half of the places of the NIC */
+#define QUESTIONS_MAX 8u	/* of a process, at a NIC that has 16 */
 
 static struct conn *raw_get(struct unic_req *req, uint32_t id)
 {
@@ -103,8 +102,6 @@ static bool take_raw_params(struct conn *c, const struct unic_ctl_cm *r)
 	c->par.max_rd = r->max_rd;
 	if (r->timeout > c->par.timeout)
 		c->par.timeout = r->timeout;
-	c->par.retry_cnt = r->retry_cnt;
-	c->par.rnr_retry = r->rnr_retry;
 	return true;
 }
 
@@ -237,6 +234,8 @@ void unic_raw_connect(struct unic_req *req)
 		unic_req_status(req, status);
 		return;
 	}
+	c->par.retry_cnt = r.retry_cnt;
+	c->par.rnr_retry = r.rnr_retry;
 	take_target(host, c, &r);
 	unic_conn_ask(host, c);
 	add_data(c, req);
@@ -273,13 +272,15 @@ static uint32_t check_accept(const struct unic_req *req, const struct conn *c,
 	return c->active ? UNIC_ST_OK : check_share(req, 0);
 }
 
-static void send_rep(struct unic_host *host, struct conn *c, uint8_t ack_delay)
+/* What the REQ asked for, c->par.rnr_retry, is for this side; what @r says, for the peer. */
+static void send_rep(struct unic_host *host, struct conn *c,
+		     const struct unic_ctl_cm *r)
 {
 	c->sent.psn = c->my_psn;
 	c->sent.max_dest_rd = c->par.max_dest_rd;
 	c->sent.max_rd = c->par.max_rd;
-	c->sent.rnr_retry = c->par.rnr_retry;
-	c->sent.timeout = ack_delay;
+	c->sent.rnr_retry = r->rnr_retry;
+	c->sent.timeout = r->timeout;
 	c->sent.guid = host->objects.ids->host_id;
 	c->state = C_REP_SENT;
 	unic_conn_send_until(host, c,
@@ -305,7 +306,7 @@ static void send_answer(struct unic_req *req, struct conn *c,
 	if (!c->active && c->qp_type != UNIC_QPT_UD) {
 		unic_backlog_limit(host, req->slot);
 		unic_backlog_limit(host, req->slot);
-		send_rep(host, c, r->timeout);
+		send_rep(host, c, r);
 		return;
 	}
 	unic_conn_resend(host, c);
@@ -346,32 +347,50 @@ void unic_raw_refuse_sidr(struct unic_host *host, struct conn *c,
 	unic_conn_resend(host, c);
 }
 
-/* Send the REJ or SIDR_REP that refuses @c, with the private data of @req. */
-static void send_refusal(const struct unic_req *req, struct conn *c)
+/* Send the REJ, for @reason, or SIDR_REP that refuses @c, with the private data of @req. */
+static void send_refusal(const struct unic_req *req, struct conn *c,
+			 uint32_t reason)
 {
 	bool ud = c->qp_type == UNIC_QPT_UD;
 
 	unic_conn_message(c, ud ? UNIC_CM_SIDR_REP : UNIC_CM_REJ);
 	c->sent.service = c->service;
-	c->sent.reason = ud ? UNIC_SIDR_REJECTED : UNIC_CM_CONSUMER;
+	c->sent.reason = ud ? UNIC_SIDR_REJECTED : (uint16_t)reason;
 	c->sent.rejected = c->active ? UNIC_CM_OF_REP : UNIC_CM_OF_REQ;
 	add_data(c, req);
 	unic_conn_resend(req->host, c);
 }
 
+/* OK, or why CM_REJECT of @c for @reason is refused. */
+static uint32_t check_reject(const struct unic_req *req, const struct conn *c,
+			     uint32_t reason)
+{
+	bool ud = c->qp_type == UNIC_QPT_UD;
+
+	if (c->state != C_REQUESTED && c->state != C_REPLIED)
+		return UNIC_ST_STATE;
+	if (req->tail_bytes > unic_cm_room(ud ? UNIC_CM_SIDR_REP : UNIC_CM_REJ))
+		return UNIC_ST_INVALID;
+	return ud || reason == UNIC_CM_CONSUMER ||
+			       reason == UNIC_CM_VENDOR_OPTION
+		       ? UNIC_ST_OK
+		       : UNIC_ST_INVALID;
+}
+
 void unic_raw_reject(struct unic_req *req)
 {
-	struct conn *c = raw_get(req, unic_req_obj_id(req));
-	uint32_t status = c ? UNIC_ST_OK : no_raw(req);
+	struct unic_ctl_reject r;
+	uint32_t status, reason;
+	struct conn *c;
 
-	if (c && c->state != C_REQUESTED && c->state != C_REPLIED)
-		status = UNIC_ST_STATE;
-	else if (c && req->tail_bytes > unic_cm_room(c->qp_type == UNIC_QPT_UD
-							     ? UNIC_CM_SIDR_REP
-							     : UNIC_CM_REJ))
-		status = UNIC_ST_INVALID;
+	memcpy(&r, req->rec, sizeof(r));
+	reason = unic_from_le32(r.reason);
+	if (!reason)
+		reason = UNIC_CM_CONSUMER;
+	c = raw_get(req, unic_from_le32(r.conn));
+	status = c ? check_reject(req, c, reason) : no_raw(req);
 	if (!status) {
-		send_refusal(req, c);
+		send_refusal(req, c, reason);
 		unic_conn_timers(req->host, c, UINT64_MAX, UINT64_MAX);
 		c->state = C_REFUSED;
 	}

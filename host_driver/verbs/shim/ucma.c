@@ -251,7 +251,8 @@ static int reject_it(struct unic_ucma_id *id, const struct cmd *c)
 
 	if (r->reason && r->reason != 28 && r->reason != 35)
 		return -EINVAL; /* of the consumer; vendor option not supported */
-	return unic_ucma_reject(id, r->private_data, r->private_data_len);
+	return unic_ucma_reject(id, r->reason == 28 ? 0 : r->reason,
+				r->private_data, r->private_data_len);
 }
 
 static int disconnect_it(struct unic_ucma_id *id, const struct cmd *c)

@@ -365,14 +365,16 @@ int unic_ucma_accept(struct unic_ucma_id *id, uint64_t uid,
 	return err;
 }
 
-int unic_ucma_reject(struct unic_ucma_id *id, const void *data, uint8_t bytes)
+int unic_ucma_reject(struct unic_ucma_id *id, uint8_t reason, const void *data,
+		     uint8_t bytes)
 {
 	enum unic_ucma_state state = state_of(id);
 	int err;
 
 	if (state != UCMA_REQUESTED && state != UCMA_CONNECT)
 		return -EINVAL;
-	err = unic_ucma_wire_ops()->reject(id->wire, id->conn, data, bytes);
+	err = unic_ucma_wire_ops()->reject(id->wire, id->conn, reason, data,
+					   bytes);
 	if (!err)
 		set_state(id, UCMA_ENDED);
 	return err;

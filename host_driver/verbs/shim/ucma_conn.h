@@ -29,8 +29,9 @@ int unic_ucma_connect(struct unic_ucma_id *id,
  * the answer of who was asked. */
 int unic_ucma_accept(struct unic_ucma_id *id, uint64_t uid,
 		     const struct rdma_ucm_conn_param *param);
-/** unic_ucma_reject() - refuse a request, or the answer to one. */
-int unic_ucma_reject(struct unic_ucma_id *id, const void *data, uint8_t bytes);
+/** unic_ucma_reject() - refuse a request, or the answer to one, for @reason of a REJ. */
+int unic_ucma_reject(struct unic_ucma_id *id, uint8_t reason, const void *data,
+		     uint8_t bytes);
 /** unic_ucma_disconnect() - DISCONNECTED follows, if it has not been. */
 int unic_ucma_disconnect(struct unic_ucma_id *id);
 /** unic_ucma_notify() - the program has had event @event of its queue pair. */

@@ -66,8 +66,9 @@ struct unic_wire_ops {
 	int (*connect)(struct unic_wire *w, const struct unic_wire_param *p,
 		       uint32_t *conn);
 	int (*accept)(struct unic_wire *w, const struct unic_wire_param *p);
-	int (*reject)(struct unic_wire *w, uint32_t conn, const void *data,
-		      uint8_t bytes);
+	/* @reason: of a REJ, 0: the consumer's; UD has none */
+	int (*reject)(struct unic_wire *w, uint32_t conn, uint8_t reason,
+		      const void *data, uint8_t bytes);
 	int (*disconnect)(struct unic_wire *w, uint32_t conn);
 	/* end @conn, and tell its peer what is due */
 	void (*free)(struct unic_wire *w, uint32_t conn);

@@ -196,6 +196,7 @@ static void asks_and_confirms(void **state)
 	rep.max_dest_rd = 1; /* the peer takes less */
 	rep.max_rd = 4;	     /* and offers more */
 	rep.timeout = 17;
+	rep.rnr_retry = 2; /* what this side is to do */
 	rep.priv_bytes = 196;
 	memset(rep.priv, 'y', 196);
 	mad_from(f, PEER, &rep);
@@ -208,6 +209,8 @@ static void asks_and_confirms(void **state)
 	assert_int_equal(r.max_rd, 1);
 	assert_int_equal(r.max_dest_rd, 3);
 	assert_int_equal(r.timeout, 17);
+	assert_int_equal(r.rnr_retry, 2);
+	assert_int_equal(r.retry_cnt, 6);
 	assert_int_equal(r.was_up, 0);
 	assert_int_equal(bytes, 196);
 	assert_int_equal(data[195], 'y');
@@ -272,12 +275,15 @@ static void is_refused_with_a_reason(void **state)
 	rej.reason = UNIC_CM_CONSUMER;
 	rej.priv_bytes = 148;
 	memset(rej.priv, 'n', 148);
+	/* what looks like a mark is the consumer's */
+	memcpy(rej.priv + UNIC_CM_MARK_AT, "UNIC\1\2\0", 8);
 	mad_from(f, PEER, &rej);
 	r = query(f, conn, data, &bytes);
 	assert_int_equal(unic_from_le32(r.state), UNIC_CTL_CONN_REJECTED);
 	assert_int_equal(unic_from_le32(r.reason), UNIC_CM_CONSUMER);
 	assert_int_equal(bytes, 148);
 	assert_int_equal(data[147], 'n');
+	assert_memory_equal(data + UNIC_CM_MARK_AT, "UNIC\1\2\0", 8);
 	assert_int_equal(say_obj(f, UNIC_CTL_CM_DISCONNECT, conn),
 			 UNIC_ST_STATE);
 	fake_delete(f);
@@ -318,6 +324,7 @@ static void answers_and_is_confirmed(void **state)
 	assert_int_equal(rep.qpn, QPN);
 	assert_int_equal(rep.psn, unic_from_le32(q.rq_psn));
 	assert_int_equal(rep.timeout, 12); /* its own; the longer one counts */
+	assert_int_equal(rep.rnr_retry, 7);
 	assert_int_equal(rep.priv_bytes, 196);
 	assert_int_equal(rep.priv[195], 'a');
 	m = message(UNIC_CM_RTU, &rep);
@@ -327,6 +334,8 @@ static void answers_and_is_confirmed(void **state)
 	assert_int_equal(unic_from_le32(q.state), UNIC_CTL_CONN_ESTABLISHED);
 	assert_int_equal(unic_from_le32(q.user), 78);
 	assert_int_equal(q.timeout, 16);
+	assert_int_equal(q.rnr_retry, 3); /* as the REQ says, also now */
+	assert_int_equal(q.retry_cnt, 4);
 	mad_from(f, PEER, &m); /* once more */
 	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_ESTABLISHED);
 	m.type = UNIC_CM_REJ; /* it has confirmed */
@@ -335,9 +344,12 @@ static void answers_and_is_confirmed(void **state)
 	m.type = UNIC_CM_DREQ;
 	m.qpn = QPN;
 	m.tid = TID + 1; /* a conventional peer begins a transaction */
+	m.priv_bytes = 3;
 	mad_from(f, PEER, &m);
 	assert_int_equal(mad_sent(f).type, UNIC_CM_DREP);
-	assert_int_equal(state_of(f, conn), UNIC_CTL_CONN_CLOSED);
+	q = query(f, conn, data, &bytes);
+	assert_int_equal(unic_from_le32(q.state), UNIC_CTL_CONN_CLOSED);
+	assert_int_equal(bytes, 0); /* a DREQ has none, whatever looks so */
 	assert_int_equal(count_modifies(f), 0);
 	fake_delete(f);
 }
@@ -368,9 +380,13 @@ static void refuses_with_words(void **state)
 	memset(no, 'n', sizeof(no));
 	assert_int_equal(say(f, UNIC_CTL_CM_REJECT, &r, no, 149),
 			 UNIC_ST_INVALID);
+	r.reason = unic_to_le32(8);
+	assert_int_equal(say(f, UNIC_CTL_CM_REJECT, &r, no, 148),
+			 UNIC_ST_INVALID);
+	r.reason = unic_to_le32(UNIC_CM_VENDOR_OPTION);
 	assert_int_equal(say(f, UNIC_CTL_CM_REJECT, &r, no, 148), UNIC_ST_OK);
 	assert_int_equal(mad_sent(f).type, UNIC_CM_REJ);
-	assert_int_equal(mad_sent(f).reason, UNIC_CM_CONSUMER);
+	assert_int_equal(mad_sent(f).reason, 35);
 	assert_int_equal(mad_sent(f).priv[147], 'n');
 	assert_int_equal(say(f, UNIC_CTL_CM_REJECT, &r, no, 1), UNIC_ST_STATE);
 	assert_int_equal(say_obj(f, UNIC_CTL_CM_FREE, conn), UNIC_ST_OK);
@@ -804,6 +820,7 @@ static void sidr_is_refused(void **state)
 	assert_int_equal(mad_sent(f).reason, UNIC_SIDR_NO_SERVICE);
 	conn = asked(f, UNIC_CM_SIDR_REQ);
 	r.conn = unic_to_le32(conn);
+	r.reason = unic_to_le32(8); /* UD has none */
 	assert_int_equal(say(f, UNIC_CTL_CM_REJECT, &r, "no", 2), UNIC_ST_OK);
 	assert_int_equal(mad_sent(f).reason, UNIC_SIDR_REJECTED);
 	assert_memory_equal(mad_sent(f).priv, "no", 2);

@@ -93,7 +93,7 @@ static bool same_fields(const struct unic_cm_msg *a,
 	       a->timeout == b->timeout && a->mtu_shift == b->mtu_shift &&
 	       a->qp_type == b->qp_type && a->vendor == b->vendor &&
 	       a->caps == b->caps && a->priv_bytes == b->priv_bytes &&
-	       !memcmp(a->priv, b->priv, sizeof(a->priv));
+	       !memcmp(a->priv, b->priv, a->priv_bytes);
 }
 
 /* @mad is parsed into the fields of @msg. */

@@ -38,6 +38,7 @@ static struct {
 	uint8_t data[256];
 	uint64_t service;
 	uint32_t user, conn, next_conn;
+	uint8_t reason; /* of reject() */
 	/* runs amid connect(), as the provider's thread does */
 	void (*amid_connect)(uint32_t conn);
 } wire;
@@ -98,11 +99,12 @@ static int wire_accept(struct unic_wire *w, const struct unic_wire_param *p)
 	return wire.err;
 }
 
-static int wire_reject(struct unic_wire *w, uint32_t conn, const void *data,
-		       uint8_t bytes)
+static int wire_reject(struct unic_wire *w, uint32_t conn, uint8_t reason,
+		       const void *data, uint8_t bytes)
 {
 	(void)w;
 	wire.conn = conn;
+	wire.reason = reason;
 	memcpy(wire.data, data, bytes);
 	wire.rejected++;
 	return wire.err;
@@ -592,9 +594,10 @@ static void requests_wait_in_line(void **state)
 	assert_true(asks(4, l, IBV_QPT_RC));
 	r.reason = 5;
 	assert_int_equal(DO(REJECT, r), EINVAL);
-	r.reason = 0;
+	r.reason = 35;
 	assert_int_equal(DO(REJECT, r), 0);
 	assert_int_equal(wire.conn, 1);
+	assert_int_equal(wire.reason, 35);
 	assert_memory_equal(wire.data, "no", 2);
 	assert_int_equal(DO(REJECT, r), EINVAL);
 	assert_int_equal(accept_id(r.id, true), EINVAL);
