@@ -4,7 +4,7 @@ PARTS_libunic-rdmav34.so := $(addprefix host_driver/verbs/,ah.c attach.c cq.c de
 	events.c mr.c pd.c completion.c build.c cq_ex.c post.c qp.c qp_attr.c wire.c) libunic.a
 LIBS_libunic-rdmav34.so  := -libverbs -lpthread
 # The connection manager of the preloaded library.
-UCMA := $(addprefix host_driver/verbs/shim/ucma,.c _a11.c _attr.c _chan.c _conn.c _copy.c _dev.c _event.c _id.c _wire.c)
+UCMA := $(addprefix host_driver/verbs/shim/ucma,.c _a11.c _attr.c _chan.c _close.c _conn.c _copy.c _dev.c _event.c _id.c _wire.c)
 PARTS_libunic-shim.so    := $(addprefix host_driver/verbs/shim/,calls.c channel.c paths.c) $(UCMA)
 LIBS_libunic-shim.so     := -ldl -lpthread
 

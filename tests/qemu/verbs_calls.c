@@ -9,13 +9,20 @@
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <netinet/in.h> /* before the kernel's, which has the same structs */
+
+#include <rdma/rdma_user_cm.h>
 
 #define BYTES 4096
 #define HOLE  ((void *)0x10000) /* nothing is mapped there */
@@ -666,6 +673,64 @@ static void sees_the_end(void)
 	IS(!ibv_destroy_comp_channel(channel));
 }
 
+static bool is_device(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode);
+}
+
+static void *awaits_event(void *fd)
+{
+	struct rdma_ucm_event_resp resp;
+	struct {
+		struct rdma_ucm_cmd_hdr hdr;
+		struct rdma_ucm_get_event body;
+	} cmd = { { RDMA_USER_CM_CMD_GET_EVENT, sizeof(cmd.body),
+		    sizeof(resp) },
+		  { (uintptr_t)&resp } };
+
+	return write(*(int *)fd, &cmd, sizeof(cmd)) < 0 ? NULL : fd;
+}
+
+/* The device of the connection manager: who waits for an event in it can be cancelled; a child
+ * of vfork() closes its own; and close_range() closes it. */
+static void has_channels(void)
+{
+	int other, fd = open("/dev/infiniband/rdma_cm", O_RDWR | O_CLOEXEC);
+	pthread_t thread;
+	void *end;
+	pid_t pid;
+
+	IS(is_device(fd));
+	IS(!pthread_create(&thread, NULL, awaits_event, &fd));
+	usleep(50000);
+	IS(!pthread_cancel(thread));
+	IS(!pthread_join(thread, &end) && end == PTHREAD_CANCELED);
+	IS(is_device(fd));
+	pid = vfork();
+	if (!pid) {
+		close(fd);
+		_exit(0);
+	}
+	IS(waitpid(pid, NULL, 0) == pid);
+	IS(is_device(fd));
+	IS(!close_range((unsigned int)fd, (unsigned int)fd, 0));
+	other = open("/etc/passwd", O_RDONLY);
+	IS(other >= 0 && !is_device(other) && !is_device(fd));
+	close(other);
+	fd = open("/dev/infiniband/rdma_cm", O_RDWR | O_CLOEXEC);
+	IS(is_device(fd));
+	pid = fork();
+	if (!pid) {
+		closefrom(fd);
+		_exit(is_device(fd));
+	}
+	IS(waitpid(pid, NULL, 0) == pid);
+	IS(is_device(fd));
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	int n;
@@ -696,6 +761,7 @@ int main(int argc, char **argv)
 	refuses_requests();
 	refuses_what_is_absent();
 	leaves_others_alone();
+	has_channels();
 	forks();
 	opens_again();
 	IS(!ibv_dealloc_pd(pd) && !ibv_close_device(ctx));

@@ -19,6 +19,7 @@
 #include "channel.h"
 #include "paths.h"
 #include "ucma.h"
+#include "ucma_close.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -121,6 +122,21 @@ EXPORT int close(int fd)
 
 	unic_ucma_closing(fd);
 	return next_close(fd);
+}
+
+EXPORT int close_range(unsigned int first, unsigned int last, int flags)
+{
+	NEXT(int, close_range, (unsigned int, unsigned int, int));
+
+	return unic_ucma_close_range(first, last, flags, next_close_range);
+}
+
+EXPORT void closefrom(int first)
+{
+	NEXT(void, closefrom, (int));
+
+	if (close_range(first < 0 ? 0 : (unsigned int)first, ~0u, 0))
+		next_closefrom(first);
 }
 
 EXPORT int access(const char *path, int how)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ucma_attr.h"
+#include "ucma_close.h"
 #include "ucma_conn.h"
 #include "ucma_copy.h"
 
@@ -20,6 +21,7 @@ struct cmd {
 	const void *body; /* in this library's memory */
 	size_t in;	  /* bytes of it */
 	size_t out;	  /* bytes that the program has room for */
+	int cancel;	  /* whether the thread can be cancelled */
 };
 
 /* The longest, RESOLVE_ADDR, CONNECT or ACCEPT. */
@@ -83,17 +85,6 @@ static int create_id(const struct cmd *c)
 	return id ? err : -ENOMEM;
 }
 
-/* End @id, of which one has the turn. Returns how many events of it were read. */
-static uint32_t end_id(struct unic_ucma_id *id)
-{
-	uint32_t reported;
-
-	unic_ucma_release(id);
-	reported = id->reported;
-	unic_ucma_id_free(id);
-	return reported;
-}
-
 static int destroy_id(const struct cmd *c)
 {
 	const struct rdma_ucm_destroy_id *r = c->body;
@@ -107,7 +98,7 @@ static int destroy_id(const struct cmd *c)
 		unic_ucma_id_put(id);
 		return -ENOENT;
 	}
-	resp.events_reported = end_id(id);
+	resp.events_reported = unic_ucma_end_id(id);
 	return answer(c, r->response, &resp, sizeof(resp));
 }
 
@@ -371,6 +362,8 @@ static int take_event(const struct cmd *c, uint64_t response)
 		unic_ucma_chan_take(c->chan);
 		ev->of->reported++;
 		ev->of->waiting -= ev->request != NULL;
+		if (ev->request)
+			ev->request->unread = false;
 		free(ev);
 	}
 	unic_ucma_unlock();
@@ -384,7 +377,9 @@ static int get_event(const struct cmd *c)
 
 	do {
 		pthread_cleanup_push(put_chan, c->chan);
+		pthread_setcancelstate(c->cancel, NULL);
 		err = unic_ucma_chan_wait(c->chan);
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 		pthread_cleanup_pop(0);
 		if (!err)
 			err = take_event(c, r->response);
@@ -496,11 +491,12 @@ static int run_on_id(uint32_t number, const struct cmd *c)
 	return err;
 }
 
-static int run(struct unic_ucma_chan *chan, const uint8_t *buf, size_t bytes)
+static int run(struct unic_ucma_chan *chan, int cancel, const uint8_t *buf,
+	       size_t bytes)
 {
 	struct rdma_ucm_cmd_hdr hdr;
 	union body body = { .bytes = { 0 } };
-	struct cmd c = { .chan = chan, .body = &body };
+	struct cmd c = { .chan = chan, .cancel = cancel, .body = &body };
 
 	if (bytes < sizeof(hdr))
 		return -EINVAL;
@@ -547,37 +543,17 @@ bool unic_ucma_owns(int fd)
 
 ssize_t unic_ucma_request(int fd, const void *buf, size_t bytes)
 {
-	struct unic_ucma_chan *c = unic_ucma_chan_get(fd);
-	int err = c ? run(c, buf, bytes) : -EBADF;
+	struct unic_ucma_chan *c;
+	int err, cancel;
 
+	/* but in get_event(): a command has locks, and calls what can be cancelled */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	c = unic_ucma_chan_get(fd);
+	err = c ? run(c, cancel, buf, bytes) : -EBADF;
 	if (c)
 		unic_ucma_chan_put(c);
+	pthread_setcancelstate(cancel, NULL);
 	return finish(err, bytes);
-}
-
-static void end_ids(const struct unic_ucma_chan *chan)
-{
-	struct unic_ucma_id *id;
-	uint32_t handle;
-
-	for (handle = 1; handle <= UNIC_UCMA_IDS; handle++) {
-		if (unic_ucma_id_get(chan, handle, &id))
-			continue;
-		if (unic_ucma_id_end(id))
-			end_id(id);
-		else
-			unic_ucma_id_put(id);
-	}
-}
-
-void unic_ucma_closing(int fd)
-{
-	struct unic_ucma_chan *c = unic_ucma_chan_leave(fd);
-
-	if (!c)
-		return;
-	end_ids(c);
-	unic_ucma_chan_put(c);
 }
 
 int unic_ucma_open(int flags)

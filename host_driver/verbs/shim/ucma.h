@@ -20,7 +20,5 @@ bool unic_ucma_owns(int fd);
 /** unic_ucma_request() - carry out the command of @bytes at @buf that is written to @fd,
  * which unic_ucma_owns(): @bytes, or -1 and errno. */
 ssize_t unic_ucma_request(int fd, const void *buf, size_t bytes);
-/** unic_ucma_closing() - @fd, any, is about to be closed: if it is one, its ids end. */
-void unic_ucma_closing(int fd);
 
 #endif /* UNIC_UCMA_H */

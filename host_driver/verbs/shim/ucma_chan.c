@@ -18,6 +18,8 @@
 static struct unic_ucma_chan *by_fd[FDS];
 static int top; /* one beyond the highest that was ever one */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int
+	owner; /* the process whose memory this is: not so of a child of vfork() */
 
 void unic_ucma_lock(void)
 {
@@ -29,10 +31,17 @@ void unic_ucma_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static void be_child(void)
+{
+	owner = getpid();
+	unic_ucma_unlock();
+}
+
 /* A fork() while another thread has the lock must not leave it taken in the child. */
 __attribute__((constructor)) static void watch_forks(void)
 {
-	pthread_atfork(unic_ucma_lock, unic_ucma_unlock, unic_ucma_unlock);
+	owner = getpid();
+	pthread_atfork(unic_ucma_lock, unic_ucma_unlock, be_child);
 }
 
 /* By system calls: the C library's functions of these names are the ones that this
@@ -47,6 +56,14 @@ static uint64_t inode_of(int fd)
 	struct stat st;
 
 	return syscall(SYS_fstat, fd, &st) ? 0 : st.st_ino;
+}
+
+/* Close the other end of @c, unless the program did by a call that this library does not
+ * see: then its number may be another's. */
+static void close_other(const struct unic_ucma_chan *c)
+{
+	if (inode_of(c->wfd) == c->winode)
+		close_fd(c->wfd);
 }
 
 static void set_slot(int fd, struct unic_ucma_chan *c)
@@ -88,6 +105,7 @@ int unic_ucma_chan_open(int flags)
 				      .wfd = fd[1],
 				      .pid = getpid(),
 				      .inode = inode_of(fd[0]),
+				      .winode = inode_of(fd[1]),
 				      .users = 1 };
 	c->last = &c->first;
 	unic_ucma_lock();
@@ -133,7 +151,7 @@ static void free_chan(struct unic_ucma_chan *c)
 		c->first = ev->next;
 		free(ev);
 	}
-	close_fd(c->wfd);
+	close_other(c);
 	free(c);
 }
 
@@ -156,11 +174,14 @@ struct unic_ucma_chan *unic_ucma_chan_leave(int fd)
 		return NULL; /* nearly always */
 	unic_ucma_lock();
 	c = by_fd[fd];
-	set_slot(fd, NULL);
+	if (c && c->pid == owner && owner != getpid())
+		c = NULL; /* vfork() */
+	else
+		set_slot(fd, NULL);
 	unic_ucma_unlock();
 	if (!c || c->pid == getpid())
 		return c;
-	close_fd(c->wfd); /* the rest is the parent's, and a copy */
+	close_other(c); /* the rest is the parent's, and a copy */
 	return NULL;
 }
 
@@ -177,6 +198,34 @@ int unic_ucma_chan_stale(void)
 	return fd;
 }
 
+int unic_ucma_chan_in(unsigned int first, unsigned int last)
+{
+	unsigned int fd;
+
+	for (fd = first; fd <= last && fd < FDS; fd++)
+		if (unic_ucma_chan_owns((int)fd))
+			return (int)fd;
+	return -1;
+}
+
+int unic_ucma_chan_other(unsigned int first, unsigned int last)
+{
+	int fd, found = -1;
+
+	unic_ucma_lock();
+	for (fd = 0; fd < top; fd++) {
+		const struct unic_ucma_chan *c = by_fd[fd];
+
+		if (c && c->pid == getpid() && (unsigned int)c->wfd >= first &&
+		    (unsigned int)c->wfd <= last &&
+		    (found < 0 || c->wfd < found) &&
+		    inode_of(c->wfd) == c->winode)
+			found = c->wfd;
+	}
+	unic_ucma_unlock();
+	return found;
+}
+
 /* -------------------------------------------------------------------- events */
 
 int unic_ucma_chan_wait(struct unic_ucma_chan *c)
@@ -191,6 +240,8 @@ static void show_event(struct unic_ucma_chan *c)
 {
 	char byte = 0;
 
+	if (inode_of(c->wfd) != c->winode)
+		return;
 	/* The socket is empty, so there is room. */
 	send(c->wfd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

@@ -28,7 +28,8 @@ struct unic_ucma_event {
 struct unic_ucma_chan {
 	int rfd, wfd; /* the program's, and the other end */
 	int pid;
-	uint64_t inode; /* of rfd: another one has its number now */
+	/* of both: with another one, something else has the number now */
+	uint64_t inode, winode;
 	unsigned int users;
 	struct unic_ucma_event *first, **last;
 };
@@ -48,11 +49,19 @@ bool unic_ucma_chan_owns(int fd);
 struct unic_ucma_chan *unic_ucma_chan_get(int fd);
 void unic_ucma_chan_put(struct unic_ucma_chan *c);
 /** unic_ucma_chan_leave() - @fd is about to be closed, or was: its channel, with the
- * reference of its opening, or NULL. */
+ * reference of its opening, or NULL. A child of vfork() has its own descriptors and its
+ * parent's memory: NULL, and nothing has changed. */
 struct unic_ucma_chan *unic_ucma_chan_leave(int fd);
 /** unic_ucma_chan_stale() - a descriptor that was a channel's, and that the program has
  * closed by a call which this library does not see; -1: there is none. */
 int unic_ucma_chan_stale(void);
+
+/** unic_ucma_chan_in() - the lowest descriptor from @first to @last that may be a channel,
+ * or -1. */
+int unic_ucma_chan_in(unsigned int first, unsigned int last);
+/** unic_ucma_chan_other() - the lowest descriptor from @first to @last that is the other end
+ * of a channel, or -1. */
+int unic_ucma_chan_other(unsigned int first, unsigned int last);
 
 /** unic_ucma_chan_wait() - until an event waits in @c. 0; -EAGAIN, -EINTR as the
  * descriptor has it. A thread may be cancelled in it. Without the lock. */

@@ -199,6 +199,22 @@ static void unlisten(struct unic_ucma_id *id)
 		unic_ucma_wire_ops()->unlisten(on.wire, on.id);
 }
 
+/* The listener of @id on @wire has number @number, or, with @err, is none. Unless it was
+ * lost meanwhile. With the lock. */
+static void set_listener(struct unic_ucma_id *id, const struct unic_wire *wire,
+			 uint32_t number, int err)
+{
+	int i;
+
+	for (i = 0; i < id->n_on && id->on[i].wire != wire; i++)
+		;
+	if (i == id->n_on)
+		return;
+	id->on[i].id = number;
+	if (err)
+		id->on[i] = id->on[--id->n_on];
+}
+
 /* The listener is there before its first request can be. */
 static int listen_on(struct unic_ucma_id *id, const struct unic_ucma_dev *dev)
 {
@@ -215,10 +231,7 @@ static int listen_on(struct unic_ucma_id *id, const struct unic_ucma_dev *dev)
 		on.wire, unic_a11_service(id->ps, id->src.port), id->handle,
 		&on.id);
 	unic_ucma_lock();
-	if (err && id->n_on)
-		id->n_on--;
-	else if (id->n_on)
-		id->on[id->n_on - 1].id = on.id;
+	set_listener(id, on.wire, on.id, err);
 	unic_ucma_unlock();
 	return err;
 }
@@ -402,16 +415,12 @@ int unic_ucma_notify(struct unic_ucma_id *id, uint32_t event)
 
 /* ------------------------------------------------------------------------ end */
 
-/* Free the id of a request that nobody has read. */
+/* Free the id of a request that nobody has read: no command can have it. */
 static void drop_request(struct unic_ucma_id *request)
 {
-	struct unic_ucma_id *id;
-
-	if (!unic_ucma_id_get(request->chan, request->handle, &id)) {
-		unic_ucma_id_end(id);
-		unic_ucma_release(id);
-		unic_ucma_id_free(id);
-	}
+	pthread_mutex_lock(&request->turn);
+	unic_ucma_release(request);
+	unic_ucma_id_free(request);
 }
 
 static void drop_events(struct unic_ucma_id *id)

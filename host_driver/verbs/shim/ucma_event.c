@@ -157,6 +157,7 @@ static bool on_request(struct unic_wire *w, const struct unic_wire_event *ev)
 		return false;
 	}
 	event->request = id;
+	id->unread = true;
 	l->waiting++;
 	unic_ucma_chan_add(l->chan, event);
 	return true;
@@ -278,6 +279,26 @@ static bool on_event(struct unic_wire *w, const struct unic_wire_event *ev)
 	return taken;
 }
 
+/* @w is lost, and what @id had there. Who listens at others goes on there. */
+static void lose(struct unic_ucma_id *id, const struct unic_wire *w)
+{
+	bool had = id->wire == w;
+	int i, n = 0;
+
+	for (i = 0; i < id->n_on; i++) {
+		if (id->on[i].wire == w)
+			had = true;
+		else
+			id->on[n++] = id->on[i];
+	}
+	id->n_on = n;
+	if (!had || n)
+		return;
+	id->conn = 0;
+	id->state = UCMA_ENDED;
+	unic_ucma_event_put(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+}
+
 static void on_lost(struct unic_wire *w)
 {
 	struct unic_ucma_id *id;
@@ -287,12 +308,8 @@ static void on_lost(struct unic_wire *w)
 	unic_ucma_lock();
 	for (i = 0; i < UNIC_UCMA_IDS; i++) {
 		id = unic_ucma_id_at(i);
-		if (!id || (id->wire != w && !listen_of(id, w)))
-			continue;
-		id->conn = 0;
-		id->n_on = 0;
-		id->state = UCMA_ENDED;
-		unic_ucma_event_put(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+		if (id)
+			lose(id, w);
 	}
 	unic_ucma_unlock();
 }

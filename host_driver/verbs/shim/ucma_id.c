@@ -57,7 +57,7 @@ int unic_ucma_id_get(const struct unic_ucma_chan *chan, uint32_t handle,
 
 	unic_ucma_lock();
 	id = find_id(handle);
-	if (!id || id->ending)
+	if (!id || id->ending || id->unread)
 		err = -ENOENT;
 	else if (id->chan != chan)
 		err = -EINVAL;

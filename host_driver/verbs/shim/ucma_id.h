@@ -49,6 +49,7 @@ struct unic_ucma_id {
 	struct unic_ucma_chan *chan;
 	unsigned int users;
 	bool ending;
+	bool unread; /* its CONNECT_REQUEST, which names it, is in the channel */
 	pthread_mutex_t turn; /* one command of an id at a time */
 
 	/* Commands write these with `turn` and the lock of all, and so need only one to
@@ -79,7 +80,7 @@ static inline bool unic_ucma_is_ud(const struct unic_ucma_id *id)
  * With the lock. */
 struct unic_ucma_id *unic_ucma_id_new(struct unic_ucma_chan *chan);
 /** unic_ucma_id_get() - id @handle of @chan and its turn, until unic_ucma_id_put(). 0,
- * -ENOENT no such id, -EINVAL of another channel. Without the lock. */
+ * -ENOENT no such id, or none that the program knows; -EINVAL of another channel. Without the lock. */
 int unic_ucma_id_get(const struct unic_ucma_chan *chan, uint32_t handle,
 		     struct unic_ucma_id **out);
 void unic_ucma_id_put(struct unic_ucma_id *id);

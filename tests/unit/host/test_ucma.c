@@ -3,14 +3,18 @@
  * test_ucma.c - the connection manager that librdmacm talks to, over a wire that the test
  * plays: commands, good and bad, ids, channels, and which event follows what.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -19,6 +23,8 @@
 #include "shim/ucma.h"
 #include "shim/ucma_a11.h"
 #include "shim/ucma_attr.h"
+#include "shim/ucma_chan.h"
+#include "shim/ucma_close.h"
 #include "shim/ucma_event.h"
 #include "shim/ucma_wire.h"
 
@@ -31,8 +37,10 @@
 /* ------------------------------------------------------------------ the wire */
 
 static struct {
+	char here;
 	int err; /* of the next call */
 	unsigned int opened, listened, unlistened, connected, accepted;
+	unsigned int unlistened_b;
 	unsigned int rejected, disconnected, freed;
 	struct unic_wire_param last;
 	uint8_t data[256];
@@ -44,20 +52,20 @@ static struct {
 } wire;
 
 static struct unic_wire *const nic = (struct unic_wire *)&wire;
+static struct unic_wire *const nic_b = (struct unic_wire *)&wire.err;
 static const struct unic_wire_up *up;
 
 static int wire_open(const char *where, struct unic_wire **out)
 {
-	assert_string_equal(where, "/run/a.sock");
 	wire.opened++;
-	*out = nic;
+	*out = strcmp(where, "/run/b.sock") ? nic : nic_b;
 	return wire.err;
 }
 
 static int wire_listen(struct unic_wire *w, uint64_t service, uint32_t user,
 		       uint32_t *id)
 {
-	assert_ptr_equal(w, nic);
+	assert_true(w == nic || w == nic_b);
 	wire.listened++;
 	wire.service = service;
 	wire.user = user;
@@ -67,9 +75,9 @@ static int wire_listen(struct unic_wire *w, uint64_t service, uint32_t user,
 
 static void wire_unlisten(struct unic_wire *w, uint32_t id)
 {
-	(void)w;
-	assert_int_equal(id, 50);
 	wire.unlistened++;
+	wire.unlistened_b += w == nic_b;
+	assert_int_equal(id, 50);
 }
 
 static void keep(const struct unic_wire_param *p)
@@ -961,6 +969,188 @@ static void a_lost_driver_is_an_event(void **state)
 	destroy(id);
 }
 
+/* ----------------------------------------------------------------- the process */
+
+static void cancel_me(uint32_t conn)
+{
+	(void)conn;
+	pthread_cancel(pthread_self());
+	pthread_testcancel();
+}
+
+static void *connect_it(void *id)
+{
+	connect_id(*(uint32_t *)id, 0);
+	pthread_testcancel();
+	return NULL;
+}
+
+static void *end_of(pthread_t t)
+{
+	void *end = NULL;
+
+	assert_int_equal(pthread_join(t, &end), 0);
+	return end;
+}
+
+/* A command is carried out to its end: the locks are free after it. Who waits for an event is
+ * cancelled (tests/qemu/verbs_calls.c). */
+static void commands_are_not_cancelled(void **state)
+{
+	uint32_t id = resolved(RDMA_PS_TCP);
+	pthread_t t;
+
+	(void)state;
+	alarm(20); /* for who waits for a lock */
+	wire.amid_connect = cancel_me;
+	assert_int_equal(pthread_create(&t, NULL, connect_it, &id), 0);
+	assert_ptr_equal(end_of(t), PTHREAD_CANCELED);
+	wire.amid_connect = NULL;
+	destroy(id);
+	assert_int_equal(wire.freed, 1);
+	alarm(0);
+}
+
+/* The child has its own descriptors, and its parent's memory. */
+static void children_close_what_is_theirs(void **state)
+{
+	uint32_t id = resolved(RDMA_PS_TCP);
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = vfork();
+	if (!pid) {
+		unic_ucma_closing(chan);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(unic_ucma_owns(chan));
+	assert_int_equal(connect_id(id, 0), 0);
+	pid = fork();
+	if (!pid) {
+		/* not the ids of the parent, of which there are copies */
+		unic_ucma_closing(chan);
+		_exit(wire.freed || unic_ucma_chan_owns(chan));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	destroy(id);
+	assert_int_equal(wire.freed, 1);
+}
+
+static int ranges;
+static unsigned int range[8][2];
+
+static int note_range(unsigned int first, unsigned int last, int flags)
+{
+	(void)flags;
+	range[ranges][0] = first;
+	range[ranges][1] = last;
+	ranges++;
+	return close_range(first, last, 0);
+}
+
+/* close_range() ends the ids of the channels that it closes, and leaves the other end of
+ * those that it does not. */
+static void ranges_are_channels(void **state)
+{
+	int other = unic_ucma_open(O_RDWR | O_NONBLOCK);
+	uint32_t id = resolved(RDMA_PS_TCP);
+	unsigned int wfd;
+	int end;
+
+	(void)state;
+	assert_int_equal(connect_id(id, 0), 0);
+	ranges = 0;
+	assert_int_equal(unic_ucma_close_range((unsigned int)chan,
+					       (unsigned int)chan, 4,
+					       note_range),
+			 0);
+	assert_int_equal(ranges, 1); /* 4: CLOEXEC, this one closes */
+	assert_int_equal(wire.freed, 0);
+	assert_int_equal(unic_ucma_close_range((unsigned int)chan,
+					       (unsigned int)chan, 0,
+					       note_range),
+			 0);
+	assert_int_equal(wire.freed, 1);
+	chan = other;
+	wfd = (unsigned int)unic_ucma_chan_other(0, ~0u);
+	end = fcntl(chan, F_DUPFD, (int)wfd + 1);
+	assert_true(end > 0);
+	ranges = 0;
+	assert_int_equal(unic_ucma_close_range(wfd, (unsigned int)end, 0,
+					       note_range),
+			 0);
+	assert_int_equal(ranges, 1);
+	assert_int_equal(range[0][0], wfd + 1);
+	assert_int_equal(fcntl(end, F_GETFD), -1);
+	destroy(resolved(RDMA_PS_TCP)); /* its events come */
+	end = fcntl(chan, F_DUPFD, (int)wfd + 1);
+	assert_int_equal(dup2(chan, end + 1), end + 1);
+	ranges = 0;
+	assert_int_equal(unic_ucma_close_range((unsigned int)end + 1, wfd, 0,
+					       note_range),
+			 -1);
+	/* from below the other end to above it */
+	assert_int_equal(unic_ucma_chan_other(wfd + 1, ~0u), -1);
+	unic_ucma_closing(chan);
+	close(chan);
+	close(end);
+	end = unic_ucma_open(O_RDWR | O_NONBLOCK); /* far from its other end */
+	chan = unic_ucma_open(O_RDWR | O_NONBLOCK);
+	wfd = (unsigned int)unic_ucma_chan_other((unsigned int)chan, ~0u);
+	unic_ucma_closing(end);
+	close(end);
+	assert_int_equal(dup2(0, (int)wfd + 1), (int)wfd + 1);
+	ranges = 0;
+	assert_int_equal(unic_ucma_close_range((unsigned int)chan + 1, wfd + 1,
+					       0, note_range),
+			 0);
+	assert_int_equal(fcntl((int)wfd + 1, F_GETFD), -1);
+	assert_int_not_equal(fcntl((int)wfd, F_GETFD), -1);
+	destroy(resolved(RDMA_PS_TCP));
+}
+
+/* The other end was closed by a call that this library does not see, and another file has
+ * its number. */
+static void strangers_are_left_alone(void **state)
+{
+	int wfd = unic_ucma_chan_other(0, ~0u), fds[2];
+	uint32_t id = create(RDMA_PS_TCP);
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, fds), 0);
+	assert_int_equal(dup2(fds[0], wfd), wfd);
+	assert_int_equal(unic_ucma_chan_other(0, ~0u), -1);
+	assert_int_equal(resolve(id, PEER, PORT), 0);
+	assert_false(is_readable(fds[1]));
+	unic_ucma_closing(chan);
+	close(chan);
+	assert_int_not_equal(fcntl(wfd, F_GETFD), -1);
+	close(wfd);
+	close(fds[0]);
+	close(fds[1]);
+	chan = unic_ucma_open(O_RDWR | O_NONBLOCK);
+}
+
+/* A number that the program has not read is none. */
+static void unread_requests_have_no_number(void **state)
+{
+	uint32_t l = listening(OURS, 4);
+	struct rdma_ucm_destroy_id r = { .id = l % UNIC_UCMA_IDS + 1 };
+	struct rdma_ucm_destroy_id_resp resp;
+
+	(void)state;
+	assert_true(asks(70, l, IBV_QPT_RC));
+	assert_int_equal(ASK(DESTROY_ID, r, resp), ENOENT);
+	assert_int_equal(event(RDMA_CM_EVENT_CONNECT_REQUEST).id, r.id);
+	destroy(r.id);
+	assert_true(asks(71, l, IBV_QPT_RC));
+	destroy(l);
+	assert_int_equal(wire.freed, 2);
+}
+
 /* ------------------------------------------------------------------------ tree */
 
 static void put(const char *top, const char *name, const char *line)
@@ -1006,6 +1196,38 @@ static int remove_tree(void **state)
 	return system(line);
 }
 
+/* Of two NICs one is lost: who listens at both goes on at the other. */
+static void a_listener_loses_one_of_two(void **state)
+{
+	uint32_t l, id;
+
+	(void)state;
+	put(tree, "infiniband_verbs/uverbs1/ibdev", "unic1");
+	put(tree, "infiniband/unic1/unic_where", "/run/b.sock");
+	put(tree, "infiniband/unic1/node_guid", "0275:6eff:fe00:0002");
+	put(tree, "infiniband/unic1/ports/1/gids/0",
+	    "0000:0000:0000:0000:0000:ffff:0a00:0002");
+	l = listening(0, 4);
+	assert_int_equal(wire.listened, 2);
+	up->lost(nic_b);
+	no_event();
+	assert_true(asks(70, l, IBV_QPT_RC));
+	id = event(RDMA_CM_EVENT_CONNECT_REQUEST).id;
+	up->lost(nic);
+	event(RDMA_CM_EVENT_DEVICE_REMOVAL);
+	destroy(id);
+	destroy(l);
+	assert_int_equal(wire.unlistened, 0);
+	l = listening(0, 4);
+	assert_int_equal(wire.listened, 4);
+	up->lost(nic);
+	destroy(l);
+	assert_int_equal(wire.unlistened, 1);
+	assert_int_equal(wire.unlistened_b, 1);
+	put(tree, "infiniband_verbs/uverbs1/ibdev", "broken");
+	up->lost(nic_b);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -1029,6 +1251,12 @@ int main(void)
 		TEST(ids_move_with_their_events),
 		TEST(a_close_ends_ids),
 		TEST(a_lost_driver_is_an_event),
+		TEST(a_listener_loses_one_of_two),
+		TEST(commands_are_not_cancelled),
+		TEST(children_close_what_is_theirs),
+		TEST(ranges_are_channels),
+		TEST(strangers_are_left_alone),
+		TEST(unread_requests_have_no_number),
 	};
 
 	return cmocka_run_group_tests(tests, make_tree, remove_tree);
