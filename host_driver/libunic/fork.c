@@ -19,6 +19,7 @@
 #include "event.h"
 #include "fork.h"
 #include "move.h"
+#include "park.h"
 #include "queue.h"
 
 #define MAPS 256 /* first guess at the mappings of a slot */
@@ -300,7 +301,7 @@ static void atfork_child(void)
 
 	for (ctx = all.first; ctx; ctx = ctx->next)
 		detach_ctx(ctx);
-	unic_move_forked();
+	unic_park_forked();
 	unic_forks_on();
 }
 

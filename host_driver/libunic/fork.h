@@ -7,7 +7,7 @@
 
 /** unic_forks_off(), unic_forks_on() - hold off any fork() in between, so that a
  * child neither inherits what is mapped meanwhile nor copies what is unmapped. Nests
- * with no lock but mem_lock, and park() of move.c. */
+ * with no lock but mem_lock, and unic_park_run(). */
 void unic_forks_off(void);
 void unic_forks_on(void);
 /** unic_ctx_add(), unic_ctx_del() - add @ctx to the contexts of the process, or

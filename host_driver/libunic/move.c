@@ -1,213 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * move.c - moving private anonymous pages into the slot and back, at the same
- * addresses, while no other thread of the process runs.
+ * addresses, while no other thread of the process runs (park.h).
  *
- * Secret: how threads are parked. A real-time signal makes each of them wait in
- * its handler; a thread that blocks the signal makes the move fail. While threads are
- * parked, no code may allocate: a parked thread may hold the lock of malloc().
+ * Secret: which memory can be moved. While threads are parked, no code may allocate.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "fork.h"
 #include "move.h"
+#include "park.h"
 
-#define PARK_MAX 256
-#define PARK_MS	 1000
 /* Size, about, of the thread descriptor that the C library keeps on top of a stack; above
  * may be other memory. */
 #define DESCRIPTOR_BYTES 0x900
 #define RESTORE_MAPS	 2048
 #define RED_BYTES	 65536 /* below a stack pointer, for calls of the mover */
-
-/* The stack pointer of a thread, and the address of its descriptor. */
-struct place {
-	uintptr_t sp, self;
-};
-
-/* Signal handlers have no context but globals. */
-static struct {
-	pthread_mutex_t lock;
-	uint32_t round;	 /* odd: park */
-	uint32_t parked; /* threads in the handler */
-	uint32_t places;
-	struct place place[PARK_MAX]; /* the moving thread first */
-} park; /* lock: all zeroes is its initial value */
-
-static long sys_futex(uint32_t *addr, int op, uint32_t val)
-{
-	return syscall(SYS_futex, addr, op | FUTEX_PRIVATE_FLAG, val, NULL,
-		       NULL, 0);
-}
-
-static void note_place(void)
-{
-	uint32_t i = __atomic_fetch_add(&park.places, 1, __ATOMIC_RELAXED);
-
-	if (i < PARK_MAX)
-		park.place[i] = (struct place){
-			.sp = (uintptr_t)__builtin_frame_address(0),
-			.self = (uintptr_t)pthread_self(),
-		};
-}
-
-static void on_park(int sig)
-{
-	uint32_t round = __atomic_load_n(&park.round, __ATOMIC_ACQUIRE);
-	int saved = errno;
-
-	(void)sig;
-	if (round & 1) {
-		note_place();
-		__atomic_add_fetch(&park.parked, 1, __ATOMIC_RELEASE);
-		while (__atomic_load_n(&park.round, __ATOMIC_ACQUIRE) == round)
-			sys_futex(&park.round, FUTEX_WAIT, round);
-		__atomic_sub_fetch(&park.parked, 1, __ATOMIC_RELEASE);
-	}
-	errno = saved;
-}
-
-struct dirent64 {
-	uint64_t ino;
-	int64_t off;
-	uint16_t reclen;
-	uint8_t type;
-	char name[];
-};
-
-static int parse_tid(const char *s)
-{
-	int n = 0;
-
-	for (; *s >= '0' && *s <= '9'; s++)
-		n = n * 10 + (*s - '0');
-	return *s ? 0 : n;
-}
-
-/* Store the thread ids of this process to @tid, without allocation. Returns how many. */
-static int list_threads(int *tid, int max)
-{
-	_Alignas(8) char buf[4096];
-	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int n = 0;
-	long got;
-
-	if (fd < 0)
-		return -errno;
-	while ((got = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0) {
-		long at = 0;
-
-		while (at < got && n < max) {
-			struct dirent64 *d = (void *)(buf + at);
-
-			tid[n] = parse_tid(d->name);
-			n += tid[n] > 0;
-			at += d->reclen;
-		}
-	}
-	close(fd);
-	return n;
-}
-
-static bool is_known_tid(const int *tid, int n, int t)
-{
-	while (n > 0) {
-		if (tid[--n] == t)
-			return true;
-	}
-	return false;
-}
-
-/* Signal the threads that are not in @told. Returns how many other threads live. */
-static int signal_new(int *told, int *n_told)
-{
-	int self = (int)syscall(SYS_gettid);
-	int tid[PARK_MAX];
-	int others = 0;
-	int n = list_threads(tid, PARK_MAX);
-	int i;
-
-	if (n < 0 || n == PARK_MAX)
-		return -EAGAIN;
-	for (i = 0; i < n; i++) {
-		if (tid[i] == self)
-			continue;
-		others++;
-		if (is_known_tid(told, *n_told, tid[i]) || *n_told == PARK_MAX)
-			continue;
-		if (!syscall(SYS_tgkill, getpid(), tid[i], UNIC_PARK_SIGNAL))
-			told[(*n_told)++] = tid[i];
-	}
-	return others;
-}
-
-/* Have every other thread enter the handler. The list of threads is read until no new one
- * appears. -EBUSY: a thread did not come within PARK_MS. */
-static int stop_others(void)
-{
-	uint64_t until = unic_now_ns() + PARK_MS * 1000000ull;
-	struct timespec nap = { .tv_nsec = 100000 };
-	int told[PARK_MAX];
-	int n_told = 0;
-	int others;
-
-	for (;;) {
-		others = signal_new(told, &n_told);
-		if (others < 0)
-			return others;
-		if ((uint32_t)others ==
-		    __atomic_load_n(&park.parked, __ATOMIC_ACQUIRE))
-			return 0;
-		if (unic_now_ns() > until)
-			return -EBUSY;
-		nanosleep(&nap, NULL);
-	}
-}
-
-static void unpark_threads(void)
-{
-	struct timespec nap = { .tv_nsec = 20000 };
-
-	__atomic_add_fetch(&park.round, 1, __ATOMIC_RELEASE);
-	sys_futex(&park.round, FUTEX_WAKE, INT32_MAX);
-	/* The next round must not count threads of this one. */
-	while (__atomic_load_n(&park.parked, __ATOMIC_ACQUIRE))
-		nanosleep(&nap, NULL);
-}
-
-/* Run @fn(@arg) while no other thread runs. Returns its result, or -EBUSY. */
-static int run_exclusive(int (*fn)(void *), void *arg)
-{
-	struct sigaction sa = { .sa_handler = on_park, .sa_flags = SA_RESTART };
-	struct sigaction old;
-	int err;
-
-	/* a child gets the mappings of before the move, or those of after */
-	unic_forks_off();
-	pthread_mutex_lock(&park.lock);
-	sigfillset(&sa.sa_mask);
-	sigaction(UNIC_PARK_SIGNAL, &sa, &old);
-	park.places = 0;
-	note_place();
-	__atomic_add_fetch(&park.round, 1, __ATOMIC_RELEASE);
-	err = stop_others();
-	if (!err)
-		err = fn(arg);
-	unpark_threads();
-	pthread_mutex_unlock(&park.lock);
-	unic_forks_on();
-	return err;
-}
 
 /* ------------------------------------------------------------- mappings */
 
@@ -315,12 +128,13 @@ static int each_map(bool (*fn)(void *arg, const struct map_line *m), void *arg)
 /* True if a byte from @at on, in mapping @m, is of the stack of a thread. */
 static bool is_on_stack(const struct map_line *m, uintptr_t at)
 {
-	uint32_t n = park.places < PARK_MAX ? park.places : PARK_MAX;
+	const struct unic_park_at *place;
+	uint32_t n = unic_park_places(&place);
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		uintptr_t sp = park.place[i].sp;
-		uintptr_t end = park.place[i].self + DESCRIPTOR_BYTES;
+		uintptr_t sp = place[i].sp;
+		uintptr_t end = place[i].self + DESCRIPTOR_BYTES;
 
 		if (sp < m->from || sp >= m->to)
 			continue;
@@ -484,11 +298,13 @@ static int privatize_map(const struct unic_slot *slot, struct unic_slot_map m)
 {
 	struct map_line line = { .from = (uintptr_t)m.va,
 				 .to = (uintptr_t)m.va + m.bytes };
+	const struct unic_park_at *place;
+	uint32_t n = unic_park_places(&place);
 	uint32_t i;
 
-	for (i = 0; i < park.places && i < PARK_MAX; i++) {
-		if (park.place[i].sp >= line.from &&
-		    park.place[i].sp - RED_BYTES < line.to)
+	for (i = 0; i < n; i++) {
+		if (place[i].sp >= line.from &&
+		    place[i].sp - RED_BYTES < line.to)
 			return -EACCES;
 	}
 	if (mmap(m.va, m.bytes, PROT_READ | PROT_WRITE,
@@ -537,11 +353,6 @@ static void *alloc_scratch(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-void unic_move_forked(void)
-{
-	memset(&park, 0, sizeof(park));
-}
-
 int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 		 const struct unic_run *runs, size_t n_runs)
 {
@@ -557,7 +368,7 @@ int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 	if (copy) {
 		memcpy(copy + bytes, runs, runs_bytes);
 		m.runs = (void *)(copy + bytes);
-		err = run_exclusive(replace_pages, &m);
+		err = unic_park_run(replace_pages, &m);
 		munmap(copy, bytes + runs_bytes);
 	}
 	if (err == -EACCES || err == -EFAULT)
@@ -569,8 +380,7 @@ int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 		return unic_fail(err,
 				 "memory at %p was not moved into the slot: %s",
 				 (void *)va,
-				 err == -EBUSY ? "a thread does not stop (does "
-						 "it block signals?)"
+				 err == -EBUSY ? "a thread does not stop"
 					       : "out of memory");
 	return 0;
 }
@@ -584,7 +394,7 @@ int unic_move_out(const struct unic_slot *slot, const uint8_t *from,
 		.to = to,
 		.map = alloc_scratch(RESTORE_MAPS * sizeof(*r.map)),
 	};
-	int err = r.map ? run_exclusive(restore_maps, &r) : -ENOMEM;
+	int err = r.map ? unic_park_run(restore_maps, &r) : -ENOMEM;
 
 	if (r.map)
 		munmap(r.map, RESTORE_MAPS * sizeof(*r.map));

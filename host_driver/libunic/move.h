@@ -3,12 +3,7 @@
 #ifndef UNIC_LIB_MOVE_H
 #define UNIC_LIB_MOVE_H
 
-#include <signal.h>
-
 #include "priv.h"
-
-/* Makes a thread wait while pages are moved: no thread of the process may block it. */
-#define UNIC_PARK_SIGNAL (SIGRTMAX - 2)
 
 /* Where one run of frames belongs. */
 struct unic_run {
@@ -29,9 +24,6 @@ static inline off_t unic_slot_at(const struct unic_slot *slot, uint32_t page)
  */
 int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 		 const struct unic_run *runs, size_t n_runs);
-/** unic_move_forked() - in the child of a fork(): forget the move that another thread
- * of the parent had begun. */
-void unic_move_forked(void);
 /** unic_move_out() - the reverse, for every frame of the slot that is mapped in
  * [@from, @to), wherever it was moved in: private anonymous pages with the same
  * contents and protection. What is mapped there but is not the slot's is left

@@ -10,11 +10,11 @@
 #include <signal.h>
 #include <stddef.h>
 
-#include "move.h"
+#include "park.h"
 
 /*
  * unic_thread_start() - pthread_create() of a thread that blocks all signals but these: SIGSEGV
- * and SIGBUS, which its own faults raise, and UNIC_PARK_SIGNAL, with which move.c stops
+ * and SIGBUS, which its own faults raise, and UNIC_PARK_SIGNAL, with which park.c stops
  * each thread of the process while it moves memory into the slot.
  */
 static inline int unic_thread_start(pthread_t *thread,

@@ -16,7 +16,7 @@
 
 #include "../libunic/cq.h"
 #include "errnos.h"
-#include "move.h"
+#include "park.h"
 #include "shim/channel.h"
 #include "wire.h"
 

@@ -15,6 +15,7 @@
 #include "libunic_rig.h"
 #include "bufman.h"
 #include "move.h"
+#include "park.h"
 #include "wait.h"
 
 static struct unic_rq_slot *rq_ring(void)

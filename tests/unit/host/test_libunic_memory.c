@@ -3,8 +3,12 @@
  * test_libunic_memory.c - memory that the library hands out, takes over and
  * gives back.
  */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -87,6 +91,70 @@ static void foreign_memory_is_moved(void **state)
 	assert_int_equal(unic_dereg_mr(mr), 0);
 	rig_down(&r);
 	assert_int_equal(mem[PAGE], 1); /* private memory again */
+	munmap(mem, 4 * PAGE);
+}
+
+static volatile bool is_ready;
+
+/* As spin(), with all signals blocked that pthread_sigmask() blocks. */
+static void *spin_deaf(void *arg)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	is_ready = true;
+	return spin(arg);
+}
+
+/* ... and those that it does not. */
+static void *spin_deafer(void *arg)
+{
+	uint64_t all = ~0ull;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+	is_ready = true;
+	return spin(arg);
+}
+
+static pthread_t start_spin(void *(*run)(void *), uint8_t *mem)
+{
+	pthread_t t;
+
+	spin_stop = 0;
+	is_ready = false;
+	assert_int_equal(pthread_create(&t, NULL, run, mem), 0);
+	while (!is_ready)
+		usleep(100);
+	return t;
+}
+
+/* Threads that block signals are stopped like others, and setgid() still reaches all. */
+static void deaf_threads_stop(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 4);
+	struct unic_mr_attr attr = { .addr = mem, .length = PAGE };
+	struct unic_mr *mr;
+	pthread_t other;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	other = start_spin(spin_deaf, mem + 2 * PAGE);
+	mr = reg(&r, mem + PAGE + 8, PAGE + 16);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	alarm(20);
+	assert_int_equal(setgid(getgid()), 0);
+	alarm(0);
+	spin_stop = 1;
+	pthread_join(other, NULL);
+	other = start_spin(spin_deafer, mem + 3 * PAGE);
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -EBUSY);
+	spin_stop = 1;
+	pthread_join(other, NULL);
+	mr = reg(&r, mem, PAGE);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
 	munmap(mem, 4 * PAGE);
 }
 
@@ -359,6 +427,7 @@ int main(void)
 		WITH_DRIVER(memory_is_contiguous_and_frames_are_not),
 		WITH_DRIVER(a_wild_frame_is_refused),
 		WITH_DRIVER(foreign_memory_is_moved),
+		WITH_DRIVER(deaf_threads_stop),
 		WITH_DRIVER(the_context_may_be_in_it),
 		WITH_DRIVER(files_and_stacks_are_not),
 		WITH_DRIVER(addresses_that_came_back_can_be_had),
