@@ -115,6 +115,51 @@ static int alloc_private(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 	return err;
 }
 
+/* The area that was moved in longest ago and of which nothing is registered, where the list
+ * has it; NULL: there is none. */
+static struct unic_area **idle_area(struct unic_ctx *ctx)
+{
+	struct unic_area **found = NULL, **p, *a;
+
+	for (p = &ctx->areas; (a = *p); p = &a->next) {
+		bool covered = a->va < ctx->cover_end &&
+			       a->va + a->bytes > ctx->cover;
+
+		if (a->moved && !a->stale && !covered &&
+		    !unic_mem_region_at(ctx, a->va, a->bytes, false))
+			found = p;
+	}
+	return found;
+}
+
+/* Make such an area private memory again, which gives its frames back. */
+static bool make_room(struct unic_ctx *ctx)
+{
+	struct unic_area **p = idle_area(ctx), *a = p ? *p : NULL;
+
+	if (!a || unic_move_out(&ctx->slot, a->va, a->va + a->bytes))
+		return false;
+	a->stale = true; /* should the driver refuse */
+	if (unic_frames_put(ctx, a->va, a->bytes))
+		return false;
+	*p = a->next;
+	free(a);
+	return true;
+}
+
+/* As unic_frames_fill(). What was deregistered stays in the slot, for the next time, until
+ * the slot has no room. */
+static int fill_frames(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
+		       unsigned int shift, struct unic_run *runs, bool map)
+{
+	int err;
+
+	do {
+		err = unic_frames_fill(ctx, va, bytes, shift, runs, map);
+	} while (err == -ENOMEM && make_room(ctx));
+	return err;
+}
+
 static int alloc_locked(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 			unsigned int shift)
 {
@@ -125,7 +170,7 @@ static int alloc_locked(struct unic_ctx *ctx, uint8_t *va, size_t bytes,
 	if (!runs)
 		unic_fail(err, "out of memory");
 	if (runs && a)
-		err = unic_frames_fill(ctx, va, bytes, shift, runs, true);
+		err = fill_frames(ctx, va, bytes, shift, runs, true);
 	free(runs);
 	if (err)
 		free(a);
@@ -239,7 +284,7 @@ int unic_free(struct unic_ctx *ctx, void *mem)
 				mem);
 	else if (!unic_conn_kernel(ctx->conn))
 		err = unic_frames_put(ctx, a->va, a->bytes);
-	else if (unic_mem_region_within(ctx, a->va, a->bytes))
+	else if (unic_mem_region_at(ctx, a->va, a->bytes, true))
 		err = unic_fail(-EBUSY, "a region is registered on it");
 	/* After a reset the driver may have no frames there; unmap anyway. */
 	if (!err || err == -ENOTCONN) {
@@ -447,7 +492,7 @@ static int move_range(struct unic_ctx *ctx, uint8_t *va, size_t bytes)
 
 	if (!runs)
 		return unic_fail(-ENOMEM, "out of memory");
-	err = unic_frames_fill(ctx, va, bytes, 12, runs, false);
+	err = fill_frames(ctx, va, bytes, 12, runs, false);
 	a = err ? NULL : area_new(va, bytes, runs);
 	if (!err)
 		err = a ? unic_move_in(&ctx->slot, va, bytes, runs, n)
@@ -521,9 +566,12 @@ int unic_mem_cover(struct unic_ctx *ctx, const void *addr, size_t len)
 	if (unic_conn_kernel(ctx->conn))
 		return 0;
 	pthread_mutex_lock(&ctx->mem_lock);
+	ctx->cover = va;
+	ctx->cover_end = end;
 	err = move_out_strays(ctx, va, end);
 	while (va < end && !err)
 		err = cover_next(ctx, &va, end);
+	ctx->cover = ctx->cover_end = NULL;
 	pthread_mutex_unlock(&ctx->mem_lock);
 	return err;
 }

@@ -247,15 +247,21 @@ int unic_mem_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	struct unic_mem_region *r;
 	int err = check_attr(attr);
 
-	if (!err)
-		err = unic_mem_cover(pd->ctx, attr->addr, attr->length);
 	if (err)
 		return err;
 	r = unic_mem_region_new(pd);
 	if (!r)
 		return -ENOMEM;
+	/* from now on other threads leave the memory in the slot */
+	pthread_mutex_lock(&pd->ctx->evt_lock);
 	r->mr.addr = attr->addr;
 	r->mr.length = attr->length;
+	pthread_mutex_unlock(&pd->ctx->evt_lock);
+	err = unic_mem_cover(pd->ctx, attr->addr, attr->length);
+	if (err) {
+		unic_mem_region_forget(r);
+		return err;
+	}
 	r->mr.user = attr->user;
 	set_base(r, attr);
 	build_reg(attr, r, req);
@@ -364,8 +370,8 @@ int unic_mem_region_left(struct unic_mr *mr, int status)
 	return err;
 }
 
-bool unic_mem_region_within(struct unic_ctx *ctx, const uint8_t *va,
-			    size_t bytes)
+bool unic_mem_region_at(struct unic_ctx *ctx, const uint8_t *va, size_t bytes,
+			bool known)
 {
 	bool found = false;
 	unsigned int i;
@@ -375,7 +381,7 @@ bool unic_mem_region_within(struct unic_ctx *ctx, const uint8_t *va,
 		const struct unic_mem_region *r = ctx->region[i];
 		const uint8_t *at = r ? r->mr.addr : NULL;
 
-		found = at && r->known && at < va + bytes &&
+		found = at && (r->known || !known) && at < va + bytes &&
 			va < at + r->mr.length;
 	}
 	pthread_mutex_unlock(&ctx->evt_lock);

@@ -41,10 +41,10 @@ uint64_t unic_mem_region_iova(const struct unic_mem_region *r, const void *at);
  * words: @mr is there still. */
 uint32_t unic_mem_region_leave(struct unic_mr *mr);
 int unic_mem_region_left(struct unic_mr *mr, int status);
-/** unic_mem_region_within() - true if the driver has a region on some byte of
- * [@va, @va + @bytes). */
-bool unic_mem_region_within(struct unic_ctx *ctx, const uint8_t *va,
-			    size_t bytes);
+/** unic_mem_region_at() - true if there is a region on some byte of [@va, @va + @bytes);
+ * @known: one that the driver has. */
+bool unic_mem_region_at(struct unic_ctx *ctx, const uint8_t *va, size_t bytes,
+			bool known);
 /** unic_mem_region_put() - drop a reference to @r; the last one frees it. evt_lock
  * held. */
 void unic_mem_region_put(struct unic_ctx *ctx, struct unic_mem_region *r);

@@ -85,6 +85,7 @@ struct unic_ctx {
 
 	pthread_mutex_t mem_lock;
 	struct unic_area *areas;
+	const uint8_t *cover, *cover_end; /* mem.c: not moved out now */
 
 	pthread_mutex_t evt_lock; /* events, handles, upcall position */
 	int event_fd;		  /* epoll over the sources below */

@@ -673,6 +673,33 @@ static void sees_the_end(void)
 	IS(!ibv_destroy_comp_channel(channel));
 }
 
+/* Buffers in turn, more than the slot has room for: those that are not registered any more
+ * make room. */
+static void registers_many(void)
+{
+	enum {
+		BUFFERS = 20,
+		LONG = 1 << 20
+	};
+	uint8_t *mem = mmap(NULL, (size_t)BUFFERS * LONG,
+			    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	struct ibv_mr *mr;
+	size_t i;
+
+	IS(mem != MAP_FAILED);
+	for (i = 0; i < BUFFERS; i++) {
+		memset(mem + i * LONG, (int)i, LONG);
+		mr = ibv_reg_mr(pd, mem + i * LONG, LONG,
+				IBV_ACCESS_LOCAL_WRITE);
+		IS(mr);
+		IS(!ibv_dereg_mr(mr));
+	}
+	for (i = 0; i < (size_t)BUFFERS * LONG; i++)
+		IS(mem[i] == (uint8_t)(i / LONG));
+	IS(!munmap(mem, (size_t)BUFFERS * LONG));
+}
+
 static bool is_device(int fd)
 {
 	struct stat st;
@@ -761,6 +788,7 @@ int main(int argc, char **argv)
 	refuses_requests();
 	refuses_what_is_absent();
 	leaves_others_alone();
+	registers_many();
 	has_channels();
 	forks();
 	opens_again();

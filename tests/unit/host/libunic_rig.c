@@ -22,6 +22,16 @@ struct unic_nic_page *np(void)
 	return (void *)(drv.slot + PAGE);
 }
 
+static bool has_frames(const struct unic_ctl_frames *f)
+{
+	uint32_t n = unic_from_le32(f->pages);
+
+	if (drv.frames && drv.taken_frames + n > drv.frames)
+		return false;
+	drv.taken_frames += n;
+	return true;
+}
+
 static size_t frames_reply(const void *req, uint8_t *out)
 {
 	const struct unic_ctl_frames *f = req;
@@ -200,10 +210,10 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 	case UNIC_CTL_HELLO:
 		return hello_reply(out);
 	case UNIC_CTL_FRAMES_ALLOC:
-		if (!drv.taken)
+		if (!drv.taken && has_frames(req))
 			return frames_reply(req, out);
-		((struct unic_ctl_hdr *)out)->status =
-			unic_to_le16(UNIC_CTL_ST_IN_USE);
+		((struct unic_ctl_hdr *)out)->status = unic_to_le16(
+			drv.taken ? UNIC_CTL_ST_IN_USE : UNIC_CTL_ST_NO_FRAMES);
 		return 0;
 	case UNIC_CTL_MR_REG:
 		return reg_reply(req, out);
@@ -212,6 +222,8 @@ static size_t reply_to(uint16_t op, const void *req, uint8_t *out)
 		return 0;
 	case UNIC_CTL_FRAMES_FREE:
 		drv.taken = false;
+		drv.taken_frames -= unic_from_le32(
+			((const struct unic_ctl_frames *)req)->pages);
 		drv.freed += unic_from_le32(
 			((const struct unic_ctl_frames *)req)->pages);
 		return 0;

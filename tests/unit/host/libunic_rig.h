@@ -32,6 +32,8 @@ struct driver {
 	uint32_t last_user, last_mr, deregs, offers, resyncs, extends;
 	uint16_t offer_status, dereg_status;
 	uint32_t freed; /* frames that were freed */
+	/* not 0: frames that a process may have; it has `taken_frames` */
+	uint32_t frames, taken_frames;
 	/* until FRAMES_FREE: the addresses asked for are in use */
 	bool taken;
 	uint32_t region_state;

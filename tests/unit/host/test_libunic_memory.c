@@ -158,6 +158,61 @@ static void deaf_threads_stop(void **state)
 	munmap(mem, 4 * PAGE);
 }
 
+/* Buffers that were deregistered make room when the slot has none, the oldest first; those
+ * that are registered do not, nor what is being registered. */
+static void idle_memory_makes_room(void **state)
+{
+	uint8_t *mem[6];
+	struct unic_mr_attr attr = { .length = PAGE };
+	struct unic_rereg_attr anew = { .what = UNIC_REREG_RANGE,
+					.length = 3 * PAGE };
+	struct unic_mr *held, *rest, *mr;
+	struct rig r;
+	uint32_t i;
+
+	(void)state;
+	rig_up(&r);
+	drv.frames = drv.taken_frames + 3;
+	for (i = 0; i < 6; i++) {
+		mem[i] = own_pages(NULL, 3);
+		memset(mem[i], (int)i + 1, 2 * PAGE);
+	}
+	held = reg(&r, mem[0], PAGE);
+	for (i = 1; i < 5; i++) {
+		mr = reg(&r, mem[i], PAGE);
+		assert_int_equal(unic_dereg_mr(mr), 0);
+	}
+	/* the first one is there, the second and third have gone, in this order */
+	assert_int_equal(drv.freed, 2);
+	for (i = 0; i < 5; i++)
+		assert_int_equal(mem[i][PAGE - 1], i + 1);
+	mr = reg(&r, mem[4], PAGE); /* without a request for frames */
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	assert_int_equal(drv.freed, 2);
+	/* half of it is in the slot, and stays there while it gets the rest */
+	rest = reg(&r, mem[4], 2 * PAGE);
+	assert_int_equal(drv.freed, 3);
+	assert_int_equal(mem[4][0], 5);
+	assert_int_equal(mem[4][2 * PAGE - 1], 5);
+	attr.addr = mem[5];
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -ENOMEM);
+	assert_null(unic_alloc(r.ctx, PAGE, PAGE));
+	assert_int_equal(unic_dereg_mr(held), 0);
+	held = reg(&r, mem[5], PAGE);
+	assert_int_equal(drv.freed, 4);
+	assert_int_equal(mem[0][0], 1);
+	assert_int_equal(unic_dereg_mr(rest), 0);
+	anew.addr = mem[4]; /* two of its pages are in the slot */
+	assert_int_equal(unic_rereg_mr(held, &anew, NULL), -ENOMEM);
+	assert_int_equal(drv.freed, 4);
+	assert_int_equal(unic_dereg_mr(held), 0);
+	rig_down(&r);
+	for (i = 0; i < 6; i++) {
+		assert_int_equal(mem[i][0], i + 1);
+		munmap(mem[i], 3 * PAGE);
+	}
+}
+
 /* Memory for a context that can be moved, as that of the heap can without sanitizers. */
 static void *ctx_pages;
 
@@ -428,6 +483,7 @@ int main(void)
 		WITH_DRIVER(a_wild_frame_is_refused),
 		WITH_DRIVER(foreign_memory_is_moved),
 		WITH_DRIVER(deaf_threads_stop),
+		WITH_DRIVER(idle_memory_makes_room),
 		WITH_DRIVER(the_context_may_be_in_it),
 		WITH_DRIVER(files_and_stacks_are_not),
 		WITH_DRIVER(addresses_that_came_back_can_be_had),
