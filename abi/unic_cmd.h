@@ -74,6 +74,11 @@ enum unic_cmd_opcode {
 	UNIC_CMD_QP_MODIFY = 33,     /* state of a QP: struct
 				      * unic_cmd_qp_modify */
 	UNIC_CMD_QP_DESTROY = 34,    /* struct unic_cmd_obj */
+	UNIC_CMD_SRQ_CREATE = 36,    /* struct unic_cmd_srq_create; answer
+				      * unic_cpl_obj; UNIC_FEAT_SRQ, as the next
+				      * two, else BAD_OPCODE */
+	UNIC_CMD_SRQ_MODIFY = 37,    /* struct unic_cmd_srq_modify */
+	UNIC_CMD_SRQ_DESTROY = 38,   /* struct unic_cmd_obj */
 	UNIC_CMD_ARP_RESOLVE = 40,   /* struct unic_cmd_arp; answer
 				      * unic_cpl_arp */
 	UNIC_CMD_MAD_SEND = 41,	     /* struct unic_cmd_mad_send */

@@ -81,10 +81,10 @@ struct unic_cmd_cq_create {
 };
 struct unic_cpl_obj {
 	struct unic_cmd_hdr hdr;
-	unic_le32 id; /* CQ: table index; QP: QP number */
+	unic_le32 id; /* CQ, SRQ: table index; QP: QP number */
 	unic_le32 rsvd[13];
 };
-/* CQ_DESTROY (BUSY while a QP uses it), QP_DESTROY (OK or PENDING: QP_GONE
+/* CQ_DESTROY, SRQ_DESTROY (BUSY while a QP uses it), QP_DESTROY (OK or PENDING: QP_GONE
  * follows when its last DMA is done). Of a QP that is gone no completion comes
  * any more, so nothing is written to a CQ that is destroyed. */
 struct unic_cmd_obj {
@@ -103,18 +103,54 @@ struct unic_cmd_qp_create {
 	unic_le32 send_cq;  /* CQ of the same process, for what it sends */
 	unic_le32 recv_cq;  /* for what it receives, may be the same */
 	unic_le64 sq_iova;  /* of send slot 0, 64-aligned */
-	unic_le64 rq_iova;  /* of receive slot 0, 64-aligned */
+	unic_le64 rq_iova;  /* of receive slot 0, 64-aligned; with srq: 0 */
 	unic_le16 sq_slots; /* of 64 bytes, a power of two, 2..1024 */
-	unic_le16 rq_slots; /* of 64 bytes, a power of two, 2..1024 */
+	unic_le16 rq_slots; /* of 64 bytes, a power of two, 2..1024; with
+			     * srq: 0 */
 	unic_le32 rq_class; /* buffer class: a receive substituted for an
-			     * evicted one must be at least this long */
+			     * evicted one must be at least this long; with
+			     * srq: 0 */
 	unic_le32 db_index; /* its row in the doorbell page,
-			     * 0..UNIC_DB_OBJECTS-1; BUSY if another QP has
-			     * it */
+			     * 0..UNIC_DB_OBJECTS-1; BUSY if another QP or SRQ
+			     * has it */
 	uint8_t type;	    /* enum unic_qp_type */
-	uint8_t miss;	    /* enum unic_qp_miss; RC: 0 */
+	uint8_t miss;	    /* enum unic_qp_miss; RC: 0; with srq: not
+			     * SUBSTITUTE */
 	uint8_t rsvd0[2];
-	unic_le32 rsvd[2];
+	unic_le32 srq; /* UNIC_FEAT_SRQ, else 0: 1 + the SRQ that its receives
+			* come from, of the same PD; NO_SRQ if of none of its
+			* process. 0: from its own ring */
+	unic_le32 rsvd;
+};
+
+/*
+ * SRQ_CREATE. A shared receive queue: a ring of receive slots that belongs to no queue
+ * pair. A message that needs a receive takes the oldest one; it is its queue pair's from
+ * then on, and completes in that one's recv_cq. None: the message is treated as by a queue
+ * pair with an empty ring. A queue pair has one such receive at most, and keeps one that
+ * came to nothing for its next message; RESET and QP_DESTROY forget it. In ERR it takes
+ * none, completes what it has WR_FLUSH_ERR, and LAST_WQE follows.
+ */
+struct unic_cmd_srq_create {
+	struct unic_cmd_hdr hdr;
+	unic_le32 pd;	    /* index of the PD; its process owns the queue */
+	unic_le32 stag;	    /* region of the ring: same PD, class control */
+	unic_le64 iova;	    /* of receive slot 0, 64-aligned */
+	unic_le32 slots;    /* of 64 bytes, a power of two, 2..1024 */
+	unic_le32 db_index; /* its row in the doorbell page,
+			     * 0..UNIC_DB_OBJECTS-1; BUSY if another QP or SRQ
+			     * has it */
+	unic_le32 rsvd[8];
+};
+
+/* SRQ_MODIFY. The limit is armed: as soon as fewer receives than that are posted and not
+ * taken, at once if it is so now, the event SRQ_LIMIT is sent, and it is 0 again. */
+struct unic_cmd_srq_modify {
+	struct unic_cmd_hdr hdr;
+	unic_le32 proc;	 /* slot of the owner */
+	unic_le32 id;	 /* as in unic_cpl_obj */
+	unic_le32 limit; /* receives, at most the slots; 0: no event */
+	unic_le32 rsvd[11];
 };
 
 /* QP_MODIFY. The attributes a transition needs (IBTA 11.2.5.2) are taken from
@@ -200,7 +236,11 @@ UNIC_ABI_SIZE(unic_cmd_obj, 64);
 UNIC_ABI_AT(unic_cmd_qp_create, sq_iova, 24);
 UNIC_ABI_AT(unic_cmd_qp_create, rq_class, 44);
 UNIC_ABI_AT(unic_cmd_qp_create, type, 52);
+UNIC_ABI_AT(unic_cmd_qp_create, srq, 56);
 UNIC_ABI_SIZE(unic_cmd_qp_create, 64);
+UNIC_ABI_AT(unic_cmd_srq_create, iova, 16);
+UNIC_ABI_SIZE(unic_cmd_srq_create, 64);
+UNIC_ABI_SIZE(unic_cmd_srq_modify, 64);
 UNIC_ABI_AT(unic_cmd_qp_modify, state, 16);
 UNIC_ABI_AT(unic_cmd_qp_modify, dest_qpn, 24);
 UNIC_ABI_AT(unic_cmd_qp_modify, dest_mac, 36);

@@ -32,6 +32,13 @@ enum unic_evt_type {
 	UNIC_EVT_MISS = 12,	  /* a page is wanted: unic_evt_miss */
 	UNIC_EVT_IDLE = 13,	  /* would its owner give up this region, unused
 				   * for long? unic_evt_mr */
+	UNIC_EVT_SRQ_LIMIT = 15,  /* a shared receive queue is below its limit:
+				   * unic_evt_obj */
+	UNIC_EVT_LAST_WQE = 16,	  /* a queue pair in ERR takes no receive of its
+				   * shared receive queue any more, and its last
+				   * one is in memory: unic_evt_obj */
+	UNIC_EVT_SRQ_ERROR = 19,  /* a shared receive queue gives no receives
+				   * any more: unic_evt_obj */
 };
 
 struct unic_evt_hdr {
@@ -84,17 +91,18 @@ struct unic_evt_wait {
 };
 
 /*
- * PROC_GONE, QP_ERROR, QP_GONE, CQ_ERROR, DB_ERROR.
+ * PROC_GONE, QP_ERROR, QP_GONE, CQ_ERROR, DB_ERROR, SRQ_LIMIT, SRQ_ERROR, LAST_WQE.
  * DB_ERROR: a doorbell word of `proc` named no queue, or a tail beyond its ring
- * (QP_ERROR follows). One at a time for each process: the next is sent after
+ * (QP_ERROR or SRQ_ERROR follows). One at a time for each process: the next is sent after
  * DB_ACK and not within UNIC_DB_ERROR_US. All are counted (db_bad).
  */
 struct unic_evt_obj {
 	struct unic_evt_hdr hdr;
-	unic_le32 id;	  /* slot, QP number, CQ index; DB_ERROR: the first
-			   * wrong doorbell word, its bits 9:0 at least */
+	unic_le32 id;	  /* slot, QP number, CQ or SRQ index; DB_ERROR: the
+			   * first wrong doorbell word, its bits 9:0 at least */
 	unic_le32 detail; /* QP_ERROR: enum unic_wc_status; CQ_ERROR: 1
-			   * overflow, 2 bus; else 0 */
+			   * overflow, 2 bus; SRQ_ERROR: 1 wrong tail, 2 bus;
+			   * else 0 */
 	unic_le32 rsvd[12];
 };
 

@@ -26,7 +26,7 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u	   /* a driver refuses a NIC of another */
-#define UNIC_ABI_MINOR 14u /* raised by additions, see unic_info.features */
+#define UNIC_ABI_MINOR 15u /* raised by additions, see unic_info.features */
 
 /* ------------------------------------------------------- layout of BAR2 */
 
@@ -95,7 +95,9 @@ struct unic_info {
 	uint8_t build_id[32];  /* of the firmware, text, zero-padded */
 	unic_le32 nic_bytes;   /* sizeof(struct unic_nic), the state of the
 				* firmware */
-	unic_le32 rsvd0[3];
+	unic_le32 srqs;	       /* shared receive queues, at most; 0 without
+				* UNIC_FEAT_SRQ */
+	unic_le32 rsvd0[2];
 	/* ---- may change while running */
 	unic_le32 boot_epoch;	/* +1 at each reset; starts random, never 0 */
 	unic_le32 state;	/* enum unic_nic_state */

@@ -380,11 +380,12 @@ enum unic_db_kind {
 	UNIC_DB_SQ = 0,	 /* tail[obj].sq: slots posted so far */
 	UNIC_DB_RQ = 1,	 /* tail[obj].rq: receives posted so far */
 	UNIC_DB_ARM = 2, /* tail[obj].arm: arm a CQ */
+	UNIC_DB_SRQ = 3, /* tail[obj].rq: receives posted so far to an SRQ */
 };
 
 struct unic_db_tail {
 	unic_le32 sq;	 /* QP object: send slots posted, free-running */
-	unic_le32 rq;	 /* QP object: receives posted, free-running */
+	unic_le32 rq;	 /* QP, SRQ object: receives posted, free-running */
 	unic_le32 cq_ci; /* CQ object: records consumed, free-running */
 	unic_le32 arm;	 /* CQ object: 30:0 = number n of the record to be told
 			  * of: notify as soon as more than n were written;
@@ -407,7 +408,10 @@ struct unic_nic_page {
 	unic_le32 epoch;  /* boot_epoch; a change means: everything is gone */
 	unic_le32 rsvd[14];
 	unic_le32 cq_events[UNIC_DB_OBJECTS]; /* per CQ: notifications so far */
-	uint8_t rsvd2[3776];
+	unic_le32 srq_taken[UNIC_DB_OBJECTS]; /* per SRQ: receives that were
+					       * taken, and read, so far: their
+					       * slots are free */
+	uint8_t rsvd2[3520];
 };
 
 UNIC_ABI_SIZE(unic_sge, 16);
@@ -436,6 +440,7 @@ UNIC_ABI_AT(unic_db_page, fifo, 64);
 UNIC_ABI_AT(unic_db_page, tail, 1088);
 UNIC_ABI_SIZE(unic_db_page, 4096);
 UNIC_ABI_AT(unic_nic_page, cq_events, 64);
+UNIC_ABI_AT(unic_nic_page, srq_taken, 320);
 UNIC_ABI_SIZE(unic_nic_page, 4096);
 
 #endif /* UNIC_QUEUE_H */

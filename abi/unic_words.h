@@ -72,6 +72,9 @@ enum unic_status {
 	UNIC_ST_ELEMENT_FULL = 40, /* elements of forms: the pool, or the
 				    * process's quarter of it */
 	UNIC_ST_ALIGN = 41,	   /* pages of a form do not fit together */
+	UNIC_ST_NO_SRQ = 42,	   /* no such shared receive queue of this
+				    * process */
+	UNIC_ST_SRQ_FULL = 43,	   /* unic_info.srqs exist */
 };
 
 enum unic_policy {
@@ -260,5 +263,6 @@ enum unic_table {
 #define UNIC_FEAT_SNAPSHOT	(1ull << 33) /* `snapshot` of DUMP */
 #define UNIC_FEAT_ATOMICS	(1ull << 34) /* atomics, REMOTE_ATOMIC, 16 READs */
 #define UNIC_FEAT_MR_FORMS	(1ull << 36) /* MR_FORMS */
+#define UNIC_FEAT_SRQ		(1ull << 40) /* SRQ_CREATE, `srq` of QP_CREATE */
 
 #endif /* UNIC_ABI_WORDS_H */

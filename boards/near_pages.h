@@ -25,6 +25,7 @@ struct unic_near_np {
 	unic_le32 epoch;
 	unic_le32 rsvd[2];
 	unic_le32 cq_events[UNIC_BOX_DB_ROWS];
+	unic_le32 srq_taken[UNIC_SRQS]; /* there are none */
 };
 
 #endif /* UNIC_NEAR_PAGES_H */

@@ -24,6 +24,11 @@
 #define UNIC_ATOMICS 1
 #endif
 
+/* Shared receive queues (transport/srq.h), at most; none unless a board says so. */
+#ifndef UNIC_SRQS
+#define UNIC_SRQS 0
+#endif
+
 /* READs and atomic operations of a queue pair that are outstanding at a time, each way,
  * at most; those of the peer are remembered. A power of two; the ABI has 4 for a board
  * without atomic operations, 16 for others. */

@@ -33,6 +33,8 @@ static __attribute__((noinline, cold)) void init_tables(struct unic_nic *nic)
 	unic_dma_init(&nic->transport);
 	if (UNIC_ATOMICS)
 		unic_atomics_init(&nic->transport);
+	if (UNIC_SRQS)
+		unic_srq_init(&nic->transport);
 	unic_arp_init(&nic->transport);
 	unic_slot_init(&nic->base);
 	unic_key_guard_init(&nic->memory);

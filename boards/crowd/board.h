@@ -4,6 +4,8 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
+#define UNIC_SRQS 4
+
 #include "../usual.h"
 
 #define UNIC_TLB_ENTRIES 64

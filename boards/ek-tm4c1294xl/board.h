@@ -31,6 +31,7 @@
 #define UNIC_FORGIVE_READS 1
 #define UNIC_LONE	   1
 #define UNIC_ATOMICS	   0
+#define UNIC_SRQS	   0
 #define UNIC_QP_READS	   4u
 #define UNIC_TABLE_READS   0
 

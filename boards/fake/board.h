@@ -5,6 +5,8 @@
 
 #define UNIC_PARKED_FRAMES 2u
 
+#define UNIC_SRQS 4
+
 #include "../usual.h"
 
 #define UNIC_TLB_ENTRIES 64

@@ -28,6 +28,7 @@
 #define UNIC_HISTOGRAMS	   0
 #define UNIC_SNAPSHOT	   0
 #define UNIC_ATOMICS	   0
+#define UNIC_SRQS	   0
 #define UNIC_QP_READS	   4u
 #define UNIC_MR_FORMS	   0
 

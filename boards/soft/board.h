@@ -4,6 +4,8 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
+#define UNIC_SRQS 256u
+
 #include "../usual.h"
 
 #define UNIC_BOARD_NAME "soft"

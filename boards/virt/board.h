@@ -7,6 +7,8 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
+#define UNIC_SRQS 120u
+
 #include "../usual.h"
 
 #define UNIC_TLB_ENTRIES 1024u

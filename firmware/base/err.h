@@ -54,8 +54,10 @@ enum unic_err {
 	UNIC_EFAILED,	/* the NIC is not READY */
 	UNIC_EELEMENTS, /* the pool of elements of derived regions is used up */
 	UNIC_EALIGN,	/* pages of a derived region do not fit together */
-	UNIC_EAGAIN,	/* no room at present: try again at the next poll */
-	UNIC_EPENDING,	/* accepted; an event reports the end */
+	UNIC_ENOSRQ,	/* no such shared receive queue */
+	UNIC_ESRQFULL,
+	UNIC_EAGAIN,   /* no room at present: try again at the next poll */
+	UNIC_EPENDING, /* accepted; an event reports the end */
 	UNIC_ERR_COUNT,
 };
 

@@ -102,6 +102,7 @@ static void publish_constants(struct unic_base *nic, uint32_t nic_bytes)
 		(UNIC_SNAPSHOT ? UNIC_FEAT_SNAPSHOT : 0) |
 		(UNIC_ATOMICS ? UNIC_FEAT_ATOMICS : 0) |
 		(UNIC_MR_FORMS ? UNIC_FEAT_MR_FORMS : 0) |
+		(UNIC_SRQS ? UNIC_FEAT_SRQ : 0) |
 		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));
 	i->tlb_entries = unic_to_le32(UNIC_TLB_ENTRIES);
 	i->mrs = unic_to_le32(UNIC_MRS);
@@ -120,6 +121,7 @@ static void publish_constants(struct unic_base *nic, uint32_t nic_bytes)
 	       sizeof(build) < sizeof(i->build_id) ? sizeof(build)
 						   : sizeof(i->build_id) - 1);
 	i->nic_bytes = unic_to_le32(nic_bytes);
+	i->srqs = unic_to_le32(UNIC_SRQS);
 }
 
 void unic_mbox_power_on(struct unic_base *nic, uint32_t nic_bytes)

@@ -31,7 +31,7 @@ struct unic_proc {
 	uint16_t keeper;  /* see unic_slot_keeper() */
 	uint16_t mr_head; /* first of its regions */
 	uint16_t mrs, qps, cqs;
-	/* db_index -> QP index or UNIC_DB_NONE */
+	/* db_index -> QP index, UNIC_QPS + SRQ index, or UNIC_DB_NONE */
 	uint16_t qp_of[UNIC_BOX_DB_ROWS];
 	uint16_t cq_of[UNIC_BOX_DB_ROWS];
 };
@@ -112,7 +112,7 @@ void unic_slot_watch(struct unic_base *nic, uint32_t slot);
 void unic_slot_unwatch(struct unic_base *nic, uint32_t slot);
 
 /** unic_slot_bind() - binds row @db_index of slot @proc to the object with index
- * @idx (UNIC_DB_SQ: a QP, UNIC_DB_ARM: a CQ). Returns 0, -UNIC_EINVAL, or
+ * @idx (UNIC_DB_SQ: a QP, or UNIC_QPS + an SRQ, UNIC_DB_ARM: a CQ). Returns 0, -UNIC_EINVAL, or
  * -UNIC_EBUSY if the row is taken. @idx UNIC_DB_NONE unbinds. */
 int unic_slot_bind(struct unic_base *nic, uint32_t proc, enum unic_db_kind kind,
 		   uint32_t db_index, uint16_t idx);

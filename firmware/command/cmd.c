@@ -314,6 +314,32 @@ static int do_qp_destroy(struct unic_command *nic, const void *rec, void *out,
 			       unic_from_le32(cmd->id));
 }
 
+static int do_srq_create(struct unic_command *nic, const void *rec, void *out,
+			 uint8_t *list)
+{
+	(void)list;
+	return build_obj_cpl(unic_srq_create(&nic->transport, rec), out);
+}
+
+static int do_srq_modify(struct unic_command *nic, const void *rec, void *out,
+			 uint8_t *list)
+{
+	(void)out;
+	(void)list;
+	return unic_srq_modify(&nic->transport, rec);
+}
+
+static int do_srq_destroy(struct unic_command *nic, const void *rec, void *out,
+			  uint8_t *list)
+{
+	const struct unic_cmd_obj *cmd = rec;
+
+	(void)out;
+	(void)list;
+	return unic_srq_destroy(&nic->transport, unic_from_le32(cmd->proc),
+				unic_from_le32(cmd->id));
+}
+
 static int do_arp(struct unic_command *nic, const void *rec, void *out,
 		  uint8_t *list)
 {
@@ -438,9 +464,18 @@ static const struct {
 	CMD(TOKEN_CANCEL, unic_cmd_token_cancel, unic_cmd_token_cancel, flags),
 	CMD(CQ_CREATE, do_cq_create, unic_cmd_cq_create, db_index),
 	CMD(CQ_DESTROY, do_cq_destroy, unic_cmd_obj, id),
-	CMD(QP_CREATE, do_qp_create, unic_cmd_qp_create, rsvd0),
+	[UNIC_CMD_QP_CREATE] = { do_qp_create,
+				 UNIC_SRQS ? USED(unic_cmd_qp_create, srq)
+					   : USED(unic_cmd_qp_create, rsvd0),
+				 false },
 	CMD(QP_MODIFY, do_qp_modify, unic_cmd_qp_modify, qkey),
 	CMD(QP_DESTROY, do_qp_destroy, unic_cmd_obj, id),
+	[UNIC_CMD_SRQ_CREATE] = { UNIC_SRQS ? do_srq_create : NULL,
+				  USED(unic_cmd_srq_create, db_index), false },
+	[UNIC_CMD_SRQ_MODIFY] = { UNIC_SRQS ? do_srq_modify : NULL,
+				  USED(unic_cmd_srq_modify, limit), true },
+	[UNIC_CMD_SRQ_DESTROY] = { UNIC_SRQS ? do_srq_destroy : NULL,
+				   USED(unic_cmd_obj, id), false },
 	CMD(ARP_RESOLVE, do_arp, unic_cmd_arp, user),
 	CMD(MAD_SEND, do_mad_send, unic_cmd_mad_send, mac),
 	UNTIMED(QUERY_USAGE, do_query_usage, unic_cmd_obj, id),

@@ -185,6 +185,8 @@ static bool detach_step(struct unic_command *nic, uint32_t slot)
 {
 	if (!unic_qp_proc_gone(&nic->transport, slot))
 		return false;
+	if (UNIC_SRQS)
+		unic_srq_proc_gone(&nic->transport, slot);
 	unic_cq_proc_gone(&nic->transport, slot);
 	if (!unic_evict_proc_gone(&nic->revoke, slot))
 		return false;
@@ -327,6 +329,11 @@ ring_other(struct unic_command *nic, struct unic_proc *p, uint32_t what)
 			ring_row(nic, p, row, 1u << kind);
 			return;
 		}
+	}
+	if (UNIC_SRQS && kind == UNIC_DB_SRQ && row < UNIC_BOX_DB_ROWS &&
+	    p->qp_of[row] >= UNIC_QPS && p->qp_of[row] != UNIC_DB_NONE) {
+		ring_row(nic, p, row, 1u << UNIC_DB_RQ);
+		return;
 	}
 	unic_slot_bad_doorbell(&nic->base, (uint32_t)(p - nic->procs.proc),
 			       what);

@@ -149,7 +149,7 @@ int unic_atomics_run(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	uint8_t *host;
 	int r;
 
-	if (unlikely(nic->atomics->stage))
+	if (unlikely(UNIC_ATOMICS && nic->atomics->stage))
 		return run_in_steps(nic, qp, ask, was);
 	r = find_place(nic, qp, ask, &at);
 	if (unlikely(r))

@@ -123,9 +123,10 @@ int unic_dma_run(struct unic_transport *nic, struct unic_sgl *sgl)
 	return 0;
 }
 
-int unic_dma_fetch(struct unic_transport *nic, enum unic_dma_owner owner,
-		   uint16_t who, uint16_t mr, uint64_t bus, void *local,
-		   uint32_t count)
+static inline __attribute__((always_inline)) int
+fetch_pieces(struct unic_transport *nic, enum unic_dma_owner owner,
+	     uint16_t who, uint16_t mr, uint64_t bus, void *local,
+	     uint32_t count)
 {
 	int r = submit_piece(nic, false, bus, count * UNIC_SLOT_BYTES, local);
 
@@ -135,6 +136,21 @@ int unic_dma_fetch(struct unic_transport *nic, enum unic_dma_owner owner,
 		return error_of(r);
 	take_job(nic, mr, owner, who)->count = count;
 	return -UNIC_EPENDING;
+}
+
+int unic_dma_fetch(struct unic_transport *nic, enum unic_dma_owner owner,
+		   uint16_t who, uint16_t mr, uint64_t bus, void *local,
+		   uint32_t count)
+{
+	return fetch_pieces(nic, owner, who, mr, bus, local, count);
+}
+
+__attribute__((noinline, cold)) int
+unic_dma_fetch_shared(struct unic_transport *nic, enum unic_dma_owner owner,
+		      uint16_t who, uint16_t mr, uint64_t bus, void *local,
+		      uint32_t count)
+{
+	return fetch_pieces(nic, owner, who, mr, bus, local, count);
 }
 
 int unic_dma_cqe(struct unic_transport *nic, uint16_t cq, uint16_t mr,
@@ -209,6 +225,14 @@ static void notify_owner(struct unic_transport *nic,
 	case UNIC_DMA_ATOMIC:
 		if (UNIC_ATOMICS)
 			unic_atomics_moved(nic, job->who, ok);
+		break;
+	case UNIC_DMA_SRQ:
+		if (UNIC_SRQS)
+			unic_rq_shared_fetched(nic, job->who, ok);
+		break;
+	case UNIC_DMA_SRQ_SWEEP:
+		if (UNIC_SRQS)
+			unic_srq_swept(nic, job->count, ok);
 		break;
 	default:
 		break;

@@ -34,6 +34,9 @@ enum unic_dma_owner {
 	UNIC_DMA_SWEEP = 5,  /* receive slots looked through for an eviction */
 	UNIC_DMA_LIST = 6,   /* the list of a work request, see local_ops.h */
 	UNIC_DMA_ATOMIC = 7, /* the word of an atomic operation of QP `who` */
+	UNIC_DMA_SRQ = 8, /* a slot of its shared receive queue, for QP `who` */
+	/* slots of one that are looked through for an eviction */
+	UNIC_DMA_SRQ_SWEEP = 9,
 };
 
 /*
@@ -86,11 +89,17 @@ int unic_dma_run(struct unic_transport *nic, struct unic_sgl *sgl);
  * @mr:  control region they are in.
  * @bus: address of the first; the range must not cross a page of the region.
  * Returns 0: done. -UNIC_EPENDING: unic_sq_fetched() / unic_rq_fetched() /
- * unic_rq_swept() will be told. -UNIC_EAGAIN, -UNIC_EBUS: nothing happened.
+ * unic_rq_swept() / unic_srq_fetched() / unic_srq_swept() will be told. -UNIC_EAGAIN, -UNIC_EBUS: nothing happened.
  */
 int unic_dma_fetch(struct unic_transport *nic, enum unic_dma_owner owner,
 		   uint16_t who, uint16_t mr, uint64_t bus, void *local,
 		   uint32_t count);
+
+/** unic_dma_fetch_shared() - the same, for shared queues: with one more who calls it,
+ * unic_dma_fetch() would be a call of its own in the two that fetch for queue pairs. */
+int unic_dma_fetch_shared(struct unic_transport *nic, enum unic_dma_owner owner,
+			  uint16_t who, uint16_t mr, uint64_t bus, void *local,
+			  uint32_t count);
 
 /**
  * unic_dma_cqe() - write one completion record of queue @cq to @bus, which is

@@ -117,11 +117,8 @@ static void queue_qp_event(struct unic_transport *nic, struct unic_qp_ctx *qp,
 
 static void forget_events(struct unic_transport *nic, struct unic_qp_ctx *qp)
 {
-	if (qp->evt & UNIC_QP_EVT_ERROR)
+	for (; qp->evt; qp->evt &= (uint8_t)(qp->evt - 1))
 		nic->qps.evts_due--;
-	if (qp->evt & UNIC_QP_EVT_GONE)
-		nic->qps.evts_due--;
-	qp->evt = 0;
 }
 
 void unic_qp_set_state(struct unic_transport *nic, struct unic_qp_ctx *qp,
@@ -176,6 +173,14 @@ void unic_qp_error(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	enter_error(nic, qp, status, NULL);
 }
 
+void unic_qp_flushed(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	if (!UNIC_SRQS || !qp->rq.srq || qp->rq.told_last)
+		return;
+	qp->rq.told_last = true;
+	queue_qp_event(nic, qp, UNIC_QP_EVT_LAST);
+}
+
 void unic_qp_cq_failed(struct unic_transport *nic, uint16_t cq)
 {
 	uint32_t i;
@@ -219,6 +224,8 @@ static void free_qp(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	forget_events(nic, qp);
 	nic->cqs.cq[qp->send_cq].users--;
 	nic->cqs.cq[qp->recv_cq].users--;
+	if (UNIC_SRQS && qp->rq.srq)
+		unic_srq_put(nic, qp->rq.srq);
 	unic_mr_queue_put(&nic->memory, qp->mr);
 	nic->mrs.pd[qp->pd].users--;
 	nic->procs.proc[qp->proc].qps--;
@@ -325,38 +332,50 @@ void unic_qp_cqe_end(struct unic_transport *nic, uint32_t qpn)
 		finish_destroy(nic, qp);
 }
 
-/* Events for which the ring had no room before. */
+/* Publish event @evt of @qp, which is @type, if it is due. False: there is no room. */
+static bool publish_one(struct unic_transport *nic, struct unic_qp_ctx *qp,
+			uint8_t evt, enum unic_evt_type type)
+{
+	if (!(qp->evt & evt))
+		return true;
+	if (!publish_qp_event(nic, qp, type))
+		return false;
+	qp->evt &= (uint8_t)~evt;
+	nic->qps.evts_due--;
+	return true;
+}
+
+/* Events for which the ring had no room before. True if there were any. The last receive
+ * is told of when its completion is in memory. */
 static bool publish_due(struct unic_transport *nic)
 {
-	bool worked = false;
+	uint16_t due = nic->qps.evts_due;
 	uint32_t i;
 
 	for (i = 0; i < UNIC_QPS && nic->qps.evts_due; i++) {
 		struct unic_qp_ctx *qp = &nic->qps.qp[i];
+		bool gone = qp->evt & UNIC_QP_EVT_GONE;
 
-		if (qp->evt & UNIC_QP_EVT_ERROR) {
-			if (!publish_qp_event(nic, qp, UNIC_EVT_QP_ERROR))
-				return worked;
-			qp->evt &= (uint8_t)~UNIC_QP_EVT_ERROR;
-			nic->qps.evts_due--;
-			worked = true;
-		}
-		if (qp->evt & UNIC_QP_EVT_GONE) {
-			if (!publish_qp_event(nic, qp, UNIC_EVT_QP_GONE))
-				return worked;
+		if (!publish_one(nic, qp, UNIC_QP_EVT_ERROR,
+				 UNIC_EVT_QP_ERROR) ||
+		    (UNIC_SRQS && !qp->cqes &&
+		     !publish_one(nic, qp, UNIC_QP_EVT_LAST,
+				  UNIC_EVT_LAST_WQE)) ||
+		    !publish_one(nic, qp, UNIC_QP_EVT_GONE, UNIC_EVT_QP_GONE))
+			break;
+		if (gone)
 			free_qp(nic, qp);
-			worked = true;
-		}
 	}
-	return worked;
+	return nic->qps.evts_due != due;
 }
 
 /* ------------------------------------------------------------ doorbells */
 
-/* In RESET the rings are empty: a tail that the row still has is of the time before. */
+/* In RESET the rings are empty: a tail that the row still has is of the time before. A
+ * queue pair that is not used, or dies, is in RESET, too. */
 static inline bool takes_doorbells(const struct unic_qp_ctx *qp)
 {
-	return qp->used && !qp->dying && qp->state != UNIC_QPS_RESET;
+	return qp->state != UNIC_QPS_RESET;
 }
 
 /* Tails only grow, and stay within the ring (INV-1: the newest one counts). */
@@ -376,7 +395,7 @@ static void bad_doorbell(struct unic_transport *nic, struct unic_qp_ctx *qp,
 bool unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
 			 uint32_t tail, bool lone)
 {
-	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = nic->qps.qp + idx; /* or beyond, of an SRQ */
 	struct unic_sq *sq = &qp->sq;
 
 	UNIC_IN_REGISTER(qp);
@@ -401,10 +420,12 @@ bool unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
 void unic_qp_doorbell_rq(struct unic_transport *nic, uint32_t idx,
 			 uint32_t tail)
 {
-	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
+	struct unic_qp_ctx *qp = nic->qps.qp + idx; /* or beyond, of an SRQ */
 	struct unic_rq *rq = &qp->rq;
 
-	if (idx >= UNIC_QPS || !takes_doorbells(qp))
+	if (UNIC_SRQS && idx >= UNIC_QPS)
+		return unic_srq_doorbell(nic, idx - UNIC_QPS, tail);
+	if (idx >= UNIC_QPS || !takes_doorbells(qp) || (UNIC_SRQS && rq->srq))
 		return;
 	if (!tail_ok(tail, rq->tail, rq->head, rq->mask)) {
 		bad_doorbell(nic, qp, UNIC_DB_RQ, tail);
@@ -500,10 +521,12 @@ do_chores(struct unic_transport *nic)
 		worked |= publish_due(nic);
 	if (nic->cqs.evts_due)
 		unic_cq_events(nic);
+	if (UNIC_SRQS && nic->srqs.evts_due)
+		unic_srq_events(nic);
 	nic->chores = unic_rq_sweep_due(nic) || qps->evts_due ||
 		      nic->cqs.evts_due || unic_rq_ahead_due(nic) ||
-		      nic->parked.ready || nic->mrs.draw_in ||
-		      unic_cut_due(nic);
+		      (UNIC_SRQS && nic->srqs.evts_due) || nic->parked.ready ||
+		      nic->mrs.draw_in || unic_cut_due(nic);
 	return worked;
 }
 

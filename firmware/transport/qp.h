@@ -144,8 +144,11 @@ struct unic_rq {
 	bool far_have;	 /* `far` is receive number far_at */
 	bool far_fetching;
 	bool far_none; /* nothing behind the window will do */
+	bool lost; /* shared: a region of the one it has is known to be gone */
+	uint16_t srq; /* 1 + its shared receive queue; 0: its ring is its own */
 	uint32_t far_at;
 	bool fetching;
+	bool told_last; /* shared, in ERR: LAST_WQE is owed or was said */
 	uint16_t mr[UNIC_RQ_SGE_MAX]; /* of its SGEs, checked */
 	struct unic_rq_slot win[UNIC_RQ_WINDOW];
 	struct unic_rq_slot far;	   /* one behind the window, see rq.h */
@@ -290,6 +293,7 @@ struct unic_qp_ctx {
 
 #define UNIC_QP_EVT_ERROR (1u << 0)
 #define UNIC_QP_EVT_GONE  (1u << 1)
+#define UNIC_QP_EVT_LAST  (1u << 2)
 
 struct unic_qps {
 	struct unic_roce roce;
@@ -337,7 +341,7 @@ int unic_qp_destroy(struct unic_transport *nic, uint32_t proc, uint32_t qpn);
 bool unic_qp_proc_gone(struct unic_transport *nic, uint32_t proc);
 
 /** unic_qp_doorbell_sq() / _rq() - the process says that @tail slots were
- * posted so far. A tail that leaves the ring is counted (db_bad) and the QP
+ * posted so far to QP @idx, or, _rq(), to SRQ @idx - UNIC_QPS. A tail that leaves the ring is counted (db_bad) and the QP
  * goes to error. @lone: the process rings nothing else, so one request may be sent at
  * once (fastpath_lone.h): then unic_qp_doorbell_sq() returns true. */
 bool unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
@@ -428,6 +432,9 @@ static inline bool unic_qp_has_pending_io(const struct unic_qp_ctx *qp)
  * ERR already. */
 void unic_qp_error(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		   enum unic_wc_status status);
+
+/** unic_qp_flushed() - @qp, in ERR, has completed all that was posted to it. */
+void unic_qp_flushed(struct unic_transport *nic, struct unic_qp_ctx *qp);
 
 /** unic_qp_cq_failed() - every QP that uses CQ @cq dies. */
 void unic_qp_cq_failed(struct unic_transport *nic, uint16_t cq);

@@ -18,6 +18,15 @@ static bool slots_ok(uint32_t n)
 	return n >= 2 && n <= UNIC_QP_SLOTS && !(n & (n - 1));
 }
 
+/* The receive ring of a queue pair is its own, or there is none. */
+static bool receives_ok(const struct unic_cmd_qp_create *cmd)
+{
+	if (!cmd->srq)
+		return slots_ok(unic_from_le16(cmd->rq_slots));
+	return UNIC_SRQS && !cmd->rq_slots && !cmd->rq_iova && !cmd->rq_class &&
+	       cmd->miss != UNIC_QPM_SUBSTITUTE;
+}
+
 /* All but what its process and its queues are. Both rings must lie in one region
  * that cannot be taken back under us. */
 static int check_create(struct unic_transport *nic,
@@ -30,8 +39,8 @@ static int check_create(struct unic_transport *nic,
 	struct unic_xlate piece;
 	int r;
 
-	if (!slots_ok(unic_from_le16(cmd->sq_slots)) ||
-	    !slots_ok(unic_from_le16(cmd->rq_slots)) || ((sq | rq) & 63) ||
+	if (!slots_ok(unic_from_le16(cmd->sq_slots)) || !receives_ok(cmd) ||
+	    ((sq | rq) & 63) ||
 	    unic_from_le32(cmd->db_index) >= UNIC_BOX_DB_ROWS ||
 	    cmd->type > UNIC_QPT_UD || cmd->miss > UNIC_QPM_BOUNCE ||
 	    (!cmd->type && cmd->miss) || cmd->rsvd0[0] || cmd->rsvd0[1])
@@ -39,7 +48,7 @@ static int check_create(struct unic_transport *nic,
 	r = unic_access(&nic->memory, stag, pd, 0, sq,
 			unic_from_le16(cmd->sq_slots) * UNIC_SLOT_BYTES,
 			&piece);
-	if (!r)
+	if (!r && !cmd->srq)
 		r = unic_access(&nic->memory, stag, pd, 0, rq,
 				unic_from_le16(cmd->rq_slots) * UNIC_SLOT_BYTES,
 				&piece);
@@ -67,6 +76,7 @@ static void reset_transport(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	uint64_t sq_iova = qp->sq.iova, rq_iova = qp->rq.iova;
 	uint32_t sq_mask = qp->sq.mask, rq_mask = qp->rq.mask;
 	uint32_t class_bytes = qp->rq.class_bytes;
+	uint16_t srq = qp->rq.srq;
 
 	memset(&qp->rsp, 0, sizeof(qp->rsp));
 	memset(qp->read, 0, sizeof(qp->read));
@@ -78,6 +88,7 @@ static void reset_transport(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	qp->rq.iova = rq_iova;
 	qp->rq.mask = rq_mask;
 	qp->rq.class_bytes = class_bytes;
+	qp->rq.srq = srq;
 	qp->dest_ipv4 = 0;
 	qp->dest_qpn = 0;
 	qp->route_ns = 0;
@@ -108,6 +119,9 @@ static void init_qp(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	qp->sq.mask = unic_from_le16(cmd->sq_slots) - 1u;
 	qp->rq.mask = unic_from_le16(cmd->rq_slots) - 1u;
 	qp->rq.class_bytes = unic_from_le32(cmd->rq_class);
+	qp->rq.srq = (uint16_t)unic_from_le32(cmd->srq);
+	if (UNIC_SRQS && qp->rq.srq)
+		qp->rq.mask = UNIC_RQ_WINDOW - 1u; /* what it has of it */
 	qp->type = cmd->type;
 	qp->miss = cmd->miss;
 	reset_transport(nic, qp);
@@ -133,6 +147,11 @@ int unic_qp_create(struct unic_transport *nic,
 	r = check_create(nic, cmd, &mr);
 	if (r)
 		return r;
+	if (UNIC_SRQS && cmd->srq) {
+		r = unic_srq_check(nic, proc, pd, unic_from_le32(cmd->srq));
+		if (r)
+			return r;
+	}
 	idx = find_free_qp(nic);
 	if (idx < 0)
 		return idx;
@@ -146,6 +165,8 @@ int unic_qp_create(struct unic_transport *nic,
 	qp->mr = mr;
 	scq->users++;
 	rcq->users++;
+	if (UNIC_SRQS && qp->rq.srq)
+		unic_srq_get(nic, qp->rq.srq);
 	unic_mr_queue_get(&nic->memory, mr);
 	nic->mrs.pd[pd].users++;
 	nic->procs.proc[proc].qps++;

@@ -473,6 +473,7 @@ static enum unic_turn flush_qp(struct unic_transport *nic,
 	*left -= unic_sched_unit(nic, UNIC_SCHED_TURN);
 	if (!unic_rq_flush(nic, qp) || !r)
 		return UNIC_TURN_MORE;
+	unic_qp_flushed(nic, qp);
 	return UNIC_TURN_DONE;
 }
 

@@ -88,8 +88,9 @@ static int check_receive(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		/* what its index is now says nothing of a receive that the
 		 * sweep would have found before */
 		if ((r == -UNIC_ESTAG || r == -UNIC_ERELEASED) &&
-		    unic_revoked_has(&nic->memory,
-				     unic_from_le32(slot->sge[i].lkey)))
+		    ((UNIC_SRQS && rq->lost) ||
+		     unic_revoked_has(&nic->memory,
+				      unic_from_le32(slot->sge[i].lkey))))
 			r = -UNIC_EEVICTED;
 		if (r) {
 			*detail = unic_qp_refused(nic, qp, r);
@@ -122,6 +123,42 @@ static int reject_receive(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	return 0;
 }
 
+/* Have the next receive of the shared queue of @qp, if it has none of it. As
+ * unic_rq_ring_fill(). */
+static __attribute__((noinline)) int take_shared(struct unic_transport *nic,
+						 struct unic_qp_ctx *qp)
+{
+	struct unic_rq *rq = &qp->rq;
+	int r;
+
+	if (qp->state == UNIC_QPS_ERR || rq->fetched != rq->head)
+		return -UNIC_ENOQP;
+	r = unic_srq_take(nic, rq->srq, unic_qp_index(nic, qp),
+			  unic_rq_ring_slot(rq, rq->fetched), &rq->lost);
+	if (r == -UNIC_EPENDING) {
+		rq->fetching = true;
+		qp->dmas++;
+		return -UNIC_EAGAIN;
+	}
+	if (!r)
+		rq->tail = ++rq->fetched;
+	return r;
+}
+
+void unic_rq_shared_fetched(struct unic_transport *nic, uint16_t idx, bool ok)
+{
+	struct unic_qp_ctx *qp = &nic->qps.qp[idx];
+	struct unic_rq *rq = &qp->rq;
+
+	rq->fetching = false;
+	if (ok)
+		rq->tail = ++rq->fetched;
+	unic_srq_taken(nic, rq->srq, ok);
+	if (!ok)
+		unic_qp_error(nic, qp, UNIC_WC_LOC_BUS_ERR);
+	unic_qp_dma_end(nic, qp);
+}
+
 /* The next receive not before @*s that is fetched and not completed. */
 static int next_posted(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		       uint32_t *s)
@@ -138,6 +175,8 @@ static int next_posted(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		if (*s != rq->fetched)
 			return 0;
 		r = unic_rq_ring_fill(nic, qp);
+		if (UNIC_SRQS && r == -UNIC_ENOQP && rq->srq)
+			r = take_shared(nic, qp);
 		if (r)
 			return r;
 	}

@@ -8,6 +8,8 @@
  * receive that is at least rq_class bytes long, so no message is lost. A
  * substitute is looked for among all posted receives: first in the window at
  * the head, then one by one behind it, and not again before another is posted.
+ * A queue pair with a shared receive queue (srq.h) has one receive of it at most,
+ * in its window, from the message on that takes it.
  */
 #ifndef UNIC_RQ_H
 #define UNIC_RQ_H
@@ -78,5 +80,9 @@ void unic_rq_ahead_want(struct unic_transport *nic,
  * read. */
 void unic_rq_fetched(struct unic_transport *nic, uint16_t idx, uint32_t count,
 		     bool ok);
+
+/** unic_rq_shared_fetched() - the receive of its shared queue that QP @idx waits for has
+ * arrived (@ok), or cannot be read. */
+void unic_rq_shared_fetched(struct unic_transport *nic, uint16_t idx, bool ok);
 
 #endif /* UNIC_RQ_H */

@@ -19,8 +19,8 @@ static void sweep_begin_qp(struct unic_qps *qps)
 	qps->sweep_stale = qps->sweep_fetching;
 }
 
-static bool has_revoked_sge(const struct unic_transport *nic,
-			    const struct unic_rq_slot *slot)
+bool unic_rq_sweep_finds(const struct unic_transport *nic,
+			 const struct unic_rq_slot *slot)
 {
 	uint32_t i;
 
@@ -36,8 +36,11 @@ static void sweep_next_qp(struct unic_transport *nic)
 {
 	struct unic_qps *qps = &nic->qps;
 
-	if (++qps->sweep_qp == UNIC_QPS)
+	if (++qps->sweep_qp == UNIC_QPS) {
 		qps->sweep_qp = 0;
+		if (UNIC_SRQS)
+			unic_srq_sweep_begin(nic);
+	}
 	unic_revoked_pass(&nic->memory);
 	sweep_begin_qp(qps);
 	qps->sweeping = unic_rq_sweep_due(nic);
@@ -98,7 +101,7 @@ static bool sweep_slot(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	struct unic_rq *rq = &qp->rq;
 
 	if ((int32_t)(s - rq->head) < 0 || unic_rq_ring_is_gone(rq, s) ||
-	    (rq->picked && s == rq->pick) || !has_revoked_sge(nic, slot))
+	    (rq->picked && s == rq->pick) || !unic_rq_sweep_finds(nic, slot))
 		return true;
 	if (!unic_rq_ring_fail(nic, qp, slot, UNIC_WC_EVICTED, UNIC_WD_NONE))
 		return false;
@@ -138,6 +141,10 @@ bool unic_rq_sweep(struct unic_transport *nic)
 	qps->sweeping = true;
 	if (qps->sweep_fetching)
 		return false;
+	if (UNIC_SRQS && unic_srq_sweep_due(nic))
+		return unic_srq_sweep(nic);
+	if (UNIC_SRQS && qp->rq.srq && qp->rq.fetching)
+		return false; /* in neither ring just now */
 	if ((int32_t)(qps->sweep_at - qp->rq.head) < 0) {
 		qps->sweep_at = qp->rq.head; /* passed meanwhile */
 		qps->sweep_have = 0;

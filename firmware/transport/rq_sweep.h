@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct unic_rq_slot;
 struct unic_transport;
 
 /** unic_rq_sweep_due() - is there work for unic_rq_sweep()? */
@@ -30,5 +31,9 @@ void unic_rq_sweep_forget(struct unic_transport *nic, uint16_t idx);
  * (@ok), or cannot be read. */
 void unic_rq_swept(struct unic_transport *nic, uint16_t idx, uint32_t count,
 		   bool ok);
+
+/** unic_rq_sweep_finds() - a region that @slot names was taken back. */
+bool unic_rq_sweep_finds(const struct unic_transport *nic,
+			 const struct unic_rq_slot *slot);
 
 #endif /* UNIC_RQ_SWEEP_H */

@@ -16,6 +16,7 @@
 #include "transport/meter.h"
 #include "transport/parked.h"
 #include "transport/qp.h"
+#include "transport/srq.h"
 
 struct unic_transport {
 	union {
@@ -36,6 +37,7 @@ struct unic_transport {
 	struct unic_cut_lap cut_lap;
 	struct unic_meters meters;
 	struct unic_atomics atomics[UNIC_ATOMICS]; /* of the frame in hand */
+	struct unic_srqs srqs;
 };
 
 #endif /* UNIC_TRANSPORT_H */

@@ -114,6 +114,8 @@ class St(IntEnum):
     NO_ROUTE = 33
     ELEMENT_FULL = 40
     ALIGN = 41
+    NO_SRQ = 42
+    SRQ_FULL = 43
     NO_HELLO = 64
     NO_SLOT = 65
     NO_NIC = 66

@@ -391,7 +391,7 @@ void rig_ring(struct rig *r, uint32_t proc, enum unic_db_kind kind,
 
 	if (kind == UNIC_DB_SQ)
 		db->tail[row].sq = unic_to_le32(index);
-	else if (kind == UNIC_DB_RQ)
+	else if (kind == UNIC_DB_RQ || kind == UNIC_DB_SRQ)
 		db->tail[row].rq = unic_to_le32(index);
 	else
 		db->tail[row].arm = unic_to_le32(index);
@@ -415,8 +415,17 @@ void rig_qp(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 	rig_qp_of(r, proc, pd, row, UNIC_QPT_RC, 0, 0, qp);
 }
 
-void rig_qp_of(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
-	       uint8_t type, uint8_t miss, uint32_t rq_class, struct rig_qp *qp)
+/* The receives of @create are those of SRQ @srq. */
+static void share(struct unic_cmd_qp_create *create, uint32_t srq)
+{
+	create->srq = unic_to_le32(1 + srq);
+	create->rq_iova = unic_to_le64(0);
+	create->rq_slots = unic_to_le16(0);
+}
+
+static void make_qp(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
+		    uint8_t type, uint8_t miss, uint32_t rq_class,
+		    const uint32_t *srq, struct rig_qp *qp)
 {
 	struct unic_cmd_cq_create cq = { .pd = unic_to_le32(pd),
 					 .entries = unic_to_le32(RIG_SLOTS),
@@ -456,8 +465,22 @@ void rig_qp_of(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 	create.send_cq = create.recv_cq = unic_to_le32(qp->cq);
 	create.sq_iova = unic_to_le64(qp->rings.iova);
 	create.rq_iova = unic_to_le64(qp->rings.iova + 4096);
+	if (srq)
+		share(&create, *srq);
 	assert_int_equal(rig_cmd(r, UNIC_CMD_QP_CREATE, &create, &cpl), 0);
 	qp->qpn = unic_from_le32(cpl.id);
+}
+
+void rig_qp_of(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
+	       uint8_t type, uint8_t miss, uint32_t rq_class, struct rig_qp *qp)
+{
+	make_qp(r, proc, pd, row, type, miss, rq_class, NULL, qp);
+}
+
+void rig_qp_shared(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
+		   uint8_t type, uint32_t srq, struct rig_qp *qp)
+{
+	make_qp(r, proc, pd, row, type, 0, 0, &srq, qp);
 }
 
 static void reliable(struct unic_cmd_qp_modify *cmd)

@@ -147,6 +147,10 @@ void rig_qp_of(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
 	       uint8_t type, uint8_t miss, uint32_t rq_class,
 	       struct rig_qp *qp);
 
+/** rig_qp_shared() - as rig_qp(), of type @type, with the receives of SRQ @srq. */
+void rig_qp_shared(struct rig *r, uint32_t proc, uint32_t pd, uint32_t row,
+		   uint8_t type, uint32_t srq, struct rig_qp *qp);
+
 /** rig_connect() - move both queue pairs to RTS, connected to each other; one of
  * UD to itself. */
 void rig_connect(struct rig *ra, struct rig_qp *a, struct rig *rb,

@@ -10,7 +10,7 @@ UNIT_CORE := test_account test_admission test_ahead test_anew test_arp test_ask 
 	test_pain test_physical test_policy test_port test_qp test_random test_rc test_rc_evict test_rc_token \
 	test_reap test_reasons test_receives test_reclaim test_revoke test_roce \
 	test_same test_sched test_sched_charge test_set test_share test_sizes test_slots test_snapshot \
-	test_strays test_sweep test_table test_tlb test_token test_turns test_unrel test_use \
+	test_srq test_strays test_sweep test_table test_tlb test_token test_turns test_unrel test_use \
 	test_window
 UNIT_RIG  := $(addprefix tests/unit/,rig.c rig_kernel.c)
 # What several tests begin with.

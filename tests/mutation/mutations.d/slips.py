@@ -302,9 +302,8 @@ MUTATIONS = (
      "",
      "slip: a VACK is read beyond its end",
      "test_attacks"),
-    ("firmware/transport/qp.c", "\tif (qp->evt & UNIC_QP_EVT_GONE)\n\t\tnic->qps.evts_due--;\n"
-     "\tqp->evt = 0;",
-     "\tqp->evt = 0;",
+    ("firmware/transport/qp.c", "		nic->qps.evts_due--;\n}\n\nvoid unic_qp_set_state",
+     "		nic->qps.evts_due -= !(qp->evt & UNIC_QP_EVT_GONE);\n}\n\nvoid unic_qp_set_state",
      "slip: a queue pair that is told gone is due for ever",
      "test_qp"),
     ("firmware/transport/qp.c", "(qp->send_cq == cq || qp->recv_cq == cq)",
