@@ -65,6 +65,11 @@ enum unic_ctl_op {
 	UNIC_CTL_CM_DISCONNECT = 41, /* unic_ctl_obj: send DREQ */
 	UNIC_CTL_CM_QUERY = 42,	     /* unic_ctl_obj: where it stands */
 	UNIC_CTL_CM_FREE = 43,	     /* unic_ctl_obj: end it; its id is gone */
+	UNIC_CTL_SRQ_CREATE = 44,    /* unic_ctl_srq_create: a shared receive
+				      * queue; UNSUPPORTED: the NIC has none,
+				      * or the process says HELLO_KEEP */
+	UNIC_CTL_SRQ_MODIFY = 45,    /* unic_ctl_srq_modify: its limit */
+	UNIC_CTL_SRQ_DESTROY = 46,   /* unic_ctl_obj; BUSY: a QP uses it */
 	UNIC_CTL_MR_ALLOC = 48,	     /* unic_ctl_mr_alloc: a form, not valid
 				      * yet */
 	UNIC_CTL_MR_MAKE = 49,	     /* unic_ctl_mr_make: make it valid */
@@ -170,7 +175,7 @@ struct unic_ctl_plain {
 };
 
 /* Requests that name one object and nothing else: PD_FREE, MR_DEREG,
- * CQ_DESTROY, QP_DESTROY, QP_QUERY, TOKEN_CANCEL, UNLISTEN, DISCONNECT, CONN_QUERY,
+ * CQ_DESTROY, QP_DESTROY, SRQ_DESTROY, QP_QUERY, TOKEN_CANCEL, UNLISTEN, DISCONNECT, CONN_QUERY,
  * CM_DISCONNECT, CM_QUERY, CM_FREE, EVICT (any region of the host). */
 struct unic_ctl_obj {
 	struct unic_ctl_hdr hdr;

@@ -56,12 +56,12 @@ struct unic_ctl_cq_create {
 	unic_le32 user;	    /* returned in CQ_ERROR */
 	unic_le32 rsvd[6];
 };
-/* Reply of CQ_CREATE, QP_CREATE and QP_QUERY. */
+/* Reply of CQ_CREATE, QP_CREATE, SRQ_CREATE and QP_QUERY. */
 struct unic_ctl_queue_reply {
 	struct unic_ctl_hdr hdr;
 	unic_le32 id;	  /* of the queue */
 	unic_le32 number; /* QP: its QP number, as in unic_cqe.qpn;
-			   * CQ: its index in the NIC's table */
+			   * CQ, SRQ: its index in the NIC's table */
 	unic_le32 state;  /* QP_QUERY: enum unic_qp_state, as the driver
 			   * knows it */
 	unic_le32 rsvd[9];
@@ -73,21 +73,45 @@ struct unic_ctl_queue_reply {
 struct unic_ctl_qp_create {
 	struct unic_ctl_hdr hdr;
 	unic_le64 sq_iova;  /* 64-aligned, in region mr */
-	unic_le64 rq_iova;  /* likewise */
+	unic_le64 rq_iova;  /* likewise; with QP_SRQ: id of the SRQ that its
+			     * receives come from, of the same domain */
 	unic_le32 mr;	    /* id; class control */
 	unic_le32 send_cq;  /* id */
 	unic_le32 recv_cq;  /* id */
 	unic_le16 sq_slots; /* a power of two, 2..1024, else INVALID */
-	unic_le16 rq_slots; /* likewise */
-	unic_le32 rq_class; /* buffer class, bytes */
+	unic_le16 rq_slots; /* likewise; with QP_SRQ: 0 */
+	unic_le32 rq_class; /* buffer class, bytes; with QP_SRQ: 0 */
 	uint8_t db_index;   /* row of the doorbell page, <
 			     * UNIC_DB_OBJECTS, else INVALID; another QP
 			     * has it: BUSY */
 	uint8_t type;	    /* enum unic_qp_type */
 	uint8_t miss;	    /* enum unic_qp_miss */
-	uint8_t rsvd0;
-	unic_le32 user; /* returned in QP_ERROR and CONN upcalls */
-	unic_le32 pd;	/* id; of the region too */
+	uint8_t flags;	    /* UNIC_CTL_QP_SRQ; others: INVALID */
+	unic_le32 user;	    /* returned in QP_ERROR and CONN upcalls */
+	unic_le32 pd;	    /* id; of the region too */
+};
+
+#define UNIC_CTL_QP_SRQ (1u << 0) /* it has no receive ring of its own */
+
+/* SRQ_CREATE. The ring is a range of a region of class control, whose domain is that of
+ * the queue. How many of its receives were taken is in unic_nic_page.srq_taken. */
+struct unic_ctl_srq_create {
+	struct unic_ctl_hdr hdr;
+	unic_le64 iova;	 /* 64-aligned */
+	unic_le32 mr;	 /* id */
+	unic_le32 slots; /* a power of two, 2..1024 */
+	unic_le32
+		db_index; /* row of the doorbell page, < UNIC_DB_OBJECTS; BUSY:
+			     * another QP or SRQ has it */
+	unic_le32 user;	  /* returned in SRQ_LIMIT and SRQ_ERROR */
+	unic_le32 rsvd[6];
+};
+/* SRQ_MODIFY. */
+struct unic_ctl_srq_modify {
+	struct unic_ctl_hdr hdr;
+	unic_le32 id;	 /* of the queue */
+	unic_le32 limit; /* as in unic_cmd_srq_modify */
+	unic_le32 rsvd[10];
 };
 
 /* QP_MODIFY. Fields as in struct unic_cmd_qp_modify. CONNECT and ACCEPT do
@@ -138,6 +162,9 @@ UNIC_ABI_AT(unic_ctl_qp_create, mr, 32);
 UNIC_ABI_AT(unic_ctl_qp_create, db_index, 52);
 UNIC_ABI_AT(unic_ctl_qp_create, user, 56);
 UNIC_ABI_SIZE(unic_ctl_qp_create, 64);
+UNIC_ABI_AT(unic_ctl_srq_create, db_index, 32);
+UNIC_ABI_SIZE(unic_ctl_srq_create, 64);
+UNIC_ABI_SIZE(unic_ctl_srq_modify, 64);
 UNIC_ABI_AT(unic_ctl_qp_modify, state, 20);
 UNIC_ABI_AT(unic_ctl_qp_modify, dest_mac, 40);
 UNIC_ABI_AT(unic_ctl_qp_modify, qkey, 52);

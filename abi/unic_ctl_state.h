@@ -67,6 +67,8 @@ enum unic_ctl_object_type {
 	UNIC_CTL_O_CONN = 7,	 /* state enum unic_ctl_conn_state; number
 				  * QPN of the peer; of QP, or, if REQUESTED,
 				  * LISTENER; detail IPv4 of the peer */
+	UNIC_CTL_O_SRQ = 8, /* state 1: in error; number: its index in the NIC's
+			     * table */
 };
 enum unic_ctl_region_state {
 	UNIC_CTL_R_WAITING = 1,	 /* REGISTER_WAIT not granted yet, or loading */

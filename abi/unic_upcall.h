@@ -50,6 +50,11 @@ enum unic_upcall_type {
 				    * give it up by MR_DEREG, or keep it */
 	UNIC_UP_CM = 15,	   /* unic_upcall_conn: a raw connection has
 				    * changed, CM_QUERY says how */
+	UNIC_UP_SRQ_LIMIT = 16,	   /* unic_upcall_obj: it is below its limit */
+	UNIC_UP_SRQ_ERROR = 17,	   /* unic_upcall_obj: it gives no receives any
+				    * more */
+	UNIC_UP_LAST_WQE = 18,	   /* unic_upcall_obj: a queue pair in ERR has
+				    * completed its last receive */
 };
 
 struct unic_upcall_hdr {
@@ -98,7 +103,8 @@ struct unic_upcall_obj {
 	unic_le32 user;	  /* of the request that made it; RESET,
 			   * DB_ERROR: 0 */
 	unic_le32 detail; /* QP_ERROR: enum unic_wc_status;
-			   * CQ_ERROR: 1 overflow, 2 bus; RESET,
+			   * CQ_ERROR: 1 overflow, 2 bus; SRQ_ERROR: 1
+			   * wrong tail, 2 bus; RESET,
 			   * DB_ERROR: see there */
 	unic_le32 rsvd[10];
 };

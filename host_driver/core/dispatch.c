@@ -25,6 +25,7 @@
 #include "region/region_notice.h"
 #include "region/region_reg.h"
 #include "resync.h"
+#include "srq.h"
 
 #define OP_HELLO (1u << 0) /* needs a process slot */
 #define OP_NIC	 (1u << 1) /* needs the device */
@@ -90,6 +91,12 @@ static const struct op ops[] = {
 				 END(unic_ctl_qp_modify, rsvd), PROC },
 	[UNIC_CTL_QP_DESTROY] = { "qp-destroy", unic_cm_qp_destroy, ONE, PROC },
 	[UNIC_CTL_QP_QUERY] = { "qp-query", unic_queue_qp_query, ONE, PROC },
+	[UNIC_CTL_SRQ_CREATE] = { "srq-create", unic_queue_srq_create,
+				  END(unic_ctl_srq_create, rsvd), PROC },
+	[UNIC_CTL_SRQ_MODIFY] = { "srq-modify", unic_queue_srq_modify,
+				  END(unic_ctl_srq_modify, rsvd), PROC },
+	[UNIC_CTL_SRQ_DESTROY] = { "srq-destroy", unic_queue_srq_destroy, ONE,
+				   PROC },
 	[UNIC_CTL_LISTEN] = { "listen", unic_cm_listen,
 			      END(unic_ctl_listen, rsvd), PROC },
 	[UNIC_CTL_UNLISTEN] = { "unlisten", unic_cm_unlisten, ONE, PROC },

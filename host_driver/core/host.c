@@ -152,14 +152,6 @@ static void device_lost(struct unic_host *host)
 		upcall_reset_all(host, false);
 }
 
-/* One process may have half of a NIC table; without a number, the NIC alone limits it. */
-static uint32_t process_share(unic_le32 entries)
-{
-	uint32_t n = unic_from_le32(entries);
-
-	return n ? n - n / 2 : UINT32_MAX;
-}
-
 static bool load_nic_info(struct unic_host *host)
 {
 	struct unic_info info;
@@ -171,10 +163,7 @@ static bool load_nic_info(struct unic_host *host)
 	host->waits = unic_from_le32(info.waits);
 	host->features =
 		host->provider->ops->tables ? unic_from_le64(info.features) : 0;
-	host->share[UNIC_OBJ_PD] = process_share(info.pds);
-	host->share[UNIC_OBJ_MR] = process_share(info.mrs);
-	host->share[UNIC_OBJ_CQ] = process_share(info.cqs);
-	host->share[UNIC_OBJ_QP] = process_share(info.qps);
+	unic_req_shares(host, &info);
 	host->share[UNIC_OBJ_LISTENER] = LISTENERS_MAX;
 	unic_os_free(host->os, host->token_of);
 	host->tokens = unic_from_le32(info.tokens) & 0xfffff;
@@ -332,7 +321,8 @@ static void (*const on_event[])(struct unic_host *, const uint64_t *) = {
 	[UNIC_EVT_QP_GONE] = event_obj,	    [UNIC_EVT_CQ_ERROR] = event_obj,
 	[UNIC_EVT_TOKEN_END] = event_token, [UNIC_EVT_ARP_RESULT] = event_arp,
 	[UNIC_EVT_DB_ERROR] = event_obj,    [UNIC_EVT_MISS] = event_miss,
-	[UNIC_EVT_IDLE] = event_mr,
+	[UNIC_EVT_IDLE] = event_mr,	    [UNIC_EVT_SRQ_LIMIT] = event_obj,
+	[UNIC_EVT_LAST_WQE] = event_obj,    [UNIC_EVT_SRQ_ERROR] = event_obj,
 };
 
 void unic_host_event(struct unic_host *host, const uint64_t *rec)

@@ -20,6 +20,7 @@ enum unic_obj_type {
 	UNIC_OBJ_TOKEN,
 	UNIC_OBJ_LISTENER,
 	UNIC_OBJ_CONN,
+	UNIC_OBJ_SRQ,
 	UNIC_OBJ_TYPES
 };
 

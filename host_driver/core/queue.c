@@ -7,6 +7,7 @@
 
 #include "queue_token.h"
 #include "region/region.h"
+#include "srq.h"
 #include "upcall.h"
 #include "unic_queue.h"
 
@@ -239,7 +240,7 @@ uint32_t unic_queue_qp_command(struct unic_host *host, uint32_t owner,
 		return UNIC_ST_NO_MR;
 	if (!pd || pd->pd != region_pd)
 		return UNIC_ST_NO_PD;
-	if (r.rsvd0)
+	if (r.flags & ~UNIC_CTL_QP_SRQ)
 		return UNIC_ST_INVALID;
 	*cmd = (struct unic_cmd_qp_create){
 		.pd = unic_to_le32(pd->pd),
@@ -255,7 +256,7 @@ uint32_t unic_queue_qp_command(struct unic_host *host, uint32_t owner,
 		.type = r.type,
 		.miss = r.miss,
 	};
-	return UNIC_ST_OK;
+	return r.flags ? unic_srq_share(host, owner, cmd) : UNIC_ST_OK;
 }
 
 uint8_t unic_queue_qp_type(const struct unic_hqp *qp)
@@ -466,6 +467,8 @@ void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt)
 	struct unic_hqp *qp = qp_of(host, id);
 	struct unic_hcq *cq = cq_of(host, id);
 
+	if (unic_srq_event(host, evt))
+		return;
 	switch (evt->hdr.type) {
 	case UNIC_EVT_QP_GONE:
 		if (qp && qp->waiter)
@@ -540,7 +543,8 @@ void unic_queue_drop(struct unic_host *host, uint32_t owner, uint32_t status)
 	}
 	at = 0;
 	while ((obj = unic_obj_next(&host->objects, &at, 0, owner)))
-		if (obj->type == UNIC_OBJ_PD || obj->type == UNIC_OBJ_CQ)
+		if (obj->type == UNIC_OBJ_PD || obj->type == UNIC_OBJ_CQ ||
+		    obj->type == UNIC_OBJ_SRQ)
 			unic_obj_free(&host->objects, obj);
 }
 

@@ -49,11 +49,11 @@ void unic_queue_qp_destroy(struct unic_req *req);
  * set or got in an event; no command is sent. NO_QP. */
 void unic_queue_qp_query(struct unic_req *req);
 
-/** unic_queue_event() - handle @evt of the NIC: QP_ERROR, QP_GONE, CQ_ERROR or
- * DB_ERROR. The process gets an upcall, or the answer to its QP_DESTROY. */
+/** unic_queue_event() - handle @evt of the NIC: QP_ERROR, QP_GONE, CQ_ERROR,
+ * LAST_WQE or DB_ERROR. The process gets an upcall, or the answer to its QP_DESTROY. */
 void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt);
 
-/** unic_queue_drop() - forget the PDs, CQs, QPs and tokens of process @owner
+/** unic_queue_drop() - forget the PDs, CQs, SRQs, QPs and tokens of process @owner
  * (UNIC_OBJ_ANYONE: of all); the NIC is not asked. Requests that wait for one of them
  * are answered @status. */
 void unic_queue_drop(struct unic_host *host, uint32_t owner, uint32_t status);

@@ -159,6 +159,23 @@ void unic_req_free(struct unic_req *req)
 		unic_req_batch_left(batch);
 }
 
+/* One process may have half of a NIC table; without a number, the NIC alone limits it. */
+static uint32_t process_share(unic_le32 entries)
+{
+	uint32_t n = unic_from_le32(entries);
+
+	return n ? n - n / 2 : UINT32_MAX;
+}
+
+void unic_req_shares(struct unic_host *host, const struct unic_info *info)
+{
+	host->share[UNIC_OBJ_PD] = process_share(info->pds);
+	host->share[UNIC_OBJ_MR] = process_share(info->mrs);
+	host->share[UNIC_OBJ_CQ] = process_share(info->cqs);
+	host->share[UNIC_OBJ_QP] = process_share(info->qps);
+	host->share[UNIC_OBJ_SRQ] = process_share(info->srqs);
+}
+
 uint32_t unic_req_room(const struct unic_req *req, enum unic_obj_type type)
 {
 	const struct unic_host *host = req->host;

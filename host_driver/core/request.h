@@ -26,6 +26,10 @@ struct unic_batch {
  * of memory. */
 struct unic_req *unic_req_new(struct unic_host *host, uint32_t slot);
 
+/** unic_req_shares() - how many objects of the tables of a device with @info one process may
+ * have: unic_req_room() goes by that. */
+void unic_req_shares(struct unic_host *host, const struct unic_info *info);
+
 /** unic_req_room() - OK, or QUOTA: the process of @req has its share of objects of
  * @type, counting those under way. */
 uint32_t unic_req_room(const struct unic_req *req, enum unic_obj_type type);

@@ -94,6 +94,8 @@ static void lose_object(struct unic_host *host, struct unic_obj *obj)
 	case UNIC_OBJ_CQ:
 		((struct unic_hcq *)(void *)obj)->cq = UNIC_LOST;
 		break;
+	case UNIC_OBJ_SRQ: /* of a process that keeps nothing */
+		break;
 	default: /* connections and listeners: cm.c */
 		return;
 	}

@@ -5,6 +5,7 @@
 #include "cm/cm.h"
 #include "queue.h"
 #include "region/region_notice.h"
+#include "srq.h"
 
 static void object_row(struct unic_host *host, const struct unic_obj *obj,
 		       struct unic_ctl_object *row)
@@ -16,6 +17,10 @@ static void object_row(struct unic_host *host, const struct unic_obj *obj,
 					 .type = unic_to_le32(obj->type) };
 	if (obj->type == UNIC_OBJ_LISTENER || obj->type == UNIC_OBJ_CONN) {
 		unic_cm_row(host, obj, row);
+		return;
+	}
+	if (obj->type == UNIC_OBJ_SRQ) {
+		unic_srq_row(obj, row);
 		return;
 	}
 	if (obj->type != UNIC_OBJ_MR) {
@@ -31,7 +36,8 @@ _Static_assert((uint32_t)UNIC_OBJ_PD == UNIC_CTL_O_PD &&
 		       (uint32_t)UNIC_OBJ_QP == UNIC_CTL_O_QP &&
 		       (uint32_t)UNIC_OBJ_TOKEN == UNIC_CTL_O_TOKEN &&
 		       (uint32_t)UNIC_OBJ_LISTENER == UNIC_CTL_O_LISTENER &&
-		       (uint32_t)UNIC_OBJ_CONN == UNIC_CTL_O_CONN,
+		       (uint32_t)UNIC_OBJ_CONN == UNIC_CTL_O_CONN &&
+		       (uint32_t)UNIC_OBJ_SRQ == UNIC_CTL_O_SRQ,
 	       "types of objects");
 
 void unic_resync(struct unic_req *req)

@@ -131,6 +131,13 @@ struct unic_hqp {
 	uint64_t made[UNIC_REC_WORDS]; /* record of its QP_CREATE */
 };
 
+struct unic_hsrq {
+	struct unic_obj obj;
+	uint32_t srq; /* of the NIC */
+	uint32_t user;
+	bool failed;
+};
+
 struct unic_htoken {
 	struct unic_obj obj;
 	uint32_t index, user;

@@ -355,6 +355,7 @@ static void query_info(struct unic_ctx *ctx)
 	ctx->attr.cqs = unic_from_le32(info.cqs);
 	ctx->attr.tokens = unic_from_le32(info.tokens);
 	ctx->attr.pds = unic_from_le32(info.pds);
+	ctx->attr.srqs = unic_from_le32(info.srqs);
 	ctx->attr.features = unic_from_le64(info.features);
 }
 

@@ -135,8 +135,11 @@ static int parse_cqe(struct unic_cq *cq, const struct unic_cqe *cqe,
 		if (held)
 			return held < 0 ? -1 : 0;
 	}
-	if (!unic_ring_complete(ring, pos, !recv, &wc->wr_id))
-		return -1;
+	if (!unic_ring_complete(ring, pos, !recv, &wc->wr_id)) {
+		if (!recv || !qp->srq)
+			return -1;
+		wc->wr_id = pos; /* as it was posted */
+	}
 	if (!recv && cqe->status == UNIC_WC_REM_EVICTED)
 		note_evicted(qp, (uint32_t)pos);
 	wc->qp = qp;

@@ -44,9 +44,9 @@ void unic_db_ring(struct unic_ctx *ctx, enum unic_db_kind kind,
 		  unsigned int obj, uint32_t value)
 {
 	struct unic_db_tail *tail = &ctx->db->tail[obj];
-	unic_le32 *cell = kind == UNIC_DB_SQ   ? &tail->sq
-			  : kind == UNIC_DB_RQ ? &tail->rq
-					       : &tail->arm;
+	unic_le32 *cell = kind == UNIC_DB_SQ	? &tail->sq
+			  : kind == UNIC_DB_ARM ? &tail->arm
+						: &tail->rq;
 
 	pthread_mutex_lock(&ctx->db_lock);
 	unic_store_relaxed(cell, value);

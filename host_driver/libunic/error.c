@@ -46,6 +46,11 @@ static const struct status_text {
 	[UNIC_ST_QP_FULL] = { ENOMEM, "the queue pair table is full", "" },
 	[UNIC_ST_CQ_FULL] = { ENOMEM, "the completion queue table is full",
 			      "" },
+	[UNIC_ST_NO_SRQ] = { ENOENT, "no such shared receive queue", "" },
+	[UNIC_ST_SRQ_FULL] = { ENOMEM,
+			       "the table of shared receive queues is "
+			       "full",
+			       "" },
 	[UNIC_ST_PD_FULL] = { ENOMEM, "the table of protection domains is full",
 			      "" },
 	[UNIC_ST_WAIT_FULL] = { ENOMEM, "too many requests are waiting",

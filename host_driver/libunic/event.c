@@ -20,6 +20,7 @@
 #include "mend.h"
 #include "mr.h"
 #include "resync.h"
+#include "srq.h"
 
 struct unic_note {
 	struct unic_note *next;
@@ -124,7 +125,8 @@ void unic_event_put(struct unic_ctx *ctx, const struct unic_event *ev)
 static bool is_event_of(const struct unic_event *ev, const void *obj)
 {
 	return ev->mr == obj || (const void *)ev->qp == obj ||
-	       (const void *)ev->cq == obj || (const void *)ev->listener == obj;
+	       (const void *)ev->cq == obj || (const void *)ev->srq == obj ||
+	       (const void *)ev->listener == obj;
 }
 
 /* Drop the events of @obj, and the CONNECT of connection @conn (0: none). */
@@ -407,6 +409,7 @@ static bool (*const handlers[])(struct unic_ctx *, const void *,
 	[UNIC_UP_INVALIDATE] = on_invalidate,
 	[UNIC_UP_IDLE] = on_up_idle,
 	[UNIC_UP_CM] = unic_lib_raw_event,
+	[UNIC_UP_SRQ_LIMIT... UNIC_UP_LAST_WQE] = unic_srq_upcall,
 };
 
 static void deliver_upcall(struct unic_ctx *ctx, const void *rec)

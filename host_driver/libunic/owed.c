@@ -19,6 +19,7 @@ static bool is_end(unsigned int op)
 	case UNIC_CTL_MR_DEREG:
 	case UNIC_CTL_CQ_DESTROY:
 	case UNIC_CTL_QP_DESTROY:
+	case UNIC_CTL_SRQ_DESTROY:
 	case UNIC_CTL_UNLISTEN:
 	case UNIC_CTL_FRAMES_FREE:
 		return true;

@@ -97,6 +97,7 @@ struct unic_ctx {
 	uint16_t handle_gen[UNIC_MR_HANDLES];
 	struct unic_qp *qp[UNIC_DB_OBJECTS]; /* by doorbell row */
 	struct unic_cq *cq[UNIC_DB_OBJECTS];
+	struct unic_srq *srq[UNIC_DB_OBJECTS];
 	struct unic_listener *listeners;
 	struct unic_pd *pds;
 	struct unic_mender mender;

@@ -76,22 +76,16 @@ static unsigned int slots_of(const struct unic_qp *qp,
 	return inline_bytes(wr) > UNIC_SQ_INLINE_BASE ? 2 : 1;
 }
 
-static void put_sge(struct unic_sge *out, const struct unic_sg *sg)
-{
-	out->iova = unic_to_le64((uintptr_t)sg->addr);
-	out->len = unic_to_le32(sg->len);
-	out->lkey = unic_to_le32(sg->lkey);
-}
-
 static void put_sges(struct unic_sq_slot *base, struct unic_sq_ext *ext,
 		     const struct unic_send_wr *wr)
 {
 	unsigned int i;
 
 	for (i = 0; i < wr->num_sge; i++)
-		put_sge(i < UNIC_SQ_SGE_BASE ? &base->sge[i]
-					     : &ext->sge[i - UNIC_SQ_SGE_BASE],
-			&wr->sg[i]);
+		unic_put_sge(i < UNIC_SQ_SGE_BASE
+				     ? &base->sge[i]
+				     : &ext->sge[i - UNIC_SQ_SGE_BASE],
+			     &wr->sg[i]);
 }
 
 /* The operands, behind the one SGE. */
@@ -252,6 +246,9 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 
 	if (qp->ctx->forked)
 		return unic_fail_forked();
+	if (qp->srq)
+		return unic_fail(-EINVAL, "its receives are those of a shared "
+					  "queue");
 	for (i = 0; i < n; i++) {
 		if (wr[i].num_sge > UNIC_RQ_SGE_MAX)
 			return unic_fail(-EINVAL,
@@ -266,7 +263,7 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 		};
 
 		for (k = 0; k < wr[i].num_sge; k++)
-			put_sge(&slot.sge[k], &wr[i].sg[k]);
+			unic_put_sge(&slot.sge[k], &wr[i].sg[k]);
 		ring[rq->posted & rq->mask] = slot;
 		record_shadow(rq, wr[i].wr_id, 1);
 	}
@@ -329,9 +326,16 @@ static int request_qp_create(struct unic_qp *qp,
 			  .user = unic_to_le32(qp->db),
 			  .pd = unic_to_le32(qp->pd->id),
 		  } };
-	int err = unic_ctl_simple(qp->ctx, UNIC_CTL_QP_CREATE, &rec,
-				  "create a queue pair");
+	int err;
 
+	if (qp->srq) {
+		rec.req.flags = UNIC_CTL_QP_SRQ;
+		rec.req.rq_iova = unic_to_le64(qp->srq->id);
+		rec.req.rq_slots = unic_to_le16(0);
+		rec.req.rq_class = unic_to_le32(0);
+	}
+	err = unic_ctl_simple(qp->ctx, UNIC_CTL_QP_CREATE, &rec,
+			      "create a queue pair");
 	if (err)
 		return err;
 	qp->id = unic_from_le32(rec.reply.id);
@@ -402,15 +406,18 @@ int unic_create_qp(struct unic_pd *pd, const struct unic_qp_attr *attr,
 	struct unic_qp *qp;
 	int err;
 
-	if (attr->sq_slots < 2 || attr->sq_slots > 1024 || attr->rq_slots < 2 ||
-	    attr->rq_slots > 1024 || !attr->send_cq || !attr->recv_cq)
+	unsigned int rq_slots = attr->srq ? 2 : attr->rq_slots;
+
+	if (attr->sq_slots < 2 || attr->sq_slots > 1024 || rq_slots < 2 ||
+	    rq_slots > 1024 || !attr->send_cq || !attr->recv_cq)
 		return unic_fail(-EINVAL, "a queue pair has two completion "
 					  "queues and 2 to 1024 slots each "
 					  "way");
 	if (attr->cut > UNIC_QP_CUT_REPLAY ||
-	    (attr->cut && attr->type != UNIC_QPT_RC))
+	    (attr->cut && (attr->type != UNIC_QPT_RC || attr->srq)))
 		return unic_fail(-EINVAL, "only a reliable connection is made "
-					  "again after a cut");
+					  "again after a cut, and none with a "
+					  "shared receive queue");
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return unic_fail(-ENOMEM, "out of memory");
@@ -419,14 +426,17 @@ int unic_create_qp(struct unic_pd *pd, const struct unic_qp_attr *attr,
 	qp->pd = pd;
 	qp->send_cq = attr->send_cq;
 	qp->recv_cq = attr->recv_cq;
+	qp->srq = attr->srq;
 	err = qp_build(qp, attr, unic_pow2(attr->sq_slots),
-		       unic_pow2(attr->rq_slots));
+		       unic_pow2(rq_slots));
 	if (err) {
 		qp_free(qp);
 		return err;
 	}
 	unic_cq_add_qp(qp->send_cq, qp);
 	unic_cq_add_qp(qp->recv_cq, qp);
+	if (qp->srq)
+		__atomic_add_fetch(&qp->srq->users, 1, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&qp->ctx->evt_lock);
 	qp->ctx->qp[qp->db] = qp;
 	pthread_mutex_unlock(&qp->ctx->evt_lock);
@@ -447,6 +457,8 @@ int unic_destroy_qp(struct unic_qp *qp)
 		return err;
 	unic_cq_del_qp(qp->send_cq, qp);
 	unic_cq_del_qp(qp->recv_cq, qp);
+	if (qp->srq)
+		__atomic_sub_fetch(&qp->srq->users, 1, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&ctx->evt_lock);
 	ctx->qp[qp->db] = NULL;
 	unic_event_purge(ctx, qp);

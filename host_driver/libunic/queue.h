@@ -97,10 +97,25 @@ struct unic_cq {
 	unsigned int n_left, next_left, left_room;
 };
 
+struct unic_srq {
+	struct unic_ctx *ctx;
+	struct unic_pd *pd;
+	struct unic_mr *mr; /* control region of the ring */
+	struct unic_rq_slot *slot;
+	uint32_t mask;
+	uint32_t posted; /* under lock */
+	pthread_mutex_t lock;
+	uint32_t id; /* host-wide */
+	unsigned int db;
+	unsigned int users; /* queue pairs; atomic */
+};
+
 struct unic_qp {
 	struct unic_ctx *ctx;
 	struct unic_pd *pd;
 	struct unic_cq *send_cq, *recv_cq;
+	struct unic_srq
+		*srq; /* has the receives; `rq` is empty then; NULL: none */
 	struct unic_mr *mr; /* control region of both rings */
 	struct unic_ring sq, rq;
 	uint32_t id; /* host-wide */
@@ -113,6 +128,13 @@ struct unic_qp {
 	struct unic_rate rate; /* that it was set to; `rate` 0: none */
 	void *user;
 };
+
+static inline void unic_put_sge(struct unic_sge *out, const struct unic_sg *sg)
+{
+	out->iova = unic_to_le64((uintptr_t)sg->addr);
+	out->len = unic_to_le32(sg->len);
+	out->lkey = unic_to_le32(sg->lkey);
+}
 
 /** unic_cq_overran() - CQ_ERROR of @cq is delivered. evt_lock held. */
 static inline void unic_cq_overran(struct unic_cq *cq)

@@ -43,6 +43,7 @@ struct unic_ctx;      /* an attachment to one NIC: one process slot */
 struct unic_pd;	      /* protection domain */
 struct unic_cq;	      /* completion queue */
 struct unic_qp;	      /* reliable connected queue pair */
+struct unic_srq;      /* shared receive queue */
 struct unic_listener; /* waits for connections */
 
 /* -------------------------------------------------------------- context */
@@ -60,6 +61,7 @@ struct unic_attr {
 	uint32_t path_mtu;   /* bytes of payload per packet */
 	uint32_t ipv4;	     /* of the NIC, host order */
 	uint32_t pds;	     /* protection domains of the NIC */
+	uint32_t srqs;	     /* shared receive queues of the NIC */
 	uint64_t features;   /* UNIC_FEAT_* of the NIC */
 	uint64_t slot_bytes; /* memory unic_alloc() can hand out, in all */
 };
@@ -549,6 +551,12 @@ enum unic_ev_type {
 				  * stays LIVE, also if nothing is done */
 	UNIC_EV_CM = 17,   /* of the provider for libibverbs alone: connection
 			  * `conn` has changed */
+	UNIC_EV_SRQ_LIMIT = 18, /* fewer receives than its limit are posted to
+				 * srq */
+	UNIC_EV_SRQ_ERROR = 19, /* srq has failed and gives no receives any
+				 * more */
+	UNIC_EV_LAST_WQE = 20,	/* qp, in ERR, takes no receive of its srq any
+				 * more, and its last one can be polled */
 };
 
 struct unic_event {
@@ -556,6 +564,7 @@ struct unic_event {
 	struct unic_mr *mr; /* NOTICE..WAIT_ENDED, IDLE; referenced */
 	struct unic_qp *qp; /* QP_ERROR, connection events */
 	struct unic_cq *cq;
+	struct unic_srq *srq;		/* SRQ_LIMIT, SRQ_ERROR */
 	struct unic_listener *listener; /* CONNECT */
 	uint32_t seq;	     /* NOTICE, EVICTED: number of the notice */
 	unsigned int reason; /* NOTICE, EVICTED, IDLE: enum unic_reason */
@@ -705,7 +714,11 @@ struct unic_qp_attr {
 	uint8_t type;	   /* enum unic_qp_type: RC, UC, UD */
 	uint8_t miss; /* enum unic_qp_miss; UC and UD over regions that are not
 		       * RESIDENT */
-	uint8_t cut;  /* enum unic_qp_cut; RC */
+	uint8_t cut;  /* enum unic_qp_cut; RC; with srq: 0 */
+	struct unic_srq
+		*srq; /* its receives come from here, of the same domain;
+			       * rq_slots and rq_class mean nothing then. NULL:
+			       * from a queue of its own */
 };
 
 /**
@@ -808,6 +821,31 @@ int unic_post_send(struct unic_qp *qp, const struct unic_send_wr *wr,
  * malformed, and none is posted. Buffers belong to the NIC until completion. */
 int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 		   unsigned int n);
+
+/**
+ * unic_create_srq() - create a shared receive queue of @slots receives (2..1024, rounded up
+ * to a power of two), the caller's until unic_destroy_srq(). Queue pairs that name it
+ * (unic_qp_attr.srq) take the oldest receive that is posted to it, each for a message; it
+ * completes in the completion queue for receives of the queue pair that took it. Nothing
+ * is posted: as in an empty queue of its own. -EOPNOTSUPP: the NIC has none
+ * (UNIC_FEAT_SRQ), or @pd is of a context of unic_open_kept(). -ENOMEM: the table of the
+ * NIC is full; and the errors of unic_reg_mr() for its ring.
+ */
+int unic_create_srq(struct unic_pd *pd, unsigned int slots,
+		    struct unic_srq **out);
+/** unic_modify_srq() - UNIC_EV_SRQ_LIMIT is to come, once, when fewer than @limit receives
+ * are posted and not taken; at once if that is so now. 0: none is to come. -EINVAL: more
+ * than it has slots. */
+int unic_modify_srq(struct unic_srq *srq, uint32_t limit);
+/** unic_post_srq_recv() - post up to @n receives with one doorbell, as unic_post_recv().
+ * A slot is free again when its receive was taken. */
+int unic_post_srq_recv(struct unic_srq *srq, const struct unic_recv_wr *wr,
+		       unsigned int n);
+/** unic_srq_slots() - how many receives @srq has room for. */
+unsigned int unic_srq_slots(const struct unic_srq *srq);
+/** unic_destroy_srq() - end @srq; receives that nobody took are dropped. -EBUSY: a queue
+ * pair uses it. */
+int unic_destroy_srq(struct unic_srq *srq);
 
 /**
  * unic_post_compare_swap() - post an atomic operation on 8 bytes of the peer:

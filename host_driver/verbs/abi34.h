@@ -116,8 +116,12 @@ struct verbs_context_ops {
 				    struct ibv_qp_init_attr *attr);
 	struct ibv_qp *(*create_qp_ex)(struct ibv_context *ctx,
 				       struct ibv_qp_init_attr_ex *attr);
-	verbs_op_absent create_rwq_ind_table, create_srq, create_srq_ex,
-		create_wq, dealloc_mw;
+	verbs_op_absent create_rwq_ind_table;
+	struct ibv_srq *(*create_srq)(struct ibv_pd *pd,
+				      struct ibv_srq_init_attr *attr);
+	struct ibv_srq *(*create_srq_ex)(struct ibv_context *ctx,
+					 struct ibv_srq_init_attr_ex *attr);
+	verbs_op_absent create_wq, dealloc_mw;
 	int (*dealloc_pd)(struct ibv_pd *pd);
 	int (*dealloc_td)(struct ibv_td *td);
 	int (*dereg_mr)(struct verbs_mr *mr);
@@ -126,20 +130,25 @@ struct verbs_context_ops {
 	int (*destroy_cq)(struct ibv_cq *cq);
 	verbs_op_absent destroy_flow, destroy_flow_action;
 	int (*destroy_qp)(struct ibv_qp *qp);
-	verbs_op_absent destroy_rwq_ind_table, destroy_srq, destroy_wq,
-		detach_mcast;
+	verbs_op_absent destroy_rwq_ind_table;
+	int (*destroy_srq)(struct ibv_srq *srq);
+	verbs_op_absent destroy_wq, detach_mcast;
 	void (*free_context)(struct ibv_context *ctx);
 	verbs_op_absent free_dm, get_srq_num, import_dm, import_mr, import_pd,
 		modify_cq, modify_flow_action_esp;
 	int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
-	verbs_op_absent modify_qp_rate_limit, modify_srq, modify_wq, open_qp,
-		open_xrcd;
+	verbs_op_absent modify_qp_rate_limit;
+	int (*modify_srq)(struct ibv_srq *srq, struct ibv_srq_attr *attr,
+			  int mask);
+	verbs_op_absent modify_wq, open_qp, open_xrcd;
 	int (*poll_cq)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 			 struct ibv_recv_wr **bad);
 	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr,
 			 struct ibv_send_wr **bad);
-	verbs_op_absent post_srq_ops, post_srq_recv;
+	verbs_op_absent post_srq_ops;
+	int (*post_srq_recv)(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+			     struct ibv_recv_wr **bad);
 	int (*query_device_ex)(struct ibv_context *ctx,
 			       const struct ibv_query_device_ex_input *input,
 			       struct ibv_device_attr_ex *attr, size_t size);
@@ -148,8 +157,9 @@ struct verbs_context_ops {
 			  struct ibv_port_attr *attr);
 	int (*query_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 			struct ibv_qp_init_attr *init);
-	verbs_op_absent query_qp_data_in_order, query_rt_values, query_srq,
-		read_counters, reg_dm_mr, reg_dmabuf_mr;
+	verbs_op_absent query_qp_data_in_order, query_rt_values;
+	int (*query_srq)(struct ibv_srq *srq, struct ibv_srq_attr *attr);
+	verbs_op_absent read_counters, reg_dm_mr, reg_dmabuf_mr;
 	struct ibv_mr *(*reg_mr)(struct ibv_pd *pd, void *addr, size_t length,
 				 uint64_t iova, int access);
 	int (*req_notify_cq)(struct ibv_cq *cq, int solicited_only);
@@ -175,20 +185,26 @@ VERBS_OP_AT(create_cq, 15);
 VERBS_OP_AT(create_cq_ex, 16);
 VERBS_OP_AT(create_qp, 19);
 VERBS_OP_AT(create_qp_ex, 20);
+VERBS_OP_AT(create_srq, 22);
+VERBS_OP_AT(create_srq_ex, 23);
 VERBS_OP_AT(dealloc_pd, 26);
 VERBS_OP_AT(dealloc_td, 27);
 VERBS_OP_AT(dereg_mr, 28);
 VERBS_OP_AT(destroy_ah, 29);
 VERBS_OP_AT(destroy_cq, 31);
 VERBS_OP_AT(destroy_qp, 34);
+VERBS_OP_AT(destroy_srq, 36);
 VERBS_OP_AT(free_context, 39);
 VERBS_OP_AT(modify_qp, 47);
+VERBS_OP_AT(modify_srq, 49);
 VERBS_OP_AT(poll_cq, 53);
 VERBS_OP_AT(post_recv, 54);
 VERBS_OP_AT(post_send, 55);
+VERBS_OP_AT(post_srq_recv, 57);
 VERBS_OP_AT(query_device_ex, 58);
 VERBS_OP_AT(query_port, 60);
 VERBS_OP_AT(query_qp, 61);
+VERBS_OP_AT(query_srq, 64);
 VERBS_OP_AT(reg_mr, 68);
 VERBS_OP_AT(req_notify_cq, 69);
 VERBS_OP_AT(rereg_mr, 70);

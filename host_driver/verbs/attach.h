@@ -31,6 +31,7 @@ struct unic_attach {
 	/* Of events.c; all lists are under `lock`. */
 	pthread_mutex_t lock;
 	struct unic_ibv_cq *cqs;
+	struct unic_ibv_srq *srqs;
 	struct unic_ibv_qp *qps;
 	struct unic_ibv_context *contexts;
 	pthread_t thread;

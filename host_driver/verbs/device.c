@@ -22,6 +22,7 @@
 #include "completion.h"
 #include "post.h"
 #include "qp.h"
+#include "srq.h"
 
 #define VENDOR_ID	   0x1af4 /* of the function that a NIC of QEMU is */
 #define VENDOR_PART_ID	   0x1110
@@ -70,6 +71,9 @@ static void fill_limits(struct ibv_context *ctx, struct ibv_device_attr *a)
 	/* Among the operations of one adapter, not against the processor. */
 	a->atomic_cap = unic_ibv_has_atomics(ctx) ? IBV_ATOMIC_HCA
 						  : IBV_ATOMIC_NONE;
+	a->max_srq = min_of(nic->srqs, UNIC_DB_OBJECTS);
+	a->max_srq_wr = a->max_srq ? UNIC_IBV_RING_SLOTS : 0;
+	a->max_srq_sge = a->max_srq ? UNIC_IBV_SGE : 0;
 	a->max_ah = INT32_MAX;
 	a->max_pkeys = 1;
 	a->phys_port_cnt = 1;
@@ -168,20 +172,26 @@ static const struct verbs_context_ops context_ops = {
 	.create_cq_ex = unic_ibv_create_cq_ex,
 	.create_qp = unic_ibv_create_qp,
 	.create_qp_ex = unic_ibv_create_qp_ex,
+	.create_srq = unic_ibv_create_srq,
+	.create_srq_ex = unic_ibv_create_srq_ex,
 	.dealloc_pd = unic_ibv_dealloc_pd,
 	.dealloc_td = unic_ibv_dealloc_td,
 	.dereg_mr = unic_ibv_dereg_mr,
 	.destroy_ah = unic_ibv_destroy_ah,
 	.destroy_cq = unic_ibv_destroy_cq,
 	.destroy_qp = unic_ibv_destroy_qp,
+	.destroy_srq = unic_ibv_destroy_srq,
 	.free_context = free_context,
 	.modify_qp = unic_ibv_modify_qp,
+	.modify_srq = unic_ibv_modify_srq,
 	.poll_cq = unic_ibv_poll_cq,
 	.post_recv = unic_ibv_post_recv,
 	.post_send = unic_ibv_post_send,
+	.post_srq_recv = unic_ibv_post_srq_recv,
 	.query_device_ex = query_device,
 	.query_port = query_port,
 	.query_qp = unic_ibv_query_qp,
+	.query_srq = unic_ibv_query_srq,
 	.reg_mr = unic_ibv_reg_mr,
 	.req_notify_cq = unic_ibv_req_notify_cq,
 	.rereg_mr = unic_ibv_rereg_mr,

@@ -290,6 +290,33 @@ static void on_qp_error(struct unic_attach *at, const struct unic_event *ev)
 				     unic_ibv_qp_event(ev->status));
 }
 
+static void on_last_wqe(struct unic_attach *at, const struct unic_event *ev)
+{
+	struct unic_ibv_qp *qp = at->qps;
+
+	while (qp && qp->lib != ev->qp)
+		qp = qp->next;
+	if (qp)
+		qp->async_sent += send_async(
+			unic_ibv_context(qp->vqp.qp.context),
+			(uintptr_t)&qp->vqp.qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+}
+
+static void on_srq(struct unic_attach *at, const struct unic_event *ev,
+		   enum ibv_event_type type)
+{
+	struct unic_ibv_srq *srq = at->srqs;
+
+	while (srq && srq->lib != ev->srq)
+		srq = srq->next;
+	if (!srq)
+		return;
+	if (type == IBV_EVENT_SRQ_LIMIT_REACHED)
+		__atomic_store_n(&srq->limit, 0, __ATOMIC_RELAXED);
+	srq->async_sent += send_async(unic_ibv_context(srq->srq.context),
+				      (uintptr_t)&srq->srq, type);
+}
+
 static void on_cq_error(struct unic_attach *at, const struct unic_event *ev)
 {
 	struct unic_ibv_cq *cq = at->cqs;
@@ -336,6 +363,15 @@ static void take_events(struct unic_attach *at)
 			break;
 		case UNIC_EV_CQ_ERROR:
 			on_cq_error(at, &ev);
+			break;
+		case UNIC_EV_LAST_WQE:
+			on_last_wqe(at, &ev);
+			break;
+		case UNIC_EV_SRQ_LIMIT:
+			on_srq(at, &ev, IBV_EVENT_SRQ_LIMIT_REACHED);
+			break;
+		case UNIC_EV_SRQ_ERROR:
+			on_srq(at, &ev, IBV_EVENT_SRQ_ERR);
 			break;
 		case UNIC_EV_RESET:
 			on_lost(at);
@@ -390,6 +426,44 @@ void unic_events_forget_qp(struct unic_ibv_qp *qp)
 	while (ibqp->events_completed != qp->async_sent)
 		pthread_cond_wait(&ibqp->cond, &ibqp->mutex);
 	pthread_mutex_unlock(&ibqp->mutex);
+}
+
+void unic_events_add_srq(struct unic_ibv_srq *srq)
+{
+	struct unic_attach *at = unic_ibv_context(srq->srq.context)->at;
+
+	pthread_mutex_lock(&at->lock);
+	srq->next = at->srqs;
+	at->srqs = srq;
+	pthread_mutex_unlock(&at->lock);
+}
+
+int unic_events_end_srq(struct unic_ibv_srq *srq)
+{
+	struct unic_ibv_context *ctx = unic_ibv_context(srq->srq.context);
+	struct unic_ibv_srq **p = &ctx->at->srqs;
+	int err;
+
+	/* Under the lock: the thread reads what ends here. */
+	pthread_mutex_lock(&ctx->at->lock);
+	err = unic_destroy_srq(srq->lib);
+	if (!err) {
+		while (*p != srq)
+			p = &(*p)->next;
+		*p = srq->next;
+		srq->async_sent -= drop_records(ctx->vctx.context.async_fd,
+						ctx->async_wfd,
+						sizeof(struct async_record),
+						(uintptr_t)&srq->srq);
+	}
+	pthread_mutex_unlock(&ctx->at->lock);
+	if (err)
+		return err;
+	pthread_mutex_lock(&srq->srq.mutex);
+	while (srq->srq.events_completed != srq->async_sent)
+		pthread_cond_wait(&srq->srq.cond, &srq->srq.mutex);
+	pthread_mutex_unlock(&srq->srq.mutex);
+	return 0;
 }
 
 /* ----------------------------------------------------------- contexts */

@@ -44,6 +44,12 @@ void unic_events_add_qp(struct unic_ibv_qp *qp);
 void unic_events_del_qp(struct unic_ibv_qp *qp);
 void unic_events_forget_qp(struct unic_ibv_qp *qp);
 
+/** unic_events_add_srq() - pass on the events of @srq. */
+void unic_events_add_srq(struct unic_ibv_srq *srq);
+/** unic_events_end_srq() - end its queue of the library, and with it its events: what the
+ * program has read of them it has acknowledged. An error: nothing has happened. */
+int unic_events_end_srq(struct unic_ibv_srq *srq);
+
 /** unic_events_cq_read() - what libibverbs calls when the program has read an event of
  * @cq. */
 void unic_events_cq_read(struct ibv_cq *cq);

@@ -72,6 +72,14 @@ struct unic_ibv_qp {
 	uint32_t async_sent;	      /* under the lock of the attachment */
 };
 
+struct unic_ibv_srq {
+	struct ibv_srq srq;
+	struct unic_srq *lib;
+	struct unic_ibv_srq *next; /* of those of the attachment */
+	uint32_t limit;	     /* as it was set; 0 after its event; atomic */
+	uint32_t async_sent; /* under the lock of the attachment */
+};
+
 struct unic_ibv_ah {
 	struct ibv_ah ah;
 	uint32_t ipv4; /* host order */
@@ -97,6 +105,11 @@ static inline struct unic_ibv_cq *unic_ibv_cq(struct ibv_cq *cq)
 static inline struct unic_ibv_qp *unic_ibv_qp(struct ibv_qp *qp)
 {
 	return (struct unic_ibv_qp *)qp;
+}
+
+static inline struct unic_ibv_srq *unic_ibv_srq(struct ibv_srq *srq)
+{
+	return (struct unic_ibv_srq *)srq;
 }
 
 /* What the ABI allows of one object; what a NIC allows is in its attributes. */

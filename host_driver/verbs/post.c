@@ -251,7 +251,21 @@ int unic_ibv_post_together(struct unic_ibv_qp *qp, struct ibv_send_wr *wr,
 	return n > room_of(qp) ? ENOMEM : post_list(qp, &wr);
 }
 
-static int post_recvs(struct unic_ibv_qp *qp, struct ibv_recv_wr **wr)
+/* Receives go to a queue pair, or to a shared receive queue: the other one is NULL. */
+struct receiver {
+	struct unic_qp *qp;
+	struct unic_srq *srq;
+	int max_sge;
+};
+
+static int post_lib_recvs(const struct receiver *to,
+			  const struct unic_recv_wr *lib, unsigned int n)
+{
+	return to->qp ? unic_post_recv(to->qp, lib, n)
+		      : unic_post_srq_recv(to->srq, lib, n);
+}
+
+static int post_recvs(const struct receiver *to, struct ibv_recv_wr **wr)
 {
 	struct unic_sg sg[BATCH][UNIC_RQ_SGE_MAX];
 	struct unic_recv_wr lib[BATCH];
@@ -261,8 +275,7 @@ static int post_recvs(struct unic_ibv_qp *qp, struct ibv_recv_wr **wr)
 	int done;
 
 	for (; at && n < BATCH; at = at->next, n++) {
-		if (at->num_sge < 0 ||
-		    at->num_sge > (int)qp->cap.max_recv_sge) {
+		if (at->num_sge < 0 || at->num_sge > to->max_sge) {
 			err = EINVAL;
 			break;
 		}
@@ -273,7 +286,7 @@ static int post_recvs(struct unic_ibv_qp *qp, struct ibv_recv_wr **wr)
 			.sg = sg[n],
 		};
 	}
-	done = n ? unic_post_recv(qp->lib, lib, n) : 0;
+	done = n ? post_lib_recvs(to, lib, n) : 0;
 	for (; done > 0; done--, n--)
 		*wr = (*wr)->next;
 	if (!n)
@@ -285,14 +298,32 @@ int unic_ibv_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad)
 {
 	struct unic_ibv_qp *qp = unic_ibv_qp(ibqp);
+	const struct receiver to = { .qp = qp->lib,
+				     .max_sge = (int)qp->cap.max_recv_sge };
 	int err = 0;
 
-	if (state_of(qp) == IBV_QPS_RESET)
+	if (state_of(qp) == IBV_QPS_RESET || ibqp->srq)
 		err = EINVAL;
 	else if (is_lost(qp))
 		err = EIO;
 	while (!err && wr)
-		err = post_recvs(qp, &wr);
+		err = post_recvs(&to, &wr);
+	if (err)
+		*bad = wr;
+	return err;
+}
+
+int unic_ibv_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+			   struct ibv_recv_wr **bad)
+{
+	const struct receiver to = { .srq = unic_ibv_srq(srq)->lib,
+				     .max_sge = UNIC_IBV_SGE };
+	int err = 0;
+
+	if (unic_events_lost(unic_ibv_context(srq->context)->at))
+		err = EIO;
+	while (!err && wr)
+		err = post_recvs(&to, &wr);
 	if (err)
 		*bad = wr;
 	return err;

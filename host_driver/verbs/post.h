@@ -17,4 +17,8 @@ int unic_ibv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 int unic_ibv_post_together(struct unic_ibv_qp *qp, struct ibv_send_wr *wr,
 			   unsigned int n);
 
+/** unic_ibv_post_srq_recv() - ibv_post_srq_recv(). */
+int unic_ibv_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+			   struct ibv_recv_wr **bad);
+
 #endif /* UNIC_VERBS_POST_H */

@@ -82,6 +82,8 @@ static void grow_cap(struct ibv_qp_cap *cap, const struct unic_qp *lib)
 		cap->max_inline_data = UNIC_SQ_INLINE_MAX;
 	}
 	cap->max_recv_sge = UNIC_IBV_SGE;
+	if (lib->srq) /* it has none of its own */
+		cap->max_recv_wr = cap->max_recv_sge = 0;
 }
 
 static int create_lib_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr *init,
@@ -98,7 +100,7 @@ static int create_lib_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr *init,
 		.miss = type == UNIC_QPT_RC ? 0 : UNIC_QPM_BOUNCE,
 	};
 
-	if (type < 0 || init->srq)
+	if (type < 0)
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq || check_cap(&init->cap))
 		return -EINVAL;
@@ -106,6 +108,9 @@ static int create_lib_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr *init,
 	attr.recv_cq = unic_ibv_cq(init->recv_cq)->lib;
 	if (attr.send_cq->ctx != unic_ibv_pd(pd)->lib->ctx ||
 	    attr.recv_cq->ctx != attr.send_cq->ctx)
+		return -EINVAL;
+	attr.srq = init->srq ? unic_ibv_srq(init->srq)->lib : NULL;
+	if (attr.srq && attr.srq->ctx != attr.send_cq->ctx)
 		return -EINVAL;
 	return unic_create_qp(unic_ibv_pd(pd)->lib, &attr, out);
 }
@@ -119,6 +124,7 @@ static void init_ibv_qp(struct ibv_qp *qp, struct ibv_pd *pd,
 		.pd = pd,
 		.send_cq = init->send_cq,
 		.recv_cq = init->recv_cq,
+		.srq = init->srq,
 		.qp_num = qp_num,
 		.state = IBV_QPS_RESET,
 		.qp_type = init->qp_type,
@@ -347,6 +353,7 @@ int unic_ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		.qp_context = ibqp->qp_context,
 		.send_cq = ibqp->send_cq,
 		.recv_cq = ibqp->recv_cq,
+		.srq = ibqp->srq,
 		.cap = qp->cap,
 		.qp_type = ibqp->qp_type,
 		.sq_sig_all = qp->signal_all,

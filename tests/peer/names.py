@@ -48,6 +48,9 @@ class Op(IntEnum):
     CM_DISCONNECT = 41
     CM_QUERY = 42
     CM_FREE = 43
+    SRQ_CREATE = 44
+    SRQ_MODIFY = 45
+    SRQ_DESTROY = 46
     MR_ALLOC = 48
     MR_MAKE = 49
     MR_INVAL = 50
@@ -155,6 +158,9 @@ class Up(IntEnum):
     INVALIDATE = 13
     IDLE = 14
     CM = 15
+    SRQ_LIMIT = 16
+    SRQ_ERROR = 17
+    LAST_WQE = 18
 
 
 class Rights(IntFlag):

@@ -92,7 +92,7 @@ REQUESTS = {
     Op.CQ_CREATE: behind_header('Q:iova I:mr I:entries I:db_index I:user'),
     Op.QP_CREATE: behind_header('Q:sq_iova Q:rq_iova I:mr I:send_cq I:recv_cq '
                                 'H:sq_slots H:rq_slots I:rq_class B:db_index '
-                                'B:type B:miss 1x I:user I:pd'),
+                                'B:type B:miss B:flags I:user I:pd'),
     Op.QP_MODIFY: behind_header('I:id B:state B:mtu_shift B:rnr_timer '
                                 'B:max_dest_rd B:max_rd B:timeout B:retry_cnt '
                                 'B:rnr_retry I:dest_qpn I:rq_psn I:dest_ipv4 '

@@ -35,13 +35,14 @@ RUN = os.path.join(hosts.BIN, "unic-run")
 CALLS = os.path.join(hosts.BIN, "verbs-calls")
 LISTEN_S = 30
 READY_S = 20  # READY_MS of run_child.c
-RDMA_CORE = 95  # of its tests, which run
+RDMA_CORE = 96  # of its tests, which run
 UD = 2  # enum unic_qp_type
 ADDRESS = 0x0a000001  # of host 0
 # Whoever polls spins, and so do the other side and two NICs.
 FEW = ("-n", "20")
 PERFTEST = (
     "ib_send_bw -n 200", "ib_send_bw -n 200 -e", "ib_send_bw -n 200 -b",
+    "ib_send_bw --use-srq -n 200", "ib_send_bw --use-srq -q 4 -n 100",
     "ib_send_bw -c UC -n 200", "ib_send_bw -c UD -s 1024 -n 200",
     "ib_write_bw -n 200", "ib_write_bw -n 5 -a", "ib_write_bw -q 8 -n 100",
     "ib_read_bw -n 200", "ib_send_lat -n 50 -e", "ib_write_lat -n 20",
@@ -183,7 +184,7 @@ def test_devices(rig):
     assert "unic0" in text and "02756efffe000001" in text, text
     text = output(rig.socket(1), "ibv_devinfo", "-v")
     for words in ("PORT_ACTIVE", "::ffff:10.0.0.2, RoCE v2", "Ethernet",
-                  "ATOMIC_HCA", r"max_srq:\s+0"):
+                  "ATOMIC_HCA", r"max_srq:\s+64", r"max_srq_wr:\s+1024"):
         assert re.search(words, text), (words, text)
     both = subprocess.run(
         [RUN, "-v", "-d", f"left={rig.socket(0)}", "-d",
@@ -205,7 +206,7 @@ def test_calls(rig):
 
 def pingpong(rig, ends):
     for kind, ways in (("rc", ((), ("-e",), ("-c",))), ("uc", (("-e", "-c"),)),
-                       ("ud", (("-e", "-c"),))):
+                       ("ud", (("-e", "-c"),)), ("srq", ((), ("-e",)))):
         for flags in ways:
             said = pair(rig.socket(ends[0]), rig.socket(ends[1]),
                         f"ibv_{kind}_pingpong", "-g", "0", *FEW, *flags)

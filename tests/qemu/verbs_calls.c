@@ -569,6 +569,130 @@ static void refuses_requests(void)
 	close_pair(s);
 }
 
+static struct ibv_async_event next_async(enum ibv_event_type type)
+{
+	struct ibv_async_event ev;
+
+	IS(!ibv_get_async_event(ctx, &ev));
+	IS(ev.event_type == type);
+	ibv_ack_async_event(&ev);
+	return ev;
+}
+
+/* Post receive @wr_id of @s to @srq; ENOMEM: it is full. */
+static int post_shared(struct ibv_srq *srq, const struct side *s,
+		       uint64_t wr_id)
+{
+	struct ibv_sge sge = sge_of(s, (uint32_t)wr_id * 64, 64);
+	struct ibv_recv_wr wr = { .wr_id = wr_id,
+				  .sg_list = &sge,
+				  .num_sge = 1 },
+			   *bad;
+
+	return ibv_post_srq_recv(srq, &wr, &bad);
+}
+
+static struct ibv_srq *new_srq(void)
+{
+	struct ibv_srq_init_attr init = {
+		.srq_context = buf, .attr = { .max_wr = 4, .max_sge = 1 }
+	};
+	struct ibv_srq_init_attr_ex ex = {
+		.attr = { .max_wr = 4, .max_sge = 4 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_BASIC,
+		.pd = pd
+	};
+	struct ibv_srq *srq = ibv_create_srq(pd, &init);
+
+	IS(srq && init.attr.max_wr == 4 && init.attr.max_sge == 3);
+	IS(srq->context == ctx && srq->srq_context == buf && srq->pd == pd);
+	FAILS(ibv_create_srq_ex(ctx, &ex), EINVAL);
+	ex.attr.max_sge = 3;
+	ex.srq_type = IBV_SRQT_XRC;
+	FAILS(ibv_create_srq_ex(ctx, &ex), EOPNOTSUPP);
+	ex.srq_type = IBV_SRQT_BASIC;
+	IS(!ibv_destroy_srq(ibv_create_srq_ex(ctx, &ex)));
+	return srq;
+}
+
+/* The other end of @s gets its receives from @srq. */
+static void share_receives(struct side s[2], struct ibv_srq *srq)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = s[1].cq,
+		.recv_cq = s[1].cq,
+		.srq = srq,
+		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_recv_wr wr = { .wr_id = 1 }, *bad;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		IS(!ibv_destroy_qp(s[i].qp));
+	s[0].qp = new_qp(s[0].cq, IBV_QPT_RC);
+	s[1].qp = ibv_create_qp(pd, &init);
+	IS(s[1].qp && s[1].qp->srq == srq && !init.cap.max_recv_wr);
+	for (i = 0; i < 2; i++)
+		to_init(s[i].qp);
+	IS(ibv_post_recv(s[1].qp, &wr, &bad) == EINVAL && bad == &wr);
+	for (i = 0; i < 2; i++)
+		connect_to(s[i].qp, s[!i].qp->qp_num);
+}
+
+static void send_shared(struct side s[2], uint64_t wr_id)
+{
+	struct ibv_sge sge = sge_of(&s[0], 0, 16);
+	struct ibv_send_wr wr = { .wr_id = wr_id,
+				  .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED },
+			   *bad;
+	struct ibv_wc wc;
+
+	IS(!ibv_post_send(s[0].qp, &wr, &bad));
+	IS(next_wc(s[0].cq).status == IBV_WC_SUCCESS);
+	wc = next_wc(s[1].cq);
+	IS(wc.status == IBV_WC_SUCCESS && wc.wr_id == wr_id &&
+	   wc.byte_len == 16 && wc.qp_num == s[1].qp->qp_num);
+}
+
+/* Shared receive queues: order, room, limit, the last receive. */
+static void shares_receives(void)
+{
+	struct ibv_srq *srq = new_srq();
+	struct ibv_srq_attr attr = { .srq_limit = 3, .max_wr = 8 };
+	struct ibv_qp_attr err = { .qp_state = IBV_QPS_ERR };
+	struct side s[2];
+	uint64_t i;
+
+	open_pair(s, NULL);
+	share_receives(s, srq);
+	for (i = 0; i < 4; i++)
+		IS(!post_shared(srq, &s[1], i));
+	IS(post_shared(srq, &s[1], 4) == ENOMEM);
+	IS(ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR) == EOPNOTSUPP);
+	IS(!ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT));
+	attr.srq_limit = 5;
+	IS(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT) == EINVAL);
+	IS(!ibv_query_srq(srq, &attr));
+	IS(attr.srq_limit == 3 && attr.max_wr == 4 && attr.max_sge == 3);
+	send_shared(s, 0);
+	send_shared(s, 1);
+	IS(next_async(IBV_EVENT_SRQ_LIMIT_REACHED).element.srq == srq);
+	IS(!ibv_query_srq(srq, &attr) && !attr.srq_limit);
+	IS(!post_shared(srq, &s[1], 4) && !post_shared(srq, &s[1], 5));
+	for (i = 2; i < 5; i++)
+		send_shared(s, i);
+	IS(ibv_destroy_srq(srq) == EBUSY);
+	IS(!ibv_modify_qp(s[1].qp, &err, IBV_QP_STATE));
+	IS(next_async(IBV_EVENT_QP_LAST_WQE_REACHED).element.qp == s[1].qp);
+	close_pair(s);
+	IS(!ibv_destroy_srq(srq));
+}
+
 static void refuses_what_is_absent(void)
 {
 	struct ibv_cq *cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
@@ -576,15 +700,11 @@ static void refuses_what_is_absent(void)
 					 .recv_cq = cq,
 					 .cap = { .max_send_wr = 1 << 20 },
 					 .qp_type = IBV_QPT_RC };
-	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1,
-						   .max_sge = 1 } };
-
 	IS(cq);
 	FAILS(ibv_create_qp(pd, &attr), EINVAL);
 	attr.cap.max_send_wr = 1;
 	attr.qp_type = IBV_QPT_RAW_PACKET;
 	FAILS(ibv_create_qp(pd, &attr), EOPNOTSUPP);
-	FAILS(ibv_create_srq(pd, &srq), EOPNOTSUPP);
 	FAILS(ibv_alloc_mw(pd, IBV_MW_TYPE_1), EOPNOTSUPP);
 	IS(ibv_resize_cq(cq, 8) == EOPNOTSUPP);
 	FAILS(ibv_create_cq(ctx, 1 << 20, NULL, NULL, 0), EINVAL);
@@ -786,6 +906,7 @@ int main(int argc, char **argv)
 	refuses_attributes();
 	refuses_memory();
 	refuses_requests();
+	shares_receives();
 	refuses_what_is_absent();
 	leaves_others_alone();
 	registers_many();

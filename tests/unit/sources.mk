@@ -61,7 +61,7 @@ PARTS_test_verbs      = tests/unit/host/test_verbs.c $(addprefix host_driver/ver
 	shim/paths.c) libunic.a
 # ... and what it makes of the library, over a driver and a NIC that the test plays.
 VERBS_RIG := $(addprefix tests/unit/host/,verbs_rig.c libunic_rig.c) $(addprefix host_driver/verbs/,ah.c attach.c \
-	build.c completion.c cq.c cq_ex.c errnos.c events.c mr.c pd.c post.c qp.c qp_attr.c wire.c shim/channel.c) libunic.a
+	build.c completion.c cq.c cq_ex.c errnos.c events.c mr.c pd.c post.c qp.c qp_attr.c srq.c wire.c shim/channel.c) libunic.a
 PARTS_test_verbs_post   = tests/unit/host/test_verbs_post.c $(VERBS_RIG)
 WRAP_test_verbs_post   := --for-linker=--wrap=dlsym
 PARTS_test_verbs_completion = tests/unit/host/test_verbs_completion.c $(VERBS_RIG)
@@ -115,6 +115,7 @@ PARTS_test_driver_cm_flood = tests/unit/driver/test_driver_cm_flood.c $(DRIVER_R
 PARTS_test_driver_raw      = tests/unit/driver/test_driver_raw.c $(DRIVER_RIG)
 PARTS_test_driver_crossing = tests/unit/driver/test_driver_crossing.c $(DRIVER_RIG)
 PARTS_test_driver_depth    = tests/unit/driver/test_driver_depth.c $(DRIVER_RIG)
+PARTS_test_driver_srq      = tests/unit/driver/test_driver_srq.c $(DRIVER_RIG)
 PARTS_test_driver_derived  = tests/unit/driver/test_driver_derived.c $(DRIVER_RIG)
 PARTS_test_driver_fault    = tests/unit/driver/test_driver_fault.c $(DRIVER_RIG)
 PARTS_test_driver_grants   = tests/unit/driver/test_driver_grants.c $(DRIVER_RIG)

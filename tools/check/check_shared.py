@@ -41,6 +41,7 @@ ALLOWED = {
     ("host_driver/unicd/crash_text.c", "*"): "a private copy",
     ("host_driver/core/admin.c", "*"): "a private copy of the device's facts",
     ("host_driver/core/device.c", "*"): "a private copy of the device's facts",
+    ("host_driver/core/request.c", "info"): "a private copy of the device's facts",
     ("host_driver/core/upcall.c", "ring"): "an array: its address",
     ("host_driver/core/provider/provider_nic.c", "info"): "a private copy",
     ("host_driver/core/provider/provider_loop_cmd.c", "*"): "the loop-back is the only one there",

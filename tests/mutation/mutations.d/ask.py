@@ -63,7 +63,7 @@ MUTATIONS = (
     ("host_driver/core/admin.c",
      "		if (got.idle_us || unic_from_le32(got.flags) & UNIC_PARAM_IDLE)\n",
      "		if (got.idle_us)\n", "ask: questions are back after a reset", "test_driver_restore"),
-    ("host_driver/core/host.c", "	[UNIC_EVT_IDLE] = event_mr,\n", "",
+    ("host_driver/core/host.c", "	[UNIC_EVT_IDLE] = event_mr,", "",
      "ask: the driver does not know the question", "test_driver_notice"),
     ("host_driver/core/region/region_notice.c",
      "		if (ours && mr->state == R_ACTIVE && !mr->waiter)\n", "		if (ours && !mr->waiter)\n",

@@ -21,8 +21,6 @@ MUTATIONS = (
      "qp: room is told twice", "test_verbs_queue"),
     (QP, "cap->max_recv_sge > UNIC_IBV_SGE ||", "",
      "qp: any number of SGEs of a receive", "test_verbs_queue"),
-    (QP, "type < 0 || init->srq", "type < 0",
-     "qp: a shared receive queue is forgotten", "test_verbs_queue"),
     (QP, "attr.recv_cq = unic_ibv_cq(init->recv_cq)->lib;", "attr.recv_cq = attr.send_cq;",
      "qp: receives complete with the sends", "test_verbs_queue"),
     (QP, ".qp_context = init->qp_context,", "",

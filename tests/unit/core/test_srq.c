@@ -344,7 +344,9 @@ static void last_receive(void **state)
 	no_event();
 	modify_state(&to[1], UNIC_QPS_ERR);
 	expect_obj(UNIC_EVT_LAST_WQE, to[1].qpn, 0);
-	modify_state(&to[1], UNIC_QPS_ERR);
+	rig_send(&rb, &to[1], UNIC_WR_SEND, 9, &mb, 0, 8, 0, 0);
+	rig_poll(&rb); /* flushed once more, and not told again */
+	rc_expect(&rb, &to[1], 0, 9, UNIC_WC_WR_FLUSH_ERR, 0);
 	no_event();
 	assert_int_equal(taken(), 1);
 	pair_expect_none(&rb, &to[1]);
@@ -454,6 +456,8 @@ static void evicted(void **state)
 	}
 	rb.port.late_dma = false;
 	assert_false(unic_revoked_any(&rb.nic.revoked));
+	(void)rig_dereg(&rb, &gone);
+	rig_poll(&rb);
 	/* its index is in use again */
 	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
 				 UNIC_REG_LIST, 0, &other),
@@ -602,6 +606,15 @@ static void with_substitutes(struct unic_cmd_qp_create *cmd)
 	cmd->miss = UNIC_QPM_SUBSTITUTE;
 }
 
+static uint32_t other_stag;
+static uint64_t other_iova;
+
+static void with_other(struct unic_cmd_qp_create *cmd)
+{
+	cmd->stag = unic_to_le32(other_stag);
+	cmd->sq_iova = unic_to_le64(other_iova);
+}
+
 /* Another process, its own queue, and this one's. */
 static void not_yours(void **state)
 {
@@ -610,7 +623,8 @@ static void not_yours(void **state)
 	struct unic_cmd_srq_modify mod = { .proc = unic_to_le32(1),
 					   .id = unic_to_le32(srq.id) };
 	struct unic_cmd_pd pd_cmd = { .proc = unic_to_le32(0) };
-	uint32_t pd = rig_pd(&rb, 0);
+	uint32_t pd = rig_pd(&rb, 0), pd1, foreign = 0;
+	struct rig_mr other;
 
 	(void)state;
 	rig_attach(&rb, 1, 1);
@@ -629,9 +643,21 @@ static void not_yours(void **state)
 			 UNIC_ST_INVALID);
 	assert_int_equal(make_qp(qb.pd, 1 + srq.id, with_substitutes),
 			 UNIC_ST_INVALID);
-	/* a queue of another domain */
-	make_ring(&srq.ring);
-	assert_int_equal(make_qp(pd, 1 + srq.id, NULL), UNIC_ST_NO_PD);
+	/* a queue of another domain, and of another process */
+	assert_int_equal(rig_reg(&rb, 0, pd, 1, UNIC_CLASS_CONTROL,
+				 UNIC_REG_LIST, 0, &other),
+			 0);
+	other_stag = other.stag;
+	other_iova = other.iova;
+	assert_int_equal(make_qp(pd, 1 + srq.id, with_other), UNIC_ST_NO_PD);
+	pd1 = rig_pd(&rb, 1);
+	assert_int_equal(rig_reg(&rb, 1, pd1, 1, UNIC_CLASS_CONTROL,
+				 UNIC_REG_LIST, 0, &other),
+			 0);
+	assert_int_equal(create(pd1, 9, 8, &other, other.iova, &foreign), 0);
+	assert_int_equal(make_qp(qb.pd, 1 + foreign, NULL), UNIC_ST_NO_SRQ);
+	assert_int_equal(obj_cmd(UNIC_CMD_SRQ_DESTROY, foreign),
+			 UNIC_ST_NO_SRQ);
 	assert_int_equal(obj_cmd(UNIC_CMD_SRQ_DESTROY, srq.id), UNIC_ST_BUSY);
 	pd_cmd.pd = unic_to_le32(qb.pd);
 	assert_int_equal(rig_cmd(&rb, UNIC_CMD_PD_FREE, &pd_cmd, NULL),

@@ -364,9 +364,9 @@ static void types_of_queue_pairs(void **state)
 	f->answer[UNIC_CMD_QP_CREATE] = UNIC_ST_BAD_OPCODE;
 	assert_int_equal(queues_as(f, mr, ud), UNIC_CTL_ST_UNSUPPORTED);
 	f->answer[UNIC_CMD_QP_CREATE] = 0;
-	ud.rsvd0 = 1;
+	ud.flags = 2;
 	assert_int_equal(queues_as(f, mr, ud), UNIC_ST_INVALID);
-	ud.rsvd0 = 0;
+	ud.flags = 0;
 	assert_int_equal(queues_as(f, mr, ud), 0);
 	mod.id = conn.qp = unic_to_le32(reply_u32(f, 16));
 	memcpy(&made, f->last[UNIC_CMD_QP_CREATE], sizeof(made));

@@ -213,6 +213,8 @@ static void a_device_says_what_it_has(void **state)
 	assert_int_equal(a->max_qp_rd_atom, 4);
 	assert_int_equal(a->max_res_rd_atom, 400);
 	assert_int_equal(a->max_srq, 0);
+	assert_int_equal(a->max_srq_wr, 0);
+	assert_int_equal(a->max_srq_sge, 0);
 	assert_int_equal(a->phys_port_cnt, 1);
 	assert_int_equal(attr.phys_port_cnt_ex, 1);
 	assert_int_equal(attr.odp_caps.general_caps, IBV_ODP_SUPPORT);

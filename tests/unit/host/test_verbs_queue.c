@@ -217,8 +217,6 @@ static void a_queue_pair_has_what_it_says(void **state)
 static void what_cannot_be_made_is_refused(void **state)
 {
 	struct ibv_qp_init_attr init = init_of(IBV_QPT_RC);
-	struct ibv_srq srq = { 0 };
-
 	(void)state;
 #define WITH(field, value, err)             \
 	do {                                \
@@ -227,7 +225,6 @@ static void what_cannot_be_made_is_refused(void **state)
 		no_qp(init, err);           \
 	} while (0)
 	WITH(qp_type, IBV_QPT_RAW_PACKET, EOPNOTSUPP);
-	WITH(srq, &srq, EOPNOTSUPP);
 	WITH(send_cq, NULL, EINVAL);
 	WITH(recv_cq, NULL, EINVAL);
 	WITH(cap.max_send_sge, 4, EINVAL);
