@@ -425,7 +425,7 @@ void unic_qp_doorbell_rq(struct unic_transport *nic, uint32_t idx,
 
 	if (UNIC_SRQS && idx >= UNIC_QPS)
 		return unic_srq_doorbell(nic, idx - UNIC_QPS, tail);
-	if (idx >= UNIC_QPS || !takes_doorbells(qp) || (UNIC_SRQS && rq->srq))
+	if (!takes_doorbells(qp) || (UNIC_SRQS && rq->srq))
 		return;
 	if (!tail_ok(tail, rq->tail, rq->head, rq->mask)) {
 		bad_doorbell(nic, qp, UNIC_DB_RQ, tail);

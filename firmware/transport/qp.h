@@ -341,9 +341,10 @@ int unic_qp_destroy(struct unic_transport *nic, uint32_t proc, uint32_t qpn);
 bool unic_qp_proc_gone(struct unic_transport *nic, uint32_t proc);
 
 /** unic_qp_doorbell_sq() / _rq() - the process says that @tail slots were
- * posted so far to QP @idx, or, _rq(), to SRQ @idx - UNIC_QPS. A tail that leaves the ring is counted (db_bad) and the QP
- * goes to error. @lone: the process rings nothing else, so one request may be sent at
- * once (fastpath_lone.h): then unic_qp_doorbell_sq() returns true. */
+ * posted so far to QP @idx, or, _rq(), to SRQ @idx - UNIC_QPS. A tail that leaves the
+ * ring is counted (db_bad) and the QP goes to error. @lone: the process rings nothing
+ * else, so one request may be sent at once (fastpath_lone.h): then unic_qp_doorbell_sq()
+ * returns true. */
 bool unic_qp_doorbell_sq(struct unic_transport *nic, uint32_t idx,
 			 uint32_t tail, bool lone);
 void unic_qp_doorbell_rq(struct unic_transport *nic, uint32_t idx,

@@ -123,15 +123,15 @@ static int reject_receive(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	return 0;
 }
 
-/* Have the next receive of the shared queue of @qp, if it has none of it. As
- * unic_rq_ring_fill(). */
+/* Have the next receive of the shared queue of @qp, which has none of it: next_posted()
+ * would have found one. As unic_rq_ring_fill(). */
 static __attribute__((noinline)) int take_shared(struct unic_transport *nic,
 						 struct unic_qp_ctx *qp)
 {
 	struct unic_rq *rq = &qp->rq;
 	int r;
 
-	if (qp->state == UNIC_QPS_ERR || rq->fetched != rq->head)
+	if (qp->state == UNIC_QPS_ERR)
 		return -UNIC_ENOQP;
 	r = unic_srq_take(nic, rq->srq, unic_qp_index(nic, qp),
 			  unic_rq_ring_slot(rq, rq->fetched), &rq->lost);

@@ -90,7 +90,7 @@ __attribute__((noinline, cold)) void unic_srq_events(struct unic_transport *nic)
 {
 	uint32_t i;
 
-	for (i = 0; i < count_srqs() && nic->srqs.evts_due; i++) {
+	for (i = 0; i < count_srqs(); i++) {
 		struct unic_srq_ctx *srq = nic->srqs.srq + i;
 
 		if (!publish_srq(nic, srq, UNIC_SRQ_EVT_ERROR,
@@ -232,6 +232,7 @@ static void destroy_srq(struct unic_transport *nic, struct unic_srq_ctx *srq)
 {
 	if (srq->evt)
 		nic->srqs.evts_due--;
+	srq->evt = 0;
 	sweep_forget(nic, index_of(nic, srq));
 	unic_slot_bind(&nic->base, srq->proc, UNIC_DB_SQ, srq->db_index,
 		       UNIC_DB_NONE);
@@ -299,7 +300,7 @@ unic_srq_doorbell(struct unic_transport *nic, uint32_t idx, uint32_t tail)
 {
 	struct unic_srq_ctx *srq = nic->srqs.srq + idx;
 
-	if (idx >= count_srqs() || !srq->used || srq->error)
+	if (srq->error)
 		return;
 	/* tails only grow, and stay within the ring (INV-1: the newest one counts) */
 	if (tail - srq->tail > srq->mask + 1 - (srq->tail - srq->head)) {
@@ -323,10 +324,8 @@ static int fetch_slots(struct unic_transport *nic,
 	r = unic_xlate(&nic->memory, srq->mr,
 		       srq->iova + (uint64_t)(s & srq->mask) * UNIC_SLOT_BYTES,
 		       bytes, &piece);
-	if (r)
-		return r;
-	if (piece.len < bytes)
-		return -UNIC_EBUS; /* sweep_run() keeps within a page */
+	if (r || piece.len < bytes) /* sweep_run() keeps within a page */
+		return -UNIC_EBUS;
 	return unic_dma_fetch_shared(nic, owner, who, srq->mr, piece.bus, to,
 				     n);
 }
@@ -340,6 +339,13 @@ static bool unmark(struct unic_srq_ctx *srq, uint32_t s)
 
 	*word &= ~bit;
 	return was;
+}
+
+/* A receive that was taken is read, or cannot be. */
+static void end_fetch(struct unic_transport *nic, struct unic_srq_ctx *srq)
+{
+	if (!--srq->fetching)
+		publish_taken(nic, srq);
 }
 
 int unic_srq_take(struct unic_transport *nic, uint32_t name, uint16_t qp,
@@ -361,10 +367,9 @@ int unic_srq_take(struct unic_transport *nic, uint32_t name, uint16_t qp,
 	}
 	*lost = unmark(srq, srq->head);
 	srq->head++;
-	if (r)
-		srq->fetching++;
-	else if (!srq->fetching)
-		publish_taken(nic, srq);
+	srq->fetching++;
+	if (!r)
+		end_fetch(nic, srq);
 	check_limit(nic, srq);
 	return r;
 }
@@ -374,8 +379,7 @@ __attribute__((noinline, cold)) void unic_srq_taken(struct unic_transport *nic,
 {
 	struct unic_srq_ctx *srq = srq_of(nic, name);
 
-	if (!--srq->fetching)
-		publish_taken(nic, srq);
+	end_fetch(nic, srq);
 	if (!ok)
 		fail_srq(nic, srq, UNIC_SRQ_BUS);
 }

@@ -517,6 +517,381 @@ static void ends_amid_the_sweep(void **state)
 		assert_int_equal(rb.nic.srqs.srq[other].lost[i], 0);
 }
 
+/* ------------------------------------------------- what is late, and what is full */
+
+/* Messages for queue pairs 0 and 1, whose receives are both being read: the first queue
+ * pair dies meanwhile, and what was for it is dropped. */
+static void two_are_read(void)
+{
+	post(0, 3);
+	rb.port.late_dma = true;
+	send(0, 1, 100);
+	assert_int_equal(fake_dma_waiting(&rb.port), 1);
+	modify_state(&to[0], UNIC_QPS_ERR);
+	send(1, 2, 100);
+	assert_int_equal(fake_dma_waiting(&rb.port), 2);
+	no_event(); /* queue pair 0 has one still */
+}
+
+/* Slots are free when all that was taken is read, and no sooner. */
+static void read_in_turn(void **state)
+{
+	(void)state;
+	two_are_read();
+	assert_int_equal(fake_dma_run(&rb.port, 1), 1);
+	pair_rounds(&rb, 8);
+	assert_int_equal(taken(), 0);
+	rb.port.late_dma = false;
+	fake_dma_run(&rb.port, FAKE_PENDING);
+	pair_run(MS);
+	assert_int_equal(taken(), 2);
+	rc_expect(&rb, &to[0], UNIC_WC_RECV, 0, UNIC_WC_WR_FLUSH_ERR, 0);
+	expect_obj(UNIC_EVT_LAST_WQE, to[0].qpn, 0);
+	got(1, 1, 2, 100);
+	no_event();
+}
+
+/* Neither can be read: the queue fails once. */
+static void fails_once(void **state)
+{
+	(void)state;
+	two_are_read();
+	rb.port.bad_dma = true;
+	fake_dma_run(&rb.port, 1);
+	rig_poll(&rb);
+	expect_obj(UNIC_EVT_LAST_WQE, to[0].qpn, 0);
+	expect_obj(UNIC_EVT_SRQ_ERROR, srq.id, 2);
+	no_event();
+	fake_dma_run(&rb.port, FAKE_PENDING);
+	rb.port.bad_dma = rb.port.late_dma = false;
+	pair_run(MS);
+	expect_obj(UNIC_EVT_QP_ERROR, to[1].qpn, UNIC_WC_LOC_BUS_ERR);
+	expect_obj(UNIC_EVT_LAST_WQE, to[1].qpn, 0);
+	no_event();
+	assert_int_equal(taken(), 2);
+}
+
+/* The ring cannot be read now: nothing is taken, and the message waits. */
+static void no_dma_now(void **state)
+{
+	(void)state;
+	post(0, 2);
+	assert_int_equal(set_limit(2), 0);
+	rb.port.no_dma = true;
+	rig_send(&ra, &from[0], UNIC_WR_SEND, 1, &ma, 8, 100, 0, 0);
+	rig_poll(&ra);
+	pair_rounds(&rb, 8);
+	assert_int_equal(taken(), 0);
+	rb.port.no_dma = false;
+	pair_run(MS);
+	got(0, 0, 1, 100);
+	assert_int_equal(taken(), 1);
+	expect_obj(UNIC_EVT_SRQ_LIMIT, srq.id, 0);
+	no_event();
+}
+
+/* A transfer that is refused at once is as one that fails. */
+static void refused_dma(void **state)
+{
+	(void)state;
+	post(0, 2);
+	rb.port.fail_call = rb.port.calls + 1;
+	send(0, 1, 100);
+	rb.port.fail_call = 0;
+	pair_run(MS);
+	expect_obj(UNIC_EVT_QP_ERROR, to[0].qpn, UNIC_WC_LOC_BUS_ERR);
+	expect_obj(UNIC_EVT_LAST_WQE, to[0].qpn, 0);
+	expect_obj(UNIC_EVT_SRQ_ERROR, srq.id, 2);
+	no_event();
+	assert_int_equal(taken(), 0);
+	sent(0, 1, UNIC_WC_REM_OP_ERR, 0);
+}
+
+static uint8_t arm(uint32_t id, uint32_t limit)
+{
+	struct unic_cmd_srq_modify cmd = { .id = unic_to_le32(id),
+					   .limit = unic_to_le32(limit) };
+
+	return rig_cmd(&rb, UNIC_CMD_SRQ_MODIFY, &cmd, NULL);
+}
+
+/* Another queue, without receives, whose limit was told until the ring of events had no
+ * room for once more. Returns its id; *@told: how many times it was. */
+static uint32_t fill_events(uint32_t *told)
+{
+	struct rig_mr ring;
+	uint32_t id = 0;
+
+	make_ring(&ring);
+	assert_int_equal(create(qb.pd, ROW + 1, SLOTS, &ring, ring.iova, &id),
+			 0);
+	for (*told = 0; !rig_count(&rb, evt_stalls); ++*told) {
+		assert_true(*told < 1000);
+		assert_int_equal(arm(id, 1), 0);
+		rig_poll(&rb);
+	}
+	--*told;
+	return id;
+}
+
+/* The next event that is not DB_ERROR, with room for one more after it. */
+static void next_event(uint8_t type, uint32_t id)
+{
+	struct unic_evt_obj evt;
+
+	do {
+		rig_poll(&rb);
+		assert_true(rig_event(&rb, &evt));
+	} while (evt.hdr.type == UNIC_EVT_DB_ERROR);
+	assert_int_equal(evt.hdr.type, type);
+	assert_int_equal(unic_from_le32(evt.id), id);
+	rig_poll(&rb);
+}
+
+/* Events wait for room, and each is told once. */
+static void events_wait(void **state)
+{
+	uint32_t told, other = fill_events(&told), i;
+
+	(void)state;
+	post(0, 2);
+	assert_int_equal(set_limit(SLOTS), 0);
+	rig_ring(&rb, 0, UNIC_DB_SRQ, ROW, SLOTS + 3);
+	modify_state(&to[1], UNIC_QPS_ERR);
+	for (i = 0; i < told; i++)
+		next_event(UNIC_EVT_SRQ_LIMIT, other);
+	next_event(UNIC_EVT_LAST_WQE, to[1].qpn);
+	next_event(UNIC_EVT_SRQ_ERROR, srq.id);
+	next_event(UNIC_EVT_SRQ_LIMIT, srq.id);
+	next_event(UNIC_EVT_SRQ_LIMIT, other);
+	no_event();
+}
+
+/* What waits is forgotten with its queue; another's is told, and the next of that number
+ * is another. */
+static void events_end(void **state)
+{
+	uint32_t told, other = fill_events(&told), again = 0, i;
+
+	(void)state;
+	assert_int_equal(obj_cmd(UNIC_CMD_SRQ_DESTROY, other), 0);
+	assert_int_equal(set_limit(1), 0);
+	for (i = 0; i < told; i++)
+		expect_obj(UNIC_EVT_SRQ_LIMIT, other, 0);
+	next_event(UNIC_EVT_SRQ_LIMIT, srq.id);
+	no_event();
+	assert_int_equal(create(qb.pd, ROW + 1, SLOTS, &srq.ring, srq.ring.iova,
+				&again),
+			 0);
+	assert_int_equal(again, other);
+	no_event();
+	assert_int_equal(arm(again, 1), 0);
+	next_event(UNIC_EVT_SRQ_LIMIT, again);
+	no_event();
+}
+
+/* ----------------------------------------------------- evicted, amid other work */
+
+static struct rig_mr lost;
+
+/* Receives 0 to @n - 1, the first of them of a region that is evicted then; nothing is
+ * polled after that. */
+static void post_lost(uint32_t n)
+{
+	uint32_t i;
+
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &lost),
+			 0);
+	put(0, &lost, 0, 64);
+	for (i = 1; i < n; i++)
+		put(i, &mb, i * 1024, 64);
+	ring_bell();
+}
+
+/* The sweep is over, and the index of the region is another's. */
+static void swept(void)
+{
+	struct rig_mr other;
+	uint32_t i;
+
+	for (i = 0; i < 400; i++)
+		unic_nic_poll(&rb.nic);
+	assert_false(unic_revoked_any(&rb.nic.revoked));
+	(void)rig_dereg(&rb, &lost);
+	assert_int_equal(rig_reg(&rb, 0, qb.pd, 1, UNIC_CLASS_MESSAGING,
+				 UNIC_REG_LIST, 0, &other),
+			 0);
+	no_event();
+}
+
+static void poll_until_it_sweeps(void)
+{
+	uint32_t i;
+
+	for (i = 0; !rb.nic.srqs.sweep_fetching && i < 400; i++)
+		unic_nic_poll(&rb.nic);
+	assert_true(rb.nic.srqs.sweep_fetching);
+}
+
+/* A message takes what the sweep is about to see: it is looked for with the queue pair,
+ * and what is posted to that slot later is another receive. */
+static void taken_amid_the_sweep(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	post_lost(2);
+	rb.port.late_dma = true;
+	evict(&lost);
+	poll_until_it_sweeps();
+	send(0, 1, 60);
+	rb.port.late_dma = false;
+	fake_dma_run(&rb.port, FAKE_PENDING);
+	pair_run(MS);
+	rc_expect(&rb, &to[0], UNIC_WC_RECV, 0, UNIC_WC_EVICTED, 0);
+	rc_expect(&rb, &to[0], UNIC_WC_RECV, 1, 0, 60);
+	swept();
+	for (i = 2; i < SLOTS; i++) {
+		post(i, 1);
+		send(1, i, 8);
+		rc_expect(&rb, &to[1], UNIC_WC_RECV, i, 0, 8);
+	}
+	lost.stag ^= 0x55; /* nobody's, ever */
+	put(8, &lost, 0, 64);
+	ring_bell();
+	send(2, 2, 60);
+	pair_run(MS);
+	rc_expect(&rb, &to[2], UNIC_WC_RECV, 8, UNIC_WC_LOC_PROT_ERR, 0);
+}
+
+/* A message takes it between two steps of the sweep. */
+static void taken_before_the_sweep(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	post_lost(3);
+	evict(&lost);
+	rig_send(&ra, &from[0], UNIC_WR_SEND, 1, &ma, 8, 60, 0, 0);
+	for (i = 0; rb.nic.srqs.sweep_left != srq.id + 1 && i < 400; i++)
+		unic_nic_poll(&rb.nic);
+	assert_int_equal(rb.nic.srqs.sweep_left, srq.id + 1);
+	assert_int_equal(taken(), 0);
+	rig_poll(&ra);
+	pair_run(MS);
+	rc_expect(&rb, &to[0], UNIC_WC_RECV, 0, UNIC_WC_EVICTED, 0);
+	rc_expect(&rb, &to[0], UNIC_WC_RECV, 1, 0, 60);
+	swept();
+	send(1, 2, 60);
+	rc_expect(&rb, &to[1], UNIC_WC_RECV, 2, 0, 60);
+}
+
+/* It is in neither ring while it is read: the sweep waits for it. */
+static void read_amid_the_sweep(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	post_lost(1);
+	rb.port.late_dma = true;
+	send(0, 1, 60);
+	assert_int_equal(fake_dma_waiting(&rb.port), 1);
+	evict(&lost);
+	for (i = 0; i < 400; i++)
+		unic_nic_poll(&rb.nic);
+	assert_true(unic_revoked_any(&rb.nic.revoked));
+	rb.port.late_dma = false;
+	fake_dma_run(&rb.port, FAKE_PENDING);
+	post(1, 1);
+	pair_run(10 * MS);
+	rc_expect(&rb, &to[0], UNIC_WC_RECV, 0, UNIC_WC_EVICTED, 0);
+	rc_expect(&rb, &to[0], UNIC_WC_RECV, 1, 0, 60);
+	swept();
+}
+
+/* A receive is found when DMA is possible again. */
+static void no_dma_for_the_sweep(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	post_lost(2);
+	rb.port.no_dma = true;
+	evict(&lost);
+	for (i = 0; i < 400; i++)
+		unic_nic_poll(&rb.nic);
+	assert_true(unic_revoked_any(&rb.nic.revoked));
+	rb.port.no_dma = false;
+	swept();
+	send(0, 1, 60);
+	pair_run(MS);
+	rc_expect(&rb, &to[0], UNIC_WC_RECV, 0, UNIC_WC_EVICTED, 0);
+	rc_expect(&rb, &to[0], UNIC_WC_RECV, 1, 0, 60);
+}
+
+/* The sweep cannot read the ring, at once or later: it goes on, and the queue is not in
+ * error before a message finds out. */
+static void sweep_fails(void **state)
+{
+	bool slow = *(bool *)*state;
+
+	up(NULL);
+	post_lost(2);
+	rb.port.late_dma = slow;
+	if (!slow)
+		rb.port.fail_call = rb.port.calls + 1;
+	evict(&lost);
+	if (slow) {
+		poll_until_it_sweeps();
+		rb.port.bad_dma = true;
+		fake_dma_run(&rb.port, FAKE_PENDING);
+		rb.port.bad_dma = rb.port.late_dma = false;
+	}
+	swept();
+	assert_int_equal(rig_count(&rb, dma_errors), 1);
+	assert_int_equal(rb.nic.srqs.srq[srq.id].lost[0], 0);
+	rb.port.fail_call = 0;
+	assert_int_equal(rb.nic.srqs.srq[srq.id].error, 0);
+}
+
+/* The sweep reads nothing of a queue in error. */
+static void sweep_of_an_error(void **state)
+{
+	struct unic_evt_obj evt;
+
+	(void)state;
+	post_lost(2);
+	rig_ring(&rb, 0, UNIC_DB_SRQ, ROW, SLOTS + 1);
+	rig_poll(&rb);
+	while (rig_event(&rb, &evt))
+		rig_poll(&rb);
+	rb.port.late_dma = true;
+	evict(&lost);
+	swept();
+	assert_int_equal(fake_dma_waiting(&rb.port), 0);
+}
+
+/* A receive that says it has more SGEs than there are: those of the next one are not its. */
+static void sweep_of_too_many_sges(void **state)
+{
+	struct unic_rq_slot *slot = srq.slot + 1;
+
+	(void)state;
+	post_lost(1);
+	put(1, &mb, 0, 64);
+	put(2, &lost, 0, 64);
+	slot->num_sge = 255;
+	ring_bell();
+	evict(&lost);
+	swept();
+	assert_int_equal(rb.nic.srqs.srq[srq.id].lost[0], 1u << 0 | 1u << 2);
+	send(0, 1, 60);
+	pair_run(MS);
+	rc_expect(&rb, &to[0], UNIC_WC_RECV, 0, UNIC_WC_EVICTED, 0);
+	rc_expect(&rb, &to[0], UNIC_WC_RECV, 1, UNIC_WC_LOC_QP_OP_ERR, 0);
+}
+
 /* ------------------------------------------------------------ wrong, hostile */
 
 static void refused(void **state)
@@ -606,6 +981,11 @@ static void with_substitutes(struct unic_cmd_qp_create *cmd)
 	cmd->miss = UNIC_QPM_SUBSTITUTE;
 }
 
+static void with_far_ring(struct unic_cmd_qp_create *cmd)
+{
+	cmd->sq_iova = unic_to_le64(qb.rings.iova - 64);
+}
+
 static uint32_t other_stag;
 static uint64_t other_iova;
 
@@ -643,6 +1023,8 @@ static void not_yours(void **state)
 			 UNIC_ST_INVALID);
 	assert_int_equal(make_qp(qb.pd, 1 + srq.id, with_substitutes),
 			 UNIC_ST_INVALID);
+	assert_int_equal(make_qp(qb.pd, 1 + srq.id, with_far_ring),
+			 UNIC_ST_BOUNDS);
 	/* a queue of another domain, and of another process */
 	assert_int_equal(rig_reg(&rb, 0, pd, 1, UNIC_CLASS_CONTROL,
 				 UNIC_REG_LIST, 0, &other),
@@ -747,6 +1129,45 @@ static void wrong_words(void **state)
 	got(0, 0, 1, 8);
 }
 
+/* A word for a row that is none. */
+static void no_such_row(void **state)
+{
+	struct unic_db_page *db = (void *)rb.port.window[0];
+	uint32_t seq = rb.fifo_seq[0]++;
+
+	(void)state;
+	db->fifo[seq % UNIC_DB_FIFO] =
+		unic_to_le32(UNIC_DB_WORD(UNIC_DB_SRQ, UNIC_DB_OBJECTS, 1));
+	db->fifo_seq = unic_to_le32(seq + 1);
+	rig_poll(&rb);
+	assert_int_equal(rig_count(&rb, db_bad), 1);
+	post(0, 1);
+	send(0, 1, 8);
+	got(0, 0, 1, 8);
+}
+
+/* A process leaves: its queues end, and no other's. */
+static void one_leaves(void **state)
+{
+	struct unic_cmd_proc_detach cmd = { .proc = unic_to_le32(0) };
+	struct unic_cmd_srq_modify mod = { .proc = unic_to_le32(1) };
+	struct rig_mr ring;
+	uint32_t pd, id = 0;
+
+	(void)state;
+	rig_attach(&rb, 1, 1);
+	pd = rig_pd(&rb, 1);
+	assert_int_equal(rig_reg(&rb, 1, pd, 1, UNIC_CLASS_CONTROL,
+				 UNIC_REG_LIST, 0, &ring),
+			 0);
+	assert_int_equal(create(pd, 9, 8, &ring, ring.iova, &id), 0);
+	mod.id = unic_to_le32(id);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_PROC_DETACH, &cmd, NULL), 0);
+	assert_int_equal(rb.nic.srqs.n, 1);
+	assert_int_equal(obj_cmd(UNIC_CMD_SRQ_DESTROY, srq.id), UNIC_ST_NO_SRQ);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_SRQ_MODIFY, &mod, NULL), 0);
+}
+
 /* The process leaves, and a reset. */
 static void all_ends(void **state)
 {
@@ -813,12 +1234,28 @@ int main(void)
 		cmocka_unit_test_prestate(evicted, &fast),
 		cmocka_unit_test_prestate(evicted, &slow),
 		HERE(ends_amid_the_sweep),
+		HERE(read_in_turn),
+		HERE(fails_once),
+		HERE(no_dma_now),
+		HERE(refused_dma),
+		HERE(events_wait),
+		HERE(events_end),
+		HERE(taken_amid_the_sweep),
+		HERE(taken_before_the_sweep),
+		HERE(read_amid_the_sweep),
+		HERE(no_dma_for_the_sweep),
+		cmocka_unit_test_prestate(sweep_fails, &fast),
+		cmocka_unit_test_prestate(sweep_fails, &slow),
+		HERE(sweep_of_an_error),
+		HERE(sweep_of_too_many_sges),
 		HERE(refused),
 		HERE(not_yours),
 		HERE(destroyed_last),
 		cmocka_unit_test(wild_tail),
 		HERE(in_error),
 		HERE(wrong_words),
+		HERE(no_such_row),
+		HERE(one_leaves),
 		HERE(all_ends),
 		HERE(reset_takes_anew),
 	};

@@ -215,7 +215,78 @@ static void events_are_told(void **state)
 	assert_int_equal(unic_from_le32(row.user), 0x77);
 }
 
-/* A reset of the NIC ends it; so does its process, without a word to the NIC. */
+/* The row of queue @id that RESYNC answers with, which must be one. */
+static struct unic_ctl_object row_told(uint32_t id)
+{
+	struct unic_ctl_resync r = { .what = unic_to_le32(
+					     UNIC_CTL_RESYNC_OBJECTS) };
+	struct unic_ctl_object row, found = { 0 };
+	uint32_t i, rows = 0;
+
+	assert_int_equal(request(f, UNIC_CTL_RESYNC, &r), 0);
+	for (i = 0; i < reply_u32(f, 16); i++) {
+		memcpy(&row, (uint8_t *)f->os.reply[0] + 64 + i * sizeof(row),
+		       sizeof(row));
+		if (unic_from_le32(row.type) != UNIC_CTL_O_SRQ)
+			continue;
+		found = row;
+		rows++;
+	}
+	assert_int_equal(rows, 1);
+	assert_int_equal(unic_from_le32(found.id), id);
+	return found;
+}
+
+/* A process that has missed upcalls learns which queues it has, and that one is in error. */
+static void resync_tells_of_it(void **state)
+{
+	uint32_t id = create();
+	struct unic_ctl_object row = row_told(id);
+
+	(void)state;
+	assert_int_equal(unic_from_le32(row.number), NUMBER);
+	assert_int_equal(unic_from_le32(row.user), 0x77);
+	assert_int_equal(unic_from_le32(row.state), 0);
+	says(UNIC_EVT_SRQ_LIMIT, NUMBER, 0);
+	assert_int_equal(unic_from_le32(row_told(id).state), 0);
+	says(UNIC_EVT_SRQ_ERROR, NUMBER, 1);
+	assert_int_equal(unic_from_le32(row_told(id).state), 1);
+}
+
+/* A reset of the NIC ends it, without a word to the NIC of after the reset. */
+static void ends_with_the_nic(void **state)
+{
+	uint32_t id = create();
+
+	(void)state;
+	fail_nic(f);
+	settle(f);
+	assert_int_equal(unic_host_nic(f->host), UNIC_CTL_NIC_READY);
+	assert_null(unic_obj_get(&f->host->objects, id, UNIC_OBJ_SRQ,
+				 UNIC_OBJ_ANYONE));
+	assert_int_equal(f->given[UNIC_CMD_SRQ_CREATE], 1);
+	assert_int_equal(f->given[UNIC_CMD_SRQ_DESTROY], 0);
+}
+
+/* The NIC is reset before it answers that the queue is destroyed. */
+static void destroying_ends_with_the_nic(void **state)
+{
+	struct unic_ctl_obj r = { .hdr.op = unic_to_le16(UNIC_CTL_SRQ_DESTROY),
+				  .id = unic_to_le32(create()) };
+
+	(void)state;
+	f->os.replies = 0;
+	assert_true(unic_host_request(f->host, &f->client, &r, sizeof(r)));
+	assert_int_equal(f->os.replies, 0);
+	fail_nic(f);
+	settle(f);
+	assert_int_equal(f->os.replies, 1);
+	assert_int_equal(reply_status(f), UNIC_CTL_ST_RESET);
+	assert_null(unic_obj_get(&f->host->objects, unic_from_le32(r.id),
+				 UNIC_OBJ_SRQ, UNIC_OBJ_ANYONE));
+}
+
+/* Its process ends it, without a word to the NIC. */
 static void ends_with_its_process(void **state)
 {
 	uint32_t id = create();
@@ -234,9 +305,15 @@ static void ends_with_its_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HERE(made_changed_ended), HERE(refused),
-		HERE(no_memory),	  HERE(shared),
-		HERE(events_are_told),	  HERE(ends_with_its_process),
+		HERE(made_changed_ended),
+		HERE(refused),
+		HERE(no_memory),
+		HERE(shared),
+		HERE(events_are_told),
+		HERE(resync_tells_of_it),
+		HERE(ends_with_the_nic),
+		HERE(destroying_ends_with_the_nic),
+		HERE(ends_with_its_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
