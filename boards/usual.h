@@ -52,6 +52,12 @@
 #define UNIC_TELL_REFUSED 1
 #endif
 
+/* A READ whose responses are lost is asked for in parts (transport/read_parts.h), or else all
+ * that is missing at once; as above. */
+#ifndef UNIC_READS_IN_PARTS
+#define UNIC_READS_IN_PARTS 1
+#endif
+
 /* A READ that comes again when its region has gone does not end the queue pair of the
  * responder; as above. */
 #ifndef UNIC_FORGIVE_READS

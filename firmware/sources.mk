@@ -12,7 +12,7 @@ FIRMWARE := \
 		evict_supply.c reclaim.c register.c) \
 	$(addprefix firmware/transport/,arp.c atomics.c cq.c cut.c dma.c fastpath_expect.c \
 		fastpath_lone.c fastpath_rx.c fastpath_tx.c local_ops.c mad.c meter.c parked.c qp.c qp_modify.c qp_number.c rd_resources.c \
-		requester.c requester_rx.c responder.c responder_done.c responder_nak.c \
+		read_parts.c requester.c requester_rx.c responder.c responder_done.c responder_nak.c \
 		responder_tx.c rq.c rq_ahead.c rq_ring.c rq_sweep.c rx.c sched.c sq.c sq_done.c srq.c \
 		tx.c ud_uc_rx.c ud_uc_tx.c) \
 	$(addprefix firmware/command/,cmd.c cmd_batch.c cmd_derived.c cmd_list.c cmd_mr.c \

@@ -145,6 +145,7 @@ static void stop_qp(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	unic_responder_abort(nic, qp, evicted);
 	qp->sq.timer_ns = UNIC_NEVER;
 	qp->sq.gathering = false;
+	qp->sq.in_parts = false;
 	qp->sq.miss_wait = false;
 	qp->rsp.gathering = false;
 	qp->rsp.miss_wait = false;

@@ -117,6 +117,8 @@ struct unic_sq {
 	struct unic_wr wr[UNIC_QP_WINDOW];
 	/* a page is missing: silent (rnr_wait) until it is there */
 	bool miss_wait;
+	/* gathering: not of a frame, but of the responses of a READ before ... */
+	bool in_parts;
 	uint32_t gather_psn; /* ... this packet */
 	uint16_t afters; /* RETRY_AFTERs for after_psn, one behind another */
 	uint32_t after_psn;
@@ -168,10 +170,11 @@ struct unic_read {
 	uint32_t npkt;	/* 0: neither */
 	uint32_t off;	/* packets to send next */
 	uint32_t start; /* ... first, in this execution */
+	uint32_t end;	/* ... and not any more */
 	uint16_t mr;	/* held while active */
 	bool active;
-	bool again;  /* for a duplicate of its request */
-	bool atomic; /* executed already: it holds nothing */
+	uint8_t again : 1;  /* for a duplicate of its request */
+	uint8_t atomic : 1; /* executed already: it holds nothing */
 };
 
 enum unic_msg_kind {

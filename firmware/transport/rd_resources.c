@@ -113,6 +113,7 @@ int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		.psn = ask->psn,
 		.npkt = unic_packets(ask->len, qp->mtu_shift),
 	};
+	rd->end = rd->npkt;
 	activate_read(nic, rd, mr, 0);
 	return 0;
 }
@@ -152,9 +153,10 @@ static struct unic_read *find_read(struct unic_qp_ctx *qp, uint32_t psn)
 	return NULL;
 }
 
-/* Answer @rd once more from packet @off on. */
+/* Answer packets @off to @end of @rd once more. */
 static void rewind_to(struct unic_transport *nic, struct unic_qp_ctx *qp,
-		      struct unic_read *rd, uint16_t mr, uint32_t off)
+		      struct unic_read *rd, uint16_t mr, uint32_t off,
+		      uint32_t end)
 {
 	struct unic_rsp *rsp = &qp->rsp;
 
@@ -163,10 +165,23 @@ static void rewind_to(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	else
 		rsp->rd_active++;
 	activate_read(nic, rd, mr, off);
+	rd->end = end;
 	rd->again = true;
 	rsp->rd_head = rsp->rd_next;
 	find_head(qp);
 	unic_sched_reply(nic, unic_qp_index(nic, qp));
+}
+
+/* Are these bytes of @rd, from @skip on, to its end or to that of a packet? */
+static bool is_part(const struct unic_qp_ctx *qp, const struct unic_read *rd,
+		    const struct unic_rd_resources_ask *ask, uint32_t skip)
+{
+	uint32_t left = rd->len - skip;
+
+	if (ask->rkey != rd->rkey || ask->iova != rd->iova + skip)
+		return false;
+	return ask->len == left || (ask->len - 1 < left &&
+				    !(ask->len & ((1u << qp->mtu_shift) - 1)));
 }
 
 int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp_ctx *qp,
@@ -181,12 +196,12 @@ int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		return 0;
 	k = unic_psn_add(ask->psn, -rd->psn);
 	skip = k << qp->mtu_shift;
-	if (ask->rkey != rd->rkey || ask->iova != rd->iova + skip ||
-	    ask->len != rd->len - skip || qp->rsp.gathering)
+	if (!is_part(qp, rd, ask, skip) || qp->rsp.gathering)
 		return 0;
 	r = check_read(nic, qp, ask, &mr);
 	if (!r)
-		rewind_to(nic, qp, rd, mr, k);
+		rewind_to(nic, qp, rd, mr, k,
+			  k + unic_packets(ask->len, qp->mtu_shift));
 	return r;
 }
 
@@ -196,7 +211,7 @@ void unic_rd_resources_atomic_again(struct unic_transport *nic,
 	struct unic_read *rd = UNIC_ATOMICS ? find_read(qp, psn) : NULL;
 
 	if (rd && rd->atomic && !qp->rsp.gathering)
-		rewind_to(nic, qp, rd, UNIC_MR_NIL, 0);
+		rewind_to(nic, qp, rd, UNIC_MR_NIL, 0, 1);
 }
 
 void unic_rd_resources_done(struct unic_transport *nic, struct unic_qp_ctx *qp)

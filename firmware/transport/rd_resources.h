@@ -35,8 +35,8 @@ int unic_rd_resources_take(struct unic_transport *nic, struct unic_qp_ctx *qp,
 
 /**
  * unic_rd_resources_again() - a READ with a PSN of the past. It is executed again if it
- * is one of those remembered and asks for the end of the same range, else it is
- * nothing. Returns 0, or what the access check said.
+ * is one of those remembered and asks for the same range, or for packets of it, else it
+ * is nothing. Returns 0, or what the access check said.
  */
 int unic_rd_resources_again(struct unic_transport *nic, struct unic_qp_ctx *qp,
 			    const struct unic_rd_resources_ask *ask);

@@ -5,6 +5,7 @@
 #include "memory/window.h"
 #include "transport/fastpath.h"
 #include "transport/local_ops.h"
+#include "transport/read_parts.h"
 #include "transport/transport.h"
 #include "transport/rq.h"
 #include "transport/sq.h"
@@ -57,6 +58,8 @@ void unic_requester_go_back(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	UNIC_TRACE(nic, QP_RETRY, qp->proc, qp->qpn, psn, reason, 0);
 	qp->retry_total++;
 	unic_requester_seek(&qp->sq, psn);
+	if (UNIC_READS_IN_PARTS && qp->sq.reads)
+		unic_read_parts_begin(&qp->sq);
 	unic_requester_timer(nic, qp);
 	unic_sched_send(nic, unic_qp_index(nic, qp));
 }
@@ -444,7 +447,9 @@ static enum unic_turn prepare_rc_request(struct unic_transport *nic,
 	if (sq->gathering || sq->rnr_wait || qp->state != UNIC_QPS_RTS ||
 	    unic_psn_diff(sq->psn, sq->psn_una) >= (int32_t)UNIC_QP_PACKETS) {
 		unic_local_op_drop(nic, qp); /* others may read their lists */
-		return UNIC_TURN_DONE;
+		/* unless it asks for more of a READ */
+		return UNIC_READS_IN_PARTS ? unic_read_parts_send(nic, qp)
+					   : UNIC_TURN_DONE;
 	}
 	if (unic_sq_skip_ended(sq))
 		return UNIC_TURN_MORE;

@@ -2,6 +2,7 @@
 /* requester_rx.c - see requester_rx.h. */
 #include "transport/requester_rx.h"
 
+#include "transport/read_parts.h"
 #include "transport/requester.h"
 #include "transport/sq.h"
 #include "transport/sq_done.h"
@@ -336,14 +337,28 @@ static __attribute__((noinline)) bool take_original(struct unic_transport *nic,
 	return true;
 }
 
-static bool response_fits(const struct unic_pkt *pkt, uint32_t want, bool last)
+static bool response_fits(const struct unic_sq *sq, const struct unic_pkt *pkt,
+			  uint32_t want, bool last)
 {
 	bool middle = pkt->opcode == UNIC_OP_READ_RESP_MIDDLE;
 	bool ends = pkt->opcode == UNIC_OP_READ_RESP_LAST ||
 		    pkt->opcode == UNIC_OP_READ_RESP_ONLY;
 	uint32_t aeth = middle ? 0 : (uint32_t)sizeof(struct unic_aeth);
 
-	return ends == last && pkt->len == want + aeth;
+	if (unlikely(pkt->len != want + aeth))
+		return false;
+	return likely(ends == last) || (UNIC_READS_IN_PARTS && ends &&
+					unic_read_parts_is_end(sq, pkt->psn));
+}
+
+/* A response to a READ before which others are missing. The peer is at work, and answers what
+ * it was asked before what it is asked now: it has the time of an acknowledgement from here. */
+static __attribute__((noinline, cold)) int
+still_answers(struct unic_transport *nic, struct unic_qp_ctx *qp)
+{
+	if (!qp->sq.rnr_wait)
+		unic_requester_timer(nic, qp);
+	return 0;
 }
 
 int unic_requester_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
@@ -359,8 +374,10 @@ int unic_requester_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 		return 0;
 	if (pkt->psn != sq->psn_una)
 		ack_up_to(nic, qp, pkt->psn); /* all before it was executed */
-	if (qp->state != UNIC_QPS_RTS || pkt->psn != sq->psn_una)
+	if (unlikely(qp->state != UNIC_QPS_RTS))
 		return 0;
+	if (unlikely(pkt->psn != sq->psn_una))
+		return UNIC_READS_IN_PARTS ? still_answers(nic, qp) : 0;
 	s = find_request(sq, pkt->psn);
 	wr = unic_sq_wr(sq, s);
 	if (s == sq->next || !answers(pkt, unic_sq_slot(sq, s)->opcode) ||
@@ -373,7 +390,7 @@ int unic_requester_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	want = wr->len - off < mtu ? wr->len - off : mtu;
 	atomic = UNIC_ATOMICS && pkt->opcode == UNIC_OP_ATOMIC_ACK;
 	if (atomic ? !take_original(nic, pkt)
-		   : !response_fits(pkt, want, k + 1 == wr->npkt)) {
+		   : !response_fits(sq, pkt, want, k + 1 == wr->npkt)) {
 		UNIC_COUNT(nic, rx_bad_opcode);
 		return 0;
 	}

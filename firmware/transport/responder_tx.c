@@ -159,7 +159,7 @@ static int send_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	struct unic_tx *tx = unic_tx_get(nic, unic_qp_index(nic, qp), true);
 	uint32_t off = rd->off << qp->mtu_shift, mtu = 1u << qp->mtu_shift;
 	uint32_t len = rd->len - off < mtu ? rd->len - off : mtu;
-	bool last = rd->off + 1 == rd->npkt;
+	bool last = rd->off + 1 == rd->end;
 	uint32_t ext = 0;
 	int r;
 
@@ -283,7 +283,7 @@ run_read(struct unic_transport *nic, struct unic_qp_ctx *qp, int32_t *left)
 			rsp->gathering = true;
 			return UNIC_TURN_DONE; /* until it is gathered */
 		}
-		if (rd->off == rd->npkt) {
+		if (rd->off == rd->end) {
 			unic_rd_resources_done(nic, qp);
 			break;
 		}
@@ -308,7 +308,7 @@ void unic_responder_gathered(struct unic_transport *nic, uint16_t idx, int err)
 		}
 		if (err != -UNIC_EAGAIN)
 			read_failed(nic, qp, err);
-	} else if (rd->off == rd->npkt) {
+	} else if (rd->off == rd->end) {
 		unic_rd_resources_done(nic, qp);
 	}
 	unic_sched_reply(nic, idx);

@@ -333,7 +333,7 @@ MUTANTS = (
      "unic_psn_diff(psn, sq->psn_max) < 0)", "unic_psn_diff(psn, sq->psn_max) < 0x100000)",
      "attacker: an answer may be one to what was not asked"),
     ("oracle assert crash", "firmware/transport/requester_rx.c",
-     "		   : !response_fits(pkt, want, k + 1 == wr->npkt)) {",
+     "		   : !response_fits(sq, pkt, want, k + 1 == wr->npkt)) {",
      "		   : ((want = pkt->len - 4), pkt->len < 5)) {",
      "attacker: a READ response places as much as it has"),
     ("identity", "firmware/transport/arp.c",

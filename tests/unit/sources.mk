@@ -7,7 +7,7 @@ UNIT_CORE := test_account test_admission test_ahead test_anew test_arp test_ask 
 	test_frames test_fuzzed test_guess test_histogram test_hostile test_icrc test_indirect \
 	test_lane test_limits test_link_ring test_local_ops test_lone test_lone_count test_loss test_meter test_miss \
 	test_model test_mr test_multi test_nic test_notice test_opcodes test_order test_outstanding \
-	test_pain test_physical test_policy test_port test_qp test_random test_rc test_rc_evict test_rc_token \
+	test_pain test_parts test_physical test_policy test_port test_qp test_random test_rc test_rc_evict test_rc_token \
 	test_reap test_reasons test_receives test_reclaim test_revoke test_roce \
 	test_same test_sched test_sched_charge test_set test_share test_sizes test_slots test_snapshot \
 	test_srq test_strays test_sweep test_table test_tlb test_token test_turns test_unrel test_use \

@@ -53,7 +53,7 @@ MUTATIONS = (
     ("firmware/transport/responder_tx.c", "\t*left -= (int32_t)len;\n", "",
      "reply: READ responses are charged to nobody", "test_sched_charge"),
     ("firmware/transport/requester.c",
-     "\t\tunic_local_op_drop(nic, qp); /* others may read their lists */\n", "",
+     "\tunic_local_op_drop(nic, qp); /* others may read their lists */\n", "",
      "requester: a silent queue pair keeps the reader of lists",
      "test_local_ops"),
     ("firmware/transport/requester.c",
