@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # What users start.
-METRICS := $(addprefix host_driver/tools/,ctl_fetch.c ctl_histogram.c ctl_json.c ctl_metrics.c ctl_words.c)
+METRICS := $(addprefix host_driver/tools/,ctl_fetch.c ctl_histogram.c ctl_json.c ctl_metrics.c ctl_words.c trace_text.c)
 PARTS_unicctl  = $(METRICS) $(addprefix host_driver/tools/,unicctl.c ctl_dump.c ctl_events.c ctl_limit.c ctl_nics.c ctl_options.c \
 	ctl_perfetto.c ctl_print.c ctl_procs.c ctl_ring.c ctl_sample.c ctl_top.c ctl_trace.c ctl_uses.c ctl_watch.c given.c) $(ARGUMENTS) lib:libunic.a
 PARTS_unic-hog = host_driver/tools/unic-hog.c $(ARGUMENTS) lib:libunic.a

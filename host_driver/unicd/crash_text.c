@@ -7,13 +7,11 @@
 #include "crash_text.h"
 #include "output.h"
 #include "say.h"
+#include "trace_text.h"
 #include "unic_stats.h"
 #include "unicd_os.h"
 
 #define LAST_EVENTS 16u
-
-#define TRACE_TEXT(name, group, text) text,
-static const char *const trace_text[] = { UNIC_TRACES(TRACE_TEXT) };
 
 static const char *const kind_text[] = {
 	[UNIC_CRASH_NONE] = "?",
@@ -25,26 +23,17 @@ static const char *const kind_text[] = {
 	[UNIC_CRASH_OTHER] = "other",
 };
 
-/* Texts hold %0..%3 (decimal) and %x0..%x3 (hexadecimal). */
 static void print_event(FILE *to, const struct unic_trace_rec *rec)
 {
-	uint32_t code = unic_from_le16(rec->code);
-	const char *p = code < UNIC_T_COUNT ? trace_text[code] : "?";
+	uint32_t arg[4];
+	char text[160];
+	int i;
 
-	fprintf(to, "  %.9f ", (double)unic_from_le64(rec->time_ns) / 1e9);
-	for (; *p; p++) {
-		bool hex = p[0] == '%' && p[1] == 'x';
-		char digit = hex ? p[2] : p[0] == '%' ? p[1] : 0;
-
-		if (digit < '0' || digit > '3') {
-			fputc(*p, to);
-			continue;
-		}
-		fprintf(to, hex ? "%x" : "%u",
-			unic_from_le32(rec->arg[digit - '0']));
-		p += hex ? 2 : 1;
-	}
-	fputc('\n', to);
+	for (i = 0; i < 4; i++)
+		arg[i] = unic_from_le32(rec->arg[i]);
+	trace_text(unic_from_le16(rec->code), arg, text, sizeof(text));
+	fprintf(to, "  %.9f %s\n", (double)unic_from_le64(rec->time_ns) / 1e9,
+		text);
 }
 
 static void print_trace(struct unic_host *host, FILE *to, uint32_t seq)

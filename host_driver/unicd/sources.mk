@@ -7,4 +7,5 @@ PARTS_unicd = $(UNICD) $(KIO) $(SERIAL) $(FAR) $(SERIAL_LINE) $(DAEMON) $(METRIC
 LIBS_unicd := -lsystemd -ljson-c
 INC_host_driver/unicd = $(addprefix -Ihost_driver/,unicd core kio daemon libunic)
 INC_host_driver/unicd/metrics.c = $(INC_host_driver/unicd) -Ihost_driver/tools
+INC_host_driver/unicd/crash_text.c = $(INC_host_driver/unicd/metrics.c)
 INC_host_driver/unicd/line.c = $(INC_host_driver/unicd) -Ihost_driver/serial -Ihal/serial

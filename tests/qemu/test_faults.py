@@ -100,6 +100,8 @@ def test_firmware_crash():
         record = w.ctl(0, "crash")
         text = str(record)
         assert "cmd.c" in text, f"no place in the crash record: {text}"
+        driver = next(p for p in w.running if p.who == "unicd 0")
+        driver.expect(r"  \d+\.\d+ command SET_PARAMS cookie \d+ status ok$")
         if BOARD == "soft":
             assert w.nics[0].child.wait(hosts.PATIENCE_S) == os.EX_SOFTWARE, w.nics[0].child.returncode
 

@@ -37,7 +37,7 @@ RULES = [
     (r"host_driver/kio/", [r"host_driver/core/(host|host_config|provider|unic_os)\.h"]),
     (r"host_driver/serial/", [PORT, r"hal/serial/(stream|frame)\.h",
                               r"host_driver/daemon/run_dir\.h"]),
-    (r"host_driver/unicd/", [r"host_driver/(core|kio|daemon|serial)/", r"host_driver/tools/metrics_text\.h",
+    (r"host_driver/unicd/", [r"host_driver/(core|kio|daemon|serial)/", r"host_driver/tools/(metrics|trace)_text\.h",
                              r"hal/serial/(stream|frame)\.h", PATIENCE]),
     (r"host_driver/libunic/", []),
     (r"host_driver/verbs/shim/", []),

@@ -270,9 +270,9 @@ MUTATIONS = (
      "if (err && ticket_of(s))", "copy: who did not hear the last answer gets none",
      "test_copy.py --late"),
     # --- what unicctl shows
-    ("host_driver/tools/ctl_trace.c", "\t\t{ UNIC_T_CMD, 0, ctl_command_name },\n", "", "trace: commands are numbers",
+    ("host_driver/tools/trace_text.c", "\t\t{ UNIC_T_CMD, 0, ctl_command_name },\n", "", "trace: commands are numbers",
      "test_tools.py --only words"),
-    ("host_driver/tools/ctl_trace.c", "\t\t{ UNIC_T_RX, 0, ctl_packet_name },\n", "", "trace: packets are numbers",
+    ("host_driver/tools/trace_text.c", "\t\t{ UNIC_T_RX, 0, ctl_packet_name },\n", "", "trace: packets are numbers",
      "test_tools.py --only words"),
     ("host_driver/tools/ctl_words.c", "features[i].bit == 1ull << bit", "features[i].bit <= 1ull << bit", "info: each feature is the first one",
      "test_tools.py --only words"),
