@@ -37,6 +37,7 @@ static const char *const commands[] = {
 	COMMAND(QUERY_USAGE),  COMMAND(DUMP),	     COMMAND(TRACE_CTL),
 	COMMAND(FAULT),	       COMMAND(MR_ALLOC),    COMMAND(MR_MAKE),
 	COMMAND(MR_INVAL),     COMMAND(MR_REREG),    COMMAND(MR_BATCH),
+	COMMAND(SRQ_CREATE),   COMMAND(SRQ_MODIFY),  COMMAND(SRQ_DESTROY),
 };
 
 static const char *const packets[] = {
@@ -86,6 +87,7 @@ static const struct {
 	FEATURE(RESTORE_FORMS), FEATURE(HOST_TABLE),	FEATURE(PAIN),
 	FEATURE(RATES),		FEATURE(EVICTABLE),	FEATURE(HISTOGRAMS),
 	FEATURE(SNAPSHOT),	FEATURE(ATOMICS),	FEATURE(MR_FORMS),
+	FEATURE(SRQ),
 };
 
 static const char *const rights_names[] = { "local-write", "remote-read",
