@@ -77,7 +77,7 @@ def qp_refused(world, members, status):
 
 @suite.case('QP_CREATE: rings')
 def qp_rings(world):
-    """INVALID: not aligned to 64, not of class control, rsvd; NO_PD: the
+    """INVALID: not aligned to 64, not of class control, an unknown flag; NO_PD: the
     region is of another domain; BUSY: the row has one."""
     process = world.process()
     _, good = rings(process)
@@ -91,9 +91,9 @@ def qp_rings(world):
     refused(process, St.NO_PD, Op.QP_CREATE,
             **{**good, 'pd': process.pd()})
     data = bytearray(records.request(Op.QP_CREATE, 7, **good))
-    data[55] = 1
+    data[55] = 2  # QP_SRQ is 1
     process.raw(bytes(data))
-    same('rsvd0', process.receive(2).status, St.INVALID)
+    same('flags', process.receive(2).status, St.INVALID)
     process.must(Op.QP_CREATE, **good)
     refused(process, St.BUSY, Op.QP_CREATE, **good)
 

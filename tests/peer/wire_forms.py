@@ -188,14 +188,14 @@ def read_again(world, at, skip):
 @SUITE.rows("READ again, ignored", {
     "the seventeenth to last": (17, 0, 0, 3, 0),
     "another address": (4, 0, 4, 3, 0),
-    "another length": (4, 0, 0, 2, 0), "another key": (4, 0, 0, 3, 1),
+    "another length": (4, 0, 0, 5 / 2, 0), "another key": (4, 0, 0, 3, 1),
     "PSN + 1 of all": (4, 1, 0, 3, 0), "0 bytes": (4, 0, 0, 0, 0)})
 def read_ignored(world, count, psn, va, packets, key):
     """Anything else than one of the last 16."""
     conn, first = four_reads(world, count)
     with world.counts(rx_duplicate=1):
         read(conn, world.data.iova + va, world.data.stag ^ key,
-             packets * MTU, psn=first + psn)
+             int(packets * MTU), psn=first + psn)
     conn.silent(0)
     conn.alive()
 
