@@ -339,6 +339,11 @@ void unic_req_done_status(struct unic_call *call)
 	unic_req_status(unic_req_of(call), unic_call_status(call));
 }
 
+void unic_req_done_free(struct unic_call *call)
+{
+	unic_req_free(unic_req_of(call));
+}
+
 /* --------------------------------------------------------------------- ARP */
 
 static void arp_done(struct unic_call *call)

@@ -76,6 +76,9 @@ void unic_req_done(struct unic_host *host, struct unic_call *call);
 
 /** unic_req_done_status() - a call->done that answers with the status of @call. */
 void unic_req_done_status(struct unic_call *call);
+/** unic_req_done_free() - a call->done of a request that nobody waits for: @call has ended,
+ * well or not. */
+void unic_req_done_free(struct unic_call *call);
 
 /** unic_req_free() - free @req without an answer. */
 void unic_req_free(struct unic_req *req);

@@ -114,11 +114,6 @@ void unic_conn_free(struct unic_host *host, struct conn *c)
 
 /* -------------------------------------------------------------------- send */
 
-static void mad_done(struct unic_call *call)
-{
-	unic_req_free(unic_req_of(call));
-}
-
 struct unic_req *unic_conn_mad_new(struct unic_host *host)
 {
 	struct unic_req *req = unic_req_new(host, UNIC_OS_NO_SLOT);
@@ -137,7 +132,7 @@ void unic_conn_mad_send(struct unic_req *req, uint32_t ipv4,
 
 	memcpy(cmd.mac, mac, sizeof(cmd.mac));
 	req->call.list_bytes = UNIC_MAD_BYTES;
-	unic_req_send(req, UNIC_CMD_MAD_SEND, &cmd, mad_done);
+	unic_req_send(req, UNIC_CMD_MAD_SEND, &cmd, unic_req_done_free);
 }
 
 void unic_conn_send_cm(struct unic_host *host, uint32_t ipv4,
@@ -294,11 +289,6 @@ void unic_conn_failed(struct unic_host *host, struct conn *c, uint32_t status,
 
 /* -------------------------------------------------------- QP transitions */
 
-static void to_err_done(struct unic_call *call)
-{
-	unic_req_free(unic_req_of(call));
-}
-
 /* @c has ended: set its QP to ERR, which flushes the requests posted. The NIC refuses ERR
  * only from RESET, so it is noted before the NIC answers. */
 void unic_conn_qp_err(struct unic_host *host, const struct conn *c)
@@ -310,7 +300,7 @@ void unic_conn_qp_err(struct unic_host *host, const struct conn *c)
 	if (!req)
 		return;
 	qp->state = UNIC_QPS_ERR;
-	unic_queue_modify(req, qp, &cmd, to_err_done);
+	unic_queue_modify(req, qp, &cmd, unic_req_done_free);
 }
 
 static void qp_established(struct unic_req *req, struct conn *c);

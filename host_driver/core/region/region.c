@@ -176,11 +176,6 @@ bool unic_region_stag(struct unic_host *host, uint32_t id, uint32_t owner,
 	return *pd != UNIC_LOST;
 }
 
-static void drop_dereg_done(struct unic_call *call)
-{
-	unic_req_free(unic_req_of(call));
-}
-
 /* End @mr on the NIC without a request of its process: its fill failed, or the process
  * has given it up. */
 void unic_region_send_dereg(struct unic_host *host,
@@ -191,7 +186,7 @@ void unic_region_send_dereg(struct unic_host *host,
 	struct unic_req *own = unic_req_new(host, mr->obj.owner);
 
 	if (own)
-		unic_req_send(own, UNIC_CMD_MR_DEREG, &cmd, drop_dereg_done);
+		unic_req_send(own, UNIC_CMD_MR_DEREG, &cmd, unic_req_done_free);
 }
 
 /* ---------------------------------------------------------------- upcalls */
