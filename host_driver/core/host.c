@@ -22,6 +22,7 @@
 #include "region/region_unmap.h"
 #include "restore.h"
 #include "snapshot.h"
+#include "srq.h"
 #include "upcall.h"
 
 #define LISTENERS_MAX 64u	    /* of a process */
@@ -286,6 +287,9 @@ static void event_obj(struct unic_host *host, const uint64_t *rec)
 	memcpy(&evt, rec, sizeof(evt));
 	if (evt.hdr.type == UNIC_EVT_PROC_GONE)
 		unic_proc_gone(host, unic_from_le32(evt.id));
+	else if (evt.hdr.type == UNIC_EVT_SRQ_LIMIT ||
+		 evt.hdr.type == UNIC_EVT_SRQ_ERROR)
+		unic_srq_event(host, &evt);
 	else
 		unic_queue_event(host, &evt);
 }

@@ -439,11 +439,6 @@ static void qp_gone(struct unic_host *host, struct unic_hqp *qp)
 		host->audits++;
 }
 
-static void ack_done(struct unic_call *call)
-{
-	unic_req_free(unic_req_of(call));
-}
-
 static void db_error(struct unic_host *host, uint32_t owner, uint32_t word)
 {
 	struct unic_cmd_db_ack cmd = { .proc = unic_to_le32(owner) };
@@ -455,7 +450,7 @@ static void db_error(struct unic_host *host, uint32_t owner, uint32_t word)
 	unic_upcall_send_obj(host, owner, UNIC_UP_DB_ERROR, 0, 0, word);
 	req = unic_req_new(host, owner);
 	if (req)
-		unic_req_send(req, UNIC_CMD_DB_ACK, &cmd, ack_done);
+		unic_req_send(req, UNIC_CMD_DB_ACK, &cmd, unic_req_done_free);
 	else
 		unic_os_log(host->os, UNIC_LOG_ERROR, "out of memory");
 }
@@ -467,8 +462,6 @@ void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt)
 	struct unic_hqp *qp = qp_of(host, id);
 	struct unic_hcq *cq = cq_of(host, id);
 
-	if (unic_srq_event(host, evt))
-		return;
 	switch (evt->hdr.type) {
 	case UNIC_EVT_QP_GONE:
 		if (qp && qp->waiter)
@@ -481,6 +474,12 @@ void unic_queue_event(struct unic_host *host, const struct unic_evt_obj *evt)
 					     UNIC_UP_QP_ERROR, qp->obj.id,
 					     qp->user, detail);
 		}
+		return;
+	case UNIC_EVT_LAST_WQE:
+		if (qp)
+			unic_upcall_send_obj(host, qp->obj.owner,
+					     UNIC_UP_LAST_WQE, qp->obj.id,
+					     qp->user, 0);
 		return;
 	case UNIC_EVT_CQ_ERROR:
 		if (cq) {

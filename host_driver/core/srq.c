@@ -79,11 +79,6 @@ void unic_queue_srq_create(struct unic_req *req)
 		unic_req_send(req, UNIC_CMD_SRQ_CREATE, &cmd, create_srq_done);
 }
 
-static void modify_srq_done(struct unic_call *call)
-{
-	unic_req_status(unic_req_of(call), unic_call_status(call));
-}
-
 void unic_queue_srq_modify(struct unic_req *req)
 {
 	struct unic_cmd_srq_modify cmd = { .proc = unic_to_le32(req->slot) };
@@ -98,7 +93,7 @@ void unic_queue_srq_modify(struct unic_req *req)
 	}
 	cmd.id = unic_to_le32(srq->srq);
 	cmd.limit = r.limit;
-	unic_req_send(req, UNIC_CMD_SRQ_MODIFY, &cmd, modify_srq_done);
+	unic_req_send(req, UNIC_CMD_SRQ_MODIFY, &cmd, unic_req_done_status);
 }
 
 static void destroy_srq_done(struct unic_call *call)
@@ -143,55 +138,23 @@ uint32_t unic_srq_share(struct unic_host *host, uint32_t owner,
 	return UNIC_ST_OK;
 }
 
-static void srq_event(struct unic_host *host, uint32_t number, uint8_t type,
-		      uint32_t detail)
+void unic_srq_event(struct unic_host *host, const struct unic_evt_obj *evt)
 {
+	bool failed = evt->hdr.type == UNIC_EVT_SRQ_ERROR;
 	struct unic_hsrq *srq;
 	uint32_t at = 0;
 
 	do {
 		srq = unic_obj_next(&host->objects, &at, UNIC_OBJ_SRQ,
 				    UNIC_OBJ_ANYONE);
-	} while (srq && srq->srq != number);
+	} while (srq && srq->srq != unic_from_le32(evt->id));
 	if (!srq)
 		return;
-	srq->failed |= type == UNIC_UP_SRQ_ERROR;
-	unic_upcall_send_obj(host, srq->obj.owner, type, srq->obj.id, srq->user,
-			     detail);
-}
-
-static void last_wqe(struct unic_host *host, uint32_t qpn)
-{
-	struct unic_hqp *qp;
-	uint32_t at = 0;
-
-	do {
-		qp = unic_obj_next(&host->objects, &at, UNIC_OBJ_QP,
-				   UNIC_OBJ_ANYONE);
-	} while (qp && qp->qpn != qpn);
-	if (qp)
-		unic_upcall_send_obj(host, qp->obj.owner, UNIC_UP_LAST_WQE,
-				     qp->obj.id, qp->user, 0);
-}
-
-bool unic_srq_event(struct unic_host *host, const struct unic_evt_obj *evt)
-{
-	uint32_t id = unic_from_le32(evt->id);
-	uint32_t detail = unic_from_le32(evt->detail);
-
-	switch (evt->hdr.type) {
-	case UNIC_EVT_SRQ_LIMIT:
-		srq_event(host, id, UNIC_UP_SRQ_LIMIT, detail);
-		return true;
-	case UNIC_EVT_SRQ_ERROR:
-		srq_event(host, id, UNIC_UP_SRQ_ERROR, detail);
-		return true;
-	case UNIC_EVT_LAST_WQE:
-		last_wqe(host, id);
-		return true;
-	default:
-		return false;
-	}
+	srq->failed |= failed;
+	unic_upcall_send_obj(host, srq->obj.owner,
+			     failed ? UNIC_UP_SRQ_ERROR : UNIC_UP_SRQ_LIMIT,
+			     srq->obj.id, srq->user,
+			     unic_from_le32(evt->detail));
 }
 
 void unic_srq_row(const struct unic_obj *obj, struct unic_ctl_object *row)

@@ -27,9 +27,9 @@ void unic_queue_srq_destroy(struct unic_req *req);
 uint32_t unic_srq_share(struct unic_host *host, uint32_t owner,
 			struct unic_cmd_qp_create *cmd);
 
-/** unic_srq_event() - handle @evt of the NIC, if it is SRQ_LIMIT, SRQ_ERROR or LAST_WQE.
- * False: it is another. */
-bool unic_srq_event(struct unic_host *host, const struct unic_evt_obj *evt);
+/** unic_srq_event() - handle @evt of the NIC, SRQ_LIMIT or SRQ_ERROR: the process gets an
+ * upcall. */
+void unic_srq_event(struct unic_host *host, const struct unic_evt_obj *evt);
 
 /** unic_srq_row() - fill in RESYNC's @row of @obj, a shared receive queue. */
 void unic_srq_row(const struct unic_obj *obj, struct unic_ctl_object *row);
