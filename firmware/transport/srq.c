@@ -270,15 +270,12 @@ void unic_srq_proc_gone(struct unic_transport *nic, uint32_t proc)
 
 /* ------------------------------------------------------ queue pairs that use it */
 
-int unic_srq_check(const struct unic_transport *nic, uint32_t proc, uint32_t pd,
+int unic_srq_check(struct unic_transport *nic, uint32_t proc, uint32_t pd,
 		   uint32_t name)
 {
-	const struct unic_srq_ctx *srq;
+	const struct unic_srq_ctx *srq = srq_find(nic, proc, name - 1);
 
-	if (name > UNIC_SRQS)
-		return -UNIC_ENOSRQ;
-	srq = nic->srqs.srq + (name - 1);
-	if (!srq->used || srq->proc != proc)
+	if (!srq)
 		return -UNIC_ENOSRQ;
 	return srq->pd == pd ? 0 : -UNIC_EPD;
 }

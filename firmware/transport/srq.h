@@ -80,7 +80,7 @@ void unic_srq_proc_gone(struct unic_transport *nic, uint32_t proc);
 
 /** unic_srq_check() - may a queue pair of @proc and @pd use the queue that @name names
  * (unic_cmd_qp_create.srq)? 0, -UNIC_ENOSRQ, -UNIC_EPD. */
-int unic_srq_check(const struct unic_transport *nic, uint32_t proc, uint32_t pd,
+int unic_srq_check(struct unic_transport *nic, uint32_t proc, uint32_t pd,
 		   uint32_t name);
 
 /** unic_srq_get() / _put() - one more queue pair uses it; one less. */
