@@ -15,12 +15,10 @@
 #include "program.h"
 #include "stags.h"
 
-#define ACTORS	   8u
-#define FAULTS	   4u
-#define FINISH_NS  (20000 * MS) /* a call to a driver may take 10 s */
-#define LEAVE_NS   (15000 * MS)
-#define REFUSED_NS (10000 * MS) /* a driver keeps a refusal for 8 s */
-#define REST_NS	   (1500 * MS)
+#define ACTORS	  8u
+#define FAULTS	  4u
+#define FINISH_NS (20000 * MS) /* a call to a driver may take 10 s */
+#define LEAVE_NS  (15000 * MS)
 
 enum fault_kind {
 	FAULT_KILL_PROCESS,
@@ -284,29 +282,6 @@ static void must_leave(void)
 			stuck(&actors[i], "leave");
 }
 
-static bool drivers_idle(void *ctx)
-{
-	uint32_t i;
-
-	(void)ctx;
-	for (i = 0; i < plan.s.nodes; i++)
-		if (!world->node[i]->host || core_open(world->node[i]->host) ||
-		    !world_slots_free(world->node[i]))
-			return false;
-	return true;
-}
-
-static bool refusals_over(void *ctx)
-{
-	uint32_t i;
-
-	(void)ctx;
-	for (i = 0; i < plan.s.nodes; i++)
-		if (core_host_refusals(world->node[i]->host))
-			return false;
-	return true;
-}
-
 static uint64_t frames_sent(void)
 {
 	uint64_t n = 0;
@@ -322,10 +297,7 @@ static void nothing_is_left(void)
 	uint64_t before;
 	uint32_t i;
 
-	if (!sim_until(sim_now() + REST_NS, drivers_idle, NULL))
-		sim_fail("live", "a driver never comes to rest");
-	if (!sim_until(sim_now() + REFUSED_NS, refusals_over, NULL))
-		sim_fail("live", "a refusal is kept for ever");
+	conserve_rest();
 	for (i = 0; i < plan.s.nodes; i++)
 		probe(i);
 	do {

@@ -122,6 +122,9 @@ void conserve_reset(void);
 void conserve_command(struct node *n, const void *cpl);
 void conserve_done(struct node *n, const void *cpl);
 void conserve_event(struct node *n, const void *evt);
+/** conserve_rest() - wait until all drivers are at rest: no request is open, no slot is used,
+ * and no refusal can be said again. A wild host is not waited for. */
+void conserve_rest(void);
 /** conserve_end() - check the counters: all processes have left and nothing
  * moves. */
 void conserve_end(struct node *n, const struct model *m);

@@ -11,6 +11,9 @@
 
 #include "unic_stats.h"
 
+#define REST_NS	   (1500 * MS)
+#define REFUSED_NS (10000 * MS) /* a driver keeps a refusal for 8 s */
+
 struct tally {
 	uint64_t commands, failed, registered, queued, granted, ended, notices,
 		asked, acks, tokens;
@@ -96,6 +99,43 @@ static void check_counters(const struct node *n, const struct tally *t)
 		     COUNTER(s, tokens_expired) + COUNTER(s, tokens_evicted) +
 		     COUNTER(s, tokens_aborted),
 	     t->tokens);
+}
+
+static bool idle(const struct node *n)
+{
+	return n->wild ||
+	       (n->host && !core_open(n->host) && world_slots_free(n));
+}
+
+static bool drivers_idle(void *ctx)
+{
+	uint32_t i;
+
+	(void)ctx;
+	for (i = 0; i < world->nodes; i++)
+		if (!idle(world->node[i]))
+			return false;
+	return true;
+}
+
+static bool refusals_over(void *ctx)
+{
+	uint32_t i;
+
+	(void)ctx;
+	for (i = 0; i < world->nodes; i++)
+		if (!world->node[i]->wild &&
+		    core_host_refusals(world->node[i]->host))
+			return false;
+	return true;
+}
+
+void conserve_rest(void)
+{
+	if (!sim_until(sim_now() + REST_NS, drivers_idle, NULL))
+		sim_fail("live", "a driver never comes to rest");
+	if (!sim_until(sim_now() + REFUSED_NS, refusals_over, NULL))
+		sim_fail("live", "a refusal is kept for ever");
 }
 
 static void nothing_left(const struct node *n)
