@@ -33,7 +33,7 @@ static void print_event(FILE *to, const struct unic_trace_rec *rec)
 		arg[i] = unic_from_le32(rec->arg[i]);
 	trace_text(unic_from_le16(rec->code), arg, text, sizeof(text));
 	fprintf(to, "  %.9f %s\n", (double)unic_from_le64(rec->time_ns) / 1e9,
-		text);
+		*text ? text : "?");
 }
 
 static void print_trace(struct unic_host *host, FILE *to, uint32_t seq)
