@@ -126,9 +126,10 @@ boards-report: $(UNIT_PROGS) $(UNIT_VIRT) $(TARGET_ELF) $(M3_ELF) $(LM3S_ELF) $(
 	@tests/runner/boards.py $(if $(ONLY),--only $(ONLY)) && echo "$@: ok"
 
 demo: ## try: two hosts, three greedy programs, a file moved both ways [FILE=] [BOARD=] [MODEL=1] [LOSS=1%] [LINK=shm|virtio] [MODE=resident|demand|table] [POLICY=lru] [V=1]
-	@tools/install/install_deps.sh packages.txt host $(if $(filter soft,$(BOARD)),,firmware)
+	@mkdir -p $(B)/demo && $(if $(V),,DEPS_LOG=$(B)/demo/packages.log) tools/install/install_deps.sh packages.txt host \
+		$(if $(filter soft,$(BOARD)),,firmware)
 	@[ -e $(B)/bin/unicd ] || echo "demo: the programs and the image are built first, in one to three minutes"
-	@mkdir -p $(B)/demo && $(MAKE) $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) --no-print-directory \
+	@$(MAKE) $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) --no-print-directory \
 		programs image $(if $(MODEL),$(call bin,board-model) $(B)/$(BOARD)/flash.bin) $(if $(V),,> $(B)/demo/build.log 2>&1 || \
 		{ tail -n 20 $(B)/demo/build.log; echo "demo: not built, all of it is in $(B)/demo/build.log"; exit 1; })
 	@tests/qemu/demo.py --board $(BOARD) $(if $(MODEL),--model) $(if $(FILE),--file "$(FILE)") \

@@ -69,6 +69,33 @@ def test_first_run():
         assert re.search(rf"make -j{len(os.sched_getaffinity(0))} .*\bprograms image\b", said.replace("\\\n", "")), said
 
 
+def test_packages():
+    """`make demo` of a bare machine: what apt-get prints is in a file, and its end is shown if it fails."""
+    with tempfile.TemporaryDirectory(prefix="unic-demo-") as folder:
+        for name, does in (("dpkg-query", "exit 1"), ("id", "echo 0"),
+                           ("apt-get", f'seq 1000; [ "$1" = update ] || [ -e {folder}/good ]')):
+            with open(f"{folder}/{name}", "w", encoding="utf-8") as f:
+                f.write(f"#!/bin/sh\n{does}\n")
+            os.chmod(f.name, 0o755)
+        env = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "DEPS_LOG": folder + "/log"}
+        env.pop("DEPS", None)
+        for good in (True, False):
+            if good:
+                open(folder + "/good", "w", encoding="utf-8").close()
+            else:
+                os.remove(folder + "/good")
+            done = subprocess.run(["tools/install/install_deps.sh", "packages.txt", "host"], cwd=hosts.ROOT, env=env, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, check=False)
+            lines = done.stdout.splitlines()
+            assert (done.returncode == 0) == good and "more is in " + folder in lines[0], done.stdout
+            assert len(lines) == 1 if good else "1000" in lines and len(lines) < LINES, done.stdout
+        with open(folder + "/log", encoding="utf-8") as f:
+            said = f.read()
+        assert "missing packages: " in said and said.count("\n1000\n") == 4, said
+        done = subprocess.run(["make", "-n", "demo"], cwd=hosts.ROOT, text=True, capture_output=True, check=False)
+        assert re.search("DEPS_LOG=build/demo/packages.log tools/install/install_deps.sh", done.stdout), done.stdout
+
+
 def test_verbose():
     """--verbose prints the lines that are else in the file."""
     done = run("--verbose")

@@ -4,7 +4,7 @@
 # install_deps.sh [LIST [PART...]] - see that every package of LIST (packages.txt)
 # is installed, or of those parts of it (the first words of their headings).
 # Root on Debian: installs what is missing. Anyone else is told the command to
-# run. DEPS=skip: whoever runs this knows better.
+# run. DEPS=skip: whoever runs this knows better. DEPS_LOG=FILE: what apt-get prints goes there.
 set -eu
 cd "$(dirname "$0")/../.."
 list=${1:-packages.txt}
@@ -37,13 +37,20 @@ for package in $(wanted); do
 done
 [ -n "$missing" ] || exit 0
 
+run()
+{
+	[ -n "${DEPS_LOG:-}" ] || { "$@"; return; }
+	"$@" >>"$DEPS_LOG" 2>&1 || { tail -n 20 "$DEPS_LOG"; return 1; }
+}
+
 command="apt-get install -y --no-install-recommends$missing"
-echo "install-deps: missing packages:$missing"
+[ -z "${DEPS_LOG:-}" ] || echo "install-deps: packages are missing, which takes a minute; more is in $DEPS_LOG"
+run echo "install-deps: missing packages:$missing"
 [ "$(id -u)" = 0 ] || fail "not root. Please run: sudo $command"
 
 export DEBIAN_FRONTEND=noninteractive
-echo "install-deps: apt-get update; $command"
-apt-get update -q || fail "apt-get update failed: is there a network and a" \
+run echo "install-deps: apt-get update; $command"
+run apt-get update -q || fail "apt-get update failed: is there a network and a" \
 	"mirror in /etc/apt/sources.list?"
 # shellcheck disable=SC2086 # a list of words is meant
-$command || fail "apt-get could not install them, see above"
+run $command || fail "apt-get could not install them, see above"
