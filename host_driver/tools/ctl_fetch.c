@@ -209,7 +209,8 @@ static struct json_object *row_tlb(const void *row)
 	ctl_add_u64(o, "entry", unic_from_le32(r->index));
 	ctl_add_u64(o, "mr", unic_from_le32(r->mr));
 	ctl_add_u64(o, "page", unic_from_le32(r->page));
-	ctl_add_u64(o, "page_shift", unic_from_le32(r->page_shift));
+	ctl_add_u64(o, "page_bytes",
+		    1ull << (unic_from_le32(r->page_shift) & 31));
 	ctl_add_hex(o, "bus", unic_from_le64(r->bus));
 	return o;
 }

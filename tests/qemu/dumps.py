@@ -46,5 +46,5 @@ def agree(tables):
     for mr, r in regions.items():
         entries = sum(t["mr"] == mr for t in tables["tlb"])
         assert r["state"] == "loading" or entries == r["entries"], (entries, r)
-    assert all(t["mr"] in regions for t in tables["tlb"])
+    assert all(t["mr"] in regions and t["page_bytes"] == regions[t["mr"]]["page"] for t in tables["tlb"])
     assert all(t["mr"] in regions for t in tables["tokens"])
