@@ -10,6 +10,7 @@ NEAR   := $(addprefix hal/serial/,near.c near_out.c)
 INC_hal = -I$(<D) -Ihal/drivers -Ihal -Iboards/$(board) $(if $(filter %/main.c,$<),-Ifirmware)
 # The host's tests of the near end are those of a board that has it.
 INC_near = -Ihal/serial -Ihal -Iboards/$(if $(filter fake,$(board)),lm3s6965evb,$(board))
-INC_hal/soft/main.c       = $(INC_hal) -Ihost_driver/daemon -Ihost_driver/libunic
-INC_hal/serial/near.c     = $(INC_near)
-INC_hal/serial/near_out.c = $(INC_near)
+INC_hal/soft/main.c        = $(INC_hal) -Ihost_driver/daemon -Ihost_driver/libunic
+INC_hal/soft/soft_attach.c = $(INC_hal) -Ihost_driver/daemon
+INC_hal/serial/near.c      = $(INC_near)
+INC_hal/serial/near_out.c  = $(INC_near)

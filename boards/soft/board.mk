@@ -7,4 +7,4 @@ BOARD_LDSCRIPT :=
 BOARD_MAIN_SRCS := hal/soft/main.c
 BOARD_SRCS = $(addprefix hal/,soft/crash.c soft/port.c \
 	soft/soft_attach.c drivers/ivshmem_client.c drivers/link_layout.c drivers/link_ring.c) \
-	host_driver/libunic/patience.c $(ARGUMENTS)
+	host_driver/libunic/patience.c host_driver/daemon/say.c $(ARGUMENTS)

@@ -5,10 +5,12 @@
  * wire.
  */
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include "crash.h"
 #include "command/dump.h"
@@ -16,6 +18,7 @@
 #include "number.h"
 #include "output.h"
 #include "patience.h"
+#include "say.h"
 #include "soft_attach.h"
 
 /* Poll rounds between two checks for signals and peers while the NIC is busy. */
@@ -117,29 +120,31 @@ int main(int argc, char **argv)
 	int err;
 
 	output_watch();
+	say_rank();
 	err = argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (err) {
-		fprintf(stderr, "unic-nic: options: %s\n", strerror(err));
+		say(STDERR_FILENO, SD_ERR "unic-nic: options: %s",
+		    strerror(err));
 		return EXIT_FAILURE;
 	}
 	if (unic_patience_read(&wait_ms)) {
-		fprintf(stderr, "unic-nic: " UNIC_PATIENCE_WRONG "\n",
-			unic_patience_text());
+		say(STDERR_FILENO, SD_ERR "unic-nic: " UNIC_PATIENCE_WRONG,
+		    unic_patience_text());
 		return EXIT_FAILURE;
 	}
 	o.config.wait_ms = (int)wait_ms;
 	if (soft_port_init(&port, &o.config))
 		return EXIT_FAILURE;
 	if (crash_arm(&port)) {
-		perror("unic-nic: cannot catch signals");
+		say(STDERR_FILENO, SD_ERR "unic-nic: cannot catch signals: %s",
+		    strerror(errno));
 		return EXIT_FAILURE;
 	}
 	unic_nic_init(&nic, &port);
 	if (o.spin_us)
 		nic.spin_ns = o.spin_us * 1000;
-	printf("unic-nic: ready peer=%d windows=%u link=%s\n", port.bus.id,
-	       port.windows.count, port.has_wire ? "up" : "none");
-	fflush(stdout);
+	say(STDOUT_FILENO, "unic-nic: ready peer=%d windows=%u link=%s",
+	    port.bus.id, port.windows.count, port.has_wire ? "up" : "none");
 	(void)sd_notify(0, "READY=1");
 	err = run_nic();
 	soft_port_fini(&port);

@@ -2,16 +2,19 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "board.h"
+#include "say.h"
 #include "soft_attach.h"
 #include "unic_mbox.h"
 
@@ -21,9 +24,18 @@
 /* Ethernet address on a link, locally administered; the last byte is the port. */
 static const uint8_t mac_prefix[5] = { 0x02, 'u', 'n', 'i', 'c' };
 
+static void __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say_va(STDERR_FILENO, SD_ERR "unic-nic: ", fmt, ap);
+	va_end(ap);
+}
+
 static int report_error(const char *what, const char *which, int err)
 {
-	fprintf(stderr, "unic-nic: %s %s: %s\n", what, which, strerror(-err));
+	complain("%s %s: %s", what, which, strerror(-err));
 	return -1;
 }
 
@@ -31,10 +43,9 @@ static int report_error(const char *what, const char *which, int err)
 static int report_absent(const char *server, const char *socket,
 			 const char *path, int err)
 {
-	fprintf(stderr,
-		"unic-nic: cannot attach to the %s at %s: %s; start `unic-%s "
-		"--dir DIR' and name its socket, DIR/%s\n",
-		server, path, strerror(-err), server, socket);
+	complain("cannot attach to the %s at %s: %s; start `unic-%s "
+		 "--dir DIR' and name its socket, DIR/%s",
+		 server, path, strerror(-err), server, socket);
 	return -1;
 }
 
@@ -53,11 +64,10 @@ static int connect_server(struct ivshmem_client *c, const char *what,
 		ivshmem_client_connect(c, path, vectors, wait_ms, GREETING_MS);
 
 	if (err == -EPROTONOSUPPORT)
-		fprintf(stderr,
-			"unic-nic: the %s at %s speaks version %lld, this "
-			"program %d; take both of one release\n",
-			what, path, (long long)c->version,
-			IVSHMEM_CLIENT_VERSION);
+		complain("the %s at %s speaks version %lld, this "
+			 "program %d; take both of one release",
+			 what, path, (long long)c->version,
+			 IVSHMEM_CLIENT_VERSION);
 	return err;
 }
 
@@ -67,20 +77,17 @@ static int attach_bus(struct unic_port *port, const char *path, int wait_ms)
 				 wait_ms);
 
 	if (err == -EPROTO) {
-		fprintf(stderr,
-			"unic-nic: %s does not serve %u vectors; start "
-			"unic-bus "
-			"with --slots %u or more\n",
-			path, 1 + UNIC_PROCS, UNIC_PROCS);
+		complain("%s does not serve %u vectors; start "
+			 "unic-bus with --slots %u or more",
+			 path, 1 + UNIC_PROCS, UNIC_PROCS);
 		return -1;
 	}
 	if (err)
 		return report_absent("bus", "nic", path, err);
 	if (port->bus.id != FIRST_NIC) {
-		fprintf(stderr,
-			"unic-nic: the bus at %s has a NIC; end it, or start "
-			"another bus\n",
-			path);
+		complain("the bus at %s has a NIC; end it, or start "
+			 "another bus",
+			 path);
 		return -1;
 	}
 	if (port->bus.shm_bytes < UNIC_BAR_BYTES)
@@ -148,8 +155,7 @@ static int attach_wire(struct unic_port *port, const struct soft_config *config)
 			       (uint32_t)port->wire.id,
 			       config->mac ? config->mac : own);
 	if (err) {
-		fprintf(stderr, "unic-nic: no usable link at %s (%d)\n", path,
-			err);
+		complain("no usable link at %s (%d)", path, err);
 		return -1;
 	}
 	port->has_wire = true;

@@ -177,12 +177,16 @@ static bool is_journal(int fd)
 	       !fstat(fd, &st) && st.st_dev == device && st.st_ino == inode;
 }
 
-static void start_writer(struct stream *s, const char *rank)
+void say_rank(void)
+{
+	out.rank = is_journal(out.fd) ? SD_INFO : "";
+	err.rank = is_journal(err.fd) ? SD_WARNING : "";
+}
+
+static void start_writer(struct stream *s)
 {
 	pthread_t thread;
 
-	if (is_journal(s->fd))
-		s->rank = rank;
 	s->runs = !pthread_create(&thread, NULL, writer_thread, s);
 	if (s->runs)
 		pthread_detach(thread);
@@ -194,8 +198,9 @@ void say_start(void)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the caller's */
-	start_writer(&out, SD_INFO);
-	start_writer(&err, SD_WARNING);
+	say_rank();
+	start_writer(&out);
+	start_writer(&err);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 

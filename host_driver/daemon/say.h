@@ -17,8 +17,12 @@
 
 #include <stdarg.h>
 
-/** say_start() - lines are written by a thread from now on; by the caller, who
- * waits, before that, and if no thread is to be had. */
+/** say_rank() - find out which of stdout and stderr goes to the journal. Lines have no rank
+ * before that. */
+void say_rank(void);
+
+/** say_start() - say_rank(), and lines are written by a thread from now on; by the caller,
+ * who waits, before that, and if no thread is to be had. */
 void say_start(void);
 
 /** say() - one line to @fd, 1 or 2, without its end; 1,023 bytes of it. */

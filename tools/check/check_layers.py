@@ -28,7 +28,8 @@ RULES = [
     (r"firmware/", [PORT, BOARD_H, r"firmware/"]),
     # a program of the host
     (r"hal/soft/main\.c", [PORT, r"hal/drivers/", BOARD_H, r"firmware/",
-                           r"host_driver/daemon/(number|output)\.h", PATIENCE]),
+                           r"host_driver/daemon/(number|output|say)\.h", PATIENCE]),
+    (r"hal/soft/soft_attach\.c", [PORT, r"hal/drivers/", BOARD_H, r"host_driver/daemon/say\.h"]),
     (r"hal/\w+/main\.c", [PORT, r"hal/drivers/", BOARD_H, r"firmware/"]),
     (r"hal/drivers/", [PORT, BOARD_H]),
     (r"hal/\w+/", [PORT, r"hal/(drivers|cortexm|serial)/", BOARD_H]),
