@@ -86,21 +86,21 @@ struct unic_sq {
 	uint32_t page;	  /* 1 + which page that is, from slot 0's on */
 	uint32_t mask;	  /* slots - 1 */
 	uint32_t tail;	  /* posted */
-	uint32_t fetched;  /* in the window */
-	uint32_t next;	   /* first one without a struct unic_wr */
-	uint32_t una;	   /* oldest one not completed */
-	uint32_t cur;	   /* being sent, == next: start a new one */
-	uint32_t psn;	   /* of the next packet */
-	uint32_t psn_max;  /* the highest ever sent + 1 */
-	uint32_t psn_una;  /* oldest one not acknowledged */
-	uint32_t psn_back; /* where the last implied NAK went back to */
-	uint64_t timer_ns; /* acknowledgement or RNR wait is over */
-	uint64_t since_ns; /* lazy: the oldest packet is under way since */
-	uint64_t inval_ns; /* a memory operation waits till then; 0: none */
-	uint8_t reads;	   /* READs and atomics outstanding */
-	uint8_t retries;   /* left */
-	uint8_t rnrs;	   /* left */
-	bool back_valid;   /* psn_back means something */
+	uint32_t fetched;   /* in the window */
+	uint32_t next;	    /* first one without a struct unic_wr */
+	uint32_t una;	    /* oldest one not completed */
+	uint32_t cur;	    /* being sent, == next: start a new one */
+	uint32_t psn;	    /* of the next packet */
+	uint32_t psn_max;   /* the highest ever sent + 1 */
+	uint32_t psn_una;   /* oldest one not acknowledged */
+	uint32_t heard_psn; /* of responses out of turn, the latest */
+	uint64_t timer_ns;  /* acknowledgement or RNR wait is over */
+	uint64_t since_ns;  /* lazy: the oldest packet is under way since */
+	uint64_t inval_ns;  /* a memory operation waits till then; 0: none */
+	uint8_t reads;	    /* READs and atomics outstanding */
+	uint8_t retries;    /* left */
+	uint8_t rnrs;	    /* left */
+	bool back_valid;    /* an implied NAK went back to psn_una */
 	union {
 		struct {
 			bool rnr_wait;	/* silent until timer_ns */

@@ -69,10 +69,10 @@ static enum unic_turn ask(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	/* it gathers nothing, so it cannot fail */
 	(void)unic_tx_put(nic, tx, UNIC_OP_READ_REQUEST << 8,
 			  sq->psn | UNIC_BTH_ACKREQ, sizeof(struct unic_reth));
-	if (sq->psn == sq->gather_psn) {
+	if (sq->psn == sq->gather_psn && sq->psn == sq->psn_una) {
 		/* nothing of this part is missing yet, whatever else comes */
 		sq->back_valid = true;
-		sq->psn_back = sq->psn;
+		sq->heard_psn = sq->psn;
 	}
 	sq->psn = unic_psn_add(sq->psn, n);
 	sq->gather_psn = sq->psn;

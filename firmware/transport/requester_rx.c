@@ -83,10 +83,10 @@ static void ack_up_to(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	if (unic_psn_diff(upto, sq->psn_una) > 0)
 		advance_una(nic, qp, upto);
 	if (!lost || qp->state != UNIC_QPS_RTS || sq->rnr_wait ||
-	    (sq->back_valid && sq->psn_back == upto))
+	    sq->back_valid)
 		return;
 	sq->back_valid = true;
-	sq->psn_back = upto;
+	sq->heard_psn = upto;
 	unic_requester_go_back(nic, qp, upto, 1);
 }
 
@@ -351,13 +351,18 @@ static bool response_fits(const struct unic_sq *sq, const struct unic_pkt *pkt,
 					unic_read_parts_is_end(sq, pkt->psn));
 }
 
-/* A response to a READ before which others are missing. The peer is at work, and answers what
- * it was asked before what it is asked now: it has the time of an acknowledgement from here. */
+/* Response @psn to a READ, before which others are missing. The peer is at work, and answers
+ * what it was asked before what it is asked now: it has the time of an acknowledgement from
+ * here, if it goes on. One that says the same again does not. */
 static __attribute__((noinline, cold)) int
-still_answers(struct unic_transport *nic, struct unic_qp_ctx *qp)
+still_answers(struct unic_transport *nic, struct unic_qp_ctx *qp, uint32_t psn)
 {
-	if (!qp->sq.rnr_wait)
-		unic_requester_timer(nic, qp);
+	struct unic_sq *sq = &qp->sq;
+
+	if (sq->rnr_wait || unic_psn_diff(psn, sq->heard_psn) <= 0)
+		return 0;
+	sq->heard_psn = psn;
+	unic_requester_timer(nic, qp);
 	return 0;
 }
 
@@ -377,7 +382,8 @@ int unic_requester_response(struct unic_transport *nic, struct unic_qp_ctx *qp,
 	if (unlikely(qp->state != UNIC_QPS_RTS))
 		return 0;
 	if (unlikely(pkt->psn != sq->psn_una))
-		return UNIC_READS_IN_PARTS ? still_answers(nic, qp) : 0;
+		return UNIC_READS_IN_PARTS ? still_answers(nic, qp, pkt->psn)
+					   : 0;
 	s = find_request(sq, pkt->psn);
 	wr = unic_sq_wr(sq, s);
 	if (s == sq->next || !answers(pkt, unic_sq_slot(sq, s)->opcode) ||

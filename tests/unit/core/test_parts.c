@@ -22,7 +22,7 @@
 static struct {
 	uint32_t asks, psn[ASKS], len[ASKS];
 	uint32_t lose_from, lose_to; /* responses, by packet, once */
-	bool lose_asks;
+	bool lose_asks, lose_first;  /* the response of packet 0, always */
 } wire;
 
 static uint32_t be32(const uint8_t *at)
@@ -51,6 +51,8 @@ static void take(struct unic_port *port, const uint8_t *frame, uint32_t len,
 	if (port == &rb.port && wire.asks && k == wire.psn[wire.asks - 1])
 		assert_true(frame[BTH] == UNIC_OP_READ_RESP_FIRST ||
 			    frame[BTH] == UNIC_OP_READ_RESP_ONLY);
+	if (port == &rb.port && wire.lose_first && !k)
+		return;
 	if (port == &rb.port && k >= wire.lose_from && k < wire.lose_to) {
 		if (k + 1 == wire.lose_to)
 			wire.lose_to = 0;
@@ -59,24 +61,29 @@ static void take(struct unic_port *port, const uint8_t *frame, uint32_t len,
 	fake_deliver(port->peer, frame, len, flags);
 }
 
-/* A response of packet 1, which comes again and again. */
-static uint8_t kept[FAKE_FRAME_BYTES];
-static uint32_t kept_len, kept_flags;
+/* The responses of these packets, which come late, in order or one of them for ever. */
+#define KEPT 65u
+
+static struct {
+	uint8_t frame[FAKE_FRAME_BYTES];
+	uint32_t len, flags;
+} kept[KEPT];
 
 static void keep_answer(struct unic_port *port, const uint8_t *frame,
 			uint32_t len, uint32_t flags)
 {
-	(void)port;
-	if (packet_of(frame) != 1)
+	uint32_t k = packet_of(frame);
+
+	if (port != &rb.port || k >= KEPT)
 		return;
-	memcpy(kept, frame, len);
-	kept_len = len;
-	kept_flags = flags;
+	memcpy(kept[k].frame, frame, len);
+	kept[k].len = len;
+	kept[k].flags = flags;
 }
 
-static void deliver_kept(void)
+static void deliver_kept(uint32_t k)
 {
-	fake_deliver(&ra.port, kept, kept_len, kept_flags);
+	fake_deliver(&ra.port, kept[k].frame, kept[k].len, kept[k].flags);
 	rig_poll(&ra);
 }
 
@@ -201,9 +208,9 @@ static void still_answering(void **state)
 	wire.lose_to = 1;
 	post_read(1);
 	pair_at_once();
-	for (i = 0; i < 64; i++) {
+	for (i = 1; i < KEPT; i++) {
 		pair_run(patience / 2);
-		deliver_kept();
+		deliver_kept(i);
 	}
 	assert_int_equal(rig_count(&ra, timeouts), 0);
 	assert_int_equal(core(&ra, &qa)->sq.retries, core(&ra, &qa)->retry_cnt);
@@ -211,6 +218,42 @@ static void still_answering(void **state)
 	pair_run(20 * patience); /* and now it is silent */
 	assert_true(rig_count(&ra, timeouts));
 	expect_done(1);
+}
+
+/* A peer that says the same for ever answers nothing. */
+static void says_the_same(void **state)
+{
+	uint64_t patience = core(&ra, &qa)->timeout_ns;
+	uint32_t i;
+
+	(void)state;
+	rb.port.on_frame = keep_answer;
+	post_read(1);
+	rig_poll(&ra);
+	pair_at_once();
+	for (i = 0; i < 64; i++) {
+		pair_run(patience / 2);
+		deliver_kept(2);
+	}
+	pair_expect(&ra, &qa, 1, UNIC_WC_RETRY_EXC_ERR, 0);
+	pair_quiet();
+}
+
+/* The peer answers the second of two READs alone, and at once: each is asked for as often as there are
+ * retries, and once more where an answer says that the first was lost; not at each answer. */
+static void second_alone(void **state)
+{
+	uint32_t tries = 1 + core(&ra, &qa)->retry_cnt;
+
+	(void)state;
+	wire.lose_first = true;
+	rig_send(&ra, &qa, UNIC_WR_READ, 1, &ma, 0, MTU, mb.iova, mb.stag);
+	post_read(2);
+	pair_run(2 * tries * core(&ra, &qa)->timeout_ns);
+	pair_expect(&ra, &qa, 1, UNIC_WC_RETRY_EXC_ERR, 0);
+	pair_expect(&ra, &qa, 2, UNIC_WC_WR_FLUSH_ERR, 0);
+	assert_int_equal(wire.asks, 4 * tries);
+	pair_quiet();
 }
 
 /* The way to the peer takes no frame: the part waits. */
@@ -292,6 +335,8 @@ int main(void)
 		cmocka_unit_test_setup(whole_was_lost, up),
 		cmocka_unit_test_setup(two, up),
 		cmocka_unit_test_setup(still_answering, up),
+		cmocka_unit_test_setup(says_the_same, up),
+		cmocka_unit_test_setup(second_alone, up),
 		cmocka_unit_test_setup(waits_for_a_frame, up),
 		cmocka_unit_test_setup(only_the_end_ends, up),
 		cmocka_unit_test_setup(nothing_to_repeat, up),
