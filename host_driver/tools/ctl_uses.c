@@ -120,17 +120,21 @@ static int set_ref_mask(struct unic_conn *conn, uint32_t mask)
 }
 
 /* Print the references of one read. Return how many events there were, or -errno. A NIC
- * that is new records its default groups. */
-static int follow_refs(struct unic_conn *conn, struct ctl_ring *ring, FILE *out)
+ * that is new records its default groups: @told is how many NICs were told otherwise. Its
+ * trace may be there before the driver takes it for ready: it is told at a later read. */
+static int follow_refs(struct unic_conn *conn, struct ctl_ring *ring,
+		       unsigned int *told, FILE *out)
 {
 	struct unic_trace_rec rec[CTL_RING_MAX];
-	unsigned int others = ring->others;
 	int n = ctl_ring_read(conn, ring, rec);
 
-	if (n >= 0 && ring->others != others) {
+	if (n >= 0 && ring->others != *told) {
+		unsigned int others = ring->others;
 		int err = set_ref_mask(conn, UNIC_TG_REF);
 
-		if (err)
+		if (!err)
+			*told = others;
+		else if (err != -ENODEV)
 			return err;
 	}
 	if (n > 0)
@@ -142,14 +146,16 @@ int ctl_refs(struct unic_conn *conn, FILE *out, const volatile int *stop)
 {
 	const struct timespec nap = { .tv_nsec = LOOK_NS };
 	struct ctl_ring ring = { 0 };
+	unsigned int told;
 	int n, err = set_ref_mask(conn, UNIC_TG_REF);
 
 	if (err)
 		return err;
 	n = ctl_ring_skip(conn, &ring);
+	told = ring.others;
 	fprintf(out, "time,key,size,process,importance\n");
 	while (n >= 0 && (!*stop || n)) {
-		n = follow_refs(conn, &ring, out);
+		n = follow_refs(conn, &ring, &told, out);
 		if (fflush(out))
 			break; /* output_watch() says why */
 		if (!n && !*stop)

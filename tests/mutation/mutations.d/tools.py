@@ -144,7 +144,7 @@ MUTATIONS = (
      "line: events of the NIC before stay", "test_serial"),
     ("host_driver/serial/far.c", "\tif (unic_from_le32(seq) > m->b + 1)\n", "\tif (1)\n",
      "line: each event is the only one", "test_serial"),
-    ("host_driver/tools/ctl_uses.c", "\tif (n >= 0 && ring->others != others) {\n", "\tif (n < 0 && ring->others != others) {\n",
+    ("host_driver/tools/ctl_uses.c", "\tif (n >= 0 && ring->others != *told) {\n", "\tif (n < 0 && ring->others != *told) {\n",
      "trace: --refs has another NIC record nothing", tools("references")),
     ("host_driver/tools/unicctl.c", "\toption = ctl_options_unused(o, cmd->options);\n", "\toption = NULL;\n",
      "unicctl: options of other commands are passed over", tools("surplus")),
