@@ -24,17 +24,26 @@
 
 #define MAPS 256 /* first guess at the mappings of a slot */
 
-/* Copies of the frames of one context: those of map[i] follow map[i - 1] in @copy. */
+/*
+ * Copies of the frames of one context: those of map[i] follow map[i - 1] in @copy. It and what
+ * it points to are in mappings of their own: a child has nothing of the heap that was moved,
+ * where contexts may be, before the copies are in place.
+ */
 struct unic_kept {
+	struct unic_kept *next;
+	struct unic_ctx *ctx;
 	struct unic_slot_map *map;
+	size_t map_bytes; /* room */
 	int maps;
 	uint8_t *copy;
 	size_t bytes;
+	bool placed; /* all copies */
 };
 
 static struct {
 	pthread_mutex_t lock; /* of unic_forks_off() */
 	struct unic_ctx *first;
+	struct unic_kept *kept; /* while a fork goes on */
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void unic_forks_off(void)
@@ -79,33 +88,45 @@ int unic_fail_forked(void)
 
 /* ---------------------------------------------------------- before the fork */
 
+/* Map @bytes of private memory. NULL: out of memory. */
+static void *alloc_apart(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void free_apart(void *p, size_t bytes)
+{
+	if (p)
+		munmap(p, bytes);
+}
+
 static void free_kept(struct unic_kept *k)
 {
-	if (!k)
-		return;
-	if (k->copy)
-		munmap(k->copy, k->bytes);
-	free(k->map);
-	free(k);
+	free_apart(k->copy, k->bytes);
+	free_apart(k->map, k->map_bytes);
+	free_apart(k, sizeof(*k));
 }
 
 /* List all mappings of the slot in this process. False: out of memory, or the list cannot
  * be read. */
 static bool find_maps(const struct unic_slot *slot, struct unic_kept *k)
 {
-	struct unic_slot_map *map;
-	int n, room = MAPS;
+	int room = MAPS / 2;
 
 	do {
-		map = realloc(k->map, (size_t)room * sizeof(*map));
-		if (!map)
-			return false;
-		k->map = map;
-		n = unic_slot_maps(slot, NULL, (void *)UINTPTR_MAX, map, room);
 		room *= 2;
-	} while (n == room / 2);
-	k->maps = n;
-	return n >= 0;
+		free_apart(k->map, k->map_bytes);
+		k->map_bytes = (size_t)room * sizeof(*k->map);
+		k->map = alloc_apart(k->map_bytes);
+		if (!k->map)
+			return false;
+		k->maps = unic_slot_maps(slot, NULL, (void *)UINTPTR_MAX,
+					 k->map, room);
+	} while (k->maps == room);
+	return k->maps >= 0;
 }
 
 /* Copy the frames, from the file: a mapping may forbid reading. False: out of memory. */
@@ -116,12 +137,11 @@ static bool copy_maps(const struct unic_slot *slot, struct unic_kept *k)
 
 	for (i = 0; i < k->maps; i++)
 		k->bytes += k->map[i].bytes;
-	at = k->bytes ? mmap(NULL, k->bytes, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-		      : NULL;
-	if (at == MAP_FAILED)
+	if (!k->bytes)
+		return true;
+	at = k->copy = alloc_apart(k->bytes);
+	if (!at)
 		return false;
-	k->copy = at;
 	for (i = 0; i < k->maps; i++) {
 		const struct unic_slot_map *m = &k->map[i];
 
@@ -142,20 +162,23 @@ static void set_dontfork(const struct unic_kept *k)
 		madvise(k->map[i].va, k->map[i].bytes, MADV_DONTFORK);
 }
 
-/* Copy the frames of @ctx. NULL: the child gets no copies. */
-static struct unic_kept *copy_slot(const struct unic_ctx *ctx)
+/* Copy the frames of @ctx. Without memory for that the child gets no copies. */
+static void copy_slot(struct unic_ctx *ctx)
 {
-	struct unic_kept *k = calloc(1, sizeof(*k));
+	struct unic_kept *k = alloc_apart(sizeof(*k));
 
-	if (!k || !find_maps(&ctx->slot, k)) {
-		free_kept(k);
-		return NULL;
+	if (!k)
+		return;
+	k->ctx = ctx;
+	if (find_maps(&ctx->slot, k)) {
+		set_dontfork(k);
+		if (copy_maps(&ctx->slot, k)) {
+			k->next = all.kept;
+			all.kept = k;
+			return;
+		}
 	}
-	set_dontfork(k);
-	if (copy_maps(&ctx->slot, k))
-		return k;
 	free_kept(k);
-	return NULL;
 }
 
 static void atfork_prepare(void)
@@ -164,22 +187,26 @@ static void atfork_prepare(void)
 
 	unic_forks_off();
 	for (ctx = all.first; ctx; ctx = ctx->next) {
-		ctx->kept_copy = NULL;
 		/* with the kernel module, the memory is private and inherited */
 		if (!ctx->forked && ctx->slot.fd >= 0 &&
 		    !unic_conn_kernel(ctx->conn))
-			ctx->kept_copy = copy_slot(ctx);
+			copy_slot(ctx);
+	}
+}
+
+static void free_all_kept(void)
+{
+	struct unic_kept *k;
+
+	while ((k = all.kept)) {
+		all.kept = k->next;
+		free_kept(k);
 	}
 }
 
 static void atfork_parent(void)
 {
-	struct unic_ctx *ctx;
-
-	for (ctx = all.first; ctx; ctx = ctx->next) {
-		free_kept(ctx->kept_copy);
-		ctx->kept_copy = NULL;
-	}
+	free_all_kept();
 	unic_forks_on();
 }
 
@@ -223,34 +250,28 @@ static bool place_copy(uint8_t *copy, const struct unic_slot_map *m)
 	       !mprotect(m->va, m->bytes, m->prot);
 }
 
-static bool place_all(const struct unic_kept *k)
+/* Put the copies in place. */
+static void place_all(struct unic_kept *k)
 {
 	uint8_t *copy = k->copy;
-	bool good = true;
 	int i;
 
+	k->placed = true;
 	for (i = 0; i < k->maps; i++) {
-		good &= place_copy(copy, &k->map[i]);
+		k->placed &= place_copy(copy, &k->map[i]);
 		copy += k->map[i].bytes;
 	}
-	return good;
+	free_apart(k->copy, k->bytes); /* those that were not placed */
+	k->copy = NULL;
 }
 
-/* Put the copies in place. If one is missing, forget the areas: the child must not unmap
- * their addresses, where other memory may be mapped. */
-static void take_copies(struct unic_ctx *ctx)
+static bool has_copies(const struct unic_ctx *ctx)
 {
-	struct unic_kept *k = ctx->kept_copy;
+	const struct unic_kept *k = all.kept;
 
-	if (!unic_conn_kernel(ctx->conn) && (!k || !place_all(k)))
-		ctx->areas = NULL;
-	if (k) {
-		if (k->copy) /* copies that were not placed */
-			munmap(k->copy, k->bytes);
-		free(k->map);
-		free(k);
-	}
-	ctx->kept_copy = NULL;
+	while (k && k->ctx != ctx)
+		k = k->next;
+	return k && k->placed;
 }
 
 /* Map a page of zeroes at @p, where the parent has a page of the slot. */
@@ -278,8 +299,11 @@ static void init_locks(struct unic_ctx *ctx)
  * attachment ends with the parent. */
 static void detach_ctx(struct unic_ctx *ctx)
 {
-	if (ctx->conn && !ctx->forked)
-		take_copies(ctx);
+	/* If a copy is missing, forget the areas: the child must not unmap their addresses,
+	 * where other memory may be mapped. */
+	if (ctx->conn && !ctx->forked && !unic_conn_kernel(ctx->conn) &&
+	    !has_copies(ctx))
+		ctx->areas = NULL;
 	ctx->forked = true;
 	unic_ctx_dead(ctx);
 	unic_ctx_close_fds(ctx);
@@ -297,10 +321,14 @@ static void detach_ctx(struct unic_ctx *ctx)
 
 static void atfork_child(void)
 {
+	struct unic_kept *k;
 	struct unic_ctx *ctx;
 
+	for (k = all.kept; k; k = k->next)
+		place_all(k);
 	for (ctx = all.first; ctx; ctx = ctx->next)
 		detach_ctx(ctx);
+	free_all_kept();
 	unic_park_forked();
 	unic_forks_on();
 }

@@ -69,7 +69,6 @@ struct unic_ctx {
 	uint32_t dead; /* atomic; not 0: NIC was reset or driver ended */
 	bool kept;     /* made by unic_open_kept() */
 	bool forked;   /* this is the child: the context is the parent's */
-	struct unic_kept *kept_copy; /* of its memory, while a fork goes on */
 	char socket[UNIC_WHERE_MAX]; /* of the driver, PATH[,NIC] */
 	uint32_t nic;		     /* number of NIC, or UNIC_NIC_NONE */
 

@@ -54,8 +54,13 @@ MUTATIONS = (
      "move: the context is read while its page is away", "test_libunic_memory"),
     (LIB + "move.c", "return strcmp(m->why, NOT_MAPPED) ? -EACCES : -EFAULT;",
      "return -EACCES;", "move: no memory is memory of a kind", "test_libunic_memory"),
-    (FORK, "\t\tgood &= place_copy(copy, &k->map[i]);\n", "",
+    (FORK, "\t\tk->placed &= place_copy(copy, &k->map[i]);\n", "",
      "fork: the child has no copies", "test_libunic_context"),
+    (FORK, "\tfor (k = all.kept; k; k = k->next)\n\t\tplace_all(k);\n"
+     "\tfor (ctx = all.first; ctx; ctx = ctx->next)\n\t\tdetach_ctx(ctx);\n",
+     "\tfor (ctx = all.first; ctx; ctx = ctx->next)\n\t\tdetach_ctx(ctx);\n"
+     "\tfor (k = all.kept; k; k = k->next)\n\t\tplace_all(k);\n",
+     "fork: the context is read before the child has a copy of it", "test_libunic_memory"),
     (FORK, "\tctx->forked = true;\n", "",
      "fork: the child takes the context for its own", "test_libunic_context"),
     (FORK, "\tfor (i = 0; i < k->maps; i++)\n"

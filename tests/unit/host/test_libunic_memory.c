@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -234,6 +235,21 @@ void __wrap_free(void *mem)
 		__real_free(mem);
 }
 
+/* A child has nothing of what was moved before it has the copies. */
+static void fork_with(struct rig *r)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (!child) {
+		struct unic_pd *pd;
+
+		_exit(!is_parents(unic_alloc_pd(r->ctx, &pd)));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 /* The context lies beside what the application registers. */
 static void the_context_may_be_in_it(void **state)
 {
@@ -251,6 +267,7 @@ static void the_context_may_be_in_it(void **state)
 	mr = reg(&r, r.ctx, sizeof(*r.ctx));
 	unic_query(r.ctx, &after);
 	assert_memory_equal(&before, &after, sizeof(before));
+	fork_with(&r);
 	assert_int_equal(unic_dereg_mr(mr), 0);
 	rig_down(&r); /* private memory again, which is needed on */
 	unic_query(ctx_pages, &after);
