@@ -219,8 +219,9 @@ $(B)/host/libunic_sim.o: $(call objects,host,$(LIBUNIC)) $(CALLS) tests/libsim/p
 	$(Q)cut -d' ' -f1 $(CALLS) | cat - tests/libsim/pure.txt > $@.known
 	$(Q)! nm -u $@.whole | awk '$$2 !~ /^__/ { print $$2 }' | grep -vxF -f $@.known
 	$(Q)! size -A $@.whole | grep -E '^\.data +[1-9]'
+	$(Q)objcopy -O binary -j .data.own $@.whole $@.own && ! tr -d '\0' < $@.own | grep -q .
 	$(Q)objcopy --redefine-syms=$(CALLS) --set-section-flags .bss=alloc,load,contents,data \
-		--rename-section .bss=libunic_bss $@.whole $@
+		--rename-section .bss=libunic_bss --rename-section .data.own=libunic_bss $@.whole $@
 
 # Test programs on the target: where text and data are, the heap and the stack's top.
 layout = -nostartfiles $(addprefix -Wl$(COMMA),$1 --defsym=target_heap=end \

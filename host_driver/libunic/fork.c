@@ -19,6 +19,7 @@
 #include "event.h"
 #include "fork.h"
 #include "move.h"
+#include "own_data.h"
 #include "park.h"
 #include "queue.h"
 
@@ -40,7 +41,7 @@ struct unic_kept {
 	bool placed; /* all copies */
 };
 
-static struct {
+UNIC_OWN_VARIABLE static struct {
 	pthread_mutex_t lock; /* of unic_forks_off() */
 	struct unic_ctx *first;
 	struct unic_kept *kept; /* while a fork goes on */

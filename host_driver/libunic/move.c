@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * move.c - moving private anonymous pages into the slot and back, at the same
- * addresses, while no other thread of the process runs (park.h).
+ * move.c - moving private pages, anonymous or of a file (.data), into the slot and back, at
+ * the same addresses, while no other thread of the process runs (park.h).
+ *
+ * A mapping is replaced in one system call by one that has its contents already: at no
+ * moment is there another value at an address that is read meanwhile, by this code or by
+ * the C library.
  *
  * Secret: which memory can be moved. While threads are parked, no code may allocate.
  */
@@ -14,6 +18,7 @@
 #include <unistd.h>
 
 #include "move.h"
+#include "own_data.h"
 #include "park.h"
 
 /* Size, about, of the thread descriptor that the C library keeps on top of a stack; above
@@ -30,7 +35,7 @@ struct map_line {
 	char perms[5];
 	uintptr_t major, minor;
 	uint64_t inode;
-	char path[16];
+	char path[160];
 };
 
 static const char *parse_hex(const char *s, uintptr_t *out)
@@ -147,13 +152,14 @@ static bool is_on_stack(const struct map_line *m, uintptr_t at)
 	return false;
 }
 
-/* Why @m cannot be moved, in words; NULL: @m can be moved. */
+/* Why @m cannot be moved, in words; NULL: @m can be moved. Pages of hugetlbfs are not replaced
+ * one by one. */
 static const char *immovable_reason(const struct map_line *m)
 {
 	if (m->perms[3] != 'p')
 		return "a shared mapping";
-	if (m->inode)
-		return "a mapping of a file";
+	if (!strncmp(m->path, "/anon_hugepage", 14))
+		return "huge pages of hugetlbfs";
 	if (!strncmp(m->path, "[stack", 6))
 		return "a stack";
 	if (m->path[0] == '[' && strncmp(m->path, "[heap]", 6) &&
@@ -167,9 +173,17 @@ static const char *immovable_reason(const struct map_line *m)
 #define NOT_MAPPED "not mapped"
 
 struct map_scan {
-	uintptr_t at, end;
+	uintptr_t at, end; /* @at: what @why is about */
+	struct unic_own_data own;
 	const char *why;
+	struct map_line map; /* that it is in, unless @why is NOT_MAPPED */
 };
+
+static bool is_own(const struct map_scan *s, const struct map_line *m)
+{
+	return unic_own_data_meets(&s->own, s->at,
+				   m->to < s->end ? m->to : s->end);
+}
 
 static bool scan_map(void *arg, const struct map_line *m)
 {
@@ -183,19 +197,41 @@ static bool scan_map(void *arg, const struct map_line *m)
 		s->why = "a stack";
 	else
 		s->why = immovable_reason(m);
+	if (!s->why && is_own(s, m))
+		s->why = "data of a library that moves it";
+	if (s->why) {
+		s->map = *m;
+		return false;
+	}
 	s->at = m->to;
-	return !s->why && s->at < s->end;
+	return s->at < s->end;
 }
 
-static const char *scan_maps(uintptr_t from, uintptr_t to)
+/* Find in @s the reason why a page of [@s->at, @s->end) cannot be moved, if there is one. */
+static void scan_maps(struct map_scan *s)
 {
-	struct map_scan s = { .at = from, .end = to };
+	if (each_map(scan_map, s))
+		s->why = "of unknown kind: /proc/self/maps cannot be read";
+	else if (!s->why && s->at < s->end)
+		s->why = NOT_MAPPED;
+}
 
-	if (each_map(scan_map, &s))
-		return "of unknown kind: /proc/self/maps cannot be read";
-	if (!s.why && s.at < s.end)
-		s.why = NOT_MAPPED;
-	return s.why;
+/* Report what scan_maps() found. */
+static int fail_scan(const struct map_scan *s)
+{
+	const struct map_line *m = &s->map;
+
+	if (!strcmp(s->why, NOT_MAPPED))
+		return unic_fail(-EFAULT,
+				 "memory at %p cannot be moved into the slot: "
+				 "it is " NOT_MAPPED,
+				 (void *)s->at);
+	return unic_fail(-EACCES,
+			 "memory at %p cannot be moved into the slot: it is "
+			 "%s (%lx-%lx %s %s); use unic_alloc()",
+			 (void *)s->at, s->why, (unsigned long)m->from,
+			 (unsigned long)m->to, m->perms,
+			 *m->path ? m->path : "anonymous");
 }
 
 /* -------------------------------------------------- mappings of the slot */
@@ -247,49 +283,102 @@ int unic_slot_maps(const struct unic_slot *slot, const uint8_t *from,
 
 /* ------------------------------------------------------------- the moving */
 
+/* Allocate memory outside of any heap: the heap may be the memory that is moved. */
+static void *alloc_scratch(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
 struct move {
-	struct unic_slot slot; /* a copy: the context may be in what is moved */
+	const struct unic_slot *slot; /* of a context, which may be moved */
 	uint8_t *va;
 	size_t bytes;
 	const struct unic_run *runs;
 	size_t n_runs;
-	uint8_t *copy; /* of the contents, private */
-	const char *why;
+	uint8_t *spare; /* @bytes of private memory, for an undo */
+	struct map_scan scan;
 };
 
-/* Undo a replacement: the pages become private memory with the copied contents again. */
-static void undo_replace_pages(struct move *m)
+/* Copy the contents of the pages to their frames. */
+static int fill_runs(const struct move *m)
 {
-	if (mmap(m->va, m->bytes, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
-		memcpy(m->va, m->copy, m->bytes);
+	const uint8_t *at = m->va;
+	size_t i;
+
+	for (i = 0; i < m->n_runs; i++) {
+		size_t bytes = (size_t)m->runs[i].pages * UNIC_PAGE;
+
+		if (pwrite(m->slot->fd, at, bytes,
+			   unic_slot_at(m->slot, m->runs[i].page)) !=
+		    (ssize_t)bytes)
+			return -EFAULT; /* beyond the end of its file */
+		at += bytes;
+	}
+	return 0;
 }
 
-static int replace_pages(void *arg)
+/* Make all of the pages private memory again, after some were replaced. */
+static void undo_replace_pages(struct move *m)
 {
-	struct move *m = arg;
+	uint8_t *at = m->spare;
+	size_t i;
+
+	for (i = 0; i < m->n_runs; i++) {
+		size_t bytes = (size_t)m->runs[i].pages * UNIC_PAGE;
+
+		if (pread(m->slot->fd, at, bytes,
+			  unic_slot_at(m->slot, m->runs[i].page)) !=
+		    (ssize_t)bytes)
+			return;
+		at += bytes;
+	}
+	mremap(m->spare, m->bytes, m->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+	       m->va);
+}
+
+static int map_frames(struct move *m)
+{
 	uint8_t *va = m->va;
 	size_t i;
 
-	m->why = scan_maps((uintptr_t)m->va, (uintptr_t)m->va + m->bytes);
-	if (m->why)
-		return strcmp(m->why, NOT_MAPPED) ? -EACCES : -EFAULT;
-	memcpy(m->copy, m->va, m->bytes);
 	for (i = 0; i < m->n_runs; i++) {
 		size_t bytes = (size_t)m->runs[i].pages * UNIC_PAGE;
 
 		if (mmap(va, bytes, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_FIXED, m->slot.fd,
-			 unic_slot_at(&m->slot, m->runs[i].page)) ==
+			 MAP_SHARED | MAP_FIXED, m->slot->fd,
+			 unic_slot_at(m->slot, m->runs[i].page)) ==
 		    MAP_FAILED) {
 			undo_replace_pages(m);
 			return -ENOMEM;
 		}
 		va += bytes;
 	}
-	memcpy(m->va, m->copy, m->bytes);
 	madvise(m->va, m->bytes, MADV_DONTFORK);
 	return 0;
+}
+
+/* The contents are copied once no other thread runs, and this one writes to none of the pages
+ * from then until they are replaced. */
+static int replace_pages(void *arg)
+{
+	struct move *m = arg;
+	int err;
+
+	scan_maps(&m->scan);
+	if (m->scan.why)
+		return -EACCES;
+	/* not before, or it might be where nothing was mapped */
+	m->spare = alloc_scratch(m->bytes);
+	if (!m->spare)
+		return -ENOMEM;
+	err = fill_runs(m);
+	if (!err)
+		err = map_frames(m);
+	munmap(m->spare, m->bytes);
+	return err;
 }
 
 /* Replace mapping @m of the slot by private memory with the same contents, read from the
@@ -300,6 +389,7 @@ static int privatize_map(const struct unic_slot *slot, struct unic_slot_map m)
 				 .to = (uintptr_t)m.va + m.bytes };
 	const struct unic_park_at *place;
 	uint32_t n = unic_park_places(&place);
+	uint8_t *copy;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
@@ -307,19 +397,21 @@ static int privatize_map(const struct unic_slot *slot, struct unic_slot_map m)
 		    place[i].sp - RED_BYTES < line.to)
 			return -EACCES;
 	}
-	if (mmap(m.va, m.bytes, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+	copy = alloc_scratch(m.bytes);
+	if (!copy)
 		return -ENOMEM;
-	if (pread(slot->fd, m.va, m.bytes, unic_slot_at(slot, m.page)) !=
-	    (ssize_t)m.bytes)
-		return -EIO;
-	return m.prot == (PROT_READ | PROT_WRITE)
-		       ? 0
-		       : mprotect(m.va, m.bytes, m.prot);
+	if (pread(slot->fd, copy, m.bytes, unic_slot_at(slot, m.page)) ==
+		    (ssize_t)m.bytes &&
+	    !mprotect(copy, m.bytes, m.prot) &&
+	    mremap(copy, m.bytes, m.bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   m.va) == m.va)
+		return 0;
+	munmap(copy, m.bytes);
+	return -ENOMEM;
 }
 
 struct restore {
-	struct unic_slot slot; /* a copy, as above */
+	const struct unic_slot *slot; /* as above */
 	const uint8_t *from, *to;
 	struct unic_slot_map *map; /* room for RESTORE_MAPS */
 };
@@ -334,62 +426,49 @@ static int restore_maps(void *arg)
 	int i;
 
 	do {
-		n = unic_slot_maps(&r->slot, at, r->to, map, RESTORE_MAPS);
+		n = unic_slot_maps(r->slot, at, r->to, map, RESTORE_MAPS);
 		for (i = 0; i < n; i++) {
 			at = map[i].va + map[i].bytes;
-			if (privatize_map(&r->slot, map[i]))
+			if (privatize_map(r->slot, map[i]))
 				err = -EACCES;
 		}
 	} while (n == RESTORE_MAPS);
 	return n < 0 ? n : err;
 }
 
-/* Allocate memory outside of any heap: the heap may be the memory that is moved. */
-static void *alloc_scratch(size_t bytes)
+static int fail_move(const struct move *m, int err)
 {
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
+	if (m->scan.why)
+		return fail_scan(&m->scan);
+	return unic_fail(err, "memory at %p was not moved into the slot: %s",
+			 (void *)m->va,
+			 err == -EBUSY	  ? "a thread does not stop"
+			 : err == -EFAULT ? "it is beyond the end of its file"
+					  : "out of memory");
 }
 
 int unic_move_in(const struct unic_slot *slot, uint8_t *va, size_t bytes,
 		 const struct unic_run *runs, size_t n_runs)
 {
-	size_t runs_bytes = n_runs * sizeof(*runs);
-	uint8_t *copy = alloc_scratch(bytes + runs_bytes);
-	struct move m = { .slot = *slot,
+	struct move m = { .slot = slot,
 			  .va = va,
 			  .bytes = bytes,
+			  .runs = runs,
 			  .n_runs = n_runs,
-			  .copy = copy };
-	int err = -ENOMEM;
+			  .scan = { .at = (uintptr_t)va,
+				    .end = (uintptr_t)va + bytes } };
+	int err;
 
-	if (copy) {
-		memcpy(copy + bytes, runs, runs_bytes);
-		m.runs = (void *)(copy + bytes);
-		err = unic_park_run(replace_pages, &m);
-		munmap(copy, bytes + runs_bytes);
-	}
-	if (err == -EACCES || err == -EFAULT)
-		return unic_fail(err,
-				 "memory at %p cannot be moved into the slot: "
-				 "it is %s; use unic_alloc()",
-				 (void *)va, m.why);
-	if (err)
-		return unic_fail(err,
-				 "memory at %p was not moved into the slot: %s",
-				 (void *)va,
-				 err == -EBUSY ? "a thread does not stop"
-					       : "out of memory");
-	return 0;
+	unic_own_data_find(&m.scan.own);
+	err = unic_park_run(replace_pages, &m);
+	return err ? fail_move(&m, err) : 0;
 }
 
 int unic_move_out(const struct unic_slot *slot, const uint8_t *from,
 		  const uint8_t *to)
 {
 	struct restore r = {
-		.slot = *slot,
+		.slot = slot,
 		.from = from,
 		.to = to,
 		.map = alloc_scratch(RESTORE_MAPS * sizeof(*r.map)),

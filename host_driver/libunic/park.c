@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "fork.h"
+#include "own_data.h"
 #include "priv.h"
 
 #define PARK_MAX     256
@@ -26,7 +27,7 @@
 #define MASK_BYTES   8	/* of the kernel's set of signals */
 
 /* Signal handlers have no context but globals. */
-static struct {
+UNIC_OWN_VARIABLE static struct {
 	pthread_mutex_t lock;
 	uint32_t round;	 /* odd: park */
 	uint32_t parked; /* threads in the handler */

@@ -328,8 +328,10 @@ enum unic_mr_life {
 /** unic_reg_mr() - register memory (S1; S0 for WAIT). Memory that is not of
  * unic_alloc() is moved into the slot first: the pages stay at their addresses, other
  * threads of the process stop meanwhile, a child of fork() gets copies (unic_open()).
- * Only private anonymous memory can be moved; for file and shared mappings and the
- * stacks of threads -EACCES, and where there is none -EFAULT. Memory that was unmapped and mapped again, or moved by
+ * Only private memory that can be read and written, and not executed, can be moved: heap,
+ * anonymous mappings, .data and .bss, private mappings of a file. For other mappings, the stacks
+ * of threads, and the data of libunic, of the C library and of the loader it is -EACCES, with
+ * words that name the mapping; where there is no memory -EFAULT. Memory that was unmapped and mapped again, or moved by
  * realloc(), is moved by the next registration; -EBUSY while an earlier region is
  * still registered on it.
  *

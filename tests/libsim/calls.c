@@ -2,6 +2,7 @@
 /* calls.c - time, the environment, and what libunic calls only in situations that are not
  * simulated. */
 #include <errno.h>
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
@@ -91,6 +92,15 @@ int sys_mincore(void *at, size_t bytes, unsigned char *out)
 	(void)out;
 	not_simulated("mincore()");
 	return -1;
+}
+
+int sys_dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *),
+			void *ctx)
+{
+	(void)each;
+	(void)ctx;
+	not_simulated("dl_iterate_phdr()");
+	return 0;
 }
 
 void *sys_mremap(void *at, size_t old, size_t bytes, int flags, ...)

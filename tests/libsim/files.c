@@ -265,6 +265,16 @@ ssize_t sys_pread(int fd, void *buf, size_t bytes, off_t off)
 	return (ssize_t)bytes;
 }
 
+ssize_t sys_pwrite(int fd, const void *buf, size_t bytes, off_t off)
+{
+	uint32_t node, slot;
+
+	fiber_step();
+	files_slot(fiber_process(), fd, &node, &slot);
+	memcpy(world->node[node]->slot[slot] + off, buf, bytes);
+	return (ssize_t)bytes;
+}
+
 /* --------------------------------------------------------------------- kinds */
 
 int sys_eventfd(unsigned int count, int flags)

@@ -212,6 +212,34 @@ static void moved_elsewhere(void)
 	OK(munmap(to, BYTES));
 }
 
+/* Where the .bss of this program lies, as the linker has it. */
+extern uint8_t __bss_start[], _end[];
+
+/* Libunic is a part of this program, and a child runs it before it has what was in .bss. */
+static void own_bss(void)
+{
+	_Alignas(PAGE) static uint8_t mine[BYTES];
+	uintptr_t mask = PAGE - 1;
+	uint8_t *from = (void *)(((uintptr_t)__bss_start + mask) & ~mask);
+	struct unic_mr_attr attr = { .addr = from,
+				     .length = (size_t)(_end - from),
+				     .rights = RW };
+	struct unic_mr *mr;
+	pid_t child;
+
+	fill(mine, 8);
+	OK(unic_reg_mr(pd, &attr, &mr));
+	child = fork();
+	if (!child) {
+		IS(is_full_of(mine, 8));
+		fill(mine, 9);
+		_exit(0);
+	}
+	is_well(child);
+	IS(is_full_of(mine, 8));
+	OK(unic_dereg_mr(mr));
+}
+
 /* ThreadSanitizer gives a child a thread that blocks signals, and nothing can be
  * moved in. */
 static uint8_t *movable(uint8_t *at)
@@ -358,6 +386,7 @@ int main(int argc, char **argv)
 	if (argc == 3)
 		moved_elsewhere();
 	own_context(argv[1]);
+	own_bss();
 	other_programs();
 	beside_threads();
 	unic_close(ctx);

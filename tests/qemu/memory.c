@@ -199,14 +199,27 @@ static void fork_afterwards(void)
 	OK(munmap(p, 2 * PAGE));
 }
 
-/* Shared with a file: such pages are not pinned. */
+/* A page of a file that is the process's own moves, as data of a program does. One that is shared
+ * with the file is not pinned. */
 static void file_mapping(void)
 {
 	struct unic_mr_attr a = { .length = PAGE, .rights = RW };
 	int fd = open("/proc/self/exe", O_RDONLY);
 	struct unic_mr *mr;
+	char elf[4];
 
 	a.addr = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	IS(a.addr != MAP_FAILED);
+	mr = reg(a.addr, PAGE, RW);
+	pinned(1, "a private page of a file");
+	IS(!memcmp(a.addr, "\177ELF", 4));
+	copy(mr, 0, src, src_mr, PAGE);
+	IS(!memcmp(a.addr, src, PAGE));
+	IS(pread(fd, elf, 4, 0) == 4 && !memcmp(elf, "\177ELF", 4));
+	OK(unic_dereg_mr(mr));
+	pinned(0, "the file's ended");
+	OK(munmap(a.addr, PAGE));
+	a.addr = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
 	IS(a.addr != MAP_FAILED);
 	IS(unic_reg_mr(pd, &a, &mr) == -EACCES);
 	pinned(0, "a file is refused");

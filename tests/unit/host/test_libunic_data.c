@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * test_libunic_data.c - data of programs, which are private mappings of a file and what lies
+ * beside them, is moved into the slot and back, whatever the program does meanwhile.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#include "libunic_rig.h"
+
+/* The call of mmap() from now on that maps frames of the slot and fails; 0: none. */
+static int fail_at;
+
+void *__real_mmap(void *at, size_t bytes, int prot, int flags, int fd,
+		  off_t off);
+void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd,
+		  off_t off);
+
+void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd,
+		  off_t off)
+{
+	if (fail_at && flags == (MAP_SHARED | MAP_FIXED) && !--fail_at) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return __real_mmap(at, bytes, prot, flags, fd, off);
+}
+
+/* Memory for a context that can be moved, as that of the heap can without sanitizers. */
+static void *ctx_pages;
+
+void *__real_calloc(size_t n, size_t bytes);
+void __real_free(void *mem);
+void *__wrap_calloc(size_t n, size_t bytes);
+void __wrap_free(void *mem);
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+	return ctx_pages && bytes == sizeof(struct unic_ctx)
+		       ? ctx_pages
+		       : __real_calloc(n, bytes);
+}
+
+void __wrap_free(void *mem)
+{
+	if (!mem || mem != ctx_pages)
+		__real_free(mem);
+}
+
+/* As the loader maps data: @n pages of file @fd, private, and two pages of .bss. Byte 0 of page
+ * i is i + 1. */
+static uint8_t *map_data(int fd, size_t n, int prot)
+{
+	uint8_t *at = own_pages(NULL, n + 2);
+	size_t i;
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)(n * PAGE)), 0);
+	for (i = 0; i < n; i++) {
+		uint8_t first = (uint8_t)(i + 1);
+
+		assert_int_equal(pwrite(fd, &first, 1, (off_t)(i * PAGE)), 1);
+	}
+	assert_ptr_equal(
+		mmap(at, n * PAGE, prot, MAP_PRIVATE | MAP_FIXED, fd, 0), at);
+	return at;
+}
+
+/* True if the mapping of @at is private and has no name. */
+static bool is_anonymous(const void *at)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	unsigned long from, to, inode;
+	char line[512], perms[5];
+	bool found = false;
+
+	assert_non_null(f);
+	while (!found && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx %4s %*x %*s %lu", &from, &to, perms,
+			   &inode) == 4 &&
+		    from <= (uintptr_t)at && (uintptr_t)at < to)
+			found = !strcmp(perms, "rw-p") && !inode;
+	}
+	fclose(f);
+	return found;
+}
+
+static int stop;
+
+/* The bytes of two words are equal whenever another thread looks between two rounds. */
+static void *count(void *arg)
+{
+	volatile uint32_t *word = arg;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		word[0]++;
+		word[PAGE / 4]++;
+	}
+	assert_int_equal(word[0], word[PAGE / 4]);
+	return NULL;
+}
+
+/* Both kinds at once, in one region, time and again, while another thread writes to both; the
+ * file is as it was. */
+static void data_and_bss_are_moved(void **state)
+{
+	int fd = memfd_create("program", MFD_CLOEXEC);
+	uint8_t *mem = map_data(fd, 2, PROT_READ | PROT_WRITE), first;
+	uint8_t *rest = own_pages(NULL, 4);
+	struct unic_mr *mr;
+	pthread_t other;
+	struct rig r;
+	int i;
+
+	(void)state;
+	rig_up(&r);
+	mem[0] = 7;
+	drv.frames = drv.taken_frames + 4;
+	__atomic_store_n(&stop, 0, __ATOMIC_RELAXED);
+	/* the last word of .data, and one of .bss */
+	assert_int_equal(
+		pthread_create(&other, NULL, count, mem + PAGE + PAGE - 16), 0);
+	for (i = 0; i < 40; i++) {
+		move_in(&r, mem, 4);
+		move_in(&r, rest, 4); /* which moves the others out */
+	}
+	assert_int_equal(drv.freed, 4 * (2 * i - 1));
+	mr = reg(&r, mem + 8, 3 * PAGE);
+	assert_int_equal(mem[0], 7);
+	assert_int_equal(mem[PAGE], 2);
+	mem[0] = 8;
+	assert_int_equal(drv.slot[drv.next_frame * PAGE + 3 * PAGE], 8);
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	pthread_join(other, NULL);
+	assert_int_equal(pread(fd, &first, 1, 0), 1);
+	assert_int_equal(first, 1);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+	assert_int_equal(mem[0], 8);
+	assert_true(is_anonymous(mem) && is_anonymous(mem + PAGE));
+	munmap(mem, 4 * PAGE);
+	munmap(rest, 4 * PAGE);
+	close(fd);
+}
+
+/* Where the slot has no room, data that was deregistered is private memory again. */
+static void idle_data_makes_room(void **state)
+{
+	int fd = memfd_create("program", MFD_CLOEXEC);
+	uint8_t *mem = map_data(fd, 1, PROT_READ | PROT_WRITE);
+	uint8_t *other = own_pages(NULL, 2);
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	drv.frames = drv.taken_frames + 2;
+	move_in(&r, mem, 2);
+	mem[0] = 9;
+	assert_false(is_anonymous(mem));
+	move_in(&r, other, 2);
+	assert_int_equal(drv.freed, 2);
+	assert_true(is_anonymous(mem));
+	assert_int_equal(mem[0], 9);
+	rig_down(&r);
+	munmap(mem, 3 * PAGE);
+	munmap(other, 2 * PAGE);
+	close(fd);
+}
+
+/* The context lies in what was moved, as it does in a heap: a child has nothing of it before it
+ * has the copies. */
+static void a_child_has_copies(void **state)
+{
+	int fd = memfd_create("program", MFD_CLOEXEC);
+	uint8_t *mem = map_data(fd, 1, PROT_READ | PROT_WRITE);
+	size_t pages = sizeof(struct unic_ctx) / PAGE + 1;
+	int status = -1;
+	struct rig r;
+	pid_t child;
+
+	(void)state;
+	ctx_pages = own_pages(NULL, pages);
+	memset(ctx_pages, 0, pages * PAGE);
+	rig_up(&r);
+	assert_ptr_equal(r.ctx, ctx_pages);
+	move_in(&r, ctx_pages, pages);
+	move_in(&r, mem, 2);
+	mem[PAGE] = 4;
+	child = fork();
+	if (!child) {
+		struct unic_pd *pd;
+
+		_exit(mem[0]++ != 1 || mem[PAGE]++ != 4 ||
+		      !is_parents(unic_alloc_pd(r.ctx, &pd)));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(mem[0], 1);
+	assert_int_equal(mem[PAGE], 4);
+	rig_down(&r);
+	munmap(mem, 3 * PAGE);
+	munmap(ctx_pages, pages * PAGE);
+	ctx_pages = NULL;
+	close(fd);
+}
+
+static void is_refused(struct rig *r, const void *mem, const char *why,
+		       const char *what)
+{
+	struct unic_mr_attr attr = { .addr = (void *)(uintptr_t)mem,
+				     .length = 1 };
+	struct unic_mr *mr;
+
+	assert_int_equal(unic_reg_mr(r->pd, &attr, &mr), -EACCES);
+	if (!strstr(unic_last_error(), why) || !strstr(unic_last_error(), what))
+		fail_msg("%s", unic_last_error());
+}
+
+static int initialised = 1;
+
+/* What runs, what may not be written, and the data of what moves; the error names it. */
+static void text_and_own_data_are_not(void **state)
+{
+	int fd = memfd_create("program", MFD_CLOEXEC);
+	uint8_t *ro = map_data(fd, 1, PROT_READ);
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	is_refused(&r, (void *)(uintptr_t)text_and_own_data_are_not,
+		   "not readable and writable data", "r-xp ");
+	is_refused(&r, ro, "not readable and writable data",
+		   "r--p /memfd:program");
+	/* libunic is a part of this program */
+	is_refused(&r, &initialised, "data of a library that moves it",
+		   "test_libunic_data");
+	/* the struct, of the C library */
+	is_refused(&r, stdout, "data of a library that moves it", "libc.so");
+	rig_down(&r);
+	munmap(ro, 3 * PAGE);
+	close(fd);
+}
+
+static void a_file_that_ends_is_not(void **state)
+{
+	int fd = memfd_create("program", MFD_CLOEXEC);
+	uint8_t *mem = map_data(fd, 2, PROT_READ | PROT_WRITE);
+	struct unic_mr_attr attr = { .addr = mem, .length = 2 * PAGE };
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	assert_int_equal(ftruncate(fd, PAGE), 0);
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -EFAULT);
+	assert_non_null(strstr(unic_last_error(), "beyond the end"));
+	assert_int_equal(drv.freed, 2);
+	assert_int_equal(mem[0], 1);
+	move_in(&r, mem, 1);
+	rig_down(&r);
+	munmap(mem, 4 * PAGE);
+	close(fd);
+}
+
+/* A move that fails amid its pages leaves private memory, as it was. */
+static void half_a_move_is_undone(void **state)
+{
+	int fd = memfd_create("program", MFD_CLOEXEC);
+	uint8_t *mem = map_data(fd, 2, PROT_READ | PROT_WRITE);
+	struct unic_mr_attr attr = { .addr = mem, .length = 4 * PAGE };
+	struct unic_mr *mr;
+	struct rig r;
+
+	(void)state;
+	rig_up(&r);
+	mem[3 * PAGE] = 5;
+	fail_at = 3;
+	assert_int_equal(unic_reg_mr(r.pd, &attr, &mr), -ENOMEM);
+	assert_int_equal(fail_at, 0);
+	assert_int_equal(drv.freed, 4);
+	assert_true(is_anonymous(mem) && is_anonymous(mem + 3 * PAGE));
+	assert_int_equal(mem[0], 1);
+	assert_int_equal(mem[PAGE], 2);
+	assert_int_equal(mem[3 * PAGE], 5);
+	move_in(&r, mem, 4);
+	rig_down(&r);
+	munmap(mem, 4 * PAGE);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DRIVER(data_and_bss_are_moved),
+		WITH_DRIVER(idle_data_makes_room),
+		WITH_DRIVER(a_child_has_copies),
+		WITH_DRIVER(text_and_own_data_are_not),
+		WITH_DRIVER(a_file_that_ends_is_not),
+		WITH_DRIVER(half_a_move_is_undone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
