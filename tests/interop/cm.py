@@ -32,6 +32,8 @@ PAIRS = (
     ("ucmatose -m -c 3", f"ucmatose -m -c 3 -s {A}", "return status 0"),
     ("udaddy", f"udaddy -s {A}", "return status 0"),
     ("udaddy -c 3 -C 5 -S 500", f"udaddy -c 3 -C 5 -S 500 -s {A}", "return status 0"),
+    ("rdma_server", f"rdma_client -s {A}", "end 0"),
+    (f"rdma_server -s {A} -p 7000", f"rdma_client -s {A} -p 7000", "end 0"),
     ("ib_write_bw -R -n 200 -F", f"ib_write_bw -R -n 200 -F {A}", "65536"),
     ("ib_write_bw -R -q 4 -n 50 -F", f"ib_write_bw -R -q 4 -n 50 -F {A}", "65536"),
     ("ib_read_bw -R -n 100 -F", f"ib_read_bw -R -n 100 -F {A}", "65536"),

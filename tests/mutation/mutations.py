@@ -50,7 +50,8 @@ MODEL = "build/bin/board-model"
 DESK = (MODEL, "build/bin/unic-bus", "build/bin/unic-copy",
         "build/bin/unicctl", "build/bin/unicd")
 LM3S_FLASH, TM4C_FLASH = f"build/{LM3S}/flash.bin", f"build/{TM4C}/flash.bin"
-VERBS = ("build/lib/libunic-rdmav34.so", "build/lib/libunic-shim.so", "build/bin/verbs-calls")
+VERBS = ("build/lib/libunic-rdmav34.so", "build/lib/libunic-shim.so", "build/bin/verbs-calls",
+         "build/bin/verbs-data")
 NEEDS = {
     "test_lm3s.py": {HOST: DESK, LM3S: (LM3S_FLASH,)},
     "test_tm4c.py": {HOST: DESK, TM4C: (TM4C_FLASH,)},

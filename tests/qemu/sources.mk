@@ -13,9 +13,11 @@ PARTS_memory    := tests/qemu/memory.c lib:libunic.a
 PARTS_rates     := tests/qemu/rates.c lib:libunic.a
 PARTS_survivor  := tests/qemu/survivor.c lib:libunic.a
 PARTS_tokens    := tests/qemu/tokens.c lib:libunic.a
-# ... and one of libibverbs.
+# ... and two of libibverbs.
 PARTS_verbs-calls := tests/qemu/verbs_calls.c
 LIBS_verbs-calls  := -libverbs
+PARTS_verbs-data  := tests/qemu/verbs_data.c
+LIBS_verbs-data   := -libverbs -ldl -lpthread
 
 # Memory barriers between the host and an emulated core.
 PARTS_litmus-host := tests/qemu/litmus_host.c

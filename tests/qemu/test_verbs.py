@@ -33,6 +33,17 @@ import rdma_core  # noqa: E402
 
 RUN = os.path.join(hosts.BIN, "unic-run")
 CALLS = os.path.join(hosts.BIN, "verbs-calls")
+DATA = os.path.join(hosts.BIN, "verbs-data")
+# What verbs-data says that it tries, and what the library says then.
+REFUSED = (
+    ("text", r"not readable and writable data \(\S+ r-xp \S+/verbs-data\)"),
+    ("constant", r"not readable and writable data \(\S+ r--p \S+/verbs-data\)"),
+    ("libc", r"data of a library that moves it \(\S+ rw-p \S+/libc\.so\.6\)"),
+    ("loader", r"data of a library that moves it \(\S+ rw-p \S+\)"),
+    ("shim", r"data of a library that moves it \(\S+ rw-p \S+/libunic-shim\.so\)"),
+    ("provider", r"data of a library that moves it \(\S+ rw-p \S+/libunic-rdmav34\.so\)"),
+    ("stack", r"a stack \(\S+ rw-p \[stack\]\)"),
+    ("shared", r"a shared mapping \(\S+ rw-s \S+.*\)"))
 LISTEN_S = 30
 READY_S = 20  # READY_MS of run_child.c
 RDMA_CORE = 96  # of its tests, which run
@@ -204,6 +215,29 @@ def test_calls(rig):
     assert not rig.ctl(0, "qp") and not rig.ctl(0, "mr"), "objects stay"
 
 
+def test_data(rig):
+    """Data of a program, and what cannot be moved, with its line."""
+    def run(*command):
+        text = output(rig.socket(0), *command)
+        assert "verbs-data: ok" in text and "verbs-data: child 19" in text, text
+        return text
+    text = run(DATA)
+    for name, why in REFUSED:
+        said = rf"verbs-data: {name}\nlibunic: ibv_reg_mr: memory at 0x\w+ cannot be moved into the slot: it is {why}; "
+        assert re.search(said, text), (said, text)
+    assert text.count("libunic:") == len(REFUSED), text
+    run("setarch", "-R", DATA, "adjacent")
+    os.environ["IBV_FORK_SAFE"] = "1"  # as after ibv_fork_init()
+    try:
+        run(DATA)
+    finally:
+        del os.environ["IBV_FORK_SAFE"]
+    assert not rig.ctl(0, "qp") and not rig.ctl(0, "mr"), "objects stay"
+    for said in cm_pair(rig, "rdma_server", "rdma_client -s 10.0.0.1"):
+        assert "end 0" in said, said
+    nothing_left(rig)
+
+
 def pingpong(rig, ends):
     for kind, ways in (("rc", ((), ("-e",), ("-c",))), ("uc", (("-e", "-c"),)),
                        ("ud", (("-e", "-c"),)), ("srq", ((), ("-e",)))):
@@ -362,7 +396,7 @@ def test_perftest(rig):
         print(f"        {line}", flush=True)
 
 
-TESTS = [test_devices, test_status, test_calls, test_net, test_net_virt, test_nic_ends, test_one_machine,
+TESTS = [test_devices, test_status, test_calls, test_data, test_net, test_net_virt, test_nic_ends, test_one_machine,
          test_pingpong_one_nic, test_pingpong_two_hosts, test_cm, test_rdma_core, test_lost]
 
 
