@@ -57,6 +57,7 @@ NEEDS = {
     "test_tm4c.py": {HOST: DESK, TM4C: (TM4C_FLASH,)},
     "test_flash.py": {HOST: (MODEL,), LM3S: (LM3S_FLASH,)},
     "test_tty.py": {HOST: ("programs",), LM3S: ("image",)},
+    "test_process.py": {HOST: ("programs", "build-soft", "build/bin/forks")},
     "test_verbs.py": {HOST: ("programs", "build-soft", *VERBS), "virt": ("image",)},
     "test_choose.py": {},
     "test_console.py": {},

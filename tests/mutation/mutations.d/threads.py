@@ -82,6 +82,8 @@ MUTATIONS = (
      "\tfor (ctx = all.first; ctx; ctx = ctx->next)\n\t\tdetach_ctx(ctx);\n"
      "\tfor (k = all.kept; k; k = k->next)\n\t\tplace_all(k);\n",
      "fork: the context is read before the child has a copy of it", "test_libunic_memory"),
+    (FORK, "UNIC_OWN_VARIABLE static struct {", "static struct {",
+     "fork: a program that libunic is a part of loses the list of copies", "test_process.py --only test_forks"),
     (FORK, "\tctx->forked = true;\n", "",
      "fork: the child takes the context for its own", "test_libunic_context"),
     (FORK, "\tfor (i = 0; i < k->maps; i++)\n"
