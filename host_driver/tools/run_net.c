@@ -11,9 +11,11 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,16 +33,22 @@ static void nap_keeper(void)
 	nanosleep(&t, NULL);
 }
 
-/* True if no run is on the net; then @*door is held, so that none joins. */
-static int is_deserted(const char *dir, int *door)
+/* True if no run is on the net; then @door is held, so that none joins. Both were opened when
+ * the net began: somebody may have removed its folder since. */
+static bool is_deserted(int members, int door)
 {
-	int members = run_place_lock(dir, "members", LOCK_EX | LOCK_NB);
+	bool deserted = !flock(members, LOCK_EX | LOCK_NB) &&
+			!flock(door, LOCK_EX | LOCK_NB);
 
-	if (members < 0)
-		return 0;
-	*door = run_place_lock(dir, "door", LOCK_EX | LOCK_NB);
-	close(members);
-	return *door >= 0;
+	flock(members, LOCK_UN);
+	return deserted;
+}
+
+static bool is_removed(int file)
+{
+	struct stat st;
+
+	return !fstat(file, &st) && !st.st_nlink;
 }
 
 /* The keeper. @told: where it says that the wire is ready. */
@@ -50,19 +58,22 @@ static void keep_wire(const char *dir, int told)
 	char *argv[] = { "unic-wire", "--dir", wire, "--nics", HOSTS, NULL };
 	struct run_child child = { .pid = 0 };
 	int lock = run_place_lock(dir, "keeper", LOCK_EX | LOCK_NB);
-	int door = -1;
+	int members = run_place_lock(dir, "members", LOCK_UN);
+	int door = run_place_lock(dir, "door", LOCK_UN);
 
 	snprintf(wire, sizeof(wire), "%.200s/wire", dir);
-	if (lock < 0 || run_child_start(&child, NULL, dir, argv))
+	if (lock < 0 || members < 0 || door < 0 ||
+	    run_child_start(&child, NULL, dir, argv))
 		_exit(1);
 	dup2(STDIN_FILENO, STDERR_FILENO); /* others may wait for its end */
 	if (write(told, "", 1) != 1)
 		_exit(1);
 	close(told);
-	while (run_child_alive(&child) && !is_deserted(dir, &door))
+	while (run_child_alive(&child) && !is_deserted(members, door))
 		nap_keeper();
 	run_child_end(&child);
-	run_place_remove(wire);
+	if (!is_removed(door)) /* another run may have made the net again */
+		run_place_remove(wire);
 	_exit(0);
 }
 

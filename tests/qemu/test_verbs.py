@@ -274,6 +274,19 @@ def test_cm(rig):
     nothing_left(rig)
 
 
+def expect_no_wire(net):
+    until = time.monotonic() + hosts.PATIENCE_S
+    while any(f"/nets/{net}/" in line for line in command_lines()):
+        assert time.monotonic() < until, "the wire of a net that nobody uses stays"
+        time.sleep(0.1)
+
+
+def remove_net(net, user=os.getuid()):
+    """The folder of a net may go at any time: the wire ends with the last run on it."""
+    shutil.rmtree(f"/tmp/unic-run-{user}/nets/{net}")
+    expect_no_wire(net)
+
+
 def test_net(_):
     """Nothing runs before, and nothing after; for somebody without rights."""
     user = None if os.getuid() else pwd.getpwnam("nobody").pw_uid
@@ -283,12 +296,9 @@ def test_net(_):
     addresses = set(re.findall(r"local address:.*GID ::ffff:(\S+)",
                                first + second))
     assert addresses == {"10.0.0.1", "10.0.0.2"}, (first, second)
-    until = time.monotonic() + hosts.PATIENCE_S
-    while any(f"/nets/{net}/" in line for line in command_lines()):
-        assert time.monotonic() < until, "the wire of a net that nobody uses stays"
-        time.sleep(0.1)
+    expect_no_wire(net)
     # its locks are left
-    shutil.rmtree(f"/tmp/unic-run-{os.getuid() if user is None else user}/nets/{net}")
+    remove_net(net, os.getuid() if user is None else user)
 
 
 def test_net_virt(_):
@@ -296,12 +306,12 @@ def test_net_virt(_):
     net = f"virt{os.getpid()}"
     for said in pair(f"{net}:virt", net, "ibv_rc_pingpong", "-g", "0", *FEW):
         assert "iters in" in said, said
-    shutil.rmtree(f"/tmp/unic-run-{os.getuid()}/nets/{net}")
+    remove_net(net)
     r = subprocess.run([RUN, "--net", net, "--board", "virt", "true"], capture_output=True, text=True,
                        env={**os.environ, "PATH": "/nowhere"}, check=False)
     assert r.returncode == 1 and r.stderr == "unic-run: qemu-system-arm does not start; it said: cannot start " \
         "qemu-system-arm: No such file or directory\n", r
-    shutil.rmtree(f"/tmp/unic-run-{os.getuid()}/nets/{net}")
+    remove_net(net)
 
 
 def run_beside(qemu, net):
@@ -314,7 +324,7 @@ def run_beside(qemu, net):
         r = subprocess.run([RUN, "--net", net, "--board", "virt", "true"], capture_output=True, text=True,
                            env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}, check=False)
     assert r.returncode == 1 and not r.stdout, r
-    shutil.rmtree(f"/tmp/unic-run-{os.getuid()}/nets/{net}")
+    remove_net(net)
     return r.stderr
 
 
