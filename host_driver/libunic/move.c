@@ -236,6 +236,11 @@ static int fail_scan(const struct map_scan *s)
 
 /* -------------------------------------------------- mappings of the slot */
 
+static uintptr_t min_at(uintptr_t a, uintptr_t b)
+{
+	return a < b ? a : b;
+}
+
 struct slot_scan {
 	uintptr_t at, end;
 	const struct unic_slot *slot;
@@ -244,10 +249,14 @@ struct slot_scan {
 	int n, max;
 };
 
+/* A mapping may go on beyond what is looked at: the kernel makes one of two that meet, in memory
+ * and in the slot. */
 static bool slot_map(void *arg, const struct map_line *m)
 {
 	struct slot_scan *s = arg;
-	uint64_t page = m->offset / UNIC_PAGE - s->slot->first;
+	uintptr_t from = m->from < s->at ? s->at : m->from;
+	uint64_t page =
+		(m->offset + (from - m->from)) / UNIC_PAGE - s->slot->first;
 
 	if (m->to <= s->at || m->inode != s->file.st_ino ||
 	    m->major != major(s->file.st_dev) ||
@@ -258,8 +267,8 @@ static bool slot_map(void *arg, const struct map_line *m)
 	if (page < UNIC_SLOT_FRAMES || page >= s->slot->pages)
 		return true; /* not a frame: pages of the library */
 	s->out[s->n] = (struct unic_slot_map){
-		.va = (uint8_t *)m->from,
-		.bytes = m->to - m->from,
+		.va = (uint8_t *)from,
+		.bytes = min_at(m->to, s->end) - from,
 		.page = (uint32_t)page,
 		.prot = (m->perms[0] == 'r' ? PROT_READ : 0) |
 			(m->perms[1] == 'w' ? PROT_WRITE : 0) |

@@ -173,6 +173,33 @@ static void idle_data_makes_room(void **state)
 	close(fd);
 }
 
+/* Two pages that are neighbours in memory and in the slot are one mapping to the kernel. What is
+ * moved out ends where it ends: the other page is registered. */
+static void a_neighbour_stays(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 2), *other = own_pages(NULL, 1);
+	struct unic_mr *mr;
+	struct rig r;
+	size_t frame;
+
+	(void)state;
+	rig_up(&r);
+	drv.frames = drv.taken_frames + 2;
+	mr = reg(&r, mem + PAGE, PAGE);
+	frame = drv.next_frame;
+	move_in(&r, mem, 1);
+	assert_int_equal(drv.next_frame, frame - 1);
+	move_in(&r, other, 1);
+	assert_true(is_anonymous(mem));
+	assert_false(is_anonymous(mem + PAGE));
+	drv.slot[frame * PAGE] = 42; /* as the NIC writes */
+	assert_int_equal(mem[PAGE], 42);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+	munmap(mem, 2 * PAGE);
+	munmap(other, PAGE);
+}
+
 /* The context lies in what was moved, as it does in a heap: a child has nothing of it before it
  * has the copies. */
 static void a_child_has_copies(void **state)
@@ -299,6 +326,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_DRIVER(data_and_bss_are_moved),
 		WITH_DRIVER(idle_data_makes_room),
+		WITH_DRIVER(a_neighbour_stays),
 		WITH_DRIVER(a_child_has_copies),
 		WITH_DRIVER(text_and_own_data_are_not),
 		WITH_DRIVER(a_file_that_ends_is_not),
