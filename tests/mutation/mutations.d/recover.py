@@ -26,7 +26,7 @@ MUTATIONS = (
      "recover: ends what is in use", "test_recover"),
     (LIB + "stray.c", "\t{ UNIC_CTL_O_QP, UNIC_CTL_QP_DESTROY, is_queue_known },\n", "",
      "recover: a queue pair is left over whose answer did not come", "test_recover"),
-    (LIB + "mr.c", "\tif (err == -ENODEV) {\n", "\tif (0) {\n",
+    (LIB + "ring_mem.c", "\tif (err == -ENODEV) {\n", "\tif (0) {\n",
      "recover: a ring is left over that ended beside an absent NIC", "test_recover"),
     (LIB + "owed.c", "\t\t\tput_back(ctx, o);\n", "\t\t\tfree(o);\n",
      "recover: an end is lost with the driver that it is told", "test_recover"),
