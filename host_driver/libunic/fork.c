@@ -89,15 +89,6 @@ int unic_fail_forked(void)
 
 /* ---------------------------------------------------------- before the fork */
 
-/* Map @bytes of private memory. NULL: out of memory. */
-static void *alloc_apart(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 static void free_apart(void *p, size_t bytes)
 {
 	if (p)
@@ -121,7 +112,7 @@ static bool find_maps(const struct unic_slot *slot, struct unic_kept *k)
 		room *= 2;
 		free_apart(k->map, k->map_bytes);
 		k->map_bytes = (size_t)room * sizeof(*k->map);
-		k->map = alloc_apart(k->map_bytes);
+		k->map = unic_map_apart(k->map_bytes);
 		if (!k->map)
 			return false;
 		k->maps = unic_slot_maps(slot, NULL, (void *)UINTPTR_MAX,
@@ -140,7 +131,7 @@ static bool copy_maps(const struct unic_slot *slot, struct unic_kept *k)
 		k->bytes += k->map[i].bytes;
 	if (!k->bytes)
 		return true;
-	at = k->copy = alloc_apart(k->bytes);
+	at = k->copy = unic_map_apart(k->bytes);
 	if (!at)
 		return false;
 	for (i = 0; i < k->maps; i++) {
@@ -166,7 +157,7 @@ static void set_dontfork(const struct unic_kept *k)
 /* Copy the frames of @ctx. Without memory for that the child gets no copies. */
 static void copy_slot(struct unic_ctx *ctx)
 {
-	struct unic_kept *k = alloc_apart(sizeof(*k));
+	struct unic_kept *k = unic_map_apart(sizeof(*k));
 
 	if (!k)
 		return;

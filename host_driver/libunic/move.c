@@ -179,10 +179,14 @@ struct map_scan {
 	struct map_line map; /* that it is in, unless @why is NOT_MAPPED */
 };
 
+static uintptr_t min_at(uintptr_t a, uintptr_t b)
+{
+	return a < b ? a : b;
+}
+
 static bool is_own(const struct map_scan *s, const struct map_line *m)
 {
-	return unic_own_data_meets(&s->own, s->at,
-				   m->to < s->end ? m->to : s->end);
+	return unic_own_data_meets(&s->own, s->at, min_at(m->to, s->end));
 }
 
 static bool scan_map(void *arg, const struct map_line *m)
@@ -236,11 +240,6 @@ static int fail_scan(const struct map_scan *s)
 
 /* -------------------------------------------------- mappings of the slot */
 
-static uintptr_t min_at(uintptr_t a, uintptr_t b)
-{
-	return a < b ? a : b;
-}
-
 struct slot_scan {
 	uintptr_t at, end;
 	const struct unic_slot *slot;
@@ -292,8 +291,7 @@ int unic_slot_maps(const struct unic_slot *slot, const uint8_t *from,
 
 /* ------------------------------------------------------------- the moving */
 
-/* Allocate memory outside of any heap: the heap may be the memory that is moved. */
-static void *alloc_scratch(size_t bytes)
+void *unic_map_apart(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -380,7 +378,7 @@ static int replace_pages(void *arg)
 	if (m->scan.why)
 		return -EACCES;
 	/* not before, or it might be where nothing was mapped */
-	m->spare = alloc_scratch(m->bytes);
+	m->spare = unic_map_apart(m->bytes);
 	if (!m->spare)
 		return -ENOMEM;
 	err = fill_runs(m);
@@ -406,7 +404,7 @@ static int privatize_map(const struct unic_slot *slot, struct unic_slot_map m)
 		    place[i].sp - RED_BYTES < line.to)
 			return -EACCES;
 	}
-	copy = alloc_scratch(m.bytes);
+	copy = unic_map_apart(m.bytes);
 	if (!copy)
 		return -ENOMEM;
 	if (pread(slot->fd, copy, m.bytes, unic_slot_at(slot, m.page)) ==
@@ -480,7 +478,7 @@ int unic_move_out(const struct unic_slot *slot, const uint8_t *from,
 		.slot = slot,
 		.from = from,
 		.to = to,
-		.map = alloc_scratch(RESTORE_MAPS * sizeof(*r.map)),
+		.map = unic_map_apart(RESTORE_MAPS * sizeof(*r.map)),
 	};
 	int err = r.map ? unic_park_run(restore_maps, &r) : -ENOMEM;
 

@@ -17,6 +17,10 @@ static inline off_t unic_slot_at(const struct unic_slot *slot, uint32_t page)
 	return ((off_t)slot->first + page) * UNIC_PAGE;
 }
 
+/** unic_map_apart() - map @bytes of private memory, outside of any heap: that may be the
+ * memory that is moved. munmap() ends it. NULL: out of memory. */
+void *unic_map_apart(size_t bytes);
+
 /**
  * unic_move_in() - replace the private pages at @va by the frames of @runs, with
  * the same contents, while no other thread runs. -EACCES memory that cannot be

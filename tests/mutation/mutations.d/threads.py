@@ -49,7 +49,7 @@ MUTATIONS = (
      "memory: what is registered makes room", "test_libunic_memory"),
     (LIB + "mem.c", "a->moved && !a->stale && !covered &&", "a->moved && !a->stale &&",
      "memory: what is being registered anew makes room for itself", "test_libunic_memory"),
-    (LIB + "move.c", "\tcopy = alloc_scratch(m.bytes);\n",
+    (LIB + "move.c", "\tcopy = unic_map_apart(m.bytes);\n",
      "\tcopy = mmap(m.va, m.bytes, PROT_READ | PROT_WRITE,\n"
      "\t\t    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);\n",
      "move: the context is read while its page is away", "test_libunic_memory"),
