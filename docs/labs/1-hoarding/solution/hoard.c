@@ -3,10 +3,13 @@
  * hoard.c - registers all of its buffers when it starts, and gives back what is asked
  * for at once: no buffer is in use when the program listens. From then on it holds no
  * more buffers than that left it. Before it registers a buffer again it gives up the
- * one that it needs last, so it asks nobody for anything.
+ * one that it needs last, so it asks nobody for anything. It never sleeps in a
+ * registration: if a neighbour is first it listens again, since it may be the one that
+ * the neighbour waits for.
  *
  *   hoard DRIVER   until SIGTERM
  */
+#include <errno.h>
 #include <unistd.h>
 
 #include "kit.h"
@@ -25,17 +28,27 @@ static struct pair pair;
 static unsigned int rounds, lost;
 static unsigned int held, most = BUFFERS;
 
-/* Registers @b, and waits for a place in the table of the NIC. */
+/* No more than it has now. */
+static void be_content(void)
+{
+	most = held ? held : 1;
+}
+
+/* Registers @b if the table of the NIC has a place. */
 static void take(struct buffer *b)
 {
 	struct unic_mr_attr attr = { .addr = b->mem,
 				     .length = BUFFER_BYTES,
 				     .rights = UNIC_MR_LOCAL_WRITE |
 					       UNIC_MR_REMOTE_WRITE,
-				     .flags = UNIC_MR_WAIT,
 				     .user = b };
+	int err = unic_reg_mr(pd, &attr, &b->mr);
 
-	must(unic_reg_mr(pd, &attr, &b->mr), "register");
+	if (err == -ENOMEM) { /* a neighbour was first */
+		be_content();
+		return;
+	}
+	must(err, "register");
 	held++;
 }
 
@@ -69,7 +82,7 @@ static void hear(void)
 		    (ev.type == UNIC_EV_EVICTED || ev.type == UNIC_EV_NOTICE)) {
 			lost += ev.type == UNIC_EV_EVICTED;
 			give(b);
-			most = held ? held : 1;
+			be_content();
 		}
 		unic_ack_event(&ev);
 	}
@@ -80,10 +93,13 @@ static void use(struct buffer *b)
 {
 	char *last = b->mem + BUFFER_BYTES - 64;
 
-	if (!b->mr) {
+	while (!b->mr && !stop) {
 		make_room((unsigned int)(b - buffer));
 		take(b);
+		hear();
 	}
+	if (!b->mr)
+		return;
 	memset(b->mem, (int)++rounds, 64);
 	if (kit_write(&pair, b->mr, b->mem, b->mr, last, 64)) {
 		kit_pair(&pair); /* it was taken in the middle */
