@@ -135,7 +135,7 @@ GROUPS = {
             "test_lending.py --rounds 5", "test_datagrams.py", "test_copy.py",
             "test_cuts.py", "test_paused.py", "test_kio.py", "test_memory.py", "test_process.py", "test_example.py",
             "test_driver.py", "test_tools.py", "test_demo.py",
-            "test_verbs.py"), **WAITS),
+            "test_verbs.py", "test_pages.py"), **WAITS),
         level("whole: two hosts, soft NICs", *qemu(
             "demo.py --board soft",
             "demo.py --board soft --loss 5%",
