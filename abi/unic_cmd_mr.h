@@ -232,6 +232,10 @@ struct unic_cmd_mr {
  * (abi/unic_queue.h), not any more by MR_INVAL, LOCAL_INV or a SEND with
  * invalidate, and ends by MR_DEREG. It also ends, EVICTED, when a region does
  * that it is made of.
+ *
+ * A region of residency DEMAND or TABLE has windows (UNIC_FEAT_CACHED_WINDOWS), one
+ * of TABLE also fast registrations; other forms of it are NO_MR. What is missing
+ * there is asked for as the region's.
  */
 enum unic_form_kind {
 	UNIC_FORM_PLAIN = 0,	/* no form */

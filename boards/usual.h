@@ -115,6 +115,12 @@
 #define UNIC_TABLE_READS 8u
 #endif
 
+/* Whether there are windows over regions of residency DEMAND and TABLE
+ * (memory/cached_window.h); as above. */
+#ifndef UNIC_CACHED_WINDOWS
+#define UNIC_CACHED_WINDOWS 1
+#endif
+
 /* Whether pain takes part in the choice of a region and in how far the reaper goes
  * (arbiter/pain.h); as above. */
 #ifndef UNIC_PAIN

@@ -5,7 +5,7 @@ FIRMWARE := \
 		trace.c) \
 	$(addprefix firmware/arbiter/,notice.c frequency.c pain.c policy.c policy_fifo.c policy_item.c policy_sample.c reuse.c \
 		share.c) \
-	$(addprefix firmware/memory/,access.c cache.c candidates.c cuts.c dependents.c \
+	$(addprefix firmware/memory/,access.c cache.c cached_window.c candidates.c cuts.c dependents.c \
 		derived.c derived_load.c dma_mr.c fault.c fault_answer.c idle.c key_guard.c mr.c pd.c refs.c \
 		revoked.c stag.c table.c tlb.c token.c token_alloc.c translate.c usage.c) \
 	$(addprefix firmware/revoke/,admission.c ask.c demand.c depth.c evict.c evict_answer.c evict_events.c \

@@ -35,6 +35,7 @@
 #define UNIC_SRQS	    0
 #define UNIC_QP_READS	    4u
 #define UNIC_TABLE_READS    0
+#define UNIC_CACHED_WINDOWS 1
 
 #define UNIC_QP_WINDOW	   16u
 #define UNIC_RQ_WINDOW	   8u

@@ -32,6 +32,7 @@
 #define UNIC_SRQS	    0
 #define UNIC_QP_READS	    4u
 #define UNIC_MR_FORMS	    0
+#define UNIC_CACHED_WINDOWS 0
 
 #define UNIC_QP_WINDOW	   8u
 #define UNIC_RQ_WINDOW	   4u

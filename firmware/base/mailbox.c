@@ -103,6 +103,7 @@ static void publish_constants(struct unic_base *nic, uint32_t nic_bytes)
 		(UNIC_ATOMICS ? UNIC_FEAT_ATOMICS : 0) |
 		(UNIC_MR_FORMS ? UNIC_FEAT_MR_FORMS : 0) |
 		(UNIC_SRQS ? UNIC_FEAT_SRQ : 0) |
+		(UNIC_CACHED_WINDOWS ? UNIC_FEAT_CACHED_WINDOWS : 0) |
 		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));
 	i->tlb_entries = unic_to_le32(UNIC_TLB_ENTRIES);
 	i->mrs = unic_to_le32(UNIC_MRS);

@@ -10,6 +10,7 @@
  *   unic_xlate_run() (translate.h) for a region made of others.
  */
 #include "memory/access.h"
+#include "memory/cached_window.h"
 #include "memory/memory.h"
 #include "memory/translate.h"
 
@@ -154,18 +155,37 @@ static inline void set_first(struct unic_xlate *out,
 	out->len = len < at->len ? len : at->len;
 }
 
-/* Looks up a cached entry; the fast path never finds one. Returns as
- * unic_cache_entry(). */
+/* Writes the page of @iova of region @idx, whose entry is cached, to *@at; the fast path
+ * never finds one. Returns as unic_cache_entry(). */
 static int __attribute__((noinline))
 lookup_cached(struct unic_memory *nic, uint16_t idx, uint64_t iova,
-	      uint32_t len, const struct unic_tlb_entry **e)
+	      uint32_t len, struct unic_xlate *at)
 {
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
-	uint32_t in_page = (uint32_t)iova & ((1u << mr->page_shift) - 1u);
+	uint32_t size = 1u << mr->page_shift;
+	uint32_t in_page = (uint32_t)iova & (size - 1u);
+	const struct unic_tlb_entry *e;
+	int r = unic_cache_entry(
+		nic, idx, page_of(mr, iova),
+		((in_page + (len - 1u)) >> mr->page_shift) + 1u, &e);
 
-	return unic_cache_entry(nic, idx, page_of(mr, iova),
-				((in_page + (len - 1u)) >> mr->page_shift) + 1u,
-				e);
+	if (!r)
+		set_page(at, e, (uint32_t)iova, size);
+	return r;
+}
+
+/* lookup_cached() for a window over such a region. For one that is closed no page is brought. */
+static int __attribute__((noinline, cold))
+lookup_behind(struct unic_memory *nic, uint16_t idx, uint64_t iova,
+	      uint32_t len, struct unic_xlate *at)
+{
+	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
+	uint16_t of = unic_cached_window_find(nic, idx, &iova);
+
+	if (!unic_mr_opens(mr, mr->stag, mr->pd) &&
+	    !unic_cache_has(nic, of, page_of(&nic->mrs.mr[of], iova)))
+		return -UNIC_EEVICTED;
+	return lookup_cached(nic, of, iova, len, at);
 }
 
 /*
@@ -177,19 +197,17 @@ static int __attribute__((noinline, cold))
 cached_xlate(struct unic_memory *nic, struct unic_xlate *out)
 {
 	const struct unic_mr_ctx *mr = &nic->mrs.mr[out->mr];
-	const struct unic_tlb_entry *e;
 	struct unic_xlate at;
-	int r;
+	int r = 0;
 
-	if (!unic_mr_cached(mr)) {
-		if (!unic_xlate_run(nic, out->mr, out->bus, &at))
-			return -UNIC_EEVICTED;
-	} else {
-		r = lookup_cached(nic, out->mr, out->bus, out->len, &e);
-		if (r)
-			return r;
-		set_page(&at, e, (uint32_t)out->bus, 1u << mr->page_shift);
-	}
+	if (unic_mr_cached(mr))
+		r = lookup_cached(nic, out->mr, out->bus, out->len, &at);
+	else if (unic_mr_over_cached(mr))
+		r = lookup_behind(nic, out->mr, out->bus, out->len, &at);
+	else if (!unic_xlate_run(nic, out->mr, out->bus, &at))
+		r = -UNIC_EEVICTED;
+	if (r)
+		return r;
 	set_first(out, &at, out->mr, out->len);
 	return 0;
 }
@@ -277,18 +295,21 @@ cached_page(struct unic_memory *nic, struct unic_mr_ctx *mr, uint64_t iova,
 	    uint32_t len, struct unic_xlate *out)
 {
 	uint16_t idx = (uint16_t)(mr->stag >> UNIC_MR_IDX_SHIFT);
-	const struct unic_tlb_entry *e;
 	struct unic_xlate at;
 	int r;
 
-	if (!unic_mr_cached(mr))
+	if (unic_mr_cached(mr))
+		r = lookup_cached(nic, idx, iova, len, &at);
+	else if (unic_mr_over_cached(mr))
+		r = lookup_behind(nic, idx, iova, len, &at);
+	else
 		return derived_page(nic, mr, iova, len, out);
-	r = lookup_cached(nic, idx, iova, len, &e);
 	if (r) {
 		out->mr = idx;
 		return r;
 	}
-	set_page(&at, e, (uint32_t)iova, 1u << mr->page_shift);
+	if (unic_mr_over_cached(mr))
+		unic_cached_window_show(nic, idx);
 	clip_to_region(mr, iova, &at);
 	return set_window(nic, mr, idx, iova, len, &at, out);
 }

@@ -30,9 +30,9 @@
  * -UNIC_EEVICTED (only when all 32 bits match a region taken back),
  * -UNIC_ERELEASED (instead of -UNIC_ESTAG, when all 32 bits match a region of this
  * process that has ended, and whose STag its index still has); on error *out is
- * untouched. Regions of residency DEMAND and TABLE also have -UNIC_EMISS (all
- * checks passed, a fault is open for the first page, out->mr is the region, and
- * nothing is counted) and -UNIC_ENOPAGE. Budget: 45 instructions on Cortex-A15
+ * untouched. Regions of residency DEMAND and TABLE, and windows over
+ * them, also have -UNIC_EMISS (all checks passed, a fault is open for the first
+ * page, out->mr is the region, and nothing is counted) and -UNIC_ENOPAGE. Budget: 45 instructions on Cortex-A15
  * with a TLB hit.
  */
 int unic_access(struct unic_memory *nic, uint32_t stag, uint16_t pd,
@@ -129,11 +129,11 @@ static inline void unic_mr_not_used(struct unic_mr_ctx *mr, uint32_t len)
 		mr->bytes_high--;
 }
 
-/* True if the entries of region @mr are cached: its translation must not be kept
- * beyond this poll. */
+/* True if the entries of region @mr, or of that which window @mr is over, are cached: its
+ * translation must not be kept beyond this poll. */
 static inline bool unic_mr_cached_at(const struct unic_memory *nic, uint16_t mr)
 {
-	return unic_mr_cached(&nic->mrs.mr[mr]);
+	return nic->mrs.mr[mr].flags & UNIC_MR_F_CACHED;
 }
 
 /* True if nothing uses the region. LIVE tokens end when it drains, so the tokens

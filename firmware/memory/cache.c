@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "memory/access.h"
+#include "memory/cached_window.h"
 #include "memory/derived_load.h"
 #include "memory/fault.h"
 #include "memory/memory.h"
@@ -86,6 +87,7 @@ void unic_cache_adopt(struct unic_memory *nic, uint16_t idx,
 	nic->cache.of[idx] = (struct unic_cached_mr){
 		.base = mr->tlb_base,
 		.demand = args->residency == UNIC_DEMAND,
+		.shown = UNIC_CACHED_WINDOWS ? UNIC_MR_NIL : 0,
 	};
 	if (UNIC_TABLE_READS)
 		nic->tables.list[idx] = args->list;
@@ -106,19 +108,22 @@ void unic_cache_hold(struct unic_memory *nic, const struct unic_mr_span *span,
 	nic->cache.n_held = n;
 }
 
-static bool is_held(const struct unic_cache *c, uint16_t mr)
+static bool is_held(const struct unic_memory *nic, uint16_t mr)
 {
+	const struct unic_cache *c = &nic->cache;
 	uint32_t i;
 
 	for (i = 0; i < c->n_held; i++)
-		if (c->held[i].mr == mr)
+		if (c->held[i].mr == mr ||
+		    (UNIC_CACHED_WINDOWS &&
+		     unic_cached_window_region(nic, c->held[i].mr) == mr))
 			return true;
 	return false;
 }
 
 bool unic_cache_busy(const struct unic_memory *nic, uint16_t mr)
 {
-	return nic->mrs.mr[mr].dmas || is_held(&nic->cache, mr);
+	return nic->mrs.mr[mr].dmas || is_held(nic, mr);
 }
 
 /* ---------------------------------------------------------------- rings */
@@ -152,20 +157,31 @@ static void ring_remove(struct unic_cache *c, uint32_t proc, unic_tlb_idx i)
 		*hand = c->next[i];
 }
 
-/* True if the region's window is the page of @e. */
+/* True if the window of @mr is the page of @e, of 1 << @shift bytes. */
 static bool is_in_window(const struct unic_mr_ctx *mr,
-			 const struct unic_tlb_entry *e)
+			 const struct unic_tlb_entry *e, uint32_t shift)
 {
 	uint64_t at = (uint64_t)mr->win_bus << 32 |
 		      (mr->win_add + mr->win_end - 1u);
 
-	return mr->win_bytes && !((at ^ e->bus) >> mr->page_shift);
+	return mr->win_bytes && !((at ^ e->bus) >> shift);
 }
 
-static void close_window(struct unic_mr_ctx *mr, const struct unic_tlb_entry *e)
+/* Closes the windows of region @idx, and of the memory window over it that has one, if
+ * they are the page of @e. */
+static void close_windows(struct unic_memory *nic, uint16_t idx,
+			  const struct unic_tlb_entry *e)
 {
-	if (is_in_window(mr, e))
+	struct unic_mr_ctx *mr = &nic->mrs.mr[idx], *over;
+	uint16_t shown = nic->cache.of[idx].shown;
+
+	if (is_in_window(mr, e, mr->page_shift))
 		mr->win_bytes = 0;
+	if (!UNIC_CACHED_WINDOWS || likely(shown == UNIC_MR_NIL))
+		return;
+	over = &nic->mrs.mr[shown];
+	if (is_in_window(over, e, mr->page_shift))
+		over->win_bytes = 0;
 }
 
 /* Frees entry @i; its page cannot be reached afterwards. @tell: with a drop
@@ -179,7 +195,7 @@ static void drop_entry(struct unic_memory *nic, unic_tlb_idx i, bool tell)
 	uint32_t page = e->tag - c->of[idx].base;
 	bool had;
 
-	close_window(mr, e);
+	close_windows(nic, idx, e);
 	e->mark = 0;
 	had = unic_tlb_invalidate(&nic->tlb, c->of[idx].base, page);
 	UNIC_ASSERT(nic, had);
@@ -287,7 +303,7 @@ static unic_tlb_idx find_victim(struct unic_memory *nic, uint32_t proc)
 			break;
 		}
 		e->mark ^= USED; /* clears USED, which is set */
-		close_window(&nic->mrs.mr[unic_tlb_mr(e->tag)], e);
+		close_windows(nic, (uint16_t)unic_tlb_mr(e->tag), e);
 		if (first == UNIC_TLB_NIL)
 			first = i;
 	}

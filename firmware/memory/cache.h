@@ -34,7 +34,8 @@ struct unic_mr_args;
  * n_pages and filled count the entries that it holds. */
 struct unic_cached_mr {
 	uint32_t base;	 /* its real UNIC_TLB_BASE */
-	uint32_t demand; /* 1: the driver brings its pages; 0: table.h does */
+	uint16_t demand; /* 1: the driver brings its pages; 0: table.h does */
+	uint16_t shown;	 /* window of it that has a page, or UNIC_MR_NIL */
 	uint32_t seq;	 /* invalidations so far */
 	uint32_t misses; /* faults so far */
 };

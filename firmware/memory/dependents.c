@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "memory/cached_window.h"
 #include "memory/memory.h"
 
 #define NIL UNIC_ELEMENT_NIL
@@ -134,6 +135,8 @@ void unic_dependents_unmake(struct unic_memory *nic, uint16_t mr)
 
 	unic_usage_fold(nic, mr); /* counts uses that were not folded yet */
 	unic_cuts_forget(nic, mr);
+	if (unic_mr_over_cached(&nic->mrs.mr[mr]))
+		unic_cached_window_end(nic, mr);
 	form->used = 0;
 	form->depth = 1;
 	for (i = form->first; i < form->first + n; i++) {
@@ -195,6 +198,16 @@ uint32_t unic_dependents_count(struct unic_memory *nic, uint16_t mr)
 		for (i = 0, nic->derived.stamp = 1; i < UNIC_MRS; i++)
 			nic->derived.form[i].stamp = 0;
 	return count_dependents(nic, mr);
+}
+
+bool unic_dependents_copied(const struct unic_memory *nic, uint16_t mr)
+{
+	const struct unic_derived_regions *f = &nic->derived;
+	uint16_t i = f->form[mr].head;
+
+	while (i != NIL && f->form[f->element[i].owner].kind != UNIC_FORM_FAST)
+		i = f->element[i].next;
+	return i != NIL;
 }
 
 _Static_assert(UNIC_MRS % 8 == 0 && UNIC_MRS / 8 <= UNIC_BOX_LIST_BYTES,

@@ -107,6 +107,10 @@ uint16_t unic_dependents_unlist(struct unic_memory *nic, uint16_t form);
  * @mr, plus their tokens. */
 uint32_t unic_dependents_count(struct unic_memory *nic, uint16_t mr);
 
+/** unic_dependents_copied() - true if a fast registration, which has addresses of its own, is
+ * made of @mr. */
+bool unic_dependents_copied(const struct unic_memory *nic, uint16_t mr);
+
 /** unic_dependents_map() - writes UNIC_MRS bits to @map, the lowest of a byte first:
  * 1 for the index of each derived region that ends with @mr. @map is only written. */
 void unic_dependents_map(struct unic_memory *nic, uint16_t mr, uint8_t *map);

@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "memory/access.h"
+#include "memory/cached_window.h"
 #include "memory/candidates.h"
 #include "memory/derived_load.h"
 #include "memory/memory.h"
 #include "memory/translate.h"
-
-/* Page size under which no entry is ever filled, see translate.h. */
-#define NO_PAGES_SHIFT 31u
 
 #define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_CHANGES)
 #define WINDOWS                                \
@@ -70,7 +68,7 @@ void unic_derived_args(const struct unic_derived_alloc *a,
 
 	*args = (struct unic_mr_args){
 		.pd = a->pd,
-		.page_shift = fast ? a->page_shift : NO_PAGES_SHIFT,
+		.page_shift = fast ? a->page_shift : UNIC_MR_NO_PAGES,
 		.key = a->key,
 		.importance = a->importance,
 		.n_pages = fast ? a->n : 0,
@@ -186,6 +184,15 @@ static bool is_closed(const struct unic_derived *form,
 	       (form->kind != UNIC_FORM_INDIRECT || !unic_mr_physical(of));
 }
 
+/* May @form be made of region @of, of residency DEMAND or TABLE? */
+static bool lies_in_cached(const struct unic_memory *nic,
+			   const struct unic_derived *form, uint16_t of)
+{
+	if (UNIC_CACHED_WINDOWS && (kind_bit(form) & WINDOWS))
+		return true;
+	return UNIC_TABLE_READS && unic_derived_loads(nic, form->kind, of);
+}
+
 /* Checks element @i of the plan, which needs rights @need in its region. Returns the index
  * of that, or the error. */
 static int check_element(struct unic_memory *nic,
@@ -204,14 +211,11 @@ static int check_element(struct unic_memory *nic,
 	if (r < 0)
 		return r;
 	of = derived_of(nic, (uint32_t)r);
-	/* a window has no local key; entries that may be dropped at any time
-	 * cannot be borrowed */
-	if ((kind_bit(of) & WINDOWS) || unic_mr_cached(&nic->mrs.mr[r]) ||
-	    is_closed(form, &nic->mrs.mr[r]))
-		return UNIC_TABLE_READS && unic_derived_loads(nic, form->kind,
-							      (uint16_t)r)
-			       ? r
-			       : -UNIC_ESTAG;
+	if (unic_mr_cached(&nic->mrs.mr[r]))
+		return lies_in_cached(nic, form, (uint16_t)r) ? r : -UNIC_ESTAG;
+	/* a window has no local key */
+	if ((kind_bit(of) & WINDOWS) || is_closed(form, &nic->mrs.mr[r]))
+		return -UNIC_ESTAG;
 	if (of->depth >= UNIC_FORM_DEPTH || of == form)
 		return -UNIC_ETOOLARGE;
 	return r;
@@ -344,7 +348,7 @@ static int check_range(const struct unic_memory *nic,
 	uint32_t of = unic_from_le32(p->list[0].lkey) >> UNIC_MR_IDX_SHIFT;
 	uint32_t shift = nic->mrs.mr[of].page_shift;
 
-	if (shift != NO_PAGES_SHIFT &&
+	if (shift != UNIC_MR_NO_PAGES &&
 	    ((p->iova ^ unic_from_le64(p->list[0].iova)) & ((1u << shift) - 1)))
 		return -UNIC_EALIGN;
 	return 0;
@@ -356,8 +360,12 @@ static void borrow_entries(struct unic_memory *nic, struct unic_mr_ctx *mr,
 	uint32_t of = unic_from_le32(p->list[0].lkey) >> UNIC_MR_IDX_SHIFT;
 	const struct unic_mr_ctx *m = &nic->mrs.mr[of];
 
+	if (UNIC_CACHED_WINDOWS && unic_mr_cached(m)) {
+		unic_cached_window_begin(nic, (uint16_t)(mr - nic->mrs.mr));
+		return;
+	}
 	mr->page_shift = m->page_shift;
-	if (m->page_shift == NO_PAGES_SHIFT)
+	if (m->page_shift == UNIC_MR_NO_PAGES)
 		return;
 	mr->tlb_base =
 		m->tlb_base +
@@ -420,7 +428,7 @@ static void shut_derived(struct unic_memory *nic, uint16_t idx)
 	if (mr->filled)
 		unic_mr_unfill(nic, idx);
 	if (form->kind != UNIC_FORM_FAST)
-		mr->page_shift = NO_PAGES_SHIFT;
+		mr->page_shift = UNIC_MR_NO_PAGES;
 	unic_dependents_unmake(nic, idx);
 }
 

@@ -6,6 +6,7 @@
 
 #include "memory/access.h"
 #include "memory/cache.h"
+#include "memory/cached_window.h"
 #include "memory/memory.h"
 
 #define RETRY_NS   100000u /* look again: for room on a ring or in the pool */
@@ -405,6 +406,8 @@ void unic_fault_more(struct unic_memory *nic, uint16_t mr, uint64_t end)
 	const struct unic_mr_ctx *region;
 	uint32_t last, n;
 
+	if (unic_mr_over_cached(&nic->mrs.mr[mr]))
+		mr = unic_cached_window_find(nic, mr, &end);
 	if (ms->last == UNIC_FAULT_NONE || m->state != UNIC_FAULT_DUE ||
 	    m->mr != mr)
 		return;

@@ -169,7 +169,8 @@ int unic_fault_invalidate(struct unic_memory *nic,
 		return -UNIC_EINVAL;
 	/* a fast registration has copies of addresses, until it ends */
 	if (unic_cache_busy(nic, of.mr) ||
-	    (UNIC_TABLE_READS && nic->mrs.mr[of.mr].deps))
+	    (UNIC_TABLE_READS && nic->mrs.mr[of.mr].deps &&
+	     unic_dependents_copied(nic, of.mr)))
 		return -UNIC_EBUSY;
 	nic->cache.of[of.mr].seq++;
 	if (UNIC_TABLE_READS && unlikely(nic->loading.n))

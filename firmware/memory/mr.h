@@ -151,11 +151,17 @@ struct unic_mr_span {
 #define UNIC_MR_F_SHUT	   (1u << 4) /* derived region, not valid: derived.h */
 #define UNIC_MR_F_INVAL	   (1u << 5) /* derived region being invalidated */
 #define UNIC_MR_F_PHYSICAL (1u << 6) /* residency PHYSICAL, dma_mr.h */
-#define UNIC_MR_F_CACHED   (1u << 7) /* residency DEMAND or TABLE, cache.h */
+/* residency DEMAND or TABLE, cache.h; or a window over such a region, cached_window.h */
+#define UNIC_MR_F_CACHED (1u << 7)
 
+/* Page size under which no entry is ever filled, see translate.h. */
+#define UNIC_MR_NO_PAGES 31u
+
+/** unic_mr_cached() - true if @mr has residency DEMAND or TABLE. */
 static inline bool unic_mr_cached(const struct unic_mr_ctx *mr)
 {
-	return mr->flags & UNIC_MR_F_CACHED;
+	return mr->flags & UNIC_MR_F_CACHED &&
+	       !(UNIC_CACHED_WINDOWS && mr->page_shift == UNIC_MR_NO_PAGES);
 }
 
 struct unic_pd_ctx {

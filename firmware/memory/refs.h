@@ -21,7 +21,8 @@ struct unic_memory;
 void unic_mr_hold(struct unic_memory *nic, uint16_t mr);
 void unic_mr_unhold(struct unic_memory *nic, uint16_t mr);
 
-/** unic_mr_dma_get() / _put() - a DMA piece is in flight through @mr. */
+/** unic_mr_dma_get() / _put() - a DMA piece is in flight through @mr; it counts for the region,
+ * too, that a window is over and whose entries are cached. */
 void unic_mr_dma_get(struct unic_memory *nic, uint16_t mr);
 void unic_mr_dma_put(struct unic_memory *nic, uint16_t mr);
 

@@ -6,6 +6,7 @@
  */
 #include "world.h"
 #include "memory/access.h"
+#include "memory/cached_window.h"
 #include "transport/sq.h"
 
 /* The uses of one region, counted at its users. */
@@ -75,6 +76,18 @@ static void check_cache(const struct unic_nic *nic)
 	must(demand == nic->cache.demand && all == nic->cache.all_entries);
 	must(nic->mbox.drop_tail - nic->mbox.drop_head + demand <=
 	     UNIC_DROP_ENTRIES);
+}
+
+/* Of the windows over a cached region the one that has a page is known. */
+static void check_shown(const struct unic_nic *nic)
+{
+	const struct unic_mr_ctx *mr = nic->mrs.mr;
+	uint16_t i;
+
+	for (i = 0; i < UNIC_MRS; i++, mr++)
+		must(!unic_mr_over_cached(mr) || !mr->win_bytes ||
+		     nic->cache.of[unic_cached_window_region(&nic->memory, i)]
+				     .shown == i);
 }
 
 static void count_tlb(const struct unic_nic *nic, struct books *b)
@@ -193,13 +206,15 @@ static void count_dma(const struct unic_nic *nic, struct books *b)
 {
 	const struct unic_dma *d = &nic->dma;
 	uint32_t i, busy = 0, spare = 0;
-	uint16_t at;
+	uint16_t at, region;
 
 	for (i = 0; i < UNIC_DMA_JOBS; i++) {
 		if (!d->job[i].busy)
 			continue;
 		busy++;
 		b->mr[d->job[i].mr].dmas++;
+		region = unic_cached_window_region(&nic->memory, d->job[i].mr);
+		b->mr[region].dmas += region != d->job[i].mr;
 	}
 	for (at = d->free_head; at != UNIC_DMA_NO_JOB; at = d->job[at].next)
 		must(++spare <= UNIC_DMA_JOBS);
@@ -556,6 +571,7 @@ void sane(struct unic_nic *nic)
 	memset(&b, 0, sizeof(b));
 	count_tlb(nic, &b);
 	check_cache(nic);
+	check_shown(nic);
 	count_tokens(nic, &b);
 	count_pieces(nic);
 	count_dma(nic, &b);

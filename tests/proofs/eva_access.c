@@ -25,6 +25,32 @@ void unic_idle_note(struct unic_memory *n, uint16_t mr)
 	(void)n, (void)mr;
 }
 
+/* Any region, any address. */
+uint16_t unic_cached_window_find(const struct unic_memory *n, uint16_t mr,
+				 uint64_t *iova)
+{
+	(void)n, (void)mr;
+	*iova = any64();
+	return (uint16_t)below(UNIC_MRS);
+}
+
+uint16_t unic_cached_window_region(const struct unic_memory *n, uint16_t mr)
+{
+	(void)n, (void)mr;
+	return (uint16_t)below(UNIC_MRS);
+}
+
+void unic_cached_window_show(struct unic_memory *n, uint16_t mr)
+{
+	(void)n, (void)mr;
+}
+
+bool unic_cache_has(const struct unic_memory *n, uint16_t mr, uint32_t page)
+{
+	(void)n, (void)mr, (void)page;
+	return below(2);
+}
+
 /* A fault, or any entry. */
 int unic_cache_entry(struct unic_memory *n, uint16_t mr, uint32_t page,
 		     uint32_t ahead, const struct unic_tlb_entry **out)

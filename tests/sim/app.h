@@ -63,7 +63,7 @@ struct region {
 	uint8_t state, mr_class, rights;
 	bool revoked; /* under notice, released or gone: EVICTED may come */
 	bool evicted;
-	bool resident; /* derived regions are made of resident ones only */
+	bool resident; /* of others only windows are made, and fast registrations */
 	uint32_t id, stag, life;
 	uint32_t n, entries; /* pages of 4 KiB, and of the region's size */
 	uint8_t shift;	     /* log2 of the page size */

@@ -8,6 +8,7 @@
  */
 #include "app_op.h"
 #include "check.h"
+#include "core.h"
 #include "stags.h"
 
 #define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
@@ -450,7 +451,9 @@ static void alloc_done(struct app *a, uint32_t arg, uint32_t status,
 	if (f->evicted)
 		return;
 	f->stag = f->first_stag = unic_from_le32(rep.stag);
-	if (by_request(f) && a->region[arg].resident &&
+	if (by_request(f) &&
+	    (a->region[arg].resident ||
+	     (core_has_cached_windows() && f->kind == UNIC_FORM_WINDOW2)) &&
 	    !app_is_second(a, arg) && sim_below(&a->rng, 2) &&
 	    post_make(a, arg))
 		return;

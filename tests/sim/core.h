@@ -29,6 +29,8 @@ uint32_t core_misses(void);
 bool core_tells_refused(void);
 /** core_has_atomics() - do they have atomic operations? */
 bool core_has_atomics(void);
+/** core_has_cached_windows() - may windows be bound over regions that are not resident? */
+bool core_has_cached_windows(void);
 /** core_nic_left() - a kind of object of which @nic has some, *@n: how many; NULL: it
  * has none. All processes have left. core_host_left() - the same of a driver. */
 const char *core_nic_left(const struct unic_nic *nic, uint32_t *n);

@@ -161,3 +161,8 @@ bool core_has_atomics(void)
 {
 	return UNIC_ATOMICS;
 }
+
+bool core_has_cached_windows(void)
+{
+	return UNIC_CACHED_WINDOWS;
+}

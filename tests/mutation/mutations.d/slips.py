@@ -95,7 +95,7 @@ MUTATIONS = (
     (MISS, "(uint32_t)((off + len - 1u) >> mr->page_shift) - first",
      "(uint32_t)((off + len) >> mr->page_shift) - first",
      "size: a receive has one page more", "test_sizes"),
-    ("firmware/memory/cache.c", "!((at ^ e->bus) >> mr->page_shift)",
+    ("firmware/memory/cache.c", "!((at ^ e->bus) >> shift)",
      "!((at ^ e->bus) >> 12)",
      "size: a large page that is shown is not hidden", "test_sizes"),
     ("firmware/memory/table.c", "bus & ((1u << m->page_shift) - 1u)",

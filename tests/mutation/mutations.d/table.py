@@ -57,7 +57,7 @@ MUTATIONS = (
      "table: what a refused registration loaded stays", "test_fastreg"),
     ("firmware/memory/derived_load.c", " && !nic->cache.of[of].demand;", ";",
      "table: a fast registration of pages that nobody keeps", "test_fastreg"),
-    ("firmware/memory/fault_answer.c", "(UNIC_TABLE_READS && nic->mrs.mr[of.mr].deps)", "0",
+    ("firmware/memory/fault_answer.c", "(UNIC_TABLE_READS && nic->mrs.mr[of.mr].deps &&", "(0 &&",
      "table: a page is taken from under a copy", "test_fastreg"),
     ("firmware/memory/table.c",
      "	if (!is_in_group(*at, mr, page))\n", "	if (1)\n",

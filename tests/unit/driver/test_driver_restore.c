@@ -681,6 +681,37 @@ static void demand_region_is_restored(void **state)
 	fake_delete(f);
 }
 
+/* So is a window over it, behind it. */
+static void window_over_demand_is_restored(void **state)
+{
+	struct fake *f = fake_new();
+	struct unic_cmd_mr_make m;
+	uint32_t id, window;
+
+	(void)state;
+	residency = UNIC_DEMAND;
+	id = region(f, 4);
+	residency = UNIC_RESIDENT;
+	info(f)->features |= unic_to_le64(UNIC_FEAT_RESTORE_FORMS);
+	window = form_of(f, UNIC_FORM_WINDOW1, 5, 0x5500);
+	make_form(f, window, 5, 0x5507);
+	memcpy(f->cpl[UNIC_CMD_MR_ALLOC],
+	       &(struct unic_cpl_mr_reg){ .mr = unic_to_le32(7),
+					  .gen = unic_to_le32(1),
+					  .stag = unic_to_le32(0x5507) },
+	       64);
+	memset(f->given, 0, sizeof(f->given));
+	reset_nic(f);
+	assert_int_equal(f->given[UNIC_CMD_MR_REG], 1);
+	assert_int_equal(f->given[UNIC_CMD_MR_MAKE], 1);
+	memcpy(&m, f->last[UNIC_CMD_MR_MAKE], sizeof(m));
+	assert_int_equal(unic_from_le32(m.mr), 7);
+	assert_int_equal(region_state(f, id), R_ACTIVE);
+	assert_int_equal(region_state(f, window), R_ACTIVE);
+	assert_int_equal(ends_of(f, window), 0);
+	fake_delete(f);
+}
+
 /* A domain cannot be restored: what is in it names none, the NIC refuses it, and its process
  * is told. */
 static void domain_that_cannot_be_restored(void **state)
@@ -810,6 +841,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(change_ends_with_the_reset,
+						keep, no_keep),
+		cmocka_unit_test_setup_teardown(window_over_demand_is_restored,
 						keep, no_keep),
 		cmocka_unit_test_setup_teardown(demand_region_is_restored, keep,
 						no_keep),
