@@ -91,7 +91,9 @@ struct verbs_context_ops {
 	int (*advise_mr)(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 			 uint32_t flags, struct ibv_sge *sg_list,
 			 uint32_t num_sges);
-	verbs_op_absent alloc_dm, alloc_mw, alloc_null_mr;
+	verbs_op_absent alloc_dm;
+	struct ibv_mw *(*alloc_mw)(struct ibv_pd *pd, enum ibv_mw_type type);
+	verbs_op_absent alloc_null_mr;
 	struct ibv_pd *(*alloc_parent_domain)(
 		struct ibv_context *ctx,
 		struct ibv_parent_domain_init_attr *attr);
@@ -100,8 +102,10 @@ struct verbs_context_ops {
 				   struct ibv_td_init_attr *attr);
 	void (*async_event)(struct ibv_context *ctx,
 			    struct ibv_async_event *ev);
-	verbs_op_absent attach_counters_point_flow, attach_mcast, bind_mw,
-		close_xrcd;
+	verbs_op_absent attach_counters_point_flow, attach_mcast;
+	int (*bind_mw)(struct ibv_qp *qp, struct ibv_mw *mw,
+		       struct ibv_mw_bind *bind);
+	verbs_op_absent close_xrcd;
 	void (*cq_event)(struct ibv_cq *cq);
 	struct ibv_ah *(*create_ah)(struct ibv_pd *pd,
 				    struct ibv_ah_attr *attr);
@@ -121,7 +125,8 @@ struct verbs_context_ops {
 				      struct ibv_srq_init_attr *attr);
 	struct ibv_srq *(*create_srq_ex)(struct ibv_context *ctx,
 					 struct ibv_srq_init_attr_ex *attr);
-	verbs_op_absent create_wq, dealloc_mw;
+	verbs_op_absent create_wq;
+	int (*dealloc_mw)(struct ibv_mw *mw);
 	int (*dealloc_pd)(struct ibv_pd *pd);
 	int (*dealloc_td)(struct ibv_td *td);
 	int (*dereg_mr)(struct verbs_mr *mr);
@@ -175,10 +180,12 @@ struct verbs_context_ops {
 		      #op " is not where libibverbs' private ABI 34 has it")
 
 VERBS_OP_AT(advise_mr, 0);
+VERBS_OP_AT(alloc_mw, 2);
 VERBS_OP_AT(alloc_parent_domain, 4);
 VERBS_OP_AT(alloc_pd, 5);
 VERBS_OP_AT(alloc_td, 6);
 VERBS_OP_AT(async_event, 7);
+VERBS_OP_AT(bind_mw, 10);
 VERBS_OP_AT(cq_event, 12);
 VERBS_OP_AT(create_ah, 13);
 VERBS_OP_AT(create_cq, 15);
@@ -187,6 +194,7 @@ VERBS_OP_AT(create_qp, 19);
 VERBS_OP_AT(create_qp_ex, 20);
 VERBS_OP_AT(create_srq, 22);
 VERBS_OP_AT(create_srq_ex, 23);
+VERBS_OP_AT(dealloc_mw, 25);
 VERBS_OP_AT(dealloc_pd, 26);
 VERBS_OP_AT(dealloc_td, 27);
 VERBS_OP_AT(dereg_mr, 28);

@@ -52,6 +52,15 @@ static inline bool unic_ibv_has_atomics(struct ibv_context *ctx)
 	return unic_ibv_context(ctx)->at->attr.features & UNIC_FEAT_ATOMICS;
 }
 
+/** unic_ibv_has_windows() - has it memory windows over regions of verbs, which hold no
+ * entries? */
+static inline bool unic_ibv_has_windows(struct ibv_context *ctx)
+{
+	const uint64_t need = UNIC_FEAT_WINDOWS | UNIC_FEAT_CACHED_WINDOWS;
+
+	return !(need & ~unic_ibv_context(ctx)->at->attr.features);
+}
+
 /** unic_ibv_reads() - READs and atomic operations of a queue pair that can be outstanding,
  * each way. */
 static inline unsigned int unic_ibv_reads(struct ibv_context *ctx)

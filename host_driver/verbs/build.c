@@ -141,6 +141,34 @@ static void wr_send(struct ibv_qp_ex *ex)
 	begin(ex, IBV_WR_SEND);
 }
 
+static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
+{
+	struct ibv_send_wr *wr = begin(ex, IBV_WR_SEND_WITH_INV);
+
+	if (wr)
+		wr->invalidate_rkey = invalidate_rkey;
+}
+
+static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
+{
+	struct ibv_send_wr *wr = begin(ex, IBV_WR_LOCAL_INV);
+
+	if (wr)
+		wr->invalidate_rkey = invalidate_rkey;
+}
+
+static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *bind_info)
+{
+	struct ibv_send_wr *wr = begin(ex, IBV_WR_BIND_MW);
+
+	if (!wr)
+		return;
+	wr->bind_mw.mw = mw;
+	wr->bind_mw.rkey = rkey;
+	wr->bind_mw.bind_info = *bind_info;
+}
+
 static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm_data)
 {
 	struct ibv_send_wr *wr = begin(ex, IBV_WR_SEND_WITH_IMM);
@@ -291,15 +319,19 @@ static int wr_complete(struct ibv_qp_ex *ex)
 #define OPS_ATOMIC                           \
 	(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | \
 	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+#define OPS_WINDOW (IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV)
 
 static uint64_t ops_of(struct ibv_context *ctx, enum ibv_qp_type type)
 {
+	uint64_t windows = unic_ibv_has_windows(ctx) ? OPS_WINDOW : 0;
+
 	switch (type) {
 	case IBV_QPT_RC:
-		return OPS_UC | IBV_QP_EX_WITH_RDMA_READ |
+		return OPS_UC | windows | IBV_QP_EX_WITH_RDMA_READ |
+		       IBV_QP_EX_WITH_SEND_WITH_INV |
 		       (unic_ibv_has_atomics(ctx) ? OPS_ATOMIC : 0);
 	case IBV_QPT_UC:
-		return OPS_UC;
+		return OPS_UC | windows;
 	default:
 		return OPS_UD;
 	}
@@ -338,6 +370,12 @@ static void put_ops(struct ibv_qp_ex *ex, uint64_t ops)
 		ex->wr_send = wr_send;
 	if (ops & IBV_QP_EX_WITH_SEND_WITH_IMM)
 		ex->wr_send_imm = wr_send_imm;
+	if (ops & IBV_QP_EX_WITH_SEND_WITH_INV)
+		ex->wr_send_inv = wr_send_inv;
+	if (ops & IBV_QP_EX_WITH_BIND_MW)
+		ex->wr_bind_mw = wr_bind_mw;
+	if (ops & IBV_QP_EX_WITH_LOCAL_INV)
+		ex->wr_local_inv = wr_local_inv;
 	if (ops & IBV_QP_EX_WITH_RDMA_WRITE)
 		ex->wr_rdma_write = wr_rdma_write;
 	if (ops & IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM)

@@ -22,6 +22,10 @@ static enum ibv_wc_opcode wc_opcode_of(const struct unic_wc *wc)
 		return IBV_WC_COMP_SWAP;
 	case UNIC_WC_FETCH_ADD:
 		return IBV_WC_FETCH_ADD;
+	case UNIC_WC_BIND_MW:
+		return IBV_WC_BIND_MW;
+	case UNIC_WC_LOCAL_INV:
+		return IBV_WC_LOCAL_INV;
 	case UNIC_WC_RECV:
 		return IBV_WC_RECV;
 	case UNIC_WC_RECV_WRITE_IMM:

@@ -18,6 +18,7 @@
 #include "errnos.h"
 #include "events.h"
 #include "mr.h"
+#include "mw.h"
 #include "pd.h"
 #include "completion.h"
 #include "post.h"
@@ -65,6 +66,7 @@ static void fill_limits(struct ibv_context *ctx, struct ibv_device_attr *a)
 	a->max_cqe = UNIC_IBV_CQ_ENTRIES;
 	a->max_mr = (int)nic->mrs;
 	a->max_pd = (int)nic->pds;
+	a->max_mw = unic_ibv_has_windows(ctx) ? (int)nic->mrs : 0;
 	a->max_qp_rd_atom = (int)unic_ibv_reads(ctx);
 	a->max_qp_init_rd_atom = a->max_qp_rd_atom;
 	a->max_res_rd_atom = a->max_qp_rd_atom * (int)nic->qps;
@@ -77,8 +79,9 @@ static void fill_limits(struct ibv_context *ctx, struct ibv_device_attr *a)
 	a->max_ah = INT32_MAX;
 	a->max_pkeys = 1;
 	a->phys_port_cnt = 1;
-	a->device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN |
-			      IBV_DEVICE_CURR_QP_STATE_MOD;
+	a->device_cap_flags =
+		IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_CURR_QP_STATE_MOD |
+		(unic_ibv_has_windows(ctx) ? IBV_DEVICE_MEM_WINDOW : 0);
 }
 
 /* Memory that is on the adapter only while it is used: residency DEMAND. */
@@ -163,9 +166,11 @@ static void free_context(struct ibv_context *ibctx)
 
 static const struct verbs_context_ops context_ops = {
 	.advise_mr = unic_ibv_advise_mr,
+	.alloc_mw = unic_ibv_alloc_mw,
 	.alloc_parent_domain = unic_ibv_alloc_parent_domain,
 	.alloc_pd = unic_ibv_alloc_pd,
 	.alloc_td = unic_ibv_alloc_td,
+	.bind_mw = unic_ibv_bind_mw,
 	.cq_event = unic_events_cq_read,
 	.create_ah = unic_ibv_create_ah,
 	.create_cq = unic_ibv_create_cq,
@@ -174,6 +179,7 @@ static const struct verbs_context_ops context_ops = {
 	.create_qp_ex = unic_ibv_create_qp_ex,
 	.create_srq = unic_ibv_create_srq,
 	.create_srq_ex = unic_ibv_create_srq_ex,
+	.dealloc_mw = unic_ibv_dealloc_mw,
 	.dealloc_pd = unic_ibv_dealloc_pd,
 	.dealloc_td = unic_ibv_dealloc_td,
 	.dereg_mr = unic_ibv_dereg_mr,

@@ -16,13 +16,13 @@
 #define ACCESS_KNOWN                                         \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |  \
 	 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | \
-	 IBV_ACCESS_ON_DEMAND | ACCESS_IGNORED)
-#define ACCESS_ABSENT (IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED)
+	 IBV_ACCESS_MW_BIND | IBV_ACCESS_ON_DEMAND | ACCESS_IGNORED)
 
 /* 0, or the errno of an access mask that is refused. */
-static int check_access(int access)
+static int check_access(struct ibv_context *ctx, int access)
 {
-	if (access & ACCESS_ABSENT)
+	if (access & IBV_ACCESS_ZERO_BASED ||
+	    (access & IBV_ACCESS_MW_BIND && !unic_ibv_has_windows(ctx)))
 		return EOPNOTSUPP;
 	if (access & ~ACCESS_KNOWN)
 		return EINVAL;
@@ -33,11 +33,12 @@ static int check_access(int access)
 }
 
 /* On an adapter without atomic operations REMOTE_ATOMIC grants what no operation needs. */
-static unsigned int mr_rights_of(struct ibv_context *ctx, int access)
+unsigned int unic_ibv_rights_of(struct ibv_context *ctx, int access)
 {
 	return (access & IBV_ACCESS_REMOTE_ATOMIC && unic_ibv_has_atomics(ctx)
 			? UNIC_MR_REMOTE_ATOMIC
 			: 0) |
+	       (access & IBV_ACCESS_MW_BIND ? UNIC_MR_MW_BIND : 0) |
 	       (access & IBV_ACCESS_LOCAL_WRITE ? UNIC_MR_LOCAL_WRITE : 0) |
 	       (access & IBV_ACCESS_REMOTE_WRITE ? UNIC_MR_REMOTE_WRITE : 0) |
 	       (access & IBV_ACCESS_REMOTE_READ ? UNIC_MR_REMOTE_READ : 0);
@@ -80,7 +81,7 @@ static int reg_lib(struct ibv_pd *pd, void *addr, size_t length, int access,
 	struct unic_mr_attr attr = {
 		.addr = addr,
 		.length = length,
-		.rights = mr_rights_of(pd->context, access),
+		.rights = unic_ibv_rights_of(pd->context, access),
 		.flags = UNIC_MR_VA_BASE,
 		.residency = residency_on(pd->context, access),
 	};
@@ -102,7 +103,7 @@ static void name_mr(struct unic_ibv_mr *mr, struct unic_mr *lib, int access)
 struct ibv_mr *unic_ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			       uint64_t iova, int access)
 {
-	int err = check_access(access);
+	int err = check_access(pd->context, access);
 	struct unic_ibv_mr *mr;
 	struct unic_mr *lib;
 
@@ -130,7 +131,7 @@ static int change_lib(struct unic_ibv_mr *mr, struct ibv_pd *pd, int access)
 	struct unic_rereg_attr attr = {
 		.what = UNIC_REREG_RIGHTS | UNIC_REREG_PD,
 		.pd = unic_ibv_pd(pd)->lib,
-		.rights = mr_rights_of(pd->context, access),
+		.rights = unic_ibv_rights_of(pd->context, access),
 	};
 	int err = unic_rereg_mr(mr->lib, &attr, NULL);
 
@@ -171,8 +172,9 @@ int unic_ibv_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		pd = vmr->ibv_mr.pd;
 	if (!(flags & IBV_REREG_MR_CHANGE_ACCESS))
 		access = vmr->access;
-	err = pd && pd->context == vmr->ibv_mr.context ? -check_access(access)
-						       : -EINVAL;
+	err = pd && pd->context == vmr->ibv_mr.context
+		      ? -check_access(pd->context, access)
+		      : -EINVAL;
 	if (!err && !moves)
 		err = change_lib(mr, pd, access);
 	if (err == -ESTALE ||

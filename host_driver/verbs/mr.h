@@ -8,6 +8,8 @@
 /** unic_ibv_reg_mr() - ibv_reg_mr(), at address @iova of the NIC, which is @addr. */
 struct ibv_mr *unic_ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			       uint64_t iova, int access);
+/** unic_ibv_rights_of() - the rights of libunic that @access (IBV_ACCESS_*) grants. */
+unsigned int unic_ibv_rights_of(struct ibv_context *ctx, int access);
 /** unic_ibv_dereg_mr() - ibv_dereg_mr(). */
 int unic_ibv_dereg_mr(struct verbs_mr *vmr);
 /** unic_ibv_advise_mr() - ibv_advise_mr(): 0 or an errno: EINVAL, ENOENT (no such key), EPERM

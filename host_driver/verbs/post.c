@@ -12,6 +12,7 @@
 #include "build.h"
 #include "errnos.h"
 #include "events.h"
+#include "mw.h"
 #include "post.h"
 #include "queue.h"
 
@@ -57,6 +58,12 @@ static uint8_t wr_opcode_of(const struct ibv_send_wr *wr)
 		return UNIC_WR_COMPARE_SWAP;
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		return UNIC_WR_FETCH_ADD;
+	case IBV_WR_SEND_WITH_INV:
+		return UNIC_WR_SEND_INV;
+	case IBV_WR_BIND_MW:
+		return UNIC_WR_BIND_MW;
+	case IBV_WR_LOCAL_INV:
+		return UNIC_WR_LOCAL_INV;
 	default:
 		return 0;
 	}
@@ -65,6 +72,12 @@ static uint8_t wr_opcode_of(const struct ibv_send_wr *wr)
 static bool is_atomic(uint8_t opcode)
 {
 	return opcode == UNIC_WR_COMPARE_SWAP || opcode == UNIC_WR_FETCH_ADD;
+}
+
+/* A request that changes a region, and takes no packet. */
+static bool is_local(uint8_t opcode)
+{
+	return opcode == UNIC_WR_BIND_MW || opcode == UNIC_WR_LOCAL_INV;
 }
 
 #define SEND_FLAGS                                                 \
@@ -91,10 +104,32 @@ static bool has_opcode(const struct unic_ibv_qp *qp, uint8_t opcode)
 	case IBV_QPT_RC:
 		return true;
 	case IBV_QPT_UC:
-		return opcode != UNIC_WR_READ && !is_atomic(opcode);
+		return opcode != UNIC_WR_READ && !is_atomic(opcode) &&
+		       opcode != UNIC_WR_SEND_INV;
 	default:
 		return opcode == UNIC_WR_SEND || opcode == UNIC_WR_SEND_IMM;
 	}
+}
+
+/* True if the adapter has @opcode. */
+static bool is_there(const struct unic_ibv_qp *qp, uint8_t opcode)
+{
+	struct ibv_context *ctx = qp->vqp.qp.context;
+
+	if (is_atomic(opcode))
+		return unic_ibv_has_atomics(ctx);
+	return opcode && (!is_local(opcode) || unic_ibv_has_windows(ctx));
+}
+
+static int check_local(const struct ibv_send_wr *wr)
+{
+	if (wr->num_sge ||
+	    wr->send_flags & (IBV_SEND_INLINE | IBV_SEND_SOLICITED))
+		return EINVAL;
+	if (wr->opcode == IBV_WR_LOCAL_INV)
+		return 0;
+	return unic_ibv_check_bind(wr->bind_mw.mw, wr->bind_mw.rkey,
+				   &wr->bind_mw.bind_info);
 }
 
 static int check_send(const struct unic_ibv_qp *qp,
@@ -104,8 +139,7 @@ static int check_send(const struct unic_ibv_qp *qp,
 	uint64_t bytes = 0;
 	int i;
 
-	if (!opcode ||
-	    (is_atomic(opcode) && !unic_ibv_has_atomics(qp->vqp.qp.context)))
+	if (!is_there(qp, opcode))
 		return EOPNOTSUPP;
 	if (!has_opcode(qp, opcode) || wr->num_sge < 0 ||
 	    wr->num_sge > (int)qp->cap.max_send_sge ||
@@ -113,6 +147,8 @@ static int check_send(const struct unic_ibv_qp *qp,
 		return EINVAL;
 	if (qp->vqp.qp.qp_type == IBV_QPT_UD && !wr->wr.ud.ah)
 		return EINVAL;
+	if (is_local(opcode))
+		return check_local(wr);
 	if (is_atomic(opcode))
 		return wr->num_sge != 1 ||
 				       wr->sg_list[0].length !=
@@ -139,6 +175,9 @@ static void put_target(const struct unic_ibv_qp *qp,
 		ah = (const struct unic_ibv_ah *)wr->wr.ud.ah;
 		to->remote = UNIC_UD_TO(ah->ipv4, wr->wr.ud.remote_qkey);
 		to->rkey = wr->wr.ud.remote_qpn;
+	} else if (to->opcode == UNIC_WR_SEND_INV ||
+		   to->opcode == UNIC_WR_LOCAL_INV) {
+		to->rkey = wr->invalidate_rkey;
 	} else if (is_atomic(to->opcode)) {
 		to->remote = wr->wr.atomic.remote_addr;
 		to->rkey = wr->wr.atomic.rkey;
@@ -153,6 +192,10 @@ static void put_target(const struct unic_ibv_qp *qp,
 union operands {
 	struct unic_sg sg[UNIC_SQ_SGE_MAX];
 	struct unic_atomic atomic;
+	struct {
+		struct unic_sg sg;
+		struct unic_sge range;
+	} bind;
 };
 
 static void put_send(const struct unic_ibv_qp *qp, const struct ibv_send_wr *wr,
@@ -168,11 +211,31 @@ static void put_send(const struct unic_ibv_qp *qp, const struct ibv_send_wr *wr,
 	if (to->opcode == UNIC_WR_SEND_IMM || to->opcode == UNIC_WR_WRITE_IMM)
 		to->imm = be32toh(wr->imm_data);
 	put_sges(wr->sg_list, wr->num_sge, has->sg);
+	if (to->opcode == UNIC_WR_BIND_MW) {
+		unic_ibv_put_bind(wr->bind_mw.mw, wr->bind_mw.rkey,
+				  &wr->bind_mw.bind_info, &has->bind.sg,
+				  &has->bind.range, to);
+		return;
+	}
 	if (is_atomic(to->opcode)) {
 		has->atomic.operand = wr->wr.atomic.compare_add;
 		has->atomic.swap = wr->wr.atomic.swap;
 	}
 	put_target(qp, wr, to);
+}
+
+/* @wr was posted. A request that binds a window changes its name. */
+static void was_posted(const struct ibv_send_wr *wr)
+{
+	if (wr->opcode == IBV_WR_BIND_MW)
+		unic_ibv_bind_posted(wr->bind_mw.mw, wr->bind_mw.rkey);
+}
+
+/* True if @wr must be posted before what is behind it is translated: that may name the
+ * same window. */
+static bool ends_batch(const struct ibv_send_wr *wr)
+{
+	return wr->opcode == IBV_WR_BIND_MW;
 }
 
 /* Steps of @wr that were posted: *@wr is the first that was not. */
@@ -181,33 +244,39 @@ static int post_sends(struct unic_ibv_qp *qp, struct ibv_send_wr **wr)
 	union operands has[BATCH];
 	struct unic_send_wr lib[BATCH];
 	struct ibv_send_wr *at = *wr;
-	unsigned int n = 0;
+	unsigned int n = 0, room = BATCH;
 	int err = 0;
 	int done;
 
-	for (; at && n < BATCH; at = at->next, n++) {
+	for (; at && n < room; at = at->next, n++) {
 		err = check_send(qp, at);
 		if (err)
 			break;
 		put_send(qp, at, &has[n], &lib[n]);
+		room = ends_batch(at) ? n + 1 : room;
 	}
 	done = n ? unic_post_send(qp->lib, lib, n) : 0;
-	for (; done > 0; done--, n--)
+	for (; done > 0; done--, n--) {
+		was_posted(*wr);
 		*wr = (*wr)->next;
+	}
 	if (!n)
 		return err;
 	return done < 0 ? unic_ibv_errno(done) : ENOMEM;
 }
 
+int unic_ibv_post_state(const struct unic_ibv_qp *qp)
+{
+	if (state_of(qp) < IBV_QPS_RTS)
+		return EINVAL;
+	return is_lost(qp) ? EIO : 0;
+}
+
 /* Posts *@wr and those behind it: *@wr is the first that was not. */
 static int post_list(struct unic_ibv_qp *qp, struct ibv_send_wr **wr)
 {
-	int err = 0;
+	int err = unic_ibv_post_state(qp);
 
-	if (state_of(qp) < IBV_QPS_RTS)
-		err = EINVAL;
-	else if (is_lost(qp))
-		err = EIO;
 	while (!err && *wr)
 		err = post_sends(qp, wr);
 	return err;
@@ -229,8 +298,7 @@ int unic_ibv_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return err;
 }
 
-/* Requests of the largest size for which the send queue of @qp has room. */
-static unsigned int room_of(const struct unic_ibv_qp *qp)
+unsigned int unic_ibv_post_room(const struct unic_ibv_qp *qp)
 {
 	const struct unic_ring *sq = &qp->lib->sq;
 
@@ -248,7 +316,7 @@ int unic_ibv_post_together(struct unic_ibv_qp *qp, struct ibv_send_wr *wr,
 		if (err)
 			return err;
 	}
-	return n > room_of(qp) ? ENOMEM : post_list(qp, &wr);
+	return n > unic_ibv_post_room(qp) ? ENOMEM : post_list(qp, &wr);
 }
 
 /* Receives go to a queue pair, or to a shared receive queue: the other one is NULL. */

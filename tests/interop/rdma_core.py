@@ -36,8 +36,6 @@ SKIPS = (
      "device; programs over librdmacm are in `make interop PART=cm`"),
     (r"XRCD? is not supported|Create XRCD", "left out: XRC"),
     (r"Create QP type 8 is not supported|Raw Packet QP", "no raw frames yet"),
-    (r"MW access is not supported|Create memory window|additional access flags 18",
-     "no memory windows over regions that hold no entries yet"),
     (r"Extended CQ is not supported", "tag matching is one vendor's"),
     (r"no huge pages", "none are set up on the test machine"),
     (r"ODP implicit is not supported", "left out: a region of the whole address space"),

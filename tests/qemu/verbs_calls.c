@@ -529,7 +529,7 @@ static void refuses_memory(void)
 
 static void refuses_requests(void)
 {
-	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_TSO };
 	struct ibv_send_wr first = { .next = &wr,
 				     .wr_id = 1,
 				     .opcode = IBV_WR_SEND,
@@ -705,7 +705,7 @@ static void refuses_what_is_absent(void)
 	attr.cap.max_send_wr = 1;
 	attr.qp_type = IBV_QPT_RAW_PACKET;
 	FAILS(ibv_create_qp(pd, &attr), EOPNOTSUPP);
-	FAILS(ibv_alloc_mw(pd, IBV_MW_TYPE_1), EOPNOTSUPP);
+	FAILS(ibv_alloc_null_mr(pd), EOPNOTSUPP);
 	IS(ibv_resize_cq(cq, 8) == EOPNOTSUPP);
 	FAILS(ibv_create_cq(ctx, 1 << 20, NULL, NULL, 0), EINVAL);
 	FAILS(ibv_create_cq(ctx, 0, NULL, NULL, 0), EINVAL);

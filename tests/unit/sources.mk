@@ -61,7 +61,7 @@ PARTS_test_verbs      = tests/unit/host/test_verbs.c $(addprefix host_driver/ver
 	shim/paths.c) libunic.a
 # ... and what it makes of the library, over a driver and a NIC that the test plays.
 VERBS_RIG := $(addprefix tests/unit/host/,verbs_rig.c libunic_rig.c) $(addprefix host_driver/verbs/,ah.c attach.c \
-	build.c completion.c cq.c cq_ex.c errnos.c events.c mr.c pd.c post.c qp.c qp_attr.c srq.c wire.c shim/channel.c) libunic.a
+	build.c completion.c cq.c cq_ex.c errnos.c events.c mr.c mw.c pd.c post.c qp.c qp_attr.c srq.c wire.c shim/channel.c) libunic.a
 PARTS_test_verbs_post   = tests/unit/host/test_verbs_post.c $(VERBS_RIG)
 WRAP_test_verbs_post   := --for-linker=--wrap=dlsym
 PARTS_test_verbs_completion = tests/unit/host/test_verbs_completion.c $(VERBS_RIG)
@@ -75,6 +75,8 @@ PARTS_test_verbs_build  = tests/unit/host/test_verbs_build.c $(VERBS_RIG)
 WRAP_test_verbs_build  := --for-linker=--wrap=dlsym
 PARTS_test_verbs_extended = tests/unit/host/test_verbs_extended.c $(VERBS_RIG)
 WRAP_test_verbs_extended := --for-linker=--wrap=dlsym
+PARTS_test_verbs_window = tests/unit/host/test_verbs_window.c $(VERBS_RIG)
+WRAP_test_verbs_window := --for-linker=--wrap=dlsym
 PARTS_test_verbs_queue  = tests/unit/host/test_verbs_queue.c $(VERBS_RIG)
 WRAP_test_verbs_queue  := --for-linker=--wrap=dlsym
 # ... and the connection manager of the latter, over a wire that the test plays.
@@ -204,6 +206,7 @@ INC_tests/unit/host/test_verbs_device.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_verbs_events.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_verbs_build.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_verbs_extended.c = $(INC_tests/unit/host/test_verbs.c)
+INC_tests/unit/host/test_verbs_window.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_verbs_queue.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_verbs_completion.c = $(INC_tests/unit/host/test_verbs.c)
 INC_tests/unit/host/test_ucma.c      = -Itests/unit -Ihost_driver/verbs

@@ -22,7 +22,7 @@ MUTATIONS = (
      "build: calls of any type", BUILD),
     (VERBS + "build.c", "ex->wr_flags & ~(unsigned int)IBV_SEND_INLINE", "0",
      "build: flags are forgotten", BUILD),
-    (VERBS + "post.c", "return n > room_of(qp) ? ENOMEM : post_list(qp, &wr);",
+    (VERBS + "post.c", "return n > unic_ibv_post_room(qp) ? ENOMEM : post_list(qp, &wr);",
      "return post_list(qp, &wr);", "build: a list is posted in part", BUILD),
     (VERBS + "qp.c", "attr->create_flags))", "!attr))", "build: flags that nobody knows", BUILD),
     (VERBS + "qp.c", "attr->pd->context != ctx)", "!ctx)", "build: a domain of another device", BUILD),

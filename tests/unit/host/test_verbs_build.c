@@ -318,9 +318,8 @@ static void no_ex(struct ibv_qp_init_attr_ex init, int err)
 static void calls_are_of_the_type(void **state)
 {
 	static const uint64_t none[] = {
-		IBV_QP_EX_WITH_LOCAL_INV,     IBV_QP_EX_WITH_BIND_MW,
-		IBV_QP_EX_WITH_SEND_WITH_INV, IBV_QP_EX_WITH_TSO,
-		IBV_QP_EX_WITH_ATOMIC_WRITE,  1ull << 40
+		IBV_QP_EX_WITH_LOCAL_INV, IBV_QP_EX_WITH_BIND_MW,
+		IBV_QP_EX_WITH_TSO, IBV_QP_EX_WITH_ATOMIC_WRITE, 1ull << 40
 	};
 	struct ibv_qp_init_attr_ex init;
 	struct ibv_qp_ex *ex;

@@ -53,11 +53,13 @@ static void opcodes_are_of_verbs(void **state)
 		{ UNIC_WC_SEND, IBV_WC_SEND },
 		{ UNIC_WC_WRITE, IBV_WC_RDMA_WRITE },
 		{ UNIC_WC_READ, IBV_WC_RDMA_READ },
+		{ UNIC_WC_BIND_MW, IBV_WC_BIND_MW },
+		{ UNIC_WC_LOCAL_INV, IBV_WC_LOCAL_INV },
 		{ UNIC_WC_RECV, IBV_WC_RECV },
 		{ UNIC_WC_RECV_WRITE_IMM, IBV_WC_RECV_RDMA_WITH_IMM },
 	};
 	struct ibv_qp *first = make_qp(IBV_QPT_RC, 1, 0, true);
-	struct ibv_qp *qp = qp_with(5);
+	struct ibv_qp *qp = qp_with(7);
 	struct ibv_wc wc;
 	unsigned int i;
 

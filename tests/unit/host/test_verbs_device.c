@@ -227,13 +227,18 @@ static void a_device_says_what_it_has(void **state)
 						     sizeof(attr)),
 			 EINVAL);
 	more.comp_mask = 0;
-	v.at->attr.features |= UNIC_FEAT_ATOMICS;
+	assert_int_equal(a->max_mw, 0);
+	assert_int_equal(a->device_cap_flags & IBV_DEVICE_MEM_WINDOW, 0);
+	v.at->attr.features |= UNIC_FEAT_ATOMICS | UNIC_FEAT_WINDOWS |
+			       UNIC_FEAT_CACHED_WINDOWS;
 	v.at->attr.qps = 40; /* a smaller one */
 	v.at->attr.cqs = 30;
 	assert_int_equal(
 		context_ops.query_device_ex(ctx, NULL, &attr, sizeof(attr)), 0);
 	assert_int_equal(a->max_qp, 40);
 	assert_int_equal(a->max_cq, 30);
+	assert_int_equal(a->max_mw, a->max_mr);
+	assert_true(a->device_cap_flags & IBV_DEVICE_MEM_WINDOW);
 	assert_true(odp->rc_odp_caps & IBV_ODP_SUPPORT_ATOMIC);
 	assert_int_equal(context_ops.query_device_ex(ctx, &more, &attr,
 						     sizeof(*a) - 1),
@@ -340,6 +345,10 @@ static void rights_are_the_nics(void **state)
 				 all[i].access);
 		dereg(mr);
 	}
+	v.at->attr.features |= UNIC_FEAT_WINDOWS | UNIC_FEAT_CACHED_WINDOWS;
+	mr = reg_as(mem, IBV_ACCESS_MW_BIND);
+	assert_int_equal(drv.reg.rights, UNIC_MR_MW_BIND);
+	dereg(mr);
 	v.at->attr.features |= UNIC_FEAT_HOST_TABLE;
 	mr = reg_as(mem, 0);
 	assert_int_equal(drv.reg.residency, UNIC_TABLE);
