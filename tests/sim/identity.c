@@ -173,8 +173,8 @@ static void took_arp(const struct node *n, const uint8_t *f, bool forged)
 
 	if (of >= WORLD_NODES || get(f + UNIC_ETH_BYTES + 6, 2) != 2)
 		return;
-	/* a question for which the link has no room is open, too */
-	if (!known[n->id][of].asked && !n->port.odds.full_ppm)
+	/* a question for which the link had no room is open, too */
+	if (!known[n->id][of].asked && !n->port.was_full)
 		return;
 	known[n->id][of].fooled |= forged;
 	known[n->id][of].asked &= forged; /* it may be wrong otherwise */

@@ -380,6 +380,7 @@ static bool full(struct unic_port *p, uint32_t path)
 	}
 	if (!sim_chance(&p->rng, p->odds.full_ppm))
 		return false;
+	p->was_full = true;
 	p->wake(p); /* room comes with time, and wakes the core */
 	return true;
 }

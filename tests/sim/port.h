@@ -150,6 +150,7 @@ struct unic_port {
 	uint32_t rx_head, rx_tail, rx_done;
 	uint32_t rx_rings; /* frames in rings of other NICs */
 	uint32_t rx_ran;   /* frames of the last run, which may be given back */
+	bool was_full;	   /* by chance, at any time */
 	uint32_t tx_held;
 	uint32_t tx_ran; /* frames of a run that were got and not put */
 	bool armed;
