@@ -138,16 +138,18 @@ void unic_cq_proc_gone(struct unic_transport *nic, uint32_t proc)
 	}
 }
 
-/* At most once per arming: the process arms again when it has looked. */
+/* At most once per arming: the process arms again when it has looked. The row's count goes on
+ * from queue to queue: whoever saw it before this one was made sees each change. */
 static void raise_cq_event(struct unic_transport *nic, struct unic_cq_ctx *cq)
 {
 	UNIC_BOX_NIC_PAGE *np = nic->procs.proc[cq->proc].np;
+	unic_le32 *count = &np->cq_events[cq->db_index];
 
 	cq->armed = false;
+	cq->events++;
 	UNIC_COUNT(nic, cq_events);
 	unic_wmb(); /* records before the count that announces them */
-	UNIC_WRITE_ONCE(np->cq_events[cq->db_index],
-			unic_to_le32(++cq->events));
+	UNIC_WRITE_ONCE(*count, unic_to_le32(unic_from_le32(*count) + 1));
 	unic_port_ring(nic->port, 1u + cq->proc);
 }
 

@@ -334,6 +334,27 @@ def arming(world):
     peer.wait(2)
 
 
+@suite.case('a row of another queue before')
+def row_again(world):
+    """cq_events of the row goes on from where the queue before left it."""
+    process = world.process()
+    for had in range(2):
+        qp, peer = pair(world, process)
+        queue = peer.recv_cq
+        if not had:
+            row = queue.row
+        same('row', queue.row, row)
+        same('cq_events', queue.events, had)
+        peer.post_recv([])
+        queue.arm()
+        qp.send(inline=b'')
+        completion(qp)
+        completion(peer)
+        check(wait_for(lambda: queue.events == had + 1), 'no event')
+        qp.destroy()
+        peer.destroy()
+
+
 @suite.case('armed late')
 def armed_late(world):
     """Armed for record n when there are more than n: told at once."""

@@ -349,6 +349,9 @@ MUTATIONS = (
      "\tif (is_cq_event_due(cq))\n",
      "slip: who arms a queue that has failed sleeps",
      "test_cq"),
+    ("firmware/transport/cq.c", "unic_to_le32(unic_from_le32(*count) + 1)", "unic_to_le32(cq->events)",
+     "slip: notifications of the next queue in a row are counted from 0",
+     "test_cq"),
     ("firmware/transport/cq.c", "\tif (cq->armed)\n\t\traise_cq_event(nic, cq); /* a sleeper must learn of "
      "it */\n",
      "",

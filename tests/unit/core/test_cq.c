@@ -221,6 +221,34 @@ static void told_once_per_arming(void **state)
 	assert_int_equal(announced(), 2);
 }
 
+/* The count of a row goes on: one who saw it when it made another queue there sees the first
+ * notification of that. */
+static void told_of_the_next_in_its_row(void **state)
+{
+	struct unic_cmd_obj obj = { .id = unic_to_le32(qp.qpn) };
+	struct unic_cmd_dump dump = { .table = unic_to_le32(UNIC_TABLE_CQ) };
+	struct unic_row_cq of;
+
+	(void)state;
+	arm(0);
+	post(0, 0);
+	assert_int_equal(announced(), 1);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_QP_DESTROY, &obj, NULL), 0);
+	obj = (struct unic_cmd_obj){ .id = unic_to_le32(qp.cq) };
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_CQ_DESTROY, &obj, NULL), 0);
+	rig_qp(&r, 0, pd, 2, &qp);
+	assert_int_equal(announced(), 1);
+	arm(0);
+	post(0, 0);
+	assert_int_equal(announced(), 2);
+	assert_int_equal(rig_cmd(&r, UNIC_CMD_DUMP, &dump, NULL), UNIC_ST_OK);
+	memcpy(&of,
+	       r.port.bar + UNIC_BAR_LIST_OFF +
+		       (r.cmd_tail - 1) % UNIC_CMD_ENTRIES * UNIC_LIST_BYTES,
+	       sizeof(of));
+	assert_int_equal(unic_from_le32(of.events), 1); /* its own */
+}
+
 static void solicited_only(void **state)
 {
 	struct unic_cqe failed = { .qpn = unic_to_le32(qp.qpn),
@@ -440,6 +468,7 @@ int main(void)
 		cmocka_unit_test_setup(untold_failure_goes_with_it, up),
 		cmocka_unit_test_setup(wild_consumer, up),
 		cmocka_unit_test_setup(told_once_per_arming, up),
+		cmocka_unit_test_setup(told_of_the_next_in_its_row, up),
 		cmocka_unit_test_setup(solicited_only, up),
 		cmocka_unit_test_setup(told_after_late_dma, up),
 		cmocka_unit_test_setup(runs_go_round, up),
