@@ -69,6 +69,9 @@ enum unic_cmd_opcode {
 	UNIC_CMD_CQ_CREATE = 28,     /* struct unic_cmd_cq_create; answer
 				      * unic_cpl_obj */
 	UNIC_CMD_CQ_DESTROY = 29,    /* struct unic_cmd_obj */
+	UNIC_CMD_CQ_RESIZE = 30,     /* struct unic_cmd_cq_resize; answer
+				      * unic_cpl_cq_resize; UNIC_FEAT_CQ_RESIZE,
+				      * else BAD_OPCODE */
 	UNIC_CMD_QP_CREATE = 32,     /* struct unic_cmd_qp_create; answer
 				      * unic_cpl_obj */
 	UNIC_CMD_QP_MODIFY = 33,     /* state of a QP: struct

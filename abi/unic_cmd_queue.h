@@ -73,11 +73,37 @@ struct unic_cmd_cq_create {
 	unic_le32 stag;	    /* region of the ring: same PD, class control,
 			     * LOCAL_WRITE */
 	unic_le64 iova;	    /* of record 0, 64-aligned */
-	unic_le32 entries;  /* records of 32 bytes, a power of two, 2..4096 */
+	unic_le32 entries;  /* records of 32 bytes, a power of two,
+			     * 2..unic_info.cq_entries */
 	unic_le32 db_index; /* its row in the doorbell page,
 			     * 0..UNIC_DB_OBJECTS-1; BUSY if another CQ has
 			     * it */
 	unic_le32 rsvd[8];
+};
+
+/*
+ * CQ_RESIZE (UNIC_FEAT_CQ_RESIZE, else BAD_OPCODE). The queue goes on in another ring, in the
+ * order of its records: number n is in the old ring if n < `records` of the answer, else in
+ * the new one, at n modulo its size, with `seq` n + 1 as ever. Nothing else of the queue
+ * changes: its row, its index of records read, what is armed. The memory of the new ring must
+ * have no record that is valid. Of the old ring's region records may still be under way then,
+ * as of any other: MR_DEREG is answered behind them. NO_CQ; STATE: the queue is in error; BUSY:
+ * more records are unread than the new ring has room for; and what CQ_CREATE is refused for.
+ */
+struct unic_cmd_cq_resize {
+	struct unic_cmd_hdr hdr;
+	unic_le32 proc;	   /* slot of the owner */
+	unic_le32 id;	   /* as in unic_cpl_obj */
+	unic_le64 iova;	   /* of record 0 of the new ring, 64-aligned */
+	unic_le32 stag;	   /* its region: PD of the queue, class control,
+			    * LOCAL_WRITE */
+	unic_le32 entries; /* as in unic_cmd_cq_create */
+	unic_le32 rsvd[8];
+};
+struct unic_cpl_cq_resize {
+	struct unic_cmd_hdr hdr;
+	unic_le32 records; /* written so far, modulo 2^32 */
+	unic_le32 rsvd[13];
 };
 struct unic_cpl_obj {
 	struct unic_cmd_hdr hdr;
@@ -104,9 +130,9 @@ struct unic_cmd_qp_create {
 	unic_le32 recv_cq;  /* for what it receives, may be the same */
 	unic_le64 sq_iova;  /* of send slot 0, 64-aligned */
 	unic_le64 rq_iova;  /* of receive slot 0, 64-aligned; with srq: 0 */
-	unic_le16 sq_slots; /* of 64 bytes, a power of two, 2..1024 */
-	unic_le16 rq_slots; /* of 64 bytes, a power of two, 2..1024; with
-			     * srq: 0 */
+	unic_le16 sq_slots; /* of 64 bytes, a power of two,
+			     * 2..unic_info.ring_slots */
+	unic_le16 rq_slots; /* likewise; with srq: 0 */
 	unic_le32 rq_class; /* buffer class: a receive substituted for an
 			     * evicted one must be at least this long; with
 			     * srq: 0 */
@@ -136,7 +162,8 @@ struct unic_cmd_srq_create {
 	unic_le32 pd;	    /* index of the PD; its process owns the queue */
 	unic_le32 stag;	    /* region of the ring: same PD, class control */
 	unic_le64 iova;	    /* of receive slot 0, 64-aligned */
-	unic_le32 slots;    /* of 64 bytes, a power of two, 2..1024 */
+	unic_le32 slots;    /* of 64 bytes, a power of two,
+			     * 2..unic_info.ring_slots */
 	unic_le32 db_index; /* its row in the doorbell page,
 			     * 0..UNIC_DB_OBJECTS-1; BUSY if another QP or SRQ
 			     * has it */
@@ -231,6 +258,9 @@ UNIC_ABI_AT(unic_cmd_token_cancel, key, 16);
 UNIC_ABI_SIZE(unic_cmd_token_cancel, 64);
 UNIC_ABI_AT(unic_cmd_cq_create, iova, 16);
 UNIC_ABI_SIZE(unic_cmd_cq_create, 64);
+UNIC_ABI_AT(unic_cmd_cq_resize, iova, 16);
+UNIC_ABI_SIZE(unic_cmd_cq_resize, 64);
+UNIC_ABI_SIZE(unic_cpl_cq_resize, 64);
 UNIC_ABI_SIZE(unic_cpl_obj, 64);
 UNIC_ABI_SIZE(unic_cmd_obj, 64);
 UNIC_ABI_AT(unic_cmd_qp_create, sq_iova, 24);

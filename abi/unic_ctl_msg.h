@@ -42,6 +42,8 @@ enum unic_ctl_op {
 	UNIC_CTL_QP_DESTROY = 24,    /* unic_ctl_obj; its connection ends,
 				      * too */
 	UNIC_CTL_QP_QUERY = 25,	     /* unic_ctl_obj: its number and state */
+	UNIC_CTL_CQ_RESIZE = 26,     /* unic_ctl_cq_resize: its records go to
+				      * another ring */
 	UNIC_CTL_LISTEN = 28,	     /* unic_ctl_listen: take requests for a
 				      * service */
 	UNIC_CTL_UNLISTEN = 29,	     /* unic_ctl_obj: no more of them */

@@ -51,10 +51,29 @@ struct unic_ctl_cq_create {
 	struct unic_ctl_hdr hdr;
 	unic_le64 iova;	    /* 64-aligned */
 	unic_le32 mr;	    /* id */
-	unic_le32 entries;  /* a power of two, 2..4096 */
+	unic_le32 entries;  /* a power of two, 2..unic_info.cq_entries */
 	unic_le32 db_index; /* row of the doorbell page, < UNIC_DB_OBJECTS */
 	unic_le32 user;	    /* returned in CQ_ERROR */
 	unic_le32 rsvd[6];
+};
+/*
+ * CQ_RESIZE. As struct unic_cmd_cq_resize. UNSUPPORTED: a NIC without UNIC_FEAT_CQ_RESIZE, or
+ * the process says HELLO_KEEP. With any other status than OK the queue goes on in its old
+ * ring. The old ring's region is the process's, which ends it (MR_DEREG) when it has read
+ * what is there.
+ */
+struct unic_ctl_cq_resize {
+	struct unic_ctl_hdr hdr;
+	unic_le64 iova;	   /* 64-aligned */
+	unic_le32 id;	   /* of the queue */
+	unic_le32 mr;	   /* id; of the domain of the queue's ring */
+	unic_le32 entries; /* a power of two, 2..unic_info.cq_entries */
+	unic_le32 rsvd[7];
+};
+struct unic_ctl_cq_resize_reply {
+	struct unic_ctl_hdr hdr;
+	unic_le32 records; /* number of the first record in the new ring */
+	unic_le32 rsvd[11];
 };
 /* Reply of CQ_CREATE, QP_CREATE, SRQ_CREATE and QP_QUERY. */
 struct unic_ctl_queue_reply {
@@ -78,7 +97,8 @@ struct unic_ctl_qp_create {
 	unic_le32 mr;	    /* id; class control */
 	unic_le32 send_cq;  /* id */
 	unic_le32 recv_cq;  /* id */
-	unic_le16 sq_slots; /* a power of two, 2..1024, else INVALID */
+	unic_le16 sq_slots; /* a power of two, 2..unic_info.ring_slots,
+			     * else INVALID */
 	unic_le16 rq_slots; /* likewise; with QP_SRQ: 0 */
 	unic_le32 rq_class; /* buffer class, bytes; with QP_SRQ: 0 */
 	uint8_t db_index;   /* row of the doorbell page, <
@@ -99,7 +119,7 @@ struct unic_ctl_srq_create {
 	struct unic_ctl_hdr hdr;
 	unic_le64 iova;	 /* 64-aligned */
 	unic_le32 mr;	 /* id */
-	unic_le32 slots; /* a power of two, 2..1024 */
+	unic_le32 slots; /* a power of two, 2..unic_info.ring_slots */
 	unic_le32
 		db_index; /* row of the doorbell page, < UNIC_DB_OBJECTS; BUSY:
 			     * another QP or SRQ has it */
@@ -157,6 +177,9 @@ UNIC_ABI_AT(unic_ctl_token_reply, id, 24);
 UNIC_ABI_SIZE(unic_ctl_token_reply, 64);
 UNIC_ABI_AT(unic_ctl_cq_create, db_index, 32);
 UNIC_ABI_SIZE(unic_ctl_cq_create, 64);
+UNIC_ABI_AT(unic_ctl_cq_resize, id, 24);
+UNIC_ABI_SIZE(unic_ctl_cq_resize, 64);
+UNIC_ABI_SIZE(unic_ctl_cq_resize_reply, 64);
 UNIC_ABI_SIZE(unic_ctl_queue_reply, 64);
 UNIC_ABI_AT(unic_ctl_qp_create, mr, 32);
 UNIC_ABI_AT(unic_ctl_qp_create, db_index, 52);

@@ -26,7 +26,7 @@
 
 #define UNIC_MAGIC     0x43494e55u /* "UNIC" */
 #define UNIC_ABI_MAJOR 1u	   /* a driver refuses a NIC of another */
-#define UNIC_ABI_MINOR 15u /* raised by additions, see unic_info.features */
+#define UNIC_ABI_MINOR 16u /* raised by additions, see unic_info.features */
 
 /* ------------------------------------------------------- layout of BAR2 */
 
@@ -97,7 +97,10 @@ struct unic_info {
 				* firmware */
 	unic_le32 srqs;	       /* shared receive queues, at most; 0 without
 				* UNIC_FEAT_SRQ */
-	unic_le32 rsvd0[2];
+	unic_le32 ring_slots;  /* of a send, receive or shared receive queue, at
+				* most; 0: not said, 1,024 or fewer */
+	unic_le32 cq_entries;  /* records of a completion queue, at most; 0: not
+				* said, 4,096 */
 	/* ---- may change while running */
 	unic_le32 boot_epoch;	/* +1 at each reset; starts random, never 0 */
 	unic_le32 state;	/* enum unic_nic_state */

@@ -263,6 +263,7 @@ enum unic_table {
 #define UNIC_FEAT_SNAPSHOT	(1ull << 33) /* `snapshot` of DUMP */
 #define UNIC_FEAT_ATOMICS	(1ull << 34) /* atomics, REMOTE_ATOMIC, 16 READs */
 #define UNIC_FEAT_MR_FORMS	(1ull << 36) /* MR_FORMS */
+#define UNIC_FEAT_CQ_RESIZE	(1ull << 37) /* CQ_RESIZE */
 #define UNIC_FEAT_SRQ		(1ull << 40) /* SRQ_CREATE, `srq` of QP_CREATE */
 #define UNIC_FEAT_CACHED_WINDOWS \
 	(1ull << 41) /* windows over regions of residency DEMAND, TABLE */

@@ -7,15 +7,23 @@
 #define UNIC_USUAL_H
 
 #ifndef UNIC_QP_WINDOW
-#define UNIC_QP_WINDOW 32u   /* send slots that the NIC keeps per QP */
-#define UNIC_RQ_WINDOW 8u    /* receive slots that the NIC keeps per QP */
-#define UNIC_QP_SLOTS  1024u /* slots of a ring, at most */
-#define UNIC_DMA_JOBS  64u   /* DMA pieces in flight; a power of two */
+#define UNIC_QP_WINDOW 32u /* send slots that the NIC keeps per QP */
+#define UNIC_RQ_WINDOW 8u  /* receive slots that the NIC keeps per QP */
+#define UNIC_DMA_JOBS  64u /* DMA pieces in flight; a power of two */
 /* tokens made of pieces, at a time; at most 32 */
 #define UNIC_DMA_MR_LISTS 32u
 /* elements of an indirect region */
 #define UNIC_LIST_ELEMENTS UNIC_FORM_ELEMENTS
 #define UNIC_MTU	   4096u /* longest payload of a parked frame */
+#endif
+
+/* Slots of a send, receive or shared receive queue, and records of a completion queue, at most;
+ * more than 1,024 or 4,096 only with both said in unic_info. */
+#ifndef UNIC_QP_SLOTS
+#define UNIC_QP_SLOTS 1024u
+#endif
+#ifndef UNIC_CQ_ENTRIES
+#define UNIC_CQ_ENTRIES 4096u
 #endif
 
 /* Whether there are atomic operations (transport/atomics.h); a board without flash for
@@ -87,6 +95,11 @@
 /* Whether lone messages have a way of their own (transport/fastpath_lone.h); as above. */
 #ifndef UNIC_LONE
 #define UNIC_LONE 1
+#endif
+
+/* Whether a completion queue can go on in another ring (CQ_RESIZE); as above. */
+#ifndef UNIC_CQ_RESIZE
+#define UNIC_CQ_RESIZE 1
 #endif
 
 /* Whether the NIC says which forms a region has (MR_FORMS); as above. */

@@ -28,6 +28,7 @@
 #define UNIC_HISTOGRAMS	    1
 #define UNIC_SNAPSHOT	    1
 #define UNIC_MR_FORMS	    1
+#define UNIC_CQ_RESIZE	    1
 #define UNIC_READS_IN_PARTS 1
 #define UNIC_FORGIVE_READS  1
 #define UNIC_LONE	    1
@@ -40,6 +41,7 @@
 #define UNIC_QP_WINDOW	   16u
 #define UNIC_RQ_WINDOW	   8u
 #define UNIC_QP_SLOTS	   256u
+#define UNIC_CQ_ENTRIES	   4096u
 #define UNIC_DMA_JOBS	   32u
 #define UNIC_DMA_MR_LISTS  8u
 #define UNIC_LIST_ELEMENTS 32u

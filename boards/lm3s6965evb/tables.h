@@ -33,10 +33,12 @@
 #define UNIC_QP_READS	    4u
 #define UNIC_MR_FORMS	    0
 #define UNIC_CACHED_WINDOWS 0
+#define UNIC_CQ_RESIZE	    0
 
 #define UNIC_QP_WINDOW	   8u
 #define UNIC_RQ_WINDOW	   4u
 #define UNIC_QP_SLOTS	   256u
+#define UNIC_CQ_ENTRIES	   4096u
 #define UNIC_DMA_JOBS	   16u
 #define UNIC_DMA_MR_LISTS  2u
 #define UNIC_LIST_ELEMENTS 16u

@@ -4,7 +4,9 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
-#define UNIC_SRQS 256u
+#define UNIC_SRQS	256u
+#define UNIC_QP_SLOTS	4096u
+#define UNIC_CQ_ENTRIES 16384u
 
 #include "../usual.h"
 

@@ -7,7 +7,9 @@
 #ifndef UNIC_BOARD_H
 #define UNIC_BOARD_H
 
-#define UNIC_SRQS 120u
+#define UNIC_SRQS	120u
+#define UNIC_QP_SLOTS	4096u
+#define UNIC_CQ_ENTRIES 16384u
 
 #include "../usual.h"
 

@@ -102,6 +102,7 @@ static void publish_constants(struct unic_base *nic, uint32_t nic_bytes)
 		(UNIC_SNAPSHOT ? UNIC_FEAT_SNAPSHOT : 0) |
 		(UNIC_ATOMICS ? UNIC_FEAT_ATOMICS : 0) |
 		(UNIC_MR_FORMS ? UNIC_FEAT_MR_FORMS : 0) |
+		(UNIC_CQ_RESIZE ? UNIC_FEAT_CQ_RESIZE : 0) |
 		(UNIC_SRQS ? UNIC_FEAT_SRQ : 0) |
 		(UNIC_CACHED_WINDOWS ? UNIC_FEAT_CACHED_WINDOWS : 0) |
 		(nic->link.icrc_offload ? UNIC_FEAT_ICRC_OFFLOAD : 0));
@@ -123,6 +124,10 @@ static void publish_constants(struct unic_base *nic, uint32_t nic_bytes)
 						   : sizeof(i->build_id) - 1);
 	i->nic_bytes = unic_to_le32(nic_bytes);
 	i->srqs = unic_to_le32(UNIC_SRQS);
+	if (UNIC_CQ_ENTRIES > 4096u) { /* else they are as not said */
+		i->ring_slots = unic_to_le32(UNIC_QP_SLOTS);
+		i->cq_entries = unic_to_le32(UNIC_CQ_ENTRIES);
+	}
 }
 
 void unic_mbox_power_on(struct unic_base *nic, uint32_t nic_bytes)

@@ -127,8 +127,7 @@ static int do_host_time(struct unic_command *nic, const void *rec, void *out,
 			uint8_t *list)
 {
 	const struct unic_cmd_host_time *cmd = rec;
-	struct unic_info *info =
-		(struct unic_info *)(nic->mbox.bar + UNIC_BOX_INFO);
+	struct unic_info *info = (void *)(nic->mbox.bar + UNIC_BOX_INFO);
 
 	(void)out;
 	(void)list;
@@ -279,6 +278,13 @@ static int do_cq_destroy(struct unic_command *nic, const void *rec, void *out,
 	(void)list;
 	return unic_cq_destroy(&nic->transport, unic_from_le32(cmd->proc),
 			       unic_from_le32(cmd->id));
+}
+
+static int do_cq_resize(struct unic_command *nic, const void *rec, void *out,
+			uint8_t *list)
+{
+	(void)list;
+	return unic_cq_resize(&nic->transport, rec, out);
 }
 
 static int do_qp_create(struct unic_command *nic, const void *rec, void *out,
@@ -464,6 +470,8 @@ static const struct {
 	CMD(TOKEN_CANCEL, unic_cmd_token_cancel, unic_cmd_token_cancel, flags),
 	CMD(CQ_CREATE, do_cq_create, unic_cmd_cq_create, db_index),
 	CMD(CQ_DESTROY, do_cq_destroy, unic_cmd_obj, id),
+	[UNIC_CMD_CQ_RESIZE] = { UNIC_CQ_RESIZE ? do_cq_resize : NULL,
+				 USED(unic_cmd_cq_resize, entries), true },
 	[UNIC_CMD_QP_CREATE] = { do_qp_create,
 				 UNIC_SRQS ? USED(unic_cmd_qp_create, srq)
 					   : USED(unic_cmd_qp_create, rsvd0),

@@ -38,8 +38,8 @@ static int check_ring(struct unic_transport *nic,
 
 	if (pd >= UNIC_PDS || !unic_slot_live(&nic->base, nic->mrs.pd[pd].proc))
 		return -UNIC_ENOPD;
-	if (entries < 2 || entries > 4096 || (entries & (entries - 1)) ||
-	    (unic_from_le64(cmd->iova) & 63) ||
+	if (entries < 2 || entries > UNIC_CQ_ENTRIES ||
+	    (entries & (entries - 1)) || (unic_from_le64(cmd->iova) & 63) ||
 	    unic_from_le32(cmd->db_index) >= UNIC_BOX_DB_ROWS)
 		return -UNIC_EINVAL;
 	r = unic_access(&nic->memory, unic_from_le32(cmd->stag), (uint16_t)pd,
@@ -222,7 +222,8 @@ void unic_cq_events(struct unic_transport *nic)
  * The consumer's index is read only when the ring looks full, because it is in
  * a cache line that the process writes. A wild one is as if it had not moved.
  */
-static bool is_cq_full(struct unic_transport *nic, struct unic_cq_ctx *cq)
+static inline void read_consumed(struct unic_transport *nic,
+				 struct unic_cq_ctx *cq)
 {
 	const UNIC_BOX_DB_PAGE *db = nic->procs.proc[cq->proc].db;
 	uint32_t ci =
@@ -230,7 +231,47 @@ static bool is_cq_full(struct unic_transport *nic, struct unic_cq_ctx *cq)
 
 	if (cq->tail - ci <= cq->mask + 1)
 		cq->ci = ci;
+}
+
+static bool is_cq_full(struct unic_transport *nic, struct unic_cq_ctx *cq)
+{
+	read_consumed(nic, cq);
 	return cq->tail - cq->ci > cq->mask;
+}
+
+int unic_cq_resize(struct unic_transport *nic,
+		   const struct unic_cmd_cq_resize *cmd,
+		   struct unic_cpl_cq_resize *cpl)
+{
+	struct unic_cq_ctx *cq = unic_cq_get(nic, unic_from_le32(cmd->proc),
+					     unic_from_le32(cmd->id));
+	uint32_t entries = unic_from_le32(cmd->entries);
+	struct unic_cmd_cq_create ring = { .stag = cmd->stag,
+					   .iova = cmd->iova };
+	struct unic_xlate piece;
+	int r;
+
+	if (!UNIC_CQ_RESIZE)
+		return -UNIC_EOPCODE;
+	if (!cq)
+		return -UNIC_ENOCQ;
+	if (cq->error)
+		return -UNIC_ESTATE;
+	ring.pd = unic_to_le32(cq->pd);
+	r = check_ring(nic, &ring, entries, &piece);
+	if (r)
+		return r;
+	read_consumed(nic, cq);
+	if (cq->tail - cq->ci > entries)
+		return -UNIC_EBUSY;
+	unic_mr_queue_get(&nic->memory, piece.mr);
+	unic_mr_queue_put(&nic->memory, cq->mr);
+	cq->iova = unic_from_le64(cmd->iova);
+	cq->page = UINT32_MAX; /* none yet */
+	cq->mask = entries - 1;
+	cq->mr = piece.mr;
+	cpl->records = unic_to_le32(cq->tail);
+	return 0;
 }
 
 /* The region cannot be taken back while the queue exists: a page is translated

@@ -63,6 +63,13 @@ int unic_cq_create(struct unic_transport *nic,
  * while a QP uses it, which it does until its last record is written. */
 int unic_cq_destroy(struct unic_transport *nic, uint32_t proc, uint32_t id);
 
+/** unic_cq_resize() - CQ_RESIZE: record @cpl->records and later ones go to the new ring. 0, or an
+ * error that changed nothing: -UNIC_ENOCQ, -UNIC_ESTATE (the queue is in error), -UNIC_EINVAL,
+ * -UNIC_EBUSY (more unread records than entries), the errors of unic_access(). */
+int unic_cq_resize(struct unic_transport *nic,
+		   const struct unic_cmd_cq_resize *cmd,
+		   struct unic_cpl_cq_resize *cpl);
+
 /** unic_cq_proc_gone() - destroy the queues of @proc, whose QPs are gone. */
 void unic_cq_proc_gone(struct unic_transport *nic, uint32_t proc);
 

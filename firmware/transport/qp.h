@@ -126,6 +126,11 @@ struct unic_sq {
 	uint64_t miss_ns;	     /* ... at this time; 0: never */
 };
 
+/* Whether the marks of receives are the last of a queue pair: with many slots what lies
+ * behind them would be out of reach of an instruction (base.h). The array that is not used
+ * has one word. */
+#define UNIC_MARKS_LAST (UNIC_QP_SLOTS > 1024u)
+
 /* Receive queue; see rq.h. head <= pick < fetched <= tail. */
 struct unic_rq {
 	uint64_t iova;
@@ -153,8 +158,9 @@ struct unic_rq {
 	bool told_last; /* shared, in ERR: LAST_WQE is owed or was said */
 	uint16_t mr[UNIC_RQ_SGE_MAX]; /* of its SGEs, checked */
 	struct unic_rq_slot win[UNIC_RQ_WINDOW];
-	struct unic_rq_slot far;	   /* one behind the window, see rq.h */
-	uint32_t gone[UNIC_QP_SLOTS / 32]; /* completed out of order, by slot */
+	struct unic_rq_slot far; /* one behind the window, see rq.h */
+	/* completed out of order, by slot */
+	uint32_t gone[UNIC_MARKS_LAST ? 1 : UNIC_QP_SLOTS / 32];
 };
 
 /* A READ or an atomic operation being answered, or remembered for a duplicate of its
@@ -289,6 +295,8 @@ struct unic_qp_ctx {
 	uint32_t conn;	   /* of its connection, no other has had it; see qps */
 	uint64_t route_ns; /* UD: waits for a link address since; 0: does not */
 	struct unic_read read[UNIC_QP_READS]; /* of rsp */
+	/* as rq.gone */
+	uint32_t gone[UNIC_MARKS_LAST ? UNIC_QP_SLOTS / 32 : 1];
 };
 
 /* Added to RTR and RTS of UC and UD, see ud_uc.h. */

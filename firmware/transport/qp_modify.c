@@ -82,6 +82,8 @@ static void reset_transport(struct unic_transport *nic, struct unic_qp_ctx *qp)
 	memset(qp->read, 0, sizeof(qp->read));
 	memset(&qp->sq, 0, sizeof(qp->sq));
 	memset(&qp->rq, 0, sizeof(qp->rq));
+	if (UNIC_MARKS_LAST)
+		memset(qp->gone, 0, sizeof(qp->gone));
 	qp->sq.iova = sq_iova;
 	qp->sq.mask = sq_mask;
 	qp->sq.timer_ns = UNIC_NEVER;

@@ -14,7 +14,7 @@ void unic_rq_ring_advance(struct unic_rq *rq)
 	while (rq->head != end && unic_rq_ring_is_gone(rq, rq->head)) {
 		uint32_t s = rq->head & rq->mask;
 
-		rq->gone[s / 32] &= ~(1u << s % 32);
+		*unic_rq_ring_mark(rq, s) &= ~(1u << s % 32);
 		rq->head++;
 	}
 	if ((int32_t)(rq->head - rq->fetched) > 0)
@@ -26,7 +26,7 @@ void unic_rq_ring_advance(struct unic_rq *rq)
 void unic_rq_ring_mark_gone(struct unic_rq *rq, uint32_t s)
 {
 	s &= rq->mask;
-	rq->gone[s / 32] |= 1u << s % 32;
+	*unic_rq_ring_mark(rq, s) |= 1u << s % 32;
 	unic_rq_ring_advance(rq);
 }
 

@@ -10,6 +10,7 @@
 #define UNIC_RQ_RING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "transport/transport.h"
@@ -20,10 +21,27 @@ static inline struct unic_rq_slot *unic_rq_ring_slot(struct unic_rq *rq,
 	return &rq->win[s % UNIC_RQ_WINDOW];
 }
 
+#define UNIC_MARKS_WORDS                       \
+	((offsetof(struct unic_qp_ctx, gone) - \
+	  offsetof(struct unic_qp_ctx, rq)) /  \
+	 4u)
+
+/* The word with the mark of slot @at of @rq, a receive that completed out of order. The index
+ * is added first: the distance is part of the load then. */
+static inline uint32_t *unic_rq_ring_mark(const struct unic_rq *rq, uint32_t at)
+{
+	uint32_t *word = (uint32_t *)(uintptr_t)rq + at / 32;
+
+	if (!UNIC_MARKS_LAST)
+		return (uint32_t *)(uintptr_t)&rq->gone[at / 32];
+	UNIC_IN_REGISTER(word);
+	return word + UNIC_MARKS_WORDS;
+}
+
 static inline bool unic_rq_ring_is_gone(const struct unic_rq *rq, uint32_t s)
 {
 	s &= rq->mask;
-	return rq->gone[s / 32] >> s % 32 & 1;
+	return *unic_rq_ring_mark(rq, s) >> s % 32 & 1;
 }
 
 static inline uint32_t unic_rq_ring_min(uint32_t a, uint32_t b)

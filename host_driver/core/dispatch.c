@@ -18,6 +18,7 @@
 #include "limit.h"
 #include "proc.h"
 #include "queue.h"
+#include "queue_resize.h"
 #include "queue_token.h"
 #include "rate.h"
 #include "region/region_derived.h"
@@ -85,6 +86,8 @@ static const struct op ops[] = {
 				 END(unic_ctl_cq_create, rsvd), PROC },
 	[UNIC_CTL_CQ_DESTROY] = { "cq-destroy", unic_queue_cq_destroy, ONE,
 				  PROC },
+	[UNIC_CTL_CQ_RESIZE] = { "cq-resize", unic_queue_cq_resize,
+				 END(unic_ctl_cq_resize, rsvd), PROC },
 	[UNIC_CTL_QP_CREATE] = { "qp-create", unic_queue_qp_create,
 				 UNIC_CTL_BYTES, PROC },
 	[UNIC_CTL_QP_MODIFY] = { "qp-modify", unic_queue_qp_modify,

@@ -339,7 +339,11 @@ static struct unic_ctx *ctx_new(void)
 	return ctx;
 }
 
-/* Query the NIC's table sizes, for unic_query() only. Failure is no error. */
+/* What a NIC has at most that does not say it. */
+#define RING_SLOTS 1024u
+#define CQ_ENTRIES 4096u
+
+/* Query the NIC's table sizes, for unic_query() and sizes of queues. Failure is no error. */
 static void query_info(struct unic_ctx *ctx)
 {
 	struct unic_ctl_plain rec = { 0 };
@@ -348,8 +352,16 @@ static void query_info(struct unic_ctx *ctx)
 				       .reply_tail = &info,
 				       .reply_room = sizeof(info) };
 
+	ctx->attr.ring_slots = RING_SLOTS;
+	ctx->attr.cq_entries = CQ_ENTRIES;
 	if (unic_conn_call(ctx->conn, UNIC_CTL_INFO, &call) != UNIC_ST_OK)
 		return;
+	if (info.ring_slots)
+		ctx->attr.ring_slots =
+			(uint16_t)unic_from_le32(info.ring_slots);
+	if (info.cq_entries)
+		ctx->attr.cq_entries =
+			(uint16_t)unic_from_le32(info.cq_entries);
 	ctx->attr.mrs = unic_from_le32(info.mrs);
 	ctx->attr.qps = unic_from_le32(info.qps);
 	ctx->attr.cqs = unic_from_le32(info.cqs);

@@ -28,15 +28,28 @@ static uint32_t seq_of(const struct unic_cqe *cqe)
 	return unic_load_acquire(&cqe->seq);
 }
 
-static bool has_cqe(const struct unic_cq *cq)
+static struct unic_cqe *valid_cqe(struct unic_cqe *ring, uint32_t mask,
+				  uint32_t n)
 {
-	return seq_of(&cq->ring[cq->ci & cq->mask]) == cq->ci + 1;
+	return seq_of(&ring[n & mask]) == n + 1 ? &ring[n & mask] : NULL;
 }
 
-/* Copy the next record to @out, and give its place back to the NIC. */
-static void consume_cqe(struct unic_cq *cq, struct unic_cqe *out)
+/* Record @n, in the ring of @cq or in the one that it is about to have. NULL: it is not
+ * written yet. */
+static struct unic_cqe *find_cqe(const struct unic_cq *cq, uint32_t n)
 {
-	memcpy(out, &cq->ring[cq->ci & cq->mask], sizeof(*out));
+	struct unic_cqe *at = valid_cqe(cq->ring, cq->mask, n);
+
+	return at || !cq->next.ring
+		       ? at
+		       : valid_cqe(cq->next.ring, cq->next.mask, n);
+}
+
+/* Copy the next record, which is at @at, to @out, and give its place back to the NIC. */
+static void consume_cqe(struct unic_cq *cq, const struct unic_cqe *at,
+			struct unic_cqe *out)
+{
+	memcpy(out, at, sizeof(*out));
 	cq->ci++;
 	unic_store_release(&cq->ctx->db->tail[cq->db].cq_ci, cq->ci);
 }
@@ -159,6 +172,7 @@ int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
 {
 	unsigned int got = 0;
 	unsigned int bad = 0;
+	const struct unic_cqe *at;
 	struct unic_cqe cqe;
 	bool waits = false;
 	int good;
@@ -168,8 +182,8 @@ int unic_poll_cq(struct unic_cq *cq, unsigned int n, struct unic_wc *wc)
 	pthread_mutex_lock(&cq->lock);
 	while (got < n && cq->next_left < cq->n_left)
 		wc[got++] = cq->left[cq->next_left++];
-	while (got < n && bad <= cq->mask && has_cqe(cq)) {
-		consume_cqe(cq, &cqe);
+	while (got < n && bad <= cq->mask && (at = find_cqe(cq, cq->ci))) {
+		consume_cqe(cq, at, &cqe);
 		good = parse_cqe(cq, &cqe, &wc[got]);
 		if (good > 0)
 			waits |= unic_desc_waits(wc[got++].qp);
@@ -202,7 +216,7 @@ static uint32_t next_written(const struct unic_cq *cq)
 {
 	uint32_t n = cq->ci;
 
-	while (seq_of(&cq->ring[n & cq->mask]) == n + 1)
+	while (find_cqe(cq, n))
 		n++;
 	return n;
 }
@@ -227,7 +241,7 @@ int unic_req_notify(struct unic_cq *cq, bool solicited_only)
 	arm_cq(cq, cq->ci, solicited_only);
 	/* Arm before reading: a record written before the arming is seen here,
 	 * a later one rings. */
-	there = cq->next_left < cq->n_left || has_cqe(cq);
+	there = cq->next_left < cq->n_left || find_cqe(cq, cq->ci);
 	pthread_mutex_unlock(&cq->lock);
 	return there;
 }
@@ -289,10 +303,10 @@ static void drop_completions(struct unic_cq *cq, const struct unic_qp *qp)
 		if (cq->left[i].qp != qp)
 			cq->left[kept++] = cq->left[i];
 	cq->n_left = kept;
-	for (; pos - cq->ci <= cq->mask; pos++) {
-		struct unic_cqe *cqe = &cq->ring[pos & cq->mask];
+	for (; pos - cq->ci <= (cq->mask | cq->next.mask); pos++) {
+		struct unic_cqe *cqe = find_cqe(cq, pos);
 
-		if (seq_of(cqe) != pos + 1)
+		if (!cqe)
 			return;
 		if ((unic_from_le32(cqe->qpn) & 0xffffff) == qp->qpn)
 			cqe->qpn = unic_to_le32(QPN_DROPPED);
@@ -390,6 +404,8 @@ static uint32_t count_outstanding(const struct unic_cq *cq)
 {
 	uint32_t n = cq->mask + 1, i; /* the most records */
 
+	if (cq->next.ring)
+		n += cq->next.mask + 1;
 	for (i = 0; i < cq->n_qp; i++) {
 		const struct unic_qp *qp = cq->qp[i];
 
@@ -398,13 +414,26 @@ static uint32_t count_outstanding(const struct unic_cq *cq)
 	return n;
 }
 
+/* No record is valid in the rings of @cq, and the numbers begin anew. */
+static void zero_records(struct unic_cq *cq)
+{
+	memset(cq->ring, 0, (cq->mask + 1) * sizeof(*cq->ring));
+	if (cq->next.ring) {
+		memset(cq->next.ring, 0,
+		       (cq->next.mask + 1) * sizeof(*cq->ring));
+		cq->next.anew = true;
+	}
+	cq->ci = 0;
+}
+
 static void flush_all(struct unic_cq *cq)
 {
+	const struct unic_cqe *at;
 	struct unic_cqe cqe;
 	unsigned int i;
 
-	while (has_cqe(cq)) {
-		consume_cqe(cq, &cqe);
+	while ((at = find_cqe(cq, cq->ci))) {
+		consume_cqe(cq, at, &cqe);
 		cq->n_left += parse_cqe(cq, &cqe, &cq->left[cq->n_left]) > 0;
 	}
 	for (i = 0; i < cq->n_qp; i++) {
@@ -413,8 +442,7 @@ static void flush_all(struct unic_cq *cq)
 		if (cq->qp[i]->recv_cq == cq)
 			flush_ring(cq, cq->qp[i], true);
 	}
-	memset(cq->ring, 0, (cq->mask + 1) * sizeof(*cq->ring));
-	cq->ci = 0;
+	zero_records(cq);
 	__atomic_store_n(&cq->overrun, false, __ATOMIC_RELEASE);
 	unic_store_release(&cq->ctx->db->tail[cq->db].arm, 0);
 	unic_store_release(&cq->ctx->db->tail[cq->db].cq_ci, 0);
@@ -444,23 +472,22 @@ int unic_cq_recover(struct unic_cq *cq)
 
 /* -------------------------------------------------------------- harvesting */
 
-int unic_cq_reserve(struct unic_cq *cq)
+int unic_cq_reserve(struct unic_cq *cq, uint32_t room)
 {
 	struct unic_wc *left = NULL;
 
 	pthread_mutex_lock(&cq->lock);
-	if (cq->left_room <= cq->mask)
-		left = calloc(cq->mask + 1, sizeof(*left));
+	if (cq->left_room < room)
+		left = calloc(room, sizeof(*left));
 	if (left) {
 		if (cq->n_left)
 			memcpy(left, cq->left, cq->n_left * sizeof(*left));
 		free(cq->left);
 		cq->left = left;
-		cq->left_room = cq->mask + 1;
+		cq->left_room = room;
 	}
 	pthread_mutex_unlock(&cq->lock);
-	return cq->left_room > cq->mask ? 0
-					: unic_fail(-ENOMEM, "out of memory");
+	return cq->left_room >= room ? 0 : unic_fail(-ENOMEM, "out of memory");
 }
 
 static bool has_room_left(struct unic_cq *cq)
@@ -477,15 +504,16 @@ static bool has_room_left(struct unic_cq *cq)
 bool unic_cq_harvest(struct unic_cq *cq)
 {
 	uint32_t budget = cq->mask + 1;
+	const struct unic_cqe *at;
 	struct unic_cqe cqe;
 	bool all;
 
 	pthread_mutex_lock(&cq->lock);
-	while (budget-- && has_cqe(cq) && has_room_left(cq)) {
-		consume_cqe(cq, &cqe);
+	while (budget-- && (at = find_cqe(cq, cq->ci)) && has_room_left(cq)) {
+		consume_cqe(cq, at, &cqe);
 		cq->n_left += parse_cqe(cq, &cqe, &cq->left[cq->n_left]) > 0;
 	}
-	all = !has_cqe(cq);
+	all = !find_cqe(cq, cq->ci);
 	pthread_mutex_unlock(&cq->lock);
 	return all;
 }
@@ -499,96 +527,54 @@ void unic_cq_left(struct unic_cq *cq, const struct unic_wc *wc)
 				   __ATOMIC_RELAXED);
 }
 
-static int request_cq_create(struct unic_pd *pd, struct unic_cq *cq)
-{
-	union {
-		struct unic_ctl_cq_create req;
-		struct unic_ctl_queue_reply reply;
-	} rec = { .req = {
-			  .iova = unic_to_le64(cq->mr->iova),
-			  .mr = unic_to_le32(cq->mr->id),
-			  .entries = unic_to_le32(cq->mask + 1),
-			  .db_index = unic_to_le32(cq->db),
-			  .user = unic_to_le32(cq->db),
-		  } };
-	int err = unic_ctl_simple(pd->ctx, UNIC_CTL_CQ_CREATE, &rec,
-				  "create a completion queue");
+/* ----------------------------------------------------------- another ring */
 
-	if (!err)
-		cq->id = unic_from_le32(rec.reply.id);
-	return err;
+void unic_cq_expect(struct unic_cq *cq, struct unic_mr *mr, uint32_t mask)
+{
+	pthread_mutex_lock(&cq->lock);
+	cq->next = (struct unic_cq_next){ .mr = mr,
+					  .ring = mr ? mr->addr : NULL,
+					  .mask = mask };
+	pthread_mutex_unlock(&cq->lock);
 }
 
-int unic_create_cq(struct unic_pd *pd, unsigned int entries,
-		   struct unic_cq **out)
+/* Are all records from the next one to number @end in the ring? */
+static bool has_all(const struct unic_cq *cq, uint32_t end)
 {
-	struct unic_ctx *ctx = pd->ctx;
-	struct unic_cq *cq;
-	int err;
+	uint32_t n;
 
-	if (entries < 2 || entries > 4096)
-		return unic_fail(-EINVAL,
-				 "a completion queue has 2 to 4096 entries, "
-				 "not %u",
-				 entries);
-	cq = calloc(1, sizeof(*cq));
-	if (!cq)
-		return unic_fail(-ENOMEM, "out of memory");
-	cq->ctx = ctx;
-	cq->mask = unic_pow2(entries) - 1;
-	pthread_mutex_init(&cq->lock, NULL);
-	err = unic_reg_control(pd, (cq->mask + 1) * sizeof(struct unic_cqe),
-			       &cq->mr);
-	if (err)
-		goto no_mr;
-	cq->ring = cq->mr->addr;
-	err = unic_db_row_get(ctx);
-	if (err < 0) {
-		unic_fail(err, "all %u doorbell rows of this process are used",
-			  UNIC_DB_OBJECTS);
-		goto no_row;
-	}
-	cq->db = (unsigned int)err;
-	err = request_cq_create(pd, cq);
-	if (err)
-		goto no_cq;
-	pthread_mutex_lock(&ctx->evt_lock);
-	ctx->cq[cq->db] = cq;
-	pthread_mutex_unlock(&ctx->evt_lock);
-	__atomic_add_fetch(&pd->users, 1, __ATOMIC_RELAXED);
-	*out = cq;
-	return 0;
-no_cq:
-	unic_db_row_put(ctx, (int)cq->db);
-no_row:
-	unic_dereg_control(cq->mr);
-no_mr:
-	free(cq);
-	return err;
+	for (n = cq->ci; n != end; n++)
+		if (!valid_cqe(cq->ring, cq->mask, n))
+			return false;
+	return true;
 }
 
-int unic_destroy_cq(struct unic_cq *cq)
+/* The NIC writes from record @end on to the other ring, and leaves those places in it alone
+ * that unread records before that have there. */
+static void enter_next(struct unic_cq *cq, uint32_t end)
 {
-	int err;
+	uint32_t n;
 
-	if (cq->users)
-		return unic_fail(-EBUSY,
-				 "%u queue directions still use this "
-				 "completion queue: destroy them first",
-				 cq->users);
-	err = unic_ctl_obj(cq->ctx, UNIC_CTL_CQ_DESTROY, cq->id,
-			   "destroy a completion queue");
-	if (err && err != -ENOTCONN)
-		return err;
-	pthread_mutex_lock(&cq->ctx->evt_lock);
-	cq->ctx->cq[cq->db] = NULL;
-	unic_event_purge(cq->ctx, cq);
-	pthread_mutex_unlock(&cq->ctx->evt_lock);
-	unic_db_row_put(cq->ctx, (int)cq->db);
-	__atomic_sub_fetch(&cq->mr->pd->users, 1, __ATOMIC_RELEASE);
-	unic_dereg_control(cq->mr);
-	pthread_mutex_destroy(&cq->lock);
-	free(cq->left);
-	free(cq);
-	return 0;
+	for (n = cq->ci; n != end; n++)
+		memcpy(&cq->next.ring[n & cq->next.mask],
+		       &cq->ring[n & cq->mask], sizeof(*cq->ring));
+	cq->mr = cq->next.mr;
+	cq->ring = cq->next.ring;
+	cq->mask = cq->next.mask;
+	cq->next = (struct unic_cq_next){ 0 };
+}
+
+bool unic_cq_switch(struct unic_cq *cq, uint32_t end, bool wait)
+{
+	bool all;
+
+	pthread_mutex_lock(&cq->lock);
+	/* all are read; the NIC was reset since; or it never had so many */
+	if (cq->next.anew || end - cq->ci > cq->mask + 1)
+		end = cq->ci;
+	all = has_all(cq, end);
+	if (all || !wait)
+		enter_next(cq, end);
+	pthread_mutex_unlock(&cq->lock);
+	return all || !wait;
 }

@@ -23,13 +23,22 @@ void unic_cq_reset_qp(struct unic_cq *cq, struct unic_qp *qp);
  * from 0 again. evt_lock held. 0; -ENOMEM: nothing happened. */
 int unic_cq_recover(struct unic_cq *cq);
 
-/** unic_cq_reserve() - @cq can take all completions that it has room for out of its ring.
- * 0; -ENOMEM: nothing happened. */
-int unic_cq_reserve(struct unic_cq *cq);
+/** unic_cq_reserve() - @cq can take @room completions out of its ring. 0; -ENOMEM: nothing
+ * happened. */
+int unic_cq_reserve(struct unic_cq *cq, uint32_t room);
 
 /** unic_cq_harvest() - take the completions out of the ring of @cq, to be polled before
  * later ones. False: there are more than the application left room for. */
 bool unic_cq_harvest(struct unic_cq *cq);
+
+/** unic_cq_expect() - the NIC may write records of @cq to @mr from now on, a ring of @mask + 1
+ * records in which none is valid; NULL: it does not. */
+void unic_cq_expect(struct unic_cq *cq, struct unic_mr *mr, uint32_t mask);
+
+/** unic_cq_switch() - the NIC writes records from number @end on to the ring that was
+ * expected: read there, also those before that are unread. False: one of these is not there
+ * yet, and nothing happened; not if @wait is false. */
+bool unic_cq_switch(struct unic_cq *cq, uint32_t end, bool wait);
 
 /** unic_cq_left() - @wc is to be polled, behind what was harvested; lost, if the
  * application left no room for it. The lock of @cq is held. */

@@ -269,8 +269,8 @@ int unic_mem_region_prepare(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	return 0;
 }
 
-static int reg_any_class(struct unic_pd *pd, const struct unic_mr_attr *attr,
-			 struct unic_mr **out)
+int unic_reg_any_class(struct unic_pd *pd, const struct unic_mr_attr *attr,
+		       struct unic_mr **out)
 {
 	union reg_rec rec;
 	struct unic_mem_region *r;
@@ -293,7 +293,7 @@ int unic_reg_mr(struct unic_pd *pd, const struct unic_mr_attr *attr,
 	if (attr->mr_class == UNIC_CLASS_CONTROL)
 		return unic_fail(-EINVAL, "unic_reg_mr: class control is for "
 					  "queues");
-	return reg_any_class(pd, attr, out);
+	return unic_reg_any_class(pd, attr, out);
 }
 
 int unic_cancel_reg(struct unic_mr *mr)
@@ -545,47 +545,10 @@ int unic_extend(struct unic_mr *mr, uint32_t us, unsigned int *refusal,
 	return 0;
 }
 
-int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out)
-{
-	struct unic_mr_attr attr = {
-		.length = (bytes + UNIC_PAGE - 1) & ~(size_t)(UNIC_PAGE - 1),
-		.rights = UNIC_MR_LOCAL_WRITE,
-		.mr_class = UNIC_CLASS_CONTROL,
-		.flags = UNIC_MR_WAIT,
-		.timeout_us = UNIC_CALL_MS * 1000u,
-	};
-	int err;
-
-	attr.addr = unic_alloc(pd->ctx, attr.length, UNIC_PAGE);
-	if (!attr.addr)
-		return -errno;
-	err = reg_any_class(pd, &attr, out);
-	if (err)
-		unic_free(pd->ctx, attr.addr);
-	return err;
-}
-
 void unic_mem_region_abandon(struct unic_mr *mr)
 {
 	struct unic_ctl_obj rec = { .id = unic_to_le32(mr->id) };
 
 	unic_owed_put(mr->ctx, UNIC_CTL_MR_DEREG, &rec);
 	unic_mem_region_forget(unic_mem_region(mr));
-}
-
-void unic_dereg_control(struct unic_mr *mr)
-{
-	struct unic_ctx *ctx = mr->ctx;
-	void *mem = mr->addr;
-
-	int err = unic_dereg_mr(mr);
-
-	/* The NIC is away, and comes back in another epoch: the context is about to be
-	 * lost, so this one ends as in a context that is. */
-	if (err == -ENODEV) {
-		unic_mem_region_abandon(mr);
-		unic_mem_abandon(ctx, mem);
-	}
-	if (!err)
-		unic_free(ctx, mem);
 }

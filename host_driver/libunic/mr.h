@@ -5,13 +5,9 @@
 
 #include "priv.h"
 
-/** unic_reg_control() - allocate @bytes of slot memory and register a region of class
- * control on it, for the ring of a queue. *@out is the caller's until
- * unic_dereg_control(). 0, or -errno with words and nothing allocated. */
-int unic_reg_control(struct unic_pd *pd, size_t bytes, struct unic_mr **out);
-/** unic_dereg_control() - deregister @mr; its memory is freed only if the driver took
- * the region back, or its NIC is away. */
-void unic_dereg_control(struct unic_mr *mr);
+/** unic_reg_any_class() - as unic_reg_mr(), class control too. */
+int unic_reg_any_class(struct unic_pd *pd, const struct unic_mr_attr *attr,
+		       struct unic_mr **out);
 /** unic_mem_region_new() - allocate a region of @pd, in state WAITING and with a
  * handle for upcalls. NULL, with words: no memory or no handle is left. */
 struct unic_mem_region *unic_mem_region_new(struct unic_pd *pd);

@@ -15,8 +15,8 @@
 #include "fork.h"
 #include "mend.h"
 #include "mend_thread.h"
-#include "mr.h"
 #include "replay.h"
+#include "ring_mem.h"
 
 /* ------------------------------------------------------------- posting */
 
@@ -361,9 +361,9 @@ static int reserve_mending(struct unic_qp *qp)
 	if (!err)
 		err = ring_reserve(&qp->rq);
 	if (!err)
-		err = unic_cq_reserve(qp->send_cq);
+		err = unic_cq_reserve(qp->send_cq, qp->send_cq->mask + 1);
 	if (!err)
-		err = unic_cq_reserve(qp->recv_cq);
+		err = unic_cq_reserve(qp->recv_cq, qp->recv_cq->mask + 1);
 	return err ? err : unic_mender_start(qp->ctx);
 }
 
@@ -408,11 +408,13 @@ int unic_create_qp(struct unic_pd *pd, const struct unic_qp_attr *attr,
 
 	unsigned int rq_slots = attr->srq ? 2 : attr->rq_slots;
 
-	if (attr->sq_slots < 2 || attr->sq_slots > 1024 || rq_slots < 2 ||
-	    rq_slots > 1024 || !attr->send_cq || !attr->recv_cq)
-		return unic_fail(-EINVAL, "a queue pair has two completion "
-					  "queues and 2 to 1024 slots each "
-					  "way");
+	if (attr->sq_slots < 2 || attr->sq_slots > pd->ctx->attr.ring_slots ||
+	    rq_slots < 2 || rq_slots > pd->ctx->attr.ring_slots ||
+	    !attr->send_cq || !attr->recv_cq)
+		return unic_fail(-EINVAL,
+				 "a queue pair has two completion queues and "
+				 "2 to %u slots each way",
+				 pd->ctx->attr.ring_slots);
 	if (attr->cut > UNIC_QP_CUT_REPLAY ||
 	    (attr->cut && (attr->type != UNIC_QPT_RC || attr->srq)))
 		return unic_fail(-EINVAL, "only a reliable connection is made "

@@ -78,6 +78,14 @@ struct unic_mend {
 	uint32_t rounds;    /* times that it was mended; atomic */
 };
 
+/* The ring that a completion queue is about to have (cq_ring.c). */
+struct unic_cq_next {
+	struct unic_mr *mr;
+	struct unic_cqe *ring; /* NULL: there is none */
+	uint32_t mask;
+	bool anew; /* numbers of records began at 0 again since */
+};
+
 struct unic_cq {
 	struct unic_ctx *ctx;
 	struct unic_mr *mr; /* control region of the ring */
@@ -95,6 +103,8 @@ struct unic_cq {
 	 * queue pair that is mended; read first */
 	struct unic_wc *left;
 	unsigned int n_left, next_left, left_room;
+	struct unic_cq_next next; /* under lock */
+	pthread_mutex_t resizing; /* who has it may change the ring */
 };
 
 struct unic_srq {

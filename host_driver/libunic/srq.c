@@ -12,8 +12,8 @@
 #include "doorbell.h"
 #include "event.h"
 #include "fork.h"
-#include "mr.h"
 #include "queue.h"
+#include "ring_mem.h"
 #include "srq.h"
 
 static uint32_t count_free_receives(const struct unic_srq *srq)
@@ -109,9 +109,10 @@ int unic_create_srq(struct unic_pd *pd, unsigned int slots,
 	struct unic_srq *srq;
 	int err;
 
-	if (slots < 2 || slots > 1024)
-		return unic_fail(-EINVAL, "a shared receive queue has 2 to "
-					  "1024 slots");
+	if (slots < 2 || slots > pd->ctx->attr.ring_slots)
+		return unic_fail(-EINVAL,
+				 "a shared receive queue has 2 to %u slots",
+				 pd->ctx->attr.ring_slots);
 	if (!(pd->ctx->attr.features & UNIC_FEAT_SRQ) || pd->ctx->kept)
 		return unic_fail(-EOPNOTSUPP, "the NIC has no shared receive "
 					      "queues, or the "

@@ -62,6 +62,9 @@ struct unic_attr {
 	uint32_t ipv4;	     /* of the NIC, host order */
 	uint32_t pds;	     /* protection domains of the NIC */
 	uint32_t srqs;	     /* shared receive queues of the NIC */
+	/* slots of a send, receive or shared receive queue, and entries of a
+	 * completion queue, at most */
+	uint16_t ring_slots, cq_entries;
 	uint64_t features;   /* UNIC_FEAT_* of the NIC */
 	uint64_t slot_bytes; /* memory unic_alloc() can hand out, in all */
 };
@@ -641,11 +644,20 @@ struct unic_wc {
  * message that was placed, and only the peer can tell.
  */
 
-/** unic_create_cq() - create a completion queue for at least @entries (2..4096) unread
- * completions, the caller's until unic_destroy_cq(). -EINVAL, -ENOMEM, and the errors of
- * unic_reg_mr() for its ring. */
+/** unic_create_cq() - create a completion queue for at least @entries (2 to
+ * unic_attr.cq_entries) unread completions, the caller's until unic_destroy_cq(). -EINVAL,
+ * -ENOMEM, and the errors of unic_reg_mr() for its ring. */
 int unic_create_cq(struct unic_pd *pd, unsigned int entries,
 		   struct unic_cq **out);
+/** unic_resize_cq() - @cq has room for at least @entries unread completions from now on, more
+ * or fewer than before. Completions that are there stay, in their order; what is armed stays
+ * armed. While this is under way, queue pairs go on, and other threads may use @cq, but not
+ * destroy it. -EINVAL: fewer than 2 or more than unic_query() says, or more completions are unread;
+ * -ESTALE: @cq has failed; -EOPNOTSUPP: the NIC cannot (UNIC_FEAT_CQ_RESIZE), or the context
+ * is one of unic_open_kept(); the errors of unic_create_cq(). Then @cq is as it was. */
+int unic_resize_cq(struct unic_cq *cq, unsigned int entries);
+/** unic_cq_entries() - how many unread completions @cq has room for. */
+unsigned int unic_cq_entries(const struct unic_cq *cq);
 /** unic_destroy_cq() - end @cq. -EBUSY: a queue pair uses @cq, which stays. */
 int unic_destroy_cq(struct unic_cq *cq);
 
@@ -710,8 +722,8 @@ enum unic_qp_cut {
 
 struct unic_qp_attr {
 	struct unic_cq *send_cq, *recv_cq;
-	unsigned int sq_slots; /* 2..1024, rounded up to a power of two */
-	unsigned int rq_slots;
+	/* 2 to unic_attr.ring_slots, rounded up to a power of two */
+	unsigned int sq_slots, rq_slots;
 	uint32_t rq_class; /* shortest receive buffer that will be posted */
 	uint8_t type;	   /* enum unic_qp_type: RC, UC, UD */
 	uint8_t miss; /* enum unic_qp_miss; UC and UD over regions that are not
@@ -825,9 +837,9 @@ int unic_post_recv(struct unic_qp *qp, const struct unic_recv_wr *wr,
 		   unsigned int n);
 
 /**
- * unic_create_srq() - create a shared receive queue of @slots receives (2..1024, rounded up
- * to a power of two), the caller's until unic_destroy_srq(). Queue pairs that name it
- * (unic_qp_attr.srq) take the oldest receive that is posted to it, each for a message; it
+ * unic_create_srq() - create a shared receive queue of @slots receives (2 to
+ * unic_attr.ring_slots, rounded up to a power of two), the caller's until unic_destroy_srq().
+ * Queue pairs that name it (unic_qp_attr.srq) take the oldest receive that is posted to it, each for a message; it
  * completes in the completion queue for receives of the queue pair that took it. Nothing
  * is posted: as in an empty queue of its own. -EOPNOTSUPP: the NIC has none
  * (UNIC_FEAT_SRQ), or @pd is of a context of unic_open_kept(). -ENOMEM: the table of the

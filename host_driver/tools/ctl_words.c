@@ -38,6 +38,7 @@ static const char *const commands[] = {
 	COMMAND(FAULT),	       COMMAND(MR_ALLOC),    COMMAND(MR_MAKE),
 	COMMAND(MR_INVAL),     COMMAND(MR_REREG),    COMMAND(MR_BATCH),
 	COMMAND(SRQ_CREATE),   COMMAND(SRQ_MODIFY),  COMMAND(SRQ_DESTROY),
+	COMMAND(CQ_RESIZE),
 };
 
 static const char *const packets[] = {

@@ -170,8 +170,8 @@ struct verbs_context_ops {
 	int (*req_notify_cq)(struct ibv_cq *cq, int solicited_only);
 	int (*rereg_mr)(struct verbs_mr *mr, int flags, struct ibv_pd *pd,
 			void *addr, size_t length, int access);
-	verbs_op_absent resize_cq, set_ece, unimport_dm, unimport_mr,
-		unimport_pd;
+	int (*resize_cq)(struct ibv_cq *cq, int cqe);
+	verbs_op_absent set_ece, unimport_dm, unimport_mr, unimport_pd;
 };
 
 #define VERBS_OP_AT(op, n)                                      \
@@ -216,6 +216,7 @@ VERBS_OP_AT(query_srq, 64);
 VERBS_OP_AT(reg_mr, 68);
 VERBS_OP_AT(req_notify_cq, 69);
 VERBS_OP_AT(rereg_mr, 70);
+VERBS_OP_AT(resize_cq, 71);
 static_assert(sizeof(struct verbs_context_ops) == 76 * sizeof(void *), "operati"
 								       "ons "
 								       "are "

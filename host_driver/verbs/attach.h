@@ -68,4 +68,10 @@ static inline unsigned int unic_ibv_reads(struct ibv_context *ctx)
 	return unic_ibv_has_atomics(ctx) ? 16 : 4;
 }
 
+/** unic_ibv_ring_slots() - slots of a queue on the adapter of @ctx, at most. */
+static inline unsigned int unic_ibv_ring_slots(struct ibv_context *ctx)
+{
+	return unic_ibv_context(ctx)->at->attr.ring_slots;
+}
+
 #endif /* UNIC_VERBS_ATTACH_H */

@@ -17,7 +17,8 @@ struct unic_ibv_cq *unic_ibv_make_cq(struct ibv_context *ctx, uint32_t cqe,
 	struct unic_ibv_cq *cq;
 	int err;
 
-	if (cqe < 1 || cqe > UNIC_IBV_CQ_ENTRIES || comp_vector)
+	if (cqe < 1 || cqe > unic_ibv_context(ctx)->at->attr.cq_entries ||
+	    comp_vector)
 		return unic_ibv_null(-EINVAL);
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
@@ -29,7 +30,7 @@ struct unic_ibv_cq *unic_ibv_make_cq(struct ibv_context *ctx, uint32_t cqe,
 		return unic_ibv_null(err);
 	}
 	cq->cq.context = ctx;
-	cq->cq.cqe = (int)cq->lib->mask + 1;
+	cq->cq.cqe = (int)unic_cq_entries(cq->lib);
 	pthread_mutex_init(&cq->polling, NULL);
 	unic_events_add_cq(cq, channel);
 	return cq;
@@ -41,6 +42,20 @@ struct ibv_cq *unic_ibv_create_cq(struct ibv_context *ctx, int cqe,
 {
 	return (struct ibv_cq *)unic_ibv_make_cq(ctx, (uint32_t)cqe, channel,
 						 (uint32_t)comp_vector);
+}
+
+int unic_ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct unic_ibv_cq *cq = unic_ibv_cq(ibcq);
+	int err;
+
+	if (cqe < 1)
+		return EINVAL;
+	err = unic_resize_cq(cq->lib, cqe < 2 ? 2 : (unsigned int)cqe);
+	if (err)
+		return unic_ibv_errno(err);
+	ibcq->cqe = (int)unic_cq_entries(cq->lib);
+	return 0;
 }
 
 int unic_ibv_destroy_cq(struct ibv_cq *ibcq)

@@ -14,6 +14,8 @@ struct ibv_cq *unic_ibv_create_cq(struct ibv_context *ctx, int cqe,
 struct unic_ibv_cq *unic_ibv_make_cq(struct ibv_context *ctx, uint32_t cqe,
 				     struct ibv_comp_channel *channel,
 				     uint32_t comp_vector);
+/** unic_ibv_resize_cq() - ibv_resize_cq(). */
+int unic_ibv_resize_cq(struct ibv_cq *cq, int cqe);
 /** unic_ibv_destroy_cq() - ibv_destroy_cq(). */
 int unic_ibv_destroy_cq(struct ibv_cq *cq);
 /** unic_ibv_req_notify_cq() - ibv_req_notify_cq(). */

@@ -59,11 +59,11 @@ static void fill_limits(struct ibv_context *ctx, struct ibv_device_attr *a)
 	a->page_size_cap = 4096;
 	a->max_qp = min_of(nic->qps, UNIC_DB_OBJECTS);
 	/* Each request may take two slots. */
-	a->max_qp_wr = UNIC_IBV_RING_SLOTS / 2;
+	a->max_qp_wr = nic->ring_slots / 2;
 	a->max_sge = UNIC_IBV_SGE;
 	a->max_sge_rd = UNIC_IBV_SGE;
 	a->max_cq = min_of(nic->cqs, UNIC_DB_OBJECTS);
-	a->max_cqe = UNIC_IBV_CQ_ENTRIES;
+	a->max_cqe = nic->cq_entries;
 	a->max_mr = (int)nic->mrs;
 	a->max_pd = (int)nic->pds;
 	a->max_mw = unic_ibv_has_windows(ctx) ? (int)nic->mrs : 0;
@@ -74,7 +74,7 @@ static void fill_limits(struct ibv_context *ctx, struct ibv_device_attr *a)
 	a->atomic_cap = unic_ibv_has_atomics(ctx) ? IBV_ATOMIC_HCA
 						  : IBV_ATOMIC_NONE;
 	a->max_srq = min_of(nic->srqs, UNIC_DB_OBJECTS);
-	a->max_srq_wr = a->max_srq ? UNIC_IBV_RING_SLOTS : 0;
+	a->max_srq_wr = a->max_srq ? nic->ring_slots : 0;
 	a->max_srq_sge = a->max_srq ? UNIC_IBV_SGE : 0;
 	a->max_ah = INT32_MAX;
 	a->max_pkeys = 1;
@@ -91,7 +91,9 @@ static void fill_odp(struct ibv_context *ctx, struct ibv_odp_caps *odp)
 	odp->per_transport_caps.rc_odp_caps =
 		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
 		IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
-		(unic_ibv_has_atomics(ctx) ? IBV_ODP_SUPPORT_ATOMIC : 0);
+		(unic_ibv_has_atomics(ctx) ? IBV_ODP_SUPPORT_ATOMIC : 0) |
+		(unic_ibv_context(ctx)->at->attr.srqs ? IBV_ODP_SUPPORT_SRQ_RECV
+						      : 0);
 	odp->per_transport_caps.ud_odp_caps = IBV_ODP_SUPPORT_SEND;
 }
 
@@ -201,6 +203,7 @@ static const struct verbs_context_ops context_ops = {
 	.reg_mr = unic_ibv_reg_mr,
 	.req_notify_cq = unic_ibv_req_notify_cq,
 	.rereg_mr = unic_ibv_rereg_mr,
+	.resize_cq = unic_ibv_resize_cq,
 };
 
 /* Attach @ctx to the driver that the tree names. */

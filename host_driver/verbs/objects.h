@@ -113,12 +113,10 @@ static inline struct unic_ibv_srq *unic_ibv_srq(struct ibv_srq *srq)
 }
 
 /* What the ABI allows of one object; what a NIC allows is in its attributes. */
-#define UNIC_IBV_RING_SLOTS 1024u /* of a send or receive queue */
-#define UNIC_IBV_CQ_ENTRIES 4096u
-#define UNIC_IBV_SGE	    3u /* both ways: ibv_device_attr has one number */
-#define UNIC_IBV_MSG_MAX    (1u << 30)
-#define UNIC_IBV_PORT	    1u
-#define UNIC_IBV_GIDS	    4u /* of the table, of which the first is there */
-#define UNIC_IBV_PKEY	    0xffffu
+#define UNIC_IBV_SGE	 3u /* both ways: ibv_device_attr has one number */
+#define UNIC_IBV_MSG_MAX (1u << 30)
+#define UNIC_IBV_PORT	 1u
+#define UNIC_IBV_GIDS	 4u /* of the table, of which the first is there */
+#define UNIC_IBV_PKEY	 0xffffu
 
 #endif /* UNIC_VERBS_OBJECTS_H */

@@ -51,13 +51,13 @@ static unsigned int slots_each(const struct ibv_qp_cap *cap)
 		       : 1;
 }
 
-static int check_cap(const struct ibv_qp_cap *cap)
+static int check_cap(const struct ibv_qp_cap *cap, unsigned int slots)
 {
 	if (cap->max_send_sge > UNIC_IBV_SGE ||
 	    cap->max_recv_sge > UNIC_IBV_SGE ||
 	    cap->max_inline_data > UNIC_SQ_INLINE_MAX ||
-	    cap->max_send_wr > UNIC_IBV_RING_SLOTS / slots_each(cap) ||
-	    cap->max_recv_wr > UNIC_IBV_RING_SLOTS)
+	    cap->max_send_wr > slots / slots_each(cap) ||
+	    cap->max_recv_wr > slots)
 		return -EINVAL;
 	return 0;
 }
@@ -102,7 +102,8 @@ static int create_lib_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr *init,
 
 	if (type < 0)
 		return -EOPNOTSUPP;
-	if (!init->send_cq || !init->recv_cq || check_cap(&init->cap))
+	if (!init->send_cq || !init->recv_cq ||
+	    check_cap(&init->cap, unic_ibv_ring_slots(pd->context)))
 		return -EINVAL;
 	attr.send_cq = unic_ibv_cq(init->send_cq)->lib;
 	attr.recv_cq = unic_ibv_cq(init->recv_cq)->lib;

@@ -14,7 +14,7 @@ static int create_lib_srq(struct ibv_pd *pd, struct ibv_srq_attr *attr,
 {
 	int err;
 
-	if (!attr->max_wr || attr->max_wr > UNIC_IBV_RING_SLOTS ||
+	if (!attr->max_wr || attr->max_wr > unic_ibv_ring_slots(pd->context) ||
 	    attr->max_sge > UNIC_IBV_SGE)
 		return -EINVAL;
 	err = unic_create_srq(unic_ibv_pd(pd)->lib,

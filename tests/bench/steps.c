@@ -12,7 +12,10 @@
 #include "steps.h"
 
 #define SLOTS UNIC_QP_SLOTS
-#define CQES  2048u
+#define CQES  (2u * SLOTS)
+/* Pages of its rings: one of send slots, those of receive slots, of records. */
+#define RQ_PAGES   (SLOTS * 64u / 4096u)
+#define RING_PAGES (1u + RQ_PAGES + CQES * 32u / 4096u)
 
 static void no_events(void)
 {
@@ -61,12 +64,12 @@ static void long_ring(void)
 	struct unic_cpl_obj cpl;
 	struct rig_qp from;
 
-	assert_int_equal(rig_reg(&b, 0, pdb, 33, UNIC_CLASS_CONTROL,
+	assert_int_equal(rig_reg(&b, 0, pdb, RING_PAGES, UNIC_CLASS_CONTROL,
 				 UNIC_REG_LIST, 0, &rings),
 			 0);
-	memset(rings.mem, 0, 33 * 4096);
+	memset(rings.mem, 0, RING_PAGES * 4096);
 	cq.stag = create.stag = unic_to_le32(rings.stag);
-	cq.iova = unic_to_le64(rings.iova + 17 * 4096);
+	cq.iova = unic_to_le64(rings.iova + (1 + RQ_PAGES) * 4096);
 	assert_int_equal(rig_cmd(&b, UNIC_CMD_CQ_CREATE, &cq, &cpl), 0);
 	create.send_cq = create.recv_cq = cpl.id;
 	create.sq_iova = unic_to_le64(rings.iova);

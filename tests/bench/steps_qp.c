@@ -6,10 +6,12 @@
  */
 #include "steps.h"
 
-#define SLOTS	 UNIC_QP_SLOTS
-#define CQES	 2048u
-#define ROWS	 64u /* slots of a ring that all queue pairs share */
-#define REQUESTS UNIC_QP_WINDOW
+#define SLOTS	   UNIC_QP_SLOTS
+#define CQES	   2048u
+#define RING_PAGES (SLOTS * 64u / 4096u)
+#define PAGES	   (RING_PAGES + CQES * 32u / 4096u)
+#define ROWS	   64u /* slots of a ring that all queue pairs share */
+#define REQUESTS   UNIC_QP_WINDOW
 
 static struct rig_mr rings;	  /* of process 0 of NIC A */
 static struct unic_sq_slot *ring; /* a send ring in it */
@@ -27,13 +29,13 @@ static void make_rings(uint32_t entries)
 	};
 	struct unic_cpl_obj cpl;
 
-	assert_int_equal(rig_reg(&a, 0, pda, 32, UNIC_CLASS_CONTROL,
+	assert_int_equal(rig_reg(&a, 0, pda, PAGES, UNIC_CLASS_CONTROL,
 				 UNIC_REG_LIST, 0, &rings),
 			 0);
-	memset(rings.mem, 0, 32 * 4096);
+	memset(rings.mem, 0, PAGES * 4096);
 	ring = (void *)rings.mem;
 	create.stag = unic_to_le32(rings.stag);
-	create.iova = unic_to_le64(rings.iova + 16 * 4096);
+	create.iova = unic_to_le64(rings.iova + RING_PAGES * 4096);
 	assert_int_equal(rig_cmd(&a, UNIC_CMD_CQ_CREATE, &create, &cpl), 0);
 	cq = unic_from_le32(cpl.id);
 }

@@ -22,8 +22,9 @@ static const uint8_t ops[] = {
 
 /* Less often: requests for derived regions, MR_REREG and advice. */
 static const uint8_t more_ops[] = {
-	UNIC_CTL_MR_ALLOC, UNIC_CTL_MR_MAKE,  UNIC_CTL_MR_MAKE,
-	UNIC_CTL_MR_INVAL, UNIC_CTL_MR_REREG, UNIC_CTL_MR_ADVISE,
+	UNIC_CTL_MR_ALLOC,  UNIC_CTL_MR_MAKE,  UNIC_CTL_MR_MAKE,
+	UNIC_CTL_MR_INVAL,  UNIC_CTL_MR_REREG, UNIC_CTL_MR_ADVISE,
+	UNIC_CTL_CQ_RESIZE,
 };
 
 void ctl_learn(struct ctl *c, enum ctl_kind kind, uint32_t id)
@@ -112,6 +113,15 @@ static void make_cq(struct input *in, const struct ctl *c,
 	r->iova = unic_to_le64(CTL_VA + 4096ull * in_below(in, 8));
 	r->entries = unic_to_le32(1u << in_below(in, 14));
 	r->db_index = unic_to_le32(in_below(in, 66));
+}
+
+static void make_resize(struct input *in, const struct ctl *c,
+			struct unic_ctl_cq_resize *r)
+{
+	r->id = known(in, c, CTL_CQ);
+	r->mr = known(in, c, CTL_CONTROL_MR);
+	r->iova = unic_to_le64(CTL_VA + 4096ull * in_below(in, 8));
+	r->entries = unic_to_le32(1u << in_below(in, 14));
 }
 
 static void make_qp(struct input *in, const struct ctl *c,
@@ -300,6 +310,9 @@ static uint32_t make(struct input *in, struct ctl *c, uint8_t *rec, uint32_t op)
 		break;
 	case UNIC_CTL_CQ_CREATE:
 		make_cq(in, c, (void *)rec);
+		break;
+	case UNIC_CTL_CQ_RESIZE:
+		make_resize(in, c, (void *)rec);
 		break;
 	case UNIC_CTL_QP_CREATE:
 		make_qp(in, c, (void *)rec);

@@ -21,6 +21,7 @@ static const uint8_t opcodes[] = {
 	UNIC_CMD_DUMP,		UNIC_CMD_TRACE_CTL,	UNIC_CMD_FAULT,
 	UNIC_CMD_MR_REG,	UNIC_CMD_MR_REG,	UNIC_CMD_MR_FAULT,
 	UNIC_CMD_MR_FAULT,	UNIC_CMD_MR_INVALIDATE, UNIC_CMD_MR_ADVISE,
+	UNIC_CMD_CQ_RESIZE,
 };
 
 static struct unic_driver_page *driver_page(void)
@@ -143,6 +144,14 @@ static void make_queue(struct input *in, uint8_t *rec)
 		c->iova = unic_to_le64(q->rings.iova + page);
 		c->entries = unic_to_le32(1u << in_below(in, 14));
 		c->db_index = unic_to_le32(in_below(in, 70));
+	} else if (rec[0] == UNIC_CMD_CQ_RESIZE) {
+		struct unic_cmd_cq_resize *c = (void *)rec;
+
+		c->proc = unic_to_le32(q->proc);
+		c->id = unic_to_le32(q->cq);
+		c->stag = unic_to_le32(q->rings.stag);
+		c->iova = unic_to_le64(q->rings.iova + page);
+		c->entries = unic_to_le32(1u << in_below(in, 14));
 	} else {
 		struct unic_cmd_qp_create *c = (void *)rec;
 
@@ -506,6 +515,7 @@ static void make(struct input *in, uint8_t *rec)
 		make_pages(in, rec);
 		break;
 	case UNIC_CMD_CQ_CREATE:
+	case UNIC_CMD_CQ_RESIZE:
 	case UNIC_CMD_QP_CREATE:
 		make_queue(in, rec);
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * program.c - a program from outside, C and C++: registers a page with the driver at
- * argv[1] and says how large the NIC's table is.
+ * argv[1], makes a completion queue, resizes it, and says how large the NIC's table is.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +14,7 @@ int main(int argc, char **argv)
 	struct unic_ctx *ctx;
 	struct unic_pd *pd;
 	struct unic_mr *mr;
+	struct unic_cq *cq;
 	struct unic_mr_attr attr;
 	struct unic_attr nic;
 
@@ -32,6 +33,12 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	unic_query(ctx, &nic);
+	if (unic_create_cq(pd, 16, &cq) ||
+	    ((nic.features & UNIC_FEAT_CQ_RESIZE) &&
+	     unic_resize_cq(cq, 1000))) {
+		fprintf(stderr, "%s\n", unic_last_error());
+		return 1;
+	}
 	printf("table of %u entries, region of %u\n", (unsigned)nic.tlb_entries,
 	       (unsigned)mr->entries);
 	unic_close(ctx);

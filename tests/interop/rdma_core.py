@@ -39,16 +39,12 @@ SKIPS = (
     (r"Extended CQ is not supported", "tag matching is one vendor's"),
     (r"no huge pages", "none are set up on the test machine"),
     (r"ODP implicit is not supported", "left out: a region of the whole address space"),
-    (r"Resize CQ is not supported", "no other ring for a completion queue yet"),
     (r"Extended QP is not supported", "ATOMIC_WRITE is of a later edition of IBTA"),
     (r"Importing a device is not supported", "no objects shared between processes"),
-    (r"ODP is unavailable", "left out: SRQ and XRC on demand"),
+    (r"ODP is unavailable", "left out: XRC"),
 )
 # Those that fail, and why: missed, not left out.
-MISSED = {
-    "test_odp_rc_srq_traffic": "asks for 2,000 receives without a look at max_srq_wr, which is 1,024 "
-                               "(the design has 4,096)",
-}
+MISSED = {}
 
 
 def unpack(folder):

@@ -14,7 +14,7 @@ suite = Suite()
 
 SERVICE = 0x7065657200000001
 
-UNKNOWN = (0, 6, 7, 15, 18, 19, 26, 27, 47, 56, 63, 74, 79, 88,
+UNKNOWN = (0, 6, 7, 15, 18, 19, 27, 47, 56, 63, 74, 79, 88,
            0x7fff, 0xffff)
 PRIVILEGED = (Op.DUMP, Op.TRACE, Op.CRASH, Op.FAULT, Op.PARAMS, Op.POLICY,
               Op.EVICT, Op.TRACE_MASK, Op.RATE, Op.LIMITS_OF, Op.RESET)

@@ -26,7 +26,7 @@ def rings(process):
     '0 entries': ({'entries': 0}, St.INVALID),
     '1 entry': ({'entries': 1}, St.INVALID),
     '3 entries': ({'entries': 3}, St.INVALID),
-    '8192 entries': ({'entries': 8192}, St.INVALID),
+    '32768 entries': ({'entries': 32768}, St.INVALID),
     'row 64': ({'db_index': 64}, St.INVALID),
     'row with a queue': ({'db_index': 0}, St.BUSY),
     'behind the region': ({'entries': 4096}, St.BOUNDS),
@@ -54,11 +54,61 @@ def cq_ring(world):
             **{**good, 'mr': fixed.id, 'iova': fixed.iova})
 
 
+def other_ring(process, queue):
+    """Members of a good CQ_RESIZE of `queue`."""
+    region = process.rings.region
+    return {'id': queue.id, 'mr': region.id, 'iova': region.iova + process.rings.take(512),
+            'entries': 16}
+
+
+@suite.rows('CQ_RESIZE refused', {
+    '0 entries': ({'entries': 0}, St.INVALID),
+    '1 entry': ({'entries': 1}, St.INVALID),
+    '3 entries': ({'entries': 3}, St.INVALID),
+    '32768 entries': ({'entries': 32768}, St.INVALID),
+    'behind the region': ({'entries': 4096}, St.BOUNDS),
+    'no region': ({'mr': 99}, St.NO_MR),
+    'no queue': ({'id': 99}, St.NO_CQ)})
+def resize_refused(world, members, status):
+    """The queue is as it was."""
+    process = world.process()
+    refused(process, status, Op.CQ_RESIZE,
+            **{**other_ring(process, process.cq(16)), **members})
+
+
+@suite.case('CQ_RESIZE: ring')
+def resize_ring(world):
+    """INVALID when it does not begin at a multiple of 64, or its region is not of class
+    control; RIGHTS without LOCAL_WRITE; NO_MR: of another process; NO_PD: of another
+    domain; NO_CQ: a queue of another process, or one that has ended."""
+    process, other = world.process(), world.process()
+    queue = process.cq(16)
+    good = other_ring(process, queue)
+    refused(process, St.INVALID, Op.CQ_RESIZE, **{**good, 'iova': good['iova'] + 32})
+    plain = process.region(PAGE)
+    refused(process, St.INVALID, Op.CQ_RESIZE,
+            **{**good, 'mr': plain.id, 'iova': plain.iova})
+    fixed = process.region(PAGE, Rights(0), Class.CONTROL)
+    refused(process, St.RIGHTS, Op.CQ_RESIZE,
+            **{**good, 'mr': fixed.id, 'iova': fixed.iova})
+    apart = process.region(PAGE, Rights.LOCAL_WRITE, Class.CONTROL,
+                           pd=process.must(Op.PD_ALLOC).id)
+    refused(process, St.NO_PD, Op.CQ_RESIZE,
+            **{**good, 'mr': apart.id, 'iova': apart.iova})
+    foreign = other.region(PAGE, Rights.LOCAL_WRITE, Class.CONTROL)
+    refused(process, St.NO_MR, Op.CQ_RESIZE,
+            **{**good, 'mr': foreign.id, 'iova': foreign.iova})
+    refused(other, St.NO_CQ, Op.CQ_RESIZE,
+            **{**good, 'mr': foreign.id, 'iova': foreign.iova})
+    queue.destroy()
+    refused(process, St.NO_CQ, Op.CQ_RESIZE, **good)
+
+
 @suite.rows('QP_CREATE refused', {
     '0 send slots': ({'sq_slots': 0}, St.INVALID),
     '1 send slot': ({'sq_slots': 1}, St.INVALID),
     '3 receive slots': ({'rq_slots': 3}, St.INVALID),
-    '2048 receive slots': ({'rq_slots': 2048}, St.INVALID),
+    '8192 receive slots': ({'rq_slots': 8192}, St.INVALID),
     'row 64': ({'db_index': 64}, St.INVALID),
     'type 3': ({'type': 3}, St.INVALID),
     'miss 3': ({'miss': 3, 'type': 2}, St.INVALID),

@@ -47,6 +47,49 @@ def work(world):
     same('payload', sink.bytes(4 * PAGE, 100), source.bytes(10, 100))
 
 
+@suite.case('CQ_RESIZE')
+def resized(world):
+    """Records go on in the new ring, in order, and an armed queue stays armed; BUSY while
+    more are unread than fit, STATE when it has failed."""
+    one, two = world.process(), world.process()
+    source, sink = one.region(PAGE), two.region(PAGE)
+    qp, _ = pair(world, one, two)
+    queue, wanted, found = qp.send_cq, 0, []
+
+    def write(count):
+        nonlocal wanted
+        for _ in range(count):
+            wanted += 1
+            qp.write(sink.iova, sink.stag, [source.sge(0, 8)], wr_id=wanted)
+        check(wait_for(lambda: queue.written() == wanted, 2.0), 'records are missing')
+
+    for entries, count in ((4, 3), (16, 3), (64, 10), (8, 9)):
+        write(count)
+        if entries == 4:
+            refused(one, St.BUSY, Op.CQ_RESIZE, id=queue.id, mr=queue.control.id,
+                    iova=queue.control.iova + one.rings.take(64), entries=2)
+        if count > entries:
+            found += queue.poll(3)
+        found += queue.resize(entries)
+        found += queue.poll(1)
+    queue.arm()
+    before = queue.events
+    found += queue.resize(32)
+    write(1)
+    check(wait_for(lambda: queue.events == before + 1, 2.0), 'no event')
+    found += queue.poll()
+    found += queue.resize(2)
+    for wr_id in range(wanted + 1, wanted + 5):
+        qp.write(sink.iova, sink.stag, [source.sge(0, 8)], wr_id=wr_id)
+    upcall(one, Up.CQ_ERROR, id=queue.id)
+    found += queue.poll()
+    wanted += 2
+    refused(one, St.STATE, Op.CQ_RESIZE, id=queue.id, mr=queue.control.id,
+            iova=queue.control.iova + one.rings.take(64), entries=2)
+    same('wr_ids', [cqe.wr_id for cqe in found], list(range(1, wanted + 1)))
+    same('numbers', [cqe.seq for cqe in found], list(range(1, wanted + 1)))
+
+
 @suite.case('a used token')
 def used_token(world):
     """Another message to it delivers its control part alone, and the detail

@@ -32,6 +32,7 @@ class Op(IntEnum):
     QP_MODIFY = 23
     QP_DESTROY = 24
     QP_QUERY = 25
+    CQ_RESIZE = 26
     LISTEN = 28
     UNLISTEN = 29
     CONNECT = 30

@@ -91,6 +91,27 @@ class Cq:
         words[4 * self.row + 2] = words[4 * self.row + 3] = 0
         self.taken = 0
 
+    def written(self):
+        """Records that the NIC has written."""
+        n = self.taken
+        while struct.unpack_from('<I', self.view, self.at + n % self.entries * CQE.size
+                                 + 28)[0] == (n + 1) & 0xffffffff:
+            n += 1
+        return n
+
+    def resize(self, entries):
+        """CQ_RESIZE to a new ring; what is unread is read from where it is first. Returns the
+        records that were in the old ring."""
+        size = entries * CQE.size
+        at = self.process.rings.take(size)
+        self.view[at:at + size] = bytes(size)
+        reply = self.process.must(Op.CQ_RESIZE, id=self.id, mr=self.control.id,
+                                     iova=self.control.iova + at, entries=entries)
+        found = self.poll((reply.records - self.taken) & 0xffffffff)
+        self.process.rings.give(self.at, self.size)
+        self.at, self.size, self.entries = at, size, entries
+        return found
+
     def poll(self, limit=None):
         """Takes the records that are there: a list of Cqe."""
         found = []

@@ -90,6 +90,7 @@ REQUESTS = {
     Op.TOKEN_ALLOC: behind_header('Q:iova I:mr I:length I:ttl_us '
                                   'I:sender_ipv4 I:sender_qpn I:user I:flags'),
     Op.CQ_CREATE: behind_header('Q:iova I:mr I:entries I:db_index I:user'),
+    Op.CQ_RESIZE: behind_header('Q:iova I:id I:mr I:entries'),
     Op.QP_CREATE: behind_header('Q:sq_iova Q:rq_iova I:mr I:send_cq I:recv_cq '
                                 'H:sq_slots H:rq_slots I:rq_class B:db_index '
                                 'B:type B:miss B:flags I:user I:pd'),
@@ -160,6 +161,7 @@ REPLIES = {
     Op.TOKEN_ALLOC: TOKEN_REPLY,
     Op.TOKEN_CANCEL: TOKEN_REPLY,
     Op.CQ_CREATE: QUEUE_REPLY,
+    Op.CQ_RESIZE: behind_header('I:records'),
     Op.QP_CREATE: QUEUE_REPLY,
     Op.QP_QUERY: QUEUE_REPLY,
     Op.CONNECT: CONN_REPLY,

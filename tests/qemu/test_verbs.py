@@ -195,7 +195,7 @@ def test_devices(rig):
     assert "unic0" in text and "02756efffe000001" in text, text
     text = output(rig.socket(1), "ibv_devinfo", "-v")
     for words in ("PORT_ACTIVE", "::ffff:10.0.0.2, RoCE v2", "Ethernet",
-                  "ATOMIC_HCA", r"max_srq:\s+64", r"max_srq_wr:\s+1024"):
+                  "ATOMIC_HCA", r"max_srq:\s+64", r"max_srq_wr:\s+4096"):
         assert re.search(words, text), (words, text)
     both = subprocess.run(
         [RUN, "-v", "-d", f"left={rig.socket(0)}", "-d",

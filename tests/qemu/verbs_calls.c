@@ -200,6 +200,155 @@ static void post_recv(struct side *s, uint64_t id, uint32_t at, uint32_t len)
 	IS(!ibv_post_recv(s->qp, &wr, &bad));
 }
 
+/* --------------------------------------------------------------- another ring */
+
+static void post_writes(struct side s[2], uint64_t first, uint64_t end)
+{
+	struct ibv_sge sge = sge_of(&s[0], 0, 8);
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_WRITE,
+				  .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad;
+
+	wr.wr.rdma.remote_addr = (uintptr_t)s[1].mr->addr;
+	wr.wr.rdma.rkey = s[1].mr->rkey;
+	for (; first < end; first++) {
+		wr.wr_id = first;
+		IS(!ibv_post_send(s[0].qp, &wr, &bad));
+	}
+}
+
+static void polls(struct ibv_cq *cq, uint64_t first, uint64_t end)
+{
+	for (; first < end; first++) {
+		struct ibv_wc wc = next_wc(cq);
+
+		IS(wc.wr_id == first && wc.status == IBV_WC_SUCCESS);
+	}
+}
+
+static void resize(struct ibv_cq *cq, int cqe)
+{
+	IS(!ibv_resize_cq(cq, cqe));
+	IS(cq->cqe >= cqe && cq->cqe < 2 * cqe);
+}
+
+static void wakes(struct ibv_cq *cq)
+{
+	struct pollfd pfd = { .fd = cq->channel->fd, .events = POLLIN };
+	struct ibv_cq *of;
+	void *user;
+
+	IS(poll(&pfd, 1, 2000) == 1);
+	IS(!ibv_get_cq_event(cq->channel, &of, &user) && of == cq);
+	ibv_ack_cq_events(cq, 1);
+	IS(!poll(&pfd, 1, 0));
+}
+
+/* Both ways with completions that are there; to fewer than those, not at all. */
+static void resizes_what_is_unread(struct side s[2])
+{
+	struct ibv_cq *cq = s[0].cq;
+
+	post_writes(s, 0, 5);
+	usleep(100000);
+	resize(cq, 3000);
+	resize(cq, 6);
+	IS(ibv_resize_cq(cq, 4) == EINVAL && cq->cqe == 8);
+	polls(cq, 0, 2);
+	resize(cq, 4);
+	polls(cq, 2, 5);
+	IS(!ibv_req_notify_cq(cq, 0));
+	resize(cq, 16);
+	post_writes(s, 5, 6);
+	wakes(cq);
+	polls(cq, 5, 6);
+	IS(ibv_resize_cq(cq, 0) == EINVAL);
+	IS(ibv_resize_cq(cq, 1 << 20) == EINVAL);
+}
+
+/* The largest queue there is, and none larger. */
+static void resizes_to_the_most(struct side s[2])
+{
+	struct ibv_cq *cq = s[0].cq;
+	struct ibv_device_attr attr;
+
+	IS(!ibv_query_device(ctx, &attr));
+	post_writes(s, 6, 9);
+	resize(cq, attr.max_cqe);
+	IS(cq->cqe == attr.max_cqe);
+	IS(ibv_resize_cq(cq, attr.max_cqe + 1) == EINVAL);
+	post_writes(s, 9, 11);
+	polls(cq, 6, 11);
+	resize(cq, 16);
+}
+
+static bool enough;
+
+static void *resizes_on(void *cq)
+{
+	static const int sizes[] = { 64, 8, 1000, 16 };
+	int n;
+
+	for (n = 0; n < 200; n++)
+		resize(cq, sizes[n % 4]);
+	__atomic_store_n(&enough, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* As a program that sleeps does: an event, arm, take all that is there. */
+static void takes_by_events(struct ibv_cq *cq, uint64_t first, uint64_t end)
+{
+	struct pollfd pfd = { .fd = cq->channel->fd, .events = POLLIN };
+	struct ibv_cq *of;
+	struct ibv_wc wc;
+	void *user;
+	int n;
+
+	while (first < end) {
+		IS(poll(&pfd, 1, 5000) == 1);
+		IS(!ibv_get_cq_event(cq->channel, &of, &user) && of == cq);
+		ibv_ack_cq_events(cq, 1);
+		IS(!ibv_req_notify_cq(cq, 0));
+		while ((n = ibv_poll_cq(cq, 1, &wc)))
+			IS(n == 1 && wc.wr_id == first++ && !wc.status);
+	}
+}
+
+/* Completions are taken by @take while another thread resizes their queue. */
+static void takes_while_resized(struct side s[2],
+				void (*take)(struct ibv_cq *, uint64_t,
+					     uint64_t))
+{
+	pthread_t thread;
+	uint64_t n;
+
+	enough = false;
+	IS(!pthread_create(&thread, NULL, resizes_on, s[0].cq));
+	for (n = 0; !__atomic_load_n(&enough, __ATOMIC_ACQUIRE); n += 8) {
+		post_writes(s, n, n + 8);
+		take(s[0].cq, n, n + 8);
+	}
+	pthread_join(thread, NULL);
+}
+
+static void resizes(void)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
+	struct side s[2];
+
+	IS(channel);
+	open_pair(s, channel);
+	resizes_what_is_unread(s);
+	resizes_to_the_most(s);
+	takes_while_resized(s, polls);
+	IS(!ibv_req_notify_cq(s[0].cq, 0));
+	takes_while_resized(s, takes_by_events);
+	close_pair(s);
+	IS(!ibv_destroy_comp_channel(channel));
+}
+
 /* ------------------------------------------------------------------ traffic */
 
 static void moves_bytes(void)
@@ -706,7 +855,6 @@ static void refuses_what_is_absent(void)
 	attr.qp_type = IBV_QPT_RAW_PACKET;
 	FAILS(ibv_create_qp(pd, &attr), EOPNOTSUPP);
 	FAILS(ibv_alloc_null_mr(pd), EOPNOTSUPP);
-	IS(ibv_resize_cq(cq, 8) == EOPNOTSUPP);
 	FAILS(ibv_create_cq(ctx, 1 << 20, NULL, NULL, 0), EINVAL);
 	FAILS(ibv_create_cq(ctx, 0, NULL, NULL, 0), EINVAL);
 	IS(!ibv_destroy_cq(cq));
@@ -902,6 +1050,7 @@ int main(int argc, char **argv)
 	sends_datagrams();
 	wakes_who_waits();
 	does_not_wake_for_an_old_one();
+	resizes();
 	tells_of_a_wrong_key();
 	refuses_attributes();
 	refuses_memory();

@@ -2,7 +2,7 @@
 # Unit tests. Those of the core run on the host and on the target, each from
 # core/<name>.c and the archive of the rig, and need no more than their name here ...
 UNIT_CORE := test_account test_admission test_ahead test_anew test_arp test_ask test_atomics test_attacks test_attributes \
-	test_badinput test_batch test_between test_bounce test_cache test_cached_window test_cmd test_cq \
+	test_badinput test_batch test_between test_bounce test_cache test_cached_window test_cmd test_cq test_cq_resize \
 	test_cut test_delegate test_derived test_dma test_evict test_fastreg test_found \
 	test_frames test_fuzzed test_guess test_histogram test_hostile test_icrc test_indirect \
 	test_lane test_limits test_link_ring test_local_ops test_lone test_lone_count test_loss test_meter test_miss \
@@ -110,6 +110,7 @@ PARTS_test_libunic_pool    = tests/unit/host/test_libunic_pool.c $(LIBUNIC_RIG)
 PARTS_test_libunic_queue   = tests/unit/host/test_libunic_queue.c $(LIBUNIC_RIG)
 WRAP_test_libunic_queue    := --for-linker=--wrap=unic_db_ring
 PARTS_test_libunic_region  = tests/unit/host/test_libunic_region.c $(LIBUNIC_RIG)
+PARTS_test_libunic_resize  = tests/unit/host/test_libunic_resize.c $(LIBUNIC_RIG)
 # The host driver over a NIC that the test plays.
 DRIVER_RIG := tests/unit/driver/driver_rig.c driver.a
 PARTS_test_driver_batch    = tests/unit/driver/test_driver_batch.c $(DRIVER_RIG)
@@ -120,6 +121,7 @@ PARTS_test_driver_raw      = tests/unit/driver/test_driver_raw.c $(DRIVER_RIG)
 PARTS_test_driver_crossing = tests/unit/driver/test_driver_crossing.c $(DRIVER_RIG)
 PARTS_test_driver_depth    = tests/unit/driver/test_driver_depth.c $(DRIVER_RIG)
 PARTS_test_driver_srq      = tests/unit/driver/test_driver_srq.c $(DRIVER_RIG)
+PARTS_test_driver_resize   = tests/unit/driver/test_driver_resize.c $(DRIVER_RIG)
 PARTS_test_driver_derived  = tests/unit/driver/test_driver_derived.c $(DRIVER_RIG)
 PARTS_test_driver_fault    = tests/unit/driver/test_driver_fault.c $(DRIVER_RIG)
 PARTS_test_driver_grants   = tests/unit/driver/test_driver_grants.c $(DRIVER_RIG)

@@ -64,7 +64,7 @@ ROOMS = {
         ("base", r"(unic_os|provider|host_config|objects|ids|journal|state|request"
                  r"|device|limit|upcall)\.|region/frames"),
         ("region", r"region/"),
-        ("queue", r"(queue(_token)?|srq)\."),
+        ("queue", r"(queue(_token|_resize)?|srq)\."),
         ("cm", r"cm/"),
         ("process", r"(admin|batch|dispatch|nics|proc|rate|recall|restore|resync|snapshot)\."),
         ("host", r"host\."),

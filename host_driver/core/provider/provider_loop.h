@@ -17,13 +17,15 @@
 #include "host.h"
 #include "unic_queue.h"
 
-#define LOOP_MRS   1024u
-#define LOOP_QPS   64u
-#define LOOP_CQS   64u
-#define LOOP_PDS   64u
-#define LOOP_PROCS 24u
-#define LOOP_MADS  16u
-#define LOOP_NONE  0xffffu
+#define LOOP_MRS	1024u
+#define LOOP_QPS	64u
+#define LOOP_CQS	64u
+#define LOOP_PDS	64u
+#define LOOP_QP_SLOTS	4096u
+#define LOOP_CQ_ENTRIES 16384u
+#define LOOP_PROCS	24u
+#define LOOP_MADS	16u
+#define LOOP_NONE	0xffffu
 
 #define LOOP_IDX_SHIFT 22u /* in an STag; the part lies below */
 #define LOOP_PART_MASK ((1u << LOOP_IDX_SHIFT) - 0x100u)

@@ -273,7 +273,7 @@ static uint8_t do_cq(struct loop *l, struct unic_call *call, void *out)
 		i++;
 	if (i == LOOP_CQS)
 		return UNIC_ST_CQ_FULL;
-	if (!mr || !pow2_in(entries, 2, 4096) ||
+	if (!mr || !pow2_in(entries, 2, LOOP_CQ_ENTRIES) ||
 	    unic_from_le32(cmd.db_index) >= UNIC_DB_OBJECTS)
 		return UNIC_ST_INVALID;
 	l->cq[i] = (struct loop_cq){
@@ -292,6 +292,38 @@ static uint8_t do_cq(struct loop *l, struct unic_call *call, void *out)
 static bool cq_ok(const struct loop *l, uint32_t cq, uint32_t proc)
 {
 	return cq < LOOP_CQS && l->cq[cq].used && l->cq[cq].proc == proc;
+}
+
+/* The queue goes on in another ring. Records are written at once, so none is under way. */
+static uint8_t do_cq_resize(struct loop *l, struct unic_call *call, void *out)
+{
+	struct unic_cmd_cq_resize cmd;
+	struct unic_cpl_cq_resize *cpl = out;
+	uint32_t entries, ci;
+	struct loop_mr *mr;
+	struct loop_cq *cq;
+
+	memcpy(&cmd, call->cmd, sizeof(cmd));
+	entries = unic_from_le32(cmd.entries);
+	if (!cq_ok(l, unic_from_le32(cmd.id), unic_from_le32(cmd.proc)))
+		return UNIC_ST_NO_CQ;
+	cq = &l->cq[unic_from_le32(cmd.id)];
+	mr = ring_mr(l, unic_from_le32(cmd.stag), l->mr[cq->mr].pd,
+		     unic_from_le64(cmd.iova),
+		     (uint64_t)entries * sizeof(struct unic_cqe));
+	if (!mr || !pow2_in(entries, 2, LOOP_CQ_ENTRIES))
+		return UNIC_ST_INVALID;
+	ci = unic_from_le32(
+		UNIC_LOAD(l->proc[cq->proc].db->tail[cq->db].cq_ci));
+	if (cq->written - ci > entries)
+		return UNIC_ST_BUSY;
+	l->mr[cq->mr].queues--;
+	mr->queues++;
+	cq->mr = (uint32_t)(mr - l->mr);
+	cq->iova = unic_from_le64(cmd.iova);
+	cq->entries = entries;
+	cpl->records = unic_to_le32(cq->written);
+	return UNIC_ST_OK;
 }
 
 static uint8_t do_qp(struct loop *l, struct unic_call *call, void *out)
@@ -318,8 +350,8 @@ static uint8_t do_qp(struct loop *l, struct unic_call *call, void *out)
 	if (!mr ||
 	    mr != ring_mr(l, unic_from_le32(cmd.stag), qp.pd, qp.rq_iova,
 			  qp.rq_slots * 64u) ||
-	    !pow2_in(qp.sq_slots, 2, 1024) || !pow2_in(qp.rq_slots, 2, 1024) ||
-	    qp.db >= UNIC_DB_OBJECTS)
+	    !pow2_in(qp.sq_slots, 2, LOOP_QP_SLOTS) ||
+	    !pow2_in(qp.rq_slots, 2, LOOP_QP_SLOTS) || qp.db >= UNIC_DB_OBJECTS)
 		return UNIC_ST_INVALID;
 	qp.proc = l->pd[qp.pd];
 	if (!cq_ok(l, qp.send_cq, qp.proc) || !cq_ok(l, qp.recv_cq, qp.proc))
@@ -484,6 +516,7 @@ static uint8_t (*const on_cmd[])(struct loop *, struct unic_call *, void *) = {
 	[UNIC_CMD_MR_DEREG] = do_dereg,
 	[UNIC_CMD_CQ_CREATE] = do_cq,
 	[UNIC_CMD_CQ_DESTROY] = do_cq_end,
+	[UNIC_CMD_CQ_RESIZE] = do_cq_resize,
 	[UNIC_CMD_QP_CREATE] = do_qp,
 	[UNIC_CMD_QP_MODIFY] = do_modify,
 	[UNIC_CMD_QP_DESTROY] = do_qp_end,

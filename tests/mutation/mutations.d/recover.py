@@ -5,8 +5,8 @@ LIB = "host_driver/libunic/"
 MUTATIONS = (
     ("host_driver/libunic/owed.c", "!is_end(op) || !ctx->kept || ctx->forked", "!ctx->kept || ctx->forked",
      "owed: what failed beside no driver is done by the next", "test_recover"),
-    (LIB + "cq.c", "	there = cq->next_left < cq->n_left || has_cqe(cq);",
-     "	there = has_cqe(cq);",
+    (LIB + "cq.c", "	there = cq->next_left < cq->n_left || find_cqe(cq, cq->ci);",
+     "	there = find_cqe(cq, cq->ci);",
      "cq: what was left by a reset is slept over", "test_recover"),
     (LIB + "recover.c", """	if (!err && (!same_file(fresh.slot.fd, ctx->slot.fd) ||
 		     fresh.slot.first != ctx->slot.first))
@@ -26,7 +26,7 @@ MUTATIONS = (
      "recover: ends what is in use", "test_recover"),
     (LIB + "stray.c", "\t{ UNIC_CTL_O_QP, UNIC_CTL_QP_DESTROY, is_queue_known },\n", "",
      "recover: a queue pair is left over whose answer did not come", "test_recover"),
-    (LIB + "mr.c", "\tif (err == -ENODEV) {\n", "\tif (0) {\n",
+    (LIB + "ring_mem.c", "\tif (err == -ENODEV) {\n", "\tif (0) {\n",
      "recover: a ring is left over that ended beside an absent NIC", "test_recover"),
     (LIB + "owed.c", "\t\t\tput_back(ctx, o);\n", "\t\t\tfree(o);\n",
      "recover: an end is lost with the driver that it is told", "test_recover"),

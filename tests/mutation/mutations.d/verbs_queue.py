@@ -3,11 +3,11 @@
 CQ, QP, PD = "host_driver/verbs/cq.c", "host_driver/verbs/qp.c", "host_driver/verbs/pd.c"
 MR, DEVICE = "host_driver/verbs/mr.c", "host_driver/verbs/device.c"
 MUTATIONS = (
-    (CQ, " || comp_vector", "",
+    (CQ, " ||\n	    comp_vector", "",
      "cq: a vector that is not there", "test_verbs_queue"),
-    (CQ, "cqe < 1 || ", "",
+    (CQ, "cqe < 1 || cqe >", "cqe >",
      "cq: a queue for nothing", "test_verbs_queue"),
-    (CQ, "cq->cq.cqe = (int)cq->lib->mask + 1;", "cq->cq.cqe = cqe;",
+    (CQ, "cq->cq.cqe = (int)unic_cq_entries(cq->lib);", "cq->cq.cqe = cqe;",
      "cq: a size that is not so", "test_verbs_queue"),
     (PD, "\tif (err)\n\t\treturn unic_ibv_errno(err);\n", "",
      "pd: a domain that is in use is gone", "test_verbs_queue"),
@@ -88,7 +88,7 @@ MUTATIONS = (
      "device: more queue pairs than rows", "test_verbs_device"),
     (DEVICE, "min_of(nic->cqs, UNIC_DB_OBJECTS)", "(int)nic->cqs",
      "device: more completion queues than rows", "test_verbs_device"),
-    (DEVICE, "UNIC_IBV_RING_SLOTS / 2;", "UNIC_IBV_RING_SLOTS;",
+    (DEVICE, "nic->ring_slots / 2;", "nic->ring_slots;",
      "device: more requests than fit", "test_verbs_device"),
     (DEVICE, "bytes >= 256u << mtu", "bytes > 256u << mtu",
      "device: half the MTU", "test_verbs_device"),

@@ -118,9 +118,9 @@ static void looped_done(struct unic_call *call)
 	(void)call;
 }
 
-/* Executes one request. Returns its completion. */
-static const void *looped_call(struct loop *l, struct unic_call *call,
-			       uint8_t opcode, const void *cmd)
+/* Executes one request. Returns its status. */
+static uint8_t looped_run(struct loop *l, struct unic_call *call,
+			  uint8_t opcode, const void *cmd)
 {
 	struct unic_cmd_hdr hdr;
 
@@ -134,7 +134,14 @@ static const void *looped_call(struct loop *l, struct unic_call *call,
 	l->p.ops->poll(&l->p, 0);
 	assert_int_equal(call->state, UNIC_CALL_IDLE);
 	memcpy(&hdr, call->cpl, sizeof(hdr));
-	assert_int_equal(hdr.status, UNIC_ST_OK);
+	return hdr.status;
+}
+
+/* Executes one request, well. Returns its completion. */
+static const void *looped_call(struct loop *l, struct unic_call *call,
+			       uint8_t opcode, const void *cmd)
+{
+	assert_int_equal(looped_run(l, call, opcode, cmd), UNIC_ST_OK);
 	return call->cpl;
 }
 
@@ -239,6 +246,74 @@ static void loop_back_gives_each_index_once(void **state)
 	fake_delete(f);
 }
 
+/* ------------------------------------------------- loop-back: another ring */
+
+/* A region of a page in domain 0. */
+static struct unic_cpl_mr_reg looped_ring(struct loop *l)
+{
+	unic_le64 page = unic_to_le64(0);
+	struct unic_call call = { .list = &page, .list_bytes = sizeof(page) };
+	struct unic_cmd_mr_reg cmd = { .length = unic_to_le64(4096),
+				       .page_shift = 12,
+				       .n_pages = unic_to_le32(1),
+				       .flags = UNIC_REG_LIST };
+	struct unic_cpl_mr_reg cpl;
+
+	memcpy(&cpl, looped_call(l, &call, UNIC_CMD_MR_REG, &cmd), sizeof(cpl));
+	return cpl;
+}
+
+static uint8_t looped_resize(struct loop *l, const struct unic_cpl_mr_reg *mr,
+			     uint32_t proc, uint32_t id, uint32_t entries)
+{
+	struct unic_cmd_cq_resize cmd = { .proc = unic_to_le32(proc),
+					  .id = unic_to_le32(id),
+					  .stag = mr->stag,
+					  .iova = unic_to_le64(64),
+					  .entries = unic_to_le32(entries) };
+	struct unic_call call = { 0 };
+	struct unic_cpl_cq_resize cpl;
+	uint8_t status = looped_run(l, &call, UNIC_CMD_CQ_RESIZE, &cmd);
+
+	memcpy(&cpl, call.cpl, sizeof(cpl));
+	assert_int_equal(unic_from_le32(cpl.records),
+			 status ? 0 : l->cq[id].written);
+	return status;
+}
+
+static void loop_back_goes_on_in_another_ring(void **state)
+{
+	struct fake *f = fake_new();
+	struct loop *l = looped_ready(f);
+	struct unic_cpl_mr_reg one = looped_ring(l), two = looped_ring(l);
+	struct unic_cmd_cq_create cq = { .stag = one.stag,
+					 .entries = unic_to_le32(16) };
+	struct unic_call call = { 0 };
+
+	(void)state;
+	memset(&looped_db, 0, sizeof(looped_db));
+	l->proc[0].db = &looped_db;
+	l->proc[0].np = &looped_np;
+	looped_call(l, &call, UNIC_CMD_CQ_CREATE, &cq);
+	l->cq[0].written = 7;
+	looped_db.tail[0].cq_ci = unic_to_le32(2);
+	assert_int_equal(looped_resize(l, &two, 0, 1, 8), UNIC_ST_NO_CQ);
+	assert_int_equal(looped_resize(l, &two, 1, 0, 8), UNIC_ST_NO_CQ);
+	assert_int_equal(looped_resize(l, &two, 0, 0, 0), UNIC_ST_INVALID);
+	assert_int_equal(looped_resize(l, &two, 0, 0, 6), UNIC_ST_INVALID);
+	assert_int_equal(looped_resize(l, &two, 0, 0, 128), UNIC_ST_INVALID);
+	assert_int_equal(looped_resize(l, &two, 0, 0, 4), UNIC_ST_BUSY);
+	assert_int_equal(l->cq[0].entries, 16);
+	assert_int_equal(looped_resize(l, &two, 0, 0, 8), UNIC_ST_OK);
+	assert_int_equal(l->cq[0].entries, 8);
+	assert_int_equal(l->cq[0].iova, 64);
+	assert_int_equal(l->mr[unic_from_le32(one.mr)].queues, 0);
+	assert_int_equal(l->mr[unic_from_le32(two.mr)].queues, 1);
+	looped_dereg(l, &one);
+	looped_end(f, l);
+	fake_delete(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +321,7 @@ int main(void)
 		cmocka_unit_test(loop_back_and_the_next_word),
 		cmocka_unit_test(loop_back_draws_stags),
 		cmocka_unit_test(loop_back_gives_each_index_once),
+		cmocka_unit_test(loop_back_goes_on_in_another_ring),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

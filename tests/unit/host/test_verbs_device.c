@@ -233,13 +233,20 @@ static void a_device_says_what_it_has(void **state)
 			       UNIC_FEAT_CACHED_WINDOWS;
 	v.at->attr.qps = 40; /* a smaller one */
 	v.at->attr.cqs = 30;
+	v.at->attr.srqs = 5;
+	v.at->attr.ring_slots = 4096; /* with larger queues */
+	v.at->attr.cq_entries = 16384;
 	assert_int_equal(
 		context_ops.query_device_ex(ctx, NULL, &attr, sizeof(attr)), 0);
 	assert_int_equal(a->max_qp, 40);
 	assert_int_equal(a->max_cq, 30);
 	assert_int_equal(a->max_mw, a->max_mr);
 	assert_true(a->device_cap_flags & IBV_DEVICE_MEM_WINDOW);
+	assert_int_equal(a->max_qp_wr, 2048);
+	assert_int_equal(a->max_srq_wr, 4096);
+	assert_int_equal(a->max_cqe, 16384);
 	assert_true(odp->rc_odp_caps & IBV_ODP_SUPPORT_ATOMIC);
+	assert_true(odp->rc_odp_caps & IBV_ODP_SUPPORT_SRQ_RECV);
 	assert_int_equal(context_ops.query_device_ex(ctx, &more, &attr,
 						     sizeof(*a) - 1),
 			 EINVAL);

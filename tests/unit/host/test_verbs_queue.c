@@ -35,6 +35,26 @@ static void has_entries(int cqe, int entries)
 	assert_int_equal(unic_ibv_destroy_cq(cq), 0);
 }
 
+static void completion_queues_are_resized(void **state)
+{
+	struct unic_attach *at = v.ctx.at;
+
+	(void)state;
+	assert_int_equal(unic_ibv_resize_cq(v.cq, 128), EOPNOTSUPP);
+	at->ctx->attr.features |= UNIC_FEAT_CQ_RESIZE;
+	assert_int_equal(unic_ibv_resize_cq(v.cq, 0), EINVAL);
+	assert_int_equal(unic_ibv_resize_cq(v.cq, -1), EINVAL);
+	assert_int_equal(unic_ibv_resize_cq(v.cq, 4097), EINVAL);
+	assert_int_equal(asked.count[UNIC_CTL_CQ_RESIZE], 0);
+	refuse(UNIC_CTL_CQ_RESIZE, UNIC_ST_BUSY, 1);
+	assert_int_equal(unic_ibv_resize_cq(v.cq, 1), EINVAL);
+	assert_int_equal(v.cq->cqe, 64);
+	assert_int_equal(unic_ibv_resize_cq(v.cq, 100), 0);
+	assert_int_equal(v.cq->cqe, 128);
+	assert_int_equal(unic_ibv_resize_cq(v.cq, 1), 0);
+	assert_int_equal(v.cq->cqe, 2);
+}
+
 static void completion_queues_have_bounds(void **state)
 {
 	unsigned int before;
@@ -512,6 +532,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_VERBS(completion_queues_have_bounds),
+		WITH_VERBS(completion_queues_are_resized),
 		WITH_VERBS(a_queue_in_use_stays),
 		WITH_VERBS(domains_begin_and_end),
 		WITH_VERBS(types_are_the_nics),
