@@ -248,8 +248,13 @@ int unic_park_run(int (*fn)(void *), void *arg)
 {
 	struct sigaction sa = { .sa_sigaction = on_park,
 				.sa_flags = SA_RESTART | SA_SIGINFO };
+	sigset_t all, old;
 	int err;
 
+	/* a handler of this thread would write to what is moved; two that move stop each other */
+	sigfillset(&all);
+	sigdelset(&all, UNIC_PARK_SIGNAL);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
 	/* a child gets the mappings of before the move, or those of after */
 	unic_forks_off();
 	pthread_mutex_lock(&park.lock);
@@ -264,6 +269,7 @@ int unic_park_run(int (*fn)(void *), void *arg)
 	unpark_threads();
 	pthread_mutex_unlock(&park.lock);
 	unic_forks_on();
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return err;
 }
 
