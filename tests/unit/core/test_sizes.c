@@ -744,6 +744,66 @@ static void forms_of_a_range(void **state)
 	}
 }
 
+/* A window over @g, a region whose entries come and go, has its bytes; a page that is
+ * dropped is missed through it, and no other one. */
+static void is_cached_range(struct region *g, bool demand)
+{
+	struct unic_cmd_mr_pages cmd = { .mr = unic_to_le32(g->mr.mr),
+					 .gen = unic_to_le32(g->mr.gen),
+					 .first = unic_to_le32(1),
+					 .count = unic_to_le32(1) };
+	uint32_t len = (uint32_t)size_of(g) + 2;
+	struct unic_sge e = piece(g, HEAD - 1, len);
+	uint64_t at = g->mr.iova + HEAD - 1;
+	struct unic_xlate p;
+	struct rig_mr m;
+
+	assert_int_equal(alloc(UNIC_FORM_WINDOW2, 0, 0, &m), 0);
+	assert_int_equal(make(&m, at + size_of(g) / 2, UNIC_MR_REMOTE_WRITE, &e,
+			      1),
+			 UNIC_ST_ALIGN);
+	assert_int_equal(
+		make(&m, at + 5 * size_of(g), UNIC_MR_REMOTE_WRITE, &e, 1), 0);
+	is_range(&m, g, HEAD - 1, len);
+	is_byte(&m, size_of(g) / 2, g, HEAD - 1 + size_of(g) / 2);
+	assert_int_equal(rig_cmd(&rb, UNIC_CMD_MR_INVALIDATE, &cmd, NULL), 0);
+	if (demand) {
+		assert_int_equal(access_form(&m, size_of(g), 1, &p),
+				 -UNIC_EMISS);
+		is_byte(&m, 0, g, HEAD - 1);
+		is_byte(&m, size_of(g) + 1, g, HEAD + size_of(g));
+		assert_int_equal(access_form(&m, size_of(g) / 2, 1, &p),
+				 -UNIC_EMISS);
+	}
+	assert_int_equal(rig_dereg(&rb, &m), 0);
+	assert_int_equal(rig_dereg(&rb, &g->mr), 0);
+}
+
+static void windows_over_pages_that_come_and_go(void **state)
+{
+	unic_le64 *words = rig_words(&rb);
+	struct region g;
+	uint32_t i, k;
+
+	(void)state;
+	if (!UNIC_CACHED_WINDOWS)
+		return;
+	for (i = 0; i < SIZES; i++) {
+		register_as(&g, i, UNIC_DEMAND);
+		for (k = 0; k < PAGES; k++)
+			assert_int_equal(fault(&g, k, 0), UNIC_ST_OK);
+		is_cached_range(&g, true);
+	}
+	for (i = 0; UNIC_TABLE_READS && i < SIZES; i++) {
+		register_as(&g, i, UNIC_TABLE);
+		for (k = 0; k < PAGES; k++) {
+			g.bus[k] = UNIC_BUS_OFFSET(g.bus[k]);
+			words[8 * i + k] = unic_to_le64(g.bus[k] | 1);
+		}
+		is_cached_range(&g, false);
+	}
+}
+
 static void fast_registration_has_three_sizes(void **state)
 {
 	struct rig_mr m;
@@ -1144,6 +1204,7 @@ int main(void)
 		TEST(table_pages_have_their_size),
 		TEST(tokens_end_with_the_region),
 		TEST(forms_of_a_range),
+		TEST(windows_over_pages_that_come_and_go),
 		TEST(fast_registration_has_three_sizes),
 		TEST(fast_registration_of_larger_pages),
 		TEST(fast_registration_of_smaller_pages),
