@@ -174,17 +174,13 @@ lookup_cached(struct unic_memory *nic, uint16_t idx, uint64_t iova,
 	return r;
 }
 
-/* lookup_cached() for a window over such a region. For one that is closed no page is brought. */
+/* lookup_cached() for a window over such a region. */
 static int __attribute__((noinline, cold))
 lookup_behind(struct unic_memory *nic, uint16_t idx, uint64_t iova,
 	      uint32_t len, struct unic_xlate *at)
 {
-	const struct unic_mr_ctx *mr = &nic->mrs.mr[idx];
 	uint16_t of = unic_cached_window_find(nic, idx, &iova);
 
-	if (!unic_mr_opens(mr, mr->stag, mr->pd) &&
-	    !unic_cache_has(nic, of, page_of(&nic->mrs.mr[of], iova)))
-		return -UNIC_EEVICTED;
 	return lookup_cached(nic, of, iova, len, at);
 }
 

@@ -45,12 +45,6 @@ void unic_cached_window_show(struct unic_memory *n, uint16_t mr)
 	(void)n, (void)mr;
 }
 
-bool unic_cache_has(const struct unic_memory *n, uint16_t mr, uint32_t page)
-{
-	(void)n, (void)mr, (void)page;
-	return below(2);
-}
-
 /* A fault, or any entry. */
 int unic_cache_entry(struct unic_memory *n, uint16_t mr, uint32_t page,
 		     uint32_t ahead, const struct unic_tlb_entry **out)

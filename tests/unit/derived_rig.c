@@ -301,3 +301,62 @@ void form_refused(struct unic_sq_slot s, const void *list, uint8_t detail)
 	assert_int_equal(cqe.detail, detail);
 	form_again();
 }
+
+uint32_t form_first_page(void)
+{
+	return (uint32_t)(form_mb[0].mem - rb.port.window[0]) / PAGE;
+}
+
+void form_reg_cached(uint8_t residency, struct rig_mr *of)
+{
+	uint32_t i;
+
+	for (i = 0; i < 3; i++)
+		rig_table(&rb, i, 0, form_first_page() + i);
+	assert_int_equal(rig_reg_cached(&rb, form_pb, 3, residency, 0, of), 0);
+	assert_int_equal(form_rights_of(&rb, of, RWB), 0);
+	of->mem = form_mb[0].mem;
+}
+
+void form_bind(const struct rig_mr *of, uint64_t off, uint32_t len,
+	       struct rig_mr *w)
+{
+	struct unic_sge e = form_piece(of, off, len);
+
+	form_alloc_ok(UNIC_FORM_WINDOW2, 0, w);
+	assert_int_equal(form_post_make(UNIC_WR_BIND_MW, w, 1, REMOTE,
+					of->iova + off, &e, 1)
+				 .status,
+			 0);
+}
+
+void form_serve(const struct rig_mr *of, uint32_t first, uint32_t count)
+{
+	struct unic_evt_miss evt;
+
+	rig_expect(&rb, UNIC_EVT_MISS, &evt);
+	assert_int_equal(unic_from_le32(evt.mr), of->mr);
+	assert_int_equal(unic_from_le32(evt.gen), of->gen);
+	assert_int_equal(unic_from_le32(evt.first), first);
+	assert_int_equal(unic_from_le32(evt.count), count);
+	assert_int_equal(rig_fault(&rb, of, first, count,
+				   unic_from_le32(evt.seq), 0,
+				   form_first_page() + first, NULL),
+			 0);
+}
+
+void form_bring(const struct rig_mr *of, uint32_t first, uint32_t count)
+{
+	assert_int_equal(rig_fault(&rb, of, first, count,
+				   rb.nic.cache.of[of->mr].seq, 0,
+				   form_first_page() + first, NULL),
+			 0);
+}
+
+void form_drop_page(const struct rig_mr *of, uint32_t page)
+{
+	uint32_t done;
+
+	assert_int_equal(rig_pages(&rb, of, page, 1, 0, &done), 0);
+	assert_int_equal(done, 1);
+}

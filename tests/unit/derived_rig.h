@@ -18,6 +18,9 @@
 #define RW   (UNIC_MR_LOCAL_WRITE | UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
 #define RWB  (RW | UNIC_MR_MW_BIND)
 
+/* What windows may grant. */
+#define REMOTE (UNIC_MR_REMOTE_READ | UNIC_MR_REMOTE_WRITE)
+
 /* The domains of @ra and @rb. */
 extern uint32_t form_pa, form_pb;
 
@@ -133,6 +136,27 @@ void form_make_three(struct rig_mr *mr);
  * connects again.
  */
 void form_refused(struct unic_sq_slot s, const void *list, uint8_t detail);
+
+/*
+ * Registers *@of, a region of @residency (DEMAND or TABLE) with rights RWB over the pages of
+ * form_mb[0]. A table has them all; the others come by form_serve() and form_bring().
+ */
+void form_reg_cached(uint8_t residency, struct rig_mr *of);
+
+/* The first page of form_mb[0], as rig_fault() counts them. */
+uint32_t form_first_page(void);
+
+/* Binds @w, a new window of type 2 with rights REMOTE, to @len bytes of @of from @off on, by
+ * work request. */
+void form_bind(const struct rig_mr *of, uint64_t off, uint32_t len,
+	       struct rig_mr *w);
+
+/* The next event of @rb must be a miss of these pages of @of, which come. */
+void form_serve(const struct rig_mr *of, uint32_t first, uint32_t count);
+
+/* Pages of @of come before anybody asks; one of them goes. */
+void form_bring(const struct rig_mr *of, uint32_t first, uint32_t count);
+void form_drop_page(const struct rig_mr *of, uint32_t page);
 
 /* A test with both NICs. */
 #define TEST(f) cmocka_unit_test_setup(f, form_up)

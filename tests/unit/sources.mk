@@ -11,7 +11,7 @@ UNIT_CORE := test_account test_admission test_ahead test_anew test_arp test_ask 
 	test_reap test_reasons test_receives test_reclaim test_revoke test_roce \
 	test_same test_sched test_sched_charge test_set test_share test_sizes test_slots test_snapshot \
 	test_srq test_strays test_sweep test_table test_tlb test_token test_turns test_unrel test_use \
-	test_window
+	test_window test_window_miss
 UNIT_RIG  := $(addprefix tests/unit/,rig.c rig_kernel.c)
 # What several tests begin with.
 UNIT_SETS := $(addprefix tests/unit/,derived_rig.c evict_rig.c pair.c rc_rig.c sched_rig.c)

@@ -15,8 +15,10 @@ MUTATIONS = (
      "windows over pages that go: a page goes under DMA", "test_cached_window"),
     ("firmware/memory/cache.c", "		     unic_cached_window_region(nic, c->held[i].mr) == mr))", "		     0))",
      "windows over pages that go: a page goes under a frame that waits", "test_cached_window"),
-    ("firmware/memory/access.c", "	if (!unic_mr_opens(mr, mr->stag, mr->pd) &&\n	    !unic_cache_has", "	if (0 && !unic_cache_has",
-     "windows over pages that go: a closed one gets pages", "test_cached_window"),
+    ("firmware/memory/access.c", "	return lookup_cached(nic, of, iova, len, at);\n",
+     "	if (!unic_mr_opens(&nic->mrs.mr[idx], nic->mrs.mr[idx].stag, nic->mrs.mr[idx].pd))\n"
+     "		return -UNIC_EEVICTED;\n	return lookup_cached(nic, of, iova, len, at);\n",
+     "windows over pages that go: what is under way ends with them", "test_window_miss"),
     ("firmware/memory/fault.c", "		mr = unic_cached_window_find(nic, mr, &end);\n", "		;\n",
      "windows over pages that go: what is left is not asked for", "test_cached_window"),
     ("firmware/memory/fault_answer.c", " &&\n	     unic_dependents_copied(nic, of.mr)))", "))",
