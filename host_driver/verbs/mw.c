@@ -144,10 +144,12 @@ static int bind_and_post(struct unic_ibv_qp *qp, struct unic_ibv_mw *mw,
 			   bind_rights_of(&mw->mw, info->mw_access_flags));
 	if (err)
 		return err;
+	if (bind->send_flags & IBV_SEND_SIGNALED || qp->signal_all)
+		err = post_completion(qp, mw, bind);
+	if (err) /* the queue has failed, or others have taken the room */
+		unic_bind_mw(mw->lib, NULL, NULL, 0, 0);
 	mw->mw.rkey = mw->lib->stag;
-	if (!(bind->send_flags & IBV_SEND_SIGNALED || qp->signal_all))
-		return 0;
-	return post_completion(qp, mw, bind);
+	return err;
 }
 
 /* libibverbs has checked the type, and that region and window are of one domain. */

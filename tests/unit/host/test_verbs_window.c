@@ -24,7 +24,17 @@ static struct {
 	struct unic_sge sge;
 	unsigned int makes, allocs, kinds[8];
 } asked_forms;
+/* What another thread posts to while a window is bound; or NULL. */
+static struct ibv_qp *filled_meanwhile;
 static int (*others)(uint16_t op, const uint8_t *in, size_t len, uint8_t *out);
+
+static void fill_queue(struct ibv_qp *qp)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad;
+
+	while (!unic_ibv_post_send(qp, &send, &bad))
+		;
+}
 
 static int answer_forms(uint16_t op, const uint8_t *in, size_t len,
 			uint8_t *out)
@@ -49,6 +59,8 @@ static int answer_forms(uint16_t op, const uint8_t *in, size_t len,
 			memcpy(&asked_forms.sge, in + UNIC_CTL_BYTES,
 			       sizeof(asked_forms.sge));
 		asked_forms.makes++;
+		if (filled_meanwhile)
+			fill_queue(filled_meanwhile);
 		r->stag = unic_to_le32(0x550000u + asked_forms.make.key);
 		return 0;
 	}
@@ -60,6 +72,7 @@ static int up(void **state)
 	int err = verbs_up(state);
 
 	memset(&asked_forms, 0, sizeof(asked_forms));
+	filled_meanwhile = NULL;
 	others = drv.first;
 	drv.first = answer_forms;
 	v.at->attr.features |= UNIC_FEAT_WINDOWS | UNIC_FEAT_CACHED_WINDOWS |
@@ -199,7 +212,6 @@ static void wrong_binds_are_refused(void **state)
 			       .length = 100,
 			       .mw_access_flags = IBV_ACCESS_REMOTE_READ },
 	};
-	struct ibv_send_wr fill = { .opcode = IBV_WR_SEND }, *bad;
 	struct ibv_mw_bind bind = good;
 
 	(void)state;
@@ -224,13 +236,36 @@ static void wrong_binds_are_refused(void **state)
 	refuse(UNIC_CTL_MR_MAKE, UNIC_ST_BUSY, 1);
 	assert_int_equal(unic_ibv_bind_mw(qp, mw, &bind), EBUSY);
 	assert_int_equal(posted(qp), 0);
-	while (!unic_ibv_post_send(qp, &fill, &bad))
-		;
+	fill_queue(qp);
 	assert_int_equal(unic_ibv_bind_mw(qp, mw, &bind), ENOMEM);
 	assert_int_equal(asked_forms.makes, 0);
 	end_mr(mr);
 	assert_int_equal(unic_ibv_dealloc_mw(mw), 0);
 	end_qp(ud);
+	end_qp(qp);
+}
+
+/* The last room of the send queue goes to another thread: the window is not left bound. */
+static void a_bind_that_cannot_complete_is_undone(void **state)
+{
+	struct ibv_qp *qp = make_qp(IBV_QPT_RC, 1, 0, true);
+	struct ibv_mw *mw = alloc(IBV_MW_TYPE_1);
+	struct ibv_mr *mr = reg_window();
+	struct ibv_mw_bind bind = {
+		.bind_info = { .mr = mr,
+			       .addr = (uintptr_t)mr->addr,
+			       .length = 100,
+			       .mw_access_flags = IBV_ACCESS_REMOTE_READ },
+	};
+
+	(void)state;
+	filled_meanwhile = qp;
+	assert_int_equal(unic_ibv_bind_mw(qp, mw, &bind), ENOMEM);
+	assert_int_equal(asked_forms.makes, 2);
+	assert_int_equal(unic_from_le32(asked_forms.make.n), 0);
+	assert_int_equal(mw->rkey, 0x550000u + asked_forms.make.key);
+	end_mr(mr);
+	assert_int_equal(unic_ibv_dealloc_mw(mw), 0);
 	end_qp(qp);
 }
 
@@ -406,6 +441,7 @@ int main(void)
 		TEST(windows_are_allocated),
 		TEST(type_1_is_bound_at_once),
 		TEST(wrong_binds_are_refused),
+		TEST(a_bind_that_cannot_complete_is_undone),
 		TEST(type_2_is_bound_in_its_turn),
 		TEST(wrong_requests_are_refused),
 		TEST(windows_are_bound_by_calls),
