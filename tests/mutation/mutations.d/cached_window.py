@@ -10,7 +10,7 @@ MUTATIONS = (
     ("firmware/memory/cached_window.c", "	nic->mrs.mr[mr].flags ^= UNIC_MR_F_CACHED; /* which it had */\n", "",
      "windows over pages that go: one that left is over them still", "test_cached_window"),
     ("firmware/memory/cached_window.c", "	*iova += e->iova - nic->mrs.mr[mr].iova;\n", "	(void)iova;\n	(void)nic;\n",
-     "windows over pages that go: the address is the window's", "test_cached_window"),
+     "windows over pages that go: the address is the window's", "test_sizes"),
     ("firmware/memory/refs.c", "		add_dma(nic, unic_cached_window_region(nic, mr));\n", "		;\n",
      "windows over pages that go: a page goes under DMA", "test_cached_window"),
     ("firmware/memory/cache.c", "		     unic_cached_window_region(nic, c->held[i].mr) == mr))", "		     0))",
