@@ -30,7 +30,7 @@ INCLUDES = {
     "tests/sim": ["-Itests/sim", "-Ihost_driver/core"],
 }
 SECONDS = 240
-ELSEWHERE = ("provider_loop", "icrc_small")  # another provider, other boards
+ELSEWHERE = ("provider_loop", "icrc_small", "random_small")  # another provider, other boards
 
 # Each has: the checkers that may find it ("assert": of the firmware; "hang",
 # "crash"), file, old text, new text, description.
