@@ -46,7 +46,7 @@ REFUSED = (
     ("shared", r"a shared mapping \(\S+ rw-s \S+.*\)"))
 LISTEN_S = 30
 READY_S = 20  # READY_MS of run_child.c
-RDMA_CORE = 96  # of its tests, which run
+RDMA_CORE = 106  # of its tests, which run
 UD = 2  # enum unic_qp_type
 ADDRESS = 0x0a000001  # of host 0
 # Whoever polls spins, and so do the other side and two NICs.
