@@ -43,6 +43,8 @@ MUTATIONS = (
      "test_libunic_memory"),
     (LIB + "park.c", "		if (park.inner)\n			park.inner(sig, info, context);\n", "",
      "threads: setuid() waits for a thread that was parked", "test_libunic_memory"),
+    (LIB + "park.c", "\tsigfillset(&all);\n", "\tsigemptyset(&all);\n",
+     "threads: what a handler writes amid a move is lost", "test_libunic_data"),
     (LIB + "mem.c", "while (err == -ENOMEM && make_room(ctx));", "while (0);",
      "memory: what was deregistered keeps its place in a full slot", "test_libunic_memory"),
     (LIB + "mem.c", "		    !unic_mem_region_at(ctx, a->va, a->bytes, false))", "		    1)",

@@ -6,8 +6,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -200,6 +202,62 @@ static void a_neighbour_stays(void **state)
 	munmap(other, PAGE);
 }
 
+static volatile uint32_t *counted, seen;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	counted[0]++;
+	seen++;
+}
+
+/* A timer whose signals go to this thread, each 20 us. */
+static timer_t start_alarms(void)
+{
+	const struct itimerspec often = { .it_interval.tv_nsec = 20000,
+					  .it_value.tv_nsec = 20000 };
+	struct sigevent to = { .sigev_notify = SIGEV_THREAD_ID,
+			       .sigev_signo = SIGALRM };
+	timer_t timer;
+
+	to._sigev_un._tid = gettid();
+	assert_int_equal(timer_create(CLOCK_MONOTONIC, &to, &timer), 0);
+	assert_int_equal(timer_settime(timer, 0, &often, NULL), 0);
+	return timer;
+}
+
+/* A handler of the thread that moves memory writes to it before the move, or after it. */
+static void signals_wait(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 8), *other = own_pages(NULL, 8);
+	struct sigaction act = { .sa_handler = on_alarm,
+				 .sa_flags = SA_RESTART };
+	struct sigaction before;
+	timer_t alarms;
+	struct rig r;
+	int i;
+
+	(void)state;
+	counted = (uint32_t *)(mem + 7 * PAGE);
+	seen = 0;
+	rig_up(&r);
+	drv.frames = drv.taken_frames + 8;
+	sigaction(SIGALRM, &act, &before);
+	alarms = start_alarms();
+	for (i = 0; i < 30;
+	     i++) { /* the driver of the rig gives each frame once */
+		move_in(&r, mem, 8);
+		move_in(&r, other, 8);
+	}
+	timer_delete(alarms);
+	sigaction(SIGALRM, &before, NULL);
+	assert_true(seen > 0);
+	assert_int_equal(counted[0], seen);
+	rig_down(&r);
+	munmap(mem, 8 * PAGE);
+	munmap(other, 8 * PAGE);
+}
+
 /* The context lies in what was moved, as it does in a heap: a child has nothing of it before it
  * has the copies. */
 static void a_child_has_copies(void **state)
@@ -327,6 +385,7 @@ int main(void)
 		WITH_DRIVER(data_and_bss_are_moved),
 		WITH_DRIVER(idle_data_makes_room),
 		WITH_DRIVER(a_neighbour_stays),
+		WITH_DRIVER(signals_wait),
 		WITH_DRIVER(a_child_has_copies),
 		WITH_DRIVER(text_and_own_data_are_not),
 		WITH_DRIVER(a_file_that_ends_is_not),
