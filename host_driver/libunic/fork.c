@@ -7,7 +7,7 @@
  * attachment to the driver stays the parent's.
  *
  * Secret: the copies, which are in place before the first handler or instruction of the
- * application runs in the child. vfork() and posix_spawn() run no handlers: their child
+ * application runs in the child, or when the C library misses them there. vfork() and posix_spawn() run no handlers: their child
  * uses the parent's memory until it executes another program.
  */
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "absent.h"
 #include "context.h"
 #include "event.h"
 #include "fork.h"
@@ -38,6 +39,7 @@ struct unic_kept {
 	int maps;
 	uint8_t *copy;
 	size_t bytes;
+	bool tried;  /* copies are in place, or cannot be */
 	bool placed; /* all copies */
 };
 
@@ -173,35 +175,6 @@ static void copy_slot(struct unic_ctx *ctx)
 	free_kept(k);
 }
 
-static void atfork_prepare(void)
-{
-	struct unic_ctx *ctx;
-
-	unic_forks_off();
-	for (ctx = all.first; ctx; ctx = ctx->next) {
-		/* with the kernel module, the memory is private and inherited */
-		if (!ctx->forked && ctx->slot.fd >= 0 &&
-		    !unic_conn_kernel(ctx->conn))
-			copy_slot(ctx);
-	}
-}
-
-static void free_all_kept(void)
-{
-	struct unic_kept *k;
-
-	while ((k = all.kept)) {
-		all.kept = k->next;
-		free_kept(k);
-	}
-}
-
-static void atfork_parent(void)
-{
-	free_all_kept();
-	unic_forks_on();
-}
-
 /* -------------------------------------------------------------- in the child */
 
 static bool is_hole(const struct unic_slot_map *m)
@@ -248,13 +221,28 @@ static void place_all(struct unic_kept *k)
 	uint8_t *copy = k->copy;
 	int i;
 
-	k->placed = true;
+	k->tried = k->placed = true;
 	for (i = 0; i < k->maps; i++) {
 		k->placed &= place_copy(copy, &k->map[i]);
 		copy += k->map[i].bytes;
 	}
 	free_apart(k->copy, k->bytes); /* those that were not placed */
 	k->copy = NULL;
+}
+
+/* Put those of all contexts in place. False: they are already. */
+static bool place_copies(void)
+{
+	bool any = false;
+	struct unic_kept *k;
+
+	for (k = all.kept; k; k = k->next) {
+		if (k->tried)
+			continue;
+		place_all(k);
+		any = true;
+	}
+	return any;
 }
 
 static bool has_copies(const struct unic_ctx *ctx)
@@ -311,15 +299,48 @@ static void detach_ctx(struct unic_ctx *ctx)
 	unic_event_forked(ctx);
 }
 
-static void atfork_child(void)
+/* -------------------------------------------------------------- the handlers */
+
+static void atfork_prepare(void)
 {
-	struct unic_kept *k;
 	struct unic_ctx *ctx;
 
-	for (k = all.kept; k; k = k->next)
-		place_all(k);
+	unic_forks_off();
+	for (ctx = all.first; ctx; ctx = ctx->next) {
+		/* with the kernel module, the memory is private and inherited */
+		if (!ctx->forked && ctx->slot.fd >= 0 &&
+		    !unic_conn_kernel(ctx->conn))
+			copy_slot(ctx);
+	}
+	if (all.kept)
+		unic_absent_watch(place_copies);
+}
+
+static void free_all_kept(void)
+{
+	struct unic_kept *k;
+
+	while ((k = all.kept)) {
+		all.kept = k->next;
+		free_kept(k);
+	}
+}
+
+static void atfork_parent(void)
+{
+	unic_absent_end();
+	free_all_kept();
+	unic_forks_on();
+}
+
+static void atfork_child(void)
+{
+	struct unic_ctx *ctx;
+
+	place_copies();
 	for (ctx = all.first; ctx; ctx = ctx->next)
 		detach_ctx(ctx);
+	unic_absent_end();
 	free_all_kept();
 	unic_park_forked();
 	unic_forks_on();

@@ -14,6 +14,7 @@
 
 #include "unit.h"
 
+#include "absent.h"
 #include "libunic_rig.h"
 
 /* The call of mmap() from now on that maps frames of the slot and fails; 0: none. */
@@ -295,6 +296,90 @@ static void a_child_has_copies(void **state)
 	close(fd);
 }
 
+/* How @child ends; one that does not end is killed. */
+static int status_of(pid_t child)
+{
+	int status = -1, i;
+
+	for (i = 0; i < 2000 && !waitpid(child, &status, WNOHANG); i++)
+		usleep(10000);
+	if (i == 2000) {
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+	}
+	return status;
+}
+
+/* The C library initialises its locks in a child before any handler of the child runs, also those
+ * that lie in what was moved, as those of streams do in a heap. */
+static void a_child_has_locks(void **state)
+{
+	uint8_t *mem = own_pages(NULL, 1);
+	FILE *f = fopen("/dev/null", "we");
+	struct unic_mr *mr;
+	struct rig r;
+	pid_t child;
+
+	(void)state;
+	assert_non_null(f);
+	f->_lock = (void *)mem;
+	rig_up(&r);
+	mr = reg(&r, mem, PAGE);
+	child = fork();
+	if (!child)
+		_exit(putc('x', f) != 'x');
+	assert_int_equal(status_of(child), 0);
+	assert_int_equal(unic_dereg_mr(mr), 0);
+	rig_down(&r);
+	fclose(f);
+	munmap(mem, PAGE);
+}
+
+static volatile int handled;
+
+static void on_fault(int sig)
+{
+	(void)sig;
+	handled++;
+	signal(SIGSEGV, SIG_DFL);
+}
+
+static bool more_memory(void)
+{
+	_exit(3);
+}
+
+/* Signals while a fork() goes on are for the handler of the program, if there is one; then it is
+ * the program's as before. _Fork() runs no handlers of libunic. */
+static void signals_are_the_programs(void **state)
+{
+	struct sigaction now;
+	pid_t child;
+	int status;
+
+	(void)state;
+	signal(SIGSEGV, on_fault);
+	unic_absent_watch(more_memory);
+	child = _Fork();
+	if (!child) {
+		raise(SIGSEGV);
+		unic_absent_end();
+		sigaction(SIGSEGV, NULL, &now);
+		if (handled != 1 || now.sa_handler != SIG_DFL)
+			_exit(1);
+		unic_absent_watch(more_memory);
+		raise(SIGSEGV);
+		_exit(2);
+	}
+	unic_absent_end();
+	sigaction(SIGSEGV, NULL, &now);
+	signal(SIGSEGV, SIG_DFL);
+	assert_ptr_equal(now.sa_handler, on_fault);
+	status = status_of(child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSEGV);
+}
+
 static void is_refused(struct rig *r, const void *mem, const char *why,
 		       const char *what)
 {
@@ -387,6 +472,8 @@ int main(void)
 		WITH_DRIVER(a_neighbour_stays),
 		WITH_DRIVER(signals_wait),
 		WITH_DRIVER(a_child_has_copies),
+		WITH_DRIVER(a_child_has_locks),
+		cmocka_unit_test(signals_are_the_programs),
 		WITH_DRIVER(text_and_own_data_are_not),
 		WITH_DRIVER(a_file_that_ends_is_not),
 		WITH_DRIVER(half_a_move_is_undone),
